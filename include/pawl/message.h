@@ -1,0 +1,118 @@
+/* include/pawl/message.h - what is sent, and what a worker or an administrator reads back. */
+#ifndef PAWL_MESSAGE_H
+#define PAWL_MESSAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <pawl/backoff.h>
+#include <pawl/clock.h>
+#include <pawl/export.h>
+#include <pawl/id.h>
+
+PAWL_BEGIN_DECLS
+
+typedef enum pawl_type {
+    PAWL_TYPE_SIGNAL = 0,
+    PAWL_TYPE_COMMAND = 1,
+    PAWL_TYPE_PUSH_CALL = 2,
+    PAWL_TYPE_RESPONSE = 3
+} pawl_type;
+
+/* ready -> in_progress -> done | failed; expired and cancelled end it too. */
+typedef enum pawl_state {
+    PAWL_STATE_READY = 0,
+    PAWL_STATE_IN_PROGRESS = 1,
+    PAWL_STATE_DONE = 2,
+    PAWL_STATE_FAILED = 3,
+    PAWL_STATE_EXPIRED = 4,
+    PAWL_STATE_CANCELLED = 5
+} pawl_state;
+#define PAWL_STATE_COUNT 6
+
+/* "signal", "command", "push_call", "response"; "ready", "in_progress", ... Never NULL. */
+PAWL_API const char *pawl_type_name(pawl_type type);
+PAWL_API const char *pawl_state_name(pawl_state state);
+/* Whether a message in `from` may ever move to `to`: the one state table. */
+PAWL_API bool pawl_state_may_become(pawl_state from, pawl_state to);
+
+#define PAWL_TOPIC_MAX 255       /* characters */
+#define PAWL_CORRELATION_MAX 255 /* characters */
+#define PAWL_DESTINATION_MAX 1024
+#define PAWL_PRIORITY_MAX 9
+#define PAWL_BATCH_MAX 10000
+#define PAWL_BATCH_MAX_BYTES (64 * 1024 * 1024)
+
+/* A message to send. Everything is copied during the call. */
+typedef struct pawl_outgoing {
+    size_t size;         /* set by PAWL_OUTGOING_INIT, never by hand */
+    const char *topic;   /* required: 1 .. 255 characters of UTF-8, case-sensitive */
+    const void *payload; /* required: never NULL, not interpreted, never logged */
+    size_t payload_size; /* bytes; 0 is fine */
+    pawl_message_id id;  /* all zero: a UUIDv7 is made */
+    pawl_type type;
+    const char *destination;    /* NULL: for a local handler */
+    const char *headers;        /* NULL or a JSON object */
+    const char *correlation_id; /* NULL or up to 255 characters; "" is stored as NULL */
+    int priority;               /* 0 .. 9, higher first */
+    pawl_wall due_at;           /* PAWL_NEVER: now; the past means now */
+    int64_t delay_ms;           /* > 0: due this long from now by the database's clock */
+    pawl_wall expires_at;       /* PAWL_NEVER: none if local, 24 h after due with a destination */
+    int max_attempts;           /* 0: 10 if local, 6 with a destination; at most 1000 */
+    int64_t lease_ms;           /* 0: the claimer decides; else what every claim of it gets */
+    pawl_backoff backoff;       /* all zero: the worker's policy */
+} pawl_outgoing;
+#define PAWL_OUTGOING_INIT                                                                         \
+    {                                                                                              \
+        sizeof(pawl_outgoing), NULL, NULL, 0, {{0}}, PAWL_TYPE_SIGNAL, NULL, NULL, NULL, 0, {0},   \
+            0, {0}, 0, 0,                                                                          \
+        {                                                                                          \
+            0, 0, 0                                                                                \
+        }                                                                                          \
+    }
+
+/* A message read from the store. Borrowed from the list it came in. */
+typedef struct pawl_message pawl_message;
+
+PAWL_API pawl_work_id pawl_message_work_id(const pawl_message *message);
+PAWL_API pawl_message_id pawl_message_get_id(const pawl_message *message);
+PAWL_API const char *pawl_message_topic(const pawl_message *message);
+/* Never NULL; followed by a zero byte that is not counted in *ret_size (may be NULL). */
+PAWL_API const void *pawl_message_payload(const pawl_message *message, size_t *ret_size);
+PAWL_API pawl_type pawl_message_type(const pawl_message *message);
+PAWL_API const char *pawl_message_destination(const pawl_message *message);    /* may be NULL */
+PAWL_API const char *pawl_message_headers(const pawl_message *message);        /* may be NULL */
+PAWL_API const char *pawl_message_correlation_id(const pawl_message *message); /* may be NULL */
+PAWL_API int pawl_message_priority(const pawl_message *message);
+PAWL_API pawl_wall pawl_message_created_at(const pawl_message *message);
+/* As the sender asked, also when that was in the past. */
+PAWL_API pawl_wall pawl_message_due_at(const pawl_message *message);
+PAWL_API pawl_wall pawl_message_expires_at(const pawl_message *message); /* or PAWL_NEVER */
+PAWL_API int pawl_message_max_attempts(const pawl_message *message);
+/* Attempts that ended without success so far. */
+PAWL_API int pawl_message_retries(const pawl_message *message);
+/* 1 for the first try. */
+PAWL_API int pawl_message_attempt(const pawl_message *message);
+PAWL_API pawl_state pawl_message_state(const pawl_message *message);
+/* Grows with every claim in the store; 0 when nobody holds it. */
+PAWL_API int64_t pawl_message_fence(const pawl_message *message);
+PAWL_API pawl_owner pawl_message_owner(const pawl_message *message);          /* zero: nobody */
+PAWL_API const char *pawl_message_claimed_by(const pawl_message *message);    /* may be NULL */
+PAWL_API pawl_wall pawl_message_lease_until(const pawl_message *message);     /* or PAWL_NEVER */
+PAWL_API pawl_wall pawl_message_next_attempt_at(const pawl_message *message); /* or PAWL_NEVER */
+PAWL_API pawl_wall pawl_message_finished_at(const pawl_message *message);     /* or PAWL_NEVER */
+PAWL_API const char *pawl_message_processed_by(const pawl_message *message);  /* may be NULL */
+PAWL_API const char *pawl_message_last_error(const pawl_message *message);    /* may be NULL */
+
+/* An owned list of messages. */
+typedef struct pawl_messages pawl_messages;
+
+PAWL_API size_t pawl_messages_count(const pawl_messages *list);
+/* Borrowed from the list; NULL when `index` is out of range. */
+PAWL_API const pawl_message *pawl_messages_at(const pawl_messages *list, size_t index);
+PAWL_API void pawl_messages_free(pawl_messages *list); /* NULL is fine */
+
+PAWL_END_DECLS
+
+#endif

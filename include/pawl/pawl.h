@@ -1,0 +1,29 @@
+/* include/pawl/pawl.h - everything pawl offers, and which version of it this is. */
+#ifndef PAWL_PAWL_H
+#define PAWL_PAWL_H
+
+#include <pawl/backoff.h>
+#include <pawl/clock.h>
+#include <pawl/error.h>
+#include <pawl/export.h>
+#include <pawl/id.h>
+#include <pawl/log.h>
+#include <pawl/message.h>
+#include <pawl/outbox.h>
+#include <pawl/queue.h>
+#include <pawl/store.h>
+#include <pawl/tx.h>
+
+#define PAWL_VERSION_MAJOR 0
+#define PAWL_VERSION_MINOR 1
+#define PAWL_VERSION_PATCH 0
+#define PAWL_VERSION "0.1.0"
+
+PAWL_BEGIN_DECLS
+
+/* The version of the library that is running, which may be newer than PAWL_VERSION. */
+PAWL_API const char *pawl_version(void);
+
+PAWL_END_DECLS
+
+#endif

@@ -1,0 +1,149 @@
+/* include/pawl/queue.h - the worker's side: claim, renew, finish; and the queue's housekeeping. */
+#ifndef PAWL_QUEUE_H
+#define PAWL_QUEUE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <pawl/error.h>
+#include <pawl/export.h>
+#include <pawl/id.h>
+#include <pawl/message.h>
+#include <pawl/store.h>
+
+PAWL_BEGIN_DECLS
+
+/* One held item: what proves that it is still this claim and not a later one. */
+typedef struct pawl_held {
+    pawl_work_id id;
+    int64_t fence;
+} pawl_held;
+
+typedef struct pawl_claim_options {
+    size_t size;               /* set by PAWL_CLAIM_OPTIONS_INIT, never by hand */
+    const char *const *topics; /* NULL: all; else `topic_count` names, 1 .. 1000 */
+    size_t topic_count;
+    const char *owner_name; /* NULL: "host:pid"; up to 255 characters; kept as processed_by */
+} pawl_claim_options;
+#define PAWL_CLAIM_OPTIONS_INIT                                                                    \
+    {                                                                                              \
+        sizeof(pawl_claim_options), NULL, 0, NULL                                                  \
+    }
+
+/**
+ * Take up to `limit` messages that are ready and due, for `lease_ms`. Higher priorities first, and
+ * within a topic and priority by due time; topics of equal priority take turns.
+ *
+ * Ownership: *ret_list is the caller's (pawl_messages_free); an empty list when nothing is due.
+ * Threads:   any.
+ * Blocks:    one round trip, bounded by the store's timeout; never waits for another worker.
+ * Durable:   on PAWL_OK the leases are committed. PAWL_E_IN_DOUBT: ask pawl_queue_held().
+ * Errors:    PAWL_E_INVALID (zero owner, lease_ms or limit <= 0, limit > 10000, lease over 7 days),
+ *            PAWL_E_BUSY, PAWL_E_TIMEOUT, PAWL_E_IN_DOUBT, PAWL_E_UNAVAILABLE, PAWL_E_NOMEM.
+ */
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_claim(pawl_store *store, pawl_owner owner,
+                                                      int64_t lease_ms, int limit,
+                                                      const pawl_claim_options *opts,
+                                                      pawl_messages **ret_list, pawl_error *err);
+
+/*
+ * The five answers to a claim. Each is one transaction and changes only the items that this owner
+ * still holds under the given fence; all others (unknown, finished, reaped, somebody else's) are
+ * passed over. `items` NULL is PAWL_E_INVALID, count 0 a no-op, duplicates are tolerated, at most
+ * PAWL_BATCH_MAX. *ret_changed (may be NULL) counts what changed.
+ */
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_ack(pawl_store *store, pawl_owner owner,
+                                                    const pawl_held *items, size_t count,
+                                                    size_t *ret_changed, pawl_error *err);
+
+/* The next attempt by the message's backoff policy. */
+#define PAWL_DELAY_BY_POLICY INT64_MIN
+/*
+ * Not now: counts the attempt and makes it ready after `delay_ms` (> 0, or PAWL_DELAY_BY_POLICY);
+ * at the last attempt it becomes failed. `error` may be NULL; "" is stored as NULL.
+ */
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_abandon(pawl_store *store, pawl_owner owner,
+                                                        const pawl_held *items, size_t count,
+                                                        const char *error, int64_t delay_ms,
+                                                        size_t *ret_changed, pawl_error *err);
+/* Never: becomes failed, a dead letter. */
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_fail(pawl_store *store, pawl_owner owner,
+                                                     const pawl_held *items, size_t count,
+                                                     const char *error, size_t *ret_changed,
+                                                     pawl_error *err);
+/* The lease now ends `lease_ms` (or the message's own lease) from now. */
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_renew(pawl_store *store, pawl_owner owner,
+                                                      const pawl_held *items, size_t count,
+                                                      int64_t lease_ms, size_t *ret_changed,
+                                                      pawl_error *err);
+/* Ready again at once, the attempt not counted: for shutdown. */
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_release(pawl_store *store, pawl_owner owner,
+                                                        const pawl_held *items, size_t count,
+                                                        size_t *ret_changed, pawl_error *err);
+
+/* Everything `owner` holds now, whole: after an in-doubt claim, or after a restart. */
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_held(pawl_store *store, pawl_owner owner,
+                                                     pawl_messages **ret_list, pawl_error *err);
+
+/*
+ * Housekeeping. Each call does a bounded amount of work in one transaction and may be made by any
+ * number of processes; *ret_changed (may be NULL) counts messages, and 0 means nothing is left.
+ */
+/* Expired leases become ready again and count as an attempt; at the last one, failed. */
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_reap(pawl_store *store, size_t *ret_changed,
+                                                     pawl_error *err);
+/* Ready messages (and failed ones) past their time to live become expired. */
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_expire(pawl_store *store, size_t *ret_changed,
+                                                       pawl_error *err);
+#define PAWL_RETENTION_MS ((int64_t)7 * 24 * 3600 * 1000)
+/* Forget done and cancelled messages that finished longer than `keep_ms` (>= 0) ago. */
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_retain(pawl_store *store, int64_t keep_ms,
+                                                       size_t *ret_changed, pawl_error *err);
+/* Fold the deltas behind the totals of pawl_outbox_stats. */
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_fold(pawl_store *store, pawl_error *err);
+
+/*
+ * A claimant keeps the fences it was given, so that its owner can answer by work id alone. One
+ * thread at a time.
+ */
+typedef struct pawl_claimant pawl_claimant;
+
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_claimant_new(pawl_store *store, pawl_owner owner,
+                                                       const pawl_claim_options *opts,
+                                                       pawl_claimant **ret_claimant,
+                                                       pawl_error *err);
+/* Does not release what is held; NULL is fine. */
+PAWL_API void pawl_claimant_free(pawl_claimant *claimant);
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_claimant_claim(pawl_claimant *claimant, int64_t lease_ms,
+                                                         int limit, pawl_messages **ret_list,
+                                                         pawl_error *err);
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_claimant_ack(pawl_claimant *claimant,
+                                                       const pawl_work_id *ids, size_t count,
+                                                       size_t *ret_changed, pawl_error *err);
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_claimant_abandon(pawl_claimant *claimant,
+                                                           const pawl_work_id *ids, size_t count,
+                                                           const char *error, int64_t delay_ms,
+                                                           size_t *ret_changed, pawl_error *err);
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_claimant_fail(pawl_claimant *claimant,
+                                                        const pawl_work_id *ids, size_t count,
+                                                        const char *error, size_t *ret_changed,
+                                                        pawl_error *err);
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_claimant_renew(pawl_claimant *claimant,
+                                                         const pawl_work_id *ids, size_t count,
+                                                         int64_t lease_ms, size_t *ret_changed,
+                                                         pawl_error *err);
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_claimant_release(pawl_claimant *claimant,
+                                                           const pawl_work_id *ids, size_t count,
+                                                           size_t *ret_changed, pawl_error *err);
+
+/*
+ * Wait until something was sent through this store, in this process, since its last claim began;
+ * `timeout_ms` (>= 0) at most. A hint for claim loops: PAWL_OK either way; PAWL_E_INTERRUPTED after
+ * pawl_store_interrupt().
+ */
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_wait(pawl_store *store, int64_t timeout_ms,
+                                                     pawl_error *err);
+
+PAWL_END_DECLS
+
+#endif

@@ -1,0 +1,126 @@
+/* include/pawl/store.h - a database that pawl keeps its tables in. */
+#ifndef PAWL_STORE_H
+#define PAWL_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <pawl/backoff.h>
+#include <pawl/clock.h>
+#include <pawl/error.h>
+#include <pawl/export.h>
+#include <pawl/log.h>
+
+PAWL_BEGIN_DECLS
+
+typedef struct pawl_store pawl_store; /* opaque */
+
+typedef enum pawl_durability {
+    /* SQLite synchronous=FULL: what was acknowledged survives power loss. */
+    PAWL_DURABILITY_FULL = 0,
+    /* SQLite synchronous=NORMAL: survives a crash of the process, the last commits may not
+     * survive a crash of the machine. PostgreSQL ignores it: its own settings decide. */
+    PAWL_DURABILITY_NORMAL = 1
+} pawl_durability;
+
+typedef struct pawl_store_options {
+    size_t size; /* set by PAWL_STORE_OPTIONS_INIT, never by hand */
+    /* Name of pawl's schema in PostgreSQL. NULL: "pawl". 1-40 of a-z, 0-9, _; not a digit first. */
+    const char *schema;
+    /* Prefix of pawl's tables in SQLite. NULL: "pawl_". Same characters. */
+    const char *table_prefix;
+    /* Create or upgrade the tables when opening. Off: a missing schema is PAWL_E_NO_SCHEMA. */
+    bool deploy_schema;
+    pawl_durability durability;
+    /* Every call ends by this time with an answer. 1 .. 3600000. */
+    int64_t timeout_ms;
+    /* Most PostgreSQL connections at once, 1 .. 1000. SQLite uses one writer and one reader. */
+    int pool_size;
+    /* PostgreSQL: keep prepared statements on each connection. Faster; not for PgBouncer in
+     * transaction mode. */
+    bool prepare;
+    pawl_log_sink log;
+    /* Delay policies used by abandon for messages that bring none of their own. */
+    pawl_backoff backoff_local;
+    pawl_backoff backoff_remote;
+} pawl_store_options;
+#define PAWL_STORE_OPTIONS_INIT                                                                    \
+    {                                                                                              \
+        sizeof(pawl_store_options), NULL, NULL, false, PAWL_DURABILITY_FULL, 30000, 10, false,     \
+            {NULL, NULL, PAWL_LOG_INFO}, PAWL_BACKOFF_LOCAL, PAWL_BACKOFF_REMOTE                   \
+    }
+
+/**
+ * Open the store at `url`: "sqlite:path", "sqlite::memory:", a libpq URI ("postgresql://...") or a
+ * libpq key/value string ("host=/run/postgresql dbname=app").
+ *
+ * Ownership: *ret_store is the caller's (pawl_store_close); untouched on failure. `url` and the
+ *            strings in `opts` are copied. `opts` may be NULL: all defaults.
+ * Threads:   the store may be used by any number of threads; not across fork().
+ * Blocks:    connecting and one round trip, bounded by timeout_ms.
+ * Durable:   with deploy_schema the schema is committed on PAWL_OK; otherwise nothing is written.
+ *            A SQLite file that does not exist is created only with deploy_schema.
+ * Errors:    PAWL_E_INVALID (bad url or option), PAWL_E_NO_SCHEMA (run `pawl init`),
+ *            PAWL_E_INCOMPATIBLE, PAWL_E_NOT_OURS, PAWL_E_UNAVAILABLE, PAWL_E_NOT_FOUND (no such
+ *            SQLite file), PAWL_E_READ_ONLY, PAWL_E_CORRUPT, PAWL_E_DENIED, PAWL_E_BUSY,
+ *            PAWL_E_UNSUPPORTED (engine not built in), PAWL_E_NOMEM.
+ */
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_store_open(const char *url,
+                                                     const pawl_store_options *opts,
+                                                     pawl_store **ret_store, pawl_error *err);
+
+/* No call may be running on it. NULL is fine. */
+PAWL_API void pawl_store_close(pawl_store *store);
+
+/* "sqlite" or "postgres". Borrowed. */
+PAWL_API const char *pawl_store_engine(const pawl_store *store);
+
+/* The database's clock, the one that decides what is due. One round trip. */
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_store_now(pawl_store *store, pawl_wall *ret_now,
+                                                    pawl_error *err);
+
+/*
+ * Make every call that is running on the store now end soon, with PAWL_E_INTERRUPTED unless it had
+ * already finished. Calls made afterwards are not affected. Any thread; async-signal-unsafe.
+ */
+PAWL_API void pawl_store_interrupt(pawl_store *store);
+
+/* What is installed and what this library would install. */
+typedef struct pawl_schema_info {
+    int version;         /* 0: pawl's tables are not there */
+    int compatible_from; /* the oldest library schema number that may use it */
+    int library_version; /* what this library would install */
+} pawl_schema_info;
+
+/*
+ * Look at the schema without opening a store, so that a missing or newer one can be reported.
+ * A SQLite file that does not exist answers version 0. Errors as pawl_store_open, less
+ * PAWL_E_NO_SCHEMA and PAWL_E_INCOMPATIBLE.
+ */
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_schema_inspect(const char *url,
+                                                         const pawl_store_options *opts,
+                                                         pawl_schema_info *ret_info,
+                                                         pawl_error *err);
+
+/*
+ * Create or upgrade the schema, in one transaction, safe to call from many processes at once.
+ * *ret_info (may be NULL) is the state before. Durable on PAWL_OK.
+ */
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_schema_deploy(const char *url,
+                                                        const pawl_store_options *opts,
+                                                        pawl_schema_info *ret_info,
+                                                        pawl_error *err);
+
+/*
+ * The SQL that would take a database from schema `from_version` (0: nothing there) to this
+ * library's, for a DBA to read and run. `engine` is "sqlite" or "postgres".
+ * Ownership: *ret_sql is the caller's (free()).
+ */
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_schema_sql(const char *engine, int from_version,
+                                                     const pawl_store_options *opts, char **ret_sql,
+                                                     pawl_error *err);
+
+PAWL_END_DECLS
+
+#endif
