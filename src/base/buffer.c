@@ -1,0 +1,95 @@
+/* src/base/buffer.c - a growing run of bytes. */
+#include "buffer.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Makes room for `size` more bytes and a terminating zero. */
+static bool grow(pawli_buffer *buffer, size_t size)
+{
+    size_t needed, capacity;
+    char *data;
+
+    if (buffer->failed)
+        return false;
+    if (size > SIZE_MAX / 4 - buffer->size) {
+        buffer->failed = true;
+        return false;
+    }
+    needed = buffer->size + size + 1;
+    if (needed <= buffer->capacity)
+        return true;
+    capacity = buffer->capacity ? buffer->capacity : 256;
+    while (capacity < needed)
+        capacity *= 2;
+    data = realloc(buffer->data, capacity);
+    if (!data) {
+        buffer->failed = true;
+        return false;
+    }
+    buffer->data = data;
+    buffer->capacity = capacity;
+    return true;
+}
+
+void *pawli_buffer_reserve(pawli_buffer *buffer, size_t size)
+{
+    if (!grow(buffer, size))
+        return NULL;
+    char *start = buffer->data + buffer->size;
+    buffer->size += size;
+    buffer->data[buffer->size] = '\0';
+    return start;
+}
+
+void pawli_buffer_append(pawli_buffer *buffer, const void *bytes, size_t size)
+{
+    char *room = pawli_buffer_reserve(buffer, size);
+
+    if (room && size > 0)
+        memcpy(room, bytes, size);
+}
+
+void pawli_buffer_text(pawli_buffer *buffer, const char *text)
+{
+    pawli_buffer_append(buffer, text, strlen(text));
+}
+
+void pawli_buffer_format(pawli_buffer *buffer, const char *format, ...)
+{
+    va_list args;
+    int size;
+
+    va_start(args, format);
+    size = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    if (size < 0 || !grow(buffer, (size_t)size)) {
+        buffer->failed = true;
+        return;
+    }
+    va_start(args, format);
+    vsnprintf(buffer->data + buffer->size, (size_t)size + 1, format, args);
+    va_end(args);
+    buffer->size += (size_t)size;
+}
+
+char *pawli_buffer_take(pawli_buffer *buffer)
+{
+    char *data = NULL;
+
+    if (grow(buffer, 0)) { /* an empty buffer, too, becomes a string */
+        data = buffer->data;
+        data[buffer->size] = '\0';
+        buffer->data = NULL;
+    }
+    pawli_buffer_done(buffer);
+    return data;
+}
+
+void pawli_buffer_done(pawli_buffer *buffer)
+{
+    free(buffer->data);
+    *buffer = (pawli_buffer){0};
+}

@@ -1,0 +1,11 @@
+/* src/base/log.h - handing records to the application's sink. */
+#ifndef PAWLI_LOG_H
+#define PAWLI_LOG_H
+
+#include <pawl/log.h>
+
+/* Formats only when the sink wants the level. */
+void pawli_log(const pawl_log_sink *sink, pawl_log_level level, const char *area,
+               const char *format, ...) PAWL_PRINTF(4, 5);
+
+#endif

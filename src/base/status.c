@@ -1,0 +1,53 @@
+/* src/base/status.c - the status table as functions. */
+#include <stddef.h>
+
+#include <pawl/error.h>
+
+struct status_row {
+    const char *name;
+    const char *text;
+    int retryable;
+    int http;
+    int exit_code;
+};
+
+#define STATUS_ROW(name, number, text, retryable, http, exit_code)                                 \
+    [number] = {"PAWL_" #name, text, retryable, http, exit_code},
+static const struct status_row rows[] = {PAWL_STATUS_TABLE(STATUS_ROW)};
+#undef STATUS_ROW
+
+static const struct status_row unknown = {"unknown status", "unknown status", 0, 500, 70};
+
+static const struct status_row *row_of(pawl_status status)
+{
+    size_t index = (size_t)status;
+
+    if (index >= sizeof rows / sizeof rows[0] || rows[index].name == NULL)
+        return &unknown;
+    return &rows[index];
+}
+
+const char *pawl_status_name(pawl_status status)
+{
+    return row_of(status)->name;
+}
+
+const char *pawl_status_text(pawl_status status)
+{
+    return row_of(status)->text;
+}
+
+bool pawl_status_retryable(pawl_status status)
+{
+    return row_of(status)->retryable != 0;
+}
+
+int pawl_status_http(pawl_status status)
+{
+    return row_of(status)->http;
+}
+
+int pawl_status_exit(pawl_status status)
+{
+    return row_of(status)->exit_code;
+}

@@ -1,0 +1,102 @@
+/* src/base/world.c - the one door through which time and randomness enter. */
+#include "world.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdatomic.h>
+#include <sys/random.h>
+#include <time.h>
+
+static pawl_wall real_wall_now(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (pawl_wall){(int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000};
+}
+
+static pawl_mono real_mono_now(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    return (pawl_mono){(int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000};
+}
+
+static void real_random(void *bytes, size_t size)
+{
+    unsigned char *at = bytes;
+
+    /* Blocks only before the kernel's pool is first seeded; EINTR is the only other answer. */
+    while (size > 0) {
+        ssize_t got = getrandom(at, size, 0);
+        if (got < 0)
+            continue;
+        at += got;
+        size -= (size_t)got;
+    }
+}
+
+static void real_pause(int64_t us)
+{
+    struct timespec left = {us / 1000000, us % 1000000 * 1000};
+
+    while (us > 0 && nanosleep(&left, &left) != 0 && errno == EINTR)
+        continue;
+}
+
+const pawli_world pawli_world_real = {real_wall_now, real_mono_now, real_random, real_pause};
+
+static _Atomic(const pawli_world *) world = &pawli_world_real;
+
+void pawli_world_install(const pawli_world *replacement)
+{
+    atomic_store(&world, replacement ? replacement : &pawli_world_real);
+}
+
+pawl_wall pawli_wall_now(void)
+{
+    return atomic_load_explicit(&world, memory_order_relaxed)->wall_now();
+}
+
+pawl_mono pawli_mono_now(void)
+{
+    return atomic_load_explicit(&world, memory_order_relaxed)->mono_now();
+}
+
+void pawli_random_bytes(void *bytes, size_t size)
+{
+    atomic_load_explicit(&world, memory_order_relaxed)->random(bytes, size);
+}
+
+uint64_t pawli_random_u64(void)
+{
+    uint64_t value;
+
+    pawli_random_bytes(&value, sizeof value);
+    return value;
+}
+
+void pawli_pause(int64_t us)
+{
+    atomic_load_explicit(&world, memory_order_relaxed)->pause(us);
+}
+
+int64_t pawli_mono_left(pawl_mono deadline)
+{
+    int64_t left = deadline.us - pawli_mono_now().us;
+
+    return left > 0 ? left : 0;
+}
+
+int pawli_mono_left_ms(pawl_mono deadline)
+{
+    int64_t ms = (pawli_mono_left(deadline) + 999) / 1000;
+
+    return ms > INT_MAX ? INT_MAX : (int)ms;
+}
+
+bool pawli_mono_passed(pawl_mono deadline)
+{
+    return pawli_mono_left(deadline) == 0;
+}

@@ -1,0 +1,39 @@
+/* src/base/world.h - the one door through which time and randomness enter. */
+#ifndef PAWLI_WORLD_H
+#define PAWLI_WORLD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <pawl/clock.h>
+
+/* Tests may hold the door: they install a table of their own before any other thread runs. */
+typedef struct pawli_world {
+    pawl_wall (*wall_now)(void);
+    pawl_mono (*mono_now)(void);
+    void (*random)(void *bytes, size_t size);
+    /* Sleep; used only for bounded back-off inside a call. */
+    void (*pause)(int64_t us);
+} pawli_world;
+
+extern const pawli_world pawli_world_real;
+void pawli_world_install(const pawli_world *world); /* NULL: the real one */
+
+pawl_wall pawli_wall_now(void);
+pawl_mono pawli_mono_now(void);
+uint64_t pawli_random_u64(void);
+void pawli_random_bytes(void *bytes, size_t size);
+void pawli_pause(int64_t us);
+
+static inline pawl_mono pawli_mono_after(pawl_mono start, int64_t us)
+{
+    return (pawl_mono){start.us + us};
+}
+/* Microseconds left, never below 0. */
+int64_t pawli_mono_left(pawl_mono deadline);
+/* The same in milliseconds, rounded up, for poll(). */
+int pawli_mono_left_ms(pawl_mono deadline);
+bool pawli_mono_passed(pawl_mono deadline);
+
+#endif
