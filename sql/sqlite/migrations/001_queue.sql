@@ -1,0 +1,137 @@
+-- The work queue: one immutable body row per message, a small queue row while it is unfinished,
+-- an outcome row when it is finished. docs/internals/queue.md explains the design.
+--
+-- Times are microseconds since 1970 UTC. There are no foreign keys between these tables: only the
+-- statements beside this file write them, and each keeps them together in one transaction.
+
+CREATE TABLE pawl_meta (
+    product         TEXT    NOT NULL CHECK (product = 'pawl'),
+    version         INTEGER NOT NULL,               -- of this schema
+    compatible_from INTEGER NOT NULL,               -- the oldest library schema number that may use it
+    fence           INTEGER NOT NULL DEFAULT 0,     -- the last fencing token; only ever grows
+    latest_time     INTEGER NOT NULL DEFAULT 0      -- the highest time seen; the clock never goes below
+) STRICT;
+INSERT INTO pawl_meta (product, version, compatible_from) VALUES ('pawl', 1, 1);
+
+-- The machine's clock. (julianday has milliseconds; newer functions need a newer SQLite.)
+CREATE VIEW pawl_wall AS
+    SELECT CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000 AS now;
+
+-- A lane is a topic at one priority: the unit a claim looks at. Its rows are never removed.
+CREATE TABLE pawl_lane (
+    id       INTEGER PRIMARY KEY,
+    topic    TEXT    NOT NULL CHECK (length(topic) BETWEEN 1 AND 255),
+    priority INTEGER NOT NULL CHECK (priority BETWEEN 0 AND 9),
+    UNIQUE (topic, priority)
+) STRICT;
+
+CREATE TABLE pawl_body (
+    id             INTEGER PRIMARY KEY AUTOINCREMENT, -- the work id, never reused
+    message_id     BLOB    NOT NULL UNIQUE CHECK (length(message_id) = 16),
+    lane_id        INTEGER NOT NULL,
+    payload        BLOB    NOT NULL,
+    type           INTEGER NOT NULL CHECK (type BETWEEN 0 AND 3), -- signal, command, push_call, response
+    destination    TEXT,
+    headers        TEXT    CHECK (headers IS NULL OR json_type(headers) = 'object'),
+    correlation_id TEXT    CHECK (length(correlation_id) BETWEEN 1 AND 255),
+    created_at     INTEGER NOT NULL,
+    due_at         INTEGER NOT NULL,                  -- as asked for, also when in the past
+    expires_at     INTEGER,
+    max_attempts   INTEGER NOT NULL CHECK (max_attempts BETWEEN 1 AND 1000),
+    lease          INTEGER CHECK (lease > 0),         -- this message's own lease
+    retry_base     INTEGER CHECK (retry_base > 0),    -- its own backoff policy
+    retry_max      INTEGER CHECK (retry_max >= retry_base),
+    retry_jitter   INTEGER CHECK (retry_jitter >= 0)
+) STRICT;
+
+-- Unfinished messages only. owner, lease_until and fence are 0 while nobody holds it.
+CREATE TABLE pawl_queue (
+    id          INTEGER PRIMARY KEY,
+    lane_id     INTEGER NOT NULL,
+    run_at      INTEGER NOT NULL,           -- claimable from here on
+    retries     INTEGER NOT NULL DEFAULT 0, -- attempts that ended without success
+    owner       BLOB    NOT NULL DEFAULT (zeroblob(16)),
+    lease_until INTEGER NOT NULL DEFAULT 0,
+    fence       INTEGER NOT NULL DEFAULT 0,
+    expires_at  INTEGER,
+    lease       INTEGER,                    -- copied from the body, so that a claim needs no join
+    last_error  TEXT
+) STRICT;
+CREATE INDEX pawl_queue_due ON pawl_queue (lane_id, run_at, id);
+CREATE INDEX pawl_queue_expiry ON pawl_queue (expires_at) WHERE expires_at IS NOT NULL;
+
+-- One row per claim: what it took, and when to look whether a lease in it has run out.
+CREATE TABLE pawl_claim (
+    fence      INTEGER PRIMARY KEY,
+    owner      BLOB    NOT NULL,
+    owner_name TEXT    NOT NULL,
+    check_at   INTEGER NOT NULL,
+    ids        TEXT    NOT NULL            -- a JSON array of work ids
+) STRICT;
+CREATE INDEX pawl_claim_check ON pawl_claim (check_at);
+CREATE INDEX pawl_claim_owner ON pawl_claim (owner);
+
+CREATE TABLE pawl_outcome (
+    id           INTEGER PRIMARY KEY,
+    state        INTEGER NOT NULL CHECK (state IN (2, 3, 4, 5)), -- done, failed, expired, cancelled
+    finished_at  INTEGER NOT NULL,
+    retries      INTEGER NOT NULL,
+    processed_by TEXT,
+    error        TEXT,
+    expires_at   INTEGER                    -- of a failed message that may still expire
+) STRICT;
+CREATE INDEX pawl_outcome_age ON pawl_outcome (finished_at) WHERE state IN (2, 5);
+CREATE INDEX pawl_outcome_dead ON pawl_outcome (id) WHERE state IN (3, 4, 5);
+CREATE INDEX pawl_outcome_expiry ON pawl_outcome (expires_at) WHERE state = 3 AND expires_at IS NOT NULL;
+
+-- How many messages of a lane ended in a state; state 0 counts the redriven ones.
+CREATE TABLE pawl_tally (
+    lane_id INTEGER NOT NULL,
+    state   INTEGER NOT NULL,
+    n       INTEGER NOT NULL,
+    PRIMARY KEY (lane_id, state)
+) STRICT, WITHOUT ROWID;
+
+-- The clock every statement uses: never less than a time that was already written down.
+CREATE VIEW pawl_clock AS
+    SELECT max((SELECT now FROM pawl_wall),
+               (SELECT latest_time FROM pawl_meta),
+               coalesce((SELECT created_at FROM pawl_body ORDER BY id DESC LIMIT 1), 0)) AS now;
+
+-- Every message with everything known of it. Column order is the library's (src/core/message.c).
+CREATE VIEW pawl_message AS
+    SELECT b.id, b.message_id, l.topic, b.payload, b.type, b.destination, b.headers,
+           b.correlation_id, l.priority, b.created_at, b.due_at,
+           coalesce(q.expires_at, b.expires_at) AS expires_at,
+           b.max_attempts,
+           coalesce(q.retries, o.retries) AS retries,
+           coalesce(o.state, CASE WHEN q.fence = 0 THEN 0 ELSE 1 END) AS state,
+           coalesce(q.fence, 0) AS fence,
+           CASE WHEN q.fence <> 0 THEN q.owner END AS owner,
+           c.owner_name AS claimed_by,
+           CASE WHEN q.fence <> 0 THEN q.lease_until END AS lease_until,
+           q.run_at AS next_attempt_at,
+           o.finished_at, o.processed_by,
+           coalesce(o.error, q.last_error) AS last_error
+    FROM pawl_body b
+    JOIN pawl_lane l ON l.id = b.lane_id
+    LEFT JOIN pawl_queue q ON q.id = b.id
+    LEFT JOIN pawl_outcome o ON o.id = b.id
+    LEFT JOIN pawl_claim c ON c.fence = q.fence;
+
+-- The outbox as its users know it.
+CREATE VIEW pawl_outbox AS
+    SELECT id, topic, payload, created_at, state AS status, lease_until AS locked_until,
+           owner AS owner_token, state = 2 AS is_processed, finished_at AS processed_at,
+           processed_by, retries AS retry_count, last_error, next_attempt_at, message_id,
+           correlation_id, due_at AS due_time_utc, destination, type, headers, priority, expires_at
+    FROM pawl_message;
+
+-- A timer is a message that was sent for later.
+CREATE VIEW pawl_timer AS
+    SELECT id, message_id, topic, payload, created_at, due_at AS due_time, state AS status,
+           lease_until AS locked_until, owner AS owner_token, claimed_by, retries AS retry_count,
+           last_error, finished_at AS processed_at, processed_by, correlation_id, destination,
+           headers, priority
+    FROM pawl_message
+    WHERE due_at > created_at;

@@ -1,0 +1,33 @@
+-- Take what is ready and due. The claim row is written first and names the items; nothing due
+-- writes nothing. LIMIT -1 keeps the ordered list of lanes from being merged into the join, CROSS
+-- JOIN keeps it outside: each lane is one bounded range of the index, in order, until enough.
+-- @stop-unless-changed
+INSERT INTO pawl_claim (fence, owner, owner_name, check_at, ids)
+SELECT (SELECT fence + 1 FROM pawl_meta), :owner, :owner_name,
+       min(:now + coalesce(lease, :lease)), json_group_array(id)
+FROM (SELECT q.id, q.lease
+      FROM (SELECT id FROM pawl_lane
+            WHERE :topics IS NULL OR topic IN (SELECT value FROM json_each(:topics))
+            ORDER BY priority DESC,
+                     (id + :turn) % (SELECT count(*) FROM pawl_lane)
+            LIMIT -1) lane
+      CROSS JOIN pawl_queue q INDEXED BY pawl_queue_due
+              ON q.lane_id = lane.id AND q.run_at <= :now
+      WHERE q.fence = 0 AND (q.expires_at IS NULL OR q.expires_at > :now)
+      LIMIT :limit)
+HAVING count(*) > 0;
+
+UPDATE pawl_meta SET fence = fence + 1, latest_time = :now;
+
+UPDATE pawl_queue
+SET owner = :owner, lease_until = :now + coalesce(lease, :lease),
+    fence = (SELECT fence FROM pawl_meta)
+WHERE id IN (SELECT j.value FROM pawl_claim c, json_each(c.ids) j
+             WHERE c.fence = (SELECT fence FROM pawl_meta));
+
+SELECT m.*
+FROM pawl_claim c
+CROSS JOIN json_each(c.ids) j
+JOIN pawl_message m ON m.id = j.value
+WHERE c.fence = (SELECT fence FROM pawl_meta)
+ORDER BY j.key;

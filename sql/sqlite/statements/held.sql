@@ -1,0 +1,7 @@
+-- What an owner holds now.
+SELECT m.*
+FROM pawl_claim c
+CROSS JOIN json_each(c.ids) j
+JOIN pawl_message m ON m.id = j.value AND m.fence = c.fence
+WHERE c.owner = :owner
+ORDER BY c.fence, j.key;

@@ -1,0 +1,189 @@
+/* src/db/db.c - one database: its connections, its statements, and running ops on it. */
+#include "db.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "db_private.h"
+#include "fail.h"
+#include "log.h"
+#include "world.h"
+#include "wrapped.h"
+
+#define MEMORY ":memory:"
+#define RECONNECTS 3
+
+static const pawl_backoff retry_policy = {5, 500, 20};
+
+static pawl_status check_options(const pawl_store_options *opts, pawl_error *err)
+{
+    if (opts->timeout_ms < 1 || opts->timeout_ms > 3600000)
+        return pawli_fail(err, PAWL_E_INVALID, "timeout_ms must be 1 to 3600000");
+    if (opts->pool_size < 1 || opts->pool_size > 1000)
+        return pawli_fail(err, PAWL_E_INVALID, "pool_size must be 1 to 1000");
+    if (opts->durability != PAWL_DURABILITY_FULL && opts->durability != PAWL_DURABILITY_NORMAL)
+        return pawli_fail(err, PAWL_E_INVALID, "durability must be FULL or NORMAL");
+    return PAWL_OK;
+}
+
+static pawl_status choose_names(pawli_db *db, const pawl_store_options *opts, pawl_error *err)
+{
+    bool postgres = strcmp(db->engine->name, "postgres") == 0;
+    const char *names = postgres ? opts->schema : opts->table_prefix;
+
+    if (!names)
+        names = db->engine->default_names;
+    pawl_status st = pawli_names_check(names, postgres ? "schema name" : "table prefix", err);
+    if (st != PAWL_OK)
+        return st;
+    db->names = strdup(names);
+    return db->names ? PAWL_OK : pawli_fail(err, PAWL_E_NOMEM, "out of memory for the store");
+}
+
+static pawl_status make_pools(pawli_db *db, int pool_size, pawl_error *err)
+{
+    bool single = db->settings.driver->single_writer;
+    pawl_status st =
+        pawli_pool_new(&db->settings, false, single ? 1 : pool_size, &db->writers, err);
+
+    /* A database in memory is one connection: there is nothing a second one could read. */
+    if (st == PAWL_OK && single && strcmp(db->target, MEMORY) != 0)
+        st = pawli_pool_new(&db->settings, true, 1, &db->readers, err);
+    return st;
+}
+
+pawl_status pawli_db_new(const char *url, const pawl_store_options *opts, pawli_db **ret_db,
+                         pawl_error *err)
+{
+    PAWLI_AUTO(pawli_db) db = NULL;
+    const pawli_engine *engine;
+    const char *target;
+    pawl_status st = pawli_url_parse(url, &engine, &target, err);
+
+    if (st == PAWL_OK)
+        st = check_options(opts, err);
+    if (st != PAWL_OK)
+        return st;
+    db = calloc(1, sizeof *db);
+    if (!db)
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the store");
+    pawli_wake_init(&db->wake);
+    db->pid = getpid();
+    db->engine = engine;
+    db->timeout_us = opts->timeout_ms * 1000;
+    db->log = opts->log;
+    db->target = strdup(target);
+    if (!db->target)
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the store");
+    st = choose_names(db, opts, err);
+    if (st == PAWL_OK)
+        st = pawli_statements_new(engine->sql, db->names, &db->statements, err);
+    if (st != PAWL_OK)
+        return st;
+    db->settings = (pawli_db_settings){
+        .driver = *engine->driver,
+        .target = db->target,
+        .names = db->names,
+        .durability = opts->durability,
+        .prepare = opts->prepare,
+        .create = opts->deploy_schema,
+        .statements = db->statements,
+    };
+    st = make_pools(db, opts->pool_size, err);
+    if (st != PAWL_OK)
+        return st;
+    *ret_db = pawli_db_take(&db);
+    return PAWL_OK;
+}
+
+void pawli_db_free(pawli_db *db)
+{
+    if (!db)
+        return;
+    pawli_pool_free(db->readers);
+    pawli_pool_free(db->writers);
+    pawli_statements_free(db->statements);
+    pawli_wake_done(&db->wake);
+    free(db->names);
+    free(db->target);
+    free(db);
+}
+
+const pawli_driver *pawli_db_driver(const pawli_db *db)
+{
+    return db->settings.driver;
+}
+
+pawli_wake *pawli_db_wake(pawli_db *db)
+{
+    return &db->wake;
+}
+
+pawl_mono pawli_db_deadline(const pawli_db *db)
+{
+    return pawli_mono_after(pawli_mono_now(), db->timeout_us);
+}
+
+pawl_status pawli_db_check_process(const pawli_db *db, pawl_error *err)
+{
+    if (db->pid != getpid())
+        return pawli_fail(err, PAWL_E_MISUSE,
+                          "this store was opened before fork(): open one in the child");
+    return PAWL_OK;
+}
+
+static pawl_status run_once(pawli_db *db, pawli_pool *pool, uint64_t turn, const pawli_op *op,
+                            pawl_mono deadline, pawl_error *err)
+{
+    pawli_conn *conn = NULL;
+    pawl_status st = pawli_pool_acquire(pool, turn, deadline, &conn, err);
+
+    if (st != PAWL_OK)
+        return st;
+    if (op->on_start)
+        op->on_start(op->context);
+    st = db->settings.driver->run(conn, op, deadline, err);
+    pawli_pool_give_back(pool, conn);
+    return st;
+}
+
+/* Only statuses that say for certain that nothing was done. */
+static bool worth_another_try(pawl_status st, int tries)
+{
+    return st == PAWL_E_SERIALIZATION || (st == PAWL_E_UNAVAILABLE && tries < RECONNECTS);
+}
+
+pawl_status pawli_db_run(pawli_db *db, const pawli_op *op, pawl_error *err)
+{
+    pawl_mono deadline = pawli_db_deadline(db);
+    pawli_pool *pool = !op->writes && db->readers ? db->readers : db->writers;
+    pawl_status st = pawli_db_check_process(db, err);
+
+    if (st != PAWL_OK)
+        return st;
+    if (op->writes && db->settings.driver->single_writer && pawli_wrapped_blocks(db->target))
+        return pawli_fail(err, PAWL_E_MISUSE,
+                          "this thread has a transaction of its own open on the same SQLite file: "
+                          "use that transaction (pawl_tx_...) or end it first");
+    uint64_t turn = pawli_pool_turn(pool);
+    for (int tries = 0;; tries++) {
+        st = run_once(db, pool, turn, op, deadline, err);
+        if (!worth_another_try(st, tries))
+            return st;
+        int64_t pause_us = 1000 * pawl_backoff_delay_ms(&retry_policy, tries, pawli_random_u64());
+        if (pause_us >= pawli_mono_left(deadline))
+            return st;
+        pawli_log(&db->log, PAWL_LOG_DEBUG, "store", "%s: %s, trying again",
+                  pawli_sql_name(op->sql), pawl_status_text(st));
+        pawli_pause(pause_us);
+    }
+}
+
+void pawli_db_interrupt(pawli_db *db)
+{
+    if (db->readers)
+        pawli_pool_interrupt(db->readers);
+    pawli_pool_interrupt(db->writers);
+    pawli_wake_interrupt(&db->wake);
+}

@@ -1,0 +1,28 @@
+/* src/db/db_private.h - the insides of pawli_db, for the files of this folder that share them. */
+#ifndef PAWLI_DB_PRIVATE_H
+#define PAWLI_DB_PRIVATE_H
+
+#include <sys/types.h>
+
+#include "db.h"
+#include "pool.h"
+#include "statements.h"
+#include "url.h"
+
+struct pawli_db {
+    pid_t pid; /* of the process that opened it */
+    const pawli_engine *engine;
+    char *target;
+    char *names;
+    int64_t timeout_us;
+    pawl_log_sink log;
+    pawli_statements *statements;
+    pawli_db_settings settings;
+    pawli_pool *writers;
+    pawli_pool *readers; /* NULL: reading ops use a writer */
+    pawli_wake wake;
+};
+
+pawl_mono pawli_db_deadline(const pawli_db *db);
+
+#endif

@@ -1,0 +1,102 @@
+/*
+ * src/db/driver.h - what an engine must be able to do. sqlite/ and postgres/ each fill one table.
+ *
+ * A connection is used by one thread at a time, except for interrupt(). Drivers know nothing of
+ * queues: they carry out ops (op.h), transactions and schema text.
+ */
+#ifndef PAWLI_DRIVER_H
+#define PAWLI_DRIVER_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <pawl/clock.h>
+#include <pawl/error.h>
+#include <pawl/store.h>
+
+#include "op.h"
+
+typedef struct pawli_driver pawli_driver;
+typedef struct pawli_statements pawli_statements; /* the engine's SQL, names filled in */
+
+/* What a connection is opened with; owned by pawli_db, outlives every connection. */
+typedef struct pawli_db_settings {
+    const pawli_driver *driver;
+    const char *target; /* SQLite: a path or ":memory:". PostgreSQL: a conninfo string */
+    const char *names;  /* SQLite: table prefix ("pawl_"). PostgreSQL: schema name ("pawl") */
+    pawl_durability durability;
+    bool prepare;
+    bool create;                        /* SQLite: create the file if it is not there */
+    const pawli_statements *statements; /* NULL while only the schema is looked at */
+} pawli_db_settings;
+
+/* Every driver's connection struct begins with this. */
+typedef struct pawli_conn {
+    const pawli_driver *driver;
+    atomic_bool stop; /* set by interrupt(): the running call ends with PAWL_E_INTERRUPTED */
+    int stop_fd;      /* eventfd that becomes readable with it; -1 if the driver needs none */
+    bool broken;      /* must be closed instead of used again */
+    bool read_only;   /* asked for as a reader */
+    bool wrapped;     /* the handle and its transaction are the application's */
+    struct pawli_conn *next; /* the pool's list */
+} pawli_conn;
+
+struct pawli_driver {
+    const char *name;         /* "sqlite", "postgres" */
+    bool single_writer;       /* one writing connection is all that makes sense */
+    size_t max_payload_bytes; /* largest value one row can hold, less room for the rest */
+
+    /* Connect. `reader` asks for a connection that only reads. `deadline` bounds everything. */
+    pawl_status (*open)(const pawli_db_settings *settings, bool reader, pawl_mono deadline,
+                        pawli_conn **ret_conn, pawl_error *err);
+    /* NULL is fine. A wrapped connection's handle stays open. */
+    void (*close)(pawli_conn *conn);
+    /* Cheap check of an idle connection: has the server gone away? */
+    bool (*alive)(pawli_conn *conn);
+
+    /*
+     * Carry out the op: as a transaction of its own when none is open, else inside the open one
+     * (or the wrapped one), where a failure leaves the transaction as it was before the op.
+     * PAWL_E_IN_DOUBT only if op->writes and the commit may have happened. Sets conn->broken when
+     * the connection cannot be used again.
+     */
+    pawl_status (*run)(pawli_conn *conn, const pawli_op *op, pawl_mono deadline, pawl_error *err);
+
+    /* A transaction over several runs. begin() takes the write lock at once on SQLite. */
+    pawl_status (*begin)(pawli_conn *conn, pawl_mono deadline, pawl_error *err);
+    pawl_status (*commit)(pawli_conn *conn, pawl_mono deadline, pawl_error *err);
+    void (*rollback)(pawli_conn *conn); /* never fails: breaks the connection instead */
+
+    /* Run plain SQL of many statements inside the open transaction: migrations. */
+    pawl_status (*script)(pawli_conn *conn, const char *sql, pawl_mono deadline, pawl_error *err);
+
+    /*
+     * Read the installed schema's numbers: version 0 if pawl's meta table is not there;
+     * PAWL_E_NOT_OURS if a table of that name is there and is not pawl's.
+     */
+    pawl_status (*schema)(pawli_conn *conn, const char *names, pawl_mono deadline, int *ret_version,
+                          int *ret_compatible_from, pawl_error *err);
+    /* Wait, inside the open transaction, until no other process migrates. */
+    pawl_status (*schema_lock)(pawli_conn *conn, const char *names, pawl_mono deadline,
+                               pawl_error *err);
+
+    /*
+     * A connection over the application's handle, whose transaction is open: `native` is a
+     * struct sqlite3 * or struct pg_conn *. PAWL_E_MISUSE if no transaction is open or it is
+     * another database file.
+     */
+    pawl_status (*wrap)(const pawli_db_settings *settings, void *native, pawli_conn **ret_conn,
+                        pawl_error *err);
+    /* Whether the wrapped transaction is still open. */
+    bool (*wrapped_open)(pawli_conn *conn);
+
+    /* Any thread: make the running call end soon. */
+    void (*interrupt)(pawli_conn *conn);
+};
+
+/* NULL when the engine is not built in. */
+extern const pawli_driver *const pawli_driver_sqlite;
+extern const pawli_driver *const pawli_driver_postgres;
+
+#endif

@@ -1,0 +1,129 @@
+/* src/db/migrate.c - looking at the schema and bringing it up to date. docs/internals/migrations.md
+ */
+#include <string.h>
+
+#include "db_private.h"
+#include "fail.h"
+#include "log.h"
+
+static int library_version(const pawli_db *db)
+{
+    return (int)db->engine->sql->migration_count;
+}
+
+static pawl_status read_schema(pawli_db *db, pawli_conn *conn, pawl_mono deadline,
+                               pawl_schema_info *ret_info, pawl_error *err)
+{
+    pawl_schema_info info = {.library_version = library_version(db)};
+    pawl_status st =
+        conn->driver->schema(conn, db->names, deadline, &info.version, &info.compatible_from, err);
+
+    if (st == PAWL_OK)
+        *ret_info = info;
+    return st;
+}
+
+pawl_status pawli_db_schema(pawli_db *db, pawl_schema_info *ret_info, pawl_error *err)
+{
+    pawli_pool *pool = db->readers ? db->readers : db->writers;
+    pawl_mono deadline = pawli_db_deadline(db);
+    pawli_conn *conn = NULL;
+    pawl_error problem = PAWL_ERROR_INIT;
+    pawl_status st = pawli_pool_acquire(pool, pawli_pool_turn(pool), deadline, &conn, &problem);
+
+    /* A SQLite file that is not there has no schema; a PostgreSQL database that is not there is
+     * something else, and not for pawl to create. */
+    if (st == PAWL_E_NOT_FOUND && db->settings.driver->single_writer) {
+        *ret_info = (pawl_schema_info){.library_version = library_version(db)};
+        return PAWL_OK;
+    }
+    if (st != PAWL_OK) {
+        if (err)
+            *err = problem;
+        return st;
+    }
+    st = read_schema(db, conn, deadline, ret_info, err);
+    pawli_pool_give_back(pool, conn);
+    return st;
+}
+
+pawl_status pawli_db_check_schema(const pawl_schema_info *info, pawl_error *err)
+{
+    if (info->version == 0)
+        return pawli_fail(err, PAWL_E_NO_SCHEMA,
+                          "pawl's tables are not in this database: run `pawl init` once, or open "
+                          "the store with deploy_schema");
+    if (info->compatible_from > info->library_version)
+        return pawli_fail(err, PAWL_E_INCOMPATIBLE,
+                          "the schema is version %d and needs a library of schema %d or newer; "
+                          "this one has %d: install a newer libpawl",
+                          info->version, info->compatible_from, info->library_version);
+    if (info->version < info->library_version)
+        return pawli_fail(err, PAWL_E_NO_SCHEMA,
+                          "the schema is version %d and this library needs %d: run `pawl migrate`",
+                          info->version, info->library_version);
+    return PAWL_OK;
+}
+
+/* Inside the transaction that holds the migration lock. */
+static pawl_status apply(pawli_db *db, pawli_conn *conn, int installed, pawl_mono deadline,
+                         pawl_error *err)
+{
+    const pawli_engine_sql *sql = db->engine->sql;
+
+    for (size_t i = 0; i < sql->migration_count; i++) {
+        const pawli_migration *migration = &sql->migrations[i];
+        if (migration->version <= installed)
+            continue;
+        PAWLI_AUTO_FREE char *text = pawli_sql_fill_names(sql, migration->text, db->names);
+        if (!text)
+            return pawli_fail(err, PAWL_E_NOMEM, "out of memory for migration %s", migration->name);
+        pawl_status st = conn->driver->script(conn, text, deadline, err);
+        if (st != PAWL_OK)
+            return st;
+        pawli_log(&db->log, PAWL_LOG_INFO, "store", "applied migration %s", migration->name);
+    }
+    return PAWL_OK;
+}
+
+static pawl_status deploy_on(pawli_db *db, pawli_conn *conn, pawl_mono deadline,
+                             pawl_schema_info *ret_before, pawl_error *err)
+{
+    pawl_schema_info before;
+    pawl_status st = conn->driver->begin(conn, deadline, err);
+
+    if (st != PAWL_OK)
+        return st;
+    st = conn->driver->schema_lock(conn, db->names, deadline, err);
+    if (st == PAWL_OK)
+        st = read_schema(db, conn, deadline, &before, err);
+    if (st == PAWL_OK && before.version > 0 && before.compatible_from > before.library_version)
+        st = pawli_db_check_schema(&before, err);
+    if (st == PAWL_OK)
+        st = apply(db, conn, before.version, deadline, err);
+    if (st != PAWL_OK) {
+        conn->driver->rollback(conn);
+        return st;
+    }
+    if (before.version >= before.library_version)
+        conn->driver->rollback(conn); /* nothing to do: leave no trace, not even an empty commit */
+    else
+        st = conn->driver->commit(conn, deadline, err);
+    if (st == PAWL_OK)
+        *ret_before = before;
+    return st;
+}
+
+pawl_status pawli_db_deploy(pawli_db *db, pawl_schema_info *ret_before, pawl_error *err)
+{
+    pawl_mono deadline = pawli_db_deadline(db);
+    pawli_conn *conn = NULL;
+    pawl_status st =
+        pawli_pool_acquire(db->writers, pawli_pool_turn(db->writers), deadline, &conn, err);
+
+    if (st != PAWL_OK)
+        return st;
+    st = deploy_on(db, conn, deadline, ret_before, err);
+    pawli_pool_give_back(db->writers, conn);
+    return st;
+}

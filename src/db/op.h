@@ -1,0 +1,102 @@
+/*
+ * src/db/op.h - one operation on the database: a named statement, its parameters, where its rows
+ * go.
+ *
+ * core describes what it wants as an op; a driver carries it out as one transaction (or inside one
+ * that is open). On PostgreSQL a named statement is one SELECT of a function, one round trip; on
+ * SQLite it is a short script. docs/internals/database-layer.md has the whole picture.
+ */
+#ifndef PAWLI_OP_H
+#define PAWLI_OP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <pawl/clock.h>
+#include <pawl/error.h>
+
+#include "sql_names.h" /* generated: enum pawli_sql, one member per file in sql/ENGINE/statements */
+
+typedef enum pawli_type {
+    PAWLI_INT,   /* bigint / INTEGER */
+    PAWLI_BOOL,  /* boolean / INTEGER 0 or 1 */
+    PAWLI_TEXT,  /* text / TEXT */
+    PAWLI_BYTES, /* bytea / BLOB */
+    PAWLI_UUID,  /* uuid / BLOB of 16 */
+    PAWLI_TIME,  /* timestamptz / INTEGER microseconds since 1970 */
+    PAWLI_SPAN,  /* interval / INTEGER microseconds */
+    PAWLI_TEXTS  /* text[] / TEXT, a JSON array */
+} pawli_type;
+
+/* A parameter's value. Everything is borrowed for the duration of the run. */
+typedef struct pawli_value {
+    pawli_type type;
+    bool is_null;
+    union {
+        int64_t number; /* INT, BOOL, TIME (microseconds since 1970), SPAN (microseconds) */
+        struct {
+            const void *data;
+            size_t size;
+        } bytes; /* TEXT, BYTES, UUID (16) */
+        struct {
+            const char *const *items;
+            size_t count;
+        } texts;
+    } as;
+} pawli_value;
+
+pawli_value pawli_int(int64_t number);
+pawli_value pawli_bool(bool flag);
+pawli_value pawli_text(const char *text); /* NULL becomes SQL NULL */
+pawli_value pawli_bytes(const void *data, size_t size);
+pawli_value pawli_uuid(const uint8_t bytes[16]);
+pawli_value pawli_time(pawl_wall time); /* PAWL_NEVER becomes SQL NULL */
+pawli_value pawli_span_ms(int64_t ms);
+pawli_value pawli_texts(const char *const *items, size_t count); /* NULL becomes SQL NULL */
+pawli_value pawli_null(pawli_type type);
+
+/* ":name" in the statement. */
+typedef struct pawli_param {
+    const char *name;
+    pawli_value value;
+} pawli_param;
+
+/*
+ * A table of parameters: PostgreSQL gets each column as one array parameter of that name, SQLite
+ * runs the statements marked "-- @each" once per row with the row's values.
+ */
+typedef struct pawli_rows {
+    size_t row_count;
+    size_t column_count;
+    const char *const *names;  /* column_count */
+    const pawli_type *types;   /* column_count; never PAWLI_TEXTS */
+    const pawli_value *values; /* row_count * column_count, row by row; types as the columns' */
+} pawli_rows;
+
+/* A result row, valid during the callback. Columns count from 0; asking for a wrong type is a bug.
+ */
+typedef struct pawli_row pawli_row;
+bool pawli_row_is_null(const pawli_row *row, int column);
+int64_t pawli_row_int(const pawli_row *row, int column);    /* any integer or boolean; NULL is 0 */
+pawl_wall pawli_row_time(const pawli_row *row, int column); /* NULL is PAWL_NEVER */
+void pawli_row_uuid(const pawli_row *row, int column, uint8_t ret_bytes[16]); /* NULL is zero */
+/* Text or bytes; NULL answers NULL and size 0. Not zero-terminated. */
+const void *pawli_row_bytes(const pawli_row *row, int column, size_t *ret_size);
+
+typedef struct pawli_op {
+    enum pawli_sql sql;
+    bool writes; /* false: may be repeated freely, and a lost answer is not in doubt */
+    const pawli_param *params;
+    size_t param_count;
+    const pawli_rows *rows; /* NULL if the statement has no "-- @each" */
+    /* Called for every result row; another status than PAWL_OK undoes the op where that is still
+     * possible (SQLite, or inside a transaction) and is returned. NULL: rows are ignored. */
+    pawl_status (*on_row)(void *context, const pawli_row *row, pawl_error *err);
+    /* Called before every attempt: the op may run again after a deadlock or a lost connection.
+     * May be NULL. */
+    void (*on_start)(void *context);
+    void *context;
+} pawli_op;
+
+#endif

@@ -1,0 +1,169 @@
+/* src/db/pool.c - connections that threads take turns with. */
+#include "pool.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "cond.h"
+#include "fail.h"
+#include "world.h"
+
+struct pawli_pool {
+    const pawli_db_settings *settings;
+    bool reader;
+    int most;
+    pthread_mutex_t lock; /* guards everything below */
+    pthread_cond_t given; /* a connection or a place for one came free, or an interrupt */
+    int open;             /* idle, busy and being opened */
+    uint64_t turn;        /* counts interrupts */
+    pawli_conn *idle;
+    pawli_conn *busy;
+};
+
+pawl_status pawli_pool_new(const pawli_db_settings *settings, bool reader, int most,
+                           pawli_pool **ret_pool, pawl_error *err)
+{
+    pawli_pool *pool = calloc(1, sizeof *pool);
+
+    if (!pool)
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the connection pool");
+    pool->settings = settings;
+    pool->reader = reader;
+    pool->most = most;
+    pthread_mutex_init(&pool->lock, NULL);
+    pawli_cond_init(&pool->given);
+    *ret_pool = pool;
+    return PAWL_OK;
+}
+
+void pawli_pool_free(pawli_pool *pool)
+{
+    if (!pool)
+        return;
+    while (pool->idle) {
+        pawli_conn *conn = pool->idle;
+        pool->idle = conn->next;
+        conn->driver->close(conn);
+    }
+    pthread_cond_destroy(&pool->given);
+    pthread_mutex_destroy(&pool->lock);
+    free(pool);
+}
+
+static void close_place(pawli_pool *pool)
+{
+    pthread_mutex_lock(&pool->lock);
+    pool->open--;
+    pthread_cond_signal(&pool->given);
+    pthread_mutex_unlock(&pool->lock);
+}
+
+/* Called with the lock held, which makes it one step with pawli_pool_interrupt(). */
+static pawl_status hand_out(pawli_pool *pool, pawli_conn *conn, uint64_t turn,
+                            pawli_conn **ret_conn, pawl_error *err)
+{
+    if (pool->turn != turn) {
+        conn->next = pool->idle;
+        pool->idle = conn;
+        pthread_cond_signal(&pool->given);
+        return pawli_fail(err, PAWL_E_INTERRUPTED, "interrupted before the database was asked");
+    }
+    atomic_store(&conn->stop, false);
+    conn->next = pool->busy;
+    pool->busy = conn;
+    *ret_conn = conn;
+    return PAWL_OK;
+}
+
+static pawl_status open_one(pawli_pool *pool, uint64_t turn, pawl_mono deadline,
+                            pawli_conn **ret_conn, pawl_error *err)
+{
+    pawli_conn *conn = NULL;
+    pawl_status st =
+        pool->settings->driver->open(pool->settings, pool->reader, deadline, &conn, err);
+
+    if (st != PAWL_OK) {
+        close_place(pool);
+        return st;
+    }
+    pthread_mutex_lock(&pool->lock);
+    st = hand_out(pool, conn, turn, ret_conn, err);
+    pthread_mutex_unlock(&pool->lock);
+    return st;
+}
+
+pawl_status pawli_pool_acquire(pawli_pool *pool, uint64_t turn, pawl_mono deadline,
+                               pawli_conn **ret_conn, pawl_error *err)
+{
+    pawl_status st;
+
+    pthread_mutex_lock(&pool->lock);
+    while (true) {
+        pawli_conn *conn = pool->idle;
+        if (conn) {
+            pool->idle = conn->next;
+            if (conn->driver->alive(conn)) {
+                st = hand_out(pool, conn, turn, ret_conn, err);
+                break;
+            }
+            pool->open--;
+            conn->driver->close(conn);
+        } else if (pool->turn != turn) {
+            st = pawli_fail(err, PAWL_E_INTERRUPTED, "interrupted while waiting for a connection");
+            break;
+        } else if (pool->open < pool->most) {
+            pool->open++;
+            pthread_mutex_unlock(&pool->lock);
+            return open_one(pool, turn, deadline, ret_conn, err);
+        } else if (pawli_mono_passed(deadline)) {
+            st = pawli_fail(err, PAWL_E_BUSY,
+                            "all %d connections of the store were in use until the timeout",
+                            pool->most);
+            break;
+        } else {
+            pawli_cond_wait_until(&pool->given, &pool->lock, deadline);
+        }
+    }
+    pthread_mutex_unlock(&pool->lock);
+    return st;
+}
+
+void pawli_pool_give_back(pawli_pool *pool, pawli_conn *conn)
+{
+    pthread_mutex_lock(&pool->lock);
+    for (pawli_conn **at = &pool->busy; *at; at = &(*at)->next) {
+        if (*at == conn) {
+            *at = conn->next;
+            break;
+        }
+    }
+    if (!conn->broken) {
+        conn->next = pool->idle;
+        pool->idle = conn;
+        conn = NULL;
+    } else {
+        pool->open--;
+    }
+    pthread_cond_signal(&pool->given);
+    pthread_mutex_unlock(&pool->lock);
+    if (conn)
+        conn->driver->close(conn);
+}
+
+uint64_t pawli_pool_turn(pawli_pool *pool)
+{
+    pthread_mutex_lock(&pool->lock);
+    uint64_t turn = pool->turn;
+    pthread_mutex_unlock(&pool->lock);
+    return turn;
+}
+
+void pawli_pool_interrupt(pawli_pool *pool)
+{
+    pthread_mutex_lock(&pool->lock);
+    pool->turn++;
+    for (pawli_conn *conn = pool->busy; conn; conn = conn->next)
+        conn->driver->interrupt(conn);
+    pthread_cond_broadcast(&pool->given);
+    pthread_mutex_unlock(&pool->lock);
+}

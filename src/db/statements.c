@@ -1,0 +1,88 @@
+/* src/db/statements.c - the SQL of one engine, with the store's own table names filled in. */
+#include "statements.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "buffer.h"
+#include "fail.h"
+
+struct pawli_statements {
+    char *texts[PAWLI_SQL_COUNT];
+};
+
+static bool is_word(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+/* Whether the placeholder stands at `at`; inside a quoted string only as a qualifier ("pawl.x"). */
+static bool stands_here(const pawli_engine_sql *engine, const char *start, const char *at,
+                        bool quoted)
+{
+    size_t length = strlen(engine->placeholder);
+
+    if (strncmp(at, engine->placeholder, length) != 0 || (at > start && is_word(at[-1])))
+        return false;
+    if (engine->is_prefix)
+        return !quoted;
+    return quoted ? at[length] == '.' && is_word(at[length + 1]) : !is_word(at[length]);
+}
+
+char *pawli_sql_fill_names(const pawli_engine_sql *engine, const char *text, const char *names)
+{
+    PAWLI_AUTO_BUFFER filled = {0};
+    bool quoted = false;
+
+    for (const char *at = text; *at;) {
+        if (!quoted && at[0] == '-' && at[1] == '-') {
+            size_t comment = strcspn(at, "\n");
+            pawli_buffer_append(&filled, at, comment);
+            at += comment;
+        } else if (stands_here(engine, text, at, quoted)) {
+            pawli_buffer_text(&filled, names);
+            at += strlen(engine->placeholder);
+        } else {
+            if (*at == '\'')
+                quoted = !quoted;
+            pawli_buffer_append(&filled, at++, 1);
+        }
+    }
+    return pawli_buffer_take(&filled);
+}
+
+pawl_status pawli_statements_new(const pawli_engine_sql *engine, const char *names,
+                                 pawli_statements **ret_statements, pawl_error *err)
+{
+    PAWLI_AUTO(pawli_statements) statements = calloc(1, sizeof *statements);
+
+    for (int i = 0; statements && i < PAWLI_SQL_COUNT; i++) {
+        statements->texts[i] = pawli_sql_fill_names(engine, engine->statements[i].text, names);
+        if (!statements->texts[i])
+            return pawli_fail(err, PAWL_E_NOMEM, "out of memory while reading pawl's SQL");
+    }
+    if (!statements)
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory while reading pawl's SQL");
+    *ret_statements = pawli_statements_take(&statements);
+    return PAWL_OK;
+}
+
+void pawli_statements_free(pawli_statements *statements)
+{
+    if (!statements)
+        return;
+    for (int i = 0; i < PAWLI_SQL_COUNT; i++)
+        free(statements->texts[i]);
+    free(statements);
+}
+
+const char *pawli_statements_text(const pawli_statements *statements, enum pawli_sql sql)
+{
+    return statements->texts[sql];
+}
+
+const char *pawli_sql_name(enum pawli_sql sql)
+{
+    return pawli_sql_sqlite.statements[sql].name; /* the same names in both */
+}
