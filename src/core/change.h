@@ -1,0 +1,26 @@
+/* src/core/change.h - ops that change listed items and answer how many. */
+#ifndef PAWLI_CHANGE_H
+#define PAWLI_CHANGE_H
+
+#include <stddef.h>
+
+#include <pawl/id.h>
+#include <pawl/queue.h>
+#include <pawl/store.h>
+
+#include "op.h"
+
+/*
+ * Run `sql` over the items; NULL is PAWL_E_INVALID, none a no-op. *ret_changed (may be NULL) is
+ * the sum of the answers.
+ */
+pawl_status pawli_change_held(pawl_store *store, enum pawli_sql sql, const pawli_param *params,
+                              size_t param_count, const pawl_held *items, size_t count,
+                              size_t *ret_changed, pawl_error *err);
+pawl_status pawli_change_ids(pawl_store *store, enum pawli_sql sql, const pawl_work_id *ids,
+                             size_t count, size_t *ret_changed, pawl_error *err);
+/* The same for an op that finds its items itself. */
+pawl_status pawli_change_found(pawl_store *store, enum pawli_sql sql, const pawli_param *params,
+                               size_t param_count, size_t *ret_changed, pawl_error *err);
+
+#endif

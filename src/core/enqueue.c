@@ -1,0 +1,235 @@
+/* src/core/enqueue.c - storing messages, alone or inside the application's transaction. */
+#include <pawl/outbox.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "arena.h"
+#include "fail.h"
+#include "log.h"
+#include "outgoing.h"
+#include "store_private.h"
+#include "tx_private.h"
+#include "world.h"
+
+/* What the statement answers per message. */
+enum { STORED = 0, EXISTED = 1, CONFLICT = 2, IN_FLIGHT = 3 };
+
+static const pawl_backoff again_policy = {10, 500, 20};
+
+/* One call, from the caller's structs to the answers. */
+struct sending {
+    pawl_store *store;
+    pawli_wrap *wrap; /* NULL: in a transaction of its own */
+    size_t count;
+    pawl_outgoing *messages;
+    bool *made_id; /* the id was made here, so nothing can have existed */
+    bool fresh;    /* all were */
+    pawli_value *values;
+    pawl_enqueued *answers;
+    size_t answered;
+    pawli_arena memory;
+};
+
+static int by_message_id(const void *a, const void *b)
+{
+    const pawli_value *row_a = a, *row_b = b;
+
+    return memcmp(row_a[1].as.bytes.data, row_b[1].as.bytes.data, 16);
+}
+
+static pawl_status read_messages(struct sending *sending, const pawl_outgoing *given,
+                                 pawl_error *err)
+{
+    size_t most = pawli_db_driver(sending->store->db)->max_payload_bytes;
+    size_t stride = given->size; /* the caller's struct may be of another version's size */
+    size_t bytes = 0;
+
+    sending->fresh = true;
+    for (size_t i = 0; i < sending->count; i++) {
+        const void *message = (const char *)given + i * stride;
+        pawl_status st =
+            pawli_outgoing_read(message, most, &sending->messages[i], &sending->made_id[i], err);
+        if (st != PAWL_OK)
+            return st;
+        sending->fresh = sending->fresh && sending->made_id[i];
+        bytes += sending->messages[i].payload_size;
+        if (sending->count > 1 && bytes > PAWL_BATCH_MAX_BYTES)
+            return pawli_fail(err, PAWL_E_TOO_LARGE,
+                              "the batch has more than %d bytes of payload: send it in parts",
+                              PAWL_BATCH_MAX_BYTES);
+        pawli_outgoing_lay_out(&sending->messages[i], i, sending->values + i * OUTGOING_COLUMNS);
+    }
+    /* In the order of their ids, so that two batches never wait for each other crosswise. */
+    qsort(sending->values, sending->count, OUTGOING_COLUMNS * sizeof *sending->values,
+          by_message_id);
+    return PAWL_OK;
+}
+
+static pawl_status prepare(struct sending *sending, const pawl_outgoing *given, pawl_error *err)
+{
+    size_t count = sending->count;
+
+    if (!given || count < 1 || count > PAWL_BATCH_MAX)
+        return pawli_fail(err, PAWL_E_INVALID, "send 1 to %d messages at a time, not NULL",
+                          PAWL_BATCH_MAX);
+    sending->messages = pawli_arena_alloc(&sending->memory, count * sizeof *sending->messages);
+    sending->made_id = pawli_arena_alloc(&sending->memory, count * sizeof *sending->made_id);
+    sending->answers = pawli_arena_alloc(&sending->memory, count * sizeof *sending->answers);
+    sending->values =
+        pawli_arena_alloc(&sending->memory, count * OUTGOING_COLUMNS * sizeof *sending->values);
+    if (!sending->messages || !sending->made_id || !sending->answers || !sending->values)
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for %zu messages", count);
+    return read_messages(sending, given, err);
+}
+
+static void on_start(void *context)
+{
+    ((struct sending *)context)->answered = 0;
+}
+
+static pawl_status on_row(void *context, const pawli_row *row, pawl_error *err)
+{
+    struct sending *sending = context;
+    size_t position = (size_t)pawli_row_int(row, 0);
+    int64_t result = pawli_row_int(row, 2);
+    char id[PAWL_UUID_TEXT_SIZE];
+
+    if (position >= sending->count)
+        return pawli_fail(err, PAWL_E_STORE, "the database answered for a message not sent");
+    const pawl_outgoing *message = &sending->messages[position];
+    if (result == CONFLICT || result == IN_FLIGHT)
+        pawl_message_id_format(message->id, id);
+    if (result == CONFLICT)
+        return pawli_fail(err, PAWL_E_CONFLICT,
+                          "message id %s exists with another topic or payload: nothing was sent",
+                          id);
+    if (result == IN_FLIGHT)
+        return pawli_fail(
+            err, PAWL_E_BUSY,
+            "another transaction that has not ended is sending message id %s: nothing "
+            "was sent, try again when it has",
+            id);
+    sending->answers[position] = (pawl_enqueued){
+        .work_id = {pawli_row_int(row, 1)},
+        .message_id = message->id,
+        .existed = result == EXISTED && !sending->made_id[position],
+    };
+    sending->answered++;
+    return PAWL_OK;
+}
+
+static pawl_status run_once(struct sending *sending, bool fresh, pawl_error *err)
+{
+    pawli_param params[] = {{"fresh", pawli_bool(fresh)}};
+    pawli_rows rows = {sending->count, OUTGOING_COLUMNS, pawli_outgoing_names, pawli_outgoing_types,
+                       sending->values};
+    pawli_op op = {
+        .sql = PAWLI_SQL_ENQUEUE,
+        .writes = true,
+        .params = params,
+        .param_count = 1,
+        .rows = &rows,
+        .on_row = on_row,
+        .on_start = on_start,
+        .context = sending,
+    };
+
+    if (sending->wrap)
+        return pawli_wrap_run(sending->wrap, &op, err);
+    return pawli_store_write(sending->store, &op, err);
+}
+
+/* In doubt is asked again by id, a rival that has not ended is waited for, until the timeout. */
+static pawl_status run(struct sending *sending, pawl_error *err)
+{
+    pawl_mono deadline = pawli_mono_after(pawli_mono_now(), sending->store->timeout_ms * 1000);
+    bool in_doubt = false;
+    pawl_status st;
+
+    if (sending->wrap)
+        return run_once(sending, sending->fresh, err);
+    for (int tries = 0;; tries++) {
+        st = run_once(sending, sending->fresh && !in_doubt, err);
+        in_doubt = in_doubt || st == PAWL_E_IN_DOUBT;
+        if (st != PAWL_E_BUSY && !(in_doubt && (st == PAWL_E_IN_DOUBT || st == PAWL_E_UNAVAILABLE)))
+            break;
+        int64_t pause_us = 1000 * pawl_backoff_delay_ms(&again_policy, tries, pawli_random_u64());
+        if (pause_us >= pawli_mono_left(deadline))
+            break;
+        pawli_pause(pause_us);
+    }
+    if (in_doubt && st != PAWL_OK)
+        return pawli_fail(
+            err, PAWL_E_IN_DOUBT,
+            "the answer to the commit was lost and the database did not answer again: "
+            "send the same message id once more");
+    return st;
+}
+
+static void log_sent(const struct sending *sending)
+{
+    char id[PAWL_UUID_TEXT_SIZE];
+
+    if (!sending->store->log.write || sending->store->log.level > PAWL_LOG_INFO)
+        return;
+    for (size_t i = 0; i < sending->count; i++) {
+        const pawl_outgoing *message = &sending->messages[i];
+        pawl_message_id_format(message->id, id);
+        pawli_log(&sending->store->log, PAWL_LOG_INFO, "outbox",
+                  "message %s %s: topic %s, destination %s, correlation id %s", id,
+                  sending->answers[i].existed ? "existed" : "enqueued", message->topic,
+                  message->destination ? message->destination : "-",
+                  message->correlation_id ? message->correlation_id : "-");
+    }
+}
+
+static pawl_status send_all(pawl_store *store, pawli_wrap *wrap, const pawl_outgoing *messages,
+                            size_t count, pawl_enqueued *ret_enqueued, pawl_error *err)
+{
+    struct sending sending = {.store = store, .wrap = wrap, .count = count};
+    pawl_status st = prepare(&sending, messages, err);
+
+    if (st == PAWL_OK)
+        st = run(&sending, err);
+    if (st == PAWL_OK && sending.answered != count)
+        st = pawli_fail(err, PAWL_E_STORE, "the database answered for %zu of %zu messages",
+                        sending.answered, count);
+    if (st == PAWL_OK) {
+        if (ret_enqueued)
+            memcpy(ret_enqueued, sending.answers, count * sizeof *ret_enqueued);
+        log_sent(&sending);
+        if (!wrap)
+            pawli_wake_signal(pawli_db_wake(store->db));
+    }
+    pawli_arena_done(&sending.memory);
+    return st;
+}
+
+pawl_status pawl_outbox_enqueue_batch(pawl_store *store, const pawl_outgoing *messages,
+                                      size_t count, pawl_enqueued *ret_enqueued, pawl_error *err)
+{
+    if (!store)
+        return pawli_fail(err, PAWL_E_INVALID, "the store must not be NULL");
+    return send_all(store, NULL, messages, count, ret_enqueued, err);
+}
+
+pawl_status pawl_outbox_enqueue(pawl_store *store, const pawl_outgoing *message,
+                                pawl_enqueued *ret_enqueued, pawl_error *err)
+{
+    return pawl_outbox_enqueue_batch(store, message, 1, ret_enqueued, err);
+}
+
+pawl_status pawl_tx_enqueue_batch(pawl_tx *tx, const pawl_outgoing *messages, size_t count,
+                                  pawl_enqueued *ret_enqueued, pawl_error *err)
+{
+    if (!tx)
+        return pawli_fail(err, PAWL_E_INVALID, "the transaction must not be NULL");
+    return send_all(tx->store, tx->wrap, messages, count, ret_enqueued, err);
+}
+
+pawl_status pawl_tx_enqueue(pawl_tx *tx, const pawl_outgoing *message, pawl_enqueued *ret_enqueued,
+                            pawl_error *err)
+{
+    return pawl_tx_enqueue_batch(tx, message, 1, ret_enqueued, err);
+}

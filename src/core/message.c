@@ -1,0 +1,200 @@
+/* src/core/message.c - messages as they are read from the store. */
+#include <pawl/message.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "arena.h"
+#include "fail.h"
+#include "message_private.h"
+
+struct pawl_message {
+    pawl_work_id work_id;
+    pawl_message_id id;
+    pawl_owner owner;
+    const char *topic;
+    const char *payload;
+    size_t payload_size;
+    const char *destination;
+    const char *headers;
+    const char *correlation_id;
+    const char *claimed_by;
+    const char *processed_by;
+    const char *last_error;
+    pawl_wall created_at;
+    pawl_wall due_at;
+    pawl_wall expires_at;
+    pawl_wall lease_until;
+    pawl_wall next_attempt_at;
+    pawl_wall finished_at;
+    int64_t fence;
+    int priority;
+    int max_attempts;
+    int retries;
+    pawl_type type;
+    pawl_state state;
+};
+
+struct pawl_messages {
+    pawl_message *items;
+    size_t count;
+    size_t capacity;
+    pawli_arena texts;
+};
+
+pawl_status pawli_messages_new(pawl_messages **ret_list, pawl_error *err)
+{
+    pawl_messages *list = calloc(1, sizeof *list);
+
+    if (!list)
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for a list of messages");
+    *ret_list = list;
+    return PAWL_OK;
+}
+
+void pawli_messages_clear(pawl_messages *list)
+{
+    pawli_arena_done(&list->texts);
+    list->count = 0;
+}
+
+void pawl_messages_free(pawl_messages *list)
+{
+    if (!list)
+        return;
+    pawli_arena_done(&list->texts);
+    free(list->items);
+    free(list);
+}
+
+/* SQL NULL stays NULL; *failed is set when memory runs out. */
+static const char *text_of(pawl_messages *list, const pawli_row *row, int column, size_t *ret_size,
+                           bool *failed)
+{
+    size_t size;
+    const void *bytes = pawli_row_bytes(row, column, &size);
+
+    if (ret_size)
+        *ret_size = size;
+    if (!bytes)
+        return NULL;
+    const char *copy = pawli_arena_copy(&list->texts, bytes, size);
+    if (!copy)
+        *failed = true;
+    return copy;
+}
+
+static bool read_texts(pawl_messages *list, const pawli_row *row, pawl_message *message)
+{
+    bool failed = false;
+
+    message->topic = text_of(list, row, COLUMN_TOPIC, NULL, &failed);
+    message->payload = text_of(list, row, COLUMN_PAYLOAD, &message->payload_size, &failed);
+    message->destination = text_of(list, row, COLUMN_DESTINATION, NULL, &failed);
+    message->headers = text_of(list, row, COLUMN_HEADERS, NULL, &failed);
+    message->correlation_id = text_of(list, row, COLUMN_CORRELATION_ID, NULL, &failed);
+    message->claimed_by = text_of(list, row, COLUMN_CLAIMED_BY, NULL, &failed);
+    message->processed_by = text_of(list, row, COLUMN_PROCESSED_BY, NULL, &failed);
+    message->last_error = text_of(list, row, COLUMN_LAST_ERROR, NULL, &failed);
+    if (!message->payload)
+        message->payload = ""; /* not asked for */
+    return !failed;
+}
+
+static void read_numbers(const pawli_row *row, pawl_message *message)
+{
+    message->work_id.value = pawli_row_int(row, COLUMN_ID);
+    pawli_row_uuid(row, COLUMN_MESSAGE_ID, message->id.bytes);
+    pawli_row_uuid(row, COLUMN_OWNER, message->owner.bytes);
+    message->type = (pawl_type)pawli_row_int(row, COLUMN_TYPE);
+    message->state = (pawl_state)pawli_row_int(row, COLUMN_STATE);
+    message->priority = (int)pawli_row_int(row, COLUMN_PRIORITY);
+    message->max_attempts = (int)pawli_row_int(row, COLUMN_MAX_ATTEMPTS);
+    message->retries = (int)pawli_row_int(row, COLUMN_RETRIES);
+    message->fence = pawli_row_int(row, COLUMN_FENCE);
+    message->created_at = pawli_row_time(row, COLUMN_CREATED_AT);
+    message->due_at = pawli_row_time(row, COLUMN_DUE_AT);
+    message->expires_at = pawli_row_time(row, COLUMN_EXPIRES_AT);
+    message->lease_until = pawli_row_time(row, COLUMN_LEASE_UNTIL);
+    message->next_attempt_at = pawli_row_time(row, COLUMN_NEXT_ATTEMPT_AT);
+    message->finished_at = pawli_row_time(row, COLUMN_FINISHED_AT);
+}
+
+pawl_status pawli_messages_add(pawl_messages *list, const pawli_row *row, pawl_error *err)
+{
+    pawl_message message = {0};
+
+    if (list->count == list->capacity) {
+        size_t capacity = list->capacity ? list->capacity * 2 : 16;
+        pawl_message *items = realloc(list->items, capacity * sizeof *items);
+        if (!items)
+            return pawli_fail(err, PAWL_E_NOMEM, "out of memory for %zu messages", capacity);
+        list->items = items;
+        list->capacity = capacity;
+    }
+    if (!read_texts(list, row, &message))
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for a message");
+    read_numbers(row, &message);
+    list->items[list->count++] = message;
+    return PAWL_OK;
+}
+
+void pawli_messages_on_start(void *list)
+{
+    pawli_messages_clear(list);
+}
+
+pawl_status pawli_messages_on_row(void *list, const pawli_row *row, pawl_error *err)
+{
+    return pawli_messages_add(list, row, err);
+}
+
+size_t pawl_messages_count(const pawl_messages *list)
+{
+    return list ? list->count : 0;
+}
+
+const pawl_message *pawl_messages_at(const pawl_messages *list, size_t index)
+{
+    return list && index < list->count ? &list->items[index] : NULL;
+}
+
+const void *pawl_message_payload(const pawl_message *message, size_t *ret_size)
+{
+    if (ret_size)
+        *ret_size = message->payload_size;
+    return message->payload;
+}
+
+int pawl_message_attempt(const pawl_message *message)
+{
+    return message->retries + 1;
+}
+
+#define GETTER(type, name, field)                                                                  \
+    type pawl_message_##name(const pawl_message *message)                                          \
+    {                                                                                              \
+        return message->field;                                                                     \
+    }
+GETTER(pawl_work_id, work_id, work_id)
+GETTER(pawl_message_id, get_id, id)
+GETTER(const char *, topic, topic)
+GETTER(pawl_type, type, type)
+GETTER(const char *, destination, destination)
+GETTER(const char *, headers, headers)
+GETTER(const char *, correlation_id, correlation_id)
+GETTER(int, priority, priority)
+GETTER(pawl_wall, created_at, created_at)
+GETTER(pawl_wall, due_at, due_at)
+GETTER(pawl_wall, expires_at, expires_at)
+GETTER(int, max_attempts, max_attempts)
+GETTER(int, retries, retries)
+GETTER(pawl_state, state, state)
+GETTER(int64_t, fence, fence)
+GETTER(pawl_owner, owner, owner)
+GETTER(const char *, claimed_by, claimed_by)
+GETTER(pawl_wall, lease_until, lease_until)
+GETTER(pawl_wall, next_attempt_at, next_attempt_at)
+GETTER(pawl_wall, finished_at, finished_at)
+GETTER(const char *, processed_by, processed_by)
+GETTER(const char *, last_error, last_error)

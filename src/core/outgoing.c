@@ -1,0 +1,179 @@
+/* src/core/outgoing.c - checking a message that is to be sent, and laying it out as parameters. */
+#include "outgoing.h"
+
+#include <string.h>
+
+#include "fail.h"
+#include "json.h"
+#include "options.h"
+#include "text.h"
+
+#define DAY_MS ((int64_t)24 * 3600 * 1000)
+#define LEASE_MAX_MS (7 * DAY_MS)
+#define DELAY_MAX_MS (36500 * DAY_MS)
+#define BACKOFF_MAX_MS (30 * DAY_MS)
+#define ATTEMPTS_MAX 1000
+#define HEADERS_MAX_BYTES (1024 * 1024)
+#define REMOTE_TTL_MS DAY_MS
+/* The year 9999: both engines can store and print it. */
+#define TIME_MAX_US INT64_C(253402300799999999)
+
+const char *const pawli_outgoing_names[OUTGOING_COLUMNS] = {
+    "position", "message_id",     "topic",    "payload",    "type",      "destination",
+    "headers",  "correlation_id", "priority", "due_at",     "delay",     "expires_at",
+    "ttl",      "max_attempts",   "lease",    "retry_base", "retry_max", "retry_jitter",
+};
+const pawli_type pawli_outgoing_types[OUTGOING_COLUMNS] = {
+    PAWLI_INT,  PAWLI_UUID, PAWLI_TEXT, PAWLI_BYTES, PAWLI_INT,  PAWLI_TEXT,
+    PAWLI_TEXT, PAWLI_TEXT, PAWLI_INT,  PAWLI_TIME,  PAWLI_SPAN, PAWLI_TIME,
+    PAWLI_SPAN, PAWLI_INT,  PAWLI_SPAN, PAWLI_SPAN,  PAWLI_SPAN, PAWLI_SPAN,
+};
+
+/* `least` .. `most` characters of UTF-8. */
+static pawl_status check_text(const char *text, const char *what, size_t least, size_t most,
+                              pawl_error *err)
+{
+    size_t characters;
+
+    if (!pawli_utf8_check(text, strlen(text), &characters))
+        return pawli_fail(err, PAWL_E_INVALID, "the %s is not valid UTF-8", what);
+    if (characters < least)
+        return pawli_fail(err, PAWL_E_INVALID, "the %s must not be empty", what);
+    if (characters > most)
+        return pawli_fail(err, PAWL_E_INVALID, "the %s has %zu characters: at most %zu are allowed",
+                          what, characters, most);
+    return PAWL_OK;
+}
+
+static pawl_status check_texts(const pawl_outgoing *message, pawl_error *err)
+{
+    pawl_status st;
+
+    if (!message->topic)
+        return pawli_fail(err, PAWL_E_INVALID, "the topic must not be NULL");
+    st = check_text(message->topic, "topic", 1, PAWL_TOPIC_MAX, err);
+    if (st == PAWL_OK && message->correlation_id)
+        st = check_text(message->correlation_id, "correlation id", 0, PAWL_CORRELATION_MAX, err);
+    if (st == PAWL_OK && message->destination)
+        st = check_text(message->destination, "destination", 1, PAWL_DESTINATION_MAX, err);
+    if (st != PAWL_OK || !message->headers)
+        return st;
+    size_t size = strlen(message->headers);
+    if (size > HEADERS_MAX_BYTES)
+        return pawli_fail(err, PAWL_E_TOO_LARGE,
+                          "the headers are %zu bytes: at most %d are allowed", size,
+                          HEADERS_MAX_BYTES);
+    return pawli_json_check_object(message->headers, size, "headers", err);
+}
+
+static pawl_status check_times(const pawl_outgoing *message, pawl_error *err)
+{
+    if (message->delay_ms < 0 || message->delay_ms > DELAY_MAX_MS)
+        return pawli_fail(err, PAWL_E_INVALID, "delay_ms must be 0 (none) to 100 years");
+    if (message->delay_ms > 0 && message->due_at.us != 0)
+        return pawli_fail(err, PAWL_E_INVALID, "due_at and delay_ms exclude each other: set one");
+    if (message->due_at.us > TIME_MAX_US || message->due_at.us < -TIME_MAX_US)
+        return pawli_fail(err, PAWL_E_INVALID,
+                          "due_at is out of range: it is microseconds since 1970, up to year 9999");
+    if (message->expires_at.us > TIME_MAX_US || message->expires_at.us < 0)
+        return pawli_fail(err, PAWL_E_INVALID,
+                          "expires_at is out of range: microseconds since 1970, up to year 9999");
+    if (message->expires_at.us != 0 && message->expires_at.us <= message->due_at.us)
+        return pawli_fail(err, PAWL_E_INVALID, "expires_at must be after due_at");
+    if (message->lease_ms < 0 || message->lease_ms > LEASE_MAX_MS)
+        return pawli_fail(err, PAWL_E_INVALID, "lease_ms must be 0 (the claimer's) to 7 days");
+    return PAWL_OK;
+}
+
+static bool has_backoff(const pawl_backoff *policy)
+{
+    return policy->base_ms != 0 || policy->max_ms != 0 || policy->jitter_ms != 0;
+}
+
+static pawl_status check_numbers(const pawl_outgoing *message, pawl_error *err)
+{
+    const pawl_backoff *policy = &message->backoff;
+
+    if ((unsigned)message->type > PAWL_TYPE_RESPONSE)
+        return pawli_fail(err, PAWL_E_INVALID, "the type must be one of PAWL_TYPE_...");
+    if (message->priority < 0 || message->priority > PAWL_PRIORITY_MAX)
+        return pawli_fail(err, PAWL_E_INVALID, "the priority is %d: it must be 0 to %d",
+                          message->priority, PAWL_PRIORITY_MAX);
+    if (message->max_attempts < 0 || message->max_attempts > ATTEMPTS_MAX)
+        return pawli_fail(err, PAWL_E_INVALID, "max_attempts must be 0 (default) to %d",
+                          ATTEMPTS_MAX);
+    if (has_backoff(policy) &&
+        (policy->base_ms < 1 || policy->max_ms < policy->base_ms || policy->jitter_ms < 0 ||
+         policy->max_ms > BACKOFF_MAX_MS || policy->jitter_ms > BACKOFF_MAX_MS))
+        return pawli_fail(err, PAWL_E_INVALID,
+                          "backoff needs base_ms > 0, max_ms >= base_ms, jitter_ms >= 0, and none "
+                          "above 30 days");
+    return PAWL_OK;
+}
+
+pawl_status pawli_outgoing_read(const pawl_outgoing *given, size_t max_payload_bytes,
+                                pawl_outgoing *message, bool *ret_made_id, pawl_error *err)
+{
+    pawl_status st;
+
+    *message = (pawl_outgoing)PAWL_OUTGOING_INIT;
+    if (!given)
+        return pawli_fail(err, PAWL_E_INVALID, "the message must not be NULL");
+    st = pawli_options_copy(message, sizeof *message, given, err);
+    if (st != PAWL_OK)
+        return st;
+    if (!message->payload)
+        return pawli_fail(err, PAWL_E_INVALID,
+                          "the payload must not be NULL: an empty one is \"\" with size 0");
+    if (message->payload_size > max_payload_bytes)
+        return pawli_fail(err, PAWL_E_TOO_LARGE,
+                          "the payload is %zu bytes: this engine takes at most %zu; send a "
+                          "reference instead",
+                          message->payload_size, max_payload_bytes);
+    st = check_texts(message, err);
+    if (st == PAWL_OK)
+        st = check_times(message, err);
+    if (st == PAWL_OK)
+        st = check_numbers(message, err);
+    if (st != PAWL_OK)
+        return st;
+    *ret_made_id = pawl_message_id_is_zero(message->id);
+    if (*ret_made_id)
+        message->id = pawl_message_id_new();
+    if (message->correlation_id && !*message->correlation_id)
+        message->correlation_id = NULL;
+    return PAWL_OK;
+}
+
+static pawli_value span_or_null(int64_t ms)
+{
+    return ms > 0 ? pawli_span_ms(ms) : pawli_null(PAWLI_SPAN);
+}
+
+void pawli_outgoing_lay_out(const pawl_outgoing *message, size_t position,
+                            pawli_value values[OUTGOING_COLUMNS])
+{
+    bool remote = message->destination != NULL;
+    bool own_backoff = has_backoff(&message->backoff);
+    int attempts = remote ? PAWL_MAX_ATTEMPTS_REMOTE : PAWL_MAX_ATTEMPTS_LOCAL;
+    pawli_value *at = values;
+
+    *at++ = pawli_int((int64_t)position);
+    *at++ = pawli_uuid(message->id.bytes);
+    *at++ = pawli_text(message->topic);
+    *at++ = pawli_bytes(message->payload, message->payload_size);
+    *at++ = pawli_int(message->type);
+    *at++ = pawli_text(message->destination);
+    *at++ = pawli_text(message->headers);
+    *at++ = pawli_text(message->correlation_id);
+    *at++ = pawli_int(message->priority);
+    *at++ = pawli_time(message->due_at);
+    *at++ = span_or_null(message->delay_ms);
+    *at++ = pawli_time(message->expires_at);
+    *at++ = remote ? pawli_span_ms(REMOTE_TTL_MS) : pawli_null(PAWLI_SPAN);
+    *at++ = pawli_int(message->max_attempts ? message->max_attempts : attempts);
+    *at++ = span_or_null(message->lease_ms);
+    *at++ = span_or_null(message->backoff.base_ms);
+    *at++ = span_or_null(message->backoff.max_ms);
+    *at++ = own_backoff ? pawli_span_ms(message->backoff.jitter_ms) : pawli_null(PAWLI_SPAN);
+}

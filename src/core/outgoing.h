@@ -1,0 +1,24 @@
+/* src/core/outgoing.h - checking a message that is to be sent, and laying it out as parameters. */
+#ifndef PAWLI_OUTGOING_H
+#define PAWLI_OUTGOING_H
+
+#include <pawl/message.h>
+
+#include "op.h"
+
+enum { OUTGOING_COLUMNS = 18 };
+extern const char *const pawli_outgoing_names[OUTGOING_COLUMNS];
+extern const pawli_type pawli_outgoing_types[OUTGOING_COLUMNS];
+
+/*
+ * Read the caller's struct, whatever its size, into `message` and refuse what must not be stored;
+ * a zero id is replaced by a new one. Nothing is copied but the struct itself.
+ */
+pawl_status pawli_outgoing_read(const pawl_outgoing *given, size_t max_payload_bytes,
+                                pawl_outgoing *message, bool *ret_made_id, pawl_error *err);
+
+/* One row of parameters; everything in it is borrowed from `message`. */
+void pawli_outgoing_lay_out(const pawl_outgoing *message, size_t position,
+                            pawli_value values[OUTGOING_COLUMNS]);
+
+#endif

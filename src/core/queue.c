@@ -1,0 +1,270 @@
+/* src/core/queue.c - the worker's side of the queue: claim, the answers to a claim, held. */
+#include <pawl/queue.h>
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "change.h"
+#include "fail.h"
+#include "log.h"
+#include "message_private.h"
+#include "options.h"
+#include "store_private.h"
+#include "text.h"
+#include "world.h"
+
+#define LEASE_MAX_MS ((int64_t)7 * 24 * 3600 * 1000)
+#define DELAY_MAX_MS ((int64_t)36500 * 24 * 3600 * 1000)
+#define TOPICS_MAX 1000
+#define OWNER_NAME_MAX 255
+#define ERROR_TEXT_SIZE 4096
+
+static pawl_status check_owner(const pawl_store *store, pawl_owner owner, pawl_error *err)
+{
+    if (!store)
+        return pawli_fail(err, PAWL_E_INVALID, "the store must not be NULL");
+    if (pawl_owner_is_zero(owner))
+        return pawli_fail(err, PAWL_E_INVALID,
+                          "the owner is all zero: make one with pawl_owner_new()");
+    return PAWL_OK;
+}
+
+static pawl_status check_lease(int64_t lease_ms, pawl_error *err)
+{
+    if (lease_ms <= 0 || lease_ms > LEASE_MAX_MS)
+        return pawli_fail(err, PAWL_E_INVALID, "lease_ms must be more than 0 and at most 7 days");
+    return PAWL_OK;
+}
+
+static pawl_status check_topics(const pawl_claim_options *options, pawl_error *err)
+{
+    if (!options->topics) {
+        if (options->topic_count > 0)
+            return pawli_fail(err, PAWL_E_INVALID, "topics is NULL but topic_count is not 0");
+        return PAWL_OK;
+    }
+    if (options->topic_count < 1 || options->topic_count > TOPICS_MAX)
+        return pawli_fail(err, PAWL_E_INVALID, "name 1 to %d topics, or NULL for all", TOPICS_MAX);
+    for (size_t i = 0; i < options->topic_count; i++) {
+        const char *topic = options->topics[i];
+        if (!topic || !*topic || !pawli_utf8_check(topic, strlen(topic), NULL))
+            return pawli_fail(err, PAWL_E_INVALID,
+                              "topic %zu of the claim must be a non-empty UTF-8 string", i + 1);
+    }
+    return PAWL_OK;
+}
+
+static pawl_status choose_name(const char *given, char ret_name[OWNER_NAME_MAX * 4 + 1],
+                               pawl_error *err)
+{
+    size_t characters;
+    char host[256] = "localhost";
+
+    if (given) {
+        if (!*given || !pawli_utf8_check(given, strlen(given), &characters) ||
+            characters > OWNER_NAME_MAX)
+            return pawli_fail(err, PAWL_E_INVALID, "owner_name must be 1 to %d characters of UTF-8",
+                              OWNER_NAME_MAX);
+        memcpy(ret_name, given, strlen(given) + 1);
+        return PAWL_OK;
+    }
+    gethostname(host, sizeof host - 1);
+    snprintf(ret_name, OWNER_NAME_MAX, "%.200s:%ld", host, (long)getpid());
+    return PAWL_OK;
+}
+
+static pawl_status check_claim(const pawl_store *store, pawl_owner owner, int64_t lease_ms,
+                               int limit, const void *ret_list, pawl_error *err)
+{
+    pawl_status st = check_owner(store, owner, err);
+
+    if (st == PAWL_OK)
+        st = check_lease(lease_ms, err);
+    if (st == PAWL_OK && (limit <= 0 || limit > PAWL_BATCH_MAX))
+        st = pawli_fail(err, PAWL_E_INVALID, "the limit must be 1 to %d", PAWL_BATCH_MAX);
+    if (st == PAWL_OK && !ret_list)
+        st = pawli_fail(err, PAWL_E_INVALID, "ret_list must not be NULL");
+    return st;
+}
+
+pawl_status pawl_queue_claim(pawl_store *store, pawl_owner owner, int64_t lease_ms, int limit,
+                             const pawl_claim_options *opts, pawl_messages **ret_list,
+                             pawl_error *err)
+{
+    PAWLI_AUTO(pawl_messages) list = NULL;
+    pawl_claim_options options = PAWL_CLAIM_OPTIONS_INIT;
+    char name[OWNER_NAME_MAX * 4 + 1];
+    pawl_status st = check_claim(store, owner, lease_ms, limit, ret_list, err);
+
+    if (st == PAWL_OK)
+        st = pawli_options_copy(&options, sizeof options, opts, err);
+    if (st == PAWL_OK)
+        st = check_topics(&options, err);
+    if (st == PAWL_OK)
+        st = choose_name(options.owner_name, name, err);
+    if (st == PAWL_OK)
+        st = pawli_messages_new(&list, err);
+    if (st != PAWL_OK)
+        return st;
+    /* What is sent from here on may be missed by this claim, and ends the next pawl_queue_wait().
+     */
+    atomic_store(&store->sent_before_claim, pawli_wake_sent(pawli_db_wake(store->db)));
+    int64_t turn = atomic_fetch_add(&store->claim_turn, 1) & 0xffffff;
+    pawli_param params[] = {
+        {"owner", pawli_uuid(owner.bytes)},
+        {"owner_name", pawli_text(name)},
+        {"lease", pawli_span_ms(lease_ms)},
+        {"limit", pawli_int(limit)},
+        {"topics", pawli_texts(options.topics, options.topic_count)},
+        {"turn", pawli_int(turn)},
+    };
+    pawli_op op = {
+        .sql = PAWLI_SQL_CLAIM,
+        .writes = true,
+        .params = params,
+        .param_count = PAWLI_COUNT(params),
+        .on_row = pawli_messages_on_row,
+        .on_start = pawli_messages_on_start,
+        .context = list,
+    };
+    st = pawli_store_write(store, &op, err);
+    if (st != PAWL_OK)
+        return st;
+    pawli_log(&store->log, PAWL_LOG_DEBUG, "outbox", "%s claimed %zu messages", name,
+              pawl_messages_count(list));
+    *ret_list = pawl_messages_take(&list);
+    return PAWL_OK;
+}
+
+pawl_status pawl_queue_held(pawl_store *store, pawl_owner owner, pawl_messages **ret_list,
+                            pawl_error *err)
+{
+    PAWLI_AUTO(pawl_messages) list = NULL;
+    pawl_status st = check_owner(store, owner, err);
+
+    if (st == PAWL_OK && !ret_list)
+        st = pawli_fail(err, PAWL_E_INVALID, "ret_list must not be NULL");
+    if (st == PAWL_OK)
+        st = pawli_messages_new(&list, err);
+    if (st != PAWL_OK)
+        return st;
+    pawli_param params[] = {{"owner", pawli_uuid(owner.bytes)}};
+    pawli_op op = {
+        .sql = PAWLI_SQL_HELD,
+        .params = params,
+        .param_count = PAWLI_COUNT(params),
+        .on_row = pawli_messages_on_row,
+        .on_start = pawli_messages_on_start,
+        .context = list,
+    };
+    st = pawli_db_run(store->db, &op, err);
+    if (st == PAWL_OK)
+        *ret_list = pawl_messages_take(&list);
+    return st;
+}
+
+pawl_status pawl_queue_ack(pawl_store *store, pawl_owner owner, const pawl_held *items,
+                           size_t count, size_t *ret_changed, pawl_error *err)
+{
+    pawli_param params[] = {{"owner", pawli_uuid(owner.bytes)}};
+    pawl_status st = check_owner(store, owner, err);
+
+    if (st != PAWL_OK)
+        return st;
+    return pawli_change_held(store, PAWLI_SQL_ACK, params, PAWLI_COUNT(params), items, count,
+                             ret_changed, err);
+}
+
+/* "" is stored as NULL; bytes that are not UTF-8 are replaced, long texts cut. */
+static pawli_value clean_error(const char *error, char room[ERROR_TEXT_SIZE])
+{
+    if (!error || !*error)
+        return pawli_null(PAWLI_TEXT);
+    pawli_utf8_clean(error, room, ERROR_TEXT_SIZE);
+    return pawli_text(room);
+}
+
+pawl_status pawl_queue_abandon(pawl_store *store, pawl_owner owner, const pawl_held *items,
+                               size_t count, const char *error, int64_t delay_ms,
+                               size_t *ret_changed, pawl_error *err)
+{
+    char room[ERROR_TEXT_SIZE];
+    bool by_policy = delay_ms == PAWL_DELAY_BY_POLICY;
+    pawl_status st = check_owner(store, owner, err);
+
+    if (st != PAWL_OK)
+        return st;
+    if (!by_policy && (delay_ms <= 0 || delay_ms > DELAY_MAX_MS))
+        return pawli_fail(err, PAWL_E_INVALID,
+                          "delay_ms must be more than 0, or PAWL_DELAY_BY_POLICY");
+    pawli_param params[] = {
+        {"owner", pawli_uuid(owner.bytes)},
+        {"error", clean_error(error, room)},
+        {"delay", by_policy ? pawli_null(PAWLI_SPAN) : pawli_span_ms(delay_ms)},
+        {"local_base", pawli_span_ms(store->backoff_local.base_ms)},
+        {"local_max", pawli_span_ms(store->backoff_local.max_ms)},
+        {"local_jitter", pawli_span_ms(store->backoff_local.jitter_ms)},
+        {"remote_base", pawli_span_ms(store->backoff_remote.base_ms)},
+        {"remote_max", pawli_span_ms(store->backoff_remote.max_ms)},
+        {"remote_jitter", pawli_span_ms(store->backoff_remote.jitter_ms)},
+    };
+    return pawli_change_held(store, PAWLI_SQL_ABANDON, params, PAWLI_COUNT(params), items, count,
+                             ret_changed, err);
+}
+
+pawl_status pawl_queue_fail(pawl_store *store, pawl_owner owner, const pawl_held *items,
+                            size_t count, const char *error, size_t *ret_changed, pawl_error *err)
+{
+    char room[ERROR_TEXT_SIZE];
+    pawl_status st = check_owner(store, owner, err);
+
+    if (st != PAWL_OK)
+        return st;
+    pawli_param params[] = {
+        {"owner", pawli_uuid(owner.bytes)},
+        {"error", clean_error(error, room)},
+    };
+    return pawli_change_held(store, PAWLI_SQL_FAIL, params, PAWLI_COUNT(params), items, count,
+                             ret_changed, err);
+}
+
+pawl_status pawl_queue_renew(pawl_store *store, pawl_owner owner, const pawl_held *items,
+                             size_t count, int64_t lease_ms, size_t *ret_changed, pawl_error *err)
+{
+    pawl_status st = check_owner(store, owner, err);
+
+    if (st == PAWL_OK)
+        st = check_lease(lease_ms, err);
+    if (st != PAWL_OK)
+        return st;
+    pawli_param params[] = {
+        {"owner", pawli_uuid(owner.bytes)},
+        {"lease", pawli_span_ms(lease_ms)},
+    };
+    return pawli_change_held(store, PAWLI_SQL_RENEW, params, PAWLI_COUNT(params), items, count,
+                             ret_changed, err);
+}
+
+pawl_status pawl_queue_release(pawl_store *store, pawl_owner owner, const pawl_held *items,
+                               size_t count, size_t *ret_changed, pawl_error *err)
+{
+    pawli_param params[] = {{"owner", pawli_uuid(owner.bytes)}};
+    pawl_status st = check_owner(store, owner, err);
+
+    if (st != PAWL_OK)
+        return st;
+    return pawli_change_held(store, PAWLI_SQL_RELEASE, params, PAWLI_COUNT(params), items, count,
+                             ret_changed, err);
+}
+
+pawl_status pawl_queue_wait(pawl_store *store, int64_t timeout_ms, pawl_error *err)
+{
+    if (!store || timeout_ms < 0 || timeout_ms > DELAY_MAX_MS)
+        return pawli_fail(err, PAWL_E_INVALID, "store must not be NULL, timeout_ms not below 0");
+    pawli_wake *wake = pawli_db_wake(store->db);
+    pawl_mono deadline = pawli_mono_after(pawli_mono_now(), timeout_ms * 1000);
+    if (!pawli_wake_wait(wake, atomic_load(&store->sent_before_claim), deadline))
+        return pawli_fail(err, PAWL_E_INTERRUPTED, "interrupted while waiting for messages");
+    return PAWL_OK;
+}

@@ -1,0 +1,138 @@
+/* src/core/stats.c - how much is waiting, and how much has ended, per topic. */
+#include <pawl/outbox.h>
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "arena.h"
+#include "fail.h"
+#include "scope.h"
+#include "store_private.h"
+#include "world.h"
+
+#define COUNT_CAP 10000
+#define CACHE_US 1000000
+
+struct pawl_stats {
+    atomic_int references; /* immutable once read, so the cache and its readers share it */
+    pawl_topic_stats *topics;
+    size_t count;
+    size_t capacity;
+    pawli_arena names;
+};
+
+PAWLI_AUTO_DEFINE(pawl_stats, pawl_stats_free);
+
+void pawl_stats_free(pawl_stats *stats)
+{
+    if (!stats || atomic_fetch_sub(&stats->references, 1) > 1)
+        return;
+    pawli_arena_done(&stats->names);
+    free(stats->topics);
+    free(stats);
+}
+
+static void start(void *context)
+{
+    pawl_stats *stats = context;
+
+    pawli_arena_done(&stats->names);
+    stats->count = 0;
+}
+
+static pawl_status add_topic(void *context, const pawli_row *row, pawl_error *err)
+{
+    pawl_stats *stats = context;
+    size_t size;
+    const void *name = pawli_row_bytes(row, 0, &size);
+    const char *topic = pawli_arena_copy(&stats->names, name, size);
+
+    if (topic && stats->count == stats->capacity) {
+        size_t capacity = stats->capacity ? stats->capacity * 2 : 16;
+        pawl_topic_stats *topics = realloc(stats->topics, capacity * sizeof *topics);
+        if (!topics)
+            return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the counts");
+        stats->topics = topics;
+        stats->capacity = capacity;
+    }
+    if (!topic)
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the counts");
+    stats->topics[stats->count++] = (pawl_topic_stats){
+        .topic = topic,
+        .ready = pawli_row_int(row, 1),
+        .in_progress = pawli_row_int(row, 2),
+        .depth_is_at_least = pawli_row_int(row, 3) != 0,
+        .depth_estimate = pawli_row_int(row, 4),
+        .total_done = pawli_row_int(row, 5),
+        .total_failed = pawli_row_int(row, 6),
+        .total_expired = pawli_row_int(row, 7),
+        .total_cancelled = pawli_row_int(row, 8),
+        .oldest_due_at = pawli_row_time(row, 9),
+    };
+    return PAWL_OK;
+}
+
+static pawl_stats *cached(pawl_store *store)
+{
+    pawl_stats *stats = NULL;
+
+    pthread_mutex_lock(&store->stats_lock);
+    if (store->stats && pawli_mono_now().us - store->stats_read_at.us < CACHE_US) {
+        stats = store->stats;
+        atomic_fetch_add(&stats->references, 1);
+    }
+    pthread_mutex_unlock(&store->stats_lock);
+    return stats;
+}
+
+static void cache(pawl_store *store, pawl_stats *stats)
+{
+    pthread_mutex_lock(&store->stats_lock);
+    pawl_stats *old = store->stats;
+    atomic_fetch_add(&stats->references, 1);
+    store->stats = stats;
+    store->stats_read_at = pawli_mono_now();
+    pthread_mutex_unlock(&store->stats_lock);
+    pawl_stats_free(old);
+}
+
+pawl_status pawl_outbox_stats(pawl_store *store, pawl_stats **ret_stats, pawl_error *err)
+{
+    PAWLI_AUTO(pawl_stats) stats = NULL;
+    pawli_param params[] = {{"cap", pawli_int(COUNT_CAP)}};
+    pawl_status st;
+
+    if (!store || !ret_stats)
+        return pawli_fail(err, PAWL_E_INVALID, "store and ret_stats must not be NULL");
+    stats = cached(store);
+    if (!stats) {
+        stats = calloc(1, sizeof *stats);
+        if (!stats)
+            return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the counts");
+        atomic_init(&stats->references, 1);
+        pawli_op op = {
+            .sql = PAWLI_SQL_STATS,
+            .params = params,
+            .param_count = PAWLI_COUNT(params),
+            .on_row = add_topic,
+            .on_start = start,
+            .context = stats,
+        };
+        st = pawli_db_run(store->db, &op, err);
+        if (st != PAWL_OK)
+            return st;
+        cache(store, stats);
+    }
+    *ret_stats = pawl_stats_take(&stats);
+    return PAWL_OK;
+}
+
+size_t pawl_stats_count(const pawl_stats *stats)
+{
+    return stats ? stats->count : 0;
+}
+
+const pawl_topic_stats *pawl_stats_at(const pawl_stats *stats, size_t index)
+{
+    return stats && index < stats->count ? &stats->topics[index] : NULL;
+}

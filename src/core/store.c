@@ -1,0 +1,202 @@
+/* src/core/store.c - a database that pawl keeps its tables in. */
+#include <pawl/store.h>
+
+#include <stdlib.h>
+
+#include "fail.h"
+#include "options.h"
+#include "buffer.h"
+#include "scope.h"
+#include "store_private.h"
+#include "url.h"
+
+PAWLI_AUTO_DEFINE(pawl_store, pawl_store_close);
+
+static pawl_status check_backoff(const pawl_backoff *policy, const char *what, pawl_error *err)
+{
+    if (policy->base_ms < 1 || policy->max_ms < policy->base_ms || policy->jitter_ms < 0)
+        return pawli_fail(err, PAWL_E_INVALID,
+                          "%s needs base_ms > 0, max_ms >= base_ms and jitter_ms >= 0", what);
+    return PAWL_OK;
+}
+
+static pawl_status read_options(const pawl_store_options *given, pawl_store_options *options,
+                                pawl_error *err)
+{
+    pawl_status st = pawli_options_copy(options, sizeof *options, given, err);
+
+    if (st == PAWL_OK)
+        st = check_backoff(&options->backoff_local, "backoff_local", err);
+    if (st == PAWL_OK)
+        st = check_backoff(&options->backoff_remote, "backoff_remote", err);
+    return st;
+}
+
+pawl_status pawl_store_open(const char *url, const pawl_store_options *opts, pawl_store **ret_store,
+                            pawl_error *err)
+{
+    PAWLI_AUTO(pawl_store) store = NULL;
+    pawl_store_options options = PAWL_STORE_OPTIONS_INIT;
+    pawl_schema_info info = {0};
+    pawl_status st;
+
+    if (!ret_store)
+        return pawli_fail(err, PAWL_E_INVALID, "ret_store must not be NULL");
+    st = read_options(opts, &options, err);
+    if (st != PAWL_OK)
+        return st;
+    store = calloc(1, sizeof *store);
+    if (!store)
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the store");
+    pthread_mutex_init(&store->stats_lock, NULL);
+    store->log = options.log;
+    store->backoff_local = options.backoff_local;
+    store->backoff_remote = options.backoff_remote;
+    store->timeout_ms = options.timeout_ms;
+    st = pawli_db_new(url, &options, &store->db, err);
+    if (st == PAWL_OK && options.deploy_schema)
+        st = pawli_db_deploy(store->db, &info, err);
+    if (st == PAWL_OK)
+        st = pawli_db_schema(store->db, &info, err);
+    if (st == PAWL_OK)
+        st = pawli_db_check_schema(&info, err);
+    if (st != PAWL_OK)
+        return st;
+    *ret_store = pawl_store_take(&store);
+    return PAWL_OK;
+}
+
+void pawl_store_close(pawl_store *store)
+{
+    if (!store)
+        return;
+    pawl_stats_free(store->stats);
+    pthread_mutex_destroy(&store->stats_lock);
+    pawli_db_free(store->db);
+    free(store);
+}
+
+const char *pawl_store_engine(const pawl_store *store)
+{
+    return pawli_db_driver(store->db)->name;
+}
+
+static pawl_status read_now(void *context, const pawli_row *row, pawl_error *err)
+{
+    (void)err;
+    *(pawl_wall *)context = pawli_row_time(row, 0);
+    return PAWL_OK;
+}
+
+pawl_status pawl_store_now(pawl_store *store, pawl_wall *ret_now, pawl_error *err)
+{
+    pawl_wall now = PAWL_NEVER;
+    pawli_op op = {.sql = PAWLI_SQL_NOW, .on_row = read_now, .context = &now};
+
+    if (!store || !ret_now)
+        return pawli_fail(err, PAWL_E_INVALID, "store and ret_now must not be NULL");
+    pawl_status st = pawli_db_run(store->db, &op, err);
+    if (st == PAWL_OK)
+        *ret_now = now;
+    return st;
+}
+
+void pawl_store_interrupt(pawl_store *store)
+{
+    if (store)
+        pawli_db_interrupt(store->db);
+}
+
+void pawli_store_changed(pawl_store *store)
+{
+    pthread_mutex_lock(&store->stats_lock);
+    pawl_stats *stale = store->stats;
+    store->stats = NULL;
+    pthread_mutex_unlock(&store->stats_lock);
+    pawl_stats_free(stale);
+}
+
+pawl_status pawli_store_write(pawl_store *store, const pawli_op *op, pawl_error *err)
+{
+    pawl_status st = pawli_db_run(store->db, op, err);
+
+    pawli_store_changed(store);
+    return st;
+}
+
+pawl_status pawl_schema_inspect(const char *url, const pawl_store_options *opts,
+                                pawl_schema_info *ret_info, pawl_error *err)
+{
+    PAWLI_AUTO(pawli_db) db = NULL;
+    pawl_store_options options = PAWL_STORE_OPTIONS_INIT;
+    pawl_status st;
+
+    if (!ret_info)
+        return pawli_fail(err, PAWL_E_INVALID, "ret_info must not be NULL");
+    st = read_options(opts, &options, err);
+    options.deploy_schema = false; /* looking creates no file */
+    if (st == PAWL_OK)
+        st = pawli_db_new(url, &options, &db, err);
+    if (st == PAWL_OK)
+        st = pawli_db_schema(db, ret_info, err);
+    return st;
+}
+
+pawl_status pawl_schema_deploy(const char *url, const pawl_store_options *opts,
+                               pawl_schema_info *ret_info, pawl_error *err)
+{
+    PAWLI_AUTO(pawli_db) db = NULL;
+    pawl_store_options options = PAWL_STORE_OPTIONS_INIT;
+    pawl_schema_info before;
+    pawl_status st = read_options(opts, &options, err);
+
+    options.deploy_schema = true;
+    if (st == PAWL_OK)
+        st = pawli_db_new(url, &options, &db, err);
+    if (st == PAWL_OK)
+        st = pawli_db_deploy(db, &before, err);
+    if (st == PAWL_OK && ret_info)
+        *ret_info = before;
+    return st;
+}
+
+pawl_status pawl_schema_sql(const char *engine_name, int from_version,
+                            const pawl_store_options *opts, char **ret_sql, pawl_error *err)
+{
+    PAWLI_AUTO_BUFFER text = {0};
+    pawl_store_options options = PAWL_STORE_OPTIONS_INIT;
+    const pawli_engine *engine = pawli_engine_by_name(engine_name);
+    pawl_status st;
+
+    if (!ret_sql || from_version < 0)
+        return pawli_fail(err, PAWL_E_INVALID,
+                          "ret_sql must not be NULL, from_version not below 0");
+    if (!engine)
+        return pawli_fail(err, PAWL_E_INVALID, "the engine must be sqlite or postgres");
+    st = read_options(opts, &options, err);
+    if (st != PAWL_OK)
+        return st;
+    bool sqlite = engine->sql->is_prefix != 0;
+    const char *names = sqlite ? options.table_prefix : options.schema;
+    if (!names)
+        names = engine->default_names;
+    st = pawli_names_check(names, sqlite ? "table prefix" : "schema name", err);
+    if (st != PAWL_OK)
+        return st;
+    pawli_buffer_text(&text, "BEGIN;\n\n");
+    for (size_t i = 0; i < engine->sql->migration_count; i++) {
+        const pawli_migration *migration = &engine->sql->migrations[i];
+        if (migration->version <= from_version)
+            continue;
+        PAWLI_AUTO_FREE char *filled = pawli_sql_fill_names(engine->sql, migration->text, names);
+        if (!filled)
+            return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the schema's text");
+        pawli_buffer_text(&text, filled);
+    }
+    pawli_buffer_text(&text, "\nCOMMIT;\n");
+    char *sql = pawli_buffer_take(&text);
+    if (!sql)
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the schema's text");
+    *ret_sql = sql;
+    return PAWL_OK;
+}

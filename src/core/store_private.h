@@ -1,0 +1,31 @@
+/* src/core/store_private.h - the insides of pawl_store, for the files of this folder. */
+#ifndef PAWLI_STORE_PRIVATE_H
+#define PAWLI_STORE_PRIVATE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include <pawl/outbox.h>
+#include <pawl/store.h>
+
+#include "db.h"
+
+struct pawl_store {
+    pawli_db *db;
+    pawl_log_sink log;
+    pawl_backoff backoff_local;
+    pawl_backoff backoff_remote;
+    int64_t timeout_ms;
+    atomic_uint claim_turn;             /* rotates the topics of equal priority */
+    _Atomic uint64_t sent_before_claim; /* the wake counter when the last claim began */
+    pthread_mutex_t stats_lock;
+    pawl_stats *stats; /* the last answer, guarded by stats_lock; NULL: none, or stale */
+    pawl_mono stats_read_at;
+};
+
+/* Every op that writes goes through here: it makes cached counts stale. */
+pawl_status pawli_store_write(pawl_store *store, const pawli_op *op, pawl_error *err);
+/* Forget the cached counts. */
+void pawli_store_changed(pawl_store *store);
+
+#endif

@@ -1,0 +1,57 @@
+/* src/core/tx.c - joining a transaction that the application opened. */
+#include <pawl/tx.h>
+
+#include <stdlib.h>
+
+#include "fail.h"
+#include "store_private.h"
+#include "tx_private.h"
+
+static pawl_status wrap(pawl_store *store, const char *engine, void *handle, pawl_tx **ret_tx,
+                        pawl_error *err)
+{
+    pawl_tx *tx;
+    pawl_status st;
+
+    if (!store || !handle || !ret_tx)
+        return pawli_fail(err, PAWL_E_INVALID, "store, handle and ret_tx must not be NULL");
+    tx = calloc(1, sizeof *tx);
+    if (!tx)
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the transaction");
+    tx->store = store;
+    st = pawli_db_wrap(store->db, engine, handle, &tx->wrap, err);
+    if (st != PAWL_OK) {
+        free(tx);
+        return st;
+    }
+    *ret_tx = tx;
+    return PAWL_OK;
+}
+
+pawl_status pawl_tx_wrap_sqlite(pawl_store *store, struct sqlite3 *handle, pawl_tx **ret_tx,
+                                pawl_error *err)
+{
+    return wrap(store, "sqlite", handle, ret_tx, err);
+}
+
+pawl_status pawl_tx_wrap_postgres(pawl_store *store, struct pg_conn *handle, pawl_tx **ret_tx,
+                                  pawl_error *err)
+{
+    return wrap(store, "postgres", handle, ret_tx, err);
+}
+
+void pawl_tx_committed(pawl_tx *tx)
+{
+    if (!tx)
+        return;
+    pawli_store_changed(tx->store);
+    pawli_wake_signal(pawli_db_wake(tx->store->db));
+}
+
+void pawl_tx_free(pawl_tx *tx)
+{
+    if (!tx)
+        return;
+    pawli_wrap_free(tx->wrap);
+    free(tx);
+}

@@ -1,0 +1,7 @@
+/* src/version.c - which pawl this is. */
+#include <pawl/pawl.h>
+
+const char *pawl_version(void)
+{
+    return PAWL_VERSION;
+}
