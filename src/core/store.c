@@ -129,6 +129,7 @@ pawl_status pawl_schema_inspect(const char *url, const pawl_store_options *opts,
 {
     PAWLI_AUTO(pawli_db) db = NULL;
     pawl_store_options options = PAWL_STORE_OPTIONS_INIT;
+    pawl_error problem = PAWL_ERROR_INIT;
     pawl_status st;
 
     if (!ret_info)
@@ -137,8 +138,17 @@ pawl_status pawl_schema_inspect(const char *url, const pawl_store_options *opts,
     options.deploy_schema = false; /* looking creates no file */
     if (st == PAWL_OK)
         st = pawli_db_new(url, &options, &db, err);
-    if (st == PAWL_OK)
-        st = pawli_db_schema(db, ret_info, err);
+    if (st != PAWL_OK)
+        return st;
+    st = pawli_db_schema(db, ret_info, &problem);
+    /* A SQLite file that is not there has no schema yet; a PostgreSQL database that is not there
+     * is something else, and not for pawl to create. */
+    if (st == PAWL_E_NOT_FOUND && pawli_db_driver(db)->single_writer) {
+        *ret_info = (pawl_schema_info){.library_version = pawli_db_library_version(db)};
+        return PAWL_OK;
+    }
+    if (st != PAWL_OK && err)
+        *err = problem;
     return st;
 }
 

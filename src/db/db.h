@@ -40,7 +40,9 @@ pawl_status pawli_db_check_process(const pawli_db *db, pawl_error *err);
 
 /* ---- the schema (migrate.c) ---- */
 
-/* What is installed; version 0 also when the SQLite file is not there. */
+/* The schema version this library would install. */
+int pawli_db_library_version(const pawli_db *db);
+/* What is installed; version 0 when pawl's tables are not there. */
 pawl_status pawli_db_schema(pawli_db *db, pawl_schema_info *ret_info, pawl_error *err);
 /* PAWL_OK if this library may use the schema. */
 pawl_status pawli_db_check_schema(const pawl_schema_info *info, pawl_error *err);

@@ -6,7 +6,7 @@
 #include "fail.h"
 #include "log.h"
 
-static int library_version(const pawli_db *db)
+int pawli_db_library_version(const pawli_db *db)
 {
     return (int)db->engine->sql->migration_count;
 }
@@ -14,7 +14,7 @@ static int library_version(const pawli_db *db)
 static pawl_status read_schema(pawli_db *db, pawli_conn *conn, pawl_mono deadline,
                                pawl_schema_info *ret_info, pawl_error *err)
 {
-    pawl_schema_info info = {.library_version = library_version(db)};
+    pawl_schema_info info = {.library_version = pawli_db_library_version(db)};
     pawl_status st =
         conn->driver->schema(conn, db->names, deadline, &info.version, &info.compatible_from, err);
 
@@ -28,20 +28,10 @@ pawl_status pawli_db_schema(pawli_db *db, pawl_schema_info *ret_info, pawl_error
     pawli_pool *pool = db->readers ? db->readers : db->writers;
     pawl_mono deadline = pawli_db_deadline(db);
     pawli_conn *conn = NULL;
-    pawl_error problem = PAWL_ERROR_INIT;
-    pawl_status st = pawli_pool_acquire(pool, pawli_pool_turn(pool), deadline, &conn, &problem);
+    pawl_status st = pawli_pool_acquire(pool, pawli_pool_turn(pool), deadline, &conn, err);
 
-    /* A SQLite file that is not there has no schema; a PostgreSQL database that is not there is
-     * something else, and not for pawl to create. */
-    if (st == PAWL_E_NOT_FOUND && db->settings.driver->single_writer) {
-        *ret_info = (pawl_schema_info){.library_version = library_version(db)};
-        return PAWL_OK;
-    }
-    if (st != PAWL_OK) {
-        if (err)
-            *err = problem;
+    if (st != PAWL_OK)
         return st;
-    }
     st = read_schema(db, conn, deadline, ret_info, err);
     pawli_pool_give_back(pool, conn);
     return st;

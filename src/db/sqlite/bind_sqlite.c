@@ -1,0 +1,231 @@
+/* src/db/sqlite/bind_sqlite.c - an op's values as the parameters of prepared statements. */
+#include "conn_sqlite.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "fail.h"
+#include "statements.h"
+
+/*
+ * Names are constants of the program, so equal pointers mean equal names: the same caller's op is
+ * recognised without comparing strings.
+ */
+static bool same_names(const pawli_sqlite_script *script, const pawli_op *op)
+{
+    size_t columns = op->rows ? op->rows->column_count : 0;
+
+    if (!script->resolved || script->param_count != op->param_count ||
+        script->column_count != columns)
+        return false;
+    for (size_t i = 0; i < op->param_count; i++) {
+        if (script->names[i] != op->params[i].name)
+            return false;
+    }
+    for (size_t i = 0; i < columns; i++) {
+        if (script->names[op->param_count + i] != op->rows->names[i])
+            return false;
+    }
+    return true;
+}
+
+static pawl_status remember_names(pawli_sqlite_script *script, const pawli_op *op, pawl_error *err)
+{
+    size_t columns = op->rows ? op->rows->column_count : 0;
+    size_t count = op->param_count + columns;
+
+    script->resolved = false;
+    free(script->names);
+    free(script->texts);
+    script->names = calloc(count + 1, sizeof *script->names);
+    script->texts = calloc(op->param_count + 1, sizeof *script->texts);
+    if (!script->names || !script->texts)
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory while preparing a statement");
+    for (size_t i = 0; i < op->param_count; i++)
+        script->names[i] = op->params[i].name;
+    for (size_t i = 0; i < columns; i++)
+        script->names[op->param_count + i] = op->rows->names[i];
+    script->param_count = op->param_count;
+    script->column_count = columns;
+    return PAWL_OK;
+}
+
+static bool find_source(const pawli_sqlite_script *script, bool each, const char *name,
+                        pawli_sqlite_binding *ret_binding)
+{
+    if (strcmp(name, "now") == 0) {
+        ret_binding->source = PAWLI_SQLITE_FROM_NOW;
+        return true;
+    }
+    for (size_t i = 0; i < script->param_count; i++) {
+        if (strcmp(name, script->names[i]) == 0) {
+            ret_binding->source = PAWLI_SQLITE_FROM_PARAM;
+            ret_binding->slot = i;
+            return true;
+        }
+    }
+    for (size_t i = 0; each && i < script->column_count; i++) {
+        if (strcmp(name, script->names[script->param_count + i]) == 0) {
+            ret_binding->source = PAWLI_SQLITE_FROM_COLUMN;
+            ret_binding->slot = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Constants are filled in from the front, columns from the back. */
+static pawl_status resolve_statement(const pawli_sqlite_script *script,
+                                     pawli_sqlite_statement *statement, const char *sql_name,
+                                     pawl_error *err)
+{
+    int count = sqlite3_bind_parameter_count(statement->handle);
+    size_t back = (size_t)count;
+
+    free(statement->bindings);
+    statement->constant_count = 0;
+    statement->binding_count = 0;
+    statement->bindings = calloc((size_t)count + 1, sizeof *statement->bindings);
+    if (!statement->bindings)
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory while preparing a statement");
+    for (int i = 1; i <= count; i++) {
+        const char *name = sqlite3_bind_parameter_name(statement->handle, i);
+        pawli_sqlite_binding binding = {.index = i};
+        if (!name || !find_source(script, statement->each, name + 1, &binding))
+            return pawli_fail(err, PAWL_E_STORE, "nobody gave the statement '%s' a value for '%s'",
+                              sql_name, name ? name : "?");
+        if (binding.source == PAWLI_SQLITE_FROM_COLUMN)
+            statement->bindings[--back] = binding;
+        else
+            statement->bindings[statement->constant_count++] = binding;
+    }
+    statement->binding_count = (size_t)count;
+    return PAWL_OK;
+}
+
+pawl_status pawli_sqlite_resolve(pawli_sqlite_script *script, const pawli_op *op, pawl_error *err)
+{
+    if (same_names(script, op))
+        return PAWL_OK;
+    pawl_status st = remember_names(script, op, err);
+    for (size_t i = 0; i < script->count && st == PAWL_OK; i++) {
+        if (script->statements[i].each && !op->rows)
+            return pawli_fail(err, PAWL_E_STORE, "nobody gave the statement '%s' its rows",
+                              pawli_sql_name(op->sql));
+        st = resolve_statement(script, &script->statements[i], pawli_sql_name(op->sql), err);
+    }
+    script->resolved = st == PAWL_OK;
+    return st;
+}
+
+static void write_json_text(pawli_buffer *json, const char *text)
+{
+    pawli_buffer_append(json, "\"", 1);
+    while (*text) {
+        size_t plain = 0;
+        while ((unsigned char)text[plain] >= 0x20 && text[plain] != '"' && text[plain] != '\\')
+            plain++;
+        pawli_buffer_append(json, text, plain);
+        text += plain;
+        if (*text)
+            pawli_buffer_format(json, "\\u%04x", (unsigned)(unsigned char)*text++);
+    }
+    pawli_buffer_append(json, "\"", 1);
+}
+
+pawl_status pawli_sqlite_texts_write(pawli_sqlite *conn, pawli_sqlite_script *script,
+                                     const pawli_op *op, pawl_error *err)
+{
+    pawli_buffer *json = &conn->json;
+
+    json->size = 0;
+    for (size_t i = 0; i < op->param_count; i++) {
+        const pawli_value *value = &op->params[i].value;
+        if (value->type != PAWLI_TEXTS || value->is_null)
+            continue;
+        script->texts[i].offset = json->size;
+        pawli_buffer_append(json, "[", 1);
+        for (size_t k = 0; k < value->as.texts.count; k++) {
+            if (k > 0)
+                pawli_buffer_append(json, ",", 1);
+            write_json_text(json, value->as.texts.items[k]);
+        }
+        pawli_buffer_append(json, "]", 1);
+        script->texts[i].size = json->size - script->texts[i].offset;
+    }
+    if (!json->failed)
+        return PAWL_OK;
+    pawli_buffer_done(json);
+    *json = (pawli_buffer){0};
+    return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the statement's list of texts");
+}
+
+/* SQLite takes a missing address for NULL, also of an empty value. */
+static const char *address(const void *data)
+{
+    return data ? data : "";
+}
+
+static int bind_value(sqlite3_stmt *handle, int index, const pawli_value *value)
+{
+    if (value->is_null)
+        return sqlite3_bind_null(handle, index);
+    switch (value->type) {
+    case PAWLI_INT:
+    case PAWLI_BOOL:
+    case PAWLI_TIME:
+    case PAWLI_SPAN:
+        return sqlite3_bind_int64(handle, index, value->as.number);
+    case PAWLI_TEXT:
+        return sqlite3_bind_text64(handle, index, address(value->as.bytes.data),
+                                   value->as.bytes.size, SQLITE_STATIC, SQLITE_UTF8);
+    case PAWLI_BYTES:
+    case PAWLI_UUID:
+        return sqlite3_bind_blob64(handle, index, address(value->as.bytes.data),
+                                   value->as.bytes.size, SQLITE_STATIC);
+    case PAWLI_TEXTS:
+        break; /* bound from conn->json; never in a row */
+    }
+    return SQLITE_MISUSE;
+}
+
+static int bind_texts(const pawli_sqlite *conn, const pawli_sqlite_script *script,
+                      sqlite3_stmt *handle, const pawli_sqlite_binding *binding, const pawli_op *op)
+{
+    const pawli_sqlite_span *span = &script->texts[binding->slot];
+
+    if (op->params[binding->slot].value.is_null)
+        return sqlite3_bind_null(handle, binding->index);
+    return sqlite3_bind_text64(handle, binding->index, conn->json.data + span->offset, span->size,
+                               SQLITE_STATIC, SQLITE_UTF8);
+}
+
+int pawli_sqlite_bind_constants(const pawli_sqlite *conn, const pawli_sqlite_script *script,
+                                const pawli_sqlite_statement *statement, const pawli_op *op,
+                                int64_t now)
+{
+    int code = SQLITE_OK;
+
+    for (size_t i = 0; i < statement->constant_count && code == SQLITE_OK; i++) {
+        const pawli_sqlite_binding *binding = &statement->bindings[i];
+        if (binding->source == PAWLI_SQLITE_FROM_NOW)
+            code = sqlite3_bind_int64(statement->handle, binding->index, now);
+        else if (op->params[binding->slot].value.type == PAWLI_TEXTS)
+            code = bind_texts(conn, script, statement->handle, binding, op);
+        else
+            code = bind_value(statement->handle, binding->index, &op->params[binding->slot].value);
+    }
+    return code;
+}
+
+int pawli_sqlite_bind_row(const pawli_sqlite_statement *statement, const pawli_value *row)
+{
+    int code = SQLITE_OK;
+
+    for (size_t i = statement->constant_count; i < statement->binding_count && code == SQLITE_OK;
+         i++) {
+        const pawli_sqlite_binding *binding = &statement->bindings[i];
+        code = bind_value(statement->handle, binding->index, &row[binding->slot]);
+    }
+    return code;
+}

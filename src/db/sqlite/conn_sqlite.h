@@ -1,0 +1,181 @@
+/* src/db/sqlite/conn_sqlite.h - what the files of the SQLite driver share. */
+#ifndef PAWLI_CONN_SQLITE_H
+#define PAWLI_CONN_SQLITE_H
+
+#include <sqlite3.h>
+
+#include "buffer.h"
+#include "driver.h"
+#include "row.h"
+#include "scope.h"
+
+/* Engine commands, prepared when a connection is made, so that undoing never allocates. */
+typedef enum pawli_sqlite_command {
+    PAWLI_SQLITE_SAVE, /* the first three are all that a wrapped connection has */
+    PAWLI_SQLITE_KEEP,
+    PAWLI_SQLITE_UNDO,
+    PAWLI_SQLITE_BEGIN_WRITE,
+    PAWLI_SQLITE_BEGIN_READ,
+    PAWLI_SQLITE_COMMIT,
+    PAWLI_SQLITE_ROLLBACK,
+    PAWLI_SQLITE_COMMAND_COUNT
+} pawli_sqlite_command;
+
+typedef struct pawli_sqlite_script pawli_sqlite_script;
+
+/* One connection, used by one thread at a time; only base.stop is touched by others. */
+typedef struct pawli_sqlite {
+    pawli_conn base;
+    const pawli_db_settings *settings;
+    sqlite3 *handle;
+    pawl_mono deadline; /* of the running call */
+    bool begun;         /* between begin() and commit() or rollback() */
+    bool undoing;       /* a rollback runs: neither deadline nor stop may end it */
+    int max_length;     /* the largest value this handle accepts, in bytes */
+    sqlite3_stmt *commands[PAWLI_SQLITE_COMMAND_COUNT];
+    sqlite3_stmt *clock; /* prepared when first needed */
+    sqlite3_stmt *lock;  /* wrapped only: takes the write lock and changes nothing */
+    pawli_sqlite_script *scripts[PAWLI_SQL_COUNT]; /* prepared when first needed */
+    pawli_buffer json;                             /* TEXTS parameters of the running op */
+} pawli_sqlite;
+
+/* connection_sqlite.c */
+pawl_status pawli_sqlite_open(const pawli_db_settings *settings, bool reader, pawl_mono deadline,
+                              pawli_conn **ret_conn, pawl_error *err);
+pawl_status pawli_sqlite_wrap(const pawli_db_settings *settings, void *native,
+                              pawli_conn **ret_conn, pawl_error *err);
+bool pawli_sqlite_wrapped_open(pawli_conn *base);
+void pawli_sqlite_close(pawli_conn *base);
+static inline void pawli_sqlite_free(pawli_sqlite *conn)
+{
+    pawli_sqlite_close(conn ? &conn->base : NULL);
+}
+PAWLI_AUTO_DEFINE(pawli_sqlite, pawli_sqlite_free);
+
+/* path_sqlite.c: the file's name and what the system says of it. */
+bool pawli_sqlite_in_memory(const pawli_db_settings *settings);
+/* Before opening: is there a file, or may one be made? Never creates anything. */
+pawl_status pawli_sqlite_path_check(const char *path, bool create, pawl_error *err);
+/* After SQLITE_CANTOPEN with this errno: why. */
+pawl_status pawli_sqlite_path_explain(const char *path, int system_errno, pawl_error *err);
+/* A writer got a read-only handle: why. */
+pawl_status pawli_sqlite_path_read_only(const char *path, pawl_error *err);
+bool pawli_sqlite_same_file(const char *first, const char *second);
+
+/* wait_sqlite.c: deadlines, interruption and waiting for locks. */
+void pawli_sqlite_wait_install(pawli_sqlite *conn); /* never on an application's handle */
+/* PAWL_E_INTERRUPTED or PAWL_E_TIMEOUT if the call should end now. */
+pawl_status pawli_sqlite_wait_check(pawli_sqlite *conn, pawl_error *err);
+/* Sleep before try number `tries`; false when there is no time for another. */
+bool pawli_sqlite_wait_again(pawli_sqlite *conn, int tries);
+void pawli_sqlite_interrupt(pawli_conn *base);
+
+/*
+ * error_sqlite.c: fill `err` from the result code that was just answered, before anything else is
+ * done with the handle. `what` names the statement or step. Marks the connection as broken where
+ * a new one is needed.
+ */
+pawl_status pawli_sqlite_fail(pawli_sqlite *conn, int code, const char *what, pawl_error *err);
+/* The extended form of `code`, which the handle has just answered. */
+int pawli_sqlite_extended(sqlite3 *handle, int code);
+
+/* transaction_sqlite.c */
+int pawli_sqlite_command_run(pawli_sqlite *conn, pawli_sqlite_command command);
+pawl_status pawli_sqlite_commands_prepare(pawli_sqlite *conn, pawl_error *err);
+pawl_status pawli_sqlite_begin(pawli_conn *base, pawl_mono deadline, pawl_error *err);
+pawl_status pawli_sqlite_commit(pawli_conn *base, pawl_mono deadline, pawl_error *err);
+void pawli_sqlite_rollback(pawli_conn *base);
+
+/* What one op runs in. */
+typedef enum pawli_sqlite_unit {
+    PAWLI_SQLITE_PLAIN,       /* one reading statement, or reads inside an open transaction */
+    PAWLI_SQLITE_TRANSACTION, /* the op's own */
+    PAWLI_SQLITE_SAVEPOINT    /* inside an open transaction */
+} pawli_sqlite_unit;
+/* `snapshot`: a read that needs one view of the data for several statements. */
+pawl_status pawli_sqlite_unit_open(pawli_sqlite *conn, bool writes, bool snapshot,
+                                   pawli_sqlite_unit *ret_unit, pawl_error *err);
+/* Keep what the op did; on failure it is undone already. */
+pawl_status pawli_sqlite_unit_keep(pawli_sqlite *conn, pawli_sqlite_unit unit, bool writes,
+                                   pawl_error *err);
+/* Leave the database as it was before the op. Does not touch the caller's error. */
+void pawli_sqlite_unit_undo(pawli_sqlite *conn, pawli_sqlite_unit unit);
+
+/* script_sqlite.c: a statement file, split and prepared. */
+typedef enum pawli_sqlite_source {
+    PAWLI_SQLITE_FROM_NOW,
+    PAWLI_SQLITE_FROM_PARAM,
+    PAWLI_SQLITE_FROM_COLUMN
+} pawli_sqlite_source;
+
+typedef struct pawli_sqlite_binding {
+    int index; /* SQLite's, from 1 */
+    pawli_sqlite_source source;
+    size_t slot; /* of op->params or of the row */
+} pawli_sqlite_binding;
+
+typedef struct pawli_sqlite_statement {
+    sqlite3_stmt *handle;
+    bool each;
+    bool stop_unless_changed;
+    pawli_sqlite_binding *bindings; /* those that are the same for every row come first */
+    size_t constant_count;
+    size_t binding_count;
+} pawli_sqlite_statement;
+
+typedef struct pawli_sqlite_span {
+    size_t offset;
+    size_t size;
+} pawli_sqlite_span;
+
+struct pawli_sqlite_script {
+    pawli_sqlite_statement *statements;
+    size_t count;
+    bool uses_now;
+    /* The names that the bindings were resolved against: params, then columns. */
+    bool resolved;
+    size_t param_count;
+    size_t column_count;
+    const char **names;
+    pawli_sqlite_span *texts; /* param_count; where a TEXTS parameter is in conn->json */
+};
+
+/* The script of `sql`, prepared and resolved against the op's names; borrowed from `conn`. */
+pawl_status pawli_sqlite_script_get(pawli_sqlite *conn, const pawli_op *op,
+                                    pawli_sqlite_script **ret_script, pawl_error *err);
+void pawli_sqlite_script_free(pawli_sqlite_script *script);
+PAWLI_AUTO_DEFINE(pawli_sqlite_script, pawli_sqlite_script_free);
+
+/* bind_sqlite.c */
+/* Match every ":name" of the script with what the op brings; cheap when it was done before. */
+pawl_status pawli_sqlite_resolve(pawli_sqlite_script *script, const pawli_op *op, pawl_error *err);
+/* Write the op's TEXTS parameters as JSON into conn->json. */
+pawl_status pawli_sqlite_texts_write(pawli_sqlite *conn, pawli_sqlite_script *script,
+                                     const pawli_op *op, pawl_error *err);
+/* Both answer a SQLite result code. */
+int pawli_sqlite_bind_constants(const pawli_sqlite *conn, const pawli_sqlite_script *script,
+                                const pawli_sqlite_statement *statement, const pawli_op *op,
+                                int64_t now);
+int pawli_sqlite_bind_row(const pawli_sqlite_statement *statement, const pawli_value *row);
+
+/* row_sqlite.c */
+typedef struct pawli_sqlite_row {
+    pawli_row base;
+    sqlite3_stmt *handle;
+    bool *out_of_memory; /* set when SQLite had no memory to hand out a text */
+} pawli_sqlite_row;
+extern const pawli_row_table pawli_sqlite_row_table;
+
+/* run_sqlite.c */
+pawl_status pawli_sqlite_run(pawli_conn *base, const pawli_op *op, pawl_mono deadline,
+                             pawl_error *err);
+
+/* schema_sqlite.c */
+pawl_status pawli_sqlite_schema(pawli_conn *base, const char *names, pawl_mono deadline,
+                                int *ret_version, int *ret_compatible_from, pawl_error *err);
+pawl_status pawli_sqlite_schema_lock(pawli_conn *base, const char *names, pawl_mono deadline,
+                                     pawl_error *err);
+pawl_status pawli_sqlite_schema_script(pawli_conn *base, const char *sql, pawl_mono deadline,
+                                       pawl_error *err);
+
+#endif

@@ -1,0 +1,34 @@
+/* src/db/sqlite/driver_sqlite.c - the SQLite driver's table. */
+#include "conn_sqlite.h"
+
+/* SQLite's default limit for one row, less room for everything beside the payload. */
+#define ROW_LIMIT_BYTES 1000000000u
+#define ROOM_BYTES (1024u * 1024u)
+
+/* There is no server that could go away; a moved or damaged file shows at the next statement. */
+static bool alive(pawli_conn *base)
+{
+    (void)base;
+    return true;
+}
+
+static const pawli_driver driver = {
+    .name = "sqlite",
+    .single_writer = true,
+    .max_payload_bytes = ROW_LIMIT_BYTES - ROOM_BYTES,
+    .open = pawli_sqlite_open,
+    .close = pawli_sqlite_close,
+    .alive = alive,
+    .run = pawli_sqlite_run,
+    .begin = pawli_sqlite_begin,
+    .commit = pawli_sqlite_commit,
+    .rollback = pawli_sqlite_rollback,
+    .script = pawli_sqlite_schema_script,
+    .schema = pawli_sqlite_schema,
+    .schema_lock = pawli_sqlite_schema_lock,
+    .wrap = pawli_sqlite_wrap,
+    .wrapped_open = pawli_sqlite_wrapped_open,
+    .interrupt = pawli_sqlite_interrupt,
+};
+
+const pawli_driver *const pawli_driver_sqlite = &driver;

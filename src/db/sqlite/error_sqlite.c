@@ -1,0 +1,145 @@
+/* src/db/sqlite/error_sqlite.c - what a SQLite result code means to the caller. */
+#include "conn_sqlite.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "fail.h"
+
+int pawli_sqlite_extended(sqlite3 *handle, int code)
+{
+    int extended = sqlite3_extended_errcode(handle);
+
+    /* Some answers (SQLITE_MISUSE) are not remembered in the handle. */
+    return (extended & 0xff) == (code & 0xff) ? extended : code;
+}
+
+static pawl_status busy(const pawli_sqlite *conn, int code, pawl_error *err)
+{
+    const char *path = conn->settings->target;
+
+    if (code == SQLITE_BUSY_SNAPSHOT)
+        return pawli_fail_code(err, PAWL_E_TX_RESTART, code,
+                               "the transaction read '%s' before another one wrote to it, so it "
+                               "cannot write any more; roll back and begin it with BEGIN IMMEDIATE",
+                               path);
+    if (conn->base.wrapped)
+        return pawli_fail_code(err, PAWL_E_BUSY, code,
+                               "another connection holds the write lock of '%s'; begin the "
+                               "transaction with BEGIN IMMEDIATE and a busy timeout",
+                               path);
+    return pawli_fail_code(err, PAWL_E_BUSY, code,
+                           "another process or connection held the write lock of '%s' until the "
+                           "deadline; try again, or end the transaction that was left open there",
+                           path);
+}
+
+static pawl_status read_only(pawli_sqlite *conn, int code, pawl_error *err)
+{
+    const char *path = conn->settings->target;
+
+    if (code == SQLITE_READONLY_DBMOVED) {
+        conn->base.broken = true;
+        return pawli_fail_code(err, PAWL_E_READ_ONLY, code,
+                               "'%s' was moved, replaced or deleted while it was open; put it "
+                               "back or open the store again",
+                               path);
+    }
+    return pawli_fail_code(err, PAWL_E_READ_ONLY, code,
+                           "'%s' cannot be written (%s); check the permissions of the file, its "
+                           "directory and the -wal and -shm files",
+                           path, sqlite3_errmsg(conn->handle));
+}
+
+static pawl_status interrupted(pawli_sqlite *conn, int code, pawl_error *err)
+{
+    pawl_status st = conn->base.wrapped ? PAWL_OK : pawli_sqlite_wait_check(conn, err);
+
+    if (st == PAWL_OK)
+        return pawli_fail_code(err, PAWL_E_INTERRUPTED, code, "the call was interrupted");
+    if (err)
+        err->native_code = code;
+    return st;
+}
+
+static pawl_status no_schema_or_store(const pawli_sqlite *conn, int code, const char *what,
+                                      pawl_error *err)
+{
+    const char *message = sqlite3_errmsg(conn->handle);
+
+    if ((code & 0xff) == SQLITE_ERROR && strncmp(message, "no such table", 13) == 0)
+        return pawli_fail_code(err, PAWL_E_NO_SCHEMA, code,
+                               "'%s' does not hold pawl's tables (%s); run `pawl init`",
+                               conn->settings->target, message);
+    return pawli_fail_code(err, PAWL_E_STORE, code, "SQLite failed at '%s' of '%s': %s", what,
+                           conn->settings->target, message);
+}
+
+static pawl_status damaged(pawli_sqlite *conn, int code, pawl_error *err)
+{
+    const char *path = conn->settings->target;
+
+    conn->base.broken = true;
+    if ((code & 0xff) == SQLITE_NOTADB)
+        return pawli_fail_code(err, PAWL_E_NOT_OURS, code,
+                               "'%s' is not a SQLite database; give the path of one", path);
+    return pawli_fail_code(err, PAWL_E_CORRUPT, code,
+                           "the SQLite database '%s' is damaged (%s); restore it from a backup",
+                           path, sqlite3_errmsg(conn->handle));
+}
+
+/* After an I/O error only a new connection knows what is on the disk. */
+static pawl_status input_output(pawli_sqlite *conn, int code, const char *what, pawl_error *err)
+{
+    int system_errno = sqlite3_system_errno(conn->handle);
+
+    conn->base.broken = true;
+    if (code == SQLITE_IOERR_NOMEM)
+        return pawli_fail_code(err, PAWL_E_NOMEM, code, "SQLite ran out of memory at '%s'", what);
+    return pawli_fail_code(
+        err, PAWL_E_IO, code, "SQLite could not read or write '%s' (%s); check the disk",
+        conn->settings->target, system_errno ? strerror(system_errno) : sqlite3_errstr(code));
+}
+
+pawl_status pawli_sqlite_fail(pawli_sqlite *conn, int code, const char *what, pawl_error *err)
+{
+    const char *path = conn->settings->target;
+
+    code = pawli_sqlite_extended(conn->handle, code);
+    switch (code & 0xff) {
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+    case SQLITE_PROTOCOL:
+        if (atomic_load(&conn->base.stop))
+            return interrupted(conn, code, err);
+        return busy(conn, code, err);
+    case SQLITE_READONLY:
+        return read_only(conn, code, err);
+    case SQLITE_CANTOPEN:
+        return pawli_sqlite_path_explain(path, sqlite3_system_errno(conn->handle), err);
+    case SQLITE_PERM:
+    case SQLITE_AUTH:
+        return pawli_fail_code(err, PAWL_E_DENIED, code, "SQLite refused '%s' of '%s': %s", what,
+                               path, sqlite3_errmsg(conn->handle));
+    case SQLITE_NOTADB:
+    case SQLITE_CORRUPT:
+        return damaged(conn, code, err);
+    case SQLITE_FULL:
+        return pawli_fail_code(err, PAWL_E_FULL, code,
+                               "no space is left for '%s'; free some, or raise its page limit",
+                               path);
+    case SQLITE_IOERR:
+        return input_output(conn, code, what, err);
+    case SQLITE_NOMEM:
+        return pawli_fail_code(err, PAWL_E_NOMEM, code, "SQLite ran out of memory at '%s'", what);
+    case SQLITE_INTERRUPT:
+        return interrupted(conn, code, err);
+    case SQLITE_TOOBIG:
+        return pawli_fail_code(err, PAWL_E_TOO_LARGE, code,
+                               "a value is larger than the %d bytes that SQLite takes; store it "
+                               "elsewhere and send a reference",
+                               conn->max_length);
+    default:
+        return no_schema_or_store(conn, code, what, err);
+    }
+}

@@ -1,0 +1,205 @@
+/* src/db/sqlite/run_sqlite.c - carrying out one op: lock, clock, statements, commit. */
+#include "conn_sqlite.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "fail.h"
+#include "statements.h"
+
+/* The op while it runs. */
+typedef struct running {
+    pawli_sqlite *conn;
+    pawli_sqlite_script *script;
+    const pawli_op *op;
+    int64_t now;
+    size_t touched; /* statements that have been bound */
+} running;
+
+static pawl_status failed(const running *run, int code, pawl_error *err)
+{
+    return pawli_sqlite_fail(run->conn, code, pawli_sql_name(run->op->sql), err);
+}
+
+static pawl_status read_clock(running *run, pawl_error *err)
+{
+    pawli_sqlite *conn = run->conn;
+    int code = SQLITE_OK;
+
+    if (!conn->clock) {
+        char text[128];
+        sqlite3_snprintf(sizeof text, text, "SELECT now FROM main.\"%wclock\"",
+                         conn->settings->names);
+        code = sqlite3_prepare_v3(conn->handle, text, -1, SQLITE_PREPARE_PERSISTENT, &conn->clock,
+                                  NULL);
+        if (code != SQLITE_OK)
+            return pawli_sqlite_fail(conn, code, "clock", err);
+    }
+    code = sqlite3_step(conn->clock);
+    if (code == SQLITE_ROW)
+        run->now = sqlite3_column_int64(conn->clock, 0);
+    int end = sqlite3_reset(conn->clock);
+    if (code == SQLITE_ROW)
+        return PAWL_OK;
+    if (end == SQLITE_OK)
+        return pawli_fail(err, PAWL_E_STORE, "the view '%sclock' answers no time",
+                          conn->settings->names);
+    return pawli_sqlite_fail(conn, end, "clock", err);
+}
+
+/* The handlers watch our own handles; on a wrapped one somebody has to look now and then. */
+static pawl_status may_go_on(const running *run, pawl_error *err)
+{
+    if (run->conn->base.wrapped ||
+        atomic_load_explicit(&run->conn->base.stop, memory_order_relaxed))
+        return pawli_sqlite_wait_check(run->conn, err);
+    return PAWL_OK;
+}
+
+static pawl_status step_all(const running *run, sqlite3_stmt *handle, pawl_error *err)
+{
+    bool out_of_memory = false;
+    pawli_sqlite_row row = {{&pawli_sqlite_row_table}, handle, &out_of_memory};
+    int code;
+
+    while ((code = sqlite3_step(handle)) == SQLITE_ROW) {
+        if (!run->op->on_row)
+            continue;
+        pawl_status st = run->op->on_row(run->op->context, &row.base, err);
+        if (st != PAWL_OK)
+            return st;
+        if (out_of_memory)
+            return failed(run, SQLITE_NOMEM, err);
+    }
+    if (code != SQLITE_DONE)
+        return failed(run, code, err);
+    sqlite3_reset(handle);
+    return PAWL_OK;
+}
+
+static pawl_status run_one(const running *run, const pawli_sqlite_statement *statement,
+                           const pawli_value *row, bool *ret_ended, pawl_error *err)
+{
+    pawl_status st = may_go_on(run, err);
+    int code = SQLITE_OK;
+
+    if (st != PAWL_OK)
+        return st;
+    if (row)
+        code = pawli_sqlite_bind_row(statement, row);
+    if (code != SQLITE_OK)
+        return failed(run, code, err);
+    st = step_all(run, statement->handle, err);
+    if (st == PAWL_OK && statement->stop_unless_changed)
+        *ret_ended = sqlite3_changes64(run->conn->handle) == 0;
+    return st;
+}
+
+static pawl_status bind_constants(running *run, size_t statement, pawl_error *err)
+{
+    int code;
+
+    run->touched = statement + 1;
+    code = pawli_sqlite_bind_constants(run->conn, run->script, &run->script->statements[statement],
+                                       run->op, run->now);
+    return code == SQLITE_OK ? PAWL_OK : failed(run, code, err);
+}
+
+/* Consecutive "-- @each" statements from `first`: all of them for one row, then the next row. */
+static pawl_status run_group(running *run, size_t first, size_t *ret_next, bool *ret_ended,
+                             pawl_error *err)
+{
+    const pawli_rows *rows = run->op->rows;
+    pawl_status st = PAWL_OK;
+    size_t end = first;
+
+    while (end < run->script->count && run->script->statements[end].each && st == PAWL_OK)
+        st = bind_constants(run, end++, err);
+    for (size_t row = 0; row < rows->row_count && st == PAWL_OK && !*ret_ended; row++) {
+        const pawli_value *values = &rows->values[row * rows->column_count];
+        for (size_t i = first; i < end && st == PAWL_OK && !*ret_ended; i++)
+            st = run_one(run, &run->script->statements[i], values, ret_ended, err);
+    }
+    *ret_next = end;
+    return st;
+}
+
+static pawl_status run_script(running *run, pawl_error *err)
+{
+    bool ended = false;
+    pawl_status st = PAWL_OK;
+
+    for (size_t i = 0; i < run->script->count && st == PAWL_OK && !ended;) {
+        if (run->script->statements[i].each) {
+            st = run_group(run, i, &i, &ended, err);
+        } else {
+            st = bind_constants(run, i, err);
+            if (st == PAWL_OK)
+                st = run_one(run, &run->script->statements[i], NULL, &ended, err);
+            i++;
+        }
+    }
+    return st;
+}
+
+/* The bound values are the caller's memory: nothing may keep pointing at it. */
+static void let_go(const running *run)
+{
+    for (size_t i = 0; i < run->touched; i++) {
+        sqlite3_reset(run->script->statements[i].handle);
+        sqlite3_clear_bindings(run->script->statements[i].handle);
+    }
+}
+
+/* Out of space, out of memory or a broken disk: SQLite may have given up more than this op. */
+static void note_lost_transaction(const running *run, pawl_error *err)
+{
+    size_t length = err ? strlen(err->message) : 0;
+
+    if (err && run->conn->base.wrapped && sqlite3_get_autocommit(run->conn->handle))
+        snprintf(err->message + length, sizeof err->message - length,
+                 "; SQLite has rolled back the application's whole transaction");
+}
+
+static pawl_status run_unit(running *run, pawl_error *err)
+{
+    bool snapshot = run->script->uses_now || run->script->count > 1;
+    pawli_sqlite_unit unit = PAWLI_SQLITE_PLAIN;
+    pawl_status st = pawli_sqlite_unit_open(run->conn, run->op->writes, snapshot, &unit, err);
+
+    if (st != PAWL_OK)
+        return st;
+    if (run->script->uses_now)
+        st = read_clock(run, err);
+    if (st == PAWL_OK)
+        st = run_script(run, err);
+    let_go(run);
+    if (st == PAWL_OK)
+        return pawli_sqlite_unit_keep(run->conn, unit, run->op->writes, err);
+    pawli_sqlite_unit_undo(run->conn, unit);
+    note_lost_transaction(run, err);
+    return st;
+}
+
+pawl_status pawli_sqlite_run(pawli_conn *base, const pawli_op *op, pawl_mono deadline,
+                             pawl_error *err)
+{
+    pawli_sqlite *conn = (pawli_sqlite *)base;
+    running run = {.conn = conn, .op = op};
+    sqlite3_int64 last_rowid = 0;
+
+    conn->deadline = deadline;
+    pawl_status st = pawli_sqlite_wait_check(conn, err);
+    if (st == PAWL_OK)
+        st = pawli_sqlite_script_get(conn, op, &run.script, err);
+    if (st == PAWL_OK)
+        st = pawli_sqlite_texts_write(conn, run.script, op, err);
+    if (st != PAWL_OK)
+        return st;
+    if (base->wrapped)
+        last_rowid = sqlite3_last_insert_rowid(conn->handle);
+    st = run_unit(&run, err);
+    if (base->wrapped) /* the application may still want to know its own */
+        sqlite3_set_last_insert_rowid(conn->handle, last_rowid);
+    return st;
+}

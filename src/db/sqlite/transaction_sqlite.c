@@ -1,0 +1,254 @@
+/* src/db/sqlite/transaction_sqlite.c - transactions, and the unit of work that one op is. */
+#include "conn_sqlite.h"
+
+#include <string.h>
+
+#include "fail.h"
+
+#define UNDO_TRIES 3
+
+static const char *const command_texts[PAWLI_SQLITE_COMMAND_COUNT] = {
+    [PAWLI_SQLITE_SAVE] = "SAVEPOINT pawl_op",   [PAWLI_SQLITE_KEEP] = "RELEASE pawl_op",
+    [PAWLI_SQLITE_UNDO] = "ROLLBACK TO pawl_op", [PAWLI_SQLITE_BEGIN_WRITE] = "BEGIN IMMEDIATE",
+    [PAWLI_SQLITE_BEGIN_READ] = "BEGIN",         [PAWLI_SQLITE_COMMIT] = "COMMIT",
+    [PAWLI_SQLITE_ROLLBACK] = "ROLLBACK",
+};
+
+pawl_status pawli_sqlite_commands_prepare(pawli_sqlite *conn, pawl_error *err)
+{
+    int count = conn->base.wrapped ? PAWLI_SQLITE_UNDO + 1 : PAWLI_SQLITE_COMMAND_COUNT;
+
+    for (int i = 0; i < count; i++) {
+        int code = sqlite3_prepare_v3(conn->handle, command_texts[i], -1, SQLITE_PREPARE_PERSISTENT,
+                                      &conn->commands[i], NULL);
+        if (code != SQLITE_OK)
+            return pawli_sqlite_fail(conn, code, command_texts[i], err);
+    }
+    return PAWL_OK;
+}
+
+/* SQLITE_OK or what went wrong, still to be read from the handle. */
+int pawli_sqlite_command_run(pawli_sqlite *conn, pawli_sqlite_command command)
+{
+    sqlite3_step(conn->commands[command]);
+    return sqlite3_reset(conn->commands[command]);
+}
+
+static bool in_transaction(const pawli_sqlite *conn)
+{
+    return sqlite3_get_autocommit(conn->handle) == 0;
+}
+
+/* An interrupt that comes late must not end a rollback half-way. */
+static int undo_command(pawli_sqlite *conn, pawli_sqlite_command command)
+{
+    int code = SQLITE_OK;
+
+    conn->undoing = true;
+    for (int tries = 0; tries < UNDO_TRIES; tries++) {
+        code = pawli_sqlite_command_run(conn, command);
+        if ((code & 0xff) != SQLITE_INTERRUPT)
+            break;
+    }
+    conn->undoing = false;
+    return code;
+}
+
+/* Some errors make SQLite roll back by itself; then there is nothing left to do. */
+static void roll_back(pawli_sqlite *conn)
+{
+    if (in_transaction(conn))
+        undo_command(conn, PAWLI_SQLITE_ROLLBACK);
+    if (in_transaction(conn))
+        conn->base.broken = true;
+}
+
+/* Whether a COMMIT that failed like this has certainly not happened. */
+static bool surely_not_committed(int code)
+{
+    switch (code & 0xff) {
+    case SQLITE_BUSY:
+    case SQLITE_INTERRUPT:
+    case SQLITE_CONSTRAINT:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static pawl_status commit_now(pawli_sqlite *conn, bool writes, pawl_error *err)
+{
+    pawl_error why = PAWL_ERROR_INIT;
+    int code = pawli_sqlite_command_run(conn, PAWLI_SQLITE_COMMIT);
+    pawl_status st;
+
+    if (code == SQLITE_OK)
+        return PAWL_OK;
+    code = pawli_sqlite_extended(conn->handle, code);
+    st = pawli_sqlite_fail(conn, code, "commit", &why);
+    roll_back(conn);
+    if (writes && !surely_not_committed(code)) {
+        /* A sync that failed once may succeed the second time without having written anything:
+         * only a new handle can tell what is on the disk. */
+        conn->base.broken = true;
+        return pawli_fail_code(err, PAWL_E_IN_DOUBT, code,
+                               "the commit failed half-way and may or may not survive: %s",
+                               why.message);
+    }
+    if (err)
+        *err = why;
+    return st;
+}
+
+static pawl_status transaction_gone(pawl_error *err)
+{
+    return pawli_fail(err, PAWL_E_TX_RESTART,
+                      "SQLite rolled the whole transaction back after an earlier error; start it "
+                      "again");
+}
+
+pawl_status pawli_sqlite_begin(pawli_conn *base, pawl_mono deadline, pawl_error *err)
+{
+    pawli_sqlite *conn = (pawli_sqlite *)base;
+    int code;
+
+    conn->deadline = deadline;
+    pawl_status st = pawli_sqlite_wait_check(conn, err);
+    if (st != PAWL_OK)
+        return st;
+    code = pawli_sqlite_command_run(conn, PAWLI_SQLITE_BEGIN_WRITE);
+    if (code != SQLITE_OK)
+        return pawli_sqlite_fail(conn, code, "begin", err);
+    conn->begun = true;
+    return PAWL_OK;
+}
+
+pawl_status pawli_sqlite_commit(pawli_conn *base, pawl_mono deadline, pawl_error *err)
+{
+    pawli_sqlite *conn = (pawli_sqlite *)base;
+
+    conn->deadline = deadline;
+    conn->begun = false;
+    if (!in_transaction(conn))
+        return transaction_gone(err);
+    return commit_now(conn, true, err);
+}
+
+void pawli_sqlite_rollback(pawli_conn *base)
+{
+    pawli_sqlite *conn = (pawli_sqlite *)base;
+
+    conn->begun = false;
+    roll_back(conn);
+}
+
+/*
+ * The application's transaction may have begun with plain BEGIN. The clock must be read under the
+ * write lock, and taking the lock first lets a transaction that has not read anything yet wait for
+ * it instead of failing with SQLITE_BUSY_SNAPSHOT.
+ */
+static pawl_status lock_wrapped(pawli_sqlite *conn, pawl_error *err)
+{
+    int code = SQLITE_OK;
+
+    if (sqlite3_txn_state(conn->handle, "main") == SQLITE_TXN_WRITE)
+        return PAWL_OK;
+    if (!conn->lock) {
+        char text[128];
+        sqlite3_snprintf(sizeof text, text, "DELETE FROM main.\"%wmeta\" WHERE 0",
+                         conn->settings->names);
+        code = sqlite3_prepare_v3(conn->handle, text, -1, 0, &conn->lock, NULL);
+    }
+    if (code == SQLITE_OK) {
+        sqlite3_step(conn->lock);
+        code = sqlite3_reset(conn->lock);
+    }
+    return code == SQLITE_OK ? PAWL_OK : pawli_sqlite_fail(conn, code, "lock", err);
+}
+
+static pawl_status open_savepoint(pawli_sqlite *conn, pawl_error *err)
+{
+    int code = pawli_sqlite_command_run(conn, PAWLI_SQLITE_SAVE);
+    pawl_status st = PAWL_OK;
+
+    if (code != SQLITE_OK)
+        return pawli_sqlite_fail(conn, code, "savepoint", err);
+    if (conn->base.wrapped)
+        st = lock_wrapped(conn, err);
+    if (st != PAWL_OK)
+        pawli_sqlite_unit_undo(conn, PAWLI_SQLITE_SAVEPOINT);
+    return st;
+}
+
+pawl_status pawli_sqlite_unit_open(pawli_sqlite *conn, bool writes, bool snapshot,
+                                   pawli_sqlite_unit *ret_unit, pawl_error *err)
+{
+    pawli_sqlite_unit unit = PAWLI_SQLITE_PLAIN;
+    pawl_status st = PAWL_OK;
+    int code = SQLITE_OK;
+
+    if (conn->base.wrapped && !in_transaction(conn))
+        return pawli_fail(err, PAWL_E_MISUSE,
+                          "the application's transaction has ended; wrap the handle again after "
+                          "BEGIN IMMEDIATE");
+    if (conn->begun && !in_transaction(conn))
+        return transaction_gone(err);
+    if (conn->base.wrapped || conn->begun) {
+        if (writes) {
+            unit = PAWLI_SQLITE_SAVEPOINT;
+            st = open_savepoint(conn, err);
+        }
+    } else if (writes || snapshot) {
+        unit = PAWLI_SQLITE_TRANSACTION;
+        code = pawli_sqlite_command_run(conn, writes ? PAWLI_SQLITE_BEGIN_WRITE
+                                                     : PAWLI_SQLITE_BEGIN_READ);
+        if (code != SQLITE_OK)
+            st = pawli_sqlite_fail(conn, code, "begin", err);
+    }
+    if (st == PAWL_OK)
+        *ret_unit = unit;
+    return st;
+}
+
+pawl_status pawli_sqlite_unit_keep(pawli_sqlite *conn, pawli_sqlite_unit unit, bool writes,
+                                   pawl_error *err)
+{
+    pawl_status st;
+    int code;
+
+    switch (unit) {
+    case PAWLI_SQLITE_TRANSACTION:
+        if (atomic_load_explicit(&conn->base.stop, memory_order_relaxed)) {
+            st = pawli_sqlite_wait_check(conn, err);
+            roll_back(conn);
+            return st;
+        }
+        return commit_now(conn, writes, err);
+    case PAWLI_SQLITE_SAVEPOINT:
+        code = pawli_sqlite_command_run(conn, PAWLI_SQLITE_KEEP);
+        if (code == SQLITE_OK)
+            return PAWL_OK;
+        st = pawli_sqlite_fail(conn, code, "release", err);
+        pawli_sqlite_unit_undo(conn, unit);
+        return st;
+    case PAWLI_SQLITE_PLAIN:
+        break;
+    }
+    return PAWL_OK;
+}
+
+void pawli_sqlite_unit_undo(pawli_sqlite *conn, pawli_sqlite_unit unit)
+{
+    if (unit == PAWLI_SQLITE_TRANSACTION) {
+        roll_back(conn);
+    } else if (unit == PAWLI_SQLITE_SAVEPOINT && in_transaction(conn)) {
+        if (undo_command(conn, PAWLI_SQLITE_UNDO) == SQLITE_OK &&
+            undo_command(conn, PAWLI_SQLITE_KEEP) == SQLITE_OK)
+            return;
+        /* Half an op must not be committed with the rest. The application's transaction is not
+         * ours to roll back: there the error that the op returns has to do. */
+        conn->base.broken = true;
+        if (!conn->base.wrapped)
+            roll_back(conn);
+    }
+}
