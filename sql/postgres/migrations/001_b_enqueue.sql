@@ -1,0 +1,292 @@
+-- Sending: a batch at once for the library, one message for everybody else.
+--
+-- The SET clauses of the functions in this and the following files. A queue is usually empty, and
+-- plpgsql keeps the plan of a statement: one made while the tables were empty would read them from
+-- end to end, and go on doing so when a million rows have arrived, until the next ANALYZE. So the
+-- planner is left no other way than the index, and (enable_sort) no other than the one that brings
+-- the rows in order. force_generic_plan: the plan never depends on the values, and no call pays for
+-- planning. jit: a forbidden node has a huge nominal cost, which alone would start the compiler.
+
+-- UUID version 7: 48 bits of milliseconds, then random.
+CREATE FUNCTION pawl.new_message_id() RETURNS uuid
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    ms CONSTANT bytea :=
+        substring(int8send((extract(epoch FROM pawl.clock()) * 1000)::bigint) FROM 3);
+BEGIN
+    RETURN encode(set_bit(set_bit(overlay(uuid_send(gen_random_uuid()) PLACING ms FROM 1 FOR 6),
+                                  52, 1), 53, 1), 'hex')::uuid;
+END
+$$;
+
+-- The inserts of enqueue_batch, which alone calls it, under its settings. Rows go in in the order
+-- of the arrays. Returns how many were new.
+CREATE FUNCTION pawl.enqueue_rows(
+    ids bigint[], message_ids uuid[], topics text[], payloads bytea[], types bigint[],
+    destinations text[], headers text[], correlation_ids text[], priorities bigint[],
+    due_times timestamptz[], delays interval[], expiries timestamptz[], ttls interval[],
+    max_attempts bigint[], leases interval[], retry_bases interval[], retry_maxes interval[],
+    retry_jitters interval[], t timestamptz)
+RETURNS bigint
+LANGUAGE plpgsql VOLATILE AS $$
+#variable_conflict use_column
+DECLARE
+    lane    integer;
+    due     timestamptz;
+    expiry  timestamptz;
+    stored  bigint;
+BEGIN
+    -- One message is the usual case and three times as fast without the machinery for many.
+    IF cardinality(ids) = 1 THEN
+        SELECT l.id INTO lane FROM pawl.lane l
+        WHERE l.topic = topics[1] AND l.priority = priorities[1] ORDER BY l.id LIMIT 1;
+        IF lane IS NULL THEN
+            INSERT INTO pawl.lane (topic, priority) VALUES (topics[1], priorities[1])
+            RETURNING id INTO lane;
+        END IF;
+        due := coalesce(due_times[1], t + delays[1], t);
+        expiry := coalesce(expiries[1], greatest(due, t) + ttls[1]);
+        INSERT INTO pawl.body (id, message_id, lane_id, type, max_attempts, created_at, due_at,
+                               expires_at, lease, retry_base, retry_max, retry_jitter, destination,
+                               correlation_id, headers, payload)
+        VALUES (ids[1], message_ids[1], lane, types[1], max_attempts[1], t, due, expiry,
+                leases[1], retry_bases[1], retry_maxes[1], retry_jitters[1], destinations[1],
+                correlation_ids[1], headers[1]::json, payloads[1])
+        ON CONFLICT (message_id) DO NOTHING;
+        GET DIAGNOSTICS stored = ROW_COUNT;
+        IF stored = 1 THEN
+            INSERT INTO pawl.queue (id, lane_id, run_at, expires_at, lease)
+            VALUES (ids[1], lane, greatest(due, t), expiry, leases[1]);
+        END IF;
+        RETURN stored;
+    END IF;
+
+    INSERT INTO pawl.lane (topic, priority)
+    SELECT m.topic, m.priority
+    FROM (SELECT DISTINCT u.topic, u.priority FROM unnest(topics, priorities) AS u(topic, priority)) m
+    WHERE (SELECT l.id FROM pawl.lane l
+           WHERE l.topic = m.topic AND l.priority = m.priority ORDER BY l.id LIMIT 1) IS NULL;
+
+    WITH added AS (
+        INSERT INTO pawl.body (id, message_id, lane_id, type, max_attempts, created_at, due_at,
+                               expires_at, lease, retry_base, retry_max, retry_jitter, destination,
+                               correlation_id, headers, payload)
+        SELECT m.id, m.message_id,
+               (SELECT l.id FROM pawl.lane l
+                WHERE l.topic = m.topic AND l.priority = m.priority ORDER BY l.id LIMIT 1),
+               m.type, m.max_attempts, t, coalesce(m.due_at, t + m.delay, t),
+               coalesce(m.expires_at, greatest(coalesce(m.due_at, t + m.delay, t), t) + m.ttl),
+               m.lease, m.retry_base, m.retry_max, m.retry_jitter, m.destination,
+               m.correlation_id, m.header::json, m.payload
+        FROM unnest(ids, message_ids, topics, payloads, types, destinations, headers,
+                    correlation_ids, priorities, due_times, delays, expiries, ttls, max_attempts,
+                    leases, retry_bases, retry_maxes, retry_jitters)
+             AS m(id, message_id, topic, payload, type, destination, header,
+                  correlation_id, priority, due_at, delay, expires_at, ttl, max_attempts,
+                  lease, retry_base, retry_max, retry_jitter)
+        ON CONFLICT (message_id) DO NOTHING
+        RETURNING id, lane_id, due_at, expires_at, lease),
+    queued AS (
+        INSERT INTO pawl.queue (id, lane_id, run_at, expires_at, lease)
+        SELECT a.id, a.lane_id, greatest(a.due_at, t), a.expires_at, a.lease FROM added a)
+    SELECT count(*) INTO stored FROM added;
+    RETURN stored;
+END
+$$;
+
+-- Store the messages of the arrays, all or none. Answers position, work id and result: 0 stored,
+-- 1 existed with the same topic and payload, 2 exists with other content, 3 another transaction
+-- that has not ended is sending the same id (or, above READ COMMITTED, sent it after this one
+-- began). With 2 or 3 nothing of the call is stored, and only the rows that say so are answered.
+--
+-- fresh: every id was made just now and cannot exist. Otherwise nothing here may wait for long or
+-- fail: the caller may be inside a transaction of the application that sends A then B while another
+-- one sends B then A. A wait on the unique index ends after lock_timeout, below deadlock_timeout,
+-- and the subtransaction takes back what this call did and nothing else.
+CREATE FUNCTION pawl.enqueue_batch(
+    positions bigint[], message_ids uuid[], topics text[], payloads bytea[], types bigint[],
+    destinations text[], headers text[], correlation_ids text[], priorities bigint[],
+    due_times timestamptz[], delays interval[], expiries timestamptz[], ttls interval[],
+    max_attempts bigint[], leases interval[], retry_bases interval[], retry_maxes interval[],
+    retry_jitters interval[], fresh boolean DEFAULT false)
+RETURNS TABLE (place bigint, work_id bigint, result integer)
+LANGUAGE plpgsql VOLATILE
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET jit = off
+SET lock_timeout = '200ms'
+AS $$
+#variable_conflict use_column
+DECLARE
+    -- The transaction id first, then the clock: whoever sees that this transaction is over knows
+    -- that no earlier run_at of it can still appear.
+    xid CONSTANT xid8 := pg_current_xact_id();
+    t   CONSTANT timestamptz := pawl.clock();
+    n   CONSTANT bigint := coalesce(cardinality(message_ids), 0);
+    ids      bigint[];
+    existing bigint[];
+    results  integer[];
+BEGIN
+    IF n = 1 THEN
+        ids := ARRAY[nextval('pawl.body_id_seq')];
+    ELSE
+        ids := ARRAY(SELECT nextval('pawl.body_id_seq') FROM generate_series(1, n));
+    END IF;
+    existing := ids;
+
+    IF fresh THEN
+        PERFORM pawl.enqueue_rows(
+            ids, message_ids, topics, payloads, types, destinations, headers, correlation_ids,
+            priorities, due_times, delays, expiries, ttls, max_attempts, leases, retry_bases,
+            retry_maxes, retry_jitters, t);
+        RETURN QUERY SELECT m.place, m.id, 0 FROM unnest(positions, ids) AS m(place, id);
+        RETURN;
+    END IF;
+
+    BEGIN
+        IF pawl.enqueue_rows(
+               ids, message_ids, topics, payloads, types, destinations, headers, correlation_ids,
+               priorities, due_times, delays, expiries, ttls, max_attempts, leases, retry_bases,
+               retry_maxes, retry_jitters, t) < n
+        THEN
+            -- A row that is gone again (retention, just now) answers 3: the next try stores it.
+            SELECT array_agg(b.id ORDER BY m.place),
+                   array_agg(CASE WHEN b.id = m.id THEN 0
+                                  WHEN b.id IS NULL THEN 3
+                                  WHEN b.topic = m.topic AND b.payload = m.payload THEN 1
+                                  ELSE 2 END ORDER BY m.place)
+            INTO existing, results
+            FROM unnest(ids, message_ids, topics, payloads) WITH ORDINALITY
+                 AS m(id, message_id, topic, payload, place)
+            LEFT JOIN LATERAL (SELECT e.id, l.topic, e.payload
+                               FROM pawl.body e JOIN pawl.lane l ON l.id = e.lane_id
+                               WHERE e.message_id = m.message_id LIMIT 1) b ON true;
+            IF 2 = ANY (results) OR 3 = ANY (results) THEN
+                RAISE EXCEPTION USING ERRCODE = 'PW000', MESSAGE = 'take the batch back';
+            END IF;
+        END IF;
+    EXCEPTION
+        WHEN SQLSTATE 'PW000' THEN NULL;
+        WHEN lock_not_available OR deadlock_detected OR serialization_failure THEN
+            existing := NULL;
+            results := array_fill(3, ARRAY[n::integer]);
+    END;
+
+    RETURN QUERY
+        SELECT m.place, m.id, coalesce(m.result, 0)
+        FROM unnest(positions, existing, results) AS m(place, id, result)
+        WHERE coalesce(m.result, 0) >= CASE WHEN 2 = ANY (results) OR 3 = ANY (results) THEN 2 ELSE 0 END;
+END
+$$;
+
+-- One message, for psql and every language. Returns the message id. A message id of your own makes
+-- the call safe to repeat: the same id with the same topic and payload is stored once.
+CREATE FUNCTION pawl.enqueue(
+    topic text, payload bytea,
+    message_id     uuid        DEFAULT NULL,     -- NULL: one is made
+    due_at         timestamptz DEFAULT NULL,     -- NULL: now; the past means now
+    delay          interval    DEFAULT NULL,     -- instead of due_at: this long from now
+    priority       integer     DEFAULT 0,        -- 0 to 9, higher first
+    correlation_id text        DEFAULT NULL,
+    destination    text        DEFAULT NULL,     -- NULL: for a local handler
+    headers        json        DEFAULT NULL,
+    type           text        DEFAULT 'signal', -- signal, command, push_call, response
+    expires_at     timestamptz DEFAULT NULL,     -- NULL: never, or 24 h after due with a destination
+    max_attempts   integer     DEFAULT NULL,     -- NULL: 10, or 6 with a destination
+    lease          interval    DEFAULT NULL,     -- NULL: the worker decides
+    retry_base     interval    DEFAULT NULL,     -- these three: NULL: the worker decides
+    retry_max      interval    DEFAULT NULL,
+    retry_jitter   interval    DEFAULT NULL)
+RETURNS uuid
+LANGUAGE plpgsql VOLATILE AS $$
+#variable_conflict use_variable
+DECLARE
+    fresh   CONSTANT boolean := message_id IS NULL;
+    chosen  CONSTANT uuid := coalesce(message_id, pawl.new_message_id());
+    type_id CONSTANT integer := CASE lower(type) WHEN 'signal' THEN 0 WHEN 'command' THEN 1
+                                                 WHEN 'push_call' THEN 2 WHEN 'response' THEN 3 END;
+    problem text;
+    answer  integer;
+BEGIN
+    problem := CASE
+        WHEN topic IS NULL OR char_length(topic) NOT BETWEEN 1 AND 255
+            THEN 'topic must have 1 to 255 characters'
+        WHEN payload IS NULL THEN 'payload must not be NULL'
+        WHEN due_at IS NOT NULL AND delay IS NOT NULL THEN 'due_at and delay exclude each other'
+        WHEN due_at IN ('infinity', '-infinity') OR expires_at IN ('infinity', '-infinity')
+            THEN 'due_at and expires_at must be finite'
+        WHEN delay < interval '0' THEN 'delay must not be negative'
+        WHEN priority IS NULL OR priority NOT BETWEEN 0 AND 9 THEN 'priority must be 0 to 9'
+        WHEN char_length(correlation_id) > 255 THEN 'correlation_id must have at most 255 characters'
+        WHEN octet_length(destination) NOT BETWEEN 1 AND 1024 THEN 'destination must have 1 to 1024 bytes'
+        WHEN json_typeof(headers) <> 'object' THEN 'headers must be a JSON object'
+        WHEN type_id IS NULL THEN 'type must be signal, command, push_call or response'
+        WHEN max_attempts NOT BETWEEN 1 AND 1000 THEN 'max_attempts must be 1 to 1000'
+        WHEN lease <= interval '0' OR lease > interval '7 days' THEN 'lease must be positive and at most 7 days'
+        WHEN (retry_base IS NULL) <> (retry_max IS NULL) THEN 'retry_base and retry_max go together'
+        WHEN retry_base IS NULL AND retry_jitter IS NOT NULL THEN 'retry_jitter needs retry_base and retry_max'
+        WHEN retry_base <= interval '0' THEN 'retry_base must be positive'
+        WHEN retry_max < retry_base THEN 'retry_max must not be below retry_base'
+        WHEN retry_jitter < interval '0' THEN 'retry_jitter must not be negative'
+    END;
+    IF problem IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value', MESSAGE = 'enqueue: ' || problem,
+            HINT = 'Nothing was stored.';
+    END IF;
+
+    SELECT e.result INTO answer FROM pawl.enqueue_batch(
+        ARRAY[0::bigint], ARRAY[chosen], ARRAY[topic], ARRAY[payload], ARRAY[type_id::bigint],
+        ARRAY[destination], ARRAY[headers::text], ARRAY[nullif(correlation_id, '')],
+        ARRAY[priority::bigint], ARRAY[due_at], ARRAY[delay], ARRAY[expires_at],
+        ARRAY[CASE WHEN destination IS NOT NULL THEN interval '24 hours' END],
+        ARRAY[coalesce(max_attempts, CASE WHEN destination IS NULL THEN 10 ELSE 6 END)::bigint],
+        ARRAY[lease], ARRAY[retry_base], ARRAY[retry_max],
+        ARRAY[CASE WHEN retry_base IS NOT NULL THEN coalesce(retry_jitter, interval '0') END],
+        fresh) e;
+    IF answer = 2 THEN
+        RAISE EXCEPTION USING ERRCODE = 'unique_violation',
+            MESSAGE = format('enqueue: message id %s exists with another topic or payload', chosen),
+            HINT = 'Nothing was stored. A message id stands for one message for ever.';
+    ELSIF answer = 3 THEN
+        RAISE EXCEPTION USING ERRCODE = 'lock_not_available',
+            MESSAGE = format('enqueue: another transaction is sending message id %s', chosen),
+            HINT = 'Nothing was stored. Try again when that transaction has ended.';
+    END IF;
+    RETURN chosen;
+END
+$$;
+
+-- With the payload as text; it is stored as UTF-8. A quoted literal comes here.
+CREATE FUNCTION pawl.enqueue(
+    topic text, payload text, message_id uuid DEFAULT NULL, due_at timestamptz DEFAULT NULL,
+    delay interval DEFAULT NULL, priority integer DEFAULT 0, correlation_id text DEFAULT NULL,
+    destination text DEFAULT NULL, headers json DEFAULT NULL, type text DEFAULT 'signal',
+    expires_at timestamptz DEFAULT NULL, max_attempts integer DEFAULT NULL,
+    lease interval DEFAULT NULL, retry_base interval DEFAULT NULL,
+    retry_max interval DEFAULT NULL, retry_jitter interval DEFAULT NULL)
+RETURNS uuid
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    RETURN pawl.enqueue(topic, convert_to(payload, 'UTF8'), message_id, due_at, delay, priority,
+                        correlation_id, destination, headers, type, expires_at, max_attempts, lease,
+                        retry_base, retry_max, retry_jitter);
+END
+$$;
+
+-- With the payload as jsonb; it is stored as its text.
+CREATE FUNCTION pawl.enqueue(
+    topic text, payload jsonb, message_id uuid DEFAULT NULL, due_at timestamptz DEFAULT NULL,
+    delay interval DEFAULT NULL, priority integer DEFAULT 0, correlation_id text DEFAULT NULL,
+    destination text DEFAULT NULL, headers json DEFAULT NULL, type text DEFAULT 'signal',
+    expires_at timestamptz DEFAULT NULL, max_attempts integer DEFAULT NULL,
+    lease interval DEFAULT NULL, retry_base interval DEFAULT NULL,
+    retry_max interval DEFAULT NULL, retry_jitter interval DEFAULT NULL)
+RETURNS uuid
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    RETURN pawl.enqueue(topic, convert_to(payload::text, 'UTF8'), message_id, due_at, delay, priority,
+                        correlation_id, destination, headers, type, expires_at, max_attempts, lease,
+                        retry_base, retry_max, retry_jitter);
+END
+$$;

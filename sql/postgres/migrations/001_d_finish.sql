@@ -1,0 +1,187 @@
+-- The five answers to a claim. Each takes an owner and pairs of work id and fence, changes only what
+-- that owner still holds under that fence, and returns how many changed.
+--
+-- "id = ANY (ids)" walks the primary key in id order, so that two calls that meet on the same rows
+-- wait for each other instead of deadlocking. The pairs are checked by a hash table built once:
+-- "IS TRUE" keeps the planner from turning it into a join.
+
+-- Done: the queue row goes, an outcome row comes.
+CREATE FUNCTION pawl.ack(owner uuid, ids bigint[], fences bigint[]) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET jit = off
+AS $$
+#variable_conflict use_column
+DECLARE
+    t CONSTANT timestamptz := pawl.clock();
+    changed bigint;
+BEGIN
+    WITH gone AS (
+        DELETE FROM pawl.queue q
+        WHERE q.id = ANY (ids) AND q.owner = ack.owner AND q.fence <> 0
+          AND ((q.id, q.fence) IN (SELECT h.id, h.fence FROM unnest(ids, fences) AS h(id, fence))) IS TRUE
+        RETURNING q.id, q.lane_id, q.retries, q.fence),
+    ended AS (
+        INSERT INTO pawl.outcome (id, state, finished_at, retries, processed_by)
+        SELECT g.id, 2, t, g.retries, (SELECT c.owner_name FROM pawl.claim c WHERE c.fence = g.fence)
+        FROM gone g),
+    counted AS (
+        INSERT INTO pawl.tally_delta (lane_id, state, n)
+        SELECT g.lane_id, 2, count(*) FROM gone g GROUP BY g.lane_id)
+    SELECT count(*) INTO changed FROM gone;
+    RETURN changed;
+END
+$$;
+
+-- Failed for good: a dead letter, kept until it is redriven or purged.
+CREATE FUNCTION pawl.fail(owner uuid, ids bigint[], fences bigint[], error text DEFAULT NULL)
+RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET jit = off
+AS $$
+#variable_conflict use_column
+DECLARE
+    t CONSTANT timestamptz := pawl.clock();
+    changed bigint;
+BEGIN
+    WITH gone AS (
+        DELETE FROM pawl.queue q
+        WHERE q.id = ANY (ids) AND q.owner = fail.owner AND q.fence <> 0
+          AND ((q.id, q.fence) IN (SELECT h.id, h.fence FROM unnest(ids, fences) AS h(id, fence))) IS TRUE
+        RETURNING q.id, q.lane_id, q.retries, q.fence, q.expires_at, q.last_error),
+    ended AS (
+        INSERT INTO pawl.outcome (id, state, finished_at, retries, processed_by, error, expires_at)
+        SELECT g.id, 3, t, g.retries + 1,
+               (SELECT c.owner_name FROM pawl.claim c WHERE c.fence = g.fence),
+               coalesce(fail.error, g.last_error), g.expires_at
+        FROM gone g),
+    counted AS (
+        INSERT INTO pawl.tally_delta (lane_id, state, n)
+        SELECT g.lane_id, 3, count(*) FROM gone g GROUP BY g.lane_id)
+    SELECT count(*) INTO changed FROM gone;
+    RETURN changed;
+END
+$$;
+
+-- Not now. At the last attempt the message fails; otherwise it is ready again after `delay`, or
+-- after min(base * 2^retries, max) + random(0, jitter) of its own or the given policy: the local one
+-- for messages without a destination, the remote one for those with.
+CREATE FUNCTION pawl.abandon(
+    owner uuid, ids bigint[], fences bigint[],
+    error         text     DEFAULT NULL,
+    delay         interval DEFAULT NULL,
+    local_base    interval DEFAULT interval '1 second',
+    local_max     interval DEFAULT interval '60 seconds',
+    local_jitter  interval DEFAULT interval '0',
+    remote_base   interval DEFAULT interval '2 seconds',
+    remote_max    interval DEFAULT interval '5 minutes',
+    remote_jitter interval DEFAULT interval '500 milliseconds')
+RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET jit = off
+AS $$
+#variable_conflict use_column
+DECLARE
+    xid CONSTANT xid8 := pg_current_xact_id();
+    t   CONSTANT timestamptz := pawl.clock();
+    mine    bigint[];
+    failed  bigint;
+    retried bigint;
+BEGIN
+    mine := ARRAY(
+        SELECT q.id FROM pawl.queue q
+        WHERE q.id = ANY (ids) AND q.owner = abandon.owner AND q.fence <> 0
+          AND ((q.id, q.fence) IN (SELECT h.id, h.fence FROM unnest(ids, fences) AS h(id, fence))) IS TRUE
+        ORDER BY q.id
+        FOR UPDATE);
+
+    WITH gone AS (
+        DELETE FROM pawl.queue q
+        WHERE q.id = ANY (mine)
+          AND q.retries + 1 >= (SELECT b.max_attempts FROM pawl.body b WHERE b.id = q.id)
+        RETURNING q.id, q.lane_id, q.retries, q.fence, q.expires_at, q.last_error),
+    ended AS (
+        INSERT INTO pawl.outcome (id, state, finished_at, retries, processed_by, error, expires_at)
+        SELECT g.id, 3, t, g.retries + 1,
+               (SELECT c.owner_name FROM pawl.claim c WHERE c.fence = g.fence),
+               coalesce(abandon.error, g.last_error), g.expires_at
+        FROM gone g),
+    counted AS (
+        INSERT INTO pawl.tally_delta (lane_id, state, n)
+        SELECT g.lane_id, 3, count(*) FROM gone g GROUP BY g.lane_id)
+    SELECT count(*) INTO failed FROM gone;
+
+    UPDATE pawl.queue q
+    SET retries = q.retries + 1, owner = '00000000-0000-0000-0000-000000000000',
+        lease_until = 'epoch', fence = 0, last_error = coalesce(abandon.error, q.last_error),
+        run_at = t + coalesce(abandon.delay, (
+            SELECT least(coalesce(b.retry_base, CASE WHEN b.destination IS NULL THEN local_base ELSE remote_base END)
+                             * (1 << least(q.retries, 30)),
+                         coalesce(b.retry_max, CASE WHEN b.destination IS NULL THEN local_max ELSE remote_max END))
+                   + random() * coalesce(b.retry_jitter, CASE WHEN b.destination IS NULL
+                                                              THEN local_jitter ELSE remote_jitter END)
+            FROM pawl.body b WHERE b.id = q.id))
+    WHERE q.id = ANY (mine);
+    GET DIAGNOSTICS retried = ROW_COUNT;
+    RETURN failed + retried;
+END
+$$;
+
+-- Push the end of the lease; reap looks at the new end when the claim's check comes up.
+CREATE FUNCTION pawl.renew(
+    owner uuid, ids bigint[], fences bigint[], lease interval DEFAULT interval '30 seconds')
+RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET jit = off
+AS $$
+#variable_conflict use_column
+DECLARE
+    t CONSTANT timestamptz := pawl.clock();
+    changed bigint;
+BEGIN
+    IF renew.lease IS NULL OR renew.lease <= interval '0' THEN
+        RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
+            MESSAGE = 'renew: lease must be positive';
+    END IF;
+    UPDATE pawl.queue q
+    SET lease_until = t + coalesce(q.lease, renew.lease)
+    WHERE q.id = ANY (ids) AND q.owner = renew.owner AND q.fence <> 0
+      AND ((q.id, q.fence) IN (SELECT h.id, h.fence FROM unnest(ids, fences) AS h(id, fence))) IS TRUE;
+    GET DIAGNOSTICS changed = ROW_COUNT;
+    RETURN changed;
+END
+$$;
+
+-- Ready again at once, the attempt not counted.
+CREATE FUNCTION pawl.release(owner uuid, ids bigint[], fences bigint[]) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET jit = off
+AS $$
+#variable_conflict use_column
+DECLARE
+    xid CONSTANT xid8 := pg_current_xact_id();
+    t   CONSTANT timestamptz := pawl.clock();
+    changed bigint;
+BEGIN
+    UPDATE pawl.queue q
+    SET owner = '00000000-0000-0000-0000-000000000000', lease_until = 'epoch', fence = 0, run_at = t
+    WHERE q.id = ANY (ids) AND q.owner = release.owner AND q.fence <> 0
+      AND ((q.id, q.fence) IN (SELECT h.id, h.fence FROM unnest(ids, fences) AS h(id, fence))) IS TRUE;
+    GET DIAGNOSTICS changed = ROW_COUNT;
+    RETURN changed;
+END
+$$;

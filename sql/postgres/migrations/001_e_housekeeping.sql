@@ -1,0 +1,182 @@
+-- Housekeeping. Each call does a bounded amount of work, and any number of processes may make it at
+-- once: a row that somebody else has locked is left to them.
+
+-- Expired leases, found through the claim rows whose check is due (max_rows of those). Counts the
+-- attempt, so that a message that kills its worker ends as failed instead of circling for ever.
+CREATE FUNCTION pawl.reap(max_rows bigint DEFAULT 100) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET enable_sort = off
+SET jit = off
+AS $$
+#variable_conflict use_column
+DECLARE
+    xid CONSTANT xid8 := pg_current_xact_id();
+    t   CONSTANT timestamptz := pawl.clock();
+    due     bigint[];
+    lost    bigint[];
+    failed  bigint;
+    retried bigint;
+BEGIN
+    due := ARRAY(
+        SELECT c.fence FROM pawl.claim c
+        WHERE c.check_at <= t ORDER BY c.check_at LIMIT max_rows
+        FOR UPDATE SKIP LOCKED);
+    IF cardinality(due) = 0 THEN
+        RETURN 0;
+    END IF;
+    lost := ARRAY(
+        SELECT r.id
+        FROM (SELECT c.fence, unnest(c.ids) AS id FROM pawl.claim c WHERE c.fence = ANY (due)) u
+        CROSS JOIN LATERAL (
+            SELECT q.id FROM pawl.queue q
+            WHERE q.id = u.id AND q.fence = u.fence AND q.lease_until <= t
+            LIMIT 1
+            FOR UPDATE SKIP LOCKED) r);
+
+    WITH gone AS (
+        DELETE FROM pawl.queue q
+        WHERE q.id = ANY (lost)
+          AND q.retries + 1 >= (SELECT b.max_attempts FROM pawl.body b WHERE b.id = q.id)
+        RETURNING q.id, q.lane_id, q.retries, q.fence, q.expires_at),
+    ended AS (
+        INSERT INTO pawl.outcome (id, state, finished_at, retries, processed_by, error, expires_at)
+        SELECT g.id, 3, t, g.retries + 1,
+               (SELECT c.owner_name FROM pawl.claim c WHERE c.fence = g.fence),
+               'the lease ran out at the last attempt', g.expires_at
+        FROM gone g),
+    counted AS (
+        INSERT INTO pawl.tally_delta (lane_id, state, n)
+        SELECT g.lane_id, 3, count(*) FROM gone g GROUP BY g.lane_id)
+    SELECT count(*) INTO failed FROM gone;
+
+    UPDATE pawl.queue q
+    SET retries = q.retries + 1, owner = '00000000-0000-0000-0000-000000000000',
+        lease_until = 'epoch', fence = 0, run_at = t, last_error = 'the lease ran out'
+    WHERE q.id = ANY (lost);
+    GET DIAGNOSTICS retried = ROW_COUNT;
+
+    -- Claims with nothing left go; those with renewed items are looked at again when the first
+    -- ends; those with an item that was locked just now keep a check in the past.
+    UPDATE pawl.claim c
+    SET check_at = (SELECT min(r.lease_until)
+                    FROM unnest(c.ids) AS u(id)
+                    CROSS JOIN LATERAL (SELECT q.lease_until FROM pawl.queue q
+                                        WHERE q.id = u.id AND q.fence = c.fence LIMIT 1) r)
+    WHERE c.fence = ANY (due)
+      AND EXISTS (SELECT FROM unnest(c.ids) AS u(id)
+                  CROSS JOIN LATERAL (SELECT FROM pawl.queue q
+                                      WHERE q.id = u.id AND q.fence = c.fence LIMIT 1) r);
+    DELETE FROM pawl.claim c
+    WHERE c.fence = ANY (due)
+      AND NOT EXISTS (SELECT FROM unnest(c.ids) AS u(id)
+                      CROSS JOIN LATERAL (SELECT FROM pawl.queue q
+                                          WHERE q.id = u.id AND q.fence = c.fence LIMIT 1) r);
+    RETURN failed + retried;
+END
+$$;
+
+-- What nobody holds and is past its time to live; then failed messages that are past theirs.
+CREATE FUNCTION pawl.expire(max_rows bigint DEFAULT 1000) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET enable_sort = off
+SET jit = off
+AS $$
+#variable_conflict use_column
+DECLARE
+    t CONSTANT timestamptz := pawl.clock();
+    late bigint[];
+    dead bigint[];
+BEGIN
+    late := ARRAY(
+        SELECT q.id FROM pawl.queue q
+        WHERE q.expires_at <= t AND q.fence = 0 ORDER BY q.expires_at LIMIT max_rows
+        FOR UPDATE SKIP LOCKED);
+    IF cardinality(late) > 0 THEN
+        WITH gone AS (
+            DELETE FROM pawl.queue q WHERE q.id = ANY (late)
+            RETURNING q.id, q.lane_id, q.retries, q.last_error),
+        ended AS (
+            INSERT INTO pawl.outcome (id, state, finished_at, retries, error)
+            SELECT g.id, 4, t, g.retries, g.last_error FROM gone g)
+        INSERT INTO pawl.tally_delta (lane_id, state, n)
+        SELECT g.lane_id, 4, count(*) FROM gone g GROUP BY g.lane_id;
+    END IF;
+
+    dead := ARRAY(
+        SELECT o.id FROM pawl.outcome o
+        WHERE o.state = 3 AND o.expires_at <= t ORDER BY o.expires_at LIMIT max_rows
+        FOR UPDATE SKIP LOCKED);
+    IF cardinality(dead) > 0 THEN
+        WITH moved AS (
+            UPDATE pawl.outcome o SET state = 4, expires_at = NULL WHERE o.id = ANY (dead)
+            RETURNING (SELECT b.lane_id FROM pawl.body b WHERE b.id = o.id) AS lane_id)
+        INSERT INTO pawl.tally_delta (lane_id, state, n)
+        SELECT m.lane_id, 4, count(*) FROM moved m GROUP BY m.lane_id;
+    END IF;
+    RETURN cardinality(late) + cardinality(dead);
+END
+$$;
+
+-- Forget what was done or cancelled longer than `keep` ago.
+CREATE FUNCTION pawl.retain(keep interval DEFAULT interval '7 days', max_rows bigint DEFAULT 1000)
+RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET enable_sort = off
+SET jit = off
+AS $$
+#variable_conflict use_column
+DECLARE
+    before CONSTANT timestamptz := pawl.clock() - keep;
+    old bigint[];
+BEGIN
+    old := ARRAY(
+        SELECT o.id FROM pawl.outcome o
+        WHERE o.state IN (2, 5) AND o.finished_at <= before ORDER BY o.finished_at LIMIT max_rows
+        FOR UPDATE SKIP LOCKED);
+    IF cardinality(old) > 0 THEN
+        DELETE FROM pawl.body b WHERE b.id = ANY (old);
+        DELETE FROM pawl.outcome o WHERE o.id = ANY (old);
+    END IF;
+    RETURN cardinality(old);
+END
+$$;
+
+-- Move the deltas behind the totals into the tally. One at a time; a second caller has nothing to
+-- do. Returns how many deltas were moved.
+CREATE FUNCTION pawl.fold(max_rows bigint DEFAULT 10000) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET enable_sort = off
+SET jit = off
+AS $$
+#variable_conflict use_column
+DECLARE
+    deltas bigint[];
+BEGIN
+    IF NOT pg_try_advisory_xact_lock('pawl.tally'::regclass::oid::integer, 1) THEN
+        RETURN 0;
+    END IF;
+    deltas := ARRAY(
+        SELECT d.id FROM pawl.tally_delta d ORDER BY d.id LIMIT max_rows FOR UPDATE SKIP LOCKED);
+    IF cardinality(deltas) > 0 THEN
+        WITH gone AS (
+            DELETE FROM pawl.tally_delta d WHERE d.id = ANY (deltas)
+            RETURNING d.lane_id, d.state, d.n)
+        INSERT INTO pawl.tally AS a (lane_id, state, n)
+        SELECT g.lane_id, g.state, sum(g.n) FROM gone g GROUP BY g.lane_id, g.state
+        ON CONFLICT (lane_id, state) DO UPDATE SET n = a.n + excluded.n;
+    END IF;
+    RETURN cardinality(deltas);
+END
+$$;

@@ -1,0 +1,80 @@
+-- An administrator's hand: by work id, each returns how many changed and passes over the rest. They
+-- wait for a row that a worker is just changing (in id order, so never in a circle): skipping it
+-- would be a cancel that silently did not happen.
+
+-- Ready or in progress: ended at once. A holder's fence no longer matches anything.
+CREATE FUNCTION pawl.cancel(ids bigint[]) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET jit = off
+AS $$
+#variable_conflict use_column
+DECLARE
+    t CONSTANT timestamptz := pawl.clock();
+    changed bigint;
+BEGIN
+    WITH gone AS (
+        DELETE FROM pawl.queue q WHERE q.id = ANY (ids)
+        RETURNING q.id, q.lane_id, q.retries, q.last_error),
+    ended AS (
+        INSERT INTO pawl.outcome (id, state, finished_at, retries, error)
+        SELECT g.id, 5, t, g.retries, g.last_error FROM gone g),
+    counted AS (
+        INSERT INTO pawl.tally_delta (lane_id, state, n)
+        SELECT g.lane_id, 5, count(*) FROM gone g GROUP BY g.lane_id)
+    SELECT count(*) INTO changed FROM gone;
+    RETURN changed;
+END
+$$;
+
+-- Dead letters become ready again: attempts 0, due now, as long to live as the first time.
+CREATE FUNCTION pawl.redrive(ids bigint[]) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET jit = off
+AS $$
+#variable_conflict use_column
+DECLARE
+    xid CONSTANT xid8 := pg_current_xact_id();
+    t   CONSTANT timestamptz := pawl.clock();
+    changed bigint;
+BEGIN
+    WITH gone AS (
+        DELETE FROM pawl.outcome o WHERE o.id = ANY (ids) AND o.state IN (3, 4, 5)
+        RETURNING o.id, o.error),
+    ready AS (
+        INSERT INTO pawl.queue (id, lane_id, run_at, expires_at, lease, last_error)
+        SELECT g.id, b.lane_id, t, t + (b.expires_at - greatest(b.due_at, b.created_at)), b.lease, g.error
+        FROM gone g
+        CROSS JOIN LATERAL (SELECT y.* FROM pawl.body y WHERE y.id = g.id LIMIT 1) b
+        RETURNING lane_id),
+    counted AS (
+        INSERT INTO pawl.tally_delta (lane_id, state, n)
+        SELECT r.lane_id, 0, count(*) FROM ready r GROUP BY r.lane_id)
+    SELECT count(*) INTO changed FROM gone;
+    RETURN changed;
+END
+$$;
+
+-- Remove finished messages for good.
+CREATE FUNCTION pawl.purge(ids bigint[]) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET jit = off
+AS $$
+#variable_conflict use_column
+DECLARE
+    gone bigint[];
+BEGIN
+    WITH o AS (DELETE FROM pawl.outcome o WHERE o.id = ANY (ids) RETURNING o.id)
+    SELECT array_agg(o.id) INTO gone FROM o;
+    DELETE FROM pawl.body b WHERE b.id = ANY (gone);
+    RETURN coalesce(cardinality(gone), 0);
+END
+$$;

@@ -1,0 +1,224 @@
+-- Looking at messages without changing them.
+
+-- One message by its work id.
+CREATE FUNCTION pawl.get(id bigint) RETURNS SETOF pawl.message
+LANGUAGE plpgsql VOLATILE
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET enable_sort = off
+SET enable_hashjoin = off
+SET enable_mergejoin = off
+SET jit = off
+AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY SELECT m.* FROM pawl.message m WHERE m.id = get.id;
+END
+$$;
+
+-- One message by its message id.
+CREATE FUNCTION pawl.find(message_id uuid) RETURNS SETOF pawl.message
+LANGUAGE plpgsql VOLATILE
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET enable_sort = off
+SET enable_hashjoin = off
+SET enable_mergejoin = off
+SET jit = off
+AS $$
+#variable_conflict use_column
+DECLARE
+    found_id CONSTANT bigint := (SELECT b.id FROM pawl.body b WHERE b.message_id = find.message_id);
+BEGIN
+    RETURN QUERY SELECT m.* FROM pawl.message m WHERE m.id = found_id;
+END
+$$;
+
+-- The message's columns, whether it matches (the last row looked at is always answered, so that the
+-- next page can start there) and whether the scan ended by its bound.
+CREATE VIEW pawl.listed AS
+    SELECT m.*, false AS matches, false AS bounded FROM pawl.message m WHERE false;
+
+-- What list_any, list_unfinished and list_dead have in common; they alone call it. Looks at the
+-- messages of `seen` in their order until max_rows are found.
+CREATE FUNCTION pawl.list_seen(
+    seen bigint[], bounded boolean, states bigint, topic text, correlation_id text,
+    created_before timestamptz, max_rows bigint, with_payload boolean)
+RETURNS SETOF pawl.listed
+LANGUAGE plpgsql VOLATILE AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY
+        SELECT m.id, m.message_id, m.topic, CASE WHEN with_payload THEN m.payload END, m.type,
+               m.destination, m.headers, m.correlation_id, m.priority, m.created_at, m.due_at,
+               m.expires_at, m.max_attempts, m.retries, m.state, m.fence, m.owner, m.claimed_by,
+               m.lease_until, m.next_attempt_at, m.finished_at, m.processed_by, m.last_error,
+               m.matches, bounded
+        FROM unnest(seen) WITH ORDINALITY AS s(id, place)
+        CROSS JOIN LATERAL (
+            SELECT v.*,
+                   ((1 << v.state) & states) <> 0
+                   AND (list_seen.topic IS NULL OR v.topic = list_seen.topic)
+                   AND (list_seen.correlation_id IS NULL
+                        OR v.correlation_id IS NOT DISTINCT FROM list_seen.correlation_id)
+                   AND (created_before IS NULL OR v.created_at < created_before) AS matches
+            FROM pawl.message v WHERE v.id = s.id LIMIT 1) m
+        WHERE m.matches OR s.place = cardinality(seen)
+        ORDER BY s.place
+        LIMIT max_rows;
+END
+$$;
+
+-- All messages, newest first. Looks at `scan` rows at most.
+CREATE FUNCTION pawl.list_any(
+    states         bigint      DEFAULT 63,
+    topic          text        DEFAULT NULL,
+    correlation_id text        DEFAULT NULL,
+    created_before timestamptz DEFAULT NULL,
+    before         bigint      DEFAULT 9223372036854775807,
+    max_rows       bigint      DEFAULT 100,
+    scan           bigint      DEFAULT 10000,
+    with_payload   boolean     DEFAULT false)
+RETURNS SETOF pawl.listed
+LANGUAGE plpgsql VOLATILE
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET enable_sort = off
+SET enable_hashjoin = off
+SET enable_mergejoin = off
+SET jit = off
+AS $$
+#variable_conflict use_column
+DECLARE
+    seen CONSTANT bigint[] := ARRAY(
+        SELECT s.id FROM pawl.body s WHERE s.id < list_any.before ORDER BY s.id DESC LIMIT list_any.scan);
+BEGIN
+    RETURN QUERY SELECT * FROM pawl.list_seen(seen, cardinality(seen) = list_any.scan, list_any.states,
+        list_any.topic, list_any.correlation_id, list_any.created_before, list_any.max_rows, list_any.with_payload);
+END
+$$;
+
+-- Messages that are not finished, newest first.
+CREATE FUNCTION pawl.list_unfinished(
+    states         bigint      DEFAULT 63,
+    topic          text        DEFAULT NULL,
+    correlation_id text        DEFAULT NULL,
+    created_before timestamptz DEFAULT NULL,
+    before         bigint      DEFAULT 9223372036854775807,
+    max_rows       bigint      DEFAULT 100,
+    scan           bigint      DEFAULT 10000,
+    with_payload   boolean     DEFAULT false)
+RETURNS SETOF pawl.listed
+LANGUAGE plpgsql VOLATILE
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET enable_sort = off
+SET enable_hashjoin = off
+SET enable_mergejoin = off
+SET jit = off
+AS $$
+#variable_conflict use_column
+DECLARE
+    seen CONSTANT bigint[] := ARRAY(
+        SELECT s.id FROM pawl.queue s WHERE s.id < list_unfinished.before ORDER BY s.id DESC LIMIT list_unfinished.scan);
+BEGIN
+    RETURN QUERY SELECT * FROM pawl.list_seen(seen, cardinality(seen) = list_unfinished.scan, list_unfinished.states,
+        list_unfinished.topic, list_unfinished.correlation_id, list_unfinished.created_before, list_unfinished.max_rows, list_unfinished.with_payload);
+END
+$$;
+
+-- Failed, expired and cancelled messages, newest first.
+CREATE FUNCTION pawl.list_dead(
+    states         bigint      DEFAULT 63,
+    topic          text        DEFAULT NULL,
+    correlation_id text        DEFAULT NULL,
+    created_before timestamptz DEFAULT NULL,
+    before         bigint      DEFAULT 9223372036854775807,
+    max_rows       bigint      DEFAULT 100,
+    scan           bigint      DEFAULT 10000,
+    with_payload   boolean     DEFAULT false)
+RETURNS SETOF pawl.listed
+LANGUAGE plpgsql VOLATILE
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET enable_sort = off
+SET enable_hashjoin = off
+SET enable_mergejoin = off
+SET jit = off
+AS $$
+#variable_conflict use_column
+DECLARE
+    seen CONSTANT bigint[] := ARRAY(
+        SELECT s.id FROM pawl.outcome s WHERE s.state IN (3, 4, 5) AND s.id < list_dead.before ORDER BY s.id DESC LIMIT list_dead.scan);
+BEGIN
+    RETURN QUERY SELECT * FROM pawl.list_seen(seen, cardinality(seen) = list_dead.scan, list_dead.states,
+        list_dead.topic, list_dead.correlation_id, list_dead.created_before, list_dead.max_rows, list_dead.with_payload);
+END
+$$;
+
+-- Per topic: what is unfinished, counted up to `cap` per lane, and what has ended. The estimate for
+-- topics whose counting stopped: the planner's row density times the size of the table, less what
+-- was counted exactly, in equal parts.
+CREATE FUNCTION pawl.stats(cap bigint DEFAULT 10000)
+RETURNS TABLE (topic text, ready bigint, in_progress bigint, at_least boolean, estimate bigint,
+               done bigint, failed bigint, expired bigint, cancelled bigint, oldest_due_at timestamptz)
+LANGUAGE plpgsql VOLATILE
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET enable_sort = off
+SET jit = off
+AS $$
+#variable_conflict use_column
+DECLARE
+    t CONSTANT timestamptz := pawl.clock();
+    whole CONSTANT bigint := (
+        SELECT CASE WHEN c.reltuples > 0 AND c.relpages > 0
+                    THEN c.reltuples / c.relpages
+                         * (pg_relation_size(c.oid) / current_setting('block_size')::bigint)
+                    ELSE 0 END
+        FROM pg_class c WHERE c.oid = 'pawl.queue'::regclass);
+BEGIN
+    RETURN QUERY
+        WITH depth AS MATERIALIZED (
+            SELECT l.topic, d.n, d.held, d.oldest
+            FROM pawl.lane l
+            CROSS JOIN LATERAL (
+                SELECT count(*) AS n, count(*) FILTER (WHERE r.fence <> 0) AS held,
+                       min(r.run_at) FILTER (WHERE r.fence = 0 AND r.run_at <= t) AS oldest
+                FROM (SELECT q.fence, q.run_at FROM pawl.queue q
+                      WHERE q.lane_id = l.id ORDER BY q.run_at, q.id LIMIT cap) r) d),
+        topics AS MATERIALIZED (
+            SELECT d.topic, sum(d.n)::bigint AS n, sum(d.held)::bigint AS held,
+                   max(d.n) >= cap AS at_least, min(d.oldest) AS oldest
+            FROM depth d GROUP BY d.topic),
+        counts AS (
+            SELECT a.lane_id, a.state, a.n FROM pawl.tally a
+            UNION ALL
+            SELECT e.lane_id, e.state, e.n FROM pawl.tally_delta e),
+        lanes AS (
+            SELECT c.lane_id, sum(c.n) FILTER (WHERE c.state = 2) AS done,
+                   sum(c.n) FILTER (WHERE c.state = 3) AS failed,
+                   sum(c.n) FILTER (WHERE c.state = 4) AS expired,
+                   sum(c.n) FILTER (WHERE c.state = 5) AS cancelled
+            FROM counts c GROUP BY c.lane_id),
+        ended AS (
+            SELECT l.topic, sum(s.done) AS done, sum(s.failed) AS failed, sum(s.expired) AS expired,
+                   sum(s.cancelled) AS cancelled
+            FROM lanes s JOIN pawl.lane l ON l.id = s.lane_id GROUP BY l.topic)
+        SELECT p.topic, p.n - p.held, p.held, p.at_least,
+               CASE WHEN p.at_least
+                    THEN greatest(p.n, (whole - (SELECT coalesce(sum(x.n), 0) FROM topics x WHERE NOT x.at_least)::bigint)
+                                       / (SELECT count(*) FROM topics x WHERE x.at_least))
+                    ELSE p.n END,
+               coalesce(e.done, 0)::bigint, coalesce(e.failed, 0)::bigint,
+               coalesce(e.expired, 0)::bigint, coalesce(e.cancelled, 0)::bigint, p.oldest
+        FROM topics p LEFT JOIN ended e ON e.topic = p.topic
+        ORDER BY p.topic;
+END
+$$;

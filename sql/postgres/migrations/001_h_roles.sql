@@ -1,0 +1,62 @@
+-- Who may do what. The functions run with the caller's rights, so each role also gets the table
+-- rights its functions need. Roles belong to the whole cluster; where they may not be created, the
+-- functions are the owner's alone until somebody grants them.
+
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA pawl FROM PUBLIC;
+REVOKE ALL ON ALL TABLES IN SCHEMA pawl FROM PUBLIC;
+
+DO $$
+DECLARE
+    wanted text;
+BEGIN
+    FOREACH wanted IN ARRAY ARRAY['pawl_send', 'pawl_work', 'pawl_admin'] LOOP
+        IF NOT EXISTS (SELECT FROM pg_roles r WHERE r.rolname = wanted) THEN
+            BEGIN
+                EXECUTE format('CREATE ROLE %I NOLOGIN', wanted);
+            EXCEPTION
+                WHEN duplicate_object OR unique_violation THEN NULL; -- somebody was faster
+                WHEN insufficient_privilege THEN
+                    RAISE NOTICE 'the role % is not there and may not be created; going on without it', wanted;
+            END;
+        END IF;
+    END LOOP;
+    IF (SELECT count(*) FROM pg_roles r WHERE r.rolname IN ('pawl_send', 'pawl_work', 'pawl_admin')) < 3 THEN
+        RETURN;
+    END IF;
+
+    GRANT USAGE ON SCHEMA pawl TO pawl_send, pawl_work, pawl_admin;
+
+    -- Sending. SELECT on the body is for the comparison with a message of the same id.
+    GRANT SELECT ON pawl.meta TO pawl_send, pawl_work;
+    GRANT SELECT, INSERT ON pawl.lane TO pawl_send, pawl_work;
+    GRANT INSERT ON pawl.body, pawl.queue TO pawl_send, pawl_work;
+    GRANT SELECT (id, message_id, lane_id, payload, due_at, expires_at, lease) ON pawl.body TO pawl_send;
+    GRANT USAGE ON SEQUENCE pawl.body_id_seq TO pawl_send, pawl_work;
+    GRANT EXECUTE ON FUNCTION
+        pawl.clock, pawl.now, pawl.new_message_id, pawl.enqueue_rows, pawl.enqueue_batch,
+        pawl.enqueue(text, text, uuid, timestamptz, interval, integer, text, text, json, text,
+                     timestamptz, integer, interval, interval, interval, interval),
+        pawl.enqueue(text, bytea, uuid, timestamptz, interval, integer, text, text, json, text,
+                     timestamptz, integer, interval, interval, interval, interval),
+        pawl.enqueue(text, jsonb, uuid, timestamptz, interval, integer, text, text, json, text,
+                     timestamptz, integer, interval, interval, interval, interval)
+        TO pawl_send, pawl_work;
+
+    -- Working: claim, the five answers, housekeeping.
+    GRANT SELECT, DELETE ON pawl.body TO pawl_work;
+    GRANT SELECT, UPDATE, DELETE ON pawl.queue TO pawl_work;
+    GRANT SELECT, INSERT, UPDATE, DELETE ON pawl.claim, pawl.outcome TO pawl_work;
+    GRANT SELECT, INSERT, UPDATE ON pawl.tally TO pawl_work;
+    GRANT SELECT, INSERT, UPDATE, DELETE ON pawl.tally_delta TO pawl_work;
+    GRANT SELECT ON pawl.message TO pawl_work;
+    GRANT USAGE ON SEQUENCE pawl.fence TO pawl_work;
+    GRANT EXECUTE ON FUNCTION
+        pawl.claim, pawl.held, pawl.ack, pawl.fail, pawl.abandon, pawl.renew, pawl.release,
+        pawl.reap, pawl.expire, pawl.retain, pawl.fold
+        TO pawl_work;
+
+    GRANT ALL ON ALL TABLES IN SCHEMA pawl TO pawl_admin;
+    GRANT ALL ON ALL SEQUENCES IN SCHEMA pawl TO pawl_admin;
+    GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA pawl TO pawl_admin;
+END
+$$;

@@ -1,0 +1,2 @@
+-- Done.
+SELECT pawl.ack(owner => :owner, ids => :id, fences => :fence);

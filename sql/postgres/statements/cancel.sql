@@ -1,0 +1,2 @@
+-- End messages that are ready or in progress.
+SELECT pawl.cancel(ids => :id);

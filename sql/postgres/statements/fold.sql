@@ -1,0 +1,2 @@
+-- Move the deltas into the tally.
+SELECT pawl.fold();

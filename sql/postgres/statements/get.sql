@@ -1,0 +1,2 @@
+-- One message by its work id.
+SELECT * FROM pawl.get(id => :id);

@@ -1,0 +1,2 @@
+-- What an owner holds now.
+SELECT * FROM pawl.held(owner => :owner);

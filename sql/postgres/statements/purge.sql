@@ -1,0 +1,2 @@
+-- Remove finished messages for good.
+SELECT pawl.purge(ids => :id);

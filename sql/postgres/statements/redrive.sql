@@ -1,0 +1,2 @@
+-- Dead letters become ready again.
+SELECT pawl.redrive(ids => :id);

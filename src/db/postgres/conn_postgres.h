@@ -1,0 +1,150 @@
+/* src/db/postgres/conn_postgres.h - what the files of the PostgreSQL driver share. */
+#ifndef PAWLI_CONN_POSTGRES_H
+#define PAWLI_CONN_POSTGRES_H
+
+#include <libpq-fe.h>
+
+#include "buffer.h"
+#include "driver.h"
+#include "row.h"
+#include "scope.h"
+#include "statements.h"
+
+#define PAWLI_POSTGRES_PARAMS_MAX 32
+
+/* A statement file with ":name" turned into "$1"; the names point into the original text. */
+typedef struct pawli_postgres_statement {
+    char *text; /* NULL: not translated yet */
+    bool prepared;
+    int count;
+    struct {
+        const char *start;
+        size_t length;
+    } names[PAWLI_POSTGRES_PARAMS_MAX];
+} pawli_postgres_statement;
+
+/* One connection, used by one thread at a time; only base.stop and base.stop_fd by others. */
+typedef struct pawli_postgres {
+    pawli_conn base;
+    const pawli_db_settings *settings;
+    PGconn *pg;
+    bool begun;          /* between begin() and commit() or rollback() */
+    bool undoing;        /* a rollback runs: an interrupt may not end it */
+    pawl_status stopped; /* why the running statement was cancelled: PAWL_OK if it was not */
+    pawli_buffer values; /* the running op's parameters; kept to be used again */
+    pawli_postgres_statement statements[PAWLI_SQL_COUNT];
+} pawli_postgres;
+
+/* What it means if the answer to a command is lost. */
+typedef enum pawli_postgres_stake {
+    PAWLI_POSTGRES_NOTHING, /* it reads, or its transaction has not been committed */
+    PAWLI_POSTGRES_A_COMMIT /* it commits: done or not, nobody knows */
+} pawli_postgres_stake;
+
+/* connection_postgres.c */
+pawl_status pawli_postgres_open(const pawli_db_settings *settings, bool reader, pawl_mono deadline,
+                                pawli_conn **ret_conn, pawl_error *err);
+pawl_status pawli_postgres_wrap(const pawli_db_settings *settings, void *native,
+                                pawli_conn **ret_conn, pawl_error *err);
+bool pawli_postgres_wrapped_open(pawli_conn *base);
+bool pawli_postgres_alive(pawli_conn *base);
+void pawli_postgres_close(pawli_conn *base);
+static inline void pawli_postgres_free(pawli_postgres *conn)
+{
+    pawli_postgres_close(conn ? &conn->base : NULL);
+}
+PAWLI_AUTO_DEFINE(pawli_postgres, pawli_postgres_free);
+PAWLI_AUTO_DEFINE(PGresult, PQclear);
+
+/* translate_postgres.c: the statement, translated at its first use; borrowed from `conn`. */
+pawl_status pawli_postgres_translate(pawli_postgres *conn, enum pawli_sql sql,
+                                     pawli_postgres_statement **ret_statement, pawl_error *err);
+
+/* encode_postgres.c: the parameters of one op, as libpq wants them. */
+typedef struct pawli_postgres_params {
+    int count;
+    Oid types[PAWLI_POSTGRES_PARAMS_MAX];
+    const char *values[PAWLI_POSTGRES_PARAMS_MAX];
+    int lengths[PAWLI_POSTGRES_PARAMS_MAX];
+    int formats[PAWLI_POSTGRES_PARAMS_MAX]; /* all binary */
+} pawli_postgres_params;
+/* The values stay valid until the next call on `conn`, or as long as the op's own. */
+pawl_status pawli_postgres_encode(pawli_postgres *conn, const pawli_postgres_statement *statement,
+                                  const pawli_op *op, pawli_postgres_params *ret_params,
+                                  pawl_error *err);
+
+/* row_postgres.c */
+typedef struct pawli_postgres_row {
+    pawli_row base;
+    const PGresult *result;
+    int index;
+} pawli_postgres_row;
+extern const pawli_row_table pawli_postgres_row_table;
+
+/* wait_postgres.c: answers, deadlines and interruption. */
+/* How a wait for the server ended. */
+typedef enum pawli_postgres_wait {
+    PAWLI_POSTGRES_READY,
+    PAWLI_POSTGRES_LATE,
+    PAWLI_POSTGRES_STOPPED
+} pawli_postgres_wait;
+/* Wait for `events` of poll() on the server's socket. */
+pawli_postgres_wait pawli_postgres_wait_for(pawli_postgres *conn, short events, pawl_mono deadline);
+/*
+ * The next result, or NULL at the end of the answer. At *deadline, or when interrupted, the
+ * statement is cancelled and its answer awaited a little longer. False: there was none, and the
+ * connection is broken.
+ */
+bool pawli_postgres_next(pawli_postgres *conn, pawl_mono *deadline, PGresult **ret_result);
+/* PAWL_E_INTERRUPTED or PAWL_E_TIMEOUT if the call should not even begin. */
+pawl_status pawli_postgres_wait_check(pawli_postgres *conn, pawl_mono deadline, pawl_error *err);
+void pawli_postgres_interrupt(pawli_conn *base);
+
+/*
+ * error_postgres.c. Each marks the connection as broken where a new one is needed.
+ */
+/* libpq did not take the command: nothing was sent. `what` names the statement. */
+pawl_status pawli_postgres_unsent(pawli_postgres *conn, const char *what, pawl_error *err);
+/* A failed result; NULL: the connection ended without one. */
+pawl_status pawli_postgres_fail(pawli_postgres *conn, const PGresult *result,
+                                pawli_postgres_stake stake, const char *what, pawl_error *err);
+/* No answer came at all. */
+pawl_status pawli_postgres_silent(pawli_postgres *conn, pawli_postgres_stake stake,
+                                  const char *what, pawl_error *err);
+/* A connection that did not come about. */
+pawl_status pawli_postgres_connect_failed(PGconn *pg, pawl_error *err);
+
+/* exchange_postgres.c: a command and its whole answer. */
+/* Await the answer to what was sent; *ret_result is its last result. */
+pawl_status pawli_postgres_collect(pawli_postgres *conn, pawli_postgres_stake stake,
+                                   pawl_mono deadline, const char *what, PGresult **ret_result,
+                                   pawl_error *err);
+/* Plain SQL without parameters; several statements if need be. `ret_result` may be NULL. */
+pawl_status pawli_postgres_command(pawli_postgres *conn, const char *sql,
+                                   pawli_postgres_stake stake, pawl_mono deadline, const char *what,
+                                   PGresult **ret_result, pawl_error *err);
+
+/* run_postgres.c */
+pawl_status pawli_postgres_run(pawli_conn *base, const pawli_op *op, pawl_mono deadline,
+                               pawl_error *err);
+
+/* savepoint_postgres.c: a statement inside an open transaction, which a failure leaves unharmed. */
+pawl_status pawli_postgres_run_inside(pawli_postgres *conn,
+                                      const pawli_postgres_statement *statement,
+                                      const pawli_postgres_params *params, pawl_mono deadline,
+                                      const char *what, PGresult **ret_result, pawl_error *err);
+
+/* transaction_postgres.c */
+pawl_status pawli_postgres_begin(pawli_conn *base, pawl_mono deadline, pawl_error *err);
+pawl_status pawli_postgres_commit(pawli_conn *base, pawl_mono deadline, pawl_error *err);
+void pawli_postgres_rollback(pawli_conn *base);
+
+/* schema_postgres.c */
+pawl_status pawli_postgres_schema(pawli_conn *base, const char *names, pawl_mono deadline,
+                                  int *ret_version, int *ret_compatible_from, pawl_error *err);
+pawl_status pawli_postgres_schema_lock(pawli_conn *base, const char *names, pawl_mono deadline,
+                                       pawl_error *err);
+pawl_status pawli_postgres_schema_script(pawli_conn *base, const char *sql, pawl_mono deadline,
+                                         pawl_error *err);
+
+#endif

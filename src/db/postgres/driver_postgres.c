@@ -1,0 +1,24 @@
+/* src/db/postgres/driver_postgres.c - the PostgreSQL engine's table. */
+#include "conn_postgres.h"
+
+static const pawli_driver driver = {
+    .name = "postgres",
+    .single_writer = false,
+    /* A value is at most 1 GiB, in memory and on the wire; leave room for the rest of the row. */
+    .max_payload_bytes = ((size_t)1024 - 64) * 1024 * 1024,
+    .open = pawli_postgres_open,
+    .close = pawli_postgres_close,
+    .alive = pawli_postgres_alive,
+    .run = pawli_postgres_run,
+    .begin = pawli_postgres_begin,
+    .commit = pawli_postgres_commit,
+    .rollback = pawli_postgres_rollback,
+    .script = pawli_postgres_schema_script,
+    .schema = pawli_postgres_schema,
+    .schema_lock = pawli_postgres_schema_lock,
+    .wrap = pawli_postgres_wrap,
+    .wrapped_open = pawli_postgres_wrapped_open,
+    .interrupt = pawli_postgres_interrupt,
+};
+
+const pawli_driver *const pawli_driver_postgres = &driver;

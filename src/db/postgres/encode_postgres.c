@@ -1,0 +1,204 @@
+/* src/db/postgres/encode_postgres.c - an op's values in PostgreSQL's binary form. */
+#include <endian.h>
+#include <limits.h>
+#include <string.h>
+
+#include "conn_postgres.h"
+#include "fail.h"
+
+/* timestamptz counts from 2000-01-01, pawl from 1970-01-01. */
+#define EPOCH_2000_US INT64_C(946684800000000)
+/* What a connection keeps between calls; a larger batch gives its memory back. */
+#define KEEP_BYTES ((size_t)1024 * 1024)
+
+/* Numbers of the built-in types; they never change. */
+static const struct {
+    Oid one;
+    Oid array;
+} type_numbers[] = {
+    [PAWLI_INT] = {20, 1016},    [PAWLI_BOOL] = {16, 1000},   [PAWLI_TEXT] = {25, 1009},
+    [PAWLI_BYTES] = {17, 1001},  [PAWLI_UUID] = {2950, 2951}, [PAWLI_TIME] = {1184, 1185},
+    [PAWLI_SPAN] = {1186, 1187}, [PAWLI_TEXTS] = {1009, 0},
+};
+
+static void put_i32(pawli_buffer *out, int64_t number)
+{
+    uint32_t big = htobe32((uint32_t)number);
+    pawli_buffer_append(out, &big, sizeof big);
+}
+
+static void put_i64(pawli_buffer *out, int64_t number)
+{
+    uint64_t big = htobe64((uint64_t)number);
+    pawli_buffer_append(out, &big, sizeof big);
+}
+
+static size_t fixed_size(pawli_type type)
+{
+    switch (type) {
+    case PAWLI_BOOL:
+        return 1;
+    case PAWLI_INT:
+    case PAWLI_TIME:
+        return 8;
+    case PAWLI_SPAN:
+        return 16;
+    default:
+        return 0;
+    }
+}
+
+static void put_number(pawli_buffer *out, const pawli_value *value)
+{
+    char flag = value->as.number != 0;
+
+    if (value->type == PAWLI_BOOL) {
+        pawli_buffer_append(out, &flag, 1);
+    } else if (value->type == PAWLI_TIME) {
+        put_i64(out, value->as.number - EPOCH_2000_US);
+    } else {
+        put_i64(out, value->as.number);
+        if (value->type == PAWLI_SPAN)
+            put_i64(out, 0); /* days and months */
+    }
+}
+
+/* A one-dimensional array's beginning. */
+static void put_array_head(pawli_buffer *out, size_t count, bool has_null, Oid type)
+{
+    put_i32(out, count > 0 ? 1 : 0);
+    put_i32(out, has_null);
+    put_i32(out, type);
+    if (count > 0) {
+        put_i32(out, (int64_t)count);
+        put_i32(out, 1);
+    }
+}
+
+static void put_texts(pawli_buffer *out, const pawli_value *value)
+{
+    put_array_head(out, value->as.texts.count, false, type_numbers[PAWLI_TEXT].one);
+    for (size_t i = 0; i < value->as.texts.count; i++) {
+        size_t length = strlen(value->as.texts.items[i]);
+        put_i32(out, (int64_t)length);
+        pawli_buffer_append(out, value->as.texts.items[i], length);
+    }
+}
+
+static void put_column(pawli_buffer *out, const pawli_rows *rows, size_t column)
+{
+    bool has_null = false;
+
+    for (size_t i = 0; i < rows->row_count && !has_null; i++)
+        has_null = rows->values[i * rows->column_count + column].is_null;
+    put_array_head(out, rows->row_count, has_null, type_numbers[rows->types[column]].one);
+    for (size_t i = 0; i < rows->row_count; i++) {
+        const pawli_value *value = &rows->values[i * rows->column_count + column];
+        size_t fixed = fixed_size(rows->types[column]);
+        if (value->is_null) {
+            put_i32(out, -1);
+        } else if (fixed > 0) {
+            put_i32(out, (int64_t)fixed);
+            put_number(out, value);
+        } else {
+            put_i32(out, (int64_t)value->as.bytes.size);
+            pawli_buffer_append(out, value->as.bytes.data, value->as.bytes.size);
+        }
+    }
+}
+
+/* While the buffer grows it may move, so encoded values are remembered by their place in it. */
+typedef struct places {
+    bool in_buffer[PAWLI_POSTGRES_PARAMS_MAX];
+    size_t start[PAWLI_POSTGRES_PARAMS_MAX];
+    size_t size[PAWLI_POSTGRES_PARAMS_MAX];
+} places;
+
+static void encode_value(pawli_buffer *out, const pawli_value *value, int i,
+                         pawli_postgres_params *params, places *at)
+{
+    params->types[i] = type_numbers[value->type].one;
+    if (value->is_null)
+        return;
+    if (value->type == PAWLI_TEXTS || fixed_size(value->type) > 0) {
+        at->in_buffer[i] = true;
+        at->start[i] = out->size;
+        if (value->type == PAWLI_TEXTS)
+            put_texts(out, value);
+        else
+            put_number(out, value);
+        at->size[i] = out->size - at->start[i];
+    } else {
+        params->values[i] = value->as.bytes.size > 0 ? value->as.bytes.data : "";
+        at->size[i] = value->as.bytes.size;
+    }
+}
+
+static void encode_column(pawli_buffer *out, const pawli_rows *rows, size_t column, int i,
+                          pawli_postgres_params *params, places *at)
+{
+    params->types[i] = type_numbers[rows->types[column]].array;
+    at->in_buffer[i] = true;
+    at->start[i] = out->size;
+    put_column(out, rows, column);
+    at->size[i] = out->size - at->start[i];
+}
+
+static bool same_name(const pawli_postgres_statement *statement, int i, const char *name)
+{
+    return strlen(name) == statement->names[i].length &&
+           memcmp(name, statement->names[i].start, statement->names[i].length) == 0;
+}
+
+/* Find who brings parameter `i`; false if nobody does. */
+static bool encode_one(pawli_buffer *out, const pawli_postgres_statement *statement,
+                       const pawli_op *op, int i, pawli_postgres_params *params, places *at)
+{
+    for (size_t k = 0; k < op->param_count; k++) {
+        if (same_name(statement, i, op->params[k].name)) {
+            encode_value(out, &op->params[k].value, i, params, at);
+            return true;
+        }
+    }
+    for (size_t k = 0; op->rows && k < op->rows->column_count; k++) {
+        if (same_name(statement, i, op->rows->names[k])) {
+            encode_column(out, op->rows, k, i, params, at);
+            return true;
+        }
+    }
+    return false;
+}
+
+pawl_status pawli_postgres_encode(pawli_postgres *conn, const pawli_postgres_statement *statement,
+                                  const pawli_op *op, pawli_postgres_params *ret_params,
+                                  pawl_error *err)
+{
+    pawli_buffer *out = &conn->values;
+    places at = {0};
+
+    if (out->failed || out->capacity > KEEP_BYTES)
+        pawli_buffer_done(out);
+    out->size = 0;
+    memset(ret_params, 0, sizeof *ret_params);
+    ret_params->count = statement->count;
+    for (int i = 0; i < statement->count; i++)
+        if (!encode_one(out, statement, op, i, ret_params, &at))
+            return pawli_fail(err, PAWL_E_STORE,
+                              "the statement %s wants :%.*s, which was not given",
+                              pawli_sql_name(op->sql), (int)statement->names[i].length,
+                              statement->names[i].start);
+    if (out->failed)
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the parameters of %s",
+                          pawli_sql_name(op->sql));
+    for (int i = 0; i < statement->count; i++) {
+        if (at.size[i] > INT_MAX)
+            return pawli_fail(err, PAWL_E_TOO_LARGE,
+                              "a parameter of %s is over 2 GiB: send fewer messages at once",
+                              pawli_sql_name(op->sql));
+        if (at.in_buffer[i])
+            ret_params->values[i] = out->data + at.start[i];
+        ret_params->lengths[i] = (int)at.size[i];
+        ret_params->formats[i] = 1;
+    }
+    return PAWL_OK;
+}

@@ -1,0 +1,70 @@
+/* src/db/postgres/row_postgres.c - reading a result row in PostgreSQL's binary form. */
+#include <endian.h>
+#include <string.h>
+
+#include "conn_postgres.h"
+
+/* timestamptz counts from 2000-01-01, pawl from 1970-01-01. */
+#define EPOCH_2000_US INT64_C(946684800000000)
+
+static const pawli_postgres_row *own(const pawli_row *row)
+{
+    return (const pawli_postgres_row *)row;
+}
+
+static const char *value_of(const pawli_row *row, int column, size_t *ret_size)
+{
+    *ret_size = (size_t)PQgetlength(own(row)->result, own(row)->index, column);
+    return PQgetvalue(own(row)->result, own(row)->index, column);
+}
+
+static bool is_null(const pawli_row *row, int column)
+{
+    return PQgetisnull(own(row)->result, own(row)->index, column);
+}
+
+/* smallint, integer and bigint differ only in their length, and boolean is one byte. */
+static int64_t integer(const pawli_row *row, int column)
+{
+    size_t size;
+    const char *value = value_of(row, column, &size);
+    int64_t number = 0;
+
+    if (is_null(row, column))
+        return 0;
+    if (size > 1 && (value[0] & 0x80))
+        number = -1;
+    for (size_t i = 0; i < size && i < sizeof number; i++)
+        number = (int64_t)(((uint64_t)number << 8) | (uint8_t)value[i]);
+    return number;
+}
+
+static pawl_wall time_of(const pawli_row *row, int column)
+{
+    int64_t us = integer(row, column);
+
+    if (is_null(row, column))
+        return PAWL_NEVER;
+    if (us > INT64_MAX - EPOCH_2000_US) /* 'infinity' */
+        return (pawl_wall){INT64_MAX};
+    return (pawl_wall){us + EPOCH_2000_US};
+}
+
+static void uuid(const pawli_row *row, int column, uint8_t ret_bytes[16])
+{
+    size_t size;
+    const char *value = value_of(row, column, &size);
+
+    memset(ret_bytes, 0, 16);
+    if (size == 16)
+        memcpy(ret_bytes, value, 16);
+}
+
+static const void *bytes(const pawli_row *row, int column, size_t *ret_size)
+{
+    const char *value = value_of(row, column, ret_size);
+
+    return is_null(row, column) ? NULL : value;
+}
+
+const pawli_row_table pawli_postgres_row_table = {is_null, integer, time_of, uuid, bytes};

@@ -1,0 +1,99 @@
+/* src/db/postgres/run_postgres.c - carrying out one op. */
+#include <stdio.h>
+
+#include "conn_postgres.h"
+
+/* The statement is prepared on this connection at its first use: one round trip more, once. */
+static pawl_status prepare(pawli_postgres *conn, pawli_postgres_statement *statement,
+                           const pawli_postgres_params *params, const char *name,
+                           pawl_mono deadline, const char *what, pawl_error *err)
+{
+    if (statement->prepared)
+        return PAWL_OK;
+    if (!PQsendPrepare(conn->pg, name, statement->text, params->count, params->types))
+        return pawli_postgres_unsent(conn, what, err);
+    pawl_status st =
+        pawli_postgres_collect(conn, PAWLI_POSTGRES_NOTHING, deadline, what, NULL, err);
+    statement->prepared = st == PAWL_OK;
+    return st;
+}
+
+/* As a transaction of its own: the statement commits itself. */
+static pawl_status run_alone(pawli_postgres *conn, pawli_postgres_statement *statement,
+                             const pawli_postgres_params *params, const pawli_op *op,
+                             pawl_mono deadline, PGresult **ret_result, pawl_error *err)
+{
+    const char *what = pawli_sql_name(op->sql);
+    char name[32];
+    int sent;
+
+    snprintf(name, sizeof name, "pawl_%d", (int)op->sql);
+    if (conn->settings->prepare) {
+        pawl_status st = prepare(conn, statement, params, name, deadline, what, err);
+        if (st != PAWL_OK)
+            return st;
+        sent = PQsendQueryPrepared(conn->pg, name, params->count, params->values, params->lengths,
+                                   params->formats, 1);
+    } else {
+        sent = PQsendQueryParams(conn->pg, statement->text, params->count, params->types,
+                                 params->values, params->lengths, params->formats, 1);
+    }
+    pawli_postgres_stake stake = op->writes ? PAWLI_POSTGRES_A_COMMIT : PAWLI_POSTGRES_NOTHING;
+    if (!sent)
+        return pawli_postgres_unsent(conn, what, err);
+    return pawli_postgres_collect(conn, stake, deadline, what, ret_result, err);
+}
+
+/*
+ * Rows are handed out when the answer is complete. A callback that fails cannot take back what is
+ * committed by then; inside a transaction the savepoint is already released, too. The callbacks of
+ * writing ops therefore only copy numbers into memory that is there.
+ */
+static pawl_status hand_out(const PGresult *result, const pawli_op *op, pawl_error *err)
+{
+    pawli_postgres_row row = {.base = {&pawli_postgres_row_table}, .result = result};
+
+    for (; op->on_row && row.index < PQntuples(result); row.index++) {
+        pawl_status st = op->on_row(op->context, &row.base, err);
+        if (st != PAWL_OK)
+            return st;
+    }
+    return PAWL_OK;
+}
+
+static pawl_status run(pawli_postgres *conn, const pawli_op *op, pawl_mono deadline,
+                       pawl_error *err)
+{
+    PAWLI_AUTO(PGresult) result = NULL;
+    pawli_postgres_statement *statement;
+    pawli_postgres_params params;
+    pawl_status st = pawli_postgres_wait_check(conn, deadline, err);
+
+    if (st == PAWL_OK)
+        st = pawli_postgres_translate(conn, op->sql, &statement, err);
+    if (st == PAWL_OK)
+        st = pawli_postgres_encode(conn, statement, op, &params, err);
+    if (st != PAWL_OK)
+        return st;
+    if (conn->begun || conn->base.wrapped)
+        st = pawli_postgres_run_inside(conn, statement, &params, deadline, pawli_sql_name(op->sql),
+                                       &result, err);
+    else
+        st = run_alone(conn, statement, &params, op, deadline, &result, err);
+    return st == PAWL_OK ? hand_out(result, op, err) : st;
+}
+
+pawl_status pawli_postgres_run(pawli_conn *base, const pawli_op *op, pawl_mono deadline,
+                               pawl_error *err)
+{
+    pawli_postgres *conn = (pawli_postgres *)base;
+    /* The application's handle may be a blocking one; it gets it back as it was. */
+    int nonblocking = PQisnonblocking(conn->pg);
+
+    if (!nonblocking)
+        PQsetnonblocking(conn->pg, 1);
+    pawl_status st = run(conn, op, deadline, err);
+    if (!nonblocking)
+        PQsetnonblocking(conn->pg, 0);
+    return st;
+}

@@ -1,0 +1,116 @@
+/* src/db/postgres/schema_postgres.c - the installed schema: looking, locking, migrating. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "conn_postgres.h"
+#include "fail.h"
+#include "world.h"
+
+/* How much earlier than the deadline the lock gives up, so that it is the lock that answers. */
+#define LOCK_MARGIN_MS 100
+
+/* How many of meta's columns a table of that name has: -1 if there is no such table. */
+#define MEASURE_META                                                                               \
+    "SELECT coalesce((SELECT count(a.attname) FILTER (WHERE a.attname IN "                         \
+    "('product', 'version', 'compatible_from')) FROM pg_catalog.pg_class c "                       \
+    "JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "                                    \
+    "JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 "                       \
+    "WHERE n.nspname = '%s' AND c.relname = 'meta' HAVING count(*) > 0), -1)"
+#define READ_META                                                                                  \
+    "SELECT product::text = 'pawl', version::integer, compatible_from::integer FROM \"%s\".meta"
+
+static pawl_status not_ours(const char *names, pawl_error *err)
+{
+    return pawli_fail(err, PAWL_E_NOT_OURS,
+                      "the table %s.meta is there but is not pawl's: choose another schema name",
+                      names);
+}
+
+static pawl_status query(pawli_postgres *conn, const char *format, const char *names,
+                         pawl_mono deadline, PGresult **ret_result, pawl_error *err)
+{
+    PAWLI_AUTO_BUFFER sql = {0};
+    const char *gap = strstr(format, "%s");
+
+    pawli_buffer_append(&sql, format, (size_t)(gap - format));
+    pawli_buffer_text(&sql, names);
+    pawli_buffer_text(&sql, gap + 2);
+    if (sql.failed)
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory while looking at the schema");
+    return pawli_postgres_command(conn, sql.data, PAWLI_POSTGRES_NOTHING, deadline, "schema",
+                                  ret_result, err);
+}
+
+/* Names are checked when the store is opened: a-z, 0-9 and _ need no quoting. */
+pawl_status pawli_postgres_schema(pawli_conn *base, const char *names, pawl_mono deadline,
+                                  int *ret_version, int *ret_compatible_from, pawl_error *err)
+{
+    pawli_postgres *conn = (pawli_postgres *)base;
+    PAWLI_AUTO(PGresult) columns = NULL;
+    PAWLI_AUTO(PGresult) meta = NULL;
+    pawl_status st = query(conn, MEASURE_META, names, deadline, &columns, err);
+
+    if (st != PAWL_OK)
+        return st;
+    int count = atoi(PQgetvalue(columns, 0, 0));
+    if (count < 0) {
+        *ret_version = 0;
+        *ret_compatible_from = 0;
+        return PAWL_OK;
+    }
+    if (count < 3)
+        return not_ours(names, err);
+    st = query(conn, READ_META, names, deadline, &meta, err);
+    if (st == PAWL_E_INVALID) /* a column that does not read as a number */
+        return not_ours(names, err);
+    if (st != PAWL_OK)
+        return st;
+    if (PQntuples(meta) != 1 || strcmp(PQgetvalue(meta, 0, 0), "t") != 0)
+        return not_ours(names, err);
+    *ret_version = atoi(PQgetvalue(meta, 0, 1));
+    *ret_compatible_from = atoi(PQgetvalue(meta, 0, 2));
+    return PAWL_OK;
+}
+
+/* FNV-1a: any number that is the same in every process and seldom the same for other names. */
+static int64_t lock_key(const char *names)
+{
+    uint64_t hash = UINT64_C(14695981039346656037);
+
+    for (const char *at = "pawl schema "; *at; at++)
+        hash = (hash ^ (uint8_t)*at) * UINT64_C(1099511628211);
+    for (const char *at = names; *at; at++)
+        hash = (hash ^ (uint8_t)*at) * UINT64_C(1099511628211);
+    return (int64_t)hash;
+}
+
+/* lock_timeout stays for the migration: it must not queue behind a long reader either, because
+ * everybody else would then queue behind it. */
+pawl_status pawli_postgres_schema_lock(pawli_conn *base, const char *names, pawl_mono deadline,
+                                       pawl_error *err)
+{
+    pawli_postgres *conn = (pawli_postgres *)base;
+    int left_ms = pawli_mono_left_ms(deadline);
+    char sql[160];
+    pawl_status st;
+
+    snprintf(
+        sql, sizeof sql, "SET LOCAL lock_timeout = %d; SELECT pg_advisory_xact_lock(%" PRId64 ")",
+        left_ms > 2 * LOCK_MARGIN_MS ? left_ms - LOCK_MARGIN_MS : left_ms / 2 + 1, lock_key(names));
+    st = pawli_postgres_command(conn, sql, PAWLI_POSTGRES_NOTHING, deadline, "schema lock", NULL,
+                                err);
+    if (st == PAWL_E_BUSY || st == PAWL_E_TIMEOUT)
+        return pawli_fail(err, PAWL_E_BUSY,
+                          "another process was changing the schema until the time was up: try "
+                          "again");
+    return st;
+}
+
+pawl_status pawli_postgres_schema_script(pawli_conn *base, const char *sql, pawl_mono deadline,
+                                         pawl_error *err)
+{
+    return pawli_postgres_command((pawli_postgres *)base, sql, PAWLI_POSTGRES_NOTHING, deadline,
+                                  "schema script", NULL, err);
+}
