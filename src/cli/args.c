@@ -1,0 +1,281 @@
+/* src/cli/args.c - options: one table per verb, which both parses them and makes --help. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "args.h"
+#include "cli.h"
+#include "fail.h"
+#include "memory.h"
+#include "suggest.h"
+#include "when.h"
+
+#define COMMON(field) offsetof(cli_common, field)
+const cli_option cli_common_options[] = {
+    {"db", "URL", "the database (default: $PAWL_DATABASE_URL)", CLI_TEXT, 0, COMMON(db), 0, 0},
+    {"schema", "NAME", "PostgreSQL: the schema pawl lives in (default: pawl)", CLI_TEXT, 0,
+     COMMON(schema), 0, 0},
+    {"prefix", "NAME", "SQLite: how pawl's tables begin (default: pawl_)", CLI_TEXT, 0,
+     COMMON(prefix), 0, 0},
+    {"timeout", "TIME", "the longest a database call may take (default: 30s)", CLI_SPAN, 0,
+     COMMON(timeout_ms), 1, 3600000},
+    {"json", NULL, "one JSON document on stdout; errors as JSON on stderr", CLI_FLAG, 0,
+     COMMON(json), 0, 0},
+    {"verbose", NULL, "the library's log records on stderr", CLI_FLAG, 'v', COMMON(verbose), 0, 0},
+    {"help", NULL, "this text", CLI_FLAG, 'h', COMMON(help), 0, 0},
+    {"version", NULL, "the version", CLI_FLAG, 'V', COMMON(version), 0, 0},
+};
+const size_t cli_common_option_count = CLI_COUNT(cli_common_options);
+
+static const cli_option *find_in(const cli_option *options, size_t count, const char *name,
+                                 size_t length, char letter)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (letter
+                ? options[i].letter == letter
+                : strlen(options[i].name) == length && strncmp(options[i].name, name, length) == 0)
+            return &options[i];
+    }
+    return NULL;
+}
+
+/* One argument that begins with a dash, taken apart. */
+typedef struct option_text {
+    const char *name; /* "" for the one-letter form */
+    size_t length;
+    char letter;
+    const char *value; /* what follows "=", or NULL */
+} option_text;
+
+static bool is_option(const char *argument)
+{
+    return argument[0] == '-' && argument[1] != '\0';
+}
+
+static option_text take_apart(const char *argument)
+{
+    option_text text = {"", 0, 0, NULL};
+
+    if (argument[1] != '-') {
+        text.letter = argument[2] == '\0' ? argument[1] : '?';
+        return text;
+    }
+    text.name = argument + 2;
+    text.length = strcspn(text.name, "=");
+    if (text.name[text.length] == '=')
+        text.value = text.name + text.length + 1;
+    return text;
+}
+
+static const cli_option *find_common(const option_text *text)
+{
+    return find_in(cli_common_options, cli_common_option_count, text->name, text->length,
+                   text->letter);
+}
+
+static const cli_option *find_of_verb(const cli_verb *verb, const option_text *text)
+{
+    if (!verb)
+        return NULL;
+    return find_in(verb->options, verb->option_count, text->name, text->length, text->letter);
+}
+
+/* Before the verb is known: an option of any verb tells whether a value follows it. (An option
+ * name that several verbs have takes a value in all of them or in none.) */
+static bool takes_next(const option_text *text)
+{
+    const cli_option *option = find_common(text);
+
+    for (size_t i = 0; !option && cli_verbs[i]; i++)
+        option = find_of_verb(cli_verbs[i], text);
+    return option && option->kind != CLI_FLAG && !text->value;
+}
+
+/* The index of the first word that is neither an option nor an option's value; 0 if none. */
+static int find_verb(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--") == 0)
+            return i + 1 < argc ? i + 1 : 0;
+        if (!is_option(argv[i]))
+            return i;
+        option_text text = take_apart(argv[i]);
+        if (takes_next(&text))
+            i++;
+    }
+    return 0;
+}
+
+static pawl_status unknown_verb(const char *name, pawl_error *err)
+{
+    cli_suggestion nearest = {name, NULL, 0};
+
+    for (size_t i = 0; cli_verbs[i]; i++)
+        cli_suggest(&nearest, cli_verbs[i]->name);
+    if (nearest.best)
+        return cli_fail(err, PAWL_E_INVALID, "there is no verb '%s'; did you mean '%s'?", name,
+                        nearest.best);
+    return cli_fail(err, PAWL_E_INVALID, "there is no verb '%s'", name);
+}
+
+static pawl_status unknown_option(const cli_args *args, const char *argument, pawl_error *err)
+{
+    CLI_AUTO_FREE char *name = cli_copy_bytes(argument, strcspn(argument, "="));
+    cli_suggestion nearest = {name + strspn(name, "-"), NULL, 0};
+    const char *verb = args->verb ? args->verb->name : "pawl";
+
+    for (size_t i = 0; args->verb && i < args->verb->option_count; i++)
+        cli_suggest(&nearest, args->verb->options[i].name);
+    for (size_t i = 0; i < cli_common_option_count; i++)
+        cli_suggest(&nearest, cli_common_options[i].name);
+    if (nearest.best)
+        return cli_fail(err, PAWL_E_INVALID, "%s has no option %s; did you mean --%s?", verb, name,
+                        nearest.best);
+    return cli_fail(err, PAWL_E_INVALID,
+                    "%s has no option %s (to pass it as a word, put -- before it)", verb, name);
+}
+
+static pawl_status store_number(const cli_option *option, const char *value, int64_t *field,
+                                pawl_error *err)
+{
+    char *end = NULL;
+    long long number;
+
+    errno = 0;
+    number = strtoll(value, &end, 10);
+    if (errno != 0 || end == value || *end != '\0' || number < option->min || number > option->max)
+        return cli_fail(err, PAWL_E_INVALID,
+                        "--%s must be a whole number from %" PRId64 " to %" PRId64 ", not '%s'",
+                        option->name, option->min, option->max, value);
+    *field = number;
+    return PAWL_OK;
+}
+
+static pawl_status store_span(const cli_option *option, const char *value, int64_t *field,
+                              pawl_error *err)
+{
+    int64_t span_ms;
+    char least[CLI_WHEN_SIZE];
+    char most[CLI_WHEN_SIZE];
+
+    if (!cli_span_parse(value, &span_ms))
+        return cli_fail(err, PAWL_E_INVALID,
+                        "--%s must be a length of time such as 250ms, 30s, 5m, 2h or 7d, not '%s'",
+                        option->name, value);
+    if (span_ms < option->min || span_ms > option->max)
+        return cli_fail(err, PAWL_E_INVALID, "--%s must be from %s to %s, not '%s'", option->name,
+                        cli_span_text(option->min, least), cli_span_text(option->max, most), value);
+    *field = span_ms;
+    return PAWL_OK;
+}
+
+static pawl_status store_value(const cli_option *option, void *target, const char *value,
+                               pawl_error *err)
+{
+    void *field = (char *)target + option->offset;
+    cli_texts *texts = field;
+
+    switch (option->kind) {
+    case CLI_FLAG:
+        *(bool *)field = true;
+        return PAWL_OK;
+    case CLI_TEXT:
+        *(const char **)field = value;
+        return PAWL_OK;
+    case CLI_NUMBER:
+        return store_number(option, value, field, err);
+    case CLI_SPAN:
+        return store_span(option, value, field, err);
+    case CLI_TEXTS:
+        texts->items = cli_grow(texts->items, texts->count + 1, sizeof *texts->items);
+        texts->items[texts->count++] = value;
+        return PAWL_OK;
+    }
+    return PAWL_OK;
+}
+
+/* *index stands on the option and is moved to the last argument it used. */
+static pawl_status read_option(cli_args *args, int argc, char **argv, int *index, int verb_index,
+                               pawl_error *err)
+{
+    option_text text = take_apart(argv[*index]);
+    const cli_option *option = find_of_verb(args->verb, &text);
+    void *target = args->settings;
+
+    if (!option) {
+        option = find_common(&text);
+        target = &args->common;
+    }
+    if (!option)
+        return unknown_option(args, argv[*index], err);
+    if (option->kind == CLI_FLAG && text.value)
+        return cli_fail(err, PAWL_E_INVALID, "--%s takes no value", option->name);
+    if (option->kind != CLI_FLAG && !text.value) {
+        if (*index + 1 >= argc || *index + 1 == verb_index)
+            return cli_fail(err, PAWL_E_INVALID, "--%s needs a value: --%s %s", option->name,
+                            option->name, option->value);
+        text.value = argv[++*index];
+    }
+    return store_value(option, target, text.value, err);
+}
+
+static pawl_status read_all(cli_args *args, int argc, char **argv, int verb_index, pawl_error *err)
+{
+    bool literal = false;
+    pawl_status st;
+
+    args->words.items = cli_alloc((size_t)argc + 1, sizeof *args->words.items);
+    args->words.literal_from = (size_t)argc;
+    for (int i = 1; i < argc; i++) {
+        if (i == verb_index)
+            continue;
+        if (!literal && strcmp(argv[i], "--") == 0) {
+            literal = true;
+            args->words.literal_from = args->words.count;
+        } else if (!literal && is_option(argv[i])) {
+            st = read_option(args, argc, argv, &i, verb_index, err);
+            if (st != PAWL_OK)
+                return st;
+        } else {
+            args->words.items[args->words.count++] = argv[i];
+        }
+    }
+    if (!literal)
+        args->words.literal_from = args->words.count;
+    return PAWL_OK;
+}
+
+pawl_status cli_args_parse(cli_args *args, int argc, char **argv, pawl_error *err)
+{
+    int verb_index = find_verb(argc, argv);
+
+    if (verb_index > 0) {
+        args->verb = cli_verb_find(argv[verb_index]);
+        if (!args->verb)
+            return unknown_verb(argv[verb_index], err);
+        args->settings = cli_alloc(1, args->verb->settings_size);
+        if (args->verb->defaults)
+            memcpy(args->settings, args->verb->defaults, args->verb->settings_size);
+    }
+    return read_all(args, argc, argv, verb_index, err);
+}
+
+void cli_args_done(cli_args *args)
+{
+    for (size_t i = 0; args->verb && i < args->verb->option_count; i++) {
+        const cli_option *option = &args->verb->options[i];
+        if (option->kind == CLI_TEXTS)
+            free(((cli_texts *)(void *)((char *)args->settings + option->offset))->items);
+    }
+    free(args->settings);
+    free(args->words.items);
+}
+
+bool cli_args_want_json(int argc, char **argv)
+{
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strcmp(argv[i], "--json") == 0)
+            return true;
+    return false;
+}

@@ -1,0 +1,44 @@
+/* src/cli/change.h - what retry, cancel and purge share: they change messages by id or by filter.
+ */
+#ifndef CLI_CHANGE_H
+#define CLI_CHANGE_H
+
+#include <pawl/outbox.h>
+
+#include "cli.h"
+
+typedef struct cli_change {
+    const char *verb;  /* "retry" */
+    const char *title; /* "Retry" */
+    const char *done;  /* "retried" */
+    unsigned allowed;  /* bit set of the states it works on */
+    unsigned usual;    /* the states of a filter that names none */
+    pawl_status (*by_id)(pawl_store *store, const pawl_work_id *ids, size_t count,
+                         size_t *ret_changed, pawl_error *err);
+    pawl_status (*matching)(pawl_store *store, const pawl_filter *filter, size_t *ret_changed,
+                            pawl_error *err);
+} cli_change;
+
+typedef struct cli_change_settings {
+    cli_texts states;
+    const char *topic;
+    const char *correlation;
+    int64_t older_than_ms;
+    bool all;
+    bool dry_run;
+    bool yes;
+} cli_change_settings;
+
+#define CLI_CHANGE_OPTION_COUNT 7
+#define CLI_CHANGE_EXIT_COUNT 2
+extern const cli_option cli_change_options[CLI_CHANGE_OPTION_COUNT];
+extern const cli_exit cli_change_exits[CLI_CHANGE_EXIT_COUNT];
+
+pawl_status cli_change_run(const cli_change *change, const cli_args *args, pawl_error *err);
+
+/* The two ways, once the command line is checked and, unless --dry-run or --yes, a terminal is
+ * there to ask on. */
+pawl_status cli_change_ids(const cli_change *change, const cli_args *args, pawl_error *err);
+pawl_status cli_change_filter(const cli_change *change, const cli_args *args, pawl_error *err);
+
+#endif

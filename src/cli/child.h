@@ -1,0 +1,44 @@
+/* src/cli/child.h - a running command: bytes to its stdin, the end of its stderr, its end. */
+#ifndef CLI_CHILD_H
+#define CLI_CHILD_H
+
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#define CLI_CHILD_TAIL 2048
+#define CLI_CHILD_FDS 2
+
+typedef struct cli_child {
+    pid_t pid;    /* leader of its own process group; 0: not running */
+    int stdin_fd; /* our ends of the pipes, non-blocking; -1: closed */
+    int stderr_fd;
+    const char *input; /* borrowed */
+    size_t input_left;
+    char tail[CLI_CHILD_TAIL]; /* the last bytes of its stderr */
+    size_t tail_size;
+    int wait_status; /* when it has ended */
+} cli_child;
+
+typedef struct cli_command {
+    char *const *argv;     /* argv[0] is looked for in PATH */
+    bool stdout_to_stderr; /* keep our stdout for ourselves */
+    sigset_t signal_mask;  /* what the child starts with */
+} cli_command;
+
+/* Starts it with `input` (borrowed until it ends) for its stdin. An errno, 0 on success. */
+int cli_child_start(cli_child *child, const cli_command *command, char *const *environment,
+                    const void *input, size_t input_size);
+/* Move what can be moved without waiting; its stderr goes on to ours. */
+void cli_child_pump(cli_child *child);
+/* Fills up to CLI_CHILD_FDS places with what to wait for; answers how many. */
+size_t cli_child_poll_fds(const cli_child *child, struct pollfd *ret_fds);
+/* To the whole process group. */
+void cli_child_signal(const cli_child *child, int signal_number);
+/* Whether it has ended; then everything is closed and wait_status is set. With `sweep` what is
+ * left of its process group is killed. Does not wait. */
+bool cli_child_ended(cli_child *child, bool sweep);
+
+#endif

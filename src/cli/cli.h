@@ -1,0 +1,53 @@
+/* src/cli/cli.h - the verbs. */
+#ifndef CLI_CLI_H
+#define CLI_CLI_H
+
+#include <stddef.h>
+
+#include <pawl/error.h>
+
+#include "args.h"
+
+#define CLI_COUNT(array) (sizeof(array) / sizeof(array)[0])
+
+/* An exit code and what it means for this verb. */
+typedef struct cli_exit {
+    pawl_status status;
+    const char *meaning;
+} cli_exit;
+
+struct cli_verb {
+    const char *name;
+    const char *usage;    /* what follows name and options: "TOPIC [PAYLOAD | -]"; one per line */
+    const char *summary;  /* for the list of verbs */
+    const char *about;    /* one or more sentences for --help */
+    const char *examples; /* lines, two or three */
+    const cli_option *options;
+    size_t option_count;
+    const void *defaults; /* the settings before any option is read */
+    size_t settings_size;
+    const cli_exit *exits; /* besides the ones every verb has */
+    size_t exit_count;
+    bool no_database; /* needs none, and cannot fail by it */
+    pawl_status (*run)(const cli_args *args, pawl_error *err);
+};
+
+extern const cli_verb cli_verb_init;
+extern const cli_verb cli_verb_migrate;
+extern const cli_verb cli_verb_send;
+extern const cli_verb cli_verb_work;
+extern const cli_verb cli_verb_ls;
+extern const cli_verb cli_verb_show;
+extern const cli_verb cli_verb_retry;
+extern const cli_verb cli_verb_cancel;
+extern const cli_verb cli_verb_purge;
+extern const cli_verb cli_verb_stats;
+extern const cli_verb cli_verb_version;
+extern const cli_verb cli_verb_help;
+
+/* All of them, in the order of --help; ends with NULL. */
+extern const cli_verb *const cli_verbs[];
+/* NULL if there is none of that name. */
+const cli_verb *cli_verb_find(const char *name);
+
+#endif

@@ -1,0 +1,40 @@
+/* src/cli/cmd_init.c - pawl init: create or upgrade pawl's tables. */
+#include <stdio.h>
+
+#include "cli.h"
+#include "database.h"
+#include "fail.h"
+#include "output.h"
+#include "schema.h"
+
+static pawl_status run(const cli_args *args, pawl_error *err)
+{
+    pawl_store_options options = cli_database_options(args);
+    pawl_schema_info before = {0};
+    const char *url = NULL;
+    pawl_status st;
+
+    if (args->words.count > 0)
+        return cli_fail(err, PAWL_E_INVALID, "init takes no words, only options; '%s' is one",
+                        args->words.items[0]);
+    st = cli_database_url(args, &url, err);
+    if (st != PAWL_OK)
+        return st;
+    st = pawl_schema_deploy(url, &options, &before, err);
+    if (st != PAWL_OK)
+        return st;
+    cli_schema_report(args, cli_database_engine(url), &before, false);
+    return PAWL_OK;
+}
+
+const cli_verb cli_verb_init = {
+    .name = "init",
+    .usage = "",
+    .summary = "create pawl's tables, or bring them up to date",
+    .about = "Creates pawl's tables in the database, or upgrades them to this version, in one "
+             "transaction. Running it again changes nothing. A SQLite file that does not exist is "
+             "created.",
+    .examples = "  pawl init --db sqlite:app.db\n"
+                "  pawl init --db postgresql://user@host/app --schema jobs",
+    .run = run,
+};

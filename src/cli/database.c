@@ -1,0 +1,60 @@
+/* src/cli/database.c - the database the command line names. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "database.h"
+#include "fail.h"
+#include "output.h"
+
+pawl_status cli_database_url(const cli_args *args, const char **ret_url, pawl_error *err)
+{
+    const char *url = args->common.db ? args->common.db : getenv("PAWL_DATABASE_URL");
+
+    if (!url || !*url)
+        return cli_fail(err, PAWL_E_INVALID,
+                        "which database? Give --db URL or set PAWL_DATABASE_URL, for example "
+                        "--db sqlite:app.db or --db postgresql://user@host/app");
+    *ret_url = url;
+    return PAWL_OK;
+}
+
+const char *cli_database_engine(const char *url)
+{
+    return strncmp(url, "sqlite:", 7) == 0 ? "sqlite" : "postgres";
+}
+
+static void print_record(void *context, pawl_log_level level, const char *area, const char *message)
+{
+    static const cli_color colors[] = {CLI_DIM, CLI_DIM, CLI_YELLOW, CLI_RED};
+
+    (void)context;
+    fprintf(stderr, "%s%s %s: %s%s\n", cli_style(stderr, colors[level]), pawl_log_level_name(level),
+            area, message, cli_style(stderr, CLI_PLAIN));
+}
+
+pawl_store_options cli_database_options(const cli_args *args)
+{
+    pawl_store_options options = PAWL_STORE_OPTIONS_INIT;
+
+    options.schema = args->common.schema;
+    options.table_prefix = args->common.prefix;
+    if (args->common.timeout_ms > 0)
+        options.timeout_ms = args->common.timeout_ms;
+    if (args->common.verbose) {
+        options.log.write = print_record;
+        options.log.level = PAWL_LOG_DEBUG;
+    }
+    return options;
+}
+
+pawl_status cli_database_open(const cli_args *args, pawl_store **ret_store, pawl_error *err)
+{
+    pawl_store_options options = cli_database_options(args);
+    const char *url = NULL;
+    pawl_status st = cli_database_url(args, &url, err);
+
+    if (st != PAWL_OK)
+        return st;
+    return pawl_store_open(url, &options, ret_store, err);
+}

@@ -1,0 +1,70 @@
+/* src/cli/environment.c - what a command learns about its message. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "environment.h"
+#include "memory.h"
+
+typedef struct builder {
+    char **entries;
+    size_t count;
+} builder;
+
+/* NULL takes the variable away: one that an outer worker set must not reach our command. */
+static void put(builder *to, const char *name, const char *value)
+{
+    size_t length = strlen(name);
+
+    for (size_t i = 0; i < to->count; i++) {
+        if (strncmp(to->entries[i], name, length) != 0 || to->entries[i][length] != '=')
+            continue;
+        free(to->entries[i]);
+        to->entries[i--] = to->entries[--to->count];
+        to->entries[to->count] = NULL;
+    }
+    if (value)
+        to->entries[to->count++] = cli_print("%s=%s", name, value);
+}
+
+static void put_number(builder *to, const char *name, int64_t number)
+{
+    char text[32];
+
+    snprintf(text, sizeof text, "%" PRId64, number);
+    put(to, name, text);
+}
+
+char **cli_environment_new(const pawl_message *message)
+{
+    enum { OURS = 10 };
+    builder to = {NULL, 0};
+    char id[PAWL_UUID_TEXT_SIZE];
+    size_t outer = 0;
+
+    while (environ[outer])
+        outer++;
+    to.entries = cli_alloc(outer + OURS + 1, sizeof *to.entries);
+    for (; to.count < outer; to.count++)
+        to.entries[to.count] = cli_copy(environ[to.count]);
+    pawl_message_id_format(pawl_message_get_id(message), id);
+    put(&to, "PAWL_ID", id);
+    put_number(&to, "PAWL_WORK_ID", pawl_message_work_id(message).value);
+    put(&to, "PAWL_TOPIC", pawl_message_topic(message));
+    put(&to, "PAWL_TYPE", pawl_type_name(pawl_message_type(message)));
+    put_number(&to, "PAWL_ATTEMPT", pawl_message_attempt(message));
+    put_number(&to, "PAWL_MAX_ATTEMPTS", pawl_message_max_attempts(message));
+    put_number(&to, "PAWL_FENCE", pawl_message_fence(message));
+    put_number(&to, "PAWL_PRIORITY", pawl_message_priority(message));
+    put(&to, "PAWL_CORRELATION_ID", pawl_message_correlation_id(message));
+    put(&to, "PAWL_HEADERS", pawl_message_headers(message));
+    return to.entries;
+}
+
+void cli_environment_free(char **environment)
+{
+    for (size_t i = 0; environment && environment[i]; i++)
+        free(environment[i]);
+    free(environment);
+}

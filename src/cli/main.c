@@ -1,0 +1,62 @@
+/* src/cli/main.c - the program: read the arguments, run the verb, report once. */
+#include <fcntl.h>
+#include <locale.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "args.h"
+#include "cli.h"
+#include "fail.h"
+#include "help.h"
+#include "output.h"
+
+/* A descriptor below 3 must never become a database or a pipe: children inherit those. */
+static void open_standard_streams(void)
+{
+    int fd;
+
+    do
+        fd = open("/dev/null", O_RDWR);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd > STDERR_FILENO)
+        close(fd);
+}
+
+static pawl_status run(const cli_args *args, pawl_error *err)
+{
+    if (args->common.version)
+        return cli_verb_version.run(args, err);
+    if (args->common.help) {
+        cli_help_print(args->verb, stdout);
+        return PAWL_OK;
+    }
+    if (!args->verb)
+        return cli_fail(err, PAWL_E_INVALID, "what to do? Give a verb, for example 'pawl stats'");
+    return args->verb->run(args, err);
+}
+
+int main(int argc, char **argv)
+{
+    cli_args args = {0};
+    pawl_error err = PAWL_ERROR_INIT;
+    bool json = cli_args_want_json(argc, argv);
+    pawl_status st;
+
+    open_standard_streams();
+    setlocale(LC_CTYPE, "C.UTF-8");
+    if (argc < 2) {
+        cli_help_print(NULL, stderr);
+        return pawl_status_exit(PAWL_E_INVALID);
+    }
+    st = cli_args_parse(&args, argc, argv, &err);
+    if (st == PAWL_OK)
+        st = run(&args, &err);
+    if (st == PAWL_OK)
+        st = cli_output_end(&err);
+    else
+        fflush(stdout); /* what was found comes before what went wrong */
+    if (st != PAWL_OK && err.status != PAWL_OK)
+        cli_fail_print(&err, args.verb ? args.verb->name : NULL, json);
+    cli_args_done(&args);
+    return pawl_status_exit(st);
+}

@@ -1,0 +1,42 @@
+/* src/cli/schema.c - saying what happened to the schema. */
+#include <stdio.h>
+
+#include "output.h"
+#include "schema.h"
+
+static void report_json(const char *action, const char *engine, const pawl_schema_info *before,
+                        int to, bool dry_run)
+{
+    json_t *document = json_object();
+
+    cli_json_text(document, "action", action);
+    cli_json_text(document, "engine", engine);
+    cli_json_number(document, "from", before->version);
+    cli_json_number(document, "to", to);
+    json_object_set_new(document, "dry_run", json_boolean(dry_run));
+    cli_json_print(stdout, document);
+}
+
+void cli_schema_report(const cli_args *args, const char *engine, const pawl_schema_info *before,
+                       bool dry_run)
+{
+    bool behind = before->version < before->library_version;
+    const char *action = !behind ? "none" : before->version == 0 ? "create" : "upgrade";
+    int to = behind ? before->library_version : before->version;
+
+    if (args->common.json)
+        report_json(action, engine, before, to, dry_run);
+    else if (before->version > before->library_version)
+        printf("The schema has version %d, newer than this program's %d; nothing to do.\n",
+               before->version, before->library_version);
+    else if (!behind)
+        printf("The schema is at version %d already; nothing to do.\n", before->version);
+    else if (before->version == 0)
+        printf(dry_run ? "Would create the schema, version %d.\n"
+                       : "Created the schema, version %d.\n",
+               to);
+    else
+        printf(dry_run ? "Would upgrade the schema from version %d to %d.\n"
+                       : "Upgraded the schema from version %d to %d.\n",
+               before->version, to);
+}

@@ -1,0 +1,28 @@
+/* src/cli/verbs.c - the list of verbs. */
+#include <string.h>
+
+#include "cli.h"
+
+const cli_verb *const cli_verbs[] = {
+    &cli_verb_init,
+    &cli_verb_migrate,
+    &cli_verb_send,
+    &cli_verb_work,
+    &cli_verb_ls,
+    &cli_verb_show,
+    &cli_verb_retry,
+    &cli_verb_cancel,
+    &cli_verb_purge,
+    &cli_verb_stats,
+    &cli_verb_version,
+    &cli_verb_help,
+    NULL,
+};
+
+const cli_verb *cli_verb_find(const char *name)
+{
+    for (size_t i = 0; cli_verbs[i]; i++)
+        if (strcmp(cli_verbs[i]->name, name) == 0)
+            return cli_verbs[i];
+    return NULL;
+}

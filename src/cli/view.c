@@ -1,0 +1,169 @@
+/* src/cli/view.c - a message as a row of a table and as JSON. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "cli.h"
+#include "text.h"
+#include "view.h"
+#include "when.h"
+
+/* Below this width a row has room for either the time of day or the error. */
+#define WIDE 120
+
+int cli_view_attempts(const pawl_message *message)
+{
+    pawl_state state = pawl_message_state(message);
+    bool one_more = state == PAWL_STATE_IN_PROGRESS || state == PAWL_STATE_DONE;
+
+    return pawl_message_retries(message) + one_more;
+}
+
+cli_color cli_view_state_color(pawl_state state)
+{
+    switch (state) {
+    case PAWL_STATE_READY:
+        return CLI_BLUE;
+    case PAWL_STATE_IN_PROGRESS:
+        return CLI_YELLOW;
+    case PAWL_STATE_DONE:
+        return CLI_GREEN;
+    case PAWL_STATE_FAILED:
+        return CLI_RED;
+    case PAWL_STATE_EXPIRED:
+        return CLI_MAGENTA;
+    case PAWL_STATE_CANCELLED:
+        return CLI_DIM;
+    }
+    return CLI_PLAIN;
+}
+
+static const cli_column columns[] = {{"ID", true},    {"TOPIC", false}, {"STATE", false},
+                                     {"TRIES", true}, {"WHEN", false},  {"AGE", true},
+                                     {"ERROR", false}};
+
+cli_table *cli_view_table(void)
+{
+    return cli_table_new(columns, CLI_COUNT(columns));
+}
+
+/* The time that matters in this state, and the word for it. */
+static pawl_wall telling_time(const pawl_message *message, const char **ret_word)
+{
+    switch (pawl_message_state(message)) {
+    case PAWL_STATE_READY:
+        *ret_word = pawl_message_retries(message) > 0 ? "next " : "due ";
+        return pawl_message_next_attempt_at(message);
+    case PAWL_STATE_IN_PROGRESS:
+        *ret_word = "lease ends ";
+        return pawl_message_lease_until(message);
+    default:
+        *ret_word = "";
+        return pawl_message_finished_at(message);
+    }
+}
+
+void cli_view_row(cli_table *table, const pawl_message *message, pawl_wall now)
+{
+    pawl_state state = pawl_message_state(message);
+    const char *error = pawl_message_last_error(message);
+    const char *word;
+    pawl_wall time = telling_time(message, &word);
+    size_t width = cli_width(stdout);
+    char when[CLI_WHEN_SIZE];
+    char age[CLI_WHEN_SIZE];
+
+    cli_table_cell(table, CLI_PLAIN, "%" PRId64, pawl_message_work_id(message).value);
+    cli_table_cell(table, CLI_PLAIN, "%s", pawl_message_topic(message));
+    cli_table_cell(table, cli_view_state_color(state), "%s", pawl_state_name(state));
+    cli_table_cell(table, CLI_PLAIN, "%d/%d", cli_view_attempts(message),
+                   pawl_message_max_attempts(message));
+    if (width > 0 && width < WIDE)
+        cli_when_relative(time, now, when);
+    else
+        cli_when_both(time, now, when);
+    cli_table_cell(table, CLI_PLAIN, "%s%s", word, when);
+    cli_when_relative(pawl_message_created_at(message), now, age);
+    age[strcspn(age, " ")] = '\0';
+    cli_table_cell(table, CLI_DIM, "%s", age);
+    cli_table_cell(table, CLI_PLAIN, "%s", error ? error : "");
+}
+
+static void set_headers(json_t *object, const char *headers)
+{
+    json_t *parsed = headers ? json_loads(headers, 0, NULL) : json_null();
+
+    json_object_set_new(object, "headers", parsed ? parsed : json_null());
+}
+
+static void set_times(json_t *object, const pawl_message *message)
+{
+    cli_json_time(object, "created_at", pawl_message_created_at(message));
+    cli_json_time(object, "due_at", pawl_message_due_at(message));
+    cli_json_time(object, "next_attempt_at", pawl_message_next_attempt_at(message));
+    cli_json_time(object, "lease_until", pawl_message_lease_until(message));
+    cli_json_time(object, "expires_at", pawl_message_expires_at(message));
+    cli_json_time(object, "finished_at", pawl_message_finished_at(message));
+}
+
+json_t *cli_view_json(const pawl_message *message)
+{
+    json_t *object = json_object();
+    pawl_owner owner = pawl_message_owner(message);
+    char id[PAWL_UUID_TEXT_SIZE];
+
+    cli_json_number(object, "work_id", pawl_message_work_id(message).value);
+    pawl_message_id_format(pawl_message_get_id(message), id);
+    cli_json_text(object, "message_id", id);
+    cli_json_text(object, "topic", pawl_message_topic(message));
+    cli_json_text(object, "state", pawl_state_name(pawl_message_state(message)));
+    cli_json_text(object, "type", pawl_type_name(pawl_message_type(message)));
+    cli_json_number(object, "priority", pawl_message_priority(message));
+    cli_json_number(object, "attempts", cli_view_attempts(message));
+    cli_json_number(object, "retries", pawl_message_retries(message));
+    cli_json_number(object, "max_attempts", pawl_message_max_attempts(message));
+    set_times(object, message);
+    cli_json_text(object, "last_error", pawl_message_last_error(message));
+    cli_json_text(object, "correlation_id", pawl_message_correlation_id(message));
+    cli_json_text(object, "destination", pawl_message_destination(message));
+    set_headers(object, pawl_message_headers(message));
+    cli_json_number(object, "fence", pawl_message_fence(message));
+    pawl_owner_format(owner, id);
+    cli_json_text(object, "owner", pawl_owner_is_zero(owner) ? NULL : id);
+    cli_json_text(object, "claimed_by", pawl_message_claimed_by(message));
+    cli_json_text(object, "processed_by", pawl_message_processed_by(message));
+    return object;
+}
+
+static char *base64(const unsigned char *bytes, size_t size)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    char *text = cli_alloc((size + 2) / 3 * 4 + 1, 1);
+    char *out = text;
+
+    for (size_t i = 0; i < size; i += 3) {
+        unsigned second = i + 1 < size ? bytes[i + 1] : 0;
+        unsigned third = i + 2 < size ? bytes[i + 2] : 0;
+        unsigned group = (unsigned)bytes[i] << 16 | second << 8 | third;
+        *out++ = digits[group >> 18];
+        *out++ = digits[group >> 12 & 63];
+        *out++ = i + 1 < size ? digits[group >> 6 & 63] : '=';
+        *out++ = i + 2 < size ? digits[group & 63] : '=';
+    }
+    return text;
+}
+
+void cli_view_json_payload(json_t *object, const pawl_message *message)
+{
+    size_t size;
+    const char *payload = pawl_message_payload(message, &size);
+    CLI_AUTO_FREE char *encoded = NULL;
+
+    cli_json_number(object, "payload_size", (long long)size);
+    if (cli_utf8_valid(payload, size) && !memchr(payload, 0, size)) {
+        cli_json_text(object, "payload", payload);
+        return;
+    }
+    encoded = base64((const unsigned char *)payload, size);
+    cli_json_text(object, "payload", NULL);
+    cli_json_text(object, "payload_base64", encoded);
+}
