@@ -3,15 +3,20 @@
 --
 -- Times are microseconds since 1970 UTC. There are no foreign keys between these tables: only the
 -- statements beside this file write them, and each keeps them together in one transaction.
+--
+-- Two habits of those statements. "OR FAIL" instead of the default "OR ABORT": the library undoes
+-- the whole operation anyway, and SQLite can do without a journal for the single statement. And
+-- "changes() = 1" in a WHERE: only if the statement before it changed its row.
 
 CREATE TABLE pawl_meta (
+    id              INTEGER PRIMARY KEY CHECK (id = 1), -- one row
     product         TEXT    NOT NULL CHECK (product = 'pawl'),
     version         INTEGER NOT NULL,               -- of this schema
     compatible_from INTEGER NOT NULL,               -- the oldest library schema number that may use it
     fence           INTEGER NOT NULL DEFAULT 0,     -- the last fencing token; only ever grows
     latest_time     INTEGER NOT NULL DEFAULT 0      -- the highest time seen; the clock never goes below
 ) STRICT;
-INSERT INTO pawl_meta (product, version, compatible_from) VALUES ('pawl', 1, 1);
+INSERT INTO pawl_meta (id, product, version, compatible_from) VALUES (1, 'pawl', 1, 1);
 
 -- The machine's clock. (julianday has milliseconds; newer functions need a newer SQLite.)
 CREATE VIEW pawl_wall AS
@@ -19,9 +24,15 @@ CREATE VIEW pawl_wall AS
 
 -- A lane is a topic at one priority: the unit a claim looks at. Its rows are never removed.
 CREATE TABLE pawl_lane (
-    id       INTEGER PRIMARY KEY,
-    topic    TEXT    NOT NULL CHECK (length(topic) BETWEEN 1 AND 255),
-    priority INTEGER NOT NULL CHECK (priority BETWEEN 0 AND 9),
+    id        INTEGER PRIMARY KEY,
+    topic     TEXT    NOT NULL CHECK (length(topic) BETWEEN 1 AND 255),
+    priority  INTEGER NOT NULL CHECK (priority BETWEEN 0 AND 9),
+    held      INTEGER NOT NULL DEFAULT 0,   -- messages in progress now
+    done      INTEGER NOT NULL DEFAULT 0,   -- from here on totals since the beginning
+    failed    INTEGER NOT NULL DEFAULT 0,
+    expired   INTEGER NOT NULL DEFAULT 0,
+    cancelled INTEGER NOT NULL DEFAULT 0,
+    redriven  INTEGER NOT NULL DEFAULT 0,
     UNIQUE (topic, priority)
 ) STRICT;
 
@@ -29,11 +40,7 @@ CREATE TABLE pawl_body (
     id             INTEGER PRIMARY KEY AUTOINCREMENT, -- the work id, never reused
     message_id     BLOB    NOT NULL UNIQUE CHECK (length(message_id) = 16),
     lane_id        INTEGER NOT NULL,
-    payload        BLOB    NOT NULL,
     type           INTEGER NOT NULL CHECK (type BETWEEN 0 AND 3), -- signal, command, push_call, response
-    destination    TEXT,
-    headers        TEXT    CHECK (headers IS NULL OR json_type(headers) = 'object'),
-    correlation_id TEXT    CHECK (length(correlation_id) BETWEEN 1 AND 255),
     created_at     INTEGER NOT NULL,
     due_at         INTEGER NOT NULL,                  -- as asked for, also when in the past
     expires_at     INTEGER,
@@ -41,10 +48,15 @@ CREATE TABLE pawl_body (
     lease          INTEGER CHECK (lease > 0),         -- this message's own lease
     retry_base     INTEGER CHECK (retry_base > 0),    -- its own backoff policy
     retry_max      INTEGER CHECK (retry_max >= retry_base),
-    retry_jitter   INTEGER CHECK (retry_jitter >= 0)
+    retry_jitter   INTEGER CHECK (retry_jitter >= 0),
+    destination    TEXT,
+    headers        TEXT    CHECK (headers IS NULL OR json_type(headers) = 'object'),
+    correlation_id TEXT    CHECK (length(correlation_id) BETWEEN 1 AND 255),
+    payload        BLOB    NOT NULL                   -- last: nothing else has to be read past it
 ) STRICT;
 
--- Unfinished messages only. owner, lease_until and fence are 0 while nobody holds it.
+-- Unfinished messages only. owner, lease_until and fence are 0 while nobody holds it. Only rows
+-- that nobody holds are in the indexes: a claim or an expiry never walks over what is in progress.
 CREATE TABLE pawl_queue (
     id          INTEGER PRIMARY KEY,
     lane_id     INTEGER NOT NULL,
@@ -57,8 +69,8 @@ CREATE TABLE pawl_queue (
     lease       INTEGER,                    -- copied from the body, so that a claim needs no join
     last_error  TEXT
 ) STRICT;
-CREATE INDEX pawl_queue_due ON pawl_queue (lane_id, run_at, id);
-CREATE INDEX pawl_queue_expiry ON pawl_queue (expires_at) WHERE expires_at IS NOT NULL;
+CREATE INDEX pawl_queue_due ON pawl_queue (lane_id, run_at) WHERE fence = 0;
+CREATE INDEX pawl_queue_expiry ON pawl_queue (expires_at) WHERE fence = 0 AND expires_at IS NOT NULL;
 
 -- One row per claim: what it took, and when to look whether a lease in it has run out.
 CREATE TABLE pawl_claim (
@@ -70,6 +82,14 @@ CREATE TABLE pawl_claim (
 ) STRICT;
 CREATE INDEX pawl_claim_check ON pawl_claim (check_at);
 CREATE INDEX pawl_claim_owner ON pawl_claim (owner);
+
+-- What is in progress, claim by claim. The order of the joins is fixed: the claims decide.
+CREATE VIEW pawl_held AS
+    SELECT c.fence, c.owner_name, c.check_at, j.key AS place, q.id, q.lane_id, q.retries, q.owner,
+           q.lease_until, q.expires_at
+    FROM pawl_claim c
+    CROSS JOIN json_each(c.ids) j
+    CROSS JOIN pawl_queue q ON q.id = j.value AND q.fence = c.fence;
 
 CREATE TABLE pawl_outcome (
     id           INTEGER PRIMARY KEY,
@@ -84,25 +104,17 @@ CREATE INDEX pawl_outcome_age ON pawl_outcome (finished_at) WHERE state IN (2, 5
 CREATE INDEX pawl_outcome_dead ON pawl_outcome (id) WHERE state IN (3, 4, 5);
 CREATE INDEX pawl_outcome_expiry ON pawl_outcome (expires_at) WHERE state = 3 AND expires_at IS NOT NULL;
 
--- How many messages of a lane ended in a state; state 0 counts the redriven ones.
-CREATE TABLE pawl_tally (
-    lane_id INTEGER NOT NULL,
-    state   INTEGER NOT NULL,
-    n       INTEGER NOT NULL,
-    PRIMARY KEY (lane_id, state)
-) STRICT, WITHOUT ROWID;
-
 -- The clock every statement uses: never less than a time that was already written down.
 CREATE VIEW pawl_clock AS
     SELECT max((SELECT now FROM pawl_wall),
-               (SELECT latest_time FROM pawl_meta),
+               (SELECT latest_time FROM pawl_meta WHERE id = 1),
                coalesce((SELECT created_at FROM pawl_body ORDER BY id DESC LIMIT 1), 0)) AS now;
 
 -- Every message with everything known of it. Column order is the library's (src/core/message.c).
 CREATE VIEW pawl_message AS
     SELECT b.id, b.message_id, l.topic, b.payload, b.type, b.destination, b.headers,
            b.correlation_id, l.priority, b.created_at, b.due_at,
-           coalesce(q.expires_at, b.expires_at) AS expires_at,
+           coalesce(q.expires_at, o.expires_at, b.expires_at) AS expires_at,
            b.max_attempts,
            coalesce(q.retries, o.retries) AS retries,
            coalesce(o.state, CASE WHEN q.fence = 0 THEN 0 ELSE 1 END) AS state,

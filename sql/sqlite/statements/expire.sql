@@ -1,25 +1,34 @@
 -- What nobody holds and is past its time to live; then failed messages that are past theirs.
-INSERT INTO pawl_outcome (id, state, finished_at, retries, error)
-SELECT id, 4, :now, retries, last_error FROM pawl_queue
-WHERE id IN (SELECT id FROM pawl_queue WHERE expires_at <= :now AND fence = 0 ORDER BY expires_at LIMIT :limit);
+-- Nothing of either writes nothing.
+UPDATE pawl_meta SET latest_time = :now
+WHERE id = 1
+  AND (EXISTS (SELECT 1 FROM pawl_queue WHERE fence = 0 AND expires_at <= :now)
+       OR EXISTS (SELECT 1 FROM pawl_outcome WHERE state = 3 AND expires_at <= :now));
 
-INSERT INTO pawl_tally (lane_id, state, n)
-SELECT lane_id, 4, count(*) FROM pawl_queue
-WHERE id IN (SELECT id FROM pawl_queue WHERE expires_at <= :now AND fence = 0 ORDER BY expires_at LIMIT :limit)
-GROUP BY lane_id
-ON CONFLICT (lane_id, state) DO UPDATE SET n = n + excluded.n;
+INSERT OR FAIL INTO pawl_outcome (id, state, finished_at, retries, error)
+SELECT id, 4, :now, retries, last_error FROM pawl_queue
+WHERE id IN (SELECT id FROM pawl_queue WHERE fence = 0 AND expires_at <= :now ORDER BY expires_at, id LIMIT :limit);
+
+UPDATE OR FAIL pawl_lane
+SET expired = expired + gone.n
+FROM (SELECT lane_id, count(*) AS n FROM pawl_queue
+      WHERE id IN (SELECT id FROM pawl_queue WHERE fence = 0 AND expires_at <= :now ORDER BY expires_at, id LIMIT :limit)
+      GROUP BY lane_id) gone
+WHERE pawl_lane.id = gone.lane_id;
 
 DELETE FROM pawl_queue
-WHERE id IN (SELECT id FROM pawl_queue WHERE expires_at <= :now AND fence = 0 ORDER BY expires_at LIMIT :limit)
-RETURNING 1;
+WHERE id IN (SELECT id FROM pawl_queue WHERE fence = 0 AND expires_at <= :now ORDER BY expires_at, id LIMIT :limit);
 
-INSERT INTO pawl_tally (lane_id, state, n)
-SELECT b.lane_id, 4, count(*)
-FROM (SELECT id FROM pawl_outcome WHERE state = 3 AND expires_at <= :now ORDER BY expires_at LIMIT :limit) o
-JOIN pawl_body b ON b.id = o.id
-GROUP BY b.lane_id
-ON CONFLICT (lane_id, state) DO UPDATE SET n = n + excluded.n;
+SELECT changes();
 
-UPDATE pawl_outcome SET state = 4, expires_at = NULL
-WHERE id IN (SELECT id FROM pawl_outcome WHERE state = 3 AND expires_at <= :now ORDER BY expires_at LIMIT :limit)
-RETURNING 1;
+UPDATE OR FAIL pawl_lane
+SET expired = expired + gone.n
+FROM (SELECT lane_id, count(*) AS n FROM pawl_body
+      WHERE id IN (SELECT id FROM pawl_outcome WHERE state = 3 AND expires_at <= :now ORDER BY expires_at, id LIMIT :limit)
+      GROUP BY lane_id) gone
+WHERE pawl_lane.id = gone.lane_id;
+
+UPDATE OR FAIL pawl_outcome SET state = 4, expires_at = NULL
+WHERE id IN (SELECT id FROM pawl_outcome WHERE state = 3 AND expires_at <= :now ORDER BY expires_at, id LIMIT :limit);
+
+SELECT changes();

@@ -1,7 +1,6 @@
 -- What an owner holds now.
 SELECT m.*
-FROM pawl_claim c
-CROSS JOIN json_each(c.ids) j
-JOIN pawl_message m ON m.id = j.value AND m.fence = c.fence
-WHERE c.owner = :owner
-ORDER BY c.fence, j.key;
+FROM pawl_held h
+CROSS JOIN pawl_message m ON m.id = h.id
+WHERE h.fence IN (SELECT fence FROM pawl_claim WHERE owner = :owner)
+ORDER BY h.fence, h.place;

@@ -1,5 +1,7 @@
 -- Remove finished messages for good.
 -- @each
-DELETE FROM pawl_body WHERE id = :id AND EXISTS (SELECT 1 FROM pawl_outcome WHERE id = :id);
+DELETE FROM pawl_outcome WHERE id = :id;
 -- @each
-DELETE FROM pawl_outcome WHERE id = :id RETURNING 1;
+DELETE FROM pawl_body WHERE id = :id AND changes() = 1;
+-- @each
+SELECT changes();

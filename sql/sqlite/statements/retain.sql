@@ -3,9 +3,11 @@
 DELETE FROM pawl_body
 WHERE id IN (SELECT id FROM pawl_outcome
              WHERE state IN (2, 5) AND finished_at <= :now - :keep
-             ORDER BY finished_at LIMIT :limit);
+             ORDER BY finished_at, id LIMIT :limit);
+
 DELETE FROM pawl_outcome
 WHERE id IN (SELECT id FROM pawl_outcome
              WHERE state IN (2, 5) AND finished_at <= :now - :keep
-             ORDER BY finished_at LIMIT :limit)
-RETURNING 1;
+             ORDER BY finished_at, id LIMIT :limit);
+
+SELECT changes();

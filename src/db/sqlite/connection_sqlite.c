@@ -97,6 +97,9 @@ static pawl_status make_ready(pawli_sqlite *conn, pawl_error *err)
     pawl_status st;
 
     pawli_sqlite_wait_install(conn);
+    /* Without it SQLite plans a statement anew whenever a bound value could decide whether a
+     * partial index may be used: on every row of an ack. */
+    sqlite3_db_config(conn->handle, SQLITE_DBCONFIG_ENABLE_QPSG, 1, NULL);
     conn->max_length = sqlite3_limit(conn->handle, SQLITE_LIMIT_LENGTH, -1);
     if (!conn->base.read_only && sqlite3_db_readonly(conn->handle, "main") == 1)
         return pawli_sqlite_path_read_only(settings->target, err);

@@ -1,0 +1,284 @@
+/*
+ * examples/orders.c - a shop that never loses an order: an outbox inside its own SQLite file.
+ *
+ *     orders FILE.db
+ *
+ * The shop writes an order and the message "ship it" in one transaction: both are there, or neither
+ * is. Three workers take the messages. One order needs a second attempt, one becomes a dead letter
+ * until the shop repairs what was wrong, one is never placed because its transaction is rolled
+ * back.
+ *
+ * Build it against an installed pawl: cc orders.c $(pkg-config --cflags --libs pawl) -lsqlite3
+ */
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <pawl/pawl.h>
+#include <sqlite3.h>
+
+#define TOPIC "order.placed"
+#define WORKERS 3
+
+typedef struct shop {
+    const char *file;
+    pawl_store *store;
+    atomic_int settled;       /* messages that ended: shipped, or a dead letter */
+    atomic_bool bigger_boxes; /* the repair that the dead letter waits for */
+    atomic_bool closed;
+} shop;
+
+static struct timespec started;
+
+/* One line of the story: when, who, what. */
+static void tell(const char *who, const char *format, ...) PAWL_PRINTF(2, 3);
+static void tell(const char *who, const char *format, ...)
+{
+    static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
+    struct timespec now;
+    va_list arguments;
+
+    pthread_mutex_lock(&one_at_a_time);
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    printf("%6.2f s  %-9s ",
+           difftime(now.tv_sec, started.tv_sec) + (double)(now.tv_nsec - started.tv_nsec) / 1e9,
+           who);
+    va_start(arguments, format);
+    vprintf(format, arguments);
+    va_end(arguments);
+    putchar('\n');
+    fflush(stdout);
+    pthread_mutex_unlock(&one_at_a_time);
+}
+
+/* An example gives up on the first surprise; a program would look at err->retryable. */
+static void expect(pawl_status status, const pawl_error *err)
+{
+    if (status == PAWL_OK)
+        return;
+    fprintf(stderr, "%s: %s\n", pawl_status_name(status), err->message);
+    exit(1);
+}
+
+static sqlite3 *open_database(const char *file)
+{
+    sqlite3 *db = NULL;
+
+    if (sqlite3_open(file, &db) != SQLITE_OK) {
+        fprintf(stderr, "%s: %s\n", file, sqlite3_errmsg(db));
+        exit(1);
+    }
+    sqlite3_busy_timeout(db, 10000);
+    return db;
+}
+
+/* Run one statement of the shop's own; %Q and %lld are sqlite3_mprintf's. */
+static void sql(sqlite3 *db, const char *format, ...)
+{
+    va_list arguments;
+    char *text;
+
+    va_start(arguments, format);
+    text = sqlite3_vmprintf(format, arguments);
+    va_end(arguments);
+    if (!text || sqlite3_exec(db, text, NULL, NULL, NULL) != SQLITE_OK) {
+        fprintf(stderr, "%s: %s\n", text, sqlite3_errmsg(db));
+        exit(1);
+    }
+    sqlite3_free(text);
+}
+
+/* The outbox: the order and the message that it causes are one transaction. */
+static void place_order(shop *s, sqlite3 *db, const char *item, bool paid)
+{
+    pawl_outgoing message = PAWL_OUTGOING_INIT;
+    pawl_error err = PAWL_ERROR_INIT;
+    pawl_tx *tx = NULL;
+
+    sql(db, "BEGIN IMMEDIATE");
+    sql(db, "INSERT INTO orders (item) VALUES (%Q)", item);
+
+    message.topic = TOPIC;
+    message.payload = item;
+    message.payload_size = strlen(item);
+    message.backoff = (pawl_backoff){300, 3000, 0}; /* again after 0.3 s, 0.6 s, ... */
+    expect(pawl_tx_wrap_sqlite(s->store, db, &tx, &err), &err);
+    expect(pawl_tx_enqueue(tx, &message, NULL, &err), &err);
+
+    if (paid) {
+        sql(db, "COMMIT");
+        pawl_tx_committed(tx); /* idle workers look at once */
+        tell("shop", "%s: ordered, row and message committed together", item);
+    } else {
+        sql(db, "ROLLBACK");
+        tell("shop", "%s: card declined, rolled back, the message is gone with the row", item);
+    }
+    pawl_tx_free(tx);
+}
+
+/* Pack and send one order. NULL: done. Otherwise what went wrong, and whether trying again helps.
+ */
+static const char *ship(shop *s, const char *item, int attempt, bool *ret_hopeless)
+{
+    *ret_hopeless = false;
+    if (strcmp(item, "lamp") == 0 && attempt == 1)
+        return "the carrier does not answer";
+    if (strcmp(item, "piano") == 0 && !atomic_load(&s->bigger_boxes)) {
+        *ret_hopeless = true;
+        return "no box is big enough";
+    }
+    return NULL;
+}
+
+static void handle(shop *s, sqlite3 *db, const char *who, pawl_owner owner,
+                   const pawl_message *message)
+{
+    const char *item = pawl_message_payload(message, NULL);
+    pawl_held held = {pawl_message_work_id(message), pawl_message_fence(message)};
+    pawl_error err = PAWL_ERROR_INIT;
+    bool hopeless;
+    const char *problem = ship(s, item, pawl_message_attempt(message), &hopeless);
+
+    if (!problem) {
+        /* A worker that dies between these two lines is handed the message again: what a handler
+         * does must bear being done twice. */
+        sql(db, "UPDATE orders SET shipped = 1 WHERE item = %Q", item);
+        expect(pawl_queue_ack(s->store, owner, &held, 1, NULL, &err), &err);
+        tell(who, "%s: shipped, attempt %d", item, pawl_message_attempt(message));
+    } else if (hopeless) {
+        expect(pawl_queue_fail(s->store, owner, &held, 1, problem, NULL, &err), &err);
+        tell(who, "%s: %s, now a dead letter", item, problem);
+    } else {
+        expect(pawl_queue_abandon(s->store, owner, &held, 1, problem, PAWL_DELAY_BY_POLICY, NULL,
+                                  &err),
+               &err);
+        tell(who, "%s: %s, attempt %d of %d, again in 0.3 s", item, problem,
+             pawl_message_attempt(message), pawl_message_max_attempts(message));
+        return;
+    }
+    atomic_fetch_add(&s->settled, 1);
+}
+
+typedef struct worker {
+    shop *shop;
+    char name[16];
+    pthread_t thread;
+} worker;
+
+/* Claim, handle, and wait for news; any number of threads and processes may do the same. */
+static void *work(void *argument)
+{
+    worker *self = argument;
+    shop *s = self->shop;
+    sqlite3 *db = open_database(s->file);
+    pawl_owner owner = pawl_owner_new();
+    pawl_claim_options options = PAWL_CLAIM_OPTIONS_INIT;
+    const char *topics[] = {TOPIC};
+
+    options.topics = topics;
+    options.topic_count = 1;
+    options.owner_name = self->name;
+    while (!atomic_load(&s->closed)) {
+        pawl_error err = PAWL_ERROR_INIT;
+        pawl_messages *list = NULL;
+        pawl_status st;
+
+        expect(pawl_queue_claim(s->store, owner, 30000, 1, &options, &list, &err), &err);
+        for (size_t i = 0; i < pawl_messages_count(list); i++)
+            handle(s, db, self->name, owner, pawl_messages_at(list, i));
+        if (pawl_messages_count(list) == 0) {
+            st = pawl_queue_wait(s->store, 50, &err);
+            if (st != PAWL_E_INTERRUPTED) /* the shop closes */
+                expect(st, &err);
+        }
+        pawl_messages_free(list);
+    }
+    sqlite3_close(db);
+    return NULL;
+}
+
+static void wait_until_settled(shop *s, int count)
+{
+    const struct timespec moment = {0, 10000000}; /* 10 ms */
+
+    while (atomic_load(&s->settled) < count)
+        nanosleep(&moment, NULL);
+}
+
+/* What an administrator would do with `pawl ls` and `pawl retry`. */
+static void look_at_dead_letters(shop *s)
+{
+    pawl_filter filter = PAWL_FILTER_INIT;
+    pawl_error err = PAWL_ERROR_INIT;
+    pawl_messages *list = NULL;
+    size_t redriven = 0;
+
+    filter.states = 1u << PAWL_STATE_FAILED;
+    filter.with_payload = true;
+    expect(pawl_outbox_list(s->store, &filter, &list, NULL, &err), &err);
+    for (size_t i = 0; i < pawl_messages_count(list); i++) {
+        const pawl_message *message = pawl_messages_at(list, i);
+
+        tell("shop", "dead letter: %s, because %s",
+             (const char *)pawl_message_payload(message, NULL), pawl_message_last_error(message));
+    }
+    pawl_messages_free(list);
+
+    atomic_store(&s->bigger_boxes, true);
+    expect(pawl_outbox_redrive_matching(s->store, &filter, &redriven, &err), &err);
+    tell("shop", "bigger boxes have come, %zu dead letter sent again", redriven);
+}
+
+int main(int argc, char **argv)
+{
+    shop s = {.file = argc == 2 ? argv[1] : NULL};
+    pawl_store_options options = PAWL_STORE_OPTIONS_INIT;
+    pawl_error err = PAWL_ERROR_INIT;
+    worker workers[WORKERS];
+    sqlite3 *db;
+    char url[4096];
+
+    if (!s.file) {
+        fprintf(stderr, "usage: orders FILE.db\n");
+        return 64;
+    }
+    clock_gettime(CLOCK_MONOTONIC, &started);
+    db = open_database(s.file);
+    sql(db, "CREATE TABLE IF NOT EXISTS orders ("
+            "id INTEGER PRIMARY KEY, item TEXT NOT NULL, shipped INTEGER NOT NULL DEFAULT 0)");
+    snprintf(url, sizeof url, "sqlite:%s", s.file);
+    options.deploy_schema = true; /* pawl's tables, beside the shop's own */
+    expect(pawl_store_open(url, &options, &s.store, &err), &err);
+    tell("shop", "opened %s, pawl %s", s.file, pawl_version());
+
+    place_order(&s, db, "book", true);
+    place_order(&s, db, "lamp", true);
+    place_order(&s, db, "yacht", false);
+    place_order(&s, db, "piano", true);
+    place_order(&s, db, "kite", true);
+
+    for (int i = 0; i < WORKERS; i++) {
+        workers[i].shop = &s;
+        snprintf(workers[i].name, sizeof workers[i].name, "worker %d", i + 1);
+        if (pthread_create(&workers[i].thread, NULL, work, &workers[i]) != 0)
+            return 1;
+    }
+    wait_until_settled(&s, 4);
+    look_at_dead_letters(&s);
+    place_order(&s, db, "violin", true); /* the workers are awake: watch the times */
+    wait_until_settled(&s, 6);
+
+    atomic_store(&s.closed, true);
+    pawl_store_interrupt(s.store);
+    for (int i = 0; i < WORKERS; i++)
+        pthread_join(workers[i].thread, NULL);
+    tell("shop", "closed: every order that was paid for is shipped");
+    pawl_store_close(s.store);
+    sqlite3_close(db);
+    return 0;
+}

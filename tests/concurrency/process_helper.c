@@ -1,0 +1,109 @@
+/*
+ * tests/concurrency/process_helper.c - one of several processes that use the same queue.
+ *
+ * process_helper VERB URL SCHEMA PREFIX NUMBER: waits until its standard input ends, so that all
+ * begin together, then claims and acknowledges everything, or sends, or deploys. Prints the work
+ * ids it saw, one a line. Exit status 0: all went well.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <pawl/pawl.h>
+
+#define SHARED_IDS 200
+
+static int complain(const char *what, const pawl_error *err)
+{
+    fprintf(stderr, "process_helper: %s: %s\n", what, err->message);
+    return 1;
+}
+
+static int claim_all(pawl_store *store)
+{
+    pawl_owner owner = pawl_owner_new();
+    size_t count;
+
+    do {
+        pawl_error err = PAWL_ERROR_INIT;
+        pawl_messages *list = NULL;
+        pawl_held held[20];
+        size_t changed = 0;
+
+        if (pawl_queue_claim(store, owner, 3600000, 20, NULL, &list, &err) != PAWL_OK)
+            return complain("claim", &err);
+        count = pawl_messages_count(list);
+        for (size_t i = 0; i < count; i++) {
+            const pawl_message *message = pawl_messages_at(list, i);
+
+            held[i] = (pawl_held){pawl_message_work_id(message), pawl_message_fence(message)};
+            printf("%lld\n", (long long)held[i].id.value);
+        }
+        pawl_messages_free(list);
+        if (pawl_queue_ack(store, owner, held, count, &changed, &err) != PAWL_OK)
+            return complain("ack", &err);
+        if (changed != count)
+            return complain("a message was lost to somebody else", &err);
+    } while (count > 0);
+    return 0;
+}
+
+/* Every process sends the same ids, each in another order; prints those it was first with. */
+static int send_shared(pawl_store *store, int number)
+{
+    for (int i = 0; i < SHARED_IDS; i++) {
+        pawl_error err = PAWL_ERROR_INIT;
+        pawl_outgoing message = PAWL_OUTGOING_INIT;
+        pawl_enqueued sent;
+        int shared = (number % 2 ? SHARED_IDS - 1 - i : i + number * 17) % SHARED_IDS;
+
+        message.topic = "shared";
+        message.payload = "x";
+        message.payload_size = 1;
+        message.id.bytes[0] = 1;
+        message.id.bytes[15] = (uint8_t)shared;
+        if (pawl_outbox_enqueue(store, &message, &sent, &err) != PAWL_OK)
+            return complain("send", &err);
+        if (!sent.existed)
+            printf("%lld\n", (long long)sent.work_id.value);
+    }
+    return 0;
+}
+
+static void wait_for_start(void)
+{
+    char byte;
+
+    while (read(STDIN_FILENO, &byte, 1) > 0)
+        continue;
+}
+
+int main(int argc, char **argv)
+{
+    pawl_error err = PAWL_ERROR_INIT;
+    pawl_store_options opts = PAWL_STORE_OPTIONS_INIT;
+    pawl_store *store = NULL;
+    int failed;
+
+    if (argc != 6) {
+        fprintf(stderr, "usage: process_helper VERB URL SCHEMA PREFIX NUMBER\n");
+        return 64;
+    }
+    opts.schema = *argv[3] ? argv[3] : NULL;
+    opts.table_prefix = *argv[4] ? argv[4] : NULL;
+    opts.durability = PAWL_DURABILITY_NORMAL;
+    opts.timeout_ms = 60000;
+    opts.deploy_schema = strcmp(argv[1], "deploy") == 0;
+    if (opts.deploy_schema)
+        wait_for_start();
+    if (pawl_store_open(argv[2], &opts, &store, &err) != PAWL_OK)
+        return complain("open", &err);
+    if (!opts.deploy_schema)
+        wait_for_start();
+    failed = strcmp(argv[1], "claim") == 0  ? claim_all(store)
+             : strcmp(argv[1], "send") == 0 ? send_shared(store, atoi(argv[5]))
+                                            : 0;
+    pawl_store_close(store);
+    return failed;
+}

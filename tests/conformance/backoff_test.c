@@ -1,0 +1,200 @@
+/* tests/conformance/backoff_test.c - when an abandoned message is tried again, and when no more. */
+#include "kit.h"
+
+/* Claim the one message, abandon it, and give back how long it has to wait (-1: it is finished). */
+static int64_t abandon_once(fixture *f, pawl_work_id id, int64_t delay_ms)
+{
+    pawl_messages *list = fixture_claim(f, kit_owner(1), MINUTE_MS, 1);
+    int64_t now = fixture_now(f).us;
+    const pawl_message *m;
+
+    assert_int_equal(1, pawl_messages_count(list));
+    assert_int_equal(1, kit_abandon(f, kit_owner(1), list, "again", delay_ms));
+    m = kit_get(f, id);
+    if (pawl_message_state(m) == PAWL_STATE_FAILED)
+        return -1;
+    assert_int_equal(PAWL_STATE_READY, pawl_message_state(m));
+    return pawl_message_next_attempt_at(m).us - now;
+}
+
+/* Just before its time it is not claimable; at its time it is. */
+static void wait_exactly(fixture *f, int64_t wait_us)
+{
+    fixture_set(f, (pawl_wall){fixture_now(f).us + wait_us - 1000});
+    assert_int_equal(0, pawl_messages_count(fixture_claim(f, kit_owner(1), MINUTE_MS, 1)));
+    fixture_set(f, (pawl_wall){fixture_now(f).us + 1000});
+}
+
+PAWL_TEST(a_local_message_waits_1_2_4_8_16_32_60_60_60_seconds_and_fails_at_the_tenth)
+{
+    static const int seconds[] = {1, 2, 4, 8, 16, 32, 60, 60, 60};
+    fixture *f = fixture_open(NULL);
+    pawl_work_id id = fixture_send(f, "t", "x");
+    const pawl_message *m;
+
+    for (size_t i = 0; i < COUNT_OF(seconds); i++) {
+        int64_t wait_us = abandon_once(f, id, PAWL_DELAY_BY_POLICY);
+
+        assert_int_equal(seconds[i] * 1000000, wait_us);
+        assert_int_equal(i + 1, pawl_message_retries(kit_get(f, id)));
+        wait_exactly(f, wait_us);
+    }
+    assert_int_equal(-1, abandon_once(f, id, PAWL_DELAY_BY_POLICY));
+    m = kit_get(f, id);
+    assert_int_equal(10, pawl_message_retries(m));
+    assert_string_equal("again", pawl_message_last_error(m));
+    assert_non_null(pawl_message_processed_by(m));
+    assert_time(fixture_now(f).us, pawl_message_finished_at(m));
+    kit_check(f);
+}
+
+PAWL_TEST(a_message_with_a_destination_doubles_from_2_seconds_with_jitter_and_fails_at_the_sixth)
+{
+    static const int seconds[] = {2, 4, 8, 16, 32};
+    fixture *f = fixture_open(NULL);
+    pawl_outgoing message = kit_message("t", "x");
+    pawl_work_id id;
+
+    message.destination = "http://localhost/";
+    id = kit_send(f, &message).work_id;
+    for (size_t i = 0; i < COUNT_OF(seconds); i++) {
+        int64_t wait_us = abandon_once(f, id, PAWL_DELAY_BY_POLICY);
+
+        assert_in_range(wait_us, seconds[i] * 1000000, seconds[i] * 1000000 + 500000);
+        fixture_set(f, (pawl_wall){fixture_now(f).us + wait_us + 1000});
+    }
+    assert_int_equal(-1, abandon_once(f, id, PAWL_DELAY_BY_POLICY));
+    assert_int_equal(6, pawl_message_retries(kit_get(f, id)));
+}
+
+PAWL_TEST(a_message_with_a_destination_waits_five_minutes_at_most)
+{
+    fixture *f = fixture_open(NULL);
+    pawl_outgoing message = kit_message("t", "x");
+    pawl_work_id id;
+    int64_t wait_us = 0;
+
+    message.destination = "http://localhost/";
+    message.max_attempts = 12;
+    id = kit_send(f, &message).work_id;
+    for (int i = 0; i < 11; i++) {
+        wait_us = abandon_once(f, id, PAWL_DELAY_BY_POLICY);
+        fixture_set(f, (pawl_wall){fixture_now(f).us + wait_us + 1000});
+    }
+    assert_in_range(wait_us, 300 * 1000000, 300 * 1000000 + 500000);
+}
+
+PAWL_TEST(jitter_spreads_messages_that_are_abandoned_together)
+{
+    fixture *f = fixture_open(NULL);
+    pawl_outgoing message = kit_message("t", "x");
+
+    message.destination = "http://localhost/";
+    for (int i = 0; i < 20; i++)
+        kit_send(f, &message);
+    assert_int_equal(20, kit_abandon(f, kit_owner(1), fixture_claim(f, kit_owner(1), MINUTE_MS, 20),
+                                     NULL, PAWL_DELAY_BY_POLICY));
+    assert_true(fixture_count(f, "SELECT count(DISTINCT run_at) FROM {queue}") > 5);
+    assert_int_equal(20, fixture_count(f,
+                                       "SELECT count(*) FROM {queue} WHERE {us:run_at}"
+                                       " BETWEEN %lld AND %lld",
+                                       (long long)(FIXTURE_START.us + 2000000),
+                                       (long long)(FIXTURE_START.us + 2500000)));
+}
+
+PAWL_TEST(a_message_brings_its_own_policy_and_attempts)
+{
+    static const int milliseconds[] = {300, 600, 1000, 1000};
+    fixture *f = fixture_open(NULL);
+    pawl_outgoing message = kit_message("t", "x");
+    pawl_work_id id;
+
+    message.backoff = (pawl_backoff){300, 1000, 0};
+    message.max_attempts = 5;
+    id = kit_send(f, &message).work_id;
+    for (size_t i = 0; i < COUNT_OF(milliseconds); i++) {
+        int64_t wait_us = abandon_once(f, id, PAWL_DELAY_BY_POLICY);
+
+        assert_int_equal(milliseconds[i] * 1000, wait_us);
+        wait_exactly(f, wait_us);
+    }
+    assert_int_equal(-1, abandon_once(f, id, PAWL_DELAY_BY_POLICY));
+}
+
+PAWL_TEST(the_stores_policies_are_configurable)
+{
+    pawl_store_options store = PAWL_STORE_OPTIONS_INIT;
+    fixture_options opts = {.store = &store};
+    pawl_outgoing remote = kit_message("t", "x");
+    fixture *f;
+    pawl_work_id id;
+
+    store.backoff_local = (pawl_backoff){50, 100, 0};
+    store.backoff_remote = (pawl_backoff){7000, 9000, 0};
+    f = fixture_open(&opts);
+    id = fixture_send(f, "t", "x");
+    assert_int_equal(50000, abandon_once(f, id, PAWL_DELAY_BY_POLICY));
+    fixture_advance(f, 50);
+    assert_int_equal(100000, abandon_once(f, id, PAWL_DELAY_BY_POLICY));
+    remote.destination = "http://localhost/";
+    id = kit_send(f, &remote).work_id;
+    assert_int_equal(7000000, abandon_once(f, id, PAWL_DELAY_BY_POLICY));
+}
+
+PAWL_TEST(an_explicit_delay_replaces_the_policy_and_still_counts)
+{
+    fixture *f = fixture_open(NULL);
+    pawl_work_id id = fixture_send(f, "t", "x");
+
+    assert_int_equal(1000, abandon_once(f, id, 1));
+    fixture_advance(f, 1);
+    assert_int_equal(HOUR_MS * 1000, abandon_once(f, id, HOUR_MS));
+    assert_int_equal(2, pawl_message_retries(kit_get(f, id)));
+    fixture_advance(f, HOUR_MS);
+    /* The policy goes on where the number of attempts is, not where it was last used. */
+    assert_int_equal(4000000, abandon_once(f, id, PAWL_DELAY_BY_POLICY));
+}
+
+PAWL_TEST(an_explicit_delay_does_not_save_the_last_attempt)
+{
+    fixture *f = fixture_open(NULL);
+    pawl_outgoing message = kit_message("t", "x");
+    pawl_work_id id;
+
+    message.max_attempts = 1;
+    id = kit_send(f, &message).work_id;
+    assert_int_equal(-1, abandon_once(f, id, 5000));
+    assert_int_equal(PAWL_STATE_FAILED, fixture_state(f, id));
+}
+
+PAWL_TEST(many_attempts_do_not_overflow_the_delay)
+{
+    fixture *f = fixture_open(NULL);
+    pawl_outgoing message = kit_message("t", "x");
+    pawl_work_id id;
+
+    message.max_attempts = 1000;
+    id = kit_send(f, &message).work_id;
+    for (int i = 0; i < 70; i++) {
+        int64_t wait_us = abandon_once(f, id, PAWL_DELAY_BY_POLICY);
+
+        assert_in_range(wait_us, 1000000, 60000000);
+        fixture_set(f, (pawl_wall){fixture_now(f).us + wait_us});
+    }
+}
+
+PAWL_TEST(a_batch_of_first_and_last_attempts_goes_both_ways)
+{
+    fixture *f = fixture_open(NULL);
+    pawl_outgoing last = kit_message("t", "last");
+    pawl_work_id ending, staying;
+
+    last.max_attempts = 1;
+    ending = kit_send(f, &last).work_id;
+    staying = fixture_send(f, "t", "stays");
+    assert_int_equal(2, kit_abandon(f, kit_owner(1), fixture_claim(f, kit_owner(1), MINUTE_MS, 2),
+                                    "both", PAWL_DELAY_BY_POLICY));
+    assert_int_equal(PAWL_STATE_FAILED, fixture_state(f, ending));
+    assert_int_equal(PAWL_STATE_READY, fixture_state(f, staying));
+    kit_check(f);
+}

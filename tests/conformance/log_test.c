@@ -1,0 +1,134 @@
+/* tests/conformance/log_test.c - what the application's log is told, and what never. */
+#include "kit.h"
+
+#include <string.h>
+
+PAWL_TEST(sending_is_logged_with_topic_and_correlation)
+{
+    fixture *f = fixture_open(NULL);
+    pawl_outgoing message = kit_message("order.created", "x");
+
+    message.correlation_id = "order-4711";
+    kit_send(f, &message);
+    assert_true(fixture_logged(f, PAWL_LOG_INFO, "order.created"));
+    assert_true(fixture_logged(f, PAWL_LOG_INFO, "order-4711"));
+}
+
+PAWL_TEST(every_message_of_a_batch_is_logged)
+{
+    fixture *f = fixture_open(NULL);
+    pawl_error err = PAWL_ERROR_INIT;
+    pawl_outgoing batch[2] = {kit_message("first topic", "x"), kit_message("second topic", "x")};
+
+    assert_ok(pawl_outbox_enqueue_batch(fixture_store(f), batch, 2, NULL, &err), &err);
+    assert_true(fixture_logged(f, PAWL_LOG_INFO, "first topic"));
+    assert_true(fixture_logged(f, PAWL_LOG_INFO, "second topic"));
+}
+
+PAWL_TEST(claiming_is_logged_with_the_number_of_messages)
+{
+    fixture *f = fixture_open(NULL);
+
+    for (int i = 0; i < 7; i++)
+        fixture_send(f, "t", "x");
+    fixture_log_clear(f);
+    fixture_claim(f, kit_owner(1), MINUTE_MS, 10);
+    assert_true(fixture_logged(f, PAWL_LOG_DEBUG, "claimed 7"));
+}
+
+PAWL_TEST(reaping_is_logged_with_the_number_of_messages)
+{
+    fixture *f = fixture_open(NULL);
+
+    for (int i = 0; i < 3; i++)
+        fixture_send(f, "t", "x");
+    fixture_claim(f, kit_owner(1), SECOND_MS, 10);
+    fixture_advance(f, MINUTE_MS);
+    fixture_log_clear(f);
+    assert_int_equal(3, kit_reap(f));
+    assert_true(fixture_logged(f, PAWL_LOG_INFO, "reaped 3"));
+}
+
+PAWL_TEST(a_refused_message_is_not_logged_as_sent)
+{
+    fixture *f = fixture_open(NULL);
+    pawl_error err = PAWL_ERROR_INIT;
+    pawl_outgoing message = kit_message("refused topic", "x");
+
+    message.priority = 99;
+    assert_status(PAWL_E_INVALID, pawl_outbox_enqueue(fixture_store(f), &message, NULL, &err),
+                  &err);
+    assert_false(fixture_logged(f, PAWL_LOG_INFO, "refused topic"));
+}
+
+PAWL_TEST(no_log_record_and_no_error_contains_a_payload)
+{
+    fixture *f = fixture_open(NULL);
+    pawl_error err = PAWL_ERROR_INIT;
+    pawl_outgoing message = kit_message("t", "s3cr3t words");
+    pawl_tx *tx;
+
+    message.id = kit_id(1);
+    kit_send(f, &message);
+    kit_send(f, &message);
+    message.payload = "s3cr3t other";
+    assert_status(PAWL_E_CONFLICT, pawl_outbox_enqueue(fixture_store(f), &message, NULL, &err),
+                  &err);
+    assert_null(strstr(err.message, "s3cr3t"));
+    for (int state = 0; state < PAWL_STATE_COUNT; state++)
+        kit_make(f, test_note("%d", state), "s3cr3t", (pawl_state)state);
+    tx = fixture_tx_begin(f, 0);
+    assert_status(PAWL_E_CONFLICT, pawl_tx_enqueue(tx, &message, NULL, &err), &err);
+    fixture_tx_commit(f, 0);
+    fixture_advance(f, DAY_MS);
+    kit_reap(f);
+    kit_expire(f);
+    kit_retain(f, 0);
+    assert_true(fixture_log_count(f) > 5);
+    for (size_t i = 0; i < fixture_log_count(f); i++)
+        assert_null(strstr(fixture_log_at(f, i), "s3cr3t"));
+}
+
+static void count_record(void *context, pawl_log_level level, const char *area, const char *message)
+{
+    int *counts = context;
+
+    (void)area;
+    (void)message;
+    counts[level]++;
+}
+
+PAWL_TEST(a_sink_gets_only_the_levels_it_wants)
+{
+    fixture *f = fixture_open(NULL);
+    pawl_error err = PAWL_ERROR_INIT;
+    pawl_store_options opts = *fixture_store_options(f);
+    pawl_outgoing message = kit_message("t", "x");
+    int counts[4] = {0};
+
+    for (int level = PAWL_LOG_DEBUG; level <= PAWL_LOG_ERROR; level++) {
+        pawl_messages *list = NULL;
+        pawl_store *store = NULL;
+
+        memset(counts, 0, sizeof counts);
+        opts.log = (pawl_log_sink){count_record, counts, (pawl_log_level)level};
+        assert_ok(pawl_store_open(fixture_url(f), &opts, &store, &err), &err);
+        assert_ok(pawl_outbox_enqueue(store, &message, NULL, &err), &err);
+        assert_ok(pawl_queue_claim(store, kit_owner(1), MINUTE_MS, 1, NULL, &list, &err), &err);
+        pawl_messages_free(list);
+        pawl_store_close(store);
+        for (int below = 0; below < level; below++)
+            assert_int_equal(0, counts[below]);
+        assert_int_equal(level <= PAWL_LOG_DEBUG, counts[PAWL_LOG_DEBUG] > 0);
+        assert_int_equal(level <= PAWL_LOG_INFO, counts[PAWL_LOG_INFO] > 0);
+        assert_int_equal(0, counts[PAWL_LOG_ERROR]);
+    }
+}
+
+PAWL_TEST(log_levels_have_names)
+{
+    assert_string_equal("debug", pawl_log_level_name(PAWL_LOG_DEBUG));
+    assert_string_equal("info", pawl_log_level_name(PAWL_LOG_INFO));
+    assert_string_equal("warning", pawl_log_level_name(PAWL_LOG_WARNING));
+    assert_string_equal("error", pawl_log_level_name(PAWL_LOG_ERROR));
+}

@@ -1,0 +1,197 @@
+/* tests/conformance/reap_test.c - leases that ran out. */
+#include "kit.h"
+
+PAWL_TEST(reap_takes_back_what_expired_and_nothing_else)
+{
+    fixture *f = fixture_open(NULL);
+    pawl_work_id expired = fixture_send(f, "t", "expired");
+    pawl_work_id held, ready = kit_send_after(f, "t", "ready", HOUR_MS);
+    const pawl_message *m;
+
+    fixture_claim(f, kit_owner(1), 10 * SECOND_MS, 1);
+    held = fixture_send(f, "t", "held");
+    fixture_claim(f, kit_owner(2), 20 * SECOND_MS, 1);
+    fixture_advance(f, 10 * SECOND_MS - 1);
+    assert_int_equal(0, kit_reap(f));
+    fixture_advance(f, 2);
+    assert_int_equal(1, kit_reap(f));
+    m = kit_get(f, expired);
+    assert_int_equal(PAWL_STATE_READY, pawl_message_state(m));
+    assert_true(pawl_owner_is_zero(pawl_message_owner(m)));
+    assert_time(0, pawl_message_lease_until(m));
+    assert_time(fixture_now(f).us, pawl_message_next_attempt_at(m));
+    assert_int_equal(PAWL_STATE_IN_PROGRESS, fixture_state(f, held));
+    assert_int_equal(0, pawl_message_retries(kit_get(f, ready)));
+    assert_int_equal(0, kit_reap(f));
+    kit_check(f);
+}
+
+PAWL_TEST(a_lease_ends_at_its_end)
+{
+    fixture *f = fixture_open(NULL);
+
+    fixture_send(f, "t", "x");
+    fixture_claim(f, kit_owner(1), SECOND_MS, 1);
+    fixture_set(f, (pawl_wall){FIXTURE_START.us + 999000});
+    assert_int_equal(0, kit_reap(f));
+    fixture_set(f, (pawl_wall){FIXTURE_START.us + 1000000});
+    assert_int_equal(1, kit_reap(f));
+}
+
+PAWL_TEST(reap_counts_the_attempt_and_says_why)
+{
+    fixture *f = fixture_open(NULL);
+    pawl_work_id id = fixture_send(f, "t", "x");
+    const pawl_message *m;
+
+    fixture_claim(f, kit_owner(1), SECOND_MS, 1);
+    fixture_advance(f, 2 * SECOND_MS);
+    assert_int_equal(1, kit_reap(f));
+    m = kit_get(f, id);
+    assert_int_equal(1, pawl_message_retries(m));
+    assert_non_null(pawl_message_last_error(m));
+    m = pawl_messages_at(fixture_claim(f, kit_owner(2), SECOND_MS, 1), 0);
+    assert_non_null(m);
+    assert_int_equal(2, pawl_message_attempt(m));
+}
+
+PAWL_TEST(a_message_that_kills_its_worker_ends_as_failed)
+{
+    fixture *f = fixture_open(NULL);
+    pawl_outgoing message = kit_message("t", "poison");
+    const pawl_message *m;
+    pawl_work_id id;
+
+    message.max_attempts = 3;
+    id = kit_send(f, &message).work_id;
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(1, pawl_messages_count(fixture_claim(f, kit_owner(i), SECOND_MS, 1)));
+        fixture_advance(f, 2 * SECOND_MS);
+        assert_int_equal(1, kit_reap(f));
+    }
+    m = kit_get(f, id);
+    assert_int_equal(PAWL_STATE_FAILED, pawl_message_state(m));
+    assert_int_equal(3, pawl_message_retries(m));
+    assert_non_null(pawl_message_last_error(m));
+    assert_time(fixture_now(f).us, pawl_message_finished_at(m));
+    assert_int_equal(0, pawl_messages_count(fixture_claim(f, kit_owner(1), SECOND_MS, 1)));
+    assert_int_equal(0, fixture_count(f, "SELECT count(*) FROM {claim}"));
+    kit_check(f);
+}
+
+PAWL_TEST(reaping_and_abandoning_count_together)
+{
+    fixture *f = fixture_open(NULL);
+    pawl_outgoing message = kit_message("t", "x");
+    pawl_work_id id;
+
+    message.max_attempts = 3;
+    id = kit_send(f, &message).work_id;
+    fixture_claim(f, kit_owner(1), SECOND_MS, 1);
+    fixture_advance(f, 2 * SECOND_MS);
+    kit_reap(f);
+    kit_abandon(f, kit_owner(1), fixture_claim(f, kit_owner(1), SECOND_MS, 1), NULL, 1);
+    fixture_advance(f, 1);
+    fixture_claim(f, kit_owner(1), SECOND_MS, 1);
+    fixture_advance(f, 2 * SECOND_MS);
+    assert_int_equal(1, kit_reap(f));
+    assert_int_equal(PAWL_STATE_FAILED, fixture_state(f, id));
+}
+
+PAWL_TEST(a_renewed_lease_survives_the_end_of_the_first)
+{
+    fixture *f = fixture_open(NULL);
+    pawl_work_id id = fixture_send(f, "t", "x");
+    pawl_messages *list = fixture_claim(f, kit_owner(1), 10 * SECOND_MS, 1);
+
+    for (int i = 0; i < 5; i++) {
+        fixture_advance(f, 6 * SECOND_MS);
+        assert_int_equal(1, kit_renew(f, kit_owner(1), list, 10 * SECOND_MS));
+        assert_int_equal(0, kit_reap(f));
+    }
+    assert_int_equal(PAWL_STATE_IN_PROGRESS, fixture_state(f, id));
+    fixture_advance(f, 10 * SECOND_MS - 1);
+    assert_int_equal(0, kit_reap(f));
+    fixture_advance(f, 1);
+    assert_int_equal(1, kit_reap(f));
+    assert_int_equal(PAWL_STATE_READY, fixture_state(f, id));
+}
+
+PAWL_TEST(of_one_claim_some_are_renewed_and_some_are_not)
+{
+    fixture *f = fixture_open(NULL);
+    pawl_error err = PAWL_ERROR_INIT;
+    pawl_messages *list;
+    pawl_held renewed[2];
+
+    for (int i = 0; i < 5; i++)
+        fixture_send(f, "t", test_note("%d", i));
+    list = fixture_claim(f, kit_owner(1), 10 * SECOND_MS, 5);
+    renewed[0] = fixture_held(list, 1);
+    renewed[1] = fixture_held(list, 3);
+    fixture_advance(f, 5 * SECOND_MS);
+    assert_ok(
+        pawl_queue_renew(fixture_store(f), kit_owner(1), renewed, 2, 10 * SECOND_MS, NULL, &err),
+        &err);
+    assert_ok(pawl_queue_ack(fixture_store(f), kit_owner(1), kit_held(list), 1, NULL, &err), &err);
+    fixture_advance(f, 6 * SECOND_MS);
+    assert_int_equal(2, kit_reap(f));
+    assert_string_equal("2 4", kit_payloads(fixture_claim(f, kit_owner(2), HOUR_MS, 10)));
+    fixture_advance(f, 5 * SECOND_MS);
+    assert_int_equal(2, kit_reap(f));
+    assert_string_equal("1 3", kit_payloads(fixture_claim(f, kit_owner(2), HOUR_MS, 10)));
+    assert_int_equal(0, kit_ack(f, kit_owner(1), list));
+    kit_check(f);
+}
+
+PAWL_TEST(reap_never_touches_what_is_finished)
+{
+    static const pawl_state ends[] = {PAWL_STATE_DONE, PAWL_STATE_FAILED};
+    fixture *f = fixture_open(NULL);
+    pawl_work_id ids[2], cancelled;
+
+    for (size_t i = 0; i < COUNT_OF(ends); i++)
+        ids[i] = kit_make(f, "t", "x", ends[i]);
+    cancelled = kit_make(f, "t", "x", PAWL_STATE_IN_PROGRESS);
+    assert_int_equal(1, kit_cancel(f, cancelled));
+    fixture_advance(f, DAY_MS);
+    assert_int_equal(0, kit_reap(f));
+    for (size_t i = 0; i < COUNT_OF(ends); i++)
+        assert_int_equal(ends[i], fixture_state(f, ids[i]));
+    assert_int_equal(PAWL_STATE_CANCELLED, fixture_state(f, cancelled));
+    assert_int_equal(0, fixture_count(f, "SELECT count(*) FROM {claim}"));
+}
+
+PAWL_TEST(what_was_released_or_abandoned_is_not_reaped_for_its_old_lease)
+{
+    fixture *f = fixture_open(NULL);
+    pawl_work_id first = fixture_send(f, "t", "1");
+    pawl_work_id second = fixture_send(f, "t", "2");
+
+    kit_release(f, kit_owner(1), fixture_claim(f, kit_owner(1), SECOND_MS, 1));
+    kit_abandon(f, kit_owner(1), fixture_claim(f, kit_owner(1), SECOND_MS, 1), NULL, HOUR_MS);
+    fixture_claim(f, kit_owner(2), HOUR_MS, 10);
+    fixture_advance(f, MINUTE_MS);
+    assert_int_equal(0, kit_reap(f));
+    assert_int_equal(1, pawl_message_retries(kit_get(f, first)) +
+                            pawl_message_retries(kit_get(f, second)));
+    kit_check(f);
+}
+
+PAWL_TEST(every_expired_lease_is_reaped_in_a_few_calls)
+{
+    fixture *f = fixture_open(NULL);
+    size_t total = 0, changed;
+
+    for (int i = 0; i < 300; i++)
+        fixture_send(f, "t", "x");
+    for (int i = 0; i < 150; i++)
+        fixture_claim(f, kit_owner(i), SECOND_MS, 2);
+    fixture_advance(f, MINUTE_MS);
+    while ((changed = kit_reap(f)) > 0)
+        total += changed;
+    assert_int_equal(300, total);
+    assert_int_equal(300, fixture_count(f, "SELECT count(*) FROM {message} WHERE state = 0"));
+    assert_int_equal(0, fixture_count(f, "SELECT count(*) FROM {claim}"));
+    kit_check(f);
+}

@@ -1,0 +1,114 @@
+/* tests/fault/failing.c - counting calls, and what a failing one answers. */
+#include "failing.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "failing_private.h"
+
+static _Thread_local struct {
+    bool armed;
+    bool failed;
+    failing_kind kind;
+    long left;
+    int how;
+    const char *where;
+} state;
+
+void failing_prepare(void)
+{
+#if PAWL_TEST_SQLITE
+    failing_sqlite_prepare();
+#endif
+}
+
+void failing_arm(failing_kind kind, long nth, int how)
+{
+    state.failed = false;
+    state.kind = kind;
+    state.left = nth;
+    state.how = how;
+    state.where = "nothing";
+    state.armed = true;
+}
+
+bool failing_disarm(void)
+{
+    state.armed = false;
+    return state.failed;
+}
+
+void failing_pause(void)
+{
+    state.armed = false;
+}
+
+void failing_resume(void)
+{
+    state.armed = !state.failed;
+}
+
+const char *failing_where(void)
+{
+    return state.where;
+}
+
+int failing_how(void)
+{
+    return state.how;
+}
+
+bool failing_now(failing_kind kind, const char *where)
+{
+    if (!state.armed || state.kind != kind || --state.left > 0)
+        return false;
+    state.armed = false;
+    state.failed = true;
+    state.where = where;
+    return true;
+}
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *old, size_t size);
+char *__real_strdup(const char *text);
+char *__real_strndup(const char *text, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+char *__wrap_strdup(const char *text);
+char *__wrap_strndup(const char *text, size_t size);
+
+static bool memory_fails(const char *where)
+{
+    if (!failing_now(FAILING_MEMORY, where))
+        return false;
+    errno = ENOMEM;
+    return true;
+}
+
+void *__wrap_malloc(size_t size)
+{
+    return memory_fails("malloc") ? NULL : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+    return memory_fails("calloc") ? NULL : __real_calloc(count, size);
+}
+
+void *__wrap_realloc(void *old, size_t size)
+{
+    return memory_fails("realloc") ? NULL : __real_realloc(old, size);
+}
+
+char *__wrap_strdup(const char *text)
+{
+    return memory_fails("strdup") ? NULL : __real_strdup(text);
+}
+
+char *__wrap_strndup(const char *text, size_t size)
+{
+    return memory_fails("strndup") ? NULL : __real_strndup(text, size);
+}

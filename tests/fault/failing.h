@@ -1,0 +1,39 @@
+/*
+ * tests/fault/failing.h - let the Nth allocation or the Nth call of the database's library fail.
+ *
+ * The linker sends the calls of the library under test here (-Wl,--wrap); see meson.build. Only the
+ * thread that armed is affected, and only until it disarms.
+ */
+#ifndef PAWL_TEST_FAILING_H
+#define PAWL_TEST_FAILING_H
+
+#include <stdbool.h>
+
+typedef enum failing_kind {
+    FAILING_MEMORY,        /* malloc and friends, called by pawl */
+    FAILING_SQLITE_MEMORY, /* the same inside SQLite */
+    FAILING_SQL            /* SQLite's and libpq's functions */
+} failing_kind;
+
+/* What a failing libpq call does. */
+enum {
+    FAILING_REFUSES = 0, /* answers a failure; the connection stays */
+    FAILING_CUTS = 1     /* the connection is cut, then the call is made */
+};
+
+/* Must be called before SQLite is first used. */
+void failing_prepare(void);
+/*
+ * From now on count calls of `kind`; the `nth` (from 1) fails. `how` is the SQLite code a
+ * FAILING_SQL call answers, or one of the above on PostgreSQL.
+ */
+void failing_arm(failing_kind kind, long nth, int how);
+/* Stop; whether the call was reached and failed. */
+bool failing_disarm(void);
+/* Stop and go on counting later where it was. */
+void failing_pause(void);
+void failing_resume(void);
+/* The function that failed. */
+const char *failing_where(void);
+
+#endif

@@ -1,0 +1,122 @@
+/* tests/fault/failing_postgres.c - libpq's functions, failing or losing the connection. */
+#include "failing_private.h"
+
+#if PAWL_TEST_POSTGRES
+#include <libpq-fe.h>
+#include <sys/socket.h>
+
+PGconn *__real_PQconnectStart(const char *conninfo);
+PGconn *__real_PQconnectStartParams(const char *const *names, const char *const *values,
+                                    int expand);
+int __real_PQsendQuery(PGconn *conn, const char *sql);
+int __real_PQsendQueryParams(PGconn *conn, const char *sql, int count, const Oid *types,
+                             const char *const *values, const int *lengths, const int *formats,
+                             int result_format);
+int __real_PQsendPrepare(PGconn *conn, const char *name, const char *sql, int count,
+                         const Oid *types);
+int __real_PQsendQueryPrepared(PGconn *conn, const char *name, int count, const char *const *values,
+                               const int *lengths, const int *formats, int result_format);
+int __real_PQpipelineSync(PGconn *conn);
+int __real_PQflush(PGconn *conn);
+int __real_PQconsumeInput(PGconn *conn);
+PGresult *__real_PQgetResult(PGconn *conn);
+PGconn *__wrap_PQconnectStart(const char *conninfo);
+PGconn *__wrap_PQconnectStartParams(const char *const *names, const char *const *values,
+                                    int expand);
+int __wrap_PQsendQuery(PGconn *conn, const char *sql);
+int __wrap_PQsendQueryParams(PGconn *conn, const char *sql, int count, const Oid *types,
+                             const char *const *values, const int *lengths, const int *formats,
+                             int result_format);
+int __wrap_PQsendPrepare(PGconn *conn, const char *name, const char *sql, int count,
+                         const Oid *types);
+int __wrap_PQsendQueryPrepared(PGconn *conn, const char *name, int count, const char *const *values,
+                               const int *lengths, const int *formats, int result_format);
+int __wrap_PQpipelineSync(PGconn *conn);
+int __wrap_PQflush(PGconn *conn);
+int __wrap_PQconsumeInput(PGconn *conn);
+PGresult *__wrap_PQgetResult(PGconn *conn);
+
+/* Whether the call is to answer a failure without being made. */
+static bool refused(PGconn *conn, const char *where)
+{
+    if (!failing_now(FAILING_SQL, where))
+        return false;
+    if (failing_how() != FAILING_CUTS)
+        return true;
+    if (PQsocket(conn) >= 0)
+        shutdown(PQsocket(conn), SHUT_RDWR);
+    return false;
+}
+
+PGconn *__wrap_PQconnectStart(const char *conninfo)
+{
+    return failing_now(FAILING_SQL, "PQconnectStart") ? NULL : __real_PQconnectStart(conninfo);
+}
+
+PGconn *__wrap_PQconnectStartParams(const char *const *names, const char *const *values, int expand)
+{
+    return failing_now(FAILING_SQL, "PQconnectStartParams")
+               ? NULL
+               : __real_PQconnectStartParams(names, values, expand);
+}
+
+int __wrap_PQsendQuery(PGconn *conn, const char *sql)
+{
+    return refused(conn, "PQsendQuery") ? 0 : __real_PQsendQuery(conn, sql);
+}
+
+int __wrap_PQsendQueryParams(PGconn *conn, const char *sql, int count, const Oid *types,
+                             const char *const *values, const int *lengths, const int *formats,
+                             int result_format)
+{
+    return refused(conn, "PQsendQueryParams")
+               ? 0
+               : __real_PQsendQueryParams(conn, sql, count, types, values, lengths, formats,
+                                          result_format);
+}
+
+int __wrap_PQsendPrepare(PGconn *conn, const char *name, const char *sql, int count,
+                         const Oid *types)
+{
+    return refused(conn, "PQsendPrepare") ? 0 : __real_PQsendPrepare(conn, name, sql, count, types);
+}
+
+int __wrap_PQsendQueryPrepared(PGconn *conn, const char *name, int count, const char *const *values,
+                               const int *lengths, const int *formats, int result_format)
+{
+    return refused(conn, "PQsendQueryPrepared")
+               ? 0
+               : __real_PQsendQueryPrepared(conn, name, count, values, lengths, formats,
+                                            result_format);
+}
+
+int __wrap_PQpipelineSync(PGconn *conn)
+{
+    return refused(conn, "PQpipelineSync") ? 0 : __real_PQpipelineSync(conn);
+}
+
+int __wrap_PQflush(PGconn *conn)
+{
+    return refused(conn, "PQflush") ? -1 : __real_PQflush(conn);
+}
+
+int __wrap_PQconsumeInput(PGconn *conn)
+{
+    return refused(conn, "PQconsumeInput") ? 0 : __real_PQconsumeInput(conn);
+}
+
+/* As libpq does when it has no memory for an answer: the answer is lost, an error without a state
+ * stands in its place. */
+PGresult *__wrap_PQgetResult(PGconn *conn)
+{
+    PGresult *lost;
+
+    if (!refused(conn, "PQgetResult"))
+        return __real_PQgetResult(conn);
+    lost = __real_PQgetResult(conn);
+    if (!lost)
+        return NULL;
+    PQclear(lost);
+    return PQmakeEmptyPGresult(conn, PGRES_FATAL_ERROR);
+}
+#endif

@@ -1,0 +1,14 @@
+/* tests/fault/failing_private.h - what the files of the failing calls share. */
+#ifndef PAWL_TEST_FAILING_PRIVATE_H
+#define PAWL_TEST_FAILING_PRIVATE_H
+
+#include "failing.h"
+
+/* Count one call; true if this is the one that fails. */
+bool failing_now(failing_kind kind, const char *where);
+/* The `how` of failing_arm(). */
+int failing_how(void);
+
+void failing_sqlite_prepare(void);
+
+#endif

@@ -1,0 +1,205 @@
+/* tests/fault/life.c - a whole life cycle of a queue, every call of which may fail once. */
+#include "life.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "life_steps.h"
+
+/* Everything a life leaves behind goes; the fencing counter and the lanes stay. */
+static void clean(fixture *f)
+{
+    static const char *const tables[] = {"body", "queue", "outcome", "claim", "tally", "orders"};
+
+    for (size_t i = 0; i < COUNT_OF(tables); i++)
+        fixture_exec(f, "DELETE FROM {%s}", tables[i]);
+    if (fixture_is_postgres(f))
+        fixture_exec(f, "DELETE FROM {tally_delta}");
+    else
+        fixture_exec(f, "UPDATE {meta} SET latest_time = 0");
+    fixture_set(f, FIXTURE_START);
+}
+
+static void check_error(const life_step *step, pawl_status st, const pawl_error *err)
+{
+    if (err->status != st || !err->message[0])
+        test_fail("%s answered %s after %s failed, but the error says %s: \"%s\"", step->name,
+                  pawl_status_name(st), failing_where(), pawl_status_name(err->status),
+                  err->message);
+}
+
+/* How much of the step is in the tables: nothing, all, or (never) a part of it. */
+static int64_t look(life *l, const life_step *step)
+{
+    int64_t there = fixture_count(l->f, "%s", step->effect);
+
+    if (there != 0 && there != step->whole)
+        test_fail("%s is there by %lld of %lld after %s failed", step->name, (long long)there,
+                  (long long)step->whole, failing_where());
+    return there;
+}
+
+static void judge(life *l, const life_step *step, pawl_status st, const pawl_error *err)
+{
+    int64_t there;
+    const char *wrong;
+
+    if (st != PAWL_OK)
+        check_error(step, st, err);
+    wrong = kit_check_note(l->f);
+    if (wrong)
+        test_fail("after %s, in which %s failed: %s", step->name, failing_where(), wrong);
+    if (!step->effect)
+        return;
+    there = look(l, step);
+    if (st == PAWL_OK && there == 0)
+        test_fail("%s answered PAWL_OK after %s failed, and nothing is there", step->name,
+                  failing_where());
+    if (st != PAWL_OK && st != PAWL_E_IN_DOUBT && there != 0)
+        test_fail("%s answered %s (%s) after %s failed, and everything is there", step->name,
+                  pawl_status_name(st), err->message, failing_where());
+}
+
+static void live_step(life *l, const life_step *step)
+{
+    pawl_error err = PAWL_ERROR_INIT;
+    pawl_status st;
+
+    if (step->prepare)
+        step->prepare(l);
+    failing_resume();
+    st = step->call(l, &err);
+    failing_pause();
+    if (step->settle)
+        step->settle(l, st);
+    judge(l, step, st, &err);
+    if (st == PAWL_OK || (step->effect && look(l, step) != 0))
+        return;
+    if (step->prepare)
+        step->prepare(l);
+    memset(&err, 0, sizeof err);
+    st = step->call(l, &err);
+    if (step->settle)
+        step->settle(l, st);
+    if (st != PAWL_OK)
+        test_fail("%s does not recover after %s failed: %s", step->name, failing_where(),
+                  err.message);
+    if (step->effect && look(l, step) == 0)
+        test_fail("%s was repeated after %s failed, and nothing is there", step->name,
+                  failing_where());
+}
+
+static void check_end(life *l)
+{
+    static const char expected[] = "2:0/1 3:0/0 4:4/1 7:0/1";
+    const char *end = fixture_text(
+        l->f,
+        "SELECT %s FROM (SELECT correlation_id || ':' || state || '/' || retries AS one"
+        " FROM {message} ORDER BY correlation_id) AS list",
+        fixture_is_postgres(l->f) ? "string_agg(one, ' ')" : "group_concat(one, ' ')");
+
+    if (!end || strcmp(end, expected) != 0)
+        test_fail("life ended with \"%s\" after %s failed, not with \"%s\"", end ? end : "",
+                  failing_where(), expected);
+    kit_check(l->f);
+}
+
+bool life_run(fixture *f, failing_kind kind, long nth, int how)
+{
+    life l = {.f = f};
+
+    clean(f);
+    failing_arm(kind, nth, how);
+    failing_pause();
+    for (const life_step *step = life_steps; step->name; step++)
+        live_step(&l, step);
+    check_end(&l);
+    failing_resume();
+    pawl_store_close(l.store);
+    return failing_disarm();
+}
+
+static void check_deployed(fixture *f, pawl_status st, const pawl_error *err)
+{
+    bool there = fixture_is_postgres(f)
+                     ? fixture_count(f, "SELECT count(*) FROM pg_tables WHERE schemaname = '%s'",
+                                     fixture_store_options(f)->schema) > 0
+                     : fixture_count(f, "SELECT count(*) FROM sqlite_schema") > 0;
+
+    if (st == PAWL_OK && !there)
+        test_fail("deploying answered PAWL_OK after %s failed, and nothing is there",
+                  failing_where());
+    if (st != PAWL_OK && st != PAWL_E_IN_DOUBT && there)
+        test_fail("deploying answered %s (%s) after %s failed, and tables are there",
+                  pawl_status_name(st), err->message, failing_where());
+}
+
+/* A database of its own per life would stay until the test ends. */
+static void remove_files(const char *path)
+{
+    static const char *const endings[] = {"", "-wal", "-shm", "-journal"};
+
+    for (size_t i = 0; i < COUNT_OF(endings); i++)
+        unlink(test_note("%s%s", path, endings[i]));
+}
+
+bool life_deploy(failing_kind kind, long nth, int how)
+{
+    const fixture_options empty = {.no_schema = true, .real_clock = true};
+    fixture *f = fixture_open(&empty);
+    const char *path = fixture_is_postgres(f) ? NULL : fixture_url(f) + strlen("sqlite:");
+    pawl_error err = PAWL_ERROR_INIT;
+    pawl_store *store = NULL;
+    bool reached;
+    pawl_status st;
+
+    failing_arm(kind, nth, how);
+    st = pawl_schema_deploy(fixture_url(f), fixture_store_options(f), NULL, &err);
+    failing_pause();
+    check_deployed(f, st, &err);
+    failing_resume();
+    if (st == PAWL_OK)
+        st = pawl_store_open(fixture_url(f), fixture_store_options(f), &store, &err);
+    reached = failing_disarm();
+    if (st != PAWL_OK) {
+        pawl_store_options opts = *fixture_store_options(f);
+
+        assert_null(store);
+        opts.deploy_schema = true;
+        assert_ok(pawl_store_open(fixture_url(f), &opts, &store, &err), &err);
+    }
+    pawl_store_close(store);
+    assert_int_equal(1, fixture_count(f, "SELECT count(*) FROM {meta}"));
+    fixture_close(f);
+    if (path)
+        remove_files(path);
+    return reached;
+}
+
+static long next_point(long nth, long dense, long stride)
+{
+    return nth < dense ? nth + 1 : nth + stride;
+}
+
+void life_run_all(failing_kind kind, int how, const char *name, long dense, long stride)
+{
+    fixture *f = fixture_open(NULL);
+    long points = 0;
+
+    fixture_exec(f, "CREATE TABLE {orders} (n integer)");
+    for (long nth = 1; life_run(f, kind, nth, how); nth = next_point(nth, dense, stride))
+        points++;
+    printf("# life cycle, %s: %ld points failed\n", name, points);
+    assert_true(points > 0);
+}
+
+void life_deploy_all(failing_kind kind, int how, const char *name, long dense, long stride)
+{
+    long points = 0;
+
+    for (long nth = 1; life_deploy(kind, nth, how); nth = next_point(nth, dense, stride))
+        points++;
+    printf("# making the schema, %s: %ld points failed\n", name, points);
+    assert_true(points > 0);
+}

@@ -1,0 +1,26 @@
+/*
+ * tests/fault/life.h - a whole life cycle of a queue, every call of which may fail once.
+ *
+ * After a call that failed, the tables are looked at from outside: what answered PAWL_OK is there,
+ * what failed for certain is not, and PAWL_E_IN_DOUBT may be either, but never half. Then the call
+ * is made again without a fault and must succeed, and life goes on to the same end as ever.
+ */
+#ifndef PAWL_TEST_LIFE_H
+#define PAWL_TEST_LIFE_H
+
+#include "failing.h"
+#include "kit.h"
+
+/* Live once on the fixture's emptied tables with the `nth` call of `kind` failing. Whether that
+ * call was reached: false means that the life passed untouched. */
+bool life_run(fixture *f, failing_kind kind, long nth, int how);
+
+/* The same for making the schema in an empty database and opening the store. */
+bool life_deploy(failing_kind kind, long nth, int how);
+
+/* Live with n = 1, 2, 3 ... failing until nothing fails any more, and print how many that were.
+ * Past `dense` only every `stride`-th is tried. */
+void life_run_all(failing_kind kind, int how, const char *name, long dense, long stride);
+void life_deploy_all(failing_kind kind, int how, const char *name, long dense, long stride);
+
+#endif

@@ -1,0 +1,43 @@
+/* tests/fault/memory_test.c - memory runs out, at every place where it can. */
+#include "life.h"
+
+#include <stdlib.h>
+
+/* Before the first use of SQLite, which sets up its memory then. */
+__attribute__((constructor)) static void prepare(void)
+{
+    failing_prepare();
+}
+
+static bool is_sqlite(void)
+{
+    const char *engine = getenv("PAWL_TEST_ENGINE");
+
+    return engine && engine[0] == 's';
+}
+
+PAWL_TEST(a_life_survives_every_failing_allocation)
+{
+    life_run_all(FAILING_MEMORY, 0, "out of memory in pawl", 100000, 1);
+}
+
+PAWL_TEST(making_the_schema_survives_every_failing_allocation)
+{
+    life_deploy_all(FAILING_MEMORY, 0, "out of memory in pawl", 100000, 1);
+}
+
+/* SQLite allocates thousands of times in one life, most of them while it reads the schema: every
+ * place is not worth the minutes, a prime stride meets each kind of place in the end. */
+PAWL_TEST(a_life_survives_failing_allocations_inside_sqlite)
+{
+    if (!is_sqlite())
+        test_skip("a matter of SQLite");
+    life_run_all(FAILING_SQLITE_MEMORY, 0, "out of memory in SQLite", 100, 17);
+}
+
+PAWL_TEST(making_the_schema_survives_failing_allocations_inside_sqlite)
+{
+    if (!is_sqlite())
+        test_skip("a matter of SQLite");
+    life_deploy_all(FAILING_SQLITE_MEMORY, 0, "out of memory in SQLite", 50, 43);
+}

@@ -1,0 +1,58 @@
+/* tests/fault/sql_test.c - the database's library fails, at every call of it. */
+#include "life.h"
+
+#include <stdlib.h>
+
+#if PAWL_TEST_SQLITE
+#include <sqlite3.h>
+#endif
+
+static bool is_sqlite(void)
+{
+    const char *engine = getenv("PAWL_TEST_ENGINE");
+
+    return engine && engine[0] == 's';
+}
+
+#if PAWL_TEST_SQLITE
+PAWL_TEST(a_life_survives_every_failing_sqlite_call)
+{
+    if (!is_sqlite())
+        test_skip("a matter of SQLite");
+    life_run_all(FAILING_SQL, SQLITE_IOERR, "SQLite answers an I/O error", 100000, 1);
+    life_run_all(FAILING_SQL, SQLITE_FULL, "SQLite answers that the disk is full", 100000, 1);
+    life_run_all(FAILING_SQL, SQLITE_NOMEM, "SQLite answers out of memory", 100000, 1);
+}
+
+PAWL_TEST(making_the_schema_survives_every_failing_sqlite_call)
+{
+    if (!is_sqlite())
+        test_skip("a matter of SQLite");
+    life_deploy_all(FAILING_SQL, SQLITE_IOERR, "SQLite answers an I/O error", 100000, 1);
+    life_deploy_all(FAILING_SQL, SQLITE_FULL, "SQLite answers that the disk is full", 100000, 1);
+}
+#endif
+
+#if PAWL_TEST_POSTGRES
+PAWL_TEST(a_life_survives_every_failing_libpq_call)
+{
+    if (is_sqlite())
+        test_skip("a matter of PostgreSQL");
+    life_run_all(FAILING_SQL, FAILING_REFUSES, "libpq answers a failure", 100000, 1);
+}
+
+PAWL_TEST(a_life_survives_a_connection_cut_at_every_libpq_call)
+{
+    if (is_sqlite())
+        test_skip("a matter of PostgreSQL");
+    life_run_all(FAILING_SQL, FAILING_CUTS, "the connection is cut", 100000, 1);
+}
+
+PAWL_TEST(making_the_schema_survives_a_connection_cut_at_every_libpq_call)
+{
+    if (is_sqlite())
+        test_skip("a matter of PostgreSQL");
+    life_deploy_all(FAILING_SQL, FAILING_REFUSES, "libpq answers a failure", 100000, 1);
+    life_deploy_all(FAILING_SQL, FAILING_CUTS, "the connection is cut", 100000, 1);
+}
+#endif

@@ -1,0 +1,56 @@
+/* tests/harness/fixture_queue.c - sending and claiming in one line, for tests about other things.
+ */
+#include "fixture_private.h"
+
+#include <string.h>
+
+#include "test.h"
+
+static void free_list(void *list)
+{
+    pawl_messages_free(list);
+}
+
+pawl_work_id fixture_send(fixture *f, const char *topic, const char *payload)
+{
+    pawl_outgoing message = PAWL_OUTGOING_INIT;
+    pawl_error err = PAWL_ERROR_INIT;
+    pawl_enqueued enqueued;
+
+    message.topic = topic;
+    message.payload = payload;
+    message.payload_size = strlen(payload);
+    assert_ok(pawl_outbox_enqueue(f->stores[0], &message, &enqueued, &err), &err);
+    return enqueued.work_id;
+}
+
+pawl_messages *fixture_claim(fixture *f, pawl_owner owner, int64_t lease_ms, int limit)
+{
+    pawl_error err = PAWL_ERROR_INIT;
+    pawl_messages *list = NULL;
+
+    assert_ok(pawl_queue_claim(f->stores[0], owner, lease_ms, limit, NULL, &list, &err), &err);
+    test_defer(free_list, list);
+    return list;
+}
+
+pawl_held fixture_held(const pawl_messages *list, size_t index)
+{
+    const pawl_message *message = pawl_messages_at(list, index);
+
+    if (!message)
+        test_fail("message %zu was asked for; %zu were claimed", index, pawl_messages_count(list));
+    return (pawl_held){pawl_message_work_id(message), pawl_message_fence(message)};
+}
+
+pawl_state fixture_state(fixture *f, pawl_work_id id)
+{
+    pawl_error err = PAWL_ERROR_INIT;
+    pawl_messages *one = NULL;
+    pawl_state state;
+
+    assert_ok(pawl_outbox_get(f->stores[0], id, &one, &err), &err);
+    state = pawl_message_state(pawl_messages_at(one, 0));
+    pawl_messages_free(one);
+    return state;
+}

@@ -1,0 +1,77 @@
+/* tests/harness/log_capture.c - a log sink that remembers what it was given. */
+#include "log_capture.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void log_capture_init(log_capture *capture)
+{
+    *capture = (log_capture){.records = NULL};
+    pthread_mutex_init(&capture->lock, NULL);
+}
+
+void log_capture_clear(log_capture *capture)
+{
+    pthread_mutex_lock(&capture->lock);
+    for (size_t i = 0; i < capture->count; i++)
+        free(capture->records[i].text);
+    free(capture->records);
+    capture->records = NULL;
+    capture->count = 0;
+    pthread_mutex_unlock(&capture->lock);
+}
+
+void log_capture_done(log_capture *capture)
+{
+    log_capture_clear(capture);
+    pthread_mutex_destroy(&capture->lock);
+}
+
+void log_capture_write(void *context, pawl_log_level level, const char *area, const char *message)
+{
+    log_capture *capture = context;
+    struct log_record *records;
+    char *text = NULL;
+
+    if (asprintf(&text, "%s %s: %s", pawl_log_level_name(level), area, message) < 0)
+        abort();
+    pthread_mutex_lock(&capture->lock);
+    records = realloc(capture->records, (capture->count + 1) * sizeof *records);
+    if (!records)
+        abort();
+    records[capture->count++] = (struct log_record){level, text};
+    capture->records = records;
+    pthread_mutex_unlock(&capture->lock);
+}
+
+size_t log_capture_count(log_capture *capture)
+{
+    size_t count;
+
+    pthread_mutex_lock(&capture->lock);
+    count = capture->count;
+    pthread_mutex_unlock(&capture->lock);
+    return count;
+}
+
+const char *log_capture_at(log_capture *capture, size_t index)
+{
+    const char *text;
+
+    pthread_mutex_lock(&capture->lock);
+    text = index < capture->count ? capture->records[index].text : NULL;
+    pthread_mutex_unlock(&capture->lock);
+    return text;
+}
+
+bool log_capture_has(log_capture *capture, pawl_log_level level, const char *text_in_it)
+{
+    bool found = false;
+
+    pthread_mutex_lock(&capture->lock);
+    for (size_t i = 0; i < capture->count && !found; i++)
+        found = capture->records[i].level == level && strstr(capture->records[i].text, text_in_it);
+    pthread_mutex_unlock(&capture->lock);
+    return found;
+}

@@ -1,0 +1,31 @@
+/* tests/harness/log_capture.h - a log sink that remembers what it was given. */
+#ifndef PAWL_TEST_LOG_CAPTURE_H
+#define PAWL_TEST_LOG_CAPTURE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <pawl/log.h>
+
+/* Zero-initialise it. Records arrive on any thread. */
+typedef struct log_capture {
+    pthread_mutex_t lock;
+    struct log_record {
+        pawl_log_level level;
+        char *text; /* "warning outbox: text" */
+    } * records;
+    size_t count;
+} log_capture;
+
+void log_capture_init(log_capture *capture);
+void log_capture_done(log_capture *capture);
+/* The pawl_log_fn; a log_capture is its context. */
+void log_capture_write(void *context, pawl_log_level level, const char *area, const char *message);
+size_t log_capture_count(log_capture *capture);
+/* Valid until the capture is cleared; NULL when out of range. */
+const char *log_capture_at(log_capture *capture, size_t index);
+bool log_capture_has(log_capture *capture, pawl_log_level level, const char *text_in_it);
+void log_capture_clear(log_capture *capture);
+
+#endif

@@ -1,0 +1,91 @@
+/* tests/harness/test.h - tests that register themselves, on top of cmocka. */
+#ifndef PAWL_TEST_H
+#define PAWL_TEST_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <pawl/pawl.h>
+
+#undef fail /* test_fail() says why */
+#undef skip /* test_skip() is reported as skipped */
+
+/*
+ * A test is one definition; the executable's main() comes with the harness:
+ *
+ *     PAWL_TEST(an_empty_topic_is_refused)
+ *     {
+ *         ...
+ *         assert_status(PAWL_E_INVALID, pawl_outbox_enqueue(store, &message, NULL, &err), &err);
+ *     }
+ *
+ * Tests run in the order in which they are written, in one process, each reported as one TAP line.
+ * `program --list` names them, `program --only TEXT` runs those whose name contains TEXT.
+ * cmocka's assertions leave the test by longjmp(): use them on the test's own thread only.
+ */
+#define PAWL_TEST(test_name)                                                                       \
+    static void test_name(void);                                                                   \
+    static test_case test_name##_case = {#test_name, test_name, NULL, NULL, NULL};                 \
+    __attribute__((constructor)) static void test_name##_register(void)                            \
+    {                                                                                              \
+        test_register(&test_name##_case);                                                          \
+    }                                                                                              \
+    static void test_name(void)
+
+typedef struct test_case {
+    const char *name;
+    void (*run)(void);
+    struct test_case *next;
+    struct CMUnitTest *unit; /* the runner's */
+    char *skipped;           /* the runner's */
+} test_case;
+
+void test_register(test_case *test);
+
+/*
+ * Run `clean_up(argument)` when the test ends, however it ends. Last in, first out.
+ * test_defer_cancel() takes the newest entry with this argument back.
+ */
+void test_defer(void (*clean_up)(void *argument), void *argument);
+void test_defer_cancel(void *argument);
+
+/* The call must have answered PAWL_OK; otherwise the test fails with its status and message. */
+#define assert_ok(call, error)                                                                     \
+    test_assert_status(PAWL_OK, (call), (error), #call, __FILE__, __LINE__)
+/* The call must have answered exactly `expected`, and must have filled *error the same way. */
+#define assert_status(expected, call, error)                                                       \
+    test_assert_status((expected), (call), (error), #call, __FILE__, __LINE__)
+/* `error` is looked at after `call` was made, and may be NULL. */
+void test_assert_status(pawl_status expected, pawl_status actual, const pawl_error *error,
+                        const char *call, const char *file, int line);
+
+/* End the test as failed with a sentence of its own. */
+#define test_fail(...) test_fail_at(__FILE__, __LINE__, __VA_ARGS__)
+_Noreturn void test_fail_at(const char *file, int line, const char *format, ...) PAWL_PRINTF(3, 4);
+
+/* End the test as skipped, with the reason. */
+_Noreturn void test_skip(const char *format, ...) PAWL_PRINTF(1, 2);
+
+/*
+ * Run `body` on `count` threads (at most 64) at once and wait for all. A body answers NULL, or what
+ * went wrong as a string that outlives it (see test_note); then the test fails with the first one.
+ * All threads start together. Bodies must not use cmocka's assertions.
+ */
+typedef const char *(*test_thread_body)(void *context, size_t index);
+#define test_threads(count, body, context)                                                         \
+    test_threads_at(__FILE__, __LINE__, (count), (body), (context))
+void test_threads_at(const char *file, int line, size_t count, test_thread_body body,
+                     void *context);
+
+/* Format a message that lives until the test ends. Any thread. */
+const char *test_note(const char *format, ...) PAWL_PRINTF(1, 2);
+
+/* A fresh directory that is removed with everything in it when the test ends. Any number. */
+const char *test_directory(void);
+
+#endif
