@@ -50,6 +50,8 @@ static pawl_status make_pools(pawli_db *db, int pool_size, pawl_error *err)
     /* A database in memory is one connection: there is nothing a second one could read. */
     if (st == PAWL_OK && single && strcmp(db->target, MEMORY) != 0)
         st = pawli_pool_new(&db->settings, true, 1, &db->readers, err);
+    if (st == PAWL_OK && single)
+        st = pawli_group_new(db->writers, &db->group, err);
     return st;
 }
 
@@ -101,6 +103,7 @@ void pawli_db_free(pawli_db *db)
 {
     if (!db)
         return;
+    pawli_group_free(db->group);
     pawli_pool_free(db->readers);
     pawli_pool_free(db->writers);
     pawli_statements_free(db->statements);
@@ -137,8 +140,11 @@ static pawl_status run_once(pawli_db *db, pawli_pool *pool, uint64_t turn, const
                             pawl_mono deadline, pawl_error *err)
 {
     pawli_conn *conn = NULL;
-    pawl_status st = pawli_pool_acquire(pool, turn, deadline, &conn, err);
+    pawl_status st;
 
+    if (op->writes && db->group)
+        return pawli_group_run(db->group, op, turn, deadline, err);
+    st = pawli_pool_acquire(pool, turn, deadline, &conn, err);
     if (st != PAWL_OK)
         return st;
     if (op->on_start)
@@ -185,5 +191,7 @@ void pawli_db_interrupt(pawli_db *db)
     if (db->readers)
         pawli_pool_interrupt(db->readers);
     pawli_pool_interrupt(db->writers);
+    if (db->group)
+        pawli_group_interrupt(db->group);
     pawli_wake_interrupt(&db->wake);
 }

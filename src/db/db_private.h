@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include "db.h"
+#include "group.h"
 #include "pool.h"
 #include "statements.h"
 #include "url.h"
@@ -20,6 +21,7 @@ struct pawli_db {
     pawli_db_settings settings;
     pawli_pool *writers;
     pawli_pool *readers; /* NULL: reading ops use a writer */
+    pawli_group *group;  /* NULL: writers do not share commits */
     pawli_wake wake;
 };
 

@@ -31,13 +31,23 @@ typedef struct pawli_sqlite {
     pawl_mono deadline; /* of the running call */
     bool begun;         /* between begin() and commit() or rollback() */
     bool undoing;       /* a rollback runs: neither deadline nor stop may end it */
-    int max_length;     /* the largest value this handle accepts, in bytes */
+    int turn_fd;        /* the lock file beside the database, or one of the two below */
+    bool has_turn;
+    int max_length; /* the largest value this handle accepts, in bytes */
     sqlite3_stmt *commands[PAWLI_SQLITE_COMMAND_COUNT];
     sqlite3_stmt *clock; /* prepared when first needed */
     sqlite3_stmt *lock;  /* wrapped only: takes the write lock and changes nothing */
     pawli_sqlite_script *scripts[PAWLI_SQL_COUNT]; /* prepared when first needed */
     pawli_buffer json;                             /* TEXTS parameters of the running op */
 } pawli_sqlite;
+
+#define PAWLI_SQLITE_TURN_UNKNOWN (-1) /* not opened yet */
+#define PAWLI_SQLITE_TURN_NONE (-2)    /* cannot be had: SQLite's own lock has to do */
+
+/* turn_sqlite.c: taking turns with other processes, around a writing transaction. Never fails. */
+void pawli_sqlite_turn_take(pawli_sqlite *conn);
+void pawli_sqlite_turn_give(pawli_sqlite *conn);
+void pawli_sqlite_turn_close(pawli_sqlite *conn);
 
 /* connection_sqlite.c */
 pawl_status pawli_sqlite_open(const pawli_db_settings *settings, bool reader, pawl_mono deadline,

@@ -133,6 +133,7 @@ static pawli_sqlite *conn_new(const pawli_db_settings *settings, pawl_mono deadl
         return NULL;
     conn->base.driver = settings->driver;
     conn->base.stop_fd = -1;
+    conn->turn_fd = PAWLI_SQLITE_TURN_UNKNOWN;
     atomic_init(&conn->base.stop, false);
     conn->settings = settings;
     conn->deadline = deadline;
@@ -227,6 +228,7 @@ void pawli_sqlite_close(pawli_conn *base)
         sqlite3_finalize(conn->commands[i]);
     sqlite3_finalize(conn->clock);
     sqlite3_finalize(conn->lock);
+    pawli_sqlite_turn_close(conn);
     if (!base->wrapped)
         sqlite3_close(conn->handle);
     pawli_buffer_done(&conn->json);

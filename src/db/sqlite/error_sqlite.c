@@ -38,6 +38,8 @@ static pawl_status read_only(pawli_sqlite *conn, int code, pawl_error *err)
 {
     const char *path = conn->settings->target;
 
+    if (code == SQLITE_READONLY_DIRECTORY) /* the -wal could not be made beside the file */
+        return pawli_sqlite_path_explain(path, EACCES, err);
     if (code == SQLITE_READONLY_DBMOVED) {
         conn->base.broken = true;
         return pawli_fail_code(err, PAWL_E_READ_ONLY, code,

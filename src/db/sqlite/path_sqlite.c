@@ -41,6 +41,10 @@ pawl_status pawli_sqlite_path_check(const char *path, bool create, pawl_error *e
 
     if (path[0] == '\0')
         return pawli_fail(err, PAWL_E_INVALID, "the path of the SQLite database file is empty");
+    if (strncmp(path, "file:", 5) == 0) /* some builds of SQLite would take it for a URI */
+        return pawli_fail(err, PAWL_E_INVALID,
+                          "'%s' looks like a URI; give a plain path, './file:...' for such a name",
+                          path);
     if (stat(path, &about) == 0) {
         if (S_ISDIR(about.st_mode))
             return pawli_fail_code(err, PAWL_E_INVALID, EISDIR,

@@ -175,8 +175,12 @@ static pawl_status run_unit(running *run, pawl_error *err)
         st = run_script(run, err);
     let_go(run);
     if (st == PAWL_OK)
-        return pawli_sqlite_unit_keep(run->conn, unit, run->op->writes, err);
-    pawli_sqlite_unit_undo(run->conn, unit);
+        st = pawli_sqlite_unit_keep(run->conn, unit, run->op->writes, err);
+    else
+        pawli_sqlite_unit_undo(run->conn, unit);
+    if (st == PAWL_OK)
+        return PAWL_OK;
+    run->conn->base.lost = run->conn->begun && sqlite3_get_autocommit(run->conn->handle);
     note_lost_transaction(run, err);
     return st;
 }

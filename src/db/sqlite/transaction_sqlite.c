@@ -61,6 +61,16 @@ static void roll_back(pawli_sqlite *conn)
         undo_command(conn, PAWLI_SQLITE_ROLLBACK);
     if (in_transaction(conn))
         conn->base.broken = true;
+    pawli_sqlite_turn_give(conn);
+}
+
+static int begin_write(pawli_sqlite *conn)
+{
+    pawli_sqlite_turn_take(conn);
+    int code = pawli_sqlite_command_run(conn, PAWLI_SQLITE_BEGIN_WRITE);
+    if (code != SQLITE_OK)
+        pawli_sqlite_turn_give(conn);
+    return code;
 }
 
 /* Whether a COMMIT that failed like this has certainly not happened. */
@@ -82,8 +92,10 @@ static pawl_status commit_now(pawli_sqlite *conn, bool writes, pawl_error *err)
     int code = pawli_sqlite_command_run(conn, PAWLI_SQLITE_COMMIT);
     pawl_status st;
 
-    if (code == SQLITE_OK)
+    if (code == SQLITE_OK) {
+        pawli_sqlite_turn_give(conn);
         return PAWL_OK;
+    }
     code = pawli_sqlite_extended(conn->handle, code);
     st = pawli_sqlite_fail(conn, code, "commit", &why);
     roll_back(conn);
@@ -116,10 +128,11 @@ pawl_status pawli_sqlite_begin(pawli_conn *base, pawl_mono deadline, pawl_error 
     pawl_status st = pawli_sqlite_wait_check(conn, err);
     if (st != PAWL_OK)
         return st;
-    code = pawli_sqlite_command_run(conn, PAWLI_SQLITE_BEGIN_WRITE);
+    code = begin_write(conn);
     if (code != SQLITE_OK)
         return pawli_sqlite_fail(conn, code, "begin", err);
     conn->begun = true;
+    base->lost = false;
     return PAWL_OK;
 }
 
@@ -194,14 +207,13 @@ pawl_status pawli_sqlite_unit_open(pawli_sqlite *conn, bool writes, bool snapsho
     if (conn->begun && !in_transaction(conn))
         return transaction_gone(err);
     if (conn->base.wrapped || conn->begun) {
-        if (writes) {
+        if (writes && !conn->base.solo) {
             unit = PAWLI_SQLITE_SAVEPOINT;
             st = open_savepoint(conn, err);
         }
     } else if (writes || snapshot) {
         unit = PAWLI_SQLITE_TRANSACTION;
-        code = pawli_sqlite_command_run(conn, writes ? PAWLI_SQLITE_BEGIN_WRITE
-                                                     : PAWLI_SQLITE_BEGIN_READ);
+        code = writes ? begin_write(conn) : pawli_sqlite_command_run(conn, PAWLI_SQLITE_BEGIN_READ);
         if (code != SQLITE_OK)
             st = pawli_sqlite_fail(conn, code, "begin", err);
     }

@@ -1,0 +1,103 @@
+/* src/db/sqlite/plan_sqlite_test.c - no statement walks over a whole table. */
+#include "test.h"
+
+#if PAWL_TEST_SQLITE
+#include <stdio.h>
+
+#include "ground_sqlite_test.h"
+
+/* A few lanes are walked by design; these tables grow without bound. */
+static const char *const big[] = {"pawl_body", "pawl_queue", "pawl_outcome", "pawl_claim",
+                                  /* and their short names in the statements */
+                                  "b", "q", "o", "c", "m", "h"};
+
+static void check_step(const char *statement, const char *step, int *ret_searches)
+{
+    char word[32] = "";
+
+    if (strncmp(step, "SEARCH ", 7) == 0)
+        ++*ret_searches;
+    if (sscanf(step, "SCAN %31s", word) != 1)
+        return;
+    for (size_t i = 0; i < PAWLI_COUNT(big); i++) {
+        if (strcmp(word, big[i]) == 0)
+            test_fail("'%s' walks over a whole table: %s", statement, step);
+    }
+}
+
+static void check_statement(sqlite3 *handle, const char *name, const char *sql, int *ret_searches)
+{
+    sqlite3_stmt *plan = NULL;
+
+    if (sqlite3_prepare_v2(handle, sql, -1, &plan, NULL) != SQLITE_OK)
+        test_fail("%s: %s", name, sqlite3_errmsg(handle));
+    while (sqlite3_step(plan) == SQLITE_ROW)
+        check_step(name, (const char *)sqlite3_column_text(plan, 3), ret_searches);
+    sqlite3_finalize(plan);
+}
+
+static void check_all(ground *g)
+{
+    sqlite3 *handle = handle_of(g->conn);
+    int searches = 0;
+
+    for (int i = 0; i < PAWLI_SQL_COUNT; i++) {
+        const char *at = g->texts[i].text;
+        sqlite3_stmt *statement = NULL;
+        while (sqlite3_prepare_v2(handle, at, -1, &statement, &at) == SQLITE_OK && statement) {
+            const char *sql = test_note("EXPLAIN QUERY PLAN %s", sqlite3_sql(statement));
+            sqlite3_finalize(statement);
+            check_statement(handle, g->texts[i].name, sql, &searches);
+        }
+    }
+    assert_true(searches > 80); /* the loop did look at them */
+}
+
+PAWL_TEST(no_statement_walks_over_a_whole_table)
+{
+    check_all(ground_ready());
+}
+
+/* Somebody ran ANALYZE while there was little in the tables. */
+PAWL_TEST(nor_with_misleading_statistics)
+{
+    ground *g = ground_ready();
+    sqlite3 *handle = handle_of(g->conn);
+
+    exec(handle,
+         "CREATE TEMP TABLE n AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n"
+         " LIMIT 100) SELECT i FROM n;"
+         "INSERT INTO pawl_lane (topic, priority) VALUES ('a', 0);"
+         "INSERT INTO pawl_body (message_id, lane_id, type, created_at, due_at, max_attempts,"
+         " payload) SELECT randomblob(16), 1, 0, 1, 1, 1, x'' FROM n;"
+         "INSERT INTO pawl_queue (id, lane_id, run_at) SELECT i, 1, 1 FROM n;"
+         "INSERT INTO pawl_outcome (id, state, finished_at, retries) SELECT i, 2, 1, 0 FROM n;"
+         "INSERT INTO pawl_claim SELECT i, x'00', 'o', 1, '[1]' FROM n;"
+         "ANALYZE");
+    pawli_driver_sqlite->close(g->conn);
+    test_defer_cancel(g->conn);
+    g->conn = ground_open(g);
+    check_all(g);
+}
+
+PAWL_TEST(a_claim_looks_at_bounded_ranges_of_the_lanes_in_order)
+{
+    ground *g = ground_ready();
+    sqlite3 *handle = handle_of(g->conn);
+    sqlite3_stmt *plan = NULL;
+    int at = 0;
+    static const char *const expected[] = {
+        "SCAN pawl_lane", "USE TEMP B-TREE FOR ORDER BY", "SCAN lane",
+        "SEARCH q USING INDEX pawl_queue_due (lane_id=? AND run_at<?)"};
+    const char *sql = test_note("EXPLAIN QUERY PLAN %s", g->texts[PAWLI_SQL_CLAIM].text);
+
+    assert_int_equal(sqlite3_prepare_v2(handle, sql, -1, &plan, NULL), SQLITE_OK);
+    while (sqlite3_step(plan) == SQLITE_ROW) {
+        const char *step = (const char *)sqlite3_column_text(plan, 3);
+        if (at < 4 && strncmp(step, expected[at], strlen(expected[at])) == 0)
+            at++;
+    }
+    sqlite3_finalize(plan);
+    assert_int_equal(at, 4);
+}
+#endif

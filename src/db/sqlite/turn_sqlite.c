@@ -1,0 +1,74 @@
+/*
+ * src/db/sqlite/turn_sqlite.c - taking turns with the other pawl processes that write to the file.
+ *
+ * SQLite's own lock is found free only by trying again and again, ever more slowly; whoever has
+ * just let go finds it free first. A second lock, on a file of its own beside the database, is
+ * asked for much more often and costs next to nothing. It is a courtesy, not a protection: who
+ * cannot have it in time goes on to SQLite's lock, which decides. (Opening or closing the database
+ * file itself would drop the locks that SQLite holds on it.)
+ */
+#include "conn_sqlite.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "world.h"
+
+#define PATIENCE_US 250000 /* a holder that was stopped keeps nobody longer than this */
+#define FIRST_PAUSE_US 30
+#define LONGEST_PAUSE_US 1000
+
+/* Made when first needed, so that only what is written to gets a second file. */
+static void open_lock(pawli_sqlite *conn)
+{
+    PAWLI_AUTO_BUFFER path = {0};
+
+    if (conn->turn_fd != PAWLI_SQLITE_TURN_UNKNOWN)
+        return;
+    conn->turn_fd = PAWLI_SQLITE_TURN_NONE;
+    if (pawli_sqlite_in_memory(conn->settings))
+        return;
+    pawli_buffer_format(&path, "%s-turn", conn->settings->target);
+    if (path.failed)
+        return;
+    conn->turn_fd = open(path.data, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+    if (conn->turn_fd < 0)
+        conn->turn_fd = PAWLI_SQLITE_TURN_NONE;
+}
+
+void pawli_sqlite_turn_close(pawli_sqlite *conn)
+{
+    if (conn->turn_fd >= 0)
+        close(conn->turn_fd);
+    conn->turn_fd = PAWLI_SQLITE_TURN_NONE;
+}
+
+void pawli_sqlite_turn_take(pawli_sqlite *conn)
+{
+    pawl_mono patience = pawli_mono_after(pawli_mono_now(), PATIENCE_US);
+    int64_t pause = FIRST_PAUSE_US;
+
+    open_lock(conn);
+    if (conn->turn_fd < 0)
+        return;
+    if (patience.us > conn->deadline.us)
+        patience = conn->deadline;
+    while (flock(conn->turn_fd, LOCK_EX | LOCK_NB) != 0) {
+        if ((errno != EWOULDBLOCK && errno != EINTR) || pawli_mono_passed(patience) ||
+            atomic_load_explicit(&conn->base.stop, memory_order_relaxed))
+            return;
+        pawli_pause(pause / 2 + (int64_t)(pawli_random_u64() % (uint64_t)pause));
+        pause = pause * 2 < LONGEST_PAUSE_US ? pause * 2 : LONGEST_PAUSE_US;
+    }
+    conn->has_turn = true;
+}
+
+void pawli_sqlite_turn_give(pawli_sqlite *conn)
+{
+    if (conn->has_turn)
+        flock(conn->turn_fd, LOCK_UN);
+    conn->has_turn = false;
+}
