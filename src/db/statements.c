@@ -41,7 +41,8 @@ char *pawli_sql_fill_names(const pawli_engine_sql *engine, const char *text, con
             pawli_buffer_append(&filled, at, comment);
             at += comment;
         } else if (stands_here(engine, text, at, quoted)) {
-            pawli_buffer_text(&filled, names);
+            /* A schema may be named like a keyword ("user"); a prefix is part of a longer word. */
+            pawli_buffer_format(&filled, engine->is_prefix ? "%s" : "\"%s\"", names);
             at += strlen(engine->placeholder);
         } else {
             if (*at == '\'')

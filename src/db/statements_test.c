@@ -24,13 +24,13 @@ PAWL_TEST(a_prefix_is_replaced_at_the_start_of_words_only)
 PAWL_TEST(a_schema_is_replaced_as_a_whole_word)
 {
     expect(&pawli_sql_postgres, "CREATE SCHEMA pawl; pawl.claim() TO pawl_work, pawls", "app",
-           "CREATE SCHEMA app; app.claim() TO pawl_work, pawls");
+           "CREATE SCHEMA \"app\"; \"app\".claim() TO pawl_work, pawls");
 }
 
 PAWL_TEST(inside_strings_only_a_schema_qualifier_is_replaced)
 {
     expect(&pawli_sql_postgres, "nextval('pawl.fence'), 'run pawl init', 'it''s pawl.'", "app",
-           "nextval('app.fence'), 'run pawl init', 'it''s pawl.'");
+           "nextval('\"app\".fence'), 'run pawl init', 'it''s pawl.'");
 }
 
 PAWL_TEST(every_statement_of_both_engines_has_text)
@@ -43,7 +43,7 @@ PAWL_TEST(every_statement_of_both_engines_has_text)
         assert_string_equal(pawli_sql_sqlite.statements[i].name,
                             pawli_sql_postgres.statements[i].name);
         const char *text = pawli_statements_text(statements, (enum pawli_sql)i);
-        assert_non_null(strstr(text, "other."));
+        assert_non_null(strstr(text, "\"other\"."));
     }
     pawli_statements_free(statements);
 }

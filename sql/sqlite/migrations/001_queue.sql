@@ -4,9 +4,10 @@
 -- Times are microseconds since 1970 UTC. There are no foreign keys between these tables: only the
 -- statements beside this file write them, and each keeps them together in one transaction.
 --
--- Two habits of those statements. "OR FAIL" instead of the default "OR ABORT": the library undoes
--- the whole operation anyway, and SQLite can do without a journal for the single statement. And
--- "changes() = 1" in a WHERE: only if the statement before it changed its row.
+-- Three habits of those statements. "OR FAIL" instead of the default "OR ABORT": the library undoes
+-- the whole operation anyway, and SQLite can do without a journal for the single statement.
+-- "changes() = 1" in a WHERE: only if the statement before it changed its row. INDEXED BY and CROSS
+-- JOIN: there is one right plan, also when ANALYZE ran while the tables were all but empty.
 
 CREATE TABLE pawl_meta (
     id              INTEGER PRIMARY KEY CHECK (id = 1), -- one row
@@ -32,13 +33,13 @@ CREATE TABLE pawl_lane (
     failed    INTEGER NOT NULL DEFAULT 0,
     expired   INTEGER NOT NULL DEFAULT 0,
     cancelled INTEGER NOT NULL DEFAULT 0,
-    redriven  INTEGER NOT NULL DEFAULT 0,
-    UNIQUE (topic, priority)
+    redriven  INTEGER NOT NULL DEFAULT 0
 ) STRICT;
+CREATE UNIQUE INDEX pawl_lane_name ON pawl_lane (topic, priority);
 
 CREATE TABLE pawl_body (
     id             INTEGER PRIMARY KEY AUTOINCREMENT, -- the work id, never reused
-    message_id     BLOB    NOT NULL UNIQUE CHECK (length(message_id) = 16),
+    message_id     BLOB    NOT NULL CHECK (length(message_id) = 16),
     lane_id        INTEGER NOT NULL,
     type           INTEGER NOT NULL CHECK (type BETWEEN 0 AND 3), -- signal, command, push_call, response
     created_at     INTEGER NOT NULL,
@@ -54,6 +55,7 @@ CREATE TABLE pawl_body (
     correlation_id TEXT    CHECK (length(correlation_id) BETWEEN 1 AND 255),
     payload        BLOB    NOT NULL                   -- last: nothing else has to be read past it
 ) STRICT;
+CREATE UNIQUE INDEX pawl_body_message ON pawl_body (message_id);
 
 -- Unfinished messages only. owner, lease_until and fence are 0 while nobody holds it. Only rows
 -- that nobody holds are in the indexes: a claim or an expiry never walks over what is in progress.
@@ -62,7 +64,7 @@ CREATE TABLE pawl_queue (
     lane_id     INTEGER NOT NULL,
     run_at      INTEGER NOT NULL,           -- claimable from here on
     retries     INTEGER NOT NULL DEFAULT 0, -- attempts that ended without success
-    owner       BLOB    NOT NULL DEFAULT (zeroblob(16)),
+    owner       BLOB    NOT NULL DEFAULT x'00000000000000000000000000000000',
     lease_until INTEGER NOT NULL DEFAULT 0,
     fence       INTEGER NOT NULL DEFAULT 0,
     expires_at  INTEGER,
@@ -93,7 +95,7 @@ CREATE VIEW pawl_held AS
 
 CREATE TABLE pawl_outcome (
     id           INTEGER PRIMARY KEY,
-    state        INTEGER NOT NULL CHECK (state IN (2, 3, 4, 5)), -- done, failed, expired, cancelled
+    state        INTEGER NOT NULL CHECK (state BETWEEN 2 AND 5), -- done, failed, expired, cancelled
     finished_at  INTEGER NOT NULL,
     retries      INTEGER NOT NULL,
     processed_by TEXT,
@@ -101,7 +103,7 @@ CREATE TABLE pawl_outcome (
     expires_at   INTEGER                    -- of a failed message that may still expire
 ) STRICT;
 CREATE INDEX pawl_outcome_age ON pawl_outcome (finished_at) WHERE state IN (2, 5);
-CREATE INDEX pawl_outcome_dead ON pawl_outcome (id) WHERE state IN (3, 4, 5);
+CREATE INDEX pawl_outcome_dead ON pawl_outcome (id) WHERE state >= 3;
 CREATE INDEX pawl_outcome_expiry ON pawl_outcome (expires_at) WHERE state = 3 AND expires_at IS NOT NULL;
 
 -- The clock every statement uses: never less than a time that was already written down.

@@ -2,33 +2,45 @@
 -- Nothing of either writes nothing.
 UPDATE pawl_meta SET latest_time = :now
 WHERE id = 1
-  AND (EXISTS (SELECT 1 FROM pawl_queue WHERE fence = 0 AND expires_at <= :now)
-       OR EXISTS (SELECT 1 FROM pawl_outcome WHERE state = 3 AND expires_at <= :now));
+  AND (EXISTS (SELECT 1 FROM pawl_queue INDEXED BY pawl_queue_expiry
+               WHERE fence = 0 AND expires_at <= :now)
+       OR EXISTS (SELECT 1 FROM pawl_outcome INDEXED BY pawl_outcome_expiry
+                  WHERE state = 3 AND expires_at <= :now));
 
 INSERT OR FAIL INTO pawl_outcome (id, state, finished_at, retries, error)
-SELECT id, 4, :now, retries, last_error FROM pawl_queue
-WHERE id IN (SELECT id FROM pawl_queue WHERE fence = 0 AND expires_at <= :now ORDER BY expires_at, id LIMIT :limit);
+SELECT id, 4, :now, retries, last_error FROM pawl_queue INDEXED BY pawl_queue_expiry
+WHERE fence = 0 AND expires_at <= :now
+ORDER BY expires_at, id LIMIT :limit;
 
 UPDATE OR FAIL pawl_lane
 SET expired = expired + gone.n
-FROM (SELECT lane_id, count(*) AS n FROM pawl_queue
-      WHERE id IN (SELECT id FROM pawl_queue WHERE fence = 0 AND expires_at <= :now ORDER BY expires_at, id LIMIT :limit)
+FROM (SELECT lane_id, count(*) AS n
+      FROM (SELECT lane_id FROM pawl_queue INDEXED BY pawl_queue_expiry
+            WHERE fence = 0 AND expires_at <= :now
+            ORDER BY expires_at, id LIMIT :limit)
       GROUP BY lane_id) gone
 WHERE pawl_lane.id = gone.lane_id;
 
 DELETE FROM pawl_queue
-WHERE id IN (SELECT id FROM pawl_queue WHERE fence = 0 AND expires_at <= :now ORDER BY expires_at, id LIMIT :limit);
+WHERE id IN (SELECT id FROM pawl_queue INDEXED BY pawl_queue_expiry
+             WHERE fence = 0 AND expires_at <= :now
+             ORDER BY expires_at, id LIMIT :limit);
 
 SELECT changes();
 
 UPDATE OR FAIL pawl_lane
 SET expired = expired + gone.n
-FROM (SELECT lane_id, count(*) AS n FROM pawl_body
-      WHERE id IN (SELECT id FROM pawl_outcome WHERE state = 3 AND expires_at <= :now ORDER BY expires_at, id LIMIT :limit)
-      GROUP BY lane_id) gone
+FROM (SELECT b.lane_id, count(*) AS n
+      FROM (SELECT id FROM pawl_outcome INDEXED BY pawl_outcome_expiry
+            WHERE state = 3 AND expires_at <= :now
+            ORDER BY expires_at, id LIMIT :limit) late
+      CROSS JOIN pawl_body b ON b.id = late.id
+      GROUP BY b.lane_id) gone
 WHERE pawl_lane.id = gone.lane_id;
 
 UPDATE OR FAIL pawl_outcome SET state = 4, expires_at = NULL
-WHERE id IN (SELECT id FROM pawl_outcome WHERE state = 3 AND expires_at <= :now ORDER BY expires_at, id LIMIT :limit);
+WHERE id IN (SELECT id FROM pawl_outcome INDEXED BY pawl_outcome_expiry
+             WHERE state = 3 AND expires_at <= :now
+             ORDER BY expires_at, id LIMIT :limit);
 
 SELECT changes();

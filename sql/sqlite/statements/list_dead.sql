@@ -3,8 +3,8 @@
 -- looked at is always answered, so that the next page can start there) and whether the scan ended
 -- by its bound.
 WITH seen AS MATERIALIZED (
-    SELECT id FROM pawl_outcome
-    WHERE state IN (3, 4, 5) AND id < :before
+    SELECT id FROM pawl_outcome INDEXED BY pawl_outcome_dead
+    WHERE state >= 3 AND id < :before
     ORDER BY id DESC LIMIT :scan),
 matching AS (
     SELECT m.*,

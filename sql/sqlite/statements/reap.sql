@@ -2,45 +2,62 @@
 -- message that kills its worker ends as failed instead of circling for ever.
 -- @stop-unless-changed
 UPDATE pawl_meta SET latest_time = :now
-WHERE id = 1 AND EXISTS (SELECT 1 FROM pawl_claim WHERE check_at <= :now);
+WHERE id = 1 AND EXISTS (SELECT 1 FROM pawl_claim INDEXED BY pawl_claim_check WHERE check_at <= :now);
 
 INSERT OR FAIL INTO pawl_outcome (id, state, finished_at, retries, processed_by, error, expires_at)
-SELECT h.id, 3, :now, h.retries + 1, h.owner_name, 'the lease ran out at the last attempt', h.expires_at
-FROM pawl_held h CROSS JOIN pawl_body b ON b.id = h.id
-WHERE h.fence IN (SELECT fence FROM pawl_claim WHERE check_at <= :now ORDER BY check_at, fence LIMIT :limit)
-  AND h.lease_until <= :now AND h.retries + 1 >= b.max_attempts;
+SELECT q.id, 3, :now, q.retries + 1, due.owner_name, 'the lease ran out at the last attempt', q.expires_at
+FROM (SELECT fence, owner_name, ids FROM pawl_claim INDEXED BY pawl_claim_check
+      WHERE check_at <= :now ORDER BY check_at, fence LIMIT :limit) due
+CROSS JOIN json_each(due.ids) j
+CROSS JOIN pawl_queue q ON q.id = j.value AND q.fence = due.fence
+CROSS JOIN pawl_body b ON b.id = q.id
+WHERE q.lease_until <= :now AND q.retries + 1 >= b.max_attempts;
 
 UPDATE OR FAIL pawl_lane
 SET held = held - overdue.n, failed = failed + overdue.ended
-FROM (SELECT h.lane_id, count(*) AS n, sum(h.retries + 1 >= b.max_attempts) AS ended
-      FROM pawl_held h CROSS JOIN pawl_body b ON b.id = h.id
-      WHERE h.fence IN (SELECT fence FROM pawl_claim WHERE check_at <= :now ORDER BY check_at, fence LIMIT :limit)
-        AND h.lease_until <= :now
-      GROUP BY h.lane_id) overdue
+FROM (SELECT q.lane_id, count(*) AS n, sum(q.retries + 1 >= b.max_attempts) AS ended
+      FROM (SELECT fence, ids FROM pawl_claim INDEXED BY pawl_claim_check
+            WHERE check_at <= :now ORDER BY check_at, fence LIMIT :limit) due
+      CROSS JOIN json_each(due.ids) j
+      CROSS JOIN pawl_queue q ON q.id = j.value AND q.fence = due.fence
+      CROSS JOIN pawl_body b ON b.id = q.id
+      WHERE q.lease_until <= :now
+      GROUP BY q.lane_id) overdue
 WHERE pawl_lane.id = overdue.lane_id;
 
 DELETE FROM pawl_queue
-WHERE id IN (SELECT h.id FROM pawl_held h CROSS JOIN pawl_body b ON b.id = h.id
-             WHERE h.fence IN (SELECT fence FROM pawl_claim WHERE check_at <= :now ORDER BY check_at, fence LIMIT :limit)
-               AND h.lease_until <= :now AND h.retries + 1 >= b.max_attempts);
+WHERE id IN (SELECT q.id
+             FROM (SELECT fence, ids FROM pawl_claim INDEXED BY pawl_claim_check
+                   WHERE check_at <= :now ORDER BY check_at, fence LIMIT :limit) due
+             CROSS JOIN json_each(due.ids) j
+             CROSS JOIN pawl_queue q ON q.id = j.value AND q.fence = due.fence
+             CROSS JOIN pawl_body b ON b.id = q.id
+             WHERE q.lease_until <= :now AND q.retries + 1 >= b.max_attempts);
 
 SELECT changes();
 
 UPDATE OR FAIL pawl_queue
 SET retries = retries + 1, owner = zeroblob(16), lease_until = 0, fence = 0, run_at = :now,
     last_error = 'the lease ran out'
-WHERE id IN (SELECT id FROM pawl_held
-             WHERE fence IN (SELECT fence FROM pawl_claim WHERE check_at <= :now ORDER BY check_at, fence LIMIT :limit)
-               AND lease_until <= :now);
+WHERE id IN (SELECT q.id
+             FROM (SELECT fence, ids FROM pawl_claim INDEXED BY pawl_claim_check
+                   WHERE check_at <= :now ORDER BY check_at, fence LIMIT :limit) due
+             CROSS JOIN json_each(due.ids) j
+             CROSS JOIN pawl_queue q ON q.id = j.value AND q.fence = due.fence
+             WHERE q.lease_until <= :now);
 
 SELECT changes();
 
 -- Claims with nothing left go; those with renewed items are looked at again when the first ends.
-DELETE FROM pawl_claim
-WHERE fence IN (SELECT fence FROM pawl_claim WHERE check_at <= :now ORDER BY check_at, fence LIMIT :limit)
+DELETE FROM pawl_claim INDEXED BY pawl_claim_check
+WHERE check_at <= (SELECT max(check_at)
+                   FROM (SELECT check_at FROM pawl_claim INDEXED BY pawl_claim_check
+                         WHERE check_at <= :now ORDER BY check_at LIMIT :limit))
   AND NOT EXISTS (SELECT 1 FROM pawl_held h WHERE h.fence = pawl_claim.fence);
 
-UPDATE OR FAIL pawl_claim
+UPDATE OR FAIL pawl_claim INDEXED BY pawl_claim_check
 SET check_at = (SELECT min(h.lease_until) FROM pawl_held h WHERE h.fence = pawl_claim.fence)
-WHERE fence IN (SELECT fence FROM pawl_claim WHERE check_at <= :now ORDER BY check_at, fence LIMIT :limit)
+WHERE check_at <= (SELECT max(check_at)
+                   FROM (SELECT check_at FROM pawl_claim INDEXED BY pawl_claim_check
+                         WHERE check_at <= :now ORDER BY check_at LIMIT :limit))
   AND EXISTS (SELECT 1 FROM pawl_held h WHERE h.fence = pawl_claim.fence);

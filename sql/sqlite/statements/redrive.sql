@@ -4,7 +4,7 @@ UPDATE pawl_meta SET latest_time = :now WHERE id = 1;
 INSERT OR FAIL INTO pawl_queue (id, lane_id, run_at, expires_at, lease, last_error)
 SELECT b.id, b.lane_id, :now, :now + (b.expires_at - max(b.due_at, b.created_at)), b.lease, o.error
 FROM pawl_outcome o CROSS JOIN pawl_body b ON b.id = o.id
-WHERE o.id = :id AND o.state IN (3, 4, 5);
+WHERE o.id = :id AND o.state >= 3;
 -- @each
 UPDATE OR FAIL pawl_lane SET redriven = redriven + 1
 WHERE id = (SELECT lane_id FROM pawl_queue WHERE id = :id) AND changes() = 1;

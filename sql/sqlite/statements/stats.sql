@@ -2,9 +2,9 @@
 -- the exact counts leave over of the whole is the estimate for the topics whose counting stopped.
 WITH depth AS MATERIALIZED (
     SELECT l.topic, l.held, l.done, l.failed, l.expired, l.cancelled,
-           (SELECT count(*) FROM (SELECT 1 FROM pawl_queue q
+           (SELECT count(*) FROM (SELECT 1 FROM pawl_queue q INDEXED BY pawl_queue_due
                                   WHERE q.lane_id = l.id AND q.fence = 0 LIMIT :cap)) AS ready,
-           (SELECT q.run_at FROM pawl_queue q
+           (SELECT q.run_at FROM pawl_queue q INDEXED BY pawl_queue_due
             WHERE q.lane_id = l.id AND q.fence = 0 AND q.run_at <= :now
             ORDER BY q.run_at LIMIT 1) AS oldest
     FROM pawl_lane l),

@@ -54,6 +54,25 @@ static pawl_status pragmas(pawli_sqlite *conn, pawl_error *err)
     return st;
 }
 
+/*
+ * Somebody died in a transaction before the file was in WAL mode, as when power went while the
+ * store was being made. What was left over can only be undone by a connection that writes.
+ */
+static void undo_leftovers(const char *path)
+{
+    sqlite3 *handle = NULL;
+
+    if (sqlite3_open_v2(path, &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) ==
+        SQLITE_OK)
+        sqlite3_exec(handle, "PRAGMA schema_version", NULL, NULL, NULL);
+    sqlite3_close(handle);
+}
+
+static int find_table(sqlite3 *handle, const char *table)
+{
+    return sqlite3_table_column_metadata(handle, "main", table, NULL, NULL, NULL, NULL, NULL, NULL);
+}
+
 /* Whether the file has a table that could be pawl's. Also SQLite's first look into the file. */
 static pawl_status look_inside(pawli_sqlite *conn, bool *ret_has_meta, pawl_error *err)
 {
@@ -61,8 +80,11 @@ static pawl_status look_inside(pawli_sqlite *conn, bool *ret_has_meta, pawl_erro
     int code;
 
     sqlite3_snprintf(sizeof table, table, "%smeta", conn->settings->names);
-    code = sqlite3_table_column_metadata(conn->handle, "main", table, NULL, NULL, NULL, NULL, NULL,
-                                         NULL);
+    code = find_table(conn->handle, table);
+    if (code == SQLITE_READONLY_ROLLBACK) {
+        undo_leftovers(conn->settings->target);
+        code = find_table(conn->handle, table);
+    }
     if (code != SQLITE_OK && (code & 0xff) != SQLITE_ERROR)
         return pawli_sqlite_fail(conn, code, "open", err);
     *ret_has_meta = code == SQLITE_OK;

@@ -114,7 +114,7 @@ static void become_nobody(void)
         assert_int_equal(seteuid(NOBODY), 0);
 }
 
-PAWL_TEST(a_file_without_permission_is_denied)
+PAWL_TEST(a_file_without_permission_is_read_only_or_denied)
 {
     ground *g = ground_ready();
     const char *target = g->settings.target;
@@ -125,7 +125,7 @@ PAWL_TEST(a_file_without_permission_is_denied)
     assert_int_equal(chmod(directory, 0777), 0);
     assert_int_equal(chmod(g->settings.target, 0444), 0);
     become_nobody();
-    expect_refusal(g, false, PAWL_E_DENIED, "permission to write");
+    expect_refusal(g, false, PAWL_E_READ_ONLY, "permission to write");
     become_root(NULL);
     assert_int_equal(chmod(g->settings.target, 0000), 0);
     become_nobody();
@@ -135,7 +135,7 @@ PAWL_TEST(a_file_without_permission_is_denied)
     assert_int_equal(chmod(g->settings.target, 0666), 0);
     assert_int_equal(chmod(directory, 0555), 0);
     become_nobody();
-    expect_refusal(g, false, PAWL_E_DENIED, "permission"); /* the -wal cannot be made */
+    expect_refusal(g, false, PAWL_E_READ_ONLY, "permission"); /* the -wal cannot be made */
     become_root(NULL);
     assert_int_equal(chmod(directory, 0700), 0);
 }

@@ -1,7 +1,6 @@
 /* src/db/sqlite/error_sqlite.c - what a SQLite result code means to the caller. */
 #include "conn_sqlite.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "fail.h"
@@ -38,8 +37,11 @@ static pawl_status read_only(pawli_sqlite *conn, int code, pawl_error *err)
 {
     const char *path = conn->settings->target;
 
-    if (code == SQLITE_READONLY_DIRECTORY) /* the -wal could not be made beside the file */
-        return pawli_sqlite_path_explain(path, EACCES, err);
+    if (code == SQLITE_READONLY_DIRECTORY)
+        return pawli_fail_code(err, PAWL_E_READ_ONLY, code,
+                               "the -wal file cannot be made beside '%s'; give the user permission "
+                               "to write the directory",
+                               path);
     if (code == SQLITE_READONLY_DBMOVED) {
         conn->base.broken = true;
         return pawli_fail_code(err, PAWL_E_READ_ONLY, code,

@@ -32,17 +32,17 @@ static ground *ground_with_clock(void)
 static void check_invariants(ground *g)
 {
     static const char *const zero[] = {
-        "SELECT count(*) FROM pawl_body b WHERE (EXISTS (SELECT 1 FROM pawl_queue q WHERE q.id = "
-        "b.id))"
-        " + (EXISTS (SELECT 1 FROM pawl_outcome o WHERE o.id = b.id)) <> 1",
+        "SELECT count(*) FROM pawl_body WHERE (id IN (SELECT id FROM pawl_queue)) + "
+        "(id IN (SELECT id FROM pawl_outcome)) <> 1",
         "SELECT count(*) FROM pawl_queue WHERE id NOT IN (SELECT id FROM pawl_body)",
         "SELECT count(*) FROM pawl_outcome WHERE id NOT IN (SELECT id FROM pawl_body)",
         "SELECT count(*) FROM pawl_queue WHERE (fence = 0) <> (owner = zeroblob(16))",
-        "SELECT count(*) FROM pawl_queue q WHERE fence <> 0 AND NOT EXISTS (SELECT 1 FROM "
-        "pawl_claim c,"
-        " json_each(c.ids) j WHERE c.fence = q.fence AND j.value = q.id AND c.owner = q.owner)",
-        "SELECT count(*) FROM pawl_lane l WHERE held <> (SELECT count(*) FROM pawl_queue q"
-        " WHERE q.lane_id = l.id AND q.fence <> 0)",
+        "SELECT (SELECT count(*) FROM pawl_queue WHERE fence <> 0) - (SELECT count(*) FROM "
+        "pawl_held)",
+        "SELECT count(*) FROM pawl_held JOIN pawl_claim USING (fence) "
+        "WHERE pawl_held.owner <> pawl_claim.owner",
+        "SELECT count(*) FROM pawl_lane l WHERE held <> "
+        "(SELECT count(*) FROM pawl_queue q WHERE q.lane_id = l.id AND q.fence <> 0)",
     };
 
     for (size_t i = 0; i < PAWLI_COUNT(zero); i++) {

@@ -87,10 +87,11 @@ pawl_status pawli_sqlite_path_explain(const char *path, int system_errno, pawl_e
     }
 }
 
+/* Not to be allowed to write is "read-only", too; "denied" is not to be allowed to read. */
 pawl_status pawli_sqlite_path_read_only(const char *path, pawl_error *err)
 {
     if (faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) != 0 && (errno == EACCES || errno == EPERM))
-        return pawli_fail_code(err, PAWL_E_DENIED, errno,
+        return pawli_fail_code(err, PAWL_E_READ_ONLY, errno,
                                "no permission to write '%s'; give the user write access to the "
                                "file and its directory",
                                path);
