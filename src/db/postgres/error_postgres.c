@@ -129,17 +129,34 @@ static bool server_said(const char *text, char ret_state[6], const char **ret_me
 
 /*
  * libpq's own text may repeat pieces of the connection string, in which a password may have been
- * misplaced; of it only the reason at the end of the first line is passed on. Verbose errors are
- * asked for while connecting, because that is the only way to learn the SQLSTATE.
+ * misplaced. Of it only the reason is passed on: what follows "... port 5432 failed: ", or else the
+ * end of the line after the last colon, unless that is a quoted piece.
  */
+static const char *reason_in(const char *text, int *ret_length)
+{
+    int line = (int)strcspn(text, "\n");
+    const char *failed = strstr(text, " failed: ");
+    const char *reason = failed && failed < text + line ? failed + strlen(" failed: ") : NULL;
+
+    for (int i = 0; !failed && i + 1 < line; i++)
+        if (text[i] == ':' && text[i + 1] == ' ')
+            reason = text + i + 2;
+    if (!reason || *reason == '"')
+        return NULL;
+    *ret_length = line - (int)(reason - text);
+    return reason;
+}
+
+/* Verbose errors are asked for while connecting: there is no other way to learn the SQLSTATE. */
 pawl_status pawli_postgres_connect_failed(PGconn *pg, pawl_error *err)
 {
     const char *text = PQerrorMessage(pg);
     const char *message;
     char state[6] = "";
+    int length;
 
     if (server_said(text, state, &message)) {
-        int length = (int)strcspn(message, "\n");
+        length = (int)strcspn(message, "\n");
         size_t i = classify(state);
         if (i == PAWLI_COUNT(classes))
             return pawli_fail_state(err, PAWL_E_UNAVAILABLE, state, "cannot connect: %.*s", length,
@@ -150,14 +167,13 @@ pawl_status pawli_postgres_connect_failed(PGconn *pg, pawl_error *err)
     if (PQconnectionNeedsPassword(pg))
         return pawli_fail(err, PAWL_E_DENIED,
                           "cannot connect: the server wants a password and none was given");
-    int line = (int)strcspn(text, "\n");
-    const char *reason = text;
-    for (int i = 0; i + 1 < line; i++)
-        if (text[i] == ':' && text[i + 1] == ' ')
-            reason = text + i + 2;
+    message = reason_in(text, &length);
+    if (!message)
+        return pawli_fail(err, PAWL_E_INVALID,
+                          "a setting in the connection string has a value that libpq does not "
+                          "accept (it is not repeated here, since it may be a password)");
     return pawli_fail(err, PAWL_E_UNAVAILABLE,
                       "cannot connect to the database server (%.*s): is it running, and are host "
                       "and port right?",
-                      reason == text ? 10 : line - (int)(reason - text),
-                      reason == text ? "no details" : reason);
+                      length, message);
 }

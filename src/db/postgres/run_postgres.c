@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "conn_postgres.h"
+#include "fail.h"
 
 /* The statement is prepared on this connection at its first use: one round trip more, once. */
 static pawl_status prepare(pawli_postgres *conn, pawli_postgres_statement *statement,
@@ -46,8 +47,8 @@ static pawl_status run_alone(pawli_postgres *conn, pawli_postgres_statement *sta
 
 /*
  * Rows are handed out when the answer is complete. A callback that fails cannot take back what is
- * committed by then; inside a transaction the savepoint is already released, too. The callbacks of
- * writing ops therefore only copy numbers into memory that is there.
+ * committed by then; inside a transaction the savepoint is already released, too. So when the
+ * callback of a writing op has no memory left, the op is done and its answer is not.
  */
 static pawl_status hand_out(const PGresult *result, const pawli_op *op, pawl_error *err)
 {
@@ -55,6 +56,10 @@ static pawl_status hand_out(const PGresult *result, const pawli_op *op, pawl_err
 
     for (; op->on_row && row.index < PQntuples(result); row.index++) {
         pawl_status st = op->on_row(op->context, &row.base, err);
+        if (st == PAWL_E_NOMEM && op->writes)
+            return pawli_fail(err, PAWL_E_IN_DOUBT,
+                              "%s: it was done, but there was no memory for its answer",
+                              pawli_sql_name(op->sql));
         if (st != PAWL_OK)
             return st;
     }

@@ -74,25 +74,47 @@ static void undo(pawli_postgres *conn)
     conn->undoing = false;
 }
 
+/* An answer that libpq lost leaves open whether the statement is in the transaction. */
+static bool answer_lost(const pawli_postgres *conn, const PGresult *failure)
+{
+    return failure && !PQresultErrorField(failure, PG_DIAG_SQLSTATE) &&
+           PQstatus(conn->pg) == CONNECTION_OK;
+}
+
+static pawl_status judge(pawli_postgres *conn, bool sent, const answers *a, const char *what,
+                         pawl_error *err)
+{
+    if (a->silent)
+        return pawli_postgres_silent(conn, PAWLI_POSTGRES_NOTHING, what, err);
+    if (!sent && PQstatus(conn->pg) == CONNECTION_OK)
+        return pawli_fail(err, PAWL_E_NOMEM, "%s: out of memory; nothing was changed", what);
+    if (!sent)
+        return pawli_postgres_unsent(conn, what, err);
+    if (answer_lost(conn, a->failure))
+        return pawli_fail(err, PAWL_E_TX_RESTART,
+                          "%s: the answer was lost on the way; roll the transaction back and start "
+                          "it again",
+                          what);
+    if (a->failure || !a->result)
+        return pawli_postgres_fail(conn, a->failure, PAWLI_POSTGRES_NOTHING, what, err);
+    return PAWL_OK;
+}
+
 pawl_status pawli_postgres_run_inside(pawli_postgres *conn,
                                       const pawli_postgres_statement *statement,
                                       const pawli_postgres_params *params, pawl_mono deadline,
                                       const char *what, PGresult **ret_result, pawl_error *err)
 {
     answers a = {0};
-    pawl_status st = PAWL_OK;
 
     if (PQpipelineStatus(conn->pg) != PQ_PIPELINE_OFF || !PQenterPipelineMode(conn->pg))
         return pawli_fail(err, PAWL_E_MISUSE,
                           "%s: the connection is busy with a statement of the application", what);
-    if (!send_all(conn->pg, statement, params))
-        st = pawli_postgres_unsent(conn, what, err);
-    else
+    bool sent = send_all(conn->pg, statement, params);
+    /* A part that was sent is answered, too: the application wants its connection back idle. */
+    if (sent || PQpipelineSync(conn->pg))
         read_all(conn, deadline, &a);
-    if (a.silent)
-        st = pawli_postgres_silent(conn, PAWLI_POSTGRES_NOTHING, what, err);
-    else if (a.failure || (st == PAWL_OK && !a.result))
-        st = pawli_postgres_fail(conn, a.failure, PAWLI_POSTGRES_NOTHING, what, err);
+    pawl_status st = judge(conn, sent, &a, what, err);
     if (!PQexitPipelineMode(conn->pg))
         conn->base.broken = true;
     if (st != PAWL_OK && a.saved && !conn->base.broken)

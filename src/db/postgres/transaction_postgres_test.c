@@ -1,0 +1,195 @@
+/* src/db/postgres/transaction_postgres_test.c - ops inside transactions, pawl's and the
+ * application's. */
+#include <string.h>
+
+#include "ground_postgres.h"
+
+PAWL_TEST(a_failing_op_leaves_the_transaction_as_it_was)
+{
+    static const outgoing one[] = {{NULL, "a", "x"}};
+    ground *g = ground_new();
+    pawl_error err = PAWL_ERROR_INIT;
+    answer a;
+    claimed c = {0};
+
+    deploy(g);
+    pawli_conn *conn = connect_to(g);
+    assert_ok(conn->driver->begin(conn, soon(), &err), &err);
+    assert_ok(enqueue(conn, one, 1, true, soon(), &a, &err), &err);
+    assert_status(PAWL_E_INVALID, claim(conn, -1, NULL, 0, note_claim, &c, &err), &err);
+    assert_string_equal("22023", err.sqlstate);
+    assert_ok(enqueue(conn, one, 1, true, soon(), &a, &err), &err);
+    assert_ok(conn->driver->commit(conn, soon(), &err), &err);
+    assert_string_equal("2", ask(g->other, test_note("SELECT count(*) FROM %s.body", g->names)));
+    assert_ok(conn->driver->begin(conn, soon(), &err), &err);
+    assert_ok(enqueue(conn, one, 1, true, soon(), &a, &err), &err);
+    conn->driver->rollback(conn);
+    assert_false(conn->broken);
+    assert_string_equal("2", ask(g->other, test_note("SELECT count(*) FROM %s.body", g->names)));
+}
+
+PAWL_TEST(a_commit_answered_by_a_rollback_is_a_failure)
+{
+    ground *g = ground_new();
+    pawl_error err = PAWL_ERROR_INIT;
+    pawli_conn *conn = connect_to(g);
+
+    assert_ok(conn->driver->begin(conn, soon(), &err), &err);
+    assert_status(PAWL_E_INVALID, conn->driver->script(conn, "SELECT 1/0", soon(), &err), &err);
+    assert_status(PAWL_E_STORE, conn->driver->commit(conn, soon(), &err), &err);
+    assert_true(conn->driver->alive(conn));
+}
+
+static pawli_conn *wrap(ground *g, handle *h)
+{
+    pawl_error err = PAWL_ERROR_INIT;
+    pawli_conn *conn = NULL;
+
+    assert_ok(
+        pawli_driver_postgres->wrap(&g->settings, handle_engine_postgres->native(h), &conn, &err),
+        &err);
+    test_defer(close_conn, conn);
+    return conn;
+}
+
+static void close_handle(void *argument)
+{
+    handle_engine_postgres->close(argument);
+}
+
+static handle *second_handle(ground *g)
+{
+    char message[512];
+    handle *h = handle_engine_postgres->open(g->target, message);
+
+    assert_non_null(h);
+    test_defer(close_handle, h);
+    return h;
+}
+
+PAWL_TEST(a_wrapped_transaction_is_the_applications)
+{
+    static const outgoing one[] = {{NULL, "a", "x"}};
+    ground *g = ground_new();
+    pawl_error err = PAWL_ERROR_INIT;
+    pawli_conn *conn = NULL;
+    answer a;
+    claimed c = {0};
+
+    deploy(g);
+    handle *h = second_handle(g);
+    void *native = handle_engine_postgres->native(h);
+    assert_status(PAWL_E_MISUSE, pawli_driver_postgres->wrap(&g->settings, native, &conn, &err),
+                  &err);
+    ask(h, "BEGIN");
+    conn = wrap(g, h);
+    assert_true(conn->driver->wrapped_open(conn));
+    assert_ok(enqueue(conn, one, 1, true, soon(), &a, &err), &err);
+    assert_status(PAWL_E_INVALID, claim(conn, -1, NULL, 0, note_claim, &c, &err), &err);
+    assert_string_equal("1", ask(h, test_note("SELECT count(*) FROM %s.body", g->names)));
+    ask(h, "ROLLBACK");
+    assert_false(conn->driver->wrapped_open(conn));
+    assert_string_equal("0", ask(h, test_note("SELECT count(*) FROM %s.body", g->names)));
+    ask(h, "BEGIN");
+    conn = wrap(g, h);
+    assert_ok(enqueue(conn, one, 1, false, soon(), &a, &err), &err);
+    ask(h, "COMMIT");
+    assert_string_equal("1", ask(h, test_note("SELECT count(*) FROM %s.body", g->names)));
+}
+
+PAWL_TEST(a_failed_wrapped_transaction_must_be_rolled_back_first)
+{
+    ground *g = ground_new();
+    pawl_error err = PAWL_ERROR_INIT;
+    pawli_conn *conn = NULL;
+    handle *h = second_handle(g);
+    char message[512];
+
+    assert_false(handle_engine_postgres->run(h, "BEGIN; SELECT 1/0", NULL, message));
+    /* A failed multi-statement text keeps the transaction it opened. */
+    assert_status(
+        PAWL_E_TX_RESTART,
+        pawli_driver_postgres->wrap(&g->settings, handle_engine_postgres->native(h), &conn, &err),
+        &err);
+}
+
+PAWL_TEST(a_deadline_inside_a_wrapped_transaction_leaves_it_usable)
+{
+    static const outgoing one[] = {{NULL, "a", "x"}};
+    ground *g = ground_new();
+    pawl_error err = PAWL_ERROR_INIT;
+    answer a;
+
+    deploy(g);
+    handle *h = second_handle(g);
+    ask(g->other, test_note("BEGIN; LOCK TABLE %s.body IN ACCESS EXCLUSIVE MODE", g->names));
+    ask(h, "BEGIN");
+    pawli_conn *conn = wrap(g, h);
+    assert_status(
+        PAWL_E_TIMEOUT,
+        enqueue(conn, one, 1, true, pawli_mono_after(pawli_mono_now(), SECONDS / 10), &a, &err),
+        &err);
+    ask(g->other, "ROLLBACK");
+    assert_ok(enqueue(conn, one, 1, true, soon(), &a, &err), &err);
+    ask(h, "COMMIT");
+    assert_string_equal("1", ask(h, test_note("SELECT count(*) FROM %s.body", g->names)));
+}
+
+PAWL_TEST(crossed_ids_in_two_transactions_do_not_deadlock)
+{
+    static const outgoing first[] = {{"00000000-0000-7000-8000-00000000000a", "a", "x"}};
+    static const outgoing second[] = {{"00000000-0000-7000-8000-00000000000b", "b", "y"}};
+    ground *g = ground_new();
+    pawl_error err = PAWL_ERROR_INIT;
+    answer a;
+
+    deploy(g);
+    handle *left = second_handle(g), *right = second_handle(g);
+    const char *patience = ask(left, "SHOW lock_timeout");
+    ask(left, "BEGIN");
+    ask(right, "BEGIN");
+    pawli_conn *l = wrap(g, left), *r = wrap(g, right);
+    assert_ok(enqueue(l, first, 1, false, soon(), &a, &err), &err);
+    assert_int_equal(0, a.third);
+    assert_ok(enqueue(r, second, 1, false, soon(), &a, &err), &err);
+    assert_int_equal(0, a.third);
+    assert_ok(enqueue(l, second, 1, false, soon(), &a, &err), &err);
+    assert_int_equal(3, a.third);
+    assert_ok(enqueue(r, first, 1, false, soon(), &a, &err), &err);
+    assert_int_equal(3, a.third);
+    assert_string_equal(patience, ask(left, "SHOW lock_timeout"));
+    ask(left, "COMMIT");
+    assert_ok(enqueue(r, first, 1, false, soon(), &a, &err), &err);
+    assert_int_equal(1, a.third);
+    ask(right, "COMMIT");
+    assert_string_equal("2", ask(left, test_note("SELECT count(*) FROM %s.queue", g->names)));
+}
+
+PAWL_TEST(other_content_under_the_same_id_takes_the_whole_batch_back)
+{
+    static const outgoing known[] = {{"00000000-0000-7000-8000-00000000000b", "b", "y"}};
+    static const outgoing batch[] = {{"00000000-0000-7000-8000-00000000000a", "a", "x"},
+                                     {"00000000-0000-7000-8000-00000000000b", "b", "other"}};
+    static const outgoing twice[] = {{"00000000-0000-7000-8000-00000000000c", "c", "z"},
+                                     {"00000000-0000-7000-8000-00000000000c", "c", "z"}};
+    static const outgoing torn[] = {{"00000000-0000-7000-8000-00000000000d", "d", "z"},
+                                    {"00000000-0000-7000-8000-00000000000d", "d", "zz"}};
+    ground *g = ground_new();
+    pawl_error err = PAWL_ERROR_INIT;
+    answer a;
+
+    deploy(g);
+    pawli_conn *conn = connect_to(g);
+    assert_ok(enqueue(conn, known, 1, false, soon(), &a, &err), &err);
+    assert_ok(enqueue(conn, batch, 2, false, soon(), &a, &err), &err);
+    assert_int_equal(1, a.rows);
+    assert_int_equal(1, a.first);
+    assert_int_equal(2, a.third);
+    assert_ok(enqueue(conn, twice, 2, false, soon(), &a, &err), &err);
+    assert_int_equal(2, a.rows);
+    assert_int_equal(1, a.third);
+    assert_ok(enqueue(conn, torn, 2, false, soon(), &a, &err), &err);
+    assert_int_equal(2, a.third);
+    assert_string_equal("2", ask(g->other, test_note("SELECT count(*) FROM %s.body", g->names)));
+    assert_string_equal("2", ask(g->other, test_note("SELECT count(*) FROM %s.queue", g->names)));
+}
