@@ -18,25 +18,30 @@ typedef struct settings {
 
 static const settings defaults = {.from = -1};
 
-static pawl_status print_sql(const cli_args *args, const char *engine, int from, pawl_error *err)
+static void print_text(const cli_args *args, const char *engine, int from, const char *sql)
 {
-    pawl_store_options options = cli_database_options(args);
-    CLI_AUTO_FREE char *sql = NULL;
     json_t *document;
-    pawl_status st = pawl_schema_sql(engine, from, &options, &sql, err);
 
-    if (st != PAWL_OK)
-        return st;
     if (!args->common.json) {
         fputs(sql, stdout);
-        return PAWL_OK;
+        return;
     }
     document = json_object();
     cli_json_text(document, "engine", engine);
     cli_json_number(document, "from", from);
     cli_json_text(document, "sql", sql);
     cli_json_print(stdout, document);
-    return PAWL_OK;
+}
+
+static pawl_status print_sql(const cli_args *args, const char *engine, int from, pawl_error *err)
+{
+    pawl_store_options options = cli_database_options(args);
+    CLI_AUTO_FREE char *sql = NULL;
+    pawl_status st = pawl_schema_sql(engine, from, &options, &sql, err);
+
+    if (st == PAWL_OK)
+        print_text(args, engine, from, sql);
+    return st;
 }
 
 /* The database is asked only for what the options leave open. */
@@ -58,6 +63,11 @@ static pawl_status print_upgrade(const cli_args *args, pawl_error *err)
     st = pawl_schema_inspect(url, &options, &info, err);
     if (st != PAWL_OK)
         return st;
+    if (info.version >= info.library_version) {
+        print_text(args, cli_database_engine(url), info.version,
+                   "-- The schema is up to date; nothing to do.\n");
+        return PAWL_OK;
+    }
     return print_sql(args, cli_database_engine(url), info.version, err);
 }
 

@@ -8,7 +8,7 @@
 #include "fail.h"
 #include "output.h"
 #include "table.h"
-#include "when.h"
+#include "view.h"
 
 #define NUMBER_SIZE 32
 
@@ -58,7 +58,7 @@ static void add_row(cli_table *table, const pawl_topic_stats *topic, pawl_wall n
     cli_table_cell(table, CLI_PLAIN, "%s",
                    topic->oldest_due_at.us == PAWL_NEVER.us
                        ? "-"
-                       : cli_when_both(topic->oldest_due_at, now, when));
+                       : cli_view_time(topic->oldest_due_at, now, when));
     number_cell(table, topic->total_done, CLI_GREEN);
     number_cell(table, topic->total_failed, CLI_RED);
     number_cell(table, topic->total_expired, CLI_MAGENTA);

@@ -5,7 +5,6 @@
 
 #include "text.h"
 #include "view.h"
-#include "when.h"
 
 #define HEX_BYTES 64
 

@@ -6,6 +6,7 @@
 #include "text.h"
 
 #define GAP 2
+#define WIDEST 40 /* on a terminal, of a column that is not the last */
 #define ELLIPSIS "\xe2\x80\xa6"
 
 typedef struct cell {
@@ -57,7 +58,7 @@ void cli_table_cell(cli_table *table, cli_color color, const char *format, ...)
     table->cell_count++;
 }
 
-static size_t column_width(const cli_table *table, size_t column)
+static size_t column_width(const cli_table *table, size_t column, size_t limit)
 {
     size_t widest = strlen(table->columns[column].title);
 
@@ -66,7 +67,7 @@ static size_t column_width(const cli_table *table, size_t column)
         if (width > widest)
             widest = width;
     }
-    return widest;
+    return limit > 0 && widest > limit ? limit : widest;
 }
 
 static void pad(FILE *stream, size_t count)
@@ -74,8 +75,8 @@ static void pad(FILE *stream, size_t count)
     fprintf(stream, "%*s", (int)count, "");
 }
 
-/* `limit`: columns left for the last cell; 0 means no limit. */
-static void print_last(FILE *stream, const char *text, size_t limit)
+/* `limit`: columns there are; 0 means any number. */
+static void print_cut(FILE *stream, const char *text, size_t limit)
 {
     if (limit == 0 || cli_text_width(text) <= limit)
         fputs(text, stream);
@@ -85,16 +86,17 @@ static void print_last(FILE *stream, const char *text, size_t limit)
 
 typedef struct layout {
     size_t *widths;
-    size_t last_limit;
-    size_t owed; /* blanks before the next text, if there is one: no line ends in blanks */
+    size_t last_limit; /* 0: none */
+    size_t owed;       /* blanks before the next text, if there is one: no line ends in blanks */
 } layout;
 
 static void print_cell(const cli_table *table, FILE *stream, layout *fit, size_t column,
                        const char *text, cli_color color)
 {
-    size_t space = fit->widths[column] - cli_text_width(text);
     bool last = column + 1 == table->column_count;
     bool right = table->columns[column].right;
+    size_t width = cli_text_width(text);
+    size_t space = width < fit->widths[column] ? fit->widths[column] - width : 0;
 
     if (right)
         fit->owed += space;
@@ -102,10 +104,7 @@ static void print_cell(const cli_table *table, FILE *stream, layout *fit, size_t
         pad(stream, fit->owed);
         fit->owed = 0;
         fputs(color == CLI_PLAIN ? "" : cli_style(stream, color), stream);
-        if (last && !right)
-            print_last(stream, text, fit->last_limit);
-        else
-            fputs(text, stream);
+        print_cut(stream, text, last ? fit->last_limit : fit->widths[column]);
         fputs(color == CLI_PLAIN ? "" : cli_style(stream, CLI_PLAIN), stream);
     }
     fit->owed += (right ? 0 : space) + GAP;
@@ -122,8 +121,9 @@ void cli_table_print(const cli_table *table, FILE *stream)
     size_t before_last = 0;
 
     for (size_t i = 0; i < table->column_count; i++) {
-        fit.widths[i] = column_width(table, i);
-        if (i + 1 < table->column_count)
+        bool last = i + 1 == table->column_count;
+        fit.widths[i] = column_width(table, i, terminal > 0 && !last ? WIDEST : 0);
+        if (!last)
             before_last += fit.widths[i] + GAP;
     }
     if (terminal > 0)

@@ -5,7 +5,6 @@
 #include "cli.h"
 #include "text.h"
 #include "view.h"
-#include "when.h"
 
 /* Below this width a row has room for either the time of day or the error. */
 #define WIDE 120
@@ -62,13 +61,21 @@ static pawl_wall telling_time(const pawl_message *message, const char **ret_word
     }
 }
 
+const char *cli_view_time(pawl_wall at, pawl_wall now, char ret_text[CLI_WHEN_SIZE])
+{
+    size_t width = cli_width(stdout);
+
+    if (width > 0 && width < WIDE)
+        return cli_when_relative(at, now, ret_text);
+    return cli_when_both(at, now, ret_text);
+}
+
 void cli_view_row(cli_table *table, const pawl_message *message, pawl_wall now)
 {
     pawl_state state = pawl_message_state(message);
     const char *error = pawl_message_last_error(message);
     const char *word;
     pawl_wall time = telling_time(message, &word);
-    size_t width = cli_width(stdout);
     char when[CLI_WHEN_SIZE];
     char age[CLI_WHEN_SIZE];
 
@@ -77,11 +84,7 @@ void cli_view_row(cli_table *table, const pawl_message *message, pawl_wall now)
     cli_table_cell(table, cli_view_state_color(state), "%s", pawl_state_name(state));
     cli_table_cell(table, CLI_PLAIN, "%d/%d", cli_view_attempts(message),
                    pawl_message_max_attempts(message));
-    if (width > 0 && width < WIDE)
-        cli_when_relative(time, now, when);
-    else
-        cli_when_both(time, now, when);
-    cli_table_cell(table, CLI_PLAIN, "%s%s", word, when);
+    cli_table_cell(table, CLI_PLAIN, "%s%s", word, cli_view_time(time, now, when));
     cli_when_relative(pawl_message_created_at(message), now, age);
     age[strcspn(age, " ")] = '\0';
     cli_table_cell(table, CLI_DIM, "%s", age);

@@ -6,10 +6,14 @@
 
 #include "output.h"
 #include "table.h"
+#include "when.h"
 
 /* Attempts begun so far. */
 int cli_view_attempts(const pawl_message *message);
 cli_color cli_view_state_color(pawl_state state);
+
+/* For a table: relative and absolute, or on a narrow terminal only relative. */
+const char *cli_view_time(pawl_wall at, pawl_wall now, char ret_text[CLI_WHEN_SIZE]);
 
 /* The table of `ls` and of --dry-run. `now` is the database's. */
 cli_table *cli_view_table(void);

@@ -83,7 +83,9 @@ void cli_worker_answer(cli_worker *worker, cli_job *job)
     size_t changed = 0;
     pawl_status st;
 
-    if (job->phase != CLI_JOB_ANSWERING || !cli_mono_reached(worker->now, job->answer_at))
+    if (job->phase != CLI_JOB_ANSWERING)
+        return;
+    if (!worker->hurry && !cli_mono_reached(worker->now, job->answer_at))
         return;
     if (worker->down && !worker->hurry && !cli_mono_reached(worker->now, worker->retry_at)) {
         job->answer_at = worker->retry_at; /* one question at a time to a database that is away */

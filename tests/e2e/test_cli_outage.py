@@ -1,0 +1,159 @@
+"""pawl work while the database is away: no result is lost, and it says so once."""
+
+import json
+import os
+import pathlib
+import re
+import socket
+import sqlite3
+import threading
+
+import pytest
+
+from conftest import POSTGRES
+from program import Database, until
+
+
+def hang_up(*sockets):
+    for one in sockets:
+        try:
+            one.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass  # the other end was faster
+
+
+class Proxy:
+    """A PostgreSQL socket in a folder of its own that passes everything on, until it is cut."""
+
+    def __init__(self, folder, server):
+        self.server = server
+        self.path = str(folder / ".s.PGSQL.5432")
+        self.lock = threading.Lock()
+        self.pairs = []
+        self.lose_answer_to = None  # bytes in a request whose answer never arrives, once
+        self.lost = 0
+        self.open()
+
+    def open(self):
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(self.path)
+        self.listener.listen()
+        threading.Thread(target=self.accept, args=[self.listener], daemon=True).start()
+
+    def accept(self, listener):
+        while True:
+            try:
+                client = listener.accept()[0]
+            except OSError:
+                return
+            server = socket.socket(socket.AF_UNIX)
+            server.connect(self.server)
+            with self.lock:
+                self.pairs.append((client, server))
+            threading.Thread(target=self.pass_on, args=[client, server, True], daemon=True).start()
+            threading.Thread(target=self.pass_on, args=[server, client, False], daemon=True).start()
+
+    def pass_on(self, source, target, is_request):
+        try:
+            while data := source.recv(65536):
+                if is_request and self.lose_answer_to and self.lose_answer_to in data:
+                    self.lose_answer_to = None
+                    self.lost += 1
+                    target.sendall(data)
+                    hang_up(source)
+                    return  # the other direction ends when the server has answered into nothing
+                target.sendall(data)
+        except OSError:
+            pass
+        hang_up(source, target)
+
+    def cut(self):
+        hang_up(self.listener)
+        self.listener.close()
+        os.unlink(self.path)
+        with self.lock:
+            for pair in self.pairs:
+                hang_up(*pair)
+            self.pairs.clear()
+
+
+@pytest.fixture
+def far(db, tmp_path):
+    """The same database through a proxy: (db by the proxy, the proxy)."""
+    if db.engine != "postgres":
+        pytest.skip("SQLite is not reached through a socket")
+    host = re.search(r"(?:^|\s)host=(/\S+)", POSTGRES)
+    if not host:
+        pytest.skip("PAWL_TEST_POSTGRES is not host=/folder-of-a-socket ...")
+    (tmp_path / "p").mkdir()
+    proxy = Proxy(tmp_path / "p", str(pathlib.Path(host.group(1)) / ".s.PGSQL.5432"))
+    url = POSTGRES.replace(host.group(1), str(tmp_path / "p"))
+    return Database("postgres", url, db.schema_options, db.folder), proxy
+
+
+def test_an_outage_is_survived(db, far, gate):
+    near, (db, proxy) = db, far
+    work_id, later = near.send("t"), near.send("t")
+    worker = db.start("--max", "2", "--json", "--lease", "1h", "--exec", gate.wait)
+    try:
+        until(lambda: near.state(work_id) == "in_progress")
+        proxy.cut()
+        gate.open()
+        worker.hear("trying again until it works")
+        proxy.open()
+        worker.hear("the database answers again")
+        gate.open()
+        code, out, err = worker.end()
+        assert code == 0 and json.loads(out)["done"] == 2
+        assert err.count("trying again") == 1
+        assert near.state(work_id) == near.state(later) == "done"
+        assert near.show(work_id)["attempts"] == 1
+    finally:
+        worker.kill()
+
+
+def test_an_acknowledgement_whose_answer_is_lost(db, far, gate):
+    near, (db, proxy) = db, far
+    work_id = near.send("t")
+    worker = db.start("--once", "--json", "--lease", "1h", "--exec", gate.wait)
+    try:
+        until(lambda: near.state(work_id) == "in_progress")
+        proxy.lose_answer_to = b".ack("
+        gate.open()
+        code, out, _ = worker.end()
+        assert proxy.lost == 1
+        assert code == 0 and json.loads(out)["done"] == 1 and json.loads(out)["dropped"] == 0
+        assert near.state(work_id) == "done" and near.show(work_id)["attempts"] == 1
+    finally:
+        worker.kill()
+
+
+def test_a_claim_whose_answer_is_lost(db, far):
+    """What was claimed is found again by asking what we hold: no attempt is lost to the lease."""
+    near, (db, proxy) = db, far
+    proxy.lose_answer_to = b".claim("
+    work_id = near.send("t", "x")
+    counts = db.json("work", "--max", "1", "--lease", "1h", "--exec", "true")
+    assert proxy.lost == 1 and counts["done"] == 1
+    assert near.state(work_id) == "done" and near.show(work_id)["attempts"] == 1
+
+
+def test_a_result_waits_for_a_busy_database(tmp_path, gate):
+    """SQLite only: somebody else holds the write lock when the command ends."""
+    db = Database("sqlite", f"sqlite:{tmp_path}/app.db", [], tmp_path)
+    db.run("init")
+    work_id = db.send("t")
+    worker = db.start("--once", "--timeout", "100ms", "--lease", "1h", "--exec", gate.wait)
+    try:
+        until(lambda: db.state(work_id) == "in_progress")
+        other = sqlite3.connect(tmp_path / "app.db", isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        gate.open()
+        worker.hear("trying again until it works")
+        other.execute("ROLLBACK")
+        worker.hear("the database answers again")
+        code, _, err = worker.end()
+        assert code == 0 and err.count("trying again") == 1
+        assert db.state(work_id) == "done"
+    finally:
+        worker.kill()
