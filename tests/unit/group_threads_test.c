@@ -1,5 +1,5 @@
 /*
- * src/core/group_threads_test.c - group commit on a real SQLite file: who shares a commit, and what
+ * tests/unit/group_threads_test.c - group commit on a real SQLite file: who shares a commit, and what
  * one caller's misfortune does to the others.
  *
  * A foreign handle holds the write lock while the callers line up, so that all of them are in one
