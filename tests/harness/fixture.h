@@ -50,7 +50,7 @@ pawl_wall fixture_now(fixture *f);
 /*
  * Plain SQL on a connection of the fixture's own, each call a transaction. printf-like: write %%
  * for a percent sign. Written once for both engines with:
- *   {body} {queue} {outcome} {claim} {lane} {meta} {message} {outbox} {timer} {tally} {test_clock}
+ *   {body} {queue} {outcome} {claim} {lane} {meta} {message} {outbox} {timer} {test_clock}
  *   {any_other_word}      that table or view, in the fixture's schema or with its prefix
  *   {us:expression}       a stored time as microseconds since 1970
  *   {at:expression}       microseconds since 1970 as a stored time

@@ -33,6 +33,7 @@ typedef struct pawli_sqlite {
     bool undoing;       /* a rollback runs: neither deadline nor stop may end it */
     int turn_fd;        /* the lock file beside the database, or one of the two below */
     bool has_turn;
+    int page_size;  /* of the file, in bytes; set when the log is watched */
     int max_length; /* the largest value this handle accepts, in bytes */
     sqlite3_stmt *commands[PAWLI_SQLITE_COMMAND_COUNT];
     sqlite3_stmt *clock; /* prepared when first needed */
@@ -48,6 +49,9 @@ typedef struct pawli_sqlite {
 void pawli_sqlite_turn_take(pawli_sqlite *conn);
 void pawli_sqlite_turn_give(pawli_sqlite *conn);
 void pawli_sqlite_turn_close(pawli_sqlite *conn);
+
+/* wal_sqlite.c: from now on checkpoints are ours, after commits on this handle. */
+void pawli_sqlite_wal_watch(pawli_sqlite *conn, int page_size);
 
 /* connection_sqlite.c */
 pawl_status pawli_sqlite_open(const pawli_db_settings *settings, bool reader, pawl_mono deadline,

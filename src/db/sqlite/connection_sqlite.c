@@ -97,7 +97,7 @@ static pawl_status look_inside(pawli_sqlite *conn, bool *ret_has_meta, pawl_erro
  */
 static pawl_status use_wal(pawli_sqlite *conn, pawl_error *err)
 {
-    pragma_answer mode = {""};
+    pragma_answer mode = {""}, page_size = {""};
     pawl_status st;
     int tries = 0;
 
@@ -109,6 +109,10 @@ static pawl_status use_wal(pawli_sqlite *conn, pawl_error *err)
                           "'%s' stays in journal mode '%s' and cannot use WAL; put it on a local "
                           "file system",
                           conn->settings->target, mode.text);
+    if (st == PAWL_OK)
+        st = pragma(conn, "PRAGMA page_size", &page_size, err);
+    if (st == PAWL_OK)
+        pawli_sqlite_wal_watch(conn, (int)strtol(page_size.text, NULL, 10));
     return st;
 }
 
