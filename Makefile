@@ -2,6 +2,7 @@
 #
 #   make run        build, then run the example on a SQLite file
 #   make test       build and test everything                 (make test-full: under all sanitizers)
+#   make proof      what make test reduces, whole: every power cut, with the counts
 #   make bench      measure
 #   make lint       formatting, clang-tidy, banned functions  (make format: put the formatting right)
 #   make install    into $(DESTDIR)$(PREFIX)
@@ -10,12 +11,13 @@ SHELL := /bin/bash
 PREFIX ?= /usr/local
 RELEASE := build/run
 
-.PHONY: all run test test-full bench lint format install clean
+.PHONY: all run test test-full proof bench lint format install clean
 
 all:
 	@scripts/setup build
-	@test -f $(RELEASE)/build.ninja || meson setup $(RELEASE) --buildtype=release -Dtests=false >/dev/null
-	@ninja -C $(RELEASE) --quiet
+	@test -f $(RELEASE)/build.ninja || { echo "building into $(RELEASE)"; \
+	    meson setup $(RELEASE) --buildtype=release -Dtests=false >/dev/null; }
+	@ninja -C $(RELEASE) >$(RELEASE)/build.log 2>&1 || { cat $(RELEASE)/build.log; exit 1; }
 
 run: all
 	@examples/run $(RELEASE)
@@ -27,6 +29,10 @@ test:
 test-full:
 	@scripts/setup test
 	@scripts/test full
+
+proof:
+	@scripts/setup test
+	@scripts/proof
 
 bench: all
 	@bench/run $(RELEASE)

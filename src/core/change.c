@@ -10,12 +10,12 @@
 /* Most calls answer a few items; they need no allocation. */
 #define FEW 64
 
-static void on_start(void *context)
+void pawli_count_on_start(void *context)
 {
     *(size_t *)context = 0;
 }
 
-static pawl_status on_row(void *context, const pawli_row *row, pawl_error *err)
+pawl_status pawli_count_on_row(void *context, const pawli_row *row, pawl_error *err)
 {
     (void)err;
     *(size_t *)context += (size_t)pawli_row_int(row, 0);
@@ -33,8 +33,8 @@ static pawl_status run(pawl_store *store, enum pawli_sql sql, const pawli_param 
         .params = params,
         .param_count = param_count,
         .rows = rows,
-        .on_row = on_row,
-        .on_start = on_start,
+        .on_row = pawli_count_on_row,
+        .on_start = pawli_count_on_start,
         .context = &changed,
     };
     pawl_status st = pawli_store_write(store, &op, err);

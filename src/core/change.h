@@ -23,4 +23,8 @@ pawl_status pawli_change_ids(pawl_store *store, enum pawli_sql sql, const pawl_w
 pawl_status pawli_change_found(pawl_store *store, enum pawli_sql sql, const pawli_param *params,
                                size_t param_count, size_t *ret_changed, pawl_error *err);
 
+/* An op's callbacks that add the numbers of column 0 up; the context is a size_t. */
+void pawli_count_on_start(void *context);
+pawl_status pawli_count_on_row(void *context, const pawli_row *row, pawl_error *err);
+
 #endif

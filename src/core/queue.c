@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "change.h"
+#include "cursor_run.h"
 #include "fail.h"
 #include "log.h"
 #include "message_private.h"
@@ -88,6 +89,11 @@ static pawl_status check_claim(const pawl_store *store, pawl_owner owner, int64_
     return st;
 }
 
+static bool is_empty(const void *list)
+{
+    return pawl_messages_count(list) == 0;
+}
+
 pawl_status pawl_queue_claim(pawl_store *store, pawl_owner owner, int64_t lease_ms, int limit,
                              const pawl_claim_options *opts, pawl_messages **ret_list,
                              pawl_error *err)
@@ -128,7 +134,7 @@ pawl_status pawl_queue_claim(pawl_store *store, pawl_owner owner, int64_t lease_
         .on_start = pawli_messages_on_start,
         .context = list,
     };
-    st = pawli_store_write(store, &op, err);
+    st = pawli_cursor_run(store, &store->claim_cursor, &op, COLUMN_COUNT, is_empty, err);
     if (st != PAWL_OK)
         return st;
     pawli_log(&store->log, PAWL_LOG_DEBUG, "outbox", "%s claimed %zu messages", name,

@@ -2,6 +2,7 @@
 #include <pawl/queue.h>
 
 #include "change.h"
+#include "cursor_run.h"
 #include "fail.h"
 #include "log.h"
 #include "scope.h"
@@ -11,12 +12,28 @@
 #define CLAIMS_PER_REAP 100
 #define ROWS_PER_CALL 1000
 
+static bool is_zero(const void *count)
+{
+    return *(const size_t *)count == 0;
+}
+
 pawl_status pawl_queue_reap(pawl_store *store, size_t *ret_changed, pawl_error *err)
 {
     pawli_param params[] = {{"limit", pawli_int(CLAIMS_PER_REAP)}};
     size_t changed = 0;
-    pawl_status st = pawli_change_found(store, PAWLI_SQL_REAP, params, 1, &changed, err);
+    pawli_op op = {
+        .sql = PAWLI_SQL_REAP,
+        .writes = true,
+        .params = params,
+        .param_count = PAWLI_COUNT(params),
+        .on_row = pawli_count_on_row,
+        .on_start = pawli_count_on_start,
+        .context = &changed,
+    };
 
+    if (!store)
+        return pawli_fail(err, PAWL_E_INVALID, "the store must not be NULL");
+    pawl_status st = pawli_cursor_run(store, &store->reap_cursor, &op, 1, is_zero, err);
     if (st != PAWL_OK)
         return st;
     if (changed > 0)

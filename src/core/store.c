@@ -49,6 +49,8 @@ pawl_status pawl_store_open(const char *url, const pawl_store_options *opts, paw
     if (!store)
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the store");
     pthread_mutex_init(&store->stats_lock, NULL);
+    pawli_cursor_init(&store->claim_cursor, &pawli_cursor_usual);
+    pawli_cursor_init(&store->reap_cursor, &pawli_cursor_usual);
     store->log = options.log;
     store->backoff_local = options.backoff_local;
     store->backoff_remote = options.backoff_remote;
@@ -72,6 +74,8 @@ void pawl_store_close(pawl_store *store)
         return;
     pawl_stats_free(store->stats);
     pthread_mutex_destroy(&store->stats_lock);
+    pawli_cursor_done(&store->claim_cursor);
+    pawli_cursor_done(&store->reap_cursor);
     pawli_db_free(store->db);
     free(store);
 }

@@ -8,6 +8,7 @@
 #include <pawl/outbox.h>
 #include <pawl/store.h>
 
+#include "cursor.h"
 #include "db.h"
 
 struct pawl_store {
@@ -18,6 +19,8 @@ struct pawl_store {
     int64_t timeout_ms;
     atomic_uint claim_turn;             /* rotates the topics of equal priority */
     _Atomic uint64_t sent_before_claim; /* the wake counter when the last claim began */
+    pawli_cursor claim_cursor;
+    pawli_cursor reap_cursor;
     pthread_mutex_t stats_lock;
     pawl_stats *stats; /* the last answer, guarded by stats_lock; NULL: none, or stale */
     pawl_mono stats_read_at;

@@ -123,6 +123,11 @@ pawli_wake *pawli_db_wake(pawli_db *db)
     return &db->wake;
 }
 
+uint64_t pawli_db_connections(pawli_db *db)
+{
+    return pawli_pool_opened(db->writers);
+}
+
 pawl_mono pawli_db_deadline(const pawli_db *db)
 {
     return pawli_mono_after(pawli_mono_now(), db->timeout_us);

@@ -32,6 +32,9 @@ pawl_status pawli_db_run(pawli_db *db, const pawli_op *op, pawl_error *err);
 /* Ends all running and waiting calls with PAWL_E_INTERRUPTED. Any thread. */
 void pawli_db_interrupt(pawli_db *db);
 
+/* How many connections that write were ever opened: when it grows, the server may be another. */
+uint64_t pawli_db_connections(pawli_db *db);
+
 /* Signals when something was sent. */
 pawli_wake *pawli_db_wake(pawli_db *db);
 

@@ -16,6 +16,7 @@ struct pawli_pool {
     pthread_cond_t given; /* a connection or a place for one came free, or an interrupt */
     int open;             /* idle, busy and being opened */
     uint64_t turn;        /* counts interrupts */
+    uint64_t opened;      /* counts connections */
     pawli_conn *idle;
     pawli_conn *busy;
 };
@@ -87,6 +88,7 @@ static pawl_status open_one(pawli_pool *pool, uint64_t turn, pawl_mono deadline,
         return st;
     }
     pthread_mutex_lock(&pool->lock);
+    pool->opened++;
     st = hand_out(pool, conn, turn, ret_conn, err);
     pthread_mutex_unlock(&pool->lock);
     return st;
@@ -156,6 +158,14 @@ uint64_t pawli_pool_turn(pawli_pool *pool)
     uint64_t turn = pool->turn;
     pthread_mutex_unlock(&pool->lock);
     return turn;
+}
+
+uint64_t pawli_pool_opened(pawli_pool *pool)
+{
+    pthread_mutex_lock(&pool->lock);
+    uint64_t opened = pool->opened;
+    pthread_mutex_unlock(&pool->lock);
+    return opened;
 }
 
 void pawli_pool_interrupt(pawli_pool *pool)

@@ -27,6 +27,8 @@ pawl_status pawli_pool_acquire(pawli_pool *pool, uint64_t turn, pawl_mono deadli
 void pawli_pool_give_back(pawli_pool *pool, pawli_conn *conn);
 
 uint64_t pawli_pool_turn(pawli_pool *pool);
+/* How many connections were ever opened. */
+uint64_t pawli_pool_opened(pawli_pool *pool);
 /* Any thread: ends what runs and what waits. */
 void pawli_pool_interrupt(pawli_pool *pool);
 

@@ -161,6 +161,7 @@ PAWL_TEST(release_gives_a_message_back_at_once_and_uncounted)
     assert_int_equal(PAWL_STATE_READY, pawl_message_state(m));
     assert_int_equal(0, pawl_message_retries(m));
     assert_time(0, pawl_message_lease_until(m));
+    assert_time(FIXTURE_START.us + 100000, pawl_message_next_attempt_at(m));
     list = fixture_claim(f, kit_owner(2), MINUTE_MS, 1);
     assert_string_equal("x", kit_payloads(list));
     assert_int_equal(1, pawl_message_attempt(pawl_messages_at(list, 0)));

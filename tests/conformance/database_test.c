@@ -256,6 +256,8 @@ PAWL_TEST(a_read_only_postgres_server_is_read_only)
 
     if (!fixture_is_postgres(f))
         test_skip("a matter of servers");
+    if (getenv("PAWL_TEST_POSTGRES_DIRECT"))
+        test_skip("PgBouncer takes no options at the start of a session");
     assert_ok(pawl_store_open(
                   test_note("%s options='-c default_transaction_read_only=on'", fixture_url(f)),
                   fixture_store_options(f), &store, &err),

@@ -13,6 +13,7 @@ static _Thread_local struct {
     failing_kind kind;
     long left;
     int how;
+    int cut_backend;
     const char *where;
 } state;
 
@@ -29,6 +30,7 @@ void failing_arm(failing_kind kind, long nth, int how)
     state.kind = kind;
     state.left = nth;
     state.how = how;
+    state.cut_backend = 0;
     state.where = "nothing";
     state.armed = true;
 }
@@ -37,6 +39,26 @@ bool failing_disarm(void)
 {
     state.armed = false;
     return state.failed;
+}
+
+bool failing_happened(void)
+{
+    return state.failed;
+}
+
+bool failing_cuts(void)
+{
+    return state.kind == FAILING_SQL && state.how == FAILING_CUTS;
+}
+
+int failing_cut_backend(void)
+{
+    return state.cut_backend;
+}
+
+void failing_note_cut(int backend)
+{
+    state.cut_backend = backend;
 }
 
 void failing_pause(void)

@@ -30,6 +30,11 @@ void failing_prepare(void);
 void failing_arm(failing_kind kind, long nth, int how);
 /* Stop; whether the call was reached and failed. */
 bool failing_disarm(void);
+bool failing_happened(void);
+/* Whether it is armed to cut a connection. */
+bool failing_cuts(void);
+/* The server's process at the other end of the connection that was cut; 0: none was. */
+int failing_cut_backend(void);
 /* Stop and go on counting later where it was. */
 void failing_pause(void);
 void failing_resume(void);

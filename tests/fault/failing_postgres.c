@@ -3,6 +3,7 @@
 
 #if PAWL_TEST_POSTGRES
 #include <libpq-fe.h>
+#include <string.h>
 #include <sys/socket.h>
 
 PGconn *__real_PQconnectStart(const char *conninfo);
@@ -39,10 +40,16 @@ PGresult *__wrap_PQgetResult(PGconn *conn);
 /* Whether the call is to answer a failure without being made. */
 static bool refused(PGconn *conn, const char *where)
 {
+    /* These two fail only with their connection. */
+    bool only_cut = strcmp(where, "PQflush") == 0 || strcmp(where, "PQconsumeInput") == 0;
+
+    if (only_cut && failing_how() != FAILING_CUTS)
+        return false;
     if (!failing_now(FAILING_SQL, where))
         return false;
     if (failing_how() != FAILING_CUTS)
         return true;
+    failing_note_cut(PQbackendPID(conn));
     if (PQsocket(conn) >= 0)
         shutdown(PQsocket(conn), SHUT_RDWR);
     return false;
@@ -114,8 +121,8 @@ PGresult *__wrap_PQgetResult(PGconn *conn)
     if (!refused(conn, "PQgetResult"))
         return __real_PQgetResult(conn);
     lost = __real_PQgetResult(conn);
-    if (!lost)
-        return NULL;
+    if (!lost || PQresultStatus(lost) == PGRES_PIPELINE_SYNC)
+        return lost;
     PQclear(lost);
     return PQmakeEmptyPGresult(conn, PGRES_FATAL_ERROR);
 }

@@ -9,6 +9,9 @@ bool failing_now(failing_kind kind, const char *where);
 /* The `how` of failing_arm(). */
 int failing_how(void);
 
+/* Remember whose connection was cut. */
+void failing_note_cut(int backend);
+
 void failing_sqlite_prepare(void);
 
 #endif

@@ -38,6 +38,7 @@ int __real_sqlite3_prepare_v3(sqlite3 *handle, const char *sql, int size, unsign
                               sqlite3_stmt **statement, const char **tail);
 int __real_sqlite3_step(sqlite3_stmt *statement);
 int __real_sqlite3_reset(sqlite3_stmt *statement);
+int __real_sqlite3_finalize(sqlite3_stmt *statement);
 int __real_sqlite3_bind_int64(sqlite3_stmt *statement, int index, sqlite3_int64 value);
 int __real_sqlite3_bind_text64(sqlite3_stmt *statement, int index, const char *text,
                                sqlite3_uint64 size, void (*done)(void *), unsigned char encoding);
@@ -50,6 +51,7 @@ int __wrap_sqlite3_prepare_v3(sqlite3 *handle, const char *sql, int size, unsign
                               sqlite3_stmt **statement, const char **tail);
 int __wrap_sqlite3_step(sqlite3_stmt *statement);
 int __wrap_sqlite3_reset(sqlite3_stmt *statement);
+int __wrap_sqlite3_finalize(sqlite3_stmt *statement);
 int __wrap_sqlite3_bind_int64(sqlite3_stmt *statement, int index, sqlite3_int64 value);
 int __wrap_sqlite3_bind_text64(sqlite3_stmt *statement, int index, const char *text,
                                sqlite3_uint64 size, void (*done)(void *), unsigned char encoding);
@@ -93,14 +95,28 @@ int __wrap_sqlite3_step(sqlite3_stmt *statement)
     return failing_how();
 }
 
+/* Whether the statement's end has to tell of the failure. */
+static bool ends_failed(const sqlite3_stmt *statement)
+{
+    if (!statement || statement != failed_statement)
+        return false;
+    failed_statement = NULL;
+    return true;
+}
+
 int __wrap_sqlite3_reset(sqlite3_stmt *statement)
 {
     int code = __real_sqlite3_reset(statement);
 
-    if (statement != failed_statement)
-        return code;
-    failed_statement = NULL;
-    return failing_how();
+    return ends_failed(statement) ? failing_how() : code;
+}
+
+int __wrap_sqlite3_finalize(sqlite3_stmt *statement)
+{
+    bool failed = ends_failed(statement);
+    int code = __real_sqlite3_finalize(statement);
+
+    return failed ? failing_how() : code;
 }
 
 int __wrap_sqlite3_bind_int64(sqlite3_stmt *statement, int index, sqlite3_int64 value)

@@ -2,6 +2,7 @@
 #ifndef PAWL_TEST_LIFE_STEPS_H
 #define PAWL_TEST_LIFE_STEPS_H
 
+#include "failing.h"
 #include "kit.h"
 
 #define LIFE_MESSAGES 8
@@ -10,17 +11,21 @@ typedef struct life {
     fixture *f;
     pawl_store *store;
     pawl_tx *tx;
+    bool faulted;                  /* in the running step */
     pawl_held held[LIFE_MESSAGES]; /* by number of the message; [0] is not used */
 } life;
 
 typedef struct life_step {
     const char *name;
-    void (*prepare)(life *l);                      /* never fails, may be made twice */
-    pawl_status (*call)(life *l, pawl_error *err); /* the call under test */
-    void (*settle)(life *l, pawl_status st);       /* afterwards, however it ended */
+    void (*prepare)(life *l);                       /* never fails, may be made twice */
+    pawl_status (*call)(life *l, pawl_error *err);  /* the call under test */
+    pawl_status (*settle)(life *l, pawl_status st); /* afterwards; what it amounts to */
     const char *effect; /* SQL: 0 when nothing of it is there; NULL: it only reads */
     int64_t whole;      /* and this when all of it is */
 } life_step;
+
+/* The fixture's, without its log, which must not run out of memory. */
+pawl_store_options life_options(const fixture *f);
 
 /* Ends with a step without a name. Message n is the one whose correlation id is n. */
 extern const life_step life_steps[];

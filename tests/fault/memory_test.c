@@ -32,12 +32,12 @@ PAWL_TEST(a_life_survives_failing_allocations_inside_sqlite)
 {
     if (!is_sqlite())
         test_skip("a matter of SQLite");
-    life_run_all(FAILING_SQLITE_MEMORY, 0, "out of memory in SQLite", 100, 17);
+    life_run_all(FAILING_SQLITE_MEMORY, 0, "out of memory in SQLite", 50, 53);
 }
 
 PAWL_TEST(making_the_schema_survives_failing_allocations_inside_sqlite)
 {
     if (!is_sqlite())
         test_skip("a matter of SQLite");
-    life_deploy_all(FAILING_SQLITE_MEMORY, 0, "out of memory in SQLite", 50, 43);
+    life_deploy_all(FAILING_SQLITE_MEMORY, 0, "out of memory in SQLite", 20, 97);
 }

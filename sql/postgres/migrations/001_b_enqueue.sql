@@ -26,24 +26,34 @@ CREATE FUNCTION pawl.enqueue_rows(
     destinations text[], headers text[], correlation_ids text[], priorities bigint[],
     due_times timestamptz[], delays interval[], expiries timestamptz[], ttls interval[],
     max_attempts bigint[], leases interval[], retry_bases interval[], retry_maxes interval[],
-    retry_jitters interval[], t timestamptz)
+    retry_jitters interval[], t timestamptz, fresh boolean)
 RETURNS bigint
 LANGUAGE plpgsql VOLATILE AS $$
 #variable_conflict use_column
 DECLARE
-    lane    integer;
+    lane    integer; -- NULL: the messages are of several
     due     timestamptz;
     expiry  timestamptz;
     stored  bigint;
 BEGIN
-    -- One message is the usual case and three times as fast without the machinery for many.
-    IF cardinality(ids) = 1 THEN
+    IF topics[1] = ALL (topics) AND priorities[1] = ALL (priorities) THEN
         SELECT l.id INTO lane FROM pawl.lane l
         WHERE l.topic = topics[1] AND l.priority = priorities[1] ORDER BY l.id LIMIT 1;
         IF lane IS NULL THEN
             INSERT INTO pawl.lane (topic, priority) VALUES (topics[1], priorities[1])
             RETURNING id INTO lane;
         END IF;
+    ELSE
+        INSERT INTO pawl.lane (topic, priority)
+        SELECT m.topic, m.priority
+        FROM (SELECT DISTINCT u.topic, u.priority
+              FROM unnest(topics, priorities) AS u(topic, priority)) m
+        WHERE (SELECT l.id FROM pawl.lane l
+               WHERE l.topic = m.topic AND l.priority = m.priority ORDER BY l.id LIMIT 1) IS NULL;
+    END IF;
+
+    -- One message is the usual case, and cheaper without the machinery for many.
+    IF cardinality(ids) = 1 THEN
         due := coalesce(due_times[1], t + delays[1], t);
         expiry := coalesce(expiries[1], greatest(due, t) + ttls[1]);
         INSERT INTO pawl.body (id, message_id, lane_id, type, max_attempts, created_at, due_at,
@@ -58,38 +68,57 @@ BEGIN
             INSERT INTO pawl.queue (id, lane_id, run_at, expires_at, lease)
             VALUES (ids[1], lane, greatest(due, t), expiry, leases[1]);
         END IF;
-        RETURN stored;
+    -- The same statement twice: looking for a conflict first costs an eighth of a large batch.
+    ELSIF fresh THEN
+        WITH added AS (
+            INSERT INTO pawl.body (id, message_id, lane_id, type, max_attempts, created_at, due_at,
+                                   expires_at, lease, retry_base, retry_max, retry_jitter,
+                                   destination, correlation_id, headers, payload)
+            SELECT m.id, m.message_id,
+                   coalesce(lane, (SELECT l.id FROM pawl.lane l
+                                   WHERE l.topic = m.topic AND l.priority = m.priority
+                                   ORDER BY l.id LIMIT 1)),
+                   m.type, m.max_attempts, t, coalesce(m.due_at, t + m.delay, t),
+                   coalesce(m.expires_at, greatest(coalesce(m.due_at, t + m.delay, t), t) + m.ttl),
+                   m.lease, m.retry_base, m.retry_max, m.retry_jitter, m.destination,
+                   m.correlation_id, m.header::json, m.payload
+            FROM unnest(ids, message_ids, topics, payloads, types, destinations, headers,
+                        correlation_ids, priorities, due_times, delays, expiries, ttls,
+                        max_attempts, leases, retry_bases, retry_maxes, retry_jitters)
+                 AS m(id, message_id, topic, payload, type, destination, header,
+                      correlation_id, priority, due_at, delay, expires_at, ttl,
+                      max_attempts, lease, retry_base, retry_max, retry_jitter)
+            RETURNING id, lane_id, due_at, expires_at, lease),
+        queued AS (
+            INSERT INTO pawl.queue (id, lane_id, run_at, expires_at, lease)
+            SELECT a.id, a.lane_id, greatest(a.due_at, t), a.expires_at, a.lease FROM added a)
+        SELECT count(*) INTO stored FROM added;
+    ELSE
+        WITH added AS (
+            INSERT INTO pawl.body (id, message_id, lane_id, type, max_attempts, created_at, due_at,
+                                   expires_at, lease, retry_base, retry_max, retry_jitter,
+                                   destination, correlation_id, headers, payload)
+            SELECT m.id, m.message_id,
+                   coalesce(lane, (SELECT l.id FROM pawl.lane l
+                                   WHERE l.topic = m.topic AND l.priority = m.priority
+                                   ORDER BY l.id LIMIT 1)),
+                   m.type, m.max_attempts, t, coalesce(m.due_at, t + m.delay, t),
+                   coalesce(m.expires_at, greatest(coalesce(m.due_at, t + m.delay, t), t) + m.ttl),
+                   m.lease, m.retry_base, m.retry_max, m.retry_jitter, m.destination,
+                   m.correlation_id, m.header::json, m.payload
+            FROM unnest(ids, message_ids, topics, payloads, types, destinations, headers,
+                        correlation_ids, priorities, due_times, delays, expiries, ttls,
+                        max_attempts, leases, retry_bases, retry_maxes, retry_jitters)
+                 AS m(id, message_id, topic, payload, type, destination, header,
+                      correlation_id, priority, due_at, delay, expires_at, ttl,
+                      max_attempts, lease, retry_base, retry_max, retry_jitter)
+            ON CONFLICT (message_id) DO NOTHING
+            RETURNING id, lane_id, due_at, expires_at, lease),
+        queued AS (
+            INSERT INTO pawl.queue (id, lane_id, run_at, expires_at, lease)
+            SELECT a.id, a.lane_id, greatest(a.due_at, t), a.expires_at, a.lease FROM added a)
+        SELECT count(*) INTO stored FROM added;
     END IF;
-
-    INSERT INTO pawl.lane (topic, priority)
-    SELECT m.topic, m.priority
-    FROM (SELECT DISTINCT u.topic, u.priority FROM unnest(topics, priorities) AS u(topic, priority)) m
-    WHERE (SELECT l.id FROM pawl.lane l
-           WHERE l.topic = m.topic AND l.priority = m.priority ORDER BY l.id LIMIT 1) IS NULL;
-
-    WITH added AS (
-        INSERT INTO pawl.body (id, message_id, lane_id, type, max_attempts, created_at, due_at,
-                               expires_at, lease, retry_base, retry_max, retry_jitter, destination,
-                               correlation_id, headers, payload)
-        SELECT m.id, m.message_id,
-               (SELECT l.id FROM pawl.lane l
-                WHERE l.topic = m.topic AND l.priority = m.priority ORDER BY l.id LIMIT 1),
-               m.type, m.max_attempts, t, coalesce(m.due_at, t + m.delay, t),
-               coalesce(m.expires_at, greatest(coalesce(m.due_at, t + m.delay, t), t) + m.ttl),
-               m.lease, m.retry_base, m.retry_max, m.retry_jitter, m.destination,
-               m.correlation_id, m.header::json, m.payload
-        FROM unnest(ids, message_ids, topics, payloads, types, destinations, headers,
-                    correlation_ids, priorities, due_times, delays, expiries, ttls, max_attempts,
-                    leases, retry_bases, retry_maxes, retry_jitters)
-             AS m(id, message_id, topic, payload, type, destination, header,
-                  correlation_id, priority, due_at, delay, expires_at, ttl, max_attempts,
-                  lease, retry_base, retry_max, retry_jitter)
-        ON CONFLICT (message_id) DO NOTHING
-        RETURNING id, lane_id, due_at, expires_at, lease),
-    queued AS (
-        INSERT INTO pawl.queue (id, lane_id, run_at, expires_at, lease)
-        SELECT a.id, a.lane_id, greatest(a.due_at, t), a.expires_at, a.lease FROM added a)
-    SELECT count(*) INTO stored FROM added;
     RETURN stored;
 END
 $$;
@@ -115,7 +144,6 @@ SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_bitmapscan = off
 SET jit = off
-SET lock_timeout = '200ms'
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -123,6 +151,7 @@ DECLARE
     -- that no earlier run_at of it can still appear.
     xid CONSTANT xid8 := pg_current_xact_id();
     t   CONSTANT timestamptz := pawl.clock();
+    patience CONSTANT text := current_setting('lock_timeout');
     n   CONSTANT bigint := coalesce(cardinality(message_ids), 0);
     ids      bigint[];
     existing bigint[];
@@ -139,16 +168,17 @@ BEGIN
         PERFORM pawl.enqueue_rows(
             ids, message_ids, topics, payloads, types, destinations, headers, correlation_ids,
             priorities, due_times, delays, expiries, ttls, max_attempts, leases, retry_bases,
-            retry_maxes, retry_jitters, t);
+            retry_maxes, retry_jitters, t, true);
         RETURN QUERY SELECT m.place, m.id, 0 FROM unnest(positions, ids) AS m(place, id);
         RETURN;
     END IF;
 
     BEGIN
+        PERFORM set_config('lock_timeout', '200ms', true); -- a failing block puts it back by itself
         IF pawl.enqueue_rows(
                ids, message_ids, topics, payloads, types, destinations, headers, correlation_ids,
                priorities, due_times, delays, expiries, ttls, max_attempts, leases, retry_bases,
-               retry_maxes, retry_jitters, t) < n
+               retry_maxes, retry_jitters, t, false) < n
         THEN
             -- A row that is gone again (retention, just now) answers 3: the next try stores it.
             SELECT array_agg(b.id ORDER BY m.place),
@@ -166,6 +196,7 @@ BEGIN
                 RAISE EXCEPTION USING ERRCODE = 'PW000', MESSAGE = 'take the batch back';
             END IF;
         END IF;
+        PERFORM set_config('lock_timeout', patience, true);
     EXCEPTION
         WHEN SQLSTATE 'PW000' THEN NULL;
         WHEN lock_not_available OR deadlock_detected OR serialization_failure THEN

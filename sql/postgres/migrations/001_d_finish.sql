@@ -122,13 +122,13 @@ BEGIN
     UPDATE pawl.queue q
     SET retries = q.retries + 1, owner = '00000000-0000-0000-0000-000000000000',
         lease_until = 'epoch', fence = 0, last_error = coalesce(abandon.error, q.last_error),
-        run_at = t + coalesce(abandon.delay, (
+        run_at = t + greatest(interval '0', coalesce(abandon.delay, (
             SELECT least(coalesce(b.retry_base, CASE WHEN b.destination IS NULL THEN local_base ELSE remote_base END)
                              * (1 << least(q.retries, 30)),
                          coalesce(b.retry_max, CASE WHEN b.destination IS NULL THEN local_max ELSE remote_max END))
                    + random() * coalesce(b.retry_jitter, CASE WHEN b.destination IS NULL
                                                               THEN local_jitter ELSE remote_jitter END)
-            FROM pawl.body b WHERE b.id = q.id))
+            FROM pawl.body b WHERE b.id = q.id)))
     WHERE q.id = ANY (mine);
     GET DIAGNOSTICS retried = ROW_COUNT;
     RETURN failed + retried;

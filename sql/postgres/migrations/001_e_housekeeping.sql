@@ -3,7 +3,12 @@
 
 -- Expired leases, found through the claim rows whose check is due (max_rows of those). Counts the
 -- attempt, so that a message that kills its worker ends as failed instead of circling for ever.
-CREATE FUNCTION pawl.reap(max_rows bigint DEFAULT 100) RETURNS bigint
+--
+-- The library's form of reap(): looks only at claim rows whose check is at cursor_since[1] or later,
+-- and answers, after the row with the count, what the next call needs to know where it may start: the
+-- items of claim_batch, the claim rows being lane 0. NULL: all are looked at, only the count comes.
+CREATE FUNCTION pawl.reap_batch(max_rows bigint, cursor_since timestamptz[])
+RETURNS TABLE (changed bigint, item smallint, number bigint, at timestamptz)
 LANGUAGE plpgsql VOLATILE
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
@@ -13,8 +18,10 @@ SET jit = off
 AS $$
 #variable_conflict use_column
 DECLARE
-    xid CONSTANT xid8 := pg_current_xact_id();
-    t   CONSTANT timestamptz := pawl.clock();
+    began  CONSTANT timestamptz := pawl.clock();
+    my_xid CONSTANT xid8 := pg_current_xact_id();
+    t      CONSTANT timestamptz := pawl.clock();
+    since  CONSTANT timestamptz := coalesce(cursor_since[1], '-infinity');
     due     bigint[];
     lost    bigint[];
     failed  bigint;
@@ -22,59 +29,89 @@ DECLARE
 BEGIN
     due := ARRAY(
         SELECT c.fence FROM pawl.claim c
-        WHERE c.check_at <= t ORDER BY c.check_at LIMIT max_rows
+        WHERE c.check_at >= since AND c.check_at <= t
+        ORDER BY c.check_at LIMIT max_rows
         FOR UPDATE SKIP LOCKED);
-    IF cardinality(due) = 0 THEN
-        RETURN 0;
-    END IF;
-    lost := ARRAY(
-        SELECT r.id
-        FROM (SELECT c.fence, unnest(c.ids) AS id FROM pawl.claim c WHERE c.fence = ANY (due)) u
-        CROSS JOIN LATERAL (
-            SELECT q.id FROM pawl.queue q
-            WHERE q.id = u.id AND q.fence = u.fence AND q.lease_until <= t
-            LIMIT 1
-            FOR UPDATE SKIP LOCKED) r);
+    IF cardinality(due) > 0 THEN
+        lost := ARRAY(
+            SELECT r.id
+            FROM (SELECT c.fence, unnest(c.ids) AS id FROM pawl.claim c WHERE c.fence = ANY (due)) u
+            CROSS JOIN LATERAL (
+                SELECT q.id FROM pawl.queue q
+                WHERE q.id = u.id AND q.fence = u.fence AND q.lease_until <= t
+                LIMIT 1
+                FOR UPDATE SKIP LOCKED) r);
 
-    WITH gone AS (
-        DELETE FROM pawl.queue q
-        WHERE q.id = ANY (lost)
-          AND q.retries + 1 >= (SELECT b.max_attempts FROM pawl.body b WHERE b.id = q.id)
-        RETURNING q.id, q.lane_id, q.retries, q.fence, q.expires_at),
-    ended AS (
-        INSERT INTO pawl.outcome (id, state, finished_at, retries, processed_by, error, expires_at)
-        SELECT g.id, 3, t, g.retries + 1,
-               (SELECT c.owner_name FROM pawl.claim c WHERE c.fence = g.fence),
-               'the lease ran out at the last attempt', g.expires_at
-        FROM gone g),
-    counted AS (
-        INSERT INTO pawl.tally_delta (lane_id, state, n)
-        SELECT g.lane_id, 3, count(*) FROM gone g GROUP BY g.lane_id)
-    SELECT count(*) INTO failed FROM gone;
+        WITH gone AS (
+            DELETE FROM pawl.queue q
+            WHERE q.id = ANY (lost)
+              AND q.retries + 1 >= (SELECT b.max_attempts FROM pawl.body b WHERE b.id = q.id)
+            RETURNING q.id, q.lane_id, q.retries, q.fence, q.expires_at),
+        ended AS (
+            INSERT INTO pawl.outcome (id, state, finished_at, retries, processed_by, error, expires_at)
+            SELECT g.id, 3, t, g.retries + 1,
+                   (SELECT c.owner_name FROM pawl.claim c WHERE c.fence = g.fence),
+                   'the lease ran out at the last attempt', g.expires_at
+            FROM gone g),
+        counted AS (
+            INSERT INTO pawl.tally_delta (lane_id, state, n)
+            SELECT g.lane_id, 3, count(*) FROM gone g GROUP BY g.lane_id)
+        SELECT count(*) INTO failed FROM gone;
 
-    UPDATE pawl.queue q
-    SET retries = q.retries + 1, owner = '00000000-0000-0000-0000-000000000000',
-        lease_until = 'epoch', fence = 0, run_at = t, last_error = 'the lease ran out'
-    WHERE q.id = ANY (lost);
-    GET DIAGNOSTICS retried = ROW_COUNT;
+        UPDATE pawl.queue q
+        SET retries = q.retries + 1, owner = '00000000-0000-0000-0000-000000000000',
+            lease_until = 'epoch', fence = 0, run_at = t, last_error = 'the lease ran out'
+        WHERE q.id = ANY (lost);
+        GET DIAGNOSTICS retried = ROW_COUNT;
 
-    -- Claims with nothing left go; those with renewed items are looked at again when the first
-    -- ends; those with an item that was locked just now keep a check in the past.
-    UPDATE pawl.claim c
-    SET check_at = (SELECT min(r.lease_until)
-                    FROM unnest(c.ids) AS u(id)
-                    CROSS JOIN LATERAL (SELECT q.lease_until FROM pawl.queue q
-                                        WHERE q.id = u.id AND q.fence = c.fence LIMIT 1) r)
-    WHERE c.fence = ANY (due)
-      AND EXISTS (SELECT FROM unnest(c.ids) AS u(id)
-                  CROSS JOIN LATERAL (SELECT FROM pawl.queue q
-                                      WHERE q.id = u.id AND q.fence = c.fence LIMIT 1) r);
-    DELETE FROM pawl.claim c
-    WHERE c.fence = ANY (due)
-      AND NOT EXISTS (SELECT FROM unnest(c.ids) AS u(id)
+        -- Claims with nothing left go; those with renewed items are looked at again when the first
+        -- ends; those with an item that was locked just now at once. Never with a time that is past: a
+        -- cursor may be beyond it.
+        UPDATE pawl.claim c
+        SET check_at = (SELECT greatest(min(r.lease_until), t)
+                        FROM unnest(c.ids) AS u(id)
+                        CROSS JOIN LATERAL (SELECT q.lease_until FROM pawl.queue q
+                                            WHERE q.id = u.id AND q.fence = c.fence LIMIT 1) r)
+        WHERE c.fence = ANY (due)
+          AND EXISTS (SELECT FROM unnest(c.ids) AS u(id)
                       CROSS JOIN LATERAL (SELECT FROM pawl.queue q
                                           WHERE q.id = u.id AND q.fence = c.fence LIMIT 1) r);
-    RETURN failed + retried;
+        DELETE FROM pawl.claim c
+        WHERE c.fence = ANY (due)
+          AND NOT EXISTS (SELECT FROM unnest(c.ids) AS u(id)
+                          CROSS JOIN LATERAL (SELECT FROM pawl.queue q
+                                              WHERE q.id = u.id AND q.fence = c.fence LIMIT 1) r);
+    END IF;
+    changed := coalesce(failed, 0) + coalesce(retried, 0);
+    RETURN NEXT;
+    IF cursor_since IS NULL THEN
+        RETURN;
+    END IF;
+
+    -- One statement, so that all of it is true of one snapshot.
+    changed := NULL;
+    FOR item, number, at IN
+        SELECT 1, my_xid::text::bigint, began
+        UNION ALL
+        SELECT 2, pg_snapshot_xmax(pg_current_snapshot())::text::bigint, NULL
+        UNION ALL
+        SELECT 3, x.xid::text::bigint, NULL
+        FROM pg_snapshot_xip(pg_current_snapshot()) AS x(xid) WHERE x.xid < my_xid
+        UNION ALL
+        SELECT 4, 0, (SELECT c.check_at FROM pawl.claim c
+                      WHERE c.check_at >= since AND c.check_at <= t
+                      ORDER BY c.check_at LIMIT 1)
+    LOOP
+        RETURN NEXT;
+    END LOOP;
+END
+$$;
+
+-- The same for psql and every language.
+CREATE FUNCTION pawl.reap(max_rows bigint DEFAULT 100) RETURNS bigint
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    RETURN (SELECT b.changed FROM pawl.reap_batch(reap.max_rows, NULL) b);
 END
 $$;
 

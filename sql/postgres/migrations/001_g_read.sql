@@ -94,10 +94,13 @@ AS $$
 #variable_conflict use_column
 DECLARE
     seen CONSTANT bigint[] := ARRAY(
-        SELECT s.id FROM pawl.body s WHERE s.id < list_any.before ORDER BY s.id DESC LIMIT list_any.scan);
+        SELECT s.id FROM pawl.body s WHERE s.id < list_any.before
+        ORDER BY s.id DESC LIMIT list_any.scan);
 BEGIN
-    RETURN QUERY SELECT * FROM pawl.list_seen(seen, cardinality(seen) = list_any.scan, list_any.states,
-        list_any.topic, list_any.correlation_id, list_any.created_before, list_any.max_rows, list_any.with_payload);
+    RETURN QUERY SELECT * FROM pawl.list_seen(
+        seen, cardinality(seen) = list_any.scan, list_any.states, list_any.topic,
+        list_any.correlation_id, list_any.created_before, list_any.max_rows,
+        list_any.with_payload);
 END
 $$;
 
@@ -124,10 +127,13 @@ AS $$
 #variable_conflict use_column
 DECLARE
     seen CONSTANT bigint[] := ARRAY(
-        SELECT s.id FROM pawl.queue s WHERE s.id < list_unfinished.before ORDER BY s.id DESC LIMIT list_unfinished.scan);
+        SELECT s.id FROM pawl.queue s WHERE s.id < list_unfinished.before
+        ORDER BY s.id DESC LIMIT list_unfinished.scan);
 BEGIN
-    RETURN QUERY SELECT * FROM pawl.list_seen(seen, cardinality(seen) = list_unfinished.scan, list_unfinished.states,
-        list_unfinished.topic, list_unfinished.correlation_id, list_unfinished.created_before, list_unfinished.max_rows, list_unfinished.with_payload);
+    RETURN QUERY SELECT * FROM pawl.list_seen(
+        seen, cardinality(seen) = list_unfinished.scan, list_unfinished.states, list_unfinished.topic,
+        list_unfinished.correlation_id, list_unfinished.created_before, list_unfinished.max_rows,
+        list_unfinished.with_payload);
 END
 $$;
 
@@ -154,10 +160,13 @@ AS $$
 #variable_conflict use_column
 DECLARE
     seen CONSTANT bigint[] := ARRAY(
-        SELECT s.id FROM pawl.outcome s WHERE s.state IN (3, 4, 5) AND s.id < list_dead.before ORDER BY s.id DESC LIMIT list_dead.scan);
+        SELECT s.id FROM pawl.outcome s WHERE s.state IN (3, 4, 5) AND s.id < list_dead.before
+        ORDER BY s.id DESC LIMIT list_dead.scan);
 BEGIN
-    RETURN QUERY SELECT * FROM pawl.list_seen(seen, cardinality(seen) = list_dead.scan, list_dead.states,
-        list_dead.topic, list_dead.correlation_id, list_dead.created_before, list_dead.max_rows, list_dead.with_payload);
+    RETURN QUERY SELECT * FROM pawl.list_seen(
+        seen, cardinality(seen) = list_dead.scan, list_dead.states, list_dead.topic,
+        list_dead.correlation_id, list_dead.created_before, list_dead.max_rows,
+        list_dead.with_payload);
 END
 $$;
 
@@ -213,7 +222,8 @@ BEGIN
             FROM lanes s JOIN pawl.lane l ON l.id = s.lane_id GROUP BY l.topic)
         SELECT p.topic, p.n - p.held, p.held, p.at_least,
                CASE WHEN p.at_least
-                    THEN greatest(p.n, (whole - (SELECT coalesce(sum(x.n), 0) FROM topics x WHERE NOT x.at_least)::bigint)
+                    THEN greatest(p.n, (whole - (SELECT coalesce(sum(x.n), 0)::bigint FROM topics x
+                                                 WHERE NOT x.at_least))
                                        / (SELECT count(*) FROM topics x WHERE x.at_least))
                     ELSE p.n END,
                coalesce(e.done, 0)::bigint, coalesce(e.failed, 0)::bigint,

@@ -51,8 +51,8 @@ BEGIN
     GRANT SELECT ON pawl.message TO pawl_work;
     GRANT USAGE ON SEQUENCE pawl.fence TO pawl_work;
     GRANT EXECUTE ON FUNCTION
-        pawl.claim, pawl.held, pawl.ack, pawl.fail, pawl.abandon, pawl.renew, pawl.release,
-        pawl.reap, pawl.expire, pawl.retain, pawl.fold
+        pawl.claim, pawl.claim_batch, pawl.held, pawl.ack, pawl.fail, pawl.abandon, pawl.renew, pawl.release,
+        pawl.reap, pawl.reap_batch, pawl.expire, pawl.retain, pawl.fold
         TO pawl_work;
 
     GRANT ALL ON ALL TABLES IN SCHEMA pawl TO pawl_admin;

@@ -1,3 +1,5 @@
--- Take what is ready and due.
-SELECT * FROM pawl.claim(owner => :owner, lease => :lease, max_rows => :limit, topics => :topics,
-                         owner_name => :owner_name, turn => :turn);
+-- Take what is ready and due, from the cursor's positions on.
+SELECT * FROM pawl.claim_batch(
+    owner => :owner, lease => :lease, max_rows => :limit, topics => :topics,
+    owner_name => :owner_name, turn => :turn, cursor_lanes => :cursor_lane,
+    cursor_since => :cursor_since);

@@ -1,2 +1,2 @@
 -- Expired leases: ready again, or failed at the last attempt.
-SELECT pawl.reap(max_rows => :limit);
+SELECT * FROM pawl.reap_batch(max_rows => :limit, cursor_since => :cursor_since);

@@ -100,6 +100,9 @@ bool pawli_postgres_next(pawli_postgres *conn, pawl_mono *deadline, PGresult **r
 pawl_status pawli_postgres_wait_check(pawli_postgres *conn, pawl_mono deadline, pawl_error *err);
 void pawli_postgres_interrupt(pawli_conn *base);
 
+/* cancel_postgres.c: ask the server to end the running statement. May have no effect. */
+void pawli_postgres_cancel(pawli_postgres *conn, pawl_mono deadline);
+
 /*
  * error_postgres.c. Each marks the connection as broken where a new one is needed.
  */

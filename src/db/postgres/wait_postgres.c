@@ -1,10 +1,7 @@
-/* src/db/postgres/wait_postgres.c - waiting for the server: deadlines, interruption, cancelling. */
+/* src/db/postgres/wait_postgres.c - waiting for the server: deadlines and interruption. */
 #include <errno.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/eventfd.h>
-#include <sys/socket.h>
 
 #include "conn_postgres.h"
 #include "fail.h"
@@ -12,6 +9,8 @@
 
 /* How long a cancelled statement may take to say so before the connection is given up. */
 #define CANCEL_GRACE_US INT64_C(2000000)
+/* A request to cancel that overtakes its statement has no effect, so it is made again. */
+#define CANCEL_AGAIN_US INT64_C(100000)
 
 pawli_postgres_wait pawli_postgres_wait_for(pawli_postgres *conn, short events, pawl_mono deadline)
 {
@@ -36,28 +35,21 @@ pawli_postgres_wait pawli_postgres_wait_for(pawli_postgres *conn, short events, 
     }
 }
 
-/*
- * Whether the server does not even acknowledge what was sent. PQcancel() opens a connection of its
- * own and waits for it, which on a dead network would take until tcp_user_timeout.
- */
-static bool network_is_dead(PGconn *pg)
+/* Until when to wait for the next sign of the server. */
+static pawl_mono next_look(const pawli_postgres *conn, pawl_mono deadline)
 {
-    struct tcp_info info;
-    socklen_t size = sizeof info;
+    pawl_mono again = pawli_mono_after(pawli_mono_now(), CANCEL_AGAIN_US);
 
-    return getsockopt(PQsocket(pg), IPPROTO_TCP, TCP_INFO, &info, &size) == 0 &&
-           info.tcpi_unacked > 0 && info.tcpi_retransmits > 1;
+    return conn->stopped != PAWL_OK && again.us < deadline.us ? again : deadline;
 }
 
-static void cancel(pawli_postgres *conn)
+static void stop(pawli_postgres *conn, pawl_status why, pawl_mono *deadline)
 {
-    char problem[256];
-    PGcancel *request = network_is_dead(conn->pg) ? NULL : PQgetCancel(conn->pg);
-
-    /* If it fails, the statement ends by itself or the grace period ends the connection. */
-    if (request)
-        (void)PQcancel(request, problem, sizeof problem);
-    PQfreeCancel(request);
+    if (conn->stopped == PAWL_OK) {
+        conn->stopped = why;
+        *deadline = pawli_mono_after(pawli_mono_now(), CANCEL_GRACE_US);
+    }
+    pawli_postgres_cancel(conn, *deadline);
 }
 
 bool pawli_postgres_next(pawli_postgres *conn, pawl_mono *deadline, PGresult **ret_result)
@@ -69,23 +61,21 @@ bool pawli_postgres_next(pawli_postgres *conn, pawl_mono *deadline, PGresult **r
             return true;
         }
         short events = unsent > 0 ? POLLIN | POLLOUT : POLLIN;
-        switch (pawli_postgres_wait_for(conn, events, *deadline)) {
+        switch (pawli_postgres_wait_for(conn, events, next_look(conn, *deadline))) {
         case PAWLI_POSTGRES_READY:
             (void)PQconsumeInput(conn->pg); /* a failure shows in PQgetResult */
-            continue;
+            break;
         case PAWLI_POSTGRES_LATE:
-            if (conn->stopped != PAWL_OK) {
+            if (conn->stopped != PAWL_OK && pawli_mono_passed(*deadline)) {
                 conn->base.broken = true;
                 return false;
             }
-            conn->stopped = PAWL_E_TIMEOUT;
+            stop(conn, PAWL_E_TIMEOUT, deadline);
             break;
         case PAWLI_POSTGRES_STOPPED:
-            conn->stopped = PAWL_E_INTERRUPTED;
+            stop(conn, PAWL_E_INTERRUPTED, deadline);
             break;
         }
-        cancel(conn);
-        *deadline = pawli_mono_after(pawli_mono_now(), CANCEL_GRACE_US);
     }
 }
 

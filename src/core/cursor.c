@@ -1,0 +1,353 @@
+/*
+ * src/core/cursor.c - where the next look at the queue may start.
+ *
+ * Every step here has its reason in docs/internals/claim-cursor.md, and is tried against thousands
+ * of random histories by tests/model/.
+ */
+#include "cursor.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const pawli_cursor_limits pawli_cursor_usual = {
+    .long_us = 100 * 1000,
+    .sweep_us = 30 * 1000 * 1000,
+    .sweep_share = 50,
+    .again_share = 20,
+};
+
+void pawli_cursor_init(pawli_cursor *cursor, const pawli_cursor_limits *limits)
+{
+    *cursor = (pawli_cursor){.limits = *limits};
+    pthread_mutex_init(&cursor->lock, NULL);
+}
+
+void pawli_cursor_done(pawli_cursor *cursor)
+{
+    pthread_mutex_destroy(&cursor->lock);
+    free(cursor->lanes);
+}
+
+static pawl_wall earlier(pawl_wall a, pawl_wall b)
+{
+    return a.us < b.us ? a : b;
+}
+
+static pawl_wall later(pawl_wall a, pawl_wall b)
+{
+    return a.us > b.us ? a : b;
+}
+
+static void drop(pawli_cursor *cursor)
+{
+    cursor->version++;
+    cursor->seen = PAWL_NEVER;
+    cursor->epoch_count = 0;
+    cursor->awaited_count = 0;
+    cursor->lane_count = 0;
+}
+
+void pawli_cursor_drop(pawli_cursor *cursor)
+{
+    pthread_mutex_lock(&cursor->lock);
+    drop(cursor);
+    pthread_mutex_unlock(&cursor->lock);
+}
+
+/* ---- beginning a look ---- */
+
+static pawli_look_start start_of(const pawli_cursor_lane *lane, pawl_mono now, bool at_any_cost)
+{
+    if (now.us >= lane->sweep_after.us)
+        return (pawli_look_start){lane->id, PAWL_NEVER, PAWLI_LOOK_SWEEP};
+    if (lane->again && (at_any_cost || now.us >= lane->again_after.us))
+        return (pawli_look_start){lane->id, lane->settled, PAWLI_LOOK_AGAIN};
+    if (lane->start.us == lane->settled.us)
+        return (pawli_look_start){lane->id, lane->start, PAWLI_LOOK_SETTLED};
+    return (pawli_look_start){lane->id, lane->start, PAWLI_LOOK_OPEN};
+}
+
+static void copy_starts(const pawli_cursor *cursor, pawl_mono now, bool at_any_cost,
+                        pawli_look *look)
+{
+    if (cursor->lane_count == 0)
+        return;
+    look->starts = malloc(cursor->lane_count * sizeof *look->starts);
+    for (size_t i = 0; look->starts && i < cursor->lane_count; i++) {
+        pawli_look_start start = start_of(&cursor->lanes[i], now, at_any_cost);
+        if (start.since.us != PAWL_NEVER.us)
+            look->starts[look->start_count++] = start;
+    }
+}
+
+void pawli_cursor_begin(pawli_cursor *cursor, uint64_t connections, pawl_mono now, bool at_any_cost,
+                        pawli_look *look)
+{
+    pawli_look_done(look);
+    pthread_mutex_lock(&cursor->lock);
+    if (connections != cursor->connections)
+        drop(cursor);
+    cursor->connections = connections;
+    look->version = cursor->version;
+    look->endings = cursor->endings;
+    look->connections = connections;
+    look->seen = cursor->seen;
+    look->began = now;
+    copy_starts(cursor, now, at_any_cost, look);
+    pthread_mutex_unlock(&cursor->lock);
+}
+
+/* ---- epochs ---- */
+
+/* When full, every second one goes: the older, the further apart, so that any age is covered. */
+static void thin_out(pawli_cursor *cursor)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < cursor->epoch_count; i += 2)
+        cursor->epochs[kept++] = cursor->epochs[i];
+    cursor->epoch_count = kept;
+}
+
+static void remember_epoch(pawli_cursor *cursor, pawli_epoch epoch)
+{
+    if (cursor->epoch_count == PAWLI_CURSOR_EPOCHS)
+        thin_out(cursor);
+    size_t at = cursor->epoch_count++;
+    for (; at > 0 && cursor->epochs[at - 1].time.us > epoch.time.us; at--)
+        cursor->epochs[at] = cursor->epochs[at - 1];
+    cursor->epochs[at] = epoch;
+}
+
+/* The latest epoch all of whose predecessors are below `first_xid`; PAWL_NEVER: none is known. */
+static pawl_wall epoch_up_to(const pawli_cursor *cursor, int64_t first_xid)
+{
+    for (size_t i = cursor->epoch_count; i > 0; i--)
+        if (cursor->epochs[i - 1].xid <= first_xid)
+            return cursor->epochs[i - 1].time;
+    return PAWL_NEVER;
+}
+
+static void forget_epochs_before(pawli_cursor *cursor, pawl_wall time)
+{
+    size_t old = 0;
+
+    while (old < cursor->epoch_count && cursor->epochs[old].time.us < time.us)
+        old++;
+    cursor->epoch_count -= old;
+    memmove(cursor->epochs, cursor->epochs + old, cursor->epoch_count * sizeof *cursor->epochs);
+}
+
+/* ---- transactions that take long ---- */
+
+static bool contains(const int64_t *xids, size_t count, int64_t xid)
+{
+    for (size_t i = 0; i < count; i++)
+        if (xids[i] == xid)
+            return true;
+    return false;
+}
+
+/* What awaited transactions brought is below the lanes' start, so those are looked at again. */
+static void notice_endings(pawli_cursor *cursor, const pawli_look *look)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < cursor->awaited_count; i++) {
+        int64_t xid = cursor->awaited[i];
+        if (xid >= look->next_xid || contains(look->running, look->running_count, xid))
+            cursor->awaited[kept++] = xid;
+    }
+    if (kept == cursor->awaited_count)
+        return;
+    cursor->awaited_count = kept;
+    cursor->endings++;
+    for (size_t i = 0; i < cursor->lane_count; i++)
+        if (cursor->lanes[i].start.us != cursor->lanes[i].settled.us)
+            cursor->lanes[i].again = true;
+}
+
+/* What runs since before an epoch that is long ago is from now on awaited. */
+static void await_long(pawli_cursor *cursor, const pawli_look *look)
+{
+    int64_t long_ago = look->epoch.time.us - cursor->limits.long_us;
+    int64_t first_recent = 0;
+
+    for (size_t i = 0; i < cursor->epoch_count && cursor->epochs[i].time.us <= long_ago; i++)
+        if (cursor->epochs[i].xid > first_recent)
+            first_recent = cursor->epochs[i].xid;
+    for (size_t i = 0; i < look->running_count && look->running[i] < first_recent; i++)
+        if (cursor->awaited_count < PAWLI_CURSOR_RUNNING &&
+            !contains(cursor->awaited, cursor->awaited_count, look->running[i]))
+            cursor->awaited[cursor->awaited_count++] = look->running[i];
+}
+
+static int64_t first_running(const pawli_look *look)
+{
+    return look->running_count > 0 && look->running[0] < look->next_xid ? look->running[0]
+                                                                        : look->next_xid;
+}
+
+static int64_t first_not_awaited(const pawli_cursor *cursor, const pawli_look *look)
+{
+    for (size_t i = 0; i < look->running_count && look->running[i] < look->next_xid; i++)
+        if (!contains(cursor->awaited, cursor->awaited_count, look->running[i]))
+            return look->running[i];
+    return look->next_xid;
+}
+
+/* ---- lanes ---- */
+
+static size_t place_of(const pawli_cursor *cursor, int64_t id)
+{
+    size_t low = 0, high = cursor->lane_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (cursor->lanes[middle].id < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The lane, or a new one at its beginning; NULL without memory. */
+static pawli_cursor_lane *lane_of(pawli_cursor *cursor, int64_t id)
+{
+    size_t at = place_of(cursor, id);
+
+    if (at < cursor->lane_count && cursor->lanes[at].id == id)
+        return &cursor->lanes[at];
+    if (cursor->lane_count == cursor->lane_capacity) {
+        size_t capacity = cursor->lane_capacity ? cursor->lane_capacity * 2 : 16;
+        pawli_cursor_lane *lanes = realloc(cursor->lanes, capacity * sizeof *lanes);
+        if (!lanes)
+            return NULL;
+        cursor->lanes = lanes;
+        cursor->lane_capacity = capacity;
+    }
+    pawli_cursor_lane *lane = &cursor->lanes[at];
+    memmove(lane + 1, lane, (cursor->lane_count - at) * sizeof *lane);
+    cursor->lane_count++;
+    *lane = (pawli_cursor_lane){.id = id};
+    return lane;
+}
+
+/* Where the look started in the lane; NULL: at the beginning. */
+static const pawli_look_start *start_in(const pawli_look *look, int64_t lane)
+{
+    size_t low = 0, high = look->start_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (look->starts[middle].lane < lane)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < look->start_count && look->starts[low].lane == lane ? &look->starts[low] : NULL;
+}
+
+/* What one look says about all its lanes. */
+typedef struct lesson {
+    const pawli_look *look;
+    pawl_wall settled; /* everything stamped before this is in the look's snapshot */
+    pawl_wall open;    /* the same but for awaited transactions */
+    bool current;      /* no ending was noticed while it was under way */
+    pawl_mono now;
+    int64_t spent;
+} lesson;
+
+static void plan_sweep(const pawli_cursor *cursor, const lesson *says, pawli_cursor_lane *lane)
+{
+    int64_t pause = says->spent * cursor->limits.sweep_share;
+
+    if (pause < cursor->limits.sweep_us)
+        pause = cursor->limits.sweep_us;
+    lane->sweep_after = (pawl_mono){says->now.us + pause};
+}
+
+/* True when the look found that the lane's position was too far on. */
+static bool learn_lane(pawli_cursor *cursor, const lesson *says, const pawli_look_found *found)
+{
+    const pawli_look_start *start = start_in(says->look, found->lane);
+    pawli_look_kind kind = start ? start->kind : PAWLI_LOOK_SWEEP;
+    pawli_cursor_lane *lane = lane_of(cursor, found->lane);
+    bool some_left = found->oldest.us != PAWL_NEVER.us;
+    pawl_wall end = says->look->epoch.time;
+    bool moved_back = false;
+
+    if (!lane)
+        return false;
+    if (some_left)
+        end = earlier(end, found->oldest);
+    if (kind == PAWLI_LOOK_SWEEP || kind == PAWLI_LOOK_AGAIN) {
+        moved_back = some_left && found->oldest.us < lane->start.us;
+        if (moved_back)
+            lane->start = end;
+        if (kind == PAWLI_LOOK_SWEEP)
+            plan_sweep(cursor, says, lane);
+        else
+            lane->again_after =
+                (pawl_mono){says->now.us + says->spent * cursor->limits.again_share};
+        lane->settled = earlier(lane->settled, lane->start);
+    }
+    if (kind != PAWLI_LOOK_OPEN) {
+        lane->settled = later(lane->settled, earlier(says->settled, end));
+        lane->again = lane->again && !says->current;
+    }
+    if (says->current)
+        lane->start = later(lane->start, earlier(says->open, end));
+    lane->start = later(lane->start, lane->settled);
+    return moved_back;
+}
+
+/* Whether an awaited transaction may have brought something that the look could not see. */
+static bool again_due(const pawli_cursor *cursor, const pawli_look *look)
+{
+    for (size_t i = 0; i < look->start_count; i++) {
+        size_t at = place_of(cursor, look->starts[i].lane);
+        if (look->starts[i].kind == PAWLI_LOOK_OPEN && at < cursor->lane_count &&
+            cursor->lanes[at].id == look->starts[i].lane && cursor->lanes[at].again)
+            return true;
+    }
+    return false;
+}
+
+static bool learn(pawli_cursor *cursor, const pawli_look *look, uint64_t connections, pawl_mono now)
+{
+    lesson says = {.look = look, .now = now, .spent = now.us - look->began.us};
+    bool moved_back = false;
+
+    if (look->version != cursor->version)
+        return true;
+    if (look->epoch.xid == 0 || look->spoilt)
+        return false;
+    if (connections != look->connections || look->epoch.time.us < look->seen.us) {
+        drop(cursor);
+        return true;
+    }
+    cursor->seen = later(cursor->seen, look->epoch.time);
+    remember_epoch(cursor, look->epoch);
+    says.current = look->endings == cursor->endings;
+    notice_endings(cursor, look);
+    await_long(cursor, look);
+    says.settled = epoch_up_to(cursor, first_running(look));
+    says.open = epoch_up_to(cursor, first_not_awaited(cursor, look));
+    for (size_t i = 0; i < look->found_count; i++)
+        moved_back = learn_lane(cursor, &says, &look->found[i]) || moved_back;
+    forget_epochs_before(cursor, says.settled);
+    if (moved_back)
+        cursor->version++; /* looks under way may not push those lanes on */
+    return again_due(cursor, look);
+}
+
+bool pawli_cursor_learn(pawli_cursor *cursor, const pawli_look *look, uint64_t connections,
+                        pawl_mono now)
+{
+    pthread_mutex_lock(&cursor->lock);
+    bool taken_back = learn(cursor, look, connections, now);
+    pthread_mutex_unlock(&cursor->lock);
+    return taken_back && look->start_count > 0;
+}

@@ -1,0 +1,265 @@
+/*
+ * tests/conformance/cursor_test.c - what appears late is found, though claims have moved on.
+ *
+ * The store remembers where its claims may start (docs/internals/claim-cursor.md). Every test first
+ * makes it move on, then lets something appear behind that place.
+ */
+#include "kit.h"
+
+#include "../../src/base/world.h"
+
+static int64_t later_us;
+
+static pawl_mono later_now(void)
+{
+    return (pawl_mono){pawli_world_real.mono_now().us + later_us};
+}
+
+static void real_world(void *unused)
+{
+    (void)unused;
+    pawli_world_install(NULL);
+}
+
+static const char *claim_all(fixture *f)
+{
+    return kit_payloads(fixture_claim(f, kit_owner(9), DAY_MS, 100));
+}
+
+/* Claims that find something and claims that do not, until the store starts after them. */
+static void move_on(fixture *f, const char *topic)
+{
+    for (int i = 0; i < 3; i++) {
+        fixture_advance(f, SECOND_MS);
+        fixture_send(f, topic, "step");
+        assert_string_equal("step", claim_all(f));
+        assert_string_equal("", claim_all(f));
+    }
+    fixture_advance(f, SECOND_MS);
+}
+
+static void tx_send(pawl_tx *tx, const char *topic, const char *payload)
+{
+    pawl_error err = PAWL_ERROR_INIT;
+    pawl_outgoing message = kit_message(topic, payload);
+
+    assert_ok(pawl_tx_enqueue(tx, &message, NULL, &err), &err);
+}
+
+static fixture *open_postgres(void)
+{
+    fixture *f = fixture_open(NULL);
+
+    if (!fixture_is_postgres(f))
+        test_skip("one transaction at a time writes to SQLite");
+    return f;
+}
+
+PAWL_TEST(what_commits_late_is_found)
+{
+    fixture *f = open_postgres();
+
+    for (int i = 0; i < 3; i++) {
+        tx_send(fixture_tx_begin(f, 0), "t", "late");
+        move_on(f, "t");
+        fixture_tx_commit(f, 0);
+        assert_string_equal("late", claim_all(f));
+    }
+    kit_check(f);
+}
+
+PAWL_TEST(several_late_commits_are_found_one_by_one)
+{
+    fixture *f = open_postgres();
+
+    move_on(f, "t");
+    for (int i = 0; i < 3; i++) {
+        tx_send(fixture_tx_begin(f, i), "t", test_note("late %d", i));
+        move_on(f, "t");
+    }
+    fixture_tx_exec(f, 3, "BEGIN; SELECT pg_current_xact_id()"); /* has nothing to do with it */
+    move_on(f, "t");
+    for (int i = 2; i >= 0; i--) {
+        fixture_tx_commit(f, i);
+        assert_string_equal(test_note("late %d", i), claim_all(f));
+        move_on(f, "t");
+    }
+    fixture_tx_exec(f, 3, "COMMIT");
+    assert_string_equal("", claim_all(f));
+}
+
+PAWL_TEST(a_late_commit_of_more_than_one_claim_takes_is_found_whole)
+{
+    fixture *f = open_postgres();
+    pawl_tx *tx = fixture_tx_begin(f, 0);
+
+    for (int i = 0; i < 10; i++)
+        tx_send(tx, "t", "late");
+    move_on(f, "t");
+    fixture_tx_commit(f, 0);
+    fixture_send(f, "t", "new");
+    for (int i = 0; i < 10; i++)
+        assert_string_equal("late", kit_payloads(fixture_claim(f, kit_owner(1), DAY_MS, 1)));
+    assert_string_equal("new", claim_all(f));
+}
+
+PAWL_TEST(a_late_rollback_leaves_nothing_and_hides_nothing)
+{
+    fixture *f = open_postgres();
+
+    tx_send(fixture_tx_begin(f, 0), "t", "never");
+    move_on(f, "t");
+    fixture_tx_rollback(f, 0);
+    fixture_send(f, "t", "x");
+    assert_string_equal("x", claim_all(f));
+    move_on(f, "t");
+}
+
+PAWL_TEST(what_a_rolled_back_claim_had_locked_is_found)
+{
+    fixture *f = open_postgres();
+
+    move_on(f, "t");
+    fixture_send(f, "t", "locked");
+    fixture_tx_exec(f, 0, "BEGIN; SELECT count(*) FROM {claim}('%s', '1 h', 10)",
+                    "00000000-0000-4000-8000-000000000001");
+    move_on(f, "t");
+    fixture_tx_exec(f, 0, "ROLLBACK");
+    assert_string_equal("locked", claim_all(f));
+}
+
+PAWL_TEST(what_becomes_ready_again_is_found)
+{
+    fixture *f = fixture_open(NULL);
+    pawl_messages *released, *abandoned;
+    pawl_work_id dead;
+
+    fixture_send(f, "t", "released");
+    released = fixture_claim(f, kit_owner(1), DAY_MS, 1);
+    fixture_send(f, "t", "abandoned");
+    abandoned = fixture_claim(f, kit_owner(1), DAY_MS, 1);
+    fixture_send(f, "t", "reaped");
+    fixture_claim(f, kit_owner(1), MINUTE_MS, 1);
+    dead = kit_make(f, "t", "redriven", PAWL_STATE_FAILED);
+    move_on(f, "t");
+    kit_release(f, kit_owner(1), released);
+    assert_string_equal("released", claim_all(f));
+    move_on(f, "t");
+    kit_abandon(f, kit_owner(1), abandoned, NULL, 5 * SECOND_MS);
+    assert_string_equal("", claim_all(f));
+    fixture_advance(f, 5 * SECOND_MS);
+    assert_string_equal("abandoned", claim_all(f));
+    move_on(f, "t");
+    fixture_advance(f, MINUTE_MS);
+    assert_int_equal(1, kit_reap(f));
+    assert_string_equal("reaped", claim_all(f));
+    move_on(f, "t");
+    kit_redrive(f, dead);
+    assert_string_equal("redriven", claim_all(f));
+    kit_check(f);
+}
+
+PAWL_TEST(a_due_time_in_the_past_is_found)
+{
+    fixture *f = fixture_open(NULL);
+    pawl_outgoing message = kit_message("t", "old");
+
+    move_on(f, "t");
+    message.due_at = (pawl_wall){FIXTURE_START.us - DAY_MS * 1000};
+    kit_send(f, &message);
+    assert_string_equal("old", claim_all(f));
+}
+
+PAWL_TEST(what_is_not_due_yet_is_found_when_it_is)
+{
+    fixture *f = fixture_open(NULL);
+
+    kit_send_after(f, "t", "timer", 10 * SECOND_MS);
+    move_on(f, "t");
+    move_on(f, "t");
+    assert_string_equal("", claim_all(f));
+    fixture_advance(f, 2 * SECOND_MS);
+    assert_string_equal("timer", claim_all(f));
+}
+
+PAWL_TEST(lanes_that_a_claim_did_not_reach_or_ask_for_keep_their_messages)
+{
+    fixture *f = fixture_open(NULL);
+    static const char *const wanted[] = {"a"};
+    pawl_claim_options opts = PAWL_CLAIM_OPTIONS_INIT;
+
+    opts.topics = wanted;
+    opts.topic_count = 1;
+    kit_send_priority(f, "b", "low", 0);
+    for (int i = 0; i < 5; i++) {
+        kit_send_priority(f, "b", "high", 9);
+        assert_string_equal("high", kit_payloads(fixture_claim(f, kit_owner(1), DAY_MS, 1)));
+        fixture_send(f, "a", "asked");
+        assert_string_equal("asked", kit_payloads(kit_claim(f, kit_owner(1), DAY_MS, 10, &opts)));
+        fixture_advance(f, SECOND_MS);
+    }
+    assert_string_equal("low", claim_all(f));
+}
+
+/* A step back that no claim sees: the clock is ahead again when the next one comes. */
+PAWL_TEST(what_an_unseen_step_of_the_clock_hides_is_found_by_the_sweep)
+{
+    static const pawli_world later = {.mono_now = later_now};
+    pawli_world world = pawli_world_real;
+    fixture *f = open_postgres();
+    pawl_wall before;
+
+    later_us = 0;
+    world.mono_now = later.mono_now;
+    pawli_world_install(&world);
+    test_defer(real_world, &later_us);
+    move_on(f, "t");
+    before = fixture_now(f);
+    fixture_set(f, (pawl_wall){before.us - 3000000});
+    fixture_send(f, "t", "hidden");
+    fixture_set(f, before);
+    assert_string_equal("", claim_all(f));
+    later_us = 31 * INT64_C(1000000);
+    assert_string_equal("hidden", claim_all(f));
+}
+
+/* What a server that lost the last commits has: a row that was claimed is ready as it was. */
+PAWL_TEST(what_a_server_forgot_is_found_on_a_new_connection)
+{
+    fixture *f = open_postgres();
+    const char *schema = fixture_store_options(f)->schema;
+
+    fixture_send(f, "t", "forgotten");
+    assert_string_equal("forgotten", claim_all(f));
+    move_on(f, "t");
+    fixture_exec(f, "UPDATE {queue} SET fence = 0 "
+                    "WHERE id = (SELECT min(id) FROM {queue})");
+    assert_true(fixture_count(f,
+                              "SELECT count(pg_terminate_backend(pid, 10000)) "
+                              "FROM pg_stat_activity WHERE pid <> pg_backend_pid() "
+                              "AND query LIKE '%%%s.%%'",
+                              schema) > 0);
+    assert_string_equal("forgotten", claim_all(f));
+}
+
+PAWL_TEST(two_stores_share_a_queue_without_leaving_anything)
+{
+    fixture *f = open_postgres();
+    pawl_store *second = fixture_another_store(f);
+    pawl_error err = PAWL_ERROR_INIT;
+    pawl_messages *list = NULL;
+
+    for (int i = 0; i < 6; i++) {
+        tx_send(fixture_tx_begin(f, 0), "t", "late");
+        move_on(f, "t");
+        assert_ok(pawl_queue_claim(second, kit_owner(2), DAY_MS, 10, NULL, &list, &err), &err);
+        assert_string_equal("", kit_payloads(kit_keep(list)));
+        fixture_tx_commit(f, 0);
+        if (i % 2 == 0) {
+            assert_string_equal("late", claim_all(f));
+            continue;
+        }
+        assert_ok(pawl_queue_claim(second, kit_owner(2), DAY_MS, 10, NULL, &list, &err), &err);
+        assert_string_equal("late", kit_payloads(kit_keep(list)));
+    }
+}

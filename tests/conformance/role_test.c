@@ -1,0 +1,136 @@
+/* tests/conformance/role_test.c - what PostgreSQL users with pawl's three roles may do. */
+#include "kit.h"
+
+struct guest {
+    fixture *f;
+    pawl_store *store;
+    const char *name;
+};
+
+static void leave(void *argument)
+{
+    struct guest *guest = argument;
+
+    pawl_store_close(guest->store);
+    guest->store = NULL;
+}
+
+/* A user of the server with one of the roles, and a store opened as that user. */
+static void enter(struct guest *guest, fixture *f, const char *role)
+{
+    pawl_error err = PAWL_ERROR_INIT;
+
+    guest->f = f;
+    guest->name = test_note("pawl_test_%s_%s", role, fixture_store_options(f)->schema);
+    fixture_exec(f, "CREATE ROLE %s LOGIN", guest->name);
+    fixture_exec(f, "GRANT %s TO %s", role, guest->name);
+    assert_ok(pawl_store_open(test_note("%s user=%s", fixture_url(f), guest->name),
+                              fixture_store_options(f), &guest->store, &err),
+              &err);
+    test_defer(leave, guest);
+}
+
+static void go(struct guest *guest)
+{
+    leave(guest);
+    test_defer_cancel(guest);
+    fixture_exec(guest->f, "DROP ROLE %s", guest->name);
+}
+
+static pawl_status try_claim(const struct guest *guest, pawl_error *err)
+{
+    pawl_messages *list = NULL;
+    pawl_status st = pawl_queue_claim(guest->store, kit_owner(1), MINUTE_MS, 10, NULL, &list, err);
+
+    if (st == PAWL_OK)
+        kit_keep(list);
+    return st;
+}
+
+PAWL_TEST(a_sender_may_send_and_nothing_else)
+{
+    fixture *f = fixture_open(NULL);
+    pawl_error err = PAWL_ERROR_INIT;
+    pawl_outgoing message = kit_message("t", "x");
+    struct guest guest = {NULL};
+
+    if (!fixture_is_postgres(f))
+        test_skip("SQLite has no users");
+    enter(&guest, f, "pawl_send");
+    message.id = kit_id(1);
+    assert_ok(pawl_outbox_enqueue(guest.store, &message, NULL, &err), &err);
+    assert_ok(pawl_outbox_enqueue(guest.store, &message, NULL, &err), &err);
+    message.payload = "y";
+    assert_status(PAWL_E_CONFLICT, pawl_outbox_enqueue(guest.store, &message, NULL, &err), &err);
+    assert_status(PAWL_E_DENIED, try_claim(&guest, &err), &err);
+    assert_says(&err, "pawl_work");
+    assert_status(PAWL_E_DENIED, pawl_queue_reap(guest.store, NULL, &err), &err);
+    assert_status(PAWL_E_DENIED, pawl_outbox_cancel(guest.store, &(pawl_work_id){1}, 1, NULL, &err),
+                  &err);
+    go(&guest);
+    assert_int_equal(1, fixture_count(f, "SELECT count(*) FROM {queue} WHERE fence = 0"));
+}
+
+PAWL_TEST(a_worker_may_send_work_and_clean_up)
+{
+    fixture *f = fixture_open(NULL);
+    pawl_error err = PAWL_ERROR_INIT;
+    pawl_outgoing message = kit_message("t", "x");
+    struct guest guest = {NULL};
+    pawl_messages *held = NULL;
+    const pawl_held *items;
+
+    if (!fixture_is_postgres(f))
+        test_skip("SQLite has no users");
+    enter(&guest, f, "pawl_work");
+    for (int i = 0; i < 5; i++)
+        assert_ok(pawl_outbox_enqueue(guest.store, &message, NULL, &err), &err);
+    assert_ok(try_claim(&guest, &err), &err);
+    assert_ok(pawl_queue_held(guest.store, kit_owner(1), &held, &err), &err);
+    items = kit_held(kit_keep(held));
+    assert_ok(pawl_queue_renew(guest.store, kit_owner(1), items, 5, MINUTE_MS, NULL, &err), &err);
+    assert_ok(pawl_queue_ack(guest.store, kit_owner(1), items, 1, NULL, &err), &err);
+    assert_ok(pawl_queue_fail(guest.store, kit_owner(1), items + 1, 1, "x", NULL, &err), &err);
+    assert_ok(pawl_queue_abandon(guest.store, kit_owner(1), items + 2, 1, "x", 1, NULL, &err),
+              &err);
+    assert_ok(pawl_queue_release(guest.store, kit_owner(1), items + 3, 1, NULL, &err), &err);
+    fixture_advance(f, HOUR_MS);
+    assert_ok(pawl_queue_reap(guest.store, NULL, &err), &err);
+    assert_ok(pawl_queue_expire(guest.store, NULL, &err), &err);
+    assert_ok(pawl_queue_retain(guest.store, 0, NULL, &err), &err);
+    assert_ok(pawl_queue_fold(guest.store, &err), &err);
+    assert_status(PAWL_E_DENIED, pawl_outbox_purge(guest.store, &(pawl_work_id){1}, 1, NULL, &err),
+                  &err);
+    go(&guest);
+    assert_int_equal(4, fixture_count(f, "SELECT count(*) FROM {body}"));
+    kit_check(f);
+}
+
+PAWL_TEST(an_administrator_may_do_everything)
+{
+    fixture *f = fixture_open(NULL);
+    pawl_error err = PAWL_ERROR_INIT;
+    pawl_outgoing message = kit_message("t", "x");
+    pawl_stats *stats = NULL;
+    pawl_messages *list = NULL;
+    struct guest guest = {NULL};
+    pawl_enqueued sent;
+    size_t changed = 0;
+
+    if (!fixture_is_postgres(f))
+        test_skip("SQLite has no users");
+    enter(&guest, f, "pawl_admin");
+    assert_ok(pawl_outbox_enqueue(guest.store, &message, &sent, &err), &err);
+    assert_ok(try_claim(&guest, &err), &err);
+    assert_ok(pawl_outbox_cancel(guest.store, &sent.work_id, 1, &changed, &err), &err);
+    assert_ok(pawl_outbox_redrive(guest.store, &sent.work_id, 1, &changed, &err), &err);
+    assert_ok(pawl_outbox_cancel(guest.store, &sent.work_id, 1, &changed, &err), &err);
+    assert_ok(pawl_outbox_list(guest.store, NULL, &list, NULL, &err), &err);
+    pawl_messages_free(list);
+    assert_ok(pawl_outbox_stats(guest.store, &stats, &err), &err);
+    pawl_stats_free(stats);
+    assert_ok(pawl_outbox_purge(guest.store, &sent.work_id, 1, &changed, &err), &err);
+    assert_int_equal(1, changed);
+    go(&guest);
+    assert_int_equal(0, fixture_count(f, "SELECT count(*) FROM {body}"));
+}

@@ -1,0 +1,47 @@
+/*
+ * tests/crash/broken_sql.c - the product's own statements with one condition taken out.
+ *
+ * Linked with --wrap=pawli_statements_text: the driver prepares what is answered here.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "campaign.h"
+#include "statements.h"
+
+const char *__real_pawli_statements_text(const pawli_statements *statements, enum pawli_sql sql);
+const char *__wrap_pawli_statements_text(const pawli_statements *statements, enum pawli_sql sql);
+
+static breakage broken;
+static char text[16384];
+
+void broken_sql_set(breakage b)
+{
+    broken = b;
+}
+
+/* The statement must have the words: a test that breaks nothing would prove nothing. */
+static const char *replace(const char *whole, const char *words, const char *by)
+{
+    const char *found = strstr(whole, words);
+
+    if (!found) {
+        fprintf(stderr, "broken_sql.c: the statement does not say '%s'\n", words);
+        abort();
+    }
+    snprintf(text, sizeof text, "%.*s%s%s", (int)(found - whole), whole, by, found + strlen(words));
+    return text;
+}
+
+/* Only one connection writes, and it keeps what it has prepared: one text at a time is enough. */
+const char *__wrap_pawli_statements_text(const pawli_statements *statements, enum pawli_sql sql)
+{
+    const char *whole = __real_pawli_statements_text(statements, sql);
+
+    if (broken == BREAK_FENCE && sql == PAWLI_SQL_ACK)
+        return replace(whole, "AND q.fence = :fence ", "");
+    if (broken == BREAK_REAP && sql == PAWLI_SQL_REAP)
+        return replace(whole, "SET retries = retries + 1", "SET retries = retries");
+    return whole;
+}

@@ -1,0 +1,46 @@
+/* tests/crash/broken_test.c - what is broken on purpose must be found, or the checks prove nothing.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "summary.h"
+
+static void must_be_found(breakage b, const char *what)
+{
+    campaign c = {.directory = test_directory(), .broken = b, .first = 3, .stride = 20};
+    campaign_result result;
+
+    crash_vfs_install();
+    c.losses = (1u << DISK_DROPPED) | (1u << DISK_KEPT) | (1u << DISK_SECTORS);
+    c.enough = summary_whole() ? 1000000 : 1;
+    campaign_run(&c, &result);
+    printf("# %s: %ld crash points, %ld violations found, as they must be; the first: %s\n", what,
+           result.points, result.violations, result.first);
+    if (result.violations == 0)
+        test_fail("%s, and nothing was found in %ld crash points", what, result.points);
+}
+
+PAWL_TEST(an_ack_before_the_sync_is_found)
+{
+    must_be_found(BREAK_SYNC, "the disk says it has synced and has not");
+}
+
+PAWL_TEST(synchronous_off_is_found)
+{
+    must_be_found(BREAK_SYNCHRONOUS, "synchronous=OFF");
+}
+
+PAWL_TEST(an_ack_that_does_not_check_the_fence_is_found)
+{
+    must_be_found(BREAK_FENCE, "ack does not check the fence");
+}
+
+PAWL_TEST(a_reap_that_does_not_count_is_found)
+{
+    must_be_found(BREAK_REAP, "reap does not count the attempt");
+}
+
+PAWL_TEST(in_doubt_taken_for_failed_is_found)
+{
+    must_be_found(BREAK_DOUBT, "in doubt is taken for failed");
+}

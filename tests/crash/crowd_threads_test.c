@@ -1,0 +1,25 @@
+/* tests/crash/crowd_threads_test.c - power is lost while several threads share commits. */
+#include <stdio.h>
+#include <string.h>
+
+#include "summary.h"
+
+/* The crowd sends in the last third of the scenario. */
+PAWL_TEST(threads_that_share_a_commit_get_true_answers)
+{
+    campaign c = {.directory = test_directory(), .stride = 1000000};
+    campaign_result result;
+
+    crash_vfs_install();
+    c.first = 1000000;
+    c.losses = 1u << DISK_KEPT;
+    campaign_run(&c, &result);
+    assert_int_equal(0, result.violations);
+
+    c.first = result.operations * 2 / 3;
+    c.stride = summary_whole() ? 1 : 13;
+    campaign_run(&c, &result);
+    summary_print("from the crowd on", &result);
+    if (result.violations > 0)
+        test_fail("%ld violations; the first: %s", result.violations, result.first);
+}

@@ -1,0 +1,293 @@
+/* tests/crash/life.c - opening, closing, reading, and one step after the other. */
+#include "life.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "crash_vfs.h"
+
+#define CROWD 4
+#define PAYLOAD_ROOM 16384
+
+void life_init(life *l, const char *path, pawl_durability durability)
+{
+    *l = (life){.path = path, .durability = durability};
+}
+
+void life_wrong(life *l, const char *format, ...)
+{
+    va_list arguments;
+
+    if (l->wrong[0])
+        return;
+    int used = snprintf(l->wrong, sizeof l->wrong, "%s: ", step_name(l->at));
+    va_start(arguments, format);
+    vsnprintf(l->wrong + used, sizeof l->wrong - (size_t)used, format, arguments);
+    va_end(arguments);
+}
+
+static pawl_status open_store(life *l, bool deploy, pawl_error *err)
+{
+    pawl_store_options opts = PAWL_STORE_OPTIONS_INIT;
+    char url[1100];
+
+    opts.deploy_schema = deploy;
+    opts.durability = l->durability;
+    snprintf(url, sizeof url, "sqlite:%s", l->path);
+    return pawl_store_open(url, &opts, &l->store, err);
+}
+
+static void close_application(life *l)
+{
+    sqlite3_close(l->application);
+    l->application = NULL;
+}
+
+bool life_application(life *l)
+{
+    const char *synchronous = l->durability == PAWL_DURABILITY_NORMAL
+                                  ? "PRAGMA synchronous = NORMAL"
+                                  : "PRAGMA synchronous = FULL";
+
+    if (l->application)
+        return true;
+    if (sqlite3_open_v2(l->path, &l->application, SQLITE_OPEN_READWRITE, NULL) == SQLITE_OK &&
+        sqlite3_busy_timeout(l->application, 10000) == SQLITE_OK &&
+        sqlite3_exec(l->application, synchronous, NULL, NULL, NULL) == SQLITE_OK)
+        return true;
+    close_application(l);
+    return false;
+}
+
+void life_close(life *l)
+{
+    pawl_store_close(l->store);
+    l->store = NULL;
+    close_application(l);
+}
+
+static void copy_message(life *l, int number, const pawl_message *message, model_message *ret)
+{
+    uint8_t payload[PAYLOAD_ROOM];
+    size_t size = 0;
+    const void *bytes = pawl_message_payload(message, &size);
+    pawl_owner owner = pawl_message_owner(message);
+
+    model_payload(number, payload);
+    if (size != model_payload_size(number) || memcmp(bytes, payload, size) != 0 ||
+        strcmp(pawl_message_topic(message), model_topic(number)) != 0)
+        life_wrong(l, "message %d came back with another topic or payload", number);
+    *ret = (model_message){
+        .state = (int)pawl_message_state(message),
+        .retries = pawl_message_retries(message),
+        .owner = model_owner_number(owner.bytes),
+        .fence = pawl_message_fence(message),
+        .lease_until_ms = pawl_message_lease_until(message).us / 1000,
+    };
+    if (ret->state == PAWL_STATE_READY)
+        ret->run_at_ms = pawl_message_next_attempt_at(message).us / 1000;
+    l->ids[number] = pawl_message_work_id(message);
+    if (ret->fence > 0 && ret->fence != l->fences[number]) {
+        l->earlier_fences[number] = l->fences[number];
+        l->fences[number] = ret->fence;
+    }
+    if (ret->fence > l->highest_fence)
+        l->highest_fence = ret->fence;
+}
+
+bool life_read(life *l, int number, model_message *ret_message, pawl_error *err)
+{
+    pawl_messages *one = NULL;
+    pawl_status st = pawl_outbox_find(l->store, model_id(number), &one, err);
+
+    if (st == PAWL_OK)
+        copy_message(l, number, pawl_messages_at(one, 0), ret_message);
+    else if (st == PAWL_E_NOT_FOUND)
+        *ret_message = (model_message){.state = MODEL_ABSENT};
+    pawl_messages_free(one);
+    return st == PAWL_OK || st == PAWL_E_NOT_FOUND;
+}
+
+static pawl_status look(life *l, const step *s, pawl_error *err)
+{
+    for (int i = s->first; i < s->first + s->count; i++) {
+        model_message found;
+
+        if (!life_read(l, i, &found, err))
+            return err->status;
+        if (found.state != scenario_model(l->at)->messages[i].state)
+            life_wrong(l, "message %d is read back in another state", i);
+    }
+    return PAWL_OK;
+}
+
+/* SQLITE_BUSY is an answer: somebody reads, and the rest is left for later. */
+static pawl_status checkpoint(life *l, int mode)
+{
+    if (!life_application(l))
+        return PAWL_E_IO;
+    int code = sqlite3_wal_checkpoint_v2(l->application, NULL, mode, NULL, NULL);
+    if (code == SQLITE_OK || code == SQLITE_BUSY)
+        return PAWL_OK;
+    close_application(l);
+    return PAWL_E_IO;
+}
+
+/* As an application should: only these say for certain that a COMMIT has not happened. */
+static pawl_status application_status(int code)
+{
+    if (code == SQLITE_OK)
+        return PAWL_OK;
+    return (code & 0xff) == SQLITE_BUSY || (code & 0xff) == SQLITE_CONSTRAINT ? PAWL_E_BUSY
+                                                                              : PAWL_E_IN_DOUBT;
+}
+
+static pawl_status make_orders(life *l)
+{
+    if (!life_application(l))
+        return PAWL_E_IO;
+    int code = sqlite3_exec(l->application,
+                            "CREATE TABLE IF NOT EXISTS orders (n INTEGER PRIMARY KEY) STRICT",
+                            NULL, NULL, NULL);
+    if (code != SQLITE_OK)
+        close_application(l);
+    return application_status(code);
+}
+
+static pawl_status reopen(life *l, pawl_error *err)
+{
+    life_close(l);
+    pawl_status st = open_store(l, false, err);
+    return st == PAWL_OK && !life_application(l) ? PAWL_E_IO : st;
+}
+
+static pawl_status run_one(life *l, const step *s, pawl_error *err)
+{
+    switch (s->verb) {
+    case DEPLOY:
+        return open_store(l, true, err);
+    case MAKE_ORDERS:
+        return make_orders(l);
+    case SEND:
+    case SEND_BATCH:
+    case SEND_AGAIN:
+    case SEND_OTHER:
+        return life_send(l, s, err);
+    case SEND_TX:
+    case SEND_TX_UNDO:
+        return life_send_tx(l, s, err);
+    case CLAIM:
+        return life_claim(l, s, err);
+    case RENEW:
+    case ACK:
+    case ACK_LATE:
+    case ABANDON:
+    case FAIL:
+    case RELEASE:
+        return life_answer(l, s, err);
+    case REAP:
+    case EXPIRE:
+    case CANCEL:
+    case REDRIVE:
+    case RETAIN:
+    case PURGE:
+        return life_manage(l, s, err);
+    case CHECKPOINT_PASSIVE:
+        return checkpoint(l, SQLITE_CHECKPOINT_PASSIVE);
+    case CHECKPOINT_RESTART:
+        return checkpoint(l, SQLITE_CHECKPOINT_RESTART);
+    case CHECKPOINT_TRUNCATE:
+        return checkpoint(l, SQLITE_CHECKPOINT_TRUNCATE);
+    case LOOK:
+        return look(l, s, err);
+    case REOPEN:
+        return reopen(l, err);
+    case SEND_CROWD:
+    case WAIT:
+        break;
+    }
+    return PAWL_OK;
+}
+
+static answer answer_of(pawl_status st)
+{
+    if (st == PAWL_OK)
+        return ANSWER_DONE;
+    return st == PAWL_E_IN_DOUBT ? ANSWER_IN_DOUBT : ANSWER_NOT_DONE;
+}
+
+typedef struct crowd_member {
+    pthread_t thread;
+    life *l;
+    int first_call;
+    pawl_status statuses[SCENARIO_CALLS_MAX];
+} crowd_member;
+
+static void *send_as_member(void *argument)
+{
+    crowd_member *member = argument;
+    const step *s = &scenario[member->l->at];
+
+    for (int call = member->first_call; call < s->count; call += CROWD) {
+        pawl_error err = PAWL_ERROR_INIT;
+        if (member->l->answers[call] != ANSWER_DONE)
+            member->statuses[call] = life_send_one(member->l, s->first + call, &err);
+    }
+    return NULL;
+}
+
+/* Calls that were done in an earlier try of the step are not made again. */
+static void run_crowd(life *l)
+{
+    crowd_member members[CROWD];
+    const step *s = &scenario[l->at];
+
+    for (int i = 0; i < CROWD; i++) {
+        members[i] = (crowd_member){.l = l, .first_call = i};
+        if (pthread_create(&members[i].thread, NULL, send_as_member, &members[i]) != 0)
+            life_wrong(l, "no thread could be started");
+    }
+    for (int i = 0; i < CROWD; i++)
+        pthread_join(members[i].thread, NULL);
+    for (int call = 0; call < s->count; call++) {
+        pawl_status st = members[call % CROWD].statuses[call];
+
+        l->answers[call] = answer_of(st);
+        if (st != PAWL_OK)
+            l->status = st;
+    }
+}
+
+bool life_step(life *l)
+{
+    const step *s = &scenario[l->at];
+    bool done = true;
+
+    crash_vfs_set_clock(step_now_ms(l->at) + (s->verb == WAIT ? s->ms : 0));
+    if (s->verb == SEND_CROWD) {
+        run_crowd(l);
+    } else {
+        pawl_error err = PAWL_ERROR_INIT;
+        pawl_status st = run_one(l, s, &err);
+        l->answers[0] = answer_of(st);
+        l->status = st;
+        if (st != PAWL_OK && err.status != PAWL_OK && err.status != st)
+            life_wrong(l, "answered %s and filled the error with %s", pawl_status_name(st),
+                       pawl_status_name(err.status));
+    }
+    for (int call = 0; call < step_calls(s); call++)
+        done = done && l->answers[call] == ANSWER_DONE;
+    if (done) {
+        memset(l->answers, 0, sizeof l->answers);
+        l->at++;
+    }
+    return done;
+}
+
+void life_run(life *l)
+{
+    while (l->at < scenario_count && life_step(l))
+        ;
+}

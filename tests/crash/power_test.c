@@ -1,0 +1,71 @@
+/* tests/crash/power_test.c - power is lost at every write, sync, truncation and deletion. */
+#include <stdio.h>
+#include <string.h>
+
+#include "summary.h"
+
+#define A_FEW ((1u << DISK_DROPPED) | (1u << DISK_SECTORS))
+
+/* A different start in each mode, so that the reduced runs do not look at the same operations. */
+static void lose_power(const char *what, pawl_durability durability, long first, long stride)
+{
+    campaign c = {.directory = test_directory(), .durability = durability};
+    campaign_result result;
+
+    crash_vfs_install();
+    c.first = summary_whole() ? 1 : first;
+    c.stride = summary_whole() ? 1 : stride;
+    c.losses = summary_whole() ? 0 : A_FEW;
+    c.twice = summary_whole();
+    campaign_run(&c, &result);
+    summary_print(what, &result);
+    if (result.violations > 0)
+        test_fail("%ld violations; the first: %s", result.violations, result.first);
+    assert_true(result.operations > 500);
+}
+
+PAWL_TEST(what_was_acknowledged_survives_power_loss)
+{
+    lose_power("synchronous=FULL", PAWL_DURABILITY_FULL, 5, 9);
+}
+
+PAWL_TEST(without_full_sync_only_the_last_commits_may_be_missing)
+{
+    lose_power("synchronous=NORMAL", PAWL_DURABILITY_NORMAL, 3, 17);
+}
+
+/* The first operations make the file: each of them, with every kind of loss. */
+PAWL_TEST(a_store_that_was_being_made_is_there_or_can_be_made)
+{
+    char directory[512];
+    char text[768];
+    long points = 0;
+    bool lost = true;
+
+    crash_vfs_install();
+    snprintf(directory, sizeof directory, "%s", test_directory());
+    for (long at = 1; at <= 16 && lost; at++) {
+        for (int loss = 0; loss < DISK_LOSS_COUNT; loss++, points++) {
+            crash_case what = {.at = at, .loss = (disk_loss)loss, .seed = (uint64_t)at};
+            if (!campaign_run_case(directory, &what, &lost, text, sizeof text))
+                test_fail("crash_replay full %ld %s %ld: %s", at, disk_loss_name(what.loss), at,
+                          text);
+        }
+    }
+    printf("# making the store: %ld crash points, 0 violations\n", points);
+}
+
+PAWL_TEST(a_second_power_loss_during_recovery_changes_nothing)
+{
+    campaign c = {.directory = test_directory(), .first = 11, .stride = 41, .twice = true};
+    campaign_result result;
+
+    crash_vfs_install();
+    c.losses = 1u << DISK_SCRIBBLED;
+    if (summary_whole())
+        c.stride = 5;
+    campaign_run(&c, &result);
+    summary_print("twice", &result);
+    if (result.violations > 0)
+        test_fail("%ld violations; the first: %s", result.violations, result.first);
+}

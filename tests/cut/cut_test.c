@@ -1,0 +1,79 @@
+/* tests/cut/cut_test.c - the connection is cut at every message of the protocol. */
+#include <stdio.h>
+
+#include "life.h"
+
+/* Of `make test`. Primes: most exchanges are of five messages and would be cut at the same one. */
+#define STRIDE 7
+#define STRIDE_OF_VARIANTS 31
+
+static const char *describe(const proxy_plan *plan, bool prepare)
+{
+    return test_note(
+        "cut %s a message to the %s%s", plan->deed == PROXY_CUT_BEFORE ? "before" : "after",
+        plan->way == PROXY_TO_SERVER ? "server" : "client", prepare ? ", prepared" : "");
+}
+
+/* Before and after, to the server and to the client. */
+static tally cut_everywhere(bool prepare, life_belief belief, long stride)
+{
+    static const proxy_deed deeds[] = {PROXY_CUT_BEFORE, PROXY_CUT_AFTER};
+    tally t = {0};
+
+    for (int i = 0; i < 4; i++) {
+        proxy_plan plan = {.deed = deeds[i % 2], .way = i / 2 ? PROXY_TO_CLIENT : PROXY_TO_SERVER};
+        /* The four start at different messages, so that a part of them is spread well. */
+        plan.at = 1 + i % stride;
+        campaign c = {describe(&plan, prepare), plan, stride, prepare, belief, 0};
+        campaign_run(&c, &t);
+    }
+    return t;
+}
+
+static void expect_none(const tally *t)
+{
+    assert_true(t->points > 0);
+    if (t->violations > 0)
+        test_fail("%ld violations, the first: %s", t->violations, t->first);
+    /* Every kind of answer was seen, or the cuts were not where they should be. */
+    assert_true(t->done > 0 && t->not_done > 0 && t->in_doubt > 0);
+    assert_true(t->doubt_there > 0 && t->doubt_there < t->in_doubt);
+}
+
+PAWL_TEST(a_life_survives_a_cut_at_every_message)
+{
+    tally t = cut_everywhere(false, BELIEVE_THE_ANSWER, life_stride(STRIDE, 1));
+
+    printf("# cut points: %ld, violations: %ld\n", t.points, t.violations);
+    expect_none(&t);
+}
+
+PAWL_TEST(a_life_with_prepared_statements_survives_a_cut_at_every_message)
+{
+    tally t = cut_everywhere(true, BELIEVE_THE_ANSWER, life_stride(STRIDE_OF_VARIANTS, 1));
+
+    printf("# cut points: %ld, violations: %ld\n", t.points, t.violations);
+    expect_none(&t);
+}
+
+static void expect_some(const tally *t, const char *what)
+{
+    printf("# cut points: %ld; %s was caught %ld times, first: %s\n", t->points, what,
+           t->violations, t->first ? t->first : "-");
+    if (t->violations == 0)
+        test_fail("%s was not caught", what);
+}
+
+PAWL_TEST(taking_doubt_for_failure_is_caught)
+{
+    tally t = cut_everywhere(false, BELIEVE_DOUBT_IS_FAILURE, life_stride(STRIDE_OF_VARIANTS, 1));
+
+    expect_some(&t, "taking in doubt for not done");
+}
+
+PAWL_TEST(taking_doubt_for_success_is_caught)
+{
+    tally t = cut_everywhere(false, BELIEVE_DOUBT_IS_SUCCESS, life_stride(STRIDE_OF_VARIANTS, 1));
+
+    expect_some(&t, "taking in doubt for done");
+}

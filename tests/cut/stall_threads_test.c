@@ -1,0 +1,159 @@
+/* tests/cut/stall_threads_test.c - the server falls silent, or is away for a while. */
+#include <libpq-fe.h>
+#include <pthread.h>
+#include <stdio.h>
+
+#include "life.h"
+
+/* Long enough for a call on a busy machine, short enough to wait for its end often. */
+#define TIMEOUT_MS 1500
+/* What the driver allows a cancelled statement, and much more: only a call that hangs is later. */
+#define LATE_MS (TIMEOUT_MS + 2000 + 15000)
+
+static void run(const char *name, proxy_plan plan, long stride)
+{
+    campaign c = {name, plan, stride, false, BELIEVE_THE_ANSWER, TIMEOUT_MS};
+    tally t = {0};
+
+    campaign_run(&c, &t);
+    printf("# cut points: %ld, violations: %ld; the longest call took %lld ms of %d\n", t.points,
+           t.violations, (long long)t.latest_ms, TIMEOUT_MS + 2000);
+    assert_true(t.points > 0);
+    if (t.violations > 0)
+        test_fail("%ld violations, the first: %s", t.violations, t.first);
+    if (t.latest_ms > LATE_MS)
+        test_fail("a call with a timeout of %d ms took %lld ms", TIMEOUT_MS,
+                  (long long)t.latest_ms);
+}
+
+PAWL_TEST(a_call_ends_when_its_connection_falls_silent)
+{
+    run("silence before a message to the server",
+        (proxy_plan){PROXY_STALL, PROXY_TO_SERVER, 9, false}, life_stride(61, 7));
+    run("silence before a message to the client",
+        (proxy_plan){PROXY_STALL, PROXY_TO_CLIENT, 70, false}, life_stride(101, 11));
+}
+
+PAWL_TEST(a_call_ends_when_the_whole_server_hangs)
+{
+    run("a server that hangs before a message to the server",
+        (proxy_plan){PROXY_HANG, PROXY_TO_SERVER, 11, false}, life_stride(89, 17));
+    run("a server that hangs before a message to the client",
+        (proxy_plan){PROXY_HANG, PROXY_TO_CLIENT, 130, false}, life_stride(1009, 23));
+}
+
+/* Here an enqueue, too, stays in doubt, and is resolved by its sender. */
+PAWL_TEST(a_life_survives_a_server_that_is_away_for_a_while)
+{
+    run("cut before a message to the server, then refused",
+        (proxy_plan){PROXY_CUT_BEFORE, PROXY_TO_SERVER, 6, true}, life_stride(31, 1));
+    run("cut before a message to the client, then refused",
+        (proxy_plan){PROXY_CUT_BEFORE, PROXY_TO_CLIENT, 27, true}, life_stride(37, 1));
+}
+
+static void end_client(void *argument)
+{
+    PQfinish(argument);
+}
+
+/* pawl does not commit here: it cannot be in doubt, and the transaction cannot be used again. */
+static void send_into_silence(fixture *f, pawl_store *store, const proxy_plan *plan)
+{
+    proxy *p = proxy_new(fixture_url(f));
+    PGconn *client = PQconnectdb(proxy_target(p));
+    pawl_outgoing message = steps_message(1);
+    pawl_error err = PAWL_ERROR_INIT;
+    pawl_tx *tx = NULL;
+
+    test_defer(end_client, client);
+    PQclear(PQexec(client, "BEGIN"));
+    assert_ok(pawl_tx_wrap_postgres(store, client, &tx, &err), &err);
+    proxy_plan_next(p, plan);
+    pawl_status st = pawl_tx_enqueue(tx, &message, NULL, &err);
+    pawl_tx_free(tx);
+    assert_true(proxy_reported(p).happened);
+    proxy_go_on(p);
+    assert_status(PAWL_E_TIMEOUT, st, &err);
+    test_defer_cancel(client);
+    PQfinish(client);
+    life_await_gone(f, proxy_reported(p).backend);
+    assert_int_equal(0, fixture_count(f, "SELECT count(*) FROM {body}"));
+}
+
+PAWL_TEST(a_send_in_a_transaction_ends_when_its_connection_falls_silent)
+{
+    pawl_store_options opts = PAWL_STORE_OPTIONS_INIT;
+    fixture *f;
+
+    opts.timeout_ms = TIMEOUT_MS;
+    f = fixture_open(&(fixture_options){.store = &opts});
+    for (long at = 1; at <= 12; at += life_stride(7, 1)) {
+        send_into_silence(f, fixture_store(f),
+                          &(proxy_plan){PROXY_STALL, PROXY_TO_SERVER, at, false});
+        send_into_silence(f, fixture_store(f),
+                          &(proxy_plan){PROXY_STALL, PROXY_TO_CLIENT, at, false});
+    }
+}
+
+struct stalled {
+    world w;
+    bool writes;
+    pawl_status st;
+    pawl_error err;
+};
+
+static void *call(void *argument)
+{
+    struct stalled *s = argument;
+    pawl_messages *list = NULL;
+
+    if (s->writes)
+        s->st = pawl_queue_claim(s->w.store, kit_owner(1), MINUTE_MS, 5, NULL, &list, &s->err);
+    else
+        s->st = pawl_queue_held(s->w.store, kit_owner(1), &list, &s->err);
+    pawl_messages_free(list);
+    return NULL;
+}
+
+static void close_store(void *argument)
+{
+    steps_close(argument);
+}
+
+/* Nothing but the interrupt can end it before the test's own time limit. */
+static void interrupt_silence(fixture *f, bool writes, const proxy_plan *plan)
+{
+    static struct stalled s; /* outlives a failing test, for what is deferred */
+    pawl_error err = PAWL_ERROR_INIT;
+    proxy *p = proxy_new(fixture_url(f));
+    pthread_t thread;
+    size_t unused;
+
+    s = (struct stalled){.w = {.f = f, .timeout_ms = HOUR_MS}, .writes = writes};
+    s.w.target = proxy_target(p);
+    assert_ok(step_open(&s.w, &unused, &err), &err);
+    test_defer(close_store, &s.w);
+    proxy_plan_next(p, plan);
+    assert_int_equal(0, pthread_create(&thread, NULL, call, &s));
+    bool happened = proxy_await(p, 20000);
+    pawl_store_interrupt(s.w.store);
+    pthread_join(thread, NULL);
+    proxy_go_on(p);
+    assert_true(happened);
+    assert_status(writes ? PAWL_E_IN_DOUBT : PAWL_E_INTERRUPTED, s.st, &s.err);
+    life_await_gone(f, proxy_reported(p).backend);
+    assert_ok(step_learn_held(&s.w, &unused, &err), &err); /* the store is as good as before */
+    test_defer_cancel(&s.w);
+    steps_close(&s.w);
+}
+
+PAWL_TEST(an_interrupt_ends_a_call_on_a_silent_connection)
+{
+    fixture *f = fixture_open(NULL);
+
+    for (int writes = 0; writes < 2; writes++) {
+        interrupt_silence(f, writes, &(proxy_plan){PROXY_STALL, PROXY_TO_SERVER, 1, false});
+        interrupt_silence(f, writes, &(proxy_plan){PROXY_HANG, PROXY_TO_CLIENT, 2, false});
+    }
+    kit_check(f);
+}

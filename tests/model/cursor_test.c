@@ -1,0 +1,177 @@
+/*
+ * tests/model/cursor_test.c - the claim cursor against thousands of random histories.
+ *
+ * PAWL_MODEL_SEED sets the first seed, PAWL_MODEL_HISTORIES how many seeds each test tries.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "history.h"
+#include "test.h"
+
+#define LONG_US 10000
+
+static uint64_t setting(const char *name, uint64_t otherwise)
+{
+    const char *text = getenv(name);
+
+    return text && *text ? strtoull(text, NULL, 10) : otherwise;
+}
+
+static const model_world quiet = {0};
+static const model_world busy = {.long_writers = true, .long_us = LONG_US};
+static const model_world stepping = {.long_writers = true,
+                                     .clock_steps = true,
+                                     .unseen_steps = true,
+                                     .sweeps = true,
+                                     .long_us = LONG_US};
+static const model_world failing = {.long_writers = true, .fail_overs = true, .long_us = LONG_US};
+static const model_world everything = {.long_writers = true,
+                                       .clock_steps = true,
+                                       .fail_overs = true,
+                                       .sweeps = true,
+                                       .long_us = LONG_US};
+
+typedef struct total {
+    uint64_t histories;
+    uint64_t losing; /* histories in which a message was missed */
+    uint64_t missed;
+    uint64_t taken;
+    uint64_t left;
+    int64_t longest_us;
+} total;
+
+/* The chosen rule keeps its promise in each history. */
+static total keep(const model_world *world, bool never_misses)
+{
+    uint64_t first = setting("PAWL_MODEL_SEED", 1);
+    total sum = {.histories = setting("PAWL_MODEL_HISTORIES", 500)};
+
+    for (uint64_t seed = first; seed < first + sum.histories; seed++) {
+        outcome o = history_run(seed, RULE_CHOSEN, world);
+        if (never_misses && o.missed > 0)
+            test_fail("PAWL_MODEL_SEED=%" PRIu64 ": %d messages were passed over", seed, o.missed);
+        if (o.too_long_us > 0)
+            test_fail("PAWL_MODEL_SEED=%" PRIu64 ": a message was passed over for %" PRId64
+                      " us, %" PRId64 " us longer than promised",
+                      seed, o.longest_us, o.too_long_us);
+        if (o.left > 0)
+            test_fail("PAWL_MODEL_SEED=%" PRIu64 ": %d messages were never taken", seed, o.left);
+        sum.missed += (uint64_t)o.missed;
+        sum.taken += (uint64_t)o.taken;
+        if (o.longest_us > sum.longest_us)
+            sum.longest_us = o.longest_us;
+    }
+    print_message("# %" PRIu64 " histories, %" PRIu64 " taken, %" PRIu64
+                  " passed over, longest %" PRId64 " us\n",
+                  sum.histories, sum.taken, sum.missed, sum.longest_us);
+    assert_true(sum.taken > 20 * sum.histories);
+    return sum;
+}
+
+/* A rule that must lose messages: otherwise the histories would prove nothing. */
+static void lose(model_rule rule, const model_world *world)
+{
+    uint64_t first = setting("PAWL_MODEL_SEED", 1);
+    total sum = {.histories = setting("PAWL_MODEL_HISTORIES", 60)};
+
+    for (uint64_t seed = first; seed < first + sum.histories; seed++) {
+        outcome o = history_run(seed, rule, world);
+        sum.losing += o.missed > 0 && (!world->long_us || o.too_long_us > 0 || o.left > 0);
+    }
+    print_message("# lost messages in %" PRIu64 " of %" PRIu64 " histories\n", sum.losing,
+                  sum.histories);
+    assert_true(sum.losing > 0);
+}
+
+PAWL_TEST(nothing_is_passed_over_while_every_transaction_is_waited_for)
+{
+    keep(&quiet, true);
+}
+
+PAWL_TEST(what_long_transactions_bring_is_found_when_they_end)
+{
+    keep(&busy, false);
+}
+
+PAWL_TEST(what_a_clock_that_stepped_back_hides_is_found_by_the_sweep)
+{
+    keep(&stepping, false);
+}
+
+PAWL_TEST(nothing_is_passed_over_after_a_failover)
+{
+    keep(&failing, false);
+}
+
+PAWL_TEST(everything_at_once_keeps_the_promise)
+{
+    keep(&everything, false);
+}
+
+PAWL_TEST(starting_at_the_last_run_at_taken_loses)
+{
+    lose(RULE_LAST_TAKEN, &quiet);
+}
+
+PAWL_TEST(stamping_a_past_due_time_loses)
+{
+    lose(RULE_PAST_DUE, &quiet);
+}
+
+PAWL_TEST(an_epoch_from_the_snapshots_next_id_loses)
+{
+    lose(RULE_EPOCH_OF_XMAX, &quiet);
+}
+
+PAWL_TEST(not_counting_locked_rows_loses)
+{
+    lose(RULE_SKIP_LOCKED, &quiet);
+}
+
+PAWL_TEST(learning_before_the_commit_loses)
+{
+    lose(RULE_UNCOMMITTED, &quiet);
+}
+
+PAWL_TEST(a_fixed_lag_loses)
+{
+    lose(RULE_FIXED_LAG, &quiet);
+}
+
+PAWL_TEST(reading_the_clock_before_taking_an_id_loses)
+{
+    lose(RULE_CLOCK_FIRST, &quiet);
+}
+
+PAWL_TEST(becoming_ready_with_the_old_stamp_loses)
+{
+    lose(RULE_NO_STAMP, &quiet);
+}
+
+PAWL_TEST(keeping_positions_across_connections_loses)
+{
+    lose(RULE_KEEP_ALL, &failing);
+}
+
+PAWL_TEST(not_looking_again_after_a_long_transaction_loses)
+{
+    lose(RULE_NO_AGAIN, &busy);
+}
+
+PAWL_TEST(a_clock_step_without_sweeps_loses)
+{
+    model_world without = stepping;
+
+    without.sweeps = false;
+    lose(RULE_CHOSEN, &without);
+}
+
+PAWL_TEST(not_noticing_a_lower_clock_loses)
+{
+    model_world without = everything;
+
+    without.sweeps = false;
+    without.fail_overs = false;
+    lose(RULE_CLOCK_BLIND, &without);
+}

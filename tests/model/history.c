@@ -1,0 +1,251 @@
+/* tests/model/history.c - one random history: who does what, in which order, and when. */
+#include "history.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "history_private.h"
+
+#define STEPS 3000
+#define FIRST_CLOCK INT64_C(1000000000)
+#define NEVER_US (INT64_MAX / 4)
+
+int64_t history_random(history *h, int64_t below)
+{
+    uint64_t z = h->random += UINT64_C(0x9e3779b97f4a7c15);
+
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return (int64_t)((z ^ (z >> 31)) % (uint64_t)below);
+}
+
+bool history_chance(history *h, int one_in)
+{
+    return history_random(h, one_in) == 0;
+}
+
+/* Take an id, read the clock and write, wait, commit or roll back: a few messages at a time. */
+static void sender_step(history *h, actor *a)
+{
+    int64_t stamp = server_clock(&h->server);
+
+    switch (a->step) {
+    case 0:
+        a->count = 1 + (int)history_random(h, 3);
+        a->late = h->world.long_writers && history_chance(h, 12);
+        if (h->rule == RULE_CLOCK_FIRST)
+            a->time = stamp;
+        a->step = 1;
+        break;
+    case 1:
+        a->xid = server_begin(&h->server);
+        a->step = 2;
+        break;
+    case 2:
+        if (h->rule == RULE_CLOCK_FIRST)
+            stamp = a->time;
+        if (h->rule == RULE_PAST_DUE && history_chance(h, 4))
+            stamp -= 1000 + history_random(h, 20000);
+        else if (history_chance(h, 4))
+            stamp += history_random(h, 10000);
+        server_insert(&h->server, a->xid, (int)history_random(h, LANES), stamp);
+        if (a->late && history_chance(h, 2))
+            a->busy_until = h->server.elapsed + history_random(h, 120000);
+        if (--a->count == 0)
+            a->step = 3;
+        break;
+    case 3:
+        server_end(&h->server, a->xid, !history_chance(h, 8));
+        *a = (actor){.busy_until = h->server.elapsed + history_random(h, 4000)};
+        break;
+    }
+}
+
+/* Somebody else's transaction, which has nothing to do with the queue but its id. */
+static void writer_step(history *h, actor *a)
+{
+    if (a->xid == 0) {
+        a->xid = server_begin(&h->server);
+        a->busy_until = h->server.elapsed + (h->world.long_writers && history_chance(h, 4)
+                                                 ? history_random(h, 250000)
+                                                 : history_random(h, 3000));
+    } else {
+        server_end(&h->server, a->xid, !history_chance(h, 3));
+        *a = (actor){.busy_until = h->server.elapsed + history_random(h, 8000)};
+    }
+}
+
+/* Leases that ran out are ready again, with a new stamp. */
+static void reaper_step(history *h, actor *a)
+{
+    if (a->step == 0) {
+        a->xid = server_begin(&h->server);
+        a->step = 1;
+    } else if (a->step == 1) {
+        snapshot at = server_snapshot(&h->server, a->xid);
+        int64_t now = server_clock(&h->server);
+
+        for (int row = 0; row < h->server.row_count; row++) {
+            const row_version *v = server_visible(&h->server, &at, a->xid, row);
+            if (v && v->lease_until != 0 && v->lease_until <= now &&
+                v == server_newest(&h->server, row) && !server_locked(&h->server, row, a->xid))
+                server_change(&h->server, a->xid, row, h->rule == RULE_NO_STAMP ? v->run_at : now,
+                              0, false);
+        }
+        a->step = 2;
+    } else {
+        server_end(&h->server, a->xid, !history_chance(h, 6));
+        *a = (actor){.busy_until = h->server.elapsed + history_random(h, 10000)};
+    }
+}
+
+static void fail_over(history *h)
+{
+    int64_t lost = history_random(h, 30);
+    int64_t first = h->server.next_xid - lost;
+
+    server_fail_over(&h->server, first < 3 ? 3 : first);
+    for (int i = 0; i < THREADS; i++)
+        worker_reset(&h->workers[i]);
+    for (int i = 0; i < SENDERS; i++)
+        h->senders[i] = (actor){0};
+    for (int i = 0; i < WRITERS; i++)
+        h->writers[i] = (actor){0};
+    h->reaper = (actor){0};
+    for (int i = 0; i < STORES && h->rule != RULE_KEEP_ALL; i++)
+        h->connections[i]++;
+    memset(h->passed_at, 0, sizeof h->passed_at);
+}
+
+/* Backwards. When nobody claims until the clock is ahead again, nobody can notice. */
+static void step_clock(history *h)
+{
+    int64_t back = history_random(h, 40000);
+
+    h->server.step -= back;
+    if (!h->world.unseen_steps && history_chance(h, 2))
+        return;
+    for (int i = 0; i < THREADS; i++)
+        h->workers[i].actor.busy_until = h->server.elapsed + back + 1000;
+}
+
+/* What happens to everybody. */
+static void events(history *h)
+{
+    if (h->world.clock_steps && history_chance(h, 700))
+        step_clock(h);
+    if (h->world.fail_overs && history_chance(h, 400))
+        fail_over(h);
+    if (h->rule != RULE_KEEP_ALL && history_chance(h, 5000))
+        h->connections[history_random(h, STORES)]++;
+}
+
+static actor *pick(history *h, int *ret_worker)
+{
+    int64_t n = history_random(h, 3 * THREADS + SENDERS + WRITERS + 1);
+
+    *ret_worker = -1;
+    if (n < 3 * THREADS) {
+        *ret_worker = (int)(n % THREADS);
+        return &h->workers[*ret_worker].actor;
+    }
+    n -= 2 * THREADS;
+    if (n < THREADS + SENDERS)
+        return &h->senders[n - THREADS];
+    if (n < THREADS + SENDERS + WRITERS)
+        return &h->writers[n - THREADS - SENDERS];
+    return &h->reaper;
+}
+
+static void step(history *h)
+{
+    int number;
+    actor *a = pick(h, &number);
+
+    h->server.elapsed += 1 + history_random(h, history_chance(h, 100) ? 5000 : 150);
+    events(h);
+    if (a->busy_until > h->server.elapsed)
+        return;
+    if (number >= 0)
+        worker_step(h, &h->workers[number]);
+    else if (a >= h->senders && a < h->senders + SENDERS)
+        sender_step(h, a);
+    else if (a == &h->reaper)
+        reaper_step(h, a);
+    else
+        writer_step(h, a);
+    /* Now and then somebody is stopped in the middle of what he does. */
+    if (history_chance(h, 60))
+        a->busy_until = h->server.elapsed + history_random(h, 5000);
+}
+
+static int count_ready(const history *h)
+{
+    snapshot at = server_snapshot(&h->server, 0);
+    int ready = 0;
+
+    for (int row = 0; row < h->server.row_count; row++) {
+        const row_version *v = server_visible(&h->server, &at, 0, row);
+        ready += v && v->lease_until == 0;
+    }
+    return ready;
+}
+
+/* Everybody ends what he does; then one worker goes on alone until it finds nothing for longer than
+ * is promised. */
+static void drain(history *h)
+{
+    worker *w = &h->workers[0];
+    int64_t patience = SWEEP_US + 6 * h->longest_call;
+    int64_t until = h->server.elapsed + patience;
+
+    while (h->server.running_count > 0)
+        server_end(&h->server, h->server.running[0], true);
+    for (int i = 0; i < THREADS; i++)
+        worker_reset(&h->workers[i]);
+    h->draining = true;
+    while (w->actor.step != 0 || (h->server.elapsed < until && count_ready(h) > 0)) {
+        h->server.elapsed += w->actor.step == 0 ? 5000 : 50;
+        w->held_count = 0;
+        worker_step(h, w);
+        if (w->actor.step == 0 && w->taken_count > 0)
+            until = h->server.elapsed + patience;
+    }
+    h->outcome.left = count_ready(h);
+}
+
+static void init(history *h, uint64_t seed, model_rule rule, const model_world *world)
+{
+    pawli_cursor_limits limits = pawli_cursor_usual;
+
+    memset(h, 0, offsetof(history, server));
+    memset((char *)h + offsetof(history, cursors), 0, sizeof *h - offsetof(history, cursors));
+    h->random = seed;
+    h->rule = rule;
+    h->world = *world;
+    server_init(&h->server, FIRST_CLOCK);
+    limits.long_us = world->long_us > 0 ? world->long_us : NEVER_US;
+    limits.sweep_us = world->sweeps ? SWEEP_US : NEVER_US;
+    limits.sweep_share = 2; /* small, so that a short history can tell */
+    limits.again_share = 1;
+    for (int i = 0; i < STORES; i++)
+        pawli_cursor_init(&h->cursors[i], &limits);
+    for (int i = 0; i < THREADS; i++)
+        h->workers[i].store = i % STORES;
+    h->workers[THREADS - 1].foreign = true;
+}
+
+outcome history_run(uint64_t seed, model_rule rule, const model_world *world)
+{
+    static history h; /* large; one history at a time */
+
+    init(&h, seed, rule, world);
+    for (int i = 0; i < STEPS && !server_is_full(&h.server); i++)
+        step(&h);
+    drain(&h);
+    for (int i = 0; i < THREADS; i++)
+        pawli_look_done(&h.workers[i].look);
+    for (int i = 0; i < STORES; i++)
+        pawli_cursor_done(&h.cursors[i]);
+    return h.outcome;
+}

@@ -1,0 +1,275 @@
+/*
+ * tests/plans/postgres_test.c - what every statement costs on a queue of two million messages.
+ *
+ * The measure is the number of pages a statement touches, not its time. A B-tree over millions of
+ * rows is four pages deep; one message has a row in at most four tables with at most ten index
+ * entries between them, and a statement looks at each a few times: some 60 pages. A scan of any of
+ * the big tables or indexes touches thousands.
+ */
+#include "world.h"
+
+#if PAWL_TEST_POSTGRES
+#include <libpq-fe.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "statements.h"
+
+#define MILLION 1000000
+#define PAGES_PER_CALL 200
+#define PAGES_PER_ROW 60
+
+/* A literal for one parameter; arrays for those of a row table. */
+typedef struct literal {
+    const char *statement; /* NULL: any */
+    const char *name;
+    const char *text;
+} literal;
+
+static const literal literals[] = {
+    {"enqueue", "position", "ARRAY[0::bigint]"},
+    {"enqueue", "message_id", "ARRAY['cccccccc-0000-4000-8000-000000000001'::uuid]"},
+    {"enqueue", "topic", "ARRAY['busy']"},
+    {"enqueue", "payload", "ARRAY['x'::bytea]"},
+    {"enqueue", "type", "ARRAY[0::bigint]"},
+    {"enqueue", "destination", "ARRAY[NULL::text]"},
+    {"enqueue", "headers", "ARRAY[NULL::text]"},
+    {"enqueue", "correlation_id", "ARRAY[NULL::text]"},
+    {"enqueue", "priority", "ARRAY[0::bigint]"},
+    {"enqueue", "due_at", "ARRAY[NULL::timestamptz]"},
+    {"enqueue", "delay", "ARRAY[NULL::interval]"},
+    {"enqueue", "expires_at", "ARRAY[NULL::timestamptz]"},
+    {"enqueue", "ttl", "ARRAY[NULL::interval]"},
+    {"enqueue", "max_attempts", "ARRAY[10::bigint]"},
+    {"enqueue", "lease", "ARRAY[NULL::interval]"},
+    {"enqueue", "retry_base", "ARRAY[NULL::interval]"},
+    {"enqueue", "retry_max", "ARRAY[NULL::interval]"},
+    {"enqueue", "retry_jitter", "ARRAY[NULL::interval]"},
+    {"abandon", "delay", "NULL::interval"},
+    {NULL, "fresh", "false"},
+    {NULL, "owner_name", "'plans'"},
+    {NULL, "lease", "interval '30 s'"},
+    {NULL, "topics", "NULL::text[]"},
+    {NULL, "turn", "1::bigint"},
+    {NULL, "cursor_lane", "ARRAY[]::bigint[]"},
+    {NULL, "cursor_since", "ARRAY[]::timestamptz[]"},
+    {NULL, "error", "'x'"},
+    {NULL, "local_base", "interval '1 s'"},
+    {NULL, "local_max", "interval '60 s'"},
+    {NULL, "local_jitter", "interval '0'"},
+    {NULL, "remote_base", "interval '2 s'"},
+    {NULL, "remote_max", "interval '300 s'"},
+    {NULL, "remote_jitter", "interval '0.5 s'"},
+    {NULL, "keep", "interval '7 days'"},
+    {NULL, "states", "63::bigint"},
+    {NULL, "topic", "NULL::text"},
+    {NULL, "correlation_id", "NULL::text"},
+    {NULL, "created_before", "NULL::timestamptz"},
+    {NULL, "before", "9223372036854775807"},
+    {NULL, "with_payload", "true"},
+    {NULL, "limit", "50::bigint"},
+    {NULL, "scan", "100::bigint"},
+    {NULL, "cap", "100::bigint"},
+};
+
+static bool is(const char *statement, const char *names)
+{
+    return strstr(names, test_note(" %s ", statement)) != NULL;
+}
+
+/* Parameters whose values are only known at run time. */
+static const char *made_literal(const world *w, const char *statement, const char *name)
+{
+    char uuid[PAWL_UUID_TEXT_SIZE];
+
+    if (strcmp(name, "owner") == 0)
+        pawl_owner_format(kit_owner(1), uuid);
+    else
+        pawl_message_id_format(w->find, uuid);
+    if (strcmp(name, "owner") == 0 || strcmp(name, "message_id") == 0)
+        return test_note("'%s'::uuid", uuid);
+    if (strcmp(name, "fence") == 0)
+        return test_note("ARRAY[%lld::bigint]", (long long)w->fence);
+    if (strcmp(name, "id") != 0)
+        return NULL;
+    if (strcmp(statement, "get") == 0)
+        return test_note("%lld::bigint", (long long)w->ready);
+    return test_note("ARRAY[%lld::bigint]", (long long)(is(statement, " redrive purge ") ? w->dead
+                                                        : is(statement, " cancel ")      ? w->ready
+                                                                                    : w->held));
+}
+
+static const char *find_literal(const world *w, const char *statement, const char *name)
+{
+    const char *made;
+
+    for (size_t i = 0; i < COUNT_OF(literals); i++)
+        if (strcmp(literals[i].name, name) == 0 &&
+            (!literals[i].statement || strcmp(literals[i].statement, statement) == 0))
+            return literals[i].text;
+    made = made_literal(w, statement, name);
+    if (!made)
+        test_fail("the parameter %s of %s has no value in this test", name, statement);
+    return made;
+}
+
+static bool is_word(char c)
+{
+    return (c >= 'a' && c <= 'z') || c == '_';
+}
+
+/* The statement's text with a literal for every ":name", without its comment lines. */
+static const char *with_literals(const world *w, const pawli_sql_text *sql, const char *text)
+{
+    char *out = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&out, &size);
+    const char *kept;
+
+    if (!stream)
+        abort();
+    for (const char *at = text; *at;) {
+        if (at[0] == '-' && at[1] == '-') {
+            at += strcspn(at, "\n");
+        } else if (at[0] == ':' && is_word(at[1]) && (at == text || at[-1] != ':')) {
+            size_t length = 0;
+
+            while (is_word(at[1 + length]))
+                length++;
+            fputs(find_literal(w, sql->name, test_note("%.*s", (int)length, at + 1)), stream);
+            at += 1 + length;
+        } else if (*at == ';') {
+            at++;
+        } else {
+            fputc(*at++, stream);
+        }
+    }
+    fclose(stream);
+    kept = test_note("%s", out);
+    free(out);
+    return kept;
+}
+
+/* One statement on the connection under test; the first column of the first row. */
+static const char *ask(fixture *f, int which, const char *sql)
+{
+    PGresult *result = PQexec(fixture_postgres(f, which), sql);
+    const char *value = NULL;
+
+    if (PQresultStatus(result) != PGRES_TUPLES_OK && PQresultStatus(result) != PGRES_COMMAND_OK) {
+        const char *problem = test_note("%s", PQresultErrorMessage(result));
+
+        PQclear(result);
+        test_fail("%s\nwas refused: %s", sql, problem);
+    }
+    if (PQntuples(result) > 0)
+        value = test_note("%s", PQgetvalue(result, 0, 0));
+    PQclear(result);
+    return value;
+}
+
+static int64_t number_after(const char *json, const char *key)
+{
+    const char *at = strstr(json, key);
+
+    return at ? strtoll(at + strlen(key), NULL, 10) : 0;
+}
+
+/* How many pages the statement touches; the first such numbers are those of the whole plan. */
+static int64_t pages(fixture *f, int which, const char *sql)
+{
+    const char *json;
+
+    ask(f, which, "BEGIN");
+    json = ask(f, which, test_note("EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) %s", sql));
+    ask(f, which, "ROLLBACK");
+    assert_non_null(json);
+    return number_after(json, "\"Shared Hit Blocks\": ") +
+           number_after(json, "\"Shared Read Blocks\": ") +
+           number_after(json, "\"Temp Read Blocks\": ") +
+           number_after(json, "\"Temp Written Blocks\": ");
+}
+
+/* The limit, scan and cap of the literals say how many rows a statement may look at. */
+static int64_t bound(const char *statement)
+{
+    int64_t rows = 0;
+
+    if (is(statement, " claim reap expire retain "))
+        rows = WORLD_BATCH;
+    if (is(statement, " reap "))
+        rows = 2 * WORLD_BATCH; /* fifty claims of two messages each */
+    if (is(statement, " list_any list_dead list_unfinished stats "))
+        rows = 2 * 100; /* stats: two lanes */
+    if (is(statement, " held "))
+        rows = 4 * WORLD_BATCH + 10; /* all that the owner's three claims took */
+    if (is(statement, " fold "))
+        rows = 300; /* the deltas that are there */
+    return PAGES_PER_CALL + rows * PAGES_PER_ROW;
+}
+
+static void measure(const world *w, int which, const char *when)
+{
+    const char *schema = fixture_store_options(w->f)->schema;
+    int64_t worst = 0, worst_bound = 1;
+    const char *worst_name = NULL;
+
+    for (size_t i = 0; i < PAWLI_SQL_COUNT; i++) {
+        const pawli_sql_text *sql = &pawli_sql_postgres.statements[i];
+        char *text = pawli_sql_fill_names(&pawli_sql_postgres, sql->text, schema);
+        const char *query;
+        int64_t touched;
+
+        assert_non_null(text);
+        query = with_literals(w, sql, text);
+        free(text);
+        pages(w->f, which, query); /* the first call of a session also reads the catalog */
+        touched = pages(w->f, which, query);
+        if (touched > bound(sql->name))
+            test_fail("%s: %s touches %lld pages, more than %lld", when, sql->name,
+                      (long long)touched, (long long)bound(sql->name));
+        if (touched * 100 / bound(sql->name) >= worst * 100 / worst_bound) {
+            worst = touched;
+            worst_bound = bound(sql->name);
+            worst_name = sql->name;
+        }
+    }
+    printf("# %s: nearest to its bound is %s with %lld of %lld pages\n", when, worst_name,
+           (long long)worst, (long long)worst_bound);
+}
+
+static world open_world(void)
+{
+    world w = {.f = fixture_open(NULL)};
+    static const char *const tables[] = {"body", "queue", "outcome", "claim"};
+
+    if (!fixture_is_postgres(w.f))
+        test_skip("a matter of PostgreSQL");
+    fixture_send(w.f, "busy", "makes the lane");
+    kit_send_priority(w.f, "urgent", "makes the lane", 9);
+    for (size_t i = 0; i < COUNT_OF(tables); i++) {
+        /* Nobody else tells the planner anything; and two million rows come in faster unlogged. */
+        fixture_exec(w.f, "ALTER TABLE {%s} SET (autovacuum_enabled = off)", tables[i]);
+        fixture_exec(w.f, "ALTER TABLE {%s} SET UNLOGGED", tables[i]);
+    }
+    return w;
+}
+
+PAWL_TEST(every_statement_touches_few_pages_of_two_million_messages)
+{
+    world w = open_world();
+
+    ask(w.f, 0, "SET plan_cache_mode = force_generic_plan");
+    measure(&w, 0, "empty tables"); /* and this session keeps the plans it made now */
+    world_fill(w.f, MILLION, MILLION);
+    world_people(&w);
+    measure(&w, 0, "plans made for empty tables");
+    ask(w.f, 1, "SET plan_cache_mode = force_generic_plan");
+    measure(&w, 1, "no statistics");
+    fixture_exec(w.f, "ANALYZE {body}, {queue}, {outcome}, {claim}, {lane}");
+    measure(&w, 1, "after ANALYZE, old session");
+    ask(w.f, 2, "SET plan_cache_mode = force_generic_plan");
+    measure(&w, 2, "after ANALYZE, new session");
+}
+#endif

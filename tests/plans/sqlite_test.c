@@ -1,0 +1,232 @@
+/*
+ * tests/plans/sqlite_test.c - what every statement costs on a queue of many messages.
+ *
+ * Two measures, neither of them time: the plan, which must not scan a big table, and the number of
+ * steps of SQLite's virtual machine, which must not grow with rows that the statement does not
+ * want.
+ */
+#include "world.h"
+
+#if PAWL_TEST_SQLITE
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "statements.h"
+
+#define EXTRA 100000
+
+static bool is(const char *statement, const char *names)
+{
+    return strstr(names, test_note(" %s ", statement)) != NULL;
+}
+
+static int64_t number_for(const world *w, const char *statement, const char *name)
+{
+    static const struct {
+        const char *name;
+        int64_t value;
+    } numbers[] = {
+        {"lease", 30000000},
+        {"limit", WORLD_BATCH},
+        {"turn", 1},
+        {"local_base", 1000000},
+        {"local_max", 60000000},
+        {"local_jitter", 0},
+        {"remote_base", 200000},
+        {"remote_max", 60000000},
+        {"remote_jitter", 500000},
+        {"states", 63},
+        {"before", INT64_MAX},
+        {"scan", 100},
+        {"with_payload", 1},
+        {"cap", 100},
+        {"position", 0},
+        {"type", 0},
+        {"priority", 0},
+        {"max_attempts", 10},
+        {"fresh", 0},
+        {"keep", 7 * DAY_MS * 1000},
+    };
+
+    if (strcmp(name, "now") == 0)
+        return fixture_now(w->f).us;
+    if (strcmp(name, "fence") == 0)
+        return w->fence;
+    if (strcmp(name, "id") == 0)
+        return is(statement, " redrive purge ") ? w->dead
+               : is(statement, " cancel get ")  ? w->ready
+                                                : w->held;
+    for (size_t i = 0; i < COUNT_OF(numbers); i++)
+        if (strcmp(numbers[i].name, name) == 0)
+            return numbers[i].value;
+    test_fail("the parameter %s of %s has no value in this test", name, statement);
+}
+
+static void bind(const world *w, sqlite3_stmt *statement, const char *name, int index)
+{
+    static const char nulls[] = " topics correlation_id created_before destination headers due_at"
+                                " delay expires_at ttl retry_base retry_max retry_jitter ";
+    const char *parameter = sqlite3_bind_parameter_name(statement, index) + 1;
+    pawl_owner owner = kit_owner(1);
+    pawl_message_id fresh = kit_id(123456789);
+
+    if (strcmp(parameter, "owner") == 0)
+        sqlite3_bind_blob(statement, index, owner.bytes, 16, SQLITE_TRANSIENT);
+    else if (strcmp(parameter, "message_id") == 0)
+        sqlite3_bind_blob(statement, index, strcmp(name, "find") == 0 ? w->find.bytes : fresh.bytes,
+                          16, SQLITE_TRANSIENT);
+    else if (strcmp(parameter, "topic") == 0 && strcmp(name, "enqueue") == 0)
+        sqlite3_bind_text(statement, index, "busy", -1, SQLITE_STATIC);
+    else if (strcmp(parameter, "owner_name") == 0 || strcmp(parameter, "error") == 0)
+        sqlite3_bind_text(statement, index, "x", -1, SQLITE_STATIC);
+    else if (strcmp(parameter, "payload") == 0)
+        sqlite3_bind_blob(statement, index, "x", 1, SQLITE_STATIC);
+    else if (is(parameter, nulls) || strcmp(parameter, "topic") == 0)
+        sqlite3_bind_null(statement, index);
+    else if (strcmp(parameter, "lease") == 0 && strcmp(name, "enqueue") == 0)
+        sqlite3_bind_null(statement, index);
+    else
+        sqlite3_bind_int64(statement, index, number_for(w, name, parameter));
+}
+
+typedef void (*visit_fn)(const world *w, const char *name, sqlite3_stmt *statement, void *context);
+
+/* Each statement of the file in order, bound, inside a transaction that is rolled back. */
+static void visit(const world *w, const pawli_sql_text *sql, visit_fn fn, void *context)
+{
+    sqlite3 *handle = fixture_sqlite(w->f, 0);
+    const char *at = sql->text;
+
+    fixture_tx_exec(w->f, 0, "BEGIN");
+    while (true) {
+        sqlite3_stmt *statement = NULL;
+
+        if (sqlite3_prepare_v2(handle, at, -1, &statement, &at) != SQLITE_OK)
+            test_fail("%s: %s", sql->name, sqlite3_errmsg(handle));
+        if (!statement)
+            break;
+        for (int i = 1; i <= sqlite3_bind_parameter_count(statement); i++)
+            bind(w, statement, sql->name, i);
+        fn(w, sql->name, statement, context);
+        sqlite3_finalize(statement);
+    }
+    fixture_tx_exec(w->f, 0, "ROLLBACK");
+}
+
+/* "SCAN pawl_queue" is every row of it, with or without an index. */
+static bool scans(const char *detail, const char *table, const char *alias)
+{
+    char word[64] = "";
+
+    if (sscanf(detail, "SCAN %63s", word) != 1)
+        return false;
+    return strcmp(word, alias) == 0 || strcmp(word, test_note("pawl_%s", table)) == 0;
+}
+
+struct tolerance {
+    bool claims; /* whether the claims may be scanned */
+    int found;
+};
+
+static void check_plan(const world *w, const char *name, sqlite3_stmt *statement, void *context)
+{
+    struct tolerance *tolerance = context;
+    sqlite3_stmt *plan = NULL;
+
+    if (sqlite3_prepare_v2(fixture_sqlite(w->f, 0),
+                           test_note("EXPLAIN QUERY PLAN %s", sqlite3_sql(statement)), -1, &plan,
+                           NULL) != SQLITE_OK)
+        test_fail("%s: %s", name, sqlite3_errmsg(fixture_sqlite(w->f, 0)));
+    while (sqlite3_step(plan) == SQLITE_ROW) {
+        const char *detail = (const char *)sqlite3_column_text(plan, 3);
+
+        if (scans(detail, "body", "b") || scans(detail, "queue", "q") ||
+            scans(detail, "outcome", "o") || (!tolerance->claims && scans(detail, "claim", "c"))) {
+            printf("# %s: \"%s\" in the plan of %s\n", name, detail, sqlite3_sql(statement));
+            tolerance->found++;
+        }
+    }
+    sqlite3_finalize(plan);
+}
+
+static void count_steps(const world *w, const char *name, sqlite3_stmt *statement, void *context)
+{
+    int64_t *steps = context;
+    int code;
+
+    do
+        code = sqlite3_step(statement);
+    while (code == SQLITE_ROW);
+    if (code != SQLITE_DONE)
+        test_fail("%s: %s", name, sqlite3_errmsg(fixture_sqlite(w->f, 0)));
+    *steps += sqlite3_stmt_status(statement, SQLITE_STMTSTATUS_VM_STEP, 0);
+}
+
+static void measure(const world *w, int64_t steps[PAWLI_SQL_COUNT])
+{
+    for (size_t i = 0; i < PAWLI_SQL_COUNT; i++) {
+        steps[i] = 0;
+        visit(w, &pawli_sql_sqlite.statements[i], count_steps, &steps[i]);
+    }
+}
+
+static world open_world(void)
+{
+    world w = {.f = fixture_open(NULL)};
+
+    if (fixture_is_postgres(w.f))
+        test_skip("a matter of SQLite");
+    fixture_send(w.f, "busy", "makes the lane");
+    kit_send_priority(w.f, "urgent", "makes the lane", 9);
+    return w;
+}
+
+static void check_plans(const world *w, bool tolerate_claims)
+{
+    struct tolerance tolerance = {tolerate_claims, 0};
+
+    for (size_t i = 0; i < PAWLI_SQL_COUNT; i++)
+        visit(w, &pawli_sql_sqlite.statements[i], check_plan, &tolerance);
+    assert_int_equal(0, tolerance.found);
+}
+
+PAWL_TEST(no_statement_scans_a_big_table)
+{
+    world w = open_world();
+
+    check_plans(&w, false);
+    world_fill(w.f, 1000, 1000);
+    world_people(&w);
+    check_plans(&w, false);
+    /* Statistics must not talk the planner into it either. There is a row in `claim` for every
+     * claim that is not over, which is few: to scan those is no harm. */
+    fixture_exec(w.f, "ANALYZE");
+    fixture_tx_exec(w.f, 0, "ANALYZE sqlite_schema");
+    check_plans(&w, true);
+}
+
+PAWL_TEST(no_statement_costs_more_with_a_hundred_thousand_unwanted_messages)
+{
+    world small = open_world(), big = open_world();
+    int64_t few[PAWLI_SQL_COUNT], many[PAWLI_SQL_COUNT];
+
+    /* The same handful of unwanted messages, so that limits are reached in both. */
+    world_fill(small.f, 500, 500);
+    world_fill(big.f, 500 + EXTRA / 2, 500 + EXTRA / 2);
+    world_people(&small);
+    world_people(&big);
+    measure(&small, few);
+    measure(&big, many);
+    for (size_t i = 0; i < PAWLI_SQL_COUNT; i++) {
+        const char *name = pawli_sql_sqlite.statements[i].name;
+
+        printf("# %s: %lld steps, %lld with %d more messages\n", name, (long long)few[i],
+               (long long)many[i], EXTRA);
+        if (many[i] > few[i] + few[i] / 4 + 100)
+            test_fail("%s takes %lld steps instead of %lld with %d more messages", name,
+                      (long long)many[i], (long long)few[i], EXTRA);
+    }
+}
+#endif

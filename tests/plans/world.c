@@ -1,0 +1,107 @@
+/* tests/plans/world.c - a big queue, and something to find in it for every statement. */
+#include "world.h"
+
+#include <stdlib.h>
+
+/* The numbers 1 to n, as both engines can make them. */
+static const char *numbers(fixture *f, int64_t n)
+{
+    if (fixture_is_postgres(f))
+        return test_note("(SELECT generate_series(1, %lld) AS n) AS numbers", (long long)n);
+    return test_note("(WITH RECURSIVE up(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM up"
+                     " WHERE n < %lld) SELECT n FROM up) AS numbers",
+                     (long long)n);
+}
+
+/* A message id out of a number: sorted, so that the unique index grows at its end. */
+static const char *made_id(fixture *f, int kind)
+{
+    if (fixture_is_postgres(f))
+        return test_note("(lpad(to_hex(%d), 8, '0') || lpad(to_hex(n), 24, '0'))::uuid", kind);
+    return test_note("CAST(printf('%%04d%%012d', %d, n) AS BLOB)", kind);
+}
+
+static void fill_bodies(fixture *f, int kind, int64_t count, const char *lane, const char *due_at)
+{
+    fixture_exec(f,
+                 "INSERT INTO {body} (id, message_id, lane_id, type, max_attempts, created_at,"
+                 " due_at, payload)"
+                 " SELECT (SELECT coalesce(max(id), 0) FROM {body}) + n, %s,"
+                 " (SELECT min(id) FROM {lane} WHERE topic = '%s'), 0, 10, {at:%lld}, %s, %s"
+                 " FROM %s",
+                 made_id(f, kind), lane, (long long)FIXTURE_START.us, due_at,
+                 fixture_is_postgres(f) ? "'x'::bytea" : "CAST('x' AS BLOB)", numbers(f, count));
+}
+
+void world_fill(fixture *f, int64_t finished, int64_t future)
+{
+    const char *soon = fixture_expand(f, test_note("{at:%lld}", (long long)FIXTURE_START.us));
+    const char *late =
+        fixture_expand(f, test_note("{at:%lld + CAST(n AS bigint) * 1000000}",
+                                    (long long)(FIXTURE_START.us + 365 * DAY_MS * 1000)));
+    int64_t first;
+
+    first = fixture_count(f, "SELECT coalesce(max(id), 0) FROM {body}");
+    fill_bodies(f, 1, finished, "busy", soon);
+    fixture_exec(f,
+                 "INSERT INTO {outcome} (id, state, finished_at, retries)"
+                 " SELECT id, 2, {at:%lld}, 0 FROM {body} WHERE id > %lld",
+                 (long long)FIXTURE_START.us, (long long)first);
+    for (int i = 0; i < 2; i++) { /* behind what is due, and in a lane that is looked at first */
+        first = fixture_count(f, "SELECT max(id) FROM {body}");
+        fill_bodies(f, 2 + i, future / 2, i ? "urgent" : "busy", late);
+        fixture_exec(f,
+                     "INSERT INTO {queue} (id, lane_id, run_at)"
+                     " SELECT id, lane_id, due_at FROM {body} WHERE id > %lld",
+                     (long long)first);
+    }
+    if (fixture_is_postgres(f))
+        fixture_exec(f, "SELECT setval('{body}_id_seq', (SELECT max(id) FROM {body}))");
+}
+
+static void send_many(fixture *f, const char *topic, int count, int64_t expires_us)
+{
+    for (int i = 0; i < count; i++) {
+        pawl_outgoing message = kit_message(topic, "x");
+
+        message.expires_at.us = expires_us;
+        kit_send(f, &message);
+    }
+}
+
+static pawl_messages *take(fixture *f, const char *topic, int owner, int64_t lease_ms, int limit)
+{
+    pawl_claim_options opts = PAWL_CLAIM_OPTIONS_INIT;
+    pawl_messages *list;
+
+    opts.topics = &topic;
+    opts.topic_count = 1;
+    list = kit_claim(f, kit_owner(owner), lease_ms, limit, &opts);
+    assert_int_equal(limit, pawl_messages_count(list));
+    return list;
+}
+
+void world_people(world *w)
+{
+    fixture *f = w->f;
+    pawl_messages *list;
+
+    send_many(f, "busy", 2 * WORLD_BATCH, 0); /* done, long ago when the clock has moved */
+    kit_ack(f, kit_owner(1), take(f, "busy", 1, HOUR_MS, 2 * WORLD_BATCH));
+    send_many(f, "busy", 2 * WORLD_BATCH, 0); /* held by a dead worker */
+    for (int i = 0; i < WORLD_BATCH; i++)
+        take(f, "busy", 2, SECOND_MS, 2);
+    send_many(f, "busy", 2 * WORLD_BATCH, 0); /* dead letters */
+    list = take(f, "busy", 1, HOUR_MS, 2 * WORLD_BATCH);
+    kit_fail(f, kit_owner(1), list, "made to fail");
+    w->dead = fixture_held(list, 0).id.value;
+    send_many(f, "busy", WORLD_BATCH, FIXTURE_START.us + 1000000); /* past their time to live */
+    fixture_advance(f, 10 * DAY_MS);
+    send_many(f, "busy", 10, 0); /* held by a living one */
+    list = take(f, "busy", 1, HOUR_MS, 10);
+    w->held = fixture_held(list, 3).id.value;
+    w->fence = fixture_held(list, 3).fence;
+    send_many(f, "busy", 2 * WORLD_BATCH, 0); /* due */
+    w->ready = fixture_send(f, "busy", "x").value;
+    w->find = pawl_message_get_id(kit_get(f, (pawl_work_id){w->ready}));
+}

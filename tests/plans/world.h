@@ -1,0 +1,23 @@
+/* tests/plans/world.h - a big queue, and a value for every parameter of every statement. */
+#ifndef PAWL_TEST_WORLD_H
+#define PAWL_TEST_WORLD_H
+
+#include "kit.h"
+
+/* How many rows the statements that take a limit are given to find. */
+#define WORLD_BATCH 50
+
+typedef struct world {
+    fixture *f;
+    int64_t ready;       /* a message that is due */
+    int64_t held, fence; /* one that kit_owner(1) holds */
+    int64_t dead;        /* one that failed */
+    pawl_message_id find;
+} world;
+
+/* Add `finished` finished messages and `future` ones that are not due for long, by plain SQL. */
+void world_fill(fixture *f, int64_t finished, int64_t future);
+/* A few messages in every state that a statement looks for, through the library. */
+void world_people(world *w);
+
+#endif
