@@ -10,8 +10,8 @@
 #include <string.h>
 
 const pawli_cursor_limits pawli_cursor_usual = {
-    .long_us = 100 * 1000,
-    .sweep_us = 30 * 1000 * 1000,
+    .long_us = INT64_C(100000),
+    .sweep_us = INT64_C(30000000),
     .sweep_share = 50,
     .again_share = 20,
 };

@@ -56,7 +56,7 @@ static pawl_status read_messages(struct sending *sending, const pawl_outgoing *g
         bytes += sending->messages[i].payload_size;
         if (sending->count > 1 && bytes > PAWL_BATCH_MAX_BYTES)
             return pawli_fail(err, PAWL_E_TOO_LARGE,
-                              "the batch has more than %d bytes of payload: send it in parts",
+                              "the batch has more than %zu bytes of payload: send it in parts",
                               PAWL_BATCH_MAX_BYTES);
         pawli_outgoing_lay_out(&sending->messages[i], i, sending->values + i * OUTGOING_COLUMNS);
     }

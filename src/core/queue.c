@@ -149,10 +149,11 @@ pawl_status pawl_queue_held(pawl_store *store, pawl_owner owner, pawl_messages *
     PAWLI_AUTO(pawl_messages) list = NULL;
     pawl_status st = check_owner(store, owner, err);
 
-    if (st == PAWL_OK && !ret_list)
-        st = pawli_fail(err, PAWL_E_INVALID, "ret_list must not be NULL");
-    if (st == PAWL_OK)
-        st = pawli_messages_new(&list, err);
+    if (st != PAWL_OK)
+        return st;
+    if (!ret_list)
+        return pawli_fail(err, PAWL_E_INVALID, "ret_list must not be NULL");
+    st = pawli_messages_new(&list, err);
     if (st != PAWL_OK)
         return st;
     pawli_param params[] = {{"owner", pawli_uuid(owner.bytes)}};

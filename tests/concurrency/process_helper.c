@@ -102,7 +102,7 @@ int main(int argc, char **argv)
     if (!opts.deploy_schema)
         wait_for_start();
     failed = strcmp(argv[1], "claim") == 0  ? claim_all(store)
-             : strcmp(argv[1], "send") == 0 ? send_shared(store, atoi(argv[5]))
+             : strcmp(argv[1], "send") == 0 ? send_shared(store, (int)strtol(argv[5], NULL, 10))
                                             : 0;
     pawl_store_close(store);
     return failed;

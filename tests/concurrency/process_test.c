@@ -12,8 +12,6 @@
 #define PROCESSES 8
 #define MESSAGES 2000
 
-extern char **environ;
-
 /* process_helper stands beside the test program. */
 static const char *helper_path(void)
 {
@@ -51,8 +49,10 @@ static struct helper spawn_helper(fixture *f, const char *verb, int number, int 
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, start, STDIN_FILENO);
     posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-    for (int i = 0; arguments[i]; i++)
+    for (int i = 0; arguments[i]; i++) {
         copy[i] = strdup(arguments[i]);
+        assert_non_null(copy[i]);
+    }
     assert_int_equal(0, posix_spawn(&helper.pid, copy[0], &actions, NULL, copy, environ));
     for (int i = 0; copy[i]; i++)
         free(copy[i]);
@@ -63,12 +63,23 @@ static struct helper spawn_helper(fixture *f, const char *verb, int number, int 
     return helper;
 }
 
+static void count_ids(FILE *output, int64_t first, int *counts, int count)
+{
+    char line[32];
+
+    while (fgets(line, sizeof line, output)) {
+        int64_t id = strtoll(line, NULL, 10);
+
+        if (id >= first && id < first + count)
+            counts[id - first]++;
+    }
+}
+
 /* Run eight of them together; counts[id - first] counts how often an id was printed. */
 static void run_together(fixture *f, const char *verb, int64_t first, int *counts, int count)
 {
     struct helper helpers[PROCESSES];
     int start[2];
-    long long id;
 
     assert_int_equal(0, pipe2(start, O_CLOEXEC));
     for (int i = 0; i < PROCESSES; i++)
@@ -78,9 +89,7 @@ static void run_together(fixture *f, const char *verb, int64_t first, int *count
     for (int i = 0; i < PROCESSES; i++) {
         int status = -1;
 
-        while (fscanf(helpers[i].output, "%lld", &id) == 1)
-            if (id >= first && id < first + count)
-                counts[id - first]++;
+        count_ids(helpers[i].output, first, counts, count);
         fclose(helpers[i].output);
         assert_int_equal(helpers[i].pid, waitpid(helpers[i].pid, &status, 0));
         if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)

@@ -237,7 +237,7 @@ PAWL_TEST(what_a_server_forgot_is_found_on_a_new_connection)
     assert_true(fixture_count(f,
                               "SELECT count(pg_terminate_backend(pid, 10000)) "
                               "FROM pg_stat_activity WHERE pid <> pg_backend_pid() "
-                              "AND query LIKE '%%%s.%%'",
+                              "AND query LIKE '%%%s%%.claim_batch%%'",
                               schema) > 0);
     assert_string_equal("forgotten", claim_all(f));
 }

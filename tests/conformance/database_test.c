@@ -290,7 +290,7 @@ PAWL_TEST(a_postgres_server_or_database_that_is_not_there)
 PAWL_TEST(a_postgres_role_without_rights_is_denied)
 {
     fixture *f = fixture_open(NULL);
-    pawl_error err = PAWL_ERROR_INIT;
+    pawl_error err;
 
     if (!fixture_is_postgres(f))
         test_skip("a matter of roles");

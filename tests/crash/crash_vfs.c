@@ -11,7 +11,8 @@
 #define JULIAN_1970_MS INT64_C(210866760000000)
 #define PAGES_BETWEEN_CHECKPOINTS 48
 
-struct crash_vfs_state crash_vfs = {.lock = PTHREAD_MUTEX_INITIALIZER};
+struct crash_vfs_state crash_vfs = {.lock = PTHREAD_MUTEX_INITIALIZER,
+                                    .random_lock = PTHREAD_MUTEX_INITIALIZER};
 
 static sqlite3_vfs shim;
 
@@ -127,10 +128,10 @@ static int full_path(sqlite3_vfs *vfs, const char *path, int size, char *ret_pat
 static int randomness(sqlite3_vfs *vfs, int size, char *ret_bytes)
 {
     (void)vfs;
-    pthread_mutex_lock(&crash_vfs.lock);
+    pthread_mutex_lock(&crash_vfs.random_lock);
     for (int i = 0; i < size; i++)
         ret_bytes[i] = (char)disk_random(&crash_vfs.random);
-    pthread_mutex_unlock(&crash_vfs.lock);
+    pthread_mutex_unlock(&crash_vfs.random_lock);
     return size;
 }
 
@@ -215,8 +216,10 @@ void crash_vfs_begin(const crash_plan *plan)
     crash_vfs.faulted = false;
     crash_vfs.fault_in_wal = false;
     crash_vfs.writes_after_failure = 0;
-    crash_vfs.random = 1;
     pthread_mutex_unlock(&crash_vfs.lock);
+    pthread_mutex_lock(&crash_vfs.random_lock);
+    crash_vfs.random = 1;
+    pthread_mutex_unlock(&crash_vfs.random_lock);
     sqlite3_randomness(0, NULL);
 }
 

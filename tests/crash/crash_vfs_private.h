@@ -20,8 +20,9 @@ struct crash_vfs_state {
     bool faulted;
     bool fault_in_wal;
     long writes_after_failure;
-    uint64_t random;
     int64_t now_ms;
+    pthread_mutex_t random_lock; /* its own: SQLite asks for chance with locks held */
+    uint64_t random;
 };
 extern struct crash_vfs_state crash_vfs;
 

@@ -31,13 +31,13 @@ PAWL_TEST(a_call_ends_when_its_connection_falls_silent)
     run("silence before a message to the server",
         (proxy_plan){PROXY_STALL, PROXY_TO_SERVER, 9, false}, life_stride(61, 7));
     run("silence before a message to the client",
-        (proxy_plan){PROXY_STALL, PROXY_TO_CLIENT, 70, false}, life_stride(101, 11));
+        (proxy_plan){PROXY_STALL, PROXY_TO_CLIENT, 70, false}, life_stride(1009, 11));
 }
 
 PAWL_TEST(a_call_ends_when_the_whole_server_hangs)
 {
     run("a server that hangs before a message to the server",
-        (proxy_plan){PROXY_HANG, PROXY_TO_SERVER, 11, false}, life_stride(89, 17));
+        (proxy_plan){PROXY_HANG, PROXY_TO_SERVER, 11, false}, life_stride(1009, 17));
     run("a server that hangs before a message to the client",
         (proxy_plan){PROXY_HANG, PROXY_TO_CLIENT, 130, false}, life_stride(1009, 23));
 }
@@ -87,7 +87,7 @@ PAWL_TEST(a_send_in_a_transaction_ends_when_its_connection_falls_silent)
 
     opts.timeout_ms = TIMEOUT_MS;
     f = fixture_open(&(fixture_options){.store = &opts});
-    for (long at = 1; at <= 12; at += life_stride(7, 1)) {
+    for (long at = 1; at <= 12; at += life_stride(12, 1)) {
         send_into_silence(f, fixture_store(f),
                           &(proxy_plan){PROXY_STALL, PROXY_TO_SERVER, at, false});
         send_into_silence(f, fixture_store(f),

@@ -83,9 +83,8 @@ static void bind(const world *w, sqlite3_stmt *statement, const char *name, int 
         sqlite3_bind_text(statement, index, "x", -1, SQLITE_STATIC);
     else if (strcmp(parameter, "payload") == 0)
         sqlite3_bind_blob(statement, index, "x", 1, SQLITE_STATIC);
-    else if (is(parameter, nulls) || strcmp(parameter, "topic") == 0)
-        sqlite3_bind_null(statement, index);
-    else if (strcmp(parameter, "lease") == 0 && strcmp(name, "enqueue") == 0)
+    else if (is(parameter, nulls) || strcmp(parameter, "topic") == 0 ||
+             (strcmp(parameter, "lease") == 0 && strcmp(name, "enqueue") == 0))
         sqlite3_bind_null(statement, index);
     else
         sqlite3_bind_int64(statement, index, number_for(w, name, parameter));

@@ -54,7 +54,7 @@ pawl_status pawli_postgres_schema(pawli_conn *base, const char *names, pawl_mono
 
     if (st != PAWL_OK)
         return st;
-    int count = atoi(PQgetvalue(columns, 0, 0));
+    long count = strtol(PQgetvalue(columns, 0, 0), NULL, 10);
     if (count < 0) {
         *ret_version = 0;
         *ret_compatible_from = 0;
@@ -69,8 +69,8 @@ pawl_status pawli_postgres_schema(pawli_conn *base, const char *names, pawl_mono
         return st;
     if (PQntuples(meta) != 1 || strcmp(PQgetvalue(meta, 0, 0), "t") != 0)
         return not_ours(names, err);
-    *ret_version = atoi(PQgetvalue(meta, 0, 1));
-    *ret_compatible_from = atoi(PQgetvalue(meta, 0, 2));
+    *ret_version = (int)strtol(PQgetvalue(meta, 0, 1), NULL, 10);
+    *ret_compatible_from = (int)strtol(PQgetvalue(meta, 0, 2), NULL, 10);
     return PAWL_OK;
 }
 
