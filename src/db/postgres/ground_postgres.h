@@ -222,10 +222,15 @@ static inline pawl_status claim(pawli_conn *conn, int64_t lease_ms, const char *
         {"owner", pawli_uuid(owner.bytes)},           {"owner_name", pawli_text("tester")},
         {"lease", pawli_span_ms(lease_ms)},           {"limit", pawli_int(10)},
         {"topics", pawli_texts(topics, topic_count)}, {"turn", pawli_int(0)}};
+    static const char *const names[] = {"cursor_lane", "cursor_since"};
+    static const pawli_type types[] = {PAWLI_INT, PAWLI_TIME};
+    pawli_value none[1];
+    pawli_rows everything = {0, 2, names, types, none}; /* no positions: look at all lanes */
     pawli_op op = {.sql = PAWLI_SQL_CLAIM,
                    .writes = true,
                    .params = params,
                    .param_count = COUNT_OF(params),
+                   .rows = &everything,
                    .on_row = on_row,
                    .context = context};
 
@@ -263,6 +268,8 @@ static inline pawl_status note_claim(void *context, const pawli_row *row, pawl_e
     claimed *c = context;
 
     (void)err;
+    if (pawli_row_is_null(row, 0))
+        return PAWL_OK; /* what the cursor wants to know */
     c->rows++;
     c->id = pawli_row_int(row, 0);
     c->fence = pawli_row_int(row, 15);

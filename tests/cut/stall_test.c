@@ -1,4 +1,4 @@
-/* tests/cut/stall_threads_test.c - the server falls silent, or is away for a while. */
+/* tests/cut/stall_test.c - the server falls silent, or is away for a while. */
 #include <libpq-fe.h>
 #include <pthread.h>
 #include <stdio.h>
