@@ -53,7 +53,7 @@ static struct helper spawn_helper(fixture *f, const char *verb, int number, int 
         copy[i] = strdup(arguments[i]);
         assert_non_null(copy[i]);
     }
-    assert_int_equal(0, posix_spawn(&helper.pid, copy[0], &actions, NULL, copy, environ));
+    assert_int_equal(0, posix_spawn(&helper.pid, arguments[0], &actions, NULL, copy, environ));
     for (int i = 0; copy[i]; i++)
         free(copy[i]);
     posix_spawn_file_actions_destroy(&actions);

@@ -6,10 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "checkpoint_often.h"
 #include "crash_vfs_private.h"
 
 #define JULIAN_1970_MS INT64_C(210866760000000)
-#define PAGES_BETWEEN_CHECKPOINTS 48
 
 struct crash_vfs_state crash_vfs = {.lock = PTHREAD_MUTEX_INITIALIZER,
                                     .random_lock = PTHREAD_MUTEX_INITIALIZER};
@@ -165,17 +165,6 @@ static int last_error(sqlite3_vfs *vfs, int size, char *ret_text)
     return crash_vfs.real->xGetLastError(crash_vfs.real, size, ret_text);
 }
 
-/*
- * SQLite's own check-points come after 1000 pages, which would be thousands of operations in which
- * nothing else happens.
- */
-static int checkpoint_often(sqlite3 *handle, char **ret_message, const void *routines)
-{
-    (void)ret_message;
-    (void)routines;
-    return sqlite3_wal_autocheckpoint(handle, PAGES_BETWEEN_CHECKPOINTS);
-}
-
 void crash_vfs_install(void)
 {
     if (crash_vfs.real)
@@ -198,8 +187,7 @@ void crash_vfs_install(void)
         .xCurrentTimeInt64 = current_time_ms,
     };
     sqlite3_vfs_register(&shim, 1);
-    /* The extension's true type is not sqlite3_auto_extension()'s; its manual shows this cast. */
-    sqlite3_auto_extension((void (*)(void))checkpoint_often);
+    checkpoint_often_install();
 }
 
 void crash_vfs_begin(const crash_plan *plan)

@@ -32,8 +32,7 @@ typedef struct crash_plan {
     bool synchronous_off; /* PRAGMA synchronous = anything becomes OFF */
 } crash_plan;
 
-/* Once per process, before any connection is opened. Connections then check-point every few pages.
- */
+/* Once per process, before any connection is opened. Installs checkpoint_often.h as well. */
 void crash_vfs_install(void);
 
 /*

@@ -73,13 +73,13 @@ static void check_accounts(fixture *f, const load *l)
     long there = PQntuples(rows);
 
     for (int i = 0; !wrong && i < there; i++) {
-        int number = atoi(PQgetvalue(rows, i, 0));
+        long number = strtol(PQgetvalue(rows, i, 0), NULL, 10);
         if (l->fates[number] != LOAD_STORED)
-            wrong = test_note("message %d is there, and was not stored for certain", number);
-        else if (atoi(PQgetvalue(rows, i, 1)) != PAWL_STATE_DONE)
-            wrong = test_note("message %d is not done", number);
+            wrong = test_note("message %ld is there, and was not stored for certain", number);
+        else if (strtol(PQgetvalue(rows, i, 1), NULL, 10) != PAWL_STATE_DONE)
+            wrong = test_note("message %ld is not done", number);
         else if (atomic_load(&l->hands[number]) != 1)
-            wrong = test_note("message %d is done and was not handed out", number);
+            wrong = test_note("message %ld is done and was not handed out", number);
     }
     PQclear(rows);
     PQfinish(client);

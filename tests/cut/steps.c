@@ -2,8 +2,6 @@
 #include "steps.h"
 
 #include <libpq-fe.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define OWNER kit_owner(1)
@@ -42,7 +40,7 @@ static void remember(world *w, const pawl_messages *list)
 {
     for (size_t i = 0; i < pawl_messages_count(list); i++) {
         const pawl_message *m = pawl_messages_at(list, i);
-        int number = atoi(pawl_message_correlation_id(m));
+        int number = pawl_message_correlation_id(m)[0] - '0';
         w->held[number] = (pawl_held){pawl_message_work_id(m), pawl_message_fence(m)};
     }
 }

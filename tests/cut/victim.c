@@ -9,36 +9,38 @@
 #include <string.h>
 #include <sys/types.h>
 
+/* The first line of a file; "" if there is none. */
+static void read_line(const char *path, char *ret_line, int size)
+{
+    FILE *file = fopen(path, "re");
+
+    ret_line[0] = '\0';
+    if (!file)
+        return;
+    if (!fgets(ret_line, size, file))
+        ret_line[0] = '\0';
+    fclose(file);
+}
+
 static pid_t server_of(const char *data_directory)
 {
-    char path[512];
-    long pid = 0;
+    char path[512], line[64];
 
     snprintf(path, sizeof path, "%s/postmaster.pid", data_directory);
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return 0;
-    if (fscanf(file, "%ld", &pid) != 1)
-        pid = 0;
-    fclose(file);
+    read_line(path, line, sizeof line);
+    long pid = strtol(line, NULL, 10);
     return pid > 1 && kill((pid_t)pid, 0) == 0 ? (pid_t)pid : 0;
 }
 
-static pid_t parent_of(pid_t pid)
+/* "123 (name) S 45 ...": the name may hold anything, also a parenthesis. */
+static pid_t parent_of(const char *process)
 {
-    char path[64], line[512] = "";
-    long parent = 0;
+    char path[64], line[512];
 
-    snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return 0;
-    char *got = fgets(line, sizeof line, file);
-    fclose(file);
-    char *name_end = got ? strrchr(line, ')') : NULL;
-    if (!name_end || sscanf(name_end, ") %*c %ld", &parent) != 1)
-        return 0;
-    return (pid_t)parent;
+    snprintf(path, sizeof path, "/proc/%.20s/stat", process);
+    read_line(path, line, sizeof line);
+    const char *name_end = strrchr(line, ')');
+    return name_end && strlen(name_end) > 4 ? (pid_t)strtol(name_end + 4, NULL, 10) : 0;
 }
 
 /* Its processes are leaders of groups of their own, so that no signal reaches all of them. */
@@ -50,8 +52,8 @@ static int kill_children(pid_t server)
     for (struct dirent *entry; processes && (entry = readdir(processes));) {
         if (!isdigit((unsigned char)entry->d_name[0]))
             continue;
-        pid_t pid = (pid_t)atol(entry->d_name);
-        if (parent_of(pid) == server && kill(pid, SIGKILL) == 0)
+        if (parent_of(entry->d_name) == server &&
+            kill((pid_t)strtol(entry->d_name, NULL, 10), SIGKILL) == 0)
             killed++;
     }
     if (processes)

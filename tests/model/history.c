@@ -33,6 +33,8 @@ static void sender_step(history *h, actor *a)
     case 0:
         a->count = 1 + (int)history_random(h, 3);
         a->late = h->world.long_writers && history_chance(h, 12);
+        if (a->late)
+            a->count += (int)history_random(h, 6);
         if (h->rule == RULE_CLOCK_FIRST)
             a->time = stamp;
         a->step = 1;
@@ -49,6 +51,8 @@ static void sender_step(history *h, actor *a)
         else if (history_chance(h, 4))
             stamp += history_random(h, 10000);
         server_insert(&h->server, a->xid, (int)history_random(h, LANES), stamp);
+        if (stamp > h->latest_stamp)
+            h->latest_stamp = stamp;
         if (a->late && history_chance(h, 2))
             a->busy_until = h->server.elapsed + history_random(h, 120000);
         if (--a->count == 0)
@@ -105,8 +109,10 @@ static void fail_over(history *h)
     int64_t first = h->server.next_xid - lost;
 
     server_fail_over(&h->server, first < 3 ? 3 : first);
+    /* Who has only just begun goes on, on a connection to the new server. */
     for (int i = 0; i < THREADS; i++)
-        worker_reset(&h->workers[i]);
+        if (h->workers[i].actor.xid != 0 || h->workers[i].actor.step == 0)
+            worker_reset(&h->workers[i]);
     for (int i = 0; i < SENDERS; i++)
         h->senders[i] = (actor){0};
     for (int i = 0; i < WRITERS; i++)
@@ -117,14 +123,20 @@ static void fail_over(history *h)
     memset(h->passed_at, 0, sizeof h->passed_at);
 }
 
-/* Backwards. When nobody claims until the clock is ahead again, nobody can notice. */
+/*
+ * Backwards. When nobody claims until the clock is ahead again, nobody can notice; otherwise it is
+ * so far that somebody must.
+ */
 static void step_clock(history *h)
 {
     int64_t back = history_random(h, 40000);
 
-    h->server.step -= back;
-    if (!h->world.unseen_steps && history_chance(h, 2))
+    if (h->world.clock == CLOCK_STEPS_SEEN ||
+        (h->world.clock == CLOCK_STEPS && history_chance(h, 2))) {
+        h->server.step -= 60000 + back;
         return;
+    }
+    h->server.step -= back;
     for (int i = 0; i < THREADS; i++)
         h->workers[i].actor.busy_until = h->server.elapsed + back + 1000;
 }
@@ -132,7 +144,7 @@ static void step_clock(history *h)
 /* What happens to everybody. */
 static void events(history *h)
 {
-    if (h->world.clock_steps && history_chance(h, 700))
+    if (h->world.clock != CLOCK_STEADY && history_chance(h, 700))
         step_clock(h);
     if (h->world.fail_overs && history_chance(h, 400))
         fail_over(h);
@@ -197,13 +209,16 @@ static void drain(history *h)
 {
     worker *w = &h->workers[0];
     int64_t patience = SWEEP_US + 6 * h->longest_call;
-    int64_t until = h->server.elapsed + patience;
+    int64_t until;
 
     while (h->server.running_count > 0)
         server_end(&h->server, h->server.running[0], true);
     for (int i = 0; i < THREADS; i++)
         worker_reset(&h->workers[i]);
     h->draining = true;
+    while (h->world.clock != CLOCK_STEADY && server_clock(&h->server) < h->latest_stamp)
+        h->server.elapsed += 1000; /* what was stamped before a step is due only then */
+    until = h->server.elapsed + patience;
     while (w->actor.step != 0 || (h->server.elapsed < until && count_ready(h) > 0)) {
         h->server.elapsed += w->actor.step == 0 ? 5000 : 50;
         w->held_count = 0;
@@ -231,7 +246,7 @@ static void init(history *h, uint64_t seed, model_rule rule, const model_world *
     for (int i = 0; i < STORES; i++)
         pawli_cursor_init(&h->cursors[i], &limits);
     for (int i = 0; i < THREADS; i++)
-        h->workers[i].store = i % STORES;
+        h->workers[i].store = world->one_store ? 0 : i % STORES;
     h->workers[THREADS - 1].foreign = true;
 }
 

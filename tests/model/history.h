@@ -26,12 +26,19 @@ typedef enum model_rule {
     RULE_CLOCK_BLIND,   /* a clock below the highest seen is not noticed */
 } model_rule;
 
+typedef enum model_clock {
+    CLOCK_STEADY,
+    CLOCK_STEPS_SEEN,   /* backwards, and a claim comes before the clock is ahead again */
+    CLOCK_STEPS_UNSEEN, /* backwards, while nobody claims */
+    CLOCK_STEPS         /* one or the other */
+} model_clock;
+
 typedef struct model_world {
     bool long_writers; /* transactions that run for longer than is waited for */
-    bool clock_steps;  /* backwards */
-    bool unseen_steps; /* always while nobody claims; otherwise half of the time */
-    bool fail_overs;   /* a new server that lost the last commits */
+    model_clock clock;
+    bool fail_overs; /* a new server that lost the last commits */
     bool sweeps;
+    bool one_store;  /* all workers share a cursor; otherwise there are two */
     int64_t long_us; /* 0: every transaction is waited for */
 } model_world;
 

@@ -8,7 +8,7 @@
 
 #define LANES 3
 #define STORES 2
-#define THREADS 5 /* workers; each belongs to store (number % STORES), the last is foreign */
+#define THREADS 5 /* workers; the last is foreign */
 #define SENDERS 4
 #define WRITERS 2
 #define LIMIT_MAX 6
@@ -58,6 +58,7 @@ typedef struct history {
     int64_t last_taken[STORES][LANES]; /* for rules that remember something of their own */
     int64_t last_claim[STORES];
     int64_t longest_call;
+    int64_t latest_stamp;
     int64_t passed_at[STORES][SERVER_ROWS]; /* first passed over; 0: it was not */
     int64_t passed_stamp[STORES][SERVER_ROWS];
     worker workers[THREADS];

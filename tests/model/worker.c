@@ -45,7 +45,7 @@ static void begin(history *h, worker *w)
 
     for (int i = 0; i < LANES; i++)
         w->order[i] = (first + i) % LANES;
-    w->limit = 1 + (int)history_random(h, LIMIT_MAX);
+    w->limit = 1 + (int)history_random(h, history_chance(h, 2) ? 2 : LIMIT_MAX);
     w->taken_count = 0;
     w->passed_count = 0;
     pawli_look_done(&w->look);
@@ -164,9 +164,9 @@ static int64_t promised(const history *h)
     const pawli_cursor_limits *limits = &h->cursors[0].limits;
     int64_t bound = limits->again_share * h->longest_call;
 
-    if (h->world.clock_steps && bound < limits->sweep_us)
+    if (h->world.sweeps && bound < limits->sweep_us)
         bound = limits->sweep_us;
-    if (h->world.clock_steps && bound < limits->sweep_share * h->longest_call)
+    if (h->world.sweeps && bound < limits->sweep_share * h->longest_call)
         bound = limits->sweep_share * h->longest_call;
     return bound + 3 * h->longest_call; /* calls that were under way */
 }

@@ -39,7 +39,7 @@ static bool asks_and_hears(int fd, const struct sockaddr *address, socklen_t siz
  */
 static bool server_answers(PGconn *pg, pawl_mono deadline)
 {
-    struct sockaddr_storage storage;
+    struct sockaddr_storage storage = {0};
     struct sockaddr *address = (struct sockaddr *)&storage;
     socklen_t size = sizeof storage;
 
