@@ -9,6 +9,7 @@
 #include "worker.h"
 
 #define IDLE_FIRST_MS 10
+#define STILL_COMMITTING_MS 5000
 
 static cli_job *free_place(cli_worker *worker)
 {
@@ -110,7 +111,41 @@ static void start_all(cli_worker *worker, pawl_messages *take_list, pawl_mono as
     }
 }
 
-/* After a claim whose answer was lost: what do we hold? */
+/* Whether the list has something that no job is at. */
+static bool holds_more(const cli_worker *worker, const pawl_messages *list)
+{
+    for (size_t i = 0; i < pawl_messages_count(list); i++)
+        if (!have_already(worker, pawl_messages_at(list, i)))
+            return true;
+    return false;
+}
+
+static bool is_asking(const cli_worker *worker)
+{
+    return worker->claim_unknown || !cli_mono_reached(worker->now, worker->ask_until);
+}
+
+/*
+ * After a claim whose answer was lost: what do we hold? The server may still be at its commit, so
+ * that "nothing" is believed only after a while; until then it is asked before every claim.
+ */
+static pawl_status ask(cli_worker *worker, pawl_messages **ret_list, pawl_error *err)
+{
+    pawl_messages *list = NULL;
+    pawl_status st = pawl_queue_held(worker->store, worker->owner, &list, err);
+
+    if (st != PAWL_OK)
+        return st;
+    if (worker->claim_unknown)
+        worker->ask_until = cli_mono_after(worker->now, STILL_COMMITTING_MS);
+    worker->claim_unknown = false;
+    if (holds_more(worker, list))
+        *ret_list = list;
+    else
+        pawl_messages_free(list);
+    return PAWL_OK;
+}
+
 static pawl_status claim_or_ask(cli_worker *worker, int limit, pawl_messages **ret_list,
                                 pawl_error *err)
 {
@@ -119,21 +154,21 @@ static pawl_status claim_or_ask(cli_worker *worker, int limit, pawl_messages **r
 
     options.topics = worker->options->topics;
     options.topic_count = worker->options->topic_count;
-    if (!worker->claim_unknown) {
-        st = pawl_queue_claim(worker->store, worker->owner, worker->options->lease_ms, limit,
-                              &options, ret_list, err);
-        worker->claim_unknown = st == PAWL_E_IN_DOUBT;
-    }
-    if (!worker->claim_unknown)
+    if (is_asking(worker))
+        st = ask(worker, ret_list, err);
+    if (st != PAWL_OK || *ret_list)
         return st;
-    st = pawl_queue_held(worker->store, worker->owner, ret_list, err);
-    worker->claim_unknown = st != PAWL_OK;
-    return st;
+    st = pawl_queue_claim(worker->store, worker->owner, worker->options->lease_ms, limit, &options,
+                          ret_list, err);
+    if (st != PAWL_E_IN_DOUBT)
+        return st;
+    worker->claim_unknown = true;
+    return ask(worker, ret_list, err);
 }
 
 static void wait_before_next(cli_worker *worker, bool found)
 {
-    worker->empty = !found;
+    worker->empty = !found && !is_asking(worker);
     if (found)
         worker->idle_ms = 0;
     else

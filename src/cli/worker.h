@@ -35,9 +35,10 @@ typedef struct cli_worker {
     /* claiming */
     int64_t claimed;
     pawl_mono claim_at;
-    int64_t idle_ms;    /* how long to wait when nothing was due; grows up to poll_ms */
-    bool claim_unknown; /* an answer was lost: ask what we hold before claiming more */
-    bool empty;         /* the last claim found nothing */
+    int64_t idle_ms;     /* how long to wait when nothing was due; grows up to poll_ms */
+    bool claim_unknown;  /* an answer was lost: ask what we hold before claiming more */
+    pawl_mono ask_until; /* a lost claim may still be committing until then */
+    bool empty;          /* the last claim found nothing */
 
     /* stopping */
     int stop_signal; /* 0: none came */

@@ -282,15 +282,14 @@ static bool learn_lane(pawli_cursor *cursor, const lesson *says, const pawli_loo
         return false;
     if (some_left)
         end = earlier(end, found->oldest);
-    if (kind == PAWLI_LOOK_SWEEP || kind == PAWLI_LOOK_AGAIN) {
+    if (kind == PAWLI_LOOK_SWEEP)
+        plan_sweep(cursor, says, lane);
+    else if (kind == PAWLI_LOOK_AGAIN)
+        lane->again_after = (pawl_mono){says->now.us + says->spent * cursor->limits.again_share};
+    if (kind == PAWLI_LOOK_SWEEP || (kind != PAWLI_LOOK_OPEN && lane->again)) {
         moved_back = some_left && found->oldest.us < lane->start.us;
         if (moved_back)
             lane->start = end;
-        if (kind == PAWLI_LOOK_SWEEP)
-            plan_sweep(cursor, says, lane);
-        else
-            lane->again_after =
-                (pawl_mono){says->now.us + says->spent * cursor->limits.again_share};
         lane->settled = earlier(lane->settled, lane->start);
     }
     if (kind != PAWLI_LOOK_OPEN) {

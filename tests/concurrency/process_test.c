@@ -49,7 +49,7 @@ static struct helper spawn_helper(fixture *f, const char *verb, int number, int 
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, start, STDIN_FILENO);
     posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-    for (int i = 0; arguments[i]; i++) {
+    for (size_t i = 0; i + 1 < COUNT_OF(arguments); i++) {
         copy[i] = strdup(arguments[i]);
         assert_non_null(copy[i]);
     }

@@ -154,6 +154,8 @@ static const char *live_step(life *l, const step *s)
     l->t->latest_ms = took_ms > l->t->latest_ms ? took_ms : l->t->latest_ms;
     pawl_status taken = believed(l, st);
     const char *wrong = judge(l, s, taken, &err, &cut, &there);
+    if (!wrong && st == PAWL_OK && s->kind == STEP_WRITES && changed != (size_t)s->whole)
+        wrong = test_note("it answered PAWL_OK, and says that it changed %zu", changed);
     count(l->t, s, st, there);
     if (!wrong && taken != PAWL_OK)
         wrong = settle(l, s, taken, there);

@@ -131,7 +131,7 @@ def test_an_acknowledgement_whose_answer_is_lost(db, far, gate):
 def test_a_claim_whose_answer_is_lost(db, far):
     """What was claimed is found again by asking what we hold: no attempt is lost to the lease."""
     near, (db, proxy) = db, far
-    proxy.lose_answer_to = b".claim("
+    proxy.lose_answer_to = b".claim_batch("
     work_id = near.send("t", "x")
     counts = db.json("work", "--max", "1", "--lease", "1h", "--exec", "true")
     assert proxy.lost == 1 and counts["done"] == 1

@@ -216,6 +216,9 @@ static void drain(history *h)
     for (int i = 0; i < THREADS; i++)
         worker_reset(&h->workers[i]);
     h->draining = true;
+    do /* a step at the very end is seen, if it is to be */
+        worker_step(h, w);
+    while (w->actor.step != 0);
     while (h->world.clock != CLOCK_STEADY && server_clock(&h->server) < h->latest_stamp)
         h->server.elapsed += 1000; /* what was stamped before a step is due only then */
     until = h->server.elapsed + patience;
