@@ -52,8 +52,8 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_outbox_enqueue_batch(pawl_store *store
 /*
  * The same inside the application's transaction: there when it commits, gone when it rolls back.
  * PAWL_E_BUSY: another transaction that has not ended yet is sending the same id; this one is
- * unharmed. PAWL_E_TX_RESTART (SQLite): the transaction began with a read; roll back and start it
- * with BEGIN IMMEDIATE.
+ * unharmed. PAWL_E_TX_RESTART: roll back and start again, in SQLite with BEGIN IMMEDIATE (the
+ * transaction had begun with a read), in PostgreSQL because its connection lost an answer.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_tx_enqueue(pawl_tx *tx, const pawl_outgoing *message,
                                                      pawl_enqueued *ret_enqueued, pawl_error *err);

@@ -144,6 +144,7 @@ static pawl_status run_once(struct sending *sending, bool fresh, pawl_error *err
 static pawl_status run(struct sending *sending, pawl_error *err)
 {
     pawl_mono deadline = pawli_mono_after(pawli_mono_now(), sending->store->timeout_ms * 1000);
+    uint64_t interrupts = pawli_db_interrupts(sending->store->db);
     bool in_doubt = false;
     pawl_status st;
 
@@ -158,6 +159,10 @@ static pawl_status run(struct sending *sending, pawl_error *err)
         if (pause_us >= pawli_mono_left(deadline))
             break;
         pawli_pause(pause_us);
+        if (pawli_db_interrupts(sending->store->db) != interrupts) {
+            st = pawli_fail(err, PAWL_E_INTERRUPTED, "interrupted while waiting to try again");
+            break;
+        }
     }
     if (in_doubt && st != PAWL_OK)
         return pawli_fail(

@@ -200,3 +200,8 @@ void pawli_db_interrupt(pawli_db *db)
         pawli_group_interrupt(db->group);
     pawli_wake_interrupt(&db->wake);
 }
+
+uint64_t pawli_db_interrupts(pawli_db *db)
+{
+    return pawli_pool_turn(db->writers);
+}

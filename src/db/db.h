@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include <pawl/error.h>
 #include <pawl/store.h>
@@ -31,6 +32,8 @@ pawl_status pawli_db_run(pawli_db *db, const pawli_op *op, pawl_error *err);
 
 /* Ends all running and waiting calls with PAWL_E_INTERRUPTED. Any thread. */
 void pawli_db_interrupt(pawli_db *db);
+/* How often that was done: a call that runs several ops compares it between them. */
+uint64_t pawli_db_interrupts(pawli_db *db);
 
 /* How many connections that write were ever opened: when it grows, the server may be another. */
 uint64_t pawli_db_connections(pawli_db *db);
