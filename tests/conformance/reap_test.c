@@ -117,6 +117,20 @@ PAWL_TEST(a_renewed_lease_survives_the_end_of_the_first)
     assert_int_equal(PAWL_STATE_READY, fixture_state(f, id));
 }
 
+PAWL_TEST(a_lease_that_was_made_shorter_ends_sooner)
+{
+    fixture *f = fixture_open(NULL);
+    pawl_work_id id = fixture_send(f, "t", "x");
+    pawl_messages *list = fixture_claim(f, kit_owner(1), HOUR_MS, 1);
+
+    assert_int_equal(1, kit_renew(f, kit_owner(1), list, 10 * SECOND_MS));
+    fixture_advance(f, 10 * SECOND_MS - 1);
+    assert_int_equal(0, kit_reap(f));
+    fixture_advance(f, 1);
+    assert_int_equal(1, kit_reap(f));
+    assert_int_equal(PAWL_STATE_READY, fixture_state(f, id));
+}
+
 PAWL_TEST(of_one_claim_some_are_renewed_and_some_are_not)
 {
     fixture *f = fixture_open(NULL);
