@@ -18,7 +18,9 @@ PAWL_BEGIN_DECLS
 typedef struct pawl_enqueued {
     pawl_work_id work_id;
     pawl_message_id message_id;
-    bool existed; /* a message with this id and the same content was already there */
+    /* A message with the id you brought and the same content was already there; perhaps stored by
+     * this very call, whose first answer was lost. */
+    bool existed;
 } pawl_enqueued;
 
 /**

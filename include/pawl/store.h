@@ -82,7 +82,8 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_store_now(pawl_store *store, pawl_wall
 
 /*
  * Make every call that is running on the store now end soon, with PAWL_E_INTERRUPTED unless it had
- * already finished. Calls made afterwards are not affected. Any thread; async-signal-unsafe.
+ * already finished; one that is still connecting ends by its timeout. Calls made afterwards are not
+ * affected. Any thread; async-signal-unsafe.
  */
 PAWL_API void pawl_store_interrupt(pawl_store *store);
 
