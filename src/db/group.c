@@ -237,6 +237,8 @@ static void run_group(pawli_group *group, request_list *batch)
     if (leader->status != PAWL_OK)
         return;
     leader->status = conn->driver->begin(conn, leader->deadline, &leader->err);
+    if (leader->status == PAWL_E_TIMEOUT) /* it passed just now, with nothing begun */
+        leader->status = waited_in_vain(leader);
     if (leader->status != PAWL_OK) {
         pawli_pool_give_back(group->writers, conn);
         return;

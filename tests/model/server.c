@@ -113,11 +113,11 @@ static bool runs_elsewhere(const server *s, int64_t xid, int64_t own_xid)
 
 bool server_locked(const server *s, int row, int64_t own_xid)
 {
+    if (s->latest[row] < 0)
+        return false;
     const row_version *v = &s->versions[s->latest[row]];
-
-    return s->latest[row] >= 0 &&
-           (runs_elsewhere(s, v->made_by, own_xid) || runs_elsewhere(s, v->ended_by, own_xid) ||
-            runs_elsewhere(s, v->locked_by, own_xid));
+    return runs_elsewhere(s, v->made_by, own_xid) || runs_elsewhere(s, v->ended_by, own_xid) ||
+           runs_elsewhere(s, v->locked_by, own_xid);
 }
 
 void server_lock(server *s, int row, int64_t xid)
@@ -149,9 +149,10 @@ const row_version *server_visible(const server *s, const snapshot *at, int64_t o
 
 const row_version *server_newest(const server *s, int row)
 {
+    if (s->latest[row] < 0)
+        return NULL;
     const row_version *v = &s->versions[s->latest[row]];
-
-    return s->latest[row] < 0 || v->ended_by != 0 ? NULL : v;
+    return v->ended_by != 0 ? NULL : v;
 }
 
 void server_fail_over(server *s, int64_t first_lost)
