@@ -18,15 +18,18 @@ static int after_commit(void *context, sqlite3 *handle, const char *database, in
     pawli_sqlite *conn = context;
     int64_t bytes = (int64_t)pages * conn->page_size;
     pawl_mono deadline = conn->deadline;
+    int code;
 
     if (bytes < PASSIVE_BYTES)
         return SQLITE_OK;
     conn->deadline = (pawl_mono){0}; /* the busy handler answers at once: nobody is waited for */
     conn->undoing = true;            /* and the progress handler does not stop it half-way */
-    sqlite3_wal_checkpoint_v2(handle, database,
-                              bytes < TRUNCATE_BYTES ? SQLITE_CHECKPOINT_PASSIVE
-                                                     : SQLITE_CHECKPOINT_TRUNCATE,
-                              NULL, NULL);
+    code = sqlite3_wal_checkpoint_v2(handle, database,
+                                     bytes < TRUNCATE_BYTES ? SQLITE_CHECKPOINT_PASSIVE
+                                                            : SQLITE_CHECKPOINT_TRUNCATE,
+                                     NULL, NULL);
+    if ((code & 0xff) == SQLITE_IOERR) /* a sync that failed is never tried again on this handle */
+        conn->base.broken = true;
     conn->undoing = false;
     conn->deadline = deadline;
     return SQLITE_OK;
