@@ -18,7 +18,7 @@ typedef struct pawli_world {
 } pawli_world;
 
 extern const pawli_world pawli_world_real;
-void pawli_world_install(const pawli_world *world); /* NULL: the real one */
+void pawli_world_install(const pawli_world *replacement); /* NULL: the real one */
 
 pawl_wall pawli_wall_now(void);
 pawl_mono pawli_mono_now(void);

@@ -57,7 +57,7 @@ void cli_json_text(json_t *object, const char *key, const char *text)
     CLI_AUTO_FREE char *clean = NULL;
     json_t *value = text ? json_string(text) : json_null();
 
-    if (!value) {
+    if (!value && text) {
         clean = cli_text_clean(text, strlen(text), false);
         value = json_string(clean);
     }

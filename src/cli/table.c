@@ -130,7 +130,7 @@ void cli_table_print(const cli_table *table, FILE *stream)
         fit.last_limit = terminal > before_last + 10 ? terminal - before_last : 10;
     for (size_t i = 0; i < table->column_count; i++)
         print_cell(table, stream, &fit, i, table->columns[i].title, CLI_BOLD);
-    for (size_t i = 0; i < table->cell_count; i++)
+    for (size_t i = 0; table->column_count > 0 && i < table->cell_count; i++)
         print_cell(table, stream, &fit, i % table->column_count, table->cells[i].text,
                    table->cells[i].color);
     free(fit.widths);

@@ -75,10 +75,12 @@ pawl_status pawli_change_held(pawl_store *store, enum pawli_sql sql, const pawli
             *ret_changed = 0;
         return PAWL_OK;
     }
-    if (count > FEW)
-        values = many = malloc(count * 2 * sizeof *many);
-    if (!values)
-        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for %zu items", count);
+    if (count > FEW) {
+        many = malloc(count * 2 * sizeof *many);
+        if (!many)
+            return pawli_fail(err, PAWL_E_NOMEM, "out of memory for %zu items", count);
+        values = many;
+    }
     for (size_t i = 0; i < count; i++) {
         values[2 * i] = pawli_int(items[i].id.value);
         values[2 * i + 1] = pawli_int(items[i].fence);

@@ -13,7 +13,7 @@
 #define DELAY_MAX_MS (36500 * DAY_MS)
 #define BACKOFF_MAX_MS (30 * DAY_MS)
 #define ATTEMPTS_MAX 1000
-#define HEADERS_MAX_BYTES (1024 * 1024)
+#define HEADERS_MAX_BYTES ((size_t)1024 * 1024)
 #define REMOTE_TTL_MS DAY_MS
 /* The year 9999: both engines can store and print it. */
 #define TIME_MAX_US INT64_C(253402300799999999)
@@ -61,7 +61,7 @@ static pawl_status check_texts(const pawl_outgoing *message, pawl_error *err)
     size_t size = strlen(message->headers);
     if (size > HEADERS_MAX_BYTES)
         return pawli_fail(err, PAWL_E_TOO_LARGE,
-                          "the headers are %zu bytes: at most %d are allowed", size,
+                          "the headers are %zu bytes: at most %zu are allowed", size,
                           HEADERS_MAX_BYTES);
     return pawli_json_check_object(message->headers, size, "headers", err);
 }
