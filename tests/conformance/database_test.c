@@ -294,11 +294,12 @@ PAWL_TEST(a_postgres_role_without_rights_is_denied)
 
     if (!fixture_is_postgres(f))
         test_skip("a matter of roles");
-    fixture_exec(f, "DROP ROLE IF EXISTS pawl_test_guest");
-    fixture_exec(f, "CREATE ROLE pawl_test_guest LOGIN");
-    err =
-        refuse_open(test_note("%s user=pawl_test_guest", fixture_url(f)), fixture_store_options(f));
-    fixture_exec(f, "DROP ROLE pawl_test_guest");
+    /* Roles are the whole server's, and this program may run twice at once. */
+    fixture_exec(f, "DROP ROLE IF EXISTS pawl_test_guest_%ld", (long)getpid());
+    fixture_exec(f, "CREATE ROLE pawl_test_guest_%ld LOGIN", (long)getpid());
+    err = refuse_open(test_note("%s user=pawl_test_guest_%ld", fixture_url(f), (long)getpid()),
+                      fixture_store_options(f));
+    fixture_exec(f, "DROP ROLE pawl_test_guest_%ld", (long)getpid());
     assert_int_equal(PAWL_E_DENIED, err.status);
     assert_string_equal("42501", err.sqlstate);
 }
