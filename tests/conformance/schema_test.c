@@ -271,19 +271,20 @@ PAWL_TEST(postgres_gives_the_public_nothing)
 
     if (!fixture_is_postgres(f))
         test_skip("SQLite has no users");
-    fixture_exec(f, "DROP ROLE IF EXISTS pawl_test_nobody");
-    fixture_exec(f, "CREATE ROLE pawl_test_nobody");
+    /* Roles are the whole server's, and this program may run twice at once. */
+    const char *nobody = test_note("pawl_test_nobody_%ld", (long)getpid());
+    fixture_exec(f, "CREATE ROLE %s", nobody);
     assert_int_equal(0, fixture_count(f,
                                       "SELECT count(*) FROM pg_proc p JOIN pg_namespace n"
                                       " ON n.oid = p.pronamespace WHERE n.nspname = '%s'"
-                                      " AND has_function_privilege('pawl_test_nobody', p.oid,"
+                                      " AND has_function_privilege('%s', p.oid,"
                                       " 'EXECUTE')",
-                                      fixture_store_options(f)->schema));
+                                      fixture_store_options(f)->schema, nobody));
     assert_int_equal(0, fixture_count(f,
                                       "SELECT count(*) FROM pg_class c JOIN pg_namespace n"
                                       " ON n.oid = c.relnamespace WHERE n.nspname = '%s'"
                                       " AND c.relkind IN ('r', 'v') AND"
-                                      " has_table_privilege('pawl_test_nobody', c.oid, 'SELECT')",
-                                      fixture_store_options(f)->schema));
-    fixture_exec(f, "DROP ROLE pawl_test_nobody");
+                                      " has_table_privilege('%s', c.oid, 'SELECT')",
+                                      fixture_store_options(f)->schema, nobody));
+    fixture_exec(f, "DROP ROLE %s", nobody);
 }
