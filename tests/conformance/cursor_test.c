@@ -214,10 +214,10 @@ PAWL_TEST(what_an_unseen_step_of_the_clock_hides_is_found_by_the_sweep)
     fixture_set(f, (pawl_wall){before.us - 3000000});
     fixture_send(f, "t", "hidden");
     fixture_set(f, before);
-    /* A transaction of another test that ends just now makes the cursor look again: found already.
-     */
+    /* Seen found at once on a busy server, and why is not known: then the sweep has nothing to
+     * show. */
     if (strcmp(claim_all(f), "hidden") == 0)
-        return;
+        test_skip("found without the sweep");
     make_sweep_due(fixture_store(f));
     assert_string_equal("hidden", claim_all(f));
 }
