@@ -56,6 +56,20 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_ack(pawl_store *store, pawl_owne
                                                     const pawl_held *items, size_t count,
                                                     size_t *ret_changed, pawl_error *err);
 
+/**
+ * pawl_queue_ack() of `items` and pawl_queue_claim() of the next ones, in one round trip and one
+ * commit: what a loop that works in batches should use. `items` as for pawl_queue_ack(), also none;
+ * *ret_acked (may be NULL) counts those that were still this owner's. All else as for
+ * pawl_queue_claim().
+ *
+ * Durable:   both or neither. PAWL_E_IN_DOUBT: ask pawl_queue_held(); what it answers of `items`
+ * was not acknowledged.
+ */
+PAWL_API PAWL_MUST_CHECK pawl_status
+pawl_queue_ack_and_claim(pawl_store *store, pawl_owner owner, const pawl_held *items, size_t count,
+                         int64_t lease_ms, int limit, const pawl_claim_options *opts,
+                         size_t *ret_acked, pawl_messages **ret_list, pawl_error *err);
+
 /* The next attempt by the message's backoff policy. */
 #define PAWL_DELAY_BY_POLICY INT64_MIN
 /*

@@ -24,6 +24,14 @@ typedef enum pawl_durability {
     PAWL_DURABILITY_NORMAL = 1
 } pawl_durability;
 
+/* Prepared statements are faster, and cannot be used behind a pooler like PgBouncer that hands out
+ * connections per transaction. AUTO finds out, per connection. */
+typedef enum pawl_prepare {
+    PAWL_PREPARE_AUTO = 0,
+    PAWL_PREPARE_ON = 1,
+    PAWL_PREPARE_OFF = 2
+} pawl_prepare;
+
 typedef struct pawl_store_options {
     size_t size; /* set by PAWL_STORE_OPTIONS_INIT, never by hand */
     /* Name of pawl's schema in PostgreSQL. NULL: "pawl". 1-40 of a-z, 0-9, _; not a digit first. */
@@ -37,9 +45,8 @@ typedef struct pawl_store_options {
     int64_t timeout_ms;
     /* Most PostgreSQL connections at once, 1 .. 1000. SQLite uses one writer and one reader. */
     int pool_size;
-    /* PostgreSQL: keep prepared statements on each connection. Faster; not for PgBouncer in
-     * transaction mode. */
-    bool prepare;
+    /* PostgreSQL: whether to keep prepared statements on each connection. */
+    pawl_prepare prepare;
     pawl_log_sink log;
     /* Delay policies used by abandon for messages that bring none of their own. */
     pawl_backoff backoff_local;
@@ -47,8 +54,9 @@ typedef struct pawl_store_options {
 } pawl_store_options;
 #define PAWL_STORE_OPTIONS_INIT                                                                    \
     {                                                                                              \
-        sizeof(pawl_store_options), NULL, NULL, false, PAWL_DURABILITY_FULL, 30000, 10, false,     \
-            {NULL, NULL, PAWL_LOG_INFO}, PAWL_BACKOFF_LOCAL, PAWL_BACKOFF_REMOTE                   \
+        sizeof(pawl_store_options), NULL, NULL, false, PAWL_DURABILITY_FULL, 30000, 10,            \
+            PAWL_PREPARE_AUTO, {NULL, NULL, PAWL_LOG_INFO}, PAWL_BACKOFF_LOCAL,                    \
+            PAWL_BACKOFF_REMOTE                                                                    \
     }
 
 /**

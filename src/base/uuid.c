@@ -9,6 +9,7 @@
 
 #include <pthread.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "world.h"
 
@@ -19,26 +20,53 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t last_ms;
 static uint64_t counter;
 
+/*
+ * Random numbers for a while: asking the kernel for each id would cost more than the id. A child
+ * process must not use what its parent has left.
+ */
+#define STOCK 64
+static uint32_t stock[STOCK];
+static size_t stock_left;
+static pid_t stock_owner;
+
+/* With the lock held. */
+static uint32_t take_random(void)
+{
+    pid_t me = getpid();
+
+    if (stock_left == 0 || stock_owner != me) {
+        pawli_random_bytes(stock, sizeof stock);
+        stock_left = STOCK;
+        stock_owner = me;
+    }
+    return stock[--stock_left];
+}
+
+/* Half the range is left free, so that a millisecond has room for 2^41 ids. */
+static uint64_t new_counter(void)
+{
+    return ((uint64_t)take_random() << 32 | take_random()) & (COUNTER_MAX >> 1);
+}
+
 void pawli_uuid_new(uint8_t ret_bytes[16])
 {
-    uint64_t random[2];
     uint64_t ms = (uint64_t)(pawli_wall_now().us / 1000);
     uint64_t count;
+    uint32_t random;
 
-    pawli_random_bytes(random, sizeof random);
     pthread_mutex_lock(&lock);
     if (ms > last_ms) {
         last_ms = ms;
-        /* Half the range is left free, so that a millisecond has room for 2^41 ids. */
-        counter = random[0] & (COUNTER_MAX >> 1);
+        counter = new_counter();
     } else if (counter < COUNTER_MAX) {
         counter++;
     } else { /* the clock stands still: borrow from the future */
         last_ms++;
-        counter = random[0] & (COUNTER_MAX >> 1);
+        counter = new_counter();
     }
     ms = last_ms;
     count = counter;
+    random = take_random();
     pthread_mutex_unlock(&lock);
 
     for (int i = 0; i < 6; i++)
@@ -50,7 +78,7 @@ void pawli_uuid_new(uint8_t ret_bytes[16])
     ret_bytes[9] = (uint8_t)(count >> 16);
     ret_bytes[10] = (uint8_t)(count >> 8);
     ret_bytes[11] = (uint8_t)count;
-    memcpy(ret_bytes + 12, &random[1], 4);
+    memcpy(ret_bytes + 12, &random, 4);
 }
 
 void pawli_uuid_format(const uint8_t bytes[16], char ret_text[37])

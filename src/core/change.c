@@ -7,9 +7,6 @@
 #include "scope.h"
 #include "store_private.h"
 
-/* Most calls answer a few items; they need no allocation. */
-#define FEW 64
-
 void pawli_count_on_start(void *context)
 {
     *(size_t *)context = 0;
@@ -44,11 +41,8 @@ static pawl_status run(pawl_store *store, enum pawli_sql sql, const pawli_param 
     return st;
 }
 
-static pawl_status check_list(const pawl_store *store, const void *items, size_t count,
-                              pawl_error *err)
+static pawl_status check_list(const void *items, size_t count, pawl_error *err)
 {
-    if (!store)
-        return pawli_fail(err, PAWL_E_INVALID, "the store must not be NULL");
     if (!items)
         return pawli_fail(err, PAWL_E_INVALID, "the list of items must not be NULL");
     if (count > PAWL_BATCH_MAX)
@@ -57,36 +51,86 @@ static pawl_status check_list(const pawl_store *store, const void *items, size_t
     return PAWL_OK;
 }
 
-pawl_status pawli_change_held(pawl_store *store, enum pawli_sql sql, const pawli_param *params,
-                              size_t param_count, const pawl_held *items, size_t count,
-                              size_t *ret_changed, pawl_error *err)
+/* By id, then by fence. */
+static int by_item(const void *a, const void *b)
+{
+    const pawli_value *x = a, *y = b;
+
+    if (x[0].as.number != y[0].as.number)
+        return x[0].as.number < y[0].as.number ? -1 : 1;
+    if (x[1].as.number != y[1].as.number)
+        return x[1].as.number < y[1].as.number ? -1 : 1;
+    return 0;
+}
+
+/* Usually they come as they were claimed, which is in order. */
+static void sort_items(pawli_value *values, size_t count)
+{
+    size_t i = 1;
+
+    while (i < count && by_item(&values[2 * (i - 1)], &values[2 * i]) < 0)
+        i++;
+    if (i < count)
+        qsort(values, count, 2 * sizeof *values, by_item);
+}
+
+static size_t drop_repeated(pawli_value *values, size_t count)
+{
+    size_t kept = count > 0 ? 1 : 0;
+
+    for (size_t i = 1; i < count; i++) {
+        if (by_item(&values[2 * (kept - 1)], &values[2 * i]) == 0)
+            continue;
+        values[2 * kept] = values[2 * i];
+        values[2 * kept + 1] = values[2 * i + 1];
+        kept++;
+    }
+    return kept;
+}
+
+pawl_status pawli_held_rows_fill(pawli_held_rows *held, const pawl_held *items, size_t count,
+                                 pawl_error *err)
 {
     static const char *const names[] = {"id", "fence"};
     static const pawli_type types[] = {PAWLI_INT, PAWLI_INT};
-    pawli_value few[FEW * 2];
-    PAWLI_AUTO_FREE pawli_value *many = NULL;
-    pawli_value *values = few;
-    pawl_status st = check_list(store, items, count, err);
+    pawli_value *values = held->few;
+    pawl_status st = check_list(items, count, err);
 
+    held->many = NULL;
     if (st != PAWL_OK)
         return st;
-    if (count == 0) {
-        if (ret_changed)
-            *ret_changed = 0;
-        return PAWL_OK;
-    }
-    if (count > FEW) {
-        many = malloc(count * 2 * sizeof *many);
-        if (!many)
+    if (count > PAWLI_HELD_FEW) {
+        values = held->many = malloc(count * 2 * sizeof *values);
+        if (!values)
             return pawli_fail(err, PAWL_E_NOMEM, "out of memory for %zu items", count);
-        values = many;
     }
     for (size_t i = 0; i < count; i++) {
         values[2 * i] = pawli_int(items[i].id.value);
         values[2 * i + 1] = pawli_int(items[i].fence);
     }
-    pawli_rows rows = {count, 2, names, types, values};
-    return run(store, sql, params, param_count, &rows, ret_changed, err);
+    sort_items(values, count);
+    held->rows = (pawli_rows){drop_repeated(values, count), 2, names, types, values};
+    return PAWL_OK;
+}
+
+void pawli_held_rows_done(pawli_held_rows *held)
+{
+    free(held->many);
+}
+
+pawl_status pawli_change_held(pawl_store *store, enum pawli_sql sql, const pawli_param *params,
+                              size_t param_count, const pawl_held *items, size_t count,
+                              size_t *ret_changed, pawl_error *err)
+{
+    pawli_held_rows held;
+    pawl_status st = pawli_held_rows_fill(&held, items, count, err);
+
+    if (st == PAWL_OK && count > 0)
+        st = run(store, sql, params, param_count, &held.rows, ret_changed, err);
+    else if (st == PAWL_OK && ret_changed)
+        *ret_changed = 0;
+    pawli_held_rows_done(&held);
+    return st;
 }
 
 pawl_status pawli_change_ids(pawl_store *store, enum pawli_sql sql, const pawl_work_id *ids,
@@ -95,8 +139,10 @@ pawl_status pawli_change_ids(pawl_store *store, enum pawli_sql sql, const pawl_w
     static const char *const names[] = {"id"};
     static const pawli_type types[] = {PAWLI_INT};
     PAWLI_AUTO_FREE pawli_value *values = NULL;
-    pawl_status st = check_list(store, ids, count, err);
+    pawl_status st = check_list(ids, count, err);
 
+    if (!store)
+        return pawli_fail(err, PAWL_E_INVALID, "the store must not be NULL");
     if (st != PAWL_OK)
         return st;
     if (count == 0) {

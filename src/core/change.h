@@ -10,6 +10,18 @@
 
 #include "op.h"
 
+/* Held items as an op's row table (:id, :fence): in the order of their ids, none twice. */
+#define PAWLI_HELD_FEW 64 /* most calls answer a few items, which need no allocation */
+typedef struct pawli_held_rows {
+    pawli_rows rows;
+    pawli_value few[PAWLI_HELD_FEW * 2];
+    pawli_value *many;
+} pawli_held_rows;
+/* PAWL_E_INVALID if `items` is NULL or there are too many. End with _done in either case. */
+pawl_status pawli_held_rows_fill(pawli_held_rows *held, const pawl_held *items, size_t count,
+                                 pawl_error *err);
+void pawli_held_rows_done(pawli_held_rows *held);
+
 /*
  * Run `sql` over the items; NULL is PAWL_E_INVALID, none a no-op. *ret_changed (may be NULL) is
  * the sum of the answers.

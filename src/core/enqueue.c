@@ -23,19 +23,110 @@ struct sending {
     pawli_wrap *wrap; /* NULL: in a transaction of its own */
     size_t count;
     pawl_outgoing *messages;
-    bool *made_id; /* the id was made here, so nothing can have existed */
-    bool fresh;    /* all were */
-    pawli_value *values;
-    pawl_enqueued *answers;
+    bool *made_id;       /* the id was made here, so nothing can have existed */
+    bool fresh;          /* all were */
+    size_t *first;       /* by position: the first message of the call with the same id */
+    pawli_value *values; /* a row for each that is the first; in the order of their ids */
+    size_t row_count;
+    pawl_enqueued *answers; /* by position; work id 0: not answered yet */
     size_t answered;
     pawli_arena memory;
 };
 
+static size_t position_of(const pawli_value *row)
+{
+    return (size_t)row[0].as.number;
+}
+
 static int by_message_id(const void *a, const void *b)
 {
     const pawli_value *row_a = a, *row_b = b;
+    int order = memcmp(row_a[OUTGOING_MESSAGE_ID].as.bytes.data,
+                       row_b[OUTGOING_MESSAGE_ID].as.bytes.data, 16);
 
-    return memcmp(row_a[1].as.bytes.data, row_b[1].as.bytes.data, 16);
+    if (order != 0)
+        return order;
+    return position_of(row_a) < position_of(row_b) ? -1 : 1;
+}
+
+/*
+ * In the order of their ids, so that two batches never wait for each other crosswise. Ids made
+ * here are in order already.
+ */
+static void sort_rows(struct sending *sending)
+{
+    const pawli_value *values = sending->values;
+    size_t i = 1;
+
+    while (i < sending->count &&
+           by_message_id(&values[(i - 1) * OUTGOING_COLUMNS], &values[i * OUTGOING_COLUMNS]) < 0)
+        i++;
+    if (i < sending->count)
+        qsort(sending->values, sending->count, OUTGOING_COLUMNS * sizeof *sending->values,
+              by_message_id);
+}
+
+static bool same_content(const pawl_outgoing *a, const pawl_outgoing *b)
+{
+    return strcmp(a->topic, b->topic) == 0 && a->payload_size == b->payload_size &&
+           memcmp(a->payload, b->payload, a->payload_size) == 0;
+}
+
+static pawl_status conflict(const pawl_outgoing *message, pawl_error *err)
+{
+    char id[PAWL_UUID_TEXT_SIZE];
+
+    pawl_message_id_format(message->id, id);
+    return pawli_fail(err, PAWL_E_CONFLICT,
+                      "message id %s exists with another topic or payload: nothing was sent", id);
+}
+
+static bool same_id(const pawli_value *a, const pawli_value *b)
+{
+    return memcmp(a[OUTGOING_MESSAGE_ID].as.bytes.data, b[OUTGOING_MESSAGE_ID].as.bytes.data, 16) ==
+           0;
+}
+
+/* The database gets each id once. */
+static pawl_status drop_repeated(struct sending *sending, pawl_error *err)
+{
+    size_t row_size = OUTGOING_COLUMNS * sizeof *sending->values;
+    pawli_value *kept = sending->values;
+
+    sending->first[position_of(kept)] = position_of(kept);
+    for (size_t i = 1; i < sending->count; i++) {
+        const pawli_value *row = &sending->values[i * OUTGOING_COLUMNS];
+        size_t position = position_of(row), before = position_of(kept);
+
+        sending->first[position] = position;
+        if (!same_id(row, kept)) {
+            kept += OUTGOING_COLUMNS;
+            if (kept != row)
+                memcpy(kept, row, row_size);
+        } else if (same_content(&sending->messages[position], &sending->messages[before])) {
+            sending->first[position] = before;
+        } else {
+            return conflict(&sending->messages[position], err);
+        }
+    }
+    sending->row_count = (size_t)(kept - sending->values) / OUTGOING_COLUMNS + 1;
+    return PAWL_OK;
+}
+
+/* The database looks for a lane only where it is another than the row before's. */
+static void mark_lanes(struct sending *sending)
+{
+    const pawl_outgoing *before = NULL;
+
+    for (size_t i = 0; i < sending->row_count; i++) {
+        pawli_value *row = &sending->values[i * OUTGOING_COLUMNS];
+        const pawl_outgoing *message = &sending->messages[position_of(row)];
+        bool same = before && before->priority == message->priority &&
+                    strcmp(before->topic, message->topic) == 0;
+
+        row[OUTGOING_OTHER_LANE] = pawli_bool(!same);
+        before = message;
+    }
 }
 
 static pawl_status read_messages(struct sending *sending, const pawl_outgoing *given,
@@ -60,10 +151,11 @@ static pawl_status read_messages(struct sending *sending, const pawl_outgoing *g
                               PAWL_BATCH_MAX_BYTES);
         pawli_outgoing_lay_out(&sending->messages[i], i, sending->values + i * OUTGOING_COLUMNS);
     }
-    /* In the order of their ids, so that two batches never wait for each other crosswise. */
-    qsort(sending->values, sending->count, OUTGOING_COLUMNS * sizeof *sending->values,
-          by_message_id);
-    return PAWL_OK;
+    sort_rows(sending);
+    pawl_status st = drop_repeated(sending, err);
+    if (st == PAWL_OK)
+        mark_lanes(sending);
+    return st;
 }
 
 static pawl_status prepare(struct sending *sending, const pawl_outgoing *given, pawl_error *err)
@@ -75,17 +167,33 @@ static pawl_status prepare(struct sending *sending, const pawl_outgoing *given, 
                           PAWL_BATCH_MAX);
     sending->messages = pawli_arena_alloc(&sending->memory, count * sizeof *sending->messages);
     sending->made_id = pawli_arena_alloc(&sending->memory, count * sizeof *sending->made_id);
+    sending->first = pawli_arena_alloc(&sending->memory, count * sizeof *sending->first);
     sending->answers = pawli_arena_alloc(&sending->memory, count * sizeof *sending->answers);
     sending->values =
         pawli_arena_alloc(&sending->memory, count * OUTGOING_COLUMNS * sizeof *sending->values);
-    if (!sending->messages || !sending->made_id || !sending->answers || !sending->values)
+    if (!sending->messages || !sending->made_id || !sending->first || !sending->answers ||
+        !sending->values)
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for %zu messages", count);
     return read_messages(sending, given, err);
 }
 
 static void on_start(void *context)
 {
-    ((struct sending *)context)->answered = 0;
+    struct sending *sending = context;
+
+    sending->answered = 0;
+    memset(sending->answers, 0, sending->count * sizeof *sending->answers);
+}
+
+static pawl_status in_flight(const pawl_outgoing *message, pawl_error *err)
+{
+    char id[PAWL_UUID_TEXT_SIZE];
+
+    pawl_message_id_format(message->id, id);
+    return pawli_fail(err, PAWL_E_BUSY,
+                      "another transaction that has not ended is sending message id %s: nothing "
+                      "was sent, try again when it has",
+                      id);
 }
 
 static pawl_status on_row(void *context, const pawli_row *row, pawl_error *err)
@@ -93,26 +201,18 @@ static pawl_status on_row(void *context, const pawli_row *row, pawl_error *err)
     struct sending *sending = context;
     size_t position = (size_t)pawli_row_int(row, 0);
     int64_t result = pawli_row_int(row, 2);
-    char id[PAWL_UUID_TEXT_SIZE];
 
     if (position >= sending->count)
         return pawli_fail(err, PAWL_E_STORE, "the database answered for a message not sent");
-    const pawl_outgoing *message = &sending->messages[position];
-    if (result == CONFLICT || result == IN_FLIGHT)
-        pawl_message_id_format(message->id, id);
     if (result == CONFLICT)
-        return pawli_fail(err, PAWL_E_CONFLICT,
-                          "message id %s exists with another topic or payload: nothing was sent",
-                          id);
+        return conflict(&sending->messages[position], err);
     if (result == IN_FLIGHT)
-        return pawli_fail(
-            err, PAWL_E_BUSY,
-            "another transaction that has not ended is sending message id %s: nothing "
-            "was sent, try again when it has",
-            id);
+        return in_flight(&sending->messages[position], err);
+    if (sending->answers[position].work_id.value != 0)
+        return PAWL_OK; /* the first answer counts */
     sending->answers[position] = (pawl_enqueued){
         .work_id = {pawli_row_int(row, 1)},
-        .message_id = message->id,
+        .message_id = sending->messages[position].id,
         .existed = result == EXISTED && !sending->made_id[position],
     };
     sending->answered++;
@@ -121,14 +221,12 @@ static pawl_status on_row(void *context, const pawli_row *row, pawl_error *err)
 
 static pawl_status run_once(struct sending *sending, bool fresh, pawl_error *err)
 {
-    pawli_param params[] = {{"fresh", pawli_bool(fresh)}};
-    pawli_rows rows = {sending->count, OUTGOING_COLUMNS, pawli_outgoing_names, pawli_outgoing_types,
-                       sending->values};
+    pawli_rows rows = {sending->row_count, OUTGOING_COLUMNS, pawli_outgoing_names,
+                       pawli_outgoing_types, sending->values};
     pawli_op op = {
-        .sql = PAWLI_SQL_ENQUEUE,
+        .sql = fresh ? PAWLI_SQL_ENQUEUE_FRESH : PAWLI_SQL_ENQUEUE,
         .writes = true,
-        .params = params,
-        .param_count = 1,
+        .merges = fresh, /* nothing that is sent can be in the way of another's */
         .rows = &rows,
         .on_row = on_row,
         .on_start = on_start,
@@ -138,6 +236,16 @@ static pawl_status run_once(struct sending *sending, bool fresh, pawl_error *err
     if (sending->wrap)
         return pawli_wrap_run(sending->wrap, &op, err);
     return pawli_store_write(sending->store, &op, err);
+}
+
+static void answer_repeated(struct sending *sending)
+{
+    for (size_t i = 0; i < sending->count; i++) {
+        if (sending->first[i] == i)
+            continue;
+        sending->answers[i] = sending->answers[sending->first[i]];
+        sending->answers[i].existed = true;
+    }
 }
 
 /* In doubt is asked again by id, a rival that has not ended is waited for, until the timeout. */
@@ -197,10 +305,11 @@ static pawl_status send_all(pawl_store *store, pawli_wrap *wrap, const pawl_outg
 
     if (st == PAWL_OK)
         st = run(&sending, err);
-    if (st == PAWL_OK && sending.answered != count)
+    if (st == PAWL_OK && sending.answered != sending.row_count)
         st = pawli_fail(err, PAWL_E_STORE, "the database answered for %zu of %zu messages",
-                        sending.answered, count);
+                        sending.answered, sending.row_count);
     if (st == PAWL_OK) {
+        answer_repeated(&sending);
         if (ret_enqueued)
             memcpy(ret_enqueued, sending.answers, count * sizeof *ret_enqueued);
         log_sent(&sending);

@@ -19,14 +19,15 @@
 #define TIME_MAX_US INT64_C(253402300799999999)
 
 const char *const pawli_outgoing_names[OUTGOING_COLUMNS] = {
-    "position", "message_id",     "topic",    "payload",    "type",      "destination",
-    "headers",  "correlation_id", "priority", "due_at",     "delay",     "expires_at",
-    "ttl",      "max_attempts",   "lease",    "retry_base", "retry_max", "retry_jitter",
+    "position",   "message_id",     "topic",    "payload",    "type",      "destination",
+    "headers",    "correlation_id", "priority", "due_at",     "delay",     "expires_at",
+    "ttl",        "max_attempts",   "lease",    "retry_base", "retry_max", "retry_jitter",
+    "other_lane",
 };
 const pawli_type pawli_outgoing_types[OUTGOING_COLUMNS] = {
-    PAWLI_INT,  PAWLI_UUID, PAWLI_TEXT, PAWLI_BYTES, PAWLI_INT,  PAWLI_TEXT,
-    PAWLI_TEXT, PAWLI_TEXT, PAWLI_INT,  PAWLI_TIME,  PAWLI_SPAN, PAWLI_TIME,
-    PAWLI_SPAN, PAWLI_INT,  PAWLI_SPAN, PAWLI_SPAN,  PAWLI_SPAN, PAWLI_SPAN,
+    PAWLI_INT,  PAWLI_UUID, PAWLI_TEXT, PAWLI_BYTES, PAWLI_INT,  PAWLI_TEXT, PAWLI_TEXT,
+    PAWLI_TEXT, PAWLI_INT,  PAWLI_TIME, PAWLI_SPAN,  PAWLI_TIME, PAWLI_SPAN, PAWLI_INT,
+    PAWLI_SPAN, PAWLI_SPAN, PAWLI_SPAN, PAWLI_SPAN,  PAWLI_BOOL,
 };
 
 /* `least` .. `most` characters of UTF-8. */
@@ -176,4 +177,5 @@ void pawli_outgoing_lay_out(const pawl_outgoing *message, size_t position,
     *at++ = span_or_null(message->backoff.base_ms);
     *at++ = span_or_null(message->backoff.max_ms);
     *at++ = own_backoff ? pawli_span_ms(message->backoff.jitter_ms) : pawli_null(PAWLI_SPAN);
+    *at++ = pawli_bool(true); /* until the rows are in order */
 }

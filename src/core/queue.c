@@ -94,13 +94,50 @@ static bool is_empty(const void *list)
     return pawl_messages_count(list) == 0;
 }
 
-pawl_status pawl_queue_claim(pawl_store *store, pawl_owner owner, int64_t lease_ms, int limit,
-                             const pawl_claim_options *opts, pawl_messages **ret_list,
-                             pawl_error *err)
+static pawl_status claim(pawl_store *store, pawl_owner owner, const pawli_rows *acks,
+                         int64_t lease_ms, int limit, const pawl_claim_options *options,
+                         const char *name, size_t *ret_acked, pawl_messages *list, pawl_error *err)
+{
+    int64_t turn = atomic_fetch_add(&store->claim_turn, 1) & 0xffffff;
+    pawli_param params[] = {
+        {"owner", pawli_uuid(owner.bytes)},
+        {"owner_name", pawli_text(name)},
+        {"lease", pawli_span_ms(lease_ms)},
+        {"limit", pawli_int(limit)},
+        {"topics", pawli_texts(options->topics, options->topic_count)},
+        {"turn", pawli_int(turn)},
+    };
+    pawli_op op = {
+        .sql = PAWLI_SQL_CLAIM,
+        .writes = true,
+        .params = params,
+        .param_count = PAWLI_COUNT(params),
+        .rows = acks,
+        .on_row = pawli_messages_on_row,
+        .on_start = pawli_messages_on_start,
+        .context = list,
+    };
+
+    /* What is sent from here on may be missed by this claim, and ends the next pawl_queue_wait().
+     */
+    atomic_store(&store->sent_before_claim, pawli_wake_sent(pawli_db_wake(store->db)));
+    pawl_status st =
+        pawli_cursor_run(store, &store->claim_cursor, &op, COLUMN_COUNT, is_empty, ret_acked, err);
+    if (st == PAWL_OK)
+        pawli_log(&store->log, PAWL_LOG_DEBUG, "outbox", "%s claimed %zu messages", name,
+                  pawl_messages_count(list));
+    return st;
+}
+
+pawl_status pawl_queue_ack_and_claim(pawl_store *store, pawl_owner owner, const pawl_held *items,
+                                     size_t count, int64_t lease_ms, int limit,
+                                     const pawl_claim_options *opts, size_t *ret_acked,
+                                     pawl_messages **ret_list, pawl_error *err)
 {
     PAWLI_AUTO(pawl_messages) list = NULL;
     pawl_claim_options options = PAWL_CLAIM_OPTIONS_INIT;
     char name[OWNER_NAME_MAX * 4 + 1];
+    pawli_held_rows acks;
     pawl_status st = check_claim(store, owner, lease_ms, limit, ret_list, err);
 
     if (st == PAWL_OK)
@@ -113,34 +150,23 @@ pawl_status pawl_queue_claim(pawl_store *store, pawl_owner owner, int64_t lease_
         st = pawli_messages_new(&list, err);
     if (st != PAWL_OK)
         return st;
-    /* What is sent from here on may be missed by this claim, and ends the next pawl_queue_wait().
-     */
-    atomic_store(&store->sent_before_claim, pawli_wake_sent(pawli_db_wake(store->db)));
-    int64_t turn = atomic_fetch_add(&store->claim_turn, 1) & 0xffffff;
-    pawli_param params[] = {
-        {"owner", pawli_uuid(owner.bytes)},
-        {"owner_name", pawli_text(name)},
-        {"lease", pawli_span_ms(lease_ms)},
-        {"limit", pawli_int(limit)},
-        {"topics", pawli_texts(options.topics, options.topic_count)},
-        {"turn", pawli_int(turn)},
-    };
-    pawli_op op = {
-        .sql = PAWLI_SQL_CLAIM,
-        .writes = true,
-        .params = params,
-        .param_count = PAWLI_COUNT(params),
-        .on_row = pawli_messages_on_row,
-        .on_start = pawli_messages_on_start,
-        .context = list,
-    };
-    st = pawli_cursor_run(store, &store->claim_cursor, &op, COLUMN_COUNT, is_empty, err);
-    if (st != PAWL_OK)
-        return st;
-    pawli_log(&store->log, PAWL_LOG_DEBUG, "outbox", "%s claimed %zu messages", name,
-              pawl_messages_count(list));
-    *ret_list = pawl_messages_take(&list);
-    return PAWL_OK;
+    st = pawli_held_rows_fill(&acks, items, count, err);
+    if (st == PAWL_OK)
+        st = claim(store, owner, &acks.rows, lease_ms, limit, &options, name, ret_acked, list, err);
+    pawli_held_rows_done(&acks);
+    if (st == PAWL_OK)
+        *ret_list = pawl_messages_take(&list);
+    return st;
+}
+
+pawl_status pawl_queue_claim(pawl_store *store, pawl_owner owner, int64_t lease_ms, int limit,
+                             const pawl_claim_options *opts, pawl_messages **ret_list,
+                             pawl_error *err)
+{
+    static const pawl_held none;
+
+    return pawl_queue_ack_and_claim(store, owner, &none, 0, lease_ms, limit, opts, NULL, ret_list,
+                                    err);
 }
 
 pawl_status pawl_queue_held(pawl_store *store, pawl_owner owner, pawl_messages **ret_list,

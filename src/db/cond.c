@@ -1,6 +1,7 @@
-/* src/db/cond.c - condition variables that wait until one of pawl's deadlines. */
+/* src/db/cond.c - condition variables and semaphores that wait until one of pawl's deadlines. */
 #include "cond.h"
 
+#include <errno.h>
 #include <time.h>
 
 #include "world.h"
@@ -15,12 +16,12 @@ void pawli_cond_init(pthread_cond_t *cond)
     pthread_condattr_destroy(&attributes);
 }
 
-void pawli_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, pawl_mono deadline)
+/* Nothing here can wait by CLOCK_BOOTTIME: whoever wakes looks at its deadline again. */
+static struct timespec monotonic(pawl_mono deadline)
 {
     struct timespec until;
     int64_t left = pawli_mono_left(deadline);
 
-    /* Condition variables do not know CLOCK_BOOTTIME; the caller looks at its deadline again. */
     clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_sec += left / 1000000;
     until.tv_nsec += left % 1000000 * 1000;
@@ -28,5 +29,29 @@ void pawli_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, pawl_mon
         until.tv_sec++;
         until.tv_nsec -= 1000000000;
     }
+    return until;
+}
+
+void pawli_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, pawl_mono deadline)
+{
+    struct timespec until = monotonic(deadline);
+
     pthread_cond_timedwait(cond, lock, &until);
+}
+
+void pawli_sem_wait(sem_t *semaphore)
+{
+    while (sem_wait(semaphore) != 0 && errno == EINTR)
+        continue;
+}
+
+bool pawli_sem_wait_until(sem_t *semaphore, pawl_mono deadline)
+{
+    struct timespec until = monotonic(deadline);
+
+    while (sem_clockwait(semaphore, CLOCK_MONOTONIC, &until) != 0) {
+        if (errno != EINTR)
+            return false;
+    }
+    return true;
 }

@@ -1,13 +1,19 @@
-/* src/db/cond.h - condition variables that wait until one of pawl's deadlines. */
+/* src/db/cond.h - condition variables and semaphores that wait until one of pawl's deadlines. */
 #ifndef PAWLI_COND_H
 #define PAWLI_COND_H
 
 #include <pthread.h>
+#include <semaphore.h>
+#include <stdbool.h>
 
 #include <pawl/clock.h>
 
 void pawli_cond_init(pthread_cond_t *cond);
 /* Until signalled or the deadline; may wake early. The lock is held. */
 void pawli_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, pawl_mono deadline);
+
+void pawli_sem_wait(sem_t *semaphore);
+/* False: the deadline came first. */
+bool pawli_sem_wait_until(sem_t *semaphore, pawl_mono deadline);
 
 #endif

@@ -22,6 +22,8 @@ static pawl_status check_options(const pawl_store_options *opts, pawl_error *err
         return pawli_fail(err, PAWL_E_INVALID, "timeout_ms must be 1 to 3600000");
     if (opts->pool_size < 1 || opts->pool_size > 1000)
         return pawli_fail(err, PAWL_E_INVALID, "pool_size must be 1 to 1000");
+    if ((unsigned)opts->prepare > PAWL_PREPARE_OFF)
+        return pawli_fail(err, PAWL_E_INVALID, "prepare must be one of PAWL_PREPARE_...");
     if (opts->durability != PAWL_DURABILITY_FULL && opts->durability != PAWL_DURABILITY_NORMAL)
         return pawli_fail(err, PAWL_E_INVALID, "durability must be FULL or NORMAL");
     return PAWL_OK;

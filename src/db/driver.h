@@ -26,7 +26,7 @@ typedef struct pawli_db_settings {
     const char *target; /* SQLite: a path or ":memory:". PostgreSQL: a conninfo string */
     const char *names;  /* SQLite: table prefix ("pawl_"). PostgreSQL: schema name ("pawl") */
     pawl_durability durability;
-    bool prepare;
+    pawl_prepare prepare;
     bool create;                        /* SQLite: create the file if it is not there */
     const pawli_statements *statements; /* NULL while only the schema is looked at */
 } pawli_db_settings;
@@ -43,6 +43,17 @@ typedef struct pawli_conn {
     bool wrapped;     /* the handle and its transaction are the application's */
     struct pawli_conn *next; /* the pool's list */
 } pawli_conn;
+
+/* How a waiter (waiter.h) learns what others commit. Every driver's struct begins with this. */
+typedef struct pawli_ear {
+    int fd; /* readable when there may be something to hear; -1: ask now and then */
+} pawli_ear;
+
+typedef struct pawli_heard {
+    bool commit; /* something was committed: all there is to take may be there now */
+    bool stir;   /* something is being written, and is committed soon or not at all */
+    bool echo;   /* the waiter's own notification came back */
+} pawli_heard;
 
 struct pawli_driver {
     const char *name;         /* "sqlite", "postgres" */
@@ -95,6 +106,19 @@ struct pawli_driver {
 
     /* Any thread: make the running call end soon. */
     void (*interrupt)(pawli_conn *conn);
+
+    /*
+     * Whether senders notify those, and only those, who are written down as asleep. Otherwise an
+     * ear hears of every commit.
+     */
+    bool keeps_sleepers;
+    /* `token` tells the waiter's own notifications from those of others. PAWL_E_UNSUPPORTED: there
+     * is nobody who could be heard. */
+    pawl_status (*ear_open)(const pawli_db_settings *settings, const char *token,
+                            pawl_mono deadline, pawli_ear **ret_ear, pawl_error *err);
+    void (*ear_close)(pawli_ear *ear); /* NULL is fine */
+    /* What has come since the last call. Does not wait. After an error the ear is of no use. */
+    pawl_status (*ear_hear)(pawli_ear *ear, pawli_heard *ret_heard, pawl_error *err);
 };
 
 /* NULL when the engine is not built in. */

@@ -3,13 +3,17 @@
 #include "group.h"
 
 #include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "cond.h"
 #include "fail.h"
+#include "merge.h"
 #include "world.h"
 
 #define MOST_OPS 1000
+#define MOST_ROWS 1000 /* of ops that run as one */
 #define MOST_WORK_US 5000
 
 /* One caller's op. It lives on the caller's stack: the caller waits until it is done. */
@@ -17,10 +21,11 @@ typedef struct request {
     const pawli_op *op;
     uint64_t turn;
     pawl_mono deadline;
-    pthread_cond_t moved; /* done, or made leader, or an interrupt */
-    bool taken;           /* a leader is at it: too late to give up */
-    bool done;
-    bool leads;
+    sem_t moved;     /* done, or made leader, or a nudge */
+    atomic_bool done;
+    atomic_bool leads;
+    bool taken;    /* a leader is at it: too late to give up */
+    size_t nudges; /* to look whether to go on waiting; none once it is taken */
     pawl_status status;
     pawl_error err;
     struct request *next;
@@ -34,7 +39,7 @@ typedef struct request_list {
 
 struct pawli_group {
     pawli_pool *writers;
-    pthread_mutex_t lock; /* guards what follows, and done/leads/next of waiting requests */
+    pthread_mutex_t lock; /* guards what follows, and taken/nudges/next of waiting requests */
     bool led;             /* somebody leads or has been chosen to */
     request_list waiting;
 };
@@ -160,34 +165,67 @@ static void put_back_after(pawli_group *group, request_list *batch, request *las
     *batch = kept;
 }
 
+/* The last of those from `first` on that can run as one op with it. */
+static request *last_alike(request *first)
+{
+    size_t rows = first->op->rows ? first->op->rows->row_count : 0;
+    request *last = first;
+
+    while (last->next && pawli_merge_fits(first->op, last->next->op)) {
+        rows += last->next->op->rows->row_count;
+        if (rows > MOST_ROWS)
+            break;
+        last = last->next;
+    }
+    return last;
+}
+
+/* False: it did not work, nothing of it was done, and nobody knows whose fault it is. */
+static bool carry_out_together(pawli_conn *conn, request *first, request *last)
+{
+    const pawli_op *parts[MOST_OPS];
+    pawl_error err = PAWL_ERROR_INIT;
+    pawli_merge merge;
+    size_t count = 0;
+
+    for (request *item = first; item != last->next; item = item->next)
+        parts[count++] = item->op;
+    if (!pawli_merge_make(&merge, parts, count))
+        return false;
+    merge.op.on_start(merge.op.context);
+    pawl_status st = conn->driver->run(conn, &merge.op, first->deadline, &err);
+    pawli_merge_done(&merge);
+    return st == PAWL_OK;
+}
+
 /*
- * Each op in a savepoint of its own, so that one that fails is undone alone. Answers the request
- * that made the engine give up the whole transaction, if one did: then nothing of the batch is in
- * the database.
+ * Each op in a savepoint of its own, so that one that fails is undone alone. True if the engine
+ * gave up the whole transaction: then nothing of the batch is in the database.
  */
-static request *run_batch(pawli_group *group, pawli_conn *conn, request_list *batch)
+static bool run_batch(pawli_group *group, pawli_conn *conn, request_list *batch)
 {
     pawl_mono start = pawli_mono_now();
 
     for (request *item = batch->first; item; item = item->next) {
-        carry_out(conn, item);
+        request *last = last_alike(item);
+
+        if (last != item && carry_out_together(conn, item, last))
+            item = last;
+        else if (!conn->lost)
+            carry_out(conn, item);
         if (conn->lost)
-            return item;
+            return true;
         if (item->next && pawli_mono_now().us - start.us > MOST_WORK_US)
             put_back_after(group, batch, item);
     }
-    return NULL;
+    return false;
 }
 
-/* Those before the culprit that had succeeded were undone with it; those after never ran. */
-static void run_again(pawli_group *group, request_list *batch, const request *culprit)
+/* What succeeded was undone with the rest; what had failed for itself has its answer. */
+static void run_again(pawli_group *group, request_list *batch)
 {
-    bool passed = false;
-
     for (request *item = batch->first; item; item = item->next) {
-        if (item == culprit)
-            passed = true;
-        else if (passed || item->status == PAWL_OK)
+        if (item->status == PAWL_OK)
             carry_out_alone(group, item);
     }
 }
@@ -225,7 +263,6 @@ static void commit(pawli_conn *conn, request_list *batch)
 static void run_group(pawli_group *group, request_list *batch)
 {
     request *leader = batch->first;
-    request *culprit;
     pawli_conn *conn = NULL;
 
     if (pawli_mono_passed(leader->deadline)) { /* the lead came too late */
@@ -246,15 +283,27 @@ static void run_group(pawli_group *group, request_list *batch)
     /* Only now: whoever waits for the lock longer than its timeout can still give up. */
     gather(group, batch);
     conn->solo = batch->count == 1;
-    culprit = run_batch(group, conn, batch);
-    if (culprit)
+    bool lost = run_batch(group, conn, batch);
+    if (lost)
         conn->driver->rollback(conn);
     else
         commit(conn, batch);
     conn->solo = false;
     pawli_pool_give_back(group->writers, conn);
-    if (culprit)
-        run_again(group, batch, culprit);
+    if (lost)
+        run_again(group, batch);
+}
+
+/* The next in the list leads from now on; the lock is held. */
+static void hand_on(pawli_group *group)
+{
+    request *next = pop(&group->waiting);
+
+    group->led = next != NULL;
+    if (!next)
+        return;
+    atomic_store(&next->leads, true);
+    sem_post(&next->moved); /* it needs the lock before it can be gone */
 }
 
 static void lead(pawli_group *group, request *leader)
@@ -265,27 +314,24 @@ static void lead(pawli_group *group, request *leader)
     append(&batch, leader);
     run_group(group, &batch);
 
+    /* The others first: some come back at once, and are in the next group then. */
+    while ((item = pop(&batch))) {
+        if (item == leader)
+            continue;
+        atomic_store(&item->done, true);
+        sem_post(&item->moved); /* and it is gone */
+    }
     pthread_mutex_lock(&group->lock);
-    while ((item = pop(&batch))) { /* a request is gone as soon as the lock is free */
-        item->done = true;
-        if (item != leader)
-            pthread_cond_signal(&item->moved);
-    }
-    item = pop(&group->waiting);
-    if (item) {
-        item->leads = true;
-        pthread_cond_signal(&item->moved);
-    } else {
-        group->led = false;
-    }
+    hand_on(group);
     pthread_mutex_unlock(&group->lock);
 }
 
 /* ---- the callers ---- */
 
+/* Whether the caller leaves instead of waiting on; the lock is held. */
 static bool give_up(pawli_group *group, request *item)
 {
-    if (item->taken)
+    if (item->taken || atomic_load(&item->leads))
         return false;
     if (pawli_pool_turn(group->writers) != item->turn)
         item->status = pawli_fail(&item->err, PAWL_E_INTERRUPTED,
@@ -295,18 +341,36 @@ static bool give_up(pawli_group *group, request *item)
     else
         return false;
     remove_from(&group->waiting, item);
-    item->done = true;
     return true;
 }
 
-/* Called with the lock held, until the request is done or leads. */
+/*
+ * Until the request is done or leads, or the caller gives up. Whoever is told needs no lock to go
+ * on: 64 callers that wake at once would only queue for it.
+ */
 static void wait_turn(pawli_group *group, request *item)
 {
-    while (!item->done && !item->leads && !give_up(group, item)) {
-        if (item->taken)
-            pthread_cond_wait(&item->moved, &group->lock);
+    bool patient = false; /* somebody is at it, and will say so */
+    size_t told = 0;
+
+    while (true) {
+        bool woken = true;
+        if (patient)
+            pawli_sem_wait(&item->moved);
         else
-            pawli_cond_wait_until(&item->moved, &group->lock, item->deadline);
+            woken = pawli_sem_wait_until(&item->moved, item->deadline);
+        told += woken;
+        if (woken && atomic_load(&item->leads))
+            return;
+        /* The leader lets go of the request with its last word, and not before. */
+        if (woken && atomic_load(&item->done) && told > item->nudges)
+            return;
+        pthread_mutex_lock(&group->lock);
+        bool gone = give_up(group, item);
+        patient = item->taken || atomic_load(&item->leads);
+        pthread_mutex_unlock(&group->lock);
+        if (gone)
+            return;
     }
 }
 
@@ -315,19 +379,18 @@ pawl_status pawli_group_run(pawli_group *group, const pawli_op *op, uint64_t tur
 {
     request item = {.op = op, .turn = turn, .deadline = deadline, .err = PAWL_ERROR_INIT};
 
-    pawli_cond_init(&item.moved);
+    sem_init(&item.moved, 0, 0);
     pthread_mutex_lock(&group->lock);
-    if (group->led) {
+    bool waits = group->led;
+    if (waits)
         append(&group->waiting, &item);
-        wait_turn(group, &item);
-    } else {
-        group->led = true;
-        item.leads = true;
-    }
+    group->led = true;
     pthread_mutex_unlock(&group->lock);
-    if (item.leads)
+    if (waits)
+        wait_turn(group, &item);
+    if (!waits || atomic_load(&item.leads))
         lead(group, &item);
-    pthread_cond_destroy(&item.moved);
+    sem_destroy(&item.moved);
     if (item.status != PAWL_OK && err)
         *err = item.err;
     return item.status;
@@ -336,8 +399,10 @@ pawl_status pawli_group_run(pawli_group *group, const pawli_op *op, uint64_t tur
 void pawli_group_interrupt(pawli_group *group)
 {
     pthread_mutex_lock(&group->lock);
-    for (request *item = group->waiting.first; item; item = item->next)
-        pthread_cond_signal(&item->moved);
+    for (request *item = group->waiting.first; item; item = item->next) {
+        item->nudges++;
+        sem_post(&item->moved);
+    }
     pthread_mutex_unlock(&group->lock);
 }
 

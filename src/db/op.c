@@ -51,6 +51,16 @@ pawli_value pawli_texts(const char *const *items, size_t count)
     return (pawli_value){.type = PAWLI_TEXTS, .as.texts = {items, count}};
 }
 
+pawli_value pawli_ints(const int64_t *items, size_t count)
+{
+    return (pawli_value){.type = PAWLI_INTS, .as.numbers = {items, count}};
+}
+
+pawli_value pawli_times(const int64_t *items, size_t count)
+{
+    return (pawli_value){.type = PAWLI_TIMES, .as.numbers = {items, count}};
+}
+
 pawli_value pawli_null(pawli_type type)
 {
     return (pawli_value){.type = type, .is_null = true};
@@ -79,4 +89,9 @@ void pawli_row_uuid(const pawli_row *row, int column, uint8_t ret_bytes[16])
 const void *pawli_row_bytes(const pawli_row *row, int column, size_t *ret_size)
 {
     return row->table->bytes(row, column, ret_size);
+}
+
+bool pawli_is_list(pawli_type type)
+{
+    return type == PAWLI_TEXTS || type == PAWLI_INTS || type == PAWLI_TIMES;
 }

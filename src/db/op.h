@@ -26,7 +26,9 @@ typedef enum pawli_type {
     PAWLI_UUID,  /* uuid / BLOB of 16 */
     PAWLI_TIME,  /* timestamptz / INTEGER microseconds since 1970 */
     PAWLI_SPAN,  /* interval / INTEGER microseconds */
-    PAWLI_TEXTS  /* text[] / TEXT, a JSON array */
+    PAWLI_TEXTS, /* text[] / TEXT, a JSON array */
+    PAWLI_INTS,  /* bigint[] / TEXT, a JSON array */
+    PAWLI_TIMES  /* timestamptz[] / TEXT, a JSON array of microseconds */
 } pawli_type;
 
 /* A parameter's value. Everything is borrowed for the duration of the run. */
@@ -43,6 +45,10 @@ typedef struct pawli_value {
             const char *const *items;
             size_t count;
         } texts;
+        struct {
+            const int64_t *items;
+            size_t count;
+        } numbers; /* INTS, TIMES */
     } as;
 } pawli_value;
 
@@ -54,7 +60,10 @@ pawli_value pawli_uuid(const uint8_t bytes[16]);
 pawli_value pawli_time(pawl_wall time); /* PAWL_NEVER becomes SQL NULL */
 pawli_value pawli_span_ms(int64_t ms);
 pawli_value pawli_texts(const char *const *items, size_t count); /* NULL becomes SQL NULL */
+pawli_value pawli_ints(const int64_t *items, size_t count);
+pawli_value pawli_times(const int64_t *items, size_t count); /* microseconds since 1970 */
 pawli_value pawli_null(pawli_type type);
+bool pawli_is_list(pawli_type type);
 
 /* ":name" in the statement. */
 typedef struct pawli_param {
@@ -63,16 +72,41 @@ typedef struct pawli_param {
 } pawli_param;
 
 /*
- * A table of parameters: PostgreSQL gets each column as one array parameter of that name, SQLite
- * runs the statements marked "-- @each" once per row with the row's values.
+ * A table of parameters. PostgreSQL gets each column as one array parameter of that name. SQLite
+ * shows it as the table pawli_rows(:rows), if the columns are among those named below, and runs
+ * the statements marked "-- @each" once per row with the row's values.
  */
 typedef struct pawli_rows {
     size_t row_count;
     size_t column_count;
     const char *const *names;  /* column_count */
-    const pawli_type *types;   /* column_count; never PAWLI_TEXTS */
+    const pawli_type *types;   /* column_count; never a list */
     const pawli_value *values; /* row_count * column_count, row by row; types as the columns' */
 } pawli_rows;
+
+/* The columns of pawli_rows(:rows); those that the row table at hand does not have are NULL. */
+#define PAWLI_ROW_COLUMNS(X)                                                                       \
+    X(id)                                                                                          \
+    X(fence)                                                                                       \
+    X(position)                                                                                    \
+    X(message_id)                                                                                  \
+    X(other_lane)                                                                                  \
+    X(topic)                                                                                       \
+    X(payload)                                                                                     \
+    X(type)                                                                                        \
+    X(destination)                                                                                 \
+    X(headers)                                                                                     \
+    X(correlation_id)                                                                              \
+    X(priority)                                                                                    \
+    X(due_at)                                                                                      \
+    X(delay)                                                                                       \
+    X(expires_at)                                                                                  \
+    X(ttl)                                                                                         \
+    X(max_attempts)                                                                                \
+    X(lease)                                                                                       \
+    X(retry_base)                                                                                  \
+    X(retry_max)                                                                                   \
+    X(retry_jitter)
 
 /* A result row, valid during the callback. Columns count from 0; asking for a wrong type is a bug.
  */
@@ -87,6 +121,9 @@ const void *pawli_row_bytes(const pawli_row *row, int column, size_t *ret_size);
 typedef struct pawli_op {
     enum pawli_sql sql;
     bool writes; /* false: may be repeated freely, and a lost answer is not in doubt */
+    /* Rows of several callers may be run as one op: there are no parameters, column 0 of the rows
+     * is their position, and column 0 of every answer the position it is for. */
+    bool merges;
     const pawli_param *params;
     size_t param_count;
     const pawli_rows *rows; /* NULL if the statement has no "-- @each" */

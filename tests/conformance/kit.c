@@ -358,8 +358,8 @@ const char *kit_check_note(fixture *f)
     }
     /* SQLite counts what is held in the lane. */
     if (!fixture_is_postgres(f) &&
-        fixture_count(f, "SELECT count(*) FROM {lane} WHERE held <> (SELECT count(*) FROM {queue} q"
-                         " WHERE q.lane_id = {lane}.id AND q.fence <> 0)") != 0)
+        fixture_count(f, "SELECT count(*) FROM {tally} t WHERE held <> (SELECT count(*) FROM {queue} q"
+                         " WHERE q.lane_id = t.lane_id AND q.fence <> 0)") != 0)
         return "the lanes count other messages as held than the queue";
     return NULL;
 }

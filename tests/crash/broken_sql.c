@@ -21,16 +21,24 @@ void broken_sql_set(breakage b)
     broken = b;
 }
 
-/* The statement must have the words: a test that breaks nothing would prove nothing. */
+/*
+ * Everywhere in the file. It must have the words: a test that breaks nothing would prove nothing.
+ */
 static const char *replace(const char *whole, const char *words, const char *by)
 {
     const char *found = strstr(whole, words);
+    size_t size = 0;
 
     if (!found) {
         fprintf(stderr, "broken_sql.c: the statement does not say '%s'\n", words);
         abort();
     }
-    snprintf(text, sizeof text, "%.*s%s%s", (int)(found - whole), whole, by, found + strlen(words));
+    for (; found; found = strstr(whole, words)) {
+        size += (size_t)snprintf(text + size, sizeof text - size, "%.*s%s", (int)(found - whole),
+                                 whole, by);
+        whole = found + strlen(words);
+    }
+    snprintf(text + size, sizeof text - size, "%s", whole);
     return text;
 }
 
@@ -40,7 +48,7 @@ const char *__wrap_pawli_statements_text(const pawli_statements *statements, enu
     const char *whole = __real_pawli_statements_text(statements, sql);
 
     if (broken == BREAK_FENCE && sql == PAWLI_SQL_ACK)
-        return replace(whole, "AND q.fence = :fence ", "");
+        return replace(whole, "q.fence = r.fence AND ", "");
     if (broken == BREAK_REAP && sql == PAWLI_SQL_REAP)
         return replace(whole, "SET retries = retries + 1", "SET retries = retries");
     return whole;

@@ -179,6 +179,7 @@ static pawl_status run_one(life *l, const step *s, pawl_error *err)
     case SEND_TX_UNDO:
         return life_send_tx(l, s, err);
     case CLAIM:
+    case ACK_AND_CLAIM:
         return life_claim(l, s, err);
     case RENEW:
     case ACK:

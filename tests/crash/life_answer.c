@@ -34,29 +34,43 @@ static void check_claimed(life *l, const step *s, const pawl_messages *list)
     }
 }
 
-pawl_status life_claim(life *l, const step *s, pawl_error *err)
-{
-    pawl_claim_options opts = PAWL_CLAIM_OPTIONS_INIT;
-    const char *topic = model_topic(s->first);
-    pawl_messages *list = NULL;
-    pawl_status st;
-
-    opts.topics = &topic;
-    opts.topic_count = 1;
-    opts.owner_name = "worker";
-    st = pawl_queue_claim(l->store, model_owner(s->owner), s->ms, s->count, &opts, &list, err);
-    if (st == PAWL_OK)
-        check_claimed(l, s, list);
-    pawl_messages_free(list);
-    return st;
-}
-
 static void check_changed(life *l, const step *s, size_t changed)
 {
     size_t expected = model_changes(scenario_model(l->at), s);
 
     if (changed != expected)
         life_wrong(l, "changed %zu messages instead of %zu", changed, expected);
+}
+
+pawl_status life_claim(life *l, const step *s, pawl_error *err)
+{
+    pawl_claim_options opts = PAWL_CLAIM_OPTIONS_INIT;
+    const char *topic = model_topic(s->first);
+    bool acks = s->verb == ACK_AND_CLAIM;
+    pawl_messages *list = NULL;
+    pawl_held items[ITEMS_MAX];
+    size_t acked = 0;
+    pawl_status st;
+
+    for (int i = 0; acks && i < s->count; i++) {
+        int number = s->first - s->count + i;
+        items[i] = (pawl_held){l->ids[number], l->fences[number]};
+    }
+
+    opts.topics = &topic;
+    opts.topic_count = 1;
+    opts.owner_name = "worker";
+    if (acks)
+        st = pawl_queue_ack_and_claim(l->store, model_owner(s->owner), items, (size_t)s->count,
+                                      s->ms, s->count, &opts, &acked, &list, err);
+    else
+        st = pawl_queue_claim(l->store, model_owner(s->owner), s->ms, s->count, &opts, &list, err);
+    if (st == PAWL_OK)
+        check_claimed(l, s, list);
+    if (st == PAWL_OK && acks)
+        check_changed(l, s, acked);
+    pawl_messages_free(list);
+    return st;
 }
 
 pawl_status life_answer(life *l, const step *s, pawl_error *err)

@@ -36,8 +36,8 @@ static const struct rule {
      "SELECT (SELECT count(*) FROM pawl_queue WHERE fence > m.fence)"
      " + (SELECT count(*) FROM pawl_claim WHERE fence > m.fence) FROM pawl_meta m"},
     {"lanes count other messages as held than the queue",
-     "SELECT count(*) FROM pawl_lane l WHERE held <> (SELECT count(*) FROM pawl_queue q"
-     " WHERE q.lane_id = l.id AND q.fence <> 0)"},
+     "SELECT count(*) FROM pawl_tally t WHERE held <> (SELECT count(*) FROM pawl_queue q"
+     " WHERE q.lane_id = t.lane_id AND q.fence <> 0)"},
 };
 
 static bool fail_with(sqlite3 *handle, const char *what, char *ret_text, size_t size)

@@ -48,8 +48,11 @@ const step scenario[] = {
     {SEND, 35, 1, 0, 0},
     {SEND_TX, 12, 3, 0, 0},
     {REOPEN, 0, 0, 0, 0}, /* the last connection takes the WAL with it */
-    {SEND_BATCH, 38, 3, 0, 0},
+    {SEND_BATCH, 38, 4, 0, 0},
     {REAP, 4, 2, 0, 0},
+    {CLAIM, 38, 2, 2, 60000},
+    {ACK_AND_CLAIM, 40, 2, 2, 60000},
+    {RELEASE, 40, 2, 2, 0},
     {SEND_CROWD, 18, 12, 0, 0},
     {CLAIM, 18, 12, 3, 60000},
     {ACK, 18, 9, 3, 0},
@@ -77,6 +80,7 @@ const char *verb_name(verb v)
         [SEND_AGAIN] = "send again",
         [SEND_OTHER] = "send other contents",
         [CLAIM] = "claim",
+        [ACK_AND_CLAIM] = "ack and claim",
         [RENEW] = "renew",
         [ACK] = "ack",
         [ACK_LATE] = "ack late",
@@ -160,6 +164,7 @@ static void apply_to(model *all, const step *s, int number, int64_t now_ms)
         all->orders[number] = s->verb == SEND_TX;
         break;
     case CLAIM:
+    case ACK_AND_CLAIM:
         *m = (model_message){.state = PAWL_STATE_IN_PROGRESS,
                              .retries = m->retries,
                              .owner = s->owner,
@@ -229,8 +234,10 @@ void model_apply_call(model *m, const step *s, int call, int64_t now_ms)
         m->orders_table = true;
     else if (s->verb == RETAIN)
         forget(m);
-    else if (s->verb == CLAIM)
+    else if (s->verb == CLAIM || s->verb == ACK_AND_CLAIM)
         m->fence++;
+    for (int i = first - count; s->verb == ACK_AND_CLAIM && i < first; i++)
+        finish(&m->messages[i], PAWL_STATE_DONE, m->messages[i].retries);
     for (int i = first; i < first + count; i++)
         apply_to(m, s, i, now_ms);
 }

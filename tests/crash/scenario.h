@@ -15,6 +15,7 @@ typedef enum verb {
     SEND_AGAIN,   /* ids and contents that are there */
     SEND_OTHER,   /* ids that are there, other contents */
     CLAIM,
+    ACK_AND_CLAIM, /* ack as many before `first`, claim these */
     RENEW,
     ACK,
     ACK_LATE, /* with the fence of the claim before */

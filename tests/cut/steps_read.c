@@ -29,7 +29,7 @@ pawl_status step_stats(world *w, size_t *ret_changed, pawl_error *err)
     pawl_status st = pawl_outbox_stats(w->store, &stats, err);
     size_t count = st == PAWL_OK ? pawl_stats_count(stats) : 0;
     const pawl_topic_stats *topic = st == PAWL_OK ? pawl_stats_at(stats, 0) : NULL;
-    bool right = topic && count == 1 && topic->ready == 4 && topic->total_done == 1 &&
+    bool right = topic && count == 1 && topic->ready == 3 && topic->total_done == 2 &&
                  topic->total_cancelled == 1 && topic->total_failed == 2;
 
     (void)ret_changed;
@@ -59,7 +59,7 @@ pawl_status step_look(world *w, size_t *ret_changed, pawl_error *err)
         st = part_of_an_answer("now", 0, err);
     if (st == PAWL_OK)
         st = step_learn_held(w, &held, err);
-    if (st == PAWL_OK && held != 3)
+    if (st == PAWL_OK && held != 2)
         st = part_of_an_answer("held", held, err);
     if (st == PAWL_OK)
         st = find_one(w, true, err);

@@ -17,7 +17,7 @@ static void clean(fixture *f)
     if (fixture_is_postgres(f))
         fixture_exec(f, "DELETE FROM {tally}; DELETE FROM {tally_delta}");
     else
-        fixture_exec(f, "UPDATE {meta} SET latest_time = 0; UPDATE {lane} SET held = 0");
+        fixture_exec(f, "UPDATE {meta} SET latest_time = 0; UPDATE {tally} SET held = 0");
     fixture_set(f, FIXTURE_START);
 }
 

@@ -47,7 +47,6 @@ static const literal literals[] = {
     {"enqueue", "retry_max", "ARRAY[NULL::interval]"},
     {"enqueue", "retry_jitter", "ARRAY[NULL::interval]"},
     {"abandon", "delay", "NULL::interval"},
-    {NULL, "fresh", "false"},
     {NULL, "owner_name", "'plans'"},
     {NULL, "lease", "interval '30 s'"},
     {NULL, "topics", "NULL::text[]"},
@@ -71,6 +70,9 @@ static const literal literals[] = {
     {NULL, "limit", "50::bigint"},
     {NULL, "scan", "100::bigint"},
     {NULL, "cap", "100::bigint"},
+    {NULL, "sleeper", "'5ee9e700-0000-4000-8000-000000000001'::uuid"},
+    {NULL, "present", "true"},
+    {NULL, "epoch", "NULL::bigint"},
 };
 
 static bool is(const char *statement, const char *names)
@@ -106,7 +108,8 @@ static const char *find_literal(const world *w, const char *statement, const cha
 
     for (size_t i = 0; i < COUNT_OF(literals); i++)
         if (strcmp(literals[i].name, name) == 0 &&
-            (!literals[i].statement || strcmp(literals[i].statement, statement) == 0))
+            (!literals[i].statement ||
+             strncmp(statement, literals[i].statement, strlen(literals[i].statement)) == 0))
             return literals[i].text;
     made = made_literal(w, statement, name);
     if (!made)

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sqlite/conn_sqlite.h"
 #include "statements.h"
 
 #define EXTRA 100000
@@ -42,12 +43,9 @@ static int64_t number_for(const world *w, const char *statement, const char *nam
         {"scan", 100},
         {"with_payload", 1},
         {"cap", 100},
-        {"position", 0},
-        {"type", 0},
-        {"priority", 0},
-        {"max_attempts", 10},
-        {"fresh", 0},
         {"keep", 7 * DAY_MS * 1000},
+        {"present", 1},
+        {"epoch", 1},
     };
 
     if (strcmp(name, "now") == 0)
@@ -64,27 +62,50 @@ static int64_t number_for(const world *w, const char *statement, const char *nam
     test_fail("the parameter %s of %s has no value in this test", name, statement);
 }
 
+/* What the statements get as pawli_rows(:rows): a message to send, or an item to answer. */
+static pawli_sqlite_rows *one_row(const world *w, const char *statement)
+{
+    static const char *const names[] = {"id",    "fence",        "position",   "message_id",
+                                        "topic", "payload",      "type",       "priority",
+                                        "lease", "max_attempts", "other_lane", "due_at"};
+    static pawl_message_id fresh;
+    static pawli_value values[COUNT_OF(names)];
+    static pawli_rows rows = {1, COUNT_OF(names), names, NULL, values};
+    static pawli_sqlite_rows given = {.rows = &rows};
+    pawli_value *at = values;
+
+    fresh = kit_id(123456789);
+    *at++ = pawli_int(number_for(w, statement, "id"));
+    *at++ = pawli_int(w->fence);
+    *at++ = pawli_int(0);
+    *at++ = pawli_uuid(fresh.bytes);
+    *at++ = pawli_text("busy");
+    *at++ = pawli_bytes("x", 1);
+    *at++ = pawli_int(0);
+    *at++ = pawli_int(0);
+    *at++ = pawli_null(PAWLI_SPAN);
+    *at++ = pawli_int(10);
+    *at++ = pawli_bool(true);
+    *at++ = pawli_null(PAWLI_TIME);
+    pawli_sqlite_rows_match(&rows, given.slots);
+    return &given;
+}
+
 static void bind(const world *w, sqlite3_stmt *statement, const char *name, int index)
 {
-    static const char nulls[] = " topics correlation_id created_before destination headers due_at"
-                                " delay expires_at ttl retry_base retry_max retry_jitter ";
+    static const char nulls[] = " topics topic correlation_id created_before delay sleeper ";
     const char *parameter = sqlite3_bind_parameter_name(statement, index) + 1;
     pawl_owner owner = kit_owner(1);
-    pawl_message_id fresh = kit_id(123456789);
 
     if (strcmp(parameter, "owner") == 0)
         sqlite3_bind_blob(statement, index, owner.bytes, 16, SQLITE_TRANSIENT);
     else if (strcmp(parameter, "message_id") == 0)
-        sqlite3_bind_blob(statement, index, strcmp(name, "find") == 0 ? w->find.bytes : fresh.bytes,
-                          16, SQLITE_TRANSIENT);
-    else if (strcmp(parameter, "topic") == 0 && strcmp(name, "enqueue") == 0)
-        sqlite3_bind_text(statement, index, "busy", -1, SQLITE_STATIC);
+        sqlite3_bind_blob(statement, index, w->find.bytes, 16, SQLITE_TRANSIENT);
+    else if (strcmp(parameter, "rows") == 0)
+        pawli_sqlite_rows_bind(statement, index, one_row(w, name));
     else if (strcmp(parameter, "owner_name") == 0 || strcmp(parameter, "error") == 0)
         sqlite3_bind_text(statement, index, "x", -1, SQLITE_STATIC);
-    else if (strcmp(parameter, "payload") == 0)
-        sqlite3_bind_blob(statement, index, "x", 1, SQLITE_STATIC);
-    else if (is(parameter, nulls) || strcmp(parameter, "topic") == 0 ||
-             (strcmp(parameter, "lease") == 0 && strcmp(name, "enqueue") == 0))
+    else if (is(parameter, nulls))
         sqlite3_bind_null(statement, index);
     else
         sqlite3_bind_int64(statement, index, number_for(w, name, parameter));
@@ -177,6 +198,8 @@ static world open_world(void)
 
     if (fixture_is_postgres(w.f))
         test_skip("a matter of SQLite");
+    pawli_sqlite conn = {.base.wrapped = true, .handle = fixture_sqlite(w.f, 0)};
+    assert_int_equal(SQLITE_OK, pawli_sqlite_rows_register(&conn));
     fixture_send(w.f, "busy", "makes the lane");
     kit_send_priority(w.f, "urgent", "makes the lane", 9);
     return w;

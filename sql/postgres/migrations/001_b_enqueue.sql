@@ -32,12 +32,15 @@ LANGUAGE plpgsql VOLATILE AS $$
 #variable_conflict use_column
 DECLARE
     lane    integer; -- NULL: the messages are of several
+    to_wake boolean; -- false: certainly nobody; wake() looks closely
     due     timestamptz;
     expiry  timestamptz;
     stored  bigint;
 BEGIN
     IF topics[1] = ALL (topics) AND priorities[1] = ALL (priorities) THEN
-        SELECT l.id INTO lane FROM pawl.lane l
+        SELECT l.id, EXISTS (SELECT FROM pawl.sleeper)
+                     OR current_setting('transaction_isolation') <> 'read committed'
+        INTO lane, to_wake FROM pawl.lane l
         WHERE l.topic = topics[1] AND l.priority = priorities[1] ORDER BY l.id LIMIT 1;
         IF lane IS NULL THEN
             INSERT INTO pawl.lane (topic, priority) VALUES (topics[1], priorities[1])
@@ -68,31 +71,18 @@ BEGIN
             INSERT INTO pawl.queue (id, lane_id, run_at, expires_at, lease)
             VALUES (ids[1], lane, greatest(due, t), expiry, leases[1]);
         END IF;
-    -- The same statement twice: looking for a conflict first costs an eighth of a large batch.
-    ELSIF fresh THEN
-        WITH added AS (
-            INSERT INTO pawl.body (id, message_id, lane_id, type, max_attempts, created_at, due_at,
-                                   expires_at, lease, retry_base, retry_max, retry_jitter,
-                                   destination, correlation_id, headers, payload)
-            SELECT m.id, m.message_id,
-                   coalesce(lane, (SELECT l.id FROM pawl.lane l
-                                   WHERE l.topic = m.topic AND l.priority = m.priority
-                                   ORDER BY l.id LIMIT 1)),
-                   m.type, m.max_attempts, t, coalesce(m.due_at, t + m.delay, t),
-                   coalesce(m.expires_at, greatest(coalesce(m.due_at, t + m.delay, t), t) + m.ttl),
-                   m.lease, m.retry_base, m.retry_max, m.retry_jitter, m.destination,
-                   m.correlation_id, m.header::json, m.payload
-            FROM unnest(ids, message_ids, topics, payloads, types, destinations, headers,
-                        correlation_ids, priorities, due_times, delays, expiries, ttls,
-                        max_attempts, leases, retry_bases, retry_maxes, retry_jitters)
-                 AS m(id, message_id, topic, payload, type, destination, header,
-                      correlation_id, priority, due_at, delay, expires_at, ttl,
-                      max_attempts, lease, retry_base, retry_max, retry_jitter)
-            RETURNING id, lane_id, due_at, expires_at, lease),
-        queued AS (
-            INSERT INTO pawl.queue (id, lane_id, run_at, expires_at, lease)
-            SELECT a.id, a.lane_id, greatest(a.due_at, t), a.expires_at, a.lease FROM added a)
-        SELECT count(*) INTO stored FROM added;
+    -- New messages without any options, of one lane: what large batches mostly are. Neither looking
+    -- for a conflict first nor carrying twelve empty columns along is a quarter of the work.
+    ELSIF fresh AND lane IS NOT NULL AND coalesce(
+              destinations, headers, correlation_ids, due_times::text[], delays::text[],
+              expiries::text[], ttls::text[], leases::text[], retry_bases::text[],
+              retry_maxes::text[], retry_jitters::text[]) IS NULL THEN
+        INSERT INTO pawl.body (id, message_id, lane_id, type, max_attempts, created_at, due_at, payload)
+        SELECT m.id, m.message_id, lane, m.type, m.max_attempts, t, t, m.payload
+        FROM unnest(ids, message_ids, types, max_attempts, payloads)
+             AS m(id, message_id, type, max_attempts, payload);
+        INSERT INTO pawl.queue (id, lane_id, run_at) SELECT m.id, lane, t FROM unnest(ids) AS m(id);
+        stored := cardinality(ids);
     ELSE
         WITH added AS (
             INSERT INTO pawl.body (id, message_id, lane_id, type, max_attempts, created_at, due_at,
@@ -118,6 +108,9 @@ BEGIN
             INSERT INTO pawl.queue (id, lane_id, run_at, expires_at, lease)
             SELECT a.id, a.lane_id, greatest(a.due_at, t), a.expires_at, a.lease FROM added a)
         SELECT count(*) INTO stored FROM added;
+    END IF;
+    IF to_wake IS DISTINCT FROM false AND stored > 0 THEN
+        PERFORM pawl.wake();
     END IF;
     RETURN stored;
 END
@@ -151,19 +144,49 @@ DECLARE
     -- that no earlier run_at of it can still appear.
     xid CONSTANT xid8 := pg_current_xact_id();
     t   CONSTANT timestamptz := pawl.clock();
-    patience CONSTANT text := current_setting('lock_timeout');
     n   CONSTANT bigint := coalesce(cardinality(message_ids), 0);
+    patience text;
+    lane     integer;
+    to_wake  boolean; -- as in enqueue_rows
     ids      bigint[];
     existing bigint[];
     results  integer[];
 BEGIN
-    IF n = 1 THEN
-        ids := ARRAY[nextval('pawl.body_id_seq')];
-    ELSE
-        ids := ARRAY(SELECT nextval('pawl.body_id_seq') FROM generate_series(1, n));
+    -- One new message is the usual case, and costs half of what the way for many does.
+    IF fresh AND n = 1 THEN
+        SELECT l.id, EXISTS (SELECT FROM pawl.sleeper)
+                     OR current_setting('transaction_isolation') <> 'read committed'
+        INTO lane, to_wake FROM pawl.lane l
+        WHERE l.topic = topics[1] AND l.priority = priorities[1] ORDER BY l.id LIMIT 1;
+        IF lane IS NULL THEN
+            INSERT INTO pawl.lane (topic, priority) VALUES (topics[1], priorities[1])
+            RETURNING id INTO lane;
+        END IF;
+        WITH added AS (
+            INSERT INTO pawl.body (message_id, lane_id, type, max_attempts, created_at, due_at,
+                                   expires_at, lease, retry_base, retry_max, retry_jitter,
+                                   destination, correlation_id, headers, payload)
+            VALUES (message_ids[1], lane, types[1], max_attempts[1], t,
+                    coalesce(due_times[1], t + delays[1], t),
+                    coalesce(expiries[1],
+                             greatest(coalesce(due_times[1], t + delays[1], t), t) + ttls[1]),
+                    leases[1], retry_bases[1], retry_maxes[1], retry_jitters[1], destinations[1],
+                    correlation_ids[1], headers[1]::json, payloads[1])
+            RETURNING id, due_at, expires_at, lease)
+        INSERT INTO pawl.queue (id, lane_id, run_at, expires_at, lease)
+        SELECT a.id, lane, greatest(a.due_at, t), a.expires_at, a.lease FROM added a
+        RETURNING id INTO work_id;
+        IF to_wake IS DISTINCT FROM false THEN
+            PERFORM pawl.wake();
+        END IF;
+        place := positions[1];
+        result := 0;
+        RETURN NEXT;
+        RETURN;
     END IF;
-    existing := ids;
 
+    ids := ARRAY(SELECT nextval('pawl.body_id_seq') FROM generate_series(1, n));
+    existing := ids;
     IF fresh THEN
         PERFORM pawl.enqueue_rows(
             ids, message_ids, topics, payloads, types, destinations, headers, correlation_ids,
@@ -173,6 +196,7 @@ BEGIN
         RETURN;
     END IF;
 
+    patience := current_setting('lock_timeout');
     BEGIN
         PERFORM set_config('lock_timeout', '200ms', true); -- a failing block puts it back by itself
         IF pawl.enqueue_rows(

@@ -6,6 +6,8 @@
 --   item 2: `number` is where the snapshot ends: this id and all higher ones count as running
 --   item 3: `number` is the id of a transaction below both that was running
 --   item 4: `number` is a lane that was looked at, `at` its oldest row that is ready and not taken
+-- and how many messages of an earlier claim were done:
+--   item 5: `number` of them
 CREATE VIEW pawl.claimed AS
     SELECT m.*, 0::smallint AS item, 0::bigint AS number, m.due_at AS at
     FROM pawl.message m WHERE false;
@@ -16,10 +18,11 @@ CREATE VIEW pawl.claimed AS
 --
 -- The library's form of claim(): in a lane of cursor_lanes it looks only at rows from the time in
 -- cursor_since on, which keeps it from walking over the index entries of finished rows that vacuum
--- cannot remove yet. NULL: everything is looked at, and nothing but messages is answered.
+-- cannot remove yet. NULL: everything is looked at, and nothing but messages is answered. First it
+-- acknowledges what is in done_ids and done_fences.
 CREATE FUNCTION pawl.claim_batch(
     owner uuid, lease interval, max_rows bigint, topics text[], owner_name text, turn bigint,
-    cursor_lanes bigint[], cursor_since timestamptz[])
+    done_ids bigint[], done_fences bigint[], cursor_lanes bigint[], cursor_since timestamptz[])
 RETURNS SETOF pawl.claimed
 LANGUAGE plpgsql VOLATILE
 SET plan_cache_mode = force_generic_plan
@@ -57,6 +60,12 @@ BEGIN
     ELSIF max_rows IS NULL OR max_rows NOT BETWEEN 1 AND 10000 THEN
         RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
             MESSAGE = 'claim: max_rows must be 1 to 10000';
+    END IF;
+
+    IF cardinality(done_ids) > 0 THEN
+        note.item := 5;
+        note.number := pawl.ack(my_owner, done_ids, done_fences);
+        RETURN NEXT note;
     END IF;
 
     -- The lanes in claim order, and where to start in each.
@@ -165,7 +174,27 @@ BEGIN
                c.retries, c.state, c.fence, c.owner, c.claimed_by, c.lease_until, c.next_attempt_at,
                c.finished_at, c.processed_by, c.last_error
         FROM pawl.claim_batch(claim.owner, claim.lease, claim.max_rows, claim.topics,
-                              claim.owner_name, claim.turn, NULL, NULL) c;
+                              claim.owner_name, claim.turn, NULL, NULL, NULL, NULL) c;
+END
+$$;
+
+-- ack() of what was done of an earlier claim, and the next claim, in one transaction.
+CREATE FUNCTION pawl.ack_and_claim(
+    owner      uuid,
+    ids        bigint[],
+    fences     bigint[],
+    lease      interval DEFAULT interval '30 seconds',
+    max_rows   bigint   DEFAULT 1,
+    topics     text[]   DEFAULT NULL,
+    owner_name text     DEFAULT NULL,
+    turn       bigint   DEFAULT NULL)
+RETURNS SETOF pawl.message
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    PERFORM pawl.ack(ack_and_claim.owner, ack_and_claim.ids, ack_and_claim.fences);
+    RETURN QUERY SELECT c.* FROM pawl.claim(ack_and_claim.owner, ack_and_claim.lease,
+                                            ack_and_claim.max_rows, ack_and_claim.topics,
+                                            ack_and_claim.owner_name, ack_and_claim.turn) c;
 END
 $$;
 

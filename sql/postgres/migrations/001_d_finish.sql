@@ -131,6 +131,9 @@ BEGIN
             FROM pawl.body b WHERE b.id = q.id)))
     WHERE q.id = ANY (mine);
     GET DIAGNOSTICS retried = ROW_COUNT;
+    IF retried > 0 THEN
+        PERFORM pawl.wake();
+    END IF;
     RETURN failed + retried;
 END
 $$;
@@ -186,6 +189,9 @@ BEGIN
     WHERE q.id = ANY (ids) AND q.owner = release.owner AND q.fence <> 0
       AND ((q.id, q.fence) IN (SELECT h.id, h.fence FROM unnest(ids, fences) AS h(id, fence))) IS TRUE;
     GET DIAGNOSTICS changed = ROW_COUNT;
+    IF changed > 0 THEN
+        PERFORM pawl.wake();
+    END IF;
     RETURN changed;
 END
 $$;

@@ -63,6 +63,9 @@ BEGIN
             lease_until = 'epoch', fence = 0, run_at = t, last_error = 'the lease ran out'
         WHERE q.id = ANY (lost);
         GET DIAGNOSTICS retried = ROW_COUNT;
+        IF retried > 0 THEN
+            PERFORM pawl.wake();
+        END IF;
 
         -- Claims with nothing left go; those with renewed items are looked at again when the first
         -- ends; those with an item that was locked just now at once. Never with a time that is past: a

@@ -29,7 +29,8 @@ BEGIN
 END
 $$;
 
--- Dead letters become ready again: attempts 0, due now, as long to live as the first time.
+-- Dead letters become ready again: attempts 0, due now, as long to live as the first time: in seconds,
+-- because the difference of two times is in days, and a day has 23 hours when the clocks change.
 CREATE FUNCTION pawl.redrive(ids bigint[]) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET plan_cache_mode = force_generic_plan
@@ -48,7 +49,9 @@ BEGIN
         RETURNING o.id, o.error),
     ready AS (
         INSERT INTO pawl.queue (id, lane_id, run_at, expires_at, lease, last_error)
-        SELECT g.id, b.lane_id, t, t + (b.expires_at - greatest(b.due_at, b.created_at)), b.lease, g.error
+        SELECT g.id, b.lane_id, t,
+               t + extract(epoch FROM b.expires_at - greatest(b.due_at, b.created_at)) * interval '1 second',
+               b.lease, g.error
         FROM gone g
         CROSS JOIN LATERAL (SELECT y.* FROM pawl.body y WHERE y.id = g.id LIMIT 1) b
         RETURNING lane_id),
@@ -56,6 +59,9 @@ BEGIN
         INSERT INTO pawl.tally_delta (lane_id, state, n)
         SELECT r.lane_id, 0, count(*) FROM ready r GROUP BY r.lane_id)
     SELECT count(*) INTO changed FROM gone;
+    IF changed > 0 THEN
+        PERFORM pawl.wake();
+    END IF;
     RETURN changed;
 END
 $$;

@@ -32,8 +32,9 @@ BEGIN
     GRANT INSERT ON pawl.body, pawl.queue TO pawl_send, pawl_work;
     GRANT SELECT (id, message_id, lane_id, payload, due_at, expires_at, lease) ON pawl.body TO pawl_send;
     GRANT USAGE ON SEQUENCE pawl.body_id_seq TO pawl_send, pawl_work;
+    GRANT SELECT ON pawl.sleeper TO pawl_send, pawl_work; -- whether somebody is to be notified
     GRANT EXECUTE ON FUNCTION
-        pawl.clock, pawl.now, pawl.new_message_id, pawl.enqueue_rows, pawl.enqueue_batch,
+        pawl.clock, pawl.now, pawl.wake, pawl.new_message_id, pawl.enqueue_rows, pawl.enqueue_batch,
         pawl.enqueue(text, text, uuid, timestamptz, interval, integer, text, text, json, text,
                      timestamptz, integer, interval, interval, interval, interval),
         pawl.enqueue(text, bytea, uuid, timestamptz, interval, integer, text, text, json, text,
@@ -48,11 +49,13 @@ BEGIN
     GRANT SELECT, INSERT, UPDATE, DELETE ON pawl.claim, pawl.outcome TO pawl_work;
     GRANT SELECT, INSERT, UPDATE ON pawl.tally TO pawl_work;
     GRANT SELECT, INSERT, UPDATE, DELETE ON pawl.tally_delta TO pawl_work;
+    GRANT INSERT, UPDATE, DELETE ON pawl.sleeper TO pawl_work;
     GRANT SELECT ON pawl.message TO pawl_work;
     GRANT USAGE ON SEQUENCE pawl.fence TO pawl_work;
     GRANT EXECUTE ON FUNCTION
-        pawl.claim, pawl.claim_batch, pawl.held, pawl.ack, pawl.fail, pawl.abandon, pawl.renew, pawl.release,
-        pawl.reap, pawl.reap_batch, pawl.expire, pawl.retain, pawl.fold
+        pawl.claim, pawl.ack_and_claim, pawl.claim_batch, pawl.held, pawl.ack, pawl.fail, pawl.abandon, pawl.renew, pawl.release,
+        pawl.reap, pawl.reap_batch, pawl.expire, pawl.retain, pawl.fold,
+        pawl.sleep, pawl.awake, pawl.settled, pawl.next_due
         TO pawl_work;
 
     GRANT ALL ON ALL TABLES IN SCHEMA pawl TO pawl_admin;

@@ -25,9 +25,17 @@ CREATE VIEW pawl_wall AS
 
 -- A lane is a topic at one priority: the unit a claim looks at. Its rows are never removed.
 CREATE TABLE pawl_lane (
-    id        INTEGER PRIMARY KEY,
-    topic     TEXT    NOT NULL CHECK (length(topic) BETWEEN 1 AND 255),
-    priority  INTEGER NOT NULL CHECK (priority BETWEEN 0 AND 9),
+    id       INTEGER PRIMARY KEY,
+    topic    TEXT    NOT NULL CHECK (length(topic) BETWEEN 1 AND 255),
+    priority INTEGER NOT NULL CHECK (priority BETWEEN 0 AND 9)
+) STRICT;
+CREATE UNIQUE INDEX pawl_lane_name ON pawl_lane (topic, priority);
+
+-- What changes of a lane, in a row of its own: a claim or an ack adds its numbers with one upsert.
+CREATE TABLE pawl_tally (
+    lane_id   INTEGER PRIMARY KEY,
+    priority  INTEGER NOT NULL,             -- the lane's
+    turn      INTEGER NOT NULL DEFAULT 0,   -- the last claim that took something
     held      INTEGER NOT NULL DEFAULT 0,   -- messages in progress now
     done      INTEGER NOT NULL DEFAULT 0,   -- from here on totals since the beginning
     failed    INTEGER NOT NULL DEFAULT 0,
@@ -35,7 +43,11 @@ CREATE TABLE pawl_lane (
     cancelled INTEGER NOT NULL DEFAULT 0,
     redriven  INTEGER NOT NULL DEFAULT 0
 ) STRICT;
-CREATE UNIQUE INDEX pawl_lane_name ON pawl_lane (topic, priority);
+CREATE INDEX pawl_tally_turn ON pawl_tally (priority DESC, turn); -- the order in which claims look
+CREATE TRIGGER pawl_lane_tally AFTER INSERT ON pawl_lane
+BEGIN
+    INSERT INTO pawl_tally (lane_id, priority) VALUES (new.id, new.priority);
+END;
 
 CREATE TABLE pawl_body (
     id             INTEGER PRIMARY KEY AUTOINCREMENT, -- the work id, never reused

@@ -14,8 +14,8 @@ SET retries = retries + 1, owner = zeroblob(16), lease_until = 0, fence = 0,
         FROM pawl_body WHERE id = pawl_queue.id))
 WHERE id = :id AND fence = :fence AND owner = :owner AND fence <> 0;
 -- @each
-UPDATE OR FAIL pawl_lane SET held = held - 1
-WHERE id = (SELECT lane_id FROM pawl_queue WHERE id = :id) AND changes() = 1;
+UPDATE OR FAIL pawl_tally SET held = held - 1
+WHERE lane_id = (SELECT lane_id FROM pawl_queue WHERE id = :id) AND changes() = 1;
 -- @each
 SELECT changes();
 -- That was the last attempt?
@@ -27,7 +27,7 @@ CROSS JOIN pawl_body b ON b.id = q.id
 LEFT JOIN pawl_claim c ON c.fence = :fence
 WHERE q.id = :id AND changes() = 1 AND q.retries >= b.max_attempts;
 -- @each
-UPDATE OR FAIL pawl_lane SET failed = failed + 1
-WHERE id = (SELECT lane_id FROM pawl_queue WHERE id = :id) AND changes() = 1;
+UPDATE OR FAIL pawl_tally SET failed = failed + 1
+WHERE lane_id = (SELECT lane_id FROM pawl_queue WHERE id = :id) AND changes() = 1;
 -- @each
 DELETE FROM pawl_queue WHERE id = :id AND changes() = 1;

@@ -1,23 +1,27 @@
+-- What was done of an earlier claim, in the same commit as the next. Answered as a note: no message,
+-- then item 5 and how many.
+-- @include ack
+-- @if-rows
+SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+       NULL, NULL, NULL, NULL, NULL, NULL, NULL, 5, changes(), NULL;
+
 -- Take what is ready and due. The claim row is written first and names the items; nothing due
--- writes nothing. LIMIT -1 keeps the ordered list of lanes from being merged into the join, CROSS
--- JOIN keeps it outside: each lane is one bounded range of the index, in order, until enough. The
--- lanes asked for that have the same priority take turns: each is first as often as any other.
+-- writes nothing. Each lane is one bounded range of the index, until there are enough: lanes of
+-- higher priority first, then the one that has waited longest for its turn.
 -- @stop-unless-changed
 INSERT OR FAIL INTO pawl_claim (fence, owner, owner_name, check_at, ids)
 SELECT (SELECT fence + 1 FROM pawl_meta WHERE id = 1), :owner, :owner_name, check_at, ids
 FROM (SELECT count(*) AS n, min(:now + coalesce(lease, :lease)) AS check_at,
              json_group_array(id) AS ids
       FROM (SELECT q.id, q.lease
-            FROM (SELECT id
-                  FROM (SELECT id, priority, count(*) OVER (PARTITION BY priority) AS places,
-                               row_number() OVER (PARTITION BY priority ORDER BY id) AS place
-                        FROM pawl_lane
-                        WHERE :topics IS NULL OR topic IN (SELECT value FROM json_each(:topics)))
-                  ORDER BY priority DESC, (place + :turn) % places
-                  LIMIT -1) lane
+            FROM pawl_tally t INDEXED BY pawl_tally_turn
             CROSS JOIN pawl_queue q INDEXED BY pawl_queue_due
-                    ON q.lane_id = lane.id AND q.fence = 0 AND q.run_at <= :now
-            WHERE q.expires_at IS NULL OR q.expires_at > :now
+                    ON q.lane_id = t.lane_id AND q.fence = 0 AND q.run_at <= :now
+            WHERE (:topics IS NULL
+                   OR (SELECT topic FROM pawl_lane WHERE id = t.lane_id)
+                      IN (SELECT value FROM json_each(:topics)))
+              AND (q.expires_at IS NULL OR q.expires_at > :now)
+            ORDER BY t.priority DESC, t.turn
             LIMIT :limit))
 WHERE n > 0;
 
@@ -29,16 +33,21 @@ SET owner = :owner, lease_until = :now + coalesce(lease, :lease),
 WHERE id IN (SELECT j.value FROM pawl_claim c CROSS JOIN json_each(c.ids) j
              WHERE c.fence = (SELECT fence FROM pawl_meta WHERE id = 1));
 
-UPDATE OR FAIL pawl_lane
-SET held = held + taken.n
-FROM (SELECT lane_id, count(*) AS n FROM pawl_held
-      WHERE fence = (SELECT fence FROM pawl_meta WHERE id = 1)
-      GROUP BY lane_id) taken
-WHERE pawl_lane.id = taken.lane_id;
+INSERT INTO pawl_tally (lane_id, priority, turn, held)
+SELECT h.lane_id, 0, h.fence, count(*)
+FROM pawl_held h
+WHERE h.fence = (SELECT fence FROM pawl_meta WHERE id = 1)
+GROUP BY h.lane_id
+ON CONFLICT (lane_id) DO UPDATE SET turn = excluded.turn, held = held + excluded.held;
 
--- json_each answers in the array's order, which is the claim's; sorting would copy the payloads.
-SELECT m.*
+-- The columns of pawl_message, without looking for an outcome that cannot be there. json_each answers
+-- in the array's order, which is the claim's; sorting would copy the payloads.
+SELECT b.id, b.message_id, l.topic, b.payload, b.type, b.destination, b.headers, b.correlation_id,
+       l.priority, b.created_at, b.due_at, coalesce(q.expires_at, b.expires_at), b.max_attempts,
+       q.retries, 1, c.fence, c.owner, c.owner_name, q.lease_until, q.run_at, NULL, NULL, q.last_error
 FROM pawl_claim c
 CROSS JOIN json_each(c.ids) j
-CROSS JOIN pawl_message m ON m.id = j.value
+CROSS JOIN pawl_queue q ON q.id = j.value
+CROSS JOIN pawl_body b ON b.id = q.id
+CROSS JOIN pawl_lane l ON l.id = q.lane_id
 WHERE c.fence = (SELECT fence FROM pawl_meta WHERE id = 1);

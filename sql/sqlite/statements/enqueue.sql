@@ -1,34 +1,33 @@
--- Store messages. Answers per message: position, work id, 0 stored | 1 existed | 2 conflict.
--- @each
-INSERT OR IGNORE INTO pawl_lane (topic, priority) VALUES (:topic, :priority);
--- @each
+-- Store messages that may be there already. Answers position, work id and 0 stored | 1 existed |
+-- 2 conflict; first for those that existed, then for all: a message's first answer counts.
+SELECT r.position, b.id,
+       CASE WHEN (SELECT topic FROM pawl_lane WHERE id = b.lane_id) = r.topic AND b.payload = r.payload
+            THEN 1 ELSE 2 END
+FROM pawli_rows(:rows) r
+CROSS JOIN pawl_body b INDEXED BY pawl_body_message ON b.message_id = r.message_id;
+
+-- @include lanes
 INSERT INTO pawl_body (message_id, lane_id, type, created_at, due_at, expires_at, max_attempts,
                        lease, retry_base, retry_max, retry_jitter, destination, headers,
                        correlation_id, payload)
-VALUES (:message_id,
-        (SELECT id FROM pawl_lane INDEXED BY pawl_lane_name
-         WHERE topic = :topic AND priority = :priority),
-        :type, :now, coalesce(:due_at, :now + coalesce(:delay, 0)),
-        coalesce(:expires_at, max(coalesce(:due_at, :now + coalesce(:delay, 0)), :now) + :ttl),
-        :max_attempts, :lease, :retry_base, :retry_max, :retry_jitter, :destination, :headers,
-        :correlation_id, :payload)
+SELECT message_id,
+       (SELECT id FROM pawl_lane INDEXED BY pawl_lane_name
+        WHERE topic = r.topic AND priority = r.priority),
+       type, :now, coalesce(due_at, :now + delay, :now),
+       coalesce(expires_at, max(coalesce(due_at, :now + delay, :now), :now) + ttl),
+       max_attempts, lease, retry_base, retry_max, retry_jitter, destination, headers,
+       correlation_id, payload
+FROM pawli_rows(:rows) r
+WHERE true
 ON CONFLICT (message_id) DO NOTHING;
--- A message that existed has a queue row (ignored) or an outcome, and keeps it. (A function call here
--- would cost a statement journal for every row.)
--- @each
+
+-- A message that existed has a queue row (ignored) or an outcome, and keeps it.
 INSERT OR IGNORE INTO pawl_queue (id, lane_id, run_at, expires_at, lease)
-SELECT id, lane_id, CASE WHEN due_at > :now THEN due_at ELSE :now END, expires_at, lease
-FROM pawl_body b INDEXED BY pawl_body_message
-WHERE message_id = :message_id
-  AND NOT EXISTS (SELECT 1 FROM pawl_outcome WHERE id = b.id);
--- The body and the queue row have the same id, so the last one inserted is the answer.
--- @each
-SELECT :position,
-       CASE WHEN changes() = 1 THEN last_insert_rowid()
-            ELSE (SELECT id FROM pawl_body INDEXED BY pawl_body_message
-                  WHERE message_id = :message_id) END,
-       CASE WHEN changes() = 1 THEN 0
-            ELSE (SELECT CASE WHEN l.topic = :topic AND b.payload = :payload THEN 1 ELSE 2 END
-                  FROM pawl_body b INDEXED BY pawl_body_message
-                  CROSS JOIN pawl_lane l ON l.id = b.lane_id
-                  WHERE b.message_id = :message_id) END;
+SELECT b.id, b.lane_id, CASE WHEN b.due_at > :now THEN b.due_at ELSE :now END, b.expires_at, b.lease
+FROM pawli_rows(:rows) r
+CROSS JOIN pawl_body b INDEXED BY pawl_body_message ON b.message_id = r.message_id
+WHERE NOT EXISTS (SELECT 1 FROM pawl_outcome WHERE id = b.id);
+
+SELECT r.position, b.id, 0
+FROM pawli_rows(:rows) r
+CROSS JOIN pawl_body b INDEXED BY pawl_body_message ON b.message_id = r.message_id;

@@ -12,14 +12,14 @@ SELECT id, 4, :now, retries, last_error FROM pawl_queue INDEXED BY pawl_queue_ex
 WHERE fence = 0 AND expires_at <= :now
 ORDER BY expires_at, id LIMIT :limit;
 
-UPDATE OR FAIL pawl_lane
+UPDATE OR FAIL pawl_tally
 SET expired = expired + gone.n
 FROM (SELECT lane_id, count(*) AS n
       FROM (SELECT lane_id FROM pawl_queue INDEXED BY pawl_queue_expiry
             WHERE fence = 0 AND expires_at <= :now
             ORDER BY expires_at, id LIMIT :limit)
       GROUP BY lane_id) gone
-WHERE pawl_lane.id = gone.lane_id;
+WHERE pawl_tally.lane_id = gone.lane_id;
 
 DELETE FROM pawl_queue
 WHERE id IN (SELECT id FROM pawl_queue INDEXED BY pawl_queue_expiry
@@ -28,7 +28,7 @@ WHERE id IN (SELECT id FROM pawl_queue INDEXED BY pawl_queue_expiry
 
 SELECT changes();
 
-UPDATE OR FAIL pawl_lane
+UPDATE OR FAIL pawl_tally
 SET expired = expired + gone.n
 FROM (SELECT b.lane_id, count(*) AS n
       FROM (SELECT id FROM pawl_outcome INDEXED BY pawl_outcome_expiry
@@ -36,7 +36,7 @@ FROM (SELECT b.lane_id, count(*) AS n
             ORDER BY expires_at, id LIMIT :limit) late
       CROSS JOIN pawl_body b ON b.id = late.id
       GROUP BY b.lane_id) gone
-WHERE pawl_lane.id = gone.lane_id;
+WHERE pawl_tally.lane_id = gone.lane_id;
 
 UPDATE OR FAIL pawl_outcome SET state = 4, expires_at = NULL
 WHERE id IN (SELECT id FROM pawl_outcome INDEXED BY pawl_outcome_expiry

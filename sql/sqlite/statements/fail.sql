@@ -6,8 +6,8 @@ SELECT q.id, 3, :now, q.retries + 1, c.owner_name, coalesce(:error, q.last_error
 FROM pawl_queue q LEFT JOIN pawl_claim c ON c.fence = q.fence
 WHERE q.id = :id AND q.fence = :fence AND q.owner = :owner AND q.fence <> 0;
 -- @each
-UPDATE OR FAIL pawl_lane SET held = held - 1, failed = failed + 1
-WHERE id = (SELECT lane_id FROM pawl_queue WHERE id = :id) AND changes() = 1;
+UPDATE OR FAIL pawl_tally SET held = held - 1, failed = failed + 1
+WHERE lane_id = (SELECT lane_id FROM pawl_queue WHERE id = :id) AND changes() = 1;
 -- @each
 DELETE FROM pawl_queue WHERE id = :id AND changes() = 1;
 -- @each

@@ -13,7 +13,7 @@ CROSS JOIN pawl_queue q ON q.id = j.value AND q.fence = due.fence
 CROSS JOIN pawl_body b ON b.id = q.id
 WHERE q.lease_until <= :now AND q.retries + 1 >= b.max_attempts;
 
-UPDATE OR FAIL pawl_lane
+UPDATE OR FAIL pawl_tally
 SET held = held - overdue.n, failed = failed + overdue.ended
 FROM (SELECT q.lane_id, count(*) AS n, sum(q.retries + 1 >= b.max_attempts) AS ended
       FROM (SELECT fence, ids FROM pawl_claim INDEXED BY pawl_claim_check
@@ -23,7 +23,7 @@ FROM (SELECT q.lane_id, count(*) AS n, sum(q.retries + 1 >= b.max_attempts) AS e
       CROSS JOIN pawl_body b ON b.id = q.id
       WHERE q.lease_until <= :now
       GROUP BY q.lane_id) overdue
-WHERE pawl_lane.id = overdue.lane_id;
+WHERE pawl_tally.lane_id = overdue.lane_id;
 
 DELETE FROM pawl_queue
 WHERE id IN (SELECT q.id

@@ -6,8 +6,8 @@ SELECT b.id, b.lane_id, :now, :now + (b.expires_at - max(b.due_at, b.created_at)
 FROM pawl_outcome o CROSS JOIN pawl_body b ON b.id = o.id
 WHERE o.id = :id AND o.state >= 3;
 -- @each
-UPDATE OR FAIL pawl_lane SET redriven = redriven + 1
-WHERE id = (SELECT lane_id FROM pawl_queue WHERE id = :id) AND changes() = 1;
+UPDATE OR FAIL pawl_tally SET redriven = redriven + 1
+WHERE lane_id = (SELECT lane_id FROM pawl_queue WHERE id = :id) AND changes() = 1;
 -- @each
 DELETE FROM pawl_outcome WHERE id = :id AND changes() = 1;
 -- @each

@@ -15,6 +15,7 @@
 /* A statement file with ":name" turned into "$1"; the names point into the original text. */
 typedef struct pawli_postgres_statement {
     char *text; /* NULL: not translated yet */
+    bool used;
     bool prepared;
     int count;
     struct {
@@ -22,6 +23,12 @@ typedef struct pawli_postgres_statement {
         size_t length;
     } names[PAWLI_POSTGRES_PARAMS_MAX];
 } pawli_postgres_statement;
+
+typedef enum pawli_postgres_prepares {
+    PAWLI_POSTGRES_UNDECIDED, /* nobody has looked yet */
+    PAWLI_POSTGRES_PREPARES,
+    PAWLI_POSTGRES_PLAIN
+} pawli_postgres_prepares;
 
 /* One connection, used by one thread at a time; only base.stop and base.stop_fd by others. */
 typedef struct pawli_postgres {
@@ -31,6 +38,7 @@ typedef struct pawli_postgres {
     bool begun;          /* between begin() and commit() or rollback() */
     bool undoing;        /* a rollback runs: an interrupt may not end it */
     pawl_status stopped; /* why the running statement was cancelled: PAWL_OK if it was not */
+    pawli_postgres_prepares prepares;
     pawli_buffer values; /* the running op's parameters; kept to be used again */
     pawli_postgres_statement statements[PAWLI_SQL_COUNT];
 } pawli_postgres;
@@ -127,6 +135,16 @@ pawl_status pawli_postgres_command(pawli_postgres *conn, const char *sql,
                                    pawli_postgres_stake stake, pawl_mono deadline, const char *what,
                                    PGresult **ret_result, pawl_error *err);
 
+/* prepare_postgres.c */
+#define PAWLI_POSTGRES_NAME_SIZE 32
+void pawli_postgres_statement_name(enum pawli_sql sql, char ret_name[PAWLI_POSTGRES_NAME_SIZE]);
+/* Prepare the statement if it should be; whether it is. */
+pawl_status pawli_postgres_prepare(pawli_postgres *conn, pawli_postgres_statement *statement,
+                                   const pawli_postgres_params *params, const pawli_op *op,
+                                   pawl_mono deadline, bool *ret_prepared, pawl_error *err);
+/* A prepared statement failed: true if not preparing it would help. Nothing was done, then. */
+bool pawli_postgres_unprepare(pawli_postgres *conn, const pawl_error *err);
+
 /* run_postgres.c */
 pawl_status pawli_postgres_run(pawli_conn *base, const pawli_op *op, pawl_mono deadline,
                                pawl_error *err);
@@ -141,6 +159,12 @@ pawl_status pawli_postgres_run_inside(pawli_postgres *conn,
 pawl_status pawli_postgres_begin(pawli_conn *base, pawl_mono deadline, pawl_error *err);
 pawl_status pawli_postgres_commit(pawli_conn *base, pawl_mono deadline, pawl_error *err);
 void pawli_postgres_rollback(pawli_conn *base);
+
+/* waiter_postgres.c */
+pawl_status pawli_postgres_ear_open(const pawli_db_settings *settings, const char *token,
+                                    pawl_mono deadline, pawli_ear **ret_ear, pawl_error *err);
+void pawli_postgres_ear_close(pawli_ear *base);
+pawl_status pawli_postgres_ear_hear(pawli_ear *base, pawli_heard *ret_heard, pawl_error *err);
 
 /* schema_postgres.c */
 pawl_status pawli_postgres_schema(pawli_conn *base, const char *names, pawl_mono deadline,

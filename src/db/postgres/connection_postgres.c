@@ -76,6 +76,9 @@ pawl_status pawli_postgres_open(const pawli_db_settings *settings, bool reader, 
     if (!conn)
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for a connection");
     conn->base.read_only = reader;
+    conn->prepares = settings->prepare == PAWL_PREPARE_ON    ? PAWLI_POSTGRES_PREPARES
+                     : settings->prepare == PAWL_PREPARE_OFF ? PAWLI_POSTGRES_PLAIN
+                                                             : PAWLI_POSTGRES_UNDECIDED;
     conn->base.stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     conn->pg = start(settings->target);
     if (!conn->pg || conn->base.stop_fd < 0)

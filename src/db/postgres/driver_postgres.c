@@ -19,6 +19,10 @@ static const pawli_driver driver = {
     .wrap = pawli_postgres_wrap,
     .wrapped_open = pawli_postgres_wrapped_open,
     .interrupt = pawli_postgres_interrupt,
+    .keeps_sleepers = true,
+    .ear_open = pawli_postgres_ear_open,
+    .ear_close = pawli_postgres_ear_close,
+    .ear_hear = pawli_postgres_ear_hear,
 };
 
 const pawli_driver *const pawli_driver_postgres = &driver;

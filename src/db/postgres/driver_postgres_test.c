@@ -93,16 +93,10 @@ PAWL_TEST(all_types_and_nulls_go_both_ways)
     pawli_value values[2 * COLUMNS];
     pawli_value *full = values + COLUMNS;
     outgoing plain = {NULL, "p", ""};
-    pawli_param fresh[] = {{"fresh", pawli_bool(false)}};
     pawli_rows rows = {2, COLUMNS, enqueue_names, enqueue_types, values};
     answer a = {.take_all = true};
-    pawli_op send = {.sql = PAWLI_SQL_ENQUEUE,
-                     .writes = true,
-                     .params = fresh,
-                     .param_count = 1,
-                     .rows = &rows,
-                     .on_row = note_row,
-                     .context = &a};
+    pawli_op send = {
+        .sql = PAWLI_SQL_ENQUEUE, .writes = true, .rows = &rows, .on_row = note_row, .context = &a};
     pawli_param by_id[] = {{"message_id", pawli_uuid(ids[1].bytes)}};
     int seen = 0;
     pawli_op find = {.sql = PAWLI_SQL_FIND,

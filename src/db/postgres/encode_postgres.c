@@ -18,7 +18,8 @@ static const struct {
 } type_numbers[] = {
     [PAWLI_INT] = {20, 1016},    [PAWLI_BOOL] = {16, 1000},   [PAWLI_TEXT] = {25, 1009},
     [PAWLI_BYTES] = {17, 1001},  [PAWLI_UUID] = {2950, 2951}, [PAWLI_TIME] = {1184, 1185},
-    [PAWLI_SPAN] = {1186, 1187}, [PAWLI_TEXTS] = {1009, 0},
+    [PAWLI_SPAN] = {1186, 1187}, [PAWLI_TEXTS] = {1009, 0},   [PAWLI_INTS] = {1016, 0},
+    [PAWLI_TIMES] = {1185, 0},
 };
 
 static void put_i32(pawli_buffer *out, int64_t number)
@@ -85,16 +86,34 @@ static void put_texts(pawli_buffer *out, const pawli_value *value)
     }
 }
 
-static void put_column(pawli_buffer *out, const pawli_rows *rows, size_t column)
+static void put_numbers(pawli_buffer *out, const pawli_value *value)
 {
-    bool has_null = false;
+    pawli_type type = value->type == PAWLI_TIMES ? PAWLI_TIME : PAWLI_INT;
 
-    for (size_t i = 0; i < rows->row_count && !has_null; i++)
-        has_null = rows->values[i * rows->column_count + column].is_null;
+    put_array_head(out, value->as.numbers.count, false, type_numbers[type].one);
+    for (size_t i = 0; i < value->as.numbers.count; i++) {
+        pawli_value number = {.type = type, .as.number = value->as.numbers.items[i]};
+        put_i32(out, 8);
+        put_number(out, &number);
+    }
+}
+
+static size_t count_nulls(const pawli_rows *rows, size_t column)
+{
+    size_t nulls = 0;
+
+    for (size_t i = 0; i < rows->row_count; i++)
+        nulls += rows->values[i * rows->column_count + column].is_null;
+    return nulls;
+}
+
+static void put_column(pawli_buffer *out, const pawli_rows *rows, size_t column, bool has_null)
+{
+    size_t fixed = fixed_size(rows->types[column]);
+
     put_array_head(out, rows->row_count, has_null, type_numbers[rows->types[column]].one);
     for (size_t i = 0; i < rows->row_count; i++) {
         const pawli_value *value = &rows->values[i * rows->column_count + column];
-        size_t fixed = fixed_size(rows->types[column]);
         if (value->is_null) {
             put_i32(out, -1);
         } else if (fixed > 0) {
@@ -120,11 +139,13 @@ static void encode_value(pawli_buffer *out, const pawli_value *value, int i,
     params->types[i] = type_numbers[value->type].one;
     if (value->is_null)
         return;
-    if (value->type == PAWLI_TEXTS || fixed_size(value->type) > 0) {
+    if (pawli_is_list(value->type) || fixed_size(value->type) > 0) {
         at->in_buffer[i] = true;
         at->start[i] = out->size;
         if (value->type == PAWLI_TEXTS)
             put_texts(out, value);
+        else if (pawli_is_list(value->type))
+            put_numbers(out, value);
         else
             put_number(out, value);
         at->size[i] = out->size - at->start[i];
@@ -137,10 +158,14 @@ static void encode_value(pawli_buffer *out, const pawli_value *value, int i,
 static void encode_column(pawli_buffer *out, const pawli_rows *rows, size_t column, int i,
                           pawli_postgres_params *params, places *at)
 {
+    size_t nulls = count_nulls(rows, column);
+
     params->types[i] = type_numbers[rows->types[column]].array;
+    if (nulls == rows->row_count && nulls > 0)
+        return; /* unnest() makes the same of no array, and the server need not read it */
     at->in_buffer[i] = true;
     at->start[i] = out->size;
-    put_column(out, rows, column);
+    put_column(out, rows, column, nulls > 0);
     at->size[i] = out->size - at->start[i];
 }
 

@@ -185,12 +185,9 @@ static inline pawl_status enqueue(pawli_conn *conn, const outgoing *messages, si
 {
     pawl_message_id ids[16];
     pawli_value values[16 * COLUMNS];
-    pawli_param params[] = {{"fresh", pawli_bool(fresh)}};
     pawli_rows rows = {count, COLUMNS, enqueue_names, enqueue_types, values};
-    pawli_op op = {.sql = PAWLI_SQL_ENQUEUE,
+    pawli_op op = {.sql = fresh ? PAWLI_SQL_ENQUEUE_FRESH : PAWLI_SQL_ENQUEUE,
                    .writes = true,
-                   .params = params,
-                   .param_count = 1,
                    .rows = &rows,
                    .on_row = note_row,
                    .context = ret_answer};
@@ -221,16 +218,16 @@ static inline pawl_status claim(pawli_conn *conn, int64_t lease_ms, const char *
     pawli_param params[] = {
         {"owner", pawli_uuid(owner.bytes)},           {"owner_name", pawli_text("tester")},
         {"lease", pawli_span_ms(lease_ms)},           {"limit", pawli_int(10)},
-        {"topics", pawli_texts(topics, topic_count)}, {"turn", pawli_int(0)}};
-    static const char *const names[] = {"cursor_lane", "cursor_since"};
-    static const pawli_type types[] = {PAWLI_INT, PAWLI_TIME};
-    pawli_value none[1];
-    pawli_rows everything = {0, 2, names, types, none}; /* no positions: look at all lanes */
+        {"topics", pawli_texts(topics, topic_count)}, {"turn", pawli_int(0)},
+        {"cursor_lane", pawli_ints(NULL, 0)},         {"cursor_since", pawli_times(NULL, 0)}};
+    static const char *const names[] = {"id", "fence"};
+    static const pawli_type types[] = {PAWLI_INT, PAWLI_INT};
+    pawli_rows done = {0, 2, names, types, NULL};
     pawli_op op = {.sql = PAWLI_SQL_CLAIM,
                    .writes = true,
                    .params = params,
                    .param_count = COUNT_OF(params),
-                   .rows = &everything,
+                   .rows = &done,
                    .on_row = on_row,
                    .context = context};
 

@@ -1,22 +1,26 @@
 /* src/db/postgres/run_postgres.c - carrying out one op. */
-#include <stdio.h>
-
 #include "conn_postgres.h"
 #include "fail.h"
 
-/* The statement is prepared on this connection at its first use: one round trip more, once. */
-static pawl_status prepare(pawli_postgres *conn, pawli_postgres_statement *statement,
-                           const pawli_postgres_params *params, const char *name,
-                           pawl_mono deadline, const char *what, pawl_error *err)
+static pawl_status exchange(pawli_postgres *conn, const pawli_postgres_statement *statement,
+                            const pawli_postgres_params *params, const pawli_op *op, bool prepared,
+                            pawl_mono deadline, PGresult **ret_result, pawl_error *err)
 {
-    if (statement->prepared)
-        return PAWL_OK;
-    if (!PQsendPrepare(conn->pg, name, statement->text, params->count, params->types))
+    pawli_postgres_stake stake = op->writes ? PAWLI_POSTGRES_A_COMMIT : PAWLI_POSTGRES_NOTHING;
+    const char *what = pawli_sql_name(op->sql);
+    char name[PAWLI_POSTGRES_NAME_SIZE];
+    int sent;
+
+    pawli_postgres_statement_name(op->sql, name);
+    if (prepared)
+        sent = PQsendQueryPrepared(conn->pg, name, params->count, params->values, params->lengths,
+                                   params->formats, 1);
+    else
+        sent = PQsendQueryParams(conn->pg, statement->text, params->count, params->types,
+                                 params->values, params->lengths, params->formats, 1);
+    if (!sent)
         return pawli_postgres_unsent(conn, what, err);
-    pawl_status st =
-        pawli_postgres_collect(conn, PAWLI_POSTGRES_NOTHING, deadline, what, NULL, err);
-    statement->prepared = st == PAWL_OK;
-    return st;
+    return pawli_postgres_collect(conn, stake, deadline, what, ret_result, err);
 }
 
 /* As a transaction of its own: the statement commits itself. */
@@ -24,25 +28,18 @@ static pawl_status run_alone(pawli_postgres *conn, pawli_postgres_statement *sta
                              const pawli_postgres_params *params, const pawli_op *op,
                              pawl_mono deadline, PGresult **ret_result, pawl_error *err)
 {
-    const char *what = pawli_sql_name(op->sql);
-    char name[32];
-    int sent;
+    pawl_error failure = PAWL_ERROR_INIT;
+    bool prepared = false;
+    pawl_status st =
+        pawli_postgres_prepare(conn, statement, params, op, deadline, &prepared, &failure);
 
-    snprintf(name, sizeof name, "pawl_%d", (int)op->sql);
-    if (conn->settings->prepare) {
-        pawl_status st = prepare(conn, statement, params, name, deadline, what, err);
-        if (st != PAWL_OK)
-            return st;
-        sent = PQsendQueryPrepared(conn->pg, name, params->count, params->values, params->lengths,
-                                   params->formats, 1);
-    } else {
-        sent = PQsendQueryParams(conn->pg, statement->text, params->count, params->types,
-                                 params->values, params->lengths, params->formats, 1);
-    }
-    pawli_postgres_stake stake = op->writes ? PAWLI_POSTGRES_A_COMMIT : PAWLI_POSTGRES_NOTHING;
-    if (!sent)
-        return pawli_postgres_unsent(conn, what, err);
-    return pawli_postgres_collect(conn, stake, deadline, what, ret_result, err);
+    if (st == PAWL_OK)
+        st = exchange(conn, statement, params, op, prepared, deadline, ret_result, &failure);
+    if (st != PAWL_OK && prepared && pawli_postgres_unprepare(conn, &failure))
+        st = exchange(conn, statement, params, op, false, deadline, ret_result, &failure);
+    if (st != PAWL_OK && err)
+        *err = failure;
+    return st;
 }
 
 /*

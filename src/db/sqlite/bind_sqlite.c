@@ -1,6 +1,7 @@
 /* src/db/sqlite/bind_sqlite.c - an op's values as the parameters of prepared statements. */
 #include "conn_sqlite.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,10 +37,10 @@ static pawl_status remember_names(pawli_sqlite_script *script, const pawli_op *o
 
     script->resolved = false;
     free(script->names);
-    free(script->texts);
+    free(script->lists);
     script->names = calloc(count + 1, sizeof *script->names);
-    script->texts = calloc(op->param_count + 1, sizeof *script->texts);
-    if (!script->names || !script->texts)
+    script->lists = calloc(op->param_count + 1, sizeof *script->lists);
+    if (!script->names || !script->lists)
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory while preparing a statement");
     for (size_t i = 0; i < op->param_count; i++)
         script->names[i] = op->params[i].name;
@@ -47,6 +48,7 @@ static pawl_status remember_names(pawli_sqlite_script *script, const pawli_op *o
         script->names[op->param_count + i] = op->rows->names[i];
     script->param_count = op->param_count;
     script->column_count = columns;
+    pawli_sqlite_rows_match(op->rows, script->rows.slots);
     return PAWL_OK;
 }
 
@@ -56,6 +58,10 @@ static bool find_source(const pawli_sqlite_script *script, bool each, const char
     if (strcmp(name, "now") == 0) {
         ret_binding->source = PAWLI_SQLITE_FROM_NOW;
         return true;
+    }
+    if (strcmp(name, "rows") == 0) {
+        ret_binding->source = PAWLI_SQLITE_FROM_ROWS;
+        return script->column_count > 0;
     }
     for (size_t i = 0; i < script->param_count; i++) {
         if (strcmp(name, script->names[i]) == 0) {
@@ -109,7 +115,7 @@ pawl_status pawli_sqlite_resolve(pawli_sqlite_script *script, const pawli_op *op
         return PAWL_OK;
     pawl_status st = remember_names(script, op, err);
     for (size_t i = 0; i < script->count && st == PAWL_OK; i++) {
-        if (script->statements[i].each && !op->rows)
+        if ((script->statements[i].each || script->statements[i].if_rows) && !op->rows)
             return pawli_fail(err, PAWL_E_STORE, "nobody gave the statement '%s' its rows",
                               pawli_sql_name(op->sql));
         st = resolve_statement(script, &script->statements[i], pawli_sql_name(op->sql), err);
@@ -133,7 +139,24 @@ static void write_json_text(pawli_buffer *json, const char *text)
     pawli_buffer_append(json, "\"", 1);
 }
 
-pawl_status pawli_sqlite_texts_write(pawli_sqlite *conn, pawli_sqlite_script *script,
+static void write_json_list(pawli_buffer *json, const pawli_value *value)
+{
+    bool texts = value->type == PAWLI_TEXTS;
+    size_t count = texts ? value->as.texts.count : value->as.numbers.count;
+
+    pawli_buffer_append(json, "[", 1);
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0)
+            pawli_buffer_append(json, ",", 1);
+        if (texts)
+            write_json_text(json, value->as.texts.items[i]);
+        else
+            pawli_buffer_format(json, "%" PRId64, value->as.numbers.items[i]);
+    }
+    pawli_buffer_append(json, "]", 1);
+}
+
+pawl_status pawli_sqlite_lists_write(pawli_sqlite *conn, pawli_sqlite_script *script,
                                      const pawli_op *op, pawl_error *err)
 {
     pawli_buffer *json = &conn->json;
@@ -141,23 +164,17 @@ pawl_status pawli_sqlite_texts_write(pawli_sqlite *conn, pawli_sqlite_script *sc
     json->size = 0;
     for (size_t i = 0; i < op->param_count; i++) {
         const pawli_value *value = &op->params[i].value;
-        if (value->type != PAWLI_TEXTS || value->is_null)
+        if (!pawli_is_list(value->type) || value->is_null)
             continue;
-        script->texts[i].offset = json->size;
-        pawli_buffer_append(json, "[", 1);
-        for (size_t k = 0; k < value->as.texts.count; k++) {
-            if (k > 0)
-                pawli_buffer_append(json, ",", 1);
-            write_json_text(json, value->as.texts.items[k]);
-        }
-        pawli_buffer_append(json, "]", 1);
-        script->texts[i].size = json->size - script->texts[i].offset;
+        script->lists[i].offset = json->size;
+        write_json_list(json, value);
+        script->lists[i].size = json->size - script->lists[i].offset;
     }
     if (!json->failed)
         return PAWL_OK;
     pawli_buffer_done(json);
     *json = (pawli_buffer){0};
-    return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the statement's list of texts");
+    return pawli_fail(err, PAWL_E_NOMEM, "out of memory for a list that the statement takes");
 }
 
 /* SQLite takes a missing address for NULL, also of an empty value. */
@@ -184,15 +201,17 @@ static int bind_value(sqlite3_stmt *handle, int index, const pawli_value *value)
         return sqlite3_bind_blob64(handle, index, address(value->as.bytes.data),
                                    value->as.bytes.size, SQLITE_STATIC);
     case PAWLI_TEXTS:
+    case PAWLI_INTS:
+    case PAWLI_TIMES:
         break; /* bound from conn->json; never in a row */
     }
     return SQLITE_MISUSE;
 }
 
-static int bind_texts(const pawli_sqlite *conn, const pawli_sqlite_script *script,
-                      sqlite3_stmt *handle, const pawli_sqlite_binding *binding, const pawli_op *op)
+static int bind_list(const pawli_sqlite *conn, const pawli_sqlite_script *script,
+                     sqlite3_stmt *handle, const pawli_sqlite_binding *binding, const pawli_op *op)
 {
-    const pawli_sqlite_span *span = &script->texts[binding->slot];
+    const pawli_sqlite_span *span = &script->lists[binding->slot];
 
     if (op->params[binding->slot].value.is_null)
         return sqlite3_bind_null(handle, binding->index);
@@ -200,21 +219,28 @@ static int bind_texts(const pawli_sqlite *conn, const pawli_sqlite_script *scrip
                                SQLITE_STATIC, SQLITE_UTF8);
 }
 
-int pawli_sqlite_bind_constants(const pawli_sqlite *conn, const pawli_sqlite_script *script,
+static int bind_constant(const pawli_sqlite *conn, pawli_sqlite_script *script,
+                         sqlite3_stmt *handle, const pawli_sqlite_binding *binding,
+                         const pawli_op *op, int64_t now)
+{
+    if (binding->source == PAWLI_SQLITE_FROM_NOW)
+        return sqlite3_bind_int64(handle, binding->index, now);
+    if (binding->source == PAWLI_SQLITE_FROM_ROWS)
+        return pawli_sqlite_rows_bind(handle, binding->index, &script->rows);
+    if (pawli_is_list(op->params[binding->slot].value.type))
+        return bind_list(conn, script, handle, binding, op);
+    return bind_value(handle, binding->index, &op->params[binding->slot].value);
+}
+
+int pawli_sqlite_bind_constants(const pawli_sqlite *conn, pawli_sqlite_script *script,
                                 const pawli_sqlite_statement *statement, const pawli_op *op,
                                 int64_t now)
 {
     int code = SQLITE_OK;
 
-    for (size_t i = 0; i < statement->constant_count && code == SQLITE_OK; i++) {
-        const pawli_sqlite_binding *binding = &statement->bindings[i];
-        if (binding->source == PAWLI_SQLITE_FROM_NOW)
-            code = sqlite3_bind_int64(statement->handle, binding->index, now);
-        else if (op->params[binding->slot].value.type == PAWLI_TEXTS)
-            code = bind_texts(conn, script, statement->handle, binding, op);
-        else
-            code = bind_value(statement->handle, binding->index, &op->params[binding->slot].value);
-    }
+    script->rows.rows = op->rows;
+    for (size_t i = 0; i < statement->constant_count && code == SQLITE_OK; i++)
+        code = bind_constant(conn, script, statement->handle, &statement->bindings[i], op, now);
     return code;
 }
 

@@ -39,7 +39,7 @@ typedef struct pawli_sqlite {
     sqlite3_stmt *clock; /* prepared when first needed */
     sqlite3_stmt *lock;  /* wrapped only: takes the write lock and changes nothing */
     pawli_sqlite_script *scripts[PAWLI_SQL_COUNT]; /* prepared when first needed */
-    pawli_buffer json;                             /* TEXTS parameters of the running op */
+    pawli_buffer json;                             /* list parameters of the running op */
 } pawli_sqlite;
 
 #define PAWLI_SQLITE_TURN_UNKNOWN (-1) /* not opened yet */
@@ -119,7 +119,8 @@ void pawli_sqlite_unit_undo(pawli_sqlite *conn, pawli_sqlite_unit unit);
 typedef enum pawli_sqlite_source {
     PAWLI_SQLITE_FROM_NOW,
     PAWLI_SQLITE_FROM_PARAM,
-    PAWLI_SQLITE_FROM_COLUMN
+    PAWLI_SQLITE_FROM_COLUMN, /* one value of the row at hand */
+    PAWLI_SQLITE_FROM_ROWS    /* all of the row table */
 } pawli_sqlite_source;
 
 typedef struct pawli_sqlite_binding {
@@ -130,12 +131,22 @@ typedef struct pawli_sqlite_binding {
 
 typedef struct pawli_sqlite_statement {
     sqlite3_stmt *handle;
-    bool each;
+    bool each;    /* once per row */
+    bool if_rows; /* not at all if there are none */
     bool stop_unless_changed;
     pawli_sqlite_binding *bindings; /* those that are the same for every row come first */
     size_t constant_count;
     size_t binding_count;
 } pawli_sqlite_statement;
+
+/* rows_sqlite.c: the row table as pawli_rows(:rows). */
+#define X(name) +1
+enum { PAWLI_SQLITE_ROW_COLUMNS = 0 PAWLI_ROW_COLUMNS(X) };
+#undef X
+typedef struct pawli_sqlite_rows {
+    const pawli_rows *rows;
+    int8_t slots[PAWLI_SQLITE_ROW_COLUMNS]; /* where a column is in the rows, or -1 */
+} pawli_sqlite_rows;
 
 typedef struct pawli_sqlite_span {
     size_t offset;
@@ -151,7 +162,8 @@ struct pawli_sqlite_script {
     size_t param_count;
     size_t column_count;
     const char **names;
-    pawli_sqlite_span *texts; /* param_count; where a TEXTS parameter is in conn->json */
+    pawli_sqlite_span *lists; /* param_count; where a list parameter is in conn->json */
+    pawli_sqlite_rows rows;   /* the running op's, if it has any */
 };
 
 /* The script of `sql`, prepared and resolved against the op's names; borrowed from `conn`. */
@@ -163,14 +175,19 @@ PAWLI_AUTO_DEFINE(pawli_sqlite_script, pawli_sqlite_script_free);
 /* bind_sqlite.c */
 /* Match every ":name" of the script with what the op brings; cheap when it was done before. */
 pawl_status pawli_sqlite_resolve(pawli_sqlite_script *script, const pawli_op *op, pawl_error *err);
-/* Write the op's TEXTS parameters as JSON into conn->json. */
-pawl_status pawli_sqlite_texts_write(pawli_sqlite *conn, pawli_sqlite_script *script,
+/* Write the op's list parameters as JSON into conn->json. */
+pawl_status pawli_sqlite_lists_write(pawli_sqlite *conn, pawli_sqlite_script *script,
                                      const pawli_op *op, pawl_error *err);
 /* Both answer a SQLite result code. */
-int pawli_sqlite_bind_constants(const pawli_sqlite *conn, const pawli_sqlite_script *script,
+int pawli_sqlite_bind_constants(const pawli_sqlite *conn, pawli_sqlite_script *script,
                                 const pawli_sqlite_statement *statement, const pawli_op *op,
                                 int64_t now);
 int pawli_sqlite_bind_row(const pawli_sqlite_statement *statement, const pawli_value *row);
+
+/* rows_sqlite.c: all but match answer a SQLite result code. */
+int pawli_sqlite_rows_register(pawli_sqlite *conn);
+void pawli_sqlite_rows_match(const pawli_rows *rows, int8_t ret_slots[PAWLI_SQLITE_ROW_COLUMNS]);
+int pawli_sqlite_rows_bind(sqlite3_stmt *handle, int index, pawli_sqlite_rows *rows);
 
 /* row_sqlite.c */
 typedef struct pawli_sqlite_row {
@@ -183,6 +200,12 @@ extern const pawli_row_table pawli_sqlite_row_table;
 /* run_sqlite.c */
 pawl_status pawli_sqlite_run(pawli_conn *base, const pawli_op *op, pawl_mono deadline,
                              pawl_error *err);
+
+/* waiter_sqlite.c */
+pawl_status pawli_sqlite_ear_open(const pawli_db_settings *settings, const char *token,
+                                  pawl_mono deadline, pawli_ear **ret_ear, pawl_error *err);
+void pawli_sqlite_ear_close(pawli_ear *base);
+pawl_status pawli_sqlite_ear_hear(pawli_ear *base, pawli_heard *ret_heard, pawl_error *err);
 
 /* schema_sqlite.c */
 pawl_status pawli_sqlite_schema(pawli_conn *base, const char *names, pawl_mono deadline,

@@ -116,6 +116,15 @@ static pawl_status use_wal(pawli_sqlite *conn, pawl_error *err)
     return st;
 }
 
+static pawl_status prepare(pawli_sqlite *conn, pawl_error *err)
+{
+    int code = pawli_sqlite_rows_register(conn);
+
+    if (code != SQLITE_OK)
+        return pawli_sqlite_fail(conn, code, "open", err);
+    return pawli_sqlite_commands_prepare(conn, err);
+}
+
 static pawl_status make_ready(pawli_sqlite *conn, pawl_error *err)
 {
     const pawli_db_settings *settings = conn->settings;
@@ -136,7 +145,7 @@ static pawl_status make_ready(pawli_sqlite *conn, pawl_error *err)
         (has_meta || settings->create))
         st = use_wal(conn, err);
     if (st == PAWL_OK)
-        st = pawli_sqlite_commands_prepare(conn, err);
+        st = prepare(conn, err);
     return st;
 }
 
@@ -231,7 +240,7 @@ pawl_status pawli_sqlite_wrap(const pawli_db_settings *settings, void *native,
     conn->base.wrapped = true;
     conn->handle = native;
     conn->max_length = sqlite3_limit(conn->handle, SQLITE_LIMIT_LENGTH, -1);
-    st = pawli_sqlite_commands_prepare(conn, err);
+    st = prepare(conn, err);
     if (st == PAWL_OK)
         *ret_conn = &pawli_sqlite_take(&conn)->base;
     return st;

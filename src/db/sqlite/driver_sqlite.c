@@ -29,6 +29,10 @@ static const pawli_driver driver = {
     .wrap = pawli_sqlite_wrap,
     .wrapped_open = pawli_sqlite_wrapped_open,
     .interrupt = pawli_sqlite_interrupt,
+    .keeps_sleepers = false,
+    .ear_open = pawli_sqlite_ear_open,
+    .ear_close = pawli_sqlite_ear_close,
+    .ear_hear = pawli_sqlite_ear_hear,
 };
 
 const pawli_driver *const pawli_driver_sqlite = &driver;

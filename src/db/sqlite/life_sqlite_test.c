@@ -41,8 +41,8 @@ static void check_invariants(ground *g)
         "pawl_held)",
         "SELECT count(*) FROM pawl_held JOIN pawl_claim USING (fence) "
         "WHERE pawl_held.owner <> pawl_claim.owner",
-        "SELECT count(*) FROM pawl_lane l WHERE held <> "
-        "(SELECT count(*) FROM pawl_queue q WHERE q.lane_id = l.id AND q.fence <> 0)",
+        "SELECT count(*) FROM pawl_tally t WHERE held <> "
+        "(SELECT count(*) FROM pawl_queue q WHERE q.lane_id = t.lane_id AND q.fence <> 0)",
     };
 
     for (size_t i = 0; i < PAWLI_COUNT(zero); i++) {
@@ -63,15 +63,16 @@ typedef struct message {
     int max_attempts;
 } message;
 
-static const char *const sent_names[] = {
-    "position", "message_id",     "topic",    "payload",    "type",      "destination",
-    "headers",  "correlation_id", "priority", "due_at",     "delay",     "expires_at",
-    "ttl",      "max_attempts",   "lease",    "retry_base", "retry_max", "retry_jitter"};
+static const char *const sent_names[] = {"position",  "message_id",   "topic",     "payload",
+                                         "type",      "destination",  "headers",   "correlation_id",
+                                         "priority",  "due_at",       "delay",     "expires_at",
+                                         "ttl",       "max_attempts", "lease",     "retry_base",
+                                         "retry_max", "retry_jitter", "other_lane"};
 static const pawli_type sent_types[] = {PAWLI_INT,  PAWLI_UUID, PAWLI_TEXT, PAWLI_BYTES, PAWLI_INT,
                                         PAWLI_TEXT, PAWLI_TEXT, PAWLI_TEXT, PAWLI_INT,   PAWLI_TIME,
                                         PAWLI_SPAN, PAWLI_TIME, PAWLI_SPAN, PAWLI_INT,   PAWLI_SPAN,
-                                        PAWLI_SPAN, PAWLI_SPAN, PAWLI_SPAN};
-#define SENT_COLUMNS 18
+                                        PAWLI_SPAN, PAWLI_SPAN, PAWLI_SPAN, PAWLI_BOOL};
+#define SENT_COLUMNS 19
 
 static pawli_value span(int64_t us)
 {
@@ -89,6 +90,8 @@ static pawl_status take_sent(void *context, const pawli_row *row, pawl_error *er
     int64_t position = pawli_row_int(row, 0);
 
     (void)err;
+    if (s->ids[position] != 0)
+        return PAWL_OK; /* the first answer counts */
     s->ids[position] = pawli_row_int(row, 1);
     s->results[position] = pawli_row_int(row, 2);
     return PAWL_OK;
@@ -100,7 +103,6 @@ static sent enqueue(ground *g, const message *messages, size_t count)
     uint8_t uuids[8][16] = {{0}};
     pawli_value values[8 * SENT_COLUMNS];
     pawli_rows rows = {count, SENT_COLUMNS, sent_names, sent_types, values};
-    pawli_param params[] = {{"fresh", pawli_bool(false)}};
     sent s = {{0}, {0}};
 
     for (size_t i = 0; i < count; i++) {
@@ -118,11 +120,10 @@ static sent enqueue(ground *g, const message *messages, size_t count)
         row[10] = span(m->delay_us);
         row[12] = span(m->ttl_us);
         row[13] = pawli_int(m->max_attempts ? m->max_attempts : 10);
+        row[18] = pawli_bool(true);
     }
     pawli_op op = {.sql = PAWLI_SQL_ENQUEUE,
                    .writes = true,
-                   .params = params,
-                   .param_count = 1,
                    .rows = &rows,
                    .on_row = take_sent,
                    .context = &s};
@@ -154,6 +155,9 @@ static claimed claim_some(ground *g, const uint8_t *owner, int limit, const char
 {
     pawl_error err = PAWL_ERROR_INIT;
     claimed c = {0};
+    static const char *const names[] = {"id", "fence"};
+    static const pawli_type types[] = {PAWLI_INT, PAWLI_INT};
+    pawli_rows done = {0, 2, names, types, NULL};
     pawli_param params[] = {
         {"owner", pawli_uuid(owner)},       {"owner_name", pawli_text("host:1")},
         {"lease", pawli_span_ms(60000)},    {"limit", pawli_int(limit)},
@@ -164,6 +168,7 @@ static claimed claim_some(ground *g, const uint8_t *owner, int limit, const char
                    .writes = true,
                    .params = params,
                    .param_count = PAWLI_COUNT(params),
+                   .rows = &done,
                    .on_row = take_claimed,
                    .context = &c};
 
@@ -185,8 +190,8 @@ static int64_t answer(ground *g, enum pawli_sql sql, const uint8_t *owner, int64
     static const pawli_type types[] = {PAWLI_INT, PAWLI_INT};
     pawl_error err = PAWL_ERROR_INIT;
     answers a = {0};
-    pawli_value values[] = {pawli_int(id), pawli_int(fence), pawli_int(id), pawli_int(fence)};
-    pawli_rows rows = {2, 2, names, types, values}; /* twice: duplicates are tolerated */
+    pawli_value values[] = {pawli_int(id), pawli_int(fence)};
+    pawli_rows rows = {1, 2, names, types, values};
     pawli_param params[] = {
         {"owner", pawli_uuid(owner)},          {"error", pawli_text("broken")},
         {"delay", pawli_null(PAWLI_SPAN)},     {"local_base", pawli_span_ms(1000)},
@@ -244,14 +249,12 @@ static int64_t state_of(ground *g, int64_t id)
 PAWL_TEST(a_message_is_stored_once)
 {
     ground *g = ground_with_clock();
-    message first[] = {{"a", "one", 1}, {"a", "two", 2}, {"a", "two", 2}};
+    message first[] = {{"a", "one", 1}, {"a", "two", 2}};
     message again[] = {{"a", "one", 1}, {"b", "one", 1}, {"a", "other", 2}};
 
-    sent s = enqueue(g, first, 3);
+    sent s = enqueue(g, first, 2);
     assert_int_equal(s.results[0], 0);
     assert_int_equal(s.results[1], 0);
-    assert_int_equal(s.results[2], 1); /* the same batch */
-    assert_int_equal(s.ids[1], s.ids[2]);
     sent t = enqueue(g, again, 3);
     assert_int_equal(t.results[0], 1);
     assert_int_equal(t.results[1], 2);
@@ -304,12 +307,12 @@ PAWL_TEST(only_the_holder_answers)
     assert_int_equal(answer(g, PAWLI_SQL_ACK, owner_b, s.ids[0], c.fence), 0);
     assert_int_equal(answer(g, PAWLI_SQL_ACK, owner_a, s.ids[0], c.fence + 1), 0);
     assert_int_equal(answer(g, PAWLI_SQL_ACK, owner_a, 999, c.fence), 0);
-    assert_int_equal(answer(g, PAWLI_SQL_RENEW, owner_a, s.ids[0], c.fence), 2); /* both rows */
+    assert_int_equal(answer(g, PAWLI_SQL_RENEW, owner_a, s.ids[0], c.fence), 1);
     assert_int_equal(answer(g, PAWLI_SQL_ACK, owner_a, s.ids[0], c.fence), 1);
     assert_int_equal(answer(g, PAWLI_SQL_FAIL, owner_a, s.ids[1], c.fence), 1);
     assert_int_equal(state_of(g, s.ids[0]), 2);
     assert_int_equal(state_of(g, s.ids[1]), 3);
-    assert_int_equal(number(handle_of(g->conn), "SELECT done * 10 + failed FROM pawl_lane"), 11);
+    assert_int_equal(number(handle_of(g->conn), "SELECT done * 10 + failed FROM pawl_tally"), 11);
 }
 
 PAWL_TEST(an_abandoned_message_comes_back_and_at_last_fails)
@@ -350,7 +353,7 @@ PAWL_TEST(reap_counts_the_attempt_and_release_does_not)
     assert_int_equal(c.ids[0], s.ids[0]);
     assert_int_equal(housekeeping(g, PAWLI_SQL_REAP), 0);
     set_clock(g, START + MINUTE / 2);
-    assert_int_equal(answer(g, PAWLI_SQL_RENEW, owner_a, s.ids[0], c.fence), 2);
+    assert_int_equal(answer(g, PAWLI_SQL_RENEW, owner_a, s.ids[0], c.fence), 1);
     set_clock(g, START + MINUTE);
     assert_int_equal(housekeeping(g, PAWLI_SQL_REAP), 1); /* the second; the first was renewed */
     assert_int_equal(housekeeping(g, PAWLI_SQL_REAP), 0);

@@ -130,12 +130,15 @@ static pawl_status run_script(running *run, pawl_error *err)
     pawl_status st = PAWL_OK;
 
     for (size_t i = 0; i < run->script->count && st == PAWL_OK && !ended;) {
-        if (run->script->statements[i].each) {
+        const pawli_sqlite_statement *statement = &run->script->statements[i];
+        if (statement->each) {
             st = run_group(run, i, &i, &ended, err);
+        } else if (statement->if_rows && run->op->rows->row_count == 0) {
+            i++;
         } else {
             st = bind_constants(run, i, err);
             if (st == PAWL_OK)
-                st = run_one(run, &run->script->statements[i], NULL, &ended, err);
+                st = run_one(run, statement, NULL, &ended, err);
             i++;
         }
     }
@@ -197,7 +200,7 @@ pawl_status pawli_sqlite_run(pawli_conn *base, const pawli_op *op, pawl_mono dea
     if (st == PAWL_OK)
         st = pawli_sqlite_script_get(conn, op, &run.script, err);
     if (st == PAWL_OK)
-        st = pawli_sqlite_texts_write(conn, run.script, op, err);
+        st = pawli_sqlite_lists_write(conn, run.script, op, err);
     if (st != PAWL_OK)
         return st;
     if (base->wrapped)

@@ -9,6 +9,7 @@
 
 typedef struct marks {
     bool each;
+    bool if_rows;
     bool stop_unless_changed;
     bool unknown;
 } marks;
@@ -16,6 +17,11 @@ typedef struct marks {
 static const char *skip_blanks(const char *at)
 {
     return at + strspn(at, " \t\r\n\f;");
+}
+
+static bool is_word(const char *start, size_t size, const char *word)
+{
+    return size == strlen(word) && memcmp(start, word, size) == 0;
 }
 
 /* `line` is what follows the two dashes. */
@@ -27,10 +33,11 @@ static void read_mark(const char *line, size_t size, marks *found)
         return;
     line += blanks;
     size = strcspn(line, " \t\r\n");
-    if (size == strlen("@each") && memcmp(line, "@each", size) == 0)
+    if (is_word(line, size, "@each"))
         found->each = true;
-    else if (size == strlen("@stop-unless-changed") &&
-             memcmp(line, "@stop-unless-changed", size) == 0)
+    else if (is_word(line, size, "@if-rows"))
+        found->if_rows = true;
+    else if (is_word(line, size, "@stop-unless-changed"))
         found->stop_unless_changed = true;
     else
         found->unknown = true;
@@ -69,6 +76,7 @@ static pawl_status add_statement(pawli_sqlite_script *script, sqlite3_stmt *take
     script->statements[script->count++] = (pawli_sqlite_statement){
         .handle = take_handle,
         .each = found.each,
+        .if_rows = found.if_rows,
         .stop_unless_changed = found.stop_unless_changed,
     };
     if (sqlite3_bind_parameter_index(take_handle, ":now") > 0)
@@ -111,7 +119,7 @@ void pawli_sqlite_script_free(pawli_sqlite_script *script)
     }
     free(script->statements);
     free(script->names);
-    free(script->texts);
+    free(script->lists);
     free(script);
 }
 

@@ -1,0 +1,109 @@
+-- Workers that sleep, and waking them. docs/internals/wake-ups.md says why none is missed.
+
+-- A row while its worker may be asleep and listens on the channel "pawl.wake" (one word: the schema's
+-- name, without the quotes that it has in the text of this file when it is run). Unlogged: after a
+-- crash of the server everybody has to connect again anyway, and going to sleep waits for no disk.
+CREATE UNLOGGED TABLE pawl.sleeper (
+    id      uuid        PRIMARY KEY,
+    seen_at timestamptz NOT NULL        -- older than 90 seconds: it is dead, or will look by itself
+) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 50,
+        autovacuum_vacuum_cost_delay = 0, vacuum_truncate = false);
+
+-- Called by everything that makes a message ready, after it has its transaction id. To notify is to
+-- take a lock that all notifying commits of the server share, so it is done only for somebody.
+--
+-- A transaction above READ COMMITTED may look with a snapshot that is older than its id, and would
+-- miss who went to sleep since; it always notifies. A transaction that notifies cannot be PREPAREd:
+-- who needs that says SET LOCAL pawl.notify = off, and workers find the message when they next look.
+CREATE FUNCTION pawl.wake() RETURNS boolean
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    IF current_setting('transaction_isolation') = 'read committed'
+       AND NOT EXISTS (SELECT FROM pawl.sleeper s
+                       WHERE s.seen_at > pawl.clock() - interval '90 seconds')
+    THEN
+        RETURN false;
+    END IF;
+    IF coalesce(current_setting(replace('pawl.notify', '"', ''), true), 'on') = 'off' THEN
+        RETURN false;
+    END IF;
+    PERFORM pg_notify(replace('pawl.wake', '"', ''), '');
+    RETURN true;
+END
+$$;
+
+-- Going to sleep, and again every half minute. The notification is for the sleeper itself: only when
+-- it arrives is it known that others would. present = false: only that. Rows of the dead go; one that
+-- somebody else has locked is left to them.
+CREATE FUNCTION pawl.sleep(sleeper uuid, present boolean) RETURNS boolean
+LANGUAGE plpgsql VOLATILE AS $$
+#variable_conflict use_column
+DECLARE
+    t CONSTANT timestamptz := pawl.clock();
+BEGIN
+    IF present THEN
+        INSERT INTO pawl.sleeper (id, seen_at) VALUES (sleep.sleeper, t)
+        ON CONFLICT (id) DO UPDATE SET seen_at = t;
+        DELETE FROM pawl.sleeper d
+        WHERE d.id IN (SELECT s.id FROM pawl.sleeper s
+                       WHERE s.seen_at < t - interval '90 seconds'
+                       LIMIT 100 FOR UPDATE SKIP LOCKED);
+    END IF;
+    PERFORM pg_notify(replace('pawl.wake', '"', ''), sleep.sleeper::text);
+    RETURN present;
+END
+$$;
+
+CREATE FUNCTION pawl.awake(sleeper uuid) RETURNS boolean
+LANGUAGE plpgsql VOLATILE AS $$
+#variable_conflict use_column
+BEGIN
+    DELETE FROM pawl.sleeper s WHERE s.id = awake.sleeper;
+    RETURN FOUND;
+END
+$$;
+
+-- Whether everybody who had a transaction id before `epoch` was given out has ended. NULL: give out
+-- one now.
+CREATE FUNCTION pawl.settled(epoch bigint DEFAULT NULL) RETURNS TABLE (since bigint, settled boolean)
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    chosen CONSTANT bigint := coalesce(epoch, pg_current_xact_id()::text::bigint);
+BEGIN
+    RETURN QUERY
+        SELECT chosen, pg_snapshot_xmin(pg_current_snapshot())::text::bigint >= chosen;
+END
+$$;
+
+-- The clock, and the earliest time after it at which a message of the topics (NULL: all) is ready.
+CREATE FUNCTION pawl.next_due(topics text[] DEFAULT NULL)
+RETURNS TABLE (at timestamptz, due timestamptz)
+LANGUAGE plpgsql VOLATILE
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET enable_sort = off
+SET jit = off
+AS $$
+#variable_conflict use_column
+DECLARE
+    t CONSTANT timestamptz := pawl.clock();
+    first_due timestamptz;
+BEGIN
+    IF topics IS NULL THEN
+        SELECT min(d.run_at) INTO first_due
+        FROM pawl.lane l
+        CROSS JOIN LATERAL (SELECT q.run_at FROM pawl.queue q
+                            WHERE q.lane_id = l.id AND q.run_at > t
+                            ORDER BY q.run_at, q.id LIMIT 1) d;
+    ELSE
+        SELECT min(d.run_at) INTO first_due
+        FROM pawl.lane l
+        CROSS JOIN LATERAL (SELECT q.run_at FROM pawl.queue q
+                            WHERE q.lane_id = l.id AND q.run_at > t
+                            ORDER BY q.run_at, q.id LIMIT 1) d
+        WHERE l.topic = ANY (topics);
+    END IF;
+    RETURN QUERY SELECT t, first_due;
+END
+$$;

@@ -1,0 +1,2 @@
+-- No longer asleep.
+SELECT * FROM pawl.awake(sleeper => :sleeper);

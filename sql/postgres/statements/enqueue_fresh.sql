@@ -1,0 +1,9 @@
+-- Store messages whose ids were made just now, so that none can be there. Answers per message:
+-- position, work id, 0.
+SELECT * FROM pawl.enqueue_batch(
+    positions => :position, message_ids => :message_id, topics => :topic, payloads => :payload,
+    types => :type, destinations => :destination, headers => :headers,
+    correlation_ids => :correlation_id, priorities => :priority, due_times => :due_at,
+    delays => :delay, expiries => :expires_at, ttls => :ttl, max_attempts => :max_attempts,
+    leases => :lease, retry_bases => :retry_base, retry_maxes => :retry_max,
+    retry_jitters => :retry_jitter, fresh => true);

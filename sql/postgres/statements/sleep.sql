@@ -1,0 +1,2 @@
+-- A sleeping worker, or with present = false only its notification to itself.
+SELECT * FROM pawl.sleep(sleeper => :sleeper, present => :present);

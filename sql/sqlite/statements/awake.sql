@@ -1,0 +1,2 @@
+-- A sleeper is not written down.
+SELECT :sleeper WHERE 0;

@@ -1,0 +1,343 @@
+/* src/db/waiter.c - how a thread that claims waits until there may be something to take. */
+#include "waiter.h"
+
+#include <poll.h>
+#include <stdlib.h>
+
+#include "fail.h"
+#include "log.h"
+#include "uuid.h"
+#include "waiter_private.h"
+#include "world.h"
+
+/* How long opening the ear may take. */
+#define OPEN_US INT64_C(5000000)
+#define OPEN_AGAIN_US INT64_C(5000000)
+/* Glances begin with the one, or with the other when something is being written, and double. */
+#define FIRST_GLANCE_US INT64_C(50000)
+#define STIR_GLANCE_US INT64_C(1000)
+/* Somebody who writes all the time, but nothing for us, is not listened to all the time. */
+#define LONGEST_CALM_US INT64_C(50000)
+
+/* One wait while it runs. */
+typedef struct waiting {
+    pawl_mono deadline;
+    pawl_mono look;    /* the longest time has passed */
+    int64_t glance_us; /* until the glance after next */
+    pawl_mono glance;  /* the next one */
+    pawl_mono calm;    /* the ear's descriptor is left alone until then */
+    int64_t calm_us;   /* how long the last such time was */
+    uint64_t stopped;  /* the wake's counter when it began */
+} waiting;
+
+pawl_status pawli_waiter_new(pawli_db *db, const pawli_waiter_options *opts,
+                             pawli_waiter **ret_waiter, pawl_error *err)
+{
+    pawli_waiter *waiter = calloc(1, sizeof *waiter);
+
+    if (!waiter)
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for a waiting worker");
+    waiter->db = db;
+    waiter->driver = db->settings.driver;
+    waiter->options = opts ? *opts : (pawli_waiter_options)PAWLI_WAITER_OPTIONS_INIT;
+    pawli_uuid_new(waiter->id);
+    pawli_uuid_format(waiter->id, waiter->token);
+    atomic_init(&waiter->nudged, false);
+    waiter->try_ear = pawli_mono_now();
+    waiter->sleeper.erased.us = INT64_MIN / 2;
+    if (!pawli_wake_hang(&db->wake, &waiter->bell)) {
+        free(waiter);
+        return pawli_fail(err, PAWL_E_NOMEM, "out of descriptors for a waiting worker");
+    }
+    *ret_waiter = waiter;
+    return PAWL_OK;
+}
+
+void pawli_waiter_free(pawli_waiter *waiter)
+{
+    if (!waiter)
+        return;
+    pawli_sleeper_erase(waiter);
+    if (waiter->ear)
+        waiter->driver->ear_close(waiter->ear);
+    pawli_wake_take_down(&waiter->db->wake, &waiter->bell);
+    free(waiter);
+}
+
+void pawli_waiter_nudge(pawli_waiter *waiter)
+{
+    atomic_store(&waiter->nudged, true);
+    pawli_wake_ring(&waiter->db->wake, &waiter->bell);
+}
+
+/* ---- the ear ---- */
+
+/* Without one, looking now and then has to do: that it failed is no reason to stop working. */
+void pawli_waiter_open_ear(pawli_waiter *waiter)
+{
+    pawl_error why = PAWL_ERROR_INIT;
+    pawl_mono now = pawli_mono_now();
+
+    if (waiter->ear || !waiter->options.listen || now.us < waiter->try_ear.us)
+        return;
+    pawl_mono deadline = pawli_mono_after(now, OPEN_US);
+    if (waiter->driver->ear_open(&waiter->db->settings, waiter->token, deadline, &waiter->ear,
+                                 &why) == PAWL_OK)
+        return;
+    pawli_log(&waiter->db->log, PAWL_LOG_DEBUG, "store", "polling, because nobody can be heard: %s",
+              why.message);
+    waiter->try_ear = pawli_mono_after(pawli_mono_now(), OPEN_AGAIN_US);
+}
+
+void pawli_waiter_lose_ear(pawli_waiter *waiter, int64_t pause_us)
+{
+    waiter->driver->ear_close(waiter->ear);
+    waiter->ear = NULL;
+    waiter->try_ear = pawli_mono_after(pawli_mono_now(), pause_us);
+}
+
+void pawli_waiter_hear(pawli_waiter *waiter, pawli_heard *ret_heard)
+{
+    pawl_error why = PAWL_ERROR_INIT;
+
+    *ret_heard = (pawli_heard){0};
+    if (!waiter->ear)
+        return;
+    if (waiter->driver->ear_hear(waiter->ear, ret_heard, &why) == PAWL_OK)
+        return;
+    pawli_log(&waiter->db->log, PAWL_LOG_DEBUG, "store", "polling for now: %s", why.message);
+    pawli_waiter_lose_ear(waiter, 0);
+}
+
+/* ---- arming ---- */
+
+/* Senders of this process need not be heard twice. */
+static bool wants_sends(const pawli_waiter *waiter)
+{
+    return !waiter->driver->keeps_sleepers || !waiter->ear || !waiter->sleeper.written;
+}
+
+typedef struct due_answer {
+    pawl_wall now;
+    pawl_wall due; /* PAWL_NEVER: nothing is waiting */
+} due_answer;
+
+static pawl_status read_due(void *context, const pawli_row *row, pawl_error *err)
+{
+    due_answer *answer = context;
+
+    (void)err;
+    answer->now = pawli_row_time(row, 0);
+    answer->due = pawli_row_time(row, 1);
+    return PAWL_OK;
+}
+
+/* The database's clock says when; ours, how long until then. */
+static pawl_status ask_due(pawli_waiter *waiter, pawl_error *err)
+{
+    due_answer answer = {PAWL_NEVER, PAWL_NEVER};
+    pawli_param param = {"topics", pawli_texts(waiter->topics, waiter->topic_count)};
+    pawli_op op = {
+        .sql = PAWLI_SQL_NEXT_DUE,
+        .params = &param,
+        .param_count = 1,
+        .on_row = read_due,
+        .context = &answer,
+    };
+    pawl_status st = pawli_db_run(waiter->db, &op, err);
+
+    if (st != PAWL_OK)
+        return st;
+    waiter->has_due = answer.due.us != 0;
+    if (waiter->has_due)
+        waiter->due = pawli_mono_after(pawli_mono_now(), answer.due.us - answer.now.us);
+    return PAWL_OK;
+}
+
+/*
+ * Everything here comes before the claim that follows: what is forgotten or asked now cannot be
+ * older than what that claim sees.
+ */
+pawl_status pawli_waiter_arm(pawli_waiter *waiter, const char *const *topics, size_t topic_count,
+                             pawl_error *err)
+{
+    pawli_heard heard;
+    pawl_status st = PAWL_OK;
+
+    waiter->armed = false;
+    waiter->topics = topics;
+    waiter->topic_count = topic_count;
+    if (waiter->driver->keeps_sleepers) {
+        st = pawli_sleeper_arm(waiter, err);
+    } else {
+        pawli_waiter_open_ear(waiter);
+        pawli_waiter_hear(waiter, &heard);
+    }
+    if (st != PAWL_OK)
+        return st;
+    waiter->sent = pawli_wake_answer(&waiter->db->wake, &waiter->bell, wants_sends(waiter)).sent;
+    st = ask_due(waiter, err);
+    waiter->armed = st == PAWL_OK;
+    return st;
+}
+
+void pawli_waiter_disarm(pawli_waiter *waiter)
+{
+    pawli_sleeper_busy(waiter);
+    waiter->armed = false;
+}
+
+/* ---- waiting ---- */
+
+static void put_off_glance(const pawli_waiter *waiter, waiting *run, int64_t us)
+{
+    run->glance_us = us < waiter->options.glance_us ? us : waiter->options.glance_us;
+    run->glance = pawli_mono_after(pawli_mono_now(), run->glance_us);
+}
+
+static waiting begin(pawli_waiter *waiter, pawl_mono deadline)
+{
+    bool sleepers = waiter->driver->keeps_sleepers;
+    int64_t longest_us = sleepers ? pawli_sleeper_longest_us(waiter) : waiter->options.longest_us;
+    waiting run = {.deadline = deadline, .stopped = pawli_wake_stopped(&waiter->db->wake)};
+
+    run.look = pawli_mono_after(pawli_mono_now(), longest_us);
+    put_off_glance(waiter, &run, FIRST_GLANCE_US);
+    if (sleepers)
+        run.glance.us = INT64_MAX;
+    return run;
+}
+
+/* What was committed is only seen if somebody looks. Is there anything to take now? */
+static pawl_status glance(pawli_waiter *waiter, waiting *run, pawli_woken *ret_why, bool *ret_woken,
+                          pawl_error *err)
+{
+    bool time = pawli_mono_passed(run->glance);
+    pawli_heard heard;
+    pawl_status st;
+
+    pawli_waiter_hear(waiter, &heard);
+    if (heard.commit || (!waiter->ear && time)) {
+        st = ask_due(waiter, err);
+        if (st != PAWL_OK)
+            return st;
+        *ret_why = PAWLI_WOKEN_SENT;
+        *ret_woken = waiter->has_due && pawli_mono_passed(waiter->due);
+        run->calm_us = run->calm_us * 2 < STIR_GLANCE_US ? STIR_GLANCE_US : run->calm_us * 2;
+        if (run->calm_us > LONGEST_CALM_US)
+            run->calm_us = LONGEST_CALM_US;
+        run->calm = pawli_mono_after(pawli_mono_now(), run->calm_us);
+        put_off_glance(waiter, run, FIRST_GLANCE_US);
+    } else if (heard.stir && run->glance_us >= FIRST_GLANCE_US) {
+        put_off_glance(waiter, run, STIR_GLANCE_US);
+        run->calm = run->glance;
+    } else if (time) {
+        put_off_glance(waiter, run, run->glance_us * 2);
+        if (run->glance_us < FIRST_GLANCE_US)
+            run->calm = run->glance;
+    }
+    return PAWL_OK;
+}
+
+static void hear_sender(pawli_waiter *waiter, pawli_woken *ret_why, bool *ret_woken)
+{
+    bool could_hear = waiter->ear != NULL;
+    pawli_heard heard;
+
+    pawli_waiter_hear(waiter, &heard);
+    *ret_why = heard.commit ? PAWLI_WOKEN_SENT : PAWLI_WOKEN_LOOK;
+    *ret_woken =
+        heard.commit || (could_hear && !waiter->ear) || (heard.echo && pawli_sleeper_echo(waiter));
+}
+
+/* Calls from this process. */
+static pawl_status answer_bell(pawli_waiter *waiter, const waiting *run, pawli_woken *ret_why,
+                               bool *ret_woken, pawl_error *err)
+{
+    pawli_wake_counts counts =
+        pawli_wake_answer(&waiter->db->wake, &waiter->bell, wants_sends(waiter));
+
+    if (counts.stopped != run->stopped)
+        return pawli_fail(err, PAWL_E_INTERRUPTED, "interrupted while waiting for messages");
+    *ret_woken = true;
+    if (atomic_exchange(&waiter->nudged, false))
+        *ret_why = PAWLI_WOKEN_NUDGED;
+    else if (wants_sends(waiter) && counts.sent != waiter->sent)
+        *ret_why = PAWLI_WOKEN_SENT;
+    else
+        *ret_woken = false;
+    return PAWL_OK;
+}
+
+static bool time_is_up(const pawli_waiter *waiter, const waiting *run, pawli_woken *ret_why)
+{
+    if (waiter->has_due && pawli_mono_passed(waiter->due))
+        *ret_why = PAWLI_WOKEN_DUE;
+    else if (pawli_mono_passed(run->deadline))
+        *ret_why = PAWLI_WOKEN_DEADLINE;
+    else if (pawli_mono_passed(run->look))
+        *ret_why = PAWLI_WOKEN_LOOK;
+    else
+        return false;
+    return true;
+}
+
+static pawl_status check(pawli_waiter *waiter, waiting *run, pawli_woken *ret_why, bool *ret_woken,
+                         pawl_error *err)
+{
+    pawl_status st = answer_bell(waiter, run, ret_why, ret_woken, err);
+
+    if (st != PAWL_OK || *ret_woken)
+        return st;
+    if (waiter->driver->keeps_sleepers)
+        hear_sender(waiter, ret_why, ret_woken);
+    else
+        st = glance(waiter, run, ret_why, ret_woken, err);
+    if (st == PAWL_OK && !*ret_woken)
+        *ret_woken = time_is_up(waiter, run, ret_why);
+    return st;
+}
+
+static void keep_earlier(pawl_mono *time, pawl_mono other)
+{
+    if (other.us < time->us)
+        *time = other;
+}
+
+static void rest(const pawli_waiter *waiter, const waiting *run)
+{
+    bool calm = !pawli_mono_passed(run->calm);
+    bool listens = waiter->ear && waiter->ear->fd >= 0;
+    struct pollfd fds[2] = {{.fd = waiter->bell.fd, .events = POLLIN},
+                            {.fd = listens && !calm ? waiter->ear->fd : -1, .events = POLLIN}};
+    pawl_mono until = run->look;
+
+    keep_earlier(&until, run->deadline);
+    keep_earlier(&until, run->glance);
+    if (waiter->has_due)
+        keep_earlier(&until, waiter->due);
+    if (listens && calm)
+        keep_earlier(&until, run->calm);
+    (void)poll(fds, 2, pawli_mono_left_ms(until)); /* whatever ended it: everything is checked */
+}
+
+pawl_status pawli_waiter_wait(pawli_waiter *waiter, pawl_mono deadline, pawli_woken *ret_why,
+                              pawl_error *err)
+{
+    waiting run = begin(waiter, deadline);
+    pawli_woken why = PAWLI_WOKEN_LOOK;
+    bool woken = !waiter->armed; /* then there is nothing to wait for yet */
+    pawl_status st = PAWL_OK;
+
+    while (!woken) {
+        st = check(waiter, &run, &why, &woken, err);
+        if (st != PAWL_OK)
+            break;
+        if (!woken)
+            rest(waiter, &run);
+    }
+    pawli_waiter_disarm(waiter);
+    if (st == PAWL_OK && ret_why)
+        *ret_why = why;
+    return st;
+}

@@ -1,0 +1,479 @@
+/* tests/conformance/waiter_test.c - what ends a worker's sleep, and what it leaves in the tables.
+ */
+#include "kit.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#include "store_private.h"
+#include "waiter.h"
+
+#define FAR_US (600 * INT64_C(1000000))
+
+/* A waiter, the claims around it, and a second store as another process would have. */
+typedef struct bed {
+    fixture *f;
+    pawl_store *other;
+    pawli_waiter *waiter;
+} bed;
+
+/* The clock that deadlines are of. */
+static pawl_mono after_us(int64_t us)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    return (pawl_mono){(int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000 + us};
+}
+
+static void free_waiter(void *waiter)
+{
+    pawli_waiter_free(waiter);
+}
+
+static void end_waiter(bed *b)
+{
+    test_defer_cancel(b->waiter);
+    pawli_waiter_free(b->waiter);
+}
+
+/* Nothing but an event ends a wait before the test's own time is up, except where said. */
+static bed make_bed(const fixture_options *fixture_opts, bool listen)
+{
+    pawli_waiter_options opts = PAWLI_WAITER_OPTIONS_INIT;
+    bed b = {.f = fixture_open(fixture_opts)};
+    pawl_error err = PAWL_ERROR_INIT;
+
+    opts.listen = listen;
+    opts.longest_us = FAR_US;
+    opts.deaf_us = 20000; /* through PgBouncer there is nothing else */
+    opts.glance_us = 20000;
+    b.other = fixture_another_store(b.f);
+    assert_ok(pawli_waiter_new(fixture_store(b.f)->db, &opts, &b.waiter, &err), &err);
+    test_defer(free_waiter, b.waiter);
+    return b;
+}
+
+static void arm(bed *b)
+{
+    pawl_error err = PAWL_ERROR_INIT;
+
+    assert_ok(pawli_waiter_arm(b->waiter, NULL, 0, &err), &err);
+}
+
+static pawli_woken wait_until(bed *b, int64_t ms)
+{
+    pawl_error err = PAWL_ERROR_INIT;
+    pawli_woken why = PAWLI_WOKEN_NUDGED;
+    pawl_mono deadline = after_us(ms * 1000);
+
+    assert_ok(pawli_waiter_wait(b->waiter, deadline, &why, &err), &err);
+    return why;
+}
+
+static int64_t sleepers(bed *b)
+{
+    return fixture_is_postgres(b->f) ? fixture_count(b->f, "SELECT count(*) FROM {sleeper}") : 0;
+}
+
+/* Those that a sender takes for alive. */
+static int64_t living(bed *b)
+{
+    return fixture_count(b->f, "SELECT count(*) FROM {sleeper} WHERE {us:seen_at} > %lld",
+                         (long long)(fixture_now(b->f).us - 90 * SECOND_MS * 1000));
+}
+
+/* Claim and wait, as a worker does, until there is something; it must not end by a deadline. */
+static pawl_messages *work(bed *b)
+{
+    while (true) {
+        pawl_messages *list = fixture_claim(b->f, kit_owner(1), MINUTE_MS, 10);
+
+        if (pawl_messages_count(list) > 0)
+            return list;
+        arm(b);
+        list = fixture_claim(b->f, kit_owner(1), MINUTE_MS, 10);
+        if (pawl_messages_count(list) > 0)
+            return list;
+        if (wait_until(b, 10 * MINUTE_MS) == PAWLI_WOKEN_DEADLINE)
+            test_fail("slept for ten minutes");
+    }
+}
+
+/*
+ * Armed, and on PostgreSQL written down as asleep; false if a pooler is in between, through which
+ * nobody can be heard.
+ */
+static bool fall_asleep(bed *b)
+{
+    int tries = getenv("PAWL_TEST_POSTGRES_DIRECT") ? 5 : 3000;
+
+    arm(b);
+    while (fixture_is_postgres(b->f) && living(b) < 1 && --tries > 0) {
+        wait_until(b, 20);
+        arm(b);
+    }
+    return tries > 0;
+}
+
+static const char *send_here(bed *b)
+{
+    fixture_send(b->f, "t", "here");
+    return "here";
+}
+
+static const char *send_elsewhere(bed *b)
+{
+    pawl_outgoing message = kit_message("t", "elsewhere");
+    pawl_error err = PAWL_ERROR_INIT;
+
+    assert_ok(pawl_outbox_enqueue(b->other, &message, NULL, &err), &err);
+    return "elsewhere";
+}
+
+static const char *send_wrapped(bed *b)
+{
+    pawl_outgoing message = kit_message("t", "wrapped");
+    pawl_error err = PAWL_ERROR_INIT;
+    pawl_tx *tx = fixture_tx_begin(b->f, 0);
+
+    assert_ok(pawl_tx_enqueue(tx, &message, NULL, &err), &err);
+    fixture_tx_exec(b->f, 0, "COMMIT"); /* and nobody says pawl_tx_committed() */
+    return "wrapped";
+}
+
+static const char *redrive(bed *b)
+{
+    pawl_work_id id = {fixture_count(b->f, "SELECT max(id) FROM {outcome} WHERE state = 3")};
+    pawl_error err = PAWL_ERROR_INIT;
+
+    assert_ok(pawl_outbox_redrive(b->other, &id, 1, NULL, &err), &err);
+    return "failed";
+}
+
+static pawl_held held_by(bed *b, pawl_owner owner)
+{
+    pawl_messages *list = NULL;
+    pawl_error err = PAWL_ERROR_INIT;
+
+    assert_ok(pawl_queue_held(b->other, owner, &list, &err), &err);
+    return fixture_held(kit_keep(list), 0);
+}
+
+static const char *release(bed *b)
+{
+    pawl_held item = held_by(b, kit_owner(2));
+    pawl_error err = PAWL_ERROR_INIT;
+
+    assert_ok(pawl_queue_release(b->other, kit_owner(2), &item, 1, NULL, &err), &err);
+    return "held";
+}
+
+static const char *reap(bed *b)
+{
+    pawl_error err = PAWL_ERROR_INIT;
+    size_t changed = 0;
+
+    fixture_exec(b->f, "UPDATE {queue} SET lease_until = {at:1} WHERE fence <> 0");
+    fixture_exec(b->f, "UPDATE {claim} SET check_at = {at:1}");
+    assert_ok(pawl_queue_reap(b->other, &changed, &err), &err);
+    assert_int_equal(1, changed);
+    return "held";
+}
+
+static const char *abandon(bed *b)
+{
+    pawl_held item = held_by(b, kit_owner(2));
+    pawl_error err = PAWL_ERROR_INIT;
+
+    assert_ok(pawl_queue_abandon(b->other, kit_owner(2), &item, 1, NULL, 1, NULL, &err), &err);
+    return "held";
+}
+
+/* Everything but what `act` is about is out of the way: one failed, one held by another owner. */
+static void expect_woken(const char *(*act)(bed *b))
+{
+    const fixture_options real = {.real_clock = true};
+    bed b = make_bed(&real, true);
+
+    kit_make(b.f, "t", "failed", PAWL_STATE_FAILED);
+    fixture_send(b.f, "t", "held");
+    fixture_claim(b.f, kit_owner(2), HOUR_MS, 1);
+    fall_asleep(&b);
+    assert_int_equal(0, pawl_messages_count(fixture_claim(b.f, kit_owner(1), MINUTE_MS, 10)));
+    const char *expected = act(&b); /* after the second claim, before the wait */
+    assert_string_equal(expected, kit_payloads(work(&b)));
+}
+
+PAWL_TEST(sending_wakes)
+{
+    expect_woken(send_here);
+}
+
+PAWL_TEST(sending_through_another_store_wakes)
+{
+    expect_woken(send_elsewhere);
+}
+
+PAWL_TEST(sending_in_the_applications_transaction_wakes)
+{
+    expect_woken(send_wrapped);
+}
+
+PAWL_TEST(redriving_wakes)
+{
+    expect_woken(redrive);
+}
+
+PAWL_TEST(releasing_wakes)
+{
+    expect_woken(release);
+}
+
+PAWL_TEST(reaping_wakes)
+{
+    expect_woken(reap);
+}
+
+PAWL_TEST(abandoning_wakes_when_its_time_has_come)
+{
+    expect_woken(abandon);
+}
+
+PAWL_TEST(a_message_for_later_ends_the_wait_when_it_is_due)
+{
+    const fixture_options real = {.real_clock = true};
+    bed b = make_bed(&real, true);
+
+    kit_send_after(b.f, "t", "later", HOUR_MS);
+    kit_send_after(b.f, "t", "soon", 200);
+    kit_send_priority(b.f, "u", "u", 3); /* another lane, which has nothing for later */
+    assert_string_equal("u", kit_payloads(work(&b)));
+    assert_string_equal("soon", kit_payloads(work(&b)));
+}
+
+PAWL_TEST(only_the_topics_asked_for_end_the_wait_by_being_due)
+{
+    static const char *const topics[] = {"mine", "none"};
+    bed b = make_bed(NULL, true);
+    pawl_error err = PAWL_ERROR_INIT;
+
+    kit_send_after(b.f, "mine", "x", HOUR_MS);
+    kit_send_after(b.f, "other", "x", 1);
+    fall_asleep(&b);
+    assert_ok(pawli_waiter_arm(b.waiter, topics, 2, &err), &err);
+    fixture_advance(b.f, MINUTE_MS);
+    assert_ok(pawli_waiter_arm(b.waiter, topics, 2, &err), &err);
+    pawli_woken why = wait_until(&b, 0);
+    assert_true(why == PAWLI_WOKEN_DEADLINE || why == PAWLI_WOKEN_LOOK);
+    assert_ok(pawli_waiter_arm(b.waiter, topics + 1, 1, &err), &err);
+    fixture_advance(b.f, DAY_MS);
+    why = wait_until(&b, 0);
+    assert_true(why == PAWLI_WOKEN_DEADLINE || why == PAWLI_WOKEN_LOOK);
+}
+
+PAWL_TEST(a_deadline_and_a_nudge_end_the_wait)
+{
+    bed b = make_bed(NULL, true);
+
+    fall_asleep(&b);
+    assert_int_equal(PAWLI_WOKEN_DEADLINE, wait_until(&b, 0));
+    assert_int_equal(PAWLI_WOKEN_LOOK, wait_until(&b, 0)); /* not armed: nothing to wait for */
+    arm(&b);
+    pawli_waiter_nudge(b.waiter);
+    assert_int_equal(PAWLI_WOKEN_NUDGED, wait_until(&b, 10 * MINUTE_MS));
+    arm(&b);
+    assert_int_equal(PAWLI_WOKEN_DEADLINE, wait_until(&b, 0)); /* one nudge ends one wait */
+    arm(&b);
+    pawl_store_interrupt(fixture_store(b.f)); /* before the call: does nothing */
+    assert_int_equal(PAWLI_WOKEN_DEADLINE, wait_until(&b, 0));
+}
+
+PAWL_TEST(without_listening_it_looks_now_and_then)
+{
+    bed b = make_bed(NULL, false);
+
+    arm(&b);
+    assert_int_equal(0, sleepers(&b));
+    assert_int_equal(0, pawl_messages_count(fixture_claim(b.f, kit_owner(1), MINUTE_MS, 10)));
+    send_elsewhere(&b);
+    assert_string_equal("elsewhere", kit_payloads(work(&b)));
+    assert_int_equal(0, sleepers(&b));
+}
+
+PAWL_TEST(a_sleeper_is_written_down_and_goes_with_its_waiter)
+{
+    bed b = make_bed(NULL, true);
+
+    if (!fixture_is_postgres(b.f))
+        test_skip("a matter of PostgreSQL");
+    if (!fall_asleep(&b))
+        test_skip("nobody can be heard through this pooler");
+    pawli_waiter_disarm(b.waiter);
+    assert_int_equal(1, sleepers(&b)); /* who is busy for a moment only stays */
+    end_waiter(&b);
+    assert_int_equal(0, sleepers(&b));
+}
+
+PAWL_TEST(senders_notify_only_when_somebody_sleeps_who_is_not_dead)
+{
+    bed b = make_bed(NULL, true);
+
+    if (!fixture_is_postgres(b.f))
+        test_skip("a matter of PostgreSQL");
+    assert_int_equal(0, fixture_count(b.f, "SELECT {wake}()"));
+    fixture_exec(b.f, "INSERT INTO {sleeper} VALUES (gen_random_uuid(), {at:%lld})",
+                 (long long)fixture_now(b.f).us);
+    assert_int_equal(1, fixture_count(b.f, "SELECT {wake}()"));
+    fixture_advance(b.f, 2 * MINUTE_MS);
+    assert_int_equal(0, fixture_count(b.f, "SELECT {wake}()"));
+    if (!fall_asleep(&b))
+        test_skip("nobody can be heard through this pooler");
+    assert_int_equal(1, sleepers(&b)); /* whoever goes to sleep removes the dead */
+    assert_int_equal(1, fixture_count(b.f, "SELECT {wake}()"));
+}
+
+PAWL_TEST(a_dead_sleeper_that_somebody_has_locked_is_left_to_them)
+{
+    bed b = make_bed(NULL, true);
+
+    if (!fixture_is_postgres(b.f))
+        test_skip("a matter of PostgreSQL");
+    fixture_exec(b.f, "INSERT INTO {sleeper} VALUES (gen_random_uuid(), {at:1})");
+    fixture_tx_exec(b.f, 0, "BEGIN");
+    fixture_tx_exec(b.f, 0, "SELECT FROM {sleeper} FOR UPDATE");
+    fixture_exec(b.f, "SELECT {sleep}('5ee9e700-0000-4000-8000-000000000001', true)");
+    assert_int_equal(2, sleepers(&b));
+    fixture_tx_exec(b.f, 0, "ROLLBACK");
+    fixture_exec(b.f, "SELECT {sleep}('5ee9e700-0000-4000-8000-000000000001', true)");
+    assert_int_equal(1, sleepers(&b));
+}
+
+/* The snapshot of such a transaction may be older than the sleeper's row. */
+PAWL_TEST(a_transaction_with_an_old_snapshot_always_notifies)
+{
+    bed b = make_bed(NULL, true);
+
+    if (!fixture_is_postgres(b.f))
+        test_skip("a matter of PostgreSQL");
+    fixture_tx_exec(b.f, 0, "BEGIN ISOLATION LEVEL REPEATABLE READ");
+    assert_int_equal(0, fixture_tx_count(b.f, 0, "SELECT count(*) FROM {queue}"));
+    fall_asleep(&b);
+    assert_int_equal(0, pawl_messages_count(fixture_claim(b.f, kit_owner(1), MINUTE_MS, 10)));
+    fixture_tx_exec(b.f, 0, "SELECT {enqueue}('t', 'old snapshot')");
+    fixture_tx_exec(b.f, 0, "COMMIT");
+    assert_string_equal("old snapshot", kit_payloads(work(&b)));
+}
+
+/* It sent before anybody slept, so it does not notify; but it had its id before that. */
+PAWL_TEST(a_transaction_that_sent_before_the_sleeper_was_there_is_waited_for)
+{
+    const fixture_options real = {.real_clock = true};
+    bed b = make_bed(&real, true);
+
+    if (!fixture_is_postgres(b.f))
+        test_skip("a matter of PostgreSQL");
+    fixture_tx_exec(b.f, 0, "BEGIN");
+    fixture_tx_exec(b.f, 0, "SELECT {enqueue}('t', 'early')");
+    fall_asleep(&b);
+    assert_int_equal(0, pawl_messages_count(fixture_claim(b.f, kit_owner(1), MINUTE_MS, 10)));
+    assert_int_equal(PAWLI_WOKEN_LOOK, wait_until(&b, 10 * MINUTE_MS)); /* keeps looking */
+    fixture_tx_exec(b.f, 0, "COMMIT");
+    assert_string_equal("early", kit_payloads(work(&b)));
+}
+
+/*
+ * The sleeper has its transaction id first; the sender has a higher one, and looks before the
+ * sleeper's commit. So it is not enough that nobody with an id below the sleeper's is left.
+ */
+PAWL_TEST(a_sender_that_began_after_the_sleeper_and_did_not_see_it_is_waited_for)
+{
+    bed b = make_bed(NULL, true);
+
+    if (!fixture_is_postgres(b.f))
+        test_skip("a matter of PostgreSQL");
+    fixture_tx_exec(b.f, 0, "BEGIN");
+    fixture_tx_exec(b.f, 0, "SELECT {sleep}('5ee9e700-0000-4000-8000-000000000001', true)");
+    fixture_tx_exec(b.f, 1, "BEGIN");
+    assert_int_equal(0, fixture_tx_count(b.f, 1, "SELECT {wake}() FROM pg_current_xact_id()"));
+    fixture_tx_exec(b.f, 0, "COMMIT");
+    int64_t epoch = fixture_count(b.f, "SELECT since FROM {settled}()");
+    assert_int_equal(0, fixture_count(b.f, "SELECT settled FROM {settled}()"));
+    assert_int_equal(0,
+                     fixture_count(b.f, "SELECT settled FROM {settled}(%lld)", (long long)epoch));
+    fixture_tx_exec(b.f, 1, "COMMIT");
+}
+
+PAWL_TEST(who_must_prepare_a_transaction_can_send_without_notifying)
+{
+    bed b = make_bed(NULL, true);
+
+    if (!fixture_is_postgres(b.f))
+        test_skip("a matter of PostgreSQL");
+    fixture_exec(b.f, "INSERT INTO {sleeper} VALUES (gen_random_uuid(), {at:%lld})",
+                 (long long)fixture_now(b.f).us);
+    fixture_tx_exec(b.f, 0, "BEGIN");
+    fixture_tx_exec(b.f, 0, "SET LOCAL {notify} = off");
+    assert_int_equal(0, fixture_tx_count(b.f, 0, "SELECT {wake}()"));
+    fixture_tx_exec(b.f, 0, "ROLLBACK");
+    assert_int_equal(1, fixture_count(b.f, "SELECT {wake}()"));
+}
+
+PAWL_TEST(a_listening_connection_that_was_lost_is_made_again)
+{
+    const fixture_options real = {.real_clock = true};
+    bed b = make_bed(&real, true);
+
+    if (!fixture_is_postgres(b.f))
+        test_skip("a matter of PostgreSQL");
+    if (!fall_asleep(&b))
+        test_skip("nobody can be heard through this pooler");
+    assert_int_equal(1, fixture_count(b.f,
+                                      "SELECT count(pg_terminate_backend(pid))"
+                                      " FROM pg_stat_activity WHERE query LIKE 'LISTEN%%'"
+                                      " AND query LIKE '%%%s.wake%%'",
+                                      fixture_store_options(b.f)->schema));
+    assert_int_equal(PAWLI_WOKEN_LOOK, wait_until(&b, 10 * MINUTE_MS));
+    assert_true(fall_asleep(&b));
+    assert_int_equal(0, pawl_messages_count(fixture_claim(b.f, kit_owner(1), MINUTE_MS, 10)));
+    send_elsewhere(&b);
+    assert_string_equal("elsewhere", kit_payloads(work(&b)));
+}
+
+PAWL_TEST(what_others_write_that_is_not_for_us_does_not_end_the_wait)
+{
+    bed b = make_bed(NULL, true);
+
+    fixture_exec(b.f, "CREATE TABLE {orders} (n integer)");
+    fall_asleep(&b);
+    fixture_exec(b.f, "INSERT INTO {orders} VALUES (1)");
+    kit_send_after(b.f, "t", "x", HOUR_MS);
+    fixture_exec(b.f, "INSERT INTO {orders} VALUES (2)");
+    arm(&b);
+    fixture_exec(b.f, "INSERT INTO {orders} VALUES (3)");
+    pawli_woken why = wait_until(&b, 0);
+    assert_true(why == PAWLI_WOKEN_DEADLINE || why == PAWLI_WOKEN_LOOK);
+}
+
+PAWL_TEST(a_database_in_memory_is_looked_at)
+{
+    pawl_store_options opts = PAWL_STORE_OPTIONS_INIT;
+    pawl_error err = PAWL_ERROR_INIT;
+    bed b = make_bed(NULL, true);
+    pawl_store *store = NULL;
+    pawli_waiter *waiter = NULL;
+    pawl_outgoing message = kit_message("t", "x");
+    pawli_woken why;
+
+    if (fixture_is_postgres(b.f))
+        test_skip("a matter of SQLite");
+    opts.deploy_schema = true;
+    assert_ok(pawl_store_open("sqlite::memory:", &opts, &store, &err), &err);
+    assert_ok(pawli_waiter_new(store->db, NULL, &waiter, &err), &err);
+    assert_ok(pawli_waiter_arm(waiter, NULL, 0, &err), &err);
+    assert_ok(pawl_outbox_enqueue(store, &message, NULL, &err), &err);
+    assert_ok(pawli_waiter_wait(waiter, after_us(FAR_US), &why, &err), &err);
+    assert_int_equal(PAWLI_WOKEN_SENT, why);
+    pawli_waiter_free(waiter);
+    pawl_store_close(store);
+}
