@@ -1,0 +1,20 @@
+/* tests/sequences/generate.h - random operations that are likely to matter. */
+#ifndef PAWL_SEQUENCES_GENERATE_H
+#define PAWL_SEQUENCES_GENERATE_H
+
+#include "step.h"
+
+typedef struct generator {
+    uint64_t state;
+    const sequence *q;
+    size_t length; /* steps before the end game */
+    step again;    /* what a caller does who got no answer */
+    bool has_again;
+} generator;
+
+/* Chooses what kind of sequence it is going to be. */
+void generator_begin(generator *g, uint64_t seed, bool postgres, sequence *q);
+/* The next step, given what the store holds; false at the end. */
+bool generator_next(generator *g, const model *m, step *ret_step);
+
+#endif

@@ -1,0 +1,275 @@
+/* tests/sequences/place.c - the database that sequences are played in, emptied for each. */
+#include "place.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if PAWL_TEST_SQLITE
+#include <sqlite3.h>
+#endif
+
+#include "failing.h"
+#include "store_private.h"
+#include "test.h"
+
+/* Not UTC, and with a change of the clocks in spring and autumn: nothing may depend on it. */
+#define ZONE "America/New_York"
+
+static void run(place *p, const char *sql)
+{
+    char message[512];
+
+    if (!p->engine->run(p->own, sql, NULL, message))
+        test_fail("%s\nwas refused: %s", sql, message);
+}
+
+static void close_place(void *argument)
+{
+    place *p = argument;
+
+    (void)failing_disarm();
+    for (int i = 0; i < MODEL_HANDLES; i++) {
+        pawl_tx_free(p->txs[i]);
+        if (p->handles[i])
+            p->engine->close(p->handles[i]);
+    }
+    for (int i = 0; i < MODEL_STORES; i++)
+        pawl_store_close(p->stores[i]);
+    if (p->own)
+        p->engine->close(p->own);
+    free(p);
+}
+
+static handle *open_handle(place *p)
+{
+    const char *url = fixture_url(p->f);
+    char message[512];
+    handle *h = p->engine->open(p->postgres ? url : url + strlen("sqlite:"), message);
+
+    if (!h)
+        test_fail("cannot open %s: %s", url, message);
+    return h;
+}
+
+static pawl_store *open_store(place *p, int which)
+{
+    pawl_store_options options = *fixture_store_options(p->f);
+    pawl_error err = PAWL_ERROR_INIT;
+    pawl_store *store = NULL;
+
+    options.backoff_remote.jitter_ms = 0; /* the model does not predict dice */
+    options.prepare = which == 1;
+    options.log.level = PAWL_LOG_ERROR;
+    assert_ok(pawl_store_open(fixture_url(p->f), &options, &store, &err), &err);
+    return store;
+}
+
+/* Every topic at every priority, so that two transactions do not make the same lane twice. */
+static const char *all_lanes(place *p)
+{
+    const char *sql = test_note("INSERT INTO {lane} (topic, priority) VALUES ");
+
+    for (int i = 0; i < MODEL_TOPICS; i++)
+        sql = test_note("%s%s('%s', 0), ('%s', 5), ('%s', 9)", sql, i > 0 ? ", " : "",
+                        model_topics[i], model_topics[i], model_topics[i]);
+    return fixture_expand(p->f, sql);
+}
+
+/* Whatever tables there are but those with one row for ever. */
+static const char *reset_sql(place *p)
+{
+    if (p->postgres)
+        return fixture_text(p->f,
+                            "SELECT 'TRUNCATE ' || string_agg(schemaname || '.' || tablename, ', ')"
+                            " || ' RESTART IDENTITY' FROM pg_tables WHERE schemaname = '%s'"
+                            " AND tablename NOT IN ('meta', 'test_clock')",
+                            fixture_store_options(p->f)->schema);
+    return fixture_text(p->f, "SELECT group_concat('DELETE FROM ' || name || ';', ' ')"
+                              " || 'UPDATE {meta} SET latest_time = 0' FROM sqlite_master"
+                              " WHERE type = 'table' AND name GLOB 'pawl_*'"
+                              " AND name NOT IN ('{meta}', '{test_clock}')");
+}
+
+/* A message is in the queue or has an outcome, never both nor neither, and has a body. */
+static const char *rule_sql(place *p)
+{
+    return fixture_expand(
+        p->f, "SELECT (SELECT count(*) FROM {body} b WHERE"
+              " (SELECT count(*) FROM {queue} q WHERE q.id = b.id)"
+              " + (SELECT count(*) FROM {outcome} o WHERE o.id = b.id) <> 1)"
+              " + (SELECT count(*) FROM {queue} WHERE id NOT IN (SELECT id FROM {body}))"
+              " + (SELECT count(*) FROM {outcome} WHERE id NOT IN (SELECT id FROM {body}))");
+}
+
+place *place_open(void)
+{
+    const fixture_options options = {.no_schema = true};
+    place *p = calloc(1, sizeof *p);
+
+    if (!p)
+        test_fail("out of memory");
+    setenv("PGTZ", ZONE, 1);
+    p->f = fixture_open(&options);
+    p->postgres = fixture_is_postgres(p->f);
+    p->engine = p->postgres ? handle_engine_postgres : handle_engine_sqlite;
+    test_defer(close_place, p);
+    fixture_deploy(p->f);
+    p->own = open_handle(p);
+    for (int i = 0; i < MODEL_HANDLES; i++)
+        p->handles[i] = open_handle(p);
+    for (int i = 0; i < MODEL_STORES; i++)
+        p->stores[i] = open_store(p, i);
+    p->reset_sql = reset_sql(p);
+    p->rule_sql = rule_sql(p);
+    p->lanes_sql = all_lanes(p);
+    p->clock_name = fixture_expand(p->f, "{test_clock}");
+    return p;
+}
+
+void place_reset(place *p, int64_t start_us, bool with_lanes)
+{
+    for (int i = 0; i < MODEL_HANDLES; i++)
+        place_tx_end(p, i, false);
+    run(p, p->reset_sql);
+    if (with_lanes)
+        run(p, p->lanes_sql);
+    place_set_clock(p, start_us);
+    for (int i = 0; i < MODEL_STORES; i++) {
+        pawli_cursor_drop(&p->stores[i]->claim_cursor);
+        pawli_cursor_drop(&p->stores[i]->reap_cursor);
+        atomic_store(&p->stores[i]->claim_turn, 0);
+        pawli_store_changed(p->stores[i]);
+    }
+    fixture_log_clear(p->f);
+}
+
+void place_set_clock(place *p, int64_t now_us)
+{
+    char sql[256];
+
+    snprintf(sql, sizeof sql,
+             p->postgres ? "UPDATE %s SET now = to_timestamp(0) + %lld * interval '1 microsecond'"
+                         : "UPDATE %s SET now = %lld",
+             p->clock_name, (long long)now_us);
+    run(p, sql);
+}
+
+void place_reopen(place *p, int store)
+{
+    pawl_store_close(p->stores[store]);
+    p->stores[store] = NULL;
+    p->stores[store] = open_store(p, store);
+}
+
+void place_make_sweeps_due(place *p)
+{
+    for (int i = 0; i < MODEL_STORES; i++) {
+        pawli_cursor *cursors[] = {&p->stores[i]->claim_cursor, &p->stores[i]->reap_cursor};
+
+        for (size_t c = 0; c < 2; c++)
+            for (size_t lane = 0; lane < cursors[c]->lane_count; lane++)
+                cursors[c]->lanes[lane].sweep_after = (pawl_mono){0};
+    }
+}
+
+pawl_tx *place_tx(place *p, int which, int store, finding *wrong)
+{
+    pawl_error err = PAWL_ERROR_INIT;
+
+    if (p->txs[which])
+        return p->txs[which];
+    char message[512];
+    if (!p->engine->run(p->handles[which], p->engine->begin, NULL, message))
+        finding_say(wrong, "the application cannot begin: %s", message);
+    else if (p->engine->wrap(p->handles[which], p->stores[store], &p->txs[which], &err) != PAWL_OK)
+        finding_say(wrong, "the application's transaction cannot be joined: %s", err.message);
+    return p->txs[which];
+}
+
+void place_tx_end(place *p, int which, bool commit)
+{
+    char message[512];
+
+    if (!p->txs[which])
+        return;
+    if (!p->engine->run(p->handles[which], commit ? "COMMIT" : "ROLLBACK", NULL, message))
+        test_fail("the application's transaction cannot end: %s", message);
+    if (commit)
+        pawl_tx_committed(p->txs[which]);
+    pawl_tx_free(p->txs[which]);
+    p->txs[which] = NULL;
+}
+
+void place_arm(place *p, int nth)
+{
+    int how = FAILING_CUTS;
+
+#if PAWL_TEST_SQLITE
+    if (!p->postgres)
+        how = SQLITE_IOERR;
+#endif
+    failing_arm(FAILING_SQL, nth, how);
+}
+
+static long long ask(place *p, const char *sql)
+{
+    char message[512];
+    char *value = NULL;
+    long long number;
+
+    if (!p->engine->run(p->own, sql, &value, message))
+        test_fail("%s\nwas refused: %s", sql, message);
+    number = value ? strtoll(value, NULL, 10) : 0;
+    free(value);
+    return number;
+}
+
+/* What had reached the server before the cut is still done; only then can be looked. */
+static void wait_for_server(place *p, int backend)
+{
+    char sql[128];
+
+    snprintf(sql, sizeof sql, "SELECT count(*) FROM pg_stat_activity WHERE pid = %d", backend);
+    while (ask(p, sql) != 0)
+        continue;
+}
+
+bool place_disarm(place *p)
+{
+    bool failed = failing_disarm();
+
+    if (failed && p->postgres && failing_cut_backend() != 0)
+        wait_for_server(p, failing_cut_backend());
+    return failed;
+}
+
+long long place_rule_breaches(place *p)
+{
+    return ask(p, p->rule_sql);
+}
+
+void place_break(place *p, const broken *how)
+{
+    p->broken = how;
+    run(p, fixture_expand(p->f, "CREATE TABLE IF NOT EXISTS {saved} AS SELECT * FROM {queue}"));
+    p->save_sql =
+        fixture_expand(p->f, "DELETE FROM {saved}; INSERT INTO {saved} SELECT * FROM {queue}");
+    p->before_sql = how->before ? fixture_expand(p->f, how->before) : NULL;
+    p->after_sql = how->after ? fixture_expand(p->f, how->after) : NULL;
+}
+
+void place_before(place *p, step_kind kind)
+{
+    if (!p->broken || p->broken->kind != kind)
+        return;
+    run(p, p->save_sql);
+    if (p->before_sql)
+        run(p, p->before_sql);
+}
+
+void place_after(place *p, step_kind kind)
+{
+    if (p->broken && p->broken->kind == kind && p->after_sql)
+        run(p, p->after_sql);
+}

@@ -1,0 +1,273 @@
+/* tests/sequences/play_change.c - calls that answer how many messages they changed. */
+#include "play.h"
+
+#include <string.h>
+
+/* What the step means at this moment. */
+typedef struct change {
+    const step *s;
+    pawl_held items[STEP_PICKS];
+    pawl_work_id ids[STEP_PICKS];
+    size_t count;
+    pawl_filter filter;
+} change;
+
+/* The newest ticket of the message that suits; `skip` newer ones are passed over. */
+static const ticket *find_ticket(const model *m, int number, int owner, bool others,
+                                 bool only_known, int skip)
+{
+    for (size_t i = m->ticket_count; i > 0; i--) {
+        const ticket *t = &m->tickets[i - 1];
+
+        if (t->number != number || (only_known && !t->known) ||
+            (owner != NOBODY && (t->owner == owner) == others))
+            continue;
+        if (skip-- == 0)
+            return t;
+    }
+    return NULL;
+}
+
+static bool resolve_one(const model *m, const step *s, const pick *want, pawl_held *ret_item)
+{
+    const ticket *t = NULL;
+    int64_t work_id = m->messages[want->number].work_id;
+
+    switch (want->kind) {
+    case PICK_MINE:
+        t = find_ticket(m, want->number, s->owner, false, true, 0);
+        break;
+    case PICK_STALE:
+        t = find_ticket(m, want->number, s->owner, false, false, 1);
+        if (!t)
+            t = find_ticket(m, want->number, NOBODY, false, false, 1);
+        break;
+    case PICK_FOREIGN:
+        t = find_ticket(m, want->number, s->owner, true, false, 0);
+        break;
+    case PICK_MADE_UP:
+        *ret_item = (pawl_held){{work_id}, m->last_fence + 1};
+        return work_id != 0;
+    default:
+        *ret_item = (pawl_held){{work_id}, 0};
+        return work_id != 0;
+    }
+    if (t)
+        *ret_item = (pawl_held){{t->work_id}, t->fence};
+    return t != NULL;
+}
+
+size_t play_resolve(const model *m, const step *s, pawl_held ret_items[STEP_PICKS])
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < s->pick_count; i++)
+        if (resolve_one(m, s, &s->picks[i], &ret_items[count]))
+            count++;
+    return count;
+}
+
+static model_answer answer_of(const change *c)
+{
+    static const answer_kind kinds[STEP_KINDS] = {
+        [STEP_ACK] = ANSWER_ACK,     [STEP_ABANDON] = ANSWER_ABANDON, [STEP_FAIL] = ANSWER_FAIL,
+        [STEP_RENEW] = ANSWER_RENEW, [STEP_RELEASE] = ANSWER_RELEASE,
+    };
+
+    return (model_answer){.kind = kinds[c->s->kind],
+                          .owner = c->s->owner,
+                          .items = c->items,
+                          .count = c->count,
+                          .error = c->s->error,
+                          .delay_ms = c->s->delay_ms,
+                          .lease_ms = c->s->lease_ms};
+}
+
+static size_t change_matching(model *m, const change *c)
+{
+    pawl_work_id ids[MODEL_MESSAGES];
+    size_t count = model_matching(m, &c->filter, ids);
+
+    switch (c->s->kind) {
+    case STEP_CANCEL_MATCHING:
+        return model_cancel(m, ids, count);
+    case STEP_REDRIVE_MATCHING:
+        return model_redrive(m, ids, count);
+    default:
+        return model_purge(m, ids, count);
+    }
+}
+
+static size_t apply(model *m, const change *c)
+{
+    model_answer answer;
+
+    switch (c->s->kind) {
+    case STEP_EXPIRE:
+        return model_expire(m);
+    case STEP_RETAIN:
+        return model_retain(m, c->s->keep_ms);
+    case STEP_FOLD:
+        return 0;
+    case STEP_CANCEL:
+        return model_cancel(m, c->ids, c->count);
+    case STEP_REDRIVE:
+        return model_redrive(m, c->ids, c->count);
+    case STEP_PURGE:
+        return model_purge(m, c->ids, c->count);
+    case STEP_CANCEL_MATCHING:
+    case STEP_REDRIVE_MATCHING:
+    case STEP_PURGE_MATCHING:
+        return change_matching(m, c);
+    default:
+        answer = answer_of(c);
+        return model_answer_apply(m, &answer);
+    }
+}
+
+static pawl_status call_answer(pawl_store *store, const change *c, size_t *ret_changed,
+                               pawl_error *err)
+{
+    const step *s = c->s;
+    pawl_owner owner = model_owner(s->owner);
+
+    switch (s->kind) {
+    case STEP_ABANDON:
+        return pawl_queue_abandon(store, owner, c->items, c->count, s->error, s->delay_ms,
+                                  ret_changed, err);
+    case STEP_FAIL:
+        return pawl_queue_fail(store, owner, c->items, c->count, s->error, ret_changed, err);
+    case STEP_RENEW:
+        return pawl_queue_renew(store, owner, c->items, c->count, s->lease_ms, ret_changed, err);
+    case STEP_RELEASE:
+        return pawl_queue_release(store, owner, c->items, c->count, ret_changed, err);
+    default:
+        return pawl_queue_ack(store, owner, c->items, c->count, ret_changed, err);
+    }
+}
+
+static pawl_status call(pawl_store *store, const change *c, size_t *ret_changed, pawl_error *err)
+{
+    switch (c->s->kind) {
+    case STEP_EXPIRE:
+        return pawl_queue_expire(store, ret_changed, err);
+    case STEP_RETAIN:
+        return pawl_queue_retain(store, c->s->keep_ms, ret_changed, err);
+    case STEP_FOLD:
+        return pawl_queue_fold(store, err);
+    case STEP_CANCEL:
+        return pawl_outbox_cancel(store, c->ids, c->count, ret_changed, err);
+    case STEP_REDRIVE:
+        return pawl_outbox_redrive(store, c->ids, c->count, ret_changed, err);
+    case STEP_PURGE:
+        return pawl_outbox_purge(store, c->ids, c->count, ret_changed, err);
+    case STEP_CANCEL_MATCHING:
+        return pawl_outbox_cancel_matching(store, &c->filter, ret_changed, err);
+    case STEP_REDRIVE_MATCHING:
+        return pawl_outbox_redrive_matching(store, &c->filter, ret_changed, err);
+    case STEP_PURGE_MATCHING:
+        return pawl_outbox_purge_matching(store, &c->filter, ret_changed, err);
+    default:
+        return call_answer(store, c, ret_changed, err);
+    }
+}
+
+static void resolve(const model *m, const step *s, change *ret)
+{
+    ret->s = s;
+    if (s->kind >= STEP_ACK && s->kind <= STEP_RELEASE) {
+        ret->count = play_resolve(m, s, ret->items);
+    } else {
+        for (size_t i = 0; i < s->pick_count; i++)
+            if (m->messages[s->picks[i].number].work_id != 0)
+                ret->ids[ret->count++].value = m->messages[s->picks[i].number].work_id;
+    }
+    ret->filter = play_filter(m, s);
+    if (s->kind >= STEP_CANCEL_MATCHING && s->kind <= STEP_PURGE_MATCHING)
+        ret->filter.before.value = 0;
+}
+
+/* A store that does not look at the fence: whatever the owner holds now is meant. */
+static void ignore_fences(const player *p, change *c)
+{
+    for (size_t i = 0; i < c->count; i++)
+        for (int n = 0; n < MODEL_MESSAGES; n++)
+            if (p->m.messages[n].present && p->m.messages[n].work_id == c->items[i].id.value)
+                c->items[i].fence = p->m.messages[n].fence;
+}
+
+/* In doubt: the store is as if it had been done, or as if it had not. */
+static void settle(player *p, const step *s, const model *after)
+{
+    finding not_done = {.found = false};
+
+    if (compare_everything(p->at, after, s->store, &not_done))
+        p->m = *after;
+    else
+        compare_everything(p->at, &p->m, s->store, &p->wrong);
+}
+
+void play_change(player *p, const step *s)
+{
+    change c = {.s = s};
+    pawl_error err = PAWL_ERROR_INIT;
+    model after = p->m;
+    size_t changed = 0, expected;
+    pawl_status st;
+
+    if (s->lost == LOST_REQUEST)
+        return;
+    resolve(&p->m, s, &c);
+    expected = apply(&after, &c);
+    if (p->at->broken && p->at->broken->ignore_fence && p->at->broken->kind == s->kind)
+        ignore_fences(p, &c);
+    player_arm(p, s);
+    st = call(player_store(p, s), &c, &changed, &err);
+    switch (player_fate(p, s, st, &err)) {
+    case FATE_DONE:
+        p->m = after;
+        p->covered.effective[s->kind] += changed > 0 || s->kind == STEP_FOLD;
+        p->covered.stale += changed < c.count;
+        if (changed != expected)
+            finding_say(&p->wrong, "it is said to have changed %zu, should be %zu", changed,
+                        expected);
+        break;
+    case FATE_IN_DOUBT:
+        settle(p, s, &after);
+        break;
+    default:
+        break;
+    }
+}
+
+void play_reap(player *p, const step *s)
+{
+    bool held[MODEL_MESSAGES] = {false};
+    pawl_error err = PAWL_ERROR_INIT;
+    size_t changed = 0, expected;
+    fate became;
+    pawl_status st;
+
+    if (s->lost == LOST_REQUEST)
+        return;
+    player_arm(p, s);
+    st = pawl_queue_reap(player_store(p, s), &changed, &err);
+    became = player_fate(p, s, st, &err);
+    if (became == FATE_WRONG || became == FATE_NOT_DONE)
+        return;
+    if (became == FATE_IN_DOUBT) {
+        model after = p->m;
+        finding unused = {.found = false};
+
+        compare_in_progress(p->at, &p->m, held, &p->wrong);
+        model_reap(&after, s->store, held, false, &unused);
+        settle(p, s, &after);
+        return;
+    }
+    p->covered.effective[s->kind] += changed > 0;
+    if (!model_reap_is_certain(&p->m, s->store))
+        compare_in_progress(p->at, &p->m, held, &p->wrong);
+    expected = model_reap(&p->m, s->store, held, changed == 0, &p->wrong);
+    if (changed != expected)
+        finding_say(&p->wrong, "it is said to have reaped %zu, should be %zu", changed, expected);
+}

@@ -1,0 +1,170 @@
+/* tests/sequences/play_claim.c - claims, and owners that ask what they hold. */
+#include "play.h"
+
+typedef struct claimed {
+    int numbers[MODEL_MESSAGES];
+    size_t count;
+    int64_t fence;
+} claimed;
+
+/* Every message must be one of ours, and all of one claim have one fence. */
+static bool read_list(player *p, const pawl_messages *list, claimed *ret)
+{
+    ret->count = 0;
+    for (size_t i = 0; i < pawl_messages_count(list); i++) {
+        const pawl_message *message = pawl_messages_at(list, i);
+        int number = compare_number(&p->m, message);
+
+        if (number < 0 || ret->count == MODEL_MESSAGES)
+            return finding_say(&p->wrong, "work id %lld was claimed and should not be there",
+                               (long long)pawl_message_work_id(message).value);
+        if (ret->count > 0 && pawl_message_fence(message) != ret->fence)
+            return finding_say(&p->wrong, "one claim has fences %lld and %lld",
+                               (long long)ret->fence, (long long)pawl_message_fence(message));
+        ret->fence = pawl_message_fence(message);
+        ret->numbers[ret->count++] = number;
+    }
+    return true;
+}
+
+static void accept(player *p, const model_claim *call, const pawl_messages *list, bool known)
+{
+    claimed taken = {.count = 0};
+
+    if (!read_list(p, list, &taken) ||
+        !model_claim_check(&p->m, call, taken.numbers, taken.count, taken.fence, known, &p->wrong))
+        return;
+    for (size_t i = 0; i < taken.count; i++)
+        if (!compare_message(&p->m, &p->m.messages[taken.numbers[i]], pawl_messages_at(list, i),
+                             true, &p->wrong))
+            return;
+}
+
+/* What the owner was given in a claim whose answer it did not get. */
+typedef struct doubt {
+    claimed taken;   /* under a new fence, in the claim's order */
+    bool still_held; /* something that should have been acknowledged by the same call */
+} doubt;
+
+static doubt ask(player *p, const model_claim *call, const model *after)
+{
+    pawl_error err = PAWL_ERROR_INIT;
+    pawl_messages *list = NULL;
+    doubt d = {.still_held = false};
+
+    if (pawl_queue_held(p->at->stores[call->store], model_owner(call->owner), &list, &err) !=
+        PAWL_OK)
+        finding_say(&p->wrong, "held answered: %s", err.message);
+    for (size_t i = 0; i < pawl_messages_count(list); i++) {
+        const pawl_message *message = pawl_messages_at(list, i);
+        int number = compare_number(&p->m, message);
+
+        if (number < 0)
+            finding_say(&p->wrong, "a message is held that should not be there");
+        else if (pawl_message_fence(message) > p->m.last_fence)
+            d.taken.numbers[d.taken.count++] = number;
+        else if (after->messages[number].state != PAWL_STATE_IN_PROGRESS)
+            d.still_held = true;
+        d.taken.fence = pawl_message_fence(message); /* the highest comes last */
+    }
+    pawl_messages_free(list);
+    return d;
+}
+
+/* In doubt: both the acknowledgement and the claim were done, or neither. */
+static void look_for(player *p, const model_claim *call, const model *after)
+{
+    doubt d = ask(p, call, after);
+
+    if (d.still_held && d.taken.count > 0)
+        finding_say(&p->wrong, "in doubt: the claim was done, the acknowledgement was not");
+    if (d.still_held)
+        return;
+    p->m = *after;
+    if (d.taken.count > 0)
+        model_claim_check(&p->m, call, d.taken.numbers, d.taken.count, d.taken.fence, true,
+                          &p->wrong);
+}
+
+static pawl_claim_options options_of(const step *s, const char *topics[MODEL_TOPICS])
+{
+    pawl_claim_options options = PAWL_CLAIM_OPTIONS_INIT;
+
+    for (int i = 0; i < MODEL_TOPICS; i++)
+        if (s->topics & (1u << i))
+            topics[options.topic_count++] = model_topics[i];
+    options.topics = s->topics ? topics : NULL;
+    options.owner_name = model_owner_names[s->owner];
+    return options;
+}
+
+void play_claim(player *p, const step *s)
+{
+    const model_claim call = {s->owner, s->store, s->lease_ms, s->limit, s->topics};
+    bool with_ack = s->kind == STEP_ACK_AND_CLAIM;
+    pawl_held items[STEP_PICKS];
+    model_answer ack = {.kind = ANSWER_ACK, .owner = s->owner, .items = items};
+    const char *topics[MODEL_TOPICS];
+    pawl_claim_options options = options_of(s, topics);
+    pawl_error err = PAWL_ERROR_INIT;
+    pawl_messages *list = NULL;
+    model after = p->m;
+    size_t acked = 0, expected;
+    pawl_status st;
+
+    if (s->lost == LOST_REQUEST)
+        return;
+    ack.count = with_ack ? play_resolve(&p->m, s, items) : 0;
+    expected = model_answer_apply(&after, &ack);
+    player_arm(p, s);
+    st = with_ack
+             ? pawl_queue_ack_and_claim(player_store(p, s), model_owner(s->owner), items, ack.count,
+                                        s->lease_ms, s->limit, &options, &acked, &list, &err)
+             : pawl_queue_claim(player_store(p, s), model_owner(s->owner), s->lease_ms, s->limit,
+                                &options, &list, &err);
+    switch (player_fate(p, s, st, &err)) {
+    case FATE_DONE:
+        p->m = after;
+        if (acked != expected)
+            finding_say(&p->wrong, "%zu are said to be acknowledged, should be %zu", acked,
+                        expected);
+        accept(p, &call, list, s->lost == LOST_NOTHING);
+        p->covered.effective[s->kind] += pawl_messages_count(list) > 0;
+        break;
+    case FATE_IN_DOUBT:
+        look_for(p, &call, &after);
+        break;
+    default:
+        break;
+    }
+    pawl_messages_free(list);
+}
+
+void play_held(player *p, const step *s)
+{
+    pawl_error err = PAWL_ERROR_INIT;
+    pawl_messages *list = NULL;
+    size_t held = 0;
+
+    if (pawl_queue_held(player_store(p, s), model_owner(s->owner), &list, &err) != PAWL_OK) {
+        finding_say(&p->wrong, "held answered: %s", err.message);
+        return;
+    }
+    model_remember(&p->m, s->owner);
+    p->covered.effective[s->kind] += pawl_messages_count(list) > 0;
+    for (size_t i = 0; i < p->m.ticket_count; i++)
+        held += p->m.tickets[i].owner == s->owner && p->m.tickets[i].known;
+    if (held != pawl_messages_count(list))
+        finding_say(&p->wrong, "%s is said to hold %zu, should hold %zu",
+                    model_owner_names[s->owner], pawl_messages_count(list), held);
+    for (size_t i = 0; i < pawl_messages_count(list); i++) {
+        int number = compare_number(&p->m, pawl_messages_at(list, i));
+
+        if (number < 0)
+            finding_say(&p->wrong, "a message is held that should not be there");
+        else
+            compare_message(&p->m, &p->m.messages[number], pawl_messages_at(list, i), true,
+                            &p->wrong);
+    }
+    pawl_messages_free(list);
+}

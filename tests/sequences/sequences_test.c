@@ -1,0 +1,48 @@
+/* tests/sequences/sequences_test.c - random sequences of operations do what the model says. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "campaign.h"
+#include "kit.h"
+#include "test.h"
+
+#define ENOUGH 100 /* sequences after which everything must have happened */
+
+static void check_coverage(const campaign *c)
+{
+    const coverage *seen = &c->covered;
+
+    printf("# %" PRIu64 " claims took something, %" PRIu64 " answers came too late, %" PRIu64
+           " sends were known, %" PRIu64 " in conflict, %" PRIu64 " transactions committed\n",
+           seen->effective[STEP_CLAIM] + seen->effective[STEP_ACK_AND_CLAIM], seen->stale,
+           seen->repeated, seen->conflicts, seen->committed);
+    printf("# %" PRIu64 " answers were lost, %" PRIu64
+           " calls of the database's library failed, %" PRIu64 " operations were in doubt\n",
+           seen->lost, seen->faults, seen->in_doubt);
+    if (c->played < ENOUGH)
+        return;
+    for (int i = 0; i < STEP_KINDS; i++)
+        if (seen->effective[i] == 0)
+            test_fail("no operation of kind %d had an effect: the sequences prove nothing of it",
+                      i);
+    assert_true(seen->stale > 0 && seen->repeated > 0 && seen->conflicts > 0);
+    assert_true(seen->committed > 0 && seen->lost > 0 && seen->faults > 0 && seen->in_doubt > 0);
+}
+
+PAWL_TEST(random_sequences_do_what_the_model_says)
+{
+    place *at = place_open();
+    campaign c;
+
+    campaign_init(&c, at);
+    campaign_run(&c);
+    if (c.failed) {
+        campaign_print(&c);
+        test_fail("a sequence did something else than the model says");
+    }
+    kit_check(at->f);
+    printf("# %s: %" PRIu64 " sequences, %" PRIu64 " operations, from seed %" PRIu64
+           " on; 0 differ from the model\n",
+           at->postgres ? "PostgreSQL" : "SQLite", c.played, c.steps, c.first_seed);
+    check_coverage(&c);
+}
