@@ -3,7 +3,7 @@
 #   make run        build, then run the example on a SQLite file
 #   make test       build and test everything                 (make test-full: under all sanitizers)
 #   make proof      what make test reduces, whole: every power cut, with the counts
-#   make bench      measure
+#   make bench      measure; options in BENCH_ARGS            (bench/README.md)
 #   make lint       formatting, clang-tidy, banned functions  (make format: put the formatting right)
 #   make install    into $(DESTDIR)$(PREFIX)
 #   make clean      remove what was built
@@ -35,7 +35,7 @@ proof:
 	@scripts/proof
 
 bench: all
-	@bench/run $(RELEASE)
+	@bench/run $(RELEASE) $(BENCH_ARGS)
 
 lint:
 	@scripts/setup lint

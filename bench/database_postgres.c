@@ -1,0 +1,123 @@
+/* bench/database_postgres.c - a PostgreSQL schema that one side works on. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "basics.h"
+#include "pg.h"
+#include "side.h"
+
+static void drop(database *db)
+{
+    char sql[128];
+
+    if (!db->handle)
+        return;
+    snprintf(sql, sizeof sql, "DROP SCHEMA IF EXISTS %s CASCADE", db->schema);
+    pg_exec(db->handle, sql);
+    PQfinish(db->handle);
+    db->handle = NULL;
+    db->ready = 0;
+}
+
+/* The first time everything is made; later all tables but pawl's own record are emptied. */
+static void reset(database *db)
+{
+    const char *topics;
+    char number[16];
+
+    if (!db->handle) {
+        snprintf(db->url, sizeof db->url, "%s", db->target);
+        db->handle = pg_open(db);
+        drop(db);
+        db->handle = pg_open(db);
+        database_deploy(db);
+    } else {
+        pg_exec(db->handle,
+                "DO $$ BEGIN EXECUTE (SELECT 'TRUNCATE '"
+                " || string_agg(format('%I', tablename), ', ') FROM pg_tables"
+                " WHERE schemaname = current_schema() AND tablename <> 'meta'); END $$");
+    }
+    snprintf(number, sizeof number, "%d", db->topics);
+    topics = number;
+    pg_exec_params(db->handle,
+                   "INSERT INTO lane (topic, priority)"
+                   " SELECT 'bench.' || i, 0 FROM generate_series(0, $1::integer - 1) AS i",
+                   1, &topics);
+    db->ready = 0;
+}
+
+static void tidy(database *db)
+{
+    pg_exec(db->handle, "VACUUM queue, claim, tally_delta");
+}
+
+/*
+ * $1 messages, spread over all lanes, sent $3 ago and due $4 after they were sent. $2 tells this
+ * call's message ids apart. Ready ones are stamped with the present time, as pawl's rule wants.
+ */
+#define ADD_BODIES                                                                                 \
+    "WITH lanes AS MATERIALIZED (SELECT array_agg(id ORDER BY id) AS ids FROM lane),"              \
+    " sent AS (INSERT INTO body (message_id, lane_id, type, max_attempts, created_at, due_at,"     \
+    " payload)"                                                                                    \
+    " SELECT (lpad(to_hex((extract(epoch FROM m.at) * 1000)::bigint), 12, '0') || '7000'"          \
+    " || lpad(to_hex($2::bigint + i), 16, '8'))::uuid,"                                            \
+    " l.ids[1 + i % cardinality(l.ids)], 0, 10, m.at, m.at + $4::interval, convert_to($5, 'UTF8')" \
+    " FROM lanes l, generate_series(1, $1::integer) AS i,"                                         \
+    " LATERAL (SELECT clock_timestamp() - $3::interval AS at, i AS number) m"                      \
+    " RETURNING id, lane_id, created_at, due_at)"
+
+static void add(const database *db, const char *sql, int64_t count, const char *age,
+                const char *delay)
+{
+    static int64_t serial = INT64_C(1) << 60;
+    char number[24], first[24];
+    const char *values[] = {number, first, age, delay, bench_payload};
+
+    snprintf(number, sizeof number, "%" PRId64, count);
+    snprintf(first, sizeof first, "%" PRId64, serial);
+    serial += count;
+    pg_exec_params(db->handle, sql, 5, values);
+}
+
+#define INTO_QUEUE                                                                                 \
+    ADD_BODIES " INSERT INTO queue (id, lane_id, run_at) SELECT id, lane_id, due_at FROM sent"
+
+static void fill(database *db, int64_t count)
+{
+    if (count == 0)
+        return;
+    add(db, INTO_QUEUE, count, "0", "0");
+    db->ready += count;
+}
+
+static void clear_ready(database *db)
+{
+    pg_exec(db->handle, "WITH gone AS (DELETE FROM queue WHERE run_at <= now() RETURNING id)"
+                        " DELETE FROM body USING gone WHERE body.id = gone.id");
+    pg_exec(db->handle, "VACUUM body, queue");
+    db->ready = 0;
+}
+
+static void add_ballast(database *db, int64_t finished, int64_t future)
+{
+    add(db,
+        ADD_BODIES " INSERT INTO outcome (id, finished_at, retries, state, processed_by)"
+                   " SELECT id, created_at, 0, 2, 'bench' FROM sent",
+        finished, "2 hours", "0");
+    add(db, INTO_QUEUE, future, "1 hour", "1 day");
+    pg_exec(db->handle, "VACUUM ANALYZE body, queue, outcome, claim, lane");
+}
+
+static const engine postgres_engine = {
+    .name = "postgres",
+    .raw = &side_raw_postgres,
+    .reset = reset,
+    .fill = fill,
+    .add_ballast = add_ballast,
+    .clear_ready = clear_ready,
+    .tidy = tidy,
+    .drop = drop,
+};
+const engine *const engine_postgres = &postgres_engine;

@@ -1,0 +1,193 @@
+/* bench/plan.c - the list of everything that is measured. */
+#include "plan.h"
+
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "basics.h"
+
+#define ROWS_MAX 200
+#define BAR_RAW 0.8
+#define BAR_BALLAST 0.9
+#define BAR_HELD 0.8
+
+static const target targets[] = {
+    {"sqlite-full", "SQLite, synchronous=FULL", "full", &engine_sqlite, PAWL_DURABILITY_FULL},
+    {"sqlite-normal", "SQLite, synchronous=NORMAL", "normal", &engine_sqlite,
+     PAWL_DURABILITY_NORMAL},
+    {"postgres", "PostgreSQL", "server", &engine_postgres, PAWL_DURABILITY_FULL},
+};
+
+static const char *plural(int count)
+{
+    return count == 1 ? "" : "s";
+}
+
+static void name_row(row *r)
+{
+    static const char *const measures[] = {"enqueue", "claim", "fused"};
+    static const char *const disturbances[] = {"", "snapshot", "writer"};
+    static const char *const texts[] = {"", "a snapshot held open",
+                                        "a writing transaction held open"};
+    int batch = (int)r->load.batch, callers = r->load.callers;
+    char *text = r->text;
+    size_t size = sizeof r->text;
+
+    if (r->kind == ROW_HELD) {
+        snprintf(r->id, sizeof r->id, "%s/held-%s", r->target->id, disturbances[r->disturbance]);
+        snprintf(text, size, "claim+ack %d, %d workers, %s", batch, callers, texts[r->disturbance]);
+        return;
+    }
+    if (r->kind == ROW_MEMORY) {
+        snprintf(r->id, sizeof r->id, "%s/memory", r->target->id);
+        snprintf(text, size, "claim+ack %d, 1 worker", batch);
+        return;
+    }
+    snprintf(r->id, sizeof r->id, "%s/%s%s-%dx%d", r->target->id,
+             r->kind == ROW_BALLAST ? "ballast-" : "", measures[r->load.kind], batch, callers);
+    if (r->load.kind == LOAD_ENQUEUE)
+        snprintf(text, size, "enqueue %d, %d caller%s", batch, callers, plural(callers));
+    else
+        snprintf(text, size, "%s %d, %d worker%s",
+                 r->load.kind == LOAD_CLAIM_ACK ? "claim+ack" : "ack and claim in one", batch,
+                 callers, plural(callers));
+    if (r->topics > 1) {
+        size_t length = strlen(r->id);
+        snprintf(r->id + length, sizeof r->id - length, "-topics-%d", r->topics);
+        length = strlen(text);
+        snprintf(text + length, size - length, ", %d topics", r->topics);
+    }
+}
+
+static void add(plan *self, row r)
+{
+    r.topics = r.topics ? r.topics : 1;
+    name_row(&r);
+    if (self->count == ROWS_MAX)
+        die("more than %d rows", ROWS_MAX);
+    self->rows[self->count++] = r;
+}
+
+static void add_compared(plan *self, const target *t)
+{
+    static const int callers[] = {1, 8, 64};
+    static const size_t batches[] = {1, 50, 500};
+    static const int workers[] = {1, 4, 8};
+    static const load fused[] = {{LOAD_ACK_CLAIM, 1, 1},
+                                 {LOAD_ACK_CLAIM, 1, 50},
+                                 {LOAD_ACK_CLAIM, 8, 50},
+                                 {LOAD_ACK_CLAIM, 1, 500}};
+    bool full = t->engine == &engine_sqlite && t->setting == PAWL_DURABILITY_FULL;
+
+    for (size_t i = 0; i < 3; i++)
+        add(self, (row){.target = t,
+                        .load = {LOAD_ENQUEUE, callers[i], 1},
+                        .bar = full && callers[i] == 64 ? BAR_RAW : 0});
+    for (size_t batch = 100; batch <= 1000; batch *= 10)
+        add(self, (row){.target = t, .load = {LOAD_ENQUEUE, 1, batch}, .bar = BAR_RAW});
+    for (size_t i = 0; i < 3; i++)
+        for (size_t j = 0; j < 3; j++)
+            add(self, (row){.target = t,
+                            .load = {LOAD_CLAIM_ACK, workers[j], batches[i]},
+                            .bar = batches[i] > 1 ? BAR_RAW : 0});
+    for (size_t i = 0; i < sizeof fused / sizeof fused[0]; i++)
+        add(self, (row){.target = t, .load = fused[i], .bar = fused[i].batch > 1 ? BAR_RAW : 0});
+    for (int topics = 10; topics <= 1000; topics *= 100)
+        add(self,
+            (row){.target = t, .load = {LOAD_CLAIM_ACK, 1, 50}, .topics = topics, .bar = BAR_RAW});
+}
+
+static void add_special(plan *self, const options *opts, const target *t)
+{
+    static const load among[] = {
+        {LOAD_CLAIM_ACK, 1, 50}, {LOAD_CLAIM_ACK, 1, 500}, {LOAD_ENQUEUE, 1, 100}};
+
+    for (size_t i = 0; i < 3; i++)
+        add(self, (row){.target = t, .kind = ROW_BALLAST, .load = among[i], .bar = BAR_BALLAST});
+    if (t->engine == &engine_postgres) {
+        row held = {
+            .target = t, .kind = ROW_HELD, .load = {LOAD_CLAIM_ACK, 4, 50}, .bar = BAR_HELD};
+
+        held.disturbance = DISTURBANCE_SNAPSHOT;
+        add(self, held);
+        held.disturbance = DISTURBANCE_WRITER;
+        add(self, held);
+    }
+    if (t->setting == PAWL_DURABILITY_FULL && !opts->only_raw)
+        add(self, (row){.target = t, .kind = ROW_MEMORY, .load = {LOAD_CLAIM_ACK, 1, 500}});
+}
+
+/* Keep the row with that id, or else all that the pattern matches. */
+static void choose(plan *self, const char *only)
+{
+    char pattern[256];
+    bool exact = false;
+    size_t kept = 0;
+
+    snprintf(pattern, sizeof pattern, "*%s*", only);
+    for (size_t i = 0; i < self->count; i++)
+        exact = exact || strcmp(self->rows[i].id, only) == 0;
+    for (size_t i = 0; i < self->count; i++) {
+        const char *id = self->rows[i].id;
+
+        if (exact ? strcmp(id, only) == 0 : fnmatch(pattern, id, 0) == 0)
+            self->rows[kept++] = self->rows[i];
+    }
+    self->count = kept;
+}
+
+plan plan_make(const options *opts)
+{
+    plan self = {.rows = allocate(ROWS_MAX, sizeof(row))};
+
+    for (size_t i = 0; i < sizeof targets / sizeof targets[0]; i++) {
+        const target *t = &targets[i];
+
+        if (!*t->engine || (t->engine == &engine_postgres && !opts->postgres))
+            continue;
+        add_compared(&self, t);
+        add_special(&self, opts, t);
+    }
+    if (opts->only)
+        choose(&self, opts->only);
+    if (self.count == 0)
+        die("no row to measure; --list says what there is");
+    return self;
+}
+
+void plan_free(plan *self)
+{
+    free(self->rows);
+    *self = (plan){0};
+}
+
+double plan_duration(const plan *self, const options *opts)
+{
+    int sides = opts->only_pawl || opts->only_raw ? 1 : 2;
+    double total = 0;
+    bool undisturbed = false;
+    const engine *loaded = NULL;
+
+    for (size_t i = 0; i < self->count; i++) {
+        const row *r = &self->rows[i];
+        double rounds = (opts->rounds + 0.4) * opts->seconds;
+
+        if (r->kind == ROW_HELD) {
+            total += sides * opts->held_seconds * (undisturbed ? 1 : 2);
+            undisturbed = true;
+        } else if (r->kind == ROW_MEMORY) {
+            total += (double)opts->backlog / 15000;
+        } else {
+            /* Claims need a backlog, which is made outside the rounds. */
+            total += (r->kind == ROW_BALLAST ? 2 : 1) * sides * rounds *
+                     (r->load.kind == LOAD_ENQUEUE ? 1.1 : 1.5);
+        }
+        if (r->kind == ROW_BALLAST && loaded != *r->target->engine) {
+            loaded = *r->target->engine;
+            total += (double)opts->ballast / 25000;
+        }
+    }
+    return total;
+}

@@ -1,0 +1,54 @@
+/* bench/row.h - the rows of the table: what is measured, against what, and what came out. */
+#ifndef BENCH_ROW_H
+#define BENCH_ROW_H
+
+#include <stdbool.h>
+
+#include "load.h"
+
+/* An engine in one of its durabilities. */
+typedef struct target {
+    const char *id;         /* "sqlite-full" */
+    const char *title;      /* for the table */
+    const char *durability; /* for the machine */
+    const engine *const *engine;
+    pawl_durability setting;
+} target;
+
+typedef enum row_kind {
+    ROW_RAW,     /* pawl against the raw side */
+    ROW_BALLAST, /* pawl among millions of other messages against pawl alone */
+    ROW_HELD,    /* pawl while somebody holds a transaction open against pawl undisturbed */
+    ROW_MEMORY,  /* the peak of a worker's memory */
+} row_kind;
+
+typedef enum row_disturbance {
+    DISTURBANCE_NONE,
+    DISTURBANCE_SNAPSHOT, /* an open transaction that has read */
+    DISTURBANCE_WRITER,   /* an open transaction that has sent a message */
+} row_disturbance;
+
+#define WINDOWS 12 /* of a held row */
+
+typedef struct row {
+    const target *target;
+    row_kind kind;
+    load load;
+    int topics;
+    row_disturbance disturbance;
+    double bar; /* the ratio to reach; 0: none */
+    char id[64];
+    char text[96];
+    /* What came out; 0: not measured. Rates are messages per second. */
+    double pawl_rate, raw_rate;
+    double pawl_reference, raw_reference; /* the same side undisturbed: ROW_BALLAST, ROW_HELD */
+    double pawl_windows[WINDOWS], raw_windows[WINDOWS];
+    long start_kib, peak_kib; /* ROW_MEMORY */
+} row;
+
+/* pawl's rate against raw's or against its own undisturbed one; 0: not measured. */
+double row_ratio(const row *self);
+/* The same of the raw side, where it has one. */
+double row_raw_ratio(const row *self);
+
+#endif
