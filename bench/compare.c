@@ -37,27 +37,38 @@ void grounds_drop(grounds *self)
     self->ballast.engine->drop(&self->ballast);
 }
 
-/*
- * Rounds of both, in turn, after a short one of each that does not count; the median of each.
- * Either may be closed: then it is left out, and its rate is 0.
- */
-static void take_turns(runner *first, runner *second, const row *r, const options *opts,
-                       double *ret_first, double *ret_second)
+static double one_round(runner *self, const row *r, double duration)
 {
-    double first_rates[ROUNDS_MAX], second_rates[ROUNDS_MAX];
+    return self->program ? runner_round(self, &r->load, duration) : 0;
+}
 
-    for (int i = opts->is_short ? 0 : -1; i < opts->rounds; i++) {
-        double duration = i < 0 ? opts->seconds / 5 : opts->seconds;
-        double first_rate = first->program ? runner_round(first, &r->load, duration) : 0;
-        double second_rate = second->program ? runner_round(second, &r->load, duration) : 0;
+/*
+ * Rounds of both, in turn, after a short one of each that does not count. The disk's speed changes
+ * by the second, so a round of one is compared with the round of the other beside it, and who goes
+ * first changes; the median of those ratios is answered. Either may be closed: then it is left out,
+ * and its rate is 0.
+ */
+static double take_turns(runner *first, runner *second, const row *r, const options *opts,
+                         double *ret_first, double *ret_second)
+{
+    double first_rates[ROUNDS_MAX], second_rates[ROUNDS_MAX], ratios[ROUNDS_MAX];
+    bool both = first->program && second->program;
 
-        if (i >= 0) {
-            first_rates[i] = first_rate;
-            second_rates[i] = second_rate;
-        }
+    if (!opts->is_short) {
+        one_round(first, r, opts->seconds / 2);
+        one_round(second, r, opts->seconds / 2);
+    }
+    for (int i = 0; i < opts->rounds; i++) {
+        if (i % 2 == 0)
+            first_rates[i] = one_round(first, r, opts->seconds);
+        second_rates[i] = one_round(second, r, opts->seconds);
+        if (i % 2 == 1)
+            first_rates[i] = one_round(first, r, opts->seconds);
+        ratios[i] = both ? first_rates[i] / second_rates[i] : 0;
     }
     *ret_first = median_of(first_rates, opts->rounds);
     *ret_second = median_of(second_rates, opts->rounds);
+    return median_of(ratios, opts->rounds);
 }
 
 static void open_fresh(runner *self, const side *which, database *db, const row *r)
@@ -75,23 +86,24 @@ void compare_with_raw(row *r, grounds *g, const options *opts)
         open_fresh(&pawl, &side_pawl, &g->pawl, r);
     if (!opts->only_pawl)
         open_fresh(&raw, g->raw.engine->raw, &g->raw, r);
-    take_turns(&pawl, &raw, r, opts, &r->pawl_rate, &r->raw_rate);
+    r->pawl_paired = take_turns(&pawl, &raw, r, opts, &r->pawl_rate, &r->raw_rate);
     runner_close(&pawl);
     runner_close(&raw);
 }
 
 /* One side among the ballast and alone, in turn. */
-static void weigh(const side *which, row *r, grounds *g, database *alone, const options *opts,
-                  double *ret_heavy, double *ret_light)
+static double weigh(const side *which, row *r, grounds *g, database *alone, const options *opts,
+                    double *ret_heavy, double *ret_light)
 {
     runner heavy = {0}, light = {0};
 
     g->ballast.engine->clear_ready(&g->ballast);
     runner_open(&heavy, which, &g->ballast, &r->load);
     open_fresh(&light, which, alone, r);
-    take_turns(&heavy, &light, r, opts, ret_heavy, ret_light);
+    double ratio = take_turns(&heavy, &light, r, opts, ret_heavy, ret_light);
     runner_close(&heavy);
     runner_close(&light);
+    return ratio;
 }
 
 void compare_with_ballast(row *r, grounds *g, const options *opts)
@@ -104,7 +116,7 @@ void compare_with_ballast(row *r, grounds *g, const options *opts)
         g->ballast_loaded = true;
     }
     if (!opts->only_raw)
-        weigh(&side_pawl, r, g, &g->pawl, opts, &r->pawl_rate, &r->pawl_reference);
+        r->pawl_paired = weigh(&side_pawl, r, g, &g->pawl, opts, &r->pawl_rate, &r->pawl_reference);
     if (!opts->only_pawl)
-        weigh(kind->raw, r, g, &g->raw, opts, &r->raw_rate, &r->raw_reference);
+        r->raw_paired = weigh(kind->raw, r, g, &g->raw, opts, &r->raw_rate, &r->raw_reference);
 }

@@ -17,8 +17,8 @@ static const char usage[] =
     "\n"
     "  --only PATTERN   only the row with that id, or all that a shell pattern finds\n"
     "  --side SIDE      only pawl, or only raw: to profile it\n"
-    "  --rounds N       rounds of each side (default 5)\n"
-    "  --seconds S      length of a round (default 0.6)\n"
+    "  --rounds N       rounds of each side (default 15)\n"
+    "  --seconds S      length of a round (default 0.2)\n"
     "  --json FILE      the same for machines\n"
     "  --list           print the ids of the rows, measure nothing\n"
     "  --short          as little as possible of everything: does it still run?\n"
@@ -69,7 +69,7 @@ options options_parse(int argc, char **argv)
         {"help", no_argument, NULL, HELP},           {0},
     };
     options opts = {
-        .rounds = 5, .seconds = 0.6, .held_seconds = 60, .ballast = 1000000, .backlog = 1000000};
+        .rounds = 15, .seconds = 0.2, .held_seconds = 60, .ballast = 1000000, .backlog = 1000000};
     int found;
 
     while ((found = getopt_long(argc, argv, "", known, NULL)) != -1) {

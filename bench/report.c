@@ -12,11 +12,15 @@ double row_ratio(const row *self)
 {
     double against = self->kind == ROW_RAW ? self->raw_rate : self->pawl_reference;
 
+    if (self->pawl_paired > 0)
+        return self->pawl_paired;
     return against > 0 ? self->pawl_rate / against : 0;
 }
 
 double row_raw_ratio(const row *self)
 {
+    if (self->raw_paired > 0)
+        return self->raw_paired;
     return self->raw_reference > 0 ? self->raw_rate / self->raw_reference : 0;
 }
 

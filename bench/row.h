@@ -42,6 +42,7 @@ typedef struct row {
     /* What came out; 0: not measured. Rates are messages per second. */
     double pawl_rate, raw_rate;
     double pawl_reference, raw_reference; /* the same side undisturbed: ROW_BALLAST, ROW_HELD */
+    double pawl_paired, raw_paired; /* median of the ratios round by round; 0: from the rates */
     double pawl_windows[WINDOWS], raw_windows[WINDOWS];
     long start_kib, peak_kib; /* ROW_MEMORY */
 } row;

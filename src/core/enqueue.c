@@ -25,6 +25,7 @@ struct sending {
     pawl_outgoing *messages;
     bool *made_id;       /* the id was made here, so nothing can have existed */
     bool fresh;          /* all were */
+    bool plain;          /* and they differ in nothing but id and payload, and have no options */
     size_t *first;       /* by position: the first message of the call with the same id */
     pawli_value *values; /* a row for each that is the first; in the order of their ids */
     size_t row_count;
@@ -113,11 +114,13 @@ static pawl_status drop_repeated(struct sending *sending, pawl_error *err)
     return PAWL_OK;
 }
 
-/* The database looks for a lane only where it is another than the row before's. */
-static void mark_lanes(struct sending *sending)
+/* The database looks for a lane only where it is another than the row before's; and are they plain?
+ */
+static void compare_rows(struct sending *sending)
 {
     const pawl_outgoing *before = NULL;
 
+    sending->plain = sending->fresh;
     for (size_t i = 0; i < sending->row_count; i++) {
         pawli_value *row = &sending->values[i * OUTGOING_COLUMNS];
         const pawl_outgoing *message = &sending->messages[position_of(row)];
@@ -125,6 +128,9 @@ static void mark_lanes(struct sending *sending)
                     strcmp(before->topic, message->topic) == 0;
 
         row[OUTGOING_OTHER_LANE] = pawli_bool(!same);
+        sending->plain = sending->plain && pawli_outgoing_is_plain(message) &&
+                         (!before || (same && before->type == message->type &&
+                                      before->max_attempts == message->max_attempts));
         before = message;
     }
 }
@@ -154,7 +160,7 @@ static pawl_status read_messages(struct sending *sending, const pawl_outgoing *g
     sort_rows(sending);
     pawl_status st = drop_repeated(sending, err);
     if (st == PAWL_OK)
-        mark_lanes(sending);
+        compare_rows(sending);
     return st;
 }
 
@@ -196,12 +202,33 @@ static pawl_status in_flight(const pawl_outgoing *message, pawl_error *err)
                       id);
 }
 
+static void note_answer(struct sending *sending, size_t position, int64_t work_id, bool existed)
+{
+    sending->answers[position] = (pawl_enqueued){
+        .work_id = {work_id},
+        .message_id = sending->messages[position].id,
+        .existed = existed && !sending->made_id[position],
+    };
+    sending->answered++;
+}
+
+/* One answer for all: they were stored in the order of their rows. */
+static pawl_status note_all(struct sending *sending, int64_t first)
+{
+    for (size_t i = 0; i < sending->row_count; i++)
+        note_answer(sending, position_of(&sending->values[i * OUTGOING_COLUMNS]),
+                    first + (int64_t)i, false);
+    return PAWL_OK;
+}
+
 static pawl_status on_row(void *context, const pawli_row *row, pawl_error *err)
 {
     struct sending *sending = context;
+
+    if (pawli_row_is_null(row, 0))
+        return note_all(sending, pawli_row_int(row, 1));
     size_t position = (size_t)pawli_row_int(row, 0);
     int64_t result = pawli_row_int(row, 2);
-
     if (position >= sending->count)
         return pawli_fail(err, PAWL_E_STORE, "the database answered for a message not sent");
     if (result == CONFLICT)
@@ -210,12 +237,7 @@ static pawl_status on_row(void *context, const pawli_row *row, pawl_error *err)
         return in_flight(&sending->messages[position], err);
     if (sending->answers[position].work_id.value != 0)
         return PAWL_OK; /* the first answer counts */
-    sending->answers[position] = (pawl_enqueued){
-        .work_id = {pawli_row_int(row, 1)},
-        .message_id = sending->messages[position].id,
-        .existed = result == EXISTED && !sending->made_id[position],
-    };
-    sending->answered++;
+    note_answer(sending, position, pawli_row_int(row, 1), result == EXISTED);
     return PAWL_OK;
 }
 
@@ -224,7 +246,9 @@ static pawl_status run_once(struct sending *sending, bool fresh, pawl_error *err
     pawli_rows rows = {sending->row_count, OUTGOING_COLUMNS, pawli_outgoing_names,
                        pawli_outgoing_types, sending->values};
     pawli_op op = {
-        .sql = fresh ? PAWLI_SQL_ENQUEUE_FRESH : PAWLI_SQL_ENQUEUE,
+        .sql = !fresh           ? PAWLI_SQL_ENQUEUE
+               : sending->plain ? PAWLI_SQL_ENQUEUE_PLAIN
+                                : PAWLI_SQL_ENQUEUE_FRESH,
         .writes = true,
         .merges = fresh, /* nothing that is sent can be in the way of another's */
         .rows = &rows,

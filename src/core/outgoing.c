@@ -146,6 +146,13 @@ pawl_status pawli_outgoing_read(const pawl_outgoing *given, size_t max_payload_b
     return PAWL_OK;
 }
 
+bool pawli_outgoing_is_plain(const pawl_outgoing *message)
+{
+    return !message->destination && !message->headers && !message->correlation_id &&
+           message->due_at.us == 0 && message->delay_ms == 0 && message->expires_at.us == 0 &&
+           message->lease_ms == 0 && !has_backoff(&message->backoff);
+}
+
 static pawli_value span_or_null(int64_t ms)
 {
     return ms > 0 ? pawli_span_ms(ms) : pawli_null(PAWLI_SPAN);

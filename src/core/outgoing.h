@@ -2,6 +2,8 @@
 #ifndef PAWLI_OUTGOING_H
 #define PAWLI_OUTGOING_H
 
+#include <stdbool.h>
+
 #include <pawl/message.h>
 
 #include "op.h"
@@ -16,6 +18,9 @@ extern const pawli_type pawli_outgoing_types[OUTGOING_COLUMNS];
  */
 pawl_status pawli_outgoing_read(const pawl_outgoing *given, size_t max_payload_bytes,
                                 pawl_outgoing *message, bool *ret_made_id, pawl_error *err);
+
+/* Whether it has nothing but a topic, a payload, a priority, a type and a number of attempts. */
+bool pawli_outgoing_is_plain(const pawl_outgoing *message);
 
 /* One row of parameters; everything in it is borrowed from `message`. */
 void pawli_outgoing_lay_out(const pawl_outgoing *message, size_t position,

@@ -53,6 +53,16 @@ static const void *part_bytes(const pawli_row *row, int column, size_t *ret_size
     return pawli_row_bytes(whole_of(row), column, ret_size);
 }
 
+/* An answer for all: what column 1 says of the first row, the next number says of the next. */
+static int64_t range_integer(const pawli_row *row, int column)
+{
+    int64_t number = pawli_row_int(whole_of(row), column);
+
+    return column == 1 ? number + ((const part_row *)row)->start : number;
+}
+
+static const pawli_row_table range_table = {part_is_null, range_integer, part_time, part_uuid,
+                                            part_bytes};
 static const pawli_row_table part_table = {part_is_null, part_integer, part_time, part_uuid,
                                            part_bytes};
 
@@ -81,10 +91,23 @@ static bool find_part(pawli_merge *merge, size_t position)
     return true;
 }
 
+static pawl_status answer_all(pawli_merge *merge, const pawli_row *row, pawl_error *err)
+{
+    pawl_status st = PAWL_OK;
+
+    for (size_t i = 0; i < merge->count && st == PAWL_OK; i++) {
+        part_row answer = {{&range_table}, row, (int64_t)merge->starts[i]};
+        st = merge->parts[i]->on_row(merge->parts[i]->context, &answer.base, err);
+    }
+    return st;
+}
+
 static pawl_status on_row(void *context, const pawli_row *row, pawl_error *err)
 {
     pawli_merge *merge = context;
 
+    if (pawli_row_is_null(row, 0))
+        return answer_all(merge, row, err);
     if (!find_part(merge, (size_t)pawli_row_int(row, 0)))
         return pawli_fail(err, PAWL_E_STORE, "the database answered for a row not sent");
     const pawli_op *part = merge->parts[merge->part];

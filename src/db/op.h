@@ -122,8 +122,10 @@ typedef struct pawli_op {
     enum pawli_sql sql;
     bool writes; /* false: may be repeated freely, and a lost answer is not in doubt */
     /* Rows of several callers may be run as one op: there are no parameters, column 0 of the rows
-     * is their position, and column 0 of every answer the position it is for. */
+     * is their position, and column 0 of every answer the position it is for; or NULL, for one that
+     * is for all rows: column 1 is the first one's, and counts up with every further row. */
     bool merges;
+    bool urgent; /* goes before others when a long transaction has kept all waiting */
     const pawli_param *params;
     size_t param_count;
     const pawli_rows *rows; /* NULL if the statement has no "-- @each" */

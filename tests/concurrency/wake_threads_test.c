@@ -1,9 +1,13 @@
 /* tests/concurrency/wake_threads_test.c - no wake-up is lost, whenever a message is sent. */
 #include "wake_kit.h"
 
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "store_private.h"
 
 #define ROUNDS 600
 
@@ -123,6 +127,49 @@ PAWL_TEST(a_commit_of_an_old_snapshot_wakes)
     if (!on_postgres())
         test_skip("a matter of PostgreSQL");
     send_in_transaction("BEGIN ISOLATION LEVEL REPEATABLE READ", true);
+}
+
+struct interrupted {
+    pawli_waiter *waiter;
+    pawl_status status;
+    atomic_bool armed;
+    atomic_bool ended;
+};
+
+static void *wait_for_ever(void *context)
+{
+    struct interrupted *call = context;
+    const pawl_mono never = {INT64_MAX};
+
+    call->status = pawli_waiter_arm(call->waiter, NULL, 0, NULL);
+    atomic_store(&call->armed, true);
+    while (call->status == PAWL_OK) { /* until settled it looks now and then */
+        call->status = pawli_waiter_wait(call->waiter, never, NULL, NULL);
+        if (call->status == PAWL_OK)
+            call->status = pawli_waiter_arm(call->waiter, NULL, 0, NULL);
+    }
+    atomic_store(&call->ended, true);
+    return NULL;
+}
+
+PAWL_TEST(a_sleeper_can_be_interrupted)
+{
+    fixture *f = fixture_open(&real_clock);
+    struct interrupted call = {.waiter = NULL};
+    pawl_error err = PAWL_ERROR_INIT;
+    pthread_t thread;
+
+    assert_ok(pawli_waiter_new(fixture_store(f)->db, NULL, &call.waiter, &err), &err);
+    assert_int_equal(0, pthread_create(&thread, NULL, wait_for_ever, &call));
+    while (!atomic_load(&call.armed))
+        sched_yield();
+    while (!atomic_load(&call.ended)) { /* one that comes before the call does nothing */
+        pawl_store_interrupt(fixture_store(f));
+        sched_yield();
+    }
+    pthread_join(thread, NULL);
+    assert_int_equal(PAWL_E_INTERRUPTED, call.status);
+    pawli_waiter_free(call.waiter);
 }
 
 struct crowd {

@@ -38,8 +38,8 @@ DECLARE
     stored  bigint;
 BEGIN
     IF topics[1] = ALL (topics) AND priorities[1] = ALL (priorities) THEN
-        SELECT l.id, EXISTS (SELECT FROM pawl.sleeper)
-                     OR current_setting('transaction_isolation') <> 'read committed'
+        SELECT l.id, current_setting('transaction_isolation') <> 'read committed'
+                     OR EXISTS (SELECT FROM pawl.sleeper)
         INTO lane, to_wake FROM pawl.lane l
         WHERE l.topic = topics[1] AND l.priority = priorities[1] ORDER BY l.id LIMIT 1;
         IF lane IS NULL THEN
@@ -71,18 +71,6 @@ BEGIN
             INSERT INTO pawl.queue (id, lane_id, run_at, expires_at, lease)
             VALUES (ids[1], lane, greatest(due, t), expiry, leases[1]);
         END IF;
-    -- New messages without any options, of one lane: what large batches mostly are. Neither looking
-    -- for a conflict first nor carrying twelve empty columns along is a quarter of the work.
-    ELSIF fresh AND lane IS NOT NULL AND coalesce(
-              destinations, headers, correlation_ids, due_times::text[], delays::text[],
-              expiries::text[], ttls::text[], leases::text[], retry_bases::text[],
-              retry_maxes::text[], retry_jitters::text[]) IS NULL THEN
-        INSERT INTO pawl.body (id, message_id, lane_id, type, max_attempts, created_at, due_at, payload)
-        SELECT m.id, m.message_id, lane, m.type, m.max_attempts, t, t, m.payload
-        FROM unnest(ids, message_ids, types, max_attempts, payloads)
-             AS m(id, message_id, type, max_attempts, payload);
-        INSERT INTO pawl.queue (id, lane_id, run_at) SELECT m.id, lane, t FROM unnest(ids) AS m(id);
-        stored := cardinality(ids);
     ELSE
         WITH added AS (
             INSERT INTO pawl.body (id, message_id, lane_id, type, max_attempts, created_at, due_at,
@@ -116,6 +104,62 @@ BEGIN
 END
 $$;
 
+-- New messages of one lane without any options, which is what most are: half the work of the way for
+-- all. The ids were made just now and cannot exist. Answers position, work id and 0.
+CREATE FUNCTION pawl.enqueue_plain(
+    positions bigint[], message_ids uuid[], payloads bytea[], topic text, priority bigint,
+    type bigint, max_attempts bigint)
+RETURNS TABLE (place bigint, work_id bigint, result integer)
+LANGUAGE plpgsql VOLATILE
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET jit = off
+AS $$
+#variable_conflict use_column
+DECLARE
+    xid CONSTANT xid8 := pg_current_xact_id(); -- first, as in enqueue_batch
+    t   CONSTANT timestamptz := pawl.clock();
+    my_type     CONSTANT smallint := type;
+    my_attempts CONSTANT smallint := max_attempts;
+    lane    integer;
+    to_wake boolean; -- as in enqueue_rows
+    ids     bigint[];
+BEGIN
+    SELECT l.id, current_setting('transaction_isolation') <> 'read committed'
+                 OR EXISTS (SELECT FROM pawl.sleeper)
+    INTO lane, to_wake FROM pawl.lane l
+    WHERE l.topic = enqueue_plain.topic AND l.priority = enqueue_plain.priority
+    ORDER BY l.id LIMIT 1;
+    IF lane IS NULL THEN
+        INSERT INTO pawl.lane (topic, priority) VALUES (enqueue_plain.topic, enqueue_plain.priority)
+        RETURNING id INTO lane;
+    END IF;
+    IF cardinality(message_ids) = 1 THEN
+        WITH added AS (
+            INSERT INTO pawl.body (message_id, lane_id, type, max_attempts, created_at, due_at, payload)
+            VALUES (message_ids[1], lane, my_type, my_attempts, t, t, payloads[1])
+            RETURNING id)
+        INSERT INTO pawl.queue (id, lane_id, run_at) SELECT a.id, lane, t FROM added a
+        RETURNING id INTO work_id;
+        place := positions[1];
+        result := 0;
+        RETURN NEXT;
+    ELSE
+        ids := ARRAY(SELECT nextval('pawl.body_id_seq')
+                     FROM generate_series(1, cardinality(message_ids)));
+        INSERT INTO pawl.body (id, message_id, lane_id, type, max_attempts, created_at, due_at, payload)
+        SELECT m.id, m.message_id, lane, my_type, my_attempts, t, t, m.payload
+        FROM unnest(ids, message_ids, payloads) AS m(id, message_id, payload);
+        INSERT INTO pawl.queue (id, lane_id, run_at) SELECT m.id, lane, t FROM unnest(ids) AS m(id);
+        RETURN QUERY SELECT m.place, m.id, 0 FROM unnest(positions, ids) AS m(place, id);
+    END IF;
+    IF to_wake IS DISTINCT FROM false THEN
+        PERFORM pawl.wake();
+    END IF;
+END
+$$;
+
 -- Store the messages of the arrays, all or none. Answers position, work id and result: 0 stored,
 -- 1 existed with the same topic and payload, 2 exists with other content, 3 another transaction
 -- that has not ended is sending the same id (or, above READ COMMITTED, sent it after this one
@@ -146,45 +190,10 @@ DECLARE
     t   CONSTANT timestamptz := pawl.clock();
     n   CONSTANT bigint := coalesce(cardinality(message_ids), 0);
     patience text;
-    lane     integer;
-    to_wake  boolean; -- as in enqueue_rows
     ids      bigint[];
     existing bigint[];
     results  integer[];
 BEGIN
-    -- One new message is the usual case, and costs half of what the way for many does.
-    IF fresh AND n = 1 THEN
-        SELECT l.id, EXISTS (SELECT FROM pawl.sleeper)
-                     OR current_setting('transaction_isolation') <> 'read committed'
-        INTO lane, to_wake FROM pawl.lane l
-        WHERE l.topic = topics[1] AND l.priority = priorities[1] ORDER BY l.id LIMIT 1;
-        IF lane IS NULL THEN
-            INSERT INTO pawl.lane (topic, priority) VALUES (topics[1], priorities[1])
-            RETURNING id INTO lane;
-        END IF;
-        WITH added AS (
-            INSERT INTO pawl.body (message_id, lane_id, type, max_attempts, created_at, due_at,
-                                   expires_at, lease, retry_base, retry_max, retry_jitter,
-                                   destination, correlation_id, headers, payload)
-            VALUES (message_ids[1], lane, types[1], max_attempts[1], t,
-                    coalesce(due_times[1], t + delays[1], t),
-                    coalesce(expiries[1],
-                             greatest(coalesce(due_times[1], t + delays[1], t), t) + ttls[1]),
-                    leases[1], retry_bases[1], retry_maxes[1], retry_jitters[1], destinations[1],
-                    correlation_ids[1], headers[1]::json, payloads[1])
-            RETURNING id, due_at, expires_at, lease)
-        INSERT INTO pawl.queue (id, lane_id, run_at, expires_at, lease)
-        SELECT a.id, lane, greatest(a.due_at, t), a.expires_at, a.lease FROM added a
-        RETURNING id INTO work_id;
-        IF to_wake IS DISTINCT FROM false THEN
-            PERFORM pawl.wake();
-        END IF;
-        place := positions[1];
-        result := 0;
-        RETURN NEXT;
-        RETURN;
-    END IF;
-
     ids := ARRAY(SELECT nextval('pawl.body_id_seq') FROM generate_series(1, n));
     existing := ids;
     IF fresh THEN

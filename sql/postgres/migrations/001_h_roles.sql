@@ -34,7 +34,7 @@ BEGIN
     GRANT USAGE ON SEQUENCE pawl.body_id_seq TO pawl_send, pawl_work;
     GRANT SELECT ON pawl.sleeper TO pawl_send, pawl_work; -- whether somebody is to be notified
     GRANT EXECUTE ON FUNCTION
-        pawl.clock, pawl.now, pawl.wake, pawl.new_message_id, pawl.enqueue_rows, pawl.enqueue_batch,
+        pawl.clock, pawl.now, pawl.wake, pawl.new_message_id, pawl.enqueue_rows, pawl.enqueue_plain, pawl.enqueue_batch,
         pawl.enqueue(text, text, uuid, timestamptz, interval, integer, text, text, json, text,
                      timestamptz, integer, interval, interval, interval, interval),
         pawl.enqueue(text, bytea, uuid, timestamptz, interval, integer, text, text, json, text,
