@@ -203,6 +203,14 @@ static void make_sweep_due(pawl_store *store)
         store->claim_cursor.lanes[i].sweep_after = (pawl_mono){0};
 }
 
+static bool settled_after(pawl_store *store, int64_t time_us)
+{
+    const pawli_cursor *cursor = &store->claim_cursor;
+
+    return cursor->lane_count == 1 && cursor->lanes[0].settled.us > time_us &&
+           !cursor->lanes[0].again;
+}
+
 /* A step back that no claim sees: the clock is ahead again when the next one comes. */
 PAWL_TEST(what_an_unseen_step_of_the_clock_hides_is_found_by_the_sweep)
 {
@@ -211,13 +219,14 @@ PAWL_TEST(what_an_unseen_step_of_the_clock_hides_is_found_by_the_sweep)
 
     move_on(f, "t");
     before = fixture_now(f);
+    /* Transactions of others on the server hold the position back until they end: there is
+     * something to hide only above what is settled. */
+    if (!settled_after(fixture_store(f), before.us - 3000000))
+        test_skip("another session's transaction was open all the time");
     fixture_set(f, (pawl_wall){before.us - 3000000});
     fixture_send(f, "t", "hidden");
     fixture_set(f, before);
-    /* Seen found at once on a busy server, and why is not known: then the sweep has nothing to
-     * show. */
-    if (strcmp(claim_all(f), "hidden") == 0)
-        test_skip("found without the sweep");
+    assert_string_equal("", claim_all(f));
     make_sweep_due(fixture_store(f));
     assert_string_equal("hidden", claim_all(f));
 }
