@@ -13,6 +13,7 @@ const pawli_cursor_limits pawli_cursor_usual = {
     .long_us = INT64_C(100000),
     .sweep_us = INT64_C(30000000),
     .sweep_share = 50,
+    .again_us = INT64_C(1000000),
     .again_share = 20,
 };
 
@@ -56,25 +57,37 @@ void pawli_cursor_drop(pawli_cursor *cursor)
 
 /* ---- beginning a look ---- */
 
-static pawli_look_start start_of(const pawli_cursor_lane *lane, pawl_mono now, bool at_any_cost)
+/*
+ * A look that goes further back can be slow. It is one worker's: the others go on from where they
+ * were until it has answered, or long enough has passed without.
+ */
+static pawli_look_start start_of(const pawli_cursor *cursor, pawli_cursor_lane *lane, pawl_mono now,
+                                 bool at_any_cost)
 {
-    if (now.us >= lane->sweep_after.us)
+    if (now.us >= lane->sweep_after.us) {
+        lane->sweep_after = (pawl_mono){now.us + cursor->limits.sweep_us};
+        lane->back_by = cursor->looks;
         return (pawli_look_start){lane->id, PAWL_NEVER, PAWLI_LOOK_SWEEP};
-    if (lane->again && (at_any_cost || now.us >= lane->again_after.us))
+    }
+    if (lane->again && (at_any_cost || now.us >= lane->again_after.us)) {
+        lane->again_after = (pawl_mono){now.us + cursor->limits.again_us};
+        lane->back_by = cursor->looks;
         return (pawli_look_start){lane->id, lane->settled, PAWLI_LOOK_AGAIN};
+    }
     if (lane->start.us == lane->settled.us)
         return (pawli_look_start){lane->id, lane->start, PAWLI_LOOK_SETTLED};
     return (pawli_look_start){lane->id, lane->start, PAWLI_LOOK_OPEN};
 }
 
-static void copy_starts(const pawli_cursor *cursor, pawl_mono now, bool at_any_cost,
-                        pawli_look *look)
+static void copy_starts(pawli_cursor *cursor, pawl_mono now, bool at_any_cost, pawli_look *look)
 {
     if (cursor->lane_count == 0)
         return;
     look->starts = malloc(cursor->lane_count * sizeof *look->starts);
     for (size_t i = 0; look->starts && i < cursor->lane_count; i++) {
-        pawli_look_start start = start_of(&cursor->lanes[i], now, at_any_cost);
+        pawli_look_start start = start_of(cursor, &cursor->lanes[i], now, at_any_cost);
+        look->goes_back =
+            look->goes_back || start.kind == PAWLI_LOOK_AGAIN || start.kind == PAWLI_LOOK_SWEEP;
         if (start.since.us != PAWL_NEVER.us)
             look->starts[look->start_count++] = start;
     }
@@ -88,6 +101,7 @@ void pawli_cursor_begin(pawli_cursor *cursor, uint64_t connections, pawl_mono no
     if (connections != cursor->connections)
         drop(cursor);
     cursor->connections = connections;
+    look->number = ++cursor->looks;
     look->version = cursor->version;
     look->endings = cursor->endings;
     look->connections = connections;
@@ -280,6 +294,8 @@ static bool learn_lane(pawli_cursor *cursor, const lesson *says, const pawli_loo
 
     if (!lane)
         return false;
+    if (lane->back_by == says->look->number)
+        lane->back_by = 0;
     if (some_left)
         end = earlier(end, found->oldest);
     if (kind == PAWLI_LOOK_SWEEP)
@@ -314,15 +330,32 @@ static bool again_due(const pawli_cursor *cursor, const pawli_look *look)
     return false;
 }
 
+/* Where the look was to go back for all, and did not answer for the lane, the next one is to. */
+static void leave_to_others(pawli_cursor *cursor, const pawli_look *look)
+{
+    for (size_t i = 0; look->goes_back && i < cursor->lane_count; i++) {
+        pawli_cursor_lane *lane = &cursor->lanes[i];
+        if (lane->back_by != look->number)
+            continue;
+        lane->sweep_after = (pawl_mono){0};
+        lane->again_after = (pawl_mono){0};
+        lane->back_by = 0;
+    }
+}
+
 static bool learn(pawli_cursor *cursor, const pawli_look *look, uint64_t connections, pawl_mono now)
 {
     lesson says = {.look = look, .now = now, .spent = now.us - look->began.us};
     bool moved_back = false;
 
-    if (look->version != cursor->version)
+    if (look->version != cursor->version) {
+        leave_to_others(cursor, look);
         return true;
-    if (look->epoch.xid == 0 || look->spoilt)
+    }
+    if (look->epoch.xid == 0 || look->spoilt) {
+        leave_to_others(cursor, look);
         return false;
+    }
     if (connections != look->connections || look->epoch.time.us < look->seen.us) {
         drop(cursor);
         return true;
@@ -336,6 +369,7 @@ static bool learn(pawli_cursor *cursor, const pawli_look *look, uint64_t connect
     says.open = epoch_up_to(cursor, first_not_awaited(cursor, look));
     for (size_t i = 0; i < look->found_count; i++)
         moved_back = learn_lane(cursor, &says, &look->found[i]) || moved_back;
+    leave_to_others(cursor, look);
     forget_epochs_before(cursor, says.settled);
     if (moved_back)
         cursor->version++; /* looks under way may not push those lanes on */

@@ -9,6 +9,7 @@
 #define PAWLI_CURSOR_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -22,6 +23,7 @@ typedef struct pawli_cursor_limits {
     int64_t long_us;     /* a transaction older than this is not waited for, but looked after */
     int64_t sweep_us;    /* how often a lane is looked at from its beginning, at most */
     int64_t sweep_share; /* a sweep may cost one part in so many of the time */
+    int64_t again_us;    /* how long others leave it to one to look after such a transaction */
     int64_t again_share; /* the same for looking after transactions that took long */
 } pawli_cursor_limits;
 extern const pawli_cursor_limits pawli_cursor_usual;
@@ -39,11 +41,14 @@ typedef struct pawli_cursor_lane {
     bool again;            /* one of those has ended: look from `settled` */
     pawl_mono again_after; /* but not sooner */
     pawl_mono sweep_after;
+    uint64_t back_by; /* the look that goes back in it for all, and has not answered; 0: none */
 } pawli_cursor_lane;
 
 typedef struct pawli_cursor {
     pawli_cursor_limits limits;
+    atomic_uint unnoted;  /* messages taken since a claim last had to answer for the cursor */
     pthread_mutex_t lock; /* guards the rest */
+    uint64_t looks;       /* counts them */
     uint64_t version;     /* counts what took positions back */
     uint64_t endings;     /* counts awaited transactions that were seen to have ended */
     uint64_t connections; /* as told by the last look that began */
@@ -80,6 +85,8 @@ typedef struct pawli_look {
     /* what it begins with */
     pawli_look_start *starts; /* by lane */
     size_t start_count;
+    uint64_t number; /* of the cursor's looks */
+    bool goes_back;  /* behind the position of some lane */
     uint64_t version;
     uint64_t endings;
     uint64_t connections;

@@ -9,16 +9,22 @@
 #include "store_private.h"
 #include "world.h"
 
-enum { ITEM_EPOCH = 1, ITEM_NEXT, ITEM_RUNNING, ITEM_LANE, ITEM_ACKED };
+enum { ITEM_EPOCH = 1, ITEM_NEXT, ITEM_RUNNING, ITEM_LANE, ITEM_ACKED, ITEM_LAST };
 
-#define PARAMS_MAX 10 /* the two lists among them */
+#define PARAMS_MAX 10 /* the cursor's own among them */
+/* Messages that positions may lag behind: to walk over them costs less than to ask at every claim.
+ */
+#define LAG_MAX 400
+/* Lanes that a list of positions may span without being mentioned in it. */
+#define GAPS_MAX 10000
 
 /* What both the op and the look get their rows from. */
 typedef struct run_context {
     const pawli_op *op;
     int column;
     pawli_look look;
-    size_t acked; /* by this attempt */
+    bool notes;               /* asked for */
+    pawli_cursor_notes found; /* by this attempt */
     pawli_param params[PARAMS_MAX];
 } run_context;
 
@@ -27,7 +33,7 @@ static void on_start(void *context)
     run_context *run = context;
 
     pawli_look_restart(&run->look);
-    run->acked = 0;
+    run->found = (pawli_cursor_notes){0};
     if (run->op->on_start)
         run->op->on_start(run->op->context);
 }
@@ -54,7 +60,10 @@ static pawl_status on_row(void *context, const pawli_row *row, pawl_error *err)
         pawli_look_lane(&run->look, number, time);
         break;
     case ITEM_ACKED:
-        run->acked = (size_t)number;
+        run->found.acked = (size_t)number;
+        break;
+    case ITEM_LAST:
+        run->found.last_lane = number;
         break;
     default:
         break; /* a later schema may say more */
@@ -62,23 +71,35 @@ static pawl_status on_row(void *context, const pawli_row *row, pawl_error *err)
     return PAWL_OK;
 }
 
+/* Of all lanes from the first to the last that has a position; the others' is the beginning. */
+static size_t span_of(const pawli_look *look)
+{
+    if (look->start_count == 0)
+        return 0;
+    int64_t span = look->starts[look->start_count - 1].lane - look->starts[0].lane + 1;
+    int64_t most = (int64_t)look->start_count + GAPS_MAX;
+    return (size_t)(span < most ? span : most);
+}
+
 static pawl_status run_from(pawl_store *store, run_context *run, pawl_error *err)
 {
     const pawli_look *look = &run->look;
-    size_t count = look->start_count;
+    int64_t first = look->start_count > 0 ? look->starts[0].lane : 0;
+    size_t span = span_of(look);
     pawli_op op = *run->op;
-    PAWLI_AUTO_FREE int64_t *numbers = malloc((count + 1) * 2 * sizeof *numbers);
+    PAWLI_AUTO_FREE int64_t *since = calloc(span + 1, sizeof *since);
 
-    if (!numbers)
-        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for %zu positions", count);
-    for (size_t i = 0; i < count; i++) {
-        numbers[i] = look->starts[i].lane;
-        numbers[count + i] = look->starts[i].since.us;
+    if (!since)
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for %zu positions", span);
+    for (size_t i = 0; i < look->start_count; i++) {
+        size_t place = (size_t)(look->starts[i].lane - first);
+        if (place < span)
+            since[place] = look->starts[i].since.us;
     }
     memcpy(run->params, op.params, op.param_count * sizeof *op.params);
-    run->params[op.param_count++] = (pawli_param){"cursor_lane", pawli_ints(numbers, count)};
-    run->params[op.param_count++] =
-        (pawli_param){"cursor_since", pawli_times(numbers + count, count)};
+    run->params[op.param_count++] = (pawli_param){"cursor_first", pawli_int(first)};
+    run->params[op.param_count++] = (pawli_param){"cursor_since", pawli_times(since, span)};
+    run->params[op.param_count++] = (pawli_param){"notes", pawli_bool(run->notes)};
     op.params = run->params;
     op.on_row = on_row;
     op.on_start = on_start;
@@ -88,10 +109,9 @@ static pawl_status run_from(pawl_store *store, run_context *run, pawl_error *err
 
 pawl_status pawli_cursor_run(pawl_store *store, pawli_cursor *cursor, const pawli_op *op,
                              int column, bool (*found_nothing)(const void *context),
-                             size_t *ret_acked, pawl_error *err)
+                             pawli_cursor_notes *notes, pawl_error *err)
 {
     run_context run = {.op = op, .column = column};
-    size_t acked = 0;
     /* Before any lock: a child process may have got it locked. */
     pawl_status st = pawli_db_check_process(store->db, err);
     bool again = true;
@@ -99,8 +119,14 @@ pawl_status pawli_cursor_run(pawl_store *store, pawli_cursor *cursor, const pawl
     for (int tries = 0; st == PAWL_OK && again && tries < 2; tries++) {
         pawli_cursor_begin(cursor, pawli_db_connections(store->db), pawli_mono_now(), tries > 0,
                            &run.look);
+        run.notes = tries > 0 || run.look.goes_back || run.look.start_count == 0 ||
+                    atomic_load(&cursor->unnoted) >= LAG_MAX;
         st = run_from(store, &run, err);
-        acked += run.acked; /* they are committed; another try finds none of them */
+        if (run.look.epoch.xid != 0)
+            atomic_store(&cursor->unnoted, 0);
+        notes->acked += run.found.acked; /* committed: another try finds none of them */
+        if (run.found.last_lane != 0)
+            notes->last_lane = run.found.last_lane;
         if (st == PAWL_OK)
             again = pawli_cursor_learn(cursor, &run.look, pawli_db_connections(store->db),
                                        pawli_mono_now()) &&
@@ -109,7 +135,5 @@ pawl_status pawli_cursor_run(pawl_store *store, pawli_cursor *cursor, const pawl
             pawli_cursor_drop(cursor); /* in doubt, or it is not known what went wrong */
     }
     pawli_look_done(&run.look);
-    if (st == PAWL_OK && ret_acked)
-        *ret_acked = acked;
     return st;
 }

@@ -9,15 +9,22 @@
 #include "cursor.h"
 #include "op.h"
 
+/* What else a claim answers. */
+typedef struct pawli_cursor_notes {
+    size_t acked;      /* how many items of earlier claims it finished */
+    int64_t last_lane; /* where it ended; untouched if it took nothing */
+} pawli_cursor_notes;
+
 /*
  * Run an op that writes, and that answers for the cursor after its own rows: rows whose column 0 is
  * NULL and whose columns from `column` on are item, number and time (sql/postgres/migrations, the
- * view "claimed"). The op gets the lists :cursor_lane and :cursor_since, and its callbacks see only
- * its own rows. When it started too far on and `found_nothing(op->context)`, it is run once more.
- * *ret_acked (may be NULL): how many items of earlier claims it finished.
+ * view "claimed"). The op gets :cursor_first, a lane, the list :cursor_since, positions in that
+ * lane and those after it, and :notes, whether it has to answer for the cursor in any case; its
+ * callbacks see only its own rows. When it started too far on and `found_nothing(op->context)`, it
+ * is run once more.
  */
 pawl_status pawli_cursor_run(pawl_store *store, pawli_cursor *cursor, const pawli_op *op,
                              int column, bool (*found_nothing)(const void *context),
-                             size_t *ret_acked, pawl_error *err);
+                             pawli_cursor_notes *notes, pawl_error *err);
 
 #endif

@@ -98,14 +98,14 @@ static pawl_status claim(pawl_store *store, pawl_owner owner, const pawli_rows *
                          int64_t lease_ms, int limit, const pawl_claim_options *options,
                          const char *name, size_t *ret_acked, pawl_messages *list, pawl_error *err)
 {
-    int64_t turn = atomic_fetch_add(&store->claim_turn, 1) & 0xffffff;
+    pawli_cursor_notes notes = {.last_lane = atomic_load(&store->claimed_lane)};
     pawli_param params[] = {
         {"owner", pawli_uuid(owner.bytes)},
         {"owner_name", pawli_text(name)},
         {"lease", pawli_span_ms(lease_ms)},
         {"limit", pawli_int(limit)},
         {"topics", pawli_texts(options->topics, options->topic_count)},
-        {"turn", pawli_int(turn)},
+        {"after_lane", pawli_int(notes.last_lane)},
     };
     pawli_op op = {
         .sql = PAWLI_SQL_CLAIM,
@@ -122,11 +122,16 @@ static pawl_status claim(pawl_store *store, pawl_owner owner, const pawli_rows *
      */
     atomic_store(&store->sent_before_claim, pawli_wake_sent(pawli_db_wake(store->db)));
     pawl_status st =
-        pawli_cursor_run(store, &store->claim_cursor, &op, COLUMN_COUNT, is_empty, ret_acked, err);
-    if (st == PAWL_OK)
-        pawli_log(&store->log, PAWL_LOG_DEBUG, "outbox", "%s claimed %zu messages", name,
-                  pawl_messages_count(list));
-    return st;
+        pawli_cursor_run(store, &store->claim_cursor, &op, COLUMN_COUNT, is_empty, &notes, err);
+    if (st != PAWL_OK)
+        return st;
+    atomic_store(&store->claimed_lane, notes.last_lane);
+    atomic_fetch_add(&store->claim_cursor.unnoted, (unsigned)pawl_messages_count(list));
+    if (ret_acked)
+        *ret_acked = notes.acked;
+    pawli_log(&store->log, PAWL_LOG_DEBUG, "outbox", "%s claimed %zu messages", name,
+              pawl_messages_count(list));
+    return PAWL_OK;
 }
 
 pawl_status pawl_queue_ack_and_claim(pawl_store *store, pawl_owner owner, const pawl_held *items,

@@ -33,7 +33,8 @@ pawl_status pawl_queue_reap(pawl_store *store, size_t *ret_changed, pawl_error *
 
     if (!store)
         return pawli_fail(err, PAWL_E_INVALID, "the store must not be NULL");
-    pawl_status st = pawli_cursor_run(store, &store->reap_cursor, &op, 1, is_zero, NULL, err);
+    pawli_cursor_notes notes = {0};
+    pawl_status st = pawli_cursor_run(store, &store->reap_cursor, &op, 1, is_zero, &notes, err);
     if (st != PAWL_OK)
         return st;
     if (changed > 0)

@@ -17,7 +17,7 @@ struct pawl_store {
     pawl_backoff backoff_local;
     pawl_backoff backoff_remote;
     int64_t timeout_ms;
-    atomic_uint claim_turn;             /* rotates the topics of equal priority */
+    atomic_llong claimed_lane;          /* whose turn it was last (PostgreSQL) */
     _Atomic uint64_t sent_before_claim; /* the wake counter when the last claim began */
     pawli_cursor claim_cursor;
     pawli_cursor reap_cursor;

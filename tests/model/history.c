@@ -245,6 +245,7 @@ static void init(history *h, uint64_t seed, model_rule rule, const model_world *
     limits.long_us = world->long_us > 0 ? world->long_us : NEVER_US;
     limits.sweep_us = world->sweeps ? SWEEP_US : NEVER_US;
     limits.sweep_share = 2; /* small, so that a short history can tell */
+    limits.again_us = AGAIN_US;
     limits.again_share = 1;
     for (int i = 0; i < STORES; i++)
         pawli_cursor_init(&h->cursors[i], &limits);

@@ -15,6 +15,7 @@
 #define HELD_MAX 64
 #define LEASE_US 20000
 #define SWEEP_US 50000
+#define AGAIN_US 2000
 
 /* Every actor does one step of its work at a time, and is then left alone for a while. */
 typedef struct actor {

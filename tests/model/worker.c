@@ -164,6 +164,9 @@ static int64_t promised(const history *h)
     const pawli_cursor_limits *limits = &h->cursors[0].limits;
     int64_t bound = limits->again_share * h->longest_call;
 
+    if (bound < limits->again_us)
+        bound = limits->again_us;
+
     if (h->world.sweeps && bound < limits->sweep_us)
         bound = limits->sweep_us;
     if (h->world.sweeps && bound < limits->sweep_share * h->longest_call)

@@ -31,7 +31,6 @@ static int64_t number_for(const world *w, const char *statement, const char *nam
     } numbers[] = {
         {"lease", 30000000},
         {"limit", WORLD_BATCH},
-        {"turn", 1},
         {"local_base", 1000000},
         {"local_max", 60000000},
         {"local_jitter", 0},

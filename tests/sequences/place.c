@@ -138,7 +138,7 @@ void place_reset(place *p, int64_t start_us, bool with_lanes)
     for (int i = 0; i < MODEL_STORES; i++) {
         pawli_cursor_drop(&p->stores[i]->claim_cursor);
         pawli_cursor_drop(&p->stores[i]->reap_cursor);
-        atomic_store(&p->stores[i]->claim_turn, 0);
+        atomic_store(&p->stores[i]->claimed_lane, 0);
         pawli_store_changed(p->stores[i]);
     }
     fixture_log_clear(p->f);

@@ -41,6 +41,7 @@ CREATE TABLE pawl.lane (
     priority smallint NOT NULL CHECK (priority BETWEEN 0 AND 9)
 );
 CREATE INDEX lane_topic ON pawl.lane (topic, priority, id);
+CREATE INDEX lane_order ON pawl.lane (priority, id);
 
 -- The server reads and compiles every CHECK again at each INSERT statement, about four microseconds
 -- apiece, so there are few: what keeps a message readable. The functions and the library check the

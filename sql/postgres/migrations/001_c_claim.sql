@@ -8,21 +8,27 @@
 --   item 4: `number` is a lane that was looked at, `at` its oldest row that is ready and not taken
 -- and how many messages of an earlier claim were done:
 --   item 5: `number` of them
+-- and whose turn it was:
+--   item 6: `number` is the lane that the last message was taken from
 CREATE VIEW pawl.claimed AS
     SELECT m.*, 0::smallint AS item, 0::bigint AS number, m.due_at AS at
     FROM pawl.message m WHERE false;
 
 -- Take up to max_rows messages that are ready and due, for `lease` each (or the message's own).
--- Higher priorities first; topics of equal priority take turns by `turn`, which a caller counts up
--- (NULL: at random); within a lane by run_at. Nothing due writes nothing and draws no token.
+-- Higher priorities first; lanes of equal priority take turns, beginning after the lane after_lane,
+-- where the caller's last claim ended (NULL: anywhere); within a lane by run_at. Nothing due writes
+-- nothing and draws no token.
 --
--- The library's form of claim(): in a lane of cursor_lanes it looks only at rows from the time in
--- cursor_since on, which keeps it from walking over the index entries of finished rows that vacuum
--- cannot remove yet. NULL: everything is looked at, and nothing but messages is answered. First it
--- acknowledges what is in done_ids and done_fences.
+-- The library's form of claim(): in the lane cursor_first it looks only at rows from the time
+-- cursor_since[1] on, in the next lane from cursor_since[2], and so on, which keeps it from walking
+-- over the index entries of finished rows that vacuum cannot remove yet. NULL: everything is looked
+-- at, and nothing but messages is answered. With `notes` it says what it saw; when there are fewer
+-- messages than asked for it does so anyway. First it acknowledges what is in done_ids and
+-- done_fences.
 CREATE FUNCTION pawl.claim_batch(
-    owner uuid, lease interval, max_rows bigint, topics text[], owner_name text, turn bigint,
-    done_ids bigint[], done_fences bigint[], cursor_lanes bigint[], cursor_since timestamptz[])
+    owner uuid, lease interval, max_rows bigint, topics text[], owner_name text, after_lane bigint,
+    done_ids bigint[], done_fences bigint[], cursor_first bigint, cursor_since timestamptz[],
+    notes boolean)
 RETURNS SETOF pawl.claimed
 LANGUAGE plpgsql VOLATILE
 SET plan_cache_mode = force_generic_plan
@@ -41,11 +47,19 @@ DECLARE
     my_owner CONSTANT uuid := owner;
     my_lease CONSTANT interval := lease;
     my_name  CONSTANT text := coalesce(owner_name, owner::text);
-    my_turn  CONSTANT bigint := coalesce(turn, floor(random() * 1000000)::bigint);
+    pivot    integer := after_lane;
     lanes    integer[];
-    starts   timestamptz[];
     reached  bigint;
     taken    bigint[];
+    -- the rest of what was taken, side by side
+    from_lane  integer[];
+    tries      integer[];
+    times      timestamptz[];
+    leases     interval[];
+    expiries   timestamptz[];
+    errors     text[];
+    one_topic  text; -- NULL: they are of several
+    one_priority smallint;
     shortest interval;
     token    bigint;
     note     pawl.claimed;
@@ -68,41 +82,60 @@ BEGIN
         RETURN NEXT note;
     END IF;
 
-    -- The lanes in claim order, and where to start in each.
-    IF topics IS NULL THEN
-        SELECT array_agg(o.id), array_agg(o.since) INTO lanes, starts
-        FROM (SELECT l.id, coalesce(c.since, '-infinity') AS since
-              FROM (SELECT a.id, a.priority, row_number() OVER (PARTITION BY a.priority ORDER BY a.id) AS place,
-                           count(*) OVER (PARTITION BY a.priority) AS places
-                    FROM pawl.lane a) l
-              LEFT JOIN unnest(cursor_lanes, cursor_since) AS c(lane, since) ON c.lane = l.id
-              ORDER BY l.priority DESC, (l.place + my_turn) % l.places) o;
-    ELSE
-        SELECT array_agg(o.id), array_agg(o.since) INTO lanes, starts
-        FROM (SELECT l.id, coalesce(c.since, '-infinity') AS since
-              FROM (SELECT a.id, a.priority, row_number() OVER (PARTITION BY a.priority ORDER BY a.id) AS place,
-                           count(*) OVER (PARTITION BY a.priority) AS places
-                    FROM pawl.lane a WHERE a.topic = ANY (topics)) l
-              LEFT JOIN unnest(cursor_lanes, cursor_since) AS c(lane, since) ON c.lane = l.id
-              ORDER BY l.priority DESC, (l.place + my_turn) % l.places) o;
+    IF pivot IS NULL THEN
+        pivot := floor(random() * (1 + coalesce((SELECT max(l.id) FROM pawl.lane l), 0)));
     END IF;
 
-    -- Each lane is one range of queue_due, walked in order until enough rows are locked.
-    SELECT array_agg(q.id), min(coalesce(q.lease, my_lease)),
-           CASE WHEN count(*) = max_rows THEN max(q.place) END
-    INTO taken, shortest, reached
-    FROM (SELECT r.id, r.lease, lane.place
-          FROM unnest(lanes, starts) WITH ORDINALITY AS lane(id, since, place)
-          CROSS JOIN LATERAL (
-              SELECT c.id, c.lease
-              FROM pawl.queue c
-              WHERE c.lane_id = lane.id AND c.run_at >= lane.since AND c.run_at <= t
-                AND c.fence = 0 AND (c.expires_at IS NULL OR c.expires_at > t)
-              ORDER BY c.run_at, c.id
-              LIMIT max_rows
-              FOR UPDATE SKIP LOCKED) r
-          ORDER BY lane.place
-          LIMIT max_rows) q;
+    -- Each lane is one range of queue_due, walked in order until enough rows are locked. Of all lanes
+    -- only those are looked at that are needed: the index has them in order.
+    IF topics IS NULL THEN
+        SELECT array_agg(q.id), array_agg(q.lane), array_agg(q.retries), array_agg(q.run_at),
+               array_agg(coalesce(q.lease, my_lease)), array_agg(q.expires_at),
+               array_agg(q.last_error), min(coalesce(q.lease, my_lease)),
+               CASE WHEN count(*) = max_rows THEN max(q.place) END
+        INTO taken, from_lane, tries, times, leases, expiries, errors, shortest, reached
+        FROM (SELECT r.id, r.lease, r.retries, r.run_at, r.expires_at, r.last_error,
+                     lane.id AS lane, lane.place
+              FROM (SELECT w.id, row_number() OVER () AS place
+                    FROM generate_series(9, 0, -1) AS p(priority)
+                    CROSS JOIN LATERAL (
+                        (SELECT l.id FROM pawl.lane l
+                         WHERE l.priority = p.priority AND l.id > pivot ORDER BY l.id)
+                        UNION ALL
+                        (SELECT l.id FROM pawl.lane l
+                         WHERE l.priority = p.priority AND l.id <= pivot ORDER BY l.id)) w) lane
+              CROSS JOIN LATERAL (
+                  SELECT c.id, c.lease, c.retries, c.run_at, c.expires_at, c.last_error
+                  FROM pawl.queue c
+                  WHERE c.lane_id = lane.id AND c.run_at <= t
+                    AND c.run_at >= coalesce(cursor_since[lane.id - cursor_first + 1], '-infinity')
+                    AND c.fence = 0 AND (c.expires_at IS NULL OR c.expires_at > t)
+                  ORDER BY c.run_at, c.id
+                  LIMIT max_rows
+                  FOR UPDATE SKIP LOCKED) r
+              LIMIT max_rows) q;
+    ELSE
+        lanes := ARRAY(SELECT l.id FROM pawl.lane l WHERE l.topic = ANY (topics)
+                       ORDER BY l.priority DESC, l.id <= pivot, l.id);
+        SELECT array_agg(q.id), array_agg(q.lane), array_agg(q.retries), array_agg(q.run_at),
+               array_agg(coalesce(q.lease, my_lease)), array_agg(q.expires_at),
+               array_agg(q.last_error), min(coalesce(q.lease, my_lease)),
+               CASE WHEN count(*) = max_rows THEN max(q.place) END
+        INTO taken, from_lane, tries, times, leases, expiries, errors, shortest, reached
+        FROM (SELECT r.id, r.lease, r.retries, r.run_at, r.expires_at, r.last_error,
+                     lane.id AS lane, lane.place
+              FROM unnest(lanes) WITH ORDINALITY AS lane(id, place)
+              CROSS JOIN LATERAL (
+                  SELECT c.id, c.lease, c.retries, c.run_at, c.expires_at, c.last_error
+                  FROM pawl.queue c
+                  WHERE c.lane_id = lane.id AND c.run_at <= t
+                    AND c.run_at >= coalesce(cursor_since[lane.id - cursor_first + 1], '-infinity')
+                    AND c.fence = 0 AND (c.expires_at IS NULL OR c.expires_at > t)
+                  ORDER BY c.run_at, c.id
+                  LIMIT max_rows
+                  FOR UPDATE SKIP LOCKED) r
+              LIMIT max_rows) q;
+    END IF;
 
     IF taken IS NOT NULL THEN
         -- Drawn while the rows are locked: a later holder of any of them has a higher token.
@@ -113,27 +146,50 @@ BEGIN
         SET owner = my_owner, lease_until = t + coalesce(q.lease, my_lease), fence = token
         WHERE q.id = ANY (taken);
 
+        IF from_lane[1] = ALL (from_lane) THEN
+            SELECT l.topic, l.priority INTO one_topic, one_priority
+            FROM pawl.lane l WHERE l.id = from_lane[1];
+        END IF;
         RETURN QUERY
-            SELECT m.id, m.message_id, m.topic, m.payload, m.type, m.destination, m.headers,
-                   m.correlation_id, m.priority, m.created_at, m.due_at, m.expires_at,
-                   m.max_attempts, m.retries, 1::smallint, token, my_owner, my_name, m.lease_until,
-                   m.run_at, NULL::timestamptz, NULL::text, m.last_error,
+            SELECT m.id, m.message_id,
+                   coalesce(one_topic, (SELECT l.topic FROM pawl.lane l WHERE l.id = u.lane)),
+                   m.payload, m.type, m.destination, m.headers, m.correlation_id,
+                   coalesce(one_priority, (SELECT l.priority FROM pawl.lane l WHERE l.id = u.lane)),
+                   m.created_at, m.due_at, coalesce(u.expires_at, m.expires_at), m.max_attempts,
+                   u.retries, 1::smallint, token, my_owner, my_name, t + u.lease, u.run_at,
+                   NULL::timestamptz, NULL::text, u.last_error,
                    NULL::smallint, NULL::bigint, NULL::timestamptz
-            FROM unnest(taken) WITH ORDINALITY AS u(id, place)
-            CROSS JOIN LATERAL (
-                SELECT b.id, b.message_id, l.topic, b.payload, b.type, b.destination, b.headers,
-                       b.correlation_id, l.priority, b.created_at, b.due_at,
-                       coalesce(q.expires_at, b.expires_at) AS expires_at,
-                       b.max_attempts, q.retries, q.lease_until, q.run_at, q.last_error
-                FROM pawl.queue q, pawl.body b, pawl.lane l
-                WHERE q.id = u.id AND b.id = u.id AND l.id = b.lane_id
-                LIMIT 1) m
-            ORDER BY u.place;
+            FROM unnest(taken, from_lane, tries, times, leases, expiries, errors)
+                 AS u(id, lane, retries, run_at, lease, expires_at, last_error)
+            CROSS JOIN LATERAL (SELECT b.* FROM pawl.body b WHERE b.id = u.id LIMIT 1) m;
     END IF;
-    IF cursor_lanes IS NULL THEN
+    IF cursor_since IS NULL THEN
+        RETURN;
+    END IF;
+    IF taken IS NOT NULL THEN
+        note.item := 6;
+        note.number := from_lane[cardinality(from_lane)];
+        RETURN NEXT note;
+    END IF;
+    IF reached IS NOT NULL AND NOT notes THEN
         RETURN;
     END IF;
 
+    -- The lanes that were looked at: all of those asked for, or up to the last that was needed.
+    IF topics IS NULL THEN
+        lanes := ARRAY(
+            SELECT w.id
+            FROM generate_series(9, 0, -1) AS p(priority)
+            CROSS JOIN LATERAL (
+                (SELECT l.id FROM pawl.lane l
+                 WHERE l.priority = p.priority AND l.id > pivot ORDER BY l.id)
+                UNION ALL
+                (SELECT l.id FROM pawl.lane l
+                 WHERE l.priority = p.priority AND l.id <= pivot ORDER BY l.id)) w
+            LIMIT reached);
+    ELSIF reached IS NOT NULL THEN
+        lanes := lanes[1:reached];
+    END IF;
     -- One statement, so that all of it is true of one snapshot. The rows taken above are held in it;
     -- one that another open claim has locked is still ready, and is if that claim is rolled back.
     FOR note.item, note.number, note.at IN
@@ -146,11 +202,11 @@ BEGIN
         UNION ALL
         SELECT 4, lane.id,
                (SELECT c.run_at FROM pawl.queue c
-                WHERE c.lane_id = lane.id AND c.run_at >= lane.since AND c.run_at <= t
+                WHERE c.lane_id = lane.id AND c.run_at <= t
+                  AND c.run_at >= coalesce(cursor_since[lane.id - cursor_first + 1], '-infinity')
                   AND c.fence = 0 AND (c.expires_at IS NULL OR c.expires_at > t)
                 ORDER BY c.run_at, c.id LIMIT 1)
-        FROM unnest(lanes, starts) WITH ORDINALITY AS lane(id, since, place)
-        WHERE lane.place <= reached OR reached IS NULL
+        FROM unnest(lanes) AS lane(id)
     LOOP
         RETURN NEXT note;
     END LOOP;
@@ -164,7 +220,7 @@ CREATE FUNCTION pawl.claim(
     max_rows   bigint   DEFAULT 1,
     topics     text[]   DEFAULT NULL, -- NULL: all
     owner_name text     DEFAULT NULL, -- kept as claimed_by and processed_by; NULL: the owner
-    turn       bigint   DEFAULT NULL)
+    after_lane bigint   DEFAULT NULL) -- whose turn it was last; NULL: anybody's
 RETURNS SETOF pawl.message
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
@@ -174,7 +230,7 @@ BEGIN
                c.retries, c.state, c.fence, c.owner, c.claimed_by, c.lease_until, c.next_attempt_at,
                c.finished_at, c.processed_by, c.last_error
         FROM pawl.claim_batch(claim.owner, claim.lease, claim.max_rows, claim.topics,
-                              claim.owner_name, claim.turn, NULL, NULL, NULL, NULL) c;
+                              claim.owner_name, claim.after_lane, NULL, NULL, NULL, NULL, false) c;
 END
 $$;
 
@@ -187,14 +243,14 @@ CREATE FUNCTION pawl.ack_and_claim(
     max_rows   bigint   DEFAULT 1,
     topics     text[]   DEFAULT NULL,
     owner_name text     DEFAULT NULL,
-    turn       bigint   DEFAULT NULL)
+    after_lane bigint   DEFAULT NULL) -- whose turn it was last; NULL: anybody's
 RETURNS SETOF pawl.message
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     PERFORM pawl.ack(ack_and_claim.owner, ack_and_claim.ids, ack_and_claim.fences);
     RETURN QUERY SELECT c.* FROM pawl.claim(ack_and_claim.owner, ack_and_claim.lease,
                                             ack_and_claim.max_rows, ack_and_claim.topics,
-                                            ack_and_claim.owner_name, ack_and_claim.turn) c;
+                                            ack_and_claim.owner_name, ack_and_claim.after_lane) c;
 END
 $$;
 

@@ -16,8 +16,12 @@ AS $$
 #variable_conflict use_column
 DECLARE
     t CONSTANT timestamptz := pawl.clock();
+    my_name text; -- NULL: they are of several claims
     changed bigint;
 BEGIN
+    IF fences[1] = ALL (fences) THEN
+        SELECT c.owner_name INTO my_name FROM pawl.claim c WHERE c.fence = fences[1];
+    END IF;
     WITH gone AS (
         DELETE FROM pawl.queue q
         WHERE q.id = ANY (ids) AND q.owner = ack.owner AND q.fence <> 0
@@ -25,7 +29,8 @@ BEGIN
         RETURNING q.id, q.lane_id, q.retries, q.fence),
     ended AS (
         INSERT INTO pawl.outcome (id, state, finished_at, retries, processed_by)
-        SELECT g.id, 2, t, g.retries, (SELECT c.owner_name FROM pawl.claim c WHERE c.fence = g.fence)
+        SELECT g.id, 2, t, g.retries,
+               coalesce(my_name, (SELECT c.owner_name FROM pawl.claim c WHERE c.fence = g.fence))
         FROM gone g),
     counted AS (
         INSERT INTO pawl.tally_delta (lane_id, state, n)

@@ -2,5 +2,5 @@
 -- positions on.
 SELECT * FROM pawl.claim_batch(
     owner => :owner, lease => :lease, max_rows => :limit, topics => :topics,
-    owner_name => :owner_name, turn => :turn, done_ids => :id, done_fences => :fence,
-    cursor_lanes => :cursor_lane, cursor_since => :cursor_since);
+    owner_name => :owner_name, after_lane => :after_lane, done_ids => :id, done_fences => :fence,
+    cursor_first => :cursor_first, cursor_since => :cursor_since, notes => :notes);

@@ -215,11 +215,15 @@ static inline pawl_status claim(pawli_conn *conn, int64_t lease_ms, const char *
                                 void *context, pawl_error *err)
 {
     pawl_owner owner = somebody();
-    pawli_param params[] = {
-        {"owner", pawli_uuid(owner.bytes)},           {"owner_name", pawli_text("tester")},
-        {"lease", pawli_span_ms(lease_ms)},           {"limit", pawli_int(10)},
-        {"topics", pawli_texts(topics, topic_count)}, {"turn", pawli_int(0)},
-        {"cursor_lane", pawli_ints(NULL, 0)},         {"cursor_since", pawli_times(NULL, 0)}};
+    pawli_param params[] = {{"owner", pawli_uuid(owner.bytes)},
+                            {"owner_name", pawli_text("tester")},
+                            {"lease", pawli_span_ms(lease_ms)},
+                            {"limit", pawli_int(10)},
+                            {"topics", pawli_texts(topics, topic_count)},
+                            {"after_lane", pawli_int(0)},
+                            {"cursor_first", pawli_int(0)},
+                            {"cursor_since", pawli_times(NULL, 0)},
+                            {"notes", pawli_bool(true)}};
     static const char *const names[] = {"id", "fence"};
     static const pawli_type types[] = {PAWLI_INT, PAWLI_INT};
     pawli_rows done = {0, 2, names, types, NULL};
