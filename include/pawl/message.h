@@ -104,6 +104,11 @@ PAWL_API pawl_wall pawl_message_next_attempt_at(const pawl_message *message); /*
 PAWL_API pawl_wall pawl_message_finished_at(const pawl_message *message);     /* or PAWL_NEVER */
 PAWL_API const char *pawl_message_processed_by(const pawl_message *message);  /* may be NULL */
 PAWL_API const char *pawl_message_last_error(const pawl_message *message);    /* may be NULL */
+/* What its handler said last (pawl_queue_progress); may be NULL. */
+PAWL_API const char *pawl_message_progress(const pawl_message *message);
+/* From pawl_dead_claim(): which call of the dead-letter handler this is, 1 for the first; else 0.
+ */
+PAWL_API int pawl_message_dead_call(const pawl_message *message);
 
 /* An owned list of messages. */
 typedef struct pawl_messages pawl_messages;

@@ -4,6 +4,7 @@
 
 #include <pawl/backoff.h>
 #include <pawl/clock.h>
+#include <pawl/dead.h>
 #include <pawl/error.h>
 #include <pawl/export.h>
 #include <pawl/id.h>
@@ -12,7 +13,9 @@
 #include <pawl/outbox.h>
 #include <pawl/queue.h>
 #include <pawl/store.h>
+#include <pawl/topic.h>
 #include <pawl/tx.h>
+#include <pawl/worker.h>
 
 #define PAWL_VERSION_MAJOR 0
 #define PAWL_VERSION_MINOR 1

@@ -95,6 +95,15 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_release(pawl_store *store, pawl_
                                                         const pawl_held *items, size_t count,
                                                         size_t *ret_changed, pawl_error *err);
 
+/*
+ * How far it is, in words, for others to see: kept with the message until it says something else,
+ * also across attempts and when it has ended. NULL or "": nothing. At most 4095 bytes are kept.
+ * PAWL_E_LOST: this owner does not hold it under this fence any more.
+ */
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_progress(pawl_store *store, pawl_owner owner,
+                                                         pawl_held item, const char *text,
+                                                         pawl_error *err);
+
 /* Everything `owner` holds now, whole: after an in-doubt claim, or after a restart. */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_held(pawl_store *store, pawl_owner owner,
                                                      pawl_messages **ret_list, pawl_error *err);

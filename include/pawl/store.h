@@ -43,7 +43,8 @@ typedef struct pawl_store_options {
     pawl_durability durability;
     /* Every call ends by this time with an answer. 1 .. 3600000. */
     int64_t timeout_ms;
-    /* Most PostgreSQL connections at once, 1 .. 1000. SQLite uses one writer and one reader. */
+    /* Most PostgreSQL connections at once, 1 .. 1000, and as many again for transactions of
+     * pawl_message_begin(). SQLite uses one writer and one reader, and one for those. */
     int pool_size;
     /* PostgreSQL: whether to keep prepared statements on each connection. */
     pawl_prepare prepare;

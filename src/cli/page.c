@@ -107,6 +107,7 @@ static void print_state(const pawl_message *message, pawl_wall now)
         print_field("held by", CLI_PLAIN, "%s, fence %" PRId64 ", lease ends %s",
                     claimed_by ? claimed_by : "?", pawl_message_fence(message),
                     cli_when_both(pawl_message_lease_until(message), now, until));
+    print_text("progress", pawl_message_progress(message));
     print_error(pawl_message_last_error(message));
 }
 

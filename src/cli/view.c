@@ -126,6 +126,7 @@ json_t *cli_view_json(const pawl_message *message)
     cli_json_number(object, "max_attempts", pawl_message_max_attempts(message));
     set_times(object, message);
     cli_json_text(object, "last_error", pawl_message_last_error(message));
+    cli_json_text(object, "progress", pawl_message_progress(message));
     cli_json_text(object, "correlation_id", pawl_message_correlation_id(message));
     cli_json_text(object, "destination", pawl_message_destination(message));
     set_headers(object, pawl_message_headers(message));

@@ -20,7 +20,7 @@ static const pawl_backoff again_policy = {10, 500, 20};
 /* One call, from the caller's structs to the answers. */
 struct sending {
     pawl_store *store;
-    pawli_wrap *wrap; /* NULL: in a transaction of its own */
+    pawl_tx *tx; /* NULL: in a transaction of its own */
     size_t count;
     pawl_outgoing *messages;
     bool *made_id;       /* the id was made here, so nothing can have existed */
@@ -257,8 +257,8 @@ static pawl_status run_once(struct sending *sending, bool fresh, pawl_error *err
         .context = sending,
     };
 
-    if (sending->wrap)
-        return pawli_wrap_run(sending->wrap, &op, err);
+    if (sending->tx)
+        return pawli_tx_run(sending->tx, &op, err);
     return pawli_store_write(sending->store, &op, err);
 }
 
@@ -280,7 +280,7 @@ static pawl_status run(struct sending *sending, pawl_error *err)
     bool in_doubt = false;
     pawl_status st;
 
-    if (sending->wrap)
+    if (sending->tx)
         return run_once(sending, sending->fresh, err);
     for (int tries = 0;; tries++) {
         st = run_once(sending, sending->fresh && !in_doubt, err);
@@ -321,10 +321,10 @@ static void log_sent(const struct sending *sending)
     }
 }
 
-static pawl_status send_all(pawl_store *store, pawli_wrap *wrap, const pawl_outgoing *messages,
+static pawl_status send_all(pawl_store *store, pawl_tx *tx, const pawl_outgoing *messages,
                             size_t count, pawl_enqueued *ret_enqueued, pawl_error *err)
 {
-    struct sending sending = {.store = store, .wrap = wrap, .count = count};
+    struct sending sending = {.store = store, .tx = tx, .count = count};
     pawl_status st = prepare(&sending, messages, err);
 
     if (st == PAWL_OK)
@@ -337,7 +337,7 @@ static pawl_status send_all(pawl_store *store, pawli_wrap *wrap, const pawl_outg
         if (ret_enqueued)
             memcpy(ret_enqueued, sending.answers, count * sizeof *ret_enqueued);
         log_sent(&sending);
-        if (!wrap)
+        if (!tx)
             pawli_wake_signal(pawli_db_wake(store->db));
     }
     pawli_arena_done(&sending.memory);
@@ -363,7 +363,7 @@ pawl_status pawl_tx_enqueue_batch(pawl_tx *tx, const pawl_outgoing *messages, si
 {
     if (!tx)
         return pawli_fail(err, PAWL_E_INVALID, "the transaction must not be NULL");
-    return send_all(tx->store, tx->wrap, messages, count, ret_enqueued, err);
+    return send_all(tx->store, tx, messages, count, ret_enqueued, err);
 }
 
 pawl_status pawl_tx_enqueue(pawl_tx *tx, const pawl_outgoing *message, pawl_enqueued *ret_enqueued,

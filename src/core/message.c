@@ -21,6 +21,7 @@ struct pawl_message {
     const char *claimed_by;
     const char *processed_by;
     const char *last_error;
+    const char *progress;
     pawl_wall created_at;
     pawl_wall due_at;
     pawl_wall expires_at;
@@ -31,6 +32,7 @@ struct pawl_message {
     int priority;
     int max_attempts;
     int retries;
+    int dead_call;
     pawl_type type;
     pawl_state state;
 };
@@ -96,6 +98,7 @@ static bool read_texts(pawl_messages *list, const pawli_row *row, pawl_message *
     message->claimed_by = text_of(list, row, COLUMN_CLAIMED_BY, NULL, &failed);
     message->processed_by = text_of(list, row, COLUMN_PROCESSED_BY, NULL, &failed);
     message->last_error = text_of(list, row, COLUMN_LAST_ERROR, NULL, &failed);
+    message->progress = text_of(list, row, COLUMN_PROGRESS, NULL, &failed);
     if (!message->payload)
         message->payload = ""; /* not asked for */
     return !failed;
@@ -137,6 +140,11 @@ pawl_status pawli_messages_add(pawl_messages *list, const pawli_row *row, pawl_e
     read_numbers(row, &message);
     list->items[list->count++] = message;
     return PAWL_OK;
+}
+
+void pawli_messages_dead_call(pawl_messages *list, const pawli_row *row)
+{
+    list->items[list->count - 1].dead_call = (int)pawli_row_int(row, COLUMN_COUNT);
 }
 
 void pawli_messages_on_start(void *list)
@@ -198,3 +206,5 @@ GETTER(pawl_wall, next_attempt_at, next_attempt_at)
 GETTER(pawl_wall, finished_at, finished_at)
 GETTER(const char *, processed_by, processed_by)
 GETTER(const char *, last_error, last_error)
+GETTER(const char *, progress, progress)
+GETTER(int, dead_call, dead_call)

@@ -32,6 +32,7 @@ enum {
     COLUMN_FINISHED_AT,
     COLUMN_PROCESSED_BY,
     COLUMN_LAST_ERROR,
+    COLUMN_PROGRESS,
     COLUMN_COUNT
 };
 
@@ -41,6 +42,9 @@ pawl_status pawli_messages_new(pawl_messages **ret_list, pawl_error *err);
 /* Forget what was read: the op runs again. */
 void pawli_messages_clear(pawl_messages *list);
 pawl_status pawli_messages_add(pawl_messages *list, const pawli_row *row, pawl_error *err);
+
+/* Of the message that was added last: the number of calls in the column after the last. */
+void pawli_messages_dead_call(pawl_messages *list, const pawli_row *row);
 
 /* The two callbacks of an op whose context is a pawl_messages. */
 void pawli_messages_on_start(void *list);

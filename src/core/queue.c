@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "change.h"
+#include "claim_check.h"
 #include "cursor_run.h"
 #include "fail.h"
 #include "log.h"
@@ -15,46 +16,8 @@
 #include "text.h"
 #include "world.h"
 
-#define LEASE_MAX_MS ((int64_t)7 * 24 * 3600 * 1000)
 #define DELAY_MAX_MS ((int64_t)36500 * 24 * 3600 * 1000)
-#define TOPICS_MAX 1000
 #define OWNER_NAME_MAX 255
-#define ERROR_TEXT_SIZE 4096
-
-static pawl_status check_owner(const pawl_store *store, pawl_owner owner, pawl_error *err)
-{
-    if (!store)
-        return pawli_fail(err, PAWL_E_INVALID, "the store must not be NULL");
-    if (pawl_owner_is_zero(owner))
-        return pawli_fail(err, PAWL_E_INVALID,
-                          "the owner is all zero: make one with pawl_owner_new()");
-    return PAWL_OK;
-}
-
-static pawl_status check_lease(int64_t lease_ms, pawl_error *err)
-{
-    if (lease_ms <= 0 || lease_ms > LEASE_MAX_MS)
-        return pawli_fail(err, PAWL_E_INVALID, "lease_ms must be more than 0 and at most 7 days");
-    return PAWL_OK;
-}
-
-static pawl_status check_topics(const pawl_claim_options *options, pawl_error *err)
-{
-    if (!options->topics) {
-        if (options->topic_count > 0)
-            return pawli_fail(err, PAWL_E_INVALID, "topics is NULL but topic_count is not 0");
-        return PAWL_OK;
-    }
-    if (options->topic_count < 1 || options->topic_count > TOPICS_MAX)
-        return pawli_fail(err, PAWL_E_INVALID, "name 1 to %d topics, or NULL for all", TOPICS_MAX);
-    for (size_t i = 0; i < options->topic_count; i++) {
-        const char *topic = options->topics[i];
-        if (!topic || !*topic || !pawli_utf8_check(topic, strlen(topic), NULL))
-            return pawli_fail(err, PAWL_E_INVALID,
-                              "topic %zu of the claim must be a non-empty UTF-8 string", i + 1);
-    }
-    return PAWL_OK;
-}
 
 static pawl_status choose_name(const char *given, char ret_name[OWNER_NAME_MAX * 4 + 1],
                                pawl_error *err)
@@ -73,20 +36,6 @@ static pawl_status choose_name(const char *given, char ret_name[OWNER_NAME_MAX *
     gethostname(host, sizeof host - 1);
     snprintf(ret_name, OWNER_NAME_MAX, "%.200s:%ld", host, (long)getpid());
     return PAWL_OK;
-}
-
-static pawl_status check_claim(const pawl_store *store, pawl_owner owner, int64_t lease_ms,
-                               int limit, const void *ret_list, pawl_error *err)
-{
-    pawl_status st = check_owner(store, owner, err);
-
-    if (st == PAWL_OK)
-        st = check_lease(lease_ms, err);
-    if (st == PAWL_OK && (limit <= 0 || limit > PAWL_BATCH_MAX))
-        st = pawli_fail(err, PAWL_E_INVALID, "the limit must be 1 to %d", PAWL_BATCH_MAX);
-    if (st == PAWL_OK && !ret_list)
-        st = pawli_fail(err, PAWL_E_INVALID, "ret_list must not be NULL");
-    return st;
 }
 
 static bool is_empty(const void *list)
@@ -143,12 +92,12 @@ pawl_status pawl_queue_ack_and_claim(pawl_store *store, pawl_owner owner, const 
     pawl_claim_options options = PAWL_CLAIM_OPTIONS_INIT;
     char name[OWNER_NAME_MAX * 4 + 1];
     pawli_held_rows acks;
-    pawl_status st = check_claim(store, owner, lease_ms, limit, ret_list, err);
+    pawl_status st = pawli_check_claim(store, owner, lease_ms, limit, ret_list, err);
 
     if (st == PAWL_OK)
         st = pawli_options_copy(&options, sizeof options, opts, err);
     if (st == PAWL_OK)
-        st = check_topics(&options, err);
+        st = pawli_check_topics(&options, err);
     if (st == PAWL_OK)
         st = choose_name(options.owner_name, name, err);
     if (st == PAWL_OK)
@@ -178,7 +127,7 @@ pawl_status pawl_queue_held(pawl_store *store, pawl_owner owner, pawl_messages *
                             pawl_error *err)
 {
     PAWLI_AUTO(pawl_messages) list = NULL;
-    pawl_status st = check_owner(store, owner, err);
+    pawl_status st = pawli_check_owner(store, owner, err);
 
     if (st != PAWL_OK)
         return st;
@@ -206,7 +155,7 @@ pawl_status pawl_queue_ack(pawl_store *store, pawl_owner owner, const pawl_held 
                            size_t count, size_t *ret_changed, pawl_error *err)
 {
     pawli_param params[] = {{"owner", pawli_uuid(owner.bytes)}};
-    pawl_status st = check_owner(store, owner, err);
+    pawl_status st = pawli_check_owner(store, owner, err);
 
     if (st != PAWL_OK)
         return st;
@@ -214,32 +163,22 @@ pawl_status pawl_queue_ack(pawl_store *store, pawl_owner owner, const pawl_held 
                              ret_changed, err);
 }
 
-/* "" is stored as NULL; bytes that are not UTF-8 are replaced, long texts cut. */
-static pawli_value clean_error(const char *error, char room[ERROR_TEXT_SIZE])
-{
-    if (!error || !*error)
-        return pawli_null(PAWLI_TEXT);
-    pawli_utf8_clean(error, room, ERROR_TEXT_SIZE);
-    return pawli_text(room);
-}
-
 pawl_status pawl_queue_abandon(pawl_store *store, pawl_owner owner, const pawl_held *items,
                                size_t count, const char *error, int64_t delay_ms,
                                size_t *ret_changed, pawl_error *err)
 {
-    char room[ERROR_TEXT_SIZE];
-    bool by_policy = delay_ms == PAWL_DELAY_BY_POLICY;
-    pawl_status st = check_owner(store, owner, err);
+    char room[PAWLI_WORDS_SIZE];
+    pawli_value delay;
+    pawl_status st = pawli_check_owner(store, owner, err);
 
+    if (st == PAWL_OK)
+        st = pawli_check_delay(delay_ms, &delay, err);
     if (st != PAWL_OK)
         return st;
-    if (!by_policy && (delay_ms <= 0 || delay_ms > DELAY_MAX_MS))
-        return pawli_fail(err, PAWL_E_INVALID,
-                          "delay_ms must be more than 0, or PAWL_DELAY_BY_POLICY");
     pawli_param params[] = {
         {"owner", pawli_uuid(owner.bytes)},
-        {"error", clean_error(error, room)},
-        {"delay", by_policy ? pawli_null(PAWLI_SPAN) : pawli_span_ms(delay_ms)},
+        {"error", pawli_clean_words(error, room)},
+        {"delay", delay},
         {"local_base", pawli_span_ms(store->backoff_local.base_ms)},
         {"local_max", pawli_span_ms(store->backoff_local.max_ms)},
         {"local_jitter", pawli_span_ms(store->backoff_local.jitter_ms)},
@@ -254,14 +193,14 @@ pawl_status pawl_queue_abandon(pawl_store *store, pawl_owner owner, const pawl_h
 pawl_status pawl_queue_fail(pawl_store *store, pawl_owner owner, const pawl_held *items,
                             size_t count, const char *error, size_t *ret_changed, pawl_error *err)
 {
-    char room[ERROR_TEXT_SIZE];
-    pawl_status st = check_owner(store, owner, err);
+    char room[PAWLI_WORDS_SIZE];
+    pawl_status st = pawli_check_owner(store, owner, err);
 
     if (st != PAWL_OK)
         return st;
     pawli_param params[] = {
         {"owner", pawli_uuid(owner.bytes)},
-        {"error", clean_error(error, room)},
+        {"error", pawli_clean_words(error, room)},
     };
     return pawli_change_held(store, PAWLI_SQL_FAIL, params, PAWLI_COUNT(params), items, count,
                              ret_changed, err);
@@ -270,10 +209,10 @@ pawl_status pawl_queue_fail(pawl_store *store, pawl_owner owner, const pawl_held
 pawl_status pawl_queue_renew(pawl_store *store, pawl_owner owner, const pawl_held *items,
                              size_t count, int64_t lease_ms, size_t *ret_changed, pawl_error *err)
 {
-    pawl_status st = check_owner(store, owner, err);
+    pawl_status st = pawli_check_owner(store, owner, err);
 
     if (st == PAWL_OK)
-        st = check_lease(lease_ms, err);
+        st = pawli_check_lease(lease_ms, err);
     if (st != PAWL_OK)
         return st;
     pawli_param params[] = {
@@ -288,12 +227,36 @@ pawl_status pawl_queue_release(pawl_store *store, pawl_owner owner, const pawl_h
                                size_t count, size_t *ret_changed, pawl_error *err)
 {
     pawli_param params[] = {{"owner", pawli_uuid(owner.bytes)}};
-    pawl_status st = check_owner(store, owner, err);
+    pawl_status st = pawli_check_owner(store, owner, err);
 
     if (st != PAWL_OK)
         return st;
     return pawli_change_held(store, PAWLI_SQL_RELEASE, params, PAWLI_COUNT(params), items, count,
                              ret_changed, err);
+}
+
+pawl_status pawl_queue_progress(pawl_store *store, pawl_owner owner, pawl_held item,
+                                const char *text, pawl_error *err)
+{
+    char room[PAWLI_WORDS_SIZE];
+    size_t changed = 0;
+    pawl_status st = pawli_check_owner(store, owner, err);
+
+    if (st != PAWL_OK)
+        return st;
+    pawli_param params[] = {
+        {"owner", pawli_uuid(owner.bytes)},
+        {"text", pawli_clean_words(text, room)},
+    };
+    st = pawli_change_held(store, PAWLI_SQL_PROGRESS, params, PAWLI_COUNT(params), &item, 1,
+                           &changed, err);
+    if (st == PAWL_OK && changed != 1)
+        return pawli_fail(
+            err, PAWL_E_LOST,
+            "message %lld is no longer held under this fence: its lease ran out or it "
+            "has ended",
+            (long long)item.id.value);
+    return st;
 }
 
 pawl_status pawl_queue_wait(pawl_store *store, int64_t timeout_ms, pawl_error *err)

@@ -1,4 +1,4 @@
-/* src/core/tx.c - joining a transaction that the application opened. */
+/* src/core/tx.c - a transaction that the application works in, too. */
 #include <pawl/tx.h>
 
 #include <stdlib.h>
@@ -48,10 +48,33 @@ void pawl_tx_committed(pawl_tx *tx)
     pawli_wake_signal(pawli_db_wake(tx->store->db));
 }
 
+pawl_status pawli_tx_run(pawl_tx *tx, const pawli_op *op, pawl_error *err)
+{
+    return tx->hold ? pawli_hold_run(tx->hold, op, err) : pawli_wrap_run(tx->wrap, op, err);
+}
+
+static void *native(pawl_tx *tx, const char *engine)
+{
+    if (!tx)
+        return NULL;
+    return tx->hold ? pawli_hold_native(tx->hold, engine) : pawli_wrap_native(tx->wrap, engine);
+}
+
+struct sqlite3 *pawl_tx_sqlite(pawl_tx *tx)
+{
+    return native(tx, "sqlite");
+}
+
+struct pg_conn *pawl_tx_postgres(pawl_tx *tx)
+{
+    return native(tx, "postgres");
+}
+
 void pawl_tx_free(pawl_tx *tx)
 {
     if (!tx)
         return;
     pawli_wrap_free(tx->wrap);
+    pawli_hold_free(tx->hold);
     free(tx);
 }

@@ -5,10 +5,17 @@
 #include <pawl/tx.h>
 
 #include "db.h"
+#include "hold.h"
 
 struct pawl_tx {
     pawl_store *store;
-    pawli_wrap *wrap;
+    pawli_wrap *wrap; /* of a transaction that the application opened, or NULL */
+    pawli_hold *hold; /* of one that pawl began for `item`, or NULL */
+    pawl_owner owner;
+    pawl_held item;
 };
+
+/* Run an op inside the transaction. */
+pawl_status pawli_tx_run(pawl_tx *tx, const pawli_op *op, pawl_error *err);
 
 #endif

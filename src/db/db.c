@@ -7,12 +7,14 @@
 
 #include "db_private.h"
 #include "fail.h"
+#include "limit.h"
 #include "log.h"
 #include "world.h"
 #include "wrapped.h"
 
 #define MEMORY ":memory:"
 #define RECONNECTS 3
+#define HOLDERS 64 /* one is used at a time; the others are those of owners who are late */
 
 static const pawl_backoff retry_policy = {5, 500, 20};
 
@@ -47,11 +49,18 @@ static pawl_status make_pools(pawli_db *db, int pool_size, pawl_error *err)
 {
     bool single = db->settings.driver->single_writer;
     pawl_status st =
-        pawli_pool_new(&db->settings, false, single ? 1 : pool_size, &db->writers, err);
+        pawli_pool_new(&db->settings, PAWLI_WRITES, single ? 1 : pool_size, &db->writers, err);
 
     /* A database in memory is one connection: there is nothing a second one could read. */
-    if (st == PAWL_OK && single && strcmp(db->target, MEMORY) != 0)
-        st = pawli_pool_new(&db->settings, true, 1, &db->readers, err);
+    bool alone = single && strcmp(db->target, MEMORY) == 0;
+    if (st == PAWL_OK && single && !alone)
+        st = pawli_pool_new(&db->settings, PAWLI_READS, 1, &db->readers, err);
+    /* Apart from the writers: a renewal never waits for handlers that are busy. */
+    if (st == PAWL_OK && alone)
+        db->holders = db->writers;
+    else if (st == PAWL_OK)
+        st = pawli_pool_new(&db->settings, PAWLI_HOLDS, single ? HOLDERS : pool_size, &db->holders,
+                            err);
     if (st == PAWL_OK && single)
         st = pawli_group_new(db->writers, &db->group, err);
     return st;
@@ -107,6 +116,8 @@ void pawli_db_free(pawli_db *db)
         return;
     pawli_group_free(db->group);
     pawli_pool_free(db->readers);
+    if (db->holders != db->writers)
+        pawli_pool_free(db->holders);
     pawli_pool_free(db->writers);
     pawli_statements_free(db->statements);
     pawli_wake_done(&db->wake);
@@ -132,7 +143,7 @@ uint64_t pawli_db_connections(pawli_db *db)
 
 pawl_mono pawli_db_deadline(const pawli_db *db)
 {
-    return pawli_mono_after(pawli_mono_now(), db->timeout_us);
+    return pawli_limit_apply(pawli_mono_after(pawli_mono_now(), db->timeout_us));
 }
 
 pawl_status pawli_db_check_process(const pawli_db *db, pawl_error *err)
@@ -140,6 +151,15 @@ pawl_status pawli_db_check_process(const pawli_db *db, pawl_error *err)
     if (db->pid != getpid())
         return pawli_fail(err, PAWL_E_MISUSE,
                           "this store was opened before fork(): open one in the child");
+    return PAWL_OK;
+}
+
+pawl_status pawli_db_check_thread(pawli_db *db, pawl_error *err)
+{
+    if (db->settings.driver->single_writer && pawli_wrapped_blocks(db, db->target))
+        return pawli_fail(err, PAWL_E_MISUSE,
+                          "this thread has a transaction of its own open on the same SQLite file: "
+                          "use that transaction (pawl_tx_...) or end it first");
     return PAWL_OK;
 }
 
@@ -173,12 +193,10 @@ pawl_status pawli_db_run(pawli_db *db, const pawli_op *op, pawl_error *err)
     pawli_pool *pool = !op->writes && db->readers ? db->readers : db->writers;
     pawl_status st = pawli_db_check_process(db, err);
 
+    if (st == PAWL_OK && (op->writes || pool == db->holders))
+        st = pawli_db_check_thread(db, err);
     if (st != PAWL_OK)
         return st;
-    if (op->writes && db->settings.driver->single_writer && pawli_wrapped_blocks(db->target))
-        return pawli_fail(err, PAWL_E_MISUSE,
-                          "this thread has a transaction of its own open on the same SQLite file: "
-                          "use that transaction (pawl_tx_...) or end it first");
     uint64_t turn = pawli_pool_turn(pool);
     for (int tries = 0;; tries++) {
         st = run_once(db, pool, turn, op, deadline, err);
@@ -198,6 +216,8 @@ void pawli_db_interrupt(pawli_db *db)
     if (db->readers)
         pawli_pool_interrupt(db->readers);
     pawli_pool_interrupt(db->writers);
+    if (db->holders != db->writers)
+        pawli_pool_interrupt(db->holders);
     if (db->group)
         pawli_group_interrupt(db->group);
     pawli_wake_interrupt(&db->wake);

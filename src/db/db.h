@@ -38,6 +38,12 @@ uint64_t pawli_db_interrupts(pawli_db *db);
 /* How many connections that write were ever opened: when it grows, the server may be another. */
 uint64_t pawli_db_connections(pawli_db *db);
 
+/*
+ * Where there is a log that commits go to first: move what can be moved without waiting, so that it
+ * need not be done in the middle of a load. Takes the writer's turn.
+ */
+pawl_status pawli_db_checkpoint(pawli_db *db, pawl_error *err);
+
 /* Signals when something was sent. */
 pawli_wake *pawli_db_wake(pawli_db *db);
 
@@ -63,6 +69,8 @@ typedef struct pawli_wrap pawli_wrap;
 pawl_status pawli_db_wrap(pawli_db *db, const char *engine, void *native, pawli_wrap **ret_wrap,
                           pawl_error *err);
 pawl_status pawli_wrap_run(pawli_wrap *wrap, const pawli_op *op, pawl_error *err);
+/* The engine's handle; NULL if the transaction has ended or `engine` is another. */
+void *pawli_wrap_native(pawli_wrap *wrap, const char *engine);
 void pawli_wrap_free(pawli_wrap *wrap); /* NULL is fine */
 
 #endif

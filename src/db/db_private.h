@@ -21,10 +21,13 @@ struct pawli_db {
     pawli_db_settings settings;
     pawli_pool *writers;
     pawli_pool *readers; /* NULL: reading ops use a writer */
+    pawli_pool *holders; /* for transactions over several calls; perhaps the writers */
     pawli_group *group;  /* NULL: writers do not share commits */
     pawli_wake wake;
 };
 
 pawl_mono pawli_db_deadline(const pawli_db *db);
+/* PAWL_E_MISUSE when this thread would wait for a transaction that it has open itself. */
+pawl_status pawli_db_check_thread(pawli_db *db, pawl_error *err);
 
 #endif

@@ -20,6 +20,13 @@
 typedef struct pawli_driver pawli_driver;
 typedef struct pawli_statements pawli_statements; /* the engine's SQL, names filled in */
 
+/* What a connection is for. */
+typedef enum pawli_use {
+    PAWLI_WRITES = false,
+    PAWLI_READS = true, /* it only reads */
+    PAWLI_HOLDS = 2     /* it is lent to the application while a transaction is open */
+} pawli_use;
+
 /* What a connection is opened with; owned by pawli_db, outlives every connection. */
 typedef struct pawli_db_settings {
     const pawli_driver *driver;
@@ -41,6 +48,7 @@ typedef struct pawli_conn {
     bool lost;        /* the engine rolled back the open transaction; until the next begin() */
     bool read_only;   /* asked for as a reader */
     bool wrapped;     /* the handle and its transaction are the application's */
+    bool lent;        /* the handle is pawl's, and the application works with it, too */
     struct pawli_conn *next; /* the pool's list */
 } pawli_conn;
 
@@ -60,8 +68,8 @@ struct pawli_driver {
     bool single_writer;       /* one writing connection is all that makes sense */
     size_t max_payload_bytes; /* largest value one row can hold, less room for the rest */
 
-    /* Connect. `reader` asks for a connection that only reads. `deadline` bounds everything. */
-    pawl_status (*open)(const pawli_db_settings *settings, bool reader, pawl_mono deadline,
+    /* Connect. `deadline` bounds everything. */
+    pawl_status (*open)(const pawli_db_settings *settings, pawli_use use, pawl_mono deadline,
                         pawli_conn **ret_conn, pawl_error *err);
     /* NULL is fine. A wrapped connection's handle stays open. */
     void (*close)(pawli_conn *conn);
@@ -79,7 +87,15 @@ struct pawli_driver {
     /* A transaction over several runs. begin() takes the write lock at once on SQLite. */
     pawl_status (*begin)(pawli_conn *conn, pawl_mono deadline, pawl_error *err);
     pawl_status (*commit)(pawli_conn *conn, pawl_mono deadline, pawl_error *err);
-    void (*rollback)(pawli_conn *conn); /* never fails: breaks the connection instead */
+    /* Never fails: breaks the connection instead. Any thread, if the connection PAWLI_HOLDS. */
+    void (*rollback)(pawli_conn *conn);
+    /*
+     * After begin(): the application gets native() and works with it, until then at most where
+     * there is one writer. After the end, take_back() sets right what it may have changed.
+     */
+    void (*lend)(pawli_conn *conn, pawl_mono until);
+    void (*take_back)(pawli_conn *conn);
+    void *(*native)(pawli_conn *conn); /* struct sqlite3 * or struct pg_conn * */
 
     /* Run plain SQL of many statements inside the open transaction: migrations. */
     pawl_status (*script)(pawli_conn *conn, const char *sql, pawl_mono deadline, pawl_error *err);
@@ -101,7 +117,7 @@ struct pawli_driver {
      */
     pawl_status (*wrap)(const pawli_db_settings *settings, void *native, pawli_conn **ret_conn,
                         pawl_error *err);
-    /* Whether the wrapped transaction is still open. */
+    /* Whether the wrapped or lent transaction is still open. */
     bool (*wrapped_open)(pawli_conn *conn);
 
     /* Any thread: make the running call end soon. */
@@ -119,6 +135,10 @@ struct pawli_driver {
     void (*ear_close)(pawli_ear *ear); /* NULL is fine */
     /* What has come since the last call. Does not wait. After an error the ear is of no use. */
     pawl_status (*ear_hear)(pawli_ear *ear, pawli_heard *ret_heard, pawl_error *err);
+
+    /* pawli_db_checkpoint() on an idle connection; NULL: there is no such thing. Sets conn->broken
+     * after an error of the disk. */
+    pawl_status (*checkpoint)(pawli_conn *conn, pawl_error *err);
 };
 
 /* NULL when the engine is not built in. */

@@ -15,13 +15,14 @@
 #define MOST_OPS 1000
 #define MOST_ROWS 1000 /* of ops that run as one */
 #define MOST_WORK_US 5000
+#define WATCH_US 100000 /* how often those that wait look whether a tenant is late */
 
 /* One caller's op. It lives on the caller's stack: the caller waits until it is done. */
 typedef struct request {
-    const pawli_op *op;
+    const pawli_op *op; /* NULL: a tenant, who needs the turn for itself */
     uint64_t turn;
     pawl_mono deadline;
-    sem_t moved;     /* done, or made leader, or a nudge */
+    sem_t moved; /* done, or made leader, or a nudge */
     atomic_bool done;
     atomic_bool leads;
     bool taken;    /* a leader is at it: too late to give up */
@@ -42,6 +43,7 @@ struct pawli_group {
     pthread_mutex_t lock; /* guards what follows, and taken/nudges/next of waiting requests */
     bool led;             /* somebody leads or has been chosen to */
     request_list waiting;
+    pawli_tenant *tenant; /* who has the turn for itself; NULL: nobody, or being evicted */
 };
 
 pawl_status pawli_group_new(pawli_pool *writers, pawli_group **ret_group, pawl_error *err)
@@ -136,7 +138,7 @@ static void carry_out_alone(pawli_group *group, request *item)
 static void gather(pawli_group *group, request_list *batch)
 {
     pthread_mutex_lock(&group->lock);
-    while (batch->count < MOST_OPS && group->waiting.first) {
+    while (batch->count < MOST_OPS && group->waiting.first && group->waiting.first->op) {
         request *item = pop(&group->waiting);
         item->taken = true;
         append(batch, item);
@@ -344,6 +346,34 @@ static bool give_up(pawli_group *group, request *item)
     return true;
 }
 
+static void hand_on_urgent_first(pawli_group *group);
+
+/* A tenant that has overstayed its time makes room. */
+static void watch_tenant(pawli_group *group)
+{
+    pthread_mutex_lock(&group->lock);
+    pawli_tenant *late = group->tenant;
+    if (!late || !late->may_evict || !pawli_mono_passed(late->until) || !late->may_evict(late))
+        late = NULL;
+    if (late)
+        group->tenant = NULL;
+    pthread_mutex_unlock(&group->lock);
+    if (!late)
+        return;
+    late->evict(late);
+    pthread_mutex_lock(&group->lock);
+    hand_on_urgent_first(group);
+    pthread_mutex_unlock(&group->lock);
+}
+
+/* When to look again: at the deadline, or sooner to see what the one in front does. */
+static pawl_mono next_look(const request *item)
+{
+    pawl_mono look = pawli_mono_after(pawli_mono_now(), WATCH_US);
+
+    return look.us < item->deadline.us ? look : item->deadline;
+}
+
 /*
  * Until the request is done or leads, or the caller gives up. Whoever is told needs no lock to go
  * on: 64 callers that wake at once would only queue for it.
@@ -358,13 +388,15 @@ static void wait_turn(pawli_group *group, request *item)
         if (patient)
             pawli_sem_wait(&item->moved);
         else
-            woken = pawli_sem_wait_until(&item->moved, item->deadline);
+            woken = pawli_sem_wait_until(&item->moved, next_look(item));
         told += woken;
         if (woken && atomic_load(&item->leads))
             return;
         /* The leader lets go of the request with its last word, and not before. */
         if (woken && atomic_load(&item->done) && told > item->nudges)
             return;
+        if (!woken)
+            watch_tenant(group);
         pthread_mutex_lock(&group->lock);
         bool gone = give_up(group, item);
         patient = item->taken || atomic_load(&item->leads);
@@ -394,6 +426,63 @@ pawl_status pawli_group_run(pawli_group *group, const pawli_op *op, uint64_t tur
     if (item.status != PAWL_OK && err)
         *err = item.err;
     return item.status;
+}
+
+/* ---- tenants ---- */
+
+/* What is urgent first, everything else in the order in which it came; the lock is held. */
+static void hand_on_urgent_first(pawli_group *group)
+{
+    request_list urgent = {0}, rest = {0};
+    request *item;
+
+    while ((item = pop(&group->waiting)))
+        append(item->op && item->op->urgent ? &urgent : &rest, item);
+    while ((item = pop(&rest)))
+        append(&urgent, item);
+    group->waiting = urgent;
+    hand_on(group);
+}
+
+pawl_status pawli_group_enter(pawli_group *group, uint64_t turn, pawl_mono deadline,
+                              pawl_error *err)
+{
+    request item = {.turn = turn, .deadline = deadline, .err = PAWL_ERROR_INIT};
+
+    sem_init(&item.moved, 0, 0);
+    pthread_mutex_lock(&group->lock);
+    bool waits = group->led;
+    if (waits)
+        append(&group->waiting, &item);
+    group->led = true;
+    pthread_mutex_unlock(&group->lock);
+    if (waits)
+        wait_turn(group, &item);
+    sem_destroy(&item.moved);
+    if (waits && atomic_load(&item.leads) && pawli_mono_passed(deadline)) {
+        item.status = waited_in_vain(&item);
+        pawli_group_leave(group, NULL);
+    }
+    if (item.status != PAWL_OK && err)
+        *err = item.err;
+    return item.status;
+}
+
+void pawli_group_settle(pawli_group *group, pawli_tenant *tenant)
+{
+    pthread_mutex_lock(&group->lock);
+    group->tenant = tenant;
+    pthread_mutex_unlock(&group->lock);
+}
+
+void pawli_group_leave(pawli_group *group, pawli_tenant *tenant)
+{
+    pthread_mutex_lock(&group->lock);
+    if (group->tenant == tenant) {
+        group->tenant = NULL;
+        hand_on_urgent_first(group);
+    }
+    pthread_mutex_unlock(&group->lock);
 }
 
 void pawli_group_interrupt(pawli_group *group)

@@ -10,7 +10,7 @@
 
 struct pawli_pool {
     const pawli_db_settings *settings;
-    bool reader;
+    pawli_use use;
     int most;
     pthread_mutex_t lock; /* guards everything below */
     pthread_cond_t given; /* a connection or a place for one came free, or an interrupt */
@@ -21,7 +21,7 @@ struct pawli_pool {
     pawli_conn *busy;
 };
 
-pawl_status pawli_pool_new(const pawli_db_settings *settings, bool reader, int most,
+pawl_status pawli_pool_new(const pawli_db_settings *settings, pawli_use use, int most,
                            pawli_pool **ret_pool, pawl_error *err)
 {
     pawli_pool *pool = calloc(1, sizeof *pool);
@@ -29,7 +29,7 @@ pawl_status pawli_pool_new(const pawli_db_settings *settings, bool reader, int m
     if (!pool)
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the connection pool");
     pool->settings = settings;
-    pool->reader = reader;
+    pool->use = use;
     pool->most = most;
     pthread_mutex_init(&pool->lock, NULL);
     pawli_cond_init(&pool->given);
@@ -80,8 +80,7 @@ static pawl_status open_one(pawli_pool *pool, uint64_t turn, pawl_mono deadline,
                             pawli_conn **ret_conn, pawl_error *err)
 {
     pawli_conn *conn = NULL;
-    pawl_status st =
-        pool->settings->driver->open(pool->settings, pool->reader, deadline, &conn, err);
+    pawl_status st = pool->settings->driver->open(pool->settings, pool->use, deadline, &conn, err);
 
     if (st != PAWL_OK) {
         close_place(pool);

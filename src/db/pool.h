@@ -12,7 +12,7 @@
 typedef struct pawli_pool pawli_pool;
 
 /* `settings` is borrowed. Connections are opened when first needed, `most` at a time. */
-pawl_status pawli_pool_new(const pawli_db_settings *settings, bool reader, int most,
+pawl_status pawli_pool_new(const pawli_db_settings *settings, pawli_use use, int most,
                            pawli_pool **ret_pool, pawl_error *err);
 /* Every connection must have been given back. NULL is fine. */
 void pawli_pool_free(pawli_pool *pool);

@@ -30,7 +30,7 @@ pawl_status pawli_db_wrap(pawli_db *db, const char *engine, void *native, pawli_
     wrap->db = db;
     st = db->settings.driver->wrap(&db->settings, native, &wrap->conn, err);
     if (st == PAWL_OK && db->settings.driver->single_writer) {
-        wrap->remembered = pawli_wrapped_remember(wrap->conn, db->target);
+        wrap->remembered = pawli_wrapped_remember(wrap->conn, db, db->target);
         if (!wrap->remembered)
             st = pawli_fail(err, PAWL_E_NOMEM, "out of memory for the transaction");
     }
@@ -54,6 +54,15 @@ pawl_status pawli_wrap_run(pawli_wrap *wrap, const pawli_op *op, pawl_error *err
     if (op->on_start)
         op->on_start(op->context);
     return wrap->conn->driver->run(wrap->conn, op, pawli_db_deadline(wrap->db), err);
+}
+
+void *pawli_wrap_native(pawli_wrap *wrap, const char *engine)
+{
+    const pawli_driver *driver = wrap->conn->driver;
+
+    if (strcmp(engine, driver->name) != 0 || !driver->wrapped_open(wrap->conn))
+        return NULL;
+    return driver->native(wrap->conn);
 }
 
 void pawli_wrap_free(pawli_wrap *wrap)

@@ -1,4 +1,4 @@
-/* src/db/wrapped.c - which threads of this process hold an application's transaction open. */
+/* src/db/wrapped.c - which threads of this process hold a transaction open between calls. */
 #include "wrapped.h"
 
 #include <pthread.h>
@@ -9,6 +9,7 @@
 struct pawli_wrapped {
     pawli_conn *conn;
     pthread_t thread;
+    const void *database;
     dev_t device; /* the file, however its path is written */
     ino_t inode;
     pawli_wrapped *next;
@@ -18,7 +19,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pawli_wrapped *all;
 static atomic_int count; /* so that the usual case, none at all, costs one load */
 
-pawli_wrapped *pawli_wrapped_remember(pawli_conn *conn, const char *path)
+pawli_wrapped *pawli_wrapped_remember(pawli_conn *conn, const void *database, const char *path)
 {
     pawli_wrapped *wrapped = calloc(1, sizeof *wrapped);
     struct stat file = {0};
@@ -28,6 +29,7 @@ pawli_wrapped *pawli_wrapped_remember(pawli_conn *conn, const char *path)
     (void)stat(path, &file); /* a file that is gone blocks nobody */
     wrapped->conn = conn;
     wrapped->thread = pthread_self();
+    wrapped->database = database;
     wrapped->device = file.st_dev;
     wrapped->inode = file.st_ino;
     pthread_mutex_lock(&lock);
@@ -54,17 +56,25 @@ void pawli_wrapped_forget(pawli_wrapped *wrapped)
     free(wrapped);
 }
 
-bool pawli_wrapped_blocks(const char *path)
+static bool same_file(const pawli_wrapped *wrapped, const struct stat *file)
 {
-    struct stat file;
+    return file->st_ino != 0 && wrapped->device == file->st_dev && wrapped->inode == file->st_ino;
+}
+
+bool pawli_wrapped_blocks(const void *database, const char *path)
+{
+    struct stat file = {0};
     bool blocks = false;
 
-    if (atomic_load(&count) == 0 || stat(path, &file) != 0)
+    if (atomic_load(&count) == 0)
         return false;
+    if (stat(path, &file) != 0)
+        file.st_ino = 0;
     pthread_mutex_lock(&lock);
     for (pawli_wrapped *at = all; at && !blocks; at = at->next)
-        blocks = pthread_equal(at->thread, pthread_self()) && at->device == file.st_dev &&
-                 at->inode == file.st_ino && at->conn->driver->wrapped_open(at->conn);
+        blocks = pthread_equal(at->thread, pthread_self()) &&
+                 (at->database == database || same_file(at, &file)) &&
+                 at->conn->driver->wrapped_open(at->conn);
     pthread_mutex_unlock(&lock);
     return blocks;
 }

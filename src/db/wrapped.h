@@ -1,5 +1,5 @@
 /*
- * src/db/wrapped.h - which threads of this process hold an application's transaction open.
+ * src/db/wrapped.h - which threads of this process hold a transaction open between calls.
  *
  * SQLite has one write lock per file: a plain write from such a thread would wait for itself until
  * the timeout. It is refused at once instead.
@@ -11,12 +11,15 @@
 
 #include "driver.h"
 
-/* Remember, until forgotten, that this thread wrapped `conn`, a connection to the file `path`. */
+/*
+ * Remember, until forgotten, that this thread has a transaction open on `conn`, a connection to the
+ * file `path`. `database` tells databases in memory apart, which have no file. NULL: no memory.
+ */
 typedef struct pawli_wrapped pawli_wrapped;
-pawli_wrapped *pawli_wrapped_remember(pawli_conn *conn, const char *path); /* NULL: no memory */
-void pawli_wrapped_forget(pawli_wrapped *wrapped);                         /* NULL is fine */
+pawli_wrapped *pawli_wrapped_remember(pawli_conn *conn, const void *database, const char *path);
+void pawli_wrapped_forget(pawli_wrapped *wrapped); /* NULL is fine */
 
-/* Whether this thread has a wrapped transaction open on the file `path`. */
-bool pawli_wrapped_blocks(const char *path);
+/* Whether this thread has a remembered transaction open on that database. */
+bool pawli_wrapped_blocks(const void *database, const char *path);
 
 #endif

@@ -346,6 +346,9 @@ static const struct {
      "finish times do not agree with states"},
     {"SELECT count(*) FROM {message} WHERE retries > max_attempts",
      "messages were tried more often than allowed"},
+    {"SELECT count(*) FROM {dead} d WHERE NOT EXISTS (SELECT 1 FROM {outcome} o"
+     " WHERE o.id = d.id AND o.state IN (3, 4))",
+     "dead letters are recorded that are none"},
 };
 
 const char *kit_check_note(fixture *f)
@@ -358,9 +361,18 @@ const char *kit_check_note(fixture *f)
     }
     /* SQLite counts what is held in the lane. */
     if (!fixture_is_postgres(f) &&
-        fixture_count(f, "SELECT count(*) FROM {tally} t WHERE held <> (SELECT count(*) FROM {queue} q"
-                         " WHERE q.lane_id = t.lane_id AND q.fence <> 0)") != 0)
+        fixture_count(f,
+                      "SELECT count(*) FROM {tally} t WHERE held <> (SELECT count(*) FROM {queue} q"
+                      " WHERE q.lane_id = t.lane_id AND q.fence <> 0)") != 0)
         return "the lanes count other messages as held than the queue";
+    /* And keeps there what is said of its topic. */
+    if (!fixture_is_postgres(f) &&
+        fixture_count(f, "SELECT count(*) FROM {tally} t JOIN {lane} l ON l.id = t.lane_id"
+                         " WHERE t.paused <> EXISTS (SELECT 1 FROM {topic} p"
+                         "  WHERE p.name = l.topic AND p.paused_at IS NOT NULL)"
+                         " OR t.dead <> EXISTS (SELECT 1 FROM {topic} p"
+                         "  WHERE p.name IN ('', l.topic) AND p.dead)") != 0)
+        return "a lane does not know what was said of its topic";
     return NULL;
 }
 

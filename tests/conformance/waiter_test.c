@@ -190,19 +190,35 @@ static const char *abandon(bed *b)
     return "held";
 }
 
-/* Everything but what `act` is about is out of the way: one failed, one held by another owner. */
+static const char *resume(bed *b)
+{
+    pawl_error err = PAWL_ERROR_INIT;
+
+    assert_ok(pawl_topic_resume(b->other, "paused", NULL, &err), &err);
+    return "paused";
+}
+
+/* All but what `act` is about is out of the way: one failed, one held by another, one paused. */
 static void expect_woken(const char *(*act)(bed *b))
 {
     const fixture_options real = {.real_clock = true};
     bed b = make_bed(&real, true);
+    pawl_error err = PAWL_ERROR_INIT;
 
     kit_make(b.f, "t", "failed", PAWL_STATE_FAILED);
+    assert_ok(pawl_topic_pause(b.other, "paused", NULL, &err), &err);
+    fixture_send(b.f, "paused", "paused");
     fixture_send(b.f, "t", "held");
     fixture_claim(b.f, kit_owner(2), HOUR_MS, 1);
     fall_asleep(&b);
     assert_int_equal(0, pawl_messages_count(fixture_claim(b.f, kit_owner(1), MINUTE_MS, 10)));
     const char *expected = act(&b); /* after the second claim, before the wait */
     assert_string_equal(expected, kit_payloads(work(&b)));
+}
+
+PAWL_TEST(resuming_a_topic_wakes)
+{
+    expect_woken(resume);
 }
 
 PAWL_TEST(sending_wakes)
@@ -445,9 +461,9 @@ PAWL_TEST(what_others_write_that_is_not_for_us_does_not_end_the_wait)
     bed b = make_bed(NULL, true);
 
     fixture_exec(b.f, "CREATE TABLE {orders} (n integer)");
+    kit_send_after(b.f, "t", "x", HOUR_MS); /* not while it sleeps: that would be a notification */
     fall_asleep(&b);
     fixture_exec(b.f, "INSERT INTO {orders} VALUES (1)");
-    kit_send_after(b.f, "t", "x", HOUR_MS);
     fixture_exec(b.f, "INSERT INTO {orders} VALUES (2)");
     arm(&b);
     fixture_exec(b.f, "INSERT INTO {orders} VALUES (3)");

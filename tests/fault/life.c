@@ -10,14 +10,16 @@
 /* Everything a life leaves behind goes; the fencing counter and the lanes stay. */
 static void clean(fixture *f)
 {
-    static const char *const tables[] = {"body", "queue", "outcome", "claim", "orders"};
+    static const char *const tables[] = {"body",  "queue", "outcome", "claim",
+                                         "topic", "dead",  "orders"};
 
     for (size_t i = 0; i < COUNT_OF(tables); i++)
         fixture_exec(f, "DELETE FROM {%s}", tables[i]);
     if (fixture_is_postgres(f))
         fixture_exec(f, "DELETE FROM {tally}; DELETE FROM {tally_delta}");
     else
-        fixture_exec(f, "UPDATE {meta} SET latest_time = 0; UPDATE {tally} SET held = 0");
+        fixture_exec(f, "UPDATE {meta} SET latest_time = 0; "
+                        "UPDATE {tally} SET held = 0, paused = 0, dead = 0");
     fixture_set(f, FIXTURE_START);
 }
 
@@ -115,7 +117,7 @@ static void live_step(life *l, const life_step *step)
 
 static void check_end(life *l)
 {
-    static const char expected[] = "2:0/1 3:0/0 4:4/1 7:0/1";
+    static const char expected[] = "2:0/1 3:0/0 4:4/1 7:0/1 9:0/0";
     const char *end = fixture_text(
         l->f,
         "SELECT %s FROM (SELECT correlation_id || ':' || state || '/' || retries AS one"

@@ -10,7 +10,7 @@
 #include <libpq-fe.h>
 #endif
 
-static const char *const digits[LIFE_MESSAGES] = {"0", "1", "2", "3", "4", "5", "6", "7"};
+static const char *const digits[LIFE_MESSAGES] = {"0", "1", "2", "3", "4", "5", "6", "7", "8"};
 
 static pawl_outgoing message(int number)
 {
@@ -265,8 +265,22 @@ const life_step life_steps[] = {
     {"enqueue batch", NULL, send_batch, NULL,
      COUNT_WHERE("correlation_id IN ('2', '3', '4', '5', '6')"), 5},
     {"wrapped enqueue", begin, send_wrapped, commit, IS("7", "state = 0"), 1},
+    {"send for effect", NULL, life_effect_send, NULL, IS("8", "state = 0"), 1},
+    {"claim for effect", NULL, life_effect_claim, NULL, IS("8", "state = 1"), 1},
+    {"effect once", learn, life_effect_once, NULL,
+     "SELECT (SELECT count(*) FROM {outcome}) + (SELECT count(*) FROM {orders} WHERE n = 8)"
+     " + (SELECT count(*) FROM {queue} q JOIN {body} b ON b.id = q.id WHERE b.correlation_id = "
+     "'9')",
+     3},
+    {"pause", NULL, life_pause, NULL, "SELECT count(*) FROM {topic} WHERE paused_at IS NOT NULL",
+     1},
+    {"resume", NULL, life_resume, NULL,
+     "SELECT 1 - count(*) FROM {topic} WHERE paused_at IS NOT NULL", 1},
+    {"dead letters on", NULL, life_dead_letters, NULL, "SELECT count(*) FROM {topic} WHERE dead",
+     1},
     {"claim", NULL, claim_four, NULL, COUNT_WHERE("state = 1"), 4},
     {"renew", learn, renew, NULL, COUNT_WHERE("{us:lease_until} = {us:created_at} + 120000000"), 4},
+    {"progress", NULL, life_progress, NULL, IS("2", "progress = 'half'"), 1},
     {"ack", NULL, ack, NULL, IS("1", "state = 2"), 1},
     {"abandon", NULL, abandon, NULL, IS("2", "state = 0 AND retries = 1"), 1},
     {"fail", NULL, fail_one, NULL, IS("3", "state = 3"), 1},
@@ -278,6 +292,12 @@ const life_step life_steps[] = {
                  " (correlation_id IN ('4', '7') AND state = 0 AND retries = 1)"),
      3},
     {"expire", after_the_time_to_live, expire, NULL, IS("4", "state = 4"), 1},
+    {"claim of dead letters", NULL, life_dead_claim, NULL,
+     "SELECT count(*) FROM {dead} WHERE fence <> 0 AND calls = 1", 3},
+    {"done with a dead letter", life_dead_learn, life_dead_done, NULL,
+     "SELECT 3 - count(*) FROM {dead}", 1},
+    {"dead letter again", NULL, life_dead_retry, NULL,
+     "SELECT count(*) FROM {dead} WHERE error = 'again' AND fence = 0", 1},
     {"redrive", NULL, redrive, NULL, IS("3", "state = 0"), 1},
     {"reading", NULL, read_everything, NULL, NULL, 0},
     {"retain", NULL, retain, NULL,

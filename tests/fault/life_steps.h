@@ -5,7 +5,7 @@
 #include "failing.h"
 #include "kit.h"
 
-#define LIFE_MESSAGES 8
+#define LIFE_MESSAGES 9
 
 typedef struct life {
     fixture *f;
@@ -13,6 +13,7 @@ typedef struct life {
     pawl_tx *tx;
     bool faulted;                  /* in the running step */
     pawl_held held[LIFE_MESSAGES]; /* by number of the message; [0] is not used */
+    int64_t dead_fence;            /* of the claimed dead letters */
 } life;
 
 typedef struct life_step {
@@ -26,6 +27,19 @@ typedef struct life_step {
 
 /* The fixture's, without its log, which must not run out of memory. */
 pawl_store_options life_options(const fixture *f);
+
+/* life_effect.c: the calls around the queue. */
+pawl_status life_effect_send(life *l, pawl_error *err);
+pawl_status life_effect_claim(life *l, pawl_error *err);
+pawl_status life_effect_once(life *l, pawl_error *err);
+pawl_status life_progress(life *l, pawl_error *err);
+pawl_status life_pause(life *l, pawl_error *err);
+pawl_status life_resume(life *l, pawl_error *err);
+pawl_status life_dead_letters(life *l, pawl_error *err);
+pawl_status life_dead_claim(life *l, pawl_error *err);
+void life_dead_learn(life *l);
+pawl_status life_dead_done(life *l, pawl_error *err);
+pawl_status life_dead_retry(life *l, pawl_error *err);
 
 /* Ends with a step without a name. Message n is the one whose correlation id is n. */
 extern const life_step life_steps[];

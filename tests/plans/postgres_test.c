@@ -47,6 +47,12 @@ static const literal literals[] = {
     {"enqueue", "retry_max", "ARRAY[NULL::interval]"},
     {"enqueue", "retry_jitter", "ARRAY[NULL::interval]"},
     {"abandon", "delay", "NULL::interval"},
+    {"dead_retry", "delay", "NULL::interval"},
+    {"topic_", "topic", "'busy'"},
+    {NULL, "wanted", "true"},
+    {NULL, "text", "'x'"},
+    {NULL, "base", "interval '1 s'"},
+    {NULL, "max", "interval '60 s'"},
     {NULL, "owner_name", "'plans'"},
     {NULL, "lease", "interval '30 s'"},
     {NULL, "topics", "NULL::text[]"},
@@ -98,9 +104,11 @@ static const char *made_literal(const world *w, const char *statement, const cha
         return NULL;
     if (strcmp(statement, "get") == 0)
         return test_note("%lld::bigint", (long long)w->ready);
-    return test_note("ARRAY[%lld::bigint]", (long long)(is(statement, " redrive purge ") ? w->dead
-                                                        : is(statement, " cancel ")      ? w->ready
-                                                                                    : w->held));
+    return test_note("ARRAY[%lld::bigint]",
+                     (long long)(is(statement, " redrive purge dead_done dead_retry dead_renew ")
+                                     ? w->dead
+                                 : is(statement, " cancel ") ? w->ready
+                                                             : w->held));
 }
 
 static const char *find_literal(const world *w, const char *statement, const char *name)
@@ -200,7 +208,7 @@ static int64_t bound(const char *statement)
 {
     int64_t rows = 0;
 
-    if (is(statement, " claim reap expire retain "))
+    if (is(statement, " claim reap expire retain dead_claim "))
         rows = WORLD_BATCH;
     if (is(statement, " reap "))
         rows = 2 * WORLD_BATCH; /* fifty claims of two messages each */
@@ -246,7 +254,7 @@ static void measure(const world *w, int which, const char *when)
 static world open_world(void)
 {
     world w = {.f = fixture_open(NULL)};
-    static const char *const tables[] = {"body", "queue", "outcome", "claim"};
+    static const char *const tables[] = {"body", "queue", "outcome", "claim", "dead"};
 
     if (!fixture_is_postgres(w.f))
         test_skip("a matter of PostgreSQL");

@@ -43,6 +43,9 @@ static int64_t number_for(const world *w, const char *statement, const char *nam
         {"with_payload", 1},
         {"cap", 100},
         {"keep", 7 * DAY_MS * 1000},
+        {"base", 1000000},
+        {"max", 60000000},
+        {"wanted", 1},
         {"present", 1},
         {"epoch", 1},
     };
@@ -52,9 +55,9 @@ static int64_t number_for(const world *w, const char *statement, const char *nam
     if (strcmp(name, "fence") == 0)
         return w->fence;
     if (strcmp(name, "id") == 0)
-        return is(statement, " redrive purge ") ? w->dead
-               : is(statement, " cancel get ")  ? w->ready
-                                                : w->held;
+        return is(statement, " redrive purge dead_done dead_retry dead_renew ") ? w->dead
+               : is(statement, " cancel get ")                                  ? w->ready
+                                                                                : w->held;
     for (size_t i = 0; i < COUNT_OF(numbers); i++)
         if (strcmp(numbers[i].name, name) == 0)
             return numbers[i].value;
@@ -102,7 +105,9 @@ static void bind(const world *w, sqlite3_stmt *statement, const char *name, int 
         sqlite3_bind_blob(statement, index, w->find.bytes, 16, SQLITE_TRANSIENT);
     else if (strcmp(parameter, "rows") == 0)
         pawli_sqlite_rows_bind(statement, index, one_row(w, name));
-    else if (strcmp(parameter, "owner_name") == 0 || strcmp(parameter, "error") == 0)
+    else if (strncmp(name, "topic_", 6) == 0 && strcmp(parameter, "topic") == 0)
+        sqlite3_bind_text(statement, index, "busy", -1, SQLITE_STATIC);
+    else if (is(parameter, " owner_name error text "))
         sqlite3_bind_text(statement, index, "x", -1, SQLITE_STATIC);
     else if (is(parameter, nulls))
         sqlite3_bind_null(statement, index);
@@ -162,7 +167,8 @@ static void check_plan(const world *w, const char *name, sqlite3_stmt *statement
         const char *detail = (const char *)sqlite3_column_text(plan, 3);
 
         if (scans(detail, "body", "b") || scans(detail, "queue", "q") ||
-            scans(detail, "outcome", "o") || (!tolerance->claims && scans(detail, "claim", "c"))) {
+            scans(detail, "outcome", "o") || scans(detail, "dead", "d") ||
+            (!tolerance->claims && scans(detail, "claim", "c"))) {
             printf("# %s: \"%s\" in the plan of %s\n", name, detail, sqlite3_sql(statement));
             tolerance->found++;
         }

@@ -47,6 +47,10 @@ void world_fill(fixture *f, int64_t finished, int64_t future)
                  "INSERT INTO {outcome} (id, state, finished_at, retries)"
                  " SELECT id, 2, {at:%lld}, 0 FROM {body} WHERE id > %lld",
                  (long long)FIXTURE_START.us, (long long)first);
+    fixture_exec(f,
+                 "INSERT INTO {dead} (id, run_at)"
+                 " SELECT id, {at:%lld} FROM {body} WHERE id > %lld",
+                 (long long)(FIXTURE_START.us + 365 * DAY_MS * 1000), (long long)first);
     for (int i = 0; i < 2; i++) { /* behind what is due, and in a lane that is looked at first */
         first = fixture_count(f, "SELECT max(id) FROM {body}");
         fill_bodies(f, 2 + i, future / 2, i ? "urgent" : "busy", late);
@@ -84,8 +88,10 @@ static pawl_messages *take(fixture *f, const char *topic, int owner, int64_t lea
 void world_people(world *w)
 {
     fixture *f = w->f;
+    pawl_error err = PAWL_ERROR_INIT;
     pawl_messages *list;
 
+    assert_ok(pawl_topic_dead_letters(fixture_store(f), "busy", true, &err), &err);
     send_many(f, "busy", 2 * WORLD_BATCH, 0); /* done, long ago when the clock has moved */
     kit_ack(f, kit_owner(1), take(f, "busy", 1, HOUR_MS, 2 * WORLD_BATCH));
     send_many(f, "busy", 2 * WORLD_BATCH, 0); /* held by a dead worker */

@@ -30,6 +30,14 @@ INSERT INTO pawl.meta (product, version, compatible_from) VALUES ('pawl', 1, 1);
 -- The one fencing token counter. CACHE 1: a cached range would hand a later claim a lower token.
 CREATE SEQUENCE pawl.fence AS bigint CACHE 1;
 
+-- What was said about a topic, perhaps before its first message; '' is what holds for all topics.
+CREATE TABLE pawl.topic (
+    name      text        PRIMARY KEY CHECK (char_length(name) <= 255),
+    paused_at timestamptz CHECK (name <> '' OR paused_at IS NULL), -- NULL: it is not paused
+    dead      boolean     NOT NULL DEFAULT false                   -- dead letters are handled
+);
+CREATE INDEX topic_dead ON pawl.topic (name) WHERE dead;
+
 -- A lane is a topic at one priority: the unit a claim looks at. Its rows are never removed.
 -- (topic, priority) is deliberately not unique: two open transactions that each use the same new
 -- topics first, in crossed order, would deadlock on a unique index. A transaction that sees no
@@ -38,7 +46,8 @@ CREATE SEQUENCE pawl.fence AS bigint CACHE 1;
 CREATE TABLE pawl.lane (
     id       integer  GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     topic    text     NOT NULL CHECK (char_length(topic) BETWEEN 1 AND 255),
-    priority smallint NOT NULL CHECK (priority BETWEEN 0 AND 9)
+    priority smallint NOT NULL CHECK (priority BETWEEN 0 AND 9),
+    paused   boolean                        -- what pawl.topic says, in short; NULL: ask topic_paused()
 );
 CREATE INDEX lane_topic ON pawl.lane (topic, priority, id);
 CREATE INDEX lane_order ON pawl.lane (priority, id);
@@ -80,7 +89,8 @@ CREATE TABLE pawl.queue (
     retries     integer     NOT NULL DEFAULT 0, -- attempts that ended without success
     expires_at  timestamptz,
     lease       interval,                       -- copied from the body, so that a claim needs no join
-    last_error  text
+    last_error  text,
+    progress    text                            -- what its handler said last
 ) WITH (fillfactor = 50);
 CREATE INDEX queue_due ON pawl.queue (lane_id, run_at, id);
 CREATE INDEX queue_expiry ON pawl.queue (expires_at) WHERE expires_at IS NOT NULL;
@@ -103,11 +113,24 @@ CREATE TABLE pawl.outcome (
     retries      integer     NOT NULL,
     state        smallint    NOT NULL CHECK (state IN (2, 3, 4, 5)), -- done, failed, expired, cancelled
     processed_by text,
-    error        text
+    error        text,
+    progress     text
 );
 CREATE INDEX outcome_age ON pawl.outcome (finished_at) WHERE state IN (2, 5);
 CREATE INDEX outcome_dead ON pawl.outcome (id) WHERE state IN (3, 4, 5);
 CREATE INDEX outcome_expiry ON pawl.outcome (expires_at) WHERE state = 3 AND expires_at IS NOT NULL;
+
+-- Dead letters whose handler has still to be called, if one is wanted: made with the message's end,
+-- removed when the handler was successful, or the message was redriven or purged.
+CREATE TABLE pawl.dead (
+    id     bigint      PRIMARY KEY, -- the message's
+    run_at timestamptz NOT NULL,    -- the next call; while somebody is at it, the end of the lease
+    fence  bigint      NOT NULL DEFAULT 0,
+    owner  uuid        NOT NULL DEFAULT '00000000-0000-0000-0000-000000000000',
+    calls  integer     NOT NULL DEFAULT 0,
+    error  text                     -- of the last call
+);
+CREATE INDEX dead_due ON pawl.dead (run_at);
 
 -- How many messages of a lane ended in a state; state 0 counts the redriven ones. Updating these
 -- rows would make every worker wait for every other, so a batch adds a delta row and fold() moves
@@ -157,7 +180,8 @@ CREATE VIEW pawl.message AS
            CASE WHEN q.fence <> 0 THEN q.lease_until END AS lease_until,
            q.run_at AS next_attempt_at,
            o.finished_at, o.processed_by,
-           coalesce(o.error, q.last_error) AS last_error
+           coalesce(o.error, q.last_error) AS last_error,
+           coalesce(o.progress, q.progress) AS progress
     FROM pawl.body b
     JOIN pawl.lane l ON l.id = b.lane_id
     LEFT JOIN pawl.queue q ON q.id = b.id

@@ -58,6 +58,7 @@ DECLARE
     leases     interval[];
     expiries   timestamptz[];
     errors     text[];
+    reports    text[];
     one_topic  text; -- NULL: they are of several
     one_priority smallint;
     shortest interval;
@@ -91,21 +92,23 @@ BEGIN
     IF topics IS NULL THEN
         SELECT array_agg(q.id), array_agg(q.lane), array_agg(q.retries), array_agg(q.run_at),
                array_agg(coalesce(q.lease, my_lease)), array_agg(q.expires_at),
-               array_agg(q.last_error), min(coalesce(q.lease, my_lease)),
+               array_agg(q.last_error), array_agg(q.progress), min(coalesce(q.lease, my_lease)),
                CASE WHEN count(*) = max_rows THEN max(q.place) END
-        INTO taken, from_lane, tries, times, leases, expiries, errors, shortest, reached
-        FROM (SELECT r.id, r.lease, r.retries, r.run_at, r.expires_at, r.last_error,
+        INTO taken, from_lane, tries, times, leases, expiries, errors, reports, shortest, reached
+        FROM (SELECT r.id, r.lease, r.retries, r.run_at, r.expires_at, r.last_error, r.progress,
                      lane.id AS lane, lane.place
               FROM (SELECT w.id, row_number() OVER () AS place
                     FROM generate_series(9, 0, -1) AS p(priority)
                     CROSS JOIN LATERAL (
                         (SELECT l.id FROM pawl.lane l
-                         WHERE l.priority = p.priority AND l.id > pivot ORDER BY l.id)
+                         WHERE l.priority = p.priority AND l.id > pivot
+                           AND NOT coalesce(l.paused, pawl.topic_paused(l.topic)) ORDER BY l.id)
                         UNION ALL
                         (SELECT l.id FROM pawl.lane l
-                         WHERE l.priority = p.priority AND l.id <= pivot ORDER BY l.id)) w) lane
+                         WHERE l.priority = p.priority AND l.id <= pivot
+                           AND NOT coalesce(l.paused, pawl.topic_paused(l.topic)) ORDER BY l.id)) w) lane
               CROSS JOIN LATERAL (
-                  SELECT c.id, c.lease, c.retries, c.run_at, c.expires_at, c.last_error
+                  SELECT c.id, c.lease, c.retries, c.run_at, c.expires_at, c.last_error, c.progress
                   FROM pawl.queue c
                   WHERE c.lane_id = lane.id AND c.run_at <= t
                     AND c.run_at >= coalesce(cursor_since[lane.id - cursor_first + 1], '-infinity')
@@ -115,18 +118,19 @@ BEGIN
                   FOR UPDATE SKIP LOCKED) r
               LIMIT max_rows) q;
     ELSE
-        lanes := ARRAY(SELECT l.id FROM pawl.lane l WHERE l.topic = ANY (topics)
+        lanes := ARRAY(SELECT l.id FROM pawl.lane l
+                       WHERE l.topic = ANY (topics) AND NOT coalesce(l.paused, pawl.topic_paused(l.topic))
                        ORDER BY l.priority DESC, l.id <= pivot, l.id);
         SELECT array_agg(q.id), array_agg(q.lane), array_agg(q.retries), array_agg(q.run_at),
                array_agg(coalesce(q.lease, my_lease)), array_agg(q.expires_at),
-               array_agg(q.last_error), min(coalesce(q.lease, my_lease)),
+               array_agg(q.last_error), array_agg(q.progress), min(coalesce(q.lease, my_lease)),
                CASE WHEN count(*) = max_rows THEN max(q.place) END
-        INTO taken, from_lane, tries, times, leases, expiries, errors, shortest, reached
-        FROM (SELECT r.id, r.lease, r.retries, r.run_at, r.expires_at, r.last_error,
+        INTO taken, from_lane, tries, times, leases, expiries, errors, reports, shortest, reached
+        FROM (SELECT r.id, r.lease, r.retries, r.run_at, r.expires_at, r.last_error, r.progress,
                      lane.id AS lane, lane.place
               FROM unnest(lanes) WITH ORDINALITY AS lane(id, place)
               CROSS JOIN LATERAL (
-                  SELECT c.id, c.lease, c.retries, c.run_at, c.expires_at, c.last_error
+                  SELECT c.id, c.lease, c.retries, c.run_at, c.expires_at, c.last_error, c.progress
                   FROM pawl.queue c
                   WHERE c.lane_id = lane.id AND c.run_at <= t
                     AND c.run_at >= coalesce(cursor_since[lane.id - cursor_first + 1], '-infinity')
@@ -158,9 +162,9 @@ BEGIN
                    m.created_at, m.due_at, coalesce(u.expires_at, m.expires_at), m.max_attempts,
                    u.retries, 1::smallint, token, my_owner, my_name, t + u.lease, u.run_at,
                    NULL::timestamptz, NULL::text, u.last_error,
-                   NULL::smallint, NULL::bigint, NULL::timestamptz
-            FROM unnest(taken, from_lane, tries, times, leases, expiries, errors)
-                 AS u(id, lane, retries, run_at, lease, expires_at, last_error)
+                   u.progress, NULL::smallint, NULL::bigint, NULL::timestamptz
+            FROM unnest(taken, from_lane, tries, times, leases, expiries, errors, reports)
+                 AS u(id, lane, retries, run_at, lease, expires_at, last_error, progress)
             CROSS JOIN LATERAL (SELECT b.* FROM pawl.body b WHERE b.id = u.id LIMIT 1) m;
     END IF;
     IF cursor_since IS NULL THEN
@@ -182,10 +186,12 @@ BEGIN
             FROM generate_series(9, 0, -1) AS p(priority)
             CROSS JOIN LATERAL (
                 (SELECT l.id FROM pawl.lane l
-                 WHERE l.priority = p.priority AND l.id > pivot ORDER BY l.id)
+                 WHERE l.priority = p.priority AND l.id > pivot
+                   AND NOT coalesce(l.paused, pawl.topic_paused(l.topic)) ORDER BY l.id)
                 UNION ALL
                 (SELECT l.id FROM pawl.lane l
-                 WHERE l.priority = p.priority AND l.id <= pivot ORDER BY l.id)) w
+                 WHERE l.priority = p.priority AND l.id <= pivot
+                   AND NOT coalesce(l.paused, pawl.topic_paused(l.topic)) ORDER BY l.id)) w
             LIMIT reached);
     ELSIF reached IS NOT NULL THEN
         lanes := lanes[1:reached];
@@ -228,7 +234,7 @@ BEGIN
         SELECT c.id, c.message_id, c.topic, c.payload, c.type, c.destination, c.headers,
                c.correlation_id, c.priority, c.created_at, c.due_at, c.expires_at, c.max_attempts,
                c.retries, c.state, c.fence, c.owner, c.claimed_by, c.lease_until, c.next_attempt_at,
-               c.finished_at, c.processed_by, c.last_error
+               c.finished_at, c.processed_by, c.last_error, c.progress
         FROM pawl.claim_batch(claim.owner, claim.lease, claim.max_rows, claim.topics,
                               claim.owner_name, claim.after_lane, NULL, NULL, NULL, NULL, false) c;
 END

@@ -26,11 +26,12 @@ BEGIN
         DELETE FROM pawl.queue q
         WHERE q.id = ANY (ids) AND q.owner = ack.owner AND q.fence <> 0
           AND ((q.id, q.fence) IN (SELECT h.id, h.fence FROM unnest(ids, fences) AS h(id, fence))) IS TRUE
-        RETURNING q.id, q.lane_id, q.retries, q.fence),
+        RETURNING q.id, q.lane_id, q.retries, q.fence, q.progress),
     ended AS (
-        INSERT INTO pawl.outcome (id, state, finished_at, retries, processed_by)
+        INSERT INTO pawl.outcome (id, state, finished_at, retries, processed_by, progress)
         SELECT g.id, 2, t, g.retries,
-               coalesce(my_name, (SELECT c.owner_name FROM pawl.claim c WHERE c.fence = g.fence))
+               coalesce(my_name, (SELECT c.owner_name FROM pawl.claim c WHERE c.fence = g.fence)),
+               g.progress
         FROM gone g),
     counted AS (
         INSERT INTO pawl.tally_delta (lane_id, state, n)
@@ -40,7 +41,8 @@ BEGIN
 END
 $$;
 
--- Failed for good: a dead letter, kept until it is redriven or purged.
+-- Failed for good: a dead letter, kept until it is redriven or purged. ("buried", here and below: the
+-- dead-letter handler is to be called, if that was asked for.)
 CREATE FUNCTION pawl.fail(owner uuid, ids bigint[], fences bigint[], error text DEFAULT NULL)
 RETURNS bigint
 LANGUAGE plpgsql VOLATILE
@@ -58,13 +60,20 @@ BEGIN
         DELETE FROM pawl.queue q
         WHERE q.id = ANY (ids) AND q.owner = fail.owner AND q.fence <> 0
           AND ((q.id, q.fence) IN (SELECT h.id, h.fence FROM unnest(ids, fences) AS h(id, fence))) IS TRUE
-        RETURNING q.id, q.lane_id, q.retries, q.fence, q.expires_at, q.last_error),
+        RETURNING q.id, q.lane_id, q.retries, q.fence, q.expires_at, q.last_error, q.progress),
     ended AS (
-        INSERT INTO pawl.outcome (id, state, finished_at, retries, processed_by, error, expires_at)
+        INSERT INTO pawl.outcome (id, state, finished_at, retries, processed_by, error, expires_at,
+                                  progress)
         SELECT g.id, 3, t, g.retries + 1,
                (SELECT c.owner_name FROM pawl.claim c WHERE c.fence = g.fence),
-               coalesce(fail.error, g.last_error), g.expires_at
+               coalesce(fail.error, g.last_error), g.expires_at, g.progress
         FROM gone g),
+    buried AS (
+        INSERT INTO pawl.dead (id, run_at)
+        SELECT g.id, t FROM gone g
+        WHERE EXISTS (SELECT FROM pawl.topic w
+                      WHERE w.dead AND w.name IN ('', (SELECT l.topic FROM pawl.lane l WHERE l.id = g.lane_id)))
+        ON CONFLICT (id) DO NOTHING),
     counted AS (
         INSERT INTO pawl.tally_delta (lane_id, state, n)
         SELECT g.lane_id, 3, count(*) FROM gone g GROUP BY g.lane_id)
@@ -112,13 +121,20 @@ BEGIN
         DELETE FROM pawl.queue q
         WHERE q.id = ANY (mine)
           AND q.retries + 1 >= (SELECT b.max_attempts FROM pawl.body b WHERE b.id = q.id)
-        RETURNING q.id, q.lane_id, q.retries, q.fence, q.expires_at, q.last_error),
+        RETURNING q.id, q.lane_id, q.retries, q.fence, q.expires_at, q.last_error, q.progress),
     ended AS (
-        INSERT INTO pawl.outcome (id, state, finished_at, retries, processed_by, error, expires_at)
+        INSERT INTO pawl.outcome (id, state, finished_at, retries, processed_by, error, expires_at,
+                                  progress)
         SELECT g.id, 3, t, g.retries + 1,
                (SELECT c.owner_name FROM pawl.claim c WHERE c.fence = g.fence),
-               coalesce(abandon.error, g.last_error), g.expires_at
+               coalesce(abandon.error, g.last_error), g.expires_at, g.progress
         FROM gone g),
+    buried AS (
+        INSERT INTO pawl.dead (id, run_at)
+        SELECT g.id, t FROM gone g
+        WHERE EXISTS (SELECT FROM pawl.topic w
+                      WHERE w.dead AND w.name IN ('', (SELECT l.topic FROM pawl.lane l WHERE l.id = g.lane_id)))
+        ON CONFLICT (id) DO NOTHING),
     counted AS (
         INSERT INTO pawl.tally_delta (lane_id, state, n)
         SELECT g.lane_id, 3, count(*) FROM gone g GROUP BY g.lane_id)
@@ -197,6 +213,26 @@ BEGIN
     IF changed > 0 THEN
         PERFORM pawl.wake();
     END IF;
+    RETURN changed;
+END
+$$;
+
+-- How far it is, in the words of whoever holds it.
+CREATE FUNCTION pawl.progress(owner uuid, ids bigint[], fences bigint[], words text) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET jit = off
+AS $$
+#variable_conflict use_column
+DECLARE
+    changed bigint;
+BEGIN
+    UPDATE pawl.queue q SET progress = words
+    WHERE q.id = ANY (ids) AND q.owner = progress.owner AND q.fence <> 0
+      AND ((q.id, q.fence) IN (SELECT h.id, h.fence FROM unnest(ids, fences) AS h(id, fence))) IS TRUE;
+    GET DIAGNOSTICS changed = ROW_COUNT;
     RETURN changed;
 END
 $$;

@@ -46,13 +46,20 @@ BEGIN
             DELETE FROM pawl.queue q
             WHERE q.id = ANY (lost)
               AND q.retries + 1 >= (SELECT b.max_attempts FROM pawl.body b WHERE b.id = q.id)
-            RETURNING q.id, q.lane_id, q.retries, q.fence, q.expires_at),
+            RETURNING q.id, q.lane_id, q.retries, q.fence, q.expires_at, q.progress),
         ended AS (
-            INSERT INTO pawl.outcome (id, state, finished_at, retries, processed_by, error, expires_at)
+            INSERT INTO pawl.outcome (id, state, finished_at, retries, processed_by, error, expires_at,
+                                      progress)
             SELECT g.id, 3, t, g.retries + 1,
                    (SELECT c.owner_name FROM pawl.claim c WHERE c.fence = g.fence),
-                   'the lease ran out at the last attempt', g.expires_at
+                   'the lease ran out at the last attempt', g.expires_at, g.progress
             FROM gone g),
+        buried AS (
+            INSERT INTO pawl.dead (id, run_at)
+            SELECT g.id, t FROM gone g
+            WHERE EXISTS (SELECT FROM pawl.topic w
+                          WHERE w.dead AND w.name IN ('', (SELECT l.topic FROM pawl.lane l WHERE l.id = g.lane_id)))
+            ON CONFLICT (id) DO NOTHING),
         counted AS (
             INSERT INTO pawl.tally_delta (lane_id, state, n)
             SELECT g.lane_id, 3, count(*) FROM gone g GROUP BY g.lane_id)
@@ -140,14 +147,21 @@ BEGIN
     IF cardinality(late) > 0 THEN
         WITH gone AS (
             DELETE FROM pawl.queue q WHERE q.id = ANY (late)
-            RETURNING q.id, q.lane_id, q.retries, q.last_error),
+            RETURNING q.id, q.lane_id, q.retries, q.last_error, q.progress),
+        buried AS (
+            INSERT INTO pawl.dead (id, run_at)
+            SELECT g.id, t FROM gone g
+            WHERE EXISTS (SELECT FROM pawl.topic w
+                          WHERE w.dead AND w.name IN ('', (SELECT l.topic FROM pawl.lane l WHERE l.id = g.lane_id)))
+            ON CONFLICT (id) DO NOTHING),
         ended AS (
-            INSERT INTO pawl.outcome (id, state, finished_at, retries, error)
-            SELECT g.id, 4, t, g.retries, g.last_error FROM gone g)
+            INSERT INTO pawl.outcome (id, state, finished_at, retries, error, progress)
+            SELECT g.id, 4, t, g.retries, g.last_error, g.progress FROM gone g)
         INSERT INTO pawl.tally_delta (lane_id, state, n)
         SELECT g.lane_id, 4, count(*) FROM gone g GROUP BY g.lane_id;
     END IF;
 
+    -- These were dead letters before, and were recorded as such then.
     dead := ARRAY(
         SELECT o.id FROM pawl.outcome o
         WHERE o.state = 3 AND o.expires_at <= t ORDER BY o.expires_at LIMIT max_rows
@@ -190,7 +204,7 @@ BEGIN
 END
 $$;
 
--- Move the deltas behind the totals into the tally. One at a time; a second caller has nothing to
+-- Move the deltas behind the totals into the tally, and write down which lanes are paused. One at a time; a second caller has nothing to
 -- do. Returns how many deltas were moved.
 CREATE FUNCTION pawl.fold(max_rows bigint DEFAULT 10000) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
@@ -204,6 +218,7 @@ AS $$
 DECLARE
     deltas bigint[];
 BEGIN
+    PERFORM pawl.settle_lanes();
     IF NOT pg_try_advisory_xact_lock('pawl.tally'::regclass::oid::integer, 1) THEN
         RETURN 0;
     END IF;

@@ -17,10 +17,10 @@ DECLARE
 BEGIN
     WITH gone AS (
         DELETE FROM pawl.queue q WHERE q.id = ANY (ids)
-        RETURNING q.id, q.lane_id, q.retries, q.last_error),
+        RETURNING q.id, q.lane_id, q.retries, q.last_error, q.progress),
     ended AS (
-        INSERT INTO pawl.outcome (id, state, finished_at, retries, error)
-        SELECT g.id, 5, t, g.retries, g.last_error FROM gone g),
+        INSERT INTO pawl.outcome (id, state, finished_at, retries, error, progress)
+        SELECT g.id, 5, t, g.retries, g.last_error, g.progress FROM gone g),
     counted AS (
         INSERT INTO pawl.tally_delta (lane_id, state, n)
         SELECT g.lane_id, 5, count(*) FROM gone g GROUP BY g.lane_id)
@@ -55,6 +55,7 @@ BEGIN
         FROM gone g
         CROSS JOIN LATERAL (SELECT y.* FROM pawl.body y WHERE y.id = g.id LIMIT 1) b
         RETURNING lane_id),
+    unburied AS (DELETE FROM pawl.dead d WHERE d.id IN (SELECT g.id FROM gone g)),
     counted AS (
         INSERT INTO pawl.tally_delta (lane_id, state, n)
         SELECT r.lane_id, 0, count(*) FROM ready r GROUP BY r.lane_id)
@@ -80,6 +81,7 @@ DECLARE
 BEGIN
     WITH o AS (DELETE FROM pawl.outcome o WHERE o.id = ANY (ids) RETURNING o.id)
     SELECT array_agg(o.id) INTO gone FROM o;
+    DELETE FROM pawl.dead d WHERE d.id = ANY (gone);
     DELETE FROM pawl.body b WHERE b.id = ANY (gone);
     RETURN coalesce(cardinality(gone), 0);
 END

@@ -55,7 +55,7 @@ BEGIN
                m.destination, m.headers, m.correlation_id, m.priority, m.created_at, m.due_at,
                m.expires_at, m.max_attempts, m.retries, m.state, m.fence, m.owner, m.claimed_by,
                m.lease_until, m.next_attempt_at, m.finished_at, m.processed_by, m.last_error,
-               m.matches, bounded
+               m.progress, m.matches, bounded
         FROM unnest(seen) WITH ORDINALITY AS s(id, place)
         CROSS JOIN LATERAL (
             SELECT v.*,

@@ -76,6 +76,7 @@ END
 $$;
 
 -- The clock, and the earliest time after it at which a message of the topics (NULL: all) is ready.
+-- Paused topics do not count; resuming one wakes.
 CREATE FUNCTION pawl.next_due(topics text[] DEFAULT NULL)
 RETURNS TABLE (at timestamptz, due timestamptz)
 LANGUAGE plpgsql VOLATILE
@@ -95,14 +96,16 @@ BEGIN
         FROM pawl.lane l
         CROSS JOIN LATERAL (SELECT q.run_at FROM pawl.queue q
                             WHERE q.lane_id = l.id AND q.run_at > t
-                            ORDER BY q.run_at, q.id LIMIT 1) d;
+                            ORDER BY q.run_at, q.id LIMIT 1) d
+        WHERE NOT coalesce(l.paused, pawl.topic_paused(l.topic));
     ELSE
         SELECT min(d.run_at) INTO first_due
         FROM pawl.lane l
         CROSS JOIN LATERAL (SELECT q.run_at FROM pawl.queue q
                             WHERE q.lane_id = l.id AND q.run_at > t
                             ORDER BY q.run_at, q.id LIMIT 1) d
-        WHERE l.topic = ANY (topics);
+        WHERE l.topic = ANY (topics)
+          AND NOT coalesce(l.paused, pawl.topic_paused(l.topic));
     END IF;
     RETURN QUERY SELECT t, first_due;
 END

@@ -50,10 +50,14 @@ BEGIN
     GRANT SELECT, INSERT, UPDATE ON pawl.tally TO pawl_work;
     GRANT SELECT, INSERT, UPDATE, DELETE ON pawl.tally_delta TO pawl_work;
     GRANT INSERT, UPDATE, DELETE ON pawl.sleeper TO pawl_work;
+    GRANT SELECT, INSERT, UPDATE, DELETE ON pawl.topic, pawl.dead TO pawl_work;
+    GRANT UPDATE ON pawl.lane TO pawl_work;
     GRANT SELECT ON pawl.message TO pawl_work;
     GRANT USAGE ON SEQUENCE pawl.fence TO pawl_work;
     GRANT EXECUTE ON FUNCTION
         pawl.claim, pawl.ack_and_claim, pawl.claim_batch, pawl.held, pawl.ack, pawl.fail, pawl.abandon, pawl.renew, pawl.release,
+        pawl.progress, pawl.topic_paused, pawl.settle_lanes, pawl.topic_pause, pawl.topic_resume, pawl.topic_dead, pawl.topic_list,
+        pawl.dead_claim, pawl.dead_done, pawl.dead_retry, pawl.dead_renew,
         pawl.reap, pawl.reap_batch, pawl.expire, pawl.retain, pawl.fold,
         pawl.sleep, pawl.awake, pawl.settled, pawl.next_due
         TO pawl_work;

@@ -23,6 +23,13 @@ INSERT INTO pawl_meta (id, product, version, compatible_from) VALUES (1, 'pawl',
 CREATE VIEW pawl_wall AS
     SELECT CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000 AS now;
 
+-- What was said about a topic, perhaps before its first message; '' is what holds for all topics.
+CREATE TABLE pawl_topic (
+    name      TEXT    PRIMARY KEY CHECK (length(name) <= 255),
+    paused_at INTEGER CHECK (name <> '' OR paused_at IS NULL),       -- NULL: it is not paused
+    dead      INTEGER NOT NULL DEFAULT 0 CHECK (dead IN (0, 1))      -- dead letters are handled
+) STRICT, WITHOUT ROWID;
+
 -- A lane is a topic at one priority: the unit a claim looks at. Its rows are never removed.
 CREATE TABLE pawl_lane (
     id       INTEGER PRIMARY KEY,
@@ -41,12 +48,18 @@ CREATE TABLE pawl_tally (
     failed    INTEGER NOT NULL DEFAULT 0,
     expired   INTEGER NOT NULL DEFAULT 0,
     cancelled INTEGER NOT NULL DEFAULT 0,
-    redriven  INTEGER NOT NULL DEFAULT 0
+    redriven  INTEGER NOT NULL DEFAULT 0,
+    paused    INTEGER NOT NULL DEFAULT 0,   -- what pawl_topic says of the lane's topic, in short
+    dead      INTEGER NOT NULL DEFAULT 0
 ) STRICT;
-CREATE INDEX pawl_tally_turn ON pawl_tally (priority DESC, turn); -- the order in which claims look
+-- The order in which claims look. They never come across a lane that is paused.
+CREATE INDEX pawl_tally_turn ON pawl_tally (paused, priority DESC, turn);
 CREATE TRIGGER pawl_lane_tally AFTER INSERT ON pawl_lane
 BEGIN
-    INSERT INTO pawl_tally (lane_id, priority) VALUES (new.id, new.priority);
+    INSERT INTO pawl_tally (lane_id, priority, paused, dead)
+    VALUES (new.id, new.priority,
+            EXISTS (SELECT 1 FROM pawl_topic WHERE name = new.topic AND paused_at IS NOT NULL),
+            EXISTS (SELECT 1 FROM pawl_topic WHERE name IN ('', new.topic) AND dead));
 END;
 
 CREATE TABLE pawl_body (
@@ -81,7 +94,8 @@ CREATE TABLE pawl_queue (
     fence       INTEGER NOT NULL DEFAULT 0,
     expires_at  INTEGER,
     lease       INTEGER,                    -- copied from the body, so that a claim needs no join
-    last_error  TEXT
+    last_error  TEXT,
+    progress    TEXT                        -- what its handler said last
 ) STRICT;
 CREATE INDEX pawl_queue_due ON pawl_queue (lane_id, run_at) WHERE fence = 0;
 CREATE INDEX pawl_queue_expiry ON pawl_queue (expires_at) WHERE fence = 0 AND expires_at IS NOT NULL;
@@ -112,11 +126,24 @@ CREATE TABLE pawl_outcome (
     retries      INTEGER NOT NULL,
     processed_by TEXT,
     error        TEXT,
+    progress     TEXT,
     expires_at   INTEGER                    -- of a failed message that may still expire
 ) STRICT;
 CREATE INDEX pawl_outcome_age ON pawl_outcome (finished_at) WHERE state IN (2, 5);
 CREATE INDEX pawl_outcome_dead ON pawl_outcome (id) WHERE state >= 3;
 CREATE INDEX pawl_outcome_expiry ON pawl_outcome (expires_at) WHERE state = 3 AND expires_at IS NOT NULL;
+
+-- Dead letters whose handler has still to be called, if one is wanted: made with the message's end,
+-- removed when the handler was successful, or the message was redriven or purged.
+CREATE TABLE pawl_dead (
+    id     INTEGER PRIMARY KEY,             -- the message's
+    run_at INTEGER NOT NULL,                -- the next call; while somebody is at it, the end of the lease
+    calls  INTEGER NOT NULL DEFAULT 0,
+    owner  BLOB    NOT NULL DEFAULT x'00000000000000000000000000000000',
+    fence  INTEGER NOT NULL DEFAULT 0,
+    error  TEXT                             -- of the last call
+) STRICT;
+CREATE INDEX pawl_dead_due ON pawl_dead (run_at);
 
 -- The clock every statement uses: never less than a time that was already written down.
 CREATE VIEW pawl_clock AS
@@ -138,7 +165,8 @@ CREATE VIEW pawl_message AS
            CASE WHEN q.fence <> 0 THEN q.lease_until END AS lease_until,
            q.run_at AS next_attempt_at,
            o.finished_at, o.processed_by,
-           coalesce(o.error, q.last_error) AS last_error
+           coalesce(o.error, q.last_error) AS last_error,
+           coalesce(o.progress, q.progress) AS progress
     FROM pawl_body b
     JOIN pawl_lane l ON l.id = b.lane_id
     LEFT JOIN pawl_queue q ON q.id = b.id

@@ -20,8 +20,8 @@ WHERE lane_id = (SELECT lane_id FROM pawl_queue WHERE id = :id) AND changes() = 
 SELECT changes();
 -- That was the last attempt?
 -- @each
-INSERT OR FAIL INTO pawl_outcome (id, state, finished_at, retries, processed_by, error, expires_at)
-SELECT q.id, 3, :now, q.retries, c.owner_name, q.last_error, q.expires_at
+INSERT OR FAIL INTO pawl_outcome (id, state, finished_at, retries, processed_by, error, expires_at, progress)
+SELECT q.id, 3, :now, q.retries, c.owner_name, q.last_error, q.expires_at, q.progress
 FROM pawl_queue q
 CROSS JOIN pawl_body b ON b.id = q.id
 LEFT JOIN pawl_claim c ON c.fence = :fence
@@ -31,3 +31,8 @@ UPDATE OR FAIL pawl_tally SET failed = failed + 1
 WHERE lane_id = (SELECT lane_id FROM pawl_queue WHERE id = :id) AND changes() = 1;
 -- @each
 DELETE FROM pawl_queue WHERE id = :id AND changes() = 1;
+-- The dead-letter handler is to be called, if that was asked for.
+-- @each
+INSERT OR IGNORE INTO pawl_dead (id, run_at)
+SELECT b.id, :now FROM pawl_body b CROSS JOIN pawl_tally t ON t.lane_id = b.lane_id
+WHERE b.id = :id AND changes() = 1 AND t.dead;

@@ -3,7 +3,7 @@
 -- @include ack
 -- @if-rows
 SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
-       NULL, NULL, NULL, NULL, NULL, NULL, NULL, 5, changes(), NULL;
+       NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 5, changes(), NULL;
 
 -- Take what is ready and due. The claim row is written first and names the items; nothing due
 -- writes nothing. Each lane is one bounded range of the index, until there are enough: lanes of
@@ -17,7 +17,8 @@ FROM (SELECT count(*) AS n, min(:now + coalesce(lease, :lease)) AS check_at,
             FROM pawl_tally t INDEXED BY pawl_tally_turn
             CROSS JOIN pawl_queue q INDEXED BY pawl_queue_due
                     ON q.lane_id = t.lane_id AND q.fence = 0 AND q.run_at <= :now
-            WHERE (:topics IS NULL
+            WHERE t.paused = 0
+              AND (:topics IS NULL
                    OR (SELECT topic FROM pawl_lane WHERE id = t.lane_id)
                       IN (SELECT value FROM json_each(:topics)))
               AND (q.expires_at IS NULL OR q.expires_at > :now)
@@ -44,7 +45,8 @@ ON CONFLICT (lane_id) DO UPDATE SET turn = excluded.turn, held = held + excluded
 -- in the array's order, which is the claim's; sorting would copy the payloads.
 SELECT b.id, b.message_id, l.topic, b.payload, b.type, b.destination, b.headers, b.correlation_id,
        l.priority, b.created_at, b.due_at, coalesce(q.expires_at, b.expires_at), b.max_attempts,
-       q.retries, 1, c.fence, c.owner, c.owner_name, q.lease_until, q.run_at, NULL, NULL, q.last_error
+       q.retries, 1, c.fence, c.owner, c.owner_name, q.lease_until, q.run_at, NULL, NULL, q.last_error,
+       q.progress
 FROM pawl_claim c
 CROSS JOIN json_each(c.ids) j
 CROSS JOIN pawl_queue q ON q.id = j.value

@@ -7,8 +7,8 @@ WHERE id = 1
        OR EXISTS (SELECT 1 FROM pawl_outcome INDEXED BY pawl_outcome_expiry
                   WHERE state = 3 AND expires_at <= :now));
 
-INSERT OR FAIL INTO pawl_outcome (id, state, finished_at, retries, error)
-SELECT id, 4, :now, retries, last_error FROM pawl_queue INDEXED BY pawl_queue_expiry
+INSERT OR FAIL INTO pawl_outcome (id, state, finished_at, retries, error, progress)
+SELECT id, 4, :now, retries, last_error, progress FROM pawl_queue INDEXED BY pawl_queue_expiry
 WHERE fence = 0 AND expires_at <= :now
 ORDER BY expires_at, id LIMIT :limit;
 
@@ -21,6 +21,14 @@ FROM (SELECT lane_id, count(*) AS n
       GROUP BY lane_id) gone
 WHERE pawl_tally.lane_id = gone.lane_id;
 
+INSERT OR IGNORE INTO pawl_dead (id, run_at)
+SELECT late.id, :now
+FROM (SELECT id, lane_id FROM pawl_queue INDEXED BY pawl_queue_expiry
+      WHERE fence = 0 AND expires_at <= :now
+      ORDER BY expires_at, id LIMIT :limit) late
+CROSS JOIN pawl_tally t ON t.lane_id = late.lane_id
+WHERE t.dead;
+
 DELETE FROM pawl_queue
 WHERE id IN (SELECT id FROM pawl_queue INDEXED BY pawl_queue_expiry
              WHERE fence = 0 AND expires_at <= :now
@@ -28,6 +36,7 @@ WHERE id IN (SELECT id FROM pawl_queue INDEXED BY pawl_queue_expiry
 
 SELECT changes();
 
+-- These were dead letters before, and were recorded as such then.
 UPDATE OR FAIL pawl_tally
 SET expired = expired + gone.n
 FROM (SELECT b.lane_id, count(*) AS n

@@ -5,3 +5,5 @@ DELETE FROM pawl_outcome WHERE id = :id;
 DELETE FROM pawl_body WHERE id = :id AND changes() = 1;
 -- @each
 SELECT changes();
+-- @each
+DELETE FROM pawl_dead WHERE id = :id AND changes() = 1;

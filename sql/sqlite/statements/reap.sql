@@ -4,8 +4,9 @@
 UPDATE pawl_meta SET latest_time = :now
 WHERE id = 1 AND EXISTS (SELECT 1 FROM pawl_claim INDEXED BY pawl_claim_check WHERE check_at <= :now);
 
-INSERT OR FAIL INTO pawl_outcome (id, state, finished_at, retries, processed_by, error, expires_at)
-SELECT q.id, 3, :now, q.retries + 1, due.owner_name, 'the lease ran out at the last attempt', q.expires_at
+INSERT OR FAIL INTO pawl_outcome (id, state, finished_at, retries, processed_by, error, expires_at, progress)
+SELECT q.id, 3, :now, q.retries + 1, due.owner_name, 'the lease ran out at the last attempt', q.expires_at,
+       q.progress
 FROM (SELECT fence, owner_name, ids FROM pawl_claim INDEXED BY pawl_claim_check
       WHERE check_at <= :now ORDER BY check_at, fence LIMIT :limit) due
 CROSS JOIN json_each(due.ids) j
@@ -24,6 +25,16 @@ FROM (SELECT q.lane_id, count(*) AS n, sum(q.retries + 1 >= b.max_attempts) AS e
       WHERE q.lease_until <= :now
       GROUP BY q.lane_id) overdue
 WHERE pawl_tally.lane_id = overdue.lane_id;
+
+INSERT OR IGNORE INTO pawl_dead (id, run_at)
+SELECT q.id, :now
+FROM (SELECT fence, ids FROM pawl_claim INDEXED BY pawl_claim_check
+      WHERE check_at <= :now ORDER BY check_at, fence LIMIT :limit) due
+CROSS JOIN json_each(due.ids) j
+CROSS JOIN pawl_queue q ON q.id = j.value AND q.fence = due.fence
+CROSS JOIN pawl_body b ON b.id = q.id
+CROSS JOIN pawl_tally t ON t.lane_id = q.lane_id
+WHERE q.lease_until <= :now AND q.retries + 1 >= b.max_attempts AND t.dead;
 
 DELETE FROM pawl_queue
 WHERE id IN (SELECT q.id

@@ -12,3 +12,5 @@ WHERE lane_id = (SELECT lane_id FROM pawl_queue WHERE id = :id) AND changes() = 
 DELETE FROM pawl_outcome WHERE id = :id AND changes() = 1;
 -- @each
 SELECT changes();
+-- @each
+DELETE FROM pawl_dead WHERE id = :id AND changes() = 1;

@@ -50,11 +50,12 @@ typedef enum pawli_postgres_stake {
 } pawli_postgres_stake;
 
 /* connection_postgres.c */
-pawl_status pawli_postgres_open(const pawli_db_settings *settings, bool reader, pawl_mono deadline,
-                                pawli_conn **ret_conn, pawl_error *err);
+pawl_status pawli_postgres_open(const pawli_db_settings *settings, pawli_use use,
+                                pawl_mono deadline, pawli_conn **ret_conn, pawl_error *err);
 pawl_status pawli_postgres_wrap(const pawli_db_settings *settings, void *native,
                                 pawli_conn **ret_conn, pawl_error *err);
 bool pawli_postgres_wrapped_open(pawli_conn *base);
+void *pawli_postgres_native(pawli_conn *base);
 bool pawli_postgres_alive(pawli_conn *base);
 void pawli_postgres_close(pawli_conn *base);
 static inline void pawli_postgres_free(pawli_postgres *conn)
@@ -159,6 +160,8 @@ pawl_status pawli_postgres_run_inside(pawli_postgres *conn,
 pawl_status pawli_postgres_begin(pawli_conn *base, pawl_mono deadline, pawl_error *err);
 pawl_status pawli_postgres_commit(pawli_conn *base, pawl_mono deadline, pawl_error *err);
 void pawli_postgres_rollback(pawli_conn *base);
+void pawli_postgres_lend(pawli_conn *base, pawl_mono until);
+void pawli_postgres_take_back(pawli_conn *base);
 
 /* waiter_postgres.c */
 pawl_status pawli_postgres_ear_open(const pawli_db_settings *settings, const char *token,

@@ -63,8 +63,8 @@ static bool valid_target(const char *target)
     return options != NULL;
 }
 
-pawl_status pawli_postgres_open(const pawli_db_settings *settings, bool reader, pawl_mono deadline,
-                                pawli_conn **ret_conn, pawl_error *err)
+pawl_status pawli_postgres_open(const pawli_db_settings *settings, pawli_use use,
+                                pawl_mono deadline, pawli_conn **ret_conn, pawl_error *err)
 {
     PAWLI_AUTO(pawli_postgres) conn = NULL;
 
@@ -75,7 +75,7 @@ pawl_status pawli_postgres_open(const pawli_db_settings *settings, bool reader, 
     conn = conn_new(settings);
     if (!conn)
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for a connection");
-    conn->base.read_only = reader;
+    conn->base.read_only = use == PAWLI_READS;
     conn->prepares = settings->prepare == PAWL_PREPARE_ON    ? PAWLI_POSTGRES_PREPARES
                      : settings->prepare == PAWL_PREPARE_OFF ? PAWLI_POSTGRES_PLAIN
                                                              : PAWLI_POSTGRES_UNDECIDED;
@@ -125,6 +125,11 @@ pawl_status pawli_postgres_wrap(const pawli_db_settings *settings, void *native,
 bool pawli_postgres_wrapped_open(pawli_conn *base)
 {
     return PQtransactionStatus(((pawli_postgres *)base)->pg) == PQTRANS_INTRANS;
+}
+
+void *pawli_postgres_native(pawli_conn *base)
+{
+    return ((pawli_postgres *)base)->pg;
 }
 
 /* An idle connection has nothing to say, unless it is a goodbye. */

@@ -37,6 +37,22 @@ pawl_status pawli_postgres_commit(pawli_conn *base, pawl_mono deadline, pawl_err
     return st;
 }
 
+/* The application expects a connection as PQconnectdb() makes it. */
+void pawli_postgres_lend(pawli_conn *base, pawl_mono until)
+{
+    (void)until; /* nobody waits for it */
+    base->lent = true;
+    if (PQsetnonblocking(((pawli_postgres *)base)->pg, 0) != 0)
+        base->broken = true;
+}
+
+void pawli_postgres_take_back(pawli_conn *base)
+{
+    base->lent = false;
+    if (PQsetnonblocking(((pawli_postgres *)base)->pg, 1) != 0)
+        base->broken = true;
+}
+
 void pawli_postgres_rollback(pawli_conn *base)
 {
     pawli_postgres *conn = (pawli_postgres *)base;

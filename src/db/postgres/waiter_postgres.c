@@ -43,7 +43,7 @@ pawl_status pawli_postgres_ear_open(const pawli_db_settings *settings, const cha
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for a waiting worker");
     snprintf(ear->token, sizeof ear->token, "%s", token);
     snprintf(command, sizeof command, "LISTEN \"%s.wake\"", settings->names);
-    pawl_status st = pawli_postgres_open(settings, true, deadline, &conn, err);
+    pawl_status st = pawli_postgres_open(settings, PAWLI_READS, deadline, &conn, err);
     ear->conn = (pawli_postgres *)conn;
     if (st == PAWL_OK)
         st = pawli_postgres_command(ear->conn, command, PAWLI_POSTGRES_NOTHING, deadline, "listen",

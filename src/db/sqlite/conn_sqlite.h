@@ -30,6 +30,7 @@ typedef struct pawli_sqlite {
     sqlite3 *handle;
     pawl_mono deadline; /* of the running call */
     bool begun;         /* between begin() and commit() or rollback() */
+    bool committing;    /* pawl's own COMMIT runs: on a lent handle no other may */
     bool undoing;       /* a rollback runs: neither deadline nor stop may end it */
     int turn_fd;        /* the lock file beside the database, or one of the two below */
     bool has_turn;
@@ -52,13 +53,15 @@ void pawli_sqlite_turn_close(pawli_sqlite *conn);
 
 /* wal_sqlite.c: from now on checkpoints are ours, after commits on this handle. */
 void pawli_sqlite_wal_watch(pawli_sqlite *conn, int page_size);
+pawl_status pawli_sqlite_checkpoint(pawli_conn *base, pawl_error *err);
 
 /* connection_sqlite.c */
-pawl_status pawli_sqlite_open(const pawli_db_settings *settings, bool reader, pawl_mono deadline,
+pawl_status pawli_sqlite_open(const pawli_db_settings *settings, pawli_use use, pawl_mono deadline,
                               pawli_conn **ret_conn, pawl_error *err);
 pawl_status pawli_sqlite_wrap(const pawli_db_settings *settings, void *native,
                               pawli_conn **ret_conn, pawl_error *err);
 bool pawli_sqlite_wrapped_open(pawli_conn *base);
+void *pawli_sqlite_native(pawli_conn *base);
 void pawli_sqlite_close(pawli_conn *base);
 static inline void pawli_sqlite_free(pawli_sqlite *conn)
 {
@@ -99,6 +102,8 @@ pawl_status pawli_sqlite_commands_prepare(pawli_sqlite *conn, pawl_error *err);
 pawl_status pawli_sqlite_begin(pawli_conn *base, pawl_mono deadline, pawl_error *err);
 pawl_status pawli_sqlite_commit(pawli_conn *base, pawl_mono deadline, pawl_error *err);
 void pawli_sqlite_rollback(pawli_conn *base);
+void pawli_sqlite_lend(pawli_conn *base, pawl_mono until);
+void pawli_sqlite_take_back(pawli_conn *base);
 
 /* What one op runs in. */
 typedef enum pawli_sqlite_unit {

@@ -175,12 +175,15 @@ static pawli_sqlite *conn_new(const pawli_db_settings *settings, pawl_mono deadl
     return conn;
 }
 
-pawl_status pawli_sqlite_open(const pawli_db_settings *settings, bool reader, pawl_mono deadline,
+pawl_status pawli_sqlite_open(const pawli_db_settings *settings, pawli_use use, pawl_mono deadline,
                               pawli_conn **ret_conn, pawl_error *err)
 {
     PAWLI_AUTO(pawli_sqlite) conn = NULL;
+    bool reader = use == PAWLI_READS;
     bool create = settings->create && !reader;
-    int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_EXRESCODE |
+    /* One that is lent may be rolled back by another thread while the application uses it. */
+    int flags = (use == PAWLI_HOLDS ? SQLITE_OPEN_FULLMUTEX : SQLITE_OPEN_NOMUTEX) |
+                SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_EXRESCODE |
                 (reader ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE) |
                 (create ? SQLITE_OPEN_CREATE : 0);
     pawl_status st = check_library(err);
@@ -192,7 +195,7 @@ pawl_status pawli_sqlite_open(const pawli_db_settings *settings, bool reader, pa
     conn = conn_new(settings, deadline);
     if (!conn)
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for a connection");
-    conn->base.read_only = reader;
+    conn->base.read_only = use == PAWLI_READS;
     int code = sqlite3_open_v2(settings->target, &conn->handle, flags, NULL);
     if (!conn->handle)
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for a connection");
@@ -251,6 +254,11 @@ bool pawli_sqlite_wrapped_open(pawli_conn *base)
     return sqlite3_get_autocommit(((pawli_sqlite *)base)->handle) == 0;
 }
 
+void *pawli_sqlite_native(pawli_conn *base)
+{
+    return ((pawli_sqlite *)base)->handle;
+}
+
 void pawli_sqlite_close(pawli_conn *base)
 {
     pawli_sqlite *conn = (pawli_sqlite *)base;
@@ -265,7 +273,7 @@ void pawli_sqlite_close(pawli_conn *base)
     sqlite3_finalize(conn->lock);
     pawli_sqlite_turn_close(conn);
     if (!base->wrapped)
-        sqlite3_close(conn->handle);
+        sqlite3_close_v2(conn->handle); /* an application may have left a statement behind */
     pawli_buffer_done(&conn->json);
     free(conn);
 }

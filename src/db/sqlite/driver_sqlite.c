@@ -23,6 +23,9 @@ static const pawli_driver driver = {
     .begin = pawli_sqlite_begin,
     .commit = pawli_sqlite_commit,
     .rollback = pawli_sqlite_rollback,
+    .lend = pawli_sqlite_lend,
+    .take_back = pawli_sqlite_take_back,
+    .native = pawli_sqlite_native,
     .script = pawli_sqlite_schema_script,
     .schema = pawli_sqlite_schema,
     .schema_lock = pawli_sqlite_schema_lock,
@@ -33,6 +36,7 @@ static const pawli_driver driver = {
     .ear_open = pawli_sqlite_ear_open,
     .ear_close = pawli_sqlite_ear_close,
     .ear_hear = pawli_sqlite_ear_hear,
+    .checkpoint = pawli_sqlite_checkpoint,
 };
 
 const pawli_driver *const pawli_driver_sqlite = &driver;

@@ -87,7 +87,7 @@ PAWL_TEST(a_claim_looks_at_bounded_ranges_of_the_lanes_in_order)
     sqlite3_stmt *plan = NULL;
     int at = 0;
     static const char *const expected[] = {
-        "SCAN t USING COVERING INDEX pawl_tally_turn",
+        "SEARCH t USING COVERING INDEX pawl_tally_turn (paused=?)",
         "SEARCH q USING INDEX pawl_queue_due (lane_id=? AND run_at<?)"};
     const char *insert = strstr(g->texts[PAWLI_SQL_CLAIM].text, "INSERT OR FAIL INTO pawl_claim");
     const char *sql = test_note("EXPLAIN QUERY PLAN %s", insert);

@@ -142,17 +142,55 @@ pawl_status pawli_sqlite_commit(pawli_conn *base, pawl_mono deadline, pawl_error
 
     conn->deadline = deadline;
     conn->begun = false;
-    if (!in_transaction(conn))
+    if (!in_transaction(conn)) {
+        pawli_sqlite_turn_give(conn);
         return transaction_gone(err);
-    return commit_now(conn, true, err);
+    }
+    conn->committing = true;
+    pawl_status st = commit_now(conn, true, err);
+    conn->committing = false;
+    return st;
 }
 
 void pawli_sqlite_rollback(pawli_conn *base)
 {
     pawli_sqlite *conn = (pawli_sqlite *)base;
 
+    /* Of a lent handle: the application's statement, if one runs, ends first. */
+    sqlite3_mutex_enter(sqlite3_db_mutex(conn->handle));
     conn->begun = false;
     roll_back(conn);
+    sqlite3_mutex_leave(sqlite3_db_mutex(conn->handle));
+}
+
+/*
+ * While a handle is lent, only pawl commits. That is not just about an application's COMMIT: when
+ * SQLite or a thread that waited too long has rolled the transaction back, further statements would
+ * each be a transaction of their own, and stay.
+ */
+static int may_not_commit(void *context)
+{
+    const pawli_sqlite *conn = context;
+
+    return !conn->committing;
+}
+
+void pawli_sqlite_lend(pawli_conn *base, pawl_mono until)
+{
+    pawli_sqlite *conn = (pawli_sqlite *)base;
+
+    base->lent = true;
+    conn->deadline = until; /* of the application's statements, too */
+    sqlite3_commit_hook(conn->handle, may_not_commit, conn);
+}
+
+void pawli_sqlite_take_back(pawli_conn *base)
+{
+    pawli_sqlite *conn = (pawli_sqlite *)base;
+
+    base->lent = false;
+    sqlite3_commit_hook(conn->handle, NULL, NULL);
+    pawli_sqlite_wait_install(conn);
 }
 
 /*

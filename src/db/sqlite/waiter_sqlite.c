@@ -96,7 +96,7 @@ pawl_status pawli_sqlite_ear_open(const pawli_db_settings *settings, const char 
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for a waiting worker");
     ear->watch = NO_WATCH;
     ear->base.fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-    pawl_status st = pawli_sqlite_open(settings, true, deadline, &conn, err);
+    pawl_status st = pawli_sqlite_open(settings, PAWLI_READS, deadline, &conn, err);
     ear->conn = (pawli_sqlite *)conn;
     if (st == PAWL_OK) {
         int code = sqlite3_prepare_v3(ear->conn->handle, "PRAGMA data_version", -1,

@@ -9,30 +9,47 @@
  */
 #include "conn_sqlite.h"
 
-#define PASSIVE_BYTES (16 * 1024 * 1024)
-#define TRUNCATE_BYTES (64 * 1024 * 1024)
+#define PASSIVE_BYTES INT64_C(16777216)  /* 16 MB */
+#define TRUNCATE_BYTES INT64_C(67108864) /* 64 MB */
+
+/* Moves what can be moved without waiting for anybody. */
+static int move(pawli_sqlite *conn, const char *database, int mode)
+{
+    pawl_mono deadline = conn->deadline;
+    int code;
+
+    conn->deadline = (pawl_mono){0}; /* the busy handler answers at once: nobody is waited for */
+    conn->undoing = true;            /* and the progress handler does not stop it half-way */
+    code = sqlite3_wal_checkpoint_v2(conn->handle, database, mode, NULL, NULL);
+    if ((code & 0xff) == SQLITE_IOERR) /* a sync that failed is never tried again on this handle */
+        conn->base.broken = true;
+    conn->undoing = false;
+    conn->deadline = deadline;
+    return code;
+}
 
 /* Called by SQLite after each commit, with the write lock free again. */
 static int after_commit(void *context, sqlite3 *handle, const char *database, int pages)
 {
     pawli_sqlite *conn = context;
     int64_t bytes = (int64_t)pages * conn->page_size;
-    pawl_mono deadline = conn->deadline;
-    int code;
 
-    if (bytes < PASSIVE_BYTES)
-        return SQLITE_OK;
-    conn->deadline = (pawl_mono){0}; /* the busy handler answers at once: nobody is waited for */
-    conn->undoing = true;            /* and the progress handler does not stop it half-way */
-    code = sqlite3_wal_checkpoint_v2(handle, database,
-                                     bytes < TRUNCATE_BYTES ? SQLITE_CHECKPOINT_PASSIVE
-                                                            : SQLITE_CHECKPOINT_TRUNCATE,
-                                     NULL, NULL);
-    if ((code & 0xff) == SQLITE_IOERR) /* a sync that failed is never tried again on this handle */
-        conn->base.broken = true;
-    conn->undoing = false;
-    conn->deadline = deadline;
+    (void)handle;
+    if (bytes >= PASSIVE_BYTES)
+        (void)move(conn, database,
+                   bytes < TRUNCATE_BYTES ? SQLITE_CHECKPOINT_PASSIVE : SQLITE_CHECKPOINT_TRUNCATE);
     return SQLITE_OK;
+}
+
+/* Somebody who reads or writes just now is no failure: there is a next time. */
+pawl_status pawli_sqlite_checkpoint(pawli_conn *base, pawl_error *err)
+{
+    pawli_sqlite *conn = (pawli_sqlite *)base;
+    int code = move(conn, NULL, SQLITE_CHECKPOINT_PASSIVE);
+
+    if ((code & 0xff) == SQLITE_BUSY || (code & 0xff) == SQLITE_LOCKED)
+        return PAWL_OK;
+    return code == SQLITE_OK ? PAWL_OK : pawli_sqlite_fail(conn, code, "checkpoint", err);
 }
 
 void pawli_sqlite_wal_watch(pawli_sqlite *conn, int page_size)

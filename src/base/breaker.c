@@ -1,0 +1,44 @@
+/* src/base/breaker.c - when to leave something alone that keeps failing, and when to try again. */
+#include "breaker.h"
+
+const pawli_breaker_policy pawli_breaker_usual = {5, {50, 500, 50}, {1000, 15000, 1000}};
+
+void pawli_breaker_init(pawli_breaker *breaker, const pawli_breaker_policy *policy)
+{
+    *breaker = (pawli_breaker){.policy = policy, .retry_at = {INT64_MIN}};
+}
+
+bool pawli_breaker_allows(pawli_breaker *breaker, pawl_mono now)
+{
+    if (now.us < breaker->retry_at.us)
+        return false;
+    if (breaker->state == PAWLI_BREAKER_OPEN)
+        breaker->state = PAWLI_BREAKER_HALF_OPEN;
+    return true;
+}
+
+bool pawli_breaker_succeeded(pawli_breaker *breaker)
+{
+    bool closes = breaker->state != PAWLI_BREAKER_CLOSED;
+
+    pawli_breaker_init(breaker, breaker->policy);
+    return closes;
+}
+
+bool pawli_breaker_failed(pawli_breaker *breaker, pawl_mono now, uint64_t random)
+{
+    const pawli_breaker_policy *policy = breaker->policy;
+    bool was_closed = breaker->state == PAWLI_BREAKER_CLOSED;
+    int64_t pause_ms;
+
+    breaker->failures++;
+    if (breaker->failures < policy->opens_after) {
+        pause_ms = pawl_backoff_delay_ms(&policy->closed, breaker->failures - 1, random);
+    } else {
+        pause_ms =
+            pawl_backoff_delay_ms(&policy->open, breaker->failures - policy->opens_after, random);
+        breaker->state = PAWLI_BREAKER_OPEN;
+    }
+    breaker->retry_at.us = now.us + pause_ms * 1000;
+    return was_closed && breaker->state == PAWLI_BREAKER_OPEN;
+}

@@ -1,0 +1,62 @@
+/* src/base/breaker_test.c - unit tests of the circuit breaker. */
+#include "breaker.h"
+
+#include "test.h"
+
+static const pawli_breaker_policy policy = {3, {10, 15, 0}, {100, 400, 0}};
+
+static pawl_mono at_ms(int64_t ms)
+{
+    return (pawl_mono){ms * 1000};
+}
+
+PAWL_TEST(a_failure_makes_the_next_try_wait_and_a_success_forgets_it)
+{
+    pawli_breaker breaker;
+
+    pawli_breaker_init(&breaker, &policy);
+    assert_true(pawli_breaker_allows(&breaker, at_ms(0)));
+    assert_false(pawli_breaker_failed(&breaker, at_ms(0), 0));
+    assert_false(pawli_breaker_allows(&breaker, at_ms(9)));
+    assert_true(pawli_breaker_allows(&breaker, at_ms(10)));
+    assert_false(pawli_breaker_failed(&breaker, at_ms(10), 0));
+    assert_false(pawli_breaker_allows(&breaker, at_ms(24)));
+    assert_true(pawli_breaker_allows(&breaker, at_ms(25)));
+    assert_int_equal(PAWLI_BREAKER_CLOSED, breaker.state);
+    assert_false(pawli_breaker_succeeded(&breaker));
+    assert_true(pawli_breaker_allows(&breaker, at_ms(0)));
+    assert_int_equal(0, breaker.failures);
+}
+
+PAWL_TEST(the_breaker_opens_tries_and_opens_for_longer)
+{
+    pawli_breaker breaker;
+
+    pawli_breaker_init(&breaker, &policy);
+    assert_false(pawli_breaker_failed(&breaker, at_ms(0), 0));
+    assert_false(pawli_breaker_failed(&breaker, at_ms(0), 0));
+    assert_true(pawli_breaker_failed(&breaker, at_ms(0), 0));
+    assert_int_equal(PAWLI_BREAKER_OPEN, breaker.state);
+    assert_false(pawli_breaker_allows(&breaker, at_ms(99)));
+    assert_true(pawli_breaker_allows(&breaker, at_ms(100)));
+    assert_int_equal(PAWLI_BREAKER_HALF_OPEN, breaker.state);
+    assert_false(pawli_breaker_failed(&breaker, at_ms(100), 0));
+    assert_int_equal(PAWLI_BREAKER_OPEN, breaker.state);
+    assert_false(pawli_breaker_allows(&breaker, at_ms(299)));
+    assert_true(pawli_breaker_allows(&breaker, at_ms(300)));
+    assert_true(pawli_breaker_succeeded(&breaker));
+    assert_int_equal(PAWLI_BREAKER_CLOSED, breaker.state);
+}
+
+PAWL_TEST(pauses_end_at_the_policys_longest_and_have_jitter)
+{
+    static const pawli_breaker_policy jittery = {1, {1, 1, 0}, {100, 400, 50}};
+    pawli_breaker breaker;
+
+    pawli_breaker_init(&breaker, &jittery);
+    for (int i = 0; i < 100; i++)
+        (void)pawli_breaker_failed(&breaker, at_ms(0), 0);
+    assert_int_equal(400000, breaker.retry_at.us);
+    (void)pawli_breaker_failed(&breaker, at_ms(0), 7);
+    assert_int_equal(407000, breaker.retry_at.us);
+}

@@ -1,0 +1,79 @@
+/* src/core/claim_check.c - what claims and the answers to them have to be. */
+#include "claim_check.h"
+
+#include <string.h>
+
+#include "fail.h"
+#include "text.h"
+
+#define LEASE_MAX_MS ((int64_t)7 * 24 * 3600 * 1000)
+#define DELAY_MAX_MS ((int64_t)36500 * 24 * 3600 * 1000)
+#define TOPICS_MAX 1000
+
+pawl_status pawli_check_owner(const pawl_store *store, pawl_owner owner, pawl_error *err)
+{
+    if (!store)
+        return pawli_fail(err, PAWL_E_INVALID, "the store must not be NULL");
+    if (pawl_owner_is_zero(owner))
+        return pawli_fail(err, PAWL_E_INVALID,
+                          "the owner is all zero: make one with pawl_owner_new()");
+    return PAWL_OK;
+}
+
+pawl_status pawli_check_lease(int64_t lease_ms, pawl_error *err)
+{
+    if (lease_ms <= 0 || lease_ms > LEASE_MAX_MS)
+        return pawli_fail(err, PAWL_E_INVALID, "lease_ms must be more than 0 and at most 7 days");
+    return PAWL_OK;
+}
+
+pawl_status pawli_check_topics(const pawl_claim_options *options, pawl_error *err)
+{
+    if (!options->topics) {
+        if (options->topic_count > 0)
+            return pawli_fail(err, PAWL_E_INVALID, "topics is NULL but topic_count is not 0");
+        return PAWL_OK;
+    }
+    if (options->topic_count < 1 || options->topic_count > TOPICS_MAX)
+        return pawli_fail(err, PAWL_E_INVALID, "name 1 to %d topics, or NULL for all", TOPICS_MAX);
+    for (size_t i = 0; i < options->topic_count; i++) {
+        const char *topic = options->topics[i];
+        if (!topic || !*topic || !pawli_utf8_check(topic, strlen(topic), NULL))
+            return pawli_fail(err, PAWL_E_INVALID,
+                              "topic %zu of the claim must be a non-empty UTF-8 string", i + 1);
+    }
+    return PAWL_OK;
+}
+
+pawl_status pawli_check_claim(const pawl_store *store, pawl_owner owner, int64_t lease_ms,
+                              int limit, const void *ret_list, pawl_error *err)
+{
+    pawl_status st = pawli_check_owner(store, owner, err);
+
+    if (st == PAWL_OK)
+        st = pawli_check_lease(lease_ms, err);
+    if (st == PAWL_OK && (limit <= 0 || limit > PAWL_BATCH_MAX))
+        st = pawli_fail(err, PAWL_E_INVALID, "the limit must be 1 to %d", PAWL_BATCH_MAX);
+    if (st == PAWL_OK && !ret_list)
+        st = pawli_fail(err, PAWL_E_INVALID, "ret_list must not be NULL");
+    return st;
+}
+
+pawl_status pawli_check_delay(int64_t delay_ms, pawli_value *ret_delay, pawl_error *err)
+{
+    bool by_policy = delay_ms == PAWL_DELAY_BY_POLICY;
+
+    if (!by_policy && (delay_ms <= 0 || delay_ms > DELAY_MAX_MS))
+        return pawli_fail(err, PAWL_E_INVALID,
+                          "delay_ms must be more than 0, or PAWL_DELAY_BY_POLICY");
+    *ret_delay = by_policy ? pawli_null(PAWLI_SPAN) : pawli_span_ms(delay_ms);
+    return PAWL_OK;
+}
+
+pawli_value pawli_clean_words(const char *words, char room[PAWLI_WORDS_SIZE])
+{
+    if (!words || !*words)
+        return pawli_null(PAWLI_TEXT);
+    pawli_utf8_clean(words, room, PAWLI_WORDS_SIZE);
+    return pawli_text(room);
+}

@@ -1,0 +1,22 @@
+/* src/core/claim_check.h - what claims and the answers to them have to be. */
+#ifndef PAWLI_CLAIM_CHECK_H
+#define PAWLI_CLAIM_CHECK_H
+
+#include <pawl/queue.h>
+
+#include "op.h"
+
+/* All answer PAWL_E_INVALID. */
+pawl_status pawli_check_owner(const pawl_store *store, pawl_owner owner, pawl_error *err);
+pawl_status pawli_check_lease(int64_t lease_ms, pawl_error *err);
+pawl_status pawli_check_topics(const pawl_claim_options *options, pawl_error *err);
+pawl_status pawli_check_claim(const pawl_store *store, pawl_owner owner, int64_t lease_ms,
+                              int limit, const void *ret_list, pawl_error *err);
+/* `delay_ms` > 0 or PAWL_DELAY_BY_POLICY, which becomes NULL. */
+pawl_status pawli_check_delay(int64_t delay_ms, pawli_value *ret_delay, pawl_error *err);
+
+/* "" becomes NULL; bytes that are not UTF-8 are replaced, long texts cut. `room` holds the text. */
+#define PAWLI_WORDS_SIZE 4096
+pawli_value pawli_clean_words(const char *words, char room[PAWLI_WORDS_SIZE]);
+
+#endif

@@ -1,0 +1,16 @@
+/* src/db/limit.h - a time limit for the calls that this thread makes on any store. */
+#ifndef PAWLI_LIMIT_H
+#define PAWLI_LIMIT_H
+
+#include <pawl/clock.h>
+
+/*
+ * From now on the calls of this thread end by `deadline`, if the store's own timeout does not end
+ * them earlier: for work that is worth less than that, or that is of no use after a lease ended.
+ */
+void pawli_limit_begin(pawl_mono deadline);
+void pawli_limit_end(void);
+/* The earlier of the two. */
+pawl_mono pawli_limit_apply(pawl_mono deadline);
+
+#endif
