@@ -1,0 +1,122 @@
+/* src/worker/dead.c - dead letters: calling handlers for what failed or expired. */
+#include "dead.h"
+
+#include <stdlib.h>
+
+#include <pawl/dead.h>
+#include <pawl/topic.h>
+
+#include "fail.h"
+#include "limit.h"
+#include "worker_private.h"
+#include "world.h"
+
+void pawli_dead_done(pawli_dead *dead)
+{
+    free(dead->topics);
+    *dead = (pawli_dead){0};
+}
+
+void pawli_dead_reset(pawli_dead *dead)
+{
+    dead->announced = false;
+    dead->due = (pawl_mono){INT64_MIN};
+}
+
+static bool is_wanted(const pawl_worker *worker)
+{
+    return !pawli_handlers_empty(&worker->dead_handlers) &&
+           worker->options.chore_every_ms[PAWL_CHORE_DEAD] > 0;
+}
+
+pawl_mono pawli_dead_due(const pawl_worker *worker)
+{
+    return is_wanted(worker) ? worker->dead.due : (pawl_mono){INT64_MAX};
+}
+
+/* Nothing is recorded for those who do not ask, so our handlers ask when they begin. */
+static pawl_status announce(pawl_worker *worker, pawl_error *err)
+{
+    const pawli_handlers *handlers = &worker->dead_handlers;
+    pawli_dead *dead = &worker->dead;
+    pawl_status st = PAWL_OK;
+
+    if (handlers->fallback)
+        st = pawl_topic_dead_letters(worker->store, NULL, true, err);
+    for (size_t i = 0; st == PAWL_OK && i < handlers->count; i++)
+        st = pawl_topic_dead_letters(worker->store, handlers->items[i]->topic, true, err);
+    if (st != PAWL_OK || handlers->fallback || dead->topics) {
+        dead->announced = st == PAWL_OK;
+        return st;
+    }
+    dead->topics = calloc(handlers->count + 1, sizeof *dead->topics);
+    if (!dead->topics)
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for %zu topics", handlers->count);
+    for (size_t i = 0; i < handlers->count; i++)
+        dead->topics[i] = handlers->items[i]->topic;
+    dead->topic_count = handlers->count;
+    dead->announced = true;
+    return PAWL_OK;
+}
+
+static pawl_status claim(pawl_worker *worker, int limit, size_t *ret_found, pawl_error *err)
+{
+    pawl_claim_options options = PAWL_CLAIM_OPTIONS_INIT;
+    pawl_mono asked_at = pawli_worker_now(worker);
+    pawl_messages *list = NULL;
+    pawl_status st;
+
+    options.topics = worker->dead.topics;
+    options.topic_count = worker->dead.topic_count;
+    st = pawl_dead_claim(worker->store, worker->owner, worker->options.lease_ms, limit, &options,
+                         &list, err);
+    if (st != PAWL_OK)
+        return st;
+    return pawli_intake_adopt(worker, &(pawli_arrival){list, asked_at, true, false}, ret_found,
+                              err);
+}
+
+pawl_status pawli_dead_look(pawl_worker *worker, size_t *ret_found, pawl_error *err)
+{
+    pawl_mono now = pawli_worker_now(worker);
+    size_t room;
+    pawl_error why = PAWL_ERROR_INIT;
+    pawl_status st = PAWL_OK;
+
+    *ret_found = 0;
+    if (!is_wanted(worker) || now.us < worker->dead.due.us)
+        return PAWL_OK;
+    room = pawli_wants_room(worker);
+    room = room < (size_t)worker->options.batch ? room : (size_t)worker->options.batch;
+    if (room == 0)
+        return PAWL_OK;
+    pawli_limit_begin(pawli_mono_after(pawli_mono_now(),
+                                       worker->options.chore_timeout_ms[PAWL_CHORE_DEAD] * 1000));
+    if (!worker->dead.announced)
+        st = announce(worker, &why);
+    if (st == PAWL_OK)
+        st = claim(worker, (int)room, ret_found, &why);
+    pawli_limit_end();
+    pawli_chore_ended(worker, PAWL_CHORE_DEAD, st, *ret_found, &why);
+    if (st != PAWL_OK || *ret_found < room)
+        worker->dead.due =
+            pawli_mono_after(now, worker->options.chore_every_ms[PAWL_CHORE_DEAD] * 1000);
+    if (st != PAWL_OK && err)
+        *err = why;
+    return st;
+}
+
+pawl_status pawli_dead_tell(pawl_worker *worker, const pawl_task *sample, const pawl_held *items,
+                            size_t count, size_t *ret_changed, pawl_error *err)
+{
+    switch (pawli_task_answer(sample)) {
+    case PAWLI_ANSWER_ACK:
+        return pawl_dead_done(worker->store, worker->owner, items, count, ret_changed, err);
+    case PAWLI_ANSWER_RELEASE: /* the soonest there is */
+        return pawl_dead_retry(worker->store, worker->owner, items, count, NULL, 1, ret_changed,
+                               err);
+    default:
+        return pawl_dead_retry(worker->store, worker->owner, items, count, sample->error,
+                               sample->delay_ms, ret_changed, err);
+    }
+}

@@ -1,0 +1,161 @@
+/* src/worker/handlers.c - which function is called for which topic. */
+#include "handlers.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "fail.h"
+#include "options.h"
+#include "text.h"
+
+#define TIMEOUT_MAX_MS ((int64_t)7 * 24 * 3600 * 1000)
+#define LIMIT_MAX 1000
+
+static void free_handler(pawli_handler *handler)
+{
+    if (!handler)
+        return;
+    free(handler->topic);
+    free(handler);
+}
+
+void pawli_handlers_done(pawli_handlers *handlers)
+{
+    for (size_t i = 0; i < handlers->count; i++)
+        free_handler(handlers->items[i]);
+    free_handler(handlers->fallback);
+    free(handlers->items);
+    *handlers = (pawli_handlers){0};
+}
+
+bool pawli_handlers_empty(const pawli_handlers *handlers)
+{
+    return handlers->count == 0 && !handlers->fallback;
+}
+
+/* Where the topic is, or where it belongs. */
+static size_t place_of(const pawli_handlers *handlers, const char *topic, bool *ret_found)
+{
+    size_t low = 0, high = handlers->count;
+
+    *ret_found = false;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = strcmp(handlers->items[middle]->topic, topic);
+        if (order == 0) {
+            *ret_found = true;
+            return middle;
+        }
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+pawli_handler *pawli_handlers_own(const pawli_handlers *handlers, const char *topic)
+{
+    bool found;
+    size_t place = place_of(handlers, topic, &found);
+
+    return found ? handlers->items[place] : NULL;
+}
+
+pawli_handler *pawli_handlers_find(const pawli_handlers *handlers, const char *topic)
+{
+    pawli_handler *own = pawli_handlers_own(handlers, topic);
+
+    return own ? own : handlers->fallback;
+}
+
+static pawl_status check_topic(const pawli_handlers *handlers, const char *topic, pawl_error *err)
+{
+    size_t characters;
+
+    if (!topic) {
+        if (handlers->fallback)
+            return pawli_fail(err, PAWL_E_INVALID, "there is a default handler already");
+        return PAWL_OK;
+    }
+    if (!*topic || !pawli_utf8_check(topic, strlen(topic), &characters) ||
+        characters > PAWL_TOPIC_MAX)
+        return pawli_fail(err, PAWL_E_INVALID,
+                          "a handler's topic must be 1 to %d characters of UTF-8, or NULL for the "
+                          "default handler",
+                          PAWL_TOPIC_MAX);
+    if (pawli_handlers_own(handlers, topic))
+        return pawli_fail(err, PAWL_E_INVALID,
+                          "the topic '%.200s' has a handler already: one topic, one handler",
+                          topic);
+    if (handlers->count >= PAWLI_HANDLERS_MAX)
+        return pawli_fail(err, PAWL_E_INVALID,
+                          "a worker has handlers for at most %d topics: use a default handler",
+                          PAWLI_HANDLERS_MAX);
+    return PAWL_OK;
+}
+
+static pawl_status read_options(const pawl_handler_options *given, pawl_handler_options *options,
+                                pawl_error *err)
+{
+    pawl_status st = pawli_options_copy(options, sizeof *options, given, err);
+
+    if (st != PAWL_OK)
+        return st;
+    if (options->concurrency < 0 || options->concurrency > LIMIT_MAX)
+        return pawli_fail(err, PAWL_E_INVALID, "a handler's concurrency must be 0 to %d",
+                          LIMIT_MAX);
+    if (options->timeout_ms < 0 || options->timeout_ms > TIMEOUT_MAX_MS)
+        return pawli_fail(err, PAWL_E_INVALID, "a handler's timeout_ms must be 0 to 7 days");
+    return PAWL_OK;
+}
+
+static pawl_status insert(pawli_handlers *handlers, pawli_handler *handler, pawl_error *err)
+{
+    pawli_handler **items =
+        realloc(handlers->items, (handlers->count + 1) * sizeof(pawli_handler *));
+    bool found;
+    size_t place;
+
+    if (!items)
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for a handler");
+    handlers->items = items;
+    place = place_of(handlers, handler->topic, &found);
+    memmove(items + place + 1, items + place, (handlers->count - place) * sizeof(pawli_handler *));
+    items[place] = handler;
+    handlers->count++;
+    return PAWL_OK;
+}
+
+pawl_status pawli_handlers_add(pawli_handlers *handlers, const char *topic, pawl_handler call,
+                               void *context, const pawl_handler_options *opts, pawl_error *err)
+{
+    pawl_handler_options options = PAWL_HANDLER_OPTIONS_INIT;
+    pawli_handler *handler;
+    pawl_status st;
+
+    if (!call)
+        return pawli_fail(err, PAWL_E_INVALID, "the handler must not be NULL");
+    st = check_topic(handlers, topic, err);
+    if (st == PAWL_OK)
+        st = read_options(opts, &options, err);
+    if (st != PAWL_OK)
+        return st;
+    handler = calloc(1, sizeof *handler);
+    if (!handler || (topic && !(handler->topic = strdup(topic)))) {
+        free_handler(handler);
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for a handler");
+    }
+    handler->call = call;
+    handler->context = context;
+    handler->limit = options.concurrency;
+    handler->timeout_us = options.timeout_ms * 1000;
+    if (!topic) {
+        handlers->fallback = handler;
+        return PAWL_OK;
+    }
+    st = insert(handlers, handler, err);
+    if (st != PAWL_OK)
+        free_handler(handler);
+    return st;
+}

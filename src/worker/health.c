@@ -1,0 +1,89 @@
+/* src/worker/health.c - whether the store answers, and when to try again if it does not. */
+#include "health.h"
+
+#include "log.h"
+#include "text.h"
+#include "worker_private.h"
+#include "world.h"
+
+void pawli_health_init(pawli_health *health)
+{
+    pawli_breaker_init(&health->breaker, &pawli_breaker_usual);
+    health->worked = false;
+    atomic_store(&health->state, PAWLI_BREAKER_CLOSED);
+}
+
+bool pawli_health_allows(pawli_health *health, pawl_mono *ret_retry_at)
+{
+    bool allows = pawli_breaker_allows(&health->breaker, pawli_mono_now());
+
+    atomic_store(&health->state, health->breaker.state);
+    *ret_retry_at = health->breaker.retry_at;
+    return allows;
+}
+
+bool pawli_health_is_open(pawli_health *health)
+{
+    return atomic_load(&health->state) == PAWLI_BREAKER_OPEN;
+}
+
+/* A standby that becomes the primary, a disk that is made larger, rights that are granted: all but
+ * a few failures may end while the worker waits. Before anything has worked it is a mistake. */
+static bool is_final(const pawli_health *health, pawl_status st)
+{
+    switch (st) {
+    case PAWL_E_INVALID:
+    case PAWL_E_MISUSE:
+    case PAWL_E_INCOMPATIBLE:
+    case PAWL_E_NOT_OURS:
+    case PAWL_E_UNSUPPORTED:
+    case PAWL_E_CORRUPT:
+        return true;
+    default:
+        return !pawl_status_retryable(st) && !health->worked;
+    }
+}
+
+static void set_error(pawl_worker *worker, const char *text)
+{
+    pthread_mutex_lock(&worker->stats_lock);
+    pawli_utf8_clean(text, worker->stats.last_error, sizeof worker->stats.last_error);
+    pthread_mutex_unlock(&worker->stats_lock);
+}
+
+static void is_well(pawl_worker *worker)
+{
+    pawli_health *health = &worker->health;
+    bool had_failed = health->breaker.failures > 0;
+
+    health->worked = true;
+    if (!had_failed)
+        return;
+    if (pawli_breaker_succeeded(&health->breaker))
+        pawli_log(&worker->log, PAWL_LOG_INFO, "worker", "the store answers again");
+    atomic_store(&health->state, health->breaker.state);
+    set_error(worker, "");
+}
+
+bool pawli_health_heard(pawl_worker *worker, pawl_status st, const pawl_error *err)
+{
+    pawli_health *health = &worker->health;
+
+    if (st == PAWL_OK) {
+        is_well(worker);
+        return true;
+    }
+    if (st == PAWL_E_INTERRUPTED)
+        return true; /* by the application; it says nothing of the store */
+    if (is_final(health, st))
+        return false;
+    set_error(worker, err->message);
+    if (pawli_breaker_failed(&health->breaker, pawli_mono_now(), pawli_random_u64()))
+        pawli_log(&worker->log, PAWL_LOG_WARNING, "worker",
+                  "the store has failed %d times in a row and is left alone for a while: %s",
+                  health->breaker.failures, err->message);
+    else
+        pawli_log(&worker->log, PAWL_LOG_DEBUG, "worker", "will try again: %s", err->message);
+    atomic_store(&health->state, health->breaker.state);
+    return true;
+}

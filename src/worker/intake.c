@@ -1,0 +1,313 @@
+/* src/worker/intake.c - the thread that claims and answers. */
+#include "intake.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "fail.h"
+#include "store_private.h"
+#include "worker_private.h"
+#include "world.h"
+
+/* A claim whose connection was lost may still be committed by the server for this long. */
+#define STILL_COMMITTING_US INT64_C(5000000)
+#define HOUR_US INT64_C(3600000000)
+
+void pawli_intake_done(pawli_intake *intake)
+{
+    pawli_answers_done(&intake->answers);
+    pawli_wants_done(&intake->wants);
+    free(intake->armed_topics);
+    *intake = (pawli_intake){0};
+}
+
+/* ---- taking over what was claimed ---- */
+
+static void make_task(pawl_worker *worker, pawli_batch *batch, const pawl_message *message,
+                      bool dead, pawl_task *task)
+{
+    const pawli_handlers *handlers = dead ? &worker->dead_handlers : &worker->handlers;
+
+    *task = (pawl_task){
+        .worker = worker,
+        .batch = batch,
+        .message = message,
+        .handler = pawli_handlers_find(handlers, pawl_message_topic(message)),
+        .held = {pawl_message_work_id(message), pawl_message_fence(message)},
+        .dead = dead,
+        .delay_ms = PAWL_DELAY_BY_POLICY,
+    };
+    if (!task->handler) {
+        pawli_task_refuse(task);
+        pawli_missing_note(worker, pawl_message_topic(message));
+    }
+}
+
+static void free_unused(pawli_batch *batch, pawl_messages *list)
+{
+    pawl_messages_free(list);
+    if (batch)
+        free(batch->tasks);
+    free(batch);
+}
+
+pawl_status pawli_intake_adopt(pawl_worker *worker, const pawli_arrival *arrival, size_t *ret_found,
+                               pawl_error *err)
+{
+    pawl_messages *list = arrival->take_list;
+    size_t count = pawl_messages_count(list), fresh = 0;
+    pawli_batch *batch = count > 0 ? calloc(1, sizeof *batch) : NULL;
+
+    *ret_found = 0;
+    if (batch)
+        batch->tasks = calloc(count, sizeof *batch->tasks);
+    if (!batch || !batch->tasks) {
+        free_unused(batch, list);
+        if (count == 0)
+            return PAWL_OK;
+        worker->intake.in_doubt |= !arrival->dead; /* they are held: ask when there is memory */
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for %zu messages", count);
+    }
+    for (size_t i = 0; i < count; i++) {
+        const pawl_message *message = pawl_messages_at(list, i);
+        pawl_held held = {pawl_message_work_id(message), pawl_message_fence(message)};
+        if (!arrival->resumed || !pawli_hand_knows(&worker->hand, held))
+            make_task(worker, batch, message, arrival->dead, &batch->tasks[fresh++]);
+    }
+    *ret_found = fresh;
+    if (fresh == 0) {
+        free_unused(batch, list);
+        return PAWL_OK;
+    }
+    batch->list = list;
+    batch->users = fresh;
+    pawli_worker_count(worker, &worker->stats.claimed, arrival->dead ? 0 : fresh);
+    pawli_lease_measure(worker, batch->tasks, fresh, arrival->asked_at);
+    pawli_hand_add(&worker->hand, batch, fresh);
+    return PAWL_OK;
+}
+
+static bool is_asking(const pawl_worker *worker)
+{
+    return worker->intake.in_doubt || pawli_worker_now(worker).us < worker->intake.ask_until.us;
+}
+
+pawl_status pawli_intake_resume(pawl_worker *worker, size_t *ret_found, pawl_error *err)
+{
+    pawli_intake *intake = &worker->intake;
+    pawl_mono asked_at = pawli_worker_now(worker);
+    pawl_messages *list = NULL;
+    pawl_status st;
+
+    *ret_found = 0;
+    if (!is_asking(worker))
+        return PAWL_OK;
+    st = pawl_queue_held(worker->store, worker->owner, &list, err);
+    if (st != PAWL_OK)
+        return st;
+    if (intake->in_doubt) /* "nothing" is not believed at once */
+        intake->ask_until = pawli_mono_after(asked_at, STILL_COMMITTING_US);
+    intake->in_doubt = false;
+    return pawli_intake_adopt(worker, &(pawli_arrival){list, asked_at, false, true}, ret_found,
+                              err);
+}
+
+/* ---- claiming ---- */
+
+static void note_duration(pawli_intake *intake, pawl_mono began)
+{
+    int64_t took_us = pawli_mono_now().us - began.us;
+
+    intake->call_us =
+        intake->call_us == 0 ? took_us : intake->call_us + (took_us - intake->call_us) / 8;
+}
+
+static pawl_status claim_one(pawl_worker *worker, const pawli_want *want, int limit,
+                             size_t *ret_found, pawl_error *err)
+{
+    pawl_claim_options options = PAWL_CLAIM_OPTIONS_INIT;
+    pawl_mono asked_at = pawli_worker_now(worker), began = pawli_mono_now();
+    pawl_messages *list = NULL;
+    const pawl_held *acks;
+    size_t count, acked = 0;
+    pawl_status st = pawli_answers_acks(worker, &acks, &count, err);
+
+    if (st != PAWL_OK)
+        return st;
+    options.topics = want->topics;
+    options.topic_count = want->topic_count;
+    options.owner_name = worker->options.owner_name;
+    st = pawl_queue_ack_and_claim(worker->store, worker->owner, acks, count,
+                                  worker->options.lease_ms, limit, &options, &acked, &list, err);
+    pawli_answers_acked(worker, st, count, acked);
+    worker->intake.in_doubt |= st == PAWL_E_IN_DOUBT;
+    if (st != PAWL_OK)
+        return st;
+    note_duration(&worker->intake, began);
+    return pawli_intake_adopt(worker, &(pawli_arrival){list, asked_at, false, false}, ret_found,
+                              err);
+}
+
+pawl_status pawli_intake_claim(pawl_worker *worker, size_t *ret_found, pawl_error *err)
+{
+    pawli_intake *intake = &worker->intake;
+    pawli_wants *wants = &intake->wants;
+    size_t room = wants->room;
+    pawl_status st = PAWL_OK;
+
+    *ret_found = 0;
+    intake->drained = true;
+    for (size_t i = 0; i < wants->count && room > 0 && st == PAWL_OK; i++) {
+        const pawli_want *want = &wants->items[(i + wants->turn) % wants->count];
+        int limit = want->limit < worker->options.batch ? want->limit : worker->options.batch;
+        size_t found = 0;
+        if ((size_t)limit > room)
+            limit = (int)room;
+        st = claim_one(worker, want, limit, &found, err);
+        *ret_found += found;
+        room -= found < room ? found : room;
+        if (st != PAWL_OK || found == (size_t)limit)
+            intake->drained = false;
+    }
+    return st;
+}
+
+/* ---- falling asleep ---- */
+
+static bool armed_for(const pawli_intake *intake)
+{
+    const pawli_wants *wants = &intake->wants;
+
+    return intake->armed && intake->armed_count == wants->topic_count &&
+           (wants->topic_count == 0 ||
+            memcmp(intake->armed_topics, wants->topics, wants->topic_count * sizeof(char *)) == 0);
+}
+
+/* The waiter borrows the topics for longer than they are in `wants`. */
+static pawl_status arm(pawli_intake *intake, pawl_error *err)
+{
+    const pawli_wants *wants = &intake->wants;
+    size_t count = wants->topic_count;
+
+    intake->armed = false;
+    if (count > intake->armed_capacity) {
+        const char **topics = realloc(intake->armed_topics, count * sizeof *topics);
+        if (!topics)
+            return pawli_fail(err, PAWL_E_NOMEM, "out of memory for %zu topics", count);
+        intake->armed_topics = topics;
+        intake->armed_capacity = count;
+    }
+    if (count > 0)
+        memcpy(intake->armed_topics, wants->topics, count * sizeof(char *));
+    intake->armed_count = count;
+    pawl_status st =
+        pawli_waiter_arm(intake->waiter, count > 0 ? intake->armed_topics : NULL, count, err);
+    intake->armed = st == PAWL_OK;
+    return st;
+}
+
+/* Nothing has to be done by itself before. */
+static pawl_mono at_the_latest(const pawl_worker *worker)
+{
+    bool by_name = worker->intake.wants.by_name;
+    pawl_mono latest = pawli_mono_after(pawli_mono_now(), by_name ? PAWLI_NAMES_AGE_US : HOUR_US);
+    pawl_mono dead = pawli_dead_due(worker);
+
+    return dead.us < latest.us ? dead : latest;
+}
+
+/* Where nothing is in hand it is not for want of room that nothing is claimed. */
+static void wait_for_room(pawl_worker *worker)
+{
+    pthread_mutex_lock(&worker->hand.lock);
+    bool busy = worker->hand.queue.count + worker->hand.running > 0;
+    pthread_mutex_unlock(&worker->hand.lock);
+    if (busy)
+        pawli_hand_wait(&worker->hand, worker->intake.wants.low, at_the_latest(worker));
+    else
+        pawli_hand_rest(&worker->hand, at_the_latest(worker));
+}
+
+static pawl_status sleep_until_called(pawl_worker *worker, pawl_error *err)
+{
+    pawli_intake *intake = &worker->intake;
+    pawli_woken why = PAWLI_WOKEN_NUDGED;
+
+    if (!pawli_hand_doze(&worker->hand))
+        return PAWL_OK;
+    pawl_status st = pawli_waiter_wait(intake->waiter, at_the_latest(worker), &why, err);
+    pawli_hand_rouse(&worker->hand);
+    intake->armed = false;
+    intake->drained = why == PAWLI_WOKEN_NUDGED; /* then there is nothing new to claim */
+    return st;
+}
+
+/* ---- a turn ---- */
+
+static pawl_status exchange(pawl_worker *worker, size_t *ret_found, pawl_error *err)
+{
+    pawli_intake *intake = &worker->intake;
+    bool names_changed;
+    size_t resumed, dead;
+    pawl_status st = pawli_answers_tell_others(worker, err);
+
+    *ret_found = 0;
+    if (st == PAWL_OK)
+        st = pawli_intake_resume(worker, &resumed, err);
+    if (st != PAWL_OK)
+        return st;
+    (void)pawli_dead_look(worker, &dead, NULL); /* a chore that fails stops nobody */
+    st = pawli_wants_make(worker, &names_changed, err);
+    if (st != PAWL_OK)
+        return st;
+    intake->armed &= !names_changed;
+    if (intake->wants.count == 0)
+        return pawli_answers_tell(worker, err);
+    if (intake->drained && !armed_for(intake))
+        st = arm(intake, err);
+    if (st == PAWL_OK)
+        st = pawli_intake_claim(worker, ret_found, err);
+    return st;
+}
+
+/* False: it will not get better; *err says why. */
+static bool turn(pawl_worker *worker, pawl_error *err)
+{
+    pawli_intake *intake = &worker->intake;
+    pawl_mono retry_at;
+    size_t found = 0;
+
+    pawli_answers_gather(worker);
+    if (!pawli_health_allows(&worker->health, &retry_at)) {
+        pawli_answers_put_off(worker);
+        pawli_hand_rest(&worker->hand, retry_at);
+        return true;
+    }
+    pawl_status st = exchange(worker, &found, err);
+    pawli_answers_put_off(worker);
+    if (st == PAWL_OK && found > 0) {
+        pawli_waiter_disarm(intake->waiter);
+        intake->armed = false;
+    } else if (st == PAWL_OK && intake->wants.count == 0) {
+        wait_for_room(worker);
+    } else if (st == PAWL_OK && intake->drained && intake->armed) {
+        st = sleep_until_called(worker, err);
+    }
+    if (st != PAWL_OK)
+        intake->armed = intake->drained = false;
+    return pawli_health_heard(worker, st, err);
+}
+
+pawl_status pawli_intake_run(pawl_worker *worker, pawl_error *err)
+{
+    pawl_error why = PAWL_ERROR_INIT;
+
+    while (!pawli_stop_asked(&worker->stop)) {
+        if (turn(worker, &why))
+            continue;
+        if (err)
+            *err = why;
+        return why.status;
+    }
+    return PAWL_OK;
+}

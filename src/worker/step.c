@@ -1,0 +1,85 @@
+/* src/worker/step.c - a worker that is driven step by step, for tests. */
+#include <pawl/worker.h>
+
+#include "fail.h"
+#include "worker_private.h"
+
+pawl_status pawli_worker_tick(pawl_worker *worker, pawl_error *err)
+{
+    pawl_wall now;
+    pawl_status st = pawl_store_now(worker->store, &now, err);
+
+    if (st == PAWL_OK)
+        worker->step_now = (pawl_mono){now.us};
+    return st;
+}
+
+/* Between two handlers leases are kept as the keeper's thread would. */
+static pawl_status handle_all(pawl_worker *worker, pawl_error *err)
+{
+    pawl_status st = PAWL_OK;
+    pawl_task *task;
+
+    while (st == PAWL_OK && (task = pawli_hand_try_next(&worker->hand, worker->step_now)) != NULL) {
+        pawli_task_run(task);
+        st = pawli_keeper_step(worker, err);
+        pawli_hand_in(&worker->hand, task, worker->step_now);
+    }
+    return st;
+}
+
+static pawl_status do_step(pawl_worker *worker, bool *ret_idle, pawl_error *err)
+{
+    size_t changed = 0, found = 0, resumed = 0, dead = 0;
+    bool answered;
+    pawl_status st = pawli_keeper_step(worker, err);
+
+    if (st == PAWL_OK)
+        st = pawli_chores_step(worker, &changed, err);
+    pawli_answers_gather(worker);
+    answered = !pawli_answers_empty(&worker->intake.answers);
+    if (st == PAWL_OK)
+        st = pawli_answers_tell(worker, err);
+    if (st == PAWL_OK)
+        st = pawli_intake_resume(worker, &resumed, err);
+    if (st == PAWL_OK)
+        st = pawli_dead_look(worker, &dead, err);
+    if (st == PAWL_OK)
+        st = pawli_wants_everything(worker, err);
+    if (st == PAWL_OK)
+        st = pawli_intake_claim(worker, &found, err);
+    if (st == PAWL_OK)
+        st = handle_all(worker, err);
+    pawli_answers_gather(worker);
+    if (st == PAWL_OK)
+        st = pawli_answers_tell(worker, err);
+    pawli_answers_put_off(worker);
+    if (st == PAWL_OK && ret_idle)
+        *ret_idle = changed + found + resumed + dead == 0 && !answered;
+    return st;
+}
+
+pawl_status pawl_worker_step(pawl_worker *worker, bool *ret_idle, pawl_error *err)
+{
+    pawli_mode rest = PAWLI_MODE_REST;
+    pawl_status st;
+
+    if (!worker)
+        return pawli_fail(err, PAWL_E_INVALID, "the worker must not be NULL");
+    if (!atomic_compare_exchange_strong(&worker->mode, &rest, PAWLI_MODE_STEP))
+        return pawli_fail(err, PAWL_E_MISUSE,
+                          "the worker is running: a step cannot be made meanwhile");
+    st = do_step(worker, ret_idle, err);
+    atomic_store(&worker->mode, PAWLI_MODE_REST);
+    return st;
+}
+
+pawl_status pawl_worker_until_idle(pawl_worker *worker, pawl_error *err)
+{
+    bool idle = false;
+    pawl_status st = PAWL_OK;
+
+    while (st == PAWL_OK && !idle)
+        st = pawl_worker_step(worker, &idle, err);
+    return st;
+}

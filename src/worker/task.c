@@ -1,0 +1,192 @@
+/* src/worker/task.c - one message in a handler's hands. */
+#include "task.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <pawl/tx.h>
+
+#include "fail.h"
+#include "log.h"
+#include "text.h"
+#include "worker_private.h"
+
+#define ERROR_SIZE 4096
+#define DELAY_MAX_MS ((int64_t)36500 * 24 * 3600 * 1000)
+
+const pawl_message *pawl_task_message(const pawl_task *task)
+{
+    return task->message;
+}
+
+int pawl_task_attempt(const pawl_task *task)
+{
+    return task->dead ? pawl_message_dead_call(task->message) : pawl_message_attempt(task->message);
+}
+
+int64_t pawl_task_fence(const pawl_task *task)
+{
+    return task->held.fence;
+}
+
+pawl_store *pawl_task_store(const pawl_task *task)
+{
+    return task->worker->store;
+}
+
+bool pawl_task_cancelled(const pawl_task *task)
+{
+    if (atomic_load(&task->worker->mode) == PAWLI_MODE_STEP)
+        (void)pawli_keeper_step(task->worker, NULL); /* a failure is found by the step itself */
+    return atomic_load(&task->cancelled);
+}
+
+void pawl_task_explain(pawl_task *task, const char *error)
+{
+    char *copy = NULL;
+
+    if (error && *error) {
+        size_t room = strlen(error) + 1;
+        room = room < ERROR_SIZE ? room : ERROR_SIZE;
+        copy = malloc(room);
+        if (copy)
+            pawli_utf8_clean(error, copy, room);
+    }
+    free(task->error);
+    task->error = copy;
+}
+
+void pawl_task_delay(pawl_task *task, int64_t delay_ms)
+{
+    if (delay_ms < 1)
+        delay_ms = 1;
+    task->delay_ms = delay_ms < DELAY_MAX_MS ? delay_ms : DELAY_MAX_MS;
+}
+
+static pawl_status check_alive(const pawl_task *task, const char *what, pawl_error *err)
+{
+    if (task->dead)
+        return pawli_fail(err, PAWL_E_MISUSE, "a dead letter has no %s: its message has ended",
+                          what);
+    return PAWL_OK;
+}
+
+static pawli_cause cause_of(pawl_task *task)
+{
+    pthread_mutex_lock(&task->worker->hand.lock);
+    pawli_cause cause = task->cause;
+    pthread_mutex_unlock(&task->worker->hand.lock);
+    return cause;
+}
+
+static pawl_status check_held(pawl_task *task, pawl_error *err)
+{
+    if (cause_of(task) == PAWLI_CAUSE_LOST)
+        return pawli_fail(err, PAWL_E_LOST, "the message is no longer this worker's: return");
+    return PAWL_OK;
+}
+
+pawl_status pawl_task_progress(pawl_task *task, const char *text, pawl_error *err)
+{
+    pawl_status st = check_alive(task, "progress", err);
+
+    if (st == PAWL_OK)
+        st = check_held(task, err);
+    if (st == PAWL_OK)
+        st = pawl_queue_progress(task->worker->store, task->worker->owner, task->held, text, err);
+    return st;
+}
+
+pawl_status pawl_task_begin(pawl_task *task, pawl_tx **ret_tx, pawl_error *err)
+{
+    pawl_status st = check_alive(task, "transaction", err);
+
+    if (st == PAWL_OK)
+        st = check_held(task, err);
+    if (st != PAWL_OK)
+        return st;
+    st = pawl_message_begin(task->worker->store, task->worker->owner, task->held, ret_tx, err);
+    task->effect |= st == PAWL_OK;
+    return st;
+}
+
+/* ---- the call ---- */
+
+static bool wants(const pawl_log_sink *log, pawl_log_level level)
+{
+    return log->write && level >= log->level;
+}
+
+static void log_call(const pawl_task *task)
+{
+    const pawl_log_sink *log = &task->worker->log;
+    char id[PAWL_UUID_TEXT_SIZE];
+
+    if (!wants(log, PAWL_LOG_INFO))
+        return;
+    pawl_message_id_format(pawl_message_get_id(task->message), id);
+    pawli_log(log, PAWL_LOG_INFO, "worker", "handling message %s of topic '%.255s', attempt %d%s",
+              id, pawl_message_topic(task->message), pawl_task_attempt(task),
+              task->dead ? ", a dead letter" : "");
+}
+
+/* A handler that ends because it was told to has not failed. */
+static void log_trouble(const pawl_task *task, pawli_cause cause)
+{
+    const pawl_log_sink *log = &task->worker->log;
+    char id[PAWL_UUID_TEXT_SIZE];
+
+    if (cause > PAWLI_CAUSE_TIMEOUT || !wants(log, PAWL_LOG_ERROR))
+        return;
+    pawl_message_id_format(pawl_message_get_id(task->message), id);
+    pawli_log(log, PAWL_LOG_ERROR, "worker",
+              "the %shandler of topic '%.255s' %s message %s at attempt %d: %s",
+              task->dead ? "dead-letter " : "", pawl_message_topic(task->message),
+              task->verdict == PAWL_RETRY ? "put off" : "gave up", id, pawl_task_attempt(task),
+              task->error ? task->error : "it did not say why");
+}
+
+static void explain_delay(pawl_task *task)
+{
+    char why[64];
+
+    snprintf(why, sizeof why, "it took longer than %" PRId64 " ms",
+             task->handler->timeout_us / 1000);
+    pawl_task_explain(task, why);
+}
+
+void pawli_task_run(pawl_task *task)
+{
+    log_call(task);
+    pawl_verdict verdict = task->handler->call(task, task->handler->context);
+    if ((unsigned)verdict > PAWL_FAIL) {
+        pawl_task_explain(task, "the handler answered with a number that is no verdict");
+        verdict = PAWL_RETRY;
+    }
+    task->verdict = verdict;
+    if (verdict == PAWL_DONE)
+        return;
+    pawli_cause cause = cause_of(task);
+    if (!task->error && cause == PAWLI_CAUSE_TIMEOUT)
+        explain_delay(task);
+    log_trouble(task, cause);
+}
+
+void pawli_task_refuse(pawl_task *task)
+{
+    task->verdict = PAWL_RETRY;
+    pawl_task_explain(task, "no handler is registered for this topic");
+}
+
+pawli_answer pawli_task_answer(const pawl_task *task)
+{
+    if (pawli_task_lost(task))
+        return PAWLI_ANSWER_NONE;
+    if (task->verdict == PAWL_DONE)
+        return PAWLI_ANSWER_ACK;
+    if (task->verdict == PAWL_FAIL)
+        return PAWLI_ANSWER_FAIL;
+    return task->cause == PAWLI_CAUSE_STOP ? PAWLI_ANSWER_RELEASE : PAWLI_ANSWER_ABANDON;
+}

@@ -1,0 +1,264 @@
+/* tests/worker/lease_test.c - leases that are kept, lost and taken away, on the virtual clock. */
+#include "workshop.h"
+
+#include <string.h>
+
+/* A handler under whose hands time passes. */
+struct slow {
+    fixture *f;
+    int64_t takes_ms;    /* each call */
+    int64_t every_ms;    /* and so often it asks whether it should end; 0: never */
+    bool reap;           /* others take back what has run out meanwhile */
+    pawl_work_id victim; /* cancelled by an administrator in the first call; 0: none */
+    int calls;
+    int cancelled; /* calls that were told to end */
+    pawl_verdict verdict;
+};
+
+static pawl_verdict slow_handle(pawl_task *task, void *context)
+{
+    struct slow *slow = context;
+    int64_t step_ms = slow->every_ms > 0 ? slow->every_ms : slow->takes_ms;
+
+    slow->calls++;
+    if (slow->calls == 1 && slow->victim.value != 0)
+        (void)kit_cancel(slow->f, slow->victim);
+    for (int64_t passed_ms = 0; passed_ms < slow->takes_ms; passed_ms += step_ms) {
+        fixture_advance(slow->f, step_ms);
+        if (slow->reap)
+            (void)kit_reap(slow->f);
+        if (slow->every_ms > 0 && pawl_task_cancelled(task)) {
+            slow->cancelled++;
+            return PAWL_RETRY;
+        }
+    }
+    return slow->verdict;
+}
+
+/* Housekeeping would reap, too. */
+static pawl_worker *make_worker(fixture *f, struct slow *slow)
+{
+    pawl_worker_options options = PAWL_WORKER_OPTIONS_INIT;
+
+    for (int i = 0; i < PAWL_CHORE_COUNT; i++)
+        options.chore_every_ms[i] = 0;
+    slow->f = f;
+    pawl_worker *worker = workshop_worker(f, &options);
+    workshop_handle(worker, "t", slow_handle, slow);
+    return worker;
+}
+
+PAWL_TEST(leases_are_renewed_while_messages_wait_their_turn)
+{
+    fixture *f = fixture_open(NULL);
+    struct slow slow = {.takes_ms = 15 * SECOND_MS, .reap = true};
+    pawl_worker *worker = make_worker(f, &slow);
+
+    for (int i = 0; i < 6; i++)
+        fixture_send(f, "t", "x");
+    workshop_step(worker);
+    assert_int_equal(6, slow.calls);
+    assert_int_equal(6, workshop_stats(worker).done);
+    assert_int_equal(0, workshop_stats(worker).lost);
+    assert_true(workshop_stats(worker).renewals >= 15);
+    assert_int_equal(6, fixture_count(f, "SELECT count(*) FROM {outcome} WHERE state = 2"));
+}
+
+PAWL_TEST(a_handler_that_asks_keeps_its_lease_however_long_it_takes)
+{
+    fixture *f = fixture_open(NULL);
+    struct slow slow = {.takes_ms = 10 * MINUTE_MS, .every_ms = 5 * SECOND_MS, .reap = true};
+    pawl_worker *worker = make_worker(f, &slow);
+    pawl_work_id id = fixture_send(f, "t", "x");
+
+    workshop_step(worker);
+    assert_int_equal(1, slow.calls);
+    assert_int_equal(0, slow.cancelled);
+    assert_int_equal(PAWL_STATE_DONE, fixture_state(f, id));
+    assert_int_equal(0, pawl_message_retries(kit_get(f, id)));
+}
+
+PAWL_TEST(a_message_with_a_lease_of_its_own_is_renewed_by_that)
+{
+    fixture *f = fixture_open(NULL);
+    struct slow slow = {.takes_ms = 4 * SECOND_MS, .reap = true};
+    pawl_worker *worker = make_worker(f, &slow);
+
+    for (int i = 0; i < 5; i++) {
+        pawl_outgoing message = kit_message("t", "x");
+        message.lease_ms = 6 * SECOND_MS;
+        kit_send(f, &message);
+    }
+    workshop_step(worker);
+    assert_int_equal(5, workshop_stats(worker).done);
+    assert_int_equal(0, workshop_stats(worker).lost);
+}
+
+PAWL_TEST(a_lost_lease_reaches_the_handler_and_its_result_is_dropped)
+{
+    fixture *f = fixture_open(NULL);
+    struct slow slow = {.takes_ms = 2 * MINUTE_MS, .every_ms = 31 * SECOND_MS, .reap = true};
+    pawl_worker *worker = make_worker(f, &slow);
+    pawl_work_id id = fixture_send(f, "t", "x");
+
+    workshop_step(worker);
+    assert_int_equal(1, slow.cancelled);
+    assert_int_equal(1, workshop_stats(worker).lost);
+    assert_int_equal(0, workshop_stats(worker).retried);
+    assert_int_equal(PAWL_STATE_READY, fixture_state(f, id));
+    assert_int_equal(1, pawl_message_retries(kit_get(f, id)));
+    assert_true(fixture_logged(f, PAWL_LOG_WARNING, "was dropped"));
+    slow.takes_ms = 0;
+    workshop_step(worker);
+    assert_int_equal(PAWL_STATE_DONE, fixture_state(f, id));
+}
+
+PAWL_TEST(the_local_deadline_counts_even_if_nobody_has_reaped)
+{
+    fixture *f = fixture_open(NULL);
+    struct slow slow = {.takes_ms = MINUTE_MS, .every_ms = 30 * SECOND_MS};
+    pawl_worker *worker = make_worker(f, &slow);
+    pawl_work_id id = fixture_send(f, "t", "x");
+
+    workshop_step(worker);
+    assert_int_equal(1, slow.cancelled);
+    assert_int_equal(1, workshop_stats(worker).lost);
+    assert_int_equal(PAWL_STATE_IN_PROGRESS, fixture_state(f, id));
+    assert_int_equal(1, (int)kit_reap(f));
+}
+
+PAWL_TEST(what_is_lost_while_it_waits_is_never_handled)
+{
+    fixture *f = fixture_open(NULL);
+    struct slow slow = {.takes_ms = 31 * SECOND_MS, .reap = true};
+    pawl_worker *worker = make_worker(f, &slow);
+
+    fixture_send(f, "t", "a");
+    fixture_send(f, "t", "b");
+    fixture_send(f, "t", "c");
+    workshop_step(worker);
+    assert_int_equal(1, slow.calls);
+    assert_int_equal(3, workshop_stats(worker).lost);
+    assert_int_equal(3, fixture_count(f, "SELECT count(*) FROM {queue} WHERE fence = 0"));
+}
+
+PAWL_TEST(a_cancelled_message_reaches_its_handler_with_the_next_renewal)
+{
+    fixture *f = fixture_open(NULL);
+    struct slow slow = {.takes_ms = MINUTE_MS, .every_ms = 6 * SECOND_MS};
+    pawl_worker *worker = make_worker(f, &slow);
+    pawl_work_id id = fixture_send(f, "t", "x");
+
+    slow.victim = id;
+    workshop_step(worker);
+    assert_int_equal(1, slow.cancelled);
+    assert_int_equal(PAWL_STATE_CANCELLED, fixture_state(f, id));
+    assert_int_equal(1, workshop_stats(worker).lost);
+    assert_time(FIXTURE_START.us + 12 * SECOND_MS * 1000, fixture_now(f));
+}
+
+PAWL_TEST(of_many_leases_only_the_one_that_was_cancelled_is_lost)
+{
+    fixture *f = fixture_open(NULL);
+    struct slow slow = {.takes_ms = 11 * SECOND_MS};
+    pawl_worker *worker = make_worker(f, &slow);
+
+    for (int i = 0; i < 9; i++) {
+        pawl_work_id id = fixture_send(f, "t", "x");
+        if (i == 5)
+            slow.victim = id;
+    }
+    workshop_step(worker);
+    assert_int_equal(8, slow.calls);
+    assert_int_equal(8, workshop_stats(worker).done);
+    assert_int_equal(1, workshop_stats(worker).lost);
+    assert_int_equal(PAWL_STATE_CANCELLED, fixture_state(f, slow.victim));
+}
+
+PAWL_TEST(a_handler_with_a_time_limit_is_cancelled_and_may_still_answer)
+{
+    fixture *f = fixture_open(NULL);
+    struct slow slow = {.takes_ms = MINUTE_MS, .every_ms = SECOND_MS};
+    pawl_worker_options options = PAWL_WORKER_OPTIONS_INIT;
+    pawl_handler_options limit = PAWL_HANDLER_OPTIONS_INIT;
+    pawl_error err = PAWL_ERROR_INIT;
+    pawl_worker *worker = workshop_worker(f, &options);
+    pawl_work_id id = fixture_send(f, "t", "x");
+
+    slow.f = f;
+    limit.timeout_ms = 5 * SECOND_MS;
+    assert_ok(pawl_worker_handle(worker, "t", slow_handle, &slow, &limit, &err), &err);
+    workshop_step(worker);
+    assert_int_equal(1, slow.cancelled);
+    assert_time(FIXTURE_START.us + 5 * SECOND_MS * 1000, fixture_now(f));
+    assert_int_equal(1, workshop_stats(worker).retried);
+    assert_int_equal(1, pawl_message_retries(kit_get(f, id)));
+    assert_non_null(strstr(pawl_message_last_error(kit_get(f, id)), "5000 ms"));
+}
+
+/* A message that was lost, and claimed again by the same worker. */
+static pawl_verdict steal_and_finish(pawl_task *task, void *context)
+{
+    struct slow *slow = context;
+
+    slow->calls++;
+    if (slow->calls == 1) {
+        fixture_advance(slow->f, MINUTE_MS);
+        (void)kit_reap(slow->f);
+    }
+    (void)task;
+    return PAWL_DONE;
+}
+
+PAWL_TEST(the_answer_of_an_overtaken_handler_does_not_end_the_later_claim)
+{
+    fixture *f = fixture_open(NULL);
+    struct slow slow = {0};
+    pawl_worker *worker = workshop_worker(f, NULL);
+    pawl_work_id id = fixture_send(f, "t", "x");
+
+    slow.f = f;
+    workshop_handle(worker, "t", steal_and_finish, &slow);
+    workshop_step(worker);
+    assert_int_equal(PAWL_STATE_READY, fixture_state(f, id));
+    assert_int_equal(0, workshop_stats(worker).done);
+    workshop_step(worker);
+    assert_int_equal(2, slow.calls);
+    assert_int_equal(PAWL_STATE_DONE, fixture_state(f, id));
+    assert_int_equal(1, workshop_stats(worker).done);
+}
+
+/* A store that answers nothing for a while. */
+static pawl_verdict watch_renewals_fail(pawl_task *task, void *context)
+{
+    struct slow *slow = context;
+    fixture *f = slow->f;
+
+    fixture_exec(f, "ALTER TABLE {claim} RENAME TO moved_claim");
+    for (int i = 0; i < 20 && !pawl_task_cancelled(task); i++)
+        fixture_advance(f, SECOND_MS);
+    slow->cancelled += pawl_task_cancelled(task);
+    if (fixture_is_postgres(f))
+        fixture_exec(f, "ALTER TABLE {moved_claim} RENAME TO claim");
+    else
+        fixture_exec(f, "ALTER TABLE moved_claim RENAME TO {claim}");
+    return PAWL_DONE;
+}
+
+PAWL_TEST(three_renewals_that_fail_in_a_row_lose_the_lease)
+{
+    fixture *f = fixture_open(NULL);
+    struct slow slow = {.f = f};
+    pawl_worker *worker = workshop_worker(f, NULL);
+    pawl_work_id id = fixture_send(f, "t", "x");
+
+    workshop_handle(worker, "t", watch_renewals_fail, &slow);
+    workshop_step(worker);
+    assert_int_equal(1, slow.cancelled);
+    assert_time(FIXTURE_START.us + 20 * SECOND_MS * 1000, fixture_now(f));
+    assert_int_equal(1, workshop_stats(worker).lost);
+    assert_true(fixture_logged(f, PAWL_LOG_WARNING, "leases could not be renewed"));
+    fixture_advance(f, 10 * SECOND_MS);
+    workshop_step(worker);
+    assert_int_equal(1, pawl_message_retries(kit_get(f, id)));
+}

@@ -1,0 +1,591 @@
+/* tests/worker/run_threads_test.c - pawl_worker_run with real threads. */
+#include "workshop.h"
+
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define THREADS 8
+
+/* What many handlers at once did to messages with ids from `first` on. */
+#define MOST 3000
+struct crowd {
+    int64_t first;
+    atomic_int seen[MOST];
+    counter calls;
+};
+
+static pawl_verdict crowd_handle(pawl_task *task, void *context)
+{
+    struct crowd *crowd = context;
+    int64_t number = pawl_message_work_id(pawl_task_message(task)).value - crowd->first;
+
+    atomic_fetch_add(&crowd->seen[number], 1);
+    counter_add(&crowd->calls, 1);
+    return PAWL_DONE;
+}
+
+static struct crowd *crowd_new(fixture *f, int count)
+{
+    static struct crowd crowd;
+    pawl_error err = PAWL_ERROR_INIT;
+    pawl_outgoing *messages = calloc((size_t)count, sizeof *messages);
+    pawl_enqueued *sent = calloc((size_t)count, sizeof *sent);
+
+    if (!messages || !sent)
+        abort();
+    crowd = (struct crowd){.calls = COUNTER_INIT};
+    for (int i = 0; i < count; i++)
+        messages[i] = kit_message(i % 3 ? "common" : "rare", "x");
+    assert_ok(pawl_outbox_enqueue_batch(fixture_store(f), messages, (size_t)count, sent, &err),
+              &err);
+    crowd.first = sent[0].work_id.value;
+    free(messages);
+    free(sent);
+    return &crowd;
+}
+
+static fixture *open_fast(bool real_clock)
+{
+    static pawl_store_options store = PAWL_STORE_OPTIONS_INIT;
+    fixture_options opts = {.store = &store, .real_clock = real_clock};
+
+    store.durability = PAWL_DURABILITY_NORMAL;
+    return fixture_open(&opts);
+}
+
+static pawl_worker_options usual(void)
+{
+    pawl_worker_options options = PAWL_WORKER_OPTIONS_INIT;
+
+    options.concurrency = THREADS;
+    return options;
+}
+
+PAWL_TEST(many_messages_are_handled_once_each)
+{
+    fixture *f = open_fast(false);
+    pawl_worker_options options = usual();
+    pawl_worker *worker = workshop_worker(f, &options);
+    struct crowd *crowd = crowd_new(f, MOST);
+
+    workshop_handle(worker, "rare", crowd_handle, crowd);
+    workshop_handle(worker, NULL, crowd_handle, crowd);
+    running *run = workshop_run(worker);
+    counter_expect(&crowd->calls, MOST);
+    workshop_stop(run);
+    for (int i = 0; i < MOST; i++)
+        if (atomic_load(&crowd->seen[i]) != 1)
+            test_fail("message %d was handled %d times", i, atomic_load(&crowd->seen[i]));
+    pawl_worker_stats stats = workshop_stats(worker);
+    assert_int_equal(MOST, stats.done);
+    assert_int_equal(MOST, stats.claimed);
+    assert_int_equal(0, stats.lost);
+    assert_int_equal(0, stats.in_hand);
+    assert_int_equal(MOST, fixture_count(f, "SELECT count(*) FROM {outcome} WHERE state = 2"));
+    workshop_check_nothing_held(f);
+}
+
+PAWL_TEST(stopping_under_load_leaves_nothing_leased_and_loses_nothing)
+{
+    fixture *f = open_fast(false);
+    pawl_worker_options options = usual();
+    pawl_worker *worker = workshop_worker(f, &options);
+    struct crowd *crowd = crowd_new(f, MOST);
+    int rounds = 0;
+
+    workshop_handle(worker, NULL, crowd_handle, crowd);
+    while (counter_get(&crowd->calls) < MOST) {
+        running *run = workshop_run(worker);
+        counter_expect(&crowd->calls, rounds < 5 ? counter_get(&crowd->calls) + 100 : MOST);
+        workshop_stop(run);
+        workshop_check_nothing_held(f);
+        assert_int_equal(counter_get(&crowd->calls),
+                         fixture_count(f, "SELECT count(*) FROM {outcome} WHERE state = 2"));
+        rounds++;
+    }
+    for (int i = 0; i < MOST; i++)
+        assert_int_equal(1, atomic_load(&crowd->seen[i]));
+    assert_int_equal(0, fixture_count(f, "SELECT count(*) FROM {outcome} WHERE retries > 0"));
+    assert_int_equal(workshop_stats(worker).claimed,
+                     workshop_stats(worker).done + workshop_stats(worker).released);
+}
+
+/* ---- limits ---- */
+
+struct limited {
+    atomic_int now, most;
+    int limit;
+    counter calls;
+};
+
+static pawl_verdict limited_handle(pawl_task *task, void *context)
+{
+    struct limited *limited = context;
+    int now = atomic_fetch_add(&limited->now, 1) + 1;
+    int most = atomic_load(&limited->most);
+
+    (void)task;
+    while (now > most && !atomic_compare_exchange_weak(&limited->most, &most, now))
+        continue;
+    for (int i = 0; i < 20; i++)
+        sched_yield();
+    atomic_fetch_sub(&limited->now, 1);
+    counter_add(&limited->calls, 1);
+    return PAWL_DONE;
+}
+
+static void check_limits(fixture *f, pawl_worker *worker, bool with_default)
+{
+    static struct limited topics[3];
+    static const char *const names[] = {"one", "two", "free"};
+    pawl_error err = PAWL_ERROR_INIT;
+
+    for (int i = 0; i < 3; i++) {
+        pawl_handler_options limit = PAWL_HANDLER_OPTIONS_INIT;
+        topics[i] = (struct limited){.calls = COUNTER_INIT};
+        limit.concurrency = i < 2 ? i + 1 : 0;
+        assert_ok(pawl_worker_handle(worker, with_default && i == 2 ? NULL : names[i],
+                                     limited_handle, &topics[i], &limit, &err),
+                  &err);
+    }
+    for (int i = 0; i < 300; i++)
+        fixture_send(f, names[i % 3], "x");
+    running *run = workshop_run(worker);
+    for (int i = 0; i < 3; i++)
+        counter_expect(&topics[i].calls, 100);
+    workshop_stop(run);
+    assert_int_equal(1, atomic_load(&topics[0].most));
+    assert_true(atomic_load(&topics[1].most) <= 2);
+    assert_int_equal(300, workshop_stats(worker).done);
+    workshop_check_nothing_held(f);
+}
+
+PAWL_TEST(a_topics_limit_is_never_exceeded)
+{
+    fixture *f = open_fast(false);
+    pawl_worker_options options = usual();
+
+    check_limits(f, workshop_worker(f, &options), false);
+}
+
+PAWL_TEST(a_topics_limit_holds_beside_a_default_handler)
+{
+    fixture *f = open_fast(false);
+    pawl_worker_options options = usual();
+
+    check_limits(f, workshop_worker(f, &options), true);
+}
+
+/* A topic that is at its limit for long holds up no other. */
+struct gate {
+    counter entered;
+    counter open;
+};
+
+static pawl_verdict gate_handle(pawl_task *task, void *context)
+{
+    struct gate *gate = context;
+
+    (void)task;
+    counter_add(&gate->entered, 1);
+    return counter_wait(&gate->open, 1) ? PAWL_DONE : PAWL_FAIL;
+}
+
+static pawl_verdict count_handle(pawl_task *task, void *context)
+{
+    (void)task;
+    counter_add(context, 1);
+    return PAWL_DONE;
+}
+
+PAWL_TEST(a_topic_at_its_limit_does_not_hold_up_others)
+{
+    fixture *f = open_fast(false);
+    pawl_worker_options options = usual();
+    pawl_handler_options limit = PAWL_HANDLER_OPTIONS_INIT;
+    struct gate gate = {COUNTER_INIT, COUNTER_INIT};
+    counter others = COUNTER_INIT;
+    pawl_error err = PAWL_ERROR_INIT;
+    pawl_worker *worker = workshop_worker(f, &options);
+
+    limit.concurrency = 1;
+    assert_ok(pawl_worker_handle(worker, "stuck", gate_handle, &gate, &limit, &err), &err);
+    workshop_handle(worker, NULL, count_handle, &others);
+    for (int i = 0; i < 200; i++)
+        fixture_send(f, "stuck", "x");
+    running *run = workshop_run(worker);
+    counter_expect(&gate.entered, 1);
+    for (int i = 0; i < 100; i++)
+        fixture_send(f, "other", "x");
+    counter_expect(&others, 100);
+    assert_int_equal(1, counter_get(&gate.entered));
+    counter_add(&gate.open, 1);
+    counter_expect(&gate.entered, 200);
+    workshop_stop(run);
+    assert_int_equal(300, workshop_stats(worker).done);
+}
+
+/* ---- leases ---- */
+
+static pawl_worker_options brief(void)
+{
+    pawl_worker_options options = usual();
+
+    options.lease_ms = 900;
+    options.chore_every_ms[PAWL_CHORE_REAP] = 50;
+    return options;
+}
+
+static pawl_verdict outlast_lease(pawl_task *task, void *context)
+{
+    pawl_worker *worker = *(pawl_worker **)context;
+
+    /* Six renewals at a third each are two leases. */
+    while (workshop_stats(worker).renewals < 6 && !pawl_task_cancelled(task))
+        sched_yield();
+    return pawl_task_cancelled(task) ? PAWL_FAIL : PAWL_DONE;
+}
+
+PAWL_TEST(renewal_keeps_the_lease_of_a_long_handler)
+{
+    fixture *f = open_fast(true);
+    pawl_worker_options options = brief();
+    pawl_worker *worker = workshop_worker(f, &options);
+    pawl_work_id id = fixture_send(f, "t", "x");
+    counter after = COUNTER_INIT;
+
+    workshop_handle(worker, "t", outlast_lease, &worker);
+    workshop_handle(worker, "after", count_handle, &after);
+    running *run = workshop_run(worker);
+    until(workshop_stats(worker).done + workshop_stats(worker).failed > 0);
+    workshop_stop(run);
+    assert_int_equal(PAWL_STATE_DONE, fixture_state(f, id));
+    assert_int_equal(0, pawl_message_retries(kit_get(f, id)));
+    assert_int_equal(0, workshop_stats(worker).lost);
+}
+
+static pawl_verdict wait_for_cancel(pawl_task *task, void *context)
+{
+    counter_add(context, 1);
+    while (!pawl_task_cancelled(task))
+        sched_yield();
+    counter_add(context, 1);
+    return PAWL_DONE;
+}
+
+PAWL_TEST(a_cancelled_message_reaches_its_handler)
+{
+    fixture *f = open_fast(true);
+    pawl_worker_options options = brief();
+    pawl_worker *worker = workshop_worker(f, &options);
+    counter calls = COUNTER_INIT;
+    pawl_work_id id = fixture_send(f, "t", "x");
+
+    workshop_handle(worker, "t", wait_for_cancel, &calls);
+    running *run = workshop_run(worker);
+    counter_expect(&calls, 1);
+    assert_int_equal(1, (int)kit_cancel(f, id));
+    counter_expect(&calls, 2);
+    workshop_stop(run);
+    assert_int_equal(PAWL_STATE_CANCELLED, fixture_state(f, id));
+    assert_int_equal(1, workshop_stats(worker).lost);
+}
+
+PAWL_TEST(a_handlers_time_limit_reaches_it)
+{
+    fixture *f = open_fast(true);
+    pawl_worker_options options = usual();
+    pawl_handler_options limit = PAWL_HANDLER_OPTIONS_INIT;
+    pawl_worker *worker = workshop_worker(f, &options);
+    counter calls = COUNTER_INIT;
+    pawl_error err = PAWL_ERROR_INIT;
+    pawl_work_id id = fixture_send(f, "t", "x");
+
+    limit.timeout_ms = 100;
+    assert_ok(pawl_worker_handle(worker, "t", wait_for_cancel, &calls, &limit, &err), &err);
+    running *run = workshop_run(worker);
+    counter_expect(&calls, 2);
+    workshop_stop(run);
+    assert_int_equal(PAWL_STATE_DONE, fixture_state(f, id));
+}
+
+/* The lease ends while the handler runs, and this very worker claims the message again. */
+PAWL_TEST(one_message_is_never_handled_twice_at_once)
+{
+    fixture *f = open_fast(false);
+    pawl_worker_options options = usual();
+    struct gate gate = {COUNTER_INIT, COUNTER_INIT};
+    pawl_worker *worker = workshop_worker(f, &options);
+    pawl_work_id id = fixture_send(f, "t", "x");
+
+    workshop_handle(worker, "t", gate_handle, &gate);
+    running *run = workshop_run(worker);
+    counter_expect(&gate.entered, 1);
+    fixture_advance(f, 31 * SECOND_MS);
+    (void)kit_reap(f);
+    until(workshop_stats(worker).claimed == 2);
+    assert_int_equal(1, counter_get(&gate.entered));
+    assert_int_equal(1, workshop_stats(worker).running);
+    counter_add(&gate.open, 1);
+    counter_expect(&gate.entered, 2);
+    workshop_stop(run);
+    assert_int_equal(PAWL_STATE_DONE, fixture_state(f, id));
+    assert_int_equal(1, pawl_message_retries(kit_get(f, id)));
+    assert_int_equal(1, workshop_stats(worker).done);
+    assert_int_equal(1, workshop_stats(worker).lost);
+}
+
+/* ---- stopping ---- */
+
+static pawl_verdict end_when_told(pawl_task *task, void *context)
+{
+    counter_add(context, 1);
+    while (!pawl_task_cancelled(task))
+        sched_yield();
+    return PAWL_RETRY;
+}
+
+PAWL_TEST(after_the_grace_period_handlers_are_cancelled_and_messages_given_back)
+{
+    fixture *f = open_fast(false);
+    pawl_worker_options options = usual();
+    counter calls = COUNTER_INIT;
+
+    options.grace_ms = 0;
+    pawl_worker *worker = workshop_worker(f, &options);
+    workshop_handle(worker, "t", end_when_told, &calls);
+    for (int i = 0; i < 20; i++)
+        fixture_send(f, "t", "x");
+    running *run = workshop_run(worker);
+    counter_expect(&calls, THREADS);
+    workshop_stop(run);
+    workshop_check_nothing_held(f);
+    assert_int_equal(20, fixture_count(f, "SELECT count(*) FROM {queue} WHERE retries = 0"));
+    assert_int_equal(workshop_stats(worker).claimed, workshop_stats(worker).released);
+}
+
+PAWL_TEST(a_second_call_to_stop_does_not_wait_for_the_grace_period)
+{
+    fixture *f = open_fast(false);
+    pawl_worker_options options = usual();
+    counter calls = COUNTER_INIT;
+
+    options.grace_ms = HOUR_MS;
+    pawl_worker *worker = workshop_worker(f, &options);
+    workshop_handle(worker, "t", end_when_told, &calls);
+    fixture_send(f, "t", "x");
+    running *run = workshop_run(worker);
+    counter_expect(&calls, 1);
+    pawl_worker_stop(worker);
+    workshop_stop(run);
+    workshop_check_nothing_held(f);
+    assert_int_equal(1, fixture_count(f, "SELECT count(*) FROM {queue} WHERE retries = 0"));
+}
+
+PAWL_TEST(the_message_of_a_handler_that_does_not_listen_is_given_back)
+{
+    fixture *f = open_fast(false);
+    pawl_worker_options options = usual();
+    struct gate gate = {COUNTER_INIT, COUNTER_INIT};
+
+    options.grace_ms = options.cancel_ms = 0;
+    pawl_worker *worker = workshop_worker(f, &options);
+    workshop_handle(worker, "t", gate_handle, &gate);
+    pawl_work_id id = fixture_send(f, "t", "x");
+    running *run = workshop_run(worker);
+    counter_expect(&gate.entered, 1);
+    pawl_worker_stop(worker);
+    until(fixture_state(f, id) == PAWL_STATE_READY);
+    counter_add(&gate.open, 1);
+    assert_ok(workshop_join(run), &run->err);
+    assert_int_equal(PAWL_STATE_READY, fixture_state(f, id));
+    assert_int_equal(0, pawl_message_retries(kit_get(f, id)));
+    assert_true(fixture_logged(f, PAWL_LOG_WARNING, "did not end in time"));
+    workshop_check_nothing_held(f);
+}
+
+static pawl_worker *signalled;
+
+static void on_signal(int number)
+{
+    (void)number;
+    pawl_worker_stop(signalled);
+}
+
+PAWL_TEST(a_signal_handler_may_stop_the_worker)
+{
+    fixture *f = open_fast(false);
+    pawl_worker_options options = usual();
+    counter calls = COUNTER_INIT;
+    struct sigaction action = {.sa_handler = on_signal}, before;
+
+    pawl_worker *worker = workshop_worker(f, &options);
+    workshop_handle(worker, "t", count_handle, &calls);
+    fixture_send(f, "t", "x");
+    signalled = worker;
+    sigaction(SIGUSR1, &action, &before);
+    running *run = workshop_run(worker);
+    counter_expect(&calls, 1);
+    raise(SIGUSR1);
+    assert_ok(workshop_join(run), &run->err);
+    sigaction(SIGUSR1, &before, NULL);
+    workshop_check_nothing_held(f);
+}
+
+PAWL_TEST(a_worker_that_was_stopped_before_does_not_begin_and_may_run_later)
+{
+    fixture *f = open_fast(false);
+    pawl_worker_options options = usual();
+    counter calls = COUNTER_INIT;
+    pawl_error err = PAWL_ERROR_INIT;
+    pawl_worker *worker = workshop_worker(f, &options);
+
+    workshop_handle(worker, "t", count_handle, &calls);
+    fixture_send(f, "t", "x");
+    pawl_worker_stop(worker);
+    assert_ok(pawl_worker_run(worker, &err), &err);
+    assert_int_equal(0, counter_get(&calls));
+    running *run = workshop_run(worker);
+    counter_expect(&calls, 1);
+    assert_status(PAWL_E_MISUSE, pawl_worker_run(worker, &err), &err);
+    assert_status(PAWL_E_MISUSE, pawl_worker_step(worker, NULL, &err), &err);
+    assert_status(PAWL_E_MISUSE, pawl_worker_handle(worker, "u", count_handle, &calls, NULL, &err),
+                  &err);
+    workshop_stop(run);
+}
+
+/* ---- waking ---- */
+
+PAWL_TEST(an_idle_worker_wakes_for_what_is_sent)
+{
+    fixture *f = open_fast(false);
+    pawl_worker_options options = usual();
+    counter calls = COUNTER_INIT;
+    pawl_store *other = fixture_another_store(f);
+    pawl_error err = PAWL_ERROR_INIT;
+
+    options.longest_ms = 10 * MINUTE_MS;
+    pawl_worker *worker = workshop_worker(f, &options);
+    workshop_handle(worker, "t", count_handle, &calls);
+    running *run = workshop_run(worker);
+    for (int i = 0; i < 100; i++) {
+        pawl_outgoing message = kit_message("t", "x");
+        assert_ok(pawl_outbox_enqueue(i % 2 ? other : fixture_store(f), &message, NULL, &err),
+                  &err);
+        counter_expect(&calls, i + 1);
+    }
+    workshop_stop(run);
+    assert_int_equal(100, workshop_stats(worker).done);
+}
+
+/* A handler that sends: each message is followed by one of lower number. */
+static pawl_verdict pass_on(pawl_task *task, void *context)
+{
+    int left = (int)strtol(kit_payload(pawl_task_message(task)), NULL, 10);
+    pawl_outgoing message = PAWL_OUTGOING_INIT;
+    char payload[16];
+
+    counter_add(context, 1);
+    if (left == 0)
+        return PAWL_DONE;
+    message.topic = "t";
+    message.payload = payload;
+    message.payload_size = (size_t)snprintf(payload, sizeof payload, "%d", left - 1);
+    return pawl_outbox_enqueue(pawl_task_store(task), &message, NULL, NULL) == PAWL_OK ? PAWL_DONE
+                                                                                       : PAWL_RETRY;
+}
+
+PAWL_TEST(handlers_may_send)
+{
+    fixture *f = open_fast(false);
+    pawl_worker_options options = usual();
+    counter calls = COUNTER_INIT;
+    pawl_worker *worker = workshop_worker(f, &options);
+
+    workshop_handle(worker, "t", pass_on, &calls);
+    for (int i = 0; i < 4; i++)
+        fixture_send(f, "t", "24");
+    running *run = workshop_run(worker);
+    counter_expect(&calls, 100);
+    workshop_stop(run);
+    assert_int_equal(100, workshop_stats(worker).done);
+    workshop_check_nothing_held(f);
+}
+
+PAWL_TEST(two_workers_share_the_work)
+{
+    fixture *f = open_fast(false);
+    pawl_worker_options options = usual();
+    struct crowd *crowd = crowd_new(f, 1000);
+    pawl_worker *workers[2];
+    running *runs[2];
+
+    options.concurrency = 4;
+    for (int i = 0; i < 2; i++) {
+        workers[i] = workshop_worker(f, &options);
+        workshop_handle(workers[i], NULL, crowd_handle, crowd);
+        runs[i] = workshop_run(workers[i]);
+    }
+    counter_expect(&crowd->calls, 1000);
+    for (int i = 0; i < 2; i++)
+        workshop_stop(runs[i]);
+    for (int i = 0; i < 1000; i++)
+        assert_int_equal(1, atomic_load(&crowd->seen[i]));
+    workshop_check_nothing_held(f);
+}
+
+/* ---- topics without a handler ---- */
+
+PAWL_TEST(a_running_worker_puts_off_what_it_cannot_handle)
+{
+    fixture *f = open_fast(false);
+    pawl_worker_options options = usual();
+    counter calls = COUNTER_INIT;
+
+    options.all_topics = true;
+    pawl_worker *worker = workshop_worker(f, &options);
+    workshop_handle(worker, "t", count_handle, &calls);
+    for (int i = 0; i < 20; i++)
+        fixture_send(f, i % 2 ? "t" : "nobody", "x");
+    running *run = workshop_run(worker);
+    counter_expect(&calls, 10);
+    until(workshop_stats(worker).retried == 10);
+    workshop_stop(run);
+    assert_int_equal(10, workshop_stats(worker).missing);
+    assert_int_equal(10, fixture_count(f, "SELECT count(*) FROM {queue} WHERE retries = 1"));
+    assert_true(fixture_logged(f, PAWL_LOG_WARNING, "no handler is registered"));
+    workshop_check_nothing_held(f);
+}
+
+/* ---- a store that fails ---- */
+
+PAWL_TEST(a_worker_waits_out_a_store_that_fails_and_goes_on_by_itself)
+{
+    fixture *f = open_fast(false);
+    pawl_worker_options options = usual();
+    counter calls = COUNTER_INIT;
+    pawl_worker *worker = workshop_worker(f, &options);
+
+    workshop_handle(worker, "t", count_handle, &calls);
+    running *run = workshop_run(worker);
+    fixture_send(f, "t", "x");
+    counter_expect(&calls, 1);
+    fixture_exec(f, "ALTER TABLE {claim} RENAME TO moved_claim");
+    fixture_send(f, "t", "x");
+    until(workshop_stats(worker).breaker != PAWL_BREAKER_CLOSED);
+    assert_true(workshop_stats(worker).last_error[0] != '\0');
+    if (fixture_is_postgres(f))
+        fixture_exec(f, "ALTER TABLE {moved_claim} RENAME TO claim");
+    else
+        fixture_exec(f, "ALTER TABLE moved_claim RENAME TO {claim}");
+    counter_expect(&calls, 2);
+    until(workshop_stats(worker).done == 2);
+    workshop_stop(run);
+    assert_int_equal(PAWL_BREAKER_CLOSED, workshop_stats(worker).breaker);
+    assert_string_equal("", workshop_stats(worker).last_error);
+    assert_true(fixture_logged(f, PAWL_LOG_WARNING, "left alone for a while"));
+    assert_true(fixture_logged(f, PAWL_LOG_INFO, "answers again"));
+}

@@ -1,0 +1,161 @@
+/* tests/worker/workshop.c - a worker on a fixture, and handlers that remember what they saw. */
+#include "workshop.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define PATIENCE_S 60
+
+static void free_worker(void *worker)
+{
+    pawl_worker_free(worker);
+}
+
+pawl_worker *workshop_worker(fixture *f, const pawl_worker_options *opts)
+{
+    pawl_error err = PAWL_ERROR_INIT;
+    pawl_worker *worker = NULL;
+
+    assert_ok(pawl_worker_new(fixture_store(f), opts, &worker, &err), &err);
+    test_defer(free_worker, worker);
+    return worker;
+}
+
+void workshop_handle(pawl_worker *worker, const char *topic, pawl_handler handler, void *context)
+{
+    pawl_error err = PAWL_ERROR_INIT;
+
+    assert_ok(pawl_worker_handle(worker, topic, handler, context, NULL, &err), &err);
+}
+
+void workshop_step(pawl_worker *worker)
+{
+    pawl_error err = PAWL_ERROR_INIT;
+
+    assert_ok(pawl_worker_step(worker, NULL, &err), &err);
+}
+
+void workshop_until_idle(pawl_worker *worker)
+{
+    pawl_error err = PAWL_ERROR_INIT;
+
+    assert_ok(pawl_worker_until_idle(worker, &err), &err);
+}
+
+pawl_worker_stats workshop_stats(pawl_worker *worker)
+{
+    pawl_worker_stats stats = PAWL_WORKER_STATS_INIT;
+
+    pawl_worker_read_stats(worker, &stats);
+    return stats;
+}
+
+pawl_verdict recorder_handle(pawl_task *task, void *context)
+{
+    recorder *record = context;
+    const char *payload = pawl_message_payload(pawl_task_message(task), NULL);
+    size_t used = strlen(record->seen);
+
+    snprintf(record->seen + used, sizeof record->seen - used, used > 0 ? " %s" : "%s", payload);
+    record->calls++;
+    record->attempt = pawl_task_attempt(task);
+    record->fence = pawl_task_fence(task);
+    pawl_task_explain(task, record->error);
+    if (record->delay_ms > 0)
+        pawl_task_delay(task, record->delay_ms);
+    return record->verdict;
+}
+
+/* ---- on a thread ---- */
+
+static void *run_body(void *context)
+{
+    running *run = context;
+
+    run->status = pawl_worker_run(run->worker, &run->err);
+    return NULL;
+}
+
+/* A test that failed half-way must not leave the thread behind. */
+static void end_run(void *context)
+{
+    running *run = context;
+
+    if (!run->joined) {
+        pawl_worker_stop(run->worker);
+        pawl_worker_stop(run->worker);
+        pthread_join(run->thread, NULL);
+    }
+    free(run);
+}
+
+running *workshop_run(pawl_worker *worker)
+{
+    running *run = calloc(1, sizeof *run);
+
+    if (!run)
+        abort();
+    run->worker = worker;
+    if (pthread_create(&run->thread, NULL, run_body, run) != 0)
+        abort();
+    test_defer(end_run, run);
+    return run;
+}
+
+pawl_status workshop_join(running *run)
+{
+    pthread_join(run->thread, NULL);
+    run->joined = true;
+    return run->status;
+}
+
+void workshop_stop(running *run)
+{
+    pawl_worker_stop(run->worker);
+    assert_ok(workshop_join(run), &run->err);
+}
+
+void counter_add(counter *count, int by)
+{
+    pthread_mutex_lock(&count->lock);
+    count->value += by;
+    pthread_cond_broadcast(&count->changed);
+    pthread_mutex_unlock(&count->lock);
+}
+
+int counter_get(counter *count)
+{
+    pthread_mutex_lock(&count->lock);
+    int value = count->value;
+    pthread_mutex_unlock(&count->lock);
+    return value;
+}
+
+bool counter_wait(counter *count, int least)
+{
+    struct timespec until;
+    int waited = 0;
+
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += PATIENCE_S;
+    pthread_mutex_lock(&count->lock);
+    while (count->value < least && waited == 0)
+        waited = pthread_cond_timedwait(&count->changed, &count->lock, &until);
+    bool reached = count->value >= least;
+    pthread_mutex_unlock(&count->lock);
+    return reached;
+}
+
+void counter_expect(counter *count, int least)
+{
+    if (!counter_wait(count, least))
+        test_fail("%d was reached, %d awaited", counter_get(count), least);
+}
+
+void workshop_check_nothing_held(fixture *f)
+{
+    assert_int_equal(0, fixture_count(f, "SELECT count(*) FROM {queue} WHERE fence > 0"));
+    kit_check(f);
+}

@@ -1,0 +1,72 @@
+/* tests/worker/workshop.h - a worker on a fixture, and handlers that remember what they saw. */
+#ifndef PAWL_TEST_WORKSHOP_H
+#define PAWL_TEST_WORKSHOP_H
+
+#include <pthread.h>
+#include <sched.h>
+#include <time.h>
+
+#include "kit.h"
+
+/* A worker that is freed with the test. `opts` may be NULL. */
+pawl_worker *workshop_worker(fixture *f, const pawl_worker_options *opts);
+/* Register; any failure ends the test. */
+void workshop_handle(pawl_worker *worker, const char *topic, pawl_handler handler, void *context);
+void workshop_step(pawl_worker *worker);
+void workshop_until_idle(pawl_worker *worker);
+pawl_worker_stats workshop_stats(pawl_worker *worker);
+
+/* A handler that answers what it is told to and writes down what it saw. One thread. */
+typedef struct recorder {
+    pawl_verdict verdict;
+    const char *error; /* NULL: explains nothing */
+    int64_t delay_ms;  /* 0: by policy */
+    int calls;
+    char seen[1024]; /* payloads, with a space between */
+    int attempt;     /* of the last call */
+    int64_t fence;
+} recorder;
+pawl_verdict recorder_handle(pawl_task *task, void *context);
+
+/* The worker on a thread of its own, until workshop_stop(), which checks that it ended well. */
+typedef struct running {
+    pawl_worker *worker;
+    pthread_t thread;
+    pawl_status status;
+    pawl_error err;
+    bool joined;
+} running;
+running *workshop_run(pawl_worker *worker);
+/* Wait for it to end, without telling it to. */
+pawl_status workshop_join(running *run);
+void workshop_stop(running *run);
+
+/* A number that threads count up and wait for. */
+typedef struct counter {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    int value;
+} counter;
+#define COUNTER_INIT                                                                               \
+    {                                                                                              \
+        PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0                                     \
+    }
+void counter_add(counter *count, int by);
+int counter_get(counter *count);
+/* Until it is at least `least`; false after a minute. Any thread. */
+bool counter_wait(counter *count, int least);
+/* The same; the test fails after a minute. */
+void counter_expect(counter *count, int least);
+
+/* Wait for what nobody signals: looks again and again; the test fails after a minute. */
+#define until(condition)                                                                           \
+    do {                                                                                           \
+        for (time_t end = time(NULL) + 60; !(condition); sched_yield())                            \
+            if (time(NULL) > end)                                                                  \
+                test_fail("in vain: %s", #condition);                                              \
+    } while (0)
+
+/* Nothing is held by anybody, and the books balance. */
+void workshop_check_nothing_held(fixture *f);
+
+#endif
