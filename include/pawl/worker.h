@@ -65,8 +65,9 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_task_progress(pawl_task *task, const c
 /*
  * Effect once: a transaction for rows of the application's own and further messages, which
  * pawl_message_commit() ends together with this message, or not at all. Open it when the work is
- * done, write, commit, and return PAWL_DONE; see pawl_message_begin(). PAWL_E_LOST if the task is
- * already known to be somebody else's, PAWL_E_MISUSE for a dead letter.
+ * done, write, commit, pawl_tx_free() it in any case, and return PAWL_DONE; see
+ * pawl_message_begin(). PAWL_E_LOST if the task is already known to be somebody else's,
+ * PAWL_E_MISUSE for a dead letter.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_task_begin(pawl_task *task, pawl_tx **ret_tx,
                                                      pawl_error *err);

@@ -26,7 +26,7 @@ CREATE FUNCTION pawl.enqueue_rows(
     destinations text[], headers text[], correlation_ids text[], priorities bigint[],
     due_times timestamptz[], delays interval[], expiries timestamptz[], ttls interval[],
     max_attempts bigint[], leases interval[], retry_bases interval[], retry_maxes interval[],
-    retry_jitters interval[], t timestamptz, fresh boolean)
+    retry_jitters interval[], t timestamptz)
 RETURNS bigint
 LANGUAGE plpgsql VOLATILE AS $$
 #variable_conflict use_column
@@ -200,7 +200,7 @@ BEGIN
         PERFORM pawl.enqueue_rows(
             ids, message_ids, topics, payloads, types, destinations, headers, correlation_ids,
             priorities, due_times, delays, expiries, ttls, max_attempts, leases, retry_bases,
-            retry_maxes, retry_jitters, t, true);
+            retry_maxes, retry_jitters, t);
         RETURN QUERY SELECT m.place, m.id, 0 FROM unnest(positions, ids) AS m(place, id);
         RETURN;
     END IF;
@@ -211,7 +211,7 @@ BEGIN
         IF pawl.enqueue_rows(
                ids, message_ids, topics, payloads, types, destinations, headers, correlation_ids,
                priorities, due_times, delays, expiries, ttls, max_attempts, leases, retry_bases,
-               retry_maxes, retry_jitters, t, false) < n
+               retry_maxes, retry_jitters, t) < n
         THEN
             -- A row that is gone again (retention, just now) answers 3: the next try stores it.
             SELECT array_agg(b.id ORDER BY m.place),
