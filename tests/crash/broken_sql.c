@@ -51,5 +51,7 @@ const char *__wrap_pawli_statements_text(const pawli_statements *statements, enu
         return replace(whole, "q.fence = r.fence AND ", "");
     if (broken == BREAK_REAP && sql == PAWLI_SQL_REAP)
         return replace(whole, "SET retries = retries + 1", "SET retries = retries");
+    if (broken == BREAK_MARK && sql == PAWLI_SQL_CLAIM)
+        return replace(whole, "1000 * pawli_must_last()", "0");
     return whole;
 }

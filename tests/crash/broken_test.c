@@ -40,6 +40,11 @@ PAWL_TEST(a_reap_that_does_not_count_is_found)
     must_be_found(BREAK_REAP, "reap does not count the attempt");
 }
 
+PAWL_TEST(fences_that_power_takes_with_it_are_found)
+{
+    must_be_found(BREAK_MARK, "fences are given out that were not set aside");
+}
+
 PAWL_TEST(in_doubt_taken_for_failed_is_found)
 {
     must_be_found(BREAK_DOUBT, "in doubt is taken for failed");

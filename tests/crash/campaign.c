@@ -10,8 +10,8 @@
 
 const char *breakage_name(breakage b)
 {
-    static const char *const names[BREAKAGE_COUNT] = {"nothing", "sync", "synchronous",
-                                                      "fence",   "reap", "doubt"};
+    static const char *const names[BREAKAGE_COUNT] = {"nothing", "sync", "synchronous", "fence",
+                                                      "reap",    "mark", "doubt"};
 
     return b < BREAKAGE_COUNT ? names[b] : "?";
 }

@@ -13,6 +13,7 @@ typedef enum breakage {
     BREAK_SYNCHRONOUS, /* synchronous=OFF */
     BREAK_FENCE,       /* ack does not look at the fence */
     BREAK_REAP,        /* reap does not count the attempt */
+    BREAK_MARK,        /* fencing tokens are given out without setting any aside */
     BREAK_DOUBT,       /* in doubt is taken for failed */
     BREAKAGE_COUNT
 } breakage;

@@ -11,9 +11,8 @@ typedef struct check_expect {
     size_t at;                          /* the steps before it were done */
     answer answers[SCENARIO_CALLS_MAX]; /* of the calls of that step */
     int64_t highest_fence;
-    bool last_may_be_lost;    /* synchronous=NORMAL: an earlier state does, but a whole one */
-    size_t never_lost_before; /* with the above: this many steps have been check-pointed */
-    bool doubt_is_failure;    /* wrong on purpose: what is in doubt must not be there */
+    size_t may_be_lost_from; /* an earlier state does, too, but a whole one: not before this step */
+    bool doubt_is_failure;   /* wrong on purpose: what is in doubt must not be there */
 } check_expect;
 
 void check_expect_life(check_expect *e, const life *l);

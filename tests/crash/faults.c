@@ -17,7 +17,6 @@ static bool read_back(life *l, const model *expected, model *ret_found)
         return false;
     }
     ret_found->schema = expected->schema;
-    ret_found->fence = expected->fence;
     for (int i = 0; i < MODEL_MESSAGES; i++) {
         if (!life_read(l, i, &ret_found->messages[i], &err)) {
             life_wrong(l, "afterwards message %d cannot be read: %s", i, err.message);
@@ -43,7 +42,6 @@ static void judge_call(life *l, int call, const model *before, const model *foun
     model after = *before;
 
     model_apply_call(&after, s, call, step_now_ms(l->at));
-    after.fence = before->fence;
     bool there = crowd ? found->messages[s->first + call].state != MODEL_ABSENT
                        : same(&after, found) && !same(before, found);
     if (!there && !crowd && !same(before, found)) {

@@ -122,7 +122,31 @@ static int describe(const model_message *m, char *ret_text, size_t size)
                     (long long)(m->run_at_ms ? m->run_at_ms - MODEL_START_MS : 0));
 }
 
-bool model_differ(const model *expected, const model *found, char *ret_text, size_t size)
+/* Which claim it was, of those that hold something: tokens grow, by how much is not promised. */
+static void number_fences(model *m)
+{
+    int64_t fences[MODEL_MESSAGES];
+
+    for (int i = 0; i < MODEL_MESSAGES; i++)
+        fences[i] = m->messages[i].fence;
+    for (int i = 0; i < MODEL_MESSAGES; i++) {
+        int64_t below = 0;
+        for (int64_t at = 0; fences[i] != 0;) {
+            int64_t next = fences[i];
+            for (int k = 0; k < MODEL_MESSAGES; k++) {
+                if (fences[k] > at && fences[k] < next)
+                    next = fences[k];
+            }
+            below++;
+            if (next == fences[i])
+                break;
+            at = next;
+        }
+        m->messages[i].fence = below;
+    }
+}
+
+static bool differ(const model *expected, const model *found, char *ret_text, size_t size)
 {
     char should[160];
     char is[160];
@@ -145,10 +169,14 @@ bool model_differ(const model *expected, const model *found, char *ret_text, siz
             return true;
         }
     }
-    if (expected->fence != found->fence) {
-        snprintf(ret_text, size, "the last fence is %lld, should be %lld", (long long)found->fence,
-                 (long long)expected->fence);
-        return true;
-    }
     return false;
+}
+
+bool model_differ(const model *expected, const model *found, char *ret_text, size_t size)
+{
+    model a = *expected, b = *found;
+
+    number_fences(&a);
+    number_fences(&b);
+    return differ(&a, &b, ret_text, size);
 }

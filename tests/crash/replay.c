@@ -11,7 +11,7 @@ static int usage(const char *program)
     fprintf(stderr,
             "usage: %s full|normal OPERATION LOSS SEED [twice] [broken WHAT]\n"
             "LOSS: dropped kept torn subset sectors scribbled\n"
-            "WHAT: sync synchronous fence reap doubt\n",
+            "WHAT: sync synchronous fence reap mark doubt\n",
             program);
     return 64;
 }

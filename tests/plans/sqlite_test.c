@@ -205,6 +205,7 @@ static world open_world(void)
         test_skip("a matter of SQLite");
     pawli_sqlite conn = {.base.wrapped = true, .handle = fixture_sqlite(w.f, 0)};
     assert_int_equal(SQLITE_OK, pawli_sqlite_rows_register(&conn));
+    assert_int_equal(SQLITE_OK, pawli_sqlite_sync_register(&conn));
     fixture_send(w.f, "busy", "makes the lane");
     kit_send_priority(w.f, "urgent", "makes the lane", 9);
     return w;

@@ -15,6 +15,7 @@ CREATE TABLE pawl_meta (
     version         INTEGER NOT NULL,               -- of this schema
     compatible_from INTEGER NOT NULL,               -- the oldest library schema number that may use it
     fence           INTEGER NOT NULL DEFAULT 0,     -- the last fencing token; only ever grows
+    fence_mark      INTEGER NOT NULL DEFAULT 0,     -- the last one that may be given out before this grows
     latest_time     INTEGER NOT NULL DEFAULT 0      -- the highest time seen; the clock never goes below
 ) STRICT;
 INSERT INTO pawl_meta (id, product, version, compatible_from) VALUES (1, 'pawl', 1, 1);

@@ -10,7 +10,9 @@ SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, N
 -- higher priority first, then the one that has waited longest for its turn.
 -- @stop-unless-changed
 INSERT OR FAIL INTO pawl_claim (fence, owner, owner_name, check_at, ids)
-SELECT (SELECT fence + 1 FROM pawl_meta WHERE id = 1), :owner, :owner_name, check_at, ids
+SELECT
+-- @include next_fence
+       , :owner, :owner_name, check_at, ids
 FROM (SELECT count(*) AS n, min(:now + coalesce(lease, :lease)) AS check_at,
              json_group_array(id) AS ids
       FROM (SELECT q.id, q.lease
@@ -26,7 +28,11 @@ FROM (SELECT count(*) AS n, min(:now + coalesce(lease, :lease)) AS check_at,
             LIMIT :limit))
 WHERE n > 0;
 
-UPDATE pawl_meta SET fence = fence + 1, latest_time = :now WHERE id = 1;
+UPDATE pawl_meta
+SET fence = last_insert_rowid(),
+-- @include fence_mark
+    latest_time = :now
+WHERE id = 1;
 
 UPDATE OR FAIL pawl_queue
 SET owner = :owner, lease_until = :now + coalesce(lease, :lease),

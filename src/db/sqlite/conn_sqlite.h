@@ -32,6 +32,10 @@ typedef struct pawli_sqlite {
     bool begun;         /* between begin() and commit() or rollback() */
     bool committing;    /* pawl's own COMMIT runs: on a lent handle no other may */
     bool undoing;       /* a rollback runs: neither deadline nor stop may end it */
+    bool lax;           /* commits do not wait for the disk now, although that was asked for */
+    bool moves_mark;    /* the open transaction sets fencing tokens aside */
+    bool moved_mark;    /* one on this connection has done so, and it is on the disk */
+    bool must_last;     /* the open transaction has to be on the disk in any case */
     int turn_fd;        /* the lock file beside the database, or one of the two below */
     bool has_turn;
     int page_size;  /* of the file, in bytes; set when the log is watched */
@@ -50,6 +54,11 @@ typedef struct pawli_sqlite {
 void pawli_sqlite_turn_take(pawli_sqlite *conn);
 void pawli_sqlite_turn_give(pawli_sqlite *conn);
 void pawli_sqlite_turn_close(pawli_sqlite *conn);
+
+/* sync_sqlite.c: before BEGIN, and after COMMIT. All answer a SQLite result code. */
+int pawli_sqlite_sync_choose(pawli_sqlite *conn, bool forgettable);
+int pawli_sqlite_sync_after(pawli_sqlite *conn);
+int pawli_sqlite_sync_register(pawli_sqlite *conn);
 
 /* wal_sqlite.c: from now on checkpoints are ours, after commits on this handle. */
 void pawli_sqlite_wal_watch(pawli_sqlite *conn, int page_size);

@@ -120,6 +120,8 @@ static pawl_status prepare(pawli_sqlite *conn, pawl_error *err)
 {
     int code = pawli_sqlite_rows_register(conn);
 
+    if (code == SQLITE_OK)
+        code = pawli_sqlite_sync_register(conn);
     if (code != SQLITE_OK)
         return pawli_sqlite_fail(conn, code, "open", err);
     return pawli_sqlite_commands_prepare(conn, err);

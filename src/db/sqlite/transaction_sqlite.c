@@ -57,6 +57,7 @@ static int undo_command(pawli_sqlite *conn, pawli_sqlite_command command)
 /* Some errors make SQLite roll back by itself; then there is nothing left to do. */
 static void roll_back(pawli_sqlite *conn)
 {
+    conn->moves_mark = false;
     if (in_transaction(conn))
         undo_command(conn, PAWLI_SQLITE_ROLLBACK);
     if (in_transaction(conn))
@@ -64,10 +65,14 @@ static void roll_back(pawli_sqlite *conn)
     pawli_sqlite_turn_give(conn);
 }
 
-static int begin_write(pawli_sqlite *conn)
+static int begin_write(pawli_sqlite *conn, bool forgettable)
 {
+    int code = pawli_sqlite_sync_choose(conn, forgettable);
+
+    if (code != SQLITE_OK)
+        return code;
     pawli_sqlite_turn_take(conn);
-    int code = pawli_sqlite_command_run(conn, PAWLI_SQLITE_BEGIN_WRITE);
+    code = pawli_sqlite_command_run(conn, PAWLI_SQLITE_BEGIN_WRITE);
     if (code != SQLITE_OK)
         pawli_sqlite_turn_give(conn);
     return code;
@@ -94,9 +99,12 @@ static pawl_status commit_now(pawli_sqlite *conn, bool writes, pawl_error *err)
 
     if (code == SQLITE_OK) {
         pawli_sqlite_turn_give(conn);
-        return PAWL_OK;
+        code = pawli_sqlite_sync_after(conn);
+        if (code == SQLITE_OK)
+            return PAWL_OK;
+    } else {
+        code = pawli_sqlite_extended(conn->handle, code);
     }
-    code = pawli_sqlite_extended(conn->handle, code);
     st = pawli_sqlite_fail(conn, code, "commit", &why);
     roll_back(conn);
     if (writes && !surely_not_committed(code)) {
@@ -128,7 +136,7 @@ pawl_status pawli_sqlite_begin(pawli_conn *base, pawl_mono deadline, pawl_error 
     pawl_status st = pawli_sqlite_wait_check(conn, err);
     if (st != PAWL_OK)
         return st;
-    code = begin_write(conn);
+    code = begin_write(conn, base->forgettable);
     if (code != SQLITE_OK)
         return pawli_sqlite_fail(conn, code, "begin", err);
     conn->begun = true;
@@ -251,7 +259,8 @@ pawl_status pawli_sqlite_unit_open(pawli_sqlite *conn, bool writes, bool snapsho
         }
     } else if (writes || snapshot) {
         unit = PAWLI_SQLITE_TRANSACTION;
-        code = writes ? begin_write(conn) : pawli_sqlite_command_run(conn, PAWLI_SQLITE_BEGIN_READ);
+        code = writes ? begin_write(conn, false)
+                      : pawli_sqlite_command_run(conn, PAWLI_SQLITE_BEGIN_READ);
         if (code != SQLITE_OK)
             st = pawli_sqlite_fail(conn, code, "begin", err);
     }
@@ -289,6 +298,7 @@ pawl_status pawli_sqlite_unit_keep(pawli_sqlite *conn, pawli_sqlite_unit unit, b
 
 void pawli_sqlite_unit_undo(pawli_sqlite *conn, pawli_sqlite_unit unit)
 {
+    conn->moves_mark = false; /* if it was another op that did: then the mark is moved once more */
     if (unit == PAWLI_SQLITE_TRANSACTION) {
         roll_back(conn);
     } else if (unit == PAWLI_SQLITE_SAVEPOINT && in_transaction(conn)) {

@@ -1,0 +1,96 @@
+/*
+ * src/db/sqlite/sync_sqlite.c - which commits wait for the disk.
+ *
+ * A transaction whose ops are all forgettable is committed without a sync: if power goes, it and
+ * what came after it are gone, as if it had not been. The next commit that does sync carries it
+ * along. One thing must not be forgotten: fencing tokens that were given out. So tokens are set
+ * aside in advance: pawl_meta.fence_mark is the last one that may be given out, and is on the disk
+ * before any of them is. The first draw on a connection starts behind the mark, for it does not
+ * know what was drawn before power went. The SQL (sql/sqlite/parts) asks two functions:
+ *
+ *   pawli_first()      1 until the mark was moved by this connection
+ *   pawli_must_last()  1; the mark is moved by the transaction at hand: it must be on the disk
+ */
+#include "conn_sqlite.h"
+
+static const char *const modes[] = {"PRAGMA synchronous = FULL", "PRAGMA synchronous = NORMAL"};
+
+int pawli_sqlite_sync_choose(pawli_sqlite *conn, bool forgettable)
+{
+    int code = SQLITE_OK;
+
+    conn->moves_mark = false;
+    conn->must_last = false;
+    if (conn->settings->durability == PAWL_DURABILITY_NORMAL || conn->lax == forgettable)
+        return SQLITE_OK;
+    code = sqlite3_exec(conn->handle, modes[forgettable], NULL, NULL, NULL);
+    if (code == SQLITE_OK)
+        conn->lax = forgettable;
+    return code;
+}
+
+int pawli_sqlite_sync_after(pawli_sqlite *conn)
+{
+    bool synced = conn->settings->durability == PAWL_DURABILITY_FULL && !conn->lax;
+    sqlite3_file *wal = NULL;
+    int code = SQLITE_OK;
+
+    if (conn->must_last && !synced && !pawli_sqlite_in_memory(conn->settings)) {
+        code = sqlite3_file_control(conn->handle, "main", SQLITE_FCNTL_JOURNAL_POINTER, &wal);
+        if (code == SQLITE_OK && wal && wal->pMethods)
+            code = wal->pMethods->xSync(wal, SQLITE_SYNC_NORMAL);
+    }
+    if (code == SQLITE_OK && conn->moves_mark)
+        conn->moved_mark = true;
+    conn->moves_mark = false;
+    conn->must_last = false;
+    return code;
+}
+
+/* The handle of an application may be anybody's next time: there every draw is a first one. */
+static void first(sqlite3_context *context, int count, sqlite3_value **values)
+{
+    const pawli_sqlite *conn = sqlite3_user_data(context);
+
+    (void)count;
+    (void)values;
+    sqlite3_result_int(context, !conn || !conn->moved_mark);
+}
+
+static void must_last(sqlite3_context *context, int count, sqlite3_value **values)
+{
+    pawli_sqlite *conn = sqlite3_user_data(context);
+
+    (void)count;
+    (void)values;
+    if (conn) {
+        conn->moves_mark = true;
+        conn->must_last = true;
+    }
+    sqlite3_result_int(context, 1);
+}
+
+static bool is_known(sqlite3 *handle)
+{
+    sqlite3_stmt *probe = NULL;
+    int code = sqlite3_prepare_v2(handle, "SELECT pawli_first()", -1, &probe, NULL);
+
+    sqlite3_finalize(probe);
+    return code == SQLITE_OK;
+}
+
+int pawli_sqlite_sync_register(pawli_sqlite *conn)
+{
+    pawli_sqlite *context = conn->base.wrapped ? NULL : conn;
+    int flags = SQLITE_UTF8 | SQLITE_DIRECTONLY;
+
+    /* Another wrapped transaction may be using them on the same handle right now. */
+    if (conn->base.wrapped && is_known(conn->handle))
+        return SQLITE_OK;
+    int code = sqlite3_create_function_v2(conn->handle, "pawli_first", 0, flags, context, first,
+                                          NULL, NULL, NULL);
+    if (code == SQLITE_OK)
+        code = sqlite3_create_function_v2(conn->handle, "pawli_must_last", 0, flags, context,
+                                          must_last, NULL, NULL, NULL);
+    return code;
+}

@@ -1,0 +1,228 @@
+/*
+ * tests/unit/sync_threads_test.c - which calls on a SQLite store wait for the disk.
+ *
+ * This program has a fdatasync() of its own, which SQLite's calls end at: it counts those of the
+ * write-ahead log.
+ */
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <sqlite3.h>
+
+#include "db_private.h"
+#include "store_private.h"
+#include "test.h"
+
+#define MANY 1100 /* more fencing tokens than are set aside at a time */
+
+static atomic_int syncs;
+
+static int count_sync(int fd)
+{
+    char link[64], path[1024];
+
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t size = readlink(link, path, sizeof path - 1);
+    if (size > 4 && memcmp(path + size - 4, "-wal", 4) == 0)
+        atomic_fetch_add(&syncs, 1);
+    return 0;
+}
+
+__attribute__((visibility("default"))) int fdatasync(int fd)
+{
+    return count_sync(fd);
+}
+
+static int syncs_since_last(void)
+{
+    return atomic_exchange(&syncs, 0);
+}
+
+struct ground {
+    pawl_store *store;
+    sqlite3 *foreign;
+    const char *path;
+    pawl_owner owner;
+    pawl_status sent; /* by the thread that sends */
+    pawl_status claimed;
+};
+
+static void close_ground(void *context)
+{
+    struct ground *ground = context;
+
+    sqlite3_close(ground->foreign);
+    pawl_store_close(ground->store);
+    free(ground);
+}
+
+static void open_store(struct ground *ground, pawl_durability durability)
+{
+    pawl_store_options options = PAWL_STORE_OPTIONS_INIT;
+    pawl_error err = PAWL_ERROR_INIT;
+
+    options.deploy_schema = true;
+    options.durability = durability;
+    assert_ok(pawl_store_open(test_note("sqlite:%s", ground->path), &options, &ground->store, &err),
+              &err);
+}
+
+static struct ground *open_ground(pawl_durability durability)
+{
+    struct ground *ground = calloc(1, sizeof *ground);
+
+    assert_non_null(ground);
+    test_defer(close_ground, ground);
+    ground->path = test_note("%s/sync.db", test_directory());
+    ground->owner = pawl_owner_new();
+    open_store(ground, durability);
+    syncs_since_last();
+    return ground;
+}
+
+static pawl_status send(struct ground *ground)
+{
+    pawl_outgoing message = PAWL_OUTGOING_INIT;
+
+    message.topic = "mail";
+    message.payload = "x";
+    message.payload_size = 1;
+    return pawl_outbox_enqueue(ground->store, &message, NULL, NULL);
+}
+
+static void send_many(struct ground *ground, int count)
+{
+    for (int i = 0; i < count; i++)
+        assert_int_equal(PAWL_OK, send(ground));
+}
+
+/* Claims one, acknowledging `done` on the way unless it is NULL. */
+static pawl_held claim(struct ground *ground, const pawl_held *done)
+{
+    pawl_error err = PAWL_ERROR_INIT;
+    pawl_messages *list = NULL;
+    pawl_held none = {0};
+    size_t acked = 0;
+
+    assert_ok(pawl_queue_ack_and_claim(ground->store, ground->owner, done ? done : &none,
+                                       done ? 1 : 0, 60000, 1, NULL, &acked, &list, &err),
+              &err);
+    assert_int_equal(1, pawl_messages_count(list));
+    const pawl_message *message = pawl_messages_at(list, 0);
+    pawl_held held = {pawl_message_work_id(message), pawl_message_fence(message)};
+    pawl_messages_free(list);
+    return held;
+}
+
+PAWL_TEST(what_was_answered_as_done_has_waited_for_the_disk)
+{
+    struct ground *ground = open_ground(PAWL_DURABILITY_FULL);
+    size_t changed = 0;
+
+    send_many(ground, 3);
+    assert_int_equal(3, syncs_since_last());
+    pawl_held held = claim(ground, NULL);
+    syncs_since_last();
+    assert_int_equal(PAWL_OK,
+                     pawl_queue_ack(ground->store, ground->owner, &held, 1, &changed, NULL));
+    assert_int_equal(1, syncs_since_last());
+    held = claim(ground, NULL);
+    assert_int_equal(0, syncs_since_last());
+    held = claim(ground, &held); /* which acknowledges */
+    assert_int_equal(1, syncs_since_last());
+    assert_int_equal(PAWL_OK, pawl_queue_abandon(ground->store, ground->owner, &held, 1, NULL,
+                                                 PAWL_DELAY_BY_POLICY, &changed, NULL));
+    assert_int_equal(1, syncs_since_last());
+}
+
+PAWL_TEST(a_claim_and_its_renewal_do_not_wait_for_the_disk)
+{
+    struct ground *ground = open_ground(PAWL_DURABILITY_FULL);
+    size_t changed = 0;
+
+    send_many(ground, 3);
+    claim(ground, NULL); /* the first one sets fencing tokens aside */
+    assert_int_equal(3 + 1, syncs_since_last());
+    pawl_held held = claim(ground, NULL);
+    assert_int_equal(
+        PAWL_OK, pawl_queue_renew(ground->store, ground->owner, &held, 1, 60000, &changed, NULL));
+    assert_int_equal(1, changed);
+    claim(ground, NULL);
+    assert_int_equal(0, syncs_since_last());
+}
+
+static void expect_a_sync_per_thousand_claims(pawl_durability durability)
+{
+    struct ground *ground = open_ground(durability);
+    int64_t last = 0;
+
+    send_many(ground, MANY);
+    syncs_since_last();
+    for (int i = 0; i < MANY; i++) {
+        pawl_held held = claim(ground, NULL);
+        assert_true(held.fence > last);
+        last = held.fence;
+    }
+    assert_in_range(syncs_since_last(), 2, 20); /* check-points sync, too */
+
+    /* The next process starts behind what may have been given out. */
+    pawl_store_close(ground->store);
+    open_store(ground, durability);
+    send_many(ground, 1);
+    syncs_since_last();
+    assert_true(claim(ground, NULL).fence >= last + 1000 - MANY % 1000);
+    assert_int_equal(1, syncs_since_last());
+}
+
+PAWL_TEST(fencing_tokens_are_set_aside_on_the_disk)
+{
+    expect_a_sync_per_thousand_claims(PAWL_DURABILITY_FULL);
+}
+
+PAWL_TEST(also_where_nothing_else_waits_for_the_disk)
+{
+    expect_a_sync_per_thousand_claims(PAWL_DURABILITY_NORMAL);
+}
+
+/* The claim waits for the lock as the leader, then a message is sent, then the lock is free. */
+static const char *meet(void *context, size_t index)
+{
+    struct ground *ground = context;
+    pawli_group *group = ground->store->db->group;
+    pawl_messages *list = NULL;
+
+    if (index == 0) {
+        ground->claimed =
+            pawl_queue_claim(ground->store, ground->owner, 60000, 1, NULL, &list, NULL);
+        pawl_messages_free(list);
+    } else if (index == 1) {
+        while (!pawli_group_led(group))
+            sched_yield();
+        ground->sent = send(ground);
+    } else {
+        while (pawli_group_waiting(group) == 0)
+            sched_yield();
+        if (sqlite3_exec(ground->foreign, "COMMIT", NULL, NULL, NULL) != SQLITE_OK)
+            return "the foreign COMMIT failed";
+    }
+    return NULL;
+}
+
+PAWL_TEST(what_must_last_does_not_join_a_commit_that_need_not)
+{
+    struct ground *ground = open_ground(PAWL_DURABILITY_FULL);
+
+    send_many(ground, 2);
+    claim(ground, NULL);
+    assert_int_equal(SQLITE_OK, sqlite3_open(ground->path, &ground->foreign));
+    assert_int_equal(SQLITE_OK, sqlite3_exec(ground->foreign, "BEGIN IMMEDIATE", NULL, NULL, NULL));
+    syncs_since_last();
+    test_threads(3, meet, ground);
+    assert_int_equal(PAWL_OK, ground->claimed);
+    assert_int_equal(PAWL_OK, ground->sent);
+    assert_int_equal(1, syncs_since_last());
+}
