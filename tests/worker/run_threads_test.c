@@ -244,8 +244,7 @@ static pawl_verdict outlast_lease(pawl_task *task, void *context)
     pawl_worker *worker = *(pawl_worker **)context;
 
     /* Six renewals at a third each are two leases. */
-    while (workshop_stats(worker).renewals < 6 && !pawl_task_cancelled(task))
-        sched_yield();
+    workshop_wait(workshop_stats(worker).renewals >= 6 || pawl_task_cancelled(task));
     return pawl_task_cancelled(task) ? PAWL_FAIL : PAWL_DONE;
 }
 
@@ -270,8 +269,9 @@ PAWL_TEST(renewal_keeps_the_lease_of_a_long_handler)
 static pawl_verdict wait_for_cancel(pawl_task *task, void *context)
 {
     counter_add(context, 1);
-    while (!pawl_task_cancelled(task))
-        sched_yield();
+    workshop_wait(pawl_task_cancelled(task));
+    if (!pawl_task_cancelled(task))
+        return PAWL_FAIL;
     counter_add(context, 1);
     return PAWL_DONE;
 }
@@ -343,9 +343,8 @@ PAWL_TEST(one_message_is_never_handled_twice_at_once)
 static pawl_verdict end_when_told(pawl_task *task, void *context)
 {
     counter_add(context, 1);
-    while (!pawl_task_cancelled(task))
-        sched_yield();
-    return PAWL_RETRY;
+    workshop_wait(pawl_task_cancelled(task));
+    return pawl_task_cancelled(task) ? PAWL_RETRY : PAWL_FAIL;
 }
 
 PAWL_TEST(after_the_grace_period_handlers_are_cancelled_and_messages_given_back)

@@ -2,6 +2,7 @@
 #ifndef PAWL_TEST_WORKSHOP_H
 #define PAWL_TEST_WORKSHOP_H
 
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <time.h>
@@ -64,6 +65,13 @@ void counter_expect(counter *count, int least);
         for (time_t end = time(NULL) + 60; !(condition); sched_yield())                            \
             if (time(NULL) > end)                                                                  \
                 test_fail("in vain: %s", #condition);                                              \
+    } while (0)
+
+/* The same on any thread, such as a handler's: after a minute it just goes on. */
+#define workshop_wait(condition)                                                                   \
+    do {                                                                                           \
+        for (time_t end = time(NULL) + 60; !(condition) && time(NULL) <= end;)                     \
+            poll(NULL, 0, 1);                                                                      \
     } while (0)
 
 /* Nothing is held by anybody, and the books balance. */
