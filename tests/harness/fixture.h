@@ -62,6 +62,8 @@ int64_t fixture_count(fixture *f, const char *sql, ...) PAWL_PRINTF(2, 3);
 const char *fixture_text(fixture *f, const char *sql, ...) PAWL_PRINTF(2, 3);
 /* Whether the database refuses the statement (a constraint); nothing stays when it does not. */
 bool fixture_refuses(fixture *f, const char *sql, ...) PAWL_PRINTF(2, 3);
+/* Open that connection anew when it is used next: the server was killed. */
+void fixture_reconnect(fixture *f);
 /* The text with everything in braces replaced, until the test ends. */
 const char *fixture_expand(fixture *f, const char *sql);
 

@@ -25,6 +25,13 @@ handle *fixture_own_handle(fixture *f)
     return f->own;
 }
 
+void fixture_reconnect(fixture *f)
+{
+    if (f->own)
+        f->engine->close(f->own);
+    f->own = NULL;
+}
+
 handle *fixture_handle(fixture *f, int which)
 {
     if (which < 0 || which >= FIXTURE_HANDLES)

@@ -1,0 +1,64 @@
+/* tests/process/helper.c - what the programs that the process tests start have in common. */
+#include "helper.h"
+
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#define TIMEOUT_MS 5000
+
+pawl_store *helper_open(char **arguments)
+{
+    pawl_store_options opts = PAWL_STORE_OPTIONS_INIT;
+    pawl_error err = PAWL_ERROR_INIT;
+    pawl_store *store = NULL;
+
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    opts.schema = *arguments[2] ? arguments[2] : NULL;
+    opts.table_prefix = *arguments[3] ? arguments[3] : NULL;
+    opts.timeout_ms = TIMEOUT_MS;
+    if (pawl_store_open(arguments[1], &opts, &store, &err) != PAWL_OK)
+        helper_complain("open", &err);
+    return store;
+}
+
+void helper_say(const char *format, ...)
+{
+    char line[256];
+    va_list arguments;
+
+    va_start(arguments, format);
+    int size = vsnprintf(line, sizeof line - 1, format, arguments);
+    va_end(arguments);
+    if (size < 0 || size >= (int)sizeof line - 1)
+        return;
+    line[size++] = '\n';
+    /* Not stdio: a line is there before the next thing is done, and is never cut in two. */
+    if (write(STDOUT_FILENO, line, (size_t)size) != size)
+        _exit(1);
+}
+
+int helper_complain(const char *what, const pawl_error *err)
+{
+    fprintf(stderr, "%s: %s: %s\n", what, pawl_status_name(err->status), err->message);
+    return 1;
+}
+
+int64_t helper_clock_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+const char *helper_option(const char *argument, const char *name)
+{
+    size_t size = strlen(name);
+
+    return strncmp(argument, name, size) == 0 && argument[size] == '=' ? argument + size + 1 : NULL;
+}

@@ -1,0 +1,338 @@
+/* tests/process/scene.c - workers and senders as processes on one database, and what they say. */
+#include "scene.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+
+/* Sent and not done. More than all workers together take at once, so that they never run dry. */
+#define WINDOW 200
+#define BATCH 5
+
+int64_t scene_clock_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static void end_scene(void *argument)
+{
+    scene *s = argument;
+
+    for (int i = 0; i < SCENE_WORKERS; i++)
+        child_end(&s->workers[i].process);
+    for (int i = 0; i < SCENE_SENDERS; i++)
+        child_end(&s->senders[i].process);
+    free(s);
+}
+
+scene *scene_open(void)
+{
+    const fixture_options opts = {.real_clock = true};
+    scene *s = calloc(1, sizeof *s);
+
+    if (!s)
+        abort();
+    s->f = fixture_open(&opts);
+    test_defer(end_scene, s); /* after the fixture's, so that it runs before it */
+    for (int i = 0; i < SCENE_SENDERS; i++)
+        s->senders[i].first = (long)i * SCENE_NUMBERS;
+    fixture_exec(s->f, "CREATE TABLE {effect} (value bigint)"); /* no key: doubles shall show */
+    s->table = fixture_expand(s->f, "{effect}");
+    return s;
+}
+
+void scene_close(scene *s)
+{
+    fixture *f = s->f;
+
+    test_defer_cancel(s);
+    end_scene(s);
+    fixture_close(f);
+}
+
+/* ---- starting ---- */
+
+static void start(scene *s, child *c, const char *name, const char *argument,
+                  const char *const *options)
+{
+    const pawl_store_options *opts = fixture_store_options(s->f);
+    const char *arguments[11] = {fixture_url(s->f), opts->schema ? opts->schema : "",
+                                 opts->table_prefix ? opts->table_prefix : "", argument};
+
+    for (int i = 0; options && options[i] && i < 6; i++)
+        arguments[4 + i] = options[i];
+    child_start(c, name, arguments);
+}
+
+void scene_start_worker(scene *s, int which, const char *const *options)
+{
+    s->workers[which] = (scene_worker){.holding = -1};
+    start(s, &s->workers[which].process, "work_helper", s->table, options);
+}
+
+void scene_start_sender(scene *s, int which, const char *broken)
+{
+    scene_sender *sender = &s->senders[which];
+    const char *options[] = {broken, NULL};
+
+    sender->asked = sender->stored;
+    start(s, &sender->process, "send_helper", test_note("%ld", sender->first + sender->stored),
+          options);
+}
+
+void scene_start_all(scene *s)
+{
+    for (int i = 0; i < 2; i++)
+        scene_start_worker(s, i, NULL);
+    for (int i = 0; i < SCENE_SENDERS; i++)
+        scene_start_sender(s, i, NULL);
+    scene_until(s, s->workers[0].done > 0 && s->workers[1].done > 0);
+}
+
+/* ---- listening ---- */
+
+typedef struct hearing {
+    scene *s;
+    void *speaker;
+} hearing;
+
+static void hear_worker(void *context, const char *line)
+{
+    scene *s = ((hearing *)context)->s;
+    scene_worker *w = ((hearing *)context)->speaker;
+    long long number = -1, from_ms = 0, to_ms = 0;
+    char owner[PAWL_UUID_TEXT_SIZE];
+
+    if (sscanf(line, "owner %36s", owner) == 1) {
+        w->ready = pawl_owner_parse(owner, &w->owner, NULL) == PAWL_OK;
+    } else if (sscanf(line, "done %lld %lld %lld", &number, &from_ms, &to_ms) == 3) {
+        w->done++;
+        w->held_done |= number == w->holding;
+        s->done++;
+        if (s->marked_ms > 0 && s->first_ms == 0 && from_ms > s->marked_ms)
+            s->first_ms = to_ms - s->marked_ms;
+    } else if (sscanf(line, "lost %lld", &number) == 1) {
+        w->lost++;
+        w->held_lost |= number == w->holding;
+    } else if (sscanf(line, "holding %lld", &number) == 1) {
+        w->holding = (long)number;
+    } else if (strncmp(line, "again ", 6) == 0) {
+        w->again++;
+    } else {
+        test_fail("a worker says: %s", line);
+    }
+}
+
+static void hear_sender(void *context, const char *line)
+{
+    scene_sender *sender = ((hearing *)context)->speaker;
+    long next;
+
+    if (sscanf(line, "stored %ld", &next) == 1)
+        sender->stored = next - sender->first;
+    else if (strcmp(line, "doubt") == 0)
+        sender->doubts++;
+    else if (strncmp(line, "refused ", 8) == 0)
+        sender->refusals++;
+    else
+        test_fail("a sender says: %s", line);
+}
+
+static void give_orders(scene *s)
+{
+    long open = -s->done;
+
+    for (int i = 0; i < SCENE_SENDERS; i++)
+        open += s->senders[i].asked;
+    for (int i = 0; open < WINDOW && !s->no_more_orders && i < 2 * WINDOW; i++) {
+        scene_sender *sender = &s->senders[i % SCENE_SENDERS];
+        unsigned char count = i % 3 == 0 ? 1 : BATCH;
+
+        if (sender->process.pid == 0 || sender->asked + BATCH > SCENE_NUMBERS)
+            continue;
+        child_tell(&sender->process, count);
+        sender->asked += count;
+        open += count;
+    }
+}
+
+static void listen_now(scene *s)
+{
+    for (int i = 0; i < SCENE_WORKERS; i++)
+        child_listen(&s->workers[i].process, hear_worker, &(hearing){s, &s->workers[i]});
+    for (int i = 0; i < SCENE_SENDERS; i++)
+        child_listen(&s->senders[i].process, hear_sender, &(hearing){s, &s->senders[i]});
+    give_orders(s);
+}
+
+void scene_listen(scene *s, int wait_ms)
+{
+    struct pollfd mouths[SCENE_WORKERS + SCENE_SENDERS];
+    nfds_t count = 0;
+
+    for (int i = 0; i < SCENE_WORKERS; i++)
+        if (s->workers[i].process.out > 0)
+            mouths[count++] = (struct pollfd){s->workers[i].process.out, POLLIN, 0};
+    for (int i = 0; i < SCENE_SENDERS; i++)
+        if (s->senders[i].process.out > 0)
+            mouths[count++] = (struct pollfd){s->senders[i].process.out, POLLIN, 0};
+    poll(mouths, count, wait_ms);
+    listen_now(s);
+}
+
+void scene_listen_for(scene *s, int64_t ms)
+{
+    int64_t end_ms = scene_clock_ms() + ms;
+
+    for (int64_t left_ms = ms; left_ms > 0; left_ms = end_ms - scene_clock_ms())
+        scene_listen(s, (int)left_ms);
+}
+
+/* ---- what happens, and afterwards ---- */
+
+void scene_mark(scene *s)
+{
+    listen_now(s);
+    for (int i = 0; i < SCENE_SENDERS; i++)
+        s->senders[i].marked = s->senders[i].stored;
+    s->first_ms = 0;
+    s->marked_ms = scene_clock_ms();
+}
+
+static bool marked_are_done(scene *s)
+{
+    for (int i = 0; i < SCENE_SENDERS; i++) {
+        const scene_sender *sender = &s->senders[i];
+        if (fixture_count(s->f,
+                          "SELECT count(DISTINCT value) FROM {effect}"
+                          " WHERE value >= %ld AND value < %ld",
+                          sender->first, sender->first + sender->marked) < sender->marked)
+            return false;
+    }
+    return true;
+}
+
+recovery scene_await_recovery(scene *s)
+{
+    scene_until(s, s->first_ms > 0);
+    fixture_reconnect(s->f);
+    scene_until_seen(s, marked_are_done(s));
+    return (recovery){s->first_ms, scene_clock_ms() - s->marked_ms};
+}
+
+/* Whether somebody else can write, soon. */
+static bool can_write(scene *s)
+{
+    pawl_store_options opts = *fixture_store_options(s->f);
+    pawl_error err = PAWL_ERROR_INIT;
+    pawl_store *store = NULL;
+
+    opts.timeout_ms = 200;
+    assert_ok(pawl_store_open(fixture_url(s->f), &opts, &store, &err), &err);
+    pawl_status st = pawl_queue_fold(store, &err);
+    pawl_store_close(store);
+    return st == PAWL_OK;
+}
+
+void scene_stop_worker(scene *s, int which)
+{
+    child *c = &s->workers[which].process;
+    int64_t end_ms = scene_clock_ms() + SCENE_PATIENCE_MS;
+
+    while (true) {
+        child_signal(c, SIGSTOP);
+        child_await_stopped(c);
+        if (fixture_is_postgres(s->f) || can_write(s))
+            return;
+        child_signal(c, SIGCONT);
+        if (scene_clock_ms() > end_ms)
+            test_fail("the worker writes all the time");
+        scene_listen(s, 100);
+    }
+}
+
+bool scene_has_row(scene *s, long number)
+{
+    return fixture_count(s->f, "SELECT count(*) FROM {effect} WHERE value = %ld", number) > 0;
+}
+
+static void kill_now(scene *s, child *c)
+{
+    child_signal(c, SIGKILL);
+    assert_int_equal(c->pid, waitpid(c->pid, NULL, 0));
+    c->pid = 0;
+    listen_now(s);
+    child_end(c);
+}
+
+void scene_kill_worker(scene *s, int which)
+{
+    kill_now(s, &s->workers[which].process);
+}
+
+void scene_kill_sender(scene *s, int which)
+{
+    kill_now(s, &s->senders[which].process);
+}
+
+void scene_await_end(scene *s, child *c, const char *what)
+{
+    int status = 0;
+
+    scene_until(s, child_ended(c, &status));
+    listen_now(s);
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        test_fail("%s ended with wait status %d", what, status);
+}
+
+void scene_finish(scene *s)
+{
+    s->no_more_orders = true;
+    for (int i = 0; i < SCENE_SENDERS; i++)
+        child_close_input(&s->senders[i].process);
+    for (int i = 0; i < SCENE_SENDERS; i++)
+        if (s->senders[i].process.pid > 0)
+            scene_await_end(s, &s->senders[i].process, "a sender");
+    scene_until_seen(s, fixture_count(s->f, "SELECT count(*) FROM {queue}") == 0);
+    for (int i = 0; i < SCENE_WORKERS; i++)
+        if (s->workers[i].process.pid > 0)
+            child_signal(&s->workers[i].process, SIGTERM);
+    for (int i = 0; i < SCENE_WORKERS; i++)
+        if (s->workers[i].process.pid > 0)
+            scene_await_end(s, &s->workers[i].process, "a worker");
+}
+
+int64_t scene_held_by(scene *s, int which)
+{
+    pawl_error err = PAWL_ERROR_INIT;
+    pawl_messages *list = NULL;
+
+    assert_true(s->workers[which].ready);
+    assert_ok(pawl_queue_held(fixture_store(s->f), s->workers[which].owner, &list, &err), &err);
+    int64_t count = (int64_t)pawl_messages_count(list);
+    pawl_messages_free(list);
+    return count;
+}
+
+const char *scene_check_nothing_leased(scene *s)
+{
+    int64_t held = fixture_count(s->f, "SELECT count(*) FROM {queue} WHERE fence > 0");
+
+    return held == 0 ? NULL : test_note("leased: %lld messages", (long long)held);
+}
+
+long scene_stored(const scene *s)
+{
+    long stored = 0;
+
+    for (int i = 0; i < SCENE_SENDERS; i++)
+        stored += s->senders[i].stored;
+    return stored;
+}
