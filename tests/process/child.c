@@ -14,8 +14,6 @@
 
 #define ARGUMENTS_MAX 10
 
-extern char **environ;
-
 static const char *beside(const char *name)
 {
     char path[4096] = "";

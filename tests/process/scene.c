@@ -3,7 +3,6 @@
 
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -103,28 +102,50 @@ typedef struct hearing {
     void *speaker;
 } hearing;
 
+/* Whether the line is `word` and so many numbers. */
+static bool is_line(const char *line, const char *word, int count, int64_t *ret_numbers)
+{
+    size_t size = strlen(word);
+
+    if (strncmp(line, word, size) != 0)
+        return false;
+    line += size;
+    for (int i = 0; i < count; i++) {
+        char *end = NULL;
+
+        ret_numbers[i] = *line == ' ' ? strtoll(line, &end, 10) : 0;
+        if (!end || end == line)
+            return false;
+        line = end;
+    }
+    return *line == '\0';
+}
+
+static void hear_done(scene *s, scene_worker *w, const int64_t number_from_to[3])
+{
+    w->done++;
+    w->held_done |= number_from_to[0] == w->holding;
+    s->done++;
+    if (s->marked_ms > 0 && s->first_ms == 0 && number_from_to[1] > s->marked_ms)
+        s->first_ms = number_from_to[2] - s->marked_ms;
+}
+
 static void hear_worker(void *context, const char *line)
 {
-    scene *s = ((hearing *)context)->s;
     scene_worker *w = ((hearing *)context)->speaker;
-    long long number = -1, from_ms = 0, to_ms = 0;
-    char owner[PAWL_UUID_TEXT_SIZE];
+    int64_t numbers[3];
 
-    if (sscanf(line, "owner %36s", owner) == 1) {
-        w->ready = pawl_owner_parse(owner, &w->owner, NULL) == PAWL_OK;
-    } else if (sscanf(line, "done %lld %lld %lld", &number, &from_ms, &to_ms) == 3) {
-        w->done++;
-        w->held_done |= number == w->holding;
-        s->done++;
-        if (s->marked_ms > 0 && s->first_ms == 0 && from_ms > s->marked_ms)
-            s->first_ms = to_ms - s->marked_ms;
-    } else if (sscanf(line, "lost %lld", &number) == 1) {
+    if (is_line(line, "done", 3, numbers)) {
+        hear_done(((hearing *)context)->s, w, numbers);
+    } else if (is_line(line, "lost", 1, numbers)) {
         w->lost++;
-        w->held_lost |= number == w->holding;
-    } else if (sscanf(line, "holding %lld", &number) == 1) {
-        w->holding = (long)number;
+        w->held_lost |= numbers[0] == w->holding;
+    } else if (is_line(line, "holding", 1, numbers)) {
+        w->holding = (long)numbers[0];
     } else if (strncmp(line, "again ", 6) == 0) {
         w->again++;
+    } else if (strncmp(line, "owner ", 6) == 0) {
+        w->ready = pawl_owner_parse(line + 6, &w->owner, NULL) == PAWL_OK;
     } else {
         test_fail("a worker says: %s", line);
     }
@@ -133,10 +154,10 @@ static void hear_worker(void *context, const char *line)
 static void hear_sender(void *context, const char *line)
 {
     scene_sender *sender = ((hearing *)context)->speaker;
-    long next;
+    int64_t next;
 
-    if (sscanf(line, "stored %ld", &next) == 1)
-        sender->stored = next - sender->first;
+    if (is_line(line, "stored", 1, &next))
+        sender->stored = (long)next - sender->first;
     else if (strcmp(line, "doubt") == 0)
         sender->doubts++;
     else if (strncmp(line, "refused ", 8) == 0)
