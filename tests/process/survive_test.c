@@ -47,17 +47,19 @@ static void tally_add(tally *t, const scene *s, recovery r)
 
 static void tally_print(const tally *t, const char *what)
 {
-    printf("# %s, %s: rounds %ld, messages %ld, lost 0, doubled 0; under lease then %ld, commits "
-           "that came too late %ld, that failed %ld; senders refused %ld, in doubt %ld\n",
-           getenv("PAWL_TEST_ENGINE"), what, t->rounds, t->messages, t->held, t->late, t->again,
-           t->refusals, t->doubts);
+    const char *engine = getenv("PAWL_TEST_ENGINE");
+
+    printf("# %s, %s: rounds %ld, messages %ld, lost 0, doubled 0; commits that came too late %ld, "
+           "that failed %ld; senders refused %ld, in doubt %ld\n",
+           engine, what, t->rounds, t->messages, t->late, t->again, t->refusals, t->doubts);
+    if (t->held > 0) /* not every mishap counts it */
+        printf("# %s, %s: under lease then %ld\n", engine, what, t->held);
     printf(
         "# %s, %s: handled again after %lld / %lld / %lld ms, all done after %lld / %lld / %lld ms "
         "(least, mean, most of %ld)\n",
-        getenv("PAWL_TEST_ENGINE"), what, (long long)t->first.least_ms,
-        (long long)(t->first.sum_ms / t->rounds), (long long)t->first.most_ms,
-        (long long)t->all.least_ms, (long long)(t->all.sum_ms / t->rounds),
-        (long long)t->all.most_ms, t->rounds);
+        engine, what, (long long)t->first.least_ms, (long long)(t->first.sum_ms / t->rounds),
+        (long long)t->first.most_ms, (long long)t->all.least_ms,
+        (long long)(t->all.sum_ms / t->rounds), (long long)t->all.most_ms, t->rounds);
 }
 
 static unsigned choose_seed(void)
