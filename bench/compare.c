@@ -37,38 +37,50 @@ void grounds_drop(grounds *self)
     self->ballast.engine->drop(&self->ballast);
 }
 
-static double one_round(runner *self, const row *r, double duration)
+double contestant_run_load(void *context, double duration)
 {
-    return self->program ? runner_round(self, &r->load, duration) : 0;
+    const contestant_load *self = context;
+
+    return runner_round(self->runner, self->what, duration);
 }
 
-/*
- * Rounds of both, in turn, after a short one of each that does not count. The disk's speed changes
- * by the second, so a round of one is compared with the round of the other beside it, and who goes
- * first changes; the median of those ratios is answered. Either may be closed: then it is left out,
- * and its rate is 0.
- */
-static double take_turns(runner *first, runner *second, const row *r, const options *opts,
-                         double *ret_first, double *ret_second)
+static double one_round(const contestant *self, double duration)
+{
+    return self->round ? self->round(self->context, duration) : 0;
+}
+
+double take_turns(const contestant *first, const contestant *second, const options *opts,
+                  double *ret_first, double *ret_second)
 {
     double first_rates[ROUNDS_MAX], second_rates[ROUNDS_MAX], ratios[ROUNDS_MAX];
-    bool both = first->program && second->program;
+    bool both = first->round && second->round;
 
     if (!opts->is_short) {
-        one_round(first, r, opts->seconds / 2);
-        one_round(second, r, opts->seconds / 2);
+        one_round(first, opts->seconds / 2);
+        one_round(second, opts->seconds / 2);
     }
     for (int i = 0; i < opts->rounds; i++) {
         if (i % 2 == 0)
-            first_rates[i] = one_round(first, r, opts->seconds);
-        second_rates[i] = one_round(second, r, opts->seconds);
+            first_rates[i] = one_round(first, opts->seconds);
+        second_rates[i] = one_round(second, opts->seconds);
         if (i % 2 == 1)
-            first_rates[i] = one_round(first, r, opts->seconds);
+            first_rates[i] = one_round(first, opts->seconds);
         ratios[i] = both ? first_rates[i] / second_rates[i] : 0;
     }
     *ret_first = median_of(first_rates, opts->rounds);
     *ret_second = median_of(second_rates, opts->rounds);
     return median_of(ratios, opts->rounds);
+}
+
+/* Two runners, of which either may be closed. */
+static double run_in_turn(runner *first, runner *second, const row *r, const options *opts,
+                          double *ret_first, double *ret_second)
+{
+    contestant_load loads[] = {{first, &r->load}, {second, &r->load}};
+    contestant both[] = {{first->program ? contestant_run_load : NULL, &loads[0]},
+                         {second->program ? contestant_run_load : NULL, &loads[1]}};
+
+    return take_turns(&both[0], &both[1], opts, ret_first, ret_second);
 }
 
 static void open_fresh(runner *self, const side *which, database *db, const row *r)
@@ -86,7 +98,7 @@ void compare_with_raw(row *r, grounds *g, const options *opts)
         open_fresh(&pawl, &side_pawl, &g->pawl, r);
     if (!opts->only_pawl)
         open_fresh(&raw, g->raw.engine->raw, &g->raw, r);
-    r->pawl_paired = take_turns(&pawl, &raw, r, opts, &r->pawl_rate, &r->raw_rate);
+    r->pawl_paired = run_in_turn(&pawl, &raw, r, opts, &r->pawl_rate, &r->raw_rate);
     runner_close(&pawl);
     runner_close(&raw);
 }
@@ -100,7 +112,7 @@ static double weigh(const side *which, row *r, grounds *g, database *alone, cons
     g->ballast.engine->clear_ready(&g->ballast);
     runner_open(&heavy, which, &g->ballast, &r->load);
     open_fresh(&light, which, alone, r);
-    double ratio = take_turns(&heavy, &light, r, opts, ret_heavy, ret_light);
+    double ratio = run_in_turn(&heavy, &light, r, opts, ret_heavy, ret_light);
     runner_close(&heavy);
     runner_close(&light);
     return ratio;

@@ -11,6 +11,7 @@
 
 #include <pawl/pawl.h>
 
+struct courier;
 struct engine;
 struct side;
 
@@ -28,6 +29,7 @@ typedef struct database {
 typedef struct engine {
     const char *name; /* "sqlite", "postgres" */
     const struct side *raw;
+    const struct courier *courier; /* by hand, like `raw` */
     /* Make it new: pawl's tables, empty but for `topics` lanes. Nobody else may use it meanwhile.
      */
     void (*reset)(database *db);
@@ -39,6 +41,11 @@ typedef struct engine {
     void (*clear_ready)(database *db);
     /* Vacuum or checkpoint, so that no side pays in its time for what was done before. */
     void (*tidy)(database *db);
+    /*
+     * CPU seconds that the server has spent on the sessions of that application so far; 0: not to
+     * be seen from here. NULL: there is no server.
+     */
+    double (*sessions_cpu)(const database *db, const char *application);
     /* Remove it, and close the bench's connection. */
     void (*drop)(database *db);
 } engine;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "basics.h"
+#include "courier.h"
 #include "pg.h"
 #include "side.h"
 
@@ -110,14 +111,50 @@ static void add_ballast(database *db, int64_t finished, int64_t future)
     pg_exec(db->handle, "VACUUM ANALYZE body, queue, outcome, claim, lane");
 }
 
+/* Nanoseconds on a processor, as the kernel counts them; 0: it is not to be seen. */
+static double process_cpu(const char *pid)
+{
+    char path[64], line[128] = "";
+    FILE *file;
+
+    snprintf(path, sizeof path, "/proc/%s/schedstat", pid);
+    file = fopen(path, "r");
+    if (file && !fgets(line, sizeof line, file))
+        line[0] = '\0';
+    if (file)
+        fclose(file);
+    return strtod(line, NULL);
+}
+
+/* Over a socket of the file system, the server's processes are those of this machine. */
+static double sessions_cpu(const database *db, const char *application)
+{
+    const char *host = PQhost(db->handle);
+    double total = 0;
+    PGresult *result;
+
+    if (!host || host[0] != '/')
+        return 0;
+    result = pg_check(db->handle,
+                      PQexecParams(db->handle,
+                                   "SELECT pid FROM pg_stat_activity WHERE application_name = $1",
+                                   1, NULL, &application, NULL, NULL, 0));
+    for (int i = 0; i < PQntuples(result); i++)
+        total += process_cpu(PQgetvalue(result, i, 0)) / 1e9;
+    PQclear(result);
+    return total;
+}
+
 static const engine postgres_engine = {
     .name = "postgres",
     .raw = &side_raw_postgres,
+    .courier = &courier_postgres,
     .reset = reset,
     .fill = fill,
     .add_ballast = add_ballast,
     .clear_ready = clear_ready,
     .tidy = tidy,
+    .sessions_cpu = sessions_cpu,
     .drop = drop,
 };
 const engine *const engine_postgres = &postgres_engine;

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "basics.h"
+#include "courier.h"
 #include "lite.h"
 #include "side.h"
 
@@ -117,6 +118,7 @@ static void add_ballast(database *db, int64_t finished, int64_t future)
 static const engine sqlite_engine = {
     .name = "sqlite",
     .raw = &side_raw_sqlite,
+    .courier = &courier_sqlite,
     .reset = reset,
     .fill = fill,
     .add_ballast = add_ballast,

@@ -5,9 +5,12 @@
 
 #include "compare.h"
 #include "held.h"
+#include "idle.h"
+#include "latency.h"
 #include "memory.h"
 #include "plan.h"
 #include "report.h"
+#include "throughput.h"
 
 static void measure(row *r, grounds *g, held_runs *runs, const options *opts)
 {
@@ -23,6 +26,15 @@ static void measure(row *r, grounds *g, held_runs *runs, const options *opts)
         break;
     case ROW_MEMORY:
         memory_measure(r, g, opts);
+        break;
+    case ROW_WORKER:
+        throughput_measure(r, g, opts);
+        break;
+    case ROW_LATENCY:
+        latency_measure(r, g, opts);
+        break;
+    case ROW_IDLE:
+        idle_measure(r, g, opts);
         break;
     }
 }
@@ -51,11 +63,13 @@ static void measure_all(plan *p, const options *opts)
 
 int main(int argc, char **argv)
 {
+    static const child_job *const jobs[] = {&memory_job, &latency_pawl_job, &latency_raw_job,
+                                            &idle_job};
     options opts;
     plan p;
 
-    if (memory_is_child(argc, argv))
-        return memory_child(argv);
+    if (child_run(argc, argv, jobs, sizeof jobs / sizeof jobs[0]))
+        return 0;
     opts = options_parse(argc, argv);
     p = plan_make(&opts);
     if (opts.list) {

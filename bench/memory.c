@@ -1,17 +1,22 @@
 /* bench/memory.c - the memory of a worker that empties a large backlog, in a process of its own. */
 #include "memory.h"
 
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "basics.h"
+#include "shift.h"
 
-#define CHILD_WORD "memory-child"
-enum { CHILD_URL = 2, CHILD_SCHEMA, CHILD_BATCH, CHILD_ARGUMENTS };
+/* What the two processes tell each other. */
+typedef struct memory_use {
+    size_t batch;
+    bool by_worker;  /* pawl_worker_run(), not claims by hand */
+    int64_t backlog; /* what is there */
+    int64_t done;    /* the answer: how many were taken, how long that took, */
+    double seconds;
+    long start_kib, peak_kib; /* and with how much memory */
+} memory_use;
 
 /*
  * The peak resident size of this process in KiB. Not ru_maxrss: that one remembers, across exec,
@@ -32,88 +37,66 @@ static long peak_kib(void)
     return kib;
 }
 
-bool memory_is_child(int argc, char **argv)
+static void claim_by_hand(database *db, memory_use *use)
 {
-    return argc == CHILD_ARGUMENTS && strcmp(argv[1], CHILD_WORD) == 0;
-}
-
-int memory_child(char **argv)
-{
-    database db = {.topics = 1};
-    size_t batch = (size_t)strtol(argv[CHILD_BATCH], NULL, 10);
-    long long done = 0;
-    long start;
+    void *program = side_pawl.open(db, 1);
+    void *worker = side_pawl.worker_new(program);
+    double began = seconds_now();
     size_t count;
-    double began;
-    void *program, *worker;
 
-    snprintf(db.url, sizeof db.url, "%s", argv[CHILD_URL]);
-    snprintf(db.schema, sizeof db.schema, "%s", argv[CHILD_SCHEMA]);
-    program = side_pawl.open(&db, 1);
-    worker = side_pawl.worker_new(program);
-    start = peak_kib();
-    began = seconds_now();
-    while ((count = side_pawl.claim(worker, batch)) > 0) {
+    use->start_kib = peak_kib();
+    while ((count = side_pawl.claim(worker, use->batch)) > 0) {
         side_pawl.ack(worker);
-        done += (long long)count;
+        use->done += (int64_t)count;
     }
-    printf("%lld %.6f %ld %ld\n", done, seconds_now() - began, start, peak_kib());
+    use->seconds = seconds_now() - began;
     side_pawl.worker_free(worker);
     side_pawl.close(program);
-    return 0;
 }
 
-/* Start the child; returns the end of a pipe that has its answer. */
-static FILE *start_child(const database *db, size_t batch, pid_t *ret_pid)
+static void let_worker_run(database *db, memory_use *use)
 {
-    char program[] = "/proc/self/exe", word[] = CHILD_WORD, number[24];
-    char *url = strdup(db->url), *schema = strdup(db->schema);
-    char *arguments[] = {program, word, url, schema, number, NULL};
-    posix_spawn_file_actions_t actions;
-    int ends[2];
+    pawl_store *store = shift_open(db);
+    shift s;
 
-    if (!url || !schema || pipe(ends) != 0)
-        die("no pipe for a second process");
-    snprintf(number, sizeof number, "%zu", batch);
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-    posix_spawn_file_actions_addclose(&actions, ends[0]);
-    posix_spawn_file_actions_addclose(&actions, ends[1]);
-    if (posix_spawn(ret_pid, program, &actions, NULL, arguments, environ) != 0)
-        die("no second process for the memory row");
-    posix_spawn_file_actions_destroy(&actions);
-    close(ends[1]);
-    free(url);
-    free(schema);
-    return fdopen(ends[0], "r");
+    use->start_kib = peak_kib();
+    shift_begin(&s, store, (int)use->batch, use->backlog);
+    use->seconds = shift_await(&s);
+    use->done = use->backlog;
+    shift_end(&s);
+    pawl_store_close(store);
 }
+
+static void empty_backlog(database *db, void *memory)
+{
+    memory_use *use = memory;
+
+    if (use->by_worker)
+        let_worker_run(db, use);
+    else
+        claim_by_hand(db, use);
+    use->peak_kib = peak_kib();
+}
+
+const child_job memory_job = {"memory", empty_backlog};
 
 void memory_measure(row *r, grounds *g, const options *opts)
 {
+    shared memory = shared_new(sizeof(memory_use));
+    memory_use *use = memory.memory;
     database *db = &g->pawl;
-    long long done = 0;
-    double seconds = 0;
-    char answer[128] = "", *end = answer;
-    int status = 0;
-    pid_t pid = -1;
-    FILE *file;
 
+    *use =
+        (memory_use){.batch = r->load.batch, .by_worker = r->by_worker, .backlog = opts->backlog};
     db->topics = r->topics;
     db->engine->reset(db);
     db->engine->fill(db, opts->backlog);
     db->engine->tidy(db);
-    file = start_child(db, r->load.batch, &pid);
-    if (!file || !fgets(answer, sizeof answer, file))
-        answer[0] = '\0';
-    if (file)
-        fclose(file);
-    if (waitpid(pid, &status, 0) != pid || status != 0 || !answer[0])
-        die("the process of the memory row failed");
-    done = strtoll(end, &end, 10);
-    seconds = strtod(end, &end);
-    r->start_kib = strtol(end, &end, 10);
-    r->peak_kib = strtol(end, &end, 10);
-    if (done != opts->backlog)
-        die("the memory row took %lld messages of %lld", done, (long long)opts->backlog);
-    r->pawl_rate = (double)done / seconds;
+    child_wait(child_start(&memory_job, db, &memory));
+    if (use->done != opts->backlog)
+        die("%s took %lld messages of %lld", r->id, (long long)use->done, (long long)opts->backlog);
+    r->start_kib = use->start_kib;
+    r->peak_kib = use->peak_kib;
+    r->pawl_rate = (double)use->done / use->seconds;
+    shared_free(&memory);
 }

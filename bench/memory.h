@@ -2,12 +2,11 @@
 #ifndef BENCH_MEMORY_H
 #define BENCH_MEMORY_H
 
+#include "child.h"
 #include "compare.h"
 
 void memory_measure(row *r, grounds *g, const options *opts);
 
-/* The process of its own is this program, started in this way. */
-bool memory_is_child(int argc, char **argv);
-int memory_child(char **argv);
+extern const child_job memory_job;
 
 #endif

@@ -56,6 +56,10 @@ static void make_short(options *opts)
     opts->held_seconds = 0.5;
     opts->ballast = 2000;
     opts->backlog = 2000;
+    opts->latency_rounds = 1;
+    opts->letters = 40;
+    opts->warm_letters = 10;
+    opts->idle_seconds = 1;
 }
 
 options options_parse(int argc, char **argv)
@@ -68,8 +72,15 @@ options options_parse(int argc, char **argv)
         {"short", no_argument, NULL, SHORT},         {"note", required_argument, NULL, NOTE},
         {"help", no_argument, NULL, HELP},           {0},
     };
-    options opts = {
-        .rounds = 15, .seconds = 0.2, .held_seconds = 60, .ballast = 1000000, .backlog = 1000000};
+    options opts = {.rounds = 15,
+                    .seconds = 0.2,
+                    .held_seconds = 60,
+                    .ballast = 1000000,
+                    .backlog = 1000000,
+                    .latency_rounds = 4,
+                    .letters = 1000,
+                    .warm_letters = 200,
+                    .idle_seconds = 60};
     int found;
 
     while ((found = getopt_long(argc, argv, "", known, NULL)) != -1) {

@@ -18,6 +18,10 @@ typedef struct options {
     int rounds;
     double seconds;      /* of one round of one side */
     double held_seconds; /* of one run of a held row */
+    int latency_rounds;  /* of each side of a latency row */
+    int letters;         /* messages of such a round, */
+    int warm_letters;    /* and how many come before them and do not count */
+    double idle_seconds; /* of an idle row */
     int64_t ballast;     /* finished messages, and as many future ones */
     int64_t backlog;     /* of the memory rows */
 } options;

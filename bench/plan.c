@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "basics.h"
+#include "shift.h"
 
 #define ROWS_MAX 200
 #define BAR_RAW 0.8
@@ -25,6 +26,23 @@ static const char *plural(int count)
     return count == 1 ? "" : "s";
 }
 
+static void name_worker_row(row *r)
+{
+    const char *target_id = r->target->id;
+    const char *processes = r->two_processes ? "process" : "thread";
+
+    if (r->kind == ROW_WORKER) {
+        snprintf(r->id, sizeof r->id, "%s/worker-%zu", target_id, r->load.batch);
+        snprintf(r->text, sizeof r->text, "through the worker, batches of %zu", r->load.batch);
+    } else if (r->kind == ROW_LATENCY) {
+        snprintf(r->id, sizeof r->id, "%s/worker-latency-%s", target_id, processes);
+        snprintf(r->text, sizeof r->text, "sent by another %s", processes);
+    } else {
+        snprintf(r->id, sizeof r->id, "%s/worker-idle", target_id);
+        snprintf(r->text, sizeof r->text, "a worker without messages");
+    }
+}
+
 static void name_row(row *r)
 {
     static const char *const measures[] = {"enqueue", "claim", "fused"};
@@ -41,8 +59,15 @@ static void name_row(row *r)
         return;
     }
     if (r->kind == ROW_MEMORY) {
-        snprintf(r->id, sizeof r->id, "%s/memory", r->target->id);
-        snprintf(text, size, "claim+ack %d, 1 worker", batch);
+        snprintf(r->id, sizeof r->id, "%s/%smemory", r->target->id, r->by_worker ? "worker-" : "");
+        if (r->by_worker)
+            snprintf(text, size, "the worker, batches of %d", batch);
+        else
+            snprintf(text, size, "claim+ack %d, 1 worker", batch);
+        return;
+    }
+    if (r->kind == ROW_WORKER || r->kind == ROW_LATENCY || r->kind == ROW_IDLE) {
+        name_worker_row(r);
         return;
     }
     snprintf(r->id, sizeof r->id, "%s/%s%s-%dx%d", r->target->id,
@@ -119,6 +144,27 @@ static void add_special(plan *self, const options *opts, const target *t)
         add(self, (row){.target = t, .kind = ROW_MEMORY, .load = {LOAD_CLAIM_ACK, 1, 500}});
 }
 
+static void add_worker(plan *self, const options *opts, const target *t)
+{
+    if (t->setting != PAWL_DURABILITY_FULL)
+        return;
+    for (size_t batch = SHIFT_BATCH; batch <= 500; batch *= 10)
+        add(self, (row){.target = t,
+                        .kind = ROW_WORKER,
+                        .load = {LOAD_ACK_CLAIM, 1, batch},
+                        .bar = BAR_RAW});
+    if (t->engine == &engine_sqlite)
+        add(self, (row){.target = t, .kind = ROW_LATENCY});
+    add(self, (row){.target = t, .kind = ROW_LATENCY, .two_processes = true});
+    if (opts->only_raw)
+        return;
+    add(self, (row){.target = t,
+                    .kind = ROW_MEMORY,
+                    .by_worker = true,
+                    .load = {LOAD_ACK_CLAIM, 1, SHIFT_BATCH}});
+    add(self, (row){.target = t, .kind = ROW_IDLE});
+}
+
 /* Keep the row with that id, or else all that the pattern matches. */
 static void choose(plan *self, const char *only)
 {
@@ -149,6 +195,7 @@ plan plan_make(const options *opts)
             continue;
         add_compared(&self, t);
         add_special(&self, opts, t);
+        add_worker(&self, opts, t);
     }
     if (opts->only)
         choose(&self, opts->only);
@@ -179,6 +226,10 @@ double plan_duration(const plan *self, const options *opts)
             undisturbed = true;
         } else if (r->kind == ROW_MEMORY) {
             total += (double)opts->backlog / 15000;
+        } else if (r->kind == ROW_LATENCY) {
+            total += sides * opts->latency_rounds * (opts->letters + opts->warm_letters) / 190.0;
+        } else if (r->kind == ROW_IDLE) {
+            total += opts->idle_seconds + 4;
         } else {
             /* Claims need a backlog, which is made outside the rounds. */
             total += (r->kind == ROW_BALLAST ? 2 : 1) * sides * rounds *

@@ -7,10 +7,16 @@
 #include <unistd.h>
 
 #include "basics.h"
+#include "report_worker.h"
+
+static bool is_beside_raw(const row *self)
+{
+    return self->kind == ROW_RAW || self->kind == ROW_WORKER;
+}
 
 double row_ratio(const row *self)
 {
-    double against = self->kind == ROW_RAW ? self->raw_rate : self->pawl_reference;
+    double against = is_beside_raw(self) ? self->raw_rate : self->pawl_reference;
 
     if (self->pawl_paired > 0)
         return self->pawl_paired;
@@ -80,17 +86,22 @@ static void print_headings(const row *r, const row *before, const options *opts)
         printf("  %-58s %12s %12s\n", "peak memory of a worker", "at start", "at the end");
         return;
     }
+    if (r->kind == ROW_LATENCY || r->kind == ROW_IDLE) {
+        report_worker_heading(r, opts);
+        return;
+    }
     if (r->kind == ROW_BALLAST)
         printf("  with %" PRId64 " finished and %" PRId64 " future messages\n", opts->ballast,
                opts->ballast);
     if (r->kind == ROW_HELD)
         printf("  the last sixth of %g s of load\n", opts->held_seconds);
-    if (r->kind != ROW_RAW) {
+    if (!is_beside_raw(r)) {
         second = r->kind == ROW_BALLAST ? "without/s" : "undisturbed";
         more = "   raw's ratio";
     }
-    printf("  %-58s %12s %12s %7s %12s%s\n", "messages in a transaction", "pawl/s", second, "ratio",
-           "bar", more);
+    printf("  %-58s %12s %12s %7s %12s%s\n",
+           r->kind == ROW_WORKER ? "a handler that does nothing" : "messages in a transaction",
+           "pawl/s", second, "ratio", "bar", more);
 }
 
 static void print_ratio(const row *r)
@@ -110,13 +121,15 @@ static void print_ratio(const row *r)
 void report_row(const plan *p, size_t number, const options *opts)
 {
     const row *r = &p->rows[number];
-    double second = r->kind == ROW_RAW ? r->raw_rate : r->pawl_reference;
+    double second = is_beside_raw(r) ? r->raw_rate : r->pawl_reference;
     char first_text[32], second_text[32];
 
     report_progress(p, p->count);
     print_headings(r, number > 0 ? &p->rows[number - 1] : NULL, opts);
     if (r->kind == ROW_MEMORY) {
         printf("  %-58s %8ld KiB %8ld KiB\n", r->text, r->start_kib, r->peak_kib);
+    } else if (r->kind == ROW_LATENCY || r->kind == ROW_IDLE) {
+        report_worker_row(r, opts);
     } else {
         printf("  %-58s %12s %12s", r->text, grouped(r->pawl_rate, first_text, sizeof first_text),
                grouped(second, second_text, sizeof second_text));
@@ -147,7 +160,8 @@ static void write_windows(FILE *file, const char *name, const double *windows)
 static void write_row(FILE *file, const row *r, const options *opts)
 {
     static const char *const measures[] = {"enqueue", "claim+ack", "ack+claim"};
-    static const char *const kinds[] = {"raw", "ballast", "held", "memory"};
+    static const char *const kinds[] = {"raw",    "ballast", "held", "memory",
+                                        "worker", "latency", "idle"};
     static const char *const held[] = {"none", "snapshot", "writer"};
     double ratio = row_ratio(r);
 
@@ -156,8 +170,8 @@ static void write_row(FILE *file, const row *r, const options *opts)
             "\"measure\": \"%s\", \"callers\": %d, \"batch\": %zu, \"topics\": %d, \"ballast\": "
             "%" PRId64 ", \"held\": \"%s\"",
             r->id, (*r->target->engine)->name, r->target->durability, kinds[r->kind],
-            measures[r->load.kind], r->load.callers, r->load.batch, r->topics,
-            r->kind == ROW_BALLAST ? 2 * opts->ballast : 0, held[r->disturbance]);
+            r->load.batch > 0 ? measures[r->load.kind] : "none", r->load.callers, r->load.batch,
+            r->topics, r->kind == ROW_BALLAST ? 2 * opts->ballast : 0, held[r->disturbance]);
     write_number(file, "pawl_per_s", r->pawl_rate);
     write_number(file, "raw_per_s", r->raw_rate);
     write_number(file, "pawl_undisturbed_per_s", r->pawl_reference);
@@ -167,6 +181,7 @@ static void write_row(FILE *file, const row *r, const options *opts)
     write_number(file, "bar", r->bar);
     fprintf(file, ", \"met\": %s",
             r->bar <= 0 || ratio <= 0 ? "null" : (ratio >= r->bar ? "true" : "false"));
+    report_worker_json(file, r, opts);
     if (r->kind == ROW_HELD) {
         write_windows(file, "pawl_windows", r->pawl_windows);
         write_windows(file, "raw_windows", r->raw_windows);
@@ -200,6 +215,7 @@ void report_end(const plan *p, const options *opts)
     for (size_t i = 0; i < p->count; i++) {
         const row *r = &p->rows[i];
 
+        report_worker_bars(r, &bars, &met);
         if (r->bar <= 0 || row_ratio(r) <= 0)
             continue;
         bars++;

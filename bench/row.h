@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "load.h"
+#include "timeline.h"
 
 /* An engine in one of its durabilities. */
 typedef struct target {
@@ -20,6 +21,9 @@ typedef enum row_kind {
     ROW_BALLAST, /* pawl among millions of other messages against pawl alone */
     ROW_HELD,    /* pawl while somebody holds a transaction open against pawl undisturbed */
     ROW_MEMORY,  /* the peak of a worker's memory */
+    ROW_WORKER,  /* pawl's worker with a handler that does nothing against the raw side */
+    ROW_LATENCY, /* from the sender's answer to the handler's start */
+    ROW_IDLE,    /* what a worker costs that has nothing to do */
 } row_kind;
 
 typedef enum row_disturbance {
@@ -36,7 +40,9 @@ typedef struct row {
     load load;
     int topics;
     row_disturbance disturbance;
-    double bar; /* the ratio to reach; 0: none */
+    bool by_worker;     /* ROW_MEMORY: pawl's worker; otherwise claims by hand */
+    bool two_processes; /* ROW_LATENCY: the sender and the receiver */
+    double bar;         /* the ratio to reach; 0: none */
     char id[64];
     char text[96];
     /* What came out; 0: not measured. Rates are messages per second. */
@@ -44,7 +50,9 @@ typedef struct row {
     double pawl_reference, raw_reference; /* the same side undisturbed: ROW_BALLAST, ROW_HELD */
     double pawl_paired, raw_paired; /* median of the ratios round by round; 0: from the rates */
     double pawl_windows[WINDOWS], raw_windows[WINDOWS];
-    long start_kib, peak_kib; /* ROW_MEMORY */
+    long start_kib, peak_kib;                   /* ROW_MEMORY */
+    spread pawl_latency, raw_latency, raw_wake; /* ROW_LATENCY */
+    double cpu_seconds, server_cpu_seconds;     /* ROW_IDLE */
 } row;
 
 /* pawl's rate against raw's or against its own undisturbed one; 0: not measured. */
