@@ -78,7 +78,8 @@ static int take_all(program *self, double woken)
     int count = PQntuples(taken), last = 0;
 
     for (int i = 0; i < count; i++)
-        last = timeline_note(self->timeline, number_at(taken, i), woken, started) || last;
+        last =
+            timeline_note(self->timeline, number_at(taken, i), i == 0 ? woken : 0, started) || last;
     PQclear(taken);
     if (count > 0)
         PQclear(pg_run(self->receiving, "remove", &(pg_params){0}));

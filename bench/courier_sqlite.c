@@ -78,7 +78,7 @@ static int take_all(program *self, double woken)
         numbers[count++] = sqlite3_column_int(self->take, 0);
     started = seconds_now();
     for (int i = 0; i < count; i++)
-        last = timeline_note(self->timeline, numbers[i], woken, started) || last;
+        last = timeline_note(self->timeline, numbers[i], i == 0 ? woken : 0, started) || last;
     if (count > 0)
         lite_run(self->remove);
     return last;

@@ -13,7 +13,8 @@ typedef struct timeline {
     atomic_int ready;             /* the receiver listens */
     atomic_int received;          /* messages */
     double sent[TIMELINE_MAX];    /* the sender had the answer that it is committed */
-    double woken[TIMELINE_MAX];   /* the receiver knew that something had come; 0: not taken */
+    double woken[TIMELINE_MAX];   /* the receiver was woken for it; 0: it came with another one, or
+                                     nobody looked */
     double started[TIMELINE_MAX]; /* the message was the receiver's, and its work could begin */
 } timeline;
 
