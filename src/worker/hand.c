@@ -158,13 +158,18 @@ static void add_one(pawli_hand *hand, pawl_task *task)
     append(&hand->queue, task);
 }
 
-/* One thread at a time is on its way; it wakes the next if there is more. */
-static void wake_crew(pawli_hand *hand)
+/*
+ * One thread at a time is on its way; it wakes the next if there is more. Called with the lock
+ * held, which it gives back first: who wakes up needs it at once.
+ */
+static void unlock_and_wake_crew(pawli_hand *hand)
 {
-    if (hand->queue.count == 0 || hand->idle == 0 || hand->waking)
-        return;
-    hand->waking = true;
-    pthread_cond_signal(&hand->work);
+    bool wake = hand->queue.count > 0 && hand->idle > 0 && !hand->waking;
+
+    hand->waking |= wake;
+    pthread_mutex_unlock(&hand->lock);
+    if (wake)
+        pthread_cond_signal(&hand->work);
 }
 
 static void wake_keeper(pawli_hand *hand, pawl_mono by)
@@ -182,8 +187,7 @@ void pawli_hand_add(pawli_hand *hand, pawli_batch *batch, size_t count)
         add_one(hand, &batch->tasks[i]);
         wake_keeper(hand, batch->tasks[i].renew_at);
     }
-    wake_crew(hand);
-    pthread_mutex_unlock(&hand->lock);
+    unlock_and_wake_crew(hand);
 }
 
 pawl_task *pawli_hand_collect(pawli_hand *hand)
@@ -429,8 +433,7 @@ pawl_task *pawli_hand_next(pawli_hand *hand, pawl_task *finished)
         hand->waking = false;
         now = pawli_mono_now();
     }
-    wake_crew(hand);
-    pthread_mutex_unlock(&hand->lock);
+    unlock_and_wake_crew(hand);
     return task;
 }
 

@@ -206,6 +206,18 @@ static pawl_status arm(pawli_intake *intake, pawl_error *err)
     return st;
 }
 
+/* Short handlers end while the waiter is armed: their answers still reach the claim that follows.
+ */
+static pawl_status arm_and_gather(pawl_worker *worker, pawl_error *err)
+{
+    pawl_status st = arm(&worker->intake, err);
+
+    if (st != PAWL_OK)
+        return st;
+    pawli_answers_gather(worker);
+    return pawli_answers_tell_others(worker, err); /* nobody would, asleep */
+}
+
 /* Nothing has to be done by itself before. */
 static pawl_mono at_the_latest(const pawl_worker *worker)
 {
@@ -264,7 +276,7 @@ static pawl_status exchange(pawl_worker *worker, size_t *ret_found, pawl_error *
     if (intake->wants.count == 0)
         return pawli_answers_tell(worker, err);
     if (intake->drained && !armed_for(intake))
-        st = arm(intake, err);
+        st = arm_and_gather(worker, err);
     if (st == PAWL_OK)
         st = pawli_intake_claim(worker, ret_found, err);
     return st;
