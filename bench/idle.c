@@ -10,7 +10,7 @@
 #include "shift.h"
 
 #define SETTLE_MS 3000 /* until it has connected, listened, and gone to sleep */
-#define SHORT_SETTLE_MS 300
+#define SHORT_SETTLE_MS 200
 #define PATIENCE_S 30
 #define SESSIONS "pawl_bench_idle" /* what the worker's connections are called at the server */
 

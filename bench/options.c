@@ -57,9 +57,9 @@ static void make_short(options *opts)
     opts->ballast = 2000;
     opts->backlog = 2000;
     opts->latency_rounds = 1;
-    opts->letters = 40;
+    opts->letters = 20;
     opts->warm_letters = 10;
-    opts->idle_seconds = 1;
+    opts->idle_seconds = 0.5;
 }
 
 options options_parse(int argc, char **argv)

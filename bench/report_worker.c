@@ -47,7 +47,7 @@ void report_worker_row(const row *r, const options *opts)
         print_latency(r);
         return;
     }
-    printf("  %-58s %10.0f s %9.1f ms", r->text, opts->idle_seconds, r->cpu_seconds * 1000);
+    printf("  %-58s %10.3g s %9.1f ms", r->text, opts->idle_seconds, r->cpu_seconds * 1000);
     if (r->server_cpu_seconds > 0)
         printf(" %9.1f ms", r->server_cpu_seconds * 1000);
     putchar('\n');

@@ -480,6 +480,38 @@ PAWL_TEST(an_idle_worker_wakes_for_what_is_sent)
     assert_int_equal(100, workshop_stats(worker).done);
 }
 
+/* "0" is done, "1" is put off for an hour, "2" fails. */
+static pawl_verdict answer_as_told(pawl_task *task, void *unused)
+{
+    (void)unused;
+    pawl_task_delay(task, 60 * MINUTE_MS);
+    return (pawl_verdict)strtol(kit_payload(pawl_task_message(task)), NULL, 10);
+}
+
+/* Short handlers end at any moment of the worker's falling asleep; nobody else would wake it. */
+PAWL_TEST(an_idle_worker_stores_every_answer_before_it_sleeps)
+{
+    fixture *f = open_fast(false);
+    pawl_worker_options options = usual();
+    pawl_worker_stats stats;
+
+    options.longest_ms = 10 * MINUTE_MS;
+    pawl_worker *worker = workshop_worker(f, &options);
+    workshop_handle(worker, "t", answer_as_told, NULL);
+    running *run = workshop_run(worker);
+    for (int i = 0; i < 60; i++) {
+        char payload[] = {(char)('0' + i % 3), '\0'};
+        fixture_send(f, "t", payload);
+        until((stats = workshop_stats(worker), stats.done + stats.retried + stats.failed > i));
+    }
+    workshop_stop(run);
+    stats = workshop_stats(worker);
+    assert_int_equal(20, stats.done);
+    assert_int_equal(20, stats.retried);
+    assert_int_equal(20, stats.failed);
+    workshop_check_nothing_held(f);
+}
+
 /* A handler that sends: each message is followed by one of lower number. */
 static pawl_verdict pass_on(pawl_task *task, void *context)
 {
