@@ -74,12 +74,17 @@ static void await(idleness *self, stage wanted)
     }
 }
 
+static double sessions_cpu(const database *db)
+{
+    return db->engine->sessions_cpu ? db->engine->sessions_cpu(db, SESSIONS) : 0;
+}
+
 void idle_measure(row *r, grounds *g, const options *opts)
 {
     shared memory = shared_new(sizeof(idleness));
     idleness *self = memory.memory;
     database *db = &g->pawl;
-    double before = 0;
+    double before;
     pid_t pid;
 
     self->settle_ms = opts->is_short ? SHORT_SETTLE_MS : SETTLE_MS;
@@ -89,12 +94,11 @@ void idle_measure(row *r, grounds *g, const options *opts)
     db->engine->tidy(db);
     pid = child_start(&idle_job, db, &memory);
     await(self, MEASURING);
-    if (db->engine->sessions_cpu)
-        before = db->engine->sessions_cpu(db, SESSIONS);
+    before = sessions_cpu(db);
     await(self, ENDED);
     r->cpu_seconds = self->cpu_seconds;
     if (before > 0)
-        r->server_cpu_seconds = db->engine->sessions_cpu(db, SESSIONS) - before;
+        r->server_cpu_seconds = sessions_cpu(db) - before;
     atomic_store(&self->seen, true);
     child_wait(pid);
     shared_free(&memory);

@@ -19,7 +19,7 @@ static double empty_backlog(void *context, double duration)
     emptying *self = context;
     int batch = (int)self->row->load.batch;
     double rate = self->best_rate > 0 ? self->best_rate : FIRST_RATE;
-    int64_t count = (int64_t)(rate * duration) + 2 * batch;
+    int64_t count = (int64_t)(rate * duration) + INT64_C(2) * batch;
     shift s;
 
     self->db->engine->fill(self->db, count);
