@@ -3,6 +3,7 @@
 
 #include <poll.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "fail.h"
 #include "log.h"
@@ -13,10 +14,12 @@
 /* How long opening the ear may take. */
 #define OPEN_US INT64_C(5000000)
 #define OPEN_AGAIN_US INT64_C(5000000)
-/* Glances begin with the one, or with the other when something is being written, and double. */
+/* Glances begin with the one, and double. When something is being written they begin with the
+ * other, and grow by half: a commit is seen as soon as the disk has it, give or take a third. */
 #define FIRST_GLANCE_US INT64_C(50000)
-#define STIR_GLANCE_US INT64_C(1000)
+#define STIR_GLANCE_US INT64_C(250)
 /* Somebody who writes all the time, but nothing for us, is not listened to all the time. */
+#define FIRST_CALM_US INT64_C(1000)
 #define LONGEST_CALM_US INT64_C(50000)
 
 /* One wait while it runs. */
@@ -223,7 +226,7 @@ static pawl_status glance(pawli_waiter *waiter, waiting *run, pawli_woken *ret_w
             return st;
         *ret_why = PAWLI_WOKEN_SENT;
         *ret_woken = waiter->has_due && pawli_mono_passed(waiter->due);
-        run->calm_us = run->calm_us * 2 < STIR_GLANCE_US ? STIR_GLANCE_US : run->calm_us * 2;
+        run->calm_us = run->calm_us * 2 < FIRST_CALM_US ? FIRST_CALM_US : run->calm_us * 2;
         if (run->calm_us > LONGEST_CALM_US)
             run->calm_us = LONGEST_CALM_US;
         run->calm = pawli_mono_after(pawli_mono_now(), run->calm_us);
@@ -232,7 +235,8 @@ static pawl_status glance(pawli_waiter *waiter, waiting *run, pawli_woken *ret_w
         put_off_glance(waiter, run, STIR_GLANCE_US);
         run->calm = run->glance;
     } else if (time) {
-        put_off_glance(waiter, run, run->glance_us * 2);
+        bool stirred = run->glance_us < FIRST_GLANCE_US;
+        put_off_glance(waiter, run, stirred ? run->glance_us * 3 / 2 : run->glance_us * 2);
         if (run->glance_us < FIRST_GLANCE_US)
             run->calm = run->glance;
     }
@@ -318,7 +322,12 @@ static void rest(const pawli_waiter *waiter, const waiting *run)
         keep_earlier(&until, waiter->due);
     if (listens && calm)
         keep_earlier(&until, run->calm);
-    (void)poll(fds, 2, pawli_mono_left_ms(until)); /* whatever ended it: everything is checked */
+    int64_t left_us = until.us - pawli_mono_now().us;
+    if (left_us < 0)
+        left_us = 0;
+    struct timespec left = {.tv_sec = (time_t)(left_us / 1000000),
+                            .tv_nsec = (long)(left_us % 1000000) * 1000};
+    (void)ppoll(fds, 2, &left, NULL); /* whatever ended it: everything is checked */
 }
 
 pawl_status pawli_waiter_wait(pawli_waiter *waiter, pawl_mono deadline, pawli_woken *ret_why,
