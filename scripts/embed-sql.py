@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Compile sql/<engine>/ into C: the statements in a fixed order, the migrations by number.
+"""Compile sql/<engine>/ into C: the statements in a fixed order, the migrations by number, and
+beside them what only pawl/testing.h installs.
 
 Usage: embed-sql.py names OUT.h DIR_A DIR_B      the enum of statement names; both engines must agree
        embed-sql.py texts OUT.c DIR ENGINE PLACEHOLDER IS_PREFIX
@@ -56,10 +57,13 @@ def write_texts(out, directory, engine, placeholder, is_prefix):
     for number, paths in sorted(groups.items()):
         text = "\n".join(path.read_text() for path in paths)
         parts.append(f'    {{{number}, "{paths[0].stem}",\n{literal(text)}}},\n')
-    parts.append("};\n\n")
+    parts.append("};\n\nstatic const pawli_sql_text testing[] = {\n")
+    for path in sorted((directory / "testing").glob("*.sql")):
+        parts.append(f'    {{"{path.stem}",\n{literal(path.read_text())}}},\n')
+    parts.append("    {NULL, NULL},\n};\n\n")
     parts.append(f"const pawli_engine_sql pawli_sql_{engine} = {{\n"
                  f"    statements, migrations, sizeof migrations / sizeof migrations[0],\n"
-                 f'    "{placeholder}", {is_prefix}\n}};\n')
+                 f'    "{placeholder}", {is_prefix}, testing\n}};\n')
     out.write_text("".join(parts))
 
 

@@ -61,6 +61,16 @@ pawl_status pawli_db_check_schema(const pawl_schema_info *info, pawl_error *err)
 /* Bring it up to date, in one transaction; *ret_before is what was there. */
 pawl_status pawli_db_deploy(pawli_db *db, pawl_schema_info *ret_before, pawl_error *err);
 
+/* ---- what only tests need (testing.c) ---- */
+
+/*
+ * Run sql/ENGINE/testing/NAME.sql with `us` in place of :us, in a transaction of its own.
+ * `ret_answer` (may be NULL) asks for its first value, the caller's, NULL if there is none: where
+ * the driver can be asked. PAWL_E_UNSUPPORTED: the engine has no such text.
+ */
+pawl_status pawli_db_testing(pawli_db *db, const char *name, int64_t us, char **ret_answer,
+                             pawl_error *err);
+
 /* ---- the application's own transaction (wrap.c) ---- */
 
 typedef struct pawli_wrap pawli_wrap;

@@ -100,6 +100,12 @@ struct pawli_driver {
 
     /* Run plain SQL of many statements inside the open transaction: migrations. */
     pawl_status (*script)(pawli_conn *conn, const char *sql, pawl_mono deadline, pawl_error *err);
+    /*
+     * Run one plain statement inside the open transaction; *ret_answer, the caller's, is its first
+     * value as text, or NULL if there is none. NULL: nobody asks this engine.
+     */
+    pawl_status (*ask)(pawli_conn *conn, const char *sql, pawl_mono deadline, char **ret_answer,
+                       pawl_error *err);
 
     /*
      * Read the installed schema's numbers: version 0 if pawl's meta table is not there;

@@ -87,3 +87,11 @@ const char *pawli_sql_name(enum pawli_sql sql)
 {
     return pawli_sql_sqlite.statements[sql].name; /* the same names in both */
 }
+
+const char *pawli_sql_testing(const pawli_engine_sql *engine, const char *name)
+{
+    for (const pawli_sql_text *text = engine->testing; text && text->name; text++)
+        if (strcmp(text->name, name) == 0)
+            return text->text;
+    return NULL;
+}

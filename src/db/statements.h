@@ -27,6 +27,7 @@ typedef struct pawli_engine_sql {
      * "pawl" is a whole word. */
     const char *placeholder;
     int is_prefix;
+    const pawli_sql_text *testing; /* what pawl/testing.h installs; ends with a NULL name */
 } pawli_engine_sql;
 extern const pawli_engine_sql pawli_sql_sqlite;
 extern const pawli_engine_sql pawli_sql_postgres;
@@ -44,6 +45,9 @@ PAWLI_AUTO_DEFINE(pawli_statements, pawli_statements_free);
 /* The text, borrowed. */
 const char *pawli_statements_text(const pawli_statements *statements, enum pawli_sql sql);
 const char *pawli_sql_name(enum pawli_sql sql);
+
+/* A text of sql/ENGINE/testing/, borrowed; NULL: this engine has no such text. */
+const char *pawli_sql_testing(const pawli_engine_sql *engine, const char *name);
 
 /* One text with its names filled in; the caller frees it. NULL when memory ran out. */
 char *pawli_sql_fill_names(const pawli_engine_sql *engine, const char *text, const char *names);

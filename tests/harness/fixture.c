@@ -69,7 +69,7 @@ void fixture_deploy(fixture *f)
     assert_ok(pawl_schema_deploy(f->url, &options, NULL, &err), &err);
     if (f->real_clock)
         return;
-    path = test_note("%s/virtual_clock_%s.sql", PAWL_TEST_SQL_DIR, f->engine->name);
+    path = test_note("%s/%s/testing/virtual_clock.sql", PAWL_TEST_SQL_DIR, f->engine->name);
     fixture_run(f, fixture_own_handle(f), fixture_fill_names(f, read_file(path)));
 }
 

@@ -17,6 +17,7 @@ static const pawli_driver driver = {
     .take_back = pawli_postgres_take_back,
     .native = pawli_postgres_native,
     .script = pawli_postgres_schema_script,
+    .ask = pawli_postgres_schema_ask,
     .schema = pawli_postgres_schema,
     .schema_lock = pawli_postgres_schema_lock,
     .wrap = pawli_postgres_wrap,

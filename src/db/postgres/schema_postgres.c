@@ -114,3 +114,22 @@ pawl_status pawli_postgres_schema_script(pawli_conn *base, const char *sql, pawl
     return pawli_postgres_command((pawli_postgres *)base, sql, PAWLI_POSTGRES_NOTHING, deadline,
                                   "schema script", NULL, err);
 }
+
+pawl_status pawli_postgres_schema_ask(pawli_conn *base, const char *sql, pawl_mono deadline,
+                                      char **ret_answer, pawl_error *err)
+{
+    PAWLI_AUTO(PGresult) result = NULL;
+    char *answer = NULL;
+    pawl_status st = pawli_postgres_command((pawli_postgres *)base, sql, PAWLI_POSTGRES_NOTHING,
+                                            deadline, "question", &result, err);
+
+    if (st != PAWL_OK)
+        return st;
+    if (PQntuples(result) > 0 && !PQgetisnull(result, 0, 0)) {
+        answer = strdup(PQgetvalue(result, 0, 0));
+        if (!answer)
+            return pawli_fail(err, PAWL_E_NOMEM, "out of memory for an answer");
+    }
+    *ret_answer = answer;
+    return PAWL_OK;
+}
