@@ -175,6 +175,10 @@ static void *keep_house(void *context)
     while (rest(&worker->chores, until)) {
         pawl_mono now = pawli_mono_now();
         size_t changed;
+        if (!pawli_dead_is_announced(worker)) { /* the intake is about to */
+            until = pawli_mono_after(now, 50000);
+            continue;
+        }
         if (pawli_health_is_open(&worker->health)) {
             until = pawli_mono_after(now, 1000000);
             continue;

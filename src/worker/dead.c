@@ -19,7 +19,7 @@ void pawli_dead_done(pawli_dead *dead)
 
 void pawli_dead_reset(pawli_dead *dead)
 {
-    dead->announced = false;
+    atomic_store(&dead->announced, false);
     dead->due = (pawl_mono){INT64_MIN};
 }
 
@@ -34,29 +34,43 @@ pawl_mono pawli_dead_due(const pawl_worker *worker)
     return is_wanted(worker) ? worker->dead.due : (pawl_mono){INT64_MAX};
 }
 
-/* Nothing is recorded for those who do not ask, so our handlers ask when they begin. */
-static pawl_status announce(pawl_worker *worker, pawl_error *err)
+static pawl_status name_topics(pawl_worker *worker, pawl_error *err)
 {
     const pawli_handlers *handlers = &worker->dead_handlers;
     pawli_dead *dead = &worker->dead;
-    pawl_status st = PAWL_OK;
 
-    if (handlers->fallback)
-        st = pawl_topic_dead_letters(worker->store, NULL, true, err);
-    for (size_t i = 0; st == PAWL_OK && i < handlers->count; i++)
-        st = pawl_topic_dead_letters(worker->store, handlers->items[i]->topic, true, err);
-    if (st != PAWL_OK || handlers->fallback || dead->topics) {
-        dead->announced = st == PAWL_OK;
-        return st;
-    }
+    if (handlers->fallback || dead->topics)
+        return PAWL_OK;
     dead->topics = calloc(handlers->count + 1, sizeof *dead->topics);
     if (!dead->topics)
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for %zu topics", handlers->count);
     for (size_t i = 0; i < handlers->count; i++)
         dead->topics[i] = handlers->items[i]->topic;
     dead->topic_count = handlers->count;
-    dead->announced = true;
     return PAWL_OK;
+}
+
+static pawl_status announce(pawl_worker *worker, pawl_error *err)
+{
+    const pawli_handlers *handlers = &worker->dead_handlers;
+    pawl_status st = name_topics(worker, err);
+
+    if (st == PAWL_OK && handlers->fallback)
+        st = pawl_topic_dead_letters(worker->store, NULL, true, err);
+    for (size_t i = 0; st == PAWL_OK && i < handlers->count; i++)
+        st = pawl_topic_dead_letters(worker->store, handlers->items[i]->topic, true, err);
+    atomic_store(&worker->dead.announced, st == PAWL_OK);
+    return st;
+}
+
+bool pawli_dead_is_announced(const pawl_worker *worker)
+{
+    return !is_wanted(worker) || atomic_load(&worker->dead.announced);
+}
+
+pawl_status pawli_dead_announce(pawl_worker *worker, pawl_error *err)
+{
+    return pawli_dead_is_announced(worker) ? PAWL_OK : announce(worker, err);
 }
 
 static pawl_status claim(pawl_worker *worker, int limit, size_t *ret_found, pawl_error *err)
@@ -81,7 +95,7 @@ pawl_status pawli_dead_look(pawl_worker *worker, size_t *ret_found, pawl_error *
     pawl_mono now = pawli_worker_now(worker);
     size_t room;
     pawl_error why = PAWL_ERROR_INIT;
-    pawl_status st = PAWL_OK;
+    pawl_status st;
 
     *ret_found = 0;
     if (!is_wanted(worker) || now.us < worker->dead.due.us)
@@ -92,10 +106,7 @@ pawl_status pawli_dead_look(pawl_worker *worker, size_t *ret_found, pawl_error *
         return PAWL_OK;
     pawli_limit_begin(pawli_mono_after(pawli_mono_now(),
                                        worker->options.chore_timeout_ms[PAWL_CHORE_DEAD] * 1000));
-    if (!worker->dead.announced)
-        st = announce(worker, &why);
-    if (st == PAWL_OK)
-        st = claim(worker, (int)room, ret_found, &why);
+    st = claim(worker, (int)room, ret_found, &why);
     pawli_limit_end();
     pawli_chore_ended(worker, PAWL_CHORE_DEAD, st, *ret_found, &why);
     if (st != PAWL_OK || *ret_found < room)

@@ -7,19 +7,28 @@
 #ifndef PAWLI_DEAD_H
 #define PAWLI_DEAD_H
 
+#include <stdatomic.h>
+
 #include "task.h"
 
 /* Zero-initialise it. The intake's. */
 typedef struct pawli_dead {
-    bool announced;      /* the store records dead letters for our handlers */
-    pawl_mono due;       /* when to look for some */
-    const char **topics; /* of the handlers; NULL: all */
+    atomic_bool announced; /* the store records dead letters for our handlers */
+    pawl_mono due;         /* when to look for some */
+    const char **topics;   /* of the handlers; NULL: all */
     size_t topic_count;
 } pawli_dead;
 
 void pawli_dead_done(pawli_dead *dead);
 /* Begin anew: look at once. */
 void pawli_dead_reset(pawli_dead *dead);
+/*
+ * Nothing is recorded for those who do not ask, so our handlers ask, before anything that this
+ * worker does can end a message. Once; after a failure again.
+ */
+pawl_status pawli_dead_announce(pawl_worker *worker, pawl_error *err);
+/* Whether there is nothing left to ask for. Any thread. */
+bool pawli_dead_is_announced(const pawl_worker *worker);
 /* When pawli_dead_look() has something to do; never without a handler. */
 pawl_mono pawli_dead_due(const pawl_worker *worker);
 /*

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <pawl/dead.h>
+
 #include "fail.h"
 #include "store_private.h"
 #include "worker_private.h"
@@ -51,6 +53,22 @@ static void free_unused(pawli_batch *batch, pawl_messages *list)
     free(batch);
 }
 
+/*
+ * There was no memory to take them over. What is held can be asked for later; dead letters cannot,
+ * and are given back one by one, without memory of ours.
+ */
+static void decline(pawl_worker *worker, const pawl_messages *list, bool dead)
+{
+    pawl_status st = PAWL_OK;
+
+    worker->intake.in_doubt |= !dead;
+    for (size_t i = 0; dead && st == PAWL_OK && i < pawl_messages_count(list); i++) {
+        const pawl_message *message = pawl_messages_at(list, i);
+        pawl_held held = {pawl_message_work_id(message), pawl_message_fence(message)};
+        st = pawl_dead_retry(worker->store, worker->owner, &held, 1, NULL, 1, NULL, NULL);
+    }
+}
+
 pawl_status pawli_intake_adopt(pawl_worker *worker, const pawli_arrival *arrival, size_t *ret_found,
                                pawl_error *err)
 {
@@ -62,10 +80,11 @@ pawl_status pawli_intake_adopt(pawl_worker *worker, const pawli_arrival *arrival
     if (batch)
         batch->tasks = calloc(count, sizeof *batch->tasks);
     if (!batch || !batch->tasks) {
+        if (count > 0)
+            decline(worker, list, arrival->dead);
         free_unused(batch, list);
         if (count == 0)
             return PAWL_OK;
-        worker->intake.in_doubt |= !arrival->dead; /* they are held: ask when there is memory */
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for %zu messages", count);
     }
     for (size_t i = 0; i < count; i++) {
@@ -87,7 +106,7 @@ pawl_status pawli_intake_adopt(pawl_worker *worker, const pawli_arrival *arrival
     return PAWL_OK;
 }
 
-static bool is_asking(const pawl_worker *worker)
+bool pawli_intake_is_asking(const pawl_worker *worker)
 {
     return worker->intake.in_doubt || pawli_worker_now(worker).us < worker->intake.ask_until.us;
 }
@@ -100,12 +119,13 @@ pawl_status pawli_intake_resume(pawl_worker *worker, size_t *ret_found, pawl_err
     pawl_status st;
 
     *ret_found = 0;
-    if (!is_asking(worker))
+    if (!pawli_intake_is_asking(worker))
         return PAWL_OK;
     st = pawl_queue_held(worker->store, worker->owner, &list, err);
     if (st != PAWL_OK)
         return st;
-    if (intake->in_doubt) /* "nothing" is not believed at once */
+    /* Of a server "nothing" is not believed at once. */
+    if (intake->in_doubt && !pawli_db_driver(worker->store->db)->single_writer)
         intake->ask_until = pawli_mono_after(asked_at, STILL_COMMITTING_US);
     intake->in_doubt = false;
     return pawli_intake_adopt(worker, &(pawli_arrival){list, asked_at, false, true}, ret_found,
@@ -266,6 +286,8 @@ static pawl_status exchange(pawl_worker *worker, size_t *ret_found, pawl_error *
     *ret_found = 0;
     if (st == PAWL_OK)
         st = pawli_intake_resume(worker, &resumed, err);
+    if (st == PAWL_OK)
+        st = pawli_dead_announce(worker, err);
     if (st != PAWL_OK)
         return st;
     (void)pawli_dead_look(worker, &dead, NULL); /* a chore that fails stops nobody */

@@ -44,6 +44,8 @@ pawl_status pawli_intake_adopt(pawl_worker *worker, const pawli_arrival *arrival
 pawl_status pawli_intake_run(pawl_worker *worker, pawl_error *err);
 /* Claim up to what is wanted, and acknowledge what is done; *ret_found: how many came. */
 pawl_status pawli_intake_claim(pawl_worker *worker, size_t *ret_found, pawl_error *err);
+/* Whether a claim in doubt may have brought something, or may still. */
+bool pawli_intake_is_asking(const pawl_worker *worker);
 /* After a claim in doubt: take over what it brought; *ret_found as above. */
 pawl_status pawli_intake_resume(pawl_worker *worker, size_t *ret_found, pawl_error *err);
 

@@ -35,6 +35,8 @@ static pawl_status do_step(pawl_worker *worker, bool *ret_idle, pawl_error *err)
     pawl_status st = pawli_keeper_step(worker, err);
 
     if (st == PAWL_OK)
+        st = pawli_dead_announce(worker, err);
+    if (st == PAWL_OK)
         st = pawli_chores_step(worker, &changed, err);
     pawli_answers_gather(worker);
     answered = !pawli_answers_empty(&worker->intake.answers);

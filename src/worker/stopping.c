@@ -12,6 +12,8 @@
 /* However late it is, the store gets this long for what there is to say; and never longer, so that
  * a second call to stop is heard. */
 #define LAST_WORD_US INT64_C(5000000)
+/* Between two questions whether a claim has come after all. */
+#define ASK_AGAIN_US INT64_C(50000)
 
 static bool in_hand(pawl_worker *worker)
 {
@@ -89,20 +91,42 @@ static pawl_status give_back_running(pawl_worker *worker, bool dead, pawl_error 
     return st;
 }
 
-/* A claim whose answer was lost may have brought something. */
-static pawl_status give_back_unknown(pawl_worker *worker, pawl_error *err)
+static pawl_status resume_and_release(pawl_worker *worker, pawl_mono until, size_t *ret_found,
+                                      pawl_error *err)
 {
-    size_t found;
     pawl_status st;
 
-    pawli_limit_begin(pawli_mono_after(pawli_mono_now(), LAST_WORD_US));
-    st = pawli_intake_resume(worker, &found, err);
+    pawli_limit_begin(until);
+    st = pawli_intake_resume(worker, ret_found, err);
     pawli_hand_empty_queue(&worker->hand);
     pawli_answers_gather(worker);
     if (st == PAWL_OK)
         st = pawli_answers_tell(worker, err);
     pawli_limit_end();
+    pawli_answers_put_off(worker);
     return st;
+}
+
+/*
+ * A claim whose answer was lost may have brought something, or is being committed yet: the store is
+ * asked until it has come, or cannot come any more.
+ */
+static pawl_status give_back_unknown(pawl_worker *worker, pawl_error *err)
+{
+    pawl_mono until = pawli_mono_after(pawli_mono_now(), LAST_WORD_US);
+    bool came = false;
+
+    while (true) {
+        size_t found = 0;
+        pawl_status st = resume_and_release(worker, until, &found, err);
+        came |= found > 0;
+        bool again =
+            st == PAWL_OK ? !came && pawli_intake_is_asking(worker) : pawl_status_retryable(st);
+        if (!again || pawli_mono_passed(until) || pawli_stop_forced(&worker->stop))
+            return st;
+        pawl_mono soon = pawli_mono_after(pawli_mono_now(), ASK_AGAIN_US);
+        pawli_hand_rest(&worker->hand, soon.us < until.us ? soon : until);
+    }
 }
 
 /* What could not be told by now is forgotten: the leases end by themselves. */

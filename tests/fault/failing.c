@@ -2,6 +2,7 @@
 #include "failing.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +16,13 @@ static _Thread_local struct {
     int how;
     int cut_backend;
     const char *where;
+    void (*then)(void *);
+    void *then_context;
 } state;
+
+/* Of all threads. */
+static atomic_long everywhere_left; /* 0: not armed */
+static atomic_bool everywhere_failed;
 
 void failing_prepare(void)
 {
@@ -32,12 +39,30 @@ void failing_arm(failing_kind kind, long nth, int how)
     state.how = how;
     state.cut_backend = 0;
     state.where = "nothing";
+    state.then = NULL;
     state.armed = true;
+}
+
+void failing_arm_everywhere(long nth)
+{
+    failing_arm(FAILING_MEMORY, 0, 0);
+    state.armed = false; /* counted with the others' */
+    atomic_store(&everywhere_failed, false);
+    atomic_store(&everywhere_left, nth);
+}
+
+void failing_then(void (*call)(void *), void *context)
+{
+    state.then = call;
+    state.then_context = context;
 }
 
 bool failing_disarm(void)
 {
     state.armed = false;
+    atomic_store(&everywhere_left, 0);
+    if (atomic_exchange(&everywhere_failed, false))
+        state.failed = true;
     return state.failed;
 }
 
@@ -81,13 +106,29 @@ int failing_how(void)
     return state.how;
 }
 
+static bool fails_everywhere(void)
+{
+    long left = atomic_load(&everywhere_left);
+
+    while (left > 0 && !atomic_compare_exchange_weak(&everywhere_left, &left, left - 1))
+        continue;
+    if (left != 1)
+        return false;
+    atomic_store(&everywhere_failed, true);
+    return true;
+}
+
 bool failing_now(failing_kind kind, const char *where)
 {
+    if (kind == FAILING_MEMORY && fails_everywhere())
+        return true;
     if (!state.armed || state.kind != kind || --state.left > 0)
         return false;
     state.armed = false;
     state.failed = true;
     state.where = where;
+    if (state.then)
+        state.then(state.then_context);
     return true;
 }
 

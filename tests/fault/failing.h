@@ -2,7 +2,7 @@
  * tests/fault/failing.h - let the Nth allocation or the Nth call of the database's library fail.
  *
  * The linker sends the calls of the library under test here (-Wl,--wrap); see meson.build. Only the
- * thread that armed is affected, and only until it disarms.
+ * thread that armed is affected, unless it says otherwise, and only until it disarms.
  */
 #ifndef PAWL_TEST_FAILING_H
 #define PAWL_TEST_FAILING_H
@@ -14,6 +14,9 @@ typedef enum failing_kind {
     FAILING_SQLITE_MEMORY, /* the same inside SQLite */
     FAILING_SQL            /* SQLite's and libpq's functions */
 } failing_kind;
+
+/* Added to a SQLite code: sqlite3_step() does its work and then answers the failure. */
+#define FAILING_AFTERWARDS (1 << 30)
 
 /* What a failing libpq call does. */
 enum {
@@ -28,6 +31,10 @@ void failing_prepare(void);
  * FAILING_SQL call answers, or one of the above on PostgreSQL.
  */
 void failing_arm(failing_kind kind, long nth, int how);
+/* The same for the memory of all threads at once, until the same thread disarms. */
+void failing_arm_everywhere(long nth);
+/* When it fails, call this, on the thread that armed; forgotten by the next arming. */
+void failing_then(void (*call)(void *), void *context);
 /* Stop; whether the call was reached and failed. */
 bool failing_disarm(void);
 bool failing_happened(void);

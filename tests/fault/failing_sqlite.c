@@ -58,6 +58,11 @@ int __wrap_sqlite3_bind_text64(sqlite3_stmt *statement, int index, const char *t
 int __wrap_sqlite3_bind_blob64(sqlite3_stmt *statement, int index, const void *bytes,
                                sqlite3_uint64 size, void (*done)(void *));
 
+static int code(void)
+{
+    return failing_how() & ~FAILING_AFTERWARDS;
+}
+
 /* A statement whose step failed here: its reset must tell of it, as SQLite's does. */
 static _Thread_local sqlite3_stmt *failed_statement;
 
@@ -66,7 +71,7 @@ int __wrap_sqlite3_open_v2(const char *path, sqlite3 **handle, int flags, const 
     if (!failing_now(FAILING_SQL, "sqlite3_open_v2"))
         return __real_sqlite3_open_v2(path, handle, flags, vfs);
     *handle = NULL;
-    return failing_how();
+    return code();
 }
 
 int __wrap_sqlite3_prepare_v2(sqlite3 *handle, const char *sql, int size, sqlite3_stmt **statement,
@@ -75,7 +80,7 @@ int __wrap_sqlite3_prepare_v2(sqlite3 *handle, const char *sql, int size, sqlite
     if (!failing_now(FAILING_SQL, "sqlite3_prepare_v2"))
         return __real_sqlite3_prepare_v2(handle, sql, size, statement, tail);
     *statement = NULL;
-    return failing_how();
+    return code();
 }
 
 int __wrap_sqlite3_prepare_v3(sqlite3 *handle, const char *sql, int size, unsigned flags,
@@ -84,15 +89,17 @@ int __wrap_sqlite3_prepare_v3(sqlite3 *handle, const char *sql, int size, unsign
     if (!failing_now(FAILING_SQL, "sqlite3_prepare_v3"))
         return __real_sqlite3_prepare_v3(handle, sql, size, flags, statement, tail);
     *statement = NULL;
-    return failing_how();
+    return code();
 }
 
 int __wrap_sqlite3_step(sqlite3_stmt *statement)
 {
     if (!failing_now(FAILING_SQL, "sqlite3_step"))
         return __real_sqlite3_step(statement);
+    if (failing_how() & FAILING_AFTERWARDS)
+        (void)__real_sqlite3_step(statement);
     failed_statement = statement;
-    return failing_how();
+    return code();
 }
 
 /* Whether the statement's end has to tell of the failure. */
@@ -106,23 +113,23 @@ static bool ends_failed(const sqlite3_stmt *statement)
 
 int __wrap_sqlite3_reset(sqlite3_stmt *statement)
 {
-    int code = __real_sqlite3_reset(statement);
+    int answer = __real_sqlite3_reset(statement);
 
-    return ends_failed(statement) ? failing_how() : code;
+    return ends_failed(statement) ? code() : answer;
 }
 
 int __wrap_sqlite3_finalize(sqlite3_stmt *statement)
 {
     bool failed = ends_failed(statement);
-    int code = __real_sqlite3_finalize(statement);
+    int answer = __real_sqlite3_finalize(statement);
 
-    return failed ? failing_how() : code;
+    return failed ? code() : answer;
 }
 
 int __wrap_sqlite3_bind_int64(sqlite3_stmt *statement, int index, sqlite3_int64 value)
 {
     return failing_now(FAILING_SQL, "sqlite3_bind_int64")
-               ? failing_how()
+               ? code()
                : __real_sqlite3_bind_int64(statement, index, value);
 }
 
@@ -130,7 +137,7 @@ int __wrap_sqlite3_bind_text64(sqlite3_stmt *statement, int index, const char *t
                                sqlite3_uint64 size, void (*done)(void *), unsigned char encoding)
 {
     return failing_now(FAILING_SQL, "sqlite3_bind_text64")
-               ? failing_how()
+               ? code()
                : __real_sqlite3_bind_text64(statement, index, text, size, done, encoding);
 }
 
@@ -138,7 +145,7 @@ int __wrap_sqlite3_bind_blob64(sqlite3_stmt *statement, int index, const void *b
                                sqlite3_uint64 size, void (*done)(void *))
 {
     return failing_now(FAILING_SQL, "sqlite3_bind_blob64")
-               ? failing_how()
+               ? code()
                : __real_sqlite3_bind_blob64(statement, index, bytes, size, done);
 }
 #endif

@@ -7,8 +7,7 @@
 
 #include "life_steps.h"
 
-/* Everything a life leaves behind goes; the fencing counter and the lanes stay. */
-static void clean(fixture *f)
+void life_clean(fixture *f)
 {
     static const char *const tables[] = {"body",  "queue", "outcome", "claim",
                                          "topic", "dead",  "orders"};
@@ -80,8 +79,7 @@ static void repeat(life *l, const life_step *step)
                   failing_where());
 }
 
-/* What had reached the server before the cut is still done; only then can be looked. */
-static void wait_for_server(fixture *f)
+void life_wait_for_server(fixture *f)
 {
     int backend = failing_cut_backend();
 
@@ -103,7 +101,7 @@ static void live_step(life *l, const life_step *step)
     failing_pause();
     l->faulted = failing_happened() != happened_before;
     if (l->faulted)
-        wait_for_server(l->f);
+        life_wait_for_server(l->f);
     if (st != PAWL_OK)
         check_error(step, st, &err);
     if (step->settle)
@@ -146,7 +144,7 @@ bool life_run(fixture *f, failing_kind kind, long nth, int how)
 
     l = (life){.f = f};
     test_defer(bury, &l);
-    clean(f);
+    life_clean(f);
     failing_arm(kind, nth, how);
     failing_pause();
     for (const life_step *step = life_steps; step->name; step++)
@@ -196,7 +194,7 @@ bool life_deploy(failing_kind kind, long nth, int how)
     failing_arm(kind, nth, how);
     st = pawl_schema_deploy(fixture_url(f), &opts, NULL, &err);
     failing_pause();
-    wait_for_server(f);
+    life_wait_for_server(f);
     check_deployed(f, st, &err);
     failing_resume();
     if (st == PAWL_OK)
@@ -215,7 +213,7 @@ bool life_deploy(failing_kind kind, long nth, int how)
     return reached;
 }
 
-static long next_point(long nth, long dense, long stride)
+long life_next_point(long nth, long dense, long stride)
 {
     return nth < dense ? nth + 1 : nth + stride;
 }
@@ -226,7 +224,7 @@ void life_run_all(failing_kind kind, int how, const char *name, long dense, long
     long points = 0;
 
     fixture_exec(f, "CREATE TABLE {orders} (n integer)");
-    for (long nth = 1; life_run(f, kind, nth, how); nth = next_point(nth, dense, stride))
+    for (long nth = 1; life_run(f, kind, nth, how); nth = life_next_point(nth, dense, stride))
         points++;
     printf("# life cycle, %s: %ld points failed\n", name, points);
     assert_true(points > 0);
@@ -236,7 +234,7 @@ void life_deploy_all(failing_kind kind, int how, const char *name, long dense, l
 {
     long points = 0;
 
-    for (long nth = 1; life_deploy(kind, nth, how); nth = next_point(nth, dense, stride))
+    for (long nth = 1; life_deploy(kind, nth, how); nth = life_next_point(nth, dense, stride))
         points++;
     printf("# making the schema, %s: %ld points failed\n", name, points);
     assert_true(points > 0);

@@ -23,4 +23,13 @@ bool life_deploy(failing_kind kind, long nth, int how);
 void life_run_all(failing_kind kind, int how, const char *name, long dense, long stride);
 void life_deploy_all(failing_kind kind, int how, const char *name, long dense, long stride);
 
+/* ---- for other lives ---- */
+
+/* Everything a life leaves behind goes; the fencing counter and the lanes stay. */
+void life_clean(fixture *f);
+/* What had reached the server before the cut is still done; only then can be looked. */
+void life_wait_for_server(fixture *f);
+/* The point after `nth`. */
+long life_next_point(long nth, long dense, long stride);
+
 #endif

@@ -1,0 +1,113 @@
+/* tests/fault/worker_test.c - a worker whose memory, database or connection fails. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "life.h"
+#include "life_worker.h"
+
+#if PAWL_TEST_SQLITE
+#include <sqlite3.h>
+#endif
+
+/* Before the first use of SQLite, which sets up its memory then. */
+__attribute__((constructor)) static void prepare(void)
+{
+    failing_prepare();
+}
+
+static bool is_sqlite(void)
+{
+    const char *engine = getenv("PAWL_TEST_ENGINE");
+
+    return engine && engine[0] == 's';
+}
+
+/* Every point with PAWL_TEST_WHOLE, else every `stride`-th: a prime meets each kind of place. */
+static long next(long nth, long stride)
+{
+    return life_next_point(nth, 0, getenv("PAWL_TEST_WHOLE") ? 1 : stride);
+}
+
+static fixture *open_fixture(void)
+{
+    fixture *f = fixture_open(NULL);
+
+    fixture_exec(f, "CREATE TABLE {orders} (n integer)");
+    return f;
+}
+
+static worker_points step_all(failing_kind kind, int how, const char *name, long stride)
+{
+    fixture *f = open_fixture();
+    worker_points points = {0};
+
+    for (long nth = 1; worker_life_step(f, kind, nth, how, &points); nth = next(nth, stride))
+        continue;
+    printf("# worker step by step, %s: %ld points failed, %ld of them in doubt\n", name,
+           points.failed, points.in_doubt);
+    assert_true(points.failed > 0);
+    fixture_close(f);
+    return points;
+}
+
+static void stop_all(int how, const char *name, long first, long stride)
+{
+    fixture *f = open_fixture();
+    long points = 0;
+
+    for (long nth = first; worker_life_stop(f, nth, how); nth = next(nth, stride))
+        points++;
+    printf("# worker stopped at once, %s: %ld points failed\n", name, points);
+    assert_true(points > 0);
+    fixture_close(f);
+}
+
+PAWL_TEST(a_worker_survives_every_failing_allocation)
+{
+    step_all(FAILING_MEMORY, 0, "out of memory", 7);
+}
+
+PAWL_TEST(a_running_worker_survives_failing_allocations_of_its_threads)
+{
+    fixture *f = open_fixture();
+    long points = 0;
+
+    for (long nth = 1; worker_life_run(f, nth); nth = next(nth, 11))
+        points++;
+    printf("# worker with threads, out of memory: %ld points failed\n", points);
+    assert_true(points > 0);
+}
+
+/* Claims whose answer was lost are resumed, answers whose result was lost repeated: the clock
+ * stands still, so that nothing else brings them back. */
+PAWL_TEST(a_worker_survives_failing_calls_of_the_database)
+{
+    worker_points points;
+
+    if (is_sqlite()) {
+#if PAWL_TEST_SQLITE
+        points = step_all(FAILING_SQL, SQLITE_IOERR, "I/O errors", 17);
+        assert_true(points.in_doubt > 0);
+        points = step_all(FAILING_SQL, SQLITE_IOERR | FAILING_AFTERWARDS,
+                          "I/O errors after the work was done", 17);
+        assert_true(points.in_doubt > 0);
+#endif
+    } else {
+        points = step_all(FAILING_SQL, FAILING_REFUSES, "libpq answers a failure", 17);
+        points = step_all(FAILING_SQL, FAILING_CUTS, "the connection is cut", 23);
+        assert_true(points.in_doubt > 0);
+    }
+}
+
+PAWL_TEST(a_worker_that_stops_while_in_doubt_leaves_nothing_leased)
+{
+    if (is_sqlite()) {
+#if PAWL_TEST_SQLITE
+        stop_all(SQLITE_IOERR, "I/O errors", 1, 13);
+        stop_all(SQLITE_IOERR | FAILING_AFTERWARDS, "I/O errors after the work was done", 1, 13);
+#endif
+    } else {
+        stop_all(FAILING_REFUSES, "libpq answers a failure", 1, 13);
+        stop_all(FAILING_CUTS, "the connection is cut", 1, 29); /* some take the 5 s of doubt */
+    }
+}
