@@ -4,13 +4,15 @@
  *     orders FILE.db
  *
  * The shop writes an order and the message "ship it" in one transaction: both are there, or neither
- * is. Three workers take the messages. One order needs a second attempt, one becomes a dead letter
+ * is. A worker with three threads takes the messages; it notes that an order is shipped in the
+ * transaction that ends the message. One order needs a second attempt, one becomes a dead letter
  * until the shop repairs what was wrong, one is never placed because its transaction is rolled
  * back.
  *
  * Build it against an installed pawl: cc orders.c $(pkg-config --cflags --libs pawl) -lsqlite3
  */
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -23,14 +25,13 @@
 #include <sqlite3.h>
 
 #define TOPIC "order.placed"
-#define WORKERS 3
+#define THREADS 3
 
 typedef struct shop {
     const char *file;
     pawl_store *store;
-    atomic_int settled;       /* messages that ended: shipped, or a dead letter */
+    sem_t settled;            /* posted for every message that ends: shipped, or a dead letter */
     atomic_bool bigger_boxes; /* the repair that the dead letter waits for */
-    atomic_bool closed;
 } shop;
 
 static struct timespec started;
@@ -112,7 +113,7 @@ static void place_order(shop *s, sqlite3 *db, const char *item, bool paid)
 
     if (paid) {
         sql(db, "COMMIT");
-        pawl_tx_committed(tx); /* idle workers look at once */
+        pawl_tx_committed(tx); /* an idle worker looks at once */
         tell("shop", "%s: ordered, row and message committed together", item);
     } else {
         sql(db, "ROLLBACK");
@@ -135,79 +136,85 @@ static const char *ship(shop *s, const char *item, int attempt, bool *ret_hopele
     return NULL;
 }
 
-static void handle(shop *s, sqlite3 *db, const char *who, pawl_owner owner,
-                   const pawl_message *message)
+/* The order's row and the end of its message are one transaction, too: shipped once. */
+static pawl_status mark_shipped(pawl_task *task, const char *item, pawl_error *err)
 {
-    const char *item = pawl_message_payload(message, NULL);
-    pawl_held held = {pawl_message_work_id(message), pawl_message_fence(message)};
-    pawl_error err = PAWL_ERROR_INIT;
-    bool hopeless;
-    const char *problem = ship(s, item, pawl_message_attempt(message), &hopeless);
+    pawl_tx *tx = NULL;
+    pawl_status st = pawl_task_begin(task, &tx, err);
 
-    if (!problem) {
-        /* A worker that dies between these two lines is handed the message again: what a handler
-         * does must bear being done twice. */
-        sql(db, "UPDATE orders SET shipped = 1 WHERE item = %Q", item);
-        expect(pawl_queue_ack(s->store, owner, &held, 1, NULL, &err), &err);
-        tell(who, "%s: shipped, attempt %d", item, pawl_message_attempt(message));
-    } else if (hopeless) {
-        expect(pawl_queue_fail(s->store, owner, &held, 1, problem, NULL, &err), &err);
-        tell(who, "%s: %s, now a dead letter", item, problem);
-    } else {
-        expect(pawl_queue_abandon(s->store, owner, &held, 1, problem, PAWL_DELAY_BY_POLICY, NULL,
-                                  &err),
-               &err);
-        tell(who, "%s: %s, attempt %d of %d, again in 0.3 s", item, problem,
-             pawl_message_attempt(message), pawl_message_max_attempts(message));
-        return;
+    if (st == PAWL_OK) {
+        sql(pawl_tx_sqlite(tx), "UPDATE orders SET shipped = 1 WHERE item = %Q", item);
+        st = pawl_message_commit(tx, err);
     }
-    atomic_fetch_add(&s->settled, 1);
+    pawl_tx_free(tx);
+    return st;
 }
 
-typedef struct worker {
-    shop *shop;
-    char name[16];
-    pthread_t thread;
-} worker;
-
-/* Claim, handle, and wait for news; any number of threads and processes may do the same. */
-static void *work(void *argument)
+/* Called by the worker for every order, on one of its threads. */
+static pawl_verdict handle(pawl_task *task, void *context)
 {
-    worker *self = argument;
-    shop *s = self->shop;
-    sqlite3 *db = open_database(s->file);
-    pawl_owner owner = pawl_owner_new();
-    pawl_claim_options options = PAWL_CLAIM_OPTIONS_INIT;
-    const char *topics[] = {TOPIC};
+    shop *s = context;
+    const pawl_message *message = pawl_task_message(task);
+    const char *item = pawl_message_payload(message, NULL);
+    pawl_error err = PAWL_ERROR_INIT;
+    bool hopeless;
+    const char *problem = ship(s, item, pawl_task_attempt(task), &hopeless);
 
-    options.topics = topics;
-    options.topic_count = 1;
-    options.owner_name = self->name;
-    while (!atomic_load(&s->closed)) {
-        pawl_error err = PAWL_ERROR_INIT;
-        pawl_messages *list = NULL;
-        pawl_status st;
-
-        expect(pawl_queue_claim(s->store, owner, 30000, 1, &options, &list, &err), &err);
-        for (size_t i = 0; i < pawl_messages_count(list); i++)
-            handle(s, db, self->name, owner, pawl_messages_at(list, i));
-        if (pawl_messages_count(list) == 0) {
-            st = pawl_queue_wait(s->store, 50, &err);
-            if (st != PAWL_E_INTERRUPTED) /* the shop closes */
-                expect(st, &err);
-        }
-        pawl_messages_free(list);
+    if (!problem && mark_shipped(task, item, &err) != PAWL_OK)
+        problem = err.message;
+    if (!problem) {
+        tell("worker", "%s: shipped, attempt %d", item, pawl_task_attempt(task));
+        sem_post(&s->settled);
+        return PAWL_DONE;
     }
-    sqlite3_close(db);
+    pawl_task_explain(task, problem);
+    if (hopeless) {
+        tell("worker", "%s: %s", item, problem);
+        return PAWL_FAIL;
+    }
+    tell("worker", "%s: %s, attempt %d of %d, again in 0.3 s", item, problem,
+         pawl_task_attempt(task), pawl_message_max_attempts(message));
+    return PAWL_RETRY;
+}
+
+/* Called for what failed, when that is committed. */
+static pawl_verdict handle_dead(pawl_task *task, void *context)
+{
+    shop *s = context;
+
+    tell("worker", "%s: is a dead letter now",
+         (const char *)pawl_message_payload(pawl_task_message(task), NULL));
+    sem_post(&s->settled);
+    return PAWL_DONE;
+}
+
+static pawl_worker *make_worker(shop *s)
+{
+    pawl_worker_options options = PAWL_WORKER_OPTIONS_INIT;
+    pawl_error err = PAWL_ERROR_INIT;
+    pawl_worker *worker = NULL;
+
+    options.concurrency = THREADS;
+    options.chore_every_ms[PAWL_CHORE_DEAD] = 50; /* the example is in a hurry */
+    expect(pawl_worker_new(s->store, &options, &worker, &err), &err);
+    expect(pawl_worker_handle(worker, TOPIC, handle, s, NULL, &err), &err);
+    expect(pawl_worker_handle_dead(worker, TOPIC, handle_dead, s, &err), &err);
+    return worker;
+}
+
+/* Until pawl_worker_stop(); any number of threads and processes may do the same. */
+static void *work(void *worker)
+{
+    pawl_error err = PAWL_ERROR_INIT;
+
+    expect(pawl_worker_run(worker, &err), &err);
     return NULL;
 }
 
 static void wait_until_settled(shop *s, int count)
 {
-    const struct timespec moment = {0, 10000000}; /* 10 ms */
-
-    while (atomic_load(&s->settled) < count)
-        nanosleep(&moment, NULL);
+    while (count-- > 0)
+        sem_wait(&s->settled);
 }
 
 /* What an administrator would do with `pawl ls` and `pawl retry`. */
@@ -239,7 +246,8 @@ int main(int argc, char **argv)
     shop s = {.file = argc == 2 ? argv[1] : NULL};
     pawl_store_options options = PAWL_STORE_OPTIONS_INIT;
     pawl_error err = PAWL_ERROR_INIT;
-    worker workers[WORKERS];
+    pawl_worker *worker;
+    pthread_t thread;
     sqlite3 *db;
     char url[4096];
 
@@ -248,6 +256,7 @@ int main(int argc, char **argv)
         return 64;
     }
     clock_gettime(CLOCK_MONOTONIC, &started);
+    sem_init(&s.settled, 0, 0);
     db = open_database(s.file);
     sql(db, "CREATE TABLE IF NOT EXISTS orders ("
             "id INTEGER PRIMARY KEY, item TEXT NOT NULL, shipped INTEGER NOT NULL DEFAULT 0)");
@@ -262,21 +271,17 @@ int main(int argc, char **argv)
     place_order(&s, db, "piano", true);
     place_order(&s, db, "kite", true);
 
-    for (int i = 0; i < WORKERS; i++) {
-        workers[i].shop = &s;
-        snprintf(workers[i].name, sizeof workers[i].name, "worker %d", i + 1);
-        if (pthread_create(&workers[i].thread, NULL, work, &workers[i]) != 0)
-            return 1;
-    }
+    worker = make_worker(&s);
+    if (pthread_create(&thread, NULL, work, worker) != 0)
+        return 1;
     wait_until_settled(&s, 4);
     look_at_dead_letters(&s);
-    place_order(&s, db, "violin", true); /* the workers are awake: watch the times */
-    wait_until_settled(&s, 6);
+    place_order(&s, db, "violin", true); /* the worker is awake: watch the times */
+    wait_until_settled(&s, 2);
 
-    atomic_store(&s.closed, true);
-    pawl_store_interrupt(s.store);
-    for (int i = 0; i < WORKERS; i++)
-        pthread_join(workers[i].thread, NULL);
+    pawl_worker_stop(worker); /* nothing is left half done, nothing held */
+    pthread_join(thread, NULL);
+    pawl_worker_free(worker);
     tell("shop", "closed: every order that was paid for is shipped");
     pawl_store_close(s.store);
     sqlite3_close(db);

@@ -1,0 +1,57 @@
+/*
+ * examples/testing.c - a test of an application's own handler, without threads and sleeps.
+ *
+ *     testing [POSTGRESQL-URL]
+ *
+ * docs/testing.md explains it. Build it against an installed pawl:
+ *     cc testing.c $(pkg-config --cflags --libs pawl)
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <pawl/pawl.h>
+#include <pawl/testing.h>
+
+static void check(bool good, const pawl_error *err)
+{
+    if (good)
+        return;
+    fprintf(stderr, "failed: %s\n", err->message);
+    exit(1);
+}
+
+/* The handler under test; a real one would write a letter here. */
+static pawl_verdict remind(pawl_task *task, void *letters)
+{
+    *(int *)letters += 1;
+    return pawl_task_attempt(task) == 1 ? PAWL_RETRY : PAWL_DONE;
+}
+
+int main(int argc, char **argv)
+{
+    pawl_testing_options options = PAWL_TESTING_OPTIONS_INIT;
+    pawl_outgoing tomorrow = PAWL_OUTGOING_INIT;
+    pawl_error err = PAWL_ERROR_INIT;
+    pawl_testing *testing = NULL;
+    pawl_worker *worker = NULL;
+    int letters = 0;
+
+    options.virtual_clock = true;
+    tomorrow.topic = "reminder";
+    tomorrow.payload = "";
+    tomorrow.delay_ms = 24 * 3600 * 1000;
+    check(!pawl_testing_new(argc > 1 ? argv[1] : NULL, &options, &testing, &err), &err);
+    check(!pawl_worker_new(pawl_testing_store(testing), NULL, &worker, &err), &err);
+    check(!pawl_worker_handle(worker, "reminder", remind, &letters, NULL, &err), &err);
+    check(!pawl_outbox_enqueue(pawl_testing_store(testing), &tomorrow, NULL, &err), &err);
+
+    check(!pawl_worker_until_idle(worker, &err) && letters == 0, &err); /* too early */
+    check(!pawl_testing_advance(testing, tomorrow.delay_ms, &err), &err);
+    check(!pawl_worker_until_idle(worker, &err) && letters == 1, &err);
+    check(!pawl_testing_advance(testing, 1000, &err), &err); /* until the second attempt */
+    check(!pawl_worker_until_idle(worker, &err) && letters == 2, &err);
+
+    pawl_worker_free(worker);
+    pawl_testing_free(testing); /* nothing remains */
+    return 0;
+}
