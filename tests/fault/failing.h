@@ -42,6 +42,8 @@ bool failing_happened(void);
 bool failing_cuts(void);
 /* The server's process at the other end of the connection that was cut; 0: none was. */
 int failing_cut_backend(void);
+/* Any thread: cut the connection to this server process if it is the one that libpq last used. */
+bool failing_cut_last(int backend);
 /* Stop and go on counting later where it was. */
 void failing_pause(void);
 void failing_resume(void);

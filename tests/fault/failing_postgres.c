@@ -3,6 +3,7 @@
 
 #if PAWL_TEST_POSTGRES
 #include <libpq-fe.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -37,12 +38,22 @@ int __wrap_PQflush(PGconn *conn);
 int __wrap_PQconsumeInput(PGconn *conn);
 PGresult *__wrap_PQgetResult(PGconn *conn);
 
+static atomic_int last_backend, last_socket; /* of any thread */
+
+bool failing_cut_last(int backend)
+{
+    return atomic_load(&last_backend) == backend &&
+           shutdown(atomic_load(&last_socket), SHUT_RDWR) == 0;
+}
+
 /* Whether the call is to answer a failure without being made. */
 static bool refused(PGconn *conn, const char *where)
 {
     /* These two fail only with their connection. */
     bool only_cut = strcmp(where, "PQflush") == 0 || strcmp(where, "PQconsumeInput") == 0;
 
+    atomic_store(&last_backend, PQbackendPID(conn));
+    atomic_store(&last_socket, PQsocket(conn));
     if (only_cut && failing_how() != FAILING_CUTS)
         return false;
     if (!failing_now(FAILING_SQL, where))

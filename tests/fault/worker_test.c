@@ -111,3 +111,45 @@ PAWL_TEST(a_worker_that_stops_while_in_doubt_leaves_nothing_leased)
         stop_all(FAILING_CUTS, "the connection is cut", 1, 29); /* some take the 5 s of doubt */
     }
 }
+
+#if PAWL_TEST_POSTGRES
+/* The server processes of this fixture's schema whose last statement was this function. */
+#define BACKENDS                                                                                   \
+    " FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND query LIKE '%%%s%%.%s(%%' AND "
+
+PAWL_TEST(a_claim_that_is_committed_after_the_stop_is_given_back)
+{
+    pawl_worker_options options = PAWL_WORKER_OPTIONS_INIT;
+    recorder record = {.verdict = PAWL_DONE};
+
+    if (is_sqlite())
+        test_skip("a matter of a server");
+    fixture *f = fixture_open(NULL);
+    const char *schema = fixture_store_options(f)->schema;
+    for (int i = 0; i < PAWL_CHORE_COUNT; i++)
+        options.chore_every_ms[i] = 0;
+    pawl_worker *worker = workshop_worker(f, &options);
+    workshop_handle(worker, "topic", recorder_handle, &record);
+    pawl_work_id id = fixture_send(f, "topic", "x");
+
+    /* The claim waits at its last write, and its connection is cut. */
+    fixture_tx_exec(f, 0, "BEGIN");
+    fixture_tx_exec(f, 0, "LOCK TABLE {claim} IN SHARE MODE");
+    running *run = workshop_run(worker);
+    int64_t backend = 0;
+    until((backend = fixture_count(f, "SELECT pid" BACKENDS "wait_event_type = 'Lock'", schema,
+                                   "claim_batch")) != 0);
+    pawl_worker_stop(worker);
+    assert_true(failing_cut_last((int)backend));
+    /* The worker has asked for it, in vain: only now is it committed. */
+    until(fixture_count(f, "SELECT count(*)" BACKENDS "state = 'idle'", schema, "held") > 0);
+    fixture_tx_exec(f, 0, "COMMIT");
+    assert_ok(workshop_join(run), &run->err);
+    until(fixture_count(f, "SELECT count(*) FROM pg_stat_activity WHERE pid = %lld",
+                        (long long)backend) == 0);
+    assert_int_equal(1, workshop_stats(worker).released);
+    assert_int_equal(0, record.calls);
+    assert_int_equal(PAWL_STATE_READY, fixture_state(f, id));
+    workshop_check_nothing_held(f);
+}
+#endif
