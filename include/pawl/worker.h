@@ -174,8 +174,10 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_worker_handle_dead(pawl_worker *worker
  * Ownership: -
  * Threads:   this one claims and answers; handlers run on threads that exist only during the call.
  * Blocks:    until stopped and every handler has returned. A handler that ignores its cancellation
- *            holds up the return; its message is given back all the same.
- * Durable:   when it returns PAWL_OK, nothing is leased by it any more.
+ *            holds up the return; its message is given back all the same. So does, for 5 s at
+ *            most, a claim whose answer was lost just before: a server may still commit it.
+ * Durable:   when it returns PAWL_OK, nothing is leased by it any more; except dead letters whose
+ *            claim was in doubt, which come again when that lease ends.
  * Errors:    PAWL_E_MISUSE (no handler, or it runs already), PAWL_E_NOMEM (no threads), or what
  *            the database answered if that will not go away by waiting, or if what was held could
  *            not be given back; it is then ready again when the leases end.
