@@ -10,6 +10,7 @@
 #include <pawl/id.h>
 #include <pawl/log.h>
 #include <pawl/message.h>
+#include <pawl/observe.h>
 #include <pawl/outbox.h>
 #include <pawl/queue.h>
 #include <pawl/store.h>

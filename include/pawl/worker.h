@@ -12,6 +12,7 @@
 #include <pawl/id.h>
 #include <pawl/log.h>
 #include <pawl/message.h>
+#include <pawl/observe.h>
 #include <pawl/store.h>
 #include <pawl/tx.h>
 
@@ -28,7 +29,10 @@ typedef struct pawl_task pawl_task;
 typedef enum pawl_verdict {
     PAWL_DONE = 0,  /* never comes again */
     PAWL_RETRY = 1, /* not now: again after a delay, as long as there are attempts left */
-    PAWL_FAIL = 2   /* never: a dead letter */
+    PAWL_FAIL = 2,  /* never: a dead letter */
+    /* Not by this worker: ready again at once, as if it had not been claimed, the attempt not
+     * counted. For a process that is about to end; the same worker may well be next to get it. */
+    PAWL_RELEASE = 3
 } pawl_verdict;
 
 /*
@@ -51,6 +55,14 @@ PAWL_API pawl_store *pawl_task_store(const pawl_task *task);
  * pawl_worker_step(), where nobody else renews the lease: there it does, when that is due.
  */
 PAWL_API bool pawl_task_cancelled(const pawl_task *task);
+/*
+ * The same for a handler that waits in poll() for something else: *ret_fd becomes readable when
+ * pawl_task_cancelled() becomes true, and stays so. It belongs to the task and is closed when the
+ * handler returns: do not read from it, do not close it. In pawl_worker_step() only a call of
+ * pawl_task_cancelled() finds out. PAWL_E_NOMEM: no descriptor is left.
+ */
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_task_cancel_fd(pawl_task *task, int *ret_fd,
+                                                         pawl_error *err);
 
 /* Why it was not done; kept with the message for PAWL_RETRY and PAWL_FAIL. Copied, cut to 4 KB. */
 PAWL_API void pawl_task_explain(pawl_task *task, const char *error);
@@ -108,15 +120,18 @@ typedef struct pawl_worker_options {
     int64_t chore_every_ms[PAWL_CHORE_COUNT];
     int64_t chore_timeout_ms[PAWL_CHORE_COUNT];
     pawl_log_sink log; /* write NULL: the store's */
+    /* pawl_worker_run() returns by itself when nothing is in hand any more and */
+    bool until_empty;       /* nothing is due; what is put off until later is left */
+    int64_t max_messages;   /* so many were claimed; 0: any number. Where the answer to a claim was
+                               lost it may have been more */
+    pawl_observer observer; /* hears what becomes of messages; see pawl/observe.h */
 } pawl_worker_options;
 #define PAWL_WORKER_OPTIONS_INIT                                                                   \
     {                                                                                              \
         sizeof(pawl_worker_options), 10, 50, 30000, 30000, 2000, NULL, false, 60000, 30000, true,  \
             (int64_t)7 * 24 * 3600 * 1000, {1000, 5000, 300000, 30000, 1000, 60000},               \
-            {10000, 10000, 30000, 10000, 10000, 10000},                                            \
-        {                                                                                          \
-            NULL, NULL, PAWL_LOG_INFO                                                              \
-        }                                                                                          \
+            {10000, 10000, 30000, 10000, 10000, 10000}, {NULL, NULL, PAWL_LOG_INFO}, false, 0,     \
+            PAWL_OBSERVER_INIT                                                                     \
     }
 
 /**
@@ -168,8 +183,9 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_worker_handle_dead(pawl_worker *worker
                                                              pawl_error *err);
 
 /**
- * Work until pawl_worker_stop(): claim, call handlers, answer, renew, do the chores. Database
- * errors that may go away are waited out, with growing pauses.
+ * Work until pawl_worker_stop(), or until the options say that it is enough: claim, call handlers,
+ * answer, renew, do the chores. Database errors that may go away are waited out, with growing
+ * pauses.
  *
  * Ownership: -
  * Threads:   this one claims and answers; handlers run on threads that exist only during the call.

@@ -6,6 +6,7 @@
 
 #include "fail.h"
 #include "log.h"
+#include "observe.h"
 #include "worker_private.h"
 
 void pawli_answers_done(pawli_answers *answers)
@@ -37,19 +38,14 @@ static pawl_status make_room(pawli_answers *answers, pawl_error *err)
 
 /* ---- results that are not told ---- */
 
-/* Who opened a transaction and answers "done" has acknowledged the message himself. */
-static bool did_it_himself(const pawl_task *task)
-{
-    return task->effect && task->verdict == PAWL_DONE;
-}
-
 static void drop(pawl_worker *worker, pawl_task *task)
 {
     char id[PAWL_UUID_TEXT_SIZE];
 
-    if (did_it_himself(task)) {
+    pawli_observe_dropped(worker, task);
+    if (pawli_task_acknowledged(task)) {
         pawli_worker_count(worker, &worker->stats.done, 1);
-    } else {
+    } else if (!task->disowned) { /* those were counted when they were given back */
         pawl_message_id_format(pawl_message_get_id(task->message), id);
         pawli_log(&worker->log, PAWL_LOG_WARNING, "worker",
                   "the result of message %s of topic '%.255s' was dropped: its lease was lost, or "
@@ -160,12 +156,13 @@ static void settle(pawl_worker *worker, pawl_task *picked, size_t count, size_t 
     size_t unsure = 0;
 
     for (pawl_task *task = picked; task; task = task->line)
-        unsure += task->doubt || did_it_himself(task);
-    pawli_hand_settle(&worker->hand, picked);
+        unsure += task->doubt || pawli_task_acknowledged(task);
     size_t unchanged = count > changed ? count - changed : 0;
     size_t lost = unchanged > unsure ? unchanged - unsure : 0;
     if (counter)
         pawli_worker_count(worker, counter, count - lost);
+    pawli_observe_told(worker, picked, count, lost);
+    pawli_hand_settle(&worker->hand, picked);
     if (lost == 0)
         return;
     pawli_worker_count(worker, &worker->stats.lost, lost);

@@ -21,6 +21,7 @@ const char *pawl_chore_name(pawl_chore chore)
 void pawli_chores_init(pawli_chores *chores)
 {
     pthread_mutex_init(&chores->lock, NULL);
+    pthread_mutex_init(&chores->doing, NULL);
     pawli_cond_init(&chores->wake);
     pawli_chores_reset(chores);
 }
@@ -29,6 +30,7 @@ void pawli_chores_done(pawli_chores *chores)
 {
     pthread_cond_destroy(&chores->wake);
     pthread_mutex_destroy(&chores->lock);
+    pthread_mutex_destroy(&chores->doing);
 }
 
 void pawli_chores_reset(pawli_chores *chores)
@@ -87,16 +89,18 @@ void pawli_chore_ended(pawl_worker *worker, pawl_chore chore, pawl_status st, si
                   pawl_chore_name(chore), err->message);
 }
 
-static pawl_status do_one(pawl_worker *worker, pawl_chore chore, size_t *ret_changed,
-                          pawl_error *err)
+pawl_status pawli_chore_do(pawl_worker *worker, pawl_chore chore, size_t *ret_changed,
+                           pawl_error *err)
 {
     int64_t timeout_ms = worker->options.chore_timeout_ms[chore];
     pawl_error why = PAWL_ERROR_INIT;
 
     *ret_changed = 0;
+    pthread_mutex_lock(&worker->chores.doing);
     pawli_limit_begin(pawli_mono_after(pawli_mono_now(), timeout_ms * 1000));
     pawl_status st = call(worker, chore, ret_changed, &why);
     pawli_limit_end();
+    pthread_mutex_unlock(&worker->chores.doing);
     pawli_chore_ended(worker, chore, st, *ret_changed, &why);
     if (st != PAWL_OK && err)
         *err = why;
@@ -128,7 +132,7 @@ static pawl_status do_due(pawl_worker *worker, pawl_mono now, size_t *ret_change
         size_t changed;
         if (!is_done_here(worker, chore) || chores->due[i].us > now.us)
             continue;
-        pawl_status one = do_one(worker, chore, &changed, first_error);
+        pawl_status one = pawli_chore_do(worker, chore, &changed, first_error);
         /* Each call does a bounded amount; where it found something there may be more. */
         chores->due[i] = changed > 0 ? now : next_time(worker, chore, now);
         *ret_changed += changed;

@@ -18,6 +18,7 @@ typedef struct pawli_chores {
     pthread_cond_t wake;
     bool leave;                      /* guarded by the lock */
     pawl_mono due[PAWL_CHORE_COUNT]; /* the thread's */
+    pthread_mutex_t doing;           /* held while one is done, by whomever */
 } pawli_chores;
 
 void pawli_chores_init(pawli_chores *chores);
@@ -33,6 +34,9 @@ void pawli_chores_reset(pawli_chores *chores);
  */
 pawl_status pawli_chores_step(pawl_worker *worker, size_t *ret_changed, pawl_error *err);
 
+/* Do one now, whenever it was done last, and after the one that is being done. Any thread. */
+pawl_status pawli_chore_do(pawl_worker *worker, pawl_chore chore, size_t *ret_changed,
+                           pawl_error *err);
 /* How one ended. Any thread. */
 void pawli_chore_ended(pawl_worker *worker, pawl_chore chore, pawl_status st, size_t changed,
                        const pawl_error *err);

@@ -23,6 +23,11 @@ void pawli_dead_reset(pawli_dead *dead)
     dead->due = (pawl_mono){INT64_MIN};
 }
 
+void pawli_dead_hurry(pawli_dead *dead)
+{
+    dead->due = (pawl_mono){INT64_MIN};
+}
+
 static bool is_wanted(const pawl_worker *worker)
 {
     return !pawli_handlers_empty(&worker->dead_handlers) &&

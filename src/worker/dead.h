@@ -29,6 +29,8 @@ void pawli_dead_reset(pawli_dead *dead);
 pawl_status pawli_dead_announce(pawl_worker *worker, pawl_error *err);
 /* Whether there is nothing left to ask for. Any thread. */
 bool pawli_dead_is_announced(const pawl_worker *worker);
+/* The next pawli_dead_look() looks, whenever the last one was. */
+void pawli_dead_hurry(pawli_dead *dead);
 /* When pawli_dead_look() has something to do; never without a handler. */
 pawl_mono pawli_dead_due(const pawl_worker *worker);
 /*

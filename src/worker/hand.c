@@ -307,6 +307,8 @@ static void cancel(pawl_task *task, pawli_cause cause)
     if (task->cause < cause)
         task->cause = cause;
     atomic_store(&task->cancelled, true);
+    if (task->cancel_fd >= 0)
+        (void)eventfd_write(task->cancel_fd, 1);
 }
 
 void pawli_hand_empty_queue(pawli_hand *hand)
@@ -341,6 +343,7 @@ size_t pawli_hand_disown_running(pawli_hand *hand, bool dead, pawl_held *ret_ite
         if (task->phase != PAWLI_PHASE_RUNNING || pawli_task_lost(task) || task->dead != dead)
             continue;
         cancel(task, PAWLI_CAUSE_LOST);
+        task->disowned = true;
         ret_items[count++] = task->held;
     }
     pthread_mutex_unlock(&hand->lock);
@@ -407,6 +410,7 @@ static void hand_in(pawli_hand *hand, pawl_task *task, pawl_mono now)
 {
     int64_t took_us = now.us - task->started.us;
 
+    task->took_us = took_us;
     hand->handler_us =
         hand->handler_us < 0 ? took_us : hand->handler_us + (took_us - hand->handler_us) / 8;
     task->handler->running--;

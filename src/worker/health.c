@@ -2,6 +2,7 @@
 #include "health.h"
 
 #include "log.h"
+#include "observe.h"
 #include "text.h"
 #include "worker_private.h"
 #include "world.h"
@@ -9,7 +10,7 @@
 void pawli_health_init(pawli_health *health)
 {
     pawli_breaker_init(&health->breaker, &pawli_breaker_usual);
-    health->worked = false;
+    health->worked = health->failing = false;
     atomic_store(&health->state, PAWLI_BREAKER_CLOSED);
 }
 
@@ -63,6 +64,8 @@ static void is_well(pawl_worker *worker)
         pawli_log(&worker->log, PAWL_LOG_INFO, "worker", "the store answers again");
     atomic_store(&health->state, health->breaker.state);
     set_error(worker, "");
+    health->failing = false;
+    pawli_observe_store(worker, NULL);
 }
 
 bool pawli_health_heard(pawl_worker *worker, pawl_status st, const pawl_error *err)
@@ -78,6 +81,9 @@ bool pawli_health_heard(pawl_worker *worker, pawl_status st, const pawl_error *e
     if (is_final(health, st))
         return false;
     set_error(worker, err->message);
+    if (!health->failing)
+        pawli_observe_store(worker, err);
+    health->failing = true;
     if (pawli_breaker_failed(&health->breaker, pawli_mono_now(), pawli_random_u64()))
         pawli_log(&worker->log, PAWL_LOG_WARNING, "worker",
                   "the store has failed %d times in a row and is left alone for a while: %s",

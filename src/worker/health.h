@@ -11,7 +11,8 @@
 /* The intake's, except for `state`. */
 typedef struct pawli_health {
     pawli_breaker breaker;
-    bool worked; /* at least once */
+    bool worked;  /* at least once */
+    bool failing; /* the observer knows that it has failed */
     _Atomic pawli_breaker_state state;
 } pawli_health;
 

@@ -6,6 +6,7 @@
 
 #include <pawl/dead.h>
 
+#include "ending.h"
 #include "fail.h"
 #include "store_private.h"
 #include "worker_private.h"
@@ -38,6 +39,7 @@ static void make_task(pawl_worker *worker, pawli_batch *batch, const pawl_messag
         .held = {pawl_message_work_id(message), pawl_message_fence(message)},
         .dead = dead,
         .delay_ms = PAWL_DELAY_BY_POLICY,
+        .cancel_fd = -1,
     };
     if (!task->handler) {
         pawli_task_refuse(task);
@@ -100,7 +102,10 @@ pawl_status pawli_intake_adopt(pawl_worker *worker, const pawli_arrival *arrival
     }
     batch->list = list;
     batch->users = fresh;
-    pawli_worker_count(worker, &worker->stats.claimed, arrival->dead ? 0 : fresh);
+    if (!arrival->dead) {
+        pawli_worker_count(worker, &worker->stats.claimed, fresh);
+        worker->intake.taken += (int64_t)fresh;
+    }
     pawli_lease_measure(worker, batch->tasks, fresh, arrival->asked_at);
     pawli_hand_add(&worker->hand, batch, fresh);
     return PAWL_OK;
@@ -290,7 +295,8 @@ static pawl_status exchange(pawl_worker *worker, size_t *ret_found, pawl_error *
         st = pawli_dead_announce(worker, err);
     if (st != PAWL_OK)
         return st;
-    (void)pawli_dead_look(worker, &dead, NULL); /* a chore that fails stops nobody */
+    if (pawli_ending_left(worker) > 0)
+        (void)pawli_dead_look(worker, &dead, NULL); /* a chore that fails stops nobody */
     st = pawli_wants_make(worker, &names_changed, err);
     if (st != PAWL_OK)
         return st;
@@ -319,7 +325,9 @@ static bool turn(pawl_worker *worker, pawl_error *err)
     }
     pawl_status st = exchange(worker, &found, err);
     pawli_answers_put_off(worker);
-    if (st == PAWL_OK && found > 0) {
+    if (st == PAWL_OK && pawli_ending_reached(worker, found)) {
+        intake->over = true;
+    } else if (st == PAWL_OK && found > 0) {
         pawli_waiter_disarm(intake->waiter);
         intake->armed = false;
     } else if (st == PAWL_OK && intake->wants.count == 0) {
@@ -336,7 +344,7 @@ pawl_status pawli_intake_run(pawl_worker *worker, pawl_error *err)
 {
     pawl_error why = PAWL_ERROR_INIT;
 
-    while (!pawli_stop_asked(&worker->stop)) {
+    while (!pawli_stop_asked(&worker->stop) && !worker->intake.over) {
         if (turn(worker, &why))
             continue;
         if (err)

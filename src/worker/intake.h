@@ -26,6 +26,10 @@ typedef struct pawli_intake {
     size_t armed_capacity;
     bool in_doubt;       /* a claim's answer was lost: ask what is held */
     pawl_mono ask_until; /* it may still be committing until then */
+    int64_t taken;       /* messages of this run */
+    bool over;           /* it is enough, by the options */
+    pawl_mono empty_at;  /* since when nothing is in hand and nothing comes; see ending.c */
+    bool swept;          /* since then, leases that ended were looked for */
 } pawli_intake;
 
 /* Messages that a claim brought. */
@@ -40,7 +44,7 @@ void pawli_intake_done(pawli_intake *intake);
 /* Take them over, also when that fails: then the leases end by themselves. *ret_found: how many. */
 pawl_status pawli_intake_adopt(pawl_worker *worker, const pawli_arrival *arrival, size_t *ret_found,
                                pawl_error *err);
-/* Until stopping begins, or an error that will not go away. */
+/* Until stopping begins, it is enough by the options, or an error that will not go away. */
 pawl_status pawli_intake_run(pawl_worker *worker, pawl_error *err);
 /* Claim up to what is wanted, and acknowledge what is done; *ret_found: how many came. */
 pawl_status pawli_intake_claim(pawl_worker *worker, size_t *ret_found, pawl_error *err);

@@ -6,6 +6,7 @@
 #include "fail.h"
 #include "limit.h"
 #include "log.h"
+#include "observe.h"
 #include "worker_private.h"
 #include "world.h"
 
@@ -138,8 +139,11 @@ static size_t forget_untold(pawl_worker *worker)
     pawli_answers_gather(worker);
     list = worker->intake.answers.list;
     worker->intake.answers.list = NULL;
-    for (pawl_task *task = list; task; task = task->line)
+    for (pawl_task *task = list; task; task = task->line) {
+        pawli_observe_dropped(worker, task);
         count++;
+    }
+    pawli_worker_count(worker, &worker->stats.lost, count);
     pawli_hand_settle(&worker->hand, list);
     return count;
 }

@@ -1,10 +1,13 @@
 /* src/worker/task.c - one message in a handler's hands. */
 #include "task.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include <pawl/tx.h>
 
@@ -41,6 +44,36 @@ bool pawl_task_cancelled(const pawl_task *task)
     if (atomic_load(&task->worker->mode) == PAWLI_MODE_STEP)
         (void)pawli_keeper_step(task->worker, NULL); /* a failure is found by the step itself */
     return atomic_load(&task->cancelled);
+}
+
+/* Called by the handler's thread only, which therefore may look at it without the lock. */
+pawl_status pawl_task_cancel_fd(pawl_task *task, int *ret_fd, pawl_error *err)
+{
+    if (task->cancel_fd < 0) {
+        int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        if (fd < 0)
+            return pawli_fail_code(err, PAWL_E_NOMEM, errno,
+                                   "no descriptor is left for the task: %s", strerror(errno));
+        pthread_mutex_lock(&task->worker->hand.lock);
+        task->cancel_fd = fd;
+        if (atomic_load(&task->cancelled))
+            (void)eventfd_write(fd, 1);
+        pthread_mutex_unlock(&task->worker->hand.lock);
+    }
+    *ret_fd = task->cancel_fd;
+    return PAWL_OK;
+}
+
+static void close_cancel_fd(pawl_task *task)
+{
+    int fd = task->cancel_fd;
+
+    if (fd < 0)
+        return;
+    pthread_mutex_lock(&task->worker->hand.lock);
+    task->cancel_fd = -1;
+    pthread_mutex_unlock(&task->worker->hand.lock);
+    close(fd);
 }
 
 void pawl_task_explain(pawl_task *task, const char *error)
@@ -161,12 +194,13 @@ void pawli_task_run(pawl_task *task)
 {
     log_call(task);
     pawl_verdict verdict = task->handler->call(task, task->handler->context);
-    if ((unsigned)verdict > PAWL_FAIL) {
+    close_cancel_fd(task);
+    if ((unsigned)verdict > PAWL_RELEASE) {
         pawl_task_explain(task, "the handler answered with a number that is no verdict");
         verdict = PAWL_RETRY;
     }
     task->verdict = verdict;
-    if (verdict == PAWL_DONE)
+    if (verdict == PAWL_DONE || verdict == PAWL_RELEASE)
         return;
     pawli_cause cause = cause_of(task);
     if (!task->error && cause == PAWLI_CAUSE_TIMEOUT)
@@ -188,5 +222,7 @@ pawli_answer pawli_task_answer(const pawl_task *task)
         return PAWLI_ANSWER_ACK;
     if (task->verdict == PAWL_FAIL)
         return PAWLI_ANSWER_FAIL;
+    if (task->verdict == PAWL_RELEASE)
+        return PAWLI_ANSWER_RELEASE;
     return task->cause == PAWLI_CAUSE_STOP ? PAWLI_ANSWER_RELEASE : PAWLI_ANSWER_ABANDON;
 }

@@ -54,6 +54,7 @@ struct pawl_task {
     bool dead;  /* a dead letter's call */
     bool doubt; /* an answer may have arrived although it failed; the intake's */
     atomic_bool cancelled;
+    int64_t took_us; /* the handler's call; 0: there was none. Set when it has finished */
 
     /* The handler's thread's, until it has finished: */
     pawl_verdict verdict;
@@ -64,7 +65,9 @@ struct pawl_task {
     /* Guarded by the hand's lock: */
     pawli_phase phase;
     pawli_cause cause;
-    bool twin; /* an earlier claim of the same message was in hand when it came */
+    int cancel_fd; /* an eventfd, for who asked for it; -1: none. Changed by the handler's thread */
+    bool disowned; /* given back while its handler runs */
+    bool twin;     /* an earlier claim of the same message was in hand when it came */
     int64_t lease_us;
     pawl_mono renew_at;
     pawl_mono deadline; /* by our own clock: lost if not renewed by then */
@@ -80,6 +83,12 @@ struct pawl_task {
 static inline bool pawli_task_lost(const pawl_task *task)
 {
     return task->cause == PAWLI_CAUSE_LOST;
+}
+
+/* Who opened a transaction and answers "done" has acknowledged the message himself. */
+static inline bool pawli_task_acknowledged(const pawl_task *task)
+{
+    return task->effect && task->verdict == PAWL_DONE;
 }
 
 /* Call the handler. No lock is held. */

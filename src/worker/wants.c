@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "ending.h"
 #include "fail.h"
 #include "worker_private.h"
 #include "world.h"
@@ -185,6 +186,8 @@ pawl_status pawli_wants_make(pawl_worker *worker, bool *ret_names_changed, pawl_
     *ret_names_changed = false;
     pthread_mutex_lock(&hand->lock);
     wants->room = room_in_all(worker);
+    if (wants->room > pawli_ending_left(worker))
+        wants->room = pawli_ending_left(worker);
     bool tight = is_tight(worker, wants->room);
     pthread_mutex_unlock(&hand->lock);
     wants->by_name = takes_all(worker) && tight && wants->room > 0;

@@ -49,6 +49,8 @@ static pawl_status check_options(const pawl_worker_options *options, pawl_error 
         return pawli_fail(err, PAWL_E_INVALID, "concurrency must be 1 to 1000");
     if (options->batch < 1 || options->batch > PAWL_BATCH_MAX)
         return pawli_fail(err, PAWL_E_INVALID, "batch must be 1 to %d", PAWL_BATCH_MAX);
+    if (options->max_messages < 0)
+        return pawli_fail(err, PAWL_E_INVALID, "max_messages must not be below 0");
     if (options->retention_ms < 0)
         return pawli_fail(err, PAWL_E_INVALID, "retention_ms must not be below 0");
     if (name && (!*name || !pawli_utf8_check(name, strlen(name), &characters) ||
@@ -243,7 +245,9 @@ static void get_ready(pawl_worker *worker)
     worker->intake.in_doubt |= pawli_hand_open(&worker->hand, worker->intake.waiter) > 0;
     worker->intake.ask_until = (pawl_mono){INT64_MIN};
     worker->intake.armed = worker->intake.drained = false;
-    worker->intake.clock.known = false;
+    worker->intake.clock.known = worker->intake.over = worker->intake.swept = false;
+    worker->intake.taken = 0;
+    worker->intake.empty_at = (pawl_mono){INT64_MAX};
     pawli_dead_reset(&worker->dead);
     pawli_health_init(&worker->health);
 }

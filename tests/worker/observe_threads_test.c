@@ -1,0 +1,211 @@
+/* tests/worker/observe_threads_test.c - hearing what becomes of messages. */
+#include "workshop.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* What an observer heard, as text. */
+struct heard {
+    char text[2048];
+    int outcomes[PAWL_OUTCOME_LOST + 1];
+    int failed, well; /* of the store */
+    counter news;
+    bool on_time; /* `took_us` is what a handler took */
+};
+
+static void hear_settled(void *context, const pawl_settled *what)
+{
+    static const char *const names[] = {"done", "retried", "failed", "released", "lost"};
+    struct heard *heard = context;
+    size_t used = strlen(heard->text);
+
+    snprintf(heard->text + used, sizeof heard->text - used, "%s%s %s%s %d%s%s", used ? "; " : "",
+             kit_payload(what->message), names[what->outcome], what->dead ? " dead" : "",
+             what->attempt, what->error ? " " : "", what->error ? what->error : "");
+    heard->outcomes[what->outcome]++;
+    heard->on_time &= what->took_us >= 0;
+    counter_add(&heard->news, 1);
+}
+
+static void hear_store(void *context, const pawl_error *err)
+{
+    struct heard *heard = context;
+
+    if (err && err->message[0] && heard->failed == heard->well)
+        heard->failed++;
+    else if (!err && heard->well < heard->failed)
+        heard->well++;
+    else
+        heard->failed = -1; /* not by turns */
+    counter_add(&heard->news, 1);
+}
+
+static pawl_worker *observed(fixture *f, struct heard *heard, pawl_worker_options options)
+{
+    *heard = (struct heard){.news = COUNTER_INIT, .on_time = true};
+    options.observer = (pawl_observer){heard, hear_settled, hear_store};
+    return workshop_worker(f, &options);
+}
+
+static const pawl_worker_options usual = PAWL_WORKER_OPTIONS_INIT;
+
+PAWL_TEST(every_outcome_is_heard_once_with_its_reason)
+{
+    fixture *f = fixture_open(NULL);
+    struct heard heard;
+    pawl_worker *worker = observed(f, &heard, usual);
+    recorder done = {0}, retry = {PAWL_RETRY, .error = "busy"}, fail = {PAWL_FAIL, .error = "bad"},
+             release = {PAWL_RELEASE};
+
+    workshop_handle(worker, "done", recorder_handle, &done);
+    workshop_handle(worker, "retry", recorder_handle, &retry);
+    workshop_handle(worker, "fail", recorder_handle, &fail);
+    workshop_handle(worker, "release", recorder_handle, &release);
+    fixture_send(f, "done", "a");
+    workshop_step(worker);
+    fixture_send(f, "retry", "b");
+    workshop_step(worker);
+    fixture_send(f, "fail", "c");
+    workshop_step(worker);
+    fixture_send(f, "release", "d");
+    workshop_step(worker);
+    assert_string_equal("a done 1; b retried 1 busy; c failed 1 bad; d released 1", heard.text);
+    fixture_advance(f, HOUR_MS);
+    release.verdict = retry.verdict = PAWL_DONE;
+    heard.text[0] = '\0';
+    workshop_until_idle(worker);
+    assert_int_equal(3, heard.outcomes[PAWL_OUTCOME_DONE]);
+    assert_non_null(strstr(heard.text, "b done 2"));
+    assert_true(heard.on_time);
+}
+
+PAWL_TEST(dead_letters_are_heard_too)
+{
+    fixture *f = fixture_open(NULL);
+    struct heard heard;
+    pawl_worker *worker = observed(f, &heard, usual);
+    recorder fail = {PAWL_FAIL, .error = "bad"}, dead = {PAWL_DONE};
+    pawl_error err = PAWL_ERROR_INIT;
+
+    workshop_handle(worker, "t", recorder_handle, &fail);
+    assert_ok(pawl_worker_handle_dead(worker, "t", recorder_handle, &dead, &err), &err);
+    workshop_step(worker);
+    fixture_send(f, "t", "a");
+    for (int i = 0; i < 3; i++, fixture_advance(f, 2 * SECOND_MS))
+        workshop_step(worker);
+    assert_string_equal("a failed 1 bad; a done dead 1", heard.text);
+}
+
+/* Three are acknowledged together, one of which was cancelled meanwhile: the store says how many.
+ */
+static pawl_verdict cancel_second(pawl_task *task, void *context)
+{
+    fixture *f = context;
+
+    if (strcmp(kit_payload(pawl_task_message(task)), "b") == 0)
+        (void)kit_cancel(f, pawl_message_work_id(pawl_task_message(task)));
+    return PAWL_DONE;
+}
+
+PAWL_TEST(of_several_answers_the_one_that_came_too_late_is_named)
+{
+    fixture *f = fixture_open(NULL);
+    struct heard heard;
+    pawl_worker *worker = observed(f, &heard, usual);
+
+    workshop_handle(worker, "t", cancel_second, f);
+    fixture_send(f, "t", "a");
+    fixture_send(f, "t", "b");
+    fixture_send(f, "t", "c");
+    workshop_step(worker);
+    assert_string_equal("a done 1; b lost 1; c done 1", heard.text);
+    assert_int_equal(1, workshop_stats(worker).lost);
+    assert_int_equal(2, workshop_stats(worker).done);
+}
+
+/* ---- with threads ---- */
+
+struct gate {
+    counter entered;
+    counter open;
+};
+
+static pawl_verdict gate_handle(pawl_task *task, void *context)
+{
+    struct gate *gate = context;
+
+    (void)task;
+    counter_add(&gate->entered, 1);
+    return counter_wait(&gate->open, 1) ? PAWL_DONE : PAWL_FAIL;
+}
+
+/* It was counted when it was given back: it is neither lost, nor counted twice. */
+PAWL_TEST(what_is_given_back_under_its_handler_is_heard_as_released)
+{
+    fixture *f = fixture_open(NULL);
+    struct heard heard;
+    struct gate gate = {COUNTER_INIT, COUNTER_INIT};
+    pawl_worker_options options = usual;
+
+    options.grace_ms = options.cancel_ms = 0;
+    pawl_worker *worker = observed(f, &heard, options);
+    workshop_handle(worker, "t", gate_handle, &gate);
+    pawl_work_id id = fixture_send(f, "t", "a");
+    running *run = workshop_run(worker);
+    counter_expect(&gate.entered, 1);
+    pawl_worker_stop(worker);
+    until(fixture_state(f, id) == PAWL_STATE_READY);
+    counter_add(&gate.open, 1);
+    assert_ok(workshop_join(run), &run->err);
+    assert_string_equal("a released 1", heard.text);
+    assert_int_equal(1, workshop_stats(worker).released);
+    assert_int_equal(0, workshop_stats(worker).lost);
+}
+
+static pawl_verdict do_nothing(pawl_task *task, void *context)
+{
+    (void)task;
+    (void)context;
+    return PAWL_DONE;
+}
+
+PAWL_TEST(everything_that_was_claimed_is_heard_of_once)
+{
+    fixture *f = fixture_open(NULL);
+    struct heard heard;
+    pawl_worker_options options = usual;
+
+    options.until_empty = true;
+    pawl_worker *worker = observed(f, &heard, options);
+    pawl_error err = PAWL_ERROR_INIT;
+    workshop_handle(worker, NULL, do_nothing, NULL);
+    for (int i = 0; i < 200; i++)
+        fixture_send(f, "t", "x");
+    assert_ok(pawl_worker_run(worker, &err), &err);
+    assert_int_equal(200, heard.outcomes[PAWL_OUTCOME_DONE]);
+    assert_int_equal(200, counter_get(&heard.news));
+}
+
+PAWL_TEST(a_store_that_fails_and_comes_back_is_heard_of_by_turns)
+{
+    fixture *f = fixture_open(NULL);
+    struct heard heard;
+    pawl_worker *worker = observed(f, &heard, usual);
+
+    workshop_handle(worker, "t", do_nothing, NULL);
+    running *run = workshop_run(worker);
+    fixture_send(f, "t", "x");
+    counter_expect(&heard.news, 1);
+    fixture_exec(f, "ALTER TABLE {claim} RENAME TO moved_claim");
+    fixture_send(f, "t", "x");
+    counter_expect(&heard.news, 2);
+    if (fixture_is_postgres(f))
+        fixture_exec(f, "ALTER TABLE {moved_claim} RENAME TO claim");
+    else
+        fixture_exec(f, "ALTER TABLE moved_claim RENAME TO {claim}");
+    counter_expect(&heard.news, 4);
+    workshop_stop(run);
+    assert_int_equal(1, heard.failed);
+    assert_int_equal(1, heard.well);
+    assert_int_equal(2, heard.outcomes[PAWL_OUTCOME_DONE]);
+}
