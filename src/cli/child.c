@@ -1,14 +1,16 @@
-/* src/cli/child.c - a running command: bytes to its stdin, the end of its stderr, its end. */
+/* src/cli/child.c - a running command: bytes to its stdin, what it writes, its end. */
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "child.h"
+#include "screen.h"
 
-/* Bytes of stderr moved in one turn, so that one noisy command does not starve the others. */
+/* Bytes moved in one turn, so that a noisy command is told to end in time. */
 #define PUMP_BYTES 65536
 
 static void close_fd(int *fd)
@@ -49,8 +51,31 @@ static int set_attributes(posix_spawnattr_t *attributes, const cli_command *comm
     return problem;
 }
 
+/* The child's ends of the pipes; -1: there is none. */
+typedef struct ends {
+    int in;
+    int out;
+    int err;
+} ends;
+
+static int set_streams(posix_spawn_file_actions_t *actions, const cli_command *command,
+                       const ends *theirs)
+{
+    int problem = 0;
+
+    if (command->stdout_to_stderr)
+        problem = posix_spawn_file_actions_adddup2(actions, STDERR_FILENO, STDOUT_FILENO);
+    if (problem == 0 && theirs->out >= 0)
+        problem = posix_spawn_file_actions_adddup2(actions, theirs->out, STDOUT_FILENO);
+    if (problem == 0)
+        problem = posix_spawn_file_actions_adddup2(actions, theirs->in, STDIN_FILENO);
+    if (problem == 0)
+        problem = posix_spawn_file_actions_adddup2(actions, theirs->err, STDERR_FILENO);
+    return problem;
+}
+
 static int spawn(cli_child *child, const cli_command *command, char *const *environment,
-                 int stdin_read, int stderr_write)
+                 const ends *theirs)
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
@@ -61,44 +86,67 @@ static int spawn(cli_child *child, const cli_command *command, char *const *envi
     problem = posix_spawnattr_init(&attributes);
     if (problem == 0) {
         problem = set_attributes(&attributes, command);
-        if (problem == 0 && command->stdout_to_stderr)
-            problem = posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
         if (problem == 0)
-            problem = posix_spawn_file_actions_adddup2(&actions, stdin_read, STDIN_FILENO);
-        if (problem == 0)
-            problem = posix_spawn_file_actions_adddup2(&actions, stderr_write, STDERR_FILENO);
+            problem = set_streams(&actions, command, theirs);
         if (problem == 0)
             problem = posix_spawnp(&child->pid, command->argv[0], &actions, &attributes,
                                    command->argv, environment);
         posix_spawnattr_destroy(&attributes);
     }
     posix_spawn_file_actions_destroy(&actions);
+    if (problem != 0)
+        child->pid = 0;
     return problem;
+}
+
+/* Needs Linux 5.3. Without it nobody would tell us when the child ends. */
+static int watch_end(cli_child *child)
+{
+    int problem;
+
+    child->end_fd = (int)syscall(SYS_pidfd_open, child->pid, 0);
+    if (child->end_fd >= 0)
+        return 0;
+    problem = errno;
+    cli_child_signal(child, SIGKILL);
+    while (waitpid(child->pid, NULL, 0) < 0 && errno == EINTR)
+        continue;
+    child->pid = 0;
+    return problem;
+}
+
+static void close_all(cli_child *child)
+{
+    close_fd(&child->stdin_fd);
+    close_fd(&child->stdout_fd);
+    close_fd(&child->stderr_fd);
+    close_fd(&child->end_fd);
 }
 
 int cli_child_start(cli_child *child, const cli_command *command, char *const *environment,
                     const void *input, size_t input_size)
 {
     int in[2] = {-1, -1};
+    int out[2] = {-1, -1};
     int err[2] = {-1, -1};
-    int problem;
+    int problem = make_pipe(in, 1);
 
-    *child = (cli_child){.stdin_fd = -1, .stderr_fd = -1};
-    problem = make_pipe(in, 1);
+    if (problem == 0 && command->stdout_by_us)
+        problem = make_pipe(out, 0);
     if (problem == 0)
         problem = make_pipe(err, 0);
+    *child = (cli_child){.stdin_fd = in[1], .stdout_fd = out[0], .stderr_fd = err[0], .end_fd = -1};
     if (problem == 0)
-        problem = spawn(child, command, environment, in[0], err[1]);
+        problem = spawn(child, command, environment, &(ends){in[0], out[1], err[1]});
+    if (problem == 0)
+        problem = watch_end(child);
     close_fd(&in[0]);
+    close_fd(&out[1]);
     close_fd(&err[1]);
     if (problem != 0) {
-        close_fd(&in[1]);
-        close_fd(&err[0]);
-        child->pid = 0;
+        close_all(child);
         return problem;
     }
-    child->stdin_fd = in[1];
-    child->stderr_fd = err[0];
     child->input = input;
     child->input_left = input_size;
     cli_child_pump(child);
@@ -137,44 +185,38 @@ static void keep_tail(cli_child *child, const char *bytes, size_t size)
     child->tail_size = kept + size;
 }
 
-/* What our stderr does not take is lost; the tail is kept either way. */
-static void pass_on(const char *bytes, size_t size)
-{
-    while (size > 0) {
-        ssize_t sent = write(STDERR_FILENO, bytes, size);
-        if (sent < 0 && errno == EINTR)
-            continue;
-        if (sent <= 0)
-            return;
-        bytes += sent;
-        size -= (size_t)sent;
-    }
-}
-
-static void pump_errors(cli_child *child)
+/* From one of its pipes to our own stream `to`. */
+static void pump_output(cli_child *child, int *from, int to)
 {
     char bytes[4096];
 
-    for (size_t moved = 0; child->stderr_fd >= 0 && moved < PUMP_BYTES;) {
-        ssize_t got = read(child->stderr_fd, bytes, sizeof bytes);
+    for (size_t moved = 0; *from >= 0 && moved < PUMP_BYTES;) {
+        ssize_t got = read(*from, bytes, sizeof bytes);
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0 && errno == EAGAIN)
             return;
         if (got <= 0) {
-            close_fd(&child->stderr_fd);
+            close_fd(from);
             return;
         }
-        keep_tail(child, bytes, (size_t)got);
-        pass_on(bytes, (size_t)got);
+        if (to == STDERR_FILENO)
+            keep_tail(child, bytes, (size_t)got);
+        cli_screen_pass(to, bytes, (size_t)got);
         moved += (size_t)got;
     }
+}
+
+static void pump_outputs(cli_child *child)
+{
+    pump_output(child, &child->stdout_fd, STDOUT_FILENO);
+    pump_output(child, &child->stderr_fd, STDERR_FILENO);
 }
 
 void cli_child_pump(cli_child *child)
 {
     pump_input(child);
-    pump_errors(child);
+    pump_outputs(child);
 }
 
 size_t cli_child_poll_fds(const cli_child *child, struct pollfd *ret_fds)
@@ -183,8 +225,12 @@ size_t cli_child_poll_fds(const cli_child *child, struct pollfd *ret_fds)
 
     if (child->stdin_fd >= 0)
         ret_fds[count++] = (struct pollfd){child->stdin_fd, POLLOUT, 0};
+    if (child->stdout_fd >= 0)
+        ret_fds[count++] = (struct pollfd){child->stdout_fd, POLLIN, 0};
     if (child->stderr_fd >= 0)
         ret_fds[count++] = (struct pollfd){child->stderr_fd, POLLIN, 0};
+    if (child->end_fd >= 0)
+        ret_fds[count++] = (struct pollfd){child->end_fd, POLLIN, 0};
     return count;
 }
 
@@ -206,9 +252,8 @@ bool cli_child_ended(cli_child *child, bool sweep)
         cli_child_signal(child, SIGKILL);
     while (waitpid(child->pid, &child->wait_status, 0) < 0 && errno == EINTR)
         continue;
-    pump_errors(child);
-    close_fd(&child->stdin_fd);
-    close_fd(&child->stderr_fd);
+    pump_outputs(child);
+    close_all(child);
     child->pid = 0;
     return true;
 }

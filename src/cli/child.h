@@ -1,4 +1,4 @@
-/* src/cli/child.h - a running command: bytes to its stdin, the end of its stderr, its end. */
+/* src/cli/child.h - a running command: bytes to its stdin, what it writes, its end. */
 #ifndef CLI_CHILD_H
 #define CLI_CHILD_H
 
@@ -9,12 +9,14 @@
 #include <sys/types.h>
 
 #define CLI_CHILD_TAIL 2048
-#define CLI_CHILD_FDS 2
+#define CLI_CHILD_FDS 4
 
 typedef struct cli_child {
     pid_t pid;    /* leader of its own process group; 0: not running */
     int stdin_fd; /* our ends of the pipes, non-blocking; -1: closed */
     int stderr_fd;
+    int stdout_fd;     /* -1: it has ours */
+    int end_fd;        /* readable when it has ended */
     const char *input; /* borrowed */
     size_t input_left;
     char tail[CLI_CHILD_TAIL]; /* the last bytes of its stderr */
@@ -25,13 +27,15 @@ typedef struct cli_child {
 typedef struct cli_command {
     char *const *argv;     /* argv[0] is looked for in PATH */
     bool stdout_to_stderr; /* keep our stdout for ourselves */
+    bool stdout_by_us;     /* its stdout comes through us: the terminal has a line of ours */
     sigset_t signal_mask;  /* what the child starts with */
 } cli_command;
 
-/* Starts it with `input` (borrowed until it ends) for its stdin. An errno, 0 on success. */
+/* Starts it with `input` (borrowed until it ends) for its stdin. An errno, 0 on success. Any
+ * thread: whatever signals that one blocks, the child starts with the command's mask. */
 int cli_child_start(cli_child *child, const cli_command *command, char *const *environment,
                     const void *input, size_t input_size);
-/* Move what can be moved without waiting; its stderr goes on to ours. */
+/* Move what can be moved without waiting; what it writes goes on to our own streams. */
 void cli_child_pump(cli_child *child);
 /* Fills up to CLI_CHILD_FDS places with what to wait for; answers how many. */
 size_t cli_child_poll_fds(const cli_child *child, struct pollfd *ret_fds);

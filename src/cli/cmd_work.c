@@ -10,7 +10,7 @@
 #include "fail.h"
 #include "output.h"
 #include "when.h"
-#include "worker.h"
+#include "work.h"
 
 typedef struct settings {
     cli_texts topics;
@@ -18,6 +18,7 @@ typedef struct settings {
     int64_t lease_ms;
     int64_t concurrency;
     bool once;
+    bool quiet;
     bool until_empty;
     int64_t max;
     int64_t poll_ms;
@@ -25,10 +26,8 @@ typedef struct settings {
     int64_t run_timeout_ms;
 } settings;
 
-static const settings defaults = {.lease_ms = 30 * CLI_SECOND_MS,
-                                  .concurrency = 1,
-                                  .poll_ms = 250,
-                                  .grace_ms = 10 * CLI_SECOND_MS};
+static const settings defaults = {
+    .lease_ms = 30 * CLI_SECOND_MS, .poll_ms = 30 * CLI_SECOND_MS, .grace_ms = 10 * CLI_SECOND_MS};
 
 static bool in_path(const char *name)
 {
@@ -104,105 +103,121 @@ static pawl_status open_store(const cli_args *args, pawl_store **ret_store, pawl
     return pawl_store_open(url, &options, ret_store, err);
 }
 
-static void sum_up(const cli_args *args, const cli_worker *worker)
+static void sum_up(const cli_args *args, const cli_work *work, const pawl_worker_stats *stats)
 {
-    static const struct {
-        cli_verdict verdict;
+    const struct {
         const char *key;
-        const char *text;
-    } counts[] = {{CLI_VERDICT_ACK, "done", "done"},
-                  {CLI_VERDICT_ABANDON, "abandoned", "abandoned"},
-                  {CLI_VERDICT_FAIL, "failed", "failed"},
-                  {CLI_VERDICT_RELEASE, "released", "released"},
-                  {CLI_VERDICT_DROP, "dropped", "dropped"}};
-    json_t *document = json_object();
+        int64_t count;
+    } counts[] = {{"done", stats->done},
+                  {"abandoned", stats->retried},
+                  {"failed", stats->failed},
+                  {"released", stats->released},
+                  {"dropped", stats->lost}};
+    json_t *document;
 
-    cli_json_number(document, "claimed", worker->claimed);
-    for (size_t i = 0; i < CLI_COUNT(counts); i++)
-        cli_json_number(document, counts[i].key, worker->counts[counts[i].verdict]);
     if (args->common.json) {
+        document = json_object();
+        cli_json_number(document, "claimed", stats->claimed);
+        for (size_t i = 0; i < CLI_COUNT(counts); i++)
+            cli_json_number(document, counts[i].key, counts[i].count);
         cli_json_print(stdout, document);
         return;
     }
-    json_decref(document);
-    if (!worker->options->talk)
+    if (!work->options->talk)
         return;
-    fputs("pawl: worked on ", stderr);
-    fprintf(stderr, "%lld message%s", (long long)worker->claimed, worker->claimed == 1 ? "" : "s");
+    fprintf(stderr, "pawl: worked on %lld message%s", (long long)stats->claimed,
+            stats->claimed == 1 ? "" : "s");
     for (size_t i = 0; i < CLI_COUNT(counts); i++)
-        if (worker->counts[counts[i].verdict] > 0)
-            fprintf(stderr, ", %lld %s", (long long)worker->counts[counts[i].verdict],
-                    counts[i].text);
+        if (counts[i].count > 0)
+            fprintf(stderr, ", %lld %s", (long long)counts[i].count, counts[i].key);
     fputs(".\n", stderr);
 }
 
-static pawl_status work(const cli_args *args, const cli_worker_options *options, pawl_error *err)
+static pawl_worker_options worker_options(const settings *own, const cli_topics *topics)
+{
+    pawl_worker_options options = PAWL_WORKER_OPTIONS_INIT;
+
+    options.concurrency =
+        own->concurrency > 0 ? (int)own->concurrency : cli_topics_concurrency(topics);
+    options.lease_ms = own->lease_ms;
+    options.grace_ms = own->grace_ms;
+    options.cancel_ms = CLI_JOB_ENDS_MS;
+    options.longest_ms = own->poll_ms;
+    options.until_empty = own->once || own->until_empty;
+    options.max_messages = own->once ? 1 : own->max;
+    return options;
+}
+
+static pawl_status work(const cli_args *args, const cli_work_options *options, char *const *command,
+                        pawl_error *err)
 {
     const settings *own = args->settings;
     CLI_AUTO(pawl_store) store = NULL;
-    cli_worker worker = {.options = options, .owner = pawl_owner_new()};
+    pawl_worker_stats stats = PAWL_WORKER_STATS_INIT;
+    cli_work work = CLI_WORK_INIT;
     pawl_status st = open_store(args, &store, err);
 
     if (st != PAWL_OK)
         return st;
-    worker.store = store;
-    worker.command.argv = options->command;
-    worker.command.stdout_to_stderr = options->json;
-    st = cli_worker_run(&worker, err);
-    sum_up(args, &worker);
+    work.options = options;
+    work.command.argv = command;
+    work.command.stdout_to_stderr = args->common.json;
+    work.command.stdout_by_us = options->progress && isatty(STDOUT_FILENO) == 1;
+    st = cli_work_run(&work, store, worker_options(own, &options->topics), &stats, err);
+    sum_up(args, &work, &stats);
     if (st != PAWL_OK)
         return st;
-    if (worker.stop_signal == SIGINT)
+    if (atomic_load(&work.stop_signal) == SIGINT)
         return PAWL_E_INTERRUPTED; /* asked for: nothing to report */
-    return own->once && worker.claimed == 0 ? PAWL_E_EMPTY : PAWL_OK;
+    return own->once && stats.claimed == 0 ? PAWL_E_EMPTY : PAWL_OK;
 }
 
 static pawl_status run(const cli_args *args, pawl_error *err)
 {
     const settings *own = args->settings;
+    bool terminal = isatty(STDERR_FILENO) == 1 && !own->quiet;
     CLI_AUTO_FREE char **command = NULL;
-    cli_worker_options options = {
-        .topics = own->topics.count > 0 ? own->topics.items : NULL,
-        .topic_count = own->topics.count,
-        .lease_ms = own->lease_ms,
-        .poll_ms = own->poll_ms,
+    cli_work_options options = {
         .grace_ms = own->grace_ms,
         .run_timeout_ms = own->run_timeout_ms,
-        .concurrency = (size_t)own->concurrency,
-        .max = own->once ? 1 : own->max,
-        .until_empty = own->once || own->until_empty,
-        .json = args->common.json,
-        .talk = args->common.verbose || isatty(STDERR_FILENO) == 1,
+        .talk = args->common.verbose || terminal,
+        .progress = terminal && !args->common.json,
     };
     pawl_status st = check(own, err);
 
     if (st == PAWL_OK)
         st = read_command(args, &command, err);
-    if (st != PAWL_OK)
-        return st;
-    options.command = command;
-    return work(args, &options, err);
+    if (st == PAWL_OK)
+        st = cli_topics_parse(&own->topics, &options.topics, err);
+    if (st == PAWL_OK)
+        st = work(args, &options, command, err);
+    cli_topics_done(&options.topics);
+    return st;
 }
 
 #define FIELD(field) offsetof(settings, field)
 static const cli_option options[] = {
-    {"topic", "TOPIC", "only this topic; may be repeated (default: all)", CLI_TEXTS, 't',
-     FIELD(topics), 0, 0},
+    {"topic", "TOPIC[:N],...",
+     "only these topics (default: all), N of a topic at a time; may be repeated; a comma, colon or "
+     "backslash in a name is written \\, \\: \\\\",
+     CLI_TEXTS, 't', FIELD(topics), 0, 0},
     {"exec", "COMMAND", "what to run, by /bin/sh; or put the command behind --", CLI_TEXT, 'e',
      FIELD(exec), 0, 0},
-    {"concurrency", "N", "commands at a time (default: 1)", CLI_NUMBER, 'c', FIELD(concurrency), 1,
-     256},
-    {"lease", "TIME", "how long a message is ours; renewed at half (default: 30s)", CLI_SPAN, 0,
+    {"concurrency", "N", "commands at a time (default: 1, or as many as --topic allows)",
+     CLI_NUMBER, 'c', FIELD(concurrency), 1, CLI_COMMANDS_MAX},
+    {"lease", "TIME", "how long a message is ours; renewed at a third (default: 30s)", CLI_SPAN, 0,
      FIELD(lease_ms), CLI_SECOND_MS, 7 * CLI_DAY_MS},
     {"run-timeout", "TIME", "stop a command after this; 0: never (default)", CLI_SPAN, 0,
      FIELD(run_timeout_ms), 0, 365 * CLI_DAY_MS},
     {"once", NULL, "one message, if one is due, and end", CLI_FLAG, 0, FIELD(once), 0, 0},
     {"until-empty", NULL, "end when nothing is due", CLI_FLAG, 0, FIELD(until_empty), 0, 0},
     {"max", "N", "end after so many messages", CLI_NUMBER, 0, FIELD(max), 1, INT64_MAX},
-    {"poll", "TIME", "look at least so often when idle (default: 250ms)", CLI_SPAN, 0,
-     FIELD(poll_ms), 1, CLI_HOUR_MS},
+    {"poll", "TIME", "look at least so often when idle and nothing wakes it (default: 30s)",
+     CLI_SPAN, 0, FIELD(poll_ms), 1, CLI_HOUR_MS},
     {"grace", "TIME", "how long commands may finish after a signal (default: 10s)", CLI_SPAN, 0,
      FIELD(grace_ms), 0, CLI_DAY_MS},
+    {"quiet", NULL, "on a terminal: no progress line, no line per message, no summary", CLI_FLAG,
+     'q', FIELD(quiet), 0, 0},
 };
 static const cli_exit exits[] = {
     {PAWL_E_EMPTY, "--once, and nothing was due"},
@@ -222,9 +237,11 @@ const cli_verb cli_verb_work = {
         "as the error.\n"
         "While it runs the lease is renewed; if the message is cancelled or lost to another "
         "worker, the command is stopped. SIGINT or SIGTERM: no new messages, commands may finish, "
-        "what is left is released without counting the attempt; a second signal does it at once.",
+        "what is left is released without counting the attempt; a second signal does it at once.\n"
+        "On a terminal a line at the bottom says how it is going.",
     .examples = "  pawl work --topic mail --exec ./send-mail\n"
                 "  pawl work --topic image --concurrency 4 -- convert - out.png\n"
+                "  pawl work --topic mail:5,report:1 --exec ./handle\n"
                 "  pawl work --until-empty --exec 'cat >> inbox.txt'",
     .options = options,
     .option_count = CLI_COUNT(options),

@@ -6,6 +6,7 @@
 #include "database.h"
 #include "fail.h"
 #include "output.h"
+#include "screen.h"
 
 pawl_status cli_database_url(const cli_args *args, const char **ret_url, pawl_error *err)
 {
@@ -29,8 +30,8 @@ static void print_record(void *context, pawl_log_level level, const char *area, 
     static const cli_color colors[] = {CLI_DIM, CLI_DIM, CLI_YELLOW, CLI_RED};
 
     (void)context;
-    fprintf(stderr, "%s%s %s: %s%s\n", cli_style(stderr, colors[level]), pawl_log_level_name(level),
-            area, message, cli_style(stderr, CLI_PLAIN));
+    cli_screen_print("%s%s %s: %s%s\n", cli_style(stderr, colors[level]),
+                     pawl_log_level_name(level), area, message, cli_style(stderr, CLI_PLAIN));
 }
 
 pawl_store_options cli_database_options(const cli_args *args)

@@ -7,6 +7,7 @@
 
 #include "fail.h"
 #include "output.h"
+#include "screen.h"
 
 pawl_status cli_fail(pawl_error *err, pawl_status status, const char *format, ...)
 {
@@ -55,5 +56,5 @@ void cli_note(const char *format, ...)
     va_start(arguments, format);
     vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
-    fprintf(stderr, "pawl: %s\n", line);
+    cli_screen_print("pawl: %s\n", line);
 }

@@ -1,26 +1,137 @@
-/* src/cli/job.c - one claimed message in the hands of `pawl work`. */
+/* src/cli/job.c - one message in the hands of `pawl work`: its command, from start to verdict. */
 #include <ctype.h>
+#include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 
-#include "job.h"
+#include "environment.h"
 #include "memory.h"
 #include "mono.h"
 #include "text.h"
+#include "when.h"
+#include "work.h"
 
+/* Exit status of a command that says: never try this message again. */
+#define EXIT_FAIL 65
 #define KILL_AFTER_MS 5000
 
-void cli_job_stop(cli_job *job, pawl_mono now, cli_verdict verdict, char *take_error)
+/* Why the command was told to end. */
+typedef enum reason {
+    NOT_TOLD,
+    TOO_SLOW,  /* --run-timeout */
+    CANCELLED, /* by the worker, which knows what will become of the message */
+    IN_A_HURRY /* the second signal */
+} reason;
+
+typedef struct cli_job {
+    cli_work *work;
+    pawl_task *task;
+    cli_child child;
+    int cancel_fd;
+    pawl_mono slow_at; /* when it has run for too long */
+    reason told;       /* the first reason */
+    pawl_mono kill_at; /* when asking has taken long enough */
+    bool hurried;
+} cli_job;
+
+/* ---- start ---- */
+
+static bool in_a_hurry(const cli_work *work)
 {
-    free(job->error);
-    job->error = take_error;
-    job->verdict = verdict;
-    if (job->phase == CLI_JOB_ENDING)
+    struct pollfd fd = {work->hurry_fd, POLLIN, 0};
+
+    return poll(&fd, 1, 0) == 1;
+}
+
+/* A message that can never be started must not circle; anything else is this machine's trouble:
+ * give the message back and end, so that somebody looks. */
+static pawl_verdict start_failed(cli_job *job, int problem)
+{
+    if (problem == E2BIG) {
+        CLI_AUTO_FREE char *error = cli_print("cannot start the command: %s", strerror(problem));
+        pawl_task_explain(job->task, error);
+        return PAWL_RETRY;
+    }
+    cli_work_break(job->work, "cannot start '%s': %s", job->work->command.argv[0],
+                   strerror(problem));
+    return PAWL_RELEASE;
+}
+
+static int start(cli_job *job)
+{
+    const pawl_message *message = pawl_task_message(job->task);
+    char **environment = cli_environment_new(message);
+    int64_t limit_ms = job->work->options->run_timeout_ms;
+    size_t size;
+    const void *payload = pawl_message_payload(message, &size);
+    int problem = cli_child_start(&job->child, &job->work->command, environment, payload, size);
+
+    job->slow_at = limit_ms > 0 ? cli_mono_after(cli_mono_now(), limit_ms) : (pawl_mono){INT64_MAX};
+    job->kill_at = (pawl_mono){INT64_MAX};
+    cli_environment_free(environment);
+    return problem;
+}
+
+/* ---- while it runs ---- */
+
+/* TERM to its process group now, KILL later. */
+static void tell_to_end(cli_job *job, reason why)
+{
+    if (job->told != NOT_TOLD)
         return;
-    job->phase = CLI_JOB_ENDING;
-    job->kill_at = cli_mono_after(now, KILL_AFTER_MS);
+    job->told = why;
+    job->kill_at = cli_mono_after(cli_mono_now(), KILL_AFTER_MS);
     cli_child_signal(&job->child, SIGTERM);
 }
+
+static int wait_ms(const cli_job *job)
+{
+    int64_t moment = job->told == NOT_TOLD ? job->slow_at.us : job->kill_at.us;
+    int64_t left_us = moment - cli_mono_now().us;
+
+    if (moment == INT64_MAX)
+        return -1;
+    if (left_us <= 0)
+        return 0;
+    return left_us < CLI_HOUR_MS * 1000 ? (int)((left_us + 999) / 1000) : (int)CLI_HOUR_MS;
+}
+
+/* What has been seen is not waited for again: these descriptors stay readable. */
+static void wait_for_something(cli_job *job)
+{
+    enum { CANCEL, HURRY, OWN };
+    struct pollfd fds[OWN + CLI_CHILD_FDS] = {
+        [CANCEL] = {job->told == NOT_TOLD ? job->cancel_fd : -1, POLLIN, 0},
+        [HURRY] = {job->hurried ? -1 : job->work->hurry_fd, POLLIN, 0},
+    };
+    size_t count = OWN + cli_child_poll_fds(&job->child, fds + OWN);
+
+    if (poll(fds, count, wait_ms(job)) < 0)
+        return;
+    if (fds[HURRY].revents) {
+        job->hurried = true;
+        tell_to_end(job, IN_A_HURRY);
+        job->kill_at = cli_mono_now();
+    }
+    if (fds[CANCEL].revents)
+        tell_to_end(job, CANCELLED);
+}
+
+static void check_clocks(cli_job *job)
+{
+    pawl_mono now = cli_mono_now();
+
+    if (cli_mono_reached(now, job->slow_at))
+        tell_to_end(job, TOO_SLOW);
+    if (cli_mono_reached(now, job->kill_at)) {
+        cli_child_signal(&job->child, SIGKILL);
+        job->kill_at = cli_mono_after(now, CLI_SECOND_MS);
+    }
+}
+
+/* ---- the verdict ---- */
 
 /* The end of its stderr as text, or NULL if there is none. The first bytes may be the rest of a
  * character that was cut. */
@@ -50,36 +161,59 @@ static char *describe_end(int wait_status)
     return cli_print("exit status %d", WEXITSTATUS(wait_status));
 }
 
-void cli_job_judge(cli_job *job, pawl_mono now)
+static void explain(cli_job *job)
 {
-    int wait_status = job->child.wait_status;
-    bool succeeded = WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0;
-    bool decided = job->phase == CLI_JOB_ENDING;
+    CLI_AUTO_FREE char *error = NULL;
+    char limit[CLI_WHEN_SIZE];
 
-    job->phase = CLI_JOB_ANSWERING;
-    job->answer_at = now;
-    if (decided && job->verdict == CLI_VERDICT_DROP)
-        return;
-    if (succeeded) { /* also when it was told to end and finished its work first */
-        job->verdict = CLI_VERDICT_ACK;
-        return;
-    }
-    if (decided)
-        return;
-    job->verdict = WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == CLI_EXIT_FAIL
-                       ? CLI_VERDICT_FAIL
-                       : CLI_VERDICT_ABANDON;
-    job->error = last_words(&job->child);
-    if (!job->error)
-        job->error = describe_end(wait_status);
+    if (job->told == TOO_SLOW)
+        error = cli_print("ran longer than %s",
+                          cli_span_text(job->work->options->run_timeout_ms, limit));
+    else
+        error = last_words(&job->child);
+    if (!error)
+        error = describe_end(job->child.wait_status);
+    pawl_task_explain(job->task, error);
 }
 
-void cli_job_clear(cli_job *job)
+/* Success counts also when it was told to end and finished its work first. */
+static pawl_verdict judge(cli_job *job)
 {
-    free(job->error);
-    if (job->batch && --job->batch->users == 0) {
-        pawl_messages_free(job->batch->list);
-        free(job->batch);
+    int wait_status = job->child.wait_status;
+
+    if (WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0)
+        return PAWL_DONE;
+    if (job->told == IN_A_HURRY)
+        return PAWL_RELEASE;
+    if (job->told == CANCELLED)
+        return PAWL_RETRY; /* which the worker makes a release, or drops */
+    explain(job);
+    if (job->told == NOT_TOLD && WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == EXIT_FAIL)
+        return PAWL_FAIL;
+    return PAWL_RETRY;
+}
+
+/* Thread: one of the worker's, which block all signals. */
+pawl_verdict cli_job_handle(pawl_task *task, void *context)
+{
+    cli_job job = {.work = context, .task = task};
+    pawl_error err = PAWL_ERROR_INIT;
+    int problem;
+
+    cli_watch_touch(job.work);
+    if (in_a_hurry(job.work))
+        return PAWL_RELEASE;
+    if (pawl_task_cancel_fd(task, &job.cancel_fd, &err) != PAWL_OK) {
+        cli_work_break(job.work, "%s", err.message);
+        return PAWL_RELEASE;
     }
-    *job = (cli_job){.phase = CLI_JOB_FREE};
+    problem = start(&job);
+    if (problem != 0)
+        return start_failed(&job, problem);
+    while (!cli_child_ended(&job.child, job.told != NOT_TOLD)) {
+        wait_for_something(&job);
+        check_clocks(&job);
+        cli_child_pump(&job.child);
+    }
+    return judge(&job);
 }

@@ -19,7 +19,7 @@ static bool holds_nothing(pawl_worker *worker)
     pthread_mutex_lock(&worker->hand.lock);
     bool nothing = worker->hand.count == 0;
     pthread_mutex_unlock(&worker->hand.lock);
-    return nothing && !pawli_intake_is_asking(worker);
+    return nothing;
 }
 
 /* Where topics are claimed by their names, the names must have been read since. */
@@ -91,5 +91,5 @@ bool pawli_ending_reached(pawl_worker *worker, size_t found)
     }
     if (pawli_ending_left(worker) == 0)
         return true;
-    return worker->options.until_empty && is_empty(worker);
+    return worker->options.until_empty && !pawli_intake_is_asking(worker) && is_empty(worker);
 }

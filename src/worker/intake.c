@@ -14,6 +14,7 @@
 
 /* A claim whose connection was lost may still be committed by the server for this long. */
 #define STILL_COMMITTING_US INT64_C(5000000)
+#define ASK_AGAIN_US INT64_C(500000)
 #define HOUR_US INT64_C(3600000000)
 
 void pawli_intake_done(pawli_intake *intake)
@@ -247,8 +248,12 @@ static pawl_status arm_and_gather(pawl_worker *worker, pawl_error *err)
 static pawl_mono at_the_latest(const pawl_worker *worker)
 {
     bool by_name = worker->intake.wants.by_name;
-    pawl_mono latest = pawli_mono_after(pawli_mono_now(), by_name ? PAWLI_NAMES_AGE_US : HOUR_US);
+    int64_t wait_us = by_name ? PAWLI_NAMES_AGE_US : HOUR_US;
     pawl_mono dead = pawli_dead_due(worker);
+
+    if (pawli_intake_is_asking(worker) && wait_us > ASK_AGAIN_US)
+        wait_us = ASK_AGAIN_US;
+    pawl_mono latest = pawli_mono_after(pawli_mono_now(), wait_us);
 
     return dead.us < latest.us ? dead : latest;
 }
