@@ -124,6 +124,9 @@ typedef struct pawl_worker_options {
     bool until_empty;       /* nothing is due; what is put off until later is left */
     int64_t max_messages;   /* so many were claimed; 0: any number. Where the answer to a claim was
                                lost it may have been more */
+    /* Off: claim only what a thread is free for, so that nothing waits in line, leased, behind slow
+     * handlers. On: also what handlers will need until the next claim has answered. */
+    bool claim_ahead;
     pawl_observer observer; /* hears what becomes of messages; see pawl/observe.h */
 } pawl_worker_options;
 #define PAWL_WORKER_OPTIONS_INIT                                                                   \
@@ -131,7 +134,7 @@ typedef struct pawl_worker_options {
         sizeof(pawl_worker_options), 10, 50, 30000, 30000, 2000, NULL, false, 60000, 30000, true,  \
             (int64_t)7 * 24 * 3600 * 1000, {1000, 5000, 300000, 30000, 1000, 60000},               \
             {10000, 10000, 30000, 10000, 10000, 10000}, {NULL, NULL, PAWL_LOG_INFO}, false, 0,     \
-            PAWL_OBSERVER_INIT                                                                     \
+            true, PAWL_OBSERVER_INIT                                                               \
     }
 
 /**

@@ -143,6 +143,7 @@ static pawl_worker_options worker_options(const settings *own, const cli_topics 
     options.grace_ms = own->grace_ms;
     options.cancel_ms = CLI_JOB_ENDS_MS;
     options.longest_ms = own->poll_ms;
+    options.claim_ahead = false; /* commands are slow, and other workers may be idle */
     options.until_empty = own->once || own->until_empty;
     options.max_messages = own->once ? 1 : own->max;
     return options;

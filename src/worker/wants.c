@@ -26,7 +26,7 @@ size_t pawli_wants_ahead(const pawl_worker *worker)
         worker->intake.call_us * 3 > AHEAD_US ? worker->intake.call_us * 3 : AHEAD_US;
     int64_t most = (int64_t)worker->options.batch * 2;
 
-    if (handler_us < 0)
+    if (handler_us < 0 || !worker->options.claim_ahead)
         return 0; /* none has returned yet: who knows how long they take */
     int64_t ahead = ahead_us * worker->options.concurrency / (handler_us + 1);
     return (size_t)(ahead < most ? ahead : most);

@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import pty
+import re
 import select
 import shutil
 import subprocess
@@ -126,6 +127,58 @@ def refused(result, code, *texts):
     said = result.stderr.decode()
     for text in texts:
         assert text in said, said
+
+
+class Terminal:
+    """A program that has a terminal of its own for stdin, stdout and stderr."""
+
+    def __init__(self, command, cwd=None, **extra):
+        self.master, slave = pty.openpty()
+        self.process = subprocess.Popen(list(map(str, command)), stdin=slave, stdout=slave,
+                                        stderr=slave, cwd=cwd, start_new_session=True,
+                                        env=environment(**{"TERM": "xterm", **extra}))
+        os.close(slave)
+        self.shown = ""
+
+    def read(self):
+        """More of what it shows; False: it has ended."""
+        ready, _, _ = select.select([self.master], [], [], DEADLINE_S)
+        assert ready, self.shown
+        try:
+            piece = os.read(self.master, 65536)
+        except OSError:
+            piece = b""  # the terminal's other end is closed
+        self.shown += piece.decode(errors="replace")
+        return bool(piece)
+
+    def see(self, pattern):
+        """Read until it has shown this; what was shown up to there is forgotten."""
+        while not (found := re.search(pattern, self.shown)):
+            assert self.read(), self.shown
+        self.shown = self.shown[found.end():]
+        return found
+
+    def end(self):
+        while self.read():
+            pass
+        os.close(self.master)
+        return self.process.wait(timeout=DEADLINE_S)
+
+    def kill(self):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+
+
+def picture(shown):
+    """The lines that somebody at the terminal sees in the end."""
+    lines = []
+    for line in shown.replace("\r\n", "\n").split("\n"):
+        cells = []
+        for part in line.split("\r"):
+            cells[:len(part)] = part
+        lines.append("".join(cells).rstrip())
+    return lines
 
 
 def on_terminal(args, answer=None, cwd=None, **extra):

@@ -1,6 +1,24 @@
 """The program on a terminal: colour, width, questions."""
 
-from program import on_terminal
+import signal
+
+import pytest
+
+from program import PAWL, Terminal, on_terminal, picture
+
+
+@pytest.fixture
+def worker(db):
+    started = []
+
+    def starter(*args):
+        started.append(Terminal([PAWL, "--db", db.url, *db.schema_options, "work", *args],
+                                cwd=db.folder, NO_COLOR="1"))
+        return started[-1]
+
+    yield starter
+    for one in started:
+        one.kill()
 
 
 def terminal(db, *args, **options):
@@ -50,3 +68,53 @@ def test_work_talks_on_a_terminal(db):
     code, shown = terminal(db, "work", "--until-empty", "--exec", "true")
     assert code == 0 and "1 mail: \x1b[32mdone\x1b[0m (attempt 1/10" in shown
     assert "worked on 1 message, 1 done" in shown and "geheim" not in shown
+
+
+def test_a_progress_line_is_redrawn_in_place(db, worker, gate):
+    db.send("mail", "geheim")
+    shown = worker("--topic", "mail", "--exec", gate.wait)
+    shown.see(r"\rmail: 1 running, 0 done, 0 retried, 0 failed")
+    gate.open()
+    shown.see(r"\r +\r1 mail: done \(attempt 1/10, \d+ ms\)\r\n")  # it goes before others come
+    shown.see(r"mail: 0 running, 1 done \([\d.]+/s\), 0 retried, 0 failed")
+    db.send("mail")
+    shown.see(r"\rmail: 1 running, 1 done")
+    shown.process.send_signal(signal.SIGINT)
+    gate.open()
+    assert shown.end() == 130
+    lines = picture(shown.shown)
+    assert "pawl: stopping; running commands have 10s to finish (a second signal ends them now)" in lines
+    assert lines[-2:] == ["pawl: worked on 2 messages, 2 done.", ""]
+    assert "geheim" not in shown.shown
+
+
+def test_the_progress_line_mixes_with_nothing(db, worker):
+    for _ in range(5):
+        db.send("t")
+    shown = worker("--until-empty", "--concurrency", "2", "--exec",
+                   "echo out; echo err >&2; printf unfinished; [ $PAWL_WORK_ID != 3 ] || exit 65")
+    assert shown.end() == 0
+    lines = picture(shown.shown)
+    assert lines.count("out") + lines.count("unfinishedout") == 5, lines
+    for line in lines:
+        assert "running" not in line, lines
+    assert lines[-2:] == ["pawl: worked on 5 messages, 4 done, 1 failed.", ""]
+
+
+def test_no_progress_line_with_quiet_or_json(db):
+    db.send("t")
+    assert terminal(db, "work", "--until-empty", "--quiet", "--exec", "true") == (0, "")
+    db.send("t")
+    code, shown = terminal(db, "work", "--until-empty", "--json", "--exec", "true")
+    assert code == 0 and "running" not in shown and '"done": 1' in shown
+
+
+def test_a_narrow_terminal_cuts_the_progress_line(db, worker, gate):
+    topic = "x" * 100
+    db.send(topic)
+    shown = worker("--topic", topic, "--exec", gate.wait)
+    found = shown.see(r"\r?x+")
+    assert len(found[0].strip()) == 79
+    gate.open()
+    shown.process.send_signal(signal.SIGTERM)
+    assert shown.end() == 0

@@ -227,8 +227,8 @@ def test_a_signal_releases_what_is_not_finished(db, start, gate, number, code):
 
 def test_a_signal_lets_running_commands_finish(db, start, gate):
     first, second = db.send("t"), db.send("t")
-    worker = start("--verbose", "--grace", "1h", "--exec", gate.wait)
-    until(lambda: db.state(first) == "in_progress")
+    worker = start("--verbose", "--grace", "1h", "--exec", f"echo begun >&2; {gate.wait}")
+    worker.hear("begun")
     worker.signal(signal.SIGTERM)
     worker.hear("stopping; running commands have 1h to finish")
     gate.open()

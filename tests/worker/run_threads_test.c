@@ -228,6 +228,33 @@ PAWL_TEST(a_topic_at_its_limit_does_not_hold_up_others)
     assert_int_equal(300, workshop_stats(worker).done);
 }
 
+/* Two slow handlers after many fast ones, by which the worker would expect to need more. */
+PAWL_TEST(nothing_is_claimed_ahead_if_so_wanted)
+{
+    fixture *f = open_fast(false);
+    pawl_worker_options options = usual();
+    struct gate gate = {COUNTER_INIT, COUNTER_INIT};
+    counter fast = COUNTER_INIT;
+
+    options.concurrency = 2;
+    options.claim_ahead = false;
+    pawl_worker *worker = workshop_worker(f, &options);
+    workshop_handle(worker, "fast", count_handle, &fast);
+    workshop_handle(worker, "slow", gate_handle, &gate);
+    for (int i = 0; i < 50; i++)
+        fixture_send(f, "fast", "x");
+    running *run = workshop_run(worker);
+    until(workshop_stats(worker).done == 50);
+    for (int i = 0; i < 10; i++)
+        fixture_send(f, "slow", "x");
+    counter_expect(&gate.entered, 2);
+    assert_int_equal(52, workshop_stats(worker).claimed);
+    assert_int_equal(8, fixture_count(f, "SELECT count(*) FROM {queue} WHERE fence = 0"));
+    counter_add(&gate.open, 1);
+    until(workshop_stats(worker).done == 60);
+    workshop_stop(run);
+}
+
 /* ---- leases ---- */
 
 static pawl_worker_options brief(void)
