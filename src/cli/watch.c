@@ -160,12 +160,15 @@ pawl_status cli_watch_init(cli_work *work, pawl_error *err)
 
 pawl_status cli_watch_start(cli_work *work, pawl_error *err)
 {
-    int problem = pthread_create(&work->watcher, NULL, watch, work);
+    int problem;
 
-    if (problem != 0)
-        return cli_fail(err, PAWL_E_NOMEM, "cannot start a thread: %s", strerror(problem));
     if (work->options->progress)
         cli_screen_begin();
+    problem = pthread_create(&work->watcher, NULL, watch, work);
+    if (problem != 0) {
+        cli_screen_end();
+        return cli_fail(err, PAWL_E_NOMEM, "cannot start a thread: %s", strerror(problem));
+    }
     return PAWL_OK;
 }
 

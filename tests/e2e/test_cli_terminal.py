@@ -73,7 +73,7 @@ def test_work_talks_on_a_terminal(db):
 def test_a_progress_line_is_redrawn_in_place(db, worker, gate):
     db.send("mail", "geheim")
     shown = worker("--topic", "mail", "--exec", gate.wait)
-    shown.see(r"\rmail: 1 running, 0 done, 0 retried, 0 failed")
+    shown.see(r"(^|\r)mail: 1 running, 0 done, 0 retried, 0 failed")
     gate.open()
     shown.see(r"\r +\r1 mail: done \(attempt 1/10, \d+ ms\)\r\n")  # it goes before others come
     shown.see(r"mail: 0 running, 1 done \([\d.]+/s\), 0 retried, 0 failed")
