@@ -121,9 +121,9 @@ typedef struct pawl_worker_options {
     int64_t chore_timeout_ms[PAWL_CHORE_COUNT];
     pawl_log_sink log; /* write NULL: the store's */
     /* pawl_worker_run() returns by itself when nothing is in hand any more and */
-    bool until_empty;       /* nothing is due; what is put off until later is left */
-    int64_t max_messages;   /* so many were claimed; 0: any number. Where the answer to a claim was
-                               lost it may have been more */
+    bool until_empty;     /* nothing is due; what is put off until later is left */
+    int64_t max_messages; /* so many were claimed; 0: any number. Where the answer to a claim was
+                             lost it may have been more */
     /* Off: claim only what a thread is free for, so that nothing waits in line, leased, behind slow
      * handlers. On: also what handlers will need until the next claim has answered. */
     bool claim_ahead;

@@ -241,8 +241,7 @@ const cli_verb cli_verb_work = {
         "what is left is released without counting the attempt; a second signal does it at once.\n"
         "On a terminal a line at the bottom says how it is going.",
     .examples = "  pawl work --topic mail --exec ./send-mail\n"
-                "  pawl work --topic image --concurrency 4 -- convert - out.png\n"
-                "  pawl work --topic mail:5,report:1 --exec ./handle\n"
+                "  pawl work --topic image:4,report:1 -- ./convert --quality 80\n"
                 "  pawl work --until-empty --exec 'cat >> inbox.txt'",
     .options = options,
     .option_count = CLI_COUNT(options),
