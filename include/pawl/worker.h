@@ -90,7 +90,7 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_task_begin(pawl_task *task, pawl_tx **
 typedef enum pawl_chore {
     PAWL_CHORE_REAP = 0,       /* leases that ended */
     PAWL_CHORE_EXPIRE = 1,     /* messages past their time to live */
-    PAWL_CHORE_RETAIN = 2,     /* finished messages past their retention */
+    PAWL_CHORE_RETAIN = 2,     /* finished messages and ended leases past their retention */
     PAWL_CHORE_FOLD = 3,       /* the deltas behind the totals */
     PAWL_CHORE_DEAD = 4,       /* dead letters, where a handler is registered for them */
     PAWL_CHORE_CHECKPOINT = 5, /* SQLite: the write-ahead log */

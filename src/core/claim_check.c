@@ -1,7 +1,9 @@
 /* src/core/claim_check.c - what claims and the answers to them have to be. */
 #include "claim_check.h"
 
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "fail.h"
 #include "text.h"
@@ -76,4 +78,23 @@ pawli_value pawli_clean_words(const char *words, char room[PAWLI_WORDS_SIZE])
         return pawli_null(PAWLI_TEXT);
     pawli_utf8_clean(words, room, PAWLI_WORDS_SIZE);
     return pawli_text(room);
+}
+
+pawl_status pawli_owner_name(const char *given, char ret_name[PAWLI_OWNER_NAME_SIZE],
+                             pawl_error *err)
+{
+    size_t characters;
+    char host[256] = "localhost";
+
+    if (given) {
+        if (!*given || !pawli_utf8_check(given, strlen(given), &characters) ||
+            characters > PAWLI_OWNER_NAME_MAX)
+            return pawli_fail(err, PAWL_E_INVALID, "owner_name must be 1 to %d characters of UTF-8",
+                              PAWLI_OWNER_NAME_MAX);
+        memcpy(ret_name, given, strlen(given) + 1);
+        return PAWL_OK;
+    }
+    gethostname(host, sizeof host - 1);
+    snprintf(ret_name, PAWLI_OWNER_NAME_MAX, "%.200s:%ld", host, (long)getpid());
+    return PAWL_OK;
 }

@@ -1,10 +1,6 @@
 /* src/core/queue.c - the worker's side of the queue: claim, the answers to a claim, held. */
 #include <pawl/queue.h>
 
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "change.h"
 #include "claim_check.h"
 #include "cursor_run.h"
@@ -13,30 +9,9 @@
 #include "message_private.h"
 #include "options.h"
 #include "store_private.h"
-#include "text.h"
 #include "world.h"
 
 #define DELAY_MAX_MS ((int64_t)36500 * 24 * 3600 * 1000)
-#define OWNER_NAME_MAX 255
-
-static pawl_status choose_name(const char *given, char ret_name[OWNER_NAME_MAX * 4 + 1],
-                               pawl_error *err)
-{
-    size_t characters;
-    char host[256] = "localhost";
-
-    if (given) {
-        if (!*given || !pawli_utf8_check(given, strlen(given), &characters) ||
-            characters > OWNER_NAME_MAX)
-            return pawli_fail(err, PAWL_E_INVALID, "owner_name must be 1 to %d characters of UTF-8",
-                              OWNER_NAME_MAX);
-        memcpy(ret_name, given, strlen(given) + 1);
-        return PAWL_OK;
-    }
-    gethostname(host, sizeof host - 1);
-    snprintf(ret_name, OWNER_NAME_MAX, "%.200s:%ld", host, (long)getpid());
-    return PAWL_OK;
-}
 
 static bool is_empty(const void *list)
 {
@@ -91,7 +66,7 @@ pawl_status pawl_queue_ack_and_claim(pawl_store *store, pawl_owner owner, const 
 {
     PAWLI_AUTO(pawl_messages) list = NULL;
     pawl_claim_options options = PAWL_CLAIM_OPTIONS_INIT;
-    char name[OWNER_NAME_MAX * 4 + 1];
+    char name[PAWLI_OWNER_NAME_SIZE];
     pawli_held_rows acks;
     pawl_status st = pawli_check_claim(store, owner, lease_ms, limit, ret_list, err);
 
@@ -100,7 +75,7 @@ pawl_status pawl_queue_ack_and_claim(pawl_store *store, pawl_owner owner, const 
     if (st == PAWL_OK)
         st = pawli_check_topics(&options, err);
     if (st == PAWL_OK)
-        st = choose_name(options.owner_name, name, err);
+        st = pawli_owner_name(options.owner_name, name, err);
     if (st == PAWL_OK)
         st = pawli_messages_new(&list, err);
     if (st != PAWL_OK)

@@ -1,6 +1,7 @@
 /* src/worker/chores.c - housekeeping: each chore at its own pace, with its own time limit. */
 #include "chores.h"
 
+#include <pawl/lease.h>
 #include <pawl/queue.h>
 
 #include "cond.h"
@@ -41,6 +42,20 @@ void pawli_chores_reset(pawli_chores *chores)
 
 /* ---- one chore ---- */
 
+/* What has been finished, and leases that have ended, for long enough. */
+static pawl_status retain(pawl_worker *worker, size_t *ret_changed, pawl_error *err)
+{
+    size_t leases = 0;
+    pawl_status st =
+        pawl_queue_retain(worker->store, worker->options.retention_ms, ret_changed, err);
+
+    if (st == PAWL_OK)
+        st = pawl_lease_clean(worker->store, worker->options.retention_ms, &leases, err);
+    if (st == PAWL_OK)
+        *ret_changed += leases;
+    return st;
+}
+
 static pawl_status call(pawl_worker *worker, pawl_chore chore, size_t *ret_changed, pawl_error *err)
 {
     switch (chore) {
@@ -49,7 +64,7 @@ static pawl_status call(pawl_worker *worker, pawl_chore chore, size_t *ret_chang
     case PAWL_CHORE_EXPIRE:
         return pawl_queue_expire(worker->store, ret_changed, err);
     case PAWL_CHORE_RETAIN:
-        return pawl_queue_retain(worker->store, worker->options.retention_ms, ret_changed, err);
+        return retain(worker, ret_changed, err);
     case PAWL_CHORE_FOLD:
         return pawl_queue_fold(worker->store, err);
     case PAWL_CHORE_CHECKPOINT:

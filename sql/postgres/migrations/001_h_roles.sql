@@ -52,6 +52,7 @@ BEGIN
     GRANT INSERT, UPDATE, DELETE ON pawl.sleeper TO pawl_work;
     GRANT SELECT, INSERT, UPDATE, DELETE ON pawl.topic, pawl.dead TO pawl_work;
     GRANT UPDATE ON pawl.lane TO pawl_work;
+    GRANT SELECT, INSERT, UPDATE, DELETE ON pawl.lease TO pawl_work;
     GRANT SELECT ON pawl.message TO pawl_work;
     GRANT USAGE ON SEQUENCE pawl.fence TO pawl_work;
     GRANT EXECUTE ON FUNCTION
@@ -60,6 +61,11 @@ BEGIN
         pawl.dead_claim, pawl.dead_done, pawl.dead_retry, pawl.dead_renew,
         pawl.reap, pawl.reap_batch, pawl.expire, pawl.retain, pawl.fold,
         pawl.sleep, pawl.awake, pawl.settled, pawl.next_due
+        TO pawl_work;
+    -- Leases; lease_force() is the administrator's.
+    GRANT EXECUTE ON FUNCTION
+        pawl.lease_get, pawl.lease_list, pawl.lease_check, pawl.lease_acquire, pawl.lease_renew,
+        pawl.lease_release, pawl.lease_is_held, pawl.lease_guard, pawl.lease_clean
         TO pawl_work;
 
     GRANT ALL ON ALL TABLES IN SCHEMA pawl TO pawl_admin;

@@ -146,6 +146,24 @@ CREATE TABLE pawl_dead (
 ) STRICT;
 CREATE INDEX pawl_dead_due ON pawl_dead (run_at);
 
+-- Leases: exclusive, expiring ownership of a named thing. The row stays when the lease has ended, with
+-- who had it last, until lease_clean. docs/internals/lease.md
+CREATE TABLE pawl_lease (
+    name          TEXT    PRIMARY KEY CHECK (length(name) BETWEEN 1 AND 255),
+    owner         BLOB    NOT NULL,         -- the holder, or the last one
+    owner_name    TEXT    NOT NULL,
+    fence         INTEGER NOT NULL,         -- drawn by the last take
+    taken_at      INTEGER NOT NULL,
+    renewed_at    INTEGER NOT NULL,
+    expires_at    INTEGER NOT NULL,         -- nobody's from here on
+    released_at   INTEGER,                  -- NULL: it was not given back; then expires_at is the same
+    forced_at     INTEGER,                  -- the last time that it was taken away from its holder
+    forced_by     TEXT,
+    forced_reason TEXT,
+    forced_fence  INTEGER                   -- from whom
+) STRICT, WITHOUT ROWID;
+CREATE INDEX pawl_lease_end ON pawl_lease (expires_at);
+
 -- The clock every statement uses: never less than a time that was already written down.
 CREATE VIEW pawl_clock AS
     SELECT max((SELECT now FROM pawl_wall),

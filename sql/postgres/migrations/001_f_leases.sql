@@ -1,0 +1,257 @@
+-- Leases: exclusive, expiring ownership of a named thing. docs/internals/lease.md explains the locks.
+
+-- The row stays when the lease has ended, with who had it last, until lease_clean(). Renewing changes no
+-- column of the key: an UPDATE of it does not wait for FOR KEY SHARE, which is what the guard takes.
+CREATE TABLE pawl.lease (
+    name          text COLLATE "C" PRIMARY KEY CHECK (char_length(name) BETWEEN 1 AND 255),
+    owner         uuid        NOT NULL,   -- the holder, or the last one
+    owner_name    text        NOT NULL,
+    fence         bigint      NOT NULL,   -- drawn by the last take
+    taken_at      timestamptz NOT NULL,
+    renewed_at    timestamptz NOT NULL,
+    expires_at    timestamptz NOT NULL,   -- nobody's from here on
+    released_at   timestamptz,            -- NULL: it was not given back; then expires_at is the same
+    forced_at     timestamptz,            -- the last time that it was taken away from its holder
+    forced_by     text,
+    forced_reason text,
+    forced_fence  bigint                  -- from whom
+) WITH (fillfactor = 70);
+CREATE INDEX lease_end ON pawl.lease (expires_at);
+
+-- What the functions answer. result: of lease_acquire 0 held by somebody else, 1 extended, 2 taken; of the
+-- others 1 if they did it. "at" is the clock that decided.
+CREATE VIEW pawl.lease_answer AS
+    SELECT 0::smallint AS result, clock_timestamp() AS at, l.* FROM pawl.lease l WHERE false;
+
+CREATE FUNCTION pawl.lease_get(name text) RETURNS SETOF pawl.lease_answer
+LANGUAGE plpgsql VOLATILE AS $$
+#variable_conflict use_column
+DECLARE
+    t CONSTANT timestamptz := pawl.clock();
+BEGIN
+    RETURN QUERY SELECT 1::smallint, t, l.* FROM pawl.lease l WHERE l.name = lease_get.name;
+END
+$$;
+
+-- By name, from the first one behind `after` on.
+CREATE FUNCTION pawl.lease_list(
+    after     text    DEFAULT '',
+    only_held boolean DEFAULT false,
+    max_rows  bigint  DEFAULT 100)
+RETURNS SETOF pawl.lease_answer
+LANGUAGE plpgsql VOLATILE AS $$
+#variable_conflict use_column
+DECLARE
+    t CONSTANT timestamptz := pawl.clock();
+BEGIN
+    RETURN QUERY
+        SELECT 1::smallint, t, l.* FROM pawl.lease l
+        WHERE l.name > after
+          AND (NOT only_held OR (l.released_at IS NULL AND l.expires_at > t))
+        ORDER BY l.name LIMIT max_rows;
+END
+$$;
+
+CREATE FUNCTION pawl.lease_check(name text, owner uuid, ttl interval) RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    IF coalesce(char_length(lease_check.name), 0) NOT BETWEEN 1 AND 255 THEN
+        RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
+            MESSAGE = 'lease: name must have 1 to 255 characters';
+    ELSIF lease_check.owner IS NULL OR lease_check.owner = '00000000-0000-0000-0000-000000000000' THEN
+        RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
+            MESSAGE = 'lease: owner must not be NULL or zero';
+    ELSIF lease_check.ttl IS NULL OR lease_check.ttl <= interval '0' THEN
+        RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
+            MESSAGE = 'lease: ttl must be positive';
+    END IF;
+END
+$$;
+
+-- Take the lease, or learn who holds it. By its holder: extend it, never shorten it, and keep the token.
+-- A take waits for the transactions that have passed lease_guard() with the token before.
+CREATE FUNCTION pawl.lease_acquire(
+    name       text,
+    owner      uuid,
+    ttl        interval DEFAULT interval '30 seconds',
+    owner_name text     DEFAULT NULL) -- NULL: the owner
+RETURNS SETOF pawl.lease_answer
+LANGUAGE plpgsql VOLATILE AS $$
+#variable_conflict use_column
+DECLARE
+    t timestamptz := pawl.clock();
+    l pawl.lease;
+BEGIN
+    PERFORM pawl.lease_check(lease_acquire.name, lease_acquire.owner, lease_acquire.ttl);
+
+    -- Who asks again and again for what somebody holds locks nothing and waits for nobody.
+    SELECT p.* INTO l FROM pawl.lease p WHERE p.name = lease_acquire.name;
+    IF l.released_at IS NULL AND l.expires_at > t THEN
+        IF l.owner <> lease_acquire.owner THEN
+            RETURN QUERY SELECT 0::smallint, t, l.*;
+            RETURN;
+        END IF;
+        SELECT p.* INTO l FROM pawl.lease p WHERE p.name = lease_acquire.name FOR NO KEY UPDATE;
+        t := pawl.clock();
+        IF l.owner = lease_acquire.owner AND l.released_at IS NULL AND l.expires_at > t THEN
+            RETURN QUERY
+                UPDATE pawl.lease p
+                SET renewed_at = t, expires_at = greatest(p.expires_at, t + lease_acquire.ttl)
+                WHERE p.name = lease_acquire.name
+                RETURNING 1::smallint, t, p.*;
+            RETURN;
+        END IF;
+    END IF;
+
+    -- FOR UPDATE waits for FOR KEY SHARE, the lock of the guard. A new name gets a row that nobody holds
+    -- first: the token has to be drawn while the row is locked, or a later holder might have a lower one.
+    LOOP
+        SELECT p.* INTO l FROM pawl.lease p WHERE p.name = lease_acquire.name FOR UPDATE;
+        EXIT WHEN FOUND;
+        INSERT INTO pawl.lease (name, owner, owner_name, fence, taken_at, renewed_at, expires_at, released_at)
+        VALUES (lease_acquire.name, '00000000-0000-0000-0000-000000000000', '', 0, t, t, t, t)
+        ON CONFLICT (name) DO NOTHING;
+    END LOOP;
+    t := pawl.clock();
+    IF l.released_at IS NULL AND l.expires_at > t THEN -- somebody was faster
+        RETURN QUERY SELECT 0::smallint, t, l.*;
+        RETURN;
+    END IF;
+    RETURN QUERY
+        UPDATE pawl.lease p
+        SET owner = lease_acquire.owner,
+            owner_name = coalesce(lease_acquire.owner_name, lease_acquire.owner::text),
+            fence = nextval('pawl.fence'), taken_at = t, renewed_at = t,
+            expires_at = t + lease_acquire.ttl, released_at = NULL
+        WHERE p.name = lease_acquire.name
+        RETURNING 2::smallint, t, p.*;
+END
+$$;
+
+-- Still at it: the end is now at least `ttl` away. Only while it is held under this token; a lease that has
+-- run out is not revived, also if nobody has taken it.
+CREATE FUNCTION pawl.lease_renew(
+    name  text,
+    owner uuid,
+    fence bigint,
+    ttl   interval DEFAULT interval '30 seconds')
+RETURNS SETOF pawl.lease_answer
+LANGUAGE plpgsql VOLATILE AS $$
+#variable_conflict use_column
+DECLARE
+    t timestamptz;
+    l pawl.lease;
+BEGIN
+    PERFORM pawl.lease_check(lease_renew.name, lease_renew.owner, lease_renew.ttl);
+    SELECT p.* INTO l FROM pawl.lease p WHERE p.name = lease_renew.name FOR NO KEY UPDATE;
+    t := pawl.clock();
+    IF l.owner = lease_renew.owner AND l.fence = lease_renew.fence
+       AND l.released_at IS NULL AND l.expires_at > t THEN
+        RETURN QUERY
+            UPDATE pawl.lease p
+            SET renewed_at = t, expires_at = greatest(p.expires_at, t + lease_renew.ttl)
+            WHERE p.name = lease_renew.name
+            RETURNING 1::smallint, t, p.*;
+    ELSE
+        RETURN QUERY SELECT 0::smallint, t, l.*;
+    END IF;
+END
+$$;
+
+-- Give it back. Anybody may take it from now on; the take waits for guarded transactions.
+CREATE FUNCTION pawl.lease_release(name text, owner uuid, fence bigint)
+RETURNS SETOF pawl.lease_answer
+LANGUAGE plpgsql VOLATILE AS $$
+#variable_conflict use_column
+DECLARE
+    t timestamptz;
+    l pawl.lease;
+BEGIN
+    SELECT p.* INTO l FROM pawl.lease p WHERE p.name = lease_release.name FOR NO KEY UPDATE;
+    t := pawl.clock();
+    IF l.owner = lease_release.owner AND l.fence = lease_release.fence
+       AND l.released_at IS NULL AND l.expires_at > t THEN
+        RETURN QUERY
+            UPDATE pawl.lease p SET released_at = t, expires_at = t
+            WHERE p.name = lease_release.name
+            RETURNING 1::smallint, t, p.*;
+    ELSE
+        RETURN QUERY SELECT 0::smallint, t, l.*;
+    END IF;
+END
+$$;
+
+-- Take it away from whoever holds it, or from the holder of this token only. Who did it and why is kept
+-- with the lease.
+CREATE FUNCTION pawl.lease_force(
+    name   text,
+    by     text   DEFAULT current_user,
+    reason text   DEFAULT NULL,
+    fence  bigint DEFAULT NULL)
+RETURNS SETOF pawl.lease_answer
+LANGUAGE plpgsql VOLATILE AS $$
+#variable_conflict use_column
+DECLARE
+    t timestamptz;
+    l pawl.lease;
+BEGIN
+    SELECT p.* INTO l FROM pawl.lease p WHERE p.name = lease_force.name FOR NO KEY UPDATE;
+    t := pawl.clock();
+    IF l.fence = coalesce(lease_force.fence, l.fence) AND l.released_at IS NULL AND l.expires_at > t THEN
+        RETURN QUERY
+            UPDATE pawl.lease p
+            SET released_at = t, expires_at = t, forced_at = t, forced_by = lease_force.by,
+                forced_reason = lease_force.reason, forced_fence = p.fence
+            WHERE p.name = lease_force.name
+            RETURNING 1::smallint, t, p.*;
+    ELSE
+        RETURN QUERY SELECT 0::smallint, t, l.*;
+    END IF;
+END
+$$;
+
+-- Whether the lease is held under this token. If so, nobody else takes it before this transaction has
+-- ended, also if it runs out meanwhile; its holder can still renew it.
+CREATE FUNCTION pawl.lease_is_held(name text, fence bigint) RETURNS boolean
+LANGUAGE plpgsql VOLATILE AS $$
+#variable_conflict use_column
+DECLARE
+    l pawl.lease;
+BEGIN
+    SELECT p.* INTO l FROM pawl.lease p
+    WHERE p.name = lease_is_held.name AND p.fence = lease_is_held.fence
+    FOR KEY SHARE;
+    RETURN FOUND AND l.released_at IS NULL AND l.expires_at > pawl.clock();
+END
+$$;
+
+-- The same as a guard for the rest of the transaction: it fails if the token is no longer current.
+CREATE FUNCTION pawl.lease_guard(name text, fence bigint) RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    IF NOT pawl.lease_is_held(lease_guard.name, lease_guard.fence) THEN
+        RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state',
+            MESSAGE = format('the lease "%s" is no longer held under token %s', lease_guard.name, lease_guard.fence),
+            HINT = 'Somebody else may be at it: roll back, and take the lease again.';
+    END IF;
+END
+$$;
+
+-- Forget leases that ended longer than `keep` ago. Tokens come from the sequence: none comes again.
+CREATE FUNCTION pawl.lease_clean(keep interval DEFAULT interval '7 days', max_rows bigint DEFAULT 1000)
+RETURNS bigint
+LANGUAGE plpgsql VOLATILE AS $$
+#variable_conflict use_column
+DECLARE
+    t CONSTANT timestamptz := pawl.clock();
+    removed bigint;
+BEGIN
+    DELETE FROM pawl.lease d
+    WHERE d.name IN (SELECT l.name FROM pawl.lease l
+                     WHERE l.expires_at <= t - keep
+                     ORDER BY l.expires_at LIMIT max_rows
+                     FOR UPDATE SKIP LOCKED);
+    GET DIAGNOSTICS removed = ROW_COUNT;
+    RETURN removed;
+END
+$$;

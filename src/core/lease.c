@@ -1,0 +1,206 @@
+/* src/core/lease.c - taking, keeping and giving back a lease, and the guard. */
+#include <pawl/lease.h>
+
+#include "claim_check.h"
+#include "fail.h"
+#include "lease_private.h"
+#include "log.h"
+#include "store_private.h"
+#include "tx_private.h"
+
+/* What `result` of lease_acquire says. */
+enum { HELD_BY_ANOTHER = 0, EXTENDED = 1, TAKEN = 2 };
+
+static pawl_status check_ttl(int64_t ttl_ms, pawl_error *err)
+{
+    if (ttl_ms < PAWL_LEASE_TTL_MIN_MS || ttl_ms > PAWL_LEASE_TTL_MAX_MS)
+        return pawli_fail(err, PAWL_E_INVALID, "ttl_ms must be %d to %d", PAWL_LEASE_TTL_MIN_MS,
+                          PAWL_LEASE_TTL_MAX_MS);
+    return PAWL_OK;
+}
+
+/* Run it, and give back the last row it answered. */
+static pawl_status run(pawl_store *store, enum pawli_sql sql, const pawli_param *params,
+                       size_t param_count, pawl_leases **ret_answer, pawl_error *err)
+{
+    PAWLI_AUTO(pawl_leases) answer = NULL;
+    pawl_status st = pawli_leases_new(&answer, err);
+    pawli_op op = {
+        .sql = sql,
+        .writes = true,
+        .urgent = sql == PAWLI_SQL_LEASE_RENEW, /* it may be about to end */
+        .params = params,
+        .param_count = param_count,
+        .on_row = pawli_leases_on_row,
+        .on_start = pawli_leases_on_start,
+        .context = answer,
+    };
+
+    if (st == PAWL_OK)
+        st = pawli_db_run(store->db, &op, err);
+    if (st == PAWL_OK)
+        *ret_answer = pawl_leases_take(&answer);
+    return st;
+}
+
+static const pawl_lease *last(const pawl_leases *answer)
+{
+    return pawl_leases_at(answer, answer->count - 1);
+}
+
+static void fill(const pawl_leases *answer, bool taken, pawl_lease_grant *ret_grant)
+{
+    const pawl_lease *lease = last(answer);
+
+    *ret_grant = (pawl_lease_grant){
+        .fence = lease->fence,
+        .now = answer->now,
+        .expires_at = lease->expires_at,
+        .taken = taken,
+    };
+}
+
+static pawl_status held_by_another(const pawl_leases *answer, const char *name, pawl_error *err)
+{
+    const pawl_lease *lease = last(answer);
+    int64_t left_ms = (lease->expires_at.us - answer->now.us + 999) / 1000;
+
+    return pawli_fail(err, PAWL_E_HELD,
+                      "the lease '%.100s' is held by %.100s for another %lld.%03lld s unless it is "
+                      "renewed; try again later",
+                      name, lease->owner_name, (long long)(left_ms / 1000),
+                      (long long)(left_ms % 1000));
+}
+
+pawl_status pawl_lease_acquire(pawl_store *store, const char *name, pawl_owner owner,
+                               int64_t ttl_ms, const char *owner_name, pawl_lease_grant *ret_grant,
+                               pawl_error *err)
+{
+    PAWLI_AUTO(pawl_leases) answer = NULL;
+    char who[PAWLI_OWNER_NAME_SIZE];
+    pawl_status st = pawli_lease_check_name(store, name, err);
+
+    if (st == PAWL_OK)
+        st = pawli_check_owner(store, owner, err);
+    if (st == PAWL_OK)
+        st = check_ttl(ttl_ms, err);
+    if (st == PAWL_OK && !ret_grant)
+        st = pawli_fail(err, PAWL_E_INVALID, "ret_grant must not be NULL");
+    if (st == PAWL_OK)
+        st = pawli_owner_name(owner_name, who, err);
+    if (st != PAWL_OK)
+        return st;
+    pawli_param params[] = {
+        {"name", pawli_text(name)},
+        {"owner", pawli_uuid(owner.bytes)},
+        {"ttl", pawli_span_ms(ttl_ms)},
+        {"owner_name", pawli_text(who)},
+    };
+    st = run(store, PAWLI_SQL_LEASE_ACQUIRE, params, PAWLI_COUNT(params), &answer, err);
+    if (st != PAWL_OK)
+        return st;
+    if (answer->result == HELD_BY_ANOTHER)
+        return held_by_another(answer, name, err);
+    fill(answer, answer->result == TAKEN, ret_grant);
+    pawli_log(&store->log, PAWL_LOG_DEBUG, "lease", "%s %s the lease '%s' under token %lld", who,
+              ret_grant->taken ? "took" : "extended", name, (long long)ret_grant->fence);
+    return PAWL_OK;
+}
+
+/* Renew or release: by its holder, under its token. */
+static pawl_status change(pawl_store *store, enum pawli_sql sql, const char *name, pawl_owner owner,
+                          int64_t fence, int64_t ttl_ms, pawl_lease_grant *ret_grant,
+                          pawl_error *err)
+{
+    PAWLI_AUTO(pawl_leases) answer = NULL;
+    pawli_param params[] = {
+        {"name", pawli_text(name)},
+        {"owner", pawli_uuid(owner.bytes)},
+        {"fence", pawli_int(fence)},
+        {"ttl", pawli_span_ms(ttl_ms)},
+    };
+    size_t count = sql == PAWLI_SQL_LEASE_RENEW ? PAWLI_COUNT(params) : PAWLI_COUNT(params) - 1;
+    pawl_status st = pawli_lease_check_name(store, name, err);
+
+    if (st == PAWL_OK)
+        st = pawli_check_owner(store, owner, err);
+    if (st == PAWL_OK)
+        st = run(store, sql, params, count, &answer, err);
+    if (st != PAWL_OK)
+        return st;
+    if (answer->result == 0)
+        return pawli_fail(err, PAWL_E_LOST,
+                          "the lease '%.255s' is no longer held under token %lld: it ran out, was "
+                          "given back or was taken away",
+                          name, (long long)fence);
+    if (ret_grant)
+        fill(answer, false, ret_grant);
+    return PAWL_OK;
+}
+
+pawl_status pawl_lease_renew(pawl_store *store, const char *name, pawl_owner owner, int64_t fence,
+                             int64_t ttl_ms, pawl_lease_grant *ret_grant, pawl_error *err)
+{
+    pawl_status st = check_ttl(ttl_ms, err);
+
+    if (st == PAWL_OK && !ret_grant)
+        st = pawli_fail(err, PAWL_E_INVALID, "ret_grant must not be NULL");
+    if (st != PAWL_OK)
+        return st;
+    return change(store, PAWLI_SQL_LEASE_RENEW, name, owner, fence, ttl_ms, ret_grant, err);
+}
+
+pawl_status pawl_lease_release(pawl_store *store, const char *name, pawl_owner owner, int64_t fence,
+                               pawl_lease_grant *ret_grant, pawl_error *err)
+{
+    return change(store, PAWLI_SQL_LEASE_RELEASE, name, owner, fence, 0, ret_grant, err);
+}
+
+/* ---- the guard ---- */
+
+typedef struct guarding {
+    const char *name;
+    int64_t fence;
+} guarding;
+
+/* An error, so that a lock it may have taken is given up with the savepoint. */
+static pawl_status judge(void *context, const pawli_row *row, pawl_error *err)
+{
+    const guarding *guard = context;
+
+    if (pawli_row_int(row, 0) != 0)
+        return PAWL_OK;
+    return pawli_fail(err, PAWL_E_LOST,
+                      "the lease '%.255s' is no longer held under token %lld: roll the transaction "
+                      "back, somebody else may be at it",
+                      guard->name, (long long)guard->fence);
+}
+
+pawl_status pawl_lease_guard(pawl_tx *tx, const char *name, int64_t fence, pawl_error *err)
+{
+    guarding guard = {name, fence};
+    pawli_param params[] = {{"name", pawli_text(name)}, {"fence", pawli_int(fence)}};
+    pawli_op op = {
+        .sql = PAWLI_SQL_LEASE_GUARD,
+        .writes = true,
+        .params = params,
+        .param_count = PAWLI_COUNT(params),
+        .on_row = judge,
+        .context = &guard,
+    };
+
+    if (!tx)
+        return pawli_fail(err, PAWL_E_INVALID, "the transaction must not be NULL");
+    pawl_status st = pawli_lease_check_name(tx, name, err);
+    if (st == PAWL_OK && fence <= 0)
+        st = pawli_fail(err, PAWL_E_INVALID, "the token must be one that a lease was taken with");
+    if (st != PAWL_OK)
+        return st;
+    st = pawli_tx_run(tx, &op, err);
+    /* Inside the transaction nothing was committed yet, whatever happened to the answer. */
+    if (st == PAWL_E_IN_DOUBT)
+        st = pawli_fail(err, PAWL_E_NOMEM, "out of memory; roll the transaction back");
+    if (st != PAWL_OK && tx->hold)
+        pawli_hold_rollback(tx->hold);
+    return st;
+}

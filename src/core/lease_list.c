@@ -1,0 +1,302 @@
+/* src/core/lease_list.c - looking at leases, and looking after them. */
+#include <pawl/lease.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "change.h"
+#include "claim_check.h"
+#include "fail.h"
+#include "lease_private.h"
+#include "log.h"
+#include "options.h"
+#include "store_private.h"
+#include "text.h"
+
+#define LIMIT_DEFAULT 100
+#define LIMIT_MAX 10000
+#define ROWS_PER_CLEAN 1000
+
+/* The columns of every answer, in the order of the table. */
+enum column {
+    RESULT,
+    AT,
+    NAME,
+    OWNER,
+    OWNER_NAME,
+    FENCE,
+    TAKEN_AT,
+    RENEWED_AT,
+    EXPIRES_AT,
+    RELEASED_AT,
+    FORCED_AT,
+    FORCED_BY,
+    FORCED_REASON,
+    FORCED_FENCE
+};
+
+/* ---- the list ---- */
+
+pawl_status pawli_leases_new(pawl_leases **ret_leases, pawl_error *err)
+{
+    pawl_leases *leases = calloc(1, sizeof *leases);
+
+    if (!leases)
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the leases");
+    *ret_leases = leases;
+    return PAWL_OK;
+}
+
+void pawl_leases_free(pawl_leases *leases)
+{
+    if (!leases)
+        return;
+    pawli_arena_done(&leases->texts);
+    free(leases->items);
+    free(leases);
+}
+
+size_t pawl_leases_count(const pawl_leases *leases)
+{
+    return leases ? leases->count : 0;
+}
+
+const pawl_lease *pawl_leases_at(const pawl_leases *leases, size_t index)
+{
+    return leases && index < leases->count ? &leases->items[index] : NULL;
+}
+
+pawl_wall pawl_leases_now(const pawl_leases *leases)
+{
+    return leases ? leases->now : PAWL_NEVER;
+}
+
+void pawli_leases_on_start(void *context)
+{
+    pawl_leases *leases = context;
+
+    pawli_arena_done(&leases->texts);
+    leases->count = 0;
+    leases->result = 0;
+    leases->now = PAWL_NEVER;
+}
+
+static bool make_room(pawl_leases *leases)
+{
+    if (leases->count < leases->capacity)
+        return true;
+    size_t capacity = leases->capacity ? leases->capacity * 2 : 4;
+    pawl_lease *items = realloc(leases->items, capacity * sizeof *items);
+    if (!items)
+        return false;
+    leases->items = items;
+    leases->capacity = capacity;
+    return true;
+}
+
+/* NULL stays NULL. False: out of memory. */
+static bool copy_text(pawl_leases *leases, const pawli_row *row, int column, const char **ret_text)
+{
+    size_t size;
+    const void *text = pawli_row_bytes(row, column, &size);
+
+    *ret_text =
+        pawli_row_is_null(row, column) ? NULL : pawli_arena_copy(&leases->texts, text, size);
+    return *ret_text || pawli_row_is_null(row, column);
+}
+
+pawl_status pawli_leases_on_row(void *context, const pawli_row *row, pawl_error *err)
+{
+    pawl_leases *leases = context;
+    pawl_lease lease = {
+        .fence = pawli_row_int(row, FENCE),
+        .taken_at = pawli_row_time(row, TAKEN_AT),
+        .renewed_at = pawli_row_time(row, RENEWED_AT),
+        .expires_at = pawli_row_time(row, EXPIRES_AT),
+        .released_at = pawli_row_time(row, RELEASED_AT),
+        .forced_at = pawli_row_time(row, FORCED_AT),
+        .forced_fence = pawli_row_int(row, FORCED_FENCE),
+    };
+
+    leases->result = (int)pawli_row_int(row, RESULT);
+    leases->now = pawli_row_time(row, AT);
+    if (pawli_row_is_null(row, NAME)) /* there is none of that name */
+        return PAWL_OK;
+    lease.held = pawli_row_is_null(row, RELEASED_AT) && lease.expires_at.us > leases->now.us;
+    pawli_row_uuid(row, OWNER, lease.owner.bytes);
+    if (!make_room(leases) || !copy_text(leases, row, NAME, &lease.name) ||
+        !copy_text(leases, row, OWNER_NAME, &lease.owner_name) ||
+        !copy_text(leases, row, FORCED_BY, &lease.forced_by) ||
+        !copy_text(leases, row, FORCED_REASON, &lease.forced_reason))
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the leases");
+    leases->items[leases->count++] = lease;
+    return PAWL_OK;
+}
+
+pawl_status pawli_lease_check_name(const void *store, const char *name, pawl_error *err)
+{
+    size_t characters;
+
+    if (!store)
+        return pawli_fail(err, PAWL_E_INVALID, "the store must not be NULL");
+    if (!name || !*name || !pawli_utf8_check(name, strlen(name), &characters) ||
+        characters > PAWL_LEASE_NAME_MAX)
+        return pawli_fail(err, PAWL_E_INVALID,
+                          "the name of a lease must be 1 to %d characters of UTF-8",
+                          PAWL_LEASE_NAME_MAX);
+    return PAWL_OK;
+}
+
+/* ---- reading ---- */
+
+static pawl_status read_leases(pawl_store *store, enum pawli_sql sql, const pawli_param *params,
+                               size_t param_count, pawl_leases *leases, pawl_error *err)
+{
+    pawli_op op = {
+        .sql = sql,
+        .params = params,
+        .param_count = param_count,
+        .on_row = pawli_leases_on_row,
+        .on_start = pawli_leases_on_start,
+        .context = leases,
+    };
+
+    return pawli_db_run(store->db, &op, err);
+}
+
+pawl_status pawl_lease_get(pawl_store *store, const char *name, pawl_leases **ret_one,
+                           pawl_error *err)
+{
+    PAWLI_AUTO(pawl_leases) one = NULL;
+    pawli_param params[] = {{"name", pawli_text(name)}};
+    pawl_status st = pawli_lease_check_name(store, name, err);
+
+    if (st == PAWL_OK && !ret_one)
+        st = pawli_fail(err, PAWL_E_INVALID, "ret_one must not be NULL");
+    if (st == PAWL_OK)
+        st = pawli_leases_new(&one, err);
+    if (st == PAWL_OK)
+        st = read_leases(store, PAWLI_SQL_LEASE_GET, params, PAWLI_COUNT(params), one, err);
+    if (st == PAWL_OK && one->count == 0)
+        st = pawli_fail(err, PAWL_E_NOT_FOUND, "nobody has held a lease '%.255s' lately", name);
+    if (st == PAWL_OK)
+        *ret_one = pawl_leases_take(&one);
+    return st;
+}
+
+static pawl_status check_filter(const pawl_lease_filter *filter, pawl_error *err)
+{
+    if (filter->limit < 0 || filter->limit > LIMIT_MAX)
+        return pawli_fail(err, PAWL_E_INVALID, "the limit must be 0 to %d", LIMIT_MAX);
+    if (filter->after && !pawli_utf8_check(filter->after, strlen(filter->after), NULL))
+        return pawli_fail(err, PAWL_E_INVALID, "'after' must be UTF-8, as the names are");
+    return PAWL_OK;
+}
+
+pawl_status pawl_lease_list(pawl_store *store, const pawl_lease_filter *filter,
+                            pawl_leases **ret_leases, pawl_error *err)
+{
+    PAWLI_AUTO(pawl_leases) leases = NULL;
+    pawl_lease_filter wanted = PAWL_LEASE_FILTER_INIT;
+    pawl_status st;
+
+    if (!store || !ret_leases)
+        return pawli_fail(err, PAWL_E_INVALID, "store and ret_leases must not be NULL");
+    st = pawli_options_copy(&wanted, sizeof wanted, filter, err);
+    if (st == PAWL_OK)
+        st = check_filter(&wanted, err);
+    if (st == PAWL_OK)
+        st = pawli_leases_new(&leases, err);
+    if (st != PAWL_OK)
+        return st;
+    pawli_param params[] = {
+        {"after", pawli_text(wanted.after ? wanted.after : "")},
+        {"only_held", pawli_bool(wanted.only_held)},
+        {"limit", pawli_int(wanted.limit ? wanted.limit : LIMIT_DEFAULT)},
+    };
+    st = read_leases(store, PAWLI_SQL_LEASE_LIST, params, PAWLI_COUNT(params), leases, err);
+    if (st == PAWL_OK)
+        *ret_leases = pawl_leases_take(&leases);
+    return st;
+}
+
+/* ---- the administrator's ---- */
+
+static pawl_status force(pawl_store *store, const char *name,
+                         const pawl_lease_force_options *options, const char *by, pawl_leases *one,
+                         pawl_error *err)
+{
+    char reason[PAWLI_WORDS_SIZE];
+    pawli_param params[] = {
+        {"name", pawli_text(name)},
+        {"by", pawli_text(by)},
+        {"reason", pawli_clean_words(options->reason, reason)},
+        {"fence", options->fence ? pawli_int(options->fence) : pawli_null(PAWLI_INT)},
+    };
+    pawli_op op = {
+        .sql = PAWLI_SQL_LEASE_FORCE,
+        .writes = true,
+        .params = params,
+        .param_count = PAWLI_COUNT(params),
+        .on_row = pawli_leases_on_row,
+        .on_start = pawli_leases_on_start,
+        .context = one,
+    };
+    pawl_status st = pawli_db_run(store->db, &op, err);
+
+    if (st != PAWL_OK)
+        return st;
+    if (one->count == 0)
+        return pawli_fail(err, PAWL_E_NOT_FOUND, "nobody has held a lease '%.255s' lately", name);
+    if (one->result != 0)
+        return PAWL_OK;
+    return one->items[0].held
+               ? pawli_fail(err, PAWL_E_LOST,
+                            "the lease is held under token %lld, not %lld; it was left alone",
+                            (long long)one->items[0].fence, (long long)options->fence)
+               : pawli_fail(err, PAWL_E_LOST,
+                            "nobody holds the lease; there is nothing to release");
+}
+
+pawl_status pawl_lease_force_release(pawl_store *store, const char *name,
+                                     const pawl_lease_force_options *opts, pawl_leases **ret_one,
+                                     pawl_error *err)
+{
+    PAWLI_AUTO(pawl_leases) one = NULL;
+    pawl_lease_force_options options = PAWL_LEASE_FORCE_OPTIONS_INIT;
+    char by[PAWLI_OWNER_NAME_SIZE];
+    pawl_status st = pawli_lease_check_name(store, name, err);
+
+    if (st == PAWL_OK)
+        st = pawli_options_copy(&options, sizeof options, opts, err);
+    if (st == PAWL_OK && options.fence < 0)
+        st = pawli_fail(err, PAWL_E_INVALID, "the token must not be below 0");
+    if (st == PAWL_OK && pawli_owner_name(options.by, by, NULL) != PAWL_OK)
+        st = pawli_fail(err, PAWL_E_INVALID, "'by' must be 1 to %d characters of UTF-8",
+                        PAWLI_OWNER_NAME_MAX);
+    if (st == PAWL_OK)
+        st = pawli_leases_new(&one, err);
+    if (st == PAWL_OK)
+        st = force(store, name, &options, by, one, err);
+    if (st != PAWL_OK)
+        return st;
+    pawli_log(&store->log, PAWL_LOG_WARNING, "lease",
+              "the lease '%s' was taken away from %s (token %lld) by %s", name,
+              one->items[0].owner_name, (long long)one->items[0].fence, by);
+    if (ret_one)
+        *ret_one = pawl_leases_take(&one);
+    return PAWL_OK;
+}
+
+pawl_status pawl_lease_clean(pawl_store *store, int64_t keep_ms, size_t *ret_removed,
+                             pawl_error *err)
+{
+    if (keep_ms < 0 || keep_ms > INT64_MAX / 1000000)
+        return pawli_fail(err, PAWL_E_INVALID, "keep_ms must be 0 or more");
+    pawli_param params[] = {
+        {"keep", pawli_span_ms(keep_ms)},
+        {"limit", pawli_int(ROWS_PER_CLEAN)},
+    };
+    return pawli_change_found(store, PAWLI_SQL_LEASE_CLEAN, params, PAWLI_COUNT(params),
+                              ret_removed, err);
+}

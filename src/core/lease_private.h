@@ -1,0 +1,30 @@
+/* src/core/lease_private.h - what the database answers about a lease. */
+#ifndef PAWLI_LEASE_PRIVATE_H
+#define PAWLI_LEASE_PRIVATE_H
+
+#include <pawl/lease.h>
+
+#include "arena.h"
+#include "op.h"
+#include "scope.h"
+
+PAWLI_AUTO_DEFINE(pawl_leases, pawl_leases_free);
+
+struct pawl_leases {
+    pawl_lease *items;
+    size_t count;
+    size_t capacity;
+    pawl_wall now;
+    int result; /* of the last row: what the statement did, as sql/ENGINE says */
+    pawli_arena texts;
+};
+
+/* The op's callbacks; the context is a pawl_leases. */
+void pawli_leases_on_start(void *context);
+pawl_status pawli_leases_on_row(void *context, const pawli_row *row, pawl_error *err);
+
+pawl_status pawli_leases_new(pawl_leases **ret_leases, pawl_error *err);
+/* PAWL_E_INVALID unless there is a store and the name is good. */
+pawl_status pawli_lease_check_name(const void *store, const char *name, pawl_error *err);
+
+#endif

@@ -1,0 +1,192 @@
+/* src/worker/lease_start.c - a runner's life: made, started, stopped, freed. */
+#include "lease_runner.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "fail.h"
+#include "limit.h"
+#include "options.h"
+#include "store_private.h"
+#include "world.h"
+
+#define WAIT_MAX_MS ((int64_t)7 * 24 * 3600 * 1000)
+/* Giving back what is lost anyway is a courtesy. */
+#define COURTESY_US INT64_C(1000000)
+
+static pawl_status check_options(const pawl_lease_runner_options *options, pawl_error *err)
+{
+    if (options->ttl_ms < PAWL_LEASE_TTL_MIN_MS || options->ttl_ms > PAWL_LEASE_TTL_MAX_MS)
+        return pawli_fail(err, PAWL_E_INVALID, "ttl_ms must be %d to %d", PAWL_LEASE_TTL_MIN_MS,
+                          PAWL_LEASE_TTL_MAX_MS);
+    if (options->renew_percent < 10 || options->renew_percent > 90)
+        return pawli_fail(err, PAWL_E_INVALID, "renew_percent must be 10 to 90");
+    if (options->jitter_percent < 0 || options->jitter_percent > 20 ||
+        options->renew_percent + options->jitter_percent > 95)
+        return pawli_fail(err, PAWL_E_INVALID,
+                          "jitter_percent must be 0 to 20, and at most 95 with renew_percent");
+    if (options->wait_ms < 0 || options->wait_ms > WAIT_MAX_MS)
+        return pawli_fail(err, PAWL_E_INVALID, "wait_ms must be 0 to 7 days");
+    if (options->by_steps && options->wait_ms > 0)
+        return pawli_fail(err, PAWL_E_INVALID,
+                          "a runner by steps does not wait: wait_ms must be 0");
+    return PAWL_OK;
+}
+
+static bool watch(int epoll, int fd)
+{
+    struct epoll_event event = {.events = EPOLLIN};
+
+    return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+static pawl_status open_descriptors(pawl_lease_runner *runner, pawl_error *err)
+{
+    runner->lost_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    runner->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    runner->deadline_fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+    runner->alarm_fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+    runner->any_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (runner->lost_fd < 0 || runner->wake_fd < 0 || runner->deadline_fd < 0 ||
+        runner->alarm_fd < 0 || runner->any_fd < 0 || !watch(runner->any_fd, runner->lost_fd) ||
+        !watch(runner->any_fd, runner->deadline_fd))
+        return pawli_fail_code(err, PAWL_E_NOMEM, errno, "no descriptor is left for the lease: %s",
+                               strerror(errno));
+    return PAWL_OK;
+}
+
+static pawl_status fill(pawl_lease_runner *runner, pawl_store *store, const char *name,
+                        const pawl_lease_runner_options *options, pawl_error *err)
+{
+    runner->store = store;
+    runner->options = *options;
+    runner->options.owner_name = runner->owner_name = NULL;
+    runner->log = options->log.write ? options->log : store->log;
+    runner->owner = pawl_owner_is_zero(options->owner) ? pawl_owner_new() : options->owner;
+    runner->lost_fd = runner->deadline_fd = runner->any_fd = -1;
+    runner->wake_fd = runner->alarm_fd = -1;
+    runner->stopped = true; /* until it is started */
+    pthread_mutex_init(&runner->renewing, NULL);
+    pthread_mutex_init(&runner->lock, NULL);
+    runner->name = strdup(name);
+    if (options->owner_name)
+        runner->options.owner_name = runner->owner_name = strdup(options->owner_name);
+    if (!runner->name || (options->owner_name && !runner->owner_name))
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the lease");
+    return open_descriptors(runner, err);
+}
+
+static pawl_status release(pawl_lease_runner *runner, pawl_error *err)
+{
+    return pawl_lease_release(runner->store, runner->name, runner->owner, runner->fence, NULL, err);
+}
+
+/* Once the lease is taken, nothing may fail without giving it back. */
+static pawl_status begin(pawl_lease_runner *runner, pawl_error *err)
+{
+    pawl_lease_grant grant;
+    pawl_mono asked_at;
+    pawl_status st = runner->options.by_steps ? pawli_runner_tick(runner, err) : PAWL_OK;
+
+    if (st == PAWL_OK)
+        st = pawli_runner_take(runner, &grant, &asked_at, err);
+    if (st != PAWL_OK)
+        return st;
+    runner->fence = grant.fence;
+    pawli_runner_granted(runner, asked_at, grant.expires_at);
+    if (!runner->options.by_steps)
+        st = pawli_runner_start_thread(runner, err);
+    if (st == PAWL_OK)
+        runner->stopped = false;
+    else
+        (void)!release(runner, NULL);
+    return st;
+}
+
+pawl_status pawl_lease_runner_start(pawl_store *store, const char *name,
+                                    const pawl_lease_runner_options *opts,
+                                    pawl_lease_runner **ret_runner, pawl_error *err)
+{
+    PAWLI_AUTO(pawl_lease_runner) runner = NULL;
+    pawl_lease_runner_options options = PAWL_LEASE_RUNNER_OPTIONS_INIT;
+    pawl_status st;
+
+    if (!store || !name || !ret_runner)
+        return pawli_fail(err, PAWL_E_INVALID, "store, name and ret_runner must not be NULL");
+    st = pawli_options_copy(&options, sizeof options, opts, err);
+    if (st == PAWL_OK)
+        st = check_options(&options, err);
+    if (st != PAWL_OK)
+        return st;
+    runner = calloc(1, sizeof *runner);
+    if (!runner)
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the lease");
+    st = fill(runner, store, name, &options, err);
+    if (st == PAWL_OK)
+        st = begin(runner, err);
+    if (st == PAWL_OK)
+        *ret_runner = pawl_lease_runner_take(&runner);
+    return st;
+}
+
+/* What the database may take for ours after we have given it up would only keep others waiting. */
+static void release_lost(pawl_lease_runner *runner)
+{
+    if (pawl_lease_runner_loss(runner) == PAWL_LEASE_REFUSED)
+        return;
+    pawli_limit_begin(pawli_mono_after(pawli_mono_now(), COURTESY_US));
+    (void)!release(runner, NULL);
+    pawli_limit_end();
+}
+
+pawl_status pawl_lease_runner_stop(pawl_lease_runner *runner, pawl_error *err)
+{
+    if (!runner)
+        return pawli_fail(err, PAWL_E_INVALID, "the runner must not be NULL");
+    pthread_mutex_lock(&runner->lock);
+    bool stopped = runner->stopped;
+    pthread_mutex_unlock(&runner->lock);
+    if (stopped)
+        return PAWL_OK;
+    pawli_runner_end_thread(runner);
+    pawl_status st = pawl_lease_runner_check(runner, err); /* its last chance to tell */
+    if (st == PAWL_OK)
+        st = release(runner, err);
+    else
+        release_lost(runner);
+    pthread_mutex_lock(&runner->lock);
+    runner->stopped = true;
+    pthread_mutex_unlock(&runner->lock);
+    (void)eventfd_write(runner->lost_fd, 1);
+    return st;
+}
+
+static void close_fd(int fd)
+{
+    if (fd >= 0)
+        close(fd);
+}
+
+void pawl_lease_runner_free(pawl_lease_runner *runner)
+{
+    if (!runner)
+        return;
+    if (!runner->stopped)
+        (void)!pawl_lease_runner_stop(runner, NULL);
+    close_fd(runner->any_fd);
+    close_fd(runner->lost_fd);
+    close_fd(runner->deadline_fd);
+    close_fd(runner->wake_fd);
+    close_fd(runner->alarm_fd);
+    pthread_mutex_destroy(&runner->lock);
+    pthread_mutex_destroy(&runner->renewing);
+    free(runner->owner_name);
+    free(runner->name);
+    free(runner);
+}
