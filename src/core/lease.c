@@ -163,7 +163,6 @@ typedef struct guarding {
     int64_t fence;
 } guarding;
 
-/* An error, so that a lock it may have taken is given up with the savepoint. */
 static pawl_status judge(void *context, const pawli_row *row, pawl_error *err)
 {
     const guarding *guard = context;

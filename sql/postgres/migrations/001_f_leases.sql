@@ -211,13 +211,19 @@ END
 $$;
 
 -- Whether the lease is held under this token. If so, nobody else takes it before this transaction has
--- ended, also if it runs out meanwhile; its holder can still renew it.
+-- ended, also if it runs out meanwhile; its holder can still renew it. The look comes first: a refusal
+-- should leave no lock behind for which others would wait.
 CREATE FUNCTION pawl.lease_is_held(name text, fence bigint) RETURNS boolean
 LANGUAGE plpgsql VOLATILE AS $$
 #variable_conflict use_column
 DECLARE
     l pawl.lease;
 BEGIN
+    SELECT p.* INTO l FROM pawl.lease p
+    WHERE p.name = lease_is_held.name AND p.fence = lease_is_held.fence;
+    IF NOT FOUND OR l.released_at IS NOT NULL OR l.expires_at <= pawl.clock() THEN
+        RETURN false;
+    END IF;
     SELECT p.* INTO l FROM pawl.lease p
     WHERE p.name = lease_is_held.name AND p.fence = lease_is_held.fence
     FOR KEY SHARE;
