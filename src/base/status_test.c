@@ -29,6 +29,16 @@ PAWL_TEST(in_doubt_has_an_exit_code_of_its_own)
                                  pawl_status_exit(PAWL_E_IN_DOUBT));
 }
 
+PAWL_TEST(held_and_lost_have_exit_codes_of_their_own)
+{
+    for (int i = 0; i < PAWL_STATUS_COUNT; i++) {
+        if (i != PAWL_E_HELD)
+            assert_int_not_equal(pawl_status_exit((pawl_status)i), pawl_status_exit(PAWL_E_HELD));
+        if (i != PAWL_E_LOST)
+            assert_int_not_equal(pawl_status_exit((pawl_status)i), pawl_status_exit(PAWL_E_LOST));
+    }
+}
+
 PAWL_TEST(a_number_outside_the_table_is_unknown_and_not_retryable)
 {
     assert_string_equal(pawl_status_name((pawl_status)9999), "unknown status");

@@ -42,9 +42,14 @@ extern const cli_verb cli_verb_retry;
 extern const cli_verb cli_verb_cancel;
 extern const cli_verb cli_verb_purge;
 extern const cli_verb cli_verb_topic;
+extern const cli_verb cli_verb_lock;
+extern const cli_verb cli_verb_lease;
 extern const cli_verb cli_verb_stats;
 extern const cli_verb cli_verb_version;
 extern const cli_verb cli_verb_help;
+
+/* What the program ends with if the verb answers PAWL_OK; otherwise 0. */
+void cli_exit_with(int code);
 
 /* All of them, in the order of --help; ends with NULL. */
 extern const cli_verb *const cli_verbs[];

@@ -1,4 +1,4 @@
-/* src/cli/environment.c - what a command learns about its message. */
+/* src/cli/environment.c - what a command learns about its message or its lease. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -36,18 +36,35 @@ static void put_number(builder *to, const char *name, int64_t number)
     put(to, name, text);
 }
 
-char **cli_environment_new(const pawl_message *message)
+/* Our own, with room for `more`. */
+static builder copy_ours(size_t more)
 {
-    enum { OURS = 10 };
     builder to = {NULL, 0};
-    char id[PAWL_UUID_TEXT_SIZE];
     size_t outer = 0;
 
     while (environ[outer])
         outer++;
-    to.entries = cli_alloc(outer + OURS + 1, sizeof *to.entries);
+    to.entries = cli_alloc(outer + more + 1, sizeof *to.entries);
     for (; to.count < outer; to.count++)
         to.entries[to.count] = cli_copy(environ[to.count]);
+    return to;
+}
+
+char **cli_environment_with(const cli_variable *variables, size_t count)
+{
+    builder to = copy_ours(count);
+
+    for (size_t i = 0; i < count; i++)
+        put(&to, variables[i].name, variables[i].value);
+    return to.entries;
+}
+
+char **cli_environment_new(const pawl_message *message)
+{
+    enum { OURS = 10 };
+    builder to = copy_ours(OURS);
+    char id[PAWL_UUID_TEXT_SIZE];
+
     pawl_message_id_format(pawl_message_get_id(message), id);
     put(&to, "PAWL_ID", id);
     put_number(&to, "PAWL_WORK_ID", pawl_message_work_id(message).value);

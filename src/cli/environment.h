@@ -1,4 +1,4 @@
-/* src/cli/environment.h - what a command learns about its message. */
+/* src/cli/environment.h - what a command learns about its message or its lease. */
 #ifndef CLI_ENVIRONMENT_H
 #define CLI_ENVIRONMENT_H
 
@@ -6,6 +6,12 @@
 
 /* Our own environment with the message's PAWL_... variables; freed by cli_environment_free. */
 char **cli_environment_new(const pawl_message *message);
+typedef struct cli_variable {
+    const char *name;
+    const char *value;
+} cli_variable;
+/* The same with these variables. */
+char **cli_environment_with(const cli_variable *variables, size_t count);
 void cli_environment_free(char **environment);
 
 #endif

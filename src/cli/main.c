@@ -22,6 +22,13 @@ static void open_standard_streams(void)
         close(fd);
 }
 
+static int exit_code;
+
+void cli_exit_with(int code)
+{
+    exit_code = code;
+}
+
 static pawl_status run(const cli_args *args, pawl_error *err)
 {
     if (args->common.version)
@@ -58,5 +65,5 @@ int main(int argc, char **argv)
     if (st != PAWL_OK && err.status != PAWL_OK)
         cli_fail_print(&err, args.verb ? args.verb->name : NULL, json);
     cli_args_done(&args);
-    return pawl_status_exit(st);
+    return st == PAWL_OK ? exit_code : pawl_status_exit(st);
 }
