@@ -83,7 +83,7 @@ def test_two_take_turns(db, lock, gate):
 
 
 def test_it_is_renewed_while_the_command_runs(db, lock, gate):
-    first = lock("a", "--ttl", "1s", "--", "sh", "-c", gate.wait)
+    first = lock("a", "--ttl", "2s", "--", "sh", "-c", gate.wait)
     until(lambda: held(db, "a"))
     taken = lease(db, "a")
     until(lambda: lease(db, "a")["renewed_at"] > taken["expires_at"])
