@@ -53,5 +53,7 @@ const char *__wrap_pawli_statements_text(const pawli_statements *statements, enu
         return replace(whole, "SET retries = retries + 1", "SET retries = retries");
     if (broken == BREAK_MARK && sql == PAWLI_SQL_CLAIM)
         return replace(whole, "1000 * pawli_must_last()", "0");
+    if (broken == BREAK_LEASE && sql == PAWLI_SQL_LEASE_RELEASE)
+        return replace(whole, " AND fence = :fence", " AND :fence > 0");
     return whole;
 }

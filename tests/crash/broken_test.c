@@ -45,6 +45,11 @@ PAWL_TEST(fences_that_power_takes_with_it_are_found)
     must_be_found(BREAK_MARK, "fences are given out that were not set aside");
 }
 
+PAWL_TEST(a_release_that_does_not_check_the_token_is_found)
+{
+    must_be_found(BREAK_LEASE, "the release of a lease does not check the token");
+}
+
 PAWL_TEST(in_doubt_taken_for_failed_is_found)
 {
     must_be_found(BREAK_DOUBT, "in doubt is taken for failed");

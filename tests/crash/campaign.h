@@ -14,6 +14,7 @@ typedef enum breakage {
     BREAK_FENCE,       /* ack does not look at the fence */
     BREAK_REAP,        /* reap does not count the attempt */
     BREAK_MARK,        /* fencing tokens are given out without setting any aside */
+    BREAK_LEASE,       /* the release of a lease does not look at the token */
     BREAK_DOUBT,       /* in doubt is taken for failed */
     BREAKAGE_COUNT
 } breakage;

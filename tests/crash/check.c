@@ -44,8 +44,10 @@ static bool is_forgettable(verb v)
     switch (v) {
     case CLAIM:
     case RENEW:
+    case LEASE_RENEW:
         return true;
-    case SEND_TX_UNDO: /* these write nothing */
+    case LEASE_LATE: /* these write nothing */
+    case SEND_TX_UNDO:
     case SEND_OTHER:
     case LOOK:
     case WAIT:

@@ -195,6 +195,12 @@ static pawl_status run_one(life *l, const step *s, pawl_error *err)
     case RETAIN:
     case PURGE:
         return life_manage(l, s, err);
+    case LEASE_TAKE:
+    case LEASE_RENEW:
+    case LEASE_RELEASE:
+    case LEASE_LATE:
+    case LEASE_CLEAN:
+        return life_lease(l, s, err);
     case CHECKPOINT_PASSIVE:
         return checkpoint(l, SQLITE_CHECKPOINT_PASSIVE);
     case CHECKPOINT_RESTART:

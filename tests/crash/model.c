@@ -94,6 +94,13 @@ int model_owner_number(const uint8_t owner[16])
     return owner[15] <= MODEL_OWNERS && memcmp(expected.bytes, owner, 16) == 0 ? owner[15] : -1;
 }
 
+const char *model_lease_name(int number)
+{
+    static const char *const names[MODEL_LEASES] = {"lease 0", "lease 1"};
+
+    return names[number];
+}
+
 void model_init(model *m)
 {
     *m = (model){0};
@@ -122,18 +129,21 @@ static int describe(const model_message *m, char *ret_text, size_t size)
                     (long long)(m->run_at_ms ? m->run_at_ms - MODEL_START_MS : 0));
 }
 
-/* Which claim it was, of those that hold something: tokens grow, by how much is not promised. */
+/* Which claim or take it was, of those that are there: tokens grow, by how much is not promised. */
 static void number_fences(model *m)
 {
-    int64_t fences[MODEL_MESSAGES];
+    enum { COUNT = MODEL_MESSAGES + MODEL_LEASES };
+    int64_t *all[COUNT], fences[COUNT];
 
-    for (int i = 0; i < MODEL_MESSAGES; i++)
-        fences[i] = m->messages[i].fence;
-    for (int i = 0; i < MODEL_MESSAGES; i++) {
+    for (int i = 0; i < COUNT; i++) {
+        all[i] = i < MODEL_MESSAGES ? &m->messages[i].fence : &m->leases[i - MODEL_MESSAGES].fence;
+        fences[i] = *all[i];
+    }
+    for (int i = 0; i < COUNT; i++) {
         int64_t below = 0;
         for (int64_t at = 0; fences[i] != 0;) {
             int64_t next = fences[i];
-            for (int k = 0; k < MODEL_MESSAGES; k++) {
+            for (int k = 0; k < COUNT; k++) {
                 if (fences[k] > at && fences[k] < next)
                     next = fences[k];
             }
@@ -142,7 +152,7 @@ static void number_fences(model *m)
                 break;
             at = next;
         }
-        m->messages[i].fence = below;
+        *all[i] = below;
     }
 }
 
@@ -166,6 +176,18 @@ static bool differ(const model *expected, const model *found, char *ret_text, si
         if (expected->orders[i] != found->orders[i]) {
             snprintf(ret_text, size, "the application's row %d is %sthere", i,
                      found->orders[i] ? "" : "not ");
+            return true;
+        }
+    }
+    for (int i = 0; i < MODEL_LEASES; i++) {
+        const model_lease *a = &expected->leases[i], *b = &found->leases[i];
+        if (a->owner != b->owner || a->fence != b->fence || a->released != b->released ||
+            a->expires_at_ms != b->expires_at_ms) {
+            snprintf(
+                ret_text, size,
+                "lease %d is owner %d's under token %lld, released %d, should be %d's, %lld, %d", i,
+                b->owner, (long long)b->fence, b->released, a->owner, (long long)a->fence,
+                a->released);
             return true;
         }
     }

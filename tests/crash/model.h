@@ -16,6 +16,7 @@
 #define MODEL_MESSAGES 48
 #define MODEL_OWNERS 3
 #define MODEL_ABSENT (-1)
+#define MODEL_LEASES 2
 #define MODEL_START_MS INT64_C(1767225600000) /* 2026-01-01T00:00:00Z */
 
 /* Fields that mean nothing in a state are 0. */
@@ -28,13 +29,25 @@ typedef struct model_message {
     int64_t run_at_ms;      /* while ready */
 } model_message;
 
+/* A lease that somebody has, or had; all 0: there is none. */
+typedef struct model_lease {
+    int owner;
+    int64_t fence;
+    int64_t expires_at_ms;
+    bool released;
+} model_lease;
+
 typedef struct model {
     bool schema;
     bool orders_table; /* the application's */
     bool orders[MODEL_MESSAGES];
     int64_t fence; /* the last one given out */
     model_message messages[MODEL_MESSAGES];
+    model_lease leases[MODEL_LEASES];
 } model;
+
+/* "lease 0", "lease 1". */
+const char *model_lease_name(int number);
 
 /* What every message is sent with; the same for the same number. */
 pawl_message_id model_id(int number);

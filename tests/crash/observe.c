@@ -34,7 +34,8 @@ static const struct rule {
      "SELECT count(*) FROM pawl_held WHERE check_at > lease_until"},
     {"fences are above the last one given out",
      "SELECT (SELECT count(*) FROM pawl_queue WHERE fence > m.fence)"
-     " + (SELECT count(*) FROM pawl_claim WHERE fence > m.fence) FROM pawl_meta m"},
+     " + (SELECT count(*) FROM pawl_claim WHERE fence > m.fence)"
+     " + (SELECT count(*) FROM pawl_lease WHERE fence > m.fence) FROM pawl_meta m"},
     {"lanes count other messages as held than the queue",
      "SELECT count(*) FROM pawl_tally t WHERE held <> (SELECT count(*) FROM pawl_queue q"
      " WHERE q.lane_id = t.lane_id AND q.fence <> 0)"},
@@ -161,6 +162,37 @@ static bool read_messages(sqlite3 *handle, model *m, char *ret_text, size_t size
     return good;
 }
 
+static bool read_leases(sqlite3 *handle, model *m, char *ret_text, size_t size)
+{
+    sqlite3_stmt *row = NULL;
+    bool good = true;
+    int code = sqlite3_prepare_v2(handle,
+                                  "SELECT name, owner, fence, expires_at, released_at IS NOT NULL"
+                                  " FROM pawl_lease",
+                                  -1, &row, NULL);
+
+    while (code == SQLITE_OK && good && (code = sqlite3_step(row)) == SQLITE_ROW) {
+        const char *name = (const char *)sqlite3_column_text(row, 0);
+        int number = name && name[0] ? name[strlen(name) - 1] - '0' : -1;
+
+        good = number >= 0 && number < MODEL_LEASES && strcmp(name, model_lease_name(number)) == 0;
+        if (good)
+            m->leases[number] = (model_lease){
+                .owner = model_owner_number(sqlite3_column_blob(row, 1)),
+                .fence = sqlite3_column_int64(row, 2),
+                .expires_at_ms = sqlite3_column_int64(row, 3) / 1000,
+                .released = sqlite3_column_int(row, 4) != 0,
+            };
+        else
+            snprintf(ret_text, size, "there is a lease that nobody took");
+        code = SQLITE_OK;
+    }
+    if (good && code != SQLITE_DONE)
+        good = fail_with(handle, "the leases cannot be read", ret_text, size);
+    sqlite3_finalize(row);
+    return good;
+}
+
 static bool read_orders(sqlite3 *handle, model *m, char *ret_text, size_t size)
 {
     sqlite3_stmt *row = NULL;
@@ -189,7 +221,8 @@ bool observe(sqlite3 *handle, model *ret_model, char *ret_text, size_t size)
         return fail_with(handle, "the file cannot be read", ret_text, size);
     ret_model->schema = count > 0;
     if (ret_model->schema)
-        good = read_messages(handle, ret_model, ret_text, size);
+        good = read_messages(handle, ret_model, ret_text, size) &&
+               read_leases(handle, ret_model, ret_text, size);
     if (good && ret_model->schema &&
         !ask_number(handle, "SELECT fence FROM pawl_meta", &ret_model->fence))
         return fail_with(handle, "the fence cannot be read", ret_text, size);

@@ -24,12 +24,18 @@ const step scenario[] = {
     {RENEW, 4, 2, 1, 120000},
     {ABANDON, 6, 1, 1, 5000},
     {FAIL, 7, 1, 1, 0},
+    {LEASE_TAKE, 0, 0, 1, 30000},
+    {LEASE_TAKE, 1, 0, 2, 30000},
+    {LEASE_RENEW, 0, 0, 1, 60000},
+    {LEASE_RELEASE, 1, 0, 2, 0},
     {CHECKPOINT_PASSIVE, 0, 0, 0, 0},
     {SEND, 2, 1, 0, 0},
     {CLAIM, 2, 1, 1, 30000},
     {RELEASE, 2, 1, 1, 0},
     {WAIT, 0, 0, 0, 121000},
     {REAP, 4, 2, 0, 0},
+    {LEASE_TAKE, 0, 0, 1, 30000}, /* it ran out */
+    {LEASE_LATE, 0, 0, 1, 0},
     {CLAIM, 8, 2, 3, 30000},
     {ACK, 8, 2, 3, 0},
     {CLAIM, 6, 1, 2, 30000},
@@ -61,6 +67,7 @@ const step scenario[] = {
     {REDRIVE, 34, 1, 0, 0},
     {WAIT, 0, 0, 0, 8 * INT64_C(86400000)},
     {RETAIN, 0, 0, 0, 0},
+    {LEASE_CLEAN, 0, 0, 0, 0},
     {PURGE, 30, 2, 0, 0},
     {SEND, 3, 1, 0, 0},
 };
@@ -96,6 +103,11 @@ const char *verb_name(verb v)
         [CHECKPOINT_PASSIVE] = "checkpoint passive",
         [CHECKPOINT_RESTART] = "checkpoint restart",
         [CHECKPOINT_TRUNCATE] = "checkpoint truncate",
+        [LEASE_TAKE] = "take a lease",
+        [LEASE_RENEW] = "renew a lease",
+        [LEASE_RELEASE] = "release a lease",
+        [LEASE_LATE] = "release a lease late",
+        [LEASE_CLEAN] = "clean leases",
         [LOOK] = "look",
         [REOPEN] = "reopen",
         [WAIT] = "wait",
@@ -222,6 +234,31 @@ static void forget(model *m)
     }
 }
 
+static void apply_to_lease(model *m, const step *s, int64_t now_ms)
+{
+    model_lease *lease = &m->leases[s->first % MODEL_LEASES]; /* other verbs name messages */
+
+    switch (s->verb) {
+    case LEASE_TAKE:
+        *lease = (model_lease){s->owner, ++m->fence, now_ms + s->ms, false};
+        break;
+    case LEASE_RENEW:
+        lease->expires_at_ms = now_ms + s->ms;
+        break;
+    case LEASE_RELEASE:
+        lease->expires_at_ms = now_ms;
+        lease->released = true;
+        break;
+    case LEASE_CLEAN:
+        for (int i = 0; i < MODEL_LEASES; i++)
+            if (m->leases[i].expires_at_ms <= now_ms)
+                m->leases[i] = (model_lease){0};
+        break;
+    default:
+        break;
+    }
+}
+
 void model_apply_call(model *m, const step *s, int call, int64_t now_ms)
 {
     bool crowd = s->verb == SEND_CROWD;
@@ -236,6 +273,7 @@ void model_apply_call(model *m, const step *s, int call, int64_t now_ms)
         forget(m);
     else if (s->verb == CLAIM || s->verb == ACK_AND_CLAIM)
         m->fence++;
+    apply_to_lease(m, s, now_ms);
     for (int i = first - count; s->verb == ACK_AND_CLAIM && i < first; i++)
         finish(&m->messages[i], PAWL_STATE_DONE, m->messages[i].retries);
     for (int i = first; i < first + count; i++)

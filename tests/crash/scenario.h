@@ -31,9 +31,14 @@ typedef enum verb {
     CHECKPOINT_PASSIVE,
     CHECKPOINT_RESTART,
     CHECKPOINT_TRUNCATE,
-    LOOK,   /* read them back */
-    REOPEN, /* close the store and the application's connection, open both again */
-    WAIT    /* time passes */
+    LEASE_TAKE, /* `first` is which lease, here and in the next four */
+    LEASE_RENEW,
+    LEASE_RELEASE,
+    LEASE_LATE,  /* a release with a token that is not the holder's */
+    LEASE_CLEAN, /* forget those that have ended */
+    LOOK,        /* read them back */
+    REOPEN,      /* close the store and the application's connection, open both again */
+    WAIT         /* time passes */
 } verb;
 
 /* `first` and `count` say which messages; what a verb does not need is 0. */

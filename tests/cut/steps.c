@@ -22,7 +22,7 @@ pawl_outgoing steps_message(int number)
 void steps_clean(world *w)
 {
     fixture_exec(w->f, "DELETE FROM {body}; DELETE FROM {queue}; DELETE FROM {outcome};"
-                       "DELETE FROM {claim}; DELETE FROM {orders};"
+                       "DELETE FROM {claim}; DELETE FROM {orders}; DELETE FROM {lease};"
                        "DELETE FROM {tally}; DELETE FROM {tally_delta}");
     fixture_set(w->f, FIXTURE_START);
     memset(w->held, 0, sizeof w->held);
@@ -227,6 +227,13 @@ const step steps[] = {
     {"claim again", STEP_WRITES, NULL, claim_rest, resolve_claim_rest, COUNT_WHERE("state = 1"), 2,
      false},
     {"look", STEP_READS, NULL, step_look, NULL, NULL, 0, false},
+    {"take a lease", STEP_WRITES, NULL, step_lease_take, NULL,
+     "SELECT count(*) FROM {lease} WHERE released_at IS NULL", 1, true},
+    {"renew a lease", STEP_WRITES, NULL, step_lease_renew, NULL,
+     "SELECT count(*) FROM {lease} WHERE {us:expires_at} = {us:taken_at} + 120000000", 1, true},
+    {"guard", STEP_READS, NULL, step_lease_guard, NULL, NULL, 0, false},
+    {"release a lease", STEP_WRITES, NULL, step_lease_release, NULL,
+     "SELECT count(*) FROM {lease} WHERE released_at IS NOT NULL", 1, false},
     {"reap", STEP_WRITES, after_the_lease, reap, NULL,
      COUNT_WHERE("(correlation_id = '6' AND state = 3) OR"
                  " (correlation_id = '7' AND state = 0 AND retries = 1)"),

@@ -17,6 +17,7 @@ typedef struct world {
     bool prepare;
     int64_t timeout_ms;
     pawl_held held[MESSAGES]; /* what the owner was told */
+    int64_t lease_fence;      /* the same of its lease */
 } world;
 
 typedef enum step_kind {
@@ -58,6 +59,15 @@ pawl_status step_send_again(world *w, size_t *ret_changed, pawl_error *err);
 pawl_status step_send_wrapped(world *w, size_t *ret_changed, pawl_error *err);
 pawl_status step_resolve_wrapped(world *w, size_t *ret_changed, pawl_error *err);
 pawl_status step_send_undone(world *w, size_t *ret_changed, pawl_error *err);
+
+/* The application's connection with a transaction open; made again if it is lost. */
+pawl_status steps_begin(world *w, pawl_error *err);
+
+/* steps_lease.c: the calls about a lease. */
+pawl_status step_lease_take(world *w, size_t *ret_changed, pawl_error *err);
+pawl_status step_lease_renew(world *w, size_t *ret_changed, pawl_error *err);
+pawl_status step_lease_release(world *w, size_t *ret_changed, pawl_error *err);
+pawl_status step_lease_guard(world *w, size_t *ret_changed, pawl_error *err);
 
 /* steps_read.c: the calls that only read; each answers PAWL_E_STORE when an answer is not whole. */
 pawl_status step_list(world *w, size_t *ret_changed, pawl_error *err);

@@ -64,7 +64,7 @@ static bool good(PGresult *result)
 }
 
 /* As an application would: a connection that is found lost at the beginning is made again, once. */
-static bool begin(world *w, int order)
+static bool begin_empty(world *w)
 {
     bool begun = false;
 
@@ -77,7 +77,12 @@ static bool begin(world *w, int order)
             w->client = PQconnectdb(w->client_target);
         begun = good(PQexec(w->client, "BEGIN"));
     }
-    return begun &&
+    return begun;
+}
+
+static bool begin(world *w, int order)
+{
+    return begin_empty(w) &&
            good(PQexec(w->client,
                        fixture_expand(w->f, test_note("INSERT INTO {orders} VALUES (%d)", order))));
 }
@@ -86,6 +91,11 @@ static pawl_status not_done(pawl_error *err)
 {
     *err = (pawl_error){.status = PAWL_E_UNAVAILABLE, .message = "the application's own statement"};
     return err->status;
+}
+
+pawl_status steps_begin(world *w, pawl_error *err)
+{
+    return begin_empty(w) ? PAWL_OK : not_done(err);
 }
 
 static pawl_status send_in_transaction(world *w, int number, pawl_error *err)

@@ -7,7 +7,7 @@
 #include "test.h"
 
 #define DEEDS 100
-#define REDUCED 40
+#define REDUCED 20
 #define WHOLE 2000
 
 static uint64_t setting(const char *name, uint64_t otherwise)

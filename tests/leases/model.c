@@ -165,6 +165,8 @@ void model_cleaned(model *m, int64_t keep_ms, size_t removed, finding *wrong)
         if (!m->leases[name].known || m->leases[name].expires_at > m->now - keep_ms * 1000)
             continue;
         m->leases[name] = (model_lease){0};
+        for (int owner = 0; owner < MODEL_OWNERS && m->forgets_time; owner++)
+            m->beliefs[name][owner].expires_at = 0;
         expected++;
     }
     if (removed != expected)

@@ -39,6 +39,7 @@ typedef struct model {
     int64_t latest[MODEL_NAMES]; /* token of the lease, from the answers */
     int64_t highest;             /* token of all, from the answers */
     int64_t now;                 /* the database's clock */
+    bool forgets_time;           /* it may step back to before what was forgotten (PostgreSQL) */
 } model;
 
 typedef struct finding {

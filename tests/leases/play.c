@@ -326,7 +326,7 @@ bool play_history(play *p, uint64_t seed, int deeds)
     p->random = seed;
     p->wrong.text[0] = '\0';
     p->log_used = 0;
-    p->m = (model){.highest = highest};
+    p->m = (model){.highest = highest, .forgets_time = fixture_is_postgres(p->f)};
     fixture_exec(p->f, "DELETE FROM {lease}");
     fixture_set(p->f, (pawl_wall){FIXTURE_START.us + (int64_t)(seed % 1000) * 1000000});
     read_clock_again(p);
