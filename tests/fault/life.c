@@ -10,7 +10,7 @@
 void life_clean(fixture *f)
 {
     static const char *const tables[] = {"body",  "queue", "outcome", "claim",
-                                         "topic", "dead",  "orders"};
+                                         "topic", "dead",  "lease",   "orders"};
 
     for (size_t i = 0; i < COUNT_OF(tables); i++)
         fixture_exec(f, "DELETE FROM {%s}", tables[i]);

@@ -73,6 +73,8 @@ pawl_status life_effect_once(life *l, pawl_error *err)
 
     next.delay_ms = 100 * DAY_MS;
     if (st == PAWL_OK)
+        st = life_lease_guard(l, err);
+    if (st == PAWL_OK)
         st = write_row(l, err);
     if (st == PAWL_OK)
         st = pawl_tx_enqueue(l->tx, &next, NULL, err);

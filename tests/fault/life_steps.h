@@ -41,6 +41,15 @@ void life_dead_learn(life *l);
 pawl_status life_dead_done(life *l, pawl_error *err);
 pawl_status life_dead_retry(life *l, pawl_error *err);
 
+/* life_lease.c: the calls about leases. */
+int64_t life_lease_fence(life *l);
+pawl_status life_lease_take(life *l, pawl_error *err);
+pawl_status life_lease_renew(life *l, pawl_error *err);
+pawl_status life_lease_guard(life *l, pawl_error *err);
+pawl_status life_lease_release(life *l, pawl_error *err);
+pawl_status life_lease_force(life *l, pawl_error *err);
+pawl_status life_lease_run(life *l, pawl_error *err);
+
 /* Ends with a step without a name. Message n is the one whose correlation id is n. */
 extern const life_step life_steps[];
 
