@@ -11,7 +11,7 @@
 const char *breakage_name(breakage b)
 {
     static const char *const names[BREAKAGE_COUNT] = {"nothing", "sync", "synchronous", "fence",
-                                                      "reap",    "mark", "lease", "doubt"};
+                                                      "reap",    "mark", "lease",       "doubt"};
 
     return b < BREAKAGE_COUNT ? names[b] : "?";
 }

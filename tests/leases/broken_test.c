@@ -57,7 +57,8 @@ static const broken broken_stores[] = {
 static const broken broken_counters[] = {
     {.what = "tokens go back",
      .deed = DEED_ACQUIRE,
-     .before = "UPDATE {meta} SET fence = CASE WHEN fence > 2 THEN fence - 2 ELSE fence END"},
+     .before = "UPDATE {meta} SET fence = CASE WHEN fence > 2 THEN fence - 2 ELSE fence END,"
+               " fence_mark = 0"},
     {.what = "tokens go back",
      .deed = DEED_ACQUIRE,
      .before = "SELECT setval('{fence}', greatest(1, (SELECT last_value FROM {fence}) - 2))"},

@@ -7,13 +7,20 @@ SELECT changes(), :now, l.* FROM pawl_lease l WHERE l.name = :name;
 
 -- @stop-unless-changed
 INSERT INTO pawl_lease (name, owner, owner_name, fence, taken_at, renewed_at, expires_at)
-VALUES (:name, :owner, :owner_name, (SELECT fence + 1 FROM pawl_meta WHERE id = 1), :now, :now, :now + :ttl)
+SELECT :name, :owner, :owner_name,
+-- @include next_fence
+       , :now, :now, :now + :ttl
+WHERE true
 ON CONFLICT (name) DO UPDATE
 SET owner = excluded.owner, owner_name = excluded.owner_name, fence = excluded.fence,
     taken_at = excluded.taken_at, renewed_at = excluded.renewed_at, expires_at = excluded.expires_at,
     released_at = NULL
 WHERE released_at IS NOT NULL OR expires_at <= :now;
 
-UPDATE pawl_meta SET fence = fence + 1, latest_time = :now WHERE id = 1;
+UPDATE pawl_meta
+SET fence = (SELECT fence FROM pawl_lease WHERE name = :name),
+-- @include fence_mark
+    latest_time = :now
+WHERE id = 1;
 
 SELECT 2, :now, l.* FROM pawl_lease l WHERE l.name = :name;
