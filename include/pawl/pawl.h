@@ -8,6 +8,8 @@
 #include <pawl/error.h>
 #include <pawl/export.h>
 #include <pawl/id.h>
+#include <pawl/inbox.h>
+#include <pawl/inbox_records.h>
 #include <pawl/lease.h>
 #include <pawl/lease_runner.h>
 #include <pawl/log.h>

@@ -52,12 +52,16 @@ typedef struct pawl_store_options {
     /* Delay policies used by abandon for messages that bring none of their own. */
     pawl_backoff backoff_local;
     pawl_backoff backoff_remote;
+    /* Inbox: how long a processed message is remembered, and how long senders go on retrying. The
+     * first should be at least twice the second; if not, the log says so. */
+    int64_t inbox_keep_ms;
+    int64_t inbox_retry_window_ms;
 } pawl_store_options;
 #define PAWL_STORE_OPTIONS_INIT                                                                    \
     {                                                                                              \
         sizeof(pawl_store_options), NULL, NULL, false, PAWL_DURABILITY_FULL, 30000, 10,            \
             PAWL_PREPARE_AUTO, {NULL, NULL, PAWL_LOG_INFO}, PAWL_BACKOFF_LOCAL,                    \
-            PAWL_BACKOFF_REMOTE                                                                    \
+            PAWL_BACKOFF_REMOTE, (int64_t)24 * 3600 * 1000, (int64_t)3600 * 1000                   \
     }
 
 /**

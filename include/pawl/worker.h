@@ -94,7 +94,8 @@ typedef enum pawl_chore {
     PAWL_CHORE_FOLD = 3,       /* the deltas behind the totals */
     PAWL_CHORE_DEAD = 4,       /* dead letters, where a handler is registered for them */
     PAWL_CHORE_CHECKPOINT = 5, /* SQLite: the write-ahead log */
-    PAWL_CHORE_COUNT = 6
+    PAWL_CHORE_INBOX = 6,      /* the inbox's records past their retention */
+    PAWL_CHORE_COUNT = 7
 } pawl_chore;
 
 /* "reap", "expire", ... Never NULL. */
@@ -132,9 +133,9 @@ typedef struct pawl_worker_options {
 #define PAWL_WORKER_OPTIONS_INIT                                                                   \
     {                                                                                              \
         sizeof(pawl_worker_options), 10, 50, 30000, 30000, 2000, NULL, false, 60000, 30000, true,  \
-            (int64_t)7 * 24 * 3600 * 1000, {1000, 5000, 300000, 30000, 1000, 60000},               \
-            {10000, 10000, 30000, 10000, 10000, 10000}, {NULL, NULL, PAWL_LOG_INFO}, false, 0,     \
-            true, PAWL_OBSERVER_INIT                                                               \
+            (int64_t)7 * 24 * 3600 * 1000, {1000, 5000, 300000, 30000, 1000, 60000, 300000},       \
+            {10000, 10000, 30000, 10000, 10000, 10000, 30000}, {NULL, NULL, PAWL_LOG_INFO}, false, \
+            0, true, PAWL_OBSERVER_INIT                                                            \
     }
 
 /**
@@ -265,7 +266,8 @@ typedef struct pawl_worker_stats {
         sizeof(pawl_worker_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, PAWL_BREAKER_CLOSED, "",       \
         {                                                                                          \
             PAWL_CHORE_STATS_INIT, PAWL_CHORE_STATS_INIT, PAWL_CHORE_STATS_INIT,                   \
-                PAWL_CHORE_STATS_INIT, PAWL_CHORE_STATS_INIT, PAWL_CHORE_STATS_INIT                \
+                PAWL_CHORE_STATS_INIT, PAWL_CHORE_STATS_INIT, PAWL_CHORE_STATS_INIT,               \
+                PAWL_CHORE_STATS_INIT                                                              \
         }                                                                                          \
     }
 

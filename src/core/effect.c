@@ -68,6 +68,9 @@ pawl_status pawl_message_commit(pawl_tx *tx, pawl_error *err)
         return pawli_fail(err, PAWL_E_MISUSE,
                           "the application opened this transaction and has to end it: only those "
                           "of pawl_message_begin() are committed here");
+    if (tx->item.fence == 0)
+        return pawli_fail(err, PAWL_E_MISUSE,
+                          "this transaction is of a delivery: end it with pawl_arrival_done()");
     pawl_status st = acknowledge(tx, err);
     /* Inside the transaction nothing was committed yet, whatever happened to the answer. */
     if (st == PAWL_E_IN_DOUBT)

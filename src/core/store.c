@@ -4,11 +4,14 @@
 #include <stdlib.h>
 
 #include "fail.h"
+#include "inbox_private.h"
 #include "options.h"
 #include "buffer.h"
 #include "scope.h"
 #include "store_private.h"
 #include "url.h"
+
+#define INBOX_MAX_MS ((int64_t)3650 * 24 * 3600 * 1000)
 
 PAWLI_AUTO_DEFINE(pawl_store, pawl_store_close);
 
@@ -29,6 +32,10 @@ static pawl_status read_options(const pawl_store_options *given, pawl_store_opti
         st = check_backoff(&options->backoff_local, "backoff_local", err);
     if (st == PAWL_OK)
         st = check_backoff(&options->backoff_remote, "backoff_remote", err);
+    if (st == PAWL_OK && (options->inbox_keep_ms < 1 || options->inbox_keep_ms > INBOX_MAX_MS ||
+                          options->inbox_retry_window_ms < 0))
+        st = pawli_fail(err, PAWL_E_INVALID,
+                        "inbox_keep_ms must be 1 ms to 10 years, inbox_retry_window_ms 0 or more");
     return st;
 }
 
@@ -55,6 +62,8 @@ pawl_status pawl_store_open(const char *url, const pawl_store_options *opts, paw
     store->backoff_local = options.backoff_local;
     store->backoff_remote = options.backoff_remote;
     store->timeout_ms = options.timeout_ms;
+    store->inbox_keep_ms = options.inbox_keep_ms;
+    store->inbox_retry_window_ms = options.inbox_retry_window_ms;
     st = pawli_db_new(url, &options, &store->db, err);
     if (st == PAWL_OK && options.deploy_schema)
         st = pawli_db_deploy(store->db, &info, err);
@@ -64,6 +73,7 @@ pawl_status pawl_store_open(const char *url, const pawl_store_options *opts, paw
         st = pawli_db_check_schema(&info, err);
     if (st != PAWL_OK)
         return st;
+    pawli_inbox_warn_keep(store, store->inbox_keep_ms);
     *ret_store = pawl_store_take(&store);
     return PAWL_OK;
 }

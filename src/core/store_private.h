@@ -17,6 +17,9 @@ struct pawl_store {
     pawl_backoff backoff_local;
     pawl_backoff backoff_remote;
     int64_t timeout_ms;
+    int64_t inbox_keep_ms;
+    int64_t inbox_retry_window_ms;
+    atomic_bool warned_of_keep;
     atomic_llong claimed_lane;          /* whose turn it was last (PostgreSQL) */
     _Atomic uint64_t sent_before_claim; /* the wake counter when the last claim began */
     pawli_cursor claim_cursor;

@@ -10,7 +10,7 @@
 struct pawl_tx {
     pawl_store *store;
     pawli_wrap *wrap; /* of a transaction that the application opened, or NULL */
-    pawli_hold *hold; /* of one that pawl began for `item`, or NULL */
+    pawli_hold *hold; /* of one that pawl began for `item` or a delivery */
     pawl_owner owner;
     pawl_held item;
 };

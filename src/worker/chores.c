@@ -1,6 +1,7 @@
 /* src/worker/chores.c - housekeeping: each chore at its own pace, with its own time limit. */
 #include "chores.h"
 
+#include <pawl/inbox_records.h>
 #include <pawl/lease.h>
 #include <pawl/queue.h>
 
@@ -14,7 +15,8 @@
 
 const char *pawl_chore_name(pawl_chore chore)
 {
-    static const char *const names[] = {"reap", "expire", "retain", "fold", "dead", "checkpoint"};
+    static const char *const names[] = {"reap", "expire",     "retain", "fold",
+                                        "dead", "checkpoint", "inbox"};
 
     return (unsigned)chore < PAWL_CHORE_COUNT ? names[chore] : "unknown";
 }
@@ -69,6 +71,8 @@ static pawl_status call(pawl_worker *worker, pawl_chore chore, size_t *ret_chang
         return pawl_queue_fold(worker->store, err);
     case PAWL_CHORE_CHECKPOINT:
         return pawli_db_checkpoint(worker->store->db, err);
+    case PAWL_CHORE_INBOX:
+        return pawl_inbox_clean(worker->store, ret_changed, err);
     default:
         return PAWL_OK;
     }

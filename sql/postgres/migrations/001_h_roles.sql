@@ -68,6 +68,15 @@ BEGIN
         pawl.lease_release, pawl.lease_is_held, pawl.lease_guard, pawl.lease_clean
         TO pawl_work;
 
+    -- Receiving. What is dead is the administrator's.
+    GRANT SELECT, INSERT, UPDATE, DELETE ON pawl.inbox_record TO pawl_work;
+    GRANT SELECT ON pawl.inbox TO pawl_work;
+    GRANT EXECUTE ON FUNCTION
+        pawl.inbox_lock, pawl.inbox_check, pawl.inbox_begin, pawl.inbox_hold, pawl.inbox_finish, pawl.inbox_done,
+        pawl.inbox_fail, pawl.inbox_give_up, pawl.inbox_renew, pawl.inbox_seen, pawl.inbox_get, pawl.inbox_list,
+        pawl.inbox_clean, pawl.inbox_stats
+        TO pawl_work;
+
     GRANT ALL ON ALL TABLES IN SCHEMA pawl TO pawl_admin;
     GRANT ALL ON ALL SEQUENCES IN SCHEMA pawl TO pawl_admin;
     GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA pawl TO pawl_admin;

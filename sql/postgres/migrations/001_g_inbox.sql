@@ -1,0 +1,392 @@
+-- The inbox: one row per message that others sent here, under the sender's name and the id it gave.
+-- docs/internals/inbox.md explains the design.
+--
+-- From any language, in a transaction of your own (atomic):
+--   SELECT * FROM pawl.inbox_begin('shop', 'order-17', hash => sha256(...));  -- answer = 'new'? go on
+--   ... your own statements ...
+--   SELECT pawl.inbox_done('shop', 'order-17', fence, response => '...');     -- fails if it is not yours
+-- or around a call of something else (call-out): the first committed by itself, then the call, then the
+-- last committed by itself.
+
+CREATE TABLE pawl.inbox_record (
+    number       bigint      GENERATED ALWAYS AS IDENTITY PRIMARY KEY, -- in the order of arrival
+    fence        bigint      NOT NULL DEFAULT 0,       -- of the last attempt
+    duplicates   bigint      NOT NULL DEFAULT 0,       -- deliveries that got the cached response
+    lease_until  timestamptz NOT NULL DEFAULT 'epoch', -- while somebody is at it
+    first_seen   timestamptz NOT NULL,
+    last_seen    timestamptz NOT NULL,
+    processed_at timestamptz,
+    expires_at   timestamptz,                          -- NULL: kept until it is purged
+    attempts     integer     NOT NULL DEFAULT 0,
+    max_attempts integer     NOT NULL DEFAULT 10,
+    state        smallint    NOT NULL,                 -- 0 seen, 1 processing, 2 done, 3 dead
+    source       text        COLLATE "C" NOT NULL,
+    id           text        COLLATE "C" NOT NULL,
+    hash         bytea,                                -- SHA-256 over the payload's bytes
+    endpoint     text,
+    error        text,                                 -- of the last attempt that failed
+    response     bytea,
+    CHECK (state BETWEEN 0 AND 3 AND (state = 2) = (processed_at IS NOT NULL)
+           AND (state = 3) = (expires_at IS NULL))
+) WITH (fillfactor = 70);
+CREATE UNIQUE INDEX inbox_key ON pawl.inbox_record (source, id);
+CREATE INDEX inbox_expiry ON pawl.inbox_record (expires_at) WHERE expires_at IS NOT NULL;
+CREATE INDEX inbox_unfinished ON pawl.inbox_record (number) WHERE state IN (0, 1);
+CREATE INDEX inbox_dead ON pawl.inbox_record (number) WHERE state = 3;
+ALTER TABLE pawl.inbox_record SET (autovacuum_vacuum_scale_factor = 0.02);
+
+-- The inbox as its users know it.
+CREATE VIEW pawl.inbox AS
+    SELECT id AS message_id, source, endpoint, hash, first_seen AS first_seen_utc,
+           last_seen AS last_seen_utc, processed_at AS processed_utc, attempts,
+           CASE state WHEN 0 THEN 'Seen' WHEN 1 THEN 'Processing' WHEN 2 THEN 'Done' ELSE 'Dead' END AS status,
+           response AS response_payload, expires_at, duplicates, error AS last_error
+    FROM pawl.inbox_record;
+
+-- The lock of one key until the end of the transaction, or false at once. Everybody who may insert the
+-- key or take it over holds it, so that nobody ever waits for another transaction's row.
+CREATE FUNCTION pawl.inbox_lock(source text, id text) RETURNS boolean
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    RETURN pg_try_advisory_xact_lock(hashtextextended(
+        inbox_lock.id, hashtextextended(inbox_lock.source, 'pawl.inbox_record'::regclass::oid::bigint)));
+END
+$$;
+
+CREATE FUNCTION pawl.inbox_check(source text, id text, hash bytea) RETURNS void
+LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+    IF coalesce(char_length(source), 0) NOT BETWEEN 1 AND 255
+       OR coalesce(char_length(id), 0) NOT BETWEEN 1 AND 255 THEN
+        RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
+            MESSAGE = 'inbox: source and id must have 1 to 255 characters each';
+    ELSIF octet_length(hash) <> 32 THEN
+        RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
+            MESSAGE = 'inbox: hash must be a SHA-256, 32 bytes';
+    END IF;
+END
+$$;
+
+-- A delivery. `answer`:
+--   new          it is yours: process it, then inbox_done() or inbox_fail() under `fence`
+--   duplicate    it was processed; `response` is what was answered then
+--   in_progress  somebody is at it; ask again after `retry_after`
+--   conflict     the key is known with other content; nothing was written
+--   dead         it failed too often, or was given up
+-- `idempotency_key` is the same for all attempts. What is written here is part of your transaction: the
+-- attempt is counted only if it commits. After a rollback, inbox_fail() without a fence counts it.
+CREATE FUNCTION pawl.inbox_begin(
+    source       text,
+    id           text,
+    hash         bytea    DEFAULT NULL,
+    lease        interval DEFAULT interval '30 seconds',
+    max_attempts bigint   DEFAULT 10,
+    keep         interval DEFAULT interval '24 hours',
+    endpoint     text     DEFAULT NULL)
+RETURNS TABLE (answer text, attempt integer, fence bigint, idempotency_key text, retry_after interval,
+               response bytea, error text)
+LANGUAGE plpgsql VOLATILE
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET jit = off
+AS $$
+#variable_conflict use_column
+DECLARE
+    t CONSTANT timestamptz := pawl.clock();
+    r      pawl.inbox_record;
+    there  boolean;
+    locked boolean := false;
+BEGIN
+    PERFORM pawl.inbox_check(inbox_begin.source, inbox_begin.id, inbox_begin.hash);
+    IF inbox_begin.lease IS NULL OR inbox_begin.lease <= interval '0' THEN
+        RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
+            MESSAGE = 'inbox_begin: lease must be positive';
+    END IF;
+    idempotency_key := replace(replace(inbox_begin.source, '%', '%25'), ':', '%3A') || ':' || inbox_begin.id;
+    SELECT * INTO r FROM pawl.inbox_record i
+    WHERE i.source = inbox_begin.source AND i.id = inbox_begin.id;
+    there := FOUND;
+
+    -- It looks as if it could be taken: now for certain.
+    IF NOT there OR (r.state < 2 AND r.lease_until <= t AND (r.hash <> inbox_begin.hash) IS NOT TRUE) THEN
+        locked := pawl.inbox_lock(inbox_begin.source, inbox_begin.id);
+        IF locked THEN
+            SELECT * INTO r FROM pawl.inbox_record i
+            WHERE i.source = inbox_begin.source AND i.id = inbox_begin.id
+            FOR UPDATE SKIP LOCKED;
+            IF FOUND THEN
+                there := true;
+            ELSIF there THEN
+                locked := false; -- somebody is just ending it
+            END IF;
+        END IF;
+        IF NOT locked THEN
+            answer := 'in_progress';
+            attempt := coalesce(r.attempts, 0);
+            retry_after := interval '1 second';
+            RETURN NEXT;
+            RETURN;
+        END IF;
+    END IF;
+
+    IF NOT there THEN
+        fence := nextval('pawl.fence');
+        INSERT INTO pawl.inbox_record (source, id, state, attempts, max_attempts, fence, lease_until,
+                                       first_seen, last_seen, expires_at, hash, endpoint)
+        VALUES (inbox_begin.source, inbox_begin.id, 1, 1, inbox_begin.max_attempts, fence,
+                t + inbox_begin.lease, t, t, t + inbox_begin.keep, inbox_begin.hash,
+                inbox_begin.endpoint)
+        ON CONFLICT (source, id) DO NOTHING;
+        IF FOUND THEN
+            answer := 'new';
+            attempt := 1;
+        ELSE
+            answer := 'in_progress';
+            fence := NULL;
+            retry_after := interval '1 second';
+        END IF;
+        RETURN NEXT;
+        RETURN;
+    END IF;
+
+    attempt := r.attempts;
+    error := r.error;
+    IF r.hash <> inbox_begin.hash THEN
+        answer := 'conflict';
+    ELSIF r.state >= 2 THEN
+        answer := CASE r.state WHEN 2 THEN 'duplicate' ELSE 'dead' END;
+        response := CASE r.state WHEN 2 THEN r.response END;
+        UPDATE pawl.inbox_record i
+        SET last_seen = t, duplicates = i.duplicates + (i.state = 2)::integer
+        WHERE i.number = (SELECT l.number FROM pawl.inbox_record l
+                          WHERE l.number = r.number FOR UPDATE SKIP LOCKED);
+    ELSIF NOT locked OR (r.state = 1 AND r.lease_until > t) THEN
+        answer := 'in_progress';
+        retry_after := greatest(r.lease_until - t, interval '1 millisecond');
+    ELSIF r.attempts >= inbox_begin.max_attempts THEN
+        answer := 'dead';
+        error := coalesce(r.error, 'the last attempt did not end');
+        UPDATE pawl.inbox_record i
+        SET state = 3, lease_until = 'epoch', expires_at = NULL, last_seen = t,
+            error = coalesce(i.error, 'the last attempt did not end')
+        WHERE i.number = r.number;
+    ELSE
+        answer := 'new';
+        attempt := r.attempts + 1;
+        fence := nextval('pawl.fence');
+        UPDATE pawl.inbox_record i
+        SET state = 1, attempts = i.attempts + 1, max_attempts = inbox_begin.max_attempts,
+            fence = inbox_begin.fence, lease_until = t + inbox_begin.lease, last_seen = t,
+            expires_at = t + inbox_begin.keep, hash = coalesce(i.hash, inbox_begin.hash),
+            endpoint = coalesce(inbox_begin.endpoint, i.endpoint)
+        WHERE i.number = r.number;
+    END IF;
+    RETURN NEXT;
+END
+$$;
+
+-- For the library: inside the transaction of an atomic attempt that was begun under `fence`. Whether it
+-- is still this caller's; then it is so until the end of the transaction.
+CREATE FUNCTION pawl.inbox_hold(source text, id text, fence bigint) RETURNS boolean
+LANGUAGE plpgsql VOLATILE
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET jit = off
+AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN pawl.inbox_lock(inbox_hold.source, inbox_hold.id)
+           AND EXISTS (SELECT FROM pawl.inbox_record i
+                       WHERE i.source = inbox_hold.source AND i.id = inbox_hold.id AND i.state = 1
+                         AND i.fence = inbox_hold.fence);
+END
+$$;
+
+-- For the library: inbox_done() that answers instead of failing.
+CREATE FUNCTION pawl.inbox_finish(
+    source text, id text, fence bigint, response bytea, keep interval)
+RETURNS boolean
+LANGUAGE plpgsql VOLATILE
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET jit = off
+AS $$
+#variable_conflict use_column
+DECLARE
+    t CONSTANT timestamptz := pawl.clock();
+BEGIN
+    UPDATE pawl.inbox_record i
+    SET state = 2, lease_until = 'epoch', processed_at = t, last_seen = t,
+        expires_at = t + inbox_finish.keep, error = NULL, response = inbox_finish.response
+    WHERE i.source = inbox_finish.source AND i.id = inbox_finish.id AND i.state IN (0, 1)
+      AND (inbox_finish.fence IS NULL OR (i.state = 1 AND i.fence = inbox_finish.fence));
+    RETURN FOUND;
+END
+$$;
+
+-- It is processed, with what was answered. In the same transaction as what the message brought about,
+-- both happen once: if the attempt is not yours any more, or somebody has finished it, this fails, and
+-- your transaction with it. Without a fence: whoever comes first.
+CREATE FUNCTION pawl.inbox_done(
+    source   text,
+    id       text,
+    fence    bigint   DEFAULT NULL,
+    response bytea    DEFAULT NULL,
+    keep     interval DEFAULT interval '24 hours')
+RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    IF NOT pawl.inbox_finish(inbox_done.source, inbox_done.id, inbox_done.fence, inbox_done.response,
+                             inbox_done.keep) THEN
+        RAISE EXCEPTION USING ERRCODE = 'PW001',
+            MESSAGE = 'inbox_done: the message is not held under this fence any more, or was processed already',
+            HINT = 'Roll back: nothing of this attempt may stay.';
+    END IF;
+END
+$$;
+
+-- The attempt failed; the next delivery may try again at once, unless it was the last or `dead` says
+-- that none may. Whether something changed. Without a fence it counts an attempt itself: for a
+-- transaction that began with inbox_begin() and was rolled back.
+CREATE FUNCTION pawl.inbox_fail(
+    source text,
+    id     text,
+    fence  bigint   DEFAULT NULL,
+    error  text     DEFAULT NULL,
+    dead   boolean  DEFAULT false,
+    keep   interval DEFAULT interval '24 hours')
+RETURNS boolean
+LANGUAGE plpgsql VOLATILE
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET jit = off
+AS $$
+#variable_conflict use_column
+DECLARE
+    t CONSTANT timestamptz := pawl.clock();
+    token bigint := inbox_fail.fence;
+BEGIN
+    IF token IS NULL THEN
+        token := (SELECT b.fence FROM pawl.inbox_begin(inbox_fail.source, inbox_fail.id) b
+                  WHERE b.answer = 'new');
+        IF token IS NULL THEN
+            RETURN false;
+        END IF;
+    END IF;
+    RETURN pawl.inbox_give_up(inbox_fail.source, inbox_fail.id, token, inbox_fail.error,
+                              inbox_fail.dead, inbox_fail.keep);
+END
+$$;
+
+-- For the library: inbox_fail() that counts nothing; without a fence it ends whatever is at it.
+CREATE FUNCTION pawl.inbox_give_up(
+    source text, id text, fence bigint, error text, dead boolean, keep interval)
+RETURNS boolean
+LANGUAGE plpgsql VOLATILE
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET jit = off
+AS $$
+#variable_conflict use_column
+DECLARE
+    t CONSTANT timestamptz := pawl.clock();
+BEGIN
+    UPDATE pawl.inbox_record i
+    SET state = CASE WHEN dead OR i.attempts >= i.max_attempts THEN 3 ELSE 0 END,
+        lease_until = 'epoch', error = coalesce(inbox_give_up.error, i.error),
+        expires_at = CASE WHEN dead OR i.attempts >= i.max_attempts THEN NULL
+                          ELSE t + inbox_give_up.keep END
+    WHERE i.source = inbox_give_up.source AND i.id = inbox_give_up.id AND i.state IN (0, 1)
+      AND (inbox_give_up.fence IS NULL OR (i.state = 1 AND i.fence = inbox_give_up.fence));
+    RETURN FOUND;
+END
+$$;
+
+-- Still at it: the lease now ends `lease` from now. False: it is not yours any more.
+CREATE FUNCTION pawl.inbox_renew(
+    source text, id text, fence bigint, lease interval DEFAULT interval '30 seconds')
+RETURNS boolean
+LANGUAGE plpgsql VOLATILE
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET jit = off
+AS $$
+#variable_conflict use_column
+DECLARE
+    t CONSTANT timestamptz := pawl.clock();
+BEGIN
+    UPDATE pawl.inbox_record i
+    SET lease_until = t + inbox_renew.lease, expires_at = greatest(i.expires_at, t + inbox_renew.lease)
+    WHERE i.source = inbox_renew.source AND i.id = inbox_renew.id AND i.state = 1
+      AND i.fence = inbox_renew.fence;
+    RETURN FOUND;
+END
+$$;
+
+-- Write down that it was seen, and nothing else. Answers its state, and whether it is there with other
+-- content, in which case nothing was written.
+CREATE FUNCTION pawl.inbox_seen(
+    source       text,
+    id           text,
+    hash         bytea    DEFAULT NULL,
+    max_attempts bigint   DEFAULT 10,
+    keep         interval DEFAULT interval '24 hours')
+RETURNS TABLE (state smallint, conflict boolean)
+LANGUAGE plpgsql VOLATILE
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET jit = off
+AS $$
+#variable_conflict use_column
+DECLARE
+    t CONSTANT timestamptz := pawl.clock();
+    r pawl.inbox_record;
+BEGIN
+    PERFORM pawl.inbox_check(inbox_seen.source, inbox_seen.id, inbox_seen.hash);
+    SELECT * INTO r FROM pawl.inbox_record i
+    WHERE i.source = inbox_seen.source AND i.id = inbox_seen.id;
+    IF NOT FOUND AND pawl.inbox_lock(inbox_seen.source, inbox_seen.id) THEN
+        INSERT INTO pawl.inbox_record (source, id, state, max_attempts, first_seen, last_seen, expires_at, hash)
+        VALUES (inbox_seen.source, inbox_seen.id, 0, inbox_seen.max_attempts, t, t, t + inbox_seen.keep,
+                inbox_seen.hash)
+        ON CONFLICT (source, id) DO NOTHING;
+        IF NOT FOUND THEN
+            SELECT * INTO r FROM pawl.inbox_record i
+            WHERE i.source = inbox_seen.source AND i.id = inbox_seen.id;
+        END IF;
+    END IF;
+    state := coalesce(r.state, 0);
+    conflict := (r.hash <> inbox_seen.hash) IS TRUE;
+    IF r.number IS NOT NULL AND NOT conflict AND r.state <> 1 THEN
+        UPDATE pawl.inbox_record i
+        SET last_seen = t, hash = coalesce(i.hash, inbox_seen.hash),
+            duplicates = i.duplicates + (i.state = 2)::integer,
+            expires_at = CASE WHEN i.state = 0 THEN t + inbox_seen.keep ELSE i.expires_at END
+        WHERE i.number = (SELECT l.number FROM pawl.inbox_record l
+                          WHERE l.number = r.number FOR UPDATE SKIP LOCKED);
+    END IF;
+    RETURN NEXT;
+END
+$$;
+
+-- One record by its key.
+CREATE FUNCTION pawl.inbox_get(source text, id text) RETURNS SETOF pawl.inbox_record
+LANGUAGE plpgsql VOLATILE
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET jit = off
+AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY SELECT i.* FROM pawl.inbox_record i
+                 WHERE i.source = inbox_get.source AND i.id = inbox_get.id;
+END
+$$;

@@ -1,0 +1,2 @@
+-- Still at it.
+SELECT pawl.inbox_renew(source => :source, id => :id, fence => :fence, lease => :lease);

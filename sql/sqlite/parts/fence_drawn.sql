@@ -1,0 +1,1 @@
+       (SELECT fence FROM pawl_meta WHERE id = 1),

@@ -1,0 +1,344 @@
+/* src/core/inbox.c - a message has come: is it new, known, in somebody's hands, or dead? */
+#include <pawl/inbox.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "claim_check.h"
+#include "fail.h"
+#include "hash.h"
+#include "inbox_private.h"
+#include "log.h"
+#include "options.h"
+#include "text.h"
+#include "tx_private.h"
+
+#define ATTEMPTS_MAX 1000
+#define KEEP_MAX_MS ((int64_t)3650 * 24 * 3600 * 1000)
+#define LATER_US 1000000 /* the sender should ask again */
+
+_Static_assert(PAWL_HASH_SIZE == PAWLI_SHA256_SIZE, "the inbox keeps SHA-256");
+
+/* The columns of the answer to inbox_begin. */
+enum {
+    COLUMN_ANSWER,
+    COLUMN_ATTEMPT,
+    COLUMN_FENCE,
+    COLUMN_KEY,
+    COLUMN_RETRY_AFTER,
+    COLUMN_RESPONSE,
+    COLUMN_ERROR
+};
+
+const char *pawl_inbox_answer_name(pawl_inbox_answer answer)
+{
+    static const char *const names[] = {"new", "duplicate", "in_progress", "conflict", "dead"};
+
+    return (unsigned)answer < PAWLI_COUNT(names) ? names[answer] : "unknown";
+}
+
+pawl_status pawl_inbox_hash(const void *payload, size_t size, uint8_t ret_hash[PAWL_HASH_SIZE],
+                            pawl_error *err)
+{
+    if (!ret_hash || (!payload && size > 0))
+        return pawli_fail(err, PAWL_E_INVALID, "payload and ret_hash must not be NULL");
+    if (!pawli_sha256(payload, size, ret_hash))
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the hash");
+    return PAWL_OK;
+}
+
+/* ---- what is given ---- */
+
+static bool is_text(const char *text)
+{
+    size_t characters;
+
+    return text && *text && pawli_utf8_check(text, strlen(text), &characters) &&
+           characters <= PAWL_INBOX_KEY_MAX;
+}
+
+pawl_status pawli_inbox_check_key(const char *source, const char *id, pawl_error *err)
+{
+    if (!is_text(source) || !is_text(id))
+        return pawli_fail(err, PAWL_E_INVALID,
+                          "source and id must be 1 to %d characters of UTF-8 each",
+                          PAWL_INBOX_KEY_MAX);
+    return PAWL_OK;
+}
+
+static pawl_status check_options(const pawl_inbox_options *options, pawl_error *err)
+{
+    pawl_status st = pawli_check_lease(options->lease_ms, err);
+
+    if (st != PAWL_OK)
+        return st;
+    if (options->max_attempts < 1 || options->max_attempts > ATTEMPTS_MAX)
+        return pawli_fail(err, PAWL_E_INVALID, "max_attempts must be 1 to %d", ATTEMPTS_MAX);
+    if (options->keep_ms < 0 || options->keep_ms > KEEP_MAX_MS)
+        return pawli_fail(err, PAWL_E_INVALID, "keep_ms must be 0 (default) to 10 years");
+    if (options->endpoint && !is_text(options->endpoint))
+        return pawli_fail(err, PAWL_E_INVALID, "endpoint must be NULL or 1 to %d characters",
+                          PAWL_INBOX_KEY_MAX);
+    return PAWL_OK;
+}
+
+pawli_value pawli_inbox_hash_value(const uint8_t *hash)
+{
+    return hash ? pawli_bytes(hash, PAWL_HASH_SIZE) : pawli_null(PAWLI_BYTES);
+}
+
+void pawli_inbox_warn_keep(pawl_store *store, int64_t keep_ms)
+{
+    if (keep_ms / 2 >= store->inbox_retry_window_ms ||
+        atomic_exchange(&store->warned_of_keep, true))
+        return;
+    pawli_log(&store->log, PAWL_LOG_WARNING, "inbox",
+              "processed messages are remembered for %lld s, which should be at least twice the %lld s "
+              "during which senders retry: what comes later is processed again",
+              (long long)(keep_ms / 1000), (long long)(store->inbox_retry_window_ms / 1000));
+}
+
+int64_t pawli_inbox_keep(pawl_store *store, int64_t keep_ms)
+{
+    if (keep_ms == 0)
+        return store->inbox_keep_ms; /* looked at when the store was opened */
+    pawli_inbox_warn_keep(store, keep_ms);
+    return keep_ms;
+}
+
+static bool copy_text(pawli_arena *arena, const char *text, const char **ret_copy)
+{
+    *ret_copy = text ? pawli_arena_copy(arena, text, strlen(text)) : NULL;
+    return !text || *ret_copy;
+}
+
+static pawl_status arrival_new(pawl_store *store, const char *source, const char *id,
+                               const uint8_t *hash, const pawl_inbox_options *options,
+                               pawl_arrival **ret_arrival, pawl_error *err)
+{
+    PAWLI_AUTO(pawl_arrival) arrival = calloc(1, sizeof *arrival);
+
+    if (!arrival)
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the arrival");
+    arrival->store = store;
+    arrival->ended = true; /* until it is known to be new */
+    arrival->max_attempts = options->max_attempts;
+    arrival->keep_ms = pawli_inbox_keep(store, options->keep_ms);
+    arrival->has_hash = hash != NULL;
+    if (hash)
+        memcpy(arrival->hash, hash, PAWL_HASH_SIZE);
+    if (!copy_text(&arrival->given, source, &arrival->source) ||
+        !copy_text(&arrival->given, id, &arrival->id) ||
+        !copy_text(&arrival->given, options->endpoint, &arrival->endpoint))
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the arrival");
+    *ret_arrival = pawl_arrival_take(&arrival);
+    return PAWL_OK;
+}
+
+/* ---- what is answered ---- */
+
+static void forget_answer(void *context)
+{
+    pawl_arrival *arrival = context;
+
+    pawli_arena_done(&arrival->texts);
+    arrival->answered = false;
+}
+
+static bool read_text(pawl_arrival *arrival, const pawli_row *row, int column,
+                      const char **ret_text, size_t *ret_size)
+{
+    const void *bytes = pawli_row_bytes(row, column, ret_size);
+
+    *ret_text = bytes ? pawli_arena_copy(&arrival->texts, bytes, *ret_size) : NULL;
+    return !bytes || *ret_text;
+}
+
+/* SQLite's script tells a new one, and then how it stands. */
+static pawl_status read_answer(void *context, const pawli_row *row, pawl_error *err)
+{
+    pawl_arrival *arrival = context;
+    size_t size;
+
+    if (arrival->answered)
+        return PAWL_OK;
+    if (!read_text(arrival, row, COLUMN_KEY, &arrival->key, &size) ||
+        !read_text(arrival, row, COLUMN_ERROR, &arrival->error, &size) ||
+        !read_text(arrival, row, COLUMN_RESPONSE, &arrival->response, &arrival->response_size))
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the arrival");
+    arrival->answer = (pawl_inbox_answer)pawli_row_int(row, COLUMN_ANSWER);
+    arrival->attempt = (int)pawli_row_int(row, COLUMN_ATTEMPT);
+    arrival->fence = arrival->answer == PAWL_INBOX_NEW ? pawli_row_int(row, COLUMN_FENCE) : 0;
+    arrival->retry_after_us = pawli_row_int(row, COLUMN_RETRY_AFTER);
+    arrival->answered = true;
+    return PAWL_OK;
+}
+
+pawl_status pawli_arrival_deliver(pawl_arrival *arrival, pawl_tx *tx, int64_t lease_ms,
+                                  pawl_error *err)
+{
+    pawli_param params[] = {
+        {"source", pawli_text(arrival->source)},
+        {"id", pawli_text(arrival->id)},
+        {"hash", pawli_inbox_hash_value(arrival->has_hash ? arrival->hash : NULL)},
+        {"lease", pawli_span_ms(lease_ms)},
+        {"max_attempts", pawli_int(arrival->max_attempts)},
+        {"keep", pawli_span_ms(arrival->keep_ms)},
+        {"endpoint", pawli_text(arrival->endpoint)},
+    };
+    pawli_op op = {
+        .sql = PAWLI_SQL_INBOX_BEGIN,
+        .writes = true,
+        .params = params,
+        .param_count = PAWLI_COUNT(params),
+        .on_row = read_answer,
+        .on_start = forget_answer,
+        .context = arrival,
+    };
+    pawl_status st =
+        tx ? pawli_tx_run(tx, &op, err) : pawli_db_run(arrival->store->db, &op, err);
+
+    /* Inside a transaction nothing was committed yet, whatever happened to the answer. */
+    if (st == PAWL_E_IN_DOUBT && tx)
+        return pawli_fail(err, PAWL_E_TX_RESTART,
+                          "out of memory for the answer: roll the transaction back");
+    if (st == PAWL_OK && !arrival->answered)
+        return pawli_fail(err, PAWL_E_STORE, "the database gave no answer for the delivery");
+    return st;
+}
+
+static void log_answer(const pawl_arrival *arrival)
+{
+    const pawl_log_sink *log = &arrival->store->log;
+
+    if (arrival->answer == PAWL_INBOX_DUPLICATE)
+        pawli_log(log, PAWL_LOG_WARNING, "inbox", "duplicate %s detected from %s", arrival->id,
+                  arrival->source);
+    else if (arrival->answer == PAWL_INBOX_CONFLICT)
+        pawli_log(log, PAWL_LOG_WARNING, "inbox", "%s from %s is known with other content: refused",
+                  arrival->id, arrival->source);
+    else if (arrival->answer == PAWL_INBOX_REFUSED)
+        pawli_log(log, PAWL_LOG_WARNING, "inbox", "%s from %s is dead after %d attempts: refused",
+                  arrival->id, arrival->source, arrival->attempt);
+}
+
+/* ---- the transaction of an atomic attempt ---- */
+
+static pawl_status read_flag(void *context, const pawli_row *row, pawl_error *err)
+{
+    (void)err;
+    *(bool *)context = pawli_row_int(row, 0) != 0;
+    return PAWL_OK;
+}
+
+/* Between the commit of the attempt and the beginning of the transaction others may have come. */
+static pawl_status still_ours(const pawl_arrival *arrival, bool *ret_ours, pawl_error *err)
+{
+    pawli_param params[] = {
+        {"source", pawli_text(arrival->source)},
+        {"id", pawli_text(arrival->id)},
+        {"fence", pawli_int(arrival->fence)},
+    };
+    pawli_op op = {
+        .sql = PAWLI_SQL_INBOX_HOLD,
+        .params = params,
+        .param_count = PAWLI_COUNT(params),
+        .on_row = read_flag,
+        .context = ret_ours,
+    };
+
+    *ret_ours = false;
+    return pawli_tx_run(arrival->tx, &op, err);
+}
+
+static pawl_status open_transaction(pawl_arrival *arrival, pawl_error *err)
+{
+    bool ours = false;
+
+    arrival->tx = calloc(1, sizeof *arrival->tx);
+    if (!arrival->tx)
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the transaction");
+    arrival->tx->store = arrival->store;
+    pawl_status st = pawli_db_hold(arrival->store->db, &arrival->tx->hold, err);
+    if (st == PAWL_OK)
+        st = still_ours(arrival, &ours, err);
+    if (st != PAWL_OK)
+        return st; /* freeing the arrival gives it back */
+    if (!ours) {
+        pawl_tx_free(arrival->tx);
+        arrival->tx = NULL;
+        arrival->ended = true;
+        arrival->answer = PAWL_INBOX_IN_PROGRESS;
+        arrival->fence = 0;
+        arrival->retry_after_us = LATER_US;
+    }
+    return PAWL_OK;
+}
+
+/* ---- the three ways ---- */
+
+static pawl_status begin(pawl_store *store, pawl_tx *tx, pawli_arrival_mode mode,
+                         const char *source, const char *id, const uint8_t *hash,
+                         const pawl_inbox_options *opts, pawl_arrival **ret_arrival,
+                         pawl_error *err)
+{
+    PAWLI_AUTO(pawl_arrival) arrival = NULL;
+    pawl_inbox_options options = PAWL_INBOX_OPTIONS_INIT;
+    pawl_status st = pawli_inbox_check_key(source, id, err);
+
+    if (st == PAWL_OK && !ret_arrival)
+        st = pawli_fail(err, PAWL_E_INVALID, "ret_arrival must not be NULL");
+    if (st == PAWL_OK)
+        st = pawli_options_copy(&options, sizeof options, opts, err);
+    if (st == PAWL_OK)
+        st = check_options(&options, err);
+    if (st == PAWL_OK)
+        st = arrival_new(store, source, id, hash, &options, &arrival, err);
+    if (st != PAWL_OK)
+        return st;
+    arrival->mode = mode;
+    arrival->tx = tx;
+    st = pawli_arrival_deliver(
+        arrival, tx, mode == PAWLI_CALL ? options.lease_ms : PAWLI_INBOX_ATOMIC_LEASE_MS, err);
+    if (st != PAWL_OK)
+        return st;
+    arrival->ended = arrival->answer != PAWL_INBOX_NEW;
+    if (mode == PAWLI_ATOMIC && !arrival->ended)
+        st = open_transaction(arrival, err);
+    if (st != PAWL_OK)
+        return st;
+    log_answer(arrival);
+    *ret_arrival = pawl_arrival_take(&arrival);
+    return PAWL_OK;
+}
+
+pawl_status pawl_inbox_begin(pawl_store *store, const char *source, const char *id,
+                             const uint8_t *hash, const pawl_inbox_options *opts,
+                             pawl_arrival **ret_arrival, pawl_error *err)
+{
+    if (!store)
+        return pawli_fail(err, PAWL_E_INVALID, "the store must not be NULL");
+    return begin(store, NULL, PAWLI_ATOMIC, source, id, hash, opts, ret_arrival, err);
+}
+
+pawl_status pawl_inbox_call(pawl_store *store, const char *source, const char *id,
+                            const uint8_t *hash, const pawl_inbox_options *opts,
+                            pawl_arrival **ret_arrival, pawl_error *err)
+{
+    if (!store)
+        return pawli_fail(err, PAWL_E_INVALID, "the store must not be NULL");
+    return begin(store, NULL, PAWLI_CALL, source, id, hash, opts, ret_arrival, err);
+}
+
+pawl_status pawl_tx_inbox_begin(pawl_tx *tx, const char *source, const char *id,
+                                const uint8_t *hash, const pawl_inbox_options *opts,
+                                pawl_arrival **ret_arrival, pawl_error *err)
+{
+    if (!tx)
+        return pawli_fail(err, PAWL_E_INVALID, "the transaction must not be NULL");
+    if (!tx->wrap)
+        return pawli_fail(err, PAWL_E_MISUSE,
+                          "pawl began this transaction for something else: wrap one of your own, or "
+                          "use pawl_inbox_begin()");
+    return begin(tx->store, tx, PAWLI_JOINED, source, id, hash, opts, ret_arrival, err);
+}

@@ -1,0 +1,165 @@
+/* src/core/inbox_mark.c - the inbox's small calls: one thing each, by key alone. */
+#include <pawl/inbox.h>
+#include <pawl/inbox_records.h>
+
+#include "fail.h"
+#include "inbox_private.h"
+#include "tx_private.h"
+
+#define ATTEMPTS 10
+
+static pawl_status check(const pawl_store *store, const char *source, const char *id,
+                         pawl_error *err)
+{
+    if (!store)
+        return pawli_fail(err, PAWL_E_INVALID, "the store must not be NULL");
+    return pawli_inbox_check_key(source, id, err);
+}
+
+typedef struct sighting {
+    pawl_inbox_state state;
+    bool conflict;
+} sighting;
+
+static pawl_status read_sighting(void *context, const pawli_row *row, pawl_error *err)
+{
+    (void)err;
+    *(sighting *)context =
+        (sighting){(pawl_inbox_state)pawli_row_int(row, 0), pawli_row_int(row, 1) != 0};
+    return PAWL_OK;
+}
+
+pawl_status pawl_inbox_already_processed(pawl_store *store, const char *source, const char *id,
+                                         const uint8_t *hash, bool *ret_processed, pawl_error *err)
+{
+    sighting seen = {PAWL_INBOX_SEEN, false};
+    pawl_status st = check(store, source, id, err);
+
+    if (st == PAWL_OK && !ret_processed)
+        st = pawli_fail(err, PAWL_E_INVALID, "ret_processed must not be NULL");
+    if (st != PAWL_OK)
+        return st;
+    pawli_param params[] = {
+        {"source", pawli_text(source)},
+        {"id", pawli_text(id)},
+        {"hash", pawli_inbox_hash_value(hash)},
+        {"max_attempts", pawli_int(ATTEMPTS)},
+        {"keep", pawli_span_ms(store->inbox_keep_ms)},
+    };
+    pawli_op op = {
+        .sql = PAWLI_SQL_INBOX_SEEN,
+        .writes = true,
+        .params = params,
+        .param_count = PAWLI_COUNT(params),
+        .on_row = read_sighting,
+        .context = &seen,
+    };
+    st = pawli_db_run(store->db, &op, err);
+    if (st == PAWL_OK && seen.conflict)
+        return pawli_fail(err, PAWL_E_CONFLICT,
+                          "%s of %s is known with other content; nothing was changed", id, source);
+    if (st == PAWL_OK)
+        *ret_processed = seen.state == PAWL_INBOX_DONE;
+    return st;
+}
+
+pawl_status pawl_inbox_mark_processing(pawl_store *store, const char *source, const char *id,
+                                       pawl_error *err)
+{
+    PAWLI_AUTO(pawl_arrival) arrival = NULL;
+    pawl_inbox_options options = PAWL_INBOX_OPTIONS_INIT;
+    pawl_status st;
+
+    options.max_attempts = ATTEMPTS;
+    options.lease_ms = PAWLI_INBOX_CALL_LEASE_MS;
+    st = pawl_inbox_call(store, source, id, NULL, &options, &arrival, err);
+    if (st != PAWL_OK)
+        return st;
+    switch (arrival->answer) {
+    case PAWL_INBOX_NEW:
+        return PAWL_OK;
+    case PAWL_INBOX_IN_PROGRESS:
+        return pawli_fail(err, PAWL_E_HELD, "somebody is at %s of %s: try again in %lld ms", id,
+                          source, (long long)pawl_arrival_retry_after_ms(arrival));
+    case PAWL_INBOX_DUPLICATE:
+        return pawli_fail(err, PAWL_E_LOST, "%s of %s was processed already: ignore it", id,
+                          source);
+    default:
+        return pawli_fail(err, PAWL_E_LOST, "%s of %s is dead: requeue it first", id, source);
+    }
+}
+
+/* Nothing changed: was it there, and is it already what it should become? */
+static pawl_status explain(const pawli_inbox_item *item, pawl_inbox_state wanted, pawl_error *err)
+{
+    pawl_inbox_records *one = NULL;
+    pawl_status st = pawl_inbox_get(item->store, item->source, item->id, &one, err);
+
+    if (st != PAWL_OK)
+        return st;
+    pawl_inbox_state state = pawl_inbox_records_at(one, 0)->state;
+    pawl_inbox_records_free(one);
+    if (state == wanted)
+        return PAWL_OK;
+    return pawli_fail(err, PAWL_E_LOST, "%s of %s is %s and stays so", item->id, item->source,
+                      pawl_inbox_state_name(state));
+}
+
+pawl_status pawl_inbox_mark_processed(pawl_store *store, const char *source, const char *id,
+                                      pawl_error *err)
+{
+    pawl_status st = check(store, source, id, err);
+    bool changed = false;
+
+    if (st != PAWL_OK)
+        return st;
+    pawli_inbox_item item = {
+        .store = store, .source = source, .id = id, .keep_ms = store->inbox_keep_ms};
+    st = pawli_inbox_finish(&item, NULL, 0, &changed, err);
+    return st == PAWL_OK && !changed ? explain(&item, PAWL_INBOX_DONE, err) : st;
+}
+
+pawl_status pawl_inbox_mark_dead(pawl_store *store, const char *source, const char *id,
+                                 const char *error, pawl_error *err)
+{
+    pawl_status st = check(store, source, id, err);
+    bool changed = false;
+
+    if (st != PAWL_OK)
+        return st;
+    pawli_inbox_item item = {
+        .store = store, .source = source, .id = id, .keep_ms = store->inbox_keep_ms};
+    st = pawli_inbox_give_up(&item, error, true, &changed, err);
+    return st == PAWL_OK && !changed ? explain(&item, PAWL_INBOX_DEAD, err) : st;
+}
+
+pawl_status pawl_tx_inbox_done(pawl_tx *tx, const char *source, const char *id, int64_t fence,
+                               const void *response, size_t size, pawl_error *err)
+{
+    pawl_status st = pawli_inbox_check_key(source, id, err);
+    bool changed = false;
+
+    if (st == PAWL_OK && (!tx || fence <= 0))
+        st = pawli_fail(err, PAWL_E_INVALID,
+                        "the transaction must not be NULL, and the fence that of the call");
+    if (st == PAWL_OK)
+        st = pawli_inbox_check_response(tx->store, response, size, err);
+    if (st != PAWL_OK)
+        return st;
+    pawli_inbox_item item = {.store = tx->store,
+                             .tx = tx,
+                             .source = source,
+                             .id = id,
+                             .fence = fence,
+                             .keep_ms = tx->store->inbox_keep_ms};
+    st = pawli_inbox_finish(&item, response, size, &changed, err);
+    if (st == PAWL_E_IN_DOUBT)
+        return pawli_fail(err, PAWL_E_TX_RESTART,
+                          "out of memory for the answer: roll the transaction back");
+    if (st == PAWL_OK && !changed)
+        return pawli_fail(err, PAWL_E_LOST,
+                          "%s of %s is no longer held under this fence, or was finished: roll the "
+                          "transaction back",
+                          id, source);
+    return st;
+}
