@@ -1,0 +1,108 @@
+/* tests/conformance/inbox_mark_test.c - the inbox's small calls. */
+#include "inbox_kit.h"
+
+static bool already(fixture *f, const char *id)
+{
+    pawl_error err = PAWL_ERROR_INIT;
+    bool processed = false;
+
+    assert_ok(pawl_inbox_already_processed(fixture_store(f), "shop", id, NULL, &processed, &err),
+              &err);
+    return processed;
+}
+
+PAWL_TEST(a_message_goes_from_seen_to_processing_to_done)
+{
+    fixture *f = inbox_fixture(NULL);
+    pawl_store *store = fixture_store(f);
+    pawl_error err = PAWL_ERROR_INIT;
+
+    assert_false(already(f, "1"));
+    assert_int_equal(PAWL_INBOX_SEEN, inbox_record(f, "1")->state);
+    assert_int_equal(0, inbox_record(f, "1")->attempts);
+    fixture_advance(f, SECOND_MS);
+    assert_false(already(f, "1"));
+    assert_time(FIXTURE_START.us, inbox_record(f, "1")->first_seen);
+    assert_time(FIXTURE_START.us + 1000000, inbox_record(f, "1")->last_seen);
+    assert_ok(pawl_inbox_mark_processing(store, "shop", "1", &err), &err);
+    assert_int_equal(1, inbox_record(f, "1")->attempts);
+    assert_false(already(f, "1"));
+    assert_ok(pawl_inbox_mark_processed(store, "shop", "1", &err), &err);
+    assert_true(already(f, "1"));
+    assert_int_equal(1, inbox_record(f, "1")->duplicates);
+    assert_ok(pawl_inbox_mark_processed(store, "shop", "1", &err), &err); /* twice is fine */
+    assert_status(PAWL_E_LOST, pawl_inbox_mark_processing(store, "shop", "1", &err), &err);
+    assert_status(PAWL_E_LOST, pawl_inbox_mark_dead(store, "shop", "1", NULL, &err), &err);
+    assert_answer(PAWL_INBOX_DUPLICATE, inbox_begin(f, "1", NULL));
+}
+
+PAWL_TEST(of_several_that_begin_one_wins)
+{
+    fixture *f = inbox_fixture(NULL);
+    pawl_store *store = fixture_store(f);
+    pawl_error err = PAWL_ERROR_INIT;
+
+    assert_ok(pawl_inbox_mark_processing(store, "shop", "1", &err), &err); /* also unseen */
+    assert_status(PAWL_E_HELD, pawl_inbox_mark_processing(store, "shop", "1", &err), &err);
+    assert_true(err.retryable);
+    fixture_advance(f, 30 * SECOND_MS);
+    assert_ok(pawl_inbox_mark_processing(store, "shop", "1", &err), &err);
+    assert_int_equal(2, inbox_record(f, "1")->attempts);
+}
+
+PAWL_TEST(what_is_marked_dead_is_refused)
+{
+    fixture *f = inbox_fixture(NULL);
+    pawl_store *store = fixture_store(f);
+    pawl_error err = PAWL_ERROR_INIT;
+
+    assert_status(PAWL_E_NOT_FOUND, pawl_inbox_mark_dead(store, "shop", "1", "x", &err), &err);
+    assert_status(PAWL_E_NOT_FOUND, pawl_inbox_mark_processed(store, "shop", "1", &err), &err);
+    assert_ok(pawl_inbox_mark_processing(store, "shop", "1", &err), &err);
+    assert_ok(pawl_inbox_mark_dead(store, "shop", "1", "broken", &err), &err);
+    assert_ok(pawl_inbox_mark_dead(store, "shop", "1", "again", &err), &err);
+    assert_string_equal("broken", inbox_record(f, "1")->error);
+    assert_false(already(f, "1"));
+    assert_status(PAWL_E_LOST, pawl_inbox_mark_processing(store, "shop", "1", &err), &err);
+    assert_status(PAWL_E_LOST, pawl_inbox_mark_processed(store, "shop", "1", &err), &err);
+    assert_answer(PAWL_INBOX_REFUSED, inbox_call(f, "1", NULL));
+}
+
+PAWL_TEST(other_content_is_a_conflict)
+{
+    fixture *f = inbox_fixture(NULL);
+    pawl_store *store = fixture_store(f);
+    pawl_error err = PAWL_ERROR_INIT;
+    uint8_t one[PAWL_HASH_SIZE] = {1}, two[PAWL_HASH_SIZE] = {2};
+    bool processed = false;
+    pawl_status st;
+
+    assert_false(already(f, "1")); /* the hash may come later */
+    assert_ok(pawl_inbox_already_processed(store, "shop", "1", one, &processed, &err), &err);
+    fixture_advance(f, SECOND_MS);
+    st = pawl_inbox_already_processed(store, "shop", "1", two, &processed, &err);
+    assert_status(PAWL_E_CONFLICT, st, &err);
+    assert_time(FIXTURE_START.us, inbox_record(f, "1")->last_seen);
+    assert_memory_equal(one, inbox_record(f, "1")->hash, sizeof one);
+    assert_ok(pawl_inbox_already_processed(store, "shop", "1", one, &processed, &err), &err);
+    assert_false(processed);
+}
+
+PAWL_TEST(bad_arguments_are_refused)
+{
+    fixture *f = inbox_fixture(NULL);
+    pawl_store *store = fixture_store(f);
+    pawl_error err = PAWL_ERROR_INIT;
+    bool processed = true;
+
+    assert_status(PAWL_E_INVALID,
+                  pawl_inbox_already_processed(NULL, "a", "b", NULL, &processed, &err), &err);
+    assert_status(PAWL_E_INVALID,
+                  pawl_inbox_already_processed(store, "", "b", NULL, &processed, &err), &err);
+    assert_status(PAWL_E_INVALID, pawl_inbox_already_processed(store, "a", "b", NULL, NULL, &err),
+                  &err);
+    assert_status(PAWL_E_INVALID, pawl_inbox_mark_processing(NULL, "a", "b", &err), &err);
+    assert_status(PAWL_E_INVALID, pawl_inbox_mark_processed(store, "a", "", &err), &err);
+    assert_status(PAWL_E_INVALID, pawl_inbox_mark_dead(NULL, "a", "b", NULL, &err), &err);
+    assert_int_equal(0, fixture_count(f, "SELECT count(*) FROM {inbox_record}"));
+}
