@@ -123,9 +123,9 @@ PAWL_API int64_t pawl_arrival_retry_after_ms(const pawl_arrival *arrival);
 PAWL_API const char *pawl_arrival_error(const pawl_arrival *arrival);
 
 /**
- * It is processed. Atomic: commits the handler's rows and the record, both or neither; wrapped: adds
- * the record to the application's transaction, which that commits; call-out: commits the record. The
- * arrival has ended then, whatever the answer.
+ * It is processed. Atomic: commits the handler's rows and the record, both or neither; wrapped:
+ * adds the record to the application's transaction, which that commits; call-out: commits the
+ * record. The arrival has ended then, whatever the answer.
  *
  * Ownership: `response` (NULL: none) is copied; duplicates get it back, byte by byte.
  * Threads:   as said of the call that began it.
@@ -144,9 +144,10 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_arrival_done(pawl_arrival *arrival, co
 
 /*
  * It could not be processed, because of `error` (may be NULL; cut to 4 KB). Nothing of the
- * transaction remains; the attempt stays counted, and the next delivery may try again at once. After
- * the last attempt it is dead. Wrapped: after the application has rolled back. PAWL_E_LOST: somebody
- * else has taken it over. On any other failure it can be taken again when the lease has ended.
+ * transaction remains; the attempt stays counted, and the next delivery may try again at once.
+ * After the last attempt it is dead. Wrapped: after the application has rolled back. PAWL_E_LOST:
+ * somebody else has taken it over. On any other failure it can be taken again when the lease has
+ * ended.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_arrival_fail(pawl_arrival *arrival, const char *error,
                                                        pawl_error *err);
@@ -185,12 +186,9 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_tx_inbox_done(pawl_tx *tx, const char 
  * Write down that the message was seen; *ret_processed: it was processed before, ignore it.
  * PAWL_E_CONFLICT: the key is known with other content; nothing was written.
  */
-PAWL_API PAWL_MUST_CHECK pawl_status pawl_inbox_already_processed(pawl_store *store,
-                                                                  const char *source,
-                                                                  const char *id,
-                                                                  const uint8_t *hash,
-                                                                  bool *ret_processed,
-                                                                  pawl_error *err);
+PAWL_API PAWL_MUST_CHECK pawl_status
+pawl_inbox_already_processed(pawl_store *store, const char *source, const char *id,
+                             const uint8_t *hash, bool *ret_processed, pawl_error *err);
 /*
  * An attempt begins, and is counted: of several callers one gets PAWL_OK, for 30 seconds.
  * PAWL_E_HELD: somebody is at it. PAWL_E_LOST: it was processed, or is dead.
@@ -202,7 +200,8 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_inbox_mark_processing(pawl_store *stor
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_inbox_mark_processed(pawl_store *store,
                                                                const char *source, const char *id,
                                                                pawl_error *err);
-/* Never again. PAWL_E_NOT_FOUND: nobody has seen it. PAWL_E_LOST: it was processed. Twice is fine. */
+/* Never again. PAWL_E_NOT_FOUND: nobody has seen it. PAWL_E_LOST: it was processed. Twice is fine.
+ */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_inbox_mark_dead(pawl_store *store, const char *source,
                                                           const char *id, const char *error,
                                                           pawl_error *err);

@@ -1,4 +1,5 @@
-/* include/pawl/inbox_records.h - looking after the inbox: records, counts, dead ones, forgetting. */
+/* include/pawl/inbox_records.h - looking after the inbox: records, counts, dead ones, forgetting.
+ */
 #ifndef PAWL_INBOX_RECORDS_H
 #define PAWL_INBOX_RECORDS_H
 

@@ -8,9 +8,7 @@
 
 #define HEX_BYTES 64
 
-static void print_field(const char *name, cli_color color, const char *format, ...)
-    PAWL_PRINTF(3, 4);
-static void print_field(const char *name, cli_color color, const char *format, ...)
+void cli_page_field(const char *name, cli_color color, const char *format, ...)
 {
     CLI_AUTO_FREE char *raw = NULL;
     CLI_AUTO_FREE char *clean = NULL;
@@ -26,18 +24,18 @@ static void print_field(const char *name, cli_color color, const char *format, .
            color == CLI_PLAIN ? "" : cli_style(stdout, CLI_PLAIN));
 }
 
-static void print_text(const char *name, const char *text)
+void cli_page_text(const char *name, const char *text)
 {
     if (text)
-        print_field(name, CLI_PLAIN, "%s", text);
+        cli_page_field(name, CLI_PLAIN, "%s", text);
 }
 
-static void print_time(const char *name, pawl_wall time, pawl_wall now)
+void cli_page_time(const char *name, pawl_wall time, pawl_wall now)
 {
     char text[CLI_WHEN_SIZE];
 
     if (time.us != PAWL_NEVER.us)
-        print_field(name, CLI_PLAIN, "%s", cli_when_both(time, now, text));
+        cli_page_field(name, CLI_PLAIN, "%s", cli_when_both(time, now, text));
 }
 
 /* Several lines, each indented by two. */
@@ -52,18 +50,18 @@ static void print_block(const char *text)
     }
 }
 
-static void print_error(const char *error)
+void cli_page_error(const char *error)
 {
     CLI_AUTO_FREE char *clean = NULL;
 
     if (!error)
         return;
     if (!strchr(error, '\n')) {
-        print_field("error", CLI_RED, "%s", error);
+        cli_page_field("error", CLI_RED, "%s", error);
         return;
     }
     clean = cli_text_clean(error, strlen(error), false);
-    print_field("error", CLI_PLAIN, "%s", "");
+    cli_page_field("error", CLI_PLAIN, "%s", "");
     fputs(cli_style(stdout, CLI_RED), stdout);
     print_block(clean);
     fputs(cli_style(stdout, CLI_PLAIN), stdout);
@@ -80,18 +78,25 @@ static void print_hex(const unsigned char *bytes, size_t size)
         puts("  ...");
 }
 
+void cli_page_bytes(const char *name, const char *option, const char *bytes, size_t size)
+{
+    bool printable = cli_text_printable(bytes, size);
+
+    cli_page_field(name, CLI_PLAIN, "%zu byte%s%s%s%s", size, size == 1 ? "" : "s",
+                   printable ? "" : ", not text (", printable ? "" : option,
+                   printable ? "" : " writes them to stdout)");
+    if (printable)
+        print_block(bytes);
+    else
+        print_hex((const unsigned char *)bytes, size);
+}
+
 static void print_payload(const pawl_message *message)
 {
     size_t size;
     const char *payload = pawl_message_payload(message, &size);
-    bool printable = cli_text_printable(payload, size);
 
-    print_field("payload", CLI_PLAIN, "%zu byte%s%s", size, size == 1 ? "" : "s",
-                printable ? "" : ", not text (--payload writes them to stdout)");
-    if (printable)
-        print_block(payload);
-    else
-        print_hex((const unsigned char *)payload, size);
+    cli_page_bytes("payload", "--payload", payload, size);
 }
 
 static void print_state(const pawl_message *message, pawl_wall now)
@@ -100,37 +105,37 @@ static void print_state(const pawl_message *message, pawl_wall now)
     const char *claimed_by = pawl_message_claimed_by(message);
     char until[CLI_WHEN_SIZE];
 
-    print_field("state", cli_view_state_color(state), "%s", pawl_state_name(state));
-    print_field("attempts", CLI_PLAIN, "%d of %d", cli_view_attempts(message),
-                pawl_message_max_attempts(message));
+    cli_page_field("state", cli_view_state_color(state), "%s", pawl_state_name(state));
+    cli_page_field("attempts", CLI_PLAIN, "%d of %d", cli_view_attempts(message),
+                   pawl_message_max_attempts(message));
     if (state == PAWL_STATE_IN_PROGRESS)
-        print_field("held by", CLI_PLAIN, "%s, fence %" PRId64 ", lease ends %s",
-                    claimed_by ? claimed_by : "?", pawl_message_fence(message),
-                    cli_when_both(pawl_message_lease_until(message), now, until));
-    print_text("progress", pawl_message_progress(message));
-    print_error(pawl_message_last_error(message));
+        cli_page_field("held by", CLI_PLAIN, "%s, fence %" PRId64 ", lease ends %s",
+                       claimed_by ? claimed_by : "?", pawl_message_fence(message),
+                       cli_when_both(pawl_message_lease_until(message), now, until));
+    cli_page_text("progress", pawl_message_progress(message));
+    cli_page_error(pawl_message_last_error(message));
 }
 
 void cli_view_page(const pawl_message *message, pawl_wall now)
 {
     char id[PAWL_UUID_TEXT_SIZE];
 
-    print_field("work id", CLI_PLAIN, "%" PRId64, pawl_message_work_id(message).value);
+    cli_page_field("work id", CLI_PLAIN, "%" PRId64, pawl_message_work_id(message).value);
     pawl_message_id_format(pawl_message_get_id(message), id);
-    print_field("message id", CLI_PLAIN, "%s", id);
-    print_field("topic", CLI_PLAIN, "%s", pawl_message_topic(message));
+    cli_page_field("message id", CLI_PLAIN, "%s", id);
+    cli_page_field("topic", CLI_PLAIN, "%s", pawl_message_topic(message));
     print_state(message, now);
-    print_field("priority", CLI_PLAIN, "%d", pawl_message_priority(message));
-    print_field("type", CLI_PLAIN, "%s", pawl_type_name(pawl_message_type(message)));
-    print_text("destination", pawl_message_destination(message));
-    print_text("correlation", pawl_message_correlation_id(message));
-    print_text("headers", pawl_message_headers(message));
-    print_time("created", pawl_message_created_at(message), now);
-    print_time("due", pawl_message_due_at(message), now);
+    cli_page_field("priority", CLI_PLAIN, "%d", pawl_message_priority(message));
+    cli_page_field("type", CLI_PLAIN, "%s", pawl_type_name(pawl_message_type(message)));
+    cli_page_text("destination", pawl_message_destination(message));
+    cli_page_text("correlation", pawl_message_correlation_id(message));
+    cli_page_text("headers", pawl_message_headers(message));
+    cli_page_time("created", pawl_message_created_at(message), now);
+    cli_page_time("due", pawl_message_due_at(message), now);
     if (pawl_message_state(message) == PAWL_STATE_READY && pawl_message_retries(message) > 0)
-        print_time("next attempt", pawl_message_next_attempt_at(message), now);
-    print_time("expires", pawl_message_expires_at(message), now);
-    print_time("finished", pawl_message_finished_at(message), now);
-    print_text("processed by", pawl_message_processed_by(message));
+        cli_page_time("next attempt", pawl_message_next_attempt_at(message), now);
+    cli_page_time("expires", pawl_message_expires_at(message), now);
+    cli_page_time("finished", pawl_message_finished_at(message), now);
+    cli_page_text("processed by", pawl_message_processed_by(message));
     print_payload(message);
 }

@@ -14,6 +14,7 @@ const cli_verb *const cli_verbs[] = {
     &cli_verb_cancel,
     &cli_verb_purge,
     &cli_verb_topic,
+    &cli_verb_inbox,
     &cli_verb_lock,
     &cli_verb_lease,
     &cli_verb_stats,

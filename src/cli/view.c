@@ -156,18 +156,27 @@ static char *base64(const unsigned char *bytes, size_t size)
     return text;
 }
 
+void cli_view_json_bytes(json_t *object, const char *name, const void *bytes, size_t size)
+{
+    CLI_AUTO_FREE char *encoded = NULL;
+    char key[64];
+
+    snprintf(key, sizeof key, "%s_size", name);
+    cli_json_number(object, key, (long long)size);
+    if (!bytes || (cli_utf8_valid(bytes, size) && !memchr(bytes, 0, size))) {
+        cli_json_text(object, name, bytes);
+        return;
+    }
+    encoded = base64(bytes, size);
+    cli_json_text(object, name, NULL);
+    snprintf(key, sizeof key, "%s_base64", name);
+    cli_json_text(object, key, encoded);
+}
+
 void cli_view_json_payload(json_t *object, const pawl_message *message)
 {
     size_t size;
-    const char *payload = pawl_message_payload(message, &size);
-    CLI_AUTO_FREE char *encoded = NULL;
+    const void *payload = pawl_message_payload(message, &size);
 
-    cli_json_number(object, "payload_size", (long long)size);
-    if (cli_utf8_valid(payload, size) && !memchr(payload, 0, size)) {
-        cli_json_text(object, "payload", payload);
-        return;
-    }
-    encoded = base64((const unsigned char *)payload, size);
-    cli_json_text(object, "payload", NULL);
-    cli_json_text(object, "payload_base64", encoded);
+    cli_view_json_bytes(object, "payload", payload, size);
 }

@@ -21,8 +21,18 @@ void cli_view_row(cli_table *table, const pawl_message *message, pawl_wall now);
 
 /* Everything but the payload. */
 json_t *cli_view_json(const pawl_message *message);
+/* Adds NAME_size, and NAME or NAME_base64. `bytes` are followed by a zero, or NULL: none. */
+void cli_view_json_bytes(json_t *object, const char *name, const void *bytes, size_t size);
 /* Adds payload_size, and payload or payload_base64. */
 void cli_view_json_payload(json_t *object, const pawl_message *message);
+
+/* One line of a page: a name, and what there is to say; of a text or time that is not there,
+ * nothing. `bytes` are followed by a zero; `option` is how to get at them if they are not text. */
+void cli_page_field(const char *name, cli_color color, const char *format, ...) PAWL_PRINTF(3, 4);
+void cli_page_text(const char *name, const char *text);
+void cli_page_time(const char *name, pawl_wall time, pawl_wall now);
+void cli_page_error(const char *error);
+void cli_page_bytes(const char *name, const char *option, const char *bytes, size_t size);
 
 /* Everything, for people. */
 void cli_view_page(const pawl_message *message, pawl_wall now);

@@ -24,8 +24,8 @@ static pawl_status end(const pawli_inbox_item *item, enum pawli_sql sql, const p
         .on_start = pawli_count_on_start,
         .context = &changed,
     };
-    pawl_status st = item->tx ? pawli_tx_run(item->tx, &op, err)
-                              : pawli_db_run(item->store->db, &op, err);
+    pawl_status st =
+        item->tx ? pawli_tx_run(item->tx, &op, err) : pawli_db_run(item->store->db, &op, err);
 
     if (st == PAWL_OK)
         *ret_changed = changed == 1;
@@ -56,12 +56,9 @@ pawl_status pawli_inbox_give_up(const pawli_inbox_item *item, const char *error,
 {
     char room[PAWLI_WORDS_SIZE];
     pawli_param params[] = {
-        {"source", pawli_text(item->source)},
-        {"id", pawli_text(item->id)},
-        {"fence", fence_value(item->fence)},
-        {"error", pawli_clean_words(error, room)},
-        {"dead", pawli_bool(dead)},
-        {"keep", pawli_span_ms(item->keep_ms)},
+        {"source", pawli_text(item->source)}, {"id", pawli_text(item->id)},
+        {"fence", fence_value(item->fence)},  {"error", pawli_clean_words(error, room)},
+        {"dead", pawli_bool(dead)},           {"keep", pawli_span_ms(item->keep_ms)},
     };
 
     return end(item, PAWLI_SQL_INBOX_FAIL, params, PAWLI_COUNT(params), ret_changed, err);
@@ -226,9 +223,10 @@ pawl_status pawl_arrival_renew(pawl_arrival *arrival, int64_t lease_ms, pawl_err
     pawl_status st = check_open(arrival, err);
 
     if (st == PAWL_OK && arrival->mode != PAWLI_CALL)
-        st = pawli_fail(err, PAWL_E_MISUSE,
-                        "an open transaction holds the message as long as it is open: only those of "
-                        "pawl_inbox_call() are renewed");
+        st =
+            pawli_fail(err, PAWL_E_MISUSE,
+                       "an open transaction holds the message as long as it is open: only those of "
+                       "pawl_inbox_call() are renewed");
     if (st == PAWL_OK)
         st = pawli_check_lease(lease_ms, err);
     if (st != PAWL_OK)

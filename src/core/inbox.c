@@ -92,10 +92,11 @@ void pawli_inbox_warn_keep(pawl_store *store, int64_t keep_ms)
     if (keep_ms / 2 >= store->inbox_retry_window_ms ||
         atomic_exchange(&store->warned_of_keep, true))
         return;
-    pawli_log(&store->log, PAWL_LOG_WARNING, "inbox",
-              "processed messages are remembered for %lld s, which should be at least twice the %lld s "
-              "during which senders retry: what comes later is processed again",
-              (long long)(keep_ms / 1000), (long long)(store->inbox_retry_window_ms / 1000));
+    pawli_log(
+        &store->log, PAWL_LOG_WARNING, "inbox",
+        "processed messages are remembered for %lld s, which should be at least twice the %lld s "
+        "during which senders retry: what comes later is processed again",
+        (long long)(keep_ms / 1000), (long long)(store->inbox_retry_window_ms / 1000));
 }
 
 int64_t pawli_inbox_keep(pawl_store *store, int64_t keep_ms)
@@ -195,8 +196,7 @@ pawl_status pawli_arrival_deliver(pawl_arrival *arrival, pawl_tx *tx, int64_t le
         .on_start = forget_answer,
         .context = arrival,
     };
-    pawl_status st =
-        tx ? pawli_tx_run(tx, &op, err) : pawli_db_run(arrival->store->db, &op, err);
+    pawl_status st = tx ? pawli_tx_run(tx, &op, err) : pawli_db_run(arrival->store->db, &op, err);
 
     /* Inside a transaction nothing was committed yet, whatever happened to the answer. */
     if (st == PAWL_E_IN_DOUBT && tx)
@@ -337,8 +337,9 @@ pawl_status pawl_tx_inbox_begin(pawl_tx *tx, const char *source, const char *id,
     if (!tx)
         return pawli_fail(err, PAWL_E_INVALID, "the transaction must not be NULL");
     if (!tx->wrap)
-        return pawli_fail(err, PAWL_E_MISUSE,
-                          "pawl began this transaction for something else: wrap one of your own, or "
-                          "use pawl_inbox_begin()");
+        return pawli_fail(
+            err, PAWL_E_MISUSE,
+            "pawl began this transaction for something else: wrap one of your own, or "
+            "use pawl_inbox_begin()");
     return begin(tx->store, tx, PAWLI_JOINED, source, id, hash, opts, ret_arrival, err);
 }

@@ -355,7 +355,6 @@ pawl_status pawl_inbox_read_stats(pawl_store *store, pawl_inbox_stats *ret_stats
     if (st != PAWL_OK)
         return st;
     stats.size = ret_stats->size;
-    memcpy(ret_stats, &stats,
-           ret_stats->size < sizeof stats ? ret_stats->size : sizeof stats);
+    memcpy(ret_stats, &stats, ret_stats->size < sizeof stats ? ret_stats->size : sizeof stats);
     return PAWL_OK;
 }

@@ -136,8 +136,8 @@ static void deliver(pawl_store *store, long message)
 static storm *map(const char *path)
 {
     int fd = open(path, O_RDWR | O_CLOEXEC);
-    void *memory = fd < 0 ? MAP_FAILED
-                          : mmap(NULL, sizeof(storm), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    void *memory =
+        fd < 0 ? MAP_FAILED : mmap(NULL, sizeof(storm), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
     return memory == MAP_FAILED ? NULL : memory;
 }

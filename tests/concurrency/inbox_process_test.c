@@ -1,6 +1,6 @@
 /*
- * tests/concurrency/inbox_process_test.c - sixteen receivers, every message delivered ten times, and
- * receivers that are killed all the time: each effect is there once.
+ * tests/concurrency/inbox_process_test.c - sixteen receivers, every message delivered ten times,
+ * and receivers that are killed all the time: each effect is there once.
  */
 #include "inbox_storm.h"
 
@@ -154,13 +154,13 @@ static void deliver_until_processed(tempest *t, long message)
         pawl_error err = PAWL_ERROR_INIT;
         pawl_arrival *arrival = NULL;
         if (t->shared->call_out)
-            assert_ok(pawl_inbox_call(fixture_store(t->f), STORM_SOURCE, id, hash, NULL, &arrival,
-                                      &err),
-                      &err);
+            assert_ok(
+                pawl_inbox_call(fixture_store(t->f), STORM_SOURCE, id, hash, NULL, &arrival, &err),
+                &err);
         else
-            assert_ok(pawl_inbox_begin(fixture_store(t->f), STORM_SOURCE, id, hash, NULL, &arrival,
-                                       &err),
-                      &err);
+            assert_ok(
+                pawl_inbox_begin(fixture_store(t->f), STORM_SOURCE, id, hash, NULL, &arrival, &err),
+                &err);
         pawl_inbox_answer answer = pawl_arrival_answer(arrival);
         if (answer == PAWL_INBOX_NEW) {
             if (!t->shared->call_out)

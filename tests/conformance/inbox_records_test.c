@@ -179,9 +179,12 @@ PAWL_TEST(the_view_shows_what_people_know)
 {
     fixture *f = with_all_states();
 
-    assert_string_equal("Done", fixture_text(f, "SELECT status FROM {inbox} WHERE message_id = 'done'"));
-    assert_string_equal("Dead", fixture_text(f, "SELECT status FROM {inbox} WHERE message_id = 'dead'"));
-    assert_string_equal("Seen", fixture_text(f, "SELECT status FROM {inbox} WHERE message_id = 'seen'"));
+    assert_string_equal("Done",
+                        fixture_text(f, "SELECT status FROM {inbox} WHERE message_id = 'done'"));
+    assert_string_equal("Dead",
+                        fixture_text(f, "SELECT status FROM {inbox} WHERE message_id = 'dead'"));
+    assert_string_equal("Seen",
+                        fixture_text(f, "SELECT status FROM {inbox} WHERE message_id = 'seen'"));
     assert_string_equal("Processing", fixture_text(f, "SELECT status FROM {inbox}"
                                                       " WHERE message_id = 'processing'"));
     assert_int_equal(1, fixture_count(f, "SELECT attempts FROM {inbox} WHERE source = 'shop'"

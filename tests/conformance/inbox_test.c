@@ -228,8 +228,8 @@ PAWL_TEST(nothing_remains_of_an_attempt_that_was_taken_over)
 
     assert_true(inbox_write(f, pawl_arrival_tx(arrival), "INSERT INTO {orders} VALUES (1)"));
     /* The fence moves on under it; from inside, since nobody else may write in SQLite. */
-    assert_true(inbox_write(f, pawl_arrival_tx(arrival),
-                            "UPDATE {inbox_record} SET fence = fence + 1"));
+    assert_true(
+        inbox_write(f, pawl_arrival_tx(arrival), "UPDATE {inbox_record} SET fence = fence + 1"));
     assert_status(PAWL_E_LOST, pawl_arrival_done(arrival, "r", 1, &err), &err);
     assert_says(&err, "fence");
     assert_int_equal(0, inbox_orders(f));
@@ -265,10 +265,10 @@ PAWL_TEST(the_transaction_of_a_delivery_is_ended_by_it_alone)
 
     assert_status(PAWL_E_MISUSE, pawl_message_commit(pawl_arrival_tx(arrival), &err), &err);
     assert_says(&err, "pawl_arrival_done");
-    assert_status(PAWL_E_MISUSE,
-                  pawl_tx_inbox_begin(pawl_arrival_tx(arrival), "shop", "2", NULL, NULL, &second,
-                                      &err),
-                  &err);
+    assert_status(
+        PAWL_E_MISUSE,
+        pawl_tx_inbox_begin(pawl_arrival_tx(arrival), "shop", "2", NULL, NULL, &second, &err),
+        &err);
     if (!fixture_is_postgres(f))
         assert_status(PAWL_E_MISUSE, pawl_outbox_enqueue(fixture_store(f), &other, NULL, &err),
                       &err);

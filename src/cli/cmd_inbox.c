@@ -1,0 +1,261 @@
+/* src/cli/cmd_inbox.c - pawl inbox: what was received, and what is dead of it. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "database.h"
+#include "fail.h"
+#include "inbox.h"
+#include "suggest.h"
+#include "view.h"
+
+static const cli_inbox_settings defaults = {.limit = 50};
+
+/* ---- ls ---- */
+
+static pawl_status parse_states(const cli_texts *texts, unsigned *ret_states, pawl_error *err)
+{
+    unsigned states = 0;
+
+    for (size_t i = 0; i < texts->count; i++) {
+        for (const char *at = texts->items[i]; *at;) {
+            size_t length = strcspn(at, ",");
+            unsigned bit = 0;
+            for (unsigned state = 0; state <= PAWL_INBOX_DEAD; state++) {
+                const char *name = pawl_inbox_state_name((pawl_inbox_state)state);
+                if (strlen(name) == length && strncmp(name, at, length) == 0)
+                    bit = 1u << state;
+            }
+            if (bit == 0)
+                return cli_fail(err, PAWL_E_INVALID,
+                                "there is no state '%.*s' in the inbox; the states are seen, "
+                                "processing, done and dead",
+                                (int)length, at);
+            states |= bit;
+            at += length + (at[length] == ',');
+        }
+    }
+    *ret_states = states;
+    return PAWL_OK;
+}
+
+typedef struct listing {
+    json_t *array;    /* with --json */
+    cli_table *table; /* otherwise */
+    pawl_wall now;
+    int64_t count;
+    int64_t last;
+    bool more;
+} listing;
+
+static void gather(listing *to, const pawl_inbox_records *page, int64_t wanted)
+{
+    for (size_t i = 0; i < pawl_inbox_records_count(page); i++) {
+        const pawl_inbox_record *record = pawl_inbox_records_at(page, i);
+        if (to->count == wanted) {
+            to->more = true;
+            return;
+        }
+        if (to->array)
+            json_array_append_new(to->array, cli_inbox_json(record));
+        else
+            cli_inbox_row(to->table, record, to->now);
+        to->last = record->number;
+        to->count++;
+    }
+}
+
+static void print_listing(const listing *found)
+{
+    if (found->array) {
+        cli_json_print(stdout, found->array);
+        return;
+    }
+    if (found->count == 0) {
+        fputs("No messages match.\n", stderr);
+        return;
+    }
+    cli_table_print(found->table, stdout);
+    if (found->more) {
+        fflush(stdout);
+        fprintf(stderr, "%sMore: add --before %" PRId64 " or a larger --limit.%s\n",
+                cli_style(stderr, CLI_DIM), found->last, cli_style(stderr, CLI_PLAIN));
+    }
+}
+
+static pawl_status list(const cli_args *args, pawl_store *store, pawl_error *err)
+{
+    const cli_inbox_settings *own = args->settings;
+    CLI_AUTO(cli_table) table = cli_inbox_table();
+    pawl_inbox_filter filter = PAWL_INBOX_FILTER_INIT;
+    listing found = {.table = table};
+    pawl_status st = parse_states(&own->states, &filter.states, err);
+
+    if (st == PAWL_OK && args->words.count > 1)
+        st = cli_fail(err, PAWL_E_INVALID, "inbox ls takes options only; '%s' is none",
+                      args->words.items[1]);
+    if (st == PAWL_OK)
+        st = pawl_store_now(store, &found.now, err);
+    if (st != PAWL_OK)
+        return st;
+    found.array = args->common.json ? json_array() : NULL;
+    filter.source = own->source;
+    filter.before = own->before;
+    /* One more than wanted, to know whether there are more. */
+    filter.limit = own->limit < 1000 ? (int)own->limit + 1 : 1000;
+    do {
+        CLI_AUTO(pawl_inbox_records) page = NULL;
+        st = pawl_inbox_list(store, &filter, &page, &filter.before, err);
+        if (st == PAWL_OK)
+            gather(&found, page, own->limit);
+    } while (st == PAWL_OK && filter.before != 0 && !found.more);
+    if (st == PAWL_OK)
+        print_listing(&found);
+    else
+        json_decref(found.array);
+    return st;
+}
+
+/* ---- show ---- */
+
+static pawl_status show(const cli_args *args, pawl_store *store, pawl_error *err)
+{
+    const cli_inbox_settings *own = args->settings;
+    CLI_AUTO(pawl_inbox_records) one = NULL;
+    pawl_wall now = PAWL_NEVER;
+    pawl_status st;
+
+    if (args->words.count != 3)
+        return cli_fail(
+            err, PAWL_E_INVALID,
+            "inbox show needs a source and an id, for example 'pawl inbox show shop 17'");
+    st = pawl_inbox_get(store, args->words.items[1], args->words.items[2], &one, err);
+    if (st == PAWL_OK)
+        st = pawl_store_now(store, &now, err);
+    if (st != PAWL_OK)
+        return st;
+    const pawl_inbox_record *record = pawl_inbox_records_at(one, 0);
+    if (own->response) {
+        fwrite(record->response ? record->response : "", 1, record->response_size, stdout);
+    } else if (args->common.json) {
+        json_t *object = cli_inbox_json(record);
+        cli_view_json_bytes(object, "response", record->response, record->response_size);
+        cli_json_print(stdout, object);
+    } else {
+        cli_inbox_page(record, now);
+    }
+    return PAWL_OK;
+}
+
+/* ---- stats ---- */
+
+static void print_count(const char *name, int64_t count)
+{
+    printf("%-12s %s%" PRId64 "\n", name, count >= PAWL_INBOX_COUNT_MAX ? ">= " : "", count);
+}
+
+static pawl_status stats(const cli_args *args, pawl_store *store, pawl_error *err)
+{
+    pawl_inbox_stats found = PAWL_INBOX_STATS_INIT;
+    pawl_status st;
+
+    if (args->words.count > 1)
+        return cli_fail(err, PAWL_E_INVALID, "inbox stats takes no more words; '%s' is one",
+                        args->words.items[1]);
+    st = pawl_inbox_read_stats(store, &found, err);
+    if (st != PAWL_OK)
+        return st;
+    if (args->common.json) {
+        json_t *object = json_object();
+        cli_json_number(object, "seen", found.seen);
+        cli_json_number(object, "processing", found.processing);
+        cli_json_number(object, "stuck", found.stuck);
+        cli_json_number(object, "done", found.done);
+        cli_json_number(object, "dead", found.dead);
+        cli_json_print(stdout, object);
+        return PAWL_OK;
+    }
+    print_count("seen", found.seen);
+    print_count("processing", found.processing);
+    print_count("  stuck", found.stuck);
+    print_count("done", found.done);
+    print_count("dead", found.dead);
+    return PAWL_OK;
+}
+
+/* ---- which ---- */
+
+typedef struct inbox_action {
+    const char *name;
+    pawl_status (*run)(const cli_args *args, pawl_store *store, pawl_error *err);
+} inbox_action;
+
+static const inbox_action actions[] = {
+    {"ls", list},     {"show", show}, {"requeue", cli_inbox_requeue}, {"purge", cli_inbox_purge},
+    {"stats", stats},
+};
+
+static pawl_status run(const cli_args *args, pawl_error *err)
+{
+    CLI_AUTO(pawl_store) store = NULL;
+    const char *word = args->words.count > 0 ? args->words.items[0] : "";
+    cli_suggestion near = {.given = word};
+    const inbox_action *action = NULL;
+
+    for (size_t i = 0; i < CLI_COUNT(actions); i++) {
+        if (strcmp(word, actions[i].name) == 0)
+            action = &actions[i];
+        else if (*word)
+            cli_suggest(&near, actions[i].name);
+    }
+    if (!action && near.best)
+        return cli_fail(err, PAWL_E_INVALID, "there is no 'inbox %s'; did you mean '%s'?", word,
+                        near.best);
+    if (!action)
+        return cli_fail(err, PAWL_E_INVALID,
+                        "say 'pawl inbox ls', 'show SOURCE ID', 'requeue', 'purge' or 'stats'");
+    pawl_status st = cli_database_open(args, &store, err);
+    return st == PAWL_OK ? action->run(args, store, err) : st;
+}
+
+#define FIELD(field) offsetof(cli_inbox_settings, field)
+static const cli_option options[] = {
+    {"state", "STATES",
+     "ls: only these states: seen, processing, done, dead; a comma list, or repeated", CLI_TEXTS,
+     's', FIELD(states), 0, 0},
+    {"source", "SOURCE", "ls, requeue, purge: only of this source", CLI_TEXT, 0, FIELD(source), 0,
+     0},
+    {"limit", "N", "ls: at most so many (default: 50)", CLI_NUMBER, 0, FIELD(limit), 1, 1000000},
+    {"before", "NUMBER", "ls: only numbers below this one: the next page", CLI_NUMBER, 0,
+     FIELD(before), 1, INT64_MAX},
+    {"response", NULL, "show: write the cached response's bytes to stdout, and nothing else",
+     CLI_FLAG, 0, FIELD(response), 0, 0},
+    {"all", NULL, "requeue, purge: all that are dead", CLI_FLAG, 0, FIELD(all), 0, 0},
+    {"yes", NULL, "requeue, purge: do not ask", CLI_FLAG, 'y', FIELD(yes), 0, 0},
+};
+static const cli_exit exits[] = {
+    {PAWL_E_EMPTY, "there is no such dead message, or you said no"},
+    {PAWL_E_NOT_FOUND, "there is no such message in the inbox"},
+};
+
+const cli_verb cli_verb_inbox = {
+    .name = "inbox",
+    .usage = "ls\nshow SOURCE ID\nrequeue SOURCE ID | --source SOURCE | --all\n"
+             "purge SOURCE ID | --source SOURCE | --all\nstats",
+    .summary = "what was received, and what is dead of it",
+    .about =
+        "Every message that was received is recorded under its source and id, so that it has its "
+        "effect once however often it is delivered. 'requeue' lets dead ones be processed when "
+        "they are delivered again, with all their attempts; 'purge' forgets them. 'stuck' is what "
+        "somebody was at when it died: the next delivery takes it over.",
+    .examples = "  pawl inbox ls --state dead\n"
+                "  pawl inbox show shop order-17\n"
+                "  pawl inbox requeue shop order-17",
+    .options = options,
+    .option_count = CLI_COUNT(options),
+    .defaults = &defaults,
+    .settings_size = sizeof(cli_inbox_settings),
+    .exits = exits,
+    .exit_count = CLI_COUNT(exits),
+    .run = run,
+};

@@ -1,0 +1,110 @@
+/* src/cli/inbox_view.c - a record of the inbox as a row, as JSON, as a page. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "inbox.h"
+#include "view.h"
+
+static cli_color color_of(pawl_inbox_state state)
+{
+    switch (state) {
+    case PAWL_INBOX_DONE:
+        return CLI_GREEN;
+    case PAWL_INBOX_DEAD:
+        return CLI_RED;
+    case PAWL_INBOX_PROCESSING:
+        return CLI_BLUE;
+    default:
+        return CLI_PLAIN;
+    }
+}
+
+/* Whoever was at it has died. */
+static bool is_stuck(const pawl_inbox_record *record, pawl_wall now)
+{
+    return record->state == PAWL_INBOX_PROCESSING && record->lease_until.us <= now.us;
+}
+
+cli_table *cli_inbox_table(void)
+{
+    static const cli_column columns[] = {
+        {"NUMBER", true},   {"SOURCE", false},    {"ID", false},        {"STATE", false},
+        {"ATTEMPTS", true}, {"DUPLICATES", true}, {"LAST SEEN", false}, {"ERROR", false}};
+
+    return cli_table_new(columns, CLI_COUNT(columns));
+}
+
+void cli_inbox_row(cli_table *table, const pawl_inbox_record *record, pawl_wall now)
+{
+    bool stuck = is_stuck(record, now);
+    char when[CLI_WHEN_SIZE];
+
+    cli_table_cell(table, CLI_PLAIN, "%" PRId64, record->number);
+    cli_table_cell(table, CLI_PLAIN, "%s", record->source);
+    cli_table_cell(table, CLI_PLAIN, "%s", record->id);
+    cli_table_cell(table, stuck ? CLI_YELLOW : color_of(record->state), "%s%s",
+                   pawl_inbox_state_name(record->state), stuck ? " (stuck)" : "");
+    cli_table_cell(table, CLI_PLAIN, "%d/%d", record->attempts, record->max_attempts);
+    cli_table_cell(table, CLI_PLAIN, "%" PRId64, record->duplicates);
+    cli_table_cell(table, CLI_PLAIN, "%s", cli_view_time(record->last_seen, now, when));
+    cli_table_cell(table, CLI_PLAIN, "%s", record->error ? record->error : "");
+}
+
+static void hex_of(const uint8_t *hash, char ret_text[65])
+{
+    for (size_t i = 0; i < 32; i++)
+        snprintf(ret_text + 2 * i, 3, "%02x", hash[i]);
+}
+
+json_t *cli_inbox_json(const pawl_inbox_record *record)
+{
+    json_t *object = json_object();
+    char hash[65];
+
+    cli_json_number(object, "number", record->number);
+    cli_json_text(object, "source", record->source);
+    cli_json_text(object, "id", record->id);
+    cli_json_text(object, "state", pawl_inbox_state_name(record->state));
+    cli_json_text(object, "endpoint", record->endpoint);
+    cli_json_number(object, "attempts", record->attempts);
+    cli_json_number(object, "max_attempts", record->max_attempts);
+    cli_json_number(object, "duplicates", record->duplicates);
+    cli_json_number(object, "fence", record->fence);
+    cli_json_time(object, "lease_until", record->lease_until);
+    cli_json_time(object, "first_seen", record->first_seen);
+    cli_json_time(object, "last_seen", record->last_seen);
+    cli_json_time(object, "processed_at", record->processed_at);
+    cli_json_time(object, "expires_at", record->expires_at);
+    if (record->hash)
+        hex_of(record->hash, hash);
+    cli_json_text(object, "hash", record->hash ? hash : NULL);
+    cli_json_text(object, "error", record->error);
+    return object;
+}
+
+void cli_inbox_page(const pawl_inbox_record *record, pawl_wall now)
+{
+    char hash[65];
+
+    cli_page_field("source", CLI_PLAIN, "%s", record->source);
+    cli_page_field("id", CLI_PLAIN, "%s", record->id);
+    cli_page_field("state", color_of(record->state), "%s%s", pawl_inbox_state_name(record->state),
+                   is_stuck(record, now) ? " (stuck: whoever was at it has died)" : "");
+    cli_page_field("attempts", CLI_PLAIN, "%d of %d", record->attempts, record->max_attempts);
+    cli_page_field("duplicates", CLI_PLAIN, "%" PRId64, record->duplicates);
+    cli_page_text("endpoint", record->endpoint);
+    cli_page_error(record->error);
+    if (record->state == PAWL_INBOX_PROCESSING)
+        cli_page_field("fence", CLI_PLAIN, "%" PRId64, record->fence);
+    cli_page_time("lease ends", record->lease_until, now);
+    cli_page_time("first seen", record->first_seen, now);
+    cli_page_time("last seen", record->last_seen, now);
+    cli_page_time("processed", record->processed_at, now);
+    cli_page_time("forgotten", record->expires_at, now);
+    if (record->hash) {
+        hex_of(record->hash, hash);
+        cli_page_field("SHA-256", CLI_PLAIN, "%s", hash);
+    }
+    if (record->response)
+        cli_page_bytes("response", "--response", record->response, record->response_size);
+}
