@@ -49,6 +49,19 @@ static const literal literals[] = {
     {"abandon", "delay", "NULL::interval"},
     {"dead_retry", "delay", "NULL::interval"},
     {"topic_", "topic", "'busy'"},
+    {"inbox_list", "source", "NULL::text"},
+    {"inbox_requeue", "source", "NULL::text"},
+    {"inbox_requeue", "id", "NULL::text"},
+    {"inbox_purge", "source", "NULL::text"},
+    {"inbox_purge", "id", "NULL::text"},
+    {"inbox_", "source", "'few'"},
+    {"inbox_", "id", "'held'"},
+    {"inbox_", "fence", "1::bigint"},
+    {NULL, "hash", "NULL::bytea"},
+    {NULL, "endpoint", "NULL::text"},
+    {NULL, "response", "'x'::bytea"},
+    {NULL, "dead", "false"},
+    {NULL, "max_attempts", "10::bigint"},
     {NULL, "wanted", "true"},
     {NULL, "text", "'x'"},
     {NULL, "base", "interval '1 s'"},
@@ -208,11 +221,13 @@ static int64_t bound(const char *statement)
 {
     int64_t rows = 0;
 
-    if (is(statement, " claim reap expire retain dead_claim "))
+    if (is(statement,
+           " claim reap expire retain dead_claim inbox_requeue inbox_purge inbox_clean "))
         rows = WORLD_BATCH;
     if (is(statement, " reap "))
         rows = 2 * WORLD_BATCH; /* fifty claims of two messages each */
-    if (is(statement, " list_any list_dead list_unfinished stats "))
+    if (is(statement, " list_any list_dead list_unfinished stats inbox_list_any inbox_list_dead"
+                      " inbox_list_unfinished inbox_stats "))
         rows = 2 * 100; /* stats: two lanes */
     if (is(statement, " held "))
         rows = 4 * WORLD_BATCH + 10; /* all that the owner's three claims took */
@@ -254,7 +269,8 @@ static void measure(const world *w, int which, const char *when)
 static world open_world(void)
 {
     world w = {.f = fixture_open(NULL)};
-    static const char *const tables[] = {"body", "queue", "outcome", "claim", "dead"};
+    static const char *const tables[] = {"body",  "queue", "outcome",
+                                         "claim", "dead",  "inbox_record"};
 
     if (!fixture_is_postgres(w.f))
         test_skip("a matter of PostgreSQL");
@@ -279,7 +295,7 @@ PAWL_TEST(every_statement_touches_few_pages_of_two_million_messages)
     measure(&w, 0, "plans made for empty tables");
     ask(w.f, 1, "SET plan_cache_mode = force_generic_plan");
     measure(&w, 1, "no statistics");
-    fixture_exec(w.f, "ANALYZE {body}, {queue}, {outcome}, {claim}, {lane}");
+    fixture_exec(w.f, "ANALYZE {body}, {queue}, {outcome}, {claim}, {lane}, {inbox_record}");
     measure(&w, 1, "after ANALYZE, old session");
     ask(w.f, 2, "SET plan_cache_mode = force_generic_plan");
     measure(&w, 2, "after ANALYZE, new session");

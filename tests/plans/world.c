@@ -33,6 +33,18 @@ static void fill_bodies(fixture *f, int kind, int64_t count, const char *lane, c
                  fixture_is_postgres(f) ? "'x'::bytea" : "CAST('x' AS BLOB)", numbers(f, count));
 }
 
+static void fill_inbox(fixture *f, int64_t processed)
+{
+    fixture_exec(f,
+                 "INSERT INTO {inbox_record} (source, id, state, first_seen, last_seen,"
+                 " processed_at, expires_at)"
+                 " SELECT 'shop', %s, 2, {at:%lld}, {at:%lld}, {at:%lld}, {at:%lld} FROM %s",
+                 fixture_is_postgres(f) ? "n::text" : "CAST(n AS TEXT)",
+                 (long long)FIXTURE_START.us, (long long)FIXTURE_START.us,
+                 (long long)FIXTURE_START.us, (long long)(FIXTURE_START.us + 365 * DAY_MS * 1000),
+                 numbers(f, processed));
+}
+
 void world_fill(fixture *f, int64_t finished, int64_t future)
 {
     const char *soon = fixture_expand(f, test_note("{at:%lld}", (long long)FIXTURE_START.us));
@@ -41,6 +53,7 @@ void world_fill(fixture *f, int64_t finished, int64_t future)
                                     (long long)(FIXTURE_START.us + 365 * DAY_MS * 1000)));
     int64_t first;
 
+    fill_inbox(f, 200 + finished / 10);
     first = fixture_count(f, "SELECT coalesce(max(id), 0) FROM {body}");
     fill_bodies(f, 1, finished, "busy", soon);
     fixture_exec(f,
@@ -85,6 +98,23 @@ static pawl_messages *take(fixture *f, const char *topic, int owner, int64_t lea
     return list;
 }
 
+/* Past their retention, dead, and one that somebody is at. */
+static void receive_many(fixture *f)
+{
+    pawl_error err = PAWL_ERROR_INIT;
+    pawl_store *store = fixture_store(f);
+
+    for (int i = 0; i < 4 * WORLD_BATCH; i++) {
+        const char *id = test_note("%d", i);
+        assert_ok(pawl_inbox_mark_processing(store, "few", id, &err), &err);
+        if (i % 2)
+            assert_ok(pawl_inbox_mark_processed(store, "few", id, &err), &err);
+        else
+            assert_ok(pawl_inbox_mark_dead(store, "few", id, "x", &err), &err);
+    }
+    assert_ok(pawl_inbox_mark_processing(store, "few", "held", &err), &err);
+}
+
 void world_people(world *w)
 {
     fixture *f = w->f;
@@ -92,6 +122,7 @@ void world_people(world *w)
     pawl_messages *list;
 
     assert_ok(pawl_topic_dead_letters(fixture_store(f), "busy", true, &err), &err);
+    receive_many(f);
     send_many(f, "busy", 2 * WORLD_BATCH, 0); /* done, long ago when the clock has moved */
     kit_ack(f, kit_owner(1), take(f, "busy", 1, HOUR_MS, 2 * WORLD_BATCH));
     send_many(f, "busy", 2 * WORLD_BATCH, 0); /* held by a dead worker */

@@ -53,6 +53,32 @@ PAWL_TEST(messages_expire_and_old_ones_are_forgotten)
     assert_int_equal(1, workshop_stats(worker).chores[PAWL_CHORE_RETAIN].changed);
 }
 
+PAWL_TEST(the_inbox_forgets_what_was_kept_long_enough)
+{
+    fixture *f = fixture_open(NULL);
+    pawl_worker *worker = workshop_worker(f, NULL);
+    pawl_error err = PAWL_ERROR_INIT;
+
+    workshop_handle(worker, "t", done, NULL);
+    assert_ok(pawl_inbox_mark_processing(fixture_store(f), "shop", "1", &err), &err);
+    assert_ok(pawl_inbox_mark_processed(fixture_store(f), "shop", "1", &err), &err);
+    workshop_until_idle(worker);
+    assert_int_equal(0, workshop_stats(worker).chores[PAWL_CHORE_INBOX].changed);
+    fixture_advance(f, DAY_MS);
+    workshop_until_idle(worker);
+    assert_int_equal(0, fixture_count(f, "SELECT count(*) FROM {inbox_record}"));
+    pawl_chore_stats chore = workshop_stats(worker).chores[PAWL_CHORE_INBOX];
+    assert_int_equal(1, chore.changed);
+    assert_time(fixture_now(f).us, chore.last_success);
+    int64_t runs = chore.runs;
+    fixture_advance(f, 4 * MINUTE_MS);
+    workshop_until_idle(worker);
+    assert_int_equal(runs, workshop_stats(worker).chores[PAWL_CHORE_INBOX].runs);
+    fixture_advance(f, MINUTE_MS);
+    workshop_until_idle(worker);
+    assert_int_equal(runs + 1, workshop_stats(worker).chores[PAWL_CHORE_INBOX].runs);
+}
+
 PAWL_TEST(each_chore_is_done_at_its_own_pace)
 {
     fixture *f = fixture_open(NULL);
@@ -106,5 +132,6 @@ PAWL_TEST(chores_have_names)
 {
     assert_string_equal("reap", pawl_chore_name(PAWL_CHORE_REAP));
     assert_string_equal("checkpoint", pawl_chore_name(PAWL_CHORE_CHECKPOINT));
+    assert_string_equal("inbox", pawl_chore_name(PAWL_CHORE_INBOX));
     assert_string_equal("unknown", pawl_chore_name(PAWL_CHORE_COUNT));
 }
