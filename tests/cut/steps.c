@@ -23,7 +23,8 @@ void steps_clean(world *w)
 {
     fixture_exec(w->f, "DELETE FROM {body}; DELETE FROM {queue}; DELETE FROM {outcome};"
                        "DELETE FROM {claim}; DELETE FROM {orders}; DELETE FROM {lease};"
-                       "DELETE FROM {tally}; DELETE FROM {tally_delta}");
+                       "DELETE FROM {tally}; DELETE FROM {tally_delta};"
+                       "DELETE FROM {inbox_record}");
     fixture_set(w->f, FIXTURE_START);
     memset(w->held, 0, sizeof w->held);
 }
@@ -32,6 +33,8 @@ void steps_close(world *w)
 {
     PQfinish(w->client);
     w->client = NULL;
+    pawl_arrival_free(w->call);
+    w->call = NULL;
     pawl_store_close(w->store);
     w->store = NULL;
 }
@@ -243,7 +246,16 @@ const step steps[] = {
     {"stats", STEP_READS, NULL, step_stats, NULL, NULL, 0, false},
     {"retain", STEP_WRITES, later, retain, NULL,
      "SELECT 3 - count(*) FROM {body} WHERE correlation_id IN ('1', '4', '5')", 3, false},
+    {"receive", STEP_WRITES, NULL, step_receive, NULL,
+     "SELECT (SELECT count(*) FROM {message} WHERE correlation_id = '9') +"
+     " (SELECT count(*) FROM {inbox_record} WHERE id = 'atomic' AND state = 2)",
+     2, false},
+    {"call", STEP_WRITES, NULL, step_call, NULL,
+     "SELECT count(*) FROM {inbox_record} WHERE id = 'call' AND state = 1", 1, true},
+    {"call done", STEP_WRITES, NULL, step_call_done, NULL,
+     "SELECT count(*) FROM {inbox_record} WHERE id = 'call' AND state = 2", 1, false},
+    {"call again", STEP_WRITES, NULL, step_call_again, NULL, NULL, 0, false},
     {NULL, STEP_READS, NULL, NULL, NULL, NULL, 0, false},
 };
 
-const char steps_end[] = "2:0/1 3:0/0 6:3/1 7:0/1";
+const char steps_end[] = "2:0/1 3:0/0 6:3/1 7:0/1 9:0/0";

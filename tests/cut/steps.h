@@ -18,6 +18,7 @@ typedef struct world {
     int64_t timeout_ms;
     pawl_held held[MESSAGES]; /* what the owner was told */
     int64_t lease_fence;      /* the same of its lease */
+    pawl_arrival *call;       /* a message that is being processed; or NULL */
 } world;
 
 typedef enum step_kind {
@@ -75,5 +76,11 @@ pawl_status step_stats(world *w, size_t *ret_changed, pawl_error *err);
 pawl_status step_look(world *w, size_t *ret_changed, pawl_error *err);
 /* What the owner holds, and remember it. */
 pawl_status step_learn_held(world *w, size_t *ret_held, pawl_error *err);
+
+/* steps_inbox.c: the calls that receive. */
+pawl_status step_receive(world *w, size_t *ret_changed, pawl_error *err);
+pawl_status step_call(world *w, size_t *ret_changed, pawl_error *err);
+pawl_status step_call_done(world *w, size_t *ret_changed, pawl_error *err);
+pawl_status step_call_again(world *w, size_t *ret_changed, pawl_error *err);
 
 #endif
