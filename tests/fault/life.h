@@ -11,16 +11,25 @@
 #include "failing.h"
 #include "kit.h"
 
+/* The calls of a life, and how it ends whatever has failed. */
+typedef struct life_story {
+    const struct life_step *steps; /* ends with one without a name */
+    const char *end;               /* states and retries of the messages, by number */
+} life_story;
+extern const life_story life_queue; /* life_steps.c */
+extern const life_story life_inbox; /* life_inbox.c */
+
 /* Live once on the fixture's emptied tables with the `nth` call of `kind` failing. Whether that
  * call was reached: false means that the life passed untouched. */
-bool life_run(fixture *f, failing_kind kind, long nth, int how);
+bool life_run(fixture *f, const life_story *story, failing_kind kind, long nth, int how);
 
 /* The same for making the schema in an empty database and opening the store. */
 bool life_deploy(failing_kind kind, long nth, int how);
 
 /* Live with n = 1, 2, 3 ... failing until nothing fails any more, and print how many that were.
  * Past `dense` only every `stride`-th is tried. */
-void life_run_all(failing_kind kind, int how, const char *name, long dense, long stride);
+void life_run_all(const life_story *story, failing_kind kind, int how, const char *name, long dense,
+                  long stride);
 void life_deploy_all(failing_kind kind, int how, const char *name, long dense, long stride);
 
 /* ---- for other lives ---- */

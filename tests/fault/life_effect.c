@@ -41,19 +41,19 @@ pawl_status life_effect_claim(life *l, pawl_error *err)
 }
 
 /* The application's own statement does not fail by itself, only with the connection. */
-static pawl_status write_row(life *l, pawl_error *err)
+pawl_status life_write_row(life *l, pawl_tx *tx, int n, pawl_error *err)
 {
     bool done = false;
 
     failing_pause();
-    const char *sql = fixture_expand(l->f, "INSERT INTO {orders} VALUES (8)");
+    const char *sql = fixture_expand(l->f, test_note("INSERT INTO {orders} VALUES (%d)", n));
 #if PAWL_TEST_SQLITE
-    if (pawl_tx_sqlite(l->tx))
-        done = sqlite3_exec(pawl_tx_sqlite(l->tx), sql, NULL, NULL, NULL) == SQLITE_OK;
+    if (pawl_tx_sqlite(tx))
+        done = sqlite3_exec(pawl_tx_sqlite(tx), sql, NULL, NULL, NULL) == SQLITE_OK;
 #endif
 #if PAWL_TEST_POSTGRES
-    if (pawl_tx_postgres(l->tx)) {
-        PGresult *result = PQexec(pawl_tx_postgres(l->tx), sql);
+    if (pawl_tx_postgres(tx)) {
+        PGresult *result = PQexec(pawl_tx_postgres(tx), sql);
         done = PQresultStatus(result) == PGRES_COMMAND_OK;
         PQclear(result);
     }
@@ -75,7 +75,7 @@ pawl_status life_effect_once(life *l, pawl_error *err)
     if (st == PAWL_OK)
         st = life_lease_guard(l, err);
     if (st == PAWL_OK)
-        st = write_row(l, err);
+        st = life_write_row(l, l->tx, 8, err);
     if (st == PAWL_OK)
         st = pawl_tx_enqueue(l->tx, &next, NULL, err);
     if (st == PAWL_OK)

@@ -1,4 +1,5 @@
 /* tests/fault/life_steps.c - the calls of one life, in order. */
+#include "life.h"
 #include "life_steps.h"
 
 #include <string.h>
@@ -35,7 +36,7 @@ pawl_store_options life_options(const fixture *f)
     return opts;
 }
 
-static pawl_status open_store(life *l, pawl_error *err)
+pawl_status life_open(life *l, pawl_error *err)
 {
     pawl_store_options opts = life_options(l->f);
 
@@ -259,8 +260,9 @@ static pawl_status fold(life *l, pawl_error *err)
 #define COUNT_WHERE(condition) "SELECT count(*) FROM {message} WHERE " condition
 #define IS(number, rest) COUNT_WHERE("correlation_id = '" number "' AND " rest)
 
-const life_step life_steps[] = {
-    {"open", NULL, open_store, NULL, NULL, 0},
+/* Message n is the one whose correlation id is n. */
+static const life_step steps[] = {
+    {"open", NULL, life_open, NULL, NULL, 0},
     {"enqueue", NULL, send_one, NULL, IS("1", "state = 0"), 1},
     {"enqueue batch", NULL, send_batch, NULL,
      COUNT_WHERE("correlation_id IN ('2', '3', '4', '5', '6')"), 5},
@@ -317,3 +319,5 @@ const life_step life_steps[] = {
     {"fold", NULL, fold, NULL, NULL, 0},
     {NULL, NULL, NULL, NULL, NULL, 0},
 };
+
+const life_story life_queue = {steps, "2:0/1 3:0/0 4:4/1 7:0/1 9:0/0"};

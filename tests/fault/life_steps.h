@@ -11,6 +11,7 @@ typedef struct life {
     fixture *f;
     pawl_store *store;
     pawl_tx *tx;
+    pawl_arrival *arrival;
     bool faulted;                  /* in the running step */
     pawl_held held[LIFE_MESSAGES]; /* by number of the message; [0] is not used */
     int64_t dead_fence;            /* of the claimed dead letters */
@@ -50,7 +51,8 @@ pawl_status life_lease_release(life *l, pawl_error *err);
 pawl_status life_lease_force(life *l, pawl_error *err);
 pawl_status life_lease_run(life *l, pawl_error *err);
 
-/* Ends with a step without a name. Message n is the one whose correlation id is n. */
-extern const life_step life_steps[];
+/* The store behind the fault; and the application's row `n` in a transaction of pawl's. */
+pawl_status life_open(life *l, pawl_error *err);
+pawl_status life_write_row(life *l, pawl_tx *tx, int n, pawl_error *err);
 
 #endif

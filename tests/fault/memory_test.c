@@ -18,7 +18,7 @@ static bool is_sqlite(void)
 
 PAWL_TEST(a_life_survives_every_failing_allocation)
 {
-    life_run_all(FAILING_MEMORY, 0, "out of memory in pawl", 100000, 1);
+    life_run_all(&life_queue, FAILING_MEMORY, 0, "out of memory in pawl", 100000, 1);
 }
 
 PAWL_TEST(making_the_schema_survives_every_failing_allocation)
@@ -32,7 +32,7 @@ PAWL_TEST(a_life_survives_failing_allocations_inside_sqlite)
 {
     if (!is_sqlite())
         test_skip("a matter of SQLite");
-    life_run_all(FAILING_SQLITE_MEMORY, 0, "out of memory in SQLite", 50, 53);
+    life_run_all(&life_queue, FAILING_SQLITE_MEMORY, 0, "out of memory in SQLite", 50, 53);
 }
 
 PAWL_TEST(making_the_schema_survives_failing_allocations_inside_sqlite)
