@@ -93,11 +93,13 @@ static void open_fresh(runner *self, const side *which, database *db, const row 
 void compare_with_raw(row *r, grounds *g, const options *opts)
 {
     runner pawl = {0}, raw = {0};
+    bool receives = r->load.kind == LOAD_RECEIVE;
+    const engine *kind = g->raw.engine;
 
     if (!opts->only_raw)
-        open_fresh(&pawl, &side_pawl, &g->pawl, r);
+        open_fresh(&pawl, receives ? &side_receive_pawl : &side_pawl, &g->pawl, r);
     if (!opts->only_pawl)
-        open_fresh(&raw, g->raw.engine->raw, &g->raw, r);
+        open_fresh(&raw, receives ? kind->raw_receive : kind->raw, &g->raw, r);
     r->pawl_paired = run_in_turn(&pawl, &raw, r, opts, &r->pawl_rate, &r->raw_rate);
     runner_close(&pawl);
     runner_close(&raw);

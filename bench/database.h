@@ -30,6 +30,7 @@ typedef struct engine {
     const char *name; /* "sqlite", "postgres" */
     const struct side *raw;
     const struct courier *courier; /* by hand, like `raw` */
+    const struct side *raw_receive;
     /* Make it new: pawl's tables, empty but for `topics` lanes. Nobody else may use it meanwhile.
      */
     void (*reset)(database *db);
@@ -46,6 +47,10 @@ typedef struct engine {
      * be seen from here. NULL: there is no server.
      */
     double (*sessions_cpu)(const database *db, const char *application);
+    /* Make the application's table "effect", if it is not there; and add a row to it, inside the
+     * transaction. */
+    void (*make_effects)(database *db);
+    void (*write_effect)(database *db, pawl_tx *tx);
     /* Remove it, and close the bench's connection. */
     void (*drop)(database *db);
 } engine;

@@ -145,10 +145,26 @@ static double sessions_cpu(const database *db, const char *application)
     return total;
 }
 
+static void make_effects(database *db)
+{
+    pg_exec(db->handle, "CREATE TABLE IF NOT EXISTS effect (n bigint)");
+}
+
+static void write_effect(database *db, pawl_tx *tx)
+{
+    char sql[128];
+
+    snprintf(sql, sizeof sql, "INSERT INTO %s.effect VALUES (1)", db->schema);
+    pg_exec(pawl_tx_postgres(tx), sql);
+}
+
 static const engine postgres_engine = {
     .name = "postgres",
     .raw = &side_raw_postgres,
     .courier = &courier_postgres,
+    .raw_receive = &side_receive_postgres,
+    .make_effects = make_effects,
+    .write_effect = write_effect,
     .reset = reset,
     .fill = fill,
     .add_ballast = add_ballast,

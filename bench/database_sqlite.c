@@ -42,6 +42,17 @@ static void tidy(database *db)
     lite_exec(db->handle, "PRAGMA wal_checkpoint(TRUNCATE)");
 }
 
+static void make_effects(database *db)
+{
+    lite_exec(db->handle, "CREATE TABLE IF NOT EXISTS effect (n INTEGER) STRICT");
+}
+
+static void write_effect(database *db, pawl_tx *tx)
+{
+    (void)db;
+    lite_exec(pawl_tx_sqlite(tx), "INSERT INTO effect VALUES (1)");
+}
+
 /* Where the rows of a filling go. */
 typedef enum kind { KIND_READY, KIND_FUTURE, KIND_FINISHED } kind;
 
@@ -119,6 +130,9 @@ static const engine sqlite_engine = {
     .name = "sqlite",
     .raw = &side_raw_sqlite,
     .courier = &courier_sqlite,
+    .raw_receive = &side_receive_sqlite,
+    .make_effects = make_effects,
+    .write_effect = write_effect,
     .reset = reset,
     .fill = fill,
     .add_ballast = add_ballast,

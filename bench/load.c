@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "basics.h"
@@ -26,6 +27,11 @@ typedef struct caller {
     int64_t done;
 } caller;
 
+static bool needs_backlog(const load *what)
+{
+    return what->kind == LOAD_CLAIM_ACK || what->kind == LOAD_ACK_CLAIM;
+}
+
 static size_t step(const caller *self)
 {
     const side *which = self->round->runner->side;
@@ -43,6 +49,10 @@ static size_t step(const caller *self)
     case LOAD_ACK_CLAIM:
         count = which->ack_and_claim(self->worker, count);
         break;
+    case LOAD_RECEIVE:
+        which->receive(self->worker);
+        count = 1;
+        break;
     }
     return count;
 }
@@ -59,7 +69,7 @@ static void *call(void *context)
 
         self->ended = seconds_now();
         self->done += (int64_t)count;
-        if (r->what->kind != LOAD_ENQUEUE &&
+        if (needs_backlog(r->what) &&
             atomic_fetch_sub(&r->left, (long long)count) <= (long long)count)
             break; /* the backlog is used up: the round is over before its time */
     }
@@ -72,7 +82,7 @@ static void fill_backlog(runner *self, const load *what, double duration)
     int64_t wanted =
         (int64_t)(rate * duration * BACKLOG_SPARE) + (int64_t)what->batch * what->callers;
 
-    if (what->kind != LOAD_ENQUEUE && self->db->ready < wanted)
+    if (needs_backlog(what) && self->db->ready < wanted)
         self->db->engine->fill(self->db, wanted - self->db->ready);
     self->db->engine->tidy(self->db);
 }
@@ -102,7 +112,10 @@ double runner_round(runner *self, const load *what, double duration)
     }
     pthread_barrier_destroy(&r.start);
     free(callers);
-    self->db->ready += what->kind == LOAD_ENQUEUE ? done : -done;
+    if (what->kind == LOAD_ENQUEUE)
+        self->db->ready += done;
+    else if (needs_backlog(what))
+        self->db->ready -= done;
     rate = (double)done / (ended - began);
     self->best_rate = rate > self->best_rate ? rate : self->best_rate;
     return rate;

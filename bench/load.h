@@ -8,6 +8,7 @@ typedef enum load_kind {
     LOAD_ENQUEUE,
     LOAD_CLAIM_ACK, /* two transactions */
     LOAD_ACK_CLAIM, /* the ack of one batch and the claim of the next in one transaction */
+    LOAD_RECEIVE,   /* new messages, each with a row of the application's */
 } load_kind;
 
 typedef struct load {

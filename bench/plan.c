@@ -45,7 +45,7 @@ static void name_worker_row(row *r)
 
 static void name_row(row *r)
 {
-    static const char *const measures[] = {"enqueue", "claim", "fused"};
+    static const char *const measures[] = {"enqueue", "claim", "fused", "receive"};
     static const char *const disturbances[] = {"", "snapshot", "writer"};
     static const char *const texts[] = {"", "a snapshot held open",
                                         "a writing transaction held open"};
@@ -72,7 +72,9 @@ static void name_row(row *r)
     }
     snprintf(r->id, sizeof r->id, "%s/%s%s-%dx%d", r->target->id,
              r->kind == ROW_BALLAST ? "ballast-" : "", measures[r->load.kind], batch, callers);
-    if (r->load.kind == LOAD_ENQUEUE)
+    if (r->load.kind == LOAD_RECEIVE)
+        snprintf(text, size, "receive and write a row, %d caller%s", callers, plural(callers));
+    else if (r->load.kind == LOAD_ENQUEUE)
         snprintf(text, size, "enqueue %d, %d caller%s", batch, callers, plural(callers));
     else
         snprintf(text, size, "%s %d, %d worker%s",
@@ -119,6 +121,8 @@ static void add_compared(plan *self, const target *t)
                             .bar = batches[i] > 1 ? BAR_RAW : 0});
     for (size_t i = 0; i < sizeof fused / sizeof fused[0]; i++)
         add(self, (row){.target = t, .load = fused[i], .bar = fused[i].batch > 1 ? BAR_RAW : 0});
+    for (int receivers = 1; receivers <= 8; receivers *= 8)
+        add(self, (row){.target = t, .load = {LOAD_RECEIVE, receivers, 1}});
     for (int topics = 10; topics <= 1000; topics *= 100)
         add(self,
             (row){.target = t, .load = {LOAD_CLAIM_ACK, 1, 50}, .topics = topics, .bar = BAR_RAW});
@@ -233,7 +237,7 @@ double plan_duration(const plan *self, const options *opts)
         } else {
             /* Claims need a backlog, which is made outside the rounds. */
             total += (r->kind == ROW_BALLAST ? 2 : 1) * sides * rounds *
-                     (r->load.kind == LOAD_ENQUEUE ? 1.1 : 1.5);
+                     (r->load.kind == LOAD_ENQUEUE || r->load.kind == LOAD_RECEIVE ? 1.1 : 1.5);
         }
         if (r->kind == ROW_BALLAST && loaded != *r->target->engine) {
             loaded = *r->target->engine;

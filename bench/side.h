@@ -30,10 +30,16 @@ typedef struct side {
     /* Send one message inside the open transaction of a libpq connection. NULL: not on this engine.
      */
     void (*enqueue_inside)(void *worker, struct pg_conn *connection);
+    /* Receive a message that is new and write a row of the application's own: two transactions. */
+    void (*receive)(void *worker);
 } side;
 
 extern const side side_pawl;
 extern const side side_raw_sqlite;
 extern const side side_raw_postgres;
+/* These only receive. */
+extern const side side_receive_pawl;
+extern const side side_receive_sqlite;
+extern const side side_receive_postgres;
 
 #endif
