@@ -1,0 +1,91 @@
+/* tests/concurrency/inbox_threads_test.c - several threads of one process receive the same
+ * messages.
+ */
+#include <sched.h>
+#include <string.h>
+
+#include "inbox_kit.h"
+
+#define RECEIVERS 8
+#define MESSAGES 25
+
+/* Until it is a duplicate, as a sender would; NULL, or what is wrong. */
+static const char *deliver(fixture *f, int message, bool call_out)
+{
+    const char *id = test_note("%d", message);
+    pawl_store *store = fixture_store(f);
+
+    for (;;) {
+        pawl_error err = PAWL_ERROR_INIT;
+        pawl_arrival *arrival = NULL;
+        pawl_status st = call_out ? pawl_inbox_call(store, "shop", id, NULL, NULL, &arrival, &err)
+                                  : pawl_inbox_begin(store, "shop", id, NULL, NULL, &arrival, &err);
+        if (st != PAWL_OK)
+            return test_note("begin: %s", err.message);
+        pawl_inbox_answer answer = pawl_arrival_answer(arrival);
+        size_t size = 0;
+        const char *response = pawl_arrival_response(arrival, &size);
+        const char *wrong = NULL;
+        if (answer == PAWL_INBOX_NEW) {
+            pawl_outgoing effect = kit_message("effect", id);
+            if (!call_out)
+                st = pawl_tx_enqueue(pawl_arrival_tx(arrival), &effect, NULL, &err);
+            else
+                st = pawl_outbox_enqueue(store, &effect, NULL, &err);
+            if (st == PAWL_OK)
+                st = pawl_arrival_done(arrival, id, strlen(id), &err);
+            wrong = st == PAWL_OK ? NULL : test_note("done: %s", err.message);
+        } else if (answer == PAWL_INBOX_DUPLICATE &&
+                   (!response || size != strlen(id) || memcmp(response, id, size) != 0)) {
+            wrong = test_note("message %s got another response", id);
+        } else if (answer == PAWL_INBOX_REFUSED || answer == PAWL_INBOX_CONFLICT) {
+            wrong = test_note("message %s is '%s'", id, pawl_inbox_answer_name(answer));
+        }
+        pawl_arrival_free(arrival);
+        if (wrong || answer == PAWL_INBOX_DUPLICATE)
+            return wrong;
+        sched_yield();
+    }
+}
+
+static const char *receive_atomic(void *context, size_t index)
+{
+    const char *wrong = NULL;
+
+    for (int i = 0; !wrong && i < MESSAGES; i++)
+        wrong = deliver(context, (i + (int)(index / 2) * 3) % MESSAGES, false);
+    return wrong;
+}
+
+static const char *receive_calls(void *context, size_t index)
+{
+    const char *wrong = NULL;
+
+    for (int i = 0; !wrong && i < MESSAGES; i++)
+        wrong = deliver(context, (i + (int)(index / 2) * 3) % MESSAGES, true);
+    return wrong;
+}
+
+static void check(fixture *f)
+{
+    assert_int_equal(MESSAGES, fixture_count(f, "SELECT count(*) FROM {body}"));
+    assert_int_equal(MESSAGES, fixture_count(f, "SELECT count(*) FROM {inbox_record}"
+                                                " WHERE state = 2 AND attempts = 1"));
+    kit_check(f);
+}
+
+PAWL_TEST(threads_that_receive_the_same_messages_have_each_effect_once)
+{
+    fixture *f = fixture_open(NULL);
+
+    test_threads(RECEIVERS, receive_atomic, f);
+    check(f);
+}
+
+PAWL_TEST(threads_that_call_out_call_once)
+{
+    fixture *f = fixture_open(NULL);
+
+    test_threads(RECEIVERS, receive_calls, f);
+    check(f);
+}
