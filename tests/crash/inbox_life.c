@@ -198,8 +198,9 @@ static bool is_as_answered(const inbox_life *l, sqlite3 *handle, int number, boo
         return false;
     if (l->done[number] != ANSWER_DONE && l->done[number] != ANSWER_IN_DOUBT && done)
         return false;
+    /* The count of an atomic attempt need not survive the loss of power. */
     snprintf(ret_text, size, "message %d was begun, and its attempt is not counted", number);
-    return l->begun[number] != ANSWER_DONE ||
+    return number < INBOX_CALLS || l->begun[number] != ANSWER_DONE ||
            count(handle, "SELECT count(*) FROM pawl_inbox_record WHERE id = '%d' AND attempts > 0",
                  number) == 1;
 }

@@ -1,7 +1,13 @@
 -- A delivery. Answers once or twice, and the first row counts: the answer (0 new, 1 duplicate,
 -- 2 in progress, 3 conflict, 4 dead), attempt, fence, idempotency key, microseconds until it is worth
 -- asking again, cached response, last error.
--- @include fence_draw
+UPDATE pawl_meta
+SET fence =
+-- @include next_fence
+       ,
+-- @include fence_mark
+    latest_time = :now
+WHERE id = 1
   AND NOT EXISTS (SELECT 1 FROM pawl_inbox_record r INDEXED BY pawl_inbox_key
                   WHERE r.source = :source AND r.id = :id
                     AND (r.hash <> :hash OR r.state > 1 OR r.attempts >= :max_attempts
@@ -11,8 +17,7 @@
 INSERT INTO pawl_inbox_record AS r
     (fence, source, id, state, attempts, max_attempts, lease_until, first_seen, last_seen, expires_at,
      hash, endpoint)
-SELECT
--- @include fence_drawn
+SELECT (SELECT fence FROM pawl_meta WHERE id = 1),
        :source, :id, 1, 1, :max_attempts, :now + :lease, :now, :now, :now + :keep, :hash, :endpoint
 WHERE changes() = 1
 ON CONFLICT (source, id) DO UPDATE

@@ -1,1 +1,0 @@
-       (SELECT fence FROM pawl_meta WHERE id = 1),
