@@ -19,12 +19,10 @@ static pawl_status check_ttl(int64_t ttl_ms, pawl_error *err)
     return PAWL_OK;
 }
 
-/* Run it, and give back the last row it answered. */
+/* Its last row is the answer. */
 static pawl_status run(pawl_store *store, enum pawli_sql sql, const pawli_param *params,
-                       size_t param_count, pawl_leases **ret_answer, pawl_error *err)
+                       size_t param_count, pawl_leases *answer, pawl_error *err)
 {
-    PAWLI_AUTO(pawl_leases) answer = NULL;
-    pawl_status st = pawli_leases_new(&answer, err);
     pawli_op op = {
         .sql = sql,
         .writes = true,
@@ -37,11 +35,7 @@ static pawl_status run(pawl_store *store, enum pawli_sql sql, const pawli_param 
         .context = answer,
     };
 
-    if (st == PAWL_OK)
-        st = pawli_db_run(store->db, &op, err);
-    if (st == PAWL_OK)
-        *ret_answer = pawl_leases_take(&answer);
-    return st;
+    return answer ? pawli_db_run(store->db, &op, err) : pawli_leases_no_memory(err);
 }
 
 static const pawl_lease *last(const pawl_leases *answer)
@@ -77,7 +71,7 @@ pawl_status pawl_lease_acquire(pawl_store *store, const char *name, pawl_owner o
                                int64_t ttl_ms, const char *owner_name, pawl_lease_grant *ret_grant,
                                pawl_error *err)
 {
-    PAWLI_AUTO(pawl_leases) answer = NULL;
+    PAWLI_AUTO(pawl_leases) answer = pawli_leases_new();
     char who[PAWLI_OWNER_NAME_SIZE];
     pawl_status st = pawli_lease_check_name(store, name, err);
 
@@ -85,20 +79,20 @@ pawl_status pawl_lease_acquire(pawl_store *store, const char *name, pawl_owner o
         st = pawli_check_owner(store, owner, err);
     if (st == PAWL_OK)
         st = check_ttl(ttl_ms, err);
-    if (st == PAWL_OK && !ret_grant)
-        st = pawli_fail(err, PAWL_E_INVALID, "ret_grant must not be NULL");
     if (st == PAWL_OK)
         st = pawli_owner_name(owner_name, who, err);
     if (st != PAWL_OK)
         return st;
+    if (!ret_grant)
+        return pawli_fail(err, PAWL_E_INVALID, "ret_grant must not be NULL");
     pawli_param params[] = {
         {"name", pawli_text(name)},
         {"owner", pawli_uuid(owner.bytes)},
         {"ttl", pawli_span_ms(ttl_ms)},
         {"owner_name", pawli_text(who)},
     };
-    st = run(store, PAWLI_SQL_LEASE_ACQUIRE, params, PAWLI_COUNT(params), &answer, err);
-    if (st != PAWL_OK)
+    st = run(store, PAWLI_SQL_LEASE_ACQUIRE, params, PAWLI_COUNT(params), answer, err);
+    if (st != PAWL_OK || !answer)
         return st;
     if (answer->result == HELD_BY_ANOTHER)
         return held_by_another(answer, name, err);
@@ -113,7 +107,7 @@ static pawl_status change(pawl_store *store, enum pawli_sql sql, const char *nam
                           int64_t fence, int64_t ttl_ms, pawl_lease_grant *ret_grant,
                           pawl_error *err)
 {
-    PAWLI_AUTO(pawl_leases) answer = NULL;
+    PAWLI_AUTO(pawl_leases) answer = pawli_leases_new();
     pawli_param params[] = {
         {"name", pawli_text(name)},
         {"owner", pawli_uuid(owner.bytes)},
@@ -126,8 +120,8 @@ static pawl_status change(pawl_store *store, enum pawli_sql sql, const char *nam
     if (st == PAWL_OK)
         st = pawli_check_owner(store, owner, err);
     if (st == PAWL_OK)
-        st = run(store, sql, params, count, &answer, err);
-    if (st != PAWL_OK)
+        st = run(store, sql, params, count, answer, err);
+    if (st != PAWL_OK || !answer)
         return st;
     if (answer->result == 0)
         return pawli_fail(err, PAWL_E_LOST,
@@ -144,10 +138,10 @@ pawl_status pawl_lease_renew(pawl_store *store, const char *name, pawl_owner own
 {
     pawl_status st = check_ttl(ttl_ms, err);
 
-    if (st == PAWL_OK && !ret_grant)
-        st = pawli_fail(err, PAWL_E_INVALID, "ret_grant must not be NULL");
     if (st != PAWL_OK)
         return st;
+    if (!ret_grant)
+        return pawli_fail(err, PAWL_E_INVALID, "ret_grant must not be NULL");
     return change(store, PAWLI_SQL_LEASE_RENEW, name, owner, fence, ttl_ms, ret_grant, err);
 }
 

@@ -37,14 +37,14 @@ enum column {
 
 /* ---- the list ---- */
 
-pawl_status pawli_leases_new(pawl_leases **ret_leases, pawl_error *err)
+pawl_leases *pawli_leases_new(void)
 {
-    pawl_leases *leases = calloc(1, sizeof *leases);
+    return calloc(1, sizeof(pawl_leases));
+}
 
-    if (!leases)
-        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the leases");
-    *ret_leases = leases;
-    return PAWL_OK;
+pawl_status pawli_leases_no_memory(pawl_error *err)
+{
+    return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the leases");
 }
 
 void pawl_leases_free(pawl_leases *leases)
@@ -128,7 +128,7 @@ pawl_status pawli_leases_on_row(void *context, const pawli_row *row, pawl_error 
         !copy_text(leases, row, OWNER_NAME, &lease.owner_name) ||
         !copy_text(leases, row, FORCED_BY, &lease.forced_by) ||
         !copy_text(leases, row, FORCED_REASON, &lease.forced_reason))
-        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the leases");
+        return pawli_leases_no_memory(err);
     leases->items[leases->count++] = lease;
     return PAWL_OK;
 }
@@ -171,17 +171,20 @@ pawl_status pawl_lease_get(pawl_store *store, const char *name, pawl_leases **re
     pawli_param params[] = {{"name", pawli_text(name)}};
     pawl_status st = pawli_lease_check_name(store, name, err);
 
-    if (st == PAWL_OK && !ret_one)
-        st = pawli_fail(err, PAWL_E_INVALID, "ret_one must not be NULL");
-    if (st == PAWL_OK)
-        st = pawli_leases_new(&one, err);
-    if (st == PAWL_OK)
-        st = read_leases(store, PAWLI_SQL_LEASE_GET, params, PAWLI_COUNT(params), one, err);
-    if (st == PAWL_OK && one->count == 0)
-        st = pawli_fail(err, PAWL_E_NOT_FOUND, "nobody has held a lease '%.255s' lately", name);
-    if (st == PAWL_OK)
-        *ret_one = pawl_leases_take(&one);
-    return st;
+    if (st != PAWL_OK)
+        return st;
+    if (!ret_one)
+        return pawli_fail(err, PAWL_E_INVALID, "ret_one must not be NULL");
+    one = pawli_leases_new();
+    if (!one)
+        return pawli_leases_no_memory(err);
+    st = read_leases(store, PAWLI_SQL_LEASE_GET, params, PAWLI_COUNT(params), one, err);
+    if (st != PAWL_OK)
+        return st;
+    if (one->count == 0)
+        return pawli_fail(err, PAWL_E_NOT_FOUND, "nobody has held a lease '%.255s' lately", name);
+    *ret_one = pawl_leases_take(&one);
+    return PAWL_OK;
 }
 
 static pawl_status check_filter(const pawl_lease_filter *filter, pawl_error *err)
@@ -205,10 +208,11 @@ pawl_status pawl_lease_list(pawl_store *store, const pawl_lease_filter *filter,
     st = pawli_options_copy(&wanted, sizeof wanted, filter, err);
     if (st == PAWL_OK)
         st = check_filter(&wanted, err);
-    if (st == PAWL_OK)
-        st = pawli_leases_new(&leases, err);
     if (st != PAWL_OK)
         return st;
+    leases = pawli_leases_new();
+    if (!leases)
+        return pawli_leases_no_memory(err);
     pawli_param params[] = {
         {"after", pawli_text(wanted.after ? wanted.after : "")},
         {"only_held", pawli_bool(wanted.only_held)},
@@ -274,10 +278,12 @@ pawl_status pawl_lease_force_release(pawl_store *store, const char *name,
     if (st == PAWL_OK && pawli_owner_name(options.by, by, NULL) != PAWL_OK)
         st = pawli_fail(err, PAWL_E_INVALID, "'by' must be 1 to %d characters of UTF-8",
                         PAWLI_OWNER_NAME_MAX);
-    if (st == PAWL_OK)
-        st = pawli_leases_new(&one, err);
-    if (st == PAWL_OK)
-        st = force(store, name, &options, by, one, err);
+    if (st != PAWL_OK)
+        return st;
+    one = pawli_leases_new();
+    if (!one)
+        return pawli_leases_no_memory(err);
+    st = force(store, name, &options, by, one, err);
     if (st != PAWL_OK)
         return st;
     pawli_log(&store->log, PAWL_LOG_WARNING, "lease",

@@ -23,7 +23,10 @@ struct pawl_leases {
 void pawli_leases_on_start(void *context);
 pawl_status pawli_leases_on_row(void *context, const pawli_row *row, pawl_error *err);
 
-pawl_status pawli_leases_new(pawl_leases **ret_leases, pawl_error *err);
+/* Empty; NULL when memory ran out. */
+pawl_leases *pawli_leases_new(void);
+/* And this says so. */
+pawl_status pawli_leases_no_memory(pawl_error *err);
 /* PAWL_E_INVALID unless there is a store and the name is good. */
 pawl_status pawli_lease_check_name(const void *store, const char *name, pawl_error *err);
 
