@@ -45,8 +45,7 @@ static bool is_forgettable(verb v)
     case CLAIM:
     case RENEW:
     case LEASE_RENEW:
-        return true;
-    case LEASE_LATE: /* these write nothing */
+    case LEASE_LATE: /* this and the next write nothing */
     case SEND_TX_UNDO:
     case SEND_OTHER:
     case LOOK:
