@@ -113,14 +113,14 @@ static bool copy_text(pawli_arena *arena, const char *text, const char **ret_cop
     return !text || *ret_copy;
 }
 
-static pawl_status arrival_new(pawl_store *store, const char *source, const char *id,
-                               const uint8_t *hash, const pawl_inbox_options *options,
-                               pawl_arrival **ret_arrival, pawl_error *err)
+/* NULL: there was no memory for it. */
+static pawl_arrival *arrival_new(pawl_store *store, const char *source, const char *id,
+                                 const uint8_t *hash, const pawl_inbox_options *options)
 {
     PAWLI_AUTO(pawl_arrival) arrival = calloc(1, sizeof *arrival);
 
     if (!arrival)
-        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the arrival");
+        return NULL;
     arrival->store = store;
     arrival->ended = true; /* until it is known to be new */
     arrival->max_attempts = options->max_attempts;
@@ -131,9 +131,8 @@ static pawl_status arrival_new(pawl_store *store, const char *source, const char
     if (!copy_text(&arrival->given, source, &arrival->source) ||
         !copy_text(&arrival->given, id, &arrival->id) ||
         !copy_text(&arrival->given, options->endpoint, &arrival->endpoint))
-        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the arrival");
-    *ret_arrival = pawl_arrival_take(&arrival);
-    return PAWL_OK;
+        return NULL;
+    return pawl_arrival_take(&arrival);
 }
 
 /* ---- what is answered ---- */
@@ -289,16 +288,17 @@ static pawl_status begin(pawl_store *store, pawl_tx *tx, pawli_arrival_mode mode
     pawl_inbox_options options = PAWL_INBOX_OPTIONS_INIT;
     pawl_status st = pawli_inbox_check_key(source, id, err);
 
-    if (st == PAWL_OK && !ret_arrival)
-        st = pawli_fail(err, PAWL_E_INVALID, "ret_arrival must not be NULL");
+    if (!ret_arrival)
+        return pawli_fail(err, PAWL_E_INVALID, "ret_arrival must not be NULL");
     if (st == PAWL_OK)
         st = pawli_options_copy(&options, sizeof options, opts, err);
     if (st == PAWL_OK)
         st = check_options(&options, err);
-    if (st == PAWL_OK)
-        st = arrival_new(store, source, id, hash, &options, &arrival, err);
     if (st != PAWL_OK)
         return st;
+    arrival = arrival_new(store, source, id, hash, &options);
+    if (!arrival)
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the arrival");
     arrival->mode = mode;
     arrival->tx = tx;
     st = pawli_arrival_deliver(

@@ -35,10 +35,10 @@ pawl_status pawl_inbox_already_processed(pawl_store *store, const char *source, 
     sighting seen = {PAWL_INBOX_SEEN, false};
     pawl_status st = check(store, source, id, err);
 
-    if (st == PAWL_OK && !ret_processed)
-        st = pawli_fail(err, PAWL_E_INVALID, "ret_processed must not be NULL");
     if (st != PAWL_OK)
         return st;
+    if (!ret_processed)
+        return pawli_fail(err, PAWL_E_INVALID, "ret_processed must not be NULL");
     pawli_param params[] = {
         {"source", pawli_text(source)},
         {"id", pawli_text(id)},
@@ -139,9 +139,9 @@ pawl_status pawl_tx_inbox_done(pawl_tx *tx, const char *source, const char *id, 
     pawl_status st = pawli_inbox_check_key(source, id, err);
     bool changed = false;
 
-    if (st == PAWL_OK && (!tx || fence <= 0))
-        st = pawli_fail(err, PAWL_E_INVALID,
-                        "the transaction must not be NULL, and the fence that of the call");
+    if (!tx || fence <= 0)
+        return pawli_fail(err, PAWL_E_INVALID,
+                          "the transaction must not be NULL, and the fence that of the call");
     if (st == PAWL_OK)
         st = pawli_inbox_check_response(tx->store, response, size, err);
     if (st != PAWL_OK)

@@ -10,7 +10,7 @@
 #include "store_private.h"
 
 /* An atomic attempt is the caller's for this long before its transaction says so. */
-#define PAWLI_INBOX_ATOMIC_LEASE_MS (3 * PAWL_TURN_MAX_MS)
+#define PAWLI_INBOX_ATOMIC_LEASE_MS ((int64_t)3 * PAWL_TURN_MAX_MS)
 #define PAWLI_INBOX_CALL_LEASE_MS 30000
 
 typedef enum pawli_arrival_mode {

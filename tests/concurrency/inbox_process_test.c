@@ -58,7 +58,7 @@ static pid_t start_receiver(tempest *t)
         copy[i] = strdup(arguments[i]);
         assert_non_null(copy[i]);
     }
-    assert_int_equal(0, posix_spawn(&pid, copy[0], NULL, NULL, copy, environ));
+    assert_int_equal(0, posix_spawn(&pid, arguments[0], NULL, NULL, copy, environ));
     for (size_t i = 0; copy[i]; i++)
         free(copy[i]);
     return pid;
