@@ -21,6 +21,9 @@ typedef struct pawl_enqueued {
     /* A message with the id you brought and the same content was already there; perhaps stored by
      * this very call, whose first answer was lost. */
     bool existed;
+    /* As stored: as asked for, also when that was in the past; when it existed, the first call's.
+     */
+    pawl_wall due_at;
 } pawl_enqueued;
 
 /**

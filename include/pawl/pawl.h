@@ -18,6 +18,7 @@
 #include <pawl/outbox.h>
 #include <pawl/queue.h>
 #include <pawl/store.h>
+#include <pawl/timer.h>
 #include <pawl/topic.h>
 #include <pawl/tx.h>
 #include <pawl/worker.h>

@@ -161,6 +161,21 @@ pawl_status pawli_change_ids(pawl_store *store, enum pawli_sql sql, const pawl_w
     return run(store, sql, NULL, 0, &rows, ret_changed, err);
 }
 
+pawl_status pawli_change_messages(pawl_store *store, enum pawli_sql sql, const pawl_message_id *ids,
+                                  size_t count, size_t *ret_changed, pawl_error *err)
+{
+    static const char *const names[] = {"message_id"};
+    static const pawli_type types[] = {PAWLI_UUID};
+    PAWLI_AUTO_FREE pawli_value *values = malloc(count * sizeof *values);
+
+    if (!values)
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for %zu items", count);
+    for (size_t i = 0; i < count; i++)
+        values[i] = pawli_uuid(ids[i].bytes);
+    pawli_rows rows = {count, 1, names, types, values};
+    return run(store, sql, NULL, 0, &rows, ret_changed, err);
+}
+
 pawl_status pawli_change_found(pawl_store *store, enum pawli_sql sql, const pawli_param *params,
                                size_t param_count, size_t *ret_changed, pawl_error *err)
 {

@@ -31,6 +31,9 @@ pawl_status pawli_change_held(pawl_store *store, enum pawli_sql sql, const pawli
                               size_t *ret_changed, pawl_error *err);
 pawl_status pawli_change_ids(pawl_store *store, enum pawli_sql sql, const pawl_work_id *ids,
                              size_t count, size_t *ret_changed, pawl_error *err);
+/* By message id; there is at least one. */
+pawl_status pawli_change_messages(pawl_store *store, enum pawli_sql sql, const pawl_message_id *ids,
+                                  size_t count, size_t *ret_changed, pawl_error *err);
 /* The same for an op that finds its items itself. */
 pawl_status pawli_change_found(pawl_store *store, enum pawli_sql sql, const pawli_param *params,
                                size_t param_count, size_t *ret_changed, pawl_error *err);

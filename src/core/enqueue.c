@@ -67,21 +67,6 @@ static void sort_rows(struct sending *sending)
               by_message_id);
 }
 
-static bool same_content(const pawl_outgoing *a, const pawl_outgoing *b)
-{
-    return strcmp(a->topic, b->topic) == 0 && a->payload_size == b->payload_size &&
-           memcmp(a->payload, b->payload, a->payload_size) == 0;
-}
-
-static pawl_status conflict(const pawl_outgoing *message, pawl_error *err)
-{
-    char id[PAWL_UUID_TEXT_SIZE];
-
-    pawl_message_id_format(message->id, id);
-    return pawli_fail(err, PAWL_E_CONFLICT,
-                      "message id %s exists with another topic or payload: nothing was sent", id);
-}
-
 static bool same_id(const pawli_value *a, const pawli_value *b)
 {
     return memcmp(a[OUTGOING_MESSAGE_ID].as.bytes.data, b[OUTGOING_MESSAGE_ID].as.bytes.data, 16) ==
@@ -104,10 +89,10 @@ static pawl_status drop_repeated(struct sending *sending, pawl_error *err)
             kept += OUTGOING_COLUMNS;
             if (kept != row)
                 memcpy(kept, row, row_size);
-        } else if (same_content(&sending->messages[position], &sending->messages[before])) {
+        } else if (pawli_outgoing_same(&sending->messages[position], &sending->messages[before])) {
             sending->first[position] = before;
         } else {
-            return conflict(&sending->messages[position], err);
+            return pawli_outgoing_conflict(&sending->messages[position], err);
         }
     }
     sending->row_count = (size_t)(kept - sending->values) / OUTGOING_COLUMNS + 1;
@@ -151,10 +136,9 @@ static pawl_status read_messages(struct sending *sending, const pawl_outgoing *g
             return st;
         sending->fresh = sending->fresh && sending->made_id[i];
         bytes += sending->messages[i].payload_size;
-        if (sending->count > 1 && bytes > PAWL_BATCH_MAX_BYTES)
-            return pawli_fail(err, PAWL_E_TOO_LARGE,
-                              "the batch has more than %zu bytes of payload: send it in parts",
-                              PAWL_BATCH_MAX_BYTES);
+        st = pawli_outgoing_check_batch(sending->count, bytes, err);
+        if (st != PAWL_OK)
+            return st;
         pawli_outgoing_lay_out(&sending->messages[i], i, sending->values + i * OUTGOING_COLUMNS);
     }
     sort_rows(sending);
@@ -202,22 +186,27 @@ static pawl_status in_flight(const pawl_outgoing *message, pawl_error *err)
                       id);
 }
 
-static void note_answer(struct sending *sending, size_t position, int64_t work_id, bool existed)
+static void note_answer(struct sending *sending, size_t position, int64_t work_id, bool existed,
+                        pawl_wall due_at)
 {
     sending->answers[position] = (pawl_enqueued){
         .work_id = {work_id},
         .message_id = sending->messages[position].id,
         .existed = existed && !sending->made_id[position],
+        .due_at = due_at,
     };
     sending->answered++;
 }
 
-/* One answer for all: they were stored in the order of their rows. */
-static pawl_status note_all(struct sending *sending, int64_t first)
+/* One answer for all: they were stored in the order of their rows, at one time. */
+static pawl_status note_all(struct sending *sending, int64_t first, pawl_wall now)
 {
-    for (size_t i = 0; i < sending->row_count; i++)
-        note_answer(sending, position_of(&sending->values[i * OUTGOING_COLUMNS]),
-                    first + (int64_t)i, false);
+    for (size_t i = 0; i < sending->row_count; i++) {
+        size_t position = position_of(&sending->values[i * OUTGOING_COLUMNS]);
+
+        note_answer(sending, position, first + (int64_t)i, false,
+                    pawli_outgoing_due(&sending->messages[position], now));
+    }
     return PAWL_OK;
 }
 
@@ -226,18 +215,19 @@ static pawl_status on_row(void *context, const pawli_row *row, pawl_error *err)
     struct sending *sending = context;
 
     if (pawli_row_is_null(row, 0))
-        return note_all(sending, pawli_row_int(row, 1));
+        return note_all(sending, pawli_row_int(row, 1), pawli_row_time(row, 3));
     size_t position = (size_t)pawli_row_int(row, 0);
     int64_t result = pawli_row_int(row, 2);
     if (position >= sending->count)
         return pawli_fail(err, PAWL_E_STORE, "the database answered for a message not sent");
     if (result == CONFLICT)
-        return conflict(&sending->messages[position], err);
+        return pawli_outgoing_conflict(&sending->messages[position], err);
     if (result == IN_FLIGHT)
         return in_flight(&sending->messages[position], err);
     if (sending->answers[position].work_id.value != 0)
         return PAWL_OK; /* the first answer counts */
-    note_answer(sending, position, pawli_row_int(row, 1), result == EXISTED);
+    note_answer(sending, position, pawli_row_int(row, 1), result == EXISTED,
+                pawli_row_time(row, 3));
     return PAWL_OK;
 }
 

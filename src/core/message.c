@@ -1,5 +1,6 @@
 /* src/core/message.c - messages as they are read from the store. */
 #include <pawl/message.h>
+#include <pawl/sys/strategy.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +8,8 @@
 #include "arena.h"
 #include "fail.h"
 #include "message_private.h"
+#include "options.h"
+#include "outgoing.h"
 
 struct pawl_message {
     pawl_work_id work_id;
@@ -58,6 +61,11 @@ void pawli_messages_clear(pawl_messages *list)
 {
     pawli_arena_done(&list->texts);
     list->count = 0;
+}
+
+void pawli_messages_truncate(pawl_messages *list, size_t count)
+{
+    list->count = count;
 }
 
 void pawl_messages_free(pawl_messages *list)
@@ -123,21 +131,99 @@ static void read_numbers(const pawli_row *row, pawl_message *message)
     message->finished_at = pawli_row_time(row, COLUMN_FINISHED_AT);
 }
 
+static pawl_status make_room(pawl_messages *list, pawl_error *err)
+{
+    if (list->count < list->capacity)
+        return PAWL_OK;
+    size_t capacity = list->capacity ? list->capacity * 2 : 16;
+    pawl_message *items = realloc(list->items, capacity * sizeof *items);
+    if (!items)
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for %zu messages", capacity);
+    list->items = items;
+    list->capacity = capacity;
+    return PAWL_OK;
+}
+
 pawl_status pawli_messages_add(pawl_messages *list, const pawli_row *row, pawl_error *err)
 {
     pawl_message message = {0};
+    pawl_status st = make_room(list, err);
 
-    if (list->count == list->capacity) {
-        size_t capacity = list->capacity ? list->capacity * 2 : 16;
-        pawl_message *items = realloc(list->items, capacity * sizeof *items);
-        if (!items)
-            return pawli_fail(err, PAWL_E_NOMEM, "out of memory for %zu messages", capacity);
-        list->items = items;
-        list->capacity = capacity;
-    }
+    if (st != PAWL_OK)
+        return st;
     if (!read_texts(list, row, &message))
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for a message");
     read_numbers(row, &message);
+    list->items[list->count++] = message;
+    return PAWL_OK;
+}
+
+pawl_status pawl_messages_new(pawl_messages **ret_list, pawl_error *err)
+{
+    if (!ret_list)
+        return pawli_fail(err, PAWL_E_INVALID, "ret_list must not be NULL");
+    return pawli_messages_new(ret_list, err);
+}
+
+/* A copy in the list's memory; NULL stays NULL. */
+static const char *keep(pawl_messages *list, const char *text, size_t size, bool *failed)
+{
+    const char *copy = text ? pawli_arena_copy(&list->texts, text, size) : NULL;
+
+    *failed = *failed || (text && !copy);
+    return copy;
+}
+
+static const char *keep_text(pawl_messages *list, const char *text, bool *failed)
+{
+    return keep(list, text, text ? strlen(text) : 0, failed);
+}
+
+static bool copy_texts(pawl_messages *list, const pawl_message_image *image, pawl_message *message)
+{
+    const pawl_outgoing *content = image->content;
+    bool failed = false;
+
+    message->topic = keep_text(list, content->topic, &failed);
+    message->payload_size = image->without_payload ? 0 : content->payload_size;
+    message->payload = keep(list, content->payload, message->payload_size, &failed);
+    message->destination = keep_text(list, content->destination, &failed);
+    message->headers = keep_text(list, content->headers, &failed);
+    message->correlation_id = keep_text(list, content->correlation_id, &failed);
+    message->last_error = keep_text(list, image->last_error, &failed);
+    return !failed;
+}
+
+pawl_status pawl_messages_append(pawl_messages *list, const pawl_message_image *given,
+                                 pawl_error *err)
+{
+    pawl_message_image image = PAWL_MESSAGE_IMAGE_INIT;
+    pawl_status st;
+
+    if (!list || !given || !given->content)
+        return pawli_fail(err, PAWL_E_INVALID, "list, image and its content must not be NULL");
+    st = pawli_options_copy(&image, sizeof image, given, err);
+    if (st == PAWL_OK)
+        st = make_room(list, err);
+    if (st != PAWL_OK)
+        return st;
+    const pawl_outgoing *content = image.content;
+    pawl_message message = {
+        .work_id = image.work_id,
+        .id = content->id,
+        .created_at = image.created_at,
+        .due_at = image.due_at,
+        .expires_at = content->expires_at,
+        .next_attempt_at = image.next_attempt_at,
+        .finished_at = image.finished_at,
+        .priority = content->priority,
+        .max_attempts = pawli_outgoing_attempts(content),
+        .retries = image.retries,
+        .type = content->type,
+        .state = image.state,
+    };
+    if (!copy_texts(list, &image, &message))
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for a message");
     list->items[list->count++] = message;
     return PAWL_OK;
 }

@@ -153,6 +153,51 @@ bool pawli_outgoing_is_plain(const pawl_outgoing *message)
            message->lease_ms == 0 && !has_backoff(&message->backoff);
 }
 
+int pawli_outgoing_attempts(const pawl_outgoing *message)
+{
+    if (message->max_attempts != 0)
+        return message->max_attempts;
+    return message->destination ? PAWL_MAX_ATTEMPTS_REMOTE : PAWL_MAX_ATTEMPTS_LOCAL;
+}
+
+pawl_wall pawli_outgoing_due(const pawl_outgoing *message, pawl_wall now)
+{
+    if (message->due_at.us != 0)
+        return message->due_at;
+    return (pawl_wall){now.us + message->delay_ms * 1000};
+}
+
+pawl_wall pawli_outgoing_expiry(const pawl_outgoing *message, pawl_wall run_at)
+{
+    if (message->expires_at.us != 0 || !message->destination)
+        return message->expires_at;
+    return (pawl_wall){run_at.us + REMOTE_TTL_MS * 1000};
+}
+
+bool pawli_outgoing_same(const pawl_outgoing *a, const pawl_outgoing *b)
+{
+    return strcmp(a->topic, b->topic) == 0 && a->payload_size == b->payload_size &&
+           memcmp(a->payload, b->payload, a->payload_size) == 0;
+}
+
+pawl_status pawli_outgoing_conflict(const pawl_outgoing *message, pawl_error *err)
+{
+    char id[PAWL_UUID_TEXT_SIZE];
+
+    pawl_message_id_format(message->id, id);
+    return pawli_fail(err, PAWL_E_CONFLICT,
+                      "message id %s exists with another topic or payload: nothing was sent", id);
+}
+
+pawl_status pawli_outgoing_check_batch(size_t count, size_t bytes, pawl_error *err)
+{
+    if (count > 1 && bytes > PAWL_BATCH_MAX_BYTES)
+        return pawli_fail(err, PAWL_E_TOO_LARGE,
+                          "the batch has more than %zu bytes of payload: send it in parts",
+                          PAWL_BATCH_MAX_BYTES);
+    return PAWL_OK;
+}
+
 static pawli_value span_or_null(int64_t ms)
 {
     return ms > 0 ? pawli_span_ms(ms) : pawli_null(PAWLI_SPAN);
@@ -163,7 +208,6 @@ void pawli_outgoing_lay_out(const pawl_outgoing *message, size_t position,
 {
     bool remote = message->destination != NULL;
     bool own_backoff = has_backoff(&message->backoff);
-    int attempts = remote ? PAWL_MAX_ATTEMPTS_REMOTE : PAWL_MAX_ATTEMPTS_LOCAL;
     pawli_value *at = values;
 
     *at++ = pawli_int((int64_t)position);
@@ -179,7 +223,7 @@ void pawli_outgoing_lay_out(const pawl_outgoing *message, size_t position,
     *at++ = span_or_null(message->delay_ms);
     *at++ = pawli_time(message->expires_at);
     *at++ = remote ? pawli_span_ms(REMOTE_TTL_MS) : pawli_null(PAWLI_SPAN);
-    *at++ = pawli_int(message->max_attempts ? message->max_attempts : attempts);
+    *at++ = pawli_int(pawli_outgoing_attempts(message));
     *at++ = span_or_null(message->lease_ms);
     *at++ = span_or_null(message->backoff.base_ms);
     *at++ = span_or_null(message->backoff.max_ms);

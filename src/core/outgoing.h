@@ -22,6 +22,19 @@ pawl_status pawli_outgoing_read(const pawl_outgoing *given, size_t max_payload_b
 /* Whether it has nothing but a topic, a payload, a priority, a type and a number of attempts. */
 bool pawli_outgoing_is_plain(const pawl_outgoing *message);
 
+/* After how many attempts it fails. */
+int pawli_outgoing_attempts(const pawl_outgoing *message);
+/* When it is due if it is stored at `now`: as asked for, also when that is in the past. */
+pawl_wall pawli_outgoing_due(const pawl_outgoing *message, pawl_wall now);
+/* Until when it is wanted, if it may run from `run_at` on; or PAWL_NEVER. */
+pawl_wall pawli_outgoing_expiry(const pawl_outgoing *message, pawl_wall run_at);
+/* What counts for a message id that is there already. */
+bool pawli_outgoing_same(const pawl_outgoing *a, const pawl_outgoing *b);
+/* PAWL_E_CONFLICT: its id is there and is not the same. */
+pawl_status pawli_outgoing_conflict(const pawl_outgoing *message, pawl_error *err);
+/* PAWL_E_TOO_LARGE if `count` messages with `bytes` of payload are too much for one call. */
+pawl_status pawli_outgoing_check_batch(size_t count, size_t bytes, pawl_error *err);
+
 /* One row of parameters; everything in it is borrowed from `message`. */
 void pawli_outgoing_lay_out(const pawl_outgoing *message, size_t position,
                             pawli_value values[OUTGOING_COLUMNS]);

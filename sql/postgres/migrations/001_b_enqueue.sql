@@ -105,11 +105,11 @@ END
 $$;
 
 -- New messages of one lane without any options, which is what most are: half the work of the way for
--- all. The ids were made just now and cannot exist. Answers position, work id and 0.
+-- all. The ids were made just now and cannot exist. Answers position, work id, 0 and the due time.
 CREATE FUNCTION pawl.enqueue_plain(
     positions bigint[], message_ids uuid[], payloads bytea[], topic text, priority bigint,
     type bigint, max_attempts bigint)
-RETURNS TABLE (place bigint, work_id bigint, result integer)
+RETURNS TABLE (place bigint, work_id bigint, result integer, due timestamptz)
 LANGUAGE plpgsql VOLATILE
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
@@ -144,6 +144,7 @@ BEGIN
         RETURNING id INTO work_id;
         place := positions[1];
         result := 0;
+        due := t;
         RETURN NEXT;
     ELSE
         ids := ARRAY(SELECT nextval('pawl.body_id_seq')
@@ -152,7 +153,7 @@ BEGIN
         SELECT m.id, m.message_id, lane, my_type, my_attempts, t, t, m.payload
         FROM unnest(ids, message_ids, payloads) AS m(id, message_id, payload);
         INSERT INTO pawl.queue (id, lane_id, run_at) SELECT m.id, lane, t FROM unnest(ids) AS m(id);
-        RETURN QUERY SELECT m.place, m.id, 0 FROM unnest(positions, ids) AS m(place, id);
+        RETURN QUERY SELECT m.place, m.id, 0, t FROM unnest(positions, ids) AS m(place, id);
     END IF;
     IF to_wake IS DISTINCT FROM false THEN
         PERFORM pawl.wake();
@@ -160,7 +161,7 @@ BEGIN
 END
 $$;
 
--- Store the messages of the arrays, all or none. Answers position, work id and result: 0 stored,
+-- Store the messages of the arrays, all or none. Answers position, work id, result and due time: 0 stored,
 -- 1 existed with the same topic and payload, 2 exists with other content, 3 another transaction
 -- that has not ended is sending the same id (or, above READ COMMITTED, sent it after this one
 -- began). With 2 or 3 nothing of the call is stored, and only the rows that say so are answered.
@@ -175,7 +176,7 @@ CREATE FUNCTION pawl.enqueue_batch(
     due_times timestamptz[], delays interval[], expiries timestamptz[], ttls interval[],
     max_attempts bigint[], leases interval[], retry_bases interval[], retry_maxes interval[],
     retry_jitters interval[], fresh boolean DEFAULT false)
-RETURNS TABLE (place bigint, work_id bigint, result integer)
+RETURNS TABLE (place bigint, work_id bigint, result integer, due timestamptz)
 LANGUAGE plpgsql VOLATILE
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
@@ -193,6 +194,7 @@ DECLARE
     ids      bigint[];
     existing bigint[];
     results  integer[];
+    dues     timestamptz[]; -- of those that existed
 BEGIN
     ids := ARRAY(SELECT nextval('pawl.body_id_seq') FROM generate_series(1, n));
     existing := ids;
@@ -201,7 +203,9 @@ BEGIN
             ids, message_ids, topics, payloads, types, destinations, headers, correlation_ids,
             priorities, due_times, delays, expiries, ttls, max_attempts, leases, retry_bases,
             retry_maxes, retry_jitters, t);
-        RETURN QUERY SELECT m.place, m.id, 0 FROM unnest(positions, ids) AS m(place, id);
+        RETURN QUERY
+            SELECT m.place, m.id, 0, coalesce(m.due_at, t + m.delay, t)
+            FROM unnest(positions, ids, due_times, delays) AS m(place, id, due_at, delay);
         RETURN;
     END IF;
 
@@ -218,11 +222,12 @@ BEGIN
                    array_agg(CASE WHEN b.id = m.id THEN 0
                                   WHEN b.id IS NULL THEN 3
                                   WHEN b.topic = m.topic AND b.payload = m.payload THEN 1
-                                  ELSE 2 END ORDER BY m.place)
-            INTO existing, results
+                                  ELSE 2 END ORDER BY m.place),
+                   array_agg(b.due_at ORDER BY m.place)
+            INTO existing, results, dues
             FROM unnest(ids, message_ids, topics, payloads) WITH ORDINALITY
                  AS m(id, message_id, topic, payload, place)
-            LEFT JOIN LATERAL (SELECT e.id, l.topic, e.payload
+            LEFT JOIN LATERAL (SELECT e.id, l.topic, e.payload, e.due_at
                                FROM pawl.body e JOIN pawl.lane l ON l.id = e.lane_id
                                WHERE e.message_id = m.message_id LIMIT 1) b ON true;
             IF 2 = ANY (results) OR 3 = ANY (results) THEN
@@ -238,8 +243,9 @@ BEGIN
     END;
 
     RETURN QUERY
-        SELECT m.place, m.id, coalesce(m.result, 0)
-        FROM unnest(positions, existing, results) AS m(place, id, result)
+        SELECT m.place, m.id, coalesce(m.result, 0), coalesce(m.stored, m.due_at, t + m.delay, t)
+        FROM unnest(positions, existing, results, dues, due_times, delays)
+             AS m(place, id, result, stored, due_at, delay)
         WHERE coalesce(m.result, 0) >= CASE WHEN 2 = ANY (results) OR 3 = ANY (results) THEN 2 ELSE 0 END;
 END
 $$;

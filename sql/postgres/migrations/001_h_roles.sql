@@ -40,7 +40,10 @@ BEGIN
         pawl.enqueue(text, bytea, uuid, timestamptz, interval, integer, text, text, json, text,
                      timestamptz, integer, interval, interval, interval, interval),
         pawl.enqueue(text, jsonb, uuid, timestamptz, interval, integer, text, text, json, text,
-                     timestamptz, integer, interval, interval, interval, interval)
+                     timestamptz, integer, interval, interval, interval, interval),
+        pawl.schedule(text, text, timestamptz, interval, uuid, integer, text, text, json),
+        pawl.schedule(text, bytea, timestamptz, interval, uuid, integer, text, text, json),
+        pawl.schedule(text, jsonb, timestamptz, interval, uuid, integer, text, text, json)
         TO pawl_send, pawl_work;
 
     -- Working: claim, the five answers, housekeeping.
@@ -53,14 +56,15 @@ BEGIN
     GRANT SELECT, INSERT, UPDATE, DELETE ON pawl.topic, pawl.dead TO pawl_work;
     GRANT UPDATE ON pawl.lane TO pawl_work;
     GRANT SELECT, INSERT, UPDATE, DELETE ON pawl.lease TO pawl_work;
-    GRANT SELECT ON pawl.message TO pawl_work;
+    GRANT SELECT ON pawl.message, pawl.timer TO pawl_work;
     GRANT USAGE ON SEQUENCE pawl.fence TO pawl_work;
     GRANT EXECUTE ON FUNCTION
         pawl.claim, pawl.ack_and_claim, pawl.claim_batch, pawl.held, pawl.ack, pawl.fail, pawl.abandon, pawl.renew, pawl.release,
         pawl.progress, pawl.topic_paused, pawl.settle_lanes, pawl.topic_pause, pawl.topic_resume, pawl.topic_dead, pawl.topic_list,
         pawl.dead_claim, pawl.dead_done, pawl.dead_retry, pawl.dead_renew,
         pawl.reap, pawl.reap_batch, pawl.expire, pawl.retain, pawl.fold,
-        pawl.sleep, pawl.awake, pawl.settled, pawl.next_due
+        pawl.sleep, pawl.awake, pawl.settled, pawl.next_due,
+        pawl.find, pawl.timer_pending, pawl.timer_count, pawl.pending, pawl.unschedule
         TO pawl_work;
     -- Leases; lease_force() is the administrator's.
     GRANT EXECUTE ON FUNCTION

@@ -1,8 +1,10 @@
--- Store messages that may be there already. Answers position, work id and 0 stored | 1 existed |
--- 2 conflict; first for those that existed, then for all: a message's first answer counts.
+-- Store messages that may be there already. Answers position, work id, 0 stored | 1 existed |
+-- 2 conflict, and the due time; first for those that existed, then for all: a message's first answer
+-- counts.
 SELECT r.position, b.id,
        CASE WHEN (SELECT topic FROM pawl_lane WHERE id = b.lane_id) = r.topic AND b.payload = r.payload
-            THEN 1 ELSE 2 END
+            THEN 1 ELSE 2 END,
+       b.due_at
 FROM pawli_rows(:rows) r
 CROSS JOIN pawl_body b INDEXED BY pawl_body_message ON b.message_id = r.message_id;
 
@@ -28,6 +30,6 @@ FROM pawli_rows(:rows) r
 CROSS JOIN pawl_body b INDEXED BY pawl_body_message ON b.message_id = r.message_id
 WHERE NOT EXISTS (SELECT 1 FROM pawl_outcome WHERE id = b.id);
 
-SELECT r.position, b.id, 0
+SELECT r.position, b.id, 0, b.due_at
 FROM pawli_rows(:rows) r
 CROSS JOIN pawl_body b INDEXED BY pawl_body_message ON b.message_id = r.message_id;

@@ -1,6 +1,6 @@
 -- Store messages whose ids were made just now, so that none can be there. One INSERT gives consecutive
 -- ids, in the order of the rows, and the queue row has the body's, so the last one inserted tells them
--- all. Answers once, for all: NULL, the first work id, 0.
+-- all. Answers once, for all: NULL, the first work id, 0, the clock.
 -- @include lanes
 INSERT OR FAIL INTO pawl_body (message_id, lane_id, type, created_at, due_at, expires_at, max_attempts,
                                lease, retry_base, retry_max, retry_jitter, destination, headers,
@@ -18,4 +18,4 @@ SELECT id, lane_id, CASE WHEN due_at > :now THEN due_at ELSE :now END, expires_a
 FROM pawl_body
 WHERE id > last_insert_rowid() - (SELECT count(*) FROM pawli_rows(:rows));
 
-SELECT NULL, last_insert_rowid() - (SELECT count(*) FROM pawli_rows(:rows)) + 1, 0;
+SELECT NULL, last_insert_rowid() - (SELECT count(*) FROM pawli_rows(:rows)) + 1, 0, :now;

@@ -11,4 +11,4 @@ SELECT id, lane_id, :now
 FROM pawl_body
 WHERE id > last_insert_rowid() - (SELECT count(*) FROM pawli_rows(:rows));
 
-SELECT NULL, last_insert_rowid() - (SELECT count(*) FROM pawli_rows(:rows)) + 1, 0;
+SELECT NULL, last_insert_rowid() - (SELECT count(*) FROM pawli_rows(:rows)) + 1, 0, :now;

@@ -1,0 +1,107 @@
+/* include/pawl/sys/strategy.h - writing a scheduling strategy of your own.
+ *
+ * For people who extend pawl: it may change more often than the other headers, and then says so by
+ * its version.
+ */
+#ifndef PAWL_SYS_STRATEGY_H
+#define PAWL_SYS_STRATEGY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <pawl/error.h>
+#include <pawl/export.h>
+#include <pawl/id.h>
+#include <pawl/message.h>
+#include <pawl/outbox.h>
+#include <pawl/timer.h>
+
+PAWL_BEGIN_DECLS
+
+#define PAWL_STRATEGY_VERSION 1
+
+/*
+ * The strategy. pawl_timer_...() check what all strategies refuse alike (NULL, counts, queries and
+ * their limits, which arrive filled in) and then call these, on the caller's thread, any number of
+ * them at once. Each keeps the promises that pawl/timer.h makes for its call: a `ret_` is never
+ * NULL and is written only on success, and a failing call fills `err` (which may be NULL). The
+ * table must outlive all schedulers; it only ever grows at its end.
+ */
+typedef struct pawl_strategy {
+    uint32_t version; /* PAWL_STRATEGY_VERSION */
+    const char *name;
+    /* 1 .. PAWL_BATCH_MAX messages, all or none, unchecked: see pawl_outgoing_check(). Step through
+     * them by messages[0].size, which may be another version's. `ret_enqueued` has `count` places.
+     */
+    pawl_status (*schedule)(void *self, const pawl_outgoing *messages, size_t count,
+                            pawl_enqueued *ret_enqueued, pawl_error *err);
+    pawl_status (*cancel)(void *self, const pawl_message_id *ids, size_t count,
+                          size_t *ret_cancelled, pawl_error *err);
+    pawl_status (*get)(void *self, pawl_message_id id, pawl_messages **ret_one, pawl_error *err);
+    pawl_status (*pending)(void *self, const pawl_timer_query *query, pawl_messages **ret_list,
+                           pawl_timer_mark *ret_next, pawl_error *err);
+    pawl_status (*count)(void *self, const pawl_timer_query *query, pawl_timer_total *ret_total,
+                         pawl_error *err);
+    /* NULL: the first of `pending` tells. */
+    pawl_status (*next_due)(void *self, pawl_wall *ret_due, pawl_error *err);
+    /* NULL: due timers are not taken from here; the call answers PAWL_E_UNSUPPORTED. */
+    pawl_status (*take_due)(void *self, int limit, pawl_messages **ret_list, pawl_error *err);
+    /* With the scheduler; no call is running. May be NULL. */
+    void (*free)(void *self);
+} pawl_strategy;
+
+/**
+ * A scheduler with a strategy of your own.
+ *
+ * Ownership: *ret_scheduler is the caller's (pawl_scheduler_free, which calls the strategy's free).
+ *            On failure `take_self` stays the caller's.
+ * Threads:   any.
+ * Blocks:    no.
+ * Durable:   nothing is written.
+ * Errors:    PAWL_E_INVALID (NULL, another version, a function missing), PAWL_E_NOMEM.
+ */
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_scheduler_new(const pawl_strategy *strategy,
+                                                        void *take_self,
+                                                        pawl_scheduler **ret_scheduler,
+                                                        pawl_error *err);
+
+/* ---- what a strategy needs to do as pawl does ---- */
+
+/*
+ * Refuse what no store would take, and give back the message as this library knows it: a zero id is
+ * replaced by a new one, an empty correlation id by NULL. Strings are borrowed from `message`.
+ */
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_outgoing_check(const pawl_outgoing *message,
+                                                         pawl_outgoing *ret_message,
+                                                         pawl_error *err);
+
+/* What is known of a message, to make a pawl_message of. Everything is copied. */
+typedef struct pawl_message_image {
+    size_t size; /* set by PAWL_MESSAGE_IMAGE_INIT, never by hand */
+    const pawl_outgoing *content;
+    pawl_work_id work_id;
+    pawl_wall created_at;
+    pawl_wall due_at;
+    pawl_wall next_attempt_at; /* PAWL_NEVER: it has finished */
+    pawl_wall finished_at;
+    pawl_state state;
+    int retries;
+    const char *last_error; /* may be NULL */
+    bool without_payload;
+} pawl_message_image;
+#define PAWL_MESSAGE_IMAGE_INIT                                                                    \
+    {                                                                                              \
+        sizeof(pawl_message_image), NULL, {0}, {0}, {0}, {0}, {0}, PAWL_STATE_READY, 0, NULL,      \
+            false                                                                                  \
+    }
+
+/* An empty list, the caller's (pawl_messages_free). */
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_messages_new(pawl_messages **ret_list, pawl_error *err);
+/* Add a message at its end. `image->content` must have passed pawl_outgoing_check(). */
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_messages_append(pawl_messages *list,
+                                                          const pawl_message_image *image,
+                                                          pawl_error *err);
+
+PAWL_END_DECLS
+
+#endif

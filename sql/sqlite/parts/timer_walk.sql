@@ -1,0 +1,29 @@
+-- The messages that nobody holds, of all lanes asked for in one order: the queue of the recursion is
+-- sorted, and a row that is taken from it brings the next one of its lane. :scan rows at most.
+WITH RECURSIVE walk (run_at, id, lane_id) AS (
+    SELECT q.run_at, q.id, q.lane_id
+    FROM pawl_lane l
+    CROSS JOIN pawl_queue q
+            ON q.id = (SELECT h.id FROM pawl_queue h INDEXED BY pawl_queue_due
+                       WHERE h.lane_id = l.id AND h.fence = 0
+                         AND (h.run_at, h.id) > (coalesce(:after_due, -1), :after_id)
+                         AND h.run_at < coalesce(:due_before, 9223372036854775807)
+                       ORDER BY h.run_at, h.id LIMIT 1)
+    WHERE :topic IS NULL OR l.topic = :topic
+    UNION ALL
+    SELECT q.run_at, q.id, q.lane_id
+    FROM walk w
+    CROSS JOIN pawl_queue q
+            ON q.id = (SELECT h.id FROM pawl_queue h INDEXED BY pawl_queue_due
+                       WHERE h.lane_id = w.lane_id AND h.fence = 0
+                         AND (h.run_at, h.id) > (w.run_at, w.id)
+                         AND h.run_at < coalesce(:due_before, 9223372036854775807)
+                       ORDER BY h.run_at, h.id LIMIT 1)
+    ORDER BY 1, 2
+    LIMIT :scan),
+seen AS MATERIALIZED (
+    SELECT w.run_at, w.id,
+           b.due_at > b.created_at
+           AND (:destination IS NULL OR b.destination IS :destination)
+           AND (:correlation_id IS NULL OR b.correlation_id IS :correlation_id) AS matches
+    FROM walk w CROSS JOIN pawl_body b ON b.id = w.id)

@@ -1,0 +1,12 @@
+-- Messages sent for later that nobody holds, by due time. Answers the message's columns, whether it
+-- matches (the last row looked at is always answered, so that the next page can start there) and
+-- whether the walk ended by its bound.
+-- @include timer_walk
+SELECT m.id, m.message_id, m.topic, CASE WHEN :with_payload THEN m.payload END, m.type, m.destination,
+       m.headers, m.correlation_id, m.priority, m.created_at, m.due_at, m.expires_at, m.max_attempts,
+       m.retries, m.state, m.fence, m.owner, m.claimed_by, m.lease_until, m.next_attempt_at,
+       m.finished_at, m.processed_by, m.last_error, m.progress, s.matches,
+       (SELECT count(*) FROM seen) = :scan
+FROM seen s CROSS JOIN pawl_message m ON m.id = s.id
+WHERE s.matches OR s.id = (SELECT id FROM seen ORDER BY run_at DESC, id DESC LIMIT 1)
+LIMIT :limit;

@@ -1,0 +1,440 @@
+/* src/core/strategy_memory.c - timers in this process's memory, for development and tests. */
+#include <pawl/sys/strategy.h>
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fail.h"
+#include "message_private.h"
+#include "options.h"
+#include "outgoing.h"
+#include "scope.h"
+#include "timer_book.h"
+#include "world.h"
+
+#define KEEP_MAX 100000000
+
+typedef struct memory {
+    pawl_wall (*now)(void *context);
+    void *context;
+    pthread_mutex_t lock;
+    pawli_timer_book book; /* guarded by the lock */
+} memory;
+
+/* Never with the lock held: it may be the application's function. */
+static pawl_wall read_clock(const memory *m)
+{
+    return m->now ? m->now(m->context) : pawli_wall_now();
+}
+
+/* ---- scheduling ---- */
+
+/* Copies of all messages, made before the lock is taken; those that are not used are freed. */
+typedef struct batch {
+    pawli_timer **timers;
+    size_t count;
+} batch;
+
+static void batch_done(batch *b)
+{
+    for (size_t i = 0; i < b->count; i++)
+        free(b->timers[i]);
+    free(b->timers);
+}
+
+static pawl_status copy_messages(batch *b, const pawl_outgoing *messages, size_t count,
+                                 pawl_wall now, pawl_error *err)
+{
+    size_t bytes = 0;
+
+    b->timers = calloc(count, sizeof(pawli_timer *));
+    if (!b->timers)
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for %zu timers", count);
+    for (; b->count < count; b->count++) {
+        const void *given = (const char *)messages + b->count * messages->size;
+        pawl_outgoing message;
+        pawl_status st = pawl_outgoing_check(given, &message, err);
+
+        if (st != PAWL_OK)
+            return st;
+        bytes += message.payload_size;
+        st = pawli_outgoing_check_batch(count, bytes, err);
+        if (st != PAWL_OK)
+            return st;
+        b->timers[b->count] = pawli_timer_copy(&message, now);
+        if (!b->timers[b->count])
+            return pawli_fail(err, PAWL_E_NOMEM, "out of memory for %zu timers", count);
+    }
+    return PAWL_OK;
+}
+
+static pawl_enqueued answer_for(const pawli_timer *timer, bool existed)
+{
+    return (pawl_enqueued){timer->work_id, timer->message.id, existed, timer->due_at};
+}
+
+static int by_id(const void *a, const void *b)
+{
+    const pawli_timer *const *x = a, *const *y = b;
+
+    return memcmp((*x)->message.id.bytes, (*y)->message.id.bytes, 16);
+}
+
+/* The same id twice in one batch must be the same message. */
+static pawl_status check_repeated(const batch *b, pawl_error *err)
+{
+    PAWLI_AUTO_FREE pawli_timer **sorted = malloc(b->count * sizeof *sorted);
+
+    if (!sorted)
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for %zu timers", b->count);
+    memcpy(sorted, b->timers, b->count * sizeof *sorted);
+    qsort(sorted, b->count, sizeof *sorted, by_id);
+    for (size_t i = 1; i < b->count; i++)
+        if (by_id(&sorted[i - 1], &sorted[i]) == 0 &&
+            !pawli_outgoing_same(&sorted[i - 1]->message, &sorted[i]->message))
+            return pawli_outgoing_conflict(&sorted[i]->message, err);
+    return PAWL_OK;
+}
+
+static pawl_status check_known(const pawli_timer_book *book, const batch *b, pawl_error *err)
+{
+    for (size_t i = 0; i < b->count; i++) {
+        const pawli_timer *known = pawli_timer_book_find(book, b->timers[i]->message.id);
+
+        if (known && !pawli_outgoing_same(&known->message, &b->timers[i]->message))
+            return pawli_outgoing_conflict(&b->timers[i]->message, err);
+    }
+    return PAWL_OK;
+}
+
+/* All or none: everything that can fail comes before the first change. With the lock. */
+static pawl_status add_all(pawli_timer_book *book, batch *b, pawl_enqueued *ret_enqueued,
+                           pawl_error *err)
+{
+    pawl_status st = check_known(book, b, err);
+
+    if (st == PAWL_OK && !pawli_timer_book_reserve(book, b->count))
+        st = pawli_fail(err, PAWL_E_NOMEM, "out of memory for %zu timers", b->count);
+    if (st != PAWL_OK)
+        return st;
+    for (size_t i = 0; i < b->count; i++) {
+        pawli_timer *timer = b->timers[i];
+        const pawli_timer *known = pawli_timer_book_find(book, timer->message.id);
+
+        if (!known) {
+            b->timers[i] = NULL;
+            pawli_timer_book_add(book, timer);
+        }
+        ret_enqueued[i] = answer_for(known ? known : timer, known != NULL);
+    }
+    return PAWL_OK;
+}
+
+static pawl_status schedule(void *self, const pawl_outgoing *messages, size_t count,
+                            pawl_enqueued *ret_enqueued, pawl_error *err)
+{
+    memory *m = self;
+    batch b = {0};
+    pawl_status st = copy_messages(&b, messages, count, read_clock(m), err);
+
+    if (st == PAWL_OK && count > 1)
+        st = check_repeated(&b, err);
+    if (st == PAWL_OK) {
+        pthread_mutex_lock(&m->lock);
+        st = add_all(&m->book, &b, ret_enqueued, err);
+        pthread_mutex_unlock(&m->lock);
+    }
+    batch_done(&b);
+    return st;
+}
+
+static pawl_status cancel(void *self, const pawl_message_id *ids, size_t count,
+                          size_t *ret_cancelled, pawl_error *err)
+{
+    memory *m = self;
+    pawl_wall now = read_clock(m);
+    size_t cancelled = 0;
+
+    (void)err;
+    pthread_mutex_lock(&m->lock);
+    for (size_t i = 0; i < count; i++) {
+        pawli_timer *timer = pawli_timer_book_find(&m->book, ids[i]);
+
+        if (!timer || !timer->heap)
+            continue;
+        pawli_timer_heap_remove(timer);
+        pawli_timer_book_finish(&m->book, timer, PAWL_STATE_CANCELLED, now);
+        cancelled++;
+    }
+    pthread_mutex_unlock(&m->lock);
+    *ret_cancelled = cancelled;
+    return PAWL_OK;
+}
+
+/* ---- looking ---- */
+
+static pawl_status append(pawl_messages *list, const pawli_timer *timer, bool with_payload,
+                          pawl_error *err)
+{
+    pawl_message_image image = PAWL_MESSAGE_IMAGE_INIT;
+
+    image.content = &timer->message;
+    image.work_id = timer->work_id;
+    image.created_at = timer->created_at;
+    image.due_at = timer->due_at;
+    image.next_attempt_at = timer->heap ? timer->run_at : PAWL_NEVER;
+    image.finished_at = timer->finished_at;
+    image.state = timer->state;
+    image.without_payload = !with_payload;
+    return pawl_messages_append(list, &image, err);
+}
+
+static pawl_status get(void *self, pawl_message_id id, pawl_messages **ret_one, pawl_error *err)
+{
+    memory *m = self;
+    PAWLI_AUTO(pawl_messages) list = NULL;
+    pawl_status st = pawli_messages_new(&list, err);
+
+    if (st != PAWL_OK)
+        return st;
+    pthread_mutex_lock(&m->lock);
+    const pawli_timer *timer = pawli_timer_book_find(&m->book, id);
+    st = timer ? append(list, timer, true, err)
+               : pawli_fail(err, PAWL_E_NOT_FOUND, "there is no such timer, or no longer");
+    pthread_mutex_unlock(&m->lock);
+    if (st == PAWL_OK)
+        *ret_one = pawl_messages_take(&list);
+    return st;
+}
+
+static bool same_or_any(const char *wanted, const char *text)
+{
+    return !wanted || (text && strcmp(wanted, text) == 0);
+}
+
+static bool comes_after(const pawli_timer *timer, pawl_timer_mark mark)
+{
+    if (timer->run_at.us != mark.due_at.us)
+        return timer->run_at.us > mark.due_at.us;
+    return timer->work_id.value > mark.id.value;
+}
+
+static bool matches(const pawli_timer *timer, const pawl_timer_query *query)
+{
+    const pawl_outgoing *message = &timer->message;
+
+    return timer->due_at.us > timer->created_at.us && same_or_any(query->topic, message->topic) &&
+           same_or_any(query->destination, message->destination) &&
+           same_or_any(query->correlation_id, message->correlation_id) &&
+           timer->run_at.us >= query->due_from.us &&
+           (query->due_before.us == 0 || timer->run_at.us < query->due_before.us) &&
+           comes_after(timer, query->after);
+}
+
+/* The first of those that match, at most as many as `best` has room for: its last is at its top. */
+static void choose(const pawli_timer_heap *from, const pawl_timer_query *query, size_t most,
+                   pawli_timer_heap *best)
+{
+    for (size_t i = 0; i < from->count; i++) {
+        if (!matches(from->items[i], query))
+            continue;
+        if (best->count == most) {
+            if (!pawli_timer_earlier(from->items[i], pawli_timer_heap_first(best)))
+                continue;
+            pawli_timer_heap_pop(best);
+        }
+        pawli_timer_heap_push(best, from->items[i]);
+    }
+}
+
+/* Turn the heap into the list it stands for, its last being the first to come out of it. */
+static pawl_status list_best(pawli_timer_heap *best, const pawl_timer_query *query,
+                             pawl_messages *list, pawl_timer_mark *ret_next, pawl_error *err)
+{
+    size_t count = best->count;
+    pawl_status st = PAWL_OK;
+
+    for (size_t i = count; i > 0; i--)
+        best->items[i - 1] = pawli_timer_heap_pop(best);
+    if (count > (size_t)query->limit) {
+        const pawli_timer *last = best->items[--count - 1];
+        *ret_next = (pawl_timer_mark){last->run_at, last->work_id};
+    }
+    for (size_t i = 0; i < count && st == PAWL_OK; i++)
+        st = append(list, best->items[i], query->with_payload, err);
+    return st;
+}
+
+static pawl_status pending(void *self, const pawl_timer_query *query, pawl_messages **ret_list,
+                           pawl_timer_mark *ret_next, pawl_error *err)
+{
+    memory *m = self;
+    PAWLI_AUTO(pawl_messages) list = NULL;
+    pawli_timer_heap best = {.before = pawli_timer_later, .loose = true};
+    pawl_timer_mark next = {{0}, {0}};
+    size_t most = (size_t)query->limit + 1;
+    pawl_status st = pawli_messages_new(&list, err);
+
+    if (st == PAWL_OK && !pawli_timer_heap_reserve(&best, most))
+        st = pawli_fail(err, PAWL_E_NOMEM, "out of memory for %zu timers", most);
+    if (st == PAWL_OK) {
+        pthread_mutex_lock(&m->lock);
+        choose(&m->book.waiting, query, most, &best);
+        choose(&m->book.due, query, most, &best);
+        st = list_best(&best, query, list, &next, err);
+        pthread_mutex_unlock(&m->lock);
+    }
+    pawli_timer_heap_done(&best);
+    if (st != PAWL_OK)
+        return st;
+    *ret_next = next;
+    *ret_list = pawl_messages_take(&list);
+    return PAWL_OK;
+}
+
+static int64_t count_in(const pawli_timer_heap *heap, const pawl_timer_query *query)
+{
+    int64_t found = 0;
+
+    for (size_t i = 0; i < heap->count; i++)
+        found += matches(heap->items[i], query);
+    return found;
+}
+
+static pawl_status count(void *self, const pawl_timer_query *query, pawl_timer_total *ret_total,
+                         pawl_error *err)
+{
+    memory *m = self;
+
+    (void)err;
+    pthread_mutex_lock(&m->lock);
+    *ret_total = (pawl_timer_total){
+        count_in(&m->book.waiting, query) + count_in(&m->book.due, query), false};
+    pthread_mutex_unlock(&m->lock);
+    return PAWL_OK;
+}
+
+static pawl_status next_due(void *self, pawl_wall *ret_due, pawl_error *err)
+{
+    memory *m = self;
+    const pawli_timer *first, *due;
+    pawl_wall next = PAWL_NEVER;
+
+    (void)err;
+    pthread_mutex_lock(&m->lock);
+    first = pawli_timer_heap_first(&m->book.waiting);
+    due = pawli_timer_heap_first(&m->book.due);
+    if (due) /* perhaps not the earliest of them, but its time has come */
+        next = due->run_at;
+    else if (first)
+        next = first->run_at;
+    pthread_mutex_unlock(&m->lock);
+    *ret_due = next;
+    return PAWL_OK;
+}
+
+/* ---- taking ---- */
+
+/* The next one that is still wanted; what is past its time to live ends on the way. */
+static pawli_timer *take_one(pawli_timer_book *book, pawl_wall now)
+{
+    pawli_timer *timer;
+
+    while ((timer = pawli_timer_heap_pop(&book->due))) {
+        pawl_wall expiry = timer->message.expires_at;
+
+        if (expiry.us == 0 || expiry.us > now.us)
+            return timer;
+        pawli_timer_book_finish(book, timer, PAWL_STATE_EXPIRED, now);
+    }
+    return NULL;
+}
+
+static pawl_status take_all(memory *m, size_t limit, pawli_timer **taken, pawl_messages *list,
+                            pawl_error *err)
+{
+    pawl_wall now = read_clock(m);
+    pawl_status st = PAWL_OK;
+    size_t found = 0;
+
+    pthread_mutex_lock(&m->lock);
+    pawli_timer_book_turn(&m->book, now);
+    while (st == PAWL_OK && found < limit && (taken[found] = take_one(&m->book, now))) {
+        pawli_timer delivered = *taken[found++];
+        delivered.state = PAWL_STATE_DONE;
+        delivered.finished_at = now;
+        st = append(list, &delivered, true, err);
+    }
+    for (size_t i = 0; i < found; i++) {
+        if (st == PAWL_OK)
+            pawli_timer_book_finish(&m->book, taken[i], PAWL_STATE_DONE, now);
+        else
+            pawli_timer_heap_push(&m->book.due, taken[i]); /* nothing was handed out */
+    }
+    pthread_mutex_unlock(&m->lock);
+    return st;
+}
+
+static pawl_status take_due(void *self, int limit, pawl_messages **ret_list, pawl_error *err)
+{
+    PAWLI_AUTO(pawl_messages) list = NULL;
+    PAWLI_AUTO_FREE pawli_timer **taken = malloc((size_t)limit * sizeof(pawli_timer *));
+    pawl_status st = pawli_messages_new(&list, err);
+
+    if (st == PAWL_OK && !taken)
+        st = pawli_fail(err, PAWL_E_NOMEM, "out of memory for %d timers", limit);
+    if (st == PAWL_OK)
+        st = take_all(self, (size_t)limit, taken, list, err);
+    if (st == PAWL_OK)
+        *ret_list = pawl_messages_take(&list);
+    return st;
+}
+
+/* ---- its life ---- */
+
+static void free_memory(void *self)
+{
+    memory *m = self;
+
+    pawli_timer_book_done(&m->book);
+    pthread_mutex_destroy(&m->lock);
+    free(m);
+}
+
+static const pawl_strategy strategy = {
+    .version = PAWL_STRATEGY_VERSION,
+    .name = "memory",
+    .schedule = schedule,
+    .cancel = cancel,
+    .get = get,
+    .pending = pending,
+    .count = count,
+    .next_due = next_due,
+    .take_due = take_due,
+    .free = free_memory,
+};
+
+pawl_status pawl_scheduler_new_in_memory(const pawl_scheduler_memory_options *opts,
+                                         pawl_scheduler **ret_scheduler, pawl_error *err)
+{
+    pawl_scheduler_memory_options options = PAWL_SCHEDULER_MEMORY_OPTIONS_INIT;
+    pawl_status st = pawli_options_copy(&options, sizeof options, opts, err);
+
+    if (st != PAWL_OK)
+        return st;
+    if (options.keep_finished < 0 || options.keep_finished > KEEP_MAX)
+        return pawli_fail(err, PAWL_E_INVALID, "keep_finished must be 0 to %d", KEEP_MAX);
+    memory *m = calloc(1, sizeof *m);
+    if (!m)
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the scheduler");
+    pthread_mutex_init(&m->lock, NULL);
+    m->now = options.now;
+    m->context = options.context;
+    m->book.keep_finished = options.keep_finished;
+    pawli_timer_book_init(&m->book);
+    st = pawl_scheduler_new(&strategy, m, ret_scheduler, err);
+    if (st != PAWL_OK)
+        free_memory(m);
+    return st;
+}

@@ -1,0 +1,246 @@
+/* src/core/timer.c - the scheduler: what all strategies refuse alike, and whose turn it is then. */
+#include <pawl/timer.h>
+
+#include <pawl/sys/strategy.h>
+
+#include <stdlib.h>
+
+#include "fail.h"
+#include "message_private.h"
+#include "options.h"
+#include "outgoing.h"
+#include "timer_private.h"
+
+#define LIMIT_DEFAULT 100
+#define LIMIT_MAX 10000
+
+struct pawl_scheduler {
+    const pawl_strategy *strategy;
+    void *self;
+};
+
+static bool is_whole(const pawl_strategy *strategy)
+{
+    return strategy->name && strategy->schedule && strategy->cancel && strategy->get &&
+           strategy->pending && strategy->count;
+}
+
+pawl_status pawl_scheduler_new(const pawl_strategy *strategy, void *take_self,
+                               pawl_scheduler **ret_scheduler, pawl_error *err)
+{
+    if (!strategy || !ret_scheduler)
+        return pawli_fail(err, PAWL_E_INVALID, "strategy and ret_scheduler must not be NULL");
+    if (strategy->version != PAWL_STRATEGY_VERSION)
+        return pawli_fail(err, PAWL_E_INVALID,
+                          "the strategy's version is %u: this library knows version %u",
+                          (unsigned)strategy->version, (unsigned)PAWL_STRATEGY_VERSION);
+    if (!is_whole(strategy))
+        return pawli_fail(err, PAWL_E_INVALID,
+                          "the strategy needs a name, schedule, cancel, get, pending and count");
+    pawl_scheduler *scheduler = malloc(sizeof *scheduler);
+    if (!scheduler)
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the scheduler");
+    *scheduler = (pawl_scheduler){strategy, take_self};
+    *ret_scheduler = scheduler;
+    return PAWL_OK;
+}
+
+void pawl_scheduler_free(pawl_scheduler *scheduler)
+{
+    if (!scheduler)
+        return;
+    if (scheduler->strategy->free)
+        scheduler->strategy->free(scheduler->self);
+    free(scheduler);
+}
+
+const char *pawl_scheduler_strategy(const pawl_scheduler *scheduler)
+{
+    return scheduler->strategy->name;
+}
+
+pawl_status pawl_outgoing_check(const pawl_outgoing *message, pawl_outgoing *ret_message,
+                                pawl_error *err)
+{
+    pawl_outgoing checked;
+    bool made_id;
+
+    if (!ret_message)
+        return pawli_fail(err, PAWL_E_INVALID, "ret_message must not be NULL");
+    pawl_status st = pawli_outgoing_read(message, TIMER_PAYLOAD_MAX_BYTES, &checked, &made_id, err);
+    if (st == PAWL_OK)
+        *ret_message = checked;
+    return st;
+}
+
+static pawl_status check_scheduler(const pawl_scheduler *scheduler, pawl_error *err)
+{
+    if (!scheduler)
+        return pawli_fail(err, PAWL_E_INVALID, "the scheduler must not be NULL");
+    return PAWL_OK;
+}
+
+pawl_status pawl_timer_schedule_batch(pawl_scheduler *scheduler, const pawl_outgoing *messages,
+                                      size_t count, pawl_enqueued *ret_enqueued, pawl_error *err)
+{
+    PAWLI_AUTO_FREE pawl_enqueued *unwanted = NULL;
+    pawl_status st = check_scheduler(scheduler, err);
+
+    if (st != PAWL_OK)
+        return st;
+    if (!messages || count < 1 || count > PAWL_BATCH_MAX)
+        return pawli_fail(err, PAWL_E_INVALID, "schedule 1 to %d messages at a time, not NULL",
+                          PAWL_BATCH_MAX);
+    if (!ret_enqueued) {
+        ret_enqueued = unwanted = malloc(count * sizeof *unwanted);
+        if (!unwanted)
+            return pawli_fail(err, PAWL_E_NOMEM, "out of memory for %zu messages", count);
+    }
+    return scheduler->strategy->schedule(scheduler->self, messages, count, ret_enqueued, err);
+}
+
+pawl_status pawl_timer_schedule(pawl_scheduler *scheduler, const pawl_outgoing *message,
+                                pawl_enqueued *ret_enqueued, pawl_error *err)
+{
+    pawl_enqueued enqueued;
+    pawl_status st = pawl_timer_schedule_batch(scheduler, message, 1, &enqueued, err);
+
+    if (st == PAWL_OK && ret_enqueued)
+        *ret_enqueued = enqueued;
+    return st;
+}
+
+pawl_status pawl_timer_cancel(pawl_scheduler *scheduler, const pawl_message_id *ids, size_t count,
+                              size_t *ret_cancelled, pawl_error *err)
+{
+    size_t cancelled = 0;
+    pawl_status st = check_scheduler(scheduler, err);
+
+    if (st != PAWL_OK)
+        return st;
+    if (!ids || count > PAWL_BATCH_MAX)
+        return pawli_fail(err, PAWL_E_INVALID, "cancel at most %d timers at a time, not NULL",
+                          PAWL_BATCH_MAX);
+    if (count > 0)
+        st = scheduler->strategy->cancel(scheduler->self, ids, count, &cancelled, err);
+    if (st == PAWL_OK && ret_cancelled)
+        *ret_cancelled = cancelled;
+    return st;
+}
+
+pawl_status pawl_timer_get(pawl_scheduler *scheduler, pawl_message_id id, pawl_messages **ret_one,
+                           pawl_error *err)
+{
+    pawl_status st = check_scheduler(scheduler, err);
+
+    if (st != PAWL_OK)
+        return st;
+    if (!ret_one)
+        return pawli_fail(err, PAWL_E_INVALID, "ret_one must not be NULL");
+    return scheduler->strategy->get(scheduler->self, id, ret_one, err);
+}
+
+static pawl_status read_query(const pawl_timer_query *given, pawl_timer_query *query,
+                              pawl_error *err)
+{
+    pawl_status st;
+
+    *query = (pawl_timer_query)PAWL_TIMER_QUERY_INIT;
+    st = pawli_options_copy(query, sizeof *query, given, err);
+    if (st != PAWL_OK)
+        return st;
+    if (query->limit < 0 || query->limit > LIMIT_MAX)
+        return pawli_fail(err, PAWL_E_INVALID, "the limit must be 0 (default) to %d", LIMIT_MAX);
+    if (query->due_from.us < 0 || query->due_before.us < 0 || query->after.id.value < 0)
+        return pawli_fail(err, PAWL_E_INVALID,
+                          "due_from, due_before and after must not lie before 1970");
+    if (query->limit == 0)
+        query->limit = LIMIT_DEFAULT;
+    return PAWL_OK;
+}
+
+pawl_status pawl_timer_pending(pawl_scheduler *scheduler, const pawl_timer_query *given,
+                               pawl_messages **ret_list, pawl_timer_mark *ret_next, pawl_error *err)
+{
+    pawl_timer_query query;
+    pawl_timer_mark next = {{0}, {0}};
+    pawl_status st = check_scheduler(scheduler, err);
+
+    if (st == PAWL_OK && !ret_list)
+        st = pawli_fail(err, PAWL_E_INVALID, "ret_list must not be NULL");
+    if (st == PAWL_OK)
+        st = read_query(given, &query, err);
+    if (st == PAWL_OK)
+        st = scheduler->strategy->pending(scheduler->self, &query, ret_list, &next, err);
+    if (st == PAWL_OK && ret_next)
+        *ret_next = next;
+    return st;
+}
+
+pawl_status pawl_timer_count(pawl_scheduler *scheduler, const pawl_timer_query *given,
+                             pawl_timer_total *ret_total, pawl_error *err)
+{
+    pawl_timer_query query;
+    pawl_status st = check_scheduler(scheduler, err);
+
+    if (st == PAWL_OK && !ret_total)
+        st = pawli_fail(err, PAWL_E_INVALID, "ret_total must not be NULL");
+    if (st == PAWL_OK)
+        st = read_query(given, &query, err);
+    if (st == PAWL_OK)
+        st = scheduler->strategy->count(scheduler->self, &query, ret_total, err);
+    return st;
+}
+
+/* For strategies that keep no better account: page by page until there is one. */
+static pawl_status first_pending(pawl_scheduler *scheduler, pawl_wall *ret_due, pawl_error *err)
+{
+    pawl_timer_query query = PAWL_TIMER_QUERY_INIT;
+    pawl_wall due = PAWL_NEVER;
+    pawl_status st;
+
+    query.limit = 1;
+    do {
+        PAWLI_AUTO(pawl_messages) list = NULL;
+        pawl_timer_mark next = {{0}, {0}};
+
+        st = scheduler->strategy->pending(scheduler->self, &query, &list, &next, err);
+        if (st == PAWL_OK && pawl_messages_count(list) > 0)
+            due = pawl_message_next_attempt_at(pawl_messages_at(list, 0));
+        query.after = next;
+    } while (st == PAWL_OK && due.us == 0 && query.after.id.value != 0);
+    if (st == PAWL_OK)
+        *ret_due = due;
+    return st;
+}
+
+pawl_status pawl_timer_next_due(pawl_scheduler *scheduler, pawl_wall *ret_due, pawl_error *err)
+{
+    pawl_status st = check_scheduler(scheduler, err);
+
+    if (st != PAWL_OK)
+        return st;
+    if (!ret_due)
+        return pawli_fail(err, PAWL_E_INVALID, "ret_due must not be NULL");
+    if (!scheduler->strategy->next_due)
+        return first_pending(scheduler, ret_due, err);
+    return scheduler->strategy->next_due(scheduler->self, ret_due, err);
+}
+
+pawl_status pawl_timer_take_due(pawl_scheduler *scheduler, int limit, pawl_messages **ret_list,
+                                pawl_error *err)
+{
+    pawl_status st = check_scheduler(scheduler, err);
+
+    if (st != PAWL_OK)
+        return st;
+    if (!ret_list || limit < 1 || limit > LIMIT_MAX)
+        return pawli_fail(err, PAWL_E_INVALID,
+                          "the limit must be 1 to %d, and ret_list must not be NULL", LIMIT_MAX);
+    if (!scheduler->strategy->take_due)
+        return pawli_fail(err, PAWL_E_UNSUPPORTED,
+                          "due timers of the strategy '%s' are not taken: a worker claims them, or "
+                          "pawl_queue_claim()",
+                          scheduler->strategy->name);
+    return scheduler->strategy->take_due(scheduler->self, limit, ret_list, err);
+}

@@ -1,0 +1,40 @@
+/* src/core/timer_book.h - all timers in memory: by id, by due time, and the finished by age. */
+#ifndef PAWLI_TIMER_BOOK_H
+#define PAWLI_TIMER_BOOK_H
+
+#include <pawl/error.h>
+
+#include "timer_heap.h"
+
+/* Zero it but for `keep_finished`, then pawli_timer_book_init(). The caller brings the lock. */
+typedef struct pawli_timer_book {
+    pawli_timer_heap waiting; /* by due time */
+    pawli_timer_heap due;     /* those whose time was seen to have come, the most urgent first */
+    pawli_timer **buckets;    /* by message id */
+    size_t bucket_count;      /* a power of two, or 0 */
+    size_t count;             /* of all that can be found by id */
+    pawli_timer *oldest_finished;
+    pawli_timer *latest_finished;
+    int64_t finished_count;
+    int64_t keep_finished;
+    int64_t last_work_id;
+} pawli_timer_book;
+
+void pawli_timer_book_init(pawli_timer_book *book);
+void pawli_timer_book_done(pawli_timer_book *book);
+
+/* A timer with a copy of everything in `message`; NULL when memory ran out. Needs no lock. */
+pawli_timer *pawli_timer_copy(const pawl_outgoing *message, pawl_wall now);
+
+/* Room for so many more; false when memory ran out. */
+bool pawli_timer_book_reserve(pawli_timer_book *book, size_t more);
+pawli_timer *pawli_timer_book_find(const pawli_timer_book *book, pawl_message_id id);
+/* The timer is the book's from now on. There must be room, and its id must be new. */
+void pawli_timer_book_add(pawli_timer_book *book, pawli_timer *take_timer);
+/* Those whose time has come by `now` are to be found in `due`. */
+void pawli_timer_book_turn(pawli_timer_book *book, pawl_wall now);
+/* End a timer that is in no heap any more. The oldest finished one may be forgotten for it. */
+void pawli_timer_book_finish(pawli_timer_book *book, pawli_timer *timer, pawl_state state,
+                             pawl_wall now);
+
+#endif

@@ -1,0 +1,54 @@
+/* src/core/timer_heap.h - a binary heap of timers that know their places, so that any can leave. */
+#ifndef PAWLI_TIMER_HEAP_H
+#define PAWLI_TIMER_HEAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <pawl/message.h>
+
+/* A timer in memory; the strings of `message` follow it in the same block. */
+typedef struct pawli_timer {
+    pawl_outgoing message;
+    pawl_work_id work_id;
+    pawl_wall created_at;
+    pawl_wall due_at; /* as asked for */
+    pawl_wall run_at; /* the same, or `created_at` if that was later */
+    pawl_wall finished_at;
+    pawl_state state;
+    struct pawli_timer_heap *heap; /* it is in; NULL: none */
+    size_t place;
+    struct pawli_timer *next_in_bucket;
+    struct pawli_timer *next_finished;
+} pawli_timer;
+
+typedef bool (*pawli_timer_order)(const pawli_timer *a, const pawli_timer *b);
+
+/* By due time, then by work id. */
+bool pawli_timer_earlier(const pawli_timer *a, const pawli_timer *b);
+/* The other way round. */
+bool pawli_timer_later(const pawli_timer *a, const pawli_timer *b);
+/* Higher priority first, then as pawli_timer_earlier(). */
+bool pawli_timer_more_urgent(const pawli_timer *a, const pawli_timer *b);
+
+/* Set `before`, zero the rest. The timers are not the heap's. */
+typedef struct pawli_timer_heap {
+    pawli_timer_order before;
+    bool loose; /* the timers' places belong to another heap: only the first can be taken out */
+    pawli_timer **items;
+    size_t count;
+    size_t capacity;
+} pawli_timer_heap;
+
+void pawli_timer_heap_done(pawli_timer_heap *heap);
+/* Room for so many in all; false when memory ran out. */
+bool pawli_timer_heap_reserve(pawli_timer_heap *heap, size_t count);
+/* There must be room. */
+void pawli_timer_heap_push(pawli_timer_heap *heap, pawli_timer *timer);
+/* NULL if it is empty. */
+pawli_timer *pawli_timer_heap_first(const pawli_timer_heap *heap);
+pawli_timer *pawli_timer_heap_pop(pawli_timer_heap *heap);
+/* From the heap it is in. */
+void pawli_timer_heap_remove(pawli_timer *timer);
+
+#endif
