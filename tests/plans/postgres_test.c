@@ -47,6 +47,11 @@ static const literal literals[] = {
     {"enqueue", "retry_max", "ARRAY[NULL::interval]"},
     {"enqueue", "retry_jitter", "ARRAY[NULL::interval]"},
     {"abandon", "delay", "NULL::interval"},
+    {"timer_cancel", "message_id", "ARRAY['cccccccc-0000-4000-8000-000000000001'::uuid]"},
+    {NULL, "destination", "NULL::text"},
+    {NULL, "after_due", "NULL::timestamptz"},
+    {NULL, "after_id", "0::bigint"},
+    {NULL, "due_before", "NULL::timestamptz"},
     {"dead_retry", "delay", "NULL::interval"},
     {"topic_", "topic", "'busy'"},
     {"inbox_list", "source", "NULL::text"},
@@ -227,7 +232,7 @@ static int64_t bound(const char *statement)
     if (is(statement, " reap "))
         rows = 2 * WORLD_BATCH; /* fifty claims of two messages each */
     if (is(statement, " list_any list_dead list_unfinished stats inbox_list_any inbox_list_dead"
-                      " inbox_list_unfinished inbox_stats "))
+                      " inbox_list_unfinished inbox_stats timer_pending timer_count "))
         rows = 2 * 100; /* stats: two lanes */
     if (is(statement, " held "))
         rows = 4 * WORLD_BATCH + 10; /* all that the owner's three claims took */

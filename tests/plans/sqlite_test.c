@@ -39,6 +39,7 @@ static int64_t number_for(const world *w, const char *statement, const char *nam
         {"remote_jitter", 500000},
         {"states", 63},
         {"before", INT64_MAX},
+        {"after_id", 0},
         {"scan", 100},
         {"with_payload", 1},
         {"cap", 100},
@@ -113,7 +114,9 @@ static bool bind_inbox(sqlite3_stmt *statement, const char *name, const char *pa
 
 static void bind(const world *w, sqlite3_stmt *statement, const char *name, int index)
 {
-    static const char nulls[] = " topics topic correlation_id created_before delay sleeper ";
+    static const char nulls[] =
+        " topics topic correlation_id created_before delay sleeper destination"
+        " after_due due_before ";
     const char *parameter = sqlite3_bind_parameter_name(statement, index) + 1;
     pawl_owner owner = kit_owner(1);
 

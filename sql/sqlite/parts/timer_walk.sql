@@ -1,24 +1,33 @@
 -- The messages that nobody holds, of all lanes asked for in one order: the queue of the recursion is
--- sorted, and a row that is taken from it brings the next one of its lane. :scan rows at most.
+-- sorted, and a row that is taken from it brings the next one of its lane. :scan rows at most. The
+-- next one is looked for at the same time first: as one comparison of both columns, SQLite would walk
+-- over all that are due at that time, for each of them.
 WITH RECURSIVE walk (run_at, id, lane_id) AS (
     SELECT q.run_at, q.id, q.lane_id
     FROM pawl_lane l
     CROSS JOIN pawl_queue q
-            ON q.id = (SELECT h.id FROM pawl_queue h INDEXED BY pawl_queue_due
-                       WHERE h.lane_id = l.id AND h.fence = 0
-                         AND (h.run_at, h.id) > (coalesce(:after_due, -1), :after_id)
-                         AND h.run_at < coalesce(:due_before, 9223372036854775807)
-                       ORDER BY h.run_at, h.id LIMIT 1)
-    WHERE :topic IS NULL OR l.topic = :topic
+            ON q.id = coalesce((SELECT h.id FROM pawl_queue h INDEXED BY pawl_queue_due
+                                WHERE h.lane_id = l.id AND h.fence = 0 AND h.run_at = :after_due
+                                  AND h.id > :after_id
+                                ORDER BY h.id LIMIT 1),
+                               (SELECT h.id FROM pawl_queue h INDEXED BY pawl_queue_due
+                                WHERE h.lane_id = l.id AND h.fence = 0
+                                  AND h.run_at > coalesce(:after_due, -1)
+                                ORDER BY h.run_at, h.id LIMIT 1))
+    WHERE (:topic IS NULL OR l.topic = :topic)
+      AND q.run_at < coalesce(:due_before, 9223372036854775807)
     UNION ALL
     SELECT q.run_at, q.id, q.lane_id
     FROM walk w
     CROSS JOIN pawl_queue q
-            ON q.id = (SELECT h.id FROM pawl_queue h INDEXED BY pawl_queue_due
-                       WHERE h.lane_id = w.lane_id AND h.fence = 0
-                         AND (h.run_at, h.id) > (w.run_at, w.id)
-                         AND h.run_at < coalesce(:due_before, 9223372036854775807)
-                       ORDER BY h.run_at, h.id LIMIT 1)
+            ON q.id = coalesce((SELECT h.id FROM pawl_queue h INDEXED BY pawl_queue_due
+                                WHERE h.lane_id = w.lane_id AND h.fence = 0 AND h.run_at = w.run_at
+                                  AND h.id > w.id
+                                ORDER BY h.id LIMIT 1),
+                               (SELECT h.id FROM pawl_queue h INDEXED BY pawl_queue_due
+                                WHERE h.lane_id = w.lane_id AND h.fence = 0 AND h.run_at > w.run_at
+                                ORDER BY h.run_at, h.id LIMIT 1))
+    WHERE q.run_at < coalesce(:due_before, 9223372036854775807)
     ORDER BY 1, 2
     LIMIT :scan),
 seen AS MATERIALIZED (
