@@ -41,6 +41,7 @@ extern const cli_verb cli_verb_show;
 extern const cli_verb cli_verb_retry;
 extern const cli_verb cli_verb_cancel;
 extern const cli_verb cli_verb_purge;
+extern const cli_verb cli_verb_timer;
 extern const cli_verb cli_verb_topic;
 extern const cli_verb cli_verb_inbox;
 extern const cli_verb cli_verb_lock;

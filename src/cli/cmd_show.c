@@ -9,21 +9,21 @@
 #include "fail.h"
 #include "output.h"
 #include "selection.h"
+#include "show.h"
 #include "view.h"
 
 typedef struct settings {
     bool payload;
 } settings;
 
-static pawl_status print(const cli_args *args, pawl_store *store, const pawl_message *message,
-                         pawl_error *err)
+static pawl_status print(const cli_args *args, bool payload_only, pawl_store *store,
+                         const pawl_message *message, pawl_error *err)
 {
-    const settings *own = args->settings;
     pawl_wall now;
     json_t *document;
     pawl_status st;
 
-    if (own->payload) {
+    if (payload_only) {
         size_t size;
         const void *payload = pawl_message_payload(message, &size);
         fwrite(payload, 1, size, stdout);
@@ -41,9 +41,8 @@ static pawl_status print(const cli_args *args, pawl_store *store, const pawl_mes
     return st;
 }
 
-static pawl_status run(const cli_args *args, pawl_error *err)
+pawl_status cli_show_one(const char *verb, const cli_args *args, bool payload_only, pawl_error *err)
 {
-    const settings *own = args->settings;
     CLI_AUTO(pawl_store) store = NULL;
     CLI_AUTO(pawl_messages) one = NULL;
     cli_id id;
@@ -51,8 +50,8 @@ static pawl_status run(const cli_args *args, pawl_error *err)
 
     if (args->words.count != 1)
         return cli_fail(err, PAWL_E_INVALID,
-                        "show needs one work id or message id, for example 'pawl show 12'");
-    if (own->payload && args->common.json)
+                        "%s needs one work id or message id, for example 'pawl %s 12'", verb, verb);
+    if (payload_only && args->common.json)
         return cli_fail(err, PAWL_E_INVALID,
                         "--payload writes raw bytes and --json a document; choose one");
     st = cli_id_parse(args->words.items[0], &id, err);
@@ -64,7 +63,14 @@ static pawl_status run(const cli_args *args, pawl_error *err)
     st = cli_id_find(store, &id, &one, err);
     if (st != PAWL_OK)
         return st;
-    return print(args, store, pawl_messages_at(one, 0), err);
+    return print(args, payload_only, store, pawl_messages_at(one, 0), err);
+}
+
+static pawl_status run(const cli_args *args, pawl_error *err)
+{
+    const settings *own = args->settings;
+
+    return cli_show_one("show", args, own->payload, err);
 }
 
 static const cli_option options[] = {

@@ -13,6 +13,7 @@ const cli_verb *const cli_verbs[] = {
     &cli_verb_retry,
     &cli_verb_cancel,
     &cli_verb_purge,
+    &cli_verb_timer,
     &cli_verb_topic,
     &cli_verb_inbox,
     &cli_verb_lock,

@@ -1,0 +1,192 @@
+/* src/cli/compose.c - a message to send, from the words and options of a command line. */
+#include "compose.h"
+
+#include <string.h>
+
+#include "cli.h"
+#include "fail.h"
+#include "output.h"
+#include "payload.h"
+#include "suggest.h"
+
+static pawl_status read_type(const char *text, pawl_type *ret_type, pawl_error *err)
+{
+    static const pawl_type types[] = {PAWL_TYPE_SIGNAL, PAWL_TYPE_COMMAND, PAWL_TYPE_PUSH_CALL,
+                                      PAWL_TYPE_RESPONSE};
+    cli_suggestion nearest = {text, NULL, 0};
+
+    for (size_t i = 0; i < CLI_COUNT(types); i++) {
+        if (strcmp(text, pawl_type_name(types[i])) == 0) {
+            *ret_type = types[i];
+            return PAWL_OK;
+        }
+        cli_suggest(&nearest, pawl_type_name(types[i]));
+    }
+    return cli_fail(err, PAWL_E_INVALID,
+                    "--type must be signal, command, push_call or response, not '%s'%s%s%s", text,
+                    nearest.best ? "; did you mean '" : "", nearest.best ? nearest.best : "",
+                    nearest.best ? "'?" : "");
+}
+
+static pawl_status set_header(json_t *object, const char *pair, pawl_error *err)
+{
+    const char *equals = strchr(pair, '=');
+    CLI_AUTO_FREE char *key = NULL;
+    json_t *value;
+
+    if (!equals || equals == pair)
+        return cli_fail(err, PAWL_E_INVALID, "--header must be NAME=VALUE, not '%s'", pair);
+    key = cli_copy_bytes(pair, (size_t)(equals - pair));
+    value = json_string(equals + 1);
+    if (!value || json_object_set_new(object, key, value) != 0)
+        return cli_fail(err, PAWL_E_INVALID, "--header '%s' is not UTF-8 text", key);
+    return PAWL_OK;
+}
+
+/* --headers as it is; each --header adds to it. *ret_text is NULL when there are none. */
+static pawl_status read_headers(const cli_compose *own, char **ret_text, pawl_error *err)
+{
+    json_error_t problem;
+    json_t *object;
+    pawl_status st = PAWL_OK;
+
+    if (!own->headers && own->header.count == 0)
+        return PAWL_OK;
+    object =
+        own->headers ? json_loads(own->headers, JSON_REJECT_DUPLICATES, &problem) : json_object();
+    if (!object)
+        return cli_fail(err, PAWL_E_INVALID, "--headers is not JSON: %s", problem.text);
+    if (!json_is_object(object))
+        st = cli_fail(err, PAWL_E_INVALID,
+                      "--headers must be a JSON object: '{\"name\": \"value\"}'");
+    for (size_t i = 0; st == PAWL_OK && i < own->header.count; i++)
+        st = set_header(object, own->header.items[i], err);
+    if (st == PAWL_OK)
+        *ret_text =
+            own->header.count > 0 ? json_dumps(object, JSON_COMPACT) : cli_copy(own->headers);
+    json_decref(object);
+    return st;
+}
+
+static pawl_status read_due(const cli_compose *own, pawl_outgoing *message, pawl_error *err)
+{
+    cli_when when;
+    pawl_status st;
+
+    message->delay_ms = own->delay_ms;
+    if (!own->at)
+        return PAWL_OK;
+    if (own->delay_ms > 0)
+        return cli_fail(err, PAWL_E_INVALID, "--at and --delay exclude each other");
+    st = cli_when_parse("--at", own->at, &when, err);
+    if (st != PAWL_OK)
+        return st;
+    message->due_at = when.at;
+    message->delay_ms = when.span_ms;
+    return PAWL_OK;
+}
+
+/* "in 1h" counts by the database's clock, like everything that is stored. */
+static pawl_status set_expiry(pawl_store *store, const cli_when *when, pawl_outgoing *message,
+                              pawl_error *err)
+{
+    pawl_wall now;
+    pawl_status st;
+
+    if (!when->is_relative) {
+        message->expires_at = when->at;
+        return PAWL_OK;
+    }
+    st = pawl_store_now(store, &now, err);
+    if (st == PAWL_OK)
+        message->expires_at.us = now.us + when->span_ms * 1000;
+    return st;
+}
+
+/* The id is made here, so that an answer that was lost can be asked for again. */
+static pawl_status read_id(const cli_compose *own, pawl_message_id *ret_id, pawl_error *err)
+{
+    pawl_error ignored;
+
+    if (!own->id)
+        *ret_id = pawl_message_id_new();
+    else if (pawl_message_id_parse(own->id, ret_id, &ignored) != PAWL_OK)
+        return cli_fail(err, PAWL_E_INVALID, "--id must be a UUID, not '%s'", own->id);
+    else if (pawl_message_id_is_zero(*ret_id))
+        return cli_fail(err, PAWL_E_INVALID, "--id must not be all zeros");
+    return PAWL_OK;
+}
+
+static pawl_status read_times(const cli_compose *own, cli_composed *to, pawl_error *err)
+{
+    pawl_status st = read_due(own, &to->message, err);
+
+    to->has_expiry = own->expires != NULL;
+    if (st == PAWL_OK && own->expires)
+        st = cli_when_parse("--expires", own->expires, &to->expires, err);
+    return st;
+}
+
+pawl_status cli_compose_read(const char *verb, const cli_compose *own, const cli_words *words,
+                             cli_composed *to, pawl_error *err)
+{
+    pawl_outgoing *message = &to->message;
+    pawl_status st;
+
+    *to = (cli_composed){.message = PAWL_OUTGOING_INIT};
+    if (words->count < 1 || words->count > 2)
+        return cli_fail(err, PAWL_E_INVALID,
+                        "%s needs a topic and at most one payload, for example "
+                        "pawl %s mail 'hello'%s",
+                        verb, verb, words->count > 2 ? " (quote a payload that has spaces)" : "");
+    message->topic = words->items[0];
+    message->payload = words->count > 1 ? words->items[1] : "";
+    message->payload_size = strlen(message->payload);
+    to->from_stdin = strcmp(message->payload, "-") == 0 && words->literal_from > 1;
+    message->priority = (int)own->priority;
+    message->correlation_id = own->correlation;
+    message->destination = own->destination;
+    message->max_attempts = (int)own->max_attempts;
+    message->lease_ms = own->lease_ms;
+    st = read_id(own, &message->id, err);
+    if (st == PAWL_OK && own->type)
+        st = read_type(own->type, &message->type, err);
+    if (st == PAWL_OK)
+        st = read_times(own, to, err);
+    if (st == PAWL_OK)
+        st = read_headers(own, &to->headers, err);
+    message->headers = to->headers;
+    return st;
+}
+
+pawl_status cli_compose_complete(pawl_store *store, cli_composed *to, pawl_error *err)
+{
+    pawl_status st = PAWL_OK;
+
+    if (to->from_stdin) {
+        st = cli_payload_read_stdin(&to->input, &to->message.payload_size, err);
+        to->message.payload = to->input;
+    }
+    if (st == PAWL_OK && to->has_expiry)
+        st = set_expiry(store, &to->expires, &to->message, err);
+    return st;
+}
+
+pawl_status cli_compose_explain(const cli_composed *from, pawl_status st, pawl_error *err)
+{
+    char id[PAWL_UUID_TEXT_SIZE];
+
+    if (st != PAWL_E_IN_DOUBT)
+        return st;
+    pawl_message_id_format(from->message.id, id);
+    return cli_fail(err, st,
+                    "the database did not answer whether it stored the message; send it again with "
+                    "--id %s, which stores it once",
+                    id);
+}
+
+void cli_composed_done(cli_composed *composed)
+{
+    free(composed->headers);
+    free(composed->input);
+}
