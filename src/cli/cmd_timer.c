@@ -83,20 +83,18 @@ static pawl_status read_time(pawl_store *store, const char *option, const char *
                              pawl_wall *ret_time, pawl_error *err)
 {
     cli_when when;
-    pawl_wall now;
+    pawl_wall now = PAWL_NEVER;
     pawl_status st;
 
     if (!text)
         return PAWL_OK;
     st = cli_when_parse(option, text, &when, err);
-    if (st != PAWL_OK || !when.is_relative) {
-        *ret_time = when.at;
+    if (st == PAWL_OK && when.is_relative)
+        st = pawl_store_now(store, &now, err);
+    if (st != PAWL_OK)
         return st;
-    }
-    st = pawl_store_now(store, &now, err);
-    if (st == PAWL_OK)
-        ret_time->us = now.us + when.span_ms * 1000;
-    return st;
+    *ret_time = when.is_relative ? (pawl_wall){now.us + when.span_ms * 1000} : when.at;
+    return PAWL_OK;
 }
 
 static pawl_status list(const cli_args *args, const settings *own, pawl_error *err)
@@ -292,7 +290,6 @@ const cli_verb cli_verb_timer = {
         "'timer cancel' takes back what nobody has begun with, and asks first unless --yes is "
         "given.",
     .examples = "  pawl timer add mail 'hello' --at 'in 5m'\n"
-                "  pawl timer add report --at 2026-01-01T09:00+01:00 --correlation order-77\n"
                 "  pawl timer ls --topic mail --before 'in 1h'\n"
                 "  pawl timer cancel 12 --yes",
     .options = options,
