@@ -174,6 +174,7 @@ static pawl_status run_one(life *l, const step *s, pawl_error *err)
     case SEND_BATCH:
     case SEND_AGAIN:
     case SEND_OTHER:
+    case SCHEDULE:
         return life_send(l, s, err);
     case SEND_TX:
     case SEND_TX_UNDO:
@@ -191,6 +192,7 @@ static pawl_status run_one(life *l, const step *s, pawl_error *err)
     case REAP:
     case EXPIRE:
     case CANCEL:
+    case UNSCHEDULE:
     case REDRIVE:
     case RETAIN:
     case PURGE:

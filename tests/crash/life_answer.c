@@ -107,6 +107,20 @@ pawl_status life_answer(life *l, const step *s, pawl_error *err)
     return st;
 }
 
+static pawl_status unschedule(life *l, const step *s, size_t *ret_changed, pawl_error *err)
+{
+    pawl_scheduler *scheduler = NULL;
+    pawl_message_id ids[ITEMS_MAX];
+    pawl_status st = pawl_scheduler_new_on_store(l->store, &scheduler, err);
+
+    for (int i = 0; i < s->count; i++)
+        ids[i] = model_id(s->first + i);
+    if (st == PAWL_OK)
+        st = pawl_timer_cancel(scheduler, ids, (size_t)s->count, ret_changed, err);
+    pawl_scheduler_free(scheduler);
+    return st;
+}
+
 pawl_status life_manage(life *l, const step *s, pawl_error *err)
 {
     const pawl_work_id *ids = &l->ids[s->first];
@@ -123,6 +137,9 @@ pawl_status life_manage(life *l, const step *s, pawl_error *err)
         break;
     case CANCEL:
         st = pawl_outbox_cancel(l->store, ids, count, &changed, err);
+        break;
+    case UNSCHEDULE:
+        st = unschedule(l, s, &changed, err);
         break;
     case REDRIVE:
         st = pawl_outbox_redrive(l->store, ids, count, &changed, err);

@@ -36,7 +36,21 @@ static void fill_batch(life *l, const step *s, pawl_outgoing *messages,
         messages[i] = model_outgoing(s->first + i, payloads[i], step_now_ms(l->at));
         if (s->verb == SEND_OTHER)
             messages[i].payload_size++;
+        if (s->verb == SCHEDULE)
+            messages[i].delay_ms = s->ms;
     }
+}
+
+static pawl_status schedule(life *l, const pawl_outgoing *messages, size_t count,
+                            pawl_enqueued *ret_enqueued, pawl_error *err)
+{
+    pawl_scheduler *scheduler = NULL;
+    pawl_status st = pawl_scheduler_new_on_store(l->store, &scheduler, err);
+
+    if (st == PAWL_OK)
+        st = pawl_timer_schedule_batch(scheduler, messages, count, ret_enqueued, err);
+    pawl_scheduler_free(scheduler);
+    return st;
 }
 
 pawl_status life_send(life *l, const step *s, pawl_error *err)
@@ -47,7 +61,9 @@ pawl_status life_send(life *l, const step *s, pawl_error *err)
     pawl_status st;
 
     fill_batch(l, s, messages, payloads);
-    if (s->count == 1)
+    if (s->verb == SCHEDULE)
+        st = schedule(l, messages, (size_t)s->count, enqueued, err);
+    else if (s->count == 1)
         st = pawl_outbox_enqueue(l->store, &messages[0], &enqueued[0], err);
     else
         st = pawl_outbox_enqueue_batch(l->store, messages, (size_t)s->count, enqueued, err);

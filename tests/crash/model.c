@@ -12,7 +12,7 @@ static const struct group {
     int64_t ttl_ms; /* 0: none */
 } groups[] = {
     {0, "alone", 3, 0},    {4, "batch", 3, 0},      {10, "orders", 3, 0}, {18, "crowd", 3, 0},
-    {30, "fragile", 1, 0}, {34, "brief", 3, 60000}, {38, "late", 3, 0},
+    {30, "fragile", 1, 0}, {34, "brief", 3, 60000}, {38, "late", 3, 0},   {44, "timers", 3, 0},
 };
 
 /* From nothing to several overflow pages. */

@@ -52,6 +52,8 @@ const step scenario[] = {
     {EXPIRE, 34, 1, 0, 0},
     {CHECKPOINT_TRUNCATE, 0, 0, 0, 0},
     {SEND, 35, 1, 0, 0},
+    {SCHEDULE, 44, 2, 0, 600000},
+    {UNSCHEDULE, 45, 1, 0, 0},
     {SEND_TX, 12, 3, 0, 0},
     {REOPEN, 0, 0, 0, 0}, /* the last connection takes the WAL with it */
     {SEND_BATCH, 38, 4, 0, 0},
@@ -68,6 +70,7 @@ const step scenario[] = {
     {WAIT, 0, 0, 0, 8 * INT64_C(86400000)},
     {RETAIN, 0, 0, 0, 0},
     {LEASE_CLEAN, 0, 0, 0, 0},
+    {CLAIM, 44, 1, 1, 60000}, /* its time has come */
     {PURGE, 30, 2, 0, 0},
     {SEND, 3, 1, 0, 0},
 };
@@ -86,6 +89,8 @@ const char *verb_name(verb v)
         [SEND_CROWD] = "send from several threads",
         [SEND_AGAIN] = "send again",
         [SEND_OTHER] = "send other contents",
+        [SCHEDULE] = "schedule",
+        [UNSCHEDULE] = "unschedule",
         [CLAIM] = "claim",
         [ACK_AND_CLAIM] = "ack and claim",
         [RENEW] = "renew",
@@ -175,6 +180,9 @@ static void apply_to(model *all, const step *s, int number, int64_t now_ms)
         make_ready(m, 0, now_ms);
         all->orders[number] = s->verb == SEND_TX;
         break;
+    case SCHEDULE:
+        make_ready(m, 0, now_ms + s->ms);
+        break;
     case CLAIM:
     case ACK_AND_CLAIM:
         *m = (model_message){.state = PAWL_STATE_IN_PROGRESS,
@@ -208,6 +216,7 @@ static void apply_to(model *all, const step *s, int number, int64_t now_ms)
         finish(m, PAWL_STATE_EXPIRED, m->retries);
         break;
     case CANCEL:
+    case UNSCHEDULE:
         finish(m, PAWL_STATE_CANCELLED, m->retries);
         break;
     case REDRIVE:

@@ -14,6 +14,8 @@ typedef enum verb {
     SEND_CROWD,   /* every one a call of its own, from several threads at once */
     SEND_AGAIN,   /* ids and contents that are there */
     SEND_OTHER,   /* ids that are there, other contents */
+    SCHEDULE,     /* in one call, for later */
+    UNSCHEDULE,
     CLAIM,
     ACK_AND_CLAIM, /* ack as many before `first`, claim these */
     RENEW,

@@ -1,4 +1,4 @@
-/* tests/cut/steps.c - one life: every kind of call, on eight messages. */
+/* tests/cut/steps.c - one life: every kind of call, on nine messages. */
 #include "steps.h"
 
 #include <libpq-fe.h>
@@ -6,7 +6,7 @@
 
 #define OWNER kit_owner(1)
 
-static const char *const digits[MESSAGES] = {"0", "1", "2", "3", "4", "5", "6", "7", "8"};
+static const char *const digits[MESSAGES] = {"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"};
 
 pawl_outgoing steps_message(int number)
 {
@@ -244,8 +244,11 @@ const step steps[] = {
     {"redrive", STEP_WRITES, NULL, redrive, NULL, IS("3", "state = 0 AND retries = 0"), 1, false},
     {"list", STEP_READS, NULL, step_list, NULL, NULL, 0, false},
     {"stats", STEP_READS, NULL, step_stats, NULL, NULL, 0, false},
+    {"schedule", STEP_RESOLVES, NULL, step_schedule, NULL,
+     IS("9", "state = 0 AND {us:next_attempt_at} = {us:created_at} + 86400000000"), 1, false},
+    {"unschedule", STEP_WRITES, NULL, step_unschedule, NULL, IS("9", "state = 5"), 1, false},
     {"retain", STEP_WRITES, later, retain, NULL,
-     "SELECT 3 - count(*) FROM {body} WHERE correlation_id IN ('1', '4', '5')", 3, false},
+     "SELECT 4 - count(*) FROM {body} WHERE correlation_id IN ('1', '4', '5', '9')", 4, false},
     {"receive", STEP_WRITES, NULL, step_receive, NULL,
      "SELECT (SELECT count(*) FROM {message} WHERE correlation_id = '9') +"
      " (SELECT count(*) FROM {inbox_record} WHERE id = 'atomic' AND state = 2)",

@@ -4,7 +4,7 @@
 
 #include "kit.h"
 
-#define MESSAGES 9 /* [0] is not used; message n is the one whose correlation id is n */
+#define MESSAGES 10 /* [0] is not used; message n is the one whose correlation id is n */
 
 struct pg_conn;
 
@@ -60,6 +60,8 @@ pawl_status step_send_again(world *w, size_t *ret_changed, pawl_error *err);
 pawl_status step_send_wrapped(world *w, size_t *ret_changed, pawl_error *err);
 pawl_status step_resolve_wrapped(world *w, size_t *ret_changed, pawl_error *err);
 pawl_status step_send_undone(world *w, size_t *ret_changed, pawl_error *err);
+pawl_status step_schedule(world *w, size_t *ret_changed, pawl_error *err);
+pawl_status step_unschedule(world *w, size_t *ret_changed, pawl_error *err);
 
 /* The application's connection with a transaction open; made again if it is lost. */
 pawl_status steps_begin(world *w, pawl_error *err);

@@ -55,6 +55,34 @@ pawl_status step_send_again(world *w, size_t *ret_changed, pawl_error *err)
     return send(w, both, COUNT_OF(both), ret_changed, err);
 }
 
+pawl_status step_schedule(world *w, size_t *ret_changed, pawl_error *err)
+{
+    pawl_scheduler *scheduler = NULL;
+    pawl_outgoing one = steps_message(9);
+    pawl_enqueued answer;
+    pawl_status st = pawl_scheduler_new_on_store(w->store, &scheduler, err);
+
+    one.delay_ms = DAY_MS;
+    if (st == PAWL_OK)
+        st = pawl_timer_schedule(scheduler, &one, &answer, err);
+    if (st == PAWL_OK)
+        *ret_changed = stored(&answer, 1);
+    pawl_scheduler_free(scheduler);
+    return st;
+}
+
+pawl_status step_unschedule(world *w, size_t *ret_changed, pawl_error *err)
+{
+    pawl_scheduler *scheduler = NULL;
+    pawl_message_id id = kit_id(9);
+    pawl_status st = pawl_scheduler_new_on_store(w->store, &scheduler, err);
+
+    if (st == PAWL_OK)
+        st = pawl_timer_cancel(scheduler, &id, 1, ret_changed, err);
+    pawl_scheduler_free(scheduler);
+    return st;
+}
+
 static bool good(PGresult *result)
 {
     ExecStatusType status = PQresultStatus(result);
