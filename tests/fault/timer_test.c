@@ -1,0 +1,92 @@
+/* tests/fault/timer_test.c - memory runs out in the strategy that keeps timers there. */
+#include <stdlib.h>
+
+#include "failing.h"
+#include "kit.h"
+
+#define TIMERS 100 /* more than the heaps and the lists have room for at first */
+
+__attribute__((constructor)) static void prepare(void)
+{
+    failing_prepare();
+}
+
+static pawl_status schedule_all(pawl_scheduler *scheduler, pawl_error *err)
+{
+    pawl_outgoing batch[TIMERS];
+
+    for (int i = 0; i < TIMERS; i++) {
+        batch[i] = kit_message("t", "x");
+        batch[i].id = kit_id(i + 1);
+    }
+    return pawl_timer_schedule_batch(scheduler, batch, TIMERS, NULL, err);
+}
+
+static pawl_status look(pawl_scheduler *scheduler, pawl_error *err)
+{
+    pawl_messages *list = NULL;
+    pawl_status st = pawl_timer_pending(scheduler, NULL, &list, NULL, err);
+
+    pawl_messages_free(list);
+    list = NULL;
+    if (st == PAWL_OK)
+        st = pawl_timer_get(scheduler, kit_id(1), &list, err);
+    pawl_messages_free(list);
+    return st;
+}
+
+static size_t take_all(pawl_scheduler *scheduler, pawl_status *ret_status, pawl_error *err)
+{
+    pawl_messages *list = NULL;
+    size_t count;
+
+    *ret_status = pawl_timer_take_due(scheduler, PAWL_BATCH_MAX, &list, err);
+    count = pawl_messages_count(list);
+    pawl_messages_free(list);
+    return count;
+}
+
+/* One call fails, says so and has changed nothing; made again, it does all. */
+static bool life_with_failure(long nth)
+{
+    pawl_error err = PAWL_ERROR_INIT;
+    pawl_scheduler *scheduler = NULL;
+    pawl_status st;
+    size_t taken;
+
+    failing_arm(FAILING_MEMORY, nth, 0);
+    st = pawl_scheduler_new_in_memory(NULL, &scheduler, &err);
+    if (st == PAWL_OK)
+        st = schedule_all(scheduler, &err);
+    if (st == PAWL_OK)
+        st = look(scheduler, &err);
+    taken = 0;
+    if (st == PAWL_OK)
+        taken = take_all(scheduler, &st, &err);
+    bool happened = failing_disarm();
+    assert_int_equal(happened ? PAWL_E_NOMEM : PAWL_OK, st);
+    if (happened) {
+        assert_int_equal(0, taken);
+        if (!scheduler)
+            assert_ok(pawl_scheduler_new_in_memory(NULL, &scheduler, &err), &err);
+        assert_ok(schedule_all(scheduler, &err),
+                  &err); /* the same ids: once, whatever was before */
+        taken = take_all(scheduler, &st, &err);
+        assert_ok(st, &err);
+    }
+    assert_int_equal(TIMERS, taken);
+    pawl_scheduler_free(scheduler);
+    return happened;
+}
+
+PAWL_TEST(timers_in_memory_survive_every_failing_allocation)
+{
+    const char *engine = getenv("PAWL_TEST_ENGINE");
+    long nth = 1;
+
+    if (!engine || engine[0] != 's')
+        test_skip("no database is involved: once is enough");
+    while (life_with_failure(nth))
+        nth++;
+    assert_true(nth > TIMERS);
+}
