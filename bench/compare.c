@@ -11,7 +11,7 @@ static void init_database(database *db, const options *opts, const target *t, co
     *db = (database){.engine = *t->engine, .durability = t->setting, .topics = 1};
     if (db->engine == engine_sqlite) {
         snprintf(db->target, sizeof db->target, "%s/%s.db", opts->directory, name);
-    } else {
+    } else if (db->engine == engine_postgres) {
         snprintf(db->target, sizeof db->target, "%s", opts->postgres);
         snprintf(db->schema, sizeof db->schema, "pawl_bench_%s", name);
     }
@@ -35,6 +35,17 @@ void grounds_drop(grounds *self)
     self->pawl.engine->drop(&self->pawl);
     self->raw.engine->drop(&self->raw);
     self->ballast.engine->drop(&self->ballast);
+}
+
+void grounds_load_ballast(grounds *self, const options *opts)
+{
+    const engine *kind = self->ballast.engine;
+
+    if (self->ballast_loaded)
+        return;
+    kind->reset(&self->ballast);
+    kind->add_ballast(&self->ballast, opts->ballast, opts->ballast);
+    self->ballast_loaded = true;
 }
 
 double contestant_run_load(void *context, double duration)
@@ -124,11 +135,7 @@ void compare_with_ballast(row *r, grounds *g, const options *opts)
 {
     const engine *kind = g->ballast.engine;
 
-    if (!g->ballast_loaded) {
-        kind->reset(&g->ballast);
-        kind->add_ballast(&g->ballast, opts->ballast, opts->ballast);
-        g->ballast_loaded = true;
-    }
+    grounds_load_ballast(g, opts);
     if (!opts->only_raw)
         r->pawl_paired = weigh(&side_pawl, r, g, &g->pawl, opts, &r->pawl_rate, &r->pawl_reference);
     if (!opts->only_pawl)

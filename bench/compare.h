@@ -15,6 +15,8 @@ void grounds_init(grounds *self, const options *opts, const target *t);
 /* Another durability of the same engine: the files may stay. */
 void grounds_change(grounds *self, const target *t);
 void grounds_drop(grounds *self);
+/* Once: the messages that no worker wants, into the database that has them. */
+void grounds_load_ballast(grounds *self, const options *opts);
 
 /* One of two that take turns: a round of about that many seconds; the rate that it reached. */
 typedef struct contestant {

@@ -11,6 +11,7 @@
 #include "plan.h"
 #include "report.h"
 #include "throughput.h"
+#include "timer.h"
 
 static void measure(row *r, grounds *g, held_runs *runs, const options *opts)
 {
@@ -35,6 +36,9 @@ static void measure(row *r, grounds *g, held_runs *runs, const options *opts)
         break;
     case ROW_IDLE:
         idle_measure(r, g, opts);
+        break;
+    case ROW_TIMER:
+        timer_measure(r, g, opts);
         break;
     }
 }

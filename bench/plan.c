@@ -8,17 +8,22 @@
 
 #include "basics.h"
 #include "shift.h"
+#include "timer.h"
 
 #define ROWS_MAX 200
 #define BAR_RAW 0.8
 #define BAR_BALLAST 0.9
 #define BAR_HELD 0.8
+#define BAR_MEMORY_MS 1.0
+#define BAR_STORED_MS 10.0
+#define BAR_START_MS 1000.0
 
 static const target targets[] = {
     {"sqlite-full", "SQLite, synchronous=FULL", "full", &engine_sqlite, PAWL_DURABILITY_FULL},
     {"sqlite-normal", "SQLite, synchronous=NORMAL", "normal", &engine_sqlite,
      PAWL_DURABILITY_NORMAL},
     {"postgres", "PostgreSQL", "server", &engine_postgres, PAWL_DURABILITY_FULL},
+    {"memory", "Timers in memory", "none", &engine_memory, PAWL_DURABILITY_NORMAL},
 };
 
 static const char *plural(int count)
@@ -88,10 +93,25 @@ static void name_row(row *r)
     }
 }
 
+static void name_timer_row(row *r)
+{
+    static const char *const ids[] = {"schedule", "claim-none", "claim-100", "start"};
+    static const char *const texts[] = {"schedule", "a claim that finds nothing due",
+                                        "a claim that finds 100 due",
+                                        "from the due time to the handler's start"};
+    const char *size = r->pending_part == 1 ? "1m" : r->pending_part == 10 ? "100k" : "1k";
+
+    snprintf(r->id, sizeof r->id, "%s/timer-%s-%s", r->target->id, ids[r->timer], size);
+    snprintf(r->text, sizeof r->text, "%s", texts[r->timer]);
+}
+
 static void add(plan *self, row r)
 {
     r.topics = r.topics ? r.topics : 1;
-    name_row(&r);
+    if (r.kind == ROW_TIMER)
+        name_timer_row(&r);
+    else
+        name_row(&r);
     if (self->count == ROWS_MAX)
         die("more than %d rows", ROWS_MAX);
     self->rows[self->count++] = r;
@@ -169,6 +189,28 @@ static void add_worker(plan *self, const options *opts, const target *t)
     add(self, (row){.target = t, .kind = ROW_IDLE});
 }
 
+static void add_timers(plan *self, const target *t)
+{
+    static const int parts[] = {1000, 10, 1};
+    row r = {.target = t, .kind = ROW_TIMER, .timer = TIMER_SCHEDULE};
+
+    r.bar = t->engine == &engine_memory ? BAR_MEMORY_MS : BAR_STORED_MS;
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        r.pending_part = parts[i];
+        add(self, r);
+    }
+    if (t->engine == &engine_memory)
+        return;
+    r.bar = 0;
+    r.timer = TIMER_CLAIM_NONE;
+    add(self, r);
+    r.timer = TIMER_CLAIM_FOUND;
+    add(self, r);
+    r.timer = TIMER_START;
+    r.bar = BAR_START_MS;
+    add(self, r);
+}
+
 /* Keep the row with that id, or else all that the pattern matches. */
 static void choose(plan *self, const char *only)
 {
@@ -197,9 +239,13 @@ plan plan_make(const options *opts)
 
         if (!*t->engine || (t->engine == &engine_postgres && !opts->postgres))
             continue;
-        add_compared(&self, t);
-        add_special(&self, opts, t);
-        add_worker(&self, opts, t);
+        if (t->engine != &engine_memory) {
+            add_compared(&self, t);
+            add_special(&self, opts, t);
+            add_worker(&self, opts, t);
+        }
+        if ((t->setting == PAWL_DURABILITY_FULL || t->engine == &engine_memory) && !opts->only_raw)
+            add_timers(&self, t);
     }
     if (opts->only)
         choose(&self, opts->only);
@@ -228,6 +274,8 @@ double plan_duration(const plan *self, const options *opts)
         if (r->kind == ROW_HELD) {
             total += sides * opts->held_seconds * (undisturbed ? 1 : 2);
             undisturbed = true;
+        } else if (r->kind == ROW_TIMER) {
+            total += 5 + (double)opts->ballast / r->pending_part / 100000;
         } else if (r->kind == ROW_MEMORY) {
             total += (double)opts->backlog / 15000;
         } else if (r->kind == ROW_LATENCY) {
@@ -239,7 +287,8 @@ double plan_duration(const plan *self, const options *opts)
             total += (r->kind == ROW_BALLAST ? 2 : 1) * sides * rounds *
                      (r->load.kind == LOAD_ENQUEUE || r->load.kind == LOAD_RECEIVE ? 1.1 : 1.5);
         }
-        if (r->kind == ROW_BALLAST && loaded != *r->target->engine) {
+        if ((r->kind == ROW_BALLAST || (r->kind == ROW_TIMER && r->pending_part == 1)) &&
+            loaded != *r->target->engine) {
             loaded = *r->target->engine;
             total += (double)opts->ballast / 25000;
         }

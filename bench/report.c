@@ -8,6 +8,7 @@
 
 #include "basics.h"
 #include "report_worker.h"
+#include "timer.h"
 
 static bool is_beside_raw(const row *self)
 {
@@ -28,6 +29,18 @@ double row_raw_ratio(const row *self)
     if (self->raw_paired > 0)
         return self->raw_paired;
     return self->raw_reference > 0 ? self->raw_rate / self->raw_reference : 0;
+}
+
+bool row_has_bar(const row *self)
+{
+    return self->bar > 0 && (self->kind == ROW_TIMER ? self->p99_ms > 0 : row_ratio(self) > 0);
+}
+
+bool row_met_bar(const row *self)
+{
+    if (self->kind == ROW_TIMER)
+        return self->p99_ms <= self->bar;
+    return row_ratio(self) >= self->bar;
 }
 
 /* 1234567 as "1,234,567"; "-" where nothing was measured. */
@@ -90,6 +103,11 @@ static void print_headings(const row *r, const row *before, const options *opts)
         report_worker_heading(r, opts);
         return;
     }
+    if (r->kind == ROW_TIMER) {
+        printf("  %-45s %12s %11s %11s %11s  %s\n", "one call", "pending", "median", "p99",
+               "longest", "bar for p99");
+        return;
+    }
     if (r->kind == ROW_BALLAST)
         printf("  with %" PRId64 " finished and %" PRId64 " future messages\n", opts->ballast,
                opts->ballast);
@@ -102,6 +120,18 @@ static void print_headings(const row *r, const row *before, const options *opts)
     printf("  %-58s %12s %12s %7s %12s%s\n",
            r->kind == ROW_WORKER ? "a handler that does nothing" : "messages in a transaction",
            "pawl/s", second, "ratio", "bar", more);
+}
+
+static void print_timer(const row *r, const options *opts)
+{
+    char pending[32];
+
+    printf("  %-45s %12s %8.3f ms %8.3f ms %8.3f ms", r->text,
+           grouped((double)timer_pending(r, opts), pending, sizeof pending), r->p50_ms, r->p99_ms,
+           r->max_ms);
+    if (r->bar > 0)
+        printf("  %g ms %s", r->bar, row_met_bar(r) ? "met" : "MISSED");
+    putchar('\n');
 }
 
 static void print_ratio(const row *r)
@@ -130,6 +160,8 @@ void report_row(const plan *p, size_t number, const options *opts)
         printf("  %-58s %8ld KiB %8ld KiB\n", r->text, r->start_kib, r->peak_kib);
     } else if (r->kind == ROW_LATENCY || r->kind == ROW_IDLE) {
         report_worker_row(r, opts);
+    } else if (r->kind == ROW_TIMER) {
+        print_timer(r, opts);
     } else {
         printf("  %-58s %12s %12s", r->text, grouped(r->pawl_rate, first_text, sizeof first_text),
                grouped(second, second_text, sizeof second_text));
@@ -159,9 +191,9 @@ static void write_windows(FILE *file, const char *name, const double *windows)
 
 static void write_row(FILE *file, const row *r, const options *opts)
 {
-    static const char *const measures[] = {"enqueue", "claim+ack", "ack+claim"};
+    static const char *const measures[] = {"enqueue", "claim+ack", "ack+claim", "receive"};
     static const char *const kinds[] = {"raw",    "ballast", "held", "memory",
-                                        "worker", "latency", "idle"};
+                                        "worker", "latency", "idle", "timer"};
     static const char *const held[] = {"none", "snapshot", "writer"};
     double ratio = row_ratio(r);
 
@@ -179,8 +211,7 @@ static void write_row(FILE *file, const row *r, const options *opts)
     write_number(file, "ratio", ratio);
     write_number(file, "raw_ratio", row_raw_ratio(r));
     write_number(file, "bar", r->bar);
-    fprintf(file, ", \"met\": %s",
-            r->bar <= 0 || ratio <= 0 ? "null" : (ratio >= r->bar ? "true" : "false"));
+    fprintf(file, ", \"met\": %s", !row_has_bar(r) ? "null" : (row_met_bar(r) ? "true" : "false"));
     report_worker_json(file, r, opts);
     if (r->kind == ROW_HELD) {
         write_windows(file, "pawl_windows", r->pawl_windows);
@@ -189,6 +220,12 @@ static void write_row(FILE *file, const row *r, const options *opts)
     if (r->kind == ROW_MEMORY) {
         write_number(file, "start_kib", (double)r->start_kib);
         write_number(file, "peak_kib", (double)r->peak_kib);
+    }
+    if (r->kind == ROW_TIMER) {
+        write_number(file, "pending", (double)timer_pending(r, opts));
+        write_number(file, "p50_ms", r->p50_ms);
+        write_number(file, "p99_ms", r->p99_ms);
+        write_number(file, "max_ms", r->max_ms);
     }
     fputc('}', file);
 }
@@ -216,10 +253,10 @@ void report_end(const plan *p, const options *opts)
         const row *r = &p->rows[i];
 
         report_worker_bars(r, &bars, &met);
-        if (r->bar <= 0 || row_ratio(r) <= 0)
+        if (!row_has_bar(r))
             continue;
         bars++;
-        met += row_ratio(r) >= r->bar;
+        met += row_met_bar(r);
     }
     if (bars > 0)
         printf("\n%d of %d bars met\n", met, bars);

@@ -24,6 +24,7 @@ typedef enum row_kind {
     ROW_WORKER,  /* pawl's worker with a handler that does nothing against the raw side */
     ROW_LATENCY, /* from the sender's answer to the handler's start */
     ROW_IDLE,    /* what a worker costs that has nothing to do */
+    ROW_TIMER,   /* how long single calls take while many timers are pending */
 } row_kind;
 
 typedef enum row_disturbance {
@@ -31,6 +32,13 @@ typedef enum row_disturbance {
     DISTURBANCE_SNAPSHOT, /* an open transaction that has read */
     DISTURBANCE_WRITER,   /* an open transaction that has sent a message */
 } row_disturbance;
+
+typedef enum row_timer {
+    TIMER_SCHEDULE,
+    TIMER_CLAIM_NONE,  /* that finds nothing due */
+    TIMER_CLAIM_FOUND, /* that finds a hundred */
+    TIMER_START,       /* from the due time to the handler's start, through a worker */
+} row_timer;
 
 #define WINDOWS 12 /* of a held row */
 
@@ -42,7 +50,9 @@ typedef struct row {
     row_disturbance disturbance;
     bool by_worker;     /* ROW_MEMORY: pawl's worker; otherwise claims by hand */
     bool two_processes; /* ROW_LATENCY: the sender and the receiver */
-    double bar;         /* the ratio to reach; 0: none */
+    row_timer timer;
+    int pending_part; /* ROW_TIMER: 1: as many timers as the ballast; 10: a tenth of them */
+    double bar;       /* the ratio to reach; ROW_TIMER: the milliseconds to stay below; 0: none */
     char id[64];
     char text[96];
     /* What came out; 0: not measured. Rates are messages per second. */
@@ -53,11 +63,15 @@ typedef struct row {
     long start_kib, peak_kib;                   /* ROW_MEMORY */
     spread pawl_latency, raw_latency, raw_wake; /* ROW_LATENCY */
     double cpu_seconds, server_cpu_seconds;     /* ROW_IDLE */
+    double p50_ms, p99_ms, max_ms;              /* ROW_TIMER */
 } row;
 
 /* pawl's rate against raw's or against its own undisturbed one; 0: not measured. */
 double row_ratio(const row *self);
 /* The same of the raw side, where it has one. */
 double row_raw_ratio(const row *self);
+/* Whether it has a bar and was measured; and whether it met it. */
+bool row_has_bar(const row *self);
+bool row_met_bar(const row *self);
 
 #endif
