@@ -54,7 +54,7 @@ static pid_t start_receiver(tempest *t)
     char *copy[8] = {NULL};
     pid_t pid;
 
-    for (size_t i = 0; arguments[i]; i++) {
+    for (size_t i = 0; i + 1 < COUNT_OF(arguments); i++) {
         copy[i] = strdup(arguments[i]);
         assert_non_null(copy[i]);
     }

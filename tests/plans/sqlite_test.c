@@ -40,6 +40,8 @@ static int64_t number_for(const world *w, const char *statement, const char *nam
         {"states", 63},
         {"before", INT64_MAX},
         {"after_id", 0},
+        {"ttl", 30000000},
+        {"only_held", 1},
         {"scan", 100},
         {"with_payload", 1},
         {"cap", 100},
@@ -130,7 +132,7 @@ static void bind(const world *w, sqlite3_stmt *statement, const char *name, int 
         pawli_sqlite_rows_bind(statement, index, one_row(w, name));
     else if (strncmp(name, "topic_", 6) == 0 && strcmp(parameter, "topic") == 0)
         sqlite3_bind_text(statement, index, "busy", -1, SQLITE_STATIC);
-    else if (is(parameter, " owner_name error text "))
+    else if (is(parameter, " owner_name error text name by reason after "))
         sqlite3_bind_text(statement, index, "x", -1, SQLITE_STATIC);
     else if (is(parameter, nulls))
         sqlite3_bind_null(statement, index);
