@@ -42,11 +42,6 @@ void life_dead_learn(life *l);
 pawl_status life_dead_done(life *l, pawl_error *err);
 pawl_status life_dead_retry(life *l, pawl_error *err);
 
-/* life_timer.c */
-pawl_status life_timer_schedule(life *l, pawl_error *err);
-pawl_status life_timer_look(life *l, pawl_error *err);
-pawl_status life_timer_cancel(life *l, pawl_error *err);
-
 /* life_lease.c: the calls about leases. */
 int64_t life_lease_fence(life *l);
 pawl_status life_lease_take(life *l, pawl_error *err);

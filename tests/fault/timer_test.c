@@ -1,15 +1,60 @@
-/* tests/fault/timer_test.c - memory runs out in the strategy that keeps timers there. */
+/* tests/fault/timer_test.c - memory runs out, or the database's library fails, under timers. */
+#include "life.h"
+
 #include <stdlib.h>
 
-#include "failing.h"
-#include "kit.h"
+#if PAWL_TEST_SQLITE
+#include <sqlite3.h>
+#endif
 
 #define TIMERS 100 /* more than the heaps and the lists have room for at first */
 
+/* Before the first use of SQLite, which sets up its memory then. */
 __attribute__((constructor)) static void prepare(void)
 {
     failing_prepare();
 }
+
+static bool is_sqlite(void)
+{
+    const char *engine = getenv("PAWL_TEST_ENGINE");
+
+    return engine && engine[0] == 's';
+}
+
+/* `make test` tries a part of the places, `make proof` all. */
+static long stride(long reduced)
+{
+    return getenv("PAWL_TEST_WHOLE") ? 1 : reduced;
+}
+
+PAWL_TEST(timers_of_a_store_survive_every_failing_allocation)
+{
+    life_run_all(&life_timer, FAILING_MEMORY, 0, "out of memory in pawl", 0, stride(3));
+}
+
+#if PAWL_TEST_SQLITE
+PAWL_TEST(timers_of_a_store_survive_every_failing_sqlite_call)
+{
+    if (!is_sqlite())
+        test_skip("a matter of SQLite");
+    life_run_all(&life_timer, FAILING_SQL, SQLITE_IOERR, "SQLite answers an I/O error", 0,
+                 stride(3));
+    life_run_all(&life_timer, FAILING_SQLITE_MEMORY, 0, "out of memory in SQLite", 0,
+                 stride(5) * 53);
+}
+#endif
+
+#if PAWL_TEST_POSTGRES
+PAWL_TEST(timers_of_a_store_survive_every_failing_libpq_call_and_a_cut_connection)
+{
+    if (is_sqlite())
+        test_skip("a matter of PostgreSQL");
+    life_run_all(&life_timer, FAILING_SQL, FAILING_REFUSES, "libpq answers a failure", 0,
+                 stride(7));
+    life_run_all(&life_timer, FAILING_SQL, FAILING_CUTS, "the connection is cut", 0, stride(7));
+}
+#endif
 
 static pawl_status schedule_all(pawl_scheduler *scheduler, pawl_error *err)
 {
@@ -81,10 +126,9 @@ static bool life_with_failure(long nth)
 
 PAWL_TEST(timers_in_memory_survive_every_failing_allocation)
 {
-    const char *engine = getenv("PAWL_TEST_ENGINE");
     long nth = 1;
 
-    if (!engine || engine[0] != 's')
+    if (!is_sqlite())
         test_skip("no database is involved: once is enough");
     while (life_with_failure(nth))
         nth++;
