@@ -106,6 +106,38 @@ PAWL_TEST(a_worker_may_send_work_and_clean_up)
     kit_check(f);
 }
 
+PAWL_TEST(a_worker_may_hold_leases_and_only_an_administrator_takes_them_away)
+{
+    fixture *f = fixture_open(NULL);
+    pawl_error err = PAWL_ERROR_INIT;
+    struct guest worker = {NULL}, admin = {NULL}, sender = {NULL};
+    pawl_lease_grant grant;
+    pawl_leases *list = NULL;
+
+    if (!fixture_is_postgres(f))
+        test_skip("SQLite has no users");
+    enter(&worker, f, "pawl_work");
+    enter(&admin, f, "pawl_admin");
+    enter(&sender, f, "pawl_send");
+    assert_status(
+        PAWL_E_DENIED,
+        pawl_lease_acquire(sender.store, "it", kit_owner(1), MINUTE_MS, NULL, &grant, &err), &err);
+    assert_ok(pawl_lease_acquire(worker.store, "it", kit_owner(1), MINUTE_MS, NULL, &grant, &err),
+              &err);
+    assert_ok(
+        pawl_lease_renew(worker.store, "it", kit_owner(1), grant.fence, MINUTE_MS, &grant, &err),
+        &err);
+    assert_ok(pawl_lease_list(worker.store, NULL, &list, &err), &err);
+    pawl_leases_free(list);
+    assert_status(PAWL_E_DENIED, pawl_lease_force_release(worker.store, "it", NULL, NULL, &err),
+                  &err);
+    assert_ok(pawl_lease_force_release(admin.store, "it", NULL, NULL, &err), &err);
+    assert_ok(pawl_lease_clean(worker.store, 0, NULL, &err), &err);
+    go(&sender);
+    go(&admin);
+    go(&worker);
+}
+
 PAWL_TEST(an_administrator_may_do_everything)
 {
     fixture *f = fixture_open(NULL);

@@ -36,15 +36,6 @@ pawl_status life_lease_release(life *l, pawl_error *err)
     return pawl_lease_release(l->store, NAME, kit_owner(1), life_lease_fence(l), NULL, err);
 }
 
-pawl_status life_lease_force(life *l, pawl_error *err)
-{
-    pawl_leases *one = NULL;
-    pawl_status st = pawl_lease_force_release(l->store, NAME, NULL, &one, err);
-
-    pawl_leases_free(one);
-    return st;
-}
-
 /* The same owner every time: what a failed stop left is extended. */
 pawl_status life_lease_run(life *l, pawl_error *err)
 {

@@ -48,7 +48,6 @@ pawl_status life_lease_take(life *l, pawl_error *err);
 pawl_status life_lease_renew(life *l, pawl_error *err);
 pawl_status life_lease_guard(life *l, pawl_error *err);
 pawl_status life_lease_release(life *l, pawl_error *err);
-pawl_status life_lease_force(life *l, pawl_error *err);
 pawl_status life_lease_run(life *l, pawl_error *err);
 
 /* The store behind the fault; and the application's row `n` in a transaction of pawl's. */

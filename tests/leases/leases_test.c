@@ -8,7 +8,8 @@
 
 #define DEEDS 100
 #define REDUCED 20
-#define WHOLE 2000
+#define WHOLE_SQLITE 2000
+#define WHOLE_POSTGRES 500
 
 static uint64_t setting(const char *name, uint64_t otherwise)
 {
@@ -38,9 +39,9 @@ PAWL_TEST(random_histories_are_what_the_model_says)
 
     assert_non_null(p);
     test_defer(free, p);
-    if (setting("PAWL_TEST_WHOLE", 0))
-        count = WHOLE;
     play_init(p, fixture_open(NULL), NULL);
+    if (setting("PAWL_TEST_WHOLE", 0))
+        count = fixture_is_postgres(p->f) ? WHOLE_POSTGRES : WHOLE_SQLITE;
     for (uint64_t i = 0; i < count; i++)
         if (!play_history(p, seed + i, DEEDS))
             test_fail("PAWL_LEASES_SEED=%" PRIu64 ": %s\n%s", seed + i, p->wrong.text, p->log);

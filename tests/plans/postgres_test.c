@@ -69,6 +69,13 @@ static const literal literals[] = {
     {"inbox_", "source", "'few'"},
     {"inbox_", "id", "'held'"},
     {"inbox_", "fence", "1::bigint"},
+    {"lease_", "name", "'name 7'"},
+    {"lease_", "fence", "1::bigint"},
+    {"lease_", "ttl", "interval '30 s'"},
+    {NULL, "only_held", "false"},
+    {NULL, "after", "''"},
+    {NULL, "by", "'x'"},
+    {NULL, "reason", "'x'"},
     {NULL, "hash", "NULL::bytea"},
     {NULL, "endpoint", "NULL::text"},
     {NULL, "response", "'x'::bytea"},
@@ -233,8 +240,8 @@ static int64_t bound(const char *statement)
 {
     int64_t rows = 0;
 
-    if (is(statement,
-           " claim reap expire retain dead_claim inbox_requeue inbox_purge inbox_clean "))
+    if (is(statement, " claim reap expire retain dead_claim inbox_requeue inbox_purge inbox_clean"
+                      " lease_list lease_clean "))
         rows = WORLD_BATCH;
     if (is(statement, " reap "))
         rows = 2 * WORLD_BATCH; /* fifty claims of two messages each */
@@ -281,8 +288,8 @@ static void measure(const world *w, int which, const char *when)
 static world open_world(void)
 {
     world w = {.f = fixture_open(NULL)};
-    static const char *const tables[] = {"body",  "queue", "outcome",
-                                         "claim", "dead",  "inbox_record"};
+    static const char *const tables[] = {"body", "queue",        "outcome", "claim",
+                                         "dead", "inbox_record", "lease"};
 
     if (!fixture_is_postgres(w.f))
         test_skip("a matter of PostgreSQL");
@@ -307,7 +314,8 @@ PAWL_TEST(every_statement_touches_few_pages_of_two_million_messages)
     measure(&w, 0, "plans made for empty tables");
     ask(w.f, 1, "SET plan_cache_mode = force_generic_plan");
     measure(&w, 1, "no statistics");
-    fixture_exec(w.f, "ANALYZE {body}, {queue}, {outcome}, {claim}, {lane}, {inbox_record}");
+    fixture_exec(w.f,
+                 "ANALYZE {body}, {queue}, {outcome}, {claim}, {lane}, {inbox_record}, {lease}");
     measure(&w, 1, "after ANALYZE, old session");
     ask(w.f, 2, "SET plan_cache_mode = force_generic_plan");
     measure(&w, 2, "after ANALYZE, new session");

@@ -45,6 +45,17 @@ static void fill_inbox(fixture *f, int64_t processed)
                  numbers(f, processed));
 }
 
+/* Held for long, by somebody. */
+static void fill_leases(fixture *f, int64_t held)
+{
+    fixture_exec(f,
+                 "INSERT INTO {lease} (name, owner, owner_name, fence, taken_at, renewed_at,"
+                 " expires_at) SELECT 'name ' || n, %s, 'x', 1, {at:%lld}, {at:%lld}, {at:%lld}"
+                 " FROM %s",
+                 made_id(f, 9), (long long)FIXTURE_START.us, (long long)FIXTURE_START.us,
+                 (long long)(FIXTURE_START.us + 365 * DAY_MS * 1000), numbers(f, held));
+}
+
 void world_fill(fixture *f, int64_t finished, int64_t future)
 {
     const char *soon = fixture_expand(f, test_note("{at:%lld}", (long long)FIXTURE_START.us));
@@ -54,6 +65,7 @@ void world_fill(fixture *f, int64_t finished, int64_t future)
     int64_t first;
 
     fill_inbox(f, 200 + finished / 10);
+    fill_leases(f, 200 + finished / 10);
     first = fixture_count(f, "SELECT coalesce(max(id), 0) FROM {body}");
     fill_bodies(f, 1, finished, "busy", soon);
     fixture_exec(f,
@@ -115,6 +127,18 @@ static void receive_many(fixture *f)
     assert_ok(pawl_inbox_mark_processing(store, "few", "held", &err), &err);
 }
 
+/* Ended long ago when the clock has moved. */
+static void hold_many(fixture *f)
+{
+    pawl_error err = PAWL_ERROR_INIT;
+    pawl_lease_grant grant;
+
+    for (int i = 0; i < 2 * WORLD_BATCH; i++)
+        assert_ok(pawl_lease_acquire(fixture_store(f), test_note("short %d", i), kit_owner(1),
+                                     SECOND_MS, NULL, &grant, &err),
+                  &err);
+}
+
 void world_people(world *w)
 {
     fixture *f = w->f;
@@ -123,6 +147,7 @@ void world_people(world *w)
 
     assert_ok(pawl_topic_dead_letters(fixture_store(f), "busy", true, &err), &err);
     receive_many(f);
+    hold_many(f);
     send_many(f, "busy", 2 * WORLD_BATCH, 0); /* done, long ago when the clock has moved */
     kit_ack(f, kit_owner(1), take(f, "busy", 1, HOUR_MS, 2 * WORLD_BATCH));
     send_many(f, "busy", 2 * WORLD_BATCH, 0); /* held by a dead worker */

@@ -24,7 +24,13 @@ CREATE VIEW pawl.lease_answer AS
     SELECT 0::smallint AS result, clock_timestamp() AS at, l.* FROM pawl.lease l WHERE false;
 
 CREATE FUNCTION pawl.lease_get(name text) RETURNS SETOF pawl.lease_answer
-LANGUAGE plpgsql VOLATILE AS $$
+LANGUAGE plpgsql VOLATILE
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET enable_sort = off
+SET jit = off
+AS $$
 #variable_conflict use_column
 DECLARE
     t CONSTANT timestamptz := pawl.clock();
@@ -39,7 +45,13 @@ CREATE FUNCTION pawl.lease_list(
     only_held boolean DEFAULT false,
     max_rows  bigint  DEFAULT 100)
 RETURNS SETOF pawl.lease_answer
-LANGUAGE plpgsql VOLATILE AS $$
+LANGUAGE plpgsql VOLATILE
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET enable_sort = off
+SET jit = off
+AS $$
 #variable_conflict use_column
 DECLARE
     t CONSTANT timestamptz := pawl.clock();
@@ -76,7 +88,13 @@ CREATE FUNCTION pawl.lease_acquire(
     ttl        interval DEFAULT interval '30 seconds',
     owner_name text     DEFAULT NULL) -- NULL: the owner
 RETURNS SETOF pawl.lease_answer
-LANGUAGE plpgsql VOLATILE AS $$
+LANGUAGE plpgsql VOLATILE
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET enable_sort = off
+SET jit = off
+AS $$
 #variable_conflict use_column
 DECLARE
     t timestamptz := pawl.clock();
@@ -136,7 +154,13 @@ CREATE FUNCTION pawl.lease_renew(
     fence bigint,
     ttl   interval DEFAULT interval '30 seconds')
 RETURNS SETOF pawl.lease_answer
-LANGUAGE plpgsql VOLATILE AS $$
+LANGUAGE plpgsql VOLATILE
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET enable_sort = off
+SET jit = off
+AS $$
 #variable_conflict use_column
 DECLARE
     t timestamptz;
@@ -161,7 +185,13 @@ $$;
 -- Give it back. Anybody may take it from now on; the take waits for guarded transactions.
 CREATE FUNCTION pawl.lease_release(name text, owner uuid, fence bigint)
 RETURNS SETOF pawl.lease_answer
-LANGUAGE plpgsql VOLATILE AS $$
+LANGUAGE plpgsql VOLATILE
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET enable_sort = off
+SET jit = off
+AS $$
 #variable_conflict use_column
 DECLARE
     t timestamptz;
@@ -189,7 +219,13 @@ CREATE FUNCTION pawl.lease_force(
     reason text   DEFAULT NULL,
     fence  bigint DEFAULT NULL)
 RETURNS SETOF pawl.lease_answer
-LANGUAGE plpgsql VOLATILE AS $$
+LANGUAGE plpgsql VOLATILE
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET enable_sort = off
+SET jit = off
+AS $$
 #variable_conflict use_column
 DECLARE
     t timestamptz;
@@ -214,7 +250,13 @@ $$;
 -- ended, also if it runs out meanwhile; its holder can still renew it. The look comes first: a refusal
 -- should leave no lock behind for which others would wait.
 CREATE FUNCTION pawl.lease_is_held(name text, fence bigint) RETURNS boolean
-LANGUAGE plpgsql VOLATILE AS $$
+LANGUAGE plpgsql VOLATILE
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET enable_sort = off
+SET jit = off
+AS $$
 #variable_conflict use_column
 DECLARE
     l pawl.lease;
@@ -246,18 +288,23 @@ $$;
 -- Forget leases that ended longer than `keep` ago. Tokens come from the sequence: none comes again.
 CREATE FUNCTION pawl.lease_clean(keep interval DEFAULT interval '7 days', max_rows bigint DEFAULT 1000)
 RETURNS bigint
-LANGUAGE plpgsql VOLATILE AS $$
+LANGUAGE plpgsql VOLATILE
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET enable_sort = off
+SET jit = off
+AS $$
 #variable_conflict use_column
 DECLARE
-    t CONSTANT timestamptz := pawl.clock();
-    removed bigint;
+    before CONSTANT timestamptz := pawl.clock() - keep;
+    old text[];
 BEGIN
-    DELETE FROM pawl.lease d
-    WHERE d.name IN (SELECT l.name FROM pawl.lease l
-                     WHERE l.expires_at <= t - keep
-                     ORDER BY l.expires_at LIMIT max_rows
-                     FOR UPDATE SKIP LOCKED);
-    GET DIAGNOSTICS removed = ROW_COUNT;
-    RETURN removed;
+    old := ARRAY(
+        SELECT l.name FROM pawl.lease l
+        WHERE l.expires_at <= before ORDER BY l.expires_at LIMIT max_rows
+        FOR UPDATE SKIP LOCKED);
+    DELETE FROM pawl.lease l WHERE l.name = ANY (old);
+    RETURN cardinality(old);
 END
 $$;
