@@ -2,6 +2,7 @@
 #include "life.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -212,6 +213,11 @@ bool life_deploy(failing_kind kind, long nth, int how)
     if (path)
         remove_files(path);
     return reached;
+}
+
+long life_stride(long reduced)
+{
+    return getenv("PAWL_TEST_WHOLE") ? 1 : reduced;
 }
 
 long life_next_point(long nth, long dense, long stride)

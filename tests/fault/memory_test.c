@@ -18,12 +18,12 @@ static bool is_sqlite(void)
 
 PAWL_TEST(a_life_survives_every_failing_allocation)
 {
-    life_run_all(&life_queue, FAILING_MEMORY, 0, "out of memory in pawl", 100000, 1);
+    life_run_all(&life_queue, FAILING_MEMORY, 0, "out of memory in pawl", 0, life_stride(3));
 }
 
 PAWL_TEST(making_the_schema_survives_every_failing_allocation)
 {
-    life_deploy_all(FAILING_MEMORY, 0, "out of memory in pawl", 100000, 1);
+    life_deploy_all(FAILING_MEMORY, 0, "out of memory in pawl", 0, life_stride(3));
 }
 
 /* SQLite allocates thousands of times in one life, most of them while it reads the schema: every

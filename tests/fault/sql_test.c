@@ -19,16 +19,17 @@ PAWL_TEST(a_life_survives_every_failing_sqlite_call)
 {
     if (!is_sqlite())
         test_skip("a matter of SQLite");
-    life_run_all(&life_queue, FAILING_SQL, SQLITE_IOERR, "SQLite answers an I/O error", 100000, 1);
-    life_run_all(&life_queue, FAILING_SQL, SQLITE_FULL, "SQLite answers that the disk is full", 50,
-                 7);
+    life_run_all(&life_queue, FAILING_SQL, SQLITE_IOERR, "SQLite answers an I/O error", 0,
+                 life_stride(3));
+    life_run_all(&life_queue, FAILING_SQL, SQLITE_FULL, "SQLite answers that the disk is full", 0,
+                 life_stride(7));
 }
 
 PAWL_TEST(making_the_schema_survives_every_failing_sqlite_call)
 {
     if (!is_sqlite())
         test_skip("a matter of SQLite");
-    life_deploy_all(FAILING_SQL, SQLITE_IOERR, "SQLite answers an I/O error", 100000, 1);
+    life_deploy_all(FAILING_SQL, SQLITE_IOERR, "SQLite answers an I/O error", 0, life_stride(3));
 }
 #endif
 
@@ -37,14 +38,16 @@ PAWL_TEST(a_life_survives_every_failing_libpq_call)
 {
     if (is_sqlite())
         test_skip("a matter of PostgreSQL");
-    life_run_all(&life_queue, FAILING_SQL, FAILING_REFUSES, "libpq answers a failure", 100000, 1);
+    life_run_all(&life_queue, FAILING_SQL, FAILING_REFUSES, "libpq answers a failure", 0,
+                 life_stride(7));
 }
 
 PAWL_TEST(a_life_survives_a_connection_cut_at_every_libpq_call)
 {
     if (is_sqlite())
         test_skip("a matter of PostgreSQL");
-    life_run_all(&life_queue, FAILING_SQL, FAILING_CUTS, "the connection is cut", 100000, 1);
+    life_run_all(&life_queue, FAILING_SQL, FAILING_CUTS, "the connection is cut", 0,
+                 life_stride(11));
 }
 
 PAWL_TEST(making_the_schema_survives_a_connection_cut_at_every_libpq_call)
