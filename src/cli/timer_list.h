@@ -9,8 +9,8 @@
 
 CLI_AUTO_DEFINE(pawl_scheduler, pawl_scheduler_free);
 
-/* Print at most `limit` of those that `query` asks for, page by page. */
-pawl_status cli_timer_list(const cli_args *args, pawl_store *store, const pawl_timer_query *query,
+/* Print at most `limit` of those that `given` asks for, page by page. */
+pawl_status cli_timer_list(const cli_args *args, pawl_store *store, const pawl_timer_query *given,
                            int64_t limit, pawl_error *err);
 
 #endif

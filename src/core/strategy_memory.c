@@ -84,12 +84,15 @@ static int by_id(const void *a, const void *b)
 /* The same id twice in one batch must be the same message. */
 static pawl_status check_repeated(const batch *b, pawl_error *err)
 {
-    PAWLI_AUTO_FREE pawli_timer **sorted = malloc(b->count * sizeof *sorted);
+    PAWLI_AUTO_FREE pawli_timer **sorted = NULL;
 
+    if (b->count < 2)
+        return PAWL_OK;
+    sorted = malloc(b->count * sizeof(pawli_timer *));
     if (!sorted)
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for %zu timers", b->count);
-    memcpy(sorted, b->timers, b->count * sizeof *sorted);
-    qsort(sorted, b->count, sizeof *sorted, by_id);
+    memcpy(sorted, b->timers, b->count * sizeof(pawli_timer *));
+    qsort(sorted, b->count, sizeof(pawli_timer *), by_id);
     for (size_t i = 1; i < b->count; i++)
         if (by_id(&sorted[i - 1], &sorted[i]) == 0 &&
             !pawli_outgoing_same(&sorted[i - 1]->message, &sorted[i]->message))
@@ -138,7 +141,7 @@ static pawl_status schedule(void *self, const pawl_outgoing *messages, size_t co
     batch b = {0};
     pawl_status st = copy_messages(&b, messages, count, read_clock(m), err);
 
-    if (st == PAWL_OK && count > 1)
+    if (st == PAWL_OK)
         st = check_repeated(&b, err);
     if (st == PAWL_OK) {
         pthread_mutex_lock(&m->lock);
@@ -380,10 +383,11 @@ static pawl_status take_due(void *self, int limit, pawl_messages **ret_list, paw
 {
     PAWLI_AUTO(pawl_messages) list = NULL;
     PAWLI_AUTO_FREE pawli_timer **taken = malloc((size_t)limit * sizeof(pawli_timer *));
-    pawl_status st = pawli_messages_new(&list, err);
+    pawl_status st;
 
-    if (st == PAWL_OK && !taken)
-        st = pawli_fail(err, PAWL_E_NOMEM, "out of memory for %d timers", limit);
+    if (!taken)
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for %d timers", limit);
+    st = pawli_messages_new(&list, err);
     if (st == PAWL_OK)
         st = take_all(self, (size_t)limit, taken, list, err);
     if (st == PAWL_OK)

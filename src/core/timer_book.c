@@ -97,7 +97,7 @@ static bool grow_buckets(pawli_timer_book *book, size_t count)
         return true;
     while (bucket_count < count)
         bucket_count *= 2;
-    pawli_timer **buckets = calloc(bucket_count, sizeof *buckets);
+    pawli_timer **buckets = calloc(bucket_count, sizeof(pawli_timer *));
     if (!buckets)
         return false;
     book->buckets = buckets;
@@ -145,8 +145,10 @@ void pawli_timer_book_turn(pawli_timer_book *book, pawl_wall now)
 {
     pawli_timer *first;
 
-    while ((first = pawli_timer_heap_first(&book->waiting)) && first->run_at.us <= now.us)
-        pawli_timer_heap_push(&book->due, pawli_timer_heap_pop(&book->waiting));
+    while ((first = pawli_timer_heap_first(&book->waiting)) && first->run_at.us <= now.us) {
+        pawli_timer_heap_remove(first);
+        pawli_timer_heap_push(&book->due, first);
+    }
 }
 
 static void forget_oldest(pawli_timer_book *book)
@@ -177,6 +179,6 @@ void pawli_timer_book_finish(pawli_timer_book *book, pawli_timer *timer, pawl_st
         book->oldest_finished = timer;
     book->latest_finished = timer;
     book->finished_count++;
-    while (book->finished_count > book->keep_finished)
+    if (book->finished_count > book->keep_finished)
         forget_oldest(book);
 }

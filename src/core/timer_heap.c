@@ -37,7 +37,7 @@ bool pawli_timer_heap_reserve(pawli_timer_heap *heap, size_t count)
         return true;
     while (capacity < count)
         capacity *= 2;
-    pawli_timer **items = realloc(heap->items, capacity * sizeof *items);
+    pawli_timer **items = realloc(heap->items, capacity * sizeof(pawli_timer *));
     if (!items)
         return false;
     heap->items = items;
