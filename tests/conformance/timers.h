@@ -10,7 +10,6 @@ typedef struct timers {
     pawl_store *store; /* NULL: the strategy has none */
     fixture *f;        /* NULL: the store, if there is one, is in memory */
     pawl_wall now;     /* where nobody else keeps it */
-    int forwarded;     /* calls that went through the strategy written in this test */
 } timers;
 
 /*
