@@ -72,8 +72,8 @@ typedef struct pawl_arrival pawl_arrival;
  * Blocks:    two or three round trips; in SQLite also until its turn to write, which then lasts
  *            PAWL_TURN_MAX_MS at most (see pawl_message_begin). Never for another delivery of the
  *            same message: that one is PAWL_INBOX_IN_PROGRESS.
- * Durable:   the attempt is counted (in SQLite that may be lost with the power). A process that
- *            dies leaves nothing else; the message can be taken again after 3 seconds at most.
+ * Durable:   the attempt is counted. A process that dies leaves nothing else; the message can be
+ *            taken again after 3 seconds at most.
  * Errors:    PAWL_E_INVALID, PAWL_E_MISUSE, PAWL_E_BUSY, PAWL_E_TIMEOUT, PAWL_E_INTERRUPTED,
  *            PAWL_E_UNAVAILABLE, PAWL_E_NOMEM; PAWL_E_IN_DOUBT: an attempt may have been counted,
  *            ask again.

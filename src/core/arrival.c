@@ -17,8 +17,7 @@ static pawl_status end(const pawli_inbox_item *item, enum pawli_sql sql, const p
     pawli_op op = {
         .sql = sql,
         .writes = true,
-        .urgent = sql == PAWLI_SQL_INBOX_RENEW,      /* a lease may be about to end */
-        .forgettable = sql == PAWLI_SQL_INBOX_RENEW, /* without power nobody holds a lease */
+        .urgent = sql == PAWLI_SQL_INBOX_RENEW, /* a lease may be about to end */
         .params = params,
         .param_count = param_count,
         .on_row = pawli_count_on_row,

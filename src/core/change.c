@@ -27,8 +27,7 @@ static pawl_status run(pawl_store *store, enum pawli_sql sql, const pawli_param 
     pawli_op op = {
         .sql = sql,
         .writes = true,
-        .urgent = sql == PAWLI_SQL_RENEW,      /* a lease may be about to end */
-        .forgettable = sql == PAWLI_SQL_RENEW, /* without power nobody holds a lease */
+        .urgent = sql == PAWLI_SQL_RENEW, /* a lease may be about to end */
         .params = params,
         .param_count = param_count,
         .rows = rows,

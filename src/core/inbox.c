@@ -191,7 +191,6 @@ pawl_status pawli_arrival_deliver(pawl_arrival *arrival, pawl_tx *tx, int64_t le
         .writes = true,
         /* Power that takes an atomic attempt takes all of it; the commit of its end carries the
          * count along. A call-out may have been seen by others. */
-        .forgettable = arrival->mode == PAWLI_ATOMIC,
         .params = params,
         .param_count = PAWLI_COUNT(params),
         .on_row = read_answer,

@@ -26,8 +26,7 @@ static pawl_status run(pawl_store *store, enum pawli_sql sql, const pawli_param 
     pawli_op op = {
         .sql = sql,
         .writes = true,
-        .urgent = sql == PAWLI_SQL_LEASE_RENEW,      /* it may be about to end */
-        .forgettable = sql == PAWLI_SQL_LEASE_RENEW, /* without power its holder is gone, too */
+        .urgent = sql == PAWLI_SQL_LEASE_RENEW, /* it may be about to end */
         .params = params,
         .param_count = param_count,
         .on_row = pawli_leases_on_row,

@@ -34,7 +34,6 @@ static pawl_status claim(pawl_store *store, pawl_owner owner, const pawli_rows *
     pawli_op op = {
         .sql = PAWLI_SQL_CLAIM,
         .writes = true,
-        .forgettable = acks->row_count == 0,
         .params = params,
         .param_count = PAWLI_COUNT(params),
         .rows = acks,

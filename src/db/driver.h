@@ -45,7 +45,6 @@ typedef struct pawli_conn {
     int stop_fd;      /* eventfd that becomes readable with it; -1 if the driver needs none */
     bool broken;      /* must be closed instead of used again */
     bool solo;        /* the open transaction is for one op alone: it needs no savepoint */
-    bool forgettable; /* before begin(): all ops of the transaction will be */
     bool lost;        /* the engine rolled back the open transaction; until the next begin() */
     bool read_only;   /* asked for as a reader */
     bool wrapped;     /* the handle and its transaction are the application's */

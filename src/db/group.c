@@ -134,32 +134,11 @@ static void carry_out_alone(pawli_group *group, request *item)
     pawli_pool_give_back(group->writers, conn);
 }
 
-/* Whether it may come along: one that must survive a loss of power needs a commit that does. */
-static bool may_join(const request *item, bool forgettable)
-{
-    return item->op && (!forgettable || item->op->forgettable);
-}
-
-/* Whether the commit need not wait for the disk, for all that is known of who will share it. */
-static bool all_forgettable(pawli_group *group, const request *leader)
-{
-    bool all = leader->op->forgettable;
-
-    if (!all)
-        return false;
-    pthread_mutex_lock(&group->lock);
-    for (const request *item = group->waiting.first; item && item->op && all; item = item->next)
-        all = item->op->forgettable;
-    pthread_mutex_unlock(&group->lock);
-    return all;
-}
-
 /* Take what waits, as far as there is room; the leader's own is first. */
-static void gather(pawli_group *group, request_list *batch, bool forgettable)
+static void gather(pawli_group *group, request_list *batch)
 {
     pthread_mutex_lock(&group->lock);
-    while (batch->count < MOST_OPS && group->waiting.first &&
-           may_join(group->waiting.first, forgettable)) {
+    while (batch->count < MOST_OPS && group->waiting.first && group->waiting.first->op) {
         request *item = pop(&group->waiting);
         item->taken = true;
         append(batch, item);
@@ -296,17 +275,15 @@ static void run_group(pawli_group *group, request_list *batch)
         pawli_pool_acquire(group->writers, leader->turn, leader->deadline, &conn, &leader->err);
     if (leader->status != PAWL_OK)
         return;
-    conn->forgettable = all_forgettable(group, leader);
     leader->status = conn->driver->begin(conn, leader->deadline, &leader->err);
     if (leader->status == PAWL_E_TIMEOUT) /* it passed just now, with nothing begun */
         leader->status = waited_in_vain(leader);
     if (leader->status != PAWL_OK) {
-        conn->forgettable = false;
         pawli_pool_give_back(group->writers, conn);
         return;
     }
     /* Only now: whoever waits for the lock longer than its timeout can still give up. */
-    gather(group, batch, conn->forgettable);
+    gather(group, batch);
     conn->solo = batch->count == 1;
     bool lost = run_batch(group, conn, batch);
     if (lost)
@@ -314,7 +291,6 @@ static void run_group(pawli_group *group, request_list *batch)
     else
         commit(conn, batch);
     conn->solo = false;
-    conn->forgettable = false;
     pawli_pool_give_back(group->writers, conn);
     if (lost)
         run_again(group, batch);
@@ -517,14 +493,6 @@ void pawli_group_interrupt(pawli_group *group)
         sem_post(&item->moved);
     }
     pthread_mutex_unlock(&group->lock);
-}
-
-bool pawli_group_led(pawli_group *group)
-{
-    pthread_mutex_lock(&group->lock);
-    bool led = group->led;
-    pthread_mutex_unlock(&group->lock);
-    return led;
 }
 
 size_t pawli_group_waiting(pawli_group *group)

@@ -49,10 +49,8 @@ void pawli_group_settle(pawli_group *group, pawli_tenant *tenant);
 /* Nothing happens if the tenant was evicted. NULL: before settling. */
 void pawli_group_leave(pawli_group *group, pawli_tenant *tenant);
 
-/* How many callers wait behind the leader, and whether there is one: for tests, which have no other
- * way to know. */
+/* How many callers wait behind the leader: for tests, which have no other way to know. */
 size_t pawli_group_waiting(pawli_group *group);
-bool pawli_group_led(pawli_group *group);
 
 /* After pawli_pool_interrupt(): those that wait look again. */
 void pawli_group_interrupt(pawli_group *group);

@@ -126,9 +126,6 @@ typedef struct pawli_op {
      * is for all rows: column 1 is the first one's, and counts up with every further row. */
     bool merges;
     bool urgent; /* goes before others when a long transaction has kept all waiting */
-    /* Losing it with the power does no harm, so its commit need not wait for the disk. It does
-     * survive the end of the process. Only where the engine can tell such commits apart. */
-    bool forgettable;
     const pawli_param *params;
     size_t param_count;
     const pawli_rows *rows; /* NULL if the statement has no "-- @each" */

@@ -32,7 +32,6 @@ typedef struct pawli_sqlite {
     bool begun;         /* between begin() and commit() or rollback() */
     bool committing;    /* pawl's own COMMIT runs: on a lent handle no other may */
     bool undoing;       /* a rollback runs: neither deadline nor stop may end it */
-    bool lax;           /* commits do not wait for the disk now, although that was asked for */
     bool moves_mark;    /* the open transaction sets fencing tokens aside */
     bool moved_mark;    /* one on this connection has done so, and it is on the disk */
     bool must_last;     /* the open transaction has to be on the disk in any case */
@@ -55,8 +54,8 @@ void pawli_sqlite_turn_take(pawli_sqlite *conn);
 void pawli_sqlite_turn_give(pawli_sqlite *conn);
 void pawli_sqlite_turn_close(pawli_sqlite *conn);
 
-/* sync_sqlite.c: before BEGIN, and after COMMIT. All answer a SQLite result code. */
-int pawli_sqlite_sync_choose(pawli_sqlite *conn, bool forgettable);
+/* sync_sqlite.c: before BEGIN, and after COMMIT. The latter two answer a SQLite result code. */
+void pawli_sqlite_sync_before(pawli_sqlite *conn);
 int pawli_sqlite_sync_after(pawli_sqlite *conn);
 int pawli_sqlite_sync_register(pawli_sqlite *conn);
 

