@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "action.h"
 #include "database.h"
 #include "fail.h"
 #include "inbox.h"
-#include "suggest.h"
 #include "view.h"
 
 static const cli_inbox_settings defaults = {.limit = 50};
@@ -198,22 +198,11 @@ static const inbox_action actions[] = {
 static pawl_status run(const cli_args *args, pawl_error *err)
 {
     CLI_AUTO(pawl_store) store = NULL;
-    const char *word = args->words.count > 0 ? args->words.items[0] : "";
-    cli_suggestion near = {.given = word};
-    const inbox_action *action = NULL;
+    const inbox_action *action = CLI_ACTION(
+        args, actions, "say 'pawl inbox ls', 'show SOURCE ID', 'requeue', 'purge' or 'stats'", err);
 
-    for (size_t i = 0; i < CLI_COUNT(actions); i++) {
-        if (strcmp(word, actions[i].name) == 0)
-            action = &actions[i];
-        else if (*word)
-            cli_suggest(&near, actions[i].name);
-    }
-    if (!action && near.best)
-        return cli_fail(err, PAWL_E_INVALID, "there is no 'inbox %s'; did you mean '%s'?", word,
-                        near.best);
     if (!action)
-        return cli_fail(err, PAWL_E_INVALID,
-                        "say 'pawl inbox ls', 'show SOURCE ID', 'requeue', 'purge' or 'stats'");
+        return PAWL_E_INVALID;
     pawl_status st = cli_database_open(args, &store, err);
     return st == PAWL_OK ? action->run(args, store, err) : st;
 }

@@ -7,12 +7,12 @@
 
 #include <pawl/lease.h>
 
+#include "action.h"
 #include "cli.h"
 #include "confirm.h"
 #include "database.h"
 #include "fail.h"
 #include "output.h"
-#include "suggest.h"
 #include "table.h"
 #include "text.h"
 #include "view.h"
@@ -237,30 +237,14 @@ static pawl_status release(const cli_args *args, pawl_store *store, pawl_error *
 
 static const action actions[] = {{"ls", 0, list}, {"show", 1, show}, {"release", 1, release}};
 
-static const action *find_action(const cli_args *args, pawl_error *err)
-{
-    const char *word = args->words.count > 0 ? args->words.items[0] : NULL;
-    cli_suggestion near = {.given = word};
-
-    for (size_t i = 0; word && i < CLI_COUNT(actions); i++) {
-        if (strcmp(word, actions[i].name) == 0)
-            return &actions[i];
-        cli_suggest(&near, actions[i].name);
-    }
-    if (near.best)
-        cli_fail(err, PAWL_E_INVALID, "there is no 'lease %s'; did you mean '%s'?", word,
-                 near.best);
-    else
-        cli_fail(err, PAWL_E_INVALID,
-                 "say 'pawl lease ls', 'pawl lease show NAME' or 'pawl lease release NAME'");
-    return NULL;
-}
+static const char usage[] =
+    "say 'pawl lease ls', 'pawl lease show NAME' or 'pawl lease release NAME'";
 
 static pawl_status run(const cli_args *args, pawl_error *err)
 {
     CLI_AUTO(pawl_store) store = NULL;
     const settings *own = args->settings;
-    const action *wanted = find_action(args, err);
+    const action *wanted = CLI_ACTION(args, actions, usage, err);
     pawl_status st = PAWL_OK;
 
     if (!wanted)

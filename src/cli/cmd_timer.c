@@ -1,8 +1,8 @@
 /* src/cli/cmd_timer.c - pawl timer: messages for later. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
+#include "action.h"
 #include "change.h"
 #include "cli.h"
 #include "compose.h"
@@ -10,7 +10,6 @@
 #include "fail.h"
 #include "output.h"
 #include "show.h"
-#include "suggest.h"
 #include "timer_list.h"
 
 typedef struct settings {
@@ -183,25 +182,9 @@ typedef struct timer_action {
 static const timer_action actions[] = {
     {"add", ADD, add}, {"ls", LS, list}, {"show", SHOW, show}, {"cancel", CANCEL, cancel}};
 
-static const timer_action *find_action(const cli_args *args, pawl_error *err)
-{
-    const char *word = args->words.count > 0 ? args->words.items[0] : NULL;
-    cli_suggestion near = {.given = word};
-
-    for (size_t i = 0; word && i < CLI_COUNT(actions); i++) {
-        if (strcmp(word, actions[i].name) == 0)
-            return &actions[i];
-        cli_suggest(&near, actions[i].name);
-    }
-    if (near.best)
-        cli_fail(err, PAWL_E_INVALID, "there is no 'timer %s'; did you mean '%s'?", word,
-                 near.best);
-    else
-        cli_fail(err, PAWL_E_INVALID,
-                 "say 'pawl timer add TOPIC --at TIME', 'pawl timer ls', 'pawl timer show ID' or "
-                 "'pawl timer cancel ID...'");
-    return NULL;
-}
+static const char usage[] =
+    "say 'pawl timer add TOPIC --at TIME', 'pawl timer ls', 'pawl timer show ID' or "
+    "'pawl timer cancel ID...'";
 
 /* An option of another action would be passed over in silence, and something else be done. */
 static pawl_status check_options(const settings *own, const timer_action *action, pawl_error *err)
@@ -243,7 +226,7 @@ static pawl_status check_options(const settings *own, const timer_action *action
 
 static pawl_status run(const cli_args *args, pawl_error *err)
 {
-    const timer_action *action = find_action(args, err);
+    const timer_action *action = CLI_ACTION(args, actions, usage, err);
     cli_args rest = *args;
 
     if (!action)

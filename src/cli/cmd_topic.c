@@ -1,14 +1,13 @@
 /* src/cli/cmd_topic.c - pawl topic: stop and go on with whole topics, and list them. */
 #include <stdio.h>
-#include <string.h>
 
 #include <pawl/topic.h>
 
+#include "action.h"
 #include "cli.h"
 #include "database.h"
 #include "fail.h"
 #include "output.h"
-#include "suggest.h"
 #include "table.h"
 #include "view.h"
 
@@ -30,25 +29,8 @@ static const topic_action actions[] = {
     {"ls", NULL, NULL, NULL},
 };
 
-static const topic_action *find_action(const cli_args *args, pawl_error *err)
-{
-    const char *word = args->words.count > 0 ? args->words.items[0] : NULL;
-    cli_suggestion near = {.given = word};
-
-    for (size_t i = 0; word && i < CLI_COUNT(actions); i++) {
-        if (strcmp(word, actions[i].name) == 0)
-            return &actions[i];
-        cli_suggest(&near, actions[i].name);
-    }
-    if (near.best)
-        cli_fail(err, PAWL_E_INVALID, "there is no 'topic %s'; did you mean '%s'?", word,
-                 near.best);
-    else
-        cli_fail(
-            err, PAWL_E_INVALID,
-            "say 'pawl topic pause TOPIC...', 'pawl topic resume TOPIC...' or 'pawl topic ls'");
-    return NULL;
-}
+static const char usage[] =
+    "say 'pawl topic pause TOPIC...', 'pawl topic resume TOPIC...' or 'pawl topic ls'";
 
 static pawl_status change_topics(const cli_args *args, pawl_store *store,
                                  const topic_action *action, pawl_error *err)
@@ -131,7 +113,7 @@ static pawl_status list_topics(const cli_args *args, pawl_store *store, pawl_err
 static pawl_status run(const cli_args *args, pawl_error *err)
 {
     CLI_AUTO(pawl_store) store = NULL;
-    const topic_action *action = find_action(args, err);
+    const topic_action *action = CLI_ACTION(args, actions, usage, err);
     pawl_status st;
 
     if (!action)
