@@ -17,6 +17,7 @@
 #include <pawl/observe.h>
 #include <pawl/outbox.h>
 #include <pawl/queue.h>
+#include <pawl/schedule.h>
 #include <pawl/store.h>
 #include <pawl/timer.h>
 #include <pawl/topic.h>

@@ -1,0 +1,32 @@
+/* src/base/cron_private.h - reading one field of a cron expression; for cron_parse.c. */
+#ifndef PAWLI_CRON_PRIVATE_H
+#define PAWLI_CRON_PRIVATE_H
+
+#include "cron.h"
+
+typedef enum pawli_cron_field_id {
+    PAWLI_CRON_SECOND,
+    PAWLI_CRON_MINUTE,
+    PAWLI_CRON_HOUR,
+    PAWLI_CRON_MONTH_DAY,
+    PAWLI_CRON_MONTH,
+    PAWLI_CRON_WEEK_DAY,
+    PAWLI_CRON_FIELDS
+} pawli_cron_field_id;
+
+/* A part of the expression; columns count from 1. */
+typedef struct pawli_cron_piece {
+    const char *text; /* not terminated */
+    size_t size;
+    size_t column;
+} pawli_cron_piece;
+
+/* Add what the field says to *cron, which begins as zeros. */
+pawl_status pawli_cron_field(pawli_cron_field_id id, pawli_cron_piece piece, pawli_cron *cron,
+                             pawl_error *err);
+
+/* The piece as it may stand in a message: one line of ASCII, cut. */
+#define PAWLI_CRON_SHOWN 24
+const char *pawli_cron_shown(pawli_cron_piece piece, char ret_text[PAWLI_CRON_SHOWN]);
+
+#endif
