@@ -103,11 +103,12 @@ static void say_set(pawli_buffer *buffer, uint64_t set, say_value say)
 /* The even step of a set of three or more values up to the end of its field; 0 if there is none. */
 static int even_step(uint64_t set, int max, int *ret_first)
 {
-    int first = __builtin_ctzll(set);
-    int step = 0;
+    int first;
+    int step;
 
     if (__builtin_popcountll(set) < 3)
         return 0;
+    first = __builtin_ctzll(set);
     step = __builtin_ctzll(set & ~(UINT64_C(1) << first)) - first;
     for (int value = first; value <= max; value++)
         if (has(set, value) != ((value - first) % step == 0))
@@ -301,6 +302,8 @@ void pawli_cron_words(const pawli_cron *cron, pawli_buffer *buffer)
         if (by_number.index > 0 && by_weekday.index > 0)
             pawli_buffer_text(buffer, both ? " if that is " : " or on ");
         pawli_buffer_append(buffer, weekdays.data, weekdays.size);
+    } else if (few_times(cron)) {
+        pawli_buffer_text(buffer, " every day");
     }
     if (cron->months != bits(1, 12)) {
         pawli_buffer_text(buffer, " in ");

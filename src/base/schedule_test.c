@@ -320,7 +320,7 @@ PAWL_TEST(schedules_in_words)
     static const char *const words[][2] = {
         {"30 2 * * MON-FRI", "at 02:30 on Monday to Friday"},
         {"0 0 9 * * 1", "at 09:00 on Monday"},
-        {"15 30 2,14 * * *", "at 02:30:15 and 14:30:15"},
+        {"15 30 2,14 * * *", "at 02:30:15 and 14:30:15 every day"},
         {"* * * * * *", "every second"},
         {"*/10 * * * * *", "every 10 seconds of every minute"},
         {"*/5 * * * *", "every 5 minutes"},

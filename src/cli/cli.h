@@ -46,6 +46,7 @@ extern const cli_verb cli_verb_topic;
 extern const cli_verb cli_verb_inbox;
 extern const cli_verb cli_verb_lock;
 extern const cli_verb cli_verb_lease;
+extern const cli_verb cli_verb_job;
 extern const cli_verb cli_verb_stats;
 extern const cli_verb cli_verb_version;
 extern const cli_verb cli_verb_help;

@@ -15,7 +15,7 @@ from program import PAWL, instant, refused, run_pawl
 
 DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs" / "cli.md"
 VERBS = ["init", "migrate", "send", "work", "ls", "show", "retry", "cancel", "purge", "timer", "topic", "inbox",
-         "lock", "lease", "stats", "version", "help"]
+         "lock", "lease", "job", "stats", "version", "help"]
 
 
 # ---- the command line itself ----
