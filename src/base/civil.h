@@ -28,7 +28,9 @@ static inline int64_t pawli_floor_div(int64_t number, int64_t divisor)
 }
 static inline int64_t pawli_floor_mod(int64_t number, int64_t divisor)
 {
-    return number - pawli_floor_div(number, divisor) * divisor;
+    int64_t rest = number % divisor;
+
+    return rest < 0 ? rest + divisor : rest;
 }
 
 #endif

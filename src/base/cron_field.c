@@ -143,12 +143,11 @@ static pawl_status take_name(element *e, int *ret_number)
         letters++;
     last = e->id == PAWLI_CRON_WEEK_DAY && letters == NAME_SIZE + 1 &&
            toupper((unsigned char)e->rest.text[NAME_SIZE]) == 'L';
-    for (int i = 0; e->kind->names && e->kind->names[i * NAME_SIZE]; i++) {
-        if (common_start(e->kind->names + i * NAME_SIZE, e->rest) < NAME_SIZE ||
-            (letters != NAME_SIZE && !last))
+    for (const char *name = e->kind->names; name && *name; name += NAME_SIZE) {
+        if (common_start(name, e->rest) < NAME_SIZE || (letters != NAME_SIZE && !last))
             continue;
         advance(e, NAME_SIZE);
-        *ret_number = e->kind->first_name + i;
+        *ret_number = e->kind->first_name + (int)(name - e->kind->names) / NAME_SIZE;
         return PAWL_OK;
     }
     return unknown_name(e, letters);

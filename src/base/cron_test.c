@@ -190,7 +190,7 @@ PAWL_TEST(the_search_finds_every_fitting_second_and_no_other)
 
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         pawli_cron cron = parse(texts[i]);
-        int64_t from_s = -2 * PAWLI_DAY_S;
+        int64_t from_s = INT64_C(-2) * PAWLI_DAY_S;
         int64_t next_s = 0;
         bool known = false;
         for (int64_t at_s = PAWLI_DAY_S; at_s-- > from_s;) {

@@ -19,7 +19,7 @@ static const struct {
     const char *name;
     int64_t length_s;
     const char *instead; /* what is meant by "every day" */
-} units[] = {{'w', "week", 7 * PAWLI_DAY_S, "@weekly"},
+} units[] = {{'w', "week", INT64_C(7) * PAWLI_DAY_S, "@weekly"},
              {'d', "day", PAWLI_DAY_S, "@daily"},
              {'h', "hour", PAWLI_HOUR_S, "@hourly"},
              {'m', "minute", PAWLI_MINUTE_S, "every 1m"},

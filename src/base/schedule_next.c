@@ -63,7 +63,8 @@ static bool next_fixed(const pawl_schedule *schedule, int64_t after_s, int64_t l
     int64_t at_s;
     pawli_local found;
 
-    if (!pawli_cron_match(&schedule->cron, shown_s + 1, limit_s + 2 * PAWLI_DAY_S, &written_s))
+    if (!pawli_cron_match(&schedule->cron, shown_s + 1, limit_s + INT64_C(2) * PAWLI_DAY_S,
+                          &written_s))
         return false;
     at_s = pawli_zone_reach(schedule->zone, written_s);
     if (at_s > limit_s)

@@ -11,7 +11,7 @@
 #define FIRST_S (INT64_C(-62200000000))
 #define LAST_S (INT64_C(253500000000))
 /* More than any local time differs from UTC. */
-#define REACH_S (26 * PAWLI_HOUR_S)
+#define REACH_S (INT64_C(26) * PAWLI_HOUR_S)
 
 pawli_zone *pawli_zone_new(const char *name, size_t change_count)
 {

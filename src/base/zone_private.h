@@ -11,7 +11,7 @@
 #define PAWLI_ZONE_CHANGES_MAX 2000
 #define PAWLI_ZONE_TYPES_MAX 256
 #define PAWLI_ZONE_TEXT_MAX 1024
-#define PAWLI_ZONE_FILE_MAX (64 * 1024)
+#define PAWLI_ZONE_FILE_MAX 65536
 
 typedef struct pawli_zone_type {
     int32_t offset_s;

@@ -16,7 +16,7 @@ static pawli_zone_rule parse(const char *text)
 
 static int64_t at(int year, int month, int day, int hour)
 {
-    return pawli_civil_days(year, month, day) * PAWLI_DAY_S + hour * 3600;
+    return pawli_civil_days(year, month, day) * PAWLI_DAY_S + INT64_C(3600) * hour;
 }
 
 static void expect(const char *text, int64_t utc_s, int32_t offset_s, bool is_dst)

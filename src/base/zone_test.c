@@ -12,7 +12,8 @@
 
 static int64_t at(int year, int month, int day, int hour, int minute)
 {
-    return pawli_civil_days(year, month, day) * PAWLI_DAY_S + hour * 3600 + minute * 60;
+    return pawli_civil_days(year, month, day) * PAWLI_DAY_S + INT64_C(3600) * hour +
+           INT64_C(60) * minute;
 }
 
 static pawli_zone *load(const char *name)

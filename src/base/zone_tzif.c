@@ -201,8 +201,8 @@ pawl_status pawli_zone_decode(const char *name, const void *bytes, size_t size,
                               pawli_zone **ret_zone, pawl_error *err)
 {
     file f = {name, bytes, size, err};
-    header first;
-    header second;
+    header first = {0};
+    header second = {0};
     pawl_status st = take_header(&f, &first);
 
     if (st != PAWL_OK)

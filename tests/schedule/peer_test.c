@@ -114,10 +114,28 @@ static peer_rule explain(const pawl_schedule *schedule, int64_t after_s, int64_t
     return RULES;
 }
 
+/* The text until the next bar or the end of the line; *at goes behind it. */
+static bool read_part(const char **at, char *ret_text, size_t room)
+{
+    size_t size = strcspn(*at, "|\n");
+
+    if (size == 0 || size >= room)
+        return false;
+    memcpy(ret_text, *at, size);
+    ret_text[size] = '\0';
+    *at += size + ((*at)[size] == '|');
+    return true;
+}
+
 static bool read_case(const char *line, peer_case *c)
 {
-    return sscanf(line, "%255[^|]|%63[^|]|%" SCNd64 "|%127s", c->text, c->zone, &c->after_s,
-                  c->fires) == 4;
+    char after[32];
+
+    if (!read_part(&line, c->text, sizeof c->text) || !read_part(&line, c->zone, sizeof c->zone) ||
+        !read_part(&line, after, sizeof after) || !read_part(&line, c->fires, sizeof c->fires))
+        return false;
+    c->after_s = strtoll(after, NULL, 10);
+    return true;
 }
 
 static void compare(peer_case *c, tally *t)
