@@ -1,5 +1,4 @@
-/* include/pawl/schedule.h - when something recurs: cron expressions and intervals, in a time zone.
- */
+/* include/pawl/schedule.h - when something recurs: cron expressions and intervals, time zones. */
 #ifndef PAWL_SCHEDULE_H
 #define PAWL_SCHEDULE_H
 

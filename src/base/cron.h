@@ -1,5 +1,4 @@
-/* src/base/cron.h - cron expressions: what they say, when they come next on a local clock, and in
- * words. */
+/* src/base/cron.h - cron expressions: what they say, when they come next, and in words. */
 #ifndef PAWLI_CRON_H
 #define PAWLI_CRON_H
 

@@ -1,5 +1,4 @@
-/* src/base/schedule_next.c - when a schedule fires, through clock changes:
- * docs/internals/schedule.md. */
+/* src/base/schedule_next.c - when a schedule fires, through clock changes. */
 #include <stdio.h>
 
 #include "civil.h"
@@ -51,9 +50,10 @@ static int64_t count_matches(const pawli_cron *cron, int64_t from_s, int64_t unt
 }
 
 /*
- * A fixed time fires at the first instant at which the clock shows it or more: itself, the first of
- * two, or the moment at which the clock jumps over it. That instant grows with the local time, so
- * the next one belongs to the first fitting time beyond all that the clock has shown so far.
+ * docs/internals/schedule.md. A fixed time fires at the first instant at which the clock shows it
+ * or more: itself, the first of two, or the moment at which the clock jumps over it. That instant
+ * grows with the local time, so the next one belongs to the first fitting time beyond all that the
+ * clock has shown so far.
  */
 static bool next_fixed(const pawl_schedule *schedule, int64_t after_s, int64_t limit_s,
                        pawl_fire *fire)

@@ -1,5 +1,4 @@
-/* src/base/zone_test.c - files of time zones, sound and hostile, and both directions of looking up.
- */
+/* src/base/zone_test.c - files of time zones, sound and hostile, and looking up both ways. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>

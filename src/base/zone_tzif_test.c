@@ -1,5 +1,4 @@
-/* src/base/zone_tzif_test.c - the bytes of TZif files: every version, and every way to be broken.
- */
+/* src/base/zone_tzif_test.c - the bytes of TZif files: every version, every way to be broken. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,4 @@
-/* tests/fuzz/schedule_fuzz.c - any text as a schedule: refused in words, or it fires and makes
- * sense. */
+/* tests/fuzz/schedule_fuzz.c - any text as a schedule: refused in words, or it fires. */
 #include <stdlib.h>
 #include <string.h>
 

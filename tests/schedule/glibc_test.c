@@ -1,5 +1,4 @@
-/* tests/schedule/glibc_test.c - every time zone of the system, against the C library's own reader.
- */
+/* tests/schedule/glibc_test.c - every time zone of the system, against the C library. */
 #include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>

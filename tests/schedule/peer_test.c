@@ -1,5 +1,4 @@
-/* tests/schedule/peer_test.c - schedules against the answers of another implementation, in a file.
- */
+/* tests/schedule/peer_test.c - schedules against the answers of another implementation. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
