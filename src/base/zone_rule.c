@@ -166,13 +166,11 @@ typedef struct change {
     bool to_dst;
 } change;
 
-/* Where DST ends the moment it begins (all year round), it is DST. */
-static bool earlier(const change *a, const change *b)
-{
-    return a->at_s < b->at_s || (a->at_s == b->at_s && !a->to_dst && b->to_dst);
-}
-
-/* A date may be a week away from its year (RFC 8536's long times): so three years around. */
+/*
+ * A date may be a week away from its year (RFC 8536's long times): so three years around. Changes
+ * of the same instant stay in their order, which makes DST last where it ends when the next year's
+ * begins, and makes none of it where it ends when it began.
+ */
 #define CHANGES 6
 static void changes_around(const pawli_zone_rule *rule, int64_t year, change changes[CHANGES])
 {
@@ -183,7 +181,7 @@ static void changes_around(const pawli_zone_rule *rule, int64_t year, change cha
                            (to_dst ? rule->standard.offset_s : rule->dst.offset_s),
                        to_dst};
         int place = i;
-        for (; place > 0 && earlier(&next, &changes[place - 1]); place--)
+        for (; place > 0 && next.at_s < changes[place - 1].at_s; place--)
             changes[place] = changes[place - 1];
         changes[place] = next;
     }

@@ -60,6 +60,12 @@ PAWL_TEST(daylight_saving_may_last_all_year)
         expect("EST5EDT,0/0,J365/25", at(2030, 1, 1, 0) + day * INT64_C(86400), -14400, true);
 }
 
+PAWL_TEST(daylight_saving_may_last_no_time_at_all)
+{
+    for (int day = 0; day < 800; day++)
+        expect("AAA0BBB,J100/2,J100/3", at(2030, 1, 1, 0) + day * INT64_C(86400), 0, false);
+}
+
 PAWL_TEST(what_is_no_rule_is_refused)
 {
     static const char *const texts[] = {
