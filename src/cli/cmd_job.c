@@ -7,10 +7,10 @@
 
 #include <pawl/schedule.h>
 
+#include "action.h"
 #include "cli.h"
 #include "fail.h"
 #include "output.h"
-#include "suggest.h"
 #include "table.h"
 #include "when.h"
 
@@ -233,20 +233,12 @@ static pawl_status run_next(const cli_args *args, pawl_error *err)
 
 static const job_action actions[] = {{"next", run_next}};
 
+static const char usage[] = "say 'pawl job next SCHEDULE'";
+
 static pawl_status run(const cli_args *args, pawl_error *err)
 {
-    const char *word = args->words.count > 0 ? args->words.items[0] : NULL;
-    cli_suggestion near = {.given = word};
-
-    for (size_t i = 0; word && i < CLI_COUNT(actions); i++) {
-        if (strcmp(word, actions[i].name) == 0)
-            return actions[i].run(args, err);
-        cli_suggest(&near, actions[i].name);
-    }
-    if (near.best)
-        return cli_fail(err, PAWL_E_INVALID, "there is no 'job %s'; did you mean '%s'?", word,
-                        near.best);
-    return cli_fail(err, PAWL_E_INVALID, "say 'pawl job next SCHEDULE'");
+    const job_action *action = CLI_ACTION(args, actions, usage, err);
+    return action ? action->run(args, err) : PAWL_E_INVALID;
 }
 
 static const cli_option options[] = {
