@@ -37,11 +37,11 @@ static pawl_status register_topics(cli_work *work, pawl_error *err)
     pawl_status st = PAWL_OK;
 
     if (topics->count == 0)
-        return pawl_worker_handle(work->worker, NULL, cli_job_handle, work, NULL, err);
+        return pawl_worker_handle(work->worker, NULL, cli_errand_handle, work, NULL, err);
     for (size_t i = 0; i < topics->count && st == PAWL_OK; i++) {
         pawl_handler_options limit = PAWL_HANDLER_OPTIONS_INIT;
         limit.concurrency = topics->items[i].limit;
-        st = pawl_worker_handle(work->worker, topics->items[i].name, cli_job_handle, work, &limit,
+        st = pawl_worker_handle(work->worker, topics->items[i].name, cli_errand_handle, work, &limit,
                                 err);
     }
     return st;

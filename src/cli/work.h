@@ -2,7 +2,7 @@
  * src/cli/work.h - `pawl work`: the library's worker, whose handler runs a command.
  *
  * The thread that runs the worker claims, answers and prints what became of messages (report.c).
- * The worker's threads run one command each (job.c). One more thread reads signals and draws the
+ * The worker's threads run one command each (errand.c). One more thread reads signals and draws the
  * progress line (watch.c).
  */
 #ifndef CLI_WORK_H
@@ -66,8 +66,8 @@ void cli_work_break(cli_work *work, const char *format, ...) PAWL_PRINTF(2, 3);
 
 /* How long it may take until a command that was told to end has ended: TERM, after 5 s KILL. */
 #define CLI_JOB_ENDS_MS 6000
-/* job.c: the handler; `context` is the cli_work. */
-pawl_verdict cli_job_handle(pawl_task *task, void *context);
+/* errand.c: the handler; `context` is the cli_work. */
+pawl_verdict cli_errand_handle(pawl_task *task, void *context);
 
 /* report.c: the observer's functions; `context` is the cli_work. */
 void cli_report_settled(void *context, const pawl_settled *what);

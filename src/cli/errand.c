@@ -1,4 +1,5 @@
-/* src/cli/job.c - one message in the hands of `pawl work`: its command, from start to verdict. */
+/* src/cli/errand.c - one message in the hands of `pawl work`: its command, from start to verdict.
+ */
 #include <ctype.h>
 #include <errno.h>
 #include <signal.h>
@@ -25,7 +26,7 @@ typedef enum reason {
     IN_A_HURRY /* the second signal */
 } reason;
 
-typedef struct cli_job {
+typedef struct cli_errand {
     cli_work *work;
     pawl_task *task;
     cli_child child;
@@ -34,7 +35,7 @@ typedef struct cli_job {
     reason told;       /* the first reason */
     pawl_mono kill_at; /* when asking has taken long enough */
     bool hurried;
-} cli_job;
+} cli_errand;
 
 /* ---- start ---- */
 
@@ -47,29 +48,31 @@ static bool in_a_hurry(const cli_work *work)
 
 /* A message that can never be started must not circle; anything else is this machine's trouble:
  * give the message back and end, so that somebody looks. */
-static pawl_verdict start_failed(cli_job *job, int problem)
+static pawl_verdict start_failed(cli_errand *errand, int problem)
 {
     if (problem == E2BIG) {
         CLI_AUTO_FREE char *error = cli_print("cannot start the command: %s", strerror(problem));
-        pawl_task_explain(job->task, error);
+        pawl_task_explain(errand->task, error);
         return PAWL_RETRY;
     }
-    cli_work_break(job->work, "cannot start '%s': %s", job->work->command.argv[0],
+    cli_work_break(errand->work, "cannot start '%s': %s", errand->work->command.argv[0],
                    strerror(problem));
     return PAWL_RELEASE;
 }
 
-static int start(cli_job *job)
+static int start(cli_errand *errand)
 {
-    const pawl_message *message = pawl_task_message(job->task);
+    const pawl_message *message = pawl_task_message(errand->task);
     char **environment = cli_environment_new(message);
-    int64_t limit_ms = job->work->options->run_timeout_ms;
+    int64_t limit_ms = errand->work->options->run_timeout_ms;
     size_t size;
     const void *payload = pawl_message_payload(message, &size);
-    int problem = cli_child_start(&job->child, &job->work->command, environment, payload, size);
+    int problem =
+        cli_child_start(&errand->child, &errand->work->command, environment, payload, size);
 
-    job->slow_at = limit_ms > 0 ? cli_mono_after(cli_mono_now(), limit_ms) : (pawl_mono){INT64_MAX};
-    job->kill_at = (pawl_mono){INT64_MAX};
+    errand->slow_at =
+        limit_ms > 0 ? cli_mono_after(cli_mono_now(), limit_ms) : (pawl_mono){INT64_MAX};
+    errand->kill_at = (pawl_mono){INT64_MAX};
     cli_environment_free(environment);
     return problem;
 }
@@ -77,18 +80,18 @@ static int start(cli_job *job)
 /* ---- while it runs ---- */
 
 /* TERM to its process group now, KILL later. */
-static void tell_to_end(cli_job *job, reason why)
+static void tell_to_end(cli_errand *errand, reason why)
 {
-    if (job->told != NOT_TOLD)
+    if (errand->told != NOT_TOLD)
         return;
-    job->told = why;
-    job->kill_at = cli_mono_after(cli_mono_now(), KILL_AFTER_MS);
-    cli_child_signal(&job->child, SIGTERM);
+    errand->told = why;
+    errand->kill_at = cli_mono_after(cli_mono_now(), KILL_AFTER_MS);
+    cli_child_signal(&errand->child, SIGTERM);
 }
 
-static int wait_ms(const cli_job *job)
+static int wait_ms(const cli_errand *errand)
 {
-    int64_t moment = job->told == NOT_TOLD ? job->slow_at.us : job->kill_at.us;
+    int64_t moment = errand->told == NOT_TOLD ? errand->slow_at.us : errand->kill_at.us;
     int64_t left_us = moment - cli_mono_now().us;
 
     if (moment == INT64_MAX)
@@ -99,35 +102,35 @@ static int wait_ms(const cli_job *job)
 }
 
 /* What has been seen is not waited for again: these descriptors stay readable. */
-static void wait_for_something(cli_job *job)
+static void wait_for_something(cli_errand *errand)
 {
     enum { CANCEL, HURRY, OWN };
     struct pollfd fds[OWN + CLI_CHILD_FDS] = {
-        [CANCEL] = {job->told == NOT_TOLD ? job->cancel_fd : -1, POLLIN, 0},
-        [HURRY] = {job->hurried ? -1 : job->work->hurry_fd, POLLIN, 0},
+        [CANCEL] = {errand->told == NOT_TOLD ? errand->cancel_fd : -1, POLLIN, 0},
+        [HURRY] = {errand->hurried ? -1 : errand->work->hurry_fd, POLLIN, 0},
     };
-    size_t count = OWN + cli_child_poll_fds(&job->child, fds + OWN);
+    size_t count = OWN + cli_child_poll_fds(&errand->child, fds + OWN);
 
-    if (poll(fds, count, wait_ms(job)) < 0)
+    if (poll(fds, count, wait_ms(errand)) < 0)
         return;
     if (fds[HURRY].revents) {
-        job->hurried = true;
-        tell_to_end(job, IN_A_HURRY);
-        job->kill_at = cli_mono_now();
+        errand->hurried = true;
+        tell_to_end(errand, IN_A_HURRY);
+        errand->kill_at = cli_mono_now();
     }
     if (fds[CANCEL].revents)
-        tell_to_end(job, CANCELLED);
+        tell_to_end(errand, CANCELLED);
 }
 
-static void check_clocks(cli_job *job)
+static void check_clocks(cli_errand *errand)
 {
     pawl_mono now = cli_mono_now();
 
-    if (cli_mono_reached(now, job->slow_at))
-        tell_to_end(job, TOO_SLOW);
-    if (cli_mono_reached(now, job->kill_at)) {
-        cli_child_signal(&job->child, SIGKILL);
-        job->kill_at = cli_mono_after(now, CLI_SECOND_MS);
+    if (cli_mono_reached(now, errand->slow_at))
+        tell_to_end(errand, TOO_SLOW);
+    if (cli_mono_reached(now, errand->kill_at)) {
+        cli_child_signal(&errand->child, SIGKILL);
+        errand->kill_at = cli_mono_after(now, CLI_SECOND_MS);
     }
 }
 
@@ -161,59 +164,59 @@ static char *describe_end(int wait_status)
     return cli_print("exit status %d", WEXITSTATUS(wait_status));
 }
 
-static void explain(cli_job *job)
+static void explain(cli_errand *errand)
 {
     CLI_AUTO_FREE char *error = NULL;
     char limit[CLI_WHEN_SIZE];
 
-    if (job->told == TOO_SLOW)
+    if (errand->told == TOO_SLOW)
         error = cli_print("ran longer than %s",
-                          cli_span_text(job->work->options->run_timeout_ms, limit));
+                          cli_span_text(errand->work->options->run_timeout_ms, limit));
     else
-        error = last_words(&job->child);
+        error = last_words(&errand->child);
     if (!error)
-        error = describe_end(job->child.wait_status);
-    pawl_task_explain(job->task, error);
+        error = describe_end(errand->child.wait_status);
+    pawl_task_explain(errand->task, error);
 }
 
 /* Success counts also when it was told to end and finished its work first. */
-static pawl_verdict judge(cli_job *job)
+static pawl_verdict judge(cli_errand *errand)
 {
-    int wait_status = job->child.wait_status;
+    int wait_status = errand->child.wait_status;
 
     if (WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0)
         return PAWL_DONE;
-    if (job->told == IN_A_HURRY)
+    if (errand->told == IN_A_HURRY)
         return PAWL_RELEASE;
-    if (job->told == CANCELLED)
+    if (errand->told == CANCELLED)
         return PAWL_RETRY; /* which the worker makes a release, or drops */
-    explain(job);
-    if (job->told == NOT_TOLD && WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == EXIT_FAIL)
+    explain(errand);
+    if (errand->told == NOT_TOLD && WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == EXIT_FAIL)
         return PAWL_FAIL;
     return PAWL_RETRY;
 }
 
 /* Thread: one of the worker's, which block all signals. */
-pawl_verdict cli_job_handle(pawl_task *task, void *context)
+pawl_verdict cli_errand_handle(pawl_task *task, void *context)
 {
-    cli_job job = {.work = context, .task = task};
+    cli_errand errand = {.work = context, .task = task};
     pawl_error err = PAWL_ERROR_INIT;
     int problem;
 
-    cli_watch_touch(job.work);
-    if (in_a_hurry(job.work))
+    cli_watch_touch(errand.work);
+    if (in_a_hurry(errand.work))
         return PAWL_RELEASE;
-    if (pawl_task_cancel_fd(task, &job.cancel_fd, &err) != PAWL_OK) {
-        cli_work_break(job.work, "%s", err.message);
+    if (pawl_task_cancel_fd(task, &errand.cancel_fd, &err) != PAWL_OK) {
+        cli_work_break(errand.work, "%s", err.message);
         return PAWL_RELEASE;
     }
-    problem = start(&job);
+    problem = start(&errand);
     if (problem != 0)
-        return start_failed(&job, problem);
-    while (!cli_child_ended(&job.child, job.told != NOT_TOLD)) {
-        wait_for_something(&job);
-        check_clocks(&job);
-        cli_child_pump(&job.child);
+        return start_failed(&errand, problem);
+    while (!cli_child_ended(&errand.child, errand.told != NOT_TOLD)) {
+        wait_for_something(&errand);
+        check_clocks(&errand);
+        cli_child_pump(&errand.child);
     }
-    return judge(&job);
+    return judge(&errand);
 }
