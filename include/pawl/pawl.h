@@ -10,6 +10,8 @@
 #include <pawl/id.h>
 #include <pawl/inbox.h>
 #include <pawl/inbox_records.h>
+#include <pawl/job.h>
+#include <pawl/job_runs.h>
 #include <pawl/lease.h>
 #include <pawl/lease_runner.h>
 #include <pawl/log.h>
