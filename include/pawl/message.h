@@ -62,14 +62,15 @@ typedef struct pawl_outgoing {
     int max_attempts;           /* 0: 10 if local, 6 with a destination; at most 1000 */
     int64_t lease_ms;           /* 0: the claimer decides; else what every claim of it gets */
     pawl_backoff backoff;       /* all zero: the worker's policy */
+    int64_t timeout_ms;         /* of one attempt: the worker cancels its handler then; 0: when the
+                                   handler's own time is up, if it has one. At most 7 days */
+    int64_t heartbeat_ms;       /* how often the worker renews its lease, shorter than lease_ms; 0:
+                                   three times per lease. At most 7 days */
 } pawl_outgoing;
 #define PAWL_OUTGOING_INIT                                                                         \
     {                                                                                              \
         sizeof(pawl_outgoing), NULL, NULL, 0, {{0}}, PAWL_TYPE_SIGNAL, NULL, NULL, NULL, 0, {0},   \
-            0, {0}, 0, 0,                                                                          \
-        {                                                                                          \
-            0, 0, 0                                                                                \
-        }                                                                                          \
+            0, {0}, 0, 0, {0, 0, 0}, 0, 0                                                          \
     }
 
 /* A message read from the store. Borrowed from the list it came in. */
@@ -106,6 +107,14 @@ PAWL_API const char *pawl_message_processed_by(const pawl_message *message);  /*
 PAWL_API const char *pawl_message_last_error(const pawl_message *message);    /* may be NULL */
 /* What its handler said last (pawl_queue_progress); may be NULL. */
 PAWL_API const char *pawl_message_progress(const pawl_message *message);
+/* As sent; 0: not said. */
+PAWL_API int64_t pawl_message_timeout_ms(const pawl_message *message);
+PAWL_API int64_t pawl_message_heartbeat_ms(const pawl_message *message);
+/* The job's run that it is (pawl/job_runs.h); 0: none. */
+PAWL_API int64_t pawl_message_run_id(const pawl_message *message);
+/* What its handler left when it was done (pawl_task_output()), followed by a zero byte that is not
+ * counted in *ret_size (may be NULL); NULL: nothing, or it was read in a list without payloads. */
+PAWL_API const void *pawl_message_output(const pawl_message *message, size_t *ret_size);
 /* From pawl_dead_claim(): which call of the dead-letter handler this is, 1 for the first; else 0.
  */
 PAWL_API int pawl_message_dead_call(const pawl_message *message);

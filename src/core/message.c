@@ -25,6 +25,8 @@ struct pawl_message {
     const char *processed_by;
     const char *last_error;
     const char *progress;
+    const char *output;
+    size_t output_size;
     pawl_wall created_at;
     pawl_wall due_at;
     pawl_wall expires_at;
@@ -32,6 +34,9 @@ struct pawl_message {
     pawl_wall next_attempt_at;
     pawl_wall finished_at;
     int64_t fence;
+    int64_t timeout_ms;
+    int64_t heartbeat_ms;
+    int64_t run_id;
     int priority;
     int max_attempts;
     int retries;
@@ -107,6 +112,7 @@ static bool read_texts(pawl_messages *list, const pawli_row *row, pawl_message *
     message->processed_by = text_of(list, row, COLUMN_PROCESSED_BY, NULL, &failed);
     message->last_error = text_of(list, row, COLUMN_LAST_ERROR, NULL, &failed);
     message->progress = text_of(list, row, COLUMN_PROGRESS, NULL, &failed);
+    message->output = text_of(list, row, COLUMN_OUTPUT, &message->output_size, &failed);
     if (!message->payload)
         message->payload = ""; /* not asked for */
     return !failed;
@@ -123,6 +129,9 @@ static void read_numbers(const pawli_row *row, pawl_message *message)
     message->max_attempts = (int)pawli_row_int(row, COLUMN_MAX_ATTEMPTS);
     message->retries = (int)pawli_row_int(row, COLUMN_RETRIES);
     message->fence = pawli_row_int(row, COLUMN_FENCE);
+    message->timeout_ms = pawli_row_int(row, COLUMN_TIMEOUT) / 1000;
+    message->heartbeat_ms = pawli_row_int(row, COLUMN_HEARTBEAT) / 1000;
+    message->run_id = pawli_row_int(row, COLUMN_RUN_ID);
     message->created_at = pawli_row_time(row, COLUMN_CREATED_AT);
     message->due_at = pawli_row_time(row, COLUMN_DUE_AT);
     message->expires_at = pawli_row_time(row, COLUMN_EXPIRES_AT);
@@ -216,6 +225,8 @@ pawl_status pawl_messages_append(pawl_messages *list, const pawl_message_image *
         .expires_at = content->expires_at,
         .next_attempt_at = image.next_attempt_at,
         .finished_at = image.finished_at,
+        .timeout_ms = content->timeout_ms,
+        .heartbeat_ms = content->heartbeat_ms,
         .priority = content->priority,
         .max_attempts = pawli_outgoing_attempts(content),
         .retries = image.retries,
@@ -260,6 +271,13 @@ const void *pawl_message_payload(const pawl_message *message, size_t *ret_size)
     return message->payload;
 }
 
+const void *pawl_message_output(const pawl_message *message, size_t *ret_size)
+{
+    if (ret_size)
+        *ret_size = message->output_size;
+    return message->output;
+}
+
 int pawl_message_attempt(const pawl_message *message)
 {
     return message->retries + 1;
@@ -293,4 +311,7 @@ GETTER(pawl_wall, finished_at, finished_at)
 GETTER(const char *, processed_by, processed_by)
 GETTER(const char *, last_error, last_error)
 GETTER(const char *, progress, progress)
+GETTER(int64_t, timeout_ms, timeout_ms)
+GETTER(int64_t, heartbeat_ms, heartbeat_ms)
+GETTER(int64_t, run_id, run_id)
 GETTER(int, dead_call, dead_call)

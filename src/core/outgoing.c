@@ -19,15 +19,15 @@
 #define TIME_MAX_US INT64_C(253402300799999999)
 
 const char *const pawli_outgoing_names[OUTGOING_COLUMNS] = {
-    "position",   "message_id",     "topic",    "payload",    "type",      "destination",
-    "headers",    "correlation_id", "priority", "due_at",     "delay",     "expires_at",
-    "ttl",        "max_attempts",   "lease",    "retry_base", "retry_max", "retry_jitter",
-    "other_lane",
+    "position", "message_id",     "topic",      "payload",    "type",      "destination",
+    "headers",  "correlation_id", "priority",   "due_at",     "delay",     "expires_at",
+    "ttl",      "max_attempts",   "lease",      "retry_base", "retry_max", "retry_jitter",
+    "timeout",  "heartbeat",      "other_lane",
 };
 const pawli_type pawli_outgoing_types[OUTGOING_COLUMNS] = {
     PAWLI_INT,  PAWLI_UUID, PAWLI_TEXT, PAWLI_BYTES, PAWLI_INT,  PAWLI_TEXT, PAWLI_TEXT,
     PAWLI_TEXT, PAWLI_INT,  PAWLI_TIME, PAWLI_SPAN,  PAWLI_TIME, PAWLI_SPAN, PAWLI_INT,
-    PAWLI_SPAN, PAWLI_SPAN, PAWLI_SPAN, PAWLI_SPAN,  PAWLI_BOOL,
+    PAWLI_SPAN, PAWLI_SPAN, PAWLI_SPAN, PAWLI_SPAN,  PAWLI_SPAN, PAWLI_SPAN, PAWLI_BOOL,
 };
 
 /* `least` .. `most` characters of UTF-8. */
@@ -83,6 +83,14 @@ static pawl_status check_times(const pawl_outgoing *message, pawl_error *err)
         return pawli_fail(err, PAWL_E_INVALID, "expires_at must be after due_at");
     if (message->lease_ms < 0 || message->lease_ms > LEASE_MAX_MS)
         return pawli_fail(err, PAWL_E_INVALID, "lease_ms must be 0 (the claimer's) to 7 days");
+    if (message->timeout_ms < 0 || message->timeout_ms > LEASE_MAX_MS)
+        return pawli_fail(err, PAWL_E_INVALID, "timeout_ms must be 0 (the handler's) to 7 days");
+    if (message->heartbeat_ms < 0 || message->heartbeat_ms > LEASE_MAX_MS)
+        return pawli_fail(err, PAWL_E_INVALID, "heartbeat_ms must be 0 (by the lease) to 7 days");
+    if (message->lease_ms > 0 && message->heartbeat_ms >= message->lease_ms)
+        return pawli_fail(err, PAWL_E_INVALID,
+                          "heartbeat_ms must be below lease_ms, or the lease ends before it is "
+                          "renewed");
     return PAWL_OK;
 }
 
@@ -150,7 +158,8 @@ bool pawli_outgoing_is_plain(const pawl_outgoing *message)
 {
     return !message->destination && !message->headers && !message->correlation_id &&
            message->due_at.us == 0 && message->delay_ms == 0 && message->expires_at.us == 0 &&
-           message->lease_ms == 0 && !has_backoff(&message->backoff);
+           message->lease_ms == 0 && message->timeout_ms == 0 && message->heartbeat_ms == 0 &&
+           !has_backoff(&message->backoff);
 }
 
 int pawli_outgoing_attempts(const pawl_outgoing *message)
@@ -228,5 +237,7 @@ void pawli_outgoing_lay_out(const pawl_outgoing *message, size_t position,
     *at++ = span_or_null(message->backoff.base_ms);
     *at++ = span_or_null(message->backoff.max_ms);
     *at++ = own_backoff ? pawli_span_ms(message->backoff.jitter_ms) : pawli_null(PAWLI_SPAN);
+    *at++ = span_or_null(message->timeout_ms);
+    *at++ = span_or_null(message->heartbeat_ms);
     *at++ = pawli_bool(true); /* until the rows are in order */
 }

@@ -24,6 +24,7 @@ struct pawl_store {
     _Atomic uint64_t sent_before_claim; /* the wake counter when the last claim began */
     pawli_cursor claim_cursor;
     pawli_cursor reap_cursor;
+    pawli_wake job_wake; /* signalled when a job has changed */
     pthread_mutex_t stats_lock;
     pawl_stats *stats; /* the last answer, guarded by stats_lock; NULL: none, or stale */
     pawl_mono stats_read_at;

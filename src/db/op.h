@@ -106,13 +106,17 @@ typedef struct pawli_rows {
     X(lease)                                                                                       \
     X(retry_base)                                                                                  \
     X(retry_max)                                                                                   \
-    X(retry_jitter)
+    X(retry_jitter)                                                                                \
+    X(timeout)                                                                                     \
+    X(heartbeat)                                                                                   \
+    X(output)
 
 /* A result row, valid during the callback. Columns count from 0; asking for a wrong type is a bug.
  */
 typedef struct pawli_row pawli_row;
 bool pawli_row_is_null(const pawli_row *row, int column);
-int64_t pawli_row_int(const pawli_row *row, int column);    /* any integer or boolean; NULL is 0 */
+/* Any integer, boolean, or span in microseconds; NULL is 0. */
+int64_t pawli_row_int(const pawli_row *row, int column);
 pawl_wall pawli_row_time(const pawli_row *row, int column); /* NULL is PAWL_NEVER */
 void pawli_row_uuid(const pawli_row *row, int column, uint8_t ret_bytes[16]); /* NULL is zero */
 /* Text or bytes; NULL answers NULL and size 0. Not zero-terminated. */

@@ -68,6 +68,9 @@ CREATE TABLE pawl.body (
     retry_base     interval,                              -- its own backoff policy
     retry_max      interval,
     retry_jitter   interval,
+    timeout        interval,                              -- of one attempt
+    heartbeat      interval,                              -- how often the worker renews it
+    run_id         bigint,                                -- the job's run that it is
     destination    text,
     correlation_id text,
     headers        json        CHECK (json_typeof(headers) = 'object'),
@@ -89,6 +92,7 @@ CREATE TABLE pawl.queue (
     retries     integer     NOT NULL DEFAULT 0, -- attempts that ended without success
     expires_at  timestamptz,
     lease       interval,                       -- copied from the body, so that a claim needs no join
+    run_id      bigint,                         -- the same: history follows such rows (001_g_jobs.sql)
     last_error  text,
     progress    text                            -- what its handler said last
 ) WITH (fillfactor = 50);
@@ -114,7 +118,8 @@ CREATE TABLE pawl.outcome (
     state        smallint    NOT NULL CHECK (state IN (2, 3, 4, 5)), -- done, failed, expired, cancelled
     processed_by text,
     error        text,
-    progress     text
+    progress     text,
+    output       bytea                           -- what its handler left
 );
 CREATE INDEX outcome_age ON pawl.outcome (finished_at) WHERE state IN (2, 5);
 CREATE INDEX outcome_dead ON pawl.outcome (id) WHERE state IN (3, 4, 5);
@@ -181,7 +186,8 @@ CREATE VIEW pawl.message AS
            q.run_at AS next_attempt_at,
            o.finished_at, o.processed_by,
            coalesce(o.error, q.last_error) AS last_error,
-           coalesce(o.progress, q.progress) AS progress
+           coalesce(o.progress, q.progress) AS progress,
+           b.timeout, b.heartbeat, b.run_id, o.output
     FROM pawl.body b
     JOIN pawl.lane l ON l.id = b.lane_id
     LEFT JOIN pawl.queue q ON q.id = b.id

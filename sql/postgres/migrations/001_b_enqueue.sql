@@ -26,7 +26,7 @@ CREATE FUNCTION pawl.enqueue_rows(
     destinations text[], headers text[], correlation_ids text[], priorities bigint[],
     due_times timestamptz[], delays interval[], expiries timestamptz[], ttls interval[],
     max_attempts bigint[], leases interval[], retry_bases interval[], retry_maxes interval[],
-    retry_jitters interval[], t timestamptz)
+    retry_jitters interval[], timeouts interval[], heartbeats interval[], t timestamptz)
 RETURNS bigint
 LANGUAGE plpgsql VOLATILE AS $$
 #variable_conflict use_column
@@ -60,11 +60,11 @@ BEGIN
         due := coalesce(due_times[1], t + delays[1], t);
         expiry := coalesce(expiries[1], greatest(due, t) + ttls[1]);
         INSERT INTO pawl.body (id, message_id, lane_id, type, max_attempts, created_at, due_at,
-                               expires_at, lease, retry_base, retry_max, retry_jitter, destination,
-                               correlation_id, headers, payload)
+                               expires_at, lease, retry_base, retry_max, retry_jitter, timeout, heartbeat,
+                               destination, correlation_id, headers, payload)
         VALUES (ids[1], message_ids[1], lane, types[1], max_attempts[1], t, due, expiry,
-                leases[1], retry_bases[1], retry_maxes[1], retry_jitters[1], destinations[1],
-                correlation_ids[1], headers[1]::json, payloads[1])
+                leases[1], retry_bases[1], retry_maxes[1], retry_jitters[1], timeouts[1], heartbeats[1],
+                destinations[1], correlation_ids[1], headers[1]::json, payloads[1])
         ON CONFLICT (message_id) DO NOTHING;
         GET DIAGNOSTICS stored = ROW_COUNT;
         IF stored = 1 THEN
@@ -74,22 +74,23 @@ BEGIN
     ELSE
         WITH added AS (
             INSERT INTO pawl.body (id, message_id, lane_id, type, max_attempts, created_at, due_at,
-                                   expires_at, lease, retry_base, retry_max, retry_jitter,
-                                   destination, correlation_id, headers, payload)
+                                   expires_at, lease, retry_base, retry_max, retry_jitter, timeout,
+                                   heartbeat, destination, correlation_id, headers, payload)
             SELECT m.id, m.message_id,
                    coalesce(lane, (SELECT l.id FROM pawl.lane l
                                    WHERE l.topic = m.topic AND l.priority = m.priority
                                    ORDER BY l.id LIMIT 1)),
                    m.type, m.max_attempts, t, coalesce(m.due_at, t + m.delay, t),
                    coalesce(m.expires_at, greatest(coalesce(m.due_at, t + m.delay, t), t) + m.ttl),
-                   m.lease, m.retry_base, m.retry_max, m.retry_jitter, m.destination,
-                   m.correlation_id, m.header::json, m.payload
+                   m.lease, m.retry_base, m.retry_max, m.retry_jitter, m.timeout, m.heartbeat,
+                   m.destination, m.correlation_id, m.header::json, m.payload
             FROM unnest(ids, message_ids, topics, payloads, types, destinations, headers,
                         correlation_ids, priorities, due_times, delays, expiries, ttls,
-                        max_attempts, leases, retry_bases, retry_maxes, retry_jitters)
+                        max_attempts, leases, retry_bases, retry_maxes, retry_jitters, timeouts,
+                        heartbeats)
                  AS m(id, message_id, topic, payload, type, destination, header,
                       correlation_id, priority, due_at, delay, expires_at, ttl,
-                      max_attempts, lease, retry_base, retry_max, retry_jitter)
+                      max_attempts, lease, retry_base, retry_max, retry_jitter, timeout, heartbeat)
             ON CONFLICT (message_id) DO NOTHING
             RETURNING id, lane_id, due_at, expires_at, lease),
         queued AS (
@@ -175,7 +176,7 @@ CREATE FUNCTION pawl.enqueue_batch(
     destinations text[], headers text[], correlation_ids text[], priorities bigint[],
     due_times timestamptz[], delays interval[], expiries timestamptz[], ttls interval[],
     max_attempts bigint[], leases interval[], retry_bases interval[], retry_maxes interval[],
-    retry_jitters interval[], fresh boolean DEFAULT false)
+    retry_jitters interval[], timeouts interval[], heartbeats interval[], fresh boolean DEFAULT false)
 RETURNS TABLE (place bigint, work_id bigint, result integer, due timestamptz)
 LANGUAGE plpgsql VOLATILE
 SET plan_cache_mode = force_generic_plan
@@ -202,7 +203,7 @@ BEGIN
         PERFORM pawl.enqueue_rows(
             ids, message_ids, topics, payloads, types, destinations, headers, correlation_ids,
             priorities, due_times, delays, expiries, ttls, max_attempts, leases, retry_bases,
-            retry_maxes, retry_jitters, t);
+            retry_maxes, retry_jitters, timeouts, heartbeats, t);
         RETURN QUERY
             SELECT m.place, m.id, 0, coalesce(m.due_at, t + m.delay, t)
             FROM unnest(positions, ids, due_times, delays) AS m(place, id, due_at, delay);
@@ -215,7 +216,7 @@ BEGIN
         IF pawl.enqueue_rows(
                ids, message_ids, topics, payloads, types, destinations, headers, correlation_ids,
                priorities, due_times, delays, expiries, ttls, max_attempts, leases, retry_bases,
-               retry_maxes, retry_jitters, t) < n
+               retry_maxes, retry_jitters, timeouts, heartbeats, t) < n
         THEN
             -- A row that is gone again (retention, just now) answers 3: the next try stores it.
             SELECT array_agg(b.id ORDER BY m.place),
@@ -267,7 +268,9 @@ CREATE FUNCTION pawl.enqueue(
     lease          interval    DEFAULT NULL,     -- NULL: the worker decides
     retry_base     interval    DEFAULT NULL,     -- these three: NULL: the worker decides
     retry_max      interval    DEFAULT NULL,
-    retry_jitter   interval    DEFAULT NULL)
+    retry_jitter   interval    DEFAULT NULL,
+    timeout        interval    DEFAULT NULL,     -- of one attempt; NULL: the handler's own
+    heartbeat      interval    DEFAULT NULL)     -- how often its lease is renewed; NULL: the worker decides
 RETURNS uuid
 LANGUAGE plpgsql VOLATILE AS $$
 #variable_conflict use_variable
@@ -299,6 +302,9 @@ BEGIN
         WHEN retry_base <= interval '0' THEN 'retry_base must be positive'
         WHEN retry_max < retry_base THEN 'retry_max must not be below retry_base'
         WHEN retry_jitter < interval '0' THEN 'retry_jitter must not be negative'
+        WHEN timeout <= interval '0' OR timeout > interval '7 days' THEN 'timeout must be positive and at most 7 days'
+        WHEN heartbeat <= interval '0' OR heartbeat > interval '7 days' THEN 'heartbeat must be positive and at most 7 days'
+        WHEN heartbeat >= lease THEN 'heartbeat must be shorter than lease'
     END;
     IF problem IS NOT NULL THEN
         RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value', MESSAGE = 'enqueue: ' || problem,
@@ -313,7 +319,7 @@ BEGIN
         ARRAY[coalesce(max_attempts, CASE WHEN destination IS NULL THEN 10 ELSE 6 END)::bigint],
         ARRAY[lease], ARRAY[retry_base], ARRAY[retry_max],
         ARRAY[CASE WHEN retry_base IS NOT NULL THEN coalesce(retry_jitter, interval '0') END],
-        fresh) e;
+        ARRAY[timeout], ARRAY[heartbeat], fresh) e;
     IF answer = 2 THEN
         RAISE EXCEPTION USING ERRCODE = 'unique_violation',
             MESSAGE = format('enqueue: message id %s exists with another topic or payload', chosen),
@@ -334,13 +340,14 @@ CREATE FUNCTION pawl.enqueue(
     destination text DEFAULT NULL, headers json DEFAULT NULL, type text DEFAULT 'signal',
     expires_at timestamptz DEFAULT NULL, max_attempts integer DEFAULT NULL,
     lease interval DEFAULT NULL, retry_base interval DEFAULT NULL,
-    retry_max interval DEFAULT NULL, retry_jitter interval DEFAULT NULL)
+    retry_max interval DEFAULT NULL, retry_jitter interval DEFAULT NULL,
+    timeout interval DEFAULT NULL, heartbeat interval DEFAULT NULL)
 RETURNS uuid
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     RETURN pawl.enqueue(topic, convert_to(payload, 'UTF8'), message_id, due_at, delay, priority,
                         correlation_id, destination, headers, type, expires_at, max_attempts, lease,
-                        retry_base, retry_max, retry_jitter);
+                        retry_base, retry_max, retry_jitter, timeout, heartbeat);
 END
 $$;
 
@@ -351,12 +358,13 @@ CREATE FUNCTION pawl.enqueue(
     destination text DEFAULT NULL, headers json DEFAULT NULL, type text DEFAULT 'signal',
     expires_at timestamptz DEFAULT NULL, max_attempts integer DEFAULT NULL,
     lease interval DEFAULT NULL, retry_base interval DEFAULT NULL,
-    retry_max interval DEFAULT NULL, retry_jitter interval DEFAULT NULL)
+    retry_max interval DEFAULT NULL, retry_jitter interval DEFAULT NULL,
+    timeout interval DEFAULT NULL, heartbeat interval DEFAULT NULL)
 RETURNS uuid
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     RETURN pawl.enqueue(topic, convert_to(payload::text, 'UTF8'), message_id, due_at, delay, priority,
                         correlation_id, destination, headers, type, expires_at, max_attempts, lease,
-                        retry_base, retry_max, retry_jitter);
+                        retry_base, retry_max, retry_jitter, timeout, heartbeat);
 END
 $$;

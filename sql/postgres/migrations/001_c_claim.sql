@@ -162,7 +162,8 @@ BEGIN
                    m.created_at, m.due_at, coalesce(u.expires_at, m.expires_at), m.max_attempts,
                    u.retries, 1::smallint, token, my_owner, my_name, t + u.lease, u.run_at,
                    NULL::timestamptz, NULL::text, u.last_error,
-                   u.progress, NULL::smallint, NULL::bigint, NULL::timestamptz
+                   u.progress, m.timeout, m.heartbeat, m.run_id, NULL::bytea, NULL::smallint,
+                   NULL::bigint, NULL::timestamptz
             FROM unnest(taken, from_lane, tries, times, leases, expiries, errors, reports)
                  AS u(id, lane, retries, run_at, lease, expires_at, last_error, progress)
             CROSS JOIN LATERAL (SELECT b.* FROM pawl.body b WHERE b.id = u.id LIMIT 1) m;
@@ -234,7 +235,8 @@ BEGIN
         SELECT c.id, c.message_id, c.topic, c.payload, c.type, c.destination, c.headers,
                c.correlation_id, c.priority, c.created_at, c.due_at, c.expires_at, c.max_attempts,
                c.retries, c.state, c.fence, c.owner, c.claimed_by, c.lease_until, c.next_attempt_at,
-               c.finished_at, c.processed_by, c.last_error, c.progress
+               c.finished_at, c.processed_by, c.last_error, c.progress, c.timeout, c.heartbeat,
+               c.run_id, c.output
         FROM pawl.claim_batch(claim.owner, claim.lease, claim.max_rows, claim.topics,
                               claim.owner_name, claim.after_lane, NULL, NULL, NULL, NULL, false) c;
 END

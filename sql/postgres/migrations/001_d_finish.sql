@@ -41,6 +41,40 @@ BEGIN
 END
 $$;
 
+-- The same with what the handlers left, kept with the outcome: NULL for nothing. One at a time: few have
+-- something to leave.
+CREATE FUNCTION pawl.ack_output(owner uuid, ids bigint[], fences bigint[], outputs bytea[]) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET jit = off
+AS $$
+#variable_conflict use_column
+DECLARE
+    t CONSTANT timestamptz := pawl.clock();
+    one     bigint;
+    changed bigint := 0;
+BEGIN
+    FOR i IN 1 .. coalesce(cardinality(ids), 0) LOOP
+        WITH gone AS (
+            DELETE FROM pawl.queue q
+            WHERE q.id = ids[i] AND q.fence = fences[i] AND q.owner = ack_output.owner AND q.fence <> 0
+            RETURNING q.id, q.lane_id, q.retries, q.fence, q.progress),
+        ended AS (
+            INSERT INTO pawl.outcome (id, state, finished_at, retries, processed_by, progress, output)
+            SELECT g.id, 2, t, g.retries, (SELECT c.owner_name FROM pawl.claim c WHERE c.fence = g.fence),
+                   g.progress, outputs[i]
+            FROM gone g),
+        counted AS (
+            INSERT INTO pawl.tally_delta (lane_id, state, n) SELECT g.lane_id, 2, 1 FROM gone g)
+        SELECT count(*) INTO one FROM gone;
+        changed := changed + one;
+    END LOOP;
+    RETURN changed;
+END
+$$;
+
 -- Failed for good: a dead letter, kept until it is redriven or purged. ("buried", here and below: the
 -- dead-letter handler is to be called, if that was asked for.)
 CREATE FUNCTION pawl.fail(owner uuid, ids bigint[], fences bigint[], error text DEFAULT NULL)

@@ -48,14 +48,18 @@ BEGIN
         DELETE FROM pawl.outcome o WHERE o.id = ANY (ids) AND o.state IN (3, 4, 5)
         RETURNING o.id, o.error),
     ready AS (
-        INSERT INTO pawl.queue (id, lane_id, run_at, expires_at, lease, last_error)
+        INSERT INTO pawl.queue (id, lane_id, run_at, expires_at, lease, run_id, last_error)
         SELECT g.id, b.lane_id, t,
                t + extract(epoch FROM b.expires_at - greatest(b.due_at, b.created_at)) * interval '1 second',
-               b.lease, g.error
+               b.lease, b.run_id, g.error
         FROM gone g
         CROSS JOIN LATERAL (SELECT y.* FROM pawl.body y WHERE y.id = g.id LIMIT 1) b
-        RETURNING lane_id),
+        RETURNING lane_id, run_id),
     unburied AS (DELETE FROM pawl.dead d WHERE d.id IN (SELECT g.id FROM gone g)),
+    resumed AS ( -- the jobs' runs are unfinished again
+        UPDATE pawl.job_run h SET state = 0, ended_at = NULL, attempts = 0
+        WHERE h.id = ANY (ARRAY(SELECT r.run_id FROM ready r WHERE r.run_id IS NOT NULL))
+          AND h.state IN (3, 4, 5)),
     counted AS (
         INSERT INTO pawl.tally_delta (lane_id, state, n)
         SELECT r.lane_id, 0, count(*) FROM ready r GROUP BY r.lane_id)

@@ -55,7 +55,8 @@ BEGIN
                m.destination, m.headers, m.correlation_id, m.priority, m.created_at, m.due_at,
                m.expires_at, m.max_attempts, m.retries, m.state, m.fence, m.owner, m.claimed_by,
                m.lease_until, m.next_attempt_at, m.finished_at, m.processed_by, m.last_error,
-               m.progress, m.matches, bounded
+               m.progress, m.timeout, m.heartbeat, m.run_id,
+               CASE WHEN with_payload THEN m.output END, m.matches, bounded
         FROM unnest(seen) WITH ORDINALITY AS s(id, place)
         CROSS JOIN LATERAL (
             SELECT v.*,

@@ -36,11 +36,11 @@ BEGIN
     GRANT EXECUTE ON FUNCTION
         pawl.clock, pawl.now, pawl.wake, pawl.new_message_id, pawl.enqueue_rows, pawl.enqueue_plain, pawl.enqueue_batch,
         pawl.enqueue(text, text, uuid, timestamptz, interval, integer, text, text, json, text,
-                     timestamptz, integer, interval, interval, interval, interval),
+                     timestamptz, integer, interval, interval, interval, interval, interval, interval),
         pawl.enqueue(text, bytea, uuid, timestamptz, interval, integer, text, text, json, text,
-                     timestamptz, integer, interval, interval, interval, interval),
+                     timestamptz, integer, interval, interval, interval, interval, interval, interval),
         pawl.enqueue(text, jsonb, uuid, timestamptz, interval, integer, text, text, json, text,
-                     timestamptz, integer, interval, interval, interval, interval),
+                     timestamptz, integer, interval, interval, interval, interval, interval, interval),
         pawl.schedule(text, text, timestamptz, interval, uuid, integer, text, text, json),
         pawl.schedule(text, bytea, timestamptz, interval, uuid, integer, text, text, json),
         pawl.schedule(text, jsonb, timestamptz, interval, uuid, integer, text, text, json)
@@ -59,7 +59,7 @@ BEGIN
     GRANT SELECT ON pawl.message, pawl.timer TO pawl_work;
     GRANT USAGE ON SEQUENCE pawl.fence TO pawl_work;
     GRANT EXECUTE ON FUNCTION
-        pawl.claim, pawl.ack_and_claim, pawl.claim_batch, pawl.held, pawl.ack, pawl.fail, pawl.abandon, pawl.renew, pawl.release,
+        pawl.claim, pawl.ack_and_claim, pawl.claim_batch, pawl.held, pawl.ack, pawl.ack_output, pawl.fail, pawl.abandon, pawl.renew, pawl.release,
         pawl.progress, pawl.topic_paused, pawl.settle_lanes, pawl.topic_pause, pawl.topic_resume, pawl.topic_dead, pawl.topic_list,
         pawl.dead_claim, pawl.dead_done, pawl.dead_retry, pawl.dead_renew,
         pawl.reap, pawl.reap_batch, pawl.expire, pawl.retain, pawl.fold,
@@ -79,6 +79,22 @@ BEGIN
         pawl.inbox_lock, pawl.inbox_check, pawl.inbox_begin, pawl.inbox_hold, pawl.inbox_finish, pawl.inbox_done,
         pawl.inbox_fail, pawl.inbox_give_up, pawl.inbox_renew, pawl.inbox_seen, pawl.inbox_get, pawl.inbox_list,
         pawl.inbox_clean, pawl.inbox_stats
+        TO pawl_work;
+
+    -- Jobs: scheduling them, and their history, which follows the answers to a claim.
+    GRANT SELECT, INSERT, UPDATE, DELETE ON pawl.job, pawl.job_run TO pawl_work;
+    GRANT SELECT ON pawl.jobs, pawl.job_runs, pawl.job_status TO pawl_work;
+    GRANT EXECUTE ON FUNCTION
+        pawl.job_by_hand, pawl.queue_run_held, pawl.queue_run_ended, pawl.job_due, pawl.job_start, pawl.job_advance,
+        pawl.job_clean, pawl.job_switch, pawl.job_missing, pawl.job_enable, pawl.job_disable, pawl.job_fire,
+        pawl.job_trigger, pawl.job_remove, pawl.job_delete, pawl.job_get, pawl.job_list, pawl.job_run_list,
+        pawl.job_run_get,
+        pawl.job_put(text, text, text, bytea, text, text, json, text, bigint, text, bigint, interval, interval,
+                     interval, text, bigint, interval, text, interval, interval, interval, interval, interval,
+                     bigint, interval, boolean),
+        pawl.job_put(text, text, text, text, text, text, json, text, bigint, text, bigint, interval, interval,
+                     interval, text, bigint, interval, text, interval, interval, interval, interval, interval,
+                     bigint, interval, boolean)
         TO pawl_work;
 
     GRANT ALL ON ALL TABLES IN SCHEMA pawl TO pawl_admin;

@@ -5,4 +5,4 @@ SELECT * FROM pawl.enqueue_batch(
     correlation_ids => :correlation_id, priorities => :priority, due_times => :due_at,
     delays => :delay, expiries => :expires_at, ttls => :ttl, max_attempts => :max_attempts,
     leases => :lease, retry_bases => :retry_base, retry_maxes => :retry_max,
-    retry_jitters => :retry_jitter, fresh => false);
+    retry_jitters => :retry_jitter, timeouts => :timeout, heartbeats => :heartbeat, fresh => false);

@@ -76,6 +76,9 @@ CREATE TABLE pawl_body (
     retry_base     INTEGER CHECK (retry_base > 0),    -- its own backoff policy
     retry_max      INTEGER CHECK (retry_max >= retry_base),
     retry_jitter   INTEGER CHECK (retry_jitter >= 0),
+    timeout        INTEGER CHECK (timeout > 0),       -- of one attempt
+    heartbeat      INTEGER CHECK (heartbeat > 0),     -- how often the worker renews it
+    run_id         INTEGER,                           -- the job's run that it is
     destination    TEXT,
     headers        TEXT    CHECK (headers IS NULL OR json_type(headers) = 'object'),
     correlation_id TEXT    CHECK (length(correlation_id) BETWEEN 1 AND 255),
@@ -95,6 +98,7 @@ CREATE TABLE pawl_queue (
     fence       INTEGER NOT NULL DEFAULT 0,
     expires_at  INTEGER,
     lease       INTEGER,                    -- copied from the body, so that a claim needs no join
+    run_id      INTEGER,                    -- the same: history follows such rows (001_s_jobs.sql)
     last_error  TEXT,
     progress    TEXT                        -- what its handler said last
 ) STRICT;
@@ -128,7 +132,8 @@ CREATE TABLE pawl_outcome (
     processed_by TEXT,
     error        TEXT,
     progress     TEXT,
-    expires_at   INTEGER                    -- of a failed message that may still expire
+    expires_at   INTEGER,                   -- of a failed message that may still expire
+    output       BLOB                       -- what its handler left
 ) STRICT;
 CREATE INDEX pawl_outcome_age ON pawl_outcome (finished_at) WHERE state IN (2, 5);
 CREATE INDEX pawl_outcome_dead ON pawl_outcome (id) WHERE state >= 3;
@@ -185,7 +190,8 @@ CREATE VIEW pawl_message AS
            q.run_at AS next_attempt_at,
            o.finished_at, o.processed_by,
            coalesce(o.error, q.last_error) AS last_error,
-           coalesce(o.progress, q.progress) AS progress
+           coalesce(o.progress, q.progress) AS progress,
+           b.timeout, b.heartbeat, b.run_id, o.output
     FROM pawl_body b
     JOIN pawl_lane l ON l.id = b.lane_id
     LEFT JOIN pawl_queue q ON q.id = b.id

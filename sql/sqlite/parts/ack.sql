@@ -3,8 +3,9 @@
 UPDATE pawl_meta SET latest_time = :now WHERE id = 1;
 
 -- @if-rows
-INSERT OR FAIL INTO pawl_outcome (id, state, finished_at, retries, processed_by, progress)
-SELECT q.id, 2, :now, q.retries, (SELECT owner_name FROM pawl_claim WHERE fence = q.fence), q.progress
+INSERT OR FAIL INTO pawl_outcome (id, state, finished_at, retries, processed_by, progress, output)
+SELECT q.id, 2, :now, q.retries, (SELECT owner_name FROM pawl_claim WHERE fence = q.fence), q.progress,
+       r.output
 FROM pawli_rows(:rows) r CROSS JOIN pawl_queue q ON q.id = r.id
 WHERE q.fence = r.fence AND q.owner = :owner AND q.fence <> 0;
 

@@ -3,7 +3,7 @@
 -- @include ack
 -- @if-rows
 SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
-       NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 5, changes(), NULL;
+       NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 5, changes(), NULL;
 
 -- Take what is ready and due. The claim row is written first and names the items; nothing due
 -- writes nothing. Each lane is one bounded range of the index, until there are enough: lanes of
@@ -52,7 +52,7 @@ ON CONFLICT (lane_id) DO UPDATE SET turn = excluded.turn, held = held + excluded
 SELECT b.id, b.message_id, l.topic, b.payload, b.type, b.destination, b.headers, b.correlation_id,
        l.priority, b.created_at, b.due_at, coalesce(q.expires_at, b.expires_at), b.max_attempts,
        q.retries, 1, c.fence, c.owner, c.owner_name, q.lease_until, q.run_at, NULL, NULL, q.last_error,
-       q.progress
+       q.progress, b.timeout, b.heartbeat, b.run_id, NULL
 FROM pawl_claim c
 CROSS JOIN json_each(c.ids) j
 CROSS JOIN pawl_queue q ON q.id = j.value

@@ -1,8 +1,8 @@
 -- Dead letters become ready again: attempts 0, due now, as long to live as the first time.
 UPDATE pawl_meta SET latest_time = :now WHERE id = 1;
 -- @each
-INSERT OR FAIL INTO pawl_queue (id, lane_id, run_at, expires_at, lease, last_error)
-SELECT b.id, b.lane_id, :now, :now + (b.expires_at - max(b.due_at, b.created_at)), b.lease, o.error
+INSERT OR FAIL INTO pawl_queue (id, lane_id, run_at, expires_at, lease, run_id, last_error)
+SELECT b.id, b.lane_id, :now, :now + (b.expires_at - max(b.due_at, b.created_at)), b.lease, b.run_id, o.error
 FROM pawl_outcome o CROSS JOIN pawl_body b ON b.id = o.id
 WHERE o.id = :id AND o.state >= 3;
 -- @each
@@ -14,3 +14,7 @@ DELETE FROM pawl_outcome WHERE id = :id AND changes() = 1;
 SELECT changes();
 -- @each
 DELETE FROM pawl_dead WHERE id = :id AND changes() = 1;
+-- The job's run is unfinished again.
+-- @each
+UPDATE OR FAIL pawl_job_run SET state = 0, ended_at = NULL, attempts = 0
+WHERE id = (SELECT run_id FROM pawl_queue WHERE id = :id) AND state IN (3, 4, 5);

@@ -6,6 +6,8 @@
 
 /* timestamptz counts from 2000-01-01, pawl from 1970-01-01. */
 #define EPOCH_2000_US INT64_C(946684800000000)
+#define DAY_US INT64_C(86400000000)
+#define INTERVAL_SIZE 16
 
 static const pawli_postgres_row *own(const pawli_row *row)
 {
@@ -24,19 +26,28 @@ static bool is_null(const pawli_row *row, int column)
 }
 
 /* smallint, integer and bigint differ only in their length, and boolean is one byte. */
+static int64_t number_of(const char *value, size_t size)
+{
+    int64_t number = size > 1 && (value[0] & 0x80) ? -1 : 0;
+
+    for (size_t i = 0; i < size && i < sizeof number; i++)
+        number = (int64_t)(((uint64_t)number << 8) | (uint8_t)value[i]);
+    return number;
+}
+
+/* An interval is microseconds, then days, then months: of 24 hours and 30 days, as EXTRACT has it.
+ */
 static int64_t integer(const pawli_row *row, int column)
 {
     size_t size;
     const char *value = value_of(row, column, &size);
-    int64_t number = 0;
 
     if (is_null(row, column))
         return 0;
-    if (size > 1 && (value[0] & 0x80))
-        number = -1;
-    for (size_t i = 0; i < size && i < sizeof number; i++)
-        number = (int64_t)(((uint64_t)number << 8) | (uint8_t)value[i]);
-    return number;
+    if (size != INTERVAL_SIZE)
+        return number_of(value, size);
+    return number_of(value, 8) +
+           (number_of(value + 8, 4) + 30 * number_of(value + 12, 4)) * DAY_US;
 }
 
 static pawl_wall time_of(const pawli_row *row, int column)

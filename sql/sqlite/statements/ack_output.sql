@@ -1,0 +1,3 @@
+-- Done, with what the handlers left.
+-- @include ack
+SELECT changes();

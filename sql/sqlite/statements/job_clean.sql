@@ -1,0 +1,24 @@
+-- Forget what the jobs whose history is to be looked at do not want to keep: beyond the newest keep_runs
+-- runs and as many skips, or too old. What has not ended stays.
+DELETE FROM pawl_job_run
+WHERE id IN (SELECT h.id
+             FROM (SELECT r.id, r.state, j.keep_runs,
+                          coalesce(r.ended_at, r.created_at) <= :now - j.keep_age AS is_old,
+                          row_number() OVER (PARTITION BY r.job_id, r.state = 7 ORDER BY r.id DESC) AS place
+                   FROM (SELECT * FROM pawl_job INDEXED BY pawl_job_sweep
+                         WHERE sweep_at < 9223372036854775807 AND sweep_at <= :now
+                         ORDER BY sweep_at LIMIT :limit) j
+                   CROSS JOIN pawl_job_run r INDEXED BY pawl_job_run_job ON r.job_id = j.id) h
+             WHERE h.state NOT IN (0, 1, 6) AND (h.place > h.keep_runs OR h.is_old)
+             LIMIT 10 * :limit);
+
+SELECT changes();
+
+-- If all of it is gone: again when the oldest gets too old. (A run or a skip brings it forward.)
+UPDATE OR FAIL pawl_job
+SET sweep_at = coalesce((SELECT min(coalesce(r.ended_at, r.created_at)) FROM pawl_job_run r INDEXED BY pawl_job_run_job
+                         WHERE r.job_id = pawl_job.id AND r.state NOT IN (0, 1, 6)) + keep_age,
+                        9223372036854775807)
+WHERE changes() < 10 * :limit
+  AND id IN (SELECT id FROM pawl_job INDEXED BY pawl_job_sweep
+             WHERE sweep_at < 9223372036854775807 AND sweep_at <= :now ORDER BY sweep_at LIMIT :limit);

@@ -1,0 +1,176 @@
+/* src/core/job_definition.c - what a job may be asked to be. */
+#include <string.h>
+
+#include <pawl/schedule.h>
+
+#include "fail.h"
+#include "job_private.h"
+#include "options.h"
+#include "outgoing.h"
+#include "schedule.h"
+#include "text.h"
+
+#define DAY_MS ((int64_t)24 * 3600 * 1000)
+#define LEASE_LEAST_MS 1000
+#define HEARTBEAT_LEAST_MS 100
+#define SPAN_MAX_MS (7 * DAY_MS)
+#define LONG_MAX_MS (36500 * DAY_MS)
+#define CAP_MAX 1000
+#define KEEP_RUNS_MAX 100000
+
+static const char *const misfires[] = {"once", "all", "skip"};
+static const char *const overlaps[] = {"skip", "allow", "queue"};
+
+const char *pawl_misfire_name(pawl_misfire misfire)
+{
+    return (unsigned)misfire < PAWLI_COUNT(misfires) ? misfires[misfire] : "unknown";
+}
+
+const char *pawl_overlap_name(pawl_overlap overlap)
+{
+    return (unsigned)overlap < PAWLI_COUNT(overlaps) ? overlaps[overlap] : "unknown";
+}
+
+static unsigned find(const char *const *names, unsigned count, const pawli_row *row, int column)
+{
+    size_t size;
+    const char *text = pawli_row_bytes(row, column, &size);
+
+    for (unsigned i = 0; text && i < count; i++)
+        if (strlen(names[i]) == size && memcmp(names[i], text, size) == 0)
+            return i;
+    return 0;
+}
+
+pawl_misfire pawli_misfire_of(const pawli_row *row, int column)
+{
+    return (pawl_misfire)find(misfires, PAWLI_COUNT(misfires), row, column);
+}
+
+pawl_overlap pawli_overlap_of(const pawli_row *row, int column)
+{
+    return (pawl_overlap)find(overlaps, PAWLI_COUNT(overlaps), row, column);
+}
+
+pawl_status pawli_job_check_name(const pawl_store *store, const char *name, pawl_error *err)
+{
+    size_t characters;
+
+    if (!store)
+        return pawli_fail(err, PAWL_E_INVALID, "the store must not be NULL");
+    if (!name || !*name || !pawli_utf8_check(name, strlen(name), &characters))
+        return pawli_fail(err, PAWL_E_INVALID,
+                          "the name of a job must be 1 to %d characters of UTF-8",
+                          PAWL_JOB_NAME_MAX);
+    if (characters > PAWL_JOB_NAME_MAX)
+        return pawli_fail(err, PAWL_E_INVALID,
+                          "the name of the job has %zu characters: at most %d are allowed",
+                          characters, PAWL_JOB_NAME_MAX);
+    return PAWL_OK;
+}
+
+static pawl_status check_span(int64_t ms, int64_t least_ms, int64_t most_ms, const char *what,
+                              const char *range, pawl_error *err)
+{
+    if (ms < least_ms || ms > most_ms)
+        return pawli_fail(err, PAWL_E_INVALID, "%s is %lld: it must be %s", what, (long long)ms,
+                          range);
+    return PAWL_OK;
+}
+
+static pawl_status check_spans(const pawl_job_definition *job, pawl_error *err)
+{
+    pawl_status st =
+        check_span(job->misfire_grace_ms, 0, SPAN_MAX_MS, "misfire_grace_ms", "0 to 7 days", err);
+
+    if (st == PAWL_OK)
+        st = check_span(job->jitter_ms, 0, DAY_MS, "jitter_ms", "0 (none) to 1 day", err);
+    if (st == PAWL_OK)
+        st = check_span(job->ttl_ms, 0, LONG_MAX_MS, "ttl_ms", "0 (none) to 100 years", err);
+    if (st == PAWL_OK)
+        st = check_span(job->lease_ms, LEASE_LEAST_MS, SPAN_MAX_MS, "lease_ms", "1 s to 7 days",
+                        err);
+    if (st == PAWL_OK)
+        st = check_span(job->heartbeat_ms, HEARTBEAT_LEAST_MS, SPAN_MAX_MS, "heartbeat_ms",
+                        "100 ms to 7 days", err);
+    if (st == PAWL_OK)
+        st = check_span(job->keep_ms, 0, LONG_MAX_MS, "keep_ms", "0 (any age) to 100 years", err);
+    return st;
+}
+
+static pawl_status check_numbers(const pawl_job_definition *job, pawl_error *err)
+{
+    if ((unsigned)job->misfire >= PAWLI_COUNT(misfires))
+        return pawli_fail(err, PAWL_E_INVALID, "misfire must be one of PAWL_MISFIRE_...");
+    if ((unsigned)job->overlap >= PAWLI_COUNT(overlaps))
+        return pawli_fail(err, PAWL_E_INVALID, "overlap must be one of PAWL_OVERLAP_...");
+    if (job->misfire_cap < 1 || job->misfire_cap > CAP_MAX)
+        return pawli_fail(err, PAWL_E_INVALID, "misfire_cap must be 1 to %d", CAP_MAX);
+    if (job->keep_runs < 1 || job->keep_runs > KEEP_RUNS_MAX)
+        return pawli_fail(err, PAWL_E_INVALID, "keep_runs must be 1 to %d", KEEP_RUNS_MAX);
+    return check_spans(job, err);
+}
+
+/* What its messages are made of has to be what messages may be. */
+static pawl_status check_message(pawl_job_definition *job, size_t max_payload_bytes,
+                                 pawl_error *err)
+{
+    pawl_outgoing message = PAWL_OUTGOING_INIT, checked;
+    bool made_id;
+
+    if (!job->payload && job->payload_size == 0)
+        job->payload = "";
+    message.topic = job->topic;
+    message.payload = job->payload;
+    message.payload_size = job->payload_size;
+    message.type = job->type;
+    message.destination = job->destination;
+    message.headers = job->headers;
+    message.correlation_id = job->correlation_id;
+    message.priority = job->priority;
+    message.max_attempts = job->max_attempts;
+    message.backoff = job->backoff;
+    message.timeout_ms = job->timeout_ms;
+    message.lease_ms = job->lease_ms;
+    message.heartbeat_ms = job->heartbeat_ms;
+    pawl_status st = pawli_outgoing_read(&message, max_payload_bytes, &checked, &made_id, err);
+    if (st == PAWL_OK)
+        job->correlation_id = checked.correlation_id;
+    return st;
+}
+
+/* An unknown zone is a wrong argument here, like a schedule that cannot be read. */
+static pawl_status check_schedule(const pawl_job_definition *job, pawl_error *err)
+{
+    PAWLI_AUTO(pawl_schedule) schedule = NULL;
+    pawl_schedule_options options = PAWL_SCHEDULE_OPTIONS_INIT;
+    pawl_error why = PAWL_ERROR_INIT;
+
+    if (!job->schedule)
+        return pawli_fail(err, PAWL_E_INVALID, "the schedule must not be NULL");
+    options.zone = job->zone;
+    pawl_status st = pawl_schedule_parse(job->schedule, &options, &schedule, &why);
+    if (st == PAWL_OK || st == PAWL_E_NOMEM)
+        return st == PAWL_OK ? st : pawli_fail(err, st, "out of memory for a schedule");
+    return pawli_fail(err, st == PAWL_E_NOT_FOUND ? PAWL_E_INVALID : st, "%s", why.message);
+}
+
+pawl_status pawli_job_definition_read(const pawl_job_definition *given, size_t max_payload_bytes,
+                                      pawl_job_definition *definition, pawl_error *err)
+{
+    pawl_status st;
+
+    *definition = (pawl_job_definition)PAWL_JOB_DEFINITION_INIT;
+    if (!given)
+        return pawli_fail(err, PAWL_E_INVALID, "the definition must not be NULL");
+    st = pawli_options_copy(definition, sizeof *definition, given, err);
+    if (st == PAWL_OK)
+        st = check_schedule(definition, err);
+    if (st == PAWL_OK)
+        st = check_numbers(definition, err);
+    if (st == PAWL_OK)
+        st = check_message(definition, max_payload_bytes, err);
+    if (st == PAWL_OK && !definition->zone)
+        definition->zone = "UTC";
+    return st;
+}

@@ -1,0 +1,31 @@
+/* src/core/job_private.h - what the job*.c files share. */
+#ifndef PAWLI_JOB_PRIVATE_H
+#define PAWLI_JOB_PRIVATE_H
+
+#include <pawl/job.h>
+
+#include "op.h"
+#include "scope.h"
+
+PAWLI_AUTO_DEFINE(pawl_jobs, pawl_jobs_free);
+PAWLI_AUTO_DEFINE(pawl_runs, pawl_runs_free);
+
+/* PAWL_E_INVALID unless there is a store and the name is good. */
+pawl_status pawli_job_check_name(const pawl_store *store, const char *name, pawl_error *err);
+/* PAWL_E_NOT_FOUND: there is no such job. */
+pawl_status pawli_job_missing(const char *name, pawl_error *err);
+/*
+ * Read the caller's struct, whatever its size, and refuse what must not be stored. Nothing is
+ * copied but the struct itself.
+ */
+pawl_status pawli_job_definition_read(const pawl_job_definition *given, size_t max_payload_bytes,
+                                      pawl_job_definition *definition, pawl_error *err);
+
+/* The policy of that name, which the database guards. */
+pawl_misfire pawli_misfire_of(const pawli_row *row, int column);
+pawl_overlap pawli_overlap_of(const pawli_row *row, int column);
+
+/* Tell the schedulers of this process that a job has changed. */
+void pawli_jobs_changed(pawl_store *store);
+
+#endif

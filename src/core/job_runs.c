@@ -1,0 +1,284 @@
+/* src/core/job_runs.c - a job's history. */
+#include <pawl/job_runs.h>
+
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "arena.h"
+#include "change.h"
+#include "fail.h"
+#include "job_private.h"
+#include "options.h"
+#include "store_private.h"
+
+#define LIMIT_DEFAULT 100
+#define LIMIT_MAX 10000
+#define ROWS_LOOKED_AT 10000
+#define JOBS_PER_CLEAN 100
+#define ANY ((1u << PAWL_RUN_STATE_COUNT) - 1)
+
+/* The columns of job_run; a list has two more. */
+enum {
+    ID,
+    JOB,
+    TRIGGERED,
+    STATE,
+    REASON,
+    SCHEDULED_AT,
+    LAST_SLOT_AT,
+    SLOTS,
+    SLOTS_MORE,
+    WORK_ID,
+    MESSAGE_ID,
+    CREATED_AT,
+    STARTED_AT,
+    CLAIMED_AT,
+    ENDED_AT,
+    CLAIMED_BY,
+    ATTEMPTS,
+    ERROR,
+    OUTPUT,
+    MATCHES,
+    BOUNDED
+};
+
+struct pawl_runs {
+    pawl_run *items;
+    size_t count;
+    size_t capacity;
+    pawli_arena texts;
+    /* Of a page: */
+    size_t limit;
+    int64_t next; /* 0: nothing older was left */
+};
+
+const char *pawl_run_state_name(pawl_run_state state)
+{
+    static const char *const names[] = {"ready",   "running",   "done",    "failed",
+                                        "expired", "cancelled", "waiting", "skipped"};
+
+    return (unsigned)state < PAWLI_COUNT(names) ? names[state] : "unknown";
+}
+
+const char *pawl_run_reason_name(pawl_run_reason reason)
+{
+    static const char *const names[] = {"none", "overlap", "misfire"};
+
+    return (unsigned)reason < PAWLI_COUNT(names) ? names[reason] : "unknown";
+}
+
+/* ---- the list ---- */
+
+size_t pawl_runs_count(const pawl_runs *runs)
+{
+    return runs ? runs->count : 0;
+}
+
+const pawl_run *pawl_runs_at(const pawl_runs *runs, size_t index)
+{
+    return runs && index < runs->count ? &runs->items[index] : NULL;
+}
+
+void pawl_runs_free(pawl_runs *runs)
+{
+    if (!runs)
+        return;
+    pawli_arena_done(&runs->texts);
+    free(runs->items);
+    free(runs);
+}
+
+static void on_start(void *context)
+{
+    pawl_runs *runs = context;
+
+    pawli_arena_done(&runs->texts);
+    runs->count = 0;
+    runs->next = 0;
+}
+
+static const void *copy(pawl_runs *runs, const pawli_row *row, int column, size_t *ret_size,
+                        bool *failed)
+{
+    size_t size;
+    const void *bytes = pawli_row_bytes(row, column, &size);
+    const void *copied = bytes ? pawli_arena_copy(&runs->texts, bytes, size) : NULL;
+
+    if (ret_size)
+        *ret_size = size;
+    *failed = *failed || (bytes && !copied);
+    return copied;
+}
+
+static bool read_run(pawl_runs *runs, const pawli_row *row, pawl_run *run)
+{
+    bool failed = false;
+
+    *run = (pawl_run){
+        .id = pawli_row_int(row, ID),
+        .job = copy(runs, row, JOB, NULL, &failed),
+        .triggered = pawli_row_int(row, TRIGGERED) != 0,
+        .state = (pawl_run_state)pawli_row_int(row, STATE),
+        .reason = (pawl_run_reason)pawli_row_int(row, REASON),
+        .scheduled_at = pawli_row_time(row, SCHEDULED_AT),
+        .last_slot_at = pawli_row_time(row, LAST_SLOT_AT),
+        .slots = pawli_row_int(row, SLOTS),
+        .slots_is_at_least = pawli_row_int(row, SLOTS_MORE) != 0,
+        .work_id = {pawli_row_int(row, WORK_ID)},
+        .created_at = pawli_row_time(row, CREATED_AT),
+        .started_at = pawli_row_time(row, STARTED_AT),
+        .claimed_at = pawli_row_time(row, CLAIMED_AT),
+        .ended_at = pawli_row_time(row, ENDED_AT),
+        .claimed_by = copy(runs, row, CLAIMED_BY, NULL, &failed),
+        .attempts = (int)pawli_row_int(row, ATTEMPTS),
+        .error = copy(runs, row, ERROR, NULL, &failed),
+    };
+    run->output = copy(runs, row, OUTPUT, &run->output_size, &failed);
+    pawli_row_uuid(row, MESSAGE_ID, run->message_id.bytes);
+    return !failed;
+}
+
+static pawl_status no_memory(pawl_error *err)
+{
+    return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the runs");
+}
+
+static pawl_status add(void *context, const pawli_row *row, pawl_error *err)
+{
+    pawl_runs *runs = context;
+
+    if (runs->count == runs->capacity) {
+        size_t capacity = runs->capacity ? runs->capacity * 2 : 16;
+        pawl_run *items = realloc(runs->items, capacity * sizeof *items);
+        if (!items)
+            return no_memory(err);
+        runs->items = items;
+        runs->capacity = capacity;
+    }
+    if (!read_run(runs, row, &runs->items[runs->count]))
+        return no_memory(err);
+    runs->count++;
+    return PAWL_OK;
+}
+
+static pawl_status add_to_page(void *context, const pawli_row *row, pawl_error *err)
+{
+    pawl_runs *runs = context;
+    bool matches = pawli_row_int(row, MATCHES) != 0;
+
+    if (matches && runs->count == runs->limit) { /* one more than asked for: there is a next page */
+        runs->next = runs->items[runs->count - 1].id;
+        return PAWL_OK;
+    }
+    if (runs->next == 0 || runs->count < runs->limit)
+        runs->next = pawli_row_int(row, BOUNDED) ? pawli_row_int(row, ID) : 0;
+    return matches ? add(runs, row, err) : PAWL_OK;
+}
+
+/* ---- reading ---- */
+
+pawl_status pawl_job_run(pawl_store *store, int64_t run_id, pawl_runs **ret_one, pawl_error *err)
+{
+    PAWLI_AUTO(pawl_runs) one = NULL;
+    pawli_param params[] = {{"id", pawli_int(run_id)}};
+
+    if (!store || !ret_one)
+        return pawli_fail(err, PAWL_E_INVALID, "store and ret_one must not be NULL");
+    one = calloc(1, sizeof *one);
+    if (!one)
+        return no_memory(err);
+    pawli_op op = {
+        .sql = PAWLI_SQL_JOB_RUN,
+        .params = params,
+        .param_count = PAWLI_COUNT(params),
+        .on_row = add,
+        .on_start = on_start,
+        .context = one,
+    };
+    pawl_status st = pawli_db_run(store->db, &op, err);
+    if (st != PAWL_OK)
+        return st;
+    if (one->count == 0)
+        return pawli_fail(err, PAWL_E_NOT_FOUND, "there is no run %lld, or no longer",
+                          (long long)run_id);
+    *ret_one = pawl_runs_take(&one);
+    return PAWL_OK;
+}
+
+static pawl_status read_page(pawl_store *store, const char *job, const pawl_run_filter *filter,
+                             pawl_runs *page, pawl_error *err)
+{
+    pawli_param params[] = {
+        {"job", pawli_text(job)},
+        {"states", pawli_int(filter->states ? filter->states : ANY)},
+        {"before", pawli_int(filter->before > 0 ? filter->before : INT64_MAX)},
+        {"limit", pawli_int((int64_t)page->limit + 1)},
+        {"scan", pawli_int(ROWS_LOOKED_AT)},
+        {"with_output", pawli_bool(filter->with_output)},
+    };
+    pawli_op op = {
+        .sql = PAWLI_SQL_JOB_RUNS,
+        .params = params,
+        .param_count = PAWLI_COUNT(params),
+        .on_row = add_to_page,
+        .on_start = on_start,
+        .context = page,
+    };
+
+    return pawli_db_run(store->db, &op, err);
+}
+
+static pawl_status check_filter(const pawl_store *store, const char *job,
+                                const pawl_run_filter *filter, pawl_error *err)
+{
+    if (filter->limit < 0 || filter->limit > LIMIT_MAX)
+        return pawli_fail(err, PAWL_E_INVALID, "the limit must be 0 to %d", LIMIT_MAX);
+    if (filter->states & ~ANY)
+        return pawli_fail(err, PAWL_E_INVALID, "states must be a set of 1u << PAWL_RUN_...");
+    return job ? pawli_job_check_name(store, job, err) : PAWL_OK;
+}
+
+/* An empty page may be that of a job that is not there. */
+static pawl_status check_job(pawl_store *store, const char *job, pawl_error *err)
+{
+    PAWLI_AUTO(pawl_jobs) one = NULL;
+
+    return job ? pawl_job_get(store, job, &one, err) : PAWL_OK;
+}
+
+pawl_status pawl_job_runs(pawl_store *store, const char *job, const pawl_run_filter *filter,
+                          pawl_runs **ret_list, int64_t *ret_next, pawl_error *err)
+{
+    PAWLI_AUTO(pawl_runs) page = NULL;
+    pawl_run_filter wanted = PAWL_RUN_FILTER_INIT;
+    pawl_status st;
+
+    if (!store || !ret_list)
+        return pawli_fail(err, PAWL_E_INVALID, "store and ret_list must not be NULL");
+    st = pawli_options_copy(&wanted, sizeof wanted, filter, err);
+    if (st == PAWL_OK)
+        st = check_filter(store, job, &wanted, err);
+    if (st != PAWL_OK)
+        return st;
+    page = calloc(1, sizeof *page);
+    if (!page)
+        return no_memory(err);
+    page->limit = (size_t)(wanted.limit ? wanted.limit : LIMIT_DEFAULT);
+    st = read_page(store, job, &wanted, page, err);
+    if (st == PAWL_OK && page->count == 0)
+        st = check_job(store, job, err);
+    if (st != PAWL_OK)
+        return st;
+    if (ret_next)
+        *ret_next = page->next;
+    *ret_list = pawl_runs_take(&page);
+    return PAWL_OK;
+}
+
+pawl_status pawl_job_clean(pawl_store *store, size_t *ret_removed, pawl_error *err)
+{
+    pawli_param params[] = {{"limit", pawli_int(JOBS_PER_CLEAN)}};
+
+    return pawli_change_found(store, PAWLI_SQL_JOB_CLEAN, params, PAWLI_COUNT(params), ret_removed,
+                              err);
+}

@@ -1,0 +1,222 @@
+/* src/core/job_steps.c - what the scheduler decided about several jobs, stored as one transaction.
+ */
+#include "job_steps.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "scope.h"
+#include "store_private.h"
+#include "world.h"
+
+/* The row table of job_advance. */
+enum {
+    STEP,
+    JOB_ID,
+    SEEN,
+    RUN_ID,
+    SLOT,
+    LAST_SLOT,
+    DUE,
+    LOOK_AT,
+    SINCE,
+    ANCHOR,
+    SLOTS,
+    SLOTS_MORE,
+    IN_LINE,
+    AWAITS,
+    PROBLEM,
+    MESSAGE_ID,
+    COLUMNS
+};
+static const char *const names[COLUMNS] = {
+    "step",  "job_id", "seen",  "run_id",     "slot",    "last_slot", "due",     "look_at",
+    "since", "anchor", "slots", "slots_more", "in_line", "awaits",    "problem", "message_id",
+};
+static const pawli_type types[COLUMNS] = {
+    PAWLI_INT,  PAWLI_INT,  PAWLI_INT, PAWLI_INT,  PAWLI_TIME, PAWLI_TIME, PAWLI_TIME, PAWLI_TIME,
+    PAWLI_TIME, PAWLI_TIME, PAWLI_INT, PAWLI_BOOL, PAWLI_BOOL, PAWLI_BOOL, PAWLI_TEXT, PAWLI_UUID,
+};
+
+/* What a row says, and what job_advance answers. */
+enum { MOVE = 0, HEARD = 1, PROMOTE = 2, SKIP = 3, RUN = 4, STARTED = 5 };
+
+void pawli_job_steps_done(pawli_job_steps *steps)
+{
+    pawli_arena_done(&steps->memory);
+    free(steps->values);
+}
+
+/* A row with nothing in it but these two; NULL when memory ran out. */
+static pawli_value *add(pawli_job_steps *steps, int step, int64_t job_id)
+{
+    if (steps->count == steps->room) {
+        size_t room = steps->room ? steps->room * 2 : 16;
+        pawli_value *values = realloc(steps->values, room * COLUMNS * sizeof *values);
+        if (!values)
+            return NULL;
+        steps->values = values;
+        steps->room = room;
+    }
+    pawli_value *row = &steps->values[steps->count++ * COLUMNS];
+    for (int i = 0; i < COLUMNS; i++)
+        row[i] = pawli_null(types[i]);
+    row[STEP] = pawli_int(step);
+    row[JOB_ID] = pawli_int(job_id);
+    row[IN_LINE] = row[AWAITS] = pawli_bool(false);
+    return row;
+}
+
+static bool add_message_id(pawli_job_steps *steps, pawli_value *row)
+{
+    pawl_message_id *id = pawli_arena_alloc(&steps->memory, sizeof *id);
+
+    if (!id)
+        return false;
+    *id = pawl_message_id_new();
+    row[MESSAGE_ID] = pawli_uuid(id->bytes);
+    return true;
+}
+
+bool pawli_job_steps_move(pawli_job_steps *steps, int64_t job_id, int64_t version,
+                          const pawli_job_plan *plan)
+{
+    pawli_value *row = add(steps, MOVE, job_id);
+
+    if (!row)
+        return false;
+    row[SEEN] = pawli_int(version);
+    row[SLOT] = pawli_time(plan->next_slot_at);
+    row[LAST_SLOT] = pawli_time(plan->last_slot_at);
+    row[DUE] = pawli_time(plan->next_due_at);
+    row[LOOK_AT] = pawli_time(plan->look_at);
+    row[SINCE] = pawli_time(plan->since);
+    row[ANCHOR] = pawli_time(plan->anchor);
+    row[AWAITS] = pawli_bool(plan->still_awaits);
+    if (plan->problem[0] == '\0')
+        return true;
+    const char *problem = pawli_arena_copy(&steps->memory, plan->problem, strlen(plan->problem));
+    row[PROBLEM] = pawli_text(problem);
+    return problem != NULL;
+}
+
+bool pawli_job_steps_heard(pawli_job_steps *steps, int64_t job_id, int64_t run_id, int64_t count)
+{
+    pawli_value *row = add(steps, HEARD, job_id);
+
+    if (!row)
+        return false;
+    row[RUN_ID] = pawli_int(run_id);
+    row[SEEN] = pawli_int(count);
+    return true;
+}
+
+bool pawli_job_steps_promote(pawli_job_steps *steps, int64_t job_id)
+{
+    pawli_value *row = add(steps, PROMOTE, job_id);
+
+    return row && add_message_id(steps, row);
+}
+
+bool pawli_job_steps_skip(pawli_job_steps *steps, int64_t job_id, const pawli_job_plan *plan)
+{
+    pawli_value *row = add(steps, SKIP, job_id);
+
+    if (!row)
+        return false;
+    row[SLOT] = pawli_time(plan->skip_first);
+    row[LAST_SLOT] = pawli_time(plan->skip_last);
+    row[SLOTS] = pawli_int(plan->skip_count);
+    row[SLOTS_MORE] = pawli_bool(plan->skip_is_at_least);
+    return true;
+}
+
+bool pawli_job_steps_run(pawli_job_steps *steps, int64_t job_id, pawl_wall slot,
+                         const pawli_job_plan *plan)
+{
+    pawli_value *row = add(steps, RUN, job_id);
+
+    if (!row)
+        return false;
+    row[SLOT] = pawli_time(slot);
+    row[IN_LINE] = pawli_bool(plan->in_line);
+    row[AWAITS] = pawli_bool(plan->awaits);
+    return add_message_id(steps, row);
+}
+
+/* ---- storing ---- */
+
+typedef struct storing {
+    const pawli_job_steps *steps;
+    pawli_job_done done;
+} storing;
+
+static void on_start(void *context)
+{
+    ((storing *)context)->done = (pawli_job_done){0};
+}
+
+/* Whether the job's run is one that would have been awaited. */
+static bool is_from_start(const pawli_job_steps *steps, int64_t job_id)
+{
+    for (size_t i = 0; i < steps->count; i++) {
+        const pawli_value *row = &steps->values[i * COLUMNS];
+        if (row[STEP].as.number == RUN && row[JOB_ID].as.number == job_id)
+            return row[AWAITS].as.number != 0;
+    }
+    return false;
+}
+
+static pawl_status on_row(void *context, const pawli_row *row, pawl_error *err)
+{
+    storing *s = context;
+    pawli_job_done *done = &s->done;
+    int64_t detail = pawli_row_int(row, 2);
+
+    (void)err;
+    switch (pawli_row_int(row, 0)) {
+    case MOVE:
+        done->moved++;
+        break;
+    case SKIP:
+        done->skips++;
+        break;
+    case RUN:
+        if (detail == PAWL_RUN_SKIPPED) {
+            done->skips++;
+            done->skipped_from_start |= is_from_start(s->steps, pawli_row_int(row, 1));
+        } else {
+            done->runs++;
+        }
+        break;
+    default:
+        done->started++;
+        done->promoted += detail == PROMOTE;
+        break;
+    }
+    return PAWL_OK;
+}
+
+pawl_status pawli_job_steps_store(const pawli_job_steps *steps, pawl_store *store,
+                                  pawli_job_done *ret_done, pawl_error *err)
+{
+    storing s = {.steps = steps};
+    pawli_rows rows = {steps->count, COLUMNS, names, types, steps->values};
+    /* Marks the jobs that moved by this call, never 0. */
+    pawli_param params[] = {{"tick", pawli_int((int64_t)(pawli_random_u64() >> 1) | 1)}};
+    pawli_op op = {
+        .sql = PAWLI_SQL_JOB_ADVANCE,
+        .writes = true,
+        .params = params,
+        .param_count = PAWLI_COUNT(params),
+        .rows = &rows,
+        .on_row = on_row,
+        .on_start = on_start,
+        .context = &s,
+    };
+    pawl_status st = pawli_store_write(store, &op, err);
+
+    if (st == PAWL_OK)
+        *ret_done = s.done;
+    return st;
+}

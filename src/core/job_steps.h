@@ -1,0 +1,54 @@
+/*
+ * src/core/job_steps.h - what the scheduler decided about several jobs, stored as one transaction.
+ *
+ * The steps of a job begin with its move, and count only if that does.
+ */
+#ifndef PAWLI_JOB_STEPS_H
+#define PAWLI_JOB_STEPS_H
+
+#include <pawl/store.h>
+
+#include "arena.h"
+#include "job_plan.h"
+#include "op.h"
+
+typedef struct pawli_job_steps {
+    pawli_value *values;
+    size_t count;
+    size_t room;
+    pawli_arena memory;
+} pawli_job_steps;
+#define PAWLI_JOB_STEPS_INIT                                                                       \
+    {                                                                                              \
+        NULL, 0, 0,                                                                                \
+        {                                                                                          \
+            0                                                                                      \
+        }                                                                                          \
+    }
+void pawli_job_steps_done(pawli_job_steps *steps);
+
+/* Each answers false when memory ran out. */
+bool pawli_job_steps_move(pawli_job_steps *steps, int64_t job_id, int64_t version,
+                          const pawli_job_plan *plan);
+/* News of a run, as many as were seen. */
+bool pawli_job_steps_heard(pawli_job_steps *steps, int64_t job_id, int64_t run_id, int64_t count);
+bool pawli_job_steps_promote(pawli_job_steps *steps, int64_t job_id);
+bool pawli_job_steps_skip(pawli_job_steps *steps, int64_t job_id, const pawli_job_plan *plan);
+bool pawli_job_steps_run(pawli_job_steps *steps, int64_t job_id, pawl_wall slot,
+                         const pawli_job_plan *plan);
+
+/* What came of it. */
+typedef struct pawli_job_done {
+    int64_t moved; /* jobs */
+    int64_t runs;
+    int64_t skips;
+    int64_t promoted;
+    int64_t started;         /* messages */
+    bool skipped_from_start; /* its next slot has to be computed now */
+} pawli_job_done;
+
+/* One round trip. */
+pawl_status pawli_job_steps_store(const pawli_job_steps *steps, pawl_store *store,
+                                  pawli_job_done *ret_done, pawl_error *err);
+
+#endif

@@ -1,0 +1,304 @@
+/*
+ * src/core/job_tick.c - the scheduler's turn: read what is due, decide, store what was decided.
+ *
+ * Deciding happens outside any transaction. What is stored counts only if the job is still as it
+ * was read, so that any number of schedulers may do this at once; docs/internals/job.md has the
+ * argument.
+ */
+#include <pawl/job.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "arena.h"
+#include "fail.h"
+#include "job_plan.h"
+#include "job_private.h"
+#include "job_steps.h"
+#include "log.h"
+#include "options.h"
+#include "store_private.h"
+#include "world.h"
+
+#define JOBS_PER_TICK 100
+/* A job that somebody else was changing is looked at again after this. */
+#define CHANGED_AGAIN_US INT64_C(100000)
+
+/* The columns of job_due: rows of kind 0 have the times of the next two, those of kind 2 the first
+ * four. */
+enum {
+    KIND,
+    JOB_ID,
+    SEEN,
+    RUN_ID,
+    ANCHOR,
+    SINCE,
+    SCHEDULE,
+    ZONE,
+    ENABLED,
+    MISFIRE,
+    MISFIRE_CAP,
+    MISFIRE_GRACE,
+    OVERLAP,
+    JITTER,
+    NEXT_SLOT_AT,
+    LAST_SLOT_AT,
+    HAS_WAITING,
+    AWAITED_IS_THERE,
+    AWAITED_SINCE
+};
+enum { KIND_CLOCK = 0, KIND_JOB = 1, KIND_NEWS = 2 };
+
+typedef struct due_job {
+    pawli_job_facts facts;
+    int64_t version;
+} due_job;
+
+/* A run of which the scheduler was told. */
+typedef struct news {
+    int64_t job_id;
+    int64_t run_id;
+    int64_t count;
+} news;
+
+typedef struct agenda {
+    pawl_wall now;
+    pawl_wall next; /* of those that are not due; or PAWL_NEVER */
+    due_job *jobs;
+    size_t job_count;
+    news *news;
+    size_t news_count;
+    pawli_arena memory;
+} agenda;
+
+/* ---- reading ---- */
+
+static void on_start(void *context)
+{
+    agenda *a = context;
+
+    pawli_arena_done(&a->memory);
+    *a = (agenda){.now = PAWL_NEVER};
+}
+
+/* Room for what one statement answers at most: the due ones, and those with news. */
+static void *make_room(agenda *a, size_t item_size)
+{
+    return pawli_arena_alloc(&a->memory, 2 * JOBS_PER_TICK * item_size);
+}
+
+static const char *copy(agenda *a, const pawli_row *row, int column)
+{
+    size_t size;
+    const void *bytes = pawli_row_bytes(row, column, &size);
+
+    return bytes ? pawli_arena_copy(&a->memory, bytes, size) : NULL;
+}
+
+static pawl_status no_memory(pawl_error *err)
+{
+    return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the jobs that are due");
+}
+
+static pawl_status add_job(agenda *a, const pawli_row *row, pawl_error *err)
+{
+    if (!a->jobs && !(a->jobs = make_room(a, sizeof *a->jobs)))
+        return no_memory(err);
+    if (a->job_count == 2 * (size_t)JOBS_PER_TICK)
+        return PAWL_OK;
+    due_job *job = &a->jobs[a->job_count];
+    job->version = pawli_row_int(row, SEEN);
+    job->facts = (pawli_job_facts){
+        .id = pawli_row_int(row, JOB_ID),
+        .schedule = copy(a, row, SCHEDULE),
+        .zone = copy(a, row, ZONE),
+        .enabled = pawli_row_int(row, ENABLED) != 0,
+        .misfire = pawli_misfire_of(row, MISFIRE),
+        .overlap = pawli_overlap_of(row, OVERLAP),
+        .misfire_cap = (int)pawli_row_int(row, MISFIRE_CAP),
+        .grace_us = pawli_row_int(row, MISFIRE_GRACE),
+        .jitter_us = pawli_row_int(row, JITTER),
+        .anchor = pawli_row_time(row, ANCHOR),
+        .since = pawli_row_time(row, SINCE),
+        .next_slot_at = pawli_row_time(row, NEXT_SLOT_AT),
+        .last_slot_at = pawli_row_time(row, LAST_SLOT_AT),
+        .awaited_since = pawli_row_time(row, AWAITED_SINCE),
+        .awaits = !pawli_row_is_null(row, RUN_ID),
+        .awaited_is_there = pawli_row_int(row, AWAITED_IS_THERE) != 0,
+        .has_waiting = pawli_row_int(row, HAS_WAITING) != 0,
+    };
+    if (!job->facts.schedule || !job->facts.zone)
+        return no_memory(err);
+    a->job_count++;
+    return PAWL_OK;
+}
+
+static pawl_status add_news(agenda *a, const pawli_row *row, pawl_error *err)
+{
+    if (!a->news && !(a->news = make_room(a, sizeof *a->news)))
+        return no_memory(err);
+    if (a->news_count < 2 * (size_t)JOBS_PER_TICK)
+        a->news[a->news_count++] = (news){
+            .job_id = pawli_row_int(row, JOB_ID),
+            .run_id = pawli_row_int(row, RUN_ID),
+            .count = pawli_row_int(row, SEEN),
+        };
+    return PAWL_OK;
+}
+
+static pawl_status on_row(void *context, const pawli_row *row, pawl_error *err)
+{
+    agenda *a = context;
+
+    switch (pawli_row_int(row, KIND)) {
+    case KIND_CLOCK:
+        a->now = pawli_row_time(row, ANCHOR);
+        a->next = pawli_row_time(row, SINCE);
+        return PAWL_OK;
+    case KIND_JOB:
+        return add_job(a, row, err);
+    default:
+        return add_news(a, row, err);
+    }
+}
+
+static pawl_status read_agenda(pawl_store *store, agenda *a, pawl_error *err)
+{
+    pawli_param params[] = {{"limit", pawli_int(JOBS_PER_TICK)}};
+    pawli_op op = {
+        .sql = PAWLI_SQL_JOB_DUE,
+        .params = params,
+        .param_count = PAWLI_COUNT(params),
+        .on_row = on_row,
+        .on_start = on_start,
+        .context = a,
+    };
+
+    return pawli_db_run(store->db, &op, err);
+}
+
+/* Two schedulers that lock several jobs do so in one order. */
+static int by_id(const void *a, const void *b)
+{
+    int64_t x = ((const due_job *)a)->facts.id, y = ((const due_job *)b)->facts.id;
+
+    return (x > y) - (x < y);
+}
+
+/* ---- deciding ---- */
+
+static bool sooner(pawl_wall a, pawl_wall b)
+{
+    return a.us != 0 && (b.us == 0 || a.us < b.us);
+}
+
+static pawl_status add_steps(pawli_job_steps *steps, const agenda *a, const due_job *job,
+                             const pawli_job_plan *plan, pawl_error *err)
+{
+    bool fits = pawli_job_steps_move(steps, job->facts.id, job->version, plan);
+
+    for (size_t i = 0; fits && i < a->news_count; i++)
+        if (a->news[i].job_id == job->facts.id)
+            fits = pawli_job_steps_heard(steps, job->facts.id, a->news[i].run_id, a->news[i].count);
+    if (fits && plan->promote)
+        fits = pawli_job_steps_promote(steps, job->facts.id);
+    if (fits && plan->skips)
+        fits = pawli_job_steps_skip(steps, job->facts.id, plan);
+    for (size_t i = 0; fits && i < plan->run_count; i++)
+        fits = pawli_job_steps_run(steps, job->facts.id, plan->runs[i], plan);
+    return fits ? PAWL_OK : no_memory(err);
+}
+
+static void note_plan(pawl_store *store, const due_job *job, const pawli_job_plan *plan,
+                      pawl_job_tick_result *result)
+{
+    if (sooner(plan->look_at, result->next))
+        result->next = plan->look_at;
+    result->more |= plan->look_at.us != 0 && plan->look_at.us <= result->now.us;
+    if (plan->problem[0] == '\0')
+        return;
+    result->problems++;
+    pawli_log(&store->log, PAWL_LOG_WARNING, "job", "job %lld cannot be scheduled: %s",
+              (long long)job->facts.id, plan->problem);
+}
+
+static pawl_status decide(pawl_store *store, const agenda *a, pawli_job_steps *steps,
+                          pawl_job_tick_result *result, pawl_error *err)
+{
+    PAWLI_AUTO_FREE pawli_job_plan *plan = malloc(sizeof *plan);
+    pawl_status st = plan ? PAWL_OK : no_memory(err);
+
+    for (size_t i = 0; st == PAWL_OK && i < a->job_count; i++) {
+        const due_job *job = &a->jobs[i];
+        st = pawli_job_plan_make(&job->facts, a->now, plan, err);
+        if (st == PAWL_OK)
+            st = add_steps(steps, a, job, plan, err);
+        if (st == PAWL_OK)
+            note_plan(store, job, plan, result);
+    }
+    return st;
+}
+
+/* ---- the turn ---- */
+
+static void count(const pawli_job_done *done, size_t job_count, pawl_job_tick_result *result)
+{
+    pawl_wall again = {result->now.us + CHANGED_AGAIN_US};
+
+    result->runs = done->runs;
+    result->skips = done->skips;
+    result->started = done->promoted;
+    result->more |= done->skipped_from_start;
+    if (done->moved < (int64_t)job_count && sooner(again, result->next))
+        result->next = again;
+}
+
+static pawl_status take_turn(pawl_store *store, agenda *a, pawl_job_tick_result *result,
+                             pawl_error *err)
+{
+    pawli_job_steps steps = PAWLI_JOB_STEPS_INIT;
+    pawli_job_done done = {0};
+    pawl_status st;
+
+    result->now = a->now;
+    result->next = a->next;
+    result->looked = (int64_t)a->job_count;
+    result->more = a->job_count >= JOBS_PER_TICK || a->news_count >= JOBS_PER_TICK;
+    if (a->job_count == 0)
+        return PAWL_OK;
+    qsort(a->jobs, a->job_count, sizeof *a->jobs, by_id);
+    st = decide(store, a, &steps, result, err);
+    if (st == PAWL_OK)
+        st = pawli_job_steps_store(&steps, store, &done, err);
+    pawli_job_steps_done(&steps);
+    if (st != PAWL_OK)
+        return st;
+    count(&done, a->job_count, result);
+    if (done.started > 0)
+        pawli_wake_signal(pawli_db_wake(store->db));
+    if (done.runs + done.skips + done.promoted > 0)
+        pawli_log(&store->log, PAWL_LOG_DEBUG, "job",
+                  "%lld jobs due: %lld runs made, %lld skips recorded, %lld had waited",
+                  (long long)result->looked, (long long)done.runs, (long long)done.skips,
+                  (long long)done.promoted);
+    return PAWL_OK;
+}
+
+pawl_status pawl_job_tick(pawl_store *store, pawl_job_tick_result *ret_result, pawl_error *err)
+{
+    pawl_job_tick_result result = PAWL_JOB_TICK_RESULT_INIT;
+    agenda a = {.now = PAWL_NEVER};
+
+    if (!store)
+        return pawli_fail(err, PAWL_E_INVALID, "the store must not be NULL");
+    pawl_status st = read_agenda(store, &a, err);
+    if (st == PAWL_OK)
+        st = take_turn(store, &a, &result, err);
+    pawli_arena_done(&a.memory);
+    if (st == PAWL_OK && ret_result) {
+        size_t size = ret_result->size < sizeof result ? ret_result->size : sizeof result;
+        result.size = ret_result->size;
+        memcpy(ret_result, &result, size);
+    }
+    return st;
+}
