@@ -75,9 +75,10 @@ static void end_receivers(void *context)
         }
     }
     munmap(t->shared, sizeof(storm));
+    free(t);
 }
 
-static void begin_storm(tempest *t, bool call_out, long messages, long die_every)
+static tempest *begin_storm(bool call_out, long messages, long die_every)
 {
     const fixture_options quick = {.store = &(pawl_store_options){
                                        .size = sizeof(pawl_store_options),
@@ -88,8 +89,10 @@ static void begin_storm(tempest *t, bool call_out, long messages, long die_every
                                        .backoff_remote = PAWL_BACKOFF_REMOTE,
                                        .inbox_keep_ms = 1000 * DAY_MS,
                                    }};
+    tempest *t = calloc(1, sizeof *t);
     int fd;
 
+    assert_non_null(t);
     t->f = fixture_open(&quick);
     fixture_exec(t->f, "CREATE TABLE {orders} (n integer)");
     t->file = test_note("%s/storm", test_directory());
@@ -105,6 +108,7 @@ static void begin_storm(tempest *t, bool call_out, long messages, long die_every
     test_defer(end_receivers, t);
     for (int i = 0; i < RECEIVERS; i++)
         t->receivers[i] = start_receiver(t);
+    return t;
 }
 
 /* The storm lasts until every receiver has found that there is nothing more to deliver. */
@@ -132,12 +136,14 @@ static void weather(tempest *t, bool time_passes)
         for (int i = 0; ended > 0 && i < RECEIVERS; i++) {
             if (t->receivers[i] != ended)
                 continue;
+            t->receivers[i] = 0; /* reaped: its id may be anybody's */
             bool killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
             if (!killed && (!WIFEXITED(status) || WEXITSTATUS(status) != 0))
                 test_fail("a receiver ended with wait status %d", status);
             t->killed += killed;
             left -= !killed;
-            t->receivers[i] = killed ? start_receiver(t) : 0;
+            if (killed)
+                t->receivers[i] = start_receiver(t);
         }
         sched_yield();
     }
@@ -208,31 +214,29 @@ static long how_many(void)
 
 PAWL_TEST(every_effect_is_there_once_however_often_receivers_are_killed)
 {
-    tempest t = {0};
+    tempest *t = begin_storm(false, how_many(), 25);
 
-    begin_storm(&t, false, how_many(), 25);
-    weather(&t, true);
-    finish(&t, "atomic");
-    assert_int_equal(t.shared->messages, fixture_count(t.f, "SELECT count(*) FROM {orders}"));
-    assert_int_equal(t.shared->messages,
-                     fixture_count(t.f, "SELECT count(DISTINCT n) FROM {orders}"));
+    weather(t, true);
+    finish(t, "atomic");
+    assert_int_equal(t->shared->messages, fixture_count(t->f, "SELECT count(*) FROM {orders}"));
+    assert_int_equal(t->shared->messages,
+                     fixture_count(t->f, "SELECT count(DISTINCT n) FROM {orders}"));
 }
 
 PAWL_TEST(a_call_is_made_again_with_its_key_after_a_kill_and_never_twice_at_once)
 {
-    tempest t = {0};
+    tempest *t = begin_storm(true, how_many(), 25);
     long repeated = 0, calls = 0;
 
-    begin_storm(&t, true, how_many(), 25);
-    weather(&t, false);
+    weather(t, false);
     /* Time stood still: no lease has ended, so nothing was called a second time. */
-    for (long i = 0; i < t.shared->messages; i++)
-        assert_true(atomic_load(&t.shared->calls[i]) <= 1);
-    finish(&t, "call-out");
-    for (long i = 0; i < t.shared->messages; i++) {
-        assert_int_equal(1, atomic_load(&t.shared->effects[i]));
-        calls += atomic_load(&t.shared->calls[i]);
-        repeated += atomic_load(&t.shared->calls[i]) - 1;
+    for (long i = 0; i < t->shared->messages; i++)
+        assert_true(atomic_load(&t->shared->calls[i]) <= 1);
+    finish(t, "call-out");
+    for (long i = 0; i < t->shared->messages; i++) {
+        assert_int_equal(1, atomic_load(&t->shared->effects[i]));
+        calls += atomic_load(&t->shared->calls[i]);
+        repeated += atomic_load(&t->shared->calls[i]) - 1;
     }
     printf("# call-out: %ld calls, %ld of them repeated under the same key\n", calls, repeated);
     assert_true(repeated > 0);

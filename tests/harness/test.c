@@ -20,7 +20,8 @@ struct deferred {
     void *argument;
     struct deferred *next;
 };
-static struct deferred *deferred; /* newest first */
+static struct deferred *deferred;  /* newest first */
+static const char *stack_of_cases; /* where the stack begins that ends with a case */
 
 /* cmocka catches these, which would hide a sanitizer's report and the core file of a crash. */
 static const int crash_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
@@ -33,10 +34,23 @@ void test_register(test_case *test)
     last_case = &test->next;
 }
 
+/* What is there is no more when a clean-up runs; whatever took its place would be cleaned up. */
+static bool ends_with_case(const void *argument)
+{
+    const char *here = __builtin_frame_address(0);
+
+    return here < (const char *)argument && (const char *)argument < stack_of_cases;
+}
+
 void test_defer(void (*clean_up)(void *argument), void *argument)
 {
     struct deferred *entry = malloc(sizeof *entry);
 
+    if (ends_with_case(argument)) {
+        free(entry);
+        test_fail(
+            "a clean-up was given a variable of a function; its memory must outlive the test");
+    }
     if (!entry)
         abort();
     *entry = (struct deferred){clean_up, argument, deferred};
@@ -225,6 +239,7 @@ static void run_case(void **state)
 {
     test_case *test = *state;
 
+    stack_of_cases = __builtin_frame_address(0);
     for (size_t i = 0; i < CRASH_SIGNAL_COUNT; i++)
         sigaction(crash_signals[i], &crash_handlers[i], NULL);
     if (setjmp(skip_target) == 0) {

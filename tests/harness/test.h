@@ -49,6 +49,7 @@ void test_register(test_case *test);
 
 /*
  * Run `clean_up(argument)` when the test ends, however it ends. Last in, first out.
+ * The test's functions have returned by then: `argument` must not be one of their variables.
  * test_defer_cancel() takes the newest entry with this argument back.
  */
 void test_defer(void (*clean_up)(void *argument), void *argument);
