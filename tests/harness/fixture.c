@@ -34,8 +34,11 @@ static void choose_database(fixture *f, const fixture_options *opts)
         test_fail("PAWL_TEST_ENGINE=%s is not an engine of this build", engine);
     if (f->is_postgres) {
         f->target = environment("PAWL_TEST_POSTGRES", "run the test under tests/with-postgres");
+        if (opts->no_schema || !fixture_spare_take(f))
+            f->names = test_note("t_%d_%d", (int)getpid(), atomic_fetch_add(&schema_count, 1));
+        if (!getenv("PAWL_TEST_POSTGRES_DIRECT")) /* a pooler's sessions are not the fixture's */
+            f->target = test_note("%s application_name=%s", f->target, f->names);
         f->url = f->target;
-        f->names = test_note("t_%d_%d", (int)getpid(), atomic_fetch_add(&schema_count, 1));
         f->store_options.schema = f->names;
     } else {
         f->target = test_note("%s/test.db", test_directory());
@@ -45,7 +48,7 @@ static void choose_database(fixture *f, const fixture_options *opts)
     }
 }
 
-static const char *read_file(const char *path)
+const char *fixture_read_file(const char *path)
 {
     FILE *file = fopen(path, "re");
     char text[65536];
@@ -70,7 +73,7 @@ void fixture_deploy(fixture *f)
     if (f->real_clock)
         return;
     path = test_note("%s/%s/testing/virtual_clock.sql", PAWL_TEST_SQL_DIR, f->engine->name);
-    fixture_run(f, fixture_own_handle(f), fixture_fill_names(f, read_file(path)));
+    fixture_run(f, fixture_own_handle(f), fixture_fill_names(f, fixture_read_file(path)));
 }
 
 static pawl_store *open_store(fixture *f)
@@ -101,7 +104,7 @@ static void destroy(void *argument)
             f->engine->close(f->handles[i]);
     }
     close_stores(f);
-    if (f->is_postgres && f->names) {
+    if (f->is_postgres && f->names && !fixture_spare_give(f)) {
         char message[512];
 
         if (!f->own)
@@ -113,6 +116,7 @@ static void destroy(void *argument)
     }
     if (f->own)
         f->engine->close(f->own);
+    free(f->looks);
     log_capture_done(&f->log);
     free(f);
 }
@@ -134,7 +138,10 @@ fixture *fixture_open(const fixture_options *opts)
     test_defer(destroy, f); /* after the directory's, so that it runs before it */
     if (opts->no_schema)
         return f;
-    fixture_deploy(f);
+    if (!f->looks) {
+        fixture_deploy(f);
+        fixture_spare_note(f);
+    }
     f->stores[0] = open_store(f);
     return f;
 }

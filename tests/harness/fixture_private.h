@@ -15,6 +15,7 @@ struct fixture {
     const char *url;
     const char *target; /* what the engine's own client opens: a path or a conninfo */
     const char *names;  /* table prefix or schema */
+    char *looks;        /* of a schema that may be used again: see fixture_spare.c; else NULL */
     pawl_store_options store_options;
     pawl_store *stores[FIXTURE_STORES]; /* [0] is the fixture's own */
     handle *own;                        /* for plain SQL */
@@ -22,6 +23,19 @@ struct fixture {
     pawl_tx *txs[FIXTURE_HANDLES];
     log_capture log;
 };
+
+/* The text of a file, until the test ends. */
+const char *fixture_read_file(const char *path);
+
+/* Give the fixture a schema that an earlier test has left, as good as new. False: there is none. */
+bool fixture_spare_take(fixture *f);
+/* The fixture's schema is new: it may be used again if it still looks like this then. */
+void fixture_spare_note(fixture *f);
+/*
+ * The test has ended and closed everything but f->own: keep its schema for another one. False: it
+ * has to be dropped. Asserts nothing.
+ */
+bool fixture_spare_give(fixture *f);
 
 /* The connection for plain SQL, opened when first used. */
 handle *fixture_own_handle(fixture *f);
