@@ -1,0 +1,119 @@
+/* include/pawl/services.h - the service map: which name is where, and how to speak with it.
+ *
+ * Part of libpawl-net.
+ */
+#ifndef PAWL_SERVICES_H
+#define PAWL_SERVICES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <pawl/backoff.h>
+#include <pawl/error.h>
+#include <pawl/export.h>
+#include <pawl/signature.h>
+
+PAWL_BEGIN_DECLS
+
+#define PAWL_SERVICE_NAME_MAX 255 /* characters */
+
+/* One service. Everything is copied during the call. */
+typedef struct pawl_service_options {
+    size_t size;      /* set by PAWL_SERVICE_OPTIONS_INIT, never by hand */
+    const char *name; /* required in a map: its sourceServiceId; without "://" and controls */
+    const char *url;  /* where it receives; NULL: it only sends */
+    /* "file:..." and "env:...", read now: see pawl_secrets_load(). The first signs. 0: unsigned */
+    const char *const *secrets;
+    size_t secret_count;
+    int scheme;                 /* PAWL_SCHEME_2; 1: sent, and accepted beside 2 */
+    int64_t connect_timeout_ms; /* 1 .. 600000, and no longer than timeout_ms */
+    int64_t timeout_ms;         /* of one send, from its begin to the last byte of the answer */
+    int concurrency;            /* sends in flight at once: 1 .. 10000 */
+    pawl_backoff backoff;       /* between attempts, where the message brings none of its own */
+    int max_attempts;           /* 0: as the message says; else never more than this */
+    bool allow_private;         /* loopback, private, link-local and reserved addresses, too; and,
+                                   for destinations that are URLs, unix: and pipe: */
+    size_t response_max_bytes;  /* a longer answer is an error: try again */
+    const char *ca_file;        /* certificates to trust (PEM); NULL: the system's */
+    const char *proxy;          /* "http://host:port"; NULL: none, whatever the environment says */
+} pawl_service_options;
+#define PAWL_SERVICE_OPTIONS_INIT                                                                  \
+    {                                                                                              \
+        sizeof(pawl_service_options), NULL, NULL, NULL, 0, PAWL_SCHEME_2, 5000, 30000, 16,         \
+            PAWL_BACKOFF_REMOTE, 0, false, (size_t)1024 * 1024, NULL, NULL                         \
+    }
+
+/*
+ * A map: a snapshot that never changes, shared by threads. A reload makes a new one and swaps the
+ * pointer; who still uses the old one keeps it alive by a reference.
+ */
+typedef struct pawl_services pawl_services;
+typedef struct pawl_service pawl_service; /* an entry, borrowed from its map */
+
+typedef struct pawl_services_options {
+    size_t size;          /* set by PAWL_SERVICES_OPTIONS_INIT, never by hand */
+    const char *map_name; /* where people edit it, for error messages: "/etc/pawl.conf" */
+    /* How to speak with a destination that is a URL; its name and url must be NULL. NULL: defaults,
+     * so unsigned, and no private addresses. */
+    const pawl_service_options *urls;
+} pawl_services_options;
+#define PAWL_SERVICES_OPTIONS_INIT                                                                 \
+    {                                                                                              \
+        sizeof(pawl_services_options), NULL, NULL                                                  \
+    }
+
+/**
+ * Make a map of `count` services (may be 0; step by services[0].size) and read their secrets.
+ *
+ * Ownership: *ret_services is the caller's, one reference (pawl_services_unref); untouched on
+ *            failure. Everything is copied. `opts` may be NULL.
+ * Threads:   any.
+ * Blocks:    reads the files of the secrets.
+ * Durable:   nothing is written.
+ * Errors:    PAWL_E_INVALID (the message names the service and the field; a name twice is one),
+ *            those of pawl_secrets_load(), PAWL_E_NOMEM. One bad entry, and there is no map.
+ */
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_services_new(const pawl_service_options *services,
+                                                       size_t count,
+                                                       const pawl_services_options *opts,
+                                                       pawl_services **ret_services,
+                                                       pawl_error *err);
+/* Any thread. Answers `services`. */
+PAWL_API pawl_services *pawl_services_ref(pawl_services *services);
+PAWL_API void pawl_services_unref(pawl_services *services); /* NULL is fine; the last one frees */
+
+/*
+ * Where does a message with this destination go? A name of the map, or a URL. *ret_url is the URL
+ * to send to, borrowed from the map or `destination` itself. PAWL_E_NOT_FOUND: neither, and the
+ * message names the map; PAWL_E_INVALID: a service without a url.
+ */
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_services_find(const pawl_services *services,
+                                                        const char *destination,
+                                                        const pawl_service **ret_service,
+                                                        const char **ret_url, pawl_error *err);
+/* The entry of this name, for a receiver that looks for the secrets of a source; NULL: none. */
+PAWL_API const pawl_service *pawl_services_peer(const pawl_services *services, const char *source);
+PAWL_API size_t pawl_services_count(const pawl_services *services);
+/* In the order of the map; NULL when `index` is out of range. */
+PAWL_API const pawl_service *pawl_services_at(const pawl_services *services, size_t index);
+
+/* The entry for URLs has the name "" and no url. */
+PAWL_API const char *pawl_service_name(const pawl_service *service);
+PAWL_API const char *pawl_service_url(const pawl_service *service); /* may be NULL */
+/* Never NULL; maybe none in it. */
+PAWL_API const pawl_secrets *pawl_service_secrets(const pawl_service *service);
+PAWL_API int pawl_service_scheme(const pawl_service *service);
+PAWL_API int64_t pawl_service_connect_timeout_ms(const pawl_service *service);
+PAWL_API int64_t pawl_service_timeout_ms(const pawl_service *service);
+PAWL_API int pawl_service_concurrency(const pawl_service *service);
+PAWL_API pawl_backoff pawl_service_backoff(const pawl_service *service);
+PAWL_API int pawl_service_max_attempts(const pawl_service *service);
+PAWL_API bool pawl_service_allow_private(const pawl_service *service);
+PAWL_API size_t pawl_service_response_max_bytes(const pawl_service *service);
+PAWL_API const char *pawl_service_ca_file(const pawl_service *service); /* may be NULL */
+PAWL_API const char *pawl_service_proxy(const pawl_service *service);   /* may be NULL */
+
+PAWL_END_DECLS
+
+#endif
