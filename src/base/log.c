@@ -21,10 +21,3 @@ void pawli_log(const pawl_log_sink *sink, pawl_log_level level, const char *area
             *at = ' ';
     sink->write(sink->context, level, area, message);
 }
-
-const char *pawl_log_level_name(pawl_log_level level)
-{
-    static const char *const names[] = {"debug", "info", "warning", "error"};
-
-    return (unsigned)level < 4 ? names[level] : "unknown";
-}

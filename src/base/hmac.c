@@ -1,0 +1,26 @@
+/* src/base/hmac.c - HMAC-SHA256, by libcrypto. */
+#include "hmac.h"
+
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+
+bool pawli_hmac_sha256(const void *key, size_t key_size, const void *bytes, size_t size,
+                       uint8_t ret_code[PAWLI_HMAC_SIZE])
+{
+    unsigned written = 0;
+
+    return HMAC(EVP_sha256(), key, (int)key_size, size > 0 ? bytes : (const void *)"", size,
+                ret_code, &written) != NULL &&
+           written == PAWLI_HMAC_SIZE;
+}
+
+bool pawli_same_secretly(const void *one, const void *other, size_t size)
+{
+    return CRYPTO_memcmp(one, other, size) == 0;
+}
+
+void pawli_wipe(void *bytes, size_t size)
+{
+    OPENSSL_cleanse(bytes, size);
+}

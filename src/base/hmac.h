@@ -1,0 +1,19 @@
+/* src/base/hmac.h - HMAC-SHA256, and comparing without telling where two differ. */
+#ifndef PAWLI_HMAC_H
+#define PAWLI_HMAC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PAWLI_HMAC_SIZE 32
+
+/* False: there was no memory for it. */
+bool pawli_hmac_sha256(const void *key, size_t key_size, const void *bytes, size_t size,
+                       uint8_t ret_code[PAWLI_HMAC_SIZE]);
+/* Takes the same time whatever the bytes are. */
+bool pawli_same_secretly(const void *one, const void *other, size_t size);
+/* Overwrites in a way that the compiler cannot leave out. */
+void pawli_wipe(void *bytes, size_t size);
+
+#endif

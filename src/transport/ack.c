@@ -1,0 +1,257 @@
+/* src/transport/ack.c - what a receiver answers to an envelope: writing and reading it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include <pawl/ack.h>
+
+#include "arena.h"
+#include "buffer.h"
+#include "content.h"
+#include "fail.h"
+#include "options.h"
+#include "scan.h"
+#include "scope.h"
+#include "text.h"
+
+#define ERROR_MAX 4096
+#define DEPTH_MAX 64
+
+struct pawl_ack {
+    pawli_arena arena; /* everything but `text` */
+    char *text;
+    size_t text_size;
+    bool acknowledged;
+    bool duplicate;
+    const char *payload;
+    size_t payload_size;
+    const char *error;
+};
+PAWLI_AUTO_DEFINE(pawl_ack, pawl_ack_free);
+
+static pawl_status no_memory(pawl_error *err)
+{
+    return pawli_fail(err, PAWL_E_NOMEM, "no memory for an acknowledgement");
+}
+
+void pawl_ack_free(pawl_ack *ack)
+{
+    if (!ack)
+        return;
+    pawli_arena_done(&ack->arena);
+    free(ack->text);
+    free(ack);
+}
+
+/* ---- writing ---- */
+
+static pawl_status fill(pawl_ack *ack, const pawl_ack_content *content, pawl_error *err)
+{
+    char error[ERROR_MAX];
+
+    ack->acknowledged = content->acknowledged;
+    ack->duplicate = content->duplicate;
+    if (content->payload) {
+        ack->payload = pawli_arena_copy(&ack->arena, content->payload, content->payload_size);
+        ack->payload_size = content->payload_size;
+    }
+    if (content->error) {
+        size_t size = pawli_utf8_clean(content->error, error, sizeof error);
+        ack->error = pawli_arena_copy(&ack->arena, error, size);
+    }
+    return (content->payload && !ack->payload) || (content->error && !ack->error) ? no_memory(err)
+                                                                                  : PAWL_OK;
+}
+
+static pawl_status write_text(pawl_ack *ack, pawl_error *err)
+{
+    PAWLI_AUTO_BUFFER buffer = {0};
+    bool is_json = true;
+
+    pawli_buffer_format(&buffer, "{\"acknowledged\":%s,\"duplicateDetected\":%s,\"payload\":",
+                        ack->acknowledged ? "true" : "false", ack->duplicate ? "true" : "false");
+    if (ack->payload) {
+        is_json = pawli_content_is_json(ack->payload, ack->payload_size, DEPTH_MAX - 1);
+        pawli_content_append(&buffer, ack->payload, ack->payload_size, is_json);
+    } else {
+        pawli_buffer_text(&buffer, "null");
+    }
+    if (!is_json)
+        pawli_buffer_text(&buffer, ",\"payloadEncoding\":\"base64\"");
+    pawli_buffer_text(&buffer, ",\"error\":");
+    if (ack->error)
+        pawli_quote(&buffer, ack->error);
+    else
+        pawli_buffer_text(&buffer, "null");
+    pawli_buffer_text(&buffer, "}");
+    ack->text_size = buffer.size;
+    ack->text = pawli_buffer_take(&buffer);
+    return ack->text ? PAWL_OK : no_memory(err);
+}
+
+pawl_status pawl_ack_encode(const pawl_ack_content *given, pawl_ack **ret_ack, pawl_error *err)
+{
+    pawl_ack_content content = PAWL_ACK_CONTENT_INIT;
+    PAWLI_AUTO(pawl_ack) ack = NULL;
+    pawl_status st;
+
+    if (!given || !ret_ack)
+        return pawli_fail(err, PAWL_E_INVALID, "content and ret_ack must not be NULL");
+    st = pawli_options_copy(&content, sizeof content, given, err);
+    if (st != PAWL_OK)
+        return st;
+    ack = calloc(1, sizeof *ack);
+    if (!ack)
+        return no_memory(err);
+    st = fill(ack, &content, err);
+    if (st == PAWL_OK)
+        st = write_text(ack, err);
+    if (st != PAWL_OK)
+        return st;
+    *ret_ack = pawl_ack_take(&ack);
+    return PAWL_OK;
+}
+
+/* ---- reading ---- */
+
+/* As with envelopes: where the payload is, and the rest for jansson. */
+static pawl_status outline(const char *text, size_t size, pawli_span *ret_payload,
+                           pawli_buffer *buffer, pawl_error *err)
+{
+    const char *separator = "{";
+    pawli_members members;
+    pawli_span name, value;
+    pawli_found found;
+
+    if (!pawli_members_begin(&members, text, size, DEPTH_MAX))
+        return pawli_fail(err, PAWL_E_INVALID, "an acknowledgement must be a JSON object");
+    while ((found = pawli_members_next(&members, &name, &value)) == PAWLI_FOUND_MEMBER) {
+        bool plain = pawli_span_equals(name, "acknowledged") ||
+                     pawli_span_equals(name, "duplicateDetected") ||
+                     pawli_span_equals(name, "payloadEncoding") || pawli_span_equals(name, "error");
+        if (pawli_span_equals(name, "payload"))
+            *ret_payload = value;
+        pawli_buffer_text(buffer, separator);
+        separator = ",";
+        pawli_buffer_append(buffer, name.start - 1, name.size + 2);
+        pawli_buffer_text(buffer, ":");
+        if (plain)
+            pawli_buffer_append(buffer, value.start, value.size);
+        else
+            pawli_buffer_text(buffer, "null");
+    }
+    if (found != PAWLI_FOUND_END)
+        return pawli_fail(err, PAWL_E_INVALID, "the acknowledgement is not valid JSON: byte %zu",
+                          (size_t)(members.at - text));
+    pawli_buffer_text(buffer, strcmp(separator, "{") == 0 ? "{}" : "}");
+    return buffer->failed ? no_memory(err) : PAWL_OK;
+}
+
+static bool is_absent(const json_t *value)
+{
+    return !value || json_is_null(value);
+}
+
+static pawl_status read_fields(pawl_ack *ack, const json_t *fields, pawl_error *err)
+{
+    const json_t *acknowledged = json_object_get(fields, "acknowledged");
+    const json_t *duplicate = json_object_get(fields, "duplicateDetected");
+    const json_t *error = json_object_get(fields, "error");
+    const json_t *encoding = json_object_get(fields, "payloadEncoding");
+
+    if (!json_is_boolean(acknowledged) || (!is_absent(duplicate) && !json_is_boolean(duplicate)))
+        return pawli_fail(err, PAWL_E_INVALID,
+                          "acknowledged must be there, and it and duplicateDetected true or false");
+    if (!is_absent(error) && !json_is_string(error))
+        return pawli_fail(err, PAWL_E_INVALID, "error must be a string or null");
+    if (!is_absent(encoding) &&
+        (!json_is_string(encoding) || strcmp(json_string_value(encoding), "base64") != 0))
+        return pawli_fail(err, PAWL_E_INVALID,
+                          "payloadEncoding must be \"base64\" or not be there");
+    ack->acknowledged = json_is_true(acknowledged);
+    ack->duplicate = json_is_true(duplicate);
+    if (is_absent(error))
+        return PAWL_OK;
+    ack->error = pawli_arena_copy(&ack->arena, json_string_value(error), json_string_length(error));
+    return ack->error ? PAWL_OK : no_memory(err);
+}
+
+static pawl_status decode(pawl_ack *ack, pawl_error *err)
+{
+    PAWLI_AUTO_BUFFER buffer = {0};
+    pawli_span payload = {NULL, 0};
+    json_error_t problem;
+    bool is_base64;
+    pawl_status st = outline(ack->text, ack->text_size, &payload, &buffer, err);
+
+    if (st != PAWL_OK)
+        return st;
+    json_t *fields = json_loadb(buffer.data, buffer.size, JSON_REJECT_DUPLICATES, &problem);
+    if (!fields)
+        return json_error_code(&problem) == json_error_out_of_memory
+                   ? no_memory(err)
+                   : pawli_fail(err, PAWL_E_INVALID,
+                                "a name comes twice in the acknowledgement, or a value cannot be "
+                                "read");
+    st = read_fields(ack, fields, err);
+    is_base64 = json_is_string(json_object_get(fields, "payloadEncoding"));
+    json_decref(fields);
+    if (st != PAWL_OK || !payload.start || (!is_base64 && pawli_span_equals(payload, "null")))
+        return st;
+    return pawli_content_read(&ack->arena, payload, is_base64, "payload", &ack->payload,
+                              &ack->payload_size, err);
+}
+
+pawl_status pawl_ack_decode(const void *text, size_t size, pawl_ack **ret_ack, pawl_error *err)
+{
+    PAWLI_AUTO(pawl_ack) ack = NULL;
+    pawl_status st;
+
+    if (!text || !ret_ack)
+        return pawli_fail(err, PAWL_E_INVALID, "text and ret_ack must not be NULL");
+    ack = calloc(1, sizeof *ack);
+    if (ack)
+        ack->text = malloc(size + 1);
+    if (!ack || !ack->text)
+        return no_memory(err);
+    memcpy(ack->text, text, size);
+    ack->text[size] = '\0';
+    ack->text_size = size;
+    st = decode(ack, err);
+    if (st != PAWL_OK)
+        return st;
+    *ret_ack = pawl_ack_take(&ack);
+    return PAWL_OK;
+}
+
+/* ---- looking at it ---- */
+
+const char *pawl_ack_text(const pawl_ack *ack, size_t *ret_size)
+{
+    if (ret_size)
+        *ret_size = ack->text_size;
+    return ack->text;
+}
+
+bool pawl_ack_acknowledged(const pawl_ack *ack)
+{
+    return ack->acknowledged;
+}
+
+bool pawl_ack_duplicate(const pawl_ack *ack)
+{
+    return ack->duplicate;
+}
+
+const void *pawl_ack_payload(const pawl_ack *ack, size_t *ret_size)
+{
+    if (ret_size)
+        *ret_size = ack->payload_size;
+    return ack->payload;
+}
+
+const char *pawl_ack_error(const pawl_ack *ack)
+{
+    return ack->error;
+}

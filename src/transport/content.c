@@ -1,0 +1,102 @@
+/* src/transport/content.c - a payload inside a JSON object: as it is, or as base64. */
+#include "content.h"
+
+#include <string.h>
+
+#include <jansson.h>
+
+#include "base64.h"
+#include "fail.h"
+
+bool pawli_content_is_json(const void *payload, size_t size, int depth)
+{
+    return pawli_scan_is_value(payload, size, depth);
+}
+
+void pawli_content_append(pawli_buffer *buffer, const void *payload, size_t size, bool is_json)
+{
+    char *room;
+
+    if (is_json) {
+        pawli_buffer_append(buffer, payload, size);
+        return;
+    }
+    pawli_buffer_text(buffer, "\"");
+    room = pawli_buffer_reserve(buffer, pawli_base64_length(size));
+    if (room)
+        pawli_base64_encode(payload, size, room);
+    pawli_buffer_text(buffer, "\"");
+}
+
+static pawl_status no_memory(const char *what, pawl_error *err)
+{
+    return pawli_fail(err, PAWL_E_NOMEM, "no memory for %s", what);
+}
+
+/* Writers of JSON may escape '/' and '+', which are in the alphabet: undo that first. */
+static pawl_status read_base64(pawli_arena *arena, pawli_span value, const char *what,
+                               const char **ret_payload, size_t *ret_size, pawl_error *err)
+{
+    json_error_t problem;
+    json_t *text = json_loadb(value.start, value.size, JSON_DECODE_ANY, &problem);
+    pawl_status st = PAWL_OK;
+    char *room = NULL;
+    size_t size = 0;
+
+    if (!text && json_error_code(&problem) == json_error_out_of_memory)
+        return no_memory(what, err);
+    if (text && json_is_string(text)) {
+        room = pawli_arena_alloc(arena, json_string_length(text) / 4 * 3 + 1);
+        if (!room)
+            st = no_memory(what, err);
+    }
+    if (st == PAWL_OK && (!room || !pawli_base64_decode(json_string_value(text),
+                                                        json_string_length(text), room, &size)))
+        st = pawli_fail(err, PAWL_E_INVALID,
+                        "%s is announced as base64, and is not: a string of the usual alphabet "
+                        "with padding",
+                        what);
+    json_decref(text);
+    if (st != PAWL_OK)
+        return st;
+    room[size] = '\0';
+    *ret_payload = room;
+    *ret_size = size;
+    return PAWL_OK;
+}
+
+pawl_status pawli_content_read(pawli_arena *arena, pawli_span value, bool is_base64,
+                               const char *what, const char **ret_payload, size_t *ret_size,
+                               pawl_error *err)
+{
+    char *copy;
+
+    if (is_base64)
+        return read_base64(arena, value, what, ret_payload, ret_size, err);
+    copy = pawli_arena_copy(arena, value.start, value.size);
+    if (!copy)
+        return no_memory(what, err);
+    *ret_payload = copy;
+    *ret_size = value.size;
+    return PAWL_OK;
+}
+
+void pawli_quote(pawli_buffer *buffer, const char *text)
+{
+    pawli_buffer_text(buffer, "\"");
+    while (*text) {
+        size_t plain = 0;
+        while ((unsigned char)text[plain] >= 0x20 && text[plain] != '"' && text[plain] != '\\')
+            plain++;
+        pawli_buffer_append(buffer, text, plain);
+        text += plain;
+        if (!*text)
+            break;
+        if (*text == '"' || *text == '\\')
+            pawli_buffer_format(buffer, "\\%c", *text);
+        else
+            pawli_buffer_format(buffer, "\\u%04x", (unsigned)(unsigned char)*text);
+        text++;
+    }
+    pawli_buffer_text(buffer, "\"");
+}

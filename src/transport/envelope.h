@@ -1,0 +1,53 @@
+/* src/transport/envelope.h - an envelope inside, for encoding and decoding. */
+#ifndef PAWLI_ENVELOPE_H
+#define PAWLI_ENVELOPE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <pawl/envelope.h>
+
+#include "arena.h"
+#include "hash.h"
+#include "scan.h"
+#include "scope.h"
+
+struct pawl_envelope {
+    pawli_arena arena; /* everything but `text` */
+    char *text;
+    size_t text_size;
+    const char *id;
+    const char *source;
+    const char *endpoint;
+    const char *correlation_id;
+    pawl_type type;
+    const char *payload;
+    size_t payload_size;
+    bool payload_is_json;
+    uint8_t payload_hash[PAWLI_SHA256_SIZE];
+    const char *headers;
+    const char *version;
+    const char *timestamp;
+    const char *hmac;
+    int attempt;
+    const char *traceparent;
+    const char *tracestate;
+};
+PAWLI_AUTO_DEFINE(pawl_envelope, pawl_envelope_free);
+
+#define PAWLI_RF_VERSION "2.0"
+/* Left for a payload or the headers inside the envelope. */
+#define PAWLI_PAYLOAD_DEPTH (PAWL_ENVELOPE_DEPTH_MAX - 1)
+
+/* Whether a header of this name, written without escapes, belongs to the envelope. */
+bool pawli_header_is_reserved(pawli_span name);
+/* Characters 0x00 to 0x1f and 0x7f, which have no place in a name that is logged. */
+bool pawli_has_controls(const char *text);
+/* From a wire name; false: there is no such type. */
+bool pawli_type_from_wire(const char *name, pawl_type *ret_type);
+/* A copy that lives as long as the envelope; NULL stays NULL. PAWL_E_NOMEM. */
+pawl_status pawli_envelope_keep(pawl_envelope *envelope, const char *text, const char **ret_copy,
+                                pawl_error *err);
+
+#endif

@@ -1,0 +1,183 @@
+/* src/transport/secrets.c - secrets of one peer: where they come from, and wiping them. */
+#include "secrets.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base64.h"
+#include "fail.h"
+#include "hmac.h"
+
+pawl_status pawl_secrets_new(pawl_secrets **ret_secrets, pawl_error *err)
+{
+    pawl_secrets *secrets;
+
+    if (!ret_secrets)
+        return pawli_fail(err, PAWL_E_INVALID, "ret_secrets must not be NULL");
+    secrets = calloc(1, sizeof *secrets);
+    if (!secrets)
+        return pawli_fail(err, PAWL_E_NOMEM, "no memory for secrets");
+    *ret_secrets = secrets;
+    return PAWL_OK;
+}
+
+void pawl_secrets_free(pawl_secrets *secrets)
+{
+    if (!secrets)
+        return;
+    for (size_t i = 0; i < secrets->count; i++) {
+        pawli_wipe(secrets->items[i].bytes, secrets->items[i].size);
+        free(secrets->items[i].bytes);
+    }
+    free(secrets);
+}
+
+size_t pawl_secrets_count(const pawl_secrets *secrets)
+{
+    return secrets ? secrets->count : 0;
+}
+
+/* `where` says in messages which one it is, without saying what it is. */
+static pawl_status add(pawl_secrets *secrets, const char *where, const void *bytes, size_t size,
+                       pawl_error *err)
+{
+    uint8_t *copy;
+
+    if (size < PAWL_SECRET_MIN || size > PAWL_SECRET_MAX)
+        return pawli_fail(err, PAWL_E_INVALID,
+                          "%s has %zu bytes, and a secret %d to %d: make one with "
+                          "`openssl rand -base64 32`",
+                          where, size, PAWL_SECRET_MIN, PAWL_SECRET_MAX);
+    if (secrets->count == PAWL_SECRETS_MAX)
+        return pawli_fail(err, PAWL_E_INVALID,
+                          "%s is one too many: a peer has at most %d secrets; take away those that "
+                          "are no longer used",
+                          where, PAWL_SECRETS_MAX);
+    copy = malloc(size);
+    if (!copy)
+        return pawli_fail(err, PAWL_E_NOMEM, "no memory for a secret");
+    memcpy(copy, bytes, size);
+    secrets->items[secrets->count++] = (pawli_secret){copy, size};
+    return PAWL_OK;
+}
+
+pawl_status pawl_secrets_add(pawl_secrets *secrets, const void *bytes, size_t size, pawl_error *err)
+{
+    if (!secrets || !bytes)
+        return pawli_fail(err, PAWL_E_INVALID, "secrets and bytes must not be NULL");
+    return add(secrets, "the secret", bytes, size, err);
+}
+
+/* The text of a file or a variable: line ends do not count, "base64:" is decoded. Changes `text`.
+ */
+static pawl_status add_text(pawl_secrets *secrets, const char *where, char *text, size_t size,
+                            pawl_error *err)
+{
+    static const char prefix[] = "base64:";
+    const size_t skip = sizeof prefix - 1;
+
+    while (size > 0 && (text[size - 1] == '\n' || text[size - 1] == '\r'))
+        size--;
+    if (size < skip || memcmp(text, prefix, skip) != 0)
+        return add(secrets, where, text, size, err);
+    /* Decoded in place: three bytes never overtake the four they came from. */
+    if (!pawli_base64_decode(text + skip, size - skip, text, &size))
+        return pawli_fail(err, PAWL_E_INVALID,
+                          "%s begins with \"base64:\", but what follows is not base64", where);
+    return add(secrets, where, text, size, err);
+}
+
+/* Opened first and looked at then, so that nobody can exchange it in between. */
+static pawl_status open_file(const char *place, const char *path, int *ret_fd, pawl_error *err)
+{
+    struct stat status;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+
+    if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
+        return pawli_fail_code(err, PAWL_E_NOT_FOUND, errno,
+                               "the secret %s is not there: make the file, or change its place",
+                               place);
+    if (fd < 0)
+        return pawli_fail_code(err, errno == EACCES ? PAWL_E_DENIED : PAWL_E_IO, errno,
+                               "the secret %s cannot be opened: %s", place, strerror(errno));
+    if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
+        close(fd);
+        return pawli_fail(err, PAWL_E_INVALID, "the secret %s is not a plain file", place);
+    }
+    if (status.st_mode & (S_IRWXO & ~S_IXOTH)) {
+        close(fd);
+        return pawli_fail(err, PAWL_E_DENIED,
+                          "the secret %s may be read or changed by everybody: chmod o-rwx", place);
+    }
+    *ret_fd = fd;
+    return PAWL_OK;
+}
+
+static pawl_status load_file(pawl_secrets *secrets, const char *place, const char *path,
+                             pawl_error *err)
+{
+    /* Room for base64 of the longest and a line end; one more tells that it is too long. */
+    char text[(PAWL_SECRET_MAX + 2) / 3 * 4 + 64];
+    size_t size = 0;
+    int fd = -1;
+    pawl_status st = open_file(place, path, &fd, err);
+
+    if (st != PAWL_OK)
+        return st;
+    while (size < sizeof text) {
+        ssize_t got = read(fd, text + size, sizeof text - size);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            st = pawli_fail_code(err, PAWL_E_IO, errno, "the secret %s cannot be read: %s", place,
+                                 strerror(errno));
+        if (got <= 0)
+            break;
+        size += (size_t)got;
+    }
+    close(fd);
+    if (st == PAWL_OK)
+        st = add_text(secrets, place, text, size, err);
+    pawli_wipe(text, sizeof text);
+    return st;
+}
+
+static pawl_status load_variable(pawl_secrets *secrets, const char *place, const char *name,
+                                 pawl_error *err)
+{
+    const char *value = getenv(name);
+    size_t size = value ? strlen(value) : 0;
+    char *copy;
+    pawl_status st;
+
+    if (!value)
+        return pawli_fail(err, PAWL_E_NOT_FOUND,
+                          "the secret %s is not there: set the variable before the program starts",
+                          place);
+    copy = malloc(size + 1);
+    if (!copy)
+        return pawli_fail(err, PAWL_E_NOMEM, "no memory for a secret");
+    memcpy(copy, value, size + 1);
+    st = add_text(secrets, place, copy, size, err);
+    pawli_wipe(copy, size);
+    free(copy);
+    return st;
+}
+
+pawl_status pawl_secrets_load(pawl_secrets *secrets, const char *place, pawl_error *err)
+{
+    if (!secrets || !place)
+        return pawli_fail(err, PAWL_E_INVALID, "secrets and place must not be NULL");
+    if (strncmp(place, "file:", 5) == 0 && place[5])
+        return load_file(secrets, place, place + 5, err);
+    if (strncmp(place, "env:", 4) == 0 && place[4])
+        return load_variable(secrets, place, place + 4, err);
+    /* Not repeated: somebody may have written the secret itself. */
+    return pawli_fail(err, PAWL_E_INVALID,
+                      "a secret's place must be \"file:PATH\" or \"env:NAME\": the secret itself "
+                      "does not belong there");
+}

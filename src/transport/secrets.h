@@ -1,0 +1,20 @@
+/* src/transport/secrets.h - what signing sees of the secrets. */
+#ifndef PAWLI_SECRETS_H
+#define PAWLI_SECRETS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <pawl/signature.h>
+
+typedef struct pawli_secret {
+    uint8_t *bytes;
+    size_t size;
+} pawli_secret;
+
+struct pawl_secrets {
+    size_t count;
+    pawli_secret items[PAWL_SECRETS_MAX];
+};
+
+#endif

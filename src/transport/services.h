@@ -1,0 +1,23 @@
+/* src/transport/services.h - an entry of the service map, inside. */
+#ifndef PAWLI_SERVICES_H
+#define PAWLI_SERVICES_H
+
+#include <pawl/services.h>
+
+struct pawl_service {
+    const char *name; /* "": the entry for URLs */
+    const char *url;
+    pawl_secrets *secrets;
+    int scheme;
+    int64_t connect_timeout_ms;
+    int64_t timeout_ms;
+    int concurrency;
+    pawl_backoff backoff;
+    int max_attempts;
+    bool allow_private;
+    size_t response_max_bytes;
+    const char *ca_file;
+    const char *proxy;
+};
+
+#endif

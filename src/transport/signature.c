@@ -1,0 +1,121 @@
+/* src/transport/signature.c - was this envelope signed with one of these secrets, and lately? */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base64.h"
+#include "fail.h"
+#include "options.h"
+#include "sign.h"
+#include "timestamp.h"
+#include "world.h"
+
+#define WINDOW_MIN_MS 1000
+#define WINDOW_MAX_MS INT64_C(86400000)
+
+static pawl_status check_options(const pawl_signature_options *given, pawl_signature_options *opts,
+                                 pawl_error *err)
+{
+    pawl_status st = pawli_options_copy(opts, sizeof *opts, given, err);
+
+    if (st != PAWL_OK)
+        return st;
+    if (opts->scheme != PAWL_SCHEME_1 && opts->scheme != PAWL_SCHEME_2)
+        return pawli_fail(err, PAWL_E_INVALID, "signature scheme %d is unknown: 1 or 2",
+                          opts->scheme);
+    if (opts->window_ms < WINDOW_MIN_MS || opts->window_ms > WINDOW_MAX_MS)
+        return pawli_fail(err, PAWL_E_INVALID,
+                          "window_ms %" PRId64 " is out of range: 1000 to 86400000",
+                          opts->window_ms);
+    if (opts->now.us == 0)
+        opts->now = pawli_wall_now();
+    return PAWL_OK;
+}
+
+/* Every secret is tried, also after the right one: the time says nothing about which it was. */
+static pawl_status matches(const pawli_signed *what, int scheme, const pawl_secrets *secrets,
+                           const uint8_t given[PAWLI_HMAC_SIZE], bool *ret_match, pawl_error *err)
+{
+    bool match = false;
+
+    for (size_t i = 0; i < secrets->count; i++) {
+        uint8_t code[PAWLI_HMAC_SIZE];
+        pawl_status st = pawli_sign(what, scheme, &secrets->items[i], code, err);
+        if (st != PAWL_OK)
+            return st;
+        match |= pawli_same_secretly(code, given, sizeof code);
+    }
+    *ret_match = match;
+    return PAWL_OK;
+}
+
+static pawl_status check_age(const pawl_envelope *envelope, const pawl_signature_options *opts,
+                             pawl_error *err)
+{
+    pawl_wall sent;
+    int64_t window_us = opts->window_ms * 1000;
+
+    if (!pawli_timestamp_parse(pawl_envelope_timestamp(envelope), &sent))
+        return pawli_fail(err, PAWL_E_DENIED, "rf-timestamp is not a time");
+    if (sent.us < opts->now.us - window_us)
+        return pawli_fail(err, PAWL_E_DENIED,
+                          "the signature is %" PRId64 " s old, and no more than %" PRId64
+                          " s are allowed: it was replayed, or the clocks disagree",
+                          (opts->now.us - sent.us) / 1000000, opts->window_ms / 1000);
+    if (sent.us > opts->now.us + window_us)
+        return pawli_fail(err, PAWL_E_DENIED,
+                          "the signature is from %" PRId64 " s in the future: the clocks disagree",
+                          (sent.us - opts->now.us) / 1000000);
+    return PAWL_OK;
+}
+
+static pawl_status read_hmac(const pawl_envelope *envelope, uint8_t ret_code[PAWLI_HMAC_SIZE],
+                             pawl_error *err)
+{
+    const char *text = pawl_envelope_hmac(envelope);
+    uint8_t room[PAWLI_SIGNATURE_TEXT_SIZE];
+    size_t size;
+
+    if (!text || !text[0])
+        return pawli_fail(err, PAWL_E_DENIED, "the message is not signed");
+    if (strlen(text) != PAWLI_SIGNATURE_TEXT_SIZE - 1 ||
+        !pawli_base64_decode(text, strlen(text), room, &size) || size != PAWLI_HMAC_SIZE)
+        return pawli_fail(err, PAWL_E_DENIED, "rf-hmac is not a signature: base64 of 32 bytes");
+    memcpy(ret_code, room, PAWLI_HMAC_SIZE);
+    return PAWL_OK;
+}
+
+pawl_status pawl_signature_check(const pawl_envelope *envelope, const pawl_secrets *secrets,
+                                 const pawl_signature_options *given, pawl_error *err)
+{
+    pawl_signature_options opts = PAWL_SIGNATURE_OPTIONS_INIT;
+    uint8_t code[PAWLI_HMAC_SIZE];
+    bool match = false;
+    pawl_status st;
+
+    if (!envelope)
+        return pawli_fail(err, PAWL_E_INVALID, "envelope must not be NULL");
+    st = check_options(given, &opts, err);
+    if (st != PAWL_OK)
+        return st;
+    if (pawl_secrets_count(secrets) == 0)
+        return pawli_fail(err, PAWL_E_DENIED, "there is no secret to check the signature with");
+    st = read_hmac(envelope, code, err);
+    if (st != PAWL_OK)
+        return st;
+    const pawli_signed what = {pawl_envelope_version(envelope),
+                               pawl_envelope_timestamp(envelope),
+                               pawl_envelope_id(envelope),
+                               pawl_envelope_source(envelope),
+                               pawl_type_wire_name(pawl_envelope_type(envelope)),
+                               pawl_envelope_endpoint(envelope),
+                               pawl_envelope_correlation_id(envelope),
+                               pawl_envelope_payload_hash(envelope)};
+    st = matches(&what, PAWL_SCHEME_2, secrets, code, &match, err);
+    if (st == PAWL_OK && match)
+        return check_age(envelope, &opts, err);
+    if (st == PAWL_OK && opts.scheme == PAWL_SCHEME_1)
+        st = matches(&what, PAWL_SCHEME_1, secrets, code, &match, err);
+    if (st == PAWL_OK && !match)
+        st = pawli_fail(err, PAWL_E_DENIED, "the signature is not the right one");
+    return st;
+}
