@@ -74,10 +74,10 @@ pawl_status pawli_headers_outline(pawli_span object, pawli_buffer *buffer, pawl_
         pawli_buffer_text(buffer, separator);
         separator = ",";
         append_member(buffer, name);
-        if (pawli_span_is_string(value))
+        if (pawli_span_is_string(value) || pawli_span_equals(value, "null"))
             pawli_buffer_append(buffer, value.start, value.size);
         else
-            pawli_buffer_text(buffer, "null");
+            pawli_buffer_text(buffer, "false");
     }
     if (found != PAWLI_FOUND_END)
         return not_an_object(err);

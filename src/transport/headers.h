@@ -15,8 +15,8 @@
 pawl_status pawli_headers_copy_own(pawli_span object, pawli_buffer *buffer, size_t *ret_count,
                                    pawl_error *err);
 /*
- * An object for jansson to read: every name, and the values that are strings; others become null,
- * so that numbers too big for it do no harm.
+ * An object for jansson to read: every name, and the values that are strings or null; others become
+ * false, so that numbers too big for it do no harm.
  */
 pawl_status pawli_headers_outline(pawli_span object, pawli_buffer *buffer, pawl_error *err);
 

@@ -1,0 +1,132 @@
+/* src/transport/ack_test.c - acknowledgements, written and read. */
+#include <string.h>
+
+#include <pawl/ack.h>
+
+#include "test.h"
+
+static void free_ack(void *ack)
+{
+    pawl_ack_free(ack);
+}
+
+static const pawl_ack *encoded(const pawl_ack_content *content)
+{
+    pawl_ack *ack = NULL;
+    pawl_error err = PAWL_ERROR_INIT;
+
+    assert_ok(pawl_ack_encode(content, &ack, &err), &err);
+    test_defer(free_ack, ack);
+    return ack;
+}
+
+static const pawl_ack *decoded(const char *text)
+{
+    pawl_ack *ack = NULL;
+    pawl_error err = PAWL_ERROR_INIT;
+
+    assert_ok(pawl_ack_decode(text, strlen(text), &ack, &err), &err);
+    test_defer(free_ack, ack);
+    return ack;
+}
+
+PAWL_TEST(an_answer_has_the_fields_of_the_wire_format)
+{
+    pawl_ack_content content = PAWL_ACK_CONTENT_INIT;
+
+    content.acknowledged = true;
+    content.payload = "{ \"total\": 1.50 }";
+    content.payload_size = 17;
+    assert_string_equal("{\"acknowledged\":true,\"duplicateDetected\":false,"
+                        "\"payload\":{ \"total\": 1.50 },\"error\":null}",
+                        pawl_ack_text(encoded(&content), NULL));
+    content = (pawl_ack_content)PAWL_ACK_CONTENT_INIT;
+    content.duplicate = true;
+    content.error = "not \"now\"\n";
+    assert_string_equal("{\"acknowledged\":false,\"duplicateDetected\":true,\"payload\":null,"
+                        "\"error\":\"not \\\"now\\\"\\u000a\"}",
+                        pawl_ack_text(encoded(&content), NULL));
+}
+
+PAWL_TEST(payloads_come_back_byte_by_byte)
+{
+    static const struct {
+        const char *bytes;
+        size_t size;
+    } payloads[] = {{"", 0}, {"null", 4}, {"x\0y", 3}, {" 1", 2}, {"[1 ]", 4}, {"\"\"", 2}};
+
+    for (size_t i = 0; i < sizeof payloads / sizeof payloads[0]; i++) {
+        pawl_ack_content content = PAWL_ACK_CONTENT_INIT;
+        size_t size = 99;
+        content.payload = payloads[i].bytes;
+        content.payload_size = payloads[i].size;
+        const pawl_ack *ack = decoded(pawl_ack_text(encoded(&content), NULL));
+        const char *payload = pawl_ack_payload(ack, &size);
+        if (strcmp(payloads[i].bytes, "null") == 0) { /* the same as none, on the wire */
+            assert_null(payload);
+            continue;
+        }
+        assert_int_equal(payloads[i].size, size);
+        assert_memory_equal(payloads[i].bytes, payload, size);
+        assert_int_equal('\0', payload[size]);
+    }
+}
+
+PAWL_TEST(a_peer_may_write_it_in_its_own_way)
+{
+    const pawl_ack *ack =
+        decoded(" {\"error\":\"why\",\"other\":[1e999],\n\"acknowledged\" : false}");
+
+    assert_false(pawl_ack_acknowledged(ack));
+    assert_false(pawl_ack_duplicate(ack));
+    assert_string_equal("why", pawl_ack_error(ack));
+    assert_null(pawl_ack_payload(ack, NULL));
+    ack = decoded("{\"acknowledged\":true,\"duplicateDetected\":true,\"payload\": [ ] ,"
+                  "\"payloadEncoding\":null,\"error\":null}");
+    assert_true(pawl_ack_acknowledged(ack) && pawl_ack_duplicate(ack));
+    assert_string_equal("[ ]", pawl_ack_payload(ack, NULL));
+    assert_null(pawl_ack_error(ack));
+}
+
+PAWL_TEST(what_is_not_an_acknowledgement_is_refused)
+{
+    static const char *const texts[] = {"",
+                                        "ok",
+                                        "[]",
+                                        "{}",
+                                        "<html>",
+                                        "{\"Acknowledged\":true}",
+                                        "{\"acknowledged\":\"true\"}",
+                                        "{\"acknowledged\":1}",
+                                        "{\"acknowledged\":true,\"acknowledged\":false}",
+                                        "{\"acknowledged\":true,\"duplicateDetected\":1}",
+                                        "{\"acknowledged\":true,\"error\":1}",
+                                        "{\"acknowledged\":true,\"payload\":}",
+                                        "{\"acknowledged\":true,\"payloadEncoding\":\"gzip\"}",
+                                        "{\"acknowledged\":true,\"payload\":1,"
+                                        "\"payloadEncoding\":\"base64\"}",
+                                        "{\"acknowledged\":true,\"payload\":\"Z\","
+                                        "\"payloadEncoding\":\"base64\"}",
+                                        "{\"acknowledged\":true} x"};
+
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        pawl_ack *ack = NULL;
+        pawl_error err = PAWL_ERROR_INIT;
+        if (pawl_ack_decode(texts[i], strlen(texts[i]), &ack, &err) != PAWL_E_INVALID || ack)
+            test_fail("taken: %s", texts[i]);
+    }
+}
+
+PAWL_TEST(a_long_or_malformed_error_is_cut_and_cleaned)
+{
+    char text[6000];
+    pawl_ack_content content = PAWL_ACK_CONTENT_INIT;
+
+    memset(text, 'x', sizeof text - 1);
+    text[0] = '\xff';
+    text[sizeof text - 1] = '\0';
+    content.error = text;
+    const pawl_ack *ack = decoded(pawl_ack_text(encoded(&content), NULL));
+    assert_int_equal('?', pawl_ack_error(ack)[0]);
+    assert_int_equal(4095, strlen(pawl_ack_error(ack)));
+}
