@@ -83,7 +83,8 @@ typedef struct pawl_transports_options {
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_transports_new(const pawl_transports_options *opts,
                                                          pawl_transports **ret_transports,
                                                          pawl_error *err);
-PAWL_API void pawl_transports_free(pawl_transports *transports); /* NULL is fine */
+/* NULL is fine. Waits for inproc receivers that are at work. */
+PAWL_API void pawl_transports_free(pawl_transports *transports);
 
 /*
  * A receiver in this process, for inproc://NAME. Called on one of `threads` (1 .. 64) threads of
@@ -95,7 +96,10 @@ typedef void (*pawl_inproc_receiver)(void *context, const pawl_envelope *envelop
                                      pawl_reply *reply);
 /* Once, and before the receiver returns. `outcome` and what it points to are copied. */
 PAWL_API void pawl_reply_give(pawl_reply *reply, const pawl_send_outcome *outcome);
-/* Before any carrier is opened. PAWL_E_INVALID: the name is taken, or is none; or `threads`. */
+/*
+ * Before any carrier is opened (PAWL_E_MISUSE). PAWL_E_INVALID: the name is taken, or is none; or
+ * `threads`. PAWL_E_NOMEM: they cannot be started.
+ */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_transports_add_inproc(pawl_transports *transports,
                                                                 const char *name, int threads,
                                                                 pawl_inproc_receiver receiver,
@@ -140,7 +144,7 @@ PAWL_API int64_t pawl_carrier_timeout_ms(pawl_carrier *carrier);
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_carrier_turn(pawl_carrier *carrier, pawl_error *err);
 /* Sends that have not ended. */
 PAWL_API size_t pawl_carrier_in_flight(const pawl_carrier *carrier);
-/* NULL is fine. Ends what has not ended with PAWL_SENT_CANCELLED; waits for inproc receivers. */
+/* NULL is fine. Ends what has not ended with PAWL_SENT_CANCELLED. */
 PAWL_API void pawl_carrier_close(pawl_carrier *carrier);
 
 PAWL_END_DECLS

@@ -49,9 +49,17 @@ pawl_status pawli_envelope_keep(pawl_envelope *envelope, const char *text, const
     return PAWL_OK;
 }
 
+void pawli_envelope_borrow(const pawl_envelope *envelope)
+{
+    /* Only the count changes, which nobody sees. */
+    pawl_envelope *counted = (pawl_envelope *)(uintptr_t)envelope;
+
+    atomic_fetch_add_explicit(&counted->borrowers, 1, memory_order_relaxed);
+}
+
 void pawl_envelope_free(pawl_envelope *envelope)
 {
-    if (!envelope)
+    if (!envelope || atomic_fetch_sub_explicit(&envelope->borrowers, 1, memory_order_acq_rel) > 0)
         return;
     pawli_arena_done(&envelope->arena);
     free(envelope->text);

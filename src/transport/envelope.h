@@ -2,6 +2,7 @@
 #ifndef PAWLI_ENVELOPE_H
 #define PAWLI_ENVELOPE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -14,7 +15,8 @@
 #include "scope.h"
 
 struct pawl_envelope {
-    pawli_arena arena; /* everything but `text` */
+    atomic_size_t borrowers; /* beside its owner */
+    pawli_arena arena;       /* everything but `text` */
     char *text;
     size_t text_size;
     const char *id;
@@ -35,6 +37,12 @@ struct pawl_envelope {
     const char *tracestate;
 };
 PAWLI_AUTO_DEFINE(pawl_envelope, pawl_envelope_free);
+
+/*
+ * Keep it alive beyond its owner's pawl_envelope_free(), until pawl_envelope_free() is called once
+ * more. Any thread. For a receiver in this process, whose sender may have given up on it.
+ */
+void pawli_envelope_borrow(const pawl_envelope *envelope);
 
 #define PAWLI_RF_VERSION "2.0"
 /* Left for a payload or the headers inside the envelope. */

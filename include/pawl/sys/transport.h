@@ -24,7 +24,8 @@ PAWL_BEGIN_DECLS
  *
  * An instance is used by one thread at a time, and belongs to whoever opened it: its user waits
  * until fd() is readable or timeout_ms() has passed, and then calls turn(). None of these functions
- * blocks, close() excepted.
+ * blocks. Transports that were registered with the same open() and self are one with several
+ * schemes: one instance serves them all.
  */
 typedef struct pawl_transport {
     uint32_t version;   /* PAWL_TRANSPORT_VERSION */
@@ -51,17 +52,16 @@ typedef struct pawl_transport {
     int64_t (*timeout_ms)(void *instance);
     /* Do what can be done without waiting, and end what has ended. */
     pawl_status (*turn)(void *instance, pawl_error *err);
-    /* Ends every send that has not, with PAWL_SENT_CANCELLED, and frees the instance. May wait for
-     * code that cannot be interrupted. */
+    /* Ends every send that has not, with PAWL_SENT_CANCELLED, and frees the instance. */
     void (*close)(void *instance);
     /* When the registry is freed, and no instance is left. May be NULL. */
     void (*free)(void *self);
 } pawl_transport;
 
 /*
- * Make a transport known to `transports`, before any carrier is opened with them. Its scheme may be
- * one that is known: then it takes its place. PAWL_E_INVALID: another version, a function missing,
- * a scheme that is none. On failure `take_self` stays the caller's.
+ * Make a transport known to `transports`, before any carrier is opened with them (PAWL_E_MISUSE).
+ * Its scheme may be one that is known: then it takes its place. PAWL_E_INVALID: another version, a
+ * function missing, a scheme that is none. On failure `take_self` stays the caller's.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_transports_register(pawl_transports *transports,
                                                               const pawl_transport *transport,

@@ -1,0 +1,295 @@
+/* src/transport/http/http_send.c - one POST of an envelope, and what its answer means. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include <pawl/ack.h>
+
+#include "address.h"
+#include "fail.h"
+#include "http_private.h"
+#include "scope.h"
+#include "target.h"
+
+#define HEADER_VALUE_MAX 512
+#define ERROR_BODY_MAX 65536
+
+static pawl_status no_memory(pawl_error *err)
+{
+    return pawli_fail(err, PAWL_E_NOMEM, "no memory for a request");
+}
+
+void pawli_http_send_free(pawli_http_send *send)
+{
+    if (!send)
+        return;
+    if (send->easy && !send->http->spare) {
+        curl_easy_reset(send->easy);
+        send->http->spare = send->easy;
+        send->easy = NULL;
+    }
+    curl_easy_cleanup(send->easy);
+    curl_slist_free_all(send->headers);
+    pawli_buffer_done(&send->body);
+    free(send);
+}
+PAWLI_AUTO_DEFINE(pawli_http_send, pawli_http_send_free);
+
+/* ---- what libcurl calls ---- */
+
+/* What is not a success needs no long explanation; the rest of it is not read. */
+static size_t take_body(char *bytes, size_t one, size_t size, void *context)
+{
+    pawli_http_send *send = context;
+    size_t max = send->body_max;
+    long status = 0;
+
+    (void)one;
+    curl_easy_getinfo(send->easy, CURLINFO_RESPONSE_CODE, &status);
+    if (status >= 300 && max > ERROR_BODY_MAX)
+        max = ERROR_BODY_MAX;
+    if (size > max - send->body.size) {
+        send->body_too_long = true;
+        return 0;
+    }
+    pawli_buffer_append(&send->body, bytes, size);
+    return send->body.failed ? 0 : size;
+}
+
+/* Before a new connection, with the address that the name has turned out to be. */
+static curl_socket_t open_socket(void *context, curlsocktype purpose, struct curl_sockaddr *address)
+{
+    pawli_http_send *send = context;
+
+    (void)purpose;
+    if (send->public_only && !pawli_address_is_public(&address->addr)) {
+        send->private_refused = true;
+        return CURL_SOCKET_BAD;
+    }
+    return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+}
+
+/* Before each request: a kept connection may have been opened by a service that is allowed more. */
+static int before_request(void *context, char *remote, char *local, int remote_port, int local_port)
+{
+    pawli_http_send *send = context;
+
+    (void)local;
+    (void)remote_port;
+    (void)local_port;
+    if (send->public_only && !pawli_address_text_is_public(remote)) {
+        send->private_refused = true;
+        return CURL_PREREQFUNC_ABORT;
+    }
+    return CURL_PREREQFUNC_OK;
+}
+
+/* ---- setting it up ---- */
+
+static bool add_header(pawli_http_send *send, const char *line)
+{
+    struct curl_slist *longer = curl_slist_append(send->headers, line);
+
+    if (longer)
+        send->headers = longer;
+    return longer != NULL;
+}
+
+/* Trace headers, for proxies and servers that look there; what cannot stand in HTTP stays out. */
+static bool add_trace(pawli_http_send *send, const char *name, const char *value)
+{
+    char line[HEADER_VALUE_MAX + 32];
+
+    if (!value || !*value || strlen(value) > HEADER_VALUE_MAX)
+        return true;
+    for (const char *at = value; *at; at++)
+        if ((unsigned char)*at < 0x20 || (unsigned char)*at > 0x7e)
+            return true;
+    snprintf(line, sizeof line, "%s: %s", name, value);
+    return add_header(send, line);
+}
+
+static bool add_headers(pawli_http_send *send, const pawl_envelope *envelope)
+{
+    return add_header(send, "Content-Type: application/json") &&
+           add_header(send, "Accept: application/json") &&
+           add_header(send, "Expect:") && /* no round trip of 100-continue */
+           add_trace(send, "traceparent", pawl_envelope_traceparent(envelope)) &&
+           add_trace(send, "tracestate", pawl_envelope_tracestate(envelope));
+}
+
+/* The first failure stays. */
+#define SET(option, value)                                                                         \
+    do {                                                                                           \
+        if (code == CURLE_OK)                                                                      \
+            code = curl_easy_setopt(send->easy, (option), (value));                                \
+    } while (0)
+
+static CURLcode set_request(pawli_http_send *send, const pawl_send_request *request,
+                            const pawli_target *target)
+{
+    size_t size;
+    const char *text = pawl_envelope_text(request->envelope, &size);
+    CURLcode code = CURLE_OK;
+
+    SET(CURLOPT_URL, target->url);
+    SET(CURLOPT_UNIX_SOCKET_PATH, target->socket_path);
+    SET(CURLOPT_PROTOCOLS_STR, "http,https");
+    SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+    SET(CURLOPT_POST, 1L);
+    SET(CURLOPT_POSTFIELDS, text); /* not copied: the envelope outlives the send */
+    SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)size);
+    SET(CURLOPT_HTTPHEADER, send->headers);
+    SET(CURLOPT_USERAGENT, send->http->settings->user_agent);
+    SET(CURLOPT_FOLLOWLOCATION, 0L);
+    SET(CURLOPT_WRITEFUNCTION, take_body);
+    SET(CURLOPT_WRITEDATA, send);
+    SET(CURLOPT_PRIVATE, send);
+    SET(CURLOPT_ERRORBUFFER, send->problem);
+    return code;
+}
+
+static CURLcode set_connection(pawli_http_send *send, const pawl_send_request *request)
+{
+    const pawl_service *service = request->service;
+    int64_t timeout_ms = pawl_service_timeout_ms(service);
+    CURLcode code = CURLE_OK;
+
+    if (request->timeout_ms > 0 && request->timeout_ms < timeout_ms)
+        timeout_ms = request->timeout_ms;
+    SET(CURLOPT_NOSIGNAL, 1L);
+    SET(CURLOPT_TIMEOUT_MS, (long)timeout_ms);
+    SET(CURLOPT_CONNECTTIMEOUT_MS, (long)pawl_service_connect_timeout_ms(service));
+    SET(CURLOPT_TCP_KEEPALIVE, 1L);
+    SET(CURLOPT_OPENSOCKETFUNCTION, open_socket);
+    SET(CURLOPT_OPENSOCKETDATA, send);
+    SET(CURLOPT_PREREQFUNCTION, before_request);
+    SET(CURLOPT_PREREQDATA, send);
+    /* "" also means: not those that the environment names. */
+    SET(CURLOPT_PROXY, pawl_service_proxy(service) ? pawl_service_proxy(service) : "");
+    SET(CURLOPT_NOPROXY, "");
+    SET(CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+    SET(CURLOPT_SSL_VERIFYPEER, 1L);
+    SET(CURLOPT_SSL_VERIFYHOST, 2L);
+    if (pawl_service_ca_file(service))
+        SET(CURLOPT_CAINFO, pawl_service_ca_file(service));
+    return code;
+}
+#undef SET
+
+static pawl_status set_up(pawli_http_send *send, const pawl_send_request *request, pawl_error *err)
+{
+    pawli_target target = {NULL, NULL};
+    bool allowed = pawl_service_allow_private(request->service);
+    CURLcode code;
+    pawl_status st =
+        pawli_target_parse(request->url, send->http->settings->pipe_directory, &target, err);
+
+    if (st != PAWL_OK)
+        return st;
+    if (target.socket_path && !allowed) {
+        pawli_target_done(&target);
+        return pawli_fail(err, PAWL_E_INVALID,
+                          "a URL that names a socket of this machine is refused: give it a name in "
+                          "the service map, or allow private addresses");
+    }
+    /* Behind a proxy the proxy resolves names, and is asked on purpose. */
+    send->public_only = !allowed && !pawl_service_proxy(request->service);
+    send->body_max = pawl_service_response_max_bytes(request->service);
+    code = add_headers(send, request->envelope) ? CURLE_OK : CURLE_OUT_OF_MEMORY;
+    if (code == CURLE_OK)
+        code = set_request(send, request, &target);
+    if (code == CURLE_OK)
+        code = set_connection(send, request);
+    pawli_target_done(&target);
+    if (code == CURLE_OUT_OF_MEMORY)
+        return no_memory(err);
+    if (code != CURLE_OK)
+        return pawli_fail_code(err, PAWL_E_INVALID, (int)code, "libcurl refuses an option: %s",
+                               curl_easy_strerror(code));
+    return PAWL_OK;
+}
+
+pawl_status pawli_http_send_new(pawli_http *http, const pawl_send_request *request,
+                                pawl_send_end end, void *context, pawli_http_send **ret_send,
+                                pawl_error *err)
+{
+    PAWLI_AUTO(pawli_http_send) send = calloc(1, sizeof *send);
+    pawl_status st;
+
+    if (!send)
+        return no_memory(err);
+    send->http = http;
+    send->end = end;
+    send->context = context;
+    send->easy = http->spare ? http->spare : curl_easy_init();
+    http->spare = NULL;
+    if (!send->easy)
+        return no_memory(err);
+    st = set_up(send, request, err);
+    if (st != PAWL_OK)
+        return st;
+    *ret_send = pawli_http_send_take(&send);
+    return PAWL_OK;
+}
+
+/* ---- the end of it ---- */
+
+/* There was no complete answer. */
+static void finish_failed(pawli_http_send *send, CURLcode code, pawl_send_outcome *outcome,
+                          char *room)
+{
+    const char *why = send->problem[0] ? send->problem : curl_easy_strerror(code);
+
+    outcome->error = room;
+    if (send->private_refused) {
+        outcome->sent = PAWL_SENT_REFUSED;
+        snprintf(room, PAWL_SEND_ERROR_SIZE,
+                 "the destination has a private address, and those are refused: give it a name in "
+                 "the service map and allow private addresses there");
+    } else if (send->body_too_long) {
+        snprintf(room, PAWL_SEND_ERROR_SIZE, "the answer is longer than %zu bytes", send->body_max);
+    } else if (send->body.failed) {
+        snprintf(room, PAWL_SEND_ERROR_SIZE, "no memory for the answer");
+    } else {
+        snprintf(room, PAWL_SEND_ERROR_SIZE, "%s", why);
+    }
+}
+
+void pawli_http_send_finish(pawli_http_send *send, CURLcode code)
+{
+    pawl_send_outcome outcome = PAWL_SEND_OUTCOME_INIT;
+    char room[PAWL_SEND_ERROR_SIZE];
+    struct curl_header *retry_after = NULL;
+    pawl_ack *ack = NULL;
+    long status = 0;
+
+    curl_easy_getinfo(send->easy, CURLINFO_RESPONSE_CODE, &status);
+    if (curl_easy_header(send->easy, "Retry-After", 0, CURLH_HEADER, -1, &retry_after) != CURLHE_OK)
+        retry_after = NULL;
+    /* A refusal counts even if its explanation was cut off. */
+    if (code == CURLE_OK || status >= 300) {
+        pawl_send_outcome_of_http((int)status, retry_after ? retry_after->value : NULL,
+                                  code == CURLE_OK ? send->body.data : NULL, send->body.size, room,
+                                  &outcome, &ack);
+    } else {
+        outcome.status = (int)status;
+        outcome.reached = status > 0;
+        finish_failed(send, code, &outcome, room);
+    }
+    send->end(send->context, &outcome);
+    pawl_ack_free(ack);
+    pawli_http_send_free(send);
+}
+
+void pawli_http_send_finish_cancelled(pawli_http_send *send)
+{
+    pawl_send_outcome outcome = PAWL_SEND_OUTCOME_INIT;
+
+    outcome.sent = PAWL_SENT_CANCELLED;
+    outcome.error = "cancelled";
+    send->end(send->context, &outcome);
+    pawli_http_send_free(send);
+}

@@ -1,0 +1,64 @@
+/* src/transport/inproc/inproc_private.h - receivers, their queues, and what waits in them. */
+#ifndef PAWLI_INPROC_PRIVATE_H
+#define PAWLI_INPROC_PRIVATE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include <pawl/clock.h>
+
+#include "inproc.h"
+
+typedef enum pawli_parcel_state {
+    PAWLI_PARCEL_WAITING, /* in its receiver's queue */
+    PAWLI_PARCEL_RUNNING, /* in a receiver's hands */
+    PAWLI_PARCEL_DONE     /* the next turn of its instance ends it */
+} pawli_parcel_state;
+
+/*
+ * One send. All of it is guarded by the lock, but `envelope` and the reply, which are the
+ * receiver's while it runs.
+ */
+typedef struct pawli_parcel {
+    struct pawli_post *post; /* the instance; NULL: it has given up, nobody wants the reply */
+    struct pawli_receiver *receiver;
+    const pawl_envelope *envelope; /* borrowed */
+    pawli_parcel_state state;
+    bool cancelled;
+    pawl_mono deadline;
+    pawl_send_end end;
+    void *context;
+    bool replied;
+    pawl_send_outcome outcome; /* payload and error are its own */
+    struct pawli_parcel *next_waiting;
+    struct pawli_parcel *previous; /* of the instance */
+    struct pawli_parcel *next;
+} pawli_parcel;
+
+typedef struct pawli_receiver {
+    pawli_inproc *inproc;
+    char *name;
+    pawl_inproc_receiver receive;
+    void *context;
+    pthread_cond_t wake;
+    pawli_parcel *first; /* waiting */
+    pawli_parcel **last;
+    pthread_t *threads;
+    int thread_count;
+    struct pawli_receiver *next;
+} pawli_receiver;
+
+struct pawli_inproc {
+    pthread_mutex_t lock;
+    bool stopping;
+    pawli_receiver *receivers;
+};
+
+/* Out of the queue of its receiver. Lock held. */
+void pawli_parcel_unqueue(pawli_parcel *parcel);
+/* Lets go of the envelope. */
+void pawli_parcel_free(pawli_parcel *parcel);
+/* Its receiver has returned: the instance, which must be there, is told. Lock held. */
+void pawli_parcel_done(pawli_parcel *parcel);
+
+#endif

@@ -1,0 +1,246 @@
+/* src/transport/inproc/post.c - sending to receivers in this process. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "envelope.h"
+#include "fail.h"
+#include "inproc_private.h"
+#include "scheme.h"
+#include "world.h"
+
+/*
+ * An instance. `parcels` are those that have not ended, the ones whose end has come first; guarded
+ * by the lock.
+ */
+typedef struct pawli_post {
+    pawli_inproc *inproc;
+    int event;
+    pawli_parcel *parcels;
+} pawli_post;
+
+static void enter(pawli_post *post, pawli_parcel *parcel)
+{
+    parcel->previous = NULL;
+    parcel->next = post->parcels;
+    if (parcel->next)
+        parcel->next->previous = parcel;
+    post->parcels = parcel;
+}
+
+static void leave(pawli_post *post, pawli_parcel *parcel)
+{
+    if (parcel->previous)
+        parcel->previous->next = parcel->next;
+    else
+        post->parcels = parcel->next;
+    if (parcel->next)
+        parcel->next->previous = parcel->previous;
+}
+
+void pawli_parcel_done(pawli_parcel *parcel)
+{
+    pawli_post *post = parcel->post;
+    uint64_t one = 1;
+
+    leave(post, parcel);
+    enter(post, parcel);
+    if (write(post->event, &one, sizeof one) < 0)
+        return; /* the counter is full, so it is readable */
+}
+
+static pawl_status open_post(void *self, void **ret_instance, pawl_error *err)
+{
+    pawli_post *post = calloc(1, sizeof *post);
+
+    if (!post)
+        return pawli_fail(err, PAWL_E_NOMEM, "no memory for a transport");
+    post->inproc = self;
+    post->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (post->event < 0) {
+        int code = errno;
+        free(post);
+        return pawli_fail_code(err, PAWL_E_IO, code, "no descriptor is left for a transport");
+    }
+    *ret_instance = post;
+    return PAWL_OK;
+}
+
+static pawli_receiver *find(pawli_inproc *inproc, const char *url)
+{
+    const char *name = pawli_scheme_rest(url);
+
+    for (pawli_receiver *at = inproc->receivers; at; at = at->next)
+        if (strcmp(at->name, name) == 0)
+            return at;
+    return NULL;
+}
+
+static void enqueue(pawli_post *post, pawli_parcel *parcel)
+{
+    pawli_receiver *receiver = parcel->receiver;
+
+    pthread_mutex_lock(&post->inproc->lock);
+    enter(post, parcel);
+    *receiver->last = parcel;
+    receiver->last = &parcel->next_waiting;
+    pthread_cond_signal(&receiver->wake);
+    pthread_mutex_unlock(&post->inproc->lock);
+}
+
+static pawl_status send_post(void *instance, const pawl_send_request *request, pawl_send_end end,
+                             void *context, void **ret_send, pawl_error *err)
+{
+    pawli_post *post = instance;
+    pawli_receiver *receiver = find(post->inproc, request->url);
+    int64_t timeout_ms = pawl_service_timeout_ms(request->service);
+    pawli_parcel *parcel;
+
+    if (!receiver)
+        return pawli_fail(err, PAWL_E_INVALID,
+                          "there is no receiver in this process for '%s': add it with "
+                          "pawl_transports_add_inproc()",
+                          request->url);
+    parcel = calloc(1, sizeof *parcel);
+    if (!parcel)
+        return pawli_fail(err, PAWL_E_NOMEM, "no memory for a message");
+    if (request->timeout_ms > 0 && request->timeout_ms < timeout_ms)
+        timeout_ms = request->timeout_ms;
+    pawli_envelope_borrow(request->envelope);
+    *parcel = (pawli_parcel){.post = post,
+                             .receiver = receiver,
+                             .envelope = request->envelope,
+                             .deadline = pawli_mono_after(pawli_mono_now(), timeout_ms * 1000),
+                             .end = end,
+                             .context = context,
+                             .outcome = PAWL_SEND_OUTCOME_INIT};
+    enqueue(post, parcel);
+    *ret_send = parcel;
+    return PAWL_OK;
+}
+
+static void cancel_post(void *instance, void *token)
+{
+    pawli_post *post = instance;
+    pawli_parcel *parcel = token;
+
+    pthread_mutex_lock(&post->inproc->lock);
+    parcel->cancelled = true;
+    leave(post, parcel);
+    enter(post, parcel);
+    pthread_mutex_unlock(&post->inproc->lock);
+}
+
+static int fd_post(void *instance)
+{
+    return ((pawli_post *)instance)->event;
+}
+
+static int64_t timeout_post(void *instance)
+{
+    pawli_post *post = instance;
+    int64_t soonest_us = INT64_MAX;
+
+    pthread_mutex_lock(&post->inproc->lock);
+    for (const pawli_parcel *at = post->parcels; at; at = at->next) {
+        if (at->cancelled || at->state == PAWLI_PARCEL_DONE)
+            soonest_us = 0;
+        if (at->deadline.us < soonest_us)
+            soonest_us = at->deadline.us;
+    }
+    pthread_mutex_unlock(&post->inproc->lock);
+    return soonest_us == INT64_MAX ? -1 : pawli_mono_left_ms((pawl_mono){soonest_us});
+}
+
+/* The way to the end of one parcel, as long as nobody else may touch it. */
+typedef struct ending {
+    pawli_parcel *parcel; /* NULL: its receiver still has it, and will free it */
+    pawl_send_end end;
+    void *context;
+    pawl_send_outcome outcome;
+} ending;
+
+/* Lock held. Takes it out of the instance, and out of the queue if it waits there. */
+static ending detach(pawli_post *post, pawli_parcel *parcel, pawl_sent sent, const char *error)
+{
+    ending e = {parcel, parcel->end, parcel->context, PAWL_SEND_OUTCOME_INIT};
+
+    leave(post, parcel);
+    if (parcel->state == PAWLI_PARCEL_WAITING)
+        pawli_parcel_unqueue(parcel);
+    if (parcel->state == PAWLI_PARCEL_RUNNING) {
+        parcel->post = NULL;
+        e.parcel = NULL;
+    }
+    if (parcel->state == PAWLI_PARCEL_DONE && !parcel->cancelled) {
+        e.outcome = parcel->outcome;
+        if (!parcel->replied)
+            e.outcome.error = "the receiver gave no answer";
+        return e;
+    }
+    e.outcome.sent = sent;
+    e.outcome.error = error;
+    return e;
+}
+
+/* Lock held. One parcel whose end has come; false: there is none. */
+static bool next_ending(pawli_post *post, ending *ret_ending)
+{
+    for (pawli_parcel *at = post->parcels; at; at = at->next) {
+        bool late = pawli_mono_passed(at->deadline);
+        if (at->state != PAWLI_PARCEL_DONE && !at->cancelled && !late)
+            continue;
+        *ret_ending = at->cancelled ? detach(post, at, PAWL_SENT_CANCELLED, "cancelled")
+                                    : detach(post, at, PAWL_SENT_RETRY,
+                                             "no answer within the service's timeout");
+        return true;
+    }
+    return false;
+}
+
+static pawl_status turn_post(void *instance, pawl_error *err)
+{
+    pawli_post *post = instance;
+    uint64_t ignored;
+    ending e;
+
+    if (read(post->event, &ignored, sizeof ignored) < 0 && errno != EAGAIN)
+        return pawli_fail_code(err, PAWL_E_IO, errno, "an event descriptor failed");
+    for (;;) {
+        pthread_mutex_lock(&post->inproc->lock);
+        bool found = next_ending(post, &e);
+        pthread_mutex_unlock(&post->inproc->lock);
+        if (!found)
+            return PAWL_OK;
+        e.end(e.context, &e.outcome);
+        pawli_parcel_free(e.parcel);
+    }
+}
+
+static void close_post(void *instance)
+{
+    pawli_post *post = instance;
+
+    for (;;) {
+        ending e;
+        pthread_mutex_lock(&post->inproc->lock);
+        bool found = post->parcels != NULL;
+        if (found) {
+            post->parcels->cancelled = true;
+            e = detach(post, post->parcels, PAWL_SENT_CANCELLED, "cancelled");
+        }
+        pthread_mutex_unlock(&post->inproc->lock);
+        if (!found)
+            break;
+        e.end(e.context, &e.outcome);
+        pawli_parcel_free(e.parcel);
+    }
+    close(post->event);
+    free(post);
+}
+
+const pawl_transport pawli_inproc_transport = {
+    PAWL_TRANSPORT_VERSION, "inproc",  open_post,  send_post,        cancel_post, fd_post,
+    timeout_post,           turn_post, close_post, pawli_inproc_free};

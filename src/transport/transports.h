@@ -1,0 +1,27 @@
+/* src/transport/transports.h - the transports that are known, for carriers. */
+#ifndef PAWLI_TRANSPORTS_H
+#define PAWLI_TRANSPORTS_H
+
+#include <stdatomic.h>
+
+#include <pawl/sys/transport.h>
+
+#include "inproc.h"
+
+typedef struct pawli_known {
+    const pawl_transport *transport;
+    void *self;
+    struct pawli_known *next; /* older */
+} pawli_known;
+
+struct pawl_transports {
+    pawli_known *newest;
+    pawli_inproc *inproc;
+    atomic_size_t carriers; /* while there are any, nothing changes here */
+};
+
+/* PAWL_E_INVALID: it is no URL, or nobody knows its scheme. */
+pawl_status pawli_transports_find(const pawl_transports *transports, const char *url,
+                                  const pawli_known **ret_known, pawl_error *err);
+
+#endif
