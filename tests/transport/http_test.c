@@ -1,0 +1,227 @@
+/* tests/transport/http_test.c - what HTTP adds: statuses, broken answers, redirects, addresses. */
+#include <arpa/inet.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "desk.h"
+#include "test.h"
+
+PAWL_TEST(every_status_has_its_meaning)
+{
+    static const struct {
+        const char *status;
+        pawl_sent sent;
+    } cases[] = {{"201", PAWL_SENT_RETRY},   {"304", PAWL_SENT_RETRY},   {"400", PAWL_SENT_REFUSED},
+                 {"401", PAWL_SENT_REFUSED}, {"403", PAWL_SENT_REFUSED}, {"404", PAWL_SENT_REFUSED},
+                 {"408", PAWL_SENT_RETRY},   {"409", PAWL_SENT_RETRY},   {"410", PAWL_SENT_REFUSED},
+                 {"413", PAWL_SENT_REFUSED}, {"415", PAWL_SENT_REFUSED}, {"422", PAWL_SENT_REFUSED},
+                 {"425", PAWL_SENT_RETRY},   {"429", PAWL_SENT_RETRY},   {"500", PAWL_SENT_RETRY},
+                 {"502", PAWL_SENT_RETRY},   {"503", PAWL_SENT_RETRY},   {"504", PAWL_SENT_RETRY}};
+    test_desk *desk = desk_open(peer_start(), NULL);
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const pawl_send_outcome *outcome = desk_ask(desk, NULL, cases[i].status);
+        if (outcome->sent != cases[i].sent || outcome->status != atoi(cases[i].status) ||
+            !outcome->reached || !outcome->error || outcome->payload)
+            test_fail("%s became %s", cases[i].status, pawl_sent_name(outcome->sent));
+    }
+    assert_non_null(strstr(desk_ask(desk, NULL, "404")->error, "HTTP 404: because"));
+}
+
+PAWL_TEST(success_without_an_acknowledgement_is_tried_again)
+{
+    const pawl_send_outcome *outcome = desk_ask(desk_open(peer_start(), NULL), NULL, "nonsense");
+
+    assert_int_equal(PAWL_SENT_RETRY, outcome->sent);
+    assert_int_equal(200, outcome->status);
+    assert_non_null(strstr(outcome->error, "acknowledgement"));
+}
+
+PAWL_TEST(retry_after_may_be_a_date)
+{
+    const pawl_send_outcome *outcome = desk_ask(desk_open(peer_start(), NULL), NULL, "date");
+
+    assert_int_equal(PAWL_SENT_RETRY, outcome->sent);
+    assert_int_equal(0, outcome->retry_after_ms);
+}
+
+PAWL_TEST(an_answer_that_is_cut_off_is_tried_again)
+{
+    test_desk *desk = desk_open(peer_start(), NULL);
+
+    assert_int_equal(PAWL_SENT_RETRY, desk_ask(desk, NULL, "cut")->sent);
+    assert_int_equal(PAWL_SENT_ACKNOWLEDGED, desk_ask(desk, NULL, "ok")->sent);
+}
+
+PAWL_TEST(an_answer_without_end_is_not_read_to_the_end)
+{
+    test_desk *desk = desk_open(peer_start(), NULL);
+    const pawl_send_outcome *outcome = desk_ask(desk, NULL, "huge");
+
+    assert_int_equal(PAWL_SENT_RETRY, outcome->sent);
+    assert_non_null(strstr(outcome->error, "longer than 1048576 bytes"));
+    assert_int_equal(PAWL_SENT_REFUSED, desk_ask(desk, NULL, "huge-404")->sent);
+    assert_int_equal(PAWL_SENT_ACKNOWLEDGED, desk_ask(desk, NULL, "ok")->sent);
+}
+
+PAWL_TEST(redirects_are_not_followed)
+{
+    test_peer *peer = peer_start();
+    const pawl_send_outcome *outcome = desk_ask(desk_open(peer, NULL), NULL, "redirect");
+
+    assert_int_equal(PAWL_SENT_RETRY, outcome->sent);
+    assert_int_equal(302, outcome->status);
+    assert_non_null(strstr(outcome->error, "redirect"));
+    assert_int_equal(1, peer_requests(peer));
+}
+
+PAWL_TEST(the_trace_travels_as_an_http_header_too)
+{
+    const pawl_send_outcome *outcome = desk_ask(desk_open(peer_start(), NULL), NULL, "trace");
+
+    assert_string_equal("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+                        outcome->payload);
+}
+
+PAWL_TEST(connections_are_kept_for_the_next_send)
+{
+    test_peer *peer = peer_start();
+    test_desk *desk = desk_open(peer, NULL);
+
+    for (int i = 0; i < 20; i++)
+        assert_int_equal(PAWL_SENT_ACKNOWLEDGED, desk_ask(desk, NULL, "ok")->sent);
+    assert_int_equal(1, peer_connections(peer));
+}
+
+PAWL_TEST(nobody_listening_is_tried_again)
+{
+    test_peer *peer = peer_start();
+    test_desk *desk = desk_open(peer, NULL);
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof address;
+    const char *url = test_note("unix://%s/nobody", test_directory());
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0); /* bound, but not listening */
+
+    if (bind(fd, (struct sockaddr *)&address, size) != 0 ||
+        getsockname(fd, (struct sockaddr *)&address, &size) != 0)
+        test_fail("no port");
+    if (peer_is_tcp(peer))
+        url = test_note("http://127.0.0.1:%d/", ntohs(address.sin_port));
+    const pawl_send_outcome *outcome = desk_ask(desk, url, "ok");
+    close(fd);
+    assert_int_equal(PAWL_SENT_RETRY, outcome->sent);
+    assert_int_equal(0, outcome->status);
+    assert_false(outcome->reached);
+    assert_true(strlen(outcome->error) > 10);
+}
+
+PAWL_TEST(a_proxy_of_the_environment_is_not_used)
+{
+    test_desk *desk;
+
+    setenv("http_proxy", "http://127.0.0.1:1/", 1);
+    setenv("https_proxy", "http://127.0.0.1:1/", 1);
+    setenv("ALL_PROXY", "http://127.0.0.1:1/", 1);
+    desk = desk_open(peer_start(), NULL);
+    assert_int_equal(PAWL_SENT_ACKNOWLEDGED, desk_ask(desk, NULL, "ok")->sent);
+    unsetenv("http_proxy");
+    unsetenv("https_proxy");
+    unsetenv("ALL_PROXY");
+}
+
+PAWL_TEST(private_addresses_are_refused_unless_allowed)
+{
+    test_peer *peer = peer_start();
+    pawl_service_options service = desk_service(peer);
+
+    if (!peer_is_tcp(peer))
+        test_skip("a socket has no address");
+    service.allow_private = false;
+    test_desk *desk = desk_open(peer, &service);
+    const pawl_send_outcome *outcome = desk_ask(desk, NULL, "ok");
+    assert_int_equal(PAWL_SENT_REFUSED, outcome->sent);
+    assert_non_null(strstr(outcome->error, "private"));
+    /* as they are after resolution */
+    const char *port = strrchr(peer_url(peer), ':');
+    outcome = desk_ask(desk, test_note("http://localhost%s/", port), "ok");
+    assert_int_equal(PAWL_SENT_REFUSED, outcome->sent);
+    assert_int_equal(0, peer_connections(peer));
+}
+
+PAWL_TEST(a_kept_connection_is_no_way_round_that)
+{
+    test_peer *peer = peer_start();
+    pawl_service_options all[2] = {desk_service(peer), desk_service(peer)};
+    test_desk *desk = desk_open(peer, NULL);
+    pawl_services *services = NULL;
+    pawl_error err = PAWL_ERROR_INIT;
+
+    if (!peer_is_tcp(peer))
+        test_skip("a socket has no address");
+    all[1].name = "strict";
+    all[1].allow_private = false;
+    assert_ok(pawl_services_new(all, 2, NULL, &services, &err), &err);
+    assert_int_equal(PAWL_SENT_ACKNOWLEDGED, desk_ask(desk, NULL, "ok")->sent);
+    desk->service = pawl_services_at(services, 1);
+    const pawl_send_outcome *outcome = desk_ask(desk, NULL, "ok");
+    assert_int_equal(PAWL_SENT_REFUSED, outcome->sent);
+    assert_non_null(strstr(outcome->error, "private"));
+    assert_int_equal(1, peer_requests(peer));
+    pawl_services_unref(services);
+}
+
+static void ignore(void *context, const pawl_send_outcome *outcome)
+{
+    (void)context;
+    (void)outcome;
+}
+
+PAWL_TEST(a_url_that_names_a_socket_is_refused_unless_allowed)
+{
+    test_desk *desk = desk_open(peer_start(), NULL);
+    pawl_send_request request = PAWL_SEND_REQUEST_INIT;
+    const pawl_service *urls = NULL;
+    const char *url = NULL;
+    pawl_error err = PAWL_ERROR_INIT;
+
+    desk_ask(desk, NULL, "ok");
+    assert_ok(pawl_services_find(desk->services, "unix:///run/docker.sock", &urls, &url, &err),
+              &err);
+    request.service = urls;
+    request.envelope = desk->envelopes[0];
+    request.url = url;
+    assert_status(PAWL_E_INVALID,
+                  pawl_carrier_send(desk->carrier, &request, ignore, NULL, NULL, &err), &err);
+    request.url = "pipe://peer";
+    assert_status(PAWL_E_INVALID,
+                  pawl_carrier_send(desk->carrier, &request, ignore, NULL, NULL, &err), &err);
+}
+
+PAWL_TEST(an_unknown_certificate_is_not_trusted)
+{
+    test_peer *peer = peer_start();
+    pawl_service_options service = desk_service(peer);
+
+    if (!peer_ca_file(peer))
+        test_skip("not https");
+    service.ca_file = NULL;
+    const pawl_send_outcome *outcome = desk_ask(desk_open(peer, &service), NULL, "ok");
+    assert_int_equal(PAWL_SENT_RETRY, outcome->sent);
+    assert_false(outcome->reached);
+    assert_int_equal(0, peer_requests(peer));
+}
+
+PAWL_TEST(a_certificate_for_another_name_is_not_trusted)
+{
+    test_peer *peer = peer_start();
+
+    if (!peer_ca_file(peer))
+        test_skip("not https");
+    const char *port = strrchr(peer_url(peer), ':');
+    const pawl_send_outcome *outcome =
+        desk_ask(desk_open(peer, NULL), test_note("https://127.0.0.2%s/", port), "ok");
+    assert_int_equal(PAWL_SENT_RETRY, outcome->sent);
+    assert_int_equal(0, peer_requests(peer));
+}

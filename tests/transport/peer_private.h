@@ -1,0 +1,50 @@
+/* tests/transport/peer_private.h - what the kinds of peers share. */
+#ifndef PAWL_TEST_PEER_PRIVATE_H
+#define PAWL_TEST_PEER_PRIVATE_H
+
+#include <pthread.h>
+
+#include "peer.h"
+
+struct test_peer {
+    const char *kind;
+    const char *url;
+    const char *ca_file;
+    const char *pipe_directory;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool released;
+    int held;
+    int requests;
+    int connections;
+    int event;    /* written to when somebody is held */
+    void *server; /* the HTTP server's own */
+    void *own;    /* of the transport written here */
+};
+
+/* What an endpoint asks for, if it is one that every transport knows. */
+typedef struct behaviour {
+    const char *endpoint;
+    pawl_sent sent;
+    int status;
+    int64_t retry_after_ms;
+    const char *error;
+} behaviour;
+/* NULL: it is not. "hold" is "ok" by the time it is asked for. */
+const behaviour *behaviour_of(const char *endpoint);
+
+/* Lock not held: counts somebody who waits, and tells the test. */
+void peer_hold(test_peer *peer);
+
+void server_start(test_peer *peer);
+/* Those that are held may go on. */
+void server_release(test_peer *peer);
+void server_stop(test_peer *peer);
+/* Writes a key and a certificate for localhost that is its own authority. PEM, test_note()s. */
+void certificate_make(const char **ret_key, const char **ret_certificate);
+
+extern const pawl_transport own_transport;
+void own_receive(test_peer *peer, const pawl_envelope *envelope, pawl_send_outcome *outcome);
+void own_release(test_peer *peer);
+
+#endif
