@@ -111,6 +111,7 @@ CREATE TABLE pawl_claim (
     owner      BLOB    NOT NULL,
     owner_name TEXT    NOT NULL,
     check_at   INTEGER NOT NULL,
+    runs       INTEGER NOT NULL DEFAULT 0, -- whether runs of jobs are among them, until that is written down
     ids        TEXT    NOT NULL            -- a JSON array of work ids
 ) STRICT;
 CREATE INDEX pawl_claim_check ON pawl_claim (check_at);

@@ -92,32 +92,13 @@ CREATE INDEX pawl_job_run_open ON pawl_job_run (job_id, id) WHERE state IN (0, 1
 CREATE INDEX pawl_job_run_begun ON pawl_job_run (job_id, started_at) WHERE started_at IS NOT NULL;
 CREATE INDEX pawl_job_run_news ON pawl_job_run (id) WHERE news > 0;
 
--- The history follows the queue, whoever changes it; latest_time is the clock of the statement that
--- does. The scheduler hears of a run that it waits for, and of an end where others may be in line.
-CREATE TRIGGER pawl_queue_run_held AFTER UPDATE OF fence ON pawl_queue
-WHEN new.run_id IS NOT NULL AND new.fence <> old.fence
-BEGIN
-    UPDATE pawl_job_run
-    SET state = (new.fence <> 0),
-        started_at = CASE WHEN new.fence <> 0
-                          THEN coalesce(started_at, (SELECT latest_time FROM pawl_meta WHERE id = 1))
-                          ELSE started_at END,
-        claimed_at = CASE WHEN new.fence <> 0
-                          THEN (SELECT latest_time FROM pawl_meta WHERE id = 1) ELSE claimed_at END,
-        claimed_by = CASE WHEN new.fence <> 0
-                          THEN (SELECT owner_name FROM pawl_claim WHERE fence = new.fence)
-                          ELSE claimed_by END,
-        attempts = new.retries + (new.fence <> 0),
-        error = new.last_error,
-        news = news + (started_at IS NULL
-                       AND EXISTS (SELECT 1 FROM pawl_job WHERE id = job_id AND awaited_run = new.run_id))
-    WHERE id = new.run_id;
-END;
-
+-- The history follows the queue: its beginning is written by the statements claim, abandon, release and
+-- reap, its end here, whatever ends it. (A trigger on UPDATE would cost every claim a temporary table.)
+-- The scheduler hears of a run that it waits for, and of an end where others may be in line.
 CREATE TRIGGER pawl_queue_run_ended AFTER DELETE ON pawl_queue
 WHEN old.run_id IS NOT NULL
 BEGIN
-    UPDATE pawl_job_run
+    UPDATE OR FAIL pawl_job_run
     SET state = o.state, ended_at = o.finished_at, error = o.error, output = o.output,
         attempts = CASE o.state WHEN 2 THEN old.retries + 1 WHEN 3 THEN o.retries
                                 ELSE old.retries + (old.fence <> 0) END,

@@ -9,13 +9,13 @@ SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, N
 -- writes nothing. Each lane is one bounded range of the index, until there are enough: lanes of
 -- higher priority first, then the one that has waited longest for its turn.
 -- @stop-unless-changed
-INSERT OR FAIL INTO pawl_claim (fence, owner, owner_name, check_at, ids)
+INSERT OR FAIL INTO pawl_claim (fence, owner, owner_name, check_at, runs, ids)
 SELECT
 -- @include next_fence
-       , :owner, :owner_name, check_at, ids
+       , :owner, :owner_name, check_at, runs, ids
 FROM (SELECT count(*) AS n, min(:now + coalesce(lease, :lease)) AS check_at,
-             json_group_array(id) AS ids
-      FROM (SELECT q.id, q.lease
+             max(run_id IS NOT NULL) AS runs, json_group_array(id) AS ids
+      FROM (SELECT q.id, q.lease, q.run_id
             FROM pawl_tally t INDEXED BY pawl_tally_turn
             CROSS JOIN pawl_queue q INDEXED BY pawl_queue_due
                     ON q.lane_id = t.lane_id AND q.fence = 0 AND q.run_at <= :now
@@ -59,3 +59,19 @@ CROSS JOIN pawl_queue q ON q.id = j.value
 CROSS JOIN pawl_body b ON b.id = q.id
 CROSS JOIN pawl_lane l ON l.id = q.lane_id
 WHERE c.fence = (SELECT fence FROM pawl_meta WHERE id = 1);
+
+-- The history of jobs, if runs are among them.
+-- @stop-unless-changed
+UPDATE OR FAIL pawl_claim SET runs = 0 WHERE fence = (SELECT fence FROM pawl_meta WHERE id = 1) AND runs > 0;
+
+UPDATE OR FAIL pawl_job_run
+SET state = 1, started_at = coalesce(started_at, :now), claimed_at = :now, claimed_by = :owner_name,
+    attempts = h.retries + 1,
+    news = news + (started_at IS NULL
+                   AND EXISTS (SELECT 1 FROM pawl_job WHERE id = job_id AND awaited_run = pawl_job_run.id))
+FROM (SELECT q.run_id, q.retries
+      FROM pawl_claim c
+      CROSS JOIN json_each(c.ids) j
+      CROSS JOIN pawl_queue q ON q.id = j.value
+      WHERE c.fence = (SELECT fence FROM pawl_meta WHERE id = 1) AND q.run_id IS NOT NULL) h
+WHERE pawl_job_run.id = h.run_id;

@@ -8,3 +8,4 @@ UPDATE OR FAIL pawl_tally SET held = held - 1
 WHERE lane_id = (SELECT lane_id FROM pawl_queue WHERE id = :id) AND changes() = 1;
 -- @each
 SELECT changes();
+-- @include run_ready
