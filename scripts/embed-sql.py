@@ -12,11 +12,15 @@ import sys
 INCLUDE = "-- @include "
 
 
-def statement_text(directory, name):
-    """A statement file, with each line "-- @include PART" replaced by parts/PART.sql."""
-    lines = (directory / "statements" / f"{name}.sql").read_text().split("\n")
-    return "\n".join((directory / "parts" / f"{line[len(INCLUDE):].strip()}.sql").read_text()
+def with_parts(directory, path):
+    """A file, with each line "-- @include PART" replaced by parts/PART.sql, which may include others."""
+    lines = path.read_text().split("\n")
+    return "\n".join(with_parts(directory, directory / "parts" / f"{line[len(INCLUDE):].strip()}.sql")
                      if line.startswith(INCLUDE) else line for line in lines)
+
+
+def statement_text(directory, name):
+    return with_parts(directory, directory / "statements" / f"{name}.sql")
 
 
 def statement_names(directory):

@@ -37,9 +37,9 @@ PAWL_API const char *pawl_state_name(pawl_state state);
 /* Whether a message in `from` may ever move to `to`: the one state table. */
 PAWL_API bool pawl_state_may_become(pawl_state from, pawl_state to);
 
-#define PAWL_TOPIC_MAX 255       /* characters */
-#define PAWL_CORRELATION_MAX 255 /* characters */
-#define PAWL_DESTINATION_MAX 1024
+#define PAWL_TOPIC_MAX 255        /* characters */
+#define PAWL_CORRELATION_MAX 255  /* characters */
+#define PAWL_DESTINATION_MAX 1024 /* bytes */
 #define PAWL_PRIORITY_MAX 9
 #define PAWL_BATCH_MAX 10000
 #define PAWL_BATCH_MAX_BYTES ((size_t)64 * 1024 * 1024)

@@ -24,6 +24,7 @@
 #include <pawl/timer.h>
 #include <pawl/topic.h>
 #include <pawl/tx.h>
+#include <pawl/waiter.h>
 #include <pawl/worker.h>
 
 #define PAWL_VERSION_MAJOR 0

@@ -24,15 +24,26 @@ typedef struct pawl_claim_options {
     const char *const *topics; /* NULL: all; else `topic_count` names, 1 .. 1000 */
     size_t topic_count;
     const char *owner_name; /* NULL: "host:pid"; up to 255 characters; kept as processed_by */
+    /* NULL: messages without a destination, which are for local handlers. Else only those for one
+     * of these `destination_count` names, 1 .. 1000, of all topics (`topics` must be NULL then). */
+    const char *const *destinations;
+    size_t destination_count;
+    const int64_t
+        *destination_limits; /* NULL: no other than the claim's; else one (> 0) for each */
 } pawl_claim_options;
 #define PAWL_CLAIM_OPTIONS_INIT                                                                    \
     {                                                                                              \
-        sizeof(pawl_claim_options), NULL, 0, NULL                                                  \
+        sizeof(pawl_claim_options), NULL, 0, NULL, NULL, 0, NULL                                   \
     }
 
 /**
  * Take up to `limit` messages that are ready and due, for `lease_ms`. Higher priorities first, and
  * within a topic and priority by due time; topics of equal priority take turns.
+ *
+ * Messages with a destination are somebody else's: they are taken only by a claim that names their
+ * destination. Such a claim goes through the destinations in the order given, until it has `limit`;
+ * so give each a limit of its own, or begin with another one each time. What it does not name costs
+ * it nothing, however much is waiting there.
  *
  * Ownership: *ret_list is the caller's (pawl_messages_free); an empty list when nothing is due.
  * Threads:   any.
@@ -103,6 +114,32 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_release(pawl_store *store, pawl_
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_progress(pawl_store *store, pawl_owner owner,
                                                          pawl_held item, const char *text,
                                                          pawl_error *err);
+
+/* Names of destinations; borrowed from the list they are in. */
+typedef struct pawl_destinations pawl_destinations;
+
+/**
+ * Destinations for which there are unfinished messages: ready, in progress or due later. By name,
+ * those after `after` (NULL: from the beginning), up to `limit` (1 .. 10000). When
+ * pawl_destinations_more() is true, go on after pawl_destinations_last(): also if the page is
+ * empty, since it was looked at no more than 10 names for each one asked for.
+ *
+ * Ownership: *ret_list is the caller's (pawl_destinations_free); untouched on failure.
+ * Threads:   any.
+ * Blocks:    one round trip, bounded by the store's timeout.
+ * Errors:    PAWL_E_INVALID, PAWL_E_BUSY, PAWL_E_TIMEOUT, PAWL_E_UNAVAILABLE, PAWL_E_NOMEM.
+ */
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_destinations(pawl_store *store, const char *after,
+                                                             int limit,
+                                                             pawl_destinations **ret_list,
+                                                             pawl_error *err);
+PAWL_API size_t pawl_destinations_count(const pawl_destinations *list);
+/* NULL past the end. */
+PAWL_API const char *pawl_destinations_at(const pawl_destinations *list, size_t index);
+PAWL_API int pawl_destinations_more(const pawl_destinations *list);
+/* Where the next page begins; NULL: nothing was found. */
+PAWL_API const char *pawl_destinations_last(const pawl_destinations *list);
+PAWL_API void pawl_destinations_free(pawl_destinations *list); /* NULL is fine */
 
 /* Everything `owner` holds now, whole: after an in-doubt claim, or after a restart. */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_held(pawl_store *store, pawl_owner owner,

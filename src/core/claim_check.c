@@ -11,6 +11,7 @@
 #define LEASE_MAX_MS ((int64_t)7 * 24 * 3600 * 1000)
 #define DELAY_MAX_MS ((int64_t)36500 * 24 * 3600 * 1000)
 #define TOPICS_MAX 1000
+#define DESTINATIONS_MAX 1000
 
 pawl_status pawli_check_owner(const pawl_store *store, pawl_owner owner, pawl_error *err)
 {
@@ -43,6 +44,34 @@ pawl_status pawli_check_topics(const pawl_claim_options *options, pawl_error *er
         if (!topic || !*topic || !pawli_utf8_check(topic, strlen(topic), NULL))
             return pawli_fail(err, PAWL_E_INVALID,
                               "topic %zu of the claim must be a non-empty UTF-8 string", i + 1);
+    }
+    return PAWL_OK;
+}
+
+pawl_status pawli_check_destinations(const pawl_claim_options *options, pawl_error *err)
+{
+    if (!options->destinations) {
+        if (options->destination_count > 0 || options->destination_limits)
+            return pawli_fail(err, PAWL_E_INVALID,
+                              "destinations is NULL but their count or limits are not");
+        return PAWL_OK;
+    }
+    if (options->topics)
+        return pawli_fail(err, PAWL_E_INVALID,
+                          "a claim names topics or destinations: a destination's messages are "
+                          "taken whatever their topic");
+    if (options->destination_count < 1 || options->destination_count > DESTINATIONS_MAX)
+        return pawli_fail(err, PAWL_E_INVALID, "name 1 to %d destinations, or NULL for none",
+                          DESTINATIONS_MAX);
+    for (size_t i = 0; i < options->destination_count; i++) {
+        const char *name = options->destinations[i];
+        if (!name || !*name || !pawli_utf8_check(name, strlen(name), NULL))
+            return pawli_fail(err, PAWL_E_INVALID,
+                              "destination %zu of the claim must be a non-empty UTF-8 string",
+                              i + 1);
+        if (options->destination_limits && options->destination_limits[i] <= 0)
+            return pawli_fail(err, PAWL_E_INVALID,
+                              "the limit of destination %zu must be more than 0", i + 1);
     }
     return PAWL_OK;
 }

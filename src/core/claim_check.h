@@ -10,6 +10,7 @@
 pawl_status pawli_check_owner(const pawl_store *store, pawl_owner owner, pawl_error *err);
 pawl_status pawli_check_lease(int64_t lease_ms, pawl_error *err);
 pawl_status pawli_check_topics(const pawl_claim_options *options, pawl_error *err);
+pawl_status pawli_check_destinations(const pawl_claim_options *options, pawl_error *err);
 pawl_status pawli_check_claim(const pawl_store *store, pawl_owner owner, int64_t lease_ms,
                               int limit, const void *ret_list, pawl_error *err);
 /* `delay_ms` > 0 or PAWL_DELAY_BY_POLICY, which becomes NULL. */

@@ -16,8 +16,11 @@ struct pawl_claimant {
     pawl_store *store;
     pawl_owner owner;
     char *owner_name;
-    char **topics;
+    char **topics; /* NULL: all */
     size_t topic_count;
+    char **destinations; /* NULL: none, local messages */
+    size_t destination_count;
+    int64_t *limits;  /* of the destinations; may be NULL */
     pawl_held *slots; /* `capacity` of them, a power of two */
     size_t capacity;
     size_t used;
@@ -25,16 +28,40 @@ struct pawl_claimant {
 
 PAWLI_AUTO_DEFINE(pawl_claimant, pawl_claimant_free);
 
+static void free_names(char **names, size_t count)
+{
+    for (size_t i = 0; names && i < count; i++)
+        free(names[i]);
+    free(names);
+}
+
 void pawl_claimant_free(pawl_claimant *claimant)
 {
     if (!claimant)
         return;
-    for (size_t i = 0; claimant->topics && i < claimant->topic_count; i++)
-        free(claimant->topics[i]);
-    free(claimant->topics);
+    free_names(claimant->topics, claimant->topic_count);
+    free_names(claimant->destinations, claimant->destination_count);
+    free(claimant->limits);
     free(claimant->owner_name);
     free(claimant->slots);
     free(claimant);
+}
+
+/* A half copy is freed with the claimant. */
+static bool copy_names(const char *const *names, size_t count, char ***ret_names, size_t *ret_count)
+{
+    if (!names || count == 0)
+        return true;
+    *ret_names = calloc(count, sizeof **ret_names);
+    if (!*ret_names)
+        return false;
+    *ret_count = count;
+    for (size_t i = 0; i < count; i++) {
+        (*ret_names)[i] = strdup(names[i] ? names[i] : "");
+        if (!(*ret_names)[i])
+            return false;
+    }
+    return true;
 }
 
 static bool copy_options(pawl_claimant *claimant, const pawl_claim_options *options)
@@ -44,18 +71,18 @@ static bool copy_options(pawl_claimant *claimant, const pawl_claim_options *opti
         if (!claimant->owner_name)
             return false;
     }
-    if (!options->topics || options->topic_count == 0)
-        return true;
-    claimant->topics = calloc(options->topic_count, sizeof *claimant->topics);
-    if (!claimant->topics)
+    if (!copy_names(options->topics, options->topic_count, &claimant->topics,
+                    &claimant->topic_count) ||
+        !copy_names(options->destinations, options->destination_count, &claimant->destinations,
+                    &claimant->destination_count))
         return false;
-    claimant->topic_count = options->topic_count;
-    for (size_t i = 0; i < options->topic_count; i++) {
-        claimant->topics[i] = strdup(options->topics[i] ? options->topics[i] : "");
-        if (!claimant->topics[i])
-            return false;
-    }
-    return true;
+    if (!options->destination_limits)
+        return true;
+    claimant->limits = calloc(options->destination_count + 1, sizeof *claimant->limits);
+    if (claimant->limits && options->destination_count > 0)
+        memcpy(claimant->limits, options->destination_limits,
+               options->destination_count * sizeof *claimant->limits);
+    return claimant->limits != NULL;
 }
 
 pawl_status pawl_claimant_new(pawl_store *store, pawl_owner owner, const pawl_claim_options *opts,
@@ -151,6 +178,9 @@ pawl_status pawl_claimant_claim(pawl_claimant *claimant, int64_t lease_ms, int l
         return pawli_fail(err, PAWL_E_INVALID, "claimant and ret_list must not be NULL");
     options.topics = (const char *const *)claimant->topics;
     options.topic_count = claimant->topic_count;
+    options.destinations = (const char *const *)claimant->destinations;
+    options.destination_count = claimant->destination_count;
+    options.destination_limits = claimant->limits;
     options.owner_name = claimant->owner_name;
     /* Before the claim: a lease whose fence could not be kept would be stuck until it ends. */
     if (limit > 0 && limit <= PAWL_BATCH_MAX && !reserve(claimant, (size_t)limit))

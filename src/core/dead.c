@@ -29,6 +29,8 @@ pawl_status pawl_dead_claim(pawl_store *store, pawl_owner owner, int64_t lease_m
         st = pawli_options_copy(&options, sizeof options, opts, err);
     if (st == PAWL_OK)
         st = pawli_check_topics(&options, err);
+    if (st == PAWL_OK && options.destinations)
+        st = pawli_fail(err, PAWL_E_INVALID, "dead letters are claimed by topic, not destination");
     if (st == PAWL_OK)
         st = pawli_messages_new(&list, err);
     if (st != PAWL_OK)

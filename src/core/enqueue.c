@@ -99,6 +99,11 @@ static pawl_status drop_repeated(struct sending *sending, pawl_error *err)
     return PAWL_OK;
 }
 
+static bool same_destination(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
 /* The database looks for a lane only where it is another than the row before's; and are they plain?
  */
 static void compare_rows(struct sending *sending)
@@ -110,7 +115,8 @@ static void compare_rows(struct sending *sending)
         pawli_value *row = &sending->values[i * OUTGOING_COLUMNS];
         const pawl_outgoing *message = &sending->messages[position_of(row)];
         bool same = before && before->priority == message->priority &&
-                    strcmp(before->topic, message->topic) == 0;
+                    strcmp(before->topic, message->topic) == 0 &&
+                    same_destination(before->destination, message->destination);
 
         row[OUTGOING_OTHER_LANE] = pawli_bool(!same);
         sending->plain = sending->plain && pawli_outgoing_is_plain(message) &&

@@ -57,6 +57,12 @@ static pawl_status check_texts(const pawl_outgoing *message, pawl_error *err)
         st = check_text(message->correlation_id, "correlation id", 0, PAWL_CORRELATION_MAX, err);
     if (st == PAWL_OK && message->destination)
         st = check_text(message->destination, "destination", 1, PAWL_DESTINATION_MAX, err);
+    /* It is part of an index, and an entry has to fit on a page. */
+    if (st == PAWL_OK && message->destination &&
+        strlen(message->destination) > PAWL_DESTINATION_MAX)
+        st = pawli_fail(err, PAWL_E_INVALID,
+                        "the destination has more than %d bytes: at most that are allowed",
+                        PAWL_DESTINATION_MAX);
     if (st != PAWL_OK || !message->headers)
         return st;
     size_t size = strlen(message->headers);

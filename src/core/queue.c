@@ -18,10 +18,23 @@ static bool is_empty(const void *list)
     return pawl_messages_count(list) == 0;
 }
 
+/* No destination gives more than this. */
+static int64_t highest_limit(const pawl_claim_options *options, int limit)
+{
+    int64_t highest = options->destination_limits ? 0 : limit;
+
+    for (size_t i = 0; options->destination_limits && i < options->destination_count; i++)
+        if (options->destination_limits[i] > highest)
+            highest = options->destination_limits[i];
+    return highest < limit ? highest : limit;
+}
+
 static pawl_status claim(pawl_store *store, pawl_owner owner, const pawli_rows *acks,
                          int64_t lease_ms, int limit, const pawl_claim_options *options,
                          const char *name, size_t *ret_acked, pawl_messages *list, pawl_error *err)
 {
+    bool remote = options->destinations != NULL;
+    pawli_cursor *cursor = remote ? &store->remote_cursor : &store->claim_cursor;
     pawli_cursor_notes notes = {.last_lane = atomic_load(&store->claimed_lane)};
     pawli_param params[] = {
         {"owner", pawli_uuid(owner.bytes)},
@@ -30,9 +43,10 @@ static pawl_status claim(pawl_store *store, pawl_owner owner, const pawli_rows *
         {"limit", pawli_int(limit)},
         {"topics", pawli_texts(options->topics, options->topic_count)},
         {"after_lane", pawli_int(notes.last_lane)},
+        {"most", pawli_int(limit)},
     };
     pawli_op op = {
-        .sql = PAWLI_SQL_CLAIM,
+        .sql = remote ? PAWLI_SQL_CLAIM_REMOTE : PAWLI_SQL_CLAIM,
         .writes = true,
         .params = params,
         .param_count = PAWLI_COUNT(params),
@@ -42,15 +56,22 @@ static pawl_status claim(pawl_store *store, pawl_owner owner, const pawli_rows *
         .context = list,
     };
 
+    if (remote) {
+        params[4] = (pawli_param){"destinations",
+                                  pawli_texts(options->destinations, options->destination_count)};
+        params[5] = (pawli_param){
+            "limits", pawli_ints(options->destination_limits, options->destination_count)};
+        params[6].value = pawli_int(highest_limit(options, limit));
+    }
     /* What is sent from here on may be missed by this claim, and ends the next pawl_queue_wait().
      */
     atomic_store(&store->sent_before_claim, pawli_wake_sent(pawli_db_wake(store->db)));
-    pawl_status st =
-        pawli_cursor_run(store, &store->claim_cursor, &op, COLUMN_COUNT, is_empty, &notes, err);
+    pawl_status st = pawli_cursor_run(store, cursor, &op, COLUMN_COUNT, is_empty, &notes, err);
     if (st != PAWL_OK)
         return st;
-    atomic_store(&store->claimed_lane, notes.last_lane);
-    atomic_fetch_add(&store->claim_cursor.unnoted, (unsigned)pawl_messages_count(list));
+    if (!remote)
+        atomic_store(&store->claimed_lane, notes.last_lane);
+    atomic_fetch_add(&cursor->unnoted, (unsigned)pawl_messages_count(list));
     if (ret_acked)
         *ret_acked = notes.acked;
     pawli_log(&store->log, PAWL_LOG_DEBUG, "outbox", "%s claimed %zu messages", name,
@@ -73,6 +94,8 @@ pawl_status pawl_queue_ack_and_claim(pawl_store *store, pawl_owner owner, const 
         st = pawli_options_copy(&options, sizeof options, opts, err);
     if (st == PAWL_OK)
         st = pawli_check_topics(&options, err);
+    if (st == PAWL_OK)
+        st = pawli_check_destinations(&options, err);
     if (st == PAWL_OK)
         st = pawli_owner_name(options.owner_name, name, err);
     if (st == PAWL_OK)

@@ -57,6 +57,7 @@ pawl_status pawl_store_open(const char *url, const pawl_store_options *opts, paw
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the store");
     pthread_mutex_init(&store->stats_lock, NULL);
     pawli_cursor_init(&store->claim_cursor, &pawli_cursor_usual);
+    pawli_cursor_init(&store->remote_cursor, &pawli_cursor_usual);
     pawli_cursor_init(&store->reap_cursor, &pawli_cursor_usual);
     pawli_wake_init(&store->job_wake);
     store->log = options.log;
@@ -86,6 +87,7 @@ void pawl_store_close(pawl_store *store)
     pawl_stats_free(store->stats);
     pthread_mutex_destroy(&store->stats_lock);
     pawli_cursor_done(&store->claim_cursor);
+    pawli_cursor_done(&store->remote_cursor);
     pawli_cursor_done(&store->reap_cursor);
     pawli_wake_done(&store->job_wake);
     pawli_db_free(store->db);

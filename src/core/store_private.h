@@ -23,6 +23,7 @@ struct pawl_store {
     atomic_llong claimed_lane;          /* whose turn it was last (PostgreSQL) */
     _Atomic uint64_t sent_before_claim; /* the wake counter when the last claim began */
     pawli_cursor claim_cursor;
+    pawli_cursor remote_cursor; /* of claims for destinations: local ones need not know its lanes */
     pawli_cursor reap_cursor;
     pawli_wake job_wake; /* signalled when a job has changed */
     pthread_mutex_t stats_lock;

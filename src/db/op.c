@@ -53,6 +53,8 @@ pawli_value pawli_texts(const char *const *items, size_t count)
 
 pawli_value pawli_ints(const int64_t *items, size_t count)
 {
+    if (!items)
+        return pawli_null(PAWLI_INTS);
     return (pawli_value){.type = PAWLI_INTS, .as.numbers = {items, count}};
 }
 

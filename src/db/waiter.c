@@ -46,6 +46,7 @@ pawl_status pawli_waiter_new(pawli_db *db, const pawli_waiter_options *opts,
     pawli_uuid_new(waiter->id);
     pawli_uuid_format(waiter->id, waiter->token);
     atomic_init(&waiter->nudged, false);
+    waiter->watched_fd = -1;
     waiter->try_ear = pawli_mono_now();
     waiter->sleeper.erased.us = INT64_MIN / 2;
     if (!pawli_wake_hang(&db->wake, &waiter->bell)) {
@@ -139,11 +140,15 @@ static pawl_status read_due(void *context, const pawli_row *row, pawl_error *err
 static pawl_status ask_due(pawli_waiter *waiter, pawl_error *err)
 {
     due_answer answer = {PAWL_NEVER, PAWL_NEVER};
-    pawli_param param = {"topics", pawli_texts(waiter->topics, waiter->topic_count)};
+    pawli_param params[] = {
+        {"topics", pawli_texts(waiter->topics, waiter->topic_count)},
+        {"destinations", pawli_texts(waiter->destinations, waiter->destination_count)},
+        {"others", pawli_bool(waiter->others)},
+    };
     pawli_op op = {
         .sql = PAWLI_SQL_NEXT_DUE,
-        .params = &param,
-        .param_count = 1,
+        .params = params,
+        .param_count = sizeof params / sizeof *params,
         .on_row = read_due,
         .context = &answer,
     };
@@ -161,15 +166,12 @@ static pawl_status ask_due(pawli_waiter *waiter, pawl_error *err)
  * Everything here comes before the claim that follows: what is forgotten or asked now cannot be
  * older than what that claim sees.
  */
-pawl_status pawli_waiter_arm(pawli_waiter *waiter, const char *const *topics, size_t topic_count,
-                             pawl_error *err)
+static pawl_status arm(pawli_waiter *waiter, pawl_error *err)
 {
     pawli_heard heard;
     pawl_status st = PAWL_OK;
 
     waiter->armed = false;
-    waiter->topics = topics;
-    waiter->topic_count = topic_count;
     if (waiter->driver->keeps_sleepers) {
         st = pawli_sleeper_arm(waiter, err);
     } else {
@@ -182,6 +184,35 @@ pawl_status pawli_waiter_arm(pawli_waiter *waiter, const char *const *topics, si
     st = ask_due(waiter, err);
     waiter->armed = st == PAWL_OK;
     return st;
+}
+
+pawl_status pawli_waiter_arm(pawli_waiter *waiter, const char *const *topics, size_t topic_count,
+                             pawl_error *err)
+{
+    waiter->topics = topics;
+    waiter->topic_count = topic_count;
+    waiter->destinations = NULL;
+    waiter->destination_count = 0;
+    waiter->others = false;
+    return arm(waiter, err);
+}
+
+pawl_status pawli_waiter_arm_remote(pawli_waiter *waiter, const char *const *names, size_t count,
+                                    bool others, pawl_error *err)
+{
+    static const char *const none[1] = {NULL};
+
+    waiter->topics = NULL;
+    waiter->topic_count = 0;
+    waiter->destinations = names ? names : none;
+    waiter->destination_count = names ? count : 0;
+    waiter->others = others;
+    return arm(waiter, err);
+}
+
+void pawli_waiter_watch(pawli_waiter *waiter, int fd)
+{
+    waiter->watched_fd = fd;
 }
 
 void pawli_waiter_disarm(pawli_waiter *waiter)
@@ -273,6 +304,13 @@ static pawl_status answer_bell(pawli_waiter *waiter, const waiting *run, pawli_w
     return PAWL_OK;
 }
 
+static bool watched_is_ready(const pawli_waiter *waiter)
+{
+    struct pollfd watched = {.fd = waiter->watched_fd, .events = POLLIN};
+
+    return waiter->watched_fd >= 0 && poll(&watched, 1, 0) > 0;
+}
+
 static bool time_is_up(const pawli_waiter *waiter, const waiting *run, pawli_woken *ret_why)
 {
     if (waiter->has_due && pawli_mono_passed(waiter->due))
@@ -299,6 +337,10 @@ static pawl_status check(pawli_waiter *waiter, waiting *run, pawli_woken *ret_wh
         st = glance(waiter, run, ret_why, ret_woken, err);
     if (st == PAWL_OK && !*ret_woken)
         *ret_woken = time_is_up(waiter, run, ret_why);
+    if (st == PAWL_OK && !*ret_woken && watched_is_ready(waiter)) {
+        *ret_woken = true;
+        *ret_why = PAWLI_WOKEN_NUDGED;
+    }
     return st;
 }
 
@@ -312,8 +354,9 @@ static void rest(const pawli_waiter *waiter, const waiting *run)
 {
     bool calm = !pawli_mono_passed(run->calm);
     bool listens = waiter->ear && waiter->ear->fd >= 0;
-    struct pollfd fds[2] = {{.fd = waiter->bell.fd, .events = POLLIN},
-                            {.fd = listens && !calm ? waiter->ear->fd : -1, .events = POLLIN}};
+    struct pollfd fds[3] = {{.fd = waiter->bell.fd, .events = POLLIN},
+                            {.fd = listens && !calm ? waiter->ear->fd : -1, .events = POLLIN},
+                            {.fd = waiter->watched_fd, .events = POLLIN}};
     pawl_mono until = run->look;
 
     keep_earlier(&until, run->deadline);
@@ -327,7 +370,7 @@ static void rest(const pawli_waiter *waiter, const waiting *run)
         left_us = 0;
     struct timespec left = {.tv_sec = (time_t)(left_us / 1000000),
                             .tv_nsec = (long)(left_us % 1000000) * 1000};
-    (void)ppoll(fds, 2, &left, NULL); /* whatever ended it: everything is checked */
+    (void)ppoll(fds, 3, &left, NULL); /* whatever ended it: everything is checked */
 }
 
 pawl_status pawli_waiter_wait(pawli_waiter *waiter, pawl_mono deadline, pawli_woken *ret_why,

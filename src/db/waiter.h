@@ -68,6 +68,12 @@ PAWLI_AUTO_DEFINE(pawli_waiter, pawli_waiter_free);
 pawl_status pawli_waiter_arm(pawli_waiter *waiter, const char *const *topics, size_t topic_count,
                              pawl_error *err);
 /*
+ * The same for claims that name destinations: for messages to these; or, with `others`, to any but
+ * these (`names` may then be NULL). Borrowed until the wait has ended.
+ */
+pawl_status pawli_waiter_arm_remote(pawli_waiter *waiter, const char *const *names, size_t count,
+                                    bool others, pawl_error *err);
+/*
  * Wait, after a second claim that found nothing. PAWL_E_INTERRUPTED after pawli_db_interrupt(). Not
  * armed afterwards. `ret_why` may be NULL.
  */
@@ -78,6 +84,9 @@ pawl_status pawli_waiter_wait(pawli_waiter *waiter, pawl_mono deadline, pawli_wo
  * when it has been busy for a moment. Mostly costs a look at the clock.
  */
 void pawli_waiter_disarm(pawli_waiter *waiter);
+
+/* A descriptor that ends waits, too, as by a nudge, when it can be read; -1: none. Borrowed. */
+void pawli_waiter_watch(pawli_waiter *waiter, int fd);
 
 /* Any thread: end the wait that runs, or the next one. */
 void pawli_waiter_nudge(pawli_waiter *waiter);

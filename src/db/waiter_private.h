@@ -32,7 +32,11 @@ struct pawli_waiter {
     bool armed;
     const char *const *topics; /* the caller's, while it is armed */
     size_t topic_count;
-    uint64_t sent; /* the wake's counter when it was armed */
+    const char *const *destinations; /* the same; NULL: local messages */
+    size_t destination_count;
+    bool others;    /* all destinations but those */
+    int watched_fd; /* ends waits, too; -1: none */
+    uint64_t sent;  /* the wake's counter when it was armed */
     bool has_due;
     pawl_mono due; /* when the next message is ready */
     pawli_sleeper sleeper;

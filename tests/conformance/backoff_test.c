@@ -4,9 +4,11 @@
 /* Claim the one message, abandon it, and give back how long it has to wait (-1: it is finished). */
 static int64_t abandon_once(fixture *f, pawl_work_id id, int64_t delay_ms)
 {
-    pawl_messages *list = fixture_claim(f, kit_owner(1), MINUTE_MS, 1);
+    const pawl_message *m = kit_get(f, id);
+    const char *destination = pawl_message_destination(m);
+    pawl_messages *list = destination ? kit_claim_for(f, kit_owner(1), MINUTE_MS, 1, destination)
+                                      : fixture_claim(f, kit_owner(1), MINUTE_MS, 1);
     int64_t now = fixture_now(f).us;
-    const pawl_message *m;
 
     assert_int_equal(1, pawl_messages_count(list));
     assert_int_equal(1, kit_abandon(f, kit_owner(1), list, "again", delay_ms));
@@ -92,8 +94,10 @@ PAWL_TEST(jitter_spreads_messages_that_are_abandoned_together)
     message.destination = "http://localhost/";
     for (int i = 0; i < 20; i++)
         kit_send(f, &message);
-    assert_int_equal(20, kit_abandon(f, kit_owner(1), fixture_claim(f, kit_owner(1), MINUTE_MS, 20),
-                                     NULL, PAWL_DELAY_BY_POLICY));
+    assert_int_equal(20,
+                     kit_abandon(f, kit_owner(1),
+                                 kit_claim_for(f, kit_owner(1), MINUTE_MS, 20, message.destination),
+                                 NULL, PAWL_DELAY_BY_POLICY));
     assert_true(fixture_count(f, "SELECT count(DISTINCT run_at) FROM {queue}") > 5);
     assert_int_equal(20, fixture_count(f,
                                        "SELECT count(*) FROM {queue} WHERE {us:run_at}"

@@ -145,6 +145,16 @@ pawl_messages *kit_claim(fixture *f, pawl_owner owner, int64_t lease_ms, int lim
     return kit_keep(list);
 }
 
+pawl_messages *kit_claim_for(fixture *f, pawl_owner owner, int64_t lease_ms, int limit,
+                             const char *destination)
+{
+    pawl_claim_options opts = PAWL_CLAIM_OPTIONS_INIT;
+
+    opts.destinations = &destination;
+    opts.destination_count = 1;
+    return kit_claim(f, owner, lease_ms, limit, &opts);
+}
+
 const pawl_held *kit_held(const pawl_messages *list)
 {
     size_t count = pawl_messages_count(list);
@@ -346,6 +356,9 @@ static const struct {
      "finish times do not agree with states"},
     {"SELECT count(*) FROM {message} WHERE retries > max_attempts",
      "messages were tried more often than allowed"},
+    {"SELECT count(*) FROM {body} b JOIN {lane} l ON l.id = b.lane_id"
+     " WHERE l.destination <> coalesce(b.destination, '')",
+     "messages are in the lane of another destination"},
     {"SELECT count(*) FROM {dead} d WHERE NOT EXISTS (SELECT 1 FROM {outcome} o"
      " WHERE o.id = d.id AND o.state IN (3, 4))",
      "dead letters are recorded that are none"},

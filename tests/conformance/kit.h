@@ -38,6 +38,9 @@ const char *kit_payloads(const pawl_messages *list);
 /* Claim with options; any failure ends the test. */
 pawl_messages *kit_claim(fixture *f, pawl_owner owner, int64_t lease_ms, int limit,
                          const pawl_claim_options *opts);
+/* Claim what is for one destination. */
+pawl_messages *kit_claim_for(fixture *f, pawl_owner owner, int64_t lease_ms, int limit,
+                             const char *destination);
 /* The claims of a list as the answers want them, until the test ends. */
 const pawl_held *kit_held(const pawl_messages *list);
 /* Answer for the whole list; how many changed. */

@@ -288,6 +288,44 @@ PAWL_TEST(only_the_topics_asked_for_end_the_wait_by_being_due)
     assert_true(why == PAWLI_WOKEN_DEADLINE || why == PAWLI_WOKEN_LOOK);
 }
 
+static void send_later_to(bed *b, const char *destination, int64_t delay_ms)
+{
+    pawl_outgoing message = kit_message("t", "x");
+
+    message.destination = destination;
+    message.delay_ms = delay_ms;
+    kit_send(b->f, &message);
+}
+
+static pawli_woken wait_remote(bed *b, const char *name, bool others, int64_t ms)
+{
+    pawl_error err = PAWL_ERROR_INIT;
+
+    assert_ok(pawli_waiter_arm_remote(b->waiter, name ? &name : NULL, name ? 1 : 0, others, &err),
+              &err);
+    return wait_until(b, ms);
+}
+
+PAWL_TEST(only_the_destinations_asked_for_end_the_wait_by_being_due)
+{
+    bed b = make_bed(NULL, true);
+
+    send_later_to(&b, "far", HOUR_MS);
+    send_later_to(&b, "near", 1);
+    kit_send_after(b.f, "t", "local", 2 * HOUR_MS);
+    fall_asleep(&b);
+    assert_int_not_equal(PAWLI_WOKEN_DUE, wait_remote(&b, "far", false, 30));
+    assert_int_not_equal(PAWLI_WOKEN_DUE, wait_remote(&b, "near", true, 30));
+    assert_int_not_equal(PAWLI_WOKEN_DUE, wait_remote(&b, "none", false, 30));
+    arm(&b);
+    assert_int_not_equal(PAWLI_WOKEN_DUE, wait_until(&b, 30));
+    if (!fixture_is_postgres(b.f)) { /* which may also end it by an echo of its own */
+        assert_int_equal(PAWLI_WOKEN_DUE, wait_remote(&b, "near", false, 10 * MINUTE_MS));
+        assert_int_equal(PAWLI_WOKEN_DUE, wait_remote(&b, "far", true, 10 * MINUTE_MS));
+        assert_int_equal(PAWLI_WOKEN_DUE, wait_remote(&b, NULL, true, 10 * MINUTE_MS));
+    }
+}
+
 PAWL_TEST(a_deadline_and_a_nudge_end_the_wait)
 {
     bed b = make_bed(NULL, true);

@@ -81,6 +81,10 @@ static const literal literals[] = {
     {NULL, "owner_name", "'plans'"},
     {NULL, "lease", "interval '30 s'"},
     {NULL, "topics", "NULL::text[]"},
+    {"claim_remote", "destinations", "ARRAY['idle', 'there', 'none']"},
+    {"claim_remote", "limits", "ARRAY[50, 20, 50]::bigint[]"},
+    {NULL, "destinations", "NULL::text[]"},
+    {NULL, "others", "false"},
     {NULL, "after_lane", "0::bigint"},
     {NULL, "cursor_first", "0::bigint"},
     {NULL, "notes", "true"},
@@ -233,14 +237,17 @@ static int64_t bound(const char *statement)
 {
     int64_t rows = 0;
 
-    if (is(statement, " claim reap expire retain dead_claim inbox_requeue inbox_purge inbox_clean"
-                      " lease_list lease_clean "))
+    if (is(statement,
+           " claim claim_remote reap expire retain dead_claim inbox_requeue inbox_purge inbox_clean"
+           " lease_list lease_clean "))
         rows = WORLD_BATCH;
     if (is(statement, " reap "))
         rows = 2 * WORLD_BATCH; /* fifty claims of two messages each */
+    if (is(statement, " destinations "))
+        rows = 3; /* the world's, one probe each */
     if (is(statement, " list_any list_dead list_unfinished stats inbox_list_any inbox_list_dead"
                       " inbox_list_unfinished inbox_stats timer_pending timer_count "))
-        rows = 2 * 100; /* stats: two lanes */
+        rows = 5 * 100; /* stats: five lanes */
     if (is(statement, " held "))
         rows = 4 * WORLD_BATCH + 10; /* all that the owner's three claims took */
     if (is(statement, " fold "))
@@ -286,8 +293,7 @@ static world open_world(void)
 
     if (!fixture_is_postgres(w.f))
         test_skip("a matter of PostgreSQL");
-    fixture_send(w.f, "busy", "makes the lane");
-    kit_send_priority(w.f, "urgent", "makes the lane", 9);
+    world_lanes(w.f);
     for (size_t i = 0; i < COUNT_OF(tables); i++) {
         /* Nobody else tells the planner anything; and two million rows come in faster unlogged. */
         fixture_exec(w.f, "ALTER TABLE {%s} SET (autovacuum_enabled = off)", tables[i]);

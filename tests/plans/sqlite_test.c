@@ -55,6 +55,8 @@ static int64_t number_for(const world *w, const char *statement, const char *nam
         {"epoch", 1},
         {"dead", 0},
         {"max_attempts", 10},
+        {"most", WORLD_BATCH},
+        {"others", 0},
     };
 
     if (strcmp(name, "now") == 0)
@@ -119,7 +121,7 @@ static bool bind_inbox(sqlite3_stmt *statement, const char *name, const char *pa
 static void bind(const world *w, sqlite3_stmt *statement, const char *name, int index)
 {
     static const char nulls[] =
-        " topics topic correlation_id created_before delay sleeper destination"
+        " topics topic correlation_id created_before delay sleeper destination destinations"
         " after_due due_before ";
     const char *parameter = sqlite3_bind_parameter_name(statement, index) + 1;
     pawl_owner owner = kit_owner(1);
@@ -138,6 +140,10 @@ static void bind(const world *w, sqlite3_stmt *statement, const char *name, int 
         sqlite3_bind_text(statement, index, "", -1, SQLITE_STATIC);
     else if (is(parameter, " owner_name error text name by reason "))
         sqlite3_bind_text(statement, index, "x", -1, SQLITE_STATIC);
+    else if (strcmp(name, "claim_remote") == 0 && strcmp(parameter, "destinations") == 0)
+        sqlite3_bind_text(statement, index, "[\"idle\",\"there\",\"none\"]", -1, SQLITE_STATIC);
+    else if (strcmp(parameter, "limits") == 0)
+        sqlite3_bind_text(statement, index, "[50,20,50]", -1, SQLITE_STATIC);
     else if (is(parameter, nulls))
         sqlite3_bind_null(statement, index);
     else
@@ -238,8 +244,7 @@ static world open_world(void)
     pawli_sqlite conn = {.base.wrapped = true, .handle = fixture_sqlite(w.f, 0)};
     assert_int_equal(SQLITE_OK, pawli_sqlite_rows_register(&conn));
     assert_int_equal(SQLITE_OK, pawli_sqlite_sync_register(&conn));
-    fixture_send(w.f, "busy", "makes the lane");
-    kit_send_priority(w.f, "urgent", "makes the lane", 9);
+    world_lanes(w.f);
     return w;
 }
 

@@ -27,7 +27,7 @@ static void fill_bodies(fixture *f, int kind, int64_t count, const char *lane, c
                  "INSERT INTO {body} (id, message_id, lane_id, type, max_attempts, created_at,"
                  " due_at, payload)"
                  " SELECT (SELECT coalesce(max(id), 0) FROM {body}) + n, %s,"
-                 " (SELECT min(id) FROM {lane} WHERE topic = '%s'), 0, 10, {at:%lld}, %s, %s"
+                 " (SELECT min(id) FROM {lane} WHERE %s), 0, 10, {at:%lld}, %s, %s"
                  " FROM %s",
                  made_id(f, kind), lane, (long long)FIXTURE_START.us, due_at,
                  fixture_is_postgres(f) ? "'x'::bytea" : "CAST('x' AS BLOB)", numbers(f, count));
@@ -67,7 +67,7 @@ void world_fill(fixture *f, int64_t finished, int64_t future)
     fill_inbox(f, 200 + finished / 10);
     fill_leases(f, 200 + finished / 10);
     first = fixture_count(f, "SELECT coalesce(max(id), 0) FROM {body}");
-    fill_bodies(f, 1, finished, "busy", soon);
+    fill_bodies(f, 1, finished, "topic = 'busy'", soon);
     fixture_exec(f,
                  "INSERT INTO {outcome} (id, state, finished_at, retries)"
                  " SELECT id, 2, {at:%lld}, 0 FROM {body} WHERE id > %lld",
@@ -78,14 +78,41 @@ void world_fill(fixture *f, int64_t finished, int64_t future)
                  (long long)(FIXTURE_START.us + 365 * DAY_MS * 1000), (long long)first);
     for (int i = 0; i < 2; i++) { /* behind what is due, and in a lane that is looked at first */
         first = fixture_count(f, "SELECT max(id) FROM {body}");
-        fill_bodies(f, 2 + i, future / 2, i ? "urgent" : "busy", late);
+        fill_bodies(f, 2 + i, future / 2, i ? "topic = 'urgent'" : "topic = 'busy'", late);
         fixture_exec(f,
                      "INSERT INTO {queue} (id, lane_id, run_at)"
                      " SELECT id, lane_id, due_at FROM {body} WHERE id > %lld",
                      (long long)first);
     }
+    /* Due, urgent, and for a destination that nobody claims for. */
+    first = fixture_count(f, "SELECT max(id) FROM {body}");
+    fill_bodies(f, 4, finished / 10, "destination = 'dead'", soon);
+    fixture_exec(f,
+                 "INSERT INTO {queue} (id, lane_id, run_at)"
+                 " SELECT id, lane_id, due_at FROM {body} WHERE id > %lld",
+                 (long long)first);
     if (fixture_is_postgres(f))
         fixture_exec(f, "SELECT setval('{body}_id_seq', (SELECT max(id) FROM {body}))");
+}
+
+static void send_to(fixture *f, const char *destination, int priority, int64_t delay_ms)
+{
+    pawl_outgoing message = kit_message("busy", "x");
+
+    message.destination = destination;
+    message.priority = priority;
+    message.delay_ms = delay_ms;
+    message.expires_at.us = FIXTURE_START.us + 1000 * DAY_MS * 1000;
+    kit_send(f, &message);
+}
+
+void world_lanes(fixture *f)
+{
+    fixture_send(f, "busy", "makes the lane");
+    kit_send_priority(f, "urgent", "makes the lane", 9);
+    send_to(f, "dead", 9, 0);
+    send_to(f, "idle", 0, 365 * DAY_MS);
+    send_to(f, "there", 0, 0);
 }
 
 static void send_many(fixture *f, const char *topic, int count, int64_t expires_us)
@@ -164,6 +191,8 @@ void world_people(world *w)
     w->held = fixture_held(list, 3).id.value;
     w->fence = fixture_held(list, 3).fence;
     send_many(f, "busy", 2 * WORLD_BATCH, 0); /* due */
+    for (int i = 0; i < WORLD_BATCH; i++)
+        send_to(f, "there", 0, 0);
     w->ready = fixture_send(f, "busy", "x").value;
     w->find = pawl_message_get_id(kit_get(f, (pawl_work_id){w->ready}));
 }

@@ -15,7 +15,12 @@ typedef struct world {
     pawl_message_id find;
 } world;
 
-/* Add `finished` finished messages and `future` ones that are not due for long, by plain SQL. */
+/* The lanes that the others fill. */
+void world_lanes(fixture *f);
+/*
+ * Add `finished` finished messages, a tenth of that for a destination that nobody asks for, and
+ * `future` ones that are not due for long, by plain SQL.
+ */
 void world_fill(fixture *f, int64_t finished, int64_t future);
 /* A few messages in every state that a statement looks for, through the library. */
 void world_people(world *w);

@@ -21,6 +21,12 @@ const broken broken_stores[] = {
      .kind = STEP_CLAIM,
      .before = "UPDATE {queue} SET expires_at = NULL",
      .after = "UPDATE {queue} SET expires_at = " WAS("expires_at") WAS_THERE},
+    {.what = "claim takes messages that have a destination",
+     .kind = STEP_CLAIM,
+     .before = "UPDATE {queue} SET lane_id = (SELECT l.id FROM {lane} l JOIN {lane} o"
+               " ON l.topic = o.topic AND l.priority = o.priority"
+               " WHERE o.id = {queue}.lane_id ORDER BY l.destination, l.id LIMIT 1)",
+     .after = "UPDATE {queue} SET lane_id = " WAS("lane_id") WAS_THERE},
     {.what = "claim passes over the newest message",
      .kind = STEP_CLAIM,
      .before = "UPDATE {queue} SET run_at = {at:9000000000000000} "

@@ -248,7 +248,8 @@ static void add_claim(generator *g, step *s)
 
     s->lease_ms = CHOOSE(g, leases_ms);
     s->limit = chance(g, 50) ? 1 + (int)below(g, 3) : 1 + (int)below(g, 20);
-    if (chance(g, 35))
+    s->remote = chance(g, 20);
+    if (!s->remote && chance(g, 35))
         s->topics = 1 + (unsigned)below(g, (1u << MODEL_TOPICS) - 1);
 }
 

@@ -100,7 +100,7 @@ void model_make_ready(model *m, model_message *x, int64_t run_at_us)
     x->late = x->shaky = false;
     x->hidden = 0;
     for (int i = 0; m->postgres && i < MODEL_STORES; i++)
-        if (run_at_us < m->claim_seen_us[i])
+        if (run_at_us < m->claim_seen_us[i][x->sent.remote])
             x->hidden |= 1u << i;
 }
 

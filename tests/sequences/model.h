@@ -99,7 +99,8 @@ typedef struct model {
     int64_t totals[MODEL_TOPICS][PAWL_STATE_COUNT];
     ticket tickets[MODEL_TICKETS];
     size_t ticket_count;
-    int64_t claim_seen_us[MODEL_STORES]; /* the clock as this store's claims and reaps saw it */
+    /* The clock as this store's claims, local and for the destination, and its reaps saw it. */
+    int64_t claim_seen_us[MODEL_STORES][2];
     int64_t reap_seen_us[MODEL_STORES];
 } model;
 
@@ -138,6 +139,7 @@ typedef struct model_claim {
     int64_t lease_ms;
     int limit;
     unsigned topics; /* bit set; 0: all */
+    bool remote;     /* for the destination, of all topics */
 } model_claim;
 
 /* Is it a choice that the rules allow? If so it is made in the model as well. */
@@ -200,11 +202,11 @@ void model_clock(model *m, int64_t now_us);
 void model_store_reopened(model *m, int store);
 /* All stores look at everything from the beginning, when they next look. */
 void model_swept(model *m);
-bool model_claim_is_behind(const model *m, int store);
+bool model_claim_is_behind(const model *m, int store, bool remote);
 bool model_reap_is_behind(const model *m, int store);
 /* Whether a claim of the store may pass over it. */
 bool model_may_miss(const model *m, const model_message *x, int store);
-void model_claimed_at(model *m, int store);
+void model_claimed_at(model *m, int store, bool remote);
 void model_reaped_at(model *m, int store);
 /* A check that was written down just now may be too early for a cursor. */
 void model_shake(model *m);

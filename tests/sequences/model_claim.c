@@ -4,7 +4,7 @@
 static bool claimable(const model *m, const model_message *x, const model_claim *call)
 {
     return x->present && x->state == PAWL_STATE_READY && x->run_at_us <= m->now_us &&
-           (x->expires_us == 0 || x->expires_us > m->now_us) &&
+           (x->expires_us == 0 || x->expires_us > m->now_us) && call->remote == x->sent.remote &&
            (call->topics == 0 || (call->topics & (1u << x->sent.topic)) != 0);
 }
 
@@ -73,7 +73,7 @@ static bool check_left(const model *m, const model_claim *call, const int *numbe
         bool missed = model_may_miss(m, x, call->store);
 
         /* A claim that finds nothing looks again, at what ended late and after a clock's step. */
-        if (count == 0 && (model_claim_is_behind(m, call->store) || !hidden))
+        if (count == 0 && (model_claim_is_behind(m, call->store, call->remote) || !hidden))
             missed = false;
         if (!claimable(m, x, call) || is_in(numbers, count, i) || missed)
             continue;
@@ -122,7 +122,7 @@ bool model_claim_check(model *m, const model_claim *call, const int *numbers, si
         m->last_fence = fence;
         m->written_us = m->now_us;
     }
-    model_claimed_at(m, call->store);
+    model_claimed_at(m, call->store, call->remote);
     model_shake(m);
     return true;
 }

@@ -16,12 +16,18 @@ static void mark_all_held(model *m)
             m->messages[i].shaky = true;
 }
 
-static void find_again(model *m, int store)
+static void show(model_message *x, int store, bool remote)
+{
+    if (x->sent.remote == remote)
+        x->hidden &= ~(1u << store);
+}
+
+static void find_again(model *m, int store, bool remote)
 {
     for (int i = 0; i < MODEL_MESSAGES; i++) {
-        m->messages[i].hidden &= ~(1u << store);
+        show(&m->messages[i], store, remote);
         for (int h = 0; h < MODEL_HANDLES; h++)
-            m->txs[h].messages[i].hidden &= ~(1u << store);
+            show(&m->txs[h].messages[i], store, remote);
     }
 }
 
@@ -39,23 +45,26 @@ void model_clock(model *m, int64_t now_us)
 
 void model_store_reopened(model *m, int store)
 {
-    m->claim_seen_us[store] = m->reap_seen_us[store] = 0;
-    find_again(m, store);
+    m->claim_seen_us[store][false] = m->claim_seen_us[store][true] = m->reap_seen_us[store] = 0;
+    find_again(m, store, false);
+    find_again(m, store, true);
 }
 
 void model_swept(model *m)
 {
-    for (int i = 0; i < MODEL_STORES; i++)
-        find_again(m, i);
+    for (int i = 0; i < MODEL_STORES; i++) {
+        find_again(m, i, false);
+        find_again(m, i, true);
+    }
     /* Nobody can have put off the check of a claim for longer than the longest lease. */
     for (int i = 0; i < MODEL_MESSAGES && m->now_us == m->highest_us; i++)
         if (m->messages[i].lease_until_us < m->now_us - LEASE_MAX_US)
             m->messages[i].shaky = false;
 }
 
-bool model_claim_is_behind(const model *m, int store)
+bool model_claim_is_behind(const model *m, int store, bool remote)
 {
-    return m->postgres && m->now_us < m->claim_seen_us[store];
+    return m->postgres && m->now_us < m->claim_seen_us[store][remote];
 }
 
 bool model_reap_is_behind(const model *m, int store)
@@ -65,14 +74,15 @@ bool model_reap_is_behind(const model *m, int store)
 
 bool model_may_miss(const model *m, const model_message *x, int store)
 {
-    return x->late || (x->hidden & (1u << store)) != 0 || model_claim_is_behind(m, store);
+    return x->late || (x->hidden & (1u << store)) != 0 ||
+           model_claim_is_behind(m, store, x->sent.remote);
 }
 
-void model_claimed_at(model *m, int store)
+void model_claimed_at(model *m, int store, bool remote)
 {
-    if (model_claim_is_behind(m, store))
-        find_again(m, store);
-    m->claim_seen_us[store] = m->now_us;
+    if (model_claim_is_behind(m, store, remote))
+        find_again(m, store, remote);
+    m->claim_seen_us[store][remote] = m->now_us;
 }
 
 void model_reaped_at(model *m, int store)

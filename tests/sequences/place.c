@@ -65,14 +65,19 @@ static pawl_store *open_store(place *p, int which)
     return store;
 }
 
-/* Every topic at every priority, so that two transactions do not make the same lane twice. */
+/* Every topic at every priority, local and for the destination, so that two transactions do not
+ * make the same lane twice. */
 static const char *all_lanes(place *p)
 {
-    const char *sql = test_note("INSERT INTO {lane} (topic, priority) VALUES ");
+    const char *sql = test_note("INSERT INTO {lane} (topic, priority, destination) VALUES ");
 
-    for (int i = 0; i < MODEL_TOPICS; i++)
-        sql = test_note("%s%s('%s', 0), ('%s', 5), ('%s', 9)", sql, i > 0 ? ", " : "",
-                        model_topics[i], model_topics[i], model_topics[i]);
+    for (int i = 0; i < 2 * MODEL_TOPICS; i++) {
+        const char *topic = model_topics[i / 2], *destination = i % 2 ? "there" : "";
+
+        sql = test_note("%s%s('%s', 0, '%s'), ('%s', 5, '%s'), ('%s', 9, '%s')", sql,
+                        i > 0 ? ", " : "", topic, destination, topic, destination, topic,
+                        destination);
+    }
     return fixture_expand(p->f, sql);
 }
 
@@ -137,6 +142,7 @@ void place_reset(place *p, int64_t start_us, bool with_lanes)
     place_set_clock(p, start_us);
     for (int i = 0; i < MODEL_STORES; i++) {
         pawli_cursor_drop(&p->stores[i]->claim_cursor);
+        pawli_cursor_drop(&p->stores[i]->remote_cursor);
         pawli_cursor_drop(&p->stores[i]->reap_cursor);
         atomic_store(&p->stores[i]->claimed_lane, 0);
         pawli_store_changed(p->stores[i]);
@@ -165,9 +171,10 @@ void place_reopen(place *p, int store)
 void place_make_sweeps_due(place *p)
 {
     for (int i = 0; i < MODEL_STORES; i++) {
-        pawli_cursor *cursors[] = {&p->stores[i]->claim_cursor, &p->stores[i]->reap_cursor};
+        pawli_cursor *cursors[] = {&p->stores[i]->claim_cursor, &p->stores[i]->remote_cursor,
+                                   &p->stores[i]->reap_cursor};
 
-        for (size_t c = 0; c < 2; c++)
+        for (size_t c = 0; c < 3; c++)
             for (size_t lane = 0; lane < cursors[c]->lane_count; lane++)
                 cursors[c]->lanes[lane].sweep_after = (pawl_mono){0};
     }

@@ -88,19 +88,24 @@ static void look_for(player *p, const model_claim *call, const model *after)
 
 static pawl_claim_options options_of(const step *s, const char *topics[MODEL_TOPICS])
 {
+    static const char *const destinations[] = {"elsewhere", "there"};
     pawl_claim_options options = PAWL_CLAIM_OPTIONS_INIT;
 
     for (int i = 0; i < MODEL_TOPICS; i++)
         if (s->topics & (1u << i))
             topics[options.topic_count++] = model_topics[i];
     options.topics = s->topics ? topics : NULL;
+    if (s->remote) {
+        options.destinations = destinations;
+        options.destination_count = 2;
+    }
     options.owner_name = model_owner_names[s->owner];
     return options;
 }
 
 void play_claim(player *p, const step *s)
 {
-    const model_claim call = {s->owner, s->store, s->lease_ms, s->limit, s->topics};
+    const model_claim call = {s->owner, s->store, s->lease_ms, s->limit, s->topics, s->remote};
     bool with_ack = s->kind == STEP_ACK_AND_CLAIM;
     pawl_held items[STEP_PICKS];
     model_answer ack = {.kind = ANSWER_ACK, .owner = s->owner, .items = items};

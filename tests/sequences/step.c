@@ -101,6 +101,7 @@ static void say_more(FILE *out, const step *s)
     if (s->kind == STEP_CLAIM || s->kind == STEP_ACK_AND_CLAIM) {
         fprintf(out, ", up to %d", s->limit);
         say_topics(out, s->topics);
+        fputs(s->remote ? ", remote" : "", out);
     }
     if (s->kind == STEP_ABANDON && s->delay_ms == PAWL_DELAY_BY_POLICY)
         fputs(" by policy", out);

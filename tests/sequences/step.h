@@ -78,6 +78,7 @@ typedef struct step {
     pick picks[STEP_PICKS]; /* of ids, only the numbers are used */
     size_t pick_count;
     unsigned topics;
+    bool remote; /* a claim for the destination */
     int limit;
     int64_t lease_ms;
     int64_t delay_ms;

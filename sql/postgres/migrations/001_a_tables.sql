@@ -38,19 +38,20 @@ CREATE TABLE pawl.topic (
 );
 CREATE INDEX topic_dead ON pawl.topic (name) WHERE dead;
 
--- A lane is a topic at one priority: the unit a claim looks at. Its rows are never removed.
--- (topic, priority) is deliberately not unique: two open transactions that each use the same new
--- topics first, in crossed order, would deadlock on a unique index. A transaction that sees no
+-- A lane is a topic at one priority and for one destination: the unit a claim looks at. Its rows are
+-- never removed. The three are deliberately not unique: two open transactions that each use the same
+-- new topics first, in crossed order, would deadlock on a unique index. A transaction that sees no
 -- row for its lane adds one, so a topic may get two lanes of one priority. That is harmless:
 -- claim and stats walk all lanes of a topic.
 CREATE TABLE pawl.lane (
-    id       integer  GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    topic    text     NOT NULL CHECK (char_length(topic) BETWEEN 1 AND 255),
-    priority smallint NOT NULL CHECK (priority BETWEEN 0 AND 9),
-    paused   boolean                        -- what pawl.topic says, in short; NULL: ask topic_paused()
+    id          integer  GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    topic       text     NOT NULL CHECK (char_length(topic) BETWEEN 1 AND 255),
+    priority    smallint NOT NULL CHECK (priority BETWEEN 0 AND 9),
+    paused      boolean,                    -- what pawl.topic says, in short; NULL: ask topic_paused()
+    destination text     COLLATE "C" NOT NULL DEFAULT '' -- '': for local handlers
 );
-CREATE INDEX lane_topic ON pawl.lane (topic, priority, id);
-CREATE INDEX lane_order ON pawl.lane (priority, id);
+CREATE INDEX lane_topic ON pawl.lane (topic, destination, priority, id);
+CREATE INDEX lane_order ON pawl.lane (destination, priority, id);
 
 -- The server reads and compiles every CHECK again at each INSERT statement, about four microseconds
 -- apiece, so there are few: what keeps a message readable. The functions and the library check the

@@ -37,22 +37,27 @@ DECLARE
     expiry  timestamptz;
     stored  bigint;
 BEGIN
-    IF topics[1] = ALL (topics) AND priorities[1] = ALL (priorities) THEN
+    IF topics[1] = ALL (topics) AND priorities[1] = ALL (priorities)
+       AND (destinations IS NULL -- all are
+            OR coalesce(destinations[1], '') = ALL (array_replace(destinations, NULL, ''))) THEN
         SELECT l.id, current_setting('transaction_isolation') <> 'read committed'
                      OR EXISTS (SELECT FROM pawl.sleeper)
         INTO lane, to_wake FROM pawl.lane l
-        WHERE l.topic = topics[1] AND l.priority = priorities[1] ORDER BY l.id LIMIT 1;
+        WHERE l.topic = topics[1] AND l.destination = coalesce(destinations[1], '')
+          AND l.priority = priorities[1] ORDER BY l.id LIMIT 1;
         IF lane IS NULL THEN
-            INSERT INTO pawl.lane (topic, priority) VALUES (topics[1], priorities[1])
+            INSERT INTO pawl.lane (topic, priority, destination)
+            VALUES (topics[1], priorities[1], coalesce(destinations[1], ''))
             RETURNING id INTO lane;
         END IF;
     ELSE
-        INSERT INTO pawl.lane (topic, priority)
-        SELECT m.topic, m.priority
-        FROM (SELECT DISTINCT u.topic, u.priority
-              FROM unnest(topics, priorities) AS u(topic, priority)) m
+        INSERT INTO pawl.lane (topic, priority, destination)
+        SELECT m.topic, m.priority, m.destination
+        FROM (SELECT DISTINCT u.topic, u.priority, coalesce(u.destination, '') AS destination
+              FROM unnest(topics, priorities, destinations) AS u(topic, priority, destination)) m
         WHERE (SELECT l.id FROM pawl.lane l
-               WHERE l.topic = m.topic AND l.priority = m.priority ORDER BY l.id LIMIT 1) IS NULL;
+               WHERE l.topic = m.topic AND l.destination = m.destination
+                 AND l.priority = m.priority ORDER BY l.id LIMIT 1) IS NULL;
     END IF;
 
     -- One message is the usual case, and cheaper without the machinery for many.
@@ -79,6 +84,7 @@ BEGIN
             SELECT m.id, m.message_id,
                    coalesce(lane, (SELECT l.id FROM pawl.lane l
                                    WHERE l.topic = m.topic AND l.priority = m.priority
+                                     AND l.destination = coalesce(m.destination, '')
                                    ORDER BY l.id LIMIT 1)),
                    m.type, m.max_attempts, t, coalesce(m.due_at, t + m.delay, t),
                    coalesce(m.expires_at, greatest(coalesce(m.due_at, t + m.delay, t), t) + m.ttl),
@@ -130,7 +136,8 @@ BEGIN
     SELECT l.id, current_setting('transaction_isolation') <> 'read committed'
                  OR EXISTS (SELECT FROM pawl.sleeper)
     INTO lane, to_wake FROM pawl.lane l
-    WHERE l.topic = enqueue_plain.topic AND l.priority = enqueue_plain.priority
+    WHERE l.topic = enqueue_plain.topic AND l.destination = ''
+      AND l.priority = enqueue_plain.priority
     ORDER BY l.id LIMIT 1;
     IF lane IS NULL THEN
         INSERT INTO pawl.lane (topic, priority) VALUES (enqueue_plain.topic, enqueue_plain.priority)

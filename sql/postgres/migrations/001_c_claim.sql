@@ -14,10 +14,13 @@ CREATE VIEW pawl.claimed AS
     SELECT m.*, 0::smallint AS item, 0::bigint AS number, m.due_at AS at
     FROM pawl.message m WHERE false;
 
--- Take up to max_rows messages that are ready and due, for `lease` each (or the message's own).
--- Higher priorities first; lanes of equal priority take turns, beginning after the lane after_lane,
+-- Take up to max_rows messages for local handlers that are ready and due, for `lease` each (or the
+-- message's own). Higher priorities first; lanes of equal priority take turns, beginning after the lane after_lane,
 -- where the caller's last claim ended (NULL: anywhere); within a lane by run_at. Nothing due writes
 -- nothing and draws no token.
+--
+-- With `destinations` (and then without topics) only messages for those: in their order, of each at
+-- most as many as the same place of `limits` says, within one as above, but topics in any order.
 --
 -- The library's form of claim(): in the lane cursor_first it looks only at rows from the time
 -- cursor_since[1] on, in the next lane from cursor_since[2], and so on, which keeps it from walking
@@ -28,7 +31,7 @@ CREATE VIEW pawl.claimed AS
 CREATE FUNCTION pawl.claim_batch(
     owner uuid, lease interval, max_rows bigint, topics text[], owner_name text, after_lane bigint,
     done_ids bigint[], done_fences bigint[], cursor_first bigint, cursor_since timestamptz[],
-    notes boolean)
+    notes boolean, destinations text[] DEFAULT NULL, limits bigint[] DEFAULT NULL)
 RETURNS SETOF pawl.claimed
 LANGUAGE plpgsql VOLATILE
 SET plan_cache_mode = force_generic_plan
@@ -75,6 +78,9 @@ BEGIN
     ELSIF max_rows IS NULL OR max_rows NOT BETWEEN 1 AND 10000 THEN
         RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
             MESSAGE = 'claim: max_rows must be 1 to 10000';
+    ELSIF topics IS NOT NULL AND destinations IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
+            MESSAGE = 'claim: topics and destinations exclude each other';
     END IF;
 
     IF cardinality(done_ids) > 0 THEN
@@ -89,7 +95,33 @@ BEGIN
 
     -- Each lane is one range of queue_due, walked in order until enough rows are locked. Of all lanes
     -- only those are looked at that are needed: the index has them in order.
-    IF topics IS NULL THEN
+    IF destinations IS NOT NULL THEN
+        SELECT array_agg(q.id), array_agg(q.lane), array_agg(q.retries), array_agg(q.run_at),
+               array_agg(coalesce(q.lease, my_lease)), array_agg(q.expires_at),
+               array_agg(q.last_error), array_agg(q.progress), min(coalesce(q.lease, my_lease)),
+               CASE WHEN count(*) = max_rows THEN count(*) END
+        INTO taken, from_lane, tries, times, leases, expiries, errors, reports, shortest, reached
+        FROM (SELECT g.*
+              FROM unnest(destinations, limits) AS d(name, most)
+              CROSS JOIN LATERAL (
+                  SELECT r.id, r.lease, r.retries, r.run_at, r.expires_at, r.last_error, r.progress,
+                         lane.id AS lane
+                  FROM (SELECT l.id FROM pawl.lane l
+                        WHERE l.destination = d.name AND l.destination <> ''
+                          AND NOT coalesce(l.paused, pawl.topic_paused(l.topic))
+                        ORDER BY l.priority DESC, random()) lane
+                  CROSS JOIN LATERAL (
+                      SELECT c.id, c.lease, c.retries, c.run_at, c.expires_at, c.last_error, c.progress
+                      FROM pawl.queue c
+                      WHERE c.lane_id = lane.id AND c.run_at <= t
+                        AND c.run_at >= coalesce(cursor_since[lane.id - cursor_first + 1], '-infinity')
+                        AND c.fence = 0 AND (c.expires_at IS NULL OR c.expires_at > t)
+                      ORDER BY c.run_at, c.id
+                      LIMIT max_rows
+                      FOR UPDATE SKIP LOCKED) r
+                  LIMIT coalesce(d.most, max_rows)) g
+              LIMIT max_rows) q;
+    ELSIF topics IS NULL THEN
         SELECT array_agg(q.id), array_agg(q.lane), array_agg(q.retries), array_agg(q.run_at),
                array_agg(coalesce(q.lease, my_lease)), array_agg(q.expires_at),
                array_agg(q.last_error), array_agg(q.progress), min(coalesce(q.lease, my_lease)),
@@ -101,11 +133,11 @@ BEGIN
                     FROM generate_series(9, 0, -1) AS p(priority)
                     CROSS JOIN LATERAL (
                         (SELECT l.id FROM pawl.lane l
-                         WHERE l.priority = p.priority AND l.id > pivot
+                         WHERE l.destination = '' AND l.priority = p.priority AND l.id > pivot
                            AND NOT coalesce(l.paused, pawl.topic_paused(l.topic)) ORDER BY l.id)
                         UNION ALL
                         (SELECT l.id FROM pawl.lane l
-                         WHERE l.priority = p.priority AND l.id <= pivot
+                         WHERE l.destination = '' AND l.priority = p.priority AND l.id <= pivot
                            AND NOT coalesce(l.paused, pawl.topic_paused(l.topic)) ORDER BY l.id)) w) lane
               CROSS JOIN LATERAL (
                   SELECT c.id, c.lease, c.retries, c.run_at, c.expires_at, c.last_error, c.progress
@@ -119,7 +151,8 @@ BEGIN
               LIMIT max_rows) q;
     ELSE
         lanes := ARRAY(SELECT l.id FROM pawl.lane l
-                       WHERE l.topic = ANY (topics) AND NOT coalesce(l.paused, pawl.topic_paused(l.topic))
+                       WHERE l.topic = ANY (topics) AND l.destination = ''
+                         AND NOT coalesce(l.paused, pawl.topic_paused(l.topic))
                        ORDER BY l.priority DESC, l.id <= pivot, l.id);
         SELECT array_agg(q.id), array_agg(q.lane), array_agg(q.retries), array_agg(q.run_at),
                array_agg(coalesce(q.lease, my_lease)), array_agg(q.expires_at),
@@ -181,17 +214,21 @@ BEGIN
     END IF;
 
     -- The lanes that were looked at: all of those asked for, or up to the last that was needed.
-    IF topics IS NULL THEN
+    IF destinations IS NOT NULL THEN
+        lanes := ARRAY(SELECT l.id FROM pawl.lane l
+                       WHERE l.destination = ANY (destinations) AND l.destination <> ''
+                         AND NOT coalesce(l.paused, pawl.topic_paused(l.topic)));
+    ELSIF topics IS NULL THEN
         lanes := ARRAY(
             SELECT w.id
             FROM generate_series(9, 0, -1) AS p(priority)
             CROSS JOIN LATERAL (
                 (SELECT l.id FROM pawl.lane l
-                 WHERE l.priority = p.priority AND l.id > pivot
+                 WHERE l.destination = '' AND l.priority = p.priority AND l.id > pivot
                    AND NOT coalesce(l.paused, pawl.topic_paused(l.topic)) ORDER BY l.id)
                 UNION ALL
                 (SELECT l.id FROM pawl.lane l
-                 WHERE l.priority = p.priority AND l.id <= pivot
+                 WHERE l.destination = '' AND l.priority = p.priority AND l.id <= pivot
                    AND NOT coalesce(l.paused, pawl.topic_paused(l.topic)) ORDER BY l.id)) w
             LIMIT reached);
     ELSIF reached IS NOT NULL THEN
@@ -227,7 +264,9 @@ CREATE FUNCTION pawl.claim(
     max_rows   bigint   DEFAULT 1,
     topics     text[]   DEFAULT NULL, -- NULL: all
     owner_name text     DEFAULT NULL, -- kept as claimed_by and processed_by; NULL: the owner
-    after_lane bigint   DEFAULT NULL) -- whose turn it was last; NULL: anybody's
+    after_lane bigint   DEFAULT NULL, -- whose turn it was last; NULL: anybody's
+    destinations text[] DEFAULT NULL, -- NULL: messages without one
+    limits     bigint[] DEFAULT NULL) -- the most for each of them; NULL: max_rows
 RETURNS SETOF pawl.message
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
@@ -238,7 +277,8 @@ BEGIN
                c.finished_at, c.processed_by, c.last_error, c.progress, c.timeout, c.heartbeat,
                c.run_id, c.output
         FROM pawl.claim_batch(claim.owner, claim.lease, claim.max_rows, claim.topics,
-                              claim.owner_name, claim.after_lane, NULL, NULL, NULL, NULL, false) c;
+                              claim.owner_name, claim.after_lane, NULL, NULL, NULL, NULL, false,
+                              claim.destinations, claim.limits) c;
 END
 $$;
 
@@ -251,14 +291,17 @@ CREATE FUNCTION pawl.ack_and_claim(
     max_rows   bigint   DEFAULT 1,
     topics     text[]   DEFAULT NULL,
     owner_name text     DEFAULT NULL,
-    after_lane bigint   DEFAULT NULL) -- whose turn it was last; NULL: anybody's
+    after_lane bigint   DEFAULT NULL, -- whose turn it was last; NULL: anybody's
+    destinations text[] DEFAULT NULL, -- this and the next as in claim()
+    limits     bigint[] DEFAULT NULL)
 RETURNS SETOF pawl.message
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     PERFORM pawl.ack(ack_and_claim.owner, ack_and_claim.ids, ack_and_claim.fences);
     RETURN QUERY SELECT c.* FROM pawl.claim(ack_and_claim.owner, ack_and_claim.lease,
                                             ack_and_claim.max_rows, ack_and_claim.topics,
-                                            ack_and_claim.owner_name, ack_and_claim.after_lane) c;
+                                            ack_and_claim.owner_name, ack_and_claim.after_lane,
+                                            ack_and_claim.destinations, ack_and_claim.limits) c;
 END
 $$;
 

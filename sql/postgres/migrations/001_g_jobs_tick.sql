@@ -66,9 +66,11 @@ DECLARE
         t + coalesce(j.ttl, CASE WHEN j.destination IS NOT NULL THEN interval '24 hours' END);
 BEGIN
     SELECT l.id INTO lane FROM pawl.lane l
-    WHERE l.topic = j.topic AND l.priority = j.priority ORDER BY l.id LIMIT 1;
+    WHERE l.topic = j.topic AND l.destination = coalesce(j.destination, '') AND l.priority = j.priority
+    ORDER BY l.id LIMIT 1;
     IF lane IS NULL THEN
-        INSERT INTO pawl.lane (topic, priority) VALUES (j.topic, j.priority) RETURNING id INTO lane;
+        INSERT INTO pawl.lane (topic, priority, destination)
+        VALUES (j.topic, j.priority, coalesce(j.destination, '')) RETURNING id INTO lane;
     END IF;
     SELECT h.* INTO r FROM pawl.job_run h WHERE h.id = run;
     INSERT INTO pawl.body (message_id, lane_id, type, max_attempts, created_at, due_at, expires_at, lease,

@@ -171,6 +171,41 @@ BEGIN
 END
 $$;
 
+-- Destinations after `after` by name, `scan` of them at most. Answers the name, and whether there are
+-- unfinished messages for it; the last one looked at is always answered, so that the next page can
+-- start there; and whether the walk ended by its bound.
+CREATE FUNCTION pawl.destinations(after text DEFAULT '', scan bigint DEFAULT 1000)
+RETURNS TABLE (name text, matches boolean, bounded boolean)
+LANGUAGE plpgsql VOLATILE
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET enable_sort = off
+SET jit = off
+AS $$
+#variable_conflict use_column
+DECLARE
+    seen text := destinations.after;
+    left_over bigint := destinations.scan;
+    found_any boolean;
+BEGIN
+    -- One step of the index per name, however many lanes it has.
+    WHILE left_over > 0 LOOP
+        seen := (SELECT l.destination FROM pawl.lane l
+                 WHERE l.destination > seen AND l.destination > ''
+                 ORDER BY l.destination, l.priority, l.id LIMIT 1);
+        EXIT WHEN seen IS NULL;
+        left_over := left_over - 1;
+        found_any := EXISTS (SELECT FROM pawl.lane l
+                             CROSS JOIN LATERAL (SELECT FROM pawl.queue q WHERE q.lane_id = l.id LIMIT 1) r
+                             WHERE l.destination = seen);
+        IF found_any OR left_over = 0 THEN
+            RETURN QUERY SELECT seen, found_any, left_over = 0;
+        END IF;
+    END LOOP;
+END
+$$;
+
 -- Per topic: what is unfinished, counted up to `cap` per lane, and what has ended. The estimate for
 -- topics whose counting stopped: the planner's row density times the size of the table, less what
 -- was counted exactly, in equal parts.

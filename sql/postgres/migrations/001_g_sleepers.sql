@@ -75,9 +75,11 @@ BEGIN
 END
 $$;
 
--- The clock, and the earliest time after it at which a message of the topics (NULL: all) is ready.
+-- The clock, and the earliest time after it at which a message of the topics (NULL: all) is ready for
+-- a local handler; or one for the destinations; or, with `others`, for any destination but those.
 -- Paused topics do not count; resuming one wakes.
-CREATE FUNCTION pawl.next_due(topics text[] DEFAULT NULL)
+CREATE FUNCTION pawl.next_due(
+    topics text[] DEFAULT NULL, destinations text[] DEFAULT NULL, others boolean DEFAULT false)
 RETURNS TABLE (at timestamptz, due timestamptz)
 LANGUAGE plpgsql VOLATILE
 SET plan_cache_mode = force_generic_plan
@@ -91,20 +93,29 @@ DECLARE
     t CONSTANT timestamptz := pawl.clock();
     first_due timestamptz;
 BEGIN
-    IF topics IS NULL THEN
+    IF destinations IS NOT NULL THEN
         SELECT min(d.run_at) INTO first_due
         FROM pawl.lane l
         CROSS JOIN LATERAL (SELECT q.run_at FROM pawl.queue q
                             WHERE q.lane_id = l.id AND q.run_at > t
                             ORDER BY q.run_at, q.id LIMIT 1) d
-        WHERE NOT coalesce(l.paused, pawl.topic_paused(l.topic));
+        WHERE l.destination > '' AND (l.destination = ANY (destinations)) <> coalesce(others, false)
+          AND NOT coalesce(l.paused, pawl.topic_paused(l.topic));
+    ELSIF topics IS NULL THEN
+        SELECT min(d.run_at) INTO first_due
+        FROM pawl.lane l
+        CROSS JOIN LATERAL (SELECT q.run_at FROM pawl.queue q
+                            WHERE q.lane_id = l.id AND q.run_at > t
+                            ORDER BY q.run_at, q.id LIMIT 1) d
+        WHERE l.destination = ''
+          AND NOT coalesce(l.paused, pawl.topic_paused(l.topic));
     ELSE
         SELECT min(d.run_at) INTO first_due
         FROM pawl.lane l
         CROSS JOIN LATERAL (SELECT q.run_at FROM pawl.queue q
                             WHERE q.lane_id = l.id AND q.run_at > t
                             ORDER BY q.run_at, q.id LIMIT 1) d
-        WHERE l.topic = ANY (topics)
+        WHERE l.topic = ANY (topics) AND l.destination = ''
           AND NOT coalesce(l.paused, pawl.topic_paused(l.topic));
     END IF;
     RETURN QUERY SELECT t, first_due;

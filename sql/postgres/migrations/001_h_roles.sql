@@ -63,7 +63,7 @@ BEGIN
         pawl.progress, pawl.topic_paused, pawl.settle_lanes, pawl.topic_pause, pawl.topic_resume, pawl.topic_dead, pawl.topic_list,
         pawl.dead_claim, pawl.dead_done, pawl.dead_retry, pawl.dead_renew,
         pawl.reap, pawl.reap_batch, pawl.expire, pawl.retain, pawl.fold,
-        pawl.sleep, pawl.awake, pawl.settled, pawl.next_due,
+        pawl.sleep, pawl.awake, pawl.settled, pawl.next_due, pawl.destinations,
         pawl.find, pawl.timer_pending, pawl.timer_count, pawl.pending, pawl.unschedule
         TO pawl_work;
     -- Leases; lease_force() is the administrator's.

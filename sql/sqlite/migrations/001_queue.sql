@@ -31,18 +31,22 @@ CREATE TABLE pawl_topic (
     dead      INTEGER NOT NULL DEFAULT 0 CHECK (dead IN (0, 1))      -- dead letters are handled
 ) STRICT, WITHOUT ROWID;
 
--- A lane is a topic at one priority: the unit a claim looks at. Its rows are never removed.
+-- A lane is a topic at one priority and for one destination: the unit a claim looks at. Its rows are
+-- never removed.
 CREATE TABLE pawl_lane (
-    id       INTEGER PRIMARY KEY,
-    topic    TEXT    NOT NULL CHECK (length(topic) BETWEEN 1 AND 255),
-    priority INTEGER NOT NULL CHECK (priority BETWEEN 0 AND 9)
+    id          INTEGER PRIMARY KEY,
+    topic       TEXT    NOT NULL CHECK (length(topic) BETWEEN 1 AND 255),
+    priority    INTEGER NOT NULL CHECK (priority BETWEEN 0 AND 9),
+    destination TEXT    NOT NULL DEFAULT ''         -- '': for local handlers
 ) STRICT;
-CREATE UNIQUE INDEX pawl_lane_name ON pawl_lane (topic, priority);
+CREATE UNIQUE INDEX pawl_lane_name ON pawl_lane (topic, priority, destination);
+CREATE INDEX pawl_lane_destination ON pawl_lane (destination) WHERE destination > '';
 
 -- What changes of a lane, in a row of its own: a claim or an ack adds its numbers with one upsert.
 CREATE TABLE pawl_tally (
     lane_id   INTEGER PRIMARY KEY,
     priority  INTEGER NOT NULL,             -- the lane's
+    destination TEXT  NOT NULL DEFAULT '',  -- the lane's
     turn      INTEGER NOT NULL DEFAULT 0,   -- the last claim that took something
     held      INTEGER NOT NULL DEFAULT 0,   -- messages in progress now
     done      INTEGER NOT NULL DEFAULT 0,   -- from here on totals since the beginning
@@ -53,12 +57,13 @@ CREATE TABLE pawl_tally (
     paused    INTEGER NOT NULL DEFAULT 0,   -- what pawl_topic says of the lane's topic, in short
     dead      INTEGER NOT NULL DEFAULT 0
 ) STRICT;
--- The order in which claims look. They never come across a lane that is paused.
-CREATE INDEX pawl_tally_turn ON pawl_tally (paused, priority DESC, turn);
+-- The order in which claims look. They never come across a lane that is paused, or of a destination
+-- that they did not ask for.
+CREATE INDEX pawl_tally_turn ON pawl_tally (paused, destination, priority DESC, turn);
 CREATE TRIGGER pawl_lane_tally AFTER INSERT ON pawl_lane
 BEGIN
-    INSERT INTO pawl_tally (lane_id, priority, paused, dead)
-    VALUES (new.id, new.priority,
+    INSERT INTO pawl_tally (lane_id, priority, destination, paused, dead)
+    VALUES (new.id, new.priority, new.destination,
             EXISTS (SELECT 1 FROM pawl_topic WHERE name = new.topic AND paused_at IS NOT NULL),
             EXISTS (SELECT 1 FROM pawl_topic WHERE name IN ('', new.topic) AND dead));
 END;

@@ -3,7 +3,8 @@ INSERT OR FAIL INTO pawl_body (message_id, lane_id, type, created_at, due_at, ex
                                lease, retry_base, retry_max, retry_jitter, timeout, heartbeat, run_id,
                                destination, headers, correlation_id, payload)
 SELECT :message_id,
-       (SELECT id FROM pawl_lane INDEXED BY pawl_lane_name WHERE topic = j.topic AND priority = j.priority),
+       (SELECT id FROM pawl_lane INDEXED BY pawl_lane_name
+        WHERE topic = j.topic AND priority = j.priority AND destination = coalesce(j.destination, '')),
        j.type, :now, r.scheduled_at,
        :now + coalesce(j.ttl, CASE WHEN j.destination IS NOT NULL THEN 86400000000 END),
        coalesce(j.max_attempts, CASE WHEN j.destination IS NULL THEN 10 ELSE 6 END),

@@ -1,6 +1,8 @@
        -- Mostly they are of one lane, and what does not depend on the row is looked up once.
        CASE (SELECT count(*) FROM pawli_rows(:rows) WHERE other_lane)
            WHEN 1 THEN (SELECT l.id FROM pawli_rows(:rows) f CROSS JOIN pawl_lane l INDEXED BY pawl_lane_name
-                        ON l.topic = f.topic AND l.priority = f.priority LIMIT 1)
+                        ON l.topic = f.topic AND l.priority = f.priority
+                           AND l.destination = coalesce(f.destination, '') LIMIT 1)
            ELSE (SELECT id FROM pawl_lane INDEXED BY pawl_lane_name
-                 WHERE topic = r.topic AND priority = r.priority) END,
+                 WHERE topic = r.topic AND priority = r.priority
+                   AND destination = coalesce(r.destination, '')) END,

@@ -1,12 +1,7 @@
--- What was done of an earlier claim, in the same commit as the next. Answered as a note: no message,
--- then item 5 and how many.
--- @include ack
--- @if-rows
-SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
-       NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 5, changes(), NULL;
+-- @include claim_acks
 
--- Take what is ready and due. The claim row is written first and names the items; nothing due
--- writes nothing. Each lane is one bounded range of the index, until there are enough: lanes of
+-- Take what is ready and due for local handlers. The claim row is written first and names the items;
+-- nothing due writes nothing. Each lane is one bounded range of the index, until there are enough: lanes of
 -- higher priority first, then the one that has waited longest for its turn.
 -- @stop-unless-changed
 INSERT OR FAIL INTO pawl_claim (fence, owner, owner_name, check_at, runs, ids)
@@ -19,7 +14,7 @@ FROM (SELECT count(*) AS n, min(:now + coalesce(lease, :lease)) AS check_at,
             FROM pawl_tally t INDEXED BY pawl_tally_turn
             CROSS JOIN pawl_queue q INDEXED BY pawl_queue_due
                     ON q.lane_id = t.lane_id AND q.fence = 0 AND q.run_at <= :now
-            WHERE t.paused = 0
+            WHERE t.paused = 0 AND t.destination = ''
               AND (:topics IS NULL
                    OR (SELECT topic FROM pawl_lane WHERE id = t.lane_id)
                       IN (SELECT value FROM json_each(:topics)))
@@ -28,50 +23,4 @@ FROM (SELECT count(*) AS n, min(:now + coalesce(lease, :lease)) AS check_at,
             LIMIT :limit))
 WHERE n > 0;
 
-UPDATE pawl_meta
-SET fence = last_insert_rowid(),
--- @include fence_mark
-    latest_time = :now
-WHERE id = 1;
-
-UPDATE OR FAIL pawl_queue
-SET owner = :owner, lease_until = :now + coalesce(lease, :lease),
-    fence = (SELECT fence FROM pawl_meta WHERE id = 1)
-WHERE id IN (SELECT j.value FROM pawl_claim c CROSS JOIN json_each(c.ids) j
-             WHERE c.fence = (SELECT fence FROM pawl_meta WHERE id = 1));
-
-INSERT INTO pawl_tally (lane_id, priority, turn, held)
-SELECT h.lane_id, 0, h.fence, count(*)
-FROM pawl_held h
-WHERE h.fence = (SELECT fence FROM pawl_meta WHERE id = 1)
-GROUP BY h.lane_id
-ON CONFLICT (lane_id) DO UPDATE SET turn = excluded.turn, held = held + excluded.held;
-
--- The columns of pawl_message, without looking for an outcome that cannot be there. json_each answers
--- in the array's order, which is the claim's; sorting would copy the payloads.
-SELECT b.id, b.message_id, l.topic, b.payload, b.type, b.destination, b.headers, b.correlation_id,
-       l.priority, b.created_at, b.due_at, coalesce(q.expires_at, b.expires_at), b.max_attempts,
-       q.retries, 1, c.fence, c.owner, c.owner_name, q.lease_until, q.run_at, NULL, NULL, q.last_error,
-       q.progress, b.timeout, b.heartbeat, b.run_id, NULL
-FROM pawl_claim c
-CROSS JOIN json_each(c.ids) j
-CROSS JOIN pawl_queue q ON q.id = j.value
-CROSS JOIN pawl_body b ON b.id = q.id
-CROSS JOIN pawl_lane l ON l.id = q.lane_id
-WHERE c.fence = (SELECT fence FROM pawl_meta WHERE id = 1);
-
--- The history of jobs, if runs are among them.
--- @stop-unless-changed
-UPDATE OR FAIL pawl_claim SET runs = 0 WHERE fence = (SELECT fence FROM pawl_meta WHERE id = 1) AND runs > 0;
-
-UPDATE OR FAIL pawl_job_run
-SET state = 1, started_at = coalesce(started_at, :now), claimed_at = :now, claimed_by = :owner_name,
-    attempts = h.retries + 1,
-    news = news + (started_at IS NULL
-                   AND EXISTS (SELECT 1 FROM pawl_job WHERE id = job_id AND awaited_run = pawl_job_run.id))
-FROM (SELECT q.run_id, q.retries
-      FROM pawl_claim c
-      CROSS JOIN json_each(c.ids) j
-      CROSS JOIN pawl_queue q ON q.id = j.value
-      WHERE c.fence = (SELECT fence FROM pawl_meta WHERE id = 1) AND q.run_id IS NOT NULL) h
-WHERE pawl_job_run.id = h.run_id;
+-- @include claim_end

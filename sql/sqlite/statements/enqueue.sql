@@ -14,7 +14,7 @@ INSERT INTO pawl_body (message_id, lane_id, type, created_at, due_at, expires_at
                        headers, correlation_id, payload)
 SELECT message_id,
        (SELECT id FROM pawl_lane INDEXED BY pawl_lane_name
-        WHERE topic = r.topic AND priority = r.priority),
+        WHERE topic = r.topic AND priority = r.priority AND destination = coalesce(r.destination, '')),
        type, :now, coalesce(due_at, :now + delay, :now),
        coalesce(expires_at, max(coalesce(due_at, :now + delay, :now), :now) + ttl),
        max_attempts, lease, retry_base, retry_max, retry_jitter, timeout, heartbeat, destination, headers,

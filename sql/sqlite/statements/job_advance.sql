@@ -23,8 +23,9 @@ WHERE :step = 1 AND id = :run_id AND news = :seen
   AND (SELECT tick FROM pawl_job WHERE id = :job_id) = :tick;
 
 -- @each
-INSERT OR IGNORE INTO pawl_lane (topic, priority)
-SELECT topic, priority FROM pawl_job WHERE :step IN (2, 4) AND id = :job_id AND tick = :tick;
+INSERT OR IGNORE INTO pawl_lane (topic, priority, destination)
+SELECT topic, priority, coalesce(destination, '') FROM pawl_job
+WHERE :step IN (2, 4) AND id = :job_id AND tick = :tick;
 
 -- Everything that will run waits first.
 -- @each

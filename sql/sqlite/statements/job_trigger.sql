@@ -2,7 +2,8 @@
 -- has not ended; then that run's id (of 0 the other's) and state. No row: there is no such job.
 UPDATE pawl_meta SET latest_time = :now WHERE id = 1;
 
-INSERT OR IGNORE INTO pawl_lane (topic, priority) SELECT topic, priority FROM pawl_job WHERE name = :name;
+INSERT OR IGNORE INTO pawl_lane (topic, priority, destination)
+SELECT topic, priority, coalesce(destination, '') FROM pawl_job WHERE name = :name;
 
 SELECT 0, o.id, o.state
 FROM pawl_job j

@@ -1,0 +1,122 @@
+/* src/core/destinations.c - the destinations for which there are unfinished messages. */
+#include <pawl/queue.h>
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arena.h"
+#include "fail.h"
+#include "scope.h"
+#include "store_private.h"
+#include "text.h"
+
+/* Names that may be looked at for one that is asked for. */
+#define SCAN_PER_NAME 10
+
+enum { COLUMN_NAME, COLUMN_MATCHES, COLUMN_BOUNDED };
+
+struct pawl_destinations {
+    const char **names;
+    size_t count;
+    size_t limit;
+    const char *last; /* the last one looked at */
+    bool more;
+    pawli_arena memory;
+};
+
+PAWLI_AUTO_DEFINE(pawl_destinations, pawl_destinations_free);
+
+static void start(void *context)
+{
+    pawl_destinations *list = context;
+
+    pawli_arena_done(&list->memory);
+    list->count = 0;
+    list->last = NULL;
+    list->more = false;
+}
+
+static pawl_status add(void *context, const pawli_row *row, pawl_error *err)
+{
+    pawl_destinations *list = context;
+    size_t size;
+
+    if (list->count == list->limit) { /* what follows is for the next page */
+        list->more = true;
+        return PAWL_OK;
+    }
+    const void *bytes = pawli_row_bytes(row, COLUMN_NAME, &size);
+    const char *name = pawli_arena_copy(&list->memory, bytes, size);
+    if (!name)
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the destinations");
+    list->last = name;
+    list->more = pawli_row_int(row, COLUMN_BOUNDED) != 0;
+    if (pawli_row_int(row, COLUMN_MATCHES))
+        list->names[list->count++] = name;
+    return PAWL_OK;
+}
+
+pawl_status pawl_queue_destinations(pawl_store *store, const char *after, int limit,
+                                    pawl_destinations **ret_list, pawl_error *err)
+{
+    PAWLI_AUTO(pawl_destinations) list = NULL;
+
+    if (!store || !ret_list)
+        return pawli_fail(err, PAWL_E_INVALID, "store and ret_list must not be NULL");
+    if (limit < 1 || limit > PAWL_BATCH_MAX)
+        return pawli_fail(err, PAWL_E_INVALID, "the limit must be 1 to %d", PAWL_BATCH_MAX);
+    if (after && !pawli_utf8_check(after, strlen(after), NULL))
+        return pawli_fail(err, PAWL_E_INVALID, "the destination to go on after is not UTF-8");
+    list = calloc(1, sizeof *list);
+    if (list)
+        list->names = calloc((size_t)limit, sizeof *list->names);
+    if (!list || !list->names)
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for %d destinations", limit);
+    list->limit = (size_t)limit;
+    pawli_param params[] = {
+        {"after", pawli_text(after ? after : "")},
+        {"scan", pawli_int((int64_t)limit * SCAN_PER_NAME)},
+    };
+    pawli_op op = {
+        .sql = PAWLI_SQL_DESTINATIONS,
+        .params = params,
+        .param_count = PAWLI_COUNT(params),
+        .on_row = add,
+        .on_start = start,
+        .context = list,
+    };
+    pawl_status st = pawli_db_run(store->db, &op, err);
+    if (st == PAWL_OK)
+        *ret_list = pawl_destinations_take(&list);
+    return st;
+}
+
+size_t pawl_destinations_count(const pawl_destinations *list)
+{
+    return list ? list->count : 0;
+}
+
+const char *pawl_destinations_at(const pawl_destinations *list, size_t index)
+{
+    return list && index < list->count ? list->names[index] : NULL;
+}
+
+int pawl_destinations_more(const pawl_destinations *list)
+{
+    return list && list->more;
+}
+
+const char *pawl_destinations_last(const pawl_destinations *list)
+{
+    return list ? list->last : NULL;
+}
+
+void pawl_destinations_free(pawl_destinations *list)
+{
+    if (!list)
+        return;
+    pawli_arena_done(&list->memory);
+    free((void *)list->names);
+    free(list);
+}
