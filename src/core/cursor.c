@@ -352,6 +352,10 @@ static bool learn(pawli_cursor *cursor, const pawli_look *look, uint64_t connect
         leave_to_others(cursor, look);
         return true;
     }
+    if (look->clock.us != PAWL_NEVER.us && look->clock.us < look->seen.us) {
+        drop(cursor);
+        return true;
+    }
     if (look->epoch.xid == 0 || look->spoilt) {
         leave_to_others(cursor, look);
         return false;

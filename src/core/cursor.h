@@ -93,6 +93,7 @@ typedef struct pawli_look {
     pawl_wall seen;
     pawl_mono began;
     /* what the database answered */
+    pawl_wall clock;   /* comes also where nothing else is answered; PAWL_NEVER: it did not */
     pawli_epoch epoch; /* the clock, and then the look's own transaction id; xid 0: no answer */
     int64_t next_xid;  /* of the snapshot: this and all higher ones count as running */
     int64_t running[PAWLI_CURSOR_RUNNING]; /* lower ones that were running, too, ascending */
@@ -129,6 +130,7 @@ void pawli_cursor_drop(pawli_cursor *cursor);
 
 /* Before every attempt of the look. */
 void pawli_look_restart(pawli_look *look);
+void pawli_look_clock(pawli_look *look, pawl_wall time);
 void pawli_look_epoch(pawli_look *look, pawl_wall time, int64_t xid);
 void pawli_look_next(pawli_look *look, int64_t next_xid);
 void pawli_look_running(pawli_look *look, int64_t xid); /* after next, ascending */

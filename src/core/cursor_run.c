@@ -64,6 +64,7 @@ static pawl_status on_row(void *context, const pawli_row *row, pawl_error *err)
         break;
     case ITEM_LAST:
         run->found.last_lane = number;
+        pawli_look_clock(&run->look, time);
         break;
     default:
         break; /* a later schema may say more */

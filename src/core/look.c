@@ -5,6 +5,7 @@
 
 void pawli_look_restart(pawli_look *look)
 {
+    look->clock = PAWL_NEVER;
     look->epoch = (pawli_epoch){PAWL_NEVER, 0};
     look->next_xid = 0;
     look->running_count = 0;
@@ -17,6 +18,11 @@ void pawli_look_done(pawli_look *look)
     free(look->starts);
     free(look->found);
     *look = (pawli_look){0};
+}
+
+void pawli_look_clock(pawli_look *look, pawl_wall time)
+{
+    look->clock = time;
 }
 
 void pawli_look_epoch(pawli_look *look, pawl_wall time, int64_t xid)

@@ -9,7 +9,7 @@
 -- and how many messages of an earlier claim were done:
 --   item 5: `number` of them
 -- and whose turn it was:
---   item 6: `number` is the lane that the last message was taken from
+--   item 6: `number` is the lane that the last message was taken from, `at` the clock reading
 CREATE VIEW pawl.claimed AS
     SELECT m.*, 0::smallint AS item, 0::bigint AS number, m.due_at AS at
     FROM pawl.message m WHERE false;
@@ -207,7 +207,9 @@ BEGIN
     IF taken IS NOT NULL THEN
         note.item := 6;
         note.number := from_lane[cardinality(from_lane)];
+        note.at := began;
         RETURN NEXT note;
+        note.at := NULL;
     END IF;
     IF reached IS NOT NULL AND NOT notes THEN
         RETURN;

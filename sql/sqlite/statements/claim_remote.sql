@@ -11,19 +11,20 @@ SELECT
 FROM (SELECT count(*) AS n, min(:now + coalesce(lease, :lease)) AS check_at,
              max(run_id IS NOT NULL) AS runs, json_group_array(id) AS ids
       FROM (SELECT f.id, f.lease, f.run_id
-            FROM json_each(:destinations) d
+            FROM json_each(:destinations) named
             CROSS JOIN json_each(
                 (SELECT json_group_array(id)
                  FROM (SELECT q.id
                        FROM pawl_tally t INDEXED BY pawl_tally_turn
                        CROSS JOIN pawl_queue q INDEXED BY pawl_queue_due
                                ON q.lane_id = t.lane_id AND q.fence = 0 AND q.run_at <= :now
-                       WHERE t.paused = 0 AND t.destination = d.value AND t.destination > ''
+                       WHERE t.paused = 0 AND t.destination = named.value
                          AND (q.expires_at IS NULL OR q.expires_at > :now)
                        ORDER BY t.priority DESC, t.turn
                        LIMIT :most))) j
             CROSS JOIN pawl_queue f ON f.id = j.value
-            WHERE :limits IS NULL OR j.key < json_extract(:limits, '$[' || d.key || ']')
+            WHERE named.value > ''
+              AND (:limits IS NULL OR j.key < json_extract(:limits, '$[' || named.key || ']'))
             LIMIT :limit))
 WHERE n > 0;
 

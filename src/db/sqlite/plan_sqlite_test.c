@@ -80,16 +80,15 @@ PAWL_TEST(nor_with_misleading_statistics)
     check_all(g);
 }
 
-PAWL_TEST(a_claim_looks_at_bounded_ranges_of_the_lanes_in_order)
+static void check_claim(const ground *g, enum pawli_sql claim)
 {
-    ground *g = ground_ready();
     sqlite3 *handle = handle_of(g->conn);
     sqlite3_stmt *plan = NULL;
     int at = 0;
     static const char *const expected[] = {
-        "SEARCH t USING COVERING INDEX pawl_tally_turn (paused=?)",
+        "SEARCH t USING COVERING INDEX pawl_tally_turn (paused=? AND destination=?)",
         "SEARCH q USING INDEX pawl_queue_due (lane_id=? AND run_at<?)"};
-    const char *insert = strstr(g->texts[PAWLI_SQL_CLAIM].text, "INSERT OR FAIL INTO pawl_claim");
+    const char *insert = strstr(g->texts[claim].text, "INSERT OR FAIL INTO pawl_claim");
     const char *sql = test_note("EXPLAIN QUERY PLAN %s", insert);
 
     assert_int_equal(sqlite3_prepare_v2(handle, sql, -1, &plan, NULL), SQLITE_OK);
@@ -100,5 +99,13 @@ PAWL_TEST(a_claim_looks_at_bounded_ranges_of_the_lanes_in_order)
     }
     sqlite3_finalize(plan);
     assert_int_equal(at, 2);
+}
+
+PAWL_TEST(a_claim_looks_at_bounded_ranges_of_the_lanes_in_order)
+{
+    ground *g = ground_ready();
+
+    check_claim(g, PAWLI_SQL_CLAIM);
+    check_claim(g, PAWLI_SQL_CLAIM_REMOTE);
 }
 #endif
