@@ -29,7 +29,7 @@ static void run(const char *name, proxy_plan plan, long stride)
 PAWL_TEST(a_call_ends_when_its_connection_falls_silent)
 {
     run("silence before a message to the server",
-        (proxy_plan){PROXY_STALL, PROXY_TO_SERVER, 9, false}, life_stride(61, 7));
+        (proxy_plan){PROXY_STALL, PROXY_TO_SERVER, 9, false}, life_stride(127, 7));
     run("silence before a message to the client",
         (proxy_plan){PROXY_STALL, PROXY_TO_CLIENT, 70, false}, life_stride(1009, 11));
 }
@@ -46,9 +46,9 @@ PAWL_TEST(a_call_ends_when_the_whole_server_hangs)
 PAWL_TEST(a_life_survives_a_server_that_is_away_for_a_while)
 {
     run("cut before a message to the server, then refused",
-        (proxy_plan){PROXY_CUT_BEFORE, PROXY_TO_SERVER, 6, true}, life_stride(31, 1));
+        (proxy_plan){PROXY_CUT_BEFORE, PROXY_TO_SERVER, 6, true}, life_stride(61, 1));
     run("cut before a message to the client, then refused",
-        (proxy_plan){PROXY_CUT_BEFORE, PROXY_TO_CLIENT, 27, true}, life_stride(37, 1));
+        (proxy_plan){PROXY_CUT_BEFORE, PROXY_TO_CLIENT, 27, true}, life_stride(71, 1));
 }
 
 static void end_client(void *argument)

@@ -4,8 +4,9 @@ PAWL_TEST_POSTGRES is the URL of a PostgreSQL database in which schemas may be c
 """
 
 import os
+import pathlib
+import re
 import secrets
-import shutil
 import subprocess
 
 import pytest
@@ -13,6 +14,41 @@ import pytest
 from program import Database, until
 
 POSTGRES = os.environ.get("PAWL_TEST_POSTGRES")
+HARNESS = pathlib.Path(__file__).parent.parent / "harness"
+SPARES = []  # schemas of earlier tests, emptied: (name, how it looks when it is new)
+
+
+def psql(script):
+    """The last line of the answer; None if it was refused."""
+    done = subprocess.run(["psql", "-qXAt", "-v", "ON_ERROR_STOP=1", POSTGRES], input=script,
+                          capture_output=True, text=True, check=False)
+    return done.stdout.strip().rpartition("\n")[2] if done.returncode == 0 else None
+
+
+def script(name, schema):
+    return re.sub(r"\bpawl\b", schema, (HARNESS / name).read_text())
+
+
+def drop(schema):
+    psql(f"DROP SCHEMA IF EXISTS {schema} CASCADE")
+
+
+def on_postgres(schema, folder):
+    return Database("postgres", f"{POSTGRES} application_name={schema}", ["--schema", schema], folder)
+
+
+def empty(schema, looks):
+    """Whether the schema is as good as new again; see tests/harness/fixture_spare.c."""
+    return looks == psql(f"BEGIN; SELECT set_config('harness.newest', '{looks.split()[0]}', true),"
+                         f" set_config('harness.sessions', '{schema}', true);"
+                         + script("empty_schema.sql", schema) + script("schema_looks.sql", schema) + "COMMIT;")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_schema_stays():
+    yield
+    for schema, _ in SPARES:
+        drop(schema)
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -23,16 +59,30 @@ def empty_db(request, tmp_path):
     if not POSTGRES:
         pytest.skip("PAWL_TEST_POSTGRES is not set")
     schema = f"t_{secrets.token_hex(8)}"
-    yield Database("postgres", POSTGRES, ["--schema", schema], tmp_path)
-    if shutil.which("psql"):
-        subprocess.run(["psql", "-qX", POSTGRES, "-c", f"DROP SCHEMA IF EXISTS {schema} CASCADE"],
-                       capture_output=True, check=False)
+    yield on_postgres(schema, tmp_path)
+    drop(schema)
 
 
-@pytest.fixture
-def db(empty_db):
-    empty_db.run("init")
-    return empty_db
+@pytest.fixture(params=["sqlite", "postgres"])
+def db(request, tmp_path):
+    if request.param == "sqlite":
+        database = Database("sqlite", f"sqlite:{tmp_path}/app.db", [], tmp_path)
+        database.run("init")
+        yield database
+        return
+    if not POSTGRES:
+        pytest.skip("PAWL_TEST_POSTGRES is not set")
+    if SPARES:
+        schema, looks = SPARES.pop()
+    else:
+        schema = f"t_{secrets.token_hex(8)}"
+        on_postgres(schema, tmp_path).run("init")
+        looks = psql(script("schema_looks.sql", schema))
+    yield on_postgres(schema, tmp_path)
+    if looks and empty(schema, looks):
+        SPARES.append((schema, looks))
+    else:
+        drop(schema)
 
 
 @pytest.fixture

@@ -87,7 +87,7 @@ def far(db, tmp_path):
         pytest.skip("PAWL_TEST_POSTGRES is not host=/folder-of-a-socket ...")
     (tmp_path / "p").mkdir()
     proxy = Proxy(tmp_path / "p", str(pathlib.Path(host.group(1)) / ".s.PGSQL.5432"))
-    url = POSTGRES.replace(host.group(1), str(tmp_path / "p"))
+    url = db.url.replace(host.group(1), str(tmp_path / "p"))
     return Database("postgres", url, db.schema_options, db.folder), proxy
 
 

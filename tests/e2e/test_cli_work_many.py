@@ -129,8 +129,8 @@ def test_a_command_inherits_neither_descriptors_nor_blocked_signals(db):
 
 def test_until_empty_takes_what_a_killed_worker_left(db, start, gate):
     work_id = db.send("t")
-    worker = start("--lease", "1s", "--exec", gate.wait)
-    until(lambda: db.state(work_id) == "in_progress")
+    worker = start("--lease", "1s", "--exec", f"touch begun; {gate.wait}")
+    until((db.folder / "begun").exists)  # or nobody would come to the gate
     worker.kill()
     gate.open()
     until(lambda: db.work("true")["done"] == 1)

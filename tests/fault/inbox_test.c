@@ -24,7 +24,7 @@ static bool is_sqlite(void)
 
 PAWL_TEST(receiving_survives_every_failing_allocation)
 {
-    life_run_all(&life_inbox, FAILING_MEMORY, 0, "out of memory in pawl", 0, life_stride(5));
+    life_run_all(&life_inbox, FAILING_MEMORY, 0, "out of memory in pawl", 0, life_stride(13));
 }
 
 #if PAWL_TEST_SQLITE
@@ -33,9 +33,9 @@ PAWL_TEST(receiving_survives_every_failing_sqlite_call)
     if (!is_sqlite())
         test_skip("a matter of SQLite");
     life_run_all(&life_inbox, FAILING_SQL, SQLITE_IOERR, "SQLite answers an I/O error", 0,
-                 life_stride(5));
+                 life_stride(13));
     life_run_all(&life_inbox, FAILING_SQLITE_MEMORY, 0, "out of memory in SQLite", 0,
-                 life_stride(5) * 53);
+                 life_stride(13) * 53);
 }
 #endif
 
@@ -45,8 +45,8 @@ PAWL_TEST(receiving_survives_every_failing_libpq_call_and_a_cut_connection)
     if (is_sqlite())
         test_skip("a matter of PostgreSQL");
     life_run_all(&life_inbox, FAILING_SQL, FAILING_REFUSES, "libpq answers a failure", 0,
-                 life_stride(11));
+                 life_stride(29));
     life_run_all(&life_inbox, FAILING_SQL, FAILING_CUTS, "the connection is cut", 0,
-                 life_stride(11));
+                 life_stride(29));
 }
 #endif

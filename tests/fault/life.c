@@ -215,9 +215,14 @@ bool life_deploy(failing_kind kind, long nth, int how)
     return reached;
 }
 
+long life_choose(long reduced, long whole)
+{
+    return getenv("PAWL_TEST_WHOLE") ? whole : reduced;
+}
+
 long life_stride(long reduced)
 {
-    return getenv("PAWL_TEST_WHOLE") ? 1 : reduced;
+    return life_choose(reduced, 1);
 }
 
 long life_next_point(long nth, long dense, long stride)

@@ -42,6 +42,8 @@ void life_wait_for_server(fixture *f);
 /* 1 with PAWL_TEST_WHOLE, which scripts/proof sets: every point. A prime meets each kind in the
  * end. */
 long life_stride(long reduced);
+/* `whole` with PAWL_TEST_WHOLE, else `reduced`. */
+long life_choose(long reduced, long whole);
 /* The point after `nth`. */
 long life_next_point(long nth, long dense, long stride);
 

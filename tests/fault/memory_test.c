@@ -18,12 +18,12 @@ static bool is_sqlite(void)
 
 PAWL_TEST(a_life_survives_every_failing_allocation)
 {
-    life_run_all(&life_queue, FAILING_MEMORY, 0, "out of memory in pawl", 0, life_stride(3));
+    life_run_all(&life_queue, FAILING_MEMORY, 0, "out of memory in pawl", 0, life_stride(11));
 }
 
 PAWL_TEST(making_the_schema_survives_every_failing_allocation)
 {
-    life_deploy_all(FAILING_MEMORY, 0, "out of memory in pawl", 0, life_stride(3));
+    life_deploy_all(FAILING_MEMORY, 0, "out of memory in pawl", 0, life_stride(11));
 }
 
 /* SQLite allocates thousands of times in one life, most of them while it reads the schema: every
@@ -32,12 +32,14 @@ PAWL_TEST(a_life_survives_failing_allocations_inside_sqlite)
 {
     if (!is_sqlite())
         test_skip("a matter of SQLite");
-    life_run_all(&life_queue, FAILING_SQLITE_MEMORY, 0, "out of memory in SQLite", 50, 53);
+    life_run_all(&life_queue, FAILING_SQLITE_MEMORY, 0, "out of memory in SQLite",
+                 life_choose(20, 50), life_choose(151, 53));
 }
 
 PAWL_TEST(making_the_schema_survives_failing_allocations_inside_sqlite)
 {
     if (!is_sqlite())
         test_skip("a matter of SQLite");
-    life_deploy_all(FAILING_SQLITE_MEMORY, 0, "out of memory in SQLite", 20, 97);
+    life_deploy_all(FAILING_SQLITE_MEMORY, 0, "out of memory in SQLite", life_choose(10, 20),
+                    life_choose(211, 97));
 }

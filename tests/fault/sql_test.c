@@ -20,16 +20,16 @@ PAWL_TEST(a_life_survives_every_failing_sqlite_call)
     if (!is_sqlite())
         test_skip("a matter of SQLite");
     life_run_all(&life_queue, FAILING_SQL, SQLITE_IOERR, "SQLite answers an I/O error", 0,
-                 life_stride(3));
+                 life_stride(11));
     life_run_all(&life_queue, FAILING_SQL, SQLITE_FULL, "SQLite answers that the disk is full", 0,
-                 life_stride(7));
+                 life_stride(23));
 }
 
 PAWL_TEST(making_the_schema_survives_every_failing_sqlite_call)
 {
     if (!is_sqlite())
         test_skip("a matter of SQLite");
-    life_deploy_all(FAILING_SQL, SQLITE_IOERR, "SQLite answers an I/O error", 0, life_stride(3));
+    life_deploy_all(FAILING_SQL, SQLITE_IOERR, "SQLite answers an I/O error", 0, life_stride(7));
 }
 #endif
 
@@ -39,7 +39,7 @@ PAWL_TEST(a_life_survives_every_failing_libpq_call)
     if (is_sqlite())
         test_skip("a matter of PostgreSQL");
     life_run_all(&life_queue, FAILING_SQL, FAILING_REFUSES, "libpq answers a failure", 0,
-                 life_stride(7));
+                 life_stride(17));
 }
 
 PAWL_TEST(a_life_survives_a_connection_cut_at_every_libpq_call)
@@ -47,7 +47,7 @@ PAWL_TEST(a_life_survives_a_connection_cut_at_every_libpq_call)
     if (is_sqlite())
         test_skip("a matter of PostgreSQL");
     life_run_all(&life_queue, FAILING_SQL, FAILING_CUTS, "the connection is cut", 0,
-                 life_stride(11));
+                 life_stride(29));
 }
 
 PAWL_TEST(making_the_schema_survives_a_connection_cut_at_every_libpq_call)
@@ -55,7 +55,9 @@ PAWL_TEST(making_the_schema_survives_a_connection_cut_at_every_libpq_call)
     if (is_sqlite())
         test_skip("a matter of PostgreSQL");
     /* Most calls read the answers to the many statements of one script; a few of them will do. */
-    life_deploy_all(FAILING_SQL, FAILING_REFUSES, "libpq answers a failure", 12, 11);
-    life_deploy_all(FAILING_SQL, FAILING_CUTS, "the connection is cut", 12, 11);
+    life_deploy_all(FAILING_SQL, FAILING_REFUSES, "libpq answers a failure", life_choose(6, 12),
+                    life_choose(47, 11));
+    life_deploy_all(FAILING_SQL, FAILING_CUTS, "the connection is cut", life_choose(6, 12),
+                    life_choose(47, 11));
 }
 #endif

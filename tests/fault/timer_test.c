@@ -24,7 +24,7 @@ static bool is_sqlite(void)
 
 PAWL_TEST(timers_of_a_store_survive_every_failing_allocation)
 {
-    life_run_all(&life_timer, FAILING_MEMORY, 0, "out of memory in pawl", 0, life_stride(3));
+    life_run_all(&life_timer, FAILING_MEMORY, 0, "out of memory in pawl", 0, life_stride(11));
 }
 
 #if PAWL_TEST_SQLITE
@@ -33,9 +33,9 @@ PAWL_TEST(timers_of_a_store_survive_every_failing_sqlite_call)
     if (!is_sqlite())
         test_skip("a matter of SQLite");
     life_run_all(&life_timer, FAILING_SQL, SQLITE_IOERR, "SQLite answers an I/O error", 0,
-                 life_stride(3));
+                 life_stride(11));
     life_run_all(&life_timer, FAILING_SQLITE_MEMORY, 0, "out of memory in SQLite", 0,
-                 life_stride(5) * 53);
+                 life_stride(13) * 53);
 }
 #endif
 
@@ -45,9 +45,9 @@ PAWL_TEST(timers_of_a_store_survive_every_failing_libpq_call_and_a_cut_connectio
     if (is_sqlite())
         test_skip("a matter of PostgreSQL");
     life_run_all(&life_timer, FAILING_SQL, FAILING_REFUSES, "libpq answers a failure", 0,
-                 life_stride(7));
+                 life_stride(17));
     life_run_all(&life_timer, FAILING_SQL, FAILING_CUTS, "the connection is cut", 0,
-                 life_stride(7));
+                 life_stride(17));
 }
 #endif
 

@@ -64,7 +64,7 @@ static void stop_all(int how, const char *name, long first, long stride)
 
 PAWL_TEST(a_worker_survives_every_failing_allocation)
 {
-    step_all(FAILING_MEMORY, 0, "out of memory", 7);
+    step_all(FAILING_MEMORY, 0, "out of memory", 17);
 }
 
 PAWL_TEST(a_running_worker_survives_failing_allocations_of_its_threads)
@@ -72,7 +72,7 @@ PAWL_TEST(a_running_worker_survives_failing_allocations_of_its_threads)
     fixture *f = open_fixture();
     long points = 0;
 
-    for (long nth = 1; worker_life_run(f, nth); nth = next(nth, 11))
+    for (long nth = 1; worker_life_run(f, nth); nth = next(nth, 23))
         points++;
     printf("# worker with threads, out of memory: %ld points failed\n", points);
     assert_true(points > 0);
@@ -86,15 +86,15 @@ PAWL_TEST(a_worker_survives_failing_calls_of_the_database)
 
     if (is_sqlite()) {
 #if PAWL_TEST_SQLITE
-        points = step_all(FAILING_SQL, SQLITE_IOERR, "I/O errors", 17);
+        points = step_all(FAILING_SQL, SQLITE_IOERR, "I/O errors", 37);
         assert_true(points.in_doubt > 0);
         points = step_all(FAILING_SQL, SQLITE_IOERR | FAILING_AFTERWARDS,
-                          "I/O errors after the work was done", 17);
+                          "I/O errors after the work was done", 37);
         assert_true(points.in_doubt > 0);
 #endif
     } else {
-        points = step_all(FAILING_SQL, FAILING_REFUSES, "libpq answers a failure", 17);
-        points = step_all(FAILING_SQL, FAILING_CUTS, "the connection is cut", 23);
+        points = step_all(FAILING_SQL, FAILING_REFUSES, "libpq answers a failure", 37);
+        points = step_all(FAILING_SQL, FAILING_CUTS, "the connection is cut", 53);
         assert_true(points.in_doubt > 0);
     }
 }
@@ -103,12 +103,12 @@ PAWL_TEST(a_worker_that_stops_while_in_doubt_leaves_nothing_leased)
 {
     if (is_sqlite()) {
 #if PAWL_TEST_SQLITE
-        stop_all(SQLITE_IOERR, "I/O errors", 1, 13);
-        stop_all(SQLITE_IOERR | FAILING_AFTERWARDS, "I/O errors after the work was done", 1, 13);
+        stop_all(SQLITE_IOERR, "I/O errors", 1, 29);
+        stop_all(SQLITE_IOERR | FAILING_AFTERWARDS, "I/O errors after the work was done", 1, 29);
 #endif
     } else {
-        stop_all(FAILING_REFUSES, "libpq answers a failure", 1, 13);
-        stop_all(FAILING_CUTS, "the connection is cut", 1, 29); /* some take the 5 s of doubt */
+        stop_all(FAILING_REFUSES, "libpq answers a failure", 1, 29);
+        stop_all(FAILING_CUTS, "the connection is cut", 1, 61); /* some take the 5 s of doubt */
     }
 }
 

@@ -7,8 +7,9 @@
 
 #include "generate.h"
 
-#define REDUCED_SQLITE 600
-#define REDUCED_POSTGRES 200
+/* Of `make test`; sequences_test.c asks for 100 before it believes that all was seen. */
+#define REDUCED_SQLITE 200
+#define REDUCED_POSTGRES 100
 #define WHOLE_SQLITE 20000
 #define WHOLE_POSTGRES 2000
 #define SHRINK_TRIES 400
@@ -29,7 +30,7 @@ void campaign_init(campaign *c, place *at)
     if (whole)
         usual = at->postgres ? WHOLE_POSTGRES : WHOLE_SQLITE;
 #ifdef PAWL_TEST_SANITIZED
-    usual /= 5;
+    usual /= whole ? 5 : 2;
 #endif
     memset(c, 0, sizeof *c);
     c->at = at;
