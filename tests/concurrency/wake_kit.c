@@ -15,7 +15,7 @@ int wake_rounds(int usual)
 {
     const char *whole = getenv("PAWL_TEST_WHOLE");
 
-    return whole && *whole ? usual * 20 : usual;
+    return whole && *whole ? usual * 40 : usual;
 }
 
 void wake_need_events(fixture *f)

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #define PROCESSES 2
-#define ROUNDS 1000
+#define ROUNDS 500
 
 /* wake_helper stands beside the test program. */
 static const char *helper_path(void)

@@ -9,7 +9,7 @@
 
 #include "store_private.h"
 
-#define ROUNDS 600
+#define ROUNDS 300
 
 static const fixture_options real_clock = {.real_clock = true};
 

@@ -33,7 +33,7 @@ PAWL_TEST(a_life_survives_failing_allocations_inside_sqlite)
     if (!is_sqlite())
         test_skip("a matter of SQLite");
     life_run_all(&life_queue, FAILING_SQLITE_MEMORY, 0, "out of memory in SQLite",
-                 life_choose(20, 50), life_choose(151, 53));
+                 life_choose(20, 50), life_choose(307, 53));
 }
 
 PAWL_TEST(making_the_schema_survives_failing_allocations_inside_sqlite)
