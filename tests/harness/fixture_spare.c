@@ -88,8 +88,14 @@ bool fixture_spare_take(fixture *f)
 
 void fixture_spare_note(fixture *f)
 {
-    if (f->is_postgres)
-        f->looks = (fixture_own_handle(f), look(f));
+    bool was_open = f->own != NULL;
+
+    if (!f->is_postgres)
+        return;
+    fixture_own_handle(f);
+    f->looks = look(f);
+    if (!was_open) /* the test may be about to kill the server */
+        fixture_reconnect(f);
 }
 
 bool fixture_spare_give(fixture *f)
