@@ -4,6 +4,7 @@
 DO $$
 DECLARE
     one record;
+    filled text;
     waited integer := 0;
 BEGIN
     -- A client is gone before its server process is, which may still be about to write something.
@@ -32,9 +33,12 @@ BEGIN
             TRUNCATE pawl.test_clock;
             INSERT INTO pawl.test_clock (now) VALUES ('2026-01-01T00:00:00Z');
         ELSIF one.relname <> 'meta' AND pg_relation_size(one.name) > 0 THEN
-            EXECUTE format('TRUNCATE %s', one.name);
+            filled := concat_ws(', ', filled, one.name);
         END IF;
     END LOOP;
+    IF filled IS NOT NULL THEN
+        EXECUTE format('TRUNCATE %s CASCADE', filled);
+    END IF;
     PERFORM setval(q.seqrelid::regclass, q.seqstart, false)
        FROM pg_sequence q JOIN pg_class c ON c.oid = q.seqrelid
       WHERE c.relnamespace = 'pawl'::regnamespace;

@@ -4,7 +4,8 @@ SELECT max(CASE WHEN kind = 'class' THEN id END) || ' ' ||
        md5(string_agg(concat_ws(' ', kind, id, part, what), E'\n' ORDER BY kind, id, part, what))
   FROM (SELECT 'class' AS kind, c.oid::bigint AS id, 0 AS part,
                concat_ws(' ', c.relname, c.relkind, c.relpersistence, c.relowner, c.relacl,
-                         c.reloptions, c.relrowsecurity) AS what
+                         c.reloptions, c.relrowsecurity,
+                         c.relkind = 'r' AND pg_relation_size(c.oid) > 0) AS what -- rows it comes with
           FROM pg_class c WHERE c.relnamespace = 'pawl'::regnamespace
         UNION ALL
         SELECT 'attribute', a.attrelid, a.attnum, a.xmin::text
