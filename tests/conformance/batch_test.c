@@ -173,7 +173,9 @@ PAWL_TEST(ten_thousand_messages_are_a_batch_and_one_more_is_not)
 
 PAWL_TEST(a_batch_holds_64_mebibytes_and_not_a_byte_more)
 {
-    fixture *f = fixture_open(NULL);
+    pawl_store_options patient = PAWL_STORE_OPTIONS_INIT;
+    patient.timeout_ms = 2 * MINUTE_MS; /* a sanitizer on a busy machine */
+    fixture *f = fixture_open(&(fixture_options){.store = &patient});
     pawl_error err = PAWL_ERROR_INIT;
     const size_t size = PAWL_BATCH_MAX_BYTES / 8;
     char *payload = test_calloc(size, 1);

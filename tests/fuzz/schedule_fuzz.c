@@ -40,9 +40,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     if (size == 0)
         return 0;
-    text = strndup((const char *)data + 1, size - 1);
+    text = malloc(size);
     if (!text)
         return 0;
+    memcpy(text, data + 1, size - 1); /* no terminator follows the input: not for strndup() */
+    text[size - 1] = '\0';
     opts.zone = zones[data[0] % PAWLI_COUNT(zones)];
     st = pawl_schedule_parse(text, &opts, &schedule, &err);
     if (st == PAWL_OK) {
