@@ -41,8 +41,6 @@ typedef enum pawl_run_reason {
 PAWL_API const char *pawl_run_state_name(pawl_run_state state);
 PAWL_API const char *pawl_run_reason_name(pawl_run_reason reason);
 
-/* What a handler may leave (pawl_task_output()). */
-#define PAWL_OUTPUT_MAX ((size_t)64 * 1024)
 /* Slots of a skip are counted one by one up to this. */
 #define PAWL_RUN_SLOTS_MAX 10000
 

@@ -43,6 +43,7 @@ PAWL_API bool pawl_state_may_become(pawl_state from, pawl_state to);
 #define PAWL_PRIORITY_MAX 9
 #define PAWL_BATCH_MAX 10000
 #define PAWL_BATCH_MAX_BYTES ((size_t)64 * 1024 * 1024)
+#define PAWL_OUTPUT_MAX ((size_t)64 * 1024) /* bytes that a handler may leave */
 
 /* A message to send. Everything is copied during the call. */
 typedef struct pawl_outgoing {

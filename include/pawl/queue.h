@@ -107,6 +107,15 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_release(pawl_store *store, pawl_
                                                         size_t *ret_changed, pawl_error *err);
 
 /*
+ * pawl_queue_ack() of one message, with what its handler leaves for others to read: kept with the
+ * message (pawl_message_output()), and in the history if it is a run of a job. Any bytes, up to
+ * PAWL_OUTPUT_MAX: PAWL_E_TOO_LARGE. PAWL_E_LOST: this owner does not hold it under this fence.
+ */
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_ack_output(pawl_store *store, pawl_owner owner,
+                                                           pawl_held item, const void *output,
+                                                           size_t output_size, pawl_error *err);
+
+/*
  * How far it is, in words, for others to see: kept with the message until it says something else,
  * also across attempts and when it has ended. NULL or "": nothing. At most 4095 bytes are kept.
  * PAWL_E_LOST: this owner does not hold it under this fence any more.

@@ -83,6 +83,15 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_message_begin(pawl_store *store, pawl_
 PAWL_API struct sqlite3 *pawl_tx_sqlite(pawl_tx *tx);
 PAWL_API struct pg_conn *pawl_tx_postgres(pawl_tx *tx);
 
+/*
+ * What the handler leaves for others to read, stored with the message's end by
+ * pawl_message_commit(): copied; the last call counts. PAWL_E_TOO_LARGE beyond PAWL_OUTPUT_MAX,
+ * PAWL_E_NOMEM; the transaction goes on in either case. PAWL_E_MISUSE: it was not begun by
+ * pawl_message_begin().
+ */
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_tx_output(pawl_tx *tx, const void *output,
+                                                    size_t output_size, pawl_error *err);
+
 /**
  * Acknowledge the message and commit. The transaction has ended then, whatever the answer.
  *

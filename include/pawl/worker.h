@@ -75,6 +75,15 @@ PAWL_API void pawl_task_delay(pawl_task *task, int64_t delay_ms);
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_task_progress(pawl_task *task, const char *text,
                                                         pawl_error *err);
 /*
+ * What it leaves for others to read when it is done: any bytes, kept with the message
+ * (pawl_message_output()) and, if it is a run of a job, in the history; dropped unless the verdict
+ * is PAWL_DONE. Copied; the last call counts. PAWL_E_TOO_LARGE beyond PAWL_OUTPUT_MAX,
+ * PAWL_E_NOMEM; PAWL_E_MISUSE for a dead letter. Call it before pawl_task_begin(), which hands it
+ * to the transaction; afterwards pawl_tx_output() does that.
+ */
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_task_output(pawl_task *task, const void *output,
+                                                      size_t output_size, pawl_error *err);
+/*
  * Effect once: a transaction for rows of the application's own and further messages, which
  * pawl_message_commit() ends together with this message, or not at all. Open it when the work is
  * done, write, commit, pawl_tx_free() it in any case, and return PAWL_DONE; see
@@ -95,7 +104,10 @@ typedef enum pawl_chore {
     PAWL_CHORE_DEAD = 4,       /* dead letters, where a handler is registered for them */
     PAWL_CHORE_CHECKPOINT = 5, /* SQLite: the write-ahead log */
     PAWL_CHORE_INBOX = 6,      /* the inbox's records past their retention */
-    PAWL_CHORE_COUNT = 7
+    PAWL_CHORE_JOBS = 7,       /* the jobs' history past its retention */
+    PAWL_CHORE_SCHEDULE = 8,   /* jobs that are due, unless `scheduler` is off: looked for at least
+                                  this often; `changed` counts runs and skips */
+    PAWL_CHORE_COUNT = 9
 } pawl_chore;
 
 /* "reap", "expire", ... Never NULL. */
@@ -129,13 +141,17 @@ typedef struct pawl_worker_options {
      * handlers. On: also what handlers will need until the next claim has answered. */
     bool claim_ahead;
     pawl_observer observer; /* hears what becomes of messages; see pawl/observe.h */
+    /* Make the runs of jobs that are due (pawl/job.h). Of all workers of a store that may, one does
+     * at a time, by the lease "pawl.scheduler"; the others see to it that one does. */
+    bool scheduler;
 } pawl_worker_options;
 #define PAWL_WORKER_OPTIONS_INIT                                                                   \
     {                                                                                              \
         sizeof(pawl_worker_options), 10, 50, 30000, 30000, 2000, NULL, false, 60000, 30000, true,  \
-            (int64_t)7 * 24 * 3600 * 1000, {1000, 5000, 300000, 30000, 1000, 60000, 300000},       \
-            {10000, 10000, 30000, 10000, 10000, 10000, 30000}, {NULL, NULL, PAWL_LOG_INFO}, false, \
-            0, true, PAWL_OBSERVER_INIT                                                            \
+            (int64_t)7 * 24 * 3600 * 1000,                                                         \
+            {1000, 5000, 300000, 30000, 1000, 60000, 300000, 60000, 1000},                         \
+            {10000, 10000, 30000, 10000, 10000, 10000, 30000, 30000, 10000},                       \
+            {NULL, NULL, PAWL_LOG_INFO}, false, 0, true, PAWL_OBSERVER_INIT, true                  \
     }
 
 /**
@@ -198,9 +214,9 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_worker_handle_dead(pawl_worker *worker
  *            most, a claim whose answer was lost just before: a server may still commit it.
  * Durable:   when it returns PAWL_OK, nothing is leased by it any more; except dead letters whose
  *            claim was in doubt, which come again when that lease ends.
- * Errors:    PAWL_E_MISUSE (no handler, or it runs already), PAWL_E_NOMEM (no threads), or what
- *            the database answered if that will not go away by waiting, or if what was held could
- *            not be given back; it is then ready again when the leases end.
+ * Errors:    PAWL_E_MISUSE (neither a handler nor a scheduler, or it runs already), PAWL_E_NOMEM
+ * (no threads), or what the database answered if that will not go away by waiting, or if what was
+ * held could not be given back; it is then ready again when the leases end.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_worker_run(pawl_worker *worker, pawl_error *err);
 
@@ -235,7 +251,7 @@ typedef enum pawl_breaker_state {
 typedef struct pawl_chore_stats {
     int64_t runs;           /* ended well */
     int64_t failures;       /* ended with an error */
-    int64_t changed;        /* messages it changed */
+    int64_t changed;        /* messages or records it changed */
     pawl_wall last_success; /* or PAWL_NEVER */
     char last_error[256];   /* "" if the last run was good */
 } pawl_chore_stats;
@@ -267,7 +283,7 @@ typedef struct pawl_worker_stats {
         {                                                                                          \
             PAWL_CHORE_STATS_INIT, PAWL_CHORE_STATS_INIT, PAWL_CHORE_STATS_INIT,                   \
                 PAWL_CHORE_STATS_INIT, PAWL_CHORE_STATS_INIT, PAWL_CHORE_STATS_INIT,               \
-                PAWL_CHORE_STATS_INIT                                                              \
+                PAWL_CHORE_STATS_INIT, PAWL_CHORE_STATS_INIT, PAWL_CHORE_STATS_INIT                \
         }                                                                                          \
     }
 

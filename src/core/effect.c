@@ -31,27 +31,47 @@ pawl_status pawl_message_begin(pawl_store *store, pawl_owner owner, pawl_held it
     return PAWL_OK;
 }
 
+pawl_status pawl_tx_output(pawl_tx *tx, const void *output, size_t output_size, pawl_error *err)
+{
+    pawli_output copy;
+
+    if (!tx)
+        return pawli_fail(err, PAWL_E_INVALID, "the transaction must not be NULL");
+    if (!tx->hold || tx->item.fence == 0)
+        return pawli_fail(err, PAWL_E_MISUSE,
+                          "only a transaction of pawl_message_begin() ends a message, which alone "
+                          "has an output");
+    pawl_status st = pawli_output_copy(output, output_size, &copy, err);
+    if (st != PAWL_OK)
+        return st;
+    pawli_output_done(&tx->output);
+    tx->output = copy;
+    return PAWL_OK;
+}
+
 /* The fence decides, under the row's lock and in the same transaction as everything else. */
 static pawl_status acknowledge(pawl_tx *tx, pawl_error *err)
 {
     pawli_param params[] = {{"owner", pawli_uuid(tx->owner.bytes)}};
-    pawli_held_rows held;
+    pawli_value values[PAWLI_OUTPUT_COLUMNS];
+    pawli_rows rows = pawli_output_rows(tx->item, tx->output.data, tx->output.size, values);
     size_t changed = 0;
-    pawl_status st = pawli_held_rows_fill(&held, &tx->item, 1, err);
     pawli_op op = {
         .sql = PAWLI_SQL_ACK,
         .writes = true,
         .params = params,
         .param_count = PAWLI_COUNT(params),
-        .rows = &held.rows,
+        .rows = &rows,
         .on_row = pawli_count_on_row,
         .on_start = pawli_count_on_start,
         .context = &changed,
     };
 
-    if (st == PAWL_OK)
-        st = pawli_tx_run(tx, &op, err);
-    pawli_held_rows_done(&held);
+    if (tx->output.data)
+        op.sql = PAWLI_SQL_ACK_OUTPUT;
+    else
+        rows.column_count--; /* the last one */
+    pawl_status st = pawli_tx_run(tx, &op, err);
     if (st == PAWL_OK && changed != 1)
         st = pawli_fail(err, PAWL_E_LOST,
                         "message %lld is no longer held under this fence: its lease ran out or it "

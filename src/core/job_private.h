@@ -25,6 +25,15 @@ pawl_status pawli_job_definition_read(const pawl_job_definition *given, size_t m
 pawl_misfire pawli_misfire_of(const pawli_row *row, int column);
 pawl_overlap pawli_overlap_of(const pawli_row *row, int column);
 
+/*
+ * pawl_job_tick() that asks before it stores anything: `permit` is called only if something is due.
+ * *ret_permitted: what it answered, true if it was not asked.
+ */
+typedef pawl_status (*pawli_job_permit)(void *context, pawl_wall now, bool *ret_permitted,
+                                        pawl_error *err);
+pawl_status pawli_job_tick(pawl_store *store, pawli_job_permit permit, void *context,
+                           bool *ret_permitted, pawl_job_tick_result *result, pawl_error *err);
+
 /* Tell the schedulers of this process that a job has changed. */
 void pawli_jobs_changed(pawl_store *store);
 

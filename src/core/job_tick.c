@@ -284,17 +284,29 @@ static pawl_status take_turn(pawl_store *store, agenda *a, pawl_job_tick_result 
     return PAWL_OK;
 }
 
+pawl_status pawli_job_tick(pawl_store *store, pawli_job_permit permit, void *context,
+                           bool *ret_permitted, pawl_job_tick_result *result, pawl_error *err)
+{
+    agenda a = {.now = PAWL_NEVER};
+    pawl_status st = read_agenda(store, &a, err);
+
+    *ret_permitted = true;
+    if (st == PAWL_OK && permit && a.job_count > 0)
+        st = permit(context, a.now, ret_permitted, err);
+    if (st == PAWL_OK && *ret_permitted)
+        st = take_turn(store, &a, result, err);
+    pawli_arena_done(&a.memory);
+    return st;
+}
+
 pawl_status pawl_job_tick(pawl_store *store, pawl_job_tick_result *ret_result, pawl_error *err)
 {
     pawl_job_tick_result result = PAWL_JOB_TICK_RESULT_INIT;
-    agenda a = {.now = PAWL_NEVER};
+    bool permitted;
 
     if (!store)
         return pawli_fail(err, PAWL_E_INVALID, "the store must not be NULL");
-    pawl_status st = read_agenda(store, &a, err);
-    if (st == PAWL_OK)
-        st = take_turn(store, &a, &result, err);
-    pawli_arena_done(&a.memory);
+    pawl_status st = pawli_job_tick(store, NULL, NULL, &permitted, &result, err);
     if (st == PAWL_OK && ret_result) {
         size_t size = ret_result->size < sizeof result ? ret_result->size : sizeof result;
         result.size = ret_result->size;

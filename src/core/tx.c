@@ -76,5 +76,6 @@ void pawl_tx_free(pawl_tx *tx)
         return;
     pawli_wrap_free(tx->wrap);
     pawli_hold_free(tx->hold);
+    pawli_output_done(&tx->output);
     free(tx);
 }

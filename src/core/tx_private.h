@@ -6,6 +6,7 @@
 
 #include "db.h"
 #include "hold.h"
+#include "output.h"
 
 struct pawl_tx {
     pawl_store *store;
@@ -13,6 +14,7 @@ struct pawl_tx {
     pawli_hold *hold; /* of one that pawl began for `item` or a delivery */
     pawl_owner owner;
     pawl_held item;
+    pawli_output output; /* of the item */
 };
 
 /* Run an op inside the transaction. */

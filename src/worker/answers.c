@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "fail.h"
+#include "job_private.h"
 #include "log.h"
 #include "observe.h"
 #include "worker_private.h"
@@ -109,7 +110,9 @@ static bool same(const pawl_task *a, const pawl_task *b)
 
     if (a->dead != b->dead || answer != pawli_task_answer(b))
         return false;
-    if (answer == PAWLI_ANSWER_ACK || answer == PAWLI_ANSWER_RELEASE)
+    if (answer == PAWLI_ANSWER_ACK) /* what somebody leaves goes by itself */
+        return !a->output.data && !b->output.data;
+    if (answer == PAWLI_ANSWER_RELEASE)
         return true;
     if (answer == PAWLI_ANSWER_ABANDON && a->delay_ms != b->delay_ms)
         return false;
@@ -154,9 +157,14 @@ static void settle(pawl_worker *worker, pawl_task *picked, size_t count, size_t 
 {
     int64_t *counter = counter_of(worker, picked);
     size_t unsure = 0;
+    bool run = false;
 
-    for (pawl_task *task = picked; task; task = task->line)
+    for (pawl_task *task = picked; task; task = task->line) {
         unsure += task->doubt || pawli_task_acknowledged(task);
+        run |= pawl_message_run_id(task->message) != 0;
+    }
+    if (run) /* another one of its job may be in line */
+        pawli_jobs_changed(worker->store);
     size_t unchanged = count > changed ? count - changed : 0;
     size_t lost = unchanged > unsure ? unchanged - unsure : 0;
     if (counter)
@@ -171,6 +179,16 @@ static void settle(pawl_worker *worker, pawl_task *picked, size_t count, size_t 
               count);
 }
 
+static pawl_status tell_output(pawl_worker *worker, const pawl_task *task, size_t *ret_changed,
+                               pawl_error *err)
+{
+    pawl_status st = pawl_queue_ack_output(worker->store, worker->owner, task->held,
+                                           task->output.data, task->output.size, err);
+
+    *ret_changed = st == PAWL_OK;
+    return st == PAWL_E_LOST ? PAWL_OK : st;
+}
+
 static pawl_status tell(pawl_worker *worker, const pawl_task *sample, size_t count,
                         size_t *ret_changed, pawl_error *err)
 {
@@ -180,6 +198,8 @@ static pawl_status tell(pawl_worker *worker, const pawl_task *sample, size_t cou
         return pawli_dead_tell(worker, sample, items, count, ret_changed, err);
     switch (pawli_task_answer(sample)) {
     case PAWLI_ANSWER_ACK:
+        if (sample->output.data)
+            return tell_output(worker, sample, ret_changed, err);
         return pawl_queue_ack(worker->store, worker->owner, items, count, ret_changed, err);
     case PAWLI_ANSWER_ABANDON:
         return pawl_queue_abandon(worker->store, worker->owner, items, count, sample->error,
@@ -206,9 +226,10 @@ static pawl_status tell_like(pawl_worker *worker, const pawl_task *sample, pawl_
     return st;
 }
 
+/* One that may go with others of its kind, and with a claim. */
 static bool is_ack(const pawl_task *task)
 {
-    return !task->dead && pawli_task_answer(task) == PAWLI_ANSWER_ACK;
+    return !task->dead && pawli_task_answer(task) == PAWLI_ANSWER_ACK && !task->output.data;
 }
 
 static pawl_task *first_that_is(pawli_answers *answers, bool ack)

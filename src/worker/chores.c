@@ -2,6 +2,7 @@
 #include "chores.h"
 
 #include <pawl/inbox_records.h>
+#include <pawl/job_runs.h>
 #include <pawl/lease.h>
 #include <pawl/queue.h>
 
@@ -15,8 +16,8 @@
 
 const char *pawl_chore_name(pawl_chore chore)
 {
-    static const char *const names[] = {"reap", "expire",     "retain", "fold",
-                                        "dead", "checkpoint", "inbox"};
+    static const char *const names[] = {"reap",       "expire", "retain", "fold",    "dead",
+                                        "checkpoint", "inbox",  "jobs",   "schedule"};
 
     return (unsigned)chore < PAWL_CHORE_COUNT ? names[chore] : "unknown";
 }
@@ -73,15 +74,18 @@ static pawl_status call(pawl_worker *worker, pawl_chore chore, size_t *ret_chang
         return pawli_db_checkpoint(worker->store->db, err);
     case PAWL_CHORE_INBOX:
         return pawl_inbox_clean(worker->store, ret_changed, err);
+    case PAWL_CHORE_JOBS:
+        return pawl_job_clean(worker->store, ret_changed, err);
     default:
         return PAWL_OK;
     }
 }
 
-/* Dead letters are called for by the intake, which hands them to the crew. */
+/* Dead letters are called for by the intake, which hands them to the crew; jobs have the ticker. */
 static bool is_done_here(const pawl_worker *worker, pawl_chore chore)
 {
-    return chore != PAWL_CHORE_DEAD && worker->options.chore_every_ms[chore] > 0;
+    return chore != PAWL_CHORE_DEAD && chore != PAWL_CHORE_SCHEDULE &&
+           worker->options.chore_every_ms[chore] > 0;
 }
 
 void pawli_chore_ended(pawl_worker *worker, pawl_chore chore, pawl_status st, size_t changed,

@@ -40,6 +40,7 @@ static pawli_batch *forget(pawli_hand *hand, pawl_task *task)
     hand->count--;
     free(task->error);
     task->error = NULL;
+    pawli_output_done(&task->output);
     task->gone = true;
     return task->pins == 0 && --task->batch->users == 0 ? task->batch : NULL;
 }

@@ -42,6 +42,9 @@ static void make_task(pawl_worker *worker, pawli_batch *batch, const pawl_messag
         .delay_ms = PAWL_DELAY_BY_POLICY,
         .cancel_fd = -1,
     };
+    task->timeout_us = task->handler ? task->handler->timeout_us : 0;
+    if (!dead && pawl_message_timeout_ms(message) > 0)
+        task->timeout_us = pawl_message_timeout_ms(message) * 1000;
     if (!task->handler) {
         pawli_task_refuse(task);
         pawli_missing_note(worker, pawl_message_topic(message));

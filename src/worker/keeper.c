@@ -75,10 +75,10 @@ static bool is_renewed(const pawl_task *task)
 
 static pawl_mono time_up(const pawl_task *task)
 {
-    if (task->phase != PAWLI_PHASE_RUNNING || task->handler->timeout_us == 0 ||
+    if (task->phase != PAWLI_PHASE_RUNNING || task->timeout_us == 0 ||
         task->cause != PAWLI_CAUSE_NONE)
         return (pawl_mono){INT64_MAX};
-    return pawli_mono_after(task->started, task->handler->timeout_us);
+    return pawli_mono_after(task->started, task->timeout_us);
 }
 
 /* Deadlines first: nothing that has passed one is worth a renewal. */

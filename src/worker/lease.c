@@ -14,8 +14,12 @@ static int64_t margin_us(int64_t lease_us)
 
 void pawli_lease_start(pawl_task *task, pawl_mono from)
 {
+    int64_t heartbeat_us = task->dead ? 0 : pawl_message_heartbeat_ms(task->message) * 1000;
+
     task->failures = 0;
-    task->renew_at = pawli_mono_after(from, task->lease_us / 3);
+    if (heartbeat_us <= 0 || heartbeat_us >= task->lease_us - margin_us(task->lease_us))
+        heartbeat_us = task->lease_us / 3;
+    task->renew_at = pawli_mono_after(from, heartbeat_us);
     task->deadline = pawli_mono_after(from, task->lease_us - margin_us(task->lease_us));
 }
 

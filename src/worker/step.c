@@ -30,7 +30,7 @@ static pawl_status handle_all(pawl_worker *worker, pawl_error *err)
 
 static pawl_status do_step(pawl_worker *worker, bool *ret_idle, pawl_error *err)
 {
-    size_t changed = 0, found = 0, resumed = 0, dead = 0;
+    size_t changed = 0, found = 0, resumed = 0, dead = 0, scheduled = 0;
     bool answered;
     pawl_status st = pawli_keeper_step(worker, err);
 
@@ -38,6 +38,8 @@ static pawl_status do_step(pawl_worker *worker, bool *ret_idle, pawl_error *err)
         st = pawli_dead_announce(worker, err);
     if (st == PAWL_OK)
         st = pawli_chores_step(worker, &changed, err);
+    if (st == PAWL_OK)
+        st = pawli_ticker_step(worker, &scheduled, err);
     pawli_answers_gather(worker);
     answered = !pawli_answers_empty(&worker->intake.answers);
     if (st == PAWL_OK)
@@ -57,7 +59,7 @@ static pawl_status do_step(pawl_worker *worker, bool *ret_idle, pawl_error *err)
         st = pawli_answers_tell(worker, err);
     pawli_answers_put_off(worker);
     if (st == PAWL_OK && ret_idle)
-        *ret_idle = changed + found + resumed + dead == 0 && !answered;
+        *ret_idle = changed + found + resumed + dead + scheduled == 0 && !answered;
     return st;
 }
 

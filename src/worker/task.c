@@ -132,6 +132,21 @@ pawl_status pawl_task_progress(pawl_task *task, const char *text, pawl_error *er
     return st;
 }
 
+pawl_status pawl_task_output(pawl_task *task, const void *output, size_t output_size,
+                             pawl_error *err)
+{
+    pawli_output copy;
+    pawl_status st = check_alive(task, "output", err);
+
+    if (st == PAWL_OK)
+        st = pawli_output_copy(output, output_size, &copy, err);
+    if (st != PAWL_OK)
+        return st;
+    pawli_output_done(&task->output);
+    task->output = copy;
+    return PAWL_OK;
+}
+
 pawl_status pawl_task_begin(pawl_task *task, pawl_tx **ret_tx, pawl_error *err)
 {
     pawl_status st = check_alive(task, "transaction", err);
@@ -140,7 +155,15 @@ pawl_status pawl_task_begin(pawl_task *task, pawl_tx **ret_tx, pawl_error *err)
         st = check_held(task, err);
     if (st != PAWL_OK)
         return st;
-    st = pawl_message_begin(task->worker->store, task->worker->owner, task->held, ret_tx, err);
+    pawl_tx *tx;
+    st = pawl_message_begin(task->worker->store, task->worker->owner, task->held, &tx, err);
+    if (st == PAWL_OK && task->output.data) {
+        st = pawl_tx_output(tx, task->output.data, task->output.size, err);
+        if (st != PAWL_OK)
+            pawl_tx_free(tx);
+    }
+    if (st == PAWL_OK)
+        *ret_tx = tx;
     task->effect |= st == PAWL_OK;
     return st;
 }
@@ -185,8 +208,7 @@ static void explain_delay(pawl_task *task)
 {
     char why[64];
 
-    snprintf(why, sizeof why, "it took longer than %" PRId64 " ms",
-             task->handler->timeout_us / 1000);
+    snprintf(why, sizeof why, "it took longer than %" PRId64 " ms", task->timeout_us / 1000);
     pawl_task_explain(task, why);
 }
 

@@ -8,6 +8,7 @@
 #include <pawl/worker.h>
 
 #include "handlers.h"
+#include "output.h"
 
 /*
  * queued -> running -> finished -> telling -> gone; a task that was lost while queued goes from
@@ -51,8 +52,9 @@ struct pawl_task {
     const pawl_message *message;
     pawli_handler *handler; /* NULL: there is none */
     pawl_held held;
-    bool dead;  /* a dead letter's call */
-    bool doubt; /* an answer may have arrived although it failed; the intake's */
+    bool dead;          /* a dead letter's call */
+    int64_t timeout_us; /* of the call: the message's, or the handler's; 0: none */
+    bool doubt;         /* an answer may have arrived although it failed; the intake's */
     atomic_bool cancelled;
     int64_t took_us; /* the handler's call; 0: there was none. Set when it has finished */
 
@@ -60,6 +62,7 @@ struct pawl_task {
     pawl_verdict verdict;
     bool effect; /* pawl_task_begin() was called: it may have acknowledged itself */
     char *error;
+    pawli_output output;
     int64_t delay_ms; /* or PAWL_DELAY_BY_POLICY */
 
     /* Guarded by the hand's lock: */

@@ -123,6 +123,7 @@ void pawl_worker_free(pawl_worker *worker)
 {
     if (!worker)
         return;
+    pawli_ticker_release(worker);
     pawli_intake_done(&worker->intake);
     pawli_dead_done(&worker->dead);
     pawli_missing_done(&worker->missing);
@@ -211,9 +212,13 @@ static pawl_status start_threads(pawl_worker *worker, pawl_error *err)
     if (st == PAWL_OK) {
         st = pawli_chores_start(worker, err);
         if (st == PAWL_OK) {
-            st = pawli_crew_start(worker, err);
-            if (st == PAWL_OK)
-                return PAWL_OK;
+            st = pawli_ticker_start(worker, err);
+            if (st == PAWL_OK) {
+                st = pawli_crew_start(worker, err);
+                if (st == PAWL_OK)
+                    return PAWL_OK;
+                pawli_ticker_end(worker);
+            }
             pawli_chores_end(worker);
         }
         pawli_keeper_end(worker);
@@ -231,7 +236,9 @@ static pawl_status work(pawl_worker *worker, pawl_error *err)
         pawli_log(&worker->log, PAWL_LOG_ERROR, "worker", "the worker gives up: %s",
                   pawl_status_text(st));
     pawli_chores_leave(worker);
+    pawli_ticker_leave(worker);
     ended = pawli_worker_wind_up(worker, st == PAWL_OK ? err : NULL);
+    pawli_ticker_end(worker);
     pawli_chores_end(worker);
     pawli_keeper_end(worker);
     pawli_stop_end(worker);
@@ -259,9 +266,11 @@ pawl_status pawl_worker_run(pawl_worker *worker, pawl_error *err)
 
     if (!worker)
         return pawli_fail(err, PAWL_E_INVALID, "the worker must not be NULL");
-    if (pawli_handlers_empty(&worker->handlers) && pawli_handlers_empty(&worker->dead_handlers))
+    if (pawli_handlers_empty(&worker->handlers) && pawli_handlers_empty(&worker->dead_handlers) &&
+        !worker->options.scheduler)
         return pawli_fail(err, PAWL_E_MISUSE,
-                          "the worker has no handler: register one with pawl_worker_handle()");
+                          "the worker has neither a handler nor a scheduler: register one with "
+                          "pawl_worker_handle()");
     if (!atomic_compare_exchange_strong(&worker->mode, &rest, PAWLI_MODE_RUN))
         return pawli_fail(err, PAWL_E_MISUSE, "the worker is running already");
     st = make_waiter(worker, err);

@@ -14,6 +14,7 @@
 #include "keeper.h"
 #include "missing.h"
 #include "stop.h"
+#include "ticker.h"
 
 /* What the worker is doing. One thread at a time changes it. */
 typedef enum pawli_mode { PAWLI_MODE_REST, PAWLI_MODE_RUN, PAWLI_MODE_STEP } pawli_mode;
@@ -34,6 +35,7 @@ struct pawl_worker {
     pawli_crew crew;
     pawli_keeper keeper;
     pawli_chores chores;
+    pawli_ticker ticker;
     pawli_missing missing;
     pawli_stop stop;
     pthread_mutex_t stats_lock; /* guards the next */

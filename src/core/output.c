@@ -1,0 +1,90 @@
+/* src/core/output.c - what a handler leaves, stored with the end of its message. */
+#include "output.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "change.h"
+#include "claim_check.h"
+#include "fail.h"
+#include "scope.h"
+#include "store_private.h"
+
+static pawl_status check(const void *data, size_t size, pawl_error *err)
+{
+    if (!data && size > 0)
+        return pawli_fail(err, PAWL_E_INVALID, "the output must not be NULL");
+    if (size > PAWL_OUTPUT_MAX)
+        return pawli_fail(err, PAWL_E_TOO_LARGE,
+                          "the output is %zu bytes: at most %zu are kept; cut it, or keep it "
+                          "elsewhere and leave a reference",
+                          size, PAWL_OUTPUT_MAX);
+    return PAWL_OK;
+}
+
+pawl_status pawli_output_copy(const void *data, size_t size, pawli_output *ret_output,
+                              pawl_error *err)
+{
+    void *copy = NULL;
+    pawl_status st = check(data, size, err);
+
+    if (st != PAWL_OK)
+        return st;
+    if (data) {
+        copy = malloc(size + 1); /* an empty one is something, too */
+        if (!copy)
+            return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the output");
+        memcpy(copy, data, size);
+    }
+    *ret_output = (pawli_output){copy, size};
+    return PAWL_OK;
+}
+
+void pawli_output_done(pawli_output *output)
+{
+    free(output->data);
+    *output = (pawli_output){NULL, 0};
+}
+
+pawli_rows pawli_output_rows(pawl_held item, const void *data, size_t size,
+                             pawli_value values[PAWLI_OUTPUT_COLUMNS])
+{
+    static const char *const names[] = {"id", "fence", "output"};
+    static const pawli_type types[] = {PAWLI_INT, PAWLI_INT, PAWLI_BYTES};
+
+    values[0] = pawli_int(item.id.value);
+    values[1] = pawli_int(item.fence);
+    values[2] = data ? pawli_bytes(data, size) : pawli_null(PAWLI_BYTES);
+    return (pawli_rows){1, PAWLI_OUTPUT_COLUMNS, names, types, values};
+}
+
+pawl_status pawl_queue_ack_output(pawl_store *store, pawl_owner owner, pawl_held item,
+                                  const void *output, size_t output_size, pawl_error *err)
+{
+    pawli_param params[] = {{"owner", pawli_uuid(owner.bytes)}};
+    pawli_value values[PAWLI_OUTPUT_COLUMNS];
+    pawli_rows rows = pawli_output_rows(item, output, output_size, values);
+    size_t changed = 0;
+    pawli_op op = {
+        .sql = PAWLI_SQL_ACK_OUTPUT,
+        .writes = true,
+        .params = params,
+        .param_count = PAWLI_COUNT(params),
+        .rows = &rows,
+        .on_row = pawli_count_on_row,
+        .on_start = pawli_count_on_start,
+        .context = &changed,
+    };
+    pawl_status st = pawli_check_owner(store, owner, err);
+
+    if (st == PAWL_OK)
+        st = check(output, output_size, err);
+    if (st == PAWL_OK)
+        st = pawli_store_write(store, &op, err);
+    if (st == PAWL_OK && changed != 1)
+        st = pawli_fail(err, PAWL_E_LOST,
+                        "message %lld is no longer held under this fence: its lease ran out or it "
+                        "has ended",
+                        (long long)item.id.value);
+    return st;
+}

@@ -1,0 +1,23 @@
+/* src/core/output.h - what a handler leaves, stored with the end of its message. */
+#ifndef PAWLI_OUTPUT_H
+#define PAWLI_OUTPUT_H
+
+#include <pawl/queue.h>
+
+#include "op.h"
+
+/* A copy, the caller's; NULL for nothing. PAWL_E_INVALID, PAWL_E_TOO_LARGE, PAWL_E_NOMEM. */
+typedef struct pawli_output {
+    void *data;
+    size_t size;
+} pawli_output;
+pawl_status pawli_output_copy(const void *data, size_t size, pawli_output *ret_output,
+                              pawl_error *err);
+void pawli_output_done(pawli_output *output);
+
+/* The row table of ack_output for one message; everything is borrowed. */
+enum { PAWLI_OUTPUT_COLUMNS = 3 };
+pawli_rows pawli_output_rows(pawl_held item, const void *data, size_t size,
+                             pawli_value values[PAWLI_OUTPUT_COLUMNS]);
+
+#endif
