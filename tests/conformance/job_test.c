@@ -66,3 +66,278 @@ PAWL_TEST(a_run_carries_the_jobs_message_and_what_it_is)
     assert_int_equal(pawl_message_work_id(message).value, run->work_id.value);
     assert_true(pawl_message_id_equal(pawl_message_get_id(message), run->message_id));
 }
+
+PAWL_TEST(put_keeps_the_next_slot_of_the_same_schedule_only)
+{
+    fixture *f = fixture_open(NULL);
+    pawl_error err = PAWL_ERROR_INIT;
+    pawl_job_definition job = job_define("j", "every 1h");
+    bool created = false;
+
+    assert_ok(pawl_job_put(fixture_store(f), &job, &created, &err), &err);
+    assert_true(created);
+    job_tick(f);
+    fixture_advance(f, 30 * MINUTE_MS);
+    job.payload = "other";
+    job.payload_size = 5;
+    assert_ok(pawl_job_put(fixture_store(f), &job, &created, &err), &err);
+    assert_false(created);
+    job_tick(f);
+    assert_time(FIXTURE_START.us + HOUR_MS * 1000, job_get(f, "j")->next_slot_at);
+    assert_memory_equal("other", job_get(f, "j")->definition->payload, 5);
+    job.schedule = "every 2h"; /* from now on */
+    job_put(f, &job);
+    assert_time(FIXTURE_START.us + 150 * MINUTE_MS * 1000, job_get(f, "j")->next_slot_at);
+    job_tick(f);
+    assert_time(FIXTURE_START.us + 150 * MINUTE_MS * 1000, job_get(f, "j")->next_slot_at);
+    assert_int_equal(0, job_after(f, 119 * MINUTE_MS).runs);
+    assert_int_equal(1, job_after(f, MINUTE_MS).runs);
+}
+
+PAWL_TEST(another_schedule_never_makes_a_slot_again)
+{
+    fixture *f = fixture_open(NULL);
+
+    job_add(f, "j", "0 1 * * *");
+    job_tick(f);
+    job_after(f, HOUR_MS);
+    assert_int_equal(1, job_work(f));
+    fixture_set(f, FIXTURE_START); /* SQLite never shows less than it has written */
+    job_add(f, "j", "0 * * * *");
+    job_tick(f);
+    assert_true(job_get(f, "j")->next_slot_at.us > FIXTURE_START.us + HOUR_MS * 1000);
+    fixture_set(f, (pawl_wall){FIXTURE_START.us + HOUR_MS * 1000});
+    assert_int_equal(0, job_tick(f).runs);
+    assert_int_equal(1, job_after(f, HOUR_MS).runs);
+    assert_string_equal("done@3600 ready@7200", job_story(f, "j"));
+}
+
+PAWL_TEST(every_does_not_drift)
+{
+    fixture *f = fixture_open(NULL);
+
+    job_add(f, "j", "every 10s");
+    for (int i = 0; i < 5; i++) {
+        job_after(f, 10 * SECOND_MS + 700); /* the scheduler is late each time */
+        job_work(f);
+    }
+    assert_string_equal("done@10 done@20 done@30 done@40 done@50", job_story(f, "j"));
+}
+
+PAWL_TEST(a_job_that_was_inserted_by_hand_works)
+{
+    fixture *f = fixture_open(NULL);
+
+    fixture_exec(f, "INSERT INTO {job} (name, schedule, topic, payload) "
+                    "VALUES ('seed', 'every 5m', 'seeded', 'hello')");
+    assert_time(FIXTURE_START.us + 300000000, job_get(f, "seed")->next_due_at);
+    assert_time(0, job_get(f, "seed")->created_at);
+    job_tick(f);
+    const pawl_job *job = job_get(f, "seed");
+    assert_time(FIXTURE_START.us, job->created_at);
+    assert_int_equal(120000, job->definition->lease_ms);
+    assert_int_equal(30000, job->definition->heartbeat_ms);
+    assert_int_equal(60000, job->definition->misfire_grace_ms);
+    assert_int_equal(100, job->definition->misfire_cap);
+    assert_int_equal(100, job->definition->keep_runs);
+    job_after(f, 5 * MINUTE_MS);
+    pawl_messages *list = job_claim(f);
+    assert_int_equal(1, pawl_messages_count(list));
+    assert_string_equal("hello", kit_payload(pawl_messages_at(list, 0)));
+    assert_string_equal("seeded", pawl_message_topic(pawl_messages_at(list, 0)));
+}
+
+PAWL_TEST(a_bad_job_is_passed_over_and_stops_nobody)
+{
+    fixture *f = fixture_open(NULL);
+
+    fixture_exec(f,
+                 "INSERT INTO {job} (name, schedule, topic) VALUES ('a bad', '61 * * * *', 't')");
+    fixture_exec(f, "INSERT INTO {job} (name, schedule, zone, topic) "
+                    "VALUES ('b bad', '@daily', 'Europe/Nowhere', 't')");
+    job_add(f, "good", "* * * * *");
+    assert_non_null(strstr(job_get(f, "a bad")->problem, "61")); /* before anybody looked */
+    assert_int_equal(2, job_tick(f).problems);
+    assert_non_null(strstr(job_get(f, "b bad")->problem, "Europe/Nowhere"));
+    assert_time(0, job_get(f, "a bad")->next_due_at);
+    assert_null(job_get(f, "good")->problem);
+    assert_int_equal(1, job_after(f, MINUTE_MS).runs);
+    assert_int_equal(0, job_after(f, 0).problems);
+    fixture_exec(f, "UPDATE {job} SET schedule = '*/2 * * * *' WHERE name = 'a bad'");
+    job_tick(f);
+    assert_null(job_get(f, "a bad")->problem);
+    assert_time(FIXTURE_START.us + 120000000, job_get(f, "a bad")->next_due_at);
+    assert_true(fixture_logged(f, PAWL_LOG_WARNING, "cannot be scheduled"));
+}
+
+PAWL_TEST(disabled_jobs_rest_and_what_they_missed_is_no_misfire)
+{
+    fixture *f = fixture_open(NULL);
+    pawl_error err = PAWL_ERROR_INIT;
+    bool changed = false;
+
+    job_add(f, "j", "* * * * *");
+    job_tick(f);
+    assert_int_equal(1, job_after(f, MINUTE_MS).runs);
+    assert_ok(pawl_job_disable(fixture_store(f), "j", &changed, &err), &err);
+    assert_true(changed);
+    assert_ok(pawl_job_disable(fixture_store(f), "j", &changed, &err), &err);
+    assert_false(changed);
+    assert_int_equal(0, job_after(f, HOUR_MS).runs);
+    assert_false(job_get(f, "j")->enabled);
+    assert_time(0, job_get(f, "j")->next_due_at);
+    assert_int_equal(1, job_work(f)); /* the run that was there goes on */
+    assert_ok(pawl_job_enable(fixture_store(f), "j", &changed, &err), &err);
+    assert_true(changed);
+    assert_int_equal(0, job_tick(f).skips);
+    assert_int_equal(1, job_after(f, MINUTE_MS).runs);
+    assert_string_equal("done@60 ready@3720", job_story(f, "j"));
+    assert_status(PAWL_E_NOT_FOUND, pawl_job_enable(fixture_store(f), "k", NULL, &err), &err);
+}
+
+PAWL_TEST(a_new_job_may_be_disabled_and_put_leaves_that_alone)
+{
+    fixture *f = fixture_open(NULL);
+    pawl_job_definition job = job_define("j", "* * * * *");
+
+    job.disabled = true;
+    job_put(f, &job);
+    assert_false(job_get(f, "j")->enabled);
+    job.disabled = false;
+    job_put(f, &job);
+    assert_false(job_get(f, "j")->enabled);
+    assert_int_equal(0, job_after(f, HOUR_MS).runs);
+}
+
+PAWL_TEST(triggering_runs_now_and_leaves_the_schedule)
+{
+    fixture *f = fixture_open(NULL);
+    pawl_error err = PAWL_ERROR_INIT;
+    pawl_job_trigger_options force = PAWL_JOB_TRIGGER_OPTIONS_INIT;
+
+    job_add(f, "j", "@hourly");
+    job_tick(f);
+    fixture_advance(f, MINUTE_MS);
+    pawl_job_triggered triggered = job_trigger(f, "j");
+    assert_false(triggered.waiting);
+    assert_time(FIXTURE_START.us + HOUR_MS * 1000, job_get(f, "j")->next_slot_at);
+    assert_status(PAWL_E_BUSY, pawl_job_trigger(fixture_store(f), "j", NULL, NULL, &err), &err);
+    assert_says(&err, test_note("run %d", (int)triggered.run_id));
+    force.force = true;
+    assert_ok(pawl_job_trigger(fixture_store(f), "j", &force, NULL, &err), &err);
+    pawl_messages *list = job_claim(f);
+    assert_int_equal(2, pawl_messages_count(list));
+    assert_true(pawl_message_id_equal(triggered.message_id,
+                                      pawl_message_get_id(pawl_messages_at(list, 0))));
+    assert_null(strstr(pawl_message_headers(pawl_messages_at(list, 0)), "pawl-scheduled-at"));
+    kit_ack(f, kit_owner(1), list);
+    assert_string_equal("t-done@60 t-done@60", job_story(f, "j"));
+    assert_ok(pawl_job_disable(fixture_store(f), "j", NULL, &err), &err);
+    assert_true(job_trigger(f, "j").run_id > triggered.run_id);
+    assert_status(PAWL_E_NOT_FOUND, pawl_job_trigger(fixture_store(f), "k", NULL, NULL, &err),
+                  &err);
+}
+
+PAWL_TEST(deleting_cancels_what_nobody_has_begun)
+{
+    fixture *f = fixture_open(NULL);
+    pawl_error err = PAWL_ERROR_INIT;
+    pawl_job_definition job = job_define("j", "* * * * *");
+    size_t cancelled = 0;
+
+    job.overlap = PAWL_OVERLAP_ALLOW;
+    job_put(f, &job);
+    job_tick(f);
+    job_after(f, MINUTE_MS);
+    pawl_messages *held = job_claim(f);
+    job_after(f, MINUTE_MS);
+    job_after(f, MINUTE_MS);
+    pawl_work_id pending = job_last_run(f, "j")->work_id;
+    assert_ok(pawl_job_delete(fixture_store(f), "j", &cancelled, &err), &err);
+    assert_int_equal(2, cancelled);
+    assert_int_equal(PAWL_STATE_CANCELLED, fixture_state(f, pending));
+    assert_int_equal(0, fixture_count(f, "SELECT count(*) FROM {job_run}"));
+    assert_status(PAWL_E_NOT_FOUND, pawl_job_delete(fixture_store(f), "j", NULL, &err), &err);
+    assert_int_equal(0, job_after(f, HOUR_MS).runs);
+    fixture_set(f, (pawl_wall){FIXTURE_START.us + 3 * MINUTE_MS * 1000});
+    assert_int_equal(1, kit_ack(f, kit_owner(1), held)); /* the one in somebody's hands ends */
+    kit_check(f);
+}
+
+PAWL_TEST(jobs_are_listed_in_pages_by_name)
+{
+    fixture *f = fixture_open(NULL);
+    pawl_job_filter filter = PAWL_JOB_FILTER_INIT;
+    pawl_error err = PAWL_ERROR_INIT;
+    pawl_jobs *page = NULL;
+
+    job_add(f, "b", "@daily");
+    job_add(f, "A", "@daily");
+    job_add(f, "ä", "@daily");
+    filter.limit = 2;
+    assert_ok(pawl_job_list(fixture_store(f), &filter, &page, &err), &err);
+    assert_int_equal(2, pawl_jobs_count(page));
+    assert_string_equal("A", pawl_jobs_at(page, 0)->name);
+    assert_string_equal("b", pawl_jobs_at(page, 1)->name);
+    assert_null(pawl_jobs_at(page, 0)->definition->payload);
+    assert_time(FIXTURE_START.us, pawl_jobs_now(page));
+    pawl_jobs_free(page);
+    filter.after = "b";
+    assert_ok(pawl_job_list(fixture_store(f), &filter, &page, &err), &err);
+    assert_int_equal(1, pawl_jobs_count(page));
+    assert_string_equal("ä", pawl_jobs_at(page, 0)->name);
+    pawl_jobs_free(page);
+    assert_status(PAWL_E_NOT_FOUND, pawl_job_get(fixture_store(f), "c", &page, &err), &err);
+}
+
+PAWL_TEST(a_job_that_was_read_can_be_put_again)
+{
+    fixture *f = fixture_open(NULL);
+    pawl_job_definition job = job_define("j", "30 2 * * MON-FRI");
+
+    job.zone = "Europe/Berlin";
+    job.destination = "https://example.org/";
+    job.headers = "{\"k\": 1}";
+    job.correlation_id = "c";
+    job.priority = 9;
+    job.type = PAWL_TYPE_PUSH_CALL;
+    job.max_attempts = 7;
+    job.backoff = (pawl_backoff){10, 20, 30};
+    job.misfire = PAWL_MISFIRE_ALL;
+    job.misfire_cap = 5;
+    job.misfire_grace_ms = 1500;
+    job.overlap = PAWL_OVERLAP_QUEUE;
+    job.jitter_ms = 2500;
+    job.ttl_ms = 3500;
+    job.timeout_ms = 4500;
+    job.lease_ms = 65500;
+    job.heartbeat_ms = 5500;
+    job.keep_runs = 11;
+    job.keep_ms = 7 * DAY_MS;
+    job_put(f, &job);
+    const char *before = fixture_text(f, "SELECT schedule || zone || destination || headers || "
+                                         "misfire || overlap || topic FROM {job}");
+    job_put(f, job_get(f, "j")->definition);
+    assert_string_equal(before,
+                        fixture_text(f, "SELECT schedule || zone || destination || headers || "
+                                        "misfire || overlap || topic FROM {job}"));
+    const pawl_job_definition *read = job_get(f, "j")->definition;
+    assert_string_equal("Europe/Berlin", read->zone);
+    assert_string_equal("c", read->correlation_id);
+    assert_int_equal(9, read->priority);
+    assert_int_equal(PAWL_TYPE_PUSH_CALL, read->type);
+    assert_int_equal(7, read->max_attempts);
+    assert_memory_equal(&job.backoff, &read->backoff, sizeof job.backoff);
+    assert_int_equal(PAWL_MISFIRE_ALL, read->misfire);
+    assert_int_equal(5, read->misfire_cap);
+    assert_int_equal(1500, read->misfire_grace_ms);
+    assert_int_equal(PAWL_OVERLAP_QUEUE, read->overlap);
+    assert_int_equal(2500, read->jitter_ms);
+    assert_int_equal(3500, read->ttl_ms);
+    assert_int_equal(4500, read->timeout_ms);
+    assert_int_equal(65500, read->lease_ms);
+    assert_int_equal(5500, read->heartbeat_ms);
+    assert_int_equal(11, read->keep_runs);
+    assert_int_equal(7 * DAY_MS, read->keep_ms);
+    assert_int_equal(1, read->payload_size);
+}

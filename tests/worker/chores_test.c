@@ -133,5 +133,7 @@ PAWL_TEST(chores_have_names)
     assert_string_equal("reap", pawl_chore_name(PAWL_CHORE_REAP));
     assert_string_equal("checkpoint", pawl_chore_name(PAWL_CHORE_CHECKPOINT));
     assert_string_equal("inbox", pawl_chore_name(PAWL_CHORE_INBOX));
+    assert_string_equal("jobs", pawl_chore_name(PAWL_CHORE_JOBS));
+    assert_string_equal("schedule", pawl_chore_name(PAWL_CHORE_SCHEDULE));
     assert_string_equal("unknown", pawl_chore_name(PAWL_CHORE_COUNT));
 }

@@ -90,12 +90,14 @@ PAWL_TEST(bad_options_are_refused)
     assert_null(worker);
 }
 
-PAWL_TEST(a_worker_without_handlers_does_not_run)
+PAWL_TEST(a_worker_with_neither_handlers_nor_a_scheduler_does_not_run)
 {
     fixture *f = fixture_open(NULL);
+    pawl_worker_options options = PAWL_WORKER_OPTIONS_INIT;
     pawl_error err = PAWL_ERROR_INIT;
 
-    assert_status(PAWL_E_MISUSE, pawl_worker_run(workshop_worker(f, NULL), &err), &err);
+    options.scheduler = false;
+    assert_status(PAWL_E_MISUSE, pawl_worker_run(workshop_worker(f, &options), &err), &err);
 }
 
 static pawl_verdict look_at_everything(pawl_task *task, void *context)

@@ -121,7 +121,7 @@ $$;
 
 -- For the library: job_enable() and job_disable() that answer whether there is such a job, and whether
 -- that was a change.
-CREATE FUNCTION pawl.job_switch(name text, enabled boolean) RETURNS TABLE (found boolean, changed boolean)
+CREATE FUNCTION pawl.job_switch(name text, enabled boolean) RETURNS TABLE (is_there boolean, changed boolean)
 LANGUAGE plpgsql VOLATILE AS $$
 #variable_conflict use_column
 DECLARE
@@ -132,7 +132,7 @@ BEGIN
         awaited_run = NULL, look_at = 'epoch', updated_at = t, version = j.version + 1, problem = NULL
     WHERE j.name = job_switch.name AND j.enabled <> job_switch.enabled;
     changed := FOUND;
-    found := changed OR EXISTS (SELECT FROM pawl.job j WHERE j.name = job_switch.name);
+    is_there := changed OR EXISTS (SELECT FROM pawl.job j WHERE j.name = job_switch.name);
     RETURN NEXT;
 END
 $$;
@@ -151,7 +151,7 @@ DECLARE
     s record;
 BEGIN
     SELECT * INTO s FROM pawl.job_switch(job_disable.name, false);
-    IF NOT s.found THEN
+    IF NOT s.is_there THEN
         PERFORM pawl.job_missing(job_disable.name);
     END IF;
     RETURN s.changed;
@@ -165,7 +165,7 @@ DECLARE
     s record;
 BEGIN
     SELECT * INTO s FROM pawl.job_switch(job_enable.name, true);
-    IF NOT s.found THEN
+    IF NOT s.is_there THEN
         PERFORM pawl.job_missing(job_enable.name);
     END IF;
     RETURN s.changed;
