@@ -3,6 +3,7 @@
 #define PAWL_NET_H
 
 #include <pawl/ack.h>
+#include <pawl/delivery.h>
 #include <pawl/envelope.h>
 #include <pawl/pawl.h>
 #include <pawl/services.h>

@@ -91,6 +91,15 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_abandon(pawl_store *store, pawl_
                                                         const pawl_held *items, size_t count,
                                                         const char *error, int64_t delay_ms,
                                                         size_t *ret_changed, pawl_error *err);
+/*
+ * The same, by policy, with `policy` (base_ms > 0, max_ms >= base_ms, jitter_ms >= 0) in the place
+ * of the store's for messages that bring none of their own.
+ */
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_abandon_by(pawl_store *store, pawl_owner owner,
+                                                           const pawl_held *items, size_t count,
+                                                           const char *error,
+                                                           const pawl_backoff *policy,
+                                                           size_t *ret_changed, pawl_error *err);
 /* Never: becomes failed, a dead letter. */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_fail(pawl_store *store, pawl_owner owner,
                                                      const pawl_held *items, size_t count,

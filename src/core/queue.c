@@ -161,11 +161,31 @@ pawl_status pawl_queue_ack(pawl_store *store, pawl_owner owner, const pawl_held 
                              ret_changed, err);
 }
 
+static pawl_status abandon(pawl_store *store, pawl_owner owner, const pawl_held *items,
+                           size_t count, const char *error, pawli_value delay,
+                           const pawl_backoff *local, const pawl_backoff *remote,
+                           size_t *ret_changed, pawl_error *err)
+{
+    char room[PAWLI_WORDS_SIZE];
+    pawli_param params[] = {
+        {"owner", pawli_uuid(owner.bytes)},
+        {"error", pawli_clean_words(error, room)},
+        {"delay", delay},
+        {"local_base", pawli_span_ms(local->base_ms)},
+        {"local_max", pawli_span_ms(local->max_ms)},
+        {"local_jitter", pawli_span_ms(local->jitter_ms)},
+        {"remote_base", pawli_span_ms(remote->base_ms)},
+        {"remote_max", pawli_span_ms(remote->max_ms)},
+        {"remote_jitter", pawli_span_ms(remote->jitter_ms)},
+    };
+    return pawli_change_held(store, PAWLI_SQL_ABANDON, params, PAWLI_COUNT(params), items, count,
+                             ret_changed, err);
+}
+
 pawl_status pawl_queue_abandon(pawl_store *store, pawl_owner owner, const pawl_held *items,
                                size_t count, const char *error, int64_t delay_ms,
                                size_t *ret_changed, pawl_error *err)
 {
-    char room[PAWLI_WORDS_SIZE];
     pawli_value delay;
     pawl_status st = pawli_check_owner(store, owner, err);
 
@@ -173,19 +193,24 @@ pawl_status pawl_queue_abandon(pawl_store *store, pawl_owner owner, const pawl_h
         st = pawli_check_delay(delay_ms, &delay, err);
     if (st != PAWL_OK)
         return st;
-    pawli_param params[] = {
-        {"owner", pawli_uuid(owner.bytes)},
-        {"error", pawli_clean_words(error, room)},
-        {"delay", delay},
-        {"local_base", pawli_span_ms(store->backoff_local.base_ms)},
-        {"local_max", pawli_span_ms(store->backoff_local.max_ms)},
-        {"local_jitter", pawli_span_ms(store->backoff_local.jitter_ms)},
-        {"remote_base", pawli_span_ms(store->backoff_remote.base_ms)},
-        {"remote_max", pawli_span_ms(store->backoff_remote.max_ms)},
-        {"remote_jitter", pawli_span_ms(store->backoff_remote.jitter_ms)},
-    };
-    return pawli_change_held(store, PAWLI_SQL_ABANDON, params, PAWLI_COUNT(params), items, count,
-                             ret_changed, err);
+    return abandon(store, owner, items, count, error, delay, &store->backoff_local,
+                   &store->backoff_remote, ret_changed, err);
+}
+
+pawl_status pawl_queue_abandon_by(pawl_store *store, pawl_owner owner, const pawl_held *items,
+                                  size_t count, const char *error, const pawl_backoff *policy,
+                                  size_t *ret_changed, pawl_error *err)
+{
+    pawl_status st = pawli_check_owner(store, owner, err);
+
+    if (st != PAWL_OK)
+        return st;
+    if (!policy || policy->base_ms < 1 || policy->max_ms < policy->base_ms ||
+        policy->jitter_ms < 0 || policy->max_ms > DELAY_MAX_MS || policy->jitter_ms > DELAY_MAX_MS)
+        return pawli_fail(err, PAWL_E_INVALID,
+                          "the policy needs base_ms > 0, max_ms >= base_ms, jitter_ms >= 0");
+    return abandon(store, owner, items, count, error, pawli_null(PAWLI_SPAN), policy, policy,
+                   ret_changed, err);
 }
 
 pawl_status pawl_queue_fail(pawl_store *store, pawl_owner owner, const pawl_held *items,

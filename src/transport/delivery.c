@@ -1,0 +1,444 @@
+/* src/transport/delivery.c - sending what is in the queue to where it is to go: the loop. */
+#include <pawl/delivery.h>
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "delivery_private.h"
+#include "envelope.h"
+#include "fail.h"
+#include "log.h"
+#include "options.h"
+#include "scope.h"
+#include "world.h"
+
+PAWLI_AUTO_DEFINE(pawl_delivery, pawl_delivery_free);
+
+#define LEASE_MIN_MS 3000
+#define LEASE_MAX_MS ((int64_t)7 * 24 * 3600 * 1000)
+#define TIME_MAX_MS ((int64_t)365 * 24 * 3600 * 1000)
+/* How long a stopped delivery tries to reach the database. */
+#define FAREWELL_US INT64_C(10000000)
+#define LONGEST_WAIT_MS 30000
+
+/* ---- making one ---- */
+
+static bool backoff_is_good(const pawl_backoff *policy)
+{
+    return policy->base_ms > 0 && policy->max_ms >= policy->base_ms && policy->jitter_ms >= 0 &&
+           policy->max_ms <= TIME_MAX_MS && policy->jitter_ms <= TIME_MAX_MS;
+}
+
+static pawl_status check(const pawl_delivery_options *options, pawl_error *err)
+{
+    if (!options->source || !*options->source || strlen(options->source) > PAWL_SOURCE_MAX ||
+        pawli_has_controls(options->source))
+        return pawli_fail(err, PAWL_E_INVALID,
+                          "source, the name this service sends under, must have 1 to %d bytes and "
+                          "no controls",
+                          PAWL_SOURCE_MAX);
+    if (options->batch < 1 || options->batch > PAWL_BATCH_MAX || options->max_in_flight < 1 ||
+        options->max_in_flight > PAWL_BATCH_MAX)
+        return pawli_fail(err, PAWL_E_INVALID, "batch and max_in_flight must be 1 to %d",
+                          PAWL_BATCH_MAX);
+    if (options->lease_ms < LEASE_MIN_MS || options->lease_ms > LEASE_MAX_MS)
+        return pawli_fail(err, PAWL_E_INVALID, "lease_ms must be 3000 to 7 days");
+    if (options->grace_ms < 0 || options->grace_ms > TIME_MAX_MS ||
+        options->retry_after_max_ms < 1 || options->retry_after_max_ms > TIME_MAX_MS)
+        return pawli_fail(err, PAWL_E_INVALID,
+                          "grace_ms must not be below 0, retry_after_max_ms be more than 0");
+    if (options->breaker_failures < 1 || options->breaker_failures > 1000 ||
+        !backoff_is_good(&options->breaker_open))
+        return pawli_fail(err, PAWL_E_INVALID,
+                          "breaker_failures must be 1 to 1000, and breaker_open needs base_ms > 0, "
+                          "max_ms >= base_ms, jitter_ms >= 0");
+    return PAWL_OK;
+}
+
+static bool copy_text(const char **text)
+{
+    if (*text)
+        *text = strdup(*text);
+    return true;
+}
+
+/* Each text is the delivery's own, or NULL. */
+static bool copy_texts(pawl_delivery_options *options)
+{
+    bool had_owner = options->owner_name, had_topic = options->response_topic;
+
+    copy_text(&options->source);
+    copy_text(&options->owner_name);
+    copy_text(&options->response_topic);
+    return options->source && (!had_owner || options->owner_name) &&
+           (!had_topic || options->response_topic);
+}
+
+static pawl_status watch(pawl_delivery *delivery, int fd, pawl_error *err)
+{
+    struct epoll_event event = {.events = EPOLLIN};
+
+    if (fd < 0 || delivery->events < 0 ||
+        epoll_ctl(delivery->events, EPOLL_CTL_ADD, fd, &event) != 0)
+        return pawli_fail_code(err, PAWL_E_IO, errno, "no descriptor is left for a delivery");
+    return PAWL_OK;
+}
+
+static pawl_status open_all(pawl_delivery *delivery, pawl_error *err)
+{
+    pawl_transports *transports = delivery->options.transports;
+    pawl_status st = PAWL_OK;
+
+    if (!transports) {
+        st = pawl_transports_new(NULL, &delivery->own_transports, err);
+        transports = delivery->own_transports;
+    }
+    if (st == PAWL_OK)
+        st = pawl_carrier_open(transports, &delivery->carrier, err);
+    if (st == PAWL_OK)
+        st = pawl_waiter_new(delivery->store, &delivery->waiter, err);
+    if (st != PAWL_OK)
+        return st;
+    delivery->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    delivery->events = epoll_create1(EPOLL_CLOEXEC);
+    st = watch(delivery, delivery->stop_fd, err);
+    if (st == PAWL_OK)
+        st = watch(delivery, pawl_carrier_fd(delivery->carrier), err);
+    return st;
+}
+
+pawl_status pawl_delivery_new(pawl_store *store, pawl_services *services,
+                              const pawl_delivery_options *opts, pawl_delivery **ret_delivery,
+                              pawl_error *err)
+{
+    PAWLI_AUTO(pawl_delivery) delivery = NULL;
+    pawl_delivery_options options = PAWL_DELIVERY_OPTIONS_INIT;
+    pawl_status st;
+
+    if (!store || !services || !ret_delivery)
+        return pawli_fail(err, PAWL_E_INVALID, "store, services and ret_delivery must not be NULL");
+    st = pawli_options_copy(&options, sizeof options, opts, err);
+    if (st == PAWL_OK)
+        st = check(&options, err);
+    if (st != PAWL_OK)
+        return st;
+    delivery = calloc(1, sizeof *delivery);
+    if (!delivery)
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for a delivery");
+    pthread_mutex_init(&delivery->lock, NULL);
+    delivery->stop_fd = delivery->events = -1;
+    delivery->store = store;
+    delivery->services = pawl_services_ref(services);
+    delivery->owner = pawl_owner_new();
+    delivery->options = options;
+    delivery->policy = (pawli_breaker_policy){options.breaker_failures, {0}, options.breaker_open};
+    delivery->clock_at.us = delivery->routes_at.us = delivery->armed_at.us = INT64_MIN / 2;
+    delivery->ask_until.us = INT64_MIN;
+    pawli_breaker_init(&delivery->health, &pawli_breaker_usual);
+    if (!copy_texts(&delivery->options))
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for a delivery");
+    st = open_all(delivery, err);
+    if (st == PAWL_OK)
+        *ret_delivery = pawl_delivery_take(&delivery);
+    return st;
+}
+
+static void free_flights(pawli_flights *flights)
+{
+    while (flights->first) {
+        pawli_flight *flight = flights->first;
+        pawli_flights_remove(flights, flight);
+        pawli_flight_free(flight);
+    }
+}
+
+void pawl_delivery_free(pawl_delivery *delivery)
+{
+    if (!delivery)
+        return;
+    pawl_carrier_close(delivery->carrier); /* lands what is in the air */
+    free_flights(&delivery->air);
+    free_flights(&delivery->landed);
+    pawl_transports_free(delivery->own_transports);
+    pawl_waiter_free(delivery->waiter);
+    pawl_services_unref(delivery->services);
+    pawli_routes_done(&delivery->routes);
+    if (delivery->stop_fd >= 0)
+        close(delivery->stop_fd);
+    if (delivery->events >= 0)
+        close(delivery->events);
+    free(delivery->left_out);
+    free((char *)(uintptr_t)delivery->options.source);
+    free((char *)(uintptr_t)delivery->options.owner_name);
+    free((char *)(uintptr_t)delivery->options.response_topic);
+    pthread_mutex_destroy(&delivery->lock);
+    free(delivery);
+}
+
+pawl_owner pawl_delivery_owner(const pawl_delivery *delivery)
+{
+    return delivery->owner;
+}
+
+/* ---- what the other files ask for ---- */
+
+pawl_services *pawli_delivery_services(pawl_delivery *delivery)
+{
+    pthread_mutex_lock(&delivery->lock);
+    pawl_services *services = pawl_services_ref(delivery->services);
+    pthread_mutex_unlock(&delivery->lock);
+    return services;
+}
+
+void pawl_delivery_use(pawl_delivery *delivery, pawl_services *services)
+{
+    if (!delivery || !services)
+        return;
+    pthread_mutex_lock(&delivery->lock);
+    pawl_services *old = delivery->services;
+    delivery->services = pawl_services_ref(services);
+    pthread_mutex_unlock(&delivery->lock);
+    pawl_services_unref(old);
+    pawl_waiter_nudge(delivery->waiter);
+}
+
+pawli_route *pawli_delivery_route(pawl_delivery *delivery, const char *name)
+{
+    pthread_mutex_lock(&delivery->lock);
+    pawli_route *route = pawli_routes_get(&delivery->routes, name, &delivery->policy);
+    pthread_mutex_unlock(&delivery->lock);
+    return route;
+}
+
+/* ---- a turn ---- */
+
+/* Whether it may go away by waiting. */
+static bool may_pass(pawl_status st)
+{
+    return pawl_status_retryable(st) || st == PAWL_E_IN_DOUBT || st == PAWL_E_NOMEM;
+}
+
+/* PAWL_OK: go on, later if need be. */
+static pawl_status hear(pawl_delivery *delivery, pawl_status st, const pawl_error *why)
+{
+    if (st == PAWL_OK) {
+        if (pawli_breaker_succeeded(&delivery->health))
+            pawli_log(&delivery->options.log, PAWL_LOG_INFO, "store", "the database answers again");
+        return PAWL_OK;
+    }
+    delivery->armed = delivery->drained = false;
+    if (!may_pass(st))
+        return st;
+    if (pawli_breaker_failed(&delivery->health, pawli_mono_now(), pawli_random_u64()))
+        pawli_log(&delivery->options.log, PAWL_LOG_WARNING, "store",
+                  "nothing can be claimed or answered for; going on to try: %s", why->message);
+    return PAWL_OK;
+}
+
+static pawl_status exchange(pawl_delivery *delivery, bool claims, bool may_arm, pawl_error *err)
+{
+    pawl_status st = pawli_delivery_renew(delivery, err);
+
+    if (st == PAWL_OK)
+        st = pawli_delivery_tell_others(delivery, err);
+    if (st == PAWL_OK)
+        st = pawli_delivery_resume(delivery, err);
+    if (st == PAWL_OK)
+        st = claims ? pawli_delivery_claim(delivery, may_arm, err)
+                    : pawli_delivery_tell_done(delivery, err);
+    return st;
+}
+
+static pawl_status turn(pawl_delivery *delivery, bool claims, bool may_arm, pawl_error *err)
+{
+    pawl_error why = PAWL_ERROR_INIT;
+
+    delivery->moved = 0;
+    if (pawl_carrier_turn(delivery->carrier, &why) != PAWL_OK)
+        pawli_log(&delivery->options.log, PAWL_LOG_WARNING, "outbox", "sending is held up: %s",
+                  why.message);
+    if (!pawli_breaker_allows(&delivery->health, pawli_mono_now()))
+        return PAWL_OK;
+    pawl_status st = exchange(delivery, claims, may_arm, &why);
+    st = hear(delivery, st, &why);
+    if (st != PAWL_OK && err)
+        *err = why;
+    return st;
+}
+
+/* ---- waiting ---- */
+
+static void keep_earlier(pawl_mono *at, pawl_mono other)
+{
+    if (other.us < at->us)
+        *at = other;
+}
+
+/* When a turn is wanted though nothing happens. Times that have passed had their turn. */
+static int64_t wait_ms(pawl_delivery *delivery, int64_t longest_ms)
+{
+    pawl_mono now = pawli_mono_now(), at = pawli_mono_after(now, longest_ms * 1000);
+    int64_t carrier_ms = pawl_carrier_timeout_ms(delivery->carrier);
+
+    if (carrier_ms >= 0)
+        keep_earlier(&at, pawli_mono_after(now, carrier_ms * 1000));
+    keep_earlier(&at, pawli_delivery_renew_at(delivery));
+    if (delivery->health.failures > 0)
+        keep_earlier(&at, delivery->health.retry_at);
+    if (pawli_delivery_is_asking(delivery))
+        keep_earlier(&at, pawli_mono_after(now, 500000));
+    if (!delivery->armed && delivery->health.failures == 0)
+        keep_earlier(&at, pawli_mono_after(now, 50000));
+    for (size_t i = 0; i < delivery->routes.count; i++) {
+        pawl_mono ready = pawli_route_ready_at(delivery->routes.items[i]);
+        if (ready.us > now.us)
+            keep_earlier(&at, ready);
+    }
+    return at.us > now.us ? (at.us - now.us + 999) / 1000 : 0;
+}
+
+static pawl_status rest(pawl_delivery *delivery, int64_t ms, pawl_error *err)
+{
+    struct pollfd events = {.fd = delivery->events, .events = POLLIN};
+
+    if (delivery->armed) {
+        pawl_status st = pawl_waiter_wait(delivery->waiter, ms, delivery->events, err);
+        delivery->armed = delivery->drained = false;
+        /* What ended it may be a message for somebody new. */
+        delivery->routes_at.us = INT64_MIN / 2;
+        return st;
+    }
+    (void)poll(&events, 1, ms < LONGEST_WAIT_MS ? (int)ms : LONGEST_WAIT_MS);
+    return PAWL_OK;
+}
+
+/* ---- running ---- */
+
+/* Async-signal-safe: an atomic number and write(), errno kept. */
+void pawl_delivery_stop(pawl_delivery *delivery)
+{
+    int kept = errno;
+    uint64_t one = 1;
+
+    if (!delivery)
+        return;
+    atomic_fetch_add(&delivery->stops, 1);
+    ssize_t written = write(delivery->stop_fd, &one, sizeof one); /* fails only when readable */
+    (void)written;
+    errno = kept;
+}
+
+static void hush_stop(pawl_delivery *delivery)
+{
+    uint64_t calls;
+    ssize_t got = read(delivery->stop_fd, &calls, sizeof calls);
+
+    (void)got;
+}
+
+static void cancel_all(pawl_delivery *delivery)
+{
+    for (pawli_flight *at = delivery->air.first; at; at = at->next)
+        if (at->send)
+            pawl_carrier_cancel(delivery->carrier, at->send);
+}
+
+static bool holds_nothing(const pawl_delivery *delivery)
+{
+    return delivery->air.count == 0 && delivery->landed.count == 0 &&
+           !pawli_delivery_is_asking(delivery);
+}
+
+/* What an in-doubt claim brought after all is sent, too, if it comes within the grace. */
+static pawl_status wind_down(pawl_delivery *delivery, pawl_error *err)
+{
+    pawl_mono grace = pawli_mono_after(pawli_mono_now(), delivery->options.grace_ms * 1000);
+    pawl_mono end = pawli_mono_after(grace, FAREWELL_US);
+    pawl_error why = PAWL_ERROR_INIT;
+    bool cancelled = false;
+
+    delivery->armed = false;
+    pawl_waiter_disarm(delivery->waiter);
+    while (!holds_nothing(delivery)) {
+        hush_stop(delivery);
+        if (cancelled || atomic_load(&delivery->stops) > 1 || pawli_mono_passed(grace)) {
+            cancel_all(delivery);
+            cancelled = true;
+        }
+        pawl_status st = turn(delivery, false, false, &why);
+        if (st != PAWL_OK || pawli_mono_passed(end)) {
+            if (st == PAWL_OK)
+                st = pawli_fail(&why, PAWL_E_TIMEOUT,
+                                "the database could not be told what became of %zu messages: they "
+                                "are ready again when their leases end",
+                                delivery->air.count + delivery->landed.count);
+            if (err)
+                *err = why;
+            return st;
+        }
+        if (delivery->moved > 0 || holds_nothing(delivery))
+            continue;
+        int64_t left_ms = cancelled ? 50 : pawli_mono_left(grace) / 1000 + 1;
+        (void)rest(delivery, wait_ms(delivery, left_ms), NULL);
+    }
+    return PAWL_OK;
+}
+
+static pawl_status go_on(pawl_delivery *delivery, pawl_error *err)
+{
+    pawl_status st = PAWL_OK;
+
+    while (st == PAWL_OK && atomic_load(&delivery->stops) == 0) {
+        st = turn(delivery, true, true, err);
+        if (st == PAWL_OK && delivery->moved == 0 &&
+            (delivery->armed || !delivery->drained || delivery->air.count > 0))
+            st = rest(delivery, wait_ms(delivery, LONGEST_WAIT_MS), err);
+        if (st == PAWL_E_INTERRUPTED) /* pawl_store_interrupt() is for others, too */
+            st = PAWL_OK;
+    }
+    return st;
+}
+
+pawl_status pawl_delivery_run(pawl_delivery *delivery, pawl_error *err)
+{
+    pawl_status st, end;
+
+    if (!delivery)
+        return pawli_fail(err, PAWL_E_INVALID, "the delivery must not be NULL");
+    if (atomic_exchange(&delivery->running, true))
+        return pawli_fail(err, PAWL_E_MISUSE, "this delivery runs already");
+    st = go_on(delivery, err);
+    if (st != PAWL_OK) /* nothing more will come of it: give back what can be */
+        atomic_fetch_add(&delivery->stops, 2);
+    end = wind_down(delivery, st == PAWL_OK ? err : NULL);
+    atomic_store(&delivery->stops, 0);
+    hush_stop(delivery);
+    atomic_store(&delivery->running, false);
+    return st == PAWL_OK ? end : st;
+}
+
+pawl_status pawl_delivery_step(pawl_delivery *delivery, int64_t timeout_ms, size_t *ret_moved,
+                               pawl_error *err)
+{
+    pawl_status st;
+
+    if (!delivery || timeout_ms < 0)
+        return pawli_fail(err, PAWL_E_INVALID, "delivery must not be NULL, wait_ms not below 0");
+    if (atomic_exchange(&delivery->running, true))
+        return pawli_fail(err, PAWL_E_MISUSE, "this delivery runs already");
+    st = turn(delivery, true, timeout_ms > 0, err);
+    if (st == PAWL_OK && delivery->moved == 0 && timeout_ms > 0) {
+        st = rest(delivery, wait_ms(delivery, timeout_ms), err);
+        if (st == PAWL_OK)
+            st = turn(delivery, true, false, err);
+    }
+    if (st == PAWL_OK && ret_moved)
+        *ret_moved = delivery->moved;
+    atomic_store(&delivery->running, false);
+    return st;
+}

@@ -1,0 +1,296 @@
+/* src/transport/delivery_claim.c - which destinations there are, and taking what they have room
+ * for.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "delivery_private.h"
+#include "fail.h"
+#include "scope.h"
+#include "world.h"
+
+PAWLI_AUTO_DEFINE(pawl_services, pawl_services_unref);
+PAWLI_AUTO_DEFINE(pawl_destinations, pawl_destinations_free);
+
+/* As many as one claim can name. */
+#define NAMES_MAX 1000
+/* New destinations are looked for this often while there is work. */
+#define ROUTES_US INT64_C(250000)
+/* While sends are under way, falling asleep is prepared no more often than this. */
+#define ARM_US INT64_C(50000)
+#define CLOCK_US INT64_C(60000000)
+/* A claim whose connection was lost may still be committed by the server for this long. */
+#define STILL_COMMITTING_US INT64_C(5000000)
+#define ASK_AGAIN_US INT64_C(500000)
+
+/* ---- which destinations ---- */
+
+static pawl_status mark_page(pawl_delivery *delivery, const pawl_destinations *list,
+                             pawl_error *err)
+{
+    for (size_t i = 0; i < pawl_destinations_count(list); i++) {
+        pawli_route *route = pawli_delivery_route(delivery, pawl_destinations_at(list, i));
+        if (!route)
+            return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the destinations");
+        route->wanted = true;
+    }
+    return PAWL_OK;
+}
+
+static pawl_status find_routes(pawl_delivery *delivery, pawl_error *err)
+{
+    PAWLI_AUTO_FREE char *after = NULL;
+    bool more = true;
+    pawl_status st = PAWL_OK;
+
+    for (size_t i = 0; i < delivery->routes.count; i++)
+        delivery->routes.items[i]->wanted = false;
+    while (more && st == PAWL_OK) {
+        PAWLI_AUTO(pawl_destinations) list = NULL;
+        st = pawl_queue_destinations(delivery->store, after, NAMES_MAX, &list, err);
+        if (st == PAWL_OK)
+            st = mark_page(delivery, list, err);
+        more = st == PAWL_OK && pawl_destinations_more(list);
+        if (!more)
+            break;
+        free(after);
+        after = strdup(pawl_destinations_last(list));
+        if (!after)
+            st = pawli_fail(err, PAWL_E_NOMEM, "out of memory for the destinations");
+    }
+    /* After a failure all count as wanted: the claim finds out. */
+    for (size_t i = 0; st != PAWL_OK && i < delivery->routes.count; i++)
+        delivery->routes.items[i]->wanted = true;
+    if (st == PAWL_OK)
+        delivery->routes_at = pawli_mono_now();
+    return st;
+}
+
+/* ---- what there is room for ---- */
+
+typedef struct claim_wants {
+    const char *names[NAMES_MAX];
+    int64_t limits[NAMES_MAX];
+    size_t count;
+    int limit;
+} claim_wants;
+
+static void add_want(const pawl_delivery *delivery, claim_wants *wants, const pawli_route *route,
+                     size_t room)
+{
+    size_t places = (size_t)delivery->options.max_in_flight - delivery->air.count;
+    size_t most =
+        (size_t)delivery->options.batch < places ? (size_t)delivery->options.batch : places;
+    size_t left = most - (size_t)wants->limit;
+
+    if (room > left)
+        room = left;
+    if (room == 0 || wants->count == NAMES_MAX)
+        return;
+    wants->names[wants->count] = route->name;
+    wants->limits[wants->count++] = (int64_t)room;
+    wants->limit += (int)room;
+}
+
+static bool leave_out(pawl_delivery *delivery, size_t at, const char *name)
+{
+    if (at == delivery->left_out_capacity) {
+        size_t capacity = at ? at * 2 : 16;
+        const char **names = realloc(delivery->left_out, capacity * sizeof *names);
+        if (!names)
+            return false;
+        delivery->left_out = names;
+        delivery->left_out_capacity = capacity;
+    }
+    /* What the waiter waits for has to be what can be claimed. */
+    if (at >= delivery->left_out_count || delivery->left_out[at] != name)
+        delivery->armed = false;
+    delivery->left_out[at] = name;
+    return true;
+}
+
+/* What to claim, beginning with another destination each time; and whom not to wait for. */
+static pawl_status make_wants(pawl_delivery *delivery, claim_wants *wants, pawl_error *err)
+{
+    PAWLI_AUTO(pawl_services) services = pawli_delivery_services(delivery);
+    size_t count = delivery->routes.count, left_out = 0;
+    pawl_mono now = pawli_mono_now();
+    bool memory = true, full = delivery->air.count >= (size_t)delivery->options.max_in_flight;
+
+    wants->count = 0;
+    wants->limit = 0;
+    for (size_t i = 0; i < count; i++) {
+        pawli_route *route = delivery->routes.items[(i + delivery->turn) % count];
+        size_t room = full ? 0 : pawli_route_room(route, services, now);
+        if (room > 0 && route->wanted)
+            add_want(delivery, wants, route, room);
+    }
+    for (size_t i = 0; memory && i < count; i++) { /* in an order that stays the same */
+        pawli_route *route = delivery->routes.items[i];
+        if (full || pawli_route_room(route, services, now) == 0)
+            memory = leave_out(delivery, left_out++, route->name);
+    }
+    if (!memory)
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the destinations");
+    delivery->armed &= left_out == delivery->left_out_count;
+    delivery->left_out_count = left_out;
+    delivery->turn++;
+    return PAWL_OK;
+}
+
+/* ---- taking over ---- */
+
+static bool is_known(const pawli_flights *flights, pawl_held held)
+{
+    for (const pawli_flight *at = flights->first; at; at = at->next)
+        if (at->held.id.value == held.id.value && at->held.fence == held.fence)
+            return true;
+    return false;
+}
+
+/* Sends what is new of the list, which becomes the flights'. */
+static pawl_status adopt(pawl_delivery *delivery, pawl_messages *take_list, bool resumed,
+                         pawl_mono claimed_at, pawl_error *err)
+{
+    pawli_load *load = calloc(1, sizeof *load);
+    size_t count = pawl_messages_count(take_list);
+    bool memory = load != NULL;
+
+    if (load) {
+        *load = (pawli_load){take_list, 1};
+        take_list = NULL;
+    }
+    for (size_t i = 0; memory && i < count; i++) {
+        const pawl_message *message = pawl_messages_at(load->list, i);
+        pawl_held held = {pawl_message_work_id(message), pawl_message_fence(message)};
+        if (resumed && (is_known(&delivery->air, held) || is_known(&delivery->landed, held)))
+            continue;
+        memory = pawli_flight_begin(delivery, load, message, claimed_at);
+        delivery->moved += memory;
+    }
+    if (load && --load->users == 0) {
+        pawl_messages_free(load->list);
+        free(load);
+    }
+    pawl_messages_free(take_list);
+    if (memory)
+        return PAWL_OK;
+    delivery->asking = true; /* they are held: ask again when there is memory */
+    return pawli_fail(err, PAWL_E_NOMEM, "out of memory for %zu messages", count);
+}
+
+bool pawli_delivery_is_asking(const pawl_delivery *delivery)
+{
+    return delivery->asking || pawli_mono_now().us < delivery->ask_until.us;
+}
+
+pawl_status pawli_delivery_resume(pawl_delivery *delivery, pawl_error *err)
+{
+    pawl_mono now = pawli_mono_now();
+    pawl_messages *list = NULL;
+    pawl_status st;
+
+    if (!pawli_delivery_is_asking(delivery) ||
+        (!delivery->asking && now.us < delivery->asked_at.us + ASK_AGAIN_US))
+        return PAWL_OK;
+    st = pawl_queue_held(delivery->store, delivery->owner, &list, err);
+    if (st != PAWL_OK)
+        return st;
+    if (delivery->asking)
+        delivery->ask_until = pawli_mono_after(now, STILL_COMMITTING_US);
+    delivery->asking = false;
+    delivery->asked_at = now;
+    return adopt(delivery, list, true, now, err);
+}
+
+/* ---- claiming ---- */
+
+static pawl_status measure_clock(pawl_delivery *delivery, pawl_error *err)
+{
+    pawl_mono now = pawli_mono_now();
+    pawl_wall clock;
+    pawl_status st;
+
+    if (now.us < delivery->clock_at.us + CLOCK_US)
+        return PAWL_OK;
+    st = pawl_store_now(delivery->store, &clock, err);
+    if (st != PAWL_OK)
+        return st;
+    delivery->clock_at = now;
+    delivery->clock_ahead_us = clock.us - now.us;
+    return PAWL_OK;
+}
+
+static pawl_status claim(pawl_delivery *delivery, const claim_wants *wants, pawl_error *err)
+{
+    PAWLI_AUTO_FREE pawl_held *acks = NULL;
+    pawl_claim_options options = PAWL_CLAIM_OPTIONS_INIT;
+    pawl_mono asked_at = pawli_mono_now();
+    pawl_messages *list = NULL;
+    size_t ack_count = 0;
+    pawl_status st = pawli_delivery_acks(delivery, &acks, &ack_count, err);
+
+    if (st != PAWL_OK)
+        return st;
+    options.destinations = wants->names;
+    options.destination_count = wants->count;
+    options.destination_limits = wants->limits;
+    options.owner_name = delivery->options.owner_name;
+    st = pawl_queue_ack_and_claim(delivery->store, delivery->owner, acks, ack_count,
+                                  delivery->options.lease_ms, wants->limit, &options, NULL, &list,
+                                  err);
+    delivery->asking |= st == PAWL_E_IN_DOUBT;
+    if (st != PAWL_OK)
+        return st;
+    pawli_delivery_acked(delivery, ack_count);
+    delivery->drained = pawl_messages_count(list) < (size_t)wants->limit;
+    return adopt(delivery, list, false, asked_at, err);
+}
+
+/* Get ready to sleep: what becomes ready after this, for whoever has room, ends the wait. */
+static pawl_status arm(pawl_delivery *delivery, pawl_error *err)
+{
+    pawl_status st =
+        pawl_waiter_arm_others(delivery->waiter, delivery->left_out, delivery->left_out_count, err);
+
+    delivery->armed = st == PAWL_OK;
+    delivery->armed_at = pawli_mono_now();
+    return st;
+}
+
+static bool time_to_arm(const pawl_delivery *delivery, bool may_arm)
+{
+    return may_arm && delivery->drained && !delivery->armed &&
+           (delivery->air.count == 0 || pawli_mono_now().us >= delivery->armed_at.us + ARM_US);
+}
+
+pawl_status pawli_delivery_claim(pawl_delivery *delivery, bool may_arm, pawl_error *err)
+{
+    size_t moved = delivery->moved;
+    claim_wants wants;
+    pawl_status st = measure_clock(delivery, err);
+
+    if (st == PAWL_OK)
+        st = make_wants(delivery, &wants, err);
+    if (st != PAWL_OK)
+        return st;
+    bool arming = time_to_arm(delivery, may_arm);
+    if (arming)
+        st = arm(delivery, err);
+    /* After arming: one that was sent to before must be found, also if it is new. */
+    if (st == PAWL_OK && (arming || pawli_mono_now().us >= delivery->routes_at.us + ROUTES_US)) {
+        st = find_routes(delivery, err);
+        if (st == PAWL_OK)
+            st = make_wants(delivery, &wants, err);
+    }
+    if (st != PAWL_OK)
+        return st;
+    if (wants.count == 0)
+        delivery->drained = true;
+    st = wants.count > 0 ? claim(delivery, &wants, err) : pawli_delivery_tell_done(delivery, err);
+    if (delivery->moved > moved && delivery->armed) {
+        pawl_waiter_disarm(delivery->waiter);
+        delivery->armed = false;
+    }
+    return st;
+}

@@ -1,0 +1,82 @@
+/* src/transport/delivery_private.h - the insides of pawl_delivery, for the files that make it up.
+ *
+ * Everything is the business of the thread that runs it, but for `stop`, and what the lock guards.
+ */
+#ifndef PAWLI_DELIVERY_PRIVATE_H
+#define PAWLI_DELIVERY_PRIVATE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include <pawl/delivery.h>
+#include <pawl/queue.h>
+#include <pawl/waiter.h>
+
+#include "flight.h"
+#include "route.h"
+
+struct pawl_delivery {
+    pawl_store *store;
+    pawl_delivery_options options; /* its texts are copies */
+    pawl_owner owner;
+    pawl_transports *own_transports; /* NULL: the caller's */
+    pawl_carrier *carrier;
+    pawl_waiter *waiter;
+    int stop_fd;      /* readable when it is to stop */
+    int events;       /* epoll: the carrier's descriptor and that */
+    atomic_int stops; /* calls of pawl_delivery_stop() */
+    atomic_bool running;
+    pawli_breaker_policy policy; /* of the destinations */
+
+    pthread_mutex_t lock;
+    pawl_services *services; /* guarded by the lock */
+    pawli_routes routes;     /* changed under the lock, by the delivery's thread only */
+
+    pawli_flights air;
+    pawli_flights landed;   /* not answered for yet */
+    pawli_breaker health;   /* of the database */
+    int64_t clock_ahead_us; /* the store's clock minus ours */
+    pawl_mono clock_at;     /* when that was measured */
+    bool asking;            /* the answer to a claim was lost */
+    pawl_mono ask_until;    /* and may still become true */
+    pawl_mono asked_at;
+    pawl_mono routes_at; /* when the destinations were last asked for */
+    size_t turn;         /* which route comes first */
+    bool drained;        /* the last claim found less than there was room for */
+    bool armed;
+    pawl_mono armed_at;
+    const char **left_out; /* destinations that the waiter does not wait for */
+    size_t left_out_count;
+    size_t left_out_capacity;
+    size_t moved; /* claimed or answered for, in this turn */
+};
+
+/* ---- delivery.c ---- */
+
+/* The map as it is now; the caller unrefs it. */
+pawl_services *pawli_delivery_services(pawl_delivery *delivery);
+pawli_route *pawli_delivery_route(pawl_delivery *delivery, const char *name);
+
+/* ---- delivery_claim.c ---- */
+
+/* Take what there is room for, and send it; acknowledge what is done in the same call. */
+pawl_status pawli_delivery_claim(pawl_delivery *delivery, bool may_arm, pawl_error *err);
+/* After a claim whose answer was lost: what did it bring? */
+pawl_status pawli_delivery_resume(pawl_delivery *delivery, pawl_error *err);
+bool pawli_delivery_is_asking(const pawl_delivery *delivery);
+
+/* ---- delivery_answer.c ---- */
+
+/* All that has landed but what a claim can acknowledge by the way. */
+pawl_status pawli_delivery_tell_others(pawl_delivery *delivery, pawl_error *err);
+/* That, too. */
+pawl_status pawli_delivery_tell_done(pawl_delivery *delivery, pawl_error *err);
+/* The done ones, to be acknowledged: *ret_items is the caller's to free. */
+pawl_status pawli_delivery_acks(pawl_delivery *delivery, pawl_held **ret_items, size_t *ret_count,
+                                pawl_error *err);
+void pawli_delivery_acked(pawl_delivery *delivery, size_t count);
+/* Leases that are half over; what is no longer ours is cancelled. */
+pawl_status pawli_delivery_renew(pawl_delivery *delivery, pawl_error *err);
+pawl_mono pawli_delivery_renew_at(const pawl_delivery *delivery);
+
+#endif

@@ -1,0 +1,321 @@
+/* src/transport/flight.c - one claimed message on its way, from the claim to the answer. */
+#include "flight.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "delivery_private.h"
+#include "fail.h"
+#include "log.h"
+#include "world.h"
+
+void pawli_flights_add(pawli_flights *flights, pawli_flight *flight)
+{
+    flight->previous = flights->last;
+    flight->next = NULL;
+    if (flights->last)
+        flights->last->next = flight;
+    else
+        flights->first = flight;
+    flights->last = flight;
+    flights->count++;
+}
+
+void pawli_flights_remove(pawli_flights *flights, pawli_flight *flight)
+{
+    if (flight->previous)
+        flight->previous->next = flight->next;
+    else
+        flights->first = flight->next;
+    if (flight->next)
+        flight->next->previous = flight->previous;
+    else
+        flights->last = flight->previous;
+    flight->previous = flight->next = NULL;
+    flights->count--;
+}
+
+static void drop_load(pawli_load *load)
+{
+    if (!load || --load->users > 0)
+        return;
+    pawl_messages_free(load->list);
+    free(load);
+}
+
+void pawli_flight_free(pawli_flight *flight)
+{
+    if (!flight)
+        return;
+    drop_load(flight->load);
+    pawl_envelope_free(flight->envelope);
+    pawl_services_unref(flight->services);
+    free(flight->error);
+    free(flight->payload);
+    free(flight);
+}
+
+void pawli_flight_done(pawli_flight *flight)
+{
+    pawli_flights_remove(&flight->delivery->landed, flight);
+    pawli_flight_free(flight);
+}
+
+/* ---- landing ---- */
+
+static void say(const pawli_flight *flight, pawl_log_level level, const char *what)
+{
+    char id[PAWL_UUID_TEXT_SIZE];
+
+    pawl_message_id_format(pawl_message_get_id(flight->message), id);
+    pawli_log(&flight->delivery->options.log, level, "outbox", "message %s to %s %s", id,
+              flight->route->name, what);
+}
+
+static void log_landing(const pawli_flight *flight, bool duplicate)
+{
+    const char *why = flight->error ? flight->error : "out of memory for the reason";
+    char what[sizeof(pawl_error) + 64];
+    int attempt = pawl_message_attempt(flight->message);
+    long long ms = (pawli_mono_now().us - flight->began.us) / 1000;
+
+    switch (flight->fate) {
+    case PAWLI_FATE_DONE:
+        snprintf(what, sizeof what, "sent in %lld ms%s", ms,
+                 duplicate ? ", where it had been before" : "");
+        say(flight, PAWL_LOG_INFO, what);
+        break;
+    case PAWLI_FATE_RETRY:
+        snprintf(what, sizeof what, "not sent, attempt %d of %d: %s", attempt,
+                 pawl_message_max_attempts(flight->message), why);
+        say(flight, PAWL_LOG_WARNING, what);
+        break;
+    case PAWLI_FATE_FAIL:
+        snprintf(what, sizeof what, "failed for good at attempt %d: %s", attempt, why);
+        say(flight, PAWL_LOG_ERROR, what);
+        break;
+    case PAWLI_FATE_RELEASE:
+        say(flight, PAWL_LOG_DEBUG, "given back");
+        break;
+    case PAWLI_FATE_NONE:
+        say(flight, PAWL_LOG_WARNING, "dropped: its lease is lost");
+        break;
+    }
+}
+
+/* At the last attempt "put off" is "failed": the database says the same. */
+static pawli_fate retry_or_fail(const pawli_flight *flight, const pawl_service *service)
+{
+    int attempt = pawl_message_attempt(flight->message);
+    int most = service ? pawl_service_max_attempts(service) : 0;
+
+    if (attempt >= pawl_message_max_attempts(flight->message) || (most > 0 && attempt >= most))
+        return PAWLI_FATE_FAIL;
+    return PAWLI_FATE_RETRY;
+}
+
+static void count(pawli_flight *flight, bool duplicate)
+{
+    pawl_destination_stats *stats = &flight->route->stats;
+
+    stats->sent += flight->fate == PAWLI_FATE_DONE;
+    stats->duplicate += flight->fate == PAWLI_FATE_DONE && duplicate;
+    stats->retried += flight->fate == PAWLI_FATE_RETRY;
+    stats->failed += flight->fate == PAWLI_FATE_FAIL;
+}
+
+static void land(pawli_flight *flight, pawli_fate fate, const char *error, bool duplicate)
+{
+    pawl_delivery *delivery = flight->delivery;
+
+    flight->fate = flight->lost ? PAWLI_FATE_NONE : fate;
+    if (error && *error)
+        flight->error = strdup(error);
+    pthread_mutex_lock(&delivery->lock);
+    flight->route->stats.in_flight--;
+    count(flight, duplicate);
+    flight->route->stats.breaker = (pawl_breaker_state)flight->route->breaker.state;
+    pthread_mutex_unlock(&delivery->lock);
+    pawli_flights_remove(&delivery->air, flight);
+    pawli_flights_add(&delivery->landed, flight);
+    log_landing(flight, duplicate);
+}
+
+/* ---- the destination's fault, or not ---- */
+
+static void note_failure(pawli_flight *flight, pawl_mono now)
+{
+    pawli_breaker *breaker = &flight->route->breaker;
+
+    /* What was under way when it opened says nothing new. */
+    if (breaker->state == PAWLI_BREAKER_OPEN)
+        return;
+    if (pawli_breaker_failed(breaker, now, pawli_random_u64()))
+        pawli_log(&flight->delivery->options.log, PAWL_LOG_WARNING, "outbox",
+                  "%s failed %d times in a row: it is left alone for a while", flight->route->name,
+                  breaker->failures);
+}
+
+static void note_success(pawli_flight *flight)
+{
+    if (pawli_breaker_succeeded(&flight->route->breaker))
+        pawli_log(&flight->delivery->options.log, PAWL_LOG_INFO, "outbox", "%s answers again",
+                  flight->route->name);
+}
+
+static void judge(pawli_flight *flight, const pawl_send_outcome *outcome, pawl_mono now)
+{
+    if (outcome->sent == PAWL_SENT_CANCELLED)
+        return;
+    if (outcome->sent == PAWL_SENT_RETRY && (!outcome->reached || outcome->status >= 500))
+        note_failure(flight, now);
+    else
+        note_success(flight);
+}
+
+/* Not before the destination wants it; and if it is too busy, nothing else either. */
+static void obey_retry_after(pawli_flight *flight, const pawl_send_outcome *outcome, pawl_mono now)
+{
+    const pawl_delivery_options *options = &flight->delivery->options;
+    int64_t asked_ms = outcome->retry_after_ms, policy_ms;
+
+    flight->delay_ms = PAWL_DELAY_BY_POLICY;
+    if (outcome->sent != PAWL_SENT_RETRY || asked_ms < 0)
+        return;
+    if (asked_ms > options->retry_after_max_ms)
+        asked_ms = options->retry_after_max_ms;
+    if (outcome->status == 429 || outcome->status == 503)
+        flight->route->quiet_until = pawli_mono_after(now, asked_ms * 1000);
+    policy_ms = pawl_backoff_delay_ms(&flight->policy, pawl_message_retries(flight->message),
+                                      pawli_random_u64());
+    flight->delay_ms = asked_ms > policy_ms ? asked_ms : policy_ms;
+    if (flight->delay_ms < 1)
+        flight->delay_ms = 1;
+}
+
+static void keep_payload(pawli_flight *flight, const pawl_send_outcome *outcome)
+{
+    if (!outcome->payload)
+        return;
+    flight->payload = malloc(outcome->payload_size + 1);
+    if (!flight->payload)
+        return;
+    memcpy(flight->payload, outcome->payload, outcome->payload_size);
+    flight->payload_size = outcome->payload_size;
+}
+
+static void on_end(void *context, const pawl_send_outcome *outcome)
+{
+    pawli_flight *flight = context;
+    pawl_mono now = pawli_mono_now();
+    bool duplicate = outcome->sent == PAWL_SENT_DUPLICATE;
+    const pawl_service *service = NULL;
+    const char *url = NULL;
+
+    flight->send = NULL;
+    if (pawl_services_find(flight->services, flight->route->name, &service, &url, NULL) != PAWL_OK)
+        service = NULL;
+    judge(flight, outcome, now);
+    obey_retry_after(flight, outcome, now);
+    switch (outcome->sent) {
+    case PAWL_SENT_ACKNOWLEDGED:
+    case PAWL_SENT_DUPLICATE:
+        keep_payload(flight, outcome);
+        land(flight, PAWLI_FATE_DONE, NULL, duplicate);
+        break;
+    case PAWL_SENT_REFUSED:
+        land(flight, PAWLI_FATE_FAIL, outcome->error, false);
+        break;
+    case PAWL_SENT_RETRY:
+        land(flight, retry_or_fail(flight, service), outcome->error, false);
+        break;
+    case PAWL_SENT_CANCELLED:
+        land(flight, PAWLI_FATE_RELEASE, NULL, false);
+        break;
+    }
+}
+
+/* ---- starting ---- */
+
+static pawl_status send(pawli_flight *flight, const pawl_service *service, const char *url,
+                        pawl_error *err)
+{
+    pawl_delivery *delivery = flight->delivery;
+    pawl_envelope_options envelope = PAWL_ENVELOPE_OPTIONS_INIT;
+    pawl_send_request request = PAWL_SEND_REQUEST_INIT;
+    pawl_status st;
+
+    envelope.source = delivery->options.source;
+    envelope.secrets = pawl_service_secrets(service);
+    envelope.scheme = pawl_service_scheme(service);
+    st = pawl_envelope_encode(flight->message, &envelope, &flight->envelope, err);
+    if (st != PAWL_OK)
+        return st;
+    request.url = url;
+    request.service = service;
+    request.envelope = flight->envelope;
+    return pawl_carrier_send(delivery->carrier, &request, on_end, flight, &flight->send, err);
+}
+
+/* Where to, and off. What cannot be begun has landed. */
+static void take_off(pawli_flight *flight)
+{
+    pawl_error err = PAWL_ERROR_INIT;
+    const pawl_service *service = NULL;
+    const char *url = NULL;
+    pawl_status st =
+        pawl_services_find(flight->services, flight->route->name, &service, &url, &err);
+
+    if (st == PAWL_OK) {
+        flight->policy = pawl_service_backoff(service);
+        st = send(flight, service, url, &err);
+    }
+    if (st == PAWL_OK)
+        return;
+    if (st == PAWL_E_NOMEM || st == PAWL_E_IO)
+        land(flight, retry_or_fail(flight, service), err.message, false);
+    else
+        land(flight, PAWLI_FATE_FAIL, err.message, false);
+}
+
+/* A message may have a shorter lease of its own; the store's clock tells. */
+static int64_t lease_us(const pawl_delivery *delivery, const pawl_message *message,
+                        pawl_mono claimed_at)
+{
+    int64_t given_us = delivery->options.lease_ms * 1000;
+    int64_t own_us =
+        pawl_message_lease_until(message).us - (claimed_at.us + delivery->clock_ahead_us);
+
+    return own_us > 0 && own_us < given_us ? own_us : given_us;
+}
+
+bool pawli_flight_begin(pawl_delivery *delivery, pawli_load *load, const pawl_message *message,
+                        pawl_mono claimed_at)
+{
+    const char *destination = pawl_message_destination(message);
+    pawli_route *route = pawli_delivery_route(delivery, destination ? destination : "");
+    pawli_flight *flight = route ? calloc(1, sizeof *flight) : NULL;
+    static const pawl_backoff usual = PAWL_BACKOFF_REMOTE;
+
+    if (!flight)
+        return false;
+    flight->delivery = delivery;
+    flight->route = route;
+    flight->load = load;
+    load->users++;
+    flight->message = message;
+    flight->held = (pawl_held){pawl_message_work_id(message), pawl_message_fence(message)};
+    flight->policy = usual;
+    flight->delay_ms = PAWL_DELAY_BY_POLICY;
+    flight->services = pawli_delivery_services(delivery);
+    flight->began = pawli_mono_now();
+    flight->lease_us = lease_us(delivery, message, claimed_at);
+    flight->renew_at = pawli_mono_after(claimed_at, flight->lease_us / 3);
+    pthread_mutex_lock(&delivery->lock);
+    route->stats.in_flight++;
+    pthread_mutex_unlock(&delivery->lock);
+    pawli_flights_add(&delivery->air, flight);
+    take_off(flight);
+    return true;
+}
