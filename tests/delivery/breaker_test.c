@@ -1,0 +1,110 @@
+/* tests/delivery/breaker_test.c - destinations that are down, and come back. */
+#include "depot.h"
+
+static depot *careful(int failures)
+{
+    depot *d = depot_open(NULL);
+
+    d->options.breaker_failures = failures;
+    d->options.breaker_open = (pawl_backoff){30, 30, 0};
+    depot_start(d);
+    return d;
+}
+
+static int64_t attempts(depot *d)
+{
+    return fixture_count(d->f, "SELECT cast(sum(retries) AS bigint) FROM {message}");
+}
+
+PAWL_TEST(a_dead_destination_is_left_alone_and_no_attempt_is_counted)
+{
+    depot *d = depot_open(NULL);
+    pawl_service_options like = PAWL_SERVICE_OPTIONS_INIT;
+
+    d->options.breaker_failures = 3;
+    d->options.breaker_open = (pawl_backoff){HOUR_MS, HOUR_MS, 0};
+    like.concurrency = 1;
+    depot_map(d, &like);
+    depot_start(d);
+    for (int i = 0; i < 20; i++) {
+        depot_send(d, "dead", "ok", "1");
+        depot_send(d, "peer", "ok", "2");
+    }
+    depot_until(d, 20, PAWL_STATE_DONE); /* the peer's */
+    while (depot_stats(d, "dead").breaker != PAWL_BREAKER_OPEN)
+        depot_turns(d, 1);
+    depot_turns(d, 10);
+    assert_int_equal(3, attempts(d));
+    assert_int_equal(0, depot_leased(d));
+    assert_int_equal(3, depot_stats(d, "dead").retried);
+    assert_true(log_capture_has(&d->log, PAWL_LOG_WARNING, "dead failed 3 times in a row"));
+    assert_int_equal(PAWL_BREAKER_CLOSED, depot_stats(d, "peer").breaker);
+    kit_check(d->f);
+}
+
+PAWL_TEST(what_was_under_way_when_it_opened_does_not_keep_it_open_longer)
+{
+    depot *d = careful(2);
+
+    atomic_store(&d->mood, MOOD_BAD);
+    for (int i = 0; i < 16; i++)
+        depot_send(d, "moody", "t", "1");
+    depot_settle(d);
+    while (attempts(d) < 16)
+        depot_turns(d, 1);
+    assert_true(depot_stats(d, "moody").retried >= 16);
+    atomic_store(&d->mood, MOOD_GOOD);
+    depot_send(d, "moody", "t", "2"); /* the pause is the first, 30 ms, not the fourteenth */
+    depot_until(d, 1, PAWL_STATE_DONE);
+    assert_int_equal(PAWL_BREAKER_CLOSED, depot_stats(d, "moody").breaker);
+}
+
+PAWL_TEST(one_message_tries_whether_it_is_back)
+{
+    depot *d = careful(1);
+
+    atomic_store(&d->mood, MOOD_BAD);
+    depot_send(d, "moody", "t", "1");
+    depot_settle(d);
+    while (depot_stats(d, "moody").retried < 1)
+        depot_turns(d, 1);
+    assert_int_equal(PAWL_BREAKER_OPEN, depot_stats(d, "moody").breaker);
+    for (int i = 0; i < 10; i++)
+        depot_send(d, "moody", "t", "2");
+    while (atomic_load(&d->moody_calls) < 3) { /* two more tries, one message each */
+        pawl_error err = PAWL_ERROR_INIT;
+        assert_true(depot_leased(d) <= 1);
+        assert_ok(pawl_delivery_step(d->delivery, 20, NULL, &err), &err);
+    }
+    atomic_store(&d->mood, MOOD_GOOD);
+    depot_settle(d);
+    fixture_advance(d->f, MINUTE_MS); /* what was put off */
+    depot_until(d, 11, PAWL_STATE_DONE);
+    assert_int_equal(PAWL_BREAKER_CLOSED, depot_stats(d, "moody").breaker);
+    assert_true(log_capture_has(&d->log, PAWL_LOG_INFO, "moody answers again"));
+}
+
+PAWL_TEST(a_flapping_destination_gets_everything_in_the_end)
+{
+    depot *d = careful(2);
+    pawl_service_options like = PAWL_SERVICE_OPTIONS_INIT;
+
+    like.concurrency = 4;
+    like.backoff = (pawl_backoff){1, 1, 0};
+    depot_map(d, &like);
+    for (int i = 0; i < 30; i++) {
+        pawl_outgoing message = kit_message("t", "1");
+        message.destination = "moody";
+        message.max_attempts = 1000;
+        kit_send(d->f, &message);
+    }
+    for (int i = 0; depot_count(d, PAWL_STATE_DONE) < 30; i++) {
+        pawl_error err = PAWL_ERROR_INIT;
+
+        atomic_store(&d->mood, i % 3 == 0 ? MOOD_GOOD : i % 3 == 1 ? MOOD_BAD : MOOD_BUSY);
+        assert_ok(pawl_delivery_step(d->delivery, 20, NULL, &err), &err);
+        fixture_advance(d->f, 30);
+    }
+    assert_int_equal(30, depot_stats(d, "moody").sent);
+    kit_check(d->f);
+}

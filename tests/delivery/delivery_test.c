@@ -1,0 +1,291 @@
+/* tests/delivery/delivery_test.c - what becomes of a message that is sent. */
+#include "depot.h"
+
+#include <string.h>
+
+static depot *usual(void)
+{
+    depot *d = depot_open(NULL);
+
+    depot_start(d);
+    return d;
+}
+
+static int64_t wait_us(depot *d, pawl_work_id id)
+{
+    return pawl_message_next_attempt_at(kit_get(d->f, id)).us - fixture_now(d->f).us;
+}
+
+PAWL_TEST(what_has_a_destination_is_sent_and_done)
+{
+    depot *d = usual();
+    pawl_work_id id = depot_send(d, "peer", "ok", "\"hello\"");
+
+    depot_send(d, "other", "ok", "plain bytes");
+    depot_send(d, "peer", "duplicate", "1");
+    fixture_send(d->f, "ok", "local");
+    depot_until(d, 3, PAWL_STATE_DONE);
+    assert_int_equal(1, depot_count(d, PAWL_STATE_READY)); /* the local one */
+    assert_int_equal(0, depot_leased(d));
+    assert_int_equal(2, depot_stats(d, "peer").sent);
+    assert_int_equal(1, depot_stats(d, "peer").duplicate);
+    assert_int_equal(1, depot_stats(d, "other").sent);
+    assert_int_equal(0, depot_stats(d, "other").in_flight);
+    assert_non_null(pawl_message_processed_by(kit_get(d->f, id)));
+    assert_true(log_capture_has(&d->log, PAWL_LOG_INFO, "to peer sent in"));
+    kit_check(d->f);
+}
+
+PAWL_TEST(no_payload_is_ever_logged)
+{
+    depot *d = usual();
+    static const char *const topics[] = {"ok", "error", "refuse", "busy", "duplicate"};
+
+    for (size_t i = 0; i < COUNT_OF(topics); i++)
+        depot_send(d, "peer", topics[i], "\"x-marks-the-spot\"");
+    depot_send(d, "nowhere", "ok", "\"x-marks-the-spot\"");
+    depot_settle(d);
+    depot_turns(d, 3);
+    for (size_t i = 0; i < log_capture_count(&d->log); i++)
+        assert_null(strstr(log_capture_at(&d->log, i), "x-marks"));
+    assert_true(log_capture_count(&d->log) > 5);
+}
+
+PAWL_TEST(what_is_refused_fails_at_once)
+{
+    depot *d = usual();
+    pawl_work_id id = depot_send(d, "peer", "refuse", "1");
+
+    depot_until(d, 1, PAWL_STATE_FAILED);
+    assert_non_null(strstr(pawl_message_last_error(kit_get(d->f, id)), "never"));
+    assert_int_equal(1, depot_stats(d, "peer").failed);
+    assert_true(log_capture_has(&d->log, PAWL_LOG_ERROR, "failed for good at attempt 1"));
+}
+
+PAWL_TEST(what_fails_is_tried_six_times_with_growing_pauses)
+{
+    static const int64_t seconds[] = {2, 4, 8, 16, 32};
+    depot *d = depot_open(NULL);
+
+    d->options.breaker_failures = 100;
+    depot_start(d);
+    pawl_work_id id = depot_send(d, "peer", "error", "1");
+    for (size_t i = 0; i < COUNT_OF(seconds); i++) {
+        depot_settle(d);
+        assert_int_equal(i + 1, pawl_message_retries(kit_get(d->f, id)));
+        assert_in_range(wait_us(d, id), seconds[i] * 1000000, seconds[i] * 1000000 + 500000);
+        fixture_advance(d->f, seconds[i] * 1000 + 501);
+        /* The store's clock was moved by hand: nobody is woken by that. */
+        while (pawl_message_retries(kit_get(d->f, id)) == (int)i + 1 &&
+               pawl_message_state(kit_get(d->f, id)) != PAWL_STATE_FAILED)
+            depot_turns(d, 1);
+    }
+    depot_until(d, 1, PAWL_STATE_FAILED);
+    assert_int_equal(6, peer_requests(d->peer));
+    assert_non_null(strstr(pawl_message_last_error(kit_get(d->f, id)), "later"));
+    assert_true(log_capture_has(&d->log, PAWL_LOG_WARNING, "not sent, attempt 1 of 6"));
+    assert_true(log_capture_has(&d->log, PAWL_LOG_ERROR, "failed for good at attempt 6"));
+}
+
+PAWL_TEST(a_service_has_a_policy_and_a_message_may_have_its_own)
+{
+    pawl_service_options like = PAWL_SERVICE_OPTIONS_INIT;
+    pawl_outgoing own = kit_message("error", "2");
+    depot *d = usual();
+
+    like.backoff = (pawl_backoff){700, 700, 0};
+    like.max_attempts = 2;
+    depot_map(d, &like);
+    own.destination = "peer";
+    own.backoff = (pawl_backoff){90, 90, 0};
+    pawl_work_id mine = kit_send(d->f, &own).work_id, id = depot_send(d, "peer", "error", "1");
+    depot_settle(d);
+    while (pawl_message_retries(kit_get(d->f, id)) == 0 ||
+           pawl_message_retries(kit_get(d->f, mine)) == 0)
+        depot_turns(d, 1);
+    assert_int_equal(700000, wait_us(d, id));
+    assert_int_equal(90000, wait_us(d, mine));
+    fixture_advance(d->f, 1000);
+    depot_until(d, 2, PAWL_STATE_FAILED); /* the service's two attempts, not the message's six */
+}
+
+PAWL_TEST(a_destination_that_is_too_busy_is_left_alone_as_long_as_it_wants)
+{
+    depot *d = usual();
+    pawl_work_id id = depot_send(d, "peer", "busy", "1");
+
+    depot_settle(d);
+    while (pawl_message_retries(kit_get(d->f, id)) == 0)
+        depot_turns(d, 1);
+    assert_in_range(wait_us(d, id), 7000000, 7500000);
+    depot_send(d, "peer", "ok", "2");
+    depot_send(d, "other", "ok", "3");
+    depot_until(d, 1, PAWL_STATE_DONE); /* the other's */
+    depot_turns(d, 5);
+    if (peer_is_http(d->peer)) /* only there it is said by 429 */
+        assert_int_equal(0, depot_stats(d, "peer").sent);
+    assert_int_equal(1, depot_stats(d, "other").sent);
+    assert_int_equal(PAWL_BREAKER_CLOSED, depot_stats(d, "peer").breaker);
+}
+
+PAWL_TEST(a_destination_nobody_knows_fails_with_the_name_of_the_map)
+{
+    depot *d = usual();
+    pawl_work_id id = depot_send(d, "nowhere", "ok", "1");
+    pawl_work_id odd = depot_send(d, "gopher://hole/", "ok", "1");
+
+    depot_until(d, 2, PAWL_STATE_FAILED);
+    assert_non_null(strstr(pawl_message_last_error(kit_get(d->f, id)), "the test's own map"));
+    assert_non_null(pawl_message_last_error(kit_get(d->f, odd)));
+    assert_int_equal(0, peer_requests(d->peer));
+}
+
+PAWL_TEST(a_slow_destination_has_its_own_places_and_holds_up_nobody)
+{
+    depot *d = usual();
+
+    for (int i = 0; i < 5; i++)
+        depot_send(d, "narrow", "hold", "1");
+    for (int i = 0; i < 5; i++)
+        depot_send(d, "peer", "ok", "2");
+    depot_until(d, 5, PAWL_STATE_DONE);
+    while (peer_held(d->peer) < 2)
+        depot_turns(d, 1);
+    assert_int_equal(2, depot_stats(d, "narrow").in_flight);
+    assert_int_equal(2, depot_leased(d)); /* the other three are not even claimed */
+    peer_release(d->peer);
+    depot_until(d, 10, PAWL_STATE_DONE);
+    assert_int_equal(5, depot_stats(d, "narrow").sent);
+}
+
+PAWL_TEST(the_delivery_as_a_whole_has_a_limit_too)
+{
+    depot *d = depot_open(NULL);
+
+    d->options.max_in_flight = 3;
+    d->options.batch = 2;
+    depot_start(d);
+    for (int i = 0; i < 4; i++) {
+        depot_send(d, "peer", "hold", "1");
+        depot_send(d, "other", "hold", "1");
+    }
+    depot_turns(d, 6);
+    assert_int_equal(3, depot_leased(d));
+    peer_release(d->peer);
+    depot_until(d, 8, PAWL_STATE_DONE);
+}
+
+PAWL_TEST(leases_are_renewed_while_a_send_lasts)
+{
+    depot *d = depot_open(NULL);
+
+    d->options.lease_ms = 3000;
+    depot_start(d);
+    pawl_work_id id = depot_send(d, "peer", "hold", "1");
+    while (peer_held(d->peer) < 1)
+        depot_turns(d, 1);
+    int64_t until = pawl_message_lease_until(kit_get(d->f, id)).us;
+    fixture_advance(d->f, 2000);
+    while (pawl_message_lease_until(kit_get(d->f, id)).us == until) {
+        pawl_error err = PAWL_ERROR_INIT;
+        assert_ok(pawl_delivery_step(d->delivery, 100, NULL, &err), &err);
+    }
+    assert_int_equal(until + 2000000, pawl_message_lease_until(kit_get(d->f, id)).us);
+    peer_release(d->peer);
+    depot_until(d, 1, PAWL_STATE_DONE);
+}
+
+PAWL_TEST(a_message_that_is_cancelled_meanwhile_stays_so)
+{
+    depot *d = depot_open(NULL);
+
+    d->options.lease_ms = 3000;
+    depot_start(d);
+    pawl_work_id id = depot_send(d, "peer", "hold", "1");
+    while (peer_held(d->peer) < 1)
+        depot_turns(d, 1);
+    assert_int_equal(1, kit_cancel(d->f, id));
+    while (depot_stats(d, "peer").in_flight > 0) { /* until the next renewal */
+        pawl_error err = PAWL_ERROR_INIT;
+        assert_ok(pawl_delivery_step(d->delivery, 100, NULL, &err), &err);
+    }
+    assert_int_equal(PAWL_STATE_CANCELLED, fixture_state(d->f, id));
+    assert_true(log_capture_has(&d->log, PAWL_LOG_WARNING, "its lease is lost"));
+    kit_check(d->f);
+}
+
+PAWL_TEST(an_answer_becomes_a_response_with_the_end_of_the_request)
+{
+    depot *d = depot_open(NULL);
+    pawl_outgoing request = kit_message("ok", "{\"question\":1}");
+
+    d->options.responses = true;
+    d->options.response_topic = "answers";
+    depot_start(d);
+    request.destination = "peer";
+    request.type = PAWL_TYPE_PUSH_CALL;
+    request.correlation_id = "c-1";
+    kit_send(d->f, &request);
+    request.correlation_id = NULL;
+    pawl_enqueued other = kit_send(d->f, &request);
+    depot_until(d, 2, PAWL_STATE_DONE);
+    pawl_messages *list = fixture_claim(d->f, kit_owner(1), MINUTE_MS, 10);
+    assert_int_equal(2, pawl_messages_count(list));
+    for (size_t i = 0; i < 2; i++) {
+        const pawl_message *response = pawl_messages_at(list, i);
+        char id[PAWL_UUID_TEXT_SIZE];
+
+        pawl_message_id_format(other.message_id, id);
+        assert_int_equal(PAWL_TYPE_RESPONSE, pawl_message_type(response));
+        assert_string_equal("answers", pawl_message_topic(response));
+        assert_string_equal("{\"question\":1}", kit_payload(response));
+        assert_true(strcmp("c-1", pawl_message_correlation_id(response)) == 0 ||
+                    strcmp(id, pawl_message_correlation_id(response)) == 0);
+    }
+}
+
+PAWL_TEST(a_new_map_holds_from_the_next_message_on)
+{
+    pawl_service_options like = PAWL_SERVICE_OPTIONS_INIT;
+    depot *d = usual();
+    pawl_services *few = NULL;
+    pawl_error err = PAWL_ERROR_INIT;
+
+    depot_send(d, "peer", "ok", "1");
+    depot_until(d, 1, PAWL_STATE_DONE);
+    like.name = "somebody";
+    assert_ok(pawl_services_new(&like, 1, NULL, &few, &err), &err);
+    pawl_delivery_use(d->delivery, few);
+    pawl_services_unref(few);
+    depot_send(d, "peer", "ok", "2");
+    depot_until(d, 1, PAWL_STATE_FAILED);
+    pawl_delivery_use(d->delivery, d->services);
+    depot_send(d, "peer", "ok", "3");
+    depot_until(d, 2, PAWL_STATE_DONE);
+}
+
+PAWL_TEST(bad_options_are_refused)
+{
+    depot *d = depot_open(NULL);
+    pawl_delivery_options bad[9];
+    pawl_error err = PAWL_ERROR_INIT;
+    pawl_delivery *none = NULL;
+
+    for (size_t i = 0; i < COUNT_OF(bad); i++)
+        bad[i] = d->options;
+    bad[0].source = NULL;
+    bad[1].source = "a\nb";
+    bad[2].batch = 0;
+    bad[3].max_in_flight = 10001;
+    bad[4].lease_ms = 2999;
+    bad[5].grace_ms = -1;
+    bad[6].breaker_failures = 0;
+    bad[7].breaker_open.base_ms = 0;
+    bad[8].retry_after_max_ms = 0;
+    for (size_t i = 0; i < COUNT_OF(bad); i++)
+        assert_int_equal(PAWL_E_INVALID,
+                         pawl_delivery_new(fixture_store(d->f), d->services, &bad[i], &none, &err));
+    assert_int_equal(PAWL_E_INVALID,
+                     pawl_delivery_new(fixture_store(d->f), NULL, &d->options, &none, &err));
+    assert_null(none);
+}

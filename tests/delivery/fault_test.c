@@ -1,0 +1,68 @@
+/* tests/delivery/fault_test.c - the Nth call of the database fails, its answer perhaps lost: all is
+ * sent in the end, and nothing stays leased.
+ */
+#include "depot.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "failing.h"
+
+#if PAWL_TEST_SQLITE
+#include <sqlite3.h>
+#endif
+
+#define MESSAGES 6
+#define STEPS_MAX 4000
+
+static int how_to_fail(const depot *d, long nth)
+{
+#if PAWL_TEST_SQLITE
+    if (!fixture_is_postgres(d->f))
+        return nth % 2 ? SQLITE_IOERR | FAILING_AFTERWARDS : SQLITE_FULL;
+#endif
+    (void)d;
+    return nth % 2 ? FAILING_CUTS : FAILING_REFUSES;
+}
+
+/* Everything delivered though one call fails; false: so many calls are not made. */
+static bool survive(depot *d, long nth)
+{
+    pawl_error err = PAWL_ERROR_INIT;
+    int64_t before = depot_count(d, PAWL_STATE_DONE);
+    bool reached = false;
+
+    for (int i = 0; i < MESSAGES; i++)
+        depot_send(d, i % 2 ? "peer" : "moody", "ok", "1");
+    failing_arm(FAILING_SQL, nth, how_to_fail(d, nth));
+    for (int i = 0; i < STEPS_MAX; i++) {
+        assert_ok(pawl_delivery_step(d->delivery, 20, NULL, &err), &err);
+        failing_pause();
+        bool all = depot_count(d, PAWL_STATE_DONE) == before + MESSAGES;
+        if (all && !failing_happened())
+            break;
+        if (all && depot_leased(d) == 0) {
+            reached = true;
+            break;
+        }
+        failing_resume();
+    }
+    failing_disarm();
+    assert_int_equal(before + MESSAGES, depot_count(d, PAWL_STATE_DONE));
+    assert_int_equal(0, depot_leased(d));
+    return reached;
+}
+
+PAWL_TEST(a_call_that_fails_costs_nothing_but_time)
+{
+    long every = getenv("PAWL_TEST_WHOLE") ? 1 : 5, nth;
+
+    failing_prepare();
+    depot *d = depot_open(NULL);
+    depot_start(d);
+    for (nth = 1; survive(d, nth); nth += every)
+        ;
+    assert_true(nth > 10);
+    printf("# %ld calls\n", nth);
+    kit_check(d->f);
+}
