@@ -123,6 +123,17 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_release(pawl_store *store, pawl_
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_ack_output(pawl_store *store, pawl_owner owner,
                                                            pawl_held item, const void *output,
                                                            size_t output_size, pawl_error *err);
+/* One of several. */
+typedef struct pawl_held_output {
+    pawl_held item;
+    const void *output; /* NULL: none */
+    size_t output_size;
+} pawl_held_output;
+/* The same of many in one transaction; otherwise as pawl_queue_ack(). */
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_ack_outputs(pawl_store *store, pawl_owner owner,
+                                                            const pawl_held_output *items,
+                                                            size_t count, size_t *ret_changed,
+                                                            pawl_error *err);
 
 /*
  * How far it is, in words, for others to see: kept with the message until it says something else,

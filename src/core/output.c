@@ -88,3 +88,70 @@ pawl_status pawl_queue_ack_output(pawl_store *store, pawl_owner owner, pawl_held
                         (long long)item.id.value);
     return st;
 }
+
+static int by_item(const void *a, const void *b)
+{
+    const pawli_value *row_a = a, *row_b = b;
+
+    for (size_t i = 0; i < 2; i++)
+        if (row_a[i].as.number != row_b[i].as.number)
+            return row_a[i].as.number < row_b[i].as.number ? -1 : 1;
+    return 0;
+}
+
+/* In the order of their ids, none twice. How many there are. */
+static size_t lay_out(const pawl_held_output *items, size_t count, pawli_value *values)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < count; i++)
+        (void)pawli_output_rows(items[i].item, items[i].output, items[i].output_size,
+                                &values[i * PAWLI_OUTPUT_COLUMNS]);
+    qsort(values, count, PAWLI_OUTPUT_COLUMNS * sizeof *values, by_item);
+    for (size_t i = 0; i < count; i++) {
+        pawli_value *row = &values[i * PAWLI_OUTPUT_COLUMNS];
+        if (kept > 0 && by_item(&values[(kept - 1) * PAWLI_OUTPUT_COLUMNS], row) == 0)
+            continue;
+        memmove(&values[kept++ * PAWLI_OUTPUT_COLUMNS], row, PAWLI_OUTPUT_COLUMNS * sizeof *row);
+    }
+    return kept;
+}
+
+pawl_status pawl_queue_ack_outputs(pawl_store *store, pawl_owner owner,
+                                   const pawl_held_output *items, size_t count, size_t *ret_changed,
+                                   pawl_error *err)
+{
+    pawli_param params[] = {{"owner", pawli_uuid(owner.bytes)}};
+    PAWLI_AUTO_FREE pawli_value *values = NULL;
+    size_t changed = 0;
+    pawl_status st = pawli_check_owner(store, owner, err);
+
+    if (st == PAWL_OK && (!items || count > PAWL_BATCH_MAX))
+        st = pawli_fail(err, PAWL_E_INVALID, "items must not be NULL, and at most %d",
+                        PAWL_BATCH_MAX);
+    for (size_t i = 0; st == PAWL_OK && i < count; i++)
+        st = check(items[i].output, items[i].output_size, err);
+    if (st != PAWL_OK)
+        return st;
+    values = calloc(count + 1, PAWLI_OUTPUT_COLUMNS * sizeof *values);
+    if (!values)
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for %zu outputs", count);
+    if (count > 0) {
+        pawli_rows rows = pawli_output_rows(items[0].item, NULL, 0, values);
+        rows.row_count = lay_out(items, count, values);
+        pawli_op op = {
+            .sql = PAWLI_SQL_ACK_OUTPUT,
+            .writes = true,
+            .params = params,
+            .param_count = PAWLI_COUNT(params),
+            .rows = &rows,
+            .on_row = pawli_count_on_row,
+            .on_start = pawli_count_on_start,
+            .context = &changed,
+        };
+        st = pawli_store_write(store, &op, err);
+    }
+    if (st == PAWL_OK && ret_changed)
+        *ret_changed = changed;
+    return st;
+}

@@ -25,9 +25,14 @@ static bool wants_response(const pawli_flight *flight)
            flight->delivery->options.responses;
 }
 
+static bool has_output(const pawli_flight *flight)
+{
+    return flight->fate == PAWLI_FATE_DONE && flight->payload && !wants_response(flight);
+}
+
 static bool is_plain_ack(const pawli_flight *flight)
 {
-    return flight->fate == PAWLI_FATE_DONE && !wants_response(flight);
+    return flight->fate == PAWLI_FATE_DONE && !flight->payload;
 }
 
 static bool same_text(const char *a, const char *b)
@@ -153,6 +158,8 @@ static pawl_status respond(pawl_delivery *delivery, pawli_flight *flight, pawl_e
         flight->reply = pawl_message_id_new();
     pawl_outgoing response = response_to(flight, id);
     st = pawl_tx_enqueue(tx, &response, NULL, err);
+    if (st == PAWL_OK && flight->payload_size <= PAWL_OUTPUT_MAX)
+        st = pawl_tx_output(tx, flight->payload, flight->payload_size, err);
     if (st == PAWL_OK)
         st = pawl_message_commit(tx, err);
     if (st == PAWL_E_INVALID || st == PAWL_E_TOO_LARGE || st == PAWL_E_CONFLICT) {
@@ -170,6 +177,42 @@ static pawl_status respond(pawl_delivery *delivery, pawli_flight *flight, pawl_e
     return PAWL_OK;
 }
 
+/* ---- acknowledgements that brought something ---- */
+
+static void forget_payload(pawli_flight *flight)
+{
+    free(flight->payload);
+    flight->payload = NULL;
+}
+
+static pawl_status tell_outputs(pawl_delivery *delivery, pawl_error *err)
+{
+    PAWLI_AUTO_FREE pawl_held_output *items =
+        calloc(delivery->landed.count + 1, sizeof(pawl_held_output));
+    size_t count = 0;
+    pawl_status st = PAWL_OK;
+
+    if (!items)
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the answers");
+    for (pawli_flight *at = delivery->landed.first; at && count < PAWL_BATCH_MAX; at = at->next) {
+        if (!has_output(at))
+            continue;
+        if (at->payload_size > PAWL_OUTPUT_MAX) {
+            pawli_log(&delivery->options.log, PAWL_LOG_WARNING, "outbox",
+                      "an answer of %s has %zu bytes and is not kept: at most %zu are",
+                      at->route->name, at->payload_size, PAWL_OUTPUT_MAX);
+            forget_payload(at);
+            continue;
+        }
+        items[count++] = (pawl_held_output){at->held, at->payload, at->payload_size};
+    }
+    if (count > 0)
+        st = pawl_queue_ack_outputs(delivery->store, delivery->owner, items, count, NULL, err);
+    if (st == PAWL_OK)
+        finish(delivery, NULL, has_output, count);
+    return st;
+}
+
 pawl_status pawli_delivery_tell_others(pawl_delivery *delivery, pawl_error *err)
 {
     pawl_status st = PAWL_OK;
@@ -180,6 +223,9 @@ pawl_status pawli_delivery_tell_others(pawl_delivery *delivery, pawl_error *err)
             at = at->next;
         } else if (at->fate == PAWLI_FATE_NONE) {
             pawli_flight_done(at);
+            at = delivery->landed.first;
+        } else if (has_output(at)) {
+            st = tell_outputs(delivery, err);
             at = delivery->landed.first;
         } else {
             st = wants_response(at) ? respond(delivery, at, err) : tell_group(delivery, at, err);

@@ -124,6 +124,11 @@ static pawl_status make_wants(pawl_delivery *delivery, claim_wants *wants, pawl_
         size_t room = full ? 0 : pawli_route_room(route, services, now);
         if (room > 0 && route->wanted)
             add_want(delivery, wants, route, room);
+        if ((int)route->stats.breaker != (int)route->breaker.state) {
+            pthread_mutex_lock(&delivery->lock);
+            route->stats.breaker = (pawl_breaker_state)route->breaker.state;
+            pthread_mutex_unlock(&delivery->lock);
+        }
     }
     for (size_t i = 0; memory && i < count; i++) { /* in an order that stays the same */
         pawli_route *route = delivery->routes.items[i];

@@ -185,7 +185,8 @@ static void obey_retry_after(pawli_flight *flight, const pawl_send_outcome *outc
         return;
     if (asked_ms > options->retry_after_max_ms)
         asked_ms = options->retry_after_max_ms;
-    if (outcome->status == 429 || outcome->status == 503)
+    /* A 409 or 425 is about this message only. */
+    if (outcome->status == 0 || outcome->status == 429 || outcome->status == 503)
         flight->route->quiet_until = pawli_mono_after(now, asked_ms * 1000);
     policy_ms = pawl_backoff_delay_ms(&flight->policy, pawl_message_retries(flight->message),
                                       pawli_random_u64());
