@@ -1,277 +1,225 @@
-/* src/cli/cmd_job.c - pawl job: recurring work. So far: what a schedule means and when it fires. */
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-
-#include <pawl/schedule.h>
+/* src/cli/cmd_job.c - pawl job: recurring work. */
+#include <stddef.h>
 
 #include "action.h"
-#include "cli.h"
+#include "database.h"
 #include "fail.h"
-#include "output.h"
-#include "table.h"
+#include "job.h"
 #include "when.h"
 
-CLI_AUTO_DEFINE(pawl_schedule, pawl_schedule_free);
+static const cli_job_settings defaults = {.misfire_grace_ms = CLI_JOB_GRACE_NOT_GIVEN};
 
-#define NOTE_SIZE 160
+/* ---- which action ---- */
 
-typedef struct settings {
-    const char *zone;
-    const char *from;
-    int64_t count;
-} settings;
-
-static const settings defaults = {NULL, NULL, 10};
+enum {
+    NEXT = 1,
+    ADD = 2,
+    LS = 4,
+    SHOW = 8,
+    RUNS = 16,
+    ENABLE = 32,
+    DISABLE = 64,
+    TRIGGER = 128,
+    RM = 256
+};
 
 typedef struct job_action {
     const char *name;
-    pawl_status (*run)(const cli_args *args, pawl_error *err);
+    unsigned bit;
+    cli_job_action run;
 } job_action;
 
-/* The schedule may come as one argument, or as the words of one that was not quoted. */
-static pawl_status schedule_text(const cli_args *args, char ret_text[PAWL_SCHEDULE_MAX + 2],
+static const job_action actions[] = {
+    {"add", ADD, cli_job_add},
+    {"ls", LS, cli_job_ls},
+    {"show", SHOW, cli_job_show},
+    {"runs", RUNS, cli_job_runs},
+    {"enable", ENABLE, cli_job_enable},
+    {"disable", DISABLE, cli_job_disable},
+    {"trigger", TRIGGER, cli_job_trigger},
+    {"rm", RM, cli_job_rm},
+    {"next", NEXT, cli_job_next},
+};
+
+static const char usage[] =
+    "say 'pawl job add NAME SCHEDULE --topic TOPIC', 'pawl job ls', 'show NAME', 'runs NAME', "
+    "'enable NAME', 'disable NAME', 'trigger NAME', 'rm NAME' or 'pawl job next SCHEDULE'";
+
+typedef struct given_option {
+    const char *name;
+    bool given;
+    unsigned actions;
+} given_option;
+
+/* An option of another action would be passed over in silence, and something else be done. */
+static pawl_status check_options(const cli_job_settings *own, const job_action *action,
                                  pawl_error *err)
 {
-    size_t used = 0;
+    const cli_compose *m = &own->message;
+    const given_option all[] = {
+        {"tz", own->zone, NEXT | ADD},
+        {"from", own->from, NEXT},
+        {"count", own->count, NEXT},
+        {"topic", own->topic, ADD},
+        {"priority", m->priority, ADD},
+        {"header", m->header.count > 0, ADD},
+        {"headers", m->headers, ADD},
+        {"correlation", m->correlation, ADD},
+        {"destination", m->destination, ADD},
+        {"type", m->type, ADD},
+        {"max-attempts", m->max_attempts, ADD},
+        {"misfire", own->misfire, ADD},
+        {"misfire-cap", own->misfire_cap, ADD},
+        {"misfire-grace", own->misfire_grace_ms != CLI_JOB_GRACE_NOT_GIVEN, ADD},
+        {"overlap", own->overlap, ADD},
+        {"jitter", own->jitter_ms, ADD},
+        {"ttl", own->ttl_ms, ADD},
+        {"run-timeout", own->run_timeout_ms, ADD},
+        {"lease", m->lease_ms, ADD},
+        {"heartbeat", own->heartbeat_ms, ADD},
+        {"keep", own->keep, ADD},
+        {"keep-for", own->keep_for_ms, ADD},
+        {"disabled", own->disabled, ADD},
+        {"limit", own->limit, LS | RUNS},
+        {"after", own->after, LS},
+        {"payload", own->payload, SHOW},
+        {"state", own->states.count > 0, RUNS},
+        {"before", own->before, RUNS},
+        {"output", own->output, RUNS},
+        {"force", own->force, TRIGGER},
+        {"yes", own->yes, RM},
+    };
 
-    if (args->words.count < 2)
-        return cli_fail(err, PAWL_E_INVALID,
-                        "which schedule? For example pawl job next '30 2 * * MON-FRI'");
-    for (size_t i = 1; i < args->words.count; i++) {
-        int more = snprintf(ret_text + used, PAWL_SCHEDULE_MAX + 2 - used, "%s%s", i > 1 ? " " : "",
-                            args->words.items[i]);
-        used += (size_t)more;
-        if (used > PAWL_SCHEDULE_MAX)
-            return cli_fail(err, PAWL_E_INVALID,
-                            "a schedule has at most %d characters; put it into quotes, or the "
-                            "shell replaces its stars by names of files",
-                            PAWL_SCHEDULE_MAX);
-    }
+    for (size_t i = 0; i < CLI_COUNT(all); i++)
+        if (all[i].given && !(all[i].actions & action->bit))
+            return cli_fail(err, PAWL_E_INVALID, "--%s is not for 'job %s'; see 'pawl job --help'",
+                            all[i].name, action->name);
     return PAWL_OK;
 }
-
-/* Nothing here touches a database, so that this machine's clock is the one to ask. */
-static pawl_status start_time(const settings *own, pawl_wall *ret_from, pawl_error *err)
-{
-    cli_when when = {true, 0, PAWL_NEVER};
-    struct timespec now;
-    pawl_status st = PAWL_OK;
-
-    if (own->from)
-        st = cli_when_parse("--from", own->from, &when, err);
-    if (st != PAWL_OK)
-        return st;
-    clock_gettime(CLOCK_REALTIME, &now);
-    ret_from->us = when.is_relative
-                       ? (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000 + when.span_ms * 1000
-                       : when.at.us;
-    return PAWL_OK;
-}
-
-static const char *local_text(const pawl_local_time *l, char ret_text[CLI_WHEN_SIZE])
-{
-    snprintf(ret_text, CLI_WHEN_SIZE, "%04d-%02d-%02d %02d:%02d:%02d", l->year, l->month, l->day,
-             l->hour, l->minute, l->second);
-    return ret_text;
-}
-
-/* What a clock change did to this fire; "" if nothing. */
-static const char *note(const pawl_fire *fire, char ret_text[NOTE_SIZE])
-{
-    const char *times = fire->skipped == 1 ? "time" : "times";
-    char written[CLI_WHEN_SIZE];
-
-    ret_text[0] = '\0';
-    if (fire->kind == PAWL_FIRE_MOVED && fire->skipped > 0)
-        snprintf(ret_text, NOTE_SIZE,
-                 "moved: a clock change skips %s and %" PRId64 " more %s, which fire together",
-                 local_text(&fire->written, written), fire->skipped, times);
-    else if (fire->kind == PAWL_FIRE_MOVED)
-        snprintf(ret_text, NOTE_SIZE, "moved: a clock change skips %s",
-                 local_text(&fire->written, written));
-    else if (fire->skipped > 0)
-        snprintf(ret_text, NOTE_SIZE, "after %" PRId64 " %s that a clock change skips",
-                 fire->skipped, times);
-    else if (fire->kind == PAWL_FIRE_ONCE)
-        snprintf(ret_text, NOTE_SIZE, "comes twice by a clock change, fires this time only");
-    else if (fire->kind == PAWL_FIRE_AGAIN)
-        snprintf(ret_text, NOTE_SIZE, "comes again by a clock change");
-    return ret_text;
-}
-
-static const char *kind_name(pawl_fire_kind kind)
-{
-    static const char *const names[] = {"plain", "moved", "once", "again"};
-
-    return (size_t)kind < CLI_COUNT(names) ? names[kind] : "unknown";
-}
-
-static json_t *fire_json(const pawl_fire *fire)
-{
-    json_t *object = json_object();
-    int32_t minutes = abs(fire->utc_offset_s) / 60;
-    char when[CLI_WHEN_SIZE];
-    char local[CLI_WHEN_SIZE + 16];
-
-    cli_json_time(object, "at", fire->at);
-    snprintf(local, sizeof local, "%s%c%02d:%02d", local_text(&fire->local, when),
-             fire->utc_offset_s < 0 ? '-' : '+', minutes / 60, minutes % 60);
-    local[10] = 'T';
-    cli_json_text(object, "local", local);
-    cli_json_text(object, "abbreviation", fire->abbreviation);
-    cli_json_text(object, "kind", kind_name(fire->kind));
-    local_text(&fire->written, when);
-    when[10] = 'T';
-    cli_json_text(object, "written", when);
-    cli_json_number(object, "skipped", fire->skipped);
-    return object;
-}
-
-static void fire_row(cli_table *table, const pawl_fire *fire)
-{
-    static const char *const days[] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
-    char local[CLI_WHEN_SIZE];
-    char utc[CLI_WHEN_SIZE];
-    char text[NOTE_SIZE];
-
-    note(fire, text);
-    cli_table_cell(table, CLI_PLAIN, "%s %s %s", days[fire->local.weekday],
-                   local_text(&fire->local, local), fire->abbreviation);
-    cli_table_cell(table, CLI_DIM, "%s", cli_when_absolute(fire->at, utc));
-    cli_table_cell(table, text[0] ? CLI_YELLOW : CLI_PLAIN, "%s", text);
-}
-
-static void print_heading(const pawl_schedule *schedule, const char *version)
-{
-    printf("%s%s%s\n", cli_style(stdout, CLI_BOLD), pawl_schedule_explain(schedule),
-           cli_style(stdout, CLI_PLAIN));
-    if (pawl_schedule_kind_of(schedule) != PAWL_SCHEDULE_CRON)
-        puts("Intervals are real time: clock changes do not touch them.");
-    else if (pawl_schedule_keeps_rhythm(schedule))
-        puts("When clocks change, its rhythm goes on: times that are skipped do not fire, times "
-             "that come twice fire twice.");
-    else
-        puts("When clocks change, a time that is skipped fires at the change, one that comes "
-             "twice fires once.");
-    printf("Time zone data: %s\n\n", version);
-}
-
-/* Fill the table or the array with the next fires. */
-static pawl_status add_fires(const pawl_schedule *schedule, pawl_wall after, int64_t count,
-                             cli_table *table, json_t *array, pawl_error *err)
-{
-    pawl_status st = PAWL_OK;
-
-    for (int64_t i = 0; i < count && st == PAWL_OK; i++) {
-        pawl_fire fire;
-        st = pawl_schedule_next(schedule, after, &fire, err);
-        if (st != PAWL_OK)
-            break;
-        if (array)
-            json_array_append_new(array, fire_json(&fire));
-        else
-            fire_row(table, &fire);
-        after = fire.at;
-    }
-    return st == PAWL_E_EMPTY ? PAWL_OK : st; /* fewer, at the end of the calendar */
-}
-
-static pawl_status print_json(const pawl_schedule *schedule, pawl_wall from, int64_t count,
-                              const char *version, pawl_error *err)
-{
-    json_t *object = json_object();
-    json_t *fires = json_array();
-    pawl_status st = add_fires(schedule, from, count, NULL, fires, err);
-
-    cli_json_text(object, "schedule", pawl_schedule_text(schedule));
-    cli_json_text(object, "zone", pawl_schedule_zone(schedule));
-    cli_json_text(object, "words", pawl_schedule_explain(schedule));
-    json_object_set_new(object, "keeps_rhythm", json_boolean(pawl_schedule_keeps_rhythm(schedule)));
-    cli_json_text(object, "zone_data", version);
-    cli_json_time(object, "from", from);
-    json_object_set_new(object, "fires", fires);
-    if (st == PAWL_OK)
-        cli_json_print(stdout, object);
-    else
-        json_decref(object);
-    return st;
-}
-
-static pawl_status run_next(const cli_args *args, pawl_error *err)
-{
-    static const cli_column columns[] = {{"LOCAL", false}, {"UTC", false}, {"", false}};
-    const settings *own = args->settings;
-    pawl_schedule_options opts = PAWL_SCHEDULE_OPTIONS_INIT;
-    CLI_AUTO(pawl_schedule) schedule = NULL;
-    char text[PAWL_SCHEDULE_MAX + 2];
-    char version[PAWL_ZONE_VERSION_SIZE];
-    pawl_wall from = PAWL_NEVER;
-    pawl_status st = schedule_text(args, text, err);
-
-    if (st == PAWL_OK)
-        st = start_time(own, &from, err);
-    opts.zone = own->zone;
-    opts.anchor = from;
-    if (st == PAWL_OK)
-        st = pawl_schedule_parse(text, &opts, &schedule, err);
-    if (st != PAWL_OK)
-        return st;
-    pawl_zone_data_version(version);
-    if (args->common.json)
-        return print_json(schedule, from, own->count, version, err);
-    CLI_AUTO(cli_table) table = cli_table_new(columns, CLI_COUNT(columns));
-    st = add_fires(schedule, from, own->count, table, NULL, err);
-    if (st != PAWL_OK)
-        return st;
-    print_heading(schedule, version);
-    cli_table_print(table, stdout);
-    return PAWL_OK;
-}
-
-static const job_action actions[] = {{"next", run_next}};
-
-static const char usage[] = "say 'pawl job next SCHEDULE'";
 
 static pawl_status run(const cli_args *args, pawl_error *err)
 {
+    CLI_AUTO(pawl_store) store = NULL;
     const job_action *action = CLI_ACTION(args, actions, usage, err);
-    return action ? action->run(args, err) : PAWL_E_INVALID;
+    cli_args rest = *args;
+    pawl_status st;
+
+    if (!action)
+        return PAWL_E_INVALID;
+    st = check_options(args->settings, action, err);
+    if (st == PAWL_OK && action->bit != NEXT)
+        st = cli_database_open(args, &store, err);
+    if (st != PAWL_OK)
+        return st;
+    rest.words.items++;
+    rest.words.count--;
+    rest.words.literal_from -= rest.words.literal_from > 0;
+    return action->run(&rest, store, err);
 }
 
+/* ---- the verb ---- */
+
+#define FIELD(field) offsetof(cli_job_settings, field)
 static const cli_option options[] = {
-    {"tz", "ZONE", "the time zone, such as Europe/Berlin (default: UTC)", CLI_TEXT, 'z',
-     offsetof(settings, zone), 0, 0},
-    {"count", "N", "how many fires to show (default: 10)", CLI_NUMBER, 'n',
-     offsetof(settings, count), 1, 1000},
-    {"from", "TIME", "show those after this time (default: now)", CLI_TEXT, 0,
-     offsetof(settings, from), 0, 0},
+    {"topic", "TOPIC", "add: the topic of its messages", CLI_TEXT, 't', FIELD(topic), 0, 0},
+    {"tz", "ZONE", "add, next: the time zone, such as Europe/Berlin (default: UTC)", CLI_TEXT, 'z',
+     FIELD(zone), 0, 0},
+    {"misfire", "POLICY",
+     "add: of slots that nobody looked at in time run the newest: once (default), several: all, or "
+     "none: skip",
+     CLI_TEXT, 0, FIELD(misfire), 0, 0},
+    {"misfire-cap", "N", "add: with 'all', at most so many (default: 100)", CLI_NUMBER, 0,
+     FIELD(misfire_cap), 1, 1000},
+    {"misfire-grace", "TIME", "add: what is less late is in time (default: 1m)", CLI_SPAN, 0,
+     FIELD(misfire_grace_ms), 0, 7 * CLI_DAY_MS},
+    {"overlap", "POLICY",
+     "add: while a run has not ended, skip slots (default), allow another run, or queue one",
+     CLI_TEXT, 0, FIELD(overlap), 0, 0},
+    {"jitter", "TIME", "add: a run is due up to so much after its slot", CLI_SPAN, 0,
+     FIELD(jitter_ms), 0, CLI_DAY_MS},
+    {"max-attempts", "N", "add: of a run (default: 10; with a destination 6)", CLI_NUMBER, 0,
+     FIELD(message.max_attempts), 1, 1000},
+    {"run-timeout", "TIME", "add: stop an attempt after this; 0: never (default)", CLI_SPAN, 0,
+     FIELD(run_timeout_ms), 0, 7 * CLI_DAY_MS},
+    {"ttl", "TIME",
+     "add: a run that nobody has begun so long after it was due expires (default: never; with a "
+     "destination 24h)",
+     CLI_SPAN, 0, FIELD(ttl_ms), 0, 36500 * CLI_DAY_MS},
+    {"lease", "TIME", "add: how long a run is its worker's; renewed (default: 2m)", CLI_SPAN, 0,
+     FIELD(message.lease_ms), CLI_SECOND_MS, 7 * CLI_DAY_MS},
+    {"heartbeat", "TIME", "add: how often it is renewed (default: 30s, or a third of the lease)",
+     CLI_SPAN, 0, FIELD(heartbeat_ms), 100, 7 * CLI_DAY_MS},
+    {"keep", "N", "add: history: the newest so many runs, and skips (default: 100)", CLI_NUMBER, 0,
+     FIELD(keep), 1, 100000},
+    {"keep-for", "TIME", "add: history: and only for this long (default: any time)", CLI_SPAN, 0,
+     FIELD(keep_for_ms), 0, 36500 * CLI_DAY_MS},
+    {"disabled", NULL, "add: a new job does not run until it is enabled", CLI_FLAG, 0,
+     FIELD(disabled), 0, 0},
+    {"priority", "N", "add: 0 to 9, higher first (default: 0)", CLI_NUMBER, 'p',
+     FIELD(message.priority), 0, PAWL_PRIORITY_MAX},
+    {"header", "NAME=VALUE", "add: a header; may be repeated", CLI_TEXTS, 0, FIELD(message.header),
+     0, 0},
+    {"headers", "JSON", "add: all headers as a JSON object; --header adds to it", CLI_TEXT, 0,
+     FIELD(message.headers), 0, 0},
+    {"correlation", "TEXT", "add: a correlation id", CLI_TEXT, 0, FIELD(message.correlation), 0, 0},
+    {"destination", "NAME", "add: whom a transport delivers it to (default: a local worker)",
+     CLI_TEXT, 0, FIELD(message.destination), 0, 0},
+    {"type", "TYPE", "add: signal, command, push_call or response (default: signal)", CLI_TEXT, 0,
+     FIELD(message.type), 0, 0},
+    {"limit", "N", "ls, runs: at most so many (default: 100; runs: 50)", CLI_NUMBER, 0,
+     FIELD(limit), 1, 1000000},
+    {"after", "NAME", "ls: names behind this one: the next page", CLI_TEXT, 0, FIELD(after), 0, 0},
+    {"payload", NULL, "show: write the payload's bytes to stdout, and nothing else", CLI_FLAG, 0,
+     FIELD(payload), 0, 0},
+    {"state", "STATES",
+     "runs: only ready, running, done, failed, expired, cancelled, waiting, skipped; a comma "
+     "list, or repeated",
+     CLI_TEXTS, 's', FIELD(states), 0, 0},
+    {"before", "RUN", "runs: only ids below this one: the next page", CLI_NUMBER, 0, FIELD(before),
+     1, INT64_MAX},
+    {"output", NULL, "runs: one paragraph per run, with its output", CLI_FLAG, 0, FIELD(output), 0,
+     0},
+    {"force", NULL, "trigger: beside runs that have not ended, whatever --overlap said", CLI_FLAG,
+     0, FIELD(force), 0, 0},
+    {"yes", NULL, "rm: do not ask", CLI_FLAG, 'y', FIELD(yes), 0, 0},
+    {"count", "N", "next: how many fires to show (default: 10)", CLI_NUMBER, 'n', FIELD(count), 1,
+     1000},
+    {"from", "TIME", "next: those after this time (default: now)", CLI_TEXT, 0, FIELD(from), 0, 0},
 };
 
-static const cli_exit exits[] = {{PAWL_E_NOT_FOUND, "there is no such time zone"}};
+static const cli_exit exits[] = {
+    {PAWL_E_EMPTY, "rm: answered with no; nothing was changed"},
+    {PAWL_E_CONFLICT, "the payload is too large"},
+    {PAWL_E_NOT_FOUND, "there is no such job; next: no such time zone"},
+    {PAWL_E_BUSY, "trigger: a run has not ended; see --force"},
+    {PAWL_E_IN_DOUBT, "stored or not, unknown; the message says how to find out"},
+};
 
 const cli_verb cli_verb_job = {
     .name = "job",
-    .usage = "next SCHEDULE",
-    .summary = "what a schedule means, and when it fires next",
+    .usage = "add NAME SCHEDULE [PAYLOAD | -] --topic TOPIC\nls\nshow NAME\nruns NAME\n"
+             "enable NAME...\ndisable NAME...\ntrigger NAME\nrm NAME...\nnext SCHEDULE",
+    .summary = "recurring work: schedules, their runs and their history",
     .about =
-        "'job next' explains a schedule in words and shows when it fires next, in local time and "
-        "in UTC; fires that a clock change moves, skips or repeats are marked. It needs no "
-        "database. A schedule is a cron expression of 6 fields (second, minute, hour, day of the "
-        "month, month, day of the week) or 5 (without seconds), with names, ranges, steps, lists, "
-        "L, W and #; @hourly, @daily, @weekly, @monthly or @yearly; 'every 1h30m', counted from "
-        "--from; or 'every 10m from start'. Put it into quotes.",
-    .examples = "  pawl job next '30 2 * * MON-FRI' --tz Europe/Berlin\n"
-                "  pawl job next '0 0 9 LW * *' -n 3 --from 2026-01-01T00:00Z\n"
-                "  pawl job next 'every 90m' --json",
+        "A job sends a message each time its schedule fires; a worker ('pawl work', or the "
+        "application) makes these runs and handles them. 'add' creates the job, or changes "
+        "everything about the one of that name. 'trigger' runs it now, outside its schedule. 'rm' "
+        "removes it with its history and cancels runs that nobody has begun; it asks first, unless "
+        "--yes is given.\n"
+        "A schedule is a cron expression of 6 fields (second, minute, hour, day of the month, "
+        "month, day of the week) or 5 (without seconds), with names, ranges, steps, lists, L, W "
+        "and #; @hourly, @daily, @weekly, @monthly or @yearly; 'every 1h30m'; or 'every 10m from "
+        "start'. Put it into quotes. 'next' explains one in words and shows when it fires, in "
+        "local time and in UTC, with what clock changes do to it; it needs no database.",
+    .examples = "  pawl job add report '30 6 * * MON-FRI' '{\"to\": \"ann\"}' -t report -z "
+                "Europe/Berlin\n"
+                "  pawl job runs report --state failed --output\n"
+                "  pawl job next '0 0 9 LW * *' -n 3 --from 2026-01-01T00:00Z",
     .options = options,
     .option_count = CLI_COUNT(options),
     .defaults = &defaults,
     .settings_size = sizeof defaults,
     .exits = exits,
     .exit_count = CLI_COUNT(exits),
-    .no_database = true,
     .run = run,
 };
