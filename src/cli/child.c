@@ -12,6 +12,8 @@
 
 /* Bytes moved in one turn, so that a noisy command is told to end in time. */
 #define PUMP_BYTES 65536
+/* What is kept of its stderr. */
+#define SAID_BYTES 2048
 
 static void close_fd(int *fd)
 {
@@ -131,11 +133,14 @@ int cli_child_start(cli_child *child, const cli_command *command, char *const *e
     int err[2] = {-1, -1};
     int problem = make_pipe(in, 1);
 
-    if (problem == 0 && command->stdout_by_us)
+    if (problem == 0 && (command->stdout_by_us || command->keep_output > 0))
         problem = make_pipe(out, 0);
     if (problem == 0)
         problem = make_pipe(err, 0);
     *child = (cli_child){.stdin_fd = in[1], .stdout_fd = out[0], .stderr_fd = err[0], .end_fd = -1};
+    child->stdout_to = command->stdout_to_stderr ? STDERR_FILENO : STDOUT_FILENO;
+    child->said.limit = SAID_BYTES;
+    child->output.limit = command->keep_output;
     if (problem == 0)
         problem = spawn(child, command, environment, &(ends){in[0], out[1], err[1]});
     if (problem == 0)
@@ -170,23 +175,8 @@ static void pump_input(cli_child *child)
     close_fd(&child->stdin_fd);
 }
 
-static void keep_tail(cli_child *child, const char *bytes, size_t size)
-{
-    size_t kept;
-
-    if (size >= CLI_CHILD_TAIL) {
-        memcpy(child->tail, bytes + size - CLI_CHILD_TAIL, CLI_CHILD_TAIL);
-        child->tail_size = CLI_CHILD_TAIL;
-        return;
-    }
-    kept = child->tail_size + size > CLI_CHILD_TAIL ? CLI_CHILD_TAIL - size : child->tail_size;
-    memmove(child->tail, child->tail + child->tail_size - kept, kept);
-    memcpy(child->tail + kept, bytes, size);
-    child->tail_size = kept + size;
-}
-
 /* From one of its pipes to our own stream `to`. */
-static void pump_output(cli_child *child, int *from, int to)
+static void pump_output(int *from, cli_tail *tail, int to)
 {
     char bytes[4096];
 
@@ -200,8 +190,7 @@ static void pump_output(cli_child *child, int *from, int to)
             close_fd(from);
             return;
         }
-        if (to == STDERR_FILENO)
-            keep_tail(child, bytes, (size_t)got);
+        cli_tail_add(tail, bytes, (size_t)got);
         cli_screen_pass(to, bytes, (size_t)got);
         moved += (size_t)got;
     }
@@ -209,8 +198,8 @@ static void pump_output(cli_child *child, int *from, int to)
 
 static void pump_outputs(cli_child *child)
 {
-    pump_output(child, &child->stdout_fd, STDOUT_FILENO);
-    pump_output(child, &child->stderr_fd, STDERR_FILENO);
+    pump_output(&child->stdout_fd, &child->output, child->stdout_to);
+    pump_output(&child->stderr_fd, &child->said, STDERR_FILENO);
 }
 
 void cli_child_pump(cli_child *child)
@@ -256,4 +245,10 @@ bool cli_child_ended(cli_child *child, bool sweep)
     close_all(child);
     child->pid = 0;
     return true;
+}
+
+void cli_child_done(cli_child *child)
+{
+    cli_tail_done(&child->said);
+    cli_tail_done(&child->output);
 }

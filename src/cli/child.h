@@ -8,7 +8,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#define CLI_CHILD_TAIL 2048
+#include "tail.h"
+
 #define CLI_CHILD_FDS 4
 
 typedef struct cli_child {
@@ -16,11 +17,12 @@ typedef struct cli_child {
     int stdin_fd; /* our ends of the pipes, non-blocking; -1: closed */
     int stderr_fd;
     int stdout_fd;     /* -1: it has ours */
+    int stdout_to;     /* where what it writes there goes on to */
     int end_fd;        /* readable when it has ended */
     const char *input; /* borrowed */
     size_t input_left;
-    char tail[CLI_CHILD_TAIL]; /* the last bytes of its stderr */
-    size_t tail_size;
+    cli_tail said;   /* the end of its stderr */
+    cli_tail output; /* the end of its stdout, if it comes through us */
     int wait_status; /* when it has ended */
 } cli_child;
 
@@ -28,6 +30,7 @@ typedef struct cli_command {
     char *const *argv;     /* argv[0] is looked for in PATH */
     bool stdout_to_stderr; /* keep our stdout for ourselves */
     bool stdout_by_us;     /* its stdout comes through us: the terminal has a line of ours */
+    size_t keep_output;    /* so many bytes of its stdout, which then comes through us; 0: none */
     sigset_t signal_mask;  /* what the child starts with */
 } cli_command;
 
@@ -44,5 +47,7 @@ void cli_child_signal(const cli_child *child, int signal_number);
 /* Whether it has ended; then everything is closed and wait_status is set. With `sweep` what is
  * left of its process group is killed. Does not wait. */
 bool cli_child_ended(cli_child *child, bool sweep);
+/* Forget what it said. */
+void cli_child_done(cli_child *child);
 
 #endif

@@ -4,6 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <jansson.h>
+
 #include "environment.h"
 #include "memory.h"
 
@@ -59,9 +61,28 @@ char **cli_environment_with(const cli_variable *variables, size_t count)
     return to.entries;
 }
 
+/* Of a job's run, what the scheduler wrote into the headers; nobody else's headers are believed. */
+static void put_run(builder *to, const pawl_message *message)
+{
+    static const struct {
+        const char *variable;
+        const char *header;
+    } all[] = {{"PAWL_JOB", "pawl-job"},
+               {"PAWL_RUN", "pawl-run"},
+               {"PAWL_SCHEDULED_AT", "pawl-scheduled-at"}};
+    const char *headers = pawl_message_headers(message);
+    json_t *object = NULL;
+
+    if (pawl_message_run_id(message) > 0 && headers)
+        object = json_loads(headers, 0, NULL);
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        put(to, all[i].variable, json_string_value(json_object_get(object, all[i].header)));
+    json_decref(object);
+}
+
 char **cli_environment_new(const pawl_message *message)
 {
-    enum { OURS = 10 };
+    enum { OURS = 13 };
     builder to = copy_ours(OURS);
     char id[PAWL_UUID_TEXT_SIZE];
 
@@ -76,6 +97,7 @@ char **cli_environment_new(const pawl_message *message)
     put_number(&to, "PAWL_PRIORITY", pawl_message_priority(message));
     put(&to, "PAWL_CORRELATION_ID", pawl_message_correlation_id(message));
     put(&to, "PAWL_HEADERS", pawl_message_headers(message));
+    put_run(&to, message);
     return to.entries;
 }
 

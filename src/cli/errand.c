@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include <pawl/job_runs.h>
+
 #include "environment.h"
 #include "memory.h"
 #include "mono.h"
@@ -67,9 +69,12 @@ static int start(cli_errand *errand)
     int64_t limit_ms = errand->work->options->run_timeout_ms;
     size_t size;
     const void *payload = pawl_message_payload(message, &size);
-    int problem =
-        cli_child_start(&errand->child, &errand->work->command, environment, payload, size);
+    cli_command command = errand->work->command;
+    int problem;
 
+    if (pawl_message_run_id(message) > 0)
+        command.keep_output = PAWL_OUTPUT_MAX;
+    problem = cli_child_start(&errand->child, &command, environment, payload, size);
     errand->slow_at =
         limit_ms > 0 ? cli_mono_after(cli_mono_now(), limit_ms) : (pawl_mono){INT64_MAX};
     errand->kill_at = (pawl_mono){INT64_MAX};
@@ -136,18 +141,12 @@ static void check_clocks(cli_errand *errand)
 
 /* ---- the verdict ---- */
 
-/* The end of its stderr as text, or NULL if there is none. The first bytes may be the rest of a
- * character that was cut. */
+/* The end of its stderr as text, or NULL if there is none. */
 static char *last_words(const cli_child *child)
 {
-    const char *start = child->tail;
-    size_t size = child->tail_size;
+    size_t size;
+    const char *start = cli_tail_text(&child->said, &size);
 
-    while (size > 0 && child->tail_size == CLI_CHILD_TAIL &&
-           ((unsigned char)*start & 0xc0) == 0x80) {
-        start++;
-        size--;
-    }
     while (size > 0 && isspace((unsigned char)start[size - 1]))
         size--;
     while (size > 0 && isspace((unsigned char)*start)) {
@@ -211,12 +210,16 @@ pawl_verdict cli_errand_handle(pawl_task *task, void *context)
         return PAWL_RELEASE;
     }
     problem = start(&errand);
-    if (problem != 0)
+    if (problem != 0) {
+        cli_child_done(&errand.child);
         return start_failed(&errand, problem);
+    }
     while (!cli_child_ended(&errand.child, errand.told != NOT_TOLD)) {
         wait_for_something(&errand);
         check_clocks(&errand);
         cli_child_pump(&errand.child);
     }
-    return judge(&errand);
+    pawl_verdict verdict = judge(&errand);
+    cli_child_done(&errand.child);
+    return verdict;
 }
