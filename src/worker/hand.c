@@ -400,8 +400,8 @@ static pawl_task *start_next(pawli_hand *hand, pawl_mono now)
         task->started = now;
         task->handler->running++;
         hand->running++;
-        if (task->handler->timeout_us > 0)
-            wake_keeper(hand, pawli_mono_after(now, task->handler->timeout_us));
+        if (task->timeout_us > 0)
+            wake_keeper(hand, pawli_mono_after(now, task->timeout_us));
         return task;
     }
     return NULL;
