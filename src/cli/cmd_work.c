@@ -20,6 +20,7 @@ typedef struct settings {
     bool once;
     bool quiet;
     bool until_empty;
+    bool no_scheduler;
     int64_t max;
     int64_t poll_ms;
     int64_t grace_ms;
@@ -146,6 +147,7 @@ static pawl_worker_options worker_options(const settings *own, const cli_topics 
     options.claim_ahead = false; /* commands are slow, and other workers may be idle */
     options.until_empty = own->once || own->until_empty;
     options.max_messages = own->once ? 1 : own->max;
+    options.scheduler = !own->no_scheduler;
     return options;
 }
 
@@ -213,6 +215,8 @@ static const cli_option options[] = {
     {"once", NULL, "one message, if one is due, and end", CLI_FLAG, 0, FIELD(once), 0, 0},
     {"until-empty", NULL, "end when nothing is due", CLI_FLAG, 0, FIELD(until_empty), 0, 0},
     {"max", "N", "end after so many messages", CLI_NUMBER, 0, FIELD(max), 1, INT64_MAX},
+    {"no-scheduler", NULL, "leave it to other workers to make the runs of jobs that are due",
+     CLI_FLAG, 0, FIELD(no_scheduler), 0, 0},
     {"poll", "TIME", "look at least so often when idle and nothing wakes it (default: 30s)",
      CLI_SPAN, 0, FIELD(poll_ms), 1, CLI_HOUR_MS},
     {"grace", "TIME", "how long commands may finish after a signal (default: 10s)", CLI_SPAN, 0,
@@ -233,12 +237,15 @@ const cli_verb cli_verb_work = {
     .about =
         "The command gets the payload on stdin and, in its environment, PAWL_ID, PAWL_WORK_ID, "
         "PAWL_TOPIC, PAWL_TYPE, PAWL_ATTEMPT, PAWL_MAX_ATTEMPTS, PAWL_FENCE, PAWL_PRIORITY, "
-        "PAWL_CORRELATION_ID and PAWL_HEADERS. Exit status 0: done. 65: failed for good. Anything "
+        "PAWL_CORRELATION_ID and PAWL_HEADERS; for a run of a job also PAWL_JOB, PAWL_RUN and "
+        "PAWL_SCHEDULED_AT, and the end of its stdout is kept as the run's output. Exit status 0: "
+        "done. 65: failed for good. Anything "
         "else: tried again later, as the message's attempts allow. The end of its stderr is kept "
         "as the error.\n"
         "While it runs the lease is renewed; if the message is cancelled or lost to another "
         "worker, the command is stopped. SIGINT or SIGTERM: no new messages, commands may finish, "
         "what is left is released without counting the attempt; a second signal does it at once.\n"
+        "It also makes the runs of jobs that are due; one worker of a database does at a time.\n"
         "On a terminal a line at the bottom says how it is going.",
     .examples = "  pawl work --topic mail --exec ./send-mail\n"
                 "  pawl work --topic image:4,report:1 -- ./convert --quality 80\n"

@@ -7,9 +7,8 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include <pawl/job_runs.h>
-
 #include "environment.h"
+#include "fail.h"
 #include "memory.h"
 #include "mono.h"
 #include "text.h"
@@ -195,6 +194,17 @@ static pawl_verdict judge(cli_errand *errand)
     return PAWL_RETRY;
 }
 
+/* What a job's run wrote, for its history. */
+static void keep_output(cli_errand *errand)
+{
+    pawl_error err = PAWL_ERROR_INIT;
+    size_t size;
+    const char *output = cli_tail_text(&errand->child.output, &size);
+
+    if (size > 0 && pawl_task_output(errand->task, output, size, &err) != PAWL_OK)
+        cli_note("the output is not kept: %s", err.message);
+}
+
 /* Thread: one of the worker's, which block all signals. */
 pawl_verdict cli_errand_handle(pawl_task *task, void *context)
 {
@@ -220,6 +230,8 @@ pawl_verdict cli_errand_handle(pawl_task *task, void *context)
         cli_child_pump(&errand.child);
     }
     pawl_verdict verdict = judge(&errand);
+    if (verdict == PAWL_DONE)
+        keep_output(&errand);
     cli_child_done(&errand.child);
     return verdict;
 }

@@ -95,8 +95,12 @@ static void print_payload(const pawl_message *message)
 {
     size_t size;
     const char *payload = pawl_message_payload(message, &size);
+    const char *output;
 
     cli_page_bytes("payload", "--payload", payload, size);
+    output = pawl_message_output(message, &size);
+    if (output)
+        cli_page_bytes("output", "--json", output, size);
 }
 
 static void print_state(const pawl_message *message, pawl_wall now)
@@ -124,6 +128,8 @@ void cli_view_page(const pawl_message *message, pawl_wall now)
     pawl_message_id_format(pawl_message_get_id(message), id);
     cli_page_field("message id", CLI_PLAIN, "%s", id);
     cli_page_field("topic", CLI_PLAIN, "%s", pawl_message_topic(message));
+    if (pawl_message_run_id(message) > 0)
+        cli_page_field("job's run", CLI_PLAIN, "%" PRId64, pawl_message_run_id(message));
     print_state(message, now);
     cli_page_field("priority", CLI_PLAIN, "%d", pawl_message_priority(message));
     cli_page_field("type", CLI_PLAIN, "%s", pawl_type_name(pawl_message_type(message)));

@@ -130,6 +130,10 @@ json_t *cli_view_json(const pawl_message *message)
     cli_json_text(object, "correlation_id", pawl_message_correlation_id(message));
     cli_json_text(object, "destination", pawl_message_destination(message));
     set_headers(object, pawl_message_headers(message));
+    if (pawl_message_run_id(message) > 0)
+        cli_json_number(object, "run_id", pawl_message_run_id(message));
+    else
+        json_object_set_new(object, "run_id", json_null());
     cli_json_number(object, "fence", pawl_message_fence(message));
     pawl_owner_format(owner, id);
     cli_json_text(object, "owner", pawl_owner_is_zero(owner) ? NULL : id);
@@ -177,6 +181,10 @@ void cli_view_json_payload(json_t *object, const pawl_message *message)
 {
     size_t size;
     const void *payload = pawl_message_payload(message, &size);
+    const void *output;
 
     cli_view_json_bytes(object, "payload", payload, size);
+    output = pawl_message_output(message, &size);
+    if (output)
+        cli_view_json_bytes(object, "output", output, size);
 }

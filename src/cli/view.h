@@ -23,7 +23,7 @@ void cli_view_row(cli_table *table, const pawl_message *message, pawl_wall now);
 json_t *cli_view_json(const pawl_message *message);
 /* Adds NAME_size, and NAME or NAME_base64. `bytes` are followed by a zero, or NULL: none. */
 void cli_view_json_bytes(json_t *object, const char *name, const void *bytes, size_t size);
-/* Adds payload_size, and payload or payload_base64. */
+/* Adds payload_size, and payload or payload_base64; the same of the output, if there is one. */
 void cli_view_json_payload(json_t *object, const pawl_message *message);
 
 /* One line of a page: a name, and what there is to say; of a text or time that is not there,

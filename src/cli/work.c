@@ -41,8 +41,8 @@ static pawl_status register_topics(cli_work *work, pawl_error *err)
     for (size_t i = 0; i < topics->count && st == PAWL_OK; i++) {
         pawl_handler_options limit = PAWL_HANDLER_OPTIONS_INIT;
         limit.concurrency = topics->items[i].limit;
-        st = pawl_worker_handle(work->worker, topics->items[i].name, cli_errand_handle, work, &limit,
-                                err);
+        st = pawl_worker_handle(work->worker, topics->items[i].name, cli_errand_handle, work,
+                                &limit, err);
     }
     return st;
 }
