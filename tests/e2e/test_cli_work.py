@@ -258,8 +258,8 @@ def test_an_idle_worker_stops_on_a_signal(db, start):
 
 def test_a_killed_worker_loses_nothing(db, start, gate):
     work_id = db.send("t", "payload")
-    worker = start("--lease", "1s", "--exec", gate.wait)
-    until(lambda: db.state(work_id) == "in_progress")
+    worker = start("--lease", "1s", "--exec", f"echo begun >&2; {gate.wait}")
+    worker.hear("begun")  # in_progress would not be enough: killed before it starts the command
     worker.kill()
     gate.open()
     counts = db.json("work", "--max", "1", "--exec", "cat > got")
