@@ -194,7 +194,7 @@ END
 $$;
 
 -- Forget what the jobs whose history is to be looked at do not want to keep: beyond the newest keep_runs
--- runs and as many skips, or too old. What has not ended stays.
+-- runs and as many skips, or too old. What has not ended stays, and what the scheduler has not heard of.
 CREATE FUNCTION pawl.job_clean(max_rows bigint DEFAULT 100) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET plan_cache_mode = force_generic_plan
@@ -215,10 +215,10 @@ BEGIN
         DELETE FROM pawl.job_run d
         WHERE d.id = ANY (ARRAY(
             SELECT h.id
-            FROM (SELECT r.id, r.state, coalesce(r.ended_at, r.created_at) <= t - j.keep_age AS is_old,
+            FROM (SELECT r.id, r.state, r.news, coalesce(r.ended_at, r.created_at) <= t - j.keep_age AS is_old,
                          row_number() OVER (PARTITION BY r.state = 7 ORDER BY r.id DESC) AS place
                   FROM pawl.job_run r WHERE r.job_id = j.id) h
-            WHERE h.state NOT IN (0, 1, 6) AND (h.place > j.keep_runs OR h.is_old)
+            WHERE h.state NOT IN (0, 1, 6) AND h.news = 0 AND (h.place > j.keep_runs OR h.is_old)
             LIMIT 10 * max_rows));
         GET DIAGNOSTICS gone = ROW_COUNT;
         removed := removed + gone;
