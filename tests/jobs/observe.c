@@ -1,0 +1,292 @@
+/* tests/jobs/observe.c - a scheduler's look, and what was recorded compared with the model. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "failing.h"
+#include "play.h"
+#include "seam.h"
+#include "test.h"
+
+#if PAWL_TEST_SQLITE
+#include <sqlite3.h>
+#endif
+
+static void meanwhile(void *context)
+{
+    play_meanwhile(context);
+}
+
+/* ---- the history ---- */
+
+typedef struct new_rows {
+    pawl_runs *pages[8];
+    size_t page_count;
+    const pawl_run **list; /* oldest first */
+    size_t count;
+    size_t room;
+} new_rows;
+
+static void rows_done(new_rows *r)
+{
+    for (size_t i = 0; i < r->page_count; i++)
+        pawl_runs_free(r->pages[i]);
+    free(r->list);
+}
+
+static void add_row(new_rows *r, const pawl_run *run)
+{
+    if (r->count == r->room) {
+        r->room = r->room ? r->room * 2 : 64;
+        r->list = realloc(r->list, r->room * sizeof *r->list);
+        if (!r->list)
+            abort();
+    }
+    r->list[r->count++] = run;
+}
+
+/* Everything with a higher id than the last one seen that was not triggered. */
+static void read_new_rows(play *p, new_rows *r)
+{
+    pawl_run_filter filter = PAWL_RUN_FILTER_INIT;
+    pawl_error err = PAWL_ERROR_INIT;
+    int64_t newest = p->last_row, next = 0;
+    bool more = true;
+
+    filter.limit = 200;
+    while (more && r->page_count < 8) {
+        pawl_runs *page = NULL;
+        if (pawl_job_runs(fixture_store(p->f), NULL, &filter, &page, &next, &err) != PAWL_OK) {
+            finding_say(&p->wrong, "the history cannot be read: %s", err.message);
+            return;
+        }
+        r->pages[r->page_count++] = page;
+        more = next != 0;
+        for (size_t i = 0; i < pawl_runs_count(page); i++) {
+            const pawl_run *run = pawl_runs_at(page, i);
+            if (run->id <= p->last_row) {
+                more = false;
+                break;
+            }
+            newest = run->id > newest ? run->id : newest;
+            if (!run->triggered)
+                add_row(r, run);
+        }
+        filter.before = next;
+        filter.limit = 10000;
+    }
+    p->last_row = newest;
+    for (size_t i = 0; i < r->count / 2; i++) {
+        const pawl_run *swapped = r->list[i];
+        r->list[i] = r->list[r->count - 1 - i];
+        r->list[r->count - 1 - i] = swapped;
+    }
+}
+
+static size_t rows_of(const new_rows *r, const model_job *job, const pawl_run **ret_rows)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < r->count; i++)
+        if (strcmp(r->list[i]->job, job->name) == 0)
+            ret_rows[count++] = r->list[i];
+    return count;
+}
+
+/* ---- one look ---- */
+
+typedef struct a_look {
+    pawl_wall read;
+    int64_t versions[PLAY_JOBS];
+    outlook o;
+} a_look;
+
+/* Whether the first of those that were to start has started. */
+static bool was_promoted(play *p, const outlook *o)
+{
+    pawl_runs *one = NULL;
+    bool started = false;
+
+    for (size_t i = 0; i < o->open.count; i++) {
+        if (!o->open.list[i].promoted)
+            continue;
+        if (pawl_job_run(fixture_store(p->f), o->open.list[i].id, &one, NULL) != PAWL_OK)
+            finding_say(&p->wrong, "run %" PRId64 " is gone", o->open.list[i].id);
+        else
+            started = pawl_runs_at(one, 0)->state != PAWL_RUN_WAITING;
+        pawl_runs_free(one);
+        break;
+    }
+    return started;
+}
+
+static void note_rows(play *p, const outlook *o, const pawl_run *const *rows)
+{
+    coverage *c = &p->covered;
+
+    for (size_t i = 0; i < o->count; i++)
+        c->waited += rows[i]->state == PAWL_RUN_WAITING;
+    for (size_t i = 0; i < o->count; i++) {
+        c->runs += o->entries[i].runs;
+        c->misfires += o->entries[i].reason == PAWL_RUN_MISFIRE;
+        c->overlaps += o->entries[i].reason == PAWL_RUN_OVERLAP;
+        c->slots_skipped += o->entries[i].runs ? 0 : o->entries[i].slots;
+    }
+    c->promoted += (int64_t)o->promoted;
+}
+
+/* All that was to be done with the job, or nothing; nothing, if it was changed meanwhile. */
+static void compare(play *p, a_look *l, int which, const pawl_run *const *rows, size_t count)
+{
+    model_job *job = &p->jobs[which];
+
+    if (!job->exists || job->version != l->versions[which]) {
+        p->covered.overtaken++;
+        if (count > 0)
+            finding_say(&p->wrong,
+                        "%s: a scheduler wrote slot %" PRId64 " though the job had changed",
+                        job->name, rows[0]->scheduled_at.us);
+        return;
+    }
+    outlook_make(job, l->read, play_now(p), &l->o);
+    if (outlook_is_empty(&l->o) && count == 0)
+        return;
+    bool promoted = l->o.promoted > 0 && was_promoted(p, &l->o);
+    if (count == 0 && !promoted)
+        return;
+    if (l->o.promoted > 0 && !promoted)
+        finding_say(&p->wrong, "%s: slots were made, but who waits did not start", job->name);
+    if (outlook_follow(&l->o, job, rows, count, &p->wrong))
+        note_rows(p, &l->o, rows);
+}
+
+static void observe(play *p, a_look *l)
+{
+    new_rows r = {0};
+
+    read_new_rows(p, &r);
+    const pawl_run **of_job = calloc(r.count + 1, sizeof *of_job);
+    if (!of_job)
+        abort();
+    size_t seen = 0;
+    for (int i = 0; i < PLAY_JOBS && !p->wrong.text[0]; i++) {
+        size_t count = rows_of(&r, &p->jobs[i], of_job);
+        seen += count;
+        compare(p, l, i, of_job, count);
+    }
+    if (seen != r.count)
+        finding_say(&p->wrong, "the history has rows of no job");
+    free(of_job);
+    rows_done(&r);
+}
+
+static void arm_failure(play *p)
+{
+    int nth = 1 + play_dice(p, 60);
+
+#if PAWL_TEST_SQLITE
+    if (!fixture_is_postgres(p->f)) {
+        static const int codes[] = {SQLITE_IOERR, SQLITE_FULL, SQLITE_IOERR | FAILING_AFTERWARDS};
+        failing_arm(FAILING_SQL, nth * 3, codes[play_dice(p, 3)]);
+        return;
+    }
+#endif
+    failing_arm(FAILING_SQL, 1 + nth % 12, play_dice(p, 3) ? FAILING_CUTS : FAILING_REFUSES);
+}
+
+static bool tick(play *p, int scheduler, play_mode mode)
+{
+    pawl_job_tick_result result = PAWL_JOB_TICK_RESULT_INIT;
+    pawl_error err = PAWL_ERROR_INIT;
+    a_look *l = calloc(1, sizeof *l);
+
+    if (!l)
+        abort();
+    l->read = play_now(p);
+    for (int i = 0; i < PLAY_JOBS; i++)
+        l->versions[i] = p->jobs[i].version;
+    p->inside[scheduler] = true;
+    if (mode == PLAY_PAUSED)
+        seam_arm(meanwhile, p);
+    else if (mode == PLAY_FAILING)
+        arm_failure(p);
+    pawl_status st = pawl_job_tick(p->schedulers[scheduler], &result, &err);
+    if (mode == PLAY_FAILING)
+        (void)failing_disarm();
+    if (mode == PLAY_PAUSED)
+        (void)seam_disarm();
+    p->inside[scheduler] = false;
+    p->covered.ticks++;
+    p->covered.failed += st != PAWL_OK;
+    p->covered.in_doubt += st == PAWL_E_IN_DOUBT;
+    if (st != PAWL_OK && mode != PLAY_FAILING)
+        finding_say(&p->wrong, "a tick failed: %s", err.message);
+    observe(p, l);
+    outlook_done(&l->o);
+    free(l);
+    return result.more;
+}
+
+void play_tick(play *p, int scheduler, play_mode mode)
+{
+    if (!p->wrong.text[0])
+        (void)tick(p, scheduler, mode);
+}
+
+/* ---- all of them ---- */
+
+static void check_job(play *p, model_job *job)
+{
+    pawl_jobs *one = NULL;
+    pawl_error err = PAWL_ERROR_INIT;
+    pawl_wall after, next = PAWL_NEVER;
+
+    if (pawl_job_get(fixture_store(p->f), job->name, &one, &err) != PAWL_OK) {
+        finding_say(&p->wrong, "%s: %s", job->name, err.message);
+        return;
+    }
+    const pawl_job *found = pawl_jobs_at(one, 0);
+    if (model_base(job, &after))
+        next = model_next(job, after);
+    if (found->last_slot_at.us != job->last.us)
+        finding_say(&p->wrong, "%s: the last slot is %" PRId64 ", not %" PRId64, job->name,
+                    found->last_slot_at.us, job->last.us);
+    else if (found->next_slot_at.us != next.us)
+        finding_say(&p->wrong, "%s: the next slot is %" PRId64 ", not %" PRId64, job->name,
+                    found->next_slot_at.us, next.us);
+    else if (found->unfinished != (int)job->open.count)
+        finding_say(&p->wrong, "%s: %d runs have not ended, not %zu", job->name, found->unfinished,
+                    job->open.count);
+    pawl_jobs_free(one);
+}
+
+void play_tick_all(play *p, int scheduler)
+{
+    outlook *o = calloc(1, sizeof *o);
+    pawl_wall now = play_now(p);
+    int turns = 0;
+
+    if (!o)
+        abort();
+    while (!p->wrong.text[0] && tick(p, scheduler, PLAY_PLAIN))
+        if (++turns > 1000)
+            finding_say(&p->wrong, "the scheduler finds no end");
+    for (int i = 0; i < PLAY_JOBS && !p->wrong.text[0]; i++) {
+        model_job *job = &p->jobs[i];
+        if (!job->exists)
+            continue;
+        outlook_make(job, now, now, o);
+        if (o->count > 0 || (o->promoted > 0 && !job->lax_line))
+            finding_say(&p->wrong,
+                        "%s (%s, misfire %s, overlap %s, keeps %d): at %" PRId64
+                        " %zu entries are missing, the first of slot %" PRId64
+                        "; %zu should have started",
+                        job->name, job->asked.schedule, pawl_misfire_name(job->asked.misfire),
+                        pawl_overlap_name(job->asked.overlap), job->asked.keep_runs, now.us,
+                        o->count, o->count ? o->entries[0].first.us : 0, o->promoted);
+        else if (play_dice(p, 8) == 0)
+            check_job(p, job);
+    }
+    outlook_done(o);
+    free(o);
+}

@@ -1,0 +1,247 @@
+/* tests/jobs/outlook.c - misfires and overlaps by lists: the rules of pawl/job.h, taken literally. */
+#include "outlook.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* How many slots in time one look makes, and how far a skip counts. */
+#define IN_TIME 100
+
+typedef struct pending {
+    pawl_wall *slots;
+    size_t count;
+    size_t room;
+} pending;
+
+static void add_slot(pending *p, pawl_wall slot)
+{
+    if (p->count == p->room) {
+        p->room = p->room ? p->room * 2 : 64;
+        p->slots = realloc(p->slots, p->room * sizeof *p->slots);
+        if (!p->slots)
+            abort();
+    }
+    p->slots[p->count++] = slot;
+}
+
+static void find_pending(const model_job *job, pawl_wall read, pending *p)
+{
+    pawl_wall slot;
+
+    if (!model_base(job, &slot))
+        return;
+    while ((slot = model_next(job, slot)).us != 0 && model_due(job, slot).us <= read.us) {
+        add_slot(p, slot);
+        if (job->from_start)
+            return;
+    }
+}
+
+/* ---- runs and skips ---- */
+
+static void start_first(const model_job *job, outlook *o)
+{
+    model_run *first = NULL;
+    size_t messages = o->open.count - model_runs_waiting(&o->open);
+
+    if (job->asked.overlap != PAWL_OVERLAP_ALLOW && messages > 0)
+        return;
+    for (size_t i = 0; i < o->open.count && !first; i++)
+        if (o->open.list[i].waits)
+            first = &o->open.list[i];
+    if (!first)
+        return;
+    first->waits = false;
+    first->promoted = first->id != 0;
+    o->promoted += first->promoted;
+}
+
+static outlook_entry *add_entry(outlook *o, pawl_wall first, pawl_wall last, int64_t slots)
+{
+    outlook_entry *entry = &o->entries[o->count++];
+
+    *entry = (outlook_entry){.first = first, .last = last, .slots = slots};
+    o->last = last;
+    return entry;
+}
+
+static void misfire(outlook *o, const pending *p, size_t count)
+{
+    if (count > 0)
+        add_entry(o, p->slots[0], p->slots[count - 1],
+                  count > PAWL_RUN_SLOTS_MAX ? PAWL_RUN_SLOTS_MAX : (int64_t)count)
+            ->reason = PAWL_RUN_MISFIRE;
+}
+
+static void place(const model_job *job, outlook *o, pawl_wall slot, bool in_line)
+{
+    outlook_entry *entry = add_entry(o, slot, slot, 1);
+
+    entry->runs = job->asked.overlap == PAWL_OVERLAP_ALLOW || o->open.count == 0 || in_line ||
+                  (job->asked.overlap == PAWL_OVERLAP_QUEUE && model_runs_waiting(&o->open) == 0);
+    if (entry->runs)
+        model_runs_add(&o->open, (model_run){.waits = true});
+    else
+        entry->reason = PAWL_RUN_OVERLAP;
+    start_first(job, o);
+}
+
+static void place_from(const model_job *job, outlook *o, const pending *p, size_t from,
+                       size_t at_most, bool in_line)
+{
+    for (size_t i = from; i < p->count && i < from + at_most; i++)
+        place(job, o, p->slots[i], in_line);
+}
+
+static bool is_late(const model_job *job, pawl_wall slot, pawl_wall read)
+{
+    return read.us - model_due(job, slot).us > job->asked.misfire_grace_ms * 1000;
+}
+
+static void take(const model_job *job, outlook *o, const pending *p, pawl_wall read)
+{
+    size_t cap, late = 0;
+
+    if (!is_late(job, p->slots[0], read)) {
+        place_from(job, o, p, 0, IN_TIME, false);
+        return;
+    }
+    switch (job->asked.misfire) {
+    case PAWL_MISFIRE_SKIP:
+        while (late < p->count && is_late(job, p->slots[late], read))
+            late++;
+        misfire(o, p, late);
+        place_from(job, o, p, late, IN_TIME, false);
+        break;
+    default:
+        cap = job->asked.misfire == PAWL_MISFIRE_ALL ? (size_t)job->asked.misfire_cap : 1;
+        late = p->count > cap ? p->count - cap : 0;
+        misfire(o, p, late);
+        place_from(job, o, p, late, cap, job->asked.misfire == PAWL_MISFIRE_ALL);
+        break;
+    }
+}
+
+static void take_from_start(const model_job *job, outlook *o, const pending *p, pawl_wall read,
+                            pawl_wall now)
+{
+    if (job->asked.misfire == PAWL_MISFIRE_SKIP && is_late(job, p->slots[0], read)) {
+        misfire(o, p, 1);
+        o->since = read;
+        return;
+    }
+    place(job, o, p->slots[0], false);
+    o->awaits = o->entries[0].runs;
+    if (!o->awaits)
+        o->since = now;
+}
+
+void outlook_make(const model_job *job, pawl_wall read, pawl_wall now, outlook *o)
+{
+    pending p = {0};
+
+    o->count = o->promoted = o->open.count = 0;
+    o->awaits = false;
+    o->last = job->last;
+    o->since = job->awaited ? job->awaited_since : job->since;
+    for (size_t i = 0; i < job->open.count; i++) {
+        model_runs_add(&o->open, job->open.list[i]);
+        o->open.list[i].promoted = false;
+    }
+    if (model_runs_waiting(&o->open) > 0)
+        start_first(job, o);
+    find_pending(job, read, &p);
+    if (p.count > 0 && job->from_start)
+        take_from_start(job, o, &p, read, now);
+    else if (p.count > 0)
+        take(job, o, &p, read);
+    free(p.slots);
+}
+
+bool outlook_is_empty(const outlook *o)
+{
+    return o->count == 0 && o->promoted == 0;
+}
+
+void outlook_done(outlook *o)
+{
+    free(o->open.list);
+    o->open = (model_runs){0};
+}
+
+/* ---- comparing ---- */
+
+static bool same(const outlook_entry *entry, const pawl_run *row)
+{
+    return entry->first.us == row->scheduled_at.us && entry->last.us == row->last_slot_at.us &&
+           entry->slots == row->slots && entry->runs == (row->state != PAWL_RUN_SKIPPED) &&
+           (entry->runs || entry->reason == row->reason);
+}
+
+/* The slots that a row stands for, one by one. */
+static void record(model_job *job, const pawl_run *row)
+{
+    for (pawl_wall slot = row->scheduled_at; slot.us != 0 && slot.us <= row->last_slot_at.us;
+         slot = model_next(job, slot)) {
+        model_made(job, slot);
+        if (job->from_start)
+            return;
+    }
+}
+
+/* Which of the runs that are open now the rows are; whether each waits as it should. */
+static void name_runs(outlook *o, const model_job *job, const pawl_run *const *rows, size_t count,
+                      finding *wrong)
+{
+    size_t place = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (rows[i]->state == PAWL_RUN_SKIPPED)
+            continue;
+        while (place < o->open.count && o->open.list[place].id != 0)
+            place++;
+        model_run *run = &o->open.list[place];
+        run->id = rows[i]->id;
+        if (run->waits != (rows[i]->state == PAWL_RUN_WAITING))
+            finding_say(wrong, "%s: run %" PRId64 " of slot %" PRId64 " is %s, should %s", job->name,
+                        run->id, rows[i]->scheduled_at.us, pawl_run_state_name(rows[i]->state),
+                        run->waits ? "wait" : "not wait");
+    }
+}
+
+bool outlook_follow(outlook *o, model_job *job, const pawl_run *const *rows, size_t count,
+                    finding *wrong)
+{
+    if (count != o->count)
+        finding_say(wrong, "%s: %zu entries were recorded, not %zu; the first is slot %" PRId64,
+                    job->name, count, o->count,
+                    count > 0 ? rows[0]->scheduled_at.us : o->entries[0].first.us);
+    for (size_t i = 0; i < count && !wrong->text[0]; i++)
+        if (!same(&o->entries[i], rows[i]))
+            finding_say(wrong,
+                        "%s: recorded %s %s %" PRId64 " to %" PRId64 " (%" PRId64
+                        "), not %s %s %" PRId64 " to %" PRId64 " (%" PRId64 ")",
+                        job->name, pawl_run_state_name(rows[i]->state),
+                        pawl_run_reason_name(rows[i]->reason), rows[i]->scheduled_at.us,
+                        rows[i]->last_slot_at.us, rows[i]->slots,
+                        o->entries[i].runs ? "a run" : "a skip",
+                        pawl_run_reason_name(o->entries[i].reason), o->entries[i].first.us,
+                        o->entries[i].last.us, o->entries[i].slots);
+    if (wrong->text[0])
+        return false;
+    name_runs(o, job, rows, count, wrong);
+    for (size_t i = 0; i < count; i++)
+        record(job, rows[i]);
+    job->open.count = 0;
+    for (size_t i = 0; i < o->open.count; i++)
+        model_runs_add(&job->open, o->open.list[i]);
+    if (o->count > 0) {
+        job->since = o->since;
+        job->last = o->last;
+        job->awaited = o->awaits ? job->open.list[job->open.count - 1].id : 0;
+        job->awaited_since = PAWL_NEVER;
+    }
+    job->lax_line &= model_runs_waiting(&job->open) > 0;
+    job->version++;
+    return !wrong->text[0];
+}
