@@ -122,7 +122,9 @@ static void turn(play *p, model_job *job)
                              : pawl_job_disable(store, job->name, &changed, NULL);
 
     if (st != PAWL_OK || changed != (job->enabled != enabled))
-        finding_say(&p->wrong, "%s: could not be switched: %s", job->name, pawl_status_name(st));
+        finding_say(&p->wrong, "%s: switched %s to %s answered %s, %s", job->name,
+                    job->enabled ? "on" : "off", enabled ? "on" : "off", pawl_status_name(st),
+                    changed ? "changed" : "unchanged");
     model_switch(job, enabled, now, &p->wrong);
     p->covered.switches += changed;
 }
