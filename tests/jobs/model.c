@@ -50,15 +50,18 @@ static model_run *find_run(const model_job *job, int64_t run_id)
     return NULL;
 }
 
-void model_claimed(model_job *job, int64_t run_id, pawl_wall now)
+bool model_claimed(model_job *job, int64_t run_id, int64_t work_id, pawl_wall now)
 {
     model_run *run = find_run(job, run_id);
 
-    if (!run || run->started)
-        return;
-    run->started = true;
-    if (job->awaited == run_id)
+    if (!run)
+        return true;
+    if (!run->started && job->awaited == run_id)
         job->awaited_since = now;
+    run->started = true;
+    if (run->work_id == 0)
+        run->work_id = work_id;
+    return run->work_id == work_id;
 }
 
 void model_ended(model_job *job, int64_t run_id, pawl_wall now)
@@ -167,6 +170,7 @@ void model_put(model_job *job, const pawl_job_definition *asked, pawl_wall now, 
     job->lax_line |= model_runs_waiting(&job->open) > 0;
     job->exists = true;
     job->asked = *asked;
+    job->had_ttl |= asked->ttl_ms > 0;
     job->version++;
     if (!same)
         read_schedule(job, wrong);

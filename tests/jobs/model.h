@@ -22,6 +22,7 @@ void finding_say(finding *wrong, const char *format, ...) PAWL_PRINTF(2, 3);
 /* A run that has not ended. */
 typedef struct model_run {
     int64_t id;    /* 0: predicted, not seen yet */
+    int64_t work_id; /* its message, once it is known */
     bool waits;    /* in line: not a message */
     bool started;  /* was claimed once */
     bool promoted; /* predicted: it has waited, and starts now */
@@ -37,6 +38,7 @@ typedef struct model_job {
     char name[32];
     bool exists;
     bool enabled;
+    bool had_ttl; /* runs of it may expire */
     bool lax_line; /* its policy was changed while runs waited: they start within a minute, not at once */
     int64_t id;
     int64_t version; /* counts what changes what a scheduler may do */
@@ -68,8 +70,9 @@ void model_deleted(model_job *job, finding *wrong);
 /* Whether pawl_job_trigger() without force is to answer PAWL_E_BUSY. */
 bool model_trigger_is_busy(const model_job *job);
 
-/* A run was claimed; it ended. Nothing, if the job does not know it. */
-void model_claimed(model_job *job, int64_t run_id, pawl_wall now);
+/* A run was claimed: false if that was another message than before. It ended. Nothing, if the job
+ * does not know it. */
+bool model_claimed(model_job *job, int64_t run_id, int64_t work_id, pawl_wall now);
 void model_ended(model_job *job, int64_t run_id, pawl_wall now);
 
 /* The slot after `after`; PAWL_NEVER: none. And when its run is due. */

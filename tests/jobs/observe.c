@@ -97,6 +97,7 @@ static size_t rows_of(const new_rows *r, const model_job *job, const pawl_run **
 
 typedef struct a_look {
     pawl_wall read;
+    pawl_wall now; /* when it was written */
     int64_t versions[PLAY_JOBS];
     outlook o;
 } a_look;
@@ -148,7 +149,7 @@ static void compare(play *p, a_look *l, int which, const pawl_run *const *rows, 
                         job->name, rows[0]->scheduled_at.us);
         return;
     }
-    outlook_make(job, l->read, play_now(p), &l->o);
+    outlook_make(job, l->read, l->now, &l->o);
     if (outlook_is_empty(&l->o) && count == 0)
         return;
     bool promoted = l->o.promoted > 0 && was_promoted(p, &l->o);
@@ -164,6 +165,7 @@ static void observe(play *p, a_look *l)
 {
     new_rows r = {0};
 
+    l->now = play_now(p);
     read_new_rows(p, &r);
     const pawl_run **of_job = calloc(r.count + 1, sizeof *of_job);
     if (!of_job)
@@ -194,6 +196,16 @@ static void arm_failure(play *p)
     failing_arm(FAILING_SQL, 1 + nth % 12, play_dice(p, 3) ? FAILING_CUTS : FAILING_REFUSES);
 }
 
+/* The server may still be at work on what a cut connection brought. */
+static void disarm_failure(play *p)
+{
+    int backend = failing_disarm() && fixture_is_postgres(p->f) ? failing_cut_backend() : 0;
+
+    while (backend != 0 &&
+           fixture_count(p->f, "SELECT count(*) FROM pg_stat_activity WHERE pid = %d", backend) > 0)
+        continue;
+}
+
 static bool tick(play *p, int scheduler, play_mode mode)
 {
     pawl_job_tick_result result = PAWL_JOB_TICK_RESULT_INIT;
@@ -212,7 +224,7 @@ static bool tick(play *p, int scheduler, play_mode mode)
         arm_failure(p);
     pawl_status st = pawl_job_tick(p->schedulers[scheduler], &result, &err);
     if (mode == PLAY_FAILING)
-        (void)failing_disarm();
+        disarm_failure(p);
     if (mode == PLAY_PAUSED)
         (void)seam_disarm();
     p->inside[scheduler] = false;

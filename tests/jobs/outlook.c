@@ -202,6 +202,7 @@ static void name_runs(outlook *o, const model_job *job, const pawl_run *const *r
             place++;
         model_run *run = &o->open.list[place];
         run->id = rows[i]->id;
+        run->work_id = rows[i]->work_id.value;
         if (run->waits != (rows[i]->state == PAWL_RUN_WAITING))
             finding_say(wrong, "%s: run %" PRId64 " of slot %" PRId64 " is %s, should %s", job->name,
                         run->id, rows[i]->scheduled_at.us, pawl_run_state_name(rows[i]->state),

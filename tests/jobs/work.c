@@ -6,29 +6,18 @@
 #include "kit.h"
 #include "play.h"
 
-static void each_claimed(play *p, int64_t run_id, pawl_wall now)
+/* Each run is one message. */
+static void each_claimed(play *p, const play_held *held, pawl_wall now)
 {
     for (int i = 0; i < PLAY_JOBS; i++)
-        model_claimed(&p->jobs[i], run_id, now);
+        if (!model_claimed(&p->jobs[i], held->run_id, held->item.id.value, now))
+            finding_say(&p->wrong, "run %" PRId64 " has two messages", held->run_id);
 }
 
 static void each_ended(play *p, int64_t run_id, pawl_wall now)
 {
     for (int i = 0; i < PLAY_JOBS; i++)
         model_ended(&p->jobs[i], run_id, now);
-}
-
-/* Each run is one message. */
-static void check_message(play *p, const pawl_message *message)
-{
-    int64_t run_id = pawl_message_run_id(message);
-    pawl_runs *one = NULL;
-    pawl_status st = pawl_job_run(fixture_store(p->f), run_id, &one, NULL);
-
-    if (st == PAWL_OK &&
-        pawl_runs_at(one, 0)->work_id.value != pawl_message_work_id(message).value)
-        finding_say(&p->wrong, "run %" PRId64 " has two messages", run_id);
-    pawl_runs_free(one);
 }
 
 static void claim(play *p)
@@ -49,62 +38,96 @@ static void claim(play *p)
         const pawl_message *message = pawl_messages_at(list, i);
         play_held held = {{pawl_message_work_id(message), pawl_message_fence(message)},
                           pawl_message_run_id(message)};
-        each_claimed(p, held.run_id, now);
-        check_message(p, message);
+        each_claimed(p, &held, now);
         p->held[p->held_count++] = held;
     }
     pawl_messages_free(list);
 }
 
-/* What the library did with runs that somebody lost, or that failed: those that have ended. */
+/* Whether the run, which failed or was lost, may be tried again. */
+static bool goes_on(play *p, int64_t run_id)
+{
+    pawl_runs *one = NULL;
+    bool on = false;
+
+    if (pawl_job_run(fixture_store(p->f), run_id, &one, NULL) == PAWL_OK) {
+        pawl_run_state state = pawl_runs_at(one, 0)->state;
+        on = state == PAWL_RUN_READY || state == PAWL_RUN_RUNNING;
+    }
+    pawl_runs_free(one);
+    return on;
+}
+
+/* After leases or messages ran out: which runs that ended. */
 static void learn_ends(play *p, pawl_wall now)
 {
     for (int i = 0; i < PLAY_JOBS; i++) {
         model_job *job = &p->jobs[i];
         for (size_t k = job->open.count; k-- > 0;) {
-            pawl_runs *one = NULL;
-            int64_t run_id = job->open.list[k].id;
-            if (job->open.list[k].waits)
-                continue;
-            if (pawl_job_run(fixture_store(p->f), run_id, &one, NULL) != PAWL_OK) {
-                finding_say(&p->wrong, "%s: run %" PRId64 " is gone", job->name, run_id);
-                return;
-            }
-            pawl_run_state state = pawl_runs_at(one, 0)->state;
-            pawl_runs_free(one);
-            if (state != PAWL_RUN_READY && state != PAWL_RUN_RUNNING)
-                model_ended(job, run_id, now);
+            const model_run *run = &job->open.list[k];
+            if (!run->waits && (run->started || job->had_ttl) && !goes_on(p, run->id))
+                model_ended(job, run->id, now);
         }
     }
 }
 
-static void answer(play *p, size_t which)
+/* One that does not end well, or not at all. */
+static void fail_run(play *p, const play_held *held, int how)
 {
-    play_held held = p->held[which];
     pawl_store *store = fixture_store(p->f);
     pawl_wall now = play_now(p);
     size_t changed = 0;
-    int how = play_dice(p, 20);
-    pawl_status st;
+    pawl_status st = PAWL_OK;
 
-    p->held[which] = p->held[--p->held_count];
-    if (how == 0)
-        return; /* its worker died */
-    if (how < 3) {
-        st = pawl_queue_abandon(store, kit_owner(1), &held.item, 1, "not now", 60000, &changed, NULL);
-        learn_ends(p, now);
-        p->covered.retried += (int64_t)changed;
-    } else if (how == 3) {
-        st = pawl_queue_fail(store, kit_owner(1), &held.item, 1, "no", &changed, NULL);
-    } else {
-        st = pawl_queue_ack(store, kit_owner(1), &held.item, 1, &changed, NULL);
-    }
+    if (how == 0) /* its worker died */
+        return;
+    if (how == 1)
+        st = pawl_queue_fail(store, kit_owner(1), &held->item, 1, "no", &changed, NULL);
+    else
+        st = pawl_queue_abandon(store, kit_owner(1), &held->item, 1, "not now", 60000, &changed,
+                                NULL);
     if (st != PAWL_OK)
         finding_say(&p->wrong, "a run cannot be answered: %s", pawl_status_name(st));
-    if (how >= 3 && changed > 0) {
-        each_ended(p, held.run_id, now);
-        p->covered.ended++;
+    if (changed > 0 && !goes_on(p, held->run_id))
+        each_ended(p, held->run_id, now);
+    else
+        p->covered.retried += (int64_t)changed;
+}
+
+static void end_runs(play *p, const pawl_held *items, const int64_t *run_ids, size_t count)
+{
+    pawl_wall now = play_now(p);
+    size_t changed = 0;
+
+    if (pawl_queue_ack(fixture_store(p->f), kit_owner(1), items, count, &changed, NULL) != PAWL_OK)
+        finding_say(&p->wrong, "runs cannot be acknowledged");
+    for (size_t i = 0; i < count; i++)
+        if (changed == count || !goes_on(p, run_ids[i]))
+            each_ended(p, run_ids[i], now);
+    p->covered.ended += (int64_t)changed;
+}
+
+static void answer(play *p)
+{
+    pawl_held items[PLAY_HELD];
+    int64_t run_ids[PLAY_HELD];
+    size_t count = 0;
+
+    for (size_t i = p->held_count; i-- > 0 && !p->wrong.text[0];) {
+        play_held held = p->held[i];
+        int how = play_dice(p, 24);
+        if (how > 15)
+            continue; /* it takes its time */
+        p->held[i] = p->held[--p->held_count];
+        if (how < 3) {
+            fail_run(p, &held, how);
+        } else {
+            run_ids[count] = held.run_id;
+            items[count++] = held.item;
+        }
     }
+    if (count > 0)
+        end_runs(p, items, run_ids, count);
 }
 
 static void keep_house(play *p)
@@ -129,7 +152,5 @@ void play_work(play *p)
     if (play_dice(p, 6) == 0)
         keep_house(p);
     claim(p);
-    for (size_t i = p->held_count; i-- > 0 && !p->wrong.text[0];)
-        if (play_dice(p, 3))
-            answer(p, i);
+    answer(p);
 }

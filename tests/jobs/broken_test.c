@@ -1,0 +1,98 @@
+/* tests/jobs/broken_test.c - what is broken on purpose must be found, or the months prove nothing. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "kit.h"
+#include "play.h"
+#include "test.h"
+
+#define MONTHS 6
+#define MEAN_STEP_MS (90 * MINUTE_MS)
+
+/* The right store, with something in the database that undoes a part of its work. */
+typedef struct broken {
+    const char *what;
+    const char *sqlite;
+    const char *postgres;
+} broken;
+
+#define SQLITE_TRIGGER(when, body)                                                                 \
+    "CREATE TRIGGER {zz_broken} AFTER " when " BEGIN " body "; END;"
+#define POSTGRES_TRIGGER(when, body)                                                               \
+    "CREATE FUNCTION {broken}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN " body                \
+    " END $$; CREATE TRIGGER zz_broken " when " FOR EACH ROW EXECUTE FUNCTION {broken}();"
+/* The version stays: what was decided is written, whatever has happened since it was read. */
+#define SQLITE_NO_VERSION                                                                          \
+    SQLITE_TRIGGER("UPDATE OF version ON {job}", "UPDATE {job} SET version = 0 WHERE id = new.id")
+#define POSTGRES_NO_VERSION                                                                        \
+    POSTGRES_TRIGGER("BEFORE UPDATE ON {job}", "NEW.version := 0; RETURN NEW;")
+
+static const broken broken_stores[] = {
+    {"a scheduler does not look whether the job has changed", SQLITE_NO_VERSION,
+     POSTGRES_NO_VERSION},
+    {"the same, and a slot may be recorded twice", SQLITE_NO_VERSION "DROP INDEX {job_run_slot}",
+     /* The statement needs the index: whoever is in the way leaves it. */
+     POSTGRES_NO_VERSION
+     "CREATE FUNCTION {leave}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+     " UPDATE {job_run} SET triggered = true WHERE job_id = NEW.job_id"
+     " AND scheduled_at = NEW.scheduled_at AND NOT triggered; RETURN NEW; END $$;"
+     "CREATE TRIGGER zz_leave BEFORE INSERT ON {job_run} FOR EACH ROW EXECUTE FUNCTION {leave}();"},
+    {"the last slot is not kept",
+     SQLITE_TRIGGER("UPDATE OF last_slot_at ON {job} WHEN new.last_slot_at IS NOT NULL",
+                    "UPDATE {job} SET last_slot_at = NULL WHERE id = new.id"),
+     POSTGRES_TRIGGER("BEFORE UPDATE ON {job}", "NEW.last_slot_at := NULL; RETURN NEW;")},
+    {"what is skipped is not recorded",
+     SQLITE_TRIGGER("INSERT ON {job_run} WHEN new.state = 7",
+                    "DELETE FROM {job_run} WHERE id = new.id"),
+     POSTGRES_TRIGGER("AFTER INSERT ON {job_run}",
+                      "DELETE FROM {job_run} WHERE id = NEW.id AND state = 7; RETURN NULL;")},
+    {"who waits in line does not start",
+     SQLITE_TRIGGER("UPDATE OF news ON {job_run} WHEN new.news > 0",
+                    "UPDATE {job_run} SET news = 0 WHERE id = new.id"),
+     POSTGRES_TRIGGER("BEFORE UPDATE ON {job_run}", "NEW.news := 0; RETURN NEW;")},
+    {"a job is looked at too late",
+     SQLITE_TRIGGER("UPDATE OF look_at ON {job} WHEN new.look_at > 0"
+                    " AND new.look_at < 9000000000000000000",
+                    "UPDATE {job} SET look_at = look_at + 1 WHERE id = new.id"),
+     POSTGRES_TRIGGER("BEFORE UPDATE ON {job}",
+                      "NEW.look_at := NEW.look_at + interval '1 microsecond'; RETURN NEW;")},
+};
+
+static void must_be_found(play *p, const broken *how)
+{
+    pawl_store_options store = PAWL_STORE_OPTIONS_INIT;
+    fixture_options options = {.store = &store};
+    uint64_t seed = 1;
+    bool right = true;
+
+    store.durability = PAWL_DURABILITY_NORMAL;
+    for (; right && seed <= MONTHS; seed++) {
+        fixture *f = fixture_open(&options);
+        const char *sql = fixture_is_postgres(f) ? how->postgres : how->sqlite;
+        fixture_exec(f, "%s", fixture_expand(f, sql));
+        right = play_month(p, f, seed, MEAN_STEP_MS);
+        if (!right)
+            printf("# %s: found in month %d: %s\n", how->what, (int)seed, p->wrong.text);
+        p->wrong.text[0] = '\0';
+        play_done(p);
+        fixture_close(f);
+    }
+    if (right)
+        test_fail("%s, and nothing was found in %d months", how->what, MONTHS);
+}
+
+static void free_play(void *argument)
+{
+    play_done(argument);
+    free(argument);
+}
+
+PAWL_TEST(every_broken_store_is_found)
+{
+    play *p = calloc(1, sizeof *p);
+
+    assert_non_null(p);
+    test_defer(free_play, p);
+    for (size_t i = 0; i < COUNT_OF(broken_stores); i++)
+        must_be_found(p, &broken_stores[i]);
+}
