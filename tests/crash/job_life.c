@@ -1,0 +1,277 @@
+/* tests/crash/job_life.c - jobs put, scheduled, skipped, triggered, run and deleted while power is lost.
+ */
+#include "job_life.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "crash_vfs.h"
+
+#define OWNER ((pawl_owner){{0x1f}})
+#define MINUTE_MS 60000
+
+static pawl_store *open_store(const char *path, bool deploy, pawl_error *err)
+{
+    pawl_store_options opts = PAWL_STORE_OPTIONS_INIT;
+    pawl_store *store = NULL;
+    char url[1100];
+
+    opts.deploy_schema = deploy;
+    snprintf(url, sizeof url, "sqlite:%s", path);
+    return pawl_store_open(url, &opts, &store, err) == PAWL_OK ? store : NULL;
+}
+
+bool job_life_prepare(const char *path)
+{
+    pawl_error err = PAWL_ERROR_INIT;
+
+    crash_vfs_set_clock(MODEL_START_MS);
+    pawl_store *store = open_store(path, true, &err);
+    pawl_store_close(store);
+    return store != NULL;
+}
+
+/* ---- steps ---- */
+
+/* "all" runs every slot, "one" skips while a run has not ended, "line" has one wait. */
+static pawl_status put(pawl_store *store, const char *name, const char *schedule, pawl_error *err)
+{
+    pawl_job_definition job = PAWL_JOB_DEFINITION_INIT;
+
+    job.name = name;
+    job.schedule = schedule;
+    job.topic = name;
+    if (strcmp(name, "all") == 0) {
+        job.overlap = PAWL_OVERLAP_ALLOW;
+        job.misfire = PAWL_MISFIRE_ALL;
+    } else if (strcmp(name, "line") == 0) {
+        job.overlap = PAWL_OVERLAP_QUEUE;
+    }
+    return pawl_job_put(store, &job, NULL, err);
+}
+
+static pawl_status put_all(pawl_store *store, pawl_error *err)
+{
+    return put(store, "all", "* * * * *", err);
+}
+
+static pawl_status put_one(pawl_store *store, pawl_error *err)
+{
+    return put(store, "one", "* * * * *", err);
+}
+
+static pawl_status put_line(pawl_store *store, pawl_error *err)
+{
+    return put(store, "line", "*/2 * * * *", err);
+}
+
+static pawl_status put_other(pawl_store *store, pawl_error *err)
+{
+    return put(store, "all", "*/5 * * * *", err);
+}
+
+static pawl_status tick(pawl_store *store, pawl_error *err)
+{
+    return pawl_job_tick(store, NULL, err);
+}
+
+static pawl_status trigger(pawl_store *store, pawl_error *err)
+{
+    return pawl_job_trigger(store, "all", NULL, NULL, err);
+}
+
+static pawl_status claim(pawl_store *store, pawl_error *err)
+{
+    pawl_messages *list = NULL;
+    pawl_status st = pawl_queue_claim(store, OWNER, MINUTE_MS, 100, NULL, &list, err);
+
+    pawl_messages_free(list);
+    return st;
+}
+
+/* Whoever has been down asks what it holds. */
+static pawl_status ack(pawl_store *store, pawl_error *err)
+{
+    pawl_messages *list = NULL;
+    pawl_held items[100];
+    size_t count = 0;
+    pawl_status st = pawl_queue_held(store, OWNER, &list, err);
+
+    for (; st == PAWL_OK && count < pawl_messages_count(list) && count < 100; count++) {
+        const pawl_message *message = pawl_messages_at(list, count);
+        items[count] = (pawl_held){pawl_message_work_id(message), pawl_message_fence(message)};
+    }
+    pawl_messages_free(list);
+    return st == PAWL_OK ? pawl_queue_ack(store, OWNER, items, count, NULL, err) : st;
+}
+
+static pawl_status disable(pawl_store *store, pawl_error *err)
+{
+    return pawl_job_disable(store, "one", NULL, err);
+}
+
+static pawl_status delete_line(pawl_store *store, pawl_error *err)
+{
+    return pawl_job_delete(store, "line", NULL, err);
+}
+
+/* What is done, and in which minute. */
+static const struct {
+    pawl_status (*call)(pawl_store *store, pawl_error *err);
+    int minute;
+} steps[JOB_LIFE_STEPS] = {
+    {put_all, 0}, {put_one, 0},   {put_line, 0}, {tick, 2},
+    {tick, 6}, /* late: misfires, overlaps, one in line */
+    {trigger, 6}, {claim, 6},     {ack, 6},      {tick, 6}, /* who waited starts */
+    {disable, 7}, {put_other, 7}, {tick, 10},    {delete_line, 10},
+};
+
+static pawl_status take_step(pawl_store *store, int which, pawl_error *err)
+{
+    crash_vfs_set_clock(MODEL_START_MS + steps[which].minute * MINUTE_MS);
+    return steps[which].call(store, err);
+}
+
+/* ---- the book ---- */
+
+typedef struct page {
+    char *text;
+    size_t used;
+} page;
+
+static void say(page *p, const char *format, ...) PAWL_PRINTF(2, 3);
+static void say(page *p, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    int size = vsnprintf(p->text + p->used, JOB_LIFE_TEXT - p->used, format, args);
+    va_end(args);
+    p->used += size > 0 && (size_t)size < JOB_LIFE_TEXT - p->used ? (size_t)size : 0;
+}
+
+static int minute_of(pawl_wall at)
+{
+    return at.us ? (int)((at.us / 1000 - MODEL_START_MS) / MINUTE_MS) : -1;
+}
+
+static bool describe_runs(pawl_store *store, const char *name, page *p)
+{
+    pawl_runs *runs = NULL;
+    pawl_error err = PAWL_ERROR_INIT;
+
+    if (pawl_job_runs(store, name, NULL, &runs, NULL, &err) != PAWL_OK)
+        return false;
+    for (size_t i = pawl_runs_count(runs); i-- > 0;) {
+        const pawl_run *run = pawl_runs_at(runs, i);
+        say(p, " %s%s/%s@%d-%d*%d,%d,%d", run->triggered ? "t-" : "",
+            pawl_run_state_name(run->state), pawl_run_reason_name(run->reason),
+            minute_of(run->scheduled_at), minute_of(run->last_slot_at), (int)run->slots,
+            run->attempts, run->work_id.value != 0);
+    }
+    pawl_runs_free(runs);
+    return true;
+}
+
+/* Jobs, histories, and how many messages there are in which state. */
+static bool describe(pawl_store *store, char text[JOB_LIFE_TEXT])
+{
+    page p = {text, 0};
+    pawl_jobs *jobs = NULL;
+    pawl_messages *list = NULL;
+    pawl_error err = PAWL_ERROR_INIT;
+    int states[8] = {0};
+
+    text[0] = '\0';
+    if (pawl_job_list(store, NULL, &jobs, &err) != PAWL_OK ||
+        pawl_outbox_list(store, NULL, &list, NULL, &err) != PAWL_OK)
+        return false;
+    for (size_t i = 0; i < pawl_messages_count(list); i++)
+        states[pawl_message_state(pawl_messages_at(list, i)) & 7]++;
+    for (int i = 0; i < 8; i++)
+        say(&p, "%d ", states[i]);
+    bool good = true;
+    for (size_t i = 0; good && i < pawl_jobs_count(jobs); i++) {
+        const pawl_job *job = pawl_jobs_at(jobs, i);
+        say(&p, "; %s %s %s next %d last %d:", job->name, job->definition->schedule,
+            job->enabled ? "on" : "off", minute_of(job->next_slot_at),
+            minute_of(job->last_slot_at));
+        good = describe_runs(store, job->name, &p);
+    }
+    pawl_messages_free(list);
+    pawl_jobs_free(jobs);
+    return good;
+}
+
+bool job_life_write_book(job_life_book *book, const char *path)
+{
+    pawl_error err = PAWL_ERROR_INIT;
+    pawl_store *store = open_store(path, false, &err);
+    bool good = store && describe(store, book->after[0]);
+
+    for (int i = 0; good && i < JOB_LIFE_STEPS; i++)
+        good = take_step(store, i, &err) == PAWL_OK && describe(store, book->after[i + 1]);
+    pawl_store_close(store);
+    return good;
+}
+
+/* ---- a life, and after it ---- */
+
+void job_life_run(job_life *l, const char *path)
+{
+    pawl_error err = PAWL_ERROR_INIT;
+    pawl_store *store = open_store(path, false, &err);
+    pawl_status st = store ? PAWL_OK : PAWL_E_UNAVAILABLE;
+
+    *l = (job_life){.answer = ANSWER_NOT_DONE};
+    while (st == PAWL_OK && l->at < JOB_LIFE_STEPS) {
+        st = take_step(store, l->at, &err);
+        l->at += st == PAWL_OK;
+    }
+    if (st == PAWL_E_IN_DOUBT)
+        l->answer = ANSWER_IN_DOUBT;
+    pawl_store_close(store);
+}
+
+static bool go_on(pawl_store *store, int at, const job_life_book *book, char *ret_text, size_t size)
+{
+    pawl_error err = PAWL_ERROR_INIT;
+    char found[JOB_LIFE_TEXT];
+
+    for (; at < JOB_LIFE_STEPS; at++)
+        if (take_step(store, at, &err) != PAWL_OK) {
+            snprintf(ret_text, size, "step %d again: %s", at, err.message);
+            return false;
+        }
+    if (describe(store, found) && strcmp(found, book->after[JOB_LIFE_STEPS]) == 0)
+        return true;
+    snprintf(ret_text, size, "in the end: %.200s", found);
+    return false;
+}
+
+bool job_life_check(const job_life *l, const job_life_book *book, const char *path, char *ret_text,
+                    size_t size)
+{
+    pawl_error err = PAWL_ERROR_INIT;
+    char found[JOB_LIFE_TEXT];
+    int at = l->at;
+
+    /* The clock goes on from where it was. */
+    crash_vfs_set_clock(MODEL_START_MS +
+                        steps[at < JOB_LIFE_STEPS ? at : JOB_LIFE_STEPS - 1].minute * MINUTE_MS);
+    pawl_store *store = open_store(path, false, &err);
+    bool good = store && describe(store, found);
+    if (!good) {
+        snprintf(ret_text, size, "the store cannot be read: %s", err.message);
+    } else if (strcmp(found, book->after[at]) != 0) {
+        good = at < JOB_LIFE_STEPS && l->answer == ANSWER_IN_DOUBT &&
+               strcmp(found, book->after[at + 1]) == 0;
+        at++;
+        if (!good)
+            snprintf(ret_text, size, "after step %d: %.200s", l->at, found);
+    }
+    good = good && go_on(store, at, book, ret_text, size);
+    pawl_store_close(store);
+    return good;
+}
