@@ -4,9 +4,9 @@
 #include "life.h"
 
 /* Of `make test`. Primes: most exchanges are of five messages and would be cut at the same one. */
-#define STRIDE 19
-#define STRIDE_OF_VARIANTS 67
-#define STRIDE_TO_CATCH 37 /* fewer points may have none that is in doubt and done */
+#define STRIDE 29
+#define STRIDE_OF_VARIANTS 97
+#define STRIDE_TO_CATCH 53 /* fewer points may have none that is in doubt and done */
 
 static const char *describe(const proxy_plan *plan, bool prepare)
 {

@@ -1,4 +1,4 @@
-/* tests/cut/steps.c - one life: every kind of call, on nine messages. */
+/* tests/cut/steps.c - one life: every kind of call, on nine messages and two jobs. */
 #include "steps.h"
 
 #include <libpq-fe.h>
@@ -24,7 +24,8 @@ void steps_clean(world *w)
     fixture_exec(w->f, "DELETE FROM {body}; DELETE FROM {queue}; DELETE FROM {outcome};"
                        "DELETE FROM {claim}; DELETE FROM {orders}; DELETE FROM {lease};"
                        "DELETE FROM {tally}; DELETE FROM {tally_delta};"
-                       "DELETE FROM {inbox_record}");
+                       "DELETE FROM {inbox_record}; DELETE FROM {job}; DELETE FROM {job_run};"
+                       "DELETE FROM {lane} WHERE topic = 'job'");
     fixture_set(w->f, FIXTURE_START);
     memset(w->held, 0, sizeof w->held);
 }
@@ -200,6 +201,11 @@ static void later(world *w)
 #define COUNT_WHERE(condition) "SELECT count(*) FROM {message} WHERE " condition
 #define IS(number, rest) COUNT_WHERE("correlation_id = '" number "' AND " rest)
 
+/* Slots that were recorded, and the messages of those that run. */
+#define RUNS_AND_MESSAGES                                                                          \
+    "SELECT (SELECT count(*) FROM {job_run}) +"                                                    \
+    " (SELECT count(*) FROM {body} WHERE run_id IS NOT NULL)"
+
 const step steps[] = {
     {"open", STEP_READS, NULL, step_open, NULL, NULL, 0, false},
     {"enqueue", STEP_RESOLVES, NULL, step_send, NULL, IS("1", "state = 0"), 1, false},
@@ -258,6 +264,23 @@ const step steps[] = {
     {"call done", STEP_WRITES, NULL, step_call_done, NULL,
      "SELECT count(*) FROM {inbox_record} WHERE id = 'call' AND state = 2", 1, false},
     {"call again", STEP_WRITES, NULL, step_call_again, NULL, NULL, 0, false},
+    {"put a job", STEP_WRITES, NULL, step_job_put, NULL, "SELECT count(*) FROM {job}", 1, false},
+    {"put another job", STEP_WRITES, NULL, step_job_put_another, NULL,
+     "SELECT count(*) FROM {job} WHERE name = 'last'", 1, false},
+    {"tick", STEP_WRITES, step_job_three_minutes, step_job_tick, NULL,
+     RUNS_AND_MESSAGES, 2 * 4 + 1, false}, /* three and one run, one misfire */
+    {"tick again", STEP_WRITES, step_job_three_minutes, step_job_tick, NULL,
+     RUNS_AND_MESSAGES " - 9", 2 * 3 + 2, false}, /* three runs, one misfire, one overlap */
+    {"trigger", STEP_WRITES, NULL, step_job_trigger, step_job_resolve_trigger,
+     "SELECT count(*) FROM {job_run} WHERE triggered", 1, false},
+    {"claim a run", STEP_WRITES, NULL, step_job_claim, step_job_resolve_claim,
+     "SELECT count(*) FROM {job_run} WHERE state = 1", 1, false},
+    {"ack a run", STEP_WRITES, NULL, step_job_ack, NULL,
+     "SELECT count(*) FROM {job_run} WHERE state = 2", 1, false},
+    {"disable a job", STEP_WRITES, NULL, step_job_disable, NULL,
+     "SELECT count(*) FROM {job} WHERE NOT enabled", 1, false},
+    {"delete a job", STEP_WRITES, NULL, step_job_delete, NULL, "SELECT 2 - count(*) FROM {job}", 1,
+     false},
     {NULL, STEP_READS, NULL, NULL, NULL, NULL, 0, false},
 };
 

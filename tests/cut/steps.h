@@ -18,6 +18,7 @@ typedef struct world {
     int64_t timeout_ms;
     pawl_held held[MESSAGES]; /* what the owner was told */
     int64_t lease_fence;      /* the same of its lease */
+    pawl_held run;            /* the same of a job's run */
     pawl_arrival *call;       /* a message that is being processed; or NULL */
 } world;
 
@@ -84,5 +85,18 @@ pawl_status step_receive(world *w, size_t *ret_changed, pawl_error *err);
 pawl_status step_call(world *w, size_t *ret_changed, pawl_error *err);
 pawl_status step_call_done(world *w, size_t *ret_changed, pawl_error *err);
 pawl_status step_call_again(world *w, size_t *ret_changed, pawl_error *err);
+
+/* steps_job.c: the calls about jobs. */
+pawl_status step_job_put(world *w, size_t *ret_changed, pawl_error *err);
+pawl_status step_job_put_another(world *w, size_t *ret_changed, pawl_error *err);
+void step_job_three_minutes(world *w);
+pawl_status step_job_tick(world *w, size_t *ret_changed, pawl_error *err);
+pawl_status step_job_trigger(world *w, size_t *ret_changed, pawl_error *err);
+pawl_status step_job_resolve_trigger(world *w, size_t *ret_changed, pawl_error *err);
+pawl_status step_job_claim(world *w, size_t *ret_changed, pawl_error *err);
+pawl_status step_job_resolve_claim(world *w, size_t *ret_changed, pawl_error *err);
+pawl_status step_job_ack(world *w, size_t *ret_changed, pawl_error *err);
+pawl_status step_job_disable(world *w, size_t *ret_changed, pawl_error *err);
+pawl_status step_job_delete(world *w, size_t *ret_changed, pawl_error *err);
 
 #endif
