@@ -12,6 +12,7 @@
 #include <pawl/pawl.h>
 
 struct courier;
+struct job_hands;
 struct engine;
 struct side;
 
@@ -31,6 +32,7 @@ typedef struct engine {
     const struct side *raw;
     const struct courier *courier; /* by hand, like `raw` */
     const struct side *raw_receive;
+    const struct job_hands *jobs; /* a scheduler's look by hand */
     /* Make it new: pawl's tables, empty but for `topics` lanes. Nobody else may use it meanwhile.
      */
     void (*reset)(database *db);

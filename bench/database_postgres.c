@@ -6,6 +6,7 @@
 
 #include "basics.h"
 #include "courier.h"
+#include "job.h"
 #include "pg.h"
 #include "side.h"
 
@@ -163,6 +164,7 @@ static const engine postgres_engine = {
     .raw = &side_raw_postgres,
     .courier = &courier_postgres,
     .raw_receive = &side_receive_postgres,
+    .jobs = &job_hands_postgres,
     .make_effects = make_effects,
     .write_effect = write_effect,
     .reset = reset,

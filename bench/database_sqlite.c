@@ -4,6 +4,7 @@
 
 #include "basics.h"
 #include "courier.h"
+#include "job.h"
 #include "lite.h"
 #include "side.h"
 
@@ -131,6 +132,7 @@ static const engine sqlite_engine = {
     .raw = &side_raw_sqlite,
     .courier = &courier_sqlite,
     .raw_receive = &side_receive_sqlite,
+    .jobs = &job_hands_sqlite,
     .make_effects = make_effects,
     .write_effect = write_effect,
     .reset = reset,

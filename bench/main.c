@@ -6,6 +6,7 @@
 #include "compare.h"
 #include "held.h"
 #include "idle.h"
+#include "job.h"
 #include "latency.h"
 #include "memory.h"
 #include "plan.h"
@@ -39,6 +40,9 @@ static void measure(row *r, grounds *g, held_runs *runs, const options *opts)
         break;
     case ROW_TIMER:
         timer_measure(r, g, opts);
+        break;
+    case ROW_JOB:
+        job_measure(r, g, opts);
         break;
     }
 }

@@ -93,6 +93,12 @@ static void name_row(row *r)
     }
 }
 
+static void name_job_row(row *r)
+{
+    snprintf(r->id, sizeof r->id, "%s/job-tick-%s", r->target->id, r->many_jobs ? "100k" : "10");
+    snprintf(r->text, sizeof r->text, "a look at ten jobs that are due");
+}
+
 static void name_timer_row(row *r)
 {
     static const char *const ids[] = {"schedule", "claim-none", "claim-100", "start"};
@@ -110,6 +116,8 @@ static void add(plan *self, row r)
     r.topics = r.topics ? r.topics : 1;
     if (r.kind == ROW_TIMER)
         name_timer_row(&r);
+    else if (r.kind == ROW_JOB)
+        name_job_row(&r);
     else
         name_row(&r);
     if (self->count == ROWS_MAX)
@@ -246,6 +254,10 @@ plan plan_make(const options *opts)
         }
         if ((t->setting == PAWL_DURABILITY_FULL || t->engine == &engine_memory) && !opts->only_raw)
             add_timers(&self, t);
+        if (t->engine != &engine_memory && t->setting == PAWL_DURABILITY_FULL && !opts->only_raw &&
+            !opts->only_pawl)
+            for (int many = 0; many < 2; many++)
+                add(&self, (row){.target = t, .kind = ROW_JOB, .many_jobs = many != 0});
     }
     if (opts->only)
         choose(&self, opts->only);
@@ -276,6 +288,8 @@ double plan_duration(const plan *self, const options *opts)
             undisturbed = true;
         } else if (r->kind == ROW_TIMER) {
             total += 5 + (double)opts->ballast / r->pending_part / 100000;
+        } else if (r->kind == ROW_JOB) {
+            total += r->many_jobs ? 10 : 4;
         } else if (r->kind == ROW_MEMORY) {
             total += (double)opts->backlog / 15000;
         } else if (r->kind == ROW_LATENCY) {

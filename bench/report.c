@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "basics.h"
+#include "job.h"
 #include "report_worker.h"
 #include "timer.h"
 
@@ -108,6 +109,11 @@ static void print_headings(const row *r, const row *before, const options *opts)
                "longest", "bar for p99");
         return;
     }
+    if (r->kind == ROW_JOB) {
+        printf("  %-33s %9s %11s %11s %11s %11s %7s  %s\n", "one call", "jobs", "median", "p99",
+               "raw median", "raw p99", "ratio", "to ten jobs");
+        return;
+    }
     if (r->kind == ROW_BALLAST)
         printf("  with %" PRId64 " finished and %" PRId64 " future messages\n", opts->ballast,
                opts->ballast);
@@ -131,6 +137,30 @@ static void print_timer(const row *r, const options *opts)
            r->max_ms);
     if (r->bar > 0)
         printf("  %g ms %s", r->bar, row_met_bar(r) ? "met" : "MISSED");
+    putchar('\n');
+}
+
+/* How much longer it takes among many than alone; 0: that was not measured. */
+static double among_many(const plan *p, size_t number)
+{
+    const row *r = &p->rows[number], *ten = number > 0 ? &p->rows[number - 1] : NULL;
+
+    return r->many_jobs && ten && ten->kind == ROW_JOB && ten->target == r->target
+               ? r->p50_ms / ten->p50_ms
+               : 0;
+}
+
+static void print_job(const plan *p, size_t number, const options *opts)
+{
+    const row *r = &p->rows[number];
+    double more = among_many(p, number);
+    char jobs[32];
+
+    printf("  %-33s %9s %8.3f ms %8.3f ms %8.3f ms %8.3f ms %7.2f", r->text,
+           grouped((double)job_count(r, opts), jobs, sizeof jobs), r->p50_ms, r->p99_ms,
+           r->raw_p50_ms, r->raw_p99_ms, r->pawl_paired);
+    if (more > 0)
+        printf("  %.2f times", more);
     putchar('\n');
 }
 
@@ -162,6 +192,8 @@ void report_row(const plan *p, size_t number, const options *opts)
         report_worker_row(r, opts);
     } else if (r->kind == ROW_TIMER) {
         print_timer(r, opts);
+    } else if (r->kind == ROW_JOB) {
+        print_job(p, number, opts);
     } else {
         printf("  %-58s %12s %12s", r->text, grouped(r->pawl_rate, first_text, sizeof first_text),
                grouped(second, second_text, sizeof second_text));
@@ -192,8 +224,8 @@ static void write_windows(FILE *file, const char *name, const double *windows)
 static void write_row(FILE *file, const row *r, const options *opts)
 {
     static const char *const measures[] = {"enqueue", "claim+ack", "ack+claim", "receive"};
-    static const char *const kinds[] = {"raw",    "ballast", "held", "memory",
-                                        "worker", "latency", "idle", "timer"};
+    static const char *const kinds[] = {"raw",     "ballast", "held",  "memory", "worker",
+                                        "latency", "idle",    "timer", "job"};
     static const char *const held[] = {"none", "snapshot", "writer"};
     double ratio = row_ratio(r);
 
@@ -226,6 +258,14 @@ static void write_row(FILE *file, const row *r, const options *opts)
         write_number(file, "p50_ms", r->p50_ms);
         write_number(file, "p99_ms", r->p99_ms);
         write_number(file, "max_ms", r->max_ms);
+    }
+    if (r->kind == ROW_JOB) {
+        write_number(file, "jobs", (double)job_count(r, opts));
+        write_number(file, "p50_ms", r->p50_ms);
+        write_number(file, "p99_ms", r->p99_ms);
+        write_number(file, "max_ms", r->max_ms);
+        write_number(file, "raw_p50_ms", r->raw_p50_ms);
+        write_number(file, "raw_p99_ms", r->raw_p99_ms);
     }
     fputc('}', file);
 }

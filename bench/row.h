@@ -25,6 +25,7 @@ typedef enum row_kind {
     ROW_LATENCY, /* from the sender's answer to the handler's start */
     ROW_IDLE,    /* what a worker costs that has nothing to do */
     ROW_TIMER,   /* how long single calls take while many timers are pending */
+    ROW_JOB,     /* how long a scheduler's look takes, against the same by hand */
 } row_kind;
 
 typedef enum row_disturbance {
@@ -51,6 +52,7 @@ typedef struct row {
     bool by_worker;     /* ROW_MEMORY: pawl's worker; otherwise claims by hand */
     bool two_processes; /* ROW_LATENCY: the sender and the receiver */
     row_timer timer;
+    bool many_jobs;   /* ROW_JOB: 100,000, of which ten are due; otherwise those ten */
     int pending_part; /* ROW_TIMER: 1: as many timers as the ballast; 10: a tenth of them */
     double bar;       /* the ratio to reach; ROW_TIMER: the milliseconds to stay below; 0: none */
     char id[64];
@@ -63,7 +65,8 @@ typedef struct row {
     long start_kib, peak_kib;                   /* ROW_MEMORY */
     spread pawl_latency, raw_latency, raw_wake; /* ROW_LATENCY */
     double cpu_seconds, server_cpu_seconds;     /* ROW_IDLE */
-    double p50_ms, p99_ms, max_ms;              /* ROW_TIMER */
+    double p50_ms, p99_ms, max_ms;              /* ROW_TIMER, ROW_JOB */
+    double raw_p50_ms, raw_p99_ms;              /* ROW_JOB */
 } row;
 
 /* pawl's rate against raw's or against its own undisturbed one; 0: not measured. */

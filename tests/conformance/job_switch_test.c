@@ -1,4 +1,5 @@
-/* tests/conformance/job_switch_test.c - enabling and disabling a job, also when it is so already. */
+/* tests/conformance/job_switch_test.c - enabling and disabling a job, also when it is so already.
+ */
 #include "job_kit.h"
 
 PAWL_TEST(switching_a_job_says_whether_that_was_a_change)

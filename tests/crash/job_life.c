@@ -1,4 +1,5 @@
-/* tests/crash/job_life.c - jobs put, scheduled, skipped, triggered, run and deleted while power is lost.
+/* tests/crash/job_life.c - jobs put, scheduled, skipped, triggered, run and deleted while power is
+ * lost.
  */
 #include "job_life.h"
 

@@ -1,4 +1,5 @@
-/* tests/crash/job_life.h - jobs put, scheduled, skipped, triggered, run and deleted while power is lost.
+/* tests/crash/job_life.h - jobs put, scheduled, skipped, triggered, run and deleted while power is
+ * lost.
  */
 #ifndef PAWL_CRASH_JOB_LIFE_H
 #define PAWL_CRASH_JOB_LIFE_H

@@ -267,8 +267,8 @@ const step steps[] = {
     {"put a job", STEP_WRITES, NULL, step_job_put, NULL, "SELECT count(*) FROM {job}", 1, false},
     {"put another job", STEP_WRITES, NULL, step_job_put_another, NULL,
      "SELECT count(*) FROM {job} WHERE name = 'last'", 1, false},
-    {"tick", STEP_WRITES, step_job_three_minutes, step_job_tick, NULL,
-     RUNS_AND_MESSAGES, 2 * 4 + 1, false}, /* three and one run, one misfire */
+    {"tick", STEP_WRITES, step_job_three_minutes, step_job_tick, NULL, RUNS_AND_MESSAGES, 2 * 4 + 1,
+     false}, /* three and one run, one misfire */
     {"tick again", STEP_WRITES, step_job_three_minutes, step_job_tick, NULL,
      RUNS_AND_MESSAGES " - 9", 2 * 3 + 2, false}, /* three runs, one misfire, one overlap */
     {"trigger", STEP_WRITES, NULL, step_job_trigger, step_job_resolve_trigger,

@@ -1,4 +1,5 @@
-/* tests/jobs/broken_test.c - what is broken on purpose must be found, or the months prove nothing. */
+/* tests/jobs/broken_test.c - what is broken on purpose must be found, or the months prove nothing.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -16,8 +17,7 @@ typedef struct broken {
     const char *postgres;
 } broken;
 
-#define SQLITE_TRIGGER(when, body)                                                                 \
-    "CREATE TRIGGER {zz_broken} AFTER " when " BEGIN " body "; END;"
+#define SQLITE_TRIGGER(when, body) "CREATE TRIGGER {zz_broken} AFTER " when " BEGIN " body "; END;"
 #define POSTGRES_TRIGGER(when, body)                                                               \
     "CREATE FUNCTION {broken}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN " body                \
     " END $$; CREATE TRIGGER zz_broken " when " FOR EACH ROW EXECUTE FUNCTION {broken}();"

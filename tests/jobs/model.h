@@ -21,11 +21,11 @@ void finding_say(finding *wrong, const char *format, ...) PAWL_PRINTF(2, 3);
 
 /* A run that has not ended. */
 typedef struct model_run {
-    int64_t id;    /* 0: predicted, not seen yet */
+    int64_t id;      /* 0: predicted, not seen yet */
     int64_t work_id; /* its message, once it is known */
-    bool waits;    /* in line: not a message */
-    bool started;  /* was claimed once */
-    bool promoted; /* predicted: it has waited, and starts now */
+    bool waits;      /* in line: not a message */
+    bool started;    /* was claimed once */
+    bool promoted;   /* predicted: it has waited, and starts now */
 } model_run;
 
 typedef struct model_runs {
@@ -38,8 +38,9 @@ typedef struct model_job {
     char name[32];
     bool exists;
     bool enabled;
-    bool had_ttl; /* runs of it may expire */
-    bool lax_line; /* its policy was changed while runs waited: they start within a minute, not at once */
+    bool had_ttl;  /* runs of it may expire */
+    bool lax_line; /* its policy was changed while runs waited: they start within a minute, not at
+                      once */
     int64_t id;
     int64_t version; /* counts what changes what a scheduler may do */
     pawl_job_definition asked;
@@ -51,7 +52,8 @@ typedef struct model_job {
     int64_t awaited; /* the run whose start is waited for; 0: none */
     pawl_wall awaited_since;
     model_runs open;
-    /* Since the schedule began to count: the slots that were recorded, to be compared at its end. */
+    /* Since the schedule began to count: the slots that were recorded, to be compared at its end.
+     */
     pawl_wall epoch;
     pawl_wall *made;
     size_t made_count;

@@ -57,9 +57,9 @@ PAWL_TEST(a_month_with_three_schedulers_has_every_slot_once)
         play_done(p);
         fixture_close(f);
     }
-    printf("# %" PRIu64 " months: %" PRId64 " looks (%" PRId64 " paused, %" PRId64 " failed, %" PRId64
-           " in doubt), %" PRId64 " schedulers killed; %" PRId64 " runs, %" PRId64
-           " slots skipped, 0 slots missing, 0 twice\n",
+    printf("# %" PRIu64 " months: %" PRId64 " looks (%" PRId64 " paused, %" PRId64
+           " failed, %" PRId64 " in doubt), %" PRId64 " schedulers killed; %" PRId64
+           " runs, %" PRId64 " slots skipped, 0 slots missing, 0 twice\n",
            count, c->ticks, c->paused, c->failed, c->in_doubt, c->killed, c->runs,
            c->slots_skipped);
     printf("# %" PRId64 " overlaps, %" PRId64 " misfires, %" PRId64 " waited in line, %" PRId64

@@ -1,4 +1,5 @@
-/* tests/jobs/outlook.c - misfires and overlaps by lists: the rules of pawl/job.h, taken literally. */
+/* tests/jobs/outlook.c - misfires and overlaps by lists: the rules of pawl/job.h, taken literally.
+ */
 #include "outlook.h"
 
 #include <inttypes.h>
@@ -204,9 +205,9 @@ static void name_runs(outlook *o, const model_job *job, const pawl_run *const *r
         run->id = rows[i]->id;
         run->work_id = rows[i]->work_id.value;
         if (run->waits != (rows[i]->state == PAWL_RUN_WAITING))
-            finding_say(wrong, "%s: run %" PRId64 " of slot %" PRId64 " is %s, should %s", job->name,
-                        run->id, rows[i]->scheduled_at.us, pawl_run_state_name(rows[i]->state),
-                        run->waits ? "wait" : "not wait");
+            finding_say(wrong, "%s: run %" PRId64 " of slot %" PRId64 " is %s, should %s",
+                        job->name, run->id, rows[i]->scheduled_at.us,
+                        pawl_run_state_name(rows[i]->state), run->waits ? "wait" : "not wait");
     }
 }
 

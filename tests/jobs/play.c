@@ -103,8 +103,7 @@ static void trigger(play *p, model_job *job)
 
     options.force = play_dice(p, 3) == 0;
     bool busy = !options.force && model_trigger_is_busy(job);
-    pawl_status st =
-        pawl_job_trigger(fixture_store(p->f), job->name, &options, &triggered, &err);
+    pawl_status st = pawl_job_trigger(fixture_store(p->f), job->name, &options, &triggered, &err);
     if (st != (busy ? PAWL_E_BUSY : PAWL_OK))
         finding_say(&p->wrong, "%s: a trigger answered %s", job->name, pawl_status_name(st));
     if (st == PAWL_OK)
@@ -220,8 +219,8 @@ static void move_clock(play *p, int64_t mean_ms)
         p->covered.clock_back++;
         break;
     default:
-        step_ms = play_dice(p, 4) == 0 ? play_dice(p, (int)MINUTE_MS)
-                                       : play_dice(p, (int)(2 * mean_ms));
+        step_ms =
+            play_dice(p, 4) == 0 ? play_dice(p, (int)MINUTE_MS) : play_dice(p, (int)(2 * mean_ms));
         break;
     }
     if (play_dice(p, 3) == 0) /* on the minute, when most are due */

@@ -1,6 +1,6 @@
 /*
- * tests/jobs/play.h - a month of jobs on a real store with three schedulers and an adversary, beside
- * the model. docs/internals/job.md says what it shows.
+ * tests/jobs/play.h - a month of jobs on a real store with three schedulers and an adversary,
+ * beside the model. docs/internals/job.md says what it shows.
  *
  * All three believe that they lead, all the time. One is paused between reading what is due and
  * writing what it decided, while the others go on, jobs are changed and the clock moves; its

@@ -1,5 +1,6 @@
 /*
- * tests/jobs/tick_helper.c - a process that is a scheduler: it looks once for every byte it is given.
+ * tests/jobs/tick_helper.c - a process that is a scheduler: it looks once for every byte it is
+ * given.
  *
  * tick_helper URL SCHEMA PREFIX. Says "looked" or "failed" each time. Ends with its standard input.
  */
