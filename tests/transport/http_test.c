@@ -1,5 +1,8 @@
 /* tests/transport/http_test.c - what HTTP adds: statuses, broken answers, redirects, addresses. */
 #include <arpa/inet.h>
+#include <dlfcn.h>
+#include <netdb.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -115,6 +118,78 @@ PAWL_TEST(nobody_listening_is_tried_again)
     assert_int_equal(0, outcome->status);
     assert_false(outcome->reached);
     assert_true(strlen(outcome->error) > 10);
+}
+
+/* ---- a resolver that takes its time; the program's own comes before the C library's ---- */
+
+static pthread_mutex_t names_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t names_changed = PTHREAD_COND_INITIALIZER;
+static bool names_known;
+static int names_asked, names_answered;
+
+static void wait_for_names(void)
+{
+    pthread_mutex_lock(&names_lock);
+    names_asked++;
+    pthread_cond_broadcast(&names_changed);
+    while (!names_known)
+        pthread_cond_wait(&names_changed, &names_lock);
+    names_answered++;
+    pthread_cond_broadcast(&names_changed);
+    pthread_mutex_unlock(&names_lock);
+}
+
+__attribute__((visibility("default"))) int getaddrinfo(const char *name, const char *service,
+                                                       const struct addrinfo *hints,
+                                                       struct addrinfo **result)
+{
+    int (*real)(const char *, const char *, const struct addrinfo *, struct addrinfo **);
+
+    if (name && strcmp(name, "slow.test") == 0) {
+        wait_for_names();
+        return EAI_AGAIN;
+    }
+    *(void **)&real = dlsym(RTLD_NEXT, "getaddrinfo");
+    return real(name, service, hints, result);
+}
+
+static void answer_names(void *nothing)
+{
+    (void)nothing;
+    pthread_mutex_lock(&names_lock);
+    names_known = true;
+    pthread_cond_broadcast(&names_changed);
+    while (names_answered < names_asked)
+        pthread_cond_wait(&names_changed, &names_lock);
+    pthread_mutex_unlock(&names_lock);
+}
+
+PAWL_TEST(a_name_that_is_not_resolved_holds_nobody_up)
+{
+    test_peer *peer = peer_start();
+    pawl_send *second = NULL;
+    pawl_error err = PAWL_ERROR_INIT;
+
+    if (!peer_is_tcp(peer))
+        test_skip("a socket has no name to resolve");
+    test_defer(answer_names, NULL);
+    test_desk *desk = desk_open(peer, NULL);
+    desk->timeout_ms = 50;
+    size_t late = desk_send(desk, "http://slow.test/", "ok", NULL);
+    desk->timeout_ms = 0;
+    size_t cancelled = desk_send(desk, "http://slow.test:81/", "ok", &second);
+    assert_ok(pawl_carrier_turn(desk->carrier, &err), &err);
+    pthread_mutex_lock(&names_lock);
+    while (names_asked < 2)
+        pthread_cond_wait(&names_changed, &names_lock);
+    pthread_mutex_unlock(&names_lock);
+    pawl_carrier_cancel(desk->carrier, second);
+    assert_int_equal(PAWL_SENT_ACKNOWLEDGED, desk_ask(desk, NULL, "ok")->sent);
+    assert_int_equal(PAWL_SENT_CANCELLED, desk_wait(desk, cancelled)->sent);
+    assert_int_equal(PAWL_SENT_RETRY, desk_wait(desk, late)->sent);
+    desk_send(desk, "http://slow.test:82/", "ok", NULL);
+    assert_ok(pawl_carrier_turn(desk->carrier, &err), &err);
+    desk_close(desk);
 }
 
 PAWL_TEST(a_proxy_of_the_environment_is_not_used)

@@ -160,6 +160,9 @@ static CURLcode set_connection(pawli_http_send *send, const pawl_send_request *r
     if (request->timeout_ms > 0 && request->timeout_ms < timeout_ms)
         timeout_ms = request->timeout_ms;
     SET(CURLOPT_NOSIGNAL, 1L);
+    /* Or ending a send would wait for a name server that does not answer, and all others with it.
+     */
+    SET(CURLOPT_QUICK_EXIT, 1L);
     SET(CURLOPT_TIMEOUT_MS, (long)timeout_ms);
     SET(CURLOPT_CONNECTTIMEOUT_MS, (long)pawl_service_connect_timeout_ms(service));
     SET(CURLOPT_TCP_KEEPALIVE, 1L);
