@@ -76,9 +76,13 @@ static const cli_option *find_common(const option_text *text)
 
 static const cli_option *find_of_verb(const cli_verb *verb, const option_text *text)
 {
+    const cli_option *options;
+    size_t count;
+
     if (!verb)
         return NULL;
-    return find_in(verb->options, verb->option_count, text->name, text->length, text->letter);
+    options = cli_verb_options(verb, &count);
+    return find_in(options, count, text->name, text->length, text->letter);
 }
 
 /* Before the verb is known: an option of any verb tells whether a value follows it. (An option
@@ -124,9 +128,11 @@ static pawl_status unknown_option(const cli_args *args, const char *argument, pa
     CLI_AUTO_FREE char *name = cli_copy_bytes(argument, strcspn(argument, "="));
     cli_suggestion nearest = {name + strspn(name, "-"), NULL, 0};
     const char *verb = args->verb ? args->verb->name : "pawl";
+    size_t count = 0;
+    const cli_option *options = args->verb ? cli_verb_options(args->verb, &count) : NULL;
 
-    for (size_t i = 0; args->verb && i < args->verb->option_count; i++)
-        cli_suggest(&nearest, args->verb->options[i].name);
+    for (size_t i = 0; i < count; i++)
+        cli_suggest(&nearest, options[i].name);
     for (size_t i = 0; i < cli_common_option_count; i++)
         cli_suggest(&nearest, cli_common_options[i].name);
     if (nearest.best)
@@ -263,11 +269,12 @@ pawl_status cli_args_parse(cli_args *args, int argc, char **argv, pawl_error *er
 
 void cli_args_done(cli_args *args)
 {
-    for (size_t i = 0; args->verb && i < args->verb->option_count; i++) {
-        const cli_option *option = &args->verb->options[i];
-        if (option->kind == CLI_TEXTS)
-            free(((cli_texts *)(void *)((char *)args->settings + option->offset))->items);
-    }
+    size_t count = 0;
+    const cli_option *options = args->verb ? cli_verb_options(args->verb, &count) : NULL;
+
+    for (size_t i = 0; i < count; i++)
+        if (options[i].kind == CLI_TEXTS)
+            free(((cli_texts *)(void *)((char *)args->settings + options[i].offset))->items);
     free(args->settings);
     free(args->words.items);
 }

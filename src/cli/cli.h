@@ -24,6 +24,8 @@ struct cli_verb {
     const char *examples; /* lines, two or three */
     const cli_option *options;
     size_t option_count;
+    /* Instead of the two: options that are made from the settings' table. */
+    const cli_option *(*make_options)(size_t *ret_count);
     const void *defaults; /* the settings before any option is read */
     size_t settings_size;
     const cli_exit *exits; /* besides the ones every verb has */
@@ -47,6 +49,7 @@ extern const cli_verb cli_verb_inbox;
 extern const cli_verb cli_verb_lock;
 extern const cli_verb cli_verb_lease;
 extern const cli_verb cli_verb_job;
+extern const cli_verb cli_verb_config;
 extern const cli_verb cli_verb_stats;
 extern const cli_verb cli_verb_version;
 extern const cli_verb cli_verb_help;
@@ -58,5 +61,7 @@ void cli_exit_with(int code);
 extern const cli_verb *const cli_verbs[];
 /* NULL if there is none of that name. */
 const cli_verb *cli_verb_find(const char *name);
+/* Its options, however it gives them. */
+const cli_option *cli_verb_options(const cli_verb *verb, size_t *ret_count);
 
 #endif

@@ -103,6 +103,9 @@ static void print_usage(FILE *stream, const cli_verb *verb)
 
 static void print_verb(const cli_verb *verb, FILE *stream)
 {
+    size_t count;
+    const cli_option *options = cli_verb_options(verb, &count);
+
     fprintf(stream, "%spawl %s%s - ", cli_style(stream, CLI_BOLD), verb->name,
             cli_style(stream, CLI_PLAIN));
     print_wrapped(stream, verb->summary, 0);
@@ -110,9 +113,9 @@ static void print_verb(const cli_verb *verb, FILE *stream)
     print_wrapped(stream, verb->about, 0);
     print_title(stream, "Usage");
     print_usage(stream, verb);
-    if (verb->option_count > 0) {
+    if (count > 0) {
         print_title(stream, "Options");
-        print_options(stream, verb->options, verb->option_count);
+        print_options(stream, options, count);
     }
     print_title(stream, "Common options");
     print_options(stream, cli_common_options, cli_common_option_count);

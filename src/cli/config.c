@@ -1,0 +1,166 @@
+/* src/cli/config.c - the configuration: what holds, where it comes from, what is wrong with it. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "config.h"
+#include "text.h"
+
+static void add_part(cli_config *config, const cli_section *section, const char *name)
+{
+    static const cli_origin by_default = {CLI_FROM_DEFAULT, 0};
+    size_t place = config->part_count++;
+    cli_part *part;
+
+    config->parts = cli_grow(config->parts, config->part_count, sizeof *config->parts);
+    part = &config->parts[place];
+    *part = (cli_part){.section = section};
+    part->name = name ? cli_copy(name) : NULL;
+    part->values = cli_alloc(1, section->size);
+    part->origins = cli_alloc(section->count, sizeof *part->origins);
+    for (size_t i = 0; i < section->count; i++)
+        if (section->settings[i].fallback)
+            cli_config_set(config, part, &section->settings[i], section->settings[i].fallback,
+                           by_default);
+}
+
+cli_config *cli_config_new(void)
+{
+    cli_config *config = cli_alloc(1, sizeof *config);
+
+    for (size_t i = 0; i < CLI_SECTION_COUNT; i++)
+        if (!cli_sections[i].named)
+            add_part(config, &cli_sections[i], NULL);
+    return config;
+}
+
+void cli_config_free(cli_config *config)
+{
+    if (!config)
+        return;
+    for (size_t i = 0; i < config->part_count; i++) {
+        cli_part *part = &config->parts[i];
+        for (size_t k = 0; k < part->section->count; k++)
+            cli_setting_done(&part->section->settings[k], part->values);
+        free(part->name);
+        free(part->values);
+        free(part->origins);
+    }
+    for (size_t i = 0; i < config->problem_count; i++)
+        free(config->problems[i]);
+    free(config->problems);
+    free(config->parts);
+    free(config->path);
+    free(config);
+}
+
+void cli_config_problem(cli_config *config, const char *format, ...)
+{
+    va_list arguments;
+    CLI_AUTO_FREE char *text = NULL;
+
+    va_start(arguments, format);
+    if (vasprintf(&text, format, arguments) < 0)
+        text = cli_copy("out of memory");
+    va_end(arguments);
+    config->problems =
+        cli_grow(config->problems, config->problem_count + 1, sizeof *config->problems);
+    /* Bytes of the file may be in it: they must not steer a terminal. */
+    config->problems[config->problem_count++] = cli_text_clean(text, strlen(text), true);
+}
+
+static bool is_part(const cli_part *part, const cli_section *section, const char *name)
+{
+    if (part->section != section)
+        return false;
+    return !section->named || (name && strcmp(part->name, name) == 0);
+}
+
+cli_part *cli_config_part(cli_config *config, const cli_section *section, const char *name)
+{
+    for (size_t i = 0; i < config->part_count; i++)
+        if (is_part(&config->parts[i], section, name))
+            return &config->parts[i];
+    add_part(config, section, name);
+    return &config->parts[config->part_count - 1];
+}
+
+const void *cli_config_values(const cli_config *config, cli_section_id id)
+{
+    for (size_t i = 0; i < config->part_count; i++)
+        if (config->parts[i].section == &cli_sections[id])
+            return config->parts[i].values;
+    return NULL;
+}
+
+const cli_part *cli_config_next(const cli_config *config, cli_section_id id, const cli_part *last)
+{
+    for (size_t i = last ? (size_t)(last - config->parts) + 1 : 0; i < config->part_count; i++)
+        if (config->parts[i].section == &cli_sections[id])
+            return &config->parts[i];
+    return NULL;
+}
+
+static char *where(const cli_config *config, const cli_part *part, const cli_setting *setting,
+                   cli_origin origin)
+{
+    const char *space = part->name ? " " : "";
+    const char *name = part->name ? part->name : "";
+
+    switch (origin.kind) {
+    case CLI_FROM_FLAG:
+        return cli_print("--%s", setting->flag);
+    case CLI_FROM_ENVIRONMENT:
+        return cli_setting_variable(part->section, setting);
+    case CLI_FROM_FILE:
+        return cli_print("%s:%d: [%s%s%s] %s", config->path, origin.line, part->section->name,
+                         space, name, setting->key);
+    case CLI_FROM_DEFAULT:
+        break;
+    }
+    return cli_print("[%s%s%s] %s", part->section->name, space, name, setting->key);
+}
+
+char *cli_config_where(const cli_config *config, const cli_part *part, const cli_setting *setting)
+{
+    return where(config, part, setting, part->origins[setting - part->section->settings]);
+}
+
+static bool is_list(const cli_setting *setting)
+{
+    return setting->kind == CLI_VALUE_LIST || setting->kind == CLI_VALUE_SECRETS;
+}
+
+void cli_config_set(cli_config *config, cli_part *part, const cli_setting *setting,
+                    const char *text, cli_origin origin)
+{
+    cli_origin *before = &part->origins[setting - part->section->settings];
+    bool goes_on = origin.kind == CLI_FROM_FILE && before->kind == CLI_FROM_FILE;
+    CLI_AUTO_FREE char *problem = NULL;
+
+    if (goes_on && !is_list(setting))
+        problem = cli_print("is set twice: line %d sets it, too", before->line);
+    if (is_list(setting) && !goes_on) /* a list grows from line to line of the file only */
+        cli_setting_done(setting, part->values);
+    if (problem || !cli_setting_store(setting, part->values, text, &problem)) {
+        CLI_AUTO_FREE char *place = where(config, part, setting, origin);
+        cli_config_problem(config, "%s %s", place, problem);
+    }
+    *before = origin;
+}
+
+void cli_config_read_environment(cli_config *config)
+{
+    static const cli_origin from = {CLI_FROM_ENVIRONMENT, 0};
+
+    for (size_t i = 0; i < config->part_count; i++) {
+        cli_part *part = &config->parts[i];
+        for (size_t k = 0; !part->section->named && k < part->section->count; k++) {
+            CLI_AUTO_FREE char *name =
+                cli_setting_variable(part->section, &part->section->settings[k]);
+            const char *value = getenv(name);
+            if (value && *value)
+                cli_config_set(config, part, &part->section->settings[k], value, from);
+        }
+    }
+}

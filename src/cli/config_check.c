@@ -1,0 +1,165 @@
+/* src/cli/config_check.c - what no setting alone can show to be wrong. */
+#include <string.h>
+#include <unistd.h>
+
+#include "address.h"
+#include "config.h"
+#include "secret.h"
+
+static const cli_part *plain_part(const cli_config *config, cli_section_id id)
+{
+    return cli_config_next(config, id, NULL);
+}
+
+static char *where(const cli_config *config, const cli_part *part, const char *key)
+{
+    for (size_t i = 0; i < part->section->count; i++)
+        if (strcmp(part->section->settings[i].key, key) == 0)
+            return cli_config_where(config, part, &part->section->settings[i]);
+    return cli_copy(key);
+}
+
+/* A problem that begins with where `key` was set. */
+#define PROBLEM(config, part, key, ...)                                                            \
+    do {                                                                                           \
+        CLI_AUTO_FREE char *place_ = where((config), (part), (key));                               \
+        CLI_AUTO_FREE char *what_ = cli_print(__VA_ARGS__);                                        \
+        cli_config_problem((config), "%s %s", place_, what_);                                      \
+    } while (0)
+
+static void check_database(cli_config *config)
+{
+    const cli_database_settings *database = cli_config_values(config, CLI_SECTION_DATABASE);
+
+    if (!database->url)
+        cli_config_problem(config, "which database? Set url in [database], PAWL_DATABASE_URL or "
+                                   "--db, for example sqlite:app.db");
+}
+
+static void check_secrets(cli_config *config, const cli_part *part, const char *key,
+                          const cli_texts *sources)
+{
+    for (size_t i = 0; i < sources->count; i++) {
+        pawl_error err = PAWL_ERROR_INIT;
+        char *secret = NULL;
+        size_t size = 0;
+        if (cli_secret_read(sources->items[i], &secret, &size, &err) != PAWL_OK)
+            PROBLEM(config, part, key, "is no good: %s", err.message);
+        cli_secret_free(secret, size);
+    }
+}
+
+static void check_readable(cli_config *config, const cli_part *part, const char *key,
+                           const char *path)
+{
+    if (path && access(path, R_OK) != 0)
+        PROBLEM(config, part, key, "names a file that cannot be read: '%s'", path);
+}
+
+static void check_listen(cli_config *config, const cli_part *part)
+{
+    const cli_server_settings *server = part->values;
+    bool safe = server->token.count > 0 && server->tls_cert && server->tls_key;
+
+    for (size_t i = 0; i < server->listen.count; i++) {
+        cli_address address;
+        pawl_error err = PAWL_ERROR_INIT;
+        if (server->listen.count == 1 && strcmp(server->listen.items[i], "none") == 0)
+            continue;
+        if (cli_address_parse(server->listen.items[i], &address, &err) != PAWL_OK)
+            PROBLEM(config, part, "listen", "is no good: %s", err.message);
+        else if (!address.is_loopback && !safe)
+            PROBLEM(config, part, "listen",
+                    "is open to others: '%s' is not a loopback address, so token, tls_cert and "
+                    "tls_key in [server] must be set",
+                    server->listen.items[i]);
+    }
+}
+
+static void check_server(cli_config *config)
+{
+    const cli_part *part = plain_part(config, CLI_SECTION_SERVER);
+    const cli_server_settings *server = part->values;
+
+    check_listen(config, part);
+    if (!server->tls_cert != !server->tls_key)
+        PROBLEM(config, part, server->tls_cert ? "tls_cert" : "tls_key", "needs %s beside it",
+                server->tls_cert ? "tls_key" : "tls_cert");
+    check_readable(config, part, "tls_cert", server->tls_cert);
+    check_readable(config, part, "tls_key", server->tls_key);
+    check_secrets(config, part, "token", &server->token);
+    if (server->socket && strlen(server->socket) > CLI_SOCKET_PATH_MAX)
+        PROBLEM(config, part, "socket", "has %zu bytes; a unix socket's path may have %d",
+                strlen(server->socket), CLI_SOCKET_PATH_MAX);
+}
+
+static void check_inbox(cli_config *config)
+{
+    const cli_part *part = plain_part(config, CLI_SECTION_INBOX);
+    const cli_inbox_settings *inbox = part->values;
+
+    if (inbox->retention_ms < 2 * inbox->retry_window_ms)
+        PROBLEM(config, part, "retention",
+                "is too short: it must be at least twice the retry_window, or a late retry is "
+                "taken for a new message");
+}
+
+static bool has_scheme(const char *url, const char *const *schemes)
+{
+    for (; *schemes; schemes++)
+        if (strncmp(url, *schemes, strlen(*schemes)) == 0 && url[strlen(*schemes)] != '\0')
+            return true;
+    return false;
+}
+
+static void check_service(cli_config *config, const cli_part *part)
+{
+    static const char *const schemes[] = {"http://", "https://",  "unix://",
+                                          "pipe://", "inproc://", NULL};
+    const cli_service_settings *service = part->values;
+    bool for_urls = strcmp(part->name, "*") == 0;
+
+    if (service->url && for_urls)
+        PROBLEM(config, part, "url",
+                "must not be there: [service *] is for destinations that are "
+                "URLs");
+    else if (service->url && !has_scheme(service->url, schemes))
+        PROBLEM(config, part, "url",
+                "must begin with http://, https://, unix://, pipe:// or inproc://");
+    if (service->retry_max_ms < service->retry_base_ms)
+        PROBLEM(config, part, "retry_max", "must not be less than retry_base");
+    if (service->connect_timeout_ms > service->timeout_ms)
+        PROBLEM(config, part, "connect_timeout", "must not be more than timeout");
+    check_secrets(config, part, "secret", &service->secret);
+    check_readable(config, part, "ca_file", service->ca_file);
+}
+
+static void check_receive(cli_config *config, const cli_part *part)
+{
+    static const char *const schemes[] = {"http://", "https://", "unix://", NULL};
+    const cli_receive_settings *receive = part->values;
+    int ways = (receive->forward != NULL) + (receive->command != NULL) + (receive->enqueue != NULL);
+
+    if (ways != 1)
+        cli_config_problem(config,
+                           "%s:%d: [receive %s] must have exactly one of forward, command and "
+                           "enqueue; it has %d",
+                           config->path, part->line, part->name, ways);
+    if (receive->forward && !has_scheme(receive->forward, schemes))
+        PROBLEM(config, part, "forward", "must begin with http://, https:// or unix://");
+    if (receive->destination && !receive->enqueue)
+        PROBLEM(config, part, "destination", "has a meaning only beside enqueue");
+}
+
+void cli_config_check(cli_config *config)
+{
+    const cli_part *part = NULL;
+
+    check_database(config);
+    check_server(config);
+    check_inbox(config);
+    while ((part = cli_config_next(config, CLI_SECTION_SERVICE, part)))
+        check_service(config, part);
+    while ((part = cli_config_next(config, CLI_SECTION_RECEIVE, part)))
+        check_receive(config, part);
+}
