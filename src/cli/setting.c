@@ -139,7 +139,9 @@ static bool parse_list(const char *text, bool secrets, cli_texts *list)
             size--;
         more.items = cli_grow(more.items, more.count + 1, sizeof *more.items);
         more.items[more.count++] = cli_copy_bytes(word, size);
-        good = size > 0 && (!secrets || cli_secret_is_source(more.items[more.count - 1]));
+        /* What begins like a comment would be one, were it shown and read again. */
+        good = size > 0 && *word != ';' &&
+               (!secrets || cli_secret_is_source(more.items[more.count - 1]));
         at += length;
         if (*at == '\0')
             break;
