@@ -6,6 +6,7 @@
 #include <pawl/delivery.h>
 #include <pawl/envelope.h>
 #include <pawl/pawl.h>
+#include <pawl/receiver.h>
 #include <pawl/services.h>
 #include <pawl/signature.h>
 #include <pawl/transport.h>

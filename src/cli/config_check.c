@@ -1,10 +1,14 @@
 /* src/cli/config_check.c - what no setting alone can show to be wrong. */
 #include <string.h>
+#include <sys/un.h>
 #include <unistd.h>
 
-#include "address.h"
+#include <pawl/receiver.h>
+
 #include "config.h"
 #include "secret.h"
+
+#define SOCKET_PATH_MAX ((int)sizeof(((struct sockaddr_un *)0)->sun_path) - 1)
 
 static const cli_part *plain_part(const cli_config *config, cli_section_id id)
 {
@@ -62,13 +66,13 @@ static void check_listen(cli_config *config, const cli_part *part)
     bool safe = server->token.count > 0 && server->tls_cert && server->tls_key;
 
     for (size_t i = 0; i < server->listen.count; i++) {
-        cli_address address;
+        bool loopback = false;
         pawl_error err = PAWL_ERROR_INIT;
         if (server->listen.count == 1 && strcmp(server->listen.items[i], "none") == 0)
             continue;
-        if (cli_address_parse(server->listen.items[i], &address, &err) != PAWL_OK)
+        if (pawl_address_check(server->listen.items[i], &loopback, &err) != PAWL_OK)
             PROBLEM(config, part, "listen", "is no good: %s", err.message);
-        else if (!address.is_loopback && !safe)
+        else if (!loopback && !safe)
             PROBLEM(config, part, "listen",
                     "is open to others: '%s' is not a loopback address, so token, tls_cert and "
                     "tls_key in [server] must be set",
@@ -88,9 +92,9 @@ static void check_server(cli_config *config)
     check_readable(config, part, "tls_cert", server->tls_cert);
     check_readable(config, part, "tls_key", server->tls_key);
     check_secrets(config, part, "token", &server->token);
-    if (server->socket && strlen(server->socket) > CLI_SOCKET_PATH_MAX)
+    if (server->socket && strlen(server->socket) > SOCKET_PATH_MAX)
         PROBLEM(config, part, "socket", "has %zu bytes; a unix socket's path may have %d",
-                strlen(server->socket), CLI_SOCKET_PATH_MAX);
+                strlen(server->socket), SOCKET_PATH_MAX);
 }
 
 static void check_inbox(cli_config *config)

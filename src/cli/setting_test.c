@@ -1,7 +1,6 @@
 /* src/cli/setting_test.c - the table of settings, and values of every kind. */
 #include <string.h>
 
-#include "address.h"
 #include "config.h"
 #include "secret.h"
 #include "size.h"
@@ -79,51 +78,6 @@ PAWL_TEST(sizes_are_read_and_written)
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         if (cli_size_parse(bad[i], &bytes))
             test_fail("'%s' was read as a size", bad[i]);
-}
-
-PAWL_TEST(addresses_are_read)
-{
-    static const struct {
-        const char *text;
-        int family;
-        bool loopback;
-    } good[] = {{"127.0.0.1:7295", AF_INET, true},
-                {"127.9.9.9:0", AF_INET, true},
-                {":80", AF_INET, true},
-                {"localhost:80", AF_INET, true},
-                {"0.0.0.0:65535", AF_INET, false},
-                {"10.0.0.1:80", AF_INET, false},
-                {"[::1]:80", AF_INET6, true},
-                {"[::]:80", AF_INET6, false},
-                {"[2001:db8::1]:80", AF_INET6, false}};
-    static const char *const bad[] = {"",
-                                      "80",
-                                      "127.0.0.1",
-                                      "127.0.0.1:",
-                                      "::1:80",
-                                      "[::1]",
-                                      "[]:80",
-                                      "127.0.0.1:65536",
-                                      "1.2.3:80",
-                                      "[1.2.3.4]:80",
-                                      "[::1:80",
-                                      "127.0.0.1:8x",
-                                      "host:80",
-                                      "[",
-                                      "[:1",
-                                      "]:1",
-                                      "127.0.0.1:999999"};
-    pawl_error err = PAWL_ERROR_INIT;
-    cli_address address;
-
-    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
-        assert_ok(cli_address_parse(good[i].text, &address, &err), &err);
-        assert_int_equal(good[i].family, address.socket.ss_family);
-        assert_int_equal(good[i].loopback, address.is_loopback);
-    }
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
-        if (cli_address_parse(bad[i], &address, &err) != PAWL_E_INVALID)
-            test_fail("'%s' was read as an address", bad[i]);
 }
 
 PAWL_TEST(a_list_grows_and_a_wrong_word_leaves_it_as_it_was)

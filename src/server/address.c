@@ -1,4 +1,4 @@
-/* src/cli/address.c - "ADDRESS:PORT", as one writes where to listen. */
+/* src/server/address.c - "ADDRESS:PORT", as one writes where to listen. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,13 +6,15 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
+#include <pawl/receiver.h>
+
 #include "address.h"
 #include "fail.h"
 
 static pawl_status refuse(const char *text, pawl_error *err)
 {
-    return cli_fail(err, PAWL_E_INVALID,
-                    "an address looks like 127.0.0.1:7295 or [::1]:7295, not '%.80s'", text);
+    return pawli_fail(err, PAWL_E_INVALID,
+                      "an address looks like 127.0.0.1:7295 or [::1]:7295, not '%.80s'", text);
 }
 
 static bool parse_port(const char *text, in_port_t *ret_port)
@@ -30,9 +32,9 @@ static bool parse_port(const char *text, in_port_t *ret_port)
     return port <= 65535;
 }
 
-static bool parse_4(const char *host, in_port_t port, cli_address *address)
+static bool parse_4(const char *host, in_port_t port, pawli_address *address)
 {
-    struct sockaddr_in *in = (struct sockaddr_in *)&address->socket;
+    struct sockaddr_in *in = (struct sockaddr_in *)(void *)&address->socket;
 
     if (inet_pton(AF_INET, host, &in->sin_addr) != 1)
         return false;
@@ -43,9 +45,9 @@ static bool parse_4(const char *host, in_port_t port, cli_address *address)
     return true;
 }
 
-static bool parse_6(const char *host, in_port_t port, cli_address *address)
+static bool parse_6(const char *host, in_port_t port, pawli_address *address)
 {
-    struct sockaddr_in6 *in = (struct sockaddr_in6 *)&address->socket;
+    struct sockaddr_in6 *in = (struct sockaddr_in6 *)(void *)&address->socket;
 
     if (inet_pton(AF_INET6, host, &in->sin6_addr) != 1)
         return false;
@@ -56,9 +58,9 @@ static bool parse_6(const char *host, in_port_t port, cli_address *address)
     return true;
 }
 
-pawl_status cli_address_parse(const char *text, cli_address *ret_address, pawl_error *err)
+pawl_status pawli_address_parse(const char *text, pawli_address *ret_address, pawl_error *err)
 {
-    cli_address address = {.size = 0};
+    pawli_address address = {.size = 0};
     const char *colon = strrchr(text, ':');
     char host[INET6_ADDRSTRLEN] = "";
     in_port_t port = 0;
@@ -74,4 +76,17 @@ pawl_status cli_address_parse(const char *text, cli_address *ret_address, pawl_e
         return refuse(text, err);
     *ret_address = address;
     return PAWL_OK;
+}
+
+pawl_status pawl_address_check(const char *address, bool *ret_loopback, pawl_error *err)
+{
+    pawli_address parsed;
+    pawl_status st;
+
+    if (!address || !ret_loopback)
+        return pawli_fail(err, PAWL_E_INVALID, "address and ret_loopback must not be NULL");
+    st = pawli_address_parse(address, &parsed, err);
+    if (st == PAWL_OK)
+        *ret_loopback = parsed.is_loopback;
+    return st;
 }

@@ -1,0 +1,292 @@
+/* src/server/connections.c - who is connected, and which of them takes too long. */
+#include "connections.h"
+
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "thread.h"
+#include "world.h"
+
+struct pawli_peer {
+    pawli_peer *next; /* in its bucket */
+    uint8_t address[16];
+    size_t count; /* of connections that are not closed */
+    size_t open;  /* of those that are not cut */
+    pawli_connection_queue waited_for;
+};
+
+/* ---- the lists; the lock is held ---- */
+
+static void append(pawli_connection_queue *queue, pawli_connection *connection, pawli_which which)
+{
+    connection->previous[which] = queue->last;
+    connection->next[which] = NULL;
+    if (queue->last)
+        queue->last->next[which] = connection;
+    else
+        queue->first = connection;
+    queue->last = connection;
+}
+
+static void take_out(pawli_connection_queue *queue, pawli_connection *connection, pawli_which which)
+{
+    pawli_connection *previous = connection->previous[which];
+    pawli_connection *next = connection->next[which];
+
+    if (previous)
+        previous->next[which] = next;
+    else
+        queue->first = next;
+    if (next)
+        next->previous[which] = previous;
+    else
+        queue->last = previous;
+}
+
+static bool is_waited_for(pawli_connection_state state)
+{
+    return state != PAWLI_WORKING && state != PAWLI_CUT;
+}
+
+static bool is_busy(pawli_connection_state state)
+{
+    return state == PAWLI_WORKING || state == PAWLI_LEAVING;
+}
+
+/* All have the same time, so whoever comes last has the last deadline. */
+static void enter(pawli_connections *connections, pawli_connection *connection,
+                  pawli_connection_state state)
+{
+    connection->state = state;
+    if (is_busy(state))
+        connections->busy++;
+    if (!is_waited_for(state))
+        return;
+    connection->deadline = pawli_mono_after(pawli_mono_now(), connections->timeout_us);
+    append(&connections->waited_for, connection, PAWLI_OF_ALL);
+    if (connection->peer)
+        append(&connection->peer->waited_for, connection, PAWLI_OF_PEER);
+    if (connections->waited_for.first == connection)
+        pthread_cond_broadcast(&connections->changed);
+}
+
+static void leave(pawli_connections *connections, pawli_connection *connection)
+{
+    if (is_busy(connection->state) && --connections->busy == 0)
+        pthread_cond_broadcast(&connections->changed);
+    if (!is_waited_for(connection->state))
+        return;
+    take_out(&connections->waited_for, connection, PAWLI_OF_ALL);
+    if (connection->peer)
+        take_out(&connection->peer->waited_for, connection, PAWLI_OF_PEER);
+}
+
+/* ---- peers; the lock is held ---- */
+
+/* False: it has no address of the internet. */
+static bool address_of(const struct sockaddr *address, uint8_t ret_address[16])
+{
+    memset(ret_address, 0, 16);
+    if (address && address->sa_family == AF_INET) {
+        ret_address[10] = ret_address[11] = 0xff;
+        memcpy(ret_address + 12, &((const struct sockaddr_in *)(const void *)address)->sin_addr, 4);
+        return true;
+    }
+    if (address && address->sa_family == AF_INET6) {
+        memcpy(ret_address, &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr, 16);
+        return true;
+    }
+    return false;
+}
+
+static pawli_peer **bucket_of(pawli_connections *connections, const uint8_t address[16])
+{
+    uint64_t hash = connections->seed;
+
+    for (size_t i = 0; i < 16; i++)
+        hash = (hash ^ address[i]) * UINT64_C(0x100000001b3);
+    return &connections->peers[(hash ^ hash >> 32) % PAWLI_PEER_BUCKETS];
+}
+
+static pawli_peer *find_peer(pawli_connections *connections, const uint8_t address[16])
+{
+    pawli_peer **bucket = bucket_of(connections, address);
+    pawli_peer *peer = *bucket;
+
+    while (peer && memcmp(peer->address, address, 16) != 0)
+        peer = peer->next;
+    if (peer)
+        return peer;
+    peer = calloc(1, sizeof *peer);
+    if (peer) {
+        memcpy(peer->address, address, 16);
+        peer->next = *bucket;
+        *bucket = peer;
+    }
+    return peer;
+}
+
+static void let_go_of_peer(pawli_connections *connections, pawli_peer *peer)
+{
+    pawli_peer **link = bucket_of(connections, peer->address);
+
+    if (--peer->count > 0)
+        return;
+    while (*link != peer)
+        link = &(*link)->next;
+    *link = peer->next;
+    free(peer);
+}
+
+/* ---- cutting; the lock is held, so that the descriptor is still this connection's ---- */
+
+/* Nobody else is writing to it: its request has not arrived. */
+static void tell_timeout(const pawli_connection *connection)
+{
+    static const char answer[] = "HTTP/1.1 408 Request Timeout\r\n"
+                                 "Connection: close\r\nContent-Length: 0\r\n\r\n";
+
+    if (connection->state == PAWLI_ARRIVING && connection->can_be_told)
+        (void)!send(connection->fd, answer, sizeof answer - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+static void cut(pawli_connections *connections, pawli_connection *connection)
+{
+    tell_timeout(connection);
+    leave(connections, connection);
+    connection->state = PAWLI_CUT;
+    connections->open--;
+    connections->cut++;
+    if (connection->peer)
+        connection->peer->open--;
+    shutdown(connection->fd, SHUT_RDWR);
+}
+
+/* ---- the thread that keeps the deadlines ---- */
+
+static void *watch(void *context)
+{
+    pawli_connections *connections = context;
+
+    pthread_mutex_lock(&connections->lock);
+    while (!connections->ending) {
+        pawli_connection *first = connections->waited_for.first;
+        if (!first)
+            pthread_cond_wait(&connections->changed, &connections->lock);
+        else if (pawli_mono_passed(first->deadline))
+            cut(connections, first);
+        else
+            pawli_wait_until(&connections->changed, &connections->lock, first->deadline);
+    }
+    pthread_mutex_unlock(&connections->lock);
+    return NULL;
+}
+
+bool pawli_connections_start(pawli_connections *connections, int64_t timeout_ms, size_t most,
+                             size_t most_per_peer)
+{
+    pthread_mutex_init(&connections->lock, NULL);
+    pawli_wait_init(&connections->changed);
+    connections->timeout_us = timeout_ms * 1000;
+    connections->most = most;
+    connections->most_per_peer = most_per_peer;
+    connections->seed = pawli_random_u64();
+    connections->has_thread = pawli_thread_begin(&connections->thread, watch, connections);
+    return connections->has_thread;
+}
+
+void pawli_connections_done(pawli_connections *connections)
+{
+    if (!connections->has_thread)
+        return;
+    pthread_mutex_lock(&connections->lock);
+    connections->ending = true;
+    pthread_cond_broadcast(&connections->changed);
+    pthread_mutex_unlock(&connections->lock);
+    pthread_join(connections->thread, NULL);
+    pthread_cond_destroy(&connections->changed);
+    pthread_mutex_destroy(&connections->lock);
+    connections->has_thread = false;
+}
+
+/* ---- a connection's life ---- */
+
+static void make_room(pawli_connections *connections, const pawli_peer *peer)
+{
+    if (peer && peer->open > connections->most_per_peer && peer->waited_for.first)
+        cut(connections, peer->waited_for.first);
+    else if (connections->open > connections->most && connections->waited_for.first)
+        cut(connections, connections->waited_for.first);
+}
+
+pawli_connection *pawli_connection_open(pawli_connections *connections, int fd, bool can_be_told,
+                                        const struct sockaddr *address)
+{
+    pawli_connection *connection = calloc(1, sizeof *connection);
+    uint8_t bytes[16];
+
+    if (!connection)
+        return NULL;
+    connection->fd = fd;
+    connection->can_be_told = can_be_told;
+    pthread_mutex_lock(&connections->lock);
+    if (address_of(address, bytes))
+        connection->peer = find_peer(connections, bytes);
+    if (connection->peer) {
+        connection->peer->count++;
+        connection->peer->open++;
+    }
+    connections->open++;
+    enter(connections, connection, PAWLI_ARRIVING);
+    make_room(connections, connection->peer);
+    pthread_mutex_unlock(&connections->lock);
+    return connection;
+}
+
+bool pawli_connection_move(pawli_connections *connections, pawli_connection *connection,
+                           pawli_connection_state state)
+{
+    bool alive;
+
+    pthread_mutex_lock(&connections->lock);
+    alive = connection->state != PAWLI_CUT;
+    if (alive && connection->state != state) {
+        leave(connections, connection);
+        enter(connections, connection, state);
+    }
+    pthread_mutex_unlock(&connections->lock);
+    return alive;
+}
+
+void pawli_connection_close(pawli_connections *connections, pawli_connection *connection)
+{
+    if (!connection)
+        return;
+    pthread_mutex_lock(&connections->lock);
+    if (connection->state != PAWLI_CUT) {
+        leave(connections, connection);
+        connections->open--;
+        if (connection->peer)
+            connection->peer->open--;
+    }
+    if (connection->peer)
+        let_go_of_peer(connections, connection->peer);
+    pthread_mutex_unlock(&connections->lock);
+    free(connection);
+}
+
+void pawli_connections_drain(pawli_connections *connections, pawl_mono deadline)
+{
+    pawli_connection *next;
+
+    pthread_mutex_lock(&connections->lock);
+    for (pawli_connection *at = connections->waited_for.first; at; at = next) {
+        next = at->next[PAWLI_OF_ALL];
+        if (at->state == PAWLI_IDLE)
+            cut(connections, at);
+    }
+    while (connections->busy > 0 && !pawli_mono_passed(deadline))
+        pawli_wait_until(&connections->changed, &connections->lock, deadline);
+    pthread_mutex_unlock(&connections->lock);
+}

@@ -1,0 +1,70 @@
+/*
+ * src/server/crew.h - the threads that process messages, so that those that read requests never
+ * wait; and the line in front of them.
+ */
+#ifndef PAWLI_SERVER_CREW_H
+#define PAWLI_SERVER_CREW_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "answer.h"
+#include "route.h"
+
+/* A message that has come, on its way to an answer. Part of whatever brought it. */
+struct pawli_job {
+    pawli_job *next;
+    char *body; /* what came; freed by whoever brought it */
+    size_t body_size;
+    pawl_envelope *envelope; /* once it has been read; freed when the job is done */
+    pawli_route *route;      /* once it is known */
+    pawli_answer answer;
+    void (*done)(pawli_job *job); /* it is answered; on a thread of the crew, with no lock held */
+};
+
+/* What the crew does with a job; each runs on one of its threads, with no lock held. */
+typedef struct pawli_crew_work {
+    /* Reads it and finds its route; false: it is answered. */
+    bool (*read)(void *context, pawli_job *job);
+    /* Processes and answers it. */
+    void (*process)(void *context, pawli_job *job);
+    /* Answers one that nobody will process, since the crew is closed. */
+    void (*turn_away)(void *context, pawli_job *job);
+    void *context;
+} pawli_crew_work;
+
+typedef struct pawli_crew {
+    pthread_mutex_t lock;
+    pthread_cond_t changed; /* there is work, or `closed`, or nobody works any more */
+    pawli_crew_work work;
+    pawli_job *first;
+    pawli_job *last;
+    size_t waiting; /* in line, and parked */
+    size_t most_waiting;
+    size_t working; /* threads that have a job */
+    size_t running; /* of those, in process() */
+    bool closed;
+    bool ending;
+    bool ready; /* the lock is there */
+    pthread_t *threads;
+    size_t count;
+} pawli_crew;
+
+pawl_status pawli_crew_start(pawli_crew *crew, const pawli_crew_work *work, size_t threads,
+                             size_t most_waiting, pawl_error *err);
+/* False: too many are waiting, or it is closed; `done` is then not called. */
+bool pawli_crew_take(pawli_crew *crew, pawli_job *job);
+/* Take no more; those who wait are turned away. */
+void pawli_crew_close(pawli_crew *crew, pawli_routes *routes);
+/* Until nobody works; false: the deadline came first. */
+bool pawli_crew_wait(pawli_crew *crew, pawl_mono deadline);
+/* After pawli_crew_close(); waits for its threads. Fine if it was not started. */
+void pawli_crew_done(pawli_crew *crew);
+
+/* For a message that comes by another door: is there room on its route? If so, leave it after. */
+bool pawli_crew_enter(pawli_crew *crew, pawli_route *route);
+void pawli_crew_leave(pawli_crew *crew, pawli_route *route);
+void pawli_crew_count(pawli_crew *crew, int64_t *ret_running, int64_t *ret_waiting);
+
+#endif

@@ -1,0 +1,27 @@
+/*
+ * src/server/guard.h - the head of a request, looked at before anything else.
+ *
+ * libmicrohttpd takes what another server in front of it may read differently (two lengths, a
+ * length and chunks, blanks in a name): that is how requests are smuggled. Such a request is
+ * refused, and its connection closed.
+ */
+#ifndef PAWLI_GUARD_H
+#define PAWLI_GUARD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct MHD_Connection;
+
+typedef struct pawli_head {
+    bool is_json;    /* Content-Type */
+    bool is_encoded; /* Content-Encoding: anything but identity */
+    bool has_length;
+    int64_t length; /* Content-Length */
+} pawli_head;
+
+/* NULL: all is well, and *ret_head is filled. Otherwise what is wrong, for the client. */
+const char *pawli_guard(struct MHD_Connection *connection, const char *version,
+                        pawli_head *ret_head);
+
+#endif

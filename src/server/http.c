@@ -1,0 +1,350 @@
+/* src/server/http.c - the requests of a door: libmicrohttpd on one side, the crew on the other. */
+#include <microhttpd.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "fail.h"
+#include "guard.h"
+#include "log.h"
+#include "receiver_private.h"
+#include "scope.h"
+#include "thread.h"
+
+/* Connections that are cut, but not closed yet, have a place, too. */
+#define ROOM_FOR_CUT 256
+
+typedef enum exchange_state {
+    READING,  /* the request is arriving */
+    WAITING,  /* for the crew; the connection is suspended */
+    ANSWERED, /* by the crew */
+    SENT      /* the answer is libmicrohttpd's */
+} exchange_state;
+
+/* One request and its answer. */
+typedef struct exchange {
+    pawli_job job; /* first: the crew gives it back */
+    pawli_door *door;
+    pawli_connection *peer;
+    struct MHD_Connection *connection;
+    exchange_state state;
+    bool too_large;
+    pawli_buffer body;
+} exchange;
+
+static pawli_connection *peer_of(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+
+    return info ? info->socket_context : NULL;
+}
+
+/* ---- answering ---- */
+
+static void add_headers(struct MHD_Response *response, const pawli_answer *answer)
+{
+    char seconds[32];
+
+    MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, "application/json");
+    MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+    MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+    if (answer->retry_after > 0) {
+        snprintf(seconds, sizeof seconds, "%lld", (long long)answer->retry_after);
+        MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, seconds);
+    }
+    if (answer->status == 401)
+        MHD_add_response_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "RF-HMAC");
+    if (answer->close)
+        MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
+}
+
+/* Hands the answer over; the body goes with it. */
+static enum MHD_Result send_answer(exchange *x)
+{
+    pawli_answer *answer = &x->job.answer;
+    struct MHD_Response *response;
+    enum MHD_Result queued;
+
+    if (atomic_load(&x->door->receiver->state) != PAWLI_RECEIVER_RUNS)
+        answer->close = true;
+    x->state = SENT;
+    if (!pawli_connection_move(&x->door->connections, x->peer, PAWLI_LEAVING))
+        return MHD_NO;
+    response =
+        MHD_create_response_from_buffer(answer->body_size, answer->body, MHD_RESPMEM_MUST_FREE);
+    if (!response)
+        return MHD_NO;
+    answer->body = NULL;
+    add_headers(response, answer);
+    queued = MHD_queue_response(x->connection, (unsigned)answer->status, response);
+    MHD_destroy_response(response);
+    return queued;
+}
+
+/* Not an envelope's answer: the request itself is no good. */
+static enum MHD_Result refuse(exchange *x, int status, const char *why)
+{
+    pawli_answer_refuse(&x->job.answer, status, "%s", why);
+    x->job.answer.close = true;
+    return send_answer(x);
+}
+
+/* ---- the crew's part ---- */
+
+/* Thread: one of the crew's, or that of the door if there was no room. */
+static void answered(pawli_job *job)
+{
+    exchange *x = (exchange *)job;
+
+    pawli_process_count(x->door->receiver, &job->answer);
+    x->state = ANSWERED;
+    MHD_resume_connection(x->connection);
+}
+
+static enum MHD_Result give_to_crew(exchange *x)
+{
+    if (!pawli_connection_move(&x->door->connections, x->peer, PAWLI_WORKING))
+        return MHD_NO;
+    x->job.body = x->body.data;
+    x->job.body_size = x->body.size;
+    x->job.done = answered;
+    x->state = WAITING;
+    MHD_suspend_connection(x->connection); /* before anybody can resume it */
+    if (!pawli_crew_take(&x->door->receiver->crew, &x->job)) {
+        bool runs = atomic_load(&x->door->receiver->state) == PAWLI_RECEIVER_RUNS;
+        pawli_answer_refuse(&x->job.answer, runs ? 429 : 503, "%s",
+                            runs ? "too many messages are waiting" : "this receiver is stopping");
+        x->job.answer.retry_after = 1;
+        answered(&x->job);
+    }
+    return MHD_YES;
+}
+
+/* ---- a request arrives ---- */
+
+typedef enum path_kind { PATH_UNKNOWN, PATH_RECEIVE, PATH_HEALTH } path_kind;
+
+static path_kind path_of(const char *url)
+{
+    if (strcmp(url, "/_rf/receive") == 0)
+        return PATH_RECEIVE;
+    if (strcmp(url, "/health") == 0 || strcmp(url, "/_rf/health") == 0)
+        return PATH_HEALTH;
+    return PATH_UNKNOWN;
+}
+
+/* Everything that can be said before the body has come. */
+static enum MHD_Result begin(exchange *x, const char *url, const char *method, const char *version)
+{
+    const pawl_receiver_options *options = &x->door->receiver->options;
+    path_kind path = path_of(url);
+    pawli_head head = {0};
+    const char *wrong = pawli_guard(x->connection, version, &head);
+
+    if (wrong)
+        return refuse(x, 400, wrong);
+    if (head.length > (int64_t)options->max_body_bytes)
+        return refuse(x, 413, "the request is too large");
+    if (path == PATH_UNKNOWN)
+        return refuse(x, 404, "there is nothing at this path");
+    if (strcmp(method, path == PATH_RECEIVE ? "POST" : "GET") != 0 &&
+        !(path == PATH_HEALTH && strcmp(method, "HEAD") == 0))
+        return refuse(x, 405,
+                      path == PATH_RECEIVE ? "this path takes POST" : "this path takes GET");
+    if (path == PATH_RECEIVE && (!head.is_json || head.is_encoded))
+        return refuse(x, 415, "the Content-Type must be application/json, without an encoding");
+    return MHD_YES;
+}
+
+/* The answer to a body that is too large comes when it has ended: only then can it be sent. */
+static void take_body(exchange *x, const char *data, size_t size)
+{
+    if (x->body.size + size > x->door->receiver->options.max_body_bytes)
+        x->too_large = true;
+    if (x->too_large)
+        pawli_buffer_done(&x->body);
+    else
+        pawli_buffer_append(&x->body, data, size);
+}
+
+static enum MHD_Result arrived(exchange *x, const char *url)
+{
+    if (x->too_large)
+        return refuse(x, 413, "the request is too large");
+    if (x->body.failed)
+        return refuse(x, 503, "out of memory");
+    if (path_of(url) == PATH_RECEIVE)
+        return give_to_crew(x);
+    pawli_health_answer(x->door->receiver, &x->job.answer);
+    return send_answer(x);
+}
+
+static exchange *exchange_new(pawli_door *door, struct MHD_Connection *connection)
+{
+    exchange *x = calloc(1, sizeof *x);
+
+    if (!x)
+        return NULL;
+    x->door = door;
+    x->connection = connection;
+    x->peer = peer_of(connection);
+    if (x->peer)
+        return x;
+    free(x);
+    return NULL;
+}
+
+/* libmicrohttpd calls this when the head is there, for each piece of the body, and at its end. */
+static enum MHD_Result serve(void *context, struct MHD_Connection *connection, const char *url,
+                             const char *method, const char *version, const char *data,
+                             size_t *size, void **slot)
+{
+    exchange *x = *slot;
+
+    if (!x) {
+        x = *slot = exchange_new(context, connection);
+        return x ? begin(x, url, method, version) : MHD_NO;
+    }
+    switch (x->state) {
+    case READING:
+        if (*size == 0)
+            return arrived(x, url);
+        take_body(x, data, *size);
+        *size = 0;
+        return MHD_YES;
+    case ANSWERED:
+        return send_answer(x);
+    case WAITING:
+    case SENT:
+        break;
+    }
+    *size = 0;
+    return MHD_YES;
+}
+
+/* ---- the life of requests and connections ---- */
+
+static void completed(void *context, struct MHD_Connection *connection, void **slot,
+                      enum MHD_RequestTerminationCode code)
+{
+    pawli_door *door = context;
+    exchange *x = *slot;
+
+    (void)code;
+    (void)connection;
+    if (!x)
+        return;
+    pawli_connection_move(&door->connections, x->peer, PAWLI_IDLE);
+    pawli_answer_done(&x->job.answer);
+    pawli_buffer_done(&x->body);
+    free(x);
+    *slot = NULL;
+}
+
+/* The first line of a request is there. */
+static void *has_begun(void *context, const char *uri, struct MHD_Connection *connection)
+{
+    pawli_door *door = context;
+    pawli_connection *peer = peer_of(connection);
+
+    (void)uri;
+    if (peer)
+        pawli_connection_move(&door->connections, peer, PAWLI_ARRIVING);
+    return NULL;
+}
+
+static void connected(void *context, struct MHD_Connection *connection, void **slot,
+                      enum MHD_ConnectionNotificationCode code)
+{
+    pawli_door *door = context;
+    const union MHD_ConnectionInfo *info;
+    const union MHD_ConnectionInfo *fd;
+
+    if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
+        pawli_connection_close(&door->connections, *slot);
+        *slot = NULL;
+        return;
+    }
+    info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    *slot = pawli_connection_open(&door->connections, fd ? fd->connect_fd : -1, !door->tls_cert,
+                                  info ? info->client_addr : NULL);
+}
+
+static void write_log(void *context, const char *format, va_list arguments)
+{
+    const pawli_door *door = context;
+    const pawl_log_sink *log = &door->receiver->options.log;
+    char text[512];
+    size_t length;
+
+    if (!log->write || log->level > PAWL_LOG_DEBUG)
+        return;
+    vsnprintf(text, sizeof text, format, arguments);
+    length = strlen(text);
+    while (length > 0 && text[length - 1] == '\n')
+        text[--length] = '\0';
+    pawli_log(log, PAWL_LOG_DEBUG, "http", "%s", text);
+}
+
+/* ---- start and stop ---- */
+
+static struct MHD_Daemon *start_daemon(pawli_door *door)
+{
+    const pawl_receiver_options *options = &door->receiver->options;
+    unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
+    struct MHD_OptionItem tls[] = {
+        {MHD_OPTION_HTTPS_MEM_CERT, 0, door->tls_cert},
+        {MHD_OPTION_HTTPS_MEM_KEY, 0, door->tls_key},
+        {MHD_OPTION_END, 0, NULL},
+    };
+    struct MHD_OptionItem none[] = {{MHD_OPTION_END, 0, NULL}};
+
+    if (door->tls_cert)
+        flags |= MHD_USE_TLS;
+    return MHD_start_daemon(
+        flags, 0, NULL, NULL, serve, door, MHD_OPTION_EXTERNAL_LOGGER, write_log, door,
+        MHD_OPTION_LISTEN_SOCKET, door->fd, MHD_OPTION_THREAD_POOL_SIZE, (unsigned)options->threads,
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)(options->connections + ROOM_FOR_CUT),
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, options->max_header_bytes,
+        MHD_OPTION_CONNECTION_TIMEOUT, 0u, MHD_OPTION_STRICT_FOR_CLIENT, 1,
+        MHD_OPTION_NOTIFY_CONNECTION, connected, door, MHD_OPTION_NOTIFY_COMPLETED, completed, door,
+        MHD_OPTION_URI_LOG_CALLBACK, has_begun, door, MHD_OPTION_ARRAY, door->tls_cert ? tls : none,
+        MHD_OPTION_END);
+}
+
+pawl_status pawli_http_start(pawli_door *door, pawl_error *err)
+{
+    const pawl_receiver_options *options = &door->receiver->options;
+    sigset_t before;
+
+    if (!pawli_connections_start(&door->connections, options->request_ms,
+                                 (size_t)options->connections, (size_t)options->connections_per_ip))
+        return pawli_fail(err, PAWL_E_NOMEM, "the receiver could not start a thread");
+    pawli_signals_block(&before);
+    door->daemon = start_daemon(door);
+    pawli_signals_restore(&before);
+    if (!door->daemon)
+        return pawli_fail(err, PAWL_E_IO,
+                          "the receiver could not start its HTTP server%s; log records of level "
+                          "debug say why",
+                          door->tls_cert ? ": is the certificate the key's?" : "");
+    return PAWL_OK;
+}
+
+void pawli_http_quiesce(pawli_door *door)
+{
+    if (door->daemon)
+        MHD_quiesce_daemon(door->daemon);
+}
+
+void pawli_http_stop(pawli_door *door)
+{
+    if (door->daemon)
+        MHD_stop_daemon(door->daemon);
+    door->daemon = NULL;
+    pawli_connections_done(&door->connections);
+}

@@ -1,0 +1,270 @@
+/* src/server/process.c - a message that has come: from its bytes to the answer of 001 §4.2. */
+#include <pawl/ack.h>
+#include <pawl/signature.h>
+
+#include "log.h"
+#include "receiver_private.h"
+#include "scope.h"
+
+PAWLI_AUTO_DEFINE(pawl_arrival, pawl_arrival_free);
+PAWLI_AUTO_DEFINE(pawl_services, pawl_services_unref);
+
+#define AREA "receiver"
+
+/* ---- reading, and who sent it ---- */
+
+static pawl_services *current_services(pawl_receiver *receiver)
+{
+    pawl_services *services;
+
+    pthread_mutex_lock(&receiver->services_lock);
+    services = pawl_services_ref(receiver->services);
+    pthread_mutex_unlock(&receiver->services_lock);
+    return services;
+}
+
+static pawl_status check_signature(pawl_receiver *receiver, const pawl_envelope *envelope,
+                                   pawl_error *err)
+{
+    PAWLI_AUTO(pawl_services) services = current_services(receiver);
+    const pawl_service *peer = pawl_services_peer(services, pawl_envelope_source(envelope));
+    pawl_signature_options options = PAWL_SIGNATURE_OPTIONS_INIT;
+
+    options.window_ms = receiver->options.replay_window_ms;
+    if (peer)
+        options.scheme = pawl_service_scheme(peer);
+    return pawl_signature_check(envelope, peer ? pawl_service_secrets(peer) : NULL, &options, err);
+}
+
+/* What the sender learns of the database is that it is not this message's fault. */
+static void answer_trouble(pawli_answer *answer, pawl_status st)
+{
+    int status = pawl_status_http(st);
+
+    pawli_answer_refuse(answer, status >= 500 ? status : 500, "not now: %s", pawl_status_text(st));
+    answer->retry_after = 1;
+}
+
+static void answer_unread(pawl_receiver *receiver, pawli_answer *answer, const pawl_error *err)
+{
+    pawli_log(&receiver->options.log, PAWL_LOG_WARNING, AREA, "an envelope was refused: %s",
+              err->message);
+    if (err->status == PAWL_E_INVALID)
+        pawli_answer_refuse(answer, 400, "%s", err->message);
+    else if (err->status == PAWL_E_TOO_LARGE)
+        pawli_answer_refuse(answer, 413, "%s", err->message);
+    else
+        answer_trouble(answer, err->status);
+}
+
+bool pawli_process_read(void *context, pawli_job *job)
+{
+    pawl_receiver *receiver = context;
+    pawl_error err = PAWL_ERROR_INIT;
+    pawl_status st = pawl_envelope_decode(job->body, job->body_size,
+                                          receiver->options.max_body_bytes, &job->envelope, &err);
+
+    if (st != PAWL_OK) {
+        answer_unread(receiver, &job->answer, &err);
+        return false;
+    }
+    st = check_signature(receiver, job->envelope, &err);
+    if (st == PAWL_E_DENIED) {
+        pawli_log(&receiver->options.log, PAWL_LOG_WARNING, "inbox",
+                  "HMAC verification failed for %s from %s: %s", pawl_envelope_id(job->envelope),
+                  pawl_envelope_source(job->envelope), err.message);
+        pawli_answer_refuse(&job->answer, 401, "the signature is missing, wrong or too old");
+        return false;
+    }
+    if (st != PAWL_OK) {
+        answer_trouble(&job->answer, st);
+        return false;
+    }
+    job->route = pawli_routes_find(&receiver->routes, pawl_envelope_endpoint(job->envelope));
+    if (!job->route) {
+        pawli_log(&receiver->options.log, PAWL_LOG_WARNING, AREA,
+                  "nobody handles %s from %s: there is no handler for its endpoint",
+                  pawl_envelope_id(job->envelope), pawl_envelope_source(job->envelope));
+        pawli_answer_refuse(&job->answer, 404, "there is no handler for this endpoint");
+        return false;
+    }
+    return true;
+}
+
+/* ---- what the inbox says ---- */
+
+static void answer_known(const pawl_arrival *arrival, pawli_answer *answer)
+{
+    const char *why = pawl_arrival_error(arrival);
+    const void *response;
+    size_t size = 0;
+
+    switch (pawl_arrival_answer(arrival)) {
+    case PAWL_INBOX_DUPLICATE:
+        response = pawl_arrival_response(arrival, &size);
+        pawli_answer_acknowledge(answer, true, response, size);
+        return;
+    case PAWL_INBOX_CONFLICT:
+        pawli_answer_refuse(answer, 422, "this messageId has come before with another payload");
+        return;
+    case PAWL_INBOX_REFUSED:
+        pawli_answer_refuse(answer, 422, "it is dead after %d attempts%s%s",
+                            pawl_arrival_attempt(arrival), why ? ": " : "", why ? why : "");
+        return;
+    case PAWL_INBOX_NEW:
+    case PAWL_INBOX_IN_PROGRESS:
+        break;
+    }
+    pawli_answer_refuse(answer, 409, "it is being processed");
+    answer->retry_after = (pawl_arrival_retry_after_ms(arrival) + 999) / 1000;
+}
+
+static pawl_status arrive(pawl_receiver *receiver, const pawl_envelope *envelope,
+                          const pawli_route *route, pawl_arrival **ret_arrival, pawl_error *err)
+{
+    pawl_inbox_options options = PAWL_INBOX_OPTIONS_INIT;
+    pawl_status (*begin)(pawl_store *, const char *, const char *, const uint8_t *,
+                         const pawl_inbox_options *, pawl_arrival **, pawl_error *) =
+        route->mode == PAWL_RECEIVE_ATOMIC ? pawl_inbox_begin : pawl_inbox_call;
+
+    options.endpoint = pawl_envelope_endpoint(envelope);
+    options.max_attempts = route->options.max_attempts > 0 ? route->options.max_attempts
+                                                           : receiver->options.max_attempts;
+    options.lease_ms = receiver->options.lease_ms;
+    options.keep_ms = receiver->options.keep_ms;
+    return begin(receiver->store, pawl_envelope_source(envelope), pawl_envelope_id(envelope),
+                 pawl_envelope_payload_hash(envelope), &options, ret_arrival, err);
+}
+
+/* ---- the handler, and what its verdict makes of the message ---- */
+
+static pawl_verdict call_handler(pawl_reception *reception, const pawli_route *route)
+{
+    pawli_keeper *keeper = &reception->receiver->keeper;
+    bool renewed = reception->mode == PAWL_RECEIVE_CALL_OUT;
+    pawl_error err = PAWL_ERROR_INIT;
+    pawl_verdict verdict;
+
+    if (pawli_keeper_add(keeper, &reception->ward, renewed ? reception->arrival : NULL,
+                         reception->receiver->options.lease_ms, route->options.timeout_ms,
+                         &err) != PAWL_OK) {
+        pawl_reception_explain(reception, err.message);
+        return PAWL_RETRY;
+    }
+    verdict = route->handler(reception, route->context);
+    pawli_keeper_remove(keeper, &reception->ward);
+    if (verdict == PAWL_DONE && reception->too_large) {
+        pawl_reception_explain(reception, "the response is too large");
+        return PAWL_RETRY;
+    }
+    return verdict;
+}
+
+static pawl_status finish_done(pawl_reception *reception, pawli_answer *answer, pawl_error *err)
+{
+    const char *empty = "";
+    const void *response = reception->response.data ? reception->response.data : empty;
+    size_t size = reception->response.size;
+    pawl_status st;
+
+    if (!reception->has_response)
+        response = NULL;
+    st = pawl_arrival_done(reception->arrival, response, size, err);
+    if (st == PAWL_OK)
+        pawli_answer_acknowledge(answer, false, response, size);
+    return st;
+}
+
+static pawl_status finish_undone(pawl_reception *reception, pawl_verdict verdict,
+                                 pawli_answer *answer, pawl_error *err)
+{
+    const char *error = reception->error[0] ? reception->error : NULL;
+
+    if (verdict == PAWL_FAIL) {
+        pawli_answer_refuse(answer, 422, "%s", error ? error : "it was refused");
+        return pawl_arrival_give_up(reception->arrival, error, err);
+    }
+    if (verdict == PAWL_RELEASE) {
+        pawli_answer_refuse(answer, 503, "%s", error ? error : "not by this process");
+        answer->retry_after = 1;
+    } else {
+        pawli_answer_refuse(answer, 500, "%s", error ? error : "it could not be processed");
+    }
+    return pawl_arrival_fail(reception->arrival, error, err);
+}
+
+/* Why a handler said no may hold parts of the payload: it is kept with the record, not logged. */
+static void log_failure(const pawl_reception *reception, const char *what, const char *why)
+{
+    pawli_log(&reception->receiver->options.log, PAWL_LOG_WARNING, AREA,
+              "%s from %s %s (attempt %d): %s", pawl_envelope_id(reception->envelope),
+              pawl_envelope_source(reception->envelope), what,
+              pawl_arrival_attempt(reception->arrival), why);
+}
+
+static void handle(pawl_reception *reception, const pawli_route *route, pawli_answer *answer)
+{
+    pawl_error err = PAWL_ERROR_INIT;
+    pawl_verdict verdict = call_handler(reception, route);
+    pawl_status st;
+
+    if (verdict != PAWL_DONE)
+        log_failure(reception, verdict == PAWL_FAIL ? "was refused" : "was not processed",
+                    reception->error[0] ? "the reason is in its record" : "no reason was given");
+    st = verdict == PAWL_DONE ? finish_done(reception, answer, &err)
+                              : finish_undone(reception, verdict, answer, &err);
+    if (st == PAWL_OK)
+        return;
+    log_failure(reception, "has no certain end", err.message);
+    /* In doubt or lost: the next delivery of it learns what holds. */
+    if (verdict == PAWL_DONE)
+        answer_trouble(answer, st);
+}
+
+void pawli_process(void *context, pawli_job *job)
+{
+    pawl_receiver *receiver = context;
+    PAWLI_AUTO(pawl_arrival) arrival = NULL;
+    pawl_error err = PAWL_ERROR_INIT;
+    pawl_status st = arrive(receiver, job->envelope, job->route, &arrival, &err);
+
+    if (st != PAWL_OK) {
+        pawli_log(&receiver->options.log, PAWL_LOG_ERROR, AREA, "%s from %s was not taken: %s",
+                  pawl_envelope_id(job->envelope), pawl_envelope_source(job->envelope),
+                  err.message);
+        answer_trouble(&job->answer, st);
+        return;
+    }
+    if (pawl_arrival_answer(arrival) != PAWL_INBOX_NEW) {
+        answer_known(arrival, &job->answer);
+        return;
+    }
+    pawl_reception reception = {.receiver = receiver,
+                                .envelope = job->envelope,
+                                .arrival = arrival,
+                                .mode = job->route->mode};
+    handle(&reception, job->route, &job->answer);
+    pawli_buffer_done(&reception.response);
+}
+
+void pawli_process_turn_away(void *context, pawli_job *job)
+{
+    (void)context;
+    pawli_answer_refuse(&job->answer, 503, "this receiver is stopping");
+    job->answer.retry_after = 1;
+}
+
+void pawli_process_count(pawl_receiver *receiver, const pawli_answer *answer)
+{
+    pawli_receiver_counts *counts = &receiver->counts;
+
+    atomic_fetch_add(&counts->received, 1);
+    if (answer->status == 401)
+        atomic_fetch_add(&counts->unsigned_, 1);
+    else if (answer->status >= 500)
+        atomic_fetch_add(&counts->failed, 1);
+    else if (answer->status >= 400)
+        atomic_fetch_add(&counts->refused, 1);
+    else
+        atomic_fetch_add(answer->duplicate ? &counts->duplicates : &counts->processed, 1);
+}

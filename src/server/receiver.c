@@ -1,0 +1,229 @@
+/* src/server/receiver.c - the receiver: made, started, stopped. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "fail.h"
+#include "options.h"
+#include "receiver_private.h"
+#include "scope.h"
+#include "world.h"
+
+#define DAY_MS INT64_C(86400000)
+#define ANSWERS_LEAVE_US 5000000 /* how long clients may take to read their answers at the end */
+#define HOUR_US INT64_C(3600000000)
+
+/* ---- made ---- */
+
+typedef struct range {
+    const char *name;
+    int64_t value;
+    int64_t min;
+    int64_t max;
+} range;
+
+static pawl_status check_options(const pawl_receiver_options *o, pawl_error *err)
+{
+    const range ranges[] = {
+        {"threads", o->threads, 1, 64},
+        {"handlers", o->handlers, 1, 1000},
+        {"waiting", o->waiting, 0, 100000},
+        {"connections", o->connections, 1, 100000},
+        {"connections_per_ip", o->connections_per_ip, 1, 100000},
+        {"max_body_bytes", (int64_t)o->max_body_bytes, 1024, INT64_C(64) * 1024 * 1024},
+        {"max_header_bytes", (int64_t)o->max_header_bytes, 4096, 1024 * 1024},
+        {"request_ms", o->request_ms, 100, 3600000},
+        {"grace_ms", o->grace_ms, 0, DAY_MS},
+        {"replay_window_ms", o->replay_window_ms, 1000, DAY_MS},
+        {"lease_ms", o->lease_ms, 1000, DAY_MS},
+        {"max_attempts", o->max_attempts, 1, 1000},
+        {"keep_ms", o->keep_ms, 0, 3650 * DAY_MS},
+        {"max_response_bytes", (int64_t)o->max_response_bytes, 0, INT64_C(64) * 1024 * 1024},
+    };
+
+    for (size_t i = 0; i < PAWLI_COUNT(ranges); i++)
+        if (ranges[i].value < ranges[i].min || ranges[i].value > ranges[i].max)
+            return pawli_fail(err, PAWL_E_INVALID, "%s must be %lld to %lld", ranges[i].name,
+                              (long long)ranges[i].min, (long long)ranges[i].max);
+    return PAWL_OK;
+}
+
+pawl_status pawl_receiver_new(pawl_store *store, pawl_services *services,
+                              const pawl_receiver_options *opts, pawl_receiver **ret_receiver,
+                              pawl_error *err)
+{
+    pawl_receiver_options options = PAWL_RECEIVER_OPTIONS_INIT;
+    pawl_receiver *receiver;
+    pawl_status st;
+
+    if (!store || !services || !ret_receiver)
+        return pawli_fail(err, PAWL_E_INVALID, "store, services and ret_receiver must not be NULL");
+    st = pawli_options_copy(&options, sizeof options, opts, err);
+    if (st == PAWL_OK)
+        st = check_options(&options, err);
+    if (st != PAWL_OK)
+        return st;
+    receiver = calloc(1, sizeof *receiver);
+    if (!receiver)
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the receiver");
+    receiver->store = store;
+    receiver->options = options;
+    receiver->services = pawl_services_ref(services);
+    pthread_mutex_init(&receiver->services_lock, NULL);
+    *ret_receiver = receiver;
+    return PAWL_OK;
+}
+
+void pawl_receiver_free(pawl_receiver *receiver)
+{
+    pawli_door *door;
+
+    if (!receiver)
+        return;
+    pawl_receiver_stop(receiver);
+    while ((door = receiver->doors)) {
+        receiver->doors = door->next;
+        pawli_door_free(door);
+    }
+    pawli_routes_done(&receiver->routes);
+    pawl_services_unref(receiver->services);
+    pthread_mutex_destroy(&receiver->services_lock);
+    free(receiver);
+}
+
+pawl_status pawl_receiver_handle(pawl_receiver *receiver, const char *topic, pawl_receive_mode mode,
+                                 pawl_receive_handler handler, void *context,
+                                 const pawl_receive_options *opts, pawl_error *err)
+{
+    pawl_receive_options options = PAWL_RECEIVE_OPTIONS_INIT;
+    pawl_status st;
+
+    if (!receiver || !handler)
+        return pawli_fail(err, PAWL_E_INVALID, "receiver and handler must not be NULL");
+    if (mode != PAWL_RECEIVE_ATOMIC && mode != PAWL_RECEIVE_CALL_OUT)
+        return pawli_fail(err, PAWL_E_INVALID, "there is no such mode");
+    if (atomic_load(&receiver->state) != PAWLI_RECEIVER_NEW)
+        return pawli_fail(err, PAWL_E_MISUSE, "register handlers before pawl_receiver_start()");
+    st = pawli_options_copy(&options, sizeof options, opts, err);
+    if (st != PAWL_OK)
+        return st;
+    return pawli_routes_add(&receiver->routes, topic, mode, handler, context, &options, err);
+}
+
+void pawl_receiver_replace_services(pawl_receiver *receiver, pawl_services *services)
+{
+    pawl_services *before;
+
+    pawl_services_ref(services);
+    pthread_mutex_lock(&receiver->services_lock);
+    before = receiver->services;
+    receiver->services = services;
+    pthread_mutex_unlock(&receiver->services_lock);
+    pawl_services_unref(before);
+}
+
+/* ---- started ---- */
+
+static pawl_status start_all(pawl_receiver *receiver, pawl_error *err)
+{
+    const pawli_crew_work work = {pawli_process_read, pawli_process, pawli_process_turn_away,
+                                  receiver};
+    pawl_status st =
+        pawli_keeper_start(&receiver->keeper, receiver->store, &receiver->options.log, err);
+
+    if (st == PAWL_OK)
+        st = pawli_crew_start(&receiver->crew, &work, (size_t)receiver->options.handlers,
+                              (size_t)receiver->options.waiting, err);
+    for (pawli_door *door = receiver->doors; door && st == PAWL_OK; door = door->next)
+        st = pawli_http_start(door, err);
+    return st;
+}
+
+pawl_status pawl_receiver_start(pawl_receiver *receiver, pawl_error *err)
+{
+    pawli_receiver_state expected = PAWLI_RECEIVER_NEW;
+    pawl_status st;
+
+    if (!receiver)
+        return pawli_fail(err, PAWL_E_INVALID, "receiver must not be NULL");
+    if (!atomic_compare_exchange_strong(&receiver->state, &expected, PAWLI_RECEIVER_RUNS))
+        return pawli_fail(err, PAWL_E_MISUSE, "a receiver runs once");
+    st = start_all(receiver, err);
+    if (st != PAWL_OK)
+        pawl_receiver_stop(receiver);
+    return st;
+}
+
+/* ---- stopped ---- */
+
+static pawl_mono after_us(int64_t us)
+{
+    return pawli_mono_after(pawli_mono_now(), us);
+}
+
+/* What has arrived is answered: processed if it has begun, else turned away. */
+static void finish_work(pawl_receiver *receiver)
+{
+    if (!receiver->crew.ready)
+        return;
+    pawli_crew_close(&receiver->crew, &receiver->routes);
+    if (pawli_crew_wait(&receiver->crew, after_us(receiver->options.grace_ms * 1000)))
+        return;
+    do
+        pawli_keeper_cancel_all(&receiver->keeper);
+    while (!pawli_crew_wait(&receiver->crew, after_us(HOUR_US)));
+}
+
+void pawl_receiver_stop(pawl_receiver *receiver)
+{
+    pawli_receiver_state expected = PAWLI_RECEIVER_RUNS;
+
+    if (!receiver ||
+        !atomic_compare_exchange_strong(&receiver->state, &expected, PAWLI_RECEIVER_STOPS))
+        return;
+    for (pawli_door *door = receiver->doors; door; door = door->next)
+        pawli_http_quiesce(door);
+    finish_work(receiver);
+    pawl_mono deadline = after_us(ANSWERS_LEAVE_US);
+    for (pawli_door *door = receiver->doors; door; door = door->next)
+        if (door->daemon)
+            pawli_connections_drain(&door->connections, deadline);
+    for (pawli_door *door = receiver->doors; door; door = door->next)
+        pawli_http_stop(door);
+    pawli_crew_done(&receiver->crew);
+    pawli_keeper_done(&receiver->keeper);
+    atomic_store(&receiver->state, PAWLI_RECEIVER_STOPPED);
+}
+
+/* ---- how it is doing ---- */
+
+static void add_doors(pawl_receiver *receiver, pawl_receiver_stats *stats)
+{
+    for (pawli_door *door = receiver->doors; door; door = door->next) {
+        if (!door->connections.has_thread)
+            continue;
+        pthread_mutex_lock(&door->connections.lock);
+        stats->cut += door->connections.cut;
+        stats->connections += (int64_t)door->connections.open;
+        pthread_mutex_unlock(&door->connections.lock);
+    }
+}
+
+void pawl_receiver_read_stats(pawl_receiver *receiver, pawl_receiver_stats *ret_stats)
+{
+    const pawli_receiver_counts *counts = &receiver->counts;
+    pawl_receiver_stats stats = PAWL_RECEIVER_STATS_INIT;
+    size_t size = ret_stats->size;
+
+    stats.received = atomic_load(&counts->received);
+    stats.processed = atomic_load(&counts->processed);
+    stats.duplicates = atomic_load(&counts->duplicates);
+    stats.unsigned_ = atomic_load(&counts->unsigned_);
+    stats.refused = atomic_load(&counts->refused);
+    stats.failed = atomic_load(&counts->failed);
+    if (atomic_load(&receiver->state) == PAWLI_RECEIVER_RUNS) {
+        add_doors(receiver, &stats);
+        pawli_crew_count(&receiver->crew, &stats.running, &stats.waiting);
+    }
+    memcpy(ret_stats, &stats, size < sizeof stats ? size : sizeof stats);
+    ret_stats->size = size;
+}

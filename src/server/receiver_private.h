@@ -1,0 +1,100 @@
+/* src/server/receiver_private.h - the receiver inside. */
+#ifndef PAWLI_RECEIVER_PRIVATE_H
+#define PAWLI_RECEIVER_PRIVATE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include <pawl/receiver.h>
+
+#include "buffer.h"
+#include "connections.h"
+#include "crew.h"
+#include "keeper.h"
+#include "route.h"
+
+struct MHD_Daemon;
+
+/* A socket that is listened on, and the threads that serve it. */
+typedef struct pawli_door {
+    struct pawli_door *next;
+    struct MHD_Daemon *daemon; /* NULL: not started */
+    int fd;                    /* ours; -1: none */
+    char *unix_path;           /* removed at the end; NULL: not a unix socket */
+    uint64_t unix_inode;
+    char *tls_cert; /* PEM text, not a path */
+    char *tls_key;
+    pawl_receiver *receiver;
+    pawli_connections connections;
+} pawli_door;
+
+typedef enum pawli_receiver_state {
+    PAWLI_RECEIVER_NEW,
+    PAWLI_RECEIVER_RUNS,
+    PAWLI_RECEIVER_STOPS,
+    PAWLI_RECEIVER_STOPPED
+} pawli_receiver_state;
+
+typedef struct pawli_receiver_counts {
+    _Atomic int64_t received;
+    _Atomic int64_t processed;
+    _Atomic int64_t duplicates;
+    _Atomic int64_t unsigned_;
+    _Atomic int64_t refused;
+    _Atomic int64_t failed;
+} pawli_receiver_counts;
+
+struct pawl_receiver {
+    pawl_store *store;
+    pawl_receiver_options options;
+    pawli_routes routes; /* do not change once it runs */
+    pawli_door *doors;
+    _Atomic(pawli_receiver_state) state;
+    pthread_mutex_t services_lock;
+    pawl_services *services;
+    pawli_crew crew;
+    pawli_keeper keeper;
+    pawli_receiver_counts counts;
+};
+
+struct pawl_reception {
+    pawl_receiver *receiver;
+    const pawl_envelope *envelope;
+    pawl_arrival *arrival;
+    pawl_receive_mode mode;
+    pawli_ward ward;
+    bool has_response;
+    bool too_large; /* the response */
+    pawli_buffer response;
+    char error[4097];
+};
+
+/* ---- process.c: from an envelope to its answer; any thread, no lock held ---- */
+
+/* The crew's three (see crew.h); the context is the receiver. */
+bool pawli_process_read(void *receiver, pawli_job *job);
+void pawli_process(void *receiver, pawli_job *job);
+void pawli_process_turn_away(void *receiver, pawli_job *job);
+/* Count an answer to POST /_rf/receive. */
+void pawli_process_count(pawl_receiver *receiver, const pawli_answer *answer);
+
+/* ---- http.c: the requests of a door ---- */
+
+/* Starts the door's threads, which accept at once. */
+pawl_status pawli_http_start(pawli_door *door, pawl_error *err);
+/* Accept no more. */
+void pawli_http_quiesce(pawli_door *door);
+/* Nothing may be suspended any more. */
+void pawli_http_stop(pawli_door *door);
+
+/* ---- health.c ---- */
+
+void pawli_health_answer(pawl_receiver *receiver, pawli_answer *answer);
+
+/* ---- listen.c: sockets ---- */
+
+/* Not listening any more; frees it. */
+void pawli_door_free(pawli_door *door);
+
+#endif
