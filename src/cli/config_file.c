@@ -7,6 +7,7 @@
 
 #include "config.h"
 #include "suggest.h"
+#include "text.h"
 
 /* inih cuts what is longer, without a word. */
 #define LINE_MAX_BYTES (INI_MAX_LINE - 3)
@@ -122,9 +123,9 @@ static void read_line(reader *in, char *line, size_t size)
 {
     char *begin = line + strspn(line, " \t\r");
 
-    if (strlen(line) != size) {
-        cli_config_problem(in->config, "%s:%d: there is a zero byte in the line", in->config->path,
-                           in->line);
+    if (!cli_text_printable(line, size)) {
+        cli_config_problem(in->config, "%s:%d: the line has bytes that are not text in UTF-8",
+                           in->config->path, in->line);
     } else if (*begin == '\0' || *begin == ';' || *begin == '#') {
         return;
     } else if (size > LINE_MAX_BYTES) {
