@@ -183,11 +183,29 @@ static void *watch(void *context)
     return NULL;
 }
 
-bool pawli_connections_start(pawli_connections *connections, int64_t timeout_ms, size_t most,
-                             size_t most_per_peer)
+void pawli_connections_init(pawli_connections *connections)
 {
     pthread_mutex_init(&connections->lock, NULL);
     pawli_wait_init(&connections->changed);
+}
+
+void pawli_connections_destroy(pawli_connections *connections)
+{
+    pthread_cond_destroy(&connections->changed);
+    pthread_mutex_destroy(&connections->lock);
+}
+
+void pawli_connections_count(pawli_connections *connections, int64_t *ret_open, int64_t *ret_cut)
+{
+    pthread_mutex_lock(&connections->lock);
+    *ret_open = (int64_t)connections->open;
+    *ret_cut = connections->cut;
+    pthread_mutex_unlock(&connections->lock);
+}
+
+bool pawli_connections_start(pawli_connections *connections, int64_t timeout_ms, size_t most,
+                             size_t most_per_peer)
+{
     connections->timeout_us = timeout_ms * 1000;
     connections->most = most;
     connections->most_per_peer = most_per_peer;
@@ -205,8 +223,6 @@ void pawli_connections_done(pawli_connections *connections)
     pthread_cond_broadcast(&connections->changed);
     pthread_mutex_unlock(&connections->lock);
     pthread_join(connections->thread, NULL);
-    pthread_cond_destroy(&connections->changed);
-    pthread_mutex_destroy(&connections->lock);
     connections->has_thread = false;
 }
 

@@ -66,6 +66,10 @@ typedef struct pawli_connections {
     pthread_t thread;
 } pawli_connections;
 
+/* Its lock lives from here to the end, whether it is started or not. */
+void pawli_connections_init(pawli_connections *connections);
+void pawli_connections_destroy(pawli_connections *connections);
+
 /* False: no thread could be started. */
 bool pawli_connections_start(pawli_connections *connections, int64_t timeout_ms, size_t most,
                              size_t most_per_peer);
@@ -81,6 +85,8 @@ bool pawli_connection_move(pawli_connections *connections, pawli_connection *con
                            pawli_connection_state state);
 /* Before its descriptor is closed; frees it. NULL is fine. */
 void pawli_connection_close(pawli_connections *connections, pawli_connection *connection);
+
+void pawli_connections_count(pawli_connections *connections, int64_t *ret_open, int64_t *ret_cut);
 
 /* Cut those that are idle now, and wait until nobody is busy, or until the deadline. */
 void pawli_connections_drain(pawli_connections *connections, pawl_mono deadline);

@@ -138,12 +138,21 @@ static void *run(void *context)
 
 /* ---- from outside ---- */
 
-pawl_status pawli_crew_start(pawli_crew *crew, const pawli_crew_work *work, size_t threads,
-                             size_t most_waiting, pawl_error *err)
+void pawli_crew_init(pawli_crew *crew)
 {
     pthread_mutex_init(&crew->lock, NULL);
     pawli_wait_init(&crew->changed);
-    crew->ready = true;
+}
+
+void pawli_crew_destroy(pawli_crew *crew)
+{
+    pthread_cond_destroy(&crew->changed);
+    pthread_mutex_destroy(&crew->lock);
+}
+
+pawl_status pawli_crew_start(pawli_crew *crew, const pawli_crew_work *work, size_t threads,
+                             size_t most_waiting, pawl_error *err)
+{
     crew->work = *work;
     crew->most_waiting = most_waiting + threads;
     crew->threads = calloc(threads, sizeof *crew->threads);
@@ -176,14 +185,22 @@ bool pawli_crew_take(pawli_crew *crew, pawli_job *job)
 void pawli_crew_close(pawli_crew *crew, pawli_routes *routes)
 {
     pawli_job *job;
+    pawli_job *waiting;
 
     pthread_mutex_lock(&crew->lock);
     crew->closed = true;
     for (size_t i = 0; i < routes->count; i++)
         while ((job = take_first(&routes->items[i]->parked, &routes->items[i]->last_parked)))
             append(&crew->first, &crew->last, job);
-    pthread_cond_broadcast(&crew->changed);
+    waiting = crew->first;
+    crew->first = crew->last = NULL;
+    crew->waiting = 0;
     pthread_mutex_unlock(&crew->lock);
+    while ((job = waiting)) {
+        waiting = job->next;
+        crew->work.turn_away(crew->work.context, job);
+        finish(job);
+    }
 }
 
 bool pawli_crew_wait(pawli_crew *crew, pawl_mono deadline)
@@ -200,8 +217,6 @@ bool pawli_crew_wait(pawli_crew *crew, pawl_mono deadline)
 
 void pawli_crew_done(pawli_crew *crew)
 {
-    if (!crew->ready)
-        return;
     pthread_mutex_lock(&crew->lock);
     crew->ending = true;
     pthread_cond_broadcast(&crew->changed);
@@ -209,9 +224,8 @@ void pawli_crew_done(pawli_crew *crew)
     for (size_t i = 0; i < crew->count; i++)
         pthread_join(crew->threads[i], NULL);
     free(crew->threads);
-    pthread_cond_destroy(&crew->changed);
-    pthread_mutex_destroy(&crew->lock);
-    *crew = (pawli_crew){0};
+    crew->threads = NULL;
+    crew->count = 0;
 }
 
 bool pawli_crew_enter(pawli_crew *crew, pawli_route *route)

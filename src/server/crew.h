@@ -46,16 +46,19 @@ typedef struct pawli_crew {
     size_t running; /* of those, in process() */
     bool closed;
     bool ending;
-    bool ready; /* the lock is there */
     pthread_t *threads;
     size_t count;
 } pawli_crew;
+
+/* Its lock lives from here to the end, whether it is started or not. */
+void pawli_crew_init(pawli_crew *crew);
+void pawli_crew_destroy(pawli_crew *crew);
 
 pawl_status pawli_crew_start(pawli_crew *crew, const pawli_crew_work *work, size_t threads,
                              size_t most_waiting, pawl_error *err);
 /* False: too many are waiting, or it is closed; `done` is then not called. */
 bool pawli_crew_take(pawli_crew *crew, pawli_job *job);
-/* Take no more; those who wait are turned away. */
+/* Take no more; those who wait are turned away, in this call. */
 void pawli_crew_close(pawli_crew *crew, pawli_routes *routes);
 /* Until nobody works; false: the deadline came first. */
 bool pawli_crew_wait(pawli_crew *crew, pawl_mono deadline);

@@ -1,4 +1,6 @@
 /* src/server/http.c - the requests of a door: libmicrohttpd on one side, the crew on the other. */
+#include <errno.h>
+#include <fcntl.h>
 #include <microhttpd.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -307,13 +309,13 @@ static struct MHD_Daemon *start_daemon(pawli_door *door)
         flags |= MHD_USE_TLS;
     return MHD_start_daemon(
         flags, 0, NULL, NULL, serve, door, MHD_OPTION_EXTERNAL_LOGGER, write_log, door,
-        MHD_OPTION_LISTEN_SOCKET, door->fd, MHD_OPTION_THREAD_POOL_SIZE, (unsigned)options->threads,
-        MHD_OPTION_CONNECTION_LIMIT, (unsigned)(options->connections + ROOM_FOR_CUT),
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, options->max_header_bytes,
-        MHD_OPTION_CONNECTION_TIMEOUT, 0u, MHD_OPTION_STRICT_FOR_CLIENT, 1,
-        MHD_OPTION_NOTIFY_CONNECTION, connected, door, MHD_OPTION_NOTIFY_COMPLETED, completed, door,
-        MHD_OPTION_URI_LOG_CALLBACK, has_begun, door, MHD_OPTION_ARRAY, door->tls_cert ? tls : none,
-        MHD_OPTION_END);
+        MHD_OPTION_LISTEN_SOCKET, door->daemon_fd, MHD_OPTION_THREAD_POOL_SIZE,
+        (unsigned)options->threads, MHD_OPTION_CONNECTION_LIMIT,
+        (unsigned)(options->connections + ROOM_FOR_CUT), MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        options->max_header_bytes, MHD_OPTION_CONNECTION_TIMEOUT, 0u, MHD_OPTION_STRICT_FOR_CLIENT,
+        1, MHD_OPTION_NOTIFY_CONNECTION, connected, door, MHD_OPTION_NOTIFY_COMPLETED, completed,
+        door, MHD_OPTION_URI_LOG_CALLBACK, has_begun, door, MHD_OPTION_ARRAY,
+        door->tls_cert ? tls : none, MHD_OPTION_END);
 }
 
 pawl_status pawli_http_start(pawli_door *door, pawl_error *err)
@@ -324,6 +326,10 @@ pawl_status pawli_http_start(pawli_door *door, pawl_error *err)
     if (!pawli_connections_start(&door->connections, options->request_ms,
                                  (size_t)options->connections, (size_t)options->connections_per_ip))
         return pawli_fail(err, PAWL_E_NOMEM, "the receiver could not start a thread");
+    /* Its own copy, since it closes the descriptor in some cases and in others does not. */
+    door->daemon_fd = fcntl(door->fd, F_DUPFD_CLOEXEC, 0);
+    if (door->daemon_fd < 0)
+        return pawli_fail_code(err, PAWL_E_NOMEM, errno, "no descriptor is left");
     pawli_signals_block(&before);
     door->daemon = start_daemon(door);
     pawli_signals_restore(&before);
@@ -337,14 +343,18 @@ pawl_status pawli_http_start(pawli_door *door, pawl_error *err)
 
 void pawli_http_quiesce(pawli_door *door)
 {
-    if (door->daemon)
-        MHD_quiesce_daemon(door->daemon);
+    if (!door->daemon)
+        return;
+    MHD_quiesce_daemon(door->daemon);
+    shutdown(door->fd, SHUT_RDWR); /* nobody waits in line for what will not come */
 }
 
 void pawli_http_stop(pawli_door *door)
 {
-    if (door->daemon)
+    if (door->daemon) {
         MHD_stop_daemon(door->daemon);
+        close(door->daemon_fd); /* it was quiesced: the descriptor is ours again */
+    }
     door->daemon = NULL;
     pawli_connections_done(&door->connections);
 }

@@ -117,11 +117,21 @@ static void *watch(void *context)
 
 /* ---- from outside ---- */
 
-pawl_status pawli_keeper_start(pawli_keeper *keeper, pawl_store *store, const pawl_log_sink *log,
-                               pawl_error *err)
+void pawli_keeper_init(pawli_keeper *keeper)
 {
     pthread_mutex_init(&keeper->lock, NULL);
     pawli_wait_init(&keeper->changed);
+}
+
+void pawli_keeper_destroy(pawli_keeper *keeper)
+{
+    pthread_cond_destroy(&keeper->changed);
+    pthread_mutex_destroy(&keeper->lock);
+}
+
+pawl_status pawli_keeper_start(pawli_keeper *keeper, pawl_store *store, const pawl_log_sink *log,
+                               pawl_error *err)
+{
     keeper->store = store;
     keeper->log = log;
     keeper->answers = true; /* a store that is open has just answered */
@@ -141,8 +151,6 @@ void pawli_keeper_done(pawli_keeper *keeper)
     pthread_cond_broadcast(&keeper->changed);
     pthread_mutex_unlock(&keeper->lock);
     pthread_join(keeper->thread, NULL);
-    pthread_cond_destroy(&keeper->changed);
-    pthread_mutex_destroy(&keeper->lock);
     keeper->has_thread = false;
 }
 

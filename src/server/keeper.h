@@ -39,6 +39,10 @@ typedef struct pawli_keeper {
     pthread_t thread;
 } pawli_keeper;
 
+/* Its lock lives from here to the end, whether it is started or not. */
+void pawli_keeper_init(pawli_keeper *keeper);
+void pawli_keeper_destroy(pawli_keeper *keeper);
+
 pawl_status pawli_keeper_start(pawli_keeper *keeper, pawl_store *store, const pawl_log_sink *log,
                                pawl_error *err);
 /* Fine if it was not started. */

@@ -38,6 +38,7 @@ static pawli_door *door_new(pawl_receiver *receiver)
         return NULL;
     door->receiver = receiver;
     door->fd = -1;
+    pawli_connections_init(&door->connections);
     return door;
 }
 
@@ -60,6 +61,7 @@ void pawli_door_free(pawli_door *door)
         remove_socket_file(door);
     if (door->tls_key)
         explicit_bzero(door->tls_key, strlen(door->tls_key));
+    pawli_connections_destroy(&door->connections);
     free(door->unix_path);
     free(door->tls_cert);
     free(door->tls_key);

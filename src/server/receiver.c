@@ -69,6 +69,8 @@ pawl_status pawl_receiver_new(pawl_store *store, pawl_services *services,
     receiver->options = options;
     receiver->services = pawl_services_ref(services);
     pthread_mutex_init(&receiver->services_lock, NULL);
+    pawli_crew_init(&receiver->crew);
+    pawli_keeper_init(&receiver->keeper);
     *ret_receiver = receiver;
     return PAWL_OK;
 }
@@ -86,6 +88,8 @@ void pawl_receiver_free(pawl_receiver *receiver)
     }
     pawli_routes_done(&receiver->routes);
     pawl_services_unref(receiver->services);
+    pawli_keeper_destroy(&receiver->keeper);
+    pawli_crew_destroy(&receiver->crew);
     pthread_mutex_destroy(&receiver->services_lock);
     free(receiver);
 }
@@ -163,8 +167,6 @@ static pawl_mono after_us(int64_t us)
 /* What has arrived is answered: processed if it has begun, else turned away. */
 static void finish_work(pawl_receiver *receiver)
 {
-    if (!receiver->crew.ready)
-        return;
     pawli_crew_close(&receiver->crew, &receiver->routes);
     if (pawli_crew_wait(&receiver->crew, after_us(receiver->options.grace_ms * 1000)))
         return;
@@ -196,18 +198,6 @@ void pawl_receiver_stop(pawl_receiver *receiver)
 
 /* ---- how it is doing ---- */
 
-static void add_doors(pawl_receiver *receiver, pawl_receiver_stats *stats)
-{
-    for (pawli_door *door = receiver->doors; door; door = door->next) {
-        if (!door->connections.has_thread)
-            continue;
-        pthread_mutex_lock(&door->connections.lock);
-        stats->cut += door->connections.cut;
-        stats->connections += (int64_t)door->connections.open;
-        pthread_mutex_unlock(&door->connections.lock);
-    }
-}
-
 void pawl_receiver_read_stats(pawl_receiver *receiver, pawl_receiver_stats *ret_stats)
 {
     const pawli_receiver_counts *counts = &receiver->counts;
@@ -220,9 +210,13 @@ void pawl_receiver_read_stats(pawl_receiver *receiver, pawl_receiver_stats *ret_
     stats.unsigned_ = atomic_load(&counts->unsigned_);
     stats.refused = atomic_load(&counts->refused);
     stats.failed = atomic_load(&counts->failed);
-    if (atomic_load(&receiver->state) == PAWLI_RECEIVER_RUNS) {
-        add_doors(receiver, &stats);
-        pawli_crew_count(&receiver->crew, &stats.running, &stats.waiting);
+    pawli_crew_count(&receiver->crew, &stats.running, &stats.waiting);
+    for (pawli_door *door = receiver->doors; door; door = door->next) {
+        int64_t open;
+        int64_t cut;
+        pawli_connections_count(&door->connections, &open, &cut);
+        stats.connections += open;
+        stats.cut += cut;
     }
     memcpy(ret_stats, &stats, size < sizeof stats ? size : sizeof stats);
     ret_stats->size = size;

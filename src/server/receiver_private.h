@@ -20,7 +20,8 @@ struct MHD_Daemon;
 typedef struct pawli_door {
     struct pawli_door *next;
     struct MHD_Daemon *daemon; /* NULL: not started */
-    int fd;                    /* ours; -1: none */
+    int fd;                    /* -1: none */
+    int daemon_fd;             /* the same for the daemon */
     char *unix_path;           /* removed at the end; NULL: not a unix socket */
     uint64_t unix_inode;
     char *tls_cert; /* PEM text, not a path */

@@ -125,12 +125,22 @@ reply *client_read(int fd)
     return r;
 }
 
+const char *client_read_all(int fd)
+{
+    char all[8192] = "";
+    size_t used = 0;
+
+    while (used + 1 < sizeof all && read_byte(fd, &all[used]))
+        used++;
+    return test_note("%s", all);
+}
+
 void client_expect_end(int fd)
 {
-    char byte;
+    const char *more = client_read_all(fd);
 
-    if (read_byte(fd, &byte))
-        test_fail("there is more on the connection: '%c'...", byte);
+    if (*more)
+        test_fail("there is more on the connection: %s", more);
 }
 
 const char *reply_header(const reply *r, const char *name)

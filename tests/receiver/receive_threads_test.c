@@ -1,4 +1,5 @@
 /* tests/receiver/receive_threads_test.c - what becomes of a message that is sent to a receiver. */
+#include <pthread.h>
 #include <string.h>
 
 #include "inbox_kit.h"
@@ -414,27 +415,9 @@ PAWL_TEST(a_call_that_takes_too_long_is_cancelled)
     assert_int_equal(1, p.cancelled);
 }
 
-static const char *stop_it(void *context, size_t index)
+static void *stop_it(void *context)
 {
-    scene *s = context;
-
-    (void)index;
-    pawl_receiver_stop(s->receiver);
-    return NULL;
-}
-
-static const char *let_it_go(void *context, size_t index)
-{
-    puppet *p = context;
-    pawl_receiver_stats stats = PAWL_RECEIVER_STATS_INIT;
-
-    if (index == 0)
-        return stop_it(p->s, 0);
-    /* Until it stops: then nothing is counted as running any more. */
-    do
-        pawl_receiver_read_stats(p->s->receiver, &stats);
-    while (stats.running > 0);
-    sem_post(&p->go);
+    pawl_receiver_stop(context);
     return NULL;
 }
 
@@ -442,6 +425,7 @@ PAWL_TEST(stopping_answers_what_has_begun_and_turns_away_what_waits)
 {
     pawl_receiver_options options = PAWL_RECEIVER_OPTIONS_INIT;
     pawl_receiver_stats stats = PAWL_RECEIVER_STATS_INIT;
+    pthread_t stopper;
     puppet p;
     scene *s;
     int first;
@@ -458,14 +442,16 @@ PAWL_TEST(stopping_answers_what_has_begun_and_turns_away_what_waits)
     post_begin(second, letter_text(s, &(letter){0}));
     while (stats.waiting < 1)
         pawl_receiver_read_stats(s->receiver, &stats);
-    test_threads(2, let_it_go, &p);
+    assert_int_equal(0, pthread_create(&stopper, NULL, stop_it, s->receiver));
+    r = client_read(second);
+    sem_post(&p.go);
+    pthread_join(stopper, NULL);
+    assert_int_equal(503, r->status);
+    assert_string_equal("close", reply_header(r, "Connection"));
+    client_expect_end(second);
     r = client_read(first);
     assert_int_equal(200, r->status);
-    assert_string_equal("close", reply_header(r, "Connection"));
     client_expect_end(first);
-    r = client_read(second);
-    assert_int_equal(503, r->status);
-    client_expect_end(second);
     assert_int_equal(1, inbox_count(s));
     assert_int_equal(PAWL_INBOX_DONE, inbox_record(s->f, ID)->state);
 }

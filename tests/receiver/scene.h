@@ -62,6 +62,8 @@ void client_send(int fd, const char *bytes, size_t size);
 void client_say(int fd, const char *text);
 /* The next answer on the connection. */
 reply *client_read(int fd);
+/* Everything up to the end of the connection; until the test ends. */
+const char *client_read_all(int fd);
 /* The connection must be closed by the other side, with nothing more on it. */
 void client_expect_end(int fd);
 void client_close(int fd);
