@@ -15,7 +15,7 @@ PAWLI_AUTO_DEFINE(pawl_destinations, pawl_destinations_free);
 /* As many as one claim can name. */
 #define NAMES_MAX 1000
 /* New destinations are looked for this often while there is work. */
-#define ROUTES_US INT64_C(250000)
+#define TARGETS_US INT64_C(250000)
 /* While sends are under way, falling asleep is prepared no more often than this. */
 #define ARM_US INT64_C(50000)
 #define CLOCK_US INT64_C(60000000)
@@ -29,22 +29,22 @@ static pawl_status mark_page(pawl_delivery *delivery, const pawl_destinations *l
                              pawl_error *err)
 {
     for (size_t i = 0; i < pawl_destinations_count(list); i++) {
-        pawli_route *route = pawli_delivery_route(delivery, pawl_destinations_at(list, i));
-        if (!route)
+        pawli_target *target = pawli_delivery_target(delivery, pawl_destinations_at(list, i));
+        if (!target)
             return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the destinations");
-        route->wanted = true;
+        target->wanted = true;
     }
     return PAWL_OK;
 }
 
-static pawl_status find_routes(pawl_delivery *delivery, pawl_error *err)
+static pawl_status find_targets(pawl_delivery *delivery, pawl_error *err)
 {
     PAWLI_AUTO_FREE char *after = NULL;
     bool more = true;
     pawl_status st = PAWL_OK;
 
-    for (size_t i = 0; i < delivery->routes.count; i++)
-        delivery->routes.items[i]->wanted = false;
+    for (size_t i = 0; i < delivery->targets.count; i++)
+        delivery->targets.items[i]->wanted = false;
     while (more && st == PAWL_OK) {
         PAWLI_AUTO(pawl_destinations) list = NULL;
         st = pawl_queue_destinations(delivery->store, after, NAMES_MAX, &list, err);
@@ -59,10 +59,10 @@ static pawl_status find_routes(pawl_delivery *delivery, pawl_error *err)
             st = pawli_fail(err, PAWL_E_NOMEM, "out of memory for the destinations");
     }
     /* After a failure all count as wanted: the claim finds out. */
-    for (size_t i = 0; st != PAWL_OK && i < delivery->routes.count; i++)
-        delivery->routes.items[i]->wanted = true;
+    for (size_t i = 0; st != PAWL_OK && i < delivery->targets.count; i++)
+        delivery->targets.items[i]->wanted = true;
     if (st == PAWL_OK)
-        delivery->routes_at = pawli_mono_now();
+        delivery->targets_at = pawli_mono_now();
     return st;
 }
 
@@ -75,7 +75,7 @@ typedef struct claim_wants {
     int limit;
 } claim_wants;
 
-static void add_want(const pawl_delivery *delivery, claim_wants *wants, const pawli_route *route,
+static void add_want(const pawl_delivery *delivery, claim_wants *wants, const pawli_target *target,
                      size_t room)
 {
     size_t places = (size_t)delivery->options.max_in_flight - delivery->air.count;
@@ -87,7 +87,7 @@ static void add_want(const pawl_delivery *delivery, claim_wants *wants, const pa
         room = left;
     if (room == 0 || wants->count == NAMES_MAX)
         return;
-    wants->names[wants->count] = route->name;
+    wants->names[wants->count] = target->name;
     wants->limits[wants->count++] = (int64_t)room;
     wants->limit += (int)room;
 }
@@ -113,27 +113,27 @@ static bool leave_out(pawl_delivery *delivery, size_t at, const char *name)
 static pawl_status make_wants(pawl_delivery *delivery, claim_wants *wants, pawl_error *err)
 {
     PAWLI_AUTO(pawl_services) services = pawli_delivery_services(delivery);
-    size_t count = delivery->routes.count, left_out = 0;
+    size_t count = delivery->targets.count, left_out = 0;
     pawl_mono now = pawli_mono_now();
     bool memory = true, full = delivery->air.count >= (size_t)delivery->options.max_in_flight;
 
     wants->count = 0;
     wants->limit = 0;
     for (size_t i = 0; i < count; i++) {
-        pawli_route *route = delivery->routes.items[(i + delivery->turn) % count];
-        size_t room = full ? 0 : pawli_route_room(route, services, now);
-        if (room > 0 && route->wanted)
-            add_want(delivery, wants, route, room);
-        if ((int)route->stats.breaker != (int)route->breaker.state) {
+        pawli_target *target = delivery->targets.items[(i + delivery->turn) % count];
+        size_t room = full ? 0 : pawli_target_room(target, services, now);
+        if (room > 0 && target->wanted)
+            add_want(delivery, wants, target, room);
+        if ((int)target->stats.breaker != (int)target->breaker.state) {
             pthread_mutex_lock(&delivery->lock);
-            route->stats.breaker = (pawl_breaker_state)route->breaker.state;
+            target->stats.breaker = (pawl_breaker_state)target->breaker.state;
             pthread_mutex_unlock(&delivery->lock);
         }
     }
     for (size_t i = 0; memory && i < count; i++) { /* in an order that stays the same */
-        pawli_route *route = delivery->routes.items[i];
-        if (full || pawli_route_room(route, services, now) == 0)
-            memory = leave_out(delivery, left_out++, route->name);
+        pawli_target *target = delivery->targets.items[i];
+        if (full || pawli_target_room(target, services, now) == 0)
+            memory = leave_out(delivery, left_out++, target->name);
     }
     if (!memory)
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the destinations");
@@ -283,8 +283,8 @@ pawl_status pawli_delivery_claim(pawl_delivery *delivery, bool may_arm, pawl_err
     if (arming)
         st = arm(delivery, err);
     /* After arming: one that was sent to before must be found, also if it is new. */
-    if (st == PAWL_OK && (arming || pawli_mono_now().us >= delivery->routes_at.us + ROUTES_US)) {
-        st = find_routes(delivery, err);
+    if (st == PAWL_OK && (arming || pawli_mono_now().us >= delivery->targets_at.us + TARGETS_US)) {
+        st = find_targets(delivery, err);
         if (st == PAWL_OK)
             st = make_wants(delivery, &wants, err);
     }

@@ -13,7 +13,7 @@
 #include <pawl/waiter.h>
 
 #include "flight.h"
-#include "route.h"
+#include "target.h"
 
 struct pawl_delivery {
     pawl_store *store;
@@ -30,7 +30,7 @@ struct pawl_delivery {
 
     pthread_mutex_t lock;
     pawl_services *services; /* guarded by the lock */
-    pawli_routes routes;     /* changed under the lock, by the delivery's thread only */
+    pawli_targets targets;   /* changed under the lock, by the delivery's thread only */
 
     pawli_flights air;
     pawli_flights landed;   /* not answered for yet */
@@ -40,9 +40,9 @@ struct pawl_delivery {
     bool asking;            /* the answer to a claim was lost */
     pawl_mono ask_until;    /* and may still become true */
     pawl_mono asked_at;
-    pawl_mono routes_at; /* when the destinations were last asked for */
-    size_t turn;         /* which route comes first */
-    bool drained;        /* the last claim found less than there was room for */
+    pawl_mono targets_at; /* when the destinations were last asked for */
+    size_t turn;          /* which target comes first */
+    bool drained;         /* the last claim found less than there was room for */
     bool armed;
     pawl_mono armed_at;
     const char **left_out; /* destinations that the waiter does not wait for */
@@ -55,7 +55,7 @@ struct pawl_delivery {
 
 /* The map as it is now; the caller unrefs it. */
 pawl_services *pawli_delivery_services(pawl_delivery *delivery);
-pawli_route *pawli_delivery_route(pawl_delivery *delivery, const char *name);
+pawli_target *pawli_delivery_target(pawl_delivery *delivery, const char *name);
 
 /* ---- delivery_claim.c ---- */
 
