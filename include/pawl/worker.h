@@ -144,6 +144,7 @@ typedef struct pawl_worker_options {
     /* Make the runs of jobs that are due (pawl/job.h). Of all workers of a store that may, one does
      * at a time, by the lease "pawl.scheduler"; the others see to it that one does. */
     bool scheduler;
+    bool chores_only; /* it needs no handler: housekeeping for others */
 } pawl_worker_options;
 #define PAWL_WORKER_OPTIONS_INIT                                                                   \
     {                                                                                              \
@@ -151,7 +152,7 @@ typedef struct pawl_worker_options {
             (int64_t)7 * 24 * 3600 * 1000,                                                         \
             {1000, 5000, 300000, 30000, 1000, 60000, 300000, 60000, 1000},                         \
             {10000, 10000, 30000, 10000, 10000, 10000, 30000, 30000, 10000},                       \
-            {NULL, NULL, PAWL_LOG_INFO}, false, 0, true, PAWL_OBSERVER_INIT, true                  \
+            {NULL, NULL, PAWL_LOG_INFO}, false, 0, true, PAWL_OBSERVER_INIT, true, false           \
     }
 
 /**

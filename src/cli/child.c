@@ -1,14 +1,18 @@
 /* src/cli/child.c - a running command: bytes to its stdin, what it writes, its end. */
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "child.h"
+#include "memory.h"
 #include "screen.h"
+#include "text.h"
 
 /* Bytes moved in one turn, so that a noisy command is told to end in time. */
 #define PUMP_BYTES 65536
@@ -133,7 +137,8 @@ int cli_child_start(cli_child *child, const cli_command *command, char *const *e
     int err[2] = {-1, -1};
     int problem = make_pipe(in, 1);
 
-    if (problem == 0 && (command->stdout_by_us || command->keep_output > 0))
+    if (problem == 0 &&
+        (command->stdout_by_us || command->keep_output > 0 || command->keep_answer > 0))
         problem = make_pipe(out, 0);
     if (problem == 0)
         problem = make_pipe(err, 0);
@@ -141,6 +146,7 @@ int cli_child_start(cli_child *child, const cli_command *command, char *const *e
     child->stdout_to = command->stdout_to_stderr ? STDERR_FILENO : STDOUT_FILENO;
     child->said.limit = SAID_BYTES;
     child->output.limit = command->keep_output;
+    child->answer_max = command->keep_answer;
     if (problem == 0)
         problem = spawn(child, command, environment, &(ends){in[0], out[1], err[1]});
     if (problem == 0)
@@ -175,8 +181,19 @@ static void pump_input(cli_child *child)
     close_fd(&child->stdin_fd);
 }
 
-/* From one of its pipes to our own stream `to`. */
-static void pump_output(int *from, cli_tail *tail, int to)
+static void keep_answer(cli_child *child, const char *bytes, size_t size)
+{
+    if (child->answer_size + size > child->answer_max) {
+        child->answer_lost = true;
+        return;
+    }
+    child->answer = cli_grow(child->answer, child->answer_size + size, 1);
+    memcpy(child->answer + child->answer_size, bytes, size);
+    child->answer_size += size;
+}
+
+/* From one of its pipes to our own stream `to`, or to where it is kept. */
+static void pump_output(cli_child *child, int *from, cli_tail *tail, int to)
 {
     char bytes[4096];
 
@@ -191,15 +208,18 @@ static void pump_output(int *from, cli_tail *tail, int to)
             return;
         }
         cli_tail_add(tail, bytes, (size_t)got);
-        cli_screen_pass(to, bytes, (size_t)got);
+        if (child->answer_max == 0)
+            cli_screen_pass(to, bytes, (size_t)got);
+        else if (tail == &child->output)
+            keep_answer(child, bytes, (size_t)got);
         moved += (size_t)got;
     }
 }
 
 static void pump_outputs(cli_child *child)
 {
-    pump_output(&child->stdout_fd, &child->output, child->stdout_to);
-    pump_output(&child->stderr_fd, &child->said, STDERR_FILENO);
+    pump_output(child, &child->stdout_fd, &child->output, child->stdout_to);
+    pump_output(child, &child->stderr_fd, &child->said, STDERR_FILENO);
 }
 
 void cli_child_pump(cli_child *child)
@@ -251,4 +271,36 @@ void cli_child_done(cli_child *child)
 {
     cli_tail_done(&child->said);
     cli_tail_done(&child->output);
+    free(child->answer);
+    child->answer = NULL;
+    child->answer_size = 0;
+}
+
+/* The end of its stderr as text, or NULL if there is none. */
+static char *last_words(const cli_child *child)
+{
+    size_t size;
+    const char *start = cli_tail_text(&child->said, &size);
+
+    while (size > 0 && isspace((unsigned char)start[size - 1]))
+        size--;
+    while (size > 0 && isspace((unsigned char)*start)) {
+        start++;
+        size--;
+    }
+    return size > 0 ? cli_text_clean(start, size, false) : NULL;
+}
+
+static char *describe_end(int wait_status)
+{
+    if (WIFSIGNALED(wait_status))
+        return cli_print("killed by signal %d", WTERMSIG(wait_status));
+    return cli_print("exit status %d", WEXITSTATUS(wait_status));
+}
+
+char *cli_child_complaint(const cli_child *child)
+{
+    char *words = last_words(child);
+
+    return words ? words : describe_end(child->wait_status);
 }

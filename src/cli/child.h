@@ -24,6 +24,10 @@ typedef struct cli_child {
     cli_tail said;   /* the end of its stderr */
     cli_tail output; /* the end of its stdout, if it comes through us */
     int wait_status; /* when it has ended */
+    char *answer;    /* all that it wrote to stdout, if that is kept; freed by cli_child_done */
+    size_t answer_size;
+    size_t answer_max; /* 0: it is not kept */
+    bool answer_lost;  /* there was more */
 } cli_child;
 
 typedef struct cli_command {
@@ -31,6 +35,7 @@ typedef struct cli_command {
     bool stdout_to_stderr; /* keep our stdout for ourselves */
     bool stdout_by_us;     /* its stdout comes through us: the terminal has a line of ours */
     size_t keep_output;    /* so many bytes of its stdout, which then comes through us; 0: none */
+    size_t keep_answer;    /* keep up to so many bytes of its stdout, and pass nothing on */
     sigset_t signal_mask;  /* what the child starts with */
 } cli_command;
 
@@ -47,7 +52,9 @@ void cli_child_signal(const cli_child *child, int signal_number);
 /* Whether it has ended; then everything is closed and wait_status is set. With `sweep` what is
  * left of its process group is killed. Does not wait. */
 bool cli_child_ended(cli_child *child, bool sweep);
-/* Forget what it said. */
+/* After it has ended: the end of its stderr, or else how it ended: "exit status 1". malloc'ed. */
+char *cli_child_complaint(const cli_child *child);
+/* After it has ended: forget what was kept. */
 void cli_child_done(cli_child *child);
 
 #endif

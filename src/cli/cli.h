@@ -49,6 +49,7 @@ extern const cli_verb cli_verb_inbox;
 extern const cli_verb cli_verb_lock;
 extern const cli_verb cli_verb_lease;
 extern const cli_verb cli_verb_job;
+extern const cli_verb cli_verb_serve;
 extern const cli_verb cli_verb_config;
 extern const cli_verb cli_verb_stats;
 extern const cli_verb cli_verb_version;

@@ -1,6 +1,5 @@
 /* src/cli/errand.c - one message in the hands of `pawl work`: its command, from start to verdict.
  */
-#include <ctype.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -11,7 +10,6 @@
 #include "fail.h"
 #include "memory.h"
 #include "mono.h"
-#include "text.h"
 #include "when.h"
 #include "work.h"
 
@@ -140,28 +138,6 @@ static void check_clocks(cli_errand *errand)
 
 /* ---- the verdict ---- */
 
-/* The end of its stderr as text, or NULL if there is none. */
-static char *last_words(const cli_child *child)
-{
-    size_t size;
-    const char *start = cli_tail_text(&child->said, &size);
-
-    while (size > 0 && isspace((unsigned char)start[size - 1]))
-        size--;
-    while (size > 0 && isspace((unsigned char)*start)) {
-        start++;
-        size--;
-    }
-    return size > 0 ? cli_text_clean(start, size, false) : NULL;
-}
-
-static char *describe_end(int wait_status)
-{
-    if (WIFSIGNALED(wait_status))
-        return cli_print("killed by signal %d", WTERMSIG(wait_status));
-    return cli_print("exit status %d", WEXITSTATUS(wait_status));
-}
-
 static void explain(cli_errand *errand)
 {
     CLI_AUTO_FREE char *error = NULL;
@@ -171,9 +147,7 @@ static void explain(cli_errand *errand)
         error = cli_print("ran longer than %s",
                           cli_span_text(errand->work->options->run_timeout_ms, limit));
     else
-        error = last_words(&errand->child);
-    if (!error)
-        error = describe_end(errand->child.wait_status);
+        error = cli_child_complaint(&errand->child);
     pawl_task_explain(errand->task, error);
 }
 

@@ -388,8 +388,8 @@ static const cli_setting receive[] = {
      AT(receive, forward)},
     {.key = "command",
      .value = "COMMAND",
-     .help = "run it by /bin/sh, the payload on stdin; its stdout is the response, its exit codes "
-             "are those of pawl work",
+     .help = "run it by /bin/sh, the payload on stdin; its stdout (less a line end at its end) is "
+             "the response, its exit codes are those of pawl work",
      AT(receive, command)},
     {.key = "enqueue",
      .value = "TOPIC",

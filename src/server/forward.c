@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "fail.h"
 #include "options.h"
@@ -141,6 +142,22 @@ static pawl_verdict explain(pawl_reception *reception, pawl_verdict verdict, con
     return verdict;
 }
 
+/* Of JSON, blanks and line ends around it do not count: so that it travels as JSON. */
+static void trim_json(pawli_buffer *body, const char *type)
+{
+    size_t before = 0;
+
+    if (!type || strncasecmp(type, "application/json", 16) != 0)
+        return;
+    while (body->size > 0 && strchr(" \t\r\n", body->data[body->size - 1]))
+        body->size--;
+    while (before < body->size && strchr(" \t\r\n", body->data[before]))
+        before++;
+    body->size -= before;
+    if (before > 0)
+        memmove(body->data, body->data + before, body->size);
+}
+
 /* What is in its body is not told: it may be the payload again. */
 static pawl_verdict judge(call *c, long status)
 {
@@ -182,6 +199,7 @@ static void set_up(CURL *curl, const application *app, call *c, struct curl_slis
 static pawl_verdict perform(const application *app, call *c, CURL *curl, struct curl_slist *headers)
 {
     CURLcode code;
+    const char *type = NULL;
     long status = 0;
 
     set_up(curl, app, c, headers);
@@ -195,6 +213,8 @@ static pawl_verdict perform(const application *app, call *c, CURL *curl, struct 
     if (code != CURLE_OK)
         return explain(c->reception, PAWL_RETRY, "the application was not reached: %s",
                        curl_easy_strerror(code));
+    curl_easy_getinfo(curl, CURLINFO_CONTENT_TYPE, &type);
+    trim_json(&c->body, type);
     return judge(c, status);
 }
 

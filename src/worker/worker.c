@@ -266,8 +266,8 @@ pawl_status pawl_worker_run(pawl_worker *worker, pawl_error *err)
 
     if (!worker)
         return pawli_fail(err, PAWL_E_INVALID, "the worker must not be NULL");
-    if (pawli_handlers_empty(&worker->handlers) && pawli_handlers_empty(&worker->dead_handlers) &&
-        !worker->options.scheduler)
+    if (!worker->options.chores_only && !worker->options.scheduler &&
+        pawli_handlers_empty(&worker->handlers) && pawli_handlers_empty(&worker->dead_handlers))
         return pawli_fail(err, PAWL_E_MISUSE,
                           "the worker has neither a handler nor a scheduler: register one with "
                           "pawl_worker_handle()");

@@ -117,7 +117,8 @@ static scene *forward_to(const char *url, const pawl_receive_options *opts)
 
 static const char *canned(int status, const char *body)
 {
-    return test_note("HTTP/1.1 %d Said\r\nContent-Length: %zu\r\nConnection: close\r\n\r\n%s",
+    return test_note("HTTP/1.1 %d Said\r\nContent-Type: application/json\r\n"
+                     "Content-Length: %zu\r\nConnection: close\r\n\r\n%s",
                      status, strlen(body), body);
 }
 
@@ -134,7 +135,7 @@ PAWL_TEST(the_application_gets_payload_key_and_attempt_and_its_answer_is_the_res
     reply *r;
 
     app->answers[0] = canned(503, "");
-    app->answers[1] = canned(201, "{\"id\": 9}");
+    app->answers[1] = canned(201, "\n {\"id\": 9}\r\n");
     application_run(app);
     s = forward_to(test_note("http://127.0.0.1:%d/orders?x=1", app->port), NULL);
     assert_int_equal(500, deliver(s, &(letter){.id = ID, .payload = "[ 1 ]"})->status);

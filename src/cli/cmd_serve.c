@@ -1,0 +1,46 @@
+/* src/cli/cmd_serve.c - pawl serve: the daemon. */
+#include "cli.h"
+#include "config.h"
+#include "fail.h"
+#include "serve.h"
+
+static pawl_status refuse(const cli_config *config, pawl_error *err)
+{
+    for (size_t i = 0; i + 1 < config->problem_count; i++)
+        cli_note("%s", config->problems[i]);
+    return cli_fail(err, PAWL_E_INVALID, "%s", config->problems[config->problem_count - 1]);
+}
+
+static pawl_status run(const cli_args *args, pawl_error *err)
+{
+    CLI_AUTO(cli_config) config = NULL;
+    cli_serve serve = {.args = args, .signal_fd = -1, .worker_fd = -1};
+
+    if (args->words.count > 0)
+        return cli_fail(err, PAWL_E_INVALID, "serve takes no words; '%s' is one",
+                        args->words.items[0]);
+    config = cli_config_load(args, args->settings);
+    cli_config_check(config);
+    if (config->problem_count > 0)
+        return refuse(config, err);
+    serve.config = config;
+    return cli_serve_run(&serve, err);
+}
+
+const cli_verb cli_verb_serve = {
+    .name = "serve",
+    .usage = "",
+    .summary = "the daemon: receive from other services, keep house",
+    .about = "Takes messages of other services at POST /_rf/receive, lets each have its effect "
+             "once, and gives it to an application, to a command or to the outbox, as the "
+             "configuration says; GET /health tells how it is. It needs nothing but a database, "
+             "whose tables it creates. All settings: 'pawl config reference' or "
+             "docs/configuration.md; 'pawl config check' looks at them. SIGTERM and SIGINT end it "
+             "when what has begun is done, a second one at once; SIGHUP reads services and their "
+             "secrets anew. It logs to stderr.",
+    .examples = "  pawl serve --db sqlite:app.db\n"
+                "  pawl serve --config pawl.ini --listen 127.0.0.1:7295",
+    .make_options = cli_config_options,
+    .settings_size = sizeof(cli_config_flags),
+    .run = run,
+};

@@ -1,0 +1,136 @@
+/* src/cli/serve_receive.c - from the configuration to the service map and the receiver. */
+#include <string.h>
+
+#include "serve.h"
+
+/* ---- the map ---- */
+
+static pawl_service_options service_options(const cli_service_settings *from)
+{
+    pawl_service_options to = PAWL_SERVICE_OPTIONS_INIT;
+
+    to.url = from->url;
+    to.secrets = from->secret.items;
+    to.secret_count = from->secret.count;
+    to.scheme = (int)from->scheme;
+    to.connect_timeout_ms = from->connect_timeout_ms;
+    to.timeout_ms = from->timeout_ms;
+    to.concurrency = (int)from->concurrency;
+    to.backoff = (pawl_backoff){from->retry_base_ms, from->retry_max_ms, from->retry_jitter_ms};
+    to.max_attempts = (int)from->max_attempts;
+    to.allow_private = from->allow_private;
+    to.response_max_bytes = (size_t)from->max_response;
+    to.ca_file = from->ca_file;
+    to.proxy = from->proxy;
+    return to;
+}
+
+pawl_status cli_serve_services(const cli_config *config, pawl_services **ret_services,
+                               pawl_error *err)
+{
+    CLI_AUTO_FREE pawl_service_options *list = cli_alloc(config->part_count + 1, sizeof *list);
+    pawl_services_options options = PAWL_SERVICES_OPTIONS_INIT;
+    pawl_service_options urls;
+    const cli_part *part = NULL;
+    size_t count = 0;
+
+    options.map_name = config->path;
+    while ((part = cli_config_next(config, CLI_SECTION_SERVICE, part))) {
+        pawl_service_options one = service_options(part->values);
+        if (strcmp(part->name, "*") == 0) {
+            urls = one;
+            options.urls = &urls;
+            continue;
+        }
+        one.name = part->name;
+        list[count++] = one;
+    }
+    return pawl_services_new(list, count, &options, ret_services, err);
+}
+
+/* ---- the receiver ---- */
+
+static pawl_receiver_options receiver_options(const cli_config *config)
+{
+    const cli_server_settings *server = cli_config_values(config, CLI_SECTION_SERVER);
+    const cli_inbox_settings *inbox = cli_config_values(config, CLI_SECTION_INBOX);
+    pawl_receiver_options options = PAWL_RECEIVER_OPTIONS_INIT;
+
+    options.threads = (int)server->threads;
+    options.handlers = (int)inbox->handlers;
+    options.waiting = (int)inbox->waiting;
+    options.connections = (int)server->connections;
+    options.connections_per_ip = (int)server->connections_per_ip;
+    options.max_body_bytes = (size_t)server->max_body;
+    options.max_header_bytes = (size_t)server->max_headers;
+    options.request_ms = server->timeout_ms;
+    options.grace_ms = server->grace_ms;
+    options.replay_window_ms = inbox->replay_window_ms;
+    options.lease_ms = inbox->lease_ms;
+    options.max_attempts = (int)inbox->max_attempts;
+    options.log = cli_serve_log(config);
+    return options;
+}
+
+static pawl_status add_handler(cli_serve *serve, const cli_part *part,
+                               const pawl_receiver_options *receiver, pawl_error *err)
+{
+    const cli_receive_settings *receive = part->values;
+    const char *topic = receive->topic ? receive->topic : part->name;
+    pawl_receive_options options = PAWL_RECEIVE_OPTIONS_INIT;
+
+    if (strcmp(topic, "*") == 0)
+        topic = NULL;
+    options.concurrency = (int)receive->concurrency;
+    options.max_attempts = (int)receive->max_attempts;
+    if (receive->enqueue)
+        return pawl_receiver_enqueue(serve->receiver, topic,
+                                     strcmp(receive->enqueue, "*") == 0 ? NULL : receive->enqueue,
+                                     receive->destination, &options, err);
+    options.timeout_ms = receive->timeout_ms;
+    if (receive->forward)
+        return pawl_receiver_forward(serve->receiver, topic, receive->forward, &options, err);
+    return cli_receive_by_command(serve->receiver, topic, receive->command,
+                                  receiver->max_response_bytes, &serve->signal_mask, &options, err);
+}
+
+static pawl_status listen_on(cli_serve *serve, const cli_server_settings *server, pawl_error *err)
+{
+    pawl_status st = PAWL_OK;
+
+    for (size_t i = 0; i < server->listen.count && st == PAWL_OK; i++) {
+        const char *address = server->listen.items[i];
+        int port = 0;
+        if (strcmp(address, "none") == 0)
+            continue;
+        st = pawl_receiver_listen(serve->receiver, address, server->tls_cert, server->tls_key,
+                                  &port, err);
+        if (st == PAWL_OK)
+            cli_serve_say(serve->config, PAWL_LOG_INFO, "listening on %s://%.*s:%d",
+                          server->tls_cert ? "https" : "http",
+                          (int)(strrchr(address, ':') - address), address, port);
+    }
+    if (st == PAWL_OK && server->socket) {
+        st = pawl_receiver_listen_unix(serve->receiver, server->socket, err);
+        if (st == PAWL_OK)
+            cli_serve_say(serve->config, PAWL_LOG_INFO, "listening on unix://%s", server->socket);
+    }
+    return st;
+}
+
+pawl_status cli_serve_receiver(cli_serve *serve, pawl_error *err)
+{
+    const cli_server_settings *server = cli_config_values(serve->config, CLI_SECTION_SERVER);
+    pawl_receiver_options options = receiver_options(serve->config);
+    const cli_part *part = NULL;
+    pawl_status st =
+        pawl_receiver_new(serve->store, serve->services, &options, &serve->receiver, err);
+
+    while (st == PAWL_OK && (part = cli_config_next(serve->config, CLI_SECTION_RECEIVE, part)))
+        st = add_handler(serve, part, &options, err);
+    if (st == PAWL_OK)
+        st = listen_on(serve, server, err);
+    if (st == PAWL_OK)
+        st = pawl_receiver_start(serve->receiver, err);
+    return st;
+}

@@ -1,0 +1,192 @@
+"""pawl serve: a daemon, a peer that sends to it, and what comes of it."""
+
+import http.client
+import json
+import re
+import signal
+import subprocess
+
+import pytest
+
+from peer import UnixConnection, ask, envelope
+from program import PAWL, environment, refused, run_pawl, until
+
+SECRET = "correct-horse-battery-staple"
+OTHER = "another-horse-another-battery"
+PAYLOAD = '{"card": "4111-1111"}'
+
+
+class Daemon:
+    def __init__(self, db, config, *args):
+        self.log = b""
+        self.file = db.folder / "pawl.ini"
+        self.secret = db.folder / "shop.secret"
+        self.set_secret(SECRET)
+        self.file.write_text("[server]\nlisten = 127.0.0.1:0\n[log]\nlevel = debug\n"
+                             f"[service shop]\nsecret = file:{self.secret}\n{config}")
+        self.process = subprocess.Popen(
+            [PAWL, "--db", db.url, *db.schema_options, "serve", "--config", self.file, *args],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            env=environment(), cwd=db.folder)
+        self.hear("ready")
+        self.port = int(re.search(rb"listening on http://127.0.0.1:(\d+)", self.log)[1])
+
+    def set_secret(self, secret):
+        self.secret.write_text(secret + "\n")
+        self.secret.chmod(0o600)
+
+    def hear(self, text):
+        while text.encode() not in self.log:
+            line = self.process.stderr.readline()
+            assert line, self.log
+            self.log += line
+
+    def connection(self):
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+
+    def receive(self, body):
+        return ask(self.connection(), "POST", "/_rf/receive", body)
+
+    def end(self, number=signal.SIGTERM):
+        self.process.send_signal(number)
+        out, err = self.process.communicate(timeout=60)
+        self.log += err
+        assert out == b""
+        return self.process.returncode
+
+    def kill(self):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+
+
+@pytest.fixture
+def serve(empty_db):
+    daemons = []
+
+    def starter(config, *args):
+        daemons.append(Daemon(empty_db, config, *args))
+        return daemons[-1]
+
+    yield starter
+    for daemon in daemons:
+        daemon.kill()
+
+
+def test_a_command_processes_a_message_once(serve, empty_db):
+    daemon = serve('[receive order]\ncommand = cat >> got; echo "$PAWL_SOURCE $PAWL_TOPIC $PAWL_ATTEMPT" >> got; '
+                   "echo '[7]'\n")
+    message = envelope(SECRET)
+    status, answer = daemon.receive(message)
+    assert (status, answer) == (200, {"acknowledged": True, "duplicateDetected": False, "payload": [7],
+                                      "error": None})
+    status, answer = daemon.receive(message)
+    assert (status, answer["duplicateDetected"], answer["payload"]) == (200, True, [7])
+    assert (empty_db.folder / "got").read_text() == '{"n":1}shop order 1\n'
+    assert daemon.end() == 0
+
+
+def test_exit_codes_of_commands_mean_what_they_mean_for_work(serve, empty_db):
+    daemon = serve("[receive later]\ncommand = echo busy >&2; exit 75\n"
+                   "[receive never]\ncommand = echo no such order >&2; exit 65\n"
+                   "[receive slow]\ncommand = sleep 1000\ntimeout = 100ms\n")
+    assert daemon.receive(envelope(SECRET, "later")) == (
+        500, {"acknowledged": False, "duplicateDetected": False, "payload": None, "error": "busy"})
+    dead = envelope(SECRET, "never")
+    assert daemon.receive(dead)[0] == 422
+    assert daemon.receive(dead)[0] == 422
+    assert daemon.receive(envelope(SECRET, "slow"))[0] == 500
+    assert daemon.receive(envelope(SECRET, "unknown"))[0] == 404
+    states = sorted(record["state"] for record in empty_db.json("inbox", "ls"))
+    assert states == ["dead", "seen", "seen"]
+
+
+def test_a_message_goes_into_the_outbox_and_on_to_a_worker(serve, empty_db):
+    daemon = serve("[receive *]\nenqueue = *\n")
+    message = envelope(SECRET, "order", '{"a": [1, 2]}', correlationId="c-1")
+    assert daemon.receive(message)[0] == 200
+    assert daemon.receive(message)[1]["duplicateDetected"] is True
+    found, = empty_db.json("ls", "--topic", "order")
+    assert found["correlation_id"] == "c-1"
+    assert empty_db.work("cat > worked")["done"] == 1
+    assert (empty_db.folder / "worked").read_text() == '{"a": [1, 2]}'
+
+
+@pytest.mark.parametrize("scheme, accepted", [(2, 200), (1, 401)])
+def test_signatures_are_checked(serve, scheme, accepted, empty_db):
+    daemon = serve("[receive *]\ncommand = true\n")
+    assert daemon.receive(envelope(SECRET, scheme=scheme))[0] == accepted
+    assert daemon.receive(envelope(OTHER, scheme=scheme))[0] == 401
+    assert daemon.receive(envelope(SECRET, source="stranger"))[0] == 401
+    assert len(empty_db.json("inbox", "ls")) == (accepted == 200)
+
+
+def test_secrets_are_read_anew_on_sighup(serve):
+    daemon = serve("[receive *]\ncommand = true\n")
+    daemon.set_secret(OTHER)
+    assert daemon.receive(envelope(SECRET))[0] == 200
+    daemon.process.send_signal(signal.SIGHUP)
+    daemon.hear("1 services and their secrets were read anew")
+    assert daemon.receive(envelope(SECRET))[0] == 401
+    assert daemon.receive(envelope(OTHER))[0] == 200
+    daemon.set_secret("short")
+    daemon.process.send_signal(signal.SIGHUP)
+    daemon.hear("nothing has changed")
+    assert daemon.receive(envelope(OTHER))[0] == 200
+    assert OTHER.encode() not in daemon.log
+
+
+def test_health_on_tcp_and_on_a_unix_socket(serve, empty_db):
+    daemon = serve("", "--socket", "pawl.sock")
+    path = empty_db.folder / "pawl.sock"
+    for way in (daemon.connection(), UnixConnection(path)):
+        status, document = ask(way, "GET", "/_rf/health")
+        assert (status, document["status"], document["ready"]) == (200, "ok", True)
+    assert daemon.end(signal.SIGINT) == 0
+    assert not path.exists()
+
+
+def test_the_log_is_json_and_has_no_payload_and_no_secret(serve):
+    daemon = serve("[receive *]\ncommand = cat >&2; exit 1\n", "--log-format", "json")
+    assert daemon.receive(envelope(SECRET, payload=PAYLOAD))[0] == 500
+    assert daemon.receive(envelope(OTHER, payload=PAYLOAD))[0] == 401
+    assert daemon.receive(b'{"card": "4111-1111"')[0] == 400
+    assert daemon.end() == 0
+    records = [json.loads(line) for line in daemon.log.splitlines()]
+    assert {"time", "level", "area", "message"} == set(records[0])
+    assert any(record["level"] == "warning" and "HMAC verification failed" in record["message"] for record in records)
+    for hidden in (SECRET, OTHER, "4111"):
+        assert hidden.encode() not in daemon.log
+
+
+def test_what_runs_is_finished_before_it_ends(serve, empty_db, gate):
+    daemon = serve(f"[receive *]\ncommand = echo x > begun; {gate.wait}; echo '\"late\"'\n")
+    connection = daemon.connection()
+    connection.request("POST", "/_rf/receive", envelope(SECRET), {"Content-Type": "application/json"})
+    until((empty_db.folder / "begun").exists)
+    daemon.process.send_signal(signal.SIGTERM)
+    daemon.hear("stopping")
+    gate.open()
+    response = connection.getresponse()
+    assert (response.status, json.loads(response.read())["payload"]) == (200, "late")
+    assert daemon.process.wait(timeout=60) == 0
+
+
+def test_a_killed_daemon_leaves_nothing_in_the_way(serve, empty_db):
+    daemon = serve("[receive *]\nenqueue = *\n", "--socket", "pawl.sock")
+    message = envelope(SECRET)
+    assert daemon.receive(message)[0] == 200
+    daemon.kill()
+    daemon = serve("[receive *]\nenqueue = *\n", "--socket", "pawl.sock")
+    assert daemon.receive(message)[1]["duplicateDetected"] is True
+    assert len(empty_db.json("ls")) == 1
+
+
+def test_what_is_wrong_is_said_and_nothing_is_started(tmp_path):
+    file = tmp_path / "pawl.ini"
+    file.write_text("[server]\nlisten = 0.0.0.0:0\nlisen = 1\n")
+    result = run_pawl("serve", "--config", file, "--db", f"sqlite:{tmp_path}/app.db")
+    refused(result, 64, "token, tls_cert and tls_key", "did you mean 'listen'?")
+    assert not (tmp_path / "app.db").exists()
+    refused(run_pawl("serve", "now"), 64, "serve takes no words")
+    refused(run_pawl("serve"), 64, "which database?")
