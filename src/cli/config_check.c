@@ -4,9 +4,9 @@
 #include <unistd.h>
 
 #include <pawl/receiver.h>
+#include <pawl/signature.h>
 
 #include "config.h"
-#include "secret.h"
 
 #define SOCKET_PATH_MAX ((int)sizeof(((struct sockaddr_un *)0)->sun_path) - 1)
 
@@ -45,11 +45,11 @@ static void check_secrets(cli_config *config, const cli_part *part, const char *
 {
     for (size_t i = 0; i < sources->count; i++) {
         pawl_error err = PAWL_ERROR_INIT;
-        char *secret = NULL;
-        size_t size = 0;
-        if (cli_secret_read(sources->items[i], &secret, &size, &err) != PAWL_OK)
+        pawl_secrets *secrets = NULL;
+        if (pawl_secrets_new(&secrets, &err) != PAWL_OK ||
+            pawl_secrets_load(secrets, sources->items[i], &err) != PAWL_OK)
             PROBLEM(config, part, key, "is no good: %s", err.message);
-        cli_secret_free(secret, size);
+        pawl_secrets_free(secrets);
     }
 }
 

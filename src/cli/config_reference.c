@@ -38,7 +38,8 @@ static const char introduction[] =
     "| size | bytes, or `64KiB`, `1MiB`, `1GiB` |\n"
     "| list | words with commas between them; the key may also stand in several lines |\n"
     "| secret | where it comes from: `file:PATH` (the line end at its end is left out) or "
-    "`env:NAME`, never the secret itself; at least 16 bytes. Several, with commas between them, "
+    "`env:NAME`, never the secret itself; at least 16 bytes, and a file that not everybody may "
+    "read. Several, with commas between them, "
     "while it is being changed |\n";
 
 static void write_default(FILE *stream, const cli_setting *setting)

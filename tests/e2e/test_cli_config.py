@@ -143,8 +143,8 @@ def test_everything_that_is_wrong_is_said_at_once(file):
     ("[server]\nlisten = 127.0.0.1:1,\n", "words with commas between them"),
     ("[server]\ntls_cert = /none\n", "tls_cert needs tls_key beside it"),
     ("[server]\ntls_cert = /none\n", "names a file that cannot be read: '/none'"),
-    ("[server]\ntoken = env:NO_SUCH_VARIABLE\n", "that environment variable is not set"),
-    ("[server]\ntoken = file:/none\n", "No such file"),
+    ("[server]\ntoken = env:NO_SUCH_VARIABLE\n", "NO_SUCH_VARIABLE is not there"),
+    ("[server]\ntoken = file:/none\n", "the secret file:/none is not there"),
     ("[database]\ntimeout = 30\n", "a length of time such as 250ms, 30s"),
     ("[database]\ndeploy = maybe\n", "must be on or off, not 'maybe'"),
     ("[log]\nlevel = loud\n", "must be debug, info, warning or error, not 'loud'"),
@@ -182,7 +182,7 @@ def test_a_secret_in_the_file_is_refused_and_not_repeated(file, text):
 
 def test_a_short_secret_is_refused_and_not_repeated(file):
     result = check(file("[server]\ntoken = env:TOKEN\n"), TOKEN="hunter2")
-    refused(result, 64, "env:TOKEN", "at least 16")
+    refused(result, 64, "env:TOKEN", "7 bytes, and a secret 16 to 4096")
     assert "hunter2" not in result.stderr.decode()
 
 
