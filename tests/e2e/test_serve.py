@@ -4,6 +4,7 @@ import http.client
 import json
 import re
 import signal
+import ssl
 import subprocess
 
 import pytest
@@ -29,7 +30,7 @@ class Daemon:
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             env=environment(), cwd=db.folder)
         self.hear("ready")
-        self.port = int(re.search(rb"listening on http://127.0.0.1:(\d+)", self.log)[1])
+        self.port = int(re.search(rb"listening on https?://127.0.0.1:(\d+)", self.log)[1])
 
     def set_secret(self, secret):
         self.secret.write_text(secret + "\n")
@@ -144,6 +145,20 @@ def test_health_on_tcp_and_on_a_unix_socket(serve, empty_db):
         assert (status, document["status"], document["ready"]) == (200, "ok", True)
     assert daemon.end(signal.SIGINT) == 0
     assert not path.exists()
+
+
+def test_tls_with_a_certificate_of_its_own(serve, empty_db):
+    cert, key = empty_db.folder / "cert.pem", empty_db.folder / "key.pem"
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+                    "-keyout", key, "-out", cert, "-subj", "/CN=localhost", "-days", "2",
+                    "-addext", "subjectAltName=IP:127.0.0.1"], check=True, capture_output=True)
+    daemon = serve("[receive *]\ncommand = true\n", "--tls-cert", cert, "--tls-key", key)
+    trusting = ssl.create_default_context(cafile=cert)
+    connection = http.client.HTTPSConnection("127.0.0.1", daemon.port, context=trusting, timeout=60)
+    assert ask(connection, "POST", "/_rf/receive", envelope(SECRET))[0] == 200
+    with pytest.raises((http.client.HTTPException, OSError)):
+        ask(daemon.connection(), "GET", "/health")
+    assert daemon.end() == 0
 
 
 def test_the_log_is_json_and_has_no_payload_and_no_secret(serve):

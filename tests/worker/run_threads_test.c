@@ -647,3 +647,26 @@ PAWL_TEST(a_worker_waits_out_a_store_that_fails_and_goes_on_by_itself)
     assert_true(fixture_logged(f, PAWL_LOG_WARNING, "left alone for a while"));
     assert_true(fixture_logged(f, PAWL_LOG_INFO, "answers again"));
 }
+
+PAWL_TEST(a_worker_for_housekeeping_needs_no_handler_and_claims_nothing)
+{
+    fixture *f = fixture_open(NULL);
+    pawl_worker_options options = PAWL_WORKER_OPTIONS_INIT;
+    pawl_outgoing message = kit_message("t", "x");
+    pawl_work_id stays = fixture_send(f, "t", "y");
+    pawl_worker *worker;
+
+    message.expires_at = (pawl_wall){FIXTURE_START.us + 1000000};
+    pawl_work_id goes = kit_send(f, &message).work_id;
+    fixture_advance(f, 2 * SECOND_MS);
+    options.chores_only = true;
+    options.concurrency = 1;
+    worker = workshop_worker(f, &options);
+    running *run = workshop_run(worker);
+    while (workshop_stats(worker).chores[PAWL_CHORE_EXPIRE].changed == 0)
+        sched_yield();
+    workshop_stop(run);
+    assert_int_equal(PAWL_STATE_EXPIRED, fixture_state(f, goes));
+    assert_int_equal(PAWL_STATE_READY, fixture_state(f, stays));
+    assert_int_equal(0, workshop_stats(worker).claimed);
+}
