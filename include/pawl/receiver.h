@@ -85,6 +85,7 @@ typedef struct pawl_receiver_options {
     int connections_per_ip;    /* the same for one address; unix sockets have none */
     size_t max_body_bytes;     /* beyond it 413: 1 KiB .. 64 MiB */
     size_t max_header_bytes;   /* beyond it 431: 4 KiB .. 1 MiB */
+    size_t max_held_bytes;     /* of all requests together; beyond it 429: 1 MiB or more */
     int64_t request_ms;        /* from the first byte to the last, or 408: 100 .. 3600000 */
     int64_t grace_ms;          /* of pawl_receiver_stop(), until handlers are cancelled */
     int64_t replay_window_ms;  /* see pawl_signature_options */
@@ -97,8 +98,8 @@ typedef struct pawl_receiver_options {
 #define PAWL_RECEIVER_OPTIONS_INIT                                                                 \
     {                                                                                              \
         sizeof(pawl_receiver_options), 2, 16, 256, 1000, 200, (size_t)4 * 1024 * 1024,             \
-            (size_t)16 * 1024, 30000, 30000, PAWL_REPLAY_WINDOW_MS, 30000, 10, 0,                  \
-            (size_t)1024 * 1024,                                                                   \
+            (size_t)16 * 1024, (size_t)256 * 1024 * 1024, 30000, 30000, PAWL_REPLAY_WINDOW_MS,     \
+            30000, 10, 0, (size_t)1024 * 1024,                                                     \
         {                                                                                          \
             NULL, NULL, PAWL_LOG_INFO                                                              \
         }                                                                                          \

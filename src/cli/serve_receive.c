@@ -63,6 +63,7 @@ static pawl_receiver_options receiver_options(const cli_config *config)
     options.connections_per_ip = (int)server->connections_per_ip;
     options.max_body_bytes = (size_t)server->max_body;
     options.max_header_bytes = (size_t)server->max_headers;
+    options.max_held_bytes = (size_t)server->max_held;
     options.request_ms = server->timeout_ms;
     options.grace_ms = server->grace_ms;
     options.replay_window_ms = inbox->replay_window_ms;

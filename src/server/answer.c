@@ -6,11 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <pawl/ack.h>
-
-#include "scope.h"
-
-PAWLI_AUTO_DEFINE(pawl_ack, pawl_ack_free);
+#include "auto.h"
 
 #define ERROR_ROOM 4608
 

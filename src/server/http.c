@@ -33,6 +33,8 @@ typedef struct exchange {
     struct MHD_Connection *connection;
     exchange_state state;
     bool too_large;
+    bool no_room; /* others hold too much already */
+    size_t held;  /* what it counts for in the receiver's sum */
     pawli_buffer body;
 } exchange;
 
@@ -161,13 +163,27 @@ static enum MHD_Result begin(exchange *x, const char *url, const char *method, c
     return MHD_YES;
 }
 
+static void let_go(exchange *x)
+{
+    atomic_fetch_sub(&x->door->receiver->held_bytes, x->held);
+    x->held = 0;
+    pawli_buffer_done(&x->body);
+}
+
 /* The answer to a body that is too large comes when it has ended: only then can it be sent. */
 static void take_body(exchange *x, const char *data, size_t size)
 {
-    if (x->body.size + size > x->door->receiver->options.max_body_bytes)
+    pawl_receiver *receiver = x->door->receiver;
+
+    if (x->body.size + size > receiver->options.max_body_bytes)
         x->too_large = true;
-    if (x->too_large)
-        pawli_buffer_done(&x->body);
+    if (x->too_large || x->no_room) {
+        let_go(x);
+        return;
+    }
+    x->held += size;
+    if (atomic_fetch_add(&receiver->held_bytes, size) + size > receiver->options.max_held_bytes)
+        x->no_room = true;
     else
         pawli_buffer_append(&x->body, data, size);
 }
@@ -176,8 +192,10 @@ static enum MHD_Result arrived(exchange *x, const char *url)
 {
     if (x->too_large)
         return refuse(x, 413, "the request is too large");
-    if (x->body.failed)
-        return refuse(x, 503, "out of memory");
+    if (x->no_room || x->body.failed) {
+        x->job.answer.retry_after = 1;
+        return refuse(x, 429, "too much is waiting");
+    }
     if (path_of(url) == PATH_RECEIVE)
         return give_to_crew(x);
     pawli_health_answer(x->door->receiver, &x->job.answer);
@@ -241,7 +259,7 @@ static void completed(void *context, struct MHD_Connection *connection, void **s
         return;
     pawli_connection_move(&door->connections, x->peer, PAWLI_IDLE);
     pawli_answer_done(&x->job.answer);
-    pawli_buffer_done(&x->body);
+    let_go(x);
     free(x);
     *slot = NULL;
 }

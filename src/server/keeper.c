@@ -46,6 +46,9 @@ static void renew(pawli_keeper *keeper, pawli_ward *ward)
     ward->in_hand = true;
     pthread_mutex_unlock(&keeper->lock);
     st = pawl_arrival_renew(ward->arrival, ward->lease_ms, &err);
+    if (st != PAWL_OK)
+        pawli_log(keeper->log, PAWL_LOG_WARNING, "receiver", "a lease was not prolonged: %s",
+                  err.message);
     pthread_mutex_lock(&keeper->lock);
     ward->in_hand = false;
     ward->renew_at =
@@ -55,9 +58,6 @@ static void renew(pawli_keeper *keeper, pawli_ward *ward)
         cancel(ward);
     }
     pthread_cond_broadcast(&keeper->changed);
-    if (st != PAWL_OK)
-        pawli_log(keeper->log, PAWL_LOG_WARNING, "receiver", "a lease was not prolonged: %s",
-                  err.message);
 }
 
 static void feel_pulse(pawli_keeper *keeper)
@@ -65,19 +65,20 @@ static void feel_pulse(pawli_keeper *keeper)
     pawl_error err = PAWL_ERROR_INIT;
     pawl_wall now;
     bool before = keeper->answers;
+    bool answers;
 
     pthread_mutex_unlock(&keeper->lock);
     pawl_status st = pawl_store_now(keeper->store, &now, &err);
-    pthread_mutex_lock(&keeper->lock);
     /* An interruption is the application's own doing. */
-    keeper->answers = st == PAWL_OK || (st == PAWL_E_INTERRUPTED && before);
-    snprintf(keeper->trouble, sizeof keeper->trouble, "%s",
-             keeper->answers ? "" : pawl_status_text(st));
-    keeper->pulse_at = pawli_mono_after(pawli_mono_now(), PULSE_US);
-    if (before != keeper->answers)
+    answers = st == PAWL_OK || (st == PAWL_E_INTERRUPTED && before);
+    if (before != answers)
         pawli_log(keeper->log, before ? PAWL_LOG_ERROR : PAWL_LOG_INFO, "receiver", "%s%s",
                   before ? "the database does not answer: " : "the database answers again",
                   before ? err.message : "");
+    pthread_mutex_lock(&keeper->lock);
+    keeper->answers = answers;
+    snprintf(keeper->trouble, sizeof keeper->trouble, "%s", answers ? "" : pawl_status_text(st));
+    keeper->pulse_at = pawli_mono_after(pawli_mono_now(), PULSE_US);
 }
 
 /* Does what is due, and says when to come again. */

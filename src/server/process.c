@@ -1,13 +1,9 @@
 /* src/server/process.c - a message that has come: from its bytes to the answer of 001 §4.2. */
-#include <pawl/ack.h>
 #include <pawl/signature.h>
 
+#include "auto.h"
 #include "log.h"
 #include "receiver_private.h"
-#include "scope.h"
-
-PAWLI_AUTO_DEFINE(pawl_arrival, pawl_arrival_free);
-PAWLI_AUTO_DEFINE(pawl_services, pawl_services_unref);
 
 #define AREA "receiver"
 

@@ -57,6 +57,7 @@ struct pawl_receiver {
     pawli_crew crew;
     pawli_keeper keeper;
     pawli_receiver_counts counts;
+    atomic_size_t held_bytes; /* of requests that are arriving or waiting */
 };
 
 struct pawl_reception {

@@ -147,6 +147,20 @@ def test_health_on_tcp_and_on_a_unix_socket(serve, empty_db):
     assert not path.exists()
 
 
+def test_slow_clients_do_not_keep_others_out(serve):
+    """There are twice as many as may be connected from one address."""
+    daemon = serve("")
+    slow = []
+    for _ in range(400):
+        connection = daemon.connection()
+        connection.connect()
+        connection.sock.sendall(b"POST /_rf/receive HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n")
+        slow.append(connection)
+    assert ask(daemon.connection(), "GET", "/health")[0] == 200
+    for connection in slow:
+        connection.close()
+
+
 def test_tls_with_a_certificate_of_its_own(serve, empty_db):
     cert, key = empty_db.folder / "cert.pem", empty_db.folder / "key.pem"
     subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",

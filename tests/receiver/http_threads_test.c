@@ -136,6 +136,36 @@ PAWL_TEST(what_is_too_large_is_refused)
     assert_int_equal(0, inbox_count(s));
 }
 
+PAWL_TEST(when_requests_hold_too_much_together_the_next_is_put_off)
+{
+    pawl_receiver_options options = PAWL_RECEIVER_OPTIONS_INIT;
+    scene *s;
+    char *half = calloc(1, 600 * 1024 + 1);
+    int first;
+    int second;
+
+    assert_non_null(half);
+    test_defer(free, half);
+    memset(half, ' ', 600 * 1024);
+    options.max_held_bytes = 1024 * 1024;
+    s = open_with(&options);
+    first = client_connect(s);
+    second = client_connect(s);
+    for (int i = 0; i < 2; i++)
+        client_say(i ? second : first,
+                   "POST /_rf/receive HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+                   "Content-Length: 614401\r\n\r\n");
+    client_say(first, half);
+    client_say(second, half);
+    client_say(second, "x");
+    client_say(first, "x");
+    int one = client_read(first)->status;
+    int other = client_read(second)->status;
+    assert_true((one == 429 && other == 400) || (one == 400 && other == 429) ||
+                (one == 429 && other == 429));
+    assert_int_equal(200, deliver(s, &(letter){0})->status);
+}
+
 PAWL_TEST(a_body_in_chunks_is_taken)
 {
     scene *s = open_with(NULL);

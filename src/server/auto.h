@@ -1,0 +1,15 @@
+/* src/server/auto.h - public things that are freed at the end of a scope. */
+#ifndef PAWLI_SERVER_AUTO_H
+#define PAWLI_SERVER_AUTO_H
+
+#include <pawl/ack.h>
+#include <pawl/inbox.h>
+#include <pawl/services.h>
+
+#include "scope.h"
+
+PAWLI_AUTO_DEFINE(pawl_ack, pawl_ack_free);
+PAWLI_AUTO_DEFINE(pawl_arrival, pawl_arrival_free);
+PAWLI_AUTO_DEFINE(pawl_services, pawl_services_unref);
+
+#endif
