@@ -294,6 +294,7 @@ static void connected(void *context, struct MHD_Connection *connection, void **s
                                   info ? info->client_addr : NULL);
 }
 
+static void write_log(void *context, const char *format, va_list arguments) PAWL_PRINTF(2, 0);
 static void write_log(void *context, const char *format, va_list arguments)
 {
     const pawli_door *door = context;

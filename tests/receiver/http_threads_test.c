@@ -213,8 +213,8 @@ PAWL_TEST(a_request_that_does_not_come_is_cut)
 {
     static const char *const beginnings[] = {
         "", "GET /health HT", "GET /health HTTP/1.1\r\nHost: x\r\nX-",
-        "POST /_rf/receive HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
-        "Content-Length: 10\r\n\r\n{"};
+        ("POST /_rf/receive HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+         "Content-Length: 10\r\n\r\n{")};
     scene *s = open_impatient();
 
     for (size_t i = 0; i < sizeof beginnings / sizeof beginnings[0]; i++) {
