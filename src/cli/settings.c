@@ -115,7 +115,7 @@ static const cli_setting server[] = {
      .help = "the most memory for all requests together; beyond it the answer is 429",
      AT(server, max_held),
      .min = MIB,
-     .max = 1024 * 1024 * MIB},
+     .max = INT64_C(1024) * 1024 * MIB},
     {.key = "timeout",
      .kind = CLI_VALUE_SPAN,
      .fallback = "30s",

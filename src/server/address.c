@@ -80,7 +80,7 @@ pawl_status pawli_address_parse(const char *text, pawli_address *ret_address, pa
 
 pawl_status pawl_address_check(const char *address, bool *ret_loopback, pawl_error *err)
 {
-    pawli_address parsed;
+    pawli_address parsed = {.size = 0};
     pawl_status st;
 
     if (!address || !ret_loopback)

@@ -75,9 +75,9 @@ struct pawl_reception {
 /* ---- process.c: from an envelope to its answer; any thread, no lock held ---- */
 
 /* The crew's three (see crew.h); the context is the receiver. */
-bool pawli_process_read(void *receiver, pawli_job *job);
-void pawli_process(void *receiver, pawli_job *job);
-void pawli_process_turn_away(void *receiver, pawli_job *job);
+bool pawli_process_read(void *context, pawli_job *job);
+void pawli_process(void *context, pawli_job *job);
+void pawli_process_turn_away(void *context, pawli_job *job);
 /* Count an answer to POST /_rf/receive. */
 void pawli_process_count(pawl_receiver *receiver, const pawli_answer *answer);
 

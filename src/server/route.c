@@ -64,12 +64,12 @@ PAWLI_AUTO_DEFINE(pawli_route, route_free);
 static pawl_status insert(pawli_routes *routes, pawli_route **take_route, size_t place,
                           pawl_error *err)
 {
-    pawli_route **items = reallocarray(routes->items, routes->count + 1, sizeof *routes->items);
+    pawli_route **items = reallocarray(routes->items, routes->count + 1, sizeof(pawli_route *));
 
     if (!items)
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the handler");
     routes->items = items;
-    memmove(items + place + 1, items + place, (routes->count - place) * sizeof *items);
+    memmove(items + place + 1, items + place, (routes->count - place) * sizeof(pawli_route *));
     items[place] = pawli_route_take(take_route);
     routes->count++;
     return PAWL_OK;
