@@ -109,7 +109,7 @@ static pawl_status read_tls(pawli_door *door, const char *cert, const char *key,
 static pawl_status open_tcp(pawli_door *door, const char *text, int *ret_port, pawl_error *err)
 {
     pawli_address address = {.size = 0};
-    struct sockaddr_in6 bound; /* the port is in the same place in both */
+    struct sockaddr_in6 bound = {.sin6_port = 0}; /* the port is in the same place in both */
     socklen_t size = sizeof bound;
     int on = 1;
     pawl_status st = pawli_address_parse(text, &address, err);
