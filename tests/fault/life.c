@@ -10,8 +10,9 @@
 
 void life_clean(fixture *f)
 {
-    static const char *const tables[] = {"body", "queue", "outcome", "claim",       "topic",
-                                         "dead", "lease", "orders",  "inbox_record"};
+    static const char *const tables[] = {"body",         "queue", "outcome", "claim",
+                                         "topic",        "dead",  "lease",   "orders",
+                                         "inbox_record", "job",   "job_run"};
 
     for (size_t i = 0; i < COUNT_OF(tables); i++)
         fixture_exec(f, "DELETE FROM {%s}", tables[i]);

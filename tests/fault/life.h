@@ -19,6 +19,7 @@ typedef struct life_story {
 extern const life_story life_queue; /* life_steps.c */
 extern const life_story life_inbox; /* life_inbox.c */
 extern const life_story life_timer; /* life_timer.c */
+extern const life_story life_job;   /* life_job.c */
 
 /* Live once on the fixture's emptied tables with the `nth` call of `kind` failing. Whether that
  * call was reached: false means that the life passed untouched. */

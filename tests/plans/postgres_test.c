@@ -47,6 +47,54 @@ static const literal literals[] = {
     {"enqueue", "retry_base", "ARRAY[NULL::interval]"},
     {"enqueue", "retry_max", "ARRAY[NULL::interval]"},
     {"enqueue", "retry_jitter", "ARRAY[NULL::interval]"},
+    {"enqueue", "timeout", "ARRAY[NULL::interval]"},
+    {"enqueue", "heartbeat", "ARRAY[NULL::interval]"},
+    {"job_advance", "step", "ARRAY[0, 4]::bigint[]"},
+    {"job_advance", "seen", "ARRAY[2, 2]::bigint[]"},
+    {"job_advance", "run_id", "ARRAY[NULL, NULL]::bigint[]"},
+    {"job_advance", "slot", "ARRAY[NULL, now()]"},
+    {"job_advance", "last_slot", "ARRAY[NULL, NULL]::timestamptz[]"},
+    {"job_advance", "due", "ARRAY[NULL, NULL]::timestamptz[]"},
+    {"job_advance", "look_at", "ARRAY[NULL, NULL]::timestamptz[]"},
+    {"job_advance", "since", "ARRAY[now(), NULL]"},
+    {"job_advance", "anchor", "ARRAY[now(), NULL]"},
+    {"job_advance", "slots", "ARRAY[1, 1]::bigint[]"},
+    {"job_advance", "slots_more", "ARRAY[false, false]"},
+    {"job_advance", "in_line", "ARRAY[false, true]"},
+    {"job_advance", "awaits", "ARRAY[false, false]"},
+    {"job_advance", "problem", "ARRAY[NULL, NULL]::text[]"},
+    {"job_advance", "message_id", "ARRAY[NULL, 'cccccccc-0000-4000-8000-000000000002'::uuid]"},
+    {"job_put", "lease", "interval '2 minutes'"},
+    {"job_put", "topic", "'jobs'"},
+    {"job_put", "payload", "'x'::bytea"},
+    {"job_put", "priority", "0::bigint"},
+    {"job_put", "headers", "NULL::text"},
+    {"job_put", "max_attempts", "NULL::bigint"},
+    {"job_put", "ttl", "NULL::interval"},
+    {"job_put", "retry_base", "NULL::interval"},
+    {"job_put", "retry_max", "NULL::interval"},
+    {"job_put", "retry_jitter", "NULL::interval"},
+    {"job_put", "timeout", "NULL::interval"},
+    {"job_put", "heartbeat", "interval '30 s'"},
+    {"job_run", "id", "1::bigint"},
+    {"job_trigger", "message_id", "'cccccccc-0000-4000-8000-000000000003'::uuid"},
+    {"job_", "name", "'x'"},
+    {"job_", "job", "'x'"},
+    {"job_", "states", "255::bigint"},
+    {NULL, "schedule", "'@daily'"},
+    {NULL, "zone", "'UTC'"},
+    {NULL, "type_name", "'signal'"},
+    {NULL, "misfire", "'once'"},
+    {NULL, "misfire_cap", "100::bigint"},
+    {NULL, "misfire_grace", "interval '60 s'"},
+    {NULL, "overlap", "'skip'"},
+    {NULL, "jitter", "interval '0'"},
+    {NULL, "keep_runs", "100::bigint"},
+    {NULL, "keep_age", "NULL::interval"},
+    {NULL, "enabled", "true"},
+    {NULL, "force", "true"},
+    {NULL, "with_output", "true"},
+    {"ack_output", "output", "ARRAY['x'::bytea]"},
     {"abandon", "delay", "NULL::interval"},
     {"timer_cancel", "message_id", "ARRAY['cccccccc-0000-4000-8000-000000000001'::uuid]"},
     {NULL, "destination", "NULL::text"},
@@ -128,6 +176,8 @@ static const char *made_literal(const world *w, const char *statement, const cha
         pawl_message_id_format(w->find, uuid);
     if (strcmp(name, "owner") == 0 || strcmp(name, "message_id") == 0)
         return test_note("'%s'::uuid", uuid);
+    if (strcmp(name, "job_id") == 0)
+        return test_note("ARRAY[%lld, %lld]::bigint[]", (long long)w->job, (long long)w->job);
     if (strcmp(name, "fence") == 0)
         return test_note("ARRAY[%lld::bigint]", (long long)w->fence);
     if (strcmp(name, "id") != 0)
@@ -237,12 +287,13 @@ static int64_t pages(fixture *f, int which, const char *sql)
 static int64_t bound(const char *statement)
 {
     if (is(statement, " claim claim_remote expire retain dead_claim inbox_requeue inbox_purge"
-                      " inbox_clean lease_clean "))
+                      " inbox_clean lease_clean job_due job_list job_clean "))
         return PAGES_PER_CALL + WORLD_BATCH * PAGES_PER_ROW;
     if (is(statement, " reap ")) /* fifty claims of two messages each */
         return PAGES_PER_CALL + 2 * WORLD_BATCH * PAGES_PER_ROW;
-    if (is(statement, " list_any list_dead list_unfinished inbox_list_any inbox_list_dead"
-                      " inbox_list_unfinished inbox_stats timer_pending timer_count lease_list "))
+    if (is(statement,
+           " list_any list_dead list_unfinished inbox_list_any inbox_list_dead"
+           " inbox_list_unfinished inbox_stats timer_pending timer_count lease_list job_runs "))
         return PAGES_PER_CALL + 2 * 100 * PAGES_PER_ROW_READ;
     if (is(statement, " stats ")) /* five lanes */
         return PAGES_PER_CALL + 5 * 100 * PAGES_PER_ROW_READ;
@@ -288,8 +339,8 @@ static void measure(const world *w, int which, const char *when)
 static world open_world(void)
 {
     world w = {.f = fixture_open(NULL)};
-    static const char *const tables[] = {"body", "queue",        "outcome", "claim",
-                                         "dead", "inbox_record", "lease"};
+    static const char *const tables[] = {"body",         "queue", "outcome", "claim",  "dead",
+                                         "inbox_record", "lease", "job",     "job_run"};
 
     if (!fixture_is_postgres(w.f))
         test_skip("a matter of PostgreSQL");
@@ -314,8 +365,9 @@ PAWL_TEST(every_statement_touches_few_pages_of_a_million_messages)
     measure(&w, 0, "plans made for empty tables");
     ask(w.f, 1, "SET plan_cache_mode = force_generic_plan");
     measure(&w, 1, "no statistics");
-    fixture_exec(w.f,
-                 "ANALYZE {body}, {queue}, {outcome}, {claim}, {lane}, {inbox_record}, {lease}");
+    fixture_exec(
+        w.f, "ANALYZE {body}, {queue}, {outcome}, {claim}, {lane}, {inbox_record}, {lease}, {job}, "
+             "{job_run}");
     measure(&w, 1, "after ANALYZE, old session");
     ask(w.f, 2, "SET plan_cache_mode = force_generic_plan");
     measure(&w, 2, "after ANALYZE, new session");

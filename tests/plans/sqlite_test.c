@@ -56,6 +56,29 @@ static int64_t number_for(const world *w, const char *statement, const char *nam
         {"dead", 0},
         {"max_attempts", 10},
         {"most", WORLD_BATCH},
+        {"retry_base", 1000000},
+        {"retry_max", 1000000},
+        {"retry_jitter", 0},
+        {"misfire_cap", 100},
+        {"misfire_grace", 60000000},
+        {"jitter", 0},
+        {"timeout", 1000000},
+        {"heartbeat", 1000000},
+        {"keep_runs", 100},
+        {"keep_age", 1000000},
+        {"enabled", 1},
+        {"type", 0},
+        {"priority", 0},
+        {"force", 1},
+        {"with_output", 1},
+        {"tick", 7},
+        {"step", 4},
+        {"seen", 1},
+        {"run_id", 1},
+        {"slots", 1},
+        {"slots_more", 0},
+        {"in_line", 1},
+        {"awaits", 0},
         {"others", 0},
     };
 
@@ -63,6 +86,10 @@ static int64_t number_for(const world *w, const char *statement, const char *nam
         return fixture_now(w->f).us;
     if (strcmp(name, "fence") == 0)
         return w->fence;
+    if (strcmp(name, "job_id") == 0)
+        return w->job;
+    if (is(name, " slot last_slot due look_at since anchor "))
+        return fixture_now(w->f).us;
     if (strcmp(name, "id") == 0)
         return is(statement, " redrive purge dead_done dead_retry dead_renew ") ? w->dead
                : is(statement, " cancel get ")                                  ? w->ready
@@ -118,15 +145,38 @@ static bool bind_inbox(sqlite3_stmt *statement, const char *name, const char *pa
     return true;
 }
 
+/* The texts of the jobs' statements; false: it is another parameter. */
+static bool bind_job(sqlite3_stmt *statement, const char *name, const char *parameter, int index)
+{
+    static const char *const texts[][2] = {
+        {"schedule", "@daily"}, {"zone", "UTC"},  {"topic", "jobs"}, {"misfire", "once"},
+        {"overlap", "skip"},    {"payload", "x"}, {"job", "x"}};
+
+    if (strncmp(name, "job_", 4) != 0)
+        return false;
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
+        if (strcmp(texts[i][0], parameter) != 0)
+            continue;
+        sqlite3_bind_text(statement, index, texts[i][1], -1, SQLITE_STATIC);
+        return true;
+    }
+    if (strcmp(parameter, "message_id") != 0)
+        return false;
+    pawl_message_id fresh = kit_id(123456789);
+    sqlite3_bind_blob(statement, index, fresh.bytes, 16, SQLITE_TRANSIENT);
+    return true;
+}
+
 static void bind(const world *w, sqlite3_stmt *statement, const char *name, int index)
 {
     static const char nulls[] =
         " topics topic correlation_id created_before delay sleeper destination destinations"
-        " after_due due_before ";
+        " after_due due_before headers problem ";
     const char *parameter = sqlite3_bind_parameter_name(statement, index) + 1;
     pawl_owner owner = kit_owner(1);
 
-    if (bind_inbox(statement, name, parameter, index))
+    if (bind_inbox(statement, name, parameter, index) ||
+        bind_job(statement, name, parameter, index))
         return;
     if (strcmp(parameter, "owner") == 0)
         sqlite3_bind_blob(statement, index, owner.bytes, 16, SQLITE_TRANSIENT);
@@ -206,6 +256,9 @@ static void check_plan(const world *w, const char *name, sqlite3_stmt *statement
             /* Its partial indexes hold what is wanted, and the limit ends the scan. */
             (scans(detail, "inbox_record", "i") && !strstr(detail, " INDEX ")) ||
             (strncmp(name, "lease_", 6) == 0 && scans(detail, "lease", "l")) ||
+            (strncmp(name, "job_", 4) == 0 &&
+             (scans(detail, "job", "j") || scans(detail, "job_run", "r")) &&
+             !strstr(detail, "pawl_job_run_news")) ||
             (!tolerance->claims && scans(detail, "claim", "c"))) {
             printf("# %s: \"%s\" in the plan of %s\n", name, detail, sqlite3_sql(statement));
             tolerance->found++;

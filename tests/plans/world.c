@@ -56,6 +56,25 @@ static void fill_leases(fixture *f, int64_t held)
                  (long long)(FIXTURE_START.us + 365 * DAY_MS * 1000), numbers(f, held));
 }
 
+/* Not due for long, each with a history. */
+static void fill_jobs(fixture *f, int64_t count)
+{
+    fixture_exec(f,
+                 "INSERT INTO {job} (name, schedule, topic, look_at, next_slot_at, created_at,"
+                 " since, anchor) SELECT 'idle ' || n, '@yearly', 'busy', {at:%lld}, {at:%lld},"
+                 " {at:%lld}, {at:%lld}, {at:%lld} FROM %s",
+                 (long long)(FIXTURE_START.us + 365 * DAY_MS * 1000),
+                 (long long)(FIXTURE_START.us + 365 * DAY_MS * 1000), (long long)FIXTURE_START.us,
+                 (long long)FIXTURE_START.us, (long long)FIXTURE_START.us, numbers(f, count));
+    fixture_exec(f,
+                 "INSERT INTO {job_run} (job_id, state, scheduled_at, last_slot_at, created_at,"
+                 " started_at, ended_at) SELECT id, 2, {at:%lld}, {at:%lld}, {at:%lld}, {at:%lld},"
+                 " {at:%lld} FROM {job}",
+                 (long long)FIXTURE_START.us, (long long)FIXTURE_START.us,
+                 (long long)FIXTURE_START.us, (long long)FIXTURE_START.us,
+                 (long long)FIXTURE_START.us);
+}
+
 void world_fill(fixture *f, int64_t finished, int64_t future)
 {
     const char *soon = fixture_expand(f, test_note("{at:%lld}", (long long)FIXTURE_START.us));
@@ -66,6 +85,7 @@ void world_fill(fixture *f, int64_t finished, int64_t future)
 
     fill_inbox(f, 200 + finished / 10);
     fill_leases(f, 200 + finished / 10);
+    fill_jobs(f, finished > 50000 ? 100000 : 2 * finished);
     first = fixture_count(f, "SELECT coalesce(max(id), 0) FROM {body}");
     fill_bodies(f, 1, finished, "topic = 'busy'", soon);
     fixture_exec(f,
@@ -166,6 +186,25 @@ static void hold_many(fixture *f)
                   &err);
 }
 
+/* Ten that are due when the clock has moved; of one a run is there. */
+static void schedule_some(world *w)
+{
+    pawl_job_definition job = PAWL_JOB_DEFINITION_INIT;
+    pawl_error err = PAWL_ERROR_INIT;
+
+    job.schedule = "@daily";
+    job.topic = "jobs";
+    for (int i = 0; i < 10; i++) {
+        job.name = i == 0 ? "x" : test_note("due %d", i);
+        assert_ok(pawl_job_put(fixture_store(w->f), &job, NULL, &err), &err);
+    }
+    assert_ok(pawl_job_tick(fixture_store(w->f), NULL, &err), &err);
+    assert_ok(pawl_job_trigger(fixture_store(w->f), "x", NULL, NULL, &err), &err);
+    w->job = fixture_count(w->f, "SELECT id FROM {job} WHERE name = 'x'");
+    if (!fixture_is_postgres(w->f)) /* as if by the tick that is measured */
+        fixture_exec(w->f, "UPDATE {job} SET tick = 7 WHERE name = 'x'");
+}
+
 void world_people(world *w)
 {
     fixture *f = w->f;
@@ -175,6 +214,7 @@ void world_people(world *w)
     assert_ok(pawl_topic_dead_letters(fixture_store(f), "busy", true, &err), &err);
     receive_many(f);
     hold_many(f);
+    schedule_some(w);
     send_many(f, "busy", 2 * WORLD_BATCH, 0); /* done, long ago when the clock has moved */
     kit_ack(f, kit_owner(1), take(f, "busy", 1, HOUR_MS, 2 * WORLD_BATCH));
     send_many(f, "busy", 2 * WORLD_BATCH, 0); /* held by a dead worker */

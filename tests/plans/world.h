@@ -13,12 +13,14 @@ typedef struct world {
     int64_t held, fence; /* one that kit_owner(1) holds */
     int64_t dead;        /* one that failed */
     pawl_message_id find;
+    int64_t job; /* one that is due */
 } world;
 
 /* The lanes that the others fill. */
 void world_lanes(fixture *f);
 /*
- * Add `finished` finished messages, a tenth of that for a destination that nobody asks for, and
+ * Add `finished` finished messages, twice as many jobs (100,000 at most) that are not due for long,
+ * each with a run, a tenth of that for a destination that nobody asks for, and
  * `future` ones that are not due for long, by plain SQL.
  */
 void world_fill(fixture *f, int64_t finished, int64_t future);

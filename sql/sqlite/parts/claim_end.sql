@@ -37,12 +37,11 @@ UPDATE OR FAIL pawl_claim SET runs = 0 WHERE fence = (SELECT fence FROM pawl_met
 
 UPDATE OR FAIL pawl_job_run
 SET state = 1, started_at = coalesce(started_at, :now), claimed_at = :now, claimed_by = :owner_name,
-    attempts = h.retries + 1,
+    attempts = 1 + (SELECT retries FROM pawl_queue WHERE id = work_id),
     news = news + (started_at IS NULL
                    AND EXISTS (SELECT 1 FROM pawl_job WHERE id = job_id AND awaited_run = pawl_job_run.id))
-FROM (SELECT q.run_id, q.retries
-      FROM pawl_claim c
-      CROSS JOIN json_each(c.ids) j
-      CROSS JOIN pawl_queue q ON q.id = j.value
-      WHERE c.fence = (SELECT fence FROM pawl_meta WHERE id = 1) AND q.run_id IS NOT NULL) h
-WHERE pawl_job_run.id = h.run_id;
+WHERE id IN (SELECT q.run_id
+             FROM pawl_claim c
+             CROSS JOIN json_each(c.ids) j
+             CROSS JOIN pawl_queue q ON q.id = j.value
+             WHERE c.fence = (SELECT fence FROM pawl_meta WHERE id = 1) AND q.run_id IS NOT NULL);

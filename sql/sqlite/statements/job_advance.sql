@@ -69,9 +69,7 @@ WHERE :step IN (2, 4) AND j.id = :job_id AND j.tick = :tick
 -- @each
 -- @include job_queue
 -- @each
-UPDATE OR FAIL pawl_job_run
-SET state = 0, work_id = b.id, message_id = b.message_id
-FROM (SELECT id, message_id, run_id FROM pawl_body WHERE id = last_insert_rowid() AND changes() = 1) b
-WHERE pawl_job_run.id = b.run_id;
+UPDATE OR FAIL pawl_job_run SET state = 0, work_id = last_insert_rowid(), message_id = :message_id
+WHERE id = (SELECT run_id FROM pawl_body WHERE id = last_insert_rowid()) AND changes() = 1;
 -- @each
 SELECT 5, :job_id, :step WHERE changes() = 1 AND :step IN (2, 4);

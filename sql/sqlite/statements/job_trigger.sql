@@ -46,9 +46,7 @@ WHERE r.id = last_insert_rowid()
 
 -- @include job_queue
 
-UPDATE OR FAIL pawl_job_run
-SET state = 0, work_id = b.id, message_id = b.message_id
-FROM (SELECT id, message_id, run_id FROM pawl_body WHERE id = last_insert_rowid()) b
-WHERE pawl_job_run.id = b.run_id;
+UPDATE OR FAIL pawl_job_run SET state = 0, work_id = last_insert_rowid(), message_id = :message_id
+WHERE id = (SELECT run_id FROM pawl_body WHERE id = last_insert_rowid());
 
 SELECT 2, run_id, 0 FROM pawl_body WHERE id = last_insert_rowid();

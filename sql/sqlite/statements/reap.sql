@@ -59,14 +59,16 @@ WHERE id IN (SELECT q.id
 
 SELECT changes();
 
-UPDATE OR FAIL pawl_job_run SET state = 0, attempts = lost.retries, error = lost.last_error
-FROM (SELECT q.run_id, q.retries, q.last_error
-      FROM (SELECT ids FROM pawl_claim INDEXED BY pawl_claim_check
-            WHERE check_at <= :now ORDER BY check_at, fence LIMIT :limit) due
-      CROSS JOIN json_each(due.ids) j
-      CROSS JOIN pawl_queue q ON q.id = j.value
-      WHERE q.fence = 0 AND q.run_id IS NOT NULL) lost
-WHERE pawl_job_run.id = lost.run_id AND pawl_job_run.state = 1;
+UPDATE OR FAIL pawl_job_run
+SET state = 0, attempts = (SELECT retries FROM pawl_queue WHERE id = work_id),
+    error = (SELECT last_error FROM pawl_queue WHERE id = work_id)
+WHERE state = 1
+  AND id IN (SELECT q.run_id
+             FROM (SELECT ids FROM pawl_claim INDEXED BY pawl_claim_check
+                   WHERE check_at <= :now ORDER BY check_at, fence LIMIT :limit) due
+             CROSS JOIN json_each(due.ids) j
+             CROSS JOIN pawl_queue q ON q.id = j.value
+             WHERE q.fence = 0 AND q.run_id IS NOT NULL);
 
 -- Claims with nothing left go; those with renewed items are looked at again when the first ends.
 DELETE FROM pawl_claim INDEXED BY pawl_claim_check
