@@ -7,10 +7,15 @@
 
 #define LIMIT_DEFAULT 100
 #define LIMIT_MAX 10000
+/* Below this width a row has no room for the time zone. */
+#define NARROW 120
 
 static void add_row(cli_table *table, const pawl_job *job, pawl_wall now)
 {
-    CLI_AUTO_FREE char *schedule = cli_job_schedule_text(job);
+    size_t width = cli_width(stdout);
+    bool narrow = width > 0 && width < NARROW;
+    CLI_AUTO_FREE char *schedule =
+        narrow ? cli_copy(job->definition->schedule) : cli_job_schedule_text(job);
     bool ran = job->last_run_at.us != PAWL_NEVER.us;
     bool due = job->next_due_at.us != PAWL_NEVER.us;
     char when[CLI_WHEN_SIZE];
