@@ -156,8 +156,15 @@ static void say_times(pawli_buffer *buffer, const pawli_cron *cron)
     for (int time = 0; time < 86400; time++) {
         int hour = time / 3600;
         int minute = time / 60 % 60;
-        if (!has(cron->hours, hour) || !has(cron->minutes, minute) ||
-            !has(cron->seconds, time % 60))
+        if (!has(cron->hours, hour)) {
+            time += 3599; /* every schedule that is read is explained: not second by second */
+            continue;
+        }
+        if (!has(cron->minutes, minute)) {
+            time += 59;
+            continue;
+        }
+        if (!has(cron->seconds, time % 60))
             continue;
         say_between(buffer, index++, count);
         pawli_buffer_format(buffer, "%02d:%02d", hour, minute);
