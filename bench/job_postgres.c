@@ -67,6 +67,7 @@ static void add(void *context, int64_t count)
              " now(), now(), now(), at, at, at FROM (SELECT n, now() + interval '1 year' +"
              " n * interval '1 microsecond' AS at FROM generate_series(1, %lld) AS n) AS all_jobs",
              bench_payload_size, (long long)count);
+    pg_exec(self->connection, "ALTER TABLE job ALTER id RESTART"); /* the tables are used again */
     pg_exec(self->connection, sql);
     pg_exec(self->connection, "ANALYZE job");
 }
