@@ -11,7 +11,8 @@
 #define WHOLE_SQLITE 300
 #define WHOLE_POSTGRES 100
 #define MEAN_STEP_MS (60 * MINUTE_MS)
-#define REDUCED_STEP_MS (3 * HOUR_MS)
+#define REDUCED_STEP_SQLITE_MS (3 * HOUR_MS)
+#define REDUCED_STEP_POSTGRES_MS (6 * HOUR_MS)
 
 static uint64_t setting(const char *name, uint64_t otherwise)
 {
@@ -50,9 +51,12 @@ PAWL_TEST(a_month_with_three_schedulers_has_every_slot_once)
     store.durability = PAWL_DURABILITY_NORMAL;
     for (uint64_t i = 0; i < count; i++) {
         fixture *f = fixture_open(&options);
+        int64_t step_ms = whole                    ? MEAN_STEP_MS
+                          : fixture_is_postgres(f) ? REDUCED_STEP_POSTGRES_MS
+                                                   : REDUCED_STEP_SQLITE_MS;
         if (whole)
             count = fixture_is_postgres(f) ? WHOLE_POSTGRES : WHOLE_SQLITE;
-        if (!play_month(p, f, seed + i, whole ? MEAN_STEP_MS : REDUCED_STEP_MS))
+        if (!play_month(p, f, seed + i, step_ms))
             test_fail("PAWL_JOBS_SEED=%" PRIu64 ": %s", seed + i, p->wrong.text);
         play_done(p);
         fixture_close(f);

@@ -193,7 +193,7 @@ static void arm_failure(play *p)
         return;
     }
 #endif
-    failing_arm(FAILING_SQL, 1 + nth % 12, play_dice(p, 3) ? FAILING_CUTS : FAILING_REFUSES);
+    failing_arm(FAILING_SQL, 1 + nth % 6, play_dice(p, 3) ? FAILING_CUTS : FAILING_REFUSES);
 }
 
 /* The server may still be at work on what a cut connection brought. */
