@@ -23,8 +23,7 @@ typedef struct pawl_envelope pawl_envelope;
 
 #define PAWL_SOURCE_MAX 255        /* characters of a sourceServiceId */
 #define PAWL_ENVELOPE_ID_MAX 255   /* characters of a messageId */
-#define PAWL_ENVELOPE_DEPTH_MAX 64 /* objects and arrays within each other, the envelope included  \
-                                    */
+#define PAWL_ENVELOPE_DEPTH_MAX 64 /* of objects and arrays, the envelope being the first */
 #define PAWL_ENVELOPE_MAX_BYTES ((size_t)16 * 1024 * 1024) /* unless the caller says otherwise */
 
 /* ---- sending ---- */

@@ -87,11 +87,11 @@ static pawl_status open_instance(pawl_carrier *carrier, const pawli_known *known
     }
     if (epoll_ctl(carrier->epoll, EPOLL_CTL_ADD, known->transport->fd(opened->inner), &event) !=
         0) {
-        st =
-            pawli_fail_code(err, PAWL_E_IO, errno, "a transport's descriptor cannot be waited for");
+        (void)pawli_fail_code(err, PAWL_E_IO, errno,
+                              "a transport's descriptor cannot be waited for");
         known->transport->close(opened->inner);
         free(opened);
-        return st;
+        return PAWL_E_IO;
     }
     opened->next = carrier->instances;
     carrier->instances = opened;
@@ -146,7 +146,7 @@ pawl_status pawl_carrier_send(pawl_carrier *carrier, const pawl_send_request *gi
             err, PAWL_E_INVALID,
             "a request needs url, service and envelope, and a timeout_ms not below 0");
     st = find_instance(carrier, request.url, &by, err);
-    if (st != PAWL_OK)
+    if (st != PAWL_OK || !by)
         return st;
     send = malloc(sizeof *send);
     if (!send)

@@ -167,7 +167,7 @@ static pawl_status read_headers(pawl_envelope *envelope, const json_t *headers, 
     if (!json_is_object(headers))
         return pawli_fail(err, PAWL_E_INVALID, "headers are missing");
     st = read_text(envelope, headers, "rf-version", HEADER_MAX, false, &envelope->version, err);
-    if (st == PAWL_OK && strncmp(envelope->version, "2.", 2) != 0)
+    if (st == PAWL_OK && (!envelope->version || strncmp(envelope->version, "2.", 2) != 0))
         st = pawli_fail(err, PAWL_E_INVALID, "rf-version must be \"2.0\"");
     if (st == PAWL_OK)
         st = read_text(envelope, headers, "rf-timestamp", HEADER_MAX, false, &envelope->timestamp,

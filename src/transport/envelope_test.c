@@ -251,7 +251,7 @@ PAWL_TEST(size_and_depth_are_limited)
         int used = snprintf(deep, sizeof deep, "{" FIELDS "," HEADERS ",\"payload\":");
         memset(deep + used, '[', (size_t)levels);
         memset(deep + used + levels, ']', (size_t)levels);
-        snprintf(deep + used + 2 * levels, 2, "}");
+        snprintf(deep + used + (ptrdiff_t)2 * levels, 2, "}");
         pawl_status st = pawl_envelope_decode(deep, strlen(deep), 0, &envelope, &err);
         assert_status(levels == 63 ? PAWL_OK : PAWL_E_INVALID, st, &err);
         pawl_envelope_free(envelope);

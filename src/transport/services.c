@@ -193,13 +193,12 @@ static int compare_names(const void *one, const void *other)
 
 static pawl_status sort(pawl_services *services, pawl_error *err)
 {
-    services->by_name =
-        pawli_arena_alloc(&services->arena, (services->count + 1) * sizeof *services->by_name);
+    services->by_name = pawli_arena_alloc(&services->arena, (services->count + 1) * sizeof(void *));
     if (!services->by_name)
         return pawli_fail(err, PAWL_E_NOMEM, "no memory for the service map");
     for (size_t i = 0; i < services->count; i++)
         services->by_name[i] = &services->items[i];
-    qsort(services->by_name, services->count, sizeof *services->by_name, compare_names);
+    qsort(services->by_name, services->count, sizeof(void *), compare_names);
     for (size_t i = 1; i < services->count; i++)
         if (strcmp(services->by_name[i - 1]->name, services->by_name[i]->name) == 0)
             return pawli_fail(err, PAWL_E_INVALID, "service '%s' is there twice",
@@ -271,9 +270,9 @@ const pawl_service *pawl_services_at(const pawl_services *services, size_t index
 const pawl_service *pawl_services_peer(const pawl_services *services, const char *source)
 {
     const pawl_service wanted = {.name = source}, *key = &wanted;
-    const pawl_service *const *found = source ? bsearch(&key, services->by_name, services->count,
-                                                        sizeof *services->by_name, compare_names)
-                                              : NULL;
+    const pawl_service *const *found =
+        source ? bsearch(&key, services->by_name, services->count, sizeof(void *), compare_names)
+               : NULL;
 
     return found ? *found : NULL;
 }

@@ -45,8 +45,8 @@ static bool combine(int year, int month, int day, int hour, int minute, int seco
     if (year < 1970 || month < 1 || month > 12 || day < 1 ||
         day > pawli_civil_month_days(year, month) || hour > 23 || minute > 59 || second > 60)
         return false;
-    *ret_seconds = pawli_civil_days(year, month, day) * PAWLI_DAY_S + hour * PAWLI_HOUR_S +
-                   minute * PAWLI_MINUTE_S + second;
+    int of_day = hour * PAWLI_HOUR_S + minute * PAWLI_MINUTE_S + second;
+    *ret_seconds = pawli_civil_days(year, month, day) * PAWLI_DAY_S + of_day;
     return true;
 }
 
@@ -74,7 +74,8 @@ static bool read_offset(const char **at, int64_t *ret_seconds)
     if ((sign != '+' && sign != '-') || !read_digits(at, 2, ':', &hour) ||
         !read_digits(at, 2, 0, &minute) || hour > 23 || minute > 59)
         return false;
-    *ret_seconds = (sign == '-' ? -1 : 1) * (hour * PAWLI_HOUR_S + minute * PAWLI_MINUTE_S);
+    int seconds = hour * PAWLI_HOUR_S + minute * PAWLI_MINUTE_S;
+    *ret_seconds = sign == '-' ? -seconds : seconds;
     return true;
 }
 

@@ -23,9 +23,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     size_t length = data[1] % 40;
     if (length > size - 2)
         length = size - 2;
-    char *retry_after = strndup((const char *)data + 2, length);
-    if (!retry_after)
-        return 0;
+    char retry_after[41] = "";
+    memcpy(retry_after, data + 2, length);
     pawl_send_outcome_of_http(status, retry_after, data + 2 + length, size - 2 - length, room,
                               &outcome, &ack);
     bool success = outcome.sent <= PAWL_SENT_DUPLICATE;
@@ -37,6 +36,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (outcome.retry_after_ms < -1 || outcome.retry_after_ms > 86400000)
         abort();
     pawl_ack_free(ack);
-    free(retry_after);
     return 0;
 }

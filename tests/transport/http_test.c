@@ -26,8 +26,9 @@ PAWL_TEST(every_status_has_its_meaning)
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const pawl_send_outcome *outcome = desk_ask(desk, NULL, cases[i].status);
-        if (outcome->sent != cases[i].sent || outcome->status != atoi(cases[i].status) ||
-            !outcome->reached || !outcome->error || outcome->payload)
+        if (outcome->sent != cases[i].sent ||
+            outcome->status != (int)strtol(cases[i].status, NULL, 10) || !outcome->reached ||
+            !outcome->error || outcome->payload)
             test_fail("%s became %s", cases[i].status, pawl_sent_name(outcome->sent));
     }
     assert_non_null(strstr(desk_ask(desk, NULL, "404")->error, "HTTP 404: because"));
@@ -139,11 +140,13 @@ static void wait_for_names(void)
     pthread_mutex_unlock(&names_lock);
 }
 
-__attribute__((visibility("default"))) int getaddrinfo(const char *name, const char *service,
-                                                       const struct addrinfo *hints,
-                                                       struct addrinfo **result)
+typedef int resolver(const char *, const char *, const struct addrinfo *, struct addrinfo **);
+
+resolver slow_resolver __asm__("getaddrinfo") __attribute__((visibility("default")));
+int slow_resolver(const char *name, const char *service, const struct addrinfo *hints,
+                  struct addrinfo **result)
 {
-    int (*real)(const char *, const char *, const struct addrinfo *, struct addrinfo **);
+    resolver *real;
 
     if (name && strcmp(name, "slow.test") == 0) {
         wait_for_names();

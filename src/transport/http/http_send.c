@@ -173,6 +173,13 @@ static CURLcode set_connection(pawli_http_send *send, const pawl_send_request *r
     /* "" also means: not those that the environment names. */
     SET(CURLOPT_PROXY, pawl_service_proxy(service) ? pawl_service_proxy(service) : "");
     SET(CURLOPT_NOPROXY, "");
+    return code;
+}
+
+static CURLcode set_tls(pawli_http_send *send, const pawl_service *service)
+{
+    CURLcode code = CURLE_OK;
+
     SET(CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
     SET(CURLOPT_SSL_VERIFYPEER, 1L);
     SET(CURLOPT_SSL_VERIFYHOST, 2L);
@@ -206,6 +213,8 @@ static pawl_status set_up(pawli_http_send *send, const pawl_send_request *reques
         code = set_request(send, request, &target);
     if (code == CURLE_OK)
         code = set_connection(send, request);
+    if (code == CURLE_OK)
+        code = set_tls(send, request->service);
     pawli_target_done(&target);
     if (code == CURLE_OUT_OF_MEMORY)
         return no_memory(err);
