@@ -21,7 +21,8 @@ static bool is_token(const char *name, size_t size)
     if (size == 0)
         return false;
     for (size_t i = 0; i < size; i++)
-        if (!isalnum((unsigned char)name[i]) && !strchr("!#$%&'*+-.^_`|~", name[i]))
+        if (!isalnum((unsigned char)name[i]) &&
+            (name[i] == '\0' || !strchr("!#$%&'*+-.^_`|~", name[i])))
             return false;
     return true;
 }
