@@ -305,16 +305,22 @@ static int64_t wait_ms(pawl_delivery *delivery, int64_t longest_ms)
 static pawl_status rest(pawl_delivery *delivery, int64_t ms, pawl_error *err)
 {
     struct pollfd events = {.fd = delivery->events, .events = POLLIN};
+    pawl_error why = PAWL_ERROR_INIT;
+    pawl_status st;
 
-    if (delivery->armed) {
-        pawl_status st = pawl_waiter_wait(delivery->waiter, ms, delivery->events, err);
-        delivery->armed = delivery->drained = false;
-        /* What ended it may be a message for somebody new. */
-        delivery->targets_at.us = INT64_MIN / 2;
-        return st;
+    if (!delivery->armed) {
+        (void)poll(&events, 1, ms < LONGEST_WAIT_MS ? (int)ms : LONGEST_WAIT_MS);
+        return PAWL_OK;
     }
-    (void)poll(&events, 1, ms < LONGEST_WAIT_MS ? (int)ms : LONGEST_WAIT_MS);
-    return PAWL_OK;
+    st = pawl_waiter_wait(delivery->waiter, ms, delivery->events, &why);
+    delivery->armed = delivery->drained = false;
+    /* What ended it may be a message for somebody new. */
+    delivery->targets_at.us = INT64_MIN / 2;
+    if (st != PAWL_OK)
+        st = hear(delivery, st, &why);
+    if (st != PAWL_OK && err)
+        *err = why;
+    return st;
 }
 
 /* ---- running ---- */
@@ -398,8 +404,6 @@ static pawl_status go_on(pawl_delivery *delivery, pawl_error *err)
         if (st == PAWL_OK && delivery->moved == 0 &&
             (delivery->armed || !delivery->drained || delivery->air.count > 0))
             st = rest(delivery, wait_ms(delivery, LONGEST_WAIT_MS), err);
-        if (st == PAWL_E_INTERRUPTED) /* pawl_store_interrupt() is for others, too */
-            st = PAWL_OK;
     }
     return st;
 }
