@@ -12,9 +12,6 @@
 #include "scope.h"
 #include "world.h"
 
-PAWLI_AUTO_DEFINE(pawl_tx, pawl_tx_free);
-PAWLI_AUTO_DEFINE(pawl_messages, pawl_messages_free);
-
 #define RENEW_AGAIN_US INT64_C(500000)
 
 /* ---- groups: what one call can answer for ---- */

@@ -9,9 +9,6 @@
 #include "scope.h"
 #include "world.h"
 
-PAWLI_AUTO_DEFINE(pawl_services, pawl_services_unref);
-PAWLI_AUTO_DEFINE(pawl_destinations, pawl_destinations_free);
-
 /* As many as one claim can name. */
 #define NAMES_MAX 1000
 /* New destinations are looked for this often while there is work. */

@@ -10,10 +10,17 @@
 
 #include <pawl/delivery.h>
 #include <pawl/queue.h>
+#include <pawl/tx.h>
 #include <pawl/waiter.h>
 
 #include "flight.h"
+#include "scope.h"
 #include "target.h"
+
+PAWLI_AUTO_DEFINE(pawl_destinations, pawl_destinations_free);
+PAWLI_AUTO_DEFINE(pawl_messages, pawl_messages_free);
+PAWLI_AUTO_DEFINE(pawl_services, pawl_services_unref);
+PAWLI_AUTO_DEFINE(pawl_tx, pawl_tx_free);
 
 struct pawl_delivery {
     pawl_store *store;

@@ -1,5 +1,5 @@
-/* tests/delivery/fault_test.c - the Nth call of the database fails, its answer perhaps lost: all is
- * sent in the end, and nothing stays leased.
+/* tests/delivery/fault_test.c - the Nth call of the database fails, its answer perhaps lost, or the
+ * Nth allocation: all is sent in the end, and nothing stays leased.
  */
 #include "depot.h"
 
@@ -13,7 +13,7 @@
 #endif
 
 #define MESSAGES 6
-#define STEPS_MAX 4000
+#define STEPS_MAX 1000
 
 static int how_to_fail(const depot *d, long nth)
 {
@@ -26,7 +26,7 @@ static int how_to_fail(const depot *d, long nth)
 }
 
 /* Everything delivered though one call fails; false: so many calls are not made. */
-static bool survive(depot *d, long nth)
+static bool survive(depot *d, failing_kind kind, long nth)
 {
     pawl_error err = PAWL_ERROR_INIT;
     int64_t before = depot_count(d, PAWL_STATE_DONE);
@@ -34,7 +34,7 @@ static bool survive(depot *d, long nth)
 
     for (int i = 0; i < MESSAGES; i++)
         depot_send(d, i % 2 ? "peer" : "moody", "ok", "1");
-    failing_arm(FAILING_SQL, nth, how_to_fail(d, nth));
+    failing_arm(kind, nth, kind == FAILING_SQL ? how_to_fail(d, nth) : 0);
     for (int i = 0; i < STEPS_MAX; i++) {
         assert_ok(pawl_delivery_step(d->delivery, 20, NULL, &err), &err);
         failing_pause();
@@ -45,6 +45,7 @@ static bool survive(depot *d, long nth)
             reached = true;
             break;
         }
+        fixture_advance(d->f, SECOND_MS); /* what could not be sent is put off */
         failing_resume();
     }
     failing_disarm();
@@ -53,16 +54,26 @@ static bool survive(depot *d, long nth)
     return reached;
 }
 
-PAWL_TEST(a_call_that_fails_costs_nothing_but_time)
+static void survive_all(failing_kind kind, long every)
 {
-    long every = getenv("PAWL_TEST_WHOLE") ? 1 : 5, nth;
+    long nth;
 
     failing_prepare();
     depot *d = depot_open(NULL);
     depot_start(d);
-    for (nth = 1; survive(d, nth); nth += every)
+    for (nth = 1; survive(d, kind, nth); nth += getenv("PAWL_TEST_WHOLE") ? 1 : every)
         ;
     assert_true(nth > 10);
     printf("# %ld calls\n", nth);
     kit_check(d->f);
+}
+
+PAWL_TEST(a_call_that_fails_costs_nothing_but_time)
+{
+    survive_all(FAILING_SQL, 5);
+}
+
+PAWL_TEST(memory_that_is_short_for_a_moment_costs_nothing_but_time)
+{
+    survive_all(FAILING_MEMORY, 29);
 }
