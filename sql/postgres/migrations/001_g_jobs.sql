@@ -97,6 +97,8 @@ CREATE TABLE pawl.job_run (
 CREATE UNIQUE INDEX job_run_slot ON pawl.job_run (job_id, scheduled_at) WHERE NOT triggered;
 CREATE INDEX job_run_job ON pawl.job_run (job_id, id);
 CREATE INDEX job_run_open ON pawl.job_run (job_id, id) WHERE state IN (0, 1, 6);
+-- Whether somebody waits in line must not cost a look at all that have not ended.
+CREATE INDEX job_run_waiting ON pawl.job_run (job_id, id) WHERE state = 6;
 CREATE INDEX job_run_begun ON pawl.job_run (job_id, started_at) WHERE started_at IS NOT NULL;
 CREATE INDEX job_run_news ON pawl.job_run (id) WHERE news > 0;
 

@@ -89,6 +89,8 @@ CREATE TABLE pawl_job_run (
 CREATE UNIQUE INDEX pawl_job_run_slot ON pawl_job_run (job_id, scheduled_at) WHERE triggered = 0;
 CREATE INDEX pawl_job_run_job ON pawl_job_run (job_id, id);
 CREATE INDEX pawl_job_run_open ON pawl_job_run (job_id, id) WHERE state IN (0, 1, 6);
+-- Whether somebody waits in line must not cost a look at all that have not ended.
+CREATE INDEX pawl_job_run_waiting ON pawl_job_run (job_id, id) WHERE state = 6;
 CREATE INDEX pawl_job_run_begun ON pawl_job_run (job_id, started_at) WHERE started_at IS NOT NULL;
 CREATE INDEX pawl_job_run_news ON pawl_job_run (id) WHERE news > 0;
 

@@ -40,8 +40,8 @@ FROM (SELECT j.id,
                                  WHERE o.job_id = j.id AND o.state IN (0, 1, 6))
                   OR :in_line
                   OR (j.overlap = 'queue'
-                      AND NOT EXISTS (SELECT 1 FROM pawl_job_run o INDEXED BY pawl_job_run_open
-                                      WHERE o.job_id = j.id AND o.state IN (0, 1, 6) AND o.state = 6))) AS runs
+                      AND NOT EXISTS (SELECT 1 FROM pawl_job_run o INDEXED BY pawl_job_run_waiting
+                                      WHERE o.job_id = j.id AND o.state = 6))) AS runs
       FROM pawl_job j
       WHERE :step IN (3, 4) AND j.id = :job_id AND j.tick = :tick);
 -- @each
@@ -60,8 +60,8 @@ WHERE :step = 4 AND :awaits AND pawl_job.id = :job_id;
 -- @include job_message
 FROM pawl_job j
 CROSS JOIN pawl_job_run r
-        ON r.id = (SELECT min(w.id) FROM pawl_job_run w INDEXED BY pawl_job_run_open
-                   WHERE w.job_id = j.id AND w.state IN (0, 1, 6) AND w.state = 6)
+        ON r.id = (SELECT min(w.id) FROM pawl_job_run w INDEXED BY pawl_job_run_waiting
+                   WHERE w.job_id = j.id AND w.state = 6)
 WHERE :step IN (2, 4) AND j.id = :job_id AND j.tick = :tick
   AND (j.overlap = 'allow'
        OR NOT EXISTS (SELECT 1 FROM pawl_job_run o INDEXED BY pawl_job_run_open

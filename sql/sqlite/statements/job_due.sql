@@ -6,8 +6,8 @@ SELECT 0, NULL, NULL, NULL, :now,
 
 SELECT 1, j.id, j.version, j.awaited_run, j.anchor, j.since, j.schedule, j.zone, j.enabled, j.misfire,
        j.misfire_cap, j.misfire_grace, j.overlap, j.jitter, j.next_slot_at, j.last_slot_at,
-       EXISTS (SELECT 1 FROM pawl_job_run o INDEXED BY pawl_job_run_open
-               WHERE o.job_id = j.id AND o.state IN (0, 1, 6) AND o.state = 6),
+       EXISTS (SELECT 1 FROM pawl_job_run o INDEXED BY pawl_job_run_waiting
+               WHERE o.job_id = j.id AND o.state = 6),
        r.id IS NOT NULL, coalesce(r.started_at, r.ended_at)
 FROM (SELECT * FROM (SELECT id FROM pawl_job INDEXED BY pawl_job_look
                      WHERE look_at <= :now ORDER BY look_at LIMIT :limit)

@@ -12,8 +12,8 @@ CROSS JOIN pawl_job_run o
                    WHERE m.job_id = j.id AND m.state IN (0, 1, 6))
 WHERE j.name = :name AND NOT :force AND j.overlap <> 'allow'
   AND (j.overlap = 'skip'
-       OR EXISTS (SELECT 1 FROM pawl_job_run w INDEXED BY pawl_job_run_open
-                  WHERE w.job_id = j.id AND w.state IN (0, 1, 6) AND w.state = 6));
+       OR EXISTS (SELECT 1 FROM pawl_job_run w INDEXED BY pawl_job_run_waiting
+                  WHERE w.job_id = j.id AND w.state = 6));
 
 -- @stop-unless-changed
 INSERT OR FAIL INTO pawl_job_run (job_id, triggered, state, scheduled_at, last_slot_at, created_at)
@@ -24,8 +24,8 @@ WHERE j.name = :name
        OR NOT EXISTS (SELECT 1 FROM pawl_job_run o INDEXED BY pawl_job_run_open
                       WHERE o.job_id = j.id AND o.state IN (0, 1, 6))
        OR (j.overlap = 'queue'
-           AND NOT EXISTS (SELECT 1 FROM pawl_job_run o INDEXED BY pawl_job_run_open
-                           WHERE o.job_id = j.id AND o.state IN (0, 1, 6) AND o.state = 6)));
+           AND NOT EXISTS (SELECT 1 FROM pawl_job_run o INDEXED BY pawl_job_run_waiting
+                           WHERE o.job_id = j.id AND o.state = 6)));
 
 SELECT 1, last_insert_rowid(), 6;
 
