@@ -1,15 +1,15 @@
 -- Forget what the jobs whose history is to be looked at do not want to keep: beyond the newest keep_runs
 -- runs and as many skips, or too old. What has not ended stays, and what the scheduler has not heard of.
 DELETE FROM pawl_job_run
-WHERE id IN (SELECT h.id
+WHERE id IN (SELECT past.id
              FROM (SELECT r.id, r.state, r.news, due.keep_runs,
                           coalesce(r.ended_at, r.created_at) <= :now - due.keep_age AS is_old,
                           row_number() OVER (PARTITION BY r.job_id, r.state = 7 ORDER BY r.id DESC) AS place
                    FROM (SELECT * FROM pawl_job INDEXED BY pawl_job_sweep
                          WHERE sweep_at < 9223372036854775807 AND sweep_at <= :now
                          ORDER BY sweep_at LIMIT :limit) due
-                   CROSS JOIN pawl_job_run r INDEXED BY pawl_job_run_job ON r.job_id = due.id) h
-             WHERE h.state NOT IN (0, 1, 6) AND h.news = 0 AND (h.place > h.keep_runs OR h.is_old)
+                   CROSS JOIN pawl_job_run r INDEXED BY pawl_job_run_job ON r.job_id = due.id) past
+             WHERE past.state NOT IN (0, 1, 6) AND past.news = 0 AND (past.place > past.keep_runs OR past.is_old)
              LIMIT 10 * :limit);
 
 SELECT changes();

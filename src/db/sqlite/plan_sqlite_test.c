@@ -72,7 +72,8 @@ PAWL_TEST(nor_with_misleading_statistics)
          " payload) SELECT randomblob(16), 1, 0, 1, 1, 1, x'' FROM n;"
          "INSERT INTO pawl_queue (id, lane_id, run_at) SELECT i, 1, 1 FROM n;"
          "INSERT INTO pawl_outcome (id, state, finished_at, retries) SELECT i, 2, 1, 0 FROM n;"
-         "INSERT INTO pawl_claim SELECT i, x'00', 'o', 1, '[1]' FROM n;"
+         "INSERT INTO pawl_claim (fence, owner, owner_name, check_at, ids)"
+         " SELECT i, x'00', 'o', 1, '[1]' FROM n;"
          "ANALYZE");
     pawli_driver_sqlite->close(g->conn);
     test_defer_cancel(g->conn);
