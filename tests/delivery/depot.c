@@ -26,8 +26,13 @@ static void receive_moody(void *context, const pawl_envelope *envelope, pawl_rep
     pawl_send_outcome outcome = PAWL_SEND_OUTCOME_INIT;
     depot_mood mood = atomic_load(&d->mood);
 
+    static const depot_mood by_turns[] = {MOOD_GOOD, MOOD_BAD,  MOOD_BAD,
+                                          MOOD_GOOD, MOOD_BUSY, MOOD_GOOD};
+
     (void)envelope;
-    atomic_fetch_add(&d->moody_calls, 1);
+    int call = atomic_fetch_add(&d->moody_calls, 1);
+    if (mood == MOOD_FLAPPING)
+        mood = by_turns[call % (int)COUNT_OF(by_turns)];
     outcome.reached = true;
     if (mood == MOOD_GOOD) {
         outcome.sent = PAWL_SENT_ACKNOWLEDGED;

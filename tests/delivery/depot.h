@@ -16,7 +16,8 @@
 #include "log_capture.h"
 #include "peer.h"
 
-typedef enum depot_mood { MOOD_GOOD, MOOD_BAD, MOOD_BUSY } depot_mood;
+/* Flapping: good and bad, busy, by turns. */
+typedef enum depot_mood { MOOD_GOOD, MOOD_BAD, MOOD_BUSY, MOOD_FLAPPING } depot_mood;
 
 typedef struct depot {
     fixture *f;
