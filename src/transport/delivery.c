@@ -137,7 +137,7 @@ pawl_status pawl_delivery_new(pawl_store *store, pawl_services *services,
     delivery->owner = pawl_owner_new();
     delivery->options = options;
     delivery->policy = (pawli_breaker_policy){options.breaker_failures, {0}, options.breaker_open};
-    delivery->clock_at.us = delivery->targets_at.us = delivery->armed_at.us = INT64_MIN / 2;
+    delivery->clock_at.us = delivery->recipients_at.us = delivery->armed_at.us = INT64_MIN / 2;
     delivery->ask_until.us = INT64_MIN;
     pawli_breaker_init(&delivery->health, &pawli_breaker_usual);
     if (!copy_texts(&delivery->options))
@@ -167,7 +167,7 @@ void pawl_delivery_free(pawl_delivery *delivery)
     pawl_transports_free(delivery->own_transports);
     pawl_waiter_free(delivery->waiter);
     pawl_services_unref(delivery->services);
-    pawli_targets_done(&delivery->targets);
+    pawli_recipients_done(&delivery->recipients);
     if (delivery->stop_fd >= 0)
         close(delivery->stop_fd);
     if (delivery->events >= 0)
@@ -207,12 +207,13 @@ void pawl_delivery_use(pawl_delivery *delivery, pawl_services *services)
     pawl_waiter_nudge(delivery->waiter);
 }
 
-pawli_target *pawli_delivery_target(pawl_delivery *delivery, const char *name)
+pawli_recipient *pawli_delivery_recipient(pawl_delivery *delivery, const char *name)
 {
     pthread_mutex_lock(&delivery->lock);
-    pawli_target *target = pawli_targets_get(&delivery->targets, name, &delivery->policy);
+    pawli_recipient *recipient =
+        pawli_recipients_get(&delivery->recipients, name, &delivery->policy);
     pthread_mutex_unlock(&delivery->lock);
-    return target;
+    return recipient;
 }
 
 /* ---- a turn ---- */
@@ -294,8 +295,8 @@ static int64_t wait_ms(pawl_delivery *delivery, int64_t longest_ms)
         keep_earlier(&at, pawli_mono_after(now, 500000));
     if (!delivery->armed && delivery->health.failures == 0)
         keep_earlier(&at, pawli_mono_after(now, 50000));
-    for (size_t i = 0; i < delivery->targets.count; i++) {
-        pawl_mono ready = pawli_target_ready_at(delivery->targets.items[i]);
+    for (size_t i = 0; i < delivery->recipients.count; i++) {
+        pawl_mono ready = pawli_recipient_ready_at(delivery->recipients.items[i]);
         if (ready.us > now.us)
             keep_earlier(&at, ready);
     }
@@ -315,7 +316,7 @@ static pawl_status rest(pawl_delivery *delivery, int64_t ms, pawl_error *err)
     st = pawl_waiter_wait(delivery->waiter, ms, delivery->events, &why);
     delivery->armed = delivery->drained = false;
     /* What ended it may be a message for somebody new. */
-    delivery->targets_at.us = INT64_MIN / 2;
+    delivery->recipients_at.us = INT64_MIN / 2;
     if (st != PAWL_OK)
         st = hear(delivery, st, &why);
     if (st != PAWL_OK && err)

@@ -197,7 +197,7 @@ static pawl_status tell_outputs(pawl_delivery *delivery, pawl_error *err)
         if (at->payload_size > PAWL_OUTPUT_MAX) {
             pawli_log(&delivery->options.log, PAWL_LOG_WARNING, "outbox",
                       "an answer of %s has %zu bytes and is not kept: at most %zu are",
-                      at->target->name, at->payload_size, PAWL_OUTPUT_MAX);
+                      at->recipient->name, at->payload_size, PAWL_OUTPUT_MAX);
             forget_payload(at);
             continue;
         }

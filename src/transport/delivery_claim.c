@@ -26,22 +26,23 @@ static pawl_status mark_page(pawl_delivery *delivery, const pawl_destinations *l
                              pawl_error *err)
 {
     for (size_t i = 0; i < pawl_destinations_count(list); i++) {
-        pawli_target *target = pawli_delivery_target(delivery, pawl_destinations_at(list, i));
-        if (!target)
+        pawli_recipient *recipient =
+            pawli_delivery_recipient(delivery, pawl_destinations_at(list, i));
+        if (!recipient)
             return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the destinations");
-        target->wanted = true;
+        recipient->wanted = true;
     }
     return PAWL_OK;
 }
 
-static pawl_status find_targets(pawl_delivery *delivery, pawl_error *err)
+static pawl_status find_recipients(pawl_delivery *delivery, pawl_error *err)
 {
     PAWLI_AUTO_FREE char *after = NULL;
     bool more = true;
     pawl_status st = PAWL_OK;
 
-    for (size_t i = 0; i < delivery->targets.count; i++)
-        delivery->targets.items[i]->wanted = false;
+    for (size_t i = 0; i < delivery->recipients.count; i++)
+        delivery->recipients.items[i]->wanted = false;
     while (more && st == PAWL_OK) {
         PAWLI_AUTO(pawl_destinations) list = NULL;
         st = pawl_queue_destinations(delivery->store, after, NAMES_MAX, &list, err);
@@ -56,10 +57,10 @@ static pawl_status find_targets(pawl_delivery *delivery, pawl_error *err)
             st = pawli_fail(err, PAWL_E_NOMEM, "out of memory for the destinations");
     }
     /* After a failure all count as wanted: the claim finds out. */
-    for (size_t i = 0; st != PAWL_OK && i < delivery->targets.count; i++)
-        delivery->targets.items[i]->wanted = true;
+    for (size_t i = 0; st != PAWL_OK && i < delivery->recipients.count; i++)
+        delivery->recipients.items[i]->wanted = true;
     if (st == PAWL_OK)
-        delivery->targets_at = pawli_mono_now();
+        delivery->recipients_at = pawli_mono_now();
     return st;
 }
 
@@ -72,8 +73,8 @@ typedef struct claim_wants {
     int limit;
 } claim_wants;
 
-static void add_want(const pawl_delivery *delivery, claim_wants *wants, const pawli_target *target,
-                     size_t room)
+static void add_want(const pawl_delivery *delivery, claim_wants *wants,
+                     const pawli_recipient *recipient, size_t room)
 {
     size_t places = (size_t)delivery->options.max_in_flight - delivery->air.count;
     size_t most =
@@ -84,7 +85,7 @@ static void add_want(const pawl_delivery *delivery, claim_wants *wants, const pa
         room = left;
     if (room == 0 || wants->count == NAMES_MAX)
         return;
-    wants->names[wants->count] = target->name;
+    wants->names[wants->count] = recipient->name;
     wants->limits[wants->count++] = (int64_t)room;
     wants->limit += (int)room;
 }
@@ -110,27 +111,27 @@ static bool leave_out(pawl_delivery *delivery, size_t at, const char *name)
 static pawl_status make_wants(pawl_delivery *delivery, claim_wants *wants, pawl_error *err)
 {
     PAWLI_AUTO(pawl_services) services = pawli_delivery_services(delivery);
-    size_t count = delivery->targets.count, left_out = 0;
+    size_t count = delivery->recipients.count, left_out = 0;
     pawl_mono now = pawli_mono_now();
     bool memory = true, full = delivery->air.count >= (size_t)delivery->options.max_in_flight;
 
     wants->count = 0;
     wants->limit = 0;
     for (size_t i = 0; i < count; i++) {
-        pawli_target *target = delivery->targets.items[(i + delivery->turn) % count];
-        size_t room = full ? 0 : pawli_target_room(target, services, now);
-        if (room > 0 && target->wanted)
-            add_want(delivery, wants, target, room);
-        if ((int)target->stats.breaker != (int)target->breaker.state) {
+        pawli_recipient *recipient = delivery->recipients.items[(i + delivery->turn) % count];
+        size_t room = full ? 0 : pawli_recipient_room(recipient, services, now);
+        if (room > 0 && recipient->wanted)
+            add_want(delivery, wants, recipient, room);
+        if ((int)recipient->stats.breaker != (int)recipient->breaker.state) {
             pthread_mutex_lock(&delivery->lock);
-            target->stats.breaker = (pawl_breaker_state)target->breaker.state;
+            recipient->stats.breaker = (pawl_breaker_state)recipient->breaker.state;
             pthread_mutex_unlock(&delivery->lock);
         }
     }
     for (size_t i = 0; memory && i < count; i++) { /* in an order that stays the same */
-        pawli_target *target = delivery->targets.items[i];
-        if (full || pawli_target_room(target, services, now) == 0)
-            memory = leave_out(delivery, left_out++, target->name);
+        pawli_recipient *recipient = delivery->recipients.items[i];
+        if (full || pawli_recipient_room(recipient, services, now) == 0)
+            memory = leave_out(delivery, left_out++, recipient->name);
     }
     if (!memory)
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the destinations");
@@ -280,8 +281,9 @@ pawl_status pawli_delivery_claim(pawl_delivery *delivery, bool may_arm, pawl_err
     if (arming)
         st = arm(delivery, err);
     /* After arming: one that was sent to before must be found, also if it is new. */
-    if (st == PAWL_OK && (arming || pawli_mono_now().us >= delivery->targets_at.us + TARGETS_US)) {
-        st = find_targets(delivery, err);
+    if (st == PAWL_OK &&
+        (arming || pawli_mono_now().us >= delivery->recipients_at.us + TARGETS_US)) {
+        st = find_recipients(delivery, err);
         if (st == PAWL_OK)
             st = make_wants(delivery, &wants, err);
     }

@@ -15,7 +15,7 @@
 
 #include "flight.h"
 #include "scope.h"
-#include "target.h"
+#include "recipient.h"
 
 PAWLI_AUTO_DEFINE(pawl_destinations, pawl_destinations_free);
 PAWLI_AUTO_DEFINE(pawl_messages, pawl_messages_free);
@@ -36,8 +36,8 @@ struct pawl_delivery {
     pawli_breaker_policy policy; /* of the destinations */
 
     pthread_mutex_t lock;
-    pawl_services *services; /* guarded by the lock */
-    pawli_targets targets;   /* changed under the lock, by the delivery's thread only */
+    pawl_services *services;     /* guarded by the lock */
+    pawli_recipients recipients; /* changed under the lock, by the delivery's thread only */
 
     pawli_flights air;
     pawli_flights landed;   /* not answered for yet */
@@ -47,9 +47,9 @@ struct pawl_delivery {
     bool asking;            /* the answer to a claim was lost */
     pawl_mono ask_until;    /* and may still become true */
     pawl_mono asked_at;
-    pawl_mono targets_at; /* when the destinations were last asked for */
-    size_t turn;          /* which target comes first */
-    bool drained;         /* the last claim found less than there was room for */
+    pawl_mono recipients_at; /* when the destinations were last asked for */
+    size_t turn;             /* which recipient comes first */
+    bool drained;            /* the last claim found less than there was room for */
     bool armed;
     pawl_mono armed_at;
     const char **left_out; /* destinations that the waiter does not wait for */
@@ -62,7 +62,7 @@ struct pawl_delivery {
 
 /* The map as it is now; the caller unrefs it. */
 pawl_services *pawli_delivery_services(pawl_delivery *delivery);
-pawli_target *pawli_delivery_target(pawl_delivery *delivery, const char *name);
+pawli_recipient *pawli_delivery_recipient(pawl_delivery *delivery, const char *name);
 
 /* ---- delivery_claim.c ---- */
 

@@ -17,16 +17,16 @@ struct pawl_delivery_stats {
 PAWLI_AUTO_DEFINE(pawl_delivery_stats, pawl_delivery_stats_free);
 
 /* Under the lock. */
-static bool copy_targets(const pawli_targets *targets, pawl_delivery_stats *stats)
+static bool copy_recipients(const pawli_recipients *recipients, pawl_delivery_stats *stats)
 {
-    stats->items = calloc(targets->count + 1, sizeof *stats->items);
+    stats->items = calloc(recipients->count + 1, sizeof *stats->items);
     if (!stats->items)
         return false;
-    for (size_t i = 0; i < targets->count; i++) {
-        const pawli_target *target = targets->items[i];
-        stats->items[i] = target->stats;
+    for (size_t i = 0; i < recipients->count; i++) {
+        const pawli_recipient *recipient = recipients->items[i];
+        stats->items[i] = recipient->stats;
         stats->items[i].destination =
-            pawli_arena_copy(&stats->names, target->name, strlen(target->name));
+            pawli_arena_copy(&stats->names, recipient->name, strlen(recipient->name));
         if (!stats->items[i].destination)
             return false;
         stats->count++;
@@ -43,7 +43,7 @@ pawl_status pawl_delivery_stats_get(pawl_delivery *delivery, pawl_delivery_stats
         return pawli_fail(err, PAWL_E_INVALID, "delivery and ret_stats must not be NULL");
     stats = calloc(1, sizeof *stats);
     pthread_mutex_lock(&delivery->lock);
-    bool copied = stats && copy_targets(&delivery->targets, stats);
+    bool copied = stats && copy_recipients(&delivery->recipients, stats);
     pthread_mutex_unlock(&delivery->lock);
     if (!copied)
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the statistics");

@@ -70,7 +70,7 @@ static void say(const pawli_flight *flight, pawl_log_level level, const char *wh
 
     pawl_message_id_format(pawl_message_get_id(flight->message), id);
     pawli_log(&flight->delivery->options.log, level, "outbox", "message %s to %s %s", id,
-              flight->target->name, what);
+              flight->recipient->name, what);
 }
 
 static void log_landing(const pawli_flight *flight, bool duplicate)
@@ -117,7 +117,7 @@ static pawli_fate retry_or_fail(const pawli_flight *flight, const pawl_service *
 
 static void count(pawli_flight *flight, bool duplicate)
 {
-    pawl_destination_stats *stats = &flight->target->stats;
+    pawl_destination_stats *stats = &flight->recipient->stats;
 
     stats->sent += flight->fate == PAWLI_FATE_DONE;
     stats->duplicate += flight->fate == PAWLI_FATE_DONE && duplicate;
@@ -133,9 +133,9 @@ static void land(pawli_flight *flight, pawli_fate fate, const char *error, bool 
     if (error && *error)
         flight->error = strdup(error);
     pthread_mutex_lock(&delivery->lock);
-    flight->target->stats.in_flight--;
+    flight->recipient->stats.in_flight--;
     count(flight, duplicate);
-    flight->target->stats.breaker = (pawl_breaker_state)flight->target->breaker.state;
+    flight->recipient->stats.breaker = (pawl_breaker_state)flight->recipient->breaker.state;
     pthread_mutex_unlock(&delivery->lock);
     pawli_flights_remove(&delivery->air, flight);
     pawli_flights_add(&delivery->landed, flight);
@@ -146,22 +146,22 @@ static void land(pawli_flight *flight, pawli_fate fate, const char *error, bool 
 
 static void note_failure(pawli_flight *flight, pawl_mono now)
 {
-    pawli_breaker *breaker = &flight->target->breaker;
+    pawli_breaker *breaker = &flight->recipient->breaker;
 
     /* What was under way when it opened says nothing new. */
     if (breaker->state == PAWLI_BREAKER_OPEN)
         return;
     if (pawli_breaker_failed(breaker, now, pawli_random_u64()))
         pawli_log(&flight->delivery->options.log, PAWL_LOG_WARNING, "outbox",
-                  "%s failed %d times in a row: it is left alone for a while", flight->target->name,
-                  breaker->failures);
+                  "%s failed %d times in a row: it is left alone for a while",
+                  flight->recipient->name, breaker->failures);
 }
 
 static void note_success(pawli_flight *flight)
 {
-    if (pawli_breaker_succeeded(&flight->target->breaker))
+    if (pawli_breaker_succeeded(&flight->recipient->breaker))
         pawli_log(&flight->delivery->options.log, PAWL_LOG_INFO, "outbox", "%s answers again",
-                  flight->target->name);
+                  flight->recipient->name);
 }
 
 static void judge(pawli_flight *flight, const pawl_send_outcome *outcome, pawl_mono now)
@@ -187,7 +187,7 @@ static void obey_retry_after(pawli_flight *flight, const pawl_send_outcome *outc
         asked_ms = options->retry_after_max_ms;
     /* A 409 or 425 is about this message only. */
     if (outcome->status == 0 || outcome->status == 429 || outcome->status == 503)
-        flight->target->quiet_until = pawli_mono_after(now, asked_ms * 1000);
+        flight->recipient->quiet_until = pawli_mono_after(now, asked_ms * 1000);
     policy_ms = pawl_backoff_delay_ms(&flight->policy, pawl_message_retries(flight->message),
                                       pawli_random_u64());
     flight->delay_ms = asked_ms > policy_ms ? asked_ms : policy_ms;
@@ -215,7 +215,8 @@ static void on_end(void *context, const pawl_send_outcome *outcome)
     const char *url = NULL;
 
     flight->send = NULL;
-    if (pawl_services_find(flight->services, flight->target->name, &service, &url, NULL) != PAWL_OK)
+    if (pawl_services_find(flight->services, flight->recipient->name, &service, &url, NULL) !=
+        PAWL_OK)
         service = NULL;
     judge(flight, outcome, now);
     obey_retry_after(flight, outcome, now);
@@ -266,7 +267,7 @@ static void take_off(pawli_flight *flight)
     const pawl_service *service = NULL;
     const char *url = NULL;
     pawl_status st =
-        pawl_services_find(flight->services, flight->target->name, &service, &url, &err);
+        pawl_services_find(flight->services, flight->recipient->name, &service, &url, &err);
 
     if (st == PAWL_OK) {
         flight->policy = pawl_service_backoff(service);
@@ -295,14 +296,14 @@ bool pawli_flight_begin(pawl_delivery *delivery, pawli_load *load, const pawl_me
                         pawl_mono claimed_at)
 {
     const char *destination = pawl_message_destination(message);
-    pawli_target *target = pawli_delivery_target(delivery, destination ? destination : "");
-    pawli_flight *flight = target ? calloc(1, sizeof *flight) : NULL;
+    pawli_recipient *recipient = pawli_delivery_recipient(delivery, destination ? destination : "");
+    pawli_flight *flight = recipient ? calloc(1, sizeof *flight) : NULL;
     static const pawl_backoff usual = PAWL_BACKOFF_REMOTE;
 
     if (!flight)
         return false;
     flight->delivery = delivery;
-    flight->target = target;
+    flight->recipient = recipient;
     flight->load = load;
     load->users++;
     flight->message = message;
@@ -314,7 +315,7 @@ bool pawli_flight_begin(pawl_delivery *delivery, pawli_load *load, const pawl_me
     flight->lease_us = lease_us(delivery, message, claimed_at);
     flight->renew_at = pawli_mono_after(claimed_at, flight->lease_us / 3);
     pthread_mutex_lock(&delivery->lock);
-    target->stats.in_flight++;
+    recipient->stats.in_flight++;
     pthread_mutex_unlock(&delivery->lock);
     pawli_flights_add(&delivery->air, flight);
     take_off(flight);

@@ -7,7 +7,7 @@
 
 #include <pawl/queue.h>
 
-#include "target.h"
+#include "recipient.h"
 
 /* Messages that came by one claim; gone with the last flight that uses one. */
 typedef struct pawli_load {
@@ -27,7 +27,7 @@ typedef enum pawli_fate {
 typedef struct pawli_flight {
     struct pawli_flight *previous, *next; /* in the list it is in */
     pawl_delivery *delivery;
-    pawli_target *target;
+    pawli_recipient *recipient;
     pawli_load *load;
     const pawl_message *message;
     pawl_held held;

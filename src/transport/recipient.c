@@ -1,0 +1,94 @@
+/* src/transport/recipient.c - what a delivery knows of one destination: its places, its breaker. */
+#include "recipient.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void pawli_recipients_done(pawli_recipients *recipients)
+{
+    for (size_t i = 0; i < recipients->count; i++)
+        free(recipients->items[i]);
+    free(recipients->items);
+    *recipients = (pawli_recipients){0};
+}
+
+static size_t place_of(const pawli_recipients *recipients, const char *name)
+{
+    size_t low = 0, high = recipients->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (strcmp(recipients->items[middle]->name, name) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool grow(pawli_recipients *recipients)
+{
+    size_t capacity = recipients->capacity ? recipients->capacity * 2 : 16;
+
+    if (recipients->count < recipients->capacity)
+        return true;
+    pawli_recipient **items = realloc(recipients->items, capacity * sizeof *items);
+    if (!items)
+        return false;
+    recipients->items = items;
+    recipients->capacity = capacity;
+    return true;
+}
+
+pawli_recipient *pawli_recipients_get(pawli_recipients *recipients, const char *name,
+                                      const pawli_breaker_policy *policy)
+{
+    size_t at = place_of(recipients, name), size = strlen(name) + 1;
+
+    if (at < recipients->count && strcmp(recipients->items[at]->name, name) == 0)
+        return recipients->items[at];
+    pawli_recipient *recipient = grow(recipients) ? calloc(1, sizeof *recipient + size) : NULL;
+    if (!recipient)
+        return NULL;
+    memcpy(recipient->name, name, size);
+    recipient->stats.destination = recipient->name;
+    recipient->quiet_until.us = INT64_MIN;
+    pawli_breaker_init(&recipient->breaker, policy);
+    memmove(&recipients->items[at + 1], &recipients->items[at],
+            (recipients->count - at) * sizeof *recipients->items);
+    recipients->items[at] = recipient;
+    recipients->count++;
+    return recipient;
+}
+
+static size_t concurrency_of(const pawli_recipient *recipient, const pawl_services *services)
+{
+    static const pawl_service_options usual = PAWL_SERVICE_OPTIONS_INIT;
+    const pawl_service *service = NULL;
+    const char *url = NULL;
+
+    /* One that nobody knows: its messages are claimed to be failed. */
+    if (pawl_services_find(services, recipient->name, &service, &url, NULL) != PAWL_OK)
+        return (size_t)usual.concurrency;
+    return (size_t)pawl_service_concurrency(service);
+}
+
+size_t pawli_recipient_room(pawli_recipient *recipient, const pawl_services *services,
+                            pawl_mono now)
+{
+    if (now.us < recipient->quiet_until.us || !pawli_breaker_allows(&recipient->breaker, now))
+        return 0;
+    if (recipient->breaker.state == PAWLI_BREAKER_HALF_OPEN)
+        return recipient->stats.in_flight == 0;
+    size_t places = concurrency_of(recipient, services);
+    return places > recipient->stats.in_flight ? places - recipient->stats.in_flight : 0;
+}
+
+pawl_mono pawli_recipient_ready_at(const pawli_recipient *recipient)
+{
+    int64_t at = recipient->quiet_until.us;
+
+    if (recipient->breaker.retry_at.us > at)
+        at = recipient->breaker.retry_at.us;
+    return (pawl_mono){recipient->wanted && at != INT64_MIN ? at : INT64_MAX};
+}

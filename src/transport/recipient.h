@@ -1,0 +1,39 @@
+/* src/transport/recipient.h - what a delivery knows of one destination: its places, its breaker. */
+#ifndef PAWLI_RECIPIENT_H
+#define PAWLI_RECIPIENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <pawl/delivery.h>
+
+#include "breaker.h"
+
+typedef struct pawli_recipient {
+    pawl_destination_stats stats; /* its name is `name` */
+    pawli_breaker breaker;
+    pawl_mono quiet_until; /* the destination asked for it */
+    bool wanted;           /* something was waiting for it when last asked */
+    char name[];
+} pawli_recipient;
+
+/* By name. Only the delivery's thread changes them, under its lock; so it reads without. */
+typedef struct pawli_recipients {
+    pawli_recipient **items;
+    size_t count;
+    size_t capacity;
+} pawli_recipients;
+
+void pawli_recipients_done(pawli_recipients *recipients);
+/* The recipient of this name; made if there is none. NULL: out of memory. */
+pawli_recipient *pawli_recipients_get(pawli_recipients *recipients, const char *name,
+                                      const pawli_breaker_policy *policy);
+
+/* How many messages may be claimed for it now; asking may half-open its breaker. */
+size_t pawli_recipient_room(pawli_recipient *recipient, const pawl_services *services,
+                            pawl_mono now);
+/* When there may be room again though nothing has ended; INT64_MAX: no such time. */
+pawl_mono pawli_recipient_ready_at(const pawli_recipient *recipient);
+
+#endif
