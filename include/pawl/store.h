@@ -72,7 +72,8 @@ typedef struct pawl_store_options {
  *            strings in `opts` are copied. `opts` may be NULL: all defaults.
  * Threads:   the store may be used by any number of threads; not across fork().
  * Blocks:    connecting and one round trip, bounded by timeout_ms.
- * Durable:   with deploy_schema the schema is committed on PAWL_OK; otherwise nothing is written.
+ * Durable:   with deploy_schema the schema is committed on PAWL_OK, and may be on failure, whole;
+ *            otherwise nothing is written.
  *            A SQLite file that does not exist is created only with deploy_schema.
  * Errors:    PAWL_E_INVALID (bad url or option), PAWL_E_NO_SCHEMA (run `pawl init`),
  *            PAWL_E_INCOMPATIBLE, PAWL_E_NOT_OURS, PAWL_E_UNAVAILABLE, PAWL_E_NOT_FOUND (no such

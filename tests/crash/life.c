@@ -281,6 +281,9 @@ bool life_step(life *l)
         pawl_error err = PAWL_ERROR_INIT;
         pawl_status st = run_one(l, s, &err);
         l->answers[0] = answer_of(st);
+        /* A store that cannot be opened says nothing about the tables that were to be made. */
+        if (s->verb == DEPLOY && st != PAWL_OK)
+            l->answers[0] = ANSWER_IN_DOUBT;
         l->status = st;
         if (st != PAWL_OK && err.status != PAWL_OK && err.status != st)
             life_wrong(l, "answered %s and filled the error with %s", pawl_status_name(st),
