@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <pawl/delivery.h>
 #include <pawl/envelope.h>
 #include <pawl/error.h>
 #include <pawl/export.h>
@@ -194,6 +195,15 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_address_check(const char *address, boo
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_receiver_start(pawl_receiver *receiver, pawl_error *err);
 
+/*
+ * GET /health tells of these, too: NULL for what there is none of. They must outlive the receiver.
+ * PAWL_E_MISUSE once it runs.
+ */
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_receiver_tell_of(pawl_receiver *receiver,
+                                                           pawl_worker *worker,
+                                                           pawl_delivery *delivery,
+                                                           pawl_error *err);
+
 /**
  * Accept no more, answer what has arrived, stop.
  *
@@ -206,6 +216,12 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_receiver_start(pawl_receiver *receiver
  * Errors:    none.
  */
 PAWL_API void pawl_receiver_stop(pawl_receiver *receiver);
+
+/*
+ * For a pawl_receiver_stop() that shall not wait for the rest of the grace period: handlers are
+ * cancelled, those that begin from now on at once. Returns at once. Any thread.
+ */
+PAWL_API void pawl_receiver_hurry(pawl_receiver *receiver);
 
 /* From now on these peers and secrets: any thread, while it runs. */
 PAWL_API void pawl_receiver_replace_services(pawl_receiver *receiver, pawl_services *services);

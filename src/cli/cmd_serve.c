@@ -14,7 +14,7 @@ static pawl_status refuse(const cli_config *config, pawl_error *err)
 static pawl_status run(const cli_args *args, pawl_error *err)
 {
     CLI_AUTO(cli_config) config = NULL;
-    cli_serve serve = {.args = args, .signal_fd = -1, .worker_fd = -1};
+    cli_serve serve = {.args = args, .signal_fd = -1, .ended_fd = -1};
 
     if (args->words.count > 0)
         return cli_fail(err, PAWL_E_INVALID, "serve takes no words; '%s' is one",
@@ -30,16 +30,19 @@ static pawl_status run(const cli_args *args, pawl_error *err)
 const cli_verb cli_verb_serve = {
     .name = "serve",
     .usage = "",
-    .summary = "the daemon: receive from other services, keep house",
-    .about = "Takes messages of other services at POST /_rf/receive, lets each have its effect "
-             "once, and gives it to an application, to a command or to the outbox, as the "
-             "configuration says; GET /health tells how it is. It needs nothing but a database, "
-             "whose tables it creates. All settings: 'pawl config reference' or "
-             "docs/configuration.md; 'pawl config check' looks at them. SIGTERM and SIGINT end it "
-             "when what has begun is done, a second one at once; SIGHUP reads services and their "
-             "secrets anew. It logs to stderr.",
+    .summary = "the daemon: send to other services, receive from them, keep house",
+    .about = "Sends the messages that have a destination to the services of the configuration, "
+             "signed. Takes messages of other services at POST /_rf/receive, lets each have its "
+             "effect once, and gives it to an application, to a command or to the outbox, as the "
+             "configuration says. Makes the runs of jobs that are due, and keeps house. GET "
+             "/health tells how it is. It needs nothing but a database, whose tables it creates; "
+             "without a service_id it receives and does not send. All settings: 'pawl config "
+             "reference' or docs/configuration.md; 'pawl config check' looks at them. SIGTERM and "
+             "SIGINT end it when what has begun is done; a second one cancels that, a third kills. "
+             "SIGHUP reads services and their secrets anew. It logs to stderr: docs/serve.md.",
     .examples = "  pawl serve --db sqlite:app.db\n"
-                "  pawl serve --config pawl.ini --listen 127.0.0.1:7295",
+                "  pawl serve --config pawl.ini --listen 127.0.0.1:7295\n"
+                "  pawl serve --db sqlite:app.db --service-id shop",
     .make_options = cli_config_options,
     .settings_size = sizeof(cli_config_flags),
     .run = run,

@@ -108,6 +108,17 @@ static void check_inbox(cli_config *config)
                 "taken for a new message");
 }
 
+static void check_delivery(cli_config *config)
+{
+    const cli_part *part = plain_part(config, CLI_SECTION_DELIVERY);
+    const cli_delivery_settings *delivery = part->values;
+
+    if (delivery->breaker_max_ms < delivery->breaker_base_ms)
+        PROBLEM(config, part, "breaker_max", "must not be less than breaker_base");
+    if (delivery->response_topic && !delivery->responses)
+        PROBLEM(config, part, "response_topic", "has a meaning only with responses = on");
+}
+
 static bool has_scheme(const char *url, const char *const *schemes)
 {
     for (; *schemes; schemes++)
@@ -162,6 +173,7 @@ void cli_config_check(cli_config *config)
     check_database(config);
     check_server(config);
     check_inbox(config);
+    check_delivery(config);
     while ((part = cli_config_next(config, CLI_SECTION_SERVICE, part)))
         check_service(config, part);
     while ((part = cli_config_next(config, CLI_SECTION_RECEIVE, part)))

@@ -39,8 +39,8 @@ static pawl_status catch_signals(cli_serve *serve, pawl_error *err)
     sigaction(SIGPIPE, &action, NULL);
     pthread_sigmask(SIG_BLOCK, &wanted, &serve->signal_mask);
     serve->signal_fd = signalfd(-1, &wanted, SFD_CLOEXEC);
-    serve->worker_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (serve->signal_fd < 0 || serve->worker_fd < 0)
+    serve->ended_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (serve->signal_fd < 0 || serve->ended_fd < 0)
         return cli_fail(err, PAWL_E_IO, "cannot receive signals: %s", strerror(errno));
     return PAWL_OK;
 }
@@ -63,138 +63,84 @@ static pawl_status open_store(cli_serve *serve, pawl_error *err)
     return pawl_store_open(database->url, &options, &serve->store, err);
 }
 
-/* ---- housekeeping ---- */
-
-static void *run_worker(void *context)
-{
-    cli_serve *serve = context;
-
-    if (pawl_worker_run(serve->worker, &serve->worker_err) != PAWL_OK)
-        (void)eventfd_write(serve->worker_fd, 1);
-    return NULL;
-}
-
-static pawl_status start_worker(cli_serve *serve, pawl_error *err)
-{
-    const cli_worker_settings *worker = cli_config_values(serve->config, CLI_SECTION_WORKER);
-    const cli_inbox_settings *inbox = cli_config_values(serve->config, CLI_SECTION_INBOX);
-    const cli_server_settings *server = cli_config_values(serve->config, CLI_SECTION_SERVER);
-    pawl_worker_options options = PAWL_WORKER_OPTIONS_INIT;
-    pawl_status st;
-    int problem;
-
-    options.chores_only = true;
-    options.concurrency = 1;
-    options.grace_ms = server->grace_ms;
-    options.retention_ms = worker->retention_ms;
-    options.chore_every_ms[PAWL_CHORE_REAP] = worker->reap_ms;
-    options.chore_every_ms[PAWL_CHORE_EXPIRE] = worker->expire_ms;
-    options.chore_every_ms[PAWL_CHORE_RETAIN] = worker->retain_ms;
-    options.chore_every_ms[PAWL_CHORE_INBOX] = inbox->cleanup_ms;
-    st = pawl_worker_new(serve->store, &options, &serve->worker, err);
-    if (st != PAWL_OK)
-        return st;
-    problem = pthread_create(&serve->worker_thread, NULL, run_worker, serve);
-    if (problem != 0)
-        return cli_fail(err, PAWL_E_NOMEM, "cannot start a thread: %s", strerror(problem));
-    serve->worker_runs = true;
-    return PAWL_OK;
-}
-
 /* ---- while it runs ---- */
 
-/* SIGHUP: services and their secrets. What is wrong changes nothing. */
-static void reload(cli_serve *serve)
-{
-    CLI_AUTO(cli_config) config = cli_config_load(serve->args, serve->args->settings);
-    pawl_services *services = NULL;
-    pawl_error err = PAWL_ERROR_INIT;
-
-    cli_config_check(config);
-    for (size_t i = 0; i < config->problem_count; i++)
-        cli_serve_say(serve->config, PAWL_LOG_ERROR, "%s", config->problems[i]);
-    if (config->problem_count > 0) {
-        cli_serve_say(serve->config, PAWL_LOG_ERROR,
-                      "the configuration was not read anew: nothing has changed");
-        return;
-    }
-    if (cli_serve_services(config, &services, &err) != PAWL_OK) {
-        cli_serve_say(serve->config, PAWL_LOG_ERROR, "the services were not read anew: %s",
-                      err.message);
-        return;
-    }
-    pawl_receiver_replace_services(serve->receiver, services);
-    pawl_services_unref(serve->services);
-    serve->services = services;
-    cli_serve_say(serve->config, PAWL_LOG_INFO, "%zu services and their secrets were read anew",
-                  pawl_services_count(services));
-}
-
-/* PAWL_OK: a signal says that it is time to end. */
-static pawl_status wait_for_end(cli_serve *serve, pawl_error *err)
+/* Until a signal says that it is time to end, or something ended by itself. */
+static void wait_for_end(cli_serve *serve)
 {
     for (;;) {
-        struct pollfd fds[] = {{serve->signal_fd, POLLIN, 0}, {serve->worker_fd, POLLIN, 0}};
+        struct pollfd fds[] = {{serve->signal_fd, POLLIN, 0}, {serve->ended_fd, POLLIN, 0}};
         struct signalfd_siginfo info;
         if (poll(fds, 2, -1) < 0)
             continue;
-        if (fds[1].revents) {
-            pthread_join(serve->worker_thread, NULL);
-            serve->worker_runs = false;
-            *err = serve->worker_err;
-            return err->status;
-        }
+        if (fds[1].revents)
+            return;
         if (read(serve->signal_fd, &info, sizeof info) != (ssize_t)sizeof info)
             continue;
         if (info.ssi_signo != SIGHUP)
-            return PAWL_OK;
-        reload(serve);
+            return;
+        cli_serve_reload(serve);
     }
 }
 
 /* ---- closing ---- */
 
-/* A second signal ends the process as it would any other: what is committed stays. */
-static void let_signals_kill(const cli_serve *serve)
-{
-    pthread_sigmask(SIG_SETMASK, &serve->signal_mask, NULL);
-}
-
 static void close_all(cli_serve *serve)
 {
     pawl_receiver_free(serve->receiver);
-    if (serve->worker_runs) {
-        pawl_worker_stop(serve->worker);
-        pthread_join(serve->worker_thread, NULL);
-    }
+    pawl_delivery_free(serve->delivery);
     pawl_worker_free(serve->worker);
     pawl_services_unref(serve->services);
     pawl_store_close(serve->store);
     if (serve->signal_fd >= 0)
         close(serve->signal_fd);
-    if (serve->worker_fd >= 0)
-        close(serve->worker_fd);
+    if (serve->ended_fd >= 0)
+        close(serve->ended_fd);
+}
+
+/* The order matters: nothing is accepted before all that it needs is there. */
+static pawl_status start_all(cli_serve *serve, pawl_error *err)
+{
+    pawl_status st = open_store(serve, err);
+
+    if (st == PAWL_OK)
+        st = cli_serve_services(serve->config, &serve->services, err);
+    if (st == PAWL_OK)
+        st = cli_serve_worker(serve, err);
+    if (st == PAWL_OK)
+        st = cli_serve_delivery(serve, err);
+    if (st == PAWL_OK)
+        st = cli_serve_receiver(serve, err);
+    if (st == PAWL_OK)
+        st = cli_duty_start(&serve->worker_duty, err);
+    if (st == PAWL_OK)
+        st = cli_duty_start(&serve->delivery_duty, err);
+    return st;
 }
 
 pawl_status cli_serve_run(cli_serve *serve, pawl_error *err)
 {
+    pawl_error end_err = PAWL_ERROR_INIT;
     pawl_status st = catch_signals(serve, err);
+    pawl_status end;
 
     raise_descriptor_limit();
-    if (st == PAWL_OK)
-        st = open_store(serve, err);
-    if (st == PAWL_OK)
-        st = cli_serve_services(serve->config, &serve->services, err);
-    if (st == PAWL_OK)
-        st = start_worker(serve, err);
-    if (st == PAWL_OK)
-        st = cli_serve_receiver(serve, err);
+    if (st != PAWL_OK) {
+        close_all(serve);
+        return st;
+    }
+    st = start_all(serve, err);
     if (st == PAWL_OK) {
         cli_serve_say(serve->config, PAWL_LOG_INFO, "ready");
-        st = wait_for_end(serve, err);
-        cli_serve_say(serve->config, st == PAWL_OK ? PAWL_LOG_INFO : PAWL_LOG_ERROR, "stopping");
+        wait_for_end(serve);
+        cli_serve_say(serve->config, PAWL_LOG_INFO,
+                      "stopping: what has begun is finished; a second signal hurries it");
     }
-    let_signals_kill(serve);
+    end = cli_serve_end(serve, &end_err);
+    if (st == PAWL_OK && end == PAWL_OK)
+        cli_serve_say(serve->config, PAWL_LOG_INFO, "stopped; nothing is held any more");
+    if (st == PAWL_OK && end != PAWL_OK)
+        *err = end_err;
     close_all(serve);
-    return st;
+    return st == PAWL_OK ? end : st;
 }

@@ -119,6 +119,23 @@ static pawl_status listen_on(cli_serve *serve, const cli_server_settings *server
     return st;
 }
 
+/* What somebody may miss who has just begun. */
+static void say_what_is_off(const cli_serve *serve)
+{
+    if (!cli_config_next(serve->config, CLI_SECTION_RECEIVE, NULL))
+        cli_serve_say(serve->config, PAWL_LOG_INFO,
+                      "no message is taken: there is no [receive TOPIC] in the configuration");
+    for (size_t i = 0; i < pawl_services_count(serve->services); i++) {
+        const pawl_service *service = pawl_services_at(serve->services, i);
+        if (serve->delivery && pawl_service_url(service) &&
+            pawl_secrets_count(pawl_service_secrets(service)) == 0)
+            cli_serve_say(serve->config, PAWL_LOG_WARNING,
+                          "messages to '%.255s' are not signed: secret in [service %.255s] is not "
+                          "set",
+                          pawl_service_name(service), pawl_service_name(service));
+    }
+}
+
 pawl_status cli_serve_receiver(cli_serve *serve, pawl_error *err)
 {
     const cli_server_settings *server = cli_config_values(serve->config, CLI_SECTION_SERVER);
@@ -130,8 +147,12 @@ pawl_status cli_serve_receiver(cli_serve *serve, pawl_error *err)
     while (st == PAWL_OK && (part = cli_config_next(serve->config, CLI_SECTION_RECEIVE, part)))
         st = add_handler(serve, part, &options, err);
     if (st == PAWL_OK)
+        st = pawl_receiver_tell_of(serve->receiver, serve->worker, serve->delivery, err);
+    if (st == PAWL_OK)
         st = listen_on(serve, server, err);
     if (st == PAWL_OK)
         st = pawl_receiver_start(serve->receiver, err);
+    if (st == PAWL_OK)
+        say_what_is_off(serve);
     return st;
 }

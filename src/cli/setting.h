@@ -99,6 +99,12 @@ typedef struct cli_delivery_settings {
     int64_t batch;
     int64_t concurrency;
     int64_t lease_ms;
+    int64_t breaker_failures;
+    int64_t breaker_base_ms;
+    int64_t breaker_max_ms;
+    int64_t retry_after_max_ms;
+    bool responses;
+    const char *response_topic;
 } cli_delivery_settings;
 
 typedef struct cli_inbox_settings {

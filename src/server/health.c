@@ -1,26 +1,113 @@
-/* src/server/health.c - GET /health: may messages be sent here? */
+/* src/server/health.c - GET /health: may messages be sent here, and how is all the rest? */
 #include <jansson.h>
 #include <string.h>
 
 #include "receiver_private.h"
 
-/* Answered from what is known: nobody waits for the database here. */
-void pawli_health_answer(pawl_receiver *receiver, pawli_answer *answer)
+static const char *breaker_name(pawl_breaker_state state)
 {
-    char trouble[256];
-    bool healthy = pawli_keeper_healthy(&receiver->keeper, trouble, sizeof trouble);
-    bool runs = atomic_load(&receiver->state) == PAWLI_RECEIVER_RUNS;
+    switch (state) {
+    case PAWL_BREAKER_OPEN:
+        return "open";
+    case PAWL_BREAKER_HALF_OPEN:
+        return "half-open";
+    default:
+        return "closed";
+    }
+}
+
+/* ---- the parts; each answers whether it is well; memory that runs out leaves parts out ---- */
+
+static json_t *tell_destination(const pawl_destination_stats *stats)
+{
+    return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I}", "breaker", breaker_name(stats->breaker),
+                     "in_flight", (json_int_t)stats->in_flight, "sent", (json_int_t)stats->sent,
+                     "duplicates", (json_int_t)stats->duplicate, "retried",
+                     (json_int_t)stats->retried, "failed", (json_int_t)stats->failed);
+}
+
+static bool tell_delivery(json_t *document, pawl_delivery *delivery)
+{
+    pawl_delivery_stats *stats = NULL;
+    json_t *destinations = json_object();
+    bool well = true;
+
+    if (pawl_delivery_stats_get(delivery, &stats, NULL) == PAWL_OK)
+        for (size_t i = 0; i < pawl_delivery_stats_count(stats); i++) {
+            const pawl_destination_stats *one = pawl_delivery_stats_at(stats, i);
+            well = well && one->breaker == PAWL_BREAKER_CLOSED;
+            json_object_set_new(destinations, one->destination, tell_destination(one));
+        }
+    pawl_delivery_stats_free(stats);
+    json_object_set_new(
+        document, "delivery",
+        json_pack("{s:s, s:o}", "status", well ? "ok" : "degraded", "destinations", destinations));
+    return well;
+}
+
+/* What they failed of is in the log: it may have names in it that are nobody else's business. */
+static json_t *tell_chores(const pawl_worker_stats *stats, bool *well)
+{
+    json_t *failing = json_array();
+
+    for (int i = 0; i < PAWL_CHORE_COUNT; i++)
+        if (stats->chores[i].last_error[0]) {
+            *well = false;
+            json_array_append_new(failing, json_string(pawl_chore_name((pawl_chore)i)));
+        }
+    return failing;
+}
+
+static bool tell_worker(json_t *document, pawl_worker *worker)
+{
+    pawl_worker_stats stats = PAWL_WORKER_STATS_INIT;
+    bool well;
+
+    pawl_worker_read_stats(worker, &stats);
+    well = stats.breaker == PAWL_BREAKER_CLOSED;
+    json_t *failing = tell_chores(&stats, &well);
+    json_object_set_new(document, "worker",
+                        json_pack("{s:s, s:s, s:o}", "status", well ? "ok" : "degraded", "breaker",
+                                  breaker_name(stats.breaker), "failing", failing));
+    return well;
+}
+
+/*
+ * Answered from what is known: nobody waits for the database here. Whom we send to is told on this
+ * machine only, since nobody has to show who he is.
+ */
+static json_t *tell_all(const pawli_door *door, bool runs, bool healthy, const char *trouble)
+{
+    pawl_receiver *receiver = door->receiver;
     int64_t running = 0;
     int64_t waiting = 0;
+    bool well = true;
     json_t *document;
 
     pawli_crew_count(&receiver->crew, &running, &waiting);
-    document = json_pack("{s:s, s:b, s:s, s:I, s:I}", "status",
-                         !runs     ? "stopping"
-                         : healthy ? "ok"
-                                   : "unavailable",
-                         "ready", runs && healthy, "database", healthy ? "ok" : trouble, "running",
-                         (json_int_t)running, "waiting", (json_int_t)waiting);
+    document = json_pack("{s:b, s:s, s:I, s:I}", "ready", runs && healthy, "database",
+                         healthy ? "ok" : trouble, "running", (json_int_t)running, "waiting",
+                         (json_int_t)waiting);
+    if (receiver->delivery && door->is_local)
+        well = tell_delivery(document, receiver->delivery);
+    if (receiver->worker && door->is_local)
+        well = tell_worker(document, receiver->worker) && well;
+    json_object_set_new(document, "status",
+                        json_string(!runs      ? "stopping"
+                                    : !healthy ? "unavailable"
+                                    : !well    ? "degraded"
+                                               : "ok"));
+    return document;
+}
+
+void pawli_health_answer(const pawli_door *door, pawli_answer *answer)
+{
+    pawl_receiver *receiver = door->receiver;
+    char trouble[256];
+    bool healthy = pawli_keeper_healthy(&receiver->keeper, trouble, sizeof trouble);
+    bool runs = atomic_load(&receiver->state) == PAWLI_RECEIVER_RUNS;
+    json_t *document = tell_all(door, runs, healthy, trouble);
+
     answer->status = runs && healthy ? 200 : 503;
     answer->body = document ? json_dumps(document, JSON_COMPACT) : NULL;
     answer->body_size = answer->body ? strlen(answer->body) : 0;

@@ -198,7 +198,7 @@ static enum MHD_Result arrived(exchange *x, const char *url)
     }
     if (path_of(url) == PATH_RECEIVE)
         return give_to_crew(x);
-    pawli_health_answer(x->door->receiver, &x->job.answer);
+    pawli_health_answer(x->door, &x->job.answer);
     return send_answer(x);
 }
 

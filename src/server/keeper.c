@@ -171,6 +171,8 @@ pawl_status pawli_keeper_add(pawli_keeper *keeper, pawli_ward *ward, pawl_arriva
     if (keeper->wards)
         keeper->wards->previous = ward;
     keeper->wards = ward;
+    if (keeper->cancelling)
+        cancel(ward);
     pthread_cond_broadcast(&keeper->changed);
     pthread_mutex_unlock(&keeper->lock);
     return PAWL_OK;
@@ -194,6 +196,7 @@ void pawli_keeper_remove(pawli_keeper *keeper, pawli_ward *ward)
 void pawli_keeper_cancel_all(pawli_keeper *keeper)
 {
     pthread_mutex_lock(&keeper->lock);
+    keeper->cancelling = true;
     for (pawli_ward *ward = keeper->wards; ward; ward = ward->next)
         cancel(ward);
     pthread_mutex_unlock(&keeper->lock);

@@ -34,6 +34,7 @@ typedef struct pawli_keeper {
     pawl_mono pulse_at;
     bool answers; /* the database, when it was asked last */
     char trouble[256];
+    bool cancelling; /* who comes from now on is cancelled at once */
     bool ending;
     bool has_thread;
     pthread_t thread;
@@ -53,6 +54,7 @@ pawl_status pawli_keeper_add(pawli_keeper *keeper, pawli_ward *ward, pawl_arriva
                              int64_t lease_ms, int64_t timeout_ms, pawl_error *err);
 /* No longer; waits for a renewal that is under way. */
 void pawli_keeper_remove(pawli_keeper *keeper, pawli_ward *ward);
+/* All there are, and all that come from now on. */
 void pawli_keeper_cancel_all(pawli_keeper *keeper);
 
 /* Whether the database answered when it was asked last; if not, `ret_trouble` says why. */

@@ -128,6 +128,7 @@ static pawl_status open_tcp(pawli_door *door, const char *text, int *ret_port, p
         return fail_errno(err, "cannot listen on", text);
     if (ret_port)
         *ret_port = ntohs(bound.sin6_port);
+    door->is_local = address.is_loopback;
     return PAWL_OK;
 }
 
@@ -177,6 +178,7 @@ static pawl_status open_unix(pawli_door *door, const char *path, pawl_error *err
         chmod(path, 0660) != 0 || stat(path, &made) != 0 || listen(door->fd, BACKLOG) != 0)
         return fail_errno(err, "cannot listen on", path);
     door->unix_inode = made.st_ino;
+    door->is_local = true;
     door->unix_path = strdup(path);
     if (!door->unix_path)
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the socket");

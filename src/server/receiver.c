@@ -114,6 +114,18 @@ pawl_status pawl_receiver_handle(pawl_receiver *receiver, const char *topic, paw
     return pawli_routes_add(&receiver->routes, topic, mode, handler, context, &options, err);
 }
 
+pawl_status pawl_receiver_tell_of(pawl_receiver *receiver, pawl_worker *worker,
+                                  pawl_delivery *delivery, pawl_error *err)
+{
+    if (!receiver)
+        return pawli_fail(err, PAWL_E_INVALID, "receiver must not be NULL");
+    if (atomic_load(&receiver->state) != PAWLI_RECEIVER_NEW)
+        return pawli_fail(err, PAWL_E_MISUSE, "say so before pawl_receiver_start()");
+    receiver->worker = worker;
+    receiver->delivery = delivery;
+    return PAWL_OK;
+}
+
 void pawl_receiver_replace_services(pawl_receiver *receiver, pawl_services *services)
 {
     pawl_services *before;
@@ -163,6 +175,12 @@ pawl_status pawl_receiver_start(pawl_receiver *receiver, pawl_error *err)
 static pawl_mono after_us(int64_t us)
 {
     return pawli_mono_after(pawli_mono_now(), us);
+}
+
+void pawl_receiver_hurry(pawl_receiver *receiver)
+{
+    if (receiver)
+        pawli_keeper_cancel_all(&receiver->keeper);
 }
 
 /* What has arrived is answered: processed if it has begun, else turned away. */

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include <pawl/delivery.h>
 #include <pawl/receiver.h>
 
 #include "buffer.h"
@@ -22,6 +23,7 @@ typedef struct pawli_door {
     struct MHD_Daemon *daemon; /* NULL: not started */
     int fd;                    /* -1: none */
     int daemon_fd;             /* the same for the daemon */
+    bool is_local;             /* only this machine can reach it */
     char *unix_path;           /* removed at the end; NULL: not a unix socket */
     uint64_t unix_inode;
     char *tls_cert; /* PEM text, not a path */
@@ -54,6 +56,8 @@ struct pawl_receiver {
     _Atomic(pawli_receiver_state) state;
     pthread_mutex_t services_lock;
     pawl_services *services;
+    pawl_worker *worker;     /* for health; NULL: none to tell of */
+    pawl_delivery *delivery; /* the same */
     pawli_crew crew;
     pawli_keeper keeper;
     pawli_receiver_counts counts;
@@ -92,7 +96,7 @@ void pawli_http_stop(pawli_door *door);
 
 /* ---- health.c ---- */
 
-void pawli_health_answer(pawl_receiver *receiver, pawli_answer *answer);
+void pawli_health_answer(const pawli_door *door, pawli_answer *answer);
 
 /* ---- listen.c: sockets ---- */
 

@@ -11,6 +11,7 @@ import subprocess
 
 import pytest
 
+from daemon import Daemon
 from program import Database, until
 
 POSTGRES = os.environ.get("PAWL_TEST_POSTGRES")
@@ -118,3 +119,17 @@ def start(db):
     yield starter
     for worker in workers:
         worker.kill()
+
+
+@pytest.fixture
+def serve(empty_db):
+    """Starts daemons on the database, which they make."""
+    daemons = []
+
+    def starter(config, *args, **options):
+        daemons.append(Daemon(options.pop("db", empty_db), config, *args, **options))
+        return daemons[-1]
+
+    yield starter
+    for daemon in daemons:
+        daemon.kill()

@@ -2,76 +2,18 @@
 
 import http.client
 import json
-import re
 import signal
 import ssl
 import subprocess
 
 import pytest
 
+from daemon import SECRET
 from peer import UnixConnection, ask, envelope
-from program import PAWL, environment, refused, run_pawl, until
+from program import refused, run_pawl, until
 
-SECRET = "correct-horse-battery-staple"
 OTHER = "another-horse-another-battery"
 PAYLOAD = '{"card": "4111-1111"}'
-
-
-class Daemon:
-    def __init__(self, db, config, *args):
-        self.log = b""
-        self.file = db.folder / "pawl.ini"
-        self.secret = db.folder / "shop.secret"
-        self.set_secret(SECRET)
-        self.file.write_text("[server]\nlisten = 127.0.0.1:0\n[log]\nlevel = debug\n"
-                             f"[service shop]\nsecret = file:{self.secret}\n{config}")
-        self.process = subprocess.Popen(
-            [PAWL, "--db", db.url, *db.schema_options, "serve", "--config", self.file, *args],
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            env=environment(), cwd=db.folder)
-        self.hear("ready")
-        self.port = int(re.search(rb"listening on https?://127.0.0.1:(\d+)", self.log)[1])
-
-    def set_secret(self, secret):
-        self.secret.write_text(secret + "\n")
-        self.secret.chmod(0o600)
-
-    def hear(self, text):
-        while text.encode() not in self.log:
-            line = self.process.stderr.readline()
-            assert line, self.log
-            self.log += line
-
-    def connection(self):
-        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
-
-    def receive(self, body):
-        return ask(self.connection(), "POST", "/_rf/receive", body)
-
-    def end(self, number=signal.SIGTERM):
-        self.process.send_signal(number)
-        out, err = self.process.communicate(timeout=60)
-        self.log += err
-        assert out == b""
-        return self.process.returncode
-
-    def kill(self):
-        if self.process.poll() is None:
-            self.process.kill()
-            self.process.wait()
-
-
-@pytest.fixture
-def serve(empty_db):
-    daemons = []
-
-    def starter(config, *args):
-        daemons.append(Daemon(empty_db, config, *args))
-        return daemons[-1]
-
-    yield starter
-    for daemon in daemons:
-        daemon.kill()
 
 
 def test_a_command_processes_a_message_once(serve, empty_db):
@@ -126,12 +68,12 @@ def test_secrets_are_read_anew_on_sighup(serve):
     daemon = serve("[receive *]\ncommand = true\n")
     daemon.set_secret(OTHER)
     assert daemon.receive(envelope(SECRET))[0] == 200
-    daemon.process.send_signal(signal.SIGHUP)
+    daemon.tell(signal.SIGHUP)
     daemon.hear("1 services and their secrets were read anew")
     assert daemon.receive(envelope(SECRET))[0] == 401
     assert daemon.receive(envelope(OTHER))[0] == 200
     daemon.set_secret("short")
-    daemon.process.send_signal(signal.SIGHUP)
+    daemon.tell(signal.SIGHUP)
     daemon.hear("nothing has changed")
     assert daemon.receive(envelope(OTHER))[0] == 200
     assert OTHER.encode() not in daemon.log
@@ -193,12 +135,12 @@ def test_what_runs_is_finished_before_it_ends(serve, empty_db, gate):
     connection = daemon.connection()
     connection.request("POST", "/_rf/receive", envelope(SECRET), {"Content-Type": "application/json"})
     until((empty_db.folder / "begun").exists)
-    daemon.process.send_signal(signal.SIGTERM)
+    daemon.tell(signal.SIGTERM)
     daemon.hear("stopping")
     gate.open()
     response = connection.getresponse()
     assert (response.status, json.loads(response.read())["payload"]) == (200, "late")
-    assert daemon.process.wait(timeout=60) == 0
+    assert daemon.wait() == 0
 
 
 def test_a_killed_daemon_leaves_nothing_in_the_way(serve, empty_db):
