@@ -1,6 +1,7 @@
 # Makefile - the doors to the project. Each target sets up what it needs; Meson does the building.
 #
-#   make run        build, then run the example on a SQLite file
+#   make run        build, then show two services that send to each other (STAY=1: they stay up)
+#   make run-orders the same for a small shop in C on a SQLite file (examples/orders.c)
 #   make test       build and test everything                 (make test-full: under all sanitizers)
 #   make proof      what make test reduces, whole: every power cut, with the counts
 #   make bench      measure; options in BENCH_ARGS            (bench/README.md)
@@ -11,7 +12,7 @@ SHELL := /bin/bash
 PREFIX ?= /usr/local
 RELEASE := build/run
 
-.PHONY: all run test test-full proof bench lint format install clean
+.PHONY: all run run-orders test test-full proof bench lint format install clean
 
 all:
 	@scripts/setup build
@@ -20,7 +21,10 @@ all:
 	@ninja -C $(RELEASE) >$(RELEASE)/build.log 2>&1 || { cat $(RELEASE)/build.log; exit 1; }
 
 run: all
-	@examples/run $(RELEASE)
+	@examples/run $(RELEASE) $(if $(STAY),--stay)
+
+run-orders: all
+	@examples/run-orders $(RELEASE)
 
 test:
 	@scripts/setup test

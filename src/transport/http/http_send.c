@@ -136,6 +136,7 @@ static CURLcode set_request(pawli_http_send *send, const pawl_send_request *requ
 
     SET(CURLOPT_URL, target->url);
     SET(CURLOPT_UNIX_SOCKET_PATH, target->socket_path);
+    send->is_unix = target->socket_path != NULL;
     SET(CURLOPT_PROTOCOLS_STR, "http,https");
     SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
     SET(CURLOPT_POST, 1L);
@@ -265,6 +266,9 @@ static void finish_failed(pawli_http_send *send, CURLcode code, pawl_send_outcom
         snprintf(room, PAWL_SEND_ERROR_SIZE, "the answer is longer than %zu bytes", send->body_max);
     } else if (send->body.failed) {
         snprintf(room, PAWL_SEND_ERROR_SIZE, "no memory for the answer");
+    } else if (send->is_unix && code == CURLE_COULDNT_CONNECT) {
+        /* libcurl would speak of port 80 of localhost. */
+        snprintf(room, PAWL_SEND_ERROR_SIZE, "nobody listens on its unix socket");
     } else {
         snprintf(room, PAWL_SEND_ERROR_SIZE, "%s", why);
     }

@@ -1,0 +1,82 @@
+"""What `make run` shows: two services, one of them killed and back; and that nothing of it stays."""
+
+import os
+import pathlib
+import re
+import signal
+import subprocess
+
+import pytest
+
+from program import DEADLINE_S, PAWL, alive, environment, until
+
+RUN = pathlib.Path(__file__).parent.parent.parent / "examples" / "run"
+BUILD = pathlib.Path(PAWL).parent.parent.parent
+
+
+@pytest.fixture
+def run(tmp_path):
+    started = []
+
+    def starter(*args):
+        (tmp_path / "t").mkdir()
+        started.append(subprocess.Popen([RUN, BUILD, *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
+                                        env=environment(TMPDIR=str(tmp_path / "t")), start_new_session=True))
+        return started[-1]
+
+    yield starter
+    for process in started:
+        if process.poll() is None:
+            process.kill()
+        process.stdout.close()
+        process.wait()
+
+
+def daemons(process):
+    """The pids of its children."""
+    return [int(pid) for pid in pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()]
+
+
+def read_until(process, text):
+    seen = ""
+    while text not in seen:
+        line = process.stdout.readline()
+        assert line, seen
+        seen += line
+    return seen
+
+
+def test_it_ends_by_itself_and_leaves_nothing(run, tmp_path):
+    process = run()
+    shown = process.stdout.read()
+    assert process.wait(timeout=DEADLINE_S) == 0, shown
+    assert re.search(r'receipts:\n  \{"order": 1\}\n  \{"order": 2\}\n', shown)
+    assert "nobody listens on its unix socket" in shown
+    for text in ("pawl send", "curl http", "pawl job add", "STAY=1"):
+        assert text in shown
+    assert shown.count("nothing is held any more") == 2
+    assert list((tmp_path / "t").iterdir()) == []
+
+
+@pytest.mark.parametrize("number, code", [(signal.SIGINT, 0), (signal.SIGTERM, 143)])
+def test_it_stays_until_it_is_told_to_end(run, tmp_path, number, code):
+    process = run("--stay")
+    shown = read_until(process, "Ctrl-C ends it")
+    folder = pathlib.Path(re.search(r"cat (\S+)/receipts", shown)[1])
+    done = subprocess.run([PAWL, "send", "order", "{}", "--destination", "bank", "--db", f"sqlite:{folder}/shop.db"],
+                          env=environment(), check=False, capture_output=True)
+    assert done.returncode == 0, done
+    until(lambda: len((folder / "receipts").read_text().splitlines()) == 3)
+    process.send_signal(number)
+    process.stdout.read()
+    assert process.wait(timeout=DEADLINE_S) == code
+    assert list((tmp_path / "t").iterdir()) == []
+
+
+def test_its_daemons_do_not_outlive_it(run):
+    process = run("--stay")
+    read_until(process, "Ctrl-C ends it")
+    pids = daemons(process)
+    assert len(pids) == 2
+    os.kill(process.pid, signal.SIGKILL)
+    until(lambda: not any(alive(pid) for pid in pids))
