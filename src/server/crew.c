@@ -38,14 +38,14 @@ static bool has_room(const pawli_route *route)
     return route->options.concurrency == 0 || route->running < route->options.concurrency;
 }
 
-static void begin(pawli_crew *crew, pawli_route *route)
+static void begin(pawli_server_crew *crew, pawli_route *route)
 {
     route->running++;
     crew->running++;
 }
 
 /* A job that waited for this route goes to the front of the line: it has waited longest. */
-static void end(pawli_crew *crew, pawli_route *route)
+static void end(pawli_server_crew *crew, pawli_route *route)
 {
     pawli_job *parked;
 
@@ -64,7 +64,7 @@ static void end(pawli_crew *crew, pawli_route *route)
 /* ---- a thread of the crew ---- */
 
 /* The next job, whose route has room if it is known; NULL: the crew ends. The lock is held. */
-static pawli_job *next_job(pawli_crew *crew)
+static pawli_job *next_job(pawli_server_crew *crew)
 {
     while (!crew->first && !crew->ending)
         pthread_cond_wait(&crew->changed, &crew->lock);
@@ -75,7 +75,7 @@ static pawli_job *next_job(pawli_crew *crew)
 }
 
 /* Whether the job may go on now; otherwise it waits, out of the way. The lock is held. */
-static bool admit(pawli_crew *crew, pawli_job *job)
+static bool admit(pawli_server_crew *crew, pawli_job *job)
 {
     if (!crew->closed && !has_room(job->route)) {
         append(&job->route->parked, &job->route->last_parked, job);
@@ -94,7 +94,7 @@ static void finish(pawli_job *job)
 
 /* One job from the line to its answer, or to where it is parked. The lock is held, but not while it
  * is being worked on. */
-static void work_on(pawli_crew *crew, pawli_job *job)
+static void work_on(pawli_server_crew *crew, pawli_job *job)
 {
     bool closed = crew->closed;
     bool go_on = true;
@@ -122,7 +122,7 @@ static void work_on(pawli_crew *crew, pawli_job *job)
 
 static void *run(void *context)
 {
-    pawli_crew *crew = context;
+    pawli_server_crew *crew = context;
     pawli_job *job;
 
     pthread_mutex_lock(&crew->lock);
@@ -138,20 +138,20 @@ static void *run(void *context)
 
 /* ---- from outside ---- */
 
-void pawli_crew_init(pawli_crew *crew)
+void pawli_server_crew_init(pawli_server_crew *crew)
 {
     pthread_mutex_init(&crew->lock, NULL);
     pawli_wait_init(&crew->changed);
 }
 
-void pawli_crew_destroy(pawli_crew *crew)
+void pawli_server_crew_destroy(pawli_server_crew *crew)
 {
     pthread_cond_destroy(&crew->changed);
     pthread_mutex_destroy(&crew->lock);
 }
 
-pawl_status pawli_crew_start(pawli_crew *crew, const pawli_crew_work *work, size_t threads,
-                             size_t most_waiting, pawl_error *err)
+pawl_status pawli_server_crew_start(pawli_server_crew *crew, const pawli_server_crew_work *work,
+                                    size_t threads, size_t most_waiting, pawl_error *err)
 {
     crew->work = *work;
     crew->most_waiting = most_waiting + threads;
@@ -167,7 +167,7 @@ pawl_status pawli_crew_start(pawli_crew *crew, const pawli_crew_work *work, size
     return PAWL_OK;
 }
 
-bool pawli_crew_take(pawli_crew *crew, pawli_job *job)
+bool pawli_server_crew_take(pawli_server_crew *crew, pawli_job *job)
 {
     bool taken;
 
@@ -182,7 +182,7 @@ bool pawli_crew_take(pawli_crew *crew, pawli_job *job)
     return taken;
 }
 
-void pawli_crew_close(pawli_crew *crew, pawli_routes *routes)
+void pawli_server_crew_close(pawli_server_crew *crew, pawli_routes *routes)
 {
     pawli_job *job;
     pawli_job *waiting;
@@ -203,7 +203,7 @@ void pawli_crew_close(pawli_crew *crew, pawli_routes *routes)
     }
 }
 
-bool pawli_crew_wait(pawli_crew *crew, pawl_mono deadline)
+bool pawli_server_crew_wait(pawli_server_crew *crew, pawl_mono deadline)
 {
     bool idle;
 
@@ -215,7 +215,7 @@ bool pawli_crew_wait(pawli_crew *crew, pawl_mono deadline)
     return idle;
 }
 
-void pawli_crew_done(pawli_crew *crew)
+void pawli_server_crew_done(pawli_server_crew *crew)
 {
     pthread_mutex_lock(&crew->lock);
     crew->ending = true;
@@ -228,7 +228,7 @@ void pawli_crew_done(pawli_crew *crew)
     crew->count = 0;
 }
 
-bool pawli_crew_enter(pawli_crew *crew, pawli_route *route)
+bool pawli_server_crew_enter(pawli_server_crew *crew, pawli_route *route)
 {
     bool entered;
 
@@ -240,7 +240,7 @@ bool pawli_crew_enter(pawli_crew *crew, pawli_route *route)
     return entered;
 }
 
-void pawli_crew_leave(pawli_crew *crew, pawli_route *route)
+void pawli_server_crew_leave(pawli_server_crew *crew, pawli_route *route)
 {
     pthread_mutex_lock(&crew->lock);
     end(crew, route);
@@ -248,7 +248,7 @@ void pawli_crew_leave(pawli_crew *crew, pawli_route *route)
     pthread_mutex_unlock(&crew->lock);
 }
 
-void pawli_crew_count(pawli_crew *crew, int64_t *ret_running, int64_t *ret_waiting)
+void pawli_server_crew_count(pawli_server_crew *crew, int64_t *ret_running, int64_t *ret_waiting)
 {
     pthread_mutex_lock(&crew->lock);
     *ret_running = (int64_t)crew->running;

@@ -24,7 +24,7 @@ struct pawli_job {
 };
 
 /* What the crew does with a job; each runs on one of its threads, with no lock held. */
-typedef struct pawli_crew_work {
+typedef struct pawli_server_crew_work {
     /* Reads it and finds its route; false: it is answered. */
     bool (*read)(void *context, pawli_job *job);
     /* Processes and answers it. */
@@ -32,12 +32,12 @@ typedef struct pawli_crew_work {
     /* Answers one that nobody will process, since the crew is closed. */
     void (*turn_away)(void *context, pawli_job *job);
     void *context;
-} pawli_crew_work;
+} pawli_server_crew_work;
 
-typedef struct pawli_crew {
+typedef struct pawli_server_crew {
     pthread_mutex_t lock;
     pthread_cond_t changed; /* there is work, or `closed`, or nobody works any more */
-    pawli_crew_work work;
+    pawli_server_crew_work work;
     pawli_job *first;
     pawli_job *last;
     size_t waiting; /* in line, and parked */
@@ -48,26 +48,26 @@ typedef struct pawli_crew {
     bool ending;
     pthread_t *threads;
     size_t count;
-} pawli_crew;
+} pawli_server_crew;
 
 /* Its lock lives from here to the end, whether it is started or not. */
-void pawli_crew_init(pawli_crew *crew);
-void pawli_crew_destroy(pawli_crew *crew);
+void pawli_server_crew_init(pawli_server_crew *crew);
+void pawli_server_crew_destroy(pawli_server_crew *crew);
 
-pawl_status pawli_crew_start(pawli_crew *crew, const pawli_crew_work *work, size_t threads,
-                             size_t most_waiting, pawl_error *err);
+pawl_status pawli_server_crew_start(pawli_server_crew *crew, const pawli_server_crew_work *work,
+                                    size_t threads, size_t most_waiting, pawl_error *err);
 /* False: too many are waiting, or it is closed; `done` is then not called. */
-bool pawli_crew_take(pawli_crew *crew, pawli_job *job);
+bool pawli_server_crew_take(pawli_server_crew *crew, pawli_job *job);
 /* Take no more; those who wait are turned away, in this call. */
-void pawli_crew_close(pawli_crew *crew, pawli_routes *routes);
+void pawli_server_crew_close(pawli_server_crew *crew, pawli_routes *routes);
 /* Until nobody works; false: the deadline came first. */
-bool pawli_crew_wait(pawli_crew *crew, pawl_mono deadline);
-/* After pawli_crew_close(); waits for its threads. Fine if it was not started. */
-void pawli_crew_done(pawli_crew *crew);
+bool pawli_server_crew_wait(pawli_server_crew *crew, pawl_mono deadline);
+/* After pawli_server_crew_close(); waits for its threads. Fine if it was not started. */
+void pawli_server_crew_done(pawli_server_crew *crew);
 
 /* For a message that comes by another door: is there room on its route? If so, leave it after. */
-bool pawli_crew_enter(pawli_crew *crew, pawli_route *route);
-void pawli_crew_leave(pawli_crew *crew, pawli_route *route);
-void pawli_crew_count(pawli_crew *crew, int64_t *ret_running, int64_t *ret_waiting);
+bool pawli_server_crew_enter(pawli_server_crew *crew, pawli_route *route);
+void pawli_server_crew_leave(pawli_server_crew *crew, pawli_route *route);
+void pawli_server_crew_count(pawli_server_crew *crew, int64_t *ret_running, int64_t *ret_waiting);
 
 #endif

@@ -84,7 +84,7 @@ static json_t *tell_all(const pawli_door *door, bool runs, bool healthy, const c
     bool well = true;
     json_t *document;
 
-    pawli_crew_count(&receiver->crew, &running, &waiting);
+    pawli_server_crew_count(&receiver->crew, &running, &waiting);
     document = json_pack("{s:b, s:s, s:I, s:I}", "ready", runs && healthy, "database",
                          healthy ? "ok" : trouble, "running", (json_int_t)running, "waiting",
                          (json_int_t)waiting);
@@ -104,7 +104,7 @@ void pawli_health_answer(const pawli_door *door, pawli_answer *answer)
 {
     pawl_receiver *receiver = door->receiver;
     char trouble[256];
-    bool healthy = pawli_keeper_healthy(&receiver->keeper, trouble, sizeof trouble);
+    bool healthy = pawli_server_keeper_healthy(&receiver->keeper, trouble, sizeof trouble);
     bool runs = atomic_load(&receiver->state) == PAWLI_RECEIVER_RUNS;
     json_t *document = tell_all(door, runs, healthy, trouble);
 

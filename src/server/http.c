@@ -117,7 +117,7 @@ static enum MHD_Result give_to_crew(exchange *x)
     x->job.done = answered;
     x->state = WAITING;
     MHD_suspend_connection(x->connection); /* before anybody can resume it */
-    if (!pawli_crew_take(&x->door->receiver->crew, &x->job)) {
+    if (!pawli_server_crew_take(&x->door->receiver->crew, &x->job)) {
         bool runs = atomic_load(&x->door->receiver->state) == PAWLI_RECEIVER_RUNS;
         pawli_answer_refuse(&x->job.answer, runs ? 429 : 503, "%s",
                             runs ? "too many messages are waiting" : "this receiver is stopping");

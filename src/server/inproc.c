@@ -18,14 +18,14 @@ static void process_inproc(pawl_receiver *receiver, const pawl_envelope *envelop
         pawli_answer_refuse(answer, 404, "there is no handler for this endpoint");
         return;
     }
-    if (!pawli_crew_enter(&receiver->crew, job.route)) {
+    if (!pawli_server_crew_enter(&receiver->crew, job.route)) {
         pawli_answer_refuse(answer, 429, "too many messages are waiting");
         return;
     }
     /* The job only borrows it. */
     job.envelope = (pawl_envelope *)(uintptr_t)envelope;
     pawli_process(receiver, &job);
-    pawli_crew_leave(&receiver->crew, job.route);
+    pawli_server_crew_leave(&receiver->crew, job.route);
     *answer = job.answer;
 }
 

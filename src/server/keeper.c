@@ -38,7 +38,7 @@ static void cancel(pawli_ward *ward)
 
 /* ---- the turns of its thread; the lock is held, but not while the database is asked ---- */
 
-static void renew(pawli_keeper *keeper, pawli_ward *ward)
+static void renew(pawli_server_keeper *keeper, pawli_ward *ward)
 {
     pawl_error err = PAWL_ERROR_INIT;
     pawl_status st;
@@ -60,7 +60,7 @@ static void renew(pawli_keeper *keeper, pawli_ward *ward)
     pthread_cond_broadcast(&keeper->changed);
 }
 
-static void feel_pulse(pawli_keeper *keeper)
+static void feel_pulse(pawli_server_keeper *keeper)
 {
     pawl_error err = PAWL_ERROR_INIT;
     pawl_wall now;
@@ -82,7 +82,7 @@ static void feel_pulse(pawli_keeper *keeper)
 }
 
 /* Does what is due, and says when to come again. */
-static pawl_mono look_after(pawli_keeper *keeper)
+static pawl_mono look_after(pawli_server_keeper *keeper)
 {
     pawl_mono next = keeper->pulse_at;
 
@@ -104,7 +104,7 @@ static pawl_mono look_after(pawli_keeper *keeper)
 
 static void *watch(void *context)
 {
-    pawli_keeper *keeper = context;
+    pawli_server_keeper *keeper = context;
 
     pthread_mutex_lock(&keeper->lock);
     while (!keeper->ending) {
@@ -118,20 +118,20 @@ static void *watch(void *context)
 
 /* ---- from outside ---- */
 
-void pawli_keeper_init(pawli_keeper *keeper)
+void pawli_server_keeper_init(pawli_server_keeper *keeper)
 {
     pthread_mutex_init(&keeper->lock, NULL);
     pawli_wait_init(&keeper->changed);
 }
 
-void pawli_keeper_destroy(pawli_keeper *keeper)
+void pawli_server_keeper_destroy(pawli_server_keeper *keeper)
 {
     pthread_cond_destroy(&keeper->changed);
     pthread_mutex_destroy(&keeper->lock);
 }
 
-pawl_status pawli_keeper_start(pawli_keeper *keeper, pawl_store *store, const pawl_log_sink *log,
-                               pawl_error *err)
+pawl_status pawli_server_keeper_start(pawli_server_keeper *keeper, pawl_store *store,
+                                      const pawl_log_sink *log, pawl_error *err)
 {
     keeper->store = store;
     keeper->log = log;
@@ -143,7 +143,7 @@ pawl_status pawli_keeper_start(pawli_keeper *keeper, pawl_store *store, const pa
     return PAWL_OK;
 }
 
-void pawli_keeper_done(pawli_keeper *keeper)
+void pawli_server_keeper_done(pawli_server_keeper *keeper)
 {
     if (!keeper->has_thread)
         return;
@@ -155,8 +155,9 @@ void pawli_keeper_done(pawli_keeper *keeper)
     keeper->has_thread = false;
 }
 
-pawl_status pawli_keeper_add(pawli_keeper *keeper, pawli_ward *ward, pawl_arrival *arrival,
-                             int64_t lease_ms, int64_t timeout_ms, pawl_error *err)
+pawl_status pawli_server_keeper_add(pawli_server_keeper *keeper, pawli_ward *ward,
+                                    pawl_arrival *arrival, int64_t lease_ms, int64_t timeout_ms,
+                                    pawl_error *err)
 {
     ward->cancel_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (ward->cancel_fd < 0)
@@ -178,7 +179,7 @@ pawl_status pawli_keeper_add(pawli_keeper *keeper, pawli_ward *ward, pawl_arriva
     return PAWL_OK;
 }
 
-void pawli_keeper_remove(pawli_keeper *keeper, pawli_ward *ward)
+void pawli_server_keeper_remove(pawli_server_keeper *keeper, pawli_ward *ward)
 {
     pthread_mutex_lock(&keeper->lock);
     while (ward->in_hand)
@@ -193,7 +194,7 @@ void pawli_keeper_remove(pawli_keeper *keeper, pawli_ward *ward)
     close(ward->cancel_fd);
 }
 
-void pawli_keeper_cancel_all(pawli_keeper *keeper)
+void pawli_server_keeper_cancel_all(pawli_server_keeper *keeper)
 {
     pthread_mutex_lock(&keeper->lock);
     keeper->cancelling = true;
@@ -202,7 +203,7 @@ void pawli_keeper_cancel_all(pawli_keeper *keeper)
     pthread_mutex_unlock(&keeper->lock);
 }
 
-bool pawli_keeper_healthy(pawli_keeper *keeper, char *ret_trouble, size_t room)
+bool pawli_server_keeper_healthy(pawli_server_keeper *keeper, char *ret_trouble, size_t room)
 {
     bool answers;
 

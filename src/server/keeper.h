@@ -25,7 +25,7 @@ struct pawli_ward {
     int cancel_fd; /* readable once it is cancelled */
 };
 
-typedef struct pawli_keeper {
+typedef struct pawli_server_keeper {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     pawl_store *store;
@@ -38,26 +38,27 @@ typedef struct pawli_keeper {
     bool ending;
     bool has_thread;
     pthread_t thread;
-} pawli_keeper;
+} pawli_server_keeper;
 
 /* Its lock lives from here to the end, whether it is started or not. */
-void pawli_keeper_init(pawli_keeper *keeper);
-void pawli_keeper_destroy(pawli_keeper *keeper);
+void pawli_server_keeper_init(pawli_server_keeper *keeper);
+void pawli_server_keeper_destroy(pawli_server_keeper *keeper);
 
-pawl_status pawli_keeper_start(pawli_keeper *keeper, pawl_store *store, const pawl_log_sink *log,
-                               pawl_error *err);
+pawl_status pawli_server_keeper_start(pawli_server_keeper *keeper, pawl_store *store,
+                                      const pawl_log_sink *log, pawl_error *err);
 /* Fine if it was not started. */
-void pawli_keeper_done(pawli_keeper *keeper);
+void pawli_server_keeper_done(pawli_server_keeper *keeper);
 
 /* Look after it from now on; timeout_ms 0: it may take any time. PAWL_E_NOMEM: no descriptor. */
-pawl_status pawli_keeper_add(pawli_keeper *keeper, pawli_ward *ward, pawl_arrival *arrival,
-                             int64_t lease_ms, int64_t timeout_ms, pawl_error *err);
+pawl_status pawli_server_keeper_add(pawli_server_keeper *keeper, pawli_ward *ward,
+                                    pawl_arrival *arrival, int64_t lease_ms, int64_t timeout_ms,
+                                    pawl_error *err);
 /* No longer; waits for a renewal that is under way. */
-void pawli_keeper_remove(pawli_keeper *keeper, pawli_ward *ward);
+void pawli_server_keeper_remove(pawli_server_keeper *keeper, pawli_ward *ward);
 /* All there are, and all that come from now on. */
-void pawli_keeper_cancel_all(pawli_keeper *keeper);
+void pawli_server_keeper_cancel_all(pawli_server_keeper *keeper);
 
 /* Whether the database answered when it was asked last; if not, `ret_trouble` says why. */
-bool pawli_keeper_healthy(pawli_keeper *keeper, char *ret_trouble, size_t room);
+bool pawli_server_keeper_healthy(pawli_server_keeper *keeper, char *ret_trouble, size_t room);
 
 #endif

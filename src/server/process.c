@@ -136,19 +136,19 @@ static pawl_status arrive(pawl_receiver *receiver, const pawl_envelope *envelope
 
 static pawl_verdict call_handler(pawl_reception *reception, const pawli_route *route)
 {
-    pawli_keeper *keeper = &reception->receiver->keeper;
+    pawli_server_keeper *keeper = &reception->receiver->keeper;
     bool renewed = reception->mode == PAWL_RECEIVE_CALL_OUT;
     pawl_error err = PAWL_ERROR_INIT;
     pawl_verdict verdict;
 
-    if (pawli_keeper_add(keeper, &reception->ward, renewed ? reception->arrival : NULL,
-                         reception->receiver->options.lease_ms, route->options.timeout_ms,
-                         &err) != PAWL_OK) {
+    if (pawli_server_keeper_add(keeper, &reception->ward, renewed ? reception->arrival : NULL,
+                                reception->receiver->options.lease_ms, route->options.timeout_ms,
+                                &err) != PAWL_OK) {
         pawl_reception_explain(reception, err.message);
         return PAWL_RETRY;
     }
     verdict = route->handler(reception, route->context);
-    pawli_keeper_remove(keeper, &reception->ward);
+    pawli_server_keeper_remove(keeper, &reception->ward);
     if (verdict == PAWL_DONE && reception->too_large) {
         pawl_reception_explain(reception, "the response is too large");
         return PAWL_RETRY;

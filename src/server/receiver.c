@@ -70,8 +70,8 @@ pawl_status pawl_receiver_new(pawl_store *store, pawl_services *services,
     receiver->options = options;
     receiver->services = pawl_services_ref(services);
     pthread_mutex_init(&receiver->services_lock, NULL);
-    pawli_crew_init(&receiver->crew);
-    pawli_keeper_init(&receiver->keeper);
+    pawli_server_crew_init(&receiver->crew);
+    pawli_server_keeper_init(&receiver->keeper);
     *ret_receiver = receiver;
     return PAWL_OK;
 }
@@ -89,8 +89,8 @@ void pawl_receiver_free(pawl_receiver *receiver)
     }
     pawli_routes_done(&receiver->routes);
     pawl_services_unref(receiver->services);
-    pawli_keeper_destroy(&receiver->keeper);
-    pawli_crew_destroy(&receiver->crew);
+    pawli_server_keeper_destroy(&receiver->keeper);
+    pawli_server_crew_destroy(&receiver->crew);
     pthread_mutex_destroy(&receiver->services_lock);
     free(receiver);
 }
@@ -142,14 +142,14 @@ void pawl_receiver_replace_services(pawl_receiver *receiver, pawl_services *serv
 
 static pawl_status start_all(pawl_receiver *receiver, pawl_error *err)
 {
-    const pawli_crew_work work = {pawli_process_read, pawli_process, pawli_process_turn_away,
-                                  receiver};
+    const pawli_server_crew_work work = {pawli_process_read, pawli_process, pawli_process_turn_away,
+                                         receiver};
     pawl_status st =
-        pawli_keeper_start(&receiver->keeper, receiver->store, &receiver->options.log, err);
+        pawli_server_keeper_start(&receiver->keeper, receiver->store, &receiver->options.log, err);
 
     if (st == PAWL_OK)
-        st = pawli_crew_start(&receiver->crew, &work, (size_t)receiver->options.handlers,
-                              (size_t)receiver->options.waiting, err);
+        st = pawli_server_crew_start(&receiver->crew, &work, (size_t)receiver->options.handlers,
+                                     (size_t)receiver->options.waiting, err);
     for (pawli_door *door = receiver->doors; door && st == PAWL_OK; door = door->next)
         st = pawli_http_start(door, err);
     return st;
@@ -180,18 +180,18 @@ static pawl_mono after_us(int64_t us)
 void pawl_receiver_hurry(pawl_receiver *receiver)
 {
     if (receiver)
-        pawli_keeper_cancel_all(&receiver->keeper);
+        pawli_server_keeper_cancel_all(&receiver->keeper);
 }
 
 /* What has arrived is answered: processed if it has begun, else turned away. */
 static void finish_work(pawl_receiver *receiver)
 {
-    pawli_crew_close(&receiver->crew, &receiver->routes);
-    if (pawli_crew_wait(&receiver->crew, after_us(receiver->options.grace_ms * 1000)))
+    pawli_server_crew_close(&receiver->crew, &receiver->routes);
+    if (pawli_server_crew_wait(&receiver->crew, after_us(receiver->options.grace_ms * 1000)))
         return;
     do
-        pawli_keeper_cancel_all(&receiver->keeper);
-    while (!pawli_crew_wait(&receiver->crew, after_us(HOUR_US)));
+        pawli_server_keeper_cancel_all(&receiver->keeper);
+    while (!pawli_server_crew_wait(&receiver->crew, after_us(HOUR_US)));
 }
 
 void pawl_receiver_stop(pawl_receiver *receiver)
@@ -210,8 +210,8 @@ void pawl_receiver_stop(pawl_receiver *receiver)
             pawli_connections_drain(&door->connections, deadline);
     for (pawli_door *door = receiver->doors; door; door = door->next)
         pawli_http_stop(door);
-    pawli_crew_done(&receiver->crew);
-    pawli_keeper_done(&receiver->keeper);
+    pawli_server_crew_done(&receiver->crew);
+    pawli_server_keeper_done(&receiver->keeper);
     atomic_store(&receiver->state, PAWLI_RECEIVER_STOPPED);
 }
 
@@ -229,7 +229,7 @@ void pawl_receiver_read_stats(pawl_receiver *receiver, pawl_receiver_stats *ret_
     stats.unsigned_ = atomic_load(&counts->unsigned_);
     stats.refused = atomic_load(&counts->refused);
     stats.failed = atomic_load(&counts->failed);
-    pawli_crew_count(&receiver->crew, &stats.running, &stats.waiting);
+    pawli_server_crew_count(&receiver->crew, &stats.running, &stats.waiting);
     for (pawli_door *door = receiver->doors; door; door = door->next) {
         int64_t open;
         int64_t cut;

@@ -58,8 +58,8 @@ struct pawl_receiver {
     pawl_services *services;
     pawl_worker *worker;     /* for health; NULL: none to tell of */
     pawl_delivery *delivery; /* the same */
-    pawli_crew crew;
-    pawli_keeper keeper;
+    pawli_server_crew crew;
+    pawli_server_keeper keeper;
     pawli_receiver_counts counts;
     atomic_size_t held_bytes; /* of requests that are arriving or waiting */
 };
