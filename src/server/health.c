@@ -85,18 +85,18 @@ static json_t *tell_all(const pawli_door *door, bool runs, bool healthy, const c
     json_t *document;
 
     pawli_server_crew_count(&receiver->crew, &running, &waiting);
-    document = json_pack("{s:b, s:s, s:I, s:I}", "ready", runs && healthy, "database",
-                         healthy ? "ok" : trouble, "running", (json_int_t)running, "waiting",
-                         (json_int_t)waiting);
+    document = json_pack("{s:s, s:b, s:s, s:I, s:I}", "status",
+                         !runs     ? "stopping"
+                         : healthy ? "ok"
+                                   : "unavailable",
+                         "ready", runs && healthy, "database", healthy ? "ok" : trouble, "running",
+                         (json_int_t)running, "waiting", (json_int_t)waiting);
     if (receiver->delivery && door->is_local)
         well = tell_delivery(document, receiver->delivery);
     if (receiver->worker && door->is_local)
         well = tell_worker(document, receiver->worker) && well;
-    json_object_set_new(document, "status",
-                        json_string(!runs      ? "stopping"
-                                    : !healthy ? "unavailable"
-                                    : !well    ? "degraded"
-                                               : "ok"));
+    if (runs && healthy && !well)
+        json_object_set_new(document, "status", json_string("degraded"));
     return document;
 }
 
