@@ -1,0 +1,108 @@
+/*
+ * tests/process/receive_helper.c - a service whose handler writes a row of its own in the inbox's
+ * transaction.
+ *
+ * receive_helper URL SCHEMA PREFIX TABLE SECRET SOCKET [hold=before|written]: takes messages of the
+ * service "shop" on the unix socket SOCKET; the number in the payload becomes a row of TABLE. It
+ * says "ready", and "done NUMBER" or "again STATUS" for every call that ends. hold: the first call
+ * says "holding NUMBER" before it writes its row, or when that is written and not committed, and
+ * waits until a byte comes in at the standard input. It ends when it is killed.
+ */
+#include <pawl/net.h>
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "effect.h"
+#include "helper.h"
+
+typedef struct service {
+    const char *table;
+    const char *hold; /* "": nowhere */
+    atomic_int calls;
+} service;
+
+static void hold(long number)
+{
+    char byte;
+
+    helper_say("holding %ld", number);
+    if (read(STDIN_FILENO, &byte, 1) != 1)
+        _exit(1);
+}
+
+static pawl_verdict handle(pawl_reception *reception, void *context)
+{
+    service *s = context;
+    const pawl_envelope *envelope = pawl_reception_envelope(reception);
+    size_t size = 0;
+    const char *payload = pawl_envelope_payload(envelope, &size);
+    char digits[32] = "";
+    bool first = atomic_fetch_add(&s->calls, 1) == 0;
+
+    memcpy(digits, payload, size < sizeof digits ? size : sizeof digits - 1);
+    long number = strtol(digits, NULL, 10);
+    if (first && strcmp(s->hold, "before") == 0)
+        hold(number);
+    if (!effect_write(pawl_reception_tx(reception), s->table, number)) {
+        helper_say("again %ld", number);
+        return PAWL_RETRY;
+    }
+    if (first && strcmp(s->hold, "written") == 0)
+        hold(number);
+    helper_say("done %ld", number);
+    return PAWL_DONE;
+}
+
+static pawl_status know_the_shop(const char *secret, pawl_services **ret_services, pawl_error *err)
+{
+    pawl_service_options shop = PAWL_SERVICE_OPTIONS_INIT;
+
+    shop.name = "shop";
+    shop.secrets = &secret;
+    shop.secret_count = 1;
+    return pawl_services_new(&shop, 1, NULL, ret_services, err);
+}
+
+static pawl_status receive(pawl_store *store, service *s, char **arguments, pawl_error *err)
+{
+    pawl_services *services = NULL;
+    pawl_receiver *receiver = NULL;
+    pawl_status st = know_the_shop(arguments[5], &services, err);
+
+    if (st == PAWL_OK)
+        st = pawl_receiver_new(store, services, NULL, &receiver, err);
+    pawl_services_unref(services);
+    if (st == PAWL_OK)
+        st = pawl_receiver_handle(receiver, NULL, PAWL_RECEIVE_ATOMIC, handle, s, NULL, err);
+    if (st == PAWL_OK)
+        st = pawl_receiver_listen_unix(receiver, arguments[6], err);
+    if (st == PAWL_OK)
+        st = pawl_receiver_start(receiver, err);
+    return st;
+}
+
+int main(int argc, char **argv)
+{
+    pawl_error err = PAWL_ERROR_INIT;
+    service s = {.hold = argc > 7 ? helper_option(argv[7], "hold") : ""};
+    pawl_store *store;
+
+    if (argc < 7 || !s.hold) {
+        fprintf(stderr,
+                "usage: receive_helper URL SCHEMA PREFIX TABLE SECRET SOCKET [hold=WHERE]\n");
+        return 64;
+    }
+    s.table = argv[4];
+    store = helper_open(argv);
+    if (!store)
+        return 1;
+    if (receive(store, &s, argv, &err) != PAWL_OK)
+        return helper_complain("receive", &err);
+    helper_say("ready");
+    for (;;)
+        pause();
+}
