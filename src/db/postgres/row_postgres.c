@@ -46,8 +46,7 @@ static int64_t integer(const pawli_row *row, int column)
         return 0;
     if (size != INTERVAL_SIZE)
         return number_of(value, size);
-    return number_of(value, 8) +
-           (number_of(value + 8, 4) + 30 * number_of(value + 12, 4)) * DAY_US;
+    return number_of(value, 8) + (number_of(value + 8, 4) + 30 * number_of(value + 12, 4)) * DAY_US;
 }
 
 static pawl_wall time_of(const pawli_row *row, int column)

@@ -21,7 +21,7 @@ typedef struct pawli_http_send {
     bool body_too_long;
     bool public_only;     /* no private address may be spoken with */
     bool private_refused; /* and one was */
-    bool is_unix; /* over a unix socket */
+    bool is_unix;         /* over a unix socket */
     bool cancelled;
     char problem[CURL_ERROR_SIZE]; /* libcurl's own words */
     pawl_send_end end;
