@@ -41,7 +41,7 @@ static void *open_hands(database *db)
                               " SET enable_bitmapscan = off; SET jit = off");
     lane = pg_check(self->connection,
                     PQexec(self->connection, "SELECT id FROM lane WHERE topic = 'bench.0'"));
-    self->lane = atoi(PQgetvalue(lane, 0, 0));
+    self->lane = (int)strtol(PQgetvalue(lane, 0, 0), NULL, 10);
     PQclear(lane);
     pg_prepare(self->connection, "look", look_text);
     return self;
