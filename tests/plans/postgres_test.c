@@ -323,6 +323,9 @@ static void measure(const world *w, int which, const char *when)
         free(text);
         pages(w->f, which, query); /* the first call of a session also reads the catalog */
         touched = pages(w->f, which, query);
+        /* So does one after others, on the same server, made or dropped tables meanwhile. */
+        for (int again = 0; touched > bound(sql->name) && again < 5; again++)
+            touched = pages(w->f, which, query);
         if (touched > bound(sql->name))
             test_fail("%s: %s touches %lld pages, more than %lld", when, sql->name,
                       (long long)touched, (long long)bound(sql->name));
