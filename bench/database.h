@@ -53,6 +53,7 @@ typedef struct engine {
      * transaction. */
     void (*make_effects)(database *db);
     void (*write_effect)(database *db, pawl_tx *tx);
+    int64_t (*count_effects)(database *db);
     /* Remove it, and close the bench's connection. */
     void (*drop)(database *db);
 } engine;

@@ -159,6 +159,15 @@ static void write_effect(database *db, pawl_tx *tx)
     pg_exec(pawl_tx_postgres(tx), sql);
 }
 
+static int64_t count_effects(database *db)
+{
+    PGresult *result = pg_check(db->handle, PQexec(db->handle, "SELECT count(*) FROM effect"));
+    int64_t count = strtoll(PQgetvalue(result, 0, 0), NULL, 10);
+
+    PQclear(result);
+    return count;
+}
+
 static const engine postgres_engine = {
     .name = "postgres",
     .raw = &side_raw_postgres,
@@ -167,6 +176,7 @@ static const engine postgres_engine = {
     .jobs = &job_hands_postgres,
     .make_effects = make_effects,
     .write_effect = write_effect,
+    .count_effects = count_effects,
     .reset = reset,
     .fill = fill,
     .add_ballast = add_ballast,

@@ -54,6 +54,15 @@ static void write_effect(database *db, pawl_tx *tx)
     lite_exec(pawl_tx_sqlite(tx), "INSERT INTO effect VALUES (1)");
 }
 
+static int64_t count_effects(database *db)
+{
+    sqlite3_stmt *statement = lite_prepare(db->handle, "SELECT count(*) FROM effect");
+    int64_t count = lite_next(statement) ? sqlite3_column_int64(statement, 0) : -1;
+
+    sqlite3_finalize(statement);
+    return count;
+}
+
 /* Where the rows of a filling go. */
 typedef enum kind { KIND_READY, KIND_FUTURE, KIND_FINISHED } kind;
 
@@ -135,6 +144,7 @@ static const engine sqlite_engine = {
     .jobs = &job_hands_sqlite,
     .make_effects = make_effects,
     .write_effect = write_effect,
+    .count_effects = count_effects,
     .reset = reset,
     .fill = fill,
     .add_ballast = add_ballast,

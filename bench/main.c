@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "compare.h"
+#include "delivery.h"
 #include "held.h"
 #include "idle.h"
 #include "job.h"
@@ -43,6 +44,12 @@ static void measure(row *r, grounds *g, held_runs *runs, const options *opts)
         break;
     case ROW_JOB:
         job_measure(r, g, opts);
+        break;
+    case ROW_DELIVERY:
+        delivery_measure(r, g, opts);
+        break;
+    case ROW_TEN:
+        delivery_measure_ten(r, g, opts);
         break;
     }
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "basics.h"
+#include "delivery.h"
 #include "shift.h"
 #include "timer.h"
 
@@ -14,6 +15,7 @@
 #define BAR_RAW 0.8
 #define BAR_BALLAST 0.9
 #define BAR_HELD 0.8
+#define BAR_TEN 0.9
 #define BAR_MEMORY_MS 1.0
 #define BAR_STORED_MS 10.0
 #define BAR_START_MS 1000.0
@@ -111,6 +113,21 @@ static void name_timer_row(row *r)
     snprintf(r->text, sizeof r->text, "%s", texts[r->timer]);
 }
 
+static void name_delivery_row(row *r)
+{
+    if (r->kind == ROW_TEN) {
+        snprintf(r->id, sizeof r->id, "%s/delivery-ten-%s", r->target->id,
+                 r->silent ? "silent" : "refused");
+        snprintf(r->text, sizeof r->text, "8 of 10 destinations; one is slow, one %s",
+                 r->silent ? "never answers" : "refuses");
+        return;
+    }
+    snprintf(r->id, sizeof r->id, "%s/delivery-%s-%d", r->target->id,
+             r->over_unix ? "unix" : "http", r->load.callers);
+    snprintf(r->text, sizeof r->text, "%s, %d in flight",
+             r->over_unix ? "over a unix socket" : "over HTTP", r->load.callers);
+}
+
 static void add(plan *self, row r)
 {
     r.topics = r.topics ? r.topics : 1;
@@ -118,6 +135,8 @@ static void add(plan *self, row r)
         name_timer_row(&r);
     else if (r.kind == ROW_JOB)
         name_job_row(&r);
+    else if (r.kind == ROW_DELIVERY || r.kind == ROW_TEN)
+        name_delivery_row(&r);
     else
         name_row(&r);
     if (self->count == ROWS_MAX)
@@ -219,6 +238,24 @@ static void add_timers(plan *self, const target *t)
     add(self, r);
 }
 
+static void add_deliveries(plan *self, const options *opts, const target *t)
+{
+    row one = {.target = t, .kind = ROW_DELIVERY, .load = {.callers = 16}};
+    row ten = {.target = t, .kind = ROW_TEN, .load = {.callers = 16}, .bar = BAR_TEN};
+
+    add(self, one);
+    one.over_unix = true;
+    add(self, one);
+    one.over_unix = false;
+    one.load.callers = 64;
+    add(self, one);
+    if (opts->only_raw)
+        return;
+    add(self, ten);
+    ten.silent = true;
+    add(self, ten);
+}
+
 /* Keep the row with that id, or else all that the pattern matches. */
 static void choose(plan *self, const char *only)
 {
@@ -258,6 +295,8 @@ plan plan_make(const options *opts)
             !opts->only_pawl)
             for (int many = 0; many < 2; many++)
                 add(&self, (row){.target = t, .kind = ROW_JOB, .many_jobs = many != 0});
+        if (t->engine != &engine_memory && t->setting == PAWL_DURABILITY_FULL)
+            add_deliveries(&self, opts, t);
     }
     if (opts->only)
         choose(&self, opts->only);
@@ -290,6 +329,10 @@ double plan_duration(const plan *self, const options *opts)
             total += 5 + (double)opts->ballast / r->pending_part / 100000;
         } else if (r->kind == ROW_JOB) {
             total += r->many_jobs ? 10 : 4;
+        } else if (r->kind == ROW_TEN) {
+            options longer = delivery_ten_options(opts);
+
+            total += 2 * (longer.rounds + 0.5) * (longer.seconds + 1);
         } else if (r->kind == ROW_MEMORY) {
             total += (double)opts->backlog / 15000;
         } else if (r->kind == ROW_LATENCY) {

@@ -13,7 +13,7 @@
 
 static bool is_beside_raw(const row *self)
 {
-    return self->kind == ROW_RAW || self->kind == ROW_WORKER;
+    return self->kind == ROW_RAW || self->kind == ROW_WORKER || self->kind == ROW_DELIVERY;
 }
 
 double row_ratio(const row *self)
@@ -88,6 +88,21 @@ void report_progress(const plan *p, size_t number)
     fflush(stderr);
 }
 
+/* Of the rows that are rates: what they are about. */
+static const char *rate_title(const row *r)
+{
+    switch (r->kind) {
+    case ROW_WORKER:
+        return "a handler that does nothing";
+    case ROW_DELIVERY:
+        return "sent, received, its effect written, acknowledged";
+    case ROW_TEN:
+        return "the same with several destinations";
+    default:
+        return "messages in a transaction";
+    }
+}
+
 static void print_headings(const row *r, const row *before, const options *opts)
 {
     const char *second = "raw/s", *more = "";
@@ -119,13 +134,15 @@ static void print_headings(const row *r, const row *before, const options *opts)
                opts->ballast);
     if (r->kind == ROW_HELD)
         printf("  the last sixth of %g s of load\n", opts->held_seconds);
-    if (!is_beside_raw(r)) {
+    if (r->kind == ROW_DELIVERY) {
+        second = "no database";
+    } else if (r->kind == ROW_TEN) {
+        second = "all good/s";
+    } else if (!is_beside_raw(r)) {
         second = r->kind == ROW_BALLAST ? "without/s" : "undisturbed";
         more = "   raw's ratio";
     }
-    printf("  %-58s %12s %12s %7s %12s%s\n",
-           r->kind == ROW_WORKER ? "a handler that does nothing" : "messages in a transaction",
-           "pawl/s", second, "ratio", "bar", more);
+    printf("  %-58s %12s %12s %7s %12s%s\n", rate_title(r), "pawl/s", second, "ratio", "bar", more);
 }
 
 static void print_timer(const row *r, const options *opts)
@@ -224,8 +241,8 @@ static void write_windows(FILE *file, const char *name, const double *windows)
 static void write_row(FILE *file, const row *r, const options *opts)
 {
     static const char *const measures[] = {"enqueue", "claim+ack", "ack+claim", "receive"};
-    static const char *const kinds[] = {"raw",     "ballast", "held",  "memory", "worker",
-                                        "latency", "idle",    "timer", "job"};
+    static const char *const kinds[] = {"raw",  "ballast", "held", "memory",   "worker", "latency",
+                                        "idle", "timer",   "job",  "delivery", "ten"};
     static const char *const held[] = {"none", "snapshot", "writer"};
     double ratio = row_ratio(r);
 

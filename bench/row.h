@@ -17,15 +17,17 @@ typedef struct target {
 } target;
 
 typedef enum row_kind {
-    ROW_RAW,     /* pawl against the raw side */
-    ROW_BALLAST, /* pawl among millions of other messages against pawl alone */
-    ROW_HELD,    /* pawl while somebody holds a transaction open against pawl undisturbed */
-    ROW_MEMORY,  /* the peak of a worker's memory */
-    ROW_WORKER,  /* pawl's worker with a handler that does nothing against the raw side */
-    ROW_LATENCY, /* from the sender's answer to the handler's start */
-    ROW_IDLE,    /* what a worker costs that has nothing to do */
-    ROW_TIMER,   /* how long single calls take while many timers are pending */
-    ROW_JOB,     /* how long a scheduler's look takes, against the same by hand */
+    ROW_RAW,      /* pawl against the raw side */
+    ROW_BALLAST,  /* pawl among millions of other messages against pawl alone */
+    ROW_HELD,     /* pawl while somebody holds a transaction open against pawl undisturbed */
+    ROW_MEMORY,   /* the peak of a worker's memory */
+    ROW_WORKER,   /* pawl's worker with a handler that does nothing against the raw side */
+    ROW_LATENCY,  /* from the sender's answer to the handler's start */
+    ROW_IDLE,     /* what a worker costs that has nothing to do */
+    ROW_TIMER,    /* how long single calls take while many timers are pending */
+    ROW_JOB,      /* how long a scheduler's look takes, against the same by hand */
+    ROW_DELIVERY, /* from one database to an effect in another, against posts without any */
+    ROW_TEN,      /* eight destinations beside two bad ones, against the same beside good ones */
 } row_kind;
 
 typedef enum row_disturbance {
@@ -52,6 +54,8 @@ typedef struct row {
     bool by_worker;     /* ROW_MEMORY: pawl's worker; otherwise claims by hand */
     bool two_processes; /* ROW_LATENCY: the sender and the receiver */
     row_timer timer;
+    bool over_unix;   /* ROW_DELIVERY: a unix socket; otherwise TCP */
+    bool silent;      /* ROW_TEN: the dead one never answers; otherwise it refuses */
     bool many_jobs;   /* ROW_JOB: 100,000, of which ten are due; otherwise those ten */
     int pending_part; /* ROW_TIMER: 1: as many timers as the ballast; 10: a tenth of them */
     double bar;       /* the ratio to reach; ROW_TIMER: the milliseconds to stay below; 0: none */
@@ -59,7 +63,8 @@ typedef struct row {
     char text[96];
     /* What came out; 0: not measured. Rates are messages per second. */
     double pawl_rate, raw_rate;
-    double pawl_reference, raw_reference; /* the same side undisturbed: ROW_BALLAST, ROW_HELD */
+    double pawl_reference,
+        raw_reference;              /* the same side undisturbed: ROW_BALLAST, ROW_HELD, ROW_TEN */
     double pawl_paired, raw_paired; /* median of the ratios round by round; 0: from the rates */
     double pawl_windows[WINDOWS], raw_windows[WINDOWS];
     long start_kib, peak_kib;                   /* ROW_MEMORY */
