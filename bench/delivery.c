@@ -49,6 +49,7 @@ static double send_some(void *context, double duration)
     exchange_send(&self->exchange, count);
     self->total += count;
     exchange_await(&self->exchange, 1, self->total);
+    exchange_await_stored(&self->exchange, self->total);
     rate = (double)count / (seconds_now() - begin);
     self->best_rate = rate > self->best_rate ? rate : self->best_rate;
     return rate;

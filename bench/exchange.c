@@ -24,6 +24,8 @@
 static const char *const names[EXCHANGE_DESTINATIONS] = {"d0", "d1", "d2", "d3", "d4",
                                                          "d5", "d6", "d7", "d8", "d9"};
 
+static const struct timespec moment = {.tv_nsec = 200000};
+
 static void expect(pawl_status status, const pawl_error *err)
 {
     if (status != PAWL_OK)
@@ -237,7 +239,6 @@ static int64_t acknowledged(exchange *self, int destinations, int64_t most)
 
 void exchange_await(exchange *self, int destinations, int64_t total)
 {
-    static const struct timespec moment = {.tv_nsec = 200000};
     int64_t wanted = total * destinations, before = -1, now;
     double moved = seconds_now();
 
@@ -248,6 +249,31 @@ void exchange_await(exchange *self, int destinations, int64_t total)
             die("pawl: %lld of %lld messages are delivered, and no more", (long long)now,
                 (long long)wanted);
         before = now;
+        nanosleep(&moment, NULL);
+    }
+}
+
+static int64_t stored(exchange *self)
+{
+    const pawl_topic_stats *one;
+    pawl_stats *stats = NULL;
+    pawl_error err = PAWL_ERROR_INIT;
+    int64_t sum = 0;
+
+    expect(pawl_outbox_stats(self->sender, &stats, &err), &err);
+    for (size_t i = 0; (one = pawl_stats_at(stats, i)); i++)
+        sum += one->total_done;
+    pawl_stats_free(stats);
+    return sum;
+}
+
+void exchange_await_stored(exchange *self, int64_t total)
+{
+    double begin = seconds_now();
+
+    while (stored(self) < total) {
+        if (seconds_now() - begin > PATIENCE_S)
+            die("pawl: the acknowledgements are not stored");
         nanosleep(&moment, NULL);
     }
 }

@@ -45,9 +45,11 @@ void exchange_open(exchange *self, const exchange_options *opts);
 /* Store `count` messages for each destination, in batches. */
 void exchange_send(exchange *self, int64_t count);
 void exchange_deliver(exchange *self);
-/* Until each of the first `destinations` has acknowledged `total` since exchange_open(), and that
- * is stored. Ends the program if a message to them failed or nothing moves any more. */
+/* Until each of the first `destinations` has acknowledged `total` since exchange_open(). Ends the
+ * program if a message to them failed or was sent twice, or if nothing moves any more. */
 void exchange_await(exchange *self, int destinations, int64_t total);
+/* And until so many acknowledgements are committed in the sender's database. */
+void exchange_await_stored(exchange *self, int64_t total);
 /* Sends under way are cancelled. */
 void exchange_close(exchange *self);
 

@@ -188,7 +188,7 @@ static void print_ratio(const row *r)
     if (ratio <= 0)
         printf(" %7s %12s", "-", "");
     else if (r->bar <= 0)
-        printf(" %7.2f %12s", ratio, "");
+        printf(" %7.*f %12s", ratio < 0.1 ? 3 : 2, ratio, "");
     else
         printf(" %7.2f  %.1f %-7s", ratio, r->bar, ratio >= r->bar ? "met" : "MISSED");
     if (row_raw_ratio(r) > 0)
