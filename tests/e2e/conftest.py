@@ -45,6 +45,22 @@ def empty(schema, looks):
                          + script("empty_schema.sql", schema) + script("schema_looks.sql", schema) + "COMMIT;")
 
 
+def take_schema(folder):
+    """Name and looks of a schema with pawl's tables and nothing in them."""
+    if SPARES:
+        return SPARES.pop()
+    schema = f"t_{secrets.token_hex(8)}"
+    on_postgres(schema, folder).run("init")
+    return schema, psql(script("schema_looks.sql", schema))
+
+
+def give_back(schema, looks):
+    if looks and empty(schema, looks):
+        SPARES.append((schema, looks))
+    else:
+        drop(schema)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def no_schema_stays():
     yield
@@ -73,17 +89,9 @@ def db(request, tmp_path):
         return
     if not POSTGRES:
         pytest.skip("PAWL_TEST_POSTGRES is not set")
-    if SPARES:
-        schema, looks = SPARES.pop()
-    else:
-        schema = f"t_{secrets.token_hex(8)}"
-        on_postgres(schema, tmp_path).run("init")
-        looks = psql(script("schema_looks.sql", schema))
+    schema, looks = take_schema(tmp_path)
     yield on_postgres(schema, tmp_path)
-    if looks and empty(schema, looks):
-        SPARES.append((schema, looks))
-    else:
-        drop(schema)
+    give_back(schema, looks)
 
 
 @pytest.fixture

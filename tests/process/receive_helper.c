@@ -2,11 +2,12 @@
  * tests/process/receive_helper.c - a service whose handler writes a row of its own in the inbox's
  * transaction.
  *
- * receive_helper URL SCHEMA PREFIX TABLE SECRET SOCKET [hold=before|written]: takes messages of the
- * service "shop" on the unix socket SOCKET; the number in the payload becomes a row of TABLE. It
- * says "ready", and "done NUMBER" or "again STATUS" for every call that ends. hold: the first call
- * says "holding NUMBER" before it writes its row, or when that is written and not committed, and
- * waits until a byte comes in at the standard input. It ends when it is killed.
+ * receive_helper URL SCHEMA PREFIX TABLE SECRET SOCKET [hold=before|written|outside]: takes
+ * messages of the service "shop" on the unix socket SOCKET; the number in the payload becomes a row
+ * of TABLE. It says "ready", and "done NUMBER" or "again STATUS" for every call that ends. hold:
+ * the first call says "holding NUMBER" before it writes its row, or when that is written and not
+ * committed, and waits until a byte comes in at the standard input. outside is "written" and wrong
+ * on purpose: the row is written in a transaction of its own. It ends when it is killed.
  */
 #include <pawl/net.h>
 
@@ -20,6 +21,7 @@
 #include "helper.h"
 
 typedef struct service {
+    const char *url;
     const char *table;
     const char *hold; /* "": nowhere */
     atomic_int calls;
@@ -32,6 +34,13 @@ static void hold(long number)
     helper_say("holding %ld", number);
     if (read(STDIN_FILENO, &byte, 1) != 1)
         _exit(1);
+}
+
+static bool write_row(const service *s, pawl_tx *tx, long number)
+{
+    if (strcmp(s->hold, "outside") == 0)
+        return effect_write_outside(s->url, s->table, number);
+    return effect_write(tx, s->table, number);
 }
 
 static pawl_verdict handle(pawl_reception *reception, void *context)
@@ -47,11 +56,11 @@ static pawl_verdict handle(pawl_reception *reception, void *context)
     long number = strtol(digits, NULL, 10);
     if (first && strcmp(s->hold, "before") == 0)
         hold(number);
-    if (!effect_write(pawl_reception_tx(reception), s->table, number)) {
+    if (!write_row(s, pawl_reception_tx(reception), number)) {
         helper_say("again %ld", number);
         return PAWL_RETRY;
     }
-    if (first && strcmp(s->hold, "written") == 0)
+    if (first && (strcmp(s->hold, "written") == 0 || strcmp(s->hold, "outside") == 0))
         hold(number);
     helper_say("done %ld", number);
     return PAWL_DONE;
@@ -96,6 +105,7 @@ int main(int argc, char **argv)
                 "usage: receive_helper URL SCHEMA PREFIX TABLE SECRET SOCKET [hold=WHERE]\n");
         return 64;
     }
+    s.url = argv[1];
     s.table = argv[4];
     store = helper_open(argv);
     if (!store)
