@@ -3,6 +3,7 @@
 PAWL_TEST_POSTGRES is the URL of a PostgreSQL database in which schemas may be created.
 """
 
+import functools
 import os
 import pathlib
 import re
@@ -130,14 +131,20 @@ def start(db):
 
 
 @pytest.fixture
-def serve(empty_db):
-    """Starts daemons on the database, which they make."""
-    daemons = []
+def daemons():
+    """Starts daemons: daemons(database, configuration, arguments...)."""
+    started = []
 
-    def starter(config, *args, **options):
-        daemons.append(Daemon(options.pop("db", empty_db), config, *args, **options))
-        return daemons[-1]
+    def starter(*args, **options):
+        started.append(Daemon(*args, **options))
+        return started[-1]
 
     yield starter
-    for daemon in daemons:
+    for daemon in started:
         daemon.kill()
+
+
+@pytest.fixture
+def serve(daemons, empty_db):
+    """Starts daemons on one database, which they make."""
+    return functools.partial(daemons, empty_db)

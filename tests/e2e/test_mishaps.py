@@ -84,6 +84,7 @@ class Scene:
         self.socket = folder / "bank.sock"
         self.started = []
         self.proxy = None
+        self.daemon = None
 
     def through(self, *plan):
         """The shop speaks with the bank through a network that does this to its first requests."""
@@ -94,8 +95,9 @@ class Scene:
         config = (f"[service bank]\nurl = unix://{url}\nsecret = file:{self.secret}\n"
                   f"retry_base = 50ms\nretry_max = 50ms\nretry_jitter = 0s\n{more}"
                   "[delivery]\nlease = 3s\nbreaker_failures = 1000\n[worker]\nreap = 100ms\nexpire = 100ms\n")
-        self.started.append(Daemon(self.shop.db, config, "--service-id", "shop"))
-        return self.started[-1]
+        self.daemon = Daemon(self.shop.db, config, "--service-id", "shop")
+        self.started.append(self.daemon)
+        return self.daemon
 
     def start_bank(self, *options):
         self.started.append(self.bank.helper("receive", f"file:{self.secret}", self.socket, *options))
@@ -111,6 +113,7 @@ class Scene:
         return self.shop.db.send("order", str(number), "--destination", "bank", "--max-attempts", "1000", *args)
 
     def until_done(self, work_id):
+        self.daemon.hear(" to bank sent in")
         until(lambda: self.shop.db.state(work_id) == "done")
 
     def records(self):

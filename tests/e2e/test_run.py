@@ -58,8 +58,7 @@ def test_it_ends_by_itself_and_leaves_nothing(run, tmp_path):
     assert list((tmp_path / "t").iterdir()) == []
 
 
-@pytest.mark.parametrize("number, code", [(signal.SIGINT, 0), (signal.SIGTERM, 143)])
-def test_it_stays_until_it_is_told_to_end(run, tmp_path, number, code):
+def test_it_stays_until_it_is_told_to_end(run, tmp_path):
     process = run("--stay")
     shown = read_until(process, "Ctrl-C ends it")
     folder = pathlib.Path(re.search(r"cat (\S+)/receipts", shown)[1])
@@ -67,9 +66,18 @@ def test_it_stays_until_it_is_told_to_end(run, tmp_path, number, code):
                           env=environment(), check=False, capture_output=True)
     assert done.returncode == 0, done
     until(lambda: len((folder / "receipts").read_text().splitlines()) == 3)
-    process.send_signal(number)
+    process.send_signal(signal.SIGINT)
     process.stdout.read()
-    assert process.wait(timeout=DEADLINE_S) == code
+    assert process.wait(timeout=DEADLINE_S) == 0
+    assert list((tmp_path / "t").iterdir()) == []
+
+
+def test_it_cleans_up_when_it_is_ended_in_the_middle(run, tmp_path):
+    process = run()
+    read_until(process, "serve: ready")
+    process.send_signal(signal.SIGTERM)
+    process.stdout.read()
+    assert process.wait(timeout=DEADLINE_S) == 143
     assert list((tmp_path / "t").iterdir()) == []
 
 

@@ -12,12 +12,12 @@ OTHER = "another-horse-another-battery"
 
 
 @pytest.fixture
-def pair(serve, empty_db, tmp_path):
+def pair(daemons, db, tmp_path):
     """The shop sends to the bank. Both know one secret; the bank lives in a SQLite file."""
 
     class Pair:
         bank_folder = tmp_path / "bank"
-        secret = empty_db.folder / "shop.secret"
+        secret = db.folder / "shop.secret"
         bank = shop = None
 
         def __init__(self):
@@ -25,7 +25,7 @@ def pair(serve, empty_db, tmp_path):
             self.bank_db = Database("sqlite", f"sqlite:{self.bank_folder}/bank.db", [], self.bank_folder)
 
         def start_bank(self, config="[receive *]\nenqueue = *\n", listen="127.0.0.1:0", *args):
-            self.bank = serve(config, *args, db=self.bank_db, name="bank", listen=listen)
+            self.bank = daemons(self.bank_db, config, *args, name="bank", listen=listen)
             return self.bank
 
         def service(self, port, more=""):
@@ -33,21 +33,21 @@ def pair(serve, empty_db, tmp_path):
                     f"allow_private = on\nretry_base = 20ms\nretry_max = 50ms\nretry_jitter = 0s\n{more}")
 
         def start_shop(self, port=None, more="", *args):
-            self.shop = serve(self.service(port or self.bank.port, more), "--service-id", "shop", *args)
+            self.shop = daemons(db, self.service(port or self.bank.port, more), "--service-id", "shop", *args)
             return self.shop
 
         def send(self, payload="{}", *args):
-            return empty_db.send("order", payload, "--destination", "bank", *args)
+            return db.send("order", payload, "--destination", "bank", *args)
 
     return Pair()
 
 
-def test_a_message_is_sent_and_has_its_effect(pair, empty_db):
+def test_a_message_is_sent_and_has_its_effect(pair, db):
     pair.start_bank()
     pair.start_shop()
     sent = pair.send('{"n":1}')
     pair.shop.hear("to bank sent in")
-    until(lambda: empty_db.state(sent) == "done")
+    until(lambda: db.state(sent) == "done")
     assert pair.bank_db.work("cat > worked")["done"] == 1
     assert (pair.bank_folder / "worked").read_text() == '{"n":1}'
     pair.bank.hear("processed from shop")
@@ -55,48 +55,47 @@ def test_a_message_is_sent_and_has_its_effect(pair, empty_db):
     assert pair.bank.end() == 0
 
 
-def test_what_was_sent_before_it_started_is_sent_and_a_failure_is_told(pair, empty_db):
+def test_what_was_sent_before_it_started_is_sent_and_a_failure_is_told(pair, db):
     pair.start_bank("[receive order]\ncommand = exit 65\n[receive later]\ncommand = exit 1\n")
-    empty_db.run("init")
     sent = pair.send()
-    later = empty_db.send("later", "{}", "--destination", "bank", "--max-attempts", "2")
+    later = db.send("later", "{}", "--destination", "bank", "--max-attempts", "2")
     pair.start_shop()
     pair.shop.hear("failed for good at attempt 1")
     pair.shop.hear("not sent, attempt 1 of 2")
     pair.shop.hear("failed for good at attempt 2")
-    until(lambda: {empty_db.state(sent), empty_db.state(later)} == {"failed"})
+    until(lambda: {db.state(sent), db.state(later)} == {"failed"})
 
 
-def test_without_a_name_it_receives_and_says_why_it_does_not_send(serve, empty_db):
-    daemon = serve("")
+def test_without_a_name_it_receives_and_says_why_it_does_not_send(daemons, db):
+    daemon = daemons(db, "")
     daemon.hear("delivery is off")
     daemon.hear("--service-id")
     daemon.hear("no message is taken")
     assert "delivery" not in daemon.health()[1]
-    empty_db.send("order", "{}", "--destination", "bank")
+    db.send("order", "{}", "--destination", "bank")
     assert daemon.end() == 0
-    waiting, = empty_db.json("ls")
+    waiting, = db.json("ls")
     assert waiting["state"] == "ready"
 
 
-def test_a_response_becomes_a_message(pair, empty_db):
+def test_a_response_becomes_a_message(pair, db):
     pair.start_bank("[receive *]\ncommand = echo '[7]'\n")
     pair.start_shop(None, "[delivery]\nresponses = on\nresponse_topic = answers\n")
     pair.send("{}", "--correlation", "c-7")
-    answer, = until(lambda: empty_db.json("ls", "--topic", "answers"))
+    answer, = until(lambda: db.json("ls", "--topic", "answers"))
     assert (answer["correlation_id"], answer["type"]) == ("c-7", "response")
-    assert empty_db.run("show", answer["work_id"], "--payload").stdout == b"[7]"
+    assert db.run("show", answer["work_id"], "--payload").stdout == b"[7]"
 
 
-def test_a_job_with_a_destination_runs_at_the_other_service(pair, empty_db):
+def test_a_job_with_a_destination_runs_at_the_other_service(pair, db):
     pair.start_bank("[receive tick]\ncommand = echo x >> ticks\n")
     pair.start_shop()
-    empty_db.run("job", "add", "ticker", "* * * * * *", "--topic", "tick", "--destination", "bank")
+    db.run("job", "add", "ticker", "* * * * * *", "--topic", "tick", "--destination", "bank")
     pair.bank.hear("processed from shop")
     assert (pair.bank_folder / "ticks").exists()
 
 
-def test_the_map_is_read_anew_and_a_bad_file_changes_nothing(pair, empty_db):
+def test_the_map_is_read_anew_and_a_bad_file_changes_nothing(pair, db):
     pair.start_bank()
     pair.start_shop(1)  # nobody listens there
     sent = pair.send("{}", "--max-attempts", "1000")
@@ -109,10 +108,11 @@ def test_the_map_is_read_anew_and_a_bad_file_changes_nothing(pair, empty_db):
     pair.shop.configure(pair.service(pair.bank.port))
     pair.shop.tell(signal.SIGHUP)
     pair.shop.hear("2 services and their secrets were read anew")
-    until(lambda: empty_db.state(sent) == "done")
+    pair.shop.hear("to bank sent in")
+    until(lambda: db.state(sent) == "done")
 
 
-def test_a_secret_is_changed_without_a_loss(pair, empty_db):
+def test_a_secret_is_changed_without_a_loss(pair, db):
     """First the receiver accepts both, then the sender signs with the new one."""
     pair.start_bank()
     pair.start_shop()
@@ -124,12 +124,12 @@ def test_a_secret_is_changed_without_a_loss(pair, empty_db):
     pair.bank.tell(signal.SIGHUP)
     pair.bank.hear("read anew")
     before = pair.send()
-    until(lambda: empty_db.state(before) == "done")
+    until(lambda: db.state(before) == "done")
     pair.shop.set_secret(OTHER)
     pair.shop.tell(signal.SIGHUP)
     pair.shop.hear("read anew")
     after = pair.send()
-    until(lambda: empty_db.state(after) == "done")
+    until(lambda: db.state(after) == "done")
     assert pair.bank.receive(envelope(OTHER))[0] == 200
 
 
@@ -148,7 +148,7 @@ def test_health_tells_of_destinations_and_housekeeping(pair):
     assert (status, document["ready"], document["status"]) == (200, True, "degraded")
 
 
-def test_sigterm_waits_for_what_is_in_the_air(pair, empty_db, gate):
+def test_sigterm_waits_for_what_is_in_the_air(pair, db, gate):
     pair.start_bank(f"[receive *]\ncommand = echo x > begun; {gate.wait}\n")
     pair.start_shop()
     sent = pair.send()
@@ -157,11 +157,11 @@ def test_sigterm_waits_for_what_is_in_the_air(pair, empty_db, gate):
     pair.shop.hear("stopping")
     gate.open()
     assert pair.shop.wait() == 0
-    assert empty_db.state(sent) == "done"
+    assert db.state(sent) == "done"
     assert b"nothing is held any more" in pair.shop.log
 
 
-def test_a_second_sigterm_hurries(pair, empty_db, gate):
+def test_a_second_sigterm_hurries(pair, db, gate):
     """Sender and receiver wait for a command that would never end; both give back what they have."""
     pair.start_bank(f"[receive *]\ncommand = echo x > begun; {gate.wait}\n")
     pair.start_shop()
@@ -173,13 +173,13 @@ def test_a_second_sigterm_hurries(pair, empty_db, gate):
         daemon.tell(signal.SIGTERM)
         daemon.hear("in a hurry")
         assert daemon.wait() == 0
-    shown = empty_db.show(sent)
+    shown = db.show(sent)
     assert (shown["state"], shown["attempts"]) == ("ready", 0)
     record, = pair.bank_db.json("inbox", "ls")
     assert record["state"] == "seen"
 
 
-def test_the_levels_of_the_log(pair, empty_db):
+def test_the_levels_of_the_log(pair, db):
     pair.start_bank("[receive *]\nenqueue = *\n")
     pair.start_shop()
     pair.send()
