@@ -78,6 +78,7 @@ static void look_at(look *so_far, const char *name, size_t name_size, const char
             so_far->wrong = "Content-Length is not a number";
     } else if (is(name, name_size, "transfer-encoding")) {
         so_far->encodings++;
+        so_far->head.is_chunked = true;
         if (!is(value, size, "chunked"))
             so_far->wrong = "Transfer-Encoding can only be chunked";
     } else if (is(name, name_size, "host")) {

@@ -16,6 +16,7 @@ struct MHD_Connection;
 typedef struct pawli_head {
     bool is_json;    /* Content-Type */
     bool is_encoded; /* Content-Encoding: anything but identity */
+    bool is_chunked; /* Transfer-Encoding */
     bool has_length;
     int64_t length; /* Content-Length */
 } pawli_head;
@@ -23,5 +24,12 @@ typedef struct pawli_head {
 /* NULL: all is well, and *ret_head is filled. Otherwise what is wrong, for the client. */
 const char *pawli_guard(struct MHD_Connection *connection, const char *version,
                         pawli_head *ret_head);
+
+/*
+ * Whether the headers that were found are all there is, one line each with CRLF:
+ * src/server/layout.c. Only for a connection and a version as libmicrohttpd hands them to its
+ * access handler the first time.
+ */
+bool pawli_layout_is_plain(struct MHD_Connection *connection, const char *version);
 
 #endif

@@ -32,6 +32,7 @@ typedef struct exchange {
     pawli_connection *peer;
     struct MHD_Connection *connection;
     exchange_state state;
+    bool is_last; /* on its connection, whatever follows */
     bool too_large;
     bool no_room; /* others hold too much already */
     size_t held;  /* what it counts for in the receiver's sum */
@@ -72,7 +73,7 @@ static enum MHD_Result send_answer(exchange *x)
     struct MHD_Response *response;
     enum MHD_Result queued;
 
-    if (atomic_load(&x->door->receiver->state) != PAWLI_RECEIVER_RUNS)
+    if (x->is_last || atomic_load(&x->door->receiver->state) != PAWLI_RECEIVER_RUNS)
         answer->close = true;
     x->state = SENT;
     if (!pawli_connection_move(&x->door->connections, x->peer, PAWLI_LEAVING))
@@ -150,6 +151,11 @@ static enum MHD_Result begin(exchange *x, const char *url, const char *method, c
 
     if (wrong)
         return refuse(x, 400, wrong);
+    if (!pawli_layout_is_plain(x->connection, version))
+        return refuse(x, 400, "every header must be one line that ends with CRLF");
+    /* libmicrohttpd ends a chunk's line at LF, others at CRLF: where the body ends is in the eye of
+     * the reader. */
+    x->is_last = head.is_chunked;
     if (head.length > (int64_t)options->max_body_bytes)
         return refuse(x, 413, "the request is too large");
     if (path == PATH_UNKNOWN)

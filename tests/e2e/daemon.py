@@ -16,14 +16,14 @@ SECRET = "correct-horse-battery-staple"
 class Daemon:
     """Its log is read by a thread, so that it never has to wait for us."""
 
-    def __init__(self, db, config, *args, name="pawl", listen="127.0.0.1:0", level="debug"):
+    def __init__(self, db, config, *args, name="pawl", listen="127.0.0.1:0", level="debug", server=""):
         self.log = b""
         self.news = threading.Condition()
         self.db = db
         self.file = db.folder / f"{name}.ini"
         self.secret = db.folder / "shop.secret"
         self.set_secret(SECRET)
-        self.head = (f"[server]\nlisten = {listen}\n[log]\nlevel = {level}\n"
+        self.head = (f"[server]\nlisten = {listen}\n{server}[log]\nlevel = {level}\n"
                      f"[service shop]\nsecret = file:{self.secret}\n")
         self.configure(config)
         self.process = subprocess.Popen(
