@@ -53,7 +53,8 @@ typedef struct pawl_send_outcome {
     bool reached;           /* an answer of any kind came: the destination is alive */
     const void *payload;    /* of the acknowledgement; NULL: none */
     size_t payload_size;
-    const char *error; /* one line for people, no payload in it; NULL if acknowledged */
+    const char *error; /* one line for people, maybe in the receiver's words: not for a log; NULL if
+                          acknowledged */
 } pawl_send_outcome;
 #define PAWL_SEND_OUTCOME_INIT                                                                     \
     {                                                                                              \

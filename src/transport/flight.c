@@ -73,9 +73,22 @@ static void say(const pawli_flight *flight, pawl_log_level level, const char *wh
               flight->recipient->name, what);
 }
 
+/* The other side's words may repeat the payload: they belong into the record, not into the log. */
+static const char *reason_to_log(const pawli_flight *flight, char *room, size_t size)
+{
+    if (!flight->answered)
+        return flight->error ? flight->error : "out of memory for the reason";
+    if (flight->status > 0)
+        snprintf(room, size, "HTTP %d; the record has the answer's words", flight->status);
+    else
+        snprintf(room, size, "refused; the record has the answer's words");
+    return room;
+}
+
 static void log_landing(const pawli_flight *flight, bool duplicate)
 {
-    const char *why = flight->error ? flight->error : "out of memory for the reason";
+    char room[64];
+    const char *why = reason_to_log(flight, room, sizeof room);
     char what[sizeof(pawl_error) + 64];
     int attempt = pawl_message_attempt(flight->message);
     long long ms = (pawli_mono_now().us - flight->began.us) / 1000;
@@ -215,6 +228,8 @@ static void on_end(void *context, const pawl_send_outcome *outcome)
     const char *url = NULL;
 
     flight->send = NULL;
+    flight->answered = outcome->reached;
+    flight->status = outcome->status;
     if (pawl_services_find(flight->services, flight->recipient->name, &service, &url, NULL) !=
         PAWL_OK)
         service = NULL;

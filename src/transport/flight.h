@@ -43,6 +43,8 @@ typedef struct pawli_flight {
     pawl_backoff policy;   /* of a retry, where the message has none of its own */
     int64_t delay_ms;      /* or PAWL_DELAY_BY_POLICY */
     char *error;           /* may be NULL, also for want of memory */
+    bool answered;         /* `error` has words of the other side */
+    int status;            /* of that answer, HTTP's; 0: none */
     void *payload;         /* of the acknowledgement */
     size_t payload_size;   /* 0 and no payload: none */
     pawl_message_id reply; /* the id of the response, the same however often it is tried */
