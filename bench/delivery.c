@@ -128,7 +128,7 @@ options delivery_ten_options(const options *opts)
 {
     options changed = *opts;
 
-    changed.seconds *= 10;
+    changed.seconds *= opts->is_short ? 1 : 10;
     changed.rounds = (opts->rounds + 2) / 3;
     return changed;
 }
