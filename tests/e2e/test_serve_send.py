@@ -119,15 +119,15 @@ def test_a_secret_is_changed_without_a_loss(pair, db):
     both = pair.bank_folder / "new.secret"
     both.write_text(OTHER)
     both.chmod(0o600)
-    pair.bank.head = pair.bank.head.replace("shop.secret", f"shop.secret, file:{both}")
+    pair.bank.head = pair.bank.head.replace("shop.secret", f"shop.secret\nsecret = file:{both}")
     pair.bank.configure("[receive *]\nenqueue = *\n")
     pair.bank.tell(signal.SIGHUP)
-    pair.bank.hear("read anew")
+    pair.bank.hear("were read anew")
     before = pair.send()
     until(lambda: db.state(before) == "done")
     pair.shop.set_secret(OTHER)
     pair.shop.tell(signal.SIGHUP)
-    pair.shop.hear("read anew")
+    pair.shop.hear("were read anew")
     after = pair.send()
     until(lambda: db.state(after) == "done")
     assert pair.bank.receive(envelope(OTHER))[0] == 200
