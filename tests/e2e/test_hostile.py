@@ -138,7 +138,7 @@ def hidden_in(text):
     return found
 
 
-def test_nothing_hidden_is_told_anywhere(serve, empty_db, tmp_path):
+def test_nothing_hidden_is_told_anywhere(daemons, empty_db, tmp_path):
     """Success, failure, retry, refusal, garbage, reload and bad reload, at the level debug, on both sides."""
     folder = tmp_path / "bank"
     folder.mkdir()
@@ -146,13 +146,13 @@ def test_nothing_hidden_is_told_anywhere(serve, empty_db, tmp_path):
     token.write_text(HIDDEN["token"])
     token.chmod(0o600)
     bank_db = Database("sqlite", f"sqlite:{folder}/bank.db", [], folder)
-    bank = serve("[receive good]\ncommand = cat\n[receive bad]\ncommand = cat >&2; cat; exit 1\n"
-                 "[receive never]\ncommand = cat >&2; exit 65\n[receive kept]\nenqueue = *\n",
-                 server=f"token = file:{token}\n", db=bank_db, name="bank")
+    bank = daemons(bank_db, "[receive good]\ncommand = cat\n[receive bad]\ncommand = cat >&2; cat; exit 1\n"
+                   "[receive never]\ncommand = cat >&2; exit 65\n[receive kept]\nenqueue = *\n",
+                   server=f"token = file:{token}\n", name="bank")
     bank.set_secret(HIDDEN["secret"])
     bank.tell(signal.SIGHUP)
     bank.hear("read anew")
-    shop = serve(f"[service bank]\nurl = http://127.0.0.1:{bank.port}\nsecret = file:{bank.secret}\nallow_private = on\n"
+    shop = daemons(empty_db, f"[service bank]\nurl = http://127.0.0.1:{bank.port}\nsecret = file:{bank.secret}\nallow_private = on\n"
                  "retry_base = 10ms\nretry_max = 20ms\nretry_jitter = 0s\n[delivery]\nresponses = on\n",
                  "--service-id", "shop")
     payload = '{"card": "%s"}' % MARK

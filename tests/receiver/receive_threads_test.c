@@ -483,7 +483,7 @@ PAWL_TEST(many_clients_at_once_and_every_effect_once)
     scene *s = open_with(&p, PAWL_RECEIVE_ATOMIC, NULL);
     const char *texts[EACH];
     int fds[CLIENTS];
-    int done = 0;
+    bool done[EACH] = {false};
 
     for (int i = 0; i < EACH; i++)
         texts[i] = letter_text(s, &(letter){0});
@@ -496,9 +496,17 @@ PAWL_TEST(many_clients_at_once_and_every_effect_once)
         for (int i = 0; i < EACH; i++) {
             int status = client_read(fds[c])->status;
             assert_true(status == 200 || status == 409);
-            done += status == 200;
+            done[i] |= status == 200;
         }
-    assert_true(done >= EACH);
+    /* Of several at the same moment it may be that none could go on: 409 says, come again. */
+    for (int i = 0; i < EACH; i++)
+        while (!done[i]) {
+            fixture_advance(s->f, MINUTE_MS); /* beyond the lease */
+            post_begin(fds[0], texts[i]);
+            int status = client_read(fds[0])->status;
+            assert_true(status == 200 || status == 409);
+            done[i] = status == 200;
+        }
     assert_int_equal(EACH, inbox_orders(s->f));
     assert_int_equal(EACH, p.calls);
 }
