@@ -3,6 +3,21 @@
 
 const pawli_breaker_policy pawli_breaker_usual = {5, {50, 500, 50}, {1000, 15000, 1000}};
 
+bool pawli_store_error_is_final(pawl_status st, bool worked)
+{
+    switch (st) {
+    case PAWL_E_INVALID:
+    case PAWL_E_MISUSE:
+    case PAWL_E_INCOMPATIBLE:
+    case PAWL_E_NOT_OURS:
+    case PAWL_E_UNSUPPORTED:
+    case PAWL_E_CORRUPT:
+        return true;
+    default:
+        return !pawl_status_retryable(st) && !worked;
+    }
+}
+
 void pawli_breaker_init(pawli_breaker *breaker, const pawli_breaker_policy *policy)
 {
     *breaker = (pawli_breaker){.policy = policy, .retry_at = {INT64_MIN}};

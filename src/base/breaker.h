@@ -8,6 +8,7 @@
 
 #include <pawl/backoff.h>
 #include <pawl/clock.h>
+#include <pawl/error.h>
 
 /*
  * Closed: it works; after a failure the next try waits a moment, longer each time. Open: it has
@@ -35,6 +36,14 @@ typedef struct pawli_breaker {
     int failures;       /* in a row */
     pawl_mono retry_at; /* not before this */
 } pawli_breaker;
+
+/*
+ * Whether an error of the store will not go away by waiting; the worker and the delivery ask the
+ * same. `worked`: the store has answered before. A standby that becomes the primary, a disk that is
+ * made larger, rights that are granted: all but a few errors may end. Before anything has worked
+ * they are a mistake in the configuration.
+ */
+bool pawli_store_error_is_final(pawl_status st, bool worked);
 
 void pawli_breaker_init(pawli_breaker *breaker, const pawli_breaker_policy *policy);
 /* Whether to try now. An open breaker whose time has come becomes half-open by asking. */

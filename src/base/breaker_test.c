@@ -48,6 +48,23 @@ PAWL_TEST(the_breaker_opens_tries_and_opens_for_longer)
     assert_int_equal(PAWLI_BREAKER_CLOSED, breaker.state);
 }
 
+PAWL_TEST(a_store_that_has_worked_is_given_time_unless_it_is_the_wrong_one)
+{
+    static const pawl_status passing[] = {PAWL_E_READ_ONLY, PAWL_E_DENIED, PAWL_E_STORE,
+                                          PAWL_E_NO_SCHEMA};
+    static const pawl_status lasting[] = {PAWL_E_INVALID, PAWL_E_MISUSE, PAWL_E_INCOMPATIBLE,
+                                          PAWL_E_NOT_OURS, PAWL_E_CORRUPT};
+
+    for (size_t i = 0; i < sizeof passing / sizeof passing[0]; i++) {
+        assert_true(pawli_store_error_is_final(passing[i], false));
+        assert_false(pawli_store_error_is_final(passing[i], true));
+    }
+    for (size_t i = 0; i < sizeof lasting / sizeof lasting[0]; i++)
+        assert_true(pawli_store_error_is_final(lasting[i], true));
+    assert_false(pawli_store_error_is_final(PAWL_E_UNAVAILABLE, false));
+    assert_false(pawli_store_error_is_final(PAWL_E_IN_DOUBT, false));
+}
+
 PAWL_TEST(pauses_end_at_the_policys_longest_and_have_jitter)
 {
     static const pawli_breaker_policy jittery = {1, {1, 1, 0}, {100, 400, 50}};

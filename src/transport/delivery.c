@@ -218,22 +218,17 @@ pawli_recipient *pawli_delivery_recipient(pawl_delivery *delivery, const char *n
 
 /* ---- a turn ---- */
 
-/* Whether it may go away by waiting. */
-static bool may_pass(pawl_status st)
-{
-    return pawl_status_retryable(st) || st == PAWL_E_IN_DOUBT || st == PAWL_E_NOMEM;
-}
-
 /* PAWL_OK: go on, later if need be. */
 static pawl_status hear(pawl_delivery *delivery, pawl_status st, const pawl_error *why)
 {
     if (st == PAWL_OK) {
+        delivery->worked = true;
         if (pawli_breaker_succeeded(&delivery->health))
             pawli_log(&delivery->options.log, PAWL_LOG_INFO, "store", "the database answers again");
         return PAWL_OK;
     }
     delivery->armed = delivery->drained = false;
-    if (!may_pass(st))
+    if (pawli_store_error_is_final(st, delivery->worked))
         return st;
     if (pawli_breaker_failed(&delivery->health, pawli_mono_now(), pawli_random_u64()))
         pawli_log(&delivery->options.log, PAWL_LOG_WARNING, "store",

@@ -42,6 +42,7 @@ struct pawl_delivery {
     pawli_flights air;
     pawli_flights landed;   /* not answered for yet */
     pawli_breaker health;   /* of the database */
+    bool worked;            /* the database has answered at least once */
     int64_t clock_ahead_us; /* the store's clock minus ours */
     pawl_mono clock_at;     /* when that was measured */
     bool asking;            /* the answer to a claim was lost */

@@ -28,23 +28,6 @@ bool pawli_health_is_open(pawli_health *health)
     return atomic_load(&health->state) == PAWLI_BREAKER_OPEN;
 }
 
-/* A standby that becomes the primary, a disk that is made larger, rights that are granted: all but
- * a few failures may end while the worker waits. Before anything has worked it is a mistake. */
-static bool is_final(const pawli_health *health, pawl_status st)
-{
-    switch (st) {
-    case PAWL_E_INVALID:
-    case PAWL_E_MISUSE:
-    case PAWL_E_INCOMPATIBLE:
-    case PAWL_E_NOT_OURS:
-    case PAWL_E_UNSUPPORTED:
-    case PAWL_E_CORRUPT:
-        return true;
-    default:
-        return !pawl_status_retryable(st) && !health->worked;
-    }
-}
-
 static void set_error(pawl_worker *worker, const char *text)
 {
     pthread_mutex_lock(&worker->stats_lock);
@@ -78,7 +61,7 @@ bool pawli_health_heard(pawl_worker *worker, pawl_status st, const pawl_error *e
     }
     if (st == PAWL_E_INTERRUPTED)
         return true; /* by the application; it says nothing of the store */
-    if (is_final(health, st))
+    if (pawli_store_error_is_final(st, health->worked))
         return false;
     set_error(worker, err->message);
     if (!health->failing)

@@ -269,6 +269,38 @@ PAWL_TEST(a_new_map_holds_from_the_next_message_on)
     depot_until(d, 2, PAWL_STATE_DONE);
 }
 
+/* Claims are refused as by a standby; on SQLite by a trigger, an error that no retry helps either.
+ */
+static void refuse_claims(depot *d)
+{
+    if (!fixture_is_postgres(d->f)) {
+        fixture_exec(d->f, "CREATE TRIGGER standby BEFORE INSERT ON {claim} "
+                           "BEGIN SELECT RAISE(FAIL, 'the server is a standby'); END");
+        return;
+    }
+    fixture_exec(d->f, "CREATE FUNCTION {standby}() RETURNS trigger LANGUAGE plpgsql AS "
+                       "$$BEGIN RAISE EXCEPTION USING ERRCODE = '25006', "
+                       "MESSAGE = 'the server is a standby'; END$$");
+    fixture_exec(d->f, "CREATE TRIGGER standby BEFORE INSERT ON {claim} "
+                       "FOR EACH ROW EXECUTE FUNCTION {standby}()");
+}
+
+PAWL_TEST(a_server_that_becomes_read_only_is_waited_for)
+{
+    depot *d = usual();
+
+    depot_send(d, "peer", "ok", "1");
+    depot_until(d, 1, PAWL_STATE_DONE);
+    refuse_claims(d);
+    depot_send(d, "peer", "ok", "2");
+    while (!log_capture_has(&d->log, PAWL_LOG_WARNING, "the server is a standby"))
+        depot_turns(d, 1);
+    fixture_exec(d->f, fixture_is_postgres(d->f) ? "DROP TRIGGER standby ON {claim}"
+                                                 : "DROP TRIGGER standby");
+    depot_until(d, 2, PAWL_STATE_DONE); /* the failover is over */
+    assert_true(log_capture_has(&d->log, PAWL_LOG_INFO, "answers again"));
+}
+
 PAWL_TEST(bad_options_are_refused)
 {
     depot *d = depot_open(NULL);
