@@ -25,10 +25,13 @@ typedef struct pawli_head {
 const char *pawli_guard(struct MHD_Connection *connection, const char *version,
                         pawli_head *ret_head);
 
+/* Whether requests cannot be smuggled past this version of libmicrohttpd (src/server/layout.c). */
+bool pawli_layout_is_supported(const char *version);
+
 /*
- * Whether the headers that were found are all there is, one line each with CRLF:
- * src/server/layout.c. Only for a connection and a version as libmicrohttpd hands them to its
- * access handler the first time.
+ * Whether the headers that were found are all there is, one line each with CRLF. Always true where
+ * libmicrohttpd checks that itself. Only for a connection and a version as libmicrohttpd hands them
+ * to its access handler the first time.
  */
 bool pawli_layout_is_plain(struct MHD_Connection *connection, const char *version);
 

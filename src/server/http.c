@@ -348,6 +348,11 @@ pawl_status pawli_http_start(pawli_door *door, pawl_error *err)
     const pawl_receiver_options *options = &door->receiver->options;
     sigset_t before;
 
+    if (!pawli_layout_is_supported(MHD_get_version()))
+        return pawli_fail(err, PAWL_E_UNSUPPORTED,
+                          "libmicrohttpd %s reads some requests differently than proxies do: use "
+                          "version 0.9.75, or 1.0 or later",
+                          MHD_get_version());
     if (!pawli_connections_start(&door->connections, options->request_ms,
                                  (size_t)options->connections, (size_t)options->connections_per_ip))
         return pawli_fail(err, PAWL_E_NOMEM, "the receiver could not start a thread");

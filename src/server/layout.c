@@ -1,16 +1,29 @@
 /*
  * src/server/layout.c - whether the head of a request is what it is taken for, byte by byte.
  *
- * libmicrohttpd 0.9.75 reads a head where it lies and hands out pointers into it, with zeros for
- * colons and line ends. It loses things on the way: a header that goes on in the next line, a
- * header after one without a name, what follows a zero byte; and it takes LF for CRLF. Somebody in
- * front who reads the same bytes in another way would see another end of the request. So nothing
- * may lie between one header and the next but one line end.
+ * A proxy that reads the same bytes differently than this server sees another end of the request:
+ * that is how requests are smuggled. From 1.0 on libmicrohttpd refuses such heads itself in its
+ * strict mode. Version 0.9.75 does not: it reads a head where it lies, hands out pointers into it
+ * with zeros for colons and line ends, and loses things on the way (a header that goes on in the
+ * next line, a header after one without a name, what follows a zero byte; LF passes for CRLF). So
+ * for that version, and for no other, the pointers are compared: nothing may lie between one header
+ * and the next but one line end.
  */
 #include <microhttpd.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "guard.h"
+
+static bool has_known_layout(const char *version)
+{
+    return strcmp(version, "0.9.75") == 0;
+}
+
+bool pawli_layout_is_supported(const char *version)
+{
+    return has_known_layout(version) || strtol(version, NULL, 10) >= 1;
+}
 
 typedef struct walk {
     const char *at; /* where the next line has to begin; NULL: it is already wrong */
@@ -45,8 +58,11 @@ static enum MHD_Result each(void *context, enum MHD_ValueKind kind, const char *
 
 bool pawli_layout_is_plain(struct MHD_Connection *connection, const char *version)
 {
-    walk lines = {version + strlen(version) + 2};
+    walk lines;
 
+    if (!has_known_layout(MHD_get_version()))
+        return true;
+    lines.at = version + strlen(version) + 2;
     MHD_get_connection_values_n(connection, MHD_HEADER_KIND, each, &lines);
     return lines.at && is_line_end(lines.at);
 }
