@@ -4,6 +4,9 @@
 -- There are no foreign keys between these tables: only the functions beside this file write them,
 -- and each keeps them together in one transaction.
 
+-- Views, defaults and checks keep the operators that were found when they were made: none of public's.
+SET LOCAL search_path = pg_catalog, pg_temp;
+
 -- A role that may not create schemas can still install into one that a DBA made for it.
 DO $$
 BEGIN

@@ -1,104 +1,154 @@
--- Who may do what. The functions run with the caller's rights, so each role also gets the table
--- rights its functions need. Roles belong to the whole cluster; where they may not be created, the
--- functions are the owner's alone until somebody grants them.
+-- Who may do what. The three roles have no right on any table or sequence: all they may do is call
+-- functions, which run with the rights of the schema's owner under a search_path that has nothing of
+-- anyone else in it, and (pawl_work and pawl_admin) read views. docs/internals/roles.md
+--
+-- Roles belong to the whole server. Where they may not be created, the functions are the owner's alone
+-- until grant_roles() is called by someone who may: that is what `pawl grant` does.
 
-REVOKE ALL ON ALL FUNCTIONS IN SCHEMA pawl FROM PUBLIC;
-REVOKE ALL ON ALL TABLES IN SCHEMA pawl FROM PUBLIC;
-
-DO $$
-DECLARE
-    wanted text;
+-- The library's form of a look at pawl.meta: whether this is a schema of pawl's, and which.
+CREATE FUNCTION pawl.schema_version()
+RETURNS TABLE (product text, version integer, compatible_from integer)
+LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_column
 BEGIN
-    FOREACH wanted IN ARRAY ARRAY['pawl_send', 'pawl_work', 'pawl_admin'] LOOP
-        IF NOT EXISTS (SELECT FROM pg_roles r WHERE r.rolname = wanted) THEN
-            BEGIN
-                EXECUTE format('CREATE ROLE %I NOLOGIN', wanted);
-            EXCEPTION
-                WHEN duplicate_object OR unique_violation THEN NULL; -- somebody was faster
-                WHEN insufficient_privilege THEN
-                    RAISE NOTICE 'the role % is not there and may not be created; going on without it', wanted;
-            END;
-        END IF;
+    RETURN QUERY SELECT m.product, m.version, m.compatible_from FROM pawl.meta m;
+END
+$$;
+
+-- Every function of the schema with the lowest role that may call it: pawl_work may also call what
+-- pawl_send may, and pawl_admin everything that a role may. 'owner': no role may. 'part': the same, and
+-- it is called by other functions only, under their settings; so it has none of its own, which would
+-- cost every call some microseconds. A function that is not listed here is one that a test complains of.
+CREATE FUNCTION pawl.access() RETURNS TABLE (function_name text, caller text)
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT f.name, r.caller
+    FROM (VALUES
+        ('pawl_send', ARRAY[
+            'schema_version', 'now', 'new_message_id', 'enqueue', 'enqueue_plain', 'enqueue_batch', 'schedule']),
+        ('pawl_work', ARRAY[
+            -- claims, their answers, maintenance
+            'claim', 'ack_and_claim', 'claim_batch', 'held', 'ack', 'ack_output', 'fail', 'abandon', 'renew',
+            'release', 'progress', 'reap', 'reap_batch', 'expire', 'retain', 'fold',
+            'topic_pause', 'topic_resume', 'topic_dead', 'topic_list',
+            'dead_claim', 'dead_done', 'dead_retry', 'dead_renew',
+            'sleep', 'awake', 'settled', 'next_due', 'destinations', 'find',
+            'timer_pending', 'timer_count', 'pending', 'unschedule',
+            'lease_get', 'lease_list', 'lease_acquire', 'lease_renew', 'lease_release', 'lease_is_held',
+            'lease_guard', 'lease_clean',
+            'inbox_begin', 'inbox_hold', 'inbox_finish', 'inbox_done', 'inbox_fail', 'inbox_give_up',
+            'inbox_renew', 'inbox_seen', 'inbox_get', 'inbox_list', 'inbox_clean', 'inbox_stats',
+            'job_due', 'job_advance', 'job_clean', 'job_switch', 'job_enable', 'job_disable', 'job_fire',
+            'job_trigger', 'job_remove', 'job_delete', 'job_get', 'job_list', 'job_run_list', 'job_run_get',
+            'job_put']),
+        ('pawl_admin', ARRAY[
+            'get', 'list_any', 'list_unfinished', 'list_dead', 'stats', 'cancel', 'redrive', 'purge',
+            'lease_force', 'inbox_requeue', 'inbox_purge']),
+        ('owner', ARRAY[
+            'access', 'grant_roles', 'job_by_hand', 'queue_run_held', 'queue_run_ended']),
+        ('part', ARRAY[
+            'clock', 'wake', 'enqueue_rows', 'topic_paused', 'settle_lanes', 'list_seen', 'lease_check',
+            'inbox_lock', 'inbox_check', 'job_start', 'job_missing'])
+        ) AS r(caller, names)
+    CROSS JOIN LATERAL unnest(r.names) AS f(name)
+$$;
+
+-- Make the roles where they are missing, take every right from them and from PUBLIC, and grant what is
+-- listed. Returns the roles that are missing and may not be created; then nothing was granted.
+CREATE FUNCTION pawl.grant_roles() RETURNS text[]
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    space CONSTANT oid := (SELECT c.relnamespace FROM pg_class c WHERE c.oid = 'pawl.meta'::regclass);
+    roles CONSTANT text[] := ARRAY['pawl_send', 'pawl_work', 'pawl_admin'];
+    missing text[];
+    one     record;
+BEGIN
+    REVOKE ALL ON ALL FUNCTIONS IN SCHEMA pawl FROM PUBLIC;
+    REVOKE ALL ON ALL TABLES IN SCHEMA pawl FROM PUBLIC;
+    REVOKE ALL ON ALL SEQUENCES IN SCHEMA pawl FROM PUBLIC;
+    FOR one IN SELECT r.name FROM unnest(roles) AS r(name)
+               WHERE NOT EXISTS (SELECT FROM pg_roles p WHERE p.rolname = r.name)
+    LOOP
+        BEGIN
+            EXECUTE format('CREATE ROLE %I NOLOGIN', one.name);
+        EXCEPTION
+            WHEN duplicate_object OR unique_violation THEN NULL; -- another session was faster
+            WHEN insufficient_privilege THEN missing := missing || one.name;
+        END;
     END LOOP;
-    IF (SELECT count(*) FROM pg_roles r WHERE r.rolname IN ('pawl_send', 'pawl_work', 'pawl_admin')) < 3 THEN
-        RETURN;
+    IF missing IS NOT NULL THEN
+        RETURN missing;
     END IF;
 
+    REVOKE ALL ON ALL FUNCTIONS IN SCHEMA pawl FROM pawl_send, pawl_work, pawl_admin;
+    REVOKE ALL ON ALL TABLES IN SCHEMA pawl FROM pawl_send, pawl_work, pawl_admin;
+    REVOKE ALL ON ALL SEQUENCES IN SCHEMA pawl FROM pawl_send, pawl_work, pawl_admin;
+    REVOKE ALL ON SCHEMA pawl FROM pawl_send, pawl_work, pawl_admin;
+    -- The two above do not take back rights on single columns.
+    FOR one IN SELECT DISTINCT a.attrelid::regclass AS relation, a.attname AS name
+               FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
+               WHERE c.relnamespace = space AND a.attacl IS NOT NULL
+    LOOP
+        EXECUTE format('REVOKE ALL (%I) ON %s FROM PUBLIC, pawl_send, pawl_work, pawl_admin',
+                       one.name, one.relation);
+    END LOOP;
+
     GRANT USAGE ON SCHEMA pawl TO pawl_send, pawl_work, pawl_admin;
+    FOR one IN SELECT a.caller, string_agg(p.oid::regprocedure::text, ', ') AS functions
+               FROM pawl.access() a
+               JOIN pg_proc p ON p.pronamespace = space AND p.proname = a.function_name
+               WHERE a.caller = ANY (roles) GROUP BY a.caller
+    LOOP
+        EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO %s', one.functions,
+                       array_to_string(roles[array_position(roles, one.caller):], ', '));
+    END LOOP;
+    -- Views read the tables with the rights of their owner.
+    GRANT SELECT ON pawl.message, pawl.outbox, pawl.timer, pawl.inbox, pawl.jobs, pawl.job_runs, pawl.job_status
+        TO pawl_work, pawl_admin;
+    RETURN '{}';
+END
+$$;
 
-    -- Sending. SELECT on the body is for the comparison with a message of the same id.
-    GRANT SELECT ON pawl.meta TO pawl_send, pawl_work;
-    GRANT SELECT, INSERT ON pawl.lane TO pawl_send, pawl_work;
-    GRANT INSERT ON pawl.body, pawl.queue TO pawl_send, pawl_work;
-    GRANT SELECT (id, message_id, lane_id, payload, due_at, expires_at, lease) ON pawl.body TO pawl_send;
-    GRANT USAGE ON SEQUENCE pawl.body_id_seq TO pawl_send, pawl_work;
-    GRANT SELECT ON pawl.sleeper TO pawl_send, pawl_work; -- whether somebody is to be notified
-    GRANT EXECUTE ON FUNCTION
-        pawl.clock, pawl.now, pawl.wake, pawl.new_message_id, pawl.enqueue_rows, pawl.enqueue_plain, pawl.enqueue_batch,
-        pawl.enqueue(text, text, uuid, timestamptz, interval, integer, text, text, json, text,
-                     timestamptz, integer, interval, interval, interval, interval, interval, interval),
-        pawl.enqueue(text, bytea, uuid, timestamptz, interval, integer, text, text, json, text,
-                     timestamptz, integer, interval, interval, interval, interval, interval, interval),
-        pawl.enqueue(text, jsonb, uuid, timestamptz, interval, integer, text, text, json, text,
-                     timestamptz, integer, interval, interval, interval, interval, interval, interval),
-        pawl.schedule(text, text, timestamptz, interval, uuid, integer, text, text, json),
-        pawl.schedule(text, bytea, timestamptz, interval, uuid, integer, text, text, json),
-        pawl.schedule(text, jsonb, timestamptz, interval, uuid, integer, text, text, json)
-        TO pawl_send, pawl_work;
+-- The settings of the functions above and in the files before this one. pg_temp is last: first, where it
+-- is when it is not named, the caller's temporary tables would come before everything else.
+DO $$
+DECLARE
+    space CONSTANT oid := (SELECT c.relnamespace FROM pg_class c WHERE c.oid = 'pawl.meta'::regclass);
+    owner CONSTANT name := (SELECT r.rolname FROM pg_namespace n JOIN pg_roles r ON r.oid = n.nspowner
+                            WHERE n.oid = space);
+    missing text[];
+    one     record;
+BEGIN
+    FOR one IN SELECT p.oid::regprocedure AS name, a.caller
+               FROM pawl.access() a
+               JOIN pg_proc p ON p.pronamespace = space AND p.proname = a.function_name
+               WHERE a.caller <> 'part'
+    LOOP
+        EXECUTE format('ALTER FUNCTION %s %s SET search_path = pg_catalog, pg_temp', one.name,
+                       CASE one.caller WHEN 'owner' THEN '' ELSE 'SECURITY DEFINER' END);
+    END LOOP;
 
-    -- Working: claim, the five answers, housekeeping.
-    GRANT SELECT, DELETE ON pawl.body TO pawl_work;
-    GRANT SELECT, UPDATE, DELETE ON pawl.queue TO pawl_work;
-    GRANT SELECT, INSERT, UPDATE, DELETE ON pawl.claim, pawl.outcome TO pawl_work;
-    GRANT SELECT, INSERT, UPDATE ON pawl.tally TO pawl_work;
-    GRANT SELECT, INSERT, UPDATE, DELETE ON pawl.tally_delta TO pawl_work;
-    GRANT INSERT, UPDATE, DELETE ON pawl.sleeper TO pawl_work;
-    GRANT SELECT, INSERT, UPDATE, DELETE ON pawl.topic, pawl.dead TO pawl_work;
-    GRANT UPDATE ON pawl.lane TO pawl_work;
-    GRANT SELECT, INSERT, UPDATE, DELETE ON pawl.lease TO pawl_work;
-    GRANT SELECT ON pawl.message, pawl.timer TO pawl_work;
-    GRANT USAGE ON SEQUENCE pawl.fence TO pawl_work;
-    GRANT EXECUTE ON FUNCTION
-        pawl.claim, pawl.ack_and_claim, pawl.claim_batch, pawl.held, pawl.ack, pawl.ack_output, pawl.fail, pawl.abandon, pawl.renew, pawl.release,
-        pawl.progress, pawl.topic_paused, pawl.settle_lanes, pawl.topic_pause, pawl.topic_resume, pawl.topic_dead, pawl.topic_list,
-        pawl.dead_claim, pawl.dead_done, pawl.dead_retry, pawl.dead_renew,
-        pawl.reap, pawl.reap_batch, pawl.expire, pawl.retain, pawl.fold,
-        pawl.sleep, pawl.awake, pawl.settled, pawl.next_due, pawl.destinations,
-        pawl.find, pawl.timer_pending, pawl.timer_count, pawl.pending, pawl.unschedule
-        TO pawl_work;
-    -- Leases; lease_force() is the administrator's.
-    GRANT EXECUTE ON FUNCTION
-        pawl.lease_get, pawl.lease_list, pawl.lease_check, pawl.lease_acquire, pawl.lease_renew,
-        pawl.lease_release, pawl.lease_is_held, pawl.lease_guard, pawl.lease_clean
-        TO pawl_work;
+    -- A superuser who installs pawl into another role's schema gives everything to that role. A role that
+    -- may only create things in the schema keeps what it made, and the functions run with its rights.
+    IF owner <> current_user AND pg_has_role(current_user, owner, 'MEMBER') THEN
+        FOR one IN SELECT format('%s %s', CASE c.relkind WHEN 'v' THEN 'VIEW' WHEN 'S' THEN 'SEQUENCE'
+                                                         ELSE 'TABLE' END, c.oid::regclass) AS name
+                   FROM pg_class c
+                   WHERE c.relnamespace = space AND c.relkind IN ('r', 'v', 'S')
+                     AND NOT EXISTS (SELECT FROM pg_depend d -- a column's own sequence goes with its table
+                                     WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid
+                                       AND d.refclassid = 'pg_class'::regclass AND d.deptype IN ('a', 'i')
+                                       AND c.relkind = 'S')
+                   UNION ALL
+                   SELECT format('FUNCTION %s', p.oid::regprocedure) FROM pg_proc p WHERE p.pronamespace = space
+        LOOP
+            EXECUTE format('ALTER %s OWNER TO %I', one.name, owner);
+        END LOOP;
+    END IF;
 
-    -- Receiving. What is dead is the administrator's.
-    GRANT SELECT, INSERT, UPDATE, DELETE ON pawl.inbox_record TO pawl_work;
-    GRANT SELECT ON pawl.inbox TO pawl_work;
-    GRANT EXECUTE ON FUNCTION
-        pawl.inbox_lock, pawl.inbox_check, pawl.inbox_begin, pawl.inbox_hold, pawl.inbox_finish, pawl.inbox_done,
-        pawl.inbox_fail, pawl.inbox_give_up, pawl.inbox_renew, pawl.inbox_seen, pawl.inbox_get, pawl.inbox_list,
-        pawl.inbox_clean, pawl.inbox_stats
-        TO pawl_work;
-
-    -- Jobs: scheduling them, and their history, which follows the answers to a claim.
-    GRANT SELECT, INSERT, UPDATE, DELETE ON pawl.job, pawl.job_run TO pawl_work;
-    GRANT SELECT ON pawl.jobs, pawl.job_runs, pawl.job_status TO pawl_work;
-    GRANT EXECUTE ON FUNCTION
-        pawl.job_by_hand, pawl.queue_run_held, pawl.queue_run_ended, pawl.job_due, pawl.job_start, pawl.job_advance,
-        pawl.job_clean, pawl.job_switch, pawl.job_missing, pawl.job_enable, pawl.job_disable, pawl.job_fire,
-        pawl.job_trigger, pawl.job_remove, pawl.job_delete, pawl.job_get, pawl.job_list, pawl.job_run_list,
-        pawl.job_run_get,
-        pawl.job_put(text, text, text, bytea, text, text, json, text, bigint, text, bigint, interval, interval,
-                     interval, text, bigint, interval, text, interval, interval, interval, interval, interval,
-                     bigint, interval, boolean),
-        pawl.job_put(text, text, text, text, text, text, json, text, bigint, text, bigint, interval, interval,
-                     interval, text, bigint, interval, text, interval, interval, interval, interval, interval,
-                     bigint, interval, boolean)
-        TO pawl_work;
-
-    GRANT ALL ON ALL TABLES IN SCHEMA pawl TO pawl_admin;
-    GRANT ALL ON ALL SEQUENCES IN SCHEMA pawl TO pawl_admin;
-    GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA pawl TO pawl_admin;
+    missing := pawl.grant_roles();
+    IF missing <> '{}' THEN
+        RAISE NOTICE 'the roles % are missing and may not be created; `pawl grant` makes them later',
+            array_to_string(missing, ', ');
+    END IF;
 END
 $$;

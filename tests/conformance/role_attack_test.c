@@ -1,0 +1,102 @@
+/*
+ * tests/conformance/role_attack_test.c - users with pawl's roles on PostgreSQL try what they were
+ * not granted.
+ *
+ * SET ROLE inside a DO block gives the rights of the role and no others. Every attempt runs in a
+ * subtransaction, so that one that succeeds leaves nothing behind for the next.
+ */
+#include "kit.h"
+
+#include <string.h>
+
+static fixture *open_postgres(void)
+{
+    fixture *f = fixture_open(NULL);
+
+    if (!fixture_is_postgres(f))
+        test_skip("SQLite has no roles");
+    return f;
+}
+
+/* The SQLSTATE of `sql` when `role` runs it; 00000: it succeeded, and was rolled back. */
+static const char *attempt(fixture *f, const char *role, const char *sql)
+{
+    return fixture_text(f,
+                        "DO $do$ DECLARE state text := '00000'; BEGIN"
+                        " BEGIN SET LOCAL ROLE %s; EXECUTE $sql$%s$sql$;"
+                        " RAISE EXCEPTION USING ERRCODE = '00P01', MESSAGE = 'roll back';"
+                        " EXCEPTION WHEN SQLSTATE '00P01' THEN NULL;"
+                        " WHEN OTHERS THEN state := SQLSTATE; END;"
+                        " PERFORM set_config('harness.state', state, true); END $do$;"
+                        " SELECT current_setting('harness.state')",
+                        role, sql);
+}
+
+static void assert_denied(fixture *f, const char *role, const char *sql)
+{
+    const char *state = attempt(f, role, fixture_expand(f, sql));
+
+    if (strcmp(state, "42501") != 0)
+        test_fail("%s was not denied (%s): %s", role, state, sql);
+}
+
+PAWL_TEST(a_sender_reads_nothing_and_writes_only_through_enqueue)
+{
+    static const char *const attacks[] = {
+        /* payloads */
+        "SELECT payload FROM {body}",
+        "SELECT count(*) FROM {message}",
+        "SELECT payload FROM {outbox}",
+        "SELECT payload FROM {timer}",
+        "SELECT * FROM {get}(1)",
+        "SELECT * FROM {find}('00000000-0000-0000-0000-000000000001')",
+        "SELECT * FROM {list_any}(with_payload => true)",
+        /* a finished message runs again, or one that never existed */
+        "INSERT INTO {queue} (id, lane_id, run_at) VALUES (1, 1, now())",
+        "INSERT INTO {body} (id, message_id, lane_id, type, max_attempts, created_at, due_at, "
+        "payload)"
+        " VALUES (-1, gen_random_uuid(), 1, 0, 1, now(), now(), '')",
+        /* claims and reap that fail */
+        "INSERT INTO {queue} (id, lane_id, run_at, lease) VALUES (77, 1, now(), '290000 years')",
+        "INSERT INTO {lane} (topic, priority) VALUES ('t', 0)",
+        "SELECT {enqueue_rows}(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, "
+        "NULL,"
+        " NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)",
+        "INSERT INTO {claim} (fence, owner, owner_name, check_at, ids)"
+        " VALUES (9223372036854775807, gen_random_uuid(), '', now(), '{}')",
+        "INSERT INTO {sleeper} VALUES (gen_random_uuid(), 'infinity')",
+        /* ids */
+        "SELECT nextval('{body_id_seq}')",
+        "SELECT setval('{body_id_seq}', 1)",
+        "SELECT nextval('{fence}')",
+        "SELECT currval('{fence}')",
+        "SELECT last_value FROM {body_id_seq}",
+        /* locks */
+        "LOCK TABLE {queue} IN ACCESS SHARE MODE",
+        "SELECT FROM {lane} FOR UPDATE",
+        "SELECT FROM {lane}",
+        "SELECT FROM {sleeper}",
+        "SELECT FROM {meta}",
+        /* other roles' work */
+        "SELECT {reap}()",
+        "SELECT {retain}('0')",
+        "SELECT {cancel}('{1}')",
+        "SELECT {wake}()",
+        "SELECT {topic_pause}('t')",
+        "SELECT {lease_acquire}('l', gen_random_uuid())",
+        "SELECT {inbox_begin}('s', 'i')",
+        "SELECT {job_put}('j', '@daily', 't', 'x'::text)",
+        /* objects in the schema */
+        "CREATE TABLE {mine} (n integer)",
+        "CREATE FUNCTION {mine}() RETURNS integer LANGUAGE sql AS 'SELECT 1'",
+        "CREATE TRIGGER mine BEFORE INSERT ON {queue} EXECUTE FUNCTION {queue_run_ended}()",
+        "ALTER FUNCTION {clock}() OWNER TO CURRENT_USER",
+        "GRANT pawl_admin TO pawl_send",
+    };
+    fixture *f = open_postgres();
+
+    kit_make(f, "t", "x", PAWL_STATE_DONE);
+    for (size_t i = 0; i < COUNT_OF(attacks); i++)
+        assert_denied(f, "pawl_send", attacks[i]);
+    kit_check(f);
+}
