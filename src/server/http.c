@@ -287,17 +287,19 @@ static void connected(void *context, struct MHD_Connection *connection, void **s
 {
     pawli_door *door = context;
     const union MHD_ConnectionInfo *info;
-    const union MHD_ConnectionInfo *fd;
+    const struct sockaddr *address;
 
     if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
         pawli_connection_close(&door->connections, *slot);
         *slot = NULL;
         return;
     }
+    /* From 1.0 on every call answers in the same memory: copy before asking again. */
     info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-    fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-    *slot = pawli_connection_open(&door->connections, fd ? fd->connect_fd : -1, !door->tls_cert,
-                                  info ? info->client_addr : NULL);
+    address = info ? info->client_addr : NULL;
+    info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    *slot = pawli_connection_open(&door->connections, info ? info->connect_fd : -1, !door->tls_cert,
+                                  address);
 }
 
 static void write_log(void *context, const char *format, va_list arguments) PAWL_PRINTF(2, 0);
