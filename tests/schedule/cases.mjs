@@ -4,9 +4,14 @@
 //
 // A line is SCHEDULE|ZONE|AFTER|FIRES: AFTER in seconds since 1970, FIRES as differences, each to
 // the one before, or "-" if croner finds none. The same count and seed give the same lines.
+//
+// All lies before 2026: governments change what comes, and the machine that tests may know more or less of that than
+// the one that wrote the cases. What zones do later is compared with the C library of the same machine (glibc_test.c).
 import { Cron } from "croner";
 
 const FIRES = 3;
+const BEGIN = Date.UTC(2000) / 1000;
+const END = Date.UTC(2026) / 1000;
 const ZONES = [
     "UTC", "Europe/Berlin", "Europe/London", "Europe/Dublin", "Europe/Athens", "Africa/Casablanca", "Africa/Cairo",
     "Asia/Beirut", "Asia/Jerusalem", "Asia/Kolkata", "Asia/Kathmandu", "Asia/Tokyo", "Australia/Sydney",
@@ -101,13 +106,13 @@ function offset(zone, seconds) {
     return Date.UTC(parts.year, parts.month - 1, parts.day, parts.hour, parts.minute, parts.second) / 1000 - seconds;
 }
 
-// The changes of the zone's clock between the years 2000 and 2099.
+// The changes of the zone's clock in these years.
 const known = new Map();
 function changes(zone) {
     if (known.has(zone)) return known.get(zone);
     const found = [];
     const step = 10 * 86400;
-    for (let low = Date.UTC(2000) / 1000; low < Date.UTC(2099) / 1000; low += step) {
+    for (let low = BEGIN; low < END; low += step) {
         let [from, to] = [low, low + step];
         if (offset(zone, from) === offset(zone, to)) continue;
         while (to - from > 1) {
@@ -123,7 +128,7 @@ function changes(zone) {
 
 function instant(zone) {
     if (changes(zone).length > 0 && chance(0.6)) return pick(changes(zone)) - between(0, chance(0.5) ? 7200 : 172800);
-    return between(Date.UTC(2000) / 1000, Date.UTC(2099) / 1000);
+    return between(BEGIN, END);
 }
 
 function answers(cron, after) {
@@ -132,6 +137,7 @@ function answers(cron, after) {
     while (fires.length < FIRES) {
         const next = cron.nextRun(new Date(last * 1000));
         if (!next) break;
+        if (next.getTime() / 1000 >= END) return null;
         fires.push(next.getTime() / 1000 - last);
         last = next.getTime() / 1000;
     }
@@ -149,6 +155,8 @@ for (let made = 0; made < count; ) {
     } catch {
         continue; // croner does not take it: unit tests do
     }
-    process.stdout.write(`${text}|${zone}|${after}|${answers(cron, after)}\n`);
+    const fires = answers(cron, after);
+    if (fires === null) continue;
+    process.stdout.write(`${text}|${zone}|${after}|${fires}\n`);
     made++;
 }
