@@ -95,8 +95,8 @@ typedef struct pawli_look {
     /* what the database answered */
     pawl_wall clock;   /* comes also where nothing else is answered; PAWL_NEVER: it did not */
     pawli_epoch epoch; /* the clock, and then the look's own transaction id; xid 0: no answer */
-    int64_t next_xid;  /* of the snapshot: this and all higher ones count as running */
-    int64_t running[PAWLI_CURSOR_RUNNING]; /* lower ones that were running, too, ascending */
+    int64_t next_xid;  /* this and all higher ones count as running: nothing is known of them */
+    int64_t running[PAWLI_CURSOR_RUNNING]; /* all lower ones that were running, ascending */
     size_t running_count;
     pawli_look_found *found; /* the lanes that were looked at to the end of the snapshot */
     size_t found_count;

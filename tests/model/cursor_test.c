@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "cursor.h"
 #include "history.h"
 #include "test.h"
 
@@ -26,6 +27,8 @@ static const model_world stepping = {
 static const model_world sweeping = {
     .long_writers = true, .clock = CLOCK_STEPS_UNSEEN, .sweeps = true, .long_us = LONG_US};
 static const model_world failing = {.long_writers = true, .fail_overs = true, .long_us = LONG_US};
+static const model_world crowded = {
+    .long_writers = true, .one_store = true, .crowded = true, .long_us = LONG_US};
 static const model_world everything = {.long_writers = true,
                                        .clock = CLOCK_STEPS,
                                        .fail_overs = true,
@@ -54,6 +57,9 @@ static void keep(const model_world *world, bool never_misses, uint64_t histories
             test_fail("PAWL_MODEL_SEED=%" PRIu64 ": a message was passed over for %" PRId64
                       " us, %" PRId64 " us longer than promised",
                       seed, o.longest_us, o.too_long_us);
+        if (o.still_running > 0)
+            test_fail("PAWL_MODEL_SEED=%" PRIu64 ": %d transactions were taken for ended", seed,
+                      o.still_running);
         if (o.left > 0)
             test_fail("PAWL_MODEL_SEED=%" PRIu64 ": %d messages were never taken", seed, o.left);
         sum.missed += (uint64_t)o.missed;
@@ -110,6 +116,12 @@ PAWL_TEST(what_an_unseen_step_of_the_clock_hides_is_found_by_the_sweep)
 PAWL_TEST(nothing_is_passed_over_after_a_failover)
 {
     keep(&failing, false, 400);
+}
+
+PAWL_TEST(more_transactions_than_a_look_lists_hide_nothing)
+{
+    assert_true(history_run(1, RULE_CHOSEN, &crowded).most_running > PAWLI_CURSOR_RUNNING);
+    keep(&crowded, false, 200);
 }
 
 PAWL_TEST(everything_at_once_keeps_the_promise)
@@ -178,4 +190,17 @@ PAWL_TEST(an_unseen_step_of_the_clock_without_sweeps_loses)
 PAWL_TEST(not_noticing_a_lower_clock_loses)
 {
     lose(RULE_CLOCK_BLIND, &stepping);
+}
+
+/* What it loses by that is found at the next ending of another transaction, which is never far in
+ * a history; the mistake itself is what must be seen. */
+PAWL_TEST(taking_unlisted_ids_for_ended_is_seen)
+{
+    uint64_t first = setting("PAWL_MODEL_SEED", 1), histories = 60, wrong = 0;
+
+    for (uint64_t seed = first; seed < first + histories; seed++)
+        wrong += history_run(seed, RULE_UNLISTED, &shared).still_running > 0;
+    print_message("# took running transactions for ended in %" PRIu64 " of %" PRIu64 " histories\n",
+                  wrong, histories);
+    assert_true(wrong > 0);
 }

@@ -70,6 +70,8 @@ static void writer_step(history *h, actor *a)
 {
     if (a->xid == 0) {
         a->xid = server_begin(&h->server);
+        if ((int)h->server.running_count > h->outcome.most_running)
+            h->outcome.most_running = (int)h->server.running_count;
         a->busy_until = h->server.elapsed + (h->world.long_writers && history_chance(h, 4)
                                                  ? history_random(h, 250000)
                                                  : history_random(h, 3000));
@@ -117,6 +119,7 @@ static void fail_over(history *h)
         h->senders[i] = (actor){0};
     for (int i = 0; i < WRITERS; i++)
         h->writers[i] = (actor){0};
+    memset(h->crowd, 0, sizeof h->crowd);
     h->reaper = (actor){0};
     for (int i = 0; i < STORES && h->rule != RULE_KEEP_ALL; i++)
         h->connections[i]++;
@@ -157,6 +160,8 @@ static actor *pick(history *h, int *ret_worker)
     int64_t n = history_random(h, 3 * THREADS + SENDERS + WRITERS + 1);
 
     *ret_worker = -1;
+    if (h->world.crowded && history_chance(h, 3))
+        return &h->crowd[history_random(h, CROWD)];
     if (n < 3 * THREADS) {
         *ret_worker = (int)(n % THREADS);
         return &h->workers[*ret_worker].actor;
@@ -186,9 +191,10 @@ static void step(history *h)
         reaper_step(h, a);
     else
         writer_step(h, a);
-    /* Now and then somebody is stopped in the middle of what he does. */
+    /* Now and then one is stopped in the middle of a transaction, sometimes for longer than a
+     * transaction is waited for. */
     if (history_chance(h, 60))
-        a->busy_until = h->server.elapsed + history_random(h, 5000);
+        a->busy_until = h->server.elapsed + history_random(h, history_chance(h, 4) ? 60000 : 5000);
 }
 
 static int count_ready(const history *h)

@@ -24,6 +24,7 @@ typedef enum model_rule {
     RULE_KEEP_ALL,      /* positions survive a new connection */
     RULE_NO_AGAIN,      /* the end of a long transaction is not noticed */
     RULE_CLOCK_BLIND,   /* a clock below the highest seen is not noticed */
+    RULE_UNLISTED,      /* ids above the look's own are neither listed nor counted as running */
 } model_rule;
 
 typedef enum model_clock {
@@ -39,6 +40,7 @@ typedef struct model_world {
     bool fail_overs; /* a new server that lost the last commits */
     bool sweeps;
     bool one_store;  /* all workers share a cursor; otherwise there are two */
+    bool crowded;    /* more transactions run than a look lists */
     int64_t long_us; /* 0: every transaction is waited for */
 } model_world;
 
@@ -49,6 +51,8 @@ typedef struct outcome {
     int64_t longest_us;  /* a message was passed over by one store for so long */
     int64_t too_long_us; /* by how much that was beyond what is promised; 0: it was not */
     int left;            /* messages that nobody took in the end */
+    int still_running;   /* transactions that the cursor stopped awaiting before they had ended */
+    int most_running;    /* transactions at one time */
 } outcome;
 
 outcome history_run(uint64_t seed, model_rule rule, const model_world *world);

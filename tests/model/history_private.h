@@ -11,11 +11,13 @@
 #define THREADS 5 /* workers; the last is foreign */
 #define SENDERS 4
 #define WRITERS 2
+#define CROWD 90 /* foreign writers of a crowded world: more than PAWLI_CURSOR_RUNNING */
 #define LIMIT_MAX 6
 #define HELD_MAX 64
 #define LEASE_US 20000
 #define SWEEP_US 50000
 #define AGAIN_US 2000
+#define CALLS_MAX 4096
 
 /* Every actor does one step of its work at a time, and is then left alone for a while. */
 typedef struct actor {
@@ -49,6 +51,12 @@ typedef struct worker {
     int held_count;
 } worker;
 
+/* A claim call that has ended. */
+typedef struct call {
+    int64_t end;
+    int64_t spent;
+} call;
+
 typedef struct history {
     uint64_t random;
     model_rule rule;
@@ -59,12 +67,15 @@ typedef struct history {
     int64_t last_taken[STORES][LANES]; /* for rules that remember something of their own */
     int64_t last_claim[STORES];
     int64_t longest_call;
+    call calls[CALLS_MAX];
+    int call_count;
     int64_t latest_stamp;
     int64_t passed_at[STORES][SERVER_ROWS]; /* first passed over; 0: it was not */
     int64_t passed_stamp[STORES][SERVER_ROWS];
     worker workers[THREADS];
     actor senders[SENDERS];
     actor writers[WRITERS];
+    actor crowd[CROWD];
     actor reaper;
     bool draining; /* nobody fails any more */
     outcome outcome;

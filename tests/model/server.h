@@ -14,7 +14,7 @@
 #define SERVER_XIDS 8192
 #define SERVER_VERSIONS 4096
 #define SERVER_ROWS 1024
-#define SERVER_RUNNING 64
+#define SERVER_RUNNING 256
 
 typedef struct row_version {
     int row;

@@ -149,7 +149,9 @@ static void look_round(history *h, worker *w)
     pawli_look_restart(&w->look);
     pawli_look_epoch(&w->look, (pawl_wall){w->actor.time},
                      h->rule == RULE_EPOCH_OF_XMAX ? w->next_xid : w->actor.xid);
-    pawli_look_next(&w->look, at.next);
+    /* As the statement does: what it does not list it does not know to have ended. */
+    pawli_look_next(&w->look,
+                    h->rule == RULE_UNLISTED || at.next < w->actor.xid ? at.next : w->actor.xid);
     for (size_t i = 0; i < at.running_count && at.running[i] < w->actor.xid; i++)
         pawli_look_running(&w->look, at.running[i]);
     for (size_t i = 0; i < cursor->awaited_count && h->rule == RULE_NO_AGAIN; i++)
@@ -158,20 +160,41 @@ static void look_round(history *h, worker *w)
         pawli_look_lane(&w->look, w->order[i], oldest_in(h, w, w->order[i]));
 }
 
-/* How long one store may pass over a message, by what the documentation says. */
-static int64_t promised(const history *h)
+/*
+ * The longest call that has to do with a message that is passed over since then: one that was under
+ * way, or whose cost still put off the next look.
+ */
+static int64_t slowest_since(const history *h, int64_t since)
 {
     const pawli_cursor_limits *limits = &h->cursors[0].limits;
-    int64_t bound = limits->again_share * h->longest_call;
+    int64_t share = h->world.sweeps ? limits->sweep_share : limits->again_share;
+    int64_t slowest = 0;
+
+    for (int i = 0; i < h->call_count; i++)
+        if (h->calls[i].end + share * h->calls[i].spent >= since && h->calls[i].spent > slowest)
+            slowest = h->calls[i].spent;
+    for (int i = 0; i < THREADS; i++) {
+        int64_t spent = h->server.elapsed - h->workers[i].started;
+        if (h->workers[i].actor.step != IDLE && spent > slowest)
+            slowest = spent;
+    }
+    return slowest;
+}
+
+/* How long one store may pass over a message, by what the documentation says. */
+static int64_t promised(const history *h, int64_t since)
+{
+    const pawli_cursor_limits *limits = &h->cursors[0].limits;
+    int64_t slowest = slowest_since(h, since);
+    int64_t bound = limits->again_share * slowest;
 
     if (bound < limits->again_us)
         bound = limits->again_us;
-
     if (h->world.sweeps && bound < limits->sweep_us)
         bound = limits->sweep_us;
-    if (h->world.sweeps && bound < limits->sweep_share * h->longest_call)
-        bound = limits->sweep_share * h->longest_call;
-    return bound + 3 * h->longest_call; /* calls that were under way */
+    if (h->world.sweeps && bound < limits->sweep_share * slowest)
+        bound = limits->sweep_share * slowest;
+    return bound + 3 * slowest; /* calls that were under way */
 }
 
 static void judge(history *h, const worker *w)
@@ -186,8 +209,8 @@ static void judge(history *h, const worker *w)
         h->outcome.missed++;
         if (w->started - *since > h->outcome.longest_us)
             h->outcome.longest_us = w->started - *since;
-        if (w->started - *since - promised(h) > h->outcome.too_long_us)
-            h->outcome.too_long_us = w->started - *since - promised(h);
+        if (w->started - *since - promised(h, *since) > h->outcome.too_long_us)
+            h->outcome.too_long_us = w->started - *since - promised(h, *since);
     }
 }
 
@@ -197,6 +220,8 @@ static void finish_call(history *h, worker *w)
 
     if (spent > h->longest_call)
         h->longest_call = spent;
+    if (h->call_count < CALLS_MAX)
+        h->calls[h->call_count++] = (call){h->server.elapsed, spent};
     judge(h, w);
     if (!w->foreign)
         h->last_claim[w->store] = w->now;
@@ -242,13 +267,35 @@ static void commit(history *h, worker *w)
     w->actor.step = LEARN;
 }
 
+/* What is no longer awaited has ended, unless all positions were dropped with it. */
+static void check_awaited(history *h, const pawli_cursor *cursor, const int64_t *before,
+                          size_t count)
+{
+    for (size_t i = 0; i < count && cursor->lane_count > 0; i++) {
+        bool kept = false;
+        for (size_t k = 0; k < cursor->awaited_count; k++)
+            kept = kept || cursor->awaited[k] == before[i];
+        h->outcome.still_running += !kept && h->server.xids[before[i]] == XID_RUNNING;
+    }
+}
+
+static bool learn_from(history *h, worker *w)
+{
+    pawli_cursor *cursor = &h->cursors[w->store];
+    int64_t before[PAWLI_CURSOR_RUNNING];
+    size_t count = cursor->awaited_count;
+
+    memcpy(before, cursor->awaited, count * sizeof *before);
+    bool again = pawli_cursor_learn(cursor, &w->look, h->connections[w->store], mono(h));
+    check_awaited(h, cursor, before, count);
+    return again;
+}
+
 static void learn(history *h, worker *w)
 {
     if (h->rule == RULE_CLOCK_BLIND)
         w->look.seen = PAWL_NEVER;
-    bool again =
-        h->rule != RULE_UNCOMMITTED &&
-        pawli_cursor_learn(&h->cursors[w->store], &w->look, h->connections[w->store], mono(h));
+    bool again = h->rule != RULE_UNCOMMITTED && learn_from(h, w);
 
     if (again && w->taken_count == 0 && !w->second) {
         w->second = true;

@@ -3,8 +3,8 @@
 -- What claim_batch answers: messages, and then, where the message columns are NULL, what the next
 -- claim needs to know where it may start (docs/internals/claim-cursor.md):
 --   item 1: `at` is a clock reading, `number` this transaction's id, taken after it
---   item 2: `number` is where the snapshot ends: this id and all higher ones count as running
---   item 3: `number` is the id of a transaction below both that was running
+--   item 2: `number` is where the list of item 3 ends: this id and all higher ones count as running
+--   item 3: `number` is the id of a transaction below that which was running
 --   item 4: `number` is a lane that was looked at, `at` its oldest row that is ready and not taken
 -- and how many messages of an earlier claim were done:
 --   item 5: `number` of them
@@ -241,7 +241,9 @@ BEGIN
     FOR note.item, note.number, note.at IN
         SELECT 1, my_xid::text::bigint, began
         UNION ALL
-        SELECT 2, pg_snapshot_xmax(pg_current_snapshot())::text::bigint, NULL
+        -- Not the end of the snapshot: that of a slow claim may show ids above its own as running,
+        -- and those are not listed.
+        SELECT 2, least(pg_snapshot_xmax(pg_current_snapshot()), my_xid)::text::bigint, NULL
         UNION ALL
         SELECT 3, x.xid::text::bigint, NULL
         FROM pg_snapshot_xip(pg_current_snapshot()) AS x(xid) WHERE x.xid < my_xid

@@ -103,7 +103,7 @@ BEGIN
     FOR item, number, at IN
         SELECT 1, my_xid::text::bigint, began
         UNION ALL
-        SELECT 2, pg_snapshot_xmax(pg_current_snapshot())::text::bigint, NULL
+        SELECT 2, least(pg_snapshot_xmax(pg_current_snapshot()), my_xid)::text::bigint, NULL
         UNION ALL
         SELECT 3, x.xid::text::bigint, NULL
         FROM pg_snapshot_xip(pg_current_snapshot()) AS x(xid) WHERE x.xid < my_xid
