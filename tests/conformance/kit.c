@@ -378,6 +378,11 @@ const char *kit_check_note(fixture *f)
                       "SELECT count(*) FROM {tally} t WHERE held <> (SELECT count(*) FROM {queue} q"
                       " WHERE q.lane_id = t.lane_id AND q.fence <> 0)") != 0)
         return "the lanes count other messages as held than the queue";
+    /* It has one writer at a time, so a claim's row always goes with the last message. */
+    if (!fixture_is_postgres(f) &&
+        fixture_count(f, "SELECT count(*) FROM {claim} WHERE fence NOT IN"
+                         " (SELECT fence FROM {queue})") != 0)
+        return "claim rows have outlived the last message of their claim";
     /* And keeps there what is said of its topic. */
     if (!fixture_is_postgres(f) &&
         fixture_count(f, "SELECT count(*) FROM {tally} t JOIN {lane} l ON l.id = t.lane_id"

@@ -30,6 +30,9 @@ static const struct rule {
      "SELECT count(*) FROM pawl_queue q WHERE fence <> 0 AND NOT EXISTS (SELECT 1 FROM pawl_claim "
      "c,"
      " json_each(c.ids) j WHERE c.fence = q.fence AND c.owner = q.owner AND j.value = q.id)"},
+    {"claims have outlived the last message that they took",
+     "SELECT count(*) FROM pawl_claim c WHERE NOT EXISTS (SELECT 1 FROM json_each(c.ids) j"
+     " JOIN pawl_queue q ON q.id = j.value AND q.fence = c.fence)"},
     {"claims are looked at after a lease in them has ended",
      "SELECT count(*) FROM pawl_held WHERE check_at > lease_until"},
     {"fences are above the last one given out",

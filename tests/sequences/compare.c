@@ -261,7 +261,8 @@ bool compare_everything(place *at, const model *m, int store, finding *wrong)
         if (!compare_held(at, m, store, i, wrong))
             return false;
     if (place_rule_breaches(at) != 0)
-        return finding_say(wrong, "a message is in the queue and finished, or neither");
+        return finding_say(wrong, "a message is in the queue and finished, or neither; or a claim "
+                                  "has outlived its messages");
     return compare_messages(at, m, store, wrong) && compare_stats(at, m, store, wrong);
 }
 

@@ -104,7 +104,8 @@ static const char *rule_sql(place *p)
               " (SELECT count(*) FROM {queue} q WHERE q.id = b.id)"
               " + (SELECT count(*) FROM {outcome} o WHERE o.id = b.id) <> 1)"
               " + (SELECT count(*) FROM {queue} WHERE id NOT IN (SELECT id FROM {body}))"
-              " + (SELECT count(*) FROM {outcome} WHERE id NOT IN (SELECT id FROM {body}))");
+              " + (SELECT count(*) FROM {outcome} WHERE id NOT IN (SELECT id FROM {body}))"
+              " + (SELECT count(*) FROM {claim} WHERE fence NOT IN (SELECT fence FROM {queue}))");
 }
 
 place *place_open(void)

@@ -45,7 +45,8 @@ void place_arm(place *p, int nth);
 /* Stop; whether it failed. What a cut connection's server was doing has ended when this returns. */
 bool place_disarm(place *p);
 
-/* How many messages are in the queue and finished, or neither. */
+/* How many messages are in the queue and finished, or neither; and claims of which nothing is held.
+ */
 long long place_rule_breaches(place *p);
 
 /* From now on the store is broken. */

@@ -103,7 +103,8 @@ CREATE TABLE pawl.queue (
 CREATE INDEX queue_due ON pawl.queue (lane_id, run_at, id);
 CREATE INDEX queue_expiry ON pawl.queue (expires_at) WHERE expires_at IS NOT NULL;
 
--- One row per claim: what it took, and when to look whether a lease in it has run out.
+-- One row per claim: what it took, and when to look whether a lease in it has run out. It goes with the
+-- last of these messages, whatever ends that (claims_ended()).
 CREATE TABLE pawl.claim (
     fence      bigint      PRIMARY KEY,
     owner      uuid        NOT NULL,

@@ -5,6 +5,34 @@
 -- wait for each other instead of deadlocking. The pairs are checked by a hash table built once:
 -- "IS TRUE" keeps the planner from turning it into a join.
 
+-- A claim's row goes with the last message that it took. `ended` has the fence of each message that its
+-- holder has lost just now, one for each: when they are as many as the claim took, nothing is left of it.
+-- Otherwise the messages that it took are looked for, the last one first: messages mostly end in the order
+-- in which they were claimed, so that this answers for almost every message of a batch that is finished one
+-- by one.
+--
+-- Waits for nobody. Two transactions that end the last two messages of a claim at the same time each see
+-- the other's as held, and a row that reap() has locked is passed over: then reap() removes it, when its
+-- check comes up. (The subqueries refer to the claim in FROM and have a LIMIT, which keeps the planner from
+-- reading the whole queue for them.)
+CREATE FUNCTION pawl.claims_ended(ended bigint[]) RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    DELETE FROM pawl.claim d
+    WHERE d.fence = ANY (ARRAY(
+        SELECT c.fence FROM pawl.claim c
+        WHERE c.fence = ANY (ended)
+          AND (cardinality(c.ids) = (SELECT count(*) FROM unnest(ended) AS e(fence) WHERE e.fence = c.fence)
+               OR (NOT EXISTS (SELECT FROM (SELECT c.ids[cardinality(c.ids)] AS id) u
+                               CROSS JOIN LATERAL (SELECT FROM pawl.queue q
+                                                   WHERE q.id = u.id AND q.fence = c.fence LIMIT 1) r)
+                   AND NOT EXISTS (SELECT FROM unnest(c.ids) AS u(id)
+                                   CROSS JOIN LATERAL (SELECT FROM pawl.queue q
+                                                       WHERE q.id = u.id AND q.fence = c.fence LIMIT 1) r)))
+        FOR UPDATE SKIP LOCKED));
+END
+$$;
+
 -- Done: the queue row goes, an outcome row comes.
 CREATE FUNCTION pawl.ack(owner uuid, ids bigint[], fences bigint[]) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
@@ -18,6 +46,7 @@ DECLARE
     t CONSTANT timestamptz := pawl.clock();
     my_name text; -- NULL: they are of several claims
     changed bigint;
+    ended   bigint[]; -- the fences of those that changed
 BEGIN
     IF fences[1] = ALL (fences) THEN
         SELECT c.owner_name INTO my_name FROM pawl.claim c WHERE c.fence = fences[1];
@@ -36,7 +65,10 @@ BEGIN
     counted AS (
         INSERT INTO pawl.tally_delta (lane_id, state, n)
         SELECT g.lane_id, 2, count(*) FROM gone g GROUP BY g.lane_id)
-    SELECT count(*) INTO changed FROM gone;
+    SELECT count(*), array_agg(g.fence) INTO changed, ended FROM gone g;
+    IF changed > 0 THEN
+        PERFORM pawl.claims_ended(ended);
+    END IF;
     RETURN changed;
 END
 $$;
@@ -55,6 +87,7 @@ DECLARE
     t CONSTANT timestamptz := pawl.clock();
     one     bigint;
     changed bigint := 0;
+    ended   bigint[] := '{}'; -- the fences of those that changed
 BEGIN
     FOR i IN 1 .. coalesce(cardinality(ids), 0) LOOP
         WITH gone AS (
@@ -69,8 +102,14 @@ BEGIN
         counted AS (
             INSERT INTO pawl.tally_delta (lane_id, state, n) SELECT g.lane_id, 2, 1 FROM gone g)
         SELECT count(*) INTO one FROM gone;
-        changed := changed + one;
+        IF one > 0 THEN
+            changed := changed + 1;
+            ended := ended || fences[i];
+        END IF;
     END LOOP;
+    IF changed > 0 THEN
+        PERFORM pawl.claims_ended(ended);
+    END IF;
     RETURN changed;
 END
 $$;
@@ -89,6 +128,7 @@ AS $$
 DECLARE
     t CONSTANT timestamptz := pawl.clock();
     changed bigint;
+    ended   bigint[]; -- the fences of those that changed
 BEGIN
     WITH gone AS (
         DELETE FROM pawl.queue q
@@ -111,7 +151,10 @@ BEGIN
     counted AS (
         INSERT INTO pawl.tally_delta (lane_id, state, n)
         SELECT g.lane_id, 3, count(*) FROM gone g GROUP BY g.lane_id)
-    SELECT count(*) INTO changed FROM gone;
+    SELECT count(*), array_agg(g.fence) INTO changed, ended FROM gone g;
+    IF changed > 0 THEN
+        PERFORM pawl.claims_ended(ended);
+    END IF;
     RETURN changed;
 END
 $$;
@@ -141,15 +184,19 @@ DECLARE
     xid CONSTANT xid8 := pg_current_xact_id();
     t   CONSTANT timestamptz := pawl.clock();
     mine    bigint[];
+    ended   bigint[]; -- their fences
     failed  bigint;
     retried bigint;
 BEGIN
-    mine := ARRAY(
-        SELECT q.id FROM pawl.queue q
-        WHERE q.id = ANY (ids) AND q.owner = abandon.owner AND q.fence <> 0
-          AND ((q.id, q.fence) IN (SELECT h.id, h.fence FROM unnest(ids, fences) AS h(id, fence))) IS TRUE
-        ORDER BY q.id
-        FOR UPDATE);
+    SELECT array_agg(m.id), array_agg(m.fence) INTO mine, ended
+    FROM (SELECT q.id, q.fence FROM pawl.queue q
+          WHERE q.id = ANY (ids) AND q.owner = abandon.owner AND q.fence <> 0
+            AND ((q.id, q.fence) IN (SELECT h.id, h.fence FROM unnest(ids, fences) AS h(id, fence))) IS TRUE
+          ORDER BY q.id
+          FOR UPDATE) m;
+    IF mine IS NULL THEN
+        RETURN 0;
+    END IF;
 
     WITH gone AS (
         DELETE FROM pawl.queue q
@@ -189,6 +236,7 @@ BEGIN
     IF retried > 0 THEN
         PERFORM pawl.wake();
     END IF;
+    PERFORM pawl.claims_ended(ended);
     RETURN failed + retried;
 END
 $$;
@@ -237,17 +285,24 @@ AS $$
 DECLARE
     xid CONSTANT xid8 := pg_current_xact_id();
     t   CONSTANT timestamptz := pawl.clock();
-    changed bigint;
+    mine    bigint[];
+    ended   bigint[]; -- their fences
 BEGIN
+    SELECT array_agg(m.id), array_agg(m.fence) INTO mine, ended
+    FROM (SELECT q.id, q.fence FROM pawl.queue q
+          WHERE q.id = ANY (ids) AND q.owner = release.owner AND q.fence <> 0
+            AND ((q.id, q.fence) IN (SELECT h.id, h.fence FROM unnest(ids, fences) AS h(id, fence))) IS TRUE
+          ORDER BY q.id
+          FOR UPDATE) m;
+    IF mine IS NULL THEN
+        RETURN 0;
+    END IF;
     UPDATE pawl.queue q
     SET owner = '00000000-0000-0000-0000-000000000000', lease_until = 'epoch', fence = 0, run_at = t
-    WHERE q.id = ANY (ids) AND q.owner = release.owner AND q.fence <> 0
-      AND ((q.id, q.fence) IN (SELECT h.id, h.fence FROM unnest(ids, fences) AS h(id, fence))) IS TRUE;
-    GET DIAGNOSTICS changed = ROW_COUNT;
-    IF changed > 0 THEN
-        PERFORM pawl.wake();
-    END IF;
-    RETURN changed;
+    WHERE q.id = ANY (mine);
+    PERFORM pawl.wake();
+    PERFORM pawl.claims_ended(ended);
+    RETURN cardinality(mine);
 END
 $$;
 

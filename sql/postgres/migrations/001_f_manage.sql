@@ -14,17 +14,21 @@ AS $$
 DECLARE
     t CONSTANT timestamptz := pawl.clock();
     changed bigint;
+    ended   bigint[]; -- the fences of those that were held
 BEGIN
     WITH gone AS (
         DELETE FROM pawl.queue q WHERE q.id = ANY (ids)
-        RETURNING q.id, q.lane_id, q.retries, q.last_error, q.progress),
+        RETURNING q.id, q.lane_id, q.retries, q.last_error, q.progress, q.fence),
     ended AS (
         INSERT INTO pawl.outcome (id, state, finished_at, retries, error, progress)
         SELECT g.id, 5, t, g.retries, g.last_error, g.progress FROM gone g),
     counted AS (
         INSERT INTO pawl.tally_delta (lane_id, state, n)
         SELECT g.lane_id, 5, count(*) FROM gone g GROUP BY g.lane_id)
-    SELECT count(*) INTO changed FROM gone;
+    SELECT count(*), array_agg(g.fence) FILTER (WHERE g.fence <> 0) INTO changed, ended FROM gone g;
+    IF ended IS NOT NULL THEN
+        PERFORM pawl.claims_ended(ended);
+    END IF;
     RETURN changed;
 END
 $$;

@@ -110,13 +110,16 @@ CREATE TABLE pawl_queue (
 CREATE INDEX pawl_queue_due ON pawl_queue (lane_id, run_at) WHERE fence = 0;
 CREATE INDEX pawl_queue_expiry ON pawl_queue (expires_at) WHERE fence = 0 AND expires_at IS NOT NULL;
 
--- One row per claim: what it took, and when to look whether a lease in it has run out.
+-- One row per claim: what it took, and when to look whether a lease in it has run out. It goes with the
+-- last of these messages, whatever ends that (parts/claim_ended.sql). last_id stands before the ids, so
+-- that it can be read without them: a long list is on pages of its own.
 CREATE TABLE pawl_claim (
     fence      INTEGER PRIMARY KEY,
     owner      BLOB    NOT NULL,
     owner_name TEXT    NOT NULL,
     check_at   INTEGER NOT NULL,
     runs       INTEGER NOT NULL DEFAULT 0, -- whether runs of jobs are among them, until that is written down
+    last_id    INTEGER NOT NULL DEFAULT 0, -- the highest of them, usually the last to end
     ids        TEXT    NOT NULL            -- a JSON array of work ids
 ) STRICT;
 CREATE INDEX pawl_claim_check ON pawl_claim (check_at);

@@ -37,3 +37,4 @@ INSERT OR IGNORE INTO pawl_dead (id, run_at)
 SELECT b.id, :now FROM pawl_body b CROSS JOIN pawl_tally t ON t.lane_id = b.lane_id
 WHERE b.id = :id AND changes() = 1 AND t.dead;
 -- @include run_ready
+-- @include claim_ended

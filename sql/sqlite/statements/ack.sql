@@ -1,2 +1,3 @@
 -- @include ack
 SELECT changes();
+-- @include claims_ended

@@ -4,12 +4,12 @@
 -- nothing due writes nothing. Each lane is one bounded range of the index, until there are enough: lanes of
 -- higher priority first, then the one that has waited longest for its turn.
 -- @stop-unless-changed
-INSERT OR FAIL INTO pawl_claim (fence, owner, owner_name, check_at, runs, ids)
+INSERT OR FAIL INTO pawl_claim (fence, owner, owner_name, check_at, runs, last_id, ids)
 SELECT
 -- @include next_fence
-       , :owner, :owner_name, check_at, runs, ids
+       , :owner, :owner_name, check_at, runs, last_id, ids
 FROM (SELECT count(*) AS n, min(:now + coalesce(lease, :lease)) AS check_at,
-             max(run_id IS NOT NULL) AS runs, json_group_array(id) AS ids
+             max(run_id IS NOT NULL) AS runs, max(id) AS last_id, json_group_array(id) AS ids
       FROM (SELECT q.id, q.lease, q.run_id
             FROM pawl_tally t INDEXED BY pawl_tally_turn
             CROSS JOIN pawl_queue q INDEXED BY pawl_queue_due

@@ -4,12 +4,12 @@
 -- A limit cannot depend on a row, so :most, the highest of them, are looked at. Within one as in
 -- claim.sql: lanes of higher priority first, then the one that has waited longest.
 -- @stop-unless-changed
-INSERT OR FAIL INTO pawl_claim (fence, owner, owner_name, check_at, runs, ids)
+INSERT OR FAIL INTO pawl_claim (fence, owner, owner_name, check_at, runs, last_id, ids)
 SELECT
 -- @include next_fence
-       , :owner, :owner_name, check_at, runs, ids
+       , :owner, :owner_name, check_at, runs, last_id, ids
 FROM (SELECT count(*) AS n, min(:now + coalesce(lease, :lease)) AS check_at,
-             max(run_id IS NOT NULL) AS runs, json_group_array(id) AS ids
+             max(run_id IS NOT NULL) AS runs, max(id) AS last_id, json_group_array(id) AS ids
       FROM (SELECT f.id, f.lease, f.run_id
             FROM json_each(:destinations) named
             CROSS JOIN json_each(

@@ -70,16 +70,17 @@ WHERE state = 1
              CROSS JOIN pawl_queue q ON q.id = j.value
              WHERE q.fence = 0 AND q.run_id IS NOT NULL);
 
--- Claims with nothing left go; those with renewed items are looked at again when the first ends.
-DELETE FROM pawl_claim INDEXED BY pawl_claim_check
-WHERE check_at <= (SELECT max(check_at)
-                   FROM (SELECT check_at FROM pawl_claim INDEXED BY pawl_claim_check
-                         WHERE check_at <= :now ORDER BY check_at LIMIT :limit))
-  AND NOT EXISTS (SELECT 1 FROM pawl_held h WHERE h.fence = pawl_claim.fence);
-
-UPDATE OR FAIL pawl_claim INDEXED BY pawl_claim_check
+-- Claims with renewed items are looked at again when the first of these leases ends. That is later than
+-- now: what ended by now was taken back above.
+UPDATE OR FAIL pawl_claim
 SET check_at = (SELECT min(h.lease_until) FROM pawl_held h WHERE h.fence = pawl_claim.fence)
-WHERE check_at <= (SELECT max(check_at)
-                   FROM (SELECT check_at FROM pawl_claim INDEXED BY pawl_claim_check
-                         WHERE check_at <= :now ORDER BY check_at LIMIT :limit))
+WHERE fence IN (SELECT fence FROM pawl_claim INDEXED BY pawl_claim_check
+                WHERE check_at <= :now ORDER BY check_at, fence LIMIT :limit)
   AND EXISTS (SELECT 1 FROM pawl_held h WHERE h.fence = pawl_claim.fence);
+
+-- Those with nothing left go. The claims that moved just now have made room for some that were not looked
+-- at; of those, too, only the ones with nothing left go.
+DELETE FROM pawl_claim
+WHERE fence IN (SELECT fence FROM pawl_claim INDEXED BY pawl_claim_check
+                WHERE check_at <= :now ORDER BY check_at, fence LIMIT :limit)
+  AND NOT EXISTS (SELECT 1 FROM pawl_held h WHERE h.fence = pawl_claim.fence);

@@ -9,3 +9,4 @@ WHERE lane_id = (SELECT lane_id FROM pawl_queue WHERE id = :id) AND changes() = 
 -- @each
 SELECT changes();
 -- @include run_ready
+-- @include claim_ended
