@@ -8,6 +8,12 @@
  *   called with no transaction open; pawl_arrival_done() records the response under the same fence.
  *   Never two calls at once while the lease holds; after a crash the call is made again, with the
  *   same idempotency key.
+ *
+ * Suspects. An attempt that did not end may have killed its process, or may only have run in it.
+ * The first such attempt of a message does not count; from then on the message is a suspect: its
+ * attempts count, and a process makes them one at a time (one transaction and one call-out). So a
+ * message that kills its receiver every time is dead after max_attempts + 1 deaths, and takes no
+ * other with it.
  */
 #ifndef PAWL_INBOX_H
 #define PAWL_INBOX_H
@@ -38,10 +44,13 @@ typedef struct pawl_inbox_options {
     int max_attempts;     /* then it is dead: 1 .. 1000 */
     int64_t lease_ms;     /* pawl_inbox_call(): until somebody else may take it over */
     int64_t keep_ms;      /* how long a processed message is remembered; 0: the store's default */
+    /* A suspect waits this long for the one that is being processed, then it is
+     * PAWL_INBOX_IN_PROGRESS; 0: the store's timeout, -1: not at all. */
+    int64_t suspect_wait_ms;
 } pawl_inbox_options;
 #define PAWL_INBOX_OPTIONS_INIT                                                                    \
     {                                                                                              \
-        sizeof(pawl_inbox_options), NULL, 10, 30000, 0                                             \
+        sizeof(pawl_inbox_options), NULL, 10, 30000, 0, 0                                          \
     }
 
 /* What a delivery is told. Only the first goes on; the others are to be answered to the sender. */
@@ -71,7 +80,8 @@ typedef struct pawl_arrival pawl_arrival;
  *            same SQLite file from that thread answers PAWL_E_MISUSE at once.
  * Blocks:    two or three round trips; in SQLite also until its turn to write, which then lasts
  *            PAWL_TURN_MAX_MS at most (see pawl_message_begin). Never for another delivery of the
- *            same message: that one is PAWL_INBOX_IN_PROGRESS.
+ *            same message: that one is PAWL_INBOX_IN_PROGRESS. A suspect: suspect_wait_ms for
+ *            another one of this process.
  * Durable:   the attempt is counted. A process that dies leaves nothing else; the message can be
  *            taken again after 3 seconds at most.
  * Errors:    PAWL_E_INVALID, PAWL_E_MISUSE, PAWL_E_BUSY, PAWL_E_TIMEOUT, PAWL_E_INTERRUPTED,
@@ -117,8 +127,10 @@ PAWL_API int64_t pawl_arrival_fence(const pawl_arrival *arrival);
 PAWL_API const char *pawl_arrival_key(const pawl_arrival *arrival);
 /* PAWL_INBOX_DUPLICATE: what pawl_arrival_done() was given then; NULL if that was NULL. */
 PAWL_API const void *pawl_arrival_response(const pawl_arrival *arrival, size_t *ret_size);
-/* PAWL_INBOX_IN_PROGRESS: when it is worth trying again, at least 1. */
+/* PAWL_INBOX_IN_PROGRESS: when it is worth trying again, 1 to 2000. */
 PAWL_API int64_t pawl_arrival_retry_after_ms(const pawl_arrival *arrival);
+/* PAWL_INBOX_IN_PROGRESS: nobody processes it, it waits for another suspect of this process. */
+PAWL_API bool pawl_arrival_suspect(const pawl_arrival *arrival);
 /* Why the last attempt failed; NULL: none did, or it said nothing. */
 PAWL_API const char *pawl_arrival_error(const pawl_arrival *arrival);
 
@@ -190,12 +202,19 @@ PAWL_API PAWL_MUST_CHECK pawl_status
 pawl_inbox_already_processed(pawl_store *store, const char *source, const char *id,
                              const uint8_t *hash, bool *ret_processed, pawl_error *err);
 /*
- * An attempt begins, and is counted: of several callers one gets PAWL_OK, for 30 seconds.
- * PAWL_E_HELD: somebody is at it. PAWL_E_LOST: it was processed, or is dead.
+ * An attempt begins, and is counted: of several callers one gets PAWL_OK, for 30 seconds, and gets
+ * it again for each further attempt. A caller is a thread with this store. PAWL_E_HELD: another
+ * caller processes it. PAWL_E_LOST: it was processed, or is dead (after 10 attempts).
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_inbox_mark_processing(pawl_store *store,
                                                                 const char *source, const char *id,
                                                                 pawl_error *err);
+/*
+ * The same for callers that are not threads: `holder` names one, 1 to 255 characters, NULL: this
+ * thread. (In PostgreSQL any language can do it: pawl.inbox_begin(..., holder => ...).)
+ */
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_inbox_mark_processing_by(
+    pawl_store *store, const char *source, const char *id, const char *holder, pawl_error *err);
 /* It is processed. PAWL_E_NOT_FOUND: nobody has seen it. PAWL_E_LOST: it is dead. Twice is fine. */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_inbox_mark_processed(pawl_store *store,
                                                                const char *source, const char *id,

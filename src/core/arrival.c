@@ -64,6 +64,17 @@ pawl_status pawli_inbox_give_up(const pawli_inbox_item *item, const char *error,
     return end(item, PAWLI_SQL_INBOX_FAIL, params, PAWLI_COUNT(params), ret_changed, err);
 }
 
+pawl_status pawli_inbox_release(const pawli_inbox_item *item, bool *ret_changed, pawl_error *err)
+{
+    pawli_param params[] = {
+        {"source", pawli_text(item->source)},
+        {"id", pawli_text(item->id)},
+        {"fence", pawli_int(item->fence)},
+    };
+
+    return end(item, PAWLI_SQL_INBOX_RELEASE, params, PAWLI_COUNT(params), ret_changed, err);
+}
+
 pawl_status pawli_inbox_check_response(pawl_store *store, const void *response, size_t size,
                                        pawl_error *err)
 {
@@ -164,6 +175,7 @@ pawl_status pawl_arrival_done(pawl_arrival *arrival, const void *response, size_
                         "out of memory for the answer: roll the transaction back");
     else if (st == PAWL_OK && !changed)
         st = lost(arrival, err);
+    pawli_arrival_leave(arrival);
     if (st == PAWL_OK)
         pawli_log(&arrival->store->log, PAWL_LOG_INFO, "inbox",
                   "message %s processed from %s (attempt %d)", arrival->id, arrival->source,
@@ -174,7 +186,8 @@ pawl_status pawl_arrival_done(pawl_arrival *arrival, const void *response, size_
 /* The transaction took the attempt with it when it was rolled back, so it is counted again. */
 static pawl_status count_again(pawl_arrival *arrival, pawl_error *err)
 {
-    pawl_status st = pawli_arrival_deliver(arrival, NULL, PAWLI_INBOX_ATOMIC_LEASE_MS, err);
+    const pawli_inbox_way way = {.lease_ms = PAWLI_INBOX_ATOMIC_LEASE_MS, .alone = true};
+    pawl_status st = pawli_arrival_deliver(arrival, &way, err);
 
     if (st == PAWL_OK && arrival->answer != PAWL_INBOX_NEW)
         st = lost(arrival, err);
@@ -198,6 +211,7 @@ static pawl_status fail_attempt(pawl_arrival *arrival, const char *error, bool d
         return st;
     pawli_inbox_item item = item_of(arrival, NULL);
     st = pawli_inbox_give_up(&item, error, dead, &changed, err);
+    pawli_arrival_leave(arrival);
     if (st == PAWL_OK && !changed)
         return lost(arrival, err);
     if (st == PAWL_OK && (dead || arrival->attempt >= arrival->max_attempts))
@@ -251,6 +265,7 @@ void pawl_arrival_free(pawl_arrival *arrival)
         if (!arrival->ended)
             give_back(arrival);
     }
+    pawli_arrival_leave(arrival);
     pawli_arena_done(&arrival->given);
     pawli_arena_done(&arrival->texts);
     free(arrival);
@@ -286,6 +301,11 @@ int pawl_arrival_attempt(const pawl_arrival *arrival)
 int64_t pawl_arrival_fence(const pawl_arrival *arrival)
 {
     return arrival->fence;
+}
+
+bool pawl_arrival_suspect(const pawl_arrival *arrival)
+{
+    return arrival->suspect;
 }
 
 const char *pawl_arrival_key(const pawl_arrival *arrival)

@@ -12,10 +12,13 @@
 #include "options.h"
 #include "text.h"
 #include "tx_private.h"
+#include "world.h"
 
 #define ATTEMPTS_MAX 1000
 #define KEEP_MAX_MS ((int64_t)3650 * 24 * 3600 * 1000)
-#define LATER_US 1000000 /* the sender should ask again */
+#define WAIT_MAX_MS ((int64_t)24 * 3600 * 1000)
+/* When it is worth asking again is not known: soon, and not all copies at the same time. */
+#define LATER_US 1000000
 
 _Static_assert(PAWL_HASH_SIZE == PAWLI_SHA256_SIZE, "the inbox keeps SHA-256");
 
@@ -76,6 +79,9 @@ static pawl_status check_options(const pawl_inbox_options *options, pawl_error *
         return pawli_fail(err, PAWL_E_INVALID, "max_attempts must be 1 to %d", ATTEMPTS_MAX);
     if (options->keep_ms < 0 || options->keep_ms > KEEP_MAX_MS)
         return pawli_fail(err, PAWL_E_INVALID, "keep_ms must be 0 (default) to 10 years");
+    if (options->suspect_wait_ms < -1 || options->suspect_wait_ms > WAIT_MAX_MS)
+        return pawli_fail(err, PAWL_E_INVALID,
+                          "suspect_wait_ms must be -1 (none), 0 (the store's timeout) to a day");
     if (options->endpoint && !is_text(options->endpoint))
         return pawli_fail(err, PAWL_E_INVALID, "endpoint must be NULL or 1 to %d characters",
                           PAWL_INBOX_KEY_MAX);
@@ -154,6 +160,13 @@ static bool read_text(pawl_arrival *arrival, const pawli_row *row, int column,
     return !bytes || *ret_text;
 }
 
+static int64_t later_us(int64_t lease_us)
+{
+    int64_t later = LATER_US + (int64_t)(pawli_random_u64() % LATER_US);
+
+    return lease_us > 0 && lease_us < later ? lease_us : later;
+}
+
 /* SQLite's script tells a new one, and then how it stands. */
 static pawl_status read_answer(void *context, const pawli_row *row, pawl_error *err)
 {
@@ -169,22 +182,25 @@ static pawl_status read_answer(void *context, const pawli_row *row, pawl_error *
     arrival->answer = (pawl_inbox_answer)pawli_row_int(row, COLUMN_ANSWER);
     arrival->attempt = (int)pawli_row_int(row, COLUMN_ATTEMPT);
     arrival->fence = arrival->answer == PAWL_INBOX_NEW ? pawli_row_int(row, COLUMN_FENCE) : 0;
-    arrival->retry_after_us = pawli_row_int(row, COLUMN_RETRY_AFTER);
+    arrival->retry_after_us = later_us(pawli_row_int(row, COLUMN_RETRY_AFTER));
     arrival->answered = true;
     return PAWL_OK;
 }
 
-pawl_status pawli_arrival_deliver(pawl_arrival *arrival, pawl_tx *tx, int64_t lease_ms,
+pawl_status pawli_arrival_deliver(pawl_arrival *arrival, const pawli_inbox_way *way,
                                   pawl_error *err)
 {
+    pawl_tx *tx = way->tx;
     pawli_param params[] = {
         {"source", pawli_text(arrival->source)},
         {"id", pawli_text(arrival->id)},
         {"hash", pawli_inbox_hash_value(arrival->has_hash ? arrival->hash : NULL)},
-        {"lease", pawli_span_ms(lease_ms)},
+        {"lease", pawli_span_ms(way->lease_ms)},
         {"max_attempts", pawli_int(arrival->max_attempts)},
         {"keep", pawli_span_ms(arrival->keep_ms)},
         {"endpoint", pawli_text(arrival->endpoint)},
+        {"alone", pawli_bool(way->alone)},
+        {"holder", pawli_text(way->holder)},
     };
     pawli_op op = {
         .sql = PAWLI_SQL_INBOX_BEGIN,
@@ -252,33 +268,94 @@ static pawl_status still_ours(const pawl_arrival *arrival, bool *ret_ours, pawl_
     return pawli_tx_run(arrival->tx, &op, err);
 }
 
+/* The handler was not called, so the attempt does not count; if that cannot be said, it does. */
+static void take_back(pawl_arrival *arrival)
+{
+    pawli_inbox_item item = {.store = arrival->store,
+                             .source = arrival->source,
+                             .id = arrival->id,
+                             .fence = arrival->fence};
+    bool changed;
+
+    pawl_tx_free(arrival->tx);
+    arrival->tx = NULL;
+    arrival->ended = true;
+    (void)pawli_inbox_release(&item, &changed, NULL);
+}
+
+static void answer_later(pawl_arrival *arrival)
+{
+    arrival->ended = true;
+    arrival->answer = PAWL_INBOX_IN_PROGRESS;
+    arrival->fence = 0;
+    arrival->retry_after_us = later_us(0);
+}
+
 static pawl_status open_transaction(pawl_arrival *arrival, pawl_error *err)
 {
     bool ours = false;
 
     arrival->tx = calloc(1, sizeof *arrival->tx);
+    pawl_status st = PAWL_OK;
     if (!arrival->tx)
-        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the transaction");
-    arrival->tx->store = arrival->store;
-    pawl_status st = pawli_db_hold(arrival->store->db, &arrival->tx->hold, err);
+        st = pawli_fail(err, PAWL_E_NOMEM, "out of memory for the transaction");
+    if (st == PAWL_OK) {
+        arrival->tx->store = arrival->store;
+        st = pawli_db_hold(arrival->store->db, &arrival->tx->hold, err);
+    }
     if (st == PAWL_OK)
         st = still_ours(arrival, &ours, err);
-    if (st != PAWL_OK)
-        return st; /* freeing the arrival gives it back */
-    if (!ours) {
-        pawl_tx_free(arrival->tx);
-        arrival->tx = NULL;
-        arrival->ended = true;
-        arrival->answer = PAWL_INBOX_IN_PROGRESS;
-        arrival->fence = 0;
-        arrival->retry_after_us = LATER_US;
+    if (st != PAWL_OK || !ours)
+        take_back(arrival);
+    if (st == PAWL_OK && !ours)
+        answer_later(arrival);
+    return st;
+}
+
+/* ---- suspects ---- */
+
+static pawli_suspect_kind kind_of(const pawl_arrival *arrival)
+{
+    return arrival->mode == PAWLI_CALL ? PAWLI_SUSPECT_CALL : PAWLI_SUSPECT_TRANSACTION;
+}
+
+void pawli_arrival_leave(pawl_arrival *arrival)
+{
+    if (!arrival->alone)
+        return;
+    arrival->alone = false;
+    pawli_suspect_leave(kind_of(arrival));
+}
+
+/*
+ * A first delivery takes what is not a suspect. A suspect is asked for again when it is the only
+ * one of this process, so that its attempt is counted while no other suspect's is.
+ */
+static pawl_status deliver(pawl_arrival *arrival, pawli_inbox_way *way, int64_t wait_ms,
+                           pawl_error *err)
+{
+    pawl_status st = pawli_arrival_deliver(arrival, way, err);
+
+    if (st != PAWL_OK || arrival->answer != PAWLI_INBOX_SUSPECT)
+        return st;
+    int64_t most_ms = wait_ms == 0 ? arrival->store->timeout_ms : wait_ms;
+    pawl_mono deadline = pawli_mono_after(pawli_mono_now(), most_ms < 0 ? 0 : most_ms * 1000);
+    arrival->alone = pawli_suspect_enter(kind_of(arrival), deadline);
+    if (!arrival->alone) {
+        arrival->suspect = true;
+        answer_later(arrival);
+        return PAWL_OK;
     }
-    return PAWL_OK;
+    way->alone = true;
+    st = pawli_arrival_deliver(arrival, way, err);
+    if (st != PAWL_OK || arrival->answer != PAWL_INBOX_NEW)
+        pawli_arrival_leave(arrival);
+    return st;
 }
 
 /* ---- the three ways ---- */
 
-static pawl_status begin(pawl_store *store, pawl_tx *tx, pawli_arrival_mode mode,
+static pawl_status begin(pawl_store *store, pawli_inbox_way way, pawli_arrival_mode mode,
                          const char *source, const char *id, const uint8_t *hash,
                          const pawl_inbox_options *opts, pawl_arrival **ret_arrival,
                          pawl_error *err)
@@ -299,14 +376,16 @@ static pawl_status begin(pawl_store *store, pawl_tx *tx, pawli_arrival_mode mode
     if (!arrival)
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the arrival");
     arrival->mode = mode;
-    arrival->tx = tx;
-    st = pawli_arrival_deliver(
-        arrival, tx, mode == PAWLI_CALL ? options.lease_ms : PAWLI_INBOX_ATOMIC_LEASE_MS, err);
+    arrival->tx = way.tx;
+    way.lease_ms = mode == PAWLI_CALL ? options.lease_ms : PAWLI_INBOX_ATOMIC_LEASE_MS;
+    st = deliver(arrival, &way, options.suspect_wait_ms, err);
     if (st != PAWL_OK)
         return st;
     arrival->ended = arrival->answer != PAWL_INBOX_NEW;
     if (mode == PAWLI_ATOMIC && !arrival->ended)
         st = open_transaction(arrival, err);
+    if (arrival->ended)
+        pawli_arrival_leave(arrival);
     if (st != PAWL_OK)
         return st;
     log_answer(arrival);
@@ -320,7 +399,8 @@ pawl_status pawl_inbox_begin(pawl_store *store, const char *source, const char *
 {
     if (!store)
         return pawli_fail(err, PAWL_E_INVALID, "the store must not be NULL");
-    return begin(store, NULL, PAWLI_ATOMIC, source, id, hash, opts, ret_arrival, err);
+    return begin(store, (pawli_inbox_way){0}, PAWLI_ATOMIC, source, id, hash, opts, ret_arrival,
+                 err);
 }
 
 pawl_status pawl_inbox_call(pawl_store *store, const char *source, const char *id,
@@ -329,7 +409,7 @@ pawl_status pawl_inbox_call(pawl_store *store, const char *source, const char *i
 {
     if (!store)
         return pawli_fail(err, PAWL_E_INVALID, "the store must not be NULL");
-    return begin(store, NULL, PAWLI_CALL, source, id, hash, opts, ret_arrival, err);
+    return begin(store, (pawli_inbox_way){0}, PAWLI_CALL, source, id, hash, opts, ret_arrival, err);
 }
 
 pawl_status pawl_tx_inbox_begin(pawl_tx *tx, const char *source, const char *id,
@@ -343,5 +423,17 @@ pawl_status pawl_tx_inbox_begin(pawl_tx *tx, const char *source, const char *id,
             err, PAWL_E_MISUSE,
             "pawl began this transaction for something else: wrap one of your own, or "
             "use pawl_inbox_begin()");
-    return begin(tx->store, tx, PAWLI_JOINED, source, id, hash, opts, ret_arrival, err);
+    /* If the process dies, so does the transaction, and with it the count: none needs to be alone.
+     */
+    return begin(tx->store, (pawli_inbox_way){.tx = tx, .alone = true}, PAWLI_JOINED, source, id,
+                 hash, opts, ret_arrival, err);
+}
+
+/* Nothing says when its attempt ends, so it cannot be the only suspect until then. */
+pawl_status pawli_inbox_call_by(pawl_store *store, const char *holder, const char *source,
+                                const char *id, const pawl_inbox_options *opts,
+                                pawl_arrival **ret_arrival, pawl_error *err)
+{
+    return begin(store, (pawli_inbox_way){.alone = true, .holder = holder}, PAWLI_CALL, source, id,
+                 NULL, opts, ret_arrival, err);
 }

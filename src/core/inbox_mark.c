@@ -2,11 +2,16 @@
 #include <pawl/inbox.h>
 #include <pawl/inbox_records.h>
 
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
 #include "fail.h"
 #include "inbox_private.h"
 #include "tx_private.h"
 
 #define ATTEMPTS 10
+#define HOLDER_SIZE 48
 
 static pawl_status check(const pawl_store *store, const char *source, const char *id,
                          pawl_error *err)
@@ -63,23 +68,41 @@ pawl_status pawl_inbox_already_processed(pawl_store *store, const char *source, 
     return st;
 }
 
-pawl_status pawl_inbox_mark_processing(pawl_store *store, const char *source, const char *id,
-                                       pawl_error *err)
+/* This thread, among all that use this store or another one: ids of threads are used again. */
+static void name_thread(const pawl_store *store, char ret_holder[HOLDER_SIZE])
+{
+    static _Atomic uint64_t last;
+    static _Thread_local uint64_t own;
+
+    if (own == 0)
+        own = atomic_fetch_add(&last, 1) + 1;
+    snprintf(ret_holder, HOLDER_SIZE, "%016" PRIx64 "-%" PRIu64, store->inbox_holder, own);
+}
+
+pawl_status pawl_inbox_mark_processing_by(pawl_store *store, const char *source, const char *id,
+                                          const char *holder, pawl_error *err)
 {
     PAWLI_AUTO(pawl_arrival) arrival = NULL;
     pawl_inbox_options options = PAWL_INBOX_OPTIONS_INIT;
-    pawl_status st;
+    char thread[HOLDER_SIZE];
+    pawl_status st = check(store, source, id, err);
 
+    if (st == PAWL_OK && holder)
+        st = pawli_inbox_check_key(holder, id, err);
+    if (st != PAWL_OK)
+        return st;
     options.max_attempts = ATTEMPTS;
     options.lease_ms = PAWLI_INBOX_CALL_LEASE_MS;
-    st = pawl_inbox_call(store, source, id, NULL, &options, &arrival, err);
+    name_thread(store, thread);
+    st = pawli_inbox_call_by(store, holder ? holder : thread, source, id, &options, &arrival, err);
     if (st != PAWL_OK)
         return st;
     switch (arrival->answer) {
     case PAWL_INBOX_NEW:
         return PAWL_OK;
     case PAWL_INBOX_IN_PROGRESS:
-        return pawli_fail(err, PAWL_E_HELD, "somebody is at %s of %s: try again in %lld ms", id,
+        return pawli_fail(err, PAWL_E_HELD,
+                          "%s of %s is being processed by another caller: try again in %lld ms", id,
                           source, (long long)pawl_arrival_retry_after_ms(arrival));
     case PAWL_INBOX_DUPLICATE:
         return pawli_fail(err, PAWL_E_LOST, "%s of %s was processed already: ignore it", id,
@@ -87,6 +110,12 @@ pawl_status pawl_inbox_mark_processing(pawl_store *store, const char *source, co
     default:
         return pawli_fail(err, PAWL_E_LOST, "%s of %s is dead: requeue it first", id, source);
     }
+}
+
+pawl_status pawl_inbox_mark_processing(pawl_store *store, const char *source, const char *id,
+                                       pawl_error *err)
+{
+    return pawl_inbox_mark_processing_by(store, source, id, NULL, err);
 }
 
 /* Nothing changed: was it there, and is it already what it should become? */

@@ -5,6 +5,7 @@
 #include <pawl/inbox.h>
 
 #include "arena.h"
+#include "inbox_suspects.h"
 #include "op.h"
 #include "scope.h"
 #include "store_private.h"
@@ -24,6 +25,7 @@ struct pawl_arrival {
     pawli_arrival_mode mode;
     pawl_tx *tx; /* ATOMIC: owned, or NULL; JOINED: the application's */
     bool ended;  /* done, failed, or not new in the first place */
+    bool alone;  /* it is the process's only suspect, until it ends */
     const char *source;
     const char *id;
     const char *endpoint;
@@ -34,6 +36,7 @@ struct pawl_arrival {
     pawli_arena given; /* the texts above */
     /* What the database answered. */
     bool answered;
+    bool suspect; /* it was not begun, since another suspect is being processed */
     pawl_inbox_answer answer;
     int attempt;
     int64_t fence;
@@ -55,9 +58,26 @@ int64_t pawli_inbox_keep(pawl_store *store, int64_t keep_ms);
 /* Says so, once, if senders may still retry what is forgotten by then. */
 void pawli_inbox_warn_keep(pawl_store *store, int64_t keep_ms);
 
-/* A delivery, told to the database inside `tx` or by itself; the answer goes to the arrival. */
-pawl_status pawli_arrival_deliver(pawl_arrival *arrival, pawl_tx *tx, int64_t lease_ms,
+/* How a delivery is made. */
+typedef struct pawli_inbox_way {
+    pawl_tx *tx; /* NULL: by itself */
+    int64_t lease_ms;
+    bool alone;         /* may begin a suspect */
+    const char *holder; /* who may begin what he holds; NULL: nobody */
+} pawli_inbox_way;
+
+/* What a delivery is told besides pawl_inbox_answer: nothing was written, go the way alone. */
+#define PAWLI_INBOX_SUSPECT ((pawl_inbox_answer)5)
+
+/* A delivery, told to the database; the answer goes to the arrival. */
+pawl_status pawli_arrival_deliver(pawl_arrival *arrival, const pawli_inbox_way *way,
                                   pawl_error *err);
+/* It has ended: the next suspect may begin. Nothing happens if it was not alone. */
+void pawli_arrival_leave(pawl_arrival *arrival);
+/* A delivery by pawl_inbox_call() for a caller that may ask again: its arrival is not ended. */
+pawl_status pawli_inbox_call_by(pawl_store *store, const char *holder, const char *source,
+                                const char *id, const pawl_inbox_options *opts,
+                                pawl_arrival **ret_arrival, pawl_error *err);
 
 /* A key, the fence of an attempt (0: whoever is at it) and where to: NULL is by itself. */
 typedef struct pawli_inbox_item {
@@ -74,6 +94,8 @@ pawl_status pawli_inbox_finish(const pawli_inbox_item *item, const void *respons
                                bool *ret_changed, pawl_error *err);
 pawl_status pawli_inbox_give_up(const pawli_inbox_item *item, const char *error, bool dead,
                                 bool *ret_changed, pawl_error *err);
+/* The attempt was not made, and does not count. */
+pawl_status pawli_inbox_release(const pawli_inbox_item *item, bool *ret_changed, pawl_error *err);
 pawl_status pawli_inbox_check_response(pawl_store *store, const void *response, size_t size,
                                        pawl_error *err);
 

@@ -10,6 +10,7 @@
 #include "scope.h"
 #include "store_private.h"
 #include "url.h"
+#include "world.h"
 
 #define INBOX_MAX_MS ((int64_t)3650 * 24 * 3600 * 1000)
 
@@ -66,6 +67,7 @@ pawl_status pawl_store_open(const char *url, const pawl_store_options *opts, paw
     store->timeout_ms = options.timeout_ms;
     store->inbox_keep_ms = options.inbox_keep_ms;
     store->inbox_retry_window_ms = options.inbox_retry_window_ms;
+    store->inbox_holder = pawli_random_u64();
     st = pawli_db_new(url, &options, &store->db, err);
     if (st == PAWL_OK && options.deploy_schema)
         st = pawli_db_deploy(store->db, &info, err);

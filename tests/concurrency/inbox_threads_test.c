@@ -1,7 +1,9 @@
 /* tests/concurrency/inbox_threads_test.c - several threads of one process receive the same
  * messages.
  */
+#include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "inbox_kit.h"
@@ -64,6 +66,60 @@ static const char *receive_calls(void *context, size_t index)
     for (int i = 0; !wrong && i < MESSAGES; i++)
         wrong = deliver(context, (i + (int)(index / 2) * 3) % MESSAGES, true);
     return wrong;
+}
+
+/* ---- copies of a message that arrive at the same instant ---- */
+
+#define COPIES 8
+#define STORMS 250
+
+typedef struct storm {
+    fixture *f;
+    pthread_barrier_t together;
+    atomic_int answers[STORMS][5]; /* of each message, by answer */
+} storm;
+
+static const char *receive_copies(void *context, size_t index)
+{
+    storm *s = context;
+    const char *wrong = NULL;
+
+    (void)index;
+    for (int i = 0; i < STORMS; i++) {
+        pawl_error err = PAWL_ERROR_INIT;
+        pawl_arrival *arrival = NULL;
+        const char *id = test_note("%d", i);
+
+        pthread_barrier_wait(&s->together);
+        if (pawl_inbox_begin(fixture_store(s->f), "shop", id, NULL, NULL, &arrival, &err) !=
+            PAWL_OK) {
+            wrong = test_note("begin: %s", err.message);
+            continue; /* the others wait for this thread */
+        }
+        atomic_fetch_add(&s->answers[i][pawl_arrival_answer(arrival)], 1);
+        if (pawl_arrival_answer(arrival) == PAWL_INBOX_NEW &&
+            pawl_arrival_done(arrival, id, strlen(id), &err) != PAWL_OK)
+            wrong = test_note("done: %s", err.message);
+        pawl_arrival_free(arrival);
+    }
+    return wrong;
+}
+
+PAWL_TEST(of_copies_that_arrive_at_once_one_is_processed_at_once)
+{
+    static storm s;
+    int refused = 0;
+
+    s = (storm){.f = fixture_open(NULL)};
+    pthread_barrier_init(&s.together, NULL, COPIES);
+    test_threads(COPIES, receive_copies, &s);
+    pthread_barrier_destroy(&s.together);
+    for (int i = 0; i < STORMS; i++)
+        refused += atomic_load(&s.answers[i][PAWL_INBOX_NEW]) != 1;
+    if (refused > 0)
+        test_fail("of %d messages %d were refused with every copy", STORMS, refused);
+    assert_int_equal(STORMS, fixture_count(s.f, "SELECT count(*) FROM {inbox_record}"
+                                                " WHERE state = 2 AND attempts = 1"));
 }
 
 static void check(fixture *f)

@@ -12,7 +12,7 @@ CREATE TABLE pawl.inbox_record (
     number       bigint      GENERATED ALWAYS AS IDENTITY PRIMARY KEY, -- in the order of arrival
     fence        bigint      NOT NULL DEFAULT 0,       -- of the last attempt
     duplicates   bigint      NOT NULL DEFAULT 0,       -- deliveries that got the cached response
-    lease_until  timestamptz NOT NULL DEFAULT 'epoch', -- while somebody is at it
+    lease_until  timestamptz NOT NULL DEFAULT 'epoch', -- while an attempt is being made
     first_seen   timestamptz NOT NULL,
     last_seen    timestamptz NOT NULL,
     processed_at timestamptz,
@@ -26,6 +26,8 @@ CREATE TABLE pawl.inbox_record (
     endpoint     text,
     error        text,                                 -- of the last attempt that failed
     response     bytea,
+    suspect      boolean     NOT NULL DEFAULT false,   -- an attempt beside others did not end
+    holder       text,                                 -- who marked it as being processed
     CHECK (state BETWEEN 0 AND 3 AND (state = 2) = (processed_at IS NOT NULL)
            AND (state = 3) = (expires_at IS NULL))
 ) WITH (fillfactor = 70);
@@ -40,7 +42,7 @@ CREATE VIEW pawl.inbox AS
     SELECT id AS message_id, source, endpoint, hash, first_seen AS first_seen_utc,
            last_seen AS last_seen_utc, processed_at AS processed_utc, attempts,
            CASE state WHEN 0 THEN 'Seen' WHEN 1 THEN 'Processing' WHEN 2 THEN 'Done' ELSE 'Dead' END AS status,
-           response AS response_payload, expires_at, duplicates, error AS last_error
+           response AS response_payload, expires_at, duplicates, error AS last_error, suspect
     FROM pawl.inbox_record;
 
 -- The lock of one key until the end of the transaction, or false at once. Everybody who may insert the
@@ -73,8 +75,15 @@ $$;
 --   in_progress  somebody is at it; ask again after `retry_after`
 --   conflict     the key is known with other content; nothing was written
 --   dead         it failed too often, or was given up
+--   suspect      only with alone => false: an attempt of it did not end. It may have killed its receiver:
+--                ask again with alone => true when no other suspect runs in your process
 -- `idempotency_key` is the same for all attempts. What is written here is part of your transaction: the
 -- attempt is counted only if it commits. After a rollback, inbox_fail() without a fence counts it.
+--
+-- An attempt that did not end makes its message a suspect. The first one does not count, since it was
+-- made beside others, any of which may have killed the process; all later ones are made alone, and
+-- count. `holder` says who asks, for callers that ask again while they hold the message: they get another
+-- attempt instead of 'in_progress'.
 CREATE FUNCTION pawl.inbox_begin(
     source       text,
     id           text,
@@ -82,7 +91,9 @@ CREATE FUNCTION pawl.inbox_begin(
     lease        interval DEFAULT interval '30 seconds',
     max_attempts bigint   DEFAULT 10,
     keep         interval DEFAULT interval '24 hours',
-    endpoint     text     DEFAULT NULL)
+    endpoint     text     DEFAULT NULL,
+    alone        boolean  DEFAULT true,
+    holder       text     DEFAULT NULL)
 RETURNS TABLE (answer text, attempt integer, fence bigint, idempotency_key text, retry_after interval,
                response bytea, error text)
 LANGUAGE plpgsql VOLATILE
@@ -97,6 +108,8 @@ DECLARE
     r      pawl.inbox_record;
     there  boolean;
     locked boolean := false;
+    mine   boolean := false; -- the caller holds it
+    broken boolean := false; -- an attempt of it did not end
 BEGIN
     PERFORM pawl.inbox_check(inbox_begin.source, inbox_begin.id, inbox_begin.hash);
     IF inbox_begin.lease IS NULL OR inbox_begin.lease <= interval '0' THEN
@@ -108,8 +121,9 @@ BEGIN
     WHERE i.source = inbox_begin.source AND i.id = inbox_begin.id;
     there := FOUND;
 
-    -- It looks as if it could be taken: now for certain.
-    IF NOT there OR (r.state < 2 AND r.lease_until <= t AND (r.hash <> inbox_begin.hash) IS NOT TRUE) THEN
+    -- It seems that it can be taken: now for certain.
+    IF NOT there OR (r.state < 2 AND (r.lease_until <= t OR r.holder = inbox_begin.holder)
+                     AND (r.hash <> inbox_begin.hash) IS NOT TRUE) THEN
         locked := pawl.inbox_lock(inbox_begin.source, inbox_begin.id);
         IF locked THEN
             SELECT * INTO r FROM pawl.inbox_record i
@@ -118,7 +132,7 @@ BEGIN
             IF FOUND THEN
                 there := true;
             ELSIF there THEN
-                locked := false; -- somebody is just ending it
+                locked := false; -- its attempt is just ending, or lasts longer than its lease
             END IF;
         END IF;
         IF NOT locked THEN
@@ -133,10 +147,10 @@ BEGIN
     IF NOT there THEN
         fence := nextval('pawl.fence');
         INSERT INTO pawl.inbox_record (source, id, state, attempts, max_attempts, fence, lease_until,
-                                       first_seen, last_seen, expires_at, hash, endpoint)
+                                       first_seen, last_seen, expires_at, hash, endpoint, holder)
         VALUES (inbox_begin.source, inbox_begin.id, 1, 1, inbox_begin.max_attempts, fence,
                 t + inbox_begin.lease, t, t, t + inbox_begin.keep, inbox_begin.hash,
-                inbox_begin.endpoint)
+                inbox_begin.endpoint, inbox_begin.holder)
         ON CONFLICT (source, id) DO NOTHING;
         IF FOUND THEN
             answer := 'new';
@@ -152,6 +166,8 @@ BEGIN
 
     attempt := r.attempts;
     error := r.error;
+    mine := (r.state = 1 AND r.holder = inbox_begin.holder) IS TRUE;
+    broken := r.suspect OR (r.state = 1 AND NOT mine);
     IF r.hash <> inbox_begin.hash THEN
         answer := 'conflict';
     ELSIF r.state >= 2 THEN
@@ -161,23 +177,26 @@ BEGIN
         SET last_seen = t, duplicates = i.duplicates + (i.state = 2)::integer
         WHERE i.number = (SELECT l.number FROM pawl.inbox_record l
                           WHERE l.number = r.number FOR UPDATE SKIP LOCKED);
-    ELSIF NOT locked OR (r.state = 1 AND r.lease_until > t) THEN
+    ELSIF NOT locked OR (r.state = 1 AND r.lease_until > t AND NOT mine) THEN
         answer := 'in_progress';
-        retry_after := greatest(r.lease_until - t, interval '1 millisecond');
-    ELSIF r.attempts >= inbox_begin.max_attempts THEN
+        -- The lease says when its receiver would be given up, not when it will be done.
+        retry_after := least(greatest(r.lease_until - t, interval '1 millisecond'), interval '2 seconds');
+    ELSIF r.attempts - broken::integer >= inbox_begin.max_attempts THEN
         answer := 'dead';
         error := coalesce(r.error, 'the last attempt did not end');
         UPDATE pawl.inbox_record i
         SET state = 3, lease_until = 'epoch', expires_at = NULL, last_seen = t,
             error = coalesce(i.error, 'the last attempt did not end')
         WHERE i.number = r.number;
+    ELSIF broken AND NOT inbox_begin.alone THEN
+        answer := 'suspect';
     ELSE
         answer := 'new';
         attempt := r.attempts + 1;
         fence := nextval('pawl.fence');
         UPDATE pawl.inbox_record i
         SET state = 1, attempts = i.attempts + 1, max_attempts = inbox_begin.max_attempts,
-            fence = inbox_begin.fence, lease_until = t + inbox_begin.lease, last_seen = t,
+            suspect = broken, holder = inbox_begin.holder, fence = inbox_begin.fence, lease_until = t + inbox_begin.lease, last_seen = t,
             expires_at = t + inbox_begin.keep, hash = coalesce(i.hash, inbox_begin.hash),
             endpoint = coalesce(inbox_begin.endpoint, i.endpoint)
         WHERE i.number = r.number;
@@ -187,9 +206,12 @@ END
 $$;
 
 -- For the library: inside the transaction of an atomic attempt that was begun under `fence`. Whether it
--- is still this caller's; then it is so until the end of the transaction.
+-- is still this caller's; then it is so until the end of the transaction. The row says whose it is: who
+-- takes a message over locks its row without waiting. Another delivery of it may have the row locked for
+-- a moment; its lock of the key says nothing here.
 CREATE FUNCTION pawl.inbox_hold(source text, id text, fence bigint) RETURNS boolean
 LANGUAGE plpgsql VOLATILE
+SET lock_timeout = '1s'
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_bitmapscan = off
@@ -197,10 +219,13 @@ SET jit = off
 AS $$
 #variable_conflict use_column
 BEGIN
-    RETURN pawl.inbox_lock(inbox_hold.source, inbox_hold.id)
-           AND EXISTS (SELECT FROM pawl.inbox_record i
-                       WHERE i.source = inbox_hold.source AND i.id = inbox_hold.id AND i.state = 1
-                         AND i.fence = inbox_hold.fence);
+    PERFORM FROM pawl.inbox_record i
+    WHERE i.source = inbox_hold.source AND i.id = inbox_hold.id AND i.state = 1
+      AND i.fence = inbox_hold.fence
+    FOR NO KEY UPDATE;
+    RETURN FOUND;
+EXCEPTION WHEN lock_not_available THEN
+    RETURN false;
 END
 $$;
 
@@ -297,12 +322,30 @@ DECLARE
     t CONSTANT timestamptz := pawl.clock();
 BEGIN
     UPDATE pawl.inbox_record i
-    SET state = CASE WHEN dead OR i.attempts >= i.max_attempts THEN 3 ELSE 0 END,
+    SET state = CASE WHEN dead OR i.attempts - i.suspect::integer >= i.max_attempts THEN 3 ELSE 0 END,
         lease_until = 'epoch', error = coalesce(inbox_give_up.error, i.error),
-        expires_at = CASE WHEN dead OR i.attempts >= i.max_attempts THEN NULL
+        expires_at = CASE WHEN dead OR i.attempts - i.suspect::integer >= i.max_attempts THEN NULL
                           ELSE t + inbox_give_up.keep END
     WHERE i.source = inbox_give_up.source AND i.id = inbox_give_up.id AND i.state IN (0, 1)
       AND (inbox_give_up.fence IS NULL OR (i.state = 1 AND i.fence = inbox_give_up.fence));
+    RETURN FOUND;
+END
+$$;
+
+-- For the library: the attempt was not made. It is given back, and does not count.
+CREATE FUNCTION pawl.inbox_release(source text, id text, fence bigint) RETURNS boolean
+LANGUAGE plpgsql VOLATILE
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET jit = off
+AS $$
+#variable_conflict use_column
+BEGIN
+    UPDATE pawl.inbox_record i
+    SET state = 0, attempts = i.attempts - 1, lease_until = 'epoch'
+    WHERE i.source = inbox_release.source AND i.id = inbox_release.id AND i.state = 1
+      AND i.fence = inbox_release.fence;
     RETURN FOUND;
 END
 $$;

@@ -39,7 +39,7 @@ BEGIN
     RETURN QUERY
         SELECT i.number, i.fence, i.duplicates, i.lease_until, i.first_seen, i.last_seen,
                i.processed_at, i.expires_at, i.attempts, i.max_attempts, i.state, i.source, i.id,
-               i.hash, i.endpoint, i.error, NULL::bytea, m.matches, cardinality(seen) = scan
+               i.hash, i.endpoint, i.error, NULL::bytea, i.suspect, i.holder, m.matches, cardinality(seen) = scan
         FROM unnest(seen) WITH ORDINALITY AS s(number, place)
         CROSS JOIN LATERAL (SELECT r.* FROM pawl.inbox_record r WHERE r.number = s.number LIMIT 1) i
         CROSS JOIN LATERAL (SELECT ((1 << i.state) & states) <> 0
@@ -76,7 +76,7 @@ BEGIN
         ORDER BY i.number LIMIT max_rows
         FOR UPDATE SKIP LOCKED);
     UPDATE pawl.inbox_record i
-    SET state = 0, attempts = 0, lease_until = 'epoch', expires_at = t + inbox_requeue.keep
+    SET state = 0, attempts = 0, suspect = false, lease_until = 'epoch', expires_at = t + inbox_requeue.keep
     WHERE i.number = ANY (chosen);
     RETURN cardinality(chosen);
 END

@@ -36,7 +36,7 @@ LANGUAGE sql IMMUTABLE AS $$
             'lease_get', 'lease_list', 'lease_acquire', 'lease_renew', 'lease_release', 'lease_is_held',
             'lease_guard', 'lease_clean',
             'inbox_begin', 'inbox_hold', 'inbox_finish', 'inbox_done', 'inbox_fail', 'inbox_give_up',
-            'inbox_renew', 'inbox_seen', 'inbox_get', 'inbox_list', 'inbox_clean', 'inbox_stats',
+            'inbox_release', 'inbox_renew', 'inbox_seen', 'inbox_get', 'inbox_list', 'inbox_clean', 'inbox_stats',
             'job_due', 'job_advance', 'job_clean', 'job_switch', 'job_enable', 'job_disable', 'job_fire',
             'job_trigger', 'job_remove', 'job_delete', 'job_get', 'job_list', 'job_run_list', 'job_run_get',
             'job_put']),

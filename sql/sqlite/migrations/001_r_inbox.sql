@@ -10,7 +10,9 @@ CREATE TABLE pawl_inbox_record (
     max_attempts INTEGER NOT NULL DEFAULT 10,
     duplicates   INTEGER NOT NULL DEFAULT 0,             -- deliveries that got the cached response
     fence        INTEGER NOT NULL DEFAULT 0,             -- of the last attempt
-    lease_until  INTEGER NOT NULL DEFAULT 0,             -- while somebody is at it
+    lease_until  INTEGER NOT NULL DEFAULT 0,             -- while an attempt is being made
+    suspect      INTEGER NOT NULL DEFAULT 0 CHECK (suspect IN (0, 1)), -- an attempt beside others did not end
+    holder       TEXT,                                   -- who marked it as being processed
     first_seen   INTEGER NOT NULL,
     last_seen    INTEGER NOT NULL,
     processed_at INTEGER,
@@ -32,5 +34,5 @@ CREATE VIEW pawl_inbox AS
     SELECT id AS message_id, source, endpoint, hash, first_seen AS first_seen_utc,
            last_seen AS last_seen_utc, processed_at AS processed_utc, attempts,
            CASE state WHEN 0 THEN 'Seen' WHEN 1 THEN 'Processing' WHEN 2 THEN 'Done' ELSE 'Dead' END AS status,
-           response AS response_payload, expires_at, duplicates, error AS last_error
+           response AS response_payload, expires_at, duplicates, error AS last_error, suspect
     FROM pawl_inbox_record;
