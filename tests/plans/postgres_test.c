@@ -120,6 +120,8 @@ static const literal literals[] = {
     {NULL, "reason", "'x'"},
     {NULL, "hash", "NULL::bytea"},
     {NULL, "endpoint", "NULL::text"},
+    {NULL, "alone", "false"},
+    {NULL, "holder", "NULL::text"},
     {NULL, "response", "'x'::bytea"},
     {NULL, "dead", "false"},
     {NULL, "max_attempts", "10::bigint"},

@@ -70,6 +70,7 @@ static int64_t number_for(const world *w, const char *statement, const char *nam
         {"type", 0},
         {"priority", 0},
         {"force", 1},
+        {"alone", 0},
         {"with_output", 1},
         {"tick", 7},
         {"step", 4},
@@ -135,7 +136,8 @@ static bool bind_inbox(sqlite3_stmt *statement, const char *name, const char *pa
     bool key = !is(name, " inbox_list_any inbox_list_dead inbox_list_unfinished inbox_requeue"
                          " inbox_purge ");
 
-    if (strncmp(name, "inbox_", 6) != 0 || !is(parameter, " source id hash endpoint response "))
+    if (strncmp(name, "inbox_", 6) != 0 ||
+        !is(parameter, " source id hash endpoint response holder "))
         return false;
     if (key && is(parameter, " source id "))
         sqlite3_bind_text(statement, index, parameter[0] == 's' ? "few" : "held", -1,
