@@ -6,12 +6,8 @@
 #include <unistd.h>
 
 #include "fail.h"
+#include "limits.h"
 #include "text.h"
-
-#define LEASE_MAX_MS ((int64_t)7 * 24 * 3600 * 1000)
-#define DELAY_MAX_MS ((int64_t)36500 * 24 * 3600 * 1000)
-#define TOPICS_MAX 1000
-#define DESTINATIONS_MAX 1000
 
 pawl_status pawli_check_owner(const pawl_store *store, pawl_owner owner, pawl_error *err)
 {
@@ -25,8 +21,8 @@ pawl_status pawli_check_owner(const pawl_store *store, pawl_owner owner, pawl_er
 
 pawl_status pawli_check_lease(int64_t lease_ms, pawl_error *err)
 {
-    if (lease_ms <= 0 || lease_ms > LEASE_MAX_MS)
-        return pawli_fail(err, PAWL_E_INVALID, "lease_ms must be more than 0 and at most 7 days");
+    if (lease_ms <= 0 || lease_ms > PAWLI_LEASE_MOST)
+        return pawli_fail(err, PAWL_E_INVALID, "lease_ms must be " PAWLI_LEASE_WORDS);
     return PAWL_OK;
 }
 
@@ -37,8 +33,9 @@ pawl_status pawli_check_topics(const pawl_claim_options *options, pawl_error *er
             return pawli_fail(err, PAWL_E_INVALID, "topics is NULL but topic_count is not 0");
         return PAWL_OK;
     }
-    if (options->topic_count < 1 || options->topic_count > TOPICS_MAX)
-        return pawli_fail(err, PAWL_E_INVALID, "name 1 to %d topics, or NULL for all", TOPICS_MAX);
+    if (options->topic_count < 1 || options->topic_count > PAWLI_NAMES_MOST)
+        return pawli_fail(err, PAWL_E_INVALID, "name %d to %d topics, or NULL for all", 1,
+                          PAWLI_NAMES_MOST);
     for (size_t i = 0; i < options->topic_count; i++) {
         const char *topic = options->topics[i];
         if (!topic || !*topic || !pawli_utf8_check(topic, strlen(topic), NULL))
@@ -60,9 +57,9 @@ pawl_status pawli_check_destinations(const pawl_claim_options *options, pawl_err
         return pawli_fail(err, PAWL_E_INVALID,
                           "a claim names topics or destinations: a destination's messages are "
                           "taken whatever their topic");
-    if (options->destination_count < 1 || options->destination_count > DESTINATIONS_MAX)
+    if (options->destination_count < 1 || options->destination_count > PAWLI_NAMES_MOST)
         return pawli_fail(err, PAWL_E_INVALID, "name 1 to %d destinations, or NULL for none",
-                          DESTINATIONS_MAX);
+                          PAWLI_NAMES_MOST);
     for (size_t i = 0; i < options->destination_count; i++) {
         const char *name = options->destinations[i];
         if (!name || !*name || !pawli_utf8_check(name, strlen(name), NULL))
@@ -94,9 +91,10 @@ pawl_status pawli_check_delay(int64_t delay_ms, pawli_value *ret_delay, pawl_err
 {
     bool by_policy = delay_ms == PAWL_DELAY_BY_POLICY;
 
-    if (!by_policy && (delay_ms <= 0 || delay_ms > DELAY_MAX_MS))
+    if (!by_policy && (delay_ms <= 0 || delay_ms > PAWLI_DELAY_MOST))
         return pawli_fail(err, PAWL_E_INVALID,
-                          "delay_ms must be more than 0, or PAWL_DELAY_BY_POLICY");
+                          "delay_ms must be more than 0 and at most 100 years, or "
+                          "PAWL_DELAY_BY_POLICY");
     *ret_delay = by_policy ? pawli_null(PAWLI_SPAN) : pawli_span_ms(delay_ms);
     return PAWL_OK;
 }

@@ -4,6 +4,7 @@
 
 #include <pawl/queue.h>
 
+#include "limits.h"
 #include "op.h"
 
 /* All answer PAWL_E_INVALID. */
@@ -17,13 +18,13 @@ pawl_status pawli_check_claim(const pawl_store *store, pawl_owner owner, int64_t
 pawl_status pawli_check_delay(int64_t delay_ms, pawli_value *ret_delay, pawl_error *err);
 
 /* A name for people: the given one, which must be good, or "host:pid". */
-#define PAWLI_OWNER_NAME_MAX 255 /* characters */
+#define PAWLI_OWNER_NAME_MAX PAWLI_OWNER_NAME_MOST /* characters */
 #define PAWLI_OWNER_NAME_SIZE (PAWLI_OWNER_NAME_MAX * 4 + 1)
 pawl_status pawli_owner_name(const char *given, char ret_name[PAWLI_OWNER_NAME_SIZE],
                              pawl_error *err);
 
 /* "" becomes NULL; bytes that are not UTF-8 are replaced, long texts cut. `room` holds the text. */
-#define PAWLI_WORDS_SIZE 4096
+#define PAWLI_WORDS_SIZE (PAWLI_TEXT_MOST + 1)
 pawli_value pawli_clean_words(const char *words, char room[PAWLI_WORDS_SIZE]);
 
 #endif

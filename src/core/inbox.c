@@ -14,8 +14,6 @@
 #include "tx_private.h"
 #include "world.h"
 
-#define ATTEMPTS_MAX 1000
-#define KEEP_MAX_MS ((int64_t)3650 * 24 * 3600 * 1000)
 #define WAIT_MAX_MS ((int64_t)24 * 3600 * 1000)
 /* When it is worth asking again is not known: soon, and not all copies at the same time. */
 #define LATER_US 1000000
@@ -75,10 +73,10 @@ static pawl_status check_options(const pawl_inbox_options *options, pawl_error *
 
     if (st != PAWL_OK)
         return st;
-    if (options->max_attempts < 1 || options->max_attempts > ATTEMPTS_MAX)
-        return pawli_fail(err, PAWL_E_INVALID, "max_attempts must be 1 to %d", ATTEMPTS_MAX);
-    if (options->keep_ms < 0 || options->keep_ms > KEEP_MAX_MS)
-        return pawli_fail(err, PAWL_E_INVALID, "keep_ms must be 0 (default) to 10 years");
+    if (options->max_attempts < 1 || options->max_attempts > PAWLI_ATTEMPTS_MOST)
+        return pawli_fail(err, PAWL_E_INVALID, "max_attempts must be 1 to %d", PAWLI_ATTEMPTS_MOST);
+    if (options->keep_ms < 0 || options->keep_ms > PAWLI_INBOX_KEEP_MOST)
+        return pawli_fail(err, PAWL_E_INVALID, "keep_ms must be " PAWLI_INBOX_KEEP_WORDS);
     if (options->suspect_wait_ms < -1 || options->suspect_wait_ms > WAIT_MAX_MS)
         return pawli_fail(err, PAWL_E_INVALID,
                           "suspect_wait_ms must be -1 (none), 0 (the store's timeout) to a day");

@@ -5,18 +5,13 @@
 
 #include "fail.h"
 #include "job_private.h"
+#include "limits.h"
 #include "options.h"
 #include "outgoing.h"
 #include "schedule.h"
 #include "text.h"
 
 #define DAY_MS ((int64_t)24 * 3600 * 1000)
-#define LEASE_LEAST_MS 1000
-#define HEARTBEAT_LEAST_MS 100
-#define SPAN_MAX_MS (7 * DAY_MS)
-#define LONG_MAX_MS (36500 * DAY_MS)
-#define CAP_MAX 1000
-#define KEEP_RUNS_MAX 100000
 
 static const char *const misfires[] = {"once", "all", "skip"};
 static const char *const overlaps[] = {"skip", "allow", "queue"};
@@ -81,20 +76,24 @@ static pawl_status check_span(int64_t ms, int64_t least_ms, int64_t most_ms, con
 static pawl_status check_spans(const pawl_job_definition *job, pawl_error *err)
 {
     pawl_status st =
-        check_span(job->misfire_grace_ms, 0, SPAN_MAX_MS, "misfire_grace_ms", "0 to 7 days", err);
+        check_span(job->misfire_grace_ms, PAWLI_MISFIRE_GRACE_LEAST, PAWLI_MISFIRE_GRACE_MOST,
+                   "misfire_grace_ms", PAWLI_MISFIRE_GRACE_WORDS, err);
 
     if (st == PAWL_OK)
-        st = check_span(job->jitter_ms, 0, DAY_MS, "jitter_ms", "0 (none) to 1 day", err);
+        st = check_span(job->jitter_ms, PAWLI_JOB_JITTER_LEAST, PAWLI_JOB_JITTER_MOST, "jitter_ms",
+                        PAWLI_JOB_JITTER_WORDS, err);
     if (st == PAWL_OK)
-        st = check_span(job->ttl_ms, 0, LONG_MAX_MS, "ttl_ms", "0 (none) to 100 years", err);
-    if (st == PAWL_OK)
-        st = check_span(job->lease_ms, LEASE_LEAST_MS, SPAN_MAX_MS, "lease_ms", "1 s to 7 days",
+        st = check_span(job->ttl_ms, 0, PAWLI_TTL_MOST, "ttl_ms", "0 (none) or " PAWLI_TTL_WORDS,
                         err);
     if (st == PAWL_OK)
-        st = check_span(job->heartbeat_ms, HEARTBEAT_LEAST_MS, SPAN_MAX_MS, "heartbeat_ms",
-                        "100 ms to 7 days", err);
+        st = check_span(job->lease_ms, PAWLI_JOB_LEASE_LEAST, PAWLI_JOB_LEASE_MOST, "lease_ms",
+                        PAWLI_JOB_LEASE_WORDS, err);
     if (st == PAWL_OK)
-        st = check_span(job->keep_ms, 0, LONG_MAX_MS, "keep_ms", "0 (any age) to 100 years", err);
+        st = check_span(job->heartbeat_ms, PAWLI_JOB_HEARTBEAT_LEAST, PAWLI_JOB_HEARTBEAT_MOST,
+                        "heartbeat_ms", PAWLI_JOB_HEARTBEAT_WORDS, err);
+    if (st == PAWL_OK)
+        st = check_span(job->keep_ms, 0, PAWLI_TTL_MOST, "keep_ms",
+                        "0 (any age) or " PAWLI_TTL_WORDS, err);
     return st;
 }
 
@@ -104,10 +103,11 @@ static pawl_status check_numbers(const pawl_job_definition *job, pawl_error *err
         return pawli_fail(err, PAWL_E_INVALID, "misfire must be one of PAWL_MISFIRE_...");
     if ((unsigned)job->overlap >= PAWLI_COUNT(overlaps))
         return pawli_fail(err, PAWL_E_INVALID, "overlap must be one of PAWL_OVERLAP_...");
-    if (job->misfire_cap < 1 || job->misfire_cap > CAP_MAX)
-        return pawli_fail(err, PAWL_E_INVALID, "misfire_cap must be 1 to %d", CAP_MAX);
-    if (job->keep_runs < 1 || job->keep_runs > KEEP_RUNS_MAX)
-        return pawli_fail(err, PAWL_E_INVALID, "keep_runs must be 1 to %d", KEEP_RUNS_MAX);
+    if (job->misfire_cap < 1 || job->misfire_cap > PAWLI_MISFIRE_CAP_MOST)
+        return pawli_fail(err, PAWL_E_INVALID, "misfire_cap must be 1 to %d",
+                          PAWLI_MISFIRE_CAP_MOST);
+    if (job->keep_runs < 1 || job->keep_runs > PAWLI_KEEP_RUNS_MOST)
+        return pawli_fail(err, PAWL_E_INVALID, "keep_runs must be 1 to %d", PAWLI_KEEP_RUNS_MOST);
     return check_spans(job, err);
 }
 

@@ -7,6 +7,7 @@
 #include "change.h"
 #include "claim_check.h"
 #include "fail.h"
+#include "limits.h"
 #include "lease_private.h"
 #include "log.h"
 #include "options.h"
@@ -297,8 +298,8 @@ pawl_status pawl_lease_force_release(pawl_store *store, const char *name,
 pawl_status pawl_lease_clean(pawl_store *store, int64_t keep_ms, size_t *ret_removed,
                              pawl_error *err)
 {
-    if (keep_ms < 0 || keep_ms > INT64_MAX / 1000000)
-        return pawli_fail(err, PAWL_E_INVALID, "keep_ms must be 0 or more");
+    if (keep_ms < 0 || keep_ms > PAWLI_KEEP_MOST)
+        return pawli_fail(err, PAWL_E_INVALID, "keep_ms must be " PAWLI_KEEP_WORDS);
     pawli_param params[] = {
         {"keep", pawli_span_ms(keep_ms)},
         {"limit", pawli_int(ROWS_PER_CLEAN)},

@@ -5,18 +5,12 @@
 
 #include "fail.h"
 #include "json.h"
+#include "limits.h"
 #include "options.h"
 #include "text.h"
 
 #define DAY_MS ((int64_t)24 * 3600 * 1000)
-#define LEASE_MAX_MS (7 * DAY_MS)
-#define DELAY_MAX_MS (36500 * DAY_MS)
-#define BACKOFF_MAX_MS (30 * DAY_MS)
-#define ATTEMPTS_MAX 1000
-#define HEADERS_MAX_BYTES ((size_t)1024 * 1024)
 #define REMOTE_TTL_MS DAY_MS
-/* The year 9999: both engines can store and print it. */
-#define TIME_MAX_US INT64_C(253402300799999999)
 
 const char *const pawli_outgoing_names[OUTGOING_COLUMNS] = {
     "position", "message_id",     "topic",      "payload",    "type",      "destination",
@@ -66,32 +60,37 @@ static pawl_status check_texts(const pawl_outgoing *message, pawl_error *err)
     if (st != PAWL_OK || !message->headers)
         return st;
     size_t size = strlen(message->headers);
-    if (size > HEADERS_MAX_BYTES)
+    if (size > (size_t)PAWLI_HEADERS_MOST)
         return pawli_fail(err, PAWL_E_TOO_LARGE,
                           "the headers are %zu bytes: at most %zu are allowed", size,
-                          HEADERS_MAX_BYTES);
+                          (size_t)PAWLI_HEADERS_MOST);
     return pawli_json_check_object(message->headers, size, "headers", err);
+}
+
+static bool is_time(pawl_wall at, int64_t least_ms)
+{
+    return at.us >= least_ms * 1000 && at.us <= INT64_C(1000) * PAWLI_TIME_MOST + 999;
 }
 
 static pawl_status check_times(const pawl_outgoing *message, pawl_error *err)
 {
-    if (message->delay_ms < 0 || message->delay_ms > DELAY_MAX_MS)
-        return pawli_fail(err, PAWL_E_INVALID, "delay_ms must be 0 (none) to 100 years");
+    if (message->delay_ms < 0 || message->delay_ms > PAWLI_DELAY_MOST)
+        return pawli_fail(err, PAWL_E_INVALID, "delay_ms must be " PAWLI_DELAY_WORDS);
     if (message->delay_ms > 0 && message->due_at.us != 0)
         return pawli_fail(err, PAWL_E_INVALID, "due_at and delay_ms exclude each other: set one");
-    if (message->due_at.us > TIME_MAX_US || message->due_at.us < -TIME_MAX_US)
+    if (!is_time(message->due_at, PAWLI_TIME_LEAST))
         return pawli_fail(err, PAWL_E_INVALID,
-                          "due_at is out of range: it is microseconds since 1970, up to year 9999");
-    if (message->expires_at.us > TIME_MAX_US || message->expires_at.us < 0)
+                          "due_at is microseconds since 1970 and must be " PAWLI_TIME_WORDS);
+    if (!is_time(message->expires_at, 0))
         return pawli_fail(err, PAWL_E_INVALID,
-                          "expires_at is out of range: microseconds since 1970, up to year 9999");
+                          "expires_at is microseconds since 1970 and must be " PAWLI_EXPIRY_WORDS);
     if (message->expires_at.us != 0 && message->expires_at.us <= message->due_at.us)
         return pawli_fail(err, PAWL_E_INVALID, "expires_at must be after due_at");
-    if (message->lease_ms < 0 || message->lease_ms > LEASE_MAX_MS)
+    if (message->lease_ms < 0 || message->lease_ms > PAWLI_LEASE_MOST)
         return pawli_fail(err, PAWL_E_INVALID, "lease_ms must be 0 (the claimer's) to 7 days");
-    if (message->timeout_ms < 0 || message->timeout_ms > LEASE_MAX_MS)
+    if (message->timeout_ms < 0 || message->timeout_ms > PAWLI_LEASE_MOST)
         return pawli_fail(err, PAWL_E_INVALID, "timeout_ms must be 0 (the handler's) to 7 days");
-    if (message->heartbeat_ms < 0 || message->heartbeat_ms > LEASE_MAX_MS)
+    if (message->heartbeat_ms < 0 || message->heartbeat_ms > PAWLI_LEASE_MOST)
         return pawli_fail(err, PAWL_E_INVALID, "heartbeat_ms must be 0 (by the lease) to 7 days");
     if (message->lease_ms > 0 && message->heartbeat_ms >= message->lease_ms)
         return pawli_fail(err, PAWL_E_INVALID,
@@ -114,12 +113,12 @@ static pawl_status check_numbers(const pawl_outgoing *message, pawl_error *err)
     if (message->priority < 0 || message->priority > PAWL_PRIORITY_MAX)
         return pawli_fail(err, PAWL_E_INVALID, "the priority is %d: it must be 0 to %d",
                           message->priority, PAWL_PRIORITY_MAX);
-    if (message->max_attempts < 0 || message->max_attempts > ATTEMPTS_MAX)
+    if (message->max_attempts < 0 || message->max_attempts > PAWLI_ATTEMPTS_MOST)
         return pawli_fail(err, PAWL_E_INVALID, "max_attempts must be 0 (default) to %d",
-                          ATTEMPTS_MAX);
+                          PAWLI_ATTEMPTS_MOST);
     if (has_backoff(policy) &&
         (policy->base_ms < 1 || policy->max_ms < policy->base_ms || policy->jitter_ms < 0 ||
-         policy->max_ms > BACKOFF_MAX_MS || policy->jitter_ms > BACKOFF_MAX_MS))
+         policy->max_ms > PAWLI_BACKOFF_MOST || policy->jitter_ms > PAWLI_JITTER_MOST))
         return pawli_fail(err, PAWL_E_INVALID,
                           "backoff needs base_ms > 0, max_ms >= base_ms, jitter_ms >= 0, and none "
                           "above 30 days");

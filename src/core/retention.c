@@ -4,6 +4,7 @@
 #include "change.h"
 #include "cursor_run.h"
 #include "fail.h"
+#include "limits.h"
 #include "log.h"
 #include "scope.h"
 #include "store_private.h"
@@ -62,8 +63,8 @@ pawl_status pawl_queue_expire(pawl_store *store, size_t *ret_changed, pawl_error
 pawl_status pawl_queue_retain(pawl_store *store, int64_t keep_ms, size_t *ret_changed,
                               pawl_error *err)
 {
-    if (keep_ms < 0 || keep_ms > INT64_MAX / 1000000)
-        return pawli_fail(err, PAWL_E_INVALID, "keep_ms must be 0 or more");
+    if (keep_ms < 0 || keep_ms > PAWLI_KEEP_MOST)
+        return pawli_fail(err, PAWL_E_INVALID, "keep_ms must be " PAWLI_KEEP_WORDS);
     pawli_param params[] = {
         {"keep", pawli_span_ms(keep_ms)},
         {"limit", pawli_int(ROWS_PER_CALL)},

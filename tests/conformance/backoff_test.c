@@ -202,3 +202,30 @@ PAWL_TEST(a_batch_of_first_and_last_attempts_goes_both_ways)
     assert_int_equal(PAWL_STATE_READY, fixture_state(f, staying));
     kit_check(f);
 }
+
+/* The policy that the issue was about, and the longest one that is legal. */
+PAWL_TEST(a_long_base_is_capped_at_every_attempt)
+{
+    static const pawl_backoff policies[] = {{6 * HOUR_MS, 6 * HOUR_MS, 0},
+                                            {6 * HOUR_MS, 30 * DAY_MS, 0},
+                                            {30 * DAY_MS, 30 * DAY_MS, 30 * DAY_MS}};
+    static const int retries[] = {0, 1, 29, 30, 31, 62, 63, 64, 998};
+    fixture *f = fixture_open(NULL);
+
+    for (size_t i = 0; i < COUNT_OF(policies) * COUNT_OF(retries); i++) {
+        const pawl_backoff *policy = &policies[i / COUNT_OF(retries)];
+        int before = retries[i % COUNT_OF(retries)];
+        int64_t least_ms = pawl_backoff_delay_ms(policy, before, 0), wait_us;
+        pawl_outgoing message = kit_message("t", "x");
+        pawl_work_id id;
+
+        message.max_attempts = 1000;
+        message.backoff = *policy;
+        id = kit_send(f, &message).work_id;
+        fixture_exec(f, "UPDATE {queue} SET retries = %d WHERE id = %lld", before,
+                     (long long)id.value);
+        wait_us = abandon_once(f, id, PAWL_DELAY_BY_POLICY);
+        assert_in_range(wait_us, least_ms * 1000, (least_ms + policy->jitter_ms) * 1000);
+        assert_int_equal(1, kit_cancel(f, id));
+    }
+}

@@ -35,7 +35,7 @@ CREATE SEQUENCE pawl.fence AS bigint CACHE 1;
 
 -- What was said about a topic, perhaps before its first message; '' is what holds for all topics.
 CREATE TABLE pawl.topic (
-    name      text        PRIMARY KEY CHECK (char_length(name) <= 255),
+    name      text        PRIMARY KEY CHECK (char_length(name) <= @TOPIC_MOST@),
     paused_at timestamptz CHECK (name <> '' OR paused_at IS NULL), -- NULL: it is not paused
     dead      boolean     NOT NULL DEFAULT false                   -- dead letters are handled
 );
@@ -48,8 +48,8 @@ CREATE INDEX topic_dead ON pawl.topic (name) WHERE dead;
 -- claim and stats walk all lanes of a topic.
 CREATE TABLE pawl.lane (
     id          integer  GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    topic       text     NOT NULL CHECK (char_length(topic) BETWEEN 1 AND 255),
-    priority    smallint NOT NULL CHECK (priority BETWEEN 0 AND 9),
+    topic       text     NOT NULL CHECK (char_length(topic) BETWEEN @TOPIC_LEAST@ AND @TOPIC_MOST@),
+    priority    smallint NOT NULL CHECK (priority BETWEEN @PRIORITY_LEAST@ AND @PRIORITY_MOST@),
     paused      boolean,                    -- what pawl.topic says, in short; NULL: ask topic_paused()
     destination text     COLLATE "C" NOT NULL DEFAULT '' -- '': for local handlers
 );
@@ -79,8 +79,8 @@ CREATE TABLE pawl.body (
     correlation_id text,
     headers        json        CHECK (json_typeof(headers) = 'object'),
     payload        bytea       NOT NULL,
-    CHECK (type BETWEEN 0 AND 3 AND max_attempts BETWEEN 1 AND 1000
-           AND char_length(correlation_id) BETWEEN 1 AND 255)
+    CHECK (type BETWEEN @TYPE_LEAST@ AND @TYPE_MOST@ AND max_attempts BETWEEN @ATTEMPTS_LEAST@ AND @ATTEMPTS_MOST@
+           AND char_length(correlation_id) BETWEEN @CORRELATION_LEAST@ AND @CORRELATION_MOST@)
 );
 
 -- Unfinished messages only. owner, lease_until and fence have placeholders while nobody holds it;

@@ -68,13 +68,14 @@ BEGIN
                                expires_at, lease, retry_base, retry_max, retry_jitter, timeout, heartbeat,
                                destination, correlation_id, headers, payload)
         VALUES (ids[1], message_ids[1], lane, types[1], max_attempts[1], t, due, expiry,
-                leases[1], retry_bases[1], retry_maxes[1], retry_jitters[1], timeouts[1], heartbeats[1],
+                pawl.seconds(leases[1]), pawl.seconds(retry_bases[1]), pawl.seconds(retry_maxes[1]),
+                pawl.seconds(retry_jitters[1]), pawl.seconds(timeouts[1]), pawl.seconds(heartbeats[1]),
                 destinations[1], correlation_ids[1], headers[1]::json, payloads[1])
         ON CONFLICT (message_id) DO NOTHING;
         GET DIAGNOSTICS stored = ROW_COUNT;
         IF stored = 1 THEN
             INSERT INTO pawl.queue (id, lane_id, run_at, expires_at, lease)
-            VALUES (ids[1], lane, greatest(due, t), expiry, leases[1]);
+            VALUES (ids[1], lane, greatest(due, t), expiry, pawl.seconds(leases[1]));
         END IF;
     ELSE
         WITH added AS (
@@ -88,7 +89,8 @@ BEGIN
                                    ORDER BY l.id LIMIT 1)),
                    m.type, m.max_attempts, t, coalesce(m.due_at, t + m.delay, t),
                    coalesce(m.expires_at, greatest(coalesce(m.due_at, t + m.delay, t), t) + m.ttl),
-                   m.lease, m.retry_base, m.retry_max, m.retry_jitter, m.timeout, m.heartbeat,
+                   pawl.seconds(m.lease), pawl.seconds(m.retry_base), pawl.seconds(m.retry_max),
+                   pawl.seconds(m.retry_jitter), pawl.seconds(m.timeout), pawl.seconds(m.heartbeat),
                    m.destination, m.correlation_id, m.header::json, m.payload
             FROM unnest(ids, message_ids, topics, payloads, types, destinations, headers,
                         correlation_ids, priorities, due_times, delays, expiries, ttls,
@@ -127,12 +129,32 @@ AS $$
 DECLARE
     xid CONSTANT xid8 := pg_current_xact_id(); -- first, as in enqueue_batch
     t   CONSTANT timestamptz := pawl.clock();
-    my_type     CONSTANT smallint := type;
-    my_attempts CONSTANT smallint := max_attempts;
+    my_type     CONSTANT bigint := type;
+    my_attempts CONSTANT bigint := max_attempts;
+    n       CONSTANT integer := cardinality(message_ids);
     lane    integer;
     to_wake boolean; -- as in enqueue_rows
     ids     bigint[];
+    problem text;
 BEGIN
+    -- What check_messages() checks of many, shorter.
+    problem := CASE
+        WHEN (n BETWEEN 1 AND @BATCH_MOST@) IS NOT TRUE THEN 'a call must have @BATCH_WORDS@ messages'
+        WHEN (n = cardinality(positions) AND n = cardinality(payloads)) IS NOT TRUE
+             OR array_position(message_ids, NULL) IS NOT NULL OR array_position(positions, NULL) IS NOT NULL
+             OR array_position(payloads, NULL) IS NOT NULL
+            THEN 'all arrays must have as many elements as message_ids, none of them NULL'
+        WHEN n > 1 AND (SELECT sum(octet_length(m.payload)) FROM unnest(payloads) AS m(payload))
+                       > @BATCH_BYTES_MOST@
+            THEN 'a call with several messages must have @BATCH_BYTES_WORDS@'
+        ELSE pawl.message_problem(
+            enqueue_plain.topic, payloads[1], enqueue_plain.type, NULL, NULL, NULL, enqueue_plain.priority,
+            NULL, NULL, NULL, NULL, enqueue_plain.max_attempts, NULL, NULL, NULL, NULL, NULL, NULL)
+    END;
+    IF problem IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value', MESSAGE = 'enqueue: ' || problem,
+            HINT = 'Nothing was stored.';
+    END IF;
     SELECT l.id, current_setting('transaction_isolation') <> 'read committed'
                  OR EXISTS (SELECT FROM pawl.sleeper)
     INTO lane, to_wake FROM pawl.lane l
@@ -204,6 +226,10 @@ DECLARE
     results  integer[];
     dues     timestamptz[]; -- of those that existed
 BEGIN
+    PERFORM pawl.check_messages(
+        positions, message_ids, topics, payloads, types, destinations, headers, correlation_ids, priorities,
+        due_times, delays, expiries, ttls, max_attempts, leases, retry_bases, retry_maxes, retry_jitters,
+        timeouts, heartbeats);
     ids := ARRAY(SELECT nextval('pawl.body_id_seq') FROM generate_series(1, n));
     existing := ids;
     IF fresh THEN
@@ -286,38 +312,9 @@ DECLARE
     chosen  CONSTANT uuid := coalesce(message_id, pawl.new_message_id());
     type_id CONSTANT integer := CASE lower(type) WHEN 'signal' THEN 0 WHEN 'command' THEN 1
                                                  WHEN 'push_call' THEN 2 WHEN 'response' THEN 3 END;
-    problem text;
     answer  integer;
 BEGIN
-    problem := CASE
-        WHEN topic IS NULL OR char_length(topic) NOT BETWEEN 1 AND 255
-            THEN 'topic must have 1 to 255 characters'
-        WHEN payload IS NULL THEN 'payload must not be NULL'
-        WHEN due_at IS NOT NULL AND delay IS NOT NULL THEN 'due_at and delay exclude each other'
-        WHEN due_at IN ('infinity', '-infinity') OR expires_at IN ('infinity', '-infinity')
-            THEN 'due_at and expires_at must be finite'
-        WHEN delay < interval '0' THEN 'delay must not be negative'
-        WHEN priority IS NULL OR priority NOT BETWEEN 0 AND 9 THEN 'priority must be 0 to 9'
-        WHEN char_length(correlation_id) > 255 THEN 'correlation_id must have at most 255 characters'
-        WHEN octet_length(destination) NOT BETWEEN 1 AND 1024 THEN 'destination must have 1 to 1024 bytes'
-        WHEN json_typeof(headers) <> 'object' THEN 'headers must be a JSON object'
-        WHEN type_id IS NULL THEN 'type must be signal, command, push_call or response'
-        WHEN max_attempts NOT BETWEEN 1 AND 1000 THEN 'max_attempts must be 1 to 1000'
-        WHEN lease <= interval '0' OR lease > interval '7 days' THEN 'lease must be positive and at most 7 days'
-        WHEN (retry_base IS NULL) <> (retry_max IS NULL) THEN 'retry_base and retry_max go together'
-        WHEN retry_base IS NULL AND retry_jitter IS NOT NULL THEN 'retry_jitter needs retry_base and retry_max'
-        WHEN retry_base <= interval '0' THEN 'retry_base must be positive'
-        WHEN retry_max < retry_base THEN 'retry_max must not be below retry_base'
-        WHEN retry_jitter < interval '0' THEN 'retry_jitter must not be negative'
-        WHEN timeout <= interval '0' OR timeout > interval '7 days' THEN 'timeout must be positive and at most 7 days'
-        WHEN heartbeat <= interval '0' OR heartbeat > interval '7 days' THEN 'heartbeat must be positive and at most 7 days'
-        WHEN heartbeat >= lease THEN 'heartbeat must be shorter than lease'
-    END;
-    IF problem IS NOT NULL THEN
-        RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value', MESSAGE = 'enqueue: ' || problem,
-            HINT = 'Nothing was stored.';
-    END IF;
-
+    -- enqueue_batch() checks it.
     SELECT e.result INTO answer FROM pawl.enqueue_batch(
         ARRAY[0::bigint], ARRAY[chosen], ARRAY[topic], ARRAY[payload], ARRAY[type_id::bigint],
         ARRAY[destination], ARRAY[headers::text], ARRAY[nullif(correlation_id, '')],
@@ -325,7 +322,7 @@ BEGIN
         ARRAY[CASE WHEN destination IS NOT NULL THEN interval '24 hours' END],
         ARRAY[coalesce(max_attempts, CASE WHEN destination IS NULL THEN 10 ELSE 6 END)::bigint],
         ARRAY[lease], ARRAY[retry_base], ARRAY[retry_max],
-        ARRAY[CASE WHEN retry_base IS NOT NULL THEN coalesce(retry_jitter, interval '0') END],
+        ARRAY[CASE WHEN retry_base IS NULL THEN retry_jitter ELSE coalesce(retry_jitter, interval '0') END],
         ARRAY[timeout], ARRAY[heartbeat], fresh) e;
     IF answer = 2 THEN
         RAISE EXCEPTION USING ERRCODE = 'unique_violation',

@@ -49,6 +49,7 @@ DECLARE
     t      CONSTANT timestamptz := pawl.clock();
     my_owner CONSTANT uuid := owner;
     my_lease CONSTANT interval := lease;
+    longest  CONSTANT interval := interval '@LEASE_MOST@ milliseconds'; -- whatever a row says
     my_name  CONSTANT text := coalesce(owner_name, owner::text);
     pivot    integer := after_lane;
     lanes    integer[];
@@ -72,15 +73,21 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
             MESSAGE = 'claim: owner must not be NULL or zero',
             HINT = 'Make a UUID once per worker start, for example with gen_random_uuid().';
-    ELSIF my_lease IS NULL OR my_lease <= interval '0' OR my_lease > interval '7 days' THEN
+    ELSIF (date_part('epoch', my_lease) * 1000 BETWEEN @LEASE_LEAST@ AND @LEASE_MOST@) IS NOT TRUE THEN
         RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
-            MESSAGE = 'claim: lease must be positive and at most 7 days';
-    ELSIF max_rows IS NULL OR max_rows NOT BETWEEN 1 AND 10000 THEN
+            MESSAGE = 'claim: lease must be @LEASE_WORDS@';
+    ELSIF max_rows IS NULL OR max_rows NOT BETWEEN 1 AND @BATCH_MOST@ THEN
         RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
-            MESSAGE = 'claim: max_rows must be 1 to 10000';
+            MESSAGE = 'claim: max_rows must be @BATCH_WORDS@';
     ELSIF topics IS NOT NULL AND destinations IS NOT NULL THEN
         RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
             MESSAGE = 'claim: topics and destinations exclude each other';
+    ELSIF cardinality(topics) > @NAMES_MOST@ OR cardinality(destinations) > @NAMES_MOST@ THEN
+        RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
+            MESSAGE = 'claim: topics and destinations must be at most @NAMES_MOST@';
+    ELSIF char_length(owner_name) NOT BETWEEN @OWNER_NAME_LEAST@ AND @OWNER_NAME_MOST@ THEN
+        RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
+            MESSAGE = 'claim: owner_name must have @OWNER_NAME_WORDS@';
     END IF;
 
     IF cardinality(done_ids) > 0 THEN
@@ -97,8 +104,8 @@ BEGIN
     -- only those are looked at that are needed: the index has them in order.
     IF destinations IS NOT NULL THEN
         SELECT array_agg(q.id), array_agg(q.lane), array_agg(q.retries), array_agg(q.run_at),
-               array_agg(coalesce(q.lease, my_lease)), array_agg(q.expires_at),
-               array_agg(q.last_error), array_agg(q.progress), min(coalesce(q.lease, my_lease)),
+               array_agg(least(coalesce(q.lease, my_lease), longest)), array_agg(q.expires_at),
+               array_agg(q.last_error), array_agg(q.progress), least(min(coalesce(q.lease, my_lease)), longest),
                CASE WHEN count(*) = max_rows THEN count(*) END
         INTO taken, from_lane, tries, times, leases, expiries, errors, reports, shortest, reached
         FROM (SELECT g.*
@@ -123,8 +130,8 @@ BEGIN
               LIMIT max_rows) q;
     ELSIF topics IS NULL THEN
         SELECT array_agg(q.id), array_agg(q.lane), array_agg(q.retries), array_agg(q.run_at),
-               array_agg(coalesce(q.lease, my_lease)), array_agg(q.expires_at),
-               array_agg(q.last_error), array_agg(q.progress), min(coalesce(q.lease, my_lease)),
+               array_agg(least(coalesce(q.lease, my_lease), longest)), array_agg(q.expires_at),
+               array_agg(q.last_error), array_agg(q.progress), least(min(coalesce(q.lease, my_lease)), longest),
                CASE WHEN count(*) = max_rows THEN max(q.place) END
         INTO taken, from_lane, tries, times, leases, expiries, errors, reports, shortest, reached
         FROM (SELECT r.id, r.lease, r.retries, r.run_at, r.expires_at, r.last_error, r.progress,
@@ -155,8 +162,8 @@ BEGIN
                          AND NOT coalesce(l.paused, pawl.topic_paused(l.topic))
                        ORDER BY l.priority DESC, l.id <= pivot, l.id);
         SELECT array_agg(q.id), array_agg(q.lane), array_agg(q.retries), array_agg(q.run_at),
-               array_agg(coalesce(q.lease, my_lease)), array_agg(q.expires_at),
-               array_agg(q.last_error), array_agg(q.progress), min(coalesce(q.lease, my_lease)),
+               array_agg(least(coalesce(q.lease, my_lease), longest)), array_agg(q.expires_at),
+               array_agg(q.last_error), array_agg(q.progress), least(min(coalesce(q.lease, my_lease)), longest),
                CASE WHEN count(*) = max_rows THEN max(q.place) END
         INTO taken, from_lane, tries, times, leases, expiries, errors, reports, shortest, reached
         FROM (SELECT r.id, r.lease, r.retries, r.run_at, r.expires_at, r.last_error, r.progress,
@@ -180,7 +187,7 @@ BEGIN
         INSERT INTO pawl.claim (fence, owner, owner_name, check_at, ids)
         VALUES (token, my_owner, my_name, t + shortest, taken);
         UPDATE pawl.queue q
-        SET owner = my_owner, lease_until = t + coalesce(q.lease, my_lease), fence = token
+        SET owner = my_owner, lease_until = t + least(coalesce(q.lease, my_lease), longest), fence = token
         WHERE q.id = ANY (taken);
 
         IF from_lane[1] = ALL (from_lane) THEN

@@ -48,6 +48,7 @@ DECLARE
     changed bigint;
     ended   bigint[]; -- the fences of those that changed
 BEGIN
+    PERFORM pawl.check_number('ack: the number of ids', coalesce(cardinality(ids), 0), 0, @BATCH_MOST@, 'at most @BATCH_MOST@');
     IF fences[1] = ALL (fences) THEN
         SELECT c.owner_name INTO my_name FROM pawl.claim c WHERE c.fence = fences[1];
     END IF;
@@ -89,6 +90,11 @@ DECLARE
     changed bigint := 0;
     ended   bigint[] := '{}'; -- the fences of those that changed
 BEGIN
+    PERFORM pawl.check_number('ack_output: the number of ids', coalesce(cardinality(ids), 0), 0, @BATCH_MOST@, 'at most @BATCH_MOST@');
+    IF EXISTS (SELECT FROM unnest(outputs) AS o(bytes) WHERE octet_length(o.bytes) > @OUTPUT_MOST@) THEN
+        RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
+            MESSAGE = 'ack_output: each output must have @OUTPUT_WORDS@', HINT = 'Nothing was changed.';
+    END IF;
     FOR i IN 1 .. coalesce(cardinality(ids), 0) LOOP
         WITH gone AS (
             DELETE FROM pawl.queue q
@@ -130,6 +136,7 @@ DECLARE
     changed bigint;
     ended   bigint[]; -- the fences of those that changed
 BEGIN
+    PERFORM pawl.check_number('fail: the number of ids', coalesce(cardinality(ids), 0), 0, @BATCH_MOST@, 'at most @BATCH_MOST@');
     WITH gone AS (
         DELETE FROM pawl.queue q
         WHERE q.id = ANY (ids) AND q.owner = fail.owner AND q.fence <> 0
@@ -140,7 +147,7 @@ BEGIN
                                   progress)
         SELECT g.id, 3, t, g.retries + 1,
                (SELECT c.owner_name FROM pawl.claim c WHERE c.fence = g.fence),
-               coalesce(fail.error, g.last_error), g.expires_at, g.progress
+               coalesce(pawl.cut_text(fail.error), g.last_error), g.expires_at, g.progress
         FROM gone g),
     buried AS (
         INSERT INTO pawl.dead (id, run_at)
@@ -188,6 +195,16 @@ DECLARE
     failed  bigint;
     retried bigint;
 BEGIN
+    PERFORM pawl.check_number('abandon: the number of ids', coalesce(cardinality(ids), 0), 0, @BATCH_MOST@, 'at most @BATCH_MOST@');
+    IF abandon.delay IS NOT NULL THEN
+        PERFORM pawl.check_span('abandon: delay', abandon.delay, @DELAY_LEAST@, @DELAY_MOST@, '@DELAY_WORDS@');
+    END IF;
+    PERFORM pawl.check_span('abandon: local_base', abandon.local_base, @BACKOFF_LEAST@, @BACKOFF_MOST@, '@BACKOFF_WORDS@');
+    PERFORM pawl.check_span('abandon: local_max', abandon.local_max, @BACKOFF_LEAST@, @BACKOFF_MOST@, '@BACKOFF_WORDS@');
+    PERFORM pawl.check_span('abandon: local_jitter', abandon.local_jitter, @JITTER_LEAST@, @JITTER_MOST@, '@JITTER_WORDS@');
+    PERFORM pawl.check_span('abandon: remote_base', abandon.remote_base, @BACKOFF_LEAST@, @BACKOFF_MOST@, '@BACKOFF_WORDS@');
+    PERFORM pawl.check_span('abandon: remote_max', abandon.remote_max, @BACKOFF_LEAST@, @BACKOFF_MOST@, '@BACKOFF_WORDS@');
+    PERFORM pawl.check_span('abandon: remote_jitter', abandon.remote_jitter, @JITTER_LEAST@, @JITTER_MOST@, '@JITTER_WORDS@');
     SELECT array_agg(m.id), array_agg(m.fence) INTO mine, ended
     FROM (SELECT q.id, q.fence FROM pawl.queue q
           WHERE q.id = ANY (ids) AND q.owner = abandon.owner AND q.fence <> 0
@@ -208,7 +225,7 @@ BEGIN
                                   progress)
         SELECT g.id, 3, t, g.retries + 1,
                (SELECT c.owner_name FROM pawl.claim c WHERE c.fence = g.fence),
-               coalesce(abandon.error, g.last_error), g.expires_at, g.progress
+               coalesce(pawl.cut_text(abandon.error), g.last_error), g.expires_at, g.progress
         FROM gone g),
     buried AS (
         INSERT INTO pawl.dead (id, run_at)
@@ -223,14 +240,17 @@ BEGIN
 
     UPDATE pawl.queue q
     SET retries = q.retries + 1, owner = '00000000-0000-0000-0000-000000000000',
-        lease_until = 'epoch', fence = 0, last_error = coalesce(abandon.error, q.last_error),
-        run_at = t + greatest(interval '0', coalesce(abandon.delay, (
-            SELECT least(coalesce(b.retry_base, CASE WHEN b.destination IS NULL THEN local_base ELSE remote_base END)
-                             * (1 << least(q.retries, 30)),
-                         coalesce(b.retry_max, CASE WHEN b.destination IS NULL THEN local_max ELSE remote_max END))
-                   + random() * coalesce(b.retry_jitter, CASE WHEN b.destination IS NULL
-                                                              THEN local_jitter ELSE remote_jitter END)
-            FROM pawl.body b WHERE b.id = q.id)))
+        lease_until = 'epoch', fence = 0, last_error = coalesce(pawl.cut_text(abandon.error), q.last_error),
+        run_at = t + coalesce(abandon.delay, (
+            SELECT pawl.backoff(
+                       coalesce(b.retry_base, CASE WHEN b.destination IS NULL THEN local_base ELSE remote_base END),
+                       coalesce(b.retry_max, CASE WHEN b.destination IS NULL THEN local_max ELSE remote_max END),
+                       q.retries)
+                   + random() * pawl.backoff(
+                       coalesce(b.retry_jitter, CASE WHEN b.destination IS NULL THEN local_jitter
+                                                                                ELSE remote_jitter END),
+                       interval '@JITTER_MOST@ milliseconds', 0)
+            FROM pawl.body b WHERE b.id = q.id))
     WHERE q.id = ANY (mine);
     GET DIAGNOSTICS retried = ROW_COUNT;
     IF retried > 0 THEN
@@ -258,12 +278,10 @@ DECLARE
     t   CONSTANT timestamptz := pawl.clock();
     changed bigint;
 BEGIN
-    IF renew.lease IS NULL OR renew.lease <= interval '0' THEN
-        RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
-            MESSAGE = 'renew: lease must be positive';
-    END IF;
+    PERFORM pawl.check_number('renew: the number of ids', coalesce(cardinality(ids), 0), 0, @BATCH_MOST@, 'at most @BATCH_MOST@');
+    PERFORM pawl.check_span('renew: lease', renew.lease, @LEASE_LEAST@, @LEASE_MOST@, '@LEASE_WORDS@');
     UPDATE pawl.queue q
-    SET lease_until = t + coalesce(q.lease, renew.lease)
+    SET lease_until = t + least(coalesce(q.lease, renew.lease), interval '@LEASE_MOST@ milliseconds')
     WHERE q.id = ANY (ids) AND q.owner = renew.owner AND q.fence <> 0
       AND ((q.id, q.fence) IN (SELECT h.id, h.fence FROM unnest(ids, fences) AS h(id, fence))) IS TRUE;
     GET DIAGNOSTICS changed = ROW_COUNT;
@@ -288,6 +306,7 @@ DECLARE
     mine    bigint[];
     ended   bigint[]; -- their fences
 BEGIN
+    PERFORM pawl.check_number('release: the number of ids', coalesce(cardinality(ids), 0), 0, @BATCH_MOST@, 'at most @BATCH_MOST@');
     SELECT array_agg(m.id), array_agg(m.fence) INTO mine, ended
     FROM (SELECT q.id, q.fence FROM pawl.queue q
           WHERE q.id = ANY (ids) AND q.owner = release.owner AND q.fence <> 0
@@ -318,7 +337,8 @@ AS $$
 DECLARE
     changed bigint;
 BEGIN
-    UPDATE pawl.queue q SET progress = words
+    PERFORM pawl.check_number('progress: the number of ids', coalesce(cardinality(ids), 0), 0, @BATCH_MOST@, 'at most @BATCH_MOST@');
+    UPDATE pawl.queue q SET progress = pawl.cut_text(words)
     WHERE q.id = ANY (ids) AND q.owner = progress.owner AND q.fence <> 0
       AND ((q.id, q.fence) IN (SELECT h.id, h.fence FROM unnest(ids, fences) AS h(id, fence))) IS TRUE;
     GET DIAGNOSTICS changed = ROW_COUNT;

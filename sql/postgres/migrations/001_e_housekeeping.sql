@@ -189,9 +189,11 @@ SET jit = off
 AS $$
 #variable_conflict use_column
 DECLARE
-    before CONSTANT timestamptz := pawl.clock() - keep;
+    before timestamptz;
     old bigint[];
 BEGIN
+    PERFORM pawl.check_span('retain: keep', retain.keep, @KEEP_LEAST@, @KEEP_MOST@, '@KEEP_WORDS@');
+    before := pawl.clock() - pawl.seconds(keep);
     old := ARRAY(
         SELECT o.id FROM pawl.outcome o
         WHERE o.state IN (2, 5) AND o.finished_at <= before ORDER BY o.finished_at LIMIT max_rows

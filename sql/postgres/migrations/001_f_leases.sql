@@ -3,7 +3,7 @@
 -- The row stays when the lease has ended, with who had it last, until lease_clean(). Renewing changes no
 -- column of the key: an UPDATE of it does not wait for FOR KEY SHARE, which is what the guard takes.
 CREATE TABLE pawl.lease (
-    name          text COLLATE "C" PRIMARY KEY CHECK (char_length(name) BETWEEN 1 AND 255),
+    name          text COLLATE "C" PRIMARY KEY CHECK (char_length(name) BETWEEN @LEASE_NAME_LEAST@ AND @LEASE_NAME_MOST@),
     owner         uuid        NOT NULL,   -- the holder, or the last one
     owner_name    text        NOT NULL,
     fence         bigint      NOT NULL,   -- drawn by the last take
@@ -67,16 +67,14 @@ $$;
 CREATE FUNCTION pawl.lease_check(name text, owner uuid, ttl interval) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
-    IF coalesce(char_length(lease_check.name), 0) NOT BETWEEN 1 AND 255 THEN
+    IF coalesce(char_length(lease_check.name), 0) NOT BETWEEN @LEASE_NAME_LEAST@ AND @LEASE_NAME_MOST@ THEN
         RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
-            MESSAGE = 'lease: name must have 1 to 255 characters';
+            MESSAGE = 'lease: name must have @LEASE_NAME_WORDS@';
     ELSIF lease_check.owner IS NULL OR lease_check.owner = '00000000-0000-0000-0000-000000000000' THEN
         RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
             MESSAGE = 'lease: owner must not be NULL or zero';
-    ELSIF lease_check.ttl IS NULL OR lease_check.ttl <= interval '0' THEN
-        RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
-            MESSAGE = 'lease: ttl must be positive';
     END IF;
+    PERFORM pawl.check_span('lease: ttl', lease_check.ttl, @LEASE_TTL_LEAST@, @LEASE_TTL_MOST@, '@LEASE_TTL_WORDS@');
 END
 $$;
 
@@ -101,6 +99,8 @@ DECLARE
     l pawl.lease;
 BEGIN
     PERFORM pawl.lease_check(lease_acquire.name, lease_acquire.owner, lease_acquire.ttl);
+    PERFORM pawl.check_number('lease: the length of owner_name', char_length(coalesce(lease_acquire.owner_name, '-')),
+                              @OWNER_NAME_LEAST@, @OWNER_NAME_MOST@, '@OWNER_NAME_WORDS@');
 
     -- Who asks again and again for what somebody holds locks nothing and waits for nobody.
     SELECT p.* INTO l FROM pawl.lease p WHERE p.name = lease_acquire.name;
@@ -114,7 +114,7 @@ BEGIN
         IF l.owner = lease_acquire.owner AND l.released_at IS NULL AND l.expires_at > t THEN
             RETURN QUERY
                 UPDATE pawl.lease p
-                SET renewed_at = t, expires_at = greatest(p.expires_at, t + lease_acquire.ttl)
+                SET renewed_at = t, expires_at = greatest(p.expires_at, t + pawl.seconds(lease_acquire.ttl))
                 WHERE p.name = lease_acquire.name
                 RETURNING 1::smallint, t, p.*;
             RETURN;
@@ -140,7 +140,7 @@ BEGIN
         SET owner = lease_acquire.owner,
             owner_name = coalesce(lease_acquire.owner_name, lease_acquire.owner::text),
             fence = nextval('pawl.fence'), taken_at = t, renewed_at = t,
-            expires_at = t + lease_acquire.ttl, released_at = NULL
+            expires_at = t + pawl.seconds(lease_acquire.ttl), released_at = NULL
         WHERE p.name = lease_acquire.name
         RETURNING 2::smallint, t, p.*;
 END
@@ -173,7 +173,7 @@ BEGIN
        AND l.released_at IS NULL AND l.expires_at > t THEN
         RETURN QUERY
             UPDATE pawl.lease p
-            SET renewed_at = t, expires_at = greatest(p.expires_at, t + lease_renew.ttl)
+            SET renewed_at = t, expires_at = greatest(p.expires_at, t + pawl.seconds(lease_renew.ttl))
             WHERE p.name = lease_renew.name
             RETURNING 1::smallint, t, p.*;
     ELSE
@@ -231,13 +231,15 @@ DECLARE
     t timestamptz;
     l pawl.lease;
 BEGIN
+    PERFORM pawl.check_number('lease_force: the length of by', char_length(coalesce(lease_force.by, '-')),
+                              @OWNER_NAME_LEAST@, @OWNER_NAME_MOST@, '@OWNER_NAME_WORDS@');
     SELECT p.* INTO l FROM pawl.lease p WHERE p.name = lease_force.name FOR NO KEY UPDATE;
     t := pawl.clock();
     IF l.fence = coalesce(lease_force.fence, l.fence) AND l.released_at IS NULL AND l.expires_at > t THEN
         RETURN QUERY
             UPDATE pawl.lease p
             SET released_at = t, expires_at = t, forced_at = t, forced_by = lease_force.by,
-                forced_reason = lease_force.reason, forced_fence = p.fence
+                forced_reason = pawl.cut_text(lease_force.reason), forced_fence = p.fence
             WHERE p.name = lease_force.name
             RETURNING 1::smallint, t, p.*;
     ELSE
@@ -297,9 +299,11 @@ SET jit = off
 AS $$
 #variable_conflict use_column
 DECLARE
-    before CONSTANT timestamptz := pawl.clock() - keep;
+    before timestamptz;
     old text[];
 BEGIN
+    PERFORM pawl.check_span('lease_clean: keep', lease_clean.keep, @KEEP_LEAST@, @KEEP_MOST@, '@KEEP_WORDS@');
+    before := pawl.clock() - pawl.seconds(keep);
     old := ARRAY(
         SELECT l.name FROM pawl.lease l
         WHERE l.expires_at <= before ORDER BY l.expires_at LIMIT max_rows

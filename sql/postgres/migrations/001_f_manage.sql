@@ -16,6 +16,7 @@ DECLARE
     changed bigint;
     ended   bigint[]; -- the fences of those that were held
 BEGIN
+    PERFORM pawl.check_number('cancel: the number of ids', coalesce(cardinality(ids), 0), 0, @BATCH_MOST@, 'at most @BATCH_MOST@');
     WITH gone AS (
         DELETE FROM pawl.queue q WHERE q.id = ANY (ids)
         RETURNING q.id, q.lane_id, q.retries, q.last_error, q.progress, q.fence),
@@ -48,13 +49,16 @@ DECLARE
     t   CONSTANT timestamptz := pawl.clock();
     changed bigint;
 BEGIN
+    PERFORM pawl.check_number('redrive: the number of ids', coalesce(cardinality(ids), 0), 0, @BATCH_MOST@, 'at most @BATCH_MOST@');
     WITH gone AS (
         DELETE FROM pawl.outcome o WHERE o.id = ANY (ids) AND o.state IN (3, 4, 5)
         RETURNING o.id, o.error),
     ready AS (
         INSERT INTO pawl.queue (id, lane_id, run_at, expires_at, lease, run_id, last_error)
         SELECT g.id, b.lane_id, t,
-               t + extract(epoch FROM b.expires_at - greatest(b.due_at, b.created_at)) * interval '1 second',
+               CASE WHEN isfinite(b.expires_at) AND isfinite(b.due_at)
+                    THEN t + least(extract(epoch FROM b.expires_at - greatest(b.due_at, b.created_at)),
+                                   @TTL_MOST@ / 1000) * interval '1 second' END,
                b.lease, b.run_id, g.error
         FROM gone g
         CROSS JOIN LATERAL (SELECT y.* FROM pawl.body y WHERE y.id = g.id LIMIT 1) b
@@ -87,6 +91,7 @@ AS $$
 DECLARE
     gone bigint[];
 BEGIN
+    PERFORM pawl.check_number('purge: the number of ids', coalesce(cardinality(ids), 0), 0, @BATCH_MOST@, 'at most @BATCH_MOST@');
     WITH o AS (DELETE FROM pawl.outcome o WHERE o.id = ANY (ids) RETURNING o.id)
     SELECT array_agg(o.id) INTO gone FROM o;
     DELETE FROM pawl.dead d WHERE d.id = ANY (gone);

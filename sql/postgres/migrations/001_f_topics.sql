@@ -33,9 +33,9 @@ CREATE FUNCTION pawl.topic_pause(topic text) RETURNS boolean
 LANGUAGE plpgsql VOLATILE AS $$
 #variable_conflict use_column
 BEGIN
-    IF coalesce(char_length(topic_pause.topic), 0) NOT BETWEEN 1 AND 255 THEN
+    IF coalesce(char_length(topic_pause.topic), 0) NOT BETWEEN @TOPIC_LEAST@ AND @TOPIC_MOST@ THEN
         RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
-            MESSAGE = 'topic_pause: topic must have 1 to 255 characters';
+            MESSAGE = 'topic_pause: topic must have @TOPIC_WORDS@';
     END IF;
     PERFORM pg_advisory_xact_lock('pawl.topic'::regclass::oid::integer, 1);
     INSERT INTO pawl.topic AS p (name, paused_at) VALUES (topic_pause.topic, pawl.clock())
@@ -77,6 +77,10 @@ LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     changed boolean;
 BEGIN
+    IF (char_length(topic_dead.topic) <= @TOPIC_MOST@) IS NOT TRUE THEN
+        RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
+            MESSAGE = 'topic_dead: topic must have @TOPIC_WORDS@, or none for all topics';
+    END IF;
     IF wanted THEN
         INSERT INTO pawl.topic AS p (name, dead) VALUES (topic_dead.topic, true)
         ON CONFLICT (name) DO UPDATE SET dead = true WHERE NOT p.dead;
@@ -130,10 +134,9 @@ BEGIN
     IF dead_claim.owner IS NULL OR dead_claim.owner = '00000000-0000-0000-0000-000000000000' THEN
         RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
             MESSAGE = 'dead_claim: owner must not be NULL or zero';
-    ELSIF dead_claim.lease IS NULL OR dead_claim.lease <= interval '0' THEN
-        RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
-            MESSAGE = 'dead_claim: lease must be positive';
     END IF;
+    PERFORM pawl.check_span('dead_claim: lease', dead_claim.lease, @LEASE_LEAST@, @LEASE_MOST@, '@LEASE_WORDS@');
+    PERFORM pawl.check_number('dead_claim: max_rows', max_rows, 1, @BATCH_MOST@, '@BATCH_WORDS@');
     taken := ARRAY(
         SELECT d.id FROM pawl.dead d
         WHERE d.run_at <= t
@@ -174,6 +177,7 @@ AS $$
 DECLARE
     changed bigint;
 BEGIN
+    PERFORM pawl.check_number('dead_done: the number of ids', coalesce(cardinality(ids), 0), 0, @BATCH_MOST@, 'at most @BATCH_MOST@');
     DELETE FROM pawl.dead d
     WHERE d.id = ANY (ids) AND d.owner = dead_done.owner AND d.fence <> 0
       AND ((d.id, d.fence) IN (SELECT h.id, h.fence FROM unnest(ids, fences) AS h(id, fence))) IS TRUE;
@@ -201,11 +205,17 @@ DECLARE
     t CONSTANT timestamptz := pawl.clock();
     changed bigint;
 BEGIN
+    PERFORM pawl.check_number('dead_retry: the number of ids', coalesce(cardinality(ids), 0), 0, @BATCH_MOST@, 'at most @BATCH_MOST@');
+    IF dead_retry.delay IS NOT NULL THEN
+        PERFORM pawl.check_span('dead_retry: delay', dead_retry.delay, @DELAY_LEAST@, @DELAY_MOST@, '@DELAY_WORDS@');
+    END IF;
+    PERFORM pawl.check_span('dead_retry: base', dead_retry.base, @BACKOFF_LEAST@, @BACKOFF_MOST@, '@BACKOFF_WORDS@');
+    PERFORM pawl.check_span('dead_retry: most', dead_retry.most, @BACKOFF_LEAST@, @BACKOFF_MOST@, '@BACKOFF_WORDS@');
     UPDATE pawl.dead d
     SET run_at = t + coalesce(dead_retry.delay,
-                              least(dead_retry.base * (1 << least(greatest(d.calls - 1, 0), 30)), most)),
+                              pawl.backoff(dead_retry.base, dead_retry.most, d.calls - 1)),
         owner = '00000000-0000-0000-0000-000000000000', fence = 0,
-        error = coalesce(dead_retry.error, d.error)
+        error = coalesce(pawl.cut_text(dead_retry.error), d.error)
     WHERE d.id = ANY (ids) AND d.owner = dead_retry.owner AND d.fence <> 0
       AND ((d.id, d.fence) IN (SELECT h.id, h.fence FROM unnest(ids, fences) AS h(id, fence))) IS TRUE;
     GET DIAGNOSTICS changed = ROW_COUNT;
@@ -228,6 +238,8 @@ DECLARE
     t CONSTANT timestamptz := pawl.clock();
     changed bigint;
 BEGIN
+    PERFORM pawl.check_number('dead_renew: the number of ids', coalesce(cardinality(ids), 0), 0, @BATCH_MOST@, 'at most @BATCH_MOST@');
+    PERFORM pawl.check_span('dead_renew: lease', dead_renew.lease, @LEASE_LEAST@, @LEASE_MOST@, '@LEASE_WORDS@');
     UPDATE pawl.dead d SET run_at = t + dead_renew.lease
     WHERE d.id = ANY (ids) AND d.owner = dead_renew.owner AND d.fence <> 0
       AND ((d.id, d.fence) IN (SELECT h.id, h.fence FROM unnest(ids, fences) AS h(id, fence))) IS TRUE;

@@ -58,10 +58,10 @@ $$;
 CREATE FUNCTION pawl.inbox_check(source text, id text, hash bytea) RETURNS void
 LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
-    IF coalesce(char_length(source), 0) NOT BETWEEN 1 AND 255
-       OR coalesce(char_length(id), 0) NOT BETWEEN 1 AND 255 THEN
+    IF coalesce(char_length(source), 0) NOT BETWEEN @INBOX_KEY_LEAST@ AND @INBOX_KEY_MOST@
+       OR coalesce(char_length(id), 0) NOT BETWEEN @INBOX_KEY_LEAST@ AND @INBOX_KEY_MOST@ THEN
         RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
-            MESSAGE = 'inbox: source and id must have 1 to 255 characters each';
+            MESSAGE = 'inbox: source and id must have @INBOX_KEY_WORDS@ each';
     ELSIF octet_length(hash) <> 32 THEN
         RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
             MESSAGE = 'inbox: hash must be a SHA-256, 32 bytes';
@@ -112,10 +112,12 @@ DECLARE
     broken boolean := false; -- an attempt of it did not end
 BEGIN
     PERFORM pawl.inbox_check(inbox_begin.source, inbox_begin.id, inbox_begin.hash);
-    IF inbox_begin.lease IS NULL OR inbox_begin.lease <= interval '0' THEN
-        RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
-            MESSAGE = 'inbox_begin: lease must be positive';
-    END IF;
+    PERFORM pawl.check_span('inbox_begin: lease', inbox_begin.lease, @LEASE_LEAST@, @LEASE_MOST@, '@LEASE_WORDS@');
+    PERFORM pawl.check_span('inbox_begin: keep', inbox_begin.keep, @INBOX_KEEP_LEAST@, @INBOX_KEEP_MOST@, '@INBOX_KEEP_WORDS@');
+    PERFORM pawl.check_number('inbox_begin: max_attempts', inbox_begin.max_attempts,
+                              @ATTEMPTS_LEAST@, @ATTEMPTS_MOST@, '@ATTEMPTS_WORDS@');
+    PERFORM pawl.check_number('inbox_begin: the length of endpoint', char_length(coalesce(inbox_begin.endpoint, '-')),
+                              @INBOX_KEY_LEAST@, @INBOX_KEY_MOST@, '@INBOX_KEY_WORDS@');
     idempotency_key := replace(replace(inbox_begin.source, '%', '%25'), ':', '%3A') || ':' || inbox_begin.id;
     SELECT * INTO r FROM pawl.inbox_record i
     WHERE i.source = inbox_begin.source AND i.id = inbox_begin.id;
@@ -243,6 +245,9 @@ AS $$
 DECLARE
     t CONSTANT timestamptz := pawl.clock();
 BEGIN
+    PERFORM pawl.check_span('inbox_finish: keep', inbox_finish.keep, @INBOX_KEEP_LEAST@, @INBOX_KEEP_MOST@, '@INBOX_KEEP_WORDS@');
+    PERFORM pawl.check_number('inbox_finish: the size of response', octet_length(coalesce(inbox_finish.response, '')),
+                              0, @PAYLOAD_MOST@, '@PAYLOAD_WORDS@');
     UPDATE pawl.inbox_record i
     SET state = 2, lease_until = 'epoch', processed_at = t, last_seen = t,
         expires_at = t + inbox_finish.keep, error = NULL, response = inbox_finish.response
@@ -295,6 +300,7 @@ DECLARE
     t CONSTANT timestamptz := pawl.clock();
     token bigint := inbox_fail.fence;
 BEGIN
+    PERFORM pawl.check_span('inbox_fail: keep', inbox_fail.keep, @INBOX_KEEP_LEAST@, @INBOX_KEEP_MOST@, '@INBOX_KEEP_WORDS@');
     IF token IS NULL THEN
         token := (SELECT b.fence FROM pawl.inbox_begin(inbox_fail.source, inbox_fail.id) b
                   WHERE b.answer = 'new');
@@ -321,9 +327,10 @@ AS $$
 DECLARE
     t CONSTANT timestamptz := pawl.clock();
 BEGIN
+    PERFORM pawl.check_span('inbox_give_up: keep', inbox_give_up.keep, @INBOX_KEEP_LEAST@, @INBOX_KEEP_MOST@, '@INBOX_KEEP_WORDS@');
     UPDATE pawl.inbox_record i
     SET state = CASE WHEN dead OR i.attempts - i.suspect::integer >= i.max_attempts THEN 3 ELSE 0 END,
-        lease_until = 'epoch', error = coalesce(inbox_give_up.error, i.error),
+        lease_until = 'epoch', error = coalesce(pawl.cut_text(inbox_give_up.error), i.error),
         expires_at = CASE WHEN dead OR i.attempts - i.suspect::integer >= i.max_attempts THEN NULL
                           ELSE t + inbox_give_up.keep END
     WHERE i.source = inbox_give_up.source AND i.id = inbox_give_up.id AND i.state IN (0, 1)
@@ -364,6 +371,7 @@ AS $$
 DECLARE
     t CONSTANT timestamptz := pawl.clock();
 BEGIN
+    PERFORM pawl.check_span('inbox_renew: lease', inbox_renew.lease, @LEASE_LEAST@, @LEASE_MOST@, '@LEASE_WORDS@');
     UPDATE pawl.inbox_record i
     SET lease_until = t + inbox_renew.lease, expires_at = greatest(i.expires_at, t + inbox_renew.lease)
     WHERE i.source = inbox_renew.source AND i.id = inbox_renew.id AND i.state = 1
@@ -393,6 +401,9 @@ DECLARE
     r pawl.inbox_record;
 BEGIN
     PERFORM pawl.inbox_check(inbox_seen.source, inbox_seen.id, inbox_seen.hash);
+    PERFORM pawl.check_span('inbox_seen: keep', inbox_seen.keep, @INBOX_KEEP_LEAST@, @INBOX_KEEP_MOST@, '@INBOX_KEEP_WORDS@');
+    PERFORM pawl.check_number('inbox_seen: max_attempts', inbox_seen.max_attempts,
+                              @ATTEMPTS_LEAST@, @ATTEMPTS_MOST@, '@ATTEMPTS_WORDS@');
     SELECT * INTO r FROM pawl.inbox_record i
     WHERE i.source = inbox_seen.source AND i.id = inbox_seen.id;
     IF NOT FOUND AND pawl.inbox_lock(inbox_seen.source, inbox_seen.id) THEN

@@ -69,6 +69,7 @@ DECLARE
     t CONSTANT timestamptz := pawl.clock();
     chosen bigint[];
 BEGIN
+    PERFORM pawl.check_span('inbox_requeue: keep', inbox_requeue.keep, @INBOX_KEEP_LEAST@, @INBOX_KEEP_MOST@, '@INBOX_KEEP_WORDS@');
     chosen := ARRAY(
         SELECT i.number FROM pawl.inbox_record i
         WHERE i.state = 3 AND (inbox_requeue.source IS NULL OR i.source = inbox_requeue.source)

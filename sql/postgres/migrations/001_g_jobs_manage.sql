@@ -39,20 +39,35 @@ DECLARE
     created boolean;
 BEGIN
     problem := CASE
-        WHEN coalesce(char_length(job_put.name), 0) NOT BETWEEN 1 AND 100
-            THEN 'name must have 1 to 100 characters'
-        WHEN coalesce(char_length(btrim(job_put.schedule)), 0) NOT BETWEEN 1 AND 255
-            THEN 'schedule must have 1 to 255 characters'
-        WHEN coalesce(char_length(job_put.topic), 0) NOT BETWEEN 1 AND 255
-            THEN 'topic must have 1 to 255 characters'
-        WHEN job_put.payload IS NULL THEN 'payload must not be NULL'
-        WHEN type_id IS NULL THEN 'type must be signal, command, push_call or response'
-        WHEN job_put.misfire NOT IN ('once', 'all', 'skip') THEN 'misfire must be once, all or skip'
-        WHEN job_put.overlap NOT IN ('skip', 'allow', 'queue') THEN 'overlap must be skip, allow or queue'
-        WHEN job_put.priority NOT BETWEEN 0 AND 9 THEN 'priority must be 0 to 9'
-        WHEN job_put.heartbeat >= job_put.lease THEN 'heartbeat must be shorter than lease'
-        WHEN (job_put.retry_base IS NULL) <> (job_put.retry_max IS NULL)
-            THEN 'retry_base and retry_max go together'
+        WHEN (char_length(job_put.name) BETWEEN @JOB_NAME_LEAST@ AND @JOB_NAME_MOST@) IS NOT TRUE
+            THEN 'name must have @JOB_NAME_WORDS@'
+        WHEN (char_length(btrim(job_put.schedule)) BETWEEN @SCHEDULE_LEAST@ AND @SCHEDULE_MOST@) IS NOT TRUE
+            THEN 'schedule must have @SCHEDULE_WORDS@'
+        WHEN (char_length(job_put.zone) BETWEEN @SCHEDULE_LEAST@ AND @SCHEDULE_MOST@) IS NOT TRUE
+            THEN 'zone must have @SCHEDULE_WORDS@'
+        WHEN (job_put.misfire IN ('once', 'all', 'skip')) IS NOT TRUE THEN 'misfire must be once, all or skip'
+        WHEN (job_put.overlap IN ('skip', 'allow', 'queue')) IS NOT TRUE THEN 'overlap must be skip, allow or queue'
+        WHEN (job_put.misfire_cap BETWEEN @MISFIRE_CAP_LEAST@ AND @MISFIRE_CAP_MOST@) IS NOT TRUE
+            THEN 'misfire_cap must be @MISFIRE_CAP_WORDS@'
+        WHEN (job_put.keep_runs BETWEEN @KEEP_RUNS_LEAST@ AND @KEEP_RUNS_MOST@) IS NOT TRUE
+            THEN 'keep_runs must be @KEEP_RUNS_WORDS@'
+        WHEN (date_part('epoch', job_put.misfire_grace) * 1000 BETWEEN @MISFIRE_GRACE_LEAST@ AND @MISFIRE_GRACE_MOST@) IS NOT TRUE
+            THEN 'misfire_grace must be @MISFIRE_GRACE_WORDS@'
+        WHEN (date_part('epoch', job_put.jitter) * 1000 BETWEEN @JOB_JITTER_LEAST@ AND @JOB_JITTER_MOST@) IS NOT TRUE
+            THEN 'jitter must be @JOB_JITTER_WORDS@'
+        WHEN (date_part('epoch', job_put.lease) * 1000 BETWEEN @JOB_LEASE_LEAST@ AND @JOB_LEASE_MOST@) IS NOT TRUE
+            THEN 'lease must be @JOB_LEASE_WORDS@'
+        WHEN (date_part('epoch', job_put.heartbeat) * 1000 BETWEEN @JOB_HEARTBEAT_LEAST@ AND @JOB_HEARTBEAT_MOST@) IS NOT TRUE
+            THEN 'heartbeat must be @JOB_HEARTBEAT_WORDS@'
+        WHEN date_part('epoch', job_put.keep_age) * 1000 NOT BETWEEN @TTL_LEAST@ AND @TTL_MOST@
+            THEN 'keep_age must be @TTL_WORDS@'
+        WHEN job_put.enabled IS NULL THEN 'enabled must not be NULL'
+        -- The rest is what its messages are made of.
+        ELSE pawl.message_problem(
+            job_put.topic, job_put.payload, type_id, job_put.destination, job_put.headers::text,
+            nullif(job_put.correlation_id, ''), job_put.priority, NULL, NULL, NULL, job_put.ttl,
+            coalesce(job_put.max_attempts, 1), job_put.lease, job_put.retry_base, job_put.retry_max,
+            job_put.retry_jitter, job_put.timeout, job_put.heartbeat)
     END;
     IF problem IS NOT NULL THEN
         RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value', MESSAGE = 'job_put: ' || problem,

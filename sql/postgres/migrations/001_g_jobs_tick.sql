@@ -63,7 +63,7 @@ DECLARE
     lane integer;
     work bigint;
     ends CONSTANT timestamptz :=
-        t + coalesce(j.ttl, CASE WHEN j.destination IS NOT NULL THEN interval '24 hours' END);
+        t + coalesce(pawl.seconds(j.ttl), CASE WHEN j.destination IS NOT NULL THEN interval '24 hours' END);
 BEGIN
     SELECT l.id INTO lane FROM pawl.lane l
     WHERE l.topic = j.topic AND l.destination = coalesce(j.destination, '') AND l.priority = j.priority
@@ -78,7 +78,8 @@ BEGIN
                            correlation_id, headers, payload)
     VALUES (job_start.message_id, lane, j.type,
             coalesce(j.max_attempts, CASE WHEN j.destination IS NULL THEN 10 ELSE 6 END), t, r.scheduled_at,
-            ends, j.lease, j.retry_base, j.retry_max, j.retry_jitter, j.timeout, j.heartbeat, run,
+            ends, pawl.seconds(j.lease), pawl.seconds(j.retry_base), pawl.seconds(j.retry_max),
+            pawl.seconds(j.retry_jitter), pawl.seconds(j.timeout), pawl.seconds(j.heartbeat), run,
             j.destination, j.correlation_id,
             (coalesce(j.headers::jsonb, '{}') - 'pawl-scheduled-at'
              || jsonb_build_object('pawl-job', j.name, 'pawl-run', run::text)
@@ -89,7 +90,7 @@ BEGIN
             j.payload)
     RETURNING id INTO work;
     INSERT INTO pawl.queue (id, lane_id, run_at, expires_at, lease, run_id)
-    VALUES (work, lane, t, ends, j.lease, run);
+    VALUES (work, lane, t, ends, pawl.seconds(j.lease), run);
     UPDATE pawl.job_run h SET state = 0, work_id = work, message_id = job_start.message_id WHERE h.id = run;
     RETURN work;
 END
@@ -215,7 +216,7 @@ BEGIN
         DELETE FROM pawl.job_run d
         WHERE d.id = ANY (ARRAY(
             SELECT h.id
-            FROM (SELECT r.id, r.state, r.news, coalesce(r.ended_at, r.created_at) <= t - j.keep_age AS is_old,
+            FROM (SELECT r.id, r.state, r.news, coalesce(r.ended_at, r.created_at) <= t - pawl.seconds(j.keep_age) AS is_old,
                          row_number() OVER (PARTITION BY r.state = 7 ORDER BY r.id DESC) AS place
                   FROM pawl.job_run r WHERE r.job_id = j.id) h
             WHERE h.state NOT IN (0, 1, 6) AND h.news = 0 AND (h.place > j.keep_runs OR h.is_old)
@@ -226,7 +227,7 @@ BEGIN
         -- Again when the oldest gets too old. (A run or a skip brings it forward.)
         UPDATE pawl.job p
         SET sweep_at = coalesce((SELECT min(coalesce(r.ended_at, r.created_at)) FROM pawl.job_run r
-                                 WHERE r.job_id = j.id AND r.state NOT IN (0, 1, 6)) + j.keep_age, 'infinity')
+                                 WHERE r.job_id = j.id AND r.state NOT IN (0, 1, 6)) + pawl.seconds(j.keep_age), 'infinity')
         WHERE p.id = j.id;
     END LOOP;
     RETURN removed;

@@ -46,7 +46,8 @@ LANGUAGE sql IMMUTABLE AS $$
         ('owner', ARRAY[
             'access', 'grant_roles', 'job_by_hand', 'queue_run_held', 'queue_run_ended']),
         ('part', ARRAY[
-            'clock', 'wake', 'enqueue_rows', 'claims_ended', 'topic_paused', 'settle_lanes', 'list_seen', 'lease_check',
+            'clock', 'check_span', 'check_number', 'check_messages', 'message_problem', 'seconds', 'backoff',
+            'cut_text', 'wake', 'enqueue_rows', 'claims_ended', 'topic_paused', 'settle_lanes', 'list_seen', 'lease_check',
             'inbox_lock', 'inbox_check', 'job_start', 'job_missing'])
         ) AS r(caller, names)
     CROSS JOIN LATERAL unnest(r.names) AS f(name)

@@ -26,7 +26,7 @@ CREATE VIEW pawl_wall AS
 
 -- What was said about a topic, perhaps before its first message; '' is what holds for all topics.
 CREATE TABLE pawl_topic (
-    name      TEXT    PRIMARY KEY CHECK (length(name) <= 255),
+    name      TEXT    PRIMARY KEY CHECK (length(name) <= @TOPIC_MOST@),
     paused_at INTEGER CHECK (name <> '' OR paused_at IS NULL),       -- NULL: it is not paused
     dead      INTEGER NOT NULL DEFAULT 0 CHECK (dead IN (0, 1))      -- dead letters are handled
 ) STRICT, WITHOUT ROWID;
@@ -35,8 +35,8 @@ CREATE TABLE pawl_topic (
 -- never removed.
 CREATE TABLE pawl_lane (
     id          INTEGER PRIMARY KEY,
-    topic       TEXT    NOT NULL CHECK (length(topic) BETWEEN 1 AND 255),
-    priority    INTEGER NOT NULL CHECK (priority BETWEEN 0 AND 9),
+    topic       TEXT    NOT NULL CHECK (length(topic) BETWEEN @TOPIC_LEAST@ AND @TOPIC_MOST@),
+    priority    INTEGER NOT NULL CHECK (priority BETWEEN @PRIORITY_LEAST@ AND @PRIORITY_MOST@),
     destination TEXT    NOT NULL DEFAULT ''         -- '': for local handlers
 ) STRICT;
 CREATE UNIQUE INDEX pawl_lane_name ON pawl_lane (topic, priority, destination);
@@ -72,21 +72,21 @@ CREATE TABLE pawl_body (
     id             INTEGER PRIMARY KEY AUTOINCREMENT, -- the work id, never reused
     message_id     BLOB    NOT NULL CHECK (length(message_id) = 16),
     lane_id        INTEGER NOT NULL,
-    type           INTEGER NOT NULL CHECK (type BETWEEN 0 AND 3), -- signal, command, push_call, response
+    type           INTEGER NOT NULL CHECK (type BETWEEN @TYPE_LEAST@ AND @TYPE_MOST@), -- signal, command, push_call, response
     created_at     INTEGER NOT NULL,
     due_at         INTEGER NOT NULL,                  -- as asked for, also when in the past
     expires_at     INTEGER,
-    max_attempts   INTEGER NOT NULL CHECK (max_attempts BETWEEN 1 AND 1000),
-    lease          INTEGER CHECK (lease > 0),         -- this message's own lease
-    retry_base     INTEGER CHECK (retry_base > 0),    -- its own backoff policy
-    retry_max      INTEGER CHECK (retry_max >= retry_base),
-    retry_jitter   INTEGER CHECK (retry_jitter >= 0),
-    timeout        INTEGER CHECK (timeout > 0),       -- of one attempt
-    heartbeat      INTEGER CHECK (heartbeat > 0),     -- how often the worker renews it
+    max_attempts   INTEGER NOT NULL CHECK (max_attempts BETWEEN @ATTEMPTS_LEAST@ AND @ATTEMPTS_MOST@),
+    lease          INTEGER CHECK (lease BETWEEN @LEASE_LEAST@000 AND @LEASE_MOST@000),         -- this message's own lease
+    retry_base     INTEGER CHECK (retry_base BETWEEN @BACKOFF_LEAST@000 AND @BACKOFF_MOST@000),    -- its own backoff policy
+    retry_max      INTEGER CHECK (retry_max BETWEEN retry_base AND @BACKOFF_MOST@000),
+    retry_jitter   INTEGER CHECK (retry_jitter BETWEEN 0 AND @JITTER_MOST@000),
+    timeout        INTEGER CHECK (timeout BETWEEN @LEASE_LEAST@000 AND @LEASE_MOST@000),       -- of one attempt
+    heartbeat      INTEGER CHECK (heartbeat BETWEEN @LEASE_LEAST@000 AND @LEASE_MOST@000),     -- how often the worker renews it
     run_id         INTEGER,                           -- the job's run that it is
-    destination    TEXT,
+    destination    TEXT    CHECK (length(CAST(destination AS BLOB)) BETWEEN @DESTINATION_LEAST@ AND @DESTINATION_MOST@),
     headers        TEXT    CHECK (headers IS NULL OR json_type(headers) = 'object'),
-    correlation_id TEXT    CHECK (length(correlation_id) BETWEEN 1 AND 255),
+    correlation_id TEXT    CHECK (length(correlation_id) BETWEEN @CORRELATION_LEAST@ AND @CORRELATION_MOST@),
     payload        BLOB    NOT NULL                   -- last: nothing else has to be read past it
 ) STRICT;
 CREATE UNIQUE INDEX pawl_body_message ON pawl_body (message_id);
@@ -163,7 +163,7 @@ CREATE INDEX pawl_dead_due ON pawl_dead (run_at);
 -- Leases: exclusive, expiring ownership of a named thing. The row stays when the lease has ended, with
 -- who had it last, until lease_clean. docs/internals/lease.md
 CREATE TABLE pawl_lease (
-    name          TEXT    PRIMARY KEY CHECK (length(name) BETWEEN 1 AND 255),
+    name          TEXT    PRIMARY KEY CHECK (length(name) BETWEEN @LEASE_NAME_LEAST@ AND @LEASE_NAME_MOST@),
     owner         BLOB    NOT NULL,         -- the holder, or the last one
     owner_name    TEXT    NOT NULL,
     fence         INTEGER NOT NULL,         -- drawn by the last take

@@ -3,8 +3,8 @@
 
 CREATE TABLE pawl_inbox_record (
     number       INTEGER PRIMARY KEY AUTOINCREMENT,      -- in the order of arrival: pages of a list
-    source       TEXT    NOT NULL CHECK (length(source) BETWEEN 1 AND 255),
-    id           TEXT    NOT NULL CHECK (length(id) BETWEEN 1 AND 255),
+    source       TEXT    NOT NULL CHECK (length(source) BETWEEN @INBOX_KEY_LEAST@ AND @INBOX_KEY_MOST@),
+    id           TEXT    NOT NULL CHECK (length(id) BETWEEN @INBOX_KEY_LEAST@ AND @INBOX_KEY_MOST@),
     state        INTEGER NOT NULL CHECK (state BETWEEN 0 AND 3), -- seen, processing, done, dead
     attempts     INTEGER NOT NULL DEFAULT 0,
     max_attempts INTEGER NOT NULL DEFAULT 10,

@@ -7,31 +7,33 @@
 
 CREATE TABLE pawl_job (
     id             INTEGER PRIMARY KEY AUTOINCREMENT,
-    name           TEXT    NOT NULL CHECK (length(name) BETWEEN 1 AND 100),
-    schedule       TEXT    NOT NULL CHECK (length(schedule) BETWEEN 1 AND 255),
-    zone           TEXT    NOT NULL DEFAULT 'UTC',
-    topic          TEXT    NOT NULL CHECK (length(topic) BETWEEN 1 AND 255),
-    payload        ANY     NOT NULL DEFAULT x'',     -- text is sent as its bytes
-    type           INTEGER NOT NULL DEFAULT 0 CHECK (type BETWEEN 0 AND 3),
-    destination    TEXT,
-    headers        TEXT    CHECK (headers IS NULL OR json_type(headers) = 'object'),
-    correlation_id TEXT    CHECK (length(correlation_id) BETWEEN 1 AND 255),
-    priority       INTEGER NOT NULL DEFAULT 0 CHECK (priority BETWEEN 0 AND 9),
-    max_attempts   INTEGER CHECK (max_attempts BETWEEN 1 AND 1000), -- of a run; NULL: 10, or 6 with a destination
-    retry_base     INTEGER CHECK (retry_base > 0),
-    retry_max      INTEGER CHECK (retry_max >= retry_base),
-    retry_jitter   INTEGER CHECK (retry_jitter >= 0),
+    name           TEXT    NOT NULL CHECK (length(name) BETWEEN @JOB_NAME_LEAST@ AND @JOB_NAME_MOST@),
+    schedule       TEXT    NOT NULL CHECK (length(schedule) BETWEEN @SCHEDULE_LEAST@ AND @SCHEDULE_MOST@),
+    zone           TEXT    NOT NULL DEFAULT 'UTC' CHECK (length(zone) BETWEEN @SCHEDULE_LEAST@ AND @SCHEDULE_MOST@),
+    topic          TEXT    NOT NULL CHECK (length(topic) BETWEEN @TOPIC_LEAST@ AND @TOPIC_MOST@),
+    payload        ANY     NOT NULL DEFAULT x'' CHECK (length(CAST(payload AS BLOB)) <= @PAYLOAD_MOST@), -- text is sent as its bytes
+    type           INTEGER NOT NULL DEFAULT 0 CHECK (type BETWEEN @TYPE_LEAST@ AND @TYPE_MOST@),
+    destination    TEXT    CHECK (length(CAST(destination AS BLOB)) BETWEEN @DESTINATION_LEAST@ AND @DESTINATION_MOST@),
+    headers        TEXT    CHECK (headers IS NULL OR (length(CAST(headers AS BLOB)) <= @HEADERS_MOST@ AND json_type(headers) = 'object')
+                          -- PostgreSQL cannot store this character
+                          AND instr(replace(headers, '\\', ''), '\u0000') = 0),
+    correlation_id TEXT    CHECK (length(correlation_id) BETWEEN @CORRELATION_LEAST@ AND @CORRELATION_MOST@),
+    priority       INTEGER NOT NULL DEFAULT 0 CHECK (priority BETWEEN @PRIORITY_LEAST@ AND @PRIORITY_MOST@),
+    max_attempts   INTEGER CHECK (max_attempts BETWEEN @ATTEMPTS_LEAST@ AND @ATTEMPTS_MOST@), -- of a run; NULL: 10, or 6 with a destination
+    retry_base     INTEGER CHECK (retry_base BETWEEN @BACKOFF_LEAST@000 AND @BACKOFF_MOST@000),
+    retry_max      INTEGER CHECK (retry_max BETWEEN retry_base AND @BACKOFF_MOST@000),
+    retry_jitter   INTEGER CHECK (retry_jitter BETWEEN 0 AND @JITTER_MOST@000),
     misfire        TEXT    NOT NULL DEFAULT 'once' CHECK (misfire IN ('once', 'all', 'skip')),
-    misfire_cap    INTEGER NOT NULL DEFAULT 100 CHECK (misfire_cap BETWEEN 1 AND 1000),
-    misfire_grace  INTEGER NOT NULL DEFAULT 60000000 CHECK (misfire_grace >= 0),
+    misfire_cap    INTEGER NOT NULL DEFAULT 100 CHECK (misfire_cap BETWEEN @MISFIRE_CAP_LEAST@ AND @MISFIRE_CAP_MOST@),
+    misfire_grace  INTEGER NOT NULL DEFAULT 60000000 CHECK (misfire_grace BETWEEN 0 AND @MISFIRE_GRACE_MOST@000),
     overlap        TEXT    NOT NULL DEFAULT 'skip' CHECK (overlap IN ('skip', 'allow', 'queue')),
-    jitter         INTEGER NOT NULL DEFAULT 0 CHECK (jitter >= 0),
-    ttl            INTEGER CHECK (ttl > 0),          -- NULL: none, or 24 h with a destination
-    timeout        INTEGER CHECK (timeout > 0),
-    lease          INTEGER NOT NULL DEFAULT 120000000 CHECK (lease > 0),
-    heartbeat      INTEGER NOT NULL DEFAULT 30000000 CHECK (heartbeat > 0),
-    keep_runs      INTEGER NOT NULL DEFAULT 100 CHECK (keep_runs > 0),
-    keep_age       INTEGER CHECK (keep_age > 0),
+    jitter         INTEGER NOT NULL DEFAULT 0 CHECK (jitter BETWEEN 0 AND @JOB_JITTER_MOST@000),
+    ttl            INTEGER CHECK (ttl BETWEEN @TTL_LEAST@000 AND @TTL_MOST@000),          -- NULL: none, or 24 h with a destination
+    timeout        INTEGER CHECK (timeout BETWEEN @LEASE_LEAST@000 AND @LEASE_MOST@000),
+    lease          INTEGER NOT NULL DEFAULT 120000000 CHECK (lease BETWEEN @JOB_LEASE_LEAST@000 AND @JOB_LEASE_MOST@000),
+    heartbeat      INTEGER NOT NULL DEFAULT 30000000 CHECK (heartbeat BETWEEN @JOB_HEARTBEAT_LEAST@000 AND @JOB_HEARTBEAT_MOST@000),
+    keep_runs      INTEGER NOT NULL DEFAULT 100 CHECK (keep_runs BETWEEN @KEEP_RUNS_LEAST@ AND @KEEP_RUNS_MOST@),
+    keep_age       INTEGER CHECK (keep_age BETWEEN @TTL_LEAST@000 AND @TTL_MOST@000),
     enabled        INTEGER NOT NULL DEFAULT 1 CHECK (enabled IN (0, 1)),
     -- From here on the scheduler's.
     created_at     INTEGER,

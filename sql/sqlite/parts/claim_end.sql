@@ -6,7 +6,7 @@ SET fence = last_insert_rowid(),
 WHERE id = 1;
 
 UPDATE OR FAIL pawl_queue
-SET owner = :owner, lease_until = :now + coalesce(lease, :lease),
+SET owner = :owner, lease_until = :now + min(coalesce(lease, :lease), @LEASE_MOST@000),
     fence = (SELECT fence FROM pawl_meta WHERE id = 1)
 WHERE id IN (SELECT j.value FROM pawl_claim c CROSS JOIN json_each(c.ids) j
              WHERE c.fence = (SELECT fence FROM pawl_meta WHERE id = 1));

@@ -1,16 +1,19 @@
 -- Not now. The message is ready again after :delay, or after min(base * 2^retries, max) +
--- random(0, jitter) of its own or the given policy; at the last attempt it fails instead.
+-- random(0, jitter) of its own or the given policy, whatever a row says within the bounds that a policy has; at
+-- the last attempt it fails instead.
 UPDATE pawl_meta SET latest_time = :now WHERE id = 1;
 -- @each
 UPDATE OR FAIL pawl_queue
 SET retries = retries + 1, owner = zeroblob(16), lease_until = 0, fence = 0,
     last_error = coalesce(:error, last_error),
     run_at = :now + coalesce(:delay, (
-        SELECT min(coalesce(retry_base, CASE WHEN destination IS NULL THEN :local_base ELSE :remote_base END)
-                       * (1 << min(pawl_queue.retries, 30)),
-                   coalesce(retry_max, CASE WHEN destination IS NULL THEN :local_max ELSE :remote_max END))
-               + abs(random() % (1 + coalesce(retry_jitter, CASE WHEN destination IS NULL
-                                                                 THEN :local_jitter ELSE :remote_jitter END)))
+        SELECT max(0, min(coalesce(retry_base, CASE WHEN destination IS NULL THEN :local_base ELSE :remote_base END)
+                              * (1 << min(pawl_queue.retries, 30)), -- too large for an integer: a real number
+                          coalesce(retry_max, CASE WHEN destination IS NULL THEN :local_max ELSE :remote_max END),
+                          @BACKOFF_MOST@000))
+               + abs(random() % (1 + max(0, min(@JITTER_MOST@000,
+                                                coalesce(retry_jitter, CASE WHEN destination IS NULL THEN :local_jitter
+                                                                            ELSE :remote_jitter END)))))
         FROM pawl_body WHERE id = pawl_queue.id))
 WHERE id = :id AND fence = :fence AND owner = :owner AND fence <> 0;
 -- @each

@@ -8,7 +8,7 @@ INSERT OR FAIL INTO pawl_claim (fence, owner, owner_name, check_at, runs, last_i
 SELECT
 -- @include next_fence
        , :owner, :owner_name, check_at, runs, last_id, ids
-FROM (SELECT count(*) AS n, min(:now + coalesce(lease, :lease)) AS check_at,
+FROM (SELECT count(*) AS n, :now + min(min(coalesce(lease, :lease)), @LEASE_MOST@000) AS check_at,
              max(run_id IS NOT NULL) AS runs, max(id) AS last_id, json_group_array(id) AS ids
       FROM (SELECT q.id, q.lease, q.run_id
             FROM pawl_tally t INDEXED BY pawl_tally_turn

@@ -2,7 +2,7 @@
 UPDATE pawl_meta SET latest_time = :now WHERE id = 1;
 -- @each
 INSERT OR FAIL INTO pawl_queue (id, lane_id, run_at, expires_at, lease, run_id, last_error)
-SELECT b.id, b.lane_id, :now, :now + (b.expires_at - max(b.due_at, b.created_at)), b.lease, b.run_id, o.error
+SELECT b.id, b.lane_id, :now, :now + min(b.expires_at - max(b.due_at, b.created_at), @TTL_MOST@000), b.lease, b.run_id, o.error
 FROM pawl_outcome o CROSS JOIN pawl_body b ON b.id = o.id
 WHERE o.id = :id AND o.state >= 3;
 -- @each

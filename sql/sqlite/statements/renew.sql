@@ -4,7 +4,7 @@
 UPDATE OR FAIL pawl_claim SET check_at = :now + :lease
 WHERE fence = :fence AND owner = :owner AND check_at > :now + :lease;
 -- @each
-UPDATE OR FAIL pawl_queue SET lease_until = :now + coalesce(lease, :lease)
+UPDATE OR FAIL pawl_queue SET lease_until = :now + min(coalesce(lease, :lease), @LEASE_MOST@000)
 WHERE id = :id AND fence = :fence AND owner = :owner AND fence <> 0;
 -- @each
 SELECT changes();

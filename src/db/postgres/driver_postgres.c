@@ -1,11 +1,12 @@
 /* src/db/postgres/driver_postgres.c - the PostgreSQL engine's table. */
 #include "conn_postgres.h"
+#include "limits.h"
 
 static const pawli_driver driver = {
     .name = "postgres",
     .single_writer = false,
     /* A value is at most 1 GiB, in memory and on the wire; leave room for the rest of the row. */
-    .max_payload_bytes = ((size_t)1024 - 64) * 1024 * 1024,
+    .max_payload_bytes = PAWLI_PAYLOAD_MOST,
     .open = pawli_postgres_open,
     .close = pawli_postgres_close,
     .alive = pawli_postgres_alive,

@@ -1,9 +1,6 @@
 /* src/db/sqlite/driver_sqlite.c - the SQLite driver's table. */
 #include "conn_sqlite.h"
-
-/* SQLite's default limit for one row, less room for everything beside the payload. */
-#define ROW_LIMIT_BYTES 1000000000u
-#define ROOM_BYTES (1024u * 1024u)
+#include "limits.h"
 
 /* There is no server that could go away; a moved or damaged file shows at the next statement. */
 static bool alive(pawli_conn *base)
@@ -15,7 +12,7 @@ static bool alive(pawli_conn *base)
 static const pawli_driver driver = {
     .name = "sqlite",
     .single_writer = true,
-    .max_payload_bytes = ROW_LIMIT_BYTES - ROOM_BYTES,
+    .max_payload_bytes = PAWLI_PAYLOAD_MOST,
     .open = pawli_sqlite_open,
     .close = pawli_sqlite_close,
     .alive = alive,
