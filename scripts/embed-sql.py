@@ -3,9 +3,9 @@
 beside them what only pawl/testing.h installs.
 
 Usage: embed-sql.py names OUT.h DIR_A DIR_B      the enum of statement names; both engines must agree
-       embed-sql.py texts OUT.c LIMITS.h DIR ENGINE PLACEHOLDER IS_PREFIX
+       embed-sql.py texts OUT.c BOUNDS.h DIR ENGINE PLACEHOLDER IS_PREFIX
 
-@NAME@ in a text is replaced by the value of PAWLI_NAME in LIMITS.h.
+@NAME@ in a text is replaced by the value of PAWLI_NAME in BOUNDS.h.
 """
 import pathlib
 import re
@@ -24,7 +24,7 @@ def read_limits(path):
 def with_limits(limits, path, text):
     def value(match):
         if match[1] not in limits:
-            sys.exit(f"{path}: {match[0]} is not in src/base/limits.h")
+            sys.exit(f"{path}: {match[0]} is not in src/base/bounds.h")
         return limits[match[1]]
     return re.sub(r"@([A-Z][A-Z_]*)@", value, text)
 

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "fail.h"
-#include "limits.h"
+#include "bounds.h"
 #include "text.h"
 
 pawl_status pawli_check_owner(const pawl_store *store, pawl_owner owner, pawl_error *err)

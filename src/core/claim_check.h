@@ -4,7 +4,7 @@
 
 #include <pawl/queue.h>
 
-#include "limits.h"
+#include "bounds.h"
 #include "op.h"
 
 /* All answer PAWL_E_INVALID. */

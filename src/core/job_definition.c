@@ -5,7 +5,7 @@
 
 #include "fail.h"
 #include "job_private.h"
-#include "limits.h"
+#include "bounds.h"
 #include "options.h"
 #include "outgoing.h"
 #include "schedule.h"

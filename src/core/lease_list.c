@@ -7,7 +7,7 @@
 #include "change.h"
 #include "claim_check.h"
 #include "fail.h"
-#include "limits.h"
+#include "bounds.h"
 #include "lease_private.h"
 #include "log.h"
 #include "options.h"

@@ -5,7 +5,7 @@
 
 #include "fail.h"
 #include "json.h"
-#include "limits.h"
+#include "bounds.h"
 #include "options.h"
 #include "text.h"
 

@@ -4,7 +4,7 @@
 #include "change.h"
 #include "cursor_run.h"
 #include "fail.h"
-#include "limits.h"
+#include "bounds.h"
 #include "log.h"
 #include "scope.h"
 #include "store_private.h"

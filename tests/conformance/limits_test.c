@@ -1,6 +1,6 @@
 /* tests/conformance/limits_test.c - the limits of a column are the same on both engines, to the
  * last unit. */
-#include "limits.h"
+#include "bounds.h"
 
 #include "kit.h"
 

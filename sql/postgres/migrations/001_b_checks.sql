@@ -1,5 +1,5 @@
 -- What callers may pass. The library has checked it already; others call these functions, too. The
--- bounds are those of src/base/limits.h, which are filled in where @...@ stands.
+-- bounds are those of src/base/bounds.h, which are filled in where @...@ stands.
 --
 -- A span is measured as extract(epoch) does, and is kept as seconds: '290000 years -105920000 days' is
 -- nearly nothing by that measure and by every comparison, but added to a time it can leave the range

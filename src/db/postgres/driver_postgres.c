@@ -1,6 +1,6 @@
 /* src/db/postgres/driver_postgres.c - the PostgreSQL engine's table. */
 #include "conn_postgres.h"
-#include "limits.h"
+#include "bounds.h"
 
 static const pawli_driver driver = {
     .name = "postgres",

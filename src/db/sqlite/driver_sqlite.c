@@ -1,6 +1,6 @@
 /* src/db/sqlite/driver_sqlite.c - the SQLite driver's table. */
 #include "conn_sqlite.h"
-#include "limits.h"
+#include "bounds.h"
 
 /* There is no server that could go away; a moved or damaged file shows at the next statement. */
 static bool alive(pawli_conn *base)

@@ -1,5 +1,5 @@
-/* src/base/limits_test.c - the constants of the public headers are those of limits.h. */
-#include "limits.h"
+/* src/base/bounds_test.c - the constants of the public headers are those of bounds.h. */
+#include "bounds.h"
 
 #include <pawl/pawl.h>
 

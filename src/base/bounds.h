@@ -1,13 +1,13 @@
 /*
- * src/base/limits.h - what every stored value may be: the one place for both engines and for C.
+ * src/base/bounds.h - what every stored value may be: the one place for both engines and for C.
  *
  * X_LEAST and X_MOST are inclusive; X_WORDS is how an error message says the same. Spans are in
  * milliseconds. The SQL files write @X_LEAST@, @X_MOST@ and @X_WORDS@, which scripts/embed-sql.py
  * replaces by what stands here; so the values are plain numbers, not expressions. Constants of the
- * public headers are compared with these in limits_test.c.
+ * public headers are compared with these in bounds_test.c.
  */
-#ifndef PAWLI_LIMITS_H
-#define PAWLI_LIMITS_H
+#ifndef PAWLI_BOUNDS_H
+#define PAWLI_BOUNDS_H
 
 /* clang-format off */
 
