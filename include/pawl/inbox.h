@@ -45,13 +45,16 @@ typedef struct pawl_inbox_options {
     int64_t lease_ms;     /* pawl_inbox_call(): until somebody else may take it over */
     int64_t keep_ms;      /* how long a processed message is remembered; 0: the store's default */
     /* A suspect waits this long for the one that is being processed, then it is
-     * PAWL_INBOX_IN_PROGRESS; 0: the store's timeout, -1: not at all. */
+     * PAWL_INBOX_IN_PROGRESS; 0: the store's timeout. Or one of the two below. */
     int64_t suspect_wait_ms;
 } pawl_inbox_options;
 #define PAWL_INBOX_OPTIONS_INIT                                                                    \
     {                                                                                              \
         sizeof(pawl_inbox_options), NULL, 10, 30000, 0, 0                                          \
     }
+
+#define PAWL_SUSPECT_NO_WAIT (-1)   /* only if no other suspect is being processed */
+#define PAWL_SUSPECT_NOT_BEGUN (-2) /* never: the caller has a line for suspects of its own */
 
 /* What a delivery is told. Only the first goes on; the others are to be answered to the sender. */
 typedef enum pawl_inbox_answer {
@@ -129,7 +132,7 @@ PAWL_API const char *pawl_arrival_key(const pawl_arrival *arrival);
 PAWL_API const void *pawl_arrival_response(const pawl_arrival *arrival, size_t *ret_size);
 /* PAWL_INBOX_IN_PROGRESS: when it is worth trying again, 1 to 2000. */
 PAWL_API int64_t pawl_arrival_retry_after_ms(const pawl_arrival *arrival);
-/* PAWL_INBOX_IN_PROGRESS: nobody processes it, it waits for another suspect of this process. */
+/* PAWL_INBOX_IN_PROGRESS: it is a suspect, and was not begun; no one else processes it. */
 PAWL_API bool pawl_arrival_suspect(const pawl_arrival *arrival);
 /* Why the last attempt failed; NULL: none did, or it said nothing. */
 PAWL_API const char *pawl_arrival_error(const pawl_arrival *arrival);

@@ -78,32 +78,33 @@ PAWL_API void pawl_reception_explain(pawl_reception *reception, const char *erro
 /* ---- the receiver ---- */
 
 typedef struct pawl_receiver_options {
-    size_t size;               /* set by PAWL_RECEIVER_OPTIONS_INIT, never by hand */
-    int threads;               /* that read requests and write answers, per socket: 1 .. 64 */
-    int handlers;              /* messages processed at once, each on a thread: 1 .. 1000 */
-    int waiting;               /* may wait for one of those; beyond it 429: 0 .. 100000 */
-    int connections;           /* at once, per socket; beyond it the slowest is cut: 1 .. 100000 */
-    int connections_per_ip;    /* the same for one address; unix sockets have none */
-    size_t max_body_bytes;     /* beyond it 413: 1 KiB .. 64 MiB */
-    size_t max_header_bytes;   /* beyond it 431: 4 KiB .. 1 MiB */
-    size_t max_held_bytes;     /* of all requests together; beyond it 429: 1 MiB or more */
-    int64_t request_ms;        /* from the first byte to the last, or 408: 100 .. 3600000 */
-    int64_t grace_ms;          /* of pawl_receiver_stop(), until handlers are cancelled */
-    int64_t replay_window_ms;  /* see pawl_signature_options */
-    int64_t lease_ms;          /* call-out: prolonged while the handler runs */
-    int max_attempts;          /* then the message is dead: 1 .. 1000 */
-    int64_t keep_ms;           /* see pawl_inbox_options */
+    size_t size;              /* set by PAWL_RECEIVER_OPTIONS_INIT, never by hand */
+    int threads;              /* that read requests and write answers, per socket: 1 .. 64 */
+    int handlers;             /* messages processed at once, each on a thread: 1 .. 1000 */
+    int waiting;              /* may wait for one of those; beyond it 429: 0 .. 100000 */
+    int connections;          /* at once, per socket; beyond it the slowest is cut: 1 .. 100000 */
+    int connections_per_ip;   /* the same for one address, but for trusted_proxies */
+    size_t max_body_bytes;    /* beyond it 413: 1 KiB .. 64 MiB */
+    size_t max_header_bytes;  /* beyond it 431: 4 KiB .. 1 MiB */
+    size_t max_held_bytes;    /* of all requests together; beyond it the slowest is cut: >= 1 MiB */
+    int64_t request_ms;       /* from the first byte to the last, or 408: 100 .. 3600000 */
+    int64_t grace_ms;         /* of pawl_receiver_stop(), until handlers are cancelled */
+    int64_t replay_window_ms; /* see pawl_signature_options */
+    int64_t lease_ms;         /* call-out: prolonged while the handler runs */
+    int max_attempts;         /* then the message is dead: 1 .. 1000 */
+    int64_t keep_ms;          /* see pawl_inbox_options; at least twice replay_window_ms */
     size_t max_response_bytes; /* of a handler; more is a failure */
     pawl_log_sink log;         /* the store writes its own */
+    /* Addresses and networks of reverse proxies, "10.0.0.7, 192.168.0.0/16, ::1":
+     * connections_per_ip is not for them. Up to 64; NULL: none; copied. Unix sockets need not be
+     * named. */
+    const char *trusted_proxies;
 } pawl_receiver_options;
 #define PAWL_RECEIVER_OPTIONS_INIT                                                                 \
     {                                                                                              \
         sizeof(pawl_receiver_options), 2, 16, 256, 1000, 200, (size_t)4 * 1024 * 1024,             \
             (size_t)16 * 1024, (size_t)256 * 1024 * 1024, 30000, 30000, PAWL_REPLAY_WINDOW_MS,     \
-            30000, 10, 0, (size_t)1024 * 1024,                                                     \
-        {                                                                                          \
-            NULL, NULL, PAWL_LOG_INFO                                                              \
-        }                                                                                          \
+            30000, 10, 0, (size_t)1024 * 1024, {NULL, NULL, PAWL_LOG_INFO}, NULL                   \
     }
 
 /**
@@ -188,6 +189,9 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_receiver_listen_unix(pawl_receiver *re
 /* Is this an address to listen on, and can only this machine reach it? PAWL_E_INVALID. */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_address_check(const char *address, bool *ret_loopback,
                                                         pawl_error *err);
+
+/* Is this an address or a network for trusted_proxies? PAWL_E_INVALID. */
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_network_check(const char *network, pawl_error *err);
 
 /*
  * Begin to accept. Threads of the library's own run until pawl_receiver_stop(). PAWL_E_MISUSE: it

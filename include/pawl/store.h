@@ -90,6 +90,9 @@ PAWL_API void pawl_store_close(pawl_store *store);
 /* "sqlite" or "postgres". Borrowed. */
 PAWL_API const char *pawl_store_engine(const pawl_store *store);
 
+/* inbox_keep_ms, as the store was opened with. */
+PAWL_API int64_t pawl_store_inbox_keep_ms(const pawl_store *store);
+
 /* The database's clock, the one that decides what is due. One round trip. */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_store_now(pawl_store *store, pawl_wall *ret_now,
                                                     pawl_error *err);

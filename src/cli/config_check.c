@@ -80,12 +80,25 @@ static void check_listen(cli_config *config, const cli_part *part)
     }
 }
 
+static void check_proxies(cli_config *config, const cli_part *part)
+{
+    const cli_server_settings *server = part->values;
+    pawl_error err = PAWL_ERROR_INIT;
+
+    for (size_t i = 0; i < server->trusted_proxies.count; i++)
+        if (!(server->trusted_proxies.count == 1 &&
+              strcmp(server->trusted_proxies.items[i], "none") == 0) &&
+            pawl_network_check(server->trusted_proxies.items[i], &err) != PAWL_OK)
+            PROBLEM(config, part, "trusted_proxies", "is invalid: %s", err.message);
+}
+
 static void check_server(cli_config *config)
 {
     const cli_part *part = plain_part(config, CLI_SECTION_SERVER);
     const cli_server_settings *server = part->values;
 
     check_listen(config, part);
+    check_proxies(config, part);
     if (!server->tls_cert != !server->tls_key)
         PROBLEM(config, part, server->tls_cert ? "tls_cert" : "tls_key", "needs %s beside it",
                 server->tls_cert ? "tls_key" : "tls_cert");
@@ -106,6 +119,10 @@ static void check_inbox(cli_config *config)
         PROBLEM(config, part, "retention",
                 "is too short: it must be at least twice the retry_window, or a late retry is "
                 "taken for a new message");
+    if (inbox->retention_ms < 2 * inbox->replay_window_ms)
+        PROBLEM(config, part, "retention",
+                "is too short: it must be at least twice the replay_window, or a copy of a message "
+                "is accepted when the message is forgotten and its signature is still good");
 }
 
 static void check_delivery(cli_config *config)

@@ -1,4 +1,5 @@
 /* src/cli/serve_receive.c - from the configuration to the service map and the receiver. */
+#include <stdio.h>
 #include <string.h>
 
 #include "serve.h"
@@ -49,6 +50,23 @@ pawl_status cli_serve_services(const cli_config *config, pawl_services **ret_ser
 }
 
 /* ---- the receiver ---- */
+
+/* With commas between them; NULL: none. malloc'ed. */
+static char *join_proxies(const cli_texts *proxies)
+{
+    size_t size = 1;
+    char *joined;
+    char *at;
+
+    if (proxies->count == 1 && strcmp(proxies->items[0], "none") == 0)
+        return NULL;
+    for (size_t i = 0; i < proxies->count; i++)
+        size += strlen(proxies->items[i]) + 1;
+    joined = at = cli_alloc(size, 1);
+    for (size_t i = 0; i < proxies->count; i++)
+        at += snprintf(at, size - (size_t)(at - joined), "%s,", proxies->items[i]);
+    return joined;
+}
 
 static pawl_receiver_options receiver_options(const cli_config *config)
 {
@@ -140,7 +158,9 @@ pawl_status cli_serve_receiver(cli_serve *serve, pawl_error *err)
 {
     const cli_server_settings *server = cli_config_values(serve->config, CLI_SECTION_SERVER);
     pawl_receiver_options options = receiver_options(serve->config);
+    CLI_AUTO_FREE char *proxies = join_proxies(&server->trusted_proxies);
     const cli_part *part = NULL;
+    options.trusted_proxies = proxies;
     pawl_status st =
         pawl_receiver_new(serve->store, serve->services, &options, &serve->receiver, err);
 

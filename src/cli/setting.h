@@ -84,6 +84,7 @@ typedef struct cli_server_settings {
     int64_t timeout_ms;
     int64_t connections;
     int64_t connections_per_ip;
+    cli_texts trusted_proxies;
     int64_t threads;
     int64_t grace_ms;
 } cli_server_settings;

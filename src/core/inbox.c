@@ -77,9 +77,10 @@ static pawl_status check_options(const pawl_inbox_options *options, pawl_error *
         return pawli_fail(err, PAWL_E_INVALID, "max_attempts must be 1 to %d", PAWLI_ATTEMPTS_MOST);
     if (options->keep_ms < 0 || options->keep_ms > PAWLI_INBOX_KEEP_MOST)
         return pawli_fail(err, PAWL_E_INVALID, "keep_ms must be " PAWLI_INBOX_KEEP_WORDS);
-    if (options->suspect_wait_ms < -1 || options->suspect_wait_ms > WAIT_MAX_MS)
+    if (options->suspect_wait_ms < PAWL_SUSPECT_NOT_BEGUN || options->suspect_wait_ms > WAIT_MAX_MS)
         return pawli_fail(err, PAWL_E_INVALID,
-                          "suspect_wait_ms must be -1 (none), 0 (the store's timeout) to a day");
+                          "suspect_wait_ms must be 0 (the store's timeout) to a day, or one of "
+                          "PAWL_SUSPECT_NO_WAIT and PAWL_SUSPECT_NOT_BEGUN");
     if (options->endpoint && !is_text(options->endpoint))
         return pawli_fail(err, PAWL_E_INVALID, "endpoint must be NULL or 1 to %d characters",
                           PAWL_INBOX_KEY_MAX);
@@ -338,7 +339,8 @@ static pawl_status deliver(pawl_arrival *arrival, pawli_inbox_way *way, int64_t 
         return st;
     int64_t most_ms = wait_ms == 0 ? arrival->store->timeout_ms : wait_ms;
     pawl_mono deadline = pawli_mono_after(pawli_mono_now(), most_ms < 0 ? 0 : most_ms * 1000);
-    arrival->alone = pawli_suspect_enter(kind_of(arrival), deadline);
+    arrival->alone =
+        wait_ms != PAWL_SUSPECT_NOT_BEGUN && pawli_suspect_enter(kind_of(arrival), deadline);
     if (!arrival->alone) {
         arrival->suspect = true;
         answer_later(arrival);

@@ -101,6 +101,11 @@ const char *pawl_store_engine(const pawl_store *store)
     return pawli_db_driver(store->db)->name;
 }
 
+int64_t pawl_store_inbox_keep_ms(const pawl_store *store)
+{
+    return store->inbox_keep_ms;
+}
+
 static pawl_status read_now(void *context, const pawli_row *row, pawl_error *err)
 {
     (void)err;

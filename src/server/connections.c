@@ -2,6 +2,7 @@
 #include "connections.h"
 
 #include <netinet/in.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +14,8 @@ struct pawli_peer {
     uint8_t address[16];
     size_t count; /* of connections that are not closed */
     size_t open;  /* of those that are not cut */
+    size_t held;  /* bytes of bodies that are arriving */
+    bool is_free; /* of the limit for one address */
     pawli_connection_queue waited_for;
 };
 
@@ -61,9 +64,12 @@ static void enter(pawli_connections *connections, pawli_connection *connection,
     connection->state = state;
     if (is_busy(state))
         connections->busy++;
+    if (state == PAWLI_ARRIVING && connection->peer)
+        connection->peer->held += connection->held_bytes;
     if (!is_waited_for(state))
         return;
-    connection->deadline = pawli_mono_after(pawli_mono_now(), connections->timeout_us);
+    connection->deadline =
+        pawli_mono_after(pawli_mono_now(), connections->limits.timeout_ms * 1000);
     append(&connections->waited_for, connection, PAWLI_OF_ALL);
     if (connection->peer)
         append(&connection->peer->waited_for, connection, PAWLI_OF_PEER);
@@ -75,6 +81,8 @@ static void leave(pawli_connections *connections, pawli_connection *connection)
 {
     if (is_busy(connection->state) && --connections->busy == 0)
         pthread_cond_broadcast(&connections->changed);
+    if (connection->state == PAWLI_ARRIVING && connection->peer)
+        connection->peer->held -= connection->held_bytes;
     if (!is_waited_for(connection->state))
         return;
     take_out(&connections->waited_for, connection, PAWLI_OF_ALL);
@@ -121,6 +129,7 @@ static pawli_peer *find_peer(pawli_connections *connections, const uint8_t addre
     peer = calloc(1, sizeof *peer);
     if (peer) {
         memcpy(peer->address, address, 16);
+        peer->is_free = pawli_networks_have(connections->limits.trusted, address);
         peer->next = *bucket;
         *bucket = peer;
     }
@@ -141,19 +150,36 @@ static void let_go_of_peer(pawli_connections *connections, pawli_peer *peer)
 
 /* ---- cutting; the lock is held, so that the descriptor is still this connection's ---- */
 
-/* Nobody else is writing to it: its request has not arrived. */
-static void tell_timeout(const pawli_connection *connection)
+static const char *reason_phrase(int status)
 {
-    static const char answer[] = "HTTP/1.1 408 Request Timeout\r\n"
-                                 "Connection: close\r\nContent-Length: 0\r\n\r\n";
-
-    if (connection->state == PAWLI_ARRIVING && connection->can_be_told)
-        (void)!send(connection->fd, answer, sizeof answer - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+    return status == 408   ? "Request Timeout"
+           : status == 429 ? "Too Many Requests"
+                           : "Service Unavailable";
 }
 
-static void cut(pawli_connections *connections, pawli_connection *connection)
+/* Nobody else is writing to it: its request has not arrived. */
+static void tell(const pawli_connection *connection, pawli_refusal why)
 {
-    tell_timeout(connection);
+    int status = pawli_refusal_status(why);
+    char body[256];
+    char answer[512];
+    int size;
+
+    if (connection->state != PAWLI_ARRIVING || !connection->can_be_told)
+        return;
+    size = snprintf(body, sizeof body,
+                    "{\"acknowledged\":false,\"duplicateDetected\":false,\"payload\":null,"
+                    "\"error\":\"%s\"}",
+                    pawli_refusal_text(why));
+    size = snprintf(answer, sizeof answer,
+                    "HTTP/1.1 %d %s\r\nConnection: close\r\nContent-Type: application/json\r\n"
+                    "Retry-After: 1\r\nContent-Length: %d\r\n\r\n%s",
+                    status, reason_phrase(status), size, body);
+    (void)!send(connection->fd, answer, (size_t)size, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+static void shut(pawli_connections *connections, pawli_connection *connection)
+{
     leave(connections, connection);
     connection->state = PAWLI_CUT;
     connections->open--;
@@ -161,6 +187,15 @@ static void cut(pawli_connections *connections, pawli_connection *connection)
     if (connection->peer)
         connection->peer->open--;
     shutdown(connection->fd, SHUT_RDWR);
+}
+
+/* One that is idle has no request that could be refused: it has only waited long enough. */
+static void cut(pawli_connections *connections, pawli_connection *connection, pawli_refusal why)
+{
+    if (why != PAWLI_REFUSED_TIMEOUT || connection->state == PAWLI_ARRIVING)
+        pawli_refusals_add(connections->limits.refusals, why);
+    tell(connection, why);
+    shut(connections, connection);
 }
 
 /* ---- the thread that keeps the deadlines ---- */
@@ -175,7 +210,7 @@ static void *watch(void *context)
         if (!first)
             pthread_cond_wait(&connections->changed, &connections->lock);
         else if (pawli_mono_passed(first->deadline))
-            cut(connections, first);
+            cut(connections, first, PAWLI_REFUSED_TIMEOUT);
         else
             pawli_wait_until(&connections->changed, &connections->lock, first->deadline);
     }
@@ -203,12 +238,9 @@ void pawli_connections_count(pawli_connections *connections, int64_t *ret_open, 
     pthread_mutex_unlock(&connections->lock);
 }
 
-bool pawli_connections_start(pawli_connections *connections, int64_t timeout_ms, size_t most,
-                             size_t most_per_peer)
+bool pawli_connections_start(pawli_connections *connections, const pawli_connection_limits *limits)
 {
-    connections->timeout_us = timeout_ms * 1000;
-    connections->most = most;
-    connections->most_per_peer = most_per_peer;
+    connections->limits = *limits;
     connections->seed = pawli_random_u64();
     connections->has_thread = pawli_thread_begin(&connections->thread, watch, connections);
     return connections->has_thread;
@@ -230,10 +262,11 @@ void pawli_connections_done(pawli_connections *connections)
 
 static void make_room(pawli_connections *connections, const pawli_peer *peer)
 {
-    if (peer && peer->open > connections->most_per_peer && peer->waited_for.first)
-        cut(connections, peer->waited_for.first);
-    else if (connections->open > connections->most && connections->waited_for.first)
-        cut(connections, connections->waited_for.first);
+    if (peer && !peer->is_free && peer->open > connections->limits.most_per_peer &&
+        peer->waited_for.first)
+        cut(connections, peer->waited_for.first, PAWLI_REFUSED_CONNECTIONS_PER_IP);
+    else if (connections->open > connections->limits.most && connections->waited_for.first)
+        cut(connections, connections->waited_for.first, PAWLI_REFUSED_CONNECTIONS);
 }
 
 pawli_connection *pawli_connection_open(pawli_connections *connections, int fd, bool can_be_told,
@@ -247,9 +280,10 @@ pawli_connection *pawli_connection_open(pawli_connections *connections, int fd, 
     connection->fd = fd;
     connection->can_be_told = can_be_told;
     pthread_mutex_lock(&connections->lock);
-    if (address_of(address, bytes))
-        connection->peer = find_peer(connections, bytes);
+    bool has_address = address_of(address, bytes);
+    connection->peer = find_peer(connections, bytes);
     if (connection->peer) {
+        connection->peer->is_free |= !has_address;
         connection->peer->count++;
         connection->peer->open++;
     }
@@ -292,6 +326,82 @@ void pawli_connection_close(pawli_connections *connections, pawli_connection *co
     free(connection);
 }
 
+/* ---- the memory of bodies ---- */
+
+bool pawli_connection_hold(pawli_connections *connections, pawli_connection *connection,
+                           size_t size)
+{
+    bool alive;
+
+    pthread_mutex_lock(&connections->lock);
+    alive = connection->state == PAWLI_ARRIVING;
+    if (alive) {
+        connection->held_bytes += size;
+        if (connection->peer)
+            connection->peer->held += size;
+    }
+    pthread_mutex_unlock(&connections->lock);
+    return alive;
+}
+
+size_t pawli_connection_let_go(pawli_connections *connections, pawli_connection *connection)
+{
+    size_t held;
+
+    pthread_mutex_lock(&connections->lock);
+    held = connection->held_bytes;
+    if (connection->state == PAWLI_ARRIVING && connection->peer)
+        connection->peer->held -= held;
+    connection->held_bytes = 0;
+    pthread_mutex_unlock(&connections->lock);
+    return held;
+}
+
+/* The lock is held. */
+static pawli_peer *holds_most(const pawli_connections *connections)
+{
+    pawli_peer *most = NULL;
+
+    for (size_t i = 0; i < PAWLI_PEER_BUCKETS; i++)
+        for (pawli_peer *peer = connections->peers[i]; peer; peer = peer->next)
+            if (peer->held > (most ? most->held : 0))
+                most = peer;
+    return most;
+}
+
+size_t pawli_connections_most_held(pawli_connections *connections)
+{
+    pawli_peer *most;
+    size_t held;
+
+    pthread_mutex_lock(&connections->lock);
+    most = holds_most(connections);
+    held = most ? most->held : 0;
+    pthread_mutex_unlock(&connections->lock);
+    return held;
+}
+
+size_t pawli_connections_shed(pawli_connections *connections)
+{
+    pawli_connection *oldest = NULL;
+    pawli_peer *most;
+    size_t held = 0;
+
+    pthread_mutex_lock(&connections->lock);
+    most = holds_most(connections);
+    if (most)
+        for (oldest = most->waited_for.first;
+             oldest && (oldest->state != PAWLI_ARRIVING || oldest->held_bytes == 0);)
+            oldest = oldest->next[PAWLI_OF_PEER];
+    if (oldest) {
+        held = oldest->held_bytes;
+        cut(connections, oldest, PAWLI_REFUSED_HELD_BYTES);
+        oldest->held_bytes = 0; /* its thread will not count them again */
+    }
+    pthread_mutex_unlock(&connections->lock);
+    return held;
+}
+
 void pawli_connections_drain(pawli_connections *connections, pawl_mono deadline)
 {
     pawli_connection *next;
@@ -300,7 +410,7 @@ void pawli_connections_drain(pawli_connections *connections, pawl_mono deadline)
     for (pawli_connection *at = connections->waited_for.first; at; at = next) {
         next = at->next[PAWLI_OF_ALL];
         if (at->state == PAWLI_IDLE)
-            cut(connections, at);
+            shut(connections, at);
     }
     while (connections->busy > 0 && !pawli_mono_passed(deadline))
         pawli_wait_until(&connections->changed, &connections->lock, deadline);

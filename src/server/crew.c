@@ -31,6 +31,16 @@ static pawli_job *take_first(pawli_job **first, pawli_job **last)
     return job;
 }
 
+/* One that has waited goes before all others. */
+static void put_first(pawli_server_crew *crew, pawli_job *job)
+{
+    job->next = crew->first;
+    crew->first = job;
+    if (!crew->last)
+        crew->last = job;
+    pthread_cond_broadcast(&crew->changed);
+}
+
 /* ---- room on a route; the lock is held ---- */
 
 static bool has_room(const pawli_route *route)
@@ -52,13 +62,37 @@ static void end(pawli_server_crew *crew, pawli_route *route)
     route->running--;
     crew->running--;
     parked = take_first(&route->parked, &route->last_parked);
-    if (!parked)
+    if (parked)
+        put_first(crew, parked);
+}
+
+/* ---- suspects; the lock is held ---- */
+
+static void wait_as_suspect(pawli_server_crew *crew, pawli_job *job)
+{
+    pawli_suspects *suspects = &crew->suspects[job->route->mode];
+
+    crew->waiting++;
+    if (suspects->is_busy) {
+        append(&suspects->first, &suspects->last, job);
         return;
-    parked->next = crew->first;
-    crew->first = parked;
-    if (!crew->last)
-        crew->last = parked;
-    pthread_cond_broadcast(&crew->changed);
+    }
+    suspects->is_busy = true;
+    job->is_next = true;
+    put_first(crew, job);
+}
+
+/* The one whose time had come has ended. */
+static void next_suspect(pawli_server_crew *crew, pawl_receive_mode mode)
+{
+    pawli_suspects *suspects = &crew->suspects[mode];
+    pawli_job *job = take_first(&suspects->first, &suspects->last);
+
+    suspects->is_busy = job != NULL;
+    if (!job)
+        return;
+    job->is_next = true;
+    put_first(crew, job);
 }
 
 /* ---- a thread of the crew ---- */
@@ -92,12 +126,44 @@ static void finish(pawli_job *job)
     job->done(job);
 }
 
+/* True: the suspect waits, and the lock is held; false: the crew is closed. */
+static bool put_aside(pawli_server_crew *crew, pawli_job *job, pawli_route *route)
+{
+    pthread_mutex_lock(&crew->lock);
+    if (crew->closed) {
+        pthread_mutex_unlock(&crew->lock);
+        return false;
+    }
+    wait_as_suspect(crew, job);
+    end(crew, route);
+    return true;
+}
+
+/* It has left its route: answered, or as a suspect that waits. Takes the lock. */
+static void leave(pawli_server_crew *crew, pawli_job *job, pawli_route *route, bool answered)
+{
+    bool was_next = job->is_next;
+    pawl_receive_mode mode = job->route ? job->route->mode : PAWL_RECEIVE_ATOMIC;
+
+    if (!answered && put_aside(crew, job, route))
+        return;
+    if (!answered)
+        crew->work.turn_away(crew->work.context, job);
+    finish(job); /* it is gone */
+    pthread_mutex_lock(&crew->lock);
+    if (was_next)
+        next_suspect(crew, mode);
+    if (route)
+        end(crew, route);
+}
+
 /* One job from the line to its answer, or to where it is parked. The lock is held, but not while it
  * is being worked on. */
 static void work_on(pawli_server_crew *crew, pawli_job *job)
 {
     bool closed = crew->closed;
     bool go_on = true;
+    bool answered = true;
 
     pthread_mutex_unlock(&crew->lock);
     if (!closed && !job->route)
@@ -110,14 +176,11 @@ static void work_on(pawli_server_crew *crew, pawli_job *job)
         begin(crew, job->route);
     pthread_mutex_unlock(&crew->lock);
     if (go_on && !closed)
-        crew->work.process(crew->work.context, job);
+        answered = crew->work.process(crew->work.context, job);
     else if (go_on)
         crew->work.turn_away(crew->work.context, job);
     pawli_route *route = go_on && !closed ? job->route : NULL;
-    finish(job);
-    pthread_mutex_lock(&crew->lock);
-    if (route)
-        end(crew, route);
+    leave(crew, job, route, answered);
 }
 
 static void *run(void *context)
@@ -191,6 +254,9 @@ void pawli_server_crew_close(pawli_server_crew *crew, pawli_routes *routes)
     crew->closed = true;
     for (size_t i = 0; i < routes->count; i++)
         while ((job = take_first(&routes->items[i]->parked, &routes->items[i]->last_parked)))
+            append(&crew->first, &crew->last, job);
+    for (size_t i = 0; i < PAWLI_MODE_COUNT; i++)
+        while ((job = take_first(&crew->suspects[i].first, &crew->suspects[i].last)))
             append(&crew->first, &crew->last, job);
     waiting = crew->first;
     crew->first = crew->last = NULL;

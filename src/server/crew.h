@@ -19,6 +19,7 @@ struct pawli_job {
     size_t body_size;
     pawl_envelope *envelope; /* once it has been read; freed when the job is done */
     pawli_route *route;      /* once it is known */
+    bool is_next;            /* it is the suspect whose time has come */
     pawli_answer answer;
     void (*done)(pawli_job *job); /* it is answered; on a thread of the crew, with no lock held */
 };
@@ -27,12 +28,19 @@ struct pawli_job {
 typedef struct pawli_server_crew_work {
     /* Reads it and finds its route; false: it is answered. */
     bool (*read)(void *context, pawli_job *job);
-    /* Processes and answers it. */
-    void (*process)(void *context, pawli_job *job);
+    /* Processes and answers it; false: it is a suspect (pawl/inbox.h), and has to wait. */
+    bool (*process)(void *context, pawli_job *job);
     /* Answers one that nobody will process, since the crew is closed. */
     void (*turn_away)(void *context, pawli_job *job);
     void *context;
 } pawli_server_crew_work;
+
+/* Suspects of one mode: one is processed, the others wait without a thread. */
+typedef struct pawli_suspects {
+    bool is_busy;
+    pawli_job *first;
+    pawli_job *last;
+} pawli_suspects;
 
 typedef struct pawli_server_crew {
     pthread_mutex_t lock;
@@ -40,7 +48,8 @@ typedef struct pawli_server_crew {
     pawli_server_crew_work work;
     pawli_job *first;
     pawli_job *last;
-    size_t waiting; /* in line, and parked */
+    pawli_suspects suspects[PAWLI_MODE_COUNT];
+    size_t waiting; /* in line, parked, and suspects */
     size_t most_waiting;
     size_t working; /* threads that have a job */
     size_t running; /* of those, in process() */

@@ -72,6 +72,17 @@ static bool tell_worker(json_t *document, pawl_worker *worker)
     return well;
 }
 
+static json_t *tell_refusals(pawl_receiver *receiver)
+{
+    json_t *refused = json_object();
+
+    for (int i = 0; i < PAWLI_REFUSAL_COUNT; i++)
+        json_object_set_new(
+            refused, pawli_refusal_name((pawli_refusal)i),
+            json_integer(pawli_refusals_count(&receiver->refusals, (pawli_refusal)i)));
+    return refused;
+}
+
 /*
  * Answered from what is known: nobody waits for the database here. Whom we send to is told on this
  * machine only, since nobody has to show who he is.
@@ -91,6 +102,7 @@ static json_t *tell_all(const pawli_door *door, bool runs, bool healthy, const c
                                    : "unavailable",
                          "ready", runs && healthy, "database", healthy ? "ok" : trouble, "running",
                          (json_int_t)running, "waiting", (json_int_t)waiting);
+    json_object_set_new(document, "refused", tell_refusals(receiver));
     if (receiver->delivery && door->is_local)
         well = tell_delivery(document, receiver->delivery);
     if (receiver->worker && door->is_local)

@@ -34,8 +34,7 @@ typedef struct exchange {
     exchange_state state;
     bool is_last; /* on its connection, whatever follows */
     bool too_large;
-    bool no_room; /* others hold too much already */
-    size_t held;  /* what it counts for in the receiver's sum */
+    bool no_room; /* others hold too much already, or it was cut for them */
     pawli_buffer body;
 } exchange;
 
@@ -97,6 +96,19 @@ static enum MHD_Result refuse(exchange *x, int status, const char *why)
     return send_answer(x);
 }
 
+/* Refused by one of the limits. */
+static enum MHD_Result refuse_by(exchange *x, pawli_refusal why)
+{
+    int status = pawli_refusal_status(why);
+    enum MHD_Result queued;
+
+    x->job.answer.retry_after = status == 413 ? 0 : 1;
+    queued = refuse(x, status, pawli_refusal_text(why));
+    if (queued == MHD_YES) /* else it was cut, and counted then */
+        pawli_refusals_add(&x->door->receiver->refusals, why);
+    return queued;
+}
+
 /* ---- the crew's part ---- */
 
 /* Thread: one of the crew's, or that of the door if there was no room. */
@@ -121,7 +133,10 @@ static enum MHD_Result give_to_crew(exchange *x)
     if (!pawli_server_crew_take(&x->door->receiver->crew, &x->job)) {
         bool runs = atomic_load(&x->door->receiver->state) == PAWLI_RECEIVER_RUNS;
         pawli_answer_refuse(&x->job.answer, runs ? 429 : 503, "%s",
-                            runs ? "too many messages are waiting" : "this receiver is stopping");
+                            runs ? pawli_refusal_text(PAWLI_REFUSED_WAITING)
+                                 : "this receiver is stopping");
+        if (runs)
+            pawli_refusals_add(&x->door->receiver->refusals, PAWLI_REFUSED_WAITING);
         x->job.answer.retry_after = 1;
         answered(&x->job);
     }
@@ -157,7 +172,7 @@ static enum MHD_Result begin(exchange *x, const char *url, const char *method, c
      * the reader. */
     x->is_last = head.is_chunked;
     if (head.length > (int64_t)options->max_body_bytes)
-        return refuse(x, 413, "the request is too large");
+        return refuse_by(x, PAWLI_REFUSED_BODY);
     if (path == PATH_UNKNOWN)
         return refuse(x, 404, "there is nothing at this path");
     if (strcmp(method, path == PATH_RECEIVE ? "POST" : "GET") != 0 &&
@@ -171,8 +186,7 @@ static enum MHD_Result begin(exchange *x, const char *url, const char *method, c
 
 static void let_go(exchange *x)
 {
-    atomic_fetch_sub(&x->door->receiver->held_bytes, x->held);
-    x->held = 0;
+    pawli_body_let_go(x->door, x->peer);
     pawli_buffer_done(&x->body);
 }
 
@@ -187,21 +201,18 @@ static void take_body(exchange *x, const char *data, size_t size)
         let_go(x);
         return;
     }
-    x->held += size;
-    if (atomic_fetch_add(&receiver->held_bytes, size) + size > receiver->options.max_held_bytes)
-        x->no_room = true;
-    else
+    if (pawli_body_take(x->door, x->peer, size))
         pawli_buffer_append(&x->body, data, size);
+    else
+        x->no_room = true;
 }
 
 static enum MHD_Result arrived(exchange *x, const char *url)
 {
     if (x->too_large)
-        return refuse(x, 413, "the request is too large");
-    if (x->no_room || x->body.failed) {
-        x->job.answer.retry_after = 1;
-        return refuse(x, 429, "too much is waiting");
-    }
+        return refuse_by(x, PAWLI_REFUSED_BODY);
+    if (x->no_room || x->body.failed)
+        return refuse_by(x, PAWLI_REFUSED_HELD_BYTES);
     if (path_of(url) == PATH_RECEIVE)
         return give_to_crew(x);
     pawli_health_answer(x->door, &x->job.answer);
@@ -355,8 +366,15 @@ pawl_status pawli_http_start(pawli_door *door, pawl_error *err)
                           "libmicrohttpd %s reads some requests differently than proxies do: use "
                           "version 0.9.75, or 1.0 or later",
                           MHD_get_version());
-    if (!pawli_connections_start(&door->connections, options->request_ms,
-                                 (size_t)options->connections, (size_t)options->connections_per_ip))
+    const pawli_connection_limits limits = {
+        .timeout_ms = options->request_ms,
+        .most = (size_t)options->connections,
+        .most_per_peer = (size_t)options->connections_per_ip,
+        .trusted = &door->receiver->trusted,
+        .refusals = &door->receiver->refusals,
+    };
+
+    if (!pawli_connections_start(&door->connections, &limits))
         return pawli_fail(err, PAWL_E_NOMEM, "the receiver could not start a thread");
     /* Its own copy, since it closes the descriptor in some cases and in others does not. */
     door->daemon_fd = fcntl(door->fd, F_DUPFD_CLOEXEC, 0);

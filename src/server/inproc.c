@@ -22,6 +22,7 @@ static void process_inproc(pawl_receiver *receiver, const pawl_envelope *envelop
         pawli_answer_refuse(answer, 429, "too many messages are waiting");
         return;
     }
+    job.is_next = true; /* a suspect waits here, on the sender's thread */
     /* The job only borrows it. */
     job.envelope = (pawl_envelope *)(uintptr_t)envelope;
     pawli_process(receiver, &job);

@@ -4,6 +4,7 @@
 #include "auto.h"
 #include "log.h"
 #include "receiver_private.h"
+#include "world.h"
 
 #define AREA "receiver"
 
@@ -115,9 +116,11 @@ static void answer_known(const pawl_arrival *arrival, pawli_answer *answer)
     answer->retry_after = (pawl_arrival_retry_after_ms(arrival) + 999) / 1000;
 }
 
-static pawl_status arrive(pawl_receiver *receiver, const pawl_envelope *envelope,
-                          const pawli_route *route, pawl_arrival **ret_arrival, pawl_error *err)
+static pawl_status arrive(pawl_receiver *receiver, const pawli_job *job, pawl_arrival **ret_arrival,
+                          pawl_error *err)
 {
+    const pawl_envelope *envelope = job->envelope;
+    const pawli_route *route = job->route;
     pawl_inbox_options options = PAWL_INBOX_OPTIONS_INIT;
     pawl_status (*begin)(pawl_store *, const char *, const char *, const uint8_t *,
                          const pawl_inbox_options *, pawl_arrival **, pawl_error *) =
@@ -128,6 +131,7 @@ static pawl_status arrive(pawl_receiver *receiver, const pawl_envelope *envelope
                                                            : receiver->options.max_attempts;
     options.lease_ms = receiver->options.lease_ms;
     options.keep_ms = receiver->options.keep_ms;
+    options.suspect_wait_ms = job->is_next ? 0 : PAWL_SUSPECT_NOT_BEGUN;
     return begin(receiver->store, pawl_envelope_source(envelope), pawl_envelope_id(envelope),
                  pawl_envelope_payload_hash(envelope), &options, ret_arrival, err);
 }
@@ -142,7 +146,9 @@ static pawl_verdict call_handler(pawl_reception *reception, const pawli_route *r
     pawl_verdict verdict;
 
     if (pawli_server_keeper_add(keeper, &reception->ward, renewed ? reception->arrival : NULL,
-                                reception->receiver->options.lease_ms, route->options.timeout_ms,
+                                &(pawli_ward_times){reception->began,
+                                                    reception->receiver->options.lease_ms,
+                                                    route->options.timeout_ms},
                                 &err) != PAWL_OK) {
         pawl_reception_explain(reception, err.message);
         return PAWL_RETRY;
@@ -217,30 +223,35 @@ static void handle(pawl_reception *reception, const pawli_route *route, pawli_an
         answer_trouble(answer, st);
 }
 
-void pawli_process(void *context, pawli_job *job)
+bool pawli_process(void *context, pawli_job *job)
 {
     pawl_receiver *receiver = context;
     PAWLI_AUTO(pawl_arrival) arrival = NULL;
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_status st = arrive(receiver, job->envelope, job->route, &arrival, &err);
+    pawl_mono began = pawli_mono_now();
+    pawl_status st = arrive(receiver, job, &arrival, &err);
 
     if (st != PAWL_OK) {
         pawli_log(&receiver->options.log, PAWL_LOG_ERROR, AREA, "%s from %s was not taken: %s",
                   pawl_envelope_id(job->envelope), pawl_envelope_source(job->envelope),
                   err.message);
         answer_trouble(&job->answer, st);
-        return;
+        return true;
     }
+    if (pawl_arrival_suspect(arrival) && !job->is_next)
+        return false;
     if (pawl_arrival_answer(arrival) != PAWL_INBOX_NEW) {
         answer_known(arrival, &job->answer);
-        return;
+        return true;
     }
     pawl_reception reception = {.receiver = receiver,
                                 .envelope = job->envelope,
                                 .arrival = arrival,
+                                .began = began,
                                 .mode = job->route->mode};
     handle(&reception, job->route, &job->answer);
     pawli_buffer_done(&reception.response);
+    return true;
 }
 
 void pawli_process_turn_away(void *context, pawli_job *job)

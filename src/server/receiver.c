@@ -48,12 +48,28 @@ static pawl_status check_options(const pawl_receiver_options *o, pawl_error *err
     return PAWL_OK;
 }
 
+/* A signature is good from one window before its time to one after it. */
+static pawl_status check_keep(const pawl_store *store, const pawl_receiver_options *o,
+                              pawl_error *err)
+{
+    int64_t keep_ms = o->keep_ms > 0 ? o->keep_ms : pawl_store_inbox_keep_ms(store);
+
+    if (keep_ms < 2 * o->replay_window_ms)
+        return pawli_fail(err, PAWL_E_INVALID,
+                          "processed messages are remembered for %lld ms, which must be at least "
+                          "twice replay_window_ms (%lld ms): a copy could be sent again when its "
+                          "message is forgotten and its signature is still good",
+                          (long long)keep_ms, (long long)o->replay_window_ms);
+    return PAWL_OK;
+}
+
 pawl_status pawl_receiver_new(pawl_store *store, pawl_services *services,
                               const pawl_receiver_options *opts, pawl_receiver **ret_receiver,
                               pawl_error *err)
 {
     pawl_receiver_options options = PAWL_RECEIVER_OPTIONS_INIT;
     pawl_receiver *receiver;
+    pawli_networks trusted;
     pawl_status st;
 
     if (!store || !services || !ret_receiver)
@@ -61,8 +77,13 @@ pawl_status pawl_receiver_new(pawl_store *store, pawl_services *services,
     st = pawli_options_copy(&options, sizeof options, opts, err);
     if (st == PAWL_OK)
         st = check_options(&options, err);
+    if (st == PAWL_OK)
+        st = check_keep(store, &options, err);
+    if (st == PAWL_OK)
+        st = pawli_networks_parse(options.trusted_proxies, &trusted, err);
     if (st != PAWL_OK)
         return st;
+    options.trusted_proxies = NULL; /* the caller's text */
     receiver = calloc(1, sizeof *receiver);
     if (!receiver)
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the receiver");
@@ -72,6 +93,8 @@ pawl_status pawl_receiver_new(pawl_store *store, pawl_services *services,
     pthread_mutex_init(&receiver->services_lock, NULL);
     pawli_server_crew_init(&receiver->crew);
     pawli_server_keeper_init(&receiver->keeper);
+    pawli_refusals_init(&receiver->refusals);
+    receiver->trusted = trusted;
     *ret_receiver = receiver;
     return PAWL_OK;
 }
@@ -90,6 +113,7 @@ void pawl_receiver_free(pawl_receiver *receiver)
     pawli_routes_done(&receiver->routes);
     pawl_services_unref(receiver->services);
     pawli_server_keeper_destroy(&receiver->keeper);
+    pawli_refusals_destroy(&receiver->refusals);
     pawli_server_crew_destroy(&receiver->crew);
     pthread_mutex_destroy(&receiver->services_lock);
     free(receiver);
@@ -140,12 +164,19 @@ void pawl_receiver_replace_services(pawl_receiver *receiver, pawl_services *serv
 
 /* ---- started ---- */
 
+static void log_refusals(void *context)
+{
+    pawl_receiver *receiver = context;
+
+    pawli_refusals_log(&receiver->refusals, &receiver->options.log, pawli_mono_now());
+}
+
 static pawl_status start_all(pawl_receiver *receiver, pawl_error *err)
 {
     const pawli_server_crew_work work = {pawli_process_read, pawli_process, pawli_process_turn_away,
                                          receiver};
-    pawl_status st =
-        pawli_server_keeper_start(&receiver->keeper, receiver->store, &receiver->options.log, err);
+    pawl_status st = pawli_server_keeper_start(&receiver->keeper, receiver->store,
+                                               &receiver->options.log, log_refusals, receiver, err);
 
     if (st == PAWL_OK)
         st = pawli_server_crew_start(&receiver->crew, &work, (size_t)receiver->options.handlers,

@@ -13,6 +13,8 @@
 #include "connections.h"
 #include "crew.h"
 #include "keeper.h"
+#include "networks.h"
+#include "refusals.h"
 #include "route.h"
 
 struct MHD_Daemon;
@@ -61,6 +63,8 @@ struct pawl_receiver {
     pawli_server_crew crew;
     pawli_server_keeper keeper;
     pawli_receiver_counts counts;
+    pawli_refusals refusals;
+    pawli_networks trusted;   /* reverse proxies */
     atomic_size_t held_bytes; /* of requests that are arriving or waiting */
 };
 
@@ -69,6 +73,7 @@ struct pawl_reception {
     const pawl_envelope *envelope;
     pawl_arrival *arrival;
     pawl_receive_mode mode;
+    pawl_mono began; /* before the inbox was asked: its lease lasts at least from here */
     pawli_ward ward;
     bool has_response;
     bool too_large; /* the response */
@@ -80,7 +85,7 @@ struct pawl_reception {
 
 /* The crew's three (see crew.h); the context is the receiver. */
 bool pawli_process_read(void *context, pawli_job *job);
-void pawli_process(void *context, pawli_job *job);
+bool pawli_process(void *context, pawli_job *job);
 void pawli_process_turn_away(void *context, pawli_job *job);
 /* Count an answer to POST /_rf/receive. */
 void pawli_process_count(pawl_receiver *receiver, const pawli_answer *answer);
@@ -93,6 +98,13 @@ pawl_status pawli_http_start(pawli_door *door, pawl_error *err);
 void pawli_http_quiesce(pawli_door *door);
 /* Nothing may be suspended any more. */
 void pawli_http_stop(pawli_door *door);
+
+/* ---- shed.c: the memory of request bodies ---- */
+
+/* Room for so many bytes more of the body that is arriving on this connection; false: there is
+ * none, or the connection was cut. Other connections may be cut for it. No lock is held. */
+bool pawli_body_take(pawli_door *door, pawli_connection *connection, size_t size);
+void pawli_body_let_go(pawli_door *door, pawli_connection *connection);
 
 /* ---- health.c ---- */
 

@@ -6,6 +6,8 @@
 
 typedef struct pawli_job pawli_job;
 
+#define PAWLI_MODE_COUNT (PAWL_RECEIVE_CALL_OUT + 1)
+
 /* One registered handler. Does not change while the receiver runs, but for the crew's fields. */
 typedef struct pawli_route {
     char *topic; /* NULL: whatever has no route of its own */

@@ -12,7 +12,7 @@ static pawl_inbox_options impatient(void)
     pawl_inbox_options options = PAWL_INBOX_OPTIONS_INIT;
 
     options.max_attempts = ATTEMPTS;
-    options.suspect_wait_ms = -1;
+    options.suspect_wait_ms = PAWL_SUSPECT_NO_WAIT;
     return options;
 }
 
@@ -68,7 +68,7 @@ PAWL_TEST(what_runs_beside_a_message_that_kills_its_receiver_is_not_counted)
 PAWL_TEST(a_suspect_waits_until_the_one_before_it_has_ended)
 {
     fixture *f = inbox_fixture(NULL);
-    const pawl_inbox_options options = impatient();
+    pawl_inbox_options options = impatient();
     pawl_error err = PAWL_ERROR_INIT;
 
     for (int i = 0; i < 4; i++)
@@ -89,7 +89,13 @@ PAWL_TEST(a_suspect_waits_until_the_one_before_it_has_ended)
     pawl_arrival *third = call(f, 3);
     assert_answer(PAWL_INBOX_NEW, third);
     inbox_let_go(third);
-    assert_answer(PAWL_INBOX_NEW, call(f, 0)); /* failed, and still a suspect */
+    options.suspect_wait_ms = PAWL_SUSPECT_NOT_BEGUN;
+    assert_true(pawl_arrival_suspect(inbox_call(f, "0", &options))); /* failed, and still one */
+    assert_answer(PAWL_INBOX_NEW, call(f, 0));
+    options.suspect_wait_ms = -3;
+    assert_status(PAWL_E_INVALID,
+                  pawl_inbox_call(fixture_store(f), "shop", "0", NULL, &options, &third, &err),
+                  &err);
 }
 
 PAWL_TEST(a_suspect_that_fails_has_as_many_attempts_as_any_other_and_one)

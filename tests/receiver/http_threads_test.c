@@ -293,7 +293,7 @@ PAWL_TEST(when_there_are_too_many_connections_the_slowest_goes)
     }
     for (int i = 0; i < 3; i++)
         assert_int_equal(200, get(s, "/health")->status);
-    assert_int_equal(408, client_read(slow[0])->status);
+    assert_int_equal(503, client_read(slow[0])->status);
     client_say(slow[3], "lth HTTP/1.1\r\nHost: x\r\n\r\n");
     assert_int_equal(200, client_read(slow[3])->status);
 }
@@ -316,7 +316,7 @@ PAWL_TEST(one_address_cannot_take_the_place_of_others)
         while (stats.connections + stats.cut < i + 2)
             pawl_receiver_read_stats(s->receiver, &stats);
     }
-    assert_int_equal(408, client_read(greedy[0])->status);
+    assert_int_equal(429, client_read(greedy[0])->status);
     client_say(other, "lth HTTP/1.1\r\nHost: x\r\n\r\n");
     assert_int_equal(200, client_read(other)->status);
     client_say(greedy[2], "lth HTTP/1.1\r\nHost: x\r\n\r\n");

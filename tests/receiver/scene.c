@@ -50,8 +50,13 @@ static void close_scene(void *context)
 
 scene *scene_open(const pawl_receiver_options *opts)
 {
+    return scene_open_store(NULL, opts);
+}
+
+scene *scene_open_store(const pawl_store_options *store, const pawl_receiver_options *opts)
+{
     pawl_error err = PAWL_ERROR_INIT;
-    fixture *f = inbox_fixture(NULL);
+    fixture *f = inbox_fixture(store);
     scene *s = calloc(1, sizeof *s);
 
     assert_non_null(s);

@@ -25,6 +25,7 @@ typedef struct scene {
  * with the test.
  */
 scene *scene_open(const pawl_receiver_options *opts);
+scene *scene_open_store(const pawl_store_options *store, const pawl_receiver_options *opts);
 /* Listen on a free port of 127.0.0.1, and start. */
 void scene_start(scene *s);
 /* The same map with the shop's secret in another variable of the environment. */

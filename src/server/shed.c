@@ -1,0 +1,50 @@
+/*
+ * src/server/shed.c - the memory of request bodies, and which request is cut when it is full.
+ *
+ * Anyone may send a body, signed or not, so a few clients that send slowly could hold all the
+ * memory for as long as a request may take. What is full therefore makes room: the request is cut
+ * that has been arriving longest from the address whose requests hold most.
+ */
+#include "receiver_private.h"
+
+/* How many bytes that gave; 0: nothing that is still arriving holds any. */
+static size_t shed_one(pawl_receiver *receiver)
+{
+    pawli_door *fullest = NULL;
+    size_t most = 0;
+
+    for (pawli_door *door = receiver->doors; door; door = door->next) {
+        size_t held = pawli_connections_most_held(&door->connections);
+        if (held > most) {
+            most = held;
+            fullest = door;
+        }
+    }
+    return fullest ? pawli_connections_shed(&fullest->connections) : 0;
+}
+
+bool pawli_body_take(pawli_door *door, pawli_connection *connection, size_t size)
+{
+    pawl_receiver *receiver = door->receiver;
+    size_t all;
+    size_t freed;
+
+    if (!pawli_connection_hold(&door->connections, connection, size))
+        return false;
+    all = atomic_fetch_add(&receiver->held_bytes, size) + size;
+    while (all > receiver->options.max_held_bytes) {
+        freed = shed_one(receiver);
+        if (freed == 0) {
+            pawli_body_let_go(door, connection);
+            return false;
+        }
+        all = atomic_fetch_sub(&receiver->held_bytes, freed) - freed;
+    }
+    return pawli_connection_hold(&door->connections, connection, 0); /* or it was this one */
+}
+
+void pawli_body_let_go(pawli_door *door, pawli_connection *connection)
+{
+    atomic_fetch_sub(&door->receiver->held_bytes,
+                     pawli_connection_let_go(&door->connections, connection));
+}

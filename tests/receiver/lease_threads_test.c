@@ -1,0 +1,111 @@
+/*
+ * tests/receiver/lease_threads_test.c - calls whose leases cannot be renewed, since the database
+ * does not answer.
+ */
+#include <poll.h>
+
+#include "inbox_kit.h"
+#include "scene.h"
+
+/* Longer than any test waits: a renewal that the database does not answer lasts. */
+static const pawl_store_options patient = {
+    .size = sizeof(pawl_store_options),
+    .durability = PAWL_DURABILITY_NORMAL,
+    .timeout_ms = 300000,
+    .pool_size = 4,
+    .backoff_local = PAWL_BACKOFF_LOCAL,
+    .backoff_remote = PAWL_BACKOFF_REMOTE,
+    .inbox_keep_ms = 2 * DAY_MS,
+};
+
+typedef struct caller {
+    sem_t called;
+    sem_t cancelled;
+} caller;
+
+static pawl_verdict wait_until_cancelled(pawl_reception *reception, void *context)
+{
+    caller *c = context;
+    struct pollfd fd = {pawl_reception_cancel_fd(reception), POLLIN, 0};
+
+    sem_post(&c->called);
+    while (poll(&fd, 1, 60000) != 1)
+        continue;
+    sem_post(&c->cancelled);
+    return PAWL_RETRY;
+}
+
+static void handle(scene *s, const char *topic, caller *c, int64_t timeout_ms)
+{
+    pawl_receive_options own = PAWL_RECEIVE_OPTIONS_INIT;
+    pawl_error err = PAWL_ERROR_INIT;
+
+    own.timeout_ms = timeout_ms;
+    sem_init(&c->called, 0, 0);
+    sem_init(&c->cancelled, 0, 0);
+    assert_ok(pawl_receiver_handle(s->receiver, topic, PAWL_RECEIVE_CALL_OUT, wait_until_cancelled,
+                                   c, &own, &err),
+              &err);
+}
+
+/* From now on a renewal waits until the test ends it. */
+static void stop_database(fixture *f)
+{
+    if (fixture_is_postgres(f)) {
+        fixture_tx_exec(f, 0, "BEGIN");
+        fixture_tx_exec(f, 0, "LOCK TABLE {inbox_record} IN EXCLUSIVE MODE");
+    } else {
+        fixture_tx_exec(f, 0, "BEGIN IMMEDIATE");
+    }
+}
+
+static scene *open_patient(int64_t lease_ms)
+{
+    pawl_receiver_options options = PAWL_RECEIVER_OPTIONS_INIT;
+
+    options.lease_ms = lease_ms;
+    return scene_open_store(&patient, &options);
+}
+
+PAWL_TEST(a_call_is_cancelled_when_its_lease_has_ended_and_no_answer_comes)
+{
+    scene *s = open_patient(1000);
+    static caller c;
+    int fd;
+
+    handle(s, NULL, &c, 0);
+    scene_start(s);
+    const char *text = letter_text(s, &(letter){0});
+    fd = client_connect(s);
+    post_begin(fd, text);
+    puppet_await(&c.called);
+    stop_database(s->f);
+    puppet_await(&c.cancelled);
+    fixture_tx_exec(s->f, 0, "ROLLBACK");
+    assert_int_equal(500, client_read(fd)->status);
+}
+
+PAWL_TEST(a_timeout_does_not_wait_behind_the_renewal_of_another_call)
+{
+    scene *s = open_patient(3000);
+    static caller slow;
+    static caller quick;
+    int fds[2];
+
+    handle(s, "slow", &slow, 0);
+    handle(s, "quick", &quick, 1500); /* when the renewal of the first has begun */
+    scene_start(s);
+    const char *texts[] = {letter_text(s, &(letter){.topic = "slow"}),
+                           letter_text(s, &(letter){.topic = "quick"})};
+    for (int i = 0; i < 2; i++) {
+        fds[i] = client_connect(s);
+        post_begin(fds[i], texts[i]);
+        puppet_await(i == 0 ? &slow.called : &quick.called);
+    }
+    stop_database(s->f);
+    puppet_await(&quick.cancelled);
+    puppet_await(&slow.cancelled);
+    fixture_tx_exec(s->f, 0, "ROLLBACK");
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(500, client_read(fds[i])->status);
+}

@@ -1,0 +1,249 @@
+/* tests/receiver/limits_threads_test.c - what a client may take, and what it is told beyond that.
+ */
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kit.h"
+#include "scene.h"
+
+#define MIB (1024 * 1024)
+
+static pawl_verdict accept_all(pawl_reception *reception, void *context)
+{
+    (void)reception;
+    (void)context;
+    return PAWL_DONE;
+}
+
+static scene *open_with(const pawl_receiver_options *opts)
+{
+    const char *engine = getenv("PAWL_TEST_ENGINE");
+
+    if (PAWL_TEST_SQLITE && engine && strcmp(engine, "postgres") == 0)
+        test_skip("requests are the same for every engine");
+    scene *s = scene_open(opts);
+    pawl_error err = PAWL_ERROR_INIT;
+
+    assert_ok(pawl_receiver_handle(s->receiver, NULL, PAWL_RECEIVE_CALL_OUT, accept_all, NULL, NULL,
+                                   &err),
+              &err);
+    scene_start(s);
+    return s;
+}
+
+/* A refusal has the body of an acknowledgement, and says when to come again. */
+static void assert_told(int status, const char *why, const reply *r)
+{
+    assert_int_equal(status, r->status);
+    if (!strstr(r->body, "\"acknowledged\":false") || !strstr(r->body, why))
+        test_fail("%d with the body: %s", r->status, r->body);
+    assert_string_equal("1", reply_header(r, "Retry-After"));
+    assert_string_equal("application/json", reply_header(r, "Content-Type"));
+}
+
+static void assert_refused_in_health(scene *s, const char *kind, int at_least)
+{
+    const reply *r = get(s, "/health");
+    const char *found = strstr(r->body, test_note("\"%s\":", kind));
+
+    if (!strstr(r->body, "\"refused\":{") || !found ||
+        strtol(found + strlen(kind) + 3, NULL, 10) < at_least)
+        test_fail("%s is not there %d times: %s", kind, at_least, r->body);
+}
+
+/* ---- bodies ---- */
+
+/* `size` bytes of a body of 250,000. */
+static int begin_body(scene *s, const char *address, size_t size)
+{
+    int fd = client_connect_from(s, address);
+    char *bytes = calloc(1, size + 1);
+
+    assert_non_null(bytes);
+    memset(bytes, ' ', size);
+    client_say(fd, "POST /_rf/receive HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+                   "Content-Length: 250000\r\n\r\n");
+    client_say(fd, bytes);
+    free(bytes);
+    return fd;
+}
+
+/* The first of them that is answered. */
+static int await_answer(const int *fds, size_t count)
+{
+    struct pollfd waiting[16];
+
+    for (size_t i = 0; i < count; i++)
+        waiting[i] = (struct pollfd){fds[i], POLLIN, 0};
+    if (poll(waiting, (nfds_t)count, 60000) <= 0)
+        test_fail("none of %zu requests that hold all the memory was cut in a minute", count);
+    for (size_t i = 0; i < count; i++)
+        if (waiting[i].revents)
+            return waiting[i].fd;
+    return -1;
+}
+
+PAWL_TEST(bodies_that_do_not_end_cannot_keep_others_out)
+{
+    pawl_receiver_options options = PAWL_RECEIVER_OPTIONS_INIT;
+    int greedy[8];
+    scene *s;
+    int honest;
+
+    options.max_held_bytes = MIB;
+    options.request_ms = 600000;
+    s = open_with(&options);
+    honest = begin_body(s, "127.0.0.3", 100000); /* slow, too, and before all others */
+    for (int i = 0; i < 8; i++)
+        greedy[i] = begin_body(s, "127.0.0.2", 200000);
+    assert_told(429, "too many request bodies", client_read(await_answer(greedy, 8)));
+    for (int i = 0; i < 20; i++)
+        assert_int_equal(200, deliver(s, &(letter){0})->status);
+    assert_refused_in_health(s, "held_bytes", 1);
+    for (int i = 0; i < 150; i++)
+        client_say(honest, test_note("%01000d", 0));
+    assert_int_equal(400, client_read(honest)->status); /* it has arrived, and is no JSON */
+}
+
+PAWL_TEST(a_body_that_is_too_large_is_counted)
+{
+    pawl_receiver_options options = PAWL_RECEIVER_OPTIONS_INIT;
+    scene *s;
+    int fd;
+
+    options.max_body_bytes = 1024;
+    s = open_with(&options);
+    fd = client_connect(s);
+    client_say(fd, "POST /_rf/receive HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+                   "Content-Length: 1025\r\n\r\n");
+    const reply *r = client_read(fd);
+    assert_int_equal(413, r->status);
+    assert_null(reply_header(r, "Retry-After"));
+    assert_refused_in_health(s, "body", 1);
+}
+
+/* ---- connections ---- */
+
+PAWL_TEST(too_many_connections_are_told_so)
+{
+    pawl_receiver_options options = PAWL_RECEIVER_OPTIONS_INIT;
+    int slow[3];
+    scene *s;
+
+    options.connections = 3;
+    s = open_with(&options);
+    for (int i = 0; i < 3; i++) {
+        slow[i] = client_connect(s);
+        client_say(slow[i], "GET /hea");
+        if (i < 2) /* it has been accepted */
+            assert_int_equal(200, get(s, "/health")->status);
+    }
+    assert_refused_in_health(s, "connections", 1);
+    assert_told(503, "too many connections", client_read(slow[0]));
+}
+
+PAWL_TEST(too_many_connections_from_one_address_are_told_so)
+{
+    pawl_receiver_options options = PAWL_RECEIVER_OPTIONS_INIT;
+    int slow[3];
+    scene *s;
+
+    options.connections_per_ip = 2;
+    s = open_with(&options);
+    for (int i = 0; i < 3; i++) {
+        slow[i] = client_connect_from(s, "127.0.0.2");
+        client_say(slow[i], "GET /hea");
+    }
+    assert_told(429, "too many connections from this address", client_read(await_answer(slow, 3)));
+    assert_refused_in_health(s, "connections_per_ip", 1);
+}
+
+PAWL_TEST(a_request_that_is_too_slow_is_told_so)
+{
+    pawl_receiver_options options = PAWL_RECEIVER_OPTIONS_INIT;
+    scene *s;
+    int fd;
+
+    options.request_ms = 100;
+    s = open_with(&options);
+    fd = client_connect(s);
+    client_say(fd, "GET /hea");
+    assert_told(408, "did not arrive in time", client_read(fd));
+    assert_refused_in_health(s, "timeout", 1);
+}
+
+/* All clients of a reverse proxy have its address. */
+PAWL_TEST(a_trusted_proxy_may_have_more_connections_than_one_address)
+{
+    pawl_receiver_options options = PAWL_RECEIVER_OPTIONS_INIT;
+    int proxied[6];
+    int other[3];
+    scene *s;
+
+    options.connections_per_ip = 2;
+    options.trusted_proxies = "::1, 127.0.0.2";
+    s = open_with(&options);
+    for (int i = 0; i < 6; i++) {
+        proxied[i] = client_connect_from(s, "127.0.0.2");
+        client_say(proxied[i], "GET /hea");
+    }
+    for (int i = 0; i < 3; i++) {
+        other[i] = client_connect_from(s, "127.0.0.3");
+        client_say(other[i], "GET /hea");
+    }
+    assert_int_equal(429, client_read(await_answer(other, 3))->status);
+    for (int i = 0; i < 6; i++) {
+        client_say(proxied[i], "lth HTTP/1.1\r\nHost: x\r\n\r\n");
+        assert_int_equal(200, client_read(proxied[i])->status);
+    }
+}
+
+/* ---- options ---- */
+
+static void assert_invalid(fixture *f, const pawl_receiver_options *options, const char *why)
+{
+    pawl_services *services = scene_services("env:PAWL_TEST_SHOP_SECRET");
+    pawl_receiver *receiver = NULL;
+    pawl_error err = PAWL_ERROR_INIT;
+
+    assert_status(PAWL_E_INVALID,
+                  pawl_receiver_new(fixture_store(f), services, options, &receiver, &err), &err);
+    assert_says(&err, why);
+    pawl_services_unref(services);
+}
+
+PAWL_TEST(proxies_are_addresses)
+{
+    fixture *f = fixture_open(NULL);
+    pawl_receiver_options options = PAWL_RECEIVER_OPTIONS_INIT;
+
+    options.trusted_proxies = "10.0.0.1, proxy.example.org";
+    assert_invalid(f, &options, "not 'proxy.example.org'");
+}
+
+/* A signature is good from one window before its time to one after it. */
+PAWL_TEST(what_is_processed_is_remembered_as_long_as_a_copy_of_it_is_accepted)
+{
+    const pawl_store_options brief = {.size = sizeof brief,
+                                      .durability = PAWL_DURABILITY_NORMAL,
+                                      .timeout_ms = 30000,
+                                      .pool_size = 2,
+                                      .backoff_local = PAWL_BACKOFF_LOCAL,
+                                      .backoff_remote = PAWL_BACKOFF_REMOTE,
+                                      .inbox_keep_ms = 2 * 300000 - 1};
+    const fixture_options with = {.store = &brief};
+    fixture *f = fixture_open(&with);
+    pawl_services *services = scene_services("env:PAWL_TEST_SHOP_SECRET");
+    pawl_receiver_options options = PAWL_RECEIVER_OPTIONS_INIT;
+    pawl_receiver *receiver = NULL;
+    pawl_error err = PAWL_ERROR_INIT;
+
+    assert_invalid(f, &options, "at least twice replay_window_ms");
+    options.keep_ms = 2 * options.replay_window_ms;
+    assert_ok(pawl_receiver_new(fixture_store(f), services, &options, &receiver, &err), &err);
+    pawl_receiver_free(receiver);
+    pawl_services_unref(services);
+    options.replay_window_ms++;
+    assert_invalid(f, &options, "at least twice replay_window_ms");
+}
