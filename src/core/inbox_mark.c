@@ -87,8 +87,9 @@ pawl_status pawl_inbox_mark_processing_by(pawl_store *store, const char *source,
     char thread[HOLDER_SIZE];
     pawl_status st = check(store, source, id, err);
 
-    if (st == PAWL_OK && holder)
-        st = pawli_inbox_check_key(holder, id, err);
+    if (st == PAWL_OK && holder && pawli_inbox_check_key(holder, id, NULL) != PAWL_OK)
+        st = pawli_fail(err, PAWL_E_INVALID, "holder must be NULL or 1 to %d characters of UTF-8",
+                        PAWL_INBOX_KEY_MAX);
     if (st != PAWL_OK)
         return st;
     options.max_attempts = ATTEMPTS;

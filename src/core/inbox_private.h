@@ -52,6 +52,7 @@ PAWLI_AUTO_DEFINE(pawl_arrival, pawl_arrival_free);
 
 /* PAWL_E_INVALID unless the texts are 1 to PAWL_INBOX_KEY_MAX characters of UTF-8 each. */
 pawl_status pawli_inbox_check_key(const char *source, const char *id, pawl_error *err);
+pawl_status pawli_inbox_check_options(const pawl_inbox_options *options, pawl_error *err);
 pawli_value pawli_inbox_hash_value(const uint8_t *hash);
 /* What the caller wants, or the store's default; says once if that is short. */
 int64_t pawli_inbox_keep(pawl_store *store, int64_t keep_ms);
@@ -63,7 +64,7 @@ typedef struct pawli_inbox_way {
     pawl_tx *tx; /* NULL: by itself */
     int64_t lease_ms;
     bool alone;         /* may begin a suspect */
-    const char *holder; /* who may begin what he holds; NULL: nobody */
+    const char *holder; /* who is asking, and may begin what it holds; NULL: not said */
 } pawli_inbox_way;
 
 /* What a delivery is told besides pawl_inbox_answer: nothing was written, go the way alone. */

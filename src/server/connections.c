@@ -2,7 +2,6 @@
 #include "connections.h"
 
 #include <netinet/in.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -150,32 +149,16 @@ static void let_go_of_peer(pawli_connections *connections, pawli_peer *peer)
 
 /* ---- cutting; the lock is held, so that the descriptor is still this connection's ---- */
 
-static const char *reason_phrase(int status)
-{
-    return status == 408   ? "Request Timeout"
-           : status == 429 ? "Too Many Requests"
-                           : "Service Unavailable";
-}
-
 /* Nobody else is writing to it: its request has not arrived. */
 static void tell(const pawli_connection *connection, pawli_refusal why)
 {
-    int status = pawli_refusal_status(why);
-    char body[256];
-    char answer[512];
-    int size;
+    char answer[PAWLI_REFUSAL_ANSWER_SIZE];
+    size_t size;
 
     if (connection->state != PAWLI_ARRIVING || !connection->can_be_told)
         return;
-    size = snprintf(body, sizeof body,
-                    "{\"acknowledged\":false,\"duplicateDetected\":false,\"payload\":null,"
-                    "\"error\":\"%s\"}",
-                    pawli_refusal_text(why));
-    size = snprintf(answer, sizeof answer,
-                    "HTTP/1.1 %d %s\r\nConnection: close\r\nContent-Type: application/json\r\n"
-                    "Retry-After: 1\r\nContent-Length: %d\r\n\r\n%s",
-                    status, reason_phrase(status), size, body);
-    (void)!send(connection->fd, answer, (size_t)size, MSG_DONTWAIT | MSG_NOSIGNAL);
+    size = pawli_refusal_answer(why, answer);
+    (void)!send(connection->fd, answer, size, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 static void shut(pawli_connections *connections, pawli_connection *connection)
@@ -328,8 +311,8 @@ void pawli_connection_close(pawli_connections *connections, pawli_connection *co
 
 /* ---- the memory of bodies ---- */
 
-bool pawli_connection_hold(pawli_connections *connections, pawli_connection *connection,
-                           size_t size)
+bool pawli_connection_add_bytes(pawli_connections *connections, pawli_connection *connection,
+                                size_t size)
 {
     bool alive;
 
@@ -344,7 +327,7 @@ bool pawli_connection_hold(pawli_connections *connections, pawli_connection *con
     return alive;
 }
 
-size_t pawli_connection_let_go(pawli_connections *connections, pawli_connection *connection)
+size_t pawli_connection_drop_bytes(pawli_connections *connections, pawli_connection *connection)
 {
     size_t held;
 
@@ -369,7 +352,7 @@ static pawli_peer *holds_most(const pawli_connections *connections)
     return most;
 }
 
-size_t pawli_connections_most_held(pawli_connections *connections)
+size_t pawli_connections_most_bytes(pawli_connections *connections)
 {
     pawli_peer *most;
     size_t held;

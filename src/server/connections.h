@@ -100,12 +100,12 @@ bool pawli_connection_move(pawli_connections *connections, pawli_connection *con
 void pawli_connection_close(pawli_connections *connections, pawli_connection *connection);
 
 /* So many bytes more of the body that is arriving; false: it has been cut. */
-bool pawli_connection_hold(pawli_connections *connections, pawli_connection *connection,
-                           size_t size);
+bool pawli_connection_add_bytes(pawli_connections *connections, pawli_connection *connection,
+                                size_t size);
 /* Its body is gone; how many bytes it had, or 0 if it was cut for their sake. */
-size_t pawli_connection_let_go(pawli_connections *connections, pawli_connection *connection);
+size_t pawli_connection_drop_bytes(pawli_connections *connections, pawli_connection *connection);
 /* How much the requests hold that are arriving from the address that holds most. */
-size_t pawli_connections_most_held(pawli_connections *connections);
+size_t pawli_connections_most_bytes(pawli_connections *connections);
 /* Cut the one of those that has been arriving longest; how many bytes it held, 0: there is none. */
 size_t pawli_connections_shed(pawli_connections *connections);
 

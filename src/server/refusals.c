@@ -1,6 +1,8 @@
 /* src/server/refusals.c - requests and connections that a limit refused: counted and logged. */
 #include "refusals.h"
 
+#include <stdio.h>
+
 #include "log.h"
 #include "world.h"
 
@@ -96,4 +98,28 @@ const char *pawli_refusal_text(pawli_refusal kind)
 int pawli_refusal_status(pawli_refusal kind)
 {
     return kinds[kind].status;
+}
+
+static const char *reason_phrase(int status)
+{
+    return status == 408   ? "Request Timeout"
+           : status == 413 ? "Content Too Large"
+           : status == 429 ? "Too Many Requests"
+                           : "Service Unavailable";
+}
+
+size_t pawli_refusal_answer(pawli_refusal kind, char ret_answer[PAWLI_REFUSAL_ANSWER_SIZE])
+{
+    int status = kinds[kind].status;
+    char body[256];
+    int size = snprintf(body, sizeof body,
+                        "{\"acknowledged\":false,\"duplicateDetected\":false,\"payload\":null,"
+                        "\"error\":\"%s\"}",
+                        kinds[kind].text);
+
+    size = snprintf(ret_answer, PAWLI_REFUSAL_ANSWER_SIZE,
+                    "HTTP/1.1 %d %s\r\nConnection: close\r\nContent-Type: application/json\r\n"
+                    "Retry-After: 1\r\nContent-Length: %d\r\n\r\n%s",
+                    status, reason_phrase(status), size, body);
+    return (size_t)size;
 }

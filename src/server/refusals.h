@@ -6,6 +6,7 @@
 #define PAWLI_REFUSALS_H
 
 #include <pthread.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <pawl/clock.h>
@@ -44,5 +45,9 @@ const char *pawli_refusal_name(pawli_refusal kind);
 /* What a client is told, as the sentence of an acknowledgement; and the status. */
 const char *pawli_refusal_text(pawli_refusal kind);
 int pawli_refusal_status(pawli_refusal kind);
+
+#define PAWLI_REFUSAL_ANSWER_SIZE 512
+/* A whole HTTP answer, for a connection that is cut; its size. */
+size_t pawli_refusal_answer(pawli_refusal kind, char ret_answer[PAWLI_REFUSAL_ANSWER_SIZE]);
 
 #endif

@@ -58,9 +58,14 @@ PAWL_TEST(a_kind_of_refusal_is_logged_once_a_minute_with_its_count)
 
 PAWL_TEST(every_kind_has_a_name_a_status_and_a_sentence)
 {
+    char answer[PAWLI_REFUSAL_ANSWER_SIZE];
+
     for (int i = 0; i < PAWLI_REFUSAL_COUNT; i++) {
         assert_non_null(pawli_refusal_name((pawli_refusal)i));
         assert_non_null(pawli_refusal_text((pawli_refusal)i));
         assert_in_range(pawli_refusal_status((pawli_refusal)i), 400, 599);
+        size_t size = pawli_refusal_answer((pawli_refusal)i, answer);
+        assert_true(size < sizeof answer);
+        assert_int_equal('}', answer[size - 1]); /* it is whole */
     }
 }

@@ -14,7 +14,7 @@ static size_t shed_one(pawl_receiver *receiver)
     size_t most = 0;
 
     for (pawli_door *door = receiver->doors; door; door = door->next) {
-        size_t held = pawli_connections_most_held(&door->connections);
+        size_t held = pawli_connections_most_bytes(&door->connections);
         if (held > most) {
             most = held;
             fullest = door;
@@ -29,9 +29,12 @@ bool pawli_body_take(pawli_door *door, pawli_connection *connection, size_t size
     size_t all;
     size_t freed;
 
-    if (!pawli_connection_hold(&door->connections, connection, size))
-        return false;
+    /* Before the connection has them, since whoever cuts it takes them from this sum. */
     all = atomic_fetch_add(&receiver->held_bytes, size) + size;
+    if (!pawli_connection_add_bytes(&door->connections, connection, size)) {
+        atomic_fetch_sub(&receiver->held_bytes, size);
+        return false;
+    }
     while (all > receiver->options.max_held_bytes) {
         freed = shed_one(receiver);
         if (freed == 0) {
@@ -40,11 +43,11 @@ bool pawli_body_take(pawli_door *door, pawli_connection *connection, size_t size
         }
         all = atomic_fetch_sub(&receiver->held_bytes, freed) - freed;
     }
-    return pawli_connection_hold(&door->connections, connection, 0); /* or it was this one */
+    return pawli_connection_add_bytes(&door->connections, connection, 0); /* or it was this one */
 }
 
 void pawli_body_let_go(pawli_door *door, pawli_connection *connection)
 {
     atomic_fetch_sub(&door->receiver->held_bytes,
-                     pawli_connection_let_go(&door->connections, connection));
+                     pawli_connection_drop_bytes(&door->connections, connection));
 }

@@ -150,7 +150,7 @@ PAWL_TEST(an_attempt_that_is_overtaken_before_its_transaction_is_given_back)
     fixture *f = inbox_fixture(NULL);
 
     if (!fixture_is_postgres(f))
-        test_skip("in SQLite nobody can come between");
+        test_skip("SQLite has one writer");
     fixture_exec(f, "CREATE OR REPLACE FUNCTION {inbox_hold}(source text, id text, fence bigint)"
                     " RETURNS boolean LANGUAGE sql AS 'SELECT false'");
     assert_answer(PAWL_INBOX_IN_PROGRESS, inbox_begin(f, "1", NULL));
