@@ -6,6 +6,7 @@
 
 #include "args.h"
 #include "cli.h"
+#include "config.h"
 #include "fail.h"
 #include "memory.h"
 #include "suggest.h"
@@ -13,7 +14,12 @@
 
 #define COMMON(field) offsetof(cli_common, field)
 const cli_option cli_common_options[] = {
-    {"db", "URL", "the database (default: $PAWL_DATABASE_URL)", CLI_TEXT, 0, COMMON(db), 0, 0},
+    {"config", "FILE",
+     "the configuration file (default: $PAWL_CONFIG); flags go before environment, environment "
+     "before file",
+     CLI_TEXT, 'c', COMMON(config), 0, 0},
+    {"db", "URL", "the database (default: $PAWL_DATABASE_URL, or url in [database] of the file)",
+     CLI_TEXT, 0, COMMON(db), 0, 0},
     {"schema", "NAME", "PostgreSQL: the schema pawl lives in (default: pawl)", CLI_TEXT, 0,
      COMMON(schema), 0, 0},
     {"prefix", "NAME", "SQLite: how pawl's tables begin (default: pawl_)", CLI_TEXT, 0,
@@ -264,7 +270,10 @@ pawl_status cli_args_parse(cli_args *args, int argc, char **argv, pawl_error *er
         if (args->verb->defaults)
             memcpy(args->settings, args->verb->defaults, args->verb->settings_size);
     }
-    return read_all(args, argc, argv, verb_index, err);
+    pawl_status st = read_all(args, argc, argv, verb_index, err);
+    if (st == PAWL_OK && args->verb)
+        args->config = cli_config_load(args);
+    return st;
 }
 
 void cli_args_done(cli_args *args)
@@ -275,6 +284,7 @@ void cli_args_done(cli_args *args)
     for (size_t i = 0; i < count; i++)
         if (options[i].kind == CLI_TEXTS)
             free(((cli_texts *)(void *)((char *)args->settings + options[i].offset))->items);
+    cli_config_free(args->config);
     free(args->settings);
     free(args->words.items);
 }

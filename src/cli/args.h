@@ -34,6 +34,7 @@ typedef struct cli_option {
 
 /* Where options land that every verb understands. */
 typedef struct cli_common {
+    const char *config; /* the file */
     const char *db;
     const char *schema;
     const char *prefix;
@@ -52,11 +53,13 @@ typedef struct cli_words {
 } cli_words;
 
 typedef struct cli_verb cli_verb;
+typedef struct cli_config cli_config; /* config.h */
 
 typedef struct cli_args {
     const cli_verb *verb; /* NULL: none was given */
     cli_common common;
     void *settings; /* the verb's own struct */
+    cli_config *config; /* flags, environment and file; not checked as a whole */
     cli_words words;
 } cli_args;
 

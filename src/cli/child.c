@@ -77,6 +77,8 @@ static int set_streams(posix_spawn_file_actions_t *actions, const cli_command *c
         problem = posix_spawn_file_actions_adddup2(actions, theirs->in, STDIN_FILENO);
     if (problem == 0)
         problem = posix_spawn_file_actions_adddup2(actions, theirs->err, STDERR_FILENO);
+    if (problem == 0) /* what the shell left open for us, too */
+        problem = posix_spawn_file_actions_addclosefrom_np(actions, STDERR_FILENO + 1);
     return problem;
 }
 

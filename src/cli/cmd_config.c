@@ -41,7 +41,7 @@ static pawl_status verdict(const cli_config *config)
 
 static pawl_status run_show(const cli_args *args, pawl_error *err)
 {
-    CLI_AUTO(cli_config) config = cli_config_load(args, args->settings);
+    cli_config *config = args->config;
 
     (void)err;
     cli_config_print(config, args->common.json);
@@ -52,7 +52,7 @@ static pawl_status run_show(const cli_args *args, pawl_error *err)
 
 static pawl_status run_check(const cli_args *args, pawl_error *err)
 {
-    CLI_AUTO(cli_config) config = cli_config_load(args, args->settings);
+    cli_config *config = args->config;
 
     (void)err;
     cli_config_check(config);

@@ -10,6 +10,7 @@
 #include "database.h"
 #include "environment.h"
 #include "fail.h"
+#include "hidden.h"
 #include "ward.h"
 #include "when.h"
 
@@ -65,6 +66,7 @@ static pawl_status guard(const cli_args *args, pawl_lease_runner *runner, int *r
     char fence[32];
     const cli_variable variables[] = {{"PAWL_FENCE", fence}, {"PAWL_LEASE", words->items[0]}};
 
+    cli_hidden_add(args->config);
     snprintf(fence, sizeof fence, "%" PRId64, pawl_lease_runner_fence(runner));
     memcpy(argv, words->items + 1, (words->count - 1) * sizeof *argv);
     char **environment = cli_environment_with(variables, CLI_COUNT(variables));

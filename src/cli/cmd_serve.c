@@ -4,27 +4,17 @@
 #include "fail.h"
 #include "serve.h"
 
-static pawl_status refuse(const cli_config *config, pawl_error *err)
-{
-    for (size_t i = 0; i + 1 < config->problem_count; i++)
-        cli_note("%s", config->problems[i]);
-    return cli_fail(err, PAWL_E_INVALID, "%s", config->problems[config->problem_count - 1]);
-}
-
 static pawl_status run(const cli_args *args, pawl_error *err)
 {
-    CLI_AUTO(cli_config) config = NULL;
-    cli_serve serve = {.args = args, .signal_fd = -1, .ended_fd = -1};
+    cli_serve serve = {.args = args, .config = args->config, .signal_fd = -1, .ended_fd = -1};
+    pawl_status st;
 
     if (args->words.count > 0)
         return cli_fail(err, PAWL_E_INVALID, "serve takes no words; '%s' is one",
                         args->words.items[0]);
-    config = cli_config_load(args, args->settings);
-    cli_config_check(config);
-    if (config->problem_count > 0)
-        return refuse(config, err);
-    serve.config = config;
-    return cli_serve_run(&serve, err);
+    cli_config_check(args->config);
+    st = cli_config_refuse(args->config, err);
+    return st == PAWL_OK ? cli_serve_run(&serve, err) : st;
 }
 
 const cli_verb cli_verb_serve = {

@@ -8,6 +8,7 @@
 #include "cli.h"
 #include "database.h"
 #include "fail.h"
+#include "hidden.h"
 #include "output.h"
 #include "when.h"
 #include "work.h"
@@ -99,7 +100,7 @@ static pawl_status open_store(const cli_args *args, pawl_store **ret_store, pawl
     if (st != PAWL_OK)
         return st;
     options.log.level = PAWL_LOG_INFO; /* below, every idle look at the queue is a record */
-    if (args->common.timeout_ms == 0 && options.timeout_ms > own->lease_ms / 3)
+    if (!cli_database_timeout_given(args) && options.timeout_ms > own->lease_ms / 3)
         options.timeout_ms = own->lease_ms / 3 < CLI_SECOND_MS ? CLI_SECOND_MS : own->lease_ms / 3;
     return pawl_store_open(url, &options, ret_store, err);
 }
@@ -162,6 +163,7 @@ static pawl_status work(const cli_args *args, const cli_work_options *options, c
 
     if (st != PAWL_OK)
         return st;
+    cli_hidden_add(args->config);
     work.options = options;
     work.command.argv = command;
     work.command.stdout_to_stderr = args->common.json;
@@ -207,7 +209,7 @@ static const cli_option options[] = {
     {"exec", "COMMAND", "what to run, by /bin/sh; or put the command behind --", CLI_TEXT, 'e',
      FIELD(exec), 0, 0},
     {"concurrency", "N", "commands at a time (default: 1, or as many as --topic allows)",
-     CLI_NUMBER, 'c', FIELD(concurrency), 1, CLI_COMMANDS_MAX},
+     CLI_NUMBER, 'j', FIELD(concurrency), 1, CLI_COMMANDS_MAX},
     {"lease", "TIME", "how long a message is ours; renewed at a third (default: 30s)", CLI_SPAN, 0,
      FIELD(lease_ms), CLI_SECOND_MS, 7 * CLI_DAY_MS},
     {"run-timeout", "TIME", "stop a command after this; 0: never (default)", CLI_SPAN, 0,

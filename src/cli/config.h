@@ -31,13 +31,13 @@ typedef struct cli_part {
     cli_origin *origins; /* one per setting of the section */
 } cli_part;
 
-typedef struct cli_config {
+struct cli_config {
     char *path; /* of the file, or NULL */
     cli_part *parts;
     size_t part_count;
     char **problems; /* whole sentences: where, what, what is allowed */
     size_t problem_count;
-} cli_config;
+};
 
 /* The defaults. */
 cli_config *cli_config_new(void);
@@ -54,13 +54,16 @@ void cli_config_read_flags(cli_config *config, const cli_common *common, const c
 /* What no value alone can show: what belongs together, what is missing, what must be readable. */
 void cli_config_check(cli_config *config);
 
-/* All of the above for a verb with the options of cli_config_options(); check is left to it. */
+/* The settings of a verb with the options of cli_config_options(). */
 typedef struct cli_config_flags {
-    const char *file; /* --config */
     const char *settings[32];
 } cli_config_flags;
-cli_config *cli_config_load(const cli_args *args, const cli_config_flags *flags);
-/* --config and one option for every setting that has a flag and is not a common option. */
+/* All of the above but the check, which is left to the verb. Of a verb without these options only
+ * the common ones are flags. */
+cli_config *cli_config_load(const cli_args *args);
+/* PAWL_E_INVALID if there are problems: all but the last are printed, that one is the error. */
+pawl_status cli_config_refuse(const cli_config *config, pawl_error *err);
+/* One option for every setting that has a flag and is not a common option. */
 const cli_option *cli_config_options(size_t *ret_count);
 
 /* The values of a section that has no name: a `cli_..._settings`. */

@@ -1,16 +1,13 @@
-/* src/cli/config_file.c - the INI file, line by line: inih takes a line apart. */
+/* src/cli/config_file.c - the INI file, line by line. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <ini.h>
 
 #include "config.h"
 #include "suggest.h"
 #include "text.h"
 
-/* inih cuts what is longer, without a word. */
-#define LINE_MAX_BYTES (INI_MAX_LINE - 3)
+#define LINE_MAX_BYTES ((size_t)8 * 1024)
 #define FILE_MAX_BYTES ((size_t)1024 * 1024)
 
 typedef struct reader {
@@ -101,22 +98,54 @@ static void unknown_key(reader *in, const cli_part *part, const char *key)
                        nearest.best ? nearest.best : "", nearest.best ? "'?" : "");
 }
 
-/* inih's handler: one key and its value. */
-static int take_value(void *context, const char *section, const char *key, const char *value)
+static void take_value(reader *in, const char *key, const char *value)
 {
-    reader *in = context;
     cli_part *part = &in->config->parts[in->part];
 
-    (void)section;
     for (size_t i = 0; i < part->section->count; i++) {
         const cli_setting *setting = &part->section->settings[i];
         if (strcmp(setting->key, key) == 0) {
             cli_config_set(in->config, part, setting, value, (cli_origin){CLI_FROM_FILE, in->line});
-            return 1;
+            return;
         }
     }
     unknown_key(in, part, key);
-    return 1;
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+/* Ends the text where a comment begins: a semicolon behind a blank, so that one in a command or a
+ * URL stays. Blanks at the end go, too. */
+static void cut_comment(char *text)
+{
+    char *end = text;
+
+    while (*end && !(*end == ';' && end > text && is_blank(end[-1])))
+        end++;
+    while (end > text && is_blank(end[-1]))
+        end--;
+    *end = '\0';
+}
+
+/* "key = value" or "key: value"; false: it is neither. */
+static bool read_value(reader *in, char *line)
+{
+    char *key_end;
+    char *value;
+
+    cut_comment(line);
+    key_end = line + strcspn(line, "=:");
+    if (*key_end == '\0' || key_end == line)
+        return false;
+    value = key_end + 1 + strspn(key_end + 1, " \t");
+    while (is_blank(key_end[-1]))
+        key_end--;
+    *key_end = '\0';
+    take_value(in, line, value);
+    return true;
 }
 
 static void read_line(reader *in, char *line, size_t size)
@@ -129,7 +158,7 @@ static void read_line(reader *in, char *line, size_t size)
     } else if (*begin == '\0' || *begin == ';' || *begin == '#') {
         return;
     } else if (size > LINE_MAX_BYTES) {
-        cli_config_problem(in->config, "%s:%d: the line has %zu bytes; it may have %d",
+        cli_config_problem(in->config, "%s:%d: the line has %zu bytes; it may have %zu",
                            in->config->path, in->line, size, LINE_MAX_BYTES);
     } else if (*begin == '[') {
         read_heading(in, begin);
@@ -138,7 +167,7 @@ static void read_line(reader *in, char *line, size_t size)
                            "%s:%d: this stands before the first section, such as "
                            "[server]",
                            in->config->path, in->line);
-    } else if (!in->skipping && ini_parse_string(begin, take_value, in) != 0) {
+    } else if (!in->skipping && !read_value(in, begin)) {
         cli_config_problem(in->config, "%s:%d: a line looks like key = value", in->config->path,
                            in->line);
     }

@@ -3,6 +3,7 @@
 
 #include "cli.h"
 #include "config.h"
+#include "fail.h"
 #include "when.h"
 
 /* A flag that every verb has arrives with the common options. */
@@ -66,25 +67,18 @@ static const char *value_name(const cli_setting *setting)
 
 const cli_option *cli_config_options(size_t *ret_count)
 {
-    static cli_option options[1 + CLI_COUNT(((cli_config_flags *)NULL)->settings)];
-    size_t count = 1;
+    static cli_option options[CLI_COUNT(((cli_config_flags *)NULL)->settings)];
+    size_t count = 0;
     const cli_section *section;
     const cli_setting *setting;
 
-    options[0] = (cli_option){.name = "config",
-                              .value = "FILE",
-                              .help = "the configuration file (default: $PAWL_CONFIG); flags go "
-                                      "before environment, environment before file",
-                              .kind = CLI_TEXT,
-                              .letter = 'c',
-                              .offset = offsetof(cli_config_flags, file)};
-    for (; (setting = own_flag(count - 1, &section)) && count < CLI_COUNT(options); count++)
+    for (; (setting = own_flag(count, &section)) && count < CLI_COUNT(options); count++)
         options[count] = (cli_option){.name = setting->flag,
                                       .value = value_name(setting),
                                       .help = setting->help,
                                       .kind = CLI_TEXT,
                                       .offset = offsetof(cli_config_flags, settings) +
-                                                (count - 1) * sizeof(const char *)};
+                                                count * sizeof(const char *)};
     *ret_count = count;
     return options;
 }
@@ -104,21 +98,32 @@ void cli_config_read_flags(cli_config *config, const cli_common *common, const c
                 continue;
             text = common_text(common, setting->flag, &found, timeout);
             if (!found)
-                text = flags[own++];
+                text = flags ? flags[own++] : NULL;
             if (text)
                 cli_config_set(config, cli_config_part(config, &cli_sections[i], NULL), setting,
                                text, from);
         }
 }
 
-cli_config *cli_config_load(const cli_args *args, const cli_config_flags *flags)
+cli_config *cli_config_load(const cli_args *args)
 {
     cli_config *config = cli_config_new();
-    const char *path = flags->file ? flags->file : getenv("PAWL_CONFIG");
+    const char *path = args->common.config ? args->common.config : getenv("PAWL_CONFIG");
+    const cli_config_flags *own =
+        args->verb->make_options == cli_config_options ? args->settings : NULL;
 
     if (path && *path)
         cli_config_read_file(config, path);
     cli_config_read_environment(config);
-    cli_config_read_flags(config, &args->common, flags->settings);
+    cli_config_read_flags(config, &args->common, own ? own->settings : NULL);
     return config;
+}
+
+pawl_status cli_config_refuse(const cli_config *config, pawl_error *err)
+{
+    if (config->problem_count == 0)
+        return PAWL_OK;
+    for (size_t i = 0; i + 1 < config->problem_count; i++)
+        cli_note("%s", config->problems[i]);
+    return cli_fail(err, PAWL_E_INVALID, "%s", config->problems[config->problem_count - 1]);
 }

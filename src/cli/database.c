@@ -3,20 +3,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config.h"
 #include "database.h"
 #include "fail.h"
 #include "output.h"
 #include "screen.h"
 
+static const cli_database_settings *settings_of(const cli_args *args)
+{
+    return cli_config_values(args->config, CLI_SECTION_DATABASE);
+}
+
 pawl_status cli_database_url(const cli_args *args, const char **ret_url, pawl_error *err)
 {
-    const char *url = args->common.db ? args->common.db : getenv("PAWL_DATABASE_URL");
+    pawl_status st = cli_config_refuse(args->config, err);
 
-    if (!url || !*url)
+    if (st != PAWL_OK)
+        return st;
+    if (!settings_of(args)->url)
         return cli_fail(err, PAWL_E_INVALID,
                         "which database? Give --db URL or set PAWL_DATABASE_URL, for example "
                         "--db sqlite:app.db or --db postgresql://user@host/app");
-    *ret_url = url;
+    *ret_url = settings_of(args)->url;
     return PAWL_OK;
 }
 
@@ -36,17 +44,28 @@ static void print_record(void *context, pawl_log_level level, const char *area, 
 
 pawl_store_options cli_database_options(const cli_args *args)
 {
+    const cli_database_settings *database = settings_of(args);
     pawl_store_options options = PAWL_STORE_OPTIONS_INIT;
 
-    options.schema = args->common.schema;
-    options.table_prefix = args->common.prefix;
-    if (args->common.timeout_ms > 0)
-        options.timeout_ms = args->common.timeout_ms;
+    options.schema = database->schema;
+    options.table_prefix = database->prefix;
+    options.timeout_ms = database->timeout_ms;
+    options.durability = (pawl_durability)database->durability;
     if (args->common.verbose) {
         options.log.write = print_record;
         options.log.level = PAWL_LOG_DEBUG;
     }
     return options;
+}
+
+bool cli_database_timeout_given(const cli_args *args)
+{
+    const cli_part *part = cli_config_next(args->config, CLI_SECTION_DATABASE, NULL);
+
+    for (size_t i = 0; i < part->section->count; i++)
+        if (part->section->settings[i].offset == offsetof(cli_database_settings, timeout_ms))
+            return part->origins[i].kind != CLI_FROM_DEFAULT;
+    return false;
 }
 
 pawl_status cli_database_open(const cli_args *args, pawl_store **ret_store, pawl_error *err)

@@ -13,12 +13,15 @@ CLI_AUTO_DEFINE(pawl_store, pawl_store_close);
 CLI_AUTO_DEFINE(pawl_messages, pawl_messages_free);
 CLI_AUTO_DEFINE(pawl_stats, pawl_stats_free);
 
-/* --db or $PAWL_DATABASE_URL; PAWL_E_INVALID shows an example when there is neither. Borrowed. */
+/* Of --db, $PAWL_DATABASE_URL and the configuration file; PAWL_E_INVALID shows an example when
+ * there is none, or says what is wrong with the configuration. Borrowed. */
 pawl_status cli_database_url(const cli_args *args, const char **ret_url, pawl_error *err);
 /* "sqlite" or "postgres", by the look of the URL. */
 const char *cli_database_engine(const char *url);
-/* --schema, --prefix, --timeout, --verbose as the library wants them. */
+/* [database] of the configuration and --verbose as the library wants them. */
 pawl_store_options cli_database_options(const cli_args *args);
+/* Whether the timeout is somebody's choice: not the default. */
+bool cli_database_timeout_given(const cli_args *args);
 
 pawl_status cli_database_open(const cli_args *args, pawl_store **ret_store, pawl_error *err);
 

@@ -7,6 +7,7 @@
 #include <jansson.h>
 
 #include "environment.h"
+#include "hidden.h"
 #include "memory.h"
 
 typedef struct builder {
@@ -38,7 +39,7 @@ static void put_number(builder *to, const char *name, int64_t number)
     put(to, name, text);
 }
 
-/* Our own, with room for `more`. */
+/* Our own without what holds a secret, with room for `more`. */
 static builder copy_ours(size_t more)
 {
     builder to = {NULL, 0};
@@ -47,8 +48,9 @@ static builder copy_ours(size_t more)
     while (environ[outer])
         outer++;
     to.entries = cli_alloc(outer + more + 1, sizeof *to.entries);
-    for (; to.count < outer; to.count++)
-        to.entries[to.count] = cli_copy(environ[to.count]);
+    for (size_t i = 0; i < outer; i++)
+        if (!cli_hidden_has(environ[i]))
+            to.entries[to.count++] = cli_copy(environ[i]);
     return to;
 }
 

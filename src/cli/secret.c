@@ -18,6 +18,11 @@ bool cli_secret_is_source(const char *text)
     return begins(text, in_file) || begins(text, in_environment);
 }
 
+const char *cli_secret_variable(const char *source)
+{
+    return begins(source, in_environment) ? source + strlen(in_environment) : NULL;
+}
+
 /* Where the password of "scheme://user:password@host" is; too much rather than too little. */
 static bool find_in_authority(const char *url, const char **ret_begin, size_t *ret_size)
 {

@@ -9,5 +9,7 @@ bool cli_secret_is_source(const char *text);
 
 /* A copy in which a password in a URL or in a libpq string is "***". malloc'ed. */
 char *cli_url_hide(const char *url);
+/* The NAME of "env:NAME"; NULL: it comes from elsewhere. */
+const char *cli_secret_variable(const char *source);
 
 #endif

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "fail.h"
+#include "hidden.h"
 
 /* ---- opening ---- */
 
@@ -125,6 +126,7 @@ pawl_status cli_serve_run(cli_serve *serve, pawl_error *err)
     pawl_status end;
 
     raise_descriptor_limit();
+    cli_hidden_add(serve->config);
     if (st != PAWL_OK) {
         close_all(serve);
         return st;

@@ -1,4 +1,5 @@
 /* src/cli/serve_reload.c - SIGHUP: the services and their secrets are read anew. */
+#include "hidden.h"
 #include "serve.h"
 
 /* NULL: something is wrong, and has been said. */
@@ -18,10 +19,11 @@ static pawl_services *read_services(cli_serve *serve, const cli_config *config)
 
 void cli_serve_reload(cli_serve *serve)
 {
-    CLI_AUTO(cli_config) config = cli_config_load(serve->args, serve->args->settings);
+    CLI_AUTO(cli_config) config = cli_config_load(serve->args);
     pawl_services *services;
 
     cli_config_check(config);
+    cli_hidden_add(config);
     services = read_services(serve, config);
     if (!services) {
         cli_serve_say(serve->config, PAWL_LOG_ERROR,

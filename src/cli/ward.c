@@ -101,28 +101,43 @@ static void look_for_stop(guard *g)
 
 /* ---- starting ---- */
 
+static int set_attributes(posix_spawnattr_t *attributes, const guard *g)
+{
+    sigset_t reset;
+    int problem;
+
+    sigemptyset(&reset);
+    sigaddset(&reset, SIGCHLD);
+    problem = posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
+                                                       POSIX_SPAWN_SETSIGDEF);
+    if (problem == 0)
+        problem = posix_spawnattr_setpgroup(attributes, 0);
+    if (problem == 0)
+        problem = posix_spawnattr_setsigmask(attributes, &g->before);
+    if (problem == 0)
+        problem = posix_spawnattr_setsigdefault(attributes, &reset);
+    return problem;
+}
+
 static int spawn(guard *g)
 {
+    posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
-    sigset_t reset;
-    int problem = posix_spawnattr_init(&attributes);
+    int problem = posix_spawn_file_actions_init(&actions);
 
     if (problem != 0)
         return problem;
-    sigemptyset(&reset);
-    sigaddset(&reset, SIGCHLD);
-    problem = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
-                                                        POSIX_SPAWN_SETSIGDEF);
-    if (problem == 0)
-        problem = posix_spawnattr_setpgroup(&attributes, 0);
-    if (problem == 0)
-        problem = posix_spawnattr_setsigmask(&attributes, &g->before);
-    if (problem == 0)
-        problem = posix_spawnattr_setsigdefault(&attributes, &reset);
-    if (problem == 0)
-        problem = posix_spawnp(&g->child.pid, g->ward->argv[0], NULL, &attributes, g->ward->argv,
-                               g->ward->environment);
-    posix_spawnattr_destroy(&attributes);
+    problem = posix_spawnattr_init(&attributes);
+    if (problem == 0) {
+        problem = set_attributes(&attributes, g);
+        if (problem == 0)
+            problem = posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
+        if (problem == 0)
+            problem = posix_spawnp(&g->child.pid, g->ward->argv[0], &actions, &attributes,
+                                   g->ward->argv, g->ward->environment);
+        posix_spawnattr_destroy(&attributes);
+    }
+    posix_spawn_file_actions_destroy(&actions);
     return problem;
 }
 

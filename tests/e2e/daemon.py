@@ -16,7 +16,8 @@ SECRET = "correct-horse-battery-staple"
 class Daemon:
     """Its log is read by a thread, so that it never has to wait for us."""
 
-    def __init__(self, db, config, *args, name="pawl", listen="127.0.0.1:0", level="debug", server=""):
+    def __init__(self, db, config, *args, name="pawl", listen="127.0.0.1:0", level="debug", server="",
+                 variables=None, pass_fds=()):
         self.log = b""
         self.news = threading.Condition()
         self.db = db
@@ -29,7 +30,7 @@ class Daemon:
         self.process = subprocess.Popen(
             [PAWL, "--db", db.url, *db.schema_options, "serve", "--config", self.file, *args],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            env=environment(), cwd=db.folder)
+            env=environment(**(variables or {})), cwd=db.folder, pass_fds=pass_fds)
         self.reader = threading.Thread(target=self.read, daemon=True)
         self.reader.start()
         self.hear("serve: ready" if "json" not in args else '"ready"')

@@ -81,6 +81,8 @@ PAWLI_AUTO_DEFINE(pawli_sqlite, pawli_sqlite_free);
 bool pawli_sqlite_in_memory(const pawli_db_settings *settings);
 /* Before opening: is there a file, or may one be made? Never creates anything. */
 pawl_status pawli_sqlite_path_check(const char *path, bool create, pawl_error *err);
+/* An empty database file of mode 0600; nothing if there is one. */
+void pawli_sqlite_path_create(const char *path);
 /* After SQLITE_CANTOPEN with this errno: why. */
 pawl_status pawli_sqlite_path_explain(const char *path, int system_errno, pawl_error *err);
 /* A writer got a read-only handle: why. */

@@ -198,6 +198,8 @@ pawl_status pawli_sqlite_open(const pawli_db_settings *settings, pawli_use use, 
     if (!conn)
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for a connection");
     conn->base.read_only = use == PAWLI_READS;
+    if (create && !pawli_sqlite_in_memory(settings))
+        pawli_sqlite_path_create(settings->target);
     int code = sqlite3_open_v2(settings->target, &conn->handle, flags, NULL);
     if (!conn->handle)
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for a connection");

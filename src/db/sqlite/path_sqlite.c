@@ -59,6 +59,19 @@ pawl_status pawli_sqlite_path_check(const char *path, bool create, pawl_error *e
     return pawli_sqlite_path_explain(path, errno, err);
 }
 
+/*
+ * SQLite would make it 0644, less the umask; it gives -wal and -shm the mode of the database.
+ * mknod() does not open the file, so it drops no lock. It fails if the file is there; whatever else
+ * is wrong SQLite finds, too, and explains.
+ */
+void pawli_sqlite_path_create(const char *path)
+{
+    const mode_t mode = S_IRUSR | S_IWUSR;
+
+    if (mknod(path, S_IFREG | mode, 0) == 0)
+        (void)chmod(path, mode); /* the umask may have taken bits away */
+}
+
 pawl_status pawli_sqlite_path_explain(const char *path, int system_errno, pawl_error *err)
 {
     switch (system_errno) {

@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "world.h"
@@ -20,6 +21,22 @@
 #define PATIENCE_US 250000 /* a holder that was stopped keeps nobody longer than this */
 #define FIRST_PAUSE_US 30
 #define LONGEST_PAUSE_US 1000
+
+/*
+ * Who may write the database may take turns, and no others: a lock on a file that others may read
+ * could hold us up. So 0600 beside a database that pawl made, whatever the umask.
+ */
+static void set_mode(int fd, const char *database)
+{
+    struct stat about;
+    mode_t mode = 0600;
+
+    if (stat(database, &about) == 0) {
+        mode |= about.st_mode & S_IWGRP ? 0060 : 0;
+        mode |= about.st_mode & S_IWOTH ? 0006 : 0;
+    }
+    (void)fchmod(fd, mode);
+}
 
 /* Made when first needed, so that only what is written to gets a second file. */
 static void open_lock(pawli_sqlite *conn)
@@ -34,7 +51,11 @@ static void open_lock(pawli_sqlite *conn)
     pawli_buffer_format(&path, "%s-turn", conn->settings->target);
     if (path.failed)
         return;
-    conn->turn_fd = open(path.data, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+    conn->turn_fd = open(path.data, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (conn->turn_fd >= 0)
+        set_mode(conn->turn_fd, conn->settings->target);
+    else
+        conn->turn_fd = open(path.data, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     if (conn->turn_fd < 0)
         conn->turn_fd = PAWLI_SQLITE_TURN_NONE;
 }
