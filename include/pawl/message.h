@@ -59,7 +59,8 @@ typedef struct pawl_outgoing {
     int priority;               /* 0 .. 9, higher first */
     pawl_wall due_at;           /* PAWL_NEVER: now; the past means now */
     int64_t delay_ms;           /* > 0: due this long from now by the database's clock */
-    pawl_wall expires_at;       /* PAWL_NEVER: none if local, 24 h after due with a destination */
+    pawl_wall expires_at;       /* PAWL_NEVER: none if local, 24 h after due with a destination. A
+                                   time that has passed is stored, and the message is expired */
     int max_attempts;           /* 0: 10 if local, 6 with a destination; at most 1000 */
     int64_t lease_ms;           /* 0: the claimer decides; else what every claim of it gets */
     pawl_backoff backoff;       /* all zero: the worker's policy */

@@ -227,7 +227,7 @@ static bool matches(const pawli_timer *timer, const pawl_timer_query *query)
 {
     const pawl_outgoing *message = &timer->message;
 
-    return timer->due_at.us > timer->created_at.us && same_or_any(query->topic, message->topic) &&
+    return timer->due_at.us != timer->created_at.us && same_or_any(query->topic, message->topic) &&
            same_or_any(query->destination, message->destination) &&
            same_or_any(query->correlation_id, message->correlation_id) &&
            timer->run_at.us >= query->due_from.us &&

@@ -17,7 +17,77 @@ PAWL_TEST(what_is_past_its_time_is_never_claimed)
     fixture_send(f, "t", "fresh");
     fixture_advance(f, 10 * SECOND_MS);
     assert_string_equal("fresh", kit_payloads(fixture_claim(f, kit_owner(1), MINUTE_MS, 10)));
-    assert_int_equal(PAWL_STATE_READY, fixture_state(f, id));
+    assert_int_equal(PAWL_STATE_EXPIRED, fixture_state(f, id));
+}
+
+static size_t count_listed(fixture *f, unsigned states)
+{
+    pawl_error err = PAWL_ERROR_INIT;
+    pawl_filter filter = PAWL_FILTER_INIT;
+    pawl_messages *list = NULL;
+    pawl_work_id next;
+    size_t count;
+
+    filter.states = states;
+    assert_status(PAWL_OK, pawl_outbox_list(fixture_store(f), &filter, &list, &next, &err), &err);
+    count = pawl_messages_count(list);
+    pawl_messages_free(list);
+    return count;
+}
+
+/* One waits, one has failed, one is in progress; all of them are past their time. */
+PAWL_TEST(what_is_past_its_time_reads_as_expired_before_maintenance_has_moved_it)
+{
+    fixture *f = fixture_open(NULL);
+    pawl_error err = PAWL_ERROR_INIT;
+    pawl_work_id held = send_expiring(f, "held", 10 * SECOND_MS);
+    pawl_stats *stats = NULL;
+
+    fixture_claim(f, kit_owner(1), HOUR_MS, 1);
+    pawl_work_id failed = send_expiring(f, "failed", 10 * SECOND_MS);
+    assert_int_equal(1,
+                     kit_fail(f, kit_owner(2), fixture_claim(f, kit_owner(2), HOUR_MS, 1), "no"));
+    pawl_work_id waiting = send_expiring(f, "waiting", 10 * SECOND_MS);
+    fixture_send(f, "t", "endless");
+    assert_int_equal(PAWL_STATE_READY, fixture_state(f, waiting));
+    assert_int_equal(PAWL_STATE_FAILED, fixture_state(f, failed));
+    fixture_advance(f, 10 * SECOND_MS);
+    assert_int_equal(PAWL_STATE_EXPIRED, fixture_state(f, waiting));
+    assert_int_equal(PAWL_STATE_EXPIRED, fixture_state(f, failed));
+    assert_int_equal(PAWL_STATE_IN_PROGRESS, fixture_state(f, held));
+    assert_int_equal(2, count_listed(f, 1U << PAWL_STATE_EXPIRED));
+    assert_int_equal(1, count_listed(f, 1U << PAWL_STATE_READY));
+    assert_int_equal(0, count_listed(f, 1U << PAWL_STATE_FAILED));
+    assert_int_equal(2, count_listed(f, 1U << PAWL_STATE_READY | 1U << PAWL_STATE_IN_PROGRESS));
+    assert_status(PAWL_OK, pawl_outbox_stats(fixture_store(f), &stats, &err), &err);
+    assert_int_equal(1, pawl_stats_at(stats, 0)->ready);
+    assert_int_equal(1, pawl_stats_at(stats, 0)->in_progress);
+    assert_int_equal(2, pawl_stats_at(stats, 0)->depth_estimate);
+    assert_int_equal(2, pawl_stats_at(stats, 0)->total_expired);
+    pawl_stats_free(stats);
+    assert_int_equal(2, kit_expire(f));
+    assert_int_equal(2, count_listed(f, 1U << PAWL_STATE_EXPIRED));
+    assert_status(PAWL_OK, pawl_outbox_stats(fixture_store(f), &stats, &err), &err);
+    assert_int_equal(2, pawl_stats_at(stats, 0)->total_expired);
+    pawl_stats_free(stats);
+    kit_check(f);
+}
+
+PAWL_TEST(what_is_past_its_time_can_be_redriven_and_purged_before_maintenance_has_moved_it)
+{
+    fixture *f = fixture_open(NULL);
+    pawl_error err = PAWL_ERROR_INIT;
+    pawl_work_id ids[] = {send_expiring(f, "one", SECOND_MS), send_expiring(f, "two", SECOND_MS)};
+    size_t changed = 0;
+
+    fixture_advance(f, SECOND_MS);
+    assert_ok(pawl_outbox_redrive(fixture_store(f), &ids[0], 1, &changed, &err), &err);
+    assert_int_equal(1, changed);
+    assert_int_equal(PAWL_STATE_READY, fixture_state(f, ids[0]));
+    fixture_advance(f, SECOND_MS);
+    assert_ok(pawl_outbox_purge(fixture_store(f), ids, 2, &changed, &err), &err);
+    assert_int_equal(2, changed);
+    kit_check(f);
 }
 
 PAWL_TEST(a_message_is_claimable_until_just_before_its_time)

@@ -176,6 +176,18 @@ ALTER TABLE pawl.tally_delta SET (
 ALTER TABLE pawl.outcome SET (autovacuum_vacuum_scale_factor = 0.02);
 ALTER TABLE pawl.body SET (autovacuum_vacuum_scale_factor = 0.02);
 
+-- The clock of every function, read once per call. Inlined, so it costs nothing. Never now():
+-- that is the time the transaction began.
+CREATE FUNCTION pawl.clock() RETURNS timestamptz
+LANGUAGE sql VOLATILE AS 'SELECT pg_catalog.clock_timestamp()';
+
+CREATE FUNCTION pawl.now() RETURNS timestamptz
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    RETURN pawl.clock();
+END
+$$;
+
 -- Every message with everything known of it. Column order is the library's (src/core/message.c).
 CREATE VIEW pawl.message AS
     SELECT b.id, b.message_id, l.topic, b.payload, b.type, b.destination, b.headers,
@@ -183,7 +195,11 @@ CREATE VIEW pawl.message AS
            coalesce(q.expires_at, o.expires_at, b.expires_at) AS expires_at,
            b.max_attempts,
            coalesce(q.retries, o.retries) AS retries,
-           coalesce(o.state, CASE WHEN q.fence = 0 THEN 0 ELSE 1 END::smallint) AS state,
+           -- What is past its time to live reads as expired, also before maintenance has moved it.
+           CASE WHEN q.fence <> 0 THEN 1
+                WHEN q.expires_at <= (SELECT pawl.now()) THEN 4
+                WHEN o.state = 3 AND o.expires_at <= (SELECT pawl.now()) THEN 4
+                ELSE coalesce(o.state, 0) END::smallint AS state,
            coalesce(q.fence, 0) AS fence,
            CASE WHEN q.fence <> 0 THEN q.owner END AS owner,
            c.owner_name AS claimed_by,
@@ -207,23 +223,12 @@ CREATE VIEW pawl.outbox AS
            correlation_id, due_at AS due_time_utc, destination, type, headers, priority, expires_at
     FROM pawl.message;
 
--- A timer is a message that was sent for later.
+-- A timer is a message that was sent for a time: for later, or for one that has passed, so due at once.
 CREATE VIEW pawl.timer AS
     SELECT id, message_id, topic, payload, created_at, due_at AS due_time, state AS status,
            lease_until AS locked_until, owner AS owner_token, claimed_by, retries AS retry_count,
            last_error, finished_at AS processed_at, processed_by, correlation_id, destination,
            headers, priority
     FROM pawl.message
-    WHERE due_at > created_at;
+    WHERE due_at > created_at OR (due_at < created_at AND run_id IS NULL);
 
--- The clock of every function, read once per call. Inlined, so it costs nothing. Never now():
--- that is the time the transaction began.
-CREATE FUNCTION pawl.clock() RETURNS timestamptz
-LANGUAGE sql VOLATILE AS 'SELECT pg_catalog.clock_timestamp()';
-
-CREATE FUNCTION pawl.now() RETURNS timestamptz
-LANGUAGE plpgsql VOLATILE AS $$
-BEGIN
-    RETURN pawl.clock();
-END
-$$;

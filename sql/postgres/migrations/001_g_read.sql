@@ -160,9 +160,24 @@ SET jit = off
 AS $$
 #variable_conflict use_column
 DECLARE
+    t CONSTANT timestamptz := pawl.clock();
+    -- Also what is past its time to live and has not been moved by maintenance yet. Of that there is
+    -- little where any worker runs; where it is more than `scan`, all that is unfinished is looked at in
+    -- the order of ids.
+    few CONSTANT bigint[] := ARRAY(
+        SELECT q.id FROM pawl.queue q WHERE q.fence = 0 AND q.expires_at <= t LIMIT list_dead.scan);
+    late CONSTANT bigint[] := CASE
+        WHEN cardinality(few) < list_dead.scan THEN few
+        ELSE ARRAY(SELECT q.id FROM pawl.queue q WHERE q.id < list_dead.before
+                   ORDER BY q.id DESC LIMIT list_dead.scan) END;
     seen CONSTANT bigint[] := ARRAY(
-        SELECT s.id FROM pawl.outcome s WHERE s.state IN (3, 4, 5) AND s.id < list_dead.before
-        ORDER BY s.id DESC LIMIT list_dead.scan);
+        WITH ended AS MATERIALIZED (
+            SELECT s.id FROM pawl.outcome s WHERE s.state IN (3, 4, 5) AND s.id < list_dead.before
+            ORDER BY s.id DESC LIMIT list_dead.scan)
+        SELECT a.id FROM (SELECT e.id FROM ended e
+                          UNION ALL
+                          SELECT l.id FROM unnest(late) AS l(id) WHERE l.id < list_dead.before) a
+        ORDER BY a.id DESC LIMIT list_dead.scan);
 BEGIN
     RETURN QUERY SELECT * FROM pawl.list_seen(
         seen, cardinality(seen) = list_dead.scan, list_dead.states, list_dead.topic,
@@ -206,7 +221,8 @@ BEGIN
 END
 $$;
 
--- Per topic: what is unfinished, counted up to `cap` per lane, and what has ended. The estimate for
+-- Per topic: what is unfinished, counted up to `cap` per lane, and what has ended. What is past its time
+-- to live counts as expired, also before maintenance has moved it. The estimate for
 -- topics whose counting stopped: the planner's row density times the size of the table, less what
 -- was counted exactly, in equal parts.
 CREATE FUNCTION pawl.stats(cap bigint DEFAULT 10000)
@@ -231,17 +247,24 @@ DECLARE
 BEGIN
     RETURN QUERY
         WITH depth AS MATERIALIZED (
-            SELECT l.topic, d.n, d.held, d.oldest
+            SELECT l.topic, d.seen, d.seen - d.late AS n, d.held, d.late, d.oldest
             FROM pawl.lane l
             CROSS JOIN LATERAL (
-                SELECT count(*) AS n, count(*) FILTER (WHERE r.fence <> 0) AS held,
-                       min(r.run_at) FILTER (WHERE r.fence = 0 AND r.run_at <= t) AS oldest
-                FROM (SELECT q.fence, q.run_at FROM pawl.queue q
+                SELECT count(*) AS seen, count(*) FILTER (WHERE r.fence <> 0) AS held,
+                       count(*) FILTER (WHERE r.fence = 0 AND r.expires_at <= t) AS late,
+                       min(r.run_at) FILTER (WHERE r.fence = 0 AND r.run_at <= t
+                                                   AND (r.expires_at IS NULL OR r.expires_at > t)) AS oldest
+                FROM (SELECT q.fence, q.run_at, q.expires_at FROM pawl.queue q
                       WHERE q.lane_id = l.id ORDER BY q.run_at, q.id LIMIT cap) r) d),
         topics AS MATERIALIZED (
             SELECT d.topic, sum(d.n)::bigint AS n, sum(d.held)::bigint AS held,
-                   max(d.n) >= cap AS at_least, min(d.oldest) AS oldest
+                   sum(d.late)::bigint AS late, max(d.seen) >= cap AS at_least, min(d.oldest) AS oldest
             FROM depth d GROUP BY d.topic),
+        overdue AS ( -- failed messages past their time to live, which maintenance makes expired
+            SELECT l.topic, count(*) AS n
+            FROM (SELECT o.id FROM pawl.outcome o WHERE o.state = 3 AND o.expires_at <= t LIMIT cap) o
+            JOIN pawl.body b ON b.id = o.id
+            JOIN pawl.lane l ON l.id = b.lane_id GROUP BY l.topic),
         counts AS (
             SELECT a.lane_id, a.state, a.n FROM pawl.tally a
             UNION ALL
@@ -263,8 +286,9 @@ BEGIN
                                        / (SELECT count(*) FROM topics x WHERE x.at_least))
                     ELSE p.n END,
                coalesce(e.done, 0)::bigint, coalesce(e.failed, 0)::bigint,
-               coalesce(e.expired, 0)::bigint, coalesce(e.cancelled, 0)::bigint, p.oldest
-        FROM topics p LEFT JOIN ended e ON e.topic = p.topic
+               coalesce(e.expired, 0)::bigint + p.late + coalesce(v.n, 0), coalesce(e.cancelled, 0)::bigint,
+               p.oldest
+        FROM topics p LEFT JOIN ended e ON e.topic = p.topic LEFT JOIN overdue v ON v.topic = p.topic
         ORDER BY p.topic;
 END
 $$;

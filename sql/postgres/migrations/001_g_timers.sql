@@ -54,7 +54,7 @@ BEGIN
         FROM placed p
         CROSS JOIN LATERAL (
             SELECT v.*,
-                   v.due_at > v.created_at
+                   (v.due_at > v.created_at OR (v.due_at < v.created_at AND v.run_id IS NULL))
                    AND (timer_pending.destination IS NULL
                         OR v.destination IS NOT DISTINCT FROM timer_pending.destination)
                    AND (timer_pending.correlation_id IS NULL
@@ -96,7 +96,7 @@ DECLARE
 BEGIN
     RETURN QUERY
         SELECT count(*) FILTER (
-                   WHERE b.due_at > b.created_at
+                   WHERE (b.due_at > b.created_at OR (b.due_at < b.created_at AND b.run_id IS NULL))
                      AND (timer_count.destination IS NULL
                           OR b.destination IS NOT DISTINCT FROM timer_count.destination)
                      AND (timer_count.correlation_id IS NULL

@@ -182,7 +182,7 @@ CREATE INDEX pawl_lease_end ON pawl_lease (expires_at);
 CREATE VIEW pawl_clock AS
     SELECT max((SELECT now FROM pawl_wall),
                (SELECT latest_time FROM pawl_meta WHERE id = 1),
-               coalesce((SELECT created_at FROM pawl_body ORDER BY id DESC LIMIT 1), 0)) AS now;
+               coalesce((SELECT created_at FROM pawl_body WHERE id = (SELECT max(id) FROM pawl_body)), 0)) AS now;
 
 -- Every message with everything known of it. Column order is the library's (src/core/message.c).
 CREATE VIEW pawl_message AS
@@ -191,7 +191,11 @@ CREATE VIEW pawl_message AS
            coalesce(q.expires_at, o.expires_at, b.expires_at) AS expires_at,
            b.max_attempts,
            coalesce(q.retries, o.retries) AS retries,
-           coalesce(o.state, CASE WHEN q.fence = 0 THEN 0 ELSE 1 END) AS state,
+           -- What is past its time to live reads as expired, also before maintenance has moved it.
+           CASE WHEN q.fence <> 0 THEN 1
+                WHEN q.expires_at <= (SELECT now FROM pawl_clock) THEN 4
+                WHEN o.state = 3 AND o.expires_at <= (SELECT now FROM pawl_clock) THEN 4
+                ELSE coalesce(o.state, 0) END AS state,
            coalesce(q.fence, 0) AS fence,
            CASE WHEN q.fence <> 0 THEN q.owner END AS owner,
            c.owner_name AS claimed_by,
@@ -215,11 +219,11 @@ CREATE VIEW pawl_outbox AS
            correlation_id, due_at AS due_time_utc, destination, type, headers, priority, expires_at
     FROM pawl_message;
 
--- A timer is a message that was sent for later.
+-- A timer is a message that was sent for a time: for later, or for one that has passed, so due at once.
 CREATE VIEW pawl_timer AS
     SELECT id, message_id, topic, payload, created_at, due_at AS due_time, state AS status,
            lease_until AS locked_until, owner AS owner_token, claimed_by, retries AS retry_count,
            last_error, finished_at AS processed_at, processed_by, correlation_id, destination,
            headers, priority
     FROM pawl_message
-    WHERE due_at > created_at;
+    WHERE due_at > created_at OR (due_at < created_at AND run_id IS NULL);

@@ -32,7 +32,7 @@ WITH RECURSIVE walk (run_at, id, lane_id) AS (
     LIMIT :scan),
 seen AS MATERIALIZED (
     SELECT w.run_at, w.id,
-           b.due_at > b.created_at
+           (b.due_at > b.created_at OR (b.due_at < b.created_at AND b.run_id IS NULL))
            AND (:destination IS NULL OR b.destination IS :destination)
            AND (:correlation_id IS NULL OR b.correlation_id IS :correlation_id) AS matches
     FROM walk w CROSS JOIN pawl_body b ON b.id = w.id)
