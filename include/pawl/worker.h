@@ -123,9 +123,10 @@ typedef struct pawl_worker_options {
     int64_t cancel_ms;      /* after that, until their messages are given back all the same */
     const char *owner_name; /* NULL: "host:pid"; copied */
     /* Claim topics without a handler, too: they are warned of and abandoned. Off: they are left
-     * for others. */
+     * to other workers, and still warned of while messages of theirs are due. */
     bool all_topics;
-    int64_t missing_ms;   /* one such warning per topic in this time */
+    int64_t missing_ms;   /* one such warning per topic in this time; 0: of every message that was
+                             claimed, and of topics that are left to others none */
     int64_t longest_ms;   /* look for messages at least this often, whatever wakes */
     bool listen;          /* off: only look, every second, as where LISTEN does not work */
     int64_t retention_ms; /* how long done and cancelled messages are kept */

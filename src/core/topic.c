@@ -13,6 +13,7 @@
 #include "scope.h"
 #include "store_private.h"
 #include "text.h"
+#include "topic_private.h"
 
 struct pawl_topics {
     pawl_topic *items;
@@ -88,7 +89,7 @@ static void start(void *context)
     topics->count = 0;
 }
 
-static pawl_status add(void *context, const pawli_row *row, pawl_error *err)
+static pawl_status add_name(void *context, const pawli_row *row, pawl_error *err)
 {
     pawl_topics *topics = context;
     size_t size;
@@ -105,12 +106,43 @@ static pawl_status add(void *context, const pawli_row *row, pawl_error *err)
     }
     if (!copy)
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the topics");
-    topics->items[topics->count++] = (pawl_topic){
-        .name = copy,
-        .paused_at = pawli_row_time(row, 1),
-        .dead_letters = pawli_row_int(row, 2) != 0,
-    };
+    topics->items[topics->count++] = (pawl_topic){.name = copy};
     return PAWL_OK;
+}
+
+static pawl_status add(void *context, const pawli_row *row, pawl_error *err)
+{
+    pawl_topics *topics = context;
+    pawl_status st = add_name(context, row, err);
+
+    if (st != PAWL_OK)
+        return st;
+    topics->items[topics->count - 1].paused_at = pawli_row_time(row, 1);
+    topics->items[topics->count - 1].dead_letters = pawli_row_int(row, 2) != 0;
+    return PAWL_OK;
+}
+
+pawl_status pawli_topics_due(pawl_store *store, int limit, pawl_topics **ret_topics,
+                             pawl_error *err)
+{
+    PAWLI_AUTO(pawl_topics) topics = calloc(1, sizeof(pawl_topics));
+    pawli_param params[] = {{"limit", pawli_int(limit)}};
+    pawli_op op = {
+        .sql = PAWLI_SQL_TOPICS_DUE,
+        .params = params,
+        .param_count = PAWLI_COUNT(params),
+        .on_row = add_name,
+        .on_start = start,
+        .context = topics,
+    };
+    pawl_status st;
+
+    if (!topics)
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the topics");
+    st = pawli_db_run(store->db, &op, err);
+    if (st == PAWL_OK)
+        *ret_topics = pawl_topics_take(&topics);
+    return st;
 }
 
 pawl_status pawl_topic_list(pawl_store *store, pawl_topics **ret_topics, pawl_error *err)

@@ -305,6 +305,7 @@ static pawl_status exchange(pawl_worker *worker, size_t *ret_found, pawl_error *
         return st;
     if (pawli_ending_left(worker) > 0)
         (void)pawli_dead_look(worker, &dead, NULL); /* a chore that fails stops nobody */
+    pawli_missing_check(worker);
     st = pawli_wants_make(worker, &names_changed, err);
     if (st != PAWL_OK)
         return st;

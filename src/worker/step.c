@@ -51,6 +51,8 @@ static pawl_status do_step(pawl_worker *worker, bool *ret_idle, pawl_error *err)
     if (st == PAWL_OK)
         st = pawli_wants_everything(worker, err);
     if (st == PAWL_OK)
+        pawli_missing_check(worker);
+    if (st == PAWL_OK)
         st = pawli_intake_claim(worker, &found, err);
     if (st == PAWL_OK)
         st = handle_all(worker, err);

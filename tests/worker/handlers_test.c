@@ -297,6 +297,35 @@ PAWL_TEST(a_missing_handler_is_warned_of_once_in_a_while_and_the_message_put_off
     assert_true(fixture_logged(f, PAWL_LOG_WARNING, "no handler"));
 }
 
+PAWL_TEST(a_topic_without_a_handler_is_warned_of_by_default_and_left_to_other_workers)
+{
+    fixture *f = fixture_open(NULL);
+    pawl_worker *worker = workshop_worker(f, NULL);
+    recorder record = {0};
+    pawl_outgoing remote = PAWL_OUTGOING_INIT;
+
+    workshop_handle(worker, "t", recorder_handle, &record);
+    pawl_work_id id = fixture_send(f, "nobody", "x");
+    remote.topic = "delivered";
+    remote.payload = "";
+    remote.destination = "shop";
+    kit_send(f, &remote);
+    fixture_log_clear(f);
+    workshop_until_idle(worker);
+    assert_true(fixture_logged(f, PAWL_LOG_WARNING, "no handler is registered for topic 'nobody'"));
+    assert_false(fixture_logged(f, PAWL_LOG_WARNING, "'delivered'"));
+    assert_false(fixture_logged(f, PAWL_LOG_WARNING, "topic 't'"));
+    assert_int_equal(PAWL_STATE_READY, fixture_state(f, id));
+    assert_int_equal(0, pawl_message_retries(kit_get(f, id)));
+    fixture_log_clear(f);
+    fixture_advance(f, SECOND_MS);
+    workshop_until_idle(worker);
+    assert_false(fixture_logged(f, PAWL_LOG_WARNING, "no handler"));
+    fixture_advance(f, MINUTE_MS);
+    workshop_until_idle(worker);
+    assert_true(fixture_logged(f, PAWL_LOG_WARNING, "no handler"));
+}
+
 /* ---- logging ---- */
 
 PAWL_TEST(calls_are_logged_as_info_and_failures_as_errors_without_the_payload)

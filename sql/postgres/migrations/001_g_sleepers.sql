@@ -121,3 +121,30 @@ BEGIN
     RETURN QUERY SELECT t, first_due;
 END
 $$;
+
+-- Topics with a message that is due now, for local handlers and not paused: one probe of the index per
+-- lane. For the worker, which warns of those that it has no handler for.
+CREATE FUNCTION pawl.topics_due(max_rows bigint DEFAULT 1000)
+RETURNS TABLE (topic text)
+LANGUAGE plpgsql VOLATILE
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET enable_sort = off
+SET jit = off
+AS $$
+#variable_conflict use_column
+DECLARE
+    t CONSTANT timestamptz := pawl.clock();
+BEGIN
+    RETURN QUERY
+        SELECT DISTINCT l.topic
+        FROM pawl.lane l
+        CROSS JOIN LATERAL (SELECT FROM pawl.queue q
+                            WHERE q.lane_id = l.id AND q.run_at <= t AND q.fence = 0
+                              AND (q.expires_at IS NULL OR q.expires_at > t)
+                            ORDER BY q.run_at, q.id LIMIT 1) d
+        WHERE l.destination = '' AND NOT coalesce(l.paused, pawl.topic_paused(l.topic))
+        LIMIT max_rows;
+END
+$$;

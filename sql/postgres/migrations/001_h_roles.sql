@@ -31,7 +31,7 @@ LANGUAGE sql IMMUTABLE AS $$
             'release', 'progress', 'reap', 'reap_batch', 'expire', 'retain', 'fold',
             'topic_pause', 'topic_resume', 'topic_dead', 'topic_list',
             'dead_claim', 'dead_done', 'dead_retry', 'dead_renew',
-            'sleep', 'awake', 'settled', 'next_due', 'destinations', 'find',
+            'sleep', 'awake', 'settled', 'next_due', 'topics_due', 'destinations', 'find',
             'timer_pending', 'timer_count', 'pending', 'unschedule',
             'lease_get', 'lease_list', 'lease_acquire', 'lease_renew', 'lease_release', 'lease_is_held',
             'lease_guard', 'lease_clean',
