@@ -181,7 +181,7 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_receiver_listen(pawl_receiver *receive
                                                           pawl_error *err);
 /*
  * Listen on a unix socket, made with mode 0660. A socket file that nobody listens on is replaced;
- * one that somebody listens on is PAWL_E_HELD; anything else of that name is PAWL_E_INVALID. It is
+ * one that is in use is PAWL_E_IO; anything else of that name is PAWL_E_INVALID. It is
  * removed when the receiver stops.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_receiver_listen_unix(pawl_receiver *receiver,
@@ -189,6 +189,12 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_receiver_listen_unix(pawl_receiver *re
 /* Is this an address to listen on, and can only this machine reach it? PAWL_E_INVALID. */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_address_check(const char *address, bool *ret_loopback,
                                                         pawl_error *err);
+/*
+ * Could one listen on this address now? Nothing stays open, so that a program can find out before
+ * it makes anything else. PAWL_E_IO: another process listens there, or the machine does not have
+ * the address; PAWL_E_DENIED; PAWL_E_INVALID.
+ */
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_address_try(const char *address, pawl_error *err);
 
 /* Is this an address or a network for trusted_proxies? PAWL_E_INVALID. */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_network_check(const char *network, pawl_error *err);

@@ -45,6 +45,12 @@ typedef struct pawl_service_options {
     }
 
 /*
+ * Whether a http:// or https:// URL names, by a number or as localhost, an address that is not of
+ * the public internet: a service there needs allow_private. Other names are not resolved: false.
+ */
+PAWL_API bool pawl_url_is_private(const char *url);
+
+/*
  * A map: a snapshot that never changes, shared by threads. A reload makes a new one and swaps the
  * pointer; who still uses the old one keeps it alive by a reference.
  */

@@ -23,9 +23,7 @@ PAWLI_AUTO_DEFINE(pawli_door, pawli_door_free);
 
 static pawl_status fail_errno(pawl_error *err, const char *what, const char *where)
 {
-    pawl_status status = errno == EACCES || errno == EPERM ? PAWL_E_DENIED
-                         : errno == EADDRINUSE             ? PAWL_E_HELD
-                                                           : PAWL_E_IO;
+    pawl_status status = errno == EACCES || errno == EPERM ? PAWL_E_DENIED : PAWL_E_IO;
 
     return pawli_fail_code(err, status, errno, "%s '%.100s': %s", what, where, strerror(errno));
 }
@@ -132,6 +130,18 @@ static pawl_status open_tcp(pawli_door *door, const char *text, int *ret_port, p
     return PAWL_OK;
 }
 
+pawl_status pawl_address_try(const char *address, pawl_error *err)
+{
+    PAWLI_AUTO(pawli_door) door = NULL;
+
+    if (!address)
+        return pawli_fail(err, PAWL_E_INVALID, "address must not be NULL");
+    door = door_new(NULL);
+    if (!door)
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for a socket");
+    return open_tcp(door, address, NULL, err);
+}
+
 /* A socket file that nobody listens on was left behind by a process that died: it may go. */
 static pawl_status clear_path(const struct sockaddr_un *address, pawl_error *err)
 {
@@ -151,7 +161,7 @@ static pawl_status clear_path(const struct sockaddr_un *address, pawl_error *err
     answer = connect(fd, (const struct sockaddr *)address, sizeof *address) == 0 ? 0 : errno;
     close(fd);
     if (answer != ECONNREFUSED)
-        return pawli_fail(err, PAWL_E_HELD, "somebody listens on '%s' already", address->sun_path);
+        return pawli_fail(err, PAWL_E_IO, "somebody listens on '%s' already", address->sun_path);
     if (unlink(address->sun_path) != 0 && errno != ENOENT)
         return fail_errno(err, "cannot remove the abandoned", address->sun_path);
     return PAWL_OK;

@@ -360,10 +360,10 @@ PAWL_TEST(an_abandoned_socket_file_is_replaced_and_nothing_else)
     memcpy(address.sun_path, path, strlen(path));
     assert_int_equal(0, bind(fd, (struct sockaddr *)&address, sizeof address));
     assert_int_equal(0, listen(fd, 1));
-    assert_status(PAWL_E_HELD, pawl_receiver_listen_unix(s->receiver, path, &err), &err);
+    assert_status(PAWL_E_IO, pawl_receiver_listen_unix(s->receiver, path, &err), &err);
     close(fd);
     assert_ok(pawl_receiver_listen_unix(s->receiver, path, &err), &err);
-    assert_status(PAWL_E_HELD, pawl_receiver_listen_unix(s->receiver, path, &err), &err);
+    assert_status(PAWL_E_IO, pawl_receiver_listen_unix(s->receiver, path, &err), &err);
     assert_status(PAWL_E_INVALID, pawl_receiver_listen_unix(s->receiver, plain, &err), &err);
     assert_int_equal(0, access(plain, F_OK));
     assert_status(PAWL_E_INVALID,
@@ -379,7 +379,7 @@ PAWL_TEST(addresses_that_are_none_or_taken_are_refused)
 
     assert_status(PAWL_E_INVALID,
                   pawl_receiver_listen(other->receiver, "here", NULL, NULL, NULL, &err), &err);
-    assert_status(PAWL_E_HELD,
+    assert_status(PAWL_E_IO,
                   pawl_receiver_listen(other->receiver, test_note("127.0.0.1:%d", s->port), NULL,
                                        NULL, NULL, &err),
                   &err);
