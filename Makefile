@@ -52,6 +52,7 @@ format:
 install: all
 	@meson configure $(RELEASE) -Dprefix=$(abspath $(PREFIX))
 	@DESTDIR='$(DESTDIR)' meson install -C $(RELEASE)
+	@test -n '$(DESTDIR)' || test "$$(id -u)" != 0 || ldconfig
 
 clean:
 	@rm -rf build
