@@ -121,6 +121,11 @@ static pawl_status unknown_verb(const char *name, pawl_error *err)
 {
     cli_suggestion nearest = {name, NULL, 0};
 
+    if (strcmp(name, "dead") == 0 || strcmp(name, "dlq") == 0)
+        return cli_fail(err, PAWL_E_INVALID,
+                        "there is no verb '%s'; 'pawl ls --state dead' lists dead letters, 'pawl "
+                        "retry' makes them ready again, 'pawl purge' removes them",
+                        name);
     for (size_t i = 0; cli_verbs[i]; i++)
         cli_suggest(&nearest, cli_verbs[i]->name);
     if (nearest.best)

@@ -58,7 +58,7 @@ typedef struct cli_config cli_config; /* config.h */
 typedef struct cli_args {
     const cli_verb *verb; /* NULL: none was given */
     cli_common common;
-    void *settings; /* the verb's own struct */
+    void *settings;     /* the verb's own struct */
     cli_config *config; /* flags, environment and file; not checked as a whole */
     cli_words words;
 } cli_args;

@@ -20,16 +20,30 @@ static void print_problems(const cli_config *config)
                  cli_style(stderr, CLI_PLAIN));
 }
 
+static void print_warnings(const cli_config *config)
+{
+    for (size_t i = 0; i < config->warning_count; i++)
+        cli_note("%s%s%s", cli_style(stderr, CLI_YELLOW), config->warnings[i],
+                 cli_style(stderr, CLI_PLAIN));
+}
+
+static json_t *texts_json(char *const *texts, size_t count)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(list, json_string(texts[i]));
+    return list;
+}
+
 static json_t *problems_json(const cli_config *config)
 {
     json_t *document = json_object();
-    json_t *list = json_array();
 
-    for (size_t i = 0; i < config->problem_count; i++)
-        json_array_append_new(list, json_string(config->problems[i]));
     cli_json_text(document, "file", config->path);
     json_object_set_new(document, "good", json_boolean(config->problem_count == 0));
-    json_object_set_new(document, "problems", list);
+    json_object_set_new(document, "problems", texts_json(config->problems, config->problem_count));
+    json_object_set_new(document, "warnings", texts_json(config->warnings, config->warning_count));
     return document;
 }
 
@@ -60,6 +74,7 @@ static pawl_status run_check(const cli_args *args, pawl_error *err)
         cli_json_print(stdout, problems_json(config));
         return verdict(config);
     }
+    print_warnings(config);
     print_problems(config);
     if (config->problem_count == 0)
         puts("The configuration is good.");
@@ -98,11 +113,13 @@ const cli_verb cli_verb_config = {
     .name = "config",
     .usage = "show\ncheck\nreference",
     .summary = "what pawl serve would run with, and what is wrong with it",
-    .about = "'config show' prints every setting that holds, as a configuration file, and where "
-             "each comes from: flag, environment, line of the file, default. Of secrets it shows "
-             "where they come from, not what they are. 'config check' says everything that is "
-             "wrong, not only the first thing, and ends with 64 if anything is. 'config reference' "
-             "prints the manual of all settings. It takes the options of pawl serve.",
+    .about =
+        "'config show' prints every setting that holds, as a configuration file, and where "
+        "each comes from: flag, environment, line of the file, default. Of secrets it shows "
+        "where they come from, not what they are. 'config check' says everything that is "
+        "wrong, not only the first thing, and ends with 64 if anything is; it warns of a service "
+        "without a secret. 'config reference' "
+        "prints the manual of all settings. It takes the options of pawl serve.",
     .examples = "  pawl config check --config pawl.ini\n"
                 "  pawl config show --config pawl.ini --listen 127.0.0.1:8080",
     .make_options = cli_config_options,

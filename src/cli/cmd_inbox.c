@@ -220,6 +220,8 @@ static const cli_option options[] = {
     {"response", NULL, "show: write the cached response's bytes to stdout, and nothing else",
      CLI_FLAG, 0, FIELD(response), 0, 0},
     {"all", NULL, "requeue, purge: all that are dead", CLI_FLAG, 0, FIELD(all), 0, 0},
+    {"dry-run", NULL, "requeue, purge: show how many, and change nothing", CLI_FLAG, 'n',
+     FIELD(dry_run), 0, 0},
     {"yes", NULL, "requeue, purge: do not ask", CLI_FLAG, 'y', FIELD(yes), 0, 0},
 };
 static const cli_exit exits[] = {

@@ -87,6 +87,7 @@ static pawl_status check_options(const cli_job_settings *own, const job_action *
         {"before", own->before, RUNS},
         {"output", own->output, RUNS},
         {"force", own->force, TRIGGER},
+        {"dry-run", own->dry_run, RM},
         {"yes", own->yes, RM},
     };
 
@@ -181,8 +182,9 @@ static const cli_option options[] = {
      0},
     {"force", NULL, "trigger: beside runs that have not ended, whatever --overlap said", CLI_FLAG,
      0, FIELD(force), 0, 0},
+    {"dry-run", NULL, "rm: show which, and change nothing", CLI_FLAG, 'n', FIELD(dry_run), 0, 0},
     {"yes", NULL, "rm: do not ask", CLI_FLAG, 'y', FIELD(yes), 0, 0},
-    {"count", "N", "next: how many fires to show (default: 10)", CLI_NUMBER, 'n', FIELD(count), 1,
+    {"count", "N", "next: how many fires to show (default: 10)", CLI_NUMBER, 0, FIELD(count), 1,
      1000},
     {"from", "TIME", "next: those after this time (default: now)", CLI_TEXT, 0, FIELD(from), 0, 0},
 };
@@ -214,7 +216,7 @@ const cli_verb cli_verb_job = {
     .examples = "  pawl job add report '30 6 * * MON-FRI' '{\"to\": \"ann\"}' -t report -z "
                 "Europe/Berlin\n"
                 "  pawl job runs report --state failed --output\n"
-                "  pawl job next '0 0 9 LW * *' -n 3 --from 2026-01-01T00:00Z",
+                "  pawl job next '0 0 9 LW * *' --count 3 --from 2026-01-01T00:00Z",
     .options = options,
     .option_count = CLI_COUNT(options),
     .defaults = &defaults,

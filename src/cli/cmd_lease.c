@@ -27,6 +27,7 @@ typedef struct settings {
     const char *by;
     const char *reason;
     bool yes;
+    bool dry_run;
 } settings;
 
 static const settings defaults = {.limit = 100};
@@ -173,18 +174,51 @@ static pawl_status show(const cli_args *args, pawl_store *store, pawl_error *err
     return PAWL_OK;
 }
 
+/* The lease that would be taken away, or why none would. */
+static pawl_status find_held(const char *name, pawl_store *store, int64_t fence,
+                             pawl_leases **ret_one, pawl_error *err)
+{
+    pawl_status st = pawl_lease_get(store, name, ret_one, err);
+
+    if (st != PAWL_OK)
+        return st;
+    if (!pawl_leases_at(*ret_one, 0)->held)
+        return cli_fail(err, PAWL_E_LOST, "nobody holds the lease; there is nothing to release");
+    if (fence != 0 && pawl_leases_at(*ret_one, 0)->fence != fence)
+        return cli_fail(err, PAWL_E_LOST,
+                        "the lease is held under the token %" PRId64 ", not %" PRId64
+                        "; it was left alone",
+                        pawl_leases_at(*ret_one, 0)->fence, fence);
+    return PAWL_OK;
+}
+
+static pawl_status preview(const cli_args *args, pawl_store *store, pawl_error *err)
+{
+    const settings *own = args->settings;
+    CLI_AUTO(pawl_leases) one = NULL;
+    pawl_status st = find_held(args->words.items[1], store, own->fence, &one, err);
+
+    if (st != PAWL_OK)
+        return st;
+    const pawl_lease *lease = pawl_leases_at(one, 0);
+    if (args->common.json)
+        cli_json_print(stdout, json_pack("{s:b, s:o}", "dry_run", 1, "lease", as_json(lease)));
+    else
+        printf("would be taken away from %s (token %" PRId64 ")\n", lease->owner_name,
+               lease->fence);
+    return PAWL_OK;
+}
+
 /* The token that was seen is the one that is taken away: a later holder is not meant. */
 static pawl_status ask(const char *name, pawl_store *store, int64_t *ret_fence, pawl_error *err)
 {
     CLI_AUTO(pawl_leases) one = NULL;
     char when[CLI_WHEN_SIZE];
-    pawl_status st = pawl_lease_get(store, name, &one, err);
+    pawl_status st = find_held(name, store, *ret_fence, &one, err);
 
     if (st != PAWL_OK)
         return st;
     const pawl_lease *lease = pawl_leases_at(one, 0);
-    if (!lease->held)
-        return cli_fail(err, PAWL_E_LOST, "nobody holds the lease; there is nothing to release");
     CLI_AUTO_FREE char *holder = cli_text_clean(lease->owner_name, strlen(lease->owner_name), true);
     CLI_AUTO_FREE char *question =
         cli_print("Take the lease away from %s (token %" PRId64 ", ends %s)?", holder, lease->fence,
@@ -216,6 +250,8 @@ static pawl_status release(const cli_args *args, pawl_store *store, pawl_error *
     pawl_lease_force_options options = PAWL_LEASE_FORCE_OPTIONS_INIT;
     pawl_status st = PAWL_OK;
 
+    if (own->dry_run)
+        return preview(args, store, err);
     options.by = own->by ? own->by : user;
     options.reason = own->reason;
     options.fence = own->fence;
@@ -254,7 +290,9 @@ static pawl_status run(const cli_args *args, pawl_error *err)
                         wanted->words ? "lease %s takes the name of one lease"
                                       : "lease %s takes no more words",
                         wanted->name);
-    if (wanted->run == release && !own->yes)
+    if (own->dry_run && wanted->run != release)
+        return cli_fail(err, PAWL_E_INVALID, "--dry-run is not for 'lease %s'", wanted->name);
+    if (wanted->run == release && !own->yes && !own->dry_run)
         st = cli_confirm_possible("lease release", err);
     if (st == PAWL_OK)
         st = cli_database_open(args, &store, err);
@@ -264,12 +302,14 @@ static pawl_status run(const cli_args *args, pawl_error *err)
 #define FIELD(field) offsetof(settings, field)
 static const cli_option options[] = {
     {"held", NULL, "ls: only those that somebody holds now", CLI_FLAG, 0, FIELD(held), 0, 0},
-    {"limit", "N", "ls: at most so many (default: 100)", CLI_NUMBER, 'n', FIELD(limit), 1, 10000},
+    {"limit", "N", "ls: at most so many (default: 100)", CLI_NUMBER, 0, FIELD(limit), 1, 10000},
     {"after", "NAME", "ls: names behind this one", CLI_TEXT, 0, FIELD(after), 0, 0},
     {"fence", "TOKEN", "release: only from the holder of this token", CLI_NUMBER, 0, FIELD(fence),
      1, INT64_MAX},
     {"by", "NAME", "release: who does it (default: user@host)", CLI_TEXT, 0, FIELD(by), 0, 0},
     {"reason", "TEXT", "release: why; kept with the lease", CLI_TEXT, 0, FIELD(reason), 0, 0},
+    {"dry-run", NULL, "release: show from whom, and change nothing", CLI_FLAG, 'n', FIELD(dry_run),
+     0, 0},
     {"yes", NULL, "release: do not ask", CLI_FLAG, 'y', FIELD(yes), 0, 0},
 };
 

@@ -22,7 +22,8 @@ const cli_verb cli_verb_retry = {
     .summary = "make dead letters ready again",
     .about = "Failed, expired and cancelled messages become ready at once, with the same message "
              "id, no attempts made and as long to live as at first. A filter that names no state "
-             "means failed and expired. Asks first, unless --yes is given.",
+             "means failed and expired. Asks first, unless --yes is given. 'redrive' and 'requeue' "
+             "are other names of this verb.",
     .examples = "  pawl retry 12 15 --yes\n  pawl retry --topic mail --dry-run\n  pawl retry "
                 "--state cancelled --older-than 1h",
     .options = cli_change_options,

@@ -34,8 +34,9 @@ static void print_added(const cli_args *args, pawl_wall now, const pawl_enqueued
 
     pawl_message_id_format(stored->message_id, id);
     if (!args->common.json) {
-        printf("%s due %s, work id %" PRId64 ", message id %s\n",
-               stored->existed ? "Already there:" : "Scheduled:",
+        bool passed = stored->due_at.us <= now.us;
+        printf("%s due %s%s, work id %" PRId64 ", message id %s\n",
+               stored->existed ? "Already there:" : "Scheduled:", passed ? "now, was due " : "",
                cli_when_both(stored->due_at, now, when), stored->work_id.value, id);
         return;
     }

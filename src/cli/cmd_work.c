@@ -99,7 +99,8 @@ static pawl_status open_store(const cli_args *args, pawl_store **ret_store, pawl
 
     if (st != PAWL_OK)
         return st;
-    options.log.level = PAWL_LOG_INFO; /* below, every idle look at the queue is a record */
+    /* Below info, every idle look at the queue is a record. Warnings are shown in any case. */
+    cli_database_log(&options, args->common.verbose ? PAWL_LOG_INFO : PAWL_LOG_WARNING);
     if (!cli_database_timeout_given(args) && options.timeout_ms > own->lease_ms / 3)
         options.timeout_ms = own->lease_ms / 3 < CLI_SECOND_MS ? CLI_SECOND_MS : own->lease_ms / 3;
     return pawl_store_open(url, &options, ret_store, err);

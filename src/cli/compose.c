@@ -86,21 +86,35 @@ static pawl_status read_due(const cli_compose *own, pawl_outgoing *message, pawl
     return PAWL_OK;
 }
 
-/* "in 1h" counts by the database's clock, like everything that is stored. */
+/* When it is due, by the database's clock. */
+static int64_t due_us(const pawl_outgoing *message, pawl_wall now)
+{
+    int64_t due = message->due_at.us != PAWL_NEVER.us ? message->due_at.us
+                                                      : now.us + message->delay_ms * 1000;
+
+    return due > now.us ? due : now.us;
+}
+
+/* "in 1h" counts by the database's clock, like everything that is stored. A message that expires
+ * before it is due would never be handled. */
 static pawl_status set_expiry(pawl_store *store, const cli_when *when, pawl_outgoing *message,
                               pawl_error *err)
 {
+    char text[CLI_WHEN_SIZE];
     pawl_wall now;
-    pawl_status st;
+    pawl_status st = pawl_store_now(store, &now, err);
 
-    if (!when->is_relative) {
-        message->expires_at = when->at;
-        return PAWL_OK;
-    }
-    st = pawl_store_now(store, &now, err);
-    if (st == PAWL_OK)
-        message->expires_at.us = now.us + when->span_ms * 1000;
-    return st;
+    if (st != PAWL_OK)
+        return st;
+    message->expires_at = when->is_relative ? (pawl_wall){now.us + when->span_ms * 1000} : when->at;
+    if (message->expires_at.us <= now.us)
+        return cli_fail(err, PAWL_E_INVALID, "--expires is in the past (%s); nothing was sent",
+                        cli_when_both(message->expires_at, now, text));
+    if (message->expires_at.us <= due_us(message, now))
+        return cli_fail(err, PAWL_E_INVALID,
+                        "--expires must be after the time when the message is due; nothing was "
+                        "sent");
+    return PAWL_OK;
 }
 
 /* The id is made here, so that an answer that was lost can be asked for again. */

@@ -48,25 +48,42 @@ void cli_config_free(cli_config *config)
     }
     for (size_t i = 0; i < config->problem_count; i++)
         free(config->problems[i]);
+    for (size_t i = 0; i < config->warning_count; i++)
+        free(config->warnings[i]);
     free(config->problems);
+    free(config->warnings);
     free(config->parts);
     free(config->path);
     free(config);
 }
 
+/* Bytes of the file may be in it: they must not steer a terminal. */
+static void add_text(char ***texts, size_t *count, const char *format, va_list arguments)
+{
+    CLI_AUTO_FREE char *text = NULL;
+
+    if (vasprintf(&text, format, arguments) < 0)
+        text = cli_copy("out of memory");
+    *texts = cli_grow(*texts, *count + 1, sizeof **texts);
+    (*texts)[(*count)++] = cli_text_clean(text, strlen(text), true);
+}
+
 void cli_config_problem(cli_config *config, const char *format, ...)
 {
     va_list arguments;
-    CLI_AUTO_FREE char *text = NULL;
 
     va_start(arguments, format);
-    if (vasprintf(&text, format, arguments) < 0)
-        text = cli_copy("out of memory");
+    add_text(&config->problems, &config->problem_count, format, arguments);
     va_end(arguments);
-    config->problems =
-        cli_grow(config->problems, config->problem_count + 1, sizeof *config->problems);
-    /* Bytes of the file may be in it: they must not steer a terminal. */
-    config->problems[config->problem_count++] = cli_text_clean(text, strlen(text), true);
+}
+
+void cli_config_warn(cli_config *config, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    add_text(&config->warnings, &config->warning_count, format, arguments);
+    va_end(arguments);
 }
 
 static bool is_part(const cli_part *part, const cli_section *section, const char *name)

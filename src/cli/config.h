@@ -37,6 +37,8 @@ struct cli_config {
     size_t part_count;
     char **problems; /* whole sentences: where, what, what is allowed */
     size_t problem_count;
+    char **warnings; /* the same, of what works and is hardly meant; by cli_config_check() */
+    size_t warning_count;
 };
 
 /* The defaults. */
@@ -72,6 +74,7 @@ const void *cli_config_values(const cli_config *config, cli_section_id id);
 const cli_part *cli_config_next(const cli_config *config, cli_section_id id, const cli_part *last);
 
 void cli_config_problem(cli_config *config, const char *format, ...) PAWL_PRINTF(2, 3);
+void cli_config_warn(cli_config *config, const char *format, ...) PAWL_PRINTF(2, 3);
 /* Where the setting was set: "pawl.ini:3: [server] listen", "PAWL_SERVER_LISTEN", "--listen". */
 char *cli_config_where(const cli_config *config, const cli_part *part, const cli_setting *setting);
 /* For the files of the configuration only. */

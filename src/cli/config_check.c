@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <pawl/receiver.h>
+#include <pawl/services.h>
 #include <pawl/signature.h>
 
 #include "config.h"
@@ -146,8 +147,7 @@ static bool has_scheme(const char *url, const char *const *schemes)
 
 static void check_service(cli_config *config, const cli_part *part)
 {
-    static const char *const schemes[] = {"http://", "https://",  "unix://",
-                                          "pipe://", "inproc://", NULL};
+    static const char *const schemes[] = {"http://", "https://", "unix://", "pipe://", NULL};
     const cli_service_settings *service = part->values;
     bool for_urls = strcmp(part->name, "*") == 0;
 
@@ -155,9 +155,23 @@ static void check_service(cli_config *config, const cli_part *part)
         PROBLEM(config, part, "url",
                 "must not be there: [service *] is for destinations that are "
                 "URLs");
+    else if (service->url && strncmp(service->url, "inproc://", 9) == 0)
+        PROBLEM(
+            config, part, "url",
+            "is for a receiver in the same process, which pawl serve does not have: use http://, "
+            "https://, unix:// or pipe://");
     else if (service->url && !has_scheme(service->url, schemes))
+        PROBLEM(config, part, "url", "must begin with http://, https://, unix:// or pipe://");
+    else if (service->url && !service->allow_private && !service->proxy &&
+             pawl_url_is_private(service->url))
         PROBLEM(config, part, "url",
-                "must begin with http://, https://, unix://, pipe:// or inproc://");
+                "names a loopback or private address, and nothing is sent there without "
+                "allow_private = on");
+    if (service->secret.count == 0)
+        cli_config_warn(config,
+                        "%s:%d: [service %s] has no secret: messages to it are not signed, and "
+                        "messages from it are refused",
+                        config->path ? config->path : "", part->line, part->name);
     if (service->retry_max_ms < service->retry_base_ms)
         PROBLEM(config, part, "retry_max", "must not be less than retry_base");
     if (service->connect_timeout_ms > service->timeout_ms)

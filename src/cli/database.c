@@ -42,6 +42,12 @@ static void print_record(void *context, pawl_log_level level, const char *area, 
                      pawl_log_level_name(level), area, message, cli_style(stderr, CLI_PLAIN));
 }
 
+void cli_database_log(pawl_store_options *options, pawl_log_level level)
+{
+    options->log.write = print_record;
+    options->log.level = level;
+}
+
 pawl_store_options cli_database_options(const cli_args *args)
 {
     const cli_database_settings *database = settings_of(args);
@@ -51,10 +57,8 @@ pawl_store_options cli_database_options(const cli_args *args)
     options.table_prefix = database->prefix;
     options.timeout_ms = database->timeout_ms;
     options.durability = (pawl_durability)database->durability;
-    if (args->common.verbose) {
-        options.log.write = print_record;
-        options.log.level = PAWL_LOG_DEBUG;
-    }
+    if (args->common.verbose)
+        cli_database_log(&options, PAWL_LOG_DEBUG);
     return options;
 }
 

@@ -20,6 +20,8 @@ pawl_status cli_database_url(const cli_args *args, const char **ret_url, pawl_er
 const char *cli_database_engine(const char *url);
 /* [database] of the configuration and --verbose as the library wants them. */
 pawl_store_options cli_database_options(const cli_args *args);
+/* The library's records from this level on, on stderr. */
+void cli_database_log(pawl_store_options *options, pawl_log_level level);
 /* Whether the timeout is somebody's choice: not the default. */
 bool cli_database_timeout_given(const cli_args *args);
 

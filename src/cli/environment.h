@@ -4,7 +4,8 @@
 
 #include <pawl/message.h>
 
-/* Our own environment, without what holds a secret (hidden.h), with the message's PAWL_... variables; freed by cli_environment_free. */
+/* Our own environment, without what holds a secret (hidden.h), with the message's PAWL_...
+ * variables; freed by cli_environment_free. */
 char **cli_environment_new(const pawl_message *message);
 typedef struct cli_variable {
     const char *name;

@@ -77,8 +77,8 @@ void cli_hidden_add(const cli_config *config)
         const cli_part *part = &config->parts[i];
         for (size_t k = 0; k < part->section->count; k++)
             if (part->section->settings[k].kind == CLI_VALUE_SECRETS)
-                add_sources((const void *)((const char *)part->values +
-                                           part->section->settings[k].offset));
+                add_sources(
+                    (const void *)((const char *)part->values + part->section->settings[k].offset));
     }
     pthread_mutex_unlock(&lock);
 }

@@ -19,6 +19,7 @@ typedef struct cli_inbox_settings {
     bool response;
     bool all;
     bool yes;
+    bool dry_run;
 } cli_inbox_settings;
 
 /* inbox_view.c: a record as a row, as JSON, as a page. */

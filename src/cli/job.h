@@ -47,6 +47,7 @@ typedef struct cli_job_settings {
     /* trigger, rm */
     bool force;
     bool yes;
+    bool dry_run;
 } cli_job_settings;
 
 /* The actions. `args` are without the action's own word; `store` is NULL for `next`. */

@@ -127,6 +127,23 @@ static pawl_status count_unfinished(const cli_args *args, pawl_store *store, int
     return PAWL_OK;
 }
 
+static void show_removal(const cli_args *args, int unfinished)
+{
+    size_t count = args->words.count;
+
+    if (args->common.json) {
+        json_t *names = json_array();
+        for (size_t i = 0; i < count; i++)
+            json_array_append_new(names, json_string(args->words.items[i]));
+        cli_json_print(stdout, json_pack("{s:b, s:o, s:i}", "dry_run", 1, "jobs", names,
+                                         "unfinished", unfinished));
+        return;
+    }
+    printf("%zu job%s would be removed, with %s history (%d run%s not ended).\n", count,
+           count == 1 ? "" : "s", count == 1 ? "its" : "their", unfinished,
+           unfinished == 1 ? " has" : "s have");
+}
+
 static pawl_status ask(const cli_args *args, int unfinished, pawl_error *err)
 {
     const char *first = args->words.items[0];
@@ -171,10 +188,14 @@ pawl_status cli_job_rm(const cli_args *args, pawl_store *store, pawl_error *err)
     int unfinished = 0;
     pawl_status st = need_names("rm", args, err);
 
-    if (st == PAWL_OK && !own->yes)
+    if (st == PAWL_OK && !own->yes && !own->dry_run)
         st = cli_confirm_possible("job rm", err);
     if (st == PAWL_OK)
         st = count_unfinished(args, store, &unfinished, err);
+    if (st == PAWL_OK && own->dry_run) {
+        show_removal(args, unfinished);
+        return PAWL_OK;
+    }
     if (st == PAWL_OK && !own->yes)
         st = ask(args, unfinished, err);
     return st == PAWL_OK ? remove_jobs(args, store, err) : st;

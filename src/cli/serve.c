@@ -46,6 +46,18 @@ static pawl_status catch_signals(cli_serve *serve, pawl_error *err)
     return PAWL_OK;
 }
 
+/* Before the database is opened, which may create it. */
+static pawl_status try_addresses(const cli_config *config, pawl_error *err)
+{
+    const cli_server_settings *server = cli_config_values(config, CLI_SECTION_SERVER);
+    pawl_status st = PAWL_OK;
+
+    for (size_t i = 0; i < server->listen.count && st == PAWL_OK; i++)
+        if (strcmp(server->listen.items[i], "none") != 0)
+            st = pawl_address_try(server->listen.items[i], err);
+    return st;
+}
+
 static pawl_status open_store(cli_serve *serve, pawl_error *err)
 {
     const cli_database_settings *database = cli_config_values(serve->config, CLI_SECTION_DATABASE);
@@ -131,7 +143,11 @@ pawl_status cli_serve_run(cli_serve *serve, pawl_error *err)
         close_all(serve);
         return st;
     }
-    st = start_all(serve, err);
+    for (size_t i = 0; i < serve->config->warning_count; i++)
+        cli_serve_say(serve->config, PAWL_LOG_WARNING, "%s", serve->config->warnings[i]);
+    st = try_addresses(serve->config, err);
+    if (st == PAWL_OK)
+        st = start_all(serve, err);
     if (st == PAWL_OK) {
         cli_serve_say(serve->config, PAWL_LOG_INFO, "ready");
         wait_for_end(serve);

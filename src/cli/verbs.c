@@ -13,8 +13,17 @@ const cli_verb *const cli_verbs[] = {
     &cli_verb_version, &cli_verb_help,    NULL,
 };
 
+/* What the same is called elsewhere. */
+static const struct {
+    const char *name;
+    const char *verb;
+} aliases[] = {{"redrive", "retry"}, {"requeue", "retry"}};
+
 const cli_verb *cli_verb_find(const char *name)
 {
+    for (size_t i = 0; i < CLI_COUNT(aliases); i++)
+        if (strcmp(aliases[i].name, name) == 0)
+            name = aliases[i].verb;
     for (size_t i = 0; cli_verbs[i]; i++)
         if (strcmp(cli_verbs[i]->name, name) == 0)
             return cli_verbs[i];
