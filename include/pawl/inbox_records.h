@@ -43,6 +43,8 @@ typedef struct pawl_inbox_record {
     const char *error;      /* of the last attempt that failed; or NULL */
     const void *response;   /* pawl_inbox_get() only; or NULL */
     size_t response_size;
+    /* An attempt that ran beside others did not end (pawl/inbox.h): one attempt does not count. */
+    bool suspect;
 } pawl_inbox_record;
 
 /* An owned list of records. */

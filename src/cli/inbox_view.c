@@ -68,6 +68,7 @@ json_t *cli_inbox_json(const pawl_inbox_record *record)
     cli_json_text(object, "endpoint", record->endpoint);
     cli_json_number(object, "attempts", record->attempts);
     cli_json_number(object, "max_attempts", record->max_attempts);
+    json_object_set_new(object, "suspect", json_boolean(record->suspect));
     cli_json_number(object, "duplicates", record->duplicates);
     cli_json_number(object, "fence", record->fence);
     cli_json_time(object, "lease_until", record->lease_until);
@@ -90,7 +91,8 @@ void cli_inbox_page(const pawl_inbox_record *record, pawl_wall now)
     cli_page_field("id", CLI_PLAIN, "%s", record->id);
     cli_page_field("state", color_of(record->state), "%s%s", pawl_inbox_state_name(record->state),
                    is_stuck(record, now) ? " (stuck: whoever was at it has died)" : "");
-    cli_page_field("attempts", CLI_PLAIN, "%d of %d", record->attempts, record->max_attempts);
+    cli_page_field("attempts", CLI_PLAIN, "%d of %d%s", record->attempts, record->max_attempts,
+                   record->suspect ? " (the first that did not end does not count)" : "");
     cli_page_field("duplicates", CLI_PLAIN, "%" PRId64, record->duplicates);
     cli_page_text("endpoint", record->endpoint);
     cli_page_error(record->error);

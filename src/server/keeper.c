@@ -51,7 +51,7 @@ static void renew(pawli_server_keeper *keeper, pawli_ward *ward)
     pthread_mutex_unlock(&keeper->lock);
     st = pawl_arrival_renew(ward->arrival, ward->lease_ms, &err);
     if (st != PAWL_OK)
-        pawli_log(keeper->log, PAWL_LOG_WARNING, "receiver", "a lease was not prolonged: %s",
+        pawli_log(keeper->log, PAWL_LOG_WARNING, "receiver", "a lease was not renewed: %s",
                   err.message);
     pthread_mutex_lock(&keeper->lock);
     ward->in_hand = false;

@@ -8,7 +8,7 @@ WITH seen AS MATERIALIZED (
 matching AS (
     SELECT r.*, ((1 << r.state) & :states) <> 0 AND (:source IS NULL OR r.source = :source) AS matches
     FROM seen CROSS JOIN pawl_inbox_record r ON r.number = seen.number)
-SELECT number, source, id, state, attempts, max_attempts, duplicates, fence, nullif(lease_until, 0),
+SELECT number, source, id, state, attempts, max_attempts, suspect, duplicates, fence, nullif(lease_until, 0),
        first_seen, last_seen, processed_at, expires_at, hash, endpoint, error, NULL, matches,
        (SELECT count(*) FROM seen) = :scan
 FROM matching
