@@ -81,7 +81,7 @@ static void make_due(void *context, int64_t first_id, int64_t at_us)
              "UPDATE job SET look_at = 'epoch', next_slot_at = t, next_due_at = t"
              " FROM (SELECT timestamptz 'epoch' + %lld * interval '1 microsecond' AS t) AS slot"
              " WHERE id >= %lld AND id < %lld",
-             (long long)at_us, (long long)first_id, (long long)(first_id + JOB_DUE));
+             (long long)at_us, (long long)first_id, (long long)first_id + JOB_DUE);
     pg_exec(self->connection, sql);
 }
 

@@ -30,8 +30,6 @@
 /* What a dead worker held comes back after this long: three turns of SQLite's writer. */
 #define LEASE_MS 3000
 
-extern char **environ;
-
 /* An example gives up on the first surprise; a program would look at err->retryable. */
 static void expect(pawl_status status, const pawl_error *err)
 {

@@ -39,7 +39,7 @@ int main(int argc, char **argv)
     options.virtual_clock = true;
     tomorrow.topic = "reminder";
     tomorrow.payload = "";
-    tomorrow.delay_ms = 24 * 3600 * 1000;
+    tomorrow.delay_ms = (int64_t)24 * 3600 * 1000;
     check(!pawl_testing_new(argc > 1 ? argv[1] : NULL, &options, &testing, &err), &err);
     check(!pawl_worker_new(pawl_testing_store(testing), NULL, &worker, &err), &err);
     check(!pawl_worker_handle(worker, "reminder", remind, &letters, NULL, &err), &err);

@@ -6,7 +6,8 @@
 static const char introduction[] =
     "# Configuration\n"
     "\n"
-    "Of `pawl serve`; `[database]` is read by every verb. This page is made from the program's table "
+    "Of `pawl serve`; `[database]` is read by every verb. This page is made from the program's "
+    "table "
     "of settings by\n`pawl config reference`.\n"
     "\n"
     "A setting is taken from the first of these that has it: a flag, an environment variable, the "

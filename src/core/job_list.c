@@ -264,7 +264,7 @@ pawl_status pawl_job_get(pawl_store *store, const char *name, pawl_jobs **ret_on
     st = read_jobs(store, PAWLI_SQL_JOB_GET, params, PAWLI_COUNT(params), &one, err);
     if (st != PAWL_OK)
         return st;
-    if (one->count == 0)
+    if (pawl_jobs_count(one) == 0)
         return pawli_job_missing(name, err);
     *ret_one = pawl_jobs_take(&one);
     return PAWL_OK;

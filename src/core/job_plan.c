@@ -309,9 +309,8 @@ pawl_status pawli_job_next(const pawli_job_facts *facts, pawl_wall now, pawl_wal
 
     if (st != PAWL_OK)
         return st;
-    if (!facts->enabled || facts->awaits)
-        slot = PAWL_NEVER;
-    else if (slot.us == 0 && !next_of(schedule, later(since, facts->last_slot_at), &slot))
+    if (!facts->enabled || facts->awaits ||
+        (slot.us == 0 && !next_of(schedule, later(since, facts->last_slot_at), &slot)))
         slot = PAWL_NEVER;
     *ret_slot = slot;
     *ret_due = slot.us ? pawli_job_due(schedule, facts->id, slot, facts->jitter_us) : PAWL_NEVER;

@@ -84,7 +84,7 @@ static void on_start(void *context)
 /* Room for what one statement answers at most: the due ones, and those with news. */
 static void *make_room(agenda *a, size_t item_size)
 {
-    return pawli_arena_alloc(&a->memory, 2 * JOBS_PER_TICK * item_size);
+    return pawli_arena_alloc(&a->memory, (size_t)2 * JOBS_PER_TICK * item_size);
 }
 
 static const char *copy(agenda *a, const pawli_row *row, int column)
@@ -228,7 +228,7 @@ static pawl_status decide(pawl_store *store, const agenda *a, pawli_job_steps *s
     PAWLI_AUTO_FREE pawli_job_plan *plan = malloc(sizeof *plan);
     pawl_status st = plan ? PAWL_OK : no_memory(err);
 
-    for (size_t i = 0; st == PAWL_OK && i < a->job_count; i++) {
+    for (size_t i = 0; plan && st == PAWL_OK && i < a->job_count; i++) {
         const due_job *job = &a->jobs[i];
         st = pawli_job_plan_make(&job->facts, a->now, plan, err);
         if (st == PAWL_OK)

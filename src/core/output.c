@@ -129,7 +129,7 @@ pawl_status pawl_queue_ack_outputs(pawl_store *store, pawl_owner owner,
     if (st == PAWL_OK && (!items || count > PAWL_BATCH_MAX))
         st = pawli_fail(err, PAWL_E_INVALID, "items must not be NULL, and at most %d",
                         PAWL_BATCH_MAX);
-    for (size_t i = 0; st == PAWL_OK && i < count; i++)
+    for (size_t i = 0; items && st == PAWL_OK && i < count; i++)
         st = check(items[i].output, items[i].output_size, err);
     if (st != PAWL_OK)
         return st;

@@ -143,7 +143,7 @@ bool pawli_merge_make(pawli_merge *merge, const pawli_op *const *parts, size_t c
         rows += parts[i]->rows->row_count;
     }
     merge->starts[count] = rows;
-    merge->values = malloc(rows * merge->rows.column_count * sizeof *merge->values);
+    merge->values = malloc((rows * merge->rows.column_count + 1) * sizeof *merge->values);
     if (!merge->values) {
         pawli_merge_done(merge);
         return false;

@@ -29,8 +29,8 @@ static pawl_status lead(void *context, pawl_wall now, bool *ret_leads, pawl_erro
     pawl_lease_grant grant;
 
     *ret_leads = true;
-    if (ticker->fence != 0 && ticker->lease_ends.us - now.us > LEASE_MS * 1000 / 2 &&
-        ticker->lease_ends.us - now.us <= LEASE_MS * 1000)
+    if (ticker->fence != 0 && ticker->lease_ends.us - now.us > (int64_t)LEASE_MS * 1000 / 2 &&
+        ticker->lease_ends.us - now.us <= (int64_t)LEASE_MS * 1000)
         return PAWL_OK;
     pawl_status st = pawl_lease_acquire(worker->store, PAWLI_SCHEDULER_LEASE, worker->owner,
                                         LEASE_MS, worker->options.owner_name, &grant, err);

@@ -71,7 +71,7 @@ static bool schema_exists(const char *schema)
 
 static int files_in(const char *path)
 {
-    DIR *directory = opendir(path);
+    DIR *directory = path ? opendir(path) : NULL;
     int count = 0;
 
     assert_non_null(directory);

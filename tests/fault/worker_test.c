@@ -93,7 +93,7 @@ PAWL_TEST(a_worker_survives_failing_calls_of_the_database)
         assert_true(points.in_doubt > 0);
 #endif
     } else {
-        points = step_all(FAILING_SQL, FAILING_REFUSES, "libpq answers a failure", 37);
+        (void)step_all(FAILING_SQL, FAILING_REFUSES, "libpq answers a failure", 37);
         points = step_all(FAILING_SQL, FAILING_CUTS, "the connection is cut", 53);
         assert_true(points.in_doubt > 0);
     }

@@ -64,7 +64,7 @@ static bool find_source(const pawli_sqlite_script *script, bool each, const char
         return script->column_count > 0;
     }
     for (size_t i = 0; i < script->param_count; i++) {
-        if (strcmp(name, script->names[i]) == 0) {
+        if (script->names[i] && strcmp(name, script->names[i]) == 0) {
             ret_binding->source = PAWLI_SQLITE_FROM_PARAM;
             ret_binding->slot = i;
             return true;

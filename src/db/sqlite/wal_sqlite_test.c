@@ -9,7 +9,7 @@
 
 #include "test.h"
 
-#define MEGABYTE (1024 * 1024)
+#define MEGABYTE ((int64_t)1024 * 1024)
 
 static void close_store(void *store)
 {
@@ -43,7 +43,7 @@ static void send_megabytes(pawl_store *store, int count)
     assert_non_null(payload);
     message.topic = "large";
     message.payload = payload;
-    message.payload_size = MEGABYTE;
+    message.payload_size = (size_t)MEGABYTE;
     for (int i = 0; i < count; i++)
         assert_ok(pawl_outbox_enqueue(store, &message, NULL, &err), &err);
     free(payload);
