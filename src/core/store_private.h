@@ -20,7 +20,7 @@ struct pawl_store {
     int64_t inbox_keep_ms;
     int64_t inbox_retry_window_ms;
     atomic_bool warned_of_keep;
-    uint64_t inbox_holder; /* this store, among all that mark messages of the inbox */
+    uint64_t inbox_holder;              /* this store, among all that mark messages of the inbox */
     atomic_llong claimed_lane;          /* whose turn it was last (PostgreSQL) */
     _Atomic uint64_t sent_before_claim; /* the wake counter when the last claim began */
     pawli_cursor claim_cursor;
