@@ -117,40 +117,53 @@ static size_t lay_out(const pawl_held_output *items, size_t count, pawli_value *
     return kept;
 }
 
+static pawl_status check_all(const pawl_held_output *items, size_t count, pawl_error *err)
+{
+    pawl_status st = PAWL_OK;
+
+    for (size_t i = 0; st == PAWL_OK && i < count; i++)
+        st = check(items[i].output, items[i].output_size, err);
+    return st;
+}
+
+static pawl_status write_all(pawl_store *store, pawl_owner owner, const pawl_held_output *items,
+                             size_t count, size_t *ret_changed, pawl_error *err)
+{
+    pawli_param params[] = {{"owner", pawli_uuid(owner.bytes)}};
+    PAWLI_AUTO_FREE pawli_value *values = calloc(count + 1, PAWLI_OUTPUT_COLUMNS * sizeof *values);
+
+    if (!values)
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for %zu outputs", count);
+    pawli_rows rows = pawli_output_rows(items[0].item, NULL, 0, values);
+    rows.row_count = lay_out(items, count, values);
+    pawli_op op = {
+        .sql = PAWLI_SQL_ACK_OUTPUT,
+        .writes = true,
+        .params = params,
+        .param_count = PAWLI_COUNT(params),
+        .rows = &rows,
+        .on_row = pawli_count_on_row,
+        .on_start = pawli_count_on_start,
+        .context = ret_changed,
+    };
+    return pawli_store_write(store, &op, err);
+}
+
 pawl_status pawl_queue_ack_outputs(pawl_store *store, pawl_owner owner,
                                    const pawl_held_output *items, size_t count, size_t *ret_changed,
                                    pawl_error *err)
 {
-    pawli_param params[] = {{"owner", pawli_uuid(owner.bytes)}};
-    PAWLI_AUTO_FREE pawli_value *values = NULL;
     size_t changed = 0;
     pawl_status st = pawli_check_owner(store, owner, err);
 
-    if (st == PAWL_OK && (!items || count > PAWL_BATCH_MAX))
-        st = pawli_fail(err, PAWL_E_INVALID, "items must not be NULL, and at most %d",
-                        PAWL_BATCH_MAX);
-    for (size_t i = 0; items && st == PAWL_OK && i < count; i++)
-        st = check(items[i].output, items[i].output_size, err);
     if (st != PAWL_OK)
         return st;
-    values = calloc(count + 1, PAWLI_OUTPUT_COLUMNS * sizeof *values);
-    if (!values)
-        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for %zu outputs", count);
-    if (count > 0) {
-        pawli_rows rows = pawli_output_rows(items[0].item, NULL, 0, values);
-        rows.row_count = lay_out(items, count, values);
-        pawli_op op = {
-            .sql = PAWLI_SQL_ACK_OUTPUT,
-            .writes = true,
-            .params = params,
-            .param_count = PAWLI_COUNT(params),
-            .rows = &rows,
-            .on_row = pawli_count_on_row,
-            .on_start = pawli_count_on_start,
-            .context = &changed,
-        };
-        st = pawli_store_write(store, &op, err);
-    }
+    if (!items || count > PAWL_BATCH_MAX)
+        return pawli_fail(err, PAWL_E_INVALID, "items must not be NULL, and at most %d",
+                          PAWL_BATCH_MAX);
+    st = check_all(items, count, err);
+    if (st == PAWL_OK && count > 0)
+        st = write_all(store, owner, items, count, &changed, err);
     if (st == PAWL_OK && ret_changed)
         *ret_changed = changed;
     return st;
