@@ -18,6 +18,12 @@ bool pawli_store_error_is_final(pawl_status st, bool worked)
     }
 }
 
+bool pawli_store_error_is_refusal(pawl_status st)
+{
+    return st == PAWL_E_INVALID || st == PAWL_E_TOO_LARGE || st == PAWL_E_CONFLICT ||
+           st == PAWL_E_STORE;
+}
+
 void pawli_breaker_init(pawli_breaker *breaker, const pawli_breaker_policy *policy)
 {
     *breaker = (pawli_breaker){.policy = policy, .retry_at = {INT64_MIN}};

@@ -45,6 +45,12 @@ typedef struct pawli_breaker {
  */
 bool pawli_store_error_is_final(pawl_status st, bool worked);
 
+/*
+ * Whether an error of the store may be due to what it was given: a text, an output, a single
+ * message. Then the rest of a batch may well be accepted, and waiting does not help.
+ */
+bool pawli_store_error_is_refusal(pawl_status st);
+
 void pawli_breaker_init(pawli_breaker *breaker, const pawli_breaker_policy *policy);
 /* Whether to try now. An open breaker whose time has come becomes half-open by asking. */
 bool pawli_breaker_allows(pawli_breaker *breaker, pawl_mono now);

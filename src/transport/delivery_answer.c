@@ -51,20 +51,33 @@ static bool alike(const pawli_flight *a, const pawli_flight *b)
 }
 
 static pawl_status gather(const pawli_flight *like, bool (*wanted)(const pawli_flight *),
-                          const pawli_flights *landed, pawl_held **ret_items, size_t *ret_count,
-                          pawl_error *err)
+                          const pawli_flights *landed, size_t most, pawl_held **ret_items,
+                          size_t *ret_count, pawl_error *err)
 {
     pawl_held *items = calloc(landed->count + 1, sizeof *items);
     size_t count = 0;
 
     if (!items)
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for %zu answers", landed->count);
-    for (const pawli_flight *at = landed->first; at && count < PAWL_BATCH_MAX; at = at->next)
+    for (const pawli_flight *at = landed->first; at && count < most; at = at->next)
         if (like ? alike(like, at) : wanted(at))
             items[count++] = at->held;
     *ret_items = items;
     *ret_count = count;
     return PAWL_OK;
+}
+
+/* It was accepted after what the other side said had been left out. */
+static void log_stripped(pawl_delivery *delivery, const pawli_flight *flight)
+{
+    char id[PAWL_UUID_TEXT_SIZE];
+
+    if (!flight->stripped)
+        return;
+    pawl_message_id_format(pawl_message_get_id(flight->message), id);
+    pawli_log(&delivery->options.log, PAWL_LOG_WARNING, "outbox",
+              "message %s to %s: what was answered was refused by the database and is not kept", id,
+              flight->recipient->name);
 }
 
 /* The first `count` of them are answered for. */
@@ -77,6 +90,7 @@ static void finish(pawl_delivery *delivery, const pawli_flight *like,
         next = at->next;
         if (at == like || !(like ? alike(like, at) : wanted(at)))
             continue;
+        log_stripped(delivery, at);
         pawli_flight_done(at);
         delivery->moved++;
         count--;
@@ -105,18 +119,66 @@ static pawl_status call(pawl_delivery *delivery, const pawli_flight *like, const
     }
 }
 
+/* ---- what the database refuses ---- */
+
+/*
+ * A single answer was refused for what is in it, and waiting does not help. First what the other
+ * side said is left out; if there is nothing to leave out, or that was refused, too, the answer is
+ * dropped and the message is sent again when its lease ends. Said once for each message.
+ */
+static void refused(pawl_delivery *delivery, pawli_flight *flight, const pawl_error *why)
+{
+    char id[PAWL_UUID_TEXT_SIZE];
+
+    if (flight->error || flight->payload) {
+        free(flight->error);
+        free(flight->payload);
+        flight->error = NULL;
+        flight->payload = NULL;
+        flight->stripped = true;
+        return;
+    }
+    pawl_message_id_format(pawl_message_get_id(flight->message), id);
+    pawli_log(&delivery->options.log, PAWL_LOG_ERROR, "outbox",
+              "message %s to %s: its result was refused by the database; it is sent again when its "
+              "lease ends: %s",
+              id, flight->recipient->name, why ? why->message : "-");
+    pawli_flight_done(flight);
+    delivery->moved++;
+}
+
+/* Half as many as were refused, so that the one that it is about is found; 0: that is it. */
+static size_t divide(size_t count)
+{
+    return count / 2;
+}
+
 /* In doubt or not at all: the same is told again; what was done already then changes nothing. */
 static pawl_status tell_group(pawl_delivery *delivery, pawli_flight *first, pawl_error *err)
 {
     PAWLI_AUTO_FREE pawl_held *items = NULL;
+    pawl_error why = PAWL_ERROR_INIT;
     size_t count = 0;
-    pawl_status st = gather(first, NULL, &delivery->landed, &items, &count, err);
+    pawl_status st = gather(first, NULL, &delivery->landed, PAWL_BATCH_MAX, &items, &count, err);
 
-    if (st == PAWL_OK)
-        st = call(delivery, first, items, count, err);
     if (st != PAWL_OK)
         return st;
+    st = call(delivery, first, items, count, &why);
+    while (pawli_store_error_is_refusal(st) && divide(count) > 0) {
+        count = divide(count);
+        st = call(delivery, first, items, count, &why);
+    }
+    if (pawli_store_error_is_refusal(st)) {
+        refused(delivery, first, &why);
+        return PAWL_OK;
+    }
+    if (st != PAWL_OK) {
+        if (err)
+            *err = why;
+        return st;
+    }
     finish(delivery, first, NULL, count - 1);
+    log_stripped(delivery, first);
     pawli_flight_done(first);
     delivery->moved++;
     return PAWL_OK;
@@ -159,7 +221,7 @@ static pawl_status respond(pawl_delivery *delivery, pawli_flight *flight, pawl_e
         st = pawl_tx_output(tx, flight->payload, flight->payload_size, err);
     if (st == PAWL_OK)
         st = pawl_message_commit(tx, err);
-    if (st == PAWL_E_INVALID || st == PAWL_E_TOO_LARGE || st == PAWL_E_CONFLICT) {
+    if (pawli_store_error_is_refusal(st)) {
         /* It cannot become a message. The request is done all the same. */
         pawli_log(&delivery->options.log, PAWL_LOG_ERROR, "outbox",
                   "the response to message %s is dropped: %s", id, err ? err->message : "-");
@@ -180,6 +242,15 @@ static void forget_payload(pawli_flight *flight)
 {
     free(flight->payload);
     flight->payload = NULL;
+}
+
+static pawli_flight *first_that(pawl_delivery *delivery, bool (*wanted)(const pawli_flight *))
+{
+    pawli_flight *at = delivery->landed.first;
+
+    while (at && !wanted(at))
+        at = at->next;
+    return at;
 }
 
 static pawl_status tell_outputs(pawl_delivery *delivery, pawl_error *err)
@@ -205,6 +276,14 @@ static pawl_status tell_outputs(pawl_delivery *delivery, pawl_error *err)
     }
     if (count > 0)
         st = pawl_queue_ack_outputs(delivery->store, delivery->owner, items, count, NULL, err);
+    while (pawli_store_error_is_refusal(st) && divide(count) > 0) {
+        count = divide(count);
+        st = pawl_queue_ack_outputs(delivery->store, delivery->owner, items, count, NULL, err);
+    }
+    if (pawli_store_error_is_refusal(st)) {
+        refused(delivery, first_that(delivery, has_output), err);
+        return PAWL_OK;
+    }
     if (st == PAWL_OK)
         finish(delivery, NULL, has_output, count);
     return st;
@@ -237,7 +316,7 @@ pawl_status pawli_delivery_tell_others(pawl_delivery *delivery, pawl_error *err)
 pawl_status pawli_delivery_acks(pawl_delivery *delivery, pawl_held **ret_items, size_t *ret_count,
                                 pawl_error *err)
 {
-    return gather(NULL, is_plain_ack, &delivery->landed, ret_items, ret_count, err);
+    return gather(NULL, is_plain_ack, &delivery->landed, PAWL_BATCH_MAX, ret_items, ret_count, err);
 }
 
 void pawli_delivery_acked(pawl_delivery *delivery, size_t count)
@@ -245,16 +324,38 @@ void pawli_delivery_acked(pawl_delivery *delivery, size_t count)
     finish(delivery, NULL, is_plain_ack, count);
 }
 
-pawl_status pawli_delivery_tell_done(pawl_delivery *delivery, pawl_error *err)
+/* As many as the database takes at once, or the one that it refuses. */
+static pawl_status tell_some_done(pawl_delivery *delivery, size_t *ret_count, pawl_error *err)
 {
     PAWLI_AUTO_FREE pawl_held *items = NULL;
     size_t count = 0;
     pawl_status st = pawli_delivery_acks(delivery, &items, &count, err);
 
-    if (st == PAWL_OK && count > 0)
+    *ret_count = count;
+    if (st != PAWL_OK || count == 0)
+        return st;
+    st = pawl_queue_ack(delivery->store, delivery->owner, items, count, NULL, err);
+    while (pawli_store_error_is_refusal(st) && divide(count) > 0) {
+        count = divide(count);
         st = pawl_queue_ack(delivery->store, delivery->owner, items, count, NULL, err);
+    }
+    if (pawli_store_error_is_refusal(st)) {
+        refused(delivery, first_that(delivery, is_plain_ack), err);
+        return PAWL_OK;
+    }
     if (st == PAWL_OK)
         pawli_delivery_acked(delivery, count);
+    return st;
+}
+
+pawl_status pawli_delivery_tell_done(pawl_delivery *delivery, pawl_error *err)
+{
+    pawl_status st;
+    size_t count;
+
+    do
+        st = tell_some_done(delivery, &count, err);
+    while (st == PAWL_OK && count > 0);
     return st;
 }
 

@@ -224,7 +224,8 @@ static pawl_status measure_clock(pawl_delivery *delivery, pawl_error *err)
     return PAWL_OK;
 }
 
-static pawl_status claim(pawl_delivery *delivery, const claim_wants *wants, pawl_error *err)
+static pawl_status claim(pawl_delivery *delivery, const claim_wants *wants, size_t *ret_acks,
+                         pawl_error *err)
 {
     PAWLI_AUTO_FREE pawl_held *acks = NULL;
     pawl_claim_options options = PAWL_CLAIM_OPTIONS_INIT;
@@ -233,6 +234,7 @@ static pawl_status claim(pawl_delivery *delivery, const claim_wants *wants, pawl
     size_t ack_count = 0;
     pawl_status st = pawli_delivery_acks(delivery, &acks, &ack_count, err);
 
+    *ret_acks = ack_count;
     if (st != PAWL_OK)
         return st;
     options.destinations = wants->names;
@@ -248,6 +250,19 @@ static pawl_status claim(pawl_delivery *delivery, const claim_wants *wants, pawl
     pawli_delivery_acked(delivery, ack_count);
     delivery->drained = pawl_messages_count(list) < (size_t)wants->limit;
     return adopt(delivery, list, false, asked_at, err);
+}
+
+/* A refusal may be about one of the acknowledgements: told by themselves, they are divided until
+ * that one is found. */
+static pawl_status claim_divided(pawl_delivery *delivery, const claim_wants *wants, pawl_error *err)
+{
+    size_t acks = 0;
+    pawl_status st = claim(delivery, wants, &acks, err);
+
+    if (!pawli_store_error_is_refusal(st) || acks == 0)
+        return st;
+    st = pawli_delivery_tell_done(delivery, err);
+    return st == PAWL_OK ? claim(delivery, wants, &acks, err) : st;
 }
 
 /* Get ready to sleep: what becomes ready after this, for whoever has room, ends the wait. */
@@ -291,7 +306,8 @@ pawl_status pawli_delivery_claim(pawl_delivery *delivery, bool may_arm, pawl_err
         return st;
     if (wants.count == 0)
         delivery->drained = true;
-    st = wants.count > 0 ? claim(delivery, &wants, err) : pawli_delivery_tell_done(delivery, err);
+    st = wants.count > 0 ? claim_divided(delivery, &wants, err)
+                         : pawli_delivery_tell_done(delivery, err);
     if (delivery->moved > moved && delivery->armed) {
         pawl_waiter_disarm(delivery->waiter);
         delivery->armed = false;

@@ -44,6 +44,7 @@ typedef struct pawli_flight {
     int64_t delay_ms;      /* or PAWL_DELAY_BY_POLICY */
     char *error;           /* may be NULL, also for want of memory */
     bool answered;         /* `error` has words of the other side */
+    bool stripped;         /* what the other side said was left out: the database refused it */
     int status;            /* of that answer, HTTP's; 0: none */
     void *payload;         /* of the acknowledgement */
     size_t payload_size;   /* 0 and no payload: none */

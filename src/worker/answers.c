@@ -179,6 +179,42 @@ static void settle(pawl_worker *worker, pawl_task *picked, size_t count, size_t 
               count);
 }
 
+/* ---- results that the store refuses ---- */
+
+/* What the handler said is left out, and the result told without it. */
+static void strip(pawl_task *task)
+{
+    pawli_output_done(&task->output);
+    free(task->error);
+    task->error = NULL;
+}
+
+/* Said once for each message, whether it is only the words that are lost or the whole result. */
+static void log_refusal(pawl_worker *worker, const pawl_task *task, bool stored, const char *why)
+{
+    char id[PAWL_UUID_TEXT_SIZE];
+
+    pawl_message_id_format(pawl_message_get_id(task->message), id);
+    if (stored)
+        pawli_log(&worker->log, PAWL_LOG_WARNING, "worker",
+                  "topic '%.255s': the error text or output of message %s was refused by the "
+                  "database and is not kept: %s",
+                  pawl_message_topic(task->message), id, why);
+    else
+        pawli_log(&worker->log, PAWL_LOG_ERROR, "worker",
+                  "topic '%.255s': the result of message %s was refused by the database; the "
+                  "message is attempted again when its lease ends: %s",
+                  pawl_message_topic(task->message), id, why);
+}
+
+/* Not stored, and not to be told again: its lease is no longer renewed, and ends. */
+static void drop_refused(pawl_worker *worker, pawl_task *task)
+{
+    pawli_observe_dropped(worker, task);
+    pawli_worker_count(worker, &worker->stats.lost, 1);
+    pawli_hand_settle(&worker->hand, task);
+}
+
 static pawl_status tell_output(pawl_worker *worker, const pawl_task *task, size_t *ret_changed,
                                pawl_error *err)
 {
@@ -189,11 +225,9 @@ static pawl_status tell_output(pawl_worker *worker, const pawl_task *task, size_
     return st == PAWL_E_LOST ? PAWL_OK : st;
 }
 
-static pawl_status tell(pawl_worker *worker, const pawl_task *sample, size_t count,
-                        size_t *ret_changed, pawl_error *err)
+static pawl_status tell(pawl_worker *worker, const pawl_task *sample, const pawl_held *items,
+                        size_t count, size_t *ret_changed, pawl_error *err)
 {
-    const pawl_held *items = worker->intake.answers.items;
-
     if (sample->dead)
         return pawli_dead_tell(worker, sample, items, count, ret_changed, err);
     switch (pawli_task_answer(sample)) {
@@ -212,18 +246,72 @@ static pawl_status tell(pawl_worker *worker, const pawl_task *sample, size_t cou
     }
 }
 
+/* The store has refused this one result, for the reason `why`: it gets one more chance, without
+ * what the handler said. */
+static pawl_status tell_refused(pawl_worker *worker, pawl_task *task, const pawl_error *why,
+                                pawl_error *err)
+{
+    bool had_words = task->error || task->output.data;
+    size_t changed = 0;
+
+    strip(task);
+    pawl_status st = tell(worker, task, &task->held, 1, &changed, err);
+    if (st == PAWL_OK) {
+        if (had_words)
+            log_refusal(worker, task, true, why->message);
+        settle(worker, task, 1, changed);
+    } else if (pawli_store_error_is_refusal(st)) {
+        log_refusal(worker, task, false, why->message);
+        drop_refused(worker, task);
+        st = PAWL_OK;
+    } else {
+        put_back(&worker->intake.answers, task, st == PAWL_E_IN_DOUBT);
+    }
+    return st;
+}
+
+/*
+ * Tell equal results together. If the store refuses them, for what one of them brings, they are
+ * divided until that one is found; the others are told.
+ */
+static pawl_status tell_list(pawl_worker *worker, pawl_task *list, const pawl_held *items,
+                             size_t count, pawl_error *err)
+{
+    size_t changed = 0, half = count / 2;
+    pawl_error why = PAWL_ERROR_INIT;
+    pawl_status st = tell(worker, list, items, count, &changed, &why);
+
+    if (st == PAWL_OK) {
+        settle(worker, list, count, changed);
+        return PAWL_OK;
+    }
+    if (!pawli_store_error_is_refusal(st)) {
+        put_back(&worker->intake.answers, list, st == PAWL_E_IN_DOUBT);
+        if (err)
+            *err = why;
+        return st;
+    }
+    if (count == 1)
+        return tell_refused(worker, list, &why, err);
+    pawl_task *last = list;
+    for (size_t i = 1; i < half; i++)
+        last = last->line;
+    pawl_task *rest = last->line;
+    last->line = NULL;
+    st = tell_list(worker, list, items, half, err);
+    if (st == PAWL_OK)
+        return tell_list(worker, rest, items + half, count - half, err);
+    put_back(&worker->intake.answers, rest, false);
+    return st;
+}
+
 static pawl_status tell_like(pawl_worker *worker, const pawl_task *sample, pawl_error *err)
 {
     pawli_answers *answers = &worker->intake.answers;
-    size_t count, changed = 0;
+    size_t count;
     pawl_task *picked = pick(answers, sample, &count);
-    pawl_status st = tell(worker, sample, count, &changed, err);
 
-    if (st == PAWL_OK)
-        settle(worker, picked, count, changed);
-    else
-        put_back(answers, picked, st == PAWL_E_IN_DOUBT);
-    return st;
+    return tell_list(worker, picked, answers->items, count, err);
 }
 
 /* One that may go with others of its kind, and with a claim. */
@@ -262,6 +350,11 @@ pawl_status pawli_answers_tell(pawl_worker *worker, pawl_error *err)
     pawl_status st = tell_all(worker, false, err);
 
     return st == PAWL_OK ? tell_all(worker, true, err) : st;
+}
+
+pawl_status pawli_answers_tell_acks(pawl_worker *worker, pawl_error *err)
+{
+    return tell_all(worker, true, err);
 }
 
 /* ---- acknowledgements that go with a claim ---- */

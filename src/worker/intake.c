@@ -151,25 +151,41 @@ static void note_duration(pawli_intake *intake, pawl_mono began)
         intake->call_us == 0 ? took_us : intake->call_us + (took_us - intake->call_us) / 8;
 }
 
+/* Acknowledge what there is and claim, in one call. *ret_acks: how many went with it. */
+static pawl_status ack_and_claim(pawl_worker *worker, const pawl_claim_options *options, int limit,
+                                 size_t *ret_acks, pawl_messages **ret_list, pawl_error *err)
+{
+    const pawl_held *acks;
+    size_t acked = 0;
+    pawl_status st = pawli_answers_acks(worker, &acks, ret_acks, err);
+
+    if (st != PAWL_OK)
+        return st;
+    st = pawl_queue_ack_and_claim(worker->store, worker->owner, acks, *ret_acks,
+                                  worker->options.lease_ms, limit, options, &acked, ret_list, err);
+    pawli_answers_acked(worker, st, *ret_acks, acked);
+    worker->intake.in_doubt |= st == PAWL_E_IN_DOUBT;
+    return st;
+}
+
 static pawl_status claim_one(pawl_worker *worker, const pawli_want *want, int limit,
                              size_t *ret_found, pawl_error *err)
 {
     pawl_claim_options options = PAWL_CLAIM_OPTIONS_INIT;
     pawl_mono asked_at = pawli_worker_now(worker), began = pawli_mono_now();
     pawl_messages *list = NULL;
-    const pawl_held *acks;
-    size_t count, acked = 0;
-    pawl_status st = pawli_answers_acks(worker, &acks, &count, err);
+    size_t acks = 0;
 
-    if (st != PAWL_OK)
-        return st;
     options.topics = want->topics;
     options.topic_count = want->topic_count;
     options.owner_name = worker->options.owner_name;
-    st = pawl_queue_ack_and_claim(worker->store, worker->owner, acks, count,
-                                  worker->options.lease_ms, limit, &options, &acked, &list, err);
-    pawli_answers_acked(worker, st, count, acked);
-    worker->intake.in_doubt |= st == PAWL_E_IN_DOUBT;
+    pawl_status st = ack_and_claim(worker, &options, limit, &acks, &list, err);
+    if (pawli_store_error_is_refusal(st) && acks > 0) {
+        /* Told by themselves, they are divided until the one that is refused is found. */
+        st = pawli_answers_tell_acks(worker, err);
+        if (st == PAWL_OK)
+            st = ack_and_claim(worker, &options, limit, &acks, &list, err);
+    }
     if (st != PAWL_OK)
         return st;
     note_duration(&worker->intake, began);

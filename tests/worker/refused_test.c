@@ -1,0 +1,191 @@
+/* tests/worker/refused_test.c - a result that the database refuses for good stops nothing else. */
+#include "workshop.h"
+
+#include <string.h>
+
+#define MESSAGES 8
+
+/* What the handlers of a test answer, and how often they were called. */
+typedef struct script {
+    pawl_verdict verdict;
+    const char *error;
+    const char *output;
+    int calls;
+} script;
+
+static pawl_verdict follow(pawl_task *task, void *context)
+{
+    script *s = context;
+    pawl_error err = PAWL_ERROR_INIT;
+
+    s->calls++;
+    pawl_task_explain(task, s->error);
+    if (s->output)
+        assert_ok(pawl_task_output(task, s->output, strlen(s->output), &err), &err);
+    return s->verdict;
+}
+
+/* From now on the database refuses rows of `table` for which `condition` (of the new row) is true.
+ */
+static void refuse(fixture *f, const char *table, const char *event, const char *condition)
+{
+    if (fixture_is_postgres(f)) {
+        fixture_exec(f, "CREATE FUNCTION {refuse}() RETURNS trigger LANGUAGE plpgsql AS"
+                        " 'BEGIN RAISE EXCEPTION USING ERRCODE = ''22023'', MESSAGE = ''no such"
+                        " row''; END'");
+        fixture_exec(f,
+                     "CREATE TRIGGER refuse BEFORE %s ON {%s} FOR EACH ROW WHEN (%s)"
+                     " EXECUTE FUNCTION {refuse}()",
+                     event, table, condition);
+    } else {
+        fixture_exec(f,
+                     "CREATE TRIGGER refuse BEFORE %s ON {%s} WHEN %s BEGIN"
+                     " SELECT RAISE(ABORT, 'no such row'); END",
+                     event, table, condition);
+    }
+}
+
+static int times_logged(fixture *f, const char *text)
+{
+    int times = 0;
+
+    for (size_t i = 0; i < fixture_log_count(f); i++)
+        times += strstr(fixture_log_at(f, i), text) != NULL;
+    return times;
+}
+
+/* Send MESSAGES; the database will not let the one in the middle end. */
+static pawl_work_id poison(fixture *f)
+{
+    pawl_work_id id = {0};
+
+    for (int i = 0; i < MESSAGES; i++) {
+        pawl_work_id sent = fixture_send(f, "t", "x");
+        if (i == MESSAGES / 2)
+            id = sent;
+    }
+    refuse(f, "outcome", "INSERT", test_note("NEW.id = %lld", (long long)id.value));
+    return id;
+}
+
+static int64_t count_done(fixture *f)
+{
+    return fixture_count(f, "SELECT count(*) FROM {outcome} WHERE state = 2");
+}
+
+PAWL_TEST(an_acknowledgement_that_is_refused_stops_no_other)
+{
+    fixture *f = fixture_open(NULL);
+    pawl_worker *worker = workshop_worker(f, NULL);
+    script s = {.verdict = PAWL_DONE};
+    pawl_work_id id = poison(f);
+
+    workshop_handle(worker, "t", follow, &s);
+    workshop_until_idle(worker);
+    assert_int_equal(MESSAGES - 1, count_done(f));
+    assert_int_equal(PAWL_STATE_IN_PROGRESS, fixture_state(f, id));
+    assert_int_equal(MESSAGES - 1, workshop_stats(worker).done);
+    assert_int_equal(1, workshop_stats(worker).lost);
+    assert_int_equal(0, workshop_stats(worker).in_hand);
+    assert_int_equal(1, times_logged(f, "was refused by the database"));
+
+    fixture_send(f, "t", "later");
+    workshop_until_idle(worker);
+    assert_int_equal(MESSAGES, count_done(f));
+    /* Its lease ends like that of any message whose result was lost. */
+    fixture_exec(f, fixture_is_postgres(f) ? "DROP TRIGGER refuse ON {outcome}"
+                                           : "DROP TRIGGER refuse");
+    fixture_advance(f, 31 * SECOND_MS);
+    workshop_until_idle(worker);
+    assert_int_equal(PAWL_STATE_DONE, fixture_state(f, id));
+    kit_check(f);
+}
+
+PAWL_TEST(a_failure_that_is_refused_stops_no_other)
+{
+    fixture *f = fixture_open(NULL);
+    pawl_worker *worker = workshop_worker(f, NULL);
+    script s = {.verdict = PAWL_FAIL, .error = "no"};
+    pawl_work_id id = poison(f);
+
+    workshop_handle(worker, "t", follow, &s);
+    workshop_until_idle(worker);
+    assert_int_equal(MESSAGES - 1,
+                     fixture_count(f, "SELECT count(*) FROM {outcome} WHERE state = 3"));
+    assert_int_equal(PAWL_STATE_IN_PROGRESS, fixture_state(f, id));
+    assert_int_equal(1, times_logged(f, "was refused by the database"));
+    kit_check(f);
+}
+
+/* The text alone is dropped: the attempt counts and is retried by its policy. */
+PAWL_TEST(an_error_text_that_is_refused_is_left_out)
+{
+    fixture *f = fixture_open(NULL);
+    pawl_worker *worker = workshop_worker(f, NULL);
+    script s = {.verdict = PAWL_RETRY, .error = "poison"};
+    pawl_work_id id = fixture_send(f, "t", "x");
+
+    refuse(f, "queue", "UPDATE", "NEW.last_error = 'poison'");
+    workshop_handle(worker, "t", follow, &s);
+    workshop_until_idle(worker);
+    assert_int_equal(PAWL_STATE_READY, fixture_state(f, id));
+    assert_int_equal(1, pawl_message_retries(kit_get(f, id)));
+    assert_null(pawl_message_last_error(kit_get(f, id)));
+    assert_int_equal(1, times_logged(f, "was refused by the database"));
+    assert_int_equal(1, workshop_stats(worker).retried);
+    kit_check(f);
+}
+
+PAWL_TEST(an_output_that_is_refused_is_left_out)
+{
+    fixture *f = fixture_open(NULL);
+    pawl_worker *worker = workshop_worker(f, NULL);
+    script s = {.verdict = PAWL_DONE, .output = "poison"};
+    pawl_work_id id = fixture_send(f, "t", "x");
+
+    refuse(f, "outcome", "INSERT", "NEW.output IS NOT NULL");
+    workshop_handle(worker, "t", follow, &s);
+    workshop_until_idle(worker);
+    assert_int_equal(PAWL_STATE_DONE, fixture_state(f, id));
+    assert_int_equal(1, times_logged(f, "was refused by the database"));
+    assert_int_equal(1, workshop_stats(worker).done);
+    kit_check(f);
+}
+
+/* Through the public interface alone: 2^30 times 30 days is no interval of PostgreSQL. */
+PAWL_TEST(a_backoff_beyond_the_end_of_time_stops_no_other)
+{
+    fixture *f = fixture_open(NULL);
+    pawl_worker *worker = workshop_worker(f, NULL);
+    pawl_outgoing message = kit_message("late", "x");
+    script retry = {.verdict = PAWL_RETRY}, good = {.verdict = PAWL_DONE};
+
+    message.backoff.base_ms = message.backoff.max_ms = 30 * DAY_MS;
+    message.max_attempts = 100;
+    pawl_work_id id = kit_send(f, &message).work_id;
+    fixture_exec(f, "UPDATE {queue} SET retries = 30 WHERE id = %lld", (long long)id.value);
+    pawl_work_id other = fixture_send(f, "t", "x");
+    workshop_handle(worker, "late", follow, &retry);
+    workshop_handle(worker, "t", follow, &good);
+    workshop_until_idle(worker);
+    assert_int_equal(1, retry.calls);
+    assert_int_equal(PAWL_STATE_DONE, fixture_state(f, other));
+    kit_check(f);
+}
+
+PAWL_TEST(a_running_worker_does_not_end_because_of_a_result)
+{
+    fixture *f = fixture_open(NULL);
+    pawl_worker_options options = PAWL_WORKER_OPTIONS_INIT;
+    pawl_error err = PAWL_ERROR_INIT;
+    script s = {.verdict = PAWL_DONE};
+
+    options.concurrency = 1;
+    options.until_empty = true;
+    pawl_worker *worker = workshop_worker(f, &options);
+    poison(f);
+    workshop_handle(worker, "t", follow, &s);
+    assert_ok(pawl_worker_run(worker, &err), &err);
+    assert_int_equal(MESSAGES - 1, count_done(f));
+    assert_int_equal(1, times_logged(f, "was refused by the database"));
+}
