@@ -10,6 +10,7 @@
 #include <pawl/clock.h>
 #include <pawl/error.h>
 #include <pawl/export.h>
+#include <pawl/maintenance.h>
 #include <pawl/store.h>
 
 PAWL_BEGIN_DECLS
@@ -95,12 +96,12 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_inbox_purge(pawl_store *store, const c
                                                       pawl_error *err);
 
 /*
- * Housekeeping, as in queue.h: forget what has been kept long enough, which is keep_ms after it was
+ * Maintenance, as in queue.h: forget what has been kept long enough, which is keep_ms after it was
  * processed, or after it was last seen if it never was; dead records are kept. A bounded amount;
- * *ret_changed (may be NULL) of 0 means nothing is left. A worker does it every 5 minutes.
+ * *ret_scan (may be NULL) says whether there may be more. A worker does it every 5 minutes.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_inbox_clean(pawl_store *store, size_t *ret_changed,
-                                                      pawl_error *err);
+                                                      pawl_scan *ret_scan, pawl_error *err);
 
 /* Counting stops at 10,000 of a kind: then there are that many or more. */
 #define PAWL_INBOX_COUNT_MAX 10000

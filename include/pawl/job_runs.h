@@ -14,6 +14,7 @@
 #include <pawl/error.h>
 #include <pawl/export.h>
 #include <pawl/id.h>
+#include <pawl/maintenance.h>
 #include <pawl/store.h>
 
 PAWL_BEGIN_DECLS
@@ -101,12 +102,12 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_job_run(pawl_store *store, int64_t run
                                                   pawl_runs **ret_one, pawl_error *err);
 
 /*
- * Housekeeping: forget what the jobs do not want to keep (keep_runs, keep_ms); what has not ended
- * is kept. A bounded amount; *ret_removed (may be NULL) of 0 means nothing is left. A worker does
- * it.
+ * Maintenance: forget what the jobs do not want to keep (keep_runs, keep_ms); what has not ended
+ * is kept. A bounded amount; *ret_scan (may be NULL) counts jobs and says whether there may be
+ * more. A worker does it.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_job_clean(pawl_store *store, size_t *ret_removed,
-                                                    pawl_error *err);
+                                                    pawl_scan *ret_scan, pawl_error *err);
 
 PAWL_END_DECLS
 

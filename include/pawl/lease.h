@@ -21,6 +21,7 @@
 #include <pawl/error.h>
 #include <pawl/export.h>
 #include <pawl/id.h>
+#include <pawl/maintenance.h>
 #include <pawl/store.h>
 #include <pawl/tx.h>
 
@@ -172,11 +173,13 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_lease_force_release(pawl_store *store,
                                                               pawl_error *err);
 
 /*
- * Forget leases that ended longer than `keep_ms` ago; 1000 at most in one call. Tokens never go
- * back, whatever is forgotten. Workers do it with their chore PAWL_CHORE_RETAIN.
+ * Forget leases that ended longer than `keep_ms` ago; 1000 at most in one call, and *ret_scan (may
+ * be NULL) says whether there may be more. Tokens never go back, whatever is forgotten. Workers do
+ * it with their chore PAWL_CHORE_RETAIN.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_lease_clean(pawl_store *store, int64_t keep_ms,
-                                                      size_t *ret_removed, pawl_error *err);
+                                                      size_t *ret_removed, pawl_scan *ret_scan,
+                                                      pawl_error *err);
 
 PAWL_END_DECLS
 

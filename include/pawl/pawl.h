@@ -18,6 +18,7 @@
 #include <pawl/message.h>
 #include <pawl/observe.h>
 #include <pawl/outbox.h>
+#include <pawl/maintenance.h>
 #include <pawl/queue.h>
 #include <pawl/schedule.h>
 #include <pawl/store.h>

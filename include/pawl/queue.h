@@ -8,6 +8,7 @@
 #include <pawl/error.h>
 #include <pawl/export.h>
 #include <pawl/id.h>
+#include <pawl/maintenance.h>
 #include <pawl/message.h>
 #include <pawl/store.h>
 
@@ -175,21 +176,25 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_held(pawl_store *store, pawl_own
                                                      pawl_messages **ret_list, pawl_error *err);
 
 /*
- * Housekeeping. Each call does a bounded amount of work in one transaction and may be made by any
- * number of processes; *ret_changed (may be NULL) counts messages, and 0 means nothing is left.
+ * Maintenance. Each call does a bounded amount of work in one transaction and may be made by any
+ * number of processes. *ret_changed (may be NULL) counts messages; *ret_scan (may be NULL) says how
+ * much was read and whether there may be more: see pawl/maintenance.h.
  */
-/* Expired leases become ready again and count as an attempt; at the last one, failed. */
+/* Expired leases become ready again and count as an attempt; at the last one, failed. Reads 100
+ * claims. */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_reap(pawl_store *store, size_t *ret_changed,
-                                                     pawl_error *err);
+                                                     pawl_scan *ret_scan, pawl_error *err);
 /* Ready messages (and failed ones) past their time to live become expired. */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_expire(pawl_store *store, size_t *ret_changed,
-                                                       pawl_error *err);
+                                                       pawl_scan *ret_scan, pawl_error *err);
 #define PAWL_RETENTION_MS ((int64_t)7 * 24 * 3600 * 1000)
 /* Forget done and cancelled messages that finished longer than `keep_ms` (>= 0) ago. */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_retain(pawl_store *store, int64_t keep_ms,
-                                                       size_t *ret_changed, pawl_error *err);
-/* Fold the deltas behind the totals of pawl_outbox_stats. */
-PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_fold(pawl_store *store, pawl_error *err);
+                                                       size_t *ret_changed, pawl_scan *ret_scan,
+                                                       pawl_error *err);
+/* Fold the deltas behind the totals of pawl_outbox_stats; *ret_changed counts deltas. */
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_fold(pawl_store *store, size_t *ret_changed,
+                                                     pawl_scan *ret_scan, pawl_error *err);
 
 /*
  * A claimant keeps the fences it was given, so that its owner can answer by work id alone. One

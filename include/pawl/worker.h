@@ -130,7 +130,8 @@ typedef struct pawl_worker_options {
     int64_t longest_ms;   /* look for messages at least this often, whatever wakes */
     bool listen;          /* off: only look, every second, as where LISTEN does not work */
     int64_t retention_ms; /* how long done and cancelled messages are kept */
-    /* How often each chore is done, and how long it may take. 0 ms: never by this worker. */
+    /* How often each chore is done, and how long one call of it may take. A call that stopped at
+     * its limit is repeated at once. 0 ms: never by this worker. */
     int64_t chore_every_ms[PAWL_CHORE_COUNT];
     int64_t chore_timeout_ms[PAWL_CHORE_COUNT];
     pawl_log_sink log; /* write NULL: the store's */
@@ -254,6 +255,7 @@ typedef struct pawl_chore_stats {
     int64_t runs;           /* ended well */
     int64_t failures;       /* ended with an error */
     int64_t changed;        /* messages or records it changed */
+    int64_t scanned;        /* rows it read to find them */
     pawl_wall last_success; /* or PAWL_NEVER */
     char last_error[256];   /* "" if the last run was good */
 } pawl_chore_stats;
@@ -277,7 +279,7 @@ typedef struct pawl_worker_stats {
 } pawl_worker_stats;
 #define PAWL_CHORE_STATS_INIT                                                                      \
     {                                                                                              \
-        0, 0, 0, {0}, ""                                                                           \
+        0, 0, 0, 0, {0}, ""                                                                        \
     }
 #define PAWL_WORKER_STATS_INIT                                                                     \
     {                                                                                              \

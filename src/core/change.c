@@ -182,3 +182,34 @@ pawl_status pawli_change_found(pawl_store *store, enum pawli_sql sql, const pawl
         return pawli_fail(err, PAWL_E_INVALID, "the store must not be NULL");
     return run(store, sql, params, param_count, NULL, ret_changed, err);
 }
+
+pawl_status pawli_change_scanned(pawl_store *store, enum pawli_sql sql, const pawli_param *params,
+                                 size_t param_count, size_t limit, size_t *ret_changed,
+                                 pawl_scan *ret_scan, pawl_error *err)
+{
+    size_t changed = 0;
+    pawl_status st = pawli_change_found(store, sql, params, param_count, &changed, err);
+
+    if (st != PAWL_OK)
+        return st;
+    if (ret_changed)
+        *ret_changed = changed;
+    if (ret_scan)
+        *ret_scan = (pawl_scan){changed, changed >= limit};
+    return PAWL_OK;
+}
+
+void pawli_scanned_on_start(void *context)
+{
+    *(pawli_scanned *)context = (pawli_scanned){0, 0};
+}
+
+pawl_status pawli_scanned_on_row(void *context, const pawli_row *row, pawl_error *err)
+{
+    pawli_scanned *scanned = context;
+
+    (void)err;
+    scanned->changed += (size_t)pawli_row_int(row, 0);
+    scanned->rows += (size_t)pawli_row_int(row, 1);
+    return PAWL_OK;
+}

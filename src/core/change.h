@@ -38,6 +38,23 @@ pawl_status pawli_change_messages(pawl_store *store, enum pawli_sql sql, const p
 pawl_status pawli_change_found(pawl_store *store, enum pawli_sql sql, const pawli_param *params,
                                size_t param_count, size_t *ret_changed, pawl_error *err);
 
+/*
+ * The same for maintenance, which stops at `limit`. What it changed is what it read: then there may
+ * be more if that is as much as the limit. *ret_scan may be NULL.
+ */
+pawl_status pawli_change_scanned(pawl_store *store, enum pawli_sql sql, const pawli_param *params,
+                                 size_t param_count, size_t limit, size_t *ret_changed,
+                                 pawl_scan *ret_scan, pawl_error *err);
+
+/* Rows of what was changed and what was read to find it, added up. */
+typedef struct pawli_scanned {
+    size_t changed;
+    size_t rows;
+} pawli_scanned;
+/* An op's callbacks that add both up; the context is a pawli_scanned. */
+void pawli_scanned_on_start(void *context);
+pawl_status pawli_scanned_on_row(void *context, const pawli_row *row, pawl_error *err);
+
 /* An op's callbacks that add the numbers of column 0 up; the context is a size_t. */
 void pawli_count_on_start(void *context);
 pawl_status pawli_count_on_row(void *context, const pawli_row *row, pawl_error *err);

@@ -309,11 +309,13 @@ pawl_status pawl_inbox_purge(pawl_store *store, const char *source, const char *
     return change_dead(store, PAWLI_SQL_INBOX_PURGE, source, id, ret_changed, err);
 }
 
-pawl_status pawl_inbox_clean(pawl_store *store, size_t *ret_changed, pawl_error *err)
+pawl_status pawl_inbox_clean(pawl_store *store, size_t *ret_changed, pawl_scan *ret_scan,
+                             pawl_error *err)
 {
     pawli_param params[] = {{"limit", pawli_int(ROWS_PER_CALL)}};
     size_t changed = 0;
-    pawl_status st = pawli_change_found(store, PAWLI_SQL_INBOX_CLEAN, params, 1, &changed, err);
+    pawl_status st = pawli_change_scanned(store, PAWLI_SQL_INBOX_CLEAN, params, 1, ROWS_PER_CALL,
+                                          &changed, ret_scan, err);
 
     if (st != PAWL_OK)
         return st;

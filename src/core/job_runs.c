@@ -15,6 +15,7 @@
 #define LIMIT_MAX 10000
 #define ROWS_LOOKED_AT 10000
 #define JOBS_PER_CLEAN 100
+#define RUNS_PER_JOB 10 /* as the statement says */
 #define ANY ((1u << PAWL_RUN_STATE_COUNT) - 1)
 
 /* The columns of job_run; a list has two more. */
@@ -275,10 +276,30 @@ pawl_status pawl_job_runs(pawl_store *store, const char *job, const pawl_run_fil
     return PAWL_OK;
 }
 
-pawl_status pawl_job_clean(pawl_store *store, size_t *ret_removed, pawl_error *err)
+pawl_status pawl_job_clean(pawl_store *store, size_t *ret_removed, pawl_scan *ret_scan,
+                           pawl_error *err)
 {
     pawli_param params[] = {{"limit", pawli_int(JOBS_PER_CLEAN)}};
+    pawli_scanned scanned = {0, 0};
+    pawli_op op = {
+        .sql = PAWLI_SQL_JOB_CLEAN,
+        .writes = true,
+        .params = params,
+        .param_count = PAWLI_COUNT(params),
+        .on_row = pawli_scanned_on_row,
+        .on_start = pawli_scanned_on_start,
+        .context = &scanned,
+    };
 
-    return pawli_change_found(store, PAWLI_SQL_JOB_CLEAN, params, PAWLI_COUNT(params), ret_removed,
-                              err);
+    if (!store)
+        return pawli_fail(err, PAWL_E_INVALID, "the store must not be NULL");
+    pawl_status st = pawli_store_write(store, &op, err);
+    if (st != PAWL_OK)
+        return st;
+    if (ret_removed)
+        *ret_removed = scanned.changed;
+    if (ret_scan) /* it stops at so many jobs, or at RUNS_PER_JOB runs for each of these */
+        *ret_scan = (pawl_scan){scanned.rows, scanned.rows >= JOBS_PER_CLEAN ||
+                                                  scanned.changed >= JOBS_PER_CLEAN * RUNS_PER_JOB};
+    return PAWL_OK;
 }

@@ -296,7 +296,7 @@ pawl_status pawl_lease_force_release(pawl_store *store, const char *name,
 }
 
 pawl_status pawl_lease_clean(pawl_store *store, int64_t keep_ms, size_t *ret_removed,
-                             pawl_error *err)
+                             pawl_scan *ret_scan, pawl_error *err)
 {
     if (keep_ms < 0 || keep_ms > PAWLI_KEEP_MOST)
         return pawli_fail(err, PAWL_E_INVALID, "keep_ms must be " PAWLI_KEEP_WORDS);
@@ -304,6 +304,6 @@ pawl_status pawl_lease_clean(pawl_store *store, int64_t keep_ms, size_t *ret_rem
         {"keep", pawli_span_ms(keep_ms)},
         {"limit", pawli_int(ROWS_PER_CLEAN)},
     };
-    return pawli_change_found(store, PAWLI_SQL_LEASE_CLEAN, params, PAWLI_COUNT(params),
-                              ret_removed, err);
+    return pawli_change_scanned(store, PAWLI_SQL_LEASE_CLEAN, params, PAWLI_COUNT(params),
+                                ROWS_PER_CLEAN, ret_removed, ret_scan, err);
 }

@@ -1,4 +1,4 @@
-/* src/core/retention.c - housekeeping: leases, time to live, what is old, the counts. */
+/* src/core/retention.c - maintenance: leases, time to live, what is old, the counts. */
 #include <pawl/queue.h>
 
 #include "change.h"
@@ -12,44 +12,52 @@
 /* How much one call does: small enough to hold a write lock for milliseconds only. */
 #define CLAIMS_PER_REAP 100
 #define ROWS_PER_CALL 1000
+#define DELTAS_PER_FOLD 10000
 
-static bool is_zero(const void *count)
+static bool changed_nothing(const void *context)
 {
-    return *(const size_t *)count == 0;
+    return ((const pawli_scanned *)context)->changed == 0;
 }
 
-pawl_status pawl_queue_reap(pawl_store *store, size_t *ret_changed, pawl_error *err)
+pawl_status pawl_queue_reap(pawl_store *store, size_t *ret_changed, pawl_scan *ret_scan,
+                            pawl_error *err)
 {
     pawli_param params[] = {{"limit", pawli_int(CLAIMS_PER_REAP)}};
-    size_t changed = 0;
+    pawli_scanned scanned = {0, 0};
     pawli_op op = {
         .sql = PAWLI_SQL_REAP,
         .writes = true,
         .params = params,
         .param_count = PAWLI_COUNT(params),
-        .on_row = pawli_count_on_row,
-        .on_start = pawli_count_on_start,
-        .context = &changed,
+        .on_row = pawli_scanned_on_row,
+        .on_start = pawli_scanned_on_start,
+        .context = &scanned,
     };
 
     if (!store)
         return pawli_fail(err, PAWL_E_INVALID, "the store must not be NULL");
     pawli_cursor_notes notes = {0};
-    pawl_status st = pawli_cursor_run(store, &store->reap_cursor, &op, 1, is_zero, &notes, err);
+    pawl_status st =
+        pawli_cursor_run(store, &store->reap_cursor, &op, 2, changed_nothing, &notes, err);
     if (st != PAWL_OK)
         return st;
-    if (changed > 0)
-        pawli_log(&store->log, PAWL_LOG_INFO, "outbox", "reaped %zu expired leases", changed);
+    if (scanned.changed > 0)
+        pawli_log(&store->log, PAWL_LOG_INFO, "outbox", "reaped %zu expired leases",
+                  scanned.changed);
     if (ret_changed)
-        *ret_changed = changed;
+        *ret_changed = scanned.changed;
+    if (ret_scan)
+        *ret_scan = (pawl_scan){scanned.rows, scanned.rows >= CLAIMS_PER_REAP};
     return PAWL_OK;
 }
 
-pawl_status pawl_queue_expire(pawl_store *store, size_t *ret_changed, pawl_error *err)
+pawl_status pawl_queue_expire(pawl_store *store, size_t *ret_changed, pawl_scan *ret_scan,
+                              pawl_error *err)
 {
     pawli_param params[] = {{"limit", pawli_int(ROWS_PER_CALL)}};
     size_t changed = 0;
-    pawl_status st = pawli_change_found(store, PAWLI_SQL_EXPIRE, params, 1, &changed, err);
+    pawl_status st = pawli_change_scanned(store, PAWLI_SQL_EXPIRE, params, 1, ROWS_PER_CALL,
+                                          &changed, ret_scan, err);
 
     if (st != PAWL_OK)
         return st;
@@ -61,7 +69,7 @@ pawl_status pawl_queue_expire(pawl_store *store, size_t *ret_changed, pawl_error
 }
 
 pawl_status pawl_queue_retain(pawl_store *store, int64_t keep_ms, size_t *ret_changed,
-                              pawl_error *err)
+                              pawl_scan *ret_scan, pawl_error *err)
 {
     if (keep_ms < 0 || keep_ms > PAWLI_KEEP_MOST)
         return pawli_fail(err, PAWL_E_INVALID, "keep_ms must be " PAWLI_KEEP_WORDS);
@@ -69,11 +77,15 @@ pawl_status pawl_queue_retain(pawl_store *store, int64_t keep_ms, size_t *ret_ch
         {"keep", pawli_span_ms(keep_ms)},
         {"limit", pawli_int(ROWS_PER_CALL)},
     };
-    return pawli_change_found(store, PAWLI_SQL_RETAIN, params, PAWLI_COUNT(params), ret_changed,
-                              err);
+    return pawli_change_scanned(store, PAWLI_SQL_RETAIN, params, PAWLI_COUNT(params), ROWS_PER_CALL,
+                                ret_changed, ret_scan, err);
 }
 
-pawl_status pawl_queue_fold(pawl_store *store, pawl_error *err)
+pawl_status pawl_queue_fold(pawl_store *store, size_t *ret_changed, pawl_scan *ret_scan,
+                            pawl_error *err)
 {
-    return pawli_change_found(store, PAWLI_SQL_FOLD, NULL, 0, NULL, err);
+    pawli_param params[] = {{"limit", pawli_int(DELTAS_PER_FOLD)}};
+
+    return pawli_change_scanned(store, PAWLI_SQL_FOLD, params, PAWLI_COUNT(params), DELTAS_PER_FOLD,
+                                ret_changed, ret_scan, err);
 }

@@ -1,4 +1,4 @@
-/* src/worker/chores.c - housekeeping: each chore at its own pace, with its own time limit. */
+/* src/worker/chores.c - maintenance: each chore at its own pace, with its own time limit. */
 #include "chores.h"
 
 #include <pawl/inbox_records.h>
@@ -25,7 +25,8 @@ const char *pawl_chore_name(pawl_chore chore)
 void pawli_chores_init(pawli_chores *chores)
 {
     pthread_mutex_init(&chores->lock, NULL);
-    pthread_mutex_init(&chores->doing, NULL);
+    for (int i = 0; i < PAWLI_CHORE_THREADS; i++)
+        pthread_mutex_init(&chores->threads[i].doing, NULL);
     pawli_cond_init(&chores->wake);
     pawli_chores_reset(chores);
 }
@@ -34,7 +35,8 @@ void pawli_chores_done(pawli_chores *chores)
 {
     pthread_cond_destroy(&chores->wake);
     pthread_mutex_destroy(&chores->lock);
-    pthread_mutex_destroy(&chores->doing);
+    for (int i = 0; i < PAWLI_CHORE_THREADS; i++)
+        pthread_mutex_destroy(&chores->threads[i].doing);
 }
 
 void pawli_chores_reset(pawli_chores *chores)
@@ -46,36 +48,41 @@ void pawli_chores_reset(pawli_chores *chores)
 /* ---- one chore ---- */
 
 /* What has been finished, and leases that have ended, for long enough. */
-static pawl_status retain(pawl_worker *worker, size_t *ret_changed, pawl_error *err)
+static pawl_status retain(pawl_worker *worker, pawli_chore_result *ret, pawl_error *err)
 {
-    size_t leases = 0;
-    pawl_status st =
-        pawl_queue_retain(worker->store, worker->options.retention_ms, ret_changed, err);
+    pawli_chore_result leases = {0};
+    pawl_status st = pawl_queue_retain(worker->store, worker->options.retention_ms, &ret->changed,
+                                       &ret->scan, err);
 
     if (st == PAWL_OK)
-        st = pawl_lease_clean(worker->store, worker->options.retention_ms, &leases, err);
-    if (st == PAWL_OK)
-        *ret_changed += leases;
+        st = pawl_lease_clean(worker->store, worker->options.retention_ms, &leases.changed,
+                              &leases.scan, err);
+    ret->changed += leases.changed;
+    ret->scan.rows += leases.scan.rows;
+    ret->scan.more |= leases.scan.more;
     return st;
 }
 
-static pawl_status call(pawl_worker *worker, pawl_chore chore, size_t *ret_changed, pawl_error *err)
+static pawl_status call(pawl_worker *worker, pawl_chore chore, pawli_chore_result *ret,
+                        pawl_error *err)
 {
+    pawl_store *store = worker->store;
+
     switch (chore) {
     case PAWL_CHORE_REAP:
-        return pawl_queue_reap(worker->store, ret_changed, err);
+        return pawl_queue_reap(store, &ret->changed, &ret->scan, err);
     case PAWL_CHORE_EXPIRE:
-        return pawl_queue_expire(worker->store, ret_changed, err);
+        return pawl_queue_expire(store, &ret->changed, &ret->scan, err);
     case PAWL_CHORE_RETAIN:
-        return retain(worker, ret_changed, err);
+        return retain(worker, ret, err);
     case PAWL_CHORE_FOLD:
-        return pawl_queue_fold(worker->store, err);
+        return pawl_queue_fold(store, &ret->changed, &ret->scan, err);
     case PAWL_CHORE_CHECKPOINT:
-        return pawli_db_checkpoint(worker->store->db, err);
+        return pawli_db_checkpoint(store->db, err);
     case PAWL_CHORE_INBOX:
-        return pawl_inbox_clean(worker->store, ret_changed, err);
+        return pawl_inbox_clean(store, &ret->changed, &ret->scan, err);
     case PAWL_CHORE_JOBS:
-        return pawl_job_clean(worker->store, ret_changed, err);
+        return pawl_job_clean(store, &ret->changed, &ret->scan, err);
     default:
         return PAWL_OK;
     }
@@ -88,8 +95,13 @@ static bool is_done_here(const pawl_worker *worker, pawl_chore chore)
            worker->options.chore_every_ms[chore] > 0;
 }
 
-void pawli_chore_ended(pawl_worker *worker, pawl_chore chore, pawl_status st, size_t changed,
-                       const pawl_error *err)
+static int thread_of(pawl_chore chore)
+{
+    return chore == PAWL_CHORE_REAP ? PAWLI_CHORES_REAP : PAWLI_CHORES_OTHERS;
+}
+
+void pawli_chore_ended(pawl_worker *worker, pawl_chore chore, pawl_status st,
+                       const pawli_chore_result *result, const pawl_error *err)
 {
     pawl_chore_stats *stats = &worker->stats.chores[chore];
     bool step = atomic_load(&worker->mode) == PAWLI_MODE_STEP;
@@ -98,7 +110,8 @@ void pawli_chore_ended(pawl_worker *worker, pawl_chore chore, pawl_status st, si
     pthread_mutex_lock(&worker->stats_lock);
     if (st == PAWL_OK) {
         stats->runs++;
-        stats->changed += (int64_t)changed;
+        stats->changed += (int64_t)result->changed;
+        stats->scanned += (int64_t)result->scan.rows;
         stats->last_success = step ? (pawl_wall){worker->step_now.us} : pawli_wall_now();
         stats->last_error[0] = '\0';
     } else {
@@ -112,19 +125,20 @@ void pawli_chore_ended(pawl_worker *worker, pawl_chore chore, pawl_status st, si
                   pawl_chore_name(chore), err->message);
 }
 
-pawl_status pawli_chore_do(pawl_worker *worker, pawl_chore chore, size_t *ret_changed,
+pawl_status pawli_chore_do(pawl_worker *worker, pawl_chore chore, pawli_chore_result *ret_result,
                            pawl_error *err)
 {
     int64_t timeout_ms = worker->options.chore_timeout_ms[chore];
+    pthread_mutex_t *doing = &worker->chores.threads[thread_of(chore)].doing;
     pawl_error why = PAWL_ERROR_INIT;
 
-    *ret_changed = 0;
-    pthread_mutex_lock(&worker->chores.doing);
+    *ret_result = (pawli_chore_result){0};
+    pthread_mutex_lock(doing);
     pawli_limit_begin(pawli_mono_after(pawli_mono_now(), timeout_ms * 1000));
-    pawl_status st = call(worker, chore, ret_changed, &why);
+    pawl_status st = call(worker, chore, ret_result, &why);
     pawli_limit_end();
-    pthread_mutex_unlock(&worker->chores.doing);
-    pawli_chore_ended(worker, chore, st, *ret_changed, &why);
+    pthread_mutex_unlock(doing);
+    pawli_chore_ended(worker, chore, st, ret_result, &why);
     if (st != PAWL_OK && err)
         *err = why;
     return st;
@@ -143,43 +157,68 @@ static pawl_mono next_time(const pawl_worker *worker, pawl_chore chore, pawl_mon
 
 /* ---- all of them ---- */
 
-static pawl_status do_due(pawl_worker *worker, pawl_mono now, size_t *ret_changed, pawl_error *err)
+/* The chore's next call: at once if it stopped at its limit. */
+static pawl_status do_one(pawl_worker *worker, pawl_chore chore, pawl_mono now,
+                          pawli_chore_result *ret_result, pawl_error *err)
 {
-    pawli_chores *chores = &worker->chores;
-    pawl_error *first_error = err;
+    pawl_status st = pawli_chore_do(worker, chore, ret_result, err);
+    bool again = st == PAWL_OK && ret_result->scan.more;
+
+    worker->chores.due[chore] = again ? now : next_time(worker, chore, now);
+    return st;
+}
+
+/* One call of each that is due. The first error is answered; it keeps no other from being done. */
+static pawl_status step_once(pawl_worker *worker, pawl_mono now, size_t *ret_changed,
+                             bool *ret_more, pawl_error *err)
+{
     pawl_status st = PAWL_OK;
 
-    *ret_changed = 0;
+    *ret_more = false;
     for (int i = 0; i < PAWL_CHORE_COUNT; i++) {
-        pawl_chore chore = (pawl_chore)i;
-        size_t changed;
-        if (!is_done_here(worker, chore) || chores->due[i].us > now.us)
+        pawli_chore_result result;
+        if (!is_done_here(worker, (pawl_chore)i) || worker->chores.due[i].us > now.us)
             continue;
-        pawl_status one = pawli_chore_do(worker, chore, &changed, first_error);
-        /* Each call does a bounded amount; where it found something there may be more. */
-        chores->due[i] = changed > 0 ? now : next_time(worker, chore, now);
-        *ret_changed += changed;
-        if (one != PAWL_OK && st == PAWL_OK) {
+        pawl_status one = do_one(worker, (pawl_chore)i, now, &result, st == PAWL_OK ? err : NULL);
+        *ret_changed += result.changed;
+        *ret_more |= one == PAWL_OK && result.scan.more;
+        if (st == PAWL_OK)
             st = one;
-            first_error = NULL;
-        }
     }
     return st;
 }
 
 pawl_status pawli_chores_step(pawl_worker *worker, size_t *ret_changed, pawl_error *err)
 {
-    return do_due(worker, pawli_worker_now(worker), ret_changed, err);
+    pawl_mono now = pawli_worker_now(worker);
+    pawl_status st;
+    bool more;
+
+    *ret_changed = 0;
+    do
+        st = step_once(worker, now, ret_changed, &more, err);
+    while (st == PAWL_OK && more);
+    return st;
 }
 
-static pawl_mono soonest(const pawl_worker *worker, pawl_mono now)
+/* When the next of the thread's chores is due. */
+static pawl_mono soonest(const pawl_worker *worker, int thread, pawl_mono now)
 {
     pawl_mono soonest = pawli_mono_after(now, INT64_C(3600000000));
 
     for (int i = 0; i < PAWL_CHORE_COUNT; i++)
-        if (is_done_here(worker, (pawl_chore)i) && worker->chores.due[i].us < soonest.us)
+        if (thread_of((pawl_chore)i) == thread && is_done_here(worker, (pawl_chore)i) &&
+            worker->chores.due[i].us < soonest.us)
             soonest = worker->chores.due[i];
     return soonest;
+}
+
+static bool is_leaving(pawli_chores *chores)
+{
+    pthread_mutex_lock(&chores->lock);
+    bool leaving = chores->leave;
+    pthread_mutex_unlock(&chores->lock);
+    return leaving;
 }
 
 /* False: it is time to leave. */
@@ -193,15 +232,26 @@ static bool rest(pawli_chores *chores, pawl_mono until)
     return stay;
 }
 
-/* Thread: its own. While the store is likely to be down the intake alone tries it. */
-static void *keep_house(void *context)
+/* One call of each of the thread's chores that is due, until it is time to leave. */
+static void do_due(pawl_worker *worker, int thread, pawl_mono now)
 {
-    pawl_worker *worker = context;
+    pawli_chore_result result;
+
+    for (int i = 0; i < PAWL_CHORE_COUNT; i++)
+        if (thread_of((pawl_chore)i) == thread && is_done_here(worker, (pawl_chore)i) &&
+            worker->chores.due[i].us <= now.us && !is_leaving(&worker->chores))
+            (void)do_one(worker, (pawl_chore)i, now, &result, NULL);
+}
+
+/* Thread: its own. While the store is likely to be down the intake alone tries it. */
+static void *maintain(void *context)
+{
+    pawl_worker *worker = ((pawli_chore_thread *)context)->worker;
+    int thread = (int)((pawli_chore_thread *)context - worker->chores.threads);
     pawl_mono until = pawli_mono_now();
 
     while (rest(&worker->chores, until)) {
         pawl_mono now = pawli_mono_now();
-        size_t changed;
         if (!pawli_dead_is_announced(worker)) { /* the intake is about to */
             until = pawli_mono_after(now, 50000);
             continue;
@@ -210,17 +260,35 @@ static void *keep_house(void *context)
             until = pawli_mono_after(now, 1000000);
             continue;
         }
-        (void)do_due(worker, now, &changed, NULL);
-        until = soonest(worker, pawli_mono_now());
+        do_due(worker, thread, now);
+        until = soonest(worker, thread, pawli_mono_now());
     }
     return NULL;
 }
 
+static void end_threads(pawl_worker *worker, int count)
+{
+    pawli_chores_leave(worker);
+    for (int i = 0; i < count; i++)
+        pthread_join(worker->chores.threads[i].thread, NULL);
+}
+
 pawl_status pawli_chores_start(pawl_worker *worker, pawl_error *err)
 {
+    pawl_status st = PAWL_OK;
+    int started = 0;
+
     worker->chores.leave = false;
     pawli_chores_reset(&worker->chores);
-    return pawli_thread_start(&worker->chores.thread, keep_house, worker, err);
+    while (started < PAWLI_CHORE_THREADS && st == PAWL_OK) {
+        pawli_chore_thread *next = &worker->chores.threads[started];
+        next->worker = worker;
+        st = pawli_thread_start(&next->thread, maintain, next, err);
+        started += st == PAWL_OK;
+    }
+    if (st != PAWL_OK)
+        end_threads(worker, started);
+    return st;
 }
 
 void pawli_chores_leave(pawl_worker *worker)
@@ -229,12 +297,11 @@ void pawli_chores_leave(pawl_worker *worker)
 
     pthread_mutex_lock(&chores->lock);
     chores->leave = true;
-    pthread_cond_signal(&chores->wake);
+    pthread_cond_broadcast(&chores->wake);
     pthread_mutex_unlock(&chores->lock);
 }
 
 void pawli_chores_end(pawl_worker *worker)
 {
-    pawli_chores_leave(worker);
-    pthread_join(worker->chores.thread, NULL);
+    end_threads(worker, PAWLI_CHORE_THREADS);
 }

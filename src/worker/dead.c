@@ -113,7 +113,8 @@ pawl_status pawli_dead_look(pawl_worker *worker, size_t *ret_found, pawl_error *
                                        worker->options.chore_timeout_ms[PAWL_CHORE_DEAD] * 1000));
     st = claim(worker, (int)room, ret_found, &why);
     pawli_limit_end();
-    pawli_chore_ended(worker, PAWL_CHORE_DEAD, st, *ret_found, &why);
+    pawli_chore_result result = {*ret_found, {*ret_found, *ret_found == room}};
+    pawli_chore_ended(worker, PAWL_CHORE_DEAD, st, &result, &why);
     if (st != PAWL_OK || *ret_found < room)
         worker->dead.due =
             pawli_mono_after(now, worker->options.chore_every_ms[PAWL_CHORE_DEAD] * 1000);

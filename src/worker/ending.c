@@ -50,9 +50,13 @@ static bool saw_everything(pawl_worker *worker)
 static bool sweep(pawl_worker *worker)
 {
     size_t reaped = 0, dead = 0;
+    pawli_chore_result result = {0};
 
     if (worker->options.chore_every_ms[PAWL_CHORE_REAP] > 0)
-        (void)pawli_chore_do(worker, PAWL_CHORE_REAP, &reaped, NULL);
+        do {
+            (void)pawli_chore_do(worker, PAWL_CHORE_REAP, &result, NULL);
+            reaped += result.changed;
+        } while (result.scan.more && !pawli_stop_asked(&worker->stop));
     pawli_dead_hurry(&worker->dead);
     (void)pawli_dead_look(worker, &dead, NULL);
     return reaped + dead > 0;

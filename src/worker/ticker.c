@@ -89,7 +89,8 @@ static pawl_status turn(pawl_worker *worker, size_t *ret_changed, int64_t *ret_p
     pawli_limit_end();
     if (st != PAWL_OK)
         *ret_pause_us = FAILED_US;
-    pawli_chore_ended(worker, PAWL_CHORE_SCHEDULE, st, *ret_changed, &why);
+    pawli_chore_result result = {*ret_changed, {*ret_changed, false}};
+    pawli_chore_ended(worker, PAWL_CHORE_SCHEDULE, st, &result, &why);
     if (st != PAWL_OK && err)
         *err = why;
     return st;

@@ -76,7 +76,7 @@ static const char *reap_all_the_time(struct race *race)
     for (int round = 0; round < ROUNDS * 2; round++) {
         pawl_error err = PAWL_ERROR_INIT;
 
-        if (pawl_queue_reap(race->store, NULL, &err) != PAWL_OK)
+        if (pawl_queue_reap(race->store, NULL, NULL, &err) != PAWL_OK)
             return test_note("reap: %s", err.message);
     }
     return NULL;

@@ -393,7 +393,7 @@ PAWL_TEST(lists_of_ids_and_filters_are_checked)
     assert_status(PAWL_E_INVALID, pawl_outbox_list(store, NULL, NULL, NULL, &err), &err);
     assert_status(PAWL_E_INVALID, pawl_outbox_get(store, id, NULL, &err), &err);
     assert_status(PAWL_E_INVALID, pawl_outbox_stats(store, NULL, &err), &err);
-    assert_status(PAWL_E_INVALID, pawl_queue_retain(store, -1, NULL, &err), &err);
+    assert_status(PAWL_E_INVALID, pawl_queue_retain(store, -1, NULL, NULL, &err), &err);
     assert_says(&err, "keep_ms");
     assert_status(PAWL_E_INVALID, pawl_queue_wait(store, -1, &err), &err);
     assert_says(&err, "timeout_ms");
@@ -437,7 +437,7 @@ static int use_after_fork(pawl_store *store)
            pawl_outbox_list(store, NULL, &list, NULL, NULL) != PAWL_E_MISUSE ||
            pawl_outbox_stats(store, &stats, NULL) != PAWL_E_MISUSE ||
            pawl_store_now(store, &now, NULL) != PAWL_E_MISUSE ||
-           pawl_queue_reap(store, NULL, NULL) != PAWL_E_MISUSE;
+           pawl_queue_reap(store, NULL, NULL, NULL) != PAWL_E_MISUSE;
 }
 
 PAWL_TEST(a_store_does_not_cross_a_fork)

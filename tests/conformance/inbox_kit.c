@@ -135,6 +135,6 @@ size_t inbox_clean(fixture *f)
     pawl_error err = PAWL_ERROR_INIT;
     size_t changed = 99;
 
-    assert_ok(pawl_inbox_clean(fixture_store(f), &changed, &err), &err);
+    assert_ok(pawl_inbox_clean(fixture_store(f), &changed, NULL, &err), &err);
     return changed;
 }

@@ -225,7 +225,7 @@ PAWL_TEST(bad_arguments_are_refused)
     assert_null(list);
     assert_status(PAWL_E_INVALID, pawl_inbox_requeue(NULL, NULL, NULL, NULL, &err), &err);
     assert_status(PAWL_E_INVALID, pawl_inbox_purge(store, "", NULL, NULL, &err), &err);
-    assert_status(PAWL_E_INVALID, pawl_inbox_clean(NULL, NULL, &err), &err);
+    assert_status(PAWL_E_INVALID, pawl_inbox_clean(NULL, NULL, NULL, &err), &err);
     assert_status(PAWL_E_INVALID, pawl_inbox_read_stats(NULL, &found, &err), &err);
     assert_string_equal("unknown", pawl_inbox_state_name((pawl_inbox_state)9));
 }

@@ -114,7 +114,7 @@ PAWL_TEST(workers_receive_administrators_look_after_the_dead)
     assert_ok(pawl_inbox_list(store, NULL, &list, NULL, &err), &err);
     pawl_inbox_records_free(list);
     assert_ok(pawl_inbox_read_stats(store, &stats, &err), &err);
-    assert_ok(pawl_inbox_clean(store, NULL, &err), &err);
+    assert_ok(pawl_inbox_clean(store, NULL, NULL, &err), &err);
     assert_status(PAWL_E_DENIED, pawl_inbox_requeue(store, NULL, NULL, NULL, &err), &err);
     pawl_store_close(store);
     fixture_exec(f, "DROP ROLE %s", name);

@@ -156,7 +156,7 @@ static size_t clean(fixture *f)
     pawl_error err = PAWL_ERROR_INIT;
     size_t removed = 0;
 
-    assert_ok(pawl_job_clean(fixture_store(f), &removed, &err), &err);
+    assert_ok(pawl_job_clean(fixture_store(f), &removed, NULL, &err), &err);
     return removed;
 }
 

@@ -15,7 +15,7 @@ PAWL_TEST(who_waits_starts_though_the_run_before_is_forgotten)
     job_after(f, MINUTE_MS);
     assert_string_equal("ready@60 waiting@120", job_story(f, "line"));
     assert_int_equal(1, job_work(f));
-    assert_ok(pawl_job_clean(fixture_store(f), NULL, &err), &err);
+    assert_ok(pawl_job_clean(fixture_store(f), NULL, NULL, &err), &err);
     assert_int_equal(1, job_tick(f).started);
     assert_string_equal("done@60 ready@120", job_story(f, "line"));
     kit_check(f);

@@ -116,7 +116,7 @@ PAWL_TEST(who_may_work_may_schedule_and_who_may_send_may_not)
             assert_int_equal(2, pawl_runs_count(runs));
             pawl_runs_free(runs);
             assert_ok(pawl_job_disable(store, "j", NULL, &err), &err);
-            assert_ok(pawl_job_clean(store, NULL, &err), &err);
+            assert_ok(pawl_job_clean(store, NULL, NULL, &err), &err);
             assert_ok(pawl_job_delete(store, "j", NULL, &err), &err);
         }
         pawl_store_close(store);

@@ -228,7 +228,7 @@ size_t kit_reap(fixture *f)
     pawl_error err = PAWL_ERROR_INIT;
     size_t changed = 0;
 
-    assert_ok(pawl_queue_reap(fixture_store(f), &changed, &err), &err);
+    assert_ok(pawl_queue_reap(fixture_store(f), &changed, NULL, &err), &err);
     return changed;
 }
 
@@ -237,7 +237,7 @@ size_t kit_expire(fixture *f)
     pawl_error err = PAWL_ERROR_INIT;
     size_t changed = 0;
 
-    assert_ok(pawl_queue_expire(fixture_store(f), &changed, &err), &err);
+    assert_ok(pawl_queue_expire(fixture_store(f), &changed, NULL, &err), &err);
     return changed;
 }
 
@@ -246,7 +246,7 @@ size_t kit_retain(fixture *f, int64_t keep_ms)
     pawl_error err = PAWL_ERROR_INIT;
     size_t changed = 0;
 
-    assert_ok(pawl_queue_retain(fixture_store(f), keep_ms, &changed, &err), &err);
+    assert_ok(pawl_queue_retain(fixture_store(f), keep_ms, &changed, NULL, &err), &err);
     return changed;
 }
 

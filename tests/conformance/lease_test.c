@@ -127,13 +127,13 @@ PAWL_TEST(tokens_never_go_back_whatever_is_forgotten)
 
         assert_true(fence > last);
         last = fence;
-        assert_ok(pawl_lease_clean(fixture_store(f), 0, &removed, &err), &err);
+        assert_ok(pawl_lease_clean(fixture_store(f), 0, &removed, NULL, &err), &err);
         assert_int_equal(0, removed); /* it is held */
         assert_int_equal(PAWL_OK, lease_release(f, "it", 1 + i % 2, fence));
-        assert_ok(pawl_lease_clean(fixture_store(f), SECOND_MS, &removed, &err), &err);
+        assert_ok(pawl_lease_clean(fixture_store(f), SECOND_MS, &removed, NULL, &err), &err);
         assert_int_equal(0, removed); /* it ended just now */
         fixture_advance(f, SECOND_MS);
-        assert_ok(pawl_lease_clean(fixture_store(f), SECOND_MS, &removed, &err), &err);
+        assert_ok(pawl_lease_clean(fixture_store(f), SECOND_MS, &removed, NULL, &err), &err);
         assert_int_equal(1, removed);
         assert_null(lease_look(f, "it"));
         fixture_reopen(f);
@@ -321,7 +321,7 @@ PAWL_TEST(bad_arguments_change_nothing)
     REFUSED(pawl_lease_list(store, &filter, &leases, &err));
     force.by = "";
     REFUSED(pawl_lease_force_release(store, "it", &force, &leases, &err));
-    REFUSED(pawl_lease_clean(store, -1, NULL, &err));
+    REFUSED(pawl_lease_clean(store, -1, NULL, NULL, &err));
     REFUSED(pawl_lease_guard(NULL, "it", 1, &err));
     assert_null(leases);
     assert_int_equal(5, grant.fence);

@@ -181,7 +181,7 @@ PAWL_TEST(a_topic_that_is_paused_while_its_first_message_is_being_sent)
         assert_true(pause_topic(f, "a"));
         fixture_tx_commit(f, 0);
         if (folds)
-            assert_ok(pawl_queue_fold(fixture_store(f), &err), &err);
+            assert_ok(pawl_queue_fold(fixture_store(f), NULL, NULL, &err), &err);
         assert_string_equal("", claim_all(f));
         resume_topic(f, "a");
         assert_string_equal("first", claim_all(f));
@@ -199,7 +199,7 @@ PAWL_TEST(housekeeping_writes_down_what_holds_for_new_lanes)
     pause_topic(f, "b");
     fixture_send(f, "b", "b1");
     assert_int_equal(2, fixture_count(f, "SELECT count(*) FROM {lane} WHERE paused IS NULL"));
-    assert_ok(pawl_queue_fold(fixture_store(f), &err), &err);
+    assert_ok(pawl_queue_fold(fixture_store(f), NULL, NULL, &err), &err);
     assert_int_equal(0, fixture_count(f, "SELECT count(*) FROM {lane} WHERE paused IS NULL"));
     assert_string_equal("a1", claim_all(f));
     resume_topic(f, "b");

@@ -67,7 +67,7 @@ PAWL_TEST(a_sender_may_send_and_nothing_else)
     assert_status(PAWL_E_CONFLICT, pawl_outbox_enqueue(guest.store, &message, NULL, &err), &err);
     assert_status(PAWL_E_DENIED, try_claim(&guest, &err), &err);
     assert_says(&err, "pawl_work");
-    assert_status(PAWL_E_DENIED, pawl_queue_reap(guest.store, NULL, &err), &err);
+    assert_status(PAWL_E_DENIED, pawl_queue_reap(guest.store, NULL, NULL, &err), &err);
     assert_status(PAWL_E_DENIED, pawl_outbox_cancel(guest.store, &(pawl_work_id){1}, 1, NULL, &err),
                   &err);
     go(&guest);
@@ -98,10 +98,10 @@ PAWL_TEST(a_worker_may_send_work_and_clean_up)
               &err);
     assert_ok(pawl_queue_release(guest.store, kit_owner(1), items + 3, 1, NULL, &err), &err);
     fixture_advance(f, HOUR_MS);
-    assert_ok(pawl_queue_reap(guest.store, NULL, &err), &err);
-    assert_ok(pawl_queue_expire(guest.store, NULL, &err), &err);
-    assert_ok(pawl_queue_retain(guest.store, 0, NULL, &err), &err);
-    assert_ok(pawl_queue_fold(guest.store, &err), &err);
+    assert_ok(pawl_queue_reap(guest.store, NULL, NULL, &err), &err);
+    assert_ok(pawl_queue_expire(guest.store, NULL, NULL, &err), &err);
+    assert_ok(pawl_queue_retain(guest.store, 0, NULL, NULL, &err), &err);
+    assert_ok(pawl_queue_fold(guest.store, NULL, NULL, &err), &err);
     assert_status(PAWL_E_DENIED, pawl_outbox_purge(guest.store, &(pawl_work_id){1}, 1, NULL, &err),
                   &err);
     go(&guest);
@@ -135,7 +135,7 @@ PAWL_TEST(a_worker_may_hold_leases_and_only_an_administrator_takes_them_away)
     assert_status(PAWL_E_DENIED, pawl_lease_force_release(worker.store, "it", NULL, NULL, &err),
                   &err);
     assert_ok(pawl_lease_force_release(admin.store, "it", NULL, NULL, &err), &err);
-    assert_ok(pawl_lease_clean(worker.store, 0, NULL, &err), &err);
+    assert_ok(pawl_lease_clean(worker.store, 0, NULL, NULL, &err), &err);
     go(&sender);
     go(&admin);
     go(&worker);

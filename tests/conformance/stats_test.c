@@ -86,7 +86,7 @@ PAWL_TEST(totals_count_every_end)
         assert_int_equal(2, s->total_expired);
         assert_int_equal(1, s->total_cancelled);
         assert_int_equal(0, s->ready + s->in_progress);
-        assert_ok(pawl_queue_fold(fixture_store(f), &err), &err);
+        assert_ok(pawl_queue_fold(fixture_store(f), NULL, NULL, &err), &err);
     }
 }
 

@@ -176,7 +176,7 @@ static const char *reap(bed *b)
 
     fixture_exec(b->f, "UPDATE {queue} SET lease_until = {at:1} WHERE fence <> 0");
     fixture_exec(b->f, "UPDATE {claim} SET check_at = {at:1}");
-    assert_ok(pawl_queue_reap(b->other, &changed, &err), &err);
+    assert_ok(pawl_queue_reap(b->other, &changed, NULL, &err), &err);
     assert_int_equal(1, changed);
     return "held";
 }

@@ -257,7 +257,7 @@ PAWL_TEST(a_plain_write_under_ones_own_sqlite_transaction_is_misuse_at_once)
     assert_status(PAWL_E_MISUSE,
                   pawl_queue_claim(fixture_store(f), kit_owner(1), MINUTE_MS, 1, NULL, &list, &err),
                   &err);
-    assert_status(PAWL_E_MISUSE, pawl_queue_reap(fixture_store(f), NULL, &err), &err);
+    assert_status(PAWL_E_MISUSE, pawl_queue_reap(fixture_store(f), NULL, NULL, &err), &err);
     assert_status(PAWL_E_MISUSE,
                   pawl_outbox_enqueue(fixture_another_store(f), &message, NULL, &err), &err);
     fixture_tx_commit(f, 0);

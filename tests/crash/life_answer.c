@@ -130,10 +130,10 @@ pawl_status life_manage(life *l, const step *s, pawl_error *err)
 
     switch (s->verb) {
     case REAP:
-        st = pawl_queue_reap(l->store, &changed, err);
+        st = pawl_queue_reap(l->store, &changed, NULL, err);
         break;
     case EXPIRE:
-        st = pawl_queue_expire(l->store, &changed, err);
+        st = pawl_queue_expire(l->store, &changed, NULL, err);
         break;
     case CANCEL:
         st = pawl_outbox_cancel(l->store, ids, count, &changed, err);
@@ -145,7 +145,7 @@ pawl_status life_manage(life *l, const step *s, pawl_error *err)
         st = pawl_outbox_redrive(l->store, ids, count, &changed, err);
         break;
     case RETAIN:
-        st = pawl_queue_retain(l->store, PAWL_RETENTION_MS, &changed, err);
+        st = pawl_queue_retain(l->store, PAWL_RETENTION_MS, &changed, NULL, err);
         break;
     default:
         st = pawl_outbox_purge(l->store, ids, count, &changed, err);

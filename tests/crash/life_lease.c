@@ -33,7 +33,7 @@ static pawl_status clean(life *l, pawl_error *err)
 {
     const model *before = scenario_model(l->at), *after = scenario_model(l->at + 1);
     size_t removed = 0, expected = 0;
-    pawl_status st = pawl_lease_clean(l->store, 0, &removed, err);
+    pawl_status st = pawl_lease_clean(l->store, 0, &removed, NULL, err);
 
     for (int i = 0; i < MODEL_LEASES; i++)
         expected += before->leases[i].fence != 0 && after->leases[i].fence == 0;

@@ -157,12 +157,12 @@ static pawl_status release(world *w, size_t *ret_changed, pawl_error *err)
 
 static pawl_status reap(world *w, size_t *ret_changed, pawl_error *err)
 {
-    return pawl_queue_reap(w->store, ret_changed, err);
+    return pawl_queue_reap(w->store, ret_changed, NULL, err);
 }
 
 static pawl_status retain(world *w, size_t *ret_changed, pawl_error *err)
 {
-    return pawl_queue_retain(w->store, 0, ret_changed, err);
+    return pawl_queue_retain(w->store, 0, ret_changed, NULL, err);
 }
 
 /* By number: the work id of a message that nobody holds is read from outside. */

@@ -61,7 +61,7 @@ static pawl_status disable(life *l, pawl_error *err)
 
 static pawl_status clean(life *l, pawl_error *err)
 {
-    return pawl_job_clean(l->store, NULL, err);
+    return pawl_job_clean(l->store, NULL, NULL, err);
 }
 
 static pawl_status delete (life *l, pawl_error *err)

@@ -199,12 +199,12 @@ static void after_the_time_to_live(life *l)
 
 static pawl_status reap(life *l, pawl_error *err)
 {
-    return pawl_queue_reap(l->store, NULL, err);
+    return pawl_queue_reap(l->store, NULL, NULL, err);
 }
 
 static pawl_status expire(life *l, pawl_error *err)
 {
-    return pawl_queue_expire(l->store, NULL, err);
+    return pawl_queue_expire(l->store, NULL, NULL, err);
 }
 
 static pawl_status redrive(life *l, pawl_error *err)
@@ -244,7 +244,7 @@ static pawl_status read_everything(life *l, pawl_error *err)
 
 static pawl_status retain(life *l, pawl_error *err)
 {
-    return pawl_queue_retain(l->store, 0, NULL, err);
+    return pawl_queue_retain(l->store, 0, NULL, NULL, err);
 }
 
 static pawl_status purge(life *l, pawl_error *err)
@@ -254,7 +254,7 @@ static pawl_status purge(life *l, pawl_error *err)
 
 static pawl_status fold(life *l, pawl_error *err)
 {
-    return pawl_queue_fold(l->store, err);
+    return pawl_queue_fold(l->store, NULL, NULL, err);
 }
 
 #define COUNT_WHERE(condition) "SELECT count(*) FROM {message} WHERE " condition

@@ -108,7 +108,7 @@ static bool others_can_write(play *p)
         return true;
     opts.timeout_ms = 200;
     assert_ok(pawl_store_open(fixture_url(p->f), &opts, &store, &err), &err);
-    pawl_status st = pawl_queue_fold(store, &err);
+    pawl_status st = pawl_queue_fold(store, NULL, NULL, &err);
     pawl_store_close(store);
     return st == PAWL_OK;
 }

@@ -136,12 +136,12 @@ static void keep_house(play *p)
     pawl_wall now = play_now(p);
     size_t reaped = 0, expired = 0, cleaned = 0;
 
-    if (pawl_queue_reap(store, &reaped, NULL) != PAWL_OK ||
-        pawl_queue_expire(store, &expired, NULL) != PAWL_OK)
+    if (pawl_queue_reap(store, &reaped, NULL, NULL) != PAWL_OK ||
+        pawl_queue_expire(store, &expired, NULL, NULL) != PAWL_OK)
         finding_say(&p->wrong, "the housekeeping failed");
     if (reaped + expired > 0)
         learn_ends(p, now);
-    if (pawl_job_clean(store, &cleaned, NULL) != PAWL_OK)
+    if (pawl_job_clean(store, &cleaned, NULL, NULL) != PAWL_OK)
         finding_say(&p->wrong, "the history cannot be cleaned");
     p->covered.reaped += (int64_t)reaped;
     p->covered.cleaned += (int64_t)cleaned;

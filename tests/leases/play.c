@@ -153,7 +153,7 @@ static void do_clean(play *p)
     int64_t keep_ms = dice(p, 2) ? 0 : 60000;
     size_t removed = 0;
 
-    if (pawl_lease_clean(some_store(p), keep_ms, &removed, NULL) != PAWL_OK)
+    if (pawl_lease_clean(some_store(p), keep_ms, &removed, NULL, NULL) != PAWL_OK)
         finding_say(&p->wrong, "clean failed");
     note(p, " %" PRId64 " ms: %zu", keep_ms, removed);
     model_cleaned(&p->m, keep_ms, removed, &p->wrong);

@@ -257,7 +257,7 @@ static bool can_write(scene *s)
 
     opts.timeout_ms = 200;
     assert_ok(pawl_store_open(fixture_url(s->f), &opts, &store, &err), &err);
-    pawl_status st = pawl_queue_fold(store, &err);
+    pawl_status st = pawl_queue_fold(store, NULL, NULL, &err);
     pawl_store_close(store);
     return st == PAWL_OK;
 }

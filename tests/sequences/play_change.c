@@ -150,11 +150,11 @@ static pawl_status call(pawl_store *store, const change *c, size_t *ret_changed,
 {
     switch (c->s->kind) {
     case STEP_EXPIRE:
-        return pawl_queue_expire(store, ret_changed, err);
+        return pawl_queue_expire(store, ret_changed, NULL, err);
     case STEP_RETAIN:
-        return pawl_queue_retain(store, c->s->keep_ms, ret_changed, err);
+        return pawl_queue_retain(store, c->s->keep_ms, ret_changed, NULL, err);
     case STEP_FOLD:
-        return pawl_queue_fold(store, err);
+        return pawl_queue_fold(store, NULL, NULL, err);
     case STEP_CANCEL:
         return pawl_outbox_cancel(store, c->ids, c->count, ret_changed, err);
     case STEP_REDRIVE:
@@ -251,7 +251,7 @@ void play_reap(player *p, const step *s)
     if (s->lost == LOST_REQUEST)
         return;
     player_arm(p, s);
-    st = pawl_queue_reap(player_store(p, s), &changed, &err);
+    st = pawl_queue_reap(player_store(p, s), &changed, NULL, &err);
     became = player_fate(p, s, st, &err);
     if (became == FATE_WRONG || became == FATE_NOT_DONE)
         return;

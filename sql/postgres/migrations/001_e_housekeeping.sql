@@ -4,11 +4,12 @@
 -- Expired leases, found through the claim rows whose check is due (max_rows of those). Counts the
 -- attempt, so that a message that kills its worker ends as failed instead of circling for ever.
 --
--- The library's form of reap(): looks only at claim rows whose check is at cursor_since[1] or later,
--- and answers, after the row with the count, what the next call needs to know where it may start: the
+-- The library's form of reap(): looks only at claim rows whose check is at cursor_since[1] or later. The
+-- first row says how many messages changed, and how many claim rows were read: if these are max_rows, there
+-- may be more. After it comes what the next call needs to know where it may start: the
 -- items of claim_batch, the claim rows being lane 0. NULL: all are looked at, only the count comes.
 CREATE FUNCTION pawl.reap_batch(max_rows bigint, cursor_since timestamptz[])
-RETURNS TABLE (changed bigint, item smallint, number bigint, at timestamptz)
+RETURNS TABLE (changed bigint, scanned bigint, item smallint, number bigint, at timestamptz)
 LANGUAGE plpgsql VOLATILE
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
@@ -75,10 +76,11 @@ BEGIN
         END IF;
 
         -- Claims with nothing left go; those with renewed items are looked at again when the first
-        -- ends; those with an item that was locked just now at once. Never with a time that is past: a
-        -- cursor may be beyond it.
+        -- ends; those with an item that was locked just now soon: not at once, so that reaping until
+        -- nothing is due comes to an end. Never with a time that is past: a cursor may be beyond it.
         UPDATE pawl.claim c
-        SET check_at = (SELECT greatest(min(r.lease_until), t)
+        SET check_at = (SELECT CASE WHEN min(r.lease_until) > t THEN min(r.lease_until)
+                                    ELSE t + interval '100 milliseconds' END
                         FROM unnest(c.ids) AS u(id)
                         CROSS JOIN LATERAL (SELECT q.lease_until FROM pawl.queue q
                                             WHERE q.id = u.id AND q.fence = c.fence LIMIT 1) r)
@@ -93,6 +95,7 @@ BEGIN
                                               WHERE q.id = u.id AND q.fence = c.fence LIMIT 1) r);
     END IF;
     changed := coalesce(failed, 0) + coalesce(retried, 0);
+    scanned := cardinality(due);
     RETURN NEXT;
     IF cursor_since IS NULL THEN
         RETURN;
@@ -100,6 +103,7 @@ BEGIN
 
     -- One statement, so that all of it is true of one snapshot.
     changed := NULL;
+    scanned := NULL;
     FOR item, number, at IN
         SELECT 1, my_xid::text::bigint, began
         UNION ALL

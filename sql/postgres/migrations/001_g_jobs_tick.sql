@@ -196,7 +196,9 @@ $$;
 
 -- Forget what the jobs whose history is to be looked at do not want to keep: beyond the newest keep_runs
 -- runs and as many skips, or too old. What has not ended stays, and what the scheduler has not heard of.
-CREATE FUNCTION pawl.job_clean(max_rows bigint DEFAULT 100) RETURNS bigint
+-- Answers how many runs were removed, and how many jobs were read: if these are max_rows, or those ten times
+-- as many, there may be more to do.
+CREATE FUNCTION pawl.job_clean(max_rows bigint DEFAULT 100, OUT removed bigint, OUT scanned bigint)
 LANGUAGE plpgsql VOLATILE
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
@@ -208,11 +210,13 @@ DECLARE
     t CONSTANT timestamptz := pawl.clock();
     j       pawl.job;
     gone    bigint;
-    removed bigint := 0;
 BEGIN
+    removed := 0;
+    scanned := 0;
     FOR j IN SELECT p.* FROM pawl.job p WHERE p.sweep_at <= t ORDER BY p.sweep_at LIMIT max_rows
              FOR UPDATE SKIP LOCKED
     LOOP
+        scanned := scanned + 1;
         DELETE FROM pawl.job_run d
         WHERE d.id = ANY (ARRAY(
             SELECT h.id
@@ -224,12 +228,13 @@ BEGIN
         GET DIAGNOSTICS gone = ROW_COUNT;
         removed := removed + gone;
         EXIT WHEN removed >= 10 * max_rows;
-        -- Again when the oldest gets too old. (A run or a skip brings it forward.)
+        -- Again when the oldest gets too old. (A run or a skip brings it forward.) Not now: what the
+        -- scheduler has not heard of stays, however old.
         UPDATE pawl.job p
-        SET sweep_at = coalesce((SELECT min(coalesce(r.ended_at, r.created_at)) FROM pawl.job_run r
-                                 WHERE r.job_id = j.id AND r.state NOT IN (0, 1, 6)) + pawl.seconds(j.keep_age), 'infinity')
+        SET sweep_at = greatest(t + interval '1 second',
+                coalesce((SELECT min(coalesce(r.ended_at, r.created_at)) FROM pawl.job_run r
+                          WHERE r.job_id = j.id AND r.state NOT IN (0, 1, 6)) + pawl.seconds(j.keep_age), 'infinity'))
         WHERE p.id = j.id;
     END LOOP;
-    RETURN removed;
 END
 $$;

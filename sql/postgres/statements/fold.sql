@@ -1,2 +1,2 @@
 -- Move the deltas into the tally.
-SELECT pawl.fold();
+SELECT pawl.fold(max_rows => :limit);

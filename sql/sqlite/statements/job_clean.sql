@@ -1,5 +1,9 @@
 -- Forget what the jobs whose history is to be looked at do not want to keep: beyond the newest keep_runs
 -- runs and as many skips, or too old. What has not ended stays, and what the scheduler has not heard of.
+-- Answers 0 and how many jobs are read; then how many runs were removed and 0.
+SELECT 0, count(*) FROM (SELECT 1 FROM pawl_job INDEXED BY pawl_job_sweep
+                         WHERE sweep_at < 9223372036854775807 AND sweep_at <= :now LIMIT :limit);
+
 DELETE FROM pawl_job_run
 WHERE id IN (SELECT past.id
              FROM (SELECT r.id, r.state, r.news, due.keep_runs,
@@ -12,13 +16,16 @@ WHERE id IN (SELECT past.id
              WHERE past.state NOT IN (0, 1, 6) AND past.news = 0 AND (past.place > past.keep_runs OR past.is_old)
              LIMIT 10 * :limit);
 
-SELECT changes();
+SELECT changes(), 0;
 
--- If all of it is gone: again when the oldest gets too old. (A run or a skip brings it forward.)
+-- If all of it is gone: again when the oldest gets too old. (A run or a skip brings it forward.) Not now:
+-- what the scheduler has not heard of stays, however old.
 UPDATE OR FAIL pawl_job
-SET sweep_at = coalesce((SELECT min(coalesce(r.ended_at, r.created_at)) FROM pawl_job_run r INDEXED BY pawl_job_run_job
-                         WHERE r.job_id = pawl_job.id AND r.state NOT IN (0, 1, 6)) + keep_age,
-                        9223372036854775807)
+SET sweep_at = max(:now + 1000000,
+                   coalesce((SELECT min(coalesce(r.ended_at, r.created_at))
+                             FROM pawl_job_run r INDEXED BY pawl_job_run_job
+                             WHERE r.job_id = pawl_job.id AND r.state NOT IN (0, 1, 6)) + keep_age,
+                            9223372036854775807))
 WHERE changes() < 10 * :limit
   AND id IN (SELECT id FROM pawl_job INDEXED BY pawl_job_sweep
              WHERE sweep_at < 9223372036854775807 AND sweep_at <= :now ORDER BY sweep_at LIMIT :limit);

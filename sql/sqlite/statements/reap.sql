@@ -4,6 +4,10 @@
 UPDATE pawl_meta SET latest_time = :now
 WHERE id = 1 AND EXISTS (SELECT 1 FROM pawl_claim INDEXED BY pawl_claim_check WHERE check_at <= :now);
 
+-- How many claims are read; the rows after this one say how many messages changed.
+SELECT 0, count(*) FROM (SELECT 1 FROM pawl_claim INDEXED BY pawl_claim_check
+                         WHERE check_at <= :now LIMIT :limit);
+
 INSERT OR FAIL INTO pawl_outcome (id, state, finished_at, retries, processed_by, error, expires_at, progress)
 SELECT q.id, 3, :now, q.retries + 1, due.owner_name, 'the lease ran out at the last attempt', q.expires_at,
        q.progress
@@ -45,7 +49,7 @@ WHERE id IN (SELECT q.id
              CROSS JOIN pawl_body b ON b.id = q.id
              WHERE q.lease_until <= :now AND q.retries + 1 >= b.max_attempts);
 
-SELECT changes();
+SELECT changes(), 0;
 
 UPDATE OR FAIL pawl_queue
 SET retries = retries + 1, owner = zeroblob(16), lease_until = 0, fence = 0, run_at = :now,
@@ -57,7 +61,7 @@ WHERE id IN (SELECT q.id
              CROSS JOIN pawl_queue q ON q.id = j.value AND q.fence = due.fence
              WHERE q.lease_until <= :now);
 
-SELECT changes();
+SELECT changes(), 0;
 
 UPDATE OR FAIL pawl_job_run
 SET state = 0, attempts = (SELECT retries FROM pawl_queue WHERE id = work_id),

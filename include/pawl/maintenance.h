@@ -1,0 +1,25 @@
+/* include/pawl/maintenance.h - what one call of maintenance read. */
+#ifndef PAWL_MAINTENANCE_H
+#define PAWL_MAINTENANCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <pawl/export.h>
+
+PAWL_BEGIN_DECLS
+
+/*
+ * Maintenance (reap, expire, retain, fold, and the clean-up of the inbox, of leases and of jobs)
+ * does a bounded amount of work in one call, so that it holds locks for milliseconds only. Such a
+ * call answers how much it read, which may be more than it changed. Call it again while `more` is
+ * true; every call that answers so has made progress.
+ */
+typedef struct pawl_scan {
+    size_t rows; /* read: claims, messages, records, jobs */
+    bool more;   /* it stopped at its limit: there may be more to do now */
+} pawl_scan;
+
+PAWL_END_DECLS
+
+#endif
