@@ -209,3 +209,46 @@ PAWL_TEST(every_expired_lease_is_reaped_in_a_few_calls)
     assert_int_equal(0, fixture_count(f, "SELECT count(*) FROM {claim}"));
     kit_check(f);
 }
+
+/* How many messages one claim by pawl's SQL function takes. */
+static int64_t claim_in_sql(fixture *f, int owner)
+{
+    return fixture_count(f,
+                         "SELECT count(*) FROM {claim}('00000000-0000-0000-0000-00000000000%d',"
+                         " interval '10 seconds')",
+                         owner);
+}
+
+/* A client that only speaks SQL has no worker that reaps. */
+PAWL_TEST(a_claim_in_sql_reaps_when_it_finds_nothing)
+{
+    fixture *f = fixture_open(NULL);
+
+    if (!fixture_is_postgres(f))
+        return; /* SQLite has no functions */
+    fixture_send(f, "t", "x");
+    assert_int_equal(1, claim_in_sql(f, 1));
+    assert_int_equal(0, claim_in_sql(f, 2));
+    fixture_advance(f, 10 * SECOND_MS);
+    assert_int_equal(1, claim_in_sql(f, 2));
+    assert_int_equal(1, fixture_count(f, "SELECT count(*) FROM {claim}"));
+    kit_check(f);
+}
+
+/* Where there is always something to claim. The chance to fail without a fault is 0.95 ^ 600. */
+PAWL_TEST(a_claim_in_sql_reaps_now_and_then_although_it_finds_something)
+{
+    fixture *f = fixture_open(NULL);
+    pawl_work_id lost;
+
+    if (!fixture_is_postgres(f))
+        return; /* SQLite has no functions */
+    lost = fixture_send(f, "t", "lost");
+    fixture_claim(f, kit_owner(1), 10 * SECOND_MS, 1);
+    fixture_advance(f, 10 * SECOND_MS);
+    for (int i = 0; i < 610; i++)
+        fixture_send(f, "t", "other");
+    for (int i = 0; i < 600 && pawl_message_retries(kit_get(f, lost)) == 0; i++)
+        assert_int_equal(1, claim_in_sql(f, 2));
+    assert_int_equal(1, pawl_message_retries(kit_get(f, lost)));
+}

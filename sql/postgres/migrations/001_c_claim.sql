@@ -269,6 +269,10 @@ END
 $$;
 
 -- The same for psql and every language, from the beginning of every lane.
+--
+-- Where only SQL is used there may be no worker that reaps. So a claim that finds nothing reaps up to 100
+-- claims whose leases have ended and tries once more; and so does one of twenty before it looks, because
+-- where there is always something to find no claim would ever find nothing.
 CREATE FUNCTION pawl.claim(
     owner      uuid,
     lease      interval DEFAULT interval '30 seconds',
@@ -280,16 +284,25 @@ CREATE FUNCTION pawl.claim(
     limits     bigint[] DEFAULT NULL) -- the most for each of them; NULL: max_rows
 RETURNS SETOF pawl.message
 LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    reaped boolean := random() < 0.05;
 BEGIN
-    RETURN QUERY
-        SELECT c.id, c.message_id, c.topic, c.payload, c.type, c.destination, c.headers,
-               c.correlation_id, c.priority, c.created_at, c.due_at, c.expires_at, c.max_attempts,
-               c.retries, c.state, c.fence, c.owner, c.claimed_by, c.lease_until, c.next_attempt_at,
-               c.finished_at, c.processed_by, c.last_error, c.progress, c.timeout, c.heartbeat,
-               c.run_id, c.output
-        FROM pawl.claim_batch(claim.owner, claim.lease, claim.max_rows, claim.topics,
-                              claim.owner_name, claim.after_lane, NULL, NULL, NULL, NULL, false,
-                              claim.destinations, claim.limits) c;
+    IF reaped THEN
+        PERFORM pawl.reap(100);
+    END IF;
+    LOOP
+        RETURN QUERY
+            SELECT c.id, c.message_id, c.topic, c.payload, c.type, c.destination, c.headers,
+                   c.correlation_id, c.priority, c.created_at, c.due_at, c.expires_at, c.max_attempts,
+                   c.retries, c.state, c.fence, c.owner, c.claimed_by, c.lease_until, c.next_attempt_at,
+                   c.finished_at, c.processed_by, c.last_error, c.progress, c.timeout, c.heartbeat,
+                   c.run_id, c.output
+            FROM pawl.claim_batch(claim.owner, claim.lease, claim.max_rows, claim.topics,
+                                  claim.owner_name, claim.after_lane, NULL, NULL, NULL, NULL, false,
+                                  claim.destinations, claim.limits) c;
+        EXIT WHEN FOUND OR reaped OR pawl.reap(100) = 0;
+        reaped := true;
+    END LOOP;
 END
 $$;
 
