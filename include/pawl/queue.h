@@ -2,6 +2,7 @@
 #ifndef PAWL_QUEUE_H
 #define PAWL_QUEUE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,10 +32,14 @@ typedef struct pawl_claim_options {
     size_t destination_count;
     const int64_t
         *destination_limits; /* NULL: no other than the claim's; else one (> 0) for each */
+    /* For a process that claims without a pawl_worker: where none reaps, messages of a process that
+     * died stay leased. On: a claim that finds nothing calls pawl_queue_reap() and tries once more,
+     * and every 20th claim that finds something calls it afterwards. */
+    bool reap;
 } pawl_claim_options;
 #define PAWL_CLAIM_OPTIONS_INIT                                                                    \
     {                                                                                              \
-        sizeof(pawl_claim_options), NULL, 0, NULL, NULL, 0, NULL                                   \
+        sizeof(pawl_claim_options), NULL, 0, NULL, NULL, 0, NULL, false                            \
     }
 
 /**
@@ -45,6 +50,9 @@ typedef struct pawl_claim_options {
  * destination. Such a claim goes through the destinations in the order given, until it has `limit`;
  * so give each a limit of its own, or begin with another one each time. What it does not name costs
  * it nothing, however much is waiting there.
+ *
+ * A lease that has ended makes its message ready only when a process reaps: a pawl_worker does,
+ * every second; a loop of claims without one sets `reap` in `opts`.
  *
  * Ownership: *ret_list is the caller's (pawl_messages_free); an empty list when nothing is due.
  * Threads:   any.

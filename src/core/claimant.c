@@ -20,7 +20,8 @@ struct pawl_claimant {
     size_t topic_count;
     char **destinations; /* NULL: none, local messages */
     size_t destination_count;
-    int64_t *limits;  /* of the destinations; may be NULL */
+    int64_t *limits; /* of the destinations; may be NULL */
+    bool reap;
     pawl_held *slots; /* `capacity` of them, a power of two */
     size_t capacity;
     size_t used;
@@ -105,6 +106,7 @@ pawl_status pawl_claimant_new(pawl_store *store, pawl_owner owner, const pawl_cl
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the claimant");
     claimant->store = store;
     claimant->owner = owner;
+    claimant->reap = options.reap;
     *ret_claimant = pawl_claimant_take(&claimant);
     return PAWL_OK;
 }
@@ -182,6 +184,7 @@ pawl_status pawl_claimant_claim(pawl_claimant *claimant, int64_t lease_ms, int l
     options.destination_count = claimant->destination_count;
     options.destination_limits = claimant->limits;
     options.owner_name = claimant->owner_name;
+    options.reap = claimant->reap;
     /* Before the claim: a lease whose fence could not be kept would be stuck until it ends. */
     if (limit > 0 && limit <= PAWL_BATCH_MAX && !reserve(claimant, (size_t)limit))
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for %d fences", limit);

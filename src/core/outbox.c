@@ -181,14 +181,15 @@ pawl_status pawl_outbox_cancel(pawl_store *store, const pawl_work_id *ids, size_
 static pawl_status change_ended(pawl_store *store, enum pawli_sql sql, const pawl_work_id *ids,
                                 size_t count, size_t *ret_changed, pawl_error *err)
 {
-    size_t changed = 0, moved = 0, more = 0, again = 0;
+    size_t changed = 0, moved = 0, some = 0, again = 0;
+    pawl_scan scan = {0, false};
     pawl_status st = pawli_change_ids(store, sql, ids, count, &changed, err);
 
     if (st == PAWL_OK && changed < count)
         do {
-            st = pawl_queue_expire(store, &more, err);
-            moved += more;
-        } while (st == PAWL_OK && more > 0);
+            st = pawl_queue_expire(store, &some, &scan, err);
+            moved += some;
+        } while (st == PAWL_OK && scan.more);
     if (st == PAWL_OK && moved > 0)
         st = pawli_change_ids(store, sql, ids, count, &again, err);
     if (ret_changed)

@@ -11,6 +11,7 @@
 #include "store_private.h"
 #include "world.h"
 
+#define CLAIMS_PER_REAP 20
 #define DELAY_MAX_MS ((int64_t)36500 * 24 * 3600 * 1000)
 
 static bool is_empty(const void *list)
@@ -79,6 +80,43 @@ static pawl_status claim(pawl_store *store, pawl_owner owner, const pawli_rows *
     return PAWL_OK;
 }
 
+/*
+ * Reap for a caller that has no worker, if this claim found nothing, or it is time. True: something
+ * is ready that was not before. What fails here fails again, and is told, when it is needed.
+ */
+static bool reap_for_claim(pawl_store *store, bool found)
+{
+    size_t changed = 0;
+
+    if (found && atomic_fetch_add(&store->claims_since_reap, 1) + 1 < CLAIMS_PER_REAP)
+        return false;
+    atomic_store(&store->claims_since_reap, 0);
+    return pawl_queue_reap(store, &changed, NULL, NULL) == PAWL_OK && changed > 0;
+}
+
+/*
+ * After reaping: the same claim without its acknowledgements, which were stored. If it fails, the
+ * first one's answer, that there was nothing, stands; but not if it may have leased something.
+ */
+static pawl_status claim_again(pawl_store *store, pawl_owner owner, pawli_rows *acks,
+                               int64_t lease_ms, int limit, const pawl_claim_options *options,
+                               const char *name, pawl_messages *list, pawl_error *err)
+{
+    pawl_error why = PAWL_ERROR_INIT;
+
+    acks->row_count = 0;
+    pawl_status st = claim(store, owner, acks, lease_ms, limit, options, name, NULL, list, &why);
+    if (st == PAWL_OK)
+        return PAWL_OK;
+    if (st == PAWL_E_IN_DOUBT) {
+        if (err)
+            *err = why;
+        return st;
+    }
+    pawli_messages_on_start(list); /* what was read of it is not ours */
+    return PAWL_OK;
+}
+
 pawl_status pawl_queue_ack_and_claim(pawl_store *store, pawl_owner owner, const pawl_held *items,
                                      size_t count, int64_t lease_ms, int limit,
                                      const pawl_claim_options *opts, size_t *ret_acked,
@@ -105,6 +143,8 @@ pawl_status pawl_queue_ack_and_claim(pawl_store *store, pawl_owner owner, const 
     st = pawli_held_rows_fill(&acks, items, count, err);
     if (st == PAWL_OK)
         st = claim(store, owner, &acks.rows, lease_ms, limit, &options, name, ret_acked, list, err);
+    if (st == PAWL_OK && options.reap && reap_for_claim(store, !is_empty(list)) && is_empty(list))
+        st = claim_again(store, owner, &acks.rows, lease_ms, limit, &options, name, list, err);
     pawli_held_rows_done(&acks);
     if (st == PAWL_OK)
         *ret_list = pawl_messages_take(&list);

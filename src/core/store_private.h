@@ -22,6 +22,7 @@ struct pawl_store {
     atomic_bool warned_of_keep;
     uint64_t inbox_holder;              /* this store, among all that mark messages of the inbox */
     atomic_llong claimed_lane;          /* whose turn it was last (PostgreSQL) */
+    atomic_uint claims_since_reap;      /* of claims that reap */
     _Atomic uint64_t sent_before_claim; /* the wake counter when the last claim began */
     pawli_cursor claim_cursor;
     pawli_cursor remote_cursor; /* of claims for destinations: local ones need not know its lanes */

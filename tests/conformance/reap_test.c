@@ -252,3 +252,39 @@ PAWL_TEST(a_claim_in_sql_reaps_now_and_then_although_it_finds_something)
         assert_int_equal(1, claim_in_sql(f, 2));
     assert_int_equal(1, pawl_message_retries(kit_get(f, lost)));
 }
+
+/* The same for a loop of claims in C, on both engines. */
+PAWL_TEST(a_claim_that_may_reap_does_so_when_it_finds_nothing)
+{
+    fixture *f = fixture_open(NULL);
+    pawl_claim_options options = PAWL_CLAIM_OPTIONS_INIT;
+
+    fixture_send(f, "t", "x");
+    fixture_claim(f, kit_owner(1), 10 * SECOND_MS, 1);
+    fixture_advance(f, 10 * SECOND_MS);
+    assert_int_equal(0,
+                     pawl_messages_count(kit_claim(f, kit_owner(2), 10 * SECOND_MS, 1, &options)));
+    options.reap = true;
+    assert_int_equal(1,
+                     pawl_messages_count(kit_claim(f, kit_owner(2), 10 * SECOND_MS, 1, &options)));
+    kit_check(f);
+}
+
+PAWL_TEST(a_claim_that_may_reap_does_so_now_and_then_although_it_finds_something)
+{
+    fixture *f = fixture_open(NULL);
+    pawl_claim_options options = PAWL_CLAIM_OPTIONS_INIT;
+    pawl_work_id lost = fixture_send(f, "t", "lost");
+
+    options.reap = true;
+    fixture_claim(f, kit_owner(1), 10 * SECOND_MS, 1);
+    fixture_advance(f, 10 * SECOND_MS);
+    for (int i = 0; i < 20; i++) {
+        fixture_send(f, "t", "other");
+        assert_int_equal(0, pawl_message_retries(kit_get(f, lost)));
+        assert_int_equal(1,
+                         pawl_messages_count(kit_claim(f, kit_owner(2), MINUTE_MS, 1, &options)));
+    }
+    assert_int_equal(1, pawl_message_retries(kit_get(f, lost)));
+    kit_check(f);
+}
