@@ -131,6 +131,19 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_schema_deploy(const char *url,
                                                         pawl_error *err);
 
 /*
+ * PostgreSQL: create the roles pawl_send, pawl_work and pawl_admin where they are missing, and
+ * grant them what they may do: all of it, and nothing more, also where rights were changed by hand.
+ * pawl_schema_deploy does the same when it installs the schema. The user must own the schema, or be
+ * a superuser, and needs CREATEROLE if a role is missing.
+ * Ownership: *ret_missing is the caller's (free()): the names of roles that are missing and that
+ *            this user may not create, separated by ", ". Nothing was granted then. NULL: none.
+ * Errors:    as pawl_store_open; PAWL_E_UNSUPPORTED (SQLite has no roles), PAWL_E_DENIED.
+ */
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_schema_grant(const char *url,
+                                                       const pawl_store_options *opts,
+                                                       char **ret_missing, pawl_error *err);
+
+/*
  * The SQL that would take a database from schema `from_version` (0: nothing there) to this
  * library's, for a DBA to read and run. `engine` is "sqlite" or "postgres".
  * Ownership: *ret_sql is the caller's (free()).

@@ -35,6 +35,7 @@ struct cli_verb {
 };
 
 extern const cli_verb cli_verb_init;
+extern const cli_verb cli_verb_grant;
 extern const cli_verb cli_verb_migrate;
 extern const cli_verb cli_verb_send;
 extern const cli_verb cli_verb_work;

@@ -24,7 +24,9 @@ static pawl_status run(const cli_args *args, pawl_error *err)
     if (st != PAWL_OK)
         return st;
     cli_schema_report(args, cli_database_engine(url), &before, false);
-    return PAWL_OK;
+    if (before.version >= before.library_version)
+        return PAWL_OK;
+    return cli_schema_check_roles(url, &options, err);
 }
 
 const cli_verb cli_verb_init = {
@@ -33,7 +35,8 @@ const cli_verb cli_verb_init = {
     .summary = "create pawl's tables, or bring them up to date",
     .about = "Creates pawl's tables in the database, or upgrades them to this version, in one "
              "transaction. Running it again changes nothing. A SQLite file that does not exist is "
-             "created.",
+             "created. On PostgreSQL it also creates the roles pawl_send, pawl_work and "
+             "pawl_admin, and says so if this user may not: 'pawl grant' creates them later.",
     .examples = "  pawl init --db sqlite:app.db\n"
                 "  pawl init --db postgresql://user@host/app --schema jobs",
     .run = run,

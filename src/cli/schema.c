@@ -1,6 +1,9 @@
 /* src/cli/schema.c - saying what happened to the schema. */
 #include <stdio.h>
+#include <string.h>
 
+#include "database.h"
+#include "memory.h"
 #include "output.h"
 #include "schema.h"
 
@@ -39,4 +42,23 @@ void cli_schema_report(const cli_args *args, const char *engine, const pawl_sche
         printf(dry_run ? "Would upgrade the schema from version %d to %d.\n"
                        : "Upgraded the schema from version %d to %d.\n",
                before->version, to);
+}
+
+/* Asking is granting again: it changes nothing when the roles are there. */
+pawl_status cli_schema_check_roles(const char *url, const pawl_store_options *options,
+                                   pawl_error *err)
+{
+    CLI_AUTO_FREE char *missing = NULL;
+    pawl_status st;
+
+    if (strcmp(cli_database_engine(url), "postgres") != 0)
+        return PAWL_OK;
+    st = pawl_schema_grant(url, options, &missing, err);
+    if (st == PAWL_OK && missing)
+        fprintf(stderr,
+                "pawl: warning: the roles %s are missing and this user may not create them: only "
+                "the schema's owner can use it. Run 'pawl grant' as a user with CREATEROLE who "
+                "owns the schema, or as a superuser.\n",
+                missing);
+    return st;
 }

@@ -4,13 +4,17 @@
 #include "cli.h"
 
 const cli_verb *const cli_verbs[] = {
-    &cli_verb_init,    &cli_verb_migrate, &cli_verb_send,
-    &cli_verb_work,    &cli_verb_ls,      &cli_verb_show,
-    &cli_verb_retry,   &cli_verb_cancel,  &cli_verb_purge,
-    &cli_verb_timer,   &cli_verb_topic,   &cli_verb_inbox,
-    &cli_verb_lock,    &cli_verb_lease,   &cli_verb_job,
-    &cli_verb_serve,   &cli_verb_config,  &cli_verb_stats,
-    &cli_verb_version, &cli_verb_help,    NULL,
+    &cli_verb_init,   &cli_verb_migrate,
+    &cli_verb_grant,  &cli_verb_send,
+    &cli_verb_work,   &cli_verb_ls,
+    &cli_verb_show,   &cli_verb_retry,
+    &cli_verb_cancel, &cli_verb_purge,
+    &cli_verb_timer,  &cli_verb_topic,
+    &cli_verb_inbox,  &cli_verb_lock,
+    &cli_verb_lease,  &cli_verb_job,
+    &cli_verb_serve,  &cli_verb_config,
+    &cli_verb_stats,  &cli_verb_version,
+    &cli_verb_help,   NULL,
 };
 
 /* What the same is called elsewhere. */

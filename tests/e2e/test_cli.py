@@ -14,7 +14,7 @@ import pytest
 from program import PAWL, instant, refused, run_pawl
 
 DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs" / "cli.md"
-VERBS = ["init", "migrate", "send", "work", "ls", "show", "retry", "cancel", "purge", "timer", "topic", "inbox",
+VERBS = ["init", "migrate", "grant", "send", "work", "ls", "show", "retry", "cancel", "purge", "timer", "topic", "inbox",
          "lock", "lease", "job", "stats", "version", "help"]
 
 
