@@ -30,12 +30,21 @@ struct pawli_hold {
 
 /* ---- eviction: by a thread that waits for its turn; group.c says when ---- */
 
-/* The owner is inside a call of pawl: then that call ends it. */
+/*
+ * Not while the owner is inside a call of pawl: then that call ends it. And not if it has ended or
+ * was rolled back already: between that and leave_turn() the group still knows it as a tenant, but
+ * its connection is gone, and the owner hands the turn on itself.
+ */
 static bool hold_may_evict(pawli_tenant *tenant)
 {
     pawli_hold *hold = (pawli_hold *)tenant;
 
-    return pthread_mutex_trylock(&hold->lock) == 0;
+    if (pthread_mutex_trylock(&hold->lock) != 0)
+        return false;
+    if (hold->state == HOLD_OPEN)
+        return true; /* hold_evict() comes next, and unlocks */
+    pthread_mutex_unlock(&hold->lock);
+    return false;
 }
 
 /* The owner may go on to use the handle, so the connection stays with it. */
