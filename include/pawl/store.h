@@ -93,9 +93,37 @@ PAWL_API const char *pawl_store_engine(const pawl_store *store);
 /* inbox_keep_ms, as the store was opened with. */
 PAWL_API int64_t pawl_store_inbox_keep_ms(const pawl_store *store);
 
-/* The database's clock, the one that decides what is due. One round trip. */
+/* The database's clock, the one that decides what is due. One round trip. SQLite: the wall clock of
+ * the machine, but never less than a time that was stored; while the wall clock is behind that,
+ * time goes on by the boot clock. */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_store_now(pawl_store *store, pawl_wall *ret_now,
                                                     pawl_error *err);
+
+/* What pawl_store_reset_clock() found and did. */
+typedef struct pawl_clock_reset {
+    int64_t ahead_ms; /* how far the store's clock, or what is stored by it, was ahead */
+    int64_t held;     /* messages, leases and received messages that were held */
+    bool done;        /* it was set back */
+} pawl_clock_reset;
+
+/**
+ * The machine's clock was ahead once and is right now: set the store's clock back to it, and every
+ * time that was written meanwhile by the same amount, so that what was to happen in a minute still
+ * happens in a minute. A due time for which a message was sent before stays as it is. Nothing is
+ * done if the clock is not ahead by more than a second. PostgreSQL's clock is the server's and is
+ * right already: there only the times are set back. Jobs need none of this; they go by the clock as
+ * it is. Stop all workers first.
+ *
+ * Threads:   any.
+ * Blocks:    one transaction that reads all messages; other writers wait.
+ * Durable:   on PAWL_OK.
+ * Errors:    PAWL_E_HELD if something is held, unless `force`: then leases end by the new clock,
+ * and what runs may run a second time. `dry_run`: *ret_reset says what would be done; no error.
+ */
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_store_reset_clock(pawl_store *store, bool force,
+                                                            bool dry_run,
+                                                            pawl_clock_reset *ret_reset,
+                                                            pawl_error *err);
 
 /*
  * Make every call that is running on the store now end soon, with PAWL_E_INTERRUPTED unless it had

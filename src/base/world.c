@@ -2,10 +2,15 @@
 #include "world.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/random.h>
 #include <time.h>
+#include <unistd.h>
 
 static pawl_wall real_wall_now(void)
 {
@@ -62,6 +67,32 @@ pawl_wall pawli_wall_now(void)
 pawl_mono pawli_mono_now(void)
 {
     return atomic_load_explicit(&world, memory_order_relaxed)->mono_now();
+}
+
+static char boot_id[128];
+static pthread_once_t boot_id_once = PTHREAD_ONCE_INIT;
+
+static void read_boot_id(void)
+{
+    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
+    char name[64] = "", space[48] = "";
+
+    if (file && !fgets(name, sizeof name, file))
+        name[0] = '\0';
+    if (file)
+        fclose(file);
+    name[strcspn(name, "\n")] = '\0';
+    if (name[0] == '\0')
+        snprintf(name, sizeof name, "process %016" PRIx64, pawli_random_u64());
+    ssize_t size = readlink("/proc/self/ns/time", space, sizeof space - 1);
+    space[size > 0 ? size : 0] = '\0'; /* an old kernel has no time namespaces */
+    snprintf(boot_id, sizeof boot_id, "%s %s", name, space);
+}
+
+const char *pawli_boot_id(void)
+{
+    pthread_once(&boot_id_once, read_boot_id);
+    return boot_id;
 }
 
 void pawli_random_bytes(void *bytes, size_t size)

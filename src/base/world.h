@@ -22,6 +22,11 @@ void pawli_world_install(const pawli_world *replacement); /* NULL: the real one 
 
 pawl_wall pawli_wall_now(void);
 pawl_mono pawli_mono_now(void);
+/*
+ * Which boot clock this is: the same text in all processes of a machine until it is started again,
+ * another one in a time namespace. Where the system does not say, it is this process's own.
+ */
+const char *pawli_boot_id(void);
 uint64_t pawli_random_u64(void);
 void pawli_random_bytes(void *bytes, size_t size);
 void pawli_pause(int64_t us);

@@ -12,6 +12,8 @@
 typedef struct settings {
     bool print;
     bool dry_run;
+    bool reset_clock;
+    bool force;
     const char *engine;
     int64_t from; /* -1: what is installed */
 } settings;
@@ -95,6 +97,40 @@ static pawl_status upgrade(const cli_args *args, pawl_error *err)
     return PAWL_OK;
 }
 
+static void report_reset(const cli_args *args, const pawl_clock_reset *reset)
+{
+    long long seconds = (long long)(reset->ahead_ms / 1000);
+
+    if (args->common.json) {
+        json_t *document = json_object();
+        cli_json_text(document, "action", reset->done ? "reset-clock" : "none");
+        cli_json_number(document, "ahead_ms", reset->ahead_ms);
+        cli_json_number(document, "held", reset->held);
+        cli_json_print(stdout, document);
+    } else if (reset->done) {
+        printf("Set the clock back by %lld seconds.\n", seconds);
+    } else if (reset->ahead_ms > 1000) {
+        printf("Would set the clock back by %lld seconds; %lld messages or leases are held.\n",
+               seconds, (long long)reset->held);
+    } else {
+        printf("The clock is not ahead; nothing to do.\n");
+    }
+}
+
+static pawl_status reset_clock(const cli_args *args, pawl_error *err)
+{
+    const settings *own = args->settings;
+    CLI_AUTO(pawl_store) store = NULL;
+    pawl_clock_reset reset = {0};
+    pawl_status st = cli_database_open(args, &store, err);
+
+    if (st == PAWL_OK)
+        st = pawl_store_reset_clock(store, own->force, own->dry_run, &reset, err);
+    if (st == PAWL_OK)
+        report_reset(args, &reset);
+    return st;
+}
+
 static pawl_status run(const cli_args *args, pawl_error *err)
 {
     const settings *own = args->settings;
@@ -109,6 +145,12 @@ static pawl_status run(const cli_args *args, pawl_error *err)
     if (own->engine && strcmp(own->engine, "sqlite") != 0 && strcmp(own->engine, "postgres") != 0)
         return cli_fail(err, PAWL_E_INVALID, "--engine must be sqlite or postgres, not '%s'",
                         own->engine);
+    if (own->reset_clock && own->print)
+        return cli_fail(err, PAWL_E_INVALID, "--print and --reset-clock exclude each other");
+    if (own->force && !own->reset_clock)
+        return cli_fail(err, PAWL_E_INVALID, "--force goes with --reset-clock only");
+    if (own->reset_clock)
+        return reset_clock(args, err);
     return own->print ? print_upgrade(args, err) : upgrade(args, err);
 }
 
@@ -124,6 +166,14 @@ static const cli_option options[] = {
      "with --print: the installed version (default: what the database says; with --engine: 0, "
      "nothing installed)",
      CLI_NUMBER, 0, FIELD(from), 0, 1000000},
+    {"reset-clock", NULL,
+     "instead: the machine's clock was ahead and is right now; set the store's clock, and the "
+     "times "
+     "stored meanwhile, back to it",
+     CLI_FLAG, 0, FIELD(reset_clock), 0, 0},
+    {"force", NULL,
+     "with --reset-clock: though messages or leases are held; they end by the new clock", CLI_FLAG,
+     0, FIELD(force), 0, 0},
 };
 
 const cli_verb cli_verb_migrate = {
@@ -131,9 +181,17 @@ const cli_verb cli_verb_migrate = {
     .usage = "",
     .summary = "upgrade an existing schema, or print the SQL for it",
     .about = "Upgrades pawl's tables to this version, in one transaction; a database without them "
-             "is left alone. Programs of the previous version keep working on the new schema.",
+             "is left alone. Programs of the previous version keep working on the new schema.\n"
+             "\n"
+             "A SQLite store never answers a lower time than one it has stored. If the machine's "
+             "clock was ahead once, the store's stays ahead: it goes on by the boot clock, and the "
+             "log has an error. Stop all workers, set the machine's clock right, and run "
+             "--reset-clock: the store's clock is the machine's again, and what was to happen in a "
+             "minute still happens in a minute. Due times that were given before stay as they are. "
+             "PostgreSQL's clock is the server's: there only the times that were stored while it "
+             "was ahead are set back.",
     .examples = "  pawl migrate --dry-run\n"
-                "  pawl migrate --print > upgrade.sql\n"
+                "  pawl migrate --reset-clock --dry-run\n"
                 "  pawl migrate --print --engine postgres --schema jobs",
     .options = options,
     .option_count = CLI_COUNT(options),

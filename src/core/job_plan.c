@@ -12,8 +12,8 @@
 
 /* How many slots that are not late one look makes runs of. */
 #define RUNS_IN_TIME 100
-/* A schedule that cannot be read now: another zone file may be there later. */
-#define PROBLEM_AGAIN_US INT64_C(3600000000)
+/* No interval of a job is sensibly longer; a row that was written by hand may have any. */
+#define JITTER_MAX_US INT64_C(86400000000)
 /* Runs in line: usually an end is heard of; this is for what is not foreseen. */
 #define LINE_AGAIN_US INT64_C(60000000)
 
@@ -56,6 +56,8 @@ pawl_wall pawli_job_due(const pawl_schedule *schedule, int64_t job_id, pawl_wall
 
     if (jitter_us <= 0)
         return slot;
+    if (jitter_us > JITTER_MAX_US)
+        jitter_us = JITTER_MAX_US;
     if (next_of(schedule, slot, &after) && after.us - slot.us < jitter_us)
         jitter_us = after.us - slot.us;
     return (pawl_wall){slot.us + (int64_t)(mix(job_id, slot) % (uint64_t)jitter_us)};
@@ -228,7 +230,9 @@ static bool hears_of_awaited(look *l)
         l->plan->still_awaits = true;
         return false;
     }
-    l->plan->since = l->facts->awaited_is_there ? l->facts->awaited_since : l->now;
+    l->plan->since = l->facts->awaited_is_there && l->facts->awaited_since.us <= l->now.us
+                         ? l->facts->awaited_since
+                         : l->now;
     return true;
 }
 
@@ -240,9 +244,10 @@ static void look_at_schedule(look *l)
 
     if (!hears_of_awaited(l))
         return;
-    plan->next_slot_at = facts->awaits ? PAWL_NEVER : facts->next_slot_at;
-    if (plan->next_slot_at.us == 0 || plan->next_slot_at.us <= facts->last_slot_at.us)
-        set_next(l, later(plan->since, facts->last_slot_at));
+    pawl_wall last = plan->rewinds ? PAWL_NEVER : facts->last_slot_at;
+    plan->next_slot_at = facts->awaits || plan->rewinds ? PAWL_NEVER : facts->next_slot_at;
+    if (plan->next_slot_at.us == 0 || plan->next_slot_at.us <= last.us)
+        set_next(l, later(plan->since, last));
     else
         plan->next_due_at = plan->look_at = due_of(l, plan->next_slot_at);
     if (plan->next_slot_at.us == 0 || plan->next_due_at.us > l->now.us)
@@ -265,6 +270,13 @@ static pawl_status read_schedule(const pawli_job_facts *facts, pawl_wall anchor,
     return pawl_schedule_parse(facts->schedule, &options, ret_schedule, err);
 }
 
+static bool was_set_back(const pawli_job_facts *facts, pawl_wall now)
+{
+    pawl_wall seen = later(later(facts->planned_at, facts->since), facts->last_slot_at);
+
+    return seen.us - now.us > PAWLI_JOB_REWIND_US;
+}
+
 static void start(const pawli_job_facts *facts, pawl_wall now, pawli_job_plan *plan)
 {
     size_t kept = sizeof plan->runs; /* large, and counted */
@@ -272,7 +284,8 @@ static void start(const pawli_job_facts *facts, pawl_wall now, pawli_job_plan *p
     memset(plan, 0, offsetof(pawli_job_plan, runs));
     memset((char *)plan + offsetof(pawli_job_plan, runs) + kept, 0,
            sizeof *plan - offsetof(pawli_job_plan, runs) - kept);
-    plan->since = facts->since.us ? facts->since : now;
+    plan->rewinds = was_set_back(facts, now);
+    plan->since = facts->since.us && !plan->rewinds ? facts->since : now;
     plan->anchor = facts->anchor.us ? facts->anchor : plan->since;
     plan->promote = facts->has_waiting;
 }
@@ -289,7 +302,7 @@ pawl_status pawli_job_plan_make(const pawli_job_facts *facts, pawl_wall now, paw
         return pawli_fail(err, st, "out of memory for a schedule");
     if (st != PAWL_OK) {
         pawli_utf8_clean(why.message, plan->problem, sizeof plan->problem);
-        plan->look_at = (pawl_wall){now.us + PROBLEM_AGAIN_US};
+        plan->look_at = (pawl_wall){now.us + PAWLI_JOB_PROBLEM_AGAIN_US};
     } else if (facts->enabled) {
         look l = {facts, schedule, now, plan};
         look_at_schedule(&l);
@@ -303,14 +316,16 @@ pawl_status pawli_job_next(const pawli_job_facts *facts, pawl_wall now, pawl_wal
                            pawl_wall *ret_due, pawl_error *err)
 {
     PAWLI_AUTO(pawl_schedule) schedule = NULL;
-    pawl_wall since = facts->since.us ? facts->since : now;
-    pawl_wall slot = facts->next_slot_at;
+    bool rewinds = was_set_back(facts, now);
+    pawl_wall since = facts->since.us && !rewinds ? facts->since : now;
+    pawl_wall last = rewinds ? PAWL_NEVER : facts->last_slot_at;
+    pawl_wall slot = rewinds ? PAWL_NEVER : facts->next_slot_at;
     pawl_status st = read_schedule(facts, facts->anchor.us ? facts->anchor : since, &schedule, err);
 
     if (st != PAWL_OK)
         return st;
     if (!facts->enabled || facts->awaits ||
-        (slot.us == 0 && !next_of(schedule, later(since, facts->last_slot_at), &slot)))
+        (slot.us == 0 && !next_of(schedule, later(since, last), &slot)))
         slot = PAWL_NEVER;
     *ret_slot = slot;
     *ret_due = slot.us ? pawli_job_due(schedule, facts->id, slot, facts->jitter_us) : PAWL_NEVER;

@@ -24,15 +24,28 @@ typedef struct pawli_job_facts {
     int misfire_cap;
     int64_t grace_us;
     int64_t jitter_us;
-    pawl_wall anchor;        /* as the next four: PAWL_NEVER if there is none */
+    pawl_wall anchor;        /* as the next five: PAWL_NEVER if there is none */
     pawl_wall since;         /* the next slot is after this, and after the last */
     pawl_wall next_slot_at;  /* to be computed if there is none */
     pawl_wall last_slot_at;  /* none at or before this is made again */
+    pawl_wall planned_at;    /* the clock at the last plan */
     pawl_wall awaited_since; /* when the awaited run was claimed first, or ended without that */
     bool awaits;             /* "from start": no slot until that run has been claimed */
     bool awaited_is_there;
     bool has_waiting; /* runs in line */
 } pawli_job_facts;
+
+/*
+ * A clock that was set back by more than this is one that was wrong: jobs go by the time it shows
+ * now. For less, which is what keeps clocks right, they wait. As in job_due.sql.
+ */
+#define PAWLI_JOB_REWIND_US INT64_C(300000000)
+
+/*
+ * A job with a problem is tried again after this: another zone file may be there, or a limit of the
+ * database may be another.
+ */
+#define PAWLI_JOB_PROBLEM_AGAIN_US INT64_C(3600000000)
 
 /* The most that one look at a job makes; the rest is left to the next one. */
 #define PAWLI_JOB_RUNS_MAX 1000
@@ -44,6 +57,7 @@ typedef struct pawli_job_plan {
     pawl_wall next_due_at;
     pawl_wall look_at;      /* PAWL_NEVER: when something changes */
     pawl_wall last_slot_at; /* PAWL_NEVER: no slot was made */
+    bool rewinds; /* the clock was set back: what was planned for later does not count any more */
     bool still_awaits;
     bool promote; /* whoever is first in line may start */
     /* Slots that are too late: */

@@ -27,15 +27,19 @@ enum {
     AWAITS,
     PROBLEM,
     MESSAGE_ID,
+    PLANNED_AT,
+    REWINDS,
     COLUMNS
 };
 static const char *const names[COLUMNS] = {
-    "step",  "job_id", "seen",  "run_id",     "slot",    "last_slot", "due",     "look_at",
-    "since", "anchor", "slots", "slots_more", "in_line", "awaits",    "problem", "message_id",
+    "step",    "job_id",  "seen",    "run_id",     "slot",       "last_slot",
+    "due",     "look_at", "since",   "anchor",     "slots",      "slots_more",
+    "in_line", "awaits",  "problem", "message_id", "planned_at", "rewinds",
 };
 static const pawli_type types[COLUMNS] = {
-    PAWLI_INT,  PAWLI_INT,  PAWLI_INT, PAWLI_INT,  PAWLI_TIME, PAWLI_TIME, PAWLI_TIME, PAWLI_TIME,
-    PAWLI_TIME, PAWLI_TIME, PAWLI_INT, PAWLI_BOOL, PAWLI_BOOL, PAWLI_BOOL, PAWLI_TEXT, PAWLI_UUID,
+    PAWLI_INT,  PAWLI_INT,  PAWLI_INT,  PAWLI_INT,  PAWLI_TIME, PAWLI_TIME,
+    PAWLI_TIME, PAWLI_TIME, PAWLI_TIME, PAWLI_TIME, PAWLI_INT,  PAWLI_BOOL,
+    PAWLI_BOOL, PAWLI_BOOL, PAWLI_TEXT, PAWLI_UUID, PAWLI_TIME, PAWLI_BOOL,
 };
 
 /* What a row says, and what job_advance answers. */
@@ -63,7 +67,7 @@ static pawli_value *add(pawli_job_steps *steps, int step, int64_t job_id)
         row[i] = pawli_null(types[i]);
     row[STEP] = pawli_int(step);
     row[JOB_ID] = pawli_int(job_id);
-    row[IN_LINE] = row[AWAITS] = pawli_bool(false);
+    row[IN_LINE] = row[AWAITS] = row[REWINDS] = pawli_bool(false);
     return row;
 }
 
@@ -79,7 +83,7 @@ static bool add_message_id(pawli_job_steps *steps, pawli_value *row)
 }
 
 bool pawli_job_steps_move(pawli_job_steps *steps, int64_t job_id, int64_t version,
-                          const pawli_job_plan *plan)
+                          pawl_wall planned_at, const pawli_job_plan *plan)
 {
     pawli_value *row = add(steps, MOVE, job_id);
 
@@ -93,6 +97,8 @@ bool pawli_job_steps_move(pawli_job_steps *steps, int64_t job_id, int64_t versio
     row[SINCE] = pawli_time(plan->since);
     row[ANCHOR] = pawli_time(plan->anchor);
     row[AWAITS] = pawli_bool(plan->still_awaits);
+    row[PLANNED_AT] = pawli_time(planned_at);
+    row[REWINDS] = pawli_bool(plan->rewinds);
     if (plan->problem[0] == '\0')
         return true;
     const char *problem = pawli_arena_copy(&steps->memory, plan->problem, strlen(plan->problem));
@@ -195,6 +201,16 @@ static pawl_status on_row(void *context, const pawli_row *row, pawl_error *err)
         break;
     }
     return PAWL_OK;
+}
+
+void pawli_job_done_add(pawli_job_done *sum, const pawli_job_done *other)
+{
+    sum->moved += other->moved;
+    sum->runs += other->runs;
+    sum->skips += other->skips;
+    sum->promoted += other->promoted;
+    sum->started += other->started;
+    sum->skipped_from_start |= other->skipped_from_start;
 }
 
 pawl_status pawli_job_steps_store(const pawli_job_steps *steps, pawl_store *store,

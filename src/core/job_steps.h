@@ -29,7 +29,7 @@ void pawli_job_steps_done(pawli_job_steps *steps);
 
 /* Each answers false when memory ran out. */
 bool pawli_job_steps_move(pawli_job_steps *steps, int64_t job_id, int64_t version,
-                          const pawli_job_plan *plan);
+                          pawl_wall planned_at, const pawli_job_plan *plan);
 /* News of a run, as many as were seen. */
 bool pawli_job_steps_heard(pawli_job_steps *steps, int64_t job_id, int64_t run_id, int64_t count);
 bool pawli_job_steps_promote(pawli_job_steps *steps, int64_t job_id);
@@ -46,6 +46,9 @@ typedef struct pawli_job_done {
     int64_t started;         /* messages */
     bool skipped_from_start; /* its next slot has to be computed now */
 } pawli_job_done;
+
+/* The sum of both. */
+void pawli_job_done_add(pawli_job_done *sum, const pawli_job_done *other);
 
 /* One round trip. */
 pawl_status pawli_job_steps_store(const pawli_job_steps *steps, pawl_store *store,

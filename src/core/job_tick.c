@@ -7,6 +7,7 @@
  */
 #include <pawl/job.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +19,7 @@
 #include "log.h"
 #include "options.h"
 #include "store_private.h"
+#include "text.h"
 #include "world.h"
 
 #define JOBS_PER_TICK 100
@@ -45,7 +47,8 @@ enum {
     LAST_SLOT_AT,
     HAS_WAITING,
     AWAITED_IS_THERE,
-    AWAITED_SINCE
+    AWAITED_SINCE,
+    PLANNED_AT
 };
 enum { KIND_CLOCK = 0, KIND_JOB = 1, KIND_NEWS = 2 };
 
@@ -122,6 +125,7 @@ static pawl_status add_job(agenda *a, const pawli_row *row, pawl_error *err)
         .since = pawli_row_time(row, SINCE),
         .next_slot_at = pawli_row_time(row, NEXT_SLOT_AT),
         .last_slot_at = pawli_row_time(row, LAST_SLOT_AT),
+        .planned_at = pawli_row_time(row, PLANNED_AT),
         .awaited_since = pawli_row_time(row, AWAITED_SINCE),
         .awaits = !pawli_row_is_null(row, RUN_ID),
         .awaited_is_there = pawli_row_int(row, AWAITED_IS_THERE) != 0,
@@ -195,7 +199,7 @@ static bool sooner(pawl_wall a, pawl_wall b)
 static pawl_status add_steps(pawli_job_steps *steps, const agenda *a, const due_job *job,
                              const pawli_job_plan *plan, pawl_error *err)
 {
-    bool fits = pawli_job_steps_move(steps, job->facts.id, job->version, plan);
+    bool fits = pawli_job_steps_move(steps, job->facts.id, job->version, a->now, plan);
 
     for (size_t i = 0; fits && i < a->news_count; i++)
         if (a->news[i].job_id == job->facts.id)
@@ -215,6 +219,10 @@ static void note_plan(pawl_store *store, const due_job *job, const pawli_job_pla
     if (sooner(plan->look_at, result->next))
         result->next = plan->look_at;
     result->more |= plan->look_at.us != 0 && plan->look_at.us <= result->now.us;
+    if (plan->rewinds)
+        pawli_log(&store->log, PAWL_LOG_WARNING, "job",
+                  "job %lld: the clock was set back; its next occurrence is computed from now on",
+                  (long long)job->facts.id);
     if (plan->problem[0] == '\0')
         return;
     result->problems++;
@@ -235,6 +243,76 @@ static pawl_status decide(pawl_store *store, const agenda *a, pawli_job_steps *s
             st = add_steps(steps, a, job, plan, err);
         if (st == PAWL_OK)
             note_plan(store, job, plan, result);
+    }
+    return st;
+}
+
+/* ---- one by one: a job whose message the database refuses ---- */
+
+/* Whether what was to be stored is the reason, and not the state of the database. */
+static bool is_refused(pawl_status st)
+{
+    return st == PAWL_E_INVALID || st == PAWL_E_TOO_LARGE || st == PAWL_E_STORE;
+}
+
+/* The job stays where it is, and says why; it is tried again when it was changed, or after a while.
+ */
+static void plan_problem(const due_job *job, pawl_wall now, const char *why, pawli_job_plan *plan)
+{
+    const pawli_job_facts *facts = &job->facts;
+    char text[sizeof plan->problem];
+
+    snprintf(text, sizeof text, "its message cannot be stored, correct the job: %.180s", why);
+    pawli_utf8_clean(text, plan->problem, sizeof plan->problem);
+    plan->since = facts->since.us && !plan->rewinds ? facts->since : now;
+    plan->next_slot_at = plan->rewinds ? PAWL_NEVER : facts->next_slot_at;
+    plan->next_due_at = plan->last_slot_at = PAWL_NEVER;
+    plan->look_at = (pawl_wall){now.us + PAWLI_JOB_PROBLEM_AGAIN_US};
+    plan->still_awaits = facts->awaits;
+    plan->promote = plan->skips = plan->awaits = false;
+    plan->run_count = 0;
+}
+
+static pawl_status store_one(pawl_store *store, const agenda *a, const due_job *job,
+                             const pawli_job_plan *plan, pawli_job_done *ret_done, pawl_error *err)
+{
+    pawli_job_steps steps = PAWLI_JOB_STEPS_INIT;
+    pawl_status st = add_steps(&steps, a, job, plan, err);
+
+    if (st == PAWL_OK)
+        st = pawli_job_steps_store(&steps, store, ret_done, err);
+    pawli_job_steps_done(&steps);
+    return st;
+}
+
+/*
+ * A transaction for each job. It is only for what was refused as a whole, so that a tick is one
+ * commit as long as all jobs are good.
+ */
+static pawl_status store_apart(pawl_store *store, const agenda *a, pawl_job_tick_result *result,
+                               pawli_job_done *ret_done, pawl_error *err)
+{
+    PAWLI_AUTO_FREE pawli_job_plan *plan = malloc(sizeof *plan);
+    pawl_status st = plan ? PAWL_OK : no_memory(err);
+
+    for (size_t i = 0; st == PAWL_OK && i < a->job_count; i++) {
+        const due_job *job = &a->jobs[i];
+        pawl_error why = PAWL_ERROR_INIT;
+        pawli_job_done done = {0};
+        st = pawli_job_plan_make(&job->facts, a->now, plan, err);
+        if (st != PAWL_OK)
+            return st;
+        st = store_one(store, a, job, plan, &done, &why);
+        if (is_refused(st)) {
+            plan_problem(job, a->now, why.message, plan);
+            note_plan(store, job, plan, result);
+            st = store_one(store, a, job, plan, &done, err);
+            if (is_refused(st)) /* not even that: the others still have theirs */
+                st = PAWL_OK;
+        } else if (st != PAWL_OK && err) {
+            *err = why;
+        }
+        pawli_job_done_add(ret_done, &done);
     }
     return st;
 }
@@ -271,6 +349,8 @@ static pawl_status take_turn(pawl_store *store, agenda *a, pawl_job_tick_result 
     if (st == PAWL_OK)
         st = pawli_job_steps_store(&steps, store, &done, err);
     pawli_job_steps_done(&steps);
+    if (is_refused(st))
+        st = store_apart(store, a, result, &done, err);
     if (st != PAWL_OK)
         return st;
     count(&done, a->job_count, result);

@@ -82,6 +82,7 @@ pawl_status pawli_db_new(const char *url, const pawl_store_options *opts, pawli_
     if (!db)
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the store");
     pawli_wake_init(&db->wake);
+    pawli_clock_init(&db->clock);
     db->pid = getpid();
     db->engine = engine;
     db->timeout_us = opts->timeout_ms * 1000;
@@ -102,6 +103,7 @@ pawl_status pawli_db_new(const char *url, const pawl_store_options *opts, pawli_
         .prepare = opts->prepare,
         .create = opts->deploy_schema,
         .statements = db->statements,
+        .clock = &db->clock,
     };
     st = make_pools(db, opts->pool_size, err);
     if (st != PAWL_OK)
@@ -121,6 +123,7 @@ void pawli_db_free(pawli_db *db)
     pawli_pool_free(db->writers);
     pawli_statements_free(db->statements);
     pawli_wake_done(&db->wake);
+    pawli_clock_done(&db->clock);
     free(db->names);
     free(db->target);
     free(db);
@@ -200,6 +203,7 @@ pawl_status pawli_db_run(pawli_db *db, const pawli_op *op, pawl_error *err)
     uint64_t turn = pawli_pool_turn(pool);
     for (int tries = 0;; tries++) {
         st = run_once(db, pool, turn, op, deadline, err);
+        pawli_clock_tell(db);
         if (!worth_another_try(st, tries))
             return st;
         int64_t pause_us = 1000 * pawl_backoff_delay_ms(&retry_policy, tries, pawli_random_u64());

@@ -19,6 +19,7 @@ struct pawli_db {
     pawl_log_sink log;
     pawli_statements *statements;
     pawli_db_settings settings;
+    pawli_clock_memory clock;
     pawli_pool *writers;
     pawli_pool *readers; /* NULL: reading ops use a writer */
     pawli_pool *holders; /* for transactions over several calls; perhaps the writers */
@@ -27,6 +28,13 @@ struct pawli_db {
 };
 
 pawl_mono pawli_db_deadline(const pawli_db *db);
+
+/* clock.c */
+void pawli_clock_init(pawli_clock_memory *clock);
+void pawli_clock_done(pawli_clock_memory *clock);
+/* Log that the store's clock is ahead, or is not any more: once for each time. No lock is held. */
+void pawli_clock_tell(pawli_db *db);
+
 /* PAWL_E_MISUSE when this thread would wait for a transaction that it has open itself. */
 pawl_status pawli_db_check_thread(pawli_db *db, pawl_error *err);
 

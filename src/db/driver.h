@@ -7,6 +7,7 @@
 #ifndef PAWLI_DRIVER_H
 #define PAWLI_DRIVER_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,6 +28,18 @@ typedef enum pawli_use {
     PAWLI_HOLDS = 2     /* it is lent to the application while a transaction is open */
 } pawli_use;
 
+/*
+ * What a process knows of the clock of a store whose engine has none of its own (SQLite): shared by
+ * the store's connections. docs/internals/clock.md
+ */
+typedef struct pawli_clock_memory {
+    pthread_mutex_t lock;
+    int64_t offset; /* to the boot clock, while the database does not have the right one */
+    int64_t resets; /* to which reset of the clock that belongs; -1: to none */
+    _Atomic int64_t ahead_us; /* of the wall clock, when it was last read; 0: not worth a word */
+    atomic_bool told;         /* the log has it */
+} pawli_clock_memory;
+
 /* What a connection is opened with; owned by pawli_db, outlives every connection. */
 typedef struct pawli_db_settings {
     const pawli_driver *driver;
@@ -36,6 +49,7 @@ typedef struct pawli_db_settings {
     pawl_prepare prepare;
     bool create;                        /* SQLite: create the file if it is not there */
     const pawli_statements *statements; /* NULL while only the schema is looked at */
+    pawli_clock_memory *clock;          /* NULL: nothing is remembered between calls */
 } pawli_db_settings;
 
 /* Every driver's connection struct begins with this. */

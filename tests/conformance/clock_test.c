@@ -3,6 +3,8 @@
 
 #include <time.h>
 
+#define YEAR_US (INT64_C(365) * DAY_MS * 1000)
+
 static pawl_wall store_now(fixture *f)
 {
     pawl_error err = PAWL_ERROR_INIT;
@@ -39,7 +41,7 @@ PAWL_TEST(the_real_clock_is_the_machines)
     assert_string_equal("x", kit_payloads(fixture_claim(f, kit_owner(1), MINUTE_MS, 1)));
 }
 
-PAWL_TEST(sqlite_keeps_the_highest_time_it_wrote_down)
+PAWL_TEST(sqlite_never_answers_less_than_it_wrote_down)
 {
     fixture *f = fixture_open(NULL);
     pawl_work_id id;
@@ -52,11 +54,132 @@ PAWL_TEST(sqlite_keeps_the_highest_time_it_wrote_down)
     assert_time(FIXTURE_START.us + HOUR_MS * 1000, store_now(f));
     id = fixture_send(f, "t", "y");
     assert_time(FIXTURE_START.us + HOUR_MS * 1000, pawl_message_created_at(kit_get(f, id)));
-    fixture_advance(f, 2 * HOUR_MS);
+    fixture_set(f, (pawl_wall){FIXTURE_START.us + 2 * HOUR_MS * 1000});
     fixture_claim(f, kit_owner(1), MINUTE_MS, 10);
     fixture_set(f, FIXTURE_START);
     fixture_reopen(f);
     assert_time(FIXTURE_START.us + 2 * HOUR_MS * 1000, store_now(f));
+}
+
+/* ---- SQLite: the wall clock was ahead ---- */
+
+/* The wall clock is a year ahead while one message is stored, and right again after that. */
+static void spoil(fixture *f)
+{
+    fixture_set(f, (pawl_wall){FIXTURE_START.us + YEAR_US});
+    fixture_send(f, "spoilt", "x");
+    fixture_set(f, FIXTURE_START);
+}
+
+static void send_later(fixture *f, int64_t ms)
+{
+    pawl_outgoing message = kit_message("t", "later");
+
+    message.delay_ms = ms;
+    kit_send(f, &message);
+}
+
+PAWL_TEST(time_goes_on_while_the_wall_clock_is_behind)
+{
+    fixture *f = fixture_open(NULL);
+
+    if (fixture_is_postgres(f))
+        test_skip("PostgreSQL's clock is its machine's");
+    spoil(f);
+    send_later(f, 10 * SECOND_MS);
+    assert_string_equal("x", kit_payloads(fixture_claim(f, kit_owner(1), SECOND_MS, 10)));
+    fixture_advance(f, 10 * SECOND_MS);
+    /* Nothing was written since: reading alone has to see that the time went on. */
+    assert_time(FIXTURE_START.us + YEAR_US + 10 * SECOND_MS * 1000, store_now(f));
+    assert_int_equal(1, kit_reap(f));
+    assert_int_equal(2, (int)pawl_messages_count(fixture_claim(f, kit_owner(2), SECOND_MS, 10)));
+}
+
+PAWL_TEST(time_goes_on_in_every_process)
+{
+    fixture *f = fixture_open(NULL);
+    pawl_store *other = fixture_another_store(f);
+    pawl_error err = PAWL_ERROR_INIT;
+    pawl_wall now = PAWL_NEVER;
+
+    if (fixture_is_postgres(f))
+        test_skip("PostgreSQL's clock is its machine's");
+    spoil(f);
+    fixture_advance(f, HOUR_MS);
+    assert_ok(pawl_store_now(other, &now, &err), &err);
+    assert_time(FIXTURE_START.us + YEAR_US + HOUR_MS * 1000, now);
+    fixture_reopen(f);
+    assert_time(now.us, store_now(f));
+}
+
+PAWL_TEST(time_goes_on_after_the_machine_was_started_again)
+{
+    fixture *f = fixture_open(NULL);
+    int64_t ahead_us = FIXTURE_START.us + YEAR_US;
+
+    if (fixture_is_postgres(f))
+        test_skip("PostgreSQL's clock is its machine's");
+    spoil(f);
+    fixture_restart_machine(f);
+    fixture_reopen(f);
+    assert_time(ahead_us, store_now(f)); /* how long it was off is not known */
+    fixture_advance(f, MINUTE_MS);
+    assert_time(ahead_us + MINUTE_MS * 1000, store_now(f)); /* nothing was written yet */
+    fixture_send(f, "t", "x");
+    fixture_reopen(f);
+    fixture_advance(f, MINUTE_MS);
+    assert_time(ahead_us + 2 * MINUTE_MS * 1000, store_now(f));
+}
+
+/* As in a container with a time namespace of its own, or under a program that fakes clocks. */
+PAWL_TEST(time_goes_on_when_the_boot_clock_was_ahead_as_well)
+{
+    fixture *f = fixture_open(NULL);
+
+    if (fixture_is_postgres(f))
+        test_skip("PostgreSQL's clock is its machine's");
+    fixture_send(f, "t", "x");
+    fixture_advance(f, YEAR_US / 1000);
+    fixture_send(f, "t", "y");
+    fixture_advance(f, -YEAR_US / 1000);
+    fixture_advance(f, MINUTE_MS);
+    store_now(f);
+    fixture_advance(f, MINUTE_MS);
+    assert_time(FIXTURE_START.us + YEAR_US + MINUTE_MS * 1000, store_now(f));
+}
+
+PAWL_TEST(a_wall_clock_that_is_right_again_is_followed)
+{
+    fixture *f = fixture_open(NULL);
+
+    spoil(f);
+    fixture_set(f, (pawl_wall){FIXTURE_START.us + YEAR_US + 1000000});
+    assert_time(FIXTURE_START.us + YEAR_US + 1000000, store_now(f));
+    fixture_advance(f, SECOND_MS);
+    assert_time(FIXTURE_START.us + YEAR_US + 2000000, store_now(f));
+}
+
+PAWL_TEST(a_clock_that_is_ahead_is_an_error_in_the_log_once)
+{
+    fixture *f = fixture_open(NULL);
+
+    if (fixture_is_postgres(f))
+        test_skip("PostgreSQL's clock is its machine's");
+    store_now(f);
+    assert_false(fixture_logged(f, PAWL_LOG_ERROR, "ahead"));
+    spoil(f);
+    store_now(f);
+    assert_true(fixture_logged(f, PAWL_LOG_ERROR, "--reset-clock"));
+    fixture_log_clear(f);
+    fixture_send(f, "t", "x");
+    store_now(f);
+    assert_false(fixture_logged(f, PAWL_LOG_ERROR, ""));
+    fixture_set(f, (pawl_wall){FIXTURE_START.us + 2 * YEAR_US});
+    store_now(f);
+    fixture_set(f, FIXTURE_START);
+    fixture_log_clear(f);
+    store_now(f);
+    assert_true(fixture_logged(f, PAWL_LOG_ERROR, "--reset-clock")); /* another time */
 }
 
 PAWL_TEST(a_clock_that_steps_back_loses_nothing)

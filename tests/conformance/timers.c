@@ -166,7 +166,9 @@ static void open_store_in_memory(timers *t)
                             "INSERT INTO pawl_test_clock VALUES (%lld);"
                             "DROP VIEW pawl_wall;"
                             "CREATE VIEW pawl_wall AS SELECT now FROM pawl_test_clock;"
-                            "DELETE FROM pawl_body; UPDATE pawl_meta SET latest_time = 0",
+                            "DROP VIEW pawl_boot;"
+                            "CREATE VIEW pawl_boot AS SELECT 0 AS now, 'test' AS id;"
+                            "DELETE FROM pawl_body; UPDATE pawl_meta SET latest_time = 0, boot_id = ''",
                             (long long)FIXTURE_START.us));
 }
 #endif

@@ -230,6 +230,13 @@ def test_migrate(db):
     assert db.json("migrate", "--print")["from"] == document["to"]
 
 
+def test_reset_clock(db):
+    assert "not ahead; nothing to do" in db.text("migrate", "--reset-clock")
+    assert db.json("migrate", "--reset-clock", "--dry-run")["action"] == "none"
+    refused(db.raw("migrate", "--force"), 64, "--reset-clock only")
+    refused(db.raw("migrate", "--reset-clock", "--print"), 64, "exclude each other")
+
+
 def test_migrate_leaves_an_empty_database_alone(empty_db):
     refused(empty_db.raw("migrate", "--dry-run"), 78, "pawl init")
     assert "CREATE TABLE" in empty_db.text("migrate", "--print")

@@ -199,7 +199,20 @@ void fixture_set(fixture *f, pawl_wall now)
 
 void fixture_advance(fixture *f, int64_t ms)
 {
-    fixture_set(f, (pawl_wall){fixture_now(f).us + ms * 1000});
+    long long us = (long long)ms * 1000;
+
+    if (f->real_clock)
+        test_fail("this fixture keeps the database's own clock; it cannot be moved");
+    if (f->is_postgres)
+        fixture_set(f, (pawl_wall){fixture_now(f).us + us});
+    else /* both at once: another process may be reading them */
+        fixture_exec(f, "UPDATE {test_clock} SET now = now + %lld, boot = boot + %lld", us, us);
+}
+
+void fixture_restart_machine(fixture *f)
+{
+    if (!f->is_postgres)
+        fixture_exec(f, "UPDATE {test_clock} SET boot = 0, boot_id = boot_id || '+'");
 }
 
 pawl_wall fixture_now(fixture *f)

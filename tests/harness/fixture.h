@@ -43,8 +43,12 @@ void fixture_deploy(fixture *f);
 
 /* The virtual clock: starts at 2026-01-01T00:00:00Z and stands still until moved. */
 #define FIXTURE_START ((pawl_wall){INT64_C(1767225600000000)})
+/* The wall clock is stepped, in either direction; SQLite's boot clock stays where it is. */
 void fixture_set(fixture *f, pawl_wall now);
+/* Time passes, on every clock. */
 void fixture_advance(fixture *f, int64_t ms);
+/* The machine of a SQLite store starts again: its boot clock begins at 0. */
+void fixture_restart_machine(fixture *f);
 pawl_wall fixture_now(fixture *f);
 
 /*

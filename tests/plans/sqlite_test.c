@@ -80,6 +80,8 @@ static int64_t number_for(const world *w, const char *statement, const char *nam
         {"slots_more", 0},
         {"in_line", 1},
         {"awaits", 0},
+        {"rewinds", 0},
+        {"dry_run", 0},
         {"others", 0},
     };
 
@@ -89,7 +91,7 @@ static int64_t number_for(const world *w, const char *statement, const char *nam
         return w->fence;
     if (strcmp(name, "job_id") == 0)
         return w->job;
-    if (is(name, " slot last_slot due look_at since anchor "))
+    if (is(name, " slot last_slot due look_at since anchor planned_at "))
         return fixture_now(w->f).us;
     if (strcmp(name, "id") == 0)
         return is(statement, " redrive purge dead_done dead_retry dead_renew ") ? w->dead
@@ -246,6 +248,8 @@ static void check_plan(const world *w, const char *name, sqlite3_stmt *statement
     struct tolerance *tolerance = context;
     sqlite3_stmt *plan = NULL;
 
+    if (strcmp(name, "clock_reset") == 0) /* looks at everything, and is run by hand */
+        return;
     if (sqlite3_prepare_v2(fixture_sqlite(w->f, 0),
                            test_note("EXPLAIN QUERY PLAN %s", sqlite3_sql(statement)), -1, &plan,
                            NULL) != SQLITE_OK)
@@ -342,6 +346,8 @@ PAWL_TEST(no_statement_costs_more_with_a_hundred_thousand_unwanted_messages)
     for (size_t i = 0; i < PAWLI_SQL_COUNT; i++) {
         const char *name = pawli_sql_sqlite.statements[i].name;
 
+        if (strcmp(name, "clock_reset") == 0)
+            continue;
         printf("# %s: %lld steps, %lld with %d more messages\n", name, (long long)few[i],
                (long long)many[i], EXTRA);
         if (many[i] > few[i] + few[i] / 4 + 100)

@@ -91,7 +91,7 @@ static const char *reset_sql(place *p)
                             " AND tablename NOT IN ('meta', 'test_clock')",
                             fixture_store_options(p->f)->schema);
     return fixture_text(p->f, "SELECT group_concat('DELETE FROM ' || name || ';', ' ')"
-                              " || 'UPDATE {meta} SET latest_time = 0' FROM sqlite_master"
+                              " || 'UPDATE {meta} SET latest_time = 0, boot_id = ''''' FROM sqlite_master"
                               " WHERE type = 'table' AND name GLOB 'pawl_*'"
                               " AND name NOT IN ('{meta}', '{test_clock}')");
 }

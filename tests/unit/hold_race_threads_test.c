@@ -46,7 +46,7 @@ static void settle_watched(pawli_group *group, pawli_tenant *tenant)
     pawli_group_settle(group, tenant);
 }
 
-/* The transaction has ended: stay here until somebody has looked at it. */
+/* The transaction has ended: stay here until the waiting thread has looked at it. */
 static void leave_watched(pawli_group *group, pawli_tenant *tenant)
 {
     atomic_store(&has_ended, true);

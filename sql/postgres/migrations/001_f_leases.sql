@@ -106,6 +106,17 @@ BEGIN
     SELECT p.* INTO l FROM pawl.lease p WHERE p.name = lease_acquire.name;
     IF l.released_at IS NULL AND l.expires_at > t THEN
         IF l.owner <> lease_acquire.owner THEN
+            -- Renewed by a clock that was ahead: from now on it has as long as it was given.
+            IF l.renewed_at > t + interval '5 minutes' THEN
+                UPDATE pawl.lease p
+                SET renewed_at = t, expires_at = t + (p.expires_at - p.renewed_at),
+                    taken_at = least(p.taken_at, t)
+                WHERE p.name = l.name AND p.fence = l.fence AND p.renewed_at > t + interval '5 minutes'
+                RETURNING p.* INTO l;
+                IF NOT FOUND THEN
+                    SELECT p.* INTO l FROM pawl.lease p WHERE p.name = lease_acquire.name;
+                END IF;
+            END IF;
             RETURN QUERY SELECT 0::smallint, t, l.*;
             RETURN;
         END IF;
@@ -114,7 +125,9 @@ BEGIN
         IF l.owner = lease_acquire.owner AND l.released_at IS NULL AND l.expires_at > t THEN
             RETURN QUERY
                 UPDATE pawl.lease p
-                SET renewed_at = t, expires_at = greatest(p.expires_at, t + pawl.seconds(lease_acquire.ttl))
+                SET renewed_at = t,
+                    expires_at = greatest(CASE WHEN p.renewed_at <= t + interval '5 minutes' THEN p.expires_at END,
+                                      t + pawl.seconds(lease_acquire.ttl))
                 WHERE p.name = lease_acquire.name
                 RETURNING 1::smallint, t, p.*;
             RETURN;
@@ -173,7 +186,9 @@ BEGIN
        AND l.released_at IS NULL AND l.expires_at > t THEN
         RETURN QUERY
             UPDATE pawl.lease p
-            SET renewed_at = t, expires_at = greatest(p.expires_at, t + pawl.seconds(lease_renew.ttl))
+            SET renewed_at = t,
+                expires_at = greatest(CASE WHEN p.renewed_at <= t + interval '5 minutes' THEN p.expires_at END,
+                                  t + pawl.seconds(lease_renew.ttl))
             WHERE p.name = lease_renew.name
             RETURNING 1::smallint, t, p.*;
     ELSE

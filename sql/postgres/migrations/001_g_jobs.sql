@@ -40,7 +40,8 @@ CREATE TABLE pawl.job (
     since          timestamptz,                         -- the next slot is after this, and after the last
     next_slot_at   timestamptz,                         -- NULL: to be computed, or there is none
     next_due_at    timestamptz,                         -- the same with jitter
-    last_slot_at   timestamptz,                         -- never decreases, and outlives the history
+    last_slot_at   timestamptz,                         -- outlives the history; less only when the clock was set back
+    planned_at     timestamptz NOT NULL DEFAULT 'epoch',    -- the clock when the rest of these was computed
     awaited_run    bigint,                              -- "from start": the run that has to be claimed first
     look_at        timestamptz NOT NULL DEFAULT 'epoch',    -- when the scheduler has to look
     sweep_at       timestamptz NOT NULL DEFAULT 'infinity', -- when its history has to be looked at
@@ -49,6 +50,7 @@ CREATE TABLE pawl.job (
 );
 CREATE UNIQUE INDEX job_name ON pawl.job (name);
 CREATE INDEX job_look ON pawl.job (look_at);
+CREATE INDEX job_planned ON pawl.job (planned_at);
 CREATE INDEX job_sweep ON pawl.job (sweep_at);
 
 -- A change by hand: the functions count the version up.
@@ -70,6 +72,22 @@ END
 $$;
 CREATE TRIGGER job_by_hand BEFORE UPDATE OF schedule, zone, enabled, jitter ON pawl.job
 FOR EACH ROW WHEN (NEW.version = OLD.version) EXECUTE FUNCTION pawl.job_by_hand();
+
+-- A correction by hand of a job whose message could not be stored: it is tried at once.
+CREATE FUNCTION pawl.job_corrected() RETURNS trigger
+LANGUAGE plpgsql AS $$
+BEGIN
+    NEW.version := OLD.version + 1;
+    NEW.look_at := 'epoch';
+    NEW.problem := NULL;
+    RETURN NEW;
+END
+$$;
+CREATE TRIGGER job_corrected
+BEFORE UPDATE OF name, topic, payload, type, destination, headers, correlation_id, priority, max_attempts,
+                 retry_base, retry_max, retry_jitter, ttl, timeout, lease, heartbeat ON pawl.job
+FOR EACH ROW WHEN (NEW.version = OLD.version AND OLD.problem IS NOT NULL)
+EXECUTE FUNCTION pawl.job_corrected();
 
 -- A job's history: runs, and slots that were skipped. Self-contained: it outlives the messages.
 CREATE TABLE pawl.job_run (

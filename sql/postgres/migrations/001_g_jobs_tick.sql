@@ -1,13 +1,13 @@
 -- The scheduler's two steps: what is due, and what was decided; the decisions themselves are made in C.
 
--- First (0) the clock and when the next job comes up; then (1) the jobs that are due, or of whose runs
--- there is news; then (2) those news. Columns of src/core/job_tick.c.
+-- First (0) the clock and when the next job comes up; then (1) the jobs that are due, of whose runs there
+-- is news, or that were planned by a clock that was ahead; then (2) those news. Columns of src/core/job_tick.c.
 CREATE FUNCTION pawl.job_due(max_rows bigint)
 RETURNS TABLE (kind integer, job_id bigint, seen bigint, run_id bigint, at timestamptz, next timestamptz,
                schedule text, zone text, enabled boolean, misfire text, misfire_cap integer,
                misfire_grace interval, overlap text, jitter interval, next_slot_at timestamptz,
                last_slot_at timestamptz, has_waiting boolean, awaited_is_there boolean,
-               awaited_since timestamptz)
+               awaited_since timestamptz, planned_at timestamptz)
 LANGUAGE plpgsql VOLATILE
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
@@ -27,13 +27,16 @@ BEGIN
              WHERE j.look_at > t AND j.look_at < 'infinity' ORDER BY j.look_at LIMIT 1);
     RETURN NEXT;
     due := ARRAY(SELECT j.id FROM pawl.job j WHERE j.look_at <= t ORDER BY j.look_at LIMIT max_rows);
+    due := due || ARRAY(SELECT j.id FROM pawl.job j WHERE j.planned_at > t + interval '5 minutes'
+                        ORDER BY j.planned_at DESC LIMIT max_rows);
     told := ARRAY(SELECT r.id FROM pawl.job_run r WHERE r.news > 0 ORDER BY r.id LIMIT max_rows);
     IF cardinality(told) > 0 THEN
         -- The news first: what comes after the jobs were read is not heard yet.
         RETURN QUERY
             SELECT 2, r.job_id, r.news::bigint, r.id, NULL::timestamptz, NULL::timestamptz, NULL, NULL,
                    NULL::boolean, NULL, NULL::integer, NULL::interval, NULL, NULL::interval,
-                   NULL::timestamptz, NULL::timestamptz, NULL::boolean, NULL::boolean, NULL::timestamptz
+                   NULL::timestamptz, NULL::timestamptz, NULL::boolean, NULL::boolean, NULL::timestamptz,
+                   NULL::timestamptz
             FROM pawl.job_run r WHERE r.id = ANY (told);
         due := ARRAY(SELECT d.id FROM unnest(due) AS d(id)
                      UNION
@@ -45,7 +48,7 @@ BEGIN
                    j.misfire, j.misfire_cap, j.misfire_grace, j.overlap, j.jitter, j.next_slot_at,
                    j.last_slot_at,
                    EXISTS (SELECT FROM pawl.job_run o WHERE o.job_id = j.id AND o.state = 6),
-                   r.id IS NOT NULL, coalesce(r.started_at, r.ended_at)
+                   r.id IS NOT NULL, coalesce(r.started_at, r.ended_at), j.planned_at
             FROM pawl.job j
             LEFT JOIN LATERAL (SELECT a.id, a.started_at, a.ended_at FROM pawl.job_run a
                                WHERE a.id = j.awaited_run LIMIT 1) r ON true
@@ -105,7 +108,7 @@ CREATE FUNCTION pawl.job_advance(
     steps bigint[], job_ids bigint[], seen bigint[], run_ids bigint[], slots timestamptz[],
     last_slots timestamptz[], dues timestamptz[], looks timestamptz[], sinces timestamptz[],
     anchors timestamptz[], counts bigint[], more boolean[], in_line boolean[], awaits boolean[],
-    problems text[], message_ids uuid[])
+    problems text[], message_ids uuid[], planned timestamptz[], rewinds boolean[])
 RETURNS TABLE (what integer, job_id bigint, state integer)
 LANGUAGE plpgsql VOLATILE
 SET plan_cache_mode = force_generic_plan
@@ -131,13 +134,20 @@ BEGIN
             CONTINUE WHEN NOT mine;
             UPDATE pawl.job p
             SET next_slot_at = slots[i], next_due_at = dues[i], look_at = coalesce(looks[i], 'infinity'),
-                last_slot_at = greatest(p.last_slot_at, last_slots[i]), since = sinces[i],
+                last_slot_at = CASE WHEN rewinds[i] THEN last_slots[i]
+                                    ELSE greatest(p.last_slot_at, last_slots[i]) END,
+                planned_at = planned[i], since = sinces[i],
                 anchor = anchors[i], awaited_run = CASE WHEN awaits[i] THEN p.awaited_run END,
                 created_at = coalesce(p.created_at, t), updated_at = coalesce(p.updated_at, t),
-                sweep_at = CASE WHEN last_slots[i] IS NULL THEN p.sweep_at
+                sweep_at = CASE WHEN last_slots[i] IS NULL AND NOT rewinds[i] THEN p.sweep_at
                                 ELSE least(p.sweep_at, t + interval '60 seconds') END,
                 problem = problems[i], version = p.version + 1
             WHERE p.id = j.id;
+            IF rewinds[i] THEN
+                -- The clock was set back: occurrences that are still to come were not missed.
+                DELETE FROM pawl.job_run r
+                WHERE r.job_id = j.id AND r.state = 7 AND r.scheduled_at > t AND NOT r.triggered;
+            END IF;
             RETURN QUERY SELECT 0, j.id, 0;
         ELSIF NOT mine THEN
             CONTINUE;
@@ -172,6 +182,9 @@ BEGIN
                             look_at = CASE WHEN decided = 6 THEN p.look_at ELSE 'epoch' END
                         WHERE p.id = j.id;
                     END IF;
+                ELSIF steps[i] = 4 AND awaits[i] THEN
+                    -- It has run, before the clock was set back.
+                    UPDATE pawl.job p SET since = t, look_at = 'epoch' WHERE p.id = j.id;
                 END IF;
             END IF;
             IF steps[i] <> 3
@@ -195,7 +208,8 @@ END
 $$;
 
 -- Forget what the jobs whose history is to be looked at do not want to keep: beyond the newest keep_runs
--- runs and as many skips, or too old. What has not ended stays, and what the scheduler has not heard of.
+-- runs and as many skips, or too old. What has not ended stays, what the scheduler has not heard of, and,
+-- when the clock was set back, what is still to come: it must not run again.
 -- Answers how many runs were removed, and how many jobs were read: if these are max_rows, or those ten times
 -- as many, there may be more to do.
 CREATE FUNCTION pawl.job_clean(max_rows bigint DEFAULT 100, OUT removed bigint, OUT scanned bigint)
@@ -220,10 +234,10 @@ BEGIN
         DELETE FROM pawl.job_run d
         WHERE d.id = ANY (ARRAY(
             SELECT h.id
-            FROM (SELECT r.id, r.state, r.news, coalesce(r.ended_at, r.created_at) <= t - pawl.seconds(j.keep_age) AS is_old,
+            FROM (SELECT r.id, r.state, r.news, r.scheduled_at, coalesce(r.ended_at, r.created_at) <= t - least(pawl.seconds(j.keep_age), interval '36500 days') AS is_old,
                          row_number() OVER (PARTITION BY r.state = 7 ORDER BY r.id DESC) AS place
                   FROM pawl.job_run r WHERE r.job_id = j.id) h
-            WHERE h.state NOT IN (0, 1, 6) AND h.news = 0 AND (h.place > j.keep_runs OR h.is_old)
+            WHERE h.state NOT IN (0, 1, 6) AND h.news = 0 AND h.scheduled_at <= t AND (h.place > j.keep_runs OR h.is_old)
             LIMIT 10 * max_rows));
         GET DIAGNOSTICS gone = ROW_COUNT;
         removed := removed + gone;

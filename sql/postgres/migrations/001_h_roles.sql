@@ -42,9 +42,9 @@ LANGUAGE sql IMMUTABLE AS $$
             'job_put']),
         ('pawl_admin', ARRAY[
             'get', 'list_any', 'list_unfinished', 'list_dead', 'stats', 'cancel', 'redrive', 'purge',
-            'lease_force', 'inbox_requeue', 'inbox_purge']),
+            'lease_force', 'inbox_requeue', 'inbox_purge', 'clock_reset']),
         ('owner', ARRAY[
-            'access', 'grant_roles', 'job_by_hand', 'queue_run_held', 'queue_run_ended']),
+            'access', 'grant_roles', 'job_by_hand', 'job_corrected', 'queue_run_held', 'queue_run_ended']),
         ('part', ARRAY[
             'clock', 'check_span', 'check_number', 'check_messages', 'message_problem', 'seconds', 'backoff',
             'cut_text', 'wake', 'enqueue_rows', 'claims_ended', 'topic_paused', 'settle_lanes', 'list_seen', 'lease_check',

@@ -16,13 +16,21 @@ CREATE TABLE pawl_meta (
     compatible_from INTEGER NOT NULL,               -- the oldest library schema number that may use it
     fence           INTEGER NOT NULL DEFAULT 0,     -- the last fencing token; only ever grows
     fence_mark      INTEGER NOT NULL DEFAULT 0,     -- the last one that may be given out before this grows
-    latest_time     INTEGER NOT NULL DEFAULT 0      -- the highest time seen; the clock never goes below
+    -- The clock (docs/internals/clock.md): the highest time written, never less is answered; and what the
+    -- clock was ahead of the machine's boot clock then, by which time goes on while the wall clock is behind.
+    latest_time     INTEGER NOT NULL DEFAULT 0,
+    boot_id         TEXT    NOT NULL DEFAULT '',    -- of which boot clock
+    boot_offset     INTEGER NOT NULL DEFAULT 0,
+    clock_resets    INTEGER NOT NULL DEFAULT 0      -- by `pawl migrate --reset-clock`
 ) STRICT;
 INSERT INTO pawl_meta (id, product, version, compatible_from) VALUES (1, 'pawl', 1, 1);
 
 -- The machine's clock. (julianday has milliseconds; newer functions need a newer SQLite.)
 CREATE VIEW pawl_wall AS
     SELECT CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000 AS now;
+
+-- The boot clock, which SQL cannot read: the library fills in what is NULL.
+CREATE VIEW pawl_boot AS SELECT NULL AS now, NULL AS id;
 
 -- What was said about a topic, perhaps before its first message; '' is what holds for all topics.
 CREATE TABLE pawl_topic (
@@ -178,11 +186,15 @@ CREATE TABLE pawl_lease (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX pawl_lease_end ON pawl_lease (expires_at);
 
--- The clock every statement uses: never less than a time that was already written down.
+-- The clock every statement uses: never less than a time that was already written down. The library adds
+-- what the boot clock says, from the other columns (src/db/sqlite/clock_sqlite.c).
 CREATE VIEW pawl_clock AS
-    SELECT max((SELECT now FROM pawl_wall),
-               (SELECT latest_time FROM pawl_meta WHERE id = 1),
-               coalesce((SELECT created_at FROM pawl_body WHERE id = (SELECT max(id) FROM pawl_body)), 0)) AS now;
+    SELECT max(w.now, t.latest_time,
+               coalesce((SELECT created_at FROM pawl_body WHERE id = (SELECT max(id) FROM pawl_body)), 0)) AS now,
+           w.now AS wall, k.now AS boot, k.id AS boot_id, t.boot_id AS known_boot_id, t.boot_offset,
+           t.clock_resets
+    FROM pawl_meta t CROSS JOIN pawl_wall w CROSS JOIN pawl_boot k
+    WHERE t.id = 1;
 
 -- Every message with everything known of it. Column order is the library's (src/core/message.c).
 CREATE VIEW pawl_message AS

@@ -42,7 +42,8 @@ CREATE TABLE pawl_job (
     since          INTEGER,                          -- the next slot is after this, and after the last
     next_slot_at   INTEGER,                          -- NULL: to be computed, or there is none
     next_due_at    INTEGER,                          -- the same with jitter
-    last_slot_at   INTEGER,                          -- never decreases, and outlives the history
+    last_slot_at   INTEGER,                          -- outlives the history; less only when the clock was set back
+    planned_at     INTEGER NOT NULL DEFAULT 0,       -- the clock when the rest of these was computed
     awaited_run    INTEGER,                          -- "from start": the run that has to be claimed first
     look_at        INTEGER NOT NULL DEFAULT 0,       -- when the scheduler has to look: 0 now, the highest number never
     sweep_at       INTEGER NOT NULL DEFAULT 9223372036854775807, -- when its history has to be looked at
@@ -52,6 +53,7 @@ CREATE TABLE pawl_job (
 ) STRICT;
 CREATE UNIQUE INDEX pawl_job_name ON pawl_job (name);
 CREATE INDEX pawl_job_look ON pawl_job (look_at);
+CREATE INDEX pawl_job_planned ON pawl_job (planned_at);
 CREATE INDEX pawl_job_sweep ON pawl_job (sweep_at) WHERE sweep_at < 9223372036854775807;
 
 -- A change by hand: the library's statements count the version up.
@@ -63,6 +65,15 @@ BEGIN
         since = NULL, awaited_run = NULL,
         anchor = CASE WHEN old.schedule = new.schedule THEN anchor END
     WHERE id = new.id;
+END;
+
+-- A correction by hand of a job whose message could not be stored: it is tried at once.
+CREATE TRIGGER pawl_job_corrected
+AFTER UPDATE OF name, topic, payload, type, destination, headers, correlation_id, priority, max_attempts,
+                retry_base, retry_max, retry_jitter, ttl, timeout, lease, heartbeat ON pawl_job
+WHEN new.version = old.version AND old.problem IS NOT NULL
+BEGIN
+    UPDATE pawl_job SET version = version + 1, look_at = 0, problem = NULL WHERE id = new.id;
 END;
 
 -- A job's history: runs, and slots that were skipped. Self-contained: it outlives the messages.

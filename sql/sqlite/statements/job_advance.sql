@@ -7,15 +7,20 @@ UPDATE pawl_meta SET latest_time = :now WHERE id = 1;
 -- @each
 UPDATE OR FAIL pawl_job
 SET next_slot_at = :slot, next_due_at = :due, look_at = coalesce(:look_at, 9223372036854775807),
-    last_slot_at = CASE WHEN :last_slot > coalesce(last_slot_at, :last_slot - 1)
+    last_slot_at = CASE WHEN :rewinds OR :last_slot > coalesce(last_slot_at, :last_slot - 1)
                         THEN :last_slot ELSE last_slot_at END,
-    since = :since, anchor = :anchor, awaited_run = CASE WHEN :awaits THEN awaited_run END,
+    planned_at = :planned_at, since = :since, anchor = :anchor, awaited_run = CASE WHEN :awaits THEN awaited_run END,
     created_at = coalesce(created_at, :now), updated_at = coalesce(updated_at, :now),
-    sweep_at = CASE WHEN :last_slot IS NULL THEN sweep_at ELSE min(sweep_at, :now + 60000000) END,
+    sweep_at = CASE WHEN :last_slot IS NULL AND NOT :rewinds THEN sweep_at ELSE min(sweep_at, :now + 60000000) END,
     problem = :problem, version = version + 1, tick = :tick
 WHERE :step = 0 AND id = :job_id AND version = :seen;
 -- @each
 SELECT 0, :job_id, 0 WHERE :step = 0 AND changes() = 1;
+-- The clock was set back: occurrences that are still to come were not missed.
+-- @each
+DELETE FROM pawl_job_run
+WHERE :rewinds AND :step = 0 AND job_id = :job_id AND state = 7 AND scheduled_at > :now AND NOT triggered
+  AND (SELECT tick FROM pawl_job WHERE id = :job_id) = :tick;
 
 -- @each
 UPDATE OR FAIL pawl_job_run SET news = 0
@@ -55,6 +60,10 @@ SET awaited_run = CASE WHEN r.state = 6 THEN r.id END,
     look_at = CASE WHEN r.state = 6 THEN look_at ELSE 0 END
 FROM (SELECT id, state FROM pawl_job_run WHERE id = last_insert_rowid() AND changes() = 1) r
 WHERE :step = 4 AND :awaits AND pawl_job.id = :job_id;
+-- It has run, before the clock was set back.
+-- @each
+UPDATE OR FAIL pawl_job SET since = :now, look_at = 0
+WHERE :step = 4 AND :awaits AND id = :job_id AND tick = :tick AND awaited_run IS NULL AND look_at > 0;
 
 -- @each
 -- @include job_message

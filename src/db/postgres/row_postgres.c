@@ -46,7 +46,11 @@ static int64_t integer(const pawli_row *row, int column)
         return 0;
     if (size != INTERVAL_SIZE)
         return number_of(value, size);
-    return number_of(value, 8) + (number_of(value + 8, 4) + 30 * number_of(value + 12, 4)) * DAY_US;
+    int64_t days = number_of(value + 8, 4) + 30 * number_of(value + 12, 4), us;
+    if (__builtin_mul_overflow(days, DAY_US, &us) ||
+        __builtin_add_overflow(us, number_of(value, 8), &us))
+        return days < 0 ? INT64_MIN : INT64_MAX; /* 300,000 years: rows written by hand have it */
+    return us;
 }
 
 static pawl_wall time_of(const pawli_row *row, int column)

@@ -40,8 +40,9 @@ typedef struct pawli_sqlite {
     int page_size;  /* of the file, in bytes; set when the log is watched */
     int max_length; /* the largest value this handle accepts, in bytes */
     sqlite3_stmt *commands[PAWLI_SQLITE_COMMAND_COUNT];
-    sqlite3_stmt *clock; /* prepared when first needed */
-    sqlite3_stmt *lock;  /* wrapped only: takes the write lock and changes nothing */
+    sqlite3_stmt *clock;     /* as the next one prepared when first needed */
+    sqlite3_stmt *set_clock; /* rarely */
+    sqlite3_stmt *lock;      /* wrapped only: takes the write lock and changes nothing */
     pawli_sqlite_script *scripts[PAWLI_SQL_COUNT]; /* prepared when first needed */
     pawli_buffer json;                             /* list parameters of the running op */
 } pawli_sqlite;
@@ -58,6 +59,20 @@ void pawli_sqlite_turn_close(pawli_sqlite *conn);
 void pawli_sqlite_sync_before(pawli_sqlite *conn);
 int pawli_sqlite_sync_after(pawli_sqlite *conn);
 int pawli_sqlite_sync_register(pawli_sqlite *conn);
+
+/* clock_sqlite.c: the time of one op. */
+typedef struct pawli_sqlite_time {
+    int64_t now;       /* by the store's clock */
+    int64_t boot;      /* the boot clock at that moment */
+    int64_t resets;    /* how often the store's clock had been reset */
+    bool boot_is_real; /* it is not a test's */
+    bool write_offset; /* what is stored of the boot clock is not right any more */
+} pawli_sqlite_time;
+pawl_status pawli_sqlite_clock_read(pawli_sqlite *conn, pawli_sqlite_time *ret_time,
+                                    pawl_error *err);
+/* After an op that has changed something: store the offset to the boot clock, if it is another. */
+pawl_status pawli_sqlite_clock_write(pawli_sqlite *conn, const pawli_sqlite_time *time,
+                                     pawl_error *err);
 
 /* wal_sqlite.c: from now on checkpoints are ours, after commits on this handle. */
 void pawli_sqlite_wal_watch(pawli_sqlite *conn, int page_size);

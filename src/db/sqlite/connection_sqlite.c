@@ -274,6 +274,7 @@ void pawli_sqlite_close(pawli_conn *base)
     for (int i = 0; i < PAWLI_SQLITE_COMMAND_COUNT; i++)
         sqlite3_finalize(conn->commands[i]);
     sqlite3_finalize(conn->clock);
+    sqlite3_finalize(conn->set_clock);
     sqlite3_finalize(conn->lock);
     pawli_sqlite_turn_close(conn);
     if (!base->wrapped)

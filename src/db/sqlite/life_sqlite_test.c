@@ -23,7 +23,9 @@ static ground *ground_with_clock(void)
 
     exec(handle_of(g->conn), "CREATE TABLE test_clock (now); INSERT INTO test_clock VALUES (0);"
                              "DROP VIEW pawl_wall;"
-                             "CREATE VIEW pawl_wall AS SELECT now FROM test_clock");
+                             "CREATE VIEW pawl_wall AS SELECT now FROM test_clock;"
+                             "DROP VIEW pawl_boot;"
+                             "CREATE VIEW pawl_boot AS SELECT 0 AS now, 'test' AS id");
     set_clock(g, START);
     return g;
 }

@@ -44,6 +44,8 @@ static void check_all(ground *g)
     for (int i = 0; i < PAWLI_SQL_COUNT; i++) {
         const char *at = g->texts[i].text;
         sqlite3_stmt *statement = NULL;
+        if (i == PAWLI_SQL_CLOCK_RESET) /* looks at everything, and is run by hand */
+            continue;
         while (sqlite3_prepare_v2(handle, at, -1, &statement, &at) == SQLITE_OK && statement) {
             const char *sql = test_note("EXPLAIN QUERY PLAN %s", sqlite3_sql(statement));
             sqlite3_finalize(statement);

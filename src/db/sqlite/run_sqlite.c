@@ -12,39 +12,13 @@ typedef struct running {
     pawli_sqlite *conn;
     pawli_sqlite_script *script;
     const pawli_op *op;
-    int64_t now;
+    pawli_sqlite_time time;
     size_t touched; /* statements that have been bound */
 } running;
 
 static pawl_status failed(const running *run, int code, pawl_error *err)
 {
     return pawli_sqlite_fail(run->conn, code, pawli_sql_name(run->op->sql), err);
-}
-
-static pawl_status read_clock(running *run, pawl_error *err)
-{
-    pawli_sqlite *conn = run->conn;
-    int code = SQLITE_OK;
-
-    if (!conn->clock) {
-        char text[128];
-        sqlite3_snprintf(sizeof text, text, "SELECT now FROM main.\"%wclock\"",
-                         conn->settings->names);
-        code = sqlite3_prepare_v3(conn->handle, text, -1, SQLITE_PREPARE_PERSISTENT, &conn->clock,
-                                  NULL);
-        if (code != SQLITE_OK)
-            return pawli_sqlite_fail(conn, code, "clock", err);
-    }
-    code = sqlite3_step(conn->clock);
-    if (code == SQLITE_ROW)
-        run->now = sqlite3_column_int64(conn->clock, 0);
-    int end = sqlite3_reset(conn->clock);
-    if (code == SQLITE_ROW)
-        return PAWL_OK;
-    if (end == SQLITE_OK)
-        return pawli_fail(err, PAWL_E_STORE, "the view '%sclock' answers no time",
-                          conn->settings->names);
-    return pawli_sqlite_fail(conn, end, "clock", err);
 }
 
 /* The handlers watch our own handles; on a wrapped one somebody has to look now and then. */
@@ -101,7 +75,7 @@ static pawl_status bind_constants(running *run, size_t statement, pawl_error *er
 
     run->touched = statement + 1;
     code = pawli_sqlite_bind_constants(run->conn, run->script, &run->script->statements[statement],
-                                       run->op, run->now);
+                                       run->op, run->time.now);
     return code == SQLITE_OK ? PAWL_OK : failed(run, code, err);
 }
 
@@ -173,10 +147,15 @@ static pawl_status run_unit(running *run, pawl_error *err)
     if (st != PAWL_OK)
         return st;
     if (run->script->uses_now)
-        st = read_clock(run, err);
+        st = pawli_sqlite_clock_read(run->conn, &run->time, err);
+    int64_t changes = sqlite3_total_changes64(run->conn->handle);
     if (st == PAWL_OK)
         st = run_script(run, err);
     let_go(run);
+    /* Nothing is committed for the clock alone. */
+    if (st == PAWL_OK && run->script->uses_now && run->op->writes &&
+        sqlite3_total_changes64(run->conn->handle) != changes)
+        st = pawli_sqlite_clock_write(run->conn, &run->time, err);
     if (st == PAWL_OK)
         st = pawli_sqlite_unit_keep(run->conn, unit, run->op->writes, err);
     else
