@@ -1,4 +1,5 @@
-/* include/pawl/backoff.h - when to try again: min(base * 2^n, max) + random(0, jitter). */
+/* include/pawl/backoff.h - when to retry: min(base * 2^n, max) + random(0, jitter); and what
+ * counts. */
 #ifndef PAWL_BACKOFF_H
 #define PAWL_BACKOFF_H
 
@@ -11,8 +12,11 @@ PAWL_BEGIN_DECLS
 typedef struct pawl_backoff {
     int64_t base_ms;
     int64_t max_ms;
-    int64_t jitter_ms;
+    int64_t jitter_ms; /* or PAWL_JITTER_TENTH */
 } pawl_backoff;
+
+/* Up to a tenth of the delay. */
+#define PAWL_JITTER_TENTH (-1)
 
 /* For messages handled by a local handler: 1 s, 2 s, 4 s ... 60 s. */
 #define PAWL_BACKOFF_LOCAL                                                                         \
@@ -20,12 +24,32 @@ typedef struct pawl_backoff {
         1000, 60000, 0                                                                             \
     }
 #define PAWL_MAX_ATTEMPTS_LOCAL 10
-/* For messages with a destination: 2 s, 4 s ... 5 min, up to half a second of jitter. */
+/* For messages with a destination: 2 s, 4 s ... 1 h, until the message expires. */
 #define PAWL_BACKOFF_REMOTE                                                                        \
+    {                                                                                              \
+        2000, 3600000, PAWL_JITTER_TENTH                                                           \
+    }
+#define PAWL_MAX_ATTEMPTS_REMOTE 0
+
+/*
+ * Which sends of a message are attempts, and so count against max_attempts. A send that does not
+ * count is deferred: its error and the next time are stored.
+ */
+typedef enum pawl_count {
+    /* Those that began while the destination's circuit breaker was closed and were answered, with
+     * anything but 408, 409, 425, 429, 502, 503, 504 and without Retry-After; or were sent whole
+     * and not answered although the destination has answered another message since. */
+    PAWL_COUNT_ANSWERED = 0,
+    /* All, whatever became of them. max_attempts is then 6 and the backoff PAWL_BACKOFF_ALL, unless
+     * others are given. */
+    PAWL_COUNT_ALL = 1
+} pawl_count;
+/* 2 s, 4 s ... 5 min, up to half a second of jitter. */
+#define PAWL_BACKOFF_ALL                                                                           \
     {                                                                                              \
         2000, 300000, 500                                                                          \
     }
-#define PAWL_MAX_ATTEMPTS_REMOTE 6
+#define PAWL_MAX_ATTEMPTS_ALL 6
 
 /*
  * The delay before the next attempt after `retries` earlier ones, in milliseconds. `random` is a

@@ -31,8 +31,8 @@ typedef struct pawl_delivery_options {
     int max_in_flight;           /* sends at once, of all destinations together: 1 .. 10000 */
     int64_t lease_ms;            /* renewed while a send lasts: 3000 .. 7 days */
     int64_t grace_ms;            /* after pawl_delivery_stop(), until sends are cancelled */
-    /* So many sends in a row that failed by the destination's fault open its breaker: it is then
-     * left alone, for `breaker_open` the first time and longer each time, and one message tries. */
+    /* After this many failures in a row by the destination's fault its circuit breaker opens:
+     * nothing is claimed for it, and one message is sent after each pause of `breaker_open`. */
     int breaker_failures; /* 1 .. 1000 */
     pawl_backoff breaker_open;
     int64_t retry_after_max_ms; /* a destination that asks for a longer pause gets this one */
@@ -45,7 +45,7 @@ typedef struct pawl_delivery_options {
 #define PAWL_DELIVERY_OPTIONS_INIT                                                                 \
     {                                                                                              \
         sizeof(pawl_delivery_options), NULL, NULL, NULL, 100, 1000, 60000, 30000, 5,               \
-            {1000, 60000, 500}, 3600000, false, NULL,                                              \
+            {1000, 300000, PAWL_JITTER_TENTH}, 3600000, false, NULL,                               \
         {                                                                                          \
             NULL, NULL, PAWL_LOG_INFO                                                              \
         }                                                                                          \
@@ -57,9 +57,11 @@ typedef struct pawl_delivery_options {
  *
  * Each destination has places of its own (its concurrency), a breaker of its own, and lanes of its
  * own in the queue: one that is slow or down holds up nobody. Acknowledged, or a duplicate, is
- * done. Refused (a 4xx other than 408, 409, 425, 429), or a destination that nobody knows, fails at
- * once. Anything else is tried again, by the message's policy or the service's, not before a
- * Retry-After; after the last attempt it has failed.
+ * done. Refused (a 4xx other than 408, 409, 425, 429), or a URL of the message's own that is none,
+ * fails at once. Anything else is retried, by the message's policy or the service's, not before a
+ * Retry-After, until the message expires. Sends that count (pawl_count) are attempts: after
+ * max_attempts of them, if there is such a limit, it has failed. All others are deferred, also what
+ * cannot be sent because of this side's configuration, such as a service that is not in the map.
  *
  * Ownership: *ret_delivery is the caller's (pawl_delivery_free); untouched on failure. It takes a
  *            reference to `services`; `store` and opts->transports must outlive it.
@@ -87,7 +89,8 @@ PAWL_API void pawl_delivery_use(pawl_delivery *delivery, pawl_services *services
  * Deliver until pawl_delivery_stop(): claim, send, answer, renew. Database errors that may go away
  * are waited out, with growing pauses; what was sent meanwhile is answered for when it is back.
  *
- * Threads:   this one does everything; receivers of inproc:// have their own.
+ * Threads:   this one; a second one ends sends whose time is up while a call of the database is
+ *            slow; receivers of inproc:// have their own. The log sink is called by both.
  * Blocks:    until stopped, and then until what is in flight has ended or was cancelled, grace_ms
  *            at most, and a few seconds more where the database does not answer.
  * Durable:   when it returns PAWL_OK, nothing is leased by it any more.
@@ -119,8 +122,9 @@ typedef struct pawl_destination_stats {
     pawl_breaker_state breaker; /* closed: it is sent to; half-open: one message tries */
     uint64_t sent;      /* acknowledged, duplicates among them; these four since it was made */
     uint64_t duplicate; /* of those, the ones that had been there already */
-    uint64_t retried;   /* put off */
+    uint64_t retried;   /* put off, counted or not */
     uint64_t failed;    /* for good */
+    uint64_t deferred;  /* of those retried, the ones that did not count as an attempt */
 } pawl_destination_stats;
 
 typedef struct pawl_delivery_stats pawl_delivery_stats;

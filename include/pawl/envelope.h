@@ -33,7 +33,7 @@ typedef struct pawl_envelope_options {
     const char *source; /* required: sourceServiceId, 1 .. 255 characters, none of them a control */
     const struct pawl_secrets *secrets; /* NULL or none in it: not signed */
     int scheme;                         /* PAWL_SCHEME_2, or 1 for a peer that knows no other */
-    int attempt;                        /* rf-attempt; 0: pawl_message_attempt() */
+    int attempt;                        /* rf-attempt; 0: sends so far + 1 */
     pawl_wall now;                      /* rf-timestamp; PAWL_NEVER: this machine's clock */
 } pawl_envelope_options;
 #define PAWL_ENVELOPE_OPTIONS_INIT                                                                 \

@@ -72,7 +72,7 @@ typedef struct pawl_job_definition {
     const char *headers; /* NULL or a JSON object; names with "pawl-" in front are the library's */
     const char *correlation_id;
     int priority;
-    int max_attempts;     /* of one run; 0: 10 if local, 6 with a destination */
+    int max_attempts;     /* of one run; 0: 10 if local, with a destination until it expires */
     pawl_backoff backoff; /* between them; all zero: the worker's policy */
     pawl_misfire misfire;
     int misfire_cap;          /* 1 .. 1000 */

@@ -61,18 +61,21 @@ typedef struct pawl_outgoing {
     int64_t delay_ms;           /* > 0: due this long from now by the database's clock */
     pawl_wall expires_at;       /* PAWL_NEVER: none if local, 24 h after due with a destination. A
                                    time that has passed is stored, and the message is expired */
-    int max_attempts;           /* 0: 10 if local, 6 with a destination; at most 1000 */
+    int max_attempts;           /* 0: 10 if local, with a destination until it expires (6 if `count`
+                                   is PAWL_COUNT_ALL); at most 1000 */
     int64_t lease_ms;           /* 0: the claimer decides; else what every claim of it gets */
     pawl_backoff backoff;       /* all zero: the worker's policy */
     int64_t timeout_ms;         /* of one attempt: the worker cancels its handler then; 0: when the
                                    handler's own time is up, if it has one. At most 7 days */
     int64_t heartbeat_ms;       /* how often the worker renews its lease, shorter than lease_ms; 0:
                                    three times per lease. At most 7 days */
+    pawl_count count;           /* with a destination: PAWL_COUNT_ANSWERED: as the service says;
+                                   PAWL_COUNT_ALL: every send counts */
 } pawl_outgoing;
 #define PAWL_OUTGOING_INIT                                                                         \
     {                                                                                              \
         sizeof(pawl_outgoing), NULL, NULL, 0, {{0}}, PAWL_TYPE_SIGNAL, NULL, NULL, NULL, 0, {0},   \
-            0, {0}, 0, 0, {0, 0, 0}, 0, 0                                                          \
+            0, {0}, 0, 0, {0, 0, 0}, 0, 0, PAWL_COUNT_ANSWERED                                     \
     }
 
 /* A message read from the store. Borrowed from the list it came in. */
@@ -92,9 +95,16 @@ PAWL_API pawl_wall pawl_message_created_at(const pawl_message *message);
 /* As the sender asked, also when that was in the past. */
 PAWL_API pawl_wall pawl_message_due_at(const pawl_message *message);
 PAWL_API pawl_wall pawl_message_expires_at(const pawl_message *message); /* or PAWL_NEVER */
+/* 0: no limit, it is tried until it expires; only with a destination. */
 PAWL_API int pawl_message_max_attempts(const pawl_message *message);
+/* PAWL_COUNT_ANSWERED: as the destination's service says. */
+PAWL_API pawl_count pawl_message_count(const pawl_message *message);
+/* As sent; all zero: the worker's or the service's holds. */
+PAWL_API pawl_backoff pawl_message_backoff(const pawl_message *message);
 /* Attempts that ended without success so far. */
 PAWL_API int pawl_message_retries(const pawl_message *message);
+/* Sends that ended without success and were not counted (pawl_queue_defer); 0 when it has ended. */
+PAWL_API int pawl_message_deferrals(const pawl_message *message);
 /* 1 for the first try. */
 PAWL_API int pawl_message_attempt(const pawl_message *message);
 PAWL_API pawl_state pawl_message_state(const pawl_message *message);

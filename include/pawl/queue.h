@@ -67,7 +67,7 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_claim(pawl_store *store, pawl_ow
                                                       pawl_messages **ret_list, pawl_error *err);
 
 /*
- * The five answers to a claim. Each is one transaction and changes only the items that this owner
+ * The six answers to a claim. Each is one transaction and changes only the items that this owner
  * still holds under the given fence; all others (unknown, finished, reaped, somebody else's) are
  * passed over. `items` NULL is PAWL_E_INVALID, count 0 a no-op, duplicates are tolerated, at most
  * PAWL_BATCH_MAX. *ret_changed (may be NULL) counts what changed.
@@ -101,14 +101,25 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_abandon(pawl_store *store, pawl_
                                                         const char *error, int64_t delay_ms,
                                                         size_t *ret_changed, pawl_error *err);
 /*
- * The same, by policy, with `policy` (base_ms > 0, max_ms >= base_ms, jitter_ms >= 0) in the place
- * of the store's for messages that bring none of their own.
+ * The same, by policy, with `policy` (base_ms > 0, max_ms >= base_ms, jitter_ms >= 0 or
+ * PAWL_JITTER_TENTH) in the place of the store's for messages that bring none of their own.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_abandon_by(pawl_store *store, pawl_owner owner,
                                                            const pawl_held *items, size_t count,
                                                            const char *error,
                                                            const pawl_backoff *policy,
                                                            size_t *ret_changed, pawl_error *err);
+/*
+ * Not now, and not counted: nothing was wrong with the message. Ready again after `delay_ms` (>= 0,
+ * or PAWL_DELAY_BY_POLICY: min(base * 2^(retries + deferrals), max) + jitter, of the message's own
+ * policy, else of `policy`, NULL: the store's). `error` is stored as by pawl_queue_abandon();
+ * pawl_message_retries() stays, pawl_message_deferrals() grows. Only the time to live ends it.
+ */
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_defer(pawl_store *store, pawl_owner owner,
+                                                      const pawl_held *items, size_t count,
+                                                      const char *error, int64_t delay_ms,
+                                                      const pawl_backoff *policy,
+                                                      size_t *ret_changed, pawl_error *err);
 /* Never: becomes failed, a dead letter. */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_fail(pawl_store *store, pawl_owner owner,
                                                      const pawl_held *items, size_t count,
@@ -177,7 +188,22 @@ PAWL_API const char *pawl_destinations_at(const pawl_destinations *list, size_t 
 PAWL_API int pawl_destinations_more(const pawl_destinations *list);
 /* Where the next page begins; NULL: nothing was found. */
 PAWL_API const char *pawl_destinations_last(const pawl_destinations *list);
+/* Grows with every pawl_queue_wake() of that destination; 0: none so far, or past the end. */
+PAWL_API int64_t pawl_destinations_woken(const pawl_destinations *list, size_t index);
 PAWL_API void pawl_destinations_free(pawl_destinations *list); /* NULL is fine */
+
+/**
+ * Try a destination now: what waits for another attempt there is due at once, and whoever delivers
+ * closes the pause of its circuit breaker and sends one message. What was sent for later stays.
+ *
+ * Threads:   any.
+ * Blocks:    a round trip for each 10,000 messages, each bounded by the store's timeout.
+ * Durable:   on PAWL_OK it is committed; repeating it does no harm. *ret_changed (may be NULL)
+ * counts the messages that became due. Errors:    PAWL_E_INVALID, PAWL_E_BUSY, PAWL_E_TIMEOUT,
+ * PAWL_E_IN_DOUBT, PAWL_E_UNAVAILABLE.
+ */
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_wake(pawl_store *store, const char *destination,
+                                                     size_t *ret_changed, pawl_error *err);
 
 /* Everything `owner` holds now, whole: after an in-doubt claim, or after a restart. */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_held(pawl_store *store, pawl_owner owner,
@@ -188,8 +214,11 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_held(pawl_store *store, pawl_own
  * number of processes. *ret_changed (may be NULL) counts messages; *ret_scan (may be NULL) says how
  * much was read and whether there may be more: see pawl/maintenance.h.
  */
-/* Expired leases become ready again and count as an attempt; at the last one, failed. Reads 100
- * claims. */
+/*
+ * Expired leases become ready again and count as an attempt; at the last one, failed. Of a message
+ * with a destination it is deferred instead, unless its count is PAWL_COUNT_ALL: that a delivery
+ * was killed is not the destination's refusal. Reads 100 claims.
+ */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_reap(pawl_store *store, size_t *ret_changed,
                                                      pawl_scan *ret_scan, pawl_error *err);
 /* Ready messages (and failed ones) past their time to live become expired. */

@@ -32,16 +32,18 @@ typedef struct pawl_service_options {
     int concurrency;            /* sends in flight at once: 1 .. 10000 */
     pawl_backoff backoff;       /* between attempts, where the message brings none of its own */
     int max_attempts;           /* 0: as the message says; else never more than this */
-    bool allow_private;         /* loopback, private, link-local and reserved addresses, too; and,
-                                   for destinations that are URLs, unix: and pipe: */
-    size_t response_max_bytes;  /* a longer answer is an error: try again */
-    const char *ca_file;        /* certificates to trust (PEM); NULL: the system's */
-    const char *proxy;          /* "http://host:port"; NULL: none, whatever the environment says */
+    pawl_count count;   /* which sends count; with PAWL_COUNT_ALL max_attempts 0 is 6 where the
+                           message gives none, and a backoff left as it is PAWL_BACKOFF_ALL */
+    bool allow_private; /* loopback, private, link-local and reserved addresses, too; and,
+                           for destinations that are URLs, unix: and pipe: */
+    size_t response_max_bytes; /* a longer answer is an error: try again */
+    const char *ca_file;       /* certificates to trust (PEM); NULL: the system's */
+    const char *proxy;         /* "http://host:port"; NULL: none, whatever the environment says */
 } pawl_service_options;
 #define PAWL_SERVICE_OPTIONS_INIT                                                                  \
     {                                                                                              \
         sizeof(pawl_service_options), NULL, NULL, NULL, 0, PAWL_SCHEME_2, 5000, 30000, 16,         \
-            PAWL_BACKOFF_REMOTE, 0, false, (size_t)1024 * 1024, NULL, NULL                         \
+            PAWL_BACKOFF_REMOTE, 0, PAWL_COUNT_ANSWERED, false, (size_t)1024 * 1024, NULL, NULL    \
     }
 
 /*
@@ -115,6 +117,7 @@ PAWL_API int64_t pawl_service_timeout_ms(const pawl_service *service);
 PAWL_API int pawl_service_concurrency(const pawl_service *service);
 PAWL_API pawl_backoff pawl_service_backoff(const pawl_service *service);
 PAWL_API int pawl_service_max_attempts(const pawl_service *service);
+PAWL_API pawl_count pawl_service_count(const pawl_service *service);
 PAWL_API bool pawl_service_allow_private(const pawl_service *service);
 PAWL_API size_t pawl_service_response_max_bytes(const pawl_service *service);
 PAWL_API const char *pawl_service_ca_file(const pawl_service *service); /* may be NULL */

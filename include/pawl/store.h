@@ -61,7 +61,7 @@ typedef struct pawl_store_options {
     {                                                                                              \
         sizeof(pawl_store_options), NULL, NULL, false, PAWL_DURABILITY_FULL, 30000, 10,            \
             PAWL_PREPARE_AUTO, {NULL, NULL, PAWL_LOG_INFO}, PAWL_BACKOFF_LOCAL,                    \
-            PAWL_BACKOFF_REMOTE, (int64_t)24 * 3600 * 1000, (int64_t)3600 * 1000                   \
+            PAWL_BACKOFF_REMOTE, (int64_t)48 * 3600 * 1000, (int64_t)24 * 3600 * 1000              \
     }
 
 /**

@@ -55,10 +55,12 @@ typedef struct pawl_send_outcome {
     size_t payload_size;
     const char *error; /* one line for people, maybe in the receiver's words: not for a log; NULL if
                           acknowledged */
+    bool sent_whole;   /* the request left whole: without an answer the receiver may have it */
+    bool ours; /* it was not sent because of this side's configuration, which `error` names */
 } pawl_send_outcome;
 #define PAWL_SEND_OUTCOME_INIT                                                                     \
     {                                                                                              \
-        sizeof(pawl_send_outcome), PAWL_SENT_RETRY, 0, -1, false, NULL, 0, NULL                    \
+        sizeof(pawl_send_outcome), PAWL_SENT_RETRY, 0, -1, false, NULL, 0, NULL, false, false      \
     }
 
 typedef void (*pawl_send_end)(void *context, const pawl_send_outcome *outcome);
@@ -127,9 +129,10 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_carrier_open(pawl_transports *transpor
  *            exactly once, never inside this call; it may call this and pawl_carrier_cancel().
  * Blocks:    no; names are resolved on a thread of the library's own.
  * Durable:   nothing is written.
- * Errors:    PAWL_E_INVALID: for good (a URL that is none, a scheme that nobody knows, a local
- *            destination that is not allowed). PAWL_E_NOMEM, PAWL_E_IO: try again. `end` is then
- *            not called.
+ * Errors:    PAWL_E_INVALID: for good (a URL that is none, a scheme that is not known).
+ *            PAWL_E_DENIED (a local destination that is not allowed), PAWL_E_NOT_FOUND (no such
+ *            receiver in this process): until the configuration is changed. PAWL_E_NOMEM,
+ * PAWL_E_IO: try again. `end` is then not called.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_carrier_send(pawl_carrier *carrier,
                                                        const pawl_send_request *request,

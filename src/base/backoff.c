@@ -9,7 +9,8 @@ int64_t pawl_backoff_delay_ms(const pawl_backoff *policy, int retries, uint64_t 
         delay = delay > INT64_MAX / 2 ? INT64_MAX : delay * 2;
     if (delay > policy->max_ms)
         delay = policy->max_ms;
-    if (policy->jitter_ms > 0)
-        delay += (int64_t)(random % (uint64_t)(policy->jitter_ms + 1));
+    int64_t jitter = policy->jitter_ms == PAWL_JITTER_TENTH ? delay / 10 : policy->jitter_ms;
+    if (jitter > 0)
+        delay += (int64_t)(random % (uint64_t)(jitter + 1));
     return delay;
 }

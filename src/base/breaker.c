@@ -38,6 +38,15 @@ bool pawli_breaker_allows(pawli_breaker *breaker, pawl_mono now)
     return true;
 }
 
+void pawli_breaker_wake(pawli_breaker *breaker)
+{
+    if (breaker->state == PAWLI_BREAKER_CLOSED)
+        return;
+    breaker->state = PAWLI_BREAKER_HALF_OPEN;
+    breaker->failures = breaker->policy->opens_after - 1;
+    breaker->retry_at.us = INT64_MIN;
+}
+
 bool pawli_breaker_succeeded(pawli_breaker *breaker)
 {
     bool closes = breaker->state != PAWLI_BREAKER_CLOSED;

@@ -54,6 +54,8 @@ bool pawli_store_error_is_refusal(pawl_status st);
 void pawli_breaker_init(pawli_breaker *breaker, const pawli_breaker_policy *policy);
 /* Whether to try now. An open breaker whose time has come becomes half-open by asking. */
 bool pawli_breaker_allows(pawli_breaker *breaker, pawl_mono now);
+/* Somebody knows that it is back: try now, and if that fails, with the first pause. */
+void pawli_breaker_wake(pawli_breaker *breaker);
 /* True: it had not been closed. */
 bool pawli_breaker_succeeded(pawli_breaker *breaker);
 /* True: that opened it, and it had been closed. `random` is a number the caller drew. */

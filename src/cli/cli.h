@@ -46,6 +46,7 @@ extern const cli_verb cli_verb_cancel;
 extern const cli_verb cli_verb_purge;
 extern const cli_verb cli_verb_timer;
 extern const cli_verb cli_verb_topic;
+extern const cli_verb cli_verb_wake;
 extern const cli_verb cli_verb_inbox;
 extern const cli_verb cli_verb_lock;
 extern const cli_verb cli_verb_lease;

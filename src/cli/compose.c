@@ -141,6 +141,14 @@ static pawl_status read_times(const cli_compose *own, cli_composed *to, pawl_err
     return st;
 }
 
+static pawl_status read_count(const char *text, pawl_count *ret_count, pawl_error *err)
+{
+    if (strcmp(text, "all") != 0 && strcmp(text, "answered") != 0)
+        return cli_fail(err, PAWL_E_INVALID, "--count is 'answered' or 'all', not '%s'", text);
+    *ret_count = strcmp(text, "all") == 0 ? PAWL_COUNT_ALL : PAWL_COUNT_ANSWERED;
+    return PAWL_OK;
+}
+
 pawl_status cli_compose_read(const char *verb, const cli_compose *own, const cli_words *words,
                              cli_composed *to, pawl_error *err)
 {
@@ -163,6 +171,8 @@ pawl_status cli_compose_read(const char *verb, const cli_compose *own, const cli
     message->max_attempts = (int)own->max_attempts;
     message->lease_ms = own->lease_ms;
     st = read_id(own, &message->id, err);
+    if (st == PAWL_OK && own->count)
+        st = read_count(own->count, &message->count, err);
     if (st == PAWL_OK && own->type)
         st = read_type(own->type, &message->type, err);
     if (st == PAWL_OK)

@@ -23,6 +23,7 @@ typedef struct cli_compose {
     const char *destination;
     const char *type;
     int64_t max_attempts;
+    const char *count;
     int64_t lease_ms;
 } cli_compose;
 
@@ -92,12 +93,20 @@ typedef struct cli_compose {
          0,        0},                                                                             \
         {"max-attempts",                                                                           \
          "N",                                                                                      \
-         "fail after so many attempts (default: 10; with a destination 6)",                        \
+         "fail after this many attempts (default: 10; with a destination none)",                   \
          CLI_NUMBER,                                                                               \
          0,                                                                                        \
          CLI_COMPOSE_AT(base, max_attempts),                                                       \
          1,                                                                                        \
          1000},                                                                                    \
+        {"count",                                                                                  \
+         "WHICH",                                                                                  \
+         "with a destination: all: every send is an attempt (default: as the service says)",       \
+         CLI_TEXT,                                                                                 \
+         0,                                                                                        \
+         CLI_COMPOSE_AT(base, count),                                                              \
+         0,                                                                                        \
+         0},                                                                                       \
     {                                                                                              \
         "lease", "TIME", "how long a worker gets for it (default: the worker decides)", CLI_SPAN,  \
             0, CLI_COMPOSE_AT(base, lease_ms), 1, 7 * CLI_DAY_MS                                   \

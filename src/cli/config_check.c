@@ -172,7 +172,7 @@ static void check_service(cli_config *config, const cli_part *part)
                         "%s:%d: [service %s] has no secret: messages to it are not signed, and "
                         "messages from it are refused",
                         config->path ? config->path : "", part->line, part->name);
-    if (service->retry_max_ms < service->retry_base_ms)
+    if (service->retry_max_ms > 0 && service->retry_max_ms < service->retry_base_ms)
         PROBLEM(config, part, "retry_max", "must not be less than retry_base");
     if (service->connect_timeout_ms > service->timeout_ms)
         PROBLEM(config, part, "connect_timeout", "must not be more than timeout");

@@ -103,6 +103,20 @@ static void print_payload(const pawl_message *message)
         cli_page_bytes("output", "--json", output, size);
 }
 
+/* "2 of 6", "2, until it expires; 3 more sends were not counted" */
+static void print_attempts(const pawl_message *message)
+{
+    int most = pawl_message_max_attempts(message), deferrals = pawl_message_deferrals(message);
+    char limit[32] = ", until it expires", more[64] = "";
+
+    if (most > 0)
+        snprintf(limit, sizeof limit, " of %d", most);
+    if (deferrals > 0)
+        snprintf(more, sizeof more, "; %d more send%s deferred, not counted", deferrals,
+                 deferrals == 1 ? " was" : "s were");
+    cli_page_field("attempts", CLI_PLAIN, "%d%s%s", cli_view_attempts(message), limit, more);
+}
+
 static void print_state(const pawl_message *message, pawl_wall now)
 {
     pawl_state state = pawl_message_state(message);
@@ -110,8 +124,11 @@ static void print_state(const pawl_message *message, pawl_wall now)
     char until[CLI_WHEN_SIZE];
 
     cli_page_field("state", cli_view_state_color(state), "%s", pawl_state_name(state));
-    cli_page_field("attempts", CLI_PLAIN, "%d of %d", cli_view_attempts(message),
-                   pawl_message_max_attempts(message));
+    print_attempts(message);
+    if (state == PAWL_STATE_READY &&
+        pawl_message_retries(message) + pawl_message_deferrals(message) > 0)
+        cli_page_field("next attempt", CLI_PLAIN, "%s",
+                       cli_when_both(pawl_message_next_attempt_at(message), now, until));
     if (state == PAWL_STATE_IN_PROGRESS)
         cli_page_field("held by", CLI_PLAIN, "%s, fence %" PRId64 ", lease ends %s",
                        claimed_by ? claimed_by : "?", pawl_message_fence(message),

@@ -6,6 +6,23 @@
 
 /* ---- the map ---- */
 
+/* What is 0 is as the policy of `count` has it. */
+static pawl_backoff service_backoff(const cli_service_settings *from)
+{
+    static const pawl_backoff policies[] = {
+        [PAWL_COUNT_ANSWERED] = PAWL_BACKOFF_REMOTE, [PAWL_COUNT_ALL] = PAWL_BACKOFF_ALL};
+    pawl_backoff policy = policies[from->count];
+
+    policy.base_ms = from->retry_base_ms;
+    if (from->retry_max_ms > 0)
+        policy.max_ms = from->retry_max_ms;
+    if (policy.max_ms < policy.base_ms)
+        policy.max_ms = policy.base_ms;
+    if (from->retry_jitter_ms > 0)
+        policy.jitter_ms = from->retry_jitter_ms;
+    return policy;
+}
+
 static pawl_service_options service_options(const cli_service_settings *from)
 {
     pawl_service_options to = PAWL_SERVICE_OPTIONS_INIT;
@@ -17,8 +34,9 @@ static pawl_service_options service_options(const cli_service_settings *from)
     to.connect_timeout_ms = from->connect_timeout_ms;
     to.timeout_ms = from->timeout_ms;
     to.concurrency = (int)from->concurrency;
-    to.backoff = (pawl_backoff){from->retry_base_ms, from->retry_max_ms, from->retry_jitter_ms};
+    to.backoff = service_backoff(from);
     to.max_attempts = (int)from->max_attempts;
+    to.count = (pawl_count)from->count;
     to.allow_private = from->allow_private;
     to.response_max_bytes = (size_t)from->max_response;
     to.ca_file = from->ca_file;

@@ -82,8 +82,11 @@ void cli_view_row(cli_table *table, const pawl_message *message, pawl_wall now)
     cli_table_cell(table, CLI_PLAIN, "%" PRId64, pawl_message_work_id(message).value);
     cli_table_cell(table, CLI_PLAIN, "%s", pawl_message_topic(message));
     cli_table_cell(table, cli_view_state_color(state), "%s", pawl_state_name(state));
-    cli_table_cell(table, CLI_PLAIN, "%d/%d", cli_view_attempts(message),
-                   pawl_message_max_attempts(message));
+    if (pawl_message_max_attempts(message) > 0)
+        cli_table_cell(table, CLI_PLAIN, "%d/%d", cli_view_attempts(message),
+                       pawl_message_max_attempts(message));
+    else
+        cli_table_cell(table, CLI_PLAIN, "%d", cli_view_attempts(message));
     cli_table_cell(table, CLI_PLAIN, "%s%s", word, cli_view_time(time, now, when));
     cli_when_relative(pawl_message_created_at(message), now, age);
     age[strcspn(age, " ")] = '\0';
@@ -124,6 +127,7 @@ json_t *cli_view_json(const pawl_message *message)
     cli_json_number(object, "attempts", cli_view_attempts(message));
     cli_json_number(object, "retries", pawl_message_retries(message));
     cli_json_number(object, "max_attempts", pawl_message_max_attempts(message));
+    cli_json_number(object, "deferrals", pawl_message_deferrals(message));
     set_times(object, message);
     cli_json_text(object, "last_error", pawl_message_last_error(message));
     cli_json_text(object, "progress", pawl_message_progress(message));

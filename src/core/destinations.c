@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "arena.h"
+#include "change.h"
 #include "fail.h"
 #include "scope.h"
 #include "store_private.h"
@@ -14,10 +15,11 @@
 /* Names that may be looked at for one that is asked for. */
 #define SCAN_PER_NAME 10
 
-enum { COLUMN_NAME, COLUMN_MATCHES, COLUMN_BOUNDED };
+enum { COLUMN_NAME, COLUMN_MATCHES, COLUMN_BOUNDED, COLUMN_WOKEN };
 
 struct pawl_destinations {
     const char **names;
+    int64_t *woken; /* beside the names */
     size_t count;
     size_t limit;
     const char *last; /* the last one looked at */
@@ -52,8 +54,10 @@ static pawl_status add(void *context, const pawli_row *row, pawl_error *err)
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the destinations");
     list->last = name;
     list->more = pawli_row_int(row, COLUMN_BOUNDED) != 0;
-    if (pawli_row_int(row, COLUMN_MATCHES))
+    if (pawli_row_int(row, COLUMN_MATCHES)) {
+        list->woken[list->count] = pawli_row_int(row, COLUMN_WOKEN);
         list->names[list->count++] = name;
+    }
     return PAWL_OK;
 }
 
@@ -69,9 +73,11 @@ pawl_status pawl_queue_destinations(pawl_store *store, const char *after, int li
     if (after && !pawli_utf8_check(after, strlen(after), NULL))
         return pawli_fail(err, PAWL_E_INVALID, "the destination to go on after is not UTF-8");
     list = calloc(1, sizeof *list);
-    if (list)
+    if (list) {
         list->names = calloc((size_t)limit, sizeof *list->names);
-    if (!list || !list->names)
+        list->woken = calloc((size_t)limit, sizeof *list->woken);
+    }
+    if (!list || !list->names || !list->woken)
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for %d destinations", limit);
     list->limit = (size_t)limit;
     pawli_param params[] = {
@@ -102,6 +108,11 @@ const char *pawl_destinations_at(const pawl_destinations *list, size_t index)
     return list && index < list->count ? list->names[index] : NULL;
 }
 
+int64_t pawl_destinations_woken(const pawl_destinations *list, size_t index)
+{
+    return list && index < list->count ? list->woken[index] : 0;
+}
+
 int pawl_destinations_more(const pawl_destinations *list)
 {
     return list && list->more;
@@ -118,5 +129,28 @@ void pawl_destinations_free(pawl_destinations *list)
         return;
     pawli_arena_done(&list->memory);
     free((void *)list->names);
+    free(list->woken);
     free(list);
+}
+
+/* Page by page: a transaction that made a million messages due would keep all others waiting. */
+pawl_status pawl_queue_wake(pawl_store *store, const char *destination, size_t *ret_changed,
+                            pawl_error *err)
+{
+    size_t total = 0, changed = 0;
+    pawl_status st;
+
+    if (!store || !destination || !*destination ||
+        !pawli_utf8_check(destination, strlen(destination), NULL))
+        return pawli_fail(err, PAWL_E_INVALID,
+                          "store must not be NULL, the destination a name in UTF-8");
+    pawli_param params[] = {{"destination", pawli_text(destination)},
+                            {"limit", pawli_int(PAWL_BATCH_MAX)}};
+    do {
+        st = pawli_change_found(store, PAWLI_SQL_WAKE, params, PAWLI_COUNT(params), &changed, err);
+        total += st == PAWL_OK ? changed : 0;
+    } while (st == PAWL_OK && changed == PAWL_BATCH_MAX);
+    if (st == PAWL_OK && ret_changed)
+        *ret_changed = total;
+    return st;
 }

@@ -8,6 +8,7 @@
 #include "job_private.h"
 #include "log.h"
 #include "options.h"
+#include "outgoing.h"
 #include "store_private.h"
 
 void pawli_jobs_changed(pawl_store *store)
@@ -51,8 +52,7 @@ static pawl_status store_definition(pawl_store *store, const pawl_job_definition
         {"max_attempts", int_or_null(job->max_attempts)},
         {"retry_base", span_or_null(job->backoff.base_ms)},
         {"retry_max", span_or_null(job->backoff.max_ms)},
-        {"retry_jitter",
-         own_backoff ? pawli_span_ms(job->backoff.jitter_ms) : pawli_null(PAWLI_SPAN)},
+        {"retry_jitter", own_backoff ? pawli_jitter(&job->backoff) : pawli_null(PAWLI_SPAN)},
         {"misfire", pawli_text(pawl_misfire_name(job->misfire))},
         {"misfire_cap", pawli_int(job->misfire_cap)},
         {"misfire_grace", pawli_span_ms(job->misfire_grace_ms)},

@@ -139,6 +139,8 @@ static void read_numbers(const pawli_row *row, pawl_job_definition *definition)
     definition->backoff.base_ms = ms_of(row, RETRY_BASE);
     definition->backoff.max_ms = ms_of(row, RETRY_MAX);
     definition->backoff.jitter_ms = ms_of(row, RETRY_JITTER);
+    if (definition->backoff.base_ms > 0 && pawli_row_is_null(row, RETRY_JITTER))
+        definition->backoff.jitter_ms = PAWL_JITTER_TENTH;
     definition->misfire = pawli_misfire_of(row, MISFIRE);
     definition->misfire_cap = (int)pawli_row_int(row, MISFIRE_CAP);
     definition->misfire_grace_ms = ms_of(row, MISFIRE_GRACE);

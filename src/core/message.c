@@ -40,7 +40,10 @@ struct pawl_message {
     int priority;
     int max_attempts;
     int retries;
+    int deferrals;
     int dead_call;
+    pawl_backoff backoff;
+    pawl_count count;
     pawl_type type;
     pawl_state state;
 };
@@ -118,6 +121,18 @@ static bool read_texts(pawl_messages *list, const pawli_row *row, pawl_message *
     return !failed;
 }
 
+/* As sent: all zero if it brought none of its own. */
+static pawl_backoff backoff_of(const pawli_row *row)
+{
+    pawl_backoff own = {pawli_row_int(row, COLUMN_RETRY_BASE) / 1000,
+                        pawli_row_int(row, COLUMN_RETRY_MAX) / 1000,
+                        pawli_row_int(row, COLUMN_RETRY_JITTER) / 1000};
+
+    if (!pawli_row_is_null(row, COLUMN_RETRY_BASE) && pawli_row_is_null(row, COLUMN_RETRY_JITTER))
+        own.jitter_ms = PAWL_JITTER_TENTH;
+    return own;
+}
+
 static void read_numbers(const pawli_row *row, pawl_message *message)
 {
     message->work_id.value = pawli_row_int(row, COLUMN_ID);
@@ -126,8 +141,12 @@ static void read_numbers(const pawli_row *row, pawl_message *message)
     message->type = (pawl_type)pawli_row_int(row, COLUMN_TYPE);
     message->state = (pawl_state)pawli_row_int(row, COLUMN_STATE);
     message->priority = (int)pawli_row_int(row, COLUMN_PRIORITY);
-    message->max_attempts = (int)pawli_row_int(row, COLUMN_MAX_ATTEMPTS);
+    int attempts = (int)pawli_row_int(row, COLUMN_MAX_ATTEMPTS); /* below 0: every send counts */
+    message->max_attempts = attempts < 0 ? -attempts : attempts;
+    message->count = attempts < 0 ? PAWL_COUNT_ALL : PAWL_COUNT_ANSWERED;
+    message->deferrals = (int)pawli_row_int(row, COLUMN_DEFERRALS);
     message->retries = (int)pawli_row_int(row, COLUMN_RETRIES);
+    message->backoff = backoff_of(row);
     message->fence = pawli_row_int(row, COLUMN_FENCE);
     message->timeout_ms = pawli_row_int(row, COLUMN_TIMEOUT) / 1000;
     message->heartbeat_ms = pawli_row_int(row, COLUMN_HEARTBEAT) / 1000;
@@ -229,6 +248,8 @@ pawl_status pawl_messages_append(pawl_messages *list, const pawl_message_image *
         .heartbeat_ms = content->heartbeat_ms,
         .priority = content->priority,
         .max_attempts = pawli_outgoing_attempts(content),
+        .count = content->destination ? content->count : PAWL_COUNT_ANSWERED,
+        .backoff = content->backoff,
         .retries = image.retries,
         .type = content->type,
         .state = image.state,
@@ -300,7 +321,10 @@ GETTER(pawl_wall, created_at, created_at)
 GETTER(pawl_wall, due_at, due_at)
 GETTER(pawl_wall, expires_at, expires_at)
 GETTER(int, max_attempts, max_attempts)
+GETTER(pawl_count, count, count)
+GETTER(pawl_backoff, backoff, backoff)
 GETTER(int, retries, retries)
+GETTER(int, deferrals, deferrals)
 GETTER(pawl_state, state, state)
 GETTER(int64_t, fence, fence)
 GETTER(pawl_owner, owner, owner)

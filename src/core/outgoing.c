@@ -104,6 +104,11 @@ static bool has_backoff(const pawl_backoff *policy)
     return policy->base_ms != 0 || policy->max_ms != 0 || policy->jitter_ms != 0;
 }
 
+static bool counts_all(const pawl_outgoing *message)
+{
+    return message->destination && message->count == PAWL_COUNT_ALL;
+}
+
 static pawl_status check_numbers(const pawl_outgoing *message, pawl_error *err)
 {
     const pawl_backoff *policy = &message->backoff;
@@ -113,14 +118,18 @@ static pawl_status check_numbers(const pawl_outgoing *message, pawl_error *err)
     if (message->priority < 0 || message->priority > PAWL_PRIORITY_MAX)
         return pawli_fail(err, PAWL_E_INVALID, "the priority is %d: it must be 0 to %d",
                           message->priority, PAWL_PRIORITY_MAX);
+    if ((unsigned)message->count > PAWL_COUNT_ALL)
+        return pawli_fail(err, PAWL_E_INVALID, "count must be one of PAWL_COUNT_...");
     if (message->max_attempts < 0 || message->max_attempts > PAWLI_ATTEMPTS_MOST)
         return pawli_fail(err, PAWL_E_INVALID, "max_attempts must be 0 (default) to %d",
                           PAWLI_ATTEMPTS_MOST);
     if (has_backoff(policy) &&
-        (policy->base_ms < 1 || policy->max_ms < policy->base_ms || policy->jitter_ms < 0 ||
-         policy->max_ms > PAWLI_BACKOFF_MOST || policy->jitter_ms > PAWLI_JITTER_MOST))
+        (policy->base_ms < 1 || policy->max_ms < policy->base_ms ||
+         policy->jitter_ms < PAWL_JITTER_TENTH || policy->max_ms > PAWLI_BACKOFF_MOST ||
+         policy->jitter_ms > PAWLI_JITTER_MOST))
         return pawli_fail(err, PAWL_E_INVALID,
-                          "backoff needs base_ms > 0, max_ms >= base_ms, jitter_ms >= 0, and none "
+                          "backoff needs base_ms > 0, max_ms >= base_ms, jitter_ms >= 0 (or "
+                          "PAWL_JITTER_TENTH), and none "
                           "above 30 days");
     return PAWL_OK;
 }
@@ -151,6 +160,8 @@ pawl_status pawli_outgoing_read(const pawl_outgoing *given, size_t max_payload_b
         st = check_numbers(message, err);
     if (st != PAWL_OK)
         return st;
+    if (counts_all(message) && !has_backoff(&message->backoff))
+        message->backoff = (pawl_backoff)PAWL_BACKOFF_ALL;
     *ret_made_id = pawl_message_id_is_zero(message->id);
     if (*ret_made_id)
         message->id = pawl_message_id_new();
@@ -171,6 +182,8 @@ int pawli_outgoing_attempts(const pawl_outgoing *message)
 {
     if (message->max_attempts != 0)
         return message->max_attempts;
+    if (counts_all(message))
+        return PAWL_MAX_ATTEMPTS_ALL;
     return message->destination ? PAWL_MAX_ATTEMPTS_REMOTE : PAWL_MAX_ATTEMPTS_LOCAL;
 }
 
@@ -217,6 +230,12 @@ static pawli_value span_or_null(int64_t ms)
     return ms > 0 ? pawli_span_ms(ms) : pawli_null(PAWLI_SPAN);
 }
 
+pawli_value pawli_jitter(const pawl_backoff *policy)
+{
+    return policy->jitter_ms == PAWL_JITTER_TENTH ? pawli_null(PAWLI_SPAN)
+                                                  : pawli_span_ms(policy->jitter_ms);
+}
+
 void pawli_outgoing_lay_out(const pawl_outgoing *message, size_t position,
                             pawli_value values[OUTGOING_COLUMNS])
 {
@@ -237,11 +256,12 @@ void pawli_outgoing_lay_out(const pawl_outgoing *message, size_t position,
     *at++ = span_or_null(message->delay_ms);
     *at++ = pawli_time(message->expires_at);
     *at++ = remote ? pawli_span_ms(REMOTE_TTL_MS) : pawli_null(PAWLI_SPAN);
-    *at++ = pawli_int(pawli_outgoing_attempts(message));
+    *at++ = pawli_int(counts_all(message) ? -pawli_outgoing_attempts(message)
+                                          : pawli_outgoing_attempts(message));
     *at++ = span_or_null(message->lease_ms);
     *at++ = span_or_null(message->backoff.base_ms);
     *at++ = span_or_null(message->backoff.max_ms);
-    *at++ = own_backoff ? pawli_span_ms(message->backoff.jitter_ms) : pawli_null(PAWLI_SPAN);
+    *at++ = own_backoff ? pawli_jitter(&message->backoff) : pawli_null(PAWLI_SPAN);
     *at++ = span_or_null(message->timeout_ms);
     *at++ = span_or_null(message->heartbeat_ms);
     *at++ = pawli_bool(true); /* until the rows are in order */

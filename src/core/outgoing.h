@@ -36,6 +36,8 @@ pawl_status pawli_outgoing_conflict(const pawl_outgoing *message, pawl_error *er
 pawl_status pawli_outgoing_check_batch(size_t count, size_t bytes, pawl_error *err);
 
 /* One row of parameters; everything in it is borrowed from `message`. */
+/* As a parameter: NULL is a tenth of the delay. */
+pawli_value pawli_jitter(const pawl_backoff *policy);
 void pawli_outgoing_lay_out(const pawl_outgoing *message, size_t position,
                             pawli_value values[OUTGOING_COLUMNS]);
 

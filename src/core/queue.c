@@ -8,6 +8,7 @@
 #include "log.h"
 #include "message_private.h"
 #include "options.h"
+#include "outgoing.h"
 #include "store_private.h"
 #include "world.h"
 
@@ -201,9 +202,10 @@ pawl_status pawl_queue_ack(pawl_store *store, pawl_owner owner, const pawl_held 
                              ret_changed, err);
 }
 
-static pawl_status abandon(pawl_store *store, pawl_owner owner, const pawl_held *items,
-                           size_t count, const char *error, pawli_value delay,
-                           const pawl_backoff *local, const pawl_backoff *remote,
+/* abandon.sql and defer.sql, which have the same parameters. */
+static pawl_status put_off(pawl_store *store, enum pawli_sql sql, pawl_owner owner,
+                           const pawl_held *items, size_t count, const char *error,
+                           pawli_value delay, const pawl_backoff *local, const pawl_backoff *remote,
                            size_t *ret_changed, pawl_error *err)
 {
     char room[PAWLI_WORDS_SIZE];
@@ -213,13 +215,13 @@ static pawl_status abandon(pawl_store *store, pawl_owner owner, const pawl_held 
         {"delay", delay},
         {"local_base", pawli_span_ms(local->base_ms)},
         {"local_max", pawli_span_ms(local->max_ms)},
-        {"local_jitter", pawli_span_ms(local->jitter_ms)},
+        {"local_jitter", pawli_jitter(local)},
         {"remote_base", pawli_span_ms(remote->base_ms)},
         {"remote_max", pawli_span_ms(remote->max_ms)},
-        {"remote_jitter", pawli_span_ms(remote->jitter_ms)},
+        {"remote_jitter", pawli_jitter(remote)},
     };
-    return pawli_change_held(store, PAWLI_SQL_ABANDON, params, PAWLI_COUNT(params), items, count,
-                             ret_changed, err);
+    return pawli_change_held(store, sql, params, PAWLI_COUNT(params), items, count, ret_changed,
+                             err);
 }
 
 pawl_status pawl_queue_abandon(pawl_store *store, pawl_owner owner, const pawl_held *items,
@@ -233,8 +235,19 @@ pawl_status pawl_queue_abandon(pawl_store *store, pawl_owner owner, const pawl_h
         st = pawli_check_delay(delay_ms, &delay, err);
     if (st != PAWL_OK)
         return st;
-    return abandon(store, owner, items, count, error, delay, &store->backoff_local,
-                   &store->backoff_remote, ret_changed, err);
+    return put_off(store, PAWLI_SQL_ABANDON, owner, items, count, error, delay,
+                   &store->backoff_local, &store->backoff_remote, ret_changed, err);
+}
+
+static pawl_status check_policy(const pawl_backoff *policy, pawl_error *err)
+{
+    if (!policy || policy->base_ms < 1 || policy->max_ms < policy->base_ms ||
+        policy->jitter_ms < PAWL_JITTER_TENTH || policy->max_ms > DELAY_MAX_MS ||
+        policy->jitter_ms > DELAY_MAX_MS)
+        return pawli_fail(err, PAWL_E_INVALID,
+                          "the policy needs base_ms > 0, max_ms >= base_ms, jitter_ms >= 0 (or "
+                          "PAWL_JITTER_TENTH)");
+    return PAWL_OK;
 }
 
 pawl_status pawl_queue_abandon_by(pawl_store *store, pawl_owner owner, const pawl_held *items,
@@ -243,14 +256,32 @@ pawl_status pawl_queue_abandon_by(pawl_store *store, pawl_owner owner, const paw
 {
     pawl_status st = pawli_check_owner(store, owner, err);
 
+    if (st == PAWL_OK)
+        st = check_policy(policy, err);
     if (st != PAWL_OK)
         return st;
-    if (!policy || policy->base_ms < 1 || policy->max_ms < policy->base_ms ||
-        policy->jitter_ms < 0 || policy->max_ms > DELAY_MAX_MS || policy->jitter_ms > DELAY_MAX_MS)
-        return pawli_fail(err, PAWL_E_INVALID,
-                          "the policy needs base_ms > 0, max_ms >= base_ms, jitter_ms >= 0");
-    return abandon(store, owner, items, count, error, pawli_null(PAWLI_SPAN), policy, policy,
-                   ret_changed, err);
+    return put_off(store, PAWLI_SQL_ABANDON, owner, items, count, error, pawli_null(PAWLI_SPAN),
+                   policy, policy, ret_changed, err);
+}
+
+pawl_status pawl_queue_defer(pawl_store *store, pawl_owner owner, const pawl_held *items,
+                             size_t count, const char *error, int64_t delay_ms,
+                             const pawl_backoff *policy, size_t *ret_changed, pawl_error *err)
+{
+    bool by_policy = delay_ms == PAWL_DELAY_BY_POLICY;
+    pawl_status st = pawli_check_owner(store, owner, err);
+
+    if (st == PAWL_OK && policy)
+        st = check_policy(policy, err);
+    if (st == PAWL_OK && !by_policy && (delay_ms < 0 || delay_ms > DELAY_MAX_MS))
+        st = pawli_fail(err, PAWL_E_INVALID,
+                        "delay_ms must be 0 to 100 years, or PAWL_DELAY_BY_POLICY");
+    if (st != PAWL_OK)
+        return st;
+    return put_off(store, PAWLI_SQL_DEFER, owner, items, count, error,
+                   by_policy ? pawli_null(PAWLI_SPAN) : pawli_span_ms(delay_ms),
+                   policy ? policy : &store->backoff_local,
+                   policy ? policy : &store->backoff_remote, ret_changed, err);
 }
 
 pawl_status pawl_queue_fail(pawl_store *store, pawl_owner owner, const pawl_held *items,

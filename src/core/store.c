@@ -18,7 +18,8 @@ PAWLI_AUTO_DEFINE(pawl_store, pawl_store_close);
 
 static pawl_status check_backoff(const pawl_backoff *policy, const char *what, pawl_error *err)
 {
-    if (policy->base_ms < 1 || policy->max_ms < policy->base_ms || policy->jitter_ms < 0)
+    if (policy->base_ms < 1 || policy->max_ms < policy->base_ms ||
+        policy->jitter_ms < PAWL_JITTER_TENTH)
         return pawli_fail(err, PAWL_E_INVALID,
                           "%s needs base_ms > 0, max_ms >= base_ms and jitter_ms >= 0", what);
     return PAWL_OK;

@@ -25,13 +25,15 @@ PAWLI_AUTO_DEFINE(pawl_delivery, pawl_delivery_free);
 /* How long a stopped delivery tries to reach the database. */
 #define FAREWELL_US INT64_C(10000000)
 #define LONGEST_WAIT_MS 30000
+#define WAKE_POLL_US INT64_C(1000000)
 
 /* ---- making one ---- */
 
 static bool backoff_is_good(const pawl_backoff *policy)
 {
-    return policy->base_ms > 0 && policy->max_ms >= policy->base_ms && policy->jitter_ms >= 0 &&
-           policy->max_ms <= TIME_MAX_MS && policy->jitter_ms <= TIME_MAX_MS;
+    return policy->base_ms > 0 && policy->max_ms >= policy->base_ms &&
+           policy->jitter_ms >= PAWL_JITTER_TENTH && policy->max_ms <= TIME_MAX_MS &&
+           policy->jitter_ms <= TIME_MAX_MS;
 }
 
 static pawl_status check(const pawl_delivery_options *options, pawl_error *err)
@@ -292,8 +294,11 @@ static int64_t wait_ms(pawl_delivery *delivery, int64_t longest_ms)
         keep_earlier(&at, pawli_mono_after(now, 50000));
     for (size_t i = 0; i < delivery->recipients.count; i++) {
         pawl_mono ready = pawli_recipient_ready_at(delivery->recipients.items[i]);
-        if (ready.us > now.us)
-            keep_earlier(&at, ready);
+        if (ready.us <= now.us)
+            continue;
+        /* What `pawl wake` says of one that is left out is seen only by asking. */
+        keep_earlier(&at, pawli_mono_after(now, WAKE_POLL_US));
+        keep_earlier(&at, ready);
     }
     return at.us > now.us ? (at.us - now.us + 999) / 1000 : 0;
 }

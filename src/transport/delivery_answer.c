@@ -42,8 +42,6 @@ static bool alike(const pawli_flight *a, const pawli_flight *b)
 {
     if (a->fate != b->fate)
         return false;
-    if (a->fate == PAWLI_FATE_RELEASE)
-        return true;
     return same_text(a->error, b->error) &&
            (a->fate == PAWLI_FATE_FAIL ||
             (a->delay_ms == b->delay_ms && a->policy.base_ms == b->policy.base_ms &&
@@ -104,10 +102,11 @@ static pawl_status call(pawl_delivery *delivery, const pawli_flight *like, const
     pawl_owner owner = delivery->owner;
 
     switch (like->fate) {
-    case PAWLI_FATE_RELEASE:
-        return pawl_queue_release(store, owner, items, count, NULL, err);
     case PAWLI_FATE_FAIL:
         return pawl_queue_fail(store, owner, items, count, like->error, NULL, err);
+    case PAWLI_FATE_DEFER:
+        return pawl_queue_defer(store, owner, items, count, like->error, like->delay_ms,
+                                &like->policy, NULL, err);
     case PAWLI_FATE_RETRY:
         if (like->delay_ms != PAWL_DELAY_BY_POLICY)
             return pawl_queue_abandon(store, owner, items, count, like->error, like->delay_ms, NULL,

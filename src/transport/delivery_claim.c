@@ -6,6 +6,7 @@
 
 #include "delivery_private.h"
 #include "fail.h"
+#include "log.h"
 #include "scope.h"
 #include "world.h"
 
@@ -31,6 +32,9 @@ static pawl_status mark_page(pawl_delivery *delivery, const pawl_destinations *l
         if (!recipient)
             return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the destinations");
         recipient->wanted = true;
+        if (pawli_recipient_heed(recipient, pawl_destinations_woken(list, i)))
+            pawli_log(&delivery->options.log, PAWL_LOG_INFO, "outbox",
+                      "%s: woken by an operator, trying it now", recipient->name);
     }
     return PAWL_OK;
 }

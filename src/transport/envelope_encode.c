@@ -58,7 +58,10 @@ static pawl_status fill(pawl_envelope *envelope, const pawl_message *message,
     pawl_message_id_format(pawl_message_get_id(message), id);
     pawli_timestamp_format(opts->now, timestamp);
     envelope->type = pawl_message_type(message);
-    envelope->attempt = opts->attempt ? opts->attempt : pawl_message_attempt(message);
+    /* The receiver wants to know whether it may have seen the message: deferred sends, too. */
+    envelope->attempt = opts->attempt
+                            ? opts->attempt
+                            : pawl_message_attempt(message) + pawl_message_deferrals(message);
     envelope->version = PAWLI_RF_VERSION;
     envelope->payload_is_json =
         pawli_content_is_json(payload, envelope->payload_size, PAWLI_PAYLOAD_DEPTH);

@@ -8,6 +8,7 @@
 #include "delivery_private.h"
 #include "fail.h"
 #include "log.h"
+#include "send_policy.h"
 #include "world.h"
 
 void pawli_flights_add(pawli_flights *flights, pawli_flight *flight)
@@ -85,12 +86,38 @@ static const char *reason_to_log(const pawli_flight *flight, char *room, size_t 
     return room;
 }
 
+/* When it is due again but for the jitter: what the database will compute, or was told. */
+static int64_t nominal_delay_ms(const pawli_flight *flight)
+{
+    const pawl_message *message = flight->message;
+
+    if (flight->delay_ms != PAWL_DELAY_BY_POLICY)
+        return flight->delay_ms;
+    return pawl_backoff_delay_ms(
+        &flight->policy, pawl_message_retries(message) + pawl_message_deferrals(message), 0);
+}
+
+/* "attempt 2 of 6, retrying in 4s", "not counted, retrying in 4s" */
+static void explain_retry(const pawli_flight *flight, char *room, size_t size)
+{
+    char span[PAWLI_SPAN_SIZE], which[48];
+
+    if (flight->fate == PAWLI_FATE_DEFER)
+        snprintf(which, sizeof which, "deferred, not counted as an attempt");
+    else if (flight->limit > 0)
+        snprintf(which, sizeof which, "attempt %d of %d", pawl_message_attempt(flight->message),
+                 flight->limit);
+    else
+        snprintf(which, sizeof which, "attempt %d", pawl_message_attempt(flight->message));
+    snprintf(room, size, "not sent, %s, retrying in %s", which,
+             pawli_span_words(nominal_delay_ms(flight), span));
+}
+
 static void log_landing(const pawli_flight *flight, bool duplicate)
 {
-    char room[64];
+    char room[64], retry[128];
     const char *why = reason_to_log(flight, room, sizeof room);
-    char what[sizeof(pawl_error) + 64];
-    int attempt = pawl_message_attempt(flight->message);
+    char what[sizeof(pawl_error) + sizeof retry];
     long long ms = (pawli_mono_now().us - flight->began.us) / 1000;
 
     switch (flight->fate) {
@@ -100,32 +127,20 @@ static void log_landing(const pawli_flight *flight, bool duplicate)
         say(flight, PAWL_LOG_INFO, what);
         break;
     case PAWLI_FATE_RETRY:
-        snprintf(what, sizeof what, "not sent, attempt %d of %d: %s", attempt,
-                 pawl_message_max_attempts(flight->message), why);
+    case PAWLI_FATE_DEFER:
+        explain_retry(flight, retry, sizeof retry);
+        snprintf(what, sizeof what, "%s: %s", retry, why);
         say(flight, PAWL_LOG_WARNING, what);
         break;
     case PAWLI_FATE_FAIL:
-        snprintf(what, sizeof what, "failed for good at attempt %d: %s", attempt, why);
+        snprintf(what, sizeof what, "failed for good at attempt %d: %s",
+                 pawl_message_attempt(flight->message), why);
         say(flight, PAWL_LOG_ERROR, what);
-        break;
-    case PAWLI_FATE_RELEASE:
-        say(flight, PAWL_LOG_DEBUG, "given back");
         break;
     case PAWLI_FATE_NONE:
         say(flight, PAWL_LOG_WARNING, "dropped: its lease is lost");
         break;
     }
-}
-
-/* At the last attempt "put off" is "failed": the database says the same. */
-static pawli_fate retry_or_fail(const pawli_flight *flight, const pawl_service *service)
-{
-    int attempt = pawl_message_attempt(flight->message);
-    int most = service ? pawl_service_max_attempts(service) : 0;
-
-    if (attempt >= pawl_message_max_attempts(flight->message) || (most > 0 && attempt >= most))
-        return PAWLI_FATE_FAIL;
-    return PAWLI_FATE_RETRY;
 }
 
 static void count(pawli_flight *flight, bool duplicate)
@@ -134,7 +149,9 @@ static void count(pawli_flight *flight, bool duplicate)
 
     stats->sent += flight->fate == PAWLI_FATE_DONE;
     stats->duplicate += flight->fate == PAWLI_FATE_DONE && duplicate;
-    stats->retried += flight->fate == PAWLI_FATE_RETRY;
+    stats->retried += flight->fate == PAWLI_FATE_RETRY ||
+                      (flight->fate == PAWLI_FATE_DEFER && !flight->cancelled);
+    stats->deferred += flight->fate == PAWLI_FATE_DEFER && !flight->cancelled;
     stats->failed += flight->fate == PAWLI_FATE_FAIL;
 }
 
@@ -164,10 +181,14 @@ static void note_failure(pawli_flight *flight, pawl_mono now)
     /* What was under way when it opened says nothing new. */
     if (breaker->state == PAWLI_BREAKER_OPEN)
         return;
-    if (pawli_breaker_failed(breaker, now, pawli_random_u64()))
-        pawli_log(&flight->delivery->options.log, PAWL_LOG_WARNING, "outbox",
-                  "%s failed %d times in a row: it is left alone for a while",
-                  flight->recipient->name, breaker->failures);
+    bool opens = pawli_breaker_failed(breaker, now, pawli_random_u64());
+    if (breaker->state != PAWLI_BREAKER_OPEN)
+        return;
+    char span[PAWLI_SPAN_SIZE];
+    pawli_log(&flight->delivery->options.log, opens ? PAWL_LOG_WARNING : PAWL_LOG_INFO, "outbox",
+              "%s: circuit breaker %s after %d consecutive failures, next probe in %s",
+              flight->recipient->name, opens ? "opened" : "stays open", breaker->failures,
+              pawli_span_words((breaker->retry_at.us - now.us) / 1000, span));
 }
 
 static void note_success(pawli_flight *flight)
@@ -179,8 +200,10 @@ static void note_success(pawli_flight *flight)
 
 static void judge(pawli_flight *flight, const pawl_send_outcome *outcome, pawl_mono now)
 {
-    if (outcome->sent == PAWL_SENT_CANCELLED)
+    if (outcome->sent == PAWL_SENT_CANCELLED || outcome->ours)
         return;
+    if (outcome->reached)
+        flight->recipient->answered_at = now;
     if (outcome->sent == PAWL_SENT_RETRY && (!outcome->reached || outcome->status >= 500))
         note_failure(flight, now);
     else
@@ -201,11 +224,48 @@ static void obey_retry_after(pawli_flight *flight, const pawl_send_outcome *outc
     /* A 409 or 425 is about this message only. */
     if (outcome->status == 0 || outcome->status == 429 || outcome->status == 503)
         flight->recipient->quiet_until = pawli_mono_after(now, asked_ms * 1000);
-    policy_ms = pawl_backoff_delay_ms(&flight->policy, pawl_message_retries(flight->message),
+    policy_ms = pawl_backoff_delay_ms(&flight->policy,
+                                      pawl_message_retries(flight->message) +
+                                          pawl_message_deferrals(flight->message),
                                       pawli_random_u64());
     flight->delay_ms = asked_ms > policy_ms ? asked_ms : policy_ms;
     if (flight->delay_ms < 1)
         flight->delay_ms = 1;
+}
+
+/* A probe's message waits as long as the breaker does, so that there is one for the next probe. */
+static void wait_for_breaker(pawli_flight *flight, pawl_mono now)
+{
+    const pawli_breaker *breaker = &flight->recipient->breaker;
+
+    if (flight->delay_ms == PAWL_DELAY_BY_POLICY && breaker->state == PAWLI_BREAKER_OPEN &&
+        breaker->retry_at.us > now.us)
+        flight->delay_ms = (breaker->retry_at.us - now.us + 999) / 1000;
+}
+
+/* Neither acknowledged nor refused. At the last attempt "put off" is "failed". */
+static void put_off(pawli_flight *flight, const pawl_service *service,
+                    const pawl_send_outcome *outcome, pawl_mono now)
+{
+    pawli_send_facts facts = {flight->breaker_was_closed,
+                              flight->recipient->answered_at.us > flight->began.us,
+                              pawli_send_count(flight->message, service)};
+    bool last = flight->limit > 0 && pawl_message_attempt(flight->message) >= flight->limit;
+
+    if (!pawli_send_counts(outcome, &facts)) {
+        wait_for_breaker(flight, now);
+        land(flight, PAWLI_FATE_DEFER, outcome->error, false);
+    } else {
+        land(flight, last ? PAWLI_FATE_FAIL : PAWLI_FATE_RETRY, outcome->error, false);
+    }
+}
+
+/* Given up by us: another delivery may take it at once. */
+static void give_back(pawli_flight *flight)
+{
+    flight->delay_ms = 0;
+    flight->cancelled = true;
+    land(flight, PAWLI_FATE_DEFER, "the delivery was stopped before the answer came", false);
 }
 
 static void keep_payload(pawli_flight *flight, const pawl_send_outcome *outcome)
@@ -245,18 +305,19 @@ static void on_end(void *context, const pawl_send_outcome *outcome)
         land(flight, PAWLI_FATE_FAIL, outcome->error, false);
         break;
     case PAWL_SENT_RETRY:
-        land(flight, retry_or_fail(flight, service), outcome->error, false);
+        put_off(flight, service, outcome, now);
         break;
     case PAWL_SENT_CANCELLED:
-        land(flight, PAWLI_FATE_RELEASE, NULL, false);
+        give_back(flight);
         break;
     }
 }
 
 /* ---- starting ---- */
 
+/* *ret_ours: the URL is the map's, so what is wrong with it is not the message's fault. */
 static pawl_status send(pawli_flight *flight, const pawl_service *service, const char *url,
-                        pawl_error *err)
+                        bool *ret_ours, pawl_error *err)
 {
     pawl_delivery *delivery = flight->delivery;
     pawl_envelope_options envelope = PAWL_ENVELOPE_OPTIONS_INIT;
@@ -269,13 +330,15 @@ static pawl_status send(pawli_flight *flight, const pawl_service *service, const
     st = pawl_envelope_encode(flight->message, &envelope, &flight->envelope, err);
     if (st != PAWL_OK)
         return st;
+    *ret_ours = *pawl_service_name(service) != '\0';
     request.url = url;
     request.service = service;
     request.envelope = flight->envelope;
     return pawl_carrier_send(delivery->carrier, &request, on_end, flight, &flight->send, err);
 }
 
-/* Where to, and off. What cannot be begun has landed. */
+/* Where to, and off. What cannot be begun has landed: deferred, unless the message itself is wrong.
+ */
 static void take_off(pawli_flight *flight)
 {
     pawl_error err = PAWL_ERROR_INIT;
@@ -284,16 +347,15 @@ static void take_off(pawli_flight *flight)
     pawl_status st =
         pawl_services_find(flight->services, flight->recipient->name, &service, &url, &err);
 
-    if (st == PAWL_OK) {
-        flight->policy = pawl_service_backoff(service);
-        st = send(flight, service, url, &err);
-    }
+    bool ours = st != PAWL_OK; /* the map's fault, not the message's */
+    flight->policy = pawli_send_backoff(flight->message, service);
+    flight->limit = pawli_send_limit(flight->message, service);
+    if (st == PAWL_OK)
+        st = send(flight, service, url, &ours, &err);
     if (st == PAWL_OK)
         return;
-    if (st == PAWL_E_NOMEM || st == PAWL_E_IO)
-        land(flight, retry_or_fail(flight, service), err.message, false);
-    else
-        land(flight, PAWLI_FATE_FAIL, err.message, false);
+    ours = ours || st != PAWL_E_INVALID;
+    land(flight, ours ? PAWLI_FATE_DEFER : PAWLI_FATE_FAIL, err.message, false);
 }
 
 /* A message may have a shorter lease of its own; the store's clock tells. */
@@ -313,7 +375,6 @@ bool pawli_flight_begin(pawl_delivery *delivery, pawli_load *load, const pawl_me
     const char *destination = pawl_message_destination(message);
     pawli_recipient *recipient = pawli_delivery_recipient(delivery, destination ? destination : "");
     pawli_flight *flight = recipient ? calloc(1, sizeof *flight) : NULL;
-    static const pawl_backoff usual = PAWL_BACKOFF_REMOTE;
 
     if (!flight)
         return false;
@@ -323,16 +384,21 @@ bool pawli_flight_begin(pawl_delivery *delivery, pawli_load *load, const pawl_me
     load->users++;
     flight->message = message;
     flight->held = (pawl_held){pawl_message_work_id(message), pawl_message_fence(message)};
-    flight->policy = usual;
     flight->delay_ms = PAWL_DELAY_BY_POLICY;
     flight->services = pawli_delivery_services(delivery);
     flight->began = pawli_mono_now();
     flight->lease_us = lease_us(delivery, message, claimed_at);
     flight->renew_at = pawli_mono_after(claimed_at, flight->lease_us / 3);
+    flight->lease_end = pawli_mono_after(claimed_at, flight->lease_us);
+    flight->lost = pawli_mono_passed(flight->lease_end); /* the claim's answer took that long */
+    flight->breaker_was_closed = recipient->breaker.state == PAWLI_BREAKER_CLOSED;
     pthread_mutex_lock(&delivery->lock);
     recipient->stats.in_flight++;
     pthread_mutex_unlock(&delivery->lock);
     pawli_flights_add(&delivery->air, flight);
-    take_off(flight);
+    if (flight->lost)
+        land(flight, PAWLI_FATE_NONE, NULL, false);
+    else
+        take_off(flight);
     return true;
 }

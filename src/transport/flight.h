@@ -17,11 +17,11 @@ typedef struct pawli_load {
 
 /* What is to become of the message. */
 typedef enum pawli_fate {
-    PAWLI_FATE_DONE,    /* acknowledged */
-    PAWLI_FATE_RETRY,   /* put off */
-    PAWLI_FATE_FAIL,    /* for good */
-    PAWLI_FATE_RELEASE, /* ready again, as if it had not been claimed */
-    PAWLI_FATE_NONE     /* it is somebody else's: nothing is answered */
+    PAWLI_FATE_DONE,  /* acknowledged */
+    PAWLI_FATE_RETRY, /* put off, counted as an attempt */
+    PAWLI_FATE_DEFER, /* put off, not counted */
+    PAWLI_FATE_FAIL,  /* for good */
+    PAWLI_FATE_NONE   /* it is somebody else's: nothing is answered */
 } pawli_fate;
 
 typedef struct pawli_flight {
@@ -37,10 +37,14 @@ typedef struct pawli_flight {
     pawl_mono began;
     int64_t lease_us; /* how long a lease lasts */
     pawl_mono renew_at;
-    bool lost; /* the lease is gone, so is the result */
+    pawl_mono lease_end;     /* by our own clock; nobody else has it before that */
+    bool lost;               /* the lease is gone, so is the result */
+    bool breaker_was_closed; /* when it began */
     /* When it has landed: */
     pawli_fate fate;
-    pawl_backoff policy;   /* of a retry, where the message has none of its own */
+    pawl_backoff policy;   /* of a retry: the message's own, or the service's */
+    int limit;             /* counted attempts that there may be; 0: any number */
+    bool cancelled;        /* by us */
     int64_t delay_ms;      /* or PAWL_DELAY_BY_POLICY */
     char *error;           /* may be NULL, also for want of memory */
     bool answered;         /* `error` has words of the other side */

@@ -52,7 +52,8 @@ pawli_recipient *pawli_recipients_get(pawli_recipients *recipients, const char *
         return NULL;
     memcpy(recipient->name, name, size);
     recipient->stats.destination = recipient->name;
-    recipient->quiet_until.us = INT64_MIN;
+    recipient->quiet_until.us = recipient->answered_at.us = INT64_MIN;
+    recipient->woken = -1;
     pawli_breaker_init(&recipient->breaker, policy);
     memmove(&recipients->items[at + 1], &recipients->items[at],
             (recipients->count - at) * sizeof *recipients->items);
@@ -71,6 +72,19 @@ static size_t concurrency_of(const pawli_recipient *recipient, const pawl_servic
     if (pawl_services_find(services, recipient->name, &service, &url, NULL) != PAWL_OK)
         return (size_t)usual.concurrency;
     return (size_t)pawl_service_concurrency(service);
+}
+
+bool pawli_recipient_heed(pawli_recipient *recipient, int64_t woken)
+{
+    bool news = recipient->woken >= 0 && woken > recipient->woken;
+
+    if (woken > recipient->woken)
+        recipient->woken = woken;
+    if (!news)
+        return false;
+    recipient->quiet_until.us = INT64_MIN;
+    pawli_breaker_wake(&recipient->breaker);
+    return true;
 }
 
 size_t pawli_recipient_room(pawli_recipient *recipient, const pawl_services *services,

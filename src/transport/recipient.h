@@ -14,6 +14,8 @@ typedef struct pawli_recipient {
     pawl_destination_stats stats; /* its name is `name` */
     pawli_breaker breaker;
     pawl_mono quiet_until; /* the destination asked for it */
+    pawl_mono answered_at; /* the last answer of any kind */
+    int64_t woken;         /* the last pawl_destinations_woken() seen; -1: none yet */
     bool wanted;           /* something was waiting for it when last asked */
     char name[];
 } pawli_recipient;
@@ -29,6 +31,9 @@ void pawli_recipients_done(pawli_recipients *recipients);
 /* The recipient of this name; made if there is none. NULL: out of memory. */
 pawli_recipient *pawli_recipients_get(pawli_recipients *recipients, const char *name,
                                       const pawli_breaker_policy *policy);
+
+/* What pawl_destinations_woken() says of it. True: somebody wants it to be tried now. */
+bool pawli_recipient_heed(pawli_recipient *recipient, int64_t woken);
 
 /* How many messages may be claimed for it now; asking may half-open its breaker. */
 size_t pawli_recipient_room(pawli_recipient *recipient, const pawl_services *services,

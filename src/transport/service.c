@@ -46,6 +46,11 @@ int pawl_service_max_attempts(const pawl_service *service)
     return service->max_attempts;
 }
 
+pawl_count pawl_service_count(const pawl_service *service)
+{
+    return service->count;
+}
+
 bool pawl_service_allow_private(const pawl_service *service)
 {
     return service->allow_private;

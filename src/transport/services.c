@@ -83,7 +83,7 @@ static pawl_status check_times(const pawl_service_options *opts, const char *nam
                           name, opts->connect_timeout_ms, TIMEOUT_MAX_MS);
     if (opts->backoff.base_ms < 1 || opts->backoff.base_ms > BACKOFF_MAX_MS ||
         opts->backoff.max_ms < opts->backoff.base_ms || opts->backoff.max_ms > BACKOFF_MAX_MS ||
-        opts->backoff.jitter_ms < 0 || opts->backoff.jitter_ms > BACKOFF_MAX_MS)
+        opts->backoff.jitter_ms < PAWL_JITTER_TENTH || opts->backoff.jitter_ms > BACKOFF_MAX_MS)
         return pawli_fail(err, PAWL_E_INVALID,
                           "service '%s': its backoff must have a base of 1 ms to 7 days, a maximum "
                           "not below it, and a jitter of 0 or more",
@@ -106,6 +106,9 @@ static pawl_status check_numbers(const pawl_service_options *opts, const char *n
         return pawli_fail(err, PAWL_E_INVALID,
                           "service '%s': max_attempts %d is out of range: 0 to %d", name,
                           opts->max_attempts, ATTEMPTS_MAX);
+    if ((unsigned)opts->count > PAWL_COUNT_ALL)
+        return pawli_fail(err, PAWL_E_INVALID, "service '%s': count must be one of PAWL_COUNT_...",
+                          name);
     if (opts->response_max_bytes < RESPONSE_MIN || opts->response_max_bytes > RESPONSE_MAX)
         return pawli_fail(err, PAWL_E_INVALID,
                           "service '%s': response_max_bytes %zu is out of range: %d to %zu", name,
@@ -139,6 +142,16 @@ static pawl_status load_secrets(const pawl_service_options *opts, pawl_service *
     return PAWL_OK;
 }
 
+/* Where every send counts, the usual policy would take a day for six. */
+static pawl_backoff backoff_of(const pawl_service_options *opts)
+{
+    static const pawl_backoff usual = PAWL_BACKOFF_REMOTE, all = PAWL_BACKOFF_ALL;
+
+    return opts->count == PAWL_COUNT_ALL && memcmp(&opts->backoff, &usual, sizeof usual) == 0
+               ? all
+               : opts->backoff;
+}
+
 /* Its name has been checked. Copies what it needs, and on failure leaves what can be freed. */
 static pawl_status fill(pawli_arena *arena, const pawl_service_options *opts, pawl_service *service,
                         pawl_error *err)
@@ -158,8 +171,9 @@ static pawl_status fill(pawli_arena *arena, const pawl_service_options *opts, pa
                                                         : opts->timeout_ms,
                               .timeout_ms = opts->timeout_ms,
                               .concurrency = opts->concurrency,
-                              .backoff = opts->backoff,
+                              .backoff = backoff_of(opts),
                               .max_attempts = opts->max_attempts,
+                              .count = opts->count,
                               /* Who writes a socket's path into the map has allowed it. */
                               .allow_private = opts->allow_private || pawli_scheme_is_local(scheme),
                               .response_max_bytes = opts->response_max_bytes};

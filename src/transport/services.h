@@ -14,6 +14,7 @@ struct pawl_service {
     int concurrency;
     pawl_backoff backoff;
     int max_attempts;
+    pawl_count count;
     bool allow_private;
     size_t response_max_bytes;
     const char *ca_file;

@@ -50,7 +50,7 @@ PAWL_TEST(a_local_message_waits_1_2_4_8_16_32_60_60_60_seconds_and_fails_at_the_
     kit_check(f);
 }
 
-PAWL_TEST(a_message_with_a_destination_doubles_from_2_seconds_with_jitter_and_fails_at_the_sixth)
+PAWL_TEST(where_all_sends_count_delays_double_from_2_seconds_and_the_sixth_fails)
 {
     static const int seconds[] = {2, 4, 8, 16, 32};
     fixture *f = fixture_open(NULL);
@@ -58,7 +58,10 @@ PAWL_TEST(a_message_with_a_destination_doubles_from_2_seconds_with_jitter_and_fa
     pawl_work_id id;
 
     message.destination = "http://localhost/";
+    message.count = PAWL_COUNT_ALL;
     id = kit_send(f, &message).work_id;
+    assert_int_equal(PAWL_COUNT_ALL, pawl_message_count(kit_get(f, id)));
+    assert_int_equal(6, pawl_message_max_attempts(kit_get(f, id)));
     for (size_t i = 0; i < COUNT_OF(seconds); i++) {
         int64_t wait_us = abandon_once(f, id, PAWL_DELAY_BY_POLICY);
 
@@ -69,7 +72,7 @@ PAWL_TEST(a_message_with_a_destination_doubles_from_2_seconds_with_jitter_and_fa
     assert_int_equal(6, pawl_message_retries(kit_get(f, id)));
 }
 
-PAWL_TEST(a_message_with_a_destination_waits_five_minutes_at_most)
+PAWL_TEST(where_all_sends_count_a_delay_is_five_minutes_at_most)
 {
     fixture *f = fixture_open(NULL);
     pawl_outgoing message = kit_message("t", "x");
@@ -77,6 +80,7 @@ PAWL_TEST(a_message_with_a_destination_waits_five_minutes_at_most)
     int64_t wait_us = 0;
 
     message.destination = "http://localhost/";
+    message.count = PAWL_COUNT_ALL;
     message.max_attempts = 12;
     id = kit_send(f, &message).work_id;
     for (int i = 0; i < 11; i++) {
@@ -84,6 +88,36 @@ PAWL_TEST(a_message_with_a_destination_waits_five_minutes_at_most)
         fixture_set(f, (pawl_wall){fixture_now(f).us + wait_us + 1000});
     }
     assert_in_range(wait_us, 300 * 1000000, 300 * 1000000 + 500000);
+}
+
+PAWL_TEST(a_message_with_a_destination_is_tried_until_it_expires)
+{
+    fixture *f = fixture_open(NULL);
+    pawl_outgoing message = kit_message("t", "x");
+    pawl_error err = PAWL_ERROR_INIT;
+    size_t expired = 0;
+    int sends = 0;
+
+    message.destination = "http://localhost/";
+    pawl_work_id id = kit_send(f, &message).work_id;
+    assert_int_equal(0, pawl_message_max_attempts(kit_get(f, id)));
+    while (fixture_now(f).us < FIXTURE_START.us + DAY_MS * 1000) {
+        int64_t nominal_us = sends < 11 ? (INT64_C(2000000) << sends) : INT64_C(3600000000);
+        int64_t wait_us = abandon_once(f, id, PAWL_DELAY_BY_POLICY);
+
+        if (nominal_us > INT64_C(3600000000))
+            nominal_us = INT64_C(3600000000);
+        assert_in_range(wait_us, nominal_us, nominal_us + nominal_us / 10);
+        fixture_set(f, (pawl_wall){fixture_now(f).us + wait_us + 1000});
+        sends++;
+    }
+    assert_in_range(sends, 31, 34); /* the more jitter, the fewer */
+    assert_ok(pawl_queue_expire(fixture_store(f), &expired, NULL, &err), &err);
+    assert_int_equal(1, expired);
+    assert_int_equal(PAWL_STATE_EXPIRED, fixture_state(f, id));
+    assert_string_equal("again", pawl_message_last_error(kit_get(f, id)));
+    assert_int_equal(sends, pawl_message_retries(kit_get(f, id)));
+    kit_check(f);
 }
 
 PAWL_TEST(jitter_spreads_messages_that_are_abandoned_together)
@@ -103,7 +137,7 @@ PAWL_TEST(jitter_spreads_messages_that_are_abandoned_together)
                                        "SELECT count(*) FROM {queue} WHERE {us:run_at}"
                                        " BETWEEN %lld AND %lld",
                                        (long long)(FIXTURE_START.us + 2000000),
-                                       (long long)(FIXTURE_START.us + 2500000)));
+                                       (long long)(FIXTURE_START.us + 2200000)));
 }
 
 PAWL_TEST(a_message_brings_its_own_policy_and_attempts)

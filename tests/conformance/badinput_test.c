@@ -141,10 +141,13 @@ PAWL_TEST(numbers_of_a_message_are_in_range)
     refuse(f, &message, PAWL_E_INVALID, "backoff");
     message.backoff = (pawl_backoff){-1, 500, 0};
     refuse(f, &message, PAWL_E_INVALID, "backoff");
-    message.backoff = (pawl_backoff){10, 500, -1};
+    message.backoff = (pawl_backoff){10, 500, -2};
     refuse(f, &message, PAWL_E_INVALID, "backoff");
     message.backoff = (pawl_backoff){0, 500, 0};
     refuse(f, &message, PAWL_E_INVALID, "backoff");
+    message = good;
+    message.count = (pawl_count)2;
+    refuse(f, &message, PAWL_E_INVALID, "count");
 }
 
 PAWL_TEST(times_of_a_message_are_in_range)

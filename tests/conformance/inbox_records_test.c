@@ -168,7 +168,7 @@ PAWL_TEST(a_thousand_and_more_are_changed_in_one_call)
     assert_ok(pawl_inbox_requeue(fixture_store(f), NULL, NULL, &changed, &err), &err);
     assert_int_equal(2100, changed);
     assert_int_equal(2100, stats(f).seen);
-    fixture_advance(f, DAY_MS);
+    fixture_advance(f, 2 * DAY_MS);
     assert_int_equal(1000, inbox_clean(f));
     assert_int_equal(1000, inbox_clean(f));
     assert_int_equal(100, inbox_clean(f));

@@ -27,7 +27,7 @@ PAWL_TEST(a_new_message_and_its_rows_are_one_commit)
     assert_int_equal(10, record->max_attempts);
     assert_time(FIXTURE_START.us, record->first_seen);
     assert_time(FIXTURE_START.us, record->processed_at);
-    assert_time(FIXTURE_START.us + DAY_MS * 1000, record->expires_at);
+    assert_time(FIXTURE_START.us + 2 * DAY_MS * 1000, record->expires_at);
     assert_time(0, record->lease_until);
     assert_null(record->hash);
     assert_int_equal(6, record->response_size);
@@ -53,7 +53,7 @@ PAWL_TEST(a_duplicate_gets_the_cached_response_and_has_no_transaction)
     const pawl_inbox_record *record = inbox_record(f, "1");
     assert_int_equal(1, record->duplicates);
     assert_time(FIXTURE_START.us + MINUTE_MS * 1000, record->last_seen);
-    assert_time(FIXTURE_START.us + DAY_MS * 1000, record->expires_at);
+    assert_time(FIXTURE_START.us + 2 * DAY_MS * 1000, record->expires_at);
     assert_true(fixture_logged(f, PAWL_LOG_WARNING, "duplicate 1 detected from shop"));
 }
 
@@ -308,7 +308,7 @@ PAWL_TEST(records_are_forgotten_when_they_were_kept_long_enough)
     pawl_arrival *arrival = inbox_begin(f, "hour", &hour);
     assert_answer(PAWL_INBOX_NEW, arrival);
     inbox_done(arrival, NULL);
-    fixture_advance(f, 23 * HOUR_MS - 1);
+    fixture_advance(f, 47 * HOUR_MS - 1);
     assert_answer(PAWL_INBOX_DUPLICATE, inbox_begin(f, "day", NULL));
     assert_int_equal(1, inbox_clean(f));
     fixture_advance(f, 1);

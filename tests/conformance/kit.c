@@ -354,7 +354,7 @@ static const struct {
      "messages that nobody holds have an owner, a lease or a fence"},
     {"SELECT count(*) FROM {message} WHERE (state >= 2) <> (finished_at IS NOT NULL)",
      "finish times do not agree with states"},
-    {"SELECT count(*) FROM {message} WHERE retries > max_attempts",
+    {"SELECT count(*) FROM {message} WHERE max_attempts <> 0 AND retries > abs(max_attempts)",
      "messages were tried more often than allowed"},
     {"SELECT count(*) FROM {body} b JOIN {lane} l ON l.id = b.lane_id"
      " WHERE l.destination <> coalesce(b.destination, '')",

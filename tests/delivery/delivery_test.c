@@ -66,12 +66,15 @@ PAWL_TEST(what_is_refused_fails_at_once)
     assert_true(log_capture_has(&d->log, PAWL_LOG_ERROR, "failed for good at attempt 1"));
 }
 
-PAWL_TEST(what_fails_is_tried_six_times_with_growing_pauses)
+PAWL_TEST(where_all_count_it_is_sent_six_times_with_growing_pauses)
 {
     static const int64_t seconds[] = {2, 4, 8, 16, 32};
+    pawl_service_options all = PAWL_SERVICE_OPTIONS_INIT;
     depot *d = depot_open(NULL);
 
     d->options.breaker_failures = 100;
+    all.count = PAWL_COUNT_ALL; /* the one setting */
+    depot_map(d, &all);
     depot_start(d);
     pawl_work_id id = depot_send(d, "peer", "error", "1");
     for (size_t i = 0; i < COUNT_OF(seconds); i++) {
@@ -87,7 +90,8 @@ PAWL_TEST(what_fails_is_tried_six_times_with_growing_pauses)
     depot_until(d, 1, PAWL_STATE_FAILED);
     assert_int_equal(6, peer_requests(d->peer));
     assert_non_null(strstr(pawl_message_last_error(kit_get(d->f, id)), "later"));
-    assert_true(log_capture_has(&d->log, PAWL_LOG_WARNING, "not sent, attempt 1 of 6"));
+    assert_true(log_capture_has(&d->log, PAWL_LOG_WARNING,
+                                "not sent, attempt 1 of 6, retrying in 2s: "));
     assert_true(log_capture_has(&d->log, PAWL_LOG_ERROR, "failed for good at attempt 6"));
 }
 
@@ -110,7 +114,7 @@ PAWL_TEST(a_service_has_a_policy_and_a_message_may_have_its_own)
     assert_int_equal(700000, wait_us(d, id));
     assert_int_equal(90000, wait_us(d, mine));
     fixture_advance(d->f, 1000);
-    depot_until(d, 2, PAWL_STATE_FAILED); /* the service's two attempts, not the message's six */
+    depot_until(d, 2, PAWL_STATE_FAILED); /* the service's two attempts */
 }
 
 PAWL_TEST(a_destination_that_is_too_busy_is_left_alone_as_long_as_it_wants)
@@ -119,8 +123,9 @@ PAWL_TEST(a_destination_that_is_too_busy_is_left_alone_as_long_as_it_wants)
     pawl_work_id id = depot_send(d, "peer", "busy", "1");
 
     depot_settle(d);
-    while (pawl_message_retries(kit_get(d->f, id)) == 0)
+    while (pawl_message_deferrals(kit_get(d->f, id)) == 0)
         depot_turns(d, 1);
+    assert_int_equal(0, pawl_message_retries(kit_get(d->f, id)));
     assert_in_range(wait_us(d, id), 7000000, 7500000);
     depot_send(d, "peer", "ok", "2");
     depot_send(d, "other", "ok", "3");
@@ -131,16 +136,55 @@ PAWL_TEST(a_destination_that_is_too_busy_is_left_alone_as_long_as_it_wants)
     assert_int_equal(PAWL_BREAKER_CLOSED, depot_stats(d, "peer").breaker);
 }
 
-PAWL_TEST(a_destination_nobody_knows_fails_with_the_name_of_the_map)
+PAWL_TEST(what_our_own_configuration_prevents_is_deferred_and_names_the_key)
+{
+    pawl_service_options like = PAWL_SERVICE_OPTIONS_INIT;
+    pawl_services *few = NULL;
+    pawl_error err = PAWL_ERROR_INIT;
+    depot *d = usual();
+
+    pawl_service_options bad[3] = {like, like, like};
+    bad[0].name = "loopback";
+    bad[0].url = "http://127.0.0.1:1/";
+    bad[1].name = "inside";
+    bad[1].url = "inproc://nowhere";
+    bad[2].name = "mute"; /* it only sends */
+    assert_ok(pawl_services_new(bad, 3, NULL, &few, &err), &err);
+    pawl_delivery_use(d->delivery, few);
+    pawl_services_unref(few);
+    static const struct {
+        const char *destination, *key;
+    } cases[] = {{"loopback", "allow_private = on in [service loopback]"},
+                 {"http://127.0.0.1:1/", "allow_private = on in [service *]"},
+                 {"unix:///nowhere.sock", "allow_private = on in [service *]"},
+                 {"inside", "url = inproc://nowhere in [service inside]"},
+                 {"mute", "no url"},
+                 {"missing", "the service map"}};
+    pawl_work_id ids[COUNT_OF(cases)];
+    for (size_t i = 0; i < COUNT_OF(cases); i++)
+        ids[i] = depot_send(d, cases[i].destination, "ok", "1");
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        while (pawl_message_deferrals(kit_get(d->f, ids[i])) == 0) {
+            assert_int_equal(0, depot_count(d, PAWL_STATE_FAILED));
+            depot_turns(d, 1);
+        }
+        const pawl_message *m = kit_get(d->f, ids[i]);
+        if (!strstr(pawl_message_last_error(m), cases[i].key))
+            test_fail("%s: %s", cases[i].destination, pawl_message_last_error(m));
+        assert_int_equal(0, pawl_message_retries(m));
+        assert_int_equal(PAWL_BREAKER_CLOSED, depot_stats(d, cases[i].destination).breaker);
+    }
+    pawl_delivery_use(d->delivery, d->services); /* put right; and tried now */
+    assert_int_equal(0, peer_requests(d->peer));
+}
+
+PAWL_TEST(a_message_with_a_url_that_is_none_fails_at_once)
 {
     depot *d = usual();
-    pawl_work_id id = depot_send(d, "nowhere", "ok", "1");
     pawl_work_id odd = depot_send(d, "gopher://hole/", "ok", "1");
 
-    depot_until(d, 2, PAWL_STATE_FAILED);
-    assert_non_null(strstr(pawl_message_last_error(kit_get(d->f, id)), "the test's own map"));
-    assert_non_null(pawl_message_last_error(kit_get(d->f, odd)));
-    assert_int_equal(0, peer_requests(d->peer));
+    depot_until(d, 1, PAWL_STATE_FAILED);
+    assert_non_null(strstr(pawl_message_last_error(kit_get(d->f, odd)), "gopher"));
 }
 
 PAWL_TEST(a_slow_destination_has_its_own_places_and_holds_up_nobody)
@@ -262,10 +306,11 @@ PAWL_TEST(a_new_map_holds_from_the_next_message_on)
     assert_ok(pawl_services_new(&like, 1, NULL, &few, &err), &err);
     pawl_delivery_use(d->delivery, few);
     pawl_services_unref(few);
-    depot_send(d, "peer", "ok", "2");
-    depot_until(d, 1, PAWL_STATE_FAILED);
+    pawl_work_id id = depot_send(d, "peer", "ok", "2");
+    while (pawl_message_deferrals(kit_get(d->f, id)) == 0)
+        depot_turns(d, 1);
     pawl_delivery_use(d->delivery, d->services);
-    depot_send(d, "peer", "ok", "3");
+    fixture_advance(d->f, 3000);
     depot_until(d, 2, PAWL_STATE_DONE);
 }
 

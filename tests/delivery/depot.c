@@ -6,6 +6,8 @@
 #include <string.h>
 #include <time.h>
 
+#include <pawl/sys/transport.h>
+
 #define TURNS_MAX 2000
 
 static void done(void *context)
@@ -33,6 +35,17 @@ static void receive_moody(void *context, const pawl_envelope *envelope, pawl_rep
     int call = atomic_fetch_add(&d->moody_calls, 1);
     if (mood == MOOD_FLAPPING)
         mood = by_turns[call % (int)COUNT_OF(by_turns)];
+    if (mood == MOOD_STATUS) {
+        char room[PAWL_SEND_ERROR_SIZE];
+        pawl_ack *ack = NULL;
+
+        pawl_send_outcome_of_http(atomic_load(&d->answer_status), atomic_load(&d->retry_after),
+                                  NULL, 0, room, &outcome, &ack);
+        pawl_reply_give(reply, &outcome);
+        return;
+    }
+    if (mood == MOOD_DOWN)
+        return; /* no answer */
     outcome.reached = true;
     if (mood == MOOD_GOOD) {
         outcome.sent = PAWL_SENT_ACKNOWLEDGED;

@@ -16,8 +16,16 @@
 #include "log_capture.h"
 #include "peer.h"
 
-/* Flapping: good and bad, busy, by turns. */
-typedef enum depot_mood { MOOD_GOOD, MOOD_BAD, MOOD_BUSY, MOOD_FLAPPING } depot_mood;
+/* Flapping: good and bad, busy, by turns. Status: what depot.answer_status says, over HTTP. Down:
+ * no answer. */
+typedef enum depot_mood {
+    MOOD_GOOD,
+    MOOD_BAD,
+    MOOD_BUSY,
+    MOOD_FLAPPING,
+    MOOD_STATUS,
+    MOOD_DOWN
+} depot_mood;
 
 typedef struct depot {
     fixture *f;
@@ -29,7 +37,9 @@ typedef struct depot {
     log_capture log;
     _Atomic depot_mood mood;
     atomic_int moody_calls;
-    pthread_t thread; /* while it runs */
+    atomic_int answer_status;        /* with MOOD_STATUS */
+    const char *_Atomic retry_after; /* the header's value; may be NULL */
+    pthread_t thread;                /* while it runs */
     pawl_status status;
     pawl_error err;
 } depot;

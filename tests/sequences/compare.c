@@ -90,6 +90,8 @@ bool compare_message(const model *m, const model_message *x, const pawl_message 
         return false;
     return compare_body(m, x, found, with_payload, wrong) &&
            !number_differs(wrong, n, "retries", x->retries, pawl_message_retries(found)) &&
+           !number_differs(wrong, n, "deferrals", unfinished ? x->deferrals : 0,
+                           pawl_message_deferrals(found)) &&
            !number_differs(wrong, n, "fence", x->fence, pawl_message_fence(found)) &&
            !text_differs(wrong, n, "claimed_by", held ? model_owner_names[x->owner] : NULL,
                          pawl_message_claimed_by(found), false) &&

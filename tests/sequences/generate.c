@@ -287,6 +287,7 @@ static void fill(generator *g, const model *m, step *s)
     case STEP_ABANDON:
     case STEP_FAIL:
     case STEP_RENEW:
+    case STEP_DEFER:
     case STEP_RELEASE:
         add_answer(g, m, s);
         break;
@@ -334,6 +335,7 @@ static const struct {
     {STEP_ABANDON, 10},
     {STEP_FAIL, 5},
     {STEP_RENEW, 6},
+    {STEP_DEFER, 6},
     {STEP_RELEASE, 5},
     {STEP_FORGET, 2},
     {STEP_HELD, 2},

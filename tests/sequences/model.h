@@ -53,6 +53,7 @@ typedef struct model_message {
     int max_attempts;
     pawl_state state;
     int retries;
+    int deferrals;
     int64_t run_at_us;
     int64_t expires_us; /* 0: never */
     int owner;
@@ -156,7 +157,8 @@ typedef enum answer_kind {
     ANSWER_ABANDON,
     ANSWER_FAIL,
     ANSWER_RENEW,
-    ANSWER_RELEASE
+    ANSWER_RELEASE,
+    ANSWER_DEFER
 } answer_kind;
 
 typedef struct model_answer {

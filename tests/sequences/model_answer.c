@@ -1,4 +1,4 @@
-/* tests/sequences/model_answer.c - what ack, abandon, fail, renew and release do. */
+/* tests/sequences/model_answer.c - what ack, abandon, defer, fail, renew and release do. */
 #include "model.h"
 
 static int64_t policy_delay_ms(const model_message *x)
@@ -10,7 +10,7 @@ static int64_t policy_delay_ms(const model_message *x)
     if (x->sent.own_backoff)
         policy = model_own_backoff;
     delay_ms = policy.base_ms;
-    for (int i = 0; i < x->retries && delay_ms < policy.max_ms; i++)
+    for (int i = 0; i < x->retries + x->deferrals && delay_ms < policy.max_ms; i++)
         delay_ms *= 2;
     return delay_ms < policy.max_ms ? delay_ms : policy.max_ms;
 }
@@ -40,12 +40,19 @@ static void apply(model *m, const model_answer *answer, model_message *x)
         break;
     case ANSWER_ABANDON:
         set_error(x, answer->error);
-        if (x->retries + 1 >= x->max_attempts) {
+        if (x->max_attempts > 0 && x->retries + 1 >= x->max_attempts) {
             fail_for_good(m, x);
             break;
         }
         delay_ms = answer->delay_ms == PAWL_DELAY_BY_POLICY ? policy_delay_ms(x) : answer->delay_ms;
         x->retries++;
+        model_make_ready(m, x, m->now_us + delay_ms * 1000);
+        m->written_us = m->now_us;
+        break;
+    case ANSWER_DEFER:
+        set_error(x, answer->error);
+        delay_ms = answer->delay_ms == PAWL_DELAY_BY_POLICY ? policy_delay_ms(x) : answer->delay_ms;
+        x->deferrals++;
         model_make_ready(m, x, m->now_us + delay_ms * 1000);
         m->written_us = m->now_us;
         break;

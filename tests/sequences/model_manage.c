@@ -20,8 +20,11 @@ bool model_reap_is_certain(const model *m, int store)
 static void reap_one(model *m, model_message *x)
 {
     x->error = "the lease ran out";
-    x->retries++;
-    if (x->retries >= x->max_attempts) {
+    if (x->sent.remote) /* the delivery died, the destination has not refused it */
+        x->deferrals++;
+    else
+        x->retries++;
+    if (!x->sent.remote && x->retries >= x->max_attempts) {
         x->processed_by = model_owner_names[x->owner];
         model_finish(m, x, PAWL_STATE_FAILED);
     } else {
@@ -122,7 +125,7 @@ size_t model_redrive(model *m, const pawl_work_id *ids, size_t count)
         if (!x || (x->state != PAWL_STATE_FAILED && x->state != PAWL_STATE_EXPIRED &&
                    x->state != PAWL_STATE_CANCELLED))
             continue;
-        x->retries = 0;
+        x->retries = x->deferrals = 0;
         x->finished_us = 0;
         x->processed_by = NULL;
         x->expires_us = x->mortal ? m->now_us + x->life_us : 0;

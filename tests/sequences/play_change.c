@@ -71,7 +71,7 @@ static model_answer answer_of(const change *c)
 {
     static const answer_kind kinds[STEP_KINDS] = {
         [STEP_ACK] = ANSWER_ACK,     [STEP_ABANDON] = ANSWER_ABANDON, [STEP_FAIL] = ANSWER_FAIL,
-        [STEP_RENEW] = ANSWER_RENEW, [STEP_RELEASE] = ANSWER_RELEASE,
+        [STEP_RENEW] = ANSWER_RENEW, [STEP_RELEASE] = ANSWER_RELEASE, [STEP_DEFER] = ANSWER_DEFER,
     };
 
     return (model_answer){.kind = kinds[c->s->kind],
@@ -135,6 +135,9 @@ static pawl_status call_answer(pawl_store *store, const change *c, size_t *ret_c
     case STEP_ABANDON:
         return pawl_queue_abandon(store, owner, c->items, c->count, s->error, s->delay_ms,
                                   ret_changed, err);
+    case STEP_DEFER:
+        return pawl_queue_defer(store, owner, c->items, c->count, s->error, s->delay_ms, NULL,
+                                ret_changed, err);
     case STEP_FAIL:
         return pawl_queue_fail(store, owner, c->items, c->count, s->error, ret_changed, err);
     case STEP_RENEW:

@@ -13,6 +13,7 @@ static const char *const names[STEP_KINDS] = {
     [STEP_ABANDON] = "abandon",
     [STEP_FAIL] = "fail",
     [STEP_RENEW] = "renew",
+    [STEP_DEFER] = "defer",
     [STEP_RELEASE] = "release",
     [STEP_FORGET] = "forget everything",
     [STEP_HELD] = "ask what is held",
@@ -103,9 +104,10 @@ static void say_more(FILE *out, const step *s)
         say_topics(out, s->topics);
         fputs(s->remote ? ", remote" : "", out);
     }
-    if (s->kind == STEP_ABANDON && s->delay_ms == PAWL_DELAY_BY_POLICY)
+    bool delays = s->kind == STEP_ABANDON || s->kind == STEP_DEFER;
+    if (delays && s->delay_ms == PAWL_DELAY_BY_POLICY)
         fputs(" by policy", out);
-    else if (s->kind == STEP_ABANDON)
+    else if (delays)
         say_ms(out, "delay", s->delay_ms);
     if (s->kind == STEP_CLAIM || s->kind == STEP_ACK_AND_CLAIM || s->kind == STEP_RENEW)
         say_ms(out, "for", s->lease_ms);

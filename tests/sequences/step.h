@@ -20,6 +20,7 @@ typedef enum step_kind {
     STEP_ABANDON,
     STEP_FAIL,
     STEP_RENEW,
+    STEP_DEFER,
     STEP_RELEASE,
     STEP_FORGET, /* the owner loses its memory */
     STEP_HELD,   /* and asks what it holds */

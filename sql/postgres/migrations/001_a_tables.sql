@@ -51,7 +51,8 @@ CREATE TABLE pawl.lane (
     topic       text     NOT NULL CHECK (char_length(topic) BETWEEN @TOPIC_LEAST@ AND @TOPIC_MOST@),
     priority    smallint NOT NULL CHECK (priority BETWEEN @PRIORITY_LEAST@ AND @PRIORITY_MOST@),
     paused      boolean,                    -- what pawl.topic says, in short; NULL: ask topic_paused()
-    destination text     COLLATE "C" NOT NULL DEFAULT '' -- '': for local handlers
+    destination text     COLLATE "C" NOT NULL DEFAULT '', -- '': for local handlers
+    woken       bigint   NOT NULL DEFAULT 0 -- a token drawn by the last wake_destination()
 );
 CREATE INDEX lane_topic ON pawl.lane (topic, destination, priority, id);
 CREATE INDEX lane_order ON pawl.lane (destination, priority, id);
@@ -64,6 +65,7 @@ CREATE TABLE pawl.body (
     message_id     uuid        NOT NULL UNIQUE,
     lane_id        integer     NOT NULL,
     type           smallint    NOT NULL,                  -- 0 signal, 1 command, 2 push_call, 3 response
+    -- 0: until it expires; below 0: as many, and every send counts. Local ones have a limit.
     max_attempts   smallint    NOT NULL,
     created_at     timestamptz NOT NULL,
     due_at         timestamptz NOT NULL,                  -- as asked for, also when in the past
@@ -79,7 +81,8 @@ CREATE TABLE pawl.body (
     correlation_id text,
     headers        json        CHECK (json_typeof(headers) = 'object'),
     payload        bytea       NOT NULL,
-    CHECK (type BETWEEN @TYPE_LEAST@ AND @TYPE_MOST@ AND max_attempts BETWEEN @ATTEMPTS_LEAST@ AND @ATTEMPTS_MOST@
+    CHECK (type BETWEEN @TYPE_LEAST@ AND @TYPE_MOST@ AND max_attempts BETWEEN @REMOTE_ATTEMPTS_LEAST@ AND @REMOTE_ATTEMPTS_MOST@
+           AND (max_attempts > 0 OR destination IS NOT NULL)
            AND char_length(correlation_id) BETWEEN @CORRELATION_LEAST@ AND @CORRELATION_MOST@)
 );
 
@@ -94,6 +97,7 @@ CREATE TABLE pawl.queue (
     owner       uuid        NOT NULL DEFAULT '00000000-0000-0000-0000-000000000000',
     lane_id     integer     NOT NULL,
     retries     integer     NOT NULL DEFAULT 0, -- attempts that ended without success
+    deferrals   integer     NOT NULL DEFAULT 0, -- sends that ended without one and were not counted
     expires_at  timestamptz,
     lease       interval,                       -- copied from the body, so that a claim needs no join
     run_id      bigint,                         -- the same: history follows such rows (001_g_jobs.sql)
@@ -208,7 +212,8 @@ CREATE VIEW pawl.message AS
            o.finished_at, o.processed_by,
            coalesce(o.error, q.last_error) AS last_error,
            coalesce(o.progress, q.progress) AS progress,
-           b.timeout, b.heartbeat, b.run_id, o.output
+           b.timeout, b.heartbeat, b.run_id, o.output, coalesce(q.deferrals, 0) AS deferrals,
+           b.retry_base, b.retry_max, b.retry_jitter
     FROM pawl.body b
     JOIN pawl.lane l ON l.id = b.lane_id
     LEFT JOIN pawl.queue q ON q.id = b.id

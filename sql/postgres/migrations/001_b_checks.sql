@@ -80,8 +80,10 @@ LANGUAGE sql STABLE AS $$
             THEN 'correlation_id must have @CORRELATION_WORDS@'
         WHEN (priority BETWEEN @PRIORITY_LEAST@ AND @PRIORITY_MOST@) IS NOT TRUE
             THEN 'priority must be @PRIORITY_WORDS@'
-        WHEN (max_attempts BETWEEN @ATTEMPTS_LEAST@ AND @ATTEMPTS_MOST@) IS NOT TRUE
+        WHEN destination IS NULL AND (max_attempts BETWEEN @ATTEMPTS_LEAST@ AND @ATTEMPTS_MOST@) IS NOT TRUE
             THEN 'max_attempts must be @ATTEMPTS_WORDS@'
+        WHEN (max_attempts BETWEEN @REMOTE_ATTEMPTS_LEAST@ AND @REMOTE_ATTEMPTS_MOST@) IS NOT TRUE
+            THEN 'max_attempts must be @REMOTE_ATTEMPTS_WORDS@'
         WHEN due_at IS NOT NULL AND delay IS NOT NULL THEN 'due_at and delay exclude each other'
         WHEN due_at NOT BETWEEN timestamptz 'epoch' + interval '@TIME_LEAST@ milliseconds'
                             AND timestamptz 'epoch' + interval '@TIME_MOST@ milliseconds' + interval '999 microseconds'

@@ -297,7 +297,7 @@ CREATE FUNCTION pawl.enqueue(
     headers        json        DEFAULT NULL,
     type           text        DEFAULT 'signal', -- signal, command, push_call, response
     expires_at     timestamptz DEFAULT NULL,     -- NULL: never, or 24 h after due with a destination
-    max_attempts   integer     DEFAULT NULL,     -- NULL: 10, or 6 with a destination
+    max_attempts   integer     DEFAULT NULL,     -- NULL: 10, or 0 with a destination: until it expires; below 0: as many, every send counts
     lease          interval    DEFAULT NULL,     -- NULL: the worker decides
     retry_base     interval    DEFAULT NULL,     -- these three: NULL: the worker decides
     retry_max      interval    DEFAULT NULL,
@@ -312,6 +312,9 @@ DECLARE
     chosen  CONSTANT uuid := coalesce(message_id, pawl.new_message_id());
     type_id CONSTANT integer := CASE lower(type) WHEN 'signal' THEN 0 WHEN 'command' THEN 1
                                                  WHEN 'push_call' THEN 2 WHEN 'response' THEN 3 END;
+    -- every send counts, and there is no policy of its own
+    every_send CONSTANT boolean := coalesce(max_attempts < 0, false)
+        AND retry_base IS NULL AND retry_max IS NULL AND retry_jitter IS NULL;
     answer  integer;
 BEGIN
     -- enqueue_batch() checks it.
@@ -320,9 +323,12 @@ BEGIN
         ARRAY[destination], ARRAY[headers::text], ARRAY[nullif(correlation_id, '')],
         ARRAY[priority::bigint], ARRAY[due_at], ARRAY[delay], ARRAY[expires_at],
         ARRAY[CASE WHEN destination IS NOT NULL THEN interval '24 hours' END],
-        ARRAY[coalesce(max_attempts, CASE WHEN destination IS NULL THEN 10 ELSE 6 END)::bigint],
-        ARRAY[lease], ARRAY[retry_base], ARRAY[retry_max],
-        ARRAY[CASE WHEN retry_base IS NULL THEN retry_jitter ELSE coalesce(retry_jitter, interval '0') END],
+        ARRAY[coalesce(max_attempts, CASE WHEN destination IS NULL THEN 10 ELSE 0 END)::bigint],
+        ARRAY[lease],
+        ARRAY[CASE WHEN every_send THEN interval '2 seconds' ELSE retry_base END],
+        ARRAY[CASE WHEN every_send THEN interval '5 minutes' ELSE retry_max END],
+        ARRAY[CASE WHEN every_send THEN interval '500 milliseconds' WHEN retry_base IS NULL THEN retry_jitter
+                   ELSE coalesce(retry_jitter, interval '0') END],
         ARRAY[timeout], ARRAY[heartbeat], fresh) e;
     IF answer = 2 THEN
         RAISE EXCEPTION USING ERRCODE = 'unique_violation',

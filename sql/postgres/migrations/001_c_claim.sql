@@ -58,6 +58,7 @@ DECLARE
     -- the rest of what was taken, side by side
     from_lane  integer[];
     tries      integer[];
+    waits      integer[];
     times      timestamptz[];
     leases     interval[];
     expiries   timestamptz[];
@@ -103,22 +104,22 @@ BEGIN
     -- Each lane is one range of queue_due, walked in order until enough rows are locked. Of all lanes
     -- only those are looked at that are needed: the index has them in order.
     IF destinations IS NOT NULL THEN
-        SELECT array_agg(q.id), array_agg(q.lane), array_agg(q.retries), array_agg(q.run_at),
+        SELECT array_agg(q.id), array_agg(q.lane), array_agg(q.retries), array_agg(q.deferrals), array_agg(q.run_at),
                array_agg(least(coalesce(q.lease, my_lease), longest)), array_agg(q.expires_at),
                array_agg(q.last_error), array_agg(q.progress), least(min(coalesce(q.lease, my_lease)), longest),
                CASE WHEN count(*) = max_rows THEN count(*) END
-        INTO taken, from_lane, tries, times, leases, expiries, errors, reports, shortest, reached
+        INTO taken, from_lane, tries, waits, times, leases, expiries, errors, reports, shortest, reached
         FROM (SELECT g.*
               FROM unnest(destinations, limits) AS d(name, most)
               CROSS JOIN LATERAL (
-                  SELECT r.id, r.lease, r.retries, r.run_at, r.expires_at, r.last_error, r.progress,
+                  SELECT r.id, r.lease, r.retries, r.deferrals, r.run_at, r.expires_at, r.last_error, r.progress,
                          lane.id AS lane
                   FROM (SELECT l.id FROM pawl.lane l
                         WHERE l.destination = d.name AND l.destination <> ''
                           AND NOT coalesce(l.paused, pawl.topic_paused(l.topic))
                         ORDER BY l.priority DESC, random()) lane
                   CROSS JOIN LATERAL (
-                      SELECT c.id, c.lease, c.retries, c.run_at, c.expires_at, c.last_error, c.progress
+                      SELECT c.id, c.lease, c.retries, c.deferrals, c.run_at, c.expires_at, c.last_error, c.progress
                       FROM pawl.queue c
                       WHERE c.lane_id = lane.id AND c.run_at <= t
                         AND c.run_at >= coalesce(cursor_since[lane.id - cursor_first + 1], '-infinity')
@@ -129,12 +130,12 @@ BEGIN
                   LIMIT coalesce(d.most, max_rows)) g
               LIMIT max_rows) q;
     ELSIF topics IS NULL THEN
-        SELECT array_agg(q.id), array_agg(q.lane), array_agg(q.retries), array_agg(q.run_at),
+        SELECT array_agg(q.id), array_agg(q.lane), array_agg(q.retries), array_agg(q.deferrals), array_agg(q.run_at),
                array_agg(least(coalesce(q.lease, my_lease), longest)), array_agg(q.expires_at),
                array_agg(q.last_error), array_agg(q.progress), least(min(coalesce(q.lease, my_lease)), longest),
                CASE WHEN count(*) = max_rows THEN max(q.place) END
-        INTO taken, from_lane, tries, times, leases, expiries, errors, reports, shortest, reached
-        FROM (SELECT r.id, r.lease, r.retries, r.run_at, r.expires_at, r.last_error, r.progress,
+        INTO taken, from_lane, tries, waits, times, leases, expiries, errors, reports, shortest, reached
+        FROM (SELECT r.id, r.lease, r.retries, r.deferrals, r.run_at, r.expires_at, r.last_error, r.progress,
                      lane.id AS lane, lane.place
               FROM (SELECT w.id, row_number() OVER () AS place
                     FROM generate_series(9, 0, -1) AS p(priority)
@@ -147,7 +148,7 @@ BEGIN
                          WHERE l.destination = '' AND l.priority = p.priority AND l.id <= pivot
                            AND NOT coalesce(l.paused, pawl.topic_paused(l.topic)) ORDER BY l.id)) w) lane
               CROSS JOIN LATERAL (
-                  SELECT c.id, c.lease, c.retries, c.run_at, c.expires_at, c.last_error, c.progress
+                  SELECT c.id, c.lease, c.retries, c.deferrals, c.run_at, c.expires_at, c.last_error, c.progress
                   FROM pawl.queue c
                   WHERE c.lane_id = lane.id AND c.run_at <= t
                     AND c.run_at >= coalesce(cursor_since[lane.id - cursor_first + 1], '-infinity')
@@ -161,16 +162,16 @@ BEGIN
                        WHERE l.topic = ANY (topics) AND l.destination = ''
                          AND NOT coalesce(l.paused, pawl.topic_paused(l.topic))
                        ORDER BY l.priority DESC, l.id <= pivot, l.id);
-        SELECT array_agg(q.id), array_agg(q.lane), array_agg(q.retries), array_agg(q.run_at),
+        SELECT array_agg(q.id), array_agg(q.lane), array_agg(q.retries), array_agg(q.deferrals), array_agg(q.run_at),
                array_agg(least(coalesce(q.lease, my_lease), longest)), array_agg(q.expires_at),
                array_agg(q.last_error), array_agg(q.progress), least(min(coalesce(q.lease, my_lease)), longest),
                CASE WHEN count(*) = max_rows THEN max(q.place) END
-        INTO taken, from_lane, tries, times, leases, expiries, errors, reports, shortest, reached
-        FROM (SELECT r.id, r.lease, r.retries, r.run_at, r.expires_at, r.last_error, r.progress,
+        INTO taken, from_lane, tries, waits, times, leases, expiries, errors, reports, shortest, reached
+        FROM (SELECT r.id, r.lease, r.retries, r.deferrals, r.run_at, r.expires_at, r.last_error, r.progress,
                      lane.id AS lane, lane.place
               FROM unnest(lanes) WITH ORDINALITY AS lane(id, place)
               CROSS JOIN LATERAL (
-                  SELECT c.id, c.lease, c.retries, c.run_at, c.expires_at, c.last_error, c.progress
+                  SELECT c.id, c.lease, c.retries, c.deferrals, c.run_at, c.expires_at, c.last_error, c.progress
                   FROM pawl.queue c
                   WHERE c.lane_id = lane.id AND c.run_at <= t
                     AND c.run_at >= coalesce(cursor_since[lane.id - cursor_first + 1], '-infinity')
@@ -202,10 +203,12 @@ BEGIN
                    m.created_at, m.due_at, coalesce(u.expires_at, m.expires_at), m.max_attempts,
                    u.retries, 1::smallint, token, my_owner, my_name, t + u.lease, u.run_at,
                    NULL::timestamptz, NULL::text, u.last_error,
-                   u.progress, m.timeout, m.heartbeat, m.run_id, NULL::bytea, NULL::smallint,
+                   u.progress, m.timeout, m.heartbeat, m.run_id, NULL::bytea, u.deferrals,
+                   m.retry_base, m.retry_max, m.retry_jitter,
+                   NULL::smallint,
                    NULL::bigint, NULL::timestamptz
-            FROM unnest(taken, from_lane, tries, times, leases, expiries, errors, reports)
-                 AS u(id, lane, retries, run_at, lease, expires_at, last_error, progress)
+            FROM unnest(taken, from_lane, tries, waits, times, leases, expiries, errors, reports)
+                 AS u(id, lane, retries, deferrals, run_at, lease, expires_at, last_error, progress)
             CROSS JOIN LATERAL (SELECT b.* FROM pawl.body b WHERE b.id = u.id LIMIT 1) m;
     END IF;
     IF cursor_since IS NULL THEN
@@ -296,7 +299,7 @@ BEGIN
                    c.correlation_id, c.priority, c.created_at, c.due_at, c.expires_at, c.max_attempts,
                    c.retries, c.state, c.fence, c.owner, c.claimed_by, c.lease_until, c.next_attempt_at,
                    c.finished_at, c.processed_by, c.last_error, c.progress, c.timeout, c.heartbeat,
-                   c.run_id, c.output
+                   c.run_id, c.output, c.deferrals, c.retry_base, c.retry_max, c.retry_jitter
             FROM pawl.claim_batch(claim.owner, claim.lease, claim.max_rows, claim.topics,
                                   claim.owner_name, claim.after_lane, NULL, NULL, NULL, NULL, false,
                                   claim.destinations, claim.limits) c;

@@ -1,4 +1,4 @@
--- The five answers to a claim. Each takes an owner and pairs of work id and fence, changes only what
+-- The six answers to a claim. Each takes an owner and pairs of work id and fence, changes only what
 -- that owner still holds under that fence, and returns how many changed.
 --
 -- "id = ANY (ids)" walks the primary key in id order, so that two calls that meet on the same rows
@@ -167,8 +167,9 @@ END
 $$;
 
 -- Not now. At the last attempt the message fails; otherwise it is ready again after `delay`, or
--- after min(base * 2^retries, max) + random(0, jitter) of its own or the given policy: the local one
--- for messages without a destination, the remote one for those with.
+-- after min(base * 2^(retries + deferrals), max) + random(0, jitter) of its own or the given policy:
+-- the local one for messages without a destination, the remote one for those with. A jitter that is
+-- NULL is a tenth of the delay.
 CREATE FUNCTION pawl.abandon(
     owner uuid, ids bigint[], fences bigint[],
     error         text     DEFAULT NULL,
@@ -177,8 +178,8 @@ CREATE FUNCTION pawl.abandon(
     local_max     interval DEFAULT interval '60 seconds',
     local_jitter  interval DEFAULT interval '0',
     remote_base   interval DEFAULT interval '2 seconds',
-    remote_max    interval DEFAULT interval '5 minutes',
-    remote_jitter interval DEFAULT interval '500 milliseconds')
+    remote_max    interval DEFAULT interval '1 hour',
+    remote_jitter interval DEFAULT NULL)
 RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET plan_cache_mode = force_generic_plan
@@ -201,10 +202,10 @@ BEGIN
     END IF;
     PERFORM pawl.check_span('abandon: local_base', abandon.local_base, @BACKOFF_LEAST@, @BACKOFF_MOST@, '@BACKOFF_WORDS@');
     PERFORM pawl.check_span('abandon: local_max', abandon.local_max, @BACKOFF_LEAST@, @BACKOFF_MOST@, '@BACKOFF_WORDS@');
-    PERFORM pawl.check_span('abandon: local_jitter', abandon.local_jitter, @JITTER_LEAST@, @JITTER_MOST@, '@JITTER_WORDS@');
+    PERFORM pawl.check_span('abandon: local_jitter', coalesce(abandon.local_jitter, interval '0'), @JITTER_LEAST@, @JITTER_MOST@, '@JITTER_WORDS@');
     PERFORM pawl.check_span('abandon: remote_base', abandon.remote_base, @BACKOFF_LEAST@, @BACKOFF_MOST@, '@BACKOFF_WORDS@');
     PERFORM pawl.check_span('abandon: remote_max', abandon.remote_max, @BACKOFF_LEAST@, @BACKOFF_MOST@, '@BACKOFF_WORDS@');
-    PERFORM pawl.check_span('abandon: remote_jitter', abandon.remote_jitter, @JITTER_LEAST@, @JITTER_MOST@, '@JITTER_WORDS@');
+    PERFORM pawl.check_span('abandon: remote_jitter', coalesce(abandon.remote_jitter, interval '0'), @JITTER_LEAST@, @JITTER_MOST@, '@JITTER_WORDS@');
     SELECT array_agg(m.id), array_agg(m.fence) INTO mine, ended
     FROM (SELECT q.id, q.fence FROM pawl.queue q
           WHERE q.id = ANY (ids) AND q.owner = abandon.owner AND q.fence <> 0
@@ -218,7 +219,8 @@ BEGIN
     WITH gone AS (
         DELETE FROM pawl.queue q
         WHERE q.id = ANY (mine)
-          AND q.retries + 1 >= (SELECT b.max_attempts FROM pawl.body b WHERE b.id = q.id)
+          AND EXISTS (SELECT FROM pawl.body b
+                      WHERE b.id = q.id AND b.max_attempts <> 0 AND q.retries + 1 >= abs(b.max_attempts))
         RETURNING q.id, q.lane_id, q.retries, q.fence, q.expires_at, q.last_error, q.progress),
     ended AS (
         INSERT INTO pawl.outcome (id, state, finished_at, retries, processed_by, error, expires_at,
@@ -242,15 +244,15 @@ BEGIN
     SET retries = q.retries + 1, owner = '00000000-0000-0000-0000-000000000000',
         lease_until = 'epoch', fence = 0, last_error = coalesce(pawl.cut_text(abandon.error), q.last_error),
         run_at = t + coalesce(abandon.delay, (
-            SELECT pawl.backoff(
-                       coalesce(b.retry_base, CASE WHEN b.destination IS NULL THEN local_base ELSE remote_base END),
-                       coalesce(b.retry_max, CASE WHEN b.destination IS NULL THEN local_max ELSE remote_max END),
-                       q.retries)
-                   + random() * pawl.backoff(
-                       coalesce(b.retry_jitter, CASE WHEN b.destination IS NULL THEN local_jitter
-                                                                                ELSE remote_jitter END),
-                       interval '@JITTER_MOST@ milliseconds', 0)
-            FROM pawl.body b WHERE b.id = q.id))
+            SELECT d.delay + random() * CASE WHEN d.jitter IS NULL THEN d.delay / 10
+                                             ELSE pawl.backoff(d.jitter, interval '@JITTER_MOST@ milliseconds', 0) END
+            FROM (SELECT pawl.backoff(
+                             coalesce(b.retry_base, CASE WHEN b.destination IS NULL THEN local_base ELSE remote_base END),
+                             coalesce(b.retry_max, CASE WHEN b.destination IS NULL THEN local_max ELSE remote_max END),
+                             q.retries + q.deferrals) AS delay,
+                         CASE WHEN b.retry_base IS NOT NULL THEN b.retry_jitter
+                              WHEN b.destination IS NULL THEN local_jitter ELSE remote_jitter END AS jitter
+                  FROM pawl.body b WHERE b.id = q.id) d))
     WHERE q.id = ANY (mine);
     GET DIAGNOSTICS retried = ROW_COUNT;
     IF retried > 0 THEN
@@ -258,6 +260,71 @@ BEGIN
     END IF;
     PERFORM pawl.claims_ended(ended);
     RETURN failed + retried;
+END
+$$;
+
+-- Not now, and not counted: nothing was wrong with the message. Ready again after `delay`, or as after
+-- abandon(); the attempts stay as they are, and only its time to live ends it.
+CREATE FUNCTION pawl.defer(
+    owner uuid, ids bigint[], fences bigint[],
+    error         text     DEFAULT NULL,
+    delay         interval DEFAULT NULL,
+    local_base    interval DEFAULT interval '1 second',
+    local_max     interval DEFAULT interval '60 seconds',
+    local_jitter  interval DEFAULT interval '0',
+    remote_base   interval DEFAULT interval '2 seconds',
+    remote_max    interval DEFAULT interval '1 hour',
+    remote_jitter interval DEFAULT NULL)
+RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET jit = off
+AS $$
+#variable_conflict use_column
+DECLARE
+    xid CONSTANT xid8 := pg_current_xact_id();
+    t   CONSTANT timestamptz := pawl.clock();
+    mine    bigint[];
+    ended   bigint[]; -- their fences
+BEGIN
+    PERFORM pawl.check_number('defer: the number of ids', coalesce(cardinality(ids), 0), 0, @BATCH_MOST@, 'at most @BATCH_MOST@');
+    IF defer.delay IS NOT NULL THEN
+        PERFORM pawl.check_span('defer: delay', defer.delay, @DELAY_LEAST@, @DELAY_MOST@, '@DELAY_WORDS@');
+    END IF;
+    PERFORM pawl.check_span('defer: local_base', defer.local_base, @BACKOFF_LEAST@, @BACKOFF_MOST@, '@BACKOFF_WORDS@');
+    PERFORM pawl.check_span('defer: local_max', defer.local_max, @BACKOFF_LEAST@, @BACKOFF_MOST@, '@BACKOFF_WORDS@');
+    PERFORM pawl.check_span('defer: local_jitter', coalesce(defer.local_jitter, interval '0'), @JITTER_LEAST@, @JITTER_MOST@, '@JITTER_WORDS@');
+    PERFORM pawl.check_span('defer: remote_base', defer.remote_base, @BACKOFF_LEAST@, @BACKOFF_MOST@, '@BACKOFF_WORDS@');
+    PERFORM pawl.check_span('defer: remote_max', defer.remote_max, @BACKOFF_LEAST@, @BACKOFF_MOST@, '@BACKOFF_WORDS@');
+    PERFORM pawl.check_span('defer: remote_jitter', coalesce(defer.remote_jitter, interval '0'), @JITTER_LEAST@, @JITTER_MOST@, '@JITTER_WORDS@');
+    SELECT array_agg(m.id), array_agg(m.fence) INTO mine, ended
+    FROM (SELECT q.id, q.fence FROM pawl.queue q
+          WHERE q.id = ANY (ids) AND q.owner = defer.owner AND q.fence <> 0
+            AND ((q.id, q.fence) IN (SELECT h.id, h.fence FROM unnest(ids, fences) AS h(id, fence))) IS TRUE
+          ORDER BY q.id
+          FOR UPDATE) m;
+    IF mine IS NULL THEN
+        RETURN 0;
+    END IF;
+    UPDATE pawl.queue q
+    SET deferrals = q.deferrals + 1, owner = '00000000-0000-0000-0000-000000000000',
+        lease_until = 'epoch', fence = 0, last_error = coalesce(pawl.cut_text(defer.error), q.last_error),
+        run_at = t + coalesce(defer.delay, (
+            SELECT d.delay + random() * CASE WHEN d.jitter IS NULL THEN d.delay / 10
+                                             ELSE pawl.backoff(d.jitter, interval '@JITTER_MOST@ milliseconds', 0) END
+            FROM (SELECT pawl.backoff(
+                             coalesce(b.retry_base, CASE WHEN b.destination IS NULL THEN local_base ELSE remote_base END),
+                             coalesce(b.retry_max, CASE WHEN b.destination IS NULL THEN local_max ELSE remote_max END),
+                             q.retries + q.deferrals) AS delay,
+                         CASE WHEN b.retry_base IS NOT NULL THEN b.retry_jitter
+                              WHEN b.destination IS NULL THEN local_jitter ELSE remote_jitter END AS jitter
+                  FROM pawl.body b WHERE b.id = q.id) d))
+    WHERE q.id = ANY (mine);
+    PERFORM pawl.wake();
+    PERFORM pawl.claims_ended(ended);
+    RETURN cardinality(mine);
 END
 $$;
 

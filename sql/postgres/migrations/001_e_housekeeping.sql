@@ -2,7 +2,9 @@
 -- once: a row that somebody else has locked is left to them.
 
 -- Expired leases, found through the claim rows whose check is due (max_rows of those). Counts the
--- attempt, so that a message that kills its worker ends as failed instead of circling for ever.
+-- attempt, so that a message that kills its worker ends as failed instead of circling for ever. A message
+-- with a destination is deferred, unless every send of it counts: that its delivery was killed is not the
+-- destination's refusal, and its time to live ends it in any case.
 --
 -- The library's form of reap(): looks only at claim rows whose check is at cursor_since[1] or later. The
 -- first row says how many messages changed, and how many claim rows were read: if these are max_rows, there
@@ -46,7 +48,9 @@ BEGIN
         WITH gone AS (
             DELETE FROM pawl.queue q
             WHERE q.id = ANY (lost)
-              AND q.retries + 1 >= (SELECT b.max_attempts FROM pawl.body b WHERE b.id = q.id)
+              AND EXISTS (SELECT FROM pawl.body b
+                          WHERE b.id = q.id AND (b.destination IS NULL OR b.max_attempts < 0)
+                            AND q.retries + 1 >= abs(b.max_attempts))
             RETURNING q.id, q.lane_id, q.retries, q.fence, q.expires_at, q.progress),
         ended AS (
             INSERT INTO pawl.outcome (id, state, finished_at, retries, processed_by, error, expires_at,
@@ -67,9 +71,12 @@ BEGIN
         SELECT count(*) INTO failed FROM gone;
 
         UPDATE pawl.queue q
-        SET retries = q.retries + 1, owner = '00000000-0000-0000-0000-000000000000',
+        SET retries = q.retries + c.counts, deferrals = q.deferrals + 1 - c.counts,
+            owner = '00000000-0000-0000-0000-000000000000',
             lease_until = 'epoch', fence = 0, run_at = t, last_error = 'the lease ran out'
-        WHERE q.id = ANY (lost);
+        FROM (SELECT b.id, (b.destination IS NULL OR b.max_attempts < 0)::integer AS counts
+              FROM pawl.body b WHERE b.id = ANY (lost)) c
+        WHERE q.id = ANY (lost) AND c.id = q.id;
         GET DIAGNOSTICS retried = ROW_COUNT;
         IF retried > 0 THEN
             PERFORM pawl.wake();

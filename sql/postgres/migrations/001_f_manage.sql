@@ -79,6 +79,45 @@ BEGIN
 END
 $$;
 
+-- What waits for another attempt at a destination is due now, max_rows of it at most; and whoever
+-- delivers learns by the lanes' new token that it is to try now. Returns how many became due.
+CREATE FUNCTION pawl.wake_destination(destination text, max_rows bigint DEFAULT 10000) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET enable_sort = off
+SET jit = off
+AS $$
+#variable_conflict use_column
+DECLARE
+    xid CONSTANT xid8 := pg_current_xact_id();
+    t   CONSTANT timestamptz := pawl.clock();
+    token   CONSTANT bigint := nextval('pawl.fence');
+    lanes   integer[];
+    waiting bigint[];
+BEGIN
+    lanes := ARRAY(
+        SELECT l.id FROM pawl.lane l
+        WHERE l.destination = wake_destination.destination AND l.destination <> ''
+        ORDER BY l.priority, l.id
+        FOR UPDATE);
+    UPDATE pawl.lane l SET woken = token WHERE l.id = ANY (lanes);
+    waiting := ARRAY(
+        SELECT r.id FROM unnest(lanes) AS lane(id)
+        CROSS JOIN LATERAL (
+            SELECT q.id FROM pawl.queue q
+            WHERE q.lane_id = lane.id AND q.run_at > t AND q.fence = 0 AND q.retries + q.deferrals > 0
+            ORDER BY q.run_at, q.id
+            LIMIT max_rows
+            FOR UPDATE SKIP LOCKED) r
+        LIMIT max_rows);
+    UPDATE pawl.queue q SET run_at = t WHERE q.id = ANY (waiting);
+    PERFORM pawl.wake();
+    RETURN cardinality(waiting);
+END
+$$;
+
 -- Remove finished messages for good.
 CREATE FUNCTION pawl.purge(ids bigint[]) RETURNS bigint
 LANGUAGE plpgsql VOLATILE

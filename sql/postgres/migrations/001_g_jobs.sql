@@ -17,7 +17,7 @@ CREATE TABLE pawl.job (
     headers        json        CHECK (octet_length(headers::text) <= @HEADERS_MOST@ AND jsonb_typeof(headers::jsonb) = 'object'),
     correlation_id text        CHECK (char_length(correlation_id) BETWEEN @CORRELATION_LEAST@ AND @CORRELATION_MOST@),
     priority       smallint    NOT NULL DEFAULT 0 CHECK (priority BETWEEN @PRIORITY_LEAST@ AND @PRIORITY_MOST@),
-    max_attempts   smallint    CHECK (max_attempts BETWEEN @ATTEMPTS_LEAST@ AND @ATTEMPTS_MOST@), -- of a run; NULL: 10, or 6 with a destination
+    max_attempts   smallint    CHECK (max_attempts BETWEEN @ATTEMPTS_LEAST@ AND @ATTEMPTS_MOST@), -- of a run; NULL: 10, or until it expires with a destination
     retry_base     interval    CHECK (date_part('epoch', retry_base) * 1000 BETWEEN @BACKOFF_LEAST@ AND @BACKOFF_MOST@),
     retry_max      interval    CHECK (date_part('epoch', retry_max) >= date_part('epoch', retry_base) AND date_part('epoch', retry_max) * 1000 <= @BACKOFF_MOST@),
     retry_jitter   interval    CHECK (date_part('epoch', retry_jitter) * 1000 BETWEEN @JITTER_LEAST@ AND @JITTER_MOST@),

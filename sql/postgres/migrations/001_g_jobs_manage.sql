@@ -12,7 +12,7 @@ CREATE FUNCTION pawl.job_put(
     correlation_id text     DEFAULT NULL,
     priority       bigint   DEFAULT 0,          -- 0 to 9, higher first
     type           text     DEFAULT 'signal',
-    max_attempts   bigint   DEFAULT NULL,       -- of a run; NULL: 10, or 6 with a destination
+    max_attempts   bigint   DEFAULT NULL,       -- of a run; NULL: 10, or until it expires with a destination
     retry_base     interval DEFAULT NULL,       -- these three: NULL: the worker decides
     retry_max      interval DEFAULT NULL,
     retry_jitter   interval DEFAULT NULL,

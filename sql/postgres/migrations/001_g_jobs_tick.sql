@@ -80,7 +80,7 @@ BEGIN
                            retry_base, retry_max, retry_jitter, timeout, heartbeat, run_id, destination,
                            correlation_id, headers, payload)
     VALUES (job_start.message_id, lane, j.type,
-            coalesce(j.max_attempts, CASE WHEN j.destination IS NULL THEN 10 ELSE 6 END), t, r.scheduled_at,
+            coalesce(j.max_attempts, CASE WHEN j.destination IS NULL THEN 10 ELSE 0 END), t, r.scheduled_at,
             ends, pawl.seconds(j.lease), pawl.seconds(j.retry_base), pawl.seconds(j.retry_max),
             pawl.seconds(j.retry_jitter), pawl.seconds(j.timeout), pawl.seconds(j.heartbeat), run,
             j.destination, j.correlation_id,

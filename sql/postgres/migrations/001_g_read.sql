@@ -56,7 +56,8 @@ BEGIN
                m.expires_at, m.max_attempts, m.retries, m.state, m.fence, m.owner, m.claimed_by,
                m.lease_until, m.next_attempt_at, m.finished_at, m.processed_by, m.last_error,
                m.progress, m.timeout, m.heartbeat, m.run_id,
-               CASE WHEN with_payload THEN m.output END, m.matches, bounded
+               CASE WHEN with_payload THEN m.output END, m.deferrals, m.retry_base, m.retry_max,
+               m.retry_jitter, m.matches, bounded
         FROM unnest(seen) WITH ORDINALITY AS s(id, place)
         CROSS JOIN LATERAL (
             SELECT v.*,
@@ -188,9 +189,9 @@ $$;
 
 -- Destinations after `after` by name, `scan` of them at most. Answers the name, and whether there are
 -- unfinished messages for it; the last one looked at is always answered, so that the next page can
--- start there; and whether the walk ended by its bound.
+-- start there; whether the walk ended by its bound; and the token of the last wake_destination().
 CREATE FUNCTION pawl.destinations(after text DEFAULT '', scan bigint DEFAULT 1000)
-RETURNS TABLE (name text, matches boolean, bounded boolean)
+RETURNS TABLE (name text, matches boolean, bounded boolean, woken bigint)
 LANGUAGE plpgsql VOLATILE
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
@@ -215,7 +216,8 @@ BEGIN
                              CROSS JOIN LATERAL (SELECT FROM pawl.queue q WHERE q.lane_id = l.id LIMIT 1) r
                              WHERE l.destination = seen);
         IF found_any OR left_over = 0 THEN
-            RETURN QUERY SELECT seen, found_any, left_over = 0;
+            RETURN QUERY SELECT seen, found_any, left_over = 0,
+                                (SELECT max(l.woken) FROM pawl.lane l WHERE l.destination = seen);
         END IF;
     END LOOP;
 END

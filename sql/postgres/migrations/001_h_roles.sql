@@ -27,7 +27,7 @@ LANGUAGE sql IMMUTABLE AS $$
             'schema_version', 'now', 'new_message_id', 'enqueue', 'enqueue_plain', 'enqueue_batch', 'schedule']),
         ('pawl_work', ARRAY[
             -- claims, their answers, maintenance
-            'claim', 'ack_and_claim', 'claim_batch', 'held', 'ack', 'ack_output', 'fail', 'abandon', 'renew',
+            'claim', 'ack_and_claim', 'claim_batch', 'held', 'ack', 'ack_output', 'fail', 'abandon', 'defer', 'renew',
             'release', 'progress', 'reap', 'reap_batch', 'expire', 'retain', 'fold',
             'topic_pause', 'topic_resume', 'topic_dead', 'topic_list',
             'dead_claim', 'dead_done', 'dead_retry', 'dead_renew',
@@ -41,7 +41,7 @@ LANGUAGE sql IMMUTABLE AS $$
             'job_trigger', 'job_remove', 'job_delete', 'job_get', 'job_list', 'job_run_list', 'job_run_get',
             'job_put']),
         ('pawl_admin', ARRAY[
-            'get', 'list_any', 'list_unfinished', 'list_dead', 'stats', 'cancel', 'redrive', 'purge',
+            'get', 'list_any', 'list_unfinished', 'list_dead', 'stats', 'cancel', 'redrive', 'purge', 'wake_destination',
             'lease_force', 'inbox_requeue', 'inbox_purge', 'clock_reset']),
         ('owner', ARRAY[
             'access', 'grant_roles', 'job_by_hand', 'job_corrected', 'queue_run_held', 'queue_run_ended']),

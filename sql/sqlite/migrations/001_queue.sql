@@ -45,7 +45,8 @@ CREATE TABLE pawl_lane (
     id          INTEGER PRIMARY KEY,
     topic       TEXT    NOT NULL CHECK (length(topic) BETWEEN @TOPIC_LEAST@ AND @TOPIC_MOST@),
     priority    INTEGER NOT NULL CHECK (priority BETWEEN @PRIORITY_LEAST@ AND @PRIORITY_MOST@),
-    destination TEXT    NOT NULL DEFAULT ''         -- '': for local handlers
+    destination TEXT    NOT NULL DEFAULT '',        -- '': for local handlers
+    woken       INTEGER NOT NULL DEFAULT 0          -- a token drawn by the last `pawl wake`
 ) STRICT;
 CREATE UNIQUE INDEX pawl_lane_name ON pawl_lane (topic, priority, destination);
 CREATE INDEX pawl_lane_destination ON pawl_lane (destination) WHERE destination > '';
@@ -84,7 +85,9 @@ CREATE TABLE pawl_body (
     created_at     INTEGER NOT NULL,
     due_at         INTEGER NOT NULL,                  -- as asked for, also when in the past
     expires_at     INTEGER,
-    max_attempts   INTEGER NOT NULL CHECK (max_attempts BETWEEN @ATTEMPTS_LEAST@ AND @ATTEMPTS_MOST@),
+    -- 0: until it expires; below 0: as many, and every send counts. Local ones have a limit.
+    max_attempts   INTEGER NOT NULL CHECK (max_attempts BETWEEN @REMOTE_ATTEMPTS_LEAST@ AND @REMOTE_ATTEMPTS_MOST@
+                                           AND (max_attempts > 0 OR destination IS NOT NULL)),
     lease          INTEGER CHECK (lease BETWEEN @LEASE_LEAST@000 AND @LEASE_MOST@000),         -- this message's own lease
     retry_base     INTEGER CHECK (retry_base BETWEEN @BACKOFF_LEAST@000 AND @BACKOFF_MOST@000),    -- its own backoff policy
     retry_max      INTEGER CHECK (retry_max BETWEEN retry_base AND @BACKOFF_MOST@000),
@@ -106,6 +109,7 @@ CREATE TABLE pawl_queue (
     lane_id     INTEGER NOT NULL,
     run_at      INTEGER NOT NULL,           -- claimable from here on
     retries     INTEGER NOT NULL DEFAULT 0, -- attempts that ended without success
+    deferrals   INTEGER NOT NULL DEFAULT 0, -- sends that ended without one and were not counted
     owner       BLOB    NOT NULL DEFAULT x'00000000000000000000000000000000',
     lease_until INTEGER NOT NULL DEFAULT 0,
     fence       INTEGER NOT NULL DEFAULT 0,
@@ -216,7 +220,8 @@ CREATE VIEW pawl_message AS
            o.finished_at, o.processed_by,
            coalesce(o.error, q.last_error) AS last_error,
            coalesce(o.progress, q.progress) AS progress,
-           b.timeout, b.heartbeat, b.run_id, o.output
+           b.timeout, b.heartbeat, b.run_id, o.output, coalesce(q.deferrals, 0) AS deferrals,
+           b.retry_base, b.retry_max, b.retry_jitter
     FROM pawl_body b
     JOIN pawl_lane l ON l.id = b.lane_id
     LEFT JOIN pawl_queue q ON q.id = b.id

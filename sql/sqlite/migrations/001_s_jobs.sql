@@ -19,7 +19,7 @@ CREATE TABLE pawl_job (
                           AND instr(replace(headers, '\\', ''), '\u0000') = 0),
     correlation_id TEXT    CHECK (length(correlation_id) BETWEEN @CORRELATION_LEAST@ AND @CORRELATION_MOST@),
     priority       INTEGER NOT NULL DEFAULT 0 CHECK (priority BETWEEN @PRIORITY_LEAST@ AND @PRIORITY_MOST@),
-    max_attempts   INTEGER CHECK (max_attempts BETWEEN @ATTEMPTS_LEAST@ AND @ATTEMPTS_MOST@), -- of a run; NULL: 10, or 6 with a destination
+    max_attempts   INTEGER CHECK (max_attempts BETWEEN @ATTEMPTS_LEAST@ AND @ATTEMPTS_MOST@), -- of a run; NULL: 10, or until it expires with a destination
     retry_base     INTEGER CHECK (retry_base BETWEEN @BACKOFF_LEAST@000 AND @BACKOFF_MOST@000),
     retry_max      INTEGER CHECK (retry_max BETWEEN retry_base AND @BACKOFF_MOST@000),
     retry_jitter   INTEGER CHECK (retry_jitter BETWEEN 0 AND @JITTER_MOST@000),

@@ -23,7 +23,8 @@ ON CONFLICT (lane_id) DO UPDATE SET turn = excluded.turn, held = held + excluded
 SELECT b.id, b.message_id, l.topic, b.payload, b.type, b.destination, b.headers, b.correlation_id,
        l.priority, b.created_at, b.due_at, coalesce(q.expires_at, b.expires_at), b.max_attempts,
        q.retries, 1, c.fence, c.owner, c.owner_name, q.lease_until, q.run_at, NULL, NULL, q.last_error,
-       q.progress, b.timeout, b.heartbeat, b.run_id, NULL
+       q.progress, b.timeout, b.heartbeat, b.run_id, NULL, q.deferrals, b.retry_base,
+       b.retry_max, b.retry_jitter
 FROM pawl_claim c
 CROSS JOIN json_each(c.ids) j
 CROSS JOIN pawl_queue q ON q.id = j.value

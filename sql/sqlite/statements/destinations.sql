@@ -1,6 +1,6 @@
 -- Destinations after :after by name, :scan of them at most. Answers the name, and whether there are
 -- unfinished messages for it; the last one looked at is always answered, so that the next page can
--- start there; and whether the walk ended by its bound.
+-- start there; whether the walk ended by its bound; and the token of the last wake.sql.
 WITH RECURSIVE seen (name) AS (
     SELECT (SELECT l.destination FROM pawl_lane l INDEXED BY pawl_lane_destination
             WHERE l.destination > :after AND l.destination > ''
@@ -21,7 +21,9 @@ looked AS MATERIALIZED (
                           OR EXISTS (SELECT 1 FROM pawl_queue q INDEXED BY pawl_queue_due
                                      WHERE q.lane_id = l.id AND q.fence = 0))) AS matches
     FROM seen WHERE name IS NOT NULL)
-SELECT name, matches, (SELECT count(*) FROM looked) = :scan
+SELECT name, matches, (SELECT count(*) FROM looked) = :scan,
+       (SELECT max(woken) FROM pawl_lane l INDEXED BY pawl_lane_destination
+        WHERE l.destination = looked.name AND l.destination > '')
 FROM looked
 WHERE matches OR name = (SELECT max(name) FROM looked)
 ORDER BY name;

@@ -30,7 +30,8 @@ matching AS (
 SELECT id, message_id, topic, CASE WHEN :with_payload THEN payload END, type, destination, headers,
        correlation_id, priority, created_at, due_at, expires_at, max_attempts, retries, state, fence,
        owner, claimed_by, lease_until, next_attempt_at, finished_at, processed_by, last_error,
-       progress, timeout, heartbeat, run_id, CASE WHEN :with_payload THEN output END, matches, (SELECT count(*) FROM seen) = :scan
+       progress, timeout, heartbeat, run_id, CASE WHEN :with_payload THEN output END, deferrals, retry_base,
+       retry_max, retry_jitter, matches, (SELECT count(*) FROM seen) = :scan
 FROM matching
 WHERE matches OR id = (SELECT min(id) FROM seen)
 LIMIT :limit;

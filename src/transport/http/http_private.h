@@ -17,6 +17,8 @@ typedef struct pawli_http_send {
     CURL *easy;
     struct curl_slist *headers;
     pawli_buffer body;
+    curl_off_t request_size;
+    const char *service_name; /* the map's, which outlives the send */
     size_t body_max;
     bool body_too_long;
     bool public_only;     /* no private address may be spoken with */

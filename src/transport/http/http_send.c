@@ -137,6 +137,7 @@ static CURLcode set_request(pawli_http_send *send, const pawl_send_request *requ
     SET(CURLOPT_URL, target->url);
     SET(CURLOPT_UNIX_SOCKET_PATH, target->socket_path);
     send->is_unix = target->socket_path != NULL;
+    send->request_size = (curl_off_t)size;
     SET(CURLOPT_PROTOCOLS_STR, "http,https");
     SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
     SET(CURLOPT_POST, 1L);
@@ -202,12 +203,14 @@ static pawl_status set_up(pawli_http_send *send, const pawl_send_request *reques
         return st;
     if (target.socket_path && !allowed) {
         pawli_target_done(&target);
-        return pawli_fail(err, PAWL_E_INVALID,
-                          "a URL that names a socket of this machine is refused: give it a name in "
-                          "the service map, or allow private addresses");
+        return pawli_fail(
+            err, PAWL_E_DENIED,
+            "a URL that names a socket of this machine is not allowed: give it a name "
+            "in the service map, or set allow_private = on in [service *]");
     }
     /* Behind a proxy the proxy resolves names, and is asked on purpose. */
     send->public_only = !allowed && !pawl_service_proxy(request->service);
+    send->service_name = pawl_service_name(request->service);
     send->body_max = pawl_service_response_max_bytes(request->service);
     code = add_headers(send, request->envelope) ? CURLE_OK : CURLE_OUT_OF_MEMORY;
     if (code == CURLE_OK)
@@ -258,10 +261,11 @@ static void finish_failed(pawli_http_send *send, CURLcode code, pawl_send_outcom
 
     outcome->error = room;
     if (send->private_refused) {
-        outcome->sent = PAWL_SENT_REFUSED;
+        outcome->ours = true;
         snprintf(room, PAWL_SEND_ERROR_SIZE,
-                 "the destination has a private address, and those are refused: give it a name in "
-                 "the service map and allow private addresses there");
+                 "the destination has a loopback, private or reserved address: set allow_private = "
+                 "on in [service %s] to allow it",
+                 *send->service_name ? send->service_name : "*");
     } else if (send->body_too_long) {
         snprintf(room, PAWL_SEND_ERROR_SIZE, "the answer is longer than %zu bytes", send->body_max);
     } else if (send->body.failed) {
@@ -272,6 +276,16 @@ static void finish_failed(pawli_http_send *send, CURLcode code, pawl_send_outcom
     } else {
         snprintf(room, PAWL_SEND_ERROR_SIZE, "%s", why);
     }
+}
+
+static bool was_sent_whole(const pawli_http_send *send)
+{
+    curl_off_t uploaded = 0;
+    long head_size = 0;
+
+    curl_easy_getinfo(send->easy, CURLINFO_SIZE_UPLOAD_T, &uploaded);
+    curl_easy_getinfo(send->easy, CURLINFO_REQUEST_SIZE, &head_size);
+    return head_size > 0 && uploaded >= send->request_size;
 }
 
 void pawli_http_send_finish(pawli_http_send *send, CURLcode code)
@@ -292,7 +306,8 @@ void pawli_http_send_finish(pawli_http_send *send, CURLcode code)
                                   &outcome, &ack);
     } else {
         outcome.status = (int)status;
-        outcome.reached = status > 0;
+        outcome.reached = send->body_too_long; /* else the answer was cut off */
+        outcome.sent_whole = was_sent_whole(send);
         finish_failed(send, code, &outcome, room);
     }
     send->end(send->context, &outcome);

@@ -99,10 +99,12 @@ static pawl_status send_post(void *instance, const pawl_send_request *request, p
     pawli_parcel *parcel;
 
     if (!receiver)
-        return pawli_fail(err, PAWL_E_INVALID,
-                          "there is no receiver in this process for '%s': add it with "
-                          "pawl_transports_add_inproc()",
-                          request->url);
+        return pawli_fail(err, PAWL_E_NOT_FOUND,
+                          "url = %s in [service %s]: this process has no such receiver. A program "
+                          "adds one with pawl_transports_add_inproc(); pawl serve has none",
+                          request->url,
+                          *pawl_service_name(request->service) ? pawl_service_name(request->service)
+                                                               : "*");
     parcel = calloc(1, sizeof *parcel);
     if (!parcel)
         return pawli_fail(err, PAWL_E_NOMEM, "no memory for a message");
@@ -176,12 +178,15 @@ static ending detach(pawli_post *post, pawli_parcel *parcel, pawl_sent sent, con
     }
     if (parcel->state == PAWLI_PARCEL_DONE && !parcel->cancelled) {
         e.outcome = parcel->outcome;
-        if (!parcel->replied)
+        if (!parcel->replied) {
             e.outcome.error = "the receiver gave no answer";
+            e.outcome.sent_whole = true;
+        }
         return e;
     }
     e.outcome.sent = sent;
     e.outcome.error = error;
+    e.outcome.sent_whole = true; /* it is handed over as a whole */
     return e;
 }
 
