@@ -111,6 +111,8 @@ static pawl_status open_all(pawl_delivery *delivery, pawl_error *err)
     st = watch(delivery, delivery->stop_fd, err);
     if (st == PAWL_OK)
         st = watch(delivery, pawl_carrier_fd(delivery->carrier), err);
+    if (st == PAWL_OK)
+        st = watch(delivery, delivery->pump.landed_fd, err);
     return st;
 }
 
@@ -134,6 +136,8 @@ pawl_status pawl_delivery_new(pawl_store *store, pawl_services *services,
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for a delivery");
     pthread_mutex_init(&delivery->lock, NULL);
     delivery->stop_fd = delivery->events = -1;
+    delivery->pump.wake_fd = delivery->pump.landed_fd = -1;
+    st = pawli_send_pump_init(&delivery->pump, err);
     delivery->store = store;
     delivery->services = pawl_services_ref(services);
     delivery->owner = pawl_owner_new();
@@ -144,7 +148,8 @@ pawl_status pawl_delivery_new(pawl_store *store, pawl_services *services,
     pawli_breaker_init(&delivery->health, &pawli_breaker_usual);
     if (!copy_texts(&delivery->options))
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for a delivery");
-    st = open_all(delivery, err);
+    if (st == PAWL_OK)
+        st = open_all(delivery, err);
     if (st == PAWL_OK)
         *ret_delivery = pawl_delivery_take(&delivery);
     return st;
@@ -163,6 +168,7 @@ void pawl_delivery_free(pawl_delivery *delivery)
 {
     if (!delivery)
         return;
+    pawli_send_pump_done(&delivery->pump);
     pawl_carrier_close(delivery->carrier); /* lands what is in the air */
     free_flights(&delivery->air);
     free_flights(&delivery->landed);
@@ -257,6 +263,8 @@ static pawl_status turn(pawl_delivery *delivery, bool claims, bool may_arm, pawl
     pawl_error why = PAWL_ERROR_INIT;
 
     delivery->moved = 0;
+    pawli_send_pump_hush(delivery);
+    pawli_send_pump_drop_late(delivery);
     if (pawl_carrier_turn(delivery->carrier, &why) != PAWL_OK)
         pawli_log(&delivery->options.log, PAWL_LOG_WARNING, "outbox", "sending is held up: %s",
                   why.message);
@@ -313,7 +321,9 @@ static pawl_status rest(pawl_delivery *delivery, int64_t ms, pawl_error *err)
         (void)poll(&events, 1, ms < LONGEST_WAIT_MS ? (int)ms : LONGEST_WAIT_MS);
         return PAWL_OK;
     }
+    pawli_send_pump_lend(delivery); /* it may ask the database, too */
     st = pawl_waiter_wait(delivery->waiter, ms, delivery->events, &why);
+    pawli_send_pump_reclaim(delivery);
     delivery->armed = delivery->drained = false;
     /* What ended it may be a message for somebody new. */
     delivery->recipients_at.us = INT64_MIN / 2;
@@ -417,12 +427,14 @@ pawl_status pawl_delivery_run(pawl_delivery *delivery, pawl_error *err)
         return pawli_fail(err, PAWL_E_INVALID, "the delivery must not be NULL");
     if (atomic_exchange(&delivery->running, true))
         return pawli_fail(err, PAWL_E_MISUSE, "this delivery runs already");
+    pawli_send_pump_enter(delivery);
     st = go_on(delivery, err);
     if (st != PAWL_OK) /* nothing more will come of it: give back what can be */
         atomic_fetch_add(&delivery->stops, 2);
     end = wind_down(delivery, st == PAWL_OK ? err : NULL);
     atomic_store(&delivery->stops, 0);
     hush_stop(delivery);
+    pawli_send_pump_leave(delivery);
     atomic_store(&delivery->running, false);
     return st == PAWL_OK ? end : st;
 }
@@ -436,6 +448,7 @@ pawl_status pawl_delivery_step(pawl_delivery *delivery, int64_t timeout_ms, size
         return pawli_fail(err, PAWL_E_INVALID, "delivery must not be NULL, wait_ms not below 0");
     if (atomic_exchange(&delivery->running, true))
         return pawli_fail(err, PAWL_E_MISUSE, "this delivery runs already");
+    pawli_send_pump_enter(delivery);
     st = turn(delivery, true, timeout_ms > 0, err);
     if (st == PAWL_OK && delivery->moved == 0 && timeout_ms > 0) {
         st = rest(delivery, wait_ms(delivery, timeout_ms), err);
@@ -444,6 +457,7 @@ pawl_status pawl_delivery_step(pawl_delivery *delivery, int64_t timeout_ms, size
     }
     if (st == PAWL_OK && ret_moved)
         *ret_moved = delivery->moved;
+    pawli_send_pump_leave(delivery);
     atomic_store(&delivery->running, false);
     return st;
 }

@@ -162,11 +162,13 @@ static pawl_status tell_group(pawl_delivery *delivery, pawli_flight *first, pawl
 
     if (st != PAWL_OK)
         return st;
+    pawli_send_pump_lend(delivery);
     st = call(delivery, first, items, count, &why);
     while (pawli_store_error_is_refusal(st) && divide(count) > 0) {
         count = divide(count);
         st = call(delivery, first, items, count, &why);
     }
+    pawli_send_pump_reclaim(delivery);
     if (pawli_store_error_is_refusal(st)) {
         refused(delivery, first, &why);
         return PAWL_OK;
@@ -204,22 +206,32 @@ static pawl_outgoing response_to(const pawli_flight *flight, char id[PAWL_UUID_T
 }
 
 /* The end of the request and its response: both or neither. */
-static pawl_status respond(pawl_delivery *delivery, pawli_flight *flight, pawl_error *err)
+static pawl_status store_response(pawl_delivery *delivery, const pawli_flight *flight,
+                                  const pawl_outgoing *response, pawl_error *err)
 {
     PAWLI_AUTO(pawl_tx) tx = NULL;
-    char id[PAWL_UUID_TEXT_SIZE];
     pawl_status st = pawl_message_begin(delivery->store, delivery->owner, flight->held, &tx, err);
 
-    if (st != PAWL_OK)
-        return st;
-    if (pawl_message_id_is_zero(flight->reply))
-        flight->reply = pawl_message_id_new();
-    pawl_outgoing response = response_to(flight, id);
-    st = pawl_tx_enqueue(tx, &response, NULL, err);
+    if (st == PAWL_OK)
+        st = pawl_tx_enqueue(tx, response, NULL, err);
     if (st == PAWL_OK && flight->payload_size <= PAWL_OUTPUT_MAX)
         st = pawl_tx_output(tx, flight->payload, flight->payload_size, err);
     if (st == PAWL_OK)
         st = pawl_message_commit(tx, err);
+    return st;
+}
+
+static pawl_status respond(pawl_delivery *delivery, pawli_flight *flight, pawl_error *err)
+{
+    if (pawl_message_id_is_zero(flight->reply))
+        flight->reply = pawl_message_id_new();
+    char id[PAWL_UUID_TEXT_SIZE];
+    pawl_outgoing response = response_to(flight, id);
+    pawl_status st;
+
+    pawli_send_pump_lend(delivery);
+    st = store_response(delivery, flight, &response, err);
+    pawli_send_pump_reclaim(delivery);
     if (pawli_store_error_is_refusal(st)) {
         /* It cannot become a message. The request is done all the same. */
         pawli_log(&delivery->options.log, PAWL_LOG_ERROR, "outbox",
@@ -273,12 +285,14 @@ static pawl_status tell_outputs(pawl_delivery *delivery, pawl_error *err)
         }
         items[count++] = (pawl_held_output){at->held, at->payload, at->payload_size};
     }
+    pawli_send_pump_lend(delivery);
     if (count > 0)
         st = pawl_queue_ack_outputs(delivery->store, delivery->owner, items, count, NULL, err);
     while (pawli_store_error_is_refusal(st) && divide(count) > 0) {
         count = divide(count);
         st = pawl_queue_ack_outputs(delivery->store, delivery->owner, items, count, NULL, err);
     }
+    pawli_send_pump_reclaim(delivery);
     if (pawli_store_error_is_refusal(st)) {
         refused(delivery, first_that(delivery, has_output), err);
         return PAWL_OK;
@@ -333,11 +347,13 @@ static pawl_status tell_some_done(pawl_delivery *delivery, size_t *ret_count, pa
     *ret_count = count;
     if (st != PAWL_OK || count == 0)
         return st;
+    pawli_send_pump_lend(delivery);
     st = pawl_queue_ack(delivery->store, delivery->owner, items, count, NULL, err);
     while (pawli_store_error_is_refusal(st) && divide(count) > 0) {
         count = divide(count);
         st = pawl_queue_ack(delivery->store, delivery->owner, items, count, NULL, err);
     }
+    pawli_send_pump_reclaim(delivery);
     if (pawli_store_error_is_refusal(st)) {
         refused(delivery, first_that(delivery, is_plain_ack), err);
         return PAWL_OK;
@@ -385,13 +401,16 @@ static bool is_held(const pawl_messages *list, pawl_held held)
 static pawl_status find_lost(pawl_delivery *delivery, pawl_error *err)
 {
     PAWLI_AUTO(pawl_messages) list = NULL;
-    pawl_status st = pawl_queue_held(delivery->store, delivery->owner, &list, err);
 
+    pawli_send_pump_lend(delivery);
+    pawl_status st = pawl_queue_held(delivery->store, delivery->owner, &list, err);
+    pawli_send_pump_reclaim(delivery);
     for (pawli_flight *at = delivery->air.first; st == PAWL_OK && at; at = at->next) {
         if (at->lost || is_held(list, at->held))
             continue;
         at->lost = true;
-        pawl_carrier_cancel(delivery->carrier, at->send);
+        if (at->send)
+            pawl_carrier_cancel(delivery->carrier, at->send);
     }
     return st;
 }
@@ -414,12 +433,17 @@ pawl_status pawli_delivery_renew(pawl_delivery *delivery, pawl_error *err)
         items[count++] = at->held;
         at->renew_at = pawli_mono_after(now, RENEW_AGAIN_US); /* unless it succeeds */
     }
+    pawli_send_pump_lend(delivery);
     st = pawl_queue_renew(delivery->store, delivery->owner, items, count,
                           delivery->options.lease_ms, &changed, err);
+    pawli_send_pump_reclaim(delivery);
     if (st != PAWL_OK)
         return st;
-    for (pawli_flight *at = delivery->air.first; at; at = at->next)
-        if (at->renew_at.us == now.us + RENEW_AGAIN_US)
-            at->renew_at = pawli_mono_after(now, at->lease_us / 3);
+    for (pawli_flight *at = delivery->air.first; at; at = at->next) {
+        if (at->renew_at.us != now.us + RENEW_AGAIN_US)
+            continue;
+        at->renew_at = pawli_mono_after(now, at->lease_us / 3);
+        at->lease_end = pawli_mono_after(now, at->lease_us); /* from before the call */
+    }
     return changed < count ? find_lost(delivery, err) : PAWL_OK;
 }

@@ -49,7 +49,9 @@ static pawl_status find_recipients(pawl_delivery *delivery, pawl_error *err)
         delivery->recipients.items[i]->wanted = false;
     while (more && st == PAWL_OK) {
         PAWLI_AUTO(pawl_destinations) list = NULL;
+        pawli_send_pump_lend(delivery);
         st = pawl_queue_destinations(delivery->store, after, NAMES_MAX, &list, err);
+        pawli_send_pump_reclaim(delivery);
         if (st == PAWL_OK)
             st = mark_page(delivery, list, err);
         more = st == PAWL_OK && pawl_destinations_more(list);
@@ -200,7 +202,9 @@ pawl_status pawli_delivery_resume(pawl_delivery *delivery, pawl_error *err)
     if (!pawli_delivery_is_asking(delivery) ||
         (!delivery->asking && now.us < delivery->asked_at.us + ASK_AGAIN_US))
         return PAWL_OK;
+    pawli_send_pump_lend(delivery);
     st = pawl_queue_held(delivery->store, delivery->owner, &list, err);
+    pawli_send_pump_reclaim(delivery);
     if (st != PAWL_OK)
         return st;
     if (delivery->asking)
@@ -220,7 +224,9 @@ static pawl_status measure_clock(pawl_delivery *delivery, pawl_error *err)
 
     if (now.us < delivery->clock_at.us + CLOCK_US)
         return PAWL_OK;
+    pawli_send_pump_lend(delivery);
     st = pawl_store_now(delivery->store, &clock, err);
+    pawli_send_pump_reclaim(delivery);
     if (st != PAWL_OK)
         return st;
     delivery->clock_at = now;
@@ -245,9 +251,11 @@ static pawl_status claim(pawl_delivery *delivery, const claim_wants *wants, size
     options.destination_count = wants->count;
     options.destination_limits = wants->limits;
     options.owner_name = delivery->options.owner_name;
+    pawli_send_pump_lend(delivery);
     st = pawl_queue_ack_and_claim(delivery->store, delivery->owner, acks, ack_count,
                                   delivery->options.lease_ms, wants->limit, &options, NULL, &list,
                                   err);
+    pawli_send_pump_reclaim(delivery);
     delivery->asking |= st == PAWL_E_IN_DOUBT;
     if (st != PAWL_OK)
         return st;
@@ -272,8 +280,10 @@ static pawl_status claim_divided(pawl_delivery *delivery, const claim_wants *wan
 /* Get ready to sleep: what becomes ready after this, for whoever has room, ends the wait. */
 static pawl_status arm(pawl_delivery *delivery, pawl_error *err)
 {
+    pawli_send_pump_lend(delivery);
     pawl_status st =
         pawl_waiter_arm_others(delivery->waiter, delivery->left_out, delivery->left_out_count, err);
+    pawli_send_pump_reclaim(delivery);
 
     delivery->armed = st == PAWL_OK;
     delivery->armed_at = pawli_mono_now();

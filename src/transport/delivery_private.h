@@ -16,6 +16,7 @@
 #include "flight.h"
 #include "scope.h"
 #include "recipient.h"
+#include "send_pump.h"
 
 PAWLI_AUTO_DEFINE(pawl_destinations, pawl_destinations_free);
 PAWLI_AUTO_DEFINE(pawl_messages, pawl_messages_free);
@@ -39,6 +40,7 @@ struct pawl_delivery {
     pawl_services *services;     /* guarded by the lock */
     pawli_recipients recipients; /* changed under the lock, by the delivery's thread only */
 
+    pawli_send_pump pump; /* its lock guards the carrier and the flights */
     pawli_flights air;
     pawli_flights landed;   /* not answered for yet */
     pawli_breaker health;   /* of the database */

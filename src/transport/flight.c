@@ -265,7 +265,10 @@ static void give_back(pawli_flight *flight)
 {
     flight->delay_ms = 0;
     flight->cancelled = true;
-    land(flight, PAWLI_FATE_DEFER, "the delivery was stopped before the answer came", false);
+    land(flight, PAWLI_FATE_DEFER,
+         flight->late ? "its lease ran out before the answer came"
+                      : "the delivery was stopped before the answer came",
+         false);
 }
 
 static void keep_payload(pawli_flight *flight, const pawl_send_outcome *outcome)
@@ -390,14 +393,14 @@ bool pawli_flight_begin(pawl_delivery *delivery, pawli_load *load, const pawl_me
     flight->lease_us = lease_us(delivery, message, claimed_at);
     flight->renew_at = pawli_mono_after(claimed_at, flight->lease_us / 3);
     flight->lease_end = pawli_mono_after(claimed_at, flight->lease_us);
-    flight->lost = pawli_mono_passed(flight->lease_end); /* the claim's answer took that long */
+    flight->late = pawli_mono_passed(flight->lease_end); /* the claim's answer took that long */
     flight->breaker_was_closed = recipient->breaker.state == PAWLI_BREAKER_CLOSED;
     pthread_mutex_lock(&delivery->lock);
     recipient->stats.in_flight++;
     pthread_mutex_unlock(&delivery->lock);
     pawli_flights_add(&delivery->air, flight);
-    if (flight->lost)
-        land(flight, PAWLI_FATE_NONE, NULL, false);
+    if (flight->late)
+        give_back(flight);
     else
         take_off(flight);
     return true;

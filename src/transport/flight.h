@@ -39,6 +39,7 @@ typedef struct pawli_flight {
     pawl_mono renew_at;
     pawl_mono lease_end;     /* by our own clock; nobody else has it before that */
     bool lost;               /* the lease is gone, so is the result */
+    bool late;               /* the lease is over by our clock: given up, unless it is still ours */
     bool breaker_was_closed; /* when it began */
     /* When it has landed: */
     pawli_fate fate;

@@ -1,6 +1,8 @@
 /* tests/delivery/run_threads_test.c - a delivery that runs: woken, loaded, stopped. */
 #include "depot.h"
 
+#include <time.h>
+
 static const fixture_options real = {.real_clock = true};
 
 static void stop(depot *d)
@@ -98,4 +100,57 @@ PAWL_TEST(it_runs_once_at_a_time)
     assert_int_equal(PAWL_E_MISUSE, pawl_delivery_run(d->delivery, &err));
     assert_int_equal(PAWL_E_MISUSE, pawl_delivery_step(d->delivery, 0, NULL, &err));
     stop(d);
+}
+
+/* Until the log has it; the test is over if that takes a quarter of a minute. */
+static bool until_logged(depot *d, const char *text)
+{
+    struct timespec now, began;
+
+    clock_gettime(CLOCK_MONOTONIC, &began);
+    do {
+        if (log_capture_has(&d->log, PAWL_LOG_WARNING, text))
+            return true;
+        sched_yield();
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    } while (now.tv_sec <= began.tv_sec + 15);
+    return false;
+}
+
+/* With a send that gets no answer, while every write of the database waits for a lock. */
+static void expect_behind_a_lock(int64_t timeout_ms, const char *text)
+{
+    depot *d = depot_open(&real);
+    pawl_service_options like = PAWL_SERVICE_OPTIONS_INIT;
+
+    like.timeout_ms = timeout_ms;
+    depot_map(d, &like);
+    d->options.lease_ms = 3000; /* the renewal after a second meets the lock */
+    depot_start(d);
+    depot_run(d);
+    depot_send(d, "peer", "hold", "x");
+    while (peer_held(d->peer) < 1)
+        sched_yield();
+    if (fixture_is_postgres(d->f)) {
+        fixture_tx_exec(d->f, 0, "BEGIN");
+        fixture_tx_exec(d->f, 0, "LOCK TABLE {queue} IN ACCESS EXCLUSIVE MODE");
+    } else {
+        fixture_tx_exec(d->f, 0, "BEGIN IMMEDIATE");
+    }
+    bool logged = until_logged(d, text);
+    fixture_tx_exec(d->f, 0, "ROLLBACK");
+    peer_release(d->peer);
+    stop(d);
+    if (!logged)
+        test_fail("the send did not end while the database was slow");
+}
+
+PAWL_TEST(a_send_ends_at_its_timeout_though_a_call_of_the_database_is_slow)
+{
+    expect_behind_a_lock(2000, "not sent, deferred");
+}
+
+PAWL_TEST(a_send_ends_with_its_lease_though_a_call_of_the_database_is_slow)
+{
+    expect_behind_a_lock(60000, "its lease ran out");
 }

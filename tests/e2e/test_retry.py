@@ -1,0 +1,108 @@
+"""pawl serve retries: a service that is down, one that has a bug, our own mistakes, pawl wake."""
+
+import signal
+import socket
+
+import pytest
+
+from daemon import SECRET
+from program import Database, refused, until
+
+QUICK = "[delivery]\nbreaker_base = 10ms\nbreaker_max = 20ms\n"
+
+
+@pytest.fixture
+def shop(daemons, db, tmp_path):
+    """Sends to a bank that does not run yet, on a port that is its own."""
+
+    class Shop:
+        def __init__(self):
+            with socket.socket() as found:
+                found.bind(("127.0.0.1", 0))
+                self.port = found.getsockname()[1]
+            folder = tmp_path / "bank"
+            folder.mkdir()
+            self.bank_db = Database("sqlite", f"sqlite:{folder}/bank.db", [], folder)
+
+        def service(self, more="", allow="allow_private = on\n"):
+            return (f"[service bank]\nurl = http://127.0.0.1:{self.port}\nsecret = file:{db.folder / 'shop.secret'}\n"
+                    f"{allow}retry_base = 20ms\nretry_max = 50ms\nretry_jitter = 1ms\n{more}")
+
+        def start(self, more="", allow="allow_private = on\n", delivery=QUICK):
+            self.daemon = daemons(db, self.service(more, allow) + delivery, "--service-id", "shop")
+            return self.daemon
+
+        def start_bank(self, config="[receive *]\nenqueue = *\n"):
+            return daemons(self.bank_db, config, name="bank", listen=f"127.0.0.1:{self.port}")
+
+        def send(self, *args):
+            return db.send("order", "{}", "--destination", "bank", *args)
+
+    assert SECRET
+    return Shop()
+
+
+def test_a_service_that_is_down_for_more_than_six_sends_gets_its_message(shop, db):
+    daemon = shop.start()
+    sent = shop.send()
+    daemon.hear("not sent, deferred, not counted as an attempt, retrying in ", times=8)
+    daemon.hear("bank: circuit breaker opened after 5 consecutive failures, next probe in ")
+    message = db.show(sent)
+    assert message["state"] in ("ready", "in_progress")
+    assert (message["retries"], message["max_attempts"]) == (0, 0)
+    assert message["deferrals"] >= 7
+    assert message["next_attempt_at"] and "onnect" in message["last_error"]
+    text = db.text("show", sent)
+    assert "until it expires; " in text and "sends were deferred, not counted" in text
+    shop.start_bank()
+    until(lambda: db.state(sent) == "done")
+    daemon.hear("bank answers again")
+
+
+def test_with_count_all_every_send_is_an_attempt_and_the_sixth_is_the_last(shop, db):
+    daemon = shop.start("count = all\n")
+    sent, twice = shop.send(), shop.send("--max-attempts", "2")
+    daemon.hear("not sent, attempt 1 of 6, retrying in 20ms: ")
+    daemon.hear("failed for good at attempt 6: ")
+    daemon.hear("failed for good at attempt 2: ")
+    until(lambda: {db.state(sent), db.state(twice)} == {"failed"})
+    assert db.show(sent)["retries"] == 6
+
+
+def test_a_message_may_ask_for_it_too(shop, db):
+    shop.start()
+    sent, usual = shop.send("--count", "all", "--max-attempts", "1"), shop.send()
+    until(lambda: db.state(sent) == "failed")
+    assert db.state(usual) in ("ready", "in_progress")
+    refused(db.raw("send", "t", "--count", "some"), 64, "'answered' or 'all'")
+
+
+def test_wake_tries_a_destination_now(shop, db):
+    daemon = shop.start(delivery="[delivery]\nbreaker_failures = 1\nbreaker_base = 1h\nbreaker_max = 1h\n")
+    sent = shop.send()
+    daemon.hear("bank: circuit breaker opened after 1 consecutive failures, next probe in 1h")
+    until(lambda: db.state(sent) == "ready")
+    assert "next attempt" in db.text("show", sent)
+    shop.start_bank()
+    assert db.text("wake", "bank") == "bank: 1 message is due now\n"
+    daemon.hear("bank: woken by an operator, trying it now")
+    until(lambda: db.state(sent) == "done")
+    assert db.json("wake", "bank", "nowhere") == [{"destination": "bank", "due": 0},
+                                                  {"destination": "nowhere", "due": 0}]
+    refused(db.raw("wake"), 64, "wake needs a destination")
+
+
+def test_a_mistake_in_the_configuration_does_not_kill_a_message(shop, db):
+    shop.start_bank()
+    daemon = shop.start(allow="")
+    private, missing = shop.send(), db.send("order", "{}", "--destination", "bnak")
+    daemon.hear("allow_private = on in [service bank]")
+    daemon.hear("'bnak' is neither a URL nor a service")
+    until(lambda: {db.state(private), db.state(missing)} == {"ready"})
+    assert "allow_private = on in [service bank]" in db.show(private)["last_error"]
+    daemon.configure(shop.service() + QUICK)
+    daemon.tell(signal.SIGHUP)
+    daemon.hear("services and their secrets were read anew")
+    db.run("wake", "bank")
+    until(lambda: db.state(private) == "done")
+    assert db.state(missing) == "ready"
