@@ -140,7 +140,7 @@ def test_health_tells_of_destinations_and_housekeeping(pair):
     assert (status, document["status"], document["delivery"]["status"]) == (200, "ok", "ok")
     assert document["worker"] == {"status": "ok", "breaker": "closed", "failing": []}
     pair.send()
-    pair.shop.hear("bank failed 2 times in a row")
+    pair.shop.hear("bank: circuit breaker opened after 2 consecutive failures")
     bank = until(lambda: next((one for name, one in pair.shop.health()[1]["delivery"]["destinations"].items()
                                if name == "bank" and one["breaker"] == "open"), None))
     assert (bank["sent"], bank["retried"]) == (0, 2)
