@@ -10,7 +10,7 @@ import ending
 from deaths import CHECK, Deaths
 from load import (AUDIT_EVERY_S, COMPARE_FROM_S, EVERY_S, HOARD_EVERY_S, KILL_EVERY_S, LOAD, MEASURED_SCALE, PURGE_AGE_S,
                   PURGE_EVERY_S, SNAPSHOT_EVERY_S, SNAPSHOT_MAX_S, STEADY, USERS)
-from measure import compare
+from measure import LONG_S, compare
 from processes import HELPERS
 from side import Side
 from watch import Watch
@@ -53,9 +53,10 @@ class Scenario:
         return time.monotonic() - self.began
 
     def spans(self):
-        """When the load is the same at the beginning and at the end, so that costs can be compared."""
+        """When the load is the same at the beginning and at the end, so that costs can be compared. The beginning of a long
+        run is when five minutes have passed, for which claims remember lanes and deliveries remember destinations."""
         length = min(0.2 * self.seconds, 120)
-        first = min(0.25 * self.seconds, 60)
+        first = 330 if self.seconds >= LONG_S else 0.25 * self.seconds
         return (first, first + length), (self.seconds - length, self.seconds)
 
     def is_measured(self):
