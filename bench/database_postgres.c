@@ -60,15 +60,17 @@ static void tidy(database *db)
  * call's message ids apart. Ready ones are stamped with the present time, as pawl's rule wants.
  */
 #define ADD_BODIES                                                                                 \
-    "WITH lanes AS MATERIALIZED (SELECT array_agg(id ORDER BY id) AS ids FROM lane),"              \
-    " sent AS (INSERT INTO body (message_id, lane_id, type, max_attempts, created_at, due_at,"     \
-    " payload)"                                                                                    \
+    "WITH lanes AS MATERIALIZED (SELECT array_agg(id ORDER BY id) AS ids,"                         \
+    " array_agg(topic ORDER BY id) AS topics FROM lane),"                                          \
+    " sent AS (INSERT INTO body (message_id, topic, priority, type, max_attempts, created_at,"     \
+    " due_at, payload)"                                                                            \
     " SELECT (lpad(to_hex((extract(epoch FROM m.at) * 1000)::bigint), 12, '0') || '7000'"          \
     " || lpad(to_hex($2::bigint + i), 16, '8'))::uuid,"                                            \
-    " l.ids[1 + i % cardinality(l.ids)], 0, 10, m.at, m.at + $4::interval, convert_to($5, 'UTF8')" \
+    " l.topics[1 + i % cardinality(l.ids)], 0, 0, 10, m.at, m.at + $4::interval, convert_to($5, "  \
+    "'UTF8')"                                                                                      \
     " FROM lanes l, generate_series(1, $1::integer) AS i,"                                         \
     " LATERAL (SELECT clock_timestamp() - $3::interval AS at, i AS number) m"                      \
-    " RETURNING id, lane_id, created_at, due_at)"
+    " RETURNING id, topic, created_at, due_at)"
 
 static void add(const database *db, const char *sql, int64_t count, const char *age,
                 const char *delay)
@@ -84,7 +86,8 @@ static void add(const database *db, const char *sql, int64_t count, const char *
 }
 
 #define INTO_QUEUE                                                                                 \
-    ADD_BODIES " INSERT INTO queue (id, lane_id, run_at) SELECT id, lane_id, due_at FROM sent"
+    ADD_BODIES " INSERT INTO queue (id, lane_id, run_at) SELECT s.id, l.id, s.due_at"              \
+               " FROM sent s JOIN lane l ON l.topic = s.topic"
 
 static void fill(database *db, int64_t count)
 {

@@ -66,9 +66,10 @@ static int64_t count_effects(database *db)
 /* Where the rows of a filling go. */
 typedef enum kind { KIND_READY, KIND_FUTURE, KIND_FINISHED } kind;
 
-static lite_message message_of(kind what, int64_t now, int64_t number, sqlite3_int64 lane)
+static lite_message message_of(kind what, int64_t now, int64_t number, sqlite3_int64 lane,
+                               const char *topic)
 {
-    lite_message message = {.lane = lane, .created_at = now, .due_at = now};
+    lite_message message = {.lane = lane, .topic = topic, .created_at = now, .due_at = now};
 
     /* What is finished or waits for its time was sent long ago. */
     if (what != KIND_READY)
@@ -96,7 +97,8 @@ static void add(const database *db, kind what, int64_t count)
         int size = 0;
 
         for (; size < LITE_GROUP && number < count; size++, number++)
-            group[size] = message_of(what, now, number, lanes[number % db->topics]);
+            group[size] = message_of(what, now, number, lanes[number % db->topics],
+                                     topic_name((int)(number % db->topics)));
         id = lite_send(&sender, group, size, what != KIND_FINISHED);
         for (int i = 0; i < size && what == KIND_FINISHED; i++) {
             sqlite3_bind_int64(outcome, 1, id + i);

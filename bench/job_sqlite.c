@@ -28,9 +28,10 @@ static const char *const texts[STATEMENTS] = {
              " WHERE look_at <= ?1 ORDER BY look_at LIMIT 100",
     [MOVE] = "UPDATE pawl_job SET last_slot_at = next_slot_at, next_slot_at = ?2, next_due_at = ?2,"
              " look_at = ?2, version = version + 1 WHERE id = ?1",
-    [BODY] = "INSERT INTO pawl_body (message_id, lane_id, type, created_at, due_at, max_attempts,"
+    [BODY] = "INSERT INTO pawl_body (message_id, topic, priority, type, created_at, due_at, "
+             "max_attempts,"
              " lease, heartbeat, run_id, headers, payload)"
-             " SELECT ?1, ?2, 0, ?3, ?4, 10, lease, heartbeat, ?5, '{\"pawl-job\":\"bench\"}',"
+             " SELECT ?1, ?2, 0, 0, ?3, ?4, 10, lease, heartbeat, ?5, '{\"pawl-job\":\"bench\"}',"
              " payload FROM pawl_job WHERE id = ?6",
     [QUEUE] = "INSERT INTO pawl_queue (id, lane_id, run_at, lease, run_id)"
               " VALUES (?1, ?2, ?3, 120000000, ?4)",
@@ -108,7 +109,7 @@ static void make_run(hands *self, sqlite3_int64 job, sqlite3_int64 slot, sqlite3
 
     message_id_make(now, message_id);
     sqlite3_bind_blob(body, 1, message_id, sizeof message_id, SQLITE_STATIC);
-    sqlite3_bind_int64(body, 2, self->lane);
+    sqlite3_bind_text(body, 2, topic_name(0), -1, SQLITE_STATIC);
     sqlite3_bind_int64(body, 3, now);
     sqlite3_bind_int64(body, 4, slot);
     sqlite3_bind_int64(body, 5, run_id);

@@ -117,9 +117,9 @@ static sqlite3_stmt *prepare_rows(sqlite3 *handle, const char *head, const char 
 lite_sender lite_sender_new(sqlite3 *handle)
 {
     static const char body[] =
-        "INSERT OR FAIL INTO pawl_body (message_id, lane_id, type, created_at, due_at,"
+        "INSERT OR FAIL INTO pawl_body (message_id, topic, priority, type, created_at, due_at,"
         " max_attempts, payload)";
-    static const char body_row[] = "(?, ?, 0, ?, ?, 10, ?)";
+    static const char body_row[] = "(?, ?, 0, 0, ?, ?, 10, ?)";
     static const char queue[] = "INSERT OR FAIL INTO pawl_queue (id, lane_id, run_at)";
     static const char queue_row[] = "(?, ?, ?)";
 
@@ -142,7 +142,7 @@ static void bind_body(sqlite3_stmt *body, int place, const lite_message *message
     int first = place * BODY_PARAMS;
 
     sqlite3_bind_blob(body, first + 1, message->message_id, MESSAGE_ID_SIZE, SQLITE_STATIC);
-    sqlite3_bind_int64(body, first + 2, message->lane);
+    sqlite3_bind_text(body, first + 2, message->topic, -1, SQLITE_STATIC);
     sqlite3_bind_int64(body, first + 3, message->created_at);
     sqlite3_bind_int64(body, first + 4, message->due_at);
     sqlite3_bind_blob(body, first + 5, bench_payload, (int)bench_payload_size, SQLITE_STATIC);

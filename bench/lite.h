@@ -32,6 +32,7 @@ typedef struct lite_sender {
 typedef struct lite_message {
     uint8_t message_id[16];
     sqlite3_int64 lane;
+    const char *topic; /* the lane's */
     sqlite3_int64 created_at;
     sqlite3_int64 due_at;
 } lite_message;

@@ -22,16 +22,18 @@ static const char settings[] =
     "off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off";
 
 static const char enqueue_one[] =
-    "WITH sent AS (INSERT INTO body (message_id, lane_id, type, max_attempts, created_at, due_at,"
-    " payload) VALUES ($1::uuid, $2::int4, 0, 10, now(), now(), $3::bytea) RETURNING id, lane_id)"
-    " INSERT INTO queue (id, lane_id, run_at) SELECT id, lane_id, now() FROM sent RETURNING id";
+    "WITH sent AS (INSERT INTO body (message_id, topic, priority, type, max_attempts, created_at,"
+    " due_at, payload) VALUES ($1::uuid, 'bench.0', 0, 0, 10, now(), now(), $3::bytea)"
+    " RETURNING id)"
+    " INSERT INTO queue (id, lane_id, run_at) SELECT id, $2::int4, now() FROM sent RETURNING id";
 
 static const char enqueue_many[] =
-    "WITH sent AS (INSERT INTO body (message_id, lane_id, type, max_attempts, created_at, due_at,"
-    " payload) SELECT m.message_id, m.lane_id, 0, 10, now(), now(), m.payload"
-    " FROM unnest($1::uuid[], $2::int4[], $3::bytea[]) AS m(message_id, lane_id, payload)"
-    " RETURNING id, lane_id)"
-    " INSERT INTO queue (id, lane_id, run_at) SELECT id, lane_id, now() FROM sent RETURNING id";
+    "WITH made AS MATERIALIZED (SELECT nextval(pg_get_serial_sequence('body', 'id')) AS id, m.*"
+    " FROM unnest($1::uuid[], $2::int4[], $3::bytea[]) AS m(message_id, lane_id, payload)),"
+    " sent AS (INSERT INTO body (id, message_id, topic, priority, type, max_attempts, created_at,"
+    " due_at, payload) SELECT m.id, m.message_id, 'bench.0', 0, 0, 10, now(), now(), m.payload"
+    " FROM made m)"
+    " INSERT INTO queue (id, lane_id, run_at) SELECT id, lane_id, now() FROM made RETURNING id";
 
 /* $1 lanes, $2 the owner; `limit` how many */
 #define CLAIM_PARTS(limit)                                                                         \
@@ -42,12 +44,13 @@ static const char enqueue_many[] =
     " CROSS JOIN LATERAL (SELECT c.id FROM queue c WHERE c.lane_id = lane.id AND c.run_at <= "     \
     "now() AND c.fence = 0 AND (c.expires_at IS NULL OR c.expires_at > now())"                     \
     " ORDER BY c.run_at, c.id LIMIT $3::int8 FOR UPDATE SKIP LOCKED) r LIMIT " limit "))"          \
-    " RETURNING q.id, q.fence, q.retries, q.last_error, q.expires_at, q.lease_until),"             \
+    " RETURNING q.id, q.fence, q.retries, q.last_error, q.expires_at, q.lease_until, q.lane_id),"  \
     " noted AS (INSERT INTO claim (fence, owner, owner_name, check_at, ids) SELECT t.fence,"       \
     " $2::uuid, '" OWNER_NAME "', now() + interval '600 seconds', array_agg(t.id)"                 \
     " FROM taken t GROUP BY t.fence)"                                                              \
     " SELECT t.id, t.fence, t.retries, t.last_error, t.expires_at, t.lease_until, b.message_id,"   \
-    " b.lane_id, b.type, b.destination, b.headers, b.correlation_id, b.created_at, b.due_at,"      \
+    " t.lane_id::int4, b.type, b.destination, b.headers, b.correlation_id, b.created_at, "         \
+    "b.due_at,"                                                                                    \
     " b.max_attempts, b.payload FROM taken t JOIN body b ON b.id = t.id"
 #define LANE_COLUMN 7
 

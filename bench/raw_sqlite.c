@@ -104,6 +104,7 @@ static void send_all(program *self, worker *w, int64_t now)
 
         for (; size < LITE_GROUP && left > 0; size++, left--) {
             group[size] = (lite_message){.created_at = now, .due_at = now};
+            group[size].topic = topic_name((int)(w->turn % (unsigned)self->topics));
             group[size].lane = self->lanes[w->turn++ % (unsigned)self->topics];
             message_id_make(now, group[size].message_id);
         }

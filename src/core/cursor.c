@@ -15,6 +15,7 @@ const pawli_cursor_limits pawli_cursor_usual = {
     .sweep_share = 50,
     .again_us = INT64_C(1000000),
     .again_share = 20,
+    .forget_us = INT64_C(300000000),
 };
 
 void pawli_cursor_init(pawli_cursor *cursor, const pawli_cursor_limits *limits)
@@ -248,6 +249,33 @@ static pawli_cursor_lane *lane_of(pawli_cursor *cursor, int64_t id)
     return lane;
 }
 
+/*
+ * Lanes that were removed, or whose topics are not asked for any more. That is always safe: a lane
+ * without a position is looked at from its beginning. So the lanes here are at most those that the
+ * store's claims reached within twice forget_us.
+ */
+static void forget_lanes(pawli_cursor *cursor, pawl_mono now)
+{
+    size_t kept = 0;
+
+    if (now.us < cursor->forget_after.us)
+        return;
+    for (size_t i = 0; i < cursor->lane_count; i++)
+        if (now.us - cursor->lanes[i].found_at.us < cursor->limits.forget_us)
+            cursor->lanes[kept++] = cursor->lanes[i];
+    if (kept < cursor->lane_count)
+        cursor->version++; /* looks under way may not bring them back with what they do not know */
+    cursor->lane_count = kept;
+    cursor->forget_after = (pawl_mono){now.us + cursor->limits.forget_us};
+    if (kept < cursor->lane_capacity / 4) {
+        pawli_cursor_lane *lanes = realloc(cursor->lanes, (kept + 16) * sizeof *lanes);
+        if (lanes) {
+            cursor->lanes = lanes;
+            cursor->lane_capacity = kept + 16;
+        }
+    }
+}
+
 /* Where the look started in the lane; NULL: at the beginning. */
 static const pawli_look_start *start_in(const pawli_look *look, int64_t lane)
 {
@@ -294,6 +322,7 @@ static bool learn_lane(pawli_cursor *cursor, const lesson *says, const pawli_loo
 
     if (!lane)
         return false;
+    lane->found_at = says->now;
     if (lane->back_by == says->look->number)
         lane->back_by = 0;
     if (some_left)
@@ -374,6 +403,7 @@ static bool learn(pawli_cursor *cursor, const pawli_look *look, uint64_t connect
     for (size_t i = 0; i < look->found_count; i++)
         moved_back = learn_lane(cursor, &says, &look->found[i]) || moved_back;
     leave_to_others(cursor, look);
+    forget_lanes(cursor, now);
     forget_epochs_before(cursor, says.settled);
     if (moved_back)
         cursor->version++; /* looks under way may not push those lanes on */

@@ -25,6 +25,7 @@ typedef struct pawli_cursor_limits {
     int64_t sweep_share; /* a sweep may cost one part in so many of the time */
     int64_t again_us;    /* how long others leave it to one to look after such a transaction */
     int64_t again_share; /* the same for looking after transactions that took long */
+    int64_t forget_us;   /* a lane that no look reached for this long is forgotten */
 } pawli_cursor_limits;
 extern const pawli_cursor_limits pawli_cursor_usual;
 
@@ -41,7 +42,8 @@ typedef struct pawli_cursor_lane {
     bool again;            /* one of those has ended: look from `settled` */
     pawl_mono again_after; /* but not sooner */
     pawl_mono sweep_after;
-    uint64_t back_by; /* the look that goes back in it for all, and has not answered; 0: none */
+    uint64_t back_by;   /* the look that goes back in it for all, and has not answered; 0: none */
+    pawl_mono found_at; /* when a look last reached it */
 } pawli_cursor_lane;
 
 typedef struct pawli_cursor {
@@ -60,6 +62,7 @@ typedef struct pawli_cursor {
     pawli_cursor_lane *lanes; /* by id */
     size_t lane_count;
     size_t lane_capacity;
+    pawl_mono forget_after; /* when lanes that are gone are next looked for */
 } pawli_cursor;
 
 typedef enum pawli_look_kind {

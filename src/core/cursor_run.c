@@ -72,31 +72,43 @@ static pawl_status on_row(void *context, const pawli_row *row, pawl_error *err)
     return PAWL_OK;
 }
 
-/* Of all lanes from the first to the last that has a position; the others' is the beginning. */
-static size_t span_of(const pawli_look *look)
+/*
+ * The list has a place for every lane from the first to the last, so it may not span too much: of
+ * all stretches that are not too long it is the one with the most positions. The other lanes are
+ * looked at from their beginning.
+ */
+static size_t span_of(const pawli_look *look, size_t *ret_first)
 {
-    if (look->start_count == 0)
-        return 0;
-    int64_t span = look->starts[look->start_count - 1].lane - look->starts[0].lane + 1;
+    const pawli_look_start *starts = look->starts;
     int64_t most = (int64_t)look->start_count + GAPS_MAX;
-    return (size_t)(span < most ? span : most);
+    size_t best = 0, first = 0, last = 0;
+
+    for (size_t i = 0, end = 0; i < look->start_count; i++) {
+        while (end < look->start_count && starts[end].lane - starts[i].lane < most)
+            end++;
+        if (end - i > best) {
+            best = end - i;
+            first = i;
+            last = end - 1;
+        }
+    }
+    *ret_first = first;
+    return best == 0 ? 0 : (size_t)(starts[last].lane - starts[first].lane + 1);
 }
 
 static pawl_status run_from(pawl_store *store, run_context *run, pawl_error *err)
 {
     const pawli_look *look = &run->look;
-    int64_t first = look->start_count > 0 ? look->starts[0].lane : 0;
-    size_t span = span_of(look);
+    size_t from = 0, span = span_of(look, &from);
+    int64_t first = span > 0 ? look->starts[from].lane : 0;
     pawli_op op = *run->op;
     PAWLI_AUTO_FREE int64_t *since = calloc(span + 1, sizeof *since);
 
     if (!since)
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for %zu positions", span);
-    for (size_t i = 0; i < look->start_count; i++) {
-        size_t place = (size_t)(look->starts[i].lane - first);
-        if (place < span)
-            since[place] = look->starts[i].since.us;
-    }
+    for (size_t i = from; i < look->start_count && look->starts[i].lane - first < (int64_t)span;
+         i++)
+        since[look->starts[i].lane - first] = look->starts[i].since.us;
     memcpy(run->params, op.params, op.param_count * sizeof *op.params);
     run->params[op.param_count++] = (pawli_param){"cursor_first", pawli_int(first)};
     run->params[op.param_count++] = (pawli_param){"cursor_since", pawli_times(since, span)};

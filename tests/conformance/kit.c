@@ -356,9 +356,10 @@ static const struct {
      "finish times do not agree with states"},
     {"SELECT count(*) FROM {message} WHERE max_attempts <> 0 AND retries > abs(max_attempts)",
      "messages were tried more often than allowed"},
-    {"SELECT count(*) FROM {body} b JOIN {lane} l ON l.id = b.lane_id"
-     " WHERE l.destination <> coalesce(b.destination, '')",
-     "messages are in the lane of another destination"},
+    {"SELECT count(*) FROM {queue} q JOIN {body} b ON b.id = q.id"
+     " WHERE NOT EXISTS (SELECT 1 FROM {lane} l WHERE l.id = q.lane_id AND l.topic = b.topic"
+     "  AND l.priority = b.priority AND l.destination = coalesce(b.destination, ''))",
+     "messages are in no lane, or not in their own"},
     {"SELECT count(*) FROM {dead} d WHERE NOT EXISTS (SELECT 1 FROM {outcome} o"
      " WHERE o.id = d.id AND o.state IN (3, 4))",
      "dead letters are recorded that are none"},

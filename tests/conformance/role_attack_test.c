@@ -53,9 +53,9 @@ PAWL_TEST(a_sender_reads_nothing_and_writes_only_through_enqueue)
         "SELECT * FROM {list_any}(with_payload => true)",
         /* a finished message runs again, or one that never existed */
         "INSERT INTO {queue} (id, lane_id, run_at) VALUES (1, 1, now())",
-        "INSERT INTO {body} (id, message_id, lane_id, type, max_attempts, created_at, due_at, "
+        "INSERT INTO {body} (id, message_id, topic, priority, type, max_attempts, created_at, due_at, "
         "payload)"
-        " VALUES (-1, gen_random_uuid(), 1, 0, 1, now(), now(), '')",
+        " VALUES (-1, gen_random_uuid(), 't', 0, 0, 1, now(), now(), '')",
         /* claims and reap that fail */
         "INSERT INTO {queue} (id, lane_id, run_at, lease) VALUES (77, 1, now(), '290000 years')",
         "INSERT INTO {lane} (topic, priority) VALUES ('t', 0)",

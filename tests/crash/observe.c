@@ -22,7 +22,7 @@ static const struct rule {
     {"finished messages have no body",
      "SELECT count(*) FROM pawl_outcome WHERE id NOT IN (SELECT id FROM pawl_body)"},
     {"messages have no lane",
-     "SELECT count(*) FROM pawl_body WHERE lane_id NOT IN (SELECT id FROM pawl_lane)"},
+     "SELECT count(*) FROM pawl_queue WHERE lane_id NOT IN (SELECT id FROM pawl_lane)"},
     {"messages are half held",
      "SELECT count(*) FROM pawl_queue WHERE (fence <> 0) <> (lease_until <> 0)"
      " OR (fence <> 0) <> (owner <> zeroblob(16))"},

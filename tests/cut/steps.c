@@ -25,7 +25,8 @@ void steps_clean(world *w)
                        "DELETE FROM {claim}; DELETE FROM {orders}; DELETE FROM {lease};"
                        "DELETE FROM {tally}; DELETE FROM {tally_delta};"
                        "DELETE FROM {inbox_record}; DELETE FROM {job}; DELETE FROM {job_run};"
-                       "DELETE FROM {lane} WHERE topic = 'job'");
+                       "DELETE FROM {lane} WHERE topic = 'job';"
+                       "DELETE FROM {lane_use} WHERE lane_id NOT IN (SELECT id FROM {lane})");
     fixture_set(w->f, FIXTURE_START);
     memset(w->held, 0, sizeof w->held);
 }

@@ -20,7 +20,7 @@ void life_clean(fixture *f)
         fixture_exec(f, "DELETE FROM {tally}; DELETE FROM {tally_delta}");
     else
         fixture_exec(f, "UPDATE {meta} SET latest_time = 0, boot_id = ''; "
-                        "UPDATE {tally} SET held = 0, paused = 0, dead = 0");
+                        "DELETE FROM {total}; UPDATE {tally} SET held = 0, paused = 0, dead = 0");
     fixture_set(f, FIXTURE_START);
 }
 

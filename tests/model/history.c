@@ -253,6 +253,7 @@ static void init(history *h, uint64_t seed, model_rule rule, const model_world *
     limits.sweep_share = 2; /* small, so that a short history can tell */
     limits.again_us = AGAIN_US;
     limits.again_share = 1;
+    limits.forget_us = FORGET_US;
     for (int i = 0; i < STORES; i++)
         pawli_cursor_init(&h->cursors[i], &limits);
     for (int i = 0; i < THREADS; i++)

@@ -17,6 +17,7 @@
 #define LEASE_US 20000
 #define SWEEP_US 50000
 #define AGAIN_US 2000
+#define FORGET_US 20000 /* short, so that it happens in a history */
 #define CALLS_MAX 4096
 
 /* Every actor does one step of its work at a time, and is then left alone for a while. */

@@ -23,14 +23,25 @@ static const char *made_id(fixture *f, int kind)
 
 static void fill_bodies(fixture *f, int kind, int64_t count, const char *lane, const char *due_at)
 {
+    fixture_exec(
+        f,
+        "INSERT INTO {body} (id, message_id, topic, priority, destination, type, max_attempts,"
+        " created_at, due_at, payload)"
+        " SELECT (SELECT coalesce(max(id), 0) FROM {body}) + n, %s,"
+        " l.topic, l.priority, nullif(l.destination, ''), 0, 10, {at:%lld}, %s, %s"
+        " FROM %s, (SELECT * FROM {lane} WHERE %s ORDER BY id LIMIT 1) l",
+        made_id(f, kind), (long long)FIXTURE_START.us, due_at,
+        fixture_is_postgres(f) ? "'x'::bytea" : "CAST('x' AS BLOB)", numbers(f, count), lane);
+}
+
+static void queue_bodies(fixture *f, int64_t after)
+{
     fixture_exec(f,
-                 "INSERT INTO {body} (id, message_id, lane_id, type, max_attempts, created_at,"
-                 " due_at, payload)"
-                 " SELECT (SELECT coalesce(max(id), 0) FROM {body}) + n, %s,"
-                 " (SELECT min(id) FROM {lane} WHERE %s), 0, 10, {at:%lld}, %s, %s"
-                 " FROM %s",
-                 made_id(f, kind), lane, (long long)FIXTURE_START.us, due_at,
-                 fixture_is_postgres(f) ? "'x'::bytea" : "CAST('x' AS BLOB)", numbers(f, count));
+                 "INSERT INTO {queue} (id, lane_id, run_at)"
+                 " SELECT b.id, l.id, b.due_at FROM {body} b JOIN {lane} l ON l.topic = b.topic"
+                 " AND l.priority = b.priority AND l.destination = coalesce(b.destination, '')"
+                 " WHERE b.id > %lld",
+                 (long long)after);
 }
 
 static void fill_inbox(fixture *f, int64_t processed)
@@ -99,18 +110,12 @@ void world_fill(fixture *f, int64_t finished, int64_t future)
     for (int i = 0; i < 2; i++) { /* behind what is due, and in a lane that is looked at first */
         first = fixture_count(f, "SELECT max(id) FROM {body}");
         fill_bodies(f, 2 + i, future / 2, i ? "topic = 'urgent'" : "topic = 'busy'", late);
-        fixture_exec(f,
-                     "INSERT INTO {queue} (id, lane_id, run_at)"
-                     " SELECT id, lane_id, due_at FROM {body} WHERE id > %lld",
-                     (long long)first);
+        queue_bodies(f, first);
     }
     /* Due, urgent, and for a destination that nobody claims for. */
     first = fixture_count(f, "SELECT max(id) FROM {body}");
     fill_bodies(f, 4, finished / 10, "destination = 'dead'", soon);
-    fixture_exec(f,
-                 "INSERT INTO {queue} (id, lane_id, run_at)"
-                 " SELECT id, lane_id, due_at FROM {body} WHERE id > %lld",
-                 (long long)first);
+    queue_bodies(f, first);
     if (fixture_is_postgres(f))
         fixture_exec(f, "SELECT setval('{body}_id_seq', (SELECT max(id) FROM {body}))");
 }

@@ -19,6 +19,42 @@ BEGIN
 END
 $$;
 
+-- A lane that this transaction may use, or a new one. A lane that is retiring gets no further messages.
+--
+-- The caller has its transaction id already: lane_clean() waits for the ends of all who had theirs when
+-- the lane could still be seen not to be retiring. That does not cover a transaction above READ
+-- COMMITTED, which may see what was the case long before its id: it locks the lane, so that it is not
+-- removed, and does not use one that is gone.
+CREATE FUNCTION pawl.lane_for(topic text, priority bigint, destination text, t timestamptz)
+RETURNS bigint
+LANGUAGE plpgsql VOLATILE AS $$
+#variable_conflict use_column
+DECLARE
+    lane bigint;
+BEGIN
+    IF current_setting('transaction_isolation') = 'read committed' THEN
+        SELECT l.id INTO lane FROM pawl.lane l
+        WHERE l.topic = lane_for.topic AND l.destination = lane_for.destination
+          AND l.priority = lane_for.priority AND NOT l.retiring ORDER BY l.id LIMIT 1;
+    ELSE
+        BEGIN
+            SELECT l.id INTO lane FROM pawl.lane l
+            WHERE l.topic = lane_for.topic AND l.destination = lane_for.destination
+              AND l.priority = lane_for.priority AND NOT l.retiring ORDER BY l.id LIMIT 1
+            FOR KEY SHARE;
+        EXCEPTION
+            WHEN serialization_failure THEN NULL; -- it is gone
+        END;
+    END IF;
+    IF lane IS NULL THEN
+        INSERT INTO pawl.lane (topic, priority, destination)
+        VALUES (lane_for.topic, lane_for.priority, lane_for.destination) RETURNING id INTO lane;
+        INSERT INTO pawl.lane_use (lane_id, used_at) VALUES (lane, t);
+    END IF;
+    RETURN lane;
+END
+$$;
+
 -- The inserts of enqueue_batch, which alone calls it, under its settings. Rows go in in the order
 -- of the arrays. Returns how many were new.
 CREATE FUNCTION pawl.enqueue_rows(
@@ -31,8 +67,9 @@ RETURNS bigint
 LANGUAGE plpgsql VOLATILE AS $$
 #variable_conflict use_column
 DECLARE
-    lane    integer; -- NULL: the messages are of several
-    to_wake boolean; -- false: certainly nobody; wake() looks closely
+    lane    bigint;  -- NULL: the messages are of several
+    lanes   bigint[]; -- then theirs
+    to_wake boolean; -- false: certainly none is asleep; wake() decides
     due     timestamptz;
     expiry  timestamptz;
     stored  bigint;
@@ -40,34 +77,39 @@ BEGIN
     IF topics[1] = ALL (topics) AND priorities[1] = ALL (priorities)
        AND (destinations IS NULL -- all are
             OR coalesce(destinations[1], '') = ALL (array_replace(destinations, NULL, ''))) THEN
-        SELECT l.id, current_setting('transaction_isolation') <> 'read committed'
-                     OR EXISTS (SELECT FROM pawl.sleeper)
-        INTO lane, to_wake FROM pawl.lane l
-        WHERE l.topic = topics[1] AND l.destination = coalesce(destinations[1], '')
-          AND l.priority = priorities[1] ORDER BY l.id LIMIT 1;
+        to_wake := current_setting('transaction_isolation') <> 'read committed';
+        IF NOT to_wake THEN -- the usual case without a call; as in lane_for()
+            SELECT l.id, EXISTS (SELECT FROM pawl.sleeper)
+            INTO lane, to_wake FROM pawl.lane l
+            WHERE l.topic = topics[1] AND l.destination = coalesce(destinations[1], '')
+              AND l.priority = priorities[1] AND NOT l.retiring ORDER BY l.id LIMIT 1;
+        END IF;
         IF lane IS NULL THEN
-            INSERT INTO pawl.lane (topic, priority, destination)
-            VALUES (topics[1], priorities[1], coalesce(destinations[1], ''))
-            RETURNING id INTO lane;
+            lane := pawl.lane_for(topics[1], priorities[1], coalesce(destinations[1], ''), t);
         END IF;
     ELSE
-        INSERT INTO pawl.lane (topic, priority, destination)
-        SELECT m.topic, m.priority, m.destination
-        FROM (SELECT DISTINCT u.topic, u.priority, coalesce(u.destination, '') AS destination
-              FROM unnest(topics, priorities, destinations) AS u(topic, priority, destination)) m
-        WHERE (SELECT l.id FROM pawl.lane l
-               WHERE l.topic = m.topic AND l.destination = m.destination
-                 AND l.priority = m.priority ORDER BY l.id LIMIT 1) IS NULL;
+        WITH used AS MATERIALIZED (
+            SELECT DISTINCT d.topic, d.priority, coalesce(d.destination, '') AS destination
+            FROM unnest(topics, priorities, destinations) AS d(topic, priority, destination)),
+        found AS MATERIALIZED (
+            SELECT d.topic, d.priority, d.destination,
+                   pawl.lane_for(d.topic, d.priority, d.destination, t) AS id
+            FROM used d)
+        SELECT array_agg(f.id ORDER BY u.place) INTO lanes
+        FROM unnest(topics, priorities, destinations) WITH ORDINALITY
+             AS u(topic, priority, destination, place)
+        JOIN found f ON f.topic = u.topic AND f.priority = u.priority
+                    AND f.destination = coalesce(u.destination, '');
     END IF;
 
     -- One message is the usual case, and cheaper without the machinery for many.
     IF cardinality(ids) = 1 THEN
         due := coalesce(due_times[1], t + delays[1], t);
         expiry := coalesce(expiries[1], greatest(due, t) + ttls[1]);
-        INSERT INTO pawl.body (id, message_id, lane_id, type, max_attempts, created_at, due_at,
+        INSERT INTO pawl.body (id, message_id, topic, priority, type, max_attempts, created_at, due_at,
                                expires_at, lease, retry_base, retry_max, retry_jitter, timeout, heartbeat,
                                destination, correlation_id, headers, payload)
-        VALUES (ids[1], message_ids[1], lane, types[1], max_attempts[1], t, due, expiry,
+        VALUES (ids[1], message_ids[1], topics[1], priorities[1], types[1], max_attempts[1], t, due, expiry,
                 pawl.seconds(leases[1]), pawl.seconds(retry_bases[1]), pawl.seconds(retry_maxes[1]),
                 pawl.seconds(retry_jitters[1]), pawl.seconds(timeouts[1]), pawl.seconds(heartbeats[1]),
                 destinations[1], correlation_ids[1], headers[1]::json, payloads[1])
@@ -79,14 +121,10 @@ BEGIN
         END IF;
     ELSE
         WITH added AS (
-            INSERT INTO pawl.body (id, message_id, lane_id, type, max_attempts, created_at, due_at,
+            INSERT INTO pawl.body (id, message_id, topic, priority, type, max_attempts, created_at, due_at,
                                    expires_at, lease, retry_base, retry_max, retry_jitter, timeout,
                                    heartbeat, destination, correlation_id, headers, payload)
-            SELECT m.id, m.message_id,
-                   coalesce(lane, (SELECT l.id FROM pawl.lane l
-                                   WHERE l.topic = m.topic AND l.priority = m.priority
-                                     AND l.destination = coalesce(m.destination, '')
-                                   ORDER BY l.id LIMIT 1)),
+            SELECT m.id, m.message_id, m.topic, m.priority,
                    m.type, m.max_attempts, t, coalesce(m.due_at, t + m.delay, t),
                    coalesce(m.expires_at, greatest(coalesce(m.due_at, t + m.delay, t), t) + m.ttl),
                    pawl.seconds(m.lease), pawl.seconds(m.retry_base), pawl.seconds(m.retry_max),
@@ -100,10 +138,13 @@ BEGIN
                       correlation_id, priority, due_at, delay, expires_at, ttl,
                       max_attempts, lease, retry_base, retry_max, retry_jitter, timeout, heartbeat)
             ON CONFLICT (message_id) DO NOTHING
-            RETURNING id, lane_id, due_at, expires_at, lease),
+            RETURNING id, due_at, expires_at, lease),
         queued AS (
             INSERT INTO pawl.queue (id, lane_id, run_at, expires_at, lease)
-            SELECT a.id, a.lane_id, greatest(a.due_at, t), a.expires_at, a.lease FROM added a)
+            -- The ids ascend, so that the bucket is the place.
+            SELECT a.id, coalesce(lane, lanes[width_bucket(a.id, ids)]), greatest(a.due_at, t),
+                   a.expires_at, a.lease
+            FROM added a)
         SELECT count(*) INTO stored FROM added;
     END IF;
     IF to_wake IS DISTINCT FROM false AND stored > 0 THEN
@@ -131,9 +172,11 @@ DECLARE
     t   CONSTANT timestamptz := pawl.clock();
     my_type     CONSTANT bigint := type;
     my_attempts CONSTANT bigint := max_attempts;
+    my_topic    CONSTANT text := topic;
+    my_priority CONSTANT bigint := priority;
     n       CONSTANT integer := cardinality(message_ids);
-    lane    integer;
-    to_wake boolean; -- as in enqueue_rows
+    lane    bigint;
+    to_wake boolean := current_setting('transaction_isolation') <> 'read committed'; -- as in enqueue_rows
     ids     bigint[];
     problem text;
 BEGIN
@@ -155,20 +198,19 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value', MESSAGE = 'enqueue: ' || problem,
             HINT = 'Nothing was stored.';
     END IF;
-    SELECT l.id, current_setting('transaction_isolation') <> 'read committed'
-                 OR EXISTS (SELECT FROM pawl.sleeper)
-    INTO lane, to_wake FROM pawl.lane l
-    WHERE l.topic = enqueue_plain.topic AND l.destination = ''
-      AND l.priority = enqueue_plain.priority
-    ORDER BY l.id LIMIT 1;
+    IF NOT to_wake THEN
+        SELECT l.id, EXISTS (SELECT FROM pawl.sleeper)
+        INTO lane, to_wake FROM pawl.lane l
+        WHERE l.topic = my_topic AND l.destination = '' AND l.priority = my_priority AND NOT l.retiring
+        ORDER BY l.id LIMIT 1;
+    END IF;
     IF lane IS NULL THEN
-        INSERT INTO pawl.lane (topic, priority) VALUES (enqueue_plain.topic, enqueue_plain.priority)
-        RETURNING id INTO lane;
+        lane := pawl.lane_for(my_topic, my_priority, '', t);
     END IF;
     IF cardinality(message_ids) = 1 THEN
         WITH added AS (
-            INSERT INTO pawl.body (message_id, lane_id, type, max_attempts, created_at, due_at, payload)
-            VALUES (message_ids[1], lane, my_type, my_attempts, t, t, payloads[1])
+            INSERT INTO pawl.body (message_id, topic, priority, type, max_attempts, created_at, due_at, payload)
+            VALUES (message_ids[1], my_topic, my_priority, my_type, my_attempts, t, t, payloads[1])
             RETURNING id)
         INSERT INTO pawl.queue (id, lane_id, run_at) SELECT a.id, lane, t FROM added a
         RETURNING id INTO work_id;
@@ -179,8 +221,8 @@ BEGIN
     ELSE
         ids := ARRAY(SELECT nextval('pawl.body_id_seq')
                      FROM generate_series(1, cardinality(message_ids)));
-        INSERT INTO pawl.body (id, message_id, lane_id, type, max_attempts, created_at, due_at, payload)
-        SELECT m.id, m.message_id, lane, my_type, my_attempts, t, t, m.payload
+        INSERT INTO pawl.body (id, message_id, topic, priority, type, max_attempts, created_at, due_at, payload)
+        SELECT m.id, m.message_id, my_topic, my_priority, my_type, my_attempts, t, t, m.payload
         FROM unnest(ids, message_ids, payloads) AS m(id, message_id, payload);
         INSERT INTO pawl.queue (id, lane_id, run_at) SELECT m.id, lane, t FROM unnest(ids) AS m(id);
         RETURN QUERY SELECT m.place, m.id, 0, t FROM unnest(positions, ids) AS m(place, id);
@@ -261,8 +303,8 @@ BEGIN
             INTO existing, results, dues
             FROM unnest(ids, message_ids, topics, payloads) WITH ORDINALITY
                  AS m(id, message_id, topic, payload, place)
-            LEFT JOIN LATERAL (SELECT e.id, l.topic, e.payload, e.due_at
-                               FROM pawl.body e JOIN pawl.lane l ON l.id = e.lane_id
+            LEFT JOIN LATERAL (SELECT e.id, e.topic, e.payload, e.due_at
+                               FROM pawl.body e
                                WHERE e.message_id = m.message_id LIMIT 1) b ON true;
             IF 2 = ANY (results) OR 3 = ANY (results) THEN
                 RAISE EXCEPTION USING ERRCODE = 'PW000', MESSAGE = 'take the batch back';

@@ -51,12 +51,12 @@ DECLARE
     my_lease CONSTANT interval := lease;
     longest  CONSTANT interval := interval '@LEASE_MOST@ milliseconds'; -- whatever a row says
     my_name  CONSTANT text := coalesce(owner_name, owner::text);
-    pivot    integer := after_lane;
-    lanes    integer[];
+    pivot    bigint := after_lane;
+    lanes    bigint[];
     reached  bigint;
     taken    bigint[];
     -- the rest of what was taken, side by side
-    from_lane  integer[];
+    from_lane  bigint[];
     tries      integer[];
     waits      integer[];
     times      timestamptz[];
@@ -64,8 +64,6 @@ DECLARE
     expiries   timestamptz[];
     errors     text[];
     reports    text[];
-    one_topic  text; -- NULL: they are of several
-    one_priority smallint;
     shortest interval;
     token    bigint;
     note     pawl.claimed;
@@ -122,7 +120,7 @@ BEGIN
                       SELECT c.id, c.lease, c.retries, c.deferrals, c.run_at, c.expires_at, c.last_error, c.progress
                       FROM pawl.queue c
                       WHERE c.lane_id = lane.id AND c.run_at <= t
-                        AND c.run_at >= coalesce(cursor_since[lane.id - cursor_first + 1], '-infinity')
+                        AND c.run_at >= coalesce(cursor_since[least(lane.id - cursor_first + 1, 2147483647)::integer], '-infinity')
                         AND c.fence = 0 AND (c.expires_at IS NULL OR c.expires_at > t)
                       ORDER BY c.run_at, c.id
                       LIMIT max_rows
@@ -151,7 +149,7 @@ BEGIN
                   SELECT c.id, c.lease, c.retries, c.deferrals, c.run_at, c.expires_at, c.last_error, c.progress
                   FROM pawl.queue c
                   WHERE c.lane_id = lane.id AND c.run_at <= t
-                    AND c.run_at >= coalesce(cursor_since[lane.id - cursor_first + 1], '-infinity')
+                    AND c.run_at >= coalesce(cursor_since[least(lane.id - cursor_first + 1, 2147483647)::integer], '-infinity')
                     AND c.fence = 0 AND (c.expires_at IS NULL OR c.expires_at > t)
                   ORDER BY c.run_at, c.id
                   LIMIT max_rows
@@ -174,7 +172,7 @@ BEGIN
                   SELECT c.id, c.lease, c.retries, c.deferrals, c.run_at, c.expires_at, c.last_error, c.progress
                   FROM pawl.queue c
                   WHERE c.lane_id = lane.id AND c.run_at <= t
-                    AND c.run_at >= coalesce(cursor_since[lane.id - cursor_first + 1], '-infinity')
+                    AND c.run_at >= coalesce(cursor_since[least(lane.id - cursor_first + 1, 2147483647)::integer], '-infinity')
                     AND c.fence = 0 AND (c.expires_at IS NULL OR c.expires_at > t)
                   ORDER BY c.run_at, c.id
                   LIMIT max_rows
@@ -190,25 +188,17 @@ BEGIN
         UPDATE pawl.queue q
         SET owner = my_owner, lease_until = t + least(coalesce(q.lease, my_lease), longest), fence = token
         WHERE q.id = ANY (taken);
-
-        IF from_lane[1] = ALL (from_lane) THEN
-            SELECT l.topic, l.priority INTO one_topic, one_priority
-            FROM pawl.lane l WHERE l.id = from_lane[1];
-        END IF;
         RETURN QUERY
-            SELECT m.id, m.message_id,
-                   coalesce(one_topic, (SELECT l.topic FROM pawl.lane l WHERE l.id = u.lane)),
-                   m.payload, m.type, m.destination, m.headers, m.correlation_id,
-                   coalesce(one_priority, (SELECT l.priority FROM pawl.lane l WHERE l.id = u.lane)),
-                   m.created_at, m.due_at, coalesce(u.expires_at, m.expires_at), m.max_attempts,
+            SELECT m.id, m.message_id, m.topic, m.payload, m.type, m.destination, m.headers,
+                   m.correlation_id, m.priority, m.created_at, m.due_at, coalesce(u.expires_at, m.expires_at), m.max_attempts,
                    u.retries, 1::smallint, token, my_owner, my_name, t + u.lease, u.run_at,
                    NULL::timestamptz, NULL::text, u.last_error,
                    u.progress, m.timeout, m.heartbeat, m.run_id, NULL::bytea, u.deferrals,
                    m.retry_base, m.retry_max, m.retry_jitter,
                    NULL::smallint,
                    NULL::bigint, NULL::timestamptz
-            FROM unnest(taken, from_lane, tries, waits, times, leases, expiries, errors, reports)
-                 AS u(id, lane, retries, deferrals, run_at, lease, expires_at, last_error, progress)
+            FROM unnest(taken, tries, waits, times, leases, expiries, errors, reports)
+                 AS u(id, retries, deferrals, run_at, lease, expires_at, last_error, progress)
             CROSS JOIN LATERAL (SELECT b.* FROM pawl.body b WHERE b.id = u.id LIMIT 1) m;
     END IF;
     IF cursor_since IS NULL THEN
@@ -261,7 +251,7 @@ BEGIN
         SELECT 4, lane.id,
                (SELECT c.run_at FROM pawl.queue c
                 WHERE c.lane_id = lane.id AND c.run_at <= t
-                  AND c.run_at >= coalesce(cursor_since[lane.id - cursor_first + 1], '-infinity')
+                  AND c.run_at >= coalesce(cursor_since[least(lane.id - cursor_first + 1, 2147483647)::integer], '-infinity')
                   AND c.fence = 0 AND (c.expires_at IS NULL OR c.expires_at > t)
                 ORDER BY c.run_at, c.id LIMIT 1)
         FROM unnest(lanes) AS lane(id)

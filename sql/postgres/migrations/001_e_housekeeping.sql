@@ -180,15 +180,16 @@ BEGIN
     IF cardinality(dead) > 0 THEN
         WITH moved AS (
             UPDATE pawl.outcome o SET state = 4, expires_at = NULL WHERE o.id = ANY (dead)
-            RETURNING (SELECT b.lane_id FROM pawl.body b WHERE b.id = o.id) AS lane_id)
-        INSERT INTO pawl.tally_delta (lane_id, state, n)
-        SELECT m.lane_id, 4, count(*) FROM moved m GROUP BY m.lane_id;
+            RETURNING (SELECT b.topic FROM pawl.body b WHERE b.id = o.id) AS topic)
+        INSERT INTO pawl.tally_delta (topic, state, n)
+        SELECT m.topic, 4, count(*) FROM moved m GROUP BY m.topic;
     END IF;
     RETURN cardinality(late) + cardinality(dead);
 END
 $$;
 
--- Forget what was done or cancelled longer than `keep` ago.
+-- Forget what was done or cancelled longer than `keep` ago, and the counts of topics that have no lane
+-- and had no message that ended since then, nor within seven days.
 CREATE FUNCTION pawl.retain(keep interval DEFAULT interval '7 days', max_rows bigint DEFAULT 1000)
 RETURNS bigint
 LANGUAGE plpgsql VOLATILE
@@ -213,12 +214,101 @@ BEGIN
         DELETE FROM pawl.body b WHERE b.id = ANY (old);
         DELETE FROM pawl.outcome o WHERE o.id = ANY (old);
     END IF;
+    -- fold() changes these rows, one after the other: skipped where it is just doing so.
+    DELETE FROM pawl.tally a
+    USING (SELECT c.topic, c.state FROM pawl.tally c
+           WHERE c.changed_at <= least(before, before + keep - interval '7 days')
+             AND NOT EXISTS (SELECT FROM pawl.lane l WHERE l.topic = c.topic)
+           ORDER BY c.changed_at LIMIT max_rows FOR UPDATE SKIP LOCKED) gone
+    WHERE a.topic = gone.topic AND a.state = gone.state;
     RETURN cardinality(old);
 END
 $$;
 
--- Move the deltas behind the totals into the tally, and write down which lanes are paused. One at a time; a second caller has nothing to
--- do. Returns how many deltas were moved.
+-- Remove lanes that have been empty for a while: claims and their answers cost what is waiting, not what
+-- ever was. docs/internals/queue.md says why nothing is lost. A lane that was not in use for `idle` and
+-- is empty is first marked as retiring, and gets no further messages. In a later call the lane gets an
+-- epoch, a transaction id that is given out after everyone can see the mark; and when all lower ids
+-- have ended, whoever might have put a message in has committed or never will: what is empty then is
+-- removed, and a lane with a message is in use again.
+--
+-- Does nothing unless it is alone, READ COMMITTED and the first in its transaction to need an id: what
+-- it reads has to be newer than its lock, and its id newer than what the call before has committed.
+-- Returns how many lanes it examined, in each of the three steps at most max_rows.
+CREATE FUNCTION pawl.lane_clean(max_rows bigint, idle interval DEFAULT interval '5 minutes')
+RETURNS bigint
+LANGUAGE plpgsql VOLATILE AS $$
+#variable_conflict use_column
+DECLARE
+    t CONSTANT timestamptz := pawl.clock();
+    my_xid    bigint;
+    chosen    bigint[];
+    empty     bigint[];
+    worked_on bigint := 0;
+BEGIN
+    IF current_setting('transaction_isolation') <> 'read committed'
+       OR NOT pg_try_advisory_xact_lock('pawl.lane'::regclass::oid::integer, 1)
+       OR pg_current_xact_id_if_assigned() IS NOT NULL THEN
+        RETURN 0;
+    END IF;
+    my_xid := pg_current_xact_id()::text::bigint;
+
+    -- Lanes whose epoch is over. The order matters: lock, so that no transaction above READ COMMITTED uses
+    -- them any more; then look for messages.
+    chosen := ARRAY(
+        SELECT u.lane_id FROM pawl.lane_use u
+        WHERE u.epoch > 0 AND u.epoch <= pg_snapshot_xmin(pg_current_snapshot())::text::bigint
+        ORDER BY u.epoch LIMIT max_rows);
+    chosen := ARRAY(SELECT l.id FROM pawl.lane l WHERE l.id = ANY (chosen) FOR UPDATE SKIP LOCKED);
+    IF cardinality(chosen) > 0 THEN
+        -- One statement: a message's end removes its row and adds a delta at the same moment.
+        empty := ARRAY(
+            SELECT c.id FROM unnest(chosen) AS c(id)
+            WHERE (SELECT q.id FROM pawl.queue q WHERE q.lane_id = c.id LIMIT 1) IS NULL
+              AND c.id NOT IN (SELECT d.lane_id FROM pawl.tally_delta d WHERE d.lane_id IS NOT NULL));
+        DELETE FROM pawl.lane l WHERE l.id = ANY (empty);
+        DELETE FROM pawl.lane_use u WHERE u.lane_id = ANY (empty);
+        UPDATE pawl.lane l SET retiring = false WHERE l.id = ANY (chosen) AND NOT l.id = ANY (empty);
+        UPDATE pawl.lane_use u SET epoch = NULL, used_at = t
+        WHERE u.lane_id = ANY (chosen) AND NOT u.lane_id = ANY (empty);
+        worked_on := cardinality(chosen);
+    END IF;
+
+    -- Lanes that an earlier call has marked (epoch 0).
+    chosen := ARRAY(SELECT u.lane_id FROM pawl.lane_use u WHERE u.epoch = 0 LIMIT max_rows);
+    UPDATE pawl.lane_use u SET epoch = my_xid WHERE u.lane_id = ANY (chosen);
+    worked_on := worked_on + cardinality(chosen);
+
+    -- A clock that was set back: what was in use in the future was so now.
+    UPDATE pawl.lane_use u SET used_at = t
+    WHERE u.lane_id = ANY (ARRAY(SELECT f.lane_id FROM pawl.lane_use f
+                                 WHERE f.epoch IS NULL AND f.used_at > t + idle
+                                 ORDER BY f.used_at DESC LIMIT max_rows));
+
+    -- Lanes that were not in use for a while. Not while a long transaction keeps such a lane: a topic that
+    -- is used now and then would get one lane after the other.
+    IF (SELECT u.used_at FROM pawl.lane_use u WHERE u.epoch > 0 ORDER BY u.epoch LIMIT 1)
+       < t - interval '1 minute' THEN
+        RETURN worked_on;
+    END IF;
+    chosen := ARRAY(SELECT u.lane_id FROM pawl.lane_use u
+                    WHERE u.epoch IS NULL AND u.used_at <= t - idle ORDER BY u.used_at LIMIT max_rows);
+    IF cardinality(chosen) > 0 THEN
+        empty := ARRAY(SELECT c.id FROM unnest(chosen) AS c(id)
+                       WHERE (SELECT q.id FROM pawl.queue q WHERE q.lane_id = c.id LIMIT 1) IS NULL);
+        empty := ARRAY(SELECT l.id FROM pawl.lane l WHERE l.id = ANY (empty)
+                       FOR NO KEY UPDATE SKIP LOCKED); -- nothing here waits for a lane while it has another
+        UPDATE pawl.lane l SET retiring = true WHERE l.id = ANY (empty);
+        UPDATE pawl.lane_use u SET epoch = CASE WHEN u.lane_id = ANY (empty) THEN 0 END, used_at = t
+        WHERE u.lane_id = ANY (chosen);
+        worked_on := worked_on + cardinality(chosen);
+    END IF;
+    RETURN worked_on;
+END
+$$;
+
+-- Remove empty lanes, move the deltas behind the totals into the tally, and write down which lanes are
+-- paused. One at a time; a second caller has nothing to do. Returns how many deltas were moved.
 CREATE FUNCTION pawl.fold(max_rows bigint DEFAULT 10000) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET plan_cache_mode = force_generic_plan
@@ -229,7 +319,10 @@ SET jit = off
 AS $$
 #variable_conflict use_column
 DECLARE
+    t CONSTANT timestamptz := pawl.clock();
     deltas bigint[];
+    lanes  bigint[];
+    cleaned CONSTANT bigint := pawl.lane_clean(max_rows); -- first: it must begin the transaction
 BEGIN
     PERFORM pawl.settle_lanes();
     IF NOT pg_try_advisory_xact_lock('pawl.tally'::regclass::oid::integer, 1) THEN
@@ -238,12 +331,21 @@ BEGIN
     deltas := ARRAY(
         SELECT d.id FROM pawl.tally_delta d ORDER BY d.id LIMIT max_rows FOR UPDATE SKIP LOCKED);
     IF cardinality(deltas) > 0 THEN
+        lanes := ARRAY(SELECT DISTINCT d.lane_id FROM pawl.tally_delta d WHERE d.id = ANY (deltas));
         WITH gone AS (
             DELETE FROM pawl.tally_delta d WHERE d.id = ANY (deltas)
-            RETURNING d.lane_id, d.state, d.n)
-        INSERT INTO pawl.tally AS a (lane_id, state, n)
-        SELECT g.lane_id, g.state, sum(g.n) FROM gone g GROUP BY g.lane_id, g.state
-        ON CONFLICT (lane_id, state) DO UPDATE SET n = a.n + excluded.n;
+            RETURNING d.lane_id, d.topic, d.state, d.n),
+        named AS (
+            SELECT coalesce(g.topic, (SELECT l.topic FROM pawl.lane l WHERE l.id = g.lane_id)) AS topic,
+                   g.state, g.n
+            FROM gone g)
+        INSERT INTO pawl.tally AS a (topic, state, n, changed_at)
+        SELECT m.topic, m.state, sum(m.n), t FROM named m
+        WHERE m.topic IS NOT NULL GROUP BY m.topic, m.state
+        ON CONFLICT (topic, state) DO UPDATE SET n = a.n + excluded.n, changed_at = excluded.changed_at;
+        -- Not at every call: a row that is written is a row that vacuum has to remove.
+        UPDATE pawl.lane_use u SET used_at = t
+        WHERE u.lane_id = ANY (lanes) AND u.epoch IS NULL AND u.used_at < t - interval '1 minute';
     END IF;
     RETURN cardinality(deltas);
 END

@@ -55,7 +55,7 @@ BEGIN
         RETURNING o.id, o.error),
     ready AS (
         INSERT INTO pawl.queue (id, lane_id, run_at, expires_at, lease, run_id, last_error)
-        SELECT g.id, b.lane_id, t,
+        SELECT g.id, pawl.lane_for(b.topic, b.priority, coalesce(b.destination, ''), t), t,
                CASE WHEN isfinite(b.expires_at) AND isfinite(b.due_at)
                     THEN t + least(extract(epoch FROM b.expires_at - greatest(b.due_at, b.created_at)),
                                    @TTL_MOST@ / 1000) * interval '1 second' END,

@@ -93,7 +93,7 @@ BEGIN
 END
 $$;
 
--- Every topic that has had a message or of which something was said.
+-- Every topic that has messages, or had some that the counts still know of, or of which something was said.
 CREATE FUNCTION pawl.topic_list() RETURNS TABLE (topic text, paused_at timestamptz, dead boolean)
 LANGUAGE plpgsql VOLATILE AS $$
 #variable_conflict use_column
@@ -102,6 +102,7 @@ BEGIN
         SELECT n.name, p.paused_at,
                EXISTS (SELECT FROM pawl.topic d WHERE d.dead AND d.name IN ('', n.name))
         FROM (SELECT l.topic AS name FROM pawl.lane l
+              UNION SELECT a.topic FROM pawl.tally a
               UNION SELECT o.name FROM pawl.topic o WHERE o.name <> '') n
         LEFT JOIN pawl.topic p ON p.name = n.name
         ORDER BY n.name COLLATE "C";
@@ -141,8 +142,7 @@ BEGIN
         SELECT d.id FROM pawl.dead d
         WHERE d.run_at <= t
           AND (topics IS NULL
-               OR (SELECT l.topic FROM pawl.body b, pawl.lane l
-                   WHERE b.id = d.id AND l.id = b.lane_id LIMIT 1) = ANY (topics))
+               OR (SELECT b.topic FROM pawl.body b WHERE b.id = d.id LIMIT 1) = ANY (topics))
         ORDER BY d.run_at LIMIT max_rows
         FOR UPDATE SKIP LOCKED);
     IF cardinality(taken) = 0 THEN

@@ -63,23 +63,16 @@ LANGUAGE plpgsql VOLATILE AS $$
 #variable_conflict use_column
 DECLARE
     r    pawl.job_run;
-    lane integer;
+    lane CONSTANT bigint := pawl.lane_for(j.topic, j.priority, coalesce(j.destination, ''), t);
     work bigint;
     ends CONSTANT timestamptz :=
         t + coalesce(pawl.seconds(j.ttl), CASE WHEN j.destination IS NOT NULL THEN interval '24 hours' END);
 BEGIN
-    SELECT l.id INTO lane FROM pawl.lane l
-    WHERE l.topic = j.topic AND l.destination = coalesce(j.destination, '') AND l.priority = j.priority
-    ORDER BY l.id LIMIT 1;
-    IF lane IS NULL THEN
-        INSERT INTO pawl.lane (topic, priority, destination)
-        VALUES (j.topic, j.priority, coalesce(j.destination, '')) RETURNING id INTO lane;
-    END IF;
     SELECT h.* INTO r FROM pawl.job_run h WHERE h.id = run;
-    INSERT INTO pawl.body (message_id, lane_id, type, max_attempts, created_at, due_at, expires_at, lease,
+    INSERT INTO pawl.body (message_id, topic, priority, type, max_attempts, created_at, due_at, expires_at, lease,
                            retry_base, retry_max, retry_jitter, timeout, heartbeat, run_id, destination,
                            correlation_id, headers, payload)
-    VALUES (job_start.message_id, lane, j.type,
+    VALUES (job_start.message_id, j.topic, j.priority, j.type,
             coalesce(j.max_attempts, CASE WHEN j.destination IS NULL THEN 10 ELSE 0 END), t, r.scheduled_at,
             ends, pawl.seconds(j.lease), pawl.seconds(j.retry_base), pawl.seconds(j.retry_max),
             pawl.seconds(j.retry_jitter), pawl.seconds(j.timeout), pawl.seconds(j.heartbeat), run,

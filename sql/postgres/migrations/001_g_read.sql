@@ -263,34 +263,38 @@ BEGIN
                    sum(d.late)::bigint AS late, max(d.seen) >= cap AS at_least, min(d.oldest) AS oldest
             FROM depth d GROUP BY d.topic),
         overdue AS ( -- failed messages past their time to live, which maintenance makes expired
-            SELECT l.topic, count(*) AS n
+            SELECT b.topic, count(*) AS n
             FROM (SELECT o.id FROM pawl.outcome o WHERE o.state = 3 AND o.expires_at <= t LIMIT cap) o
-            JOIN pawl.body b ON b.id = o.id
-            JOIN pawl.lane l ON l.id = b.lane_id GROUP BY l.topic),
+            JOIN pawl.body b ON b.id = o.id GROUP BY b.topic),
         counts AS (
-            SELECT a.lane_id, a.state, a.n FROM pawl.tally a
+            SELECT a.topic, a.state, a.n FROM pawl.tally a
             UNION ALL
-            SELECT e.lane_id, e.state, e.n FROM pawl.tally_delta e),
-        lanes AS (
-            SELECT c.lane_id, sum(c.n) FILTER (WHERE c.state = 2) AS done,
+            SELECT coalesce(e.topic, (SELECT l.topic FROM pawl.lane l WHERE l.id = e.lane_id)), e.state, e.n
+            FROM (SELECT d.lane_id, d.topic, d.state, sum(d.n) AS n FROM pawl.tally_delta d
+                  GROUP BY d.lane_id, d.topic, d.state) e),
+        ended AS MATERIALIZED (
+            SELECT c.topic, sum(c.n) FILTER (WHERE c.state = 2) AS done,
                    sum(c.n) FILTER (WHERE c.state = 3) AS failed,
                    sum(c.n) FILTER (WHERE c.state = 4) AS expired,
                    sum(c.n) FILTER (WHERE c.state = 5) AS cancelled
-            FROM counts c GROUP BY c.lane_id),
-        ended AS (
-            SELECT l.topic, sum(s.done) AS done, sum(s.failed) AS failed, sum(s.expired) AS expired,
-                   sum(s.cancelled) AS cancelled
-            FROM lanes s JOIN pawl.lane l ON l.id = s.lane_id GROUP BY l.topic)
-        SELECT p.topic, p.n - p.held, p.held, p.at_least,
-               CASE WHEN p.at_least
-                    THEN greatest(p.n, (whole - (SELECT coalesce(sum(x.n), 0)::bigint FROM topics x
-                                                 WHERE NOT x.at_least))
-                                       / (SELECT count(*) FROM topics x WHERE x.at_least))
-                    ELSE p.n END,
+            FROM counts c GROUP BY c.topic),
+        names AS (SELECT x.topic FROM topics x UNION SELECT x.topic FROM ended x
+                  UNION SELECT x.topic FROM overdue x)
+        SELECT i.topic, coalesce(p.n - p.held, 0), coalesce(p.held, 0), coalesce(p.at_least, false),
+               coalesce(p.estimate, 0),
                coalesce(e.done, 0)::bigint, coalesce(e.failed, 0)::bigint,
-               coalesce(e.expired, 0)::bigint + p.late + coalesce(v.n, 0), coalesce(e.cancelled, 0)::bigint,
-               p.oldest
-        FROM topics p LEFT JOIN ended e ON e.topic = p.topic LEFT JOIN overdue v ON v.topic = p.topic
-        ORDER BY p.topic;
+               coalesce(e.expired, 0)::bigint + coalesce(p.late, 0) + coalesce(v.n, 0),
+               coalesce(e.cancelled, 0)::bigint, p.oldest
+        FROM names i
+        LEFT JOIN (SELECT x.*,
+                          CASE WHEN x.at_least
+                               THEN greatest(x.n, (whole - (SELECT coalesce(sum(y.n), 0)::bigint
+                                                            FROM topics y WHERE NOT y.at_least))
+                                                  / (SELECT count(*) FROM topics y WHERE y.at_least))
+                               ELSE x.n END AS estimate
+                   FROM topics x) p ON p.topic = i.topic
+        LEFT JOIN ended e ON e.topic = i.topic
+        LEFT JOIN overdue v ON v.topic = i.topic
+        ORDER BY i.topic;
 END
 $$;

@@ -25,7 +25,7 @@ SET jit = off
 AS $$
 #variable_conflict use_column
 DECLARE
-    lanes CONSTANT integer[] := CASE
+    lanes CONSTANT bigint[] := CASE
         WHEN timer_pending.topic IS NULL THEN ARRAY(SELECT l.id FROM pawl.lane l)
         ELSE ARRAY(SELECT l.id FROM pawl.lane l WHERE l.topic = timer_pending.topic) END;
     since   CONSTANT timestamptz := coalesce(after_due, '-infinity');
@@ -90,7 +90,7 @@ SET jit = off
 AS $$
 #variable_conflict use_column
 DECLARE
-    lanes CONSTANT integer[] := CASE
+    lanes CONSTANT bigint[] := CASE
         WHEN timer_count.topic IS NULL THEN ARRAY(SELECT l.id FROM pawl.lane l)
         ELSE ARRAY(SELECT l.id FROM pawl.lane l WHERE l.topic = timer_count.topic) END;
     since   CONSTANT timestamptz := coalesce(after_due, '-infinity');

@@ -1,2 +1,2 @@
--- Move the deltas into the tally.
+-- Remove empty lanes and move the deltas into the tally.
 SELECT pawl.fold(max_rows => :limit);

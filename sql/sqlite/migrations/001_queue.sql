@@ -39,8 +39,8 @@ CREATE TABLE pawl_topic (
     dead      INTEGER NOT NULL DEFAULT 0 CHECK (dead IN (0, 1))      -- dead letters are handled
 ) STRICT, WITHOUT ROWID;
 
--- A lane is a topic at one priority and for one destination: the unit a claim looks at. Its rows are
--- never removed.
+-- A lane is a topic at one priority and for one destination: the unit that a claim scans. Only rows of
+-- pawl_queue refer to it, and fold removes it when it has been empty for a while.
 CREATE TABLE pawl_lane (
     id          INTEGER PRIMARY KEY,
     topic       TEXT    NOT NULL CHECK (length(topic) BETWEEN @TOPIC_LEAST@ AND @TOPIC_MOST@),
@@ -57,8 +57,9 @@ CREATE TABLE pawl_tally (
     priority  INTEGER NOT NULL,             -- the lane's
     destination TEXT  NOT NULL DEFAULT '',  -- the lane's
     turn      INTEGER NOT NULL DEFAULT 0,   -- the last claim that took something
+    used_at   INTEGER NOT NULL DEFAULT 0,   -- and when that was
     held      INTEGER NOT NULL DEFAULT 0,   -- messages in progress now
-    done      INTEGER NOT NULL DEFAULT 0,   -- from here on totals since the beginning
+    done      INTEGER NOT NULL DEFAULT 0,   -- from here on totals since the lane was added
     failed    INTEGER NOT NULL DEFAULT 0,
     expired   INTEGER NOT NULL DEFAULT 0,
     cancelled INTEGER NOT NULL DEFAULT 0,
@@ -77,10 +78,24 @@ BEGIN
             EXISTS (SELECT 1 FROM pawl_topic WHERE name IN ('', new.topic) AND dead));
 END;
 
+-- The totals of a topic's lanes that were removed. retain forgets them when the topic has no lane and
+-- they did not change for as long as finished messages are kept, and seven days.
+CREATE TABLE pawl_total (
+    topic      TEXT    PRIMARY KEY,
+    done       INTEGER NOT NULL DEFAULT 0,
+    failed     INTEGER NOT NULL DEFAULT 0,
+    expired    INTEGER NOT NULL DEFAULT 0,
+    cancelled  INTEGER NOT NULL DEFAULT 0,
+    redriven   INTEGER NOT NULL DEFAULT 0,
+    changed_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX pawl_total_age ON pawl_total (changed_at);
+
 CREATE TABLE pawl_body (
     id             INTEGER PRIMARY KEY AUTOINCREMENT, -- the work id, never reused
     message_id     BLOB    NOT NULL CHECK (length(message_id) = 16),
-    lane_id        INTEGER NOT NULL,
+    topic          TEXT    NOT NULL,
+    priority       INTEGER NOT NULL,
     type           INTEGER NOT NULL CHECK (type BETWEEN @TYPE_LEAST@ AND @TYPE_MOST@), -- signal, command, push_call, response
     created_at     INTEGER NOT NULL,
     due_at         INTEGER NOT NULL,                  -- as asked for, also when in the past
@@ -202,8 +217,8 @@ CREATE VIEW pawl_clock AS
 
 -- Every message with everything known of it. Column order is the library's (src/core/message.c).
 CREATE VIEW pawl_message AS
-    SELECT b.id, b.message_id, l.topic, b.payload, b.type, b.destination, b.headers,
-           b.correlation_id, l.priority, b.created_at, b.due_at,
+    SELECT b.id, b.message_id, b.topic, b.payload, b.type, b.destination, b.headers,
+           b.correlation_id, b.priority, b.created_at, b.due_at,
            coalesce(q.expires_at, o.expires_at, b.expires_at) AS expires_at,
            b.max_attempts,
            coalesce(q.retries, o.retries) AS retries,
@@ -223,7 +238,6 @@ CREATE VIEW pawl_message AS
            b.timeout, b.heartbeat, b.run_id, o.output, coalesce(q.deferrals, 0) AS deferrals,
            b.retry_base, b.retry_max, b.retry_jitter
     FROM pawl_body b
-    JOIN pawl_lane l ON l.id = b.lane_id
     LEFT JOIN pawl_queue q ON q.id = b.id
     LEFT JOIN pawl_outcome o ON o.id = b.id
     LEFT JOIN pawl_claim c ON c.fence = q.fence;

@@ -11,17 +11,17 @@ SET owner = :owner, lease_until = :now + min(coalesce(lease, :lease), @LEASE_MOS
 WHERE id IN (SELECT j.value FROM pawl_claim c CROSS JOIN json_each(c.ids) j
              WHERE c.fence = (SELECT fence FROM pawl_meta WHERE id = 1));
 
-INSERT INTO pawl_tally (lane_id, priority, turn, held)
-SELECT h.lane_id, 0, h.fence, count(*)
+INSERT INTO pawl_tally (lane_id, priority, turn, used_at, held)
+SELECT h.lane_id, 0, h.fence, :now, count(*)
 FROM pawl_held h
 WHERE h.fence = (SELECT fence FROM pawl_meta WHERE id = 1)
 GROUP BY h.lane_id
-ON CONFLICT (lane_id) DO UPDATE SET turn = excluded.turn, held = held + excluded.held;
+ON CONFLICT (lane_id) DO UPDATE SET turn = excluded.turn, used_at = excluded.used_at, held = held + excluded.held;
 
 -- The columns of pawl_message, without looking for an outcome that cannot be there. json_each answers
 -- in the array's order, which is the claim's; sorting would copy the payloads.
-SELECT b.id, b.message_id, l.topic, b.payload, b.type, b.destination, b.headers, b.correlation_id,
-       l.priority, b.created_at, b.due_at, coalesce(q.expires_at, b.expires_at), b.max_attempts,
+SELECT b.id, b.message_id, b.topic, b.payload, b.type, b.destination, b.headers, b.correlation_id,
+       b.priority, b.created_at, b.due_at, coalesce(q.expires_at, b.expires_at), b.max_attempts,
        q.retries, 1, c.fence, c.owner, c.owner_name, q.lease_until, q.run_at, NULL, NULL, q.last_error,
        q.progress, b.timeout, b.heartbeat, b.run_id, NULL, q.deferrals, b.retry_base,
        b.retry_max, b.retry_jitter
@@ -29,7 +29,6 @@ FROM pawl_claim c
 CROSS JOIN json_each(c.ids) j
 CROSS JOIN pawl_queue q ON q.id = j.value
 CROSS JOIN pawl_body b ON b.id = q.id
-CROSS JOIN pawl_lane l ON l.id = q.lane_id
 WHERE c.fence = (SELECT fence FROM pawl_meta WHERE id = 1);
 
 -- The history of jobs, if runs are among them.

@@ -1,11 +1,8 @@
 -- The message of the run r of the job j.
-INSERT OR FAIL INTO pawl_body (message_id, lane_id, type, created_at, due_at, expires_at, max_attempts,
-                               lease, retry_base, retry_max, retry_jitter, timeout, heartbeat, run_id,
+INSERT OR FAIL INTO pawl_body (message_id, topic, priority, type, created_at, due_at, expires_at,
+                               max_attempts, lease, retry_base, retry_max, retry_jitter, timeout, heartbeat, run_id,
                                destination, headers, correlation_id, payload)
-SELECT :message_id,
-       (SELECT id FROM pawl_lane INDEXED BY pawl_lane_name
-        WHERE topic = j.topic AND priority = j.priority AND destination = coalesce(j.destination, '')),
-       j.type, :now, r.scheduled_at,
+SELECT :message_id, j.topic, j.priority, j.type, :now, r.scheduled_at,
        :now + coalesce(j.ttl, CASE WHEN j.destination IS NOT NULL THEN 86400000000 END),
        coalesce(j.max_attempts, CASE WHEN j.destination IS NULL THEN 10 ELSE 0 END),
        j.lease, j.retry_base, j.retry_max, j.retry_jitter, j.timeout, j.heartbeat, r.id, j.destination,

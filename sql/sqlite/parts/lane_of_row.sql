@@ -3,6 +3,6 @@
            WHEN 1 THEN (SELECT l.id FROM pawli_rows(:rows) f CROSS JOIN pawl_lane l INDEXED BY pawl_lane_name
                         ON l.topic = f.topic AND l.priority = f.priority
                            AND l.destination = coalesce(f.destination, '') LIMIT 1)
-           ELSE (SELECT id FROM pawl_lane INDEXED BY pawl_lane_name
-                 WHERE topic = r.topic AND priority = r.priority
-                   AND destination = coalesce(r.destination, '')) END,
+           ELSE (SELECT l.id FROM pawl_lane l INDEXED BY pawl_lane_name
+                 WHERE l.topic = b.topic AND l.priority = b.priority
+                   AND l.destination = coalesce(b.destination, '')) END,

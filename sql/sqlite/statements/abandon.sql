@@ -38,7 +38,8 @@ DELETE FROM pawl_queue WHERE id = :id AND changes() = 1;
 -- The dead-letter handler is to be called, if that was asked for.
 -- @each
 INSERT OR IGNORE INTO pawl_dead (id, run_at)
-SELECT b.id, :now FROM pawl_body b CROSS JOIN pawl_tally t ON t.lane_id = b.lane_id
-WHERE b.id = :id AND changes() = 1 AND t.dead;
+SELECT b.id, :now FROM pawl_body b
+WHERE b.id = :id AND changes() = 1
+  AND EXISTS (SELECT 1 FROM pawl_topic t WHERE t.name IN ('', b.topic) AND t.dead);
 -- @include run_ready
 -- @include claim_ended

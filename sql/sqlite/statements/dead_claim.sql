@@ -10,18 +10,16 @@ SET fence =
 WHERE id = 1
   AND EXISTS (SELECT 1 FROM pawl_dead d INDEXED BY pawl_dead_due
               CROSS JOIN pawl_body b ON b.id = d.id
-              CROSS JOIN pawl_lane l ON l.id = b.lane_id
               WHERE d.run_at <= :now
-                AND (:topics IS NULL OR l.topic IN (SELECT value FROM json_each(:topics))));
+                AND (:topics IS NULL OR b.topic IN (SELECT value FROM json_each(:topics))));
 
 UPDATE OR FAIL pawl_dead
 SET owner = :owner, fence = (SELECT fence FROM pawl_meta WHERE id = 1), calls = calls + 1,
     run_at = :now + :lease
 WHERE id IN (SELECT d.id FROM pawl_dead d INDEXED BY pawl_dead_due
              CROSS JOIN pawl_body b ON b.id = d.id
-             CROSS JOIN pawl_lane l ON l.id = b.lane_id
              WHERE d.run_at <= :now
-               AND (:topics IS NULL OR l.topic IN (SELECT value FROM json_each(:topics)))
+               AND (:topics IS NULL OR b.topic IN (SELECT value FROM json_each(:topics)))
              ORDER BY d.run_at LIMIT :limit);
 
 SELECT m.id, m.message_id, m.topic, m.payload, m.type, m.destination, m.headers, m.correlation_id,

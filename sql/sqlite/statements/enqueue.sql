@@ -2,20 +2,17 @@
 -- 2 conflict, and the due time; first for those that existed, then for all: a message's first answer
 -- counts.
 SELECT r.position, b.id,
-       CASE WHEN (SELECT topic FROM pawl_lane WHERE id = b.lane_id) = r.topic AND b.payload = r.payload
+       CASE WHEN b.topic = r.topic AND b.payload = r.payload
             THEN 1 ELSE 2 END,
        b.due_at
 FROM pawli_rows(:rows) r
 CROSS JOIN pawl_body b INDEXED BY pawl_body_message ON b.message_id = r.message_id;
 
 -- @include lanes
-INSERT INTO pawl_body (message_id, lane_id, type, created_at, due_at, expires_at, max_attempts,
-                       lease, retry_base, retry_max, retry_jitter, timeout, heartbeat, destination,
+INSERT INTO pawl_body (message_id, topic, priority, type, created_at, due_at, expires_at,
+                       max_attempts, lease, retry_base, retry_max, retry_jitter, timeout, heartbeat, destination,
                        headers, correlation_id, payload)
-SELECT message_id,
-       (SELECT id FROM pawl_lane INDEXED BY pawl_lane_name
-        WHERE topic = r.topic AND priority = r.priority AND destination = coalesce(r.destination, '')),
-       type, :now, coalesce(due_at, :now + delay, :now),
+SELECT message_id, topic, priority, type, :now, coalesce(due_at, :now + delay, :now),
        coalesce(expires_at, max(coalesce(due_at, :now + delay, :now), :now) + ttl),
        max_attempts, lease, retry_base, retry_max, retry_jitter, timeout, heartbeat, destination, headers,
        correlation_id, payload
@@ -25,7 +22,10 @@ ON CONFLICT (message_id) DO NOTHING;
 
 -- A message that existed has a queue row (ignored) or an outcome, and keeps it.
 INSERT OR IGNORE INTO pawl_queue (id, lane_id, run_at, expires_at, lease)
-SELECT b.id, b.lane_id, CASE WHEN b.due_at > :now THEN b.due_at ELSE :now END, b.expires_at, b.lease
+SELECT b.id,
+       (SELECT l.id FROM pawl_lane l INDEXED BY pawl_lane_name
+        WHERE l.topic = b.topic AND l.priority = b.priority AND l.destination = coalesce(b.destination, '')),
+       CASE WHEN b.due_at > :now THEN b.due_at ELSE :now END, b.expires_at, b.lease
 FROM pawli_rows(:rows) r
 CROSS JOIN pawl_body b INDEXED BY pawl_body_message ON b.message_id = r.message_id
 WHERE NOT EXISTS (SELECT 1 FROM pawl_outcome WHERE id = b.id);

@@ -37,15 +37,15 @@ WHERE id IN (SELECT id FROM pawl_queue INDEXED BY pawl_queue_expiry
 SELECT changes();
 
 -- These were dead letters before, and were recorded as such then.
-UPDATE OR FAIL pawl_tally
-SET expired = expired + gone.n
-FROM (SELECT b.lane_id, count(*) AS n
-      FROM (SELECT id FROM pawl_outcome INDEXED BY pawl_outcome_expiry
-            WHERE state = 3 AND expires_at <= :now
-            ORDER BY expires_at, id LIMIT :limit) late
-      CROSS JOIN pawl_body b ON b.id = late.id
-      GROUP BY b.lane_id) gone
-WHERE pawl_tally.lane_id = gone.lane_id;
+INSERT INTO pawl_total (topic, expired, changed_at)
+SELECT b.topic, count(*), :now
+FROM (SELECT id FROM pawl_outcome INDEXED BY pawl_outcome_expiry
+      WHERE state = 3 AND expires_at <= :now
+      ORDER BY expires_at, id LIMIT :limit) late
+CROSS JOIN pawl_body b ON b.id = late.id
+WHERE true
+GROUP BY b.topic
+ON CONFLICT (topic) DO UPDATE SET expired = expired + excluded.expired, changed_at = excluded.changed_at;
 
 UPDATE OR FAIL pawl_outcome SET state = 4, expires_at = NULL
 WHERE id IN (SELECT id FROM pawl_outcome INDEXED BY pawl_outcome_expiry

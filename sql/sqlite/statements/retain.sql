@@ -11,3 +11,11 @@ WHERE id IN (SELECT id FROM pawl_outcome INDEXED BY pawl_outcome_age
              ORDER BY finished_at, id LIMIT :limit);
 
 SELECT changes();
+
+-- The totals of topics that have no lane and that had no message that ended since then, nor within
+-- seven days.
+DELETE FROM pawl_total
+WHERE topic IN (SELECT topic FROM pawl_total o INDEXED BY pawl_total_age
+                WHERE changed_at <= :now - max(:keep, 604800000000)
+                  AND NOT EXISTS (SELECT 1 FROM pawl_lane l INDEXED BY pawl_lane_name WHERE l.topic = o.topic)
+                ORDER BY changed_at LIMIT :limit);

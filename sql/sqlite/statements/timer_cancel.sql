@@ -7,7 +7,8 @@ FROM pawl_body b INDEXED BY pawl_body_message CROSS JOIN pawl_queue q ON q.id = 
 WHERE b.message_id = :message_id AND q.fence = 0;
 -- @each
 UPDATE OR FAIL pawl_tally SET cancelled = cancelled + 1
-WHERE lane_id = (SELECT lane_id FROM pawl_body INDEXED BY pawl_body_message WHERE message_id = :message_id)
+WHERE lane_id = (SELECT q.lane_id FROM pawl_body b INDEXED BY pawl_body_message
+                 CROSS JOIN pawl_queue q ON q.id = b.id WHERE b.message_id = :message_id)
   AND changes() = 1;
 -- @each
 DELETE FROM pawl_queue

@@ -1,0 +1,181 @@
+/*
+ * tests/conformance/lane_test.c - topics and destinations that are not used any more cost nothing.
+ *
+ * A lane goes when it has been empty for a while (docs/internals/queue.md, "Lanes come and go").
+ */
+#include "kit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lane_kit.h"
+
+#define MANY 2000
+#define BATCH 200
+
+/* Send one message to each of MANY topics or destinations, and finish all of them. */
+static void use_many_once(fixture *f, bool destinations)
+{
+    pawl_error err = PAWL_ERROR_INIT;
+    pawl_claim_options opts = PAWL_CLAIM_OPTIONS_INIT;
+    pawl_outgoing messages[BATCH];
+    const char *names[BATCH];
+
+    for (int sent = 0; sent < MANY; sent += BATCH) {
+        for (int i = 0; i < BATCH; i++) {
+            names[i] = test_note("used once %d", sent + i);
+            messages[i] = kit_message(destinations ? "t" : names[i], "x");
+            messages[i].destination = destinations ? names[i] : NULL;
+        }
+        assert_ok(pawl_outbox_enqueue_batch(fixture_store(f), messages, BATCH, NULL, &err), &err);
+        opts.destinations = destinations ? names : NULL;
+        opts.destination_count = destinations ? BATCH : 0;
+        assert_int_equal(
+            BATCH, kit_ack(f, kit_owner(1), kit_claim(f, kit_owner(1), DAY_MS, BATCH, &opts)));
+    }
+}
+
+PAWL_TEST(topics_that_were_used_once_leave_no_lane)
+{
+    fixture *f = fixture_open(NULL);
+
+    use_many_once(f, false);
+    assert_int_equal(MANY, lane_count(f));
+    lanes_fold(f, 3);
+    assert_int_equal(MANY, lane_count(f)); /* they are in use, as far as is known */
+    lanes_clean(f);
+    assert_int_equal(0, lane_count(f));
+    kit_check(f);
+}
+
+PAWL_TEST(destinations_that_were_used_once_leave_no_lane)
+{
+    fixture *f = fixture_open(NULL);
+    pawl_error err = PAWL_ERROR_INIT;
+    pawl_destinations *list = NULL;
+
+    use_many_once(f, true);
+    lanes_clean(f);
+    assert_int_equal(0, lane_count(f));
+    assert_ok(pawl_queue_destinations(fixture_store(f), NULL, 10, &list, &err), &err);
+    assert_int_equal(0, pawl_destinations_count(list));
+    assert_false(pawl_destinations_more(list));
+    pawl_destinations_free(list);
+}
+
+PAWL_TEST(a_message_keeps_its_topic_priority_and_destination_when_its_lane_is_gone)
+{
+    fixture *f = fixture_open(NULL);
+    pawl_outgoing message = kit_message("t", "x");
+    pawl_work_id id;
+
+    message.priority = 7;
+    message.destination = "there";
+    id = kit_send(f, &message).work_id;
+    kit_ack(f, kit_owner(1), kit_claim_for(f, kit_owner(1), DAY_MS, 1, "there"));
+    lanes_clean(f);
+    assert_int_equal(0, lane_count(f));
+    assert_string_equal("t", pawl_message_topic(kit_get(f, id)));
+    assert_int_equal(7, pawl_message_priority(kit_get(f, id)));
+    assert_string_equal("there", pawl_message_destination(kit_get(f, id)));
+}
+
+PAWL_TEST(what_is_not_finished_keeps_its_lane)
+{
+    fixture *f = fixture_open(NULL);
+    pawl_error err = PAWL_ERROR_INIT;
+
+    kit_send_after(f, "scheduled", "x", 30 * DAY_MS);
+    fixture_send(f, "paused", "x");
+    assert_ok(pawl_topic_pause(fixture_store(f), "paused", NULL, &err), &err);
+    fixture_send(f, "running", "x");
+    assert_string_equal("x", kit_payloads(fixture_claim(f, kit_owner(1), DAY_MS, 10)));
+    for (int i = 0; i < 3; i++)
+        lanes_clean(f);
+    assert_int_equal(3, lane_count(f));
+    kit_check(f);
+}
+
+PAWL_TEST(a_topic_that_is_used_again_gets_a_lane_again)
+{
+    fixture *f = fixture_open(NULL);
+
+    for (int i = 0; i < 3; i++) {
+        fixture_send(f, "t", "again");
+        assert_string_equal("again", lanes_take(f));
+        assert_string_equal("", lanes_take(f));
+        lanes_clean(f);
+        assert_int_equal(0, lane_count(f));
+    }
+}
+
+PAWL_TEST(a_dead_letter_is_ready_again_after_its_lane_is_gone)
+{
+    fixture *f = fixture_open(NULL);
+    pawl_work_id id = kit_make(f, "t", "dead", PAWL_STATE_FAILED);
+
+    lanes_clean(f);
+    assert_int_equal(0, lane_count(f));
+    assert_int_equal(1, kit_redrive(f, id));
+    kit_check(f);
+    assert_string_equal("dead", lanes_take(f));
+}
+
+PAWL_TEST(a_pause_holds_for_lanes_that_come_after_it)
+{
+    fixture *f = fixture_open(NULL);
+    pawl_error err = PAWL_ERROR_INIT;
+
+    kit_make(f, "t", "x", PAWL_STATE_DONE);
+    lanes_clean(f);
+    assert_int_equal(0, lane_count(f));
+    assert_ok(pawl_topic_pause(fixture_store(f), "t", NULL, &err), &err);
+    fixture_send(f, "t", "waits");
+    assert_string_equal("", lanes_take(f));
+    lanes_clean(f);
+    assert_string_equal("", lanes_take(f));
+    assert_ok(pawl_topic_resume(fixture_store(f), "t", NULL, &err), &err);
+    assert_string_equal("waits", lanes_take(f));
+}
+
+PAWL_TEST(totals_outlive_the_lane_and_go_after_the_retention_time)
+{
+    fixture *f = fixture_open(NULL);
+
+    kit_make(f, "t", "x", PAWL_STATE_DONE);
+    kit_make(f, "t", "x", PAWL_STATE_DONE);
+    kit_make(f, "t", "x", PAWL_STATE_FAILED);
+    lanes_clean(f);
+    assert_int_equal(0, lane_count(f));
+    assert_string_equal("t 2 1", lanes_totals(f));
+    kit_make(f, "t", "x", PAWL_STATE_DONE);
+    assert_string_equal("t 3 1", lanes_totals(f));
+    kit_retain(f, 7 * DAY_MS);
+    lanes_clean(f);
+    fixture_advance(f, 6 * DAY_MS);
+    kit_retain(f, 7 * DAY_MS);
+    assert_string_equal("t 3 1", lanes_totals(f));
+    fixture_advance(f, 2 * DAY_MS);
+    kit_retain(f, 7 * DAY_MS);
+    assert_string_equal("", lanes_totals(f));
+}
+
+PAWL_TEST(a_clock_that_jumps_removes_no_lane_that_is_not_empty)
+{
+    fixture *f = fixture_open(NULL);
+
+    kit_make(f, "used", "x", PAWL_STATE_DONE);
+    kit_send_after(f, "scheduled", "x", 3650 * DAY_MS);
+    fixture_advance(f, 365 * DAY_MS);
+    lanes_clean(f);
+    assert_int_equal(1, lane_count(f));
+    kit_make(f, "used", "x", PAWL_STATE_DONE);
+    if (fixture_is_postgres(f)) {
+        /* Back again: it does not take a year until the lane goes. */
+        fixture_set(f, FIXTURE_START);
+        lanes_fold(f, 1);
+        lanes_clean(f);
+        assert_int_equal(1, lane_count(f));
+    }
+    kit_check(f);
+}
