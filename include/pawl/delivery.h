@@ -120,7 +120,9 @@ typedef struct pawl_destination_stats {
     const char *destination; /* borrowed from the stats */
     size_t in_flight;
     pawl_breaker_state breaker; /* closed: it is sent to; half-open: one message tries */
-    uint64_t sent;      /* acknowledged, duplicates among them; these four since it was made */
+    /* These four since the delivery first sent to it. A destination that was not in use for five
+     * minutes is forgotten, and counts from 0 when it is used again. */
+    uint64_t sent;      /* acknowledged, duplicates among them */
     uint64_t duplicate; /* of those, the ones that had been there already */
     uint64_t retried;   /* put off, counted or not */
     uint64_t failed;    /* for good */

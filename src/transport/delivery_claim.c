@@ -17,6 +17,8 @@
 /* While sends are under way, falling asleep is prepared no more often than this. */
 #define ARM_US INT64_C(50000)
 #define CLOCK_US INT64_C(60000000)
+/* A destination that was not in use for this long is forgotten, with its statistics. */
+#define FORGET_US INT64_C(300000000)
 /* A claim whose connection was lost may still be committed by the server for this long. */
 #define STILL_COMMITTING_US INT64_C(5000000)
 #define ASK_AGAIN_US INT64_C(500000)
@@ -37,6 +39,18 @@ static pawl_status mark_page(pawl_delivery *delivery, const pawl_destinations *l
                       "%s: woken by an operator, trying it now", recipient->name);
     }
     return PAWL_OK;
+}
+
+/* Names of those that are gone are in the list of whom the waiter does not wait for. */
+static void forget_recipients(pawl_delivery *delivery)
+{
+    pthread_mutex_lock(&delivery->lock);
+    size_t gone = pawli_recipients_forget(&delivery->recipients, pawli_mono_now(), FORGET_US);
+    pthread_mutex_unlock(&delivery->lock);
+    if (gone == 0)
+        return;
+    delivery->left_out_count = 0;
+    delivery->armed = false;
 }
 
 static pawl_status find_recipients(pawl_delivery *delivery, pawl_error *err)
@@ -65,8 +79,10 @@ static pawl_status find_recipients(pawl_delivery *delivery, pawl_error *err)
     /* After a failure all count as wanted: the claim finds out. */
     for (size_t i = 0; st != PAWL_OK && i < delivery->recipients.count; i++)
         delivery->recipients.items[i]->wanted = true;
-    if (st == PAWL_OK)
+    if (st == PAWL_OK) {
         delivery->recipients_at = pawli_mono_now();
+        forget_recipients(delivery);
+    }
     return st;
 }
 

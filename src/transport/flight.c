@@ -49,6 +49,7 @@ void pawli_flight_free(pawli_flight *flight)
 {
     if (!flight)
         return;
+    flight->recipient->users--;
     drop_load(flight->load);
     pawl_envelope_free(flight->envelope);
     pawl_services_unref(flight->services);
@@ -383,6 +384,7 @@ bool pawli_flight_begin(pawl_delivery *delivery, pawli_load *load, const pawl_me
         return false;
     flight->delivery = delivery;
     flight->recipient = recipient;
+    recipient->users++;
     flight->load = load;
     load->users++;
     flight->message = message;

@@ -52,7 +52,7 @@ pawli_recipient *pawli_recipients_get(pawli_recipients *recipients, const char *
         return NULL;
     memcpy(recipient->name, name, size);
     recipient->stats.destination = recipient->name;
-    recipient->quiet_until.us = recipient->answered_at.us = INT64_MIN;
+    recipient->quiet_until.us = recipient->answered_at.us = recipient->used_at.us = INT64_MIN;
     recipient->woken = -1;
     pawli_breaker_init(&recipient->breaker, policy);
     memmove(&recipients->items[at + 1], &recipients->items[at],
@@ -60,6 +60,42 @@ pawli_recipient *pawli_recipients_get(pawli_recipients *recipients, const char *
     recipients->items[at] = recipient;
     recipients->count++;
     return recipient;
+}
+
+/*
+ * An open breaker matters until its next trial is due. After that, with nothing to send, it would
+ * stay half-open for ever: that of a destination which is gone, and whose messages have expired.
+ */
+static bool is_idle(pawli_recipient *recipient, pawl_mono now, int64_t idle_us)
+{
+    bool spared =
+        now.us < recipient->quiet_until.us || (recipient->breaker.state != PAWLI_BREAKER_CLOSED &&
+                                               now.us < recipient->breaker.retry_at.us);
+
+    if (recipient->wanted || recipient->users > 0 || spared || recipient->used_at.us == INT64_MIN)
+        recipient->used_at = now;
+    return now.us - recipient->used_at.us >= idle_us;
+}
+
+size_t pawli_recipients_forget(pawli_recipients *recipients, pawl_mono now, int64_t idle_us)
+{
+    size_t kept = 0, count = recipients->count;
+
+    for (size_t i = 0; i < count; i++) {
+        if (is_idle(recipients->items[i], now, idle_us))
+            free(recipients->items[i]);
+        else
+            recipients->items[kept++] = recipients->items[i];
+    }
+    recipients->count = kept;
+    if (kept < recipients->capacity / 4) {
+        pawli_recipient **items = realloc(recipients->items, (kept + 16) * sizeof *items);
+        if (items) {
+            recipients->items = items;
+            recipients->capacity = kept + 16;
+        }
+    }
+    return count - kept;
 }
 
 static size_t concurrency_of(const pawli_recipient *recipient, const pawl_services *services)

@@ -17,6 +17,8 @@ typedef struct pawli_recipient {
     pawl_mono answered_at; /* the last answer of any kind */
     int64_t woken;         /* the last pawl_destinations_woken() seen; -1: none yet */
     bool wanted;           /* something was waiting for it when last asked */
+    size_t users;          /* flights, also those that have landed */
+    pawl_mono used_at;     /* when one of the two was last seen; INT64_MIN: not yet */
     char name[];
 } pawli_recipient;
 
@@ -34,6 +36,13 @@ pawli_recipient *pawli_recipients_get(pawli_recipients *recipients, const char *
 
 /* What pawl_destinations_woken() says of it. True: somebody wants it to be tried now. */
 bool pawli_recipient_heed(pawli_recipient *recipient, int64_t woken);
+/*
+ * Forget those that were not in use for `idle_us`: nothing waits for them, nothing is under way or
+ * still to be answered, no pause that it asked for or that its breaker makes. So there are as many
+ * as destinations were in use within that time. Asked often; what is used in between two calls
+ * counts as in use. Returns how many went.
+ */
+size_t pawli_recipients_forget(pawli_recipients *recipients, pawl_mono now, int64_t idle_us);
 
 /* How many messages may be claimed for it now; asking may half-open its breaker. */
 size_t pawli_recipient_room(pawli_recipient *recipient, const pawl_services *services,

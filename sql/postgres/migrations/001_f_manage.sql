@@ -94,7 +94,7 @@ DECLARE
     xid CONSTANT xid8 := pg_current_xact_id();
     t   CONSTANT timestamptz := pawl.clock();
     token   CONSTANT bigint := nextval('pawl.fence');
-    lanes   integer[];
+    lanes   bigint[];
     waiting bigint[];
 BEGIN
     lanes := ARRAY(
