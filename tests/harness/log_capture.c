@@ -34,10 +34,14 @@ void log_capture_write(void *context, pawl_log_level level, const char *area, co
     struct log_record *records;
     char *text = NULL;
 
-    if (asprintf(&text, "%s %s: %s", pawl_log_level_name(level), area, message) < 0)
+    /* Twice each: a test that lets one allocation fail means one of the library's. */
+    if (asprintf(&text, "%s %s: %s", pawl_log_level_name(level), area, message) < 0 &&
+        asprintf(&text, "%s %s: %s", pawl_log_level_name(level), area, message) < 0)
         abort();
     pthread_mutex_lock(&capture->lock);
     records = realloc(capture->records, (capture->count + 1) * sizeof *records);
+    if (!records)
+        records = realloc(capture->records, (capture->count + 1) * sizeof *records);
     if (!records)
         abort();
     records[capture->count++] = (struct log_record){level, text};
