@@ -11,7 +11,7 @@ SECONDS = 90  # at most: a run ends when the fault is found
 BROKEN = {
     "reap": ("a reap that does not repeat", REAP, ("bound of lane", "bound of total")),
     "claim": ("claim rows left behind", "bound of claim", ()),
-    "lane": ("lanes never removed", "bound of lane", ()),
+    "lane": ("lanes never removed", "bound of lane", ("bound of total", "bound of tally")),
     "leak": ("a leak of one descriptor per connection", "bound of daemon-descriptors", ()),
 }
 

@@ -67,6 +67,7 @@ class SqliteStore:
 
     def keep(self, table):
         """Wrong on purpose: rows of this table are never removed any more, and claim rows are never due."""
+        table = {"lane": "tally"}.get(table, table)  # without its row there a lane would stay and not be found
         hide = f"UPDATE {{{table}}} SET check_at = 1 << 60 WHERE fence = OLD.fence; " if table == "claim" else ""
         self.run(f"CREATE TRIGGER soak_keep BEFORE DELETE ON {{{table}}} BEGIN {hide}SELECT RAISE(IGNORE); END")
 
