@@ -151,8 +151,12 @@ static bool read_messages(sqlite3 *handle, model *m, char *ret_text, size_t size
     sqlite3_stmt *row = NULL;
     bool good = true;
     int code = sqlite3_prepare_v2(handle,
-                                  "SELECT message_id, topic, payload, state, retries, fence, owner,"
-                                  " lease_until, next_attempt_at FROM pawl_message",
+                                  /* not the state that the view shows: what is overdue reads as
+                                     expired there before it is moved */
+                                  "SELECT m.message_id, m.topic, m.payload,"
+                                  " coalesce(o.state, m.fence <> 0), m.retries, m.fence, m.owner,"
+                                  " m.lease_until, m.next_attempt_at"
+                                  " FROM pawl_message m LEFT JOIN pawl_outcome o ON o.id = m.id",
                                   -1, &row, NULL);
 
     while (code == SQLITE_OK && good && (code = sqlite3_step(row)) == SQLITE_ROW) {

@@ -79,9 +79,10 @@ bool compare_message(const model *m, const model_message *x, const pawl_message 
     bool unfinished = held || x->state == PAWL_STATE_READY;
     pawl_owner owner = held ? model_owner(x->owner) : (pawl_owner){{0}};
 
-    if (pawl_message_state(found) != x->state)
+    if (pawl_message_state(found) != model_shown_state(m, x))
         return finding_say(wrong, "message %d is %s, should be %s", n,
-                           pawl_state_name(pawl_message_state(found)), pawl_state_name(x->state));
+                           pawl_state_name(pawl_message_state(found)),
+                           pawl_state_name(model_shown_state(m, x)));
     if (!pawl_owner_equal(owner, pawl_message_owner(found)))
         return finding_say(wrong, "message %d has another owner", n);
     /* Whether what has ended would have expired is nobody's business, except for the failed. */
@@ -166,16 +167,18 @@ static pawl_topic_stats expected_stats(const model *m, int topic)
 
         if (!x->present || x->sent.topic != topic)
             continue;
-        s.ready += x->state == PAWL_STATE_READY;
+        bool ready = model_shown_state(m, x) == PAWL_STATE_READY;
+        s.ready += ready;
         s.in_progress += x->state == PAWL_STATE_IN_PROGRESS;
-        if (x->state == PAWL_STATE_READY && x->run_at_us <= m->now_us &&
+        s.total_expired += model_shown_state(m, x) != x->state;
+        if (ready && x->run_at_us <= m->now_us &&
             (s.oldest_due_at.us == 0 || x->run_at_us < s.oldest_due_at.us))
             s.oldest_due_at.us = x->run_at_us;
     }
     s.depth_estimate = s.ready + s.in_progress;
     s.total_done = m->totals[topic][PAWL_STATE_DONE];
     s.total_failed = m->totals[topic][PAWL_STATE_FAILED];
-    s.total_expired = m->totals[topic][PAWL_STATE_EXPIRED];
+    s.total_expired += m->totals[topic][PAWL_STATE_EXPIRED];
     s.total_cancelled = m->totals[topic][PAWL_STATE_CANCELLED];
     return s;
 }

@@ -196,6 +196,10 @@ size_t model_matching(const model *m, const pawl_filter *filter,
 void model_make_ready(model *m, model_message *x, int64_t run_at_us);
 void model_finish(model *m, model_message *x, pawl_state state);
 
+/* As it is shown: what is past its time to live is expired, also before maintenance has moved it.
+ */
+pawl_state model_shown_state(const model *m, const model_message *x);
+
 /* ---- what the claim cursor does not promise: model_cursor.c ---- */
 
 /* To be told of every change of the clock, before it. */

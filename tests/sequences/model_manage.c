@@ -54,6 +54,17 @@ size_t model_reap(model *m, int store, const bool *still_held, bool answered_non
     return changed;
 }
 
+static bool is_overdue(const model *m, const model_message *x)
+{
+    return x->present && x->expires_us != 0 && x->expires_us <= m->now_us &&
+           (x->state == PAWL_STATE_READY || x->state == PAWL_STATE_FAILED);
+}
+
+pawl_state model_shown_state(const model *m, const model_message *x)
+{
+    return is_overdue(m, x) ? PAWL_STATE_EXPIRED : x->state;
+}
+
 size_t model_expire(model *m)
 {
     size_t changed = 0;
@@ -62,8 +73,7 @@ size_t model_expire(model *m)
         model_message *x = &m->messages[i];
         int64_t finished_us = x->finished_us;
 
-        if (!x->present || x->expires_us == 0 || x->expires_us > m->now_us ||
-            (x->state != PAWL_STATE_READY && x->state != PAWL_STATE_FAILED))
+        if (!is_overdue(m, x))
             continue;
         bool failed = x->state == PAWL_STATE_FAILED;
         model_finish(m, x, PAWL_STATE_EXPIRED);
@@ -115,7 +125,7 @@ size_t model_cancel(model *m, const pawl_work_id *ids, size_t count)
     return changed;
 }
 
-size_t model_redrive(model *m, const pawl_work_id *ids, size_t count)
+static size_t redrive(model *m, const pawl_work_id *ids, size_t count)
 {
     size_t changed = 0;
 
@@ -136,7 +146,17 @@ size_t model_redrive(model *m, const pawl_work_id *ids, size_t count)
     return changed;
 }
 
-size_t model_purge(model *m, const pawl_work_id *ids, size_t count)
+/* What could not be changed may be overdue: then maintenance comes first. */
+size_t model_redrive(model *m, const pawl_work_id *ids, size_t count)
+{
+    size_t changed = redrive(m, ids, count);
+
+    if (changed < count && model_expire(m) > 0)
+        changed += redrive(m, ids, count);
+    return changed;
+}
+
+static size_t purge(model *m, const pawl_work_id *ids, size_t count)
 {
     size_t changed = 0;
 
@@ -151,11 +171,21 @@ size_t model_purge(model *m, const pawl_work_id *ids, size_t count)
     return changed;
 }
 
-static bool matches(const model_message *x, const pawl_filter *filter)
+size_t model_purge(model *m, const pawl_work_id *ids, size_t count)
+{
+    size_t changed = purge(m, ids, count);
+
+    if (changed < count && model_expire(m) > 0)
+        changed += purge(m, ids, count);
+    return changed;
+}
+
+static bool matches(const model *m, const model_message *x, const pawl_filter *filter)
 {
     const char *correlation = model_correlation(x->sent.correlation);
 
-    return x->present && (filter->states == 0 || (filter->states & (1u << x->state)) != 0) &&
+    return x->present &&
+           (filter->states == 0 || (filter->states & (1u << model_shown_state(m, x))) != 0) &&
            (!filter->topic || strcmp(filter->topic, model_topics[x->sent.topic]) == 0) &&
            (!filter->correlation_id ||
             (correlation && strcmp(filter->correlation_id, correlation) == 0)) &&
@@ -172,7 +202,7 @@ size_t model_matching(const model *m, const pawl_filter *filter,
         pawl_work_id id = {m->messages[i].work_id};
         size_t at = count;
 
-        if (!matches(&m->messages[i], filter))
+        if (!matches(m, &m->messages[i], filter))
             continue;
         for (; at > 0 && ret_ids[at - 1].value < id.value; at--)
             ret_ids[at] = ret_ids[at - 1];

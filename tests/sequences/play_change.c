@@ -83,11 +83,32 @@ static model_answer answer_of(const change *c)
                           .lease_ms = c->s->lease_ms};
 }
 
+#define STATE(name) (1u << PAWL_STATE_##name)
+#define DEAD (STATE(FAILED) | STATE(EXPIRED) | STATE(CANCELLED))
+
+/* The states, as they are shown, that the change applies to. */
+static unsigned states_for(const step *s)
+{
+    switch (s->kind) {
+    case STEP_CANCEL_MATCHING:
+        return STATE(READY) | STATE(IN_PROGRESS);
+    case STEP_REDRIVE_MATCHING:
+        return DEAD;
+    default:
+        return STATE(DONE) | DEAD;
+    }
+}
+
 static size_t change_matching(model *m, const change *c)
 {
     pawl_work_id ids[MODEL_MESSAGES];
-    size_t count = model_matching(m, &c->filter, ids);
+    pawl_filter filter = c->filter;
+    size_t count;
 
+    filter.states = states_for(c->s) & (filter.states != 0 ? filter.states : ~0u);
+    if (filter.states == 0)
+        return 0;
+    count = model_matching(m, &filter, ids);
     switch (c->s->kind) {
     case STEP_CANCEL_MATCHING:
         return model_cancel(m, ids, count);
