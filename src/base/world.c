@@ -89,6 +89,11 @@ static void read_boot_id(void)
     snprintf(boot_id, sizeof boot_id, "%s %s", name, space);
 }
 
+int64_t pawli_boot_now_us(void)
+{
+    return pawli_mono_now().us;
+}
+
 const char *pawli_boot_id(void)
 {
     pthread_once(&boot_id_once, read_boot_id);

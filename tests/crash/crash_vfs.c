@@ -289,3 +289,13 @@ void crash_vfs_set_clock(int64_t now_ms)
     crash_vfs.now_ms = now_ms;
     pthread_mutex_unlock(&crash_vfs.lock);
 }
+
+/* The library's boot clock: time passes between steps only, by both clocks. */
+int64_t __wrap_pawli_boot_now_us(void);
+int64_t __wrap_pawli_boot_now_us(void)
+{
+    pthread_mutex_lock(&crash_vfs.lock);
+    int64_t now_us = crash_vfs.now_ms * 1000;
+    pthread_mutex_unlock(&crash_vfs.lock);
+    return now_us;
+}

@@ -74,7 +74,7 @@ static void work_out(const pawli_sqlite *conn, sqlite3_stmt *row, pawli_sqlite_t
     int64_t latest = sqlite3_column_int64(row, NOW); /* or the wall clock, if that is later */
     int64_t wall = sqlite3_column_int64(row, WALL);
     bool real = sqlite3_column_type(row, BOOT) == SQLITE_NULL;
-    int64_t boot = real ? pawli_mono_now().us : sqlite3_column_int64(row, BOOT);
+    int64_t boot = real ? pawli_boot_now_us() : sqlite3_column_int64(row, BOOT);
     const char *id = real ? pawli_boot_id() : text_of(row, BOOT_ID);
     bool known = strcmp(id, text_of(row, KNOWN_BOOT_ID)) == 0;
     int64_t by_boot = known ? boot + sqlite3_column_int64(row, BOOT_OFFSET) : wall;
