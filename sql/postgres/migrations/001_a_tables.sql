@@ -26,9 +26,18 @@ $$;
 CREATE TABLE pawl.meta (
     product         text    NOT NULL CHECK (product = 'pawl'),
     version         integer NOT NULL,   -- of this schema
-    compatible_from integer NOT NULL    -- the oldest library schema number that may use it
+    compatible_from integer NOT NULL,   -- the oldest library schema number that may use it
+    -- Makes advisory locks that no other role can compute.
+    lock_secret     bytea   NOT NULL DEFAULT uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())
 );
 INSERT INTO pawl.meta (product, version, compatible_from) VALUES ('pawl', 1, 1);
+
+-- Calls that exclude each other lock one of these rows until the end of their transaction. Not an advisory
+-- lock: any user of the database may take those, and keep everyone else out. The rows never change.
+CREATE TABLE pawl.mutex (
+    name text PRIMARY KEY CHECK (name IN ('topics', 'totals'))
+);
+INSERT INTO pawl.mutex (name) VALUES ('topics'), ('totals');
 
 -- The one fencing token counter. CACHE 1: a cached range would hand a later claim a lower token.
 CREATE SEQUENCE pawl.fence AS bigint CACHE 1;

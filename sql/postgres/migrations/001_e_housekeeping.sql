@@ -325,7 +325,8 @@ DECLARE
     cleaned CONSTANT bigint := pawl.lane_clean(max_rows); -- first: it must begin the transaction
 BEGIN
     PERFORM pawl.settle_lanes();
-    IF NOT pg_try_advisory_xact_lock('pawl.tally'::regclass::oid::integer, 1) THEN
+    PERFORM FROM pawl.mutex x WHERE x.name = 'totals' FOR UPDATE SKIP LOCKED;
+    IF NOT FOUND THEN
         RETURN 0;
     END IF;
     deltas := ARRAY(

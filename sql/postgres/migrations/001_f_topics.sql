@@ -17,8 +17,11 @@ LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     changed bigint;
 BEGIN
-    IF NOT EXISTS (SELECT FROM pawl.lane l WHERE l.paused IS NULL)
-       OR NOT pg_try_advisory_xact_lock('pawl.topic'::regclass::oid::integer, 1) THEN
+    IF NOT EXISTS (SELECT FROM pawl.lane l WHERE l.paused IS NULL) THEN
+        RETURN 0;
+    END IF;
+    PERFORM FROM pawl.mutex x WHERE x.name = 'topics' FOR UPDATE SKIP LOCKED;
+    IF NOT FOUND THEN
         RETURN 0;
     END IF;
     UPDATE pawl.lane l SET paused = pawl.topic_paused(l.topic) WHERE l.paused IS NULL;
@@ -37,7 +40,7 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
             MESSAGE = 'topic_pause: topic must have @TOPIC_WORDS@';
     END IF;
-    PERFORM pg_advisory_xact_lock('pawl.topic'::regclass::oid::integer, 1);
+    PERFORM FROM pawl.mutex x WHERE x.name = 'topics' FOR UPDATE;
     INSERT INTO pawl.topic AS p (name, paused_at) VALUES (topic_pause.topic, pawl.clock())
     ON CONFLICT (name) DO UPDATE SET paused_at = excluded.paused_at WHERE p.paused_at IS NULL;
     IF NOT FOUND THEN
@@ -56,7 +59,7 @@ LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     xid CONSTANT xid8 := pg_current_xact_id();
 BEGIN
-    PERFORM pg_advisory_xact_lock('pawl.topic'::regclass::oid::integer, 1);
+    PERFORM FROM pawl.mutex x WHERE x.name = 'topics' FOR UPDATE;
     UPDATE pawl.topic p SET paused_at = NULL
     WHERE p.name = topic_resume.topic AND p.paused_at IS NOT NULL;
     IF NOT FOUND THEN

@@ -45,13 +45,17 @@ CREATE VIEW pawl.inbox AS
            response AS response_payload, expires_at, duplicates, error AS last_error, suspect
     FROM pawl.inbox_record;
 
--- The lock of one key until the end of the transaction, or false at once. Everybody who may insert the
--- key or take it over holds it, so that nobody ever waits for another transaction's row.
+-- The lock of a key that has no record yet, until the end of the transaction, or false at once. A
+-- transaction that inserts a key has it, so that no other waits on the unique index. Any user of the
+-- database may take any advisory lock: the number is one that only this schema's functions can compute.
 CREATE FUNCTION pawl.inbox_lock(source text, id text) RETURNS boolean
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
-    RETURN pg_try_advisory_xact_lock(hashtextextended(
-        inbox_lock.id, hashtextextended(inbox_lock.source, 'pawl.inbox_record'::regclass::oid::bigint)));
+    RETURN (SELECT pg_try_advisory_xact_lock(('x' || left(encode(sha256(
+                       m.lock_secret || int4send(octet_length(inbox_lock.source))
+                       || convert_to(inbox_lock.source, 'UTF8') || convert_to(inbox_lock.id, 'UTF8')),
+                       'hex'), 16))::bit(64)::bigint)
+            FROM pawl.meta m);
 END
 $$;
 
@@ -126,7 +130,7 @@ BEGIN
     -- It seems that it can be taken: now for certain.
     IF NOT there OR (r.state < 2 AND (r.lease_until <= t OR r.holder = inbox_begin.holder)
                      AND (r.hash <> inbox_begin.hash) IS NOT TRUE) THEN
-        locked := pawl.inbox_lock(inbox_begin.source, inbox_begin.id);
+        locked := there OR pawl.inbox_lock(inbox_begin.source, inbox_begin.id);
         IF locked THEN
             SELECT * INTO r FROM pawl.inbox_record i
             WHERE i.source = inbox_begin.source AND i.id = inbox_begin.id
