@@ -79,6 +79,18 @@ PAWL_TEST(maintenance_moves_totals_while_a_stranger_has_every_advisory_lock)
     assert_int_equal(0, fixture_count(f, "SELECT count(*) FROM {lane} WHERE paused IS NULL"));
 }
 
+PAWL_TEST(maintenance_examines_idle_lanes_while_a_stranger_has_every_advisory_lock)
+{
+    fixture *f = open_postgres();
+
+    kit_make(f, "t", "x", PAWL_STATE_DONE);
+    assert_true(fixture_count(f, "SELECT {fold}()") > 0);
+    fixture_advance(f, HOUR_MS);
+    begin_stranger(f);
+    take_keys_of_relations(f);
+    assert_int_equal(1, fixture_count(f, "SELECT {lane_clean}(100)"));
+}
+
 PAWL_TEST(a_topic_is_paused_and_resumed_while_a_stranger_has_every_advisory_lock)
 {
     fixture *f = open_postgres();

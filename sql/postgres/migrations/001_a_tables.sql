@@ -35,9 +35,9 @@ INSERT INTO pawl.meta (product, version, compatible_from) VALUES ('pawl', 1, 1);
 -- Calls that exclude each other lock one of these rows until the end of their transaction. Not an advisory
 -- lock: any user of the database may take those, and keep everyone else out. The rows never change.
 CREATE TABLE pawl.mutex (
-    name text PRIMARY KEY CHECK (name IN ('topics', 'totals'))
+    name text PRIMARY KEY CHECK (name IN ('lanes', 'topics', 'totals'))
 );
-INSERT INTO pawl.mutex (name) VALUES ('topics'), ('totals');
+INSERT INTO pawl.mutex (name) VALUES ('lanes'), ('topics'), ('totals');
 
 -- The one fencing token counter. CACHE 1: a cached range would hand a later claim a lower token.
 CREATE SEQUENCE pawl.fence AS bigint CACHE 1;

@@ -247,8 +247,12 @@ DECLARE
     worked_on bigint := 0;
 BEGIN
     IF current_setting('transaction_isolation') <> 'read committed'
-       OR NOT pg_try_advisory_xact_lock('pawl.lane'::regclass::oid::integer, 1)
        OR pg_current_xact_id_if_assigned() IS NOT NULL THEN
+        RETURN 0;
+    END IF;
+    -- The transaction gets its id when the row is found unlocked: after the call before has committed.
+    PERFORM FROM pawl.mutex x WHERE x.name = 'lanes' FOR UPDATE SKIP LOCKED;
+    IF NOT FOUND THEN
         RETURN 0;
     END IF;
     my_xid := pg_current_xact_id()::text::bigint;
