@@ -50,7 +50,7 @@ const char *__wrap_pawli_statements_text(const pawli_statements *statements, enu
     if (broken == BREAK_FENCE && sql == PAWLI_SQL_ACK)
         return replace(whole, "q.fence = r.fence AND ", "");
     if (broken == BREAK_REAP && sql == PAWLI_SQL_REAP)
-        return replace(whole, "SET retries = retries + 1", "SET retries = retries");
+        return replace(whole, "SET retries = retries + (", "SET retries = retries + 0 * (");
     if (broken == BREAK_MARK && sql == PAWLI_SQL_CLAIM)
         return replace(whole, "1000 * pawli_must_last()", "0");
     if (broken == BREAK_LEASE && sql == PAWLI_SQL_LEASE_RELEASE)

@@ -6,6 +6,13 @@
 
 #define TRIES_MORE 3 /* than there are faults in a row */
 
+/* It reads as expired, and maintenance has not moved it yet. */
+static bool is_overdue(const model_message *stored, const model_message *shown)
+{
+    return shown->state == PAWL_STATE_EXPIRED &&
+           (stored->state == PAWL_STATE_READY || stored->state == PAWL_STATE_FAILED);
+}
+
 /* Everything as the public calls show it, in the model's terms; false: a call failed. */
 static bool read_back(life *l, const model *expected, model *ret_found)
 {
@@ -18,10 +25,13 @@ static bool read_back(life *l, const model *expected, model *ret_found)
     }
     ret_found->schema = expected->schema;
     for (int i = 0; i < MODEL_MESSAGES; i++) {
-        if (!life_read(l, i, &ret_found->messages[i], &err)) {
+        model_message shown;
+        if (!life_read(l, i, &shown, &err)) {
             life_wrong(l, "afterwards message %d cannot be read: %s", i, err.message);
             return false;
         }
+        if (!is_overdue(&ret_found->messages[i], &shown))
+            ret_found->messages[i] = shown;
     }
     return true;
 }

@@ -64,7 +64,7 @@ PAWL_TEST(the_inbox_forgets_what_was_kept_long_enough)
     assert_ok(pawl_inbox_mark_processed(fixture_store(f), "shop", "1", &err), &err);
     workshop_until_idle(worker);
     assert_int_equal(0, workshop_stats(worker).chores[PAWL_CHORE_INBOX].changed);
-    fixture_advance(f, DAY_MS);
+    fixture_advance(f, 2 * DAY_MS);
     workshop_until_idle(worker);
     assert_int_equal(0, fixture_count(f, "SELECT count(*) FROM {inbox_record}"));
     pawl_chore_stats chore = workshop_stats(worker).chores[PAWL_CHORE_INBOX];
