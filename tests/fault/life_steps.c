@@ -300,7 +300,8 @@ static const life_step steps[] = {
      COUNT_WHERE("(correlation_id = '6' AND state = 3) OR"
                  " (correlation_id IN ('4', '7') AND state = 0 AND retries = 1)"),
      3},
-    {"expire", after_the_time_to_live, expire, NULL, IS("4", "state = 4"), 1},
+    {"expire", after_the_time_to_live, expire, NULL,
+     IS("4", "state = 4 AND finished_at IS NOT NULL"), 1},
     {"claim of dead letters", NULL, life_dead_claim, NULL,
      "SELECT count(*) FROM {dead} WHERE fence <> 0 AND calls = 1", 3},
     {"done with a dead letter", life_dead_learn, life_dead_done, NULL,
