@@ -4,6 +4,7 @@
 #include "cli.h"
 #include "database.h"
 #include "fail.h"
+#include "memory.h"
 #include "output.h"
 #include "schema.h"
 
@@ -11,6 +12,7 @@ static pawl_status run(const cli_args *args, pawl_error *err)
 {
     pawl_store_options options = cli_database_options(args);
     pawl_schema_info before = {0};
+    CLI_AUTO_FREE char *missing = NULL;
     const char *url = NULL;
     pawl_status st;
 
@@ -23,10 +25,10 @@ static pawl_status run(const cli_args *args, pawl_error *err)
     st = pawl_schema_deploy(url, &options, &before, err);
     if (st != PAWL_OK)
         return st;
-    cli_schema_report(args, cli_database_engine(url), &before, false);
-    if (before.version >= before.library_version)
-        return PAWL_OK;
-    return cli_schema_check_roles(url, &options, err);
+    if (before.version < before.library_version)
+        st = cli_schema_check_roles(url, &options, &missing, err);
+    cli_schema_report(args, cli_database_engine(url), &before, false, missing);
+    return st;
 }
 
 const cli_verb cli_verb_init = {
@@ -36,7 +38,9 @@ const cli_verb cli_verb_init = {
     .about = "Creates pawl's tables in the database, or upgrades them to this version, in one "
              "transaction. Running it again changes nothing. A SQLite file that does not exist is "
              "created. On PostgreSQL it also creates the roles pawl_send, pawl_work and "
-             "pawl_admin, and says so if this user may not: 'pawl grant' creates them later.",
+             "pawl_admin, and says so if this user may not (--json: in missing_roles): 'pawl "
+             "grant' creates them "
+             "later.",
     .examples = "  pawl init --db sqlite:app.db\n"
                 "  pawl init --db postgresql://user@host/app --schema jobs",
     .run = run,

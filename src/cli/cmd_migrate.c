@@ -93,7 +93,7 @@ static pawl_status upgrade(const cli_args *args, pawl_error *err)
         st = pawl_schema_deploy(url, &options, &info, err);
     if (st != PAWL_OK)
         return st;
-    cli_schema_report(args, cli_database_engine(url), &info, own->dry_run);
+    cli_schema_report(args, cli_database_engine(url), &info, own->dry_run, NULL);
     return PAWL_OK;
 }
 

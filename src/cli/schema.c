@@ -8,27 +8,36 @@
 #include "schema.h"
 
 static void report_json(const char *action, const char *engine, const pawl_schema_info *before,
-                        int to, bool dry_run)
+                        int to, bool dry_run, const char *missing_roles)
 {
     json_t *document = json_object();
+    json_t *missing = json_array();
 
     cli_json_text(document, "action", action);
     cli_json_text(document, "engine", engine);
     cli_json_number(document, "from", before->version);
     cli_json_number(document, "to", to);
     json_object_set_new(document, "dry_run", json_boolean(dry_run));
+    /* "pawl_send, pawl_work": as the server lists them. */
+    for (const char *at = missing_roles; at && *at; at += strspn(at, ", ")) {
+        size_t size = strcspn(at, ",");
+
+        json_array_append_new(missing, json_stringn(at, size));
+        at += size;
+    }
+    json_object_set_new(document, "missing_roles", missing);
     cli_json_print(stdout, document);
 }
 
 void cli_schema_report(const cli_args *args, const char *engine, const pawl_schema_info *before,
-                       bool dry_run)
+                       bool dry_run, const char *missing_roles)
 {
     bool behind = before->version < before->library_version;
     const char *action = !behind ? "none" : before->version == 0 ? "create" : "upgrade";
     int to = behind ? before->library_version : before->version;
 
     if (args->common.json)
-        report_json(action, engine, before, to, dry_run);
+        report_json(action, engine, before, to, dry_run, missing_roles);
     else if (before->version > before->library_version)
         printf("The schema has version %d, newer than this program's %d; nothing to do.\n",
                before->version, before->library_version);
@@ -46,11 +55,12 @@ void cli_schema_report(const cli_args *args, const char *engine, const pawl_sche
 
 /* Asking is granting again: it changes nothing when the roles are there. */
 pawl_status cli_schema_check_roles(const char *url, const pawl_store_options *options,
-                                   pawl_error *err)
+                                   char **ret_missing, pawl_error *err)
 {
-    CLI_AUTO_FREE char *missing = NULL;
+    char *missing = NULL;
     pawl_status st;
 
+    *ret_missing = NULL;
     if (strcmp(cli_database_engine(url), "postgres") != 0)
         return PAWL_OK;
     st = pawl_schema_grant(url, options, &missing, err);
@@ -60,5 +70,6 @@ pawl_status cli_schema_check_roles(const char *url, const pawl_store_options *op
                 "the schema's owner can use it. Run 'pawl grant' as a user with CREATEROLE who "
                 "owns the schema, or as a superuser.\n",
                 missing);
+    *ret_missing = missing;
     return st;
 }

@@ -26,8 +26,10 @@ def pawl(user, *args):
 psql("CREATE ROLE plain LOGIN")
 psql("CREATE ROLE other LOGIN")
 psql("CREATE SCHEMA pawl AUTHORIZATION plain")
+psql("CREATE SCHEMA said AUTHORIZATION plain")
 roles = "SELECT count(*) FROM pg_roles WHERE rolname LIKE 'pawl%'"
 print(json.dumps({
+    "json": pawl("plain", "init", "--schema", "said", "--json"),
     "init": pawl("plain", "init"), "again": pawl("plain", "init"), "owner": pawl("plain", "send", "t", "x"),
     "before": psql(roles), "denied": pawl("plain", "grant"), "stranger": pawl("other", "grant"),
     "grant": pawl(None, "grant"), "after": psql(roles), "repeated": pawl("plain", "grant", "--json"),
@@ -40,6 +42,13 @@ print(json.dumps({
     "rights": psql("SELECT has_table_privilege('pawl_send', 'pawl.body', 'SELECT')"
                    " OR has_any_column_privilege('pawl_work', 'pawl.body', 'SELECT')"),
     "sends": pawl("other", "send", "t", "z"),
+    "handed": [psql("CREATE SCHEMA handed AUTHORIZATION plain"), pawl(None, "init", "--schema", "handed", "--json")][1],
+    "others": psql("SELECT string_agg(x.name, ' ') FROM (SELECT oid::regclass::text, relnamespace, relowner FROM pg_class"
+                   " UNION ALL SELECT oid::regprocedure::text, pronamespace, proowner FROM pg_proc"
+                   " UNION ALL SELECT oid::regtype::text, typnamespace, typowner FROM pg_type) AS x(name, space, owner)"
+                   " WHERE x.space = 'handed'::regnamespace AND x.owner <> 'plain'::regrole"),
+    "definers": psql("SELECT count(*) FROM pg_proc WHERE pronamespace = 'handed'::regnamespace AND prosecdef"),
+    "works": [pawl("plain", "send", "t", "x", "--schema", "handed"), pawl("other", "send", "t", "x", "--schema", "handed")],
 }))
 """
 
@@ -61,6 +70,20 @@ def test_init_says_that_the_roles_are_missing_and_what_to_do(told):
     assert told["before"] == "0"
     assert told["again"][0] == 0 and told["again"][2] == ""
     assert told["owner"][0] == 0
+
+
+def test_init_names_the_missing_roles_in_json(told):
+    code, out, error = told["json"]
+    assert code == 0 and "pawl grant" in error
+    assert json.loads(out)["missing_roles"] == ["pawl_send", "pawl_work", "pawl_admin"]
+    assert json.loads(told["handed"][1])["missing_roles"] == []
+
+
+def test_a_superuser_hands_everything_to_the_schemas_owner(told):
+    assert told["handed"][0] == 0, told["handed"][2]
+    assert told["others"] == ""
+    assert int(told["definers"]) > 80
+    assert [one[0] for one in told["works"]] == [0, 0], told["works"]
 
 
 def test_grant_needs_the_right_to_create_roles(told):

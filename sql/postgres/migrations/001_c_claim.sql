@@ -84,6 +84,9 @@ BEGIN
     ELSIF cardinality(topics) > @NAMES_MOST@ OR cardinality(destinations) > @NAMES_MOST@ THEN
         RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
             MESSAGE = 'claim: topics and destinations must be at most @NAMES_MOST@';
+    ELSIF 0 > ANY (limits) THEN
+        RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
+            MESSAGE = 'claim: limits must not be negative';
     ELSIF char_length(owner_name) NOT BETWEEN @OWNER_NAME_LEAST@ AND @OWNER_NAME_MOST@ THEN
         RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
             MESSAGE = 'claim: owner_name must have @OWNER_NAME_WORDS@';

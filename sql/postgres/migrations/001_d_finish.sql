@@ -352,8 +352,10 @@ BEGIN
     WHERE q.id = ANY (ids) AND q.owner = renew.owner AND q.fence <> 0
       AND ((q.id, q.fence) IN (SELECT h.id, h.fence FROM unnest(ids, fences) AS h(id, fence))) IS TRUE;
     GET DIAGNOSTICS changed = ROW_COUNT;
-    UPDATE pawl.claim c SET check_at = t + renew.lease
-    WHERE c.fence = ANY (fences) AND c.owner = renew.owner AND c.check_at > t + renew.lease;
+    IF changed > 0 THEN
+        UPDATE pawl.claim c SET check_at = t + renew.lease
+        WHERE c.fence = ANY (fences) AND c.owner = renew.owner AND c.check_at > t + renew.lease;
+    END IF;
     RETURN changed;
 END
 $$;
