@@ -30,7 +30,7 @@ void campaign_init(campaign *c, place *at)
     if (whole)
         usual = at->postgres ? WHOLE_POSTGRES : WHOLE_SQLITE;
 #ifdef PAWL_TEST_SANITIZED
-    usual /= whole ? 5 : 2;
+    usual /= whole ? 5 : at->postgres ? 2 : 1; /* fewer on SQLite would not see everything */
 #endif
     memset(c, 0, sizeof *c);
     c->at = at;

@@ -130,7 +130,7 @@ def value(text):
 class PostgresStore:
     engine = "postgres"
     states = 6
-    own_tables = ("tally_delta", "sleeper", "lane_use")
+    own_tables = ("tally_delta", "sleeper", "lane_use", "mutex")
 
     def __init__(self, folder, name):
         self.name = f"soak_{name}"
