@@ -9,9 +9,9 @@
  * Each slot gets one run, however many schedulers there are, also if several believe that they are
  * the only one, if one dies at any moment, and if a clock is stepped. The slot is recorded and its
  * message is stored in one transaction, and a slot at or before the last one is never made again.
- * After a clock that was ahead was set back by more than 5 minutes, slots are computed from the time
- * that it shows; one whose run is still in the history does not run again.
- * Whether the message is handled once is another promise: docs/guarantees.md.
+ * After a clock that was ahead was set back by more than 5 minutes, slots are computed from the
+ * time that it shows; one whose run is still in the history does not run again. Whether the message
+ * is handled once is another promise: docs/guarantees.md.
  *
  * The message carries, besides the job's own headers, "pawl-job" (the name), "pawl-run" (the run's
  * id, as text) and, unless it was triggered, "pawl-scheduled-at" (the slot, RFC 3339 in UTC).

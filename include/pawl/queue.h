@@ -233,9 +233,9 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_retain(pawl_store *store, int64_
                                                        size_t *ret_changed, pawl_scan *ret_scan,
                                                        pawl_error *err);
 /*
- * Fold the deltas behind the totals of pawl_outbox_stats (*ret_changed counts those), and remove what
- * is kept for topics and destinations that had no unfinished message for five minutes, so that claims
- * do not examine them any more. On PostgreSQL a removal takes three calls, and waits for
+ * Fold the deltas behind the totals of pawl_outbox_stats (*ret_changed counts those), and remove
+ * what is kept for topics and destinations that had no unfinished message for five minutes, so that
+ * claims do not examine them any more. On PostgreSQL a removal takes three calls, and waits for
  * transactions that were open.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_fold(pawl_store *store, size_t *ret_changed,

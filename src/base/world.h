@@ -28,7 +28,8 @@ pawl_mono pawli_mono_now(void);
  */
 const char *pawli_boot_id(void);
 
-/* The boot clock for a store's time: pawli_mono_now() under a name of its own, for tests to hold. */
+/* The boot clock for a store's time: pawli_mono_now() under a name of its own, for tests to hold.
+ */
 int64_t pawli_boot_now_us(void);
 uint64_t pawli_random_u64(void);
 void pawli_random_bytes(void *bytes, size_t size);

@@ -41,7 +41,7 @@ static int run_all(fixture *f, const char *role, const char *attempts)
 
     if (strchr(found, '\n'))
         test_fail("as %s, not as expected:%s", role, strchr(found, '\n'));
-    return atoi(found);
+    return (int)strtol(found, NULL, 10);
 }
 
 static fixture *open_postgres(void)

@@ -162,14 +162,15 @@ static void open_store_in_memory(timers *t)
     test_defer(close_store, store);
     schedule_on(t, store);
     t->now = FIXTURE_START;
-    run_inside(t, test_note("CREATE TABLE pawl_test_clock (now INTEGER NOT NULL) STRICT;"
-                            "INSERT INTO pawl_test_clock VALUES (%lld);"
-                            "DROP VIEW pawl_wall;"
-                            "CREATE VIEW pawl_wall AS SELECT now FROM pawl_test_clock;"
-                            "DROP VIEW pawl_boot;"
-                            "CREATE VIEW pawl_boot AS SELECT 0 AS now, 'test' AS id;"
-                            "DELETE FROM pawl_body; UPDATE pawl_meta SET latest_time = 0, boot_id = ''",
-                            (long long)FIXTURE_START.us));
+    run_inside(
+        t, test_note("CREATE TABLE pawl_test_clock (now INTEGER NOT NULL) STRICT;"
+                     "INSERT INTO pawl_test_clock VALUES (%lld);"
+                     "DROP VIEW pawl_wall;"
+                     "CREATE VIEW pawl_wall AS SELECT now FROM pawl_test_clock;"
+                     "DROP VIEW pawl_boot;"
+                     "CREATE VIEW pawl_boot AS SELECT 0 AS now, 'test' AS id;"
+                     "DELETE FROM pawl_body; UPDATE pawl_meta SET latest_time = 0, boot_id = ''",
+                     (long long)FIXTURE_START.us));
 }
 #endif
 
