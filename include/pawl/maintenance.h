@@ -16,7 +16,7 @@ PAWL_BEGIN_DECLS
  * true; every call that answers so has made progress.
  */
 typedef struct pawl_scan {
-    size_t rows; /* read: claims, messages, records, jobs */
+    size_t rows; /* read: claims, messages, totals, lanes, records, jobs */
     bool more;   /* it stopped at its limit: there may be more to do now */
 } pawl_scan;
 

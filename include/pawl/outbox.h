@@ -149,7 +149,7 @@ typedef struct pawl_topic_stats {
     bool depth_is_at_least; /* counting stopped: ready + in_progress is 10,000 or more */
     int64_t depth_estimate; /* == ready + in_progress unless depth_is_at_least */
     /* Since the topic's first message. Forgotten when the topic has no unfinished messages and none
-     * has ended for as long as finished messages are kept, and seven days (pawl_queue_retain). */
+     * has ended for as long as finished messages are kept (pawl_queue_retain). */
     int64_t total_done;
     int64_t total_failed;
     int64_t total_expired;

@@ -226,8 +226,9 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_expire(pawl_store *store, size_t
                                                        pawl_scan *ret_scan, pawl_error *err);
 #define PAWL_RETENTION_MS ((int64_t)7 * 24 * 3600 * 1000)
 /*
- * Forget done and cancelled messages that finished longer than `keep_ms` (>= 0) ago, and the totals
- * of topics without unfinished messages that had none that ended since then, nor within seven days.
+ * Forget done and cancelled messages that finished longer than `keep_ms` (>= 0) ago (*ret_changed
+ * counts those), and the totals of topics that have no unfinished message, of which none has ended
+ * since then, and for which pawl_queue_fold() has removed everything else.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_retain(pawl_store *store, int64_t keep_ms,
                                                        size_t *ret_changed, pawl_scan *ret_scan,
@@ -236,7 +237,7 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_retain(pawl_store *store, int64_
  * Fold the deltas behind the totals of pawl_outbox_stats (*ret_changed counts those), and remove
  * what is kept for topics and destinations that had no unfinished message for five minutes, so that
  * claims do not examine them any more. On PostgreSQL a removal takes three calls, and waits for
- * transactions that were open.
+ * transactions that were open. *ret_scan counts both.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_fold(pawl_store *store, size_t *ret_changed,
                                                      pawl_scan *ret_scan, pawl_error *err);

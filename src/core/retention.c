@@ -12,7 +12,35 @@
 /* How much one call does: small enough to hold a write lock for milliseconds only. */
 #define CLAIMS_PER_REAP 100
 #define ROWS_PER_CALL 1000
-#define DELTAS_PER_FOLD 10000
+#define ROWS_PER_FOLD 10000
+
+/* Run a statement that answers what it changed and how many rows of all kinds it found. */
+static pawl_status run_scanned(pawl_store *store, enum pawli_sql sql, const pawli_param *params,
+                               size_t param_count, size_t limit, size_t *ret_changed,
+                               pawl_scan *ret_scan, pawl_error *err)
+{
+    pawli_scanned scanned = {0, 0};
+    pawli_op op = {
+        .sql = sql,
+        .writes = true,
+        .params = params,
+        .param_count = param_count,
+        .on_row = pawli_scanned_on_row,
+        .on_start = pawli_scanned_on_start,
+        .context = &scanned,
+    };
+
+    if (!store)
+        return pawli_fail(err, PAWL_E_INVALID, "the store must not be NULL");
+    pawl_status st = pawli_store_write(store, &op, err);
+    if (st != PAWL_OK)
+        return st;
+    if (ret_changed)
+        *ret_changed = scanned.changed;
+    if (ret_scan)
+        *ret_scan = (pawl_scan){scanned.rows, scanned.rows >= limit};
+    return PAWL_OK;
+}
 
 static bool changed_nothing(const void *context)
 {
@@ -77,15 +105,15 @@ pawl_status pawl_queue_retain(pawl_store *store, int64_t keep_ms, size_t *ret_ch
         {"keep", pawli_span_ms(keep_ms)},
         {"limit", pawli_int(ROWS_PER_CALL)},
     };
-    return pawli_change_scanned(store, PAWLI_SQL_RETAIN, params, PAWLI_COUNT(params), ROWS_PER_CALL,
-                                ret_changed, ret_scan, err);
+    return run_scanned(store, PAWLI_SQL_RETAIN, params, PAWLI_COUNT(params), ROWS_PER_CALL,
+                       ret_changed, ret_scan, err);
 }
 
 pawl_status pawl_queue_fold(pawl_store *store, size_t *ret_changed, pawl_scan *ret_scan,
                             pawl_error *err)
 {
-    pawli_param params[] = {{"limit", pawli_int(DELTAS_PER_FOLD)}};
+    pawli_param params[] = {{"limit", pawli_int(ROWS_PER_FOLD)}};
 
-    return pawli_change_scanned(store, PAWLI_SQL_FOLD, params, PAWLI_COUNT(params), DELTAS_PER_FOLD,
-                                ret_changed, ret_scan, err);
+    return run_scanned(store, PAWLI_SQL_FOLD, params, PAWLI_COUNT(params), ROWS_PER_FOLD,
+                       ret_changed, ret_scan, err);
 }

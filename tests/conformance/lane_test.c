@@ -160,6 +160,76 @@ PAWL_TEST(totals_outlive_the_lane_and_go_after_the_retention_time)
     assert_string_equal("", lanes_totals(f));
 }
 
+/* However short that is. */
+PAWL_TEST(totals_are_kept_no_longer_than_the_retention_time)
+{
+    fixture *f = fixture_open(NULL);
+
+    kit_make(f, "t", "x", PAWL_STATE_DONE);
+    kit_retain(f, 0);
+    assert_string_equal("t 1 0", lanes_totals(f)); /* it has a lane */
+    lanes_clean(f);
+    kit_retain(f, HOUR_MS);
+    assert_string_equal("t 1 0", lanes_totals(f));
+    fixture_advance(f, HOUR_MS);
+    kit_retain(f, HOUR_MS);
+    assert_string_equal("", lanes_totals(f));
+}
+
+/* A total that has not changed for long is kept with one that has. */
+PAWL_TEST(the_totals_of_a_topic_go_together)
+{
+    fixture *f = fixture_open(NULL);
+
+    kit_make(f, "t", "x", PAWL_STATE_FAILED);
+    lanes_clean(f);
+    fixture_advance(f, 5 * DAY_MS);
+    kit_make(f, "t", "x", PAWL_STATE_DONE);
+    lanes_clean(f);
+    fixture_advance(f, 3 * DAY_MS);
+    kit_retain(f, 7 * DAY_MS);
+    assert_string_equal("t 1 1", lanes_totals(f));
+    fixture_advance(f, 5 * DAY_MS);
+    kit_retain(f, 7 * DAY_MS);
+    assert_string_equal("", lanes_totals(f));
+}
+
+/* A dead letter expires when its topic has no lane any more. */
+PAWL_TEST(totals_stay_when_a_dead_letter_has_expired)
+{
+    fixture *f = fixture_open(NULL);
+    pawl_outgoing message = kit_message("t", "x");
+    pawl_error err = PAWL_ERROR_INIT;
+
+    message.expires_at = (pawl_wall){fixture_now(f).us + 9 * DAY_MS * 1000};
+    kit_send(f, &message);
+    const pawl_held *item = kit_held(fixture_claim(f, kit_owner(1), DAY_MS, 1));
+    assert_ok(pawl_queue_fail(fixture_store(f), kit_owner(1), item, 1, "no", NULL, &err), &err);
+    lanes_clean(f);
+    fixture_advance(f, 9 * DAY_MS);
+    assert_int_equal(1, kit_expire(f));
+    kit_retain(f, 7 * DAY_MS); /* before the expiry is added to the totals, on PostgreSQL */
+    assert_string_equal("t 0 1", lanes_totals(f));
+}
+
+/* More than one call forgets: the call says so. */
+PAWL_TEST(forgetting_totals_says_that_there_is_more)
+{
+    fixture *f = fixture_open(NULL);
+    pawl_error err = PAWL_ERROR_INIT;
+    pawl_scan scan = {0, true};
+
+    use_many_once(f, false);
+    kit_retain(f, 0);
+    kit_retain(f, 0);
+    lanes_clean(f);
+    for (int calls = 0; scan.more; calls++) {
+        assert_true(calls < MANY);
+        assert_ok(pawl_queue_retain(fixture_store(f), 0, NULL, &scan, &err), &err);
+    }
+    assert_string_equal("", lanes_totals(f));
+}
+
 PAWL_TEST(a_clock_that_jumps_removes_no_lane_that_is_not_empty)
 {
     fixture *f = fixture_open(NULL);

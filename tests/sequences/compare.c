@@ -218,7 +218,7 @@ static bool compare_stats(place *at, const model *m, int store, finding *wrong)
         pawl_topic_stats expected = expected_stats(m, i);
         const pawl_topic_stats *found = pawl_stats_at(stats, at_topic);
 
-        if (!m->topic_known[i])
+        if (!model_topic_counted(m, i))
             continue;
         at_topic++;
         right = found ? compare_topic(&expected, found, wrong)
@@ -229,6 +229,36 @@ static bool compare_stats(place *at, const model *m, int store, finding *wrong)
                             at_topic);
     pawl_stats_free(stats);
     return right;
+}
+
+static bool has_totals(const model *m, const pawl_stats *stats, int topic)
+{
+    model without = *m;
+    finding differs = {.found = false};
+
+    model_totals_gone(&without, topic);
+    pawl_topic_stats expected = expected_stats(&without, topic);
+    for (size_t i = 0; i < pawl_stats_count(stats); i++)
+        if (strcmp(pawl_stats_at(stats, i)->topic, model_topics[topic]) == 0)
+            return !model_topic_counted(&without, topic) ||
+                   !compare_topic(&expected, pawl_stats_at(stats, i), &differs);
+    return false;
+}
+
+void compare_has_totals(place *at, const model *m, int store, bool ret_has[MODEL_TOPICS],
+                        finding *wrong)
+{
+    pawl_error err = PAWL_ERROR_INIT;
+    pawl_stats *stats = NULL;
+
+    pawli_store_changed(at->stores[store]);
+    if (pawl_outbox_stats(at->stores[store], &stats, &err) != PAWL_OK) {
+        finding_say(wrong, "stats answered: %s", err.message);
+        return;
+    }
+    for (int i = 0; i < MODEL_TOPICS; i++)
+        ret_has[i] = has_totals(m, stats, i);
+    pawl_stats_free(stats);
 }
 
 static bool compare_held(place *at, const model *m, int store, int owner, finding *wrong)

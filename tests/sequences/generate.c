@@ -341,8 +341,8 @@ static const struct {
     {STEP_HELD, 2},
     {STEP_REAP, 8},
     {STEP_EXPIRE, 4},
-    {STEP_RETAIN, 2},
-    {STEP_FOLD, 1},
+    {STEP_RETAIN, 3},
+    {STEP_FOLD, 3},
     {STEP_CANCEL, 4},
     {STEP_REDRIVE, 6},
     {STEP_PURGE, 3},
@@ -406,11 +406,14 @@ static bool some_tx_is_open(const model *m, int *ret_handle)
     return false;
 }
 
-/* Whatever was lost, hidden or forgotten meanwhile must come out now. */
+/* Whatever was lost, hidden or forgotten meanwhile must come out now. Then everything ends, and
+ * nothing but dead letters is kept. */
 static bool end_game(const model *m, size_t at, step *s)
 {
-    static const step_kind kinds[] = {STEP_CLOCK, STEP_SWEEP, STEP_REAP, STEP_EXPIRE,
-                                      STEP_CLAIM, STEP_CHECK, STEP_CHECK};
+    static const step_kind kinds[] = {
+        STEP_CLOCK, STEP_SWEEP,  STEP_REAP,   STEP_EXPIRE,          STEP_CLAIM, STEP_CHECK,
+        STEP_CHECK, STEP_TX_END, STEP_TX_END, STEP_CANCEL_MATCHING, STEP_FOLD,  STEP_CLOCK,
+        STEP_FOLD,  STEP_FOLD,   STEP_FOLD,   STEP_RETAIN,          STEP_CHECK};
 
     if (at >= sizeof kinds / sizeof kinds[0])
         return false;
@@ -419,6 +422,7 @@ static bool end_game(const model *m, size_t at, step *s)
     s->lease_ms = MINUTE_MS;
     s->limit = 100;
     s->store = at == 6 ? 1 : 0;
+    s->handle = at == 7 ? 1 : 0;
     return true;
 }
 

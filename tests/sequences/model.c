@@ -111,6 +111,8 @@ void model_finish(model *m, model_message *x, pawl_state state)
     x->fence = 0;
     x->finished_us = m->now_us;
     m->totals[x->sent.topic][state]++;
+    m->ended_us[x->sent.topic] = m->now_us;
+    m->topic_known[x->sent.topic] = true;
     m->written_us = m->now_us;
 }
 
@@ -174,7 +176,7 @@ pawl_status model_send(model *m, model_tx *tx, const sending *list, size_t count
         *place = new_message(m, &list[i]);
         place->id = id;
         if (!tx) {
-            m->topic_known[list[i].topic] = true;
+            model_topic_used(m, list[i].topic);
             m->written_us = m->now_us;
         }
     }
@@ -205,7 +207,7 @@ void model_end(model *m, model_tx *tx, bool commit)
             continue;
         m->messages[i] = tx->messages[i];
         m->messages[i].late = late;
-        m->topic_known[tx->messages[i].sent.topic] = true;
+        model_topic_used(m, tx->messages[i].sent.topic);
         m->written_us = m->now_us;
     }
     memset(tx, 0, sizeof *tx);

@@ -96,8 +96,10 @@ typedef struct model {
     int64_t last_work_id;
     model_message messages[MODEL_MESSAGES];
     model_tx txs[MODEL_HANDLES];
-    bool topic_known[MODEL_TOPICS];
+    bool topic_known[MODEL_TOPICS]; /* it has a lane or totals */
     int64_t totals[MODEL_TOPICS][PAWL_STATE_COUNT];
+    int64_t ended_us[MODEL_TOPICS]; /* the lowest clock since a message last ended */
+    bool folded[MODEL_TOPICS];      /* since it had an unfinished message: it may have no lane */
     ticket tickets[MODEL_TICKETS];
     size_t ticket_count;
     /* The clock as this store's claims, local and for the destination, and its reaps saw it. */
@@ -184,6 +186,18 @@ size_t model_reap(model *m, int store, const bool *still_held, bool answered_non
 bool model_reap_is_certain(const model *m, int store);
 size_t model_expire(model *m);
 size_t model_retain(model *m, int64_t keep_ms);
+void model_fold(model *m);
+/*
+ * Whether a retain that keeps messages for `keep_ms` may forget the topic's totals: nothing is
+ * unfinished, no lane is there (which only the store knows; none goes without a fold), and nothing
+ * has ended for that long.
+ */
+bool model_totals_may_go(const model *m, int topic, int64_t keep_ms);
+void model_totals_gone(model *m, int topic);
+/* A message of the topic is unfinished now. */
+void model_topic_used(model *m, int topic);
+/* Whether the topic is counted: it is known, or has dead letters that are past their time. */
+bool model_topic_counted(const model *m, int topic);
 size_t model_cancel(model *m, const pawl_work_id *ids, size_t count);
 size_t model_redrive(model *m, const pawl_work_id *ids, size_t count);
 size_t model_purge(model *m, const pawl_work_id *ids, size_t count);

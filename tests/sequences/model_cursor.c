@@ -39,6 +39,9 @@ void model_clock(model *m, int64_t now_us)
             m->txs[i].stepped_back = true;
     }
     m->now_us = now_us;
+    for (int i = 0; i < MODEL_TOPICS; i++)
+        if (now_us < m->ended_us[i])
+            m->ended_us[i] = now_us; /* it is counted then, on PostgreSQL */
     if (now_us > m->highest_us)
         m->highest_us = now_us;
 }

@@ -109,6 +109,50 @@ size_t model_retain(model *m, int64_t keep_ms)
     return changed;
 }
 
+static bool has_unfinished(const model *m, int topic)
+{
+    for (int i = 0; i < MODEL_MESSAGES; i++) {
+        const model_message *x = &m->messages[i];
+
+        if (x->present && x->sent.topic == topic &&
+            (x->state == PAWL_STATE_READY || x->state == PAWL_STATE_IN_PROGRESS))
+            return true;
+    }
+    return false;
+}
+
+void model_fold(model *m)
+{
+    for (int i = 0; i < MODEL_TOPICS; i++)
+        m->folded[i] = !has_unfinished(m, i);
+}
+
+bool model_totals_may_go(const model *m, int topic, int64_t keep_ms)
+{
+    return m->folded[topic] && !has_unfinished(m, topic) &&
+           m->ended_us[topic] <= m->now_us - keep_ms * 1000;
+}
+
+void model_totals_gone(model *m, int topic)
+{
+    m->topic_known[topic] = false;
+    memset(m->totals[topic], 0, sizeof m->totals[topic]);
+}
+
+void model_topic_used(model *m, int topic)
+{
+    m->topic_known[topic] = true;
+    m->folded[topic] = false;
+}
+
+bool model_topic_counted(const model *m, int topic)
+{
+    for (int i = 0; i < MODEL_MESSAGES; i++)
+        if (m->messages[i].sent.topic == topic && is_overdue(m, &m->messages[i]))
+            return true;
+    return m->topic_known[topic];
+}
+
 size_t model_cancel(model *m, const pawl_work_id *ids, size_t count)
 {
     size_t changed = 0;
@@ -141,6 +185,7 @@ static size_t redrive(model *m, const pawl_work_id *ids, size_t count)
         x->expires_us = x->mortal ? m->now_us + x->life_us : 0;
         model_make_ready(m, x, m->now_us);
         m->written_us = m->now_us;
+        model_topic_used(m, x->sent.topic);
         changed++;
     }
     return changed;

@@ -88,7 +88,7 @@ static const char *reset_sql(place *p)
         return fixture_text(p->f,
                             "SELECT 'TRUNCATE ' || string_agg(schemaname || '.' || tablename, ', ')"
                             " || ' RESTART IDENTITY' FROM pg_tables WHERE schemaname = '%s'"
-                            " AND tablename NOT IN ('meta', 'test_clock')",
+                            " AND tablename NOT IN ('meta', 'mutex', 'test_clock')",
                             fixture_store_options(p->f)->schema);
     return fixture_text(p->f,
                         "SELECT group_concat('DELETE FROM ' || name || ';', ' ')"

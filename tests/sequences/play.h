@@ -15,6 +15,7 @@ typedef struct coverage {
     uint64_t lost;  /* the caller got no answer */
     uint64_t faults;
     uint64_t in_doubt;
+    uint64_t forgotten; /* totals of a topic */
 } coverage;
 
 typedef struct player {
@@ -68,6 +69,9 @@ bool compare_message(const model *m, const model_message *expected, const pawl_m
 int compare_number(const model *m, const pawl_message *found);
 /* All messages, the counts, and what every owner holds, through one of the stores. */
 bool compare_everything(place *at, const model *m, int store, finding *wrong);
+/* Which topics the store has a lane or totals of. */
+void compare_has_totals(place *at, const model *m, int store, bool ret_has[MODEL_TOPICS],
+                        finding *wrong);
 /* Which messages the store has in progress. */
 void compare_in_progress(place *at, const model *m, bool ret_held[MODEL_MESSAGES], finding *wrong);
 

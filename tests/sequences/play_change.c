@@ -129,6 +129,7 @@ static size_t apply(model *m, const change *c)
     case STEP_RETAIN:
         return model_retain(m, c->s->keep_ms);
     case STEP_FOLD:
+        model_fold(m);
         return 0;
     case STEP_CANCEL:
         return model_cancel(m, c->ids, c->count);
@@ -231,6 +232,19 @@ static void settle(player *p, const step *s, const model *after)
         compare_everything(p->at, &p->m, s->store, &p->wrong);
 }
 
+/* Totals may go when the model says so, and must not otherwise. */
+static void follow_totals(player *p, const step *s, model *after)
+{
+    bool has[MODEL_TOPICS] = {false};
+
+    compare_has_totals(p->at, after, s->store, has, &p->wrong);
+    for (int i = 0; i < MODEL_TOPICS && !p->wrong.found; i++)
+        if (after->topic_known[i] && !has[i] && model_totals_may_go(after, i, s->keep_ms)) {
+            model_totals_gone(after, i);
+            p->covered.forgotten++;
+        }
+}
+
 void play_change(player *p, const step *s)
 {
     change c = {.s = s};
@@ -247,7 +261,10 @@ void play_change(player *p, const step *s)
         ignore_fences(p, &c);
     player_arm(p, s);
     st = call(player_store(p, s), &c, &changed, &err);
-    switch (player_fate(p, s, st, &err)) {
+    fate became = player_fate(p, s, st, &err);
+    if (s->kind == STEP_RETAIN && (became == FATE_DONE || became == FATE_IN_DOUBT))
+        follow_totals(p, s, &after);
+    switch (became) {
     case FATE_DONE:
         p->m = after;
         p->covered.effective[s->kind] += changed > 0 || s->kind == STEP_FOLD;

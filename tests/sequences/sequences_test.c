@@ -19,6 +19,7 @@ static void check_coverage(const campaign *c)
     printf("# %" PRIu64 " answers were lost, %" PRIu64
            " calls of the database's library failed, %" PRIu64 " operations were in doubt\n",
            seen->lost, seen->faults, seen->in_doubt);
+    printf("# the totals of a topic were forgotten %" PRIu64 " times\n", seen->forgotten);
     if (c->played < ENOUGH)
         return;
     for (int i = 0; i < STEP_KINDS; i++)
@@ -26,6 +27,7 @@ static void check_coverage(const campaign *c)
             test_fail("no operation of kind %d had an effect: the sequences prove nothing of it",
                       i);
     assert_true(seen->stale > 0 && seen->repeated > 0 && seen->conflicts > 0);
+    assert_true(seen->forgotten > 0);
     assert_true(seen->committed > 0 && seen->lost > 0 && seen->faults > 0 && seen->in_doubt > 0);
 }
 

@@ -71,13 +71,10 @@ class SqliteStore:
         hide = f"UPDATE {{{table}}} SET check_at = 1 << 60 WHERE fence = OLD.fence; " if table == "claim" else ""
         self.run(f"CREATE TRIGGER soak_keep BEFORE DELETE ON {{{table}}} BEGIN {hide}SELECT RAISE(IGNORE); END")
 
-    aged = {"lane": ("tally", "used_at", ""), "total": ("total", "changed_at", "")}
-
-    def age(self, what, seconds):
+    def age_lanes(self, seconds):
         """As if so much time had passed since the last use of each."""
-        table, column, more = self.aged[what]
-        self.run(f"UPDATE {{{table}}} SET {column} = {column} - {seconds} * 1000000"
-                 f" WHERE {column} / 1e6 > <NOW> - {seconds}{more}")
+        self.run(f"UPDATE {{tally}} SET used_at = used_at - {seconds} * 1000000"
+                 f" WHERE used_at / 1e6 > <NOW> - {seconds}")
 
     def fences(self):
         """SQLite has one writer: no claim's row outlives its messages."""
@@ -182,12 +179,9 @@ class PostgresStore:
                  f" $$BEGIN {hide}RETURN NULL; END$$")
         self.run(f"CREATE TRIGGER soak_keep BEFORE DELETE ON {{{table}}} FOR EACH ROW EXECUTE FUNCTION soak_keep()")
 
-    aged = {"lane": ("lane_use", "used_at", " AND epoch IS NULL"), "total": ("tally", "changed_at", "")}
-
-    def age(self, what, seconds):
-        table, column, more = self.aged[what]
-        self.run(f"UPDATE {{{table}}} SET {column} = {column} - interval '{seconds} s'"
-                 f" WHERE {column} > clock_timestamp() - interval '{seconds} s'{more}")
+    def age_lanes(self, seconds):
+        self.run(f"UPDATE {{lane_use}} SET used_at = used_at - interval '{seconds} s'"
+                 f" WHERE used_at > clock_timestamp() - interval '{seconds} s' AND epoch IS NULL")
 
     def fences(self):
         """How many were given out: every claim draws one."""

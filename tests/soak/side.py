@@ -110,10 +110,9 @@ class Side:
                                f" AND run_at <TIME> <= <NOW> AND id NOT IN ({listed})")[0][0]
 
     def age(self, idle):
-        """What has a time of its own that cannot be set: an empty lane goes after `idle` seconds instead of five minutes,
-        the totals of a topic without lanes after the retention instead of seven days."""
-        self.store.age("lane", 300 - idle)
-        self.store.age("total", 7 * 86400 - self.retention)
+        """What has a time of its own that cannot be set: an empty lane goes after `idle` seconds instead of five
+        minutes."""
+        self.store.age_lanes(300 - idle)
 
     def unfinished(self, ids):
         """{id: fence} of those that have not ended."""

@@ -85,7 +85,7 @@ class Watch:
             "workers": len(side.workers) + 2, "killed": scenario.deaths.recent(), "in_hand": 200,
             "killed_claims": scenario.deaths.claims * 2, "races": self.rate(here, "fence") - 1, "work_lease": LEASE_S,
             "topics": 20, "named_topics": 1, "new_lanes": self.rate(here, "topic", "url"),
-            "idle": scenario.idle, "totals": scenario.retention,
+            "idle": scenario.idle,
             "dead_rate": self.rate(here, "dead"), "purge": PURGE_AGE_S + PURGE_EVERY_S,
             "lease_rate": self.rate(here, "lease"), "lease_ttl": 1,
             "inbox_rate": self.rate(here, "inbox"), "inbox_retention": 3,

@@ -172,7 +172,7 @@ CREATE INDEX dead_due ON pawl.dead (run_at);
 -- How many messages of a topic ended in a state; state 0 counts the redriven ones. Updating these
 -- rows would make every worker wait for every other, so a batch adds a delta row and fold() moves
 -- the deltas here. The truth is the sum of both. retain() forgets the counts of a topic that has no
--- lane and whose counts did not change for as long as finished messages are kept, and seven days.
+-- lane and whose counts did not change for as long as finished messages are kept.
 CREATE TABLE pawl.tally (
     topic      text        NOT NULL,
     state      smallint    NOT NULL,

@@ -188,10 +188,11 @@ BEGIN
 END
 $$;
 
--- Forget what was done or cancelled longer than `keep` ago, and the counts of topics that have no lane
--- and had no message that ended since then, nor within seven days.
-CREATE FUNCTION pawl.retain(keep interval DEFAULT interval '7 days', max_rows bigint DEFAULT 1000)
-RETURNS bigint
+-- The library's form of retain(): forget what was done or cancelled longer than `keep` ago, and the
+-- totals of topics that have no lane and of which no message has ended since then. Says how many
+-- messages were forgotten, and how many rows of both were found: if these are max_rows, there may be more.
+CREATE FUNCTION pawl.retain_batch(keep interval, max_rows bigint)
+RETURNS TABLE (changed bigint, scanned bigint)
 LANGUAGE plpgsql VOLATILE
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
@@ -202,9 +203,11 @@ AS $$
 #variable_conflict use_column
 DECLARE
     before timestamptz;
-    old bigint[];
+    old    bigint[];
+    names  text[];
+    totals bigint := 0;
 BEGIN
-    PERFORM pawl.check_span('retain: keep', retain.keep, @KEEP_LEAST@, @KEEP_MOST@, '@KEEP_WORDS@');
+    PERFORM pawl.check_span('retain: keep', retain_batch.keep, @KEEP_LEAST@, @KEEP_MOST@, '@KEEP_WORDS@');
     before := pawl.clock() - pawl.seconds(keep);
     old := ARRAY(
         SELECT o.id FROM pawl.outcome o
@@ -214,14 +217,33 @@ BEGIN
         DELETE FROM pawl.body b WHERE b.id = ANY (old);
         DELETE FROM pawl.outcome o WHERE o.id = ANY (old);
     END IF;
-    -- fold() changes these rows, one after the other: skipped where it is just doing so.
-    DELETE FROM pawl.tally a
-    USING (SELECT c.topic, c.state FROM pawl.tally c
-           WHERE c.changed_at <= least(before, before + keep - interval '7 days')
-             AND NOT EXISTS (SELECT FROM pawl.lane l WHERE l.topic = c.topic)
-           ORDER BY c.changed_at LIMIT max_rows FOR UPDATE SKIP LOCKED) gone
-    WHERE a.topic = gone.topic AND a.state = gone.state;
-    RETURN cardinality(old);
+    -- fold() changes these rows, and takes the same lock: left to the next call while it does.
+    PERFORM FROM pawl.mutex x WHERE x.name = 'totals' FOR UPDATE SKIP LOCKED;
+    IF FOUND THEN
+        -- All states of a topic go together. A delta with a topic is of a message that ended without a lane.
+        names := ARRAY(
+            SELECT c.topic FROM pawl.tally c
+            WHERE c.changed_at <= before
+              AND NOT EXISTS (SELECT FROM pawl.lane l WHERE l.topic = c.topic)
+              AND NOT EXISTS (SELECT FROM pawl.tally n WHERE n.topic = c.topic AND n.changed_at > before)
+            ORDER BY c.changed_at LIMIT max_rows);
+        IF cardinality(names) > 0 THEN
+            DELETE FROM pawl.tally a
+            WHERE a.topic = ANY (names)
+              AND a.topic NOT IN (SELECT d.topic FROM pawl.tally_delta d WHERE d.topic IS NOT NULL);
+            GET DIAGNOSTICS totals = ROW_COUNT;
+        END IF;
+    END IF;
+    RETURN QUERY SELECT cardinality(old)::bigint, cardinality(old) + totals;
+END
+$$;
+
+-- The same for psql and every language. Returns how many messages were forgotten.
+CREATE FUNCTION pawl.retain(keep interval DEFAULT interval '7 days', max_rows bigint DEFAULT 1000)
+RETURNS bigint
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    RETURN (SELECT b.changed FROM pawl.retain_batch(retain.keep, retain.max_rows) b);
 END
 $$;
 
@@ -311,9 +333,11 @@ BEGIN
 END
 $$;
 
--- Remove empty lanes, move the deltas behind the totals into the tally, and write down which lanes are
--- paused. One at a time; a second caller has nothing to do. Returns how many deltas were moved.
-CREATE FUNCTION pawl.fold(max_rows bigint DEFAULT 10000) RETURNS bigint
+-- The library's form of fold(): remove empty lanes, move the deltas behind the totals into the tally, and
+-- write down which lanes are paused. One at a time; a second caller has nothing to do. Says how many deltas
+-- were moved, and how many deltas and lanes were found: if these are max_rows, there may be more.
+CREATE FUNCTION pawl.fold_batch(max_rows bigint)
+RETURNS TABLE (changed bigint, scanned bigint)
 LANGUAGE plpgsql VOLATILE
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
@@ -331,7 +355,8 @@ BEGIN
     PERFORM pawl.settle_lanes();
     PERFORM FROM pawl.mutex x WHERE x.name = 'totals' FOR UPDATE SKIP LOCKED;
     IF NOT FOUND THEN
-        RETURN 0;
+        RETURN QUERY SELECT 0::bigint, cleaned;
+        RETURN;
     END IF;
     deltas := ARRAY(
         SELECT d.id FROM pawl.tally_delta d ORDER BY d.id LIMIT max_rows FOR UPDATE SKIP LOCKED);
@@ -352,6 +377,14 @@ BEGIN
         UPDATE pawl.lane_use u SET used_at = t
         WHERE u.lane_id = ANY (lanes) AND u.epoch IS NULL AND u.used_at < t - interval '1 minute';
     END IF;
-    RETURN cardinality(deltas);
+    RETURN QUERY SELECT cardinality(deltas)::bigint, cardinality(deltas) + cleaned;
+END
+$$;
+
+-- The same for psql and every language. Returns how many deltas were moved.
+CREATE FUNCTION pawl.fold(max_rows bigint DEFAULT 10000) RETURNS bigint
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    RETURN (SELECT b.changed FROM pawl.fold_batch(fold.max_rows) b);
 END
 $$;

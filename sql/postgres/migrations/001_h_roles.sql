@@ -28,7 +28,7 @@ LANGUAGE sql IMMUTABLE AS $$
         ('pawl_work', ARRAY[
             -- claims, their answers, maintenance
             'claim', 'ack_and_claim', 'claim_batch', 'held', 'ack', 'ack_output', 'fail', 'abandon', 'defer', 'renew',
-            'release', 'progress', 'reap', 'reap_batch', 'expire', 'retain', 'fold',
+            'release', 'progress', 'reap', 'reap_batch', 'expire', 'retain', 'retain_batch', 'fold', 'fold_batch',
             'topic_pause', 'topic_resume', 'topic_dead', 'topic_list',
             'dead_claim', 'dead_done', 'dead_retry', 'dead_renew',
             'sleep', 'awake', 'settled', 'next_due', 'topics_due', 'destinations', 'find',

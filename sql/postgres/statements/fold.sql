@@ -1,2 +1,2 @@
 -- Remove empty lanes and move the deltas into the tally.
-SELECT pawl.fold(max_rows => :limit);
+SELECT * FROM pawl.fold_batch(max_rows => :limit);

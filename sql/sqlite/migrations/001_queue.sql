@@ -79,7 +79,7 @@ BEGIN
 END;
 
 -- The totals of a topic's lanes that were removed. retain forgets them when the topic has no lane and
--- they did not change for as long as finished messages are kept, and seven days.
+-- they did not change for as long as finished messages are kept.
 CREATE TABLE pawl_total (
     topic      TEXT    PRIMARY KEY,
     done       INTEGER NOT NULL DEFAULT 0,

@@ -28,6 +28,6 @@ WHERE lane_id IN (SELECT t.lane_id FROM pawl_tally t
                                     WHERE q.lane_id = t.lane_id AND q.fence = 0)
                   ORDER BY t.lane_id LIMIT :limit);
 
-SELECT changes();
+SELECT 0, changes();
 
 DELETE FROM pawl_lane WHERE NOT EXISTS (SELECT 1 FROM pawl_tally t WHERE t.lane_id = pawl_lane.id);
