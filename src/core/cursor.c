@@ -65,6 +65,8 @@ void pawli_cursor_drop(pawli_cursor *cursor)
 static pawli_look_start start_of(const pawli_cursor *cursor, pawli_cursor_lane *lane, pawl_mono now,
                                  bool at_any_cost)
 {
+    if (lane->start.us == PAWL_NEVER.us && !lane->again) /* at the beginning anyway */
+        return (pawli_look_start){lane->id, PAWL_NEVER, PAWLI_LOOK_SETTLED};
     if (now.us >= lane->sweep_after.us) {
         lane->sweep_after = (pawl_mono){now.us + cursor->limits.sweep_us};
         lane->back_by = cursor->looks;
@@ -372,6 +374,27 @@ static void leave_to_others(pawli_cursor *cursor, const pawli_look *look)
     }
 }
 
+/*
+ * Lanes that the look was to sweep, and that it did not meet: most of them are gone. A look that
+ * goes back examines all lanes to answer for them, so they must not make every look do so. Without
+ * a position the lane is looked at from its beginning, should it still be there: that is the sweep.
+ */
+static void take_back_unmet(pawli_cursor *cursor, const pawli_look *look)
+{
+    bool was_again = false;
+
+    for (size_t i = 0; look->goes_back && i < cursor->lane_count; i++) {
+        pawli_cursor_lane *lane = &cursor->lanes[i];
+        if (lane->back_by != look->number || start_in(look, lane->id))
+            continue;
+        was_again = was_again || lane->again;
+        lane->start = lane->settled = PAWL_NEVER;
+        lane->again = false;
+    }
+    if (was_again)
+        cursor->version++; /* looks under way do not know what awaited transactions brought */
+}
+
 static bool learn(pawli_cursor *cursor, const pawli_look *look, uint64_t connections, pawl_mono now)
 {
     lesson says = {.look = look, .now = now, .spent = now.us - look->began.us};
@@ -402,6 +425,7 @@ static bool learn(pawli_cursor *cursor, const pawli_look *look, uint64_t connect
     says.open = epoch_up_to(cursor, first_not_awaited(cursor, look));
     for (size_t i = 0; i < look->found_count; i++)
         moved_back = learn_lane(cursor, &says, &look->found[i]) || moved_back;
+    take_back_unmet(cursor, look);
     leave_to_others(cursor, look);
     forget_lanes(cursor, now);
     forget_epochs_before(cursor, says.settled);
