@@ -259,7 +259,7 @@ PAWL_TEST(who_waits_for_a_handler_is_not_cut)
     int slow;
     int fd;
 
-    options.request_ms = 100;
+    options.request_ms = 1500; /* enough for the first one to get there, on any machine */
     s = scene_open(&options);
     puppet_init(&p, s);
     p.waits = true;
