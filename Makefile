@@ -2,7 +2,7 @@
 #
 #   make run        build, then show two services that send to each other (STAY=1: they stay up)
 #   make run-orders the same for a small shop in C on a SQLite file (examples/orders.c)
-#   make test       build and test everything; LINT=1: make lint, too (make test-full: under all sanitizers)
+#   make test       build and test everything; LINT=source: formatting and rules, LINT=whole: make lint, too (make test-full: under all sanitizers)
 #   make proof      what make test reduces, whole: every power cut, with the counts
 #   make bench      measure; options in BENCH_ARGS            (bench/README.md)
 #   make lint       formatting, clang-tidy, banned functions  (make format: put the formatting right)

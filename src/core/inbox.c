@@ -215,14 +215,15 @@ static void answer_later(pawl_arrival *arrival)
 static pawl_status open_transaction(pawl_arrival *arrival, pawl_error *err)
 {
     bool ours = false;
+    pawl_tx *tx = calloc(1, sizeof *tx);
+    pawl_status st;
 
-    arrival->tx = calloc(1, sizeof *arrival->tx);
-    pawl_status st = PAWL_OK;
-    if (!arrival->tx)
+    arrival->tx = tx;
+    if (tx) {
+        tx->store = arrival->store;
+        st = pawli_db_hold(arrival->store->db, &tx->hold, err);
+    } else {
         st = pawli_fail(err, PAWL_E_NOMEM, "out of memory for the transaction");
-    if (st == PAWL_OK) {
-        arrival->tx->store = arrival->store;
-        st = pawli_db_hold(arrival->store->db, &arrival->tx->hold, err);
     }
     if (st == PAWL_OK)
         st = still_ours(arrival, &ours, err);

@@ -299,7 +299,8 @@ pawl_status pawl_job_clean(pawl_store *store, size_t *ret_removed, pawl_scan *re
     if (ret_removed)
         *ret_removed = scanned.changed;
     if (ret_scan) /* it stops at so many jobs, or at RUNS_PER_JOB runs for each of these */
-        *ret_scan = (pawl_scan){scanned.rows, scanned.rows >= JOBS_PER_CLEAN ||
-                                                  scanned.changed >= JOBS_PER_CLEAN * RUNS_PER_JOB};
+        *ret_scan =
+            (pawl_scan){scanned.rows, scanned.rows >= JOBS_PER_CLEAN ||
+                                          scanned.changed >= (size_t)JOBS_PER_CLEAN * RUNS_PER_JOB};
     return PAWL_OK;
 }

@@ -293,8 +293,10 @@ static pawl_status store_apart(pawl_store *store, const agenda *a, pawl_job_tick
                                pawli_job_done *ret_done, pawl_error *err)
 {
     PAWLI_AUTO_FREE pawli_job_plan *plan = malloc(sizeof *plan);
-    pawl_status st = plan ? PAWL_OK : no_memory(err);
+    pawl_status st = PAWL_OK;
 
+    if (!plan)
+        return no_memory(err);
     for (size_t i = 0; st == PAWL_OK && i < a->job_count; i++) {
         const due_job *job = &a->jobs[i];
         pawl_error why = PAWL_ERROR_INIT;

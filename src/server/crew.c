@@ -68,9 +68,9 @@ static void end(pawli_server_crew *crew, pawli_route *route)
 
 /* ---- suspects; the lock is held ---- */
 
-static void wait_as_suspect(pawli_server_crew *crew, pawli_job *job)
+static void wait_as_suspect(pawli_server_crew *crew, pawli_job *job, const pawli_route *route)
 {
-    pawli_suspects *suspects = &crew->suspects[job->route->mode];
+    pawli_suspects *suspects = &crew->suspects[route->mode];
 
     crew->waiting++;
     if (suspects->is_busy) {
@@ -134,7 +134,7 @@ static bool put_aside(pawli_server_crew *crew, pawli_job *job, pawli_route *rout
         pthread_mutex_unlock(&crew->lock);
         return false;
     }
-    wait_as_suspect(crew, job);
+    wait_as_suspect(crew, job, route);
     end(crew, route);
     return true;
 }

@@ -68,7 +68,7 @@ pawl_status pawli_networks_parse(const char *text, pawli_networks *ret_networks,
 
 pawl_status pawl_network_check(const char *network, pawl_error *err)
 {
-    pawli_networks one;
+    pawli_networks one = {0};
     pawl_status st = pawli_networks_parse(network, &one, err);
 
     if (st == PAWL_OK && one.count != 1)

@@ -67,8 +67,9 @@ BEGIN
     REVOKE ALL ON ALL FUNCTIONS IN SCHEMA pawl FROM PUBLIC;
     REVOKE ALL ON ALL TABLES IN SCHEMA pawl FROM PUBLIC;
     REVOKE ALL ON ALL SEQUENCES IN SCHEMA pawl FROM PUBLIC;
-    FOR one IN SELECT r.name FROM unnest(roles) AS r(name)
+    FOR one IN SELECT r.name FROM unnest(roles) WITH ORDINALITY AS r(name, place)
                WHERE NOT EXISTS (SELECT FROM pg_roles p WHERE p.rolname = r.name)
+               ORDER BY r.place
     LOOP
         BEGIN
             EXECUTE format('CREATE ROLE %I NOLOGIN', one.name);
