@@ -298,7 +298,7 @@ PAWL_TEST(no_planted_code_runs_in_the_library)
 /* The control: each of these would have been caught. */
 PAWL_TEST(a_function_without_a_fixed_search_path_runs_planted_code)
 {
-    static const char *const names[] = {"claim_batch", "inbox_begin", "retain", "lease_acquire",
+    static const char *const names[] = {"claim_batch", "inbox_begin", "expire", "lease_acquire",
                                         "enqueue_plain"};
     fixture *f = open_with_traps();
 
