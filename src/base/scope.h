@@ -14,7 +14,7 @@
     {                                                                                              \
         free_function(*slot);                                                                      \
     }                                                                                              \
-    static inline T *T##_take(T **slot)                                                            \
+    __attribute__((unused)) static inline T *T##_take(T **slot)                                    \
     {                                                                                              \
         T *value = *slot;                                                                          \
         *slot = NULL;                                                                              \

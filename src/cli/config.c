@@ -59,6 +59,8 @@ void cli_config_free(cli_config *config)
 
 /* Bytes of the file may be in it: they must not steer a terminal. */
 static void add_text(char ***texts, size_t *count, const char *format, va_list arguments)
+    PAWL_PRINTF(3, 0);
+static void add_text(char ***texts, size_t *count, const char *format, va_list arguments)
 {
     CLI_AUTO_FREE char *text = NULL;
 
