@@ -124,7 +124,7 @@ typedef struct pawl_destination_stats {
      * minutes is forgotten, and counts from 0 when it is used again. */
     uint64_t sent;      /* acknowledged, duplicates among them */
     uint64_t duplicate; /* of those, the ones that had been there already */
-    uint64_t retried;   /* put off, counted or not */
+    uint64_t retried;   /* to be retried, counted or not */
     uint64_t failed;    /* for good */
     uint64_t deferred;  /* of those retried, the ones that did not count as an attempt */
 } pawl_destination_stats;

@@ -3,7 +3,7 @@
 --
 -- A span is measured as extract(epoch) does, and is kept as seconds: '290000 years -105920000 days' is
 -- nearly nothing by that measure and by every comparison, but added to a time it can leave the range
--- of times, at some later day and in somebody else's claim.
+-- of times, at some later day and in another caller's claim.
 
 -- invalid_parameter_value unless the value is within the bounds, which are in milliseconds. `argument` is
 -- "function: argument" in the message.

@@ -11,7 +11,7 @@
 -- in which they were claimed, so that this answers for almost every message of a batch that is finished one
 -- by one.
 --
--- Waits for nobody. Two transactions that end the last two messages of a claim at the same time each see
+-- Never waits. Two transactions that end the last two messages of a claim at the same time each see
 -- the other's as held, and a row that reap() has locked is passed over: then reap() removes it, when its
 -- check comes up. (The subqueries refer to the claim in FROM and have a LIMIT, which keeps the planner from
 -- reading the whole queue for them.)
