@@ -214,11 +214,11 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_held(pawl_store *store, pawl_own
  * number of processes. *ret_changed (may be NULL) counts messages; *ret_scan (may be NULL) says how
  * much was read and whether there may be more: see pawl/maintenance.h.
  */
-/*
- * Expired leases become ready again and count as an attempt; at the last one, failed. Of a message
+/* Expired leases become ready again and count as an attempt; at the last one, failed. Of a message
  * with a destination it is deferred instead, unless its count is PAWL_COUNT_ALL: that a delivery
- * was killed is not the destination's refusal. Reads 100 claims.
- */
+ * was killed is not the destination's refusal. Reads 100 claims. After PostgreSQL's clock was set
+ * back it also moves what waits for a time that the clock showed while it was ahead: 1000 rows a
+ * call, the rest in further ones (docs/internals/clock.md). */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_reap(pawl_store *store, size_t *ret_changed,
                                                      pawl_scan *ret_scan, pawl_error *err);
 /* Ready messages (and failed ones) past their time to live become expired. */

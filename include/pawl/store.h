@@ -111,8 +111,8 @@ typedef struct pawl_clock_reset {
  * time that was written meanwhile by the same amount, so that what was to happen in a minute still
  * happens in a minute. A due time for which a message was sent before stays as it is. Nothing is
  * done if the clock is not ahead by more than a second. PostgreSQL's clock is the server's and is
- * right already: there only the times are set back. Jobs need none of this; they go by the clock as
- * it is. Stop all workers first.
+ * right already: there only the times are set back, and maintenance does it without this call for
+ * what waits (pawl_queue_reap()). Jobs go by the clock as it is. Stop all workers first.
  *
  * Threads:   any.
  * Blocks:    one transaction that reads all messages; other writers wait.

@@ -56,6 +56,20 @@ void pawli_cursor_drop(pawli_cursor *cursor)
     pthread_mutex_unlock(&cursor->lock);
 }
 
+pawl_wall pawli_cursor_seen(pawli_cursor *cursor)
+{
+    pthread_mutex_lock(&cursor->lock);
+    pawl_wall seen = cursor->seen;
+    pthread_mutex_unlock(&cursor->lock);
+    return seen;
+}
+
+void pawli_cursor_clock(pawli_cursor *cursor, pawl_wall seen, pawl_wall clock)
+{
+    if (clock.us < seen.us)
+        pawli_cursor_drop(cursor);
+}
+
 /* ---- beginning a look ---- */
 
 /*

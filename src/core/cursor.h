@@ -129,6 +129,13 @@ bool pawli_cursor_learn(pawli_cursor *cursor, const pawli_look *look, uint64_t c
 /* Any thread: forget everything, also what looks under way will answer. */
 void pawli_cursor_drop(pawli_cursor *cursor);
 
+/*
+ * Any thread: another op than a look read the clock, after `seen` was asked for. Forgets everything
+ * if that is below what was seen: rows may have been stamped with any time since.
+ */
+pawl_wall pawli_cursor_seen(pawli_cursor *cursor);
+void pawli_cursor_clock(pawli_cursor *cursor, pawl_wall seen, pawl_wall clock);
+
 /* ---- the answer, item by item; one thread ---- */
 
 /* Before every attempt of the look. */

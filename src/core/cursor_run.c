@@ -49,6 +49,7 @@ static pawl_status on_row(void *context, const pawli_row *row, pawl_error *err)
     switch (pawli_row_int(row, run->column)) {
     case ITEM_EPOCH:
         pawli_look_epoch(&run->look, time, number);
+        run->found.clock = time;
         break;
     case ITEM_NEXT:
         pawli_look_next(&run->look, number);
@@ -140,6 +141,8 @@ pawl_status pawli_cursor_run(pawl_store *store, pawli_cursor *cursor, const pawl
         notes->acked += run.found.acked; /* committed: another try finds none of them */
         if (run.found.last_lane != 0)
             notes->last_lane = run.found.last_lane;
+        if (run.found.clock.us != 0)
+            notes->clock = run.found.clock;
         if (st == PAWL_OK)
             again = pawli_cursor_learn(cursor, &run.look, pawli_db_connections(store->db),
                                        pawli_mono_now()) &&

@@ -13,6 +13,7 @@
 typedef struct pawli_cursor_notes {
     size_t acked;      /* how many items of earlier claims it finished */
     int64_t last_lane; /* where it ended; untouched if it took nothing */
+    pawl_wall clock;   /* the database's, when it began; untouched if it was not answered */
 } pawli_cursor_notes;
 
 /*

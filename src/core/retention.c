@@ -64,11 +64,17 @@ pawl_status pawl_queue_reap(pawl_store *store, size_t *ret_changed, pawl_scan *r
 
     if (!store)
         return pawli_fail(err, PAWL_E_INVALID, "the store must not be NULL");
+    pawl_wall seen = pawli_cursor_seen(&store->claim_cursor);
+    pawl_wall seen_remote = pawli_cursor_seen(&store->remote_cursor);
     pawli_cursor_notes notes = {0};
     pawl_status st =
         pawli_cursor_run(store, &store->reap_cursor, &op, 2, changed_nothing, &notes, err);
     if (st != PAWL_OK)
         return st;
+    if (notes.clock.us != 0) { /* a clock that no claim saw, perhaps */
+        pawli_cursor_clock(&store->claim_cursor, seen, notes.clock);
+        pawli_cursor_clock(&store->remote_cursor, seen_remote, notes.clock);
+    }
     if (scanned.changed > 0)
         pawli_log(&store->log, PAWL_LOG_INFO, "outbox", "reaped %zu expired leases",
                   scanned.changed);

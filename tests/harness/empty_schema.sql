@@ -32,6 +32,9 @@ BEGIN
         ELSIF one.relname = 'test_clock' THEN
             TRUNCATE pawl.test_clock;
             INSERT INTO pawl.test_clock (now) VALUES ('2026-01-01T00:00:00Z');
+        ELSIF one.relname = 'clock_watch' THEN
+            TRUNCATE pawl.clock_watch;
+            INSERT INTO pawl.clock_watch DEFAULT VALUES;
         ELSIF one.relname NOT IN ('meta', 'mutex') AND pg_relation_size(one.name) > 0 THEN
             filled := concat_ws(', ', filled, one.name);
         END IF;

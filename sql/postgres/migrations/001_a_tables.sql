@@ -92,6 +92,7 @@ CREATE TABLE pawl.body (
     max_attempts   smallint    NOT NULL,
     created_at     timestamptz NOT NULL,
     due_at         timestamptz NOT NULL,                  -- as asked for, also when in the past
+    delayed        boolean,                               -- a delay was asked for; NULL: a time, or nothing
     expires_at     timestamptz,
     lease          interval,                              -- this message's own lease
     retry_base     interval,                              -- its own backoff policy
@@ -124,6 +125,7 @@ CREATE TABLE pawl.queue (
     expires_at  timestamptz,
     lease       interval,                       -- copied from the body, so that a claim needs no join
     run_id      bigint,                         -- the same: history follows such rows (001_g_jobs.sql)
+    stamped_at  timestamptz,                    -- the clock when run_at was set; NULL: created_at
     last_error  text,
     progress    text                            -- what its handler said last
 ) WITH (fillfactor = 50);
@@ -137,6 +139,7 @@ CREATE TABLE pawl.claim (
     owner      uuid        NOT NULL,
     owner_name text        NOT NULL,
     check_at   timestamptz NOT NULL,
+    lease      interval    NOT NULL, -- of the messages that have none of their own
     ids        bigint[]    NOT NULL
 );
 CREATE INDEX claim_check ON pawl.claim (check_at);

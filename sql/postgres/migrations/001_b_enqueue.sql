@@ -107,9 +107,10 @@ BEGIN
         due := coalesce(due_times[1], t + delays[1], t);
         expiry := coalesce(expiries[1], greatest(due, t) + ttls[1]);
         INSERT INTO pawl.body (id, message_id, topic, priority, type, max_attempts, created_at, due_at,
-                               expires_at, lease, retry_base, retry_max, retry_jitter, timeout, heartbeat,
+                               delayed, expires_at, lease, retry_base, retry_max, retry_jitter, timeout, heartbeat,
                                destination, correlation_id, headers, payload)
-        VALUES (ids[1], message_ids[1], topics[1], priorities[1], types[1], max_attempts[1], t, due, expiry,
+        VALUES (ids[1], message_ids[1], topics[1], priorities[1], types[1], max_attempts[1], t, due,
+                CASE WHEN delays[1] IS NOT NULL THEN true END, expiry,
                 pawl.seconds(leases[1]), pawl.seconds(retry_bases[1]), pawl.seconds(retry_maxes[1]),
                 pawl.seconds(retry_jitters[1]), pawl.seconds(timeouts[1]), pawl.seconds(heartbeats[1]),
                 destinations[1], correlation_ids[1], headers[1]::json, payloads[1])
@@ -122,10 +123,11 @@ BEGIN
     ELSE
         WITH added AS (
             INSERT INTO pawl.body (id, message_id, topic, priority, type, max_attempts, created_at, due_at,
-                                   expires_at, lease, retry_base, retry_max, retry_jitter, timeout,
+                                   delayed, expires_at, lease, retry_base, retry_max, retry_jitter, timeout,
                                    heartbeat, destination, correlation_id, headers, payload)
             SELECT m.id, m.message_id, m.topic, m.priority,
                    m.type, m.max_attempts, t, coalesce(m.due_at, t + m.delay, t),
+                   CASE WHEN m.delay IS NOT NULL THEN true END,
                    coalesce(m.expires_at, greatest(coalesce(m.due_at, t + m.delay, t), t) + m.ttl),
                    pawl.seconds(m.lease), pawl.seconds(m.retry_base), pawl.seconds(m.retry_max),
                    pawl.seconds(m.retry_jitter), pawl.seconds(m.timeout), pawl.seconds(m.heartbeat),

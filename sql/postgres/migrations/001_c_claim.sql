@@ -186,8 +186,8 @@ BEGIN
     IF taken IS NOT NULL THEN
         -- Drawn while the rows are locked: a later holder of any of them has a higher token.
         token := nextval('pawl.fence');
-        INSERT INTO pawl.claim (fence, owner, owner_name, check_at, ids)
-        VALUES (token, my_owner, my_name, t + shortest, taken);
+        INSERT INTO pawl.claim (fence, owner, owner_name, check_at, lease, ids)
+        VALUES (token, my_owner, my_name, t + shortest, least(my_lease, longest), taken);
         UPDATE pawl.queue q
         SET owner = my_owner, lease_until = t + least(coalesce(q.lease, my_lease), longest), fence = token
         WHERE q.id = ANY (taken);

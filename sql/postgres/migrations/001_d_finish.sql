@@ -243,7 +243,7 @@ BEGIN
     UPDATE pawl.queue q
     SET retries = q.retries + 1, owner = '00000000-0000-0000-0000-000000000000',
         lease_until = 'epoch', fence = 0, last_error = coalesce(pawl.cut_text(abandon.error), q.last_error),
-        run_at = t + coalesce(abandon.delay, (
+        stamped_at = t, run_at = t + coalesce(abandon.delay, (
             SELECT d.delay + random() * CASE WHEN d.jitter IS NULL THEN d.delay / 10
                                              ELSE pawl.backoff(d.jitter, interval '@JITTER_MOST@ milliseconds', 0) END
             FROM (SELECT pawl.backoff(
@@ -311,7 +311,7 @@ BEGIN
     UPDATE pawl.queue q
     SET deferrals = q.deferrals + 1, owner = '00000000-0000-0000-0000-000000000000',
         lease_until = 'epoch', fence = 0, last_error = coalesce(pawl.cut_text(defer.error), q.last_error),
-        run_at = t + coalesce(defer.delay, (
+        stamped_at = t, run_at = t + coalesce(defer.delay, (
             SELECT d.delay + random() * CASE WHEN d.jitter IS NULL THEN d.delay / 10
                                              ELSE pawl.backoff(d.jitter, interval '@JITTER_MOST@ milliseconds', 0) END
             FROM (SELECT pawl.backoff(
@@ -386,7 +386,8 @@ BEGIN
         RETURN 0;
     END IF;
     UPDATE pawl.queue q
-    SET owner = '00000000-0000-0000-0000-000000000000', lease_until = 'epoch', fence = 0, run_at = t
+    SET owner = '00000000-0000-0000-0000-000000000000', lease_until = 'epoch', fence = 0, run_at = t,
+        stamped_at = t
     WHERE q.id = ANY (mine);
     PERFORM pawl.wake();
     PERFORM pawl.claims_ended(ended);

@@ -8,7 +8,7 @@
 --
 -- The library's form of reap(): looks only at claim rows whose check is at cursor_since[1] or later. The
 -- first row says how many messages changed, and how many claim rows were read: if these are max_rows, there
--- may be more. After it comes what the next call needs to know where it may start: the
+-- may be more. The same if more is to be done after the clock was set back (001_g_clock_watch.sql). After it comes what the next call needs to know where it may start: the
 -- items of claim_batch, the claim rows being lane 0. NULL: all are looked at, only the count comes.
 CREATE FUNCTION pawl.reap_batch(max_rows bigint, cursor_since timestamptz[])
 RETURNS TABLE (changed bigint, scanned bigint, item smallint, number bigint, at timestamptz)
@@ -29,6 +29,7 @@ DECLARE
     lost    bigint[];
     failed  bigint;
     retried bigint;
+    healed  CONSTANT bigint := pawl.clock_watch_batch(10 * max_rows); -- first: what it locks comes first
 BEGIN
     due := ARRAY(
         SELECT c.fence FROM pawl.claim c
@@ -73,7 +74,7 @@ BEGIN
         UPDATE pawl.queue q
         SET retries = q.retries + c.counts, deferrals = q.deferrals + 1 - c.counts,
             owner = '00000000-0000-0000-0000-000000000000',
-            lease_until = 'epoch', fence = 0, run_at = t, last_error = 'the lease ran out'
+            lease_until = 'epoch', fence = 0, run_at = t, stamped_at = t, last_error = 'the lease ran out'
         FROM (SELECT b.id, (b.destination IS NULL OR b.max_attempts < 0)::integer AS counts
               FROM pawl.body b WHERE b.id = ANY (lost)) c
         WHERE q.id = ANY (lost) AND c.id = q.id;
@@ -102,7 +103,7 @@ BEGIN
                                               WHERE q.id = u.id AND q.fence = c.fence LIMIT 1) r);
     END IF;
     changed := coalesce(failed, 0) + coalesce(retried, 0);
-    scanned := cardinality(due);
+    scanned := cardinality(due) + healed;
     RETURN NEXT;
     IF cursor_since IS NULL THEN
         RETURN;

@@ -54,12 +54,12 @@ BEGIN
         DELETE FROM pawl.outcome o WHERE o.id = ANY (ids) AND o.state IN (3, 4, 5)
         RETURNING o.id, o.error),
     ready AS (
-        INSERT INTO pawl.queue (id, lane_id, run_at, expires_at, lease, run_id, last_error)
+        INSERT INTO pawl.queue (id, lane_id, run_at, expires_at, lease, run_id, stamped_at, last_error)
         SELECT g.id, pawl.lane_for(b.topic, b.priority, coalesce(b.destination, ''), t), t,
                CASE WHEN isfinite(b.expires_at) AND isfinite(b.due_at)
                     THEN t + least(extract(epoch FROM b.expires_at - greatest(b.due_at, b.created_at)),
                                    @TTL_MOST@ / 1000) * interval '1 second' END,
-               b.lease, b.run_id, g.error
+               b.lease, b.run_id, t, g.error
         FROM gone g
         CROSS JOIN LATERAL (SELECT y.* FROM pawl.body y WHERE y.id = g.id LIMIT 1) b
         RETURNING lane_id, run_id),
@@ -112,7 +112,7 @@ BEGIN
             LIMIT max_rows
             FOR UPDATE SKIP LOCKED) r
         LIMIT max_rows);
-    UPDATE pawl.queue q SET run_at = t WHERE q.id = ANY (waiting);
+    UPDATE pawl.queue q SET run_at = t, stamped_at = t WHERE q.id = ANY (waiting);
     PERFORM pawl.wake();
     RETURN cardinality(waiting);
 END

@@ -13,6 +13,7 @@ DECLARE
     lead   interval;
 BEGIN
     IF NOT clock_reset.dry_run THEN
+        PERFORM FROM pawl.clock_watch FOR UPDATE; -- before the tables, as reap() does
         LOCK TABLE pawl.queue, pawl.claim, pawl.body, pawl.lease, pawl.inbox_record, pawl.job
             IN SHARE ROW EXCLUSIVE MODE;
     END IF;
@@ -44,6 +45,7 @@ BEGIN
         expires_at = CASE WHEN q.expires_at > t
                                AND (b.created_at > t OR q.expires_at IS DISTINCT FROM b.expires_at)
                           THEN q.expires_at - lead ELSE q.expires_at END,
+        stamped_at = CASE WHEN q.stamped_at > t THEN q.stamped_at - lead ELSE q.stamped_at END,
         lease_until = CASE WHEN q.lease_until > t THEN least(q.lease_until - lead, t + interval '1 hour')
                            ELSE q.lease_until END
     FROM pawl.body b
@@ -88,6 +90,9 @@ BEGIN
         claimed_at = CASE WHEN r.claimed_at > t THEN r.claimed_at - lead ELSE r.claimed_at END,
         ended_at = CASE WHEN r.ended_at > t THEN r.ended_at - lead ELSE r.ended_at END
     WHERE greatest(r.created_at, r.claimed_at, r.ended_at) > t;
+    UPDATE pawl.clock_watch
+    SET latest_time = t, back_since = NULL, pass = 0, part = 0, after = 0,
+        seen_id = coalesce((SELECT max(b.id) FROM pawl.body b), 0);
     what := 1;
     RETURN NEXT;
 END

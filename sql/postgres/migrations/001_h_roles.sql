@@ -49,7 +49,9 @@ LANGUAGE sql IMMUTABLE AS $$
             'clock', 'check_span', 'check_number', 'check_messages', 'message_problem', 'seconds', 'backoff',
             'cut_text', 'wake', 'lane_for', 'enqueue_rows', 'claims_ended', 'lane_clean', 'topic_paused',
             'settle_lanes', 'list_seen', 'lease_check',
-            'inbox_lock', 'inbox_check', 'job_start', 'job_missing'])
+            'inbox_lock', 'inbox_check', 'job_start', 'job_missing',
+            'clock_watch_batch', 'clock_heal_part', 'clock_heal_queue', 'clock_heal_leases', 'clock_heal_inbox',
+            'clock_heal_dead'])
         ) AS r(caller, names)
     CROSS JOIN LATERAL unnest(r.names) AS f(name)
 $$;

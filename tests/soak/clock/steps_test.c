@@ -46,6 +46,16 @@ static void pass(play *p, int64_t ms)
         assert_true(store_now(p).us - before_us >= ms * 1000 - 200000);
 }
 
+/* As a worker does every second: each clock is seen once. */
+static void maintain(play *p)
+{
+    pawl_scan scan = {0, true};
+    pawl_error err = PAWL_ERROR_INIT;
+
+    while (scan.more)
+        assert_ok(pawl_queue_reap(fixture_store(p->f), NULL, &scan, &err), &err);
+}
+
 static void step(play *p)
 {
     int64_t now_us = fixture_now(p->f).us;
@@ -69,6 +79,7 @@ static void step(play *p)
         fixture_restart_machine(p->f);
         fixture_reopen(p->f);
     }
+    maintain(p);
 }
 
 /* ---- what is used ---- */
@@ -144,16 +155,10 @@ static void act(play *p)
 
 /* ---- the end ---- */
 
-/* PostgreSQL needs a command for what was sent while its clock was ahead; the rest comes by itself.
- */
+/* Nothing else is done: no command, and no store is opened again. */
 static void set_right(play *p)
 {
-    pawl_error err = PAWL_ERROR_INIT;
-
     fixture_set(p->f, p->right);
-    if (fixture_is_postgres(p->f))
-        assert_ok(pawl_store_reset_clock(fixture_store(p->f), true, false, NULL, &err), &err);
-    fixture_reopen(p->f); /* workers are stopped for it, and started again */
 }
 
 static void assert_everything_comes_back(play *p)
@@ -164,18 +169,13 @@ static void assert_everything_comes_back(play *p)
     take_lease(p); /* if it was renewed by a clock that was ahead, this sets its end */
     job_tick(p->f);
     int64_t runs = fixture_count(p->f, "SELECT count(*) FROM {job_run}");
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < 16; i++) {
+        maintain(p);
         pass(p, 30 * SECOND_MS);
         job_tick(p->f);
-        kit_reap(p->f);
         kit_ack(p->f, kit_owner(1), fixture_claim(p->f, kit_owner(1), MINUTE_MS, 1000));
     }
     assert_true(fixture_count(p->f, "SELECT count(*) FROM {job_run}") >= runs + 3);
-    if (fixture_is_postgres(p->f)) { /* leases that were lost there end within an hour */
-        pass(p, HOUR_MS);
-        kit_reap(p->f);
-        kit_ack(p->f, kit_owner(1), fixture_claim(p->f, kit_owner(1), MINUTE_MS, 1000));
-    }
     assert_int_equal(0, fixture_count(p->f, "SELECT count(*) FROM {queue}"));
     assert_int_equal(p->sent, fixture_count(p->f, "SELECT count(*) FROM {message}"
                                                   " WHERE topic = 't' AND state = 2"));
@@ -208,7 +208,7 @@ PAWL_TEST(everything_comes_back_after_clocks_that_were_wrong)
     const char *given = getenv("PAWL_CLOCK_SEED");
     bool whole = getenv("PAWL_TEST_WHOLE") != NULL;
     unsigned first = given ? (unsigned)strtoul(given, NULL, 10) : 1;
-    unsigned count = given ? 1 : whole ? 100 : 4;
+    unsigned count = given ? 1 : whole ? 100 : 12;
 
     for (unsigned seed = first; seed < first + count; seed++) {
         printf("# PAWL_CLOCK_SEED=%u\n", seed);
