@@ -60,8 +60,8 @@ PAWL_TEST(a_sender_reads_nothing_and_writes_only_through_enqueue)
         "INSERT INTO {lane} (topic, priority) VALUES ('t', 0)",
         ("SELECT {enqueue_rows}(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,"
          " NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)"),
-        ("INSERT INTO {claim} (fence, owner, owner_name, check_at, ids)"
-         " VALUES (9223372036854775807, gen_random_uuid(), '', now(), '{}')"),
+        ("INSERT INTO {claim} (fence, owner, owner_name, check_at, lease, ids)"
+         " VALUES (9223372036854775807, gen_random_uuid(), '', now(), '1 s', '{}')"),
         "INSERT INTO {sleeper} VALUES (gen_random_uuid(), 'infinity')",
         /* ids */
         "SELECT nextval('{body_id_seq}')",

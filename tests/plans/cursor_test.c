@@ -127,9 +127,9 @@ PAWL_TEST(a_reap_does_not_walk_over_what_an_old_snapshot_keeps)
         test_skip("SQLite has no dead index entries");
     fixture_tx_exec(f, 0, "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1");
     fixture_exec(f,
-                 "INSERT INTO {claim} (fence, owner, owner_name, check_at, ids) "
+                 "INSERT INTO {claim} (fence, owner, owner_name, check_at, lease, ids) "
                  "SELECT -n, gen_random_uuid(), 'x', "
-                 "clock_timestamp() - interval '1 h' + n * interval '1 ms', '{}' "
+                 "clock_timestamp() - interval '1 h' + n * interval '1 ms', '1 s', '{}' "
                  "FROM generate_series(1, %d) n; DELETE FROM {claim}",
                  DEAD);
     cursor->limits.long_us = 0; /* nor for transactions of others on this server */

@@ -15,11 +15,12 @@ static pawl_verdict done(pawl_task *task, void *context)
 static void leave_claims(fixture *f, int count)
 {
     if (fixture_is_postgres(f))
-        fixture_exec(f,
-                     "INSERT INTO {claim} (fence, owner, owner_name, check_at, ids)"
-                     " SELECT 1000000 + i, '00000000-0000-0000-0000-000000000009', 'gone',"
-                     " {at:%lld + i * 1000}, ARRAY[900000 + i] FROM generate_series(1, %d) i",
-                     (long long)FIXTURE_START.us, count);
+        fixture_exec(
+            f,
+            "INSERT INTO {claim} (fence, owner, owner_name, check_at, lease, ids)"
+            " SELECT 1000000 + i, '00000000-0000-0000-0000-000000000009', 'gone',"
+            " {at:%lld + i * 1000}, '1 s', ARRAY[900000 + i] FROM generate_series(1, %d) i",
+            (long long)FIXTURE_START.us, count);
     else
         fixture_exec(f,
                      "INSERT INTO {claim} (fence, owner, owner_name, check_at, ids)"

@@ -29,7 +29,7 @@ DECLARE
     lost    bigint[];
     failed  bigint;
     retried bigint;
-    healed  CONSTANT bigint := pawl.clock_watch_batch(10 * max_rows); -- first: what it locks comes first
+    healed  CONSTANT bigint := pawl.clock_watch_batch(1000); -- first: what it locks comes first
 BEGIN
     due := ARRAY(
         SELECT c.fence FROM pawl.claim c
@@ -103,7 +103,7 @@ BEGIN
                                               WHERE q.id = u.id AND q.fence = c.fence LIMIT 1) r);
     END IF;
     changed := coalesce(failed, 0) + coalesce(retried, 0);
-    scanned := cardinality(due) + healed;
+    scanned := cardinality(due) + healed; -- max_rows is the library's 100, so this says that there is more
     RETURN NEXT;
     IF cursor_since IS NULL THEN
         RETURN;
