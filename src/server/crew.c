@@ -145,7 +145,7 @@ static void leave(pawli_server_crew *crew, pawli_job *job, pawli_route *route, b
     bool was_next = job->is_next;
     pawl_receive_mode mode = job->route ? job->route->mode : PAWL_RECEIVE_ATOMIC;
 
-    if (!answered && put_aside(crew, job, route))
+    if (!answered && route && put_aside(crew, job, route))
         return;
     if (!answered)
         crew->work.turn_away(crew->work.context, job);

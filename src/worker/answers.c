@@ -270,6 +270,16 @@ static pawl_status tell_refused(pawl_worker *worker, pawl_task *task, const pawl
     return st;
 }
 
+/* The list ends after this many tasks; returns the others. */
+static pawl_task *cut_after(pawl_task *list, size_t count)
+{
+    while (--count > 0 && list->line)
+        list = list->line;
+    pawl_task *rest = list->line;
+    list->line = NULL;
+    return rest;
+}
+
 /*
  * Tell equal results together. If the store refuses them, for what one of them brings, they are
  * divided until that one is found; the others are told.
@@ -293,14 +303,10 @@ static pawl_status tell_list(pawl_worker *worker, pawl_task *list, const pawl_he
     }
     if (count == 1)
         return tell_refused(worker, list, &why, err);
-    pawl_task *last = list;
-    for (size_t i = 1; i < half; i++)
-        last = last->line;
-    pawl_task *rest = last->line;
-    last->line = NULL;
+    pawl_task *rest = cut_after(list, half);
     st = tell_list(worker, list, items, half, err);
     if (st == PAWL_OK)
-        return tell_list(worker, rest, items + half, count - half, err);
+        return rest ? tell_list(worker, rest, items + half, count - half, err) : PAWL_OK;
     put_back(&worker->intake.answers, rest, false);
     return st;
 }

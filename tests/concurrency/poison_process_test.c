@@ -86,7 +86,8 @@ static void live(scene *s)
         copy[i] = strdup(arguments[i]);
         assert_non_null(copy[i]);
     }
-    assert_int_equal(0, posix_spawn(&s->receiver, arguments[0], NULL, NULL, copy, environ));
+    assert_non_null(copy[0]);
+    assert_int_equal(0, posix_spawn(&s->receiver, copy[0], NULL, NULL, copy, environ));
     for (size_t i = 0; copy[i]; i++)
         free(copy[i]);
     assert_int_equal(s->receiver, waitpid(s->receiver, &status, 0));

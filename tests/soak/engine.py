@@ -127,7 +127,7 @@ def value(text):
 class PostgresStore:
     engine = "postgres"
     states = 6
-    own_tables = ("tally_delta", "sleeper", "lane_use", "mutex")
+    own_tables = ("tally_delta", "sleeper", "lane_use", "mutex", "clock_watch")
 
     def __init__(self, folder, name):
         self.name = f"soak_{name}"

@@ -111,7 +111,7 @@ class Scenario:
 
     def hold_a_snapshot(self):
         """For a while, now and then, never while costs are compared."""
-        first = 0.5 * self.seconds
+        first = 240 if self.seconds >= LONG_S else 0.5 * self.seconds
         length = min(0.2 * self.seconds, SNAPSHOT_MAX_S)
         wanted = (self.now() >= first and (self.now() - first) % SNAPSHOT_EVERY_S < length and not self.is_measured())
         if wanted and not self.snapshot:

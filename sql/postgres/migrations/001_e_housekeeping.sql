@@ -7,9 +7,10 @@
 -- destination's refusal, and its time to live ends it in any case.
 --
 -- The library's form of reap(): looks only at claim rows whose check is at cursor_since[1] or later. The
--- first row says how many messages changed, and how many claim rows were read: if these are max_rows, there
--- may be more. The same if more is to be done after the clock was set back (001_g_clock_watch.sql). After it comes what the next call needs to know where it may start: the
--- items of claim_batch, the claim rows being lane 0. NULL: all are looked at, only the count comes.
+-- first row says how many messages changed, and how many claim rows were read: if these are max_rows or more,
+-- there may be more, also of what is to be done after the clock was set back (001_g_clock_watch.sql). After it
+-- comes what the next call needs to know where it may start: the items of claim_batch, the claim rows being
+-- lane 0. NULL: all are looked at, only the count comes.
 CREATE FUNCTION pawl.reap_batch(max_rows bigint, cursor_since timestamptz[])
 RETURNS TABLE (changed bigint, scanned bigint, item smallint, number bigint, at timestamptz)
 LANGUAGE plpgsql VOLATILE
