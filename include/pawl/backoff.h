@@ -36,13 +36,15 @@ typedef struct pawl_backoff {
  * count is deferred: its error and the next time are stored.
  */
 typedef enum pawl_count {
+    PAWL_COUNT_DEFAULT =
+        0, /* of a message: as the service says; of a service: PAWL_COUNT_ANSWERED */
     /* Those that began while the destination's circuit breaker was closed and were answered, with
      * anything but 408, 409, 425, 429, 502, 503, 504 and without Retry-After; or were sent whole
      * and not answered although the destination has answered another message since. */
-    PAWL_COUNT_ANSWERED = 0,
+    PAWL_COUNT_ANSWERED = 1,
     /* All, whatever became of them. max_attempts is then 6 and the backoff PAWL_BACKOFF_ALL, unless
      * others are given. */
-    PAWL_COUNT_ALL = 1
+    PAWL_COUNT_ALL = 2
 } pawl_count;
 /* 2 s, 4 s ... 5 min, up to half a second of jitter. */
 #define PAWL_BACKOFF_ALL                                                                           \

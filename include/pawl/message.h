@@ -69,13 +69,13 @@ typedef struct pawl_outgoing {
                                    handler's own time is up, if it has one. At most 7 days */
     int64_t heartbeat_ms;       /* how often the worker renews its lease, shorter than lease_ms; 0:
                                    three times per lease. At most 7 days */
-    pawl_count count;           /* with a destination: PAWL_COUNT_ANSWERED: as the service says;
-                                   PAWL_COUNT_ALL: every send counts */
+    pawl_count count;           /* with a destination: which sends are attempts; by default as the
+                                   service says */
 } pawl_outgoing;
 #define PAWL_OUTGOING_INIT                                                                         \
     {                                                                                              \
         sizeof(pawl_outgoing), NULL, NULL, 0, {{0}}, PAWL_TYPE_SIGNAL, NULL, NULL, NULL, 0, {0},   \
-            0, {0}, 0, 0, {0, 0, 0}, 0, 0, PAWL_COUNT_ANSWERED                                     \
+            0, {0}, 0, 0, {0, 0, 0}, 0, 0, PAWL_COUNT_DEFAULT                                      \
     }
 
 /* A message read from the store. Borrowed from the list it came in. */
@@ -97,7 +97,7 @@ PAWL_API pawl_wall pawl_message_due_at(const pawl_message *message);
 PAWL_API pawl_wall pawl_message_expires_at(const pawl_message *message); /* or PAWL_NEVER */
 /* 0: no limit, it is tried until it expires; only with a destination. */
 PAWL_API int pawl_message_max_attempts(const pawl_message *message);
-/* PAWL_COUNT_ANSWERED: as the destination's service says. */
+/* As sent; PAWL_COUNT_DEFAULT: as the destination's service says, and always without one. */
 PAWL_API pawl_count pawl_message_count(const pawl_message *message);
 /* As sent; all zero: the worker's or the service's holds. */
 PAWL_API pawl_backoff pawl_message_backoff(const pawl_message *message);

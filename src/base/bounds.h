@@ -37,9 +37,9 @@
 #define PAWLI_ATTEMPTS_MOST             1000
 #define PAWLI_ATTEMPTS_WORDS            "1 to 1000"
 /* With a destination. 0: until it expires; below 0: as many, and every send counts. */
-#define PAWLI_REMOTE_ATTEMPTS_LEAST     (-1000)
+#define PAWLI_REMOTE_ATTEMPTS_LEAST     0
 #define PAWLI_REMOTE_ATTEMPTS_MOST      1000
-#define PAWLI_REMOTE_ATTEMPTS_WORDS     "0 (until it expires) to 1000, or -1 to -1000 to count every send"
+#define PAWLI_REMOTE_ATTEMPTS_WORDS     "0 (until it expires) to 1000"
 #define PAWLI_BATCH_MOST                10000 /* messages, receipts or rows in one call */
 #define PAWLI_BATCH_WORDS               "1 to 10000"
 #define PAWLI_BATCH_BYTES_MOST          67108864 /* of payload in one call with several messages */

@@ -101,7 +101,7 @@ typedef struct cli_compose {
          1000},                                                                                    \
         {"count",                                                                                  \
          "WHICH",                                                                                  \
-         "with a destination: all: every send is an attempt (default: as the service says)",       \
+         "with a destination: answered or all sends are attempts (default: as the service says)",  \
          CLI_TEXT,                                                                                 \
          0,                                                                                        \
          CLI_COMPOSE_AT(base, count),                                                              \

@@ -6,12 +6,19 @@
 
 /* ---- the map ---- */
 
+/* In the order of the setting's choices. */
+static pawl_count service_count(const cli_service_settings *from)
+{
+    static const pawl_count choices[] = {PAWL_COUNT_ANSWERED, PAWL_COUNT_ALL};
+
+    return choices[from->count];
+}
+
 /* What is 0 is as the policy of `count` has it. */
 static pawl_backoff service_backoff(const cli_service_settings *from)
 {
-    static const pawl_backoff policies[] = {
-        [PAWL_COUNT_ANSWERED] = PAWL_BACKOFF_REMOTE, [PAWL_COUNT_ALL] = PAWL_BACKOFF_ALL};
-    pawl_backoff policy = policies[from->count];
+    static const pawl_backoff answered = PAWL_BACKOFF_REMOTE, all = PAWL_BACKOFF_ALL;
+    pawl_backoff policy = service_count(from) == PAWL_COUNT_ALL ? all : answered;
 
     policy.base_ms = from->retry_base_ms;
     if (from->retry_max_ms > 0)
@@ -36,7 +43,7 @@ static pawl_service_options service_options(const cli_service_settings *from)
     to.concurrency = (int)from->concurrency;
     to.backoff = service_backoff(from);
     to.max_attempts = (int)from->max_attempts;
-    to.count = (pawl_count)from->count;
+    to.count = service_count(from);
     to.allow_private = from->allow_private;
     to.response_max_bytes = (size_t)from->max_response;
     to.ca_file = from->ca_file;

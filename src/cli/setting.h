@@ -137,7 +137,7 @@ typedef struct cli_service_settings {
     int64_t retry_max_ms;
     int64_t retry_jitter_ms;
     int64_t max_attempts;
-    int64_t count; /* a pawl_count */
+    int64_t count; /* 0: answered, 1: all */
     bool allow_private;
     int64_t max_response;
     const char *ca_file;

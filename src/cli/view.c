@@ -111,6 +111,14 @@ static void set_times(json_t *object, const pawl_message *message)
     cli_json_time(object, "finished_at", pawl_message_finished_at(message));
 }
 
+/* As `pawl send --count` takes it; NULL: as the service says. */
+static const char *count_name(pawl_count count)
+{
+    if (count == PAWL_COUNT_DEFAULT)
+        return NULL;
+    return count == PAWL_COUNT_ALL ? "all" : "answered";
+}
+
 json_t *cli_view_json(const pawl_message *message)
 {
     json_t *object = json_object();
@@ -127,6 +135,7 @@ json_t *cli_view_json(const pawl_message *message)
     cli_json_number(object, "attempts", cli_view_attempts(message));
     cli_json_number(object, "retries", pawl_message_retries(message));
     cli_json_number(object, "max_attempts", pawl_message_max_attempts(message));
+    cli_json_text(object, "count", count_name(pawl_message_count(message)));
     cli_json_number(object, "deferrals", pawl_message_deferrals(message));
     set_times(object, message);
     cli_json_text(object, "last_error", pawl_message_last_error(message));

@@ -133,6 +133,13 @@ static pawl_backoff backoff_of(const pawli_row *row)
     return own;
 }
 
+static pawl_count count_of(const pawli_row *row)
+{
+    if (pawli_row_is_null(row, COLUMN_COUNT_ALL))
+        return PAWL_COUNT_DEFAULT;
+    return pawli_row_int(row, COLUMN_COUNT_ALL) ? PAWL_COUNT_ALL : PAWL_COUNT_ANSWERED;
+}
+
 static void read_numbers(const pawli_row *row, pawl_message *message)
 {
     message->work_id.value = pawli_row_int(row, COLUMN_ID);
@@ -141,9 +148,8 @@ static void read_numbers(const pawli_row *row, pawl_message *message)
     message->type = (pawl_type)pawli_row_int(row, COLUMN_TYPE);
     message->state = (pawl_state)pawli_row_int(row, COLUMN_STATE);
     message->priority = (int)pawli_row_int(row, COLUMN_PRIORITY);
-    int attempts = (int)pawli_row_int(row, COLUMN_MAX_ATTEMPTS); /* below 0: every send counts */
-    message->max_attempts = attempts < 0 ? -attempts : attempts;
-    message->count = attempts < 0 ? PAWL_COUNT_ALL : PAWL_COUNT_ANSWERED;
+    message->max_attempts = (int)pawli_row_int(row, COLUMN_MAX_ATTEMPTS);
+    message->count = count_of(row);
     message->deferrals = (int)pawli_row_int(row, COLUMN_DEFERRALS);
     message->retries = (int)pawli_row_int(row, COLUMN_RETRIES);
     message->backoff = backoff_of(row);
@@ -248,7 +254,7 @@ pawl_status pawl_messages_append(pawl_messages *list, const pawl_message_image *
         .heartbeat_ms = content->heartbeat_ms,
         .priority = content->priority,
         .max_attempts = pawli_outgoing_attempts(content),
-        .count = content->destination ? content->count : PAWL_COUNT_ANSWERED,
+        .count = content->destination ? content->count : PAWL_COUNT_DEFAULT,
         .backoff = content->backoff,
         .retries = image.retries,
         .type = content->type,

@@ -13,15 +13,15 @@
 #define REMOTE_TTL_MS DAY_MS
 
 const char *const pawli_outgoing_names[OUTGOING_COLUMNS] = {
-    "position", "message_id",     "topic",      "payload",    "type",      "destination",
-    "headers",  "correlation_id", "priority",   "due_at",     "delay",     "expires_at",
-    "ttl",      "max_attempts",   "lease",      "retry_base", "retry_max", "retry_jitter",
-    "timeout",  "heartbeat",      "other_lane",
+    "position", "message_id",     "topic",     "payload",    "type",      "destination",
+    "headers",  "correlation_id", "priority",  "due_at",     "delay",     "expires_at",
+    "ttl",      "max_attempts",   "lease",     "retry_base", "retry_max", "retry_jitter",
+    "timeout",  "heartbeat",      "count_all", "other_lane",
 };
 const pawli_type pawli_outgoing_types[OUTGOING_COLUMNS] = {
-    PAWLI_INT,  PAWLI_UUID, PAWLI_TEXT, PAWLI_BYTES, PAWLI_INT,  PAWLI_TEXT, PAWLI_TEXT,
-    PAWLI_TEXT, PAWLI_INT,  PAWLI_TIME, PAWLI_SPAN,  PAWLI_TIME, PAWLI_SPAN, PAWLI_INT,
-    PAWLI_SPAN, PAWLI_SPAN, PAWLI_SPAN, PAWLI_SPAN,  PAWLI_SPAN, PAWLI_SPAN, PAWLI_BOOL,
+    PAWLI_INT,  PAWLI_UUID, PAWLI_TEXT, PAWLI_BYTES, PAWLI_INT,  PAWLI_TEXT, PAWLI_TEXT, PAWLI_TEXT,
+    PAWLI_INT,  PAWLI_TIME, PAWLI_SPAN, PAWLI_TIME,  PAWLI_SPAN, PAWLI_INT,  PAWLI_SPAN, PAWLI_SPAN,
+    PAWLI_SPAN, PAWLI_SPAN, PAWLI_SPAN, PAWLI_SPAN,  PAWLI_BOOL, PAWLI_BOOL,
 };
 
 /* `least` .. `most` characters of UTF-8. */
@@ -256,13 +256,14 @@ void pawli_outgoing_lay_out(const pawl_outgoing *message, size_t position,
     *at++ = span_or_null(message->delay_ms);
     *at++ = pawli_time(message->expires_at);
     *at++ = remote ? pawli_span_ms(REMOTE_TTL_MS) : pawli_null(PAWLI_SPAN);
-    *at++ = pawli_int(counts_all(message) ? -pawli_outgoing_attempts(message)
-                                          : pawli_outgoing_attempts(message));
+    *at++ = pawli_int(pawli_outgoing_attempts(message));
     *at++ = span_or_null(message->lease_ms);
     *at++ = span_or_null(message->backoff.base_ms);
     *at++ = span_or_null(message->backoff.max_ms);
     *at++ = own_backoff ? pawli_jitter(&message->backoff) : pawli_null(PAWLI_SPAN);
     *at++ = span_or_null(message->timeout_ms);
     *at++ = span_or_null(message->heartbeat_ms);
+    *at++ = remote && message->count != PAWL_COUNT_DEFAULT ? pawli_bool(counts_all(message))
+                                                           : pawli_null(PAWLI_BOOL);
     *at++ = pawli_bool(true); /* until the rows are in order */
 }

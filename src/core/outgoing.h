@@ -8,7 +8,7 @@
 
 #include "op.h"
 
-enum { OUTGOING_MESSAGE_ID = 1, OUTGOING_OTHER_LANE = 20, OUTGOING_COLUMNS };
+enum { OUTGOING_MESSAGE_ID = 1, OUTGOING_OTHER_LANE = 21, OUTGOING_COLUMNS };
 extern const char *const pawli_outgoing_names[OUTGOING_COLUMNS];
 extern const pawli_type pawli_outgoing_types[OUTGOING_COLUMNS];
 

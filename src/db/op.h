@@ -103,6 +103,7 @@ typedef struct pawli_rows {
     X(expires_at)                                                                                  \
     X(ttl)                                                                                         \
     X(max_attempts)                                                                                \
+    X(count_all)                                                                                   \
     X(lease)                                                                                       \
     X(retry_base)                                                                                  \
     X(retry_max)                                                                                   \

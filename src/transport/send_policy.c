@@ -35,9 +35,9 @@ bool pawli_send_counts(const pawl_send_outcome *outcome, const pawli_send_facts 
 
 pawl_count pawli_send_count(const pawl_message *message, const pawl_service *service)
 {
-    if (pawl_message_count(message) == PAWL_COUNT_ALL || !service)
+    if (pawl_message_count(message) != PAWL_COUNT_DEFAULT)
         return pawl_message_count(message);
-    return pawl_service_count(service);
+    return service ? pawl_service_count(service) : PAWL_COUNT_ANSWERED;
 }
 
 int pawli_send_limit(const pawl_message *message, const pawl_service *service)

@@ -24,7 +24,7 @@ typedef struct pawli_send_facts {
  */
 bool pawli_send_counts(const pawl_send_outcome *outcome, const pawli_send_facts *facts);
 
-/* A message may decide that all count; otherwise the service does. `service` may be NULL. */
+/* What the message asks for, or else the service. `service` may be NULL; never the default. */
 pawl_count pawli_send_count(const pawl_message *message, const pawl_service *service);
 /* Counted sends that there may be; 0: no limit but the time to live. */
 int pawli_send_limit(const pawl_message *message, const pawl_service *service);

@@ -142,6 +142,11 @@ static pawl_status load_secrets(const pawl_service_options *opts, pawl_service *
     return PAWL_OK;
 }
 
+static pawl_count count_of(const pawl_service_options *opts)
+{
+    return opts->count == PAWL_COUNT_DEFAULT ? PAWL_COUNT_ANSWERED : opts->count;
+}
+
 /* Where every send counts, the usual policy would take a day for six. */
 static pawl_backoff backoff_of(const pawl_service_options *opts)
 {
@@ -173,7 +178,7 @@ static pawl_status fill(pawli_arena *arena, const pawl_service_options *opts, pa
                               .concurrency = opts->concurrency,
                               .backoff = backoff_of(opts),
                               .max_attempts = opts->max_attempts,
-                              .count = opts->count,
+                              .count = count_of(opts),
                               /* Who writes a socket's path into the map has allowed it. */
                               .allow_private = opts->allow_private || pawli_scheme_is_local(scheme),
                               .response_max_bytes = opts->response_max_bytes};

@@ -1,4 +1,6 @@
 /* tests/conformance/backoff_test.c - when an abandoned message is tried again, and when no more. */
+#include <inttypes.h>
+
 #include "kit.h"
 
 /* Claim the one message, abandon it, and give back how long it has to wait (-1: it is finished). */
@@ -70,6 +72,70 @@ PAWL_TEST(where_all_sends_count_delays_double_from_2_seconds_and_the_sixth_fails
     }
     assert_int_equal(-1, abandon_once(f, id, PAWL_DELAY_BY_POLICY));
     assert_int_equal(6, pawl_message_retries(kit_get(f, id)));
+}
+
+PAWL_TEST(that_all_sends_count_is_not_told_by_the_sign_of_a_number)
+{
+    fixture *f = fixture_open(NULL);
+    pawl_outgoing message = kit_message("t", "x");
+
+    message.destination = "http://localhost/";
+    message.count = PAWL_COUNT_ALL;
+    pawl_work_id id = kit_send(f, &message).work_id;
+    assert_int_equal(
+        6, fixture_count(f, "SELECT max_attempts FROM {message} WHERE id = %" PRId64, id.value));
+    assert_true(fixture_refuses(f, "UPDATE {body} SET max_attempts = -6"));
+    assert_true(fixture_refuses(f, "UPDATE {body} SET max_attempts = 0"));
+}
+
+PAWL_TEST(a_message_asks_for_either_way_of_counting_or_for_none)
+{
+    static const struct {
+        pawl_count count;
+        const char *column;
+    } cases[] = {
+        {PAWL_COUNT_DEFAULT, "unset"}, {PAWL_COUNT_ANSWERED, "no"}, {PAWL_COUNT_ALL, "yes"}};
+    fixture *f = fixture_open(NULL);
+
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        pawl_outgoing message = kit_message("t", "x");
+        message.count = cases[i].count;
+        pawl_work_id local = kit_send(f, &message).work_id; /* it has no sends */
+        message.destination = "http://localhost/";
+        pawl_work_id id = kit_send(f, &message).work_id;
+        assert_int_equal(PAWL_COUNT_DEFAULT, pawl_message_count(kit_get(f, local)));
+        assert_int_equal(cases[i].count, pawl_message_count(kit_get(f, id)));
+        assert_string_equal(cases[i].column,
+                            fixture_text(f,
+                                         "SELECT CASE WHEN count_all THEN 'yes' WHEN NOT count_all "
+                                         "THEN 'no' ELSE 'unset' END FROM {message} WHERE id = "
+                                         "%" PRId64,
+                                         id.value));
+        pawl_messages *list = kit_claim_for(f, kit_owner(1), MINUTE_MS, 1, "http://localhost/");
+        assert_int_equal(cases[i].count, pawl_message_count(pawl_messages_at(list, 0)));
+        kit_ack(f, kit_owner(1), list);
+    }
+    kit_check(f);
+}
+
+PAWL_TEST(in_sql_it_is_an_argument)
+{
+    fixture *f = fixture_open(NULL);
+
+    if (!fixture_is_postgres(f))
+        test_skip("SQLite has no functions to call");
+    fixture_exec(f, "SELECT {enqueue}('a', 'x'::text, destination => 'd', count_all => true)");
+    fixture_exec(f, "SELECT {enqueue}('b', 'x'::text, destination => 'd', count_all => false)");
+    fixture_exec(f, "SELECT {enqueue}('c', 'x'::text, count_all => true)");
+    assert_string_equal("a 6 t 00:00:02, b 0 f -, c 10 - -",
+                        fixture_text(f, "SELECT string_agg(concat_ws(' ', topic, max_attempts,"
+                                        " coalesce(left(count_all::text, 1), '-'),"
+                                        " coalesce(retry_base::text, '-')), ', ' ORDER BY id)"
+                                        " FROM {message}"));
+    assert_true(fixture_refuses(f, "SELECT {enqueue}('t', 'x'::text, destination => 'd',"
+                                   " max_attempts => -1)"));
+    assert_true(fixture_refuses(f, "SELECT {enqueue}('t', 'x'::text, destination => 'd',"
+                                   " max_attempts => 0, count_all => true)"));
 }
 
 PAWL_TEST(where_all_sends_count_a_delay_is_five_minutes_at_most)

@@ -146,7 +146,7 @@ PAWL_TEST(numbers_of_a_message_are_in_range)
     message.backoff = (pawl_backoff){0, 500, 0};
     refuse(f, &message, PAWL_E_INVALID, "backoff");
     message = good;
-    message.count = (pawl_count)2;
+    message.count = (pawl_count)3;
     refuse(f, &message, PAWL_E_INVALID, "count");
 }
 

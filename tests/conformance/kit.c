@@ -356,7 +356,8 @@ static const struct {
     {"SELECT count(*) FROM {message} WHERE (state >= 2) <> (finished_at IS NOT NULL)"
      " AND NOT (state = 4 AND next_attempt_at IS NOT NULL)",
      "finish times do not agree with states"},
-    {"SELECT count(*) FROM {message} WHERE max_attempts <> 0 AND retries > abs(max_attempts)",
+    {"SELECT count(*) FROM {message} WHERE max_attempts < 0 OR (max_attempts > 0 AND retries > "
+     "max_attempts)",
      "messages were tried more often than allowed"},
     {"SELECT count(*) FROM {queue} q JOIN {body} b ON b.id = q.id"
      " WHERE NOT EXISTS (SELECT 1 FROM {lane} l WHERE l.id = q.lane_id AND l.topic = b.topic"

@@ -59,7 +59,8 @@ PAWL_TEST(a_sender_reads_nothing_and_writes_only_through_enqueue)
         "INSERT INTO {queue} (id, lane_id, run_at, lease) VALUES (77, 1, now(), '290000 years')",
         "INSERT INTO {lane} (topic, priority) VALUES ('t', 0)",
         ("SELECT {enqueue_rows}(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,"
-         " NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)"),
+         " NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,"
+         " NULL)"),
         ("INSERT INTO {claim} (fence, owner, owner_name, check_at, lease, ids)"
          " VALUES (9223372036854775807, gen_random_uuid(), '', now(), '1 s', '{}')"),
         "INSERT INTO {sleeper} VALUES (gen_random_uuid(), 'infinity')",

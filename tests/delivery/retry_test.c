@@ -166,6 +166,25 @@ PAWL_TEST(no_connection_does_not_count_unless_all_sends_do)
     assert_int_equal(0, pawl_message_retries(kit_get(d->f, id)));
 }
 
+PAWL_TEST(what_a_message_asks_for_replaces_what_the_service_counts)
+{
+    depot *d = depot_open(NULL);
+    pawl_service_options all = PAWL_SERVICE_OPTIONS_INIT;
+    pawl_outgoing own = kit_message("t", "1");
+
+    all.count = PAWL_COUNT_ALL;
+    d->options.breaker_failures = 1000;
+    depot_map(d, &all);
+    depot_start(d);
+    own.destination = "dead";
+    own.count = PAWL_COUNT_ANSWERED;
+    pawl_work_id id = depot_send(d, "dead", "t", "1"), answered = kit_send(d->f, &own).work_id;
+    assert_int_equal(1, pawl_message_retries(until_ended(d, id, 1)));
+    const pawl_message *m = until_ended(d, answered, 1);
+    assert_int_equal(0, pawl_message_retries(m));
+    assert_int_equal(1, pawl_message_deferrals(m));
+}
+
 PAWL_TEST(each_probe_is_another_message_and_none_counts)
 {
     depot *d = depot_open(NULL);

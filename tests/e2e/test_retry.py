@@ -77,6 +77,19 @@ def test_a_message_may_ask_for_it_too(shop, db):
     refused(db.raw("send", "t", "--count", "some"), 64, "'answered' or 'all'")
 
 
+def test_a_message_may_ask_for_what_the_service_does_not(shop, db):
+    daemon = shop.start("count = all\nmax_attempts = 1\n")
+    sent = shop.send("--count", "answered")
+    daemon.hear("deferred, not counted as an attempt, retrying in ")
+    usual = shop.send()
+    until(lambda: db.state(usual) == "failed")
+    assert db.state(sent) in ("ready", "in_progress")
+    assert [db.show(one)["count"] for one in (sent, usual)] == ["answered", None]
+    asked = shop.send("--count", "all", "--delay", "1h")
+    assert (db.show(asked)["count"], db.show(asked)["max_attempts"]) == ("all", 6)
+    assert " of 6" in db.text("show", asked)
+
+
 def test_wake_tries_a_destination_now(shop, db):
     daemon = shop.start(delivery="[delivery]\nbreaker_failures = 1\nbreaker_base = 1h\nbreaker_max = 1h\n")
     sent = shop.send()

@@ -49,6 +49,7 @@ static const literal literals[] = {
     {"enqueue", "retry_jitter", "ARRAY[NULL::interval]"},
     {"enqueue", "timeout", "ARRAY[NULL::interval]"},
     {"enqueue", "heartbeat", "ARRAY[NULL::interval]"},
+    {"enqueue", "count_all", "ARRAY[NULL::boolean]"},
     {"job_advance", "step", "ARRAY[0, 4]::bigint[]"},
     {"job_advance", "seen", "ARRAY[2, 2]::bigint[]"},
     {"job_advance", "run_id", "ARRAY[NULL, NULL]::bigint[]"},

@@ -88,8 +88,8 @@ CREATE TABLE pawl.body (
     topic          text        NOT NULL,
     priority       smallint    NOT NULL,
     type           smallint    NOT NULL,                  -- 0 signal, 1 command, 2 push_call, 3 response
-    -- 0: until it expires; below 0: as many, and every send counts. Local ones have a limit.
-    max_attempts   smallint    NOT NULL,
+    max_attempts   smallint    NOT NULL,                  -- 0: until it expires; local ones have a limit
+    count_all      boolean,                               -- whether every send is an attempt; NULL: the service's setting
     created_at     timestamptz NOT NULL,
     due_at         timestamptz NOT NULL,                  -- as asked for, also when in the past
     delayed        boolean,                               -- a delay was asked for; NULL: a time, or nothing
@@ -106,7 +106,7 @@ CREATE TABLE pawl.body (
     headers        json        CHECK (json_typeof(headers) = 'object'),
     payload        bytea       NOT NULL,
     CHECK (type BETWEEN @TYPE_LEAST@ AND @TYPE_MOST@ AND max_attempts BETWEEN @REMOTE_ATTEMPTS_LEAST@ AND @REMOTE_ATTEMPTS_MOST@
-           AND (max_attempts > 0 OR destination IS NOT NULL)
+           AND (max_attempts > 0 OR (destination IS NOT NULL AND count_all IS NOT TRUE))
            AND char_length(correlation_id) BETWEEN @CORRELATION_LEAST@ AND @CORRELATION_MOST@)
 );
 
@@ -249,7 +249,7 @@ CREATE VIEW pawl.message AS
            coalesce(o.error, q.last_error) AS last_error,
            coalesce(o.progress, q.progress) AS progress,
            b.timeout, b.heartbeat, b.run_id, o.output, coalesce(q.deferrals, 0) AS deferrals,
-           b.retry_base, b.retry_max, b.retry_jitter
+           b.retry_base, b.retry_max, b.retry_jitter, b.count_all
     FROM pawl.body b
     LEFT JOIN pawl.queue q ON q.id = b.id
     LEFT JOIN pawl.outcome o ON o.id = b.id

@@ -61,7 +61,7 @@ CREATE FUNCTION pawl.message_problem(
     topic text, payload bytea, type bigint, destination text, headers text, correlation_id text,
     priority bigint, due_at timestamptz, delay interval, expires_at timestamptz, ttl interval,
     max_attempts bigint, lease interval, retry_base interval, retry_max interval, retry_jitter interval,
-    timeout interval, heartbeat interval)
+    timeout interval, heartbeat interval, count_all boolean DEFAULT NULL)
 RETURNS text
 LANGUAGE sql STABLE AS $$
     SELECT CASE
@@ -84,6 +84,8 @@ LANGUAGE sql STABLE AS $$
             THEN 'max_attempts must be @ATTEMPTS_WORDS@'
         WHEN (max_attempts BETWEEN @REMOTE_ATTEMPTS_LEAST@ AND @REMOTE_ATTEMPTS_MOST@) IS NOT TRUE
             THEN 'max_attempts must be @REMOTE_ATTEMPTS_WORDS@'
+        WHEN count_all AND max_attempts < @ATTEMPTS_LEAST@
+            THEN 'max_attempts must be @ATTEMPTS_WORDS@ where every send counts'
         WHEN due_at IS NOT NULL AND delay IS NOT NULL THEN 'due_at and delay exclude each other'
         WHEN due_at NOT BETWEEN timestamptz 'epoch' + interval '@TIME_LEAST@ milliseconds'
                             AND timestamptz 'epoch' + interval '@TIME_MOST@ milliseconds' + interval '999 microseconds'
@@ -131,7 +133,7 @@ CREATE FUNCTION pawl.check_messages(
     destinations text[], headers text[], correlation_ids text[], priorities bigint[],
     due_times timestamptz[], delays interval[], expiries timestamptz[], ttls interval[],
     max_attempts bigint[], leases interval[], retry_bases interval[], retry_maxes interval[],
-    retry_jitters interval[], timeouts interval[], heartbeats interval[])
+    retry_jitters interval[], timeouts interval[], heartbeats interval[], count_alls boolean[])
 RETURNS void
 LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_column
@@ -147,14 +149,14 @@ BEGIN
                              cardinality(due_times), cardinality(delays), cardinality(expiries),
                              cardinality(ttls), cardinality(leases), cardinality(retry_bases),
                              cardinality(retry_maxes), cardinality(retry_jitters), cardinality(timeouts),
-                             cardinality(heartbeats)])
+                             cardinality(heartbeats), cardinality(count_alls)])
           OR array_position(message_ids, NULL) IS NOT NULL OR array_position(positions, NULL) IS NOT NULL THEN
         problem := 'all arrays must have as many elements as message_ids, which must not be NULL';
     ELSIF n = 1 THEN
         problem := pawl.message_problem(
             topics[1], payloads[1], types[1], destinations[1], headers[1], correlation_ids[1], priorities[1],
             due_times[1], delays[1], expiries[1], ttls[1], max_attempts[1], leases[1], retry_bases[1],
-            retry_maxes[1], retry_jitters[1], timeouts[1], heartbeats[1]);
+            retry_maxes[1], retry_jitters[1], timeouts[1], heartbeats[1], count_alls[1]);
     ELSIF (SELECT sum(octet_length(m.payload)) FROM unnest(payloads) AS m(payload)) > @BATCH_BYTES_MOST@ THEN
         problem := 'a call with several messages must have @BATCH_BYTES_WORDS@';
     ELSE
@@ -162,13 +164,13 @@ BEGIN
         FROM (SELECT u.place, pawl.message_problem(
                          u.topic, u.payload, u.type, u.destination, u.headers, u.correlation_id, u.priority,
                          u.due_at, u.delay, u.expires_at, u.ttl, u.max_attempts, u.lease, u.retry_base,
-                         u.retry_max, u.retry_jitter, u.timeout, u.heartbeat) AS problem
+                         u.retry_max, u.retry_jitter, u.timeout, u.heartbeat, u.count_all) AS problem
               FROM unnest(topics, payloads, types, destinations, headers, correlation_ids, priorities,
                           due_times, delays, expiries, ttls, max_attempts, leases, retry_bases, retry_maxes,
-                          retry_jitters, timeouts, heartbeats) WITH ORDINALITY
+                          retry_jitters, timeouts, heartbeats, count_alls) WITH ORDINALITY
                    AS u(topic, payload, type, destination, headers, correlation_id, priority, due_at, delay,
                         expires_at, ttl, max_attempts, lease, retry_base, retry_max, retry_jitter, timeout,
-                        heartbeat, place)) m
+                        heartbeat, count_all, place)) m
         WHERE m.problem IS NOT NULL LIMIT 1;
     END IF;
     IF problem IS NOT NULL THEN

@@ -62,7 +62,8 @@ CREATE FUNCTION pawl.enqueue_rows(
     destinations text[], headers text[], correlation_ids text[], priorities bigint[],
     due_times timestamptz[], delays interval[], expiries timestamptz[], ttls interval[],
     max_attempts bigint[], leases interval[], retry_bases interval[], retry_maxes interval[],
-    retry_jitters interval[], timeouts interval[], heartbeats interval[], t timestamptz)
+    retry_jitters interval[], timeouts interval[], heartbeats interval[], count_alls boolean[],
+    t timestamptz)
 RETURNS bigint
 LANGUAGE plpgsql VOLATILE AS $$
 #variable_conflict use_column
@@ -106,10 +107,10 @@ BEGIN
     IF cardinality(ids) = 1 THEN
         due := coalesce(due_times[1], t + delays[1], t);
         expiry := coalesce(expiries[1], greatest(due, t) + ttls[1]);
-        INSERT INTO pawl.body (id, message_id, topic, priority, type, max_attempts, created_at, due_at,
+        INSERT INTO pawl.body (id, message_id, topic, priority, type, max_attempts, count_all, created_at, due_at,
                                delayed, expires_at, lease, retry_base, retry_max, retry_jitter, timeout, heartbeat,
                                destination, correlation_id, headers, payload)
-        VALUES (ids[1], message_ids[1], topics[1], priorities[1], types[1], max_attempts[1], t, due,
+        VALUES (ids[1], message_ids[1], topics[1], priorities[1], types[1], max_attempts[1], count_alls[1], t, due,
                 CASE WHEN delays[1] IS NOT NULL THEN true END, expiry,
                 pawl.seconds(leases[1]), pawl.seconds(retry_bases[1]), pawl.seconds(retry_maxes[1]),
                 pawl.seconds(retry_jitters[1]), pawl.seconds(timeouts[1]), pawl.seconds(heartbeats[1]),
@@ -122,11 +123,11 @@ BEGIN
         END IF;
     ELSE
         WITH added AS (
-            INSERT INTO pawl.body (id, message_id, topic, priority, type, max_attempts, created_at, due_at,
-                                   delayed, expires_at, lease, retry_base, retry_max, retry_jitter, timeout,
+            INSERT INTO pawl.body (id, message_id, topic, priority, type, max_attempts, count_all, created_at,
+                                   due_at, delayed, expires_at, lease, retry_base, retry_max, retry_jitter, timeout,
                                    heartbeat, destination, correlation_id, headers, payload)
             SELECT m.id, m.message_id, m.topic, m.priority,
-                   m.type, m.max_attempts, t, coalesce(m.due_at, t + m.delay, t),
+                   m.type, m.max_attempts, m.count_all, t, coalesce(m.due_at, t + m.delay, t),
                    CASE WHEN m.delay IS NOT NULL THEN true END,
                    coalesce(m.expires_at, greatest(coalesce(m.due_at, t + m.delay, t), t) + m.ttl),
                    pawl.seconds(m.lease), pawl.seconds(m.retry_base), pawl.seconds(m.retry_max),
@@ -135,10 +136,11 @@ BEGIN
             FROM unnest(ids, message_ids, topics, payloads, types, destinations, headers,
                         correlation_ids, priorities, due_times, delays, expiries, ttls,
                         max_attempts, leases, retry_bases, retry_maxes, retry_jitters, timeouts,
-                        heartbeats)
+                        heartbeats, count_alls)
                  AS m(id, message_id, topic, payload, type, destination, header,
                       correlation_id, priority, due_at, delay, expires_at, ttl,
-                      max_attempts, lease, retry_base, retry_max, retry_jitter, timeout, heartbeat)
+                      max_attempts, lease, retry_base, retry_max, retry_jitter, timeout, heartbeat,
+                      count_all)
             ON CONFLICT (message_id) DO NOTHING
             RETURNING id, due_at, expires_at, lease),
         queued AS (
@@ -249,7 +251,8 @@ CREATE FUNCTION pawl.enqueue_batch(
     destinations text[], headers text[], correlation_ids text[], priorities bigint[],
     due_times timestamptz[], delays interval[], expiries timestamptz[], ttls interval[],
     max_attempts bigint[], leases interval[], retry_bases interval[], retry_maxes interval[],
-    retry_jitters interval[], timeouts interval[], heartbeats interval[], fresh boolean DEFAULT false)
+    retry_jitters interval[], timeouts interval[], heartbeats interval[], fresh boolean DEFAULT false,
+    count_alls boolean[] DEFAULT NULL)
 RETURNS TABLE (place bigint, work_id bigint, result integer, due timestamptz)
 LANGUAGE plpgsql VOLATILE
 SET plan_cache_mode = force_generic_plan
@@ -273,14 +276,14 @@ BEGIN
     PERFORM pawl.check_messages(
         positions, message_ids, topics, payloads, types, destinations, headers, correlation_ids, priorities,
         due_times, delays, expiries, ttls, max_attempts, leases, retry_bases, retry_maxes, retry_jitters,
-        timeouts, heartbeats);
+        timeouts, heartbeats, count_alls);
     ids := ARRAY(SELECT nextval('pawl.body_id_seq') FROM generate_series(1, n));
     existing := ids;
     IF fresh THEN
         PERFORM pawl.enqueue_rows(
             ids, message_ids, topics, payloads, types, destinations, headers, correlation_ids,
             priorities, due_times, delays, expiries, ttls, max_attempts, leases, retry_bases,
-            retry_maxes, retry_jitters, timeouts, heartbeats, t);
+            retry_maxes, retry_jitters, timeouts, heartbeats, count_alls, t);
         RETURN QUERY
             SELECT m.place, m.id, 0, coalesce(m.due_at, t + m.delay, t)
             FROM unnest(positions, ids, due_times, delays) AS m(place, id, due_at, delay);
@@ -293,7 +296,7 @@ BEGIN
         IF pawl.enqueue_rows(
                ids, message_ids, topics, payloads, types, destinations, headers, correlation_ids,
                priorities, due_times, delays, expiries, ttls, max_attempts, leases, retry_bases,
-               retry_maxes, retry_jitters, timeouts, heartbeats, t) < n
+               retry_maxes, retry_jitters, timeouts, heartbeats, count_alls, t) < n
         THEN
             -- A row that is gone again (retention, just now) answers 3: the next try stores it.
             SELECT array_agg(b.id ORDER BY m.place),
@@ -341,13 +344,14 @@ CREATE FUNCTION pawl.enqueue(
     headers        json        DEFAULT NULL,
     type           text        DEFAULT 'signal', -- signal, command, push_call, response
     expires_at     timestamptz DEFAULT NULL,     -- NULL: never, or 24 h after due with a destination
-    max_attempts   integer     DEFAULT NULL,     -- NULL: 10, or 0 with a destination: until it expires; below 0: as many, every send counts
+    max_attempts   integer     DEFAULT NULL,     -- NULL: 10; with a destination 6 if every send counts, or 0: until it expires
     lease          interval    DEFAULT NULL,     -- NULL: the worker decides
     retry_base     interval    DEFAULT NULL,     -- these three: NULL: the worker decides
     retry_max      interval    DEFAULT NULL,
     retry_jitter   interval    DEFAULT NULL,
     timeout        interval    DEFAULT NULL,     -- of one attempt; NULL: the handler's own
-    heartbeat      interval    DEFAULT NULL)     -- how often its lease is renewed; NULL: the worker decides
+    heartbeat      interval    DEFAULT NULL,     -- how often its lease is renewed; NULL: the worker decides
+    count_all      boolean     DEFAULT NULL)     -- with a destination: whether every send is an attempt; NULL: the service decides
 RETURNS uuid
 LANGUAGE plpgsql VOLATILE AS $$
 #variable_conflict use_variable
@@ -356,8 +360,9 @@ DECLARE
     chosen  CONSTANT uuid := coalesce(message_id, pawl.new_message_id());
     type_id CONSTANT integer := CASE lower(type) WHEN 'signal' THEN 0 WHEN 'command' THEN 1
                                                  WHEN 'push_call' THEN 2 WHEN 'response' THEN 3 END;
+    counts  CONSTANT boolean := CASE WHEN destination IS NOT NULL THEN count_all END;
     -- every send counts, and there is no policy of its own
-    every_send CONSTANT boolean := coalesce(max_attempts < 0, false)
+    every_send CONSTANT boolean := counts IS TRUE
         AND retry_base IS NULL AND retry_max IS NULL AND retry_jitter IS NULL;
     answer  integer;
 BEGIN
@@ -367,13 +372,13 @@ BEGIN
         ARRAY[destination], ARRAY[headers::text], ARRAY[nullif(correlation_id, '')],
         ARRAY[priority::bigint], ARRAY[due_at], ARRAY[delay], ARRAY[expires_at],
         ARRAY[CASE WHEN destination IS NOT NULL THEN interval '24 hours' END],
-        ARRAY[coalesce(max_attempts, CASE WHEN destination IS NULL THEN 10 ELSE 0 END)::bigint],
+        ARRAY[coalesce(max_attempts, CASE WHEN destination IS NULL THEN 10 WHEN counts THEN 6 ELSE 0 END)::bigint],
         ARRAY[lease],
         ARRAY[CASE WHEN every_send THEN interval '2 seconds' ELSE retry_base END],
         ARRAY[CASE WHEN every_send THEN interval '5 minutes' ELSE retry_max END],
         ARRAY[CASE WHEN every_send THEN interval '500 milliseconds' WHEN retry_base IS NULL THEN retry_jitter
                    ELSE coalesce(retry_jitter, interval '0') END],
-        ARRAY[timeout], ARRAY[heartbeat], fresh) e;
+        ARRAY[timeout], ARRAY[heartbeat], fresh, ARRAY[counts]) e;
     IF answer = 2 THEN
         RAISE EXCEPTION USING ERRCODE = 'unique_violation',
             MESSAGE = format('enqueue: message id %s exists with another topic or payload', chosen),
@@ -395,13 +400,13 @@ CREATE FUNCTION pawl.enqueue(
     expires_at timestamptz DEFAULT NULL, max_attempts integer DEFAULT NULL,
     lease interval DEFAULT NULL, retry_base interval DEFAULT NULL,
     retry_max interval DEFAULT NULL, retry_jitter interval DEFAULT NULL,
-    timeout interval DEFAULT NULL, heartbeat interval DEFAULT NULL)
+    timeout interval DEFAULT NULL, heartbeat interval DEFAULT NULL, count_all boolean DEFAULT NULL)
 RETURNS uuid
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     RETURN pawl.enqueue(topic, convert_to(payload, 'UTF8'), message_id, due_at, delay, priority,
                         correlation_id, destination, headers, type, expires_at, max_attempts, lease,
-                        retry_base, retry_max, retry_jitter, timeout, heartbeat);
+                        retry_base, retry_max, retry_jitter, timeout, heartbeat, count_all);
 END
 $$;
 
@@ -413,12 +418,12 @@ CREATE FUNCTION pawl.enqueue(
     expires_at timestamptz DEFAULT NULL, max_attempts integer DEFAULT NULL,
     lease interval DEFAULT NULL, retry_base interval DEFAULT NULL,
     retry_max interval DEFAULT NULL, retry_jitter interval DEFAULT NULL,
-    timeout interval DEFAULT NULL, heartbeat interval DEFAULT NULL)
+    timeout interval DEFAULT NULL, heartbeat interval DEFAULT NULL, count_all boolean DEFAULT NULL)
 RETURNS uuid
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     RETURN pawl.enqueue(topic, convert_to(payload::text, 'UTF8'), message_id, due_at, delay, priority,
                         correlation_id, destination, headers, type, expires_at, max_attempts, lease,
-                        retry_base, retry_max, retry_jitter, timeout, heartbeat);
+                        retry_base, retry_max, retry_jitter, timeout, heartbeat, count_all);
 END
 $$;

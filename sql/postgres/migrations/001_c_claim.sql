@@ -197,7 +197,7 @@ BEGIN
                    u.retries, 1::smallint, token, my_owner, my_name, t + u.lease, u.run_at,
                    NULL::timestamptz, NULL::text, u.last_error,
                    u.progress, m.timeout, m.heartbeat, m.run_id, NULL::bytea, u.deferrals,
-                   m.retry_base, m.retry_max, m.retry_jitter,
+                   m.retry_base, m.retry_max, m.retry_jitter, m.count_all,
                    NULL::smallint,
                    NULL::bigint, NULL::timestamptz
             FROM unnest(taken, tries, waits, times, leases, expiries, errors, reports)
@@ -292,7 +292,8 @@ BEGIN
                    c.correlation_id, c.priority, c.created_at, c.due_at, c.expires_at, c.max_attempts,
                    c.retries, c.state, c.fence, c.owner, c.claimed_by, c.lease_until, c.next_attempt_at,
                    c.finished_at, c.processed_by, c.last_error, c.progress, c.timeout, c.heartbeat,
-                   c.run_id, c.output, c.deferrals, c.retry_base, c.retry_max, c.retry_jitter
+                   c.run_id, c.output, c.deferrals, c.retry_base, c.retry_max, c.retry_jitter,
+                   c.count_all
             FROM pawl.claim_batch(claim.owner, claim.lease, claim.max_rows, claim.topics,
                                   claim.owner_name, claim.after_lane, NULL, NULL, NULL, NULL, false,
                                   claim.destinations, claim.limits) c;

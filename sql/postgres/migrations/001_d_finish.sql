@@ -220,7 +220,7 @@ BEGIN
         DELETE FROM pawl.queue q
         WHERE q.id = ANY (mine)
           AND EXISTS (SELECT FROM pawl.body b
-                      WHERE b.id = q.id AND b.max_attempts <> 0 AND q.retries + 1 >= abs(b.max_attempts))
+                      WHERE b.id = q.id AND b.max_attempts > 0 AND q.retries + 1 >= b.max_attempts)
         RETURNING q.id, q.lane_id, q.retries, q.fence, q.expires_at, q.last_error, q.progress),
     ended AS (
         INSERT INTO pawl.outcome (id, state, finished_at, retries, processed_by, error, expires_at,

@@ -51,8 +51,8 @@ BEGIN
             DELETE FROM pawl.queue q
             WHERE q.id = ANY (lost)
               AND EXISTS (SELECT FROM pawl.body b
-                          WHERE b.id = q.id AND (b.destination IS NULL OR b.max_attempts < 0)
-                            AND q.retries + 1 >= abs(b.max_attempts))
+                          WHERE b.id = q.id AND (b.destination IS NULL OR b.count_all)
+                            AND q.retries + 1 >= b.max_attempts)
             RETURNING q.id, q.lane_id, q.retries, q.fence, q.expires_at, q.progress),
         ended AS (
             INSERT INTO pawl.outcome (id, state, finished_at, retries, processed_by, error, expires_at,
@@ -76,7 +76,7 @@ BEGIN
         SET retries = q.retries + c.counts, deferrals = q.deferrals + 1 - c.counts,
             owner = '00000000-0000-0000-0000-000000000000',
             lease_until = 'epoch', fence = 0, run_at = t, stamped_at = t, last_error = 'the lease ran out'
-        FROM (SELECT b.id, (b.destination IS NULL OR b.max_attempts < 0)::integer AS counts
+        FROM (SELECT b.id, (b.destination IS NULL OR b.count_all IS TRUE)::integer AS counts
               FROM pawl.body b WHERE b.id = ANY (lost)) c
         WHERE q.id = ANY (lost) AND c.id = q.id;
         GET DIAGNOSTICS retried = ROW_COUNT;

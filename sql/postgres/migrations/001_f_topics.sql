@@ -160,7 +160,8 @@ BEGIN
                m.correlation_id, m.priority, m.created_at, m.due_at, m.expires_at, m.max_attempts,
                m.retries, m.state, d.fence, d.owner, NULL::text, d.run_at, NULL::timestamptz,
                m.finished_at, m.processed_by, m.last_error, m.progress, m.timeout,
-               m.heartbeat, m.run_id, m.output, m.deferrals, m.retry_base, m.retry_max, m.retry_jitter, d.calls
+               m.heartbeat, m.run_id, m.output, m.deferrals, m.retry_base, m.retry_max, m.retry_jitter,
+               m.count_all, d.calls
         FROM pawl.dead d
         CROSS JOIN LATERAL (SELECT v.* FROM pawl.message v WHERE v.id = d.id LIMIT 1) m
         WHERE d.id = ANY (taken)

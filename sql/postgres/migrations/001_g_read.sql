@@ -57,7 +57,7 @@ BEGIN
                m.lease_until, m.next_attempt_at, m.finished_at, m.processed_by, m.last_error,
                m.progress, m.timeout, m.heartbeat, m.run_id,
                CASE WHEN with_payload THEN m.output END, m.deferrals, m.retry_base, m.retry_max,
-               m.retry_jitter, m.matches, bounded
+               m.retry_jitter, m.count_all, m.matches, bounded
         FROM unnest(seen) WITH ORDINALITY AS s(id, place)
         CROSS JOIN LATERAL (
             SELECT v.*,

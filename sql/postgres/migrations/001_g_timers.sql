@@ -51,7 +51,7 @@ BEGIN
                m.expires_at, m.max_attempts, m.retries, m.state, m.fence, m.owner, m.claimed_by,
                m.lease_until, m.next_attempt_at, m.finished_at, m.processed_by, m.last_error,
                m.progress, m.timeout, m.heartbeat, m.run_id, m.output, m.deferrals, m.retry_base, m.retry_max,
-               m.retry_jitter, m.matches,
+               m.retry_jitter, m.count_all, m.matches,
                (SELECT c.n FROM counted c) = timer_pending.scan
         FROM placed p
         CROSS JOIN LATERAL (

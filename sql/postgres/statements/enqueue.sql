@@ -5,4 +5,5 @@ SELECT * FROM pawl.enqueue_batch(
     correlation_ids => :correlation_id, priorities => :priority, due_times => :due_at,
     delays => :delay, expiries => :expires_at, ttls => :ttl, max_attempts => :max_attempts,
     leases => :lease, retry_bases => :retry_base, retry_maxes => :retry_max,
-    retry_jitters => :retry_jitter, timeouts => :timeout, heartbeats => :heartbeat, fresh => false);
+    retry_jitters => :retry_jitter, timeouts => :timeout, heartbeats => :heartbeat, fresh => false,
+    count_alls => :count_all);

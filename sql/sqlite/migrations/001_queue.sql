@@ -100,9 +100,10 @@ CREATE TABLE pawl_body (
     created_at     INTEGER NOT NULL,
     due_at         INTEGER NOT NULL,                  -- as asked for, also when in the past
     expires_at     INTEGER,
-    -- 0: until it expires; below 0: as many, and every send counts. Local ones have a limit.
+    -- 0: until it expires; local ones have a limit.
     max_attempts   INTEGER NOT NULL CHECK (max_attempts BETWEEN @REMOTE_ATTEMPTS_LEAST@ AND @REMOTE_ATTEMPTS_MOST@
-                                           AND (max_attempts > 0 OR destination IS NOT NULL)),
+                                           AND (max_attempts > 0 OR (destination IS NOT NULL AND count_all IS NOT 1))),
+    count_all      INTEGER CHECK (count_all IN (0, 1)), -- whether every send is an attempt; NULL: the service's setting
     lease          INTEGER CHECK (lease BETWEEN @LEASE_LEAST@000 AND @LEASE_MOST@000),         -- this message's own lease
     retry_base     INTEGER CHECK (retry_base BETWEEN @BACKOFF_LEAST@000 AND @BACKOFF_MOST@000),    -- its own backoff policy
     retry_max      INTEGER CHECK (retry_max BETWEEN retry_base AND @BACKOFF_MOST@000),
@@ -236,7 +237,7 @@ CREATE VIEW pawl_message AS
            coalesce(o.error, q.last_error) AS last_error,
            coalesce(o.progress, q.progress) AS progress,
            b.timeout, b.heartbeat, b.run_id, o.output, coalesce(q.deferrals, 0) AS deferrals,
-           b.retry_base, b.retry_max, b.retry_jitter
+           b.retry_base, b.retry_max, b.retry_jitter, b.count_all
     FROM pawl_body b
     LEFT JOIN pawl_queue q ON q.id = b.id
     LEFT JOIN pawl_outcome o ON o.id = b.id

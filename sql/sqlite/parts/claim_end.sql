@@ -24,7 +24,7 @@ SELECT b.id, b.message_id, b.topic, b.payload, b.type, b.destination, b.headers,
        b.priority, b.created_at, b.due_at, coalesce(q.expires_at, b.expires_at), b.max_attempts,
        q.retries, 1, c.fence, c.owner, c.owner_name, q.lease_until, q.run_at, NULL, NULL, q.last_error,
        q.progress, b.timeout, b.heartbeat, b.run_id, NULL, q.deferrals, b.retry_base,
-       b.retry_max, b.retry_jitter
+       b.retry_max, b.retry_jitter, b.count_all
 FROM pawl_claim c
 CROSS JOIN json_each(c.ids) j
 CROSS JOIN pawl_queue q ON q.id = j.value

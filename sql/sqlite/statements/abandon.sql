@@ -29,7 +29,7 @@ SELECT q.id, 3, :now, q.retries, c.owner_name, q.last_error, q.expires_at, q.pro
 FROM pawl_queue q
 CROSS JOIN pawl_body b ON b.id = q.id
 LEFT JOIN pawl_claim c ON c.fence = :fence
-WHERE q.id = :id AND changes() = 1 AND b.max_attempts <> 0 AND q.retries >= abs(b.max_attempts);
+WHERE q.id = :id AND changes() = 1 AND b.max_attempts > 0 AND q.retries >= b.max_attempts;
 -- @each
 UPDATE OR FAIL pawl_tally SET failed = failed + 1
 WHERE lane_id = (SELECT lane_id FROM pawl_queue WHERE id = :id) AND changes() = 1;

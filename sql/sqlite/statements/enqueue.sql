@@ -10,11 +10,11 @@ CROSS JOIN pawl_body b INDEXED BY pawl_body_message ON b.message_id = r.message_
 
 -- @include lanes
 INSERT INTO pawl_body (message_id, topic, priority, type, created_at, due_at, expires_at,
-                       max_attempts, lease, retry_base, retry_max, retry_jitter, timeout, heartbeat, destination,
+                       max_attempts, count_all, lease, retry_base, retry_max, retry_jitter, timeout, heartbeat, destination,
                        headers, correlation_id, payload)
 SELECT message_id, topic, priority, type, :now, coalesce(due_at, :now + delay, :now),
        coalesce(expires_at, max(coalesce(due_at, :now + delay, :now), :now) + ttl),
-       max_attempts, lease, retry_base, retry_max, retry_jitter, timeout, heartbeat, destination, headers,
+       max_attempts, count_all, lease, retry_base, retry_max, retry_jitter, timeout, heartbeat, destination, headers,
        correlation_id, payload
 FROM pawli_rows(:rows) r
 WHERE true

@@ -31,7 +31,7 @@ SELECT id, message_id, topic, CASE WHEN :with_payload THEN payload END, type, de
        correlation_id, priority, created_at, due_at, expires_at, max_attempts, retries, state, fence,
        owner, claimed_by, lease_until, next_attempt_at, finished_at, processed_by, last_error,
        progress, timeout, heartbeat, run_id, CASE WHEN :with_payload THEN output END, deferrals, retry_base,
-       retry_max, retry_jitter, matches, (SELECT count(*) FROM seen) = :scan
+       retry_max, retry_jitter, count_all, matches, (SELECT count(*) FROM seen) = :scan
 FROM matching
 WHERE matches OR id = (SELECT min(id) FROM seen)
 LIMIT :limit;

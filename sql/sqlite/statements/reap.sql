@@ -18,12 +18,12 @@ FROM (SELECT fence, owner_name, ids FROM pawl_claim INDEXED BY pawl_claim_check
 CROSS JOIN json_each(due.ids) j
 CROSS JOIN pawl_queue q ON q.id = j.value AND q.fence = due.fence
 CROSS JOIN pawl_body b ON b.id = q.id
-WHERE q.lease_until <= :now AND (b.destination IS NULL OR b.max_attempts < 0) AND q.retries + 1 >= abs(b.max_attempts);
+WHERE q.lease_until <= :now AND (b.destination IS NULL OR b.count_all IS 1) AND q.retries + 1 >= b.max_attempts;
 
 UPDATE OR FAIL pawl_tally
 SET held = held - overdue.n, failed = failed + overdue.ended
-FROM (SELECT q.lane_id, count(*) AS n, sum((b.destination IS NULL OR b.max_attempts < 0)
-                                             AND q.retries + 1 >= abs(b.max_attempts)) AS ended
+FROM (SELECT q.lane_id, count(*) AS n, sum((b.destination IS NULL OR b.count_all IS 1)
+                                             AND q.retries + 1 >= b.max_attempts) AS ended
       FROM (SELECT fence, ids FROM pawl_claim INDEXED BY pawl_claim_check
             WHERE check_at <= :now ORDER BY check_at, fence LIMIT :limit) due
       CROSS JOIN json_each(due.ids) j
@@ -41,7 +41,7 @@ CROSS JOIN json_each(due.ids) j
 CROSS JOIN pawl_queue q ON q.id = j.value AND q.fence = due.fence
 CROSS JOIN pawl_body b ON b.id = q.id
 CROSS JOIN pawl_tally t ON t.lane_id = q.lane_id
-WHERE q.lease_until <= :now AND (b.destination IS NULL OR b.max_attempts < 0) AND q.retries + 1 >= abs(b.max_attempts) AND t.dead;
+WHERE q.lease_until <= :now AND (b.destination IS NULL OR b.count_all IS 1) AND q.retries + 1 >= b.max_attempts AND t.dead;
 
 DELETE FROM pawl_queue
 WHERE id IN (SELECT q.id
@@ -50,14 +50,14 @@ WHERE id IN (SELECT q.id
              CROSS JOIN json_each(due.ids) j
              CROSS JOIN pawl_queue q ON q.id = j.value AND q.fence = due.fence
              CROSS JOIN pawl_body b ON b.id = q.id
-             WHERE q.lease_until <= :now AND (b.destination IS NULL OR b.max_attempts < 0) AND q.retries + 1 >= abs(b.max_attempts));
+             WHERE q.lease_until <= :now AND (b.destination IS NULL OR b.count_all IS 1) AND q.retries + 1 >= b.max_attempts);
 
 SELECT changes(), 0;
 
 UPDATE OR FAIL pawl_queue
-SET retries = retries + (SELECT b.destination IS NULL OR b.max_attempts < 0
+SET retries = retries + (SELECT b.destination IS NULL OR b.count_all IS 1
                          FROM pawl_body b WHERE b.id = pawl_queue.id),
-    deferrals = deferrals + (SELECT b.destination IS NOT NULL AND b.max_attempts >= 0
+    deferrals = deferrals + (SELECT b.destination IS NOT NULL AND b.count_all IS NOT 1
                              FROM pawl_body b WHERE b.id = pawl_queue.id),
     owner = zeroblob(16), lease_until = 0, fence = 0, run_at = :now, last_error = 'the lease ran out'
 WHERE id IN (SELECT q.id

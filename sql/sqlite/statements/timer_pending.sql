@@ -6,7 +6,7 @@ SELECT m.id, m.message_id, m.topic, CASE WHEN :with_payload THEN m.payload END, 
        m.headers, m.correlation_id, m.priority, m.created_at, m.due_at, m.expires_at, m.max_attempts,
        m.retries, m.state, m.fence, m.owner, m.claimed_by, m.lease_until, m.next_attempt_at,
        m.finished_at, m.processed_by, m.last_error, m.progress, m.timeout, m.heartbeat, m.run_id,
-       m.output, m.deferrals, m.retry_base, m.retry_max, m.retry_jitter, s.matches,
+       m.output, m.deferrals, m.retry_base, m.retry_max, m.retry_jitter, m.count_all, s.matches,
        (SELECT count(*) FROM seen) = :scan
 FROM seen s CROSS JOIN pawl_message m ON m.id = s.id
 WHERE s.matches OR s.id = (SELECT id FROM seen ORDER BY run_at DESC, id DESC LIMIT 1)

@@ -159,11 +159,11 @@ static const char *const enqueue_names[] = {
     "position", "message_id",     "topic",    "payload",    "type",      "destination",
     "headers",  "correlation_id", "priority", "due_at",     "delay",     "expires_at",
     "ttl",      "max_attempts",   "lease",    "retry_base", "retry_max", "retry_jitter",
-    "timeout",  "heartbeat"};
+    "timeout",  "heartbeat",      "count_all"};
 static const pawli_type enqueue_types[] = {
     PAWLI_INT,  PAWLI_UUID, PAWLI_TEXT, PAWLI_BYTES, PAWLI_INT,  PAWLI_TEXT, PAWLI_TEXT,
     PAWLI_TEXT, PAWLI_INT,  PAWLI_TIME, PAWLI_SPAN,  PAWLI_TIME, PAWLI_SPAN, PAWLI_INT,
-    PAWLI_SPAN, PAWLI_SPAN, PAWLI_SPAN, PAWLI_SPAN,  PAWLI_SPAN, PAWLI_SPAN};
+    PAWLI_SPAN, PAWLI_SPAN, PAWLI_SPAN, PAWLI_SPAN,  PAWLI_SPAN, PAWLI_SPAN, PAWLI_BOOL};
 #define COLUMNS COUNT_OF(enqueue_types)
 
 static inline void fill_row(pawli_value *row, int position, const pawl_message_id *id,
