@@ -98,7 +98,7 @@ static int64_t nominal_delay_ms(const pawli_flight *flight)
         &flight->policy, pawl_message_retries(message) + pawl_message_deferrals(message), 0);
 }
 
-/* "attempt 2 of 6, retrying in 4s", "not counted, retrying in 4s" */
+/* "attempt 2 of 6, retrying in about 4s" (the database adds the jitter), "not counted, ..." */
 static void explain_retry(const pawli_flight *flight, char *room, size_t size)
 {
     char span[PAWLI_SPAN_SIZE], which[48];
@@ -110,7 +110,8 @@ static void explain_retry(const pawli_flight *flight, char *room, size_t size)
                  flight->limit);
     else
         snprintf(which, sizeof which, "attempt %d", pawl_message_attempt(flight->message));
-    snprintf(room, size, "not sent, %s, retrying in %s", which,
+    bool jitters = flight->delay_ms == PAWL_DELAY_BY_POLICY && flight->policy.jitter_ms != 0;
+    snprintf(room, size, "not sent, %s, retrying in %s%s", which, jitters ? "about " : "",
              pawli_span_words(nominal_delay_ms(flight), span));
 }
 

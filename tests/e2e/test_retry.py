@@ -62,7 +62,7 @@ def test_a_service_that_is_down_for_more_than_six_sends_gets_its_message(shop, d
 def test_with_count_all_every_send_is_an_attempt_and_the_sixth_is_the_last(shop, db):
     daemon = shop.start("count = all\n")
     sent, twice = shop.send(), shop.send("--max-attempts", "2")
-    daemon.hear("not sent, attempt 1 of 6, retrying in 20ms: ")
+    daemon.hear("not sent, attempt 1 of 6, retrying in about 20ms: ")
     daemon.hear("failed for good at attempt 6: ")
     daemon.hear("failed for good at attempt 2: ")
     until(lambda: {db.state(sent), db.state(twice)} == {"failed"})
