@@ -80,8 +80,9 @@ PAWL_API void pawl_delivery_free(pawl_delivery *delivery);
 PAWL_API pawl_owner pawl_delivery_owner(const pawl_delivery *delivery);
 
 /*
- * Use another map from now on; sends under way end with the one they began with. Any thread, also
- * while it runs. Takes a reference of its own.
+ * Use another map from now on; sends under way end with the one they began with. Messages that the
+ * old map prevented from being sent (no such service, a private address without allow_private) are
+ * tried now, as by pawl_queue_wake(). Any thread, also while it runs. Takes a reference of its own.
  */
 PAWL_API void pawl_delivery_use(pawl_delivery *delivery, pawl_services *services);
 

@@ -203,6 +203,14 @@ pawl_services *pawli_delivery_services(pawl_delivery *delivery)
     return services;
 }
 
+static bool is_in_map(const pawl_services *services, const char *destination)
+{
+    const pawl_service *service = NULL;
+    const char *url = NULL;
+
+    return pawl_services_find(services, destination, &service, &url, NULL) == PAWL_OK;
+}
+
 void pawl_delivery_use(pawl_delivery *delivery, pawl_services *services)
 {
     if (!delivery || !services)
@@ -210,6 +218,11 @@ void pawl_delivery_use(pawl_delivery *delivery, pawl_services *services)
     pthread_mutex_lock(&delivery->lock);
     pawl_services *old = delivery->services;
     delivery->services = pawl_services_ref(services);
+    delivery->map_changed = true;
+    /* Messages may have been deferred by a process that ran before this one. */
+    for (size_t i = 0; i < delivery->recipients.count; i++)
+        delivery->recipients.items[i]->unsendable |=
+            !is_in_map(old, delivery->recipients.items[i]->name);
     pthread_mutex_unlock(&delivery->lock);
     pawl_services_unref(old);
     pawl_waiter_nudge(delivery->waiter);
@@ -252,6 +265,8 @@ static pawl_status exchange(pawl_delivery *delivery, bool claims, bool may_arm, 
         st = pawli_delivery_tell_others(delivery, err);
     if (st == PAWL_OK)
         st = pawli_delivery_resume(delivery, err);
+    if (st == PAWL_OK && claims)
+        st = pawli_delivery_wake_unsendable(delivery, err);
     if (st == PAWL_OK)
         st = claims ? pawli_delivery_claim(delivery, may_arm, err)
                     : pawli_delivery_tell_done(delivery, err);

@@ -86,6 +86,49 @@ static pawl_status find_recipients(pawl_delivery *delivery, pawl_error *err)
     return st;
 }
 
+/* ---- what the map prevented ---- */
+
+static pawl_status wake_one(pawl_delivery *delivery, pawli_recipient *recipient, pawl_error *err)
+{
+    pawl_status st;
+
+    pawli_send_pump_lend(delivery);
+    st = pawl_queue_wake(delivery->store, recipient->name, NULL, err);
+    pawli_send_pump_reclaim(delivery);
+    if (st == PAWL_OK) {
+        pawli_recipient_wake(recipient);
+        pawli_log(&delivery->options.log, PAWL_LOG_INFO, "outbox",
+                  "%s: the services were reloaded, trying it now", recipient->name);
+    }
+    return st;
+}
+
+/* All deferrals were told before, so that a wake finds them. */
+pawl_status pawli_delivery_wake_unsendable(pawl_delivery *delivery, pawl_error *err)
+{
+    pawl_status st = PAWL_OK;
+
+    pthread_mutex_lock(&delivery->lock);
+    bool changed = delivery->map_changed;
+    delivery->map_changed = false;
+    pthread_mutex_unlock(&delivery->lock);
+    for (size_t i = 0; changed && st == PAWL_OK && i < delivery->recipients.count; i++) {
+        pawli_recipient *recipient = delivery->recipients.items[i];
+        pthread_mutex_lock(&delivery->lock);
+        bool wanted = recipient->unsendable;
+        recipient->unsendable = false;
+        pthread_mutex_unlock(&delivery->lock);
+        if (wanted)
+            st = wake_one(delivery, recipient, err);
+        if (st == PAWL_OK)
+            continue;
+        pthread_mutex_lock(&delivery->lock);
+        recipient->unsendable = delivery->map_changed = true;
+        pthread_mutex_unlock(&delivery->lock);
+    }
+    return st;
+}
+
 /* ---- what there is room for ---- */
 
 typedef struct claim_wants {

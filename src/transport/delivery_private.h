@@ -37,7 +37,8 @@ struct pawl_delivery {
     pawli_breaker_policy policy; /* of the destinations */
 
     pthread_mutex_t lock;
-    pawl_services *services;     /* guarded by the lock */
+    pawl_services *services; /* guarded by the lock */
+    bool map_changed; /* and recipients that could not be sent to are not woken yet; the same */
     pawli_recipients recipients; /* changed under the lock, by the delivery's thread only */
 
     pawli_send_pump pump; /* its lock guards the carrier and the flights */
@@ -73,6 +74,8 @@ pawli_recipient *pawli_delivery_recipient(pawl_delivery *delivery, const char *n
 pawl_status pawli_delivery_claim(pawl_delivery *delivery, bool may_arm, pawl_error *err);
 /* After a claim whose answer was lost: what did it bring? */
 pawl_status pawli_delivery_resume(pawl_delivery *delivery, pawl_error *err);
+/* After another map came into use: try now what the old one prevented. */
+pawl_status pawli_delivery_wake_unsendable(pawl_delivery *delivery, pawl_error *err);
 bool pawli_delivery_is_asking(const pawl_delivery *delivery);
 
 /* ---- delivery_answer.c ---- */

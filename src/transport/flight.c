@@ -166,6 +166,9 @@ static void land(pawli_flight *flight, pawli_fate fate, const char *error, bool 
         flight->error = strdup(error);
     pthread_mutex_lock(&delivery->lock);
     flight->recipient->stats.in_flight--;
+    flight->recipient->unsendable |= flight->unsendable;
+    /* The map that prevented it is no longer in use: try again, by the one that is. */
+    delivery->map_changed |= flight->unsendable && flight->services != delivery->services;
     count(flight, duplicate);
     flight->recipient->stats.breaker = (pawl_breaker_state)flight->recipient->breaker.state;
     pthread_mutex_unlock(&delivery->lock);
@@ -295,6 +298,7 @@ static void on_end(void *context, const pawl_send_outcome *outcome)
     flight->send = NULL;
     flight->answered = outcome->reached;
     flight->status = outcome->status;
+    flight->unsendable = outcome->ours;
     if (pawl_services_find(flight->services, flight->recipient->name, &service, &url, NULL) !=
         PAWL_OK)
         service = NULL;
@@ -359,6 +363,7 @@ static void take_off(pawli_flight *flight)
         st = send(flight, service, url, &ours, &err);
     if (st == PAWL_OK)
         return;
+    flight->unsendable = ours; /* by the map, not for want of memory */
     ours = ours || st != PAWL_E_INVALID;
     land(flight, ours ? PAWLI_FATE_DEFER : PAWLI_FATE_FAIL, err.message, false);
 }

@@ -46,6 +46,7 @@ typedef struct pawli_flight {
     pawl_backoff policy;   /* of a retry: the message's own, or the service's */
     int limit;             /* counted attempts that there may be; 0: any number */
     bool cancelled;        /* by us */
+    bool unsendable;       /* the map prevented it */
     int64_t delay_ms;      /* or PAWL_DELAY_BY_POLICY */
     char *error;           /* may be NULL, also for want of memory */
     bool answered;         /* `error` has words of the other side */

@@ -110,6 +110,12 @@ static size_t concurrency_of(const pawli_recipient *recipient, const pawl_servic
     return (size_t)pawl_service_concurrency(service);
 }
 
+static void end_pauses(pawli_recipient *recipient)
+{
+    recipient->quiet_until.us = INT64_MIN;
+    pawli_breaker_wake(&recipient->breaker);
+}
+
 bool pawli_recipient_heed(pawli_recipient *recipient, int64_t woken)
 {
     bool news = recipient->woken >= 0 && woken > recipient->woken;
@@ -118,9 +124,14 @@ bool pawli_recipient_heed(pawli_recipient *recipient, int64_t woken)
         recipient->woken = woken;
     if (!news)
         return false;
-    recipient->quiet_until.us = INT64_MIN;
-    pawli_breaker_wake(&recipient->breaker);
+    end_pauses(recipient);
     return true;
+}
+
+void pawli_recipient_wake(pawli_recipient *recipient)
+{
+    end_pauses(recipient);
+    recipient->woken = -1;
 }
 
 size_t pawli_recipient_room(pawli_recipient *recipient, const pawl_services *services,

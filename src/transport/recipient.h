@@ -17,8 +17,9 @@ typedef struct pawli_recipient {
     pawl_mono answered_at; /* the last answer of any kind */
     int64_t woken;         /* the last pawl_destinations_woken() seen; -1: none yet */
     bool wanted;           /* something was waiting for it when last asked */
-    size_t users;          /* flights, also those that have landed */
-    pawl_mono used_at;     /* when one of the two was last seen; INT64_MIN: not yet */
+    bool unsendable; /* the map prevented a send, and is the same; guarded by the delivery's lock */
+    size_t users;    /* flights, also those that have landed */
+    pawl_mono used_at; /* when one of the two was last seen; INT64_MIN: not yet */
     char name[];
 } pawli_recipient;
 
@@ -36,6 +37,8 @@ pawli_recipient *pawli_recipients_get(pawli_recipients *recipients, const char *
 
 /* What pawl_destinations_woken() says of it. True: somebody wants it to be tried now. */
 bool pawli_recipient_heed(pawli_recipient *recipient, int64_t woken);
+/* End its pauses. The next pawl_destinations_woken() is only noted: it is our own. */
+void pawli_recipient_wake(pawli_recipient *recipient);
 /*
  * Forget those that were not in use for `idle_us`: nothing waits for them, nothing is under way or
  * still to be answered, no pause that it asked for or that its breaker makes. So there are as many

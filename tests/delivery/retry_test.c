@@ -208,6 +208,68 @@ PAWL_TEST(each_probe_is_another_message_and_none_counts)
     assert_int_equal(4, atomic_load(&d->moody_calls));
 }
 
+/* A map of one service. */
+static void use_map(depot *d, const char *name, const char *url)
+{
+    pawl_service_options one = PAWL_SERVICE_OPTIONS_INIT;
+    pawl_services *services = NULL;
+    pawl_error err = PAWL_ERROR_INIT;
+
+    one.name = name;
+    one.url = url;
+    assert_ok(pawl_services_new(&one, 1, NULL, &services, &err), &err);
+    pawl_delivery_use(d->delivery, services);
+    pawl_services_unref(services);
+}
+
+/* The store's clock stands, so that no deferred message becomes due by itself. */
+PAWL_TEST(what_the_map_prevented_is_tried_when_the_map_changes)
+{
+    depot *d = depot_open(NULL);
+
+    depot_start(d);
+    pawl_work_id id = depot_send(d, "till", "t", "1");
+    assert_non_null(strstr(pawl_message_last_error(until_ended(d, id, 1)), "nor a service"));
+    use_map(d, "till", "http://127.0.0.1:1/"); /* and without allow_private */
+    assert_non_null(strstr(pawl_message_last_error(until_ended(d, id, 2)), "allow_private"));
+    use_map(d, "till", "inproc://moody");
+    depot_until(d, 1, PAWL_STATE_DONE);
+    assert_int_equal(0, pawl_message_retries(kit_get(d->f, id)));
+    assert_true(log_capture_has(&d->log, PAWL_LOG_INFO, "till: the services were reloaded"));
+    assert_false(log_capture_has(&d->log, PAWL_LOG_INFO, "till: woken by an operator"));
+}
+
+PAWL_TEST(what_an_earlier_delivery_could_not_send_is_tried_when_the_map_changes)
+{
+    depot *d = depot_open(NULL);
+    pawl_work_id id = depot_send(d, "till", "t", "1");
+
+    kit_claim_for(d->f, kit_owner(1), MINUTE_MS, 1, "till");
+    const pawl_message *m = kit_get(d->f, id);
+    pawl_held held = {id, pawl_message_fence(m)};
+    pawl_error err = PAWL_ERROR_INIT;
+    assert_ok(pawl_queue_defer(fixture_store(d->f), kit_owner(1), &held, 1, "x", HOUR_MS, NULL,
+                               NULL, &err),
+              &err);
+    depot_start(d);
+    depot_turns(d, 3);
+    assert_int_equal(1, pawl_message_deferrals(kit_get(d->f, id)));
+    use_map(d, "till", "inproc://moody");
+    depot_until(d, 1, PAWL_STATE_DONE);
+}
+
+PAWL_TEST(a_destination_that_is_down_is_not_tried_because_the_map_changes)
+{
+    depot *d = patient();
+    pawl_work_id id = depot_send(d, "dead", "t", "1");
+
+    (void)until_ended(d, id, 1);
+    depot_map(d, NULL);
+    depot_turns(d, 5);
+    assert_int_equal(1, pawl_message_deferrals(kit_get(d->f, id)));
+    assert_int_equal(PAWL_STATE_READY, fixture_state(d->f, id));
+}
+
 PAWL_TEST(an_operator_can_have_a_destination_tried_now)
 {
     depot *d = depot_open(NULL);

@@ -114,6 +114,5 @@ def test_a_service_that_is_missing_in_the_map_does_not_kill_a_message(shop, db):
     assert "add it there" in db.show(missing)["last_error"]
     daemon.configure((shop.service() + QUICK).replace("[service bank]", "[service till]"))
     daemon.tell(signal.SIGHUP)
-    daemon.hear("services and their secrets were read anew")
-    db.run("wake", "till")
+    daemon.hear("till: the services were reloaded, trying it now")
     until(lambda: db.state(missing) == "done")
