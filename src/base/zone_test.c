@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "civil.h"
 #include "test.h"
@@ -61,13 +60,6 @@ PAWL_TEST(an_unknown_zone_names_a_near_one)
     refuse("Europe", PAWL_E_NOT_FOUND, "is not a time zone");
     refuse("tzdata.zi", PAWL_E_CORRUPT, "");
     refuse("zone.tab", PAWL_E_CORRUPT, "is not a TZif file");
-}
-
-PAWL_TEST(zones_that_count_leap_seconds_are_refused)
-{
-    if (access("/usr/share/zoneinfo/right/UTC", R_OK) != 0)
-        test_skip("no zone with leap seconds is installed");
-    refuse("right/Europe/Berlin", PAWL_E_UNSUPPORTED, "without 'right/'");
 }
 
 PAWL_TEST(utc_needs_no_files)

@@ -175,4 +175,5 @@ PAWL_TEST(leap_seconds_are_refused)
 
     put_header(&b, '\0', 0, 1, 4, 1);
     refused(&b, PAWL_E_UNSUPPORTED, "leap seconds");
+    refused(&b, PAWL_E_UNSUPPORTED, "without 'right/'");
 }

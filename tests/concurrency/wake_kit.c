@@ -23,7 +23,7 @@ void wake_need_events(fixture *f)
     int fd = inotify_init1(IN_CLOEXEC);
 
     if (fd < 0 && !fixture_is_postgres(f))
-        test_skip("the kernel has no inotify instance left");
+        test_fail("no inotify instance is left: raise fs.inotify.max_user_instances (sysctl)");
     if (fd >= 0)
         close(fd);
 }

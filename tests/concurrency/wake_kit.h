@@ -47,7 +47,7 @@ void wake_expect(wake_worker *worker, int taken);
 void wake_dawdle(wake_worker *worker, unsigned *seed);
 /* Only that moment, of up to about a millisecond, mostly much less. */
 void wake_moment(unsigned *seed);
-/* Whether the kernel tells of writes at all; otherwise the test ends as skipped. */
+/* SQLite: the test fails if the kernel cannot report writes. */
 void wake_need_events(fixture *f);
 
 #endif

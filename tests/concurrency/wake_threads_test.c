@@ -100,16 +100,9 @@ static void send_in_transaction(const char *begin, bool flighty)
     printf("# %d of %d messages were slept for\n", worker->sleeps, worker->taken);
 }
 
-static bool on_postgres(void)
-{
-    const char *engine = getenv("PAWL_TEST_ENGINE");
-
-    return engine && strcmp(engine, "postgres") == 0;
-}
-
 static const char *usual_begin(void)
 {
-    return on_postgres() ? "BEGIN" : "BEGIN IMMEDIATE";
+    return test_on_postgres() ? "BEGIN" : "BEGIN IMMEDIATE";
 }
 
 PAWL_TEST(a_commit_at_any_moment_wakes)
@@ -122,10 +115,8 @@ PAWL_TEST(a_commit_at_any_moment_wakes_who_was_awake_just_before)
     send_in_transaction(usual_begin(), true);
 }
 
-PAWL_TEST(a_commit_of_an_old_snapshot_wakes)
+PAWL_TEST_ON(postgres, a_commit_of_an_old_snapshot_wakes)
 {
-    if (!on_postgres())
-        test_skip("a matter of PostgreSQL");
     send_in_transaction("BEGIN ISOLATION LEVEL REPEATABLE READ", true);
 }
 

@@ -118,12 +118,10 @@ PAWL_TEST(a_message_asks_for_either_way_of_counting_or_for_none)
     kit_check(f);
 }
 
-PAWL_TEST(in_sql_it_is_an_argument)
+PAWL_TEST_ON(postgres, in_sql_it_is_an_argument)
 {
     fixture *f = fixture_open(NULL);
 
-    if (!fixture_is_postgres(f))
-        test_skip("SQLite has no functions to call");
     fixture_exec(f, "SELECT {enqueue}('a', 'x'::text, destination => 'd', count_all => true)");
     fixture_exec(f, "SELECT {enqueue}('b', 'x'::text, destination => 'd', count_all => false)");
     fixture_exec(f, "SELECT {enqueue}('c', 'x'::text, count_all => true)");

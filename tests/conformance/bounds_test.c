@@ -42,13 +42,11 @@
     " END IF; END LOOP; PERFORM set_config('harness.found', found, true); END $do$;"               \
     " SELECT nullif(current_setting('harness.found'), '')"
 
-PAWL_TEST(every_span_of_every_sql_function_has_bounds)
+PAWL_TEST_ON(postgres, every_span_of_every_sql_function_has_bounds)
 {
     fixture *f = fixture_open(NULL);
     const char *found;
 
-    if (!fixture_is_postgres(f))
-        test_skip("SQLite has no functions to call");
     found = fixture_text(f, TRY_EVERY_SPAN);
     if (found)
         test_fail("spans that were not refused by name:\n%s", found);
@@ -57,13 +55,11 @@ PAWL_TEST(every_span_of_every_sql_function_has_bounds)
 
 /* By every comparison this is 12 hours; added to a time of our day it is beyond the last one there
  * is. */
-PAWL_TEST(a_span_of_years_less_days_is_kept_as_seconds)
+PAWL_TEST_ON(postgres, a_span_of_years_less_days_is_kept_as_seconds)
 {
     fixture *f = fixture_open(NULL);
     pawl_messages *list;
 
-    if (!fixture_is_postgres(f))
-        test_skip("SQLite has no functions to call");
     fixture_exec(f, "SELECT {enqueue}('t', 'x'::text, lease => '292250 years -106744312 days')");
     fixture_exec(f, "SELECT {enqueue}('t', 'y'::text, lease => '1 minute')");
     fixture_set(f, (pawl_wall){FIXTURE_START.us + 3650 * DAY_MS * 1000});
@@ -73,7 +69,7 @@ PAWL_TEST(a_span_of_years_less_days_is_kept_as_seconds)
                 pawl_message_lease_until(pawl_messages_at(list, 0)));
 }
 
-PAWL_TEST(times_of_sql_functions_have_bounds)
+PAWL_TEST_ON(postgres, times_of_sql_functions_have_bounds)
 {
     static const char *const calls[] = {
         "{enqueue}('t', 'x'::text, due_at => 'infinity')",
@@ -88,8 +84,6 @@ PAWL_TEST(times_of_sql_functions_have_bounds)
     };
     fixture *f = fixture_open(NULL);
 
-    if (!fixture_is_postgres(f))
-        test_skip("SQLite has no functions to call");
     for (size_t i = 0; i < COUNT_OF(calls); i++) {
         const char *code = fixture_text(
             f,

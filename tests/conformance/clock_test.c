@@ -41,13 +41,11 @@ PAWL_TEST(the_real_clock_is_the_machines)
     assert_string_equal("x", kit_payloads(fixture_claim(f, kit_owner(1), MINUTE_MS, 1)));
 }
 
-PAWL_TEST(sqlite_never_answers_less_than_it_wrote_down)
+PAWL_TEST_ON(sqlite, sqlite_never_answers_less_than_it_wrote_down)
 {
     fixture *f = fixture_open(NULL);
     pawl_work_id id;
 
-    if (fixture_is_postgres(f))
-        test_skip("PostgreSQL's clock is its machine's");
     fixture_advance(f, HOUR_MS);
     fixture_send(f, "t", "x");
     fixture_set(f, FIXTURE_START);
@@ -79,12 +77,10 @@ static void send_later(fixture *f, int64_t ms)
     kit_send(f, &message);
 }
 
-PAWL_TEST(time_goes_on_while_the_wall_clock_is_behind)
+PAWL_TEST_ON(sqlite, time_goes_on_while_the_wall_clock_is_behind)
 {
     fixture *f = fixture_open(NULL);
 
-    if (fixture_is_postgres(f))
-        test_skip("PostgreSQL's clock is its machine's");
     spoil(f);
     send_later(f, 10 * SECOND_MS);
     assert_string_equal("x", kit_payloads(fixture_claim(f, kit_owner(1), SECOND_MS, 10)));
@@ -95,15 +91,13 @@ PAWL_TEST(time_goes_on_while_the_wall_clock_is_behind)
     assert_int_equal(2, (int)pawl_messages_count(fixture_claim(f, kit_owner(2), SECOND_MS, 10)));
 }
 
-PAWL_TEST(time_goes_on_in_every_process)
+PAWL_TEST_ON(sqlite, time_goes_on_in_every_process)
 {
     fixture *f = fixture_open(NULL);
     pawl_store *other = fixture_another_store(f);
     pawl_error err = PAWL_ERROR_INIT;
     pawl_wall now = PAWL_NEVER;
 
-    if (fixture_is_postgres(f))
-        test_skip("PostgreSQL's clock is its machine's");
     spoil(f);
     fixture_advance(f, HOUR_MS);
     assert_ok(pawl_store_now(other, &now, &err), &err);
@@ -112,13 +106,11 @@ PAWL_TEST(time_goes_on_in_every_process)
     assert_time(now.us, store_now(f));
 }
 
-PAWL_TEST(time_goes_on_after_the_machine_was_started_again)
+PAWL_TEST_ON(sqlite, time_goes_on_after_the_machine_was_started_again)
 {
     fixture *f = fixture_open(NULL);
     int64_t ahead_us = FIXTURE_START.us + YEAR_US;
 
-    if (fixture_is_postgres(f))
-        test_skip("PostgreSQL's clock is its machine's");
     spoil(f);
     fixture_restart_machine(f);
     fixture_reopen(f);
@@ -132,12 +124,10 @@ PAWL_TEST(time_goes_on_after_the_machine_was_started_again)
 }
 
 /* As in a container with a time namespace of its own, or under a program that fakes clocks. */
-PAWL_TEST(time_goes_on_when_the_boot_clock_was_ahead_as_well)
+PAWL_TEST_ON(sqlite, time_goes_on_when_the_boot_clock_was_ahead_as_well)
 {
     fixture *f = fixture_open(NULL);
 
-    if (fixture_is_postgres(f))
-        test_skip("PostgreSQL's clock is its machine's");
     fixture_send(f, "t", "x");
     fixture_advance(f, YEAR_US / 1000);
     fixture_send(f, "t", "y");
@@ -159,12 +149,10 @@ PAWL_TEST(a_wall_clock_that_is_right_again_is_followed)
     assert_time(FIXTURE_START.us + YEAR_US + 2000000, store_now(f));
 }
 
-PAWL_TEST(a_clock_that_is_ahead_is_an_error_in_the_log_once)
+PAWL_TEST_ON(sqlite, a_clock_that_is_ahead_is_an_error_in_the_log_once)
 {
     fixture *f = fixture_open(NULL);
 
-    if (fixture_is_postgres(f))
-        test_skip("PostgreSQL's clock is its machine's");
     store_now(f);
     assert_false(fixture_logged(f, PAWL_LOG_ERROR, "ahead"));
     spoil(f);

@@ -80,12 +80,10 @@ static void overtake_slow_claim(fixture *f)
  * The slow claim's snapshot is younger than its id, and shows a transaction between the two as
  * running. It must not be taken for ended: its message would be passed over until the next sweep.
  */
-PAWL_TEST(a_slow_claim_does_not_end_the_wait_for_a_running_transaction)
+PAWL_TEST_ON(postgres, a_slow_claim_does_not_end_the_wait_for_a_running_transaction)
 {
     fixture *f = fixture_open(NULL);
 
-    if (!fixture_is_postgres(f))
-        test_skip("one transaction at a time writes to SQLite");
     overtake_slow_claim(f); /* opens a second connection, which drops all positions */
     overtake_slow_claim(f);
     kit_check(f);

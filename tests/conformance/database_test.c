@@ -113,14 +113,11 @@ PAWL_TEST(store_options_may_be_shorter_and_may_not_ask_for_what_is_unknown)
     pawl_store_close(NULL);
 }
 
-PAWL_TEST(a_missing_sqlite_file_is_not_found_and_not_made)
+PAWL_TEST_ON(sqlite, a_missing_sqlite_file_is_not_found_and_not_made)
 {
-    fixture *f = fixture_open(NULL);
     const char *path = test_note("%s/none.db", test_directory());
     pawl_error err;
 
-    if (fixture_is_postgres(f))
-        test_skip("a matter of files");
     err = refuse_open(test_note("sqlite:%s", path), NULL);
     assert_int_equal(PAWL_E_NOT_FOUND, err.status);
     assert_says(&err, "none.db");
@@ -129,13 +126,10 @@ PAWL_TEST(a_missing_sqlite_file_is_not_found_and_not_made)
     assert_int_equal(PAWL_E_NOT_FOUND, err.status);
 }
 
-PAWL_TEST(a_directory_is_no_database)
+PAWL_TEST_ON(sqlite, a_directory_is_no_database)
 {
-    fixture *f = fixture_open(NULL);
     pawl_store_options opts = PAWL_STORE_OPTIONS_INIT;
 
-    if (fixture_is_postgres(f))
-        test_skip("a matter of files");
     refuse_open(test_note("sqlite:%s", test_directory()), NULL);
     opts.deploy_schema = true;
     refuse_open(test_note("sqlite:%s", test_directory()), &opts);
@@ -150,17 +144,14 @@ static void write_at(const char *path, long offset, const char *text, size_t siz
     close(fd);
 }
 
-PAWL_TEST(a_file_that_is_no_database_is_not_ours_and_stays_as_it_is)
+PAWL_TEST_ON(sqlite, a_file_that_is_no_database_is_not_ours_and_stays_as_it_is)
 {
-    fixture *f = fixture_open(NULL);
     const char *path = test_note("%s/letter.txt", test_directory());
     pawl_store_options opts = PAWL_STORE_OPTIONS_INIT;
     char text[4096], after[4096];
     pawl_error err;
     int fd;
 
-    if (fixture_is_postgres(f))
-        test_skip("a matter of files");
     memset(text, 'a', sizeof text);
     write_at(path, 0, text, sizeof text);
     err = refuse_open(test_note("sqlite:%s", path), NULL);
@@ -174,16 +165,13 @@ PAWL_TEST(a_file_that_is_no_database_is_not_ours_and_stays_as_it_is)
     assert_memory_equal(text, after, sizeof text);
 }
 
-PAWL_TEST(a_damaged_sqlite_file_is_reported_as_damaged)
+PAWL_TEST_ON(sqlite, a_damaged_sqlite_file_is_reported_as_damaged)
 {
-    fixture *f = fixture_open(NULL);
     const char *path = test_note("%s/damaged.db", test_directory());
     const char *url = test_note("sqlite:%s", path);
     pawl_error err = PAWL_ERROR_INIT;
     char junk[3000];
 
-    if (fixture_is_postgres(f))
-        test_skip("a matter of files");
     assert_ok(pawl_schema_deploy(url, NULL, NULL, &err), &err);
     memset(junk, 0xA5, sizeof junk);
     write_at(path, 100, junk, sizeof junk); /* keeps the header, breaks the first page */
@@ -212,16 +200,13 @@ static pawl_status try_to_send(const char *url, pawl_error *err)
     return st;
 }
 
-PAWL_TEST(a_read_only_sqlite_file_is_read_only)
+PAWL_TEST_ON(sqlite, a_read_only_sqlite_file_is_read_only)
 {
-    fixture *f = fixture_open(NULL);
     const char *directory = test_directory();
     const char *url = test_note("sqlite:%s/fixed.db", directory);
     pawl_error err = PAWL_ERROR_INIT;
     pawl_status st;
 
-    if (fixture_is_postgres(f))
-        test_skip("a matter of files");
     assert_ok(pawl_schema_deploy(url, NULL, NULL, &err), &err);
     assert_int_equal(0, chmod(test_note("%s/fixed.db", directory), 0444));
     assert_int_equal(0, chmod(directory, 0555));
@@ -231,22 +216,20 @@ PAWL_TEST(a_read_only_sqlite_file_is_read_only)
     assert_false(err.retryable);
 }
 
-PAWL_TEST(an_unreadable_sqlite_file_is_denied)
+PAWL_TEST_ON(sqlite, an_unreadable_sqlite_file_is_denied)
 {
-    fixture *f = fixture_open(NULL);
     const char *directory = test_directory();
     const char *url = test_note("sqlite:%s/secret.db", directory);
     pawl_error err = PAWL_ERROR_INIT;
 
-    if (fixture_is_postgres(f))
-        test_skip("a matter of files");
     assert_ok(pawl_schema_deploy(url, NULL, NULL, &err), &err);
     assert_int_equal(0, chmod(directory, 0755));
     assert_int_equal(0, chmod(test_note("%s/secret.db", directory), 0));
     assert_status(PAWL_E_DENIED, try_to_send(url, &err), &err);
 }
 
-PAWL_TEST(a_read_only_postgres_server_is_read_only)
+/* PgBouncer takes no options at the start of a session. */
+PAWL_TEST_ON(postgres_direct, a_read_only_postgres_server_is_read_only)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
@@ -254,10 +237,6 @@ PAWL_TEST(a_read_only_postgres_server_is_read_only)
     pawl_store *store = NULL;
     pawl_status st;
 
-    if (!fixture_is_postgres(f))
-        test_skip("a matter of servers");
-    if (getenv("PAWL_TEST_POSTGRES_DIRECT"))
-        test_skip("PgBouncer takes no options at the start of a session");
     assert_ok(pawl_store_open(
                   test_note("%s options='-c default_transaction_read_only=on'", fixture_url(f)),
                   fixture_store_options(f), &store, &err),
@@ -269,13 +248,11 @@ PAWL_TEST(a_read_only_postgres_server_is_read_only)
     assert_int_equal(0, fixture_count(f, "SELECT count(*) FROM {body}"));
 }
 
-PAWL_TEST(a_postgres_server_or_database_that_is_not_there)
+PAWL_TEST_ON(postgres, a_postgres_server_or_database_that_is_not_there)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err;
 
-    if (!fixture_is_postgres(f))
-        test_skip("a matter of servers");
     err = refuse_open("host=/nonexistent dbname=x password=s3cr3t", NULL);
     assert_int_equal(PAWL_E_UNAVAILABLE, err.status);
     assert_true(err.retryable);
@@ -287,13 +264,11 @@ PAWL_TEST(a_postgres_server_or_database_that_is_not_there)
     assert_int_equal(PAWL_E_INVALID, err.status);
 }
 
-PAWL_TEST(a_postgres_role_without_rights_is_denied)
+PAWL_TEST_ON(postgres, a_postgres_role_without_rights_is_denied)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err;
 
-    if (!fixture_is_postgres(f))
-        test_skip("a matter of roles");
     /* Roles are the whole server's, and this program may run twice at once. */
     fixture_exec(f, "DROP ROLE IF EXISTS pawl_test_guest_%ld", (long)getpid());
     fixture_exec(f, "CREATE ROLE pawl_test_guest_%ld LOGIN", (long)getpid());

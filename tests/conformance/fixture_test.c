@@ -31,6 +31,20 @@ static void use(fixture *f)
     fixture_exec(f, "CREATE TABLE {orders} (n integer)");
 }
 
+/* ---- PAWL_TEST_ON: a case for one engine does not exist on the other ---- */
+
+PAWL_TEST_ON(sqlite, a_case_for_sqlite_runs_on_sqlite)
+{
+    assert_false(fixture_is_postgres(fixture_open(NULL)));
+}
+
+PAWL_TEST_ON(postgres, a_case_for_postgres_runs_on_postgres)
+{
+    assert_true(fixture_is_postgres(fixture_open(NULL)));
+}
+
+/* ---- a database as good as new ---- */
+
 PAWL_TEST(what_a_test_has_stored_is_gone)
 {
     fixture *f = fixture_open(NULL);
@@ -41,12 +55,11 @@ PAWL_TEST(what_a_test_has_stored_is_gone)
     expect_new(fixture_open(NULL));
 }
 
-PAWL_TEST(a_schema_is_used_again_but_not_by_two_at_once)
+/* SQLite gets a new file. */
+PAWL_TEST_ON(postgres, a_schema_is_used_again_but_not_by_two_at_once)
 {
     fixture *f = fixture_open(NULL);
 
-    if (!fixture_is_postgres(f))
-        test_skip("SQLite gets a new file");
     const char *name = test_note("%s", fixture_store_options(f)->schema);
     use(f);
     fixture_close(f);
@@ -58,8 +71,9 @@ PAWL_TEST(a_schema_is_used_again_but_not_by_two_at_once)
     expect_new(other);
 }
 
-/* One thing of each kind that a test may change, and that emptying would not undo. */
-PAWL_TEST(a_schema_that_was_changed_is_not_used_again)
+/* One thing of each kind that a test may change, and that emptying would not undo.
+ * SQLite gets a new file. */
+PAWL_TEST_ON(postgres, a_schema_that_was_changed_is_not_used_again)
 {
     static const char *const changes[] = {
         "ALTER TABLE {body} ADD COLUMN added integer",
@@ -78,8 +92,6 @@ PAWL_TEST(a_schema_that_was_changed_is_not_used_again)
     for (size_t i = 0; i < COUNT_OF(changes); i++) {
         fixture *f = fixture_open(NULL);
 
-        if (!fixture_is_postgres(f))
-            test_skip("SQLite gets a new file");
         const char *name = test_note("%s", fixture_store_options(f)->schema);
         fixture_exec(f, "%s", changes[i]);
         fixture_close(f);

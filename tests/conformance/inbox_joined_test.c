@@ -51,13 +51,11 @@ PAWL_TEST(failing_it_before_the_rollback_is_misuse_in_sqlite)
     fixture_tx_rollback(f, 0);
 }
 
-PAWL_TEST(a_delivery_elsewhere_does_not_wait_for_the_transaction)
+PAWL_TEST_ON(postgres, a_delivery_elsewhere_does_not_wait_for_the_transaction)
 {
     fixture *f = inbox_fixture(NULL);
     pawl_arrival *arrival = NULL;
 
-    if (!fixture_is_postgres(f))
-        test_skip("a matter of PostgreSQL");
     arrival = inbox_join(f, "1", NULL);
     assert_answer(PAWL_INBOX_IN_PROGRESS, inbox_begin(f, "1", NULL));
     fixture_advance(f, HOUR_MS);
@@ -69,7 +67,7 @@ PAWL_TEST(a_delivery_elsewhere_does_not_wait_for_the_transaction)
 }
 
 /* Its snapshot is older than what somebody else has committed in the meantime. */
-PAWL_TEST(an_old_snapshot_never_processes_twice)
+PAWL_TEST_ON(postgres, an_old_snapshot_never_processes_twice)
 {
     fixture *f = inbox_fixture(NULL);
     pawl_error err = PAWL_ERROR_INIT;
@@ -77,8 +75,6 @@ PAWL_TEST(an_old_snapshot_never_processes_twice)
     pawl_tx *tx = NULL;
     pawl_status st;
 
-    if (!fixture_is_postgres(f))
-        test_skip("a matter of PostgreSQL");
     fixture_tx_exec(f, 0, "BEGIN ISOLATION LEVEL REPEATABLE READ");
     fixture_tx_exec(f, 0, "SELECT count(*) FROM {inbox_record}");
     inbox_done(inbox_begin(f, "1", NULL), "r");

@@ -3,18 +3,9 @@
 
 #include "inbox_kit.h"
 
-static fixture *open_postgres(void)
+PAWL_TEST_ON(postgres, rows_and_record_in_one_transaction_of_psql)
 {
     fixture *f = inbox_fixture(NULL);
-
-    if (!fixture_is_postgres(f))
-        test_skip("SQLite has no functions in the database");
-    return f;
-}
-
-PAWL_TEST(rows_and_record_in_one_transaction_of_psql)
-{
-    fixture *f = open_postgres();
 
     fixture_tx_exec(f, 0, "BEGIN");
     assert_int_equal(1, fixture_tx_count(f, 0,
@@ -32,9 +23,9 @@ PAWL_TEST(rows_and_record_in_one_transaction_of_psql)
                                                     " hash => sha256('y'))"));
 }
 
-PAWL_TEST(done_fails_the_transaction_of_an_attempt_that_was_overtaken)
+PAWL_TEST_ON(postgres, done_fails_the_transaction_of_an_attempt_that_was_overtaken)
 {
-    fixture *f = open_postgres();
+    fixture *f = inbox_fixture(NULL);
     int64_t fence = fixture_count(f, "SELECT fence FROM {inbox_begin}('shop', '1')");
 
     fixture_advance(f, 31 * SECOND_MS);
@@ -49,9 +40,9 @@ PAWL_TEST(done_fails_the_transaction_of_an_attempt_that_was_overtaken)
     assert_true(fixture_refuses(f, "SELECT {inbox_done}('shop', '1')"));
 }
 
-PAWL_TEST(a_rolled_back_attempt_is_counted_by_fail)
+PAWL_TEST_ON(postgres, a_rolled_back_attempt_is_counted_by_fail)
 {
-    fixture *f = open_postgres();
+    fixture *f = inbox_fixture(NULL);
 
     for (int i = 0; i < 10; i++) {
         fixture_tx_exec(f, 0, "BEGIN");
@@ -66,9 +57,9 @@ PAWL_TEST(a_rolled_back_attempt_is_counted_by_fail)
     assert_string_equal("new", fixture_text(f, "SELECT answer FROM {inbox_begin}('shop', '1')"));
 }
 
-PAWL_TEST(bad_arguments_are_refused)
+PAWL_TEST_ON(postgres, bad_arguments_are_refused)
 {
-    fixture *f = open_postgres();
+    fixture *f = inbox_fixture(NULL);
 
     assert_true(fixture_refuses(f, "SELECT * FROM {inbox_begin}('', '1')"));
     assert_true(fixture_refuses(f, "SELECT * FROM {inbox_begin}('a', NULL)"));
@@ -92,9 +83,9 @@ static pawl_store *as_role(fixture *f, const char *role, const char **ret_name)
     return store;
 }
 
-PAWL_TEST(workers_receive_administrators_look_after_the_dead)
+PAWL_TEST_ON(postgres, workers_receive_administrators_look_after_the_dead)
 {
-    fixture *f = open_postgres();
+    fixture *f = inbox_fixture(NULL);
     pawl_error err = PAWL_ERROR_INIT;
     pawl_arrival *arrival = NULL;
     pawl_inbox_records *list = NULL;

@@ -132,12 +132,10 @@ PAWL_TEST(a_suspect_that_is_requeued_begins_like_any_other)
     assert_false(inbox_record(f, "1")->suspect);
 }
 
-PAWL_TEST(the_database_says_so_to_those_who_ask)
+PAWL_TEST_ON(postgres, the_database_says_so_to_those_who_ask)
 {
     fixture *f = inbox_fixture(NULL);
 
-    if (!fixture_is_postgres(f))
-        test_skip("SQLite has no functions in the database");
     inbox_let_go(call(f, 1));
     fixture_advance(f, 31 * SECOND_MS);
     assert_string_equal("suspect", fixture_text(f, "SELECT answer FROM {inbox_begin}('shop', '1',"
@@ -146,13 +144,11 @@ PAWL_TEST(the_database_says_so_to_those_who_ask)
     assert_string_equal("new", fixture_text(f, "SELECT answer FROM {inbox_begin}('shop', '1')"));
 }
 
-/* An attempt whose transaction could not be opened was not made. */
-PAWL_TEST(an_attempt_that_is_overtaken_before_its_transaction_is_given_back)
+/* An attempt whose transaction could not be opened was not made. SQLite has one writer. */
+PAWL_TEST_ON(postgres, an_attempt_that_is_overtaken_before_its_transaction_is_given_back)
 {
     fixture *f = inbox_fixture(NULL);
 
-    if (!fixture_is_postgres(f))
-        test_skip("SQLite has one writer");
     fixture_exec(f, "CREATE OR REPLACE FUNCTION {inbox_hold}(source text, id text, fence bigint)"
                     " RETURNS boolean LANGUAGE sql AS 'SELECT false'");
     assert_answer(PAWL_INBOX_IN_PROGRESS, inbox_begin(f, "1", NULL));
@@ -162,12 +158,10 @@ PAWL_TEST(an_attempt_that_is_overtaken_before_its_transaction_is_given_back)
 }
 
 /* Another delivery has the row for a moment: the attempt waits for it, and goes on. */
-PAWL_TEST(the_lock_of_a_key_does_not_stop_the_attempt_that_has_it)
+PAWL_TEST_ON(postgres, the_lock_of_a_key_does_not_stop_the_attempt_that_has_it)
 {
     fixture *f = inbox_fixture(NULL);
 
-    if (!fixture_is_postgres(f))
-        test_skip("a matter of PostgreSQL");
     int64_t fence = fixture_count(f, "SELECT fence FROM {inbox_begin}('shop', '1')");
     fixture_tx_exec(f, 0, "BEGIN");
     fixture_tx_exec(f, 0, "SELECT {inbox_lock}('shop', '1')");

@@ -199,15 +199,13 @@ PAWL_TEST(the_same_id_from_another_source_is_another_message)
 }
 
 /* SQLite has one writer: there the second delivery waits for its turn, on another thread. */
-PAWL_TEST(while_a_handler_is_at_it_another_delivery_does_not_wait)
+PAWL_TEST_ON(postgres, while_a_handler_is_at_it_another_delivery_does_not_wait)
 {
     fixture *f = inbox_fixture(NULL);
     pawl_error err = PAWL_ERROR_INIT;
     pawl_arrival *second = NULL;
     pawl_arrival *arrival;
 
-    if (!fixture_is_postgres(f))
-        test_skip("a matter of PostgreSQL");
     arrival = inbox_begin(f, "1", NULL);
     fixture_advance(f, HOUR_MS); /* the lock holds as long as the transaction is open */
     assert_ok(pawl_inbox_begin(fixture_another_store(f), "shop", "1", NULL, NULL, &second, &err),

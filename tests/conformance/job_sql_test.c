@@ -43,12 +43,10 @@ PAWL_TEST(a_change_by_hand_is_noticed)
     assert_int_equal(0, job_after(f, MINUTE_MS).runs);
 }
 
-PAWL_TEST(jobs_by_functions)
+PAWL_TEST_ON(postgres, jobs_by_functions)
 {
     fixture *f = fixture_open(NULL);
 
-    if (!fixture_is_postgres(f))
-        test_skip("SQLite has no functions");
     assert_int_equal(1, fixture_count(f, "SELECT {job_put}('f', 'every 5m', 't', 'hello')"));
     assert_int_equal(0, fixture_count(f, "SELECT {job_put}('f', ' every 5m ', 't', '{}'::text, "
                                          "overlap => 'queue', timeout => '1 minute')"));
@@ -79,7 +77,7 @@ PAWL_TEST(jobs_by_functions)
     assert_true(fixture_refuses(f, "SELECT {job_put}('f', '@daily', 't', lease => '1s')"));
 }
 
-PAWL_TEST(who_may_work_may_schedule_and_who_may_send_may_not)
+PAWL_TEST_ON(postgres, who_may_work_may_schedule_and_who_may_send_may_not)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
@@ -87,8 +85,6 @@ PAWL_TEST(who_may_work_may_schedule_and_who_may_send_may_not)
     pawl_job_definition job = job_define("j", "* * * * *");
     static const char *const roles[] = {"pawl_send", "pawl_work"};
 
-    if (!fixture_is_postgres(f))
-        test_skip("SQLite has no users");
     for (size_t i = 0; i < COUNT_OF(roles); i++) {
         const char *name =
             test_note("pawl_test_job_%s_%s", roles[i], fixture_store_options(f)->schema);

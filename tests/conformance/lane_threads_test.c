@@ -10,15 +10,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-static fixture *open_postgres(void)
-{
-    fixture *f = fixture_open(NULL);
-
-    if (!fixture_is_postgres(f))
-        test_skip("one transaction at a time writes to SQLite");
-    return f;
-}
-
 static void send_in(pawl_tx *tx, const char *payload)
 {
     pawl_error err = PAWL_ERROR_INIT;
@@ -34,9 +25,9 @@ static void clean_meanwhile(fixture *f)
     lanes_fold(f, 10);
 }
 
-PAWL_TEST(a_lane_waits_for_an_open_transaction_that_used_it)
+PAWL_TEST_ON(postgres, a_lane_waits_for_an_open_transaction_that_used_it)
 {
-    fixture *f = open_postgres();
+    fixture *f = fixture_open(NULL);
 
     kit_make(f, "t", "x", PAWL_STATE_DONE);
     lanes_fold(f, 1);
@@ -55,9 +46,9 @@ PAWL_TEST(a_lane_waits_for_an_open_transaction_that_used_it)
     assert_int_equal(0, lane_count(f));
 }
 
-PAWL_TEST(a_lane_goes_when_such_a_transaction_is_rolled_back)
+PAWL_TEST_ON(postgres, a_lane_goes_when_such_a_transaction_is_rolled_back)
 {
-    fixture *f = open_postgres();
+    fixture *f = fixture_open(NULL);
 
     kit_make(f, "t", "x", PAWL_STATE_DONE);
     lanes_fold(f, 1);
@@ -70,9 +61,9 @@ PAWL_TEST(a_lane_goes_when_such_a_transaction_is_rolled_back)
 }
 
 /* The control: without the wait, the first test's message is in no lane, and that is seen. */
-PAWL_TEST(removing_without_waiting_loses_a_message)
+PAWL_TEST_ON(postgres, removing_without_waiting_loses_a_message)
 {
-    fixture *f = open_postgres();
+    fixture *f = fixture_open(NULL);
 
     kit_make(f, "t", "x", PAWL_STATE_DONE);
     lanes_fold(f, 1);
@@ -94,9 +85,9 @@ static void begin_repeatable(fixture *f)
     assert_int_equal(1, fixture_tx_count(f, 0, "SELECT count(*) FROM {lane}"));
 }
 
-PAWL_TEST(an_old_snapshot_does_not_use_a_lane_that_is_gone)
+PAWL_TEST_ON(postgres, an_old_snapshot_does_not_use_a_lane_that_is_gone)
 {
-    fixture *f = open_postgres();
+    fixture *f = fixture_open(NULL);
 
     kit_make(f, "t", "x", PAWL_STATE_DONE);
     lanes_fold(f, 1);
@@ -108,9 +99,9 @@ PAWL_TEST(an_old_snapshot_does_not_use_a_lane_that_is_gone)
     assert_string_equal("late", lanes_take(f));
 }
 
-PAWL_TEST(an_old_snapshot_keeps_the_lane_that_it_uses)
+PAWL_TEST_ON(postgres, an_old_snapshot_keeps_the_lane_that_it_uses)
 {
-    fixture *f = open_postgres();
+    fixture *f = fixture_open(NULL);
 
     kit_make(f, "t", "x", PAWL_STATE_DONE);
     lanes_fold(f, 1);
@@ -126,12 +117,12 @@ PAWL_TEST(an_old_snapshot_keeps_the_lane_that_it_uses)
     assert_string_equal("late", lanes_take(f));
 }
 
-PAWL_TEST(a_prepared_transaction_keeps_the_lane_that_it_used)
+PAWL_TEST_ON(postgres, a_prepared_transaction_keeps_the_lane_that_it_used)
 {
-    fixture *f = open_postgres();
+    fixture *f = fixture_open(NULL);
 
     if (fixture_count(f, "SELECT current_setting('max_prepared_transactions')::int") == 0)
-        test_skip("the server has no prepared transactions");
+        test_fail("the server has max_prepared_transactions = 0: use tests/with-postgres");
     kit_make(f, "t", "x", PAWL_STATE_DONE);
     lanes_fold(f, 1);
     begin_repeatable(f);

@@ -331,13 +331,11 @@ PAWL_TEST(bad_arguments_change_nothing)
     assert_null(pawl_leases_at(NULL, 0));
 }
 
-PAWL_TEST(the_functions_of_postgres_do_the_same)
+PAWL_TEST_ON(postgres, the_functions_of_postgres_do_the_same)
 {
     fixture *f = fixture_open(NULL);
     const char *owner = "'6f0e33a4-0000-4000-8000-000000000001'";
 
-    if (!fixture_is_postgres(f))
-        test_skip("SQLite has no functions to call");
     assert_int_equal(
         2, fixture_count(f, "SELECT result FROM {lease_acquire}('it', %s, '1 minute')", owner));
     assert_int_equal(1, fixture_count(f, "SELECT result FROM {lease_acquire}('it', %s)", owner));

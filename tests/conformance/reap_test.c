@@ -220,12 +220,10 @@ static int64_t claim_in_sql(fixture *f, int owner)
 }
 
 /* A client that only speaks SQL has no worker that reaps. */
-PAWL_TEST(a_claim_in_sql_reaps_when_it_finds_nothing)
+PAWL_TEST_ON(postgres, a_claim_in_sql_reaps_when_it_finds_nothing)
 {
     fixture *f = fixture_open(NULL);
 
-    if (!fixture_is_postgres(f))
-        return; /* SQLite has no functions */
     fixture_send(f, "t", "x");
     assert_int_equal(1, claim_in_sql(f, 1));
     assert_int_equal(0, claim_in_sql(f, 2));
@@ -236,13 +234,11 @@ PAWL_TEST(a_claim_in_sql_reaps_when_it_finds_nothing)
 }
 
 /* Where there is always something to claim. The chance to fail without a fault is 0.95 ^ 600. */
-PAWL_TEST(a_claim_in_sql_reaps_now_and_then_although_it_finds_something)
+PAWL_TEST_ON(postgres, a_claim_in_sql_reaps_now_and_then_although_it_finds_something)
 {
     fixture *f = fixture_open(NULL);
     pawl_work_id lost;
 
-    if (!fixture_is_postgres(f))
-        return; /* SQLite has no functions */
     lost = fixture_send(f, "t", "lost");
     fixture_claim(f, kit_owner(1), 10 * SECOND_MS, 1);
     fixture_advance(f, 10 * SECOND_MS);

@@ -9,15 +9,6 @@
 
 #include <string.h>
 
-static fixture *open_postgres(void)
-{
-    fixture *f = fixture_open(NULL);
-
-    if (!fixture_is_postgres(f))
-        test_skip("SQLite has no roles");
-    return f;
-}
-
 /* The SQLSTATE of `sql` when `role` runs it; 00000: it succeeded, and was rolled back. */
 static const char *attempt(fixture *f, const char *role, const char *sql)
 {
@@ -40,7 +31,7 @@ static void assert_denied(fixture *f, const char *role, const char *sql)
         test_fail("%s was not denied (%s): %s", role, state, sql);
 }
 
-PAWL_TEST(a_sender_reads_nothing_and_writes_only_through_enqueue)
+PAWL_TEST_ON(postgres, a_sender_reads_nothing_and_writes_only_through_enqueue)
 {
     static const char *const attacks[] = {
         /* payloads */
@@ -86,7 +77,7 @@ PAWL_TEST(a_sender_reads_nothing_and_writes_only_through_enqueue)
         "SELECT {inbox_begin}('s', 'i')",
         "SELECT {job_put}('j', '@daily', 't', 'x'::text)",
     };
-    fixture *f = open_postgres();
+    fixture *f = fixture_open(NULL);
 
     kit_make(f, "t", "x", PAWL_STATE_DONE);
     for (size_t i = 0; i < COUNT_OF(attacks); i++)
@@ -94,7 +85,7 @@ PAWL_TEST(a_sender_reads_nothing_and_writes_only_through_enqueue)
     kit_check(f);
 }
 
-PAWL_TEST(no_role_changes_what_the_schema_consists_of)
+PAWL_TEST_ON(postgres, no_role_changes_what_the_schema_consists_of)
 {
     static const char *const roles[] = {"pawl_send", "pawl_work", "pawl_admin"};
     static const char *const attacks[] = {
@@ -120,7 +111,7 @@ PAWL_TEST(no_role_changes_what_the_schema_consists_of)
         "CREATE EVENT TRIGGER mine ON ddl_command_end EXECUTE FUNCTION {queue_run_ended}()",
         "REINDEX TABLE {queue}",
     };
-    fixture *f = open_postgres();
+    fixture *f = fixture_open(NULL);
 
     for (size_t i = 0; i < COUNT_OF(roles); i++) {
         for (size_t j = 0; j < COUNT_OF(attacks); j++)
@@ -129,7 +120,7 @@ PAWL_TEST(no_role_changes_what_the_schema_consists_of)
     kit_check(f);
 }
 
-PAWL_TEST(a_worker_does_not_do_an_administrators_work)
+PAWL_TEST_ON(postgres, a_worker_does_not_do_an_administrators_work)
 {
     static const char *const attacks[] = {
         "SELECT * FROM {get}(1)",
@@ -148,7 +139,7 @@ PAWL_TEST(a_worker_does_not_do_an_administrators_work)
         "SELECT lock_secret FROM {meta}",
         "SELECT FROM {mutex} FOR UPDATE",
     };
-    fixture *f = open_postgres();
+    fixture *f = fixture_open(NULL);
 
     kit_make(f, "t", "x", PAWL_STATE_DONE);
     for (size_t i = 0; i < COUNT_OF(attacks); i++)

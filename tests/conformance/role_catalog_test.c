@@ -8,15 +8,6 @@
 #define SCHEMA "(SELECT m.relnamespace FROM pg_class m WHERE m.oid = '{meta}'::regclass)"
 #define ROLES "(VALUES ('pawl_send'), ('pawl_work'), ('pawl_admin')) AS r(role)"
 
-static fixture *open_postgres(void)
-{
-    fixture *f = fixture_open(NULL);
-
-    if (!fixture_is_postgres(f))
-        test_skip("SQLite has no roles");
-    return f;
-}
-
 /* `sql` selects what breaks the rule, one line each. */
 static void assert_none(fixture *f, const char *rule, const char *sql)
 {
@@ -27,9 +18,9 @@ static void assert_none(fixture *f, const char *rule, const char *sql)
         test_fail("%s:\n%s", rule, found);
 }
 
-PAWL_TEST(every_function_is_listed_with_who_may_call_it)
+PAWL_TEST_ON(postgres, every_function_is_listed_with_who_may_call_it)
 {
-    fixture *f = open_postgres();
+    fixture *f = fixture_open(NULL);
 
     assert_none(
         f,
@@ -48,9 +39,9 @@ PAWL_TEST(every_function_is_listed_with_who_may_call_it)
                 " WHERE a.caller NOT IN ('pawl_send', 'pawl_work', 'pawl_admin', 'owner', 'part')");
 }
 
-PAWL_TEST(a_role_may_call_what_is_listed_for_it_and_nothing_else)
+PAWL_TEST_ON(postgres, a_role_may_call_what_is_listed_for_it_and_nothing_else)
 {
-    fixture *f = open_postgres();
+    fixture *f = fixture_open(NULL);
 
     assert_none(f, "functions with other rights than listed",
                 "SELECT r.role || ' ' || p.oid::regprocedure"
@@ -67,9 +58,9 @@ PAWL_TEST(a_role_may_call_what_is_listed_for_it_and_nothing_else)
                 " AND (g.grantee = 0 OR (g.is_grantable AND g.grantee <> p.proowner))");
 }
 
-PAWL_TEST(what_a_role_may_call_runs_as_the_schemas_owner_under_a_fixed_search_path)
+PAWL_TEST_ON(postgres, what_a_role_may_call_runs_as_the_schemas_owner_under_a_fixed_search_path)
 {
-    fixture *f = open_postgres();
+    fixture *f = fixture_open(NULL);
 
     assert_none(f, "functions that are not SECURITY DEFINER as listed",
                 "SELECT p.oid::regprocedure::text FROM pg_proc p"
@@ -88,9 +79,9 @@ PAWL_TEST(what_a_role_may_call_runs_as_the_schemas_owner_under_a_fixed_search_pa
                 " AND x.owner <> n.nspowner");
 }
 
-PAWL_TEST(a_role_has_no_right_on_any_table_or_sequence)
+PAWL_TEST_ON(postgres, a_role_has_no_right_on_any_table_or_sequence)
 {
-    fixture *f = open_postgres();
+    fixture *f = fixture_open(NULL);
 
     assert_none(f, "relations with rights that no role should have",
                 "SELECT r.role || ' ' || k.kind || ' on ' || c.oid::regclass"

@@ -15,8 +15,6 @@ static fixture *open_postgres(void)
 {
     fixture *f = fixture_open(NULL);
 
-    if (!fixture_is_postgres(f))
-        test_skip("SQLite has no functions to call");
     fixture_send(f, "held", "1");
     fixture_send(f, "held", "2");
     assert_int_equal(2, fixture_count(f, "SELECT count(*) FROM {claim}(" ME ", '1 hour', 9)"));
@@ -70,7 +68,7 @@ static void assert_harmless(fixture *f, const char *role, const char *call)
         test_fail("%s\nchanged\n%sto\n%s", call, before, everything(f));
 }
 
-PAWL_TEST(results_with_bad_arrays_or_another_owner_change_nothing)
+PAWL_TEST_ON(postgres, results_with_bad_arrays_or_another_owner_change_nothing)
 {
     static const char *const functions[][2] = {
         {"ack", ""},
@@ -128,7 +126,7 @@ PAWL_TEST(results_with_bad_arrays_or_another_owner_change_nothing)
     kit_check(f);
 }
 
-PAWL_TEST(a_message_that_is_named_twice_has_one_result)
+PAWL_TEST_ON(postgres, a_message_that_is_named_twice_has_one_result)
 {
     fixture *f = open_postgres();
 
@@ -138,7 +136,7 @@ PAWL_TEST(a_message_that_is_named_twice_has_one_result)
     kit_check(f);
 }
 
-PAWL_TEST(claims_with_bad_arguments_take_nothing)
+PAWL_TEST_ON(postgres, claims_with_bad_arguments_take_nothing)
 {
     static const char *const calls[] = {
         "SELECT id FROM {claim}(NULL)",
@@ -176,7 +174,7 @@ PAWL_TEST(claims_with_bad_arguments_take_nothing)
 
 #define ID "00000000-0000-4000-8000-00000000000"
 
-PAWL_TEST(messages_in_bad_arrays_are_not_stored)
+PAWL_TEST_ON(postgres, messages_in_bad_arrays_are_not_stored)
 {
     /* positions, ids, payloads */
     static const char *const arrays[] = {

@@ -14,15 +14,6 @@
 /* Only a call that is blocked after all waits this long. */
 #define PATIENCE "BEGIN; SET LOCAL lock_timeout = '5s'"
 
-static fixture *open_postgres(void)
-{
-    fixture *f = fixture_open(NULL);
-
-    if (!fixture_is_postgres(f))
-        test_skip("SQLite has no advisory locks");
-    return f;
-}
-
 /* A transaction, for a pooler's sake; of a role that has nothing to do with pawl. */
 static void begin_stranger(fixture *f)
 {
@@ -67,9 +58,9 @@ static void take_noted_keys(fixture *f)
                     " string_to_table(current_setting('harness.keys'), ',') AS k");
 }
 
-PAWL_TEST(maintenance_moves_totals_while_a_stranger_has_every_advisory_lock)
+PAWL_TEST_ON(postgres, maintenance_moves_totals_while_a_stranger_has_every_advisory_lock)
 {
-    fixture *f = open_postgres();
+    fixture *f = fixture_open(NULL);
 
     kit_make(f, "t", "x", PAWL_STATE_DONE);
     begin_stranger(f);
@@ -79,9 +70,9 @@ PAWL_TEST(maintenance_moves_totals_while_a_stranger_has_every_advisory_lock)
     assert_int_equal(0, fixture_count(f, "SELECT count(*) FROM {lane} WHERE paused IS NULL"));
 }
 
-PAWL_TEST(maintenance_examines_idle_lanes_while_a_stranger_has_every_advisory_lock)
+PAWL_TEST_ON(postgres, maintenance_examines_idle_lanes_while_a_stranger_has_every_advisory_lock)
 {
-    fixture *f = open_postgres();
+    fixture *f = fixture_open(NULL);
 
     kit_make(f, "t", "x", PAWL_STATE_DONE);
     assert_true(fixture_count(f, "SELECT {fold}()") > 0);
@@ -91,9 +82,9 @@ PAWL_TEST(maintenance_examines_idle_lanes_while_a_stranger_has_every_advisory_lo
     assert_int_equal(1, fixture_count(f, "SELECT {lane_clean}(100)"));
 }
 
-PAWL_TEST(a_topic_is_paused_and_resumed_while_a_stranger_has_every_advisory_lock)
+PAWL_TEST_ON(postgres, a_topic_is_paused_and_resumed_while_a_stranger_has_every_advisory_lock)
 {
-    fixture *f = open_postgres();
+    fixture *f = fixture_open(NULL);
 
     fixture_send(f, "t", "x");
     begin_stranger(f);
@@ -108,9 +99,9 @@ PAWL_TEST(a_topic_is_paused_and_resumed_while_a_stranger_has_every_advisory_lock
     assert_int_equal(1, pawl_messages_count(fixture_claim(f, kit_owner(1), MINUTE_MS, 1)));
 }
 
-PAWL_TEST(a_delivery_is_received_while_a_stranger_has_the_lock_of_its_key)
+PAWL_TEST_ON(postgres, a_delivery_is_received_while_a_stranger_has_the_lock_of_its_key)
 {
-    fixture *f = open_postgres();
+    fixture *f = fixture_open(NULL);
 
     begin_stranger(f);
     take_keys_of_relations(f);
@@ -118,9 +109,10 @@ PAWL_TEST(a_delivery_is_received_while_a_stranger_has_the_lock_of_its_key)
     assert_string_equal("new", fixture_text(f, "SELECT answer FROM {inbox_begin}('shop', '17')"));
 }
 
-PAWL_TEST(a_message_is_attempted_again_while_a_stranger_has_the_locks_of_its_first_attempt)
+PAWL_TEST_ON(postgres,
+             a_message_is_attempted_again_while_a_stranger_has_the_locks_of_its_first_attempt)
 {
-    fixture *f = open_postgres();
+    fixture *f = fixture_open(NULL);
 
     begin_stranger(f);
     fixture_tx_exec(f, WORKER, "BEGIN");
@@ -134,9 +126,9 @@ PAWL_TEST(a_message_is_attempted_again_while_a_stranger_has_the_locks_of_its_fir
 }
 
 /* Pausing and maintenance still exclude each other, and maintenance never waits. */
-PAWL_TEST(maintenance_does_not_wait_for_itself_or_for_a_topic_that_is_being_paused)
+PAWL_TEST_ON(postgres, maintenance_does_not_wait_for_itself_or_for_a_topic_that_is_being_paused)
 {
-    fixture *f = open_postgres();
+    fixture *f = fixture_open(NULL);
 
     kit_make(f, "t", "x", PAWL_STATE_DONE);
     fixture_tx_exec(f, WORKER, "BEGIN");

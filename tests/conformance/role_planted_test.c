@@ -96,8 +96,6 @@ static fixture *open_with_traps(void)
 {
     fixture *f = fixture_open(NULL);
 
-    if (!fixture_is_postgres(f))
-        test_skip("SQLite has no functions to plant");
     fixture_exec(f, "CREATE SCHEMA %s", traps(f));
     test_defer(drop_traps, f);
     fixture_exec(f, "CREATE SEQUENCE %s.hits", traps(f));
@@ -216,7 +214,7 @@ static const char *life(void)
     return text;
 }
 
-PAWL_TEST(no_planted_code_runs_in_the_whole_life_of_a_message)
+PAWL_TEST_ON(postgres, no_planted_code_runs_in_the_whole_life_of_a_message)
 {
     fixture *f = open_with_traps();
 
@@ -230,7 +228,7 @@ PAWL_TEST(no_planted_code_runs_in_the_whole_life_of_a_message)
     kit_check(f);
 }
 
-PAWL_TEST(no_planted_code_runs_in_any_function)
+PAWL_TEST_ON(postgres, no_planted_code_runs_in_any_function)
 {
     fixture *f = open_with_traps();
 
@@ -249,7 +247,7 @@ static void leave(void *argument)
 }
 
 /* The library's own statements run under the search_path of the session. */
-PAWL_TEST(no_planted_code_runs_in_the_library)
+PAWL_TEST_ON(postgres, no_planted_code_runs_in_the_library)
 {
     fixture *f = open_with_traps();
     const char *name = test_note("%s_guest", fixture_store_options(f)->schema);
@@ -296,7 +294,7 @@ PAWL_TEST(no_planted_code_runs_in_the_library)
 }
 
 /* The control: each of these would have been caught. */
-PAWL_TEST(a_function_without_a_fixed_search_path_runs_planted_code)
+PAWL_TEST_ON(postgres, a_function_without_a_fixed_search_path_runs_planted_code)
 {
     static const char *const names[] = {"claim_batch", "inbox_begin", "expire", "lease_acquire",
                                         "enqueue_plain"};

@@ -50,15 +50,13 @@ static pawl_status try_claim(const struct guest *guest, pawl_error *err)
     return st;
 }
 
-PAWL_TEST(a_sender_may_send_and_nothing_else)
+PAWL_TEST_ON(postgres, a_sender_may_send_and_nothing_else)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
     pawl_outgoing message = kit_message("t", "x");
     static struct guest guest;
 
-    if (!fixture_is_postgres(f))
-        test_skip("SQLite has no users");
     enter(&guest, f, "pawl_send");
     message.id = kit_id(1);
     assert_ok(pawl_outbox_enqueue(guest.store, &message, NULL, &err), &err);
@@ -74,7 +72,7 @@ PAWL_TEST(a_sender_may_send_and_nothing_else)
     assert_int_equal(1, fixture_count(f, "SELECT count(*) FROM {queue} WHERE fence = 0"));
 }
 
-PAWL_TEST(a_worker_may_send_work_and_clean_up)
+PAWL_TEST_ON(postgres, a_worker_may_send_work_and_clean_up)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
@@ -83,8 +81,6 @@ PAWL_TEST(a_worker_may_send_work_and_clean_up)
     pawl_messages *held = NULL;
     const pawl_held *items;
 
-    if (!fixture_is_postgres(f))
-        test_skip("SQLite has no users");
     enter(&guest, f, "pawl_work");
     for (int i = 0; i < 5; i++)
         assert_ok(pawl_outbox_enqueue(guest.store, &message, NULL, &err), &err);
@@ -109,7 +105,7 @@ PAWL_TEST(a_worker_may_send_work_and_clean_up)
     kit_check(f);
 }
 
-PAWL_TEST(a_worker_may_hold_leases_and_only_an_administrator_takes_them_away)
+PAWL_TEST_ON(postgres, a_worker_may_hold_leases_and_only_an_administrator_takes_them_away)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
@@ -117,8 +113,6 @@ PAWL_TEST(a_worker_may_hold_leases_and_only_an_administrator_takes_them_away)
     pawl_lease_grant grant;
     pawl_leases *list = NULL;
 
-    if (!fixture_is_postgres(f))
-        test_skip("SQLite has no users");
     enter(&worker, f, "pawl_work");
     enter(&admin, f, "pawl_admin");
     enter(&sender, f, "pawl_send");
@@ -141,7 +135,7 @@ PAWL_TEST(a_worker_may_hold_leases_and_only_an_administrator_takes_them_away)
     go(&worker);
 }
 
-PAWL_TEST(an_administrator_may_do_everything)
+PAWL_TEST_ON(postgres, an_administrator_may_do_everything)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
@@ -152,8 +146,6 @@ PAWL_TEST(an_administrator_may_do_everything)
     pawl_enqueued sent;
     size_t changed = 0;
 
-    if (!fixture_is_postgres(f))
-        test_skip("SQLite has no users");
     enter(&guest, f, "pawl_admin");
     assert_ok(pawl_outbox_enqueue(guest.store, &message, &sent, &err), &err);
     assert_ok(try_claim(&guest, &err), &err);

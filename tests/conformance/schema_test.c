@@ -249,14 +249,13 @@ PAWL_TEST(the_indexes_for_claiming_are_there)
                                              " 'pawl_claim_check')"));
 }
 
-PAWL_TEST(postgres_has_a_function_for_every_operation)
+/* SQLite has no functions; its statements are compiled into the library. */
+PAWL_TEST_ON(postgres, postgres_has_a_function_for_every_operation)
 {
     static const char *const functions[] = {"claim", "ack",   "abandon", "fail",
                                             "reap",  "renew", "release"};
     fixture *f = fixture_open(NULL);
 
-    if (!fixture_is_postgres(f))
-        test_skip("SQLite has no functions; its statements are compiled into the library");
     for (size_t i = 0; i < COUNT_OF(functions); i++)
         assert_true(fixture_count(f,
                                   "SELECT count(*) FROM pg_proc p JOIN pg_namespace n"
@@ -265,12 +264,10 @@ PAWL_TEST(postgres_has_a_function_for_every_operation)
                                   fixture_store_options(f)->schema, functions[i]) > 0);
 }
 
-PAWL_TEST(postgres_gives_the_public_nothing)
+PAWL_TEST_ON(postgres, postgres_gives_the_public_nothing)
 {
     fixture *f = fixture_open(NULL);
 
-    if (!fixture_is_postgres(f))
-        test_skip("SQLite has no users");
     /* Roles are the whole server's, and this program may run twice at once. */
     const char *nobody = test_note("pawl_test_nobody_%ld", (long)getpid());
     fixture_exec(f, "CREATE ROLE %s", nobody);

@@ -199,13 +199,11 @@ PAWL_TEST(memory_remembers_as_many_finished_timers_as_it_is_told_to)
     pawl_scheduler_free(scheduler);
 }
 
-PAWL_TEST(sql_schedules_lists_and_cancels_as_well)
+PAWL_TEST_ON(postgres, sql_schedules_lists_and_cancels_as_well)
 {
     timers *t = timers_on_store();
     fixture *f = t->f;
 
-    if (!fixture_is_postgres(f))
-        test_skip("SQLite has no functions of its own");
     assert_int_equal(start_plus(MINUTE_MS).us,
                      fixture_count(f, "SELECT {us:due} FROM {schedule}('t', 'text', delay =>"
                                       " interval '1 minute')"));

@@ -355,44 +355,45 @@ PAWL_TEST(without_listening_it_looks_now_and_then)
     assert_int_equal(0, sleepers(&b));
 }
 
-PAWL_TEST(a_sleeper_is_written_down_and_goes_with_its_waiter)
+PAWL_TEST_ON(postgres_direct, a_sleeper_is_written_down_and_goes_with_its_waiter)
 {
     bed b = make_bed(NULL, true);
 
-    if (!fixture_is_postgres(b.f))
-        test_skip("a matter of PostgreSQL");
-    if (!fall_asleep(&b))
-        test_skip("nobody can be heard through this pooler");
+    assert_true(fall_asleep(&b));
     pawli_waiter_disarm(b.waiter);
     assert_int_equal(1, sleepers(&b)); /* who is busy for a moment only stays */
     end_waiter(&b);
     assert_int_equal(0, sleepers(&b));
 }
 
-PAWL_TEST(senders_notify_only_when_somebody_sleeps_who_is_not_dead)
+PAWL_TEST_ON(postgres, senders_notify_only_when_somebody_sleeps_who_is_not_dead)
 {
     bed b = make_bed(NULL, true);
 
-    if (!fixture_is_postgres(b.f))
-        test_skip("a matter of PostgreSQL");
     assert_int_equal(0, fixture_count(b.f, "SELECT {wake}()"));
     fixture_exec(b.f, "INSERT INTO {sleeper} VALUES (gen_random_uuid(), {at:%lld})",
                  (long long)fixture_now(b.f).us);
     assert_int_equal(1, fixture_count(b.f, "SELECT {wake}()"));
     fixture_advance(b.f, 2 * MINUTE_MS);
     assert_int_equal(0, fixture_count(b.f, "SELECT {wake}()"));
-    if (!fall_asleep(&b))
-        test_skip("nobody can be heard through this pooler");
-    assert_int_equal(1, sleepers(&b)); /* whoever goes to sleep removes the dead */
-    assert_int_equal(1, fixture_count(b.f, "SELECT {wake}()"));
 }
 
-PAWL_TEST(a_dead_sleeper_that_somebody_has_locked_is_left_to_them)
+PAWL_TEST_ON(postgres_direct, going_to_sleep_removes_dead_sleepers)
 {
     bed b = make_bed(NULL, true);
 
-    if (!fixture_is_postgres(b.f))
-        test_skip("a matter of PostgreSQL");
+    fixture_exec(b.f, "INSERT INTO {sleeper} VALUES (gen_random_uuid(), {at:%lld})",
+                 (long long)fixture_now(b.f).us);
+    fixture_advance(b.f, 2 * MINUTE_MS);
+    assert_true(fall_asleep(&b));
+    assert_int_equal(1, sleepers(&b));
+    assert_int_equal(1, fixture_count(b.f, "SELECT {wake}()"));
+}
+
+PAWL_TEST_ON(postgres, a_dead_sleeper_that_somebody_has_locked_is_left_to_them)
+{
+    bed b = make_bed(NULL, true);
+
     fixture_exec(b.f, "INSERT INTO {sleeper} VALUES (gen_random_uuid(), {at:1})");
     fixture_tx_exec(b.f, 0, "BEGIN");
     fixture_tx_exec(b.f, 0, "SELECT FROM {sleeper} FOR UPDATE");
@@ -404,12 +405,10 @@ PAWL_TEST(a_dead_sleeper_that_somebody_has_locked_is_left_to_them)
 }
 
 /* The snapshot of such a transaction may be older than the sleeper's row. */
-PAWL_TEST(a_transaction_with_an_old_snapshot_always_notifies)
+PAWL_TEST_ON(postgres, a_transaction_with_an_old_snapshot_always_notifies)
 {
     bed b = make_bed(NULL, true);
 
-    if (!fixture_is_postgres(b.f))
-        test_skip("a matter of PostgreSQL");
     fixture_tx_exec(b.f, 0, "BEGIN ISOLATION LEVEL REPEATABLE READ");
     assert_int_equal(0, fixture_tx_count(b.f, 0, "SELECT count(*) FROM {queue}"));
     fall_asleep(&b);
@@ -420,13 +419,11 @@ PAWL_TEST(a_transaction_with_an_old_snapshot_always_notifies)
 }
 
 /* It sent before anybody slept, so it does not notify; but it had its id before that. */
-PAWL_TEST(a_transaction_that_sent_before_the_sleeper_was_there_is_waited_for)
+PAWL_TEST_ON(postgres, a_transaction_that_sent_before_the_sleeper_was_there_is_waited_for)
 {
     const fixture_options real = {.real_clock = true};
     bed b = make_bed(&real, true);
 
-    if (!fixture_is_postgres(b.f))
-        test_skip("a matter of PostgreSQL");
     fixture_tx_exec(b.f, 0, "BEGIN");
     fixture_tx_exec(b.f, 0, "SELECT {enqueue}('t', 'early')");
     fall_asleep(&b);
@@ -440,12 +437,10 @@ PAWL_TEST(a_transaction_that_sent_before_the_sleeper_was_there_is_waited_for)
  * The sleeper has its transaction id first; the sender has a higher one, and looks before the
  * sleeper's commit. So it is not enough that nobody with an id below the sleeper's is left.
  */
-PAWL_TEST(a_sender_that_began_after_the_sleeper_and_did_not_see_it_is_waited_for)
+PAWL_TEST_ON(postgres, a_sender_that_began_after_the_sleeper_and_did_not_see_it_is_waited_for)
 {
     bed b = make_bed(NULL, true);
 
-    if (!fixture_is_postgres(b.f))
-        test_skip("a matter of PostgreSQL");
     fixture_tx_exec(b.f, 0, "BEGIN");
     fixture_tx_exec(b.f, 0, "SELECT {sleep}('5ee9e700-0000-4000-8000-000000000001', true)");
     fixture_tx_exec(b.f, 1, "BEGIN");
@@ -458,12 +453,10 @@ PAWL_TEST(a_sender_that_began_after_the_sleeper_and_did_not_see_it_is_waited_for
     fixture_tx_exec(b.f, 1, "COMMIT");
 }
 
-PAWL_TEST(who_must_prepare_a_transaction_can_send_without_notifying)
+PAWL_TEST_ON(postgres, who_must_prepare_a_transaction_can_send_without_notifying)
 {
     bed b = make_bed(NULL, true);
 
-    if (!fixture_is_postgres(b.f))
-        test_skip("a matter of PostgreSQL");
     fixture_exec(b.f, "INSERT INTO {sleeper} VALUES (gen_random_uuid(), {at:%lld})",
                  (long long)fixture_now(b.f).us);
     fixture_tx_exec(b.f, 0, "BEGIN");
@@ -473,15 +466,12 @@ PAWL_TEST(who_must_prepare_a_transaction_can_send_without_notifying)
     assert_int_equal(1, fixture_count(b.f, "SELECT {wake}()"));
 }
 
-PAWL_TEST(a_listening_connection_that_was_lost_is_made_again)
+PAWL_TEST_ON(postgres_direct, a_listening_connection_that_was_lost_is_made_again)
 {
     const fixture_options real = {.real_clock = true};
     bed b = make_bed(&real, true);
 
-    if (!fixture_is_postgres(b.f))
-        test_skip("a matter of PostgreSQL");
-    if (!fall_asleep(&b))
-        test_skip("nobody can be heard through this pooler");
+    assert_true(fall_asleep(&b));
     assert_int_equal(1, fixture_count(b.f,
                                       "SELECT count(pg_terminate_backend(pid))"
                                       " FROM pg_stat_activity WHERE query LIKE 'LISTEN%%'"
@@ -509,18 +499,15 @@ PAWL_TEST(what_others_write_that_is_not_for_us_does_not_end_the_wait)
     assert_true(why == PAWLI_WOKEN_DEADLINE || why == PAWLI_WOKEN_LOOK);
 }
 
-PAWL_TEST(a_database_in_memory_is_looked_at)
+PAWL_TEST_ON(sqlite, a_database_in_memory_is_looked_at)
 {
     pawl_store_options opts = PAWL_STORE_OPTIONS_INIT;
     pawl_error err = PAWL_ERROR_INIT;
-    bed b = make_bed(NULL, true);
     pawl_store *store = NULL;
     pawli_waiter *waiter = NULL;
     pawl_outgoing message = kit_message("t", "x");
     pawli_woken why;
 
-    if (fixture_is_postgres(b.f))
-        test_skip("a matter of SQLite");
     opts.deploy_schema = true;
     assert_ok(pawl_store_open("sqlite::memory:", &opts, &store, &err), &err);
     assert_ok(pawli_waiter_new(store->db, NULL, &waiter, &err), &err);

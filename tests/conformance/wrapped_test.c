@@ -198,7 +198,8 @@ PAWL_TEST(a_handle_of_another_engine_is_refused)
 }
 
 #if PAWL_TEST_SQLITE
-PAWL_TEST(a_handle_of_another_sqlite_file_is_refused)
+/* PostgreSQL has no files to mix up. */
+PAWL_TEST_ON(sqlite, a_handle_of_another_sqlite_file_is_refused)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
@@ -206,8 +207,6 @@ PAWL_TEST(a_handle_of_another_sqlite_file_is_refused)
     sqlite3 *other = NULL;
     pawl_status st;
 
-    if (fixture_is_postgres(f))
-        test_skip("PostgreSQL has no files to mix up");
     assert_int_equal(SQLITE_OK, sqlite3_open(test_note("%s/other.db", test_directory()), &other));
     assert_int_equal(SQLITE_OK, sqlite3_exec(other, "BEGIN IMMEDIATE", NULL, NULL, NULL));
     st = pawl_tx_wrap_sqlite(fixture_store(f), other, &tx, &err);
@@ -217,15 +216,13 @@ PAWL_TEST(a_handle_of_another_sqlite_file_is_refused)
 }
 #endif
 
-PAWL_TEST(a_transaction_that_read_an_old_state_must_start_again)
+PAWL_TEST_ON(sqlite, a_transaction_that_read_an_old_state_must_start_again)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
     pawl_outgoing message = kit_message("t", "x");
     pawl_tx *tx = NULL;
 
-    if (fixture_is_postgres(f))
-        test_skip("a matter of SQLite's snapshots");
     fixture_tx_exec(f, 0, "BEGIN DEFERRED");
     fixture_tx_count(f, 0, "SELECT count(*) FROM {body}");
     fixture_send(f, "t", "meanwhile");
@@ -240,7 +237,7 @@ PAWL_TEST(a_transaction_that_read_an_old_state_must_start_again)
     assert_int_equal(2, fixture_count(f, "SELECT count(*) FROM {queue}"));
 }
 
-PAWL_TEST(a_plain_write_under_ones_own_sqlite_transaction_is_misuse_at_once)
+PAWL_TEST_ON(sqlite, a_plain_write_under_ones_own_sqlite_transaction_is_misuse_at_once)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
@@ -248,8 +245,6 @@ PAWL_TEST(a_plain_write_under_ones_own_sqlite_transaction_is_misuse_at_once)
     pawl_messages *list = NULL;
     pawl_tx *tx;
 
-    if (fixture_is_postgres(f))
-        test_skip("PostgreSQL lets both write");
     tx = fixture_tx_begin(f, 0);
     tx_send(tx, "t", "inside");
     assert_status(PAWL_E_MISUSE, pawl_outbox_enqueue(fixture_store(f), &message, NULL, &err), &err);
@@ -265,13 +260,12 @@ PAWL_TEST(a_plain_write_under_ones_own_sqlite_transaction_is_misuse_at_once)
     assert_string_equal("inside x", kit_payloads(fixture_claim(f, kit_owner(1), MINUTE_MS, 10)));
 }
 
-PAWL_TEST(a_plain_call_beside_ones_own_postgres_transaction_works)
+/* SQLite has one writer. */
+PAWL_TEST_ON(postgres, a_plain_call_beside_ones_own_postgres_transaction_works)
 {
     fixture *f = fixture_open(NULL);
     pawl_tx *tx;
 
-    if (!fixture_is_postgres(f))
-        test_skip("SQLite has one writer");
     tx = fixture_tx_begin(f, 0);
     tx_send(tx, "t", "inside");
     fixture_send(f, "t", "outside");
@@ -280,13 +274,12 @@ PAWL_TEST(a_plain_call_beside_ones_own_postgres_transaction_works)
     assert_string_equal("inside", kit_payloads(fixture_claim(f, kit_owner(1), MINUTE_MS, 10)));
 }
 
-PAWL_TEST(a_message_committed_late_is_not_passed_over)
+/* SQLite commits in the order of its writes. */
+PAWL_TEST_ON(postgres, a_message_committed_late_is_not_passed_over)
 {
     fixture *f = fixture_open(NULL);
     pawl_tx *tx;
 
-    if (!fixture_is_postgres(f))
-        test_skip("SQLite commits in the order of its writes");
     tx = fixture_tx_begin(f, 0);
     tx_send(tx, "t", "early");
     for (int i = 0; i < 5; i++) {
@@ -299,15 +292,14 @@ PAWL_TEST(a_message_committed_late_is_not_passed_over)
 }
 
 #if PAWL_TEST_POSTGRES
-PAWL_TEST(a_failed_postgres_transaction_takes_no_messages)
+/* SQLite has no failed transactions. */
+PAWL_TEST_ON(postgres, a_failed_postgres_transaction_takes_no_messages)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
     pawl_outgoing message = kit_message("t", "x");
     pawl_tx *tx;
 
-    if (!fixture_is_postgres(f))
-        test_skip("SQLite has no failed transactions");
     tx = fixture_tx_begin(f, 0);
     PQclear(PQexec(fixture_postgres(f, 0), "SELECT 1 / 0"));
     assert_true(pawl_tx_enqueue(tx, &message, NULL, &err) != PAWL_OK);

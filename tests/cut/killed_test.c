@@ -157,7 +157,7 @@ PAWL_TEST(nothing_is_lost_or_doubled_when_the_server_is_killed)
     k.seed = choose_seed();
     k.kills = life_stride(3, 60);
     if (!k.data_directory)
-        test_skip("run it under tests/with-postgres with PAWL_POSTGRES_FSYNC=on");
+        test_fail("run it under tests/with-postgres with PAWL_POSTGRES_FSYNC=on");
     printf("# seed %u\n", k.seed);
     test_threads(THREADS, body, &k);
     print_recoveries(&k);

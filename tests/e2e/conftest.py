@@ -1,9 +1,11 @@
-"""Every test that asks for `db` runs on SQLite and, if there is one, on PostgreSQL.
+"""Every test that asks for `db` runs on each engine that the program was built with.
 
-PAWL_TEST_POSTGRES is the URL of a PostgreSQL database in which schemas may be created.
+PAWL_TEST_POSTGRES is the URL of a PostgreSQL database in which schemas may be created. A test of one
+engine alone is marked: @pytest.mark.only_on("postgres"). Elsewhere it does not exist: no test skips itself.
 """
 
 import functools
+import json
 import os
 import pathlib
 import re
@@ -13,11 +15,36 @@ import subprocess
 import pytest
 
 from daemon import Daemon
-from program import Database, until
+from program import Database, run_pawl, until
 
 POSTGRES = os.environ.get("PAWL_TEST_POSTGRES")
 HARNESS = pathlib.Path(__file__).parent.parent / "harness"
+ENGINE_FIXTURES = ["db", "empty_db", "scene", "engine"]
 SPARES = []  # schemas of earlier tests, emptied: (name, how it looks when it is new)
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "only_on(engine): the test exists on this engine alone")
+
+
+@functools.cache
+def built_engines():
+    engines = json.loads(run_pawl("version", "--json").stdout)["engines"]
+    if "postgres" in engines and not POSTGRES:
+        pytest.exit("PAWL_TEST_POSTGRES is not set: run this under tests/with-postgres", returncode=64)
+    return engines
+
+
+def exists(item):
+    """Whether its engine was built and is the one that it is marked for."""
+    given = item.callspec.params if hasattr(item, "callspec") else {}
+    engine = next((given[name] for name in ENGINE_FIXTURES if name in given), None)
+    marked = [mark.args[0] for mark in item.iter_markers("only_on")]
+    return all(one in built_engines() for one in [engine, *marked] if one) and (not engine or set(marked) <= {engine})
+
+
+def pytest_collection_modifyitems(items):
+    items[:] = [item for item in items if exists(item)]
 
 
 def psql(script):
@@ -74,8 +101,6 @@ def empty_db(request, tmp_path):
     if request.param == "sqlite":
         yield Database("sqlite", f"sqlite:{tmp_path}/app.db", [], tmp_path)
         return
-    if not POSTGRES:
-        pytest.skip("PAWL_TEST_POSTGRES is not set")
     schema = f"t_{secrets.token_hex(8)}"
     yield on_postgres(schema, tmp_path)
     drop(schema)
@@ -88,8 +113,6 @@ def db(request, tmp_path):
         database.run("init")
         yield database
         return
-    if not POSTGRES:
-        pytest.skip("PAWL_TEST_POSTGRES is not set")
     schema, looks = take_schema(tmp_path)
     yield on_postgres(schema, tmp_path)
     give_back(schema, looks)

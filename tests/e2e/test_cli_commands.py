@@ -51,10 +51,9 @@ def test_descriptors_end_with_2(db, verb):
     assert fds == {"0", "1", "2", "3"}, fds  # 3 is the directory that ls reads
 
 
+@pytest.mark.only_on("postgres")  # a SQLite URL has no password
 @pytest.mark.parametrize("verb", ["work", "lock"])
 def test_no_variable_with_a_secret(db, verb):
-    if db.engine == "sqlite":
-        pytest.skip("a SQLite URL has no password")
     db.send("t", "hello")
     (db.folder / "pawl.ini").write_text("[service shop]\nurl = http://127.0.0.1:1/\nallow_private = on\n"
                                         "secret = env:SHOP_KEY\n")

@@ -147,9 +147,8 @@ def test_jobs_are_listed_by_name_and_can_be_switched(db):
     assert "stays enabled" in db.text("job", "add", "a", "0 6 * * *", "-t", "t", "--disabled")
 
 
+@pytest.mark.only_on("sqlite")  # one engine's SQL is enough to see it
 def test_a_row_that_was_written_wrong_by_hand_says_its_problem(db):
-    if db.engine != "sqlite":
-        pytest.skip("one engine's SQL is enough to see it")
     with sqlite3.connect(db.url.removeprefix("sqlite:")) as connection:
         connection.execute("INSERT INTO pawl_job (name, schedule, topic) VALUES ('odd', '61 * * * *', 't')")
     connection.close()

@@ -80,17 +80,15 @@ class Proxy:
 @pytest.fixture
 def far(db, tmp_path):
     """The same database through a proxy: (db by the proxy, the proxy)."""
-    if db.engine != "postgres":
-        pytest.skip("SQLite is not reached through a socket")
     host = re.search(r"(?:^|\s)host=(/\S+)", POSTGRES)
-    if not host:
-        pytest.skip("PAWL_TEST_POSTGRES is not host=/folder-of-a-socket ...")
+    assert host, "PAWL_TEST_POSTGRES must name a unix socket: host=/folder ..."
     (tmp_path / "p").mkdir()
     proxy = Proxy(tmp_path / "p", str(pathlib.Path(host.group(1)) / ".s.PGSQL.5432"))
     url = db.url.replace(host.group(1), str(tmp_path / "p"))
     return Database("postgres", url, db.schema_options, db.folder), proxy
 
 
+@pytest.mark.only_on("postgres")
 def test_an_outage_is_survived(db, far, gate):
     near, (db, proxy) = db, far
     work_id, later = near.send("t"), near.send("t")
@@ -112,6 +110,7 @@ def test_an_outage_is_survived(db, far, gate):
         worker.kill()
 
 
+@pytest.mark.only_on("postgres")
 def test_an_acknowledgement_whose_answer_is_lost(db, far, gate):
     near, (db, proxy) = db, far
     work_id = near.send("t")
@@ -128,6 +127,7 @@ def test_an_acknowledgement_whose_answer_is_lost(db, far, gate):
         worker.kill()
 
 
+@pytest.mark.only_on("postgres")
 def test_a_claim_whose_answer_is_lost(db, far):
     """What was claimed is found again by asking what we hold: no attempt is lost to the lease."""
     near, (db, proxy) = db, far

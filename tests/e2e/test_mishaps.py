@@ -14,7 +14,7 @@ import subprocess
 
 import pytest
 
-from conftest import POSTGRES, give_back, on_postgres, psql, take_schema
+from conftest import give_back, on_postgres, psql, take_schema
 from daemon import SECRET, Daemon
 from program import PAWL, Database, Worker, environment, run_pawl, until
 from proxy import Proxy
@@ -130,8 +130,6 @@ class Scene:
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def scene(request, tmp_path):
-    if request.param == "postgres" and not POSTGRES:
-        pytest.skip("PAWL_TEST_POSTGRES is not set")
     made = Scene(request.param, tmp_path)
     yield made
     made.end()

@@ -17,8 +17,8 @@ DOCS = pathlib.Path(__file__).parents[2] / "docs"
 START, SEND = re.findall(r"```sh\n(.*?)```", (DOCS / "wire.md").read_text(), flags=re.S)
 PORT = "127.0.0.1:7295"  # of the pages; here it is whatever is free
 
-pytestmark = pytest.mark.skipif(not (shutil.which("curl") and shutil.which("openssl")),
-                                reason="curl or openssl is missing")
+for command in ["curl", "openssl"]:
+    assert shutil.which(command), f"{command} is missing: run scripts/setup test"
 
 
 class Shell:

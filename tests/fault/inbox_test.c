@@ -13,25 +13,14 @@ __attribute__((constructor)) static void prepare(void)
     failing_prepare();
 }
 
-#if PAWL_TEST_SQLITE
-static bool is_sqlite(void)
-{
-    const char *engine = getenv("PAWL_TEST_ENGINE");
-
-    return engine && engine[0] == 's';
-}
-#endif
-
 PAWL_TEST(receiving_survives_every_failing_allocation)
 {
     life_run_all(&life_inbox, FAILING_MEMORY, 0, "out of memory in pawl", 0, life_stride(13));
 }
 
 #if PAWL_TEST_SQLITE
-PAWL_TEST(receiving_survives_every_failing_sqlite_call)
+PAWL_TEST_ON(sqlite, receiving_survives_every_failing_sqlite_call)
 {
-    if (!is_sqlite())
-        test_skip("a matter of SQLite");
     life_run_all(&life_inbox, FAILING_SQL, SQLITE_IOERR, "SQLite answers an I/O error", 0,
                  life_stride(13));
     life_run_all(&life_inbox, FAILING_SQLITE_MEMORY, 0, "out of memory in SQLite", 0,
@@ -39,11 +28,9 @@ PAWL_TEST(receiving_survives_every_failing_sqlite_call)
 }
 #endif
 
-#if PAWL_TEST_POSTGRES && PAWL_TEST_SQLITE
-PAWL_TEST(receiving_survives_every_failing_libpq_call_and_a_cut_connection)
+#if PAWL_TEST_POSTGRES
+PAWL_TEST_ON(postgres, receiving_survives_every_failing_libpq_call_and_a_cut_connection)
 {
-    if (is_sqlite())
-        test_skip("a matter of PostgreSQL");
     life_run_all(&life_inbox, FAILING_SQL, FAILING_REFUSES, "libpq answers a failure", 0,
                  life_stride(29));
     life_run_all(&life_inbox, FAILING_SQL, FAILING_CUTS, "the connection is cut", 0,

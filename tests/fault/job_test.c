@@ -13,23 +13,14 @@ __attribute__((constructor)) static void prepare(void)
     failing_prepare();
 }
 
-static bool is_sqlite(void)
-{
-    const char *engine = getenv("PAWL_TEST_ENGINE");
-
-    return engine && engine[0] == 's';
-}
-
 PAWL_TEST(jobs_survive_every_failing_allocation)
 {
     life_run_all(&life_job, FAILING_MEMORY, 0, "out of memory in pawl", 0, life_stride(7));
 }
 
 #if PAWL_TEST_SQLITE
-PAWL_TEST(jobs_survive_every_failing_sqlite_call)
+PAWL_TEST_ON(sqlite, jobs_survive_every_failing_sqlite_call)
 {
-    if (!is_sqlite())
-        test_skip("a matter of SQLite");
     life_run_all(&life_job, FAILING_SQL, SQLITE_IOERR, "SQLite answers an I/O error", 0,
                  life_stride(11));
     life_run_all(&life_job, FAILING_SQLITE_MEMORY, 0, "out of memory in SQLite", 0,
@@ -38,10 +29,8 @@ PAWL_TEST(jobs_survive_every_failing_sqlite_call)
 #endif
 
 #if PAWL_TEST_POSTGRES
-PAWL_TEST(jobs_survive_every_failing_libpq_call_and_a_cut_connection)
+PAWL_TEST_ON(postgres, jobs_survive_every_failing_libpq_call_and_a_cut_connection)
 {
-    if (is_sqlite())
-        test_skip("a matter of PostgreSQL");
     life_run_all(&life_job, FAILING_SQL, FAILING_REFUSES, "libpq answers a failure", 0,
                  life_stride(7));
     life_run_all(&life_job, FAILING_SQL, FAILING_CUTS, "the connection is cut", 0, life_stride(7));

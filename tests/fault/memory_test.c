@@ -9,13 +9,6 @@ __attribute__((constructor)) static void prepare(void)
     failing_prepare();
 }
 
-static bool is_sqlite(void)
-{
-    const char *engine = getenv("PAWL_TEST_ENGINE");
-
-    return engine && engine[0] == 's';
-}
-
 PAWL_TEST(a_life_survives_every_failing_allocation)
 {
     life_run_all(&life_queue, FAILING_MEMORY, 0, "out of memory in pawl", 0, life_stride(11));
@@ -28,18 +21,14 @@ PAWL_TEST(making_the_schema_survives_every_failing_allocation)
 
 /* SQLite allocates thousands of times in one life, most of them while it reads the schema: every
  * place is not worth the minutes, a prime stride meets each kind of place in the end. */
-PAWL_TEST(a_life_survives_failing_allocations_inside_sqlite)
+PAWL_TEST_ON(sqlite, a_life_survives_failing_allocations_inside_sqlite)
 {
-    if (!is_sqlite())
-        test_skip("a matter of SQLite");
     life_run_all(&life_queue, FAILING_SQLITE_MEMORY, 0, "out of memory in SQLite",
                  life_choose(20, 50), life_choose(307, 53));
 }
 
-PAWL_TEST(making_the_schema_survives_failing_allocations_inside_sqlite)
+PAWL_TEST_ON(sqlite, making_the_schema_survives_failing_allocations_inside_sqlite)
 {
-    if (!is_sqlite())
-        test_skip("a matter of SQLite");
     life_deploy_all(FAILING_SQLITE_MEMORY, 0, "out of memory in SQLite", life_choose(10, 20),
                     life_choose(211, 97));
 }

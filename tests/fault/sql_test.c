@@ -7,53 +7,36 @@
 #include <sqlite3.h>
 #endif
 
-static bool is_sqlite(void)
-{
-    const char *engine = getenv("PAWL_TEST_ENGINE");
-
-    return engine && engine[0] == 's';
-}
-
 #if PAWL_TEST_SQLITE
-PAWL_TEST(a_life_survives_every_failing_sqlite_call)
+PAWL_TEST_ON(sqlite, a_life_survives_every_failing_sqlite_call)
 {
-    if (!is_sqlite())
-        test_skip("a matter of SQLite");
     life_run_all(&life_queue, FAILING_SQL, SQLITE_IOERR, "SQLite answers an I/O error", 0,
                  life_stride(11));
     life_run_all(&life_queue, FAILING_SQL, SQLITE_FULL, "SQLite answers that the disk is full", 0,
                  life_stride(23));
 }
 
-PAWL_TEST(making_the_schema_survives_every_failing_sqlite_call)
+PAWL_TEST_ON(sqlite, making_the_schema_survives_every_failing_sqlite_call)
 {
-    if (!is_sqlite())
-        test_skip("a matter of SQLite");
     life_deploy_all(FAILING_SQL, SQLITE_IOERR, "SQLite answers an I/O error", 0, life_stride(7));
 }
 #endif
 
 #if PAWL_TEST_POSTGRES
-PAWL_TEST(a_life_survives_every_failing_libpq_call)
+PAWL_TEST_ON(postgres, a_life_survives_every_failing_libpq_call)
 {
-    if (is_sqlite())
-        test_skip("a matter of PostgreSQL");
     life_run_all(&life_queue, FAILING_SQL, FAILING_REFUSES, "libpq answers a failure", 0,
                  life_stride(17));
 }
 
-PAWL_TEST(a_life_survives_a_connection_cut_at_every_libpq_call)
+PAWL_TEST_ON(postgres, a_life_survives_a_connection_cut_at_every_libpq_call)
 {
-    if (is_sqlite())
-        test_skip("a matter of PostgreSQL");
     life_run_all(&life_queue, FAILING_SQL, FAILING_CUTS, "the connection is cut", 0,
                  life_stride(29));
 }
 
-PAWL_TEST(making_the_schema_survives_a_connection_cut_at_every_libpq_call)
+PAWL_TEST_ON(postgres, making_the_schema_survives_a_connection_cut_at_every_libpq_call)
 {
-    if (is_sqlite())
-        test_skip("a matter of PostgreSQL");
     /* Most calls read the answers to the many statements of one script; a few of them will do. */
     life_deploy_all(FAILING_SQL, FAILING_REFUSES, "libpq answers a failure", life_choose(6, 12),
                     life_choose(47, 11));

@@ -15,23 +15,14 @@ __attribute__((constructor)) static void prepare(void)
     failing_prepare();
 }
 
-static bool is_sqlite(void)
-{
-    const char *engine = getenv("PAWL_TEST_ENGINE");
-
-    return engine && engine[0] == 's';
-}
-
 PAWL_TEST(timers_of_a_store_survive_every_failing_allocation)
 {
     life_run_all(&life_timer, FAILING_MEMORY, 0, "out of memory in pawl", 0, life_stride(11));
 }
 
 #if PAWL_TEST_SQLITE
-PAWL_TEST(timers_of_a_store_survive_every_failing_sqlite_call)
+PAWL_TEST_ON(sqlite, timers_of_a_store_survive_every_failing_sqlite_call)
 {
-    if (!is_sqlite())
-        test_skip("a matter of SQLite");
     life_run_all(&life_timer, FAILING_SQL, SQLITE_IOERR, "SQLite answers an I/O error", 0,
                  life_stride(11));
     life_run_all(&life_timer, FAILING_SQLITE_MEMORY, 0, "out of memory in SQLite", 0,
@@ -40,10 +31,8 @@ PAWL_TEST(timers_of_a_store_survive_every_failing_sqlite_call)
 #endif
 
 #if PAWL_TEST_POSTGRES
-PAWL_TEST(timers_of_a_store_survive_every_failing_libpq_call_and_a_cut_connection)
+PAWL_TEST_ON(postgres, timers_of_a_store_survive_every_failing_libpq_call_and_a_cut_connection)
 {
-    if (is_sqlite())
-        test_skip("a matter of PostgreSQL");
     life_run_all(&life_timer, FAILING_SQL, FAILING_REFUSES, "libpq answers a failure", 0,
                  life_stride(17));
     life_run_all(&life_timer, FAILING_SQL, FAILING_CUTS, "the connection is cut", 0,
@@ -119,12 +108,10 @@ static bool life_with_failure(long nth)
     return happened;
 }
 
-PAWL_TEST(timers_in_memory_survive_every_failing_allocation)
+PAWL_TEST_ON(one_engine, timers_in_memory_survive_every_failing_allocation)
 {
     long nth = 1;
 
-    if (!is_sqlite())
-        test_skip("no database is involved: once is enough");
     while (life_with_failure(nth))
         nth++;
     assert_true(nth > TIMERS);

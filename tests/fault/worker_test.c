@@ -15,13 +15,6 @@ __attribute__((constructor)) static void prepare(void)
     failing_prepare();
 }
 
-static bool is_sqlite(void)
-{
-    const char *engine = getenv("PAWL_TEST_ENGINE");
-
-    return engine && engine[0] == 's';
-}
-
 /* Every point with PAWL_TEST_WHOLE, else every `stride`-th: a prime meets each kind of place. */
 static long next(long nth, long stride)
 {
@@ -84,7 +77,7 @@ PAWL_TEST(a_worker_survives_failing_calls_of_the_database)
 {
     worker_points points;
 
-    if (is_sqlite()) {
+    if (test_on_sqlite()) {
 #if PAWL_TEST_SQLITE
         points = step_all(FAILING_SQL, SQLITE_IOERR, "I/O errors", 37);
         assert_true(points.in_doubt > 0);
@@ -101,7 +94,7 @@ PAWL_TEST(a_worker_survives_failing_calls_of_the_database)
 
 PAWL_TEST(a_worker_that_stops_while_in_doubt_leaves_nothing_leased)
 {
-    if (is_sqlite()) {
+    if (test_on_sqlite()) {
 #if PAWL_TEST_SQLITE
         stop_all(SQLITE_IOERR, "I/O errors", 1, 29);
         stop_all(SQLITE_IOERR | FAILING_AFTERWARDS, "I/O errors after the work was done", 1, 29);
@@ -117,13 +110,11 @@ PAWL_TEST(a_worker_that_stops_while_in_doubt_leaves_nothing_leased)
 #define BACKENDS                                                                                   \
     " FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND query LIKE '%%%s%%.%s(%%' AND "
 
-PAWL_TEST(a_claim_that_is_committed_after_the_stop_is_given_back)
+PAWL_TEST_ON(postgres, a_claim_that_is_committed_after_the_stop_is_given_back)
 {
     pawl_worker_options options = PAWL_WORKER_OPTIONS_INIT;
     recorder record = {.verdict = PAWL_DONE};
 
-    if (is_sqlite())
-        test_skip("a matter of a server");
     fixture *f = fixture_open(NULL);
     const char *schema = fixture_store_options(f)->schema;
     for (int i = 0; i < PAWL_CHORE_COUNT; i++)

@@ -19,7 +19,7 @@
 #endif
 
 #undef fail /* test_fail() says why */
-#undef skip /* test_skip() is reported as skipped */
+#undef skip /* a case that cannot run is not registered: PAWL_TEST_ON */
 
 /*
  * A test is one definition; the executable's main() comes with the harness:
@@ -34,9 +34,28 @@
  * `program --list` names them, `program --only TEXT` runs those whose name contains TEXT.
  * cmocka's assertions leave the test by longjmp(): use them on the test's own thread only.
  */
-#define PAWL_TEST(test_name)                                                                       \
+#define PAWL_TEST(test_name) TEST_DEFINE(NULL, test_name)
+
+/*
+ * A case that exists in one environment only, because it is about something that the others do not
+ * have. Elsewhere it is not listed, run or reported. No case skips itself: a skipped case is a
+ * failed one (scripts/test-report).
+ *
+ *     PAWL_TEST_ON(postgres, a_sender_may_send_and_nothing_else) { ... }
+ *
+ *   sqlite, postgres   that engine
+ *   postgres_direct    PostgreSQL without a pooler before it
+ *   one_engine         the first engine that was built: the case does not depend on the engine,
+ *                      so once is enough
+ *
+ * Any function `bool test_on_WORD(void)` adds a word. tests/find-programs reads these lines: a
+ * program whose cases are all for one engine is not run on the other.
+ */
+#define PAWL_TEST_ON(environment, test_name) TEST_DEFINE(test_on_##environment, test_name)
+
+#define TEST_DEFINE(test_exists, test_name)                                                        \
     static void test_name(void);                                                                   \
-    static test_case test_name##_case = {#test_name, test_name, NULL, NULL, NULL};                 \
+    static test_case test_name##_case = {#test_name, test_name, test_exists, NULL};                \
     __attribute__((constructor)) static void test_name##_register(void)                            \
     {                                                                                              \
         test_register(&test_name##_case);                                                          \
@@ -46,12 +65,17 @@
 typedef struct test_case {
     const char *name;
     void (*run)(void);
+    bool (*exists)(void); /* NULL: everywhere */
     struct test_case *next;
-    struct CMUnitTest *unit; /* the runner's */
-    char *skipped;           /* the runner's */
 } test_case;
 
 void test_register(test_case *test);
+
+/* PAWL_TEST_ENGINE must be set: they end the program if it is not. */
+bool test_on_sqlite(void);
+bool test_on_postgres(void);
+bool test_on_postgres_direct(void);
+bool test_on_one_engine(void);
 
 /*
  * Run `clean_up(argument)` when the test ends, however it ends. Last in, first out.
@@ -74,9 +98,6 @@ void test_assert_status(pawl_status expected, pawl_status actual, const pawl_err
 /* End the test as failed with a sentence of its own. */
 #define test_fail(...) test_fail_at(__FILE__, __LINE__, __VA_ARGS__)
 _Noreturn void test_fail_at(const char *file, int line, const char *format, ...) PAWL_PRINTF(3, 4);
-
-/* End the test as skipped, with the reason. */
-_Noreturn void test_skip(const char *format, ...) PAWL_PRINTF(1, 2);
 
 /*
  * Run `body` on `count` threads (at most 64) at once and wait for all. A body answers NULL, or what

@@ -78,8 +78,6 @@ static fixture *open_with_dead_rows(const char *hold)
     const fixture_options opts = {.real_clock = true};
     fixture *f = fixture_open(&opts);
 
-    if (!fixture_is_postgres(f))
-        test_skip("SQLite has no dead index entries");
     fixture_tx_exec(f, 0, "%s", hold);
     for (int i = 0; i < DEAD; i += SEND_BATCH) {
         send_many(f, SEND_BATCH);
@@ -100,7 +98,7 @@ static void check_claim(fixture *f)
     assert_int_equal(9, pawl_messages_count(fixture_claim(f, kit_owner(2), MINUTE_MS, 10)));
 }
 
-PAWL_TEST(a_claim_does_not_walk_over_what_an_old_snapshot_keeps)
+PAWL_TEST_ON(postgres, a_claim_does_not_walk_over_what_an_old_snapshot_keeps)
 {
     fixture *f = open_with_dead_rows("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1");
 
@@ -108,7 +106,7 @@ PAWL_TEST(a_claim_does_not_walk_over_what_an_old_snapshot_keeps)
     check_claim(f);
 }
 
-PAWL_TEST(a_claim_does_not_walk_over_what_an_open_writer_keeps)
+PAWL_TEST_ON(postgres, a_claim_does_not_walk_over_what_an_open_writer_keeps)
 {
     fixture *f = open_with_dead_rows("BEGIN; SELECT pg_current_xact_id()");
 
@@ -117,14 +115,13 @@ PAWL_TEST(a_claim_does_not_walk_over_what_an_open_writer_keeps)
     check_claim(f);
 }
 
-PAWL_TEST(a_reap_does_not_walk_over_what_an_old_snapshot_keeps)
+/* SQLite has no dead index entries. */
+PAWL_TEST_ON(postgres, a_reap_does_not_walk_over_what_an_old_snapshot_keeps)
 {
     const fixture_options opts = {.real_clock = true};
     fixture *f = fixture_open(&opts);
     pawli_cursor *cursor = &fixture_store(f)->reap_cursor;
 
-    if (!fixture_is_postgres(f))
-        test_skip("SQLite has no dead index entries");
     fixture_tx_exec(f, 0, "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1");
     fixture_exec(f,
                  "INSERT INTO {claim} (fence, owner, owner_name, check_at, lease, ids) "
@@ -138,10 +135,5 @@ PAWL_TEST(a_reap_does_not_walk_over_what_an_old_snapshot_keeps)
     assert_int_equal(1, cursor->lane_count);
     assert_true(pages(f, call_from(f, "reap", cursor, true)) > MANY_PAGES);
     assert_in_range(pages(f, call_from(f, "reap", cursor, false)), 1, FEW_PAGES);
-}
-#else
-PAWL_TEST(dead_index_entries)
-{
-    test_skip("SQLite has none");
 }
 #endif

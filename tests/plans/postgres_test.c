@@ -362,8 +362,6 @@ static world open_world(void)
     static const char *const tables[] = {"body",         "queue", "outcome", "claim",  "dead",
                                          "inbox_record", "lease", "job",     "job_run"};
 
-    if (!fixture_is_postgres(w.f))
-        test_skip("a matter of PostgreSQL");
     world_lanes(w.f);
     for (size_t i = 0; i < COUNT_OF(tables); i++) {
         /* Nobody else tells the planner anything; and a million rows come in faster unlogged. */
@@ -373,7 +371,7 @@ static world open_world(void)
     return w;
 }
 
-PAWL_TEST(every_statement_touches_few_pages_of_a_million_messages)
+PAWL_TEST_ON(postgres, every_statement_touches_few_pages_of_a_million_messages)
 {
     world w = open_world();
     int64_t many = getenv("PAWL_TEST_WHOLE") ? 2 * HALF_A_MILLION : HALF_A_MILLION;

@@ -298,8 +298,6 @@ static world open_world(void)
 {
     world w = {.f = fixture_open(NULL)};
 
-    if (fixture_is_postgres(w.f))
-        test_skip("a matter of SQLite");
     pawli_sqlite conn = {.base.wrapped = true, .handle = fixture_sqlite(w.f, 0)};
     assert_int_equal(SQLITE_OK, pawli_sqlite_rows_register(&conn));
     assert_int_equal(SQLITE_OK, pawli_sqlite_sync_register(&conn));
@@ -316,7 +314,7 @@ static void check_plans(const world *w, bool tolerate_claims)
     assert_int_equal(0, tolerance.found);
 }
 
-PAWL_TEST(no_statement_scans_a_big_table)
+PAWL_TEST_ON(sqlite, no_statement_scans_a_big_table)
 {
     world w = open_world();
 
@@ -331,7 +329,7 @@ PAWL_TEST(no_statement_scans_a_big_table)
     check_plans(&w, true);
 }
 
-PAWL_TEST(no_statement_costs_more_with_a_hundred_thousand_unwanted_messages)
+PAWL_TEST_ON(sqlite, no_statement_costs_more_with_a_hundred_thousand_unwanted_messages)
 {
     world small = open_world(), big = open_world();
     int64_t few[PAWLI_SQL_COUNT], many[PAWLI_SQL_COUNT];

@@ -172,7 +172,7 @@ static recovery kill_the_database(scene *s, unsigned *random, long *held)
         scene_start_all(s);
     } else {
         if (!data_directory)
-            test_skip("run it under tests/with-postgres with PAWL_POSTGRES_FSYNC=on");
+            test_fail("run it under tests/with-postgres with PAWL_POSTGRES_FSYNC=on");
         assert_true(victim_kill(data_directory) > 1);
         scene_mark(s); /* who begins from now on needs the next server */
     }

@@ -21,12 +21,9 @@ static pawl_verdict accept_all(pawl_reception *reception, void *context)
     return PAWL_DONE;
 }
 
+/* Requests are the same for every engine: the cases with this are for one_engine. */
 static scene *open_with(const pawl_receiver_options *opts)
 {
-    const char *engine = getenv("PAWL_TEST_ENGINE");
-
-    if (PAWL_TEST_SQLITE && engine && strcmp(engine, "postgres") == 0)
-        test_skip("requests are the same for every engine");
     scene *s = scene_open(opts);
     pawl_error err = PAWL_ERROR_INIT;
 
@@ -55,7 +52,7 @@ static void assert_refused(scene *s, int status, const char *request)
     client_close(fd);
 }
 
-PAWL_TEST(what_could_be_read_in_two_ways_is_refused)
+PAWL_TEST_ON(one_engine, what_could_be_read_in_two_ways_is_refused)
 {
     static const char *const heads[] = {
         "Host: x\r\nContent-Length: 2\r\nContent-Length: 3\r\n",
@@ -88,7 +85,7 @@ PAWL_TEST(what_could_be_read_in_two_ways_is_refused)
     assert_int_equal(0, inbox_count(s));
 }
 
-PAWL_TEST(other_paths_methods_and_types_are_refused)
+PAWL_TEST_ON(one_engine, other_paths_methods_and_types_are_refused)
 {
     scene *s = open_with(NULL);
 
@@ -110,7 +107,7 @@ PAWL_TEST(other_paths_methods_and_types_are_refused)
 
 /* ---- too large ---- */
 
-PAWL_TEST(what_is_too_large_is_refused)
+PAWL_TEST_ON(one_engine, what_is_too_large_is_refused)
 {
     pawl_receiver_options options = PAWL_RECEIVER_OPTIONS_INIT;
     scene *s;
@@ -136,7 +133,7 @@ PAWL_TEST(what_is_too_large_is_refused)
     assert_int_equal(0, inbox_count(s));
 }
 
-PAWL_TEST(when_requests_hold_too_much_together_the_next_is_put_off)
+PAWL_TEST_ON(one_engine, when_requests_hold_too_much_together_the_next_is_put_off)
 {
     pawl_receiver_options options = PAWL_RECEIVER_OPTIONS_INIT;
     scene *s;
@@ -166,7 +163,7 @@ PAWL_TEST(when_requests_hold_too_much_together_the_next_is_put_off)
     assert_int_equal(200, deliver(s, &(letter){0})->status);
 }
 
-PAWL_TEST(a_body_in_chunks_is_taken)
+PAWL_TEST_ON(one_engine, a_body_in_chunks_is_taken)
 {
     scene *s = open_with(NULL);
     const char *text = letter_text(s, &(letter){0});
@@ -181,7 +178,7 @@ PAWL_TEST(a_body_in_chunks_is_taken)
 
 /* ---- one after the other ---- */
 
-PAWL_TEST(requests_without_waiting_for_answers_are_answered_in_order)
+PAWL_TEST_ON(one_engine, requests_without_waiting_for_answers_are_answered_in_order)
 {
     scene *s = open_with(NULL);
     const char *text = letter_text(s, &(letter){0});
@@ -209,7 +206,7 @@ static scene *open_impatient(void)
     return open_with(&options);
 }
 
-PAWL_TEST(a_request_that_does_not_come_is_cut)
+PAWL_TEST_ON(one_engine, a_request_that_does_not_come_is_cut)
 {
     static const char *const beginnings[] = {
         "", "GET /health HT", "GET /health HTTP/1.1\r\nHost: x\r\nX-",
@@ -226,7 +223,7 @@ PAWL_TEST(a_request_that_does_not_come_is_cut)
     assert_int_equal(0, inbox_count(s));
 }
 
-PAWL_TEST(a_request_that_trickles_is_cut)
+PAWL_TEST_ON(one_engine, a_request_that_trickles_is_cut)
 {
     scene *s = open_impatient();
     int fd = client_connect(s);
@@ -240,7 +237,7 @@ PAWL_TEST(a_request_that_trickles_is_cut)
     client_expect_end(fd);
 }
 
-PAWL_TEST(an_idle_connection_is_closed_without_a_word)
+PAWL_TEST_ON(one_engine, an_idle_connection_is_closed_without_a_word)
 {
     scene *s = open_impatient();
     int fd = client_connect(s);
@@ -278,7 +275,7 @@ PAWL_TEST(who_waits_for_a_handler_is_not_cut)
 
 /* ---- too many ---- */
 
-PAWL_TEST(when_there_are_too_many_connections_the_slowest_goes)
+PAWL_TEST_ON(one_engine, when_there_are_too_many_connections_the_slowest_goes)
 {
     pawl_receiver_options options = PAWL_RECEIVER_OPTIONS_INIT;
     scene *s;
@@ -298,7 +295,7 @@ PAWL_TEST(when_there_are_too_many_connections_the_slowest_goes)
     assert_int_equal(200, client_read(slow[3])->status);
 }
 
-PAWL_TEST(one_address_cannot_take_the_place_of_others)
+PAWL_TEST_ON(one_engine, one_address_cannot_take_the_place_of_others)
 {
     pawl_receiver_options options = PAWL_RECEIVER_OPTIONS_INIT;
     pawl_receiver_stats stats = PAWL_RECEIVER_STATS_INIT;
@@ -370,7 +367,7 @@ PAWL_TEST(an_abandoned_socket_file_is_replaced_and_nothing_else)
                   pawl_receiver_listen_unix(s->receiver, test_note("%0200d", 1), &err), &err);
 }
 
-PAWL_TEST(addresses_that_are_none_or_taken_are_refused)
+PAWL_TEST_ON(one_engine, addresses_that_are_none_or_taken_are_refused)
 {
     scene *s = open_with(NULL);
     scene *other = scene_open(NULL);

@@ -16,12 +16,9 @@ static pawl_verdict accept_all(pawl_reception *reception, void *context)
     return PAWL_DONE;
 }
 
+/* Requests are the same for every engine: the cases with this are for one_engine. */
 static scene *open_with(const pawl_receiver_options *opts)
 {
-    const char *engine = getenv("PAWL_TEST_ENGINE");
-
-    if (PAWL_TEST_SQLITE && engine && strcmp(engine, "postgres") == 0)
-        test_skip("requests are the same for every engine");
     scene *s = scene_open(opts);
     pawl_error err = PAWL_ERROR_INIT;
 
@@ -84,7 +81,7 @@ static int await_answer(const int *fds, size_t count)
     return -1;
 }
 
-PAWL_TEST(bodies_that_do_not_end_cannot_keep_others_out)
+PAWL_TEST_ON(one_engine, bodies_that_do_not_end_cannot_keep_others_out)
 {
     pawl_receiver_options options = PAWL_RECEIVER_OPTIONS_INIT;
     int greedy[8];
@@ -106,7 +103,7 @@ PAWL_TEST(bodies_that_do_not_end_cannot_keep_others_out)
     assert_int_equal(400, client_read(honest)->status); /* it has arrived, and is no JSON */
 }
 
-PAWL_TEST(a_body_that_is_too_large_is_counted)
+PAWL_TEST_ON(one_engine, a_body_that_is_too_large_is_counted)
 {
     pawl_receiver_options options = PAWL_RECEIVER_OPTIONS_INIT;
     scene *s;
@@ -125,7 +122,7 @@ PAWL_TEST(a_body_that_is_too_large_is_counted)
 
 /* ---- connections ---- */
 
-PAWL_TEST(too_many_connections_are_told_so)
+PAWL_TEST_ON(one_engine, too_many_connections_are_told_so)
 {
     pawl_receiver_options options = PAWL_RECEIVER_OPTIONS_INIT;
     int slow[3];
@@ -143,7 +140,7 @@ PAWL_TEST(too_many_connections_are_told_so)
     assert_told(503, "too many connections", client_read(slow[0]));
 }
 
-PAWL_TEST(too_many_connections_from_one_address_are_told_so)
+PAWL_TEST_ON(one_engine, too_many_connections_from_one_address_are_told_so)
 {
     pawl_receiver_options options = PAWL_RECEIVER_OPTIONS_INIT;
     int slow[3];
@@ -159,7 +156,7 @@ PAWL_TEST(too_many_connections_from_one_address_are_told_so)
     assert_refused_in_health(s, "connections_per_ip", 1);
 }
 
-PAWL_TEST(a_request_that_is_too_slow_is_told_so)
+PAWL_TEST_ON(one_engine, a_request_that_is_too_slow_is_told_so)
 {
     pawl_receiver_options options = PAWL_RECEIVER_OPTIONS_INIT;
     scene *s;
@@ -174,7 +171,7 @@ PAWL_TEST(a_request_that_is_too_slow_is_told_so)
 }
 
 /* All clients of a reverse proxy have its address. */
-PAWL_TEST(a_trusted_proxy_may_have_more_connections_than_one_address)
+PAWL_TEST_ON(one_engine, a_trusted_proxy_may_have_more_connections_than_one_address)
 {
     pawl_receiver_options options = PAWL_RECEIVER_OPTIONS_INIT;
     int proxied[6];

@@ -167,14 +167,12 @@ static void answer_names(void *nothing)
     pthread_mutex_unlock(&names_lock);
 }
 
-PAWL_TEST(a_name_that_is_not_resolved_holds_nobody_up)
+PAWL_TEST_ON(tcp, a_name_that_is_not_resolved_holds_nobody_up)
 {
     test_peer *peer = peer_start();
     pawl_send *second = NULL;
     pawl_error err = PAWL_ERROR_INIT;
 
-    if (!peer_is_tcp(peer))
-        test_skip("a socket has no name to resolve");
     test_defer(answer_names, NULL);
     test_desk *desk = desk_open(peer, NULL);
     desk->timeout_ms = 50;
@@ -209,13 +207,11 @@ PAWL_TEST(a_proxy_of_the_environment_is_not_used)
     unsetenv("ALL_PROXY");
 }
 
-PAWL_TEST(private_addresses_are_refused_unless_allowed)
+PAWL_TEST_ON(tcp, private_addresses_are_refused_unless_allowed)
 {
     test_peer *peer = peer_start();
     pawl_service_options service = desk_service(peer);
 
-    if (!peer_is_tcp(peer))
-        test_skip("a socket has no address");
     service.allow_private = false;
     test_desk *desk = desk_open(peer, &service);
     const pawl_send_outcome *outcome = desk_ask(desk, NULL, "ok");
@@ -229,7 +225,7 @@ PAWL_TEST(private_addresses_are_refused_unless_allowed)
     assert_int_equal(0, peer_connections(peer));
 }
 
-PAWL_TEST(a_kept_connection_is_no_way_round_that)
+PAWL_TEST_ON(tcp, a_kept_connection_is_no_way_round_that)
 {
     test_peer *peer = peer_start();
     pawl_service_options all[2] = {desk_service(peer), desk_service(peer)};
@@ -237,8 +233,6 @@ PAWL_TEST(a_kept_connection_is_no_way_round_that)
     pawl_services *services = NULL;
     pawl_error err = PAWL_ERROR_INIT;
 
-    if (!peer_is_tcp(peer))
-        test_skip("a socket has no address");
     all[1].name = "strict";
     all[1].allow_private = false;
     assert_ok(pawl_services_new(all, 2, NULL, &services, &err), &err);
@@ -278,13 +272,11 @@ PAWL_TEST(a_url_that_names_a_socket_is_refused_unless_allowed)
                   pawl_carrier_send(desk->carrier, &request, ignore, NULL, NULL, &err), &err);
 }
 
-PAWL_TEST(an_unknown_certificate_is_not_trusted)
+PAWL_TEST_ON(https, an_unknown_certificate_is_not_trusted)
 {
     test_peer *peer = peer_start();
     pawl_service_options service = desk_service(peer);
 
-    if (!peer_ca_file(peer))
-        test_skip("not https");
     service.ca_file = NULL;
     const pawl_send_outcome *outcome = desk_ask(desk_open(peer, &service), NULL, "ok");
     assert_int_equal(PAWL_SENT_RETRY, outcome->sent);
@@ -292,12 +284,10 @@ PAWL_TEST(an_unknown_certificate_is_not_trusted)
     assert_int_equal(0, peer_requests(peer));
 }
 
-PAWL_TEST(a_certificate_for_another_name_is_not_trusted)
+PAWL_TEST_ON(https, a_certificate_for_another_name_is_not_trusted)
 {
     test_peer *peer = peer_start();
 
-    if (!peer_ca_file(peer))
-        test_skip("not https");
     const char *port = strrchr(peer_url(peer), ':');
     const pawl_send_outcome *outcome =
         desk_ask(desk_open(peer, NULL), test_note("https://127.0.0.2%s/", port), "ok");

@@ -96,14 +96,35 @@ static void stop(void *context)
     free(peer);
 }
 
-test_peer *peer_start(void)
+static const char *transport(void)
 {
     const char *kind = getenv("PAWL_TEST_TRANSPORT");
+
+    return kind && *kind ? kind : "http";
+}
+
+bool test_on_tcp(void)
+{
+    return strcmp(transport(), "http") == 0 || test_on_https();
+}
+
+bool test_on_https(void)
+{
+    return strcmp(transport(), "https") == 0;
+}
+
+bool test_on_built_in(void)
+{
+    return strcmp(transport(), "own") != 0;
+}
+
+test_peer *peer_start(void)
+{
     test_peer *peer = calloc(1, sizeof *peer);
 
     if (!peer)
         abort();
-    peer->kind = kind && *kind ? kind : "http";
+    peer->kind = transport();
     pthread_mutex_init(&peer->lock, NULL);
     pthread_cond_init(&peer->changed, NULL);
     peer->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

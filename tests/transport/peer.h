@@ -26,6 +26,11 @@
 #include <pawl/net.h>
 #include <pawl/sys/transport.h>
 
+/* For PAWL_TEST_ON: http and https; https; every transport but `own`. */
+bool test_on_tcp(void);
+bool test_on_https(void);
+bool test_on_built_in(void);
+
 typedef struct test_peer test_peer;
 
 /* Started now, stopped when the test ends. */

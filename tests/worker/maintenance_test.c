@@ -70,13 +70,11 @@ PAWL_TEST(a_dead_workers_message_is_recovered_in_the_first_step_after_its_lease)
 }
 
 /* More deltas than one call moves. */
-PAWL_TEST(one_step_folds_all_deltas)
+PAWL_TEST_ON(postgres, one_step_folds_all_deltas)
 {
     fixture *f = fixture_open(NULL);
     pawl_worker *worker = workshop_worker(f, NULL);
 
-    if (!fixture_is_postgres(f))
-        return; /* SQLite has none */
     workshop_handle(worker, "t", done, NULL);
     workshop_until_idle(worker);
     fixture_exec(f, "INSERT INTO {tally_delta} (lane_id, state, n)"

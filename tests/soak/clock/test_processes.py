@@ -11,7 +11,7 @@ PAWL = os.environ["PAWL_BIN"]
 LIBRARY = glob.glob("/usr/lib/*/faketime/libfaketime.so.1")
 DEADLINE_S = 60
 
-pytestmark = pytest.mark.skipif(not LIBRARY, reason="libfaketime is not installed (package faketime)")
+assert LIBRARY, "libfaketime is missing: run scripts/setup test (package faketime)"
 
 
 def wrong_clock(offset):
