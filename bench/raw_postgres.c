@@ -45,8 +45,9 @@ static const char enqueue_many[] =
     "now() AND c.fence = 0 AND (c.expires_at IS NULL OR c.expires_at > now())"                     \
     " ORDER BY c.run_at, c.id LIMIT $3::int8 FOR UPDATE SKIP LOCKED) r LIMIT " limit "))"          \
     " RETURNING q.id, q.fence, q.retries, q.last_error, q.expires_at, q.lease_until, q.lane_id),"  \
-    " noted AS (INSERT INTO claim (fence, owner, owner_name, check_at, ids) SELECT t.fence,"       \
-    " $2::uuid, '" OWNER_NAME "', now() + interval '600 seconds', array_agg(t.id)"                 \
+    " noted AS (INSERT INTO claim (fence, owner, owner_name, check_at, lease, ids)"                \
+    " SELECT t.fence, $2::uuid, '" OWNER_NAME "', now() + interval '600 seconds',"                 \
+    " interval '600 seconds', array_agg(t.id)"                                                     \
     " FROM taken t GROUP BY t.fence)"                                                              \
     " SELECT t.id, t.fence, t.retries, t.last_error, t.expires_at, t.lease_until, b.message_id,"   \
     " t.lane_id::int4, b.type, b.destination, b.headers, b.correlation_id, b.created_at, "         \
