@@ -9,6 +9,9 @@
 
 #include "job_plan.h"
 
+/* Less is what corrections of a clock are: jobs wait for it. */
+#define SET_BACK_US INT64_C(300000000)
+
 void finding_say(finding *wrong, const char *format, ...)
 {
     va_list args;
@@ -138,6 +141,65 @@ static void begin_epoch(model_job *job, pawl_wall since, finding *wrong)
     job->epoch = later(since, job->last);
 }
 
+/* ---- a clock that was set back ---- */
+
+void model_recorded(model_job *job, pawl_wall slot, bool skipped)
+{
+    if (job->history_count == job->history_room) {
+        job->history_room = job->history_room ? job->history_room * 2 : 64;
+        job->history = realloc(job->history, job->history_room * sizeof *job->history);
+        if (!job->history)
+            abort();
+    }
+    job->history[job->history_count++] = (model_entry){slot, skipped};
+}
+
+bool model_has(const model_job *job, pawl_wall slot)
+{
+    for (size_t i = job->history_count; i-- > 0;)
+        if (job->history[i].slot.us == slot.us)
+            return true;
+    return false;
+}
+
+void model_forget(model_job *job, pawl_wall slot)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < job->history_count; i++)
+        if (job->history[i].slot.us != slot.us)
+            job->history[kept++] = job->history[i];
+    job->history_count = kept;
+}
+
+bool model_is_ahead(const model_job *job, pawl_wall planned, pawl_wall read)
+{
+    return later(later(planned, job->since), job->last).us - read.us > SET_BACK_US;
+}
+
+void model_heard(model_job *job, pawl_wall read)
+{
+    if (!job->awaited || job->awaited_since.us <= read.us)
+        return;
+    job->awaited = 0;
+    job->since = read;
+}
+
+void model_rewind(model_job *job, pawl_wall read, pawl_wall now, finding *wrong)
+{
+    size_t kept = 0;
+
+    model_check_epoch(job, wrong);
+    job->last = PAWL_NEVER;
+    job->since = job->epoch = read;
+    model_heard(job, read);
+    for (size_t i = 0; i < job->history_count; i++)
+        if (!job->history[i].skipped || job->history[i].slot.us <= now.us)
+            job->history[kept++] = job->history[i];
+    job->history_count = kept;
+    job->version++;
+}
+
 /* ---- calls ---- */
 
 static void read_schedule(model_job *job, finding *wrong)
@@ -171,6 +233,7 @@ void model_put(model_job *job, const pawl_job_definition *asked, pawl_wall now, 
     job->exists = true;
     job->asked = *asked;
     job->had_ttl |= asked->ttl_ms > 0;
+    job->forgets |= asked->keep_runs < MODEL_KEEPS_ALL;
     job->version++;
     if (!same)
         read_schedule(job, wrong);
@@ -201,8 +264,8 @@ void model_triggered(model_job *job, const pawl_job_triggered *triggered)
 void model_deleted(model_job *job, finding *wrong)
 {
     model_check_epoch(job, wrong);
-    job->exists = job->lax_line = false;
-    job->open.count = 0;
+    job->exists = job->lax_line = job->forgets = false;
+    job->open.count = job->history_count = 0;
     job->last = PAWL_NEVER;
     job->awaited = 0;
     job->version++;
@@ -213,4 +276,5 @@ void model_job_free(model_job *job)
     pawl_schedule_free(job->schedule);
     free(job->open.list);
     free(job->made);
+    free(job->history);
 }

@@ -13,6 +13,8 @@
 
 #include <pawl/pawl.h>
 
+#define MODEL_KEEPS_ALL 100000 /* keep_runs: more than a month has */
+
 typedef struct finding {
     char text[512]; /* "": nothing is wrong */
 } finding;
@@ -33,6 +35,12 @@ typedef struct model_runs {
     size_t count;
     size_t room;
 } model_runs;
+
+/* An entry of the history, by its first slot. */
+typedef struct model_entry {
+    pawl_wall slot;
+    bool skipped;
+} model_entry;
 
 typedef struct model_job {
     char name[32];
@@ -58,6 +66,12 @@ typedef struct model_job {
     pawl_wall *made;
     size_t made_count;
     size_t made_room;
+    /* All that was recorded and not taken back: it is not recorded again when its time comes again.
+     */
+    model_entry *history;
+    size_t history_count;
+    size_t history_room;
+    bool forgets; /* it had a short history: entries may be gone */
 } model_job;
 
 void model_job_free(model_job *job);
@@ -82,6 +96,19 @@ pawl_wall model_next(const model_job *job, pawl_wall after);
 pawl_wall model_due(const model_job *job, pawl_wall slot);
 /* Slots are counted from here; false: none until a run has been claimed. */
 bool model_base(const model_job *job, pawl_wall *ret_after);
+
+/*
+ * The clock was set back: by `read` the job was planned more than five minutes in the future. It
+ * goes by the new clock: the next slot is the first after it; of the history what ran stays, and
+ * what was skipped and is still to come does not. `now`: when that is written.
+ */
+bool model_is_ahead(const model_job *job, pawl_wall planned, pawl_wall read);
+void model_rewind(model_job *job, pawl_wall read, pawl_wall now, finding *wrong);
+/* A look at `read` was written: a start that is later by its clock is taken for now. */
+void model_heard(model_job *job, pawl_wall read);
+void model_recorded(model_job *job, pawl_wall slot, bool skipped);
+bool model_has(const model_job *job, pawl_wall slot);
+void model_forget(model_job *job, pawl_wall slot);
 
 /* A slot was made a run or skipped. */
 void model_made(model_job *job, pawl_wall slot);

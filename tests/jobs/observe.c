@@ -99,8 +99,42 @@ typedef struct a_look {
     pawl_wall read;
     pawl_wall now; /* when it was written */
     int64_t versions[PLAY_JOBS];
+    bool behind;                  /* the clock has shown more than it does now */
+    pawl_wall planned[PLAY_JOBS]; /* if it has: when each job was planned */
     outlook o;
 } a_look;
+
+/* The clock of the look that planned the job; no call tells it. */
+static pawl_wall planned_at(play *p, const model_job *job)
+{
+    return (pawl_wall){fixture_count(
+        p->f,
+        fixture_is_postgres(p->f)
+            ? "SELECT extract(epoch FROM planned_at) * 1000000 FROM {job} WHERE id = %" PRId64
+            : "SELECT planned_at FROM {job} WHERE id = %" PRId64,
+        job->id)};
+}
+
+/* What it wrote is not always an entry of the history. */
+static bool was_written(play *p, const a_look *l, const model_job *job)
+{
+    return planned_at(p, job).us == l->read.us;
+}
+
+/* After the clock was set back, before what the look made is compared. */
+static void follow_clock(play *p, a_look *l, int which)
+{
+    model_job *job = &p->jobs[which];
+
+    if (!l->behind || !was_written(p, l, job))
+        return;
+    if (model_is_ahead(job, l->planned[which], l->read)) {
+        model_rewind(job, l->read, l->now, &p->wrong);
+        p->covered.rewound++;
+    } else {
+        model_heard(job, l->read);
+    }
+}
 
 /* Whether the first of those that were to start has started. */
 static bool was_promoted(play *p, const outlook *o)
@@ -125,9 +159,11 @@ static void note_rows(play *p, const outlook *o, const pawl_run *const *rows)
 {
     coverage *c = &p->covered;
 
-    for (size_t i = 0; i < o->count; i++)
+    for (size_t i = 0; i < outlook_to_record(o); i++)
         c->waited += rows[i]->state == PAWL_RUN_WAITING;
     for (size_t i = 0; i < o->count; i++) {
+        if (o->entries[i].was_there)
+            continue;
         c->runs += o->entries[i].runs;
         c->misfires += o->entries[i].reason == PAWL_RUN_MISFIRE;
         c->overlaps += o->entries[i].reason == PAWL_RUN_OVERLAP;
@@ -149,11 +185,15 @@ static void compare(play *p, a_look *l, int which, const pawl_run *const *rows, 
                         job->name, rows[0]->scheduled_at.us);
         return;
     }
+    follow_clock(p, l, which);
+    for (size_t i = 0; job->forgets && i < count; i++)
+        model_forget(job, rows[i]->scheduled_at); /* its entry was gone, or there was none */
     outlook_make(job, l->read, l->now, &l->o);
     if (outlook_is_empty(&l->o) && count == 0)
         return;
     bool promoted = l->o.promoted > 0 && was_promoted(p, &l->o);
-    if (count == 0 && !promoted)
+    bool all_were_there = l->o.count > 0 && outlook_to_record(&l->o) == 0;
+    if (count == 0 && !promoted && !(all_were_there && was_written(p, l, job)))
         return;
     if (l->o.promoted > 0 && !promoted)
         finding_say(&p->wrong, "%s: slots were made, but who waits did not start", job->name);
@@ -217,6 +257,9 @@ static bool tick(play *p, int scheduler, play_mode mode)
     l->read = play_now(p);
     for (int i = 0; i < PLAY_JOBS; i++)
         l->versions[i] = p->jobs[i].version;
+    l->behind = p->latest.us > l->read.us;
+    for (int i = 0; l->behind && i < PLAY_JOBS; i++)
+        l->planned[i] = planned_at(p, &p->jobs[i]);
     p->inside[scheduler] = true;
     if (mode == PLAY_PAUSED)
         seam_arm(meanwhile, p);
@@ -287,6 +330,9 @@ void play_tick_all(play *p, int scheduler)
         model_job *job = &p->jobs[i];
         if (!job->exists)
             continue;
+        if (p->latest.us > now.us && model_is_ahead(job, planned_at(p, job), now))
+            finding_say(&p->wrong, "%s: it does not come back, its last slot is %" PRId64,
+                        job->name, job->last.us);
         outlook_make(job, now, now, o);
         if (o->count > 0 || (o->promoted > 0 && !job->lax_line))
             finding_say(&p->wrong,

@@ -66,12 +66,16 @@ static outlook_entry *add_entry(outlook *o, pawl_wall first, pawl_wall last, int
     return entry;
 }
 
-static void misfire(outlook *o, const pending *p, size_t count)
+static void misfire(const model_job *job, outlook *o, const pending *p, size_t count)
 {
-    if (count > 0)
-        add_entry(o, p->slots[0], p->slots[count - 1],
-                  count > PAWL_RUN_SLOTS_MAX ? PAWL_RUN_SLOTS_MAX : (int64_t)count)
-            ->reason = PAWL_RUN_MISFIRE;
+    outlook_entry *entry;
+
+    if (count == 0)
+        return;
+    entry = add_entry(o, p->slots[0], p->slots[count - 1],
+                      count > PAWL_RUN_SLOTS_MAX ? PAWL_RUN_SLOTS_MAX : (int64_t)count);
+    entry->reason = PAWL_RUN_MISFIRE;
+    entry->was_there = model_has(job, p->slots[0]);
 }
 
 static void place(const model_job *job, outlook *o, pawl_wall slot, bool in_line)
@@ -80,7 +84,10 @@ static void place(const model_job *job, outlook *o, pawl_wall slot, bool in_line
 
     entry->runs = job->asked.overlap == PAWL_OVERLAP_ALLOW || o->open.count == 0 || in_line ||
                   (job->asked.overlap == PAWL_OVERLAP_QUEUE && model_runs_waiting(&o->open) == 0);
-    if (entry->runs)
+    entry->was_there = model_has(job, slot);
+    if (entry->was_there)
+        entry->runs = false;
+    else if (entry->runs)
         model_runs_add(&o->open, (model_run){.waits = true});
     else
         entry->reason = PAWL_RUN_OVERLAP;
@@ -111,13 +118,13 @@ static void take(const model_job *job, outlook *o, const pending *p, pawl_wall r
     case PAWL_MISFIRE_SKIP:
         while (late < p->count && is_late(job, p->slots[late], read))
             late++;
-        misfire(o, p, late);
+        misfire(job, o, p, late);
         place_from(job, o, p, late, IN_TIME, false);
         break;
     default:
         cap = job->asked.misfire == PAWL_MISFIRE_ALL ? (size_t)job->asked.misfire_cap : 1;
         late = p->count > cap ? p->count - cap : 0;
-        misfire(o, p, late);
+        misfire(job, o, p, late);
         place_from(job, o, p, late, cap, job->asked.misfire == PAWL_MISFIRE_ALL);
         break;
     }
@@ -127,7 +134,7 @@ static void take_from_start(const model_job *job, outlook *o, const pending *p, 
                             pawl_wall now)
 {
     if (job->asked.misfire == PAWL_MISFIRE_SKIP && is_late(job, p->slots[0], read)) {
-        misfire(o, p, 1);
+        misfire(job, o, p, 1);
         o->since = read;
         return;
     }
@@ -172,6 +179,15 @@ void outlook_done(outlook *o)
 
 /* ---- comparing ---- */
 
+size_t outlook_to_record(const outlook *o)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < o->count; i++)
+        count += !o->entries[i].was_there;
+    return count;
+}
+
 static bool same(const outlook_entry *entry, const pawl_run *row)
 {
     return entry->first.us == row->scheduled_at.us && entry->last.us == row->last_slot_at.us &&
@@ -179,10 +195,12 @@ static bool same(const outlook_entry *entry, const pawl_run *row)
            (entry->runs || entry->reason == row->reason);
 }
 
-/* The slots that a row stands for, one by one. */
-static void record(model_job *job, const pawl_run *row)
+/* The slots that an entry stands for, one by one. */
+static void record(model_job *job, const outlook_entry *entry)
 {
-    for (pawl_wall slot = row->scheduled_at; slot.us != 0 && slot.us <= row->last_slot_at.us;
+    if (!entry->was_there)
+        model_recorded(job, entry->first, !entry->runs);
+    for (pawl_wall slot = entry->first; slot.us != 0 && slot.us <= entry->last.us;
          slot = model_next(job, slot)) {
         model_made(job, slot);
         if (job->from_start)
@@ -211,29 +229,38 @@ static void name_runs(outlook *o, const model_job *job, const pawl_run *const *r
     }
 }
 
+static void compare_row(const outlook_entry *entry, const model_job *job, const pawl_run *row,
+                        finding *wrong)
+{
+    if (!same(entry, row))
+        finding_say(wrong,
+                    "%s: recorded %s %s %" PRId64 " to %" PRId64 " (%" PRId64
+                    "), not %s %s %" PRId64 " to %" PRId64 " (%" PRId64 ")",
+                    job->name, pawl_run_state_name(row->state), pawl_run_reason_name(row->reason),
+                    row->scheduled_at.us, row->last_slot_at.us, row->slots,
+                    entry->runs ? "a run" : "a skip", pawl_run_reason_name(entry->reason),
+                    entry->first.us, entry->last.us, entry->slots);
+}
+
 bool outlook_follow(outlook *o, model_job *job, const pawl_run *const *rows, size_t count,
                     finding *wrong)
 {
-    if (count != o->count)
+    size_t place = 0;
+
+    if (count != outlook_to_record(o))
         finding_say(wrong, "%s: %zu entries were recorded, not %zu; the first is slot %" PRId64,
-                    job->name, count, o->count,
+                    job->name, count, outlook_to_record(o),
                     count > 0 ? rows[0]->scheduled_at.us : o->entries[0].first.us);
-    for (size_t i = 0; i < count && !wrong->text[0]; i++)
-        if (!same(&o->entries[i], rows[i]))
-            finding_say(wrong,
-                        "%s: recorded %s %s %" PRId64 " to %" PRId64 " (%" PRId64
-                        "), not %s %s %" PRId64 " to %" PRId64 " (%" PRId64 ")",
-                        job->name, pawl_run_state_name(rows[i]->state),
-                        pawl_run_reason_name(rows[i]->reason), rows[i]->scheduled_at.us,
-                        rows[i]->last_slot_at.us, rows[i]->slots,
-                        o->entries[i].runs ? "a run" : "a skip",
-                        pawl_run_reason_name(o->entries[i].reason), o->entries[i].first.us,
-                        o->entries[i].last.us, o->entries[i].slots);
+    for (size_t i = 0; i < count && !wrong->text[0]; i++) {
+        while (o->entries[place].was_there)
+            place++;
+        compare_row(&o->entries[place++], job, rows[i], wrong);
+    }
     if (wrong->text[0])
         return false;
     name_runs(o, job, rows, count, wrong);
-    for (size_t i = 0; i < count; i++)
-        record(job, rows[i]);
+    for (size_t i = 0; i < o->count; i++)
+        record(job, &o->entries[i]);
     job->open.count = 0;
     for (size_t i = 0; i < o->open.count; i++)
         model_runs_add(&job->open, o->open.list[i]);

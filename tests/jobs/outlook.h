@@ -8,6 +8,7 @@
 
 typedef struct outlook_entry {
     bool runs;
+    bool was_there;         /* recorded before the clock was set back: not again */
     pawl_run_reason reason; /* of a skip */
     pawl_wall first;
     pawl_wall last;
@@ -27,6 +28,8 @@ typedef struct outlook {
 /* `read`: the clock when the job was looked at; `now`: when what was decided is written. */
 void outlook_make(const model_job *job, pawl_wall read, pawl_wall now, outlook *o);
 bool outlook_is_empty(const outlook *o);
+/* Entries that are not there yet. */
+size_t outlook_to_record(const outlook *o);
 void outlook_done(outlook *o);
 
 /*

@@ -26,6 +26,8 @@ pawl_wall play_now(play *p)
 
     if (pawl_store_now(fixture_store(p->f), &now, NULL) != PAWL_OK)
         finding_say(&p->wrong, "the clock cannot be read");
+    if (now.us > p->latest.us)
+        p->latest = now;
     return now;
 }
 
@@ -73,7 +75,7 @@ pawl_job_definition play_some_definition(play *p, const model_job *job, int whic
     asked.ttl_ms = play_dice(p, 6) ? 0 : HOUR_MS;
     asked.max_attempts = 3;
     /* What "from start" waits for must stay known. */
-    asked.keep_runs = play_dice(p, 4) || strstr(asked.schedule, "start") ? 100000 : 3;
+    asked.keep_runs = play_dice(p, 4) || strstr(asked.schedule, "start") ? MODEL_KEEPS_ALL : 3;
     return asked;
 }
 
@@ -215,8 +217,8 @@ static void move_clock(play *p, int64_t mean_ms)
         step_ms = DAY_MS * (1 + play_dice(p, 2));
         break;
     case 1:
-        /* Less than what makes jobs go by the new time: job_clock_test.c has that. */
-        step_ms = -(int64_t)play_dice(p, (int)MINUTE_MS);
+        step_ms = play_dice(p, (int)(3 * HOUR_MS));
+        step_ms = step_ms % 4 ? -step_ms : -(step_ms % MINUTE_MS); /* or a correction */
         p->covered.clock_back++;
         break;
     default:

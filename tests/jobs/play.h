@@ -18,7 +18,7 @@
 #define PLAY_HELD 64
 
 typedef struct coverage {
-    int64_t ticks, paused, overtaken, failed, in_doubt, killed, clock_back;
+    int64_t ticks, paused, overtaken, failed, in_doubt, killed, clock_back, rewound;
     int64_t runs, misfires, overlaps, slots_skipped, waited, promoted, triggered, busy;
     int64_t puts, switches, deletes, ended, retried, reaped, cleaned;
 } coverage;
@@ -39,6 +39,7 @@ typedef struct play {
     int64_t last_row; /* of the history, that was seen */
     uint64_t random;
     pawl_wall end;
+    pawl_wall latest; /* that the clock has shown */
     finding wrong;
     coverage covered;
 } play;
