@@ -101,28 +101,33 @@ static pawl_status cancel_some(sender *s, size_t count, pawl_error *err)
 
 static pawl_status send_once(sender *s, size_t count, pawl_error *err)
 {
-    pawl_status st;
-
-    if (is(s, "timer")) {
-        st = pawl_timer_schedule_batch(s->scheduler, s->messages, count, NULL, err);
-        return st == PAWL_OK ? cancel_some(s, count, err) : st;
-    }
+    if (is(s, "timer"))
+        return pawl_timer_schedule_batch(s->scheduler, s->messages, count, NULL, err);
     if (count == 1)
         return pawl_outbox_enqueue(s->store, s->messages, NULL, err);
     return pawl_outbox_enqueue_batch(s->store, s->messages, count, NULL, err);
 }
 
-static int send_until_stored(sender *s, size_t count)
+/* Until it has succeeded; false: it never will. */
+static bool repeat(sender *s, size_t count, pawl_status (*call)(sender *, size_t, pawl_error *))
 {
     pawl_error err = PAWL_ERROR_INIT;
 
-    for (size_t i = 0; i < count; i++)
-        fill(s, i);
-    while (send_once(s, count, &err) != PAWL_OK) {
+    while (call(s, count, &err) != PAWL_OK) {
         if (!err.retryable && err.status != PAWL_E_IN_DOUBT)
-            return helper_complain("send", &err);
+            return helper_complain("send", &err) == 0;
         poll(NULL, 0, AGAIN_MS);
     }
+    return true;
+}
+
+/* What was stored is not sent again because of its cancellation: it may have run and be removed. */
+static int send_until_stored(sender *s, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        fill(s, i);
+    if (!repeat(s, count, send_once) || (is(s, "timer") && !repeat(s, count, cancel_some)))
+        return 1;
     s->next += (long)count;
     helper_say("sent %ld", s->next);
     return 0;

@@ -246,9 +246,10 @@ static use find_role(const char *name)
 static int use_until_done(pawl_store *store, use call, long number)
 {
     pawl_error err = PAWL_ERROR_INIT;
+    pawl_status st;
 
-    while (call(store, number, &err) != PAWL_OK) {
-        if (!pawl_status_retryable(err.status) && err.status != PAWL_E_IN_DOUBT)
+    while ((st = call(store, number, &err)) != PAWL_OK) {
+        if (!pawl_status_retryable(st) && st != PAWL_E_IN_DOUBT)
             return helper_complain("use", &err);
         poll(NULL, 0, AGAIN_MS);
     }

@@ -9,6 +9,7 @@ from measure import Series, fixed_work, peak_rate
 from processes import figures
 
 NOT_ROWS = ("running", "dead_letters", "wait")
+PEER_RETENTION_S = 60  # [inbox] retention of the daemons
 RECENT_S = 20
 STEPS_S = 0.1  # of processor time, in several processes, until something is done: longer where they wait for a processor
 
@@ -66,9 +67,9 @@ class Watch:
             self.sent.setdefault((side.name, "fence"), Series(0)).add(now, side.store.fences())
         self.sent.setdefault(("left", "hoard"), Series(0)).add(now, self.scenario.deaths.sent())
 
-    def rate(self, side, *kinds):
-        """The highest number per second of late, and one that has not been told of yet."""
-        return 1 + sum(peak_rate(self.sent[side, kind]) for kind in kinds if (side, kind) in self.sent)
+    def rate(self, side, *kinds, window=30):
+        """The highest number per second in the last `window` samples, and one that has not been told of yet."""
+        return 1 + sum(peak_rate(self.sent[side, kind], window) for kind in kinds if (side, kind) in self.sent)
 
     # ---- bounds ----
 
@@ -76,6 +77,7 @@ class Watch:
         """Every word of the page's formulas; docs/internals/growth.md says what they mean."""
         scenario, here, there = self.scenario, side.name, side.peer
         arriving = self.rate(there, "cross", "url")
+        kept = self.rate(there, "cross", "url", window=PEER_RETENTION_S + 30)
         self.waits.setdefault(here, Series(0)).add(scenario.now(), counts["wait"])
         jobs = 11
         return {
@@ -89,7 +91,7 @@ class Watch:
             "dead_rate": self.rate(here, "dead"), "purge": PURGE_AGE_S + PURGE_EVERY_S,
             "lease_rate": self.rate(here, "lease"), "lease_ttl": 1,
             "inbox_rate": self.rate(here, "inbox"), "inbox_retention": 3,
-            "peer_rate": arriving, "peer_retention": 60,
+            "peer_rate": kept, "peer_retention": PEER_RETENTION_S,
             "jobs": jobs, "keep_runs": 3, "states": side.store.states,
             "vacuum": 10, "snapshot": scenario.snapshot_age(side)}
 
