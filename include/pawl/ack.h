@@ -1,4 +1,5 @@
-/* include/pawl/ack.h - what a receiver answers to an envelope: one JSON object.
+/* include/pawl/ack.h - the acknowledgement: the JSON object with which a receiver responds to an
+ * envelope.
  *
  * Part of libpawl-net.
  */
@@ -13,30 +14,33 @@
 
 PAWL_BEGIN_DECLS
 
-typedef struct pawl_ack pawl_ack; /* opaque; never changes */
+typedef struct pawl_ack pawl_ack; /* opaque; immutable */
 
-/* What is answered. Everything is copied during the call. */
+/* The content of an acknowledgement. Everything is copied during the call. */
 typedef struct pawl_ack_content {
     size_t size; /* set by PAWL_ACK_CONTENT_INIT, never by hand */
     bool acknowledged;
     bool duplicate; /* duplicateDetected */
     const void
-        *payload; /* the handler's answer; NULL: none. JSON as it is, other bytes as base64 */
+        *payload; /* the handler's response; NULL: none. JSON unchanged, other bytes as base64 */
     size_t payload_size;
-    const char *error; /* NULL: none; cut to 4 KB, malformed UTF-8 replaced */
+    const char *error; /* NULL: none; truncated to 4 KB, malformed UTF-8 replaced */
 } pawl_ack_content;
 #define PAWL_ACK_CONTENT_INIT                                                                      \
     {                                                                                              \
         sizeof(pawl_ack_content), false, false, NULL, 0, NULL                                      \
     }
 
-/* For a receiver: the body of its answer, pawl_ack_text(). *ret_ack is the caller's. */
+/*
+ * For a receiver: encodes the body of its response; read it with pawl_ack_text(). *ret_ack is the
+ * caller's.
+ */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_ack_encode(const pawl_ack_content *content,
                                                      pawl_ack **ret_ack, pawl_error *err);
 
 /*
- * For a sender: read such a body. Strict like pawl_envelope_decode(): names as written in
- * docs/wire.md (camelCase), `acknowledged` must be there. PAWL_E_INVALID, PAWL_E_NOMEM.
+ * For a sender: decodes such a body. Strict like pawl_envelope_decode(): names exactly as in
+ * docs/wire.md (camelCase), `acknowledged` is required. PAWL_E_INVALID, PAWL_E_NOMEM.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_ack_decode(const void *text, size_t size,
                                                      pawl_ack **ret_ack, pawl_error *err);
@@ -45,7 +49,7 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_ack_decode(const void *text, size_t si
 PAWL_API const char *pawl_ack_text(const pawl_ack *ack, size_t *ret_size);
 PAWL_API bool pawl_ack_acknowledged(const pawl_ack *ack);
 PAWL_API bool pawl_ack_duplicate(const pawl_ack *ack);
-/* NULL: there was none, or it was null. As pawl_ack_text(). */
+/* NULL: absent or null. Otherwise as pawl_ack_text(). */
 PAWL_API const void *pawl_ack_payload(const pawl_ack *ack, size_t *ret_size);
 PAWL_API const char *pawl_ack_error(const pawl_ack *ack); /* may be NULL */
 PAWL_API void pawl_ack_free(pawl_ack *ack);               /* NULL is fine */

@@ -1,5 +1,6 @@
-/* include/pawl/backoff.h - when to retry: min(base * 2^n, max) + random(0, jitter); and what
- * counts. */
+/* include/pawl/backoff.h - retry delays: min(base * 2^n, max) + random(0, jitter); and which sends
+ * count as attempts.
+ */
 #ifndef PAWL_BACKOFF_H
 #define PAWL_BACKOFF_H
 
@@ -15,7 +16,7 @@ typedef struct pawl_backoff {
     int64_t jitter_ms; /* or PAWL_JITTER_TENTH */
 } pawl_backoff;
 
-/* Up to a tenth of the delay. */
+/* Jitter of up to a tenth of the delay. */
 #define PAWL_JITTER_TENTH (-1)
 
 /* For messages handled by a local handler: 1 s, 2 s, 4 s ... 60 s. */
@@ -32,18 +33,19 @@ typedef struct pawl_backoff {
 #define PAWL_MAX_ATTEMPTS_REMOTE 0
 
 /*
- * Which sends of a message are attempts, and so count against max_attempts. A send that does not
- * count is deferred: its error and the next time are stored.
+ * Which sends of a message are attempts and so count against max_attempts. A failed send that does
+ * not count is deferred: its error and the time of the next send are stored.
  */
 typedef enum pawl_count {
     PAWL_COUNT_DEFAULT =
-        0, /* of a message: as the service says; of a service: PAWL_COUNT_ANSWERED */
-    /* Those that began while the destination's circuit breaker was closed and were answered, with
-     * anything but 408, 409, 425, 429, 502, 503, 504 and without Retry-After; or were sent whole
-     * and not answered although the destination has answered another message since. */
+        0, /* of a message: the service's setting; of a service: PAWL_COUNT_ANSWERED */
+    /* Sends that began while the destination's circuit breaker was closed and that either got a
+     * response other than 408, 409, 425, 429, 502, 503, 504 and without Retry-After; or were sent
+     * completely and got no response although the destination has responded to another message
+     * since. */
     PAWL_COUNT_ANSWERED = 1,
-    /* All, whatever became of them. max_attempts is then 6 and the backoff PAWL_BACKOFF_ALL, unless
-     * others are given. */
+    /* All sends, whatever the result. max_attempts is then 6 and the backoff PAWL_BACKOFF_ALL,
+     * unless set otherwise. */
     PAWL_COUNT_ALL = 2
 } pawl_count;
 /* 2 s, 4 s ... 5 min, up to half a second of jitter. */
@@ -54,8 +56,9 @@ typedef enum pawl_count {
 #define PAWL_MAX_ATTEMPTS_ALL 6
 
 /*
- * The delay before the next attempt after `retries` earlier ones, in milliseconds. `random` is a
- * number the caller drew (any value; 0 means no jitter), so that the function stays pure.
+ * Returns the delay in milliseconds before the next attempt after `retries` earlier ones. `random`
+ * is a random number drawn by the caller (any value; 0 means no jitter), which keeps the function
+ * pure.
  */
 PAWL_API int64_t pawl_backoff_delay_ms(const pawl_backoff *policy, int retries, uint64_t random);
 

@@ -1,4 +1,4 @@
-/* include/pawl/clock.h - two kinds of time that never mix. */
+/* include/pawl/clock.h - wall time and monotonic time, as separate types. */
 #ifndef PAWL_CLOCK_H
 #define PAWL_CLOCK_H
 
@@ -8,16 +8,15 @@
 
 PAWL_BEGIN_DECLS
 
-/* Wall time: microseconds since 1970-01-01 UTC. Everything stored uses the database's wall clock.
- */
+/* Wall time: microseconds since 1970-01-01 UTC. All stored times use the database's wall clock. */
 typedef struct pawl_wall {
     int64_t us;
 } pawl_wall;
 
-/* "No such time", for optional instants. Zero, so that a zeroed option struct means it. */
+/* No time, for optional times. Zero, so that a zeroed option struct has it. */
 #define PAWL_NEVER ((pawl_wall){0})
 
-/* Monotonic time: microseconds of CLOCK_BOOTTIME. Deadlines and local waits use it. */
+/* Monotonic time: microseconds of CLOCK_BOOTTIME. Used for deadlines and local waits. */
 typedef struct pawl_mono {
     int64_t us;
 } pawl_mono;

@@ -1,11 +1,11 @@
-/* include/pawl/dead.h - calling a dead-letter handler for what failed or expired, until it
- * succeeds.
+/* include/pawl/dead.h - dead letters: claiming failed and expired messages for a dead-letter
+ * handler.
  *
- * Where pawl_topic_dead_letters() asked for it, a message that becomes failed or expired is
- * recorded in the same transaction. The record is claimed, answered and renewed like a message,
- * under a lease and a fence of its own; a lease that ends makes it claimable again. It ends when it
- * is answered with pawl_dead_done(), or when the message is redriven or purged. A failed message
- * that expires later is not recorded a second time.
+ * Where pawl_topic_dead_letters() has enabled it, a message that becomes failed or expired is
+ * recorded in the same transaction. The record is claimed, renewed and finished like a message,
+ * under its own lease and fence; when the lease expires it becomes claimable again. It is removed
+ * by pawl_dead_done(), or when the message is retried (pawl_outbox_redrive()) or purged. A failed
+ * message that expires later is not recorded a second time.
  */
 #ifndef PAWL_DEAD_H
 #define PAWL_DEAD_H
@@ -23,16 +23,16 @@
 PAWL_BEGIN_DECLS
 
 /**
- * Take up to `limit` dead letters whose handler is to be called now, for `lease_ms`. `opts` as for
- * pawl_queue_claim(), without owner_name. The messages are as they ended (state, retries,
- * last_error); fence, owner and lease_until are those of this call of the handler, and
- * pawl_message_dead_call() counts the calls. A paused topic's dead letters are handled.
+ * Claims up to `limit` dead letters whose handler is to be called now, for `lease_ms`. `opts` is as
+ * for pawl_queue_claim(), without owner_name. State, retries and last_error of the messages are
+ * those with which they ended; fence, owner and lease_until are those of this handler call, and
+ * pawl_message_dead_call() is its number. Dead letters of a paused topic are handled, too.
  *
  * Ownership: *ret_list is the caller's (pawl_messages_free); an empty list when there are none.
  * Threads:   any.
  * Blocks:    one round trip, bounded by the store's timeout.
- * Durable:   on PAWL_OK the leases are committed. PAWL_E_IN_DOUBT: claim again, some may come when
- *            their lease has ended.
+ * Durable:   on PAWL_OK the leases are committed. PAWL_E_IN_DOUBT: claim again; some may become
+ *            claimable only when their lease has expired.
  * Errors:    as pawl_queue_claim().
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_dead_claim(pawl_store *store, pawl_owner owner,
@@ -41,19 +41,24 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_dead_claim(pawl_store *store, pawl_own
                                                      pawl_messages **ret_list, pawl_error *err);
 
 /*
- * The three answers, as those to a claim (queue.h): only what this owner still holds under the
- * given fence changes, and *ret_changed (may be NULL) counts it.
+ * The three operations on claimed dead letters, as in queue.h: only those that this owner still
+ * owns under the given fence change, and *ret_changed (may be NULL) is their number.
  */
-/* Successful: it is not called for these again. The messages stay as they are. */
+/*
+ * The handler succeeded and is not called for these again. The messages themselves do not change.
+ */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_dead_done(pawl_store *store, pawl_owner owner,
                                                     const pawl_held *items, size_t count,
                                                     size_t *ret_changed, pawl_error *err);
-/* Again after `delay_ms` (> 0, or PAWL_DELAY_BY_POLICY: the store's local policy). For ever. */
+/*
+ * The handler failed: it is called again after `delay_ms` (> 0, or PAWL_DELAY_BY_POLICY: the
+ * store's local policy), without a limit on attempts.
+ */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_dead_retry(pawl_store *store, pawl_owner owner,
                                                      const pawl_held *items, size_t count,
                                                      const char *error, int64_t delay_ms,
                                                      size_t *ret_changed, pawl_error *err);
-/* Still at it: the lease now ends `lease_ms` from now. */
+/* Extends the lease to `lease_ms` from now. */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_dead_renew(pawl_store *store, pawl_owner owner,
                                                      const pawl_held *items, size_t count,
                                                      int64_t lease_ms, size_t *ret_changed,

@@ -1,6 +1,6 @@
-/* include/pawl/delivery.h - sending what is in the queue to where it is to go.
+/* include/pawl/delivery.h - delivery: sends the queued messages that have a destination.
  *
- * Part of libpawl-net. docs/internals/delivery.md says how.
+ * Part of libpawl-net. See docs/internals/delivery.md for how it works.
  */
 #ifndef PAWL_DELIVERY_H
 #define PAWL_DELIVERY_H
@@ -24,22 +24,23 @@ typedef struct pawl_delivery pawl_delivery; /* opaque */
 
 typedef struct pawl_delivery_options {
     size_t size;                 /* set by PAWL_DELIVERY_OPTIONS_INIT, never by hand */
-    const char *source;          /* required: who sends, the envelopes' sourceServiceId; copied */
-    pawl_transports *transports; /* NULL: those that are known from the beginning */
+    const char *source;          /* required: the sender, the envelopes' sourceServiceId; copied */
+    pawl_transports *transports; /* NULL: the built-in transports */
     const char *owner_name;      /* NULL: "host:pid"; copied */
-    int batch;                   /* most messages per claim: 1 .. 10000 */
-    int max_in_flight;           /* sends at once, of all destinations together: 1 .. 10000 */
-    int64_t lease_ms;            /* renewed while a send lasts: 3000 .. 7 days */
-    int64_t grace_ms;            /* after pawl_delivery_stop(), until sends are cancelled */
-    /* After this many failures in a row by the destination's fault its circuit breaker opens:
-     * nothing is claimed for it, and one message is sent after each pause of `breaker_open`. */
+    int batch;                   /* maximum messages per claim: 1 .. 10000 */
+    int max_in_flight;           /* sends in flight, all destinations together: 1 .. 10000 */
+    int64_t lease_ms;            /* renewed while a send is in flight: 3000 .. 7 days */
+    int64_t grace_ms;            /* shutdown: from pawl_delivery_stop() until sends are cancelled */
+    /* A destination's circuit breaker opens after this many consecutive failures caused by the
+     * destination: nothing is claimed for it, and one message is sent as a probe after each pause
+     * of `breaker_open`. */
     int breaker_failures; /* 1 .. 1000 */
     pawl_backoff breaker_open;
-    int64_t retry_after_max_ms; /* a destination that asks for a longer pause gets this one */
-    /* An acknowledgement's payload is sent to this store's own handlers, as a message of type
-     * response, in the same commit as the end of the request. */
+    int64_t retry_after_max_ms; /* upper limit for the Retry-After of a destination */
+    /* Enqueue the payload of an acknowledgement for this store's own handlers, as a message of type
+     * response, in the same commit that finishes the request. */
     bool responses;
-    const char *response_topic; /* NULL: the request's own; copied */
+    const char *response_topic; /* NULL: the request's topic; copied */
     pawl_log_sink log;          /* write NULL: silent */
 } pawl_delivery_options;
 #define PAWL_DELIVERY_OPTIONS_INIT                                                                 \
@@ -52,20 +53,21 @@ typedef struct pawl_delivery_options {
     }
 
 /**
- * Deliver the messages of `store` that have a destination: a name of `services` or a URL. Not
- * running yet.
+ * Creates a delivery for the messages of `store` that have a destination: a name in `services` or a
+ * URL. It does not run yet.
  *
- * Each destination has places of its own (its concurrency), a breaker of its own, and lanes of its
- * own in the queue: one that is slow or down holds up nobody. Acknowledged, or a duplicate, is
- * done. Refused (a 4xx other than 408, 409, 425, 429), or a URL of the message's own that is none,
- * fails at once. Anything else is retried, by the message's policy or the service's, not before a
- * Retry-After, until the message expires. Sends that count (pawl_count) are attempts: after
- * max_attempts of them, if there is such a limit, it has failed. All others are deferred, also what
- * cannot be sent because of this side's configuration, such as a service that is not in the map.
+ * Each destination has its own concurrency limit, its own circuit breaker and its own lanes in the
+ * queue: a slow or failed destination does not delay the others. An acknowledged or duplicate
+ * message is done. A refused message (a 4xx other than 408, 409, 425, 429), or one whose
+ * destination is an invalid URL, fails at once. Anything else is retried until the message expires,
+ * by the message's backoff policy or the service's, and not before a Retry-After. Sends that count
+ * (pawl_count) are attempts: after max_attempts of them, if there is such a limit, the message
+ * fails. All other failed sends are deferred, including messages that cannot be sent because of
+ * this side's configuration, such as a service that is not in the map.
  *
  * Ownership: *ret_delivery is the caller's (pawl_delivery_free); untouched on failure. It takes a
  *            reference to `services`; `store` and opts->transports must outlive it.
- * Threads:   any; all calls on a delivery by one thread at a time, except where said.
+ * Threads:   any; calls on one delivery must come from one thread at a time, except where noted.
  * Blocks:    no.
  * Durable:   nothing is written.
  * Errors:    PAWL_E_INVALID (an option out of range; no source), PAWL_E_NOMEM, PAWL_E_IO.
@@ -74,70 +76,77 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_delivery_new(pawl_store *store, pawl_s
                                                        const pawl_delivery_options *opts,
                                                        pawl_delivery **ret_delivery,
                                                        pawl_error *err);
-/* It must not be running. What it still holds comes back when the leases end. NULL is fine. */
+/*
+ * It must not be running. Messages that it still owns become ready when their leases expire. NULL
+ * is allowed.
+ */
 PAWL_API void pawl_delivery_free(pawl_delivery *delivery);
-/* Who its messages belong to: new for every delivery. */
+/* The owner id under which it claims: new for every delivery. */
 PAWL_API pawl_owner pawl_delivery_owner(const pawl_delivery *delivery);
 
 /*
- * Use another map from now on; sends under way end with the one they began with. Messages that the
- * old map prevented from being sent (no such service, a private address without allow_private) are
- * tried now, as by pawl_queue_wake(). Any thread, also while it runs. Takes a reference of its own.
+ * Replaces the service map; sends in flight finish with the map they began with. Messages that
+ * could not be sent because of the old map (no such service, a private address without
+ * allow_private) are retried now, as by pawl_queue_wake(). May be called from any thread, also
+ * while it runs. Takes a reference of its own.
  */
 PAWL_API void pawl_delivery_use(pawl_delivery *delivery, pawl_services *services);
 
 /**
- * Deliver until pawl_delivery_stop(): claim, send, answer, renew. Database errors that may go away
- * are waited out, with growing pauses; what was sent meanwhile is answered for when it is back.
+ * Runs the delivery until pawl_delivery_stop(): claims messages, sends them, stores the results and
+ * renews leases. Transient database errors are retried with exponential backoff; results of sends
+ * that end meanwhile are stored when the database is available again.
  *
- * Threads:   this one; a second one ends sends whose time is up while a call of the database is
- *            slow; receivers of inproc:// have their own. The log sink is called by both.
- * Blocks:    until stopped, and then until what is in flight has ended or was cancelled, grace_ms
- *            at most, and a few seconds more where the database does not answer.
- * Durable:   when it returns PAWL_OK, nothing is leased by it any more.
- * Errors:    PAWL_E_MISUSE (it runs already), or what the database answered if that will not go
- *            away by waiting, or if what was held could not be given back: it is then ready again
- *            when the leases end.
+ * Threads:   the calling thread; a second thread ends sends that time out while a database call is
+ *            slow; inproc:// receivers have their own threads. Both threads call the log sink.
+ * Blocks:    until stopped, and then until the sends in flight have ended or were cancelled: at
+ *            most grace_ms, and a few seconds more if the database does not respond.
+ * Durable:   on PAWL_OK it owns no lease any more.
+ * Errors:    PAWL_E_MISUSE (it is already running), or the database's error if it is permanent or
+ *            if owned messages could not be released; these are ready again when their leases
+ *            expire.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_delivery_run(pawl_delivery *delivery, pawl_error *err);
 
 /*
- * No new claims; sends may end for grace_ms, then they are cancelled, and their messages are ready
- * again. A second call skips the rest of the grace. Returns at once. Any thread, also a signal
- * handler; before pawl_delivery_run() it makes that return at once.
+ * Stops claiming, lets sends finish for grace_ms, then cancels them; their messages are ready
+ * again. A second call skips the rest of the grace period. Returns at once. May be called from any
+ * thread and from a signal handler; if called before pawl_delivery_run(), that call returns at
+ * once.
  */
 PAWL_API void pawl_delivery_stop(pawl_delivery *delivery);
 
 /*
- * One turn, for tests and loops of one's own: wait up to `wait_ms` (>= 0) for something to do, then
- * answer, claim, send. *ret_moved (may be NULL) counts messages that were claimed or answered for.
+ * Runs one iteration, for tests and custom loops: waits up to `wait_ms` (>= 0) for something to do,
+ * then stores results, claims and sends. *ret_moved (may be NULL) is the number of messages that
+ * were claimed or whose result was stored.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_delivery_step(pawl_delivery *delivery, int64_t wait_ms,
                                                         size_t *ret_moved, pawl_error *err);
 
-/* ---- how it goes ---- */
+/* ---- statistics ---- */
 
 typedef struct pawl_destination_stats {
     const char *destination; /* borrowed from the stats */
     size_t in_flight;
-    pawl_breaker_state breaker; /* closed: it is sent to; half-open: one message tries */
-    /* These four since the delivery first sent to it. A destination that was not in use for five
-     * minutes is forgotten, and counts from 0 when it is used again. */
-    uint64_t sent;      /* acknowledged, duplicates among them */
-    uint64_t duplicate; /* of those, the ones that had been there already */
-    uint64_t retried;   /* to be retried, counted or not */
-    uint64_t failed;    /* for good */
-    uint64_t deferred;  /* of those retried, the ones that did not count as an attempt */
+    pawl_breaker_state breaker; /* closed: messages are sent; half-open: one message probes */
+    /* Counted since the delivery first sent to the destination. A destination that was unused for
+     * five minutes is dropped, and counts from 0 when it is used again. */
+    uint64_t sent;      /* acknowledged, including duplicates */
+    uint64_t duplicate; /* of those, already processed by the destination */
+    uint64_t retried;   /* failed sends that are retried, counted as attempts or not */
+    uint64_t failed;    /* failed permanently */
+    uint64_t deferred;  /* of those retried, not counted as attempts */
 } pawl_destination_stats;
 
 typedef struct pawl_delivery_stats pawl_delivery_stats;
 
-/* As it was at one moment. Any thread, also while it runs. PAWL_E_INVALID, PAWL_E_NOMEM. */
+/* Returns a snapshot. Any thread, also while it runs. PAWL_E_INVALID, PAWL_E_NOMEM. */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_delivery_stats_get(pawl_delivery *delivery,
                                                              pawl_delivery_stats **ret_stats,
                                                              pawl_error *err);
 PAWL_API size_t pawl_delivery_stats_count(const pawl_delivery_stats *stats);
-/* By name; NULL past the end. */
+/* Sorted by name; NULL past the end. */
 PAWL_API const pawl_destination_stats *pawl_delivery_stats_at(const pawl_delivery_stats *stats,
                                                               size_t index);
 PAWL_API void pawl_delivery_stats_free(pawl_delivery_stats *stats); /* NULL is fine */

@@ -1,4 +1,4 @@
-/* include/pawl/error.h - what a call answers, and what the caller should do next. */
+/* include/pawl/error.h - status codes and error details. */
 #ifndef PAWL_ERROR_H
 #define PAWL_ERROR_H
 
@@ -10,8 +10,8 @@
 PAWL_BEGIN_DECLS
 
 /*
- * The one table of statuses. Columns: name, number, text, retryable (1: the same call may succeed
- * later), HTTP code, exit code of the program. Numbers are never reused and never change.
+ * The table of all statuses. Columns: name, number, text, retryable (1: the same call may succeed
+ * later), HTTP status, exit code of the program. Numbers never change and are never reused.
  */
 #define PAWL_STATUS_TABLE(X)                                                                       \
     X(OK, 0, "done", 0, 200, 0)                                                                    \
@@ -47,7 +47,7 @@ typedef enum pawl_status { PAWL_STATUS_TABLE(PAWL_STATUS_ENUM) PAWL_STATUS_COUNT
 #undef PAWL_STATUS_ENUM
 
 /*
- * Filled by a failing call when the caller passes one; untouched on success. The caller owns it,
+ * Filled in by a failing call if the caller passes one; untouched on success. The caller owns it,
  * nothing in it is allocated, and it may be copied. Never contains a payload or a password.
  */
 typedef struct pawl_error {
@@ -55,16 +55,16 @@ typedef struct pawl_error {
     bool retryable;      /* the same call may succeed later */
     int32_t native_code; /* SQLite extended code or errno; 0 if none */
     char sqlstate[6];    /* PostgreSQL's five characters; "" if none */
-    char message[512];   /* one sentence: what happened and what to do */
+    char message[512];   /* one sentence: the problem and how to fix it */
 } pawl_error;
 #define PAWL_ERROR_INIT                                                                            \
     {                                                                                              \
         PAWL_OK, false, 0, "", ""                                                                  \
     }
 
-/* "PAWL_E_BUSY"; "unknown status" for a number that is not in the table. Never NULL. */
+/* The name, "PAWL_E_BUSY"; "unknown status" for a number that is not in the table. Never NULL. */
 PAWL_API const char *pawl_status_name(pawl_status status);
-/* "database busy". Never NULL. */
+/* The text, "database busy". Never NULL. */
 PAWL_API const char *pawl_status_text(pawl_status status);
 PAWL_API bool pawl_status_retryable(pawl_status status);
 PAWL_API int pawl_status_http(pawl_status status);

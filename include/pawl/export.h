@@ -1,4 +1,4 @@
-/* include/pawl/export.h - how public symbols are declared. */
+/* include/pawl/export.h - macros for declaring public symbols. */
 #ifndef PAWL_EXPORT_H
 #define PAWL_EXPORT_H
 

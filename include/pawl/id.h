@@ -1,4 +1,5 @@
-/* include/pawl/id.h - three kinds of id, each its own type so that the compiler tells them apart.
+/* include/pawl/id.h - three kinds of id, each with its own type so that the compiler rejects
+ * mix-ups.
  */
 #ifndef PAWL_ID_H
 #define PAWL_ID_H
@@ -11,17 +12,17 @@
 
 PAWL_BEGIN_DECLS
 
-/* The queue's own key. Assigned by the database, never reused. */
+/* The queue's key of a message. Assigned by the database, never reused. */
 typedef struct pawl_work_id {
     int64_t value;
 } pawl_work_id;
 
-/* The logical message: made by the sender, constant across retries. A UUID. */
+/* The logical message: a UUID chosen by the sender, the same for all attempts. */
 typedef struct pawl_message_id {
     uint8_t bytes[16];
 } pawl_message_id;
 
-/* One worker instance: a UUID per start. All zero means "nobody" and is refused as an owner. */
+/* One worker instance: a UUID per start. All zero means "no owner" and is rejected as an owner. */
 typedef struct pawl_owner {
     uint8_t bytes[16];
 } pawl_owner;
@@ -30,16 +31,16 @@ typedef struct pawl_owner {
 #define PAWL_UUID_TEXT_SIZE 37
 
 /*
- * A fresh UUIDv7: sorted by time, and strictly increasing within this process. Any thread.
+ * Returns a new UUIDv7: ordered by time, and strictly increasing within this process. Any thread.
  */
 PAWL_API pawl_message_id pawl_message_id_new(void);
 PAWL_API pawl_owner pawl_owner_new(void);
 
-/* The canonical lower-case form, e.g. 0192d3c4-.... */
+/* Formats the id in the canonical lower-case form, e.g. 0192d3c4-.... */
 PAWL_API void pawl_message_id_format(pawl_message_id id, char ret_text[PAWL_UUID_TEXT_SIZE]);
 PAWL_API void pawl_owner_format(pawl_owner owner, char ret_text[PAWL_UUID_TEXT_SIZE]);
 
-/* Accepts the 36-character form in either case; PAWL_E_INVALID otherwise. */
+/* Parses the 36-character form in either case; PAWL_E_INVALID otherwise. */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_message_id_parse(const char *text,
                                                            pawl_message_id *ret_id,
                                                            pawl_error *err);

@@ -1,20 +1,23 @@
-/* include/pawl/job.h - work that recurs: a schedule, and the message that it sends each time.
+/* include/pawl/job.h - jobs: recurring work, defined by a schedule and the message it sends.
  *
- * A job is a row in the database: a name, a schedule (pawl/schedule.h), and what to send. Each time
- * at which the schedule fires is a slot. A scheduler (every worker has one, see pawl/worker.h)
- * looks for slots that are due and makes a run of each: a message, claimed, renewed, retried,
- * cancelled and listed like any other, which the job's history (pawl/job_runs.h) follows to its
- * end. A run that fails does not move the schedule.
+ * A job is a row in the database: a name, a schedule (pawl/schedule.h), and the message to send.
+ * Each time at which the schedule fires is an occurrence (a "slot" in the names below). A scheduler
+ * (every worker has one, see pawl/worker.h) finds the occurrences that are due and creates a run
+ * for each: a message that is claimed, renewed, retried, cancelled and listed like any other. The
+ * job's history (pawl/job_runs.h) records the run until it ends. A failed run does not change the
+ * schedule.
  *
- * Each slot gets one run, however many schedulers there are, also if several believe that they are
- * the only one, if one dies at any moment, and if a clock is stepped. The slot is recorded and its
- * message is stored in one transaction, and a slot at or before the last one is never made again.
- * After a clock that was ahead was set back by more than 5 minutes, slots are computed from the
- * time that it shows; one whose run is still in the history does not run again. Whether the message
- * is handled once is another promise: docs/guarantees.md.
+ * Each occurrence gets one run, however many schedulers there are: also if several of them believe
+ * that they are the only one, if one dies at any moment, and if a clock is stepped. The occurrence
+ * is recorded and its message is stored in one transaction, and an occurrence at or before the last
+ * recorded one is never created again. After a clock that was ahead was set back by more than 5
+ * minutes, occurrences are computed from the corrected time; one whose run is still in the history
+ * does not run again. Whether the message is handled exactly once is a separate guarantee:
+ * docs/guarantees.md.
  *
- * The message carries, besides the job's own headers, "pawl-job" (the name), "pawl-run" (the run's
- * id, as text) and, unless it was triggered, "pawl-scheduled-at" (the slot, RFC 3339 in UTC).
+ * Besides the job's own headers, the message has "pawl-job" (the name), "pawl-run" (the run's id,
+ * as text) and, unless it was triggered, "pawl-scheduled-at" (the time of the occurrence, RFC 3339
+ * in UTC).
  */
 #ifndef PAWL_JOB_H
 #define PAWL_JOB_H
@@ -35,21 +38,20 @@
 PAWL_BEGIN_DECLS
 
 /*
- * What becomes of slots that nobody looked at in time: a slot is late when its due time is more
- * than misfire_grace_ms ago. If the oldest slot that is due is not late, all that are due run.
+ * What to do with missed occurrences: an occurrence is late when its due time is more than
+ * misfire_grace_ms ago. If the oldest occurrence that is due is not late, all that are due run.
  */
 typedef enum pawl_misfire {
-    PAWL_MISFIRE_ONCE = 0, /* the newest slot that is due runs, the others are one skip */
-    PAWL_MISFIRE_ALL = 1,  /* the newest misfire_cap run, oldest first; older ones are one skip */
-    PAWL_MISFIRE_SKIP = 2  /* those that are late are one skip; the others run */
+    PAWL_MISFIRE_ONCE = 0, /* run the latest due occurrence; the others are one skip */
+    PAWL_MISFIRE_ALL = 1,  /* run the latest misfire_cap, oldest first; the others are one skip */
+    PAWL_MISFIRE_SKIP = 2  /* the late ones are one skip; run the others */
 } pawl_misfire;
 
-/* What becomes of a slot while a run of the job has not ended, be it triggered or scheduled. */
+/* What to do with an occurrence while a run of the job, triggered or scheduled, has not ended. */
 typedef enum pawl_overlap {
-    PAWL_OVERLAP_SKIP = 0,  /* it is skipped */
-    PAWL_OVERLAP_ALLOW = 1, /* it runs beside the others */
-    PAWL_OVERLAP_QUEUE =
-        2 /* it waits until they have ended; one waits at most, others are skipped */
+    PAWL_OVERLAP_SKIP = 0,  /* skip it */
+    PAWL_OVERLAP_ALLOW = 1, /* run it concurrently */
+    PAWL_OVERLAP_QUEUE = 2  /* run it after they end; at most one waits, others are skipped */
 } pawl_overlap;
 
 /* "once", "all", "skip"; "skip", "allow", "queue". Never NULL. */
@@ -58,36 +60,36 @@ PAWL_API const char *pawl_overlap_name(pawl_overlap overlap);
 
 #define PAWL_JOB_NAME_MAX 100 /* characters */
 
-/* A job as it is asked for. Everything is copied during the call. */
+/* The definition of a job. Everything is copied during the call. */
 typedef struct pawl_job_definition {
     size_t size;          /* set by PAWL_JOB_DEFINITION_INIT, never by hand */
     const char *name;     /* required: 1 .. 100 characters of UTF-8 */
     const char *schedule; /* required, see pawl/schedule.h */
-    const char *zone;     /* a name of the IANA database; NULL: "UTC" */
-    const char *topic;    /* required; this and the next eight as in pawl_outgoing */
+    const char *zone;     /* an IANA time zone name; NULL: "UTC" */
+    const char *topic;    /* required; this and the next eight are as in pawl_outgoing */
     const void *payload;  /* NULL with size 0: empty */
     size_t payload_size;
     pawl_type type;
     const char *destination;
-    const char *headers; /* NULL or a JSON object; names with "pawl-" in front are the library's */
+    const char *headers; /* NULL or a JSON object; names that start with "pawl-" are reserved */
     const char *correlation_id;
     int priority;
-    int max_attempts;     /* of one run; 0: 10 if local, with a destination until it expires */
-    pawl_backoff backoff; /* between them; all zero: the worker's policy */
+    int max_attempts; /* of one run; 0: 10 if local; with a destination no limit until it expires */
+    pawl_backoff backoff; /* between attempts; all zero: the worker's policy */
     pawl_misfire misfire;
     int misfire_cap;          /* 1 .. 1000 */
     int64_t misfire_grace_ms; /* 0 .. 7 days */
     pawl_overlap overlap;
-    int64_t jitter_ms;  /* a run is due up to so much after its slot, but before the next one; how
-                           much depends on job and slot only. 0 .. 1 day */
-    int64_t ttl_ms;     /* a run that nobody has begun with so long after it was due expires; 0:
-                           none if local, 24 h with a destination. At most 100 years */
-    int64_t timeout_ms; /* of one attempt: its handler is cancelled then; 0: none. At most 7 days */
+    int64_t jitter_ms;  /* maximum delay of a run after its occurrence, but before the next one; the
+                           delay depends only on the job and the occurrence. 0 .. 1 day */
+    int64_t ttl_ms;     /* a run that has not started this long after it was due expires; 0: none if
+                           local, 24 h with a destination. At most 100 years */
+    int64_t timeout_ms; /* of one attempt: then its handler is cancelled; 0: none. At most 7 days */
     int64_t lease_ms;   /* of a run: 1 s .. 7 days */
-    int64_t heartbeat_ms; /* how often the worker renews it: 100 ms or more, below the lease */
-    int keep_runs;        /* history: the newest so many runs, and as many skips; 1 .. 100000 */
-    int64_t keep_ms;      /* and of those, what ended within this time; 0: any. At most 100 years */
-    bool disabled;        /* a new job is disabled; one that exists stays as it is */
+    int64_t heartbeat_ms; /* lease renewal interval: 100 ms or more, shorter than the lease */
+    int keep_runs; /* history: keep this many of the latest runs, and as many skips; 1 .. 100000 */
+    int64_t keep_ms; /* and of those, only what ended within this time; 0: all. At most 100 years */
+    bool disabled;   /* create a new job disabled; an existing job keeps its state */
 } pawl_job_definition;
 #define PAWL_JOB_DEFINITION_INIT                                                                   \
     {                                                                                              \
@@ -97,20 +99,20 @@ typedef struct pawl_job_definition {
     }
 
 /**
- * Create the job, or change it if there is one of that name. All of the definition is stored, each
- * time. The same schedule and zone keep the next slot; another schedule or zone is computed from
- * now on, and never fires at or before the last slot that was made. Runs that exist stay as they
- * are.
+ * Creates the job, or replaces the definition of the job with that name. The whole definition is
+ * stored each time. If schedule and zone are unchanged, so is the next occurrence; a changed
+ * schedule or zone takes effect from now, and never fires at or before the last recorded
+ * occurrence. Existing runs are not changed.
  *
- * "every D" fires D after this call, then every D. "every D from start" does so for the first time,
- * then D after each scheduled run was claimed for the first time; while one waits to be claimed
- * there is no next slot.
+ * "every D" fires D after this call, then every D. "every D from start" also first fires D after
+ * this call, then D after each scheduled run was first claimed; while a run waits to be claimed
+ * there is no next occurrence.
  *
- * Ownership: nothing of `definition` is kept. *ret_created (may be NULL): there was none before.
+ * Ownership: nothing of `definition` is kept. *ret_created (may be NULL): the job did not exist.
  * Threads:   any.
- * Blocks:    one round trip, and a small file of the time zone data is read.
- * Durable:   on PAWL_OK. PAWL_E_IN_DOUBT is resolved by calling it again.
- * Errors:    PAWL_E_INVALID: a schedule that cannot be read or never fires (the message says the
+ * Blocks:    one round trip, and it reads a small file of time zone data.
+ * Durable:   on PAWL_OK. After PAWL_E_IN_DOUBT call it again.
+ * Errors:    PAWL_E_INVALID: a schedule that cannot be parsed or never fires (the message gives the
  *            column), an unknown time zone, a value out of range; nothing is stored.
  *            PAWL_E_TOO_LARGE, PAWL_E_BUSY, PAWL_E_UNAVAILABLE, PAWL_E_NOMEM, ...
  */
@@ -118,26 +120,24 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_job_put(pawl_store *store,
                                                   const pawl_job_definition *definition,
                                                   bool *ret_created, pawl_error *err);
 
-/* ---- looking ---- */
+/* ---- reading ---- */
 
 typedef struct pawl_job {
     int64_t id;
     const char *name;
-    const pawl_job_definition *definition; /* could be put again as it is; payload: get only */
+    const pawl_job_definition *definition; /* for pawl_job_put(); payload: get only */
     bool enabled;
-    pawl_wall created_at; /* of a row that was inserted by hand: when it was first looked at */
+    pawl_wall created_at; /* for a row inserted manually: when the scheduler first read it */
     pawl_wall updated_at; /* by pawl_job_put(), enable or disable */
-    /* The next slot, and when its run is due: the same but for jitter. PAWL_NEVER: disabled, has a
-     * problem, or "from start" and its run has not been claimed. */
+    /* The next occurrence, and when its run is due: the same except for jitter. PAWL_NEVER:
+     * disabled, has a problem, or "from start" and its run has not been claimed. */
     pawl_wall next_slot_at;
     pawl_wall next_due_at;
-    pawl_wall last_slot_at; /* the last slot that was made a run or skipped; or PAWL_NEVER */
-    int unfinished;         /* runs that have not ended; those that wait in line, too */
-    pawl_wall last_run_at;  /* when the last run that was begun was claimed first; or PAWL_NEVER */
-    pawl_run_state last_run_state; /* how it is; only if last_run_at is not PAWL_NEVER */
-    const char
-        *problem; /* why the scheduler passes it over: a row that was written by hand; or NULL
-                   */
+    pawl_wall last_slot_at;        /* the last occurrence that was run or skipped; or PAWL_NEVER */
+    int unfinished;                /* runs that have not ended, including waiting ones */
+    pawl_wall last_run_at;         /* when the last started run was first claimed; or PAWL_NEVER */
+    pawl_run_state last_run_state; /* its state; only if last_run_at is not PAWL_NEVER */
+    const char *problem;           /* why the scheduler skips a row written manually; or NULL */
 } pawl_job;
 
 /* An owned list of jobs. */
@@ -145,35 +145,38 @@ typedef struct pawl_jobs pawl_jobs;
 PAWL_API size_t pawl_jobs_count(const pawl_jobs *jobs);
 /* Borrowed from the list; NULL when `index` is out of range. */
 PAWL_API const pawl_job *pawl_jobs_at(const pawl_jobs *jobs, size_t index);
-/* The database's clock when they were read. */
+/* The database's clock when the list was read. */
 PAWL_API pawl_wall pawl_jobs_now(const pawl_jobs *jobs);
 PAWL_API void pawl_jobs_free(pawl_jobs *jobs); /* NULL is fine */
 
-/* One job, whole, as a list of one. PAWL_E_NOT_FOUND if there is none of that name. */
+/* Returns one job in full, as a list of one. PAWL_E_NOT_FOUND if there is none of that name. */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_job_get(pawl_store *store, const char *name,
                                                   pawl_jobs **ret_one, pawl_error *err);
 
-/* Which jobs. A zeroed filter (PAWL_JOB_FILTER_INIT) means all. */
+/* Selects jobs. A zeroed filter (PAWL_JOB_FILTER_INIT) selects all. */
 typedef struct pawl_job_filter {
     size_t size;       /* set by PAWL_JOB_FILTER_INIT, never by hand */
-    const char *after; /* keyset page: only names after this one; NULL: from the first */
+    const char *after; /* keyset pagination: only names after this one; NULL: from the first */
     int limit;         /* 0: 100; at most 10000 */
 } pawl_job_filter;
 #define PAWL_JOB_FILTER_INIT                                                                       \
     {                                                                                              \
         sizeof(pawl_job_filter), NULL, 0                                                           \
     }
-/* By name, byte by byte, without payloads. A full page may have a next one: after its last name. */
+/*
+ * Lists jobs without payloads, sorted by the bytes of their names. A full page may have a next one:
+ * set `after` to its last name.
+ */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_job_list(pawl_store *store, const pawl_job_filter *filter,
                                                    pawl_jobs **ret_list, pawl_error *err);
 
 /* ---- changing ---- */
 
 /*
- * Disabled: no slot is made any more; runs that exist go on, and pawl_job_trigger() still works.
- * Enabled again: the next slot is computed from now, so the time in between is no misfire.
- * *ret_changed (may be NULL): it was not so before. PAWL_E_NOT_FOUND. Durable on PAWL_OK; may be
- * repeated after PAWL_E_IN_DOUBT.
+ * Enables or disables a job. Disabled: no occurrences are created; existing runs continue, and
+ * pawl_job_trigger() still works. Enabled again: the next occurrence is computed from now, so
+ * occurrences in between do not count as missed. *ret_changed (may be NULL): the state changed.
+ * PAWL_E_NOT_FOUND. Durable on PAWL_OK; may be repeated after PAWL_E_IN_DOUBT.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_job_enable(pawl_store *store, const char *name,
                                                      bool *ret_changed, pawl_error *err);
@@ -182,7 +185,7 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_job_disable(pawl_store *store, const c
 
 typedef struct pawl_job_trigger_options {
     size_t size; /* set by PAWL_JOB_TRIGGER_OPTIONS_INIT, never by hand */
-    bool force;  /* beside runs that have not ended, whatever the job says of overlaps */
+    bool force;  /* run it even if other runs have not ended, whatever the overlap policy */
 } pawl_job_trigger_options;
 #define PAWL_JOB_TRIGGER_OPTIONS_INIT                                                              \
     {                                                                                              \
@@ -190,19 +193,19 @@ typedef struct pawl_job_trigger_options {
     }
 typedef struct pawl_job_triggered {
     int64_t run_id;
-    pawl_message_id message_id; /* all zero while it waits in line */
-    bool waiting;               /* PAWL_OVERLAP_QUEUE: until the others have ended */
+    pawl_message_id message_id; /* all zero while it waits */
+    bool waiting;               /* PAWL_OVERLAP_QUEUE: waits until the others have ended */
 } pawl_job_triggered;
 
 /**
- * Run a job now, outside its schedule, which does not move; also a disabled one.
+ * Runs a job now, outside its schedule, which does not change. Works for disabled jobs, too.
  *
  * Ownership: `opts` may be NULL: all defaults. *ret_triggered (may be NULL) is written on success.
  * Threads:   any.
  * Blocks:    one round trip.
- * Durable:   on PAWL_OK. After PAWL_E_IN_DOUBT the history tells whether there is a run.
- * Errors:    PAWL_E_BUSY: a run has not ended and the job does not allow overlaps, or one waits in
- *            line already; the message names it. PAWL_E_NOT_FOUND, PAWL_E_INVALID,
+ * Durable:   on PAWL_OK. After PAWL_E_IN_DOUBT the history shows whether there is a run.
+ * Errors:    PAWL_E_BUSY: a run has not ended and the job does not allow overlaps, or one is
+ *            already waiting; the message names it. PAWL_E_NOT_FOUND, PAWL_E_INVALID,
  *            PAWL_E_UNAVAILABLE, ...
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_job_trigger(pawl_store *store, const char *name,
@@ -211,9 +214,9 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_job_trigger(pawl_store *store, const c
                                                       pawl_error *err);
 
 /*
- * Remove the job and its history. Its runs that nobody has begun with are cancelled: *ret_cancelled
- * (may be NULL) counts them. One that is being handled goes on to its end, without a history.
- * PAWL_E_NOT_FOUND; durable on PAWL_OK.
+ * Deletes the job and its history. Runs that have not been started are cancelled: *ret_cancelled
+ * (may be NULL) is their number. A run that is being handled continues to its end, without a
+ * history. PAWL_E_NOT_FOUND; durable on PAWL_OK.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_job_delete(pawl_store *store, const char *name,
                                                      size_t *ret_cancelled, pawl_error *err);
@@ -222,14 +225,14 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_job_delete(pawl_store *store, const ch
 
 typedef struct pawl_job_tick_result {
     size_t size;      /* set by PAWL_JOB_TICK_RESULT_INIT, never by hand */
-    int64_t looked;   /* jobs that were looked at */
-    int64_t runs;     /* made, those that have to wait in line too */
-    int64_t skips;    /* recorded; each may stand for many slots */
-    int64_t started;  /* had waited in line, and are messages now */
-    int64_t problems; /* jobs that were found to be unusable */
-    bool more;        /* more jobs are due than one call takes: call again */
+    int64_t looked;   /* jobs that were examined */
+    int64_t runs;     /* created, including those that wait for another run */
+    int64_t skips;    /* recorded; each may cover many occurrences */
+    int64_t started;  /* waited for another run and became messages now */
+    int64_t problems; /* jobs found to be invalid */
+    bool more;        /* more jobs are due than one call processes: call again */
     pawl_wall now;    /* the database's clock */
-    pawl_wall next;   /* when the next job has to be looked at; PAWL_NEVER: none so far */
+    pawl_wall next;   /* when a job must be examined next; PAWL_NEVER: none so far */
 } pawl_job_tick_result;
 #define PAWL_JOB_TICK_RESULT_INIT                                                                  \
     {                                                                                              \
@@ -240,17 +243,18 @@ typedef struct pawl_job_tick_result {
     }
 
 /**
- * Look at the jobs that are due, make their runs, and set their next slots: what a worker does all
- * the time, for a process without one, and for tests. Nothing due writes nothing. Costs what the
- * due jobs cost, 100 at most, however many others there are.
+ * Runs one pass of the scheduler: creates the runs of the jobs that are due and computes their next
+ * occurrences. Workers do this continuously; this call is for a process without a worker, and for
+ * tests. If nothing is due, nothing is written. The cost depends on the due jobs only, at most 100
+ * per call, not on the number of other jobs.
  *
  * Ownership: `ret_result` may be NULL.
- * Threads:   any; any number of processes may do it at the same time.
+ * Threads:   any; any number of processes may call it at the same time.
  * Blocks:    one round trip, and a second one if something is due.
- * Durable:   on PAWL_OK; each job that was due as a whole or not at all. After PAWL_E_IN_DOUBT the
- *            next call finds out.
+ * Durable:   on PAWL_OK; each due job completely or not at all. After PAWL_E_IN_DOUBT call it
+ *            again: it continues from the committed state.
  * Errors:    PAWL_E_BUSY, PAWL_E_UNAVAILABLE, PAWL_E_NOMEM, ... A job that cannot be scheduled is
- * no error: it gets its `problem` and is passed over.
+ *            not an error: its `problem` is set and it is skipped.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_job_tick(pawl_store *store,
                                                    pawl_job_tick_result *ret_result,

@@ -1,14 +1,15 @@
-/* include/pawl/lease.h - exclusive, expiring ownership of a named thing.
+/* include/pawl/lease.h - leases: exclusive, expiring ownership of a name.
  *
- * One holder at a time, by the database's clock. Every take draws a fencing token that is greater
- * than all before it in the store, also those of claimed messages. The holder renews; who does not
- * (because it died, or could not reach the database) loses the lease when it ends.
+ * A lease has one owner at a time, by the database's clock. Every acquisition gets a fencing token
+ * that is greater than all earlier tokens in the store, including those of claimed messages. The
+ * owner renews the lease; an owner that does not renew (because it died or could not reach the
+ * database) loses it when it expires.
  *
- * A program that holds a lease may be stopped for any time between looking and doing, so knowing
- * that it held the lease a moment ago proves nothing. What does is pawl_lease_guard() in the
- * transaction that does it, or the token given to whatever must refuse an older one.
+ * A process may be paused for any length of time between checking a lease and acting on it, so
+ * having owned the lease a moment ago proves nothing. To be safe, call pawl_lease_guard() in the
+ * transaction that does the work, or pass the token to a system that rejects older tokens.
  *
- * lease_runner.h renews by itself and says when the lease is lost.
+ * lease_runner.h renews a lease automatically and reports when it is lost.
  */
 #ifndef PAWL_LEASE_H
 #define PAWL_LEASE_H
@@ -27,32 +28,32 @@
 
 PAWL_BEGIN_DECLS
 
-#define PAWL_LEASE_NAME_MAX 255 /* characters of UTF-8, at least 1; case matters */
+#define PAWL_LEASE_NAME_MAX 255 /* characters of UTF-8, at least 1; case-sensitive */
 #define PAWL_LEASE_TTL_MIN_MS 1000
 #define PAWL_LEASE_TTL_MAX_MS 86400000
-#define PAWL_LEASE_TTL_MS 30000 /* a good one for a start */
+#define PAWL_LEASE_TTL_MS 30000 /* a reasonable default */
 
-/* What the database said to the holder. */
+/* The state of a lease as granted by the database. */
 typedef struct pawl_lease_grant {
-    int64_t fence;        /* the token */
-    pawl_wall now;        /* by the database's clock, when it decided */
-    pawl_wall expires_at; /* by the same clock; after a release that is `now` */
-    bool taken;           /* a new take with a new token; false: extended, or given back */
+    int64_t fence;        /* the fencing token */
+    pawl_wall now;        /* the database's clock when the lease was granted */
+    pawl_wall expires_at; /* by the same clock; after a release equal to `now` */
+    bool taken;           /* newly acquired with a new token; false: extended, or released */
 } pawl_lease_grant;
 
 /**
- * Take the lease `name` for `ttl_ms`, or learn that somebody else holds it. An owner that holds it
- * already extends it (never shortens it) and keeps the token. A lease that has run out is taken
- * anew, also by the same owner.
+ * Acquires the lease `name` for `ttl_ms`, or fails if another owner has it. If `owner` already owns
+ * it, the lease is extended (never shortened) and keeps its token. An expired lease is acquired
+ * with a new token, even by the same owner.
  *
- * Ownership: everything is copied. `owner_name` is for people: NULL is "host:pid".
+ * Ownership: everything is copied. `owner_name` is informational: NULL is "host:pid".
  * Threads:   any.
- * Blocks:    one round trip, bounded by the store's timeout. PostgreSQL: a take waits for
- *            transactions that have passed pawl_lease_guard() with the token before.
- * Durable:   on PAWL_OK it is committed. PAWL_E_IN_DOUBT: ask again with the same owner.
- * Errors:    PAWL_E_HELD (the message says by whom and for how long), PAWL_E_INVALID (name, zero
- *            owner, ttl_ms outside PAWL_LEASE_TTL_MIN_MS .. _MAX_MS), PAWL_E_BUSY, PAWL_E_TIMEOUT,
- *            PAWL_E_IN_DOUBT, PAWL_E_UNAVAILABLE.
+ * Blocks:    one round trip, bounded by the store's timeout. PostgreSQL: an acquisition waits for
+ *            transactions that have passed pawl_lease_guard() with the previous token.
+ * Durable:   on PAWL_OK it is committed. PAWL_E_IN_DOUBT: call again with the same owner.
+ * Errors:    PAWL_E_HELD (the message names the owner and the remaining time), PAWL_E_INVALID
+ *            (name, zero owner, ttl_ms outside PAWL_LEASE_TTL_MIN_MS .. _MAX_MS), PAWL_E_BUSY,
+ *            PAWL_E_TIMEOUT, PAWL_E_IN_DOUBT, PAWL_E_UNAVAILABLE.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_lease_acquire(pawl_store *store, const char *name,
                                                         pawl_owner owner, int64_t ttl_ms,
@@ -61,9 +62,10 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_lease_acquire(pawl_store *store, const
                                                         pawl_error *err);
 
 /*
- * Still at it: the lease ends `ttl_ms` from now, or later if it already did. PAWL_E_LOST: it is
- * not held under this token any more: it ran out, was given back or taken away. One that ran out is
- * not revived, even if nobody has taken it. Saying it twice is fine, also after PAWL_E_IN_DOUBT.
+ * Renews the lease: it expires `ttl_ms` from now, or later if it already did. PAWL_E_LOST: the
+ * lease is no longer owned under this token, because it expired, was released or was taken away. An
+ * expired lease is not revived, even if it has no new owner. May be repeated, also after
+ * PAWL_E_IN_DOUBT.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_lease_renew(pawl_store *store, const char *name,
                                                       pawl_owner owner, int64_t fence,
@@ -71,8 +73,8 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_lease_renew(pawl_store *store, const c
                                                       pawl_error *err);
 
 /*
- * Give it back: anybody may take it from now on. PAWL_E_LOST if it was not held under this token
- * any more, which is also what a second release answers, for example after PAWL_E_IN_DOUBT.
+ * Releases the lease: any owner may acquire it from now on. PAWL_E_LOST if it was no longer owned
+ * under this token; a second release, for example after PAWL_E_IN_DOUBT, also returns this.
  * `ret_grant` may be NULL.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_lease_release(pawl_store *store, const char *name,
@@ -81,43 +83,43 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_lease_release(pawl_store *store, const
                                                         pawl_error *err);
 
 /**
- * Go on only if the lease is held under this token, by the database's clock, now. On PAWL_OK nobody
- * else gets the lease before the transaction has ended, also if the lease runs out meanwhile: what
- * the transaction writes is committed before the next token is given out. The holder can renew at
- * the same time. On any other answer the application rolls its transaction back; one of
- * pawl_message_begin() has been rolled back.
+ * Checks that the lease is owned under this token, by the database's clock, now. On PAWL_OK no
+ * other owner can acquire the lease before the transaction has ended, even if the lease expires
+ * meanwhile: the transaction's writes are committed before the next token is issued. The owner can
+ * renew at the same time. On any other status the application must roll its transaction back; a
+ * transaction of pawl_message_begin() has already been rolled back.
  *
  * Ownership: `tx` stays the caller's.
  * Threads:   the transaction's.
  * Blocks:    one round trip. SQLite: until the transaction has the write lock, if it began without.
- *            Whoever takes the lease next waits for the end of the transaction: keep it short.
- * Durable:   nothing is written that others see.
+ *            The next acquisition waits for the end of the transaction: keep it short.
+ * Durable:   nothing is written that others can see.
  * Errors:    PAWL_E_LOST, PAWL_E_INVALID, PAWL_E_MISUSE (the transaction has ended),
  *            PAWL_E_TX_RESTART (SQLite: begin with BEGIN IMMEDIATE), PAWL_E_SERIALIZATION
- *            (PostgreSQL above READ COMMITTED: the lease changed, if only by a renewal, since the
- *            transaction began), PAWL_E_TIMEOUT, PAWL_E_UNAVAILABLE.
+ *            (PostgreSQL above READ COMMITTED: the lease changed since the transaction began, if
+ *            only by a renewal), PAWL_E_TIMEOUT, PAWL_E_UNAVAILABLE.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_lease_guard(pawl_tx *tx, const char *name, int64_t fence,
                                                       pawl_error *err);
 
-/* ---- looking after leases ---- */
+/* ---- administering leases ---- */
 
-/* A lease that somebody holds, or the last one who did. */
+/* A lease and its owner, or its last owner. */
 typedef struct pawl_lease {
     const char *name;
-    bool held;        /* by the database's clock, when it was read */
-    pawl_owner owner; /* the holder, or the last one */
+    bool held;        /* owned, by the database's clock when it was read */
+    pawl_owner owner; /* the owner, or the last one */
     const char *owner_name;
     int64_t fence;
     pawl_wall taken_at;
     pawl_wall renewed_at;
     pawl_wall expires_at;
-    pawl_wall released_at; /* given back, or taken away; PAWL_NEVER: it was not */
-    /* The last time that it was taken away by force; kept when others hold it later. */
-    pawl_wall forced_at; /* PAWL_NEVER: it never was */
+    pawl_wall released_at; /* released or taken away; PAWL_NEVER: neither */
+    /* The last time it was taken away by force; kept under later owners. */
+    pawl_wall forced_at; /* PAWL_NEVER: never */
     const char *forced_by;
     const char *forced_reason; /* may be NULL */
-    int64_t forced_fence;      /* the token of whom it was taken from */
+    int64_t forced_fence;      /* the token of the owner that lost it */
 } pawl_lease;
 
 /* An owned list of leases. */
@@ -129,13 +131,13 @@ PAWL_API const pawl_lease *pawl_leases_at(const pawl_leases *leases, size_t inde
 PAWL_API pawl_wall pawl_leases_now(const pawl_leases *leases);
 PAWL_API void pawl_leases_free(pawl_leases *leases); /* NULL is fine */
 
-/* A list of one. PAWL_E_NOT_FOUND: nobody has held it lately. */
+/* Returns one lease, as a list of one. PAWL_E_NOT_FOUND: there is no record of it. */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_lease_get(pawl_store *store, const char *name,
                                                     pawl_leases **ret_one, pawl_error *err);
 
 typedef struct pawl_lease_filter {
     size_t size;       /* set by PAWL_LEASE_FILTER_INIT, never by hand */
-    const char *after; /* keyset page: names behind this one; NULL: from the first */
+    const char *after; /* keyset pagination: only names after this one; NULL: from the first */
     int limit;         /* 0: 100; at most 10000 */
     bool only_held;
 } pawl_lease_filter;
@@ -144,8 +146,8 @@ typedef struct pawl_lease_filter {
         sizeof(pawl_lease_filter), NULL, 0, false                                                  \
     }
 /*
- * By name, byte by byte. A list that is as long as the limit may have a next page: `after` is its
- * last name. `filter` may be NULL.
+ * Lists leases, sorted by the bytes of their names. A list that reaches the limit may have a next
+ * page: set `after` to its last name. `filter` may be NULL.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_lease_list(pawl_store *store,
                                                      const pawl_lease_filter *filter,
@@ -153,19 +155,20 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_lease_list(pawl_store *store,
 
 typedef struct pawl_lease_force_options {
     size_t size;        /* set by PAWL_LEASE_FORCE_OPTIONS_INIT, never by hand */
-    const char *by;     /* who does it; NULL: "host:pid"; 1 to 255 characters */
-    const char *reason; /* kept and shown; may be NULL; cut to 4 KB */
-    int64_t fence;      /* only from the holder of this token; 0: whoever it is */
+    const char *by;     /* the operator; NULL: "host:pid"; 1 to 255 characters */
+    const char *reason; /* stored and displayed; may be NULL; truncated to 4 KB */
+    int64_t fence;      /* only from the owner of this token; 0: any owner */
 } pawl_lease_force_options;
 #define PAWL_LEASE_FORCE_OPTIONS_INIT                                                              \
     {                                                                                              \
         sizeof(pawl_lease_force_options), NULL, NULL, 0                                            \
     }
 /*
- * Take the lease away from its holder, who learns of it when it next renews, or at the guard.
- * *ret_one (may be NULL) is the lease afterwards; who did it, when and why is kept with it.
- * PAWL_E_NOT_FOUND: there is no such lease. PAWL_E_LOST: nobody holds it, or not under this token.
- * Transactions that have passed the guard before may still commit; the next take waits for them.
+ * Takes the lease away from its owner, which is notified at its next renewal or pawl_lease_guard().
+ * *ret_one (may be NULL) is the lease afterwards; the operator, time and reason are stored with it.
+ * PAWL_E_NOT_FOUND: there is no such lease. PAWL_E_LOST: it has no owner, or not under this token.
+ * Transactions that have already passed the guard may still commit; the next acquisition waits for
+ * them.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_lease_force_release(pawl_store *store, const char *name,
                                                               const pawl_lease_force_options *opts,
@@ -173,9 +176,9 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_lease_force_release(pawl_store *store,
                                                               pawl_error *err);
 
 /*
- * Forget leases that ended longer than `keep_ms` ago; 1000 at most in one call, and *ret_scan (may
- * be NULL) says whether there may be more. Tokens never go back, whatever is forgotten. Workers do
- * it with their chore PAWL_CHORE_RETAIN.
+ * Deletes leases that ended more than `keep_ms` ago; at most 1000 per call, and *ret_scan (may be
+ * NULL) says whether there may be more. Tokens never decrease, whatever is deleted. Workers do this
+ * in their maintenance task PAWL_CHORE_RETAIN.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_lease_clean(pawl_store *store, int64_t keep_ms,
                                                       size_t *ret_removed, pawl_scan *ret_scan,

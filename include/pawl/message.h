@@ -1,4 +1,5 @@
-/* include/pawl/message.h - what is sent, and what a worker or an administrator reads back. */
+/* include/pawl/message.h - the content of a message to send, and of a message read from the store.
+ */
 #ifndef PAWL_MESSAGE_H
 #define PAWL_MESSAGE_H
 
@@ -20,7 +21,7 @@ typedef enum pawl_type {
     PAWL_TYPE_RESPONSE = 3
 } pawl_type;
 
-/* ready -> in_progress -> done | failed; expired and cancelled end it too. */
+/* ready -> in_progress -> done | failed. Expired and cancelled are final states, too. */
 typedef enum pawl_state {
     PAWL_STATE_READY = 0,
     PAWL_STATE_IN_PROGRESS = 1,
@@ -34,7 +35,7 @@ typedef enum pawl_state {
 /* "signal", "command", "push_call", "response"; "ready", "in_progress", ... Never NULL. */
 PAWL_API const char *pawl_type_name(pawl_type type);
 PAWL_API const char *pawl_state_name(pawl_state state);
-/* Whether a message in `from` may ever move to `to`: the one state table. */
+/* Whether a message can ever change from state `from` to state `to`. */
 PAWL_API bool pawl_state_may_become(pawl_state from, pawl_state to);
 
 #define PAWL_TOPIC_MAX 255        /* characters */
@@ -43,7 +44,7 @@ PAWL_API bool pawl_state_may_become(pawl_state from, pawl_state to);
 #define PAWL_PRIORITY_MAX 9
 #define PAWL_BATCH_MAX 10000
 #define PAWL_BATCH_MAX_BYTES ((size_t)64 * 1024 * 1024)
-#define PAWL_OUTPUT_MAX ((size_t)64 * 1024) /* bytes that a handler may leave */
+#define PAWL_OUTPUT_MAX ((size_t)64 * 1024) /* bytes of a handler's output */
 
 /* A message to send. Everything is copied during the call. */
 typedef struct pawl_outgoing {
@@ -51,26 +52,26 @@ typedef struct pawl_outgoing {
     const char *topic;   /* required: 1 .. 255 characters of UTF-8, case-sensitive */
     const void *payload; /* required: never NULL, not interpreted, never logged */
     size_t payload_size; /* bytes; 0 is fine */
-    pawl_message_id id;  /* all zero: a UUIDv7 is made */
+    pawl_message_id id;  /* all zero: a new UUIDv7 */
     pawl_type type;
     const char *destination;    /* NULL: for a local handler */
     const char *headers;        /* NULL or a JSON object */
-    const char *correlation_id; /* NULL or up to 255 characters; "" is stored as NULL */
+    const char *correlation_id; /* NULL, or up to 255 characters; "" is stored as NULL */
     int priority;               /* 0 .. 9, higher first */
-    pawl_wall due_at;           /* PAWL_NEVER: now; the past means now */
+    pawl_wall due_at;           /* PAWL_NEVER: now; a past time also means now */
     int64_t delay_ms;           /* > 0: due this long from now by the database's clock */
-    pawl_wall expires_at;       /* PAWL_NEVER: none if local, 24 h after due with a destination. A
-                                   time that has passed is stored, and the message is expired */
-    int max_attempts;           /* 0: 10 if local, with a destination until it expires (6 if `count`
-                                   is PAWL_COUNT_ALL); at most 1000 */
-    int64_t lease_ms;           /* 0: the claimer decides; else what every claim of it gets */
-    pawl_backoff backoff;       /* all zero: the worker's policy */
-    int64_t timeout_ms;         /* of one attempt: the worker cancels its handler then; 0: when the
-                                   handler's own time is up, if it has one. At most 7 days */
-    int64_t heartbeat_ms;       /* how often the worker renews its lease, shorter than lease_ms; 0:
-                                   three times per lease. At most 7 days */
-    pawl_count count;           /* with a destination: which sends are attempts; by default as the
-                                   service says */
+    pawl_wall expires_at; /* PAWL_NEVER: never if local, 24 h after due with a destination. A time
+                             in the past is stored, and the message is expired */
+    int max_attempts; /* 0: 10 if local; with a destination no limit until it expires (6 if `count`
+                         is PAWL_COUNT_ALL); at most 1000 */
+    int64_t lease_ms; /* 0: the claimer decides; otherwise used by every claim of it */
+    pawl_backoff backoff; /* all zero: the worker's policy */
+    int64_t timeout_ms; /* of one attempt: the worker then cancels the handler; 0: the handler's own
+                           timeout, if any. At most 7 days */
+    int64_t heartbeat_ms; /* interval at which the worker renews the lease, shorter than lease_ms;
+                             0: three times per lease. At most 7 days */
+    pawl_count count;     /* with a destination: which sends count as attempts; the default is the
+                             service's setting */
 } pawl_outgoing;
 #define PAWL_OUTGOING_INIT                                                                         \
     {                                                                                              \
@@ -78,7 +79,7 @@ typedef struct pawl_outgoing {
             0, {0}, 0, 0, {0, 0, 0}, 0, 0, PAWL_COUNT_DEFAULT                                      \
     }
 
-/* A message read from the store. Borrowed from the list it came in. */
+/* A message read from the store. Borrowed from the list that contains it. */
 typedef struct pawl_message pawl_message;
 
 PAWL_API pawl_work_id pawl_message_work_id(const pawl_message *message);
@@ -92,42 +93,51 @@ PAWL_API const char *pawl_message_headers(const pawl_message *message);        /
 PAWL_API const char *pawl_message_correlation_id(const pawl_message *message); /* may be NULL */
 PAWL_API int pawl_message_priority(const pawl_message *message);
 PAWL_API pawl_wall pawl_message_created_at(const pawl_message *message);
-/* As the sender asked, also when that was in the past. */
+/* As requested by the sender, even if it was in the past. */
 PAWL_API pawl_wall pawl_message_due_at(const pawl_message *message);
 PAWL_API pawl_wall pawl_message_expires_at(const pawl_message *message); /* or PAWL_NEVER */
-/* 0: no limit, it is tried until it expires; only with a destination. */
+/* 0: no limit, retried until it expires; only with a destination. */
 PAWL_API int pawl_message_max_attempts(const pawl_message *message);
-/* As sent; PAWL_COUNT_DEFAULT: as the destination's service says, and always without one. */
+/*
+ * As sent. PAWL_COUNT_DEFAULT: the setting of the destination's service; always so without a
+ * destination.
+ */
 PAWL_API pawl_count pawl_message_count(const pawl_message *message);
-/* As sent; all zero: the worker's or the service's holds. */
+/* As sent; all zero: the policy of the worker or the service applies. */
 PAWL_API pawl_backoff pawl_message_backoff(const pawl_message *message);
-/* Attempts that ended without success so far. */
+/* Failed attempts so far. */
 PAWL_API int pawl_message_retries(const pawl_message *message);
-/* Sends that ended without success and were not counted (pawl_queue_defer); 0 when it has ended. */
+/* Failed sends that were not counted as attempts (pawl_queue_defer); 0 after it has finished. */
 PAWL_API int pawl_message_deferrals(const pawl_message *message);
-/* 1 for the first try. */
+/* 1 for the first attempt. */
 PAWL_API int pawl_message_attempt(const pawl_message *message);
 PAWL_API pawl_state pawl_message_state(const pawl_message *message);
-/* Grows with every claim in the store; 0 when nobody holds it. */
+/*
+ * The fencing token. It increases with every claim in the store; 0 if the message is not claimed.
+ */
 PAWL_API int64_t pawl_message_fence(const pawl_message *message);
-PAWL_API pawl_owner pawl_message_owner(const pawl_message *message);          /* zero: nobody */
+PAWL_API pawl_owner pawl_message_owner(const pawl_message *message);          /* zero: none */
 PAWL_API const char *pawl_message_claimed_by(const pawl_message *message);    /* may be NULL */
 PAWL_API pawl_wall pawl_message_lease_until(const pawl_message *message);     /* or PAWL_NEVER */
 PAWL_API pawl_wall pawl_message_next_attempt_at(const pawl_message *message); /* or PAWL_NEVER */
 PAWL_API pawl_wall pawl_message_finished_at(const pawl_message *message);     /* or PAWL_NEVER */
 PAWL_API const char *pawl_message_processed_by(const pawl_message *message);  /* may be NULL */
 PAWL_API const char *pawl_message_last_error(const pawl_message *message);    /* may be NULL */
-/* What its handler said last (pawl_queue_progress); may be NULL. */
+/* The last progress text of its handler (pawl_queue_progress); may be NULL. */
 PAWL_API const char *pawl_message_progress(const pawl_message *message);
-/* As sent; 0: not said. */
+/* As sent; 0: not set. */
 PAWL_API int64_t pawl_message_timeout_ms(const pawl_message *message);
 PAWL_API int64_t pawl_message_heartbeat_ms(const pawl_message *message);
-/* The job's run that it is (pawl/job_runs.h); 0: none. */
+/* The run of a job that this message is (pawl/job_runs.h); 0: none. */
 PAWL_API int64_t pawl_message_run_id(const pawl_message *message);
-/* What its handler left when it was done (pawl_task_output()), followed by a zero byte that is not
- * counted in *ret_size (may be NULL); NULL: nothing, or it was read in a list without payloads. */
+/*
+ * The handler's output (pawl_task_output()), followed by a zero byte that is not counted in
+ * *ret_size (may be NULL). NULL: none, or the message was read in a list without payloads.
+ */
 PAWL_API const void *pawl_message_output(const pawl_message *message, size_t *ret_size);
-/* From pawl_dead_claim(): which call of the dead-letter handler this is, 1 for the first; else 0.
+/*
+ * For messages from pawl_dead_claim(): the number of this call of the dead-letter handler, 1 for
+ * the first; otherwise 0.
  */
 PAWL_API int pawl_message_dead_call(const pawl_message *message);
 
@@ -137,7 +147,7 @@ typedef struct pawl_messages pawl_messages;
 PAWL_API size_t pawl_messages_count(const pawl_messages *list);
 /* Borrowed from the list; NULL when `index` is out of range. */
 PAWL_API const pawl_message *pawl_messages_at(const pawl_messages *list, size_t index);
-PAWL_API void pawl_messages_free(pawl_messages *list); /* NULL is fine */
+PAWL_API void pawl_messages_free(pawl_messages *list); /* NULL is allowed */
 
 PAWL_END_DECLS
 

@@ -1,4 +1,4 @@
-/* include/pawl/queue.h - the worker's side: claim, renew, finish; and the queue's housekeeping. */
+/* include/pawl/queue.h - claiming messages, renewing and ending claims, and queue maintenance. */
 #ifndef PAWL_QUEUE_H
 #define PAWL_QUEUE_H
 
@@ -15,7 +15,7 @@
 
 PAWL_BEGIN_DECLS
 
-/* One held item: what proves that it is still this claim and not a later one. */
+/* The receipt of one claimed message: identifies this claim and no later one. */
 typedef struct pawl_held {
     pawl_work_id id;
     int64_t fence;
@@ -23,18 +23,19 @@ typedef struct pawl_held {
 
 typedef struct pawl_claim_options {
     size_t size;               /* set by PAWL_CLAIM_OPTIONS_INIT, never by hand */
-    const char *const *topics; /* NULL: all; else `topic_count` names, 1 .. 1000 */
+    const char *const *topics; /* NULL: all; otherwise `topic_count` names, 1 .. 1000 */
     size_t topic_count;
-    const char *owner_name; /* NULL: "host:pid"; up to 255 characters; kept as processed_by */
-    /* NULL: messages without a destination, which are for local handlers. Else only those for one
-     * of these `destination_count` names, 1 .. 1000, of all topics (`topics` must be NULL then). */
+    const char *owner_name; /* NULL: "host:pid"; up to 255 characters; stored as processed_by */
+    /* NULL: messages without a destination, which are for local handlers. Otherwise only messages
+     * for one of these `destination_count` names, 1 .. 1000, of all topics (`topics` must then be
+     * NULL). */
     const char *const *destinations;
     size_t destination_count;
-    const int64_t
-        *destination_limits; /* NULL: no other than the claim's; else one (> 0) for each */
-    /* For a process that claims without a pawl_worker: where none reaps, messages of a process that
-     * died stay leased. On: a claim that finds nothing calls pawl_queue_reap() and tries once more,
-     * and every 20th claim that finds something calls it afterwards. */
+    const int64_t *destination_limits; /* NULL: only the claim's limit; otherwise one limit (> 0)
+                                          per destination */
+    /* For a process that claims without a pawl_worker: unless some process reaps, messages of a
+     * process that died stay leased. On: a claim that finds nothing calls pawl_queue_reap() and
+     * tries once more, and every 20th claim that finds something calls it afterwards. */
     bool reap;
 } pawl_claim_options;
 #define PAWL_CLAIM_OPTIONS_INIT                                                                    \
@@ -43,21 +44,22 @@ typedef struct pawl_claim_options {
     }
 
 /**
- * Take up to `limit` messages that are ready and due, for `lease_ms`. Higher priorities first, and
- * within a topic and priority by due time; topics of equal priority take turns.
+ * Claims up to `limit` messages that are ready and due, under a lease of `lease_ms`. Higher
+ * priorities come first; within a topic and priority, messages are ordered by due time; topics of
+ * equal priority are served round-robin.
  *
- * Messages with a destination are somebody else's: they are taken only by a claim that names their
- * destination. Such a claim goes through the destinations in the order given, until it has `limit`;
- * so give each a limit of its own, or begin with another one each time. What it does not name costs
- * it nothing, however much is waiting there.
+ * Messages with a destination are claimed only by a claim that names their destination. Such a
+ * claim goes through the destinations in the given order until it has `limit` messages, so set
+ * destination_limits, or rotate the order between claims. Destinations that the claim does not name
+ * do not slow it down, however many messages they have.
  *
- * A lease that has ended makes its message ready only when a process reaps: a pawl_worker does,
- * every second; a loop of claims without one sets `reap` in `opts`.
+ * When a lease expires, its message becomes ready again only when some process reaps: a pawl_worker
+ * does so every second; a claim loop without a worker sets `reap` in `opts`.
  *
  * Ownership: *ret_list is the caller's (pawl_messages_free); an empty list when nothing is due.
  * Threads:   any.
  * Blocks:    one round trip, bounded by the store's timeout; never waits for another worker.
- * Durable:   on PAWL_OK the leases are committed. PAWL_E_IN_DOUBT: ask pawl_queue_held().
+ * Durable:   on PAWL_OK the leases are committed. PAWL_E_IN_DOUBT: call pawl_queue_held().
  * Errors:    PAWL_E_INVALID (zero owner, lease_ms or limit <= 0, limit > 10000, lease over 7 days),
  *            PAWL_E_BUSY, PAWL_E_TIMEOUT, PAWL_E_IN_DOUBT, PAWL_E_UNAVAILABLE, PAWL_E_NOMEM.
  */
@@ -67,42 +69,44 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_claim(pawl_store *store, pawl_ow
                                                       pawl_messages **ret_list, pawl_error *err);
 
 /*
- * The six answers to a claim. Each is one transaction and changes only the items that this owner
- * still holds under the given fence; all others (unknown, finished, reaped, somebody else's) are
- * passed over. `items` NULL is PAWL_E_INVALID, count 0 a no-op, duplicates are tolerated, at most
- * PAWL_BATCH_MAX. *ret_changed (may be NULL) counts what changed.
+ * The six operations on claimed messages: ack, abandon, defer, fail, renew and release. Each is one
+ * transaction and changes only the messages that this owner still owns under the given fence; all
+ * others (unknown, finished, reaped, claimed by another owner) are skipped. `items` NULL is
+ * PAWL_E_INVALID, count 0 is a no-op, duplicates are allowed, and `count` is at most
+ * PAWL_BATCH_MAX. *ret_changed (may be NULL) is the number of messages changed.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_ack(pawl_store *store, pawl_owner owner,
                                                     const pawl_held *items, size_t count,
                                                     size_t *ret_changed, pawl_error *err);
 
 /**
- * pawl_queue_ack() of `items` and pawl_queue_claim() of the next ones, in one round trip and one
- * commit: what a loop that works in batches should use. `items` as for pawl_queue_ack(), also none;
- * *ret_acked (may be NULL) counts those that were still this owner's. All else as for
- * pawl_queue_claim().
+ * Combines pawl_queue_ack() of `items` with pawl_queue_claim() of the next messages in one round
+ * trip and one commit. Recommended for loops that work in batches. `items` is as for
+ * pawl_queue_ack() and may be empty; *ret_acked (may be NULL) is the number of messages that were
+ * still owned and are now acknowledged. Everything else is as for pawl_queue_claim().
  *
- * Durable:   both or neither. PAWL_E_IN_DOUBT: ask pawl_queue_held(); what it answers of `items`
- * was not acknowledged.
+ * Durable:   both or neither. PAWL_E_IN_DOUBT: call pawl_queue_held(); the messages of `items` that
+ *            it returns were not acknowledged.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status
 pawl_queue_ack_and_claim(pawl_store *store, pawl_owner owner, const pawl_held *items, size_t count,
                          int64_t lease_ms, int limit, const pawl_claim_options *opts,
                          size_t *ret_acked, pawl_messages **ret_list, pawl_error *err);
 
-/* The next attempt by the message's backoff policy. */
+/* The message's backoff policy determines the delay. */
 #define PAWL_DELAY_BY_POLICY INT64_MIN
 /*
- * Not now: counts the attempt and makes it ready after `delay_ms` (> 0, or PAWL_DELAY_BY_POLICY);
- * at the last attempt it becomes failed. `error` may be NULL; "" is stored as NULL.
+ * The attempt failed: counts it and makes the message ready after `delay_ms` (> 0, or
+ * PAWL_DELAY_BY_POLICY); after the last attempt the message becomes failed. `error` may be NULL; ""
+ * is stored as NULL.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_abandon(pawl_store *store, pawl_owner owner,
                                                         const pawl_held *items, size_t count,
                                                         const char *error, int64_t delay_ms,
                                                         size_t *ret_changed, pawl_error *err);
 /*
- * The same, by policy, with `policy` (base_ms > 0, max_ms >= base_ms, jitter_ms >= 0 or
- * PAWL_JITTER_TENTH) in the place of the store's for messages that bring none of their own.
+ * The same with PAWL_DELAY_BY_POLICY, using `policy` (base_ms > 0, max_ms >= base_ms, jitter_ms >=
+ * 0 or PAWL_JITTER_TENTH) instead of the store's policy for messages without a policy of their own.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_abandon_by(pawl_store *store, pawl_owner owner,
                                                            const pawl_held *items, size_t count,
@@ -110,68 +114,70 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_abandon_by(pawl_store *store, pa
                                                            const pawl_backoff *policy,
                                                            size_t *ret_changed, pawl_error *err);
 /*
- * Not now, and not counted: nothing was wrong with the message. Ready again after `delay_ms` (>= 0,
- * or PAWL_DELAY_BY_POLICY: min(base * 2^(retries + deferrals), max) + jitter, of the message's own
- * policy, else of `policy`, NULL: the store's). `error` is stored as by pawl_queue_abandon();
- * pawl_message_retries() stays, pawl_message_deferrals() grows. Only the time to live ends it.
+ * Retries the message later without counting an attempt, because the failure is not the message's
+ * fault. It is ready again after `delay_ms` (>= 0, or PAWL_DELAY_BY_POLICY: min(base * 2^(retries +
+ * deferrals), max) + jitter, by the message's own policy, otherwise by `policy`, or the store's if
+ * that is NULL). `error` is stored as by pawl_queue_abandon(); pawl_message_retries() does not
+ * change, pawl_message_deferrals() increases. Only the time to live limits how often a message is
+ * deferred.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_defer(pawl_store *store, pawl_owner owner,
                                                       const pawl_held *items, size_t count,
                                                       const char *error, int64_t delay_ms,
                                                       const pawl_backoff *policy,
                                                       size_t *ret_changed, pawl_error *err);
-/* Never: becomes failed, a dead letter. */
+/* Fails the messages permanently: they become dead letters. */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_fail(pawl_store *store, pawl_owner owner,
                                                      const pawl_held *items, size_t count,
                                                      const char *error, size_t *ret_changed,
                                                      pawl_error *err);
-/* The lease now ends `lease_ms` (or the message's own lease) from now. */
+/* Extends the lease to `lease_ms` (or the message's own lease time) from now. */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_renew(pawl_store *store, pawl_owner owner,
                                                       const pawl_held *items, size_t count,
                                                       int64_t lease_ms, size_t *ret_changed,
                                                       pawl_error *err);
-/* Ready again at once, the attempt not counted: for shutdown. */
+/* Makes the messages ready again at once without counting the attempt; for shutdown. */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_release(pawl_store *store, pawl_owner owner,
                                                         const pawl_held *items, size_t count,
                                                         size_t *ret_changed, pawl_error *err);
 
 /*
- * pawl_queue_ack() of one message, with what its handler leaves for others to read: kept with the
- * message (pawl_message_output()), and in the history if it is a run of a job. Any bytes, up to
- * PAWL_OUTPUT_MAX: PAWL_E_TOO_LARGE. PAWL_E_LOST: this owner does not hold it under this fence.
+ * Acknowledges one message and stores the handler's output with it (pawl_message_output()), and in
+ * the job's history if the message is a run of a job. Any bytes; PAWL_E_TOO_LARGE beyond
+ * PAWL_OUTPUT_MAX. PAWL_E_LOST: this owner does not own the message under this fence.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_ack_output(pawl_store *store, pawl_owner owner,
                                                            pawl_held item, const void *output,
                                                            size_t output_size, pawl_error *err);
-/* One of several. */
+/* One item of pawl_queue_ack_outputs(). */
 typedef struct pawl_held_output {
     pawl_held item;
     const void *output; /* NULL: none */
     size_t output_size;
 } pawl_held_output;
-/* The same of many in one transaction; otherwise as pawl_queue_ack(). */
+/* The same for several messages in one transaction; otherwise as pawl_queue_ack(). */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_ack_outputs(pawl_store *store, pawl_owner owner,
                                                             const pawl_held_output *items,
                                                             size_t count, size_t *ret_changed,
                                                             pawl_error *err);
 
 /*
- * How far it is, in words, for others to see: kept with the message until it says something else,
- * also across attempts and when it has ended. NULL or "": nothing. At most 4095 bytes are kept.
- * PAWL_E_LOST: this owner does not hold it under this fence any more.
+ * Stores a progress text with the message for others to read. It stays until it is replaced, across
+ * attempts and after the message has finished. NULL or "": no text. At most 4095 bytes are stored.
+ * PAWL_E_LOST: this owner no longer owns the message under this fence.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_progress(pawl_store *store, pawl_owner owner,
                                                          pawl_held item, const char *text,
                                                          pawl_error *err);
 
-/* Names of destinations; borrowed from the list they are in. */
+/* A list of destination names; the names are borrowed from the list. */
 typedef struct pawl_destinations pawl_destinations;
 
 /**
- * Destinations for which there are unfinished messages: ready, in progress or due later. By name,
- * those after `after` (NULL: from the beginning), up to `limit` (1 .. 10000). When
- * pawl_destinations_more() is true, go on after pawl_destinations_last(): also if the page is
- * empty, since it was looked at no more than 10 names for each one asked for.
+ * Lists the destinations that have unfinished messages: ready, in progress or due later. Ordered by
+ * name, starting after `after` (NULL: from the beginning), up to `limit` (1 .. 10000). While
+ * pawl_destinations_more() is true, continue after pawl_destinations_last(), even if the page is
+ * empty: one call examines at most 10 names per name requested.
  *
  * Ownership: *ret_list is the caller's (pawl_destinations_free); untouched on failure.
  * Threads:   any.
@@ -186,65 +192,72 @@ PAWL_API size_t pawl_destinations_count(const pawl_destinations *list);
 /* NULL past the end. */
 PAWL_API const char *pawl_destinations_at(const pawl_destinations *list, size_t index);
 PAWL_API int pawl_destinations_more(const pawl_destinations *list);
-/* Where the next page begins; NULL: nothing was found. */
+/* The `after` of the next page; NULL: nothing was found. */
 PAWL_API const char *pawl_destinations_last(const pawl_destinations *list);
-/* Grows with every pawl_queue_wake() of that destination; 0: none so far, or past the end. */
+/* Increases with every pawl_queue_wake() of that destination; 0: none so far, or past the end. */
 PAWL_API int64_t pawl_destinations_woken(const pawl_destinations *list, size_t index);
-PAWL_API void pawl_destinations_free(pawl_destinations *list); /* NULL is fine */
+PAWL_API void pawl_destinations_free(pawl_destinations *list); /* NULL is allowed */
 
 /**
- * Try a destination now: what waits for another attempt there is due at once, and whoever delivers
- * closes the pause of its circuit breaker and sends one message. What was sent for later stays.
+ * Retries a destination now: messages that wait for their next attempt there become due at once,
+ * and processes that deliver end the pause of its circuit breaker and send one message. Messages
+ * that were scheduled for later keep their due time.
  *
  * Threads:   any.
- * Blocks:    a round trip for each 10,000 messages, each bounded by the store's timeout.
- * Durable:   on PAWL_OK it is committed; repeating it does no harm. *ret_changed (may be NULL)
- * counts the messages that became due. Errors:    PAWL_E_INVALID, PAWL_E_BUSY, PAWL_E_TIMEOUT,
- * PAWL_E_IN_DOUBT, PAWL_E_UNAVAILABLE.
+ * Blocks:    one round trip per 10,000 messages, each bounded by the store's timeout.
+ * Durable:   on PAWL_OK it is committed; repeating the call is safe. *ret_changed (may be NULL) is
+ *            the number of messages that became due.
+ * Errors:    PAWL_E_INVALID, PAWL_E_BUSY, PAWL_E_TIMEOUT, PAWL_E_IN_DOUBT, PAWL_E_UNAVAILABLE.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_wake(pawl_store *store, const char *destination,
                                                      size_t *ret_changed, pawl_error *err);
 
-/* Everything `owner` holds now, whole: after an in-doubt claim, or after a restart. */
+/*
+ * Returns all messages that `owner` owns now, in full: for use after an in-doubt claim or a
+ * restart.
+ */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_held(pawl_store *store, pawl_owner owner,
                                                      pawl_messages **ret_list, pawl_error *err);
 
 /*
- * Maintenance. Each call does a bounded amount of work in one transaction and may be made by any
- * number of processes. *ret_changed (may be NULL) counts messages; *ret_scan (may be NULL) says how
- * much was read and whether there may be more: see pawl/maintenance.h.
+ * Maintenance. Each call does a bounded amount of work in one transaction; any number of processes
+ * may call it. *ret_changed (may be NULL) is the number of messages changed; *ret_scan (may be
+ * NULL) says how much was read and whether there may be more: see pawl/maintenance.h.
  */
-/* Expired leases become ready again and count as an attempt; at the last one, failed. Of a message
- * with a destination it is deferred instead, unless its count is PAWL_COUNT_ALL: that a delivery
- * was killed is not the destination's refusal. Reads 100 claims. After PostgreSQL's clock was set
- * back it also moves what waits for a time that the clock showed while it was ahead: 1000 rows a
- * call, the rest in further ones (docs/internals/clock.md). */
+/*
+ * Makes messages whose lease has expired ready again and counts an attempt; after the last attempt
+ * they become failed. A message with a destination is deferred instead, unless its count is
+ * PAWL_COUNT_ALL, because a delivery process that was killed is not a refusal by the destination.
+ * Reads 100 claims. After PostgreSQL's clock was set back, the call also moves times that were
+ * stored while the clock was ahead: 1000 rows per call, the rest in further calls
+ * (docs/internals/clock.md).
+ */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_reap(pawl_store *store, size_t *ret_changed,
                                                      pawl_scan *ret_scan, pawl_error *err);
-/* Ready messages (and failed ones) past their time to live become expired. */
+/* Marks ready and failed messages past their time to live as expired. */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_expire(pawl_store *store, size_t *ret_changed,
                                                        pawl_scan *ret_scan, pawl_error *err);
 #define PAWL_RETENTION_MS ((int64_t)7 * 24 * 3600 * 1000)
 /*
- * Forget done and cancelled messages that finished longer than `keep_ms` (>= 0) ago (*ret_changed
- * counts those), and the totals of topics that have no unfinished message, of which none has ended
- * since then, and for which pawl_queue_fold() has removed everything else.
+ * Deletes done and cancelled messages that finished more than `keep_ms` (>= 0) ago; *ret_changed
+ * counts those. Also deletes the totals of topics that have no unfinished message, in which no
+ * message has finished since then, and for which pawl_queue_fold() has removed everything else.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_retain(pawl_store *store, int64_t keep_ms,
                                                        size_t *ret_changed, pawl_scan *ret_scan,
                                                        pawl_error *err);
 /*
- * Fold the deltas behind the totals of pawl_outbox_stats (*ret_changed counts those), and remove
- * what is kept for topics and destinations that had no unfinished message for five minutes, so that
- * claims do not examine them any more. On PostgreSQL a removal takes three calls, and waits for
- * transactions that were open. *ret_scan counts both.
+ * Compacts the deltas behind the totals of pawl_outbox_stats (*ret_changed counts those), and
+ * removes the bookkeeping of topics and destinations that have had no unfinished message for five
+ * minutes, so that claims no longer examine it. On PostgreSQL a removal takes three calls, and
+ * waits for transactions that were open. *ret_scan counts both.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_fold(pawl_store *store, size_t *ret_changed,
                                                      pawl_scan *ret_scan, pawl_error *err);
 
 /*
- * A claimant keeps the fences it was given, so that its owner can answer by work id alone. One
- * thread at a time.
+ * A claimant remembers the fences of its claims, so that its owner needs only the work ids. Use it
+ * from one thread at a time.
  */
 typedef struct pawl_claimant pawl_claimant;
 
@@ -252,7 +265,7 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_claimant_new(pawl_store *store, pawl_o
                                                        const pawl_claim_options *opts,
                                                        pawl_claimant **ret_claimant,
                                                        pawl_error *err);
-/* Does not release what is held; NULL is fine. */
+/* Does not release the messages it owns; NULL is allowed. */
 PAWL_API void pawl_claimant_free(pawl_claimant *claimant);
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_claimant_claim(pawl_claimant *claimant, int64_t lease_ms,
                                                          int limit, pawl_messages **ret_list,
@@ -277,9 +290,9 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_claimant_release(pawl_claimant *claima
                                                            size_t *ret_changed, pawl_error *err);
 
 /*
- * Wait until something was sent through this store, in this process, since its last claim began;
- * `timeout_ms` (>= 0) at most. A hint for claim loops: PAWL_OK either way; PAWL_E_INTERRUPTED after
- * pawl_store_interrupt().
+ * Waits until a message was enqueued through this store, in this process, since the store's last
+ * claim began, for at most `timeout_ms` (>= 0). A hint for claim loops: PAWL_OK in either case;
+ * PAWL_E_INTERRUPTED after pawl_store_interrupt().
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_wait(pawl_store *store, int64_t timeout_ms,
                                                      pawl_error *err);

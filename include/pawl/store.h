@@ -1,4 +1,4 @@
-/* include/pawl/store.h - a database that pawl keeps its tables in. */
+/* include/pawl/store.h - a store: the database that contains pawl's tables. */
 #ifndef PAWL_STORE_H
 #define PAWL_STORE_H
 
@@ -17,15 +17,18 @@ PAWL_BEGIN_DECLS
 typedef struct pawl_store pawl_store; /* opaque */
 
 typedef enum pawl_durability {
-    /* SQLite synchronous=FULL: what was acknowledged survives power loss. */
+    /* SQLite synchronous=FULL: acknowledged writes survive a power failure. */
     PAWL_DURABILITY_FULL = 0,
-    /* SQLite synchronous=NORMAL: survives a crash of the process, the last commits may not
-     * survive a crash of the machine. PostgreSQL ignores it: its own settings decide. */
+    /* SQLite synchronous=NORMAL: commits survive a crash of the process; the last commits may
+     * not survive a crash of the machine. PostgreSQL ignores this option: the server's settings
+     * decide. */
     PAWL_DURABILITY_NORMAL = 1
 } pawl_durability;
 
-/* Prepared statements are faster, and cannot be used behind a pooler like PgBouncer that hands out
- * connections per transaction. AUTO finds out, per connection. */
+/*
+ * Prepared statements are faster, but do not work behind a pooler such as PgBouncer in transaction
+ * mode. AUTO detects this per connection.
+ */
 typedef enum pawl_prepare {
     PAWL_PREPARE_AUTO = 0,
     PAWL_PREPARE_ON = 1,
@@ -34,26 +37,28 @@ typedef enum pawl_prepare {
 
 typedef struct pawl_store_options {
     size_t size; /* set by PAWL_STORE_OPTIONS_INIT, never by hand */
-    /* Name of pawl's schema in PostgreSQL. NULL: "pawl". 1-40 of a-z, 0-9, _; not a digit first. */
+    /* Name of pawl's schema in PostgreSQL. NULL: "pawl". 1-40 of a-z, 0-9, _; must not start with a
+     * digit. */
     const char *schema;
     /* Prefix of pawl's tables in SQLite. NULL: "pawl_". Same characters. */
     const char *table_prefix;
     /* Create or upgrade the tables when opening. Off: a missing schema is PAWL_E_NO_SCHEMA. */
     bool deploy_schema;
     pawl_durability durability;
-    /* Every call ends by this time with an answer. 1 .. 3600000. */
+    /* Every call returns within this time. 1 .. 3600000. */
     int64_t timeout_ms;
-    /* Most PostgreSQL connections at once, 1 .. 1000, and as many again for transactions of
-     * pawl_message_begin(). SQLite uses one writer and one reader, and one for those. */
+    /* Maximum number of PostgreSQL connections, 1 .. 1000, plus the same number for transactions of
+     * pawl_message_begin(). SQLite uses one writer and one reader, and one connection for those
+     * transactions. */
     int pool_size;
     /* PostgreSQL: whether to keep prepared statements on each connection. */
     pawl_prepare prepare;
     pawl_log_sink log;
-    /* Delay policies used by abandon for messages that bring none of their own. */
+    /* Backoff policies that abandon uses for messages without one of their own. */
     pawl_backoff backoff_local;
     pawl_backoff backoff_remote;
-    /* Inbox: how long a processed message is remembered, and how long senders go on retrying. The
-     * first should be at least twice the second; if not, the log says so. */
+    /* Inbox: how long a processed message is remembered, and for how long senders retry. The first
+     * should be at least twice the second; otherwise a warning is logged. */
     int64_t inbox_keep_ms;
     int64_t inbox_retry_window_ms;
 } pawl_store_options;
@@ -65,16 +70,16 @@ typedef struct pawl_store_options {
     }
 
 /**
- * Open the store at `url`: "sqlite:path", "sqlite::memory:", a libpq URI ("postgresql://...") or a
+ * Opens the store at `url`: "sqlite:path", "sqlite::memory:", a libpq URI ("postgresql://...") or a
  * libpq key/value string ("host=/run/postgresql dbname=app").
  *
  * Ownership: *ret_store is the caller's (pawl_store_close); untouched on failure. `url` and the
  *            strings in `opts` are copied. `opts` may be NULL: all defaults.
- * Threads:   the store may be used by any number of threads; not across fork().
+ * Threads:   any number of threads may use the store; it must not be used across fork().
  * Blocks:    connecting and one round trip, bounded by timeout_ms.
- * Durable:   with deploy_schema the schema is committed on PAWL_OK, and may be on failure, whole;
- *            otherwise nothing is written.
- *            A SQLite file that does not exist is created only with deploy_schema.
+ * Durable:   with deploy_schema the schema is committed on PAWL_OK; on failure it may be committed
+ *            too, but only completely. Otherwise nothing is written. A SQLite file that does not
+ *            exist is created only with deploy_schema.
  * Errors:    PAWL_E_INVALID (bad url or option), PAWL_E_NO_SCHEMA (run `pawl init`),
  *            PAWL_E_INCOMPATIBLE, PAWL_E_NOT_OURS, PAWL_E_UNAVAILABLE, PAWL_E_NOT_FOUND (no such
  *            SQLite file), PAWL_E_READ_ONLY, PAWL_E_CORRUPT, PAWL_E_DENIED, PAWL_E_BUSY,
@@ -84,41 +89,45 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_store_open(const char *url,
                                                      const pawl_store_options *opts,
                                                      pawl_store **ret_store, pawl_error *err);
 
-/* No call may be running on it. NULL is fine. */
+/* No call may be in progress on the store. NULL is allowed. */
 PAWL_API void pawl_store_close(pawl_store *store);
 
 /* "sqlite" or "postgres". Borrowed. */
 PAWL_API const char *pawl_store_engine(const pawl_store *store);
 
-/* inbox_keep_ms, as the store was opened with. */
+/* The inbox_keep_ms that the store was opened with. */
 PAWL_API int64_t pawl_store_inbox_keep_ms(const pawl_store *store);
 
-/* The database's clock, the one that decides what is due. One round trip. SQLite: the wall clock of
- * the machine, but never less than a time that was stored; while the wall clock is behind that,
- * time goes on by the boot clock. */
+/*
+ * Reads the database's clock, which decides what is due. One round trip. SQLite: the machine's wall
+ * clock, but never earlier than a stored time; while the wall clock is behind that, time advances
+ * by the boot clock.
+ */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_store_now(pawl_store *store, pawl_wall *ret_now,
                                                     pawl_error *err);
 
-/* What pawl_store_reset_clock() found and did. */
+/* The result of pawl_store_reset_clock(). */
 typedef struct pawl_clock_reset {
-    int64_t ahead_ms; /* how far the store's clock, or what is stored by it, was ahead */
-    int64_t held;     /* messages, leases and received messages that were held */
-    bool done;        /* it was set back */
+    int64_t ahead_ms; /* how far the store's clock, or the times stored by it, were ahead */
+    int64_t held;     /* claimed messages, owned leases and inbox messages being processed */
+    bool done;        /* the clock was set back */
 } pawl_clock_reset;
 
 /**
- * The machine's clock was ahead once and is right now: set the store's clock back to it, and every
- * time that was written meanwhile by the same amount, so that what was to happen in a minute still
- * happens in a minute. A due time for which a message was sent before stays as it is. Nothing is
- * done if the clock is not ahead by more than a second. PostgreSQL's clock is the server's and is
- * right already: there only the times are set back, and maintenance does it without this call for
- * what waits (pawl_queue_reap()). Jobs go by the clock as it is. Stop all workers first.
+ * Corrects the store after the machine's clock was ahead for a time and is right again: sets the
+ * store's clock back to the machine's, and moves every time that was written meanwhile back by the
+ * same amount, so that intervals stay the same. The due time of a message that was sent before then
+ * is not changed. Nothing is done unless the clock is ahead by more than a second. PostgreSQL uses
+ * the server's clock, which is already right: there only the stored times are moved, and
+ * maintenance moves those of waiting messages without this call (pawl_queue_reap()). Jobs always
+ * use the current clock. Stop all workers first.
  *
  * Threads:   any.
  * Blocks:    one transaction that reads all messages; other writers wait.
  * Durable:   on PAWL_OK.
- * Errors:    PAWL_E_HELD if something is held, unless `force`: then leases end by the new clock,
- * and what runs may run a second time. `dry_run`: *ret_reset says what would be done; no error.
+ * Errors:    PAWL_E_HELD if a message or lease is owned, unless `force`: then leases expire by the
+ *            new clock, and work in progress may run a second time. `dry_run`: *ret_reset says what
+ *            would be done; owned messages and leases are no error.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_store_reset_clock(pawl_store *store, bool force,
                                                             bool dry_run,
@@ -126,23 +135,23 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_store_reset_clock(pawl_store *store, b
                                                             pawl_error *err);
 
 /*
- * Make every call that is running on the store now end soon, with PAWL_E_INTERRUPTED unless it had
- * already finished; one that is still connecting ends by its timeout. Calls made afterwards are not
- * affected. Any thread; async-signal-unsafe.
+ * Interrupts every call that is in progress on the store: it returns soon, with PAWL_E_INTERRUPTED
+ * unless it had already finished; a call that is still connecting returns by its timeout. Later
+ * calls are not affected. May be called from any thread; not async-signal-safe.
  */
 PAWL_API void pawl_store_interrupt(pawl_store *store);
 
-/* What is installed and what this library would install. */
+/* The installed schema version and the version that this library installs. */
 typedef struct pawl_schema_info {
-    int version;         /* 0: pawl's tables are not there */
-    int compatible_from; /* the oldest library schema number that may use it */
-    int library_version; /* what this library would install */
+    int version;         /* 0: pawl's tables do not exist */
+    int compatible_from; /* the oldest library schema version that may use it */
+    int library_version; /* the version that this library installs */
 } pawl_schema_info;
 
 /*
- * Look at the schema without opening a store, so that a missing or newer one can be reported.
- * A SQLite file that does not exist answers version 0. Errors as pawl_store_open, less
- * PAWL_E_NO_SCHEMA and PAWL_E_INCOMPATIBLE.
+ * Reads the schema version without opening a store, so that a missing or newer schema can be
+ * reported. For a SQLite file that does not exist the version is 0. Errors as pawl_store_open,
+ * except PAWL_E_NO_SCHEMA and PAWL_E_INCOMPATIBLE.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_schema_inspect(const char *url,
                                                          const pawl_store_options *opts,
@@ -150,8 +159,8 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_schema_inspect(const char *url,
                                                          pawl_error *err);
 
 /*
- * Create or upgrade the schema, in one transaction, safe to call from many processes at once.
- * *ret_info (may be NULL) is the state before. Durable on PAWL_OK.
+ * Creates or upgrades the schema in one transaction; safe to call from many processes at once.
+ * *ret_info (may be NULL) is the state before the call. Durable on PAWL_OK.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_schema_deploy(const char *url,
                                                         const pawl_store_options *opts,
@@ -159,12 +168,12 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_schema_deploy(const char *url,
                                                         pawl_error *err);
 
 /*
- * PostgreSQL: create the roles pawl_send, pawl_work and pawl_admin where they are missing, and
- * grant them what they may do: all of it, and nothing more, also where rights were changed by hand.
- * pawl_schema_deploy does the same when it installs the schema. The user must own the schema, or be
+ * PostgreSQL: creates the roles pawl_send, pawl_work and pawl_admin if they are missing, and sets
+ * their privileges to exactly what they need, also where privileges were changed manually.
+ * pawl_schema_deploy does the same when it installs the schema. The user must own the schema or be
  * a superuser, and needs CREATEROLE if a role is missing.
  * Ownership: *ret_missing is the caller's (free()): the names of roles that are missing and that
- *            this user may not create, separated by ", ". Nothing was granted then. NULL: none.
+ *            this user may not create, separated by ", "; nothing was granted then. NULL: none.
  * Errors:    as pawl_store_open; PAWL_E_UNSUPPORTED (SQLite has no roles), PAWL_E_DENIED.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_schema_grant(const char *url,
@@ -172,8 +181,8 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_schema_grant(const char *url,
                                                        char **ret_missing, pawl_error *err);
 
 /*
- * The SQL that would take a database from schema `from_version` (0: nothing there) to this
- * library's, for a DBA to read and run. `engine` is "sqlite" or "postgres".
+ * Returns the SQL that upgrades a database from schema `from_version` (0: no schema) to this
+ * library's schema, for a DBA to review and run. `engine` is "sqlite" or "postgres".
  * Ownership: *ret_sql is the caller's (free()).
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_schema_sql(const char *engine, int from_version,

@@ -1,4 +1,4 @@
-/* include/pawl/worker.h - handlers by topic, and the worker that calls them. */
+/* include/pawl/worker.h - the worker: claims messages and calls the handlers of their topics. */
 #ifndef PAWL_WORKER_H
 #define PAWL_WORKER_H
 
@@ -20,92 +20,103 @@ PAWL_BEGIN_DECLS
 
 typedef struct pawl_worker pawl_worker; /* opaque */
 
-/* ---- one message in a handler's hands ---- */
+/* ---- the message that a handler processes ---- */
 
-/* Valid during the handler's call, and used by its thread only. */
+/* Valid only during the handler's call, and only on its thread. */
 typedef struct pawl_task pawl_task;
 
-/* What a handler answers. */
+/* The result that a handler returns. */
 typedef enum pawl_verdict {
-    PAWL_DONE = 0,  /* never comes again */
-    PAWL_RETRY = 1, /* not now: again after a delay, as long as there are attempts left */
-    PAWL_FAIL = 2,  /* never: a dead letter */
-    /* Not by this worker: ready again at once, as if it had not been claimed, the attempt not
-     * counted. For a process that is about to end; the same worker may well be next to get it. */
+    PAWL_DONE = 0,  /* processed; the message is finished */
+    PAWL_RETRY = 1, /* the attempt failed: retried after a delay while attempts remain */
+    PAWL_FAIL = 2,  /* failed permanently: becomes a dead letter */
+    /* Give the message back: it is ready again at once and the attempt is not counted. For a
+     * process that is shutting down; the same worker may claim it again. */
     PAWL_RELEASE = 3
 } pawl_verdict;
 
 /*
- * Called for one message, on one of the worker's threads, with no lock held and no transaction
- * open. It may be called again for the same message (a worker that died had not answered), never
- * twice at once by one worker. All signals but those of faults are blocked on that thread.
+ * Processes one message. The worker calls it on one of its handler threads, with no lock held and
+ * no transaction open. It may be called again for the same message (if a worker died before it
+ * stored the result), but one worker never calls it twice at once for the same message. All signals
+ * except those for faults are blocked on that thread.
  */
 typedef pawl_verdict (*pawl_handler)(pawl_task *task, void *context);
 
 PAWL_API const pawl_message *pawl_task_message(const pawl_task *task);
-/* 1 for the first try. */
+/* 1 for the first attempt. */
 PAWL_API int pawl_task_attempt(const pawl_task *task);
-/* Grows with every claim: give it to whatever must refuse a handler that was overtaken. */
+/*
+ * The fencing token of this claim. It increases with every claim: pass it to systems that must
+ * reject a handler whose lease has expired.
+ */
 PAWL_API int64_t pawl_task_fence(const pawl_task *task);
 PAWL_API pawl_store *pawl_task_store(const pawl_task *task);
 /*
- * Whether the result is no longer wanted: the message was cancelled or is no longer this worker's,
- * the handler's time is up, or the worker stops. Ask now and then, and return soon when it is so:
- * with PAWL_RETRY, or PAWL_DONE if it is done all the same. It takes no time, except in
- * pawl_worker_step(), where nobody else renews the lease: there it does, when that is due.
+ * Returns whether the result is no longer needed: the message was cancelled or is no longer owned
+ * by this worker, the handler's timeout has passed, or the worker is shutting down. Long handlers
+ * should check this periodically and return soon once it is true: PAWL_DONE if the work is
+ * complete, otherwise PAWL_RETRY. The call is immediate, except in pawl_worker_step(), where no
+ * other thread renews the lease: there it renews the lease when that is due.
  */
 PAWL_API bool pawl_task_cancelled(const pawl_task *task);
 /*
- * The same for a handler that waits in poll() for something else: *ret_fd becomes readable when
- * pawl_task_cancelled() becomes true, and stays so. It belongs to the task and is closed when the
- * handler returns: do not read from it, do not close it. In pawl_worker_step() only a call of
- * pawl_task_cancelled() finds out. PAWL_E_NOMEM: no descriptor is left.
+ * The same check for a handler that waits in poll(): *ret_fd becomes readable when
+ * pawl_task_cancelled() becomes true, and stays readable. The task owns the descriptor and closes
+ * it when the handler returns: do not read from it and do not close it. In pawl_worker_step() it
+ * changes only during a call of pawl_task_cancelled(). PAWL_E_NOMEM: no descriptor is available.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_task_cancel_fd(pawl_task *task, int *ret_fd,
                                                          pawl_error *err);
 
-/* Why it was not done; kept with the message for PAWL_RETRY and PAWL_FAIL. Copied, cut to 4 KB. */
+/*
+ * Sets the error text that is stored with the message for PAWL_RETRY and PAWL_FAIL. Copied and
+ * truncated to 4 KB.
+ */
 PAWL_API void pawl_task_explain(pawl_task *task, const char *error);
-/* When to try again after PAWL_RETRY, from now; at least 1 ms. Otherwise by the policy. */
+/*
+ * Sets the delay until the next attempt after PAWL_RETRY, counted from now; at least 1 ms. Without
+ * this call the backoff policy applies.
+ */
 PAWL_API void pawl_task_delay(pawl_task *task, int64_t delay_ms);
 /*
- * How far it is, in words, kept with the message for others to see (`pawl show`). One round trip.
- * PAWL_E_LOST: the message is no longer this worker's. PAWL_E_MISUSE for a dead letter.
+ * Stores a progress text with the message, where others can read it (`pawl show`). One round trip.
+ * PAWL_E_LOST: this worker no longer owns the message. PAWL_E_MISUSE for a dead letter.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_task_progress(pawl_task *task, const char *text,
                                                         pawl_error *err);
 /*
- * What it leaves for others to read when it is done: any bytes, kept with the message
- * (pawl_message_output()) and, if it is a run of a job, in the history; dropped unless the verdict
- * is PAWL_DONE. Copied; the last call counts. PAWL_E_TOO_LARGE beyond PAWL_OUTPUT_MAX,
- * PAWL_E_NOMEM; PAWL_E_MISUSE for a dead letter. Call it before pawl_task_begin(), which hands it
- * to the transaction; afterwards pawl_tx_output() does that.
+ * Sets the output of the message: any bytes, stored with the message (pawl_message_output()) and,
+ * if the message is a run of a job, in the job's history. The output is discarded unless the
+ * handler returns PAWL_DONE. Copied; a later call replaces it. Call it before pawl_task_begin(),
+ * which passes the output to the transaction; after that, call pawl_tx_output(). PAWL_E_TOO_LARGE
+ * beyond PAWL_OUTPUT_MAX, PAWL_E_NOMEM; PAWL_E_MISUSE for a dead letter.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_task_output(pawl_task *task, const void *output,
                                                       size_t output_size, pawl_error *err);
 /*
- * Effect once: a transaction for rows of the application's own and further messages, which
- * pawl_message_commit() ends together with this message, or not at all. Open it when the work is
- * done, write, commit, pawl_tx_free() it in any case, and return PAWL_DONE; see
- * pawl_message_begin(). PAWL_E_LOST if the task is already known to be somebody else's,
- * PAWL_E_MISUSE for a dead letter.
+ * Begins a transaction for exactly-once effects: the application's own rows and further messages,
+ * which pawl_message_commit() commits together with the acknowledgement of this message, or not at
+ * all. Begin it when the work is done, write, commit, call pawl_tx_free() in any case, and return
+ * PAWL_DONE; see pawl_message_begin(). PAWL_E_LOST if the task is already known to belong to
+ * another owner, PAWL_E_MISUSE for a dead letter.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_task_begin(pawl_task *task, pawl_tx **ret_tx,
                                                      pawl_error *err);
 
 /* ---- the worker ---- */
 
-/* What a worker does besides calling handlers, each at its own pace. */
+/* Maintenance tasks that a worker runs besides calling handlers, each at its own interval. */
 typedef enum pawl_chore {
-    PAWL_CHORE_REAP = 0,       /* leases that ended */
-    PAWL_CHORE_EXPIRE = 1,     /* messages past their time to live */
-    PAWL_CHORE_RETAIN = 2,     /* finished messages and ended leases past their retention */
-    PAWL_CHORE_FOLD = 3,       /* the deltas behind the totals */
-    PAWL_CHORE_DEAD = 4,       /* dead letters, where a handler is registered for them */
-    PAWL_CHORE_CHECKPOINT = 5, /* SQLite: the write-ahead log */
-    PAWL_CHORE_INBOX = 6,      /* the inbox's records past their retention */
-    PAWL_CHORE_JOBS = 7,       /* the jobs' history past its retention */
-    PAWL_CHORE_SCHEDULE = 8,   /* jobs that are due, unless `scheduler` is off: looked for at least
+    PAWL_CHORE_REAP = 0,       /* make messages with expired leases ready again */
+    PAWL_CHORE_EXPIRE = 1,     /* expire messages past their time to live */
+    PAWL_CHORE_RETAIN = 2,     /* delete finished messages and ended leases past their retention */
+    PAWL_CHORE_FOLD = 3,       /* compact the deltas behind the statistics totals */
+    PAWL_CHORE_DEAD = 4,       /* call dead-letter handlers, if any are registered */
+    PAWL_CHORE_CHECKPOINT = 5, /* SQLite: checkpoint the write-ahead log */
+    PAWL_CHORE_INBOX = 6,      /* delete inbox records past their retention */
+    PAWL_CHORE_JOBS = 7,       /* delete job history past its retention */
+    PAWL_CHORE_SCHEDULE = 8,   /* run jobs that are due, unless `scheduler` is off: checked at least
                                   this often; `changed` counts runs and skips */
     PAWL_CHORE_COUNT = 9
 } pawl_chore;
@@ -114,39 +125,44 @@ typedef enum pawl_chore {
 PAWL_API const char *pawl_chore_name(pawl_chore chore);
 
 typedef struct pawl_worker_options {
-    size_t size;            /* set by PAWL_WORKER_OPTIONS_INIT, never by hand */
-    int concurrency;        /* handlers at once, each on a thread of its own: 1 .. 1000 */
-    int batch;              /* most messages per claim: 1 .. 10000 */
-    int64_t lease_ms;       /* renewed while the handler runs; 3 s or more where SQLite is used
-                               with pawl_task_begin(), whose turn may last 1 s */
-    int64_t grace_ms;       /* after pawl_worker_stop(), until handlers are cancelled */
-    int64_t cancel_ms;      /* after that, until their messages are given back all the same */
+    size_t size;       /* set by PAWL_WORKER_OPTIONS_INIT, never by hand */
+    int concurrency;   /* handler threads: 1 .. 1000 */
+    int batch;         /* maximum messages per claim: 1 .. 10000 */
+    int64_t lease_ms;  /* renewed while the handler runs; at least 3 s where SQLite is used with
+                          pawl_task_begin(), whose transaction may last 1 s */
+    int64_t grace_ms;  /* shutdown: from pawl_worker_stop() until handlers are cancelled */
+    int64_t cancel_ms; /* shutdown: from then until their messages are released even if handlers
+                          still run */
     const char *owner_name; /* NULL: "host:pid"; copied */
-    /* Claim topics without a handler, too: they are warned of and abandoned. Off: they are left
-     * to other workers, and still warned of while messages of theirs are due. */
+    /* Also claim topics without a handler: the worker logs a warning and abandons the messages.
+     * Off: such topics are left to other workers; the worker still warns while messages of such a
+     * topic are due. */
     bool all_topics;
-    int64_t missing_ms;   /* one such warning per topic in this time; 0: of every message that was
-                             claimed, and of topics that are left to others none */
-    int64_t longest_ms;   /* look for messages at least this often, whatever wakes */
-    bool listen;          /* off: only look, every second, as where LISTEN does not work */
+    int64_t missing_ms; /* log this warning at most once per topic in this time; 0: for every
+                           claimed message, and never for topics left to other workers */
+    int64_t longest_ms; /* poll for messages at least this often, even without a wake-up */
+    bool listen; /* use wake-ups; off: only poll, every second, for example where LISTEN does not
+                    work */
     int64_t retention_ms; /* how long done and cancelled messages are kept */
-    /* How often each chore is done, and how long one call of it may take. A call that stopped at
-     * its limit is repeated at once. 0 ms: never by this worker. */
+    /* The interval of each maintenance task, and the time limit of one call. A call that stopped at
+     * its limit is repeated at once. Interval 0: this worker never runs that task. */
     int64_t chore_every_ms[PAWL_CHORE_COUNT];
     int64_t chore_timeout_ms[PAWL_CHORE_COUNT];
-    pawl_log_sink log; /* write NULL: the store's */
-    /* pawl_worker_run() returns by itself when nothing is in hand any more and */
-    bool until_empty;     /* nothing is due; what is put off until later is left */
-    int64_t max_messages; /* so many were claimed; 0: any number. Where the answer to a claim was
-                             lost it may have been more */
-    /* Off: claim only what a thread is free for, so that nothing waits in line, leased, behind slow
-     * handlers. On: also what handlers will need until the next claim has answered. */
+    pawl_log_sink log; /* write NULL: use the store's */
+    /* pawl_worker_run() returns by itself once no message is in flight and one of these applies: */
+    bool until_empty;     /* no message is due; messages scheduled for later remain */
+    int64_t max_messages; /* this many messages were claimed; 0: no limit. More may have been
+                             claimed if the response to a claim was lost */
+    /* Off: claim only as many messages as there are idle handler threads, so that no leased message
+     * waits behind slow handlers. On: also claim the messages that handlers will need before the
+     * next claim returns. */
     bool claim_ahead;
-    pawl_observer observer; /* hears what becomes of messages; see pawl/observe.h */
-    /* Make the runs of jobs that are due (pawl/job.h). Of all workers of a store that may, one does
-     * at a time, by the lease "pawl.scheduler"; the others see to it that one does. */
+    pawl_observer observer; /* receives the result of every message; see pawl/observe.h */
+    /* Create the runs of due jobs (pawl/job.h). Of all workers of a store with this option, one
+     * schedules at a time, elected by the lease "pawl.scheduler"; the others take over if it
+     * stops. */
     bool scheduler;
-    bool chores_only; /* it needs no handler: housekeeping for others */
+    bool chores_only; /* no handler is required: for a worker that only runs maintenance */
 } pawl_worker_options;
 #define PAWL_WORKER_OPTIONS_INIT                                                                   \
     {                                                                                              \
@@ -158,11 +174,11 @@ typedef struct pawl_worker_options {
     }
 
 /**
- * A worker on `store`, not running yet: register its handlers, then run it.
+ * Creates a worker on `store`. It does not run yet: register its handlers, then run it.
  *
  * Ownership: *ret_worker is the caller's (pawl_worker_free); untouched on failure. `store` must
  *            outlive it. `opts` may be NULL: all defaults.
- * Threads:   any; all calls on a worker by one thread at a time, except where said.
+ * Threads:   any; calls on one worker must come from one thread at a time, except where noted.
  * Blocks:    no.
  * Durable:   nothing is written.
  * Errors:    PAWL_E_INVALID (an option out of range), PAWL_E_NOMEM.
@@ -170,16 +186,15 @@ typedef struct pawl_worker_options {
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_worker_new(pawl_store *store,
                                                      const pawl_worker_options *opts,
                                                      pawl_worker **ret_worker, pawl_error *err);
-/* It must not be running. NULL is fine. */
+/* The worker must not be running. NULL is allowed. */
 PAWL_API void pawl_worker_free(pawl_worker *worker);
-/* Who its messages belong to: new for every worker. */
+/* The owner id under which it claims: new for every worker. */
 PAWL_API pawl_owner pawl_worker_owner(const pawl_worker *worker);
 
 typedef struct pawl_handler_options {
     size_t size;        /* set by PAWL_HANDLER_OPTIONS_INIT, never by hand */
-    int concurrency;    /* calls at once; 0: only the worker's own limit */
-    int64_t timeout_ms; /* a call that lasts longer is cancelled, its lease no longer renewed; 0:
-                           none */
+    int concurrency;    /* maximum concurrent calls; 0: only the worker's own limit */
+    int64_t timeout_ms; /* longer calls are cancelled, the lease no longer renewed; 0: none */
 } pawl_handler_options;
 #define PAWL_HANDLER_OPTIONS_INIT                                                                  \
     {                                                                                              \
@@ -187,94 +202,100 @@ typedef struct pawl_handler_options {
     }
 
 /*
- * Call `handler` for messages of `topic`: exactly that text, case and all. NULL: for all topics
- * that have none of their own; for those the concurrency of `opts` (may be NULL) is the limit of
- * all of them together. PAWL_E_INVALID for an empty topic, for a second handler of a topic, and
- * for more than 1000 topics; PAWL_E_MISUSE while it runs.
+ * Registers `handler` for messages of `topic`, which is compared exactly, including case. NULL: for
+ * all topics that have no handler of their own; for those, the concurrency in `opts` (may be NULL)
+ * limits all of them together. PAWL_E_INVALID for an empty topic, for a second handler of a topic,
+ * and for more than 1000 topics; PAWL_E_MISUSE while the worker runs.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_worker_handle(pawl_worker *worker, const char *topic,
                                                         pawl_handler handler, void *context,
                                                         const pawl_handler_options *opts,
                                                         pawl_error *err);
 /*
- * Call `handler` for messages of `topic` (NULL: of topics without such a handler of their own)
- * that failed or expired. The call is recorded with the message's end and made again, with growing
- * delays, until it answers PAWL_DONE.
+ * Registers `handler` for messages of `topic` (NULL: of topics without a dead-letter handler of
+ * their own) that failed or expired. The call is recorded in the same transaction in which the
+ * message fails or expires, and is retried with exponential backoff until the handler returns
+ * PAWL_DONE.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_worker_handle_dead(pawl_worker *worker, const char *topic,
                                                              pawl_handler handler, void *context,
                                                              pawl_error *err);
 
 /**
- * Work until pawl_worker_stop(), or until the options say that it is enough: claim, call handlers,
- * answer, renew, do the chores. Database errors that may go away are waited out, with growing
- * pauses.
+ * Runs the worker until pawl_worker_stop(), or until a limit in the options is reached: it claims
+ * messages, calls handlers, stores their results, renews leases and runs maintenance. Transient
+ * database errors are retried with exponential backoff.
  *
  * Ownership: -
- * Threads:   this one claims and answers; handlers run on threads that exist only during the call.
- * Blocks:    until stopped and every handler has returned. A handler that ignores its cancellation
- *            holds up the return; its message is given back all the same. So does, for 5 s at
- *            most, a claim whose answer was lost just before: a server may still commit it.
- * Durable:   when it returns PAWL_OK, nothing is leased by it any more; except dead letters whose
- *            claim was in doubt, which come again when that lease ends.
- * Errors:    PAWL_E_MISUSE (neither a handler nor a scheduler, or it runs already), PAWL_E_NOMEM
- * (no threads), or what the database answered if that will not go away by waiting, or if what was
- * held could not be given back; it is then ready again when the leases end.
+ * Threads:   the calling thread claims messages and stores results; handlers run on threads that
+ *            exist only during the call.
+ * Blocks:    until the worker is stopped and every handler has returned. A handler that ignores
+ *            cancellation delays the return; its message is released anyway. A claim whose response
+ *            was lost just before also delays it, by at most 5 s, because the server may still
+ *            commit it.
+ * Durable:   on PAWL_OK the worker owns no lease any more, except for dead letters whose claim was
+ *            in doubt: those become claimable again when their lease expires.
+ * Errors:    PAWL_E_MISUSE (no handler and no scheduler, or it is already running), PAWL_E_NOMEM
+ *            (threads cannot be created), or the database's error if it is permanent or if owned
+ *            messages could not be released; these are ready again when their leases expire.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_worker_run(pawl_worker *worker, pawl_error *err);
 
 /*
- * Stop claiming, let running handlers finish for grace_ms, then cancel them. A second call skips
- * the rest of the grace period. Returns at once. Any thread, also a signal handler; before
- * pawl_worker_run() it makes that return at once.
+ * Stops claiming, lets running handlers finish for grace_ms, then cancels them. A second call skips
+ * the rest of the grace period. Returns at once. May be called from any thread and from a signal
+ * handler; if called before pawl_worker_run(), that call returns at once.
  */
 PAWL_API void pawl_worker_stop(pawl_worker *worker);
 
-/* ---- step by step, for tests ---- */
+/* ---- single steps, for tests ---- */
 
 /*
- * The chores that are due by the store's clock, one claim, its handlers one after the other, and
- * their answers: all in the calling thread, without waiting. *ret_idle (may be NULL): there was
- * nothing to do. Errors are returned at once and not waited out; the next step goes on from there.
+ * Runs the maintenance tasks that are due by the store's clock, makes one claim, calls its handlers
+ * one after the other, and stores their results: all in the calling thread, without waiting.
+ * *ret_idle (may be NULL): there was nothing to do. Errors are returned at once instead of being
+ * retried; the next step continues from there.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_worker_step(pawl_worker *worker, bool *ret_idle,
                                                       pawl_error *err);
-/* Steps until there is nothing to do at this moment of the store's clock. */
+/*
+ * Repeats pawl_worker_step() until there is nothing to do at the current time of the store's clock.
+ */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_worker_until_idle(pawl_worker *worker, pawl_error *err);
 
-/* ---- how it is doing ---- */
+/* ---- statistics ---- */
 
-/* The store as the worker sees it. */
+/* State of the worker's circuit breaker for the store. */
 typedef enum pawl_breaker_state {
-    PAWL_BREAKER_CLOSED = 0,   /* it answers */
-    PAWL_BREAKER_OPEN = 1,     /* it has failed for a while: left alone until the next try */
-    PAWL_BREAKER_HALF_OPEN = 2 /* being tried */
+    PAWL_BREAKER_CLOSED = 0,   /* the store responds */
+    PAWL_BREAKER_OPEN = 1,     /* the store keeps failing: not used until the next probe */
+    PAWL_BREAKER_HALF_OPEN = 2 /* a probe is under way */
 } pawl_breaker_state;
 
 typedef struct pawl_chore_stats {
-    int64_t runs;           /* ended well */
+    int64_t runs;           /* completed without an error */
     int64_t failures;       /* ended with an error */
-    int64_t changed;        /* messages or records it changed */
-    int64_t scanned;        /* rows it read to find them */
+    int64_t changed;        /* messages or records that it changed */
+    int64_t scanned;        /* rows that it read to find them */
     pawl_wall last_success; /* or PAWL_NEVER */
-    char last_error[256];   /* "" if the last run was good */
+    char last_error[256];   /* "" if the last run succeeded */
 } pawl_chore_stats;
 
 typedef struct pawl_worker_stats {
     size_t size;     /* set by PAWL_WORKER_STATS_INIT, never by hand */
-    int64_t claimed; /* messages taken */
-    int64_t done;    /* answered so; these four are counted when the answer is stored */
+    int64_t claimed; /* messages claimed */
+    int64_t done;    /* this and the next three are counted when the result is stored */
     int64_t retried;
     int64_t failed;
-    int64_t released; /* given back untouched */
-    int64_t lost;     /* results dropped: cancelled by somebody, or overtaken */
-    int64_t missing;  /* had no handler (they count as retried, too) */
-    int64_t renewals; /* leases prolonged */
+    int64_t released; /* given back, the attempt not counted */
+    int64_t lost; /* results discarded: the message was cancelled or is owned by another worker */
+    int64_t missing;  /* messages without a handler (also counted as retried) */
+    int64_t renewals; /* leases renewed */
     int64_t dead;     /* dead letters handled */
-    int64_t in_hand;  /* now: claimed and not answered yet */
-    int64_t running;  /* now: handlers */
+    int64_t in_hand;  /* now: claimed, result not stored yet */
+    int64_t running;  /* now: handlers being called */
     pawl_breaker_state breaker;
-    char last_error[256]; /* of the store; "" while it answers */
+    char last_error[256]; /* of the store; "" while it responds */
     pawl_chore_stats chores[PAWL_CHORE_COUNT];
 } pawl_worker_stats;
 #define PAWL_CHORE_STATS_INIT                                                                      \
