@@ -20,9 +20,8 @@ typedef struct pawl_ack pawl_ack; /* opaque; immutable */
 typedef struct pawl_ack_content {
     size_t size; /* set by PAWL_ACK_CONTENT_INIT, never by hand */
     bool acknowledged;
-    bool duplicate; /* duplicateDetected */
-    const void
-        *payload; /* the handler's response; NULL: none. JSON unchanged, other bytes as base64 */
+    bool duplicate;      /* duplicateDetected */
+    const void *payload; /* the handler's response; NULL: none. Non-JSON as base64 */
     size_t payload_size;
     const char *error; /* NULL: none; truncated to 4 KB, malformed UTF-8 replaced */
 } pawl_ack_content;
@@ -52,7 +51,7 @@ PAWL_API bool pawl_ack_duplicate(const pawl_ack *ack);
 /* NULL: absent or null. Otherwise as pawl_ack_text(). */
 PAWL_API const void *pawl_ack_payload(const pawl_ack *ack, size_t *ret_size);
 PAWL_API const char *pawl_ack_error(const pawl_ack *ack); /* may be NULL */
-PAWL_API void pawl_ack_free(pawl_ack *ack);               /* NULL is fine */
+PAWL_API void pawl_ack_free(pawl_ack *ack);               /* NULL is allowed */
 
 PAWL_END_DECLS
 

@@ -37,8 +37,7 @@ typedef struct pawl_backoff {
  * not count is deferred: its error and the time of the next send are stored.
  */
 typedef enum pawl_count {
-    PAWL_COUNT_DEFAULT =
-        0, /* of a message: the service's setting; of a service: PAWL_COUNT_ANSWERED */
+    PAWL_COUNT_DEFAULT = 0, /* message: the service's; service: PAWL_COUNT_ANSWERED */
     /* Sends that began while the destination's circuit breaker was closed and that either got a
      * response other than 408, 409, 425, 429, 502, 503, 504 and without Retry-After; or were sent
      * completely and got no response although the destination has responded to another message

@@ -149,7 +149,7 @@ PAWL_API size_t pawl_delivery_stats_count(const pawl_delivery_stats *stats);
 /* Sorted by name; NULL past the end. */
 PAWL_API const pawl_destination_stats *pawl_delivery_stats_at(const pawl_delivery_stats *stats,
                                                               size_t index);
-PAWL_API void pawl_delivery_stats_free(pawl_delivery_stats *stats); /* NULL is fine */
+PAWL_API void pawl_delivery_stats_free(pawl_delivery_stats *stats); /* NULL is allowed */
 
 PAWL_END_DECLS
 

@@ -117,7 +117,7 @@ PAWL_API int pawl_envelope_attempt(const pawl_envelope *envelope);
 PAWL_API const char *pawl_envelope_traceparent(const pawl_envelope *envelope);
 PAWL_API const char *pawl_envelope_tracestate(const pawl_envelope *envelope);
 
-PAWL_API void pawl_envelope_free(pawl_envelope *envelope); /* NULL is fine */
+PAWL_API void pawl_envelope_free(pawl_envelope *envelope); /* NULL is allowed */
 
 /* "Signal", "Command", "PushCall", "Response": the type's name on the wire. Never NULL. */
 PAWL_API const char *pawl_type_wire_name(pawl_type type);

@@ -147,7 +147,7 @@ PAWL_API size_t pawl_jobs_count(const pawl_jobs *jobs);
 PAWL_API const pawl_job *pawl_jobs_at(const pawl_jobs *jobs, size_t index);
 /* The database's clock when the list was read. */
 PAWL_API pawl_wall pawl_jobs_now(const pawl_jobs *jobs);
-PAWL_API void pawl_jobs_free(pawl_jobs *jobs); /* NULL is fine */
+PAWL_API void pawl_jobs_free(pawl_jobs *jobs); /* NULL is allowed */
 
 /* Returns one job in full, as a list of one. PAWL_E_NOT_FOUND if there is none of that name. */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_job_get(pawl_store *store, const char *name,

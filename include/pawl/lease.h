@@ -129,7 +129,7 @@ PAWL_API size_t pawl_leases_count(const pawl_leases *leases);
 PAWL_API const pawl_lease *pawl_leases_at(const pawl_leases *leases, size_t index);
 /* The database's clock when the list was read; PAWL_NEVER if it is empty. */
 PAWL_API pawl_wall pawl_leases_now(const pawl_leases *leases);
-PAWL_API void pawl_leases_free(pawl_leases *leases); /* NULL is fine */
+PAWL_API void pawl_leases_free(pawl_leases *leases); /* NULL is allowed */
 
 /* Returns one lease, as a list of one. PAWL_E_NOT_FOUND: there is no record of it. */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_lease_get(pawl_store *store, const char *name,

@@ -1,4 +1,5 @@
-/* include/pawl/log.h - log records for the application's own log. Without a sink pawl is silent. */
+/* include/pawl/log.h - log records for the application's own log. Without a sink pawl does not log.
+ */
 #ifndef PAWL_LOG_H
 #define PAWL_LOG_H
 
@@ -14,17 +15,17 @@ typedef enum pawl_log_level {
 } pawl_log_level;
 
 /*
- * Called inside the call that has something to say, on its thread, with no lock held. `area` is
- * "outbox", "store", ...; `message` is one line without a newline, valid during the call only.
- * Never contains a payload or a secret. Must not call pawl with the same store.
+ * Receives one log record. Called from within the pawl call that logs, on its thread, with no lock
+ * held. `area` is "outbox", "store", ...; `message` is one line without a newline, valid during the
+ * call only. Never contains a payload or a secret. Must not call pawl with the same store.
  */
 typedef void (*pawl_log_fn)(void *context, pawl_log_level level, const char *area,
                             const char *message);
 
 typedef struct pawl_log_sink {
-    pawl_log_fn write; /* NULL: silent */
+    pawl_log_fn write; /* NULL: no logging */
     void *context;
-    pawl_log_level level; /* records below are not even formatted */
+    pawl_log_level level; /* minimum level; records below it are not even formatted */
 } pawl_log_sink;
 
 /* "debug", "info", "warning", "error". */

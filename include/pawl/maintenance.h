@@ -1,4 +1,4 @@
-/* include/pawl/maintenance.h - what one call of maintenance read. */
+/* include/pawl/maintenance.h - how much one maintenance call read. */
 #ifndef PAWL_MAINTENANCE_H
 #define PAWL_MAINTENANCE_H
 
@@ -10,13 +10,13 @@
 PAWL_BEGIN_DECLS
 
 /*
- * Maintenance (reap, expire, retain, fold, and the clean-up of the inbox, of leases and of jobs)
- * does a bounded amount of work in one call, so that it holds locks for milliseconds only. Such a
- * call answers how much it read, which may be more than it changed. Call it again while `more` is
- * true; every call that answers so has made progress.
+ * Maintenance (reap, expire, retain, fold, and the clean-up of the inbox, leases and jobs) does a
+ * bounded amount of work per call, so that locks last only milliseconds. Each call reports how much
+ * it read, which may be more than it changed. Call it again while `more` is true; every call that
+ * sets it has made progress.
  */
 typedef struct pawl_scan {
-    size_t rows; /* read: claims, messages, totals, lanes, records, jobs */
+    size_t rows; /* rows read: claims, messages, totals, lanes, records, jobs */
     bool more;   /* it stopped at its limit: there may be more to do now */
 } pawl_scan;
 

@@ -1,4 +1,4 @@
-/* include/pawl/net.h - everything libpawl-net offers: speaking with other services. */
+/* include/pawl/net.h - includes all headers of libpawl-net: messaging between services. */
 #ifndef PAWL_NET_H
 #define PAWL_NET_H
 

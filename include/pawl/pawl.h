@@ -1,4 +1,4 @@
-/* include/pawl/pawl.h - everything pawl offers, and which version of it this is. */
+/* include/pawl/pawl.h - includes all headers of libpawl, and defines its version. */
 #ifndef PAWL_PAWL_H
 #define PAWL_PAWL_H
 
@@ -35,7 +35,7 @@
 
 PAWL_BEGIN_DECLS
 
-/* The version of the library that is running, which may be newer than PAWL_VERSION. */
+/* The version of the library at run time, which may be newer than PAWL_VERSION. */
 PAWL_API const char *pawl_version(void);
 
 PAWL_END_DECLS

@@ -1,4 +1,4 @@
-/* include/pawl/services.h - the service map: which name is where, and how to speak with it.
+/* include/pawl/services.h - the service map: the URL and the connection settings of each service.
  *
  * Part of libpawl-net.
  */
@@ -21,24 +21,25 @@ PAWL_BEGIN_DECLS
 /* One service. Everything is copied during the call. */
 typedef struct pawl_service_options {
     size_t size;      /* set by PAWL_SERVICE_OPTIONS_INIT, never by hand */
-    const char *name; /* required in a map: its sourceServiceId; without "://" and controls */
-    const char *url;  /* where it receives; NULL: it only sends */
-    /* "file:..." and "env:...", read now: see pawl_secrets_load(). The first signs. 0: unsigned */
+    const char *name; /* required in a map: its sourceServiceId; no "://", no control characters */
+    const char *url;  /* the URL at which it receives; NULL: it only sends */
+    /* "file:..." and "env:...", read during the call: see pawl_secrets_load(). The first signs. 0:
+     * unsigned */
     const char *const *secrets;
     size_t secret_count;
-    int scheme;                 /* PAWL_SCHEME_2; 1: sent, and accepted beside 2 */
-    int64_t connect_timeout_ms; /* 1 .. 600000, and no longer than timeout_ms */
-    int64_t timeout_ms;         /* of one send, from its begin to the last byte of the answer */
-    int concurrency;            /* sends in flight at once: 1 .. 10000 */
-    pawl_backoff backoff;       /* between attempts, where the message brings none of its own */
-    int max_attempts;           /* 0: as the message says; else never more than this */
-    pawl_count count;   /* which sends count; with PAWL_COUNT_ALL max_attempts 0 is 6 where the
-                           message gives none, and a backoff left as it is PAWL_BACKOFF_ALL */
-    bool allow_private; /* loopback, private, link-local and reserved addresses, too; and,
-                           for destinations that are URLs, unix: and pipe: */
-    size_t response_max_bytes; /* a longer answer is an error: try again */
-    const char *ca_file;       /* certificates to trust (PEM); NULL: the system's */
-    const char *proxy;         /* "http://host:port"; NULL: none, whatever the environment says */
+    int scheme;                 /* PAWL_SCHEME_2; 1: scheme 1 is sent, and accepted besides 2 */
+    int64_t connect_timeout_ms; /* 1 .. 600000, and not longer than timeout_ms */
+    int64_t timeout_ms;         /* of one send, from its start to the last byte of the response */
+    int concurrency;            /* maximum sends in flight: 1 .. 10000 */
+    pawl_backoff backoff;       /* between attempts, for messages without a policy of their own */
+    int max_attempts;           /* 0: the message's; otherwise an upper limit */
+    pawl_count count;   /* which sends count; with PAWL_COUNT_ALL, max_attempts 0 means 6 if the
+                           message has none, and an unchanged backoff means PAWL_BACKOFF_ALL */
+    bool allow_private; /* allow loopback, private, link-local and reserved addresses; and, for
+                           destinations that are URLs, unix: and pipe: */
+    size_t response_max_bytes; /* a longer response is an error: retried */
+    const char *ca_file;       /* trusted certificates (PEM); NULL: the system's */
+    const char *proxy;         /* "http://host:port"; NULL: none, the environment is ignored */
 } pawl_service_options;
 #define PAWL_SERVICE_OPTIONS_INIT                                                                  \
     {                                                                                              \
@@ -47,23 +48,23 @@ typedef struct pawl_service_options {
     }
 
 /*
- * Whether a http:// or https:// URL names, by a number or as localhost, an address that is not of
- * the public internet: a service there needs allow_private. Other names are not resolved: false.
+ * Whether an http:// or https:// URL contains an IP address outside the public internet, or
+ * localhost: such a service needs allow_private. Other host names are not resolved: false.
  */
 PAWL_API bool pawl_url_is_private(const char *url);
 
 /*
- * A map: a snapshot that never changes, shared by threads. A reload makes a new one and swaps the
- * pointer; who still uses the old one keeps it alive by a reference.
+ * A service map: an immutable snapshot, shared by threads. A reload creates a new map and swaps the
+ * pointer; users of the old map keep it alive with a reference.
  */
 typedef struct pawl_services pawl_services;
 typedef struct pawl_service pawl_service; /* an entry, borrowed from its map */
 
 typedef struct pawl_services_options {
     size_t size;          /* set by PAWL_SERVICES_OPTIONS_INIT, never by hand */
-    const char *map_name; /* where people edit it, for error messages: "/etc/pawl.conf" */
-    /* How to speak with a destination that is a URL; its name and url must be NULL. NULL: defaults,
-     * so unsigned, and no private addresses. */
+    const char *map_name; /* the file to edit, for error messages: "/etc/pawl.conf" */
+    /* Settings for destinations that are URLs; name and url must be NULL. NULL: defaults, that is,
+     * unsigned and no private addresses. */
     const pawl_service_options *urls;
 } pawl_services_options;
 #define PAWL_SERVICES_OPTIONS_INIT                                                                 \
@@ -72,35 +73,37 @@ typedef struct pawl_services_options {
     }
 
 /**
- * Make a map of `count` services (may be 0; step by services[0].size) and read their secrets.
+ * Creates a map of `count` services (may be 0; step by services[0].size) and reads their secrets.
  *
  * Ownership: *ret_services is the caller's, one reference (pawl_services_unref); untouched on
  *            failure. Everything is copied. `opts` may be NULL.
  * Threads:   any.
  * Blocks:    reads the files of the secrets.
  * Durable:   nothing is written.
- * Errors:    PAWL_E_INVALID (the message names the service and the field; a name twice is one),
- *            those of pawl_secrets_load(), PAWL_E_NOMEM. One bad entry, and there is no map.
+ * Errors:    PAWL_E_INVALID (the message names the service and the field; also for a duplicate
+ *            name), those of pawl_secrets_load(), PAWL_E_NOMEM. A single invalid entry fails the
+ *            call.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_services_new(const pawl_service_options *services,
                                                        size_t count,
                                                        const pawl_services_options *opts,
                                                        pawl_services **ret_services,
                                                        pawl_error *err);
-/* Any thread. Answers `services`. */
+/* Any thread. Returns `services`. */
 PAWL_API pawl_services *pawl_services_ref(pawl_services *services);
-PAWL_API void pawl_services_unref(pawl_services *services); /* NULL is fine; the last one frees */
+/* The last call frees the map. NULL is allowed. */
+PAWL_API void pawl_services_unref(pawl_services *services);
 
 /*
- * Where does a message with this destination go? A name of the map, or a URL. *ret_url is the URL
- * to send to, borrowed from the map or `destination` itself. PAWL_E_NOT_FOUND: neither, and the
- * message names the map; PAWL_E_INVALID: a service without a url.
+ * Resolves a destination, which is a name in the map or a URL. *ret_url is the URL to send to,
+ * borrowed from the map or `destination` itself. PAWL_E_NOT_FOUND: neither, and the message names
+ * the map; PAWL_E_INVALID: a service without a url.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_services_find(const pawl_services *services,
                                                         const char *destination,
                                                         const pawl_service **ret_service,
                                                         const char **ret_url, pawl_error *err);
-/* The entry of this name, for a receiver that looks for the secrets of a source; NULL: none. */
+/* The entry with this name, for a receiver that needs the secrets of a source; NULL: none. */
 PAWL_API const pawl_service *pawl_services_peer(const pawl_services *services, const char *source);
 PAWL_API size_t pawl_services_count(const pawl_services *services);
 /* In the order of the map; NULL when `index` is out of range. */
@@ -109,7 +112,7 @@ PAWL_API const pawl_service *pawl_services_at(const pawl_services *services, siz
 /* The entry for URLs has the name "" and no url. */
 PAWL_API const char *pawl_service_name(const pawl_service *service);
 PAWL_API const char *pawl_service_url(const pawl_service *service); /* may be NULL */
-/* Never NULL; maybe none in it. */
+/* Never NULL; may be empty. */
 PAWL_API const pawl_secrets *pawl_service_secrets(const pawl_service *service);
 PAWL_API int pawl_service_scheme(const pawl_service *service);
 PAWL_API int64_t pawl_service_connect_timeout_ms(const pawl_service *service);

@@ -1,13 +1,13 @@
-/* include/pawl/timer.h - messages for later: schedule, cancel, look at what is pending.
+/* include/pawl/timer.h - timers: messages for later; schedule, cancel and list them.
  *
- * A scheduler is a strategy behind one set of calls. `store` keeps a timer as a message that is not
- * due yet: it becomes claimable the moment the database's clock passes its due time, nothing polls
- * it and nothing moves it, and a worker (pawl/worker.h) handles it like any other message. `memory`
- * keeps a heap in this process, for development and tests: all of it is lost with the process. A
- * strategy of your own is a table of functions (pawl/sys/strategy.h).
+ * A scheduler provides one set of calls over a strategy. `store` keeps a timer as a message that is
+ * not due yet: it becomes claimable the moment the database's clock passes its due time, without
+ * polling or moving it, and a worker (pawl/worker.h) handles it like any other message. `memory`
+ * keeps a heap in this process, for development and tests: all timers are lost with the process. A
+ * custom strategy is a table of functions (pawl/sys/strategy.h).
  *
- * A timer's state is its message's: pending is PAWL_STATE_READY (PAWL_STATE_IN_PROGRESS while
- * somebody is at it), delivered is PAWL_STATE_DONE, cancelled is PAWL_STATE_CANCELLED, failed is
+ * A timer's state is its message's: pending is PAWL_STATE_READY (PAWL_STATE_IN_PROGRESS while it is
+ * claimed), delivered is PAWL_STATE_DONE, cancelled is PAWL_STATE_CANCELLED, failed is
  * PAWL_STATE_FAILED, or PAWL_STATE_EXPIRED when its time to live ended first.
  */
 #ifndef PAWL_TIMER_H
@@ -32,11 +32,11 @@ typedef struct pawl_scheduler pawl_scheduler; /* opaque */
 /* ---- choosing a strategy ---- */
 
 /**
- * A scheduler whose timers are messages of `store`.
+ * Creates a scheduler whose timers are messages of `store`.
  *
  * Ownership: *ret_scheduler is the caller's (pawl_scheduler_free); untouched on failure. `store`
  *            must outlive it.
- * Threads:   any; the scheduler may be used by any number of threads.
+ * Threads:   any; any number of threads may use the scheduler.
  * Blocks:    no.
  * Durable:   nothing is written.
  * Errors:    PAWL_E_INVALID (NULL), PAWL_E_NOMEM.
@@ -48,11 +48,11 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_scheduler_new_on_store(pawl_store *sto
 typedef struct pawl_scheduler_memory_options {
     size_t size; /* set by PAWL_SCHEDULER_MEMORY_OPTIONS_INIT, never by hand */
     /* The clock that decides what is due; called with no lock held, by any thread. NULL: the
-     * machine's. A test gives one that it moves. */
+     * machine's. A test can pass a clock that it controls. */
     pawl_wall (*now)(void *context);
     void *context;
-    /* How many timers that were taken or cancelled are remembered, the latest of them, for
-     * pawl_timer_get() and so that their ids are known: 0 .. 100000000. */
+    /* How many of the most recently taken or cancelled timers are remembered, for pawl_timer_get()
+     * and to detect duplicate ids: 0 .. 100000000. */
     int64_t keep_finished;
 } pawl_scheduler_memory_options;
 #define PAWL_SCHEDULER_MEMORY_OPTIONS_INIT                                                         \
@@ -60,41 +60,44 @@ typedef struct pawl_scheduler_memory_options {
         sizeof(pawl_scheduler_memory_options), NULL, NULL, 10000                                   \
     }
 
-/* A scheduler whose timers are lost with it. `opts` may be NULL: all defaults. Everything else as
- * for pawl_scheduler_new_on_store(). */
+/*
+ * Creates a scheduler whose timers are lost with it. `opts` may be NULL: all defaults. Everything
+ * else is as for pawl_scheduler_new_on_store().
+ */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_scheduler_new_in_memory(
     const pawl_scheduler_memory_options *opts, pawl_scheduler **ret_scheduler, pawl_error *err);
 
-/* No call may be running on it. Of a store, the timers stay. NULL is fine. */
+/* No call may be in progress on it. Timers in a store remain. NULL is allowed. */
 PAWL_API void pawl_scheduler_free(pawl_scheduler *scheduler);
 
-/* "store", "memory", or what the strategy calls itself. Borrowed. */
+/* "store", "memory", or the name of the strategy. Borrowed. */
 PAWL_API const char *pawl_scheduler_strategy(const pawl_scheduler *scheduler);
 
 /* ---- scheduling ---- */
 
 /**
- * Schedule a message: at `due_at`, or `delay_ms` from now by the strategy's clock (the database's;
- * for `memory` its own). The past, a delay of 0 and neither of them mean at once; a negative delay,
- * one beyond 100 years and a time beyond the year 9999 are PAWL_E_INVALID. Priority, destination,
+ * Schedules a message: at `due_at`, or `delay_ms` from now by the strategy's clock (the database's;
+ * for `memory` its own). A past time, a delay of 0 or neither means now; a negative delay, one
+ * beyond 100 years and a time beyond the year 9999 are PAWL_E_INVALID. Priority, destination,
  * headers, correlation id and the rest are the message's.
  *
  * Ownership: nothing of `message` is kept. `ret_enqueued` may be NULL; written only on success: the
- *            id and the due time as stored, which is the first call's when the id existed.
+ *            id and the due time as stored, which is that of the first call when the id existed.
  * Threads:   any.
  * Blocks:    `store`: as pawl_outbox_enqueue(). `memory`: no.
- * Durable:   `store`: on PAWL_OK it is committed, and PAWL_E_IN_DOUBT is resolved by scheduling it
- *            again with the same id, which stores it once. `memory`: never.
+ * Durable:   `store`: on PAWL_OK it is committed; after PAWL_E_IN_DOUBT schedule it again with the
+ *            same id, which stores it once. `memory`: never.
  * Errors:    as pawl_outbox_enqueue(): PAWL_E_INVALID, PAWL_E_TOO_LARGE, PAWL_E_CONFLICT, ...
  *
- * In one transaction with the application's rows: pawl_tx_enqueue() with a due time.
+ * To schedule in one transaction with the application's rows, use pawl_tx_enqueue() with a due
+ * time.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_timer_schedule(pawl_scheduler *scheduler,
                                                          const pawl_outgoing *message,
                                                          pawl_enqueued *ret_enqueued,
                                                          pawl_error *err);
 
-/* The same for many, all or none: as pawl_outbox_enqueue_batch(). */
+/* The same for several messages, all or none: as pawl_outbox_enqueue_batch(). */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_timer_schedule_batch(pawl_scheduler *scheduler,
                                                                const pawl_outgoing *messages,
                                                                size_t count,
@@ -102,38 +105,39 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_timer_schedule_batch(pawl_scheduler *s
                                                                pawl_error *err);
 
 /*
- * Take timers back that nobody has begun with, due or not. *ret_cancelled (may be NULL) counts
- * them; ids that are unknown, finished, cancelled before or in somebody's hands are passed over
- * (pawl_outbox_cancel() also ends what is in progress). `ids` NULL is PAWL_E_INVALID, count 0 a
- * no-op, at most PAWL_BATCH_MAX. Durable on PAWL_OK; after PAWL_E_IN_DOUBT pawl_timer_get() tells.
+ * Cancels timers that have not been claimed, due or not. *ret_cancelled (may be NULL) is their
+ * number; ids that are unknown, finished, already cancelled or claimed are skipped
+ * (pawl_outbox_cancel() also cancels messages in progress). `ids` NULL is PAWL_E_INVALID, count 0
+ * is a no-op, at most PAWL_BATCH_MAX. Durable on PAWL_OK; after PAWL_E_IN_DOUBT call
+ * pawl_timer_get().
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_timer_cancel(pawl_scheduler *scheduler,
                                                        const pawl_message_id *ids, size_t count,
                                                        size_t *ret_cancelled, pawl_error *err);
 
-/* ---- looking ---- */
+/* ---- reading ---- */
 
-/* One timer, whole, whatever its state. PAWL_E_NOT_FOUND if it is not (or no longer) there. */
+/* Returns one timer in full, in any state. PAWL_E_NOT_FOUND if it does not exist (any more). */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_timer_get(pawl_scheduler *scheduler, pawl_message_id id,
                                                     pawl_messages **ret_one, pawl_error *err);
 
-/* Where a page ended: not to be looked into. All zero: the beginning, or no next page. */
+/* The end of a page; treat it as opaque. All zero: the beginning, or no next page. */
 typedef struct pawl_timer_mark {
     pawl_wall due_at;
     pawl_work_id id;
 } pawl_timer_mark;
 
-/* Which pending timers. A zeroed query (PAWL_TIMER_QUERY_INIT) means all. */
+/* Selects pending timers. A zeroed query (PAWL_TIMER_QUERY_INIT) selects all. */
 typedef struct pawl_timer_query {
     size_t size;       /* set by PAWL_TIMER_QUERY_INIT, never by hand */
-    const char *topic; /* this and the next two: NULL: any */
+    const char *topic; /* this and the next two: NULL means any */
     const char *destination;
     const char *correlation_id;
     pawl_wall due_from;    /* due then or later; PAWL_NEVER: any */
     pawl_wall due_before;  /* due before then; PAWL_NEVER: any */
-    pawl_timer_mark after; /* keyset page: only what comes after; all zero: from the first */
+    pawl_timer_mark after; /* keyset pagination: only timers after this; all zero: from the first */
     int limit;             /* 0: 100; at most 10000 */
-    bool with_payload;     /* off: payloads come back empty */
+    bool with_payload;     /* off: payloads are returned empty */
 } pawl_timer_query;
 #define PAWL_TIMER_QUERY_INIT                                                                      \
     {                                                                                              \
@@ -141,18 +145,18 @@ typedef struct pawl_timer_query {
     }
 
 /**
- * The timers that are pending: scheduled for later, and in nobody's hands. Those whose time has
- * come belong to them until somebody takes them. In the order of their due times, of equal ones by
- * work id; one that is tried again counts by its next attempt (pawl_message_next_attempt_at()). A
- * message that was due at once when it was sent never was a timer.
+ * Lists the pending timers: those scheduled for later that are not claimed, including those that
+ * are due but not yet claimed. Ordered by due time, then by work id; a timer that is retried is
+ * ordered by its next attempt (pawl_message_next_attempt_at()). A message that was due at once when
+ * it was sent is not a timer.
  *
  * Ownership: *ret_list is the caller's (pawl_messages_free). *ret_next (may be NULL) is the `after`
  *            of the next page, all zero when there is none.
  * Threads:   any.
- * Blocks:    `store`: a few round trips. It reads the queue in due order and not more than it needs
- *            for the page, 10,000 rows at most, so that a page behind many other messages may be
- *            short, even empty, and have a next one. PostgreSQL does so for each topic and priority
- *            asked for. `memory`: looks at all of its timers.
+ * Blocks:    `store`: a few round trips. It reads the queue in due order and only as much as the
+ *            page needs, at most 10,000 rows, so a page behind many other messages may be short or
+ *            even empty although there is a next one. PostgreSQL does so for each topic and
+ *            priority selected. `memory`: examines all of its timers.
  * Errors:    PAWL_E_INVALID, PAWL_E_UNAVAILABLE, PAWL_E_TIMEOUT, PAWL_E_NOMEM.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_timer_pending(pawl_scheduler *scheduler,
@@ -162,32 +166,32 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_timer_pending(pawl_scheduler *schedule
 
 typedef struct pawl_timer_total {
     int64_t count;
-    bool is_at_least; /* counting stopped after 10,000 messages: there are so many or more */
+    bool is_at_least; /* counting stopped after 10,000 messages: there are this many or more */
 } pawl_timer_total;
 
-/* How many are pending. `limit` and `with_payload` of the query are not used. */
+/* Counts the pending timers. `limit` and `with_payload` of the query are ignored. */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_timer_count(pawl_scheduler *scheduler,
                                                       const pawl_timer_query *query,
                                                       pawl_timer_total *ret_total, pawl_error *err);
 
 /*
- * When the next pending timer is due, perhaps in the past; PAWL_NEVER if none is pending. For a
- * loop that takes them itself and has to know how long to sleep.
+ * Returns when the next pending timer is due, possibly in the past; PAWL_NEVER if none is pending.
+ * For a loop that takes timers itself and needs to know how long to sleep.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_timer_next_due(pawl_scheduler *scheduler,
                                                          pawl_wall *ret_due, pawl_error *err);
 
-/* ---- taking: strategies that have no worker ---- */
+/* ---- taking timers: strategies without a worker ---- */
 
 /**
- * Take up to `limit` (1 .. 10000) timers that are due, those of higher priority first, then by due
- * time. They are delivered with that: PAWL_STATE_DONE, never handed out again, and no longer to be
+ * Takes up to `limit` (1 .. 10000) timers that are due, higher priorities first, then by due time.
+ * They are thereby delivered: PAWL_STATE_DONE, never returned again, and can no longer be
  * cancelled.
  *
  * Ownership: *ret_list is the caller's (pawl_messages_free); an empty list when nothing is due.
  * Threads:   any; each timer goes to one caller.
  * Blocks:    `memory`: no.
- * Durable:   no: whoever dies with them has lost them.
+ * Durable:   no: a process that dies with them has lost them.
  * Errors:    PAWL_E_UNSUPPORTED (`store`: its due timers are claimed, by a worker or with
  *            pawl_queue_claim(), so that none is lost), PAWL_E_INVALID, PAWL_E_NOMEM.
  */

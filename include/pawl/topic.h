@@ -1,6 +1,4 @@
-/* include/pawl/topic.h - what is said about whole topics: paused or not, dead letters handled or
- * not.
- */
+/* include/pawl/topic.h - settings of whole topics: paused, and dead letters recorded. */
 #ifndef PAWL_TOPIC_H
 #define PAWL_TOPIC_H
 
@@ -15,15 +13,15 @@
 PAWL_BEGIN_DECLS
 
 /**
- * Pause a topic for everybody who works on this database: nothing of it is claimed any more, of
- * any priority, until pawl_topic_resume(). What is in progress goes on, and what is sent waits. A
- * topic may be paused before its first message. Messages of it still expire.
+ * Pauses a topic for all workers of this database: no message of it, of any priority, is claimed
+ * until pawl_topic_resume(). Messages in progress continue, and messages enqueued meanwhile wait. A
+ * topic may be paused before its first message. Its messages still expire.
  *
  * Ownership: `topic` is copied.
  * Threads:   any.
  * Blocks:    one round trip, bounded by the store's timeout.
- * Durable:   on PAWL_OK it is committed, and claims that begin afterwards obey it. Saying it twice
- *            is fine, also after PAWL_E_IN_DOUBT.
+ * Durable:   on PAWL_OK it is committed, and claims that begin afterwards obey it. May be repeated,
+ *            also after PAWL_E_IN_DOUBT.
  * Errors:    PAWL_E_INVALID (topic NULL, empty or longer than PAWL_TOPIC_MAX), PAWL_E_BUSY,
  *            PAWL_E_TIMEOUT, PAWL_E_IN_DOUBT, PAWL_E_UNAVAILABLE.
  *
@@ -31,34 +29,40 @@ PAWL_BEGIN_DECLS
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_topic_pause(pawl_store *store, const char *topic,
                                                       bool *ret_changed, pawl_error *err);
-/* The other way round, for all that has waited, in the order of its due times. Wakes workers. */
+/*
+ * Resumes a topic; the messages that have waited are claimed in the order of their due times. Wakes
+ * workers.
+ */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_topic_resume(pawl_store *store, const char *topic,
                                                        bool *ret_changed, pawl_error *err);
 
 /*
- * Whether messages of `topic` (NULL: of every topic) that fail or expire from now on are recorded
- * for a dead-letter handler (dead.h). Off to begin with, so that nothing piles up where nobody
- * calls. Stored in the database; a topic is off only if neither it nor every topic is on.
+ * Sets whether messages of `topic` (NULL: of every topic) that fail or expire from now on are
+ * recorded for a dead-letter handler (dead.h). Off by default, so that records do not accumulate
+ * where no handler is called. Stored in the database; a topic is off only if neither it nor every
+ * topic is on.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_topic_dead_letters(pawl_store *store, const char *topic,
                                                              bool wanted, pawl_error *err);
 
 typedef struct pawl_topic {
     const char *name;
-    pawl_wall paused_at; /* PAWL_NEVER: it is not paused */
-    bool dead_letters;   /* are recorded for a handler */
+    pawl_wall paused_at; /* PAWL_NEVER: not paused */
+    bool dead_letters;   /* dead letters are recorded for a handler */
 } pawl_topic;
 
 /* An owned list of topics. */
 typedef struct pawl_topics pawl_topics;
 
-/* Every topic that has had a message, or is paused or has dead letters handled; by name. */
+/*
+ * Lists every topic that has had a message, is paused or has dead letters recorded; sorted by name.
+ */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_topic_list(pawl_store *store, pawl_topics **ret_topics,
                                                      pawl_error *err);
 PAWL_API size_t pawl_topics_count(const pawl_topics *topics);
 /* Borrowed from the list; NULL when `index` is out of range. */
 PAWL_API const pawl_topic *pawl_topics_at(const pawl_topics *topics, size_t index);
-PAWL_API void pawl_topics_free(pawl_topics *topics); /* NULL is fine */
+PAWL_API void pawl_topics_free(pawl_topics *topics); /* NULL is allowed */
 
 PAWL_END_DECLS
 

@@ -53,8 +53,8 @@ typedef struct pawl_send_outcome {
     bool reached;           /* a response of any kind was received: the destination is alive */
     const void *payload;    /* of the acknowledgement; NULL: none */
     size_t payload_size;
-    const char
-        *error; /* one line, possibly the receiver's text: do not log it; NULL if acknowledged */
+    /* One line of text, possibly the receiver's: do not log it. NULL if acknowledged. */
+    const char *error;
     bool sent_whole; /* the whole request was sent: without a response the receiver may have
                         processed it */
     bool ours;       /* not sent because of this side's configuration; `error` names it */

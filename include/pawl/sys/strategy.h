@@ -1,7 +1,7 @@
-/* include/pawl/sys/strategy.h - writing a scheduling strategy of your own.
+/* include/pawl/sys/strategy.h - implementing a custom timer strategy.
  *
- * For people who extend pawl: it may change more often than the other headers, and then says so by
- * its version.
+ * For extensions of pawl: this header may change more often than the others; its version number
+ * then changes.
  */
 #ifndef PAWL_SYS_STRATEGY_H
 #define PAWL_SYS_STRATEGY_H
@@ -21,18 +21,19 @@ PAWL_BEGIN_DECLS
 #define PAWL_STRATEGY_VERSION 1
 
 /*
- * The strategy. pawl_timer_...() check what all strategies refuse alike (NULL, counts, queries and
- * their limits, which arrive filled in) and then call these, on the caller's thread, any number of
- * them at once. Each keeps the promises that pawl/timer.h makes for its call: a `ret_` is never
- * NULL and is written only on success, and a failing call fills `err` (which may be NULL). The
- * table must outlive all schedulers; it only ever grows at its end.
+ * A strategy. pawl_timer_...() validate the arguments that all strategies reject alike (NULL,
+ * counts, queries and their limits, which are passed with defaults filled in) and then call these
+ * functions, on the caller's thread, any number of them at once. Each must fulfill the contract
+ * that pawl/timer.h states for its call: a `ret_` is never NULL and is written only on success, and
+ * a failing call fills `err` (which may be NULL). The table must outlive all schedulers; new
+ * members are only added at its end.
  */
 typedef struct pawl_strategy {
     uint32_t version; /* PAWL_STRATEGY_VERSION */
     const char *name;
-    /* 1 .. PAWL_BATCH_MAX messages, all or none, unchecked: see pawl_outgoing_check(). Step through
-     * them by messages[0].size, which may be another version's. `ret_enqueued` has `count` places.
-     */
+    /* 1 .. PAWL_BATCH_MAX messages, all or none, not validated: see pawl_outgoing_check(). Step
+     * through them by messages[0].size, which may be that of another version. `ret_enqueued` has
+     * `count` elements. */
     pawl_status (*schedule)(void *self, const pawl_outgoing *messages, size_t count,
                             pawl_enqueued *ret_enqueued, pawl_error *err);
     pawl_status (*cancel)(void *self, const pawl_message_id *ids, size_t count,
@@ -42,16 +43,16 @@ typedef struct pawl_strategy {
                            pawl_timer_mark *ret_next, pawl_error *err);
     pawl_status (*count)(void *self, const pawl_timer_query *query, pawl_timer_total *ret_total,
                          pawl_error *err);
-    /* NULL: the first of `pending` tells. */
+    /* NULL: the first timer of `pending` is used. */
     pawl_status (*next_due)(void *self, pawl_wall *ret_due, pawl_error *err);
-    /* NULL: due timers are not taken from here; the call answers PAWL_E_UNSUPPORTED. */
+    /* NULL: due timers cannot be taken; the call returns PAWL_E_UNSUPPORTED. */
     pawl_status (*take_due)(void *self, int limit, pawl_messages **ret_list, pawl_error *err);
-    /* With the scheduler; no call is running. May be NULL. */
+    /* Called by pawl_scheduler_free(), with no other call in progress. May be NULL. */
     void (*free)(void *self);
 } pawl_strategy;
 
 /**
- * A scheduler with a strategy of your own.
+ * Creates a scheduler with a custom strategy.
  *
  * Ownership: *ret_scheduler is the caller's (pawl_scheduler_free, which calls the strategy's free).
  *            On failure `take_self` stays the caller's.
@@ -65,17 +66,17 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_scheduler_new(const pawl_strategy *str
                                                         pawl_scheduler **ret_scheduler,
                                                         pawl_error *err);
 
-/* ---- what a strategy needs to do as pawl does ---- */
+/* ---- helpers for strategies, so that they behave as pawl's own ---- */
 
 /*
- * Refuse what no store would take, and give back the message as this library knows it: a zero id is
+ * Rejects a message that no store would accept, and returns the normalized message: a zero id is
  * replaced by a new one, an empty correlation id by NULL. Strings are borrowed from `message`.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_outgoing_check(const pawl_outgoing *message,
                                                          pawl_outgoing *ret_message,
                                                          pawl_error *err);
 
-/* What is known of a message, to make a pawl_message of. Everything is copied. */
+/* The data from which a pawl_message is created. Everything is copied. */
 typedef struct pawl_message_image {
     size_t size; /* set by PAWL_MESSAGE_IMAGE_INIT, never by hand */
     const pawl_outgoing *content;
@@ -95,9 +96,9 @@ typedef struct pawl_message_image {
             false                                                                                  \
     }
 
-/* An empty list, the caller's (pawl_messages_free). */
+/* Creates an empty list, which is the caller's (pawl_messages_free). */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_messages_new(pawl_messages **ret_list, pawl_error *err);
-/* Add a message at its end. `image->content` must have passed pawl_outgoing_check(). */
+/* Appends a message. `image->content` must have passed pawl_outgoing_check(). */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_messages_append(pawl_messages *list,
                                                           const pawl_message_image *image,
                                                           pawl_error *err);

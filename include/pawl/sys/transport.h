@@ -1,7 +1,7 @@
-/* include/pawl/sys/transport.h - writing a transport of your own.
+/* include/pawl/sys/transport.h - implementing a custom transport.
  *
- * For people who extend pawl: it may change more often than the other headers, and then says so by
- * its version. Part of libpawl-net.
+ * For extensions of pawl: this header may change more often than the others; its version number
+ * then changes. Part of libpawl-net.
  */
 #ifndef PAWL_SYS_TRANSPORT_H
 #define PAWL_SYS_TRANSPORT_H
@@ -20,61 +20,61 @@ PAWL_BEGIN_DECLS
 #define PAWL_TRANSPORT_VERSION 1
 
 /*
- * A transport. The table must outlive all that use it; it only ever grows at its end.
+ * A transport. The table must outlive all its users; new members are only added at its end.
  *
- * An instance is used by one thread at a time, and belongs to whoever opened it: its user waits
- * until fd() is readable or timeout_ms() has passed, and then calls turn(). None of these functions
- * blocks. Transports that were registered with the same open() and self are one with several
+ * An instance is used by one thread at a time and belongs to the caller that opened it: the caller
+ * waits until fd() is readable or timeout_ms() has passed, and then calls turn(). None of these
+ * functions blocks. Registrations with the same open() and self are one transport with several
  * schemes: one instance serves them all.
  */
 typedef struct pawl_transport {
     uint32_t version;   /* PAWL_TRANSPORT_VERSION */
-    const char *scheme; /* "carrier-pigeon": what stands before "://", in lower case */
-    /* `self` is what it was registered with. */
+    const char *scheme; /* the part of the URL before "://", in lower case, e.g. "carrier-pigeon" */
+    /* `self` is the pointer it was registered with. */
     pawl_status (*open)(void *self, void **ret_instance, pawl_error *err);
     /*
-     * Begin to send. Answers at once; on PAWL_OK `end` will be called exactly once with what became
-     * of it, by turn() or close(), never by send() itself. On failure it is not called, and the
-     * send is over: PAWL_E_INVALID means for good, any other status try again. `request` is
-     * borrowed during the call; what its fields point to lives until `end`. *ret_send is what
-     * cancel() takes, never NULL.
+     * Starts a send and returns at once. On PAWL_OK, `end` is called exactly once with the result,
+     * by turn() or close(), never by send() itself. On failure it is not called, and the send is
+     * over: PAWL_E_INVALID is permanent, any other status means retry. `request` is borrowed during
+     * the call; the data its fields point to lives until `end`. *ret_send is the argument for
+     * cancel(), never NULL.
      */
     pawl_status (*send)(void *instance, const pawl_send_request *request, pawl_send_end end,
                         void *context, void **ret_send, pawl_error *err);
     /*
-     * Give up a send that has not ended: the next turn() ends it with PAWL_SENT_CANCELLED. The
-     * receiver may have had it all the same.
+     * Cancels a send in flight: the next turn() ends it with PAWL_SENT_CANCELLED. The receiver may
+     * have received it anyway.
      */
     void (*cancel)(void *instance, void *send);
-    /* One descriptor for poll(), the same for the life of the instance. */
+    /* One descriptor for poll(), constant for the life of the instance. */
     int (*fd)(void *instance);
-    /* When turn() is wanted even if nothing is readable; 0: now; -1: no such time. */
+    /* When turn() must be called even if fd() is not readable; 0: now; -1: no limit. */
     int64_t (*timeout_ms)(void *instance);
-    /* Do what can be done without waiting, and end what has ended. */
+    /* Does all work that is possible without waiting, and ends the sends that have finished. */
     pawl_status (*turn)(void *instance, pawl_error *err);
-    /* Ends every send that has not, with PAWL_SENT_CANCELLED, and frees the instance. */
+    /* Ends every send in flight with PAWL_SENT_CANCELLED, and frees the instance. */
     void (*close)(void *instance);
-    /* When the registry is freed, and no instance is left. May be NULL. */
+    /* Called when the registry is freed, after all instances. May be NULL. */
     void (*free)(void *self);
 } pawl_transport;
 
 /*
- * Make a transport known to `transports`, before any carrier is opened with them (PAWL_E_MISUSE).
- * Its scheme may be one that is known: then it takes its place. PAWL_E_INVALID: another version, a
- * function missing, a scheme that is none. On failure `take_self` stays the caller's.
+ * Registers a transport with `transports`, before any carrier is opened with them (otherwise
+ * PAWL_E_MISUSE). A transport with the same scheme is replaced. PAWL_E_INVALID: another version, a
+ * function missing, an invalid scheme. On failure `take_self` stays the caller's.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_transports_register(pawl_transports *transports,
                                                               const pawl_transport *transport,
                                                               void *take_self, pawl_error *err);
 
-/* ---- what a transport over HTTP needs to do as pawl does ---- */
+/* ---- helper for HTTP transports, so that they behave as pawl's own ---- */
 
 /*
- * What an answer with this HTTP status and body means: 2xx with an acknowledgement is acknowledged
- * or duplicate; 4xx other than 408, 409, 425 and 429 is refused for good; anything else is tried
- * again. `retry_after` is the header's value or NULL: seconds, or an HTTP date, which is compared
- * with this machine's clock. *ret_ack (NULL if the body was none) owns what *ret_outcome points to,
- * but for `error_room`, at least PAWL_SEND_ERROR_SIZE bytes of the caller's.
+ * Interprets an HTTP response: 2xx with an acknowledgement is acknowledged or duplicate; 4xx other
+ * than 408, 409, 425 and 429 is refused permanently; anything else is retried. `retry_after` is the
+ * header's value or NULL: seconds, or an HTTP date, which is compared with this machine's clock.
+ * *ret_ack (NULL if the body was not an acknowledgement) owns the data that *ret_outcome points to,
+ * except for `error_room`, at least PAWL_SEND_ERROR_SIZE bytes of the caller's.
  */
 #define PAWL_SEND_ERROR_SIZE 512
 PAWL_API void pawl_send_outcome_of_http(int status, const char *retry_after, const void *body,
