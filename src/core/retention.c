@@ -42,9 +42,10 @@ static pawl_status run_scanned(pawl_store *store, enum pawli_sql sql, const pawl
     return PAWL_OK;
 }
 
-static bool changed_nothing(const void *context)
+/* What was read is committed, and a second run would not count it. */
+static bool read_nothing(const void *context)
 {
-    return ((const pawli_scanned *)context)->changed == 0;
+    return ((const pawli_scanned *)context)->rows == 0;
 }
 
 pawl_status pawl_queue_reap(pawl_store *store, size_t *ret_changed, pawl_scan *ret_scan,
@@ -68,7 +69,7 @@ pawl_status pawl_queue_reap(pawl_store *store, size_t *ret_changed, pawl_scan *r
     pawl_wall seen_remote = pawli_cursor_seen(&store->remote_cursor);
     pawli_cursor_notes notes = {0};
     pawl_status st =
-        pawli_cursor_run(store, &store->reap_cursor, &op, 2, changed_nothing, &notes, err);
+        pawli_cursor_run(store, &store->reap_cursor, &op, 2, read_nothing, &notes, err);
     if (st != PAWL_OK)
         return st;
     if (notes.clock.us != 0) { /* a clock that no claim saw, perhaps */

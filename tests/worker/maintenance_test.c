@@ -52,6 +52,32 @@ PAWL_TEST(one_step_reads_all_claims_that_are_due)
     assert_int_equal(10000, reap.scanned);
 }
 
+/* A transaction ends that the cursor waits for: the claims that were read before are counted, too.
+ */
+PAWL_TEST_ON(postgres, what_is_read_while_a_transaction_ends_is_counted)
+{
+    fixture *f = fixture_open(NULL);
+    pawl_error err = PAWL_ERROR_INIT;
+    pawl_scan scan = {0, true};
+    size_t read = 0;
+
+    fixture_tx_exec(f, 3, "BEGIN; SELECT pg_current_xact_id()");
+    for (int i = 0; i < 3; i++) {
+        fixture_advance(f, 20 * SECOND_MS);
+        assert_ok(pawl_queue_reap(fixture_store(f), NULL, &scan, &err), &err);
+    }
+    leave_claims(f, 50);
+    fixture_exec(f, "UPDATE {claim} SET check_at = check_at + interval '65 seconds'");
+    fixture_advance(f, 20 * SECOND_MS);
+    fixture_tx_exec(f, 3, "ROLLBACK");
+    scan.more = true;
+    while (scan.more || claim_rows(f) > 0) {
+        assert_ok(pawl_queue_reap(fixture_store(f), NULL, &scan, &err), &err);
+        read += scan.rows;
+    }
+    assert_int_equal(50, read);
+}
+
 /* Its lease has ended; the claims before it are read first, and nothing of them is found. */
 PAWL_TEST(a_dead_workers_message_is_recovered_in_the_first_step_after_its_lease)
 {

@@ -94,7 +94,7 @@ CREATE FUNCTION pawl.inbox_begin(
     hash         bytea    DEFAULT NULL,
     lease        interval DEFAULT interval '30 seconds',
     max_attempts bigint   DEFAULT 10,
-    keep         interval DEFAULT interval '24 hours',
+    keep         interval DEFAULT interval '48 hours',
     endpoint     text     DEFAULT NULL,
     alone        boolean  DEFAULT true,
     holder       text     DEFAULT NULL)
@@ -269,7 +269,7 @@ CREATE FUNCTION pawl.inbox_done(
     id       text,
     fence    bigint   DEFAULT NULL,
     response bytea    DEFAULT NULL,
-    keep     interval DEFAULT interval '24 hours')
+    keep     interval DEFAULT interval '48 hours')
 RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
@@ -291,7 +291,7 @@ CREATE FUNCTION pawl.inbox_fail(
     fence  bigint   DEFAULT NULL,
     error  text     DEFAULT NULL,
     dead   boolean  DEFAULT false,
-    keep   interval DEFAULT interval '24 hours')
+    keep   interval DEFAULT interval '48 hours')
 RETURNS boolean
 LANGUAGE plpgsql VOLATILE
 SET plan_cache_mode = force_generic_plan
@@ -391,7 +391,7 @@ CREATE FUNCTION pawl.inbox_seen(
     id           text,
     hash         bytea    DEFAULT NULL,
     max_attempts bigint   DEFAULT 10,
-    keep         interval DEFAULT interval '24 hours')
+    keep         interval DEFAULT interval '48 hours')
 RETURNS TABLE (state smallint, conflict boolean)
 LANGUAGE plpgsql VOLATILE
 SET plan_cache_mode = force_generic_plan

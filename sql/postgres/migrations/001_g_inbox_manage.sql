@@ -54,7 +54,7 @@ $$;
 CREATE FUNCTION pawl.inbox_requeue(
     source   text     DEFAULT NULL, -- NULL: of all
     id       text     DEFAULT NULL,
-    keep     interval DEFAULT interval '24 hours',
+    keep     interval DEFAULT interval '48 hours',
     max_rows bigint   DEFAULT 1000)
 RETURNS bigint
 LANGUAGE plpgsql VOLATILE
