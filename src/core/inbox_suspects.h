@@ -1,11 +1,11 @@
 /*
- * src/core/inbox_suspects.h - messages that may have killed their receiver are processed one at a
- * time.
+ * src/core/inbox_suspects.h - suspects: messages that may have crashed their receiver are processed
+ * one at a time.
  *
  * An attempt is counted, and the count committed, before its handler runs. Of all attempts that run
- * when a process dies, one is the cause; none of the others may be counted. So an attempt that runs
- * beside others does not count if it does not end, and a message that has had one is a suspect: its
- * later attempts count, and at most one of them runs in a process at any time.
+ * when a process crashes, one is the cause; the others must not be counted. So an attempt that runs
+ * concurrently with others is not counted if it does not end, and its message becomes a suspect:
+ * its later attempts count, and at most one of them runs in a process at any time.
  * docs/internals/inbox.md explains the design.
  */
 #ifndef PAWLI_INBOX_SUSPECTS_H
@@ -15,14 +15,16 @@
 
 #include <pawl/clock.h>
 
-/* Each kind has a place of its own: a call may take minutes, a transaction does not. */
+/* Each kind is serialized separately: a call may take minutes, a transaction does not. */
 typedef enum pawli_suspect_kind {
     PAWLI_SUSPECT_TRANSACTION,
     PAWLI_SUSPECT_CALL,
     PAWLI_SUSPECT_KINDS
 } pawli_suspect_kind;
 
-/* The only place of this process; false: another suspect still has it at the deadline. Any thread.
+/*
+ * Enters the single place for suspects of this process; false: another suspect still has it at the
+ * deadline. Any thread.
  */
 bool pawli_suspect_enter(pawli_suspect_kind kind, pawl_mono deadline);
 /* Any thread, not only the one that entered. */

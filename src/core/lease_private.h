@@ -1,4 +1,4 @@
-/* src/core/lease_private.h - what the database answers about a lease. */
+/* src/core/lease_private.h - reading leases from the database's response. */
 #ifndef PAWLI_LEASE_PRIVATE_H
 #define PAWLI_LEASE_PRIVATE_H
 
@@ -15,7 +15,7 @@ struct pawl_leases {
     size_t count;
     size_t capacity;
     pawl_wall now;
-    int result; /* of the last row: what the statement did, as sql/ENGINE says */
+    int result; /* of the last row: what the statement did, as documented in sql/ENGINE */
     pawli_arena texts;
 };
 
@@ -23,11 +23,11 @@ struct pawl_leases {
 void pawli_leases_on_start(void *context);
 pawl_status pawli_leases_on_row(void *context, const pawli_row *row, pawl_error *err);
 
-/* Empty; NULL when memory ran out. */
+/* An empty list; NULL when memory ran out. */
 pawl_leases *pawli_leases_new(void);
-/* And this says so. */
+/* The error for that. */
 pawl_status pawli_leases_no_memory(pawl_error *err);
-/* PAWL_E_INVALID unless there is a store and the name is good. */
+/* PAWL_E_INVALID unless there is a store and the name is valid. */
 pawl_status pawli_lease_check_name(const void *store, const char *name, pawl_error *err);
 
 #endif

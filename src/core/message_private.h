@@ -48,13 +48,15 @@ enum {
 PAWLI_AUTO_DEFINE(pawl_messages, pawl_messages_free);
 
 pawl_status pawli_messages_new(pawl_messages **ret_list, pawl_error *err);
-/* Forget what was read: the op runs again. */
+/* Discards what was read: the op runs again. */
 void pawli_messages_clear(pawl_messages *list);
-/* Forget all but the first `count`. */
+/* Discards all but the first `count`. */
 void pawli_messages_truncate(pawl_messages *list, size_t count);
 pawl_status pawli_messages_add(pawl_messages *list, const pawli_row *row, pawl_error *err);
 
-/* Of the message that was added last: the number of calls in the column after the last. */
+/*
+ * Sets the number of dead-letter calls of the last added message, from the column after the last.
+ */
 void pawli_messages_dead_call(pawl_messages *list, const pawli_row *row);
 
 /* The two callbacks of an op whose context is a pawl_messages. */

@@ -1,4 +1,4 @@
-/* src/core/output.h - what a handler leaves, stored with the end of its message. */
+/* src/core/output.h - the output of a handler, stored when its message is acknowledged. */
 #ifndef PAWLI_OUTPUT_H
 #define PAWLI_OUTPUT_H
 
@@ -6,7 +6,7 @@
 
 #include "op.h"
 
-/* A copy, the caller's; NULL for nothing. PAWL_E_INVALID, PAWL_E_TOO_LARGE, PAWL_E_NOMEM. */
+/* A copy owned by the caller; NULL for none. PAWL_E_INVALID, PAWL_E_TOO_LARGE, PAWL_E_NOMEM. */
 typedef struct pawli_output {
     void *data;
     size_t size;

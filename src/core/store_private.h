@@ -1,4 +1,4 @@
-/* src/core/store_private.h - the insides of pawl_store, for the files of this folder. */
+/* src/core/store_private.h - the internals of pawl_store, for the files of this directory. */
 #ifndef PAWLI_STORE_PRIVATE_H
 #define PAWLI_STORE_PRIVATE_H
 
@@ -20,22 +20,22 @@ struct pawl_store {
     int64_t inbox_keep_ms;
     int64_t inbox_retry_window_ms;
     atomic_bool warned_of_keep;
-    uint64_t inbox_holder;              /* this store, among all that mark messages of the inbox */
-    atomic_llong claimed_lane;          /* whose turn it was last (PostgreSQL) */
-    atomic_uint claims_since_reap;      /* of claims that reap */
+    uint64_t inbox_holder;     /* identifies this store among all that mark messages of the inbox */
+    atomic_llong claimed_lane; /* the lane claimed last, for round-robin (PostgreSQL) */
+    atomic_uint claims_since_reap;      /* counts claims with `reap` */
     _Atomic uint64_t sent_before_claim; /* the wake counter when the last claim began */
     pawli_cursor claim_cursor;
-    pawli_cursor remote_cursor; /* of claims for destinations: local ones need not know its lanes */
+    pawli_cursor remote_cursor; /* of claims for destinations; local claims do not need its lanes */
     pawli_cursor reap_cursor;
-    pawli_wake job_wake; /* signalled when a job has changed */
+    pawli_wake job_wake; /* signaled when a job has changed */
     pthread_mutex_t stats_lock;
-    pawl_stats *stats; /* the last answer, guarded by stats_lock; NULL: none, or stale */
+    pawl_stats *stats; /* the last result, guarded by stats_lock; NULL: none, or stale */
     pawl_mono stats_read_at;
 };
 
-/* Every op that writes goes through here: it makes cached counts stale. */
+/* Runs a writing op; every such op must go through here, because it invalidates cached counts. */
 pawl_status pawli_store_write(pawl_store *store, const pawli_op *op, pawl_error *err);
-/* Forget the cached counts. */
+/* Invalidates the cached counts. */
 void pawli_store_changed(pawl_store *store);
 
 #endif

@@ -1,4 +1,5 @@
-/* src/core/timer_book.h - all timers in memory: by id, by due time, and the finished by age. */
+/* src/core/timer_book.h - the in-memory timer table: by id, by due time, and finished ones by age.
+ */
 #ifndef PAWLI_TIMER_BOOK_H
 #define PAWLI_TIMER_BOOK_H
 
@@ -6,13 +7,16 @@
 
 #include "timer_heap.h"
 
-/* Zero it but for `keep_finished`, then pawli_timer_book_init(). The caller brings the lock. */
+/*
+ * Zero it except for `keep_finished`, then call pawli_timer_book_init(). The caller does the
+ * locking.
+ */
 typedef struct pawli_timer_book {
-    pawli_timer_heap waiting; /* by due time */
-    pawli_timer_heap due;     /* those whose time was seen to have come, the most urgent first */
-    pawli_timer **buckets;    /* by message id */
+    pawli_timer_heap waiting; /* sorted by due time */
+    pawli_timer_heap due;     /* known to be due, most urgent first */
+    pawli_timer **buckets;    /* hash table by message id */
     size_t bucket_count;      /* a power of two, or 0 */
-    size_t count;             /* of all that can be found by id */
+    size_t count;             /* of all timers in the hash table */
     pawli_timer *oldest_finished;
     pawli_timer *latest_finished;
     int64_t finished_count;
@@ -23,17 +27,19 @@ typedef struct pawli_timer_book {
 void pawli_timer_book_init(pawli_timer_book *book);
 void pawli_timer_book_done(pawli_timer_book *book);
 
-/* A timer with a copy of everything in `message`; NULL when memory ran out. Needs no lock. */
+/*
+ * Creates a timer with a copy of everything in `message`; NULL when memory ran out. Needs no lock.
+ */
 pawli_timer *pawli_timer_copy(const pawl_outgoing *message, pawl_wall now);
 
-/* Room for so many more; false when memory ran out. */
+/* Reserves room for `more` timers; false when memory ran out. */
 bool pawli_timer_book_reserve(pawli_timer_book *book, size_t more);
 pawli_timer *pawli_timer_book_find(const pawli_timer_book *book, pawl_message_id id);
-/* The timer is the book's from now on. There must be room, and its id must be new. */
+/* Adds the timer and takes ownership of it. There must be room, and its id must be new. */
 void pawli_timer_book_add(pawli_timer_book *book, pawli_timer *take_timer);
-/* Those whose time has come by `now` are to be found in `due`. */
+/* Moves timers that are due at `now` to `due`. */
 void pawli_timer_book_turn(pawli_timer_book *book, pawl_wall now);
-/* End a timer that is in no heap any more. The oldest finished one may be forgotten for it. */
+/* Finishes a timer that is in no heap any more. The oldest finished one may be dropped for it. */
 void pawli_timer_book_finish(pawli_timer_book *book, pawli_timer *timer, pawl_state state,
                              pawl_wall now);
 

@@ -1,4 +1,6 @@
-/* src/core/timer_heap.h - a binary heap of timers that know their places, so that any can leave. */
+/* src/core/timer_heap.h - a binary heap of timers that store their positions, so that any can be
+ * removed.
+ */
 #ifndef PAWLI_TIMER_HEAP_H
 #define PAWLI_TIMER_HEAP_H
 
@@ -12,11 +14,11 @@ typedef struct pawli_timer {
     pawl_outgoing message;
     pawl_work_id work_id;
     pawl_wall created_at;
-    pawl_wall due_at; /* as asked for */
+    pawl_wall due_at; /* as requested */
     pawl_wall run_at; /* the same, or `created_at` if that was later */
     pawl_wall finished_at;
     pawl_state state;
-    struct pawli_timer_heap *heap; /* it is in; NULL: none */
+    struct pawli_timer_heap *heap; /* the heap that contains it; NULL: none */
     size_t place;
     struct pawli_timer *next_in_bucket;
     struct pawli_timer *next_finished;
@@ -24,31 +26,31 @@ typedef struct pawli_timer {
 
 typedef bool (*pawli_timer_order)(const pawli_timer *a, const pawli_timer *b);
 
-/* By due time, then by work id. */
+/* Orders by due time, then by work id. */
 bool pawli_timer_earlier(const pawli_timer *a, const pawli_timer *b);
-/* The other way round. */
+/* The reverse order. */
 bool pawli_timer_later(const pawli_timer *a, const pawli_timer *b);
 /* Higher priority first, then as pawli_timer_earlier(). */
 bool pawli_timer_more_urgent(const pawli_timer *a, const pawli_timer *b);
 
-/* Set `before`, zero the rest. The timers are not the heap's. */
+/* Set `before`, zero the rest. The heap does not own the timers. */
 typedef struct pawli_timer_heap {
     pawli_timer_order before;
-    bool loose; /* the timers' places belong to another heap: only the first can be taken out */
+    bool loose; /* the timers' positions belong to another heap: only the first can be removed */
     pawli_timer **items;
     size_t count;
     size_t capacity;
 } pawli_timer_heap;
 
 void pawli_timer_heap_done(pawli_timer_heap *heap);
-/* Room for so many in all; false when memory ran out. */
+/* Reserves room for `count` in total; false when memory ran out. */
 bool pawli_timer_heap_reserve(pawli_timer_heap *heap, size_t count);
 /* There must be room. */
 void pawli_timer_heap_push(pawli_timer_heap *heap, pawli_timer *timer);
 /* NULL if it is empty. */
 pawli_timer *pawli_timer_heap_first(const pawli_timer_heap *heap);
 pawli_timer *pawli_timer_heap_pop(pawli_timer_heap *heap);
-/* From the heap it is in. */
+/* Removes it from the heap that contains it. */
 void pawli_timer_heap_remove(pawli_timer *timer);
 
 #endif

@@ -1,4 +1,4 @@
-/* src/core/tx_private.h - the insides of pawl_tx. */
+/* src/core/tx_private.h - the internals of pawl_tx. */
 #ifndef PAWLI_TX_PRIVATE_H
 #define PAWLI_TX_PRIVATE_H
 
@@ -10,14 +10,14 @@
 
 struct pawl_tx {
     pawl_store *store;
-    pawli_wrap *wrap; /* of a transaction that the application opened, or NULL */
+    pawli_wrap *wrap; /* of a transaction that the application began, or NULL */
     pawli_hold *hold; /* of one that pawl began for `item` or a delivery */
     pawl_owner owner;
     pawl_held item;
     pawli_output output; /* of the item */
 };
 
-/* Run an op inside the transaction. */
+/* Runs an op inside the transaction. */
 pawl_status pawli_tx_run(pawl_tx *tx, const pawli_op *op, pawl_error *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* src/server/answer.h - what a request is answered with. */
+/* src/server/answer.h - the response to a request. */
 #ifndef PAWLI_ANSWER_H
 #define PAWLI_ANSWER_H
 
@@ -8,22 +8,22 @@
 
 #include <pawl/export.h>
 
-/* Zero-initialise it. */
+/* Zero-initialize it. */
 typedef struct pawli_answer {
-    int status;          /* HTTP's; 0: not answered yet */
-    int64_t retry_after; /* seconds; 0: nothing is said about it */
-    bool close;          /* the connection */
-    bool duplicate;      /* acknowledged before */
-    char *body;          /* JSON, malloc'ed; NULL: memory ran out, the status has to do */
+    int status;          /* HTTP status; 0: no response yet */
+    int64_t retry_after; /* seconds; 0: no Retry-After header */
+    bool close;          /* close the connection */
+    bool duplicate;      /* it had been acknowledged before */
+    char *body;          /* JSON, malloc'ed; NULL: out of memory, only the status is sent */
     size_t body_size;
 } pawli_answer;
 
 void pawli_answer_done(pawli_answer *answer);
 
-/* An acknowledgement of 001 §4.2: processed now, or before. `payload` may be NULL. */
+/* An acknowledgement (docs/wire.md): processed now, or before. `payload` may be NULL. */
 void pawli_answer_acknowledge(pawli_answer *answer, bool duplicate, const void *payload,
                               size_t size);
-/* Not acknowledged, with the sentence that says why. */
+/* Not acknowledged, with one sentence that gives the reason. */
 void pawli_answer_refuse(pawli_answer *answer, int status, const char *format, ...)
     PAWL_PRINTF(3, 4);
 

@@ -1,4 +1,4 @@
-/* src/server/auto.h - public things that are freed at the end of a scope. */
+/* src/server/auto.h - automatic cleanup of public objects at the end of a scope. */
 #ifndef PAWLI_SERVER_AUTO_H
 #define PAWLI_SERVER_AUTO_H
 

@@ -1,6 +1,6 @@
 /*
- * src/server/crew.h - the threads that process messages, so that those that read requests never
- * wait; and the line in front of them.
+ * src/server/crew.h - the handler pool: the threads that process messages, so that those that read
+ * requests never wait; and the queue in front of them.
  */
 #ifndef PAWLI_SERVER_CREW_H
 #define PAWLI_SERVER_CREW_H
@@ -12,25 +12,27 @@
 #include "answer.h"
 #include "route.h"
 
-/* A message that has come, on its way to an answer. Part of whatever brought it. */
+/* A received message until its response. Part of the object that received it. */
 struct pawli_job {
     pawli_job *next;
-    char *body; /* what came; freed by whoever brought it */
+    char *body; /* the received bytes; freed by the object that received them */
     size_t body_size;
-    pawl_envelope *envelope; /* once it has been read; freed when the job is done */
+    pawl_envelope *envelope; /* once it has been decoded; freed when the job is done */
     pawli_route *route;      /* once it is known */
-    bool is_next;            /* it is the suspect whose time has come */
+    bool is_next;            /* it is the next suspect to process */
     pawli_answer answer;
-    void (*done)(pawli_job *job); /* it is answered; on a thread of the crew, with no lock held */
+    void (*done)(pawli_job *job); /* the response is ready; called on a pool thread, no lock held */
 };
 
-/* What the crew does with a job; each runs on one of its threads, with no lock held. */
+/*
+ * The functions that the pool calls for a job; each runs on one of its threads, with no lock held.
+ */
 typedef struct pawli_server_crew_work {
-    /* Reads it and finds its route; false: it is answered. */
+    /* Decodes it and finds its route; false: the response is ready. */
     bool (*read)(void *context, pawli_job *job);
-    /* Processes and answers it; false: it is a suspect (pawl/inbox.h), and has to wait. */
+    /* Processes it and sets the response; false: it is a suspect (pawl/inbox.h), and must wait. */
     bool (*process)(void *context, pawli_job *job);
-    /* Answers one that nobody will process, since the crew is closed. */
+    /* Sets the response of a job that will not be processed because the pool is closed. */
     void (*turn_away)(void *context, pawli_job *job);
     void *context;
 } pawli_server_crew_work;
@@ -44,12 +46,12 @@ typedef struct pawli_suspects {
 
 typedef struct pawli_server_crew {
     pthread_mutex_t lock;
-    pthread_cond_t changed; /* there is work, or `closed`, or nobody works any more */
+    pthread_cond_t changed; /* there is work, or `closed`, or all threads are idle */
     pawli_server_crew_work work;
     pawli_job *first;
     pawli_job *last;
     pawli_suspects suspects[PAWLI_MODE_COUNT];
-    size_t waiting; /* in line, parked, and suspects */
+    size_t waiting; /* queued, blocked, and suspects */
     size_t most_waiting;
     size_t working; /* threads that have a job */
     size_t running; /* of those, in process() */
@@ -59,7 +61,7 @@ typedef struct pawli_server_crew {
     size_t count;
 } pawli_server_crew;
 
-/* Its lock lives from here to the end, whether it is started or not. */
+/* Its lock exists from here until _destroy, whether it is started or not. */
 void pawli_server_crew_init(pawli_server_crew *crew);
 void pawli_server_crew_destroy(pawli_server_crew *crew);
 
@@ -67,14 +69,17 @@ pawl_status pawli_server_crew_start(pawli_server_crew *crew, const pawli_server_
                                     size_t threads, size_t most_waiting, pawl_error *err);
 /* False: too many are waiting, or it is closed; `done` is then not called. */
 bool pawli_server_crew_take(pawli_server_crew *crew, pawli_job *job);
-/* Take no more; those who wait are turned away, in this call. */
+/* Accepts no more jobs; waiting ones are rejected within this call. */
 void pawli_server_crew_close(pawli_server_crew *crew, pawli_routes *routes);
-/* Until nobody works; false: the deadline came first. */
+/* Waits until all threads are idle; false: the deadline came first. */
 bool pawli_server_crew_wait(pawli_server_crew *crew, pawl_mono deadline);
-/* After pawli_server_crew_close(); waits for its threads. Fine if it was not started. */
+/* Call it after pawli_server_crew_close(); waits for its threads. No-op if it was not started. */
 void pawli_server_crew_done(pawli_server_crew *crew);
 
-/* For a message that comes by another door: is there room on its route? If so, leave it after. */
+/*
+ * For a message that does not come through the queue (inproc): whether there is room on its route.
+ * If so, call _leave afterwards.
+ */
 bool pawli_server_crew_enter(pawli_server_crew *crew, pawli_route *route);
 void pawli_server_crew_leave(pawli_server_crew *crew, pawli_route *route);
 void pawli_server_crew_count(pawli_server_crew *crew, int64_t *ret_running, int64_t *ret_waiting);

@@ -1,9 +1,9 @@
 /*
- * src/server/guard.h - the head of a request, looked at before anything else.
+ * src/server/guard.h - checks of the request head, before anything else.
  *
- * libmicrohttpd takes what another server in front of it may read differently (two lengths, a
- * length and chunks, blanks in a name): that is how requests are smuggled. Such a request is
- * refused, and its connection closed.
+ * libmicrohttpd accepts requests that a proxy in front of it may interpret differently (two
+ * lengths, a length and chunks, blanks in a name), which enables request smuggling. Such a request
+ * is rejected, and its connection closed.
  */
 #ifndef PAWLI_GUARD_H
 #define PAWLI_GUARD_H
@@ -21,7 +21,7 @@ typedef struct pawli_head {
     int64_t length; /* Content-Length */
 } pawli_head;
 
-/* NULL: all is well, and *ret_head is filled. Otherwise what is wrong, for the client. */
+/* NULL: valid, and *ret_head is filled in. Otherwise the error, for the client. */
 const char *pawli_guard(struct MHD_Connection *connection, const char *version,
                         pawli_head *ret_head);
 
@@ -29,9 +29,9 @@ const char *pawli_guard(struct MHD_Connection *connection, const char *version,
 bool pawli_layout_is_supported(const char *version);
 
 /*
- * Whether the headers that were found are all there is, one line each with CRLF. Always true where
- * libmicrohttpd checks that itself. Only for a connection and a version as libmicrohttpd hands them
- * to its access handler the first time.
+ * Whether the headers that were found are complete, one line each with CRLF. Always true where
+ * libmicrohttpd checks that itself. Only for a connection and a version as libmicrohttpd passes
+ * them to its access handler the first time.
  */
 bool pawli_layout_is_plain(struct MHD_Connection *connection, const char *version);
 

@@ -1,5 +1,4 @@
-/* src/server/networks.h - a list of addresses and networks, and whether an address is one of them.
- */
+/* src/server/networks.h - a list of addresses and networks, and matching an address against it. */
 #ifndef PAWLI_NETWORKS_H
 #define PAWLI_NETWORKS_H
 
@@ -13,7 +12,7 @@
 
 typedef struct pawli_networks {
     struct {
-        uint8_t address[16]; /* one of IPv4 as ::ffff:A.B.C.D */
+        uint8_t address[16]; /* an IPv4 address as ::ffff:A.B.C.D */
         int bits;
     } items[PAWLI_NETWORKS_MAX];
     size_t count;

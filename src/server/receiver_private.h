@@ -1,4 +1,4 @@
-/* src/server/receiver_private.h - the receiver inside. */
+/* src/server/receiver_private.h - the internals of pawl_receiver. */
 #ifndef PAWLI_RECEIVER_PRIVATE_H
 #define PAWLI_RECEIVER_PRIVATE_H
 
@@ -19,14 +19,14 @@
 
 struct MHD_Daemon;
 
-/* A socket that is listened on, and the threads that serve it. */
+/* A listener: its socket and the threads that serve it. */
 typedef struct pawli_door {
     struct pawli_door *next;
     struct MHD_Daemon *daemon; /* NULL: not started */
     int fd;                    /* -1: none */
-    int daemon_fd;             /* the same for the daemon */
+    int daemon_fd;             /* a duplicate for the daemon */
     bool is_local;             /* only this machine can reach it */
-    char *unix_path;           /* removed at the end; NULL: not a unix socket */
+    char *unix_path;           /* removed at shutdown; NULL: not a unix socket */
     uint64_t unix_inode;
     char *tls_cert; /* PEM text, not a path */
     char *tls_key;
@@ -53,13 +53,13 @@ typedef struct pawli_receiver_counts {
 struct pawl_receiver {
     pawl_store *store;
     pawl_receiver_options options;
-    pawli_routes routes; /* do not change once it runs */
+    pawli_routes routes; /* constant while it runs */
     pawli_door *doors;
     _Atomic(pawli_receiver_state) state;
     pthread_mutex_t services_lock;
     pawl_services *services;
-    pawl_worker *worker;     /* for health; NULL: none to tell of */
-    pawl_delivery *delivery; /* the same */
+    pawl_worker *worker;     /* for GET /health; NULL: none */
+    pawl_delivery *delivery; /* as above */
     pawli_server_crew crew;
     pawli_server_keeper keeper;
     pawli_receiver_counts counts;
@@ -73,36 +73,38 @@ struct pawl_reception {
     const pawl_envelope *envelope;
     pawl_arrival *arrival;
     pawl_receive_mode mode;
-    pawl_mono began; /* before the inbox was asked: its lease lasts at least from here */
+    pawl_mono began; /* before the inbox call: the lease lasts at least from here */
     pawli_ward ward;
     bool has_response;
-    bool too_large; /* the response */
+    bool too_large; /* the response is too large */
     pawli_buffer response;
     char error[4097];
 };
 
-/* ---- process.c: from an envelope to its answer; any thread, no lock held ---- */
+/* ---- process.c: from an envelope to its response; any thread, no lock held ---- */
 
-/* The crew's three (see crew.h); the context is the receiver. */
+/* The functions of pawli_server_crew_work (see crew.h); the context is the receiver. */
 bool pawli_process_read(void *context, pawli_job *job);
 bool pawli_process(void *context, pawli_job *job);
 void pawli_process_turn_away(void *context, pawli_job *job);
-/* Count an answer to POST /_rf/receive. */
+/* Counts a response to POST /_rf/receive. */
 void pawli_process_count(pawl_receiver *receiver, const pawli_answer *answer);
 
-/* ---- http.c: the requests of a door ---- */
+/* ---- http.c: the requests of a listener ---- */
 
-/* Starts the door's threads, which accept at once. */
+/* Starts the listener's threads, which accept at once. */
 pawl_status pawli_http_start(pawli_door *door, pawl_error *err);
-/* Accept no more. */
+/* Stops accepting. */
 void pawli_http_quiesce(pawli_door *door);
-/* Nothing may be suspended any more. */
+/* No request may be suspended any more. */
 void pawli_http_stop(pawli_door *door);
 
 /* ---- shed.c: the memory of request bodies ---- */
 
-/* Room for so many bytes more of the body that is arriving on this connection; false: there is
- * none, or the connection was cut. Other connections may be cut for it. No lock is held. */
+/*
+ * Reserves `size` more bytes for the body that is arriving on this connection; false: there is no
+ * room, or the connection was closed. May close other connections to make room. No lock is held.
+ */
 bool pawli_body_take(pawli_door *door, pawli_connection *connection, size_t size);
 void pawli_body_let_go(pawli_door *door, pawli_connection *connection);
 
@@ -112,7 +114,7 @@ void pawli_health_answer(const pawli_door *door, pawli_answer *answer);
 
 /* ---- listen.c: sockets ---- */
 
-/* Not listening any more; frees it. */
+/* Stops listening and frees it. */
 void pawli_door_free(pawli_door *door);
 
 #endif

@@ -1,4 +1,4 @@
-/* src/server/route.h - which handler takes which messages. */
+/* src/server/route.h - routes: the handler of each topic. */
 #ifndef PAWLI_ROUTE_H
 #define PAWLI_ROUTE_H
 
@@ -8,29 +8,32 @@ typedef struct pawli_job pawli_job;
 
 #define PAWLI_MODE_COUNT (PAWL_RECEIVE_CALL_OUT + 1)
 
-/* One registered handler. Does not change while the receiver runs, but for the crew's fields. */
+/*
+ * One registered handler. Constant while the receiver runs, except for the fields of the handler
+ * pool.
+ */
 typedef struct pawli_route {
-    char *topic; /* NULL: whatever has no route of its own */
+    char *topic; /* NULL: all topics without a route of their own */
     pawl_receive_mode mode;
     pawl_receive_handler handler;
     void *context;
     pawl_receive_options options;
-    /* The crew's, under its lock. */
+    /* Owned by the handler pool, under its lock. */
     int running;
-    pawli_job *parked; /* jobs for which `options.concurrency` leaves no room, oldest first */
+    pawli_job *parked; /* jobs blocked by `options.concurrency`, oldest first */
     pawli_job *last_parked;
 } pawli_route;
 
 typedef struct pawli_routes {
-    pawli_route **items; /* sorted by topic, that of all others first */
+    pawli_route **items; /* sorted by topic, the default route first */
     size_t count;
 } pawli_routes;
 
-/* PAWL_E_INVALID, PAWL_E_NOMEM; then the context stays the caller's. */
+/* PAWL_E_INVALID, PAWL_E_NOMEM; the context then stays the caller's. */
 pawl_status pawli_routes_add(pawli_routes *routes, const char *topic, pawl_receive_mode mode,
                              pawl_receive_handler handler, void *context,
                              const pawl_receive_options *options, pawl_error *err);
-/* NULL: nobody takes it. */
+/* NULL: there is no route. */
 pawli_route *pawli_routes_find(const pawli_routes *routes, const char *topic);
 void pawli_routes_done(pawli_routes *routes);
 

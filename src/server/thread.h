@@ -1,4 +1,4 @@
-/* src/server/thread.h - threads of the library's own, and waiting until one of its deadlines. */
+/* src/server/thread.h - the library's own threads, and waiting with a deadline. */
 #ifndef PAWLI_SERVER_THREAD_H
 #define PAWLI_SERVER_THREAD_H
 
@@ -8,14 +8,20 @@
 
 #include <pawl/clock.h>
 
-/* The application's signals are for its own threads: those that start now have them blocked. */
+/*
+ * Blocks all signals except those for faults: threads started now do not get the application's
+ * signals.
+ */
 void pawli_signals_block(sigset_t *ret_before);
 void pawli_signals_restore(const sigset_t *before);
 
-/* With signals blocked. False: there is no thread left. */
+/* Starts a thread with signals blocked. False: it could not be created. */
 bool pawli_thread_begin(pthread_t *ret_thread, void *(*body)(void *), void *context);
 
-/* A condition variable by the clock of pawl_mono; waiting may end early. The lock is held. */
+/*
+ * A condition variable that uses the clock of pawl_mono; spurious wake-ups are possible. The lock
+ * is held.
+ */
 void pawli_wait_init(pthread_cond_t *cond);
 void pawli_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, pawl_mono deadline);
 

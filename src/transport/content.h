@@ -1,4 +1,4 @@
-/* src/transport/content.h - a payload inside a JSON object: as it is, or as base64. */
+/* src/transport/content.h - a payload inside a JSON object: embedded, or as base64. */
 #ifndef PAWLI_CONTENT_H
 #define PAWLI_CONTENT_H
 
@@ -12,23 +12,23 @@
 #include "scan.h"
 
 /*
- * Whether it can be embedded: what comes out at the other end must be the same bytes, so white
- * space around it or more than `depth` levels mean base64.
+ * Whether it can be embedded. The receiver must get the same bytes, so surrounding white space or
+ * more than `depth` levels require base64.
  */
 bool pawli_content_is_json(const void *payload, size_t size, int depth);
 
-/* Append it, as JSON or as a string of base64. */
+/* Appends it, as JSON or as a string of base64. */
 void pawli_content_append(pawli_buffer *buffer, const void *payload, size_t size, bool is_json);
 
 /*
- * The bytes that `value` stands for, copied and terminated. PAWL_E_INVALID: base64 was announced
- * and it is none. `what` names it in messages.
+ * Decodes `value`; the result is copied and terminated. PAWL_E_INVALID: base64 was announced but is
+ * invalid. `what` names it in messages.
  */
 pawl_status pawli_content_read(pawli_arena *arena, pawli_span value, bool is_base64,
                                const char *what, const char **ret_payload, size_t *ret_size,
                                pawl_error *err);
 
-/* Append text as a JSON string. It must be UTF-8. */
+/* Appends text as a JSON string. It must be UTF-8. */
 void pawli_quote(pawli_buffer *buffer, const char *text);
 
 #endif

@@ -1,6 +1,7 @@
-/* src/transport/delivery_private.h - the insides of pawl_delivery, for the files that make it up.
+/* src/transport/delivery_private.h - the internals of pawl_delivery, for the files that implement
+ * it.
  *
- * Everything is the business of the thread that runs it, but for `stop`, and what the lock guards.
+ * Everything belongs to the thread that runs it, except `stop` and the fields guarded by the lock.
  */
 #ifndef PAWLI_DELIVERY_PRIVATE_H
 #define PAWLI_DELIVERY_PRIVATE_H
@@ -25,70 +26,74 @@ PAWLI_AUTO_DEFINE(pawl_tx, pawl_tx_free);
 
 struct pawl_delivery {
     pawl_store *store;
-    pawl_delivery_options options; /* its texts are copies */
+    pawl_delivery_options options; /* its strings are copies */
     pawl_owner owner;
     pawl_transports *own_transports; /* NULL: the caller's */
     pawl_carrier *carrier;
     pawl_waiter *waiter;
-    int stop_fd;      /* readable when it is to stop */
-    int events;       /* epoll: the carrier's descriptor and that */
+    int stop_fd;      /* readable when it should stop */
+    int events;       /* epoll: the carrier's descriptor and stop_fd */
     atomic_int stops; /* calls of pawl_delivery_stop() */
     atomic_bool running;
     pawli_breaker_policy policy; /* of the destinations */
 
     pthread_mutex_t lock;
     pawl_services *services; /* guarded by the lock */
-    bool map_changed; /* and recipients that could not be sent to are not woken yet; the same */
+    bool map_changed; /* destinations that could not be sent to are not woken yet; guarded by the
+                         lock */
     pawli_recipients recipients; /* changed under the lock, by the delivery's thread only */
 
-    pawli_send_pump pump; /* its lock guards the carrier and the flights */
+    pawli_send_pump pump; /* its lock guards the carrier and the sends in flight */
     pawli_flights air;
-    pawli_flights landed;   /* not answered for yet */
-    pawli_breaker health;   /* of the database */
-    bool worked;            /* the database has answered at least once */
-    int64_t clock_ahead_us; /* the store's clock minus ours */
+    pawli_flights landed;   /* ended; results not stored yet */
+    pawli_breaker health;   /* circuit breaker of the database */
+    bool worked;            /* the database has responded at least once */
+    int64_t clock_ahead_us; /* the store's clock minus the local clock */
     pawl_mono clock_at;     /* when that was measured */
-    bool asking;            /* the answer to a claim was lost */
-    pawl_mono ask_until;    /* and may still become true */
+    bool asking;            /* the response to a claim was lost */
+    pawl_mono ask_until;    /* until then the claim may still commit */
     pawl_mono asked_at;
-    pawl_mono recipients_at; /* when the destinations were last asked for */
-    size_t turn;             /* which recipient comes first */
+    pawl_mono recipients_at; /* when the destinations were last read */
+    size_t turn;             /* rotates which destination comes first */
     bool drained;            /* the last claim found less than there was room for */
     bool armed;
     pawl_mono armed_at;
     const char **left_out; /* destinations that the waiter does not wait for */
     size_t left_out_count;
     size_t left_out_capacity;
-    size_t moved; /* claimed or answered for, in this turn */
+    size_t moved; /* claimed, or result stored, in this iteration */
 };
 
 /* ---- delivery.c ---- */
 
-/* The map as it is now; the caller unrefs it. */
+/* The current map; the caller unrefs it. */
 pawl_services *pawli_delivery_services(pawl_delivery *delivery);
 pawli_recipient *pawli_delivery_recipient(pawl_delivery *delivery, const char *name);
 
 /* ---- delivery_claim.c ---- */
 
-/* Take what there is room for, and send it; acknowledge what is done in the same call. */
+/*
+ * Claims as many messages as there is room for and sends them; acknowledges finished ones in the
+ * same call.
+ */
 pawl_status pawli_delivery_claim(pawl_delivery *delivery, bool may_arm, pawl_error *err);
-/* After a claim whose answer was lost: what did it bring? */
+/* After a claim whose response was lost: adopts the messages it claimed. */
 pawl_status pawli_delivery_resume(pawl_delivery *delivery, pawl_error *err);
-/* After another map came into use: try now what the old one prevented. */
+/* After the map was replaced: retries now what the old one prevented. */
 pawl_status pawli_delivery_wake_unsendable(pawl_delivery *delivery, pawl_error *err);
 bool pawli_delivery_is_asking(const pawl_delivery *delivery);
 
 /* ---- delivery_answer.c ---- */
 
-/* All that has landed but what a claim can acknowledge by the way. */
+/* Stores the results of ended sends, except those that a claim can acknowledge. */
 pawl_status pawli_delivery_tell_others(pawl_delivery *delivery, pawl_error *err);
-/* That, too. */
+/* Stores those, too. */
 pawl_status pawli_delivery_tell_done(pawl_delivery *delivery, pawl_error *err);
-/* The done ones, to be acknowledged: *ret_items is the caller's to free. */
+/* The messages to acknowledge: *ret_items is the caller's to free. */
 pawl_status pawli_delivery_acks(pawl_delivery *delivery, pawl_held **ret_items, size_t *ret_count,
                                 pawl_error *err);
 void pawli_delivery_acked(pawl_delivery *delivery, size_t count);
-/* Leases that are half over; what is no longer ours is cancelled. */
+/* Renews leases that are half over; sends whose message is no longer owned are cancelled. */
 pawl_status pawli_delivery_renew(pawl_delivery *delivery, pawl_error *err);
 pawl_mono pawli_delivery_renew_at(const pawl_delivery *delivery);
 

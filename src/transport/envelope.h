@@ -1,4 +1,4 @@
-/* src/transport/envelope.h - an envelope inside, for encoding and decoding. */
+/* src/transport/envelope.h - the internals of an envelope, for encoding and decoding. */
 #ifndef PAWLI_ENVELOPE_H
 #define PAWLI_ENVELOPE_H
 
@@ -15,8 +15,8 @@
 #include "scope.h"
 
 struct pawl_envelope {
-    atomic_size_t borrowers; /* beside its owner */
-    pawli_arena arena;       /* everything but `text` */
+    atomic_size_t borrowers; /* references besides its owner's */
+    pawli_arena arena;       /* everything except `text` */
     char *text;
     size_t text_size;
     const char *id;
@@ -39,22 +39,24 @@ struct pawl_envelope {
 PAWLI_AUTO_DEFINE(pawl_envelope, pawl_envelope_free);
 
 /*
- * Keep it alive beyond its owner's pawl_envelope_free(), until pawl_envelope_free() is called once
- * more. Any thread. For a receiver in this process, whose sender may have given up on it.
+ * Keeps it alive beyond its owner's pawl_envelope_free(), until pawl_envelope_free() is called once
+ * more. Any thread. For a receiver in this process whose sender may have cancelled the send.
  */
 void pawli_envelope_borrow(const pawl_envelope *envelope);
 
 #define PAWLI_RF_VERSION "2.0"
-/* Left for a payload or the headers inside the envelope. */
+/* The depth left for a payload or the headers inside the envelope. */
 #define PAWLI_PAYLOAD_DEPTH (PAWL_ENVELOPE_DEPTH_MAX - 1)
 
 /* Whether a header of this name, written without escapes, belongs to the envelope. */
 bool pawli_header_is_reserved(pawli_span name);
-/* Characters 0x00 to 0x1f and 0x7f, which have no place in a name that is logged. */
+/*
+ * Whether it has characters 0x00 to 0x1f or 0x7f, which are not allowed in a name that is logged.
+ */
 bool pawli_has_controls(const char *text);
-/* From a wire name; false: there is no such type. */
+/* Converts a wire name; false: there is no such type. */
 bool pawli_type_from_wire(const char *name, pawl_type *ret_type);
-/* A copy that lives as long as the envelope; NULL stays NULL. PAWL_E_NOMEM. */
+/* Makes a copy that lives as long as the envelope; NULL stays NULL. PAWL_E_NOMEM. */
 pawl_status pawli_envelope_keep(pawl_envelope *envelope, const char *text, const char **ret_copy,
                                 pawl_error *err);
 

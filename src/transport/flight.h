@@ -1,4 +1,6 @@
-/* src/transport/flight.h - one claimed message on its way, from the claim to the answer. */
+/* src/transport/flight.h - the send of one claimed message, from its claim until its result is
+ * stored.
+ */
 #ifndef PAWLI_FLIGHT_H
 #define PAWLI_FLIGHT_H
 
@@ -9,52 +11,52 @@
 
 #include "recipient.h"
 
-/* Messages that came by one claim; gone with the last flight that uses one. */
+/* The messages of one claim; freed with the last send that uses one. */
 typedef struct pawli_load {
     pawl_messages *list;
     size_t users;
 } pawli_load;
 
-/* What is to become of the message. */
+/* The result for the message. */
 typedef enum pawli_fate {
     PAWLI_FATE_DONE,  /* acknowledged */
-    PAWLI_FATE_RETRY, /* put off, counted as an attempt */
-    PAWLI_FATE_DEFER, /* put off, not counted */
-    PAWLI_FATE_FAIL,  /* for good */
-    PAWLI_FATE_NONE   /* it is somebody else's: nothing is answered */
+    PAWLI_FATE_RETRY, /* retried, counted as an attempt */
+    PAWLI_FATE_DEFER, /* retried, not counted */
+    PAWLI_FATE_FAIL,  /* failed permanently */
+    PAWLI_FATE_NONE   /* it has another owner: nothing is stored */
 } pawli_fate;
 
 typedef struct pawli_flight {
-    struct pawli_flight *previous, *next; /* in the list it is in */
+    struct pawli_flight *previous, *next; /* in the list that contains it */
     pawl_delivery *delivery;
     pawli_recipient *recipient;
     pawli_load *load;
     const pawl_message *message;
     pawl_held held;
-    pawl_services *services; /* a reference, while it is in the air */
+    pawl_services *services; /* a reference, while it is in flight */
     pawl_envelope *envelope;
-    pawl_send *send; /* NULL: not in the air (any more) */
+    pawl_send *send; /* NULL: not in flight (any more) */
     pawl_mono began;
-    int64_t lease_us; /* how long a lease lasts */
+    int64_t lease_us; /* duration of a lease */
     pawl_mono renew_at;
-    pawl_mono lease_end;     /* by our own clock; nobody else has it before that */
-    bool lost;               /* the lease is gone, so is the result */
-    bool late;               /* the lease is over by our clock: given up, unless it is still ours */
-    bool breaker_was_closed; /* when it began */
-    /* When it has landed: */
+    pawl_mono lease_end; /* by the local clock; no other owner can have it before that */
+    bool lost;           /* the lease is lost, and so is the result */
+    bool late; /* the lease has expired by the local clock: dropped, unless it is still owned */
+    bool breaker_was_closed; /* when the send began */
+    /* Set when the send has ended: */
     pawli_fate fate;
-    pawl_backoff policy;   /* of a retry: the message's own, or the service's */
-    int limit;             /* counted attempts that there may be; 0: any number */
-    bool cancelled;        /* by us */
-    bool unsendable;       /* the map prevented it */
+    pawl_backoff policy;   /* for a retry: the message's own, or the service's */
+    int limit;             /* maximum counted attempts; 0: no limit */
+    bool cancelled;        /* by this side */
+    bool unsendable;       /* the service map prevented it */
     int64_t delay_ms;      /* or PAWL_DELAY_BY_POLICY */
-    char *error;           /* may be NULL, also for want of memory */
-    bool answered;         /* `error` has words of the other side */
-    bool stripped;         /* what the other side said was left out: the database refused it */
-    int status;            /* of that answer, HTTP's; 0: none */
+    char *error;           /* may be NULL, also if memory ran out */
+    bool answered;         /* `error` contains text of the peer */
+    bool stripped;         /* the peer's text was left out because the database rejected it */
+    int status;            /* HTTP status of the response; 0: none */
     void *payload;         /* of the acknowledgement */
     size_t payload_size;   /* 0 and no payload: none */
-    pawl_message_id reply; /* the id of the response, the same however often it is tried */
+    pawl_message_id reply; /* id of the response message, constant across retries */
 } pawli_flight;
 
 /* In the order in which they were added. */
@@ -67,14 +69,14 @@ void pawli_flights_add(pawli_flights *flights, pawli_flight *flight);
 void pawli_flights_remove(pawli_flights *flights, pawli_flight *flight);
 
 /*
- * Send the message: it is in the delivery's list `air` afterwards, or in `landed` if that ended at
- * once. False: out of memory, nothing was done.
+ * Sends the message: afterwards it is in the delivery's list `air`, or in `landed` if the send
+ * ended at once. False: out of memory, nothing was done.
  */
 bool pawli_flight_begin(pawl_delivery *delivery, pawli_load *load, const pawl_message *message,
                         pawl_mono claimed_at);
-/* It must not be in the air, nor in a list. */
+/* It must not be in flight, nor in a list. */
 void pawli_flight_free(pawli_flight *flight);
-/* Free it; it is in the list `landed`. */
+/* Removes it from the list `landed` and frees it. */
 void pawli_flight_done(pawli_flight *flight);
 
 #endif

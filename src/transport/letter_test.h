@@ -28,7 +28,7 @@ static inline void letter_free_secrets(void *secrets)
     pawl_secrets_free(secrets);
 }
 
-/* A message with these contents, gone when the test ends. */
+/* A message with this content, freed when the test ends. */
 static inline const pawl_message *letter_message(const pawl_outgoing *content)
 {
     pawl_message_image image = PAWL_MESSAGE_IMAGE_INIT;
@@ -44,7 +44,7 @@ static inline const pawl_message *letter_message(const pawl_outgoing *content)
     return pawl_messages_at(list, 0);
 }
 
-/* What the examples of docs/wire.md are about. */
+/* The message of the examples in docs/wire.md. */
 static inline pawl_outgoing letter_content(const void *payload, size_t size)
 {
     pawl_outgoing content = PAWL_OUTGOING_INIT;
@@ -71,7 +71,7 @@ static inline pawl_secrets *letter_secrets(const char *first, const char *second
     return secrets;
 }
 
-/* Encoded with everything that is usual; gone when the test ends. */
+/* Encoded with the usual options; freed when the test ends. */
 static inline const pawl_envelope *letter_envelope(const pawl_outgoing *content,
                                                    const pawl_secrets *secrets, int scheme)
 {
@@ -88,7 +88,7 @@ static inline const pawl_envelope *letter_envelope(const pawl_outgoing *content,
     return envelope;
 }
 
-/* The same after it has travelled. */
+/* Decoded from `text`; freed when the test ends. */
 static inline const pawl_envelope *letter_received(const char *text)
 {
     pawl_envelope *envelope = NULL;

@@ -1,8 +1,8 @@
-/* src/transport/scan.h - walking over JSON text without changing or copying it.
+/* src/transport/scan.h - scanning JSON text without changing or copying it.
  *
- * jansson reads values, and writes them differently than they were written; a payload must stay as
- * it is, byte by byte, because it is hashed. So this finds where a value begins and ends. It is as
- * strict as RFC 8259: grammar, UTF-8, depth. It does not look for names that come twice.
+ * jansson does not preserve how values were written, but a payload must stay the same byte for
+ * byte, because it is hashed. This scanner finds where a value begins and ends. It is as strict as
+ * RFC 8259: grammar, UTF-8, depth. It does not detect duplicate names.
  */
 #ifndef PAWLI_SCAN_H
 #define PAWLI_SCAN_H
@@ -10,32 +10,32 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A piece of a longer text, not terminated. */
+/* A part of a longer text, not terminated. */
 typedef struct pawli_span {
     const char *start;
     size_t size;
 } pawli_span;
 
-/* Whether it is one JSON value with nothing before or after it, no more than `depth` deep. */
+/* Whether it is one JSON value with nothing before or after it, at most `depth` levels deep. */
 bool pawli_scan_is_value(const char *text, size_t size, int depth);
 
 /* The members of an object, one by one. */
 typedef struct pawli_members {
     const char *at;
     const char *end;
-    int depth; /* left for the values */
+    int depth; /* depth left for the values */
     bool first;
 } pawli_members;
 
 typedef enum pawli_found {
     PAWLI_FOUND_MEMBER,
     PAWLI_FOUND_END,   /* the object has ended, and nothing but white space follows */
-    PAWLI_FOUND_FAULT, /* it is not JSON; members->at is where */
+    PAWLI_FOUND_FAULT, /* it is not JSON; members->at is the position */
 } pawli_found;
 
-/* False: no object begins there. White space around it is fine. */
+/* False: no object begins there. Surrounding white space is allowed. */
 bool pawli_members_begin(pawli_members *members, const char *text, size_t size, int depth);
-/* `ret_name` is without its quotes, escapes not undone; `ret_value` is without white space. */
+/* `ret_name` is without its quotes, with escapes unchanged; `ret_value` is without white space. */
 pawli_found pawli_members_next(pawli_members *members, pawli_span *ret_name, pawli_span *ret_value);
 
 static inline bool pawli_span_is_string(pawli_span value)

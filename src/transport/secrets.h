@@ -1,4 +1,4 @@
-/* src/transport/secrets.h - what signing sees of the secrets. */
+/* src/transport/secrets.h - the internals of pawl_secrets, for signing. */
 #ifndef PAWLI_SECRETS_H
 #define PAWLI_SECRETS_H
 

@@ -1,4 +1,4 @@
-/* src/transport/services.h - an entry of the service map, inside. */
+/* src/transport/services.h - the internals of an entry of the service map. */
 #ifndef PAWLI_SERVICES_H
 #define PAWLI_SERVICES_H
 

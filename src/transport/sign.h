@@ -1,4 +1,4 @@
-/* src/transport/sign.h - what exactly is signed; docs/wire.md tells it to others. */
+/* src/transport/sign.h - computing signatures; docs/wire.md specifies the signed bytes. */
 #ifndef PAWLI_SIGN_H
 #define PAWLI_SIGN_H
 

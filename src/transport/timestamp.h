@@ -9,13 +9,13 @@
 
 #define PAWLI_TIMESTAMP_SIZE 32
 
-/* "2026-02-14T12:00:00Z": whole seconds, UTC. */
+/* Formats as "2026-02-14T12:00:00Z": whole seconds, UTC. */
 void pawli_timestamp_format(pawl_wall time, char ret_text[PAWLI_TIMESTAMP_SIZE]);
-/* Any RFC 3339 time from 1970 on, with any offset. False: it is none. */
+/* Parses any RFC 3339 time from 1970 on, with any offset. False: invalid. */
 bool pawli_timestamp_parse(const char *text, pawl_wall *ret_time);
 /*
- * Retry-After: seconds, or an HTTP date in the form that senders must use ("Sun, 06 Nov 1994
- * 08:49:37 GMT"), from `now`. Milliseconds, 0 for the past, a day at most; -1: neither.
+ * Parses Retry-After: seconds, or an HTTP date in the form that senders must use ("Sun, 06 Nov 1994
+ * 08:49:37 GMT"). Milliseconds from `now`, 0 for the past, at most a day; -1: neither.
  */
 int64_t pawli_retry_after_ms(const char *text, pawl_wall now);
 

@@ -1,4 +1,4 @@
-/* src/transport/transports.h - the transports that are known, for carriers. */
+/* src/transport/transports.h - the registry of transports, for carriers. */
 #ifndef PAWLI_TRANSPORTS_H
 #define PAWLI_TRANSPORTS_H
 
@@ -17,10 +17,10 @@ typedef struct pawli_known {
 struct pawl_transports {
     pawli_known *newest;
     pawli_inproc *inproc;
-    atomic_size_t carriers; /* while there are any, nothing changes here */
+    atomic_size_t carriers; /* while there are any, the registry does not change */
 };
 
-/* PAWL_E_INVALID: it is no URL, or nobody knows its scheme. */
+/* PAWL_E_INVALID: not a URL, or an unknown scheme. */
 pawl_status pawli_transports_find(const pawl_transports *transports, const char *url,
                                   const pawli_known **ret_known, pawl_error *err);
 

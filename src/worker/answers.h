@@ -1,36 +1,38 @@
-/* src/worker/answers.h - what handlers answered, on its way to the store. */
+/* src/worker/answers.h - results of handlers on their way to the store. */
 #ifndef PAWLI_ANSWERS_H
 #define PAWLI_ANSWERS_H
 
 #include "task.h"
 
-/* Zero-initialise it. The intake's. */
+/* Zero-initialize it. Used by the claim loop's thread. */
 typedef struct pawli_answers {
-    pawl_task *list;  /* not told yet */
+    pawl_task *list;  /* not stored yet */
     pawl_held *items; /* scratch */
     size_t room;
 } pawli_answers;
 
 void pawli_answers_done(pawli_answers *answers);
-/* Take over what is finished by now; results that nobody wants any more are dropped. */
+/* Collects the finished tasks; results that are no longer needed are discarded. */
 void pawli_answers_gather(pawl_worker *worker);
 bool pawli_answers_empty(const pawli_answers *answers);
 /*
- * Tell the store all that is not an acknowledgement: same answers together. What the store refuses
- * because of its content is dropped and logged: no result keeps others from being told.
+ * Stores all results except acknowledgements, grouped by equal results. A result that the store
+ * rejects because of its content is discarded and logged, so that it does not block the others.
  */
 pawl_status pawli_answers_tell_others(pawl_worker *worker, pawl_error *err);
-/* What is to be acknowledged, borrowed until the next call; these may go with a claim. */
+/* The tasks to acknowledge, borrowed until the next call; these may be sent with a claim. */
 pawl_status pawli_answers_acks(pawl_worker *worker, const pawl_held **ret_items, size_t *ret_count,
                                pawl_error *err);
-/* They were: `acked` of them were still ours. Or it failed with `st`. */
+/* They were acknowledged: `acked` of them were still owned. Or the call failed with `st`. */
 void pawli_answers_acked(pawl_worker *worker, pawl_status st, size_t count, size_t acked);
-/* The acknowledgements alone: a claim that they went with was refused, perhaps because of one of
- * them. */
+/*
+ * Stores the acknowledgements alone, after the claim that carried them was rejected, possibly
+ * because of one of them.
+ */
 pawl_status pawli_answers_tell_acks(pawl_worker *worker, pawl_error *err);
-/* All of it, without claiming. */
+/* Stores all results, without claiming. */
 pawl_status pawli_answers_tell(pawl_worker *worker, pawl_error *err);
-/* What is left waits for another time; its leases are kept. */
+/* Postpones the remaining results; their leases are kept. */
 void pawli_answers_put_off(pawl_worker *worker);
 
 #endif

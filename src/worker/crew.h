@@ -1,4 +1,4 @@
-/* src/worker/crew.h - the threads that call handlers. */
+/* src/worker/crew.h - the handler pool: the threads that call handlers. */
 #ifndef PAWLI_CREW_H
 #define PAWLI_CREW_H
 
@@ -11,13 +11,13 @@ typedef struct pawli_crew {
     size_t count; /* started */
 } pawli_crew;
 
-/* A thread on which only the signals of faults are delivered. */
+/* Starts a thread on which only signals for faults are delivered. */
 pawl_status pawli_thread_start(pthread_t *ret_thread, void *(*body)(void *), void *context,
                                pawl_error *err);
 
-/* All of them or none. */
+/* Starts all threads or none. */
 pawl_status pawli_crew_start(pawl_worker *worker, pawl_error *err);
-/* Waits until every handler has returned; what is queued is left alone. */
+/* Waits until every handler has returned; queued tasks are not touched. */
 void pawli_crew_end(pawl_worker *worker);
 
 #endif

@@ -1,4 +1,6 @@
-/* src/worker/ending.h - when a worker ends by itself, because its options say that it is enough. */
+/* src/worker/ending.h - automatic stop: when a worker ends because a limit in its options is
+ * reached.
+ */
 #ifndef PAWLI_ENDING_H
 #define PAWLI_ENDING_H
 
@@ -6,11 +8,11 @@
 
 #include <pawl/worker.h>
 
-/* How many messages this run may still take. The intake's thread. */
+/* How many messages this run may still claim. The claim loop's thread. */
 size_t pawli_ending_left(const pawl_worker *worker);
 /*
- * Whether it is enough, after a claim that brought `found`; may call the store. Nothing is in hand
- * then. The intake's thread.
+ * Whether a limit is reached, after a claim that returned `found` messages; may call the store.
+ * Nothing is in flight then. The claim loop's thread.
  */
 bool pawli_ending_reached(pawl_worker *worker, size_t found);
 

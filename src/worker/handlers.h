@@ -1,4 +1,4 @@
-/* src/worker/handlers.h - which function is called for which topic. */
+/* src/worker/handlers.h - the handler of each topic. */
 #ifndef PAWLI_HANDLERS_H
 #define PAWLI_HANDLERS_H
 
@@ -8,16 +8,16 @@ typedef struct pawli_handler {
     char *topic; /* NULL: the default */
     pawl_handler call;
     void *context;
-    int limit;          /* calls at once; 0: none of its own */
+    int limit;          /* maximum concurrent calls; 0: no limit of its own */
     int64_t timeout_us; /* 0: none */
-    /* Guarded by the hand's lock: */
+    /* Guarded by the lock of pawli_hand: */
     int running;
     int in_hand; /* queued or running */
 } pawli_handler;
 
-#define PAWLI_HANDLERS_MAX 1000 /* as many topics as one claim can name */
+#define PAWLI_HANDLERS_MAX 1000 /* the maximum number of topics in one claim */
 
-/* Zero-initialise it. Changes only while the worker does not run. */
+/* Zero-initialize it. Changes only while the worker does not run. */
 typedef struct pawli_handlers {
     pawli_handler **items; /* sorted by topic */
     size_t count;

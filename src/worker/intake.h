@@ -1,9 +1,9 @@
 /*
- * src/worker/intake.h - the thread that claims and answers.
+ * src/worker/intake.h - the claim loop: the thread that claims messages and stores results.
  *
- * It is the one that called pawl_worker_run(). Acknowledgements go with the next claim, in one
- * commit; when there is nothing to claim they go by themselves, at once. docs/internals/worker.md
- * tells the whole story.
+ * It is the thread that called pawl_worker_run(). Acknowledgements are sent with the next claim, in
+ * one commit; when there is nothing to claim they are sent alone, at once. See
+ * docs/internals/worker.md.
  */
 #ifndef PAWLI_INTAKE_H
 #define PAWLI_INTAKE_H
@@ -14,43 +14,48 @@
 #include "wants.h"
 
 typedef struct pawli_intake {
-    pawli_waiter *waiter; /* NULL: step by step */
+    pawli_waiter *waiter; /* NULL: single-step mode */
     pawli_answers answers;
     pawli_wants wants;
     pawli_lease_clock clock;
-    int64_t call_us; /* how long claims take, on the average of late */
-    bool drained;    /* the last claim took all there was */
-    bool armed;      /* the waiter is, for these topics: */
+    int64_t call_us; /* recent average duration of claims */
+    bool drained;    /* the last claim took all messages there were */
+    bool armed;      /* the waiter is armed for these topics: */
     const char **armed_topics;
     size_t armed_count;
     size_t armed_capacity;
-    bool in_doubt;       /* a claim's answer was lost: ask what is held */
-    pawl_mono ask_until; /* it may still be committing until then */
-    int64_t taken;       /* messages of this run */
-    bool over;           /* it is enough, by the options */
-    pawl_mono empty_at;  /* since when nothing is in hand and nothing comes; see ending.c */
-    bool swept;          /* since then, leases that ended were looked for */
+    bool in_doubt;       /* the response to a claim was lost: read the owned messages */
+    pawl_mono ask_until; /* it may still commit until then */
+    int64_t taken;       /* messages claimed in this run */
+    bool over;           /* a limit of the options is reached */
+    pawl_mono empty_at;  /* since when nothing is in flight and nothing arrives; see ending.c */
+    bool swept;          /* since then, expired leases were reaped */
 } pawli_intake;
 
-/* Messages that a claim brought. */
+/* Messages returned by a claim. */
 typedef struct pawli_arrival {
     pawl_messages *take_list;
-    pawl_mono asked_at; /* the claim began */
+    pawl_mono asked_at; /* when the claim began */
     bool dead;          /* they are dead letters */
-    bool resumed;       /* some of them may be in hand already */
+    bool resumed;       /* some of them may already be in flight */
 } pawli_arrival;
 
 void pawli_intake_done(pawli_intake *intake);
-/* Take them over, also when that fails: then the leases end by themselves. *ret_found: how many. */
+/*
+ * Adopts the messages; takes ownership of the list also on failure, when the leases expire by
+ * themselves. *ret_found: how many.
+ */
 pawl_status pawli_intake_adopt(pawl_worker *worker, const pawli_arrival *arrival, size_t *ret_found,
                                pawl_error *err);
-/* Until stopping begins, it is enough by the options, or an error that will not go away. */
+/* Runs until shutdown begins, a limit of the options is reached, or a permanent error occurs. */
 pawl_status pawli_intake_run(pawl_worker *worker, pawl_error *err);
-/* Claim up to what is wanted, and acknowledge what is done; *ret_found: how many came. */
+/*
+ * Claims as much as planned, and acknowledges finished messages; *ret_found: how many were claimed.
+ */
 pawl_status pawli_intake_claim(pawl_worker *worker, size_t *ret_found, pawl_error *err);
-/* Whether a claim in doubt may have brought something, or may still. */
+/* Whether a claim in doubt may have returned messages, or still may. */
 bool pawli_intake_is_asking(const pawl_worker *worker);
-/* After a claim in doubt: take over what it brought; *ret_found as above. */
+/* After a claim in doubt: adopts the messages it returned; *ret_found as above. */
 pawl_status pawli_intake_resume(pawl_worker *worker, size_t *ret_found, pawl_error *err);
 
 #endif

@@ -1,10 +1,10 @@
 /*
- * src/worker/keeper.h - keeping the leases of what is in hand, and telling handlers when one is
- * lost.
+ * src/worker/keeper.h - the lease renewer: renews the leases of tasks in flight, and cancels
+ * handlers whose lease is lost.
  *
- * A lease is renewed when a third of it has passed. It is lost when the store says that it is
- * somebody else's (also: cancelled), at the local deadline, or after three renewals that failed in
- * a row; then the handler is told, and its result will be dropped.
+ * A lease is renewed when a third of it has passed. It is lost when the store says that the message
+ * has another owner (or was cancelled), at the local deadline, or after three consecutive failed
+ * renewals; then the handler is cancelled, and its result will be discarded.
  */
 #ifndef PAWLI_KEEPER_H
 #define PAWLI_KEEPER_H
@@ -16,10 +16,10 @@
 
 typedef struct pawli_keeper {
     pthread_t thread;
-    int fd; /* an eventfd: look again */
+    int fd; /* an eventfd: check again */
     atomic_bool leave;
-    pawl_task **due;  /* what is being renewed */
-    pawl_held *items; /* the same, for the store */
+    pawl_task **due;  /* the tasks being renewed */
+    pawl_held *items; /* their receipts */
     size_t room;
 } pawli_keeper;
 
@@ -28,7 +28,7 @@ void pawli_keeper_done(pawli_keeper *keeper);
 pawl_status pawli_keeper_start(pawl_worker *worker, pawl_error *err);
 void pawli_keeper_end(pawl_worker *worker);
 
-/* Step by step: read the store's clock and do what is due. */
+/* Single-step mode: reads the store's clock and renews what is due. */
 pawl_status pawli_keeper_step(pawl_worker *worker, pawl_error *err);
 
 #endif

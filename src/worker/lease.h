@@ -1,24 +1,26 @@
-/* src/worker/lease.h - how long a lease lasts by our own clock. */
+/* src/worker/lease.h - how long a lease lasts by the local clock. */
 #ifndef PAWLI_LEASE_H
 #define PAWLI_LEASE_H
 
 #include "task.h"
 
 /*
- * The store says until when a lease lasts by its clock, and a message may bring a lease of its own.
- * What is needed here is how long it lasts by ours. Usually that follows from what is known of the
- * difference between the clocks; when it does not fit, the store is asked for the time.
+ * The store reports when a lease expires by its own clock, and a message may have its own lease
+ * time. The worker needs the duration by the local clock. Usually it follows from the known offset
+ * between the clocks; if that does not fit, the store's clock is read.
  */
 typedef struct pawli_lease_clock {
     bool known;
-    int64_t ahead_us; /* the store's clock before ours */
+    int64_t ahead_us; /* the store's clock minus the local clock */
 } pawli_lease_clock;
 
-/* Fill in the leases of tasks that were asked for at `asked_at`. One round trip at most. */
+/* Fills in the leases of tasks that were claimed at `asked_at`. At most one round trip. */
 void pawli_lease_measure(pawl_worker *worker, pawl_task *tasks, size_t count, pawl_mono asked_at);
 
-/* The lease lasts `task->lease_us` from `from` on. With the hand's lock held, or before it is
- * known. */
+/*
+ * Starts a lease of `task->lease_us` at `from`. With the lock of pawli_hand held, or before the
+ * task is published.
+ */
 void pawli_lease_start(pawl_task *task, pawl_mono from);
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * src/worker/lease_runner.h - the insides of pawl_lease_runner.
+ * src/worker/lease_runner.h - the internals of pawl_lease_runner.
  *
  * Three descriptors become readable: `lost` when the flag is set, `deadline` (a timer) when the
- * lease is over by our own clock even if the thread hangs in a renewal, `any` when one of them is.
- * The thread waits at `wake` and at its timer `alarm`.
+ * lease has expired by the local clock even if the thread hangs in a renewal, `any` when one of
+ * them is readable. The thread waits on `wake` and on its timer `alarm`.
  */
 #ifndef PAWLI_LEASE_RUNNER_H
 #define PAWLI_LEASE_RUNNER_H
@@ -32,12 +32,12 @@ struct pawl_lease_runner {
     bool has_thread;
     atomic_bool leave;
     pthread_mutex_t renewing; /* one renewal at a time; taken before `lock` */
-    pthread_mutex_t lock;     /* guards the times and what becomes of them */
-    pawl_mono step_now;       /* by steps: the store's clock, as it was last read */
+    pthread_mutex_t lock;     /* guards the times and the fields that depend on them */
+    pawl_mono step_now;       /* by_steps: the store's clock as last read */
     pawl_mono renew_at;
     pawl_mono deadline;
-    int failures; /* in a row */
-    bool told;    /* on_lost was called, or is being */
+    int failures; /* consecutive */
+    bool told;    /* on_lost was called, or is being called */
     bool stopped;
     _Atomic pawl_lease_loss loss; /* written with the lock held */
     _Atomic int64_t expires_at;   /* by the store's clock; the same */
@@ -45,20 +45,22 @@ struct pawl_lease_runner {
 
 PAWLI_AUTO_DEFINE(pawl_lease_runner, pawl_lease_runner_free);
 
-/* Our own clock, or by steps the store's. */
+/* The local clock, or with by_steps the store's. */
 pawl_mono pawli_runner_now(const pawl_lease_runner *runner);
-/* By steps: read the store's clock. */
+/* by_steps: reads the store's clock. */
 pawl_status pawli_runner_tick(pawl_lease_runner *runner, pawl_error *err);
 
-/* The lease was granted to a request made at `asked_at`. With the lock held, or before it is known.
+/*
+ * The lease was granted to a request made at `asked_at`. With the lock held, or before the runner
+ * is published.
  */
 void pawli_runner_granted(pawl_lease_runner *runner, pawl_mono asked_at, pawl_wall expires_at);
 pawl_status pawli_runner_start_thread(pawl_lease_runner *runner, pawl_error *err);
 void pawli_runner_end_thread(pawl_lease_runner *runner);
 
 /*
- * lease_wait.c: take the lease, trying until options.wait_ms have passed while somebody else has
- * it. *ret_asked_at is the time before the request that was successful.
+ * lease_wait.c: acquires the lease, trying until options.wait_ms have passed while it has another
+ * owner. *ret_asked_at is the time before the successful request.
  */
 pawl_status pawli_runner_take(pawl_lease_runner *runner, pawl_lease_grant *ret_grant,
                               pawl_mono *ret_asked_at, pawl_error *err);

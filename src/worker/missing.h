@@ -1,4 +1,4 @@
-/* src/worker/missing.h - warning of topics without a handler, once in a while for each. */
+/* src/worker/missing.h - rate-limited warnings about topics without a handler. */
 #ifndef PAWLI_MISSING_H
 #define PAWLI_MISSING_H
 
@@ -6,7 +6,7 @@
 
 #define PAWLI_MISSING_ROOM 64
 
-/* Zero-initialise it. The intake's. */
+/* Zero-initialize it. Used by the claim loop's thread. */
 typedef struct pawli_missing {
     struct {
         char *topic;
@@ -20,9 +20,9 @@ void pawli_missing_done(pawli_missing *missing);
 /* A message of this topic was claimed and there is no handler for it. */
 void pawli_missing_note(pawl_worker *worker, const char *topic);
 /*
- * Warns of topics with messages that are due, that this worker does not claim because it has no
- * handler for them: when it starts and then every missing_ms. Errors are left to the next claim.
- * Thread: the intake's, without locks.
+ * Warns about topics that have due messages but that this worker does not claim because it has no
+ * handler for them: at start and then every missing_ms. Errors are left to the next claim. The
+ * claim loop's thread, without locks.
  */
 void pawli_missing_check(pawl_worker *worker);
 

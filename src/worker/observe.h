@@ -1,17 +1,22 @@
-/* src/worker/observe.h - telling the application's observer what becomes of messages. */
+/* src/worker/observe.h - reporting the results of messages to the application's observer. */
 #ifndef PAWLI_OBSERVE_H
 #define PAWLI_OBSERVE_H
 
 #include "task.h"
 
-/* All by the intake's thread, with no lock held, while the tasks are still in hand. */
+/*
+ * All are called by the claim loop's thread, with no lock held, while the tasks are still in
+ * flight.
+ */
 
-/* The store took this list of `count` equal answers, linked by `line`; `lost` of them changed
- * nothing. */
+/*
+ * The store accepted this list of `count` equal results, linked by `line`; `lost` of them changed
+ * nothing.
+ */
 void pawli_observe_told(pawl_worker *worker, const pawl_task *list, size_t count, size_t lost);
-/* The result of this one is not told, or was not taken. */
+/* The result of this task is not stored, or was rejected. */
 void pawli_observe_dropped(pawl_worker *worker, const pawl_task *task);
-/* The store has failed; NULL: it answers again. */
+/* The store has failed; NULL: it responds again. */
 void pawli_observe_store(pawl_worker *worker, const pawl_error *err);
 
 #endif

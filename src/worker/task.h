@@ -1,4 +1,4 @@
-/* src/worker/task.h - one message in the worker's hands, from its claim to its answer. */
+/* src/worker/task.h - a task: one claimed message, from its claim until its result is stored. */
 #ifndef PAWLI_TASK_H
 #define PAWLI_TASK_H
 
@@ -11,37 +11,39 @@
 #include "output.h"
 
 /*
- * queued -> running -> finished -> telling -> gone; a task that was lost while queued goes from
- * there to finished, one whose answer failed from telling back to finished.
+ * queued -> running -> finished -> telling -> gone. A task that is lost while queued goes directly
+ * to finished; a task whose result could not be stored goes from telling back to finished.
  */
 typedef enum pawli_phase {
     PAWLI_PHASE_QUEUED,   /* waits for a thread */
-    PAWLI_PHASE_RUNNING,  /* its handler runs */
-    PAWLI_PHASE_FINISHED, /* there is an answer, which nobody was told yet */
-    PAWLI_PHASE_TELLING   /* the database is being told */
+    PAWLI_PHASE_RUNNING,  /* its handler is running */
+    PAWLI_PHASE_FINISHED, /* there is a result that is not stored yet */
+    PAWLI_PHASE_TELLING   /* the result is being stored */
 } pawli_phase;
 
-/* What the database is told in the end. */
+/* The operation that ends the claim. */
 typedef enum pawli_answer {
     PAWLI_ANSWER_ACK,
     PAWLI_ANSWER_ABANDON,
     PAWLI_ANSWER_FAIL,
     PAWLI_ANSWER_RELEASE,
-    PAWLI_ANSWER_NONE /* it is somebody else's now */
+    PAWLI_ANSWER_NONE /* it has another owner now */
 } pawli_answer;
 
-/* Why a handler should end; the first reason stays, except that a loss outdoes all others. */
+/*
+ * Why a handler is cancelled. The first cause stays, except that a lost lease overrides all others.
+ */
 typedef enum pawli_cause {
     PAWLI_CAUSE_NONE,
-    PAWLI_CAUSE_TIMEOUT, /* the handler's own limit */
-    PAWLI_CAUSE_STOP,    /* the worker stops */
-    PAWLI_CAUSE_LOST     /* renewing said so, or could not be done in time */
+    PAWLI_CAUSE_TIMEOUT, /* the handler's timeout */
+    PAWLI_CAUSE_STOP,    /* the worker is shutting down */
+    PAWLI_CAUSE_LOST     /* a renewal was rejected, or was not possible in time */
 } pawli_cause;
 
 /* The messages of one claim and their tasks; freed with the last of them. */
 typedef struct pawli_batch {
     pawl_messages *list;
-    size_t users; /* guarded by the hand's lock */
+    size_t users; /* guarded by the lock of pawli_hand */
     pawl_task *tasks;
     struct pawli_batch *next; /* while several are freed */
 } pawli_batch;
@@ -52,35 +54,35 @@ struct pawl_task {
     const pawl_message *message;
     pawli_handler *handler; /* NULL: there is none */
     pawl_held held;
-    bool dead;          /* a dead letter's call */
-    int64_t timeout_us; /* of the call: the message's, or the handler's; 0: none */
-    bool doubt;         /* an answer may have arrived although it failed; the intake's */
+    bool dead;          /* a call of a dead-letter handler */
+    int64_t timeout_us; /* of the call: the message's or the handler's; 0: none */
+    bool doubt; /* the result may have been stored although the call failed; claim loop only */
     atomic_bool cancelled;
-    int64_t took_us; /* the handler's call; 0: there was none. Set when it has finished */
+    int64_t took_us; /* duration of the handler's call; 0: not called. Set when it has finished */
 
-    /* The handler's thread's, until it has finished: */
+    /* Owned by the handler's thread until it has finished: */
     pawl_verdict verdict;
-    bool effect; /* pawl_task_begin() was called: it may have acknowledged itself */
+    bool effect; /* pawl_task_begin() was called: the handler may have acknowledged the message */
     char *error;
     pawli_output output;
     int64_t delay_ms; /* or PAWL_DELAY_BY_POLICY */
 
-    /* Guarded by the hand's lock: */
+    /* Guarded by the lock of pawli_hand: */
     pawli_phase phase;
     pawli_cause cause;
-    int cancel_fd; /* an eventfd, for who asked for it; -1: none. Changed by the handler's thread */
-    bool disowned; /* given back while its handler runs */
-    bool twin;     /* an earlier claim of the same message was in hand when it came */
+    int cancel_fd; /* an eventfd, created on request; -1: none. Changed by the handler's thread */
+    bool disowned; /* released while its handler runs */
+    bool twin;     /* an earlier claim of the same message was in flight when it was claimed */
     int64_t lease_us;
     pawl_mono renew_at;
-    pawl_mono deadline; /* by our own clock: lost if not renewed by then */
-    int failures;       /* renewals that failed in a row */
+    pawl_mono deadline; /* local clock: lost if not renewed by then */
+    int failures;       /* consecutive failed renewals */
     pawl_mono started;
-    int pins;                   /* the keeper is busy with it */
-    bool gone;                  /* settled meanwhile: freed by the keeper */
-    pawl_task *previous, *next; /* all that are in hand */
+    int pins;                   /* in use by the lease renewer */
+    bool gone;                  /* ended meanwhile: the lease renewer frees it */
+    pawl_task *previous, *next; /* all tasks in flight */
     pawl_task *same_bucket;     /* of the index */
-    pawl_task *line;            /* behind it in the queue, or among the finished */
+    pawl_task *line;            /* the next one in the queue, or among the finished */
 };
 
 static inline bool pawli_task_lost(const pawl_task *task)
@@ -88,17 +90,20 @@ static inline bool pawli_task_lost(const pawl_task *task)
     return task->cause == PAWLI_CAUSE_LOST;
 }
 
-/* Who opened a transaction and answers "done" has acknowledged the message himself. */
+/* A handler that began a transaction and returns PAWL_DONE has acknowledged the message itself. */
 static inline bool pawli_task_acknowledged(const pawl_task *task)
 {
     return task->effect && task->verdict == PAWL_DONE;
 }
 
-/* Call the handler. No lock is held. */
+/* Calls the handler. No lock is held. */
 void pawli_task_run(pawl_task *task);
-/* What its end means. With the hand's lock held, or when nobody else can see it. */
+/*
+ * The operation that its result requires. With the lock of pawli_hand held, or when no other thread
+ * can access the task.
+ */
 pawli_answer pawli_task_answer(const pawl_task *task);
-/* "no handler", without calling anything. */
+/* Finishes the task with "no handler" without calling anything. */
 void pawli_task_refuse(pawl_task *task);
 
 #endif

@@ -1,4 +1,4 @@
-/* src/worker/worker_private.h - the insides of pawl_worker, for the files of this folder. */
+/* src/worker/worker_private.h - the internals of pawl_worker, for the files of this directory. */
 #ifndef PAWLI_WORKER_PRIVATE_H
 #define PAWLI_WORKER_PRIVATE_H
 
@@ -21,13 +21,13 @@ typedef enum pawli_mode { PAWLI_MODE_REST, PAWLI_MODE_RUN, PAWLI_MODE_STEP } paw
 
 struct pawl_worker {
     pawl_store *store;
-    pawl_worker_options options; /* owner_name is ours */
+    pawl_worker_options options; /* owner_name is a copy */
     pawl_log_sink log;
     pawl_owner owner;
     pawli_handlers handlers;
     pawli_handlers dead_handlers;
     _Atomic pawli_mode mode;
-    pawl_mono step_now; /* step by step: the store's clock, as it was last read */
+    pawl_mono step_now; /* single-step mode: the store's clock as last read */
     pawli_hand hand;
     pawli_intake intake;
     pawli_dead dead;
@@ -43,17 +43,17 @@ struct pawl_worker {
 };
 
 /*
- * The clock that leases are measured with: our own, or step by step the store's, so that a test
- * that moves it moves everything.
+ * The clock by which leases are measured: the local one, or in single-step mode the store's, so
+ * that a test that moves the store's clock moves everything.
  */
 pawl_mono pawli_worker_now(const pawl_worker *worker);
-/* Step by step: read the store's clock. */
+/* Single-step mode: reads the store's clock. */
 pawl_status pawli_worker_tick(pawl_worker *worker, pawl_error *err);
 
-/* Add to one of the counters. Any thread. */
+/* Adds to one of the counters. Any thread. */
 void pawli_worker_count(pawl_worker *worker, int64_t *counter, size_t count);
 
-/* stopping.c: from the moment that stopping began until nothing is held any more. */
+/* stopping.c: from the start of the shutdown until no lease is owned any more. */
 pawl_status pawli_worker_wind_up(pawl_worker *worker, pawl_error *err);
 
 #endif
