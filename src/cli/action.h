@@ -1,4 +1,4 @@
-/* src/cli/action.h - the word behind a verb that says what to do: the "ls" of `pawl timer ls`. */
+/* src/cli/action.h - subcommands: the "ls" of `pawl timer ls`. */
 #ifndef CLI_ACTION_H
 #define CLI_ACTION_H
 
@@ -9,8 +9,9 @@
 #include "args.h"
 
 /*
- * The one of `count` actions, `size` bytes each, that the first word names. Every action is a
- * struct that begins with `const char *name`. NULL: `err` names the nearest one, or is `usage`.
+ * Returns the one of `count` subcommands, `size` bytes each, that the first word names. Every
+ * subcommand is a struct that begins with `const char *name`. NULL: `err` names the nearest one, or
+ * is `usage`.
  */
 const void *cli_action_find(const cli_args *args, const void *actions, size_t count, size_t size,
                             const char *usage, pawl_error *err);

@@ -1,4 +1,4 @@
-/* src/cli/args.h - options: one table per verb, which both parses them and makes --help. */
+/* src/cli/args.h - options: one table per command, used for parsing and for --help. */
 #ifndef CLI_ARGS_H
 #define CLI_ARGS_H
 
@@ -23,7 +23,7 @@ typedef struct cli_texts {
 
 typedef struct cli_option {
     const char *name;  /* without the dashes */
-    const char *value; /* how --help names the value; NULL for a flag */
+    const char *value; /* the name of the value in --help; NULL for a flag */
     const char *help;
     cli_kind kind;
     char letter;   /* the one-letter form, or 0 */
@@ -32,9 +32,9 @@ typedef struct cli_option {
     int64_t max;
 } cli_option;
 
-/* Where options land that every verb understands. */
+/* The options that every command has. */
 typedef struct cli_common {
-    const char *config; /* the file */
+    const char *config; /* the configuration file */
     const char *db;
     const char *schema;
     const char *prefix;
@@ -45,7 +45,7 @@ typedef struct cli_common {
     bool version;
 } cli_common;
 
-/* What is left when the options are taken out. */
+/* The arguments that are not options. */
 typedef struct cli_words {
     const char **items;
     size_t count;
@@ -58,20 +58,23 @@ typedef struct cli_config cli_config; /* config.h */
 typedef struct cli_args {
     const cli_verb *verb; /* NULL: none was given */
     cli_common common;
-    void *settings;     /* the verb's own struct */
-    cli_config *config; /* flags, environment and file; not checked as a whole */
+    void *settings;     /* the command's own struct */
+    cli_config *config; /* flags, environment and file; not validated as a whole */
     cli_words words;
 } cli_args;
 
 extern const cli_option cli_common_options[];
 extern const size_t cli_common_option_count;
 
-/* Options may stand before and after the verb; "--" ends them. PAWL_E_INVALID says what is wrong
- * and names the nearest thing that exists. On failure *args is still good for cli_args_done(). */
+/*
+ * Options may be given before and after the command; "--" ends them. PAWL_E_INVALID: the message
+ * says what is wrong and names the nearest valid word. On failure *args must still be passed to
+ * cli_args_done().
+ */
 pawl_status cli_args_parse(cli_args *args, int argc, char **argv, pawl_error *err);
 void cli_args_done(cli_args *args);
 
-/* Whether "--json" is among the options: needed to report that the others are wrong. */
+/* Whether "--json" is given: needed to report errors in the other options. */
 bool cli_args_want_json(int argc, char **argv);
 
 #endif

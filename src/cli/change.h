@@ -1,4 +1,4 @@
-/* src/cli/change.h - what retry, cancel and purge share: they change messages by id or by filter.
+/* src/cli/change.h - shared by retry, cancel and purge, which change messages by id or by filter.
  */
 #ifndef CLI_CHANGE_H
 #define CLI_CHANGE_H
@@ -11,8 +11,8 @@ typedef struct cli_change {
     const char *verb;  /* "retry" */
     const char *title; /* "Retry" */
     const char *done;  /* "retried" */
-    unsigned allowed;  /* bit set of the states it works on */
-    unsigned usual;    /* the states of a filter that names none */
+    unsigned allowed;  /* bit set of the states to which it applies */
+    unsigned usual;    /* the default states of a filter */
     pawl_status (*by_id)(pawl_store *store, const pawl_work_id *ids, size_t count,
                          size_t *ret_changed, pawl_error *err);
     pawl_status (*matching)(pawl_store *store, const pawl_filter *filter, size_t *ret_changed,
@@ -36,8 +36,10 @@ extern const cli_exit cli_change_exits[CLI_CHANGE_EXIT_COUNT];
 
 pawl_status cli_change_run(const cli_change *change, const cli_args *args, pawl_error *err);
 
-/* The two ways, once the command line is checked and, unless --dry-run or --yes, a terminal is
- * there to ask on. */
+/*
+ * The two variants, after the command line was validated and, unless --dry-run or --yes is given,
+ * there is a terminal for the confirmation.
+ */
 pawl_status cli_change_ids(const cli_change *change, const cli_args *args, pawl_error *err);
 pawl_status cli_change_filter(const cli_change *change, const cli_args *args, pawl_error *err);
 

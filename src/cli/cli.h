@@ -1,4 +1,4 @@
-/* src/cli/cli.h - the verbs. */
+/* src/cli/cli.h - the commands. */
 #ifndef CLI_CLI_H
 #define CLI_CLI_H
 
@@ -10,7 +10,7 @@
 
 #define CLI_COUNT(array) (sizeof(array) / sizeof(array)[0])
 
-/* An exit code and what it means for this verb. */
+/* An exit code and its meaning for this command. */
 typedef struct cli_exit {
     pawl_status status;
     const char *meaning;
@@ -18,19 +18,19 @@ typedef struct cli_exit {
 
 struct cli_verb {
     const char *name;
-    const char *usage;    /* what follows name and options: "TOPIC [PAYLOAD | -]"; one per line */
-    const char *summary;  /* for the list of verbs */
+    const char *usage;    /* arguments after the options: "TOPIC [PAYLOAD | -]"; one per line */
+    const char *summary;  /* for the list of commands */
     const char *about;    /* one or more sentences for --help */
     const char *examples; /* lines, two or three */
     const cli_option *options;
     size_t option_count;
-    /* Instead of the two: options that are made from the settings' table. */
+    /* Instead of the two above: options generated from the table of settings. */
     const cli_option *(*make_options)(size_t *ret_count);
-    const void *defaults; /* the settings before any option is read */
+    const void *defaults; /* the settings before any option is parsed */
     size_t settings_size;
-    const cli_exit *exits; /* besides the ones every verb has */
+    const cli_exit *exits; /* besides those that every command has */
     size_t exit_count;
-    bool no_database; /* needs none, and cannot fail by it */
+    bool no_database; /* needs no database, and cannot fail because of one */
     pawl_status (*run)(const cli_args *args, pawl_error *err);
 };
 
@@ -57,14 +57,14 @@ extern const cli_verb cli_verb_stats;
 extern const cli_verb cli_verb_version;
 extern const cli_verb cli_verb_help;
 
-/* What the program ends with if the verb answers PAWL_OK; otherwise 0. */
+/* Sets the exit code for when the command returns PAWL_OK; otherwise 0. */
 void cli_exit_with(int code);
 
-/* All of them, in the order of --help; ends with NULL. */
+/* All commands, in the order of --help; ends with NULL. */
 extern const cli_verb *const cli_verbs[];
 /* NULL if there is none of that name. */
 const cli_verb *cli_verb_find(const char *name);
-/* Its options, however it gives them. */
+/* Its options, from the table or from make_options(). */
 const cli_option *cli_verb_options(const cli_verb *verb, size_t *ret_count);
 
 #endif

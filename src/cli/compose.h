@@ -1,4 +1,4 @@
-/* src/cli/compose.h - a message to send, from the words and options of a command line. */
+/* src/cli/compose.h - composing a message from the words and options of a command line. */
 #ifndef CLI_COMPOSE_H
 #define CLI_COMPOSE_H
 
@@ -27,7 +27,7 @@ typedef struct cli_compose {
     int64_t lease_ms;
 } cli_compose;
 
-/* The rows of a verb's table of options, if a cli_compose is at `base` in its settings. */
+/* The rows for a command's table of options, if a cli_compose is at `base` in its settings. */
 #define CLI_COMPOSE_AT(base, field) (base) + offsetof(cli_compose, field)
 #define CLI_COMPOSE_OPTIONS(base)                                                                  \
     {"priority",                                                                                   \
@@ -112,7 +112,7 @@ typedef struct cli_compose {
             0, CLI_COMPOSE_AT(base, lease_ms), 1, 7 * CLI_DAY_MS                                   \
     }
 
-/* What became of them; the strings are those of the command line or its own. */
+/* The composed message; the strings belong to the command line or to this struct. */
 typedef struct cli_composed {
     pawl_outgoing message;
     char *headers;
@@ -122,12 +122,15 @@ typedef struct cli_composed {
     bool from_stdin;
 } cli_composed;
 
-/* TOPIC [PAYLOAD | -] and the options; `verb` is for messages. cli_composed_done() in any case. */
+/*
+ * Parses TOPIC [PAYLOAD | -] and the options; `verb` is for messages. Call cli_composed_done() in
+ * any case.
+ */
 pawl_status cli_compose_read(const char *verb, const cli_compose *own, const cli_words *words,
                              cli_composed *to, pawl_error *err);
-/* What needs stdin, or the database's clock. */
+/* Completes what needs stdin or the database's clock. */
 pawl_status cli_compose_complete(pawl_store *store, cli_composed *to, pawl_error *err);
-/* The status of sending it; when it is in doubt the message says what to do. */
+/* Returns the status of sending it; when it is in doubt the error message says what to do. */
 pawl_status cli_compose_explain(const cli_composed *from, pawl_status st, pawl_error *err);
 void cli_composed_done(cli_composed *composed);
 /* `CLI_AUTO_COMPOSED composed = {0};` */

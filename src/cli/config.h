@@ -1,6 +1,7 @@
 /*
- * src/cli/config.h - the configuration: flags over environment over one INI file over the defaults
- * of the table (setting.h). Everything wrong is collected, so that all of it can be said at once.
+ * src/cli/config.h - the configuration: flags override the environment, which overrides one INI
+ * file, which overrides the defaults of the table (setting.h). All errors are collected, so that
+ * they can be reported at once.
  */
 #ifndef CLI_CONFIG_H
 #define CLI_CONFIG_H
@@ -22,10 +23,10 @@ typedef struct cli_origin {
     int line; /* in the file */
 } cli_origin;
 
-/* One section, filled in. */
+/* One section with its values. */
 typedef struct cli_part {
     const cli_section *section;
-    char *name; /* [service NAME]; NULL: the section has none */
+    char *name; /* [service NAME]; NULL: the section has no name */
     int line;   /* of its heading; 0: not in the file */
     void *values;
     cli_origin *origins; /* one per setting of the section */
@@ -35,13 +36,14 @@ struct cli_config {
     char *path; /* of the file, or NULL */
     cli_part *parts;
     size_t part_count;
-    char **problems; /* whole sentences: where, what, what is allowed */
+    char **problems; /* whole sentences: location, error, allowed values */
     size_t problem_count;
-    char **warnings; /* the same, of what works and is hardly meant; by cli_config_check() */
+    char **warnings; /* the same for settings that are valid but probably unintended; set by
+                        cli_config_check() */
     size_t warning_count;
 };
 
-/* The defaults. */
+/* Creates a configuration with the defaults. */
 cli_config *cli_config_new(void);
 void cli_config_free(cli_config *config);
 CLI_AUTO_DEFINE(cli_config, cli_config_free);
@@ -50,42 +52,44 @@ CLI_AUTO_DEFINE(cli_config, cli_config_free);
 void cli_config_read_file(cli_config *config, const char *path);
 void cli_config_read_text(cli_config *config, const char *path, const char *text, size_t size);
 void cli_config_read_environment(cli_config *config);
-/* `flags` as cli_config_options() numbers them; NULL where a flag was not given. */
+/* `flags` is in the order of cli_config_options(); NULL where a flag was not given. */
 void cli_config_read_flags(cli_config *config, const cli_common *common, const char *const *flags);
 
-/* What no value alone can show: what belongs together, what is missing, what must be readable. */
+/* Checks across settings: dependencies, missing settings, unreadable files. */
 void cli_config_check(cli_config *config);
 
-/* The settings of a verb with the options of cli_config_options(). */
+/* The settings of a command with the options of cli_config_options(). */
 typedef struct cli_config_flags {
     const char *settings[32];
 } cli_config_flags;
-/* All of the above but the check, which is left to the verb. Of a verb without these options only
- * the common ones are flags. */
+/*
+ * Does all of the above except the check, which is left to the command. For a command without these
+ * options only the common ones are flags.
+ */
 cli_config *cli_config_load(const cli_args *args);
-/* PAWL_E_INVALID if there are problems: all but the last are printed, that one is the error. */
+/* PAWL_E_INVALID if there are problems: all but the last are printed, the last one is the error. */
 pawl_status cli_config_refuse(const cli_config *config, pawl_error *err);
 /* One option for every setting that has a flag and is not a common option. */
 const cli_option *cli_config_options(size_t *ret_count);
 
-/* The values of a section that has no name: a `cli_..._settings`. */
+/* The values of a section without names: a `cli_..._settings`. */
 const void *cli_config_values(const cli_config *config, cli_section_id id);
-/* The parts of a section that has names, one after the other: NULL begins, and ends. */
+/* Iterates over the parts of a section with names: NULL begins, and ends. */
 const cli_part *cli_config_next(const cli_config *config, cli_section_id id, const cli_part *last);
 
 void cli_config_problem(cli_config *config, const char *format, ...) PAWL_PRINTF(2, 3);
 void cli_config_warn(cli_config *config, const char *format, ...) PAWL_PRINTF(2, 3);
-/* Where the setting was set: "pawl.ini:3: [server] listen", "PAWL_SERVER_LISTEN", "--listen". */
+/* The origin of the setting: "pawl.ini:3: [server] listen", "PAWL_SERVER_LISTEN", "--listen". */
 char *cli_config_where(const cli_config *config, const cli_part *part, const cli_setting *setting);
 /* For the files of the configuration only. */
 cli_part *cli_config_part(cli_config *config, const cli_section *section, const char *name);
-/* Read one value; problems begin with where it stands. */
+/* Parses one value; problems begin with its location. */
 void cli_config_set(cli_config *config, cli_part *part, const cli_setting *setting,
                     const char *text, cli_origin origin);
 
-/* To stdout, as an INI file that says where everything comes from, or as JSON. */
+/* Prints to stdout, as an INI file with the origin of every value, or as JSON. */
 void cli_config_print(const cli_config *config, bool json);
-/* The manual of all settings, in Markdown: docs/configuration.md. */
+/* Prints the reference of all settings, in Markdown: docs/configuration.md. */
 void cli_config_reference(FILE *stream);
 
 #endif

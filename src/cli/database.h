@@ -1,4 +1,4 @@
-/* src/cli/database.h - the database the command line names. */
+/* src/cli/database.h - opening the database given by the command line, environment or file. */
 #ifndef CLI_DATABASE_H
 #define CLI_DATABASE_H
 
@@ -13,16 +13,18 @@ CLI_AUTO_DEFINE(pawl_store, pawl_store_close);
 CLI_AUTO_DEFINE(pawl_messages, pawl_messages_free);
 CLI_AUTO_DEFINE(pawl_stats, pawl_stats_free);
 
-/* Of --db, $PAWL_DATABASE_URL and the configuration file; PAWL_E_INVALID shows an example when
- * there is none, or says what is wrong with the configuration. Borrowed. */
+/*
+ * From --db, $PAWL_DATABASE_URL and the configuration file. PAWL_E_INVALID: the message shows an
+ * example when there is none, or says what is wrong with the configuration. Borrowed.
+ */
 pawl_status cli_database_url(const cli_args *args, const char **ret_url, pawl_error *err);
-/* "sqlite" or "postgres", by the look of the URL. */
+/* "sqlite" or "postgres", by the form of the URL. */
 const char *cli_database_engine(const char *url);
-/* [database] of the configuration and --verbose as the library wants them. */
+/* [database] of the configuration and --verbose as library options. */
 pawl_store_options cli_database_options(const cli_args *args);
-/* The library's records from this level on, on stderr. */
+/* Logs the library's records from this level on to stderr. */
 void cli_database_log(pawl_store_options *options, pawl_log_level level);
-/* Whether the timeout is somebody's choice: not the default. */
+/* Whether the timeout was set explicitly. */
 bool cli_database_timeout_given(const cli_args *args);
 
 pawl_status cli_database_open(const cli_args *args, pawl_store **ret_store, pawl_error *err);

@@ -1,11 +1,14 @@
-/* src/cli/environment.h - what a command learns about its message or its lease. */
+/* src/cli/environment.h - the environment of a command: variables about its message or its lease.
+ */
 #ifndef CLI_ENVIRONMENT_H
 #define CLI_ENVIRONMENT_H
 
 #include <pawl/message.h>
 
-/* Our own environment, without what holds a secret (hidden.h), with the message's PAWL_...
- * variables; freed by cli_environment_free. */
+/*
+ * Our own environment without variables that contain a secret (hidden.h), plus the message's
+ * PAWL_... variables; freed by cli_environment_free.
+ */
 char **cli_environment_new(const pawl_message *message);
 typedef struct cli_variable {
     const char *name;

@@ -1,4 +1,4 @@
-/* src/cli/help.h - help, made from the tables of options. */
+/* src/cli/help.h - help text, generated from the tables of options. */
 #ifndef CLI_HELP_H
 #define CLI_HELP_H
 

@@ -1,4 +1,4 @@
-/* src/cli/inbox.h - what the actions of `pawl inbox` share. */
+/* src/cli/inbox.h - shared by the subcommands of `pawl inbox`. */
 #ifndef CLI_INBOX_H
 #define CLI_INBOX_H
 
@@ -22,7 +22,7 @@ typedef struct cli_inbox_settings {
     bool dry_run;
 } cli_inbox_settings;
 
-/* inbox_view.c: a record as a row, as JSON, as a page. */
+/* inbox_view.c: a record as a table row, as JSON, and in full. */
 cli_table *cli_inbox_table(void);
 void cli_inbox_row(cli_table *table, const pawl_inbox_record *record, pawl_wall now);
 json_t *cli_inbox_json(const pawl_inbox_record *record);

@@ -1,4 +1,4 @@
-/* src/cli/job.h - what the actions of `pawl job` share. */
+/* src/cli/job.h - shared by the subcommands of `pawl job`. */
 #ifndef CLI_JOB_H
 #define CLI_JOB_H
 
@@ -17,10 +17,10 @@ CLI_AUTO_DEFINE(pawl_schedule, pawl_schedule_free);
 
 #define CLI_JOB_GRACE_NOT_GIVEN (-1)
 
-/* Numbers: 0 means not given, unless said. */
+/* Numbers: 0 means not given, unless noted. */
 typedef struct cli_job_settings {
     /* next */
-    const char *zone; /* add, too */
+    const char *zone; /* also of add */
     const char *from;
     int64_t count;
     /* add */
@@ -50,7 +50,7 @@ typedef struct cli_job_settings {
     bool dry_run;
 } cli_job_settings;
 
-/* The actions. `args` are without the action's own word; `store` is NULL for `next`. */
+/* The subcommands. `args` are without the subcommand's name; `store` is NULL for `next`. */
 typedef pawl_status (*cli_job_action)(const cli_args *args, pawl_store *store, pawl_error *err);
 pawl_status cli_job_next(const cli_args *args, pawl_store *store, pawl_error *err);
 pawl_status cli_job_add(const cli_args *args, pawl_store *store, pawl_error *err);
@@ -62,10 +62,10 @@ pawl_status cli_job_disable(const cli_args *args, pawl_store *store, pawl_error 
 pawl_status cli_job_trigger(const cli_args *args, pawl_store *store, pawl_error *err);
 pawl_status cli_job_rm(const cli_args *args, pawl_store *store, pawl_error *err);
 
-/* job_find.c: the only word, which has to be a job's name. */
+/* job_find.c: the only argument, which must be the name of a job. */
 pawl_status cli_job_name(const char *action, const cli_args *args, const char **ret_name,
                          pawl_error *err);
-/* What the library answered about `name`; if there is no such job, with the nearest name. */
+/* Returns the library's status for `name`; if there is no such job, adds the nearest name. */
 pawl_status cli_job_explain(pawl_store *store, const char *name, pawl_status st, pawl_error *err);
 
 /* job_fires.c: when a schedule fires. */
@@ -75,24 +75,26 @@ void cli_job_fire_row(cli_table *table, const pawl_fire *fire);
 #define CLI_FIRE_SIZE 96
 const char *cli_job_fire_text(const pawl_fire *fire, char ret_text[CLI_FIRE_SIZE]);
 json_t *cli_job_fire_json(const pawl_fire *fire);
-/* The next slots of a job, up to `count`; fewer if no more are known. *ret_schedule (may be NULL
- * afterwards: it cannot be read) is the caller's. */
+/*
+ * The next occurrences of a job, up to `count`; fewer if no more are known. *ret_schedule (NULL
+ * afterwards if it cannot be parsed) is the caller's.
+ */
 size_t cli_job_next_fires(const pawl_job *job, pawl_fire *ret_fires, size_t count,
                           pawl_schedule **ret_schedule);
 
-/* job_view.c: a job in words and as JSON. */
+/* job_view.c: a job as text and as JSON. */
 /* "0 6 * * * (Europe/Berlin)"; malloc'ed. */
 char *cli_job_schedule_text(const pawl_job *job);
-/* With its next fires, without payload. */
+/* With its next occurrences, without payload. */
 json_t *cli_job_json(const pawl_job *job);
 void cli_job_page(const pawl_job *job, pawl_wall now);
 
-/* run_view.c: a run in words and as JSON. */
+/* run_view.c: a run as text and as JSON. */
 cli_color cli_run_color(pawl_run_state state);
 cli_table *cli_run_table(void);
 void cli_run_row(cli_table *table, const pawl_run *run, pawl_wall now);
 void cli_run_page(const pawl_run *run, pawl_wall now);
-/* The output only if it was read. */
+/* Includes the output only if it was read. */
 json_t *cli_run_json(const pawl_run *run);
 
 #endif

@@ -1,4 +1,4 @@
-/* src/cli/listing.h - walking over every message that matches a filter, page by page. */
+/* src/cli/listing.h - iterating over all messages that match a filter, page by page. */
 #ifndef CLI_LISTING_H
 #define CLI_LISTING_H
 

@@ -1,4 +1,6 @@
-/* src/cli/memory.h - memory for a short-lived program: running out ends it with exit code 71. */
+/* src/cli/memory.h - allocation for a short-lived program: running out of memory exits with code
+ * 71.
+ */
 #ifndef CLI_MEMORY_H
 #define CLI_MEMORY_H
 

@@ -1,4 +1,4 @@
-/* src/cli/mono.h - local time for waits and deadlines: CLOCK_BOOTTIME, as in the library. */
+/* src/cli/mono.h - monotonic time for waits and deadlines: CLOCK_BOOTTIME, as in the library. */
 #ifndef CLI_MONO_H
 #define CLI_MONO_H
 

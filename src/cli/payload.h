@@ -6,7 +6,7 @@
 
 #include <pawl/error.h>
 
-/* Everything on stdin, bytes untouched; *ret_bytes is the caller's (free()). */
+/* Reads all of stdin, bytes unchanged; *ret_bytes is the caller's (free()). */
 pawl_status cli_payload_read_stdin(char **ret_bytes, size_t *ret_size, pawl_error *err);
 
 #endif

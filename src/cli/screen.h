@@ -1,8 +1,9 @@
 /*
- * src/cli/screen.h - stderr, shared by threads, with a line at its end that is drawn anew in place.
+ * src/cli/screen.h - stderr, shared by threads, with a status line at its end that is redrawn in
+ * place.
  *
- * While there is such a line, everything that is written to the terminal goes through here: the
- * line is cleared first, and drawn again at its next turn. Any thread may call any of this.
+ * While there is a status line, all output to the terminal goes through here: the line is cleared
+ * first, and drawn again at the next update. Any thread may call any of these functions.
  */
 #ifndef CLI_SCREEN_H
 #define CLI_SCREEN_H
@@ -11,14 +12,17 @@
 
 #include <pawl/export.h>
 
-/* There may be such a line from now on, until cli_screen_end(), which clears it. */
+/* Enables the status line until cli_screen_end(), which clears it. */
 void cli_screen_begin(void);
 void cli_screen_end(void);
-/* Draw it, cut to the terminal's width. Not while somebody's unfinished line stands there. */
+/*
+ * Draws it, truncated to the terminal's width. Does nothing while the cursor is in an unfinished
+ * line of other output.
+ */
 void cli_screen_draw(const char *line);
-/* Text of our own to stderr, in one piece. */
+/* Prints our own text to stderr, in one write. */
 void cli_screen_print(const char *format, ...) PAWL_PRINTF(1, 2);
-/* What a command wrote, to stdout or stderr. What `fd` does not take is lost. */
+/* Forwards what a command wrote to stdout or stderr. What `fd` does not accept is lost. */
 void cli_screen_pass(int fd, const char *bytes, size_t size);
 
 #endif

@@ -1,4 +1,4 @@
-/* src/cli/selection.h - naming messages on the command line: ids and states. */
+/* src/cli/selection.h - selecting messages on the command line: ids and states. */
 #ifndef CLI_SELECTION_H
 #define CLI_SELECTION_H
 
@@ -7,7 +7,10 @@
 
 #include "args.h"
 
-/* Bit set of "ready", "in-progress", ... and "dead" (failed, expired); comma lists, repeatable. */
+/*
+ * Parses "ready", "in-progress", ... and "dead" (failed, expired) to a bit set; comma lists,
+ * repeatable.
+ */
 pawl_status cli_states_parse(const cli_texts *texts, unsigned *ret_states, pawl_error *err);
 /* "failed, expired" */
 void cli_states_text(unsigned states, char *ret_text, size_t size);

@@ -1,5 +1,5 @@
 /*
- * src/cli/setting.h - the one table of settings: it makes the parser of the configuration file, the
+ * src/cli/setting.h - the table of settings: from it come the parser of the configuration file, the
  * flags of `pawl serve`, the environment variables, `pawl config` and docs/configuration.md.
  */
 #ifndef CLI_SETTING_H
@@ -20,16 +20,16 @@ typedef enum cli_value_kind {
     CLI_VALUE_SPAN,   /* int64_t milliseconds, min .. max: "250ms", "1h30m" */
     CLI_VALUE_SIZE,   /* int64_t bytes, min .. max: "512", "64KiB", "1MiB" */
     CLI_VALUE_BOOL,   /* bool: "on", "off" */
-    CLI_VALUE_CHOICE, /* int64_t: the place of the word in `choices` */
-    CLI_VALUE_LIST,   /* cli_texts: words with commas between them */
-    CLI_VALUE_SECRETS /* cli_texts: where secrets come from, "file:PATH" or "env:NAME" */
+    CLI_VALUE_CHOICE, /* int64_t: the index of the word in `choices` */
+    CLI_VALUE_LIST,   /* cli_texts: words separated by commas */
+    CLI_VALUE_SECRETS /* cli_texts: sources of secrets, "file:PATH" or "env:NAME" */
 } cli_value_kind;
 
 typedef struct cli_setting {
     const char *key;
     cli_value_kind kind;
-    const char *value;    /* how the documentation names the value; NULL: by its kind */
-    const char *fallback; /* the default as one would write it; NULL: not set */
+    const char *value;    /* the name of the value in the documentation; NULL: by its kind */
+    const char *fallback; /* the default as written in the file; NULL: not set */
     const char *flag;     /* of `pawl serve`, without the dashes; NULL: none */
     const char *choices;  /* CLI_VALUE_CHOICE: "text|json" */
     const char *help;
@@ -41,13 +41,13 @@ typedef struct cli_setting {
 typedef struct cli_section {
     const char *name;
     const char *about;
-    const char *named; /* what follows the name in the heading: "NAME"; NULL: there is one only */
+    const char *named; /* the word after it in the heading: "NAME"; NULL: only one section */
     const cli_setting *settings;
     size_t count;
     size_t size; /* of its struct */
 } cli_section;
 
-/* The places of the sections in the table. */
+/* The indexes of the sections in the table. */
 typedef enum cli_section_id {
     CLI_SECTION_DATABASE,
     CLI_SECTION_SERVER,
@@ -145,7 +145,7 @@ typedef struct cli_service_settings {
 } cli_service_settings;
 
 typedef struct cli_receive_settings {
-    const char *topic; /* NULL: the section's name is it */
+    const char *topic; /* NULL: the section's name is the topic */
     const char *forward;
     const char *command;
     const char *enqueue;
@@ -155,21 +155,21 @@ typedef struct cli_receive_settings {
     int64_t concurrency;  /* 0: no limit of its own */
 } cli_receive_settings;
 
-/* "PAWL_SERVER_LISTEN"; only settings of sections that have no name have one. */
+/* "PAWL_SERVER_LISTEN"; only settings of sections without names have one. */
 char *cli_setting_variable(const cli_section *section, const cli_setting *setting);
-/* What may be written: "a number from 1 to 1000", "text or json". malloc'ed. */
+/* The allowed values: "a number from 1 to 1000", "text or json". malloc'ed. */
 char *cli_setting_allowed(const cli_setting *setting);
 
 /*
- * Read `text` into the field in `values`; texts are the field's, and freed by cli_setting_done().
- * Lists grow. False: nothing has changed, and *ret_problem (malloc'ed) says what is allowed; it
- * repeats the text unless that might be a secret.
+ * Parses `text` into the field in `values`; the field owns its strings, which cli_setting_done()
+ * frees. Lists are appended to. False: nothing has changed, and *ret_problem (malloc'ed) says what
+ * is allowed; it repeats the text unless that might be a secret.
  */
 bool cli_setting_store(const cli_setting *setting, void *values, const char *text,
                        char **ret_problem);
-/* Back to not set: zero. */
+/* Resets the field to not set: zero. */
 void cli_setting_done(const cli_setting *setting, void *values);
-/* As one would write it, passwords hidden; NULL: not set. malloc'ed. */
+/* The value as written in the file, passwords hidden; NULL: not set. malloc'ed. */
 char *cli_setting_text(const cli_setting *setting, const void *values);
 
 #endif

@@ -1,4 +1,4 @@
-/* src/cli/show.h - everything about the one message that the command line names. */
+/* src/cli/show.h - details of the message that the command line names. */
 #ifndef CLI_SHOW_H
 #define CLI_SHOW_H
 

@@ -1,10 +1,10 @@
-/* src/cli/suggest.h - "did you mean ...?" */
+/* src/cli/suggest.h - suggestions: "did you mean ...?" */
 #ifndef CLI_SUGGEST_H
 #define CLI_SUGGEST_H
 
 #include <stddef.h>
 
-/* Offer candidates one by one; `best` is the nearest so far, NULL while none is near enough. */
+/* Pass candidates one by one; `best` is the nearest so far, NULL while none is near enough. */
 typedef struct cli_suggestion {
     const char *given;
     const char *best;

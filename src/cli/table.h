@@ -1,4 +1,4 @@
-/* src/cli/table.h - an aligned table. */
+/* src/cli/table.h - printing an aligned table. */
 #ifndef CLI_TABLE_H
 #define CLI_TABLE_H
 
@@ -13,7 +13,7 @@
 
 typedef struct cli_column {
     const char *title;
-    bool right; /* numbers */
+    bool right; /* right-aligned: numbers */
 } cli_column;
 
 typedef struct cli_table cli_table;
@@ -23,9 +23,9 @@ cli_table *cli_table_new(const cli_column *columns, size_t count);
 void cli_table_free(cli_table *table);
 CLI_AUTO_DEFINE(cli_table, cli_table_free);
 
-/* The next cell, row by row. The text is made safe for a terminal. */
+/* Adds the next cell, row by row. The text is made safe for a terminal. */
 void cli_table_cell(cli_table *table, cli_color color, const char *format, ...) PAWL_PRINTF(3, 4);
-/* On a terminal the last column is cut to its width. */
+/* On a terminal the last column is truncated to its width. */
 void cli_table_print(const cli_table *table, FILE *stream);
 
 #endif

@@ -1,4 +1,4 @@
-/* src/cli/tail.h - the last bytes of something that may be long. */
+/* src/cli/tail.h - a buffer of the last bytes of a long output. */
 #ifndef CLI_TAIL_H
 #define CLI_TAIL_H
 
@@ -11,7 +11,10 @@ typedef struct cli_tail {
 } cli_tail;
 
 void cli_tail_add(cli_tail *tail, const char *bytes, size_t size);
-/* What is kept, from the beginning of a character on: the first one may have been cut. Borrowed. */
+/*
+ * The kept bytes, from the start of a character on, because the first one may have been cut.
+ * Borrowed.
+ */
 const char *cli_tail_text(const cli_tail *tail, size_t *ret_size);
 void cli_tail_done(cli_tail *tail);
 

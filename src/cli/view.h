@@ -1,4 +1,4 @@
-/* src/cli/view.h - a message as a row, as JSON, as a page. */
+/* src/cli/view.h - a message as a table row, as JSON, and in full. */
 #ifndef CLI_VIEW_H
 #define CLI_VIEW_H
 
@@ -8,33 +8,35 @@
 #include "table.h"
 #include "when.h"
 
-/* Attempts begun so far. */
+/* Attempts started so far. */
 int cli_view_attempts(const pawl_message *message);
 cli_color cli_view_state_color(pawl_state state);
 
-/* For a table: relative and absolute, or on a narrow terminal only relative. */
+/* For a table: relative and absolute time, or on a narrow terminal only relative. */
 const char *cli_view_time(pawl_wall at, pawl_wall now, char ret_text[CLI_WHEN_SIZE]);
 
 /* The table of `ls` and of --dry-run. `now` is the database's. */
 cli_table *cli_view_table(void);
 void cli_view_row(cli_table *table, const pawl_message *message, pawl_wall now);
 
-/* Everything but the payload. */
+/* Everything except the payload. */
 json_t *cli_view_json(const pawl_message *message);
 /* Adds NAME_size, and NAME or NAME_base64. `bytes` are followed by a zero, or NULL: none. */
 void cli_view_json_bytes(json_t *object, const char *name, const void *bytes, size_t size);
-/* Adds payload_size, and payload or payload_base64; the same of the output, if there is one. */
+/* Adds payload_size, and payload or payload_base64; the same for the output, if there is one. */
 void cli_view_json_payload(json_t *object, const pawl_message *message);
 
-/* One line of a page: a name, and what there is to say; of a text or time that is not there,
- * nothing. `bytes` are followed by a zero; `option` is how to get at them if they are not text. */
+/*
+ * Prints one line of the details: a name and a value; nothing if a text or time is not set. `bytes`
+ * are followed by a zero; `option` is how to get them if they are not text.
+ */
 void cli_page_field(const char *name, cli_color color, const char *format, ...) PAWL_PRINTF(3, 4);
 void cli_page_text(const char *name, const char *text);
 void cli_page_time(const char *name, pawl_wall time, pawl_wall now);
 void cli_page_error(const char *error);
 void cli_page_bytes(const char *name, const char *option, const char *bytes, size_t size);
 
-/* Everything, for people. */
+/* Prints everything, human-readable. */
 void cli_view_page(const pawl_message *message, pawl_wall now);
 
 #endif

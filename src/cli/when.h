@@ -1,4 +1,4 @@
-/* src/cli/when.h - times and lengths of time as people write and read them. */
+/* src/cli/when.h - parsing and formatting times and durations. */
 #ifndef CLI_WHEN_H
 #define CLI_WHEN_H
 
@@ -17,12 +17,12 @@
 #define CLI_DAY_MS (24 * CLI_HOUR_MS)
 #define CLI_CENTURY_MS (36525 * CLI_DAY_MS)
 
-/* "250ms", "30s", "1h30m", "7d", "2w", "0"; a number without a unit is refused. */
+/* Parses "250ms", "30s", "1h30m", "7d", "2w", "0"; a number without a unit is rejected. */
 bool cli_span_parse(const char *text, int64_t *ret_span_ms);
-/* "1h30m": exact; written into `ret_text` and returned. */
+/* Formats as "1h30m": exact; written into `ret_text` and returned. */
 const char *cli_span_text(int64_t span_ms, char ret_text[CLI_WHEN_SIZE]);
 
-/* Either an instant or a distance from the database's now. */
+/* Either an absolute time or a duration from the database's current time. */
 typedef struct cli_when {
     bool is_relative;
     int64_t span_ms;
@@ -30,8 +30,8 @@ typedef struct cli_when {
 } cli_when;
 
 /*
- * "2026-01-01T09:00Z", "2026-01-01 09:00:30.5+01:00", "in 5m", "now". Anything that needs a
- * guess (no time zone, "tomorrow") is refused; `what` names the option in the message.
+ * Parses "2026-01-01T09:00Z", "2026-01-01 09:00:30.5+01:00", "in 5m", "now". Ambiguous input (no
+ * time zone, "tomorrow") is rejected; `what` names the option in the message.
  */
 pawl_status cli_when_parse(const char *what, const char *text, cli_when *ret_when, pawl_error *err);
 

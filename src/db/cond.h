@@ -1,4 +1,4 @@
-/* src/db/cond.h - condition variables and semaphores that wait until one of pawl's deadlines. */
+/* src/db/cond.h - condition variables and semaphores with pawl's deadlines. */
 #ifndef PAWLI_COND_H
 #define PAWLI_COND_H
 
@@ -9,7 +9,7 @@
 #include <pawl/clock.h>
 
 void pawli_cond_init(pthread_cond_t *cond);
-/* Until signalled or the deadline; may wake early. The lock is held. */
+/* Waits until signaled or the deadline; may wake early. The lock is held. */
 void pawli_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, pawl_mono deadline);
 
 void pawli_sem_wait(sem_t *semaphore);

@@ -1,4 +1,5 @@
-/* src/db/db_private.h - the insides of pawli_db, for the files of this folder that share them. */
+/* src/db/db_private.h - the internals of pawli_db, for the files of this directory that share them.
+ */
 #ifndef PAWLI_DB_PRIVATE_H
 #define PAWLI_DB_PRIVATE_H
 
@@ -22,7 +23,7 @@ struct pawli_db {
     pawli_clock_memory clock;
     pawli_pool *writers;
     pawli_pool *readers; /* NULL: reading ops use a writer */
-    pawli_pool *holders; /* for transactions over several calls; perhaps the writers */
+    pawli_pool *holders; /* for transactions over several calls; may be the writers */
     pawli_group *group;  /* NULL: writers do not share commits */
     pawli_wake wake;
 };
@@ -32,7 +33,9 @@ pawl_mono pawli_db_deadline(const pawli_db *db);
 /* clock.c */
 void pawli_clock_init(pawli_clock_memory *clock);
 void pawli_clock_done(pawli_clock_memory *clock);
-/* Log that the store's clock is ahead, or is not any more: once for each time. No lock is held. */
+/*
+ * Logs that the store's clock is ahead, or no longer is: once for each occasion. No lock is held.
+ */
 void pawli_clock_tell(pawli_db *db);
 
 /* PAWL_E_MISUSE when this thread would wait for a transaction that it has open itself. */

@@ -1,9 +1,10 @@
 /*
- * src/db/group.h - group commit: writers of one process that wait for the same lock share a commit.
+ * src/db/group.h - group commit: writers of one process that wait for the write lock share a
+ * commit.
  *
- * The first caller leads: it takes the one writing connection, begins, carries out what is waiting
- * behind it, commits once, and hands the lead on. There is no hidden thread.
- * docs/internals/group-commit.md tells the whole story.
+ * The first caller is the leader: it takes the one writing connection, begins, runs the ops that
+ * wait behind it, commits once, and passes the lead on. There is no background thread. See
+ * docs/internals/group-commit.md.
  */
 #ifndef PAWLI_GROUP_H
 #define PAWLI_GROUP_H
@@ -21,38 +22,38 @@ typedef struct pawli_group pawli_group;
 
 /* `writers` is borrowed and has one connection. */
 pawl_status pawli_group_new(pawli_pool *writers, pawli_group **ret_group, pawl_error *err);
-void pawli_group_free(pawli_group *group); /* NULL is fine; nobody may be waiting */
+void pawli_group_free(pawli_group *group); /* NULL is allowed; no call may be waiting */
 
 /*
- * Carry out a writing op, perhaps together with those of other threads. Another thread may run the
- * op's callbacks, while this one waits. `turn` as for pawli_pool_acquire().
+ * Runs a writing op, possibly together with those of other threads. Another thread may run the op's
+ * callbacks while this one waits. `turn` is as for pawli_pool_acquire().
  */
 pawl_status pawli_group_run(pawli_group *group, const pawli_op *op, uint64_t turn,
                             pawl_mono deadline, pawl_error *err);
 
 /*
- * A tenant has the turn for itself, for a transaction over several calls. Enter waits for the turn
- * like an op that writes; settle says who has it and until when, leave hands it on: to renewals and
- * whatever else is urgent first. After `until`, one of those that wait takes the turn back with
- * evict(), if may_evict() agrees.
+ * An exclusive writer: has the write lock for itself, for a transaction over several calls. Enter
+ * waits for the lock like a writing op; settle records the owner and its time limit; leave passes
+ * the lock on, to renewals and other urgent ops first. After `until`, a waiting thread takes the
+ * lock back with evict(), if may_evict() returns true.
  */
 typedef struct pawli_tenant {
     pawl_mono until;
-    /* Any thread, with the group's lock held: does not wait. NULL: never. */
+    /* Any thread, with the group's lock held: must not wait. NULL: never. */
     bool (*may_evict)(struct pawli_tenant *tenant);
-    /* The same thread, next, without the lock. The tenant may be gone when it returns. */
+    /* Called next by the same thread, without the lock. The tenant may be freed when it returns. */
     void (*evict)(struct pawli_tenant *tenant);
 } pawli_tenant;
 pawl_status pawli_group_enter(pawli_group *group, uint64_t turn, pawl_mono deadline,
                               pawl_error *err);
 void pawli_group_settle(pawli_group *group, pawli_tenant *tenant);
-/* Nothing happens if the tenant was evicted. NULL: before settling. */
+/* No-op if the tenant was evicted. NULL: before settle. */
 void pawli_group_leave(pawli_group *group, pawli_tenant *tenant);
 
-/* How many callers wait behind the leader: for tests, which have no other way to know. */
+/* The number of callers that wait behind the leader; for tests, which have no other way to know. */
 size_t pawli_group_waiting(pawli_group *group);
 
-/* After pawli_pool_interrupt(): those that wait look again. */
+/* Call it after pawli_pool_interrupt(): waiting callers check again. */
 void pawli_group_interrupt(pawli_group *group);
 
 #endif

@@ -1,4 +1,4 @@
-/* src/db/limit.h - a time limit for the calls that this thread makes on any store. */
+/* src/db/limit.h - a thread-local deadline for all calls that this thread makes on any store. */
 #ifndef PAWLI_LIMIT_H
 #define PAWLI_LIMIT_H
 
@@ -6,7 +6,7 @@
 
 /*
  * From now on the calls of this thread end by `deadline`, if the store's own timeout does not end
- * them earlier: for work that is worth less than that, or that is of no use after a lease ended.
+ * them earlier: for work of lower importance, or that is useless after a lease has expired.
  */
 void pawli_limit_begin(pawl_mono deadline);
 void pawli_limit_end(void);

@@ -1,10 +1,10 @@
 /*
- * src/db/op.h - one operation on the database: a named statement, its parameters, where its rows
- * go.
+ * src/db/op.h - one operation on the database: a named statement, its parameters, and the callback
+ * for its rows.
  *
- * core describes what it wants as an op; a driver carries it out as one transaction (or inside one
- * that is open). On PostgreSQL a named statement is one SELECT of a function, one round trip; on
- * SQLite it is a short script. docs/internals/database-layer.md has the whole picture.
+ * core describes an operation as an op; a driver runs it as one transaction (or inside an open
+ * one). On PostgreSQL a named statement is one SELECT of a function, one round trip; on SQLite it
+ * is a short script. See docs/internals/database-layer.md.
  */
 #ifndef PAWLI_OP_H
 #define PAWLI_OP_H
@@ -73,7 +73,7 @@ typedef struct pawli_param {
 
 /*
  * A table of parameters. PostgreSQL gets each column as one array parameter of that name. SQLite
- * shows it as the table pawli_rows(:rows), if the columns are among those named below, and runs
+ * exposes it as the table pawli_rows(:rows), if the columns are among those named below, and runs
  * the statements marked "-- @each" once per row with the row's values.
  */
 typedef struct pawli_rows {
@@ -84,7 +84,7 @@ typedef struct pawli_rows {
     const pawli_value *values; /* row_count * column_count, row by row; types as the columns' */
 } pawli_rows;
 
-/* The columns of pawli_rows(:rows); those that the row table at hand does not have are NULL. */
+/* The columns of pawli_rows(:rows); columns that the given row table does not have are NULL. */
 #define PAWLI_ROW_COLUMNS(X)                                                                       \
     X(id)                                                                                          \
     X(fence)                                                                                       \
@@ -112,33 +112,33 @@ typedef struct pawli_rows {
     X(heartbeat)                                                                                   \
     X(output)
 
-/* A result row, valid during the callback. Columns count from 0; asking for a wrong type is a bug.
- */
+/* A result row, valid during the callback. Columns count from 0; reading a wrong type is a bug. */
 typedef struct pawli_row pawli_row;
 bool pawli_row_is_null(const pawli_row *row, int column);
 /* Any integer, boolean, or span in microseconds; NULL is 0. */
 int64_t pawli_row_int(const pawli_row *row, int column);
 pawl_wall pawli_row_time(const pawli_row *row, int column); /* NULL is PAWL_NEVER */
 void pawli_row_uuid(const pawli_row *row, int column, uint8_t ret_bytes[16]); /* NULL is zero */
-/* Text or bytes; NULL answers NULL and size 0. Not zero-terminated. */
+/* Text or bytes; for NULL, returns NULL and size 0. Not zero-terminated. */
 const void *pawli_row_bytes(const pawli_row *row, int column, size_t *ret_size);
 
 typedef struct pawli_op {
     enum pawli_sql sql;
-    bool writes; /* false: may be repeated freely, and a lost answer is not in doubt */
+    bool writes; /* false: may be repeated freely, and a lost response is not in doubt */
     /* Rows of several callers may be run as one op: there are no parameters, column 0 of the rows
-     * is their position, and column 0 of every answer the position it is for; or NULL, for one that
-     * is for all rows: column 1 is the first one's, and counts up with every further row. */
+     * is their position, and column 0 of every result row is the position it belongs to; or NULL,
+     * for a result row that covers all rows: column 1 is then the value for the first row, and
+     * increases by one for every further row. */
     bool merges;
-    bool urgent; /* goes before others when a long transaction has kept all waiting */
+    bool urgent; /* runs before others when a long transaction has kept all waiting */
     const pawli_param *params;
     size_t param_count;
     const pawli_rows *rows; /* NULL if the statement has no "-- @each" */
-    /* Called for every result row; another status than PAWL_OK undoes the op where that is still
+    /* Called for every result row; a status other than PAWL_OK undoes the op where that is still
      * possible (SQLite, or inside a transaction) and is returned. NULL: rows are ignored. */
     pawl_status (*on_row)(void *context, const pawli_row *row, pawl_error *err);
-    /* Called before every attempt: the op may run again after a deadlock or a lost connection.
-     * May be NULL. */
+    /* Called before every attempt: the op may run again after a deadlock or a lost connection. May
+     * be NULL. */
     void (*on_start)(void *context);
     void *context;
 } pawli_op;

@@ -1,4 +1,4 @@
-/* src/db/pool.h - connections that threads take turns with. */
+/* src/db/pool.h - a pool of connections shared by threads. */
 #ifndef PAWLI_POOL_H
 #define PAWLI_POOL_H
 
@@ -11,16 +11,16 @@
 
 typedef struct pawli_pool pawli_pool;
 
-/* `settings` is borrowed. Connections are opened when first needed, `most` at a time. */
+/* `settings` is borrowed. Connections are opened when first needed, at most `most`. */
 pawl_status pawli_pool_new(const pawli_db_settings *settings, pawli_use use, int most,
                            pawli_pool **ret_pool, pawl_error *err);
-/* Every connection must have been given back. NULL is fine. */
+/* Every connection must have been given back. NULL is allowed. */
 void pawli_pool_free(pawli_pool *pool);
 
 /*
- * A connection for the caller alone, by `deadline`: PAWL_E_BUSY when all are in use until then.
- * `turn` is what pawli_pool_turn() answered when the caller's operation began; PAWL_E_INTERRUPTED
- * if pawli_pool_interrupt() was called since.
+ * Acquires a connection for exclusive use, by `deadline`: PAWL_E_BUSY when all are in use until
+ * then. `turn` is the value of pawli_pool_turn() when the caller's operation began;
+ * PAWL_E_INTERRUPTED if pawli_pool_interrupt() was called since.
  */
 pawl_status pawli_pool_acquire(pawli_pool *pool, uint64_t turn, pawl_mono deadline,
                                pawli_conn **ret_conn, pawl_error *err);
@@ -29,7 +29,7 @@ void pawli_pool_give_back(pawli_pool *pool, pawli_conn *conn);
 uint64_t pawli_pool_turn(pawli_pool *pool);
 /* How many connections were ever opened. */
 uint64_t pawli_pool_opened(pawli_pool *pool);
-/* Any thread: ends what runs and what waits. */
+/* Ends all running and waiting calls. Any thread. */
 void pawli_pool_interrupt(pawli_pool *pool);
 
 #endif

@@ -1,4 +1,4 @@
-/* src/db/row.h - how a driver answers for a result row. Drivers embed pawli_row first. */
+/* src/db/row.h - the driver's interface of a result row. Drivers embed pawli_row first. */
 #ifndef PAWLI_ROW_H
 #define PAWLI_ROW_H
 

@@ -1,4 +1,4 @@
-/* src/db/statements.h - the SQL of one engine, with the store's own table names filled in. */
+/* src/db/statements.h - the SQL of one engine, with the store's table names filled in. */
 #ifndef PAWLI_STATEMENTS_H
 #define PAWLI_STATEMENTS_H
 
@@ -27,7 +27,7 @@ typedef struct pawli_engine_sql {
      * "pawl" is a whole word. */
     const char *placeholder;
     int is_prefix;
-    const pawli_sql_text *testing; /* what pawl/testing.h installs; ends with a NULL name */
+    const pawli_sql_text *testing; /* installed by pawl/testing.h; ends with a NULL name */
 } pawli_engine_sql;
 extern const pawli_engine_sql pawli_sql_sqlite;
 extern const pawli_engine_sql pawli_sql_postgres;
@@ -49,7 +49,7 @@ const char *pawli_sql_name(enum pawli_sql sql);
 /* A text of sql/ENGINE/testing/, borrowed; NULL: this engine has no such text. */
 const char *pawli_sql_testing(const pawli_engine_sql *engine, const char *name);
 
-/* One text with its names filled in; the caller frees it. NULL when memory ran out. */
+/* Returns a text with its names filled in; the caller frees it. NULL when memory ran out. */
 char *pawli_sql_fill_names(const pawli_engine_sql *engine, const char *text, const char *names);
 
 #endif

@@ -1,4 +1,4 @@
-/* src/db/url.h - which engine a store's URL means, and what the driver connects to. */
+/* src/db/url.h - parsing a store's URL: the engine, and what its driver connects to. */
 #ifndef PAWLI_URL_H
 #define PAWLI_URL_H
 
@@ -18,8 +18,8 @@ typedef struct pawli_engine {
 const pawli_engine *pawli_engine_by_name(const char *name);
 
 /*
- * *ret_target is borrowed from `url`. The URL is never repeated in an error message: it may hold a
- * password.
+ * *ret_target is borrowed from `url`. The URL is never repeated in an error message: it may contain
+ * a password.
  */
 pawl_status pawli_url_parse(const char *url, const pawli_engine **ret_engine,
                             const char **ret_target, pawl_error *err);

@@ -1,4 +1,5 @@
-/* src/db/waiter_private.h - the insides of pawli_waiter, and how one is written down as asleep. */
+/* src/db/waiter_private.h - the internals of pawli_waiter, and its registration as an idle worker.
+ */
 #ifndef PAWLI_WAITER_PRIVATE_H
 #define PAWLI_WAITER_PRIVATE_H
 
@@ -7,14 +8,15 @@
 #include "db_private.h"
 #include "waiter.h"
 
-/* Engines that keep sleepers: what is known of ours. */
+/* For engines that register idle workers: the state of this waiter's registration. */
 typedef struct pawli_sleeper {
-    bool proven;       /* a notification of our own has come back: others would come, too */
-    bool echo_awaited; /* one is under way */
+    bool proven;       /* our own notification has come back: those of others would, too */
+    bool echo_awaited; /* one was sent and has not come back yet */
     pawl_mono echo_sent;
-    bool written;  /* senders can see us */
-    int64_t epoch; /* a transaction id given out after that; 0: none yet */
-    bool settled;  /* everybody with a lower id has ended: all who send now have seen us */
+    bool written;  /* the registration is visible to senders */
+    int64_t epoch; /* a transaction id assigned after that; 0: none yet */
+    bool settled;  /* all transactions with a lower id have ended: all current senders see the
+                      registration */
     pawl_mono busy_since;
     pawl_mono erased;
 } pawli_sleeper;
@@ -28,35 +30,35 @@ struct pawli_waiter {
     pawli_bell bell;
     atomic_bool nudged;
     pawli_ear *ear;    /* NULL: none, or lost */
-    pawl_mono try_ear; /* not before this */
+    pawl_mono try_ear; /* do not reopen it before this */
     bool armed;
     const char *const *topics; /* the caller's, while it is armed */
     size_t topic_count;
     const char *const *destinations; /* the same; NULL: local messages */
     size_t destination_count;
-    bool others;    /* all destinations but those */
-    int watched_fd; /* ends waits, too; -1: none */
+    bool others;    /* all destinations except those */
+    int watched_fd; /* also ends waits; -1: none */
     uint64_t sent;  /* the wake's counter when it was armed */
     bool has_due;
     pawl_mono due; /* when the next message is ready */
     pawli_sleeper sleeper;
 };
 
-/* waiter.c: hear what has come, or lose the ear. */
+/* waiter.c: reads the commit listener's events, or closes it on an error. */
 void pawli_waiter_hear(pawli_waiter *waiter, pawli_heard *ret_heard);
 void pawli_waiter_open_ear(pawli_waiter *waiter);
-/* It is not opened again for this long. */
+/* Closes the listener; it is not opened again for `pause_us`. */
 void pawli_waiter_lose_ear(pawli_waiter *waiter, int64_t pause_us);
 
 /* sleeper.c */
-/* Make sure that senders see us, as far as we can hear them. */
+/* Registers this waiter with senders, if there is a commit listener. */
 pawl_status pawli_sleeper_arm(pawli_waiter *waiter, pawl_error *err);
-/* How long the next wait may last. */
+/* The maximum duration of the next wait. */
 int64_t pawli_sleeper_longest_us(const pawli_waiter *waiter);
-/* Whether that has just become known to be too long or too short: time to arm again. */
+/* Whether that duration has just become too long or too short: time to arm again. */
 bool pawli_sleeper_echo(pawli_waiter *waiter);
 void pawli_sleeper_busy(pawli_waiter *waiter);
-/* Senders need not notify us any more. Best effort. */
+/* Removes the registration, so that senders no longer notify. Best effort. */
 void pawli_sleeper_erase(pawli_waiter *waiter);
 
 #endif

@@ -1,4 +1,4 @@
-/* src/db/wake.h - telling waiting threads of this process that something was sent. */
+/* src/db/wake.h - in-process wake-ups: tells waiting threads that a message was enqueued. */
 #ifndef PAWLI_WAKE_H
 #define PAWLI_WAKE_H
 
@@ -8,11 +8,11 @@
 
 #include <pawl/clock.h>
 
-/* For a thread that waits with poll(): the descriptor becomes readable. */
+/* For a thread that waits in poll(): an eventfd that becomes readable. */
 typedef struct pawli_bell {
     int fd;           /* an eventfd */
-    bool wants_sends; /* or only interrupts; this and the next are guarded by the wake's lock */
-    bool rung;        /* since it was last answered; not rung again */
+    bool wants_sends; /* false: only interrupts; this and the next are guarded by the wake's lock */
+    bool rung;        /* signaled since the last pawli_wake_answer(); not signaled again */
     struct pawli_bell *next;
 } pawli_bell;
 
@@ -30,21 +30,24 @@ void pawli_wake_signal(pawli_wake *wake);
 void pawli_wake_interrupt(pawli_wake *wake);
 uint64_t pawli_wake_sent(pawli_wake *wake);
 uint64_t pawli_wake_stopped(pawli_wake *wake);
-/* Until something was sent after `seen`, or the deadline; false when interrupted. */
+/* Waits until a message was enqueued after `seen`, or the deadline; false when interrupted. */
 bool pawli_wake_wait(pawli_wake *wake, uint64_t seen, pawl_mono deadline);
 
-/* What was counted so far. */
+/* The counters at one moment. */
 typedef struct pawli_wake_counts {
     uint64_t sent;
     uint64_t stopped;
 } pawli_wake_counts;
 
-/* `bell` is the caller's until it is taken down. False: there was no descriptor left. */
+/*
+ * Registers `bell`, which stays the caller's until it is taken down. False: no descriptor
+ * available.
+ */
 bool pawli_wake_hang(pawli_wake *wake, pawli_bell *bell);
 void pawli_wake_take_down(pawli_wake *wake, pawli_bell *bell);
-/* Stop it ringing, and say how much was counted by then: what is counted later rings it again. */
+/* Clears the eventfd and returns the counters: later signals make it readable again. */
 pawli_wake_counts pawli_wake_answer(pawli_wake *wake, pawli_bell *bell, bool wants_sends);
-/* Any thread: ring just this one. */
+/* Signals only this one. Any thread. */
 void pawli_wake_ring(pawli_wake *wake, pawli_bell *bell);
 
 #endif
