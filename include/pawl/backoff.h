@@ -43,8 +43,9 @@ typedef enum pawl_count {
      * completely and got no response although the destination has responded to another message
      * since. */
     PAWL_COUNT_ANSWERED = 1,
-    /* All sends, whatever the result. max_attempts is then 6 and the backoff PAWL_BACKOFF_ALL,
-     * unless set otherwise. */
+    /* All sends, whatever the result, except those that this side cancelled or could not make
+     * because of its configuration. max_attempts is then 6 and the backoff PAWL_BACKOFF_ALL, unless
+     * set otherwise. */
     PAWL_COUNT_ALL = 2
 } pawl_count;
 /* 2 s, 4 s ... 5 min, up to half a second of jitter. */

@@ -1,10 +1,10 @@
-/* src/base/arena.h - many small pieces of memory that are freed together. */
+/* src/base/arena.h - an arena: many small allocations that are freed together. */
 #ifndef PAWLI_ARENA_H
 #define PAWLI_ARENA_H
 
 #include <stddef.h>
 
-/* Zero-initialise it. */
+/* Zero-initialize it. */
 typedef struct pawli_arena {
     struct pawli_arena_chunk *chunks;
 } pawli_arena;

@@ -1,10 +1,10 @@
 /*
- * src/base/bounds.h - what every stored value may be: the one place for both engines and for C.
+ * src/base/bounds.h - the limits of every stored value: one place for both engines and for C.
  *
- * X_LEAST and X_MOST are inclusive; X_WORDS is how an error message says the same. Spans are in
- * milliseconds. The SQL files write @X_LEAST@, @X_MOST@ and @X_WORDS@, which scripts/embed-sql.py
- * replaces by what stands here; so the values are plain numbers, not expressions. Constants of the
- * public headers are compared with these in bounds_test.c.
+ * X_LEAST and X_MOST are inclusive; X_WORDS is the same as text for error messages. Durations are
+ * in milliseconds. The SQL files contain @X_LEAST@, @X_MOST@ and @X_WORDS@, which
+ * scripts/embed-sql.py replaces by these values; so they must be plain numbers, not expressions.
+ * bounds_test.c compares the constants of the public headers with these.
  */
 #ifndef PAWLI_BOUNDS_H
 #define PAWLI_BOUNDS_H
@@ -69,7 +69,7 @@
 #define PAWLI_JITTER_MOST               2592000000
 #define PAWLI_JITTER_WORDS              "0 to 30 days"
 
-/* ---- claims and their answers ---- */
+/* ---- claims and the operations that end them ---- */
 #define PAWLI_OWNER_NAME_LEAST          1
 #define PAWLI_OWNER_NAME_MOST           255 /* characters */
 #define PAWLI_OWNER_NAME_WORDS          "1 to 255 characters"

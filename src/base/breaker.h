@@ -1,4 +1,4 @@
-/* src/base/breaker.h - when to leave something alone that keeps failing, and when to try it again.
+/* src/base/breaker.h - a circuit breaker: stops calling a failing dependency, and probes it later.
  */
 #ifndef PAWLI_BREAKER_H
 #define PAWLI_BREAKER_H
@@ -11,9 +11,9 @@
 #include <pawl/error.h>
 
 /*
- * Closed: it works; after a failure the next try waits a moment, longer each time. Open: it has
- * failed so often in a row that an outage is likely, and tries are rare. Half-open: the moment of
- * such a try, whose outcome closes it or opens it again. One thread at a time.
+ * Closed: it works; after a failure the next attempt waits, longer each time. Open: so many
+ * consecutive attempts have failed that an outage is likely, and attempts are rare. Half-open: such
+ * an attempt is under way; its result closes or opens the breaker. One thread at a time.
  */
 typedef enum pawli_breaker_state {
     PAWLI_BREAKER_CLOSED = 0,
@@ -22,9 +22,9 @@ typedef enum pawli_breaker_state {
 } pawli_breaker_state;
 
 typedef struct pawli_breaker_policy {
-    int opens_after;     /* failures in a row */
-    pawl_backoff closed; /* pauses before that */
-    pawl_backoff open;   /* pauses from then on */
+    int opens_after;     /* consecutive failures that open it */
+    pawl_backoff closed; /* pauses while closed */
+    pawl_backoff open;   /* pauses while open */
 } pawli_breaker_policy;
 
 /* For a database: five failures within about a second, then every 1 to 15 s. */
@@ -33,32 +33,35 @@ extern const pawli_breaker_policy pawli_breaker_usual;
 typedef struct pawli_breaker {
     const pawli_breaker_policy *policy;
     pawli_breaker_state state;
-    int failures;       /* in a row */
-    pawl_mono retry_at; /* not before this */
+    int failures;       /* consecutive */
+    pawl_mono retry_at; /* no attempt before this */
 } pawli_breaker;
 
 /*
- * Whether an error of the store will not go away by waiting; the worker and the delivery ask the
- * same. `worked`: the store has answered before. A standby that becomes the primary, a disk that is
- * made larger, rights that are granted: all but a few errors may end. Before anything has worked
- * they are a mistake in the configuration.
+ * Whether an error of the store is permanent; shared by the worker and the delivery. `worked`: the
+ * store has responded before. A standby can become the primary, a disk can be enlarged, privileges
+ * can be granted: all but a few errors may go away. Before the store has worked for the first time,
+ * they are configuration errors.
  */
 bool pawli_store_error_is_final(pawl_status st, bool worked);
 
 /*
- * Whether an error of the store may be due to what it was given: a text, an output, a single
- * message. Then the rest of a batch may well be accepted, and waiting does not help.
+ * Whether an error of the store may be caused by its input: a text, an output, a single message.
+ * Then the rest of a batch may be accepted, and waiting does not help.
  */
 bool pawli_store_error_is_refusal(pawl_status st);
 
 void pawli_breaker_init(pawli_breaker *breaker, const pawli_breaker_policy *policy);
-/* Whether to try now. An open breaker whose time has come becomes half-open by asking. */
+/* Whether to try now. The call makes an open breaker half-open when its pause is over. */
 bool pawli_breaker_allows(pawli_breaker *breaker, pawl_mono now);
-/* Somebody knows that it is back: try now, and if that fails, with the first pause. */
+/* The dependency is known to be back: try now, and after a failure start with the first pause. */
 void pawli_breaker_wake(pawli_breaker *breaker);
-/* True: it had not been closed. */
+/* Records a success. True: it had not been closed. */
 bool pawli_breaker_succeeded(pawli_breaker *breaker);
-/* True: that opened it, and it had been closed. `random` is a number the caller drew. */
+/*
+ * Records a failure. True: that opened it, and it had been closed. `random` is a random number
+ * drawn by the caller.
+ */
 bool pawli_breaker_failed(pawli_breaker *breaker, pawl_mono now, uint64_t random);
 
 #endif

@@ -1,4 +1,4 @@
-/* src/base/buffer.h - a growing run of bytes. */
+/* src/base/buffer.h - a growing byte buffer. */
 #ifndef PAWLI_BUFFER_H
 #define PAWLI_BUFFER_H
 
@@ -9,8 +9,8 @@
 #include <pawl/export.h>
 
 /*
- * Zero-initialise it. A failed allocation sets `failed` and later appends do nothing, so that only
- * the end has to be checked.
+ * Zero-initialize it. A failed allocation sets `failed`, and later appends do nothing, so that only
+ * the end must be checked.
  */
 typedef struct pawli_buffer {
     char *data;
@@ -22,9 +22,11 @@ typedef struct pawli_buffer {
 void pawli_buffer_append(pawli_buffer *buffer, const void *bytes, size_t size);
 void pawli_buffer_text(pawli_buffer *buffer, const char *text);
 void pawli_buffer_format(pawli_buffer *buffer, const char *format, ...) PAWL_PRINTF(2, 3);
-/* Room for `size` bytes, to be filled by the caller; NULL when memory ran out. */
+/* Reserves `size` bytes, to be filled by the caller; NULL when memory ran out. */
 void *pawli_buffer_reserve(pawli_buffer *buffer, size_t size);
-/* The bytes as a malloc'ed, zero-terminated string that the caller owns; NULL if it failed. */
+/*
+ * Returns the bytes as a malloc'ed, zero-terminated string that the caller owns; NULL if it failed.
+ */
 char *pawli_buffer_take(pawli_buffer *buffer);
 void pawli_buffer_done(pawli_buffer *buffer);
 

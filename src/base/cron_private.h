@@ -1,4 +1,4 @@
-/* src/base/cron_private.h - reading one field of a cron expression; for cron_parse.c. */
+/* src/base/cron_private.h - parsing one field of a cron expression; for cron_parse.c. */
 #ifndef PAWLI_CRON_PRIVATE_H
 #define PAWLI_CRON_PRIVATE_H
 
@@ -21,11 +21,11 @@ typedef struct pawli_cron_piece {
     size_t column;
 } pawli_cron_piece;
 
-/* Add what the field says to *cron, which begins as zeros. */
+/* Adds the field to *cron, which starts as zeros. */
 pawl_status pawli_cron_field(pawli_cron_field_id id, pawli_cron_piece piece, pawli_cron *cron,
                              pawl_error *err);
 
-/* The piece as it may stand in a message: one line of ASCII, cut. */
+/* The piece for use in a message: one line of ASCII, truncated. */
 #define PAWLI_CRON_SHOWN 24
 const char *pawli_cron_shown(pawli_cron_piece piece, char ret_text[PAWLI_CRON_SHOWN]);
 

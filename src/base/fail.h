@@ -1,12 +1,12 @@
-/* src/base/fail.h - filling the caller's pawl_error. */
+/* src/base/fail.h - filling in the caller's pawl_error. */
 #ifndef PAWLI_FAIL_H
 #define PAWLI_FAIL_H
 
 #include <pawl/error.h>
 
 /*
- * Write status and message into `err` (may be NULL) and return `status`, so that a failing call is
- * one line: return pawli_fail(err, PAWL_E_INVALID, "...").
+ * Writes status and message into `err` (may be NULL) and returns `status`, so that a failing call
+ * is one line: return pawli_fail(err, PAWL_E_INVALID, "...").
  */
 pawl_status pawli_fail(pawl_error *err, pawl_status status, const char *format, ...)
     PAWL_PRINTF(3, 4);

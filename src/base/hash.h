@@ -8,7 +8,7 @@
 
 #define PAWLI_SHA256_SIZE 32
 
-/* Over exactly these bytes. False: there was no memory for it. */
+/* Hashes exactly these bytes. False: out of memory. */
 bool pawli_sha256(const void *bytes, size_t size, uint8_t ret_hash[PAWLI_SHA256_SIZE]);
 
 #endif

@@ -1,4 +1,4 @@
-/* src/base/hmac.h - HMAC-SHA256, and comparing without telling where two differ. */
+/* src/base/hmac.h - HMAC-SHA256, and comparison in constant time. */
 #ifndef PAWLI_HMAC_H
 #define PAWLI_HMAC_H
 
@@ -8,12 +8,12 @@
 
 #define PAWLI_HMAC_SIZE 32
 
-/* False: there was no memory for it. */
+/* False: out of memory. */
 bool pawli_hmac_sha256(const void *key, size_t key_size, const void *bytes, size_t size,
                        uint8_t ret_code[PAWLI_HMAC_SIZE]);
-/* Takes the same time whatever the bytes are. */
+/* Compares in constant time. */
 bool pawli_same_secretly(const void *one, const void *other, size_t size);
-/* Overwrites in a way that the compiler cannot leave out. */
+/* Overwrites memory in a way that the compiler cannot optimize away. */
 void pawli_wipe(void *bytes, size_t size);
 
 #endif

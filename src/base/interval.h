@@ -1,4 +1,4 @@
-/* src/base/interval.h - "every 1h30m" and "every 10m from start". */
+/* src/base/interval.h - interval schedules: "every 1h30m" and "every 10m from start". */
 #ifndef PAWLI_INTERVAL_H
 #define PAWLI_INTERVAL_H
 
@@ -16,7 +16,7 @@ typedef struct pawli_interval {
 
 /* Whether the text begins with the word "every". */
 bool pawli_interval_begins(const char *text);
-/* PAWL_E_INVALID says the column and the reason. */
+/* PAWL_E_INVALID: the message gives the column and the reason. */
 PAWL_MUST_CHECK pawl_status pawli_interval_parse(const char *text, pawli_interval *ret_interval,
                                                  pawl_error *err);
 /* "every 1 hour 30 minutes" */

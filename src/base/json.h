@@ -1,4 +1,5 @@
-/* src/base/json.h - is this text a JSON object? Strict: no duplicate keys, valid UTF-8. */
+/* src/base/json.h - checking that a text is a JSON object. Strict: no duplicate keys, valid UTF-8.
+ */
 #ifndef PAWLI_JSON_H
 #define PAWLI_JSON_H
 
@@ -6,7 +7,7 @@
 
 #include <pawl/error.h>
 
-/* PAWL_E_INVALID names the position; `what` names the field in the message. */
+/* PAWL_E_INVALID: the message gives the position; `what` names the field in it. */
 pawl_status pawli_json_check_object(const char *text, size_t size, const char *what,
                                     pawl_error *err);
 

@@ -7,9 +7,9 @@
 #include <pawl/error.h>
 
 /*
- * Copy the caller's struct over `target`, which holds the defaults. Every option struct starts
+ * Copies the caller's struct over `target`, which contains the defaults. Every option struct starts
  * with a size_t `size`. An older, shorter struct leaves the new fields at their defaults; a newer,
- * longer one is refused if its unknown tail asks for anything. NULL leaves all defaults.
+ * longer one is rejected if its unknown tail is not zero. NULL leaves all defaults.
  */
 pawl_status pawli_options_copy(void *target, size_t target_size, const void *given,
                                pawl_error *err);

@@ -1,4 +1,4 @@
-/* src/base/schedule.h - what a schedule is made of; for the schedule*.c files. */
+/* src/base/schedule.h - the internals of a schedule; for the schedule*.c files. */
 #ifndef PAWLI_SCHEDULE_H
 #define PAWLI_SCHEDULE_H
 
@@ -24,7 +24,7 @@ PAWLI_AUTO_DEFINE(pawl_schedule, pawl_schedule_free);
 #define PAWLI_SCHEDULE_FIRST_S (INT64_C(-62135596800))
 #define PAWLI_SCHEDULE_LAST_S (INT64_C(253402300799))
 
-/* The next fire of a cron schedule after that second and not after `limit_s`. */
+/* The next time of a cron schedule after that second and not after `limit_s`. */
 bool pawli_schedule_next(const pawl_schedule *schedule, int64_t after_s, int64_t limit_s,
                          pawl_fire *ret_fire);
 

@@ -1,12 +1,12 @@
-/* src/base/scope.h - clean-up when a variable leaves its scope. */
+/* src/base/scope.h - automatic cleanup when a variable leaves its scope. */
 #ifndef PAWLI_SCOPE_H
 #define PAWLI_SCOPE_H
 
 #include <stdlib.h>
 
 /*
- * PAWLI_AUTO_DEFINE(T, free_function) once per type; then `PAWLI_AUTO(T) x = NULL;` declares a
- * `T *` that is freed at the end of the scope, and T_take(&x) hands it over.
+ * PAWLI_AUTO_DEFINE(T, free_function) once per type; then `PAWLI_AUTO(T) x = NULL;` declares a `T
+ * *` that is freed at the end of the scope, and T_take(&x) transfers ownership.
  */
 #define PAWLI_AUTO(T) __attribute__((cleanup(T##_auto))) T *
 #define PAWLI_AUTO_DEFINE(T, free_function)                                                        \

@@ -1,4 +1,4 @@
-/* src/base/text.h - UTF-8: counting characters, checking, cutting without breaking one. */
+/* src/base/text.h - UTF-8: counting characters, validating, truncating at a character boundary. */
 #ifndef PAWLI_TEXT_H
 #define PAWLI_TEXT_H
 
@@ -10,8 +10,8 @@ bool pawli_utf8_check(const char *text, size_t size, size_t *ret_characters);
 /* The longest prefix of at most `limit` bytes that does not cut a character. */
 size_t pawli_utf8_prefix(const char *text, size_t size, size_t limit);
 /*
- * Copy text of any origin so that every database takes it: malformed bytes become '?', and it is
- * cut to `room` - 1 bytes and terminated. Returns the length.
+ * Copies text of any origin so that every database accepts it: malformed bytes become '?', and it
+ * is truncated to `room` - 1 bytes and terminated. Returns the length.
  */
 size_t pawli_utf8_clean(const char *text, char *ret_clean, size_t room);
 

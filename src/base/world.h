@@ -1,4 +1,4 @@
-/* src/base/world.h - the one door through which time and randomness enter. */
+/* src/base/world.h - the single access point to time and randomness. */
 #ifndef PAWLI_WORLD_H
 #define PAWLI_WORLD_H
 
@@ -8,12 +8,12 @@
 
 #include <pawl/clock.h>
 
-/* Tests may hold the door: they install a table of their own before any other thread runs. */
+/* Tests can replace it: they install a table of their own before any other thread runs. */
 typedef struct pawli_world {
     pawl_wall (*wall_now)(void);
     pawl_mono (*mono_now)(void);
     void (*random)(void *bytes, size_t size);
-    /* Sleep; used only for bounded back-off inside a call. */
+    /* Sleeps; used only for bounded backoff inside a call. */
     void (*pause)(int64_t us);
 } pawli_world;
 
@@ -23,12 +23,15 @@ void pawli_world_install(const pawli_world *replacement); /* NULL: the real one 
 pawl_wall pawli_wall_now(void);
 pawl_mono pawli_mono_now(void);
 /*
- * Which boot clock this is: the same text in all processes of a machine until it is started again,
- * another one in a time namespace. Where the system does not say, it is this process's own.
+ * Identifies the boot clock: the same text in all processes of a machine until it reboots, a
+ * different one in a time namespace. If the system does not provide it, it is unique to this
+ * process.
  */
 const char *pawli_boot_id(void);
 
-/* The boot clock for a store's time: pawli_mono_now() under a name of its own, for tests to hold.
+/*
+ * The boot clock for a store's time: pawli_mono_now() under a separate name, so that tests can
+ * replace it.
  */
 int64_t pawli_boot_now_us(void);
 uint64_t pawli_random_u64(void);

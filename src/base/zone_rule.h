@@ -1,4 +1,4 @@
-/* src/base/zone_rule.h - the rule for all years to come, in the footer of a TZif file. */
+/* src/base/zone_rule.h - the rule for future years, in the footer of a TZif file. */
 #ifndef PAWLI_ZONE_RULE_H
 #define PAWLI_ZONE_RULE_H
 
@@ -28,8 +28,8 @@ typedef struct pawli_zone_rule {
     pawli_rule_time standard;
     bool has_dst;
     pawli_rule_time dst;
-    pawli_rule_date dst_begins; /* by the clock that shows standard time */
-    pawli_rule_date dst_ends;   /* by the clock that shows daylight saving time */
+    pawli_rule_date dst_begins; /* in standard time */
+    pawli_rule_date dst_ends;   /* in daylight saving time */
 } pawli_zone_rule;
 
 /* A POSIX TZ string with RFC 8536's longer times: "CET-1CEST,M3.5.0,M10.5.0/3". */

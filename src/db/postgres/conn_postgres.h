@@ -1,4 +1,4 @@
-/* src/db/postgres/conn_postgres.h - what the files of the PostgreSQL driver share. */
+/* src/db/postgres/conn_postgres.h - declarations shared by the files of the PostgreSQL driver. */
 #ifndef PAWLI_CONN_POSTGRES_H
 #define PAWLI_CONN_POSTGRES_H
 
@@ -25,28 +25,30 @@ typedef struct pawli_postgres_statement {
 } pawli_postgres_statement;
 
 typedef enum pawli_postgres_prepares {
-    PAWLI_POSTGRES_UNDECIDED, /* nobody has looked yet */
+    PAWLI_POSTGRES_UNDECIDED, /* not determined yet */
     PAWLI_POSTGRES_PREPARES,
     PAWLI_POSTGRES_PLAIN
 } pawli_postgres_prepares;
 
-/* One connection, used by one thread at a time; only base.stop and base.stop_fd by others. */
+/*
+ * One connection, used by one thread at a time; other threads use only base.stop and base.stop_fd.
+ */
 typedef struct pawli_postgres {
     pawli_conn base;
     const pawli_db_settings *settings;
     PGconn *pg;
     bool begun;          /* between begin() and commit() or rollback() */
-    bool undoing;        /* a rollback runs: an interrupt may not end it */
+    bool undoing;        /* a rollback is running: it must not be interrupted */
     pawl_status stopped; /* why the running statement was cancelled: PAWL_OK if it was not */
     pawli_postgres_prepares prepares;
-    pawli_buffer values; /* the running op's parameters; kept to be used again */
+    pawli_buffer values; /* the running op's parameters; kept for reuse */
     pawli_postgres_statement statements[PAWLI_SQL_COUNT];
 } pawli_postgres;
 
-/* What it means if the answer to a command is lost. */
+/* What a lost response to a command means. */
 typedef enum pawli_postgres_stake {
-    PAWLI_POSTGRES_NOTHING, /* it reads, or its transaction has not been committed */
-    PAWLI_POSTGRES_A_COMMIT /* it commits: done or not, nobody knows */
+    PAWLI_POSTGRES_NOTHING, /* it reads, or its transaction was not committed */
+    PAWLI_POSTGRES_A_COMMIT /* it commits: the result is unknown */
 } pawli_postgres_stake;
 
 /* connection_postgres.c */
@@ -69,7 +71,7 @@ PAWLI_AUTO_DEFINE(PGresult, PQclear);
 pawl_status pawli_postgres_translate(pawli_postgres *conn, enum pawli_sql sql,
                                      pawli_postgres_statement **ret_statement, pawl_error *err);
 
-/* encode_postgres.c: the parameters of one op, as libpq wants them. */
+/* encode_postgres.c: the parameters of one op in libpq's form. */
 typedef struct pawli_postgres_params {
     int count;
     Oid types[PAWLI_POSTGRES_PARAMS_MAX];
@@ -90,7 +92,7 @@ typedef struct pawli_postgres_row {
 } pawli_postgres_row;
 extern const pawli_row_table pawli_postgres_row_table;
 
-/* wait_postgres.c: answers, deadlines and interruption. */
+/* wait_postgres.c: responses, deadlines and interruption. */
 /* How a wait for the server ended. */
 typedef enum pawli_postgres_wait {
     PAWLI_POSTGRES_READY,
@@ -100,38 +102,38 @@ typedef enum pawli_postgres_wait {
 /* Wait for `events` of poll() on the server's socket. */
 pawli_postgres_wait pawli_postgres_wait_for(pawli_postgres *conn, short events, pawl_mono deadline);
 /*
- * The next result, or NULL at the end of the answer. At *deadline, or when interrupted, the
- * statement is cancelled and its answer awaited a little longer. False: there was none, and the
- * connection is broken.
+ * Returns the next result, or NULL at the end of the response. At *deadline, or when interrupted,
+ * the statement is cancelled and its response awaited a little longer. False: there was none, and
+ * the connection is broken.
  */
 bool pawli_postgres_next(pawli_postgres *conn, pawl_mono *deadline, PGresult **ret_result);
 /* PAWL_E_INTERRUPTED or PAWL_E_TIMEOUT if the call should not even begin. */
 pawl_status pawli_postgres_wait_check(pawli_postgres *conn, pawl_mono deadline, pawl_error *err);
 void pawli_postgres_interrupt(pawli_conn *base);
 
-/* cancel_postgres.c: ask the server to end the running statement. May have no effect. */
+/* cancel_postgres.c: asks the server to end the running statement. May have no effect. */
 void pawli_postgres_cancel(pawli_postgres *conn, pawl_mono deadline);
 
 /*
  * error_postgres.c. Each marks the connection as broken where a new one is needed.
  */
-/* libpq did not take the command: nothing was sent. `what` names the statement. */
+/* libpq did not accept the command: nothing was sent. `what` names the statement. */
 pawl_status pawli_postgres_unsent(pawli_postgres *conn, const char *what, pawl_error *err);
 /* A failed result; NULL: the connection ended without one. */
 pawl_status pawli_postgres_fail(pawli_postgres *conn, const PGresult *result,
                                 pawli_postgres_stake stake, const char *what, pawl_error *err);
-/* No answer came at all. */
+/* There was no response at all. */
 pawl_status pawli_postgres_silent(pawli_postgres *conn, pawli_postgres_stake stake,
                                   const char *what, pawl_error *err);
-/* A connection that did not come about. */
+/* A connection attempt failed. */
 pawl_status pawli_postgres_connect_failed(PGconn *pg, pawl_error *err);
 
-/* exchange_postgres.c: a command and its whole answer. */
-/* Await the answer to what was sent; *ret_result is its last result. */
+/* exchange_postgres.c: a command and its complete response. */
+/* Waits for the response to the command that was sent; *ret_result is its last result. */
 pawl_status pawli_postgres_collect(pawli_postgres *conn, pawli_postgres_stake stake,
                                    pawl_mono deadline, const char *what, PGresult **ret_result,
                                    pawl_error *err);
-/* Plain SQL without parameters; several statements if need be. `ret_result` may be NULL. */
+/* Runs plain SQL without parameters, possibly several statements. `ret_result` may be NULL. */
 pawl_status pawli_postgres_command(pawli_postgres *conn, const char *sql,
                                    pawli_postgres_stake stake, pawl_mono deadline, const char *what,
                                    PGresult **ret_result, pawl_error *err);
@@ -139,18 +141,18 @@ pawl_status pawli_postgres_command(pawli_postgres *conn, const char *sql,
 /* prepare_postgres.c */
 #define PAWLI_POSTGRES_NAME_SIZE 32
 void pawli_postgres_statement_name(enum pawli_sql sql, char ret_name[PAWLI_POSTGRES_NAME_SIZE]);
-/* Prepare the statement if it should be; whether it is. */
+/* Prepares the statement if it should be; returns whether it is prepared. */
 pawl_status pawli_postgres_prepare(pawli_postgres *conn, pawli_postgres_statement *statement,
                                    const pawli_postgres_params *params, const pawli_op *op,
                                    pawl_mono deadline, bool *ret_prepared, pawl_error *err);
-/* A prepared statement failed: true if not preparing it would help. Nothing was done, then. */
+/* A prepared statement failed: true if it would work unprepared; then nothing was done. */
 bool pawli_postgres_unprepare(pawli_postgres *conn, const pawl_error *err);
 
 /* run_postgres.c */
 pawl_status pawli_postgres_run(pawli_conn *base, const pawli_op *op, pawl_mono deadline,
                                pawl_error *err);
 
-/* savepoint_postgres.c: a statement inside an open transaction, which a failure leaves unharmed. */
+/* savepoint_postgres.c: a statement inside an open transaction, which survives a failure. */
 pawl_status pawli_postgres_run_inside(pawli_postgres *conn,
                                       const pawli_postgres_statement *statement,
                                       const pawli_postgres_params *params, pawl_mono deadline,

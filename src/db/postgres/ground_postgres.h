@@ -1,4 +1,4 @@
-/* src/db/postgres/ground_postgres.h - what the tests of the PostgreSQL driver share. */
+/* src/db/postgres/ground_postgres.h - fixtures of the PostgreSQL driver's tests. */
 #ifndef PAWLI_GROUND_POSTGRES_H
 #define PAWLI_GROUND_POSTGRES_H
 
@@ -23,7 +23,7 @@ typedef struct ground {
     char names[40];
     char target[512];
     pawli_statements *statements;
-    handle *other; /* a second session, for looking on and for interfering */
+    handle *other; /* a second session, to observe and interfere */
 } ground;
 
 static inline pawl_mono soon(void)
@@ -124,7 +124,7 @@ static inline void deploy(ground *g)
 
 /* ---- ops ---- */
 
-/* What an op answered: the first columns of its rows. */
+/* The result of an op: the first columns of its rows. */
 typedef struct answer {
     int rows;
     int64_t first, second, third; /* of the last row, if they are numbers */

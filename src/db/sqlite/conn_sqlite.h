@@ -1,4 +1,4 @@
-/* src/db/sqlite/conn_sqlite.h - what the files of the SQLite driver share. */
+/* src/db/sqlite/conn_sqlite.h - declarations shared by the files of the SQLite driver. */
 #ifndef PAWLI_CONN_SQLITE_H
 #define PAWLI_CONN_SQLITE_H
 
@@ -9,9 +9,9 @@
 #include "row.h"
 #include "scope.h"
 
-/* Engine commands, prepared when a connection is made, so that undoing never allocates. */
+/* Engine commands, prepared when a connection is opened, so that a rollback never allocates. */
 typedef enum pawli_sqlite_command {
-    PAWLI_SQLITE_SAVE, /* the first three are all that a wrapped connection has */
+    PAWLI_SQLITE_SAVE, /* a wrapped connection has only the first three */
     PAWLI_SQLITE_KEEP,
     PAWLI_SQLITE_UNDO,
     PAWLI_SQLITE_BEGIN_WRITE,
@@ -23,15 +23,15 @@ typedef enum pawli_sqlite_command {
 
 typedef struct pawli_sqlite_script pawli_sqlite_script;
 
-/* One connection, used by one thread at a time; only base.stop is touched by others. */
+/* One connection, used by one thread at a time; other threads access only base.stop. */
 typedef struct pawli_sqlite {
     pawli_conn base;
     const pawli_db_settings *settings;
     sqlite3 *handle;
     pawl_mono deadline; /* of the running call */
     bool begun;         /* between begin() and commit() or rollback() */
-    bool committing;    /* pawl's own COMMIT runs: on a lent handle no other may */
-    bool undoing;       /* a rollback runs: neither deadline nor stop may end it */
+    bool committing;    /* pawl's own COMMIT is running: on a lent handle no other is allowed */
+    bool undoing;       /* a rollback is running: neither deadline nor stop may end it */
     bool moves_mark;    /* the open transaction sets fencing tokens aside */
     bool moved_mark;    /* one on this connection has done so, and it is on the disk */
     bool must_last;     /* the open transaction has to be on the disk in any case */
@@ -48,14 +48,17 @@ typedef struct pawli_sqlite {
 } pawli_sqlite;
 
 #define PAWLI_SQLITE_TURN_UNKNOWN (-1) /* not opened yet */
-#define PAWLI_SQLITE_TURN_NONE (-2)    /* cannot be had: SQLite's own lock has to do */
+#define PAWLI_SQLITE_TURN_NONE (-2)    /* not available: only SQLite's own lock is used */
 
-/* turn_sqlite.c: taking turns with other processes, around a writing transaction. Never fails. */
+/*
+ * turn_sqlite.c: queueing for the write lock with other processes, around a writing transaction.
+ * Never fails.
+ */
 void pawli_sqlite_turn_take(pawli_sqlite *conn);
 void pawli_sqlite_turn_give(pawli_sqlite *conn);
 void pawli_sqlite_turn_close(pawli_sqlite *conn);
 
-/* sync_sqlite.c: before BEGIN, and after COMMIT. The latter two answer a SQLite result code. */
+/* sync_sqlite.c: before BEGIN, and after COMMIT. The latter two return a SQLite result code. */
 void pawli_sqlite_sync_before(pawli_sqlite *conn);
 int pawli_sqlite_sync_after(pawli_sqlite *conn);
 int pawli_sqlite_sync_register(pawli_sqlite *conn);
@@ -65,16 +68,18 @@ typedef struct pawli_sqlite_time {
     int64_t now;       /* by the store's clock */
     int64_t boot;      /* the boot clock at that moment */
     int64_t resets;    /* how often the store's clock had been reset */
-    bool boot_is_real; /* it is not a test's */
-    bool write_offset; /* what is stored of the boot clock is not right any more */
+    bool boot_is_real; /* it is not a test's virtual clock */
+    bool write_offset; /* the stored offset to the boot clock is no longer right */
 } pawli_sqlite_time;
 pawl_status pawli_sqlite_clock_read(pawli_sqlite *conn, pawli_sqlite_time *ret_time,
                                     pawl_error *err);
-/* After an op that has changed something: store the offset to the boot clock, if it is another. */
+/*
+ * After an op that has changed something: stores the offset to the boot clock, if it has changed.
+ */
 pawl_status pawli_sqlite_clock_write(pawli_sqlite *conn, const pawli_sqlite_time *time,
                                      pawl_error *err);
 
-/* wal_sqlite.c: from now on checkpoints are ours, after commits on this handle. */
+/* wal_sqlite.c: from now on pawl runs the checkpoints, after commits on this handle. */
 void pawli_sqlite_wal_watch(pawli_sqlite *conn, int page_size);
 pawl_status pawli_sqlite_checkpoint(pawli_conn *base, pawl_error *err);
 
@@ -92,15 +97,15 @@ static inline void pawli_sqlite_free(pawli_sqlite *conn)
 }
 PAWLI_AUTO_DEFINE(pawli_sqlite, pawli_sqlite_free);
 
-/* path_sqlite.c: the file's name and what the system says of it. */
+/* path_sqlite.c: the file's name and its status in the file system. */
 bool pawli_sqlite_in_memory(const pawli_db_settings *settings);
-/* Before opening: is there a file, or may one be made? Never creates anything. */
+/* Before opening: checks that the file exists or may be created. Never creates anything. */
 pawl_status pawli_sqlite_path_check(const char *path, bool create, pawl_error *err);
-/* An empty database file of mode 0600; nothing if there is one. */
+/* Creates an empty database file of mode 0600; no-op if it exists. */
 void pawli_sqlite_path_create(const char *path);
-/* After SQLITE_CANTOPEN with this errno: why. */
+/* Explains SQLITE_CANTOPEN with this errno. */
 pawl_status pawli_sqlite_path_explain(const char *path, int system_errno, pawl_error *err);
-/* A writer got a read-only handle: why. */
+/* Explains why a writer got a read-only handle. */
 pawl_status pawli_sqlite_path_read_only(const char *path, pawl_error *err);
 bool pawli_sqlite_same_file(const char *first, const char *second);
 
@@ -108,17 +113,17 @@ bool pawli_sqlite_same_file(const char *first, const char *second);
 void pawli_sqlite_wait_install(pawli_sqlite *conn); /* never on an application's handle */
 /* PAWL_E_INTERRUPTED or PAWL_E_TIMEOUT if the call should end now. */
 pawl_status pawli_sqlite_wait_check(pawli_sqlite *conn, pawl_error *err);
-/* Sleep before try number `tries`; false when there is no time for another. */
+/* Sleeps before attempt number `tries`; false when there is no time for another. */
 bool pawli_sqlite_wait_again(pawli_sqlite *conn, int tries);
 void pawli_sqlite_interrupt(pawli_conn *base);
 
 /*
- * error_sqlite.c: fill `err` from the result code that was just answered, before anything else is
- * done with the handle. `what` names the statement or step. Marks the connection as broken where
- * a new one is needed.
+ * error_sqlite.c: fills in `err` from the result code just returned, before anything else is done
+ * with the handle. `what` names the statement or step. Marks the connection as broken where a new
+ * one is needed.
  */
 pawl_status pawli_sqlite_fail(pawli_sqlite *conn, int code, const char *what, pawl_error *err);
-/* The extended form of `code`, which the handle has just answered. */
+/* The extended form of `code`, which the handle has just returned. */
 int pawli_sqlite_extended(sqlite3 *handle, int code);
 
 /* transaction_sqlite.c */
@@ -130,7 +135,7 @@ void pawli_sqlite_rollback(pawli_conn *base);
 void pawli_sqlite_lend(pawli_conn *base, pawl_mono until);
 void pawli_sqlite_take_back(pawli_conn *base);
 
-/* What one op runs in. */
+/* The transaction context of one op. */
 typedef enum pawli_sqlite_unit {
     PAWLI_SQLITE_PLAIN,       /* one reading statement, or reads inside an open transaction */
     PAWLI_SQLITE_TRANSACTION, /* the op's own */
@@ -139,17 +144,17 @@ typedef enum pawli_sqlite_unit {
 /* `snapshot`: a read that needs one view of the data for several statements. */
 pawl_status pawli_sqlite_unit_open(pawli_sqlite *conn, bool writes, bool snapshot,
                                    pawli_sqlite_unit *ret_unit, pawl_error *err);
-/* Keep what the op did; on failure it is undone already. */
+/* Commits what the op did; on failure it is already undone. */
 pawl_status pawli_sqlite_unit_keep(pawli_sqlite *conn, pawli_sqlite_unit unit, bool writes,
                                    pawl_error *err);
-/* Leave the database as it was before the op. Does not touch the caller's error. */
+/* Restores the state before the op. Does not touch the caller's error. */
 void pawli_sqlite_unit_undo(pawli_sqlite *conn, pawli_sqlite_unit unit);
 
 /* script_sqlite.c: a statement file, split and prepared. */
 typedef enum pawli_sqlite_source {
     PAWLI_SQLITE_FROM_NOW,
     PAWLI_SQLITE_FROM_PARAM,
-    PAWLI_SQLITE_FROM_COLUMN, /* one value of the row at hand */
+    PAWLI_SQLITE_FROM_COLUMN, /* one value of the current row */
     PAWLI_SQLITE_FROM_ROWS    /* all of the row table */
 } pawli_sqlite_source;
 
@@ -203,18 +208,18 @@ void pawli_sqlite_script_free(pawli_sqlite_script *script);
 PAWLI_AUTO_DEFINE(pawli_sqlite_script, pawli_sqlite_script_free);
 
 /* bind_sqlite.c */
-/* Match every ":name" of the script with what the op brings; cheap when it was done before. */
+/* Matches every ":name" of the script with the op's parameters; cheap when it was done before. */
 pawl_status pawli_sqlite_resolve(pawli_sqlite_script *script, const pawli_op *op, pawl_error *err);
-/* Write the op's list parameters as JSON into conn->json. */
+/* Writes the op's list parameters as JSON into conn->json. */
 pawl_status pawli_sqlite_lists_write(pawli_sqlite *conn, pawli_sqlite_script *script,
                                      const pawli_op *op, pawl_error *err);
-/* Both answer a SQLite result code. */
+/* Both return a SQLite result code. */
 int pawli_sqlite_bind_constants(const pawli_sqlite *conn, pawli_sqlite_script *script,
                                 const pawli_sqlite_statement *statement, const pawli_op *op,
                                 int64_t now);
 int pawli_sqlite_bind_row(const pawli_sqlite_statement *statement, const pawli_value *row);
 
-/* rows_sqlite.c: all but match answer a SQLite result code. */
+/* rows_sqlite.c: all except match return a SQLite result code. */
 int pawli_sqlite_rows_register(pawli_sqlite *conn);
 void pawli_sqlite_rows_match(const pawli_rows *rows, int8_t ret_slots[PAWLI_SQLITE_ROW_COLUMNS]);
 int pawli_sqlite_rows_bind(sqlite3_stmt *handle, int index, pawli_sqlite_rows *rows);
@@ -223,7 +228,7 @@ int pawli_sqlite_rows_bind(sqlite3_stmt *handle, int index, pawli_sqlite_rows *r
 typedef struct pawli_sqlite_row {
     pawli_row base;
     sqlite3_stmt *handle;
-    bool *out_of_memory; /* set when SQLite had no memory to hand out a text */
+    bool *out_of_memory; /* set when SQLite had no memory to return a text */
 } pawli_sqlite_row;
 extern const pawli_row_table pawli_sqlite_row_table;
 

@@ -1,4 +1,6 @@
-/* src/db/sqlite/ground_sqlite_test.h - a database of the test's own, and ops on it. */
+/* src/db/sqlite/ground_sqlite_test.h - fixtures of the SQLite driver's tests: a database and ops on
+ * it.
+ */
 #ifndef GROUND_SQLITE_TEST_H
 #define GROUND_SQLITE_TEST_H
 
@@ -14,7 +16,7 @@
 
 typedef struct ground {
     pawli_db_settings settings;
-    pawli_sql_text texts[PAWLI_SQL_COUNT]; /* the real statements; a test may put in its own */
+    pawli_sql_text texts[PAWLI_SQL_COUNT]; /* the real statements; a test may replace them */
     pawli_statements *statements;
     pawli_conn *conn;
 } ground;
@@ -42,7 +44,7 @@ static inline void ground_done(void *argument)
     free(g);
 }
 
-/* Settings for a file in a fresh directory; nothing is there yet. */
+/* Settings for a file in a new directory; the file does not exist yet. */
 static inline ground *ground_new(void)
 {
     ground *g = calloc(1, sizeof *g);
@@ -91,7 +93,7 @@ static inline void ground_deploy(ground *g, pawli_conn *conn)
     assert_ok(driver->commit(conn, soon(), &err), &err);
 }
 
-/* Open, with pawl's tables there. */
+/* Opens it, with pawl's tables deployed. */
 static inline ground *ground_ready(void)
 {
     ground *g = ground_new();
@@ -101,7 +103,7 @@ static inline ground *ground_ready(void)
     return g;
 }
 
-/* A second handle on the same file, as an application would have it. */
+/* A second handle on the same file, as an application would use it. */
 static inline sqlite3 *ground_handle(const ground *g)
 {
     sqlite3 *handle = NULL;

@@ -1,4 +1,4 @@
-/* src/transport/http/address.h - is this an address that everybody may be sent to? */
+/* src/transport/http/address.h - checking whether an IP address is public. */
 #ifndef PAWLI_ADDRESS_H
 #define PAWLI_ADDRESS_H
 
@@ -7,11 +7,12 @@
 struct sockaddr;
 
 /*
- * Whether it is an address of the public internet. Not: this machine, private networks, link-local,
- * shared, documentation, multicast, reserved; nor what carries such an IPv4 address inside.
+ * Whether it is an address of the public internet. Not public: this machine, private networks,
+ * link-local, shared, documentation, multicast, reserved; and addresses that embed such an IPv4
+ * address.
  */
 bool pawli_address_is_public(const struct sockaddr *address);
-/* The same from its text, "127.0.0.1" or "::1"; false for anything else. */
+/* The same for its text, "127.0.0.1" or "::1"; false for anything else. */
 bool pawli_address_text_is_public(const char *text);
 
 #endif

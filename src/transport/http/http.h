@@ -1,10 +1,10 @@
-/* src/transport/http/http.h - HTTP by libcurl: http, https, unix and pipe. */
+/* src/transport/http/http.h - the HTTP transport, by libcurl: http, https, unix and pipe. */
 #ifndef PAWLI_HTTP_H
 #define PAWLI_HTTP_H
 
 #include <pawl/sys/transport.h>
 
-/* What all instances share; never changed after it was made. */
+/* Settings shared by all instances; immutable. */
 typedef struct pawli_http_settings {
     char *pipe_directory; /* may be NULL */
     char *user_agent;
@@ -15,8 +15,10 @@ typedef struct pawli_http_settings {
 pawl_status pawli_http_settings_new(const pawl_transports_options *opts,
                                     pawli_http_settings **ret_settings, pawl_error *err);
 
-/* Four of them, with the same functions: one instance serves all. Their self is the settings; the
- * first frees them. */
+/*
+ * Four transports with the same functions: one instance serves all. Their self is the settings; the
+ * first one frees them.
+ */
 extern const pawl_transport pawli_http_transports[4];
 
 #endif

@@ -21,11 +21,11 @@ typedef struct pawli_http_send {
     const char *service_name; /* the map's, which outlives the send */
     size_t body_max;
     bool body_too_long;
-    bool public_only;     /* no private address may be spoken with */
-    bool private_refused; /* and one was */
+    bool public_only;     /* connections to private addresses are not allowed */
+    bool private_refused; /* and one was attempted */
     bool is_unix;         /* over a unix socket */
     bool cancelled;
-    char problem[CURL_ERROR_SIZE]; /* libcurl's own words */
+    char problem[CURL_ERROR_SIZE]; /* libcurl's error text */
     pawl_send_end end;
     void *context;
     struct pawli_http_send *previous;
@@ -37,9 +37,9 @@ struct pawli_http {
     CURLM *multi;
     int epoll;
     bool timer_set;
-    pawl_mono timer; /* when libcurl wants to be called */
+    pawl_mono timer; /* when libcurl must be called */
     pawli_http_send *sends;
-    int cancelled; /* sends that the next turn has to end */
+    int cancelled; /* sends that the next turn() must end */
     CURL *spare;   /* an easy handle for the next send; may be NULL */
 };
 
@@ -47,9 +47,9 @@ struct pawli_http {
 pawl_status pawli_http_send_new(pawli_http *http, const pawl_send_request *request,
                                 pawl_send_end end, void *context, pawli_http_send **ret_send,
                                 pawl_error *err);
-/* It has been taken from the multi handle. */
+/* It has been removed from the multi handle. */
 void pawli_http_send_free(pawli_http_send *send);
-/* Tell what became of it. */
+/* Reports its result. */
 void pawli_http_send_finish(pawli_http_send *send, CURLcode code);
 void pawli_http_send_finish_cancelled(pawli_http_send *send);
 

@@ -1,12 +1,13 @@
-/* src/transport/http/target.h - where an HTTP request goes: a URL, and maybe a socket's path. */
+/* src/transport/http/target.h - the target of an HTTP request: a URL, and optionally a socket path.
+ */
 #ifndef PAWLI_TARGET_H
 #define PAWLI_TARGET_H
 
 #include <pawl/error.h>
 
-/* Where a receiver listens, unless the URL has a path. */
+/* The path of a receiver, unless the URL has one. */
 #define PAWLI_RECEIVE_PATH "/_rf/receive"
-/* Names of pipes become files of this name, as .NET has them. */
+/* Prefix of the socket file of a named pipe, as in .NET. */
 #define PAWLI_PIPE_PREFIX "CoreFxPipe_"
 
 typedef struct pawli_target {
@@ -15,9 +16,9 @@ typedef struct pawli_target {
 } pawli_target;
 
 /*
- * Read http, https, unix and pipe URLs (docs/wire.md). `pipe_directory`: of pipes; NULL: $TMPDIR,
- * or /tmp. PAWL_E_INVALID: it is none of them; the message does not repeat the URL, which may hold
- * a password. PAWL_E_NOMEM.
+ * Parses http, https, unix and pipe URLs (docs/wire.md). `pipe_directory`: of pipes; NULL: $TMPDIR,
+ * or /tmp. PAWL_E_INVALID: it is none of them; the message does not repeat the URL, which may
+ * contain a password. PAWL_E_NOMEM.
  */
 pawl_status pawli_target_parse(const char *url, const char *pipe_directory,
                                pawli_target *ret_target, pawl_error *err);

@@ -1,4 +1,4 @@
-/* src/transport/inproc/inproc_private.h - receivers, their queues, and what waits in them. */
+/* src/transport/inproc/inproc_private.h - receivers and their queues of sends. */
 #ifndef PAWLI_INPROC_PRIVATE_H
 #define PAWLI_INPROC_PRIVATE_H
 
@@ -11,16 +11,16 @@
 
 typedef enum pawli_parcel_state {
     PAWLI_PARCEL_WAITING, /* in its receiver's queue */
-    PAWLI_PARCEL_RUNNING, /* in a receiver's hands */
-    PAWLI_PARCEL_DONE     /* the next turn of its instance ends it */
+    PAWLI_PARCEL_RUNNING, /* being processed by a receiver */
+    PAWLI_PARCEL_DONE     /* the next turn() of its instance ends it */
 } pawli_parcel_state;
 
 /*
- * One send. All of it is guarded by the lock, but `envelope` and the reply, which are the
- * receiver's while it runs.
+ * One send. All of it is guarded by the lock, except `envelope` and the reply, which belong to the
+ * receiver while it runs.
  */
 typedef struct pawli_parcel {
-    struct pawli_post *post; /* the instance; NULL: it has given up, nobody wants the reply */
+    struct pawli_post *post; /* the instance; NULL: cancelled, the reply is discarded */
     struct pawli_receiver *receiver;
     const pawl_envelope *envelope; /* borrowed */
     pawli_parcel_state state;
@@ -29,7 +29,7 @@ typedef struct pawli_parcel {
     pawl_send_end end;
     void *context;
     bool replied;
-    pawl_send_outcome outcome; /* payload and error are its own */
+    pawl_send_outcome outcome; /* payload and error are owned copies */
     struct pawli_parcel *next_waiting;
     struct pawli_parcel *previous; /* of the instance */
     struct pawli_parcel *next;
@@ -54,11 +54,11 @@ struct pawli_inproc {
     pawli_receiver *receivers;
 };
 
-/* Out of the queue of its receiver. Lock held. */
+/* Removes it from the queue of its receiver. Lock held. */
 void pawli_parcel_unqueue(pawli_parcel *parcel);
-/* Lets go of the envelope. */
+/* Releases the envelope. */
 void pawli_parcel_free(pawli_parcel *parcel);
-/* Its receiver has returned: the instance, which must be there, is told. Lock held. */
+/* Its receiver has returned: notifies the instance, which must exist. Lock held. */
 void pawli_parcel_done(pawli_parcel *parcel);
 
 #endif
