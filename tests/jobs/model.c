@@ -193,6 +193,8 @@ void model_rewind(model_job *job, pawl_wall read, pawl_wall now, finding *wrong)
     job->last = PAWL_NEVER;
     job->since = job->epoch = read;
     model_heard(job, read);
+    if (job->awaited_is_known) /* its place was taken by the time of the rewind */
+        job->awaited = 0;
     for (size_t i = 0; i < job->history_count; i++)
         if (!job->history[i].skipped || job->history[i].slot.us <= now.us)
             job->history[kept++] = job->history[i];

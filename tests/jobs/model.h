@@ -59,6 +59,7 @@ typedef struct model_job {
     bool from_start;
     int64_t awaited; /* the run whose start is waited for; 0: none */
     pawl_wall awaited_since;
+    bool awaited_is_known; /* the scheduler has planned by it */
     model_runs open;
     /* Since the schedule began to count: the slots that were recorded, to be compared at its end.
      */

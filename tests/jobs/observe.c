@@ -188,6 +188,8 @@ static void compare(play *p, a_look *l, int which, const pawl_run *const *rows, 
     follow_clock(p, l, which);
     for (size_t i = 0; job->forgets && i < count; i++)
         model_forget(job, rows[i]->scheduled_at); /* its entry was gone, or there was none */
+    if (job->awaited && job->awaited_since.us != 0 && was_written(p, l, job))
+        job->awaited_is_known = true;
     outlook_make(job, l->read, l->now, &l->o);
     if (outlook_is_empty(&l->o) && count == 0)
         return;

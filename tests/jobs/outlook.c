@@ -18,9 +18,13 @@ static void add_slot(pending *p, pawl_wall slot)
 {
     if (p->count == p->room) {
         p->room = p->room ? p->room * 2 : 64;
-        p->slots = realloc(p->slots, p->room * sizeof *p->slots);
-        if (!p->slots)
+        pawl_wall *slots = calloc(p->room, sizeof *slots);
+        if (!slots)
             abort();
+        for (size_t i = 0; i < p->count; i++)
+            slots[i] = p->slots[i];
+        free(p->slots);
+        p->slots = slots;
     }
     p->slots[p->count++] = slot;
 }
@@ -269,6 +273,7 @@ bool outlook_follow(outlook *o, model_job *job, const pawl_run *const *rows, siz
         job->last = o->last;
         job->awaited = o->awaits ? job->open.list[job->open.count - 1].id : 0;
         job->awaited_since = PAWL_NEVER;
+        job->awaited_is_known = false;
     }
     job->lax_line &= model_runs_waiting(&job->open) > 0;
     job->version++;
