@@ -174,33 +174,10 @@ pawl_status pawl_outbox_cancel(pawl_store *store, const pawl_work_id *ids, size_
     return pawli_change_ids(store, PAWLI_SQL_CANCEL, ids, count, ret_changed, err);
 }
 
-/*
- * A change of messages that have ended. One that is past its time to live reads as expired before
- * maintenance has moved it to the others: if not all could be changed, that is done first.
- */
-static pawl_status change_ended(pawl_store *store, enum pawli_sql sql, const pawl_work_id *ids,
-                                size_t count, size_t *ret_changed, pawl_error *err)
-{
-    size_t changed = 0, moved = 0, some = 0, again = 0;
-    pawl_scan scan = {0, false};
-    pawl_status st = pawli_change_ids(store, sql, ids, count, &changed, err);
-
-    if (st == PAWL_OK && changed < count)
-        do {
-            st = pawl_queue_expire(store, &some, &scan, err);
-            moved += some;
-        } while (st == PAWL_OK && scan.more);
-    if (st == PAWL_OK && moved > 0)
-        st = pawli_change_ids(store, sql, ids, count, &again, err);
-    if (ret_changed)
-        *ret_changed = changed + again;
-    return st;
-}
-
 pawl_status pawl_outbox_redrive(pawl_store *store, const pawl_work_id *ids, size_t count,
                                 size_t *ret_changed, pawl_error *err)
 {
-    pawl_status st = change_ended(store, PAWLI_SQL_REDRIVE, ids, count, ret_changed, err);
+    pawl_status st = pawli_change_ids(store, PAWLI_SQL_REDRIVE, ids, count, ret_changed, err);
 
     if (st == PAWL_OK)
         pawli_wake_signal(pawli_db_wake(store->db));
@@ -210,7 +187,7 @@ pawl_status pawl_outbox_redrive(pawl_store *store, const pawl_work_id *ids, size
 pawl_status pawl_outbox_purge(pawl_store *store, const pawl_work_id *ids, size_t count,
                               size_t *ret_changed, pawl_error *err)
 {
-    return change_ended(store, PAWLI_SQL_PURGE, ids, count, ret_changed, err);
+    return pawli_change_ids(store, PAWLI_SQL_PURGE, ids, count, ret_changed, err);
 }
 
 typedef pawl_status (*change_ids)(pawl_store *store, const pawl_work_id *ids, size_t count,

@@ -90,6 +90,24 @@ PAWL_TEST(what_is_past_its_time_can_be_redriven_and_purged_before_maintenance_ha
     kit_check(f);
 }
 
+/* One transaction for what was asked: maintenance of all others would be a second one. */
+PAWL_TEST(redriving_what_is_past_its_time_moves_nothing_else)
+{
+    fixture *f = fixture_open(NULL);
+    pawl_error err = PAWL_ERROR_INIT;
+    pawl_work_id ids[] = {send_expiring(f, "one", SECOND_MS), {0}};
+    size_t changed = 0;
+
+    ids[1] = ids[0]; /* named twice, so not all that were named can change */
+    send_expiring(f, "two", SECOND_MS);
+    send_expiring(f, "three", SECOND_MS);
+    fixture_advance(f, SECOND_MS);
+    assert_ok(pawl_outbox_redrive(fixture_store(f), ids, 2, &changed, &err), &err);
+    assert_int_equal(1, changed);
+    assert_int_equal(2, kit_expire(f));
+    kit_check(f);
+}
+
 PAWL_TEST(a_message_is_claimable_until_just_before_its_time)
 {
     fixture *f = fixture_open(NULL);

@@ -65,25 +65,38 @@ pawl_state model_shown_state(const model *m, const model_message *x)
     return is_overdue(m, x) ? PAWL_STATE_EXPIRED : x->state;
 }
 
+static void expire_one(model *m, model_message *x)
+{
+    bool failed = x->state == PAWL_STATE_FAILED;
+    int64_t finished_us = x->finished_us;
+
+    model_finish(m, x, PAWL_STATE_EXPIRED);
+    if (failed)
+        x->finished_us = finished_us;
+    else
+        x->processed_by = NULL;
+}
+
 size_t model_expire(model *m)
 {
     size_t changed = 0;
 
-    for (int i = 0; i < MODEL_MESSAGES; i++) {
-        model_message *x = &m->messages[i];
-        int64_t finished_us = x->finished_us;
-
-        if (!is_overdue(m, x))
-            continue;
-        bool failed = x->state == PAWL_STATE_FAILED;
-        model_finish(m, x, PAWL_STATE_EXPIRED);
-        if (failed)
-            x->finished_us = finished_us;
-        else
-            x->processed_by = NULL;
-        changed++;
-    }
+    for (int i = 0; i < MODEL_MESSAGES; i++)
+        if (is_overdue(m, &m->messages[i])) {
+            expire_one(m, &m->messages[i]);
+            changed++;
+        }
     return changed;
+}
+
+/* What reads as expired is changed as such, whether or not maintenance has been there. */
+static model_message *ended_by_work_id(model *m, int64_t work_id)
+{
+    model_message *x = model_by_work_id(m, work_id);
+
+    if (x && x->state == PAWL_STATE_READY && is_overdue(m, x))
+        expire_one(m, x);
+    return x;
 }
 
 static void forget(model_message *x)
@@ -169,12 +182,12 @@ size_t model_cancel(model *m, const pawl_work_id *ids, size_t count)
     return changed;
 }
 
-static size_t redrive(model *m, const pawl_work_id *ids, size_t count)
+size_t model_redrive(model *m, const pawl_work_id *ids, size_t count)
 {
     size_t changed = 0;
 
     for (size_t i = 0; i < count; i++) {
-        model_message *x = model_by_work_id(m, ids[i].value);
+        model_message *x = ended_by_work_id(m, ids[i].value);
 
         if (!x || (x->state != PAWL_STATE_FAILED && x->state != PAWL_STATE_EXPIRED &&
                    x->state != PAWL_STATE_CANCELLED))
@@ -191,37 +204,18 @@ static size_t redrive(model *m, const pawl_work_id *ids, size_t count)
     return changed;
 }
 
-/* What could not be changed may be overdue: then maintenance comes first. */
-size_t model_redrive(model *m, const pawl_work_id *ids, size_t count)
-{
-    size_t changed = redrive(m, ids, count);
-
-    if (changed < count && model_expire(m) > 0)
-        changed += redrive(m, ids, count);
-    return changed;
-}
-
-static size_t purge(model *m, const pawl_work_id *ids, size_t count)
+size_t model_purge(model *m, const pawl_work_id *ids, size_t count)
 {
     size_t changed = 0;
 
     for (size_t i = 0; i < count; i++) {
-        model_message *x = model_by_work_id(m, ids[i].value);
+        model_message *x = ended_by_work_id(m, ids[i].value);
 
         if (!x || x->state == PAWL_STATE_READY || x->state == PAWL_STATE_IN_PROGRESS)
             continue;
         forget(x);
         changed++;
     }
-    return changed;
-}
-
-size_t model_purge(model *m, const pawl_work_id *ids, size_t count)
-{
-    size_t changed = purge(m, ids, count);
-
-    if (changed < count && model_expire(m) > 0)
-        changed += purge(m, ids, count);
     return changed;
 }
 

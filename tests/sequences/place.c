@@ -90,11 +90,13 @@ static const char *reset_sql(place *p)
                             " || ' RESTART IDENTITY' FROM pg_tables WHERE schemaname = '%s'"
                             " AND tablename NOT IN ('meta', 'mutex', 'test_clock')",
                             fixture_store_options(p->f)->schema);
-    return fixture_text(p->f,
-                        "SELECT group_concat('DELETE FROM ' || name || ';', ' ')"
-                        " || 'UPDATE {meta} SET latest_time = 0, boot_id = ''''' FROM sqlite_master"
-                        " WHERE type = 'table' AND name GLOB 'pawl_*'"
-                        " AND name NOT IN ('{meta}', '{test_clock}')");
+    return fixture_text(
+        p->f,
+        "SELECT group_concat('DELETE FROM ' || name || ';', ' ')"
+        " || 'UPDATE {meta} SET latest_time = 0, boot_id = '''', clock_resets = clock_resets + 1'"
+        " FROM sqlite_master"
+        " WHERE type = 'table' AND name GLOB 'pawl_*'"
+        " AND name NOT IN ('{meta}', '{test_clock}')");
 }
 
 /* A message is in the queue or has an outcome, never both nor neither, and has a body. */

@@ -138,6 +138,33 @@ BEGIN
 END
 $$;
 
+-- Those of the ids that nobody holds and that are past their time to live: they end as expired.
+CREATE FUNCTION pawl.expire_ids(ids bigint[], t timestamptz) RETURNS void
+LANGUAGE plpgsql VOLATILE
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET jit = off
+AS $$
+#variable_conflict use_column
+BEGIN
+    WITH gone AS (
+        DELETE FROM pawl.queue q WHERE q.id = ANY (ids) AND q.expires_at <= t AND q.fence = 0
+        RETURNING q.id, q.lane_id, q.retries, q.last_error, q.progress),
+    buried AS (
+        INSERT INTO pawl.dead (id, run_at)
+        SELECT g.id, t FROM gone g
+        WHERE EXISTS (SELECT FROM pawl.topic w
+                      WHERE w.dead AND w.name IN ('', (SELECT l.topic FROM pawl.lane l WHERE l.id = g.lane_id)))
+        ON CONFLICT (id) DO NOTHING),
+    ended AS (
+        INSERT INTO pawl.outcome (id, state, finished_at, retries, error, progress)
+        SELECT g.id, 4, t, g.retries, g.last_error, g.progress FROM gone g)
+    INSERT INTO pawl.tally_delta (lane_id, state, n)
+    SELECT g.lane_id, 4, count(*) FROM gone g GROUP BY g.lane_id;
+END
+$$;
+
 -- What nobody holds and is past its time to live; then failed messages that are past theirs.
 CREATE FUNCTION pawl.expire(max_rows bigint DEFAULT 1000) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
@@ -158,20 +185,7 @@ BEGIN
         WHERE q.expires_at <= t AND q.fence = 0 ORDER BY q.expires_at LIMIT max_rows
         FOR UPDATE SKIP LOCKED);
     IF cardinality(late) > 0 THEN
-        WITH gone AS (
-            DELETE FROM pawl.queue q WHERE q.id = ANY (late)
-            RETURNING q.id, q.lane_id, q.retries, q.last_error, q.progress),
-        buried AS (
-            INSERT INTO pawl.dead (id, run_at)
-            SELECT g.id, t FROM gone g
-            WHERE EXISTS (SELECT FROM pawl.topic w
-                          WHERE w.dead AND w.name IN ('', (SELECT l.topic FROM pawl.lane l WHERE l.id = g.lane_id)))
-            ON CONFLICT (id) DO NOTHING),
-        ended AS (
-            INSERT INTO pawl.outcome (id, state, finished_at, retries, error, progress)
-            SELECT g.id, 4, t, g.retries, g.last_error, g.progress FROM gone g)
-        INSERT INTO pawl.tally_delta (lane_id, state, n)
-        SELECT g.lane_id, 4, count(*) FROM gone g GROUP BY g.lane_id;
+        PERFORM pawl.expire_ids(late, t);
     END IF;
 
     -- These were dead letters before, and were recorded as such then.

@@ -1,6 +1,9 @@
 -- An administrator's hand: by work id, each returns how many changed and passes over the rest. They
 -- wait for a row that a worker is just changing (in id order, so never in a circle): skipping it
 -- would be a cancel that silently did not happen.
+--
+-- A message that is past its time to live reads as expired before maintenance has been there: to redrive
+-- and to purge it is, and the same transaction ends it first.
 
 -- Ready or in progress: ended at once. A holder's fence no longer matches anything.
 CREATE FUNCTION pawl.cancel(ids bigint[]) RETURNS bigint
@@ -50,6 +53,7 @@ DECLARE
     changed bigint;
 BEGIN
     PERFORM pawl.check_number('redrive: the number of ids', coalesce(cardinality(ids), 0), 0, @BATCH_MOST@, 'at most @BATCH_MOST@');
+    PERFORM pawl.expire_ids(ids, t);
     WITH gone AS (
         DELETE FROM pawl.outcome o WHERE o.id = ANY (ids) AND o.state IN (3, 4, 5)
         RETURNING o.id, o.error),
@@ -131,6 +135,7 @@ DECLARE
     gone bigint[];
 BEGIN
     PERFORM pawl.check_number('purge: the number of ids', coalesce(cardinality(ids), 0), 0, @BATCH_MOST@, 'at most @BATCH_MOST@');
+    PERFORM pawl.expire_ids(ids, pawl.clock());
     WITH o AS (DELETE FROM pawl.outcome o WHERE o.id = ANY (ids) RETURNING o.id)
     SELECT array_agg(o.id) INTO gone FROM o;
     DELETE FROM pawl.dead d WHERE d.id = ANY (gone);

@@ -1,4 +1,5 @@
 -- Remove finished messages for good.
+-- @include expire_id
 -- @each
 DELETE FROM pawl_outcome WHERE id = :id;
 -- @each

@@ -1,5 +1,6 @@
 -- Dead letters become ready again: attempts 0, due now, as long to live as the first time.
 UPDATE pawl_meta SET latest_time = :now WHERE id = 1;
+-- @include expire_id
 -- @each
 INSERT OR IGNORE INTO pawl_lane (topic, priority, destination)
 SELECT b.topic, b.priority, coalesce(b.destination, '')

@@ -127,11 +127,12 @@ pawl_status pawli_sqlite_clock_write(pawli_sqlite *conn, const pawli_sqlite_time
                  &conn->set_clock, err);
     if (st != PAWL_OK)
         return st;
-    sqlite3_bind_int64(conn->set_clock, 1, time->now - time->boot);
-    sqlite3_bind_int64(conn->set_clock, 3, time->resets); /* not by the op that resets it */
-    code = time->boot_is_real
-               ? sqlite3_bind_text(conn->set_clock, 2, pawli_boot_id(), -1, SQLITE_STATIC)
-               : SQLITE_OK; /* the test clock's */
+    /* A value that could not be bound would be the one of the last time. */
+    code = sqlite3_bind_int64(conn->set_clock, 1, time->now - time->boot);
+    if (code == SQLITE_OK && time->boot_is_real) /* NULL: the test clock's */
+        code = sqlite3_bind_text(conn->set_clock, 2, pawli_boot_id(), -1, SQLITE_STATIC);
+    if (code == SQLITE_OK) /* not by the op that resets it */
+        code = sqlite3_bind_int64(conn->set_clock, 3, time->resets);
     if (code == SQLITE_OK)
         code = sqlite3_step(conn->set_clock);
     int end = sqlite3_reset(conn->set_clock);
