@@ -91,6 +91,24 @@ PAWL_TEST_ON(sqlite, time_goes_on_while_the_wall_clock_is_behind)
     assert_int_equal(2, (int)pawl_messages_count(fixture_claim(f, kit_owner(2), SECOND_MS, 10)));
 }
 
+PAWL_TEST_ON(sqlite, a_message_reads_as_expired_by_the_time_that_goes_on)
+{
+    fixture *f = fixture_open(NULL);
+    pawl_outgoing message = kit_message("t", "short-lived");
+    pawl_filter filter = PAWL_FILTER_INIT;
+    pawl_error err = PAWL_ERROR_INIT;
+    pawl_messages *list = NULL;
+
+    spoil(f);
+    message.expires_at = (pawl_wall){store_now(f).us + 10 * SECOND_MS * 1000};
+    pawl_work_id id = kit_send(f, &message).work_id;
+    fixture_advance(f, 10 * SECOND_MS);
+    assert_int_equal(PAWL_STATE_EXPIRED, fixture_state(f, id));
+    filter.states = 1u << PAWL_STATE_EXPIRED;
+    assert_ok(pawl_outbox_list(fixture_store(f), &filter, &list, NULL, &err), &err);
+    assert_int_equal(1, pawl_messages_count(kit_keep(list)));
+}
+
 PAWL_TEST_ON(sqlite, time_goes_on_in_every_process)
 {
     fixture *f = fixture_open(NULL);

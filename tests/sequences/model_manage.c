@@ -90,13 +90,14 @@ size_t model_expire(model *m)
 }
 
 /* What reads as expired is changed as such, whether or not maintenance has been there. */
-static model_message *ended_by_work_id(model *m, int64_t work_id)
+static void expire_ids(model *m, const pawl_work_id *ids, size_t count)
 {
-    model_message *x = model_by_work_id(m, work_id);
+    for (size_t i = 0; i < count; i++) {
+        model_message *x = model_by_work_id(m, ids[i].value);
 
-    if (x && x->state == PAWL_STATE_READY && is_overdue(m, x))
-        expire_one(m, x);
-    return x;
+        if (x && x->state == PAWL_STATE_READY && is_overdue(m, x))
+            expire_one(m, x);
+    }
 }
 
 static void forget(model_message *x)
@@ -186,8 +187,9 @@ size_t model_redrive(model *m, const pawl_work_id *ids, size_t count)
 {
     size_t changed = 0;
 
+    expire_ids(m, ids, count);
     for (size_t i = 0; i < count; i++) {
-        model_message *x = ended_by_work_id(m, ids[i].value);
+        model_message *x = model_by_work_id(m, ids[i].value);
 
         if (!x || (x->state != PAWL_STATE_FAILED && x->state != PAWL_STATE_EXPIRED &&
                    x->state != PAWL_STATE_CANCELLED))
@@ -208,8 +210,9 @@ size_t model_purge(model *m, const pawl_work_id *ids, size_t count)
 {
     size_t changed = 0;
 
+    expire_ids(m, ids, count);
     for (size_t i = 0; i < count; i++) {
-        model_message *x = ended_by_work_id(m, ids[i].value);
+        model_message *x = model_by_work_id(m, ids[i].value);
 
         if (!x || x->state == PAWL_STATE_READY || x->state == PAWL_STATE_IN_PROGRESS)
             continue;

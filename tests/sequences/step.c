@@ -116,7 +116,8 @@ static void say_more(FILE *out, const step *s)
     if (s->kind == STEP_RETAIN)
         fprintf(out, " %" PRId64 " ms", s->keep_ms);
     if (s->kind == STEP_CLOCK)
-        fprintf(out, " %+" PRId64 ".%06d s", s->clock_us / 1000000,
+        fprintf(out, " %c%" PRId64 ".%06d s", s->clock_us < 0 ? '-' : '+',
+                (s->clock_us < 0 ? -s->clock_us : s->clock_us) / 1000000,
                 (int)((s->clock_us < 0 ? -s->clock_us : s->clock_us) % 1000000));
     if (s->kind == STEP_TX_SEND || s->kind == STEP_TX_END)
         fprintf(out, " %d", s->handle);

@@ -1,2 +1,3 @@
 -- One message by its work id.
-SELECT * FROM pawl_message WHERE id = :id;
+-- @include message_columns
+WHERE m.id = :id;

@@ -1,6 +1,7 @@
 -- Dead letters become ready again: attempts 0, due now, as long to live as the first time.
-UPDATE pawl_meta SET latest_time = :now WHERE id = 1;
 -- @include expire_id
+-- (Between the two, so that each is done for all ids: one that is named twice is changed once.)
+UPDATE pawl_meta SET latest_time = :now WHERE id = 1;
 -- @each
 INSERT OR IGNORE INTO pawl_lane (topic, priority, destination)
 SELECT b.topic, b.priority, coalesce(b.destination, '')
