@@ -1,5 +1,6 @@
 -- Remove finished messages for good.
 -- @include expire_id
+UPDATE pawl_meta SET latest_time = :now WHERE id = 1;
 -- @each
 DELETE FROM pawl_outcome WHERE id = :id;
 -- @each
