@@ -11,7 +11,8 @@ GROWTH_MAX = 1.2     # end by beginning
 CLAIM_SHORT_MAX = 1.5  # of a short run: a claim's cost depends on what vacuum has come round to
 MEMORY_FACTOR = 1.1  # of resident memory, and what the allocator may keep beside it
 MEMORY_KIB = 1024
-DESTINATION_KIB = 2  # that a delivery keeps for a destination, for five minutes
+DESTINATION_KIB = 2  # that a delivery keeps for a destination
+DESTINATION_S = 300  # for so long
 DESCRIPTORS = 10
 
 
@@ -25,6 +26,11 @@ class Series:
     def add(self, at, value):
         self.times.append(at)
         self.values.append(value)
+
+    def at(self, when):
+        """The last number that was measured until then."""
+        place = bisect.bisect_right(self.times, when)
+        return self.values[place - 1] if place else 0
 
     def since(self, at):
         return self.between(at, float("inf"))
@@ -108,17 +114,32 @@ def compare_costs(scenario, first, second):
         scenario.check(check, growth <= most, f"{text}, allowed are {most}")
 
 
+def destinations(sent, at):
+    """How many destinations were new in the five minutes before: a delivery remembers each for so long."""
+    return sent.at(at) - sent.at(at - DESTINATION_S)
+
+
+def more_destinations(scenario, until):
+    """By how many more than at any time `until` there the delivery remembers at the end: each is a destination of its own."""
+    sent = scenario.watch.sent["left", "url"]
+    before = max(destinations(sent, at) for at in sent.times if at <= until)
+    return max(0, max(destinations(sent, at) for at in sent.times if at > until) - before)
+
+
 def compare_processes(scenario, last):
     """The end by the first three quarters, or the first ten minutes. Both have a snapshot in them, after which more is sent at
     once than ever else: what a process needs at the highest load, it keeps."""
+    until = min(scenario.seconds * 3 / 4, LONG_S)
     for (process, figure), series in sorted(scenario.watch.figures.items()):
-        before = max(series.between(0, min(scenario.seconds * 3 / 4, LONG_S)), default=0)
+        before = max(series.between(0, until), default=0)
         after = statistics.median(series.between(*last) or [0])
         limit = {"memory": before * MEMORY_FACTOR + MEMORY_KIB, "descriptors": before + DESCRIPTORS,
                  "threads": before}[figure]
-        if figure == "memory" and process.startswith("daemon") and scenario.seconds < LONG_S:
-            limit += DESTINATION_KIB * scenario.sides[0].senders["url"].sent  # five minutes are not over yet
-        scenario.say(f"{process}: {figure} {before:.0f} at the beginning, {after:.0f} at the end")
+        if figure == "memory" and process == "daemon left":
+            limit += DESTINATION_KIB * more_destinations(scenario, until)
+        course = " ".join(f"{series.at(scenario.seconds * tenth / 10):.0f}" for tenth in range(1, 11))
+        scenario.say(f"{process}: {figure} {before:.0f} at the beginning, {after:.0f} at the end, allowed were {limit:.0f}; "
+                     f"in ten steps {course}")
         scenario.check(f"{figure} flat", after <= limit,
                        f"{process}: {before:.0f} at the beginning, {after:.0f} at the end, allowed are {limit:.0f}")
 
