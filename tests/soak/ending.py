@@ -2,7 +2,7 @@
 
 import time
 
-from load import EFFECTS, LOAD, STUCK_S, is_cancelled
+from load import EFFECTS, LOAD, RUN_AGAIN_S, STUCK_S, is_cancelled
 
 ENDS_WELL = "every process ends well"
 NOT_LEASED = "nothing is leased at the end"
@@ -84,8 +84,11 @@ def report(scenario):
     left, deaths, seconds = scenario.sides[0], scenario.deaths, scenario.seconds
     reached = ", ".join(f"{kind} {left.senders[kind].sent / seconds:.0f} of {target}" for kind, target, _ in LOAD)
     scenario.say(f"{scenario.engine}: {seconds:.0f} s; reached per second, by the target: {reached}")
+    recovered = sorted(deaths.recovered) or [0]
+    soon = sum(1 for late in recovered if late <= RUN_AGAIN_S)
     scenario.say(f"{len(deaths.kills)} workers killed, {len(deaths.hoards)} processes with up to {deaths.claims} claims "
-                 f"each, {sum(deaths.held)} messages in all, which ran again {max(deaths.recovered, default=0):.2f} s after "
-                 "the lease at the latest")
+                 f"each, {sum(deaths.held)} messages in all; those of {soon} of {len(recovered)} processes ran again within "
+                 f"{RUN_AGAIN_S} s after the lease, of half within {recovered[len(recovered) // 2]:.2f} s, of all within "
+                 f"{recovered[-1]:.2f} s")
     for (who, name), (count, limit) in sorted(scenario.watch.highest.items()):
         scenario.say(f"{who}: {name} {count} at most, allowed were {limit:.0f}")
