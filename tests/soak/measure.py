@@ -12,7 +12,7 @@ CLAIM_SHORT_MAX = 1.5  # of a short run: a claim's cost depends on what vacuum h
 MEMORY_FACTOR = 1.1  # of resident memory, and what the allocator may keep beside it
 MEMORY_KIB = 1024
 DESTINATION_KIB = 2  # that a delivery keeps for a destination
-DESTINATION_S = 300  # for so long
+DESTINATION_S = 300  # how long it keeps that
 DESCRIPTORS = 10
 
 
@@ -119,11 +119,11 @@ def destinations(sent, at):
     return sent.at(at) - sent.at(at - DESTINATION_S)
 
 
-def more_destinations(scenario, until):
-    """By how many more than at any time `until` there the delivery remembers at the end: each is a destination of its own."""
+def more_destinations(scenario, until, last):
+    """How many more destinations the delivery remembers at the end than at any time before `until`."""
     sent = scenario.watch.sent["left", "url"]
     before = max(destinations(sent, at) for at in sent.times if at <= until)
-    return max(0, max(destinations(sent, at) for at in sent.times if at > until) - before)
+    return max(0, max(destinations(sent, at) for at in sent.times if at >= last[0]) - before)
 
 
 def compare_processes(scenario, last):
@@ -136,7 +136,7 @@ def compare_processes(scenario, last):
         limit = {"memory": before * MEMORY_FACTOR + MEMORY_KIB, "descriptors": before + DESCRIPTORS,
                  "threads": before}[figure]
         if figure == "memory" and process == "daemon left":
-            limit += DESTINATION_KIB * more_destinations(scenario, until)
+            limit += DESTINATION_KIB * more_destinations(scenario, until, last)
         course = " ".join(f"{series.at(scenario.seconds * tenth / 10):.0f}" for tenth in range(1, 11))
         scenario.say(f"{process}: {figure} {before:.0f} at the beginning, {after:.0f} at the end, allowed were {limit:.0f}; "
                      f"in ten steps {course}")

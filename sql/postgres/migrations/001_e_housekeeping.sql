@@ -138,7 +138,7 @@ BEGIN
 END
 $$;
 
--- Those of the ids that nobody holds and that are past their time to live: they end as expired.
+-- Ends as expired those of the messages that have no owner and are past their time to live.
 CREATE FUNCTION pawl.expire_ids(ids bigint[], t timestamptz) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET plan_cache_mode = force_generic_plan
