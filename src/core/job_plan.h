@@ -37,7 +37,7 @@ typedef struct pawli_job_facts {
 
 /*
  * A clock that was set back by more than this had been wrong: jobs use its current time. After a
- * smaller step, as made by clock synchronization, they wait. As in job_due.sql.
+ * smaller step, as made by clock synchronization, they wait. As in the statement job_due.
  */
 #define PAWLI_JOB_REWIND_US INT64_C(300000000)
 

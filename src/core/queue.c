@@ -202,7 +202,7 @@ pawl_status pawl_queue_ack(pawl_store *store, pawl_owner owner, const pawl_held 
                              ret_changed, err);
 }
 
-/* abandon.sql and defer.sql, which have the same parameters. */
+/* The statements abandon and defer, which have the same parameters. */
 static pawl_status put_off(pawl_store *store, enum pawli_sql sql, pawl_owner owner,
                            const pawl_held *items, size_t count, const char *error,
                            pawli_value delay, const pawl_backoff *local, const pawl_backoff *remote,

@@ -16,7 +16,7 @@
 #include <pawl/clock.h>
 #include <pawl/error.h>
 
-#include "sql_names.h" /* generated: enum pawli_sql, one member per file in sql/ENGINE/statements */
+#include "sql_names.h" /* generated: enum pawli_sql, one member per statement in sql/ENGINE */
 
 typedef enum pawli_type {
     PAWLI_INT,   /* bigint / INTEGER */

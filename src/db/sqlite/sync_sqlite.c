@@ -5,7 +5,7 @@
  * tokens were drawn. So tokens are set aside in advance: pawl_meta.fence_mark is the last one that
  * may be given out, and is on the disk before any of them is. The first draw on a connection starts
  * behind the mark, for it does not know what was drawn before power went. The SQL
- * (sql/sqlite/parts) asks two functions:
+ * (sql/sqlite/claim.sql) asks two functions:
  *
  *   pawli_first()      1 until the mark was moved by this connection
  *   pawli_must_last()  1; the mark is moved by the transaction at hand: it must be on the disk

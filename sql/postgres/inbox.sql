@@ -1,0 +1,86 @@
+-- sql/postgres/inbox.sql - deliveries from other services, processed once.
+
+-- name: inbox_begin
+-- A delivery: see the function. Its answer as a number, the time to wait in microseconds.
+-- It runs under the caller's search_path: nothing in it may be a name that public could have a better match for.
+SELECT CASE b.answer WHEN 'new' THEN 0 WHEN 'duplicate' THEN 1 WHEN 'in_progress' THEN 2 WHEN 'conflict' THEN 3
+                     WHEN 'dead' THEN 4 WHEN 'suspect' THEN 5 END,
+       b.attempt, b.fence, b.idempotency_key,
+       (extract(epoch FROM b.retry_after) OPERATOR(pg_catalog.*) 1000000::numeric)::bigint,
+       b.response, b.error
+FROM pawl.inbox_begin(
+    source => :source, id => :id, hash => :hash, lease => :lease, max_attempts => :max_attempts,
+    keep => :keep, endpoint => :endpoint, alone => :alone, holder => :holder) b;
+
+-- name: inbox_hold
+-- Inside the transaction of an atomic attempt: it is still this caller's, and stays so.
+SELECT pawl.inbox_hold(source => :source, id => :id, fence => :fence);
+
+-- name: inbox_done
+-- Done, once: under the fence of the attempt, or (no fence) whoever is at it.
+SELECT pawl.inbox_finish(
+    source => :source, id => :id, fence => :fence, response => :response, keep => :keep);
+
+-- name: inbox_fail
+-- The attempt failed.
+SELECT pawl.inbox_give_up(
+    source => :source, id => :id, fence => :fence, error => :error, dead => :dead, keep => :keep);
+
+-- name: inbox_release
+-- The attempt was not made: it is given back, and does not count.
+SELECT pawl.inbox_release(source => :source, id => :id, fence => :fence);
+
+-- name: inbox_renew
+-- Still at it.
+SELECT pawl.inbox_renew(source => :source, id => :id, fence => :fence, lease => :lease);
+
+-- name: inbox_seen
+-- Write down that it was seen.
+SELECT * FROM pawl.inbox_seen(
+    source => :source, id => :id, hash => :hash, max_attempts => :max_attempts, keep => :keep);
+
+-- name: inbox_get
+-- One record by its key.
+SELECT number, source, id, state, attempts, max_attempts, suspect, duplicates, fence, nullif(lease_until, 'epoch'),
+       first_seen, last_seen, processed_at, expires_at, hash, endpoint, error, response
+FROM pawl.inbox_get(source => :source, id => :id);
+
+-- name: inbox_list_any
+-- All records, newest first.
+SELECT number, source, id, state, attempts, max_attempts, suspect, duplicates, fence, nullif(lease_until, 'epoch'),
+       first_seen, last_seen, processed_at, expires_at, hash, endpoint, error, response, matches, bounded
+FROM pawl.inbox_list(
+    states => :states, source => :source, before => :before, max_rows => :limit, scan => :scan,
+    kind => 0);
+
+-- name: inbox_list_unfinished
+-- Records that are not finished, newest first.
+SELECT number, source, id, state, attempts, max_attempts, suspect, duplicates, fence, nullif(lease_until, 'epoch'),
+       first_seen, last_seen, processed_at, expires_at, hash, endpoint, error, response, matches, bounded
+FROM pawl.inbox_list(
+    states => :states, source => :source, before => :before, max_rows => :limit, scan => :scan,
+    kind => 1);
+
+-- name: inbox_list_dead
+-- Dead records, newest first.
+SELECT number, source, id, state, attempts, max_attempts, suspect, duplicates, fence, nullif(lease_until, 'epoch'),
+       first_seen, last_seen, processed_at, expires_at, hash, endpoint, error, response, matches, bounded
+FROM pawl.inbox_list(
+    states => :states, source => :source, before => :before, max_rows => :limit, scan => :scan,
+    kind => 2);
+
+-- name: inbox_requeue
+-- Dead records get all their attempts again.
+SELECT pawl.inbox_requeue(source => :source, id => :id, keep => :keep, max_rows => :limit);
+
+-- name: inbox_purge
+-- Forget dead records.
+SELECT pawl.inbox_purge(source => :source, id => :id, max_rows => :limit);
+
+-- name: inbox_clean
+-- Forget what has been kept long enough.
+SELECT pawl.inbox_clean(max_rows => :limit);
+
+-- name: inbox_stats
+-- How many are in which state.
+SELECT * FROM pawl.inbox_stats(cap => :cap);

@@ -1,0 +1,60 @@
+-- sql/postgres/job.sql - scheduled jobs and their runs.
+
+-- name: job_put
+-- Create a job or change it. Answers whether there was none before.
+SELECT pawl.job_put(
+    name => :name, schedule => :schedule, topic => :topic, payload => :payload, zone => :zone,
+    destination => :destination, headers => CAST(:headers AS json), correlation_id => :correlation_id,
+    priority => :priority, type => :type_name, max_attempts => :max_attempts, retry_base => :retry_base,
+    retry_max => :retry_max, retry_jitter => :retry_jitter, misfire => :misfire,
+    misfire_cap => :misfire_cap, misfire_grace => :misfire_grace, overlap => :overlap, jitter => :jitter,
+    ttl => :ttl, timeout => :timeout, lease => :lease, heartbeat => :heartbeat, keep_runs => :keep_runs,
+    keep_age => :keep_age, enabled => :enabled);
+
+-- name: job_get
+-- One job by its name: the clock, then the columns of job_status.
+SELECT pawl.now(), s.* FROM pawl.job_get(name => :name) s;
+
+-- name: job_list
+-- Jobs by name: the clock, then the columns of job_status, without payloads.
+SELECT pawl.now(), s.* FROM pawl.job_list(after => :after, max_rows => :limit) s;
+
+-- name: job_switch
+-- Enable or disable a job. Answers whether there is such a job, and whether that was a change.
+SELECT * FROM pawl.job_switch(name => :name, enabled => :enabled);
+
+-- name: job_trigger
+-- A run outside the schedule.
+SELECT * FROM pawl.job_fire(name => :name, forced => :force, message_id => :message_id);
+
+-- name: job_delete
+-- Remove a job and its history. Answers 0 and how many runs were cancelled, then 1 and how many jobs
+-- that were.
+SELECT 1 - n.kind, CASE n.kind WHEN 1 THEN coalesce(r.cancelled, 0) ELSE (r.cancelled IS NOT NULL)::integer END
+FROM pawl.job_remove(name => :name) AS r(cancelled), generate_series(0, 1) AS n(kind);
+
+-- name: job_due
+-- What the scheduler has to look at.
+SELECT * FROM pawl.job_due(max_rows => :limit);
+
+-- name: job_advance
+-- What the scheduler decided.
+SELECT * FROM pawl.job_advance(
+    steps => :step, job_ids => :job_id, seen => :seen, run_ids => :run_id, slots => :slot,
+    last_slots => :last_slot, dues => :due, looks => :look_at, sinces => :since, anchors => :anchor,
+    counts => :slots, more => :slots_more, in_line => :in_line, awaits => :awaits, problems => :problem,
+    message_ids => :message_id, planned => :planned_at, rewinds => :rewinds);
+
+-- name: job_runs
+-- A job's history, newest first.
+SELECT * FROM pawl.job_run_list(
+    job => :job, states => :states, before => :before, max_rows => :limit, scan => :scan,
+    with_output => :with_output);
+
+-- name: job_run
+-- One run with its output.
+SELECT * FROM pawl.job_run_get(id => :id);
+
+-- name: job_clean
+-- Forget what the jobs do not want to keep of their history.
+SELECT * FROM pawl.job_clean(max_rows => :limit);

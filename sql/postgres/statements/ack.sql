@@ -1,2 +1,0 @@
--- Done.
-SELECT pawl.ack(owner => :owner, ids => :id, fences => :fence);

@@ -1,2 +1,0 @@
--- No longer asleep.
-SELECT * FROM pawl.awake(sleeper => :sleeper);

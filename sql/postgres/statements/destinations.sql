@@ -1,2 +1,0 @@
--- Destinations by name, and whether there are unfinished messages for them.
-SELECT * FROM pawl.destinations(after => :after, scan => :scan);

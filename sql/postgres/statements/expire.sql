@@ -1,2 +1,0 @@
--- What is past its time to live.
-SELECT pawl.expire(max_rows => :limit);

@@ -1,2 +1,0 @@
--- One message by its message id.
-SELECT * FROM pawl.find(message_id => :message_id);

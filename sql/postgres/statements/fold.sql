@@ -1,2 +1,0 @@
--- Remove empty lanes and move the deltas into the tally.
-SELECT * FROM pawl.fold_batch(max_rows => :limit);

@@ -1,2 +1,0 @@
--- One message by its work id.
-SELECT * FROM pawl.get(id => :id);

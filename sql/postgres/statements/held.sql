@@ -1,2 +1,0 @@
--- What an owner holds now.
-SELECT * FROM pawl.held(owner => :owner);

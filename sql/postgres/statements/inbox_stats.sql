@@ -1,2 +1,0 @@
--- How many are in which state.
-SELECT * FROM pawl.inbox_stats(cap => :cap);

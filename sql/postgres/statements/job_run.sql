@@ -1,2 +1,0 @@
--- One run with its output.
-SELECT * FROM pawl.job_run_get(id => :id);

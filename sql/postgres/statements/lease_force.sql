@@ -1,2 +1,0 @@
--- Take a lease away from its holder.
-SELECT * FROM pawl.lease_force(name => :name, by => :by, reason => :reason, fence => :fence);

@@ -1,2 +1,0 @@
--- One lease by its name.
-SELECT * FROM pawl.lease_get(name => :name);

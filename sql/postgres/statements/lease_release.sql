@@ -1,2 +1,0 @@
--- Give a lease back.
-SELECT * FROM pawl.lease_release(name => :name, owner => :owner, fence => :fence);

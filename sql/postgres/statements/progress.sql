@@ -1,2 +1,0 @@
--- How far it is, in the words of whoever holds it.
-SELECT pawl.progress(owner => :owner, ids => :id, fences => :fence, words => :text);

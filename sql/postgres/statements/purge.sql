@@ -1,2 +1,0 @@
--- Remove finished messages for good.
-SELECT pawl.purge(ids => :id);

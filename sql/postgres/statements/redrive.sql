@@ -1,2 +1,0 @@
--- Dead letters become ready again.
-SELECT pawl.redrive(ids => :id);

@@ -1,2 +1,0 @@
--- Ready again at once, the attempt not counted.
-SELECT pawl.release(owner => :owner, ids => :id, fences => :fence);

@@ -1,2 +1,0 @@
--- Per topic: what is unfinished, and what has ended.
-SELECT * FROM pawl.stats(cap => :cap);

@@ -1,2 +1,0 @@
--- Nothing of the topic is claimed from now on.
-SELECT pawl.topic_pause(topic => :topic);

@@ -1,2 +1,0 @@
--- Claims look at the topic again.
-SELECT pawl.topic_resume(topic => :topic);

@@ -1,0 +1,141 @@
+-- sql/sqlite/claim.sql - taking messages under a lease.
+
+-- part: next_fence
+       -- The next fencing token. What this connection does not know may have been given out.
+       (SELECT CASE WHEN pawli_first() THEN max(fence, fence_mark) ELSE fence END + 1
+        FROM pawl_meta WHERE id = 1)
+
+-- part: fence_mark
+    -- Tokens beyond the mark are not given out before it is moved, and that is on the disk.
+    fence_mark = CASE WHEN fence >= fence_mark OR pawli_first()
+                      THEN max(fence, fence_mark) + 1000 * pawli_must_last()
+                      ELSE fence_mark END,
+
+-- part: claim_acks
+-- What was done of an earlier claim, in the same commit as the next. Answered as a note: no message,
+-- then item 5 and how many.
+-- @include ack
+-- @if-rows
+SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+       NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+       NULL, 5, changes(), NULL;
+-- @include claims_ended
+
+-- part: claim_end
+-- The claim row is written: draw its token, mark what it names, answer it.
+UPDATE pawl_meta
+SET fence = last_insert_rowid(),
+-- @include fence_mark
+    latest_time = :now
+WHERE id = 1;
+
+UPDATE OR FAIL pawl_queue
+SET owner = :owner, lease_until = :now + min(coalesce(lease, :lease), @LEASE_MOST@000),
+    fence = (SELECT fence FROM pawl_meta WHERE id = 1)
+WHERE id IN (SELECT j.value FROM pawl_claim c CROSS JOIN json_each(c.ids) j
+             WHERE c.fence = (SELECT fence FROM pawl_meta WHERE id = 1));
+
+INSERT INTO pawl_tally (lane_id, priority, turn, used_at, held)
+SELECT h.lane_id, 0, h.fence, :now, count(*)
+FROM pawl_held h
+WHERE h.fence = (SELECT fence FROM pawl_meta WHERE id = 1)
+GROUP BY h.lane_id
+ON CONFLICT (lane_id) DO UPDATE SET turn = excluded.turn, used_at = excluded.used_at, held = held + excluded.held;
+
+-- The columns of pawl_message, without looking for an outcome that cannot be there. json_each answers
+-- in the array's order, which is the claim's; sorting would copy the payloads.
+SELECT b.id, b.message_id, b.topic, b.payload, b.type, b.destination, b.headers, b.correlation_id,
+       b.priority, b.created_at, b.due_at, coalesce(q.expires_at, b.expires_at), b.max_attempts,
+       q.retries, 1, c.fence, c.owner, c.owner_name, q.lease_until, q.run_at, NULL, NULL, q.last_error,
+       q.progress, b.timeout, b.heartbeat, b.run_id, NULL, q.deferrals, b.retry_base,
+       b.retry_max, b.retry_jitter, b.count_all
+FROM pawl_claim c
+CROSS JOIN json_each(c.ids) j
+CROSS JOIN pawl_queue q ON q.id = j.value
+CROSS JOIN pawl_body b ON b.id = q.id
+WHERE c.fence = (SELECT fence FROM pawl_meta WHERE id = 1);
+
+-- The history of jobs, if runs are among them.
+-- @stop-unless-changed
+UPDATE OR FAIL pawl_claim SET runs = 0 WHERE fence = (SELECT fence FROM pawl_meta WHERE id = 1) AND runs > 0;
+
+UPDATE OR FAIL pawl_job_run
+SET state = 1, started_at = coalesce(started_at, :now), claimed_at = :now, claimed_by = :owner_name,
+    attempts = 1 + (SELECT retries FROM pawl_queue WHERE id = work_id),
+    news = news + (started_at IS NULL
+                   AND EXISTS (SELECT 1 FROM pawl_job WHERE id = job_id AND awaited_run = pawl_job_run.id))
+WHERE id IN (SELECT q.run_id
+             FROM pawl_claim c
+             CROSS JOIN json_each(c.ids) j
+             CROSS JOIN pawl_queue q ON q.id = j.value
+             WHERE c.fence = (SELECT fence FROM pawl_meta WHERE id = 1) AND q.run_id IS NOT NULL);
+
+-- name: claim
+-- @include claim_acks
+
+-- Take what is ready and due for local handlers. The claim row is written first and names the items;
+-- nothing due writes nothing. Each lane is one bounded range of the index, until there are enough: lanes of
+-- higher priority first, then the one that has waited longest for its turn.
+-- @stop-unless-changed
+INSERT OR FAIL INTO pawl_claim (fence, owner, owner_name, check_at, runs, last_id, ids)
+SELECT
+-- @include next_fence
+       , :owner, :owner_name, check_at, runs, last_id, ids
+FROM (SELECT count(*) AS n, :now + min(min(coalesce(lease, :lease)), @LEASE_MOST@000) AS check_at,
+             max(run_id IS NOT NULL) AS runs, max(id) AS last_id, json_group_array(id) AS ids
+      FROM (SELECT q.id, q.lease, q.run_id
+            FROM pawl_tally t INDEXED BY pawl_tally_turn
+            CROSS JOIN pawl_queue q INDEXED BY pawl_queue_due
+                    ON q.lane_id = t.lane_id AND q.fence = 0 AND q.run_at <= :now
+            WHERE t.paused = 0 AND t.destination = ''
+              AND (:topics IS NULL
+                   OR (SELECT topic FROM pawl_lane WHERE id = t.lane_id)
+                      IN (SELECT value FROM json_each(:topics)))
+              AND (q.expires_at IS NULL OR q.expires_at > :now)
+            ORDER BY t.priority DESC, t.turn
+            LIMIT :limit))
+WHERE n > 0;
+
+-- @include claim_end
+
+-- name: claim_remote
+-- @include claim_acks
+
+-- Take what is ready and due for the destinations, in their order, of each as many as :limits says.
+-- A limit cannot depend on a row, so :most, the highest of them, are looked at. Within one, as in
+-- claim: lanes of higher priority first, then the one that has waited longest.
+-- @stop-unless-changed
+INSERT OR FAIL INTO pawl_claim (fence, owner, owner_name, check_at, runs, last_id, ids)
+SELECT
+-- @include next_fence
+       , :owner, :owner_name, check_at, runs, last_id, ids
+FROM (SELECT count(*) AS n, :now + min(min(coalesce(lease, :lease)), @LEASE_MOST@000) AS check_at,
+             max(run_id IS NOT NULL) AS runs, max(id) AS last_id, json_group_array(id) AS ids
+      FROM (SELECT f.id, f.lease, f.run_id
+            FROM json_each(:destinations) named
+            CROSS JOIN json_each(
+                (SELECT json_group_array(id)
+                 FROM (SELECT q.id
+                       FROM pawl_tally t INDEXED BY pawl_tally_turn
+                       CROSS JOIN pawl_queue q INDEXED BY pawl_queue_due
+                               ON q.lane_id = t.lane_id AND q.fence = 0 AND q.run_at <= :now
+                       WHERE t.paused = 0 AND t.destination = named.value
+                         AND (q.expires_at IS NULL OR q.expires_at > :now)
+                       ORDER BY t.priority DESC, t.turn
+                       LIMIT :most))) j
+            CROSS JOIN pawl_queue f ON f.id = j.value
+            WHERE named.value > ''
+              AND (:limits IS NULL OR j.key < json_extract(:limits, '$[' || named.key || ']'))
+            LIMIT :limit))
+WHERE n > 0;
+
+-- @include claim_end
+
+-- name: held
+-- What an owner holds now.
+SELECT m.*
+FROM pawl_claim c INDEXED BY pawl_claim_owner
+CROSS JOIN json_each(c.ids) j
+CROSS JOIN pawl_message m ON m.id = j.value AND m.fence = c.fence
+WHERE c.owner = :owner
+ORDER BY c.fence, j.key;

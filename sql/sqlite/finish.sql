@@ -1,0 +1,195 @@
+-- sql/sqlite/finish.sql - what the owner of a claim does with its messages.
+
+-- part: ack
+-- Done: the queue row goes, an outcome row comes. Afterwards changes() says how many.
+-- @if-rows
+UPDATE pawl_meta SET latest_time = :now WHERE id = 1;
+
+-- @if-rows
+INSERT OR FAIL INTO pawl_outcome (id, state, finished_at, retries, processed_by, progress, output)
+SELECT q.id, 2, :now, q.retries, (SELECT owner_name FROM pawl_claim WHERE fence = q.fence), q.progress,
+       r.output
+FROM pawli_rows(:rows) r CROSS JOIN pawl_queue q ON q.id = r.id
+WHERE q.fence = r.fence AND q.owner = :owner AND q.fence <> 0;
+
+-- @if-rows
+INSERT INTO pawl_tally (lane_id, priority, held, done)
+SELECT q.lane_id, 0, -count(*), count(*)
+FROM pawli_rows(:rows) r CROSS JOIN pawl_queue q ON q.id = r.id
+WHERE q.fence = r.fence AND q.owner = :owner AND q.fence <> 0
+GROUP BY q.lane_id
+ON CONFLICT (lane_id) DO UPDATE SET held = held + excluded.held, done = done + excluded.done;
+
+-- @if-rows
+DELETE FROM pawl_queue
+WHERE id IN (SELECT q.id FROM pawli_rows(:rows) r CROSS JOIN pawl_queue q ON q.id = r.id
+             WHERE q.fence = r.fence AND q.owner = :owner AND q.fence <> 0);
+
+-- part: claim_ended
+-- The claim goes with the last message that it took. Messages mostly end in the order in which they were
+-- claimed, so whether the last one is still held is asked first: that answers for almost every message of
+-- a batch that is finished one by one.
+-- @each
+DELETE FROM pawl_claim
+WHERE fence = :fence
+  AND NOT EXISTS (SELECT 1 FROM pawl_queue q WHERE q.id = pawl_claim.last_id AND q.fence = pawl_claim.fence)
+  AND NOT EXISTS (SELECT 1 FROM json_each(pawl_claim.ids) j
+                  CROSS JOIN pawl_queue q ON q.id = j.value AND q.fence = pawl_claim.fence);
+
+-- part: claims_ended
+-- The same as claim_ended for all rows at once.
+-- @if-rows
+DELETE FROM pawl_claim
+WHERE fence IN (SELECT fence FROM pawli_rows(:rows))
+  AND NOT EXISTS (SELECT 1 FROM pawl_queue q WHERE q.id = pawl_claim.last_id AND q.fence = pawl_claim.fence)
+  AND NOT EXISTS (SELECT 1 FROM json_each(pawl_claim.ids) j
+                  CROSS JOIN pawl_queue q ON q.id = j.value AND q.fence = pawl_claim.fence);
+
+-- part: run_ready
+-- The job's run is nobody's again.
+-- @each
+UPDATE OR FAIL pawl_job_run
+SET state = 0, attempts = (SELECT retries FROM pawl_queue WHERE id = :id),
+    error = (SELECT last_error FROM pawl_queue WHERE id = :id)
+WHERE id = (SELECT run_id FROM pawl_queue WHERE id = :id AND fence = 0) AND state = 1;
+
+-- name: ack
+-- @include ack
+SELECT changes();
+-- @include claims_ended
+
+-- name: ack_output
+-- Done, with what the handlers left.
+-- @include ack
+SELECT changes();
+-- @include claims_ended
+
+-- name: abandon
+-- Not now. The message is ready again after :delay, or after min(base * 2^(retries + deferrals), max) +
+-- random(0, jitter) of its own or the given policy, whatever a row says within the bounds that a policy has; a
+-- jitter that is NULL is a tenth of the delay. At the last attempt it fails instead.
+UPDATE pawl_meta SET latest_time = :now WHERE id = 1;
+-- @each
+UPDATE OR FAIL pawl_queue
+SET retries = retries + 1, owner = zeroblob(16), lease_until = 0, fence = 0,
+    last_error = coalesce(:error, last_error),
+    run_at = :now + coalesce(:delay, (
+        SELECT delay + abs(random() % (1 + coalesce(max(0, min(@JITTER_MOST@000, jitter)), delay / 10)))
+        FROM (SELECT max(0, min(coalesce(retry_base, CASE WHEN destination IS NULL THEN :local_base ELSE :remote_base END)
+                                    -- too large for an integer: a real number
+                                    * (1 << min(pawl_queue.retries + pawl_queue.deferrals, 30)),
+                                coalesce(retry_max, CASE WHEN destination IS NULL THEN :local_max ELSE :remote_max END),
+                                @BACKOFF_MOST@000)) AS delay,
+                     CASE WHEN retry_base IS NOT NULL THEN retry_jitter
+                          WHEN destination IS NULL THEN :local_jitter ELSE :remote_jitter END AS jitter
+              FROM pawl_body WHERE id = pawl_queue.id)))
+WHERE id = :id AND fence = :fence AND owner = :owner AND fence <> 0;
+-- @each
+UPDATE OR FAIL pawl_tally SET held = held - 1
+WHERE lane_id = (SELECT lane_id FROM pawl_queue WHERE id = :id) AND changes() = 1;
+-- @each
+SELECT changes();
+-- That was the last attempt?
+-- @each
+INSERT OR FAIL INTO pawl_outcome (id, state, finished_at, retries, processed_by, error, expires_at, progress)
+SELECT q.id, 3, :now, q.retries, c.owner_name, q.last_error, q.expires_at, q.progress
+FROM pawl_queue q
+CROSS JOIN pawl_body b ON b.id = q.id
+LEFT JOIN pawl_claim c ON c.fence = :fence
+WHERE q.id = :id AND changes() = 1 AND b.max_attempts > 0 AND q.retries >= b.max_attempts;
+-- @each
+UPDATE OR FAIL pawl_tally SET failed = failed + 1
+WHERE lane_id = (SELECT lane_id FROM pawl_queue WHERE id = :id) AND changes() = 1;
+-- @each
+DELETE FROM pawl_queue WHERE id = :id AND changes() = 1;
+-- The dead-letter handler is to be called, if that was asked for.
+-- @each
+INSERT OR IGNORE INTO pawl_dead (id, run_at)
+SELECT b.id, :now FROM pawl_body b
+WHERE b.id = :id AND changes() = 1
+  AND EXISTS (SELECT 1 FROM pawl_topic t WHERE t.name IN ('', b.topic) AND t.dead);
+-- @include run_ready
+-- @include claim_ended
+
+-- name: defer
+-- Not now, and not counted: ready again after :delay, or by the policy as in abandon.
+UPDATE pawl_meta SET latest_time = :now WHERE id = 1;
+-- @each
+UPDATE OR FAIL pawl_queue
+SET deferrals = deferrals + 1, owner = zeroblob(16), lease_until = 0, fence = 0,
+    last_error = coalesce(:error, last_error),
+    run_at = :now + coalesce(:delay, (
+        SELECT delay + abs(random() % (1 + coalesce(max(0, min(@JITTER_MOST@000, jitter)), delay / 10)))
+        FROM (SELECT max(0, min(coalesce(retry_base, CASE WHEN destination IS NULL THEN :local_base ELSE :remote_base END)
+                                    -- too large for an integer: a real number
+                                    * (1 << min(pawl_queue.retries + pawl_queue.deferrals, 30)),
+                                coalesce(retry_max, CASE WHEN destination IS NULL THEN :local_max ELSE :remote_max END),
+                                @BACKOFF_MOST@000)) AS delay,
+                     CASE WHEN retry_base IS NOT NULL THEN retry_jitter
+                          WHEN destination IS NULL THEN :local_jitter ELSE :remote_jitter END AS jitter
+              FROM pawl_body WHERE id = pawl_queue.id)))
+WHERE id = :id AND fence = :fence AND owner = :owner AND fence <> 0;
+-- @each
+UPDATE OR FAIL pawl_tally SET held = held - 1
+WHERE lane_id = (SELECT lane_id FROM pawl_queue WHERE id = :id) AND changes() = 1;
+-- @each
+SELECT changes();
+-- @include run_ready
+-- @include claim_ended
+
+-- name: fail
+-- Failed for good: a dead letter, kept until it is redriven or purged.
+UPDATE pawl_meta SET latest_time = :now WHERE id = 1;
+-- @each
+INSERT OR FAIL INTO pawl_outcome (id, state, finished_at, retries, processed_by, error, expires_at, progress)
+SELECT q.id, 3, :now, q.retries + 1, c.owner_name, coalesce(:error, q.last_error), q.expires_at, q.progress
+FROM pawl_queue q LEFT JOIN pawl_claim c ON c.fence = q.fence
+WHERE q.id = :id AND q.fence = :fence AND q.owner = :owner AND q.fence <> 0;
+-- @each
+UPDATE OR FAIL pawl_tally SET held = held - 1, failed = failed + 1
+WHERE lane_id = (SELECT lane_id FROM pawl_queue WHERE id = :id) AND changes() = 1;
+-- @each
+DELETE FROM pawl_queue WHERE id = :id AND changes() = 1;
+-- @each
+SELECT changes();
+-- The dead-letter handler is to be called, if that was asked for.
+-- @each
+INSERT OR IGNORE INTO pawl_dead (id, run_at)
+SELECT b.id, :now FROM pawl_body b
+WHERE b.id = :id AND changes() = 1
+  AND EXISTS (SELECT 1 FROM pawl_topic t WHERE t.name IN ('', b.topic) AND t.dead);
+-- @include claim_ended
+
+-- name: release
+-- Ready again at once, the attempt not counted.
+UPDATE pawl_meta SET latest_time = :now WHERE id = 1;
+-- @each
+UPDATE OR FAIL pawl_queue SET owner = zeroblob(16), lease_until = 0, fence = 0, run_at = :now
+WHERE id = :id AND fence = :fence AND owner = :owner AND fence <> 0;
+-- @each
+UPDATE OR FAIL pawl_tally SET held = held - 1
+WHERE lane_id = (SELECT lane_id FROM pawl_queue WHERE id = :id) AND changes() = 1;
+-- @each
+SELECT changes();
+-- @include run_ready
+-- @include claim_ended
+
+-- name: renew
+-- Push the end of the lease; reap looks at the new end when the claim's check comes up. That is too
+-- late for a lease that was made shorter, so its check is brought forward; one too many costs little.
+-- @each
+UPDATE OR FAIL pawl_claim SET check_at = :now + :lease
+WHERE fence = :fence AND owner = :owner AND check_at > :now + :lease;
+-- @each
+UPDATE OR FAIL pawl_queue SET lease_until = :now + min(coalesce(lease, :lease), @LEASE_MOST@000)
+WHERE id = :id AND fence = :fence AND owner = :owner AND fence <> 0;
+-- @each
+SELECT changes();
+
+-- name: progress
+-- How far it is, in the words of whoever holds it.
+-- @each
+UPDATE OR FAIL pawl_queue SET progress = :text
+WHERE id = :id AND fence = :fence AND owner = :owner AND fence <> 0;
+-- @each
+SELECT changes();

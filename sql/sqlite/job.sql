@@ -1,0 +1,373 @@
+-- sql/sqlite/job.sql - scheduled jobs and their runs.
+
+-- part: run_columns
+SELECT r.id, (SELECT name FROM pawl_job WHERE id = r.job_id), r.triggered, r.state, r.reason, r.scheduled_at,
+       r.last_slot_at, r.slots, r.slots_more, r.work_id, r.message_id, r.created_at, r.started_at,
+       r.claimed_at, r.ended_at, r.claimed_by, r.attempts, r.error,
+
+-- part: job_message
+-- The message of the run r of the job j.
+INSERT OR FAIL INTO pawl_body (message_id, topic, priority, type, created_at, due_at, expires_at,
+                               max_attempts, lease, retry_base, retry_max, retry_jitter, timeout, heartbeat, run_id,
+                               destination, headers, correlation_id, payload)
+SELECT :message_id, j.topic, j.priority, j.type, :now, r.scheduled_at,
+       :now + coalesce(j.ttl, CASE WHEN j.destination IS NOT NULL THEN 86400000000 END),
+       coalesce(j.max_attempts, CASE WHEN j.destination IS NULL THEN 10 ELSE 0 END),
+       j.lease, j.retry_base, j.retry_max, j.retry_jitter, j.timeout, j.heartbeat, r.id, j.destination,
+       json_patch(coalesce(j.headers, '{}'),
+                  json_object('pawl-job', j.name, 'pawl-run', CAST(r.id AS TEXT), 'pawl-scheduled-at',
+                              CASE WHEN NOT r.triggered
+                                   THEN strftime('%Y-%m-%dT%H:%M:%S', r.scheduled_at / 1000000, 'unixepoch')
+                                        || CASE WHEN r.scheduled_at % 1000000 <> 0
+                                                THEN printf('.%06d', r.scheduled_at % 1000000) ELSE '' END
+                                        || 'Z' END)),
+       j.correlation_id, CAST(j.payload AS BLOB)
+
+-- part: job_queue
+INSERT OR FAIL INTO pawl_queue (id, lane_id, run_at, expires_at, lease, run_id)
+SELECT id,
+       (SELECT l.id FROM pawl_lane l INDEXED BY pawl_lane_name
+        WHERE l.topic = b.topic AND l.priority = b.priority AND l.destination = coalesce(b.destination, '')),
+       :now, expires_at, lease, run_id
+FROM pawl_body b
+WHERE id = last_insert_rowid() AND changes() = 1;
+
+-- name: job_put
+-- Create a job or change it. The same schedule and zone keep the next slot; others are computed anew by
+-- the scheduler, from now on. Answers whether there was none before.
+SELECT NOT EXISTS (SELECT 1 FROM pawl_job WHERE name = :name);
+
+INSERT INTO pawl_job AS j
+    (name, schedule, zone, topic, payload, type, destination, headers, correlation_id, priority,
+     max_attempts, retry_base, retry_max, retry_jitter, misfire, misfire_cap, misfire_grace, overlap,
+     jitter, ttl, timeout, lease, heartbeat, keep_runs, keep_age, enabled, created_at, updated_at, anchor,
+     since, sweep_at)
+VALUES (:name, trim(:schedule), :zone, :topic, :payload, :type, :destination, :headers, :correlation_id, :priority,
+        :max_attempts, :retry_base, :retry_max, :retry_jitter, :misfire, :misfire_cap, :misfire_grace,
+        :overlap, :jitter, :ttl, :timeout, :lease, :heartbeat, :keep_runs, :keep_age, :enabled, :now, :now,
+        :now, :now, :now + 60000000)
+ON CONFLICT (name) DO UPDATE
+SET schedule = excluded.schedule, zone = excluded.zone, topic = excluded.topic, payload = excluded.payload,
+    type = excluded.type, destination = excluded.destination, headers = excluded.headers,
+    correlation_id = excluded.correlation_id, priority = excluded.priority,
+    max_attempts = excluded.max_attempts, retry_base = excluded.retry_base, retry_max = excluded.retry_max,
+    retry_jitter = excluded.retry_jitter, misfire = excluded.misfire, misfire_cap = excluded.misfire_cap,
+    misfire_grace = excluded.misfire_grace, overlap = excluded.overlap, jitter = excluded.jitter,
+    ttl = excluded.ttl, timeout = excluded.timeout, lease = excluded.lease, heartbeat = excluded.heartbeat,
+    keep_runs = excluded.keep_runs, keep_age = excluded.keep_age,
+    created_at = coalesce(created_at, excluded.created_at), updated_at = excluded.updated_at,
+    anchor = CASE WHEN j.schedule = excluded.schedule AND j.zone = excluded.zone
+                  THEN coalesce(anchor, :now) ELSE :now END,
+    since = CASE WHEN j.schedule = excluded.schedule AND j.zone = excluded.zone
+                 THEN coalesce(since, :now) ELSE :now END,
+    next_slot_at = CASE WHEN j.schedule = excluded.schedule AND j.zone = excluded.zone THEN next_slot_at END,
+    next_due_at = CASE WHEN j.schedule = excluded.schedule AND j.zone = excluded.zone THEN next_due_at END,
+    awaited_run = CASE WHEN j.schedule = excluded.schedule AND j.zone = excluded.zone THEN awaited_run END,
+    look_at = 0, sweep_at = min(sweep_at, excluded.sweep_at), version = version + 1, problem = NULL;
+
+UPDATE pawl_meta SET latest_time = :now WHERE id = 1;
+
+-- name: job_get
+-- One job by its name: the clock, then the columns of pawl_job_status.
+SELECT :now, s.* FROM pawl_job_status s WHERE s.name = :name;
+
+-- name: job_list
+-- Jobs by name: the clock, then the columns of pawl_job_status, without payloads.
+SELECT :now, id, name, schedule, zone, topic, NULL, type, destination, headers, correlation_id, priority,
+       max_attempts, retry_base, retry_max, retry_jitter, misfire, misfire_cap, misfire_grace, overlap,
+       jitter, ttl, timeout, lease, heartbeat, keep_runs, keep_age, enabled, created_at, updated_at, anchor,
+       since, next_slot_at, last_slot_at, awaited_run, problem, unfinished, last_run_at, last_run_state
+FROM pawl_job_status
+WHERE name > :after
+ORDER BY name LIMIT :limit;
+
+-- name: job_switch
+-- Enable or disable a job: enabled again, its slots are computed from now on. Answers whether there is
+-- such a job, and whether that was a change.
+UPDATE pawl_meta SET latest_time = :now WHERE id = 1;
+
+SELECT 1, enabled <> :enabled FROM pawl_job WHERE name = :name;
+
+UPDATE OR FAIL pawl_job
+SET enabled = :enabled, since = :now, next_slot_at = NULL, next_due_at = NULL, awaited_run = NULL,
+    look_at = 0, updated_at = :now, version = version + 1, problem = NULL
+WHERE name = :name AND enabled <> :enabled;
+
+-- name: job_trigger
+-- A run outside the schedule. Answers how it went: 2 a message was made, 1 it waits in line, 0 another run
+-- has not ended; then that run's id (of 0 the other's) and state. No row: there is no such job.
+UPDATE pawl_meta SET latest_time = :now WHERE id = 1;
+
+INSERT OR IGNORE INTO pawl_lane (topic, priority, destination)
+SELECT topic, priority, coalesce(destination, '') FROM pawl_job WHERE name = :name;
+
+SELECT 0, o.id, o.state
+FROM pawl_job j
+CROSS JOIN pawl_job_run o
+        ON o.id = (SELECT max(m.id) FROM pawl_job_run m INDEXED BY pawl_job_run_open
+                   WHERE m.job_id = j.id AND m.state IN (0, 1, 6))
+WHERE j.name = :name AND NOT :force AND j.overlap <> 'allow'
+  AND (j.overlap = 'skip'
+       OR EXISTS (SELECT 1 FROM pawl_job_run w INDEXED BY pawl_job_run_waiting
+                  WHERE w.job_id = j.id AND w.state = 6));
+
+-- @stop-unless-changed
+INSERT OR FAIL INTO pawl_job_run (job_id, triggered, state, scheduled_at, last_slot_at, created_at)
+SELECT j.id, 1, 6, :now, :now, :now
+FROM pawl_job j
+WHERE j.name = :name
+  AND (:force OR j.overlap = 'allow'
+       OR NOT EXISTS (SELECT 1 FROM pawl_job_run o INDEXED BY pawl_job_run_open
+                      WHERE o.job_id = j.id AND o.state IN (0, 1, 6))
+       OR (j.overlap = 'queue'
+           AND NOT EXISTS (SELECT 1 FROM pawl_job_run o INDEXED BY pawl_job_run_waiting
+                           WHERE o.job_id = j.id AND o.state = 6)));
+
+SELECT 1, last_insert_rowid(), 6;
+
+-- If it waits, the scheduler has to know.
+UPDATE OR FAIL pawl_job
+SET version = version + 1, sweep_at = min(sweep_at, :now + 60000000),
+    look_at = CASE overlap WHEN 'queue' THEN 0 ELSE look_at END
+WHERE name = :name;
+
+-- @stop-unless-changed
+-- @include job_message
+FROM pawl_job_run r
+CROSS JOIN pawl_job j ON j.id = r.job_id
+WHERE r.id = last_insert_rowid()
+  AND (:force OR j.overlap = 'allow'
+       OR NOT EXISTS (SELECT 1 FROM pawl_job_run o INDEXED BY pawl_job_run_open
+                      WHERE o.job_id = j.id AND o.state IN (0, 1, 6) AND o.state <> 6));
+
+-- @include job_queue
+
+UPDATE OR FAIL pawl_job_run SET state = 0, work_id = last_insert_rowid(), message_id = :message_id
+WHERE id = (SELECT run_id FROM pawl_body WHERE id = last_insert_rowid());
+
+SELECT 2, run_id, 0 FROM pawl_body WHERE id = last_insert_rowid();
+
+-- name: job_delete
+-- Remove a job and its history. What nobody has begun with is cancelled. Answers 0 and how many, several
+-- times; then 1 and how many jobs that were.
+UPDATE pawl_meta SET latest_time = :now WHERE id = 1;
+
+INSERT OR FAIL INTO pawl_outcome (id, state, finished_at, retries, error, progress)
+SELECT q.id, 5, :now, q.retries, q.last_error, q.progress
+FROM pawl_job j
+CROSS JOIN pawl_job_run r INDEXED BY pawl_job_run_open ON r.job_id = j.id AND r.state IN (0, 1, 6)
+CROSS JOIN pawl_queue q ON q.id = r.work_id
+WHERE j.name = :name AND q.fence = 0;
+
+SELECT 0, changes();
+
+UPDATE OR FAIL pawl_tally
+SET cancelled = cancelled + gone.n
+FROM (SELECT q.lane_id, count(*) AS n
+      FROM pawl_job j
+      CROSS JOIN pawl_job_run r INDEXED BY pawl_job_run_open ON r.job_id = j.id AND r.state IN (0, 1, 6)
+      CROSS JOIN pawl_queue q ON q.id = r.work_id
+      WHERE j.name = :name AND q.fence = 0
+      GROUP BY q.lane_id) gone
+WHERE pawl_tally.lane_id = gone.lane_id;
+
+DELETE FROM pawl_queue
+WHERE id IN (SELECT q.id
+             FROM pawl_job j
+             CROSS JOIN pawl_job_run r INDEXED BY pawl_job_run_open ON r.job_id = j.id AND r.state IN (0, 1, 6)
+             CROSS JOIN pawl_queue q ON q.id = r.work_id
+             WHERE j.name = :name AND q.fence = 0);
+
+SELECT 0, count(*)
+FROM pawl_job j
+CROSS JOIN pawl_job_run r INDEXED BY pawl_job_run_open ON r.job_id = j.id AND r.state IN (0, 1, 6)
+WHERE j.name = :name AND r.state = 6;
+
+DELETE FROM pawl_job_run WHERE job_id = (SELECT id FROM pawl_job WHERE name = :name);
+
+DELETE FROM pawl_job WHERE name = :name;
+
+SELECT 1, changes();
+
+-- name: job_due
+-- What the scheduler has to look at. First (0) the clock and when the next job comes up; then (1) the
+-- jobs that are due, of whose runs there is news, or that were planned by a clock that was ahead; then (2) those news. Columns of src/core/job_tick.c.
+SELECT 0, NULL, NULL, NULL, :now,
+       (SELECT look_at FROM pawl_job INDEXED BY pawl_job_look
+        WHERE look_at > :now AND look_at < 9223372036854775807 ORDER BY look_at LIMIT 1);
+
+SELECT 1, j.id, j.version, j.awaited_run, j.anchor, j.since, j.schedule, j.zone, j.enabled, j.misfire,
+       j.misfire_cap, j.misfire_grace, j.overlap, j.jitter, j.next_slot_at, j.last_slot_at,
+       EXISTS (SELECT 1 FROM pawl_job_run o INDEXED BY pawl_job_run_waiting
+               WHERE o.job_id = j.id AND o.state = 6),
+       r.id IS NOT NULL, coalesce(r.started_at, r.ended_at), j.planned_at
+FROM (SELECT * FROM (SELECT id FROM pawl_job INDEXED BY pawl_job_look
+                     WHERE look_at <= :now ORDER BY look_at LIMIT :limit)
+      UNION
+      SELECT * FROM (SELECT job_id FROM pawl_job_run INDEXED BY pawl_job_run_news
+                     WHERE news > 0 ORDER BY id LIMIT :limit)
+      UNION
+      SELECT * FROM (SELECT id FROM pawl_job INDEXED BY pawl_job_planned
+                     WHERE planned_at > :now + 300000000 ORDER BY planned_at DESC LIMIT :limit)) due
+CROSS JOIN pawl_job j ON j.id = due.id
+LEFT JOIN pawl_job_run r ON r.id = j.awaited_run;
+
+SELECT 2, job_id, news, id FROM pawl_job_run INDEXED BY pawl_job_run_news
+WHERE news > 0 ORDER BY id LIMIT :limit;
+
+-- name: job_advance
+-- What the scheduler decided: all of a job's steps, or none if the job has changed since it was looked
+-- at. Steps: 0 the job moves on, 1 news that were heard, 2 whoever is first in line may start, 3 slots
+-- that are skipped, 4 a slot that runs, waits or is skipped, as the job says of overlaps. Answers what was
+-- done: 0, job; 3 or 4, job, state of the run; 5, job, step: a message was made.
+UPDATE pawl_meta SET latest_time = :now WHERE id = 1;
+
+-- @each
+UPDATE OR FAIL pawl_job
+SET next_slot_at = :slot, next_due_at = :due, look_at = coalesce(:look_at, 9223372036854775807),
+    last_slot_at = CASE WHEN :rewinds OR :last_slot > coalesce(last_slot_at, :last_slot - 1)
+                        THEN :last_slot ELSE last_slot_at END,
+    planned_at = :planned_at, since = :since, anchor = :anchor, awaited_run = CASE WHEN :awaits THEN awaited_run END,
+    created_at = coalesce(created_at, :now), updated_at = coalesce(updated_at, :now),
+    sweep_at = CASE WHEN :last_slot IS NULL AND NOT :rewinds THEN sweep_at ELSE min(sweep_at, :now + 60000000) END,
+    problem = :problem, version = version + 1, tick = :tick
+WHERE :step = 0 AND id = :job_id AND version = :seen;
+-- @each
+SELECT 0, :job_id, 0 WHERE :step = 0 AND changes() = 1;
+-- The clock was set back: occurrences that are still to come were not missed.
+-- @each
+DELETE FROM pawl_job_run
+WHERE :rewinds AND :step = 0 AND job_id = :job_id AND state = 7 AND scheduled_at > :now AND NOT triggered
+  AND (SELECT tick FROM pawl_job WHERE id = :job_id) = :tick;
+
+-- @each
+UPDATE OR FAIL pawl_job_run SET news = 0
+WHERE :step = 1 AND id = :run_id AND news = :seen
+  AND (SELECT tick FROM pawl_job WHERE id = :job_id) = :tick;
+
+-- @each
+INSERT OR IGNORE INTO pawl_lane (topic, priority, destination)
+SELECT topic, priority, coalesce(destination, '') FROM pawl_job
+WHERE :step IN (2, 4) AND id = :job_id AND tick = :tick;
+
+-- Everything that will run waits first.
+-- @each
+INSERT OR IGNORE INTO pawl_job_run (job_id, state, reason, scheduled_at, last_slot_at, slots, slots_more,
+                                    created_at)
+SELECT id, CASE WHEN runs THEN 6 ELSE 7 END, CASE WHEN runs THEN 0 WHEN :step = 3 THEN 2 ELSE 1 END,
+       :slot, coalesce(:last_slot, :slot), coalesce(:slots, 1), coalesce(:slots_more, 0), :now
+FROM (SELECT j.id,
+             :step = 4
+             AND (j.overlap = 'allow'
+                  OR NOT EXISTS (SELECT 1 FROM pawl_job_run o INDEXED BY pawl_job_run_open
+                                 WHERE o.job_id = j.id AND o.state IN (0, 1, 6))
+                  OR :in_line
+                  OR (j.overlap = 'queue'
+                      AND NOT EXISTS (SELECT 1 FROM pawl_job_run o INDEXED BY pawl_job_run_waiting
+                                      WHERE o.job_id = j.id AND o.state = 6))) AS runs
+      FROM pawl_job j
+      WHERE :step IN (3, 4) AND j.id = :job_id AND j.tick = :tick);
+-- @each
+SELECT :step, :job_id, state FROM pawl_job_run
+WHERE id = last_insert_rowid() AND changes() = 1 AND :step IN (3, 4);
+-- "From start": nothing more until it is claimed; if it is skipped, it is computed again.
+-- @each
+UPDATE OR FAIL pawl_job
+SET awaited_run = CASE WHEN r.state = 6 THEN r.id END,
+    since = CASE WHEN r.state = 6 THEN since ELSE :now END,
+    look_at = CASE WHEN r.state = 6 THEN look_at ELSE 0 END
+FROM (SELECT id, state FROM pawl_job_run WHERE id = last_insert_rowid() AND changes() = 1) r
+WHERE :step = 4 AND :awaits AND pawl_job.id = :job_id;
+-- It has run, before the clock was set back.
+-- @each
+UPDATE OR FAIL pawl_job SET since = :now, look_at = 0
+WHERE :step = 4 AND :awaits AND id = :job_id AND tick = :tick AND awaited_run IS NULL AND look_at > 0;
+
+-- @each
+-- @include job_message
+FROM pawl_job j
+CROSS JOIN pawl_job_run r
+        ON r.id = (SELECT min(w.id) FROM pawl_job_run w INDEXED BY pawl_job_run_waiting
+                   WHERE w.job_id = j.id AND w.state = 6)
+WHERE :step IN (2, 4) AND j.id = :job_id AND j.tick = :tick
+  AND (j.overlap = 'allow'
+       OR NOT EXISTS (SELECT 1 FROM pawl_job_run o INDEXED BY pawl_job_run_open
+                      WHERE o.job_id = j.id AND o.state IN (0, 1, 6) AND o.state <> 6));
+-- @each
+-- @include job_queue
+-- @each
+UPDATE OR FAIL pawl_job_run SET state = 0, work_id = last_insert_rowid(), message_id = :message_id
+WHERE id = (SELECT run_id FROM pawl_body WHERE id = last_insert_rowid()) AND changes() = 1;
+-- @each
+SELECT 5, :job_id, :step WHERE changes() = 1 AND :step IN (2, 4);
+
+-- name: job_runs
+-- A job's history (:job NULL: of all), newest first. Looks at :scan rows at most. Answers the columns of
+-- job_run, whether it matches (the last row looked at is always answered, so that the next page can start
+-- there) and whether the scan ended by its bound.
+WITH seen AS MATERIALIZED (
+    SELECT id FROM pawl_job_run INDEXED BY pawl_job_run_job
+    WHERE job_id = (SELECT id FROM pawl_job WHERE name = :job) AND id < :before
+    ORDER BY id DESC LIMIT :scan),
+matching AS (
+    SELECT h.*, ((1 << h.state) & :states) <> 0 AS matches
+    FROM seen CROSS JOIN pawl_job_run h ON h.id = seen.id)
+-- @include run_columns
+       CASE WHEN :with_output THEN r.output END, matches, (SELECT count(*) FROM seen) = :scan
+FROM matching r
+WHERE :job IS NOT NULL AND (matches OR id = (SELECT min(id) FROM seen))
+LIMIT :limit;
+
+WITH seen AS MATERIALIZED (
+    SELECT id FROM pawl_job_run
+    WHERE :job IS NULL AND id < :before
+    ORDER BY id DESC LIMIT :scan),
+matching AS (
+    SELECT h.*, ((1 << h.state) & :states) <> 0 AS matches
+    FROM seen CROSS JOIN pawl_job_run h ON h.id = seen.id)
+-- @include run_columns
+       CASE WHEN :with_output THEN r.output END, matches, (SELECT count(*) FROM seen) = :scan
+FROM matching r
+WHERE matches OR id = (SELECT min(id) FROM seen)
+LIMIT :limit;
+
+-- name: job_run
+-- One run with its output.
+-- @include run_columns
+       r.output
+FROM pawl_job_run r WHERE r.id = :id;
+
+-- name: job_clean
+-- Forget what the jobs whose history is to be looked at do not want to keep: beyond the newest keep_runs
+-- runs and as many skips, or too old. What has not ended stays, what the scheduler has not heard of, and,
+-- when the clock was set back, what is still to come: it must not run again.
+-- Answers 0 and how many jobs are read; then how many runs were removed and 0.
+SELECT 0, count(*) FROM (SELECT 1 FROM pawl_job INDEXED BY pawl_job_sweep
+                         WHERE sweep_at < 9223372036854775807 AND sweep_at <= :now LIMIT :limit);
+
+DELETE FROM pawl_job_run
+WHERE id IN (SELECT past.id
+             FROM (SELECT r.id, r.state, r.news, r.scheduled_at, due.keep_runs,
+                          coalesce(r.ended_at, r.created_at) <= :now - min(due.keep_age, 3155760000000000) AS is_old,
+                          row_number() OVER (PARTITION BY r.job_id, r.state = 7 ORDER BY r.id DESC) AS place
+                   FROM (SELECT * FROM pawl_job INDEXED BY pawl_job_sweep
+                         WHERE sweep_at < 9223372036854775807 AND sweep_at <= :now
+                         ORDER BY sweep_at LIMIT :limit) due
+                   CROSS JOIN pawl_job_run r INDEXED BY pawl_job_run_job ON r.job_id = due.id) past
+             WHERE past.state NOT IN (0, 1, 6) AND past.news = 0 AND past.scheduled_at <= :now
+               AND (past.place > past.keep_runs OR past.is_old)
+             LIMIT 10 * :limit);
+
+SELECT changes(), 0;
+
+-- If all of it is gone: again when the oldest gets too old. (A run or a skip brings it forward.) Not now:
+-- what the scheduler has not heard of stays, however old.
+UPDATE OR FAIL pawl_job
+SET sweep_at = max(:now + 1000000,
+                   coalesce((SELECT min(coalesce(r.ended_at, r.created_at))
+                             FROM pawl_job_run r INDEXED BY pawl_job_run_job
+                             WHERE r.job_id = pawl_job.id AND r.state NOT IN (0, 1, 6)) + keep_age,
+                            9223372036854775807))
+WHERE changes() < 10 * :limit
+  AND id IN (SELECT id FROM pawl_job INDEXED BY pawl_job_sweep
+             WHERE sweep_at < 9223372036854775807 AND sweep_at <= :now ORDER BY sweep_at LIMIT :limit);

@@ -1,0 +1,215 @@
+-- sql/sqlite/maintenance.sql - what runs beside the handlers.
+
+-- name: reap
+-- Expired leases, found through the claim rows whose check is due. Counts the attempt, so that a
+-- message that kills its worker ends as failed instead of circling for ever. A message with a destination
+-- is deferred, unless every send of it counts: that its delivery was killed is not the destination's
+-- refusal, and its time to live ends it in any case.
+-- @stop-unless-changed
+UPDATE pawl_meta SET latest_time = :now
+WHERE id = 1 AND EXISTS (SELECT 1 FROM pawl_claim INDEXED BY pawl_claim_check WHERE check_at <= :now);
+
+-- How many claims are read; the rows after this one say how many messages changed.
+SELECT 0, count(*) FROM (SELECT 1 FROM pawl_claim INDEXED BY pawl_claim_check
+                         WHERE check_at <= :now LIMIT :limit);
+
+INSERT OR FAIL INTO pawl_outcome (id, state, finished_at, retries, processed_by, error, expires_at, progress)
+SELECT q.id, 3, :now, q.retries + 1, due.owner_name, 'the lease ran out at the last attempt', q.expires_at,
+       q.progress
+FROM (SELECT fence, owner_name, ids FROM pawl_claim INDEXED BY pawl_claim_check
+      WHERE check_at <= :now ORDER BY check_at, fence LIMIT :limit) due
+CROSS JOIN json_each(due.ids) j
+CROSS JOIN pawl_queue q ON q.id = j.value AND q.fence = due.fence
+CROSS JOIN pawl_body b ON b.id = q.id
+WHERE q.lease_until <= :now AND (b.destination IS NULL OR b.count_all IS 1) AND q.retries + 1 >= b.max_attempts;
+
+UPDATE OR FAIL pawl_tally
+SET held = held - overdue.n, failed = failed + overdue.ended
+FROM (SELECT q.lane_id, count(*) AS n, sum((b.destination IS NULL OR b.count_all IS 1)
+                                             AND q.retries + 1 >= b.max_attempts) AS ended
+      FROM (SELECT fence, ids FROM pawl_claim INDEXED BY pawl_claim_check
+            WHERE check_at <= :now ORDER BY check_at, fence LIMIT :limit) due
+      CROSS JOIN json_each(due.ids) j
+      CROSS JOIN pawl_queue q ON q.id = j.value AND q.fence = due.fence
+      CROSS JOIN pawl_body b ON b.id = q.id
+      WHERE q.lease_until <= :now
+      GROUP BY q.lane_id) overdue
+WHERE pawl_tally.lane_id = overdue.lane_id;
+
+INSERT OR IGNORE INTO pawl_dead (id, run_at)
+SELECT q.id, :now
+FROM (SELECT fence, ids FROM pawl_claim INDEXED BY pawl_claim_check
+      WHERE check_at <= :now ORDER BY check_at, fence LIMIT :limit) due
+CROSS JOIN json_each(due.ids) j
+CROSS JOIN pawl_queue q ON q.id = j.value AND q.fence = due.fence
+CROSS JOIN pawl_body b ON b.id = q.id
+CROSS JOIN pawl_tally t ON t.lane_id = q.lane_id
+WHERE q.lease_until <= :now AND (b.destination IS NULL OR b.count_all IS 1) AND q.retries + 1 >= b.max_attempts AND t.dead;
+
+DELETE FROM pawl_queue
+WHERE id IN (SELECT q.id
+             FROM (SELECT fence, ids FROM pawl_claim INDEXED BY pawl_claim_check
+                   WHERE check_at <= :now ORDER BY check_at, fence LIMIT :limit) due
+             CROSS JOIN json_each(due.ids) j
+             CROSS JOIN pawl_queue q ON q.id = j.value AND q.fence = due.fence
+             CROSS JOIN pawl_body b ON b.id = q.id
+             WHERE q.lease_until <= :now AND (b.destination IS NULL OR b.count_all IS 1) AND q.retries + 1 >= b.max_attempts);
+
+SELECT changes(), 0;
+
+UPDATE OR FAIL pawl_queue
+SET retries = retries + (SELECT b.destination IS NULL OR b.count_all IS 1
+                         FROM pawl_body b WHERE b.id = pawl_queue.id),
+    deferrals = deferrals + (SELECT b.destination IS NOT NULL AND b.count_all IS NOT 1
+                             FROM pawl_body b WHERE b.id = pawl_queue.id),
+    owner = zeroblob(16), lease_until = 0, fence = 0, run_at = :now, last_error = 'the lease ran out'
+WHERE id IN (SELECT q.id
+             FROM (SELECT fence, ids FROM pawl_claim INDEXED BY pawl_claim_check
+                   WHERE check_at <= :now ORDER BY check_at, fence LIMIT :limit) due
+             CROSS JOIN json_each(due.ids) j
+             CROSS JOIN pawl_queue q ON q.id = j.value AND q.fence = due.fence
+             WHERE q.lease_until <= :now);
+
+SELECT changes(), 0;
+
+UPDATE OR FAIL pawl_job_run
+SET state = 0, attempts = (SELECT retries FROM pawl_queue WHERE id = work_id),
+    error = (SELECT last_error FROM pawl_queue WHERE id = work_id)
+WHERE state = 1
+  AND id IN (SELECT q.run_id
+             FROM (SELECT ids FROM pawl_claim INDEXED BY pawl_claim_check
+                   WHERE check_at <= :now ORDER BY check_at, fence LIMIT :limit) due
+             CROSS JOIN json_each(due.ids) j
+             CROSS JOIN pawl_queue q ON q.id = j.value
+             WHERE q.fence = 0 AND q.run_id IS NOT NULL);
+
+-- Claims with renewed items are looked at again when the first of these leases ends. That is later than
+-- now: what ended by now was taken back above.
+UPDATE OR FAIL pawl_claim
+SET check_at = (SELECT min(h.lease_until) FROM pawl_held h WHERE h.fence = pawl_claim.fence)
+WHERE fence IN (SELECT fence FROM pawl_claim INDEXED BY pawl_claim_check
+                WHERE check_at <= :now ORDER BY check_at, fence LIMIT :limit)
+  AND EXISTS (SELECT 1 FROM pawl_held h WHERE h.fence = pawl_claim.fence);
+
+-- Those with nothing left go. The claims that moved just now have made room for some that were not looked
+-- at; of those, too, only the ones with nothing left go.
+DELETE FROM pawl_claim
+WHERE fence IN (SELECT fence FROM pawl_claim INDEXED BY pawl_claim_check
+                WHERE check_at <= :now ORDER BY check_at, fence LIMIT :limit)
+  AND NOT EXISTS (SELECT 1 FROM pawl_held h WHERE h.fence = pawl_claim.fence);
+
+-- name: expire
+-- What nobody holds and is past its time to live; then failed messages that are past theirs.
+-- Nothing of either writes nothing.
+UPDATE pawl_meta SET latest_time = :now
+WHERE id = 1
+  AND (EXISTS (SELECT 1 FROM pawl_queue INDEXED BY pawl_queue_expiry
+               WHERE fence = 0 AND expires_at <= :now)
+       OR EXISTS (SELECT 1 FROM pawl_outcome INDEXED BY pawl_outcome_expiry
+                  WHERE state = 3 AND expires_at <= :now));
+
+INSERT OR FAIL INTO pawl_outcome (id, state, finished_at, retries, error, progress)
+SELECT id, 4, :now, retries, last_error, progress FROM pawl_queue INDEXED BY pawl_queue_expiry
+WHERE fence = 0 AND expires_at <= :now
+ORDER BY expires_at, id LIMIT :limit;
+
+UPDATE OR FAIL pawl_tally
+SET expired = expired + gone.n
+FROM (SELECT lane_id, count(*) AS n
+      FROM (SELECT lane_id FROM pawl_queue INDEXED BY pawl_queue_expiry
+            WHERE fence = 0 AND expires_at <= :now
+            ORDER BY expires_at, id LIMIT :limit)
+      GROUP BY lane_id) gone
+WHERE pawl_tally.lane_id = gone.lane_id;
+
+INSERT OR IGNORE INTO pawl_dead (id, run_at)
+SELECT late.id, :now
+FROM (SELECT id, lane_id FROM pawl_queue INDEXED BY pawl_queue_expiry
+      WHERE fence = 0 AND expires_at <= :now
+      ORDER BY expires_at, id LIMIT :limit) late
+CROSS JOIN pawl_tally t ON t.lane_id = late.lane_id
+WHERE t.dead;
+
+DELETE FROM pawl_queue
+WHERE id IN (SELECT id FROM pawl_queue INDEXED BY pawl_queue_expiry
+             WHERE fence = 0 AND expires_at <= :now
+             ORDER BY expires_at, id LIMIT :limit);
+
+SELECT changes();
+
+-- These were dead letters before, and were recorded as such then.
+INSERT INTO pawl_total (topic, expired, changed_at)
+SELECT b.topic, count(*), :now
+FROM (SELECT id FROM pawl_outcome INDEXED BY pawl_outcome_expiry
+      WHERE state = 3 AND expires_at <= :now
+      ORDER BY expires_at, id LIMIT :limit) late
+CROSS JOIN pawl_body b ON b.id = late.id
+WHERE true
+GROUP BY b.topic
+ON CONFLICT (topic) DO UPDATE SET expired = expired + excluded.expired, changed_at = excluded.changed_at;
+
+UPDATE OR FAIL pawl_outcome SET state = 4, expires_at = NULL
+WHERE id IN (SELECT id FROM pawl_outcome INDEXED BY pawl_outcome_expiry
+             WHERE state = 3 AND expires_at <= :now
+             ORDER BY expires_at, id LIMIT :limit);
+
+SELECT changes();
+
+-- name: retain
+-- Forget what was done or cancelled longer than :keep ago. The body goes first, while the
+-- outcome still says which.
+DELETE FROM pawl_body
+WHERE id IN (SELECT id FROM pawl_outcome INDEXED BY pawl_outcome_age
+             WHERE state IN (2, 5) AND finished_at <= :now - :keep
+             ORDER BY finished_at, id LIMIT :limit);
+
+DELETE FROM pawl_outcome
+WHERE id IN (SELECT id FROM pawl_outcome INDEXED BY pawl_outcome_age
+             WHERE state IN (2, 5) AND finished_at <= :now - :keep
+             ORDER BY finished_at, id LIMIT :limit);
+
+SELECT changes(), changes();
+
+-- The totals of topics that have no lane and of which no message has ended since then.
+DELETE FROM pawl_total
+WHERE topic IN (SELECT topic FROM pawl_total o INDEXED BY pawl_total_age
+                WHERE changed_at <= :now - :keep
+                  AND NOT EXISTS (SELECT 1 FROM pawl_lane l INDEXED BY pawl_lane_name WHERE l.topic = o.topic)
+                ORDER BY changed_at LIMIT :limit);
+
+SELECT 0, changes();
+
+-- name: fold
+-- Remove lanes that are empty and from which nothing was claimed for five minutes, :limit of them:
+-- claims cost what is waiting, not what ever was. To find them costs as much as a claim that finds
+-- nothing. One transaction at a time writes, so nothing can come into a lane meanwhile. (An empty lane
+-- from which nothing was ever claimed goes at once; after the clock was set back, lanes go when it is
+-- ahead again.) The totals move to the topic's.
+--
+-- What is in progress counts in "held", the rest has an entry in the index.
+-- @stop-unless-changed
+INSERT INTO pawl_total (topic, done, failed, expired, cancelled, redriven, changed_at)
+SELECT topic, sum(done), sum(failed), sum(expired), sum(cancelled), sum(redriven), :now
+FROM (SELECT l.topic, t.done, t.failed, t.expired, t.cancelled, t.redriven
+      FROM pawl_tally t CROSS JOIN pawl_lane l ON l.id = t.lane_id
+      WHERE t.held = 0 AND t.used_at <= :now - 300000000
+        AND NOT EXISTS (SELECT 1 FROM pawl_queue q INDEXED BY pawl_queue_due
+                        WHERE q.lane_id = t.lane_id AND q.fence = 0)
+      ORDER BY t.lane_id LIMIT :limit)
+WHERE true
+GROUP BY topic
+ON CONFLICT (topic) DO UPDATE
+SET done = done + excluded.done, failed = failed + excluded.failed, expired = expired + excluded.expired,
+    cancelled = cancelled + excluded.cancelled, redriven = redriven + excluded.redriven,
+    changed_at = excluded.changed_at;
+
+DELETE FROM pawl_tally
+WHERE lane_id IN (SELECT t.lane_id FROM pawl_tally t
+                  WHERE t.held = 0 AND t.used_at <= :now - 300000000
+                    AND NOT EXISTS (SELECT 1 FROM pawl_queue q INDEXED BY pawl_queue_due
+                                    WHERE q.lane_id = t.lane_id AND q.fence = 0)
+                  ORDER BY t.lane_id LIMIT :limit);
+
+SELECT 0, changes();
+
+DELETE FROM pawl_lane WHERE NOT EXISTS (SELECT 1 FROM pawl_tally t WHERE t.lane_id = pawl_lane.id);

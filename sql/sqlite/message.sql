@@ -1,0 +1,211 @@
+-- sql/sqlite/message.sql - messages one by one, in lists, and counted.
+
+-- part: message_columns
+-- A message is expired by the store's clock. The view has only the part of it that SQL can read.
+SELECT m.id, m.message_id, m.topic, m.payload, m.type, m.destination, m.headers, m.correlation_id, m.priority,
+       m.created_at, m.due_at, m.expires_at, m.max_attempts, m.retries,
+       CASE WHEN m.state IN (0, 3) AND m.expires_at <= :now THEN 4 ELSE m.state END,
+       m.fence, m.owner, m.claimed_by, m.lease_until, m.next_attempt_at, m.finished_at, m.processed_by,
+       m.last_error, m.progress, m.timeout, m.heartbeat, m.run_id, m.output, m.deferrals, m.retry_base,
+       m.retry_max, m.retry_jitter, m.count_all
+FROM pawl_message m
+
+-- part: list_end
+-- The messages of `seen`, as they are by the store's clock (see message_columns).
+shown AS (
+    SELECT m.*, CASE WHEN m.state IN (0, 3) AND m.expires_at <= :now THEN 4 ELSE m.state END AS state_now
+    FROM seen CROSS JOIN pawl_message m ON m.id = seen.id),
+matching AS (
+    SELECT m.*,
+           ((1 << m.state_now) & :states) <> 0
+           AND (:topic IS NULL OR m.topic = :topic)
+           AND (:correlation_id IS NULL OR m.correlation_id IS :correlation_id)
+           AND (:created_before IS NULL OR m.created_at < :created_before) AS matches
+    FROM shown m)
+SELECT id, message_id, topic, CASE WHEN :with_payload THEN payload END, type, destination, headers,
+       correlation_id, priority, created_at, due_at, expires_at, max_attempts, retries, state_now, fence,
+       owner, claimed_by, lease_until, next_attempt_at, finished_at, processed_by, last_error,
+       progress, timeout, heartbeat, run_id, CASE WHEN :with_payload THEN output END, deferrals, retry_base,
+       retry_max, retry_jitter, count_all, matches, (SELECT count(*) FROM seen) = :scan
+FROM matching
+WHERE matches OR id = (SELECT min(id) FROM seen)
+LIMIT :limit;
+
+-- part: expire_id
+-- One that is past its time to live reads as expired before maintenance has been there: it becomes so now.
+-- @each
+INSERT OR FAIL INTO pawl_outcome (id, state, finished_at, retries, error, progress)
+SELECT id, 4, :now, retries, last_error, progress FROM pawl_queue
+WHERE id = :id AND fence = 0 AND expires_at <= :now;
+-- @each
+UPDATE OR FAIL pawl_tally SET expired = expired + 1
+WHERE lane_id = (SELECT lane_id FROM pawl_queue WHERE id = :id) AND changes() = 1;
+-- @each
+DELETE FROM pawl_queue WHERE id = :id AND changes() = 1;
+
+-- name: get
+-- One message by its work id.
+-- @include message_columns
+WHERE m.id = :id;
+
+-- name: find
+-- One message by its message id.
+-- @include message_columns
+WHERE m.id = (SELECT id FROM pawl_body INDEXED BY pawl_body_message WHERE message_id = :message_id);
+
+-- name: list_any
+-- All messages, newest first.
+-- Looks at :scan rows at most. Answers the message's columns, whether it matches (the last row
+-- looked at is always answered, so that the next page can start there) and whether the scan ended
+-- by its bound.
+WITH seen AS MATERIALIZED (
+    SELECT id FROM pawl_body
+    WHERE id < :before
+    ORDER BY id DESC LIMIT :scan),
+-- @include list_end
+
+-- name: list_unfinished
+-- Messages that are not finished, newest first.
+-- Looks at :scan rows at most. Answers the message's columns, whether it matches (the last row
+-- looked at is always answered, so that the next page can start there) and whether the scan ended
+-- by its bound.
+WITH seen AS MATERIALIZED (
+    SELECT id FROM pawl_queue
+    WHERE id < :before
+    ORDER BY id DESC LIMIT :scan),
+-- @include list_end
+
+-- name: list_dead
+-- Failed, expired and cancelled messages, newest first; also what is past its time to live and has
+-- not been moved by maintenance yet. Of that there is little where any worker runs; where it is more
+-- than :scan, all that is unfinished is looked at in the order of ids.
+-- Looks at :scan rows at most. Answers the message's columns, whether it matches (the last row
+-- looked at is always answered, so that the next page can start there) and whether the scan ended
+-- by its bound.
+WITH ended AS MATERIALIZED (
+    SELECT id FROM pawl_outcome INDEXED BY pawl_outcome_dead
+    WHERE state >= 3 AND id < :before
+    ORDER BY id DESC LIMIT :scan),
+few AS MATERIALIZED (
+    SELECT id FROM pawl_queue INDEXED BY pawl_queue_expiry
+    WHERE fence = 0 AND expires_at <= :now LIMIT :scan),
+late AS MATERIALIZED (
+    SELECT id FROM few WHERE id < :before AND (SELECT count(*) FROM few) < :scan
+    UNION ALL
+    SELECT id FROM (SELECT id FROM pawl_queue WHERE id < :before
+                    ORDER BY id DESC
+                    LIMIT CASE WHEN (SELECT count(*) FROM few) = :scan THEN :scan ELSE 0 END)),
+seen AS MATERIALIZED (
+    SELECT id FROM (SELECT id FROM ended UNION ALL SELECT id FROM late)
+    ORDER BY id DESC LIMIT :scan),
+-- @include list_end
+
+-- name: stats
+-- Per topic: what is unfinished, ready messages counted up to :cap a lane, and what has ended. What
+-- the exact counts leave over of the whole is the estimate for the topics whose counting stopped.
+-- What is past its time to live counts as expired, also before maintenance has moved it.
+WITH late AS MATERIALIZED (
+    SELECT lane_id, count(*) AS n
+    FROM (SELECT lane_id FROM pawl_queue INDEXED BY pawl_queue_expiry
+          WHERE fence = 0 AND expires_at <= :now LIMIT :cap)
+    GROUP BY lane_id),
+depth AS MATERIALIZED (
+    SELECT l.topic, t.held, t.done, t.failed, t.cancelled,
+           t.expired + coalesce((SELECT n FROM late WHERE lane_id = l.id), 0) AS expired,
+           coalesce((SELECT n FROM late WHERE lane_id = l.id), 0) AS late,
+           (SELECT count(*) FROM (SELECT 1 FROM pawl_queue q INDEXED BY pawl_queue_due
+                                  WHERE q.lane_id = l.id AND q.fence = 0 LIMIT :cap)) AS ready,
+           (SELECT q.run_at FROM pawl_queue q INDEXED BY pawl_queue_due
+            WHERE q.lane_id = l.id AND q.fence = 0 AND q.run_at <= :now
+              AND (q.expires_at IS NULL OR q.expires_at > :now)
+            ORDER BY q.run_at LIMIT 1) AS oldest
+    FROM pawl_lane l CROSS JOIN pawl_tally t ON t.lane_id = l.id
+    UNION ALL
+    SELECT topic, 0, done, failed, cancelled, expired, 0, 0, NULL FROM pawl_total
+    UNION ALL -- dead letters, whose lane may be gone
+    SELECT * FROM (SELECT b.topic, 0, 0, 0, 0, 1, 0, 0, NULL
+                   FROM pawl_outcome o INDEXED BY pawl_outcome_expiry
+                   CROSS JOIN pawl_body b ON b.id = o.id
+                   WHERE o.state = 3 AND o.expires_at <= :now LIMIT :cap)),
+topic AS MATERIALIZED (
+    SELECT topic, sum(max(ready - late, 0)) AS ready, sum(held) AS held,
+           sum(max(ready - late, 0)) + sum(held) AS n,
+           max(ready) >= :cap AS at_least, min(oldest) AS oldest, sum(done) AS done,
+           sum(failed) AS failed, sum(expired) AS expired, sum(cancelled) AS cancelled
+    FROM depth GROUP BY topic)
+SELECT topic, ready, held, at_least,
+       CASE WHEN at_least
+            THEN max(n, ((SELECT max(id) FROM pawl_queue) - (SELECT min(id) FROM pawl_queue) + 1
+                         - (SELECT coalesce(sum(n), 0) FROM topic WHERE NOT at_least))
+                        / (SELECT count(*) FROM topic WHERE at_least))
+            ELSE n END,
+       done, failed, expired, cancelled, oldest
+FROM topic
+ORDER BY topic;
+
+-- name: cancel
+-- Ready or in progress: ended at once. A holder's fence no longer matches anything.
+UPDATE pawl_meta SET latest_time = :now WHERE id = 1;
+-- The claim that holds it goes with it if it is the last; afterwards nothing would say which that was.
+-- @each
+DELETE FROM pawl_claim
+WHERE fence = (SELECT fence FROM pawl_queue WHERE id = :id AND fence <> 0)
+  AND NOT EXISTS (SELECT 1 FROM json_each(pawl_claim.ids) j
+                  CROSS JOIN pawl_queue q ON q.id = j.value AND q.fence = pawl_claim.fence
+                  WHERE q.id <> :id);
+-- @each
+INSERT OR FAIL INTO pawl_outcome (id, state, finished_at, retries, error, progress)
+SELECT id, 5, :now, retries, last_error, progress FROM pawl_queue WHERE id = :id;
+-- @each
+UPDATE OR FAIL pawl_tally
+SET held = held - (SELECT fence <> 0 FROM pawl_queue WHERE id = :id), cancelled = cancelled + 1
+WHERE lane_id = (SELECT lane_id FROM pawl_queue WHERE id = :id) AND changes() = 1;
+-- @each
+DELETE FROM pawl_queue WHERE id = :id AND changes() = 1;
+-- @each
+SELECT changes();
+
+-- name: redrive
+-- Dead letters become ready again: attempts 0, due now, as long to live as the first time.
+-- @include expire_id
+-- (Between the two, so that each is done for all ids: one that is named twice is changed once.)
+UPDATE pawl_meta SET latest_time = :now WHERE id = 1;
+-- @each
+INSERT OR IGNORE INTO pawl_lane (topic, priority, destination)
+SELECT b.topic, b.priority, coalesce(b.destination, '')
+FROM pawl_outcome o CROSS JOIN pawl_body b ON b.id = o.id
+WHERE o.id = :id AND o.state >= 3;
+-- @each
+INSERT OR FAIL INTO pawl_queue (id, lane_id, run_at, expires_at, lease, run_id, last_error)
+SELECT b.id,
+       (SELECT l.id FROM pawl_lane l INDEXED BY pawl_lane_name
+        WHERE l.topic = b.topic AND l.priority = b.priority AND l.destination = coalesce(b.destination, '')),
+       :now, :now + min(b.expires_at - max(b.due_at, b.created_at), @TTL_MOST@000), b.lease, b.run_id, o.error
+FROM pawl_outcome o CROSS JOIN pawl_body b ON b.id = o.id
+WHERE o.id = :id AND o.state >= 3;
+-- @each
+UPDATE OR FAIL pawl_tally SET redriven = redriven + 1
+WHERE lane_id = (SELECT lane_id FROM pawl_queue WHERE id = :id) AND changes() = 1;
+-- @each
+DELETE FROM pawl_outcome WHERE id = :id AND changes() = 1;
+-- @each
+SELECT changes();
+-- @each
+DELETE FROM pawl_dead WHERE id = :id AND changes() = 1;
+-- The job's run is unfinished again.
+-- @each
+UPDATE OR FAIL pawl_job_run SET state = 0, ended_at = NULL, attempts = 0
+WHERE id = (SELECT run_id FROM pawl_queue WHERE id = :id) AND state IN (3, 4, 5);
+
+-- name: purge
+-- Remove finished messages for good.
+-- @include expire_id
+UPDATE pawl_meta SET latest_time = :now WHERE id = 1;
+-- @each
+DELETE FROM pawl_outcome WHERE id = :id;
+-- @each
+DELETE FROM pawl_body WHERE id = :id AND changes() = 1;
+-- @each
+SELECT changes();
+-- @each
+DELETE FROM pawl_dead WHERE id = :id AND changes() = 1;

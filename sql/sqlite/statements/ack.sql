@@ -1,3 +1,0 @@
--- @include ack
-SELECT changes();
--- @include claims_ended

@@ -1,2 +1,0 @@
--- A sleeper is not written down.
-SELECT :sleeper WHERE 0;

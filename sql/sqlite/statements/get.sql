@@ -1,3 +1,0 @@
--- One message by its work id.
--- @include message_columns
-WHERE m.id = :id;

@@ -1,2 +1,0 @@
--- Nobody is overtaken: there is one writer at a time.
-SELECT :epoch, 1;

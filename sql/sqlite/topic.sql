@@ -1,0 +1,119 @@
+-- sql/sqlite/topic.sql - topics, and the dead letters that are recorded for a handler.
+
+-- name: topic_pause
+-- Nothing of the topic is claimed from now on; also not of lanes that it gets later.
+INSERT INTO pawl_topic (name, paused_at) VALUES (:topic, :now)
+ON CONFLICT (name) DO UPDATE SET paused_at = excluded.paused_at WHERE paused_at IS NULL;
+
+SELECT changes();
+
+UPDATE OR FAIL pawl_tally SET paused = 1
+WHERE lane_id IN (SELECT id FROM pawl_lane INDEXED BY pawl_lane_name WHERE topic = :topic);
+
+-- name: topic_resume
+-- Claims look at the topic again.
+-- @stop-unless-changed
+UPDATE OR FAIL pawl_topic SET paused_at = NULL WHERE name = :topic AND paused_at IS NOT NULL;
+
+SELECT 1;
+
+UPDATE OR FAIL pawl_tally SET paused = 0
+WHERE lane_id IN (SELECT id FROM pawl_lane INDEXED BY pawl_lane_name WHERE topic = :topic);
+
+DELETE FROM pawl_topic WHERE name = :topic AND NOT dead;
+
+-- name: topics_due
+-- Topics with a message that is due now, for local handlers and not paused; :limit of them at most.
+SELECT DISTINCT l.topic
+FROM pawl_tally t INDEXED BY pawl_tally_turn
+CROSS JOIN pawl_lane l ON l.id = t.lane_id
+WHERE t.paused = 0 AND t.destination = ''
+  AND EXISTS (SELECT 1 FROM pawl_queue q INDEXED BY pawl_queue_due
+              WHERE q.lane_id = t.lane_id AND q.fence = 0 AND q.run_at <= :now
+                AND (q.expires_at IS NULL OR q.expires_at > :now))
+LIMIT :limit;
+
+-- name: topic_list
+-- Every topic that has messages, or had some that the totals still know of, or of which something was said.
+SELECT n.name, t.paused_at,
+       EXISTS (SELECT 1 FROM pawl_topic d WHERE d.dead AND d.name IN ('', n.name))
+FROM (SELECT topic AS name FROM pawl_lane UNION SELECT topic FROM pawl_total UNION SELECT name FROM pawl_topic WHERE name <> '') n
+LEFT JOIN pawl_topic t ON t.name = n.name
+ORDER BY n.name;
+
+-- name: topic_dead
+-- Whether the dead letters of a topic, or of all ('' as its name), are recorded for a handler.
+-- @stop-unless-changed
+INSERT INTO pawl_topic (name, dead)
+SELECT :topic, :wanted WHERE :wanted OR EXISTS (SELECT 1 FROM pawl_topic WHERE name = :topic)
+ON CONFLICT (name) DO UPDATE SET dead = excluded.dead WHERE dead <> excluded.dead;
+
+SELECT 1;
+
+DELETE FROM pawl_topic WHERE name = :topic AND NOT dead AND paused_at IS NULL;
+
+UPDATE OR FAIL pawl_tally
+SET dead = EXISTS (SELECT 1 FROM pawl_topic t
+                   WHERE t.dead
+                     AND t.name IN ('', (SELECT topic FROM pawl_lane WHERE id = pawl_tally.lane_id)));
+
+-- name: dead_claim
+-- Dead letters whose handler is to be called now. Answers the columns of pawl_message, the lease
+-- being that of the call, and which call it is.
+-- @stop-unless-changed
+UPDATE pawl_meta
+SET fence =
+-- @include next_fence
+       ,
+-- @include fence_mark
+    latest_time = :now
+WHERE id = 1
+  AND EXISTS (SELECT 1 FROM pawl_dead d INDEXED BY pawl_dead_due
+              CROSS JOIN pawl_body b ON b.id = d.id
+              WHERE d.run_at <= :now
+                AND (:topics IS NULL OR b.topic IN (SELECT value FROM json_each(:topics))));
+
+UPDATE OR FAIL pawl_dead
+SET owner = :owner, fence = (SELECT fence FROM pawl_meta WHERE id = 1), calls = calls + 1,
+    run_at = :now + :lease
+WHERE id IN (SELECT d.id FROM pawl_dead d INDEXED BY pawl_dead_due
+             CROSS JOIN pawl_body b ON b.id = d.id
+             WHERE d.run_at <= :now
+               AND (:topics IS NULL OR b.topic IN (SELECT value FROM json_each(:topics)))
+             ORDER BY d.run_at LIMIT :limit);
+
+SELECT m.id, m.message_id, m.topic, m.payload, m.type, m.destination, m.headers, m.correlation_id,
+       m.priority, m.created_at, m.due_at, m.expires_at, m.max_attempts, m.retries, m.state, d.fence,
+       d.owner, NULL, d.run_at, NULL, m.finished_at, m.processed_by, m.last_error, m.progress,
+       m.timeout, m.heartbeat, m.run_id, m.output, m.deferrals, m.retry_base, m.retry_max, m.retry_jitter,
+       m.count_all, d.calls
+FROM pawl_dead d INDEXED BY pawl_dead_due
+CROSS JOIN pawl_message m ON m.id = d.id
+WHERE d.run_at = :now + :lease AND d.fence = (SELECT fence FROM pawl_meta WHERE id = 1)
+ORDER BY m.id;
+
+-- name: dead_done
+-- The handler was successful: it is not called for these again.
+-- @each
+DELETE FROM pawl_dead WHERE id = :id AND fence = :fence AND owner = :owner AND fence <> 0;
+-- @each
+SELECT changes();
+
+-- name: dead_retry
+-- The handler was not successful: it is called again after :delay, or after min(base * 2^(calls - 1), max).
+UPDATE pawl_meta SET latest_time = :now WHERE id = 1;
+-- @each
+UPDATE OR FAIL pawl_dead
+SET run_at = :now + coalesce(:delay, min(:base * (1 << min(max(calls - 1, 0), 30)), :max, @BACKOFF_MOST@000)),
+    owner = zeroblob(16), fence = 0, error = coalesce(:error, error)
+WHERE id = :id AND fence = :fence AND owner = :owner AND fence <> 0;
+-- @each
+SELECT changes();
+
+-- name: dead_renew
+-- The handler is still at it.
+-- @each
+UPDATE OR FAIL pawl_dead SET run_at = :now + :lease
+WHERE id = :id AND fence = :fence AND owner = :owner AND fence <> 0;
+-- @each
+SELECT changes();
