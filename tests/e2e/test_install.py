@@ -1,5 +1,6 @@
 """What is installed works where it was put, without LD_LIBRARY_PATH."""
 
+import json
 import os
 import pathlib
 import subprocess
@@ -33,6 +34,13 @@ def root(tmp_path_factory):
     return folder
 
 
+def sanitizers():
+    """What the libraries were built with: a program on them needs the same."""
+    options = json.loads(run("meson", "introspect", "--buildoptions", BUILD))
+    chosen, = (option["value"] for option in options if option["name"] == "b_sanitize")
+    return [] if chosen in ("none", "", []) else [f"-fsanitize={chosen if isinstance(chosen, str) else ','.join(chosen)}"]
+
+
 def find(root, name):
     found, = (path for path in root.rglob(name) if not path.is_symlink())
     return found
@@ -54,5 +62,5 @@ def test_pkg_config_finds_what_a_program_is_built_with(root, tmp_path):
     flags = [f"-I{root}/usr/local/include" if f.startswith("-I") else f"-L{libraries}" if f.startswith("-L") else f
              for f in flags]
     assert "-lpawl-net" in flags and "-lpawl" in flags
-    run("cc", tmp_path / "main.c", "-o", tmp_path / "main", *flags, f"-Wl,-rpath,{libraries}")
+    run("cc", tmp_path / "main.c", "-o", tmp_path / "main", *sanitizers(), *flags, f"-Wl,-rpath,{libraries}")
     assert run(tmp_path / "main").startswith("0.")

@@ -1,6 +1,7 @@
 """Processes on one SQLite store, one of which has a wall clock that is wrong."""
 import glob
 import os
+import re
 import signal
 import sqlite3
 import subprocess
@@ -14,8 +15,14 @@ DEADLINE_S = 60
 assert LIBRARY, "libfaketime is missing: run scripts/setup test (package faketime)"
 
 
+def sanitizer_runtime():
+    """The program's, if it has one: it must be loaded before libfaketime."""
+    lines = subprocess.run(["ldd", PAWL], check=True, capture_output=True, text=True).stdout.splitlines()
+    return [line.split()[2] for line in lines if re.match(r"\s*lib[at]san\.so", line)]
+
+
 def wrong_clock(offset):
-    return {**os.environ, "LD_PRELOAD": LIBRARY[0], "FAKETIME": offset, "DONT_FAKE_MONOTONIC": "1"}
+    return {**os.environ, "LD_PRELOAD": ":".join([*sanitizer_runtime(), LIBRARY[0]]), "FAKETIME": offset, "DONT_FAKE_MONOTONIC": "1"}
 
 
 @pytest.fixture
