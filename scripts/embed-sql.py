@@ -12,6 +12,7 @@ texts share stands once, after "-- part: NAME", and is included by the line "-- 
 import hashlib
 import pathlib
 import re
+import shlex
 import sys
 
 
@@ -59,16 +60,29 @@ def read_pieces(directory):
             for found in pieces.values())
 
 
+def with_arguments(name, text, arguments):
+    """The text of a part, with each @argument@ replaced by its value."""
+    wanted = set(re.findall(r"@([a-z][a-z_]*)@", text))
+    if wanted != set(arguments):
+        sys.exit(f"{name}: the part has the arguments {sorted(wanted)}, not {sorted(arguments)}")
+    return re.sub(r"@([a-z][a-z_]*)@", lambda match: arguments[match[1]], text)
+
+
 def with_parts(parts, used, name, text):
-    """A text, with each line "-- @include PART" replaced by that part, which may include others."""
+    """
+    A text, with each line "-- @include PART" replaced by that part, which may include others.
+    "-- @include PART argument=value other='more words'": in the part, @argument@ is replaced by the value.
+    """
     def line_or_part(line):
-        part = line[len(INCLUDE):].strip()
-        if not line.startswith(INCLUDE):
+        indent = line[:len(line) - len(line.lstrip())]
+        if not line.startswith(indent + INCLUDE):
             return line
+        part, *arguments = shlex.split(line[len(indent + INCLUDE):])
         if part not in parts:
             sys.exit(f"{name}: there is no '-- part: {part}'")
         used.add(part)
-        return with_parts(parts, used, part, parts[part])
+        body = with_arguments(part, parts[part].rstrip("\n"), dict(pair.split("=", 1) for pair in arguments))
+        return with_parts(parts, used, part, "\n".join(indent + line if line else line for line in body.split("\n")))
     return "\n".join(line_or_part(line) for line in text.split("\n"))
 
 

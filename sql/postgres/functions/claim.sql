@@ -20,11 +20,7 @@ CREATE OR REPLACE FUNCTION pawl.claim_batch(
     notes boolean, destinations text[] DEFAULT NULL, limits bigint[] DEFAULT NULL)
 RETURNS SETOF pawl.claimed
 LANGUAGE plpgsql VOLATILE
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET enable_sort = off
-SET jit = off
+-- @include ordered_index_plan
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -316,12 +312,7 @@ $$;
 -- steps, so that the planner cannot prefer the order of the fences to the index on the owner.
 CREATE OR REPLACE FUNCTION pawl.held(owner uuid) RETURNS SETOF pawl.message
 LANGUAGE plpgsql VOLATILE
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET enable_hashjoin = off
-SET enable_mergejoin = off
-SET jit = off
+-- @include nested_index_plan
 AS $$
 #variable_conflict use_column
 DECLARE

@@ -1,11 +1,4 @@
 -- Sending: a batch at once for the library, one message for everybody else.
---
--- The SET clauses of the functions in this and the following files. A queue is usually empty, and
--- plpgsql keeps the plan of a statement: one made while the tables were empty would read them from
--- end to end, and go on doing so when a million rows have arrived, until the next ANALYZE. So the
--- planner is left no other way than the index, and (enable_sort) no other than the one that brings
--- the rows in order. force_generic_plan: the plan never depends on the values, and no call pays for
--- planning. jit: a forbidden node has a huge nominal cost, which alone would start the compiler.
 
 -- UUID version 7: 48 bits of milliseconds, then random.
 CREATE OR REPLACE FUNCTION pawl.new_message_id() RETURNS uuid
@@ -165,10 +158,7 @@ CREATE OR REPLACE FUNCTION pawl.enqueue_plain(
     type bigint, max_attempts bigint)
 RETURNS TABLE (place bigint, work_id bigint, result integer, due timestamptz)
 LANGUAGE plpgsql VOLATILE
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET jit = off
+-- @include index_plan
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -255,10 +245,7 @@ CREATE OR REPLACE FUNCTION pawl.enqueue_batch(
     count_alls boolean[] DEFAULT NULL)
 RETURNS TABLE (place bigint, work_id bigint, result integer, due timestamptz)
 LANGUAGE plpgsql VOLATILE
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET jit = off
+-- @include index_plan
 AS $$
 #variable_conflict use_column
 DECLARE

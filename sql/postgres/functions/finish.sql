@@ -36,10 +36,7 @@ $$;
 -- Done: the queue row goes, an outcome row comes.
 CREATE OR REPLACE FUNCTION pawl.ack(owner uuid, ids bigint[], fences bigint[]) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET jit = off
+-- @include index_plan
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -78,10 +75,7 @@ $$;
 -- something to leave.
 CREATE OR REPLACE FUNCTION pawl.ack_output(owner uuid, ids bigint[], fences bigint[], outputs bytea[]) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET jit = off
+-- @include index_plan
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -125,10 +119,7 @@ $$;
 CREATE OR REPLACE FUNCTION pawl.fail(owner uuid, ids bigint[], fences bigint[], error text DEFAULT NULL)
 RETURNS bigint
 LANGUAGE plpgsql VOLATILE
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET jit = off
+-- @include index_plan
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -182,10 +173,7 @@ CREATE OR REPLACE FUNCTION pawl.abandon(
     remote_jitter interval DEFAULT NULL)
 RETURNS bigint
 LANGUAGE plpgsql VOLATILE
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET jit = off
+-- @include index_plan
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -277,10 +265,7 @@ CREATE OR REPLACE FUNCTION pawl.defer(
     remote_jitter interval DEFAULT NULL)
 RETURNS bigint
 LANGUAGE plpgsql VOLATILE
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET jit = off
+-- @include index_plan
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -334,10 +319,7 @@ CREATE OR REPLACE FUNCTION pawl.renew(
     owner uuid, ids bigint[], fences bigint[], lease interval DEFAULT interval '30 seconds')
 RETURNS bigint
 LANGUAGE plpgsql VOLATILE
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET jit = off
+-- @include index_plan
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -363,10 +345,7 @@ $$;
 -- Ready again at once, the attempt not counted.
 CREATE OR REPLACE FUNCTION pawl.release(owner uuid, ids bigint[], fences bigint[]) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET jit = off
+-- @include index_plan
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -398,10 +377,7 @@ $$;
 -- How far it is, in the words of whoever holds it.
 CREATE OR REPLACE FUNCTION pawl.progress(owner uuid, ids bigint[], fences bigint[], words text) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET jit = off
+-- @include index_plan
 AS $$
 #variable_conflict use_column
 DECLARE

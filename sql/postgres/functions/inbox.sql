@@ -63,10 +63,7 @@ CREATE OR REPLACE FUNCTION pawl.inbox_begin(
 RETURNS TABLE (answer text, attempt integer, fence bigint, idempotency_key text, retry_after interval,
                response bytea, error text)
 LANGUAGE plpgsql VOLATILE
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET jit = off
+-- @include index_plan
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -180,10 +177,7 @@ $$;
 CREATE OR REPLACE FUNCTION pawl.inbox_hold(source text, id text, fence bigint) RETURNS boolean
 LANGUAGE plpgsql VOLATILE
 SET lock_timeout = '1s'
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET jit = off
+-- @include index_plan
 AS $$
 #variable_conflict use_column
 BEGIN
@@ -202,10 +196,7 @@ CREATE OR REPLACE FUNCTION pawl.inbox_finish(
     source text, id text, fence bigint, response bytea, keep interval)
 RETURNS boolean
 LANGUAGE plpgsql VOLATILE
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET jit = off
+-- @include index_plan
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -256,10 +247,7 @@ CREATE OR REPLACE FUNCTION pawl.inbox_fail(
     keep   interval DEFAULT interval '48 hours')
 RETURNS boolean
 LANGUAGE plpgsql VOLATILE
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET jit = off
+-- @include index_plan
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -284,10 +272,7 @@ CREATE OR REPLACE FUNCTION pawl.inbox_give_up(
     source text, id text, fence bigint, error text, dead boolean, keep interval)
 RETURNS boolean
 LANGUAGE plpgsql VOLATILE
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET jit = off
+-- @include index_plan
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -308,10 +293,7 @@ $$;
 -- For the library: the attempt was not made. It is given back, and does not count.
 CREATE OR REPLACE FUNCTION pawl.inbox_release(source text, id text, fence bigint) RETURNS boolean
 LANGUAGE plpgsql VOLATILE
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET jit = off
+-- @include index_plan
 AS $$
 #variable_conflict use_column
 BEGIN
@@ -328,10 +310,7 @@ CREATE OR REPLACE FUNCTION pawl.inbox_renew(
     source text, id text, fence bigint, lease interval DEFAULT interval '30 seconds')
 RETURNS boolean
 LANGUAGE plpgsql VOLATILE
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET jit = off
+-- @include index_plan
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -356,10 +335,7 @@ CREATE OR REPLACE FUNCTION pawl.inbox_seen(
     keep         interval DEFAULT interval '48 hours')
 RETURNS TABLE (state smallint, conflict boolean)
 LANGUAGE plpgsql VOLATILE
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET jit = off
+-- @include index_plan
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -399,10 +375,7 @@ $$;
 -- One record by its key.
 CREATE OR REPLACE FUNCTION pawl.inbox_get(source text, id text) RETURNS SETOF pawl.inbox_record
 LANGUAGE plpgsql VOLATILE
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET jit = off
+-- @include index_plan
 AS $$
 #variable_conflict use_column
 BEGIN
@@ -422,11 +395,7 @@ CREATE OR REPLACE FUNCTION pawl.inbox_list(
     kind     integer DEFAULT 0)
 RETURNS SETOF pawl.inbox_listed
 LANGUAGE plpgsql VOLATILE
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET enable_sort = off
-SET jit = off
+-- @include ordered_index_plan
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -464,11 +433,7 @@ CREATE OR REPLACE FUNCTION pawl.inbox_requeue(
     max_rows bigint   DEFAULT 1000)
 RETURNS bigint
 LANGUAGE plpgsql VOLATILE
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET enable_sort = off
-SET jit = off
+-- @include ordered_index_plan
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -494,11 +459,7 @@ CREATE OR REPLACE FUNCTION pawl.inbox_purge(
     source text DEFAULT NULL, id text DEFAULT NULL, max_rows bigint DEFAULT 1000)
 RETURNS bigint
 LANGUAGE plpgsql VOLATILE
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET enable_sort = off
-SET jit = off
+-- @include ordered_index_plan
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -518,11 +479,7 @@ $$;
 -- Forget what has been kept long enough. Whoever is still at one keeps it. Returns how many.
 CREATE OR REPLACE FUNCTION pawl.inbox_clean(max_rows bigint DEFAULT 1000) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET enable_sort = off
-SET jit = off
+-- @include ordered_index_plan
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -543,10 +500,7 @@ $$;
 CREATE OR REPLACE FUNCTION pawl.inbox_stats(cap bigint DEFAULT 10000)
 RETURNS TABLE (seen bigint, processing bigint, stuck bigint, done bigint, dead bigint)
 LANGUAGE plpgsql VOLATILE
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET jit = off
+-- @include index_plan
 AS $$
 #variable_conflict use_column
 DECLARE

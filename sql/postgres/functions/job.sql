@@ -34,10 +34,7 @@ $$;
 -- the jobs' rows would be locked in any order.
 CREATE OR REPLACE FUNCTION pawl.queue_run_held() RETURNS trigger
 LANGUAGE plpgsql
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET jit = off
+-- @include index_plan
 AS $$
 DECLARE
     t CONSTANT timestamptz := pawl.clock();
@@ -60,10 +57,7 @@ $$;
 
 CREATE OR REPLACE FUNCTION pawl.queue_run_ended() RETURNS trigger
 LANGUAGE plpgsql
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET jit = off
+-- @include index_plan
 AS $$
 DECLARE
     o pawl.outcome;
@@ -277,10 +271,7 @@ $$;
 CREATE OR REPLACE FUNCTION pawl.job_fire(name text, forced boolean, message_id uuid)
 RETURNS TABLE (how integer, run_id bigint, state integer)
 LANGUAGE plpgsql VOLATILE
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET jit = off
+-- @include index_plan
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -344,10 +335,7 @@ $$;
 -- For the library: job_delete() that answers NULL if there is no such job.
 CREATE OR REPLACE FUNCTION pawl.job_remove(name text) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET jit = off
+-- @include index_plan
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -397,10 +385,7 @@ $$;
 
 CREATE OR REPLACE FUNCTION pawl.job_get(name text) RETURNS SETOF pawl.job_status
 LANGUAGE plpgsql VOLATILE
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET jit = off
+-- @include index_plan
 AS $$
 #variable_conflict use_column
 BEGIN
@@ -412,11 +397,7 @@ $$;
 CREATE OR REPLACE FUNCTION pawl.job_list(after text DEFAULT '', max_rows bigint DEFAULT 100)
 RETURNS SETOF pawl.job_status
 LANGUAGE plpgsql VOLATILE
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET enable_sort = off
-SET jit = off
+-- @include ordered_index_plan
 AS $$
 #variable_conflict use_column
 BEGIN
@@ -443,10 +424,7 @@ RETURNS TABLE (id bigint, name text, triggered boolean, state smallint, reason s
                claimed_at timestamptz, ended_at timestamptz, claimed_by text, attempts integer, error text,
                output bytea, matches boolean, bounded boolean)
 LANGUAGE plpgsql VOLATILE
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET jit = off
+-- @include index_plan
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -483,10 +461,7 @@ RETURNS TABLE (run_id bigint, name text, triggered boolean, state smallint, reas
                claimed_at timestamptz, ended_at timestamptz, claimed_by text, attempts integer, error text,
                output bytea)
 LANGUAGE plpgsql VOLATILE
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET jit = off
+-- @include index_plan
 AS $$
 #variable_conflict use_column
 BEGIN
@@ -510,11 +485,7 @@ RETURNS TABLE (kind integer, job_id bigint, seen bigint, run_id bigint, at times
                last_slot_at timestamptz, has_waiting boolean, awaited_is_there boolean,
                awaited_since timestamptz, planned_at timestamptz)
 LANGUAGE plpgsql VOLATILE
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET enable_sort = off
-SET jit = off
+-- @include ordered_index_plan
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -605,10 +576,7 @@ CREATE OR REPLACE FUNCTION pawl.job_advance(
     problems text[], message_ids uuid[], planned timestamptz[], rewinds boolean[])
 RETURNS TABLE (what integer, job_id bigint, state integer)
 LANGUAGE plpgsql VOLATILE
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET jit = off
+-- @include index_plan
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -708,10 +676,7 @@ $$;
 -- as many, there may be more to do.
 CREATE OR REPLACE FUNCTION pawl.job_clean(max_rows bigint DEFAULT 100, OUT removed bigint, OUT scanned bigint)
 LANGUAGE plpgsql VOLATILE
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET jit = off
+-- @include index_plan
 AS $$
 #variable_conflict use_column
 DECLARE

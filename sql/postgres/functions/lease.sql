@@ -2,11 +2,7 @@
 
 CREATE OR REPLACE FUNCTION pawl.lease_get(name text) RETURNS SETOF pawl.lease_answer
 LANGUAGE plpgsql VOLATILE
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET enable_sort = off
-SET jit = off
+-- @include ordered_index_plan
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -23,11 +19,7 @@ CREATE OR REPLACE FUNCTION pawl.lease_list(
     max_rows  bigint  DEFAULT 100)
 RETURNS SETOF pawl.lease_answer
 LANGUAGE plpgsql VOLATILE
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET enable_sort = off
-SET jit = off
+-- @include ordered_index_plan
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -64,11 +56,7 @@ CREATE OR REPLACE FUNCTION pawl.lease_acquire(
     owner_name text     DEFAULT NULL) -- NULL: the owner
 RETURNS SETOF pawl.lease_answer
 LANGUAGE plpgsql VOLATILE
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET enable_sort = off
-SET jit = off
+-- @include ordered_index_plan
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -145,11 +133,7 @@ CREATE OR REPLACE FUNCTION pawl.lease_renew(
     ttl   interval DEFAULT interval '30 seconds')
 RETURNS SETOF pawl.lease_answer
 LANGUAGE plpgsql VOLATILE
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET enable_sort = off
-SET jit = off
+-- @include ordered_index_plan
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -178,11 +162,7 @@ $$;
 CREATE OR REPLACE FUNCTION pawl.lease_release(name text, owner uuid, fence bigint)
 RETURNS SETOF pawl.lease_answer
 LANGUAGE plpgsql VOLATILE
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET enable_sort = off
-SET jit = off
+-- @include ordered_index_plan
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -212,11 +192,7 @@ CREATE OR REPLACE FUNCTION pawl.lease_force(
     fence  bigint DEFAULT NULL)
 RETURNS SETOF pawl.lease_answer
 LANGUAGE plpgsql VOLATILE
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET enable_sort = off
-SET jit = off
+-- @include ordered_index_plan
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -245,11 +221,7 @@ $$;
 -- should leave no lock behind for which others would wait.
 CREATE OR REPLACE FUNCTION pawl.lease_is_held(name text, fence bigint) RETURNS boolean
 LANGUAGE plpgsql VOLATILE
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET enable_sort = off
-SET jit = off
+-- @include ordered_index_plan
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -283,11 +255,7 @@ $$;
 CREATE OR REPLACE FUNCTION pawl.lease_clean(keep interval DEFAULT interval '7 days', max_rows bigint DEFAULT 1000)
 RETURNS bigint
 LANGUAGE plpgsql VOLATILE
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET enable_sort = off
-SET jit = off
+-- @include ordered_index_plan
 AS $$
 #variable_conflict use_column
 DECLARE

@@ -14,11 +14,7 @@
 CREATE OR REPLACE FUNCTION pawl.reap_batch(max_rows bigint, cursor_since timestamptz[])
 RETURNS TABLE (changed bigint, scanned bigint, item smallint, number bigint, at timestamptz)
 LANGUAGE plpgsql VOLATILE
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET enable_sort = off
-SET jit = off
+-- @include ordered_index_plan
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -141,10 +137,7 @@ $$;
 -- Ends as expired those of the messages that have no owner and are past their time to live.
 CREATE OR REPLACE FUNCTION pawl.expire_ids(ids bigint[], t timestamptz) RETURNS void
 LANGUAGE plpgsql VOLATILE
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET jit = off
+-- @include index_plan
 AS $$
 #variable_conflict use_column
 BEGIN
@@ -168,11 +161,7 @@ $$;
 -- What nobody holds and is past its time to live; then failed messages that are past theirs.
 CREATE OR REPLACE FUNCTION pawl.expire(max_rows bigint DEFAULT 1000) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET enable_sort = off
-SET jit = off
+-- @include ordered_index_plan
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -210,11 +199,7 @@ $$;
 CREATE OR REPLACE FUNCTION pawl.retain_batch(keep interval, max_rows bigint)
 RETURNS TABLE (changed bigint, scanned bigint)
 LANGUAGE plpgsql VOLATILE
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET enable_sort = off
-SET jit = off
+-- @include ordered_index_plan
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -355,11 +340,7 @@ $$;
 CREATE OR REPLACE FUNCTION pawl.fold_batch(max_rows bigint)
 RETURNS TABLE (changed bigint, scanned bigint)
 LANGUAGE plpgsql VOLATILE
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET enable_sort = off
-SET jit = off
+-- @include ordered_index_plan
 AS $$
 #variable_conflict use_column
 DECLARE

@@ -8,10 +8,7 @@
 -- Ready or in progress: ended at once. A holder's fence no longer matches anything.
 CREATE OR REPLACE FUNCTION pawl.cancel(ids bigint[]) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET jit = off
+-- @include index_plan
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -41,10 +38,7 @@ $$;
 -- because the difference of two times is in days, and a day has 23 hours when the clocks change.
 CREATE OR REPLACE FUNCTION pawl.redrive(ids bigint[]) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET jit = off
+-- @include index_plan
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -87,11 +81,7 @@ $$;
 -- delivers learns by the lanes' new token that it is to try now. Returns how many became due.
 CREATE OR REPLACE FUNCTION pawl.wake_destination(destination text, max_rows bigint DEFAULT 10000) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET enable_sort = off
-SET jit = off
+-- @include ordered_index_plan
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -125,10 +115,7 @@ $$;
 -- Remove finished messages for good.
 CREATE OR REPLACE FUNCTION pawl.purge(ids bigint[]) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET jit = off
+-- @include index_plan
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -149,13 +136,7 @@ $$;
 -- One message by its work id.
 CREATE OR REPLACE FUNCTION pawl.get(id bigint) RETURNS SETOF pawl.message
 LANGUAGE plpgsql VOLATILE
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET enable_sort = off
-SET enable_hashjoin = off
-SET enable_mergejoin = off
-SET jit = off
+-- @include nested_ordered_index_plan
 AS $$
 #variable_conflict use_column
 BEGIN
@@ -166,13 +147,7 @@ $$;
 -- One message by its message id.
 CREATE OR REPLACE FUNCTION pawl.find(message_id uuid) RETURNS SETOF pawl.message
 LANGUAGE plpgsql VOLATILE
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET enable_sort = off
-SET enable_hashjoin = off
-SET enable_mergejoin = off
-SET jit = off
+-- @include nested_ordered_index_plan
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -226,13 +201,7 @@ CREATE OR REPLACE FUNCTION pawl.list_any(
     with_payload   boolean     DEFAULT false)
 RETURNS SETOF pawl.listed
 LANGUAGE plpgsql VOLATILE
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET enable_sort = off
-SET enable_hashjoin = off
-SET enable_mergejoin = off
-SET jit = off
+-- @include nested_ordered_index_plan
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -259,13 +228,7 @@ CREATE OR REPLACE FUNCTION pawl.list_unfinished(
     with_payload   boolean     DEFAULT false)
 RETURNS SETOF pawl.listed
 LANGUAGE plpgsql VOLATILE
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET enable_sort = off
-SET enable_hashjoin = off
-SET enable_mergejoin = off
-SET jit = off
+-- @include nested_ordered_index_plan
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -292,13 +255,7 @@ CREATE OR REPLACE FUNCTION pawl.list_dead(
     with_payload   boolean     DEFAULT false)
 RETURNS SETOF pawl.listed
 LANGUAGE plpgsql VOLATILE
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET enable_sort = off
-SET enable_hashjoin = off
-SET enable_mergejoin = off
-SET jit = off
+-- @include nested_ordered_index_plan
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -334,11 +291,7 @@ $$;
 CREATE OR REPLACE FUNCTION pawl.destinations(after text DEFAULT '', scan bigint DEFAULT 1000)
 RETURNS TABLE (name text, matches boolean, bounded boolean, woken bigint)
 LANGUAGE plpgsql VOLATILE
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET enable_sort = off
-SET jit = off
+-- @include ordered_index_plan
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -372,11 +325,7 @@ CREATE OR REPLACE FUNCTION pawl.stats(cap bigint DEFAULT 10000)
 RETURNS TABLE (topic text, ready bigint, in_progress bigint, at_least boolean, estimate bigint,
                done bigint, failed bigint, expired bigint, cancelled bigint, oldest_due_at timestamptz)
 LANGUAGE plpgsql VOLATILE
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET enable_sort = off
-SET jit = off
+-- @include ordered_index_plan
 AS $$
 #variable_conflict use_column
 DECLARE

@@ -15,13 +15,7 @@ CREATE OR REPLACE FUNCTION pawl.timer_pending(
     with_payload   boolean     DEFAULT false)
 RETURNS SETOF pawl.listed
 LANGUAGE plpgsql VOLATILE
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET enable_sort = off
-SET enable_hashjoin = off
-SET enable_mergejoin = off
-SET jit = off
+-- @include nested_ordered_index_plan
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -80,13 +74,7 @@ CREATE OR REPLACE FUNCTION pawl.timer_count(
     scan           bigint      DEFAULT 10000)
 RETURNS TABLE (n bigint, at_least boolean)
 LANGUAGE plpgsql VOLATILE
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET enable_sort = off
-SET enable_hashjoin = off
-SET enable_mergejoin = off
-SET jit = off
+-- @include nested_ordered_index_plan
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -120,10 +108,7 @@ $$;
 -- a worker is just claiming, and leaves it to the worker then.
 CREATE OR REPLACE FUNCTION pawl.unschedule(message_ids uuid[]) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET jit = off
+-- @include index_plan
 AS $$
 #variable_conflict use_column
 DECLARE

@@ -119,11 +119,7 @@ CREATE OR REPLACE FUNCTION pawl.dead_claim(
     topics   text[]   DEFAULT NULL) -- NULL: all
 RETURNS SETOF pawl.dead_claimed
 LANGUAGE plpgsql VOLATILE
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET enable_sort = off
-SET jit = off
+-- @include ordered_index_plan
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -168,10 +164,7 @@ $$;
 -- The handler was successful: it is not called for these again.
 CREATE OR REPLACE FUNCTION pawl.dead_done(owner uuid, ids bigint[], fences bigint[]) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET jit = off
+-- @include index_plan
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -195,10 +188,7 @@ CREATE OR REPLACE FUNCTION pawl.dead_retry(
     most  interval DEFAULT interval '60 seconds')
 RETURNS bigint
 LANGUAGE plpgsql VOLATILE
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET jit = off
+-- @include index_plan
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -228,10 +218,7 @@ CREATE OR REPLACE FUNCTION pawl.dead_renew(
     owner uuid, ids bigint[], fences bigint[], lease interval DEFAULT interval '30 seconds')
 RETURNS bigint
 LANGUAGE plpgsql VOLATILE
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET jit = off
+-- @include index_plan
 AS $$
 #variable_conflict use_column
 DECLARE

@@ -73,11 +73,7 @@ CREATE OR REPLACE FUNCTION pawl.next_due(
     topics text[] DEFAULT NULL, destinations text[] DEFAULT NULL, others boolean DEFAULT false)
 RETURNS TABLE (at timestamptz, due timestamptz)
 LANGUAGE plpgsql VOLATILE
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET enable_sort = off
-SET jit = off
+-- @include ordered_index_plan
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -118,11 +114,7 @@ $$;
 CREATE OR REPLACE FUNCTION pawl.topics_due(max_rows bigint DEFAULT 1000)
 RETURNS TABLE (topic text)
 LANGUAGE plpgsql VOLATILE
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET enable_sort = off
-SET jit = off
+-- @include ordered_index_plan
 AS $$
 #variable_conflict use_column
 DECLARE
