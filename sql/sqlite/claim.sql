@@ -11,6 +11,15 @@
                       THEN max(fence, fence_mark) + 1000 * pawli_must_last()
                       ELSE fence_mark END,
 
+-- part: draw_fence
+UPDATE pawl_meta
+SET fence =
+-- @include next_fence
+       ,
+-- @include fence_mark
+    latest_time = :now
+WHERE id = 1
+
 -- part: claim_acks
 -- What was done of an earlier claim, in the same commit as the next. Answered as a note: no message,
 -- then item 5 and how many.
@@ -20,6 +29,16 @@ SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, N
        NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
        NULL, 5, changes(), NULL;
 -- @include claims_ended
+
+-- part: claim_row
+-- The claim row is written first and names the items; nothing due writes nothing.
+-- @stop-unless-changed
+INSERT OR FAIL INTO pawl_claim (fence, owner, owner_name, check_at, runs, last_id, ids)
+SELECT
+-- @include next_fence
+       , :owner, :owner_name, check_at, runs, last_id, ids
+FROM (SELECT count(*) AS n, :now + min(min(coalesce(lease, :lease)), @LEASE_MOST@000) AS check_at,
+             max(run_id IS NOT NULL) AS runs, max(id) AS last_id, json_group_array(id) AS ids
 
 -- part: claim_end
 -- The claim row is written: draw its token, mark what it names, answer it.
@@ -73,16 +92,9 @@ WHERE id IN (SELECT q.run_id
 -- name: claim
 -- @include claim_acks
 
--- Take what is ready and due for local handlers. The claim row is written first and names the items;
--- nothing due writes nothing. Each lane is one bounded range of the index, until there are enough: lanes of
--- higher priority first, then the one that has waited longest for its turn.
--- @stop-unless-changed
-INSERT OR FAIL INTO pawl_claim (fence, owner, owner_name, check_at, runs, last_id, ids)
-SELECT
--- @include next_fence
-       , :owner, :owner_name, check_at, runs, last_id, ids
-FROM (SELECT count(*) AS n, :now + min(min(coalesce(lease, :lease)), @LEASE_MOST@000) AS check_at,
-             max(run_id IS NOT NULL) AS runs, max(id) AS last_id, json_group_array(id) AS ids
+-- Take what is ready and due for local handlers. Each lane is one bounded range of the index, until there are
+-- enough: lanes of higher priority first, then the one that has waited longest for its turn.
+-- @include claim_row
       FROM (SELECT q.id, q.lease, q.run_id
             FROM pawl_tally t INDEXED BY pawl_tally_turn
             CROSS JOIN pawl_queue q INDEXED BY pawl_queue_due
@@ -104,13 +116,7 @@ WHERE n > 0;
 -- Take what is ready and due for the destinations, in their order, of each as many as :limits says.
 -- A limit cannot depend on a row, so :most, the highest of them, are looked at. Within one, as in
 -- claim: lanes of higher priority first, then the one that has waited longest.
--- @stop-unless-changed
-INSERT OR FAIL INTO pawl_claim (fence, owner, owner_name, check_at, runs, last_id, ids)
-SELECT
--- @include next_fence
-       , :owner, :owner_name, check_at, runs, last_id, ids
-FROM (SELECT count(*) AS n, :now + min(min(coalesce(lease, :lease)), @LEASE_MOST@000) AS check_at,
-             max(run_id IS NOT NULL) AS runs, max(id) AS last_id, json_group_array(id) AS ids
+-- @include claim_row
       FROM (SELECT f.id, f.lease, f.run_id
             FROM json_each(:destinations) named
             CROSS JOIN json_each(

@@ -1,5 +1,21 @@
 -- sql/sqlite/inbox.sql - deliveries from other services, processed once.
 
+-- part: inbox_columns
+SELECT number, source, id, state, attempts, max_attempts, suspect, duplicates, fence, nullif(lease_until, 0),
+       first_seen, last_seen, processed_at, expires_at, hash, endpoint, error, @response@
+
+-- part: inbox_list_end
+-- The records of `seen`, without responses; whether each matches (the last row looked at is always answered, so
+-- that the next page can start there) and whether the scan ended by its bound.
+matching AS (
+    SELECT r.*, ((1 << r.state) & :states) <> 0 AND (:source IS NULL OR r.source = :source) AS matches
+    FROM seen CROSS JOIN pawl_inbox_record r ON r.number = seen.number)
+-- @include inbox_columns response=NULL
+       , matches, (SELECT count(*) FROM seen) = :scan
+FROM matching
+WHERE matches OR number = (SELECT min(number) FROM seen)
+LIMIT :limit;
+
 -- name: inbox_begin
 -- A delivery. Answers once or twice, and the first row counts: the answer (0 new, 1 duplicate,
 -- 2 in progress, 3 conflict, 4 dead, 5 suspect: only :alone), attempt, fence, idempotency key,
@@ -16,13 +32,7 @@ WHERE source = :source AND id = :id AND (hash <> :hash) IS NOT TRUE
   AND attempts - (suspect OR (state = 1 AND (holder = :holder) IS NOT TRUE)) >= :max_attempts
   AND (state = 0 OR (state = 1 AND (lease_until <= :now OR holder = :holder)));
 
-UPDATE pawl_meta
-SET fence =
--- @include next_fence
-       ,
--- @include fence_mark
-    latest_time = :now
-WHERE id = 1
+-- @include draw_fence
   AND NOT EXISTS (SELECT 1 FROM pawl_inbox_record r INDEXED BY pawl_inbox_key
                   WHERE r.source = :source AND r.id = :id
                     AND (r.hash <> :hash OR r.state > 1
@@ -121,64 +131,33 @@ WHERE source = :source AND id = :id;
 -- name: inbox_get
 -- One record by its key: number, source, id, state, attempts, max_attempts, suspect, duplicates, fence,
 -- lease_until, first_seen, last_seen, processed_at, expires_at, hash, endpoint, error, response.
-SELECT number, source, id, state, attempts, max_attempts, suspect, duplicates, fence, nullif(lease_until, 0),
-       first_seen, last_seen, processed_at, expires_at, hash, endpoint, error, response
+-- @include inbox_columns response=response
 FROM pawl_inbox_record INDEXED BY pawl_inbox_key
 WHERE source = :source AND id = :id;
 
 -- name: inbox_list_any
--- All records, newest first. Looks at :scan rows at most. Answers the columns of inbox_get, whether it
--- matches (the last row looked at is always answered, so that the next page can start there) and
--- whether the scan ended by its bound.
+-- All records, newest first. Looks at :scan rows at most, as the next two.
 WITH seen AS MATERIALIZED (
     SELECT number FROM pawl_inbox_record
     WHERE number < :before
     ORDER BY number DESC LIMIT :scan),
-matching AS (
-    SELECT r.*, ((1 << r.state) & :states) <> 0 AND (:source IS NULL OR r.source = :source) AS matches
-    FROM seen CROSS JOIN pawl_inbox_record r ON r.number = seen.number)
-SELECT number, source, id, state, attempts, max_attempts, suspect, duplicates, fence, nullif(lease_until, 0),
-       first_seen, last_seen, processed_at, expires_at, hash, endpoint, error, NULL, matches,
-       (SELECT count(*) FROM seen) = :scan
-FROM matching
-WHERE matches OR number = (SELECT min(number) FROM seen)
-LIMIT :limit;
+-- @include inbox_list_end
 
 -- name: inbox_list_unfinished
--- Records that are not finished, newest first. Looks at :scan rows at most. Answers the columns of inbox_get, whether it
--- matches (the last row looked at is always answered, so that the next page can start there) and
--- whether the scan ended by its bound.
+-- Records that are not finished, newest first.
 WITH seen AS MATERIALIZED (
     SELECT number FROM pawl_inbox_record INDEXED BY pawl_inbox_unfinished
     WHERE number < :before AND state < 2
     ORDER BY number DESC LIMIT :scan),
-matching AS (
-    SELECT r.*, ((1 << r.state) & :states) <> 0 AND (:source IS NULL OR r.source = :source) AS matches
-    FROM seen CROSS JOIN pawl_inbox_record r ON r.number = seen.number)
-SELECT number, source, id, state, attempts, max_attempts, suspect, duplicates, fence, nullif(lease_until, 0),
-       first_seen, last_seen, processed_at, expires_at, hash, endpoint, error, NULL, matches,
-       (SELECT count(*) FROM seen) = :scan
-FROM matching
-WHERE matches OR number = (SELECT min(number) FROM seen)
-LIMIT :limit;
+-- @include inbox_list_end
 
 -- name: inbox_list_dead
--- Dead records, newest first. Looks at :scan rows at most. Answers the columns of inbox_get, whether it
--- matches (the last row looked at is always answered, so that the next page can start there) and
--- whether the scan ended by its bound.
+-- Dead records, newest first.
 WITH seen AS MATERIALIZED (
     SELECT number FROM pawl_inbox_record INDEXED BY pawl_inbox_dead
     WHERE number < :before AND state = 3
     ORDER BY number DESC LIMIT :scan),
-matching AS (
-    SELECT r.*, ((1 << r.state) & :states) <> 0 AND (:source IS NULL OR r.source = :source) AS matches
-    FROM seen CROSS JOIN pawl_inbox_record r ON r.number = seen.number)
-SELECT number, source, id, state, attempts, max_attempts, suspect, duplicates, fence, nullif(lease_until, 0),
-       first_seen, last_seen, processed_at, expires_at, hash, endpoint, error, NULL, matches,
-       (SELECT count(*) FROM seen) = :scan
-FROM matching
-WHERE matches OR number = (SELECT min(number) FROM seen)
-LIMIT :limit;
+-- @include inbox_list_end
 
 -- name: inbox_requeue
 -- Dead records get all their attempts again, when the message comes again.

@@ -26,11 +26,25 @@ SELECT :message_id, j.topic, j.priority, j.type, :now, r.scheduled_at,
 -- part: job_queue
 INSERT OR FAIL INTO pawl_queue (id, lane_id, run_at, expires_at, lease, run_id)
 SELECT id,
-       (SELECT l.id FROM pawl_lane l INDEXED BY pawl_lane_name
-        WHERE l.topic = b.topic AND l.priority = b.priority AND l.destination = coalesce(b.destination, '')),
+       -- @include lane_of_body
+       ,
        :now, expires_at, lease, run_id
 FROM pawl_body b
 WHERE id = last_insert_rowid() AND changes() = 1;
+
+-- part: unbegun_messages
+FROM pawl_job j
+CROSS JOIN pawl_job_run r INDEXED BY pawl_job_run_open ON r.job_id = j.id AND r.state IN (0, 1, 6)
+CROSS JOIN pawl_queue q ON q.id = r.work_id
+WHERE j.name = :name AND q.fence = 0
+
+-- part: runs_of_seen
+matching AS (
+    SELECT h.*, ((1 << h.state) & :states) <> 0 AS matches
+    FROM seen CROSS JOIN pawl_job_run h ON h.id = seen.id)
+-- @include run_columns
+       CASE WHEN :with_output THEN r.output END, matches, (SELECT count(*) FROM seen) = :scan
+FROM matching r
 
 -- name: job_put
 -- Create a job or change it. The same schedule and zone keep the next slot; others are computed anew by
@@ -154,29 +168,22 @@ UPDATE pawl_meta SET latest_time = :now WHERE id = 1;
 
 INSERT OR FAIL INTO pawl_outcome (id, state, finished_at, retries, error, progress)
 SELECT q.id, 5, :now, q.retries, q.last_error, q.progress
-FROM pawl_job j
-CROSS JOIN pawl_job_run r INDEXED BY pawl_job_run_open ON r.job_id = j.id AND r.state IN (0, 1, 6)
-CROSS JOIN pawl_queue q ON q.id = r.work_id
-WHERE j.name = :name AND q.fence = 0;
+-- @include unbegun_messages
+;
 
 SELECT 0, changes();
 
 UPDATE OR FAIL pawl_tally
 SET cancelled = cancelled + gone.n
 FROM (SELECT q.lane_id, count(*) AS n
-      FROM pawl_job j
-      CROSS JOIN pawl_job_run r INDEXED BY pawl_job_run_open ON r.job_id = j.id AND r.state IN (0, 1, 6)
-      CROSS JOIN pawl_queue q ON q.id = r.work_id
-      WHERE j.name = :name AND q.fence = 0
+      -- @include unbegun_messages
       GROUP BY q.lane_id) gone
 WHERE pawl_tally.lane_id = gone.lane_id;
 
 DELETE FROM pawl_queue
 WHERE id IN (SELECT q.id
-             FROM pawl_job j
-             CROSS JOIN pawl_job_run r INDEXED BY pawl_job_run_open ON r.job_id = j.id AND r.state IN (0, 1, 6)
-             CROSS JOIN pawl_queue q ON q.id = r.work_id
-             WHERE j.name = :name AND q.fence = 0);
+             -- @include unbegun_messages
+             );
 
 SELECT 0, count(*)
 FROM pawl_job j
@@ -309,12 +316,7 @@ WITH seen AS MATERIALIZED (
     SELECT id FROM pawl_job_run INDEXED BY pawl_job_run_job
     WHERE job_id = (SELECT id FROM pawl_job WHERE name = :job) AND id < :before
     ORDER BY id DESC LIMIT :scan),
-matching AS (
-    SELECT h.*, ((1 << h.state) & :states) <> 0 AS matches
-    FROM seen CROSS JOIN pawl_job_run h ON h.id = seen.id)
--- @include run_columns
-       CASE WHEN :with_output THEN r.output END, matches, (SELECT count(*) FROM seen) = :scan
-FROM matching r
+-- @include runs_of_seen
 WHERE :job IS NOT NULL AND (matches OR id = (SELECT min(id) FROM seen))
 LIMIT :limit;
 
@@ -322,12 +324,7 @@ WITH seen AS MATERIALIZED (
     SELECT id FROM pawl_job_run
     WHERE :job IS NULL AND id < :before
     ORDER BY id DESC LIMIT :scan),
-matching AS (
-    SELECT h.*, ((1 << h.state) & :states) <> 0 AS matches
-    FROM seen CROSS JOIN pawl_job_run h ON h.id = seen.id)
--- @include run_columns
-       CASE WHEN :with_output THEN r.output END, matches, (SELECT count(*) FROM seen) = :scan
-FROM matching r
+-- @include runs_of_seen
 WHERE matches OR id = (SELECT min(id) FROM seen)
 LIMIT :limit;
 
