@@ -1,5 +1,16 @@
 -- sql/postgres/inbox.sql - deliveries from other services, processed once.
 
+-- part: inbox_columns
+SELECT number, source, id, state, attempts, max_attempts, suspect, duplicates, fence, nullif(lease_until, 'epoch'),
+       first_seen, last_seen, processed_at, expires_at, hash, endpoint, error, response
+
+-- part: inbox_list
+-- @include inbox_columns
+       , matches, bounded
+FROM pawl.inbox_list(
+    states => :states, source => :source, before => :before, max_rows => :limit, scan => :scan,
+    kind => @kind@);
+
 -- name: inbox_begin
 -- A delivery: see the function. Its answer as a number, the time to wait in microseconds.
 -- It runs under the caller's search_path: nothing in it may be a name that public could have a better match for.
@@ -41,33 +52,20 @@ SELECT * FROM pawl.inbox_seen(
 
 -- name: inbox_get
 -- One record by its key.
-SELECT number, source, id, state, attempts, max_attempts, suspect, duplicates, fence, nullif(lease_until, 'epoch'),
-       first_seen, last_seen, processed_at, expires_at, hash, endpoint, error, response
+-- @include inbox_columns
 FROM pawl.inbox_get(source => :source, id => :id);
 
 -- name: inbox_list_any
 -- All records, newest first.
-SELECT number, source, id, state, attempts, max_attempts, suspect, duplicates, fence, nullif(lease_until, 'epoch'),
-       first_seen, last_seen, processed_at, expires_at, hash, endpoint, error, response, matches, bounded
-FROM pawl.inbox_list(
-    states => :states, source => :source, before => :before, max_rows => :limit, scan => :scan,
-    kind => 0);
+-- @include inbox_list kind=0
 
 -- name: inbox_list_unfinished
 -- Records that are not finished, newest first.
-SELECT number, source, id, state, attempts, max_attempts, suspect, duplicates, fence, nullif(lease_until, 'epoch'),
-       first_seen, last_seen, processed_at, expires_at, hash, endpoint, error, response, matches, bounded
-FROM pawl.inbox_list(
-    states => :states, source => :source, before => :before, max_rows => :limit, scan => :scan,
-    kind => 1);
+-- @include inbox_list kind=1
 
 -- name: inbox_list_dead
 -- Dead records, newest first.
-SELECT number, source, id, state, attempts, max_attempts, suspect, duplicates, fence, nullif(lease_until, 'epoch'),
-       first_seen, last_seen, processed_at, expires_at, hash, endpoint, error, response, matches, bounded
-FROM pawl.inbox_list(
-    states => :states, source => :source, before => :before, max_rows => :limit, scan => :scan,
-    kind => 2);
+-- @include inbox_list kind=2
 
 -- name: inbox_requeue
 -- Dead records get all their attempts again.

@@ -129,11 +129,9 @@ $$;
 -- The arrays of enqueue_batch(): as many of each, or NULL where all are; not too many; and no message
 -- with a problem.
 CREATE OR REPLACE FUNCTION pawl.check_messages(
-    positions bigint[], message_ids uuid[], topics text[], payloads bytea[], types bigint[],
-    destinations text[], headers text[], correlation_ids text[], priorities bigint[],
-    due_times timestamptz[], delays interval[], expiries timestamptz[], ttls interval[],
-    max_attempts bigint[], leases interval[], retry_bases interval[], retry_maxes interval[],
-    retry_jitters interval[], timeouts interval[], heartbeats interval[], count_alls boolean[])
+    positions bigint[],
+    -- @include message_arrays
+    , count_alls boolean[])
 RETURNS void
 LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_column

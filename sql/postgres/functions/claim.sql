@@ -87,81 +87,35 @@ BEGIN
     -- Each lane is one range of queue_due, walked in order until enough rows are locked. Of all lanes
     -- only those are looked at that are needed: the index has them in order.
     IF destinations IS NOT NULL THEN
-        SELECT array_agg(q.id), array_agg(q.lane), array_agg(q.retries), array_agg(q.deferrals), array_agg(q.run_at),
-               array_agg(least(coalesce(q.lease, my_lease), longest)), array_agg(q.expires_at),
-               array_agg(q.last_error), array_agg(q.progress), least(min(coalesce(q.lease, my_lease)), longest),
-               CASE WHEN count(*) = max_rows THEN count(*) END
-        INTO taken, from_lane, tries, waits, times, leases, expiries, errors, reports, shortest, reached
+        -- @include take_rows reached='count(*)'
         FROM (SELECT g.*
               FROM unnest(destinations, limits) AS d(name, most)
               CROSS JOIN LATERAL (
-                  SELECT r.id, r.lease, r.retries, r.deferrals, r.run_at, r.expires_at, r.last_error, r.progress,
-                         lane.id AS lane
+                  SELECT r.*, lane.id AS lane
                   FROM (SELECT l.id FROM pawl.lane l
                         WHERE l.destination = d.name AND l.destination <> ''
                           AND NOT coalesce(l.paused, pawl.topic_paused(l.topic))
                         ORDER BY l.priority DESC, random()) lane
-                  CROSS JOIN LATERAL (
-                      SELECT c.id, c.lease, c.retries, c.deferrals, c.run_at, c.expires_at, c.last_error, c.progress
-                      FROM pawl.queue c
-                      WHERE c.lane_id = lane.id AND c.run_at <= t
-                        AND c.run_at >= coalesce(cursor_since[least(lane.id - cursor_first + 1, 2147483647)::integer], '-infinity')
-                        AND c.fence = 0 AND (c.expires_at IS NULL OR c.expires_at > t)
-                      ORDER BY c.run_at, c.id
-                      LIMIT max_rows
-                      FOR UPDATE SKIP LOCKED) r
+                  -- @include ready_rows
                   LIMIT coalesce(d.most, max_rows)) g
               LIMIT max_rows) q;
     ELSIF topics IS NULL THEN
-        SELECT array_agg(q.id), array_agg(q.lane), array_agg(q.retries), array_agg(q.deferrals), array_agg(q.run_at),
-               array_agg(least(coalesce(q.lease, my_lease), longest)), array_agg(q.expires_at),
-               array_agg(q.last_error), array_agg(q.progress), least(min(coalesce(q.lease, my_lease)), longest),
-               CASE WHEN count(*) = max_rows THEN max(q.place) END
-        INTO taken, from_lane, tries, waits, times, leases, expiries, errors, reports, shortest, reached
-        FROM (SELECT r.id, r.lease, r.retries, r.deferrals, r.run_at, r.expires_at, r.last_error, r.progress,
-                     lane.id AS lane, lane.place
+        -- @include take_rows reached='max(q.place)'
+        FROM (SELECT r.*, lane.id AS lane, lane.place
               FROM (SELECT w.id, row_number() OVER () AS place
-                    FROM generate_series(9, 0, -1) AS p(priority)
-                    CROSS JOIN LATERAL (
-                        (SELECT l.id FROM pawl.lane l
-                         WHERE l.destination = '' AND l.priority = p.priority AND l.id > pivot
-                           AND NOT coalesce(l.paused, pawl.topic_paused(l.topic)) ORDER BY l.id)
-                        UNION ALL
-                        (SELECT l.id FROM pawl.lane l
-                         WHERE l.destination = '' AND l.priority = p.priority AND l.id <= pivot
-                           AND NOT coalesce(l.paused, pawl.topic_paused(l.topic)) ORDER BY l.id)) w) lane
-              CROSS JOIN LATERAL (
-                  SELECT c.id, c.lease, c.retries, c.deferrals, c.run_at, c.expires_at, c.last_error, c.progress
-                  FROM pawl.queue c
-                  WHERE c.lane_id = lane.id AND c.run_at <= t
-                    AND c.run_at >= coalesce(cursor_since[least(lane.id - cursor_first + 1, 2147483647)::integer], '-infinity')
-                    AND c.fence = 0 AND (c.expires_at IS NULL OR c.expires_at > t)
-                  ORDER BY c.run_at, c.id
-                  LIMIT max_rows
-                  FOR UPDATE SKIP LOCKED) r
+                    -- @include lanes_by_turns
+                    ) lane
+              -- @include ready_rows
               LIMIT max_rows) q;
     ELSE
         lanes := ARRAY(SELECT l.id FROM pawl.lane l
                        WHERE l.topic = ANY (topics) AND l.destination = ''
                          AND NOT coalesce(l.paused, pawl.topic_paused(l.topic))
                        ORDER BY l.priority DESC, l.id <= pivot, l.id);
-        SELECT array_agg(q.id), array_agg(q.lane), array_agg(q.retries), array_agg(q.deferrals), array_agg(q.run_at),
-               array_agg(least(coalesce(q.lease, my_lease), longest)), array_agg(q.expires_at),
-               array_agg(q.last_error), array_agg(q.progress), least(min(coalesce(q.lease, my_lease)), longest),
-               CASE WHEN count(*) = max_rows THEN max(q.place) END
-        INTO taken, from_lane, tries, waits, times, leases, expiries, errors, reports, shortest, reached
-        FROM (SELECT r.id, r.lease, r.retries, r.deferrals, r.run_at, r.expires_at, r.last_error, r.progress,
-                     lane.id AS lane, lane.place
+        -- @include take_rows reached='max(q.place)'
+        FROM (SELECT r.*, lane.id AS lane, lane.place
               FROM unnest(lanes) WITH ORDINALITY AS lane(id, place)
-              CROSS JOIN LATERAL (
-                  SELECT c.id, c.lease, c.retries, c.deferrals, c.run_at, c.expires_at, c.last_error, c.progress
-                  FROM pawl.queue c
-                  WHERE c.lane_id = lane.id AND c.run_at <= t
-                    AND c.run_at >= coalesce(cursor_since[least(lane.id - cursor_first + 1, 2147483647)::integer], '-infinity')
-                    AND c.fence = 0 AND (c.expires_at IS NULL OR c.expires_at > t)
-                  ORDER BY c.run_at, c.id
-                  LIMIT max_rows
-                  FOR UPDATE SKIP LOCKED) r
+              -- @include ready_rows
               LIMIT max_rows) q;
     END IF;
 
@@ -208,15 +162,7 @@ BEGIN
     ELSIF topics IS NULL THEN
         lanes := ARRAY(
             SELECT w.id
-            FROM generate_series(9, 0, -1) AS p(priority)
-            CROSS JOIN LATERAL (
-                (SELECT l.id FROM pawl.lane l
-                 WHERE l.destination = '' AND l.priority = p.priority AND l.id > pivot
-                   AND NOT coalesce(l.paused, pawl.topic_paused(l.topic)) ORDER BY l.id)
-                UNION ALL
-                (SELECT l.id FROM pawl.lane l
-                 WHERE l.destination = '' AND l.priority = p.priority AND l.id <= pivot
-                   AND NOT coalesce(l.paused, pawl.topic_paused(l.topic)) ORDER BY l.id)) w
+            -- @include lanes_by_turns
             LIMIT reached);
     ELSIF reached IS NOT NULL THEN
         lanes := lanes[1:reached];
@@ -224,21 +170,12 @@ BEGIN
     -- One statement, so that all of it is true of one snapshot. The rows taken above are held in it;
     -- one that another open claim has locked is still ready, and is if that claim is rolled back.
     FOR note.item, note.number, note.at IN
-        SELECT 1, my_xid::text::bigint, began
-        UNION ALL
-        -- Not the end of the snapshot: that of a slow claim may show ids above its own as running,
-        -- and those are not listed.
-        SELECT 2, least(pg_snapshot_xmax(pg_current_snapshot()), my_xid)::text::bigint, NULL
-        UNION ALL
-        SELECT 3, x.xid::text::bigint, NULL
-        FROM pg_snapshot_xip(pg_current_snapshot()) AS x(xid) WHERE x.xid < my_xid
+        -- @include cursor_notes
         UNION ALL
         SELECT 4, lane.id,
-               (SELECT c.run_at FROM pawl.queue c
-                WHERE c.lane_id = lane.id AND c.run_at <= t
-                  AND c.run_at >= coalesce(cursor_since[least(lane.id - cursor_first + 1, 2147483647)::integer], '-infinity')
-                  AND c.fence = 0 AND (c.expires_at IS NULL OR c.expires_at > t)
-                ORDER BY c.run_at, c.id LIMIT 1)
+               (SELECT c.run_at
+                -- @include ready_from_the_cursor_on
+                LIMIT 1)
         FROM unnest(lanes) AS lane(id)
     LOOP
         RETURN NEXT note;
@@ -270,12 +207,7 @@ BEGIN
     END IF;
     LOOP
         RETURN QUERY
-            SELECT c.id, c.message_id, c.topic, c.payload, c.type, c.destination, c.headers,
-                   c.correlation_id, c.priority, c.created_at, c.due_at, c.expires_at, c.max_attempts,
-                   c.retries, c.state, c.fence, c.owner, c.claimed_by, c.lease_until, c.next_attempt_at,
-                   c.finished_at, c.processed_by, c.last_error, c.progress, c.timeout, c.heartbeat,
-                   c.run_id, c.output, c.deferrals, c.retry_base, c.retry_max, c.retry_jitter,
-                   c.count_all
+            -- @include message_columns row=c payload='c.payload' output='c.output'
             FROM pawl.claim_batch(claim.owner, claim.lease, claim.max_rows, claim.topics,
                                   claim.owner_name, claim.after_lane, NULL, NULL, NULL, NULL, false,
                                   claim.destinations, claim.limits) c;

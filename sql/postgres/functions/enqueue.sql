@@ -51,11 +51,9 @@ $$;
 -- The inserts of enqueue_batch, which alone calls it, under its settings. Rows go in in the order
 -- of the arrays. Returns how many were new.
 CREATE OR REPLACE FUNCTION pawl.enqueue_rows(
-    ids bigint[], message_ids uuid[], topics text[], payloads bytea[], types bigint[],
-    destinations text[], headers text[], correlation_ids text[], priorities bigint[],
-    due_times timestamptz[], delays interval[], expiries timestamptz[], ttls interval[],
-    max_attempts bigint[], leases interval[], retry_bases interval[], retry_maxes interval[],
-    retry_jitters interval[], timeouts interval[], heartbeats interval[], count_alls boolean[],
+    ids bigint[],
+    -- @include message_arrays
+    , count_alls boolean[],
     t timestamptz)
 RETURNS bigint
 LANGUAGE plpgsql VOLATILE AS $$
@@ -237,11 +235,9 @@ $$;
 -- one sends B then A. A wait on the unique index ends after lock_timeout, below deadlock_timeout,
 -- and the subtransaction takes back what this call did and nothing else.
 CREATE OR REPLACE FUNCTION pawl.enqueue_batch(
-    positions bigint[], message_ids uuid[], topics text[], payloads bytea[], types bigint[],
-    destinations text[], headers text[], correlation_ids text[], priorities bigint[],
-    due_times timestamptz[], delays interval[], expiries timestamptz[], ttls interval[],
-    max_attempts bigint[], leases interval[], retry_bases interval[], retry_maxes interval[],
-    retry_jitters interval[], timeouts interval[], heartbeats interval[], fresh boolean DEFAULT false,
+    positions bigint[],
+    -- @include message_arrays
+    , fresh boolean DEFAULT false,
     count_alls boolean[] DEFAULT NULL)
 RETURNS TABLE (place bigint, work_id bigint, result integer, due timestamptz)
 LANGUAGE plpgsql VOLATILE
@@ -322,23 +318,8 @@ $$;
 -- the call safe to repeat: the same id with the same topic and payload is stored once.
 CREATE OR REPLACE FUNCTION pawl.enqueue(
     topic text, payload bytea,
-    message_id     uuid        DEFAULT NULL,     -- NULL: one is made
-    due_at         timestamptz DEFAULT NULL,     -- NULL: now; the past means now
-    delay          interval    DEFAULT NULL,     -- instead of due_at: this long from now
-    priority       integer     DEFAULT 0,        -- 0 to 9, higher first
-    correlation_id text        DEFAULT NULL,
-    destination    text        DEFAULT NULL,     -- NULL: for a local handler
-    headers        json        DEFAULT NULL,
-    type           text        DEFAULT 'signal', -- signal, command, push_call, response
-    expires_at     timestamptz DEFAULT NULL,     -- NULL: never, or 24 h after due with a destination
-    max_attempts   integer     DEFAULT NULL,     -- NULL: 10; with a destination 6 if every send counts, or 0: until it expires
-    lease          interval    DEFAULT NULL,     -- NULL: the worker decides
-    retry_base     interval    DEFAULT NULL,     -- these three: NULL: the worker decides
-    retry_max      interval    DEFAULT NULL,
-    retry_jitter   interval    DEFAULT NULL,
-    timeout        interval    DEFAULT NULL,     -- of one attempt; NULL: the handler's own
-    heartbeat      interval    DEFAULT NULL,     -- how often its lease is renewed; NULL: the worker decides
-    count_all      boolean     DEFAULT NULL)     -- with a destination: whether every send is an attempt; NULL: the service decides
+    -- @include message_options
+    )
 RETURNS uuid
 LANGUAGE plpgsql VOLATILE AS $$
 #variable_conflict use_variable
@@ -381,36 +362,14 @@ $$;
 
 -- With the payload as text; it is stored as UTF-8. A quoted literal comes here.
 CREATE OR REPLACE FUNCTION pawl.enqueue(
-    topic text, payload text, message_id uuid DEFAULT NULL, due_at timestamptz DEFAULT NULL,
-    delay interval DEFAULT NULL, priority integer DEFAULT 0, correlation_id text DEFAULT NULL,
-    destination text DEFAULT NULL, headers json DEFAULT NULL, type text DEFAULT 'signal',
-    expires_at timestamptz DEFAULT NULL, max_attempts integer DEFAULT NULL,
-    lease interval DEFAULT NULL, retry_base interval DEFAULT NULL,
-    retry_max interval DEFAULT NULL, retry_jitter interval DEFAULT NULL,
-    timeout interval DEFAULT NULL, heartbeat interval DEFAULT NULL, count_all boolean DEFAULT NULL)
-RETURNS uuid
-LANGUAGE plpgsql VOLATILE AS $$
-BEGIN
-    RETURN pawl.enqueue(topic, convert_to(payload, 'UTF8'), message_id, due_at, delay, priority,
-                        correlation_id, destination, headers, type, expires_at, max_attempts, lease,
-                        retry_base, retry_max, retry_jitter, timeout, heartbeat, count_all);
-END
-$$;
+    topic text, payload text,
+    -- @include message_options
+    )
+-- @include enqueue_bytes payload=payload
 
 -- With the payload as jsonb; it is stored as its text.
 CREATE OR REPLACE FUNCTION pawl.enqueue(
-    topic text, payload jsonb, message_id uuid DEFAULT NULL, due_at timestamptz DEFAULT NULL,
-    delay interval DEFAULT NULL, priority integer DEFAULT 0, correlation_id text DEFAULT NULL,
-    destination text DEFAULT NULL, headers json DEFAULT NULL, type text DEFAULT 'signal',
-    expires_at timestamptz DEFAULT NULL, max_attempts integer DEFAULT NULL,
-    lease interval DEFAULT NULL, retry_base interval DEFAULT NULL,
-    retry_max interval DEFAULT NULL, retry_jitter interval DEFAULT NULL,
-    timeout interval DEFAULT NULL, heartbeat interval DEFAULT NULL, count_all boolean DEFAULT NULL)
-RETURNS uuid
-LANGUAGE plpgsql VOLATILE AS $$
-BEGIN
-    RETURN pawl.enqueue(topic, convert_to(payload::text, 'UTF8'), message_id, due_at, delay, priority,
-                        correlation_id, destination, headers, type, expires_at, max_attempts, lease,
-                        retry_base, retry_max, retry_jitter, timeout, heartbeat, count_all);
-END
-$$;
+    topic text, payload jsonb,
+    -- @include message_options
+    )
+-- @include enqueue_bytes payload=payload::text

@@ -1,9 +1,5 @@
 -- The six answers to a claim. Each takes an owner and pairs of work id and fence, changes only what
 -- that owner still holds under that fence, and returns how many changed.
---
--- "id = ANY (ids)" walks the primary key in id order, so that two calls that meet on the same rows
--- wait for each other instead of deadlocking. The pairs are checked by a hash table built once:
--- "IS TRUE" keeps the planner from turning it into a join.
 
 -- A claim's row goes with the last message that it took. `ended` has the fence of each message that its
 -- holder has lost just now, one for each: when they are as many as the claim took, nothing is left of it.
@@ -23,12 +19,12 @@ BEGIN
         SELECT c.fence FROM pawl.claim c
         WHERE c.fence = ANY (ended)
           AND (cardinality(c.ids) = (SELECT count(*) FROM unnest(ended) AS e(fence) WHERE e.fence = c.fence)
-               OR (NOT EXISTS (SELECT FROM (SELECT c.ids[cardinality(c.ids)] AS id) u
-                               CROSS JOIN LATERAL (SELECT FROM pawl.queue q
-                                                   WHERE q.id = u.id AND q.fence = c.fence LIMIT 1) r)
-                   AND NOT EXISTS (SELECT FROM unnest(c.ids) AS u(id)
-                                   CROSS JOIN LATERAL (SELECT FROM pawl.queue q
-                                                       WHERE q.id = u.id AND q.fence = c.fence LIMIT 1) r)))
+               OR (NOT EXISTS (SELECT
+                               -- @include held_of_claim ids='(SELECT c.ids[cardinality(c.ids)] AS id) u' columns=
+                               )
+                   AND NOT EXISTS (SELECT
+                                   -- @include held_of_claim ids='unnest(c.ids) AS u(id)' columns=
+                                   )))
         FOR UPDATE SKIP LOCKED));
 END
 $$;
@@ -45,14 +41,13 @@ DECLARE
     changed bigint;
     ended   bigint[]; -- the fences of those that changed
 BEGIN
-    PERFORM pawl.check_number('ack: the number of ids', coalesce(cardinality(ids), 0), 0, @BATCH_MOST@, 'at most @BATCH_MOST@');
+    -- @include check_ids function=ack
     IF fences[1] = ALL (fences) THEN
         SELECT c.owner_name INTO my_name FROM pawl.claim c WHERE c.fence = fences[1];
     END IF;
     WITH gone AS (
         DELETE FROM pawl.queue q
-        WHERE q.id = ANY (ids) AND q.owner = ack.owner AND q.fence <> 0
-          AND ((q.id, q.fence) IN (SELECT h.id, h.fence FROM unnest(ids, fences) AS h(id, fence))) IS TRUE
+        -- @include held_under function=ack row=q
         RETURNING q.id, q.lane_id, q.retries, q.fence, q.progress),
     ended AS (
         INSERT INTO pawl.outcome (id, state, finished_at, retries, processed_by, progress)
@@ -60,9 +55,7 @@ BEGIN
                coalesce(my_name, (SELECT c.owner_name FROM pawl.claim c WHERE c.fence = g.fence)),
                g.progress
         FROM gone g),
-    counted AS (
-        INSERT INTO pawl.tally_delta (lane_id, state, n)
-        SELECT g.lane_id, 2, count(*) FROM gone g GROUP BY g.lane_id)
+    -- @include end_counted state=2
     SELECT count(*), array_agg(g.fence) INTO changed, ended FROM gone g;
     IF changed > 0 THEN
         PERFORM pawl.claims_ended(ended);
@@ -84,7 +77,7 @@ DECLARE
     changed bigint := 0;
     ended   bigint[] := '{}'; -- the fences of those that changed
 BEGIN
-    PERFORM pawl.check_number('ack_output: the number of ids', coalesce(cardinality(ids), 0), 0, @BATCH_MOST@, 'at most @BATCH_MOST@');
+    -- @include check_ids function=ack_output
     IF EXISTS (SELECT FROM unnest(outputs) AS o(bytes) WHERE octet_length(o.bytes) > @OUTPUT_MOST@) THEN
         RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
             MESSAGE = 'ack_output: each output must have @OUTPUT_WORDS@', HINT = 'Nothing was changed.';
@@ -114,8 +107,7 @@ BEGIN
 END
 $$;
 
--- Failed for good: a dead letter, kept until it is redriven or purged. ("buried", here and below: the
--- dead-letter handler is to be called, if that was asked for.)
+-- Failed for good: a dead letter, kept until it is redriven or purged.
 CREATE OR REPLACE FUNCTION pawl.fail(owner uuid, ids bigint[], fences bigint[], error text DEFAULT NULL)
 RETURNS bigint
 LANGUAGE plpgsql VOLATILE
@@ -127,28 +119,12 @@ DECLARE
     changed bigint;
     ended   bigint[]; -- the fences of those that changed
 BEGIN
-    PERFORM pawl.check_number('fail: the number of ids', coalesce(cardinality(ids), 0), 0, @BATCH_MOST@, 'at most @BATCH_MOST@');
+    -- @include check_ids function=fail
     WITH gone AS (
         DELETE FROM pawl.queue q
-        WHERE q.id = ANY (ids) AND q.owner = fail.owner AND q.fence <> 0
-          AND ((q.id, q.fence) IN (SELECT h.id, h.fence FROM unnest(ids, fences) AS h(id, fence))) IS TRUE
+        -- @include held_under function=fail row=q
         RETURNING q.id, q.lane_id, q.retries, q.fence, q.expires_at, q.last_error, q.progress),
-    ended AS (
-        INSERT INTO pawl.outcome (id, state, finished_at, retries, processed_by, error, expires_at,
-                                  progress)
-        SELECT g.id, 3, t, g.retries + 1,
-               (SELECT c.owner_name FROM pawl.claim c WHERE c.fence = g.fence),
-               coalesce(pawl.cut_text(fail.error), g.last_error), g.expires_at, g.progress
-        FROM gone g),
-    buried AS (
-        INSERT INTO pawl.dead (id, run_at)
-        SELECT g.id, t FROM gone g
-        WHERE EXISTS (SELECT FROM pawl.topic w
-                      WHERE w.dead AND w.name IN ('', (SELECT l.topic FROM pawl.lane l WHERE l.id = g.lane_id)))
-        ON CONFLICT (id) DO NOTHING),
-    counted AS (
-        INSERT INTO pawl.tally_delta (lane_id, state, n)
-        SELECT g.lane_id, 3, count(*) FROM gone g GROUP BY g.lane_id)
+    -- @include end_failed error='coalesce(pawl.cut_text(fail.error), g.last_error)'
     SELECT count(*), array_agg(g.fence) INTO changed, ended FROM gone g;
     IF changed > 0 THEN
         PERFORM pawl.claims_ended(ended);
@@ -157,20 +133,11 @@ BEGIN
 END
 $$;
 
--- Not now. At the last attempt the message fails; otherwise it is ready again after `delay`, or
--- after min(base * 2^(retries + deferrals), max) + random(0, jitter) of its own or the given policy:
--- the local one for messages without a destination, the remote one for those with. A jitter that is
--- NULL is a tenth of the delay.
+-- Not now. At the last attempt the message fails; otherwise it is ready again after `delay`, or as its own or the
+-- given policy says.
 CREATE OR REPLACE FUNCTION pawl.abandon(
-    owner uuid, ids bigint[], fences bigint[],
-    error         text     DEFAULT NULL,
-    delay         interval DEFAULT NULL,
-    local_base    interval DEFAULT interval '1 second',
-    local_max     interval DEFAULT interval '60 seconds',
-    local_jitter  interval DEFAULT interval '0',
-    remote_base   interval DEFAULT interval '2 seconds',
-    remote_max    interval DEFAULT interval '1 hour',
-    remote_jitter interval DEFAULT NULL)
+    -- @include later_arguments
+    )
 RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 -- @include index_plan
@@ -184,25 +151,9 @@ DECLARE
     failed  bigint;
     retried bigint;
 BEGIN
-    PERFORM pawl.check_number('abandon: the number of ids', coalesce(cardinality(ids), 0), 0, @BATCH_MOST@, 'at most @BATCH_MOST@');
-    IF abandon.delay IS NOT NULL THEN
-        PERFORM pawl.check_span('abandon: delay', abandon.delay, @DELAY_LEAST@, @DELAY_MOST@, '@DELAY_WORDS@');
-    END IF;
-    PERFORM pawl.check_span('abandon: local_base', abandon.local_base, @BACKOFF_LEAST@, @BACKOFF_MOST@, '@BACKOFF_WORDS@');
-    PERFORM pawl.check_span('abandon: local_max', abandon.local_max, @BACKOFF_LEAST@, @BACKOFF_MOST@, '@BACKOFF_WORDS@');
-    PERFORM pawl.check_span('abandon: local_jitter', coalesce(abandon.local_jitter, interval '0'), @JITTER_LEAST@, @JITTER_MOST@, '@JITTER_WORDS@');
-    PERFORM pawl.check_span('abandon: remote_base', abandon.remote_base, @BACKOFF_LEAST@, @BACKOFF_MOST@, '@BACKOFF_WORDS@');
-    PERFORM pawl.check_span('abandon: remote_max', abandon.remote_max, @BACKOFF_LEAST@, @BACKOFF_MOST@, '@BACKOFF_WORDS@');
-    PERFORM pawl.check_span('abandon: remote_jitter', coalesce(abandon.remote_jitter, interval '0'), @JITTER_LEAST@, @JITTER_MOST@, '@JITTER_WORDS@');
-    SELECT array_agg(m.id), array_agg(m.fence) INTO mine, ended
-    FROM (SELECT q.id, q.fence FROM pawl.queue q
-          WHERE q.id = ANY (ids) AND q.owner = abandon.owner AND q.fence <> 0
-            AND ((q.id, q.fence) IN (SELECT h.id, h.fence FROM unnest(ids, fences) AS h(id, fence))) IS TRUE
-          ORDER BY q.id
-          FOR UPDATE) m;
-    IF mine IS NULL THEN
-        RETURN 0;
-    END IF;
+    -- @include check_ids function=abandon
+    -- @include check_later function=abandon
+    -- @include lock_held function=abandon
 
     WITH gone AS (
         DELETE FROM pawl.queue q
@@ -210,38 +161,10 @@ BEGIN
           AND EXISTS (SELECT FROM pawl.body b
                       WHERE b.id = q.id AND b.max_attempts > 0 AND q.retries + 1 >= b.max_attempts)
         RETURNING q.id, q.lane_id, q.retries, q.fence, q.expires_at, q.last_error, q.progress),
-    ended AS (
-        INSERT INTO pawl.outcome (id, state, finished_at, retries, processed_by, error, expires_at,
-                                  progress)
-        SELECT g.id, 3, t, g.retries + 1,
-               (SELECT c.owner_name FROM pawl.claim c WHERE c.fence = g.fence),
-               coalesce(pawl.cut_text(abandon.error), g.last_error), g.expires_at, g.progress
-        FROM gone g),
-    buried AS (
-        INSERT INTO pawl.dead (id, run_at)
-        SELECT g.id, t FROM gone g
-        WHERE EXISTS (SELECT FROM pawl.topic w
-                      WHERE w.dead AND w.name IN ('', (SELECT l.topic FROM pawl.lane l WHERE l.id = g.lane_id)))
-        ON CONFLICT (id) DO NOTHING),
-    counted AS (
-        INSERT INTO pawl.tally_delta (lane_id, state, n)
-        SELECT g.lane_id, 3, count(*) FROM gone g GROUP BY g.lane_id)
+    -- @include end_failed error='coalesce(pawl.cut_text(abandon.error), g.last_error)'
     SELECT count(*) INTO failed FROM gone;
 
-    UPDATE pawl.queue q
-    SET retries = q.retries + 1, owner = '00000000-0000-0000-0000-000000000000',
-        lease_until = 'epoch', fence = 0, last_error = coalesce(pawl.cut_text(abandon.error), q.last_error),
-        stamped_at = t, run_at = t + coalesce(abandon.delay, (
-            SELECT d.delay + random() * CASE WHEN d.jitter IS NULL THEN d.delay / 10
-                                             ELSE pawl.backoff(d.jitter, interval '@JITTER_MOST@ milliseconds', 0) END
-            FROM (SELECT pawl.backoff(
-                             coalesce(b.retry_base, CASE WHEN b.destination IS NULL THEN local_base ELSE remote_base END),
-                             coalesce(b.retry_max, CASE WHEN b.destination IS NULL THEN local_max ELSE remote_max END),
-                             q.retries + q.deferrals) AS delay,
-                         CASE WHEN b.retry_base IS NOT NULL THEN b.retry_jitter
-                              WHEN b.destination IS NULL THEN local_jitter ELSE remote_jitter END AS jitter
-                  FROM pawl.body b WHERE b.id = q.id) d))
-    WHERE q.id = ANY (mine);
+    -- @include give_back_later function=abandon counter=retries
     GET DIAGNOSTICS retried = ROW_COUNT;
     IF retried > 0 THEN
         PERFORM pawl.wake();
@@ -254,15 +177,8 @@ $$;
 -- Not now, and not counted: nothing was wrong with the message. Ready again after `delay`, or as after
 -- abandon(); the attempts stay as they are, and only its time to live ends it.
 CREATE OR REPLACE FUNCTION pawl.defer(
-    owner uuid, ids bigint[], fences bigint[],
-    error         text     DEFAULT NULL,
-    delay         interval DEFAULT NULL,
-    local_base    interval DEFAULT interval '1 second',
-    local_max     interval DEFAULT interval '60 seconds',
-    local_jitter  interval DEFAULT interval '0',
-    remote_base   interval DEFAULT interval '2 seconds',
-    remote_max    interval DEFAULT interval '1 hour',
-    remote_jitter interval DEFAULT NULL)
+    -- @include later_arguments
+    )
 RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 -- @include index_plan
@@ -274,39 +190,10 @@ DECLARE
     mine    bigint[];
     ended   bigint[]; -- their fences
 BEGIN
-    PERFORM pawl.check_number('defer: the number of ids', coalesce(cardinality(ids), 0), 0, @BATCH_MOST@, 'at most @BATCH_MOST@');
-    IF defer.delay IS NOT NULL THEN
-        PERFORM pawl.check_span('defer: delay', defer.delay, @DELAY_LEAST@, @DELAY_MOST@, '@DELAY_WORDS@');
-    END IF;
-    PERFORM pawl.check_span('defer: local_base', defer.local_base, @BACKOFF_LEAST@, @BACKOFF_MOST@, '@BACKOFF_WORDS@');
-    PERFORM pawl.check_span('defer: local_max', defer.local_max, @BACKOFF_LEAST@, @BACKOFF_MOST@, '@BACKOFF_WORDS@');
-    PERFORM pawl.check_span('defer: local_jitter', coalesce(defer.local_jitter, interval '0'), @JITTER_LEAST@, @JITTER_MOST@, '@JITTER_WORDS@');
-    PERFORM pawl.check_span('defer: remote_base', defer.remote_base, @BACKOFF_LEAST@, @BACKOFF_MOST@, '@BACKOFF_WORDS@');
-    PERFORM pawl.check_span('defer: remote_max', defer.remote_max, @BACKOFF_LEAST@, @BACKOFF_MOST@, '@BACKOFF_WORDS@');
-    PERFORM pawl.check_span('defer: remote_jitter', coalesce(defer.remote_jitter, interval '0'), @JITTER_LEAST@, @JITTER_MOST@, '@JITTER_WORDS@');
-    SELECT array_agg(m.id), array_agg(m.fence) INTO mine, ended
-    FROM (SELECT q.id, q.fence FROM pawl.queue q
-          WHERE q.id = ANY (ids) AND q.owner = defer.owner AND q.fence <> 0
-            AND ((q.id, q.fence) IN (SELECT h.id, h.fence FROM unnest(ids, fences) AS h(id, fence))) IS TRUE
-          ORDER BY q.id
-          FOR UPDATE) m;
-    IF mine IS NULL THEN
-        RETURN 0;
-    END IF;
-    UPDATE pawl.queue q
-    SET deferrals = q.deferrals + 1, owner = '00000000-0000-0000-0000-000000000000',
-        lease_until = 'epoch', fence = 0, last_error = coalesce(pawl.cut_text(defer.error), q.last_error),
-        stamped_at = t, run_at = t + coalesce(defer.delay, (
-            SELECT d.delay + random() * CASE WHEN d.jitter IS NULL THEN d.delay / 10
-                                             ELSE pawl.backoff(d.jitter, interval '@JITTER_MOST@ milliseconds', 0) END
-            FROM (SELECT pawl.backoff(
-                             coalesce(b.retry_base, CASE WHEN b.destination IS NULL THEN local_base ELSE remote_base END),
-                             coalesce(b.retry_max, CASE WHEN b.destination IS NULL THEN local_max ELSE remote_max END),
-                             q.retries + q.deferrals) AS delay,
-                         CASE WHEN b.retry_base IS NOT NULL THEN b.retry_jitter
-                              WHEN b.destination IS NULL THEN local_jitter ELSE remote_jitter END AS jitter
-                  FROM pawl.body b WHERE b.id = q.id) d))
-    WHERE q.id = ANY (mine);
+    -- @include check_ids function=defer
+    -- @include check_later function=defer
+    -- @include lock_held function=defer
+    -- @include give_back_later function=defer counter=deferrals
     PERFORM pawl.wake();
     PERFORM pawl.claims_ended(ended);
     RETURN cardinality(mine);
@@ -327,12 +214,12 @@ DECLARE
     t   CONSTANT timestamptz := pawl.clock();
     changed bigint;
 BEGIN
-    PERFORM pawl.check_number('renew: the number of ids', coalesce(cardinality(ids), 0), 0, @BATCH_MOST@, 'at most @BATCH_MOST@');
+    -- @include check_ids function=renew
     PERFORM pawl.check_span('renew: lease', renew.lease, @LEASE_LEAST@, @LEASE_MOST@, '@LEASE_WORDS@');
     UPDATE pawl.queue q
     SET lease_until = t + least(coalesce(q.lease, renew.lease), interval '@LEASE_MOST@ milliseconds')
-    WHERE q.id = ANY (ids) AND q.owner = renew.owner AND q.fence <> 0
-      AND ((q.id, q.fence) IN (SELECT h.id, h.fence FROM unnest(ids, fences) AS h(id, fence))) IS TRUE;
+    -- @include held_under function=renew row=q
+    ;
     GET DIAGNOSTICS changed = ROW_COUNT;
     IF changed > 0 THEN
         UPDATE pawl.claim c SET check_at = t + renew.lease
@@ -354,16 +241,8 @@ DECLARE
     mine    bigint[];
     ended   bigint[]; -- their fences
 BEGIN
-    PERFORM pawl.check_number('release: the number of ids', coalesce(cardinality(ids), 0), 0, @BATCH_MOST@, 'at most @BATCH_MOST@');
-    SELECT array_agg(m.id), array_agg(m.fence) INTO mine, ended
-    FROM (SELECT q.id, q.fence FROM pawl.queue q
-          WHERE q.id = ANY (ids) AND q.owner = release.owner AND q.fence <> 0
-            AND ((q.id, q.fence) IN (SELECT h.id, h.fence FROM unnest(ids, fences) AS h(id, fence))) IS TRUE
-          ORDER BY q.id
-          FOR UPDATE) m;
-    IF mine IS NULL THEN
-        RETURN 0;
-    END IF;
+    -- @include check_ids function=release
+    -- @include lock_held function=release
     UPDATE pawl.queue q
     SET owner = '00000000-0000-0000-0000-000000000000', lease_until = 'epoch', fence = 0, run_at = t,
         stamped_at = t
@@ -383,10 +262,10 @@ AS $$
 DECLARE
     changed bigint;
 BEGIN
-    PERFORM pawl.check_number('progress: the number of ids', coalesce(cardinality(ids), 0), 0, @BATCH_MOST@, 'at most @BATCH_MOST@');
+    -- @include check_ids function=progress
     UPDATE pawl.queue q SET progress = pawl.cut_text(words)
-    WHERE q.id = ANY (ids) AND q.owner = progress.owner AND q.fence <> 0
-      AND ((q.id, q.fence) IN (SELECT h.id, h.fence FROM unnest(ids, fences) AS h(id, fence))) IS TRUE;
+    -- @include held_under function=progress row=q
+    ;
     GET DIAGNOSTICS changed = ROW_COUNT;
     RETURN changed;
 END

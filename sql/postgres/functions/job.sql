@@ -84,28 +84,8 @@ $$;
 CREATE OR REPLACE FUNCTION pawl.job_put(
     name text, schedule text, topic text,
     payload        bytea    DEFAULT '',
-    zone           text     DEFAULT 'UTC',      -- a name of the IANA database
-    destination    text     DEFAULT NULL,       -- NULL: for a local handler
-    headers        json     DEFAULT NULL,
-    correlation_id text     DEFAULT NULL,
-    priority       bigint   DEFAULT 0,          -- 0 to 9, higher first
-    type           text     DEFAULT 'signal',
-    max_attempts   bigint   DEFAULT NULL,       -- of a run; NULL: 10, or until it expires with a destination
-    retry_base     interval DEFAULT NULL,       -- these three: NULL: the worker decides
-    retry_max      interval DEFAULT NULL,
-    retry_jitter   interval DEFAULT NULL,
-    misfire        text     DEFAULT 'once',     -- once, all, skip
-    misfire_cap    bigint   DEFAULT 100,
-    misfire_grace  interval DEFAULT interval '60 seconds',
-    overlap        text     DEFAULT 'skip',     -- skip, allow, queue
-    jitter         interval DEFAULT interval '0',
-    ttl            interval DEFAULT NULL,       -- NULL: none, or 24 h with a destination
-    timeout        interval DEFAULT NULL,       -- of one attempt; NULL: none
-    lease          interval DEFAULT interval '2 minutes',
-    heartbeat      interval DEFAULT interval '30 seconds',
-    keep_runs      bigint   DEFAULT 100,
-    keep_age       interval DEFAULT NULL,       -- NULL: any
-    enabled        boolean  DEFAULT true)       -- of a new job; one that exists stays as it is
+    -- @include job_options
+    )
 RETURNS boolean
 LANGUAGE plpgsql VOLATILE AS $$
 #variable_conflict use_column
@@ -193,15 +173,9 @@ $$;
 
 -- With the payload as text; it is stored as UTF-8. A quoted literal comes here.
 CREATE OR REPLACE FUNCTION pawl.job_put(
-    name text, schedule text, topic text, payload text, zone text DEFAULT 'UTC',
-    destination text DEFAULT NULL, headers json DEFAULT NULL, correlation_id text DEFAULT NULL,
-    priority bigint DEFAULT 0, type text DEFAULT 'signal', max_attempts bigint DEFAULT NULL,
-    retry_base interval DEFAULT NULL, retry_max interval DEFAULT NULL, retry_jitter interval DEFAULT NULL,
-    misfire text DEFAULT 'once', misfire_cap bigint DEFAULT 100,
-    misfire_grace interval DEFAULT interval '60 seconds', overlap text DEFAULT 'skip',
-    jitter interval DEFAULT interval '0', ttl interval DEFAULT NULL, timeout interval DEFAULT NULL,
-    lease interval DEFAULT interval '2 minutes', heartbeat interval DEFAULT interval '30 seconds',
-    keep_runs bigint DEFAULT 100, keep_age interval DEFAULT NULL, enabled boolean DEFAULT true)
+    name text, schedule text, topic text, payload text,
+    -- @include job_options
+    )
 RETURNS boolean
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
@@ -353,12 +327,7 @@ BEGIN
     WITH gone AS (
         DELETE FROM pawl.queue q WHERE q.id = ANY (works) AND q.fence = 0
         RETURNING q.id, q.lane_id, q.retries, q.last_error, q.progress),
-    ended AS (
-        INSERT INTO pawl.outcome (id, state, finished_at, retries, error, progress)
-        SELECT g.id, 5, t, g.retries, g.last_error, g.progress FROM gone g),
-    counted AS (
-        INSERT INTO pawl.tally_delta (lane_id, state, n)
-        SELECT g.lane_id, 5, count(*) FROM gone g GROUP BY g.lane_id)
+    -- @include end_cancelled
     SELECT count(*) INTO changed FROM gone;
     waiting := (SELECT count(*) FROM pawl.job_run r WHERE r.job_id = job AND r.state = 6);
     DELETE FROM pawl.job_run r WHERE r.job_id = job;
@@ -442,9 +411,7 @@ BEGIN
     full_scan := cardinality(seen) = scan;
     last := seen[cardinality(seen)];
     RETURN QUERY
-        SELECT m.id, (SELECT j.name FROM pawl.job j WHERE j.id = m.job_id), m.triggered, m.state, m.reason,
-               m.scheduled_at, m.last_slot_at, m.slots, m.slots_more, m.work_id, m.message_id,
-               m.created_at, m.started_at, m.claimed_at, m.ended_at, m.claimed_by, m.attempts, m.error,
+        -- @include run_columns row=m
                CASE WHEN with_output THEN m.output END, m.fits, full_scan
         FROM (SELECT r.*, ((1::bigint << r.state) & states) <> 0 AS fits
               FROM pawl.job_run r WHERE r.id = ANY (seen)) m
@@ -466,9 +433,7 @@ AS $$
 #variable_conflict use_column
 BEGIN
     RETURN QUERY
-        SELECT r.id, (SELECT j.name FROM pawl.job j WHERE j.id = r.job_id), r.triggered, r.state, r.reason,
-               r.scheduled_at, r.last_slot_at, r.slots, r.slots_more, r.work_id, r.message_id,
-               r.created_at, r.started_at, r.claimed_at, r.ended_at, r.claimed_by, r.attempts, r.error,
+        -- @include run_columns row=r
                r.output
         FROM pawl.job_run r WHERE r.id = job_run_get.id;
 END

@@ -50,22 +50,7 @@ BEGIN
                           WHERE b.id = q.id AND (b.destination IS NULL OR b.count_all)
                             AND q.retries + 1 >= b.max_attempts)
             RETURNING q.id, q.lane_id, q.retries, q.fence, q.expires_at, q.progress),
-        ended AS (
-            INSERT INTO pawl.outcome (id, state, finished_at, retries, processed_by, error, expires_at,
-                                      progress)
-            SELECT g.id, 3, t, g.retries + 1,
-                   (SELECT c.owner_name FROM pawl.claim c WHERE c.fence = g.fence),
-                   'the lease ran out at the last attempt', g.expires_at, g.progress
-            FROM gone g),
-        buried AS (
-            INSERT INTO pawl.dead (id, run_at)
-            SELECT g.id, t FROM gone g
-            WHERE EXISTS (SELECT FROM pawl.topic w
-                          WHERE w.dead AND w.name IN ('', (SELECT l.topic FROM pawl.lane l WHERE l.id = g.lane_id)))
-            ON CONFLICT (id) DO NOTHING),
-        counted AS (
-            INSERT INTO pawl.tally_delta (lane_id, state, n)
-            SELECT g.lane_id, 3, count(*) FROM gone g GROUP BY g.lane_id)
+        -- @include end_failed error="'the lease ran out at the last attempt'"
         SELECT count(*) INTO failed FROM gone;
 
         UPDATE pawl.queue q
@@ -86,18 +71,17 @@ BEGIN
         UPDATE pawl.claim c
         SET check_at = (SELECT CASE WHEN min(r.lease_until) > t THEN min(r.lease_until)
                                     ELSE t + interval '100 milliseconds' END
-                        FROM unnest(c.ids) AS u(id)
-                        CROSS JOIN LATERAL (SELECT q.lease_until FROM pawl.queue q
-                                            WHERE q.id = u.id AND q.fence = c.fence LIMIT 1) r)
+                        -- @include held_of_claim ids='unnest(c.ids) AS u(id)' columns=q.lease_until
+                        )
         WHERE c.fence = ANY (due)
-          AND EXISTS (SELECT FROM unnest(c.ids) AS u(id)
-                      CROSS JOIN LATERAL (SELECT FROM pawl.queue q
-                                          WHERE q.id = u.id AND q.fence = c.fence LIMIT 1) r);
+          AND EXISTS (SELECT
+                      -- @include held_of_claim ids='unnest(c.ids) AS u(id)' columns=
+                      );
         DELETE FROM pawl.claim c
         WHERE c.fence = ANY (due)
-          AND NOT EXISTS (SELECT FROM unnest(c.ids) AS u(id)
-                          CROSS JOIN LATERAL (SELECT FROM pawl.queue q
-                                              WHERE q.id = u.id AND q.fence = c.fence LIMIT 1) r);
+          AND NOT EXISTS (SELECT
+                          -- @include held_of_claim ids='unnest(c.ids) AS u(id)' columns=
+                          );
     END IF;
     changed := coalesce(failed, 0) + coalesce(retried, 0);
     scanned := cardinality(due) + healed; -- max_rows is the library's 100, so this says that there is more
@@ -110,12 +94,7 @@ BEGIN
     changed := NULL;
     scanned := NULL;
     FOR item, number, at IN
-        SELECT 1, my_xid::text::bigint, began
-        UNION ALL
-        SELECT 2, least(pg_snapshot_xmax(pg_current_snapshot()), my_xid)::text::bigint, NULL
-        UNION ALL
-        SELECT 3, x.xid::text::bigint, NULL
-        FROM pg_snapshot_xip(pg_current_snapshot()) AS x(xid) WHERE x.xid < my_xid
+        -- @include cursor_notes
         UNION ALL
         SELECT 4, 0, (SELECT c.check_at FROM pawl.claim c
                       WHERE c.check_at >= since AND c.check_at <= t
@@ -144,12 +123,8 @@ BEGIN
     WITH gone AS (
         DELETE FROM pawl.queue q WHERE q.id = ANY (ids) AND q.expires_at <= t AND q.fence = 0
         RETURNING q.id, q.lane_id, q.retries, q.last_error, q.progress),
-    buried AS (
-        INSERT INTO pawl.dead (id, run_at)
-        SELECT g.id, t FROM gone g
-        WHERE EXISTS (SELECT FROM pawl.topic w
-                      WHERE w.dead AND w.name IN ('', (SELECT l.topic FROM pawl.lane l WHERE l.id = g.lane_id)))
-        ON CONFLICT (id) DO NOTHING),
+    -- @include end_buried
+    ,
     ended AS (
         INSERT INTO pawl.outcome (id, state, finished_at, retries, error, progress)
         SELECT g.id, 4, t, g.retries, g.last_error, g.progress FROM gone g)

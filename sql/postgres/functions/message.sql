@@ -16,16 +16,11 @@ DECLARE
     changed bigint;
     ended   bigint[]; -- the fences of those that were held
 BEGIN
-    PERFORM pawl.check_number('cancel: the number of ids', coalesce(cardinality(ids), 0), 0, @BATCH_MOST@, 'at most @BATCH_MOST@');
+    -- @include check_ids function=cancel
     WITH gone AS (
         DELETE FROM pawl.queue q WHERE q.id = ANY (ids)
         RETURNING q.id, q.lane_id, q.retries, q.last_error, q.progress, q.fence),
-    ended AS (
-        INSERT INTO pawl.outcome (id, state, finished_at, retries, error, progress)
-        SELECT g.id, 5, t, g.retries, g.last_error, g.progress FROM gone g),
-    counted AS (
-        INSERT INTO pawl.tally_delta (lane_id, state, n)
-        SELECT g.lane_id, 5, count(*) FROM gone g GROUP BY g.lane_id)
+    -- @include end_cancelled
     SELECT count(*), array_agg(g.fence) FILTER (WHERE g.fence <> 0) INTO changed, ended FROM gone g;
     IF ended IS NOT NULL THEN
         PERFORM pawl.claims_ended(ended);
@@ -46,7 +41,7 @@ DECLARE
     t   CONSTANT timestamptz := pawl.clock();
     changed bigint;
 BEGIN
-    PERFORM pawl.check_number('redrive: the number of ids', coalesce(cardinality(ids), 0), 0, @BATCH_MOST@, 'at most @BATCH_MOST@');
+    -- @include check_ids function=redrive
     PERFORM pawl.expire_ids(ids, t);
     WITH gone AS (
         DELETE FROM pawl.outcome o WHERE o.id = ANY (ids) AND o.state IN (3, 4, 5)
@@ -121,7 +116,7 @@ AS $$
 DECLARE
     gone bigint[];
 BEGIN
-    PERFORM pawl.check_number('purge: the number of ids', coalesce(cardinality(ids), 0), 0, @BATCH_MOST@, 'at most @BATCH_MOST@');
+    -- @include check_ids function=purge
     PERFORM pawl.expire_ids(ids, pawl.clock());
     WITH o AS (DELETE FROM pawl.outcome o WHERE o.id = ANY (ids) RETURNING o.id)
     SELECT array_agg(o.id) INTO gone FROM o;
@@ -167,13 +162,8 @@ LANGUAGE plpgsql VOLATILE AS $$
 #variable_conflict use_column
 BEGIN
     RETURN QUERY
-        SELECT m.id, m.message_id, m.topic, CASE WHEN with_payload THEN m.payload END, m.type,
-               m.destination, m.headers, m.correlation_id, m.priority, m.created_at, m.due_at,
-               m.expires_at, m.max_attempts, m.retries, m.state, m.fence, m.owner, m.claimed_by,
-               m.lease_until, m.next_attempt_at, m.finished_at, m.processed_by, m.last_error,
-               m.progress, m.timeout, m.heartbeat, m.run_id,
-               CASE WHEN with_payload THEN m.output END, m.deferrals, m.retry_base, m.retry_max,
-               m.retry_jitter, m.count_all, m.matches, bounded
+        -- @include message_columns row=m payload='CASE WHEN with_payload THEN m.payload END' output='CASE WHEN with_payload THEN m.output END'
+               , m.matches, bounded
         FROM unnest(seen) WITH ORDINALITY AS s(id, place)
         CROSS JOIN LATERAL (
             SELECT v.*,
@@ -191,74 +181,23 @@ $$;
 
 -- All messages, newest first. Looks at `scan` rows at most.
 CREATE OR REPLACE FUNCTION pawl.list_any(
-    states         bigint      DEFAULT 63,
-    topic          text        DEFAULT NULL,
-    correlation_id text        DEFAULT NULL,
-    created_before timestamptz DEFAULT NULL,
-    before         bigint      DEFAULT 9223372036854775807,
-    max_rows       bigint      DEFAULT 100,
-    scan           bigint      DEFAULT 10000,
-    with_payload   boolean     DEFAULT false)
-RETURNS SETOF pawl.listed
-LANGUAGE plpgsql VOLATILE
--- @include nested_ordered_index_plan
-AS $$
-#variable_conflict use_column
-DECLARE
+-- @include list_head
     seen CONSTANT bigint[] := ARRAY(
         SELECT s.id FROM pawl.body s WHERE s.id < list_any.before
         ORDER BY s.id DESC LIMIT list_any.scan);
-BEGIN
-    RETURN QUERY SELECT * FROM pawl.list_seen(
-        seen, cardinality(seen) = list_any.scan, list_any.states, list_any.topic,
-        list_any.correlation_id, list_any.created_before, list_any.max_rows,
-        list_any.with_payload);
-END
-$$;
+-- @include list_end function=list_any
 
 -- Messages that are not finished, newest first.
 CREATE OR REPLACE FUNCTION pawl.list_unfinished(
-    states         bigint      DEFAULT 63,
-    topic          text        DEFAULT NULL,
-    correlation_id text        DEFAULT NULL,
-    created_before timestamptz DEFAULT NULL,
-    before         bigint      DEFAULT 9223372036854775807,
-    max_rows       bigint      DEFAULT 100,
-    scan           bigint      DEFAULT 10000,
-    with_payload   boolean     DEFAULT false)
-RETURNS SETOF pawl.listed
-LANGUAGE plpgsql VOLATILE
--- @include nested_ordered_index_plan
-AS $$
-#variable_conflict use_column
-DECLARE
+-- @include list_head
     seen CONSTANT bigint[] := ARRAY(
         SELECT s.id FROM pawl.queue s WHERE s.id < list_unfinished.before
         ORDER BY s.id DESC LIMIT list_unfinished.scan);
-BEGIN
-    RETURN QUERY SELECT * FROM pawl.list_seen(
-        seen, cardinality(seen) = list_unfinished.scan, list_unfinished.states, list_unfinished.topic,
-        list_unfinished.correlation_id, list_unfinished.created_before, list_unfinished.max_rows,
-        list_unfinished.with_payload);
-END
-$$;
+-- @include list_end function=list_unfinished
 
 -- Failed, expired and cancelled messages, newest first.
 CREATE OR REPLACE FUNCTION pawl.list_dead(
-    states         bigint      DEFAULT 63,
-    topic          text        DEFAULT NULL,
-    correlation_id text        DEFAULT NULL,
-    created_before timestamptz DEFAULT NULL,
-    before         bigint      DEFAULT 9223372036854775807,
-    max_rows       bigint      DEFAULT 100,
-    scan           bigint      DEFAULT 10000,
-    with_payload   boolean     DEFAULT false)
-RETURNS SETOF pawl.listed
-LANGUAGE plpgsql VOLATILE
--- @include nested_ordered_index_plan
-AS $$
-#variable_conflict use_column
-DECLARE
+-- @include list_head
     t CONSTANT timestamptz := pawl.clock();
     -- Also what is past its time to live and has not been moved by maintenance yet. Of that there is
     -- little where any worker runs; where it is more than `scan`, all that is unfinished is looked at in
@@ -277,13 +216,7 @@ DECLARE
                           UNION ALL
                           SELECT l.id FROM unnest(late) AS l(id) WHERE l.id < list_dead.before) a
         ORDER BY a.id DESC LIMIT list_dead.scan);
-BEGIN
-    RETURN QUERY SELECT * FROM pawl.list_seen(
-        seen, cardinality(seen) = list_dead.scan, list_dead.states, list_dead.topic,
-        list_dead.correlation_id, list_dead.created_before, list_dead.max_rows,
-        list_dead.with_payload);
-END
-$$;
+-- @include list_end function=list_dead
 
 -- Destinations after `after` by name, `scan` of them at most. Answers the name, and whether there are
 -- unfinished messages for it; the last one looked at is always answered, so that the next page can

@@ -40,12 +40,8 @@ BEGIN
         counted AS MATERIALIZED (SELECT count(*) AS n FROM seen),
         placed AS MATERIALIZED (
             SELECT s.id, row_number() OVER (ORDER BY s.run_at, s.id) AS place FROM seen s)
-        SELECT m.id, m.message_id, m.topic, CASE WHEN with_payload THEN m.payload END, m.type,
-               m.destination, m.headers, m.correlation_id, m.priority, m.created_at, m.due_at,
-               m.expires_at, m.max_attempts, m.retries, m.state, m.fence, m.owner, m.claimed_by,
-               m.lease_until, m.next_attempt_at, m.finished_at, m.processed_by, m.last_error,
-               m.progress, m.timeout, m.heartbeat, m.run_id, m.output, m.deferrals, m.retry_base, m.retry_max,
-               m.retry_jitter, m.count_all, m.matches,
+        -- @include message_columns row=m payload='CASE WHEN with_payload THEN m.payload END' output='m.output'
+               , m.matches,
                (SELECT c.n FROM counted c) = timer_pending.scan
         FROM placed p
         CROSS JOIN LATERAL (
@@ -122,12 +118,7 @@ BEGIN
     WITH gone AS (
         DELETE FROM pawl.queue q WHERE q.id = ANY (ids) AND q.fence = 0
         RETURNING q.id, q.lane_id, q.retries, q.last_error, q.progress),
-    ended AS (
-        INSERT INTO pawl.outcome (id, state, finished_at, retries, error, progress)
-        SELECT g.id, 5, t, g.retries, g.last_error, g.progress FROM gone g),
-    counted AS (
-        INSERT INTO pawl.tally_delta (lane_id, state, n)
-        SELECT g.lane_id, 5, count(*) FROM gone g GROUP BY g.lane_id)
+    -- @include end_cancelled
     SELECT count(*) INTO changed FROM gone;
     RETURN changed;
 END
@@ -164,14 +155,8 @@ $$;
 -- first call when the id existed. due_at or delay; the past, and neither of them, mean at once.
 CREATE OR REPLACE FUNCTION pawl.schedule(
     topic text, payload bytea,
-    due_at         timestamptz DEFAULT NULL,
-    delay          interval    DEFAULT NULL,
-    message_id     uuid        DEFAULT NULL, -- NULL: one is made
-    priority       integer     DEFAULT 0,    -- 0 to 9, higher first
-    correlation_id text        DEFAULT NULL,
-    destination    text        DEFAULT NULL, -- NULL: for a local handler
-    headers        json        DEFAULT NULL,
-    OUT id uuid, OUT due timestamptz)
+    -- @include timer_options
+    )
 LANGUAGE plpgsql VOLATILE AS $$
 #variable_conflict use_variable
 BEGIN
@@ -185,28 +170,14 @@ $$;
 
 -- With the payload as text; it is stored as UTF-8. A quoted literal comes here.
 CREATE OR REPLACE FUNCTION pawl.schedule(
-    topic text, payload text, due_at timestamptz DEFAULT NULL, delay interval DEFAULT NULL,
-    message_id uuid DEFAULT NULL, priority integer DEFAULT 0, correlation_id text DEFAULT NULL,
-    destination text DEFAULT NULL, headers json DEFAULT NULL, OUT id uuid, OUT due timestamptz)
-LANGUAGE plpgsql VOLATILE AS $$
-#variable_conflict use_variable
-BEGIN
-    SELECT s.id, s.due INTO id, due
-    FROM pawl.schedule(topic, convert_to(payload, 'UTF8'), due_at, delay, message_id, priority,
-                       correlation_id, destination, headers) s;
-END
-$$;
+    topic text, payload text,
+    -- @include timer_options
+    )
+-- @include schedule_bytes payload=payload
 
 -- With the payload as jsonb; it is stored as its text.
 CREATE OR REPLACE FUNCTION pawl.schedule(
-    topic text, payload jsonb, due_at timestamptz DEFAULT NULL, delay interval DEFAULT NULL,
-    message_id uuid DEFAULT NULL, priority integer DEFAULT 0, correlation_id text DEFAULT NULL,
-    destination text DEFAULT NULL, headers json DEFAULT NULL, OUT id uuid, OUT due timestamptz)
-LANGUAGE plpgsql VOLATILE AS $$
-#variable_conflict use_variable
-BEGIN
-    SELECT s.id, s.due INTO id, due
-    FROM pawl.schedule(topic, convert_to(payload::text, 'UTF8'), due_at, delay, message_id, priority,
-                       correlation_id, destination, headers) s;
-END
-$$;
+    topic text, payload jsonb,
+    -- @include timer_options
+    )
+-- @include schedule_bytes payload=payload::text

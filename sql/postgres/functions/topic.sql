@@ -170,10 +170,10 @@ AS $$
 DECLARE
     changed bigint;
 BEGIN
-    PERFORM pawl.check_number('dead_done: the number of ids', coalesce(cardinality(ids), 0), 0, @BATCH_MOST@, 'at most @BATCH_MOST@');
+    -- @include check_ids function=dead_done
     DELETE FROM pawl.dead d
-    WHERE d.id = ANY (ids) AND d.owner = dead_done.owner AND d.fence <> 0
-      AND ((d.id, d.fence) IN (SELECT h.id, h.fence FROM unnest(ids, fences) AS h(id, fence))) IS TRUE;
+    -- @include held_under function=dead_done row=d
+    ;
     GET DIAGNOSTICS changed = ROW_COUNT;
     RETURN changed;
 END
@@ -195,7 +195,7 @@ DECLARE
     t CONSTANT timestamptz := pawl.clock();
     changed bigint;
 BEGIN
-    PERFORM pawl.check_number('dead_retry: the number of ids', coalesce(cardinality(ids), 0), 0, @BATCH_MOST@, 'at most @BATCH_MOST@');
+    -- @include check_ids function=dead_retry
     IF dead_retry.delay IS NOT NULL THEN
         PERFORM pawl.check_span('dead_retry: delay', dead_retry.delay, @DELAY_LEAST@, @DELAY_MOST@, '@DELAY_WORDS@');
     END IF;
@@ -206,8 +206,8 @@ BEGIN
                               pawl.backoff(dead_retry.base, dead_retry.most, d.calls - 1)),
         owner = '00000000-0000-0000-0000-000000000000', fence = 0,
         error = coalesce(pawl.cut_text(dead_retry.error), d.error)
-    WHERE d.id = ANY (ids) AND d.owner = dead_retry.owner AND d.fence <> 0
-      AND ((d.id, d.fence) IN (SELECT h.id, h.fence FROM unnest(ids, fences) AS h(id, fence))) IS TRUE;
+    -- @include held_under function=dead_retry row=d
+    ;
     GET DIAGNOSTICS changed = ROW_COUNT;
     RETURN changed;
 END
@@ -225,11 +225,11 @@ DECLARE
     t CONSTANT timestamptz := pawl.clock();
     changed bigint;
 BEGIN
-    PERFORM pawl.check_number('dead_renew: the number of ids', coalesce(cardinality(ids), 0), 0, @BATCH_MOST@, 'at most @BATCH_MOST@');
+    -- @include check_ids function=dead_renew
     PERFORM pawl.check_span('dead_renew: lease', dead_renew.lease, @LEASE_LEAST@, @LEASE_MOST@, '@LEASE_WORDS@');
     UPDATE pawl.dead d SET run_at = t + dead_renew.lease
-    WHERE d.id = ANY (ids) AND d.owner = dead_renew.owner AND d.fence <> 0
-      AND ((d.id, d.fence) IN (SELECT h.id, h.fence FROM unnest(ids, fences) AS h(id, fence))) IS TRUE;
+    -- @include held_under function=dead_renew row=d
+    ;
     GET DIAGNOSTICS changed = ROW_COUNT;
     RETURN changed;
 END

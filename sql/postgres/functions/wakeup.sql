@@ -81,27 +81,15 @@ DECLARE
     first_due timestamptz;
 BEGIN
     IF destinations IS NOT NULL THEN
-        SELECT min(d.run_at) INTO first_due
-        FROM pawl.lane l
-        CROSS JOIN LATERAL (SELECT q.run_at FROM pawl.queue q
-                            WHERE q.lane_id = l.id AND q.run_at > t
-                            ORDER BY q.run_at, q.id LIMIT 1) d
+        -- @include first_due
         WHERE l.destination > '' AND (l.destination = ANY (destinations)) <> coalesce(others, false)
           AND NOT coalesce(l.paused, pawl.topic_paused(l.topic));
     ELSIF topics IS NULL THEN
-        SELECT min(d.run_at) INTO first_due
-        FROM pawl.lane l
-        CROSS JOIN LATERAL (SELECT q.run_at FROM pawl.queue q
-                            WHERE q.lane_id = l.id AND q.run_at > t
-                            ORDER BY q.run_at, q.id LIMIT 1) d
+        -- @include first_due
         WHERE l.destination = ''
           AND NOT coalesce(l.paused, pawl.topic_paused(l.topic));
     ELSE
-        SELECT min(d.run_at) INTO first_due
-        FROM pawl.lane l
-        CROSS JOIN LATERAL (SELECT q.run_at FROM pawl.queue q
-                            WHERE q.lane_id = l.id AND q.run_at > t
-                            ORDER BY q.run_at, q.id LIMIT 1) d
+        -- @include first_due
         WHERE l.topic = ANY (topics) AND l.destination = ''
           AND NOT coalesce(l.paused, pawl.topic_paused(l.topic));
     END IF;
