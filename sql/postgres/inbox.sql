@@ -14,8 +14,9 @@ FROM pawl.inbox_list(
 -- name: inbox_begin
 -- A delivery: see the function. Its answer as a number, the time to wait in microseconds.
 -- It runs under the caller's search_path: nothing in it may be a name that public could have a better match for.
-SELECT CASE b.answer WHEN 'new' THEN 0 WHEN 'duplicate' THEN 1 WHEN 'in_progress' THEN 2 WHEN 'conflict' THEN 3
-                     WHEN 'dead' THEN 4 WHEN 'suspect' THEN 5 END,
+SELECT CASE b.answer WHEN 'new' THEN @INBOX_RESULT_NEW@ WHEN 'duplicate' THEN @INBOX_RESULT_DUPLICATE@
+                     WHEN 'in_progress' THEN @INBOX_RESULT_IN_PROGRESS@ WHEN 'conflict' THEN @INBOX_RESULT_CONFLICT@
+                     WHEN 'dead' THEN @INBOX_RESULT_DEAD@ WHEN 'suspect' THEN @INBOX_RESULT_SUSPECT@ END,
        b.attempt, b.fence, b.idempotency_key,
        (extract(epoch FROM b.retry_after) OPERATOR(pg_catalog.*) 1000000::numeric)::bigint,
        b.response, b.error
@@ -57,15 +58,15 @@ FROM pawl.inbox_get(source => :source, id => :id);
 
 -- name: inbox_list_any
 -- All records, newest first.
--- @include inbox_list kind=0
+-- @include inbox_list kind=@INBOX_LIST_ALL@
 
 -- name: inbox_list_unfinished
 -- Records that are not finished, newest first.
--- @include inbox_list kind=1
+-- @include inbox_list kind=@INBOX_LIST_UNFINISHED@
 
 -- name: inbox_list_dead
 -- Dead records, newest first.
--- @include inbox_list kind=2
+-- @include inbox_list kind=@INBOX_LIST_DEAD@
 
 -- name: inbox_requeue
 -- Dead records get all their attempts again.

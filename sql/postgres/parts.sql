@@ -65,11 +65,11 @@ END IF;
 owner uuid, ids bigint[], fences bigint[],
 error         text     DEFAULT NULL,
 delay         interval DEFAULT NULL,
-local_base    interval DEFAULT interval '1 second',
-local_max     interval DEFAULT interval '60 seconds',
+local_base    interval DEFAULT interval '@BACKOFF_LOCAL_BASE@ milliseconds',
+local_max     interval DEFAULT interval '@BACKOFF_LOCAL_MOST@ milliseconds',
 local_jitter  interval DEFAULT interval '0',
-remote_base   interval DEFAULT interval '2 seconds',
-remote_max    interval DEFAULT interval '1 hour',
+remote_base   interval DEFAULT interval '@BACKOFF_REMOTE_BASE@ milliseconds',
+remote_max    interval DEFAULT interval '@BACKOFF_REMOTE_MOST@ milliseconds',
 remote_jitter interval DEFAULT NULL
 
 -- part: check_later
@@ -107,13 +107,13 @@ WHERE q.id = ANY (mine);
 ended AS (
     INSERT INTO pawl.outcome (id, state, finished_at, retries, processed_by, error, expires_at,
                               progress)
-    SELECT g.id, 3, t, g.retries + 1,
+    SELECT g.id, @STATE_FAILED@, t, g.retries + 1,
            (SELECT c.owner_name FROM pawl.claim c WHERE c.fence = g.fence),
            @error@, g.expires_at, g.progress
     FROM gone g),
 -- @include end_buried
 ,
--- @include end_counted state=3
+-- @include end_counted state=@STATE_FAILED@
 
 -- part: end_buried
 -- Their handler is to be called, if that was asked for.
@@ -128,8 +128,8 @@ buried AS (
 -- The messages of `gone` are cancelled.
 ended AS (
     INSERT INTO pawl.outcome (id, state, finished_at, retries, error, progress)
-    SELECT g.id, 5, t, g.retries, g.last_error, g.progress FROM gone g),
--- @include end_counted state=5
+    SELECT g.id, @STATE_CANCELLED@, t, g.retries, g.last_error, g.progress FROM gone g),
+-- @include end_counted state=@STATE_CANCELLED@
 
 -- part: end_counted
 counted AS (
@@ -173,13 +173,13 @@ CROSS JOIN LATERAL (
 
 -- part: cursor_notes
 -- Which transactions run, for the next claim's cursor (docs/internals/claim-cursor.md).
-SELECT 1, my_xid::text::bigint, began
+SELECT @NOTE_EPOCH@, my_xid::text::bigint, began
 UNION ALL
 -- Not the end of the snapshot: that of a slow claim may show ids above its own as running,
 -- and those are not listed.
-SELECT 2, least(pg_snapshot_xmax(pg_current_snapshot()), my_xid)::text::bigint, NULL
+SELECT @NOTE_NEXT@, least(pg_snapshot_xmax(pg_current_snapshot()), my_xid)::text::bigint, NULL
 UNION ALL
-SELECT 3, x.xid::text::bigint, NULL
+SELECT @NOTE_RUNNING@, x.xid::text::bigint, NULL
 FROM pg_snapshot_xip(pg_current_snapshot()) AS x(xid) WHERE x.xid < my_xid
 
 -- part: list_head
@@ -292,15 +292,15 @@ retry_base     interval DEFAULT NULL,       -- these three: NULL: the worker dec
 retry_max      interval DEFAULT NULL,
 retry_jitter   interval DEFAULT NULL,
 misfire        text     DEFAULT 'once',     -- once, all, skip
-misfire_cap    bigint   DEFAULT 100,
-misfire_grace  interval DEFAULT interval '60 seconds',
+misfire_cap    bigint   DEFAULT @MISFIRE_CAP_DEFAULT@,
+misfire_grace  interval DEFAULT interval '@MISFIRE_GRACE_DEFAULT@ milliseconds',
 overlap        text     DEFAULT 'skip',     -- skip, allow, queue
 jitter         interval DEFAULT interval '0',
 ttl            interval DEFAULT NULL,       -- NULL: none, or 24 h with a destination
 timeout        interval DEFAULT NULL,       -- of one attempt; NULL: none
-lease          interval DEFAULT interval '2 minutes',
-heartbeat      interval DEFAULT interval '30 seconds',
-keep_runs      bigint   DEFAULT 100,
+lease          interval DEFAULT interval '@JOB_LEASE_DEFAULT@ milliseconds',
+heartbeat      interval DEFAULT interval '@JOB_HEARTBEAT_DEFAULT@ milliseconds',
+keep_runs      bigint   DEFAULT @KEEP_RUNS_DEFAULT@,
 keep_age       interval DEFAULT NULL,       -- NULL: any
 enabled        boolean  DEFAULT true        -- of a new job; one that exists stays as it is
 

@@ -27,7 +27,7 @@ WHERE id = 1
 -- @if-rows
 SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
        NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
-       NULL, 5, changes(), NULL;
+       NULL, @NOTE_ACKED@, changes(), NULL;
 -- @include claims_ended
 
 -- part: claim_row
@@ -65,7 +65,7 @@ ON CONFLICT (lane_id) DO UPDATE SET turn = excluded.turn, used_at = excluded.use
 -- in the array's order, which is the claim's; sorting would copy the payloads.
 SELECT b.id, b.message_id, b.topic, b.payload, b.type, b.destination, b.headers, b.correlation_id,
        b.priority, b.created_at, b.due_at, coalesce(q.expires_at, b.expires_at), b.max_attempts,
-       q.retries, 1, c.fence, c.owner, c.owner_name, q.lease_until, q.run_at, NULL, NULL, q.last_error,
+       q.retries, @STATE_RUNNING@, c.fence, c.owner, c.owner_name, q.lease_until, q.run_at, NULL, NULL, q.last_error,
        q.progress, b.timeout, b.heartbeat, b.run_id, NULL, q.deferrals, b.retry_base,
        b.retry_max, b.retry_jitter, b.count_all
 FROM pawl_claim c
@@ -79,7 +79,7 @@ WHERE c.fence = (SELECT fence FROM pawl_meta WHERE id = 1);
 UPDATE OR FAIL pawl_claim SET runs = 0 WHERE fence = (SELECT fence FROM pawl_meta WHERE id = 1) AND runs > 0;
 
 UPDATE OR FAIL pawl_job_run
-SET state = 1, started_at = coalesce(started_at, :now), claimed_at = :now, claimed_by = :owner_name,
+SET state = @STATE_RUNNING@, started_at = coalesce(started_at, :now), claimed_at = :now, claimed_by = :owner_name,
     attempts = 1 + (SELECT retries FROM pawl_queue WHERE id = work_id),
     news = news + (started_at IS NULL
                    AND EXISTS (SELECT 1 FROM pawl_job WHERE id = job_id AND awaited_run = pawl_job_run.id))

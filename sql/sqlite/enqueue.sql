@@ -34,7 +34,7 @@ FROM pawli_rows(:rows) r
 FROM pawl_body b
 WHERE id > last_insert_rowid() - (SELECT count(*) FROM pawli_rows(:rows));
 
-SELECT NULL, last_insert_rowid() - (SELECT count(*) FROM pawli_rows(:rows)) + 1, 0, :now;
+SELECT NULL, last_insert_rowid() - (SELECT count(*) FROM pawli_rows(:rows)) + 1, @ENQUEUE_STORED@, :now;
 
 -- name: enqueue
 -- Store messages that may be there already. Answers position, work id, 0 stored | 1 existed |
@@ -42,7 +42,7 @@ SELECT NULL, last_insert_rowid() - (SELECT count(*) FROM pawli_rows(:rows)) + 1,
 -- counts.
 SELECT r.position, b.id,
        CASE WHEN b.topic = r.topic AND b.payload = r.payload
-            THEN 1 ELSE 2 END,
+            THEN @ENQUEUE_EXISTED@ ELSE @ENQUEUE_CONFLICT@ END,
        b.due_at
 FROM pawli_rows(:rows) r
 CROSS JOIN pawl_body b INDEXED BY pawl_body_message ON b.message_id = r.message_id;
@@ -62,7 +62,7 @@ FROM pawli_rows(:rows) r
 CROSS JOIN pawl_body b INDEXED BY pawl_body_message ON b.message_id = r.message_id
 WHERE NOT EXISTS (SELECT 1 FROM pawl_outcome WHERE id = b.id);
 
-SELECT r.position, b.id, 0, b.due_at
+SELECT r.position, b.id, @ENQUEUE_STORED@, b.due_at
 FROM pawli_rows(:rows) r
 CROSS JOIN pawl_body b INDEXED BY pawl_body_message ON b.message_id = r.message_id;
 

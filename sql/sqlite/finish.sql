@@ -7,7 +7,7 @@ UPDATE pawl_meta SET latest_time = :now WHERE id = 1;
 
 -- @if-rows
 INSERT OR FAIL INTO pawl_outcome (id, state, finished_at, retries, processed_by, progress, output)
-SELECT q.id, 2, :now, q.retries, (SELECT owner_name FROM pawl_claim WHERE fence = q.fence), q.progress,
+SELECT q.id, @STATE_DONE@, :now, q.retries, (SELECT owner_name FROM pawl_claim WHERE fence = q.fence), q.progress,
        r.output
 FROM pawli_rows(:rows) r CROSS JOIN pawl_queue q ON q.id = r.id
 WHERE q.fence = r.fence AND q.owner = :owner AND q.fence <> 0;
@@ -49,9 +49,9 @@ WHERE fence IN (SELECT fence FROM pawli_rows(:rows))
 -- The job's run is nobody's again.
 -- @each
 UPDATE OR FAIL pawl_job_run
-SET state = 0, attempts = (SELECT retries FROM pawl_queue WHERE id = :id),
+SET state = @STATE_READY@, attempts = (SELECT retries FROM pawl_queue WHERE id = :id),
     error = (SELECT last_error FROM pawl_queue WHERE id = :id)
-WHERE id = (SELECT run_id FROM pawl_queue WHERE id = :id AND fence = 0) AND state = 1;
+WHERE id = (SELECT run_id FROM pawl_queue WHERE id = :id AND fence = 0) AND state = @STATE_RUNNING@;
 
 -- part: given_back
 -- @each
@@ -106,7 +106,7 @@ SELECT changes();
 -- That was the last attempt?
 -- @each
 INSERT OR FAIL INTO pawl_outcome (id, state, finished_at, retries, processed_by, error, expires_at, progress)
-SELECT q.id, 3, :now, q.retries, c.owner_name, q.last_error, q.expires_at, q.progress
+SELECT q.id, @STATE_FAILED@, :now, q.retries, c.owner_name, q.last_error, q.expires_at, q.progress
 FROM pawl_queue q
 CROSS JOIN pawl_body b ON b.id = q.id
 LEFT JOIN pawl_claim c ON c.fence = :fence
@@ -131,7 +131,7 @@ DELETE FROM pawl_queue WHERE id = :id AND changes() = 1;
 UPDATE pawl_meta SET latest_time = :now WHERE id = 1;
 -- @each
 INSERT OR FAIL INTO pawl_outcome (id, state, finished_at, retries, processed_by, error, expires_at, progress)
-SELECT q.id, 3, :now, q.retries + 1, c.owner_name, coalesce(:error, q.last_error), q.expires_at, q.progress
+SELECT q.id, @STATE_FAILED@, :now, q.retries + 1, c.owner_name, coalesce(:error, q.last_error), q.expires_at, q.progress
 FROM pawl_queue q LEFT JOIN pawl_claim c ON c.fence = q.fence
 WHERE q.id = :id AND q.fence = :fence AND q.owner = :owner AND q.fence <> 0;
 -- @each

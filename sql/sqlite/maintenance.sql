@@ -27,12 +27,12 @@ ORDER BY expires_at, id LIMIT :limit
 
 -- part: late_dead_letters
 SELECT id FROM pawl_outcome INDEXED BY pawl_outcome_expiry
-WHERE state = 3 AND expires_at <= :now
+WHERE state = @STATE_FAILED@ AND expires_at <= :now
 ORDER BY expires_at, id LIMIT :limit
 
 -- part: kept_long_enough
 SELECT id FROM pawl_outcome INDEXED BY pawl_outcome_age
-WHERE state IN (2, 5) AND finished_at <= :now - :keep
+WHERE state IN (@STATES_NOT_KEPT@) AND finished_at <= :now - :keep
 ORDER BY finished_at, id LIMIT :limit
 
 -- part: empty_lanes
@@ -57,7 +57,7 @@ SELECT 0, count(*) FROM (SELECT 1 FROM pawl_claim INDEXED BY pawl_claim_check
                          WHERE check_at <= :now LIMIT :limit);
 
 INSERT OR FAIL INTO pawl_outcome (id, state, finished_at, retries, processed_by, error, expires_at, progress)
-SELECT q.id, 3, :now, q.retries + 1, due.owner_name, 'the lease ran out at the last attempt', q.expires_at,
+SELECT q.id, @STATE_FAILED@, :now, q.retries + 1, due.owner_name, 'the lease ran out at the last attempt', q.expires_at,
        q.progress
 -- @include reaped_at_the_last_attempt
 ;
@@ -99,9 +99,9 @@ WHERE id IN (SELECT q.id
 SELECT changes(), 0;
 
 UPDATE OR FAIL pawl_job_run
-SET state = 0, attempts = (SELECT retries FROM pawl_queue WHERE id = work_id),
+SET state = @STATE_READY@, attempts = (SELECT retries FROM pawl_queue WHERE id = work_id),
     error = (SELECT last_error FROM pawl_queue WHERE id = work_id)
-WHERE state = 1
+WHERE state = @STATE_RUNNING@
   AND id IN (SELECT q.run_id
              FROM (
                  -- @include due_claims columns=ids
@@ -135,10 +135,10 @@ WHERE id = 1
   AND (EXISTS (SELECT 1 FROM pawl_queue INDEXED BY pawl_queue_expiry
                WHERE fence = 0 AND expires_at <= :now)
        OR EXISTS (SELECT 1 FROM pawl_outcome INDEXED BY pawl_outcome_expiry
-                  WHERE state = 3 AND expires_at <= :now));
+                  WHERE state = @STATE_FAILED@ AND expires_at <= :now));
 
 INSERT OR FAIL INTO pawl_outcome (id, state, finished_at, retries, error, progress)
--- @include late_messages columns='id, 4, :now, retries, last_error, progress'
+-- @include late_messages columns='id, @STATE_EXPIRED@, :now, retries, last_error, progress'
 ;
 
 UPDATE OR FAIL pawl_tally
@@ -176,7 +176,7 @@ WHERE true
 GROUP BY b.topic
 ON CONFLICT (topic) DO UPDATE SET expired = expired + excluded.expired, changed_at = excluded.changed_at;
 
-UPDATE OR FAIL pawl_outcome SET state = 4, expires_at = NULL
+UPDATE OR FAIL pawl_outcome SET state = @STATE_EXPIRED@, expires_at = NULL
 WHERE id IN (
     -- @include late_dead_letters
     );

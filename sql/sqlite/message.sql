@@ -2,7 +2,7 @@
 
 -- part: state_now
 -- A message is expired by the store's clock. The view has only the part of it that SQL can read.
-CASE WHEN m.state IN (0, 3) AND m.expires_at <= :now THEN 4 ELSE m.state END
+CASE WHEN m.state IN (@STATE_READY@, @STATE_FAILED@) AND m.expires_at <= :now THEN @STATE_EXPIRED@ ELSE m.state END
 
 -- part: message_columns
 SELECT m.id, m.message_id, m.topic, @payload@, m.type, m.destination, m.headers, m.correlation_id, m.priority,
@@ -37,7 +37,7 @@ LIMIT :limit;
 -- One that is past its time to live reads as expired before maintenance has been there: it becomes so now.
 -- @each
 INSERT OR FAIL INTO pawl_outcome (id, state, finished_at, retries, error, progress)
-SELECT id, 4, :now, retries, last_error, progress FROM pawl_queue
+SELECT id, @STATE_EXPIRED@, :now, retries, last_error, progress FROM pawl_queue
 WHERE id = :id AND fence = 0 AND expires_at <= :now;
 -- @each
 UPDATE OR FAIL pawl_tally SET expired = expired + 1
@@ -79,7 +79,7 @@ WITH seen AS MATERIALIZED (
 -- than :scan, all that is unfinished is looked at in the order of ids.
 WITH ended AS MATERIALIZED (
     SELECT id FROM pawl_outcome INDEXED BY pawl_outcome_dead
-    WHERE state >= 3 AND id < :before
+    WHERE state >= @STATE_FAILED@ AND id < :before
     ORDER BY id DESC LIMIT :scan),
 few AS MATERIALIZED (
     SELECT id FROM pawl_queue INDEXED BY pawl_queue_expiry
@@ -121,7 +121,7 @@ depth AS MATERIALIZED (
     SELECT * FROM (SELECT b.topic, 0, 0, 0, 0, 1, 0, 0, NULL
                    FROM pawl_outcome o INDEXED BY pawl_outcome_expiry
                    CROSS JOIN pawl_body b ON b.id = o.id
-                   WHERE o.state = 3 AND o.expires_at <= :now LIMIT :cap)),
+                   WHERE o.state = @STATE_FAILED@ AND o.expires_at <= :now LIMIT :cap)),
 topic AS MATERIALIZED (
     SELECT topic, sum(max(ready - late, 0)) AS ready, sum(held) AS held,
            sum(max(ready - late, 0)) + sum(held) AS n,
@@ -150,7 +150,7 @@ WHERE fence = (SELECT fence FROM pawl_queue WHERE id = :id AND fence <> 0)
                   WHERE q.id <> :id);
 -- @each
 INSERT OR FAIL INTO pawl_outcome (id, state, finished_at, retries, error, progress)
-SELECT id, 5, :now, retries, last_error, progress FROM pawl_queue WHERE id = :id;
+SELECT id, @STATE_CANCELLED@, :now, retries, last_error, progress FROM pawl_queue WHERE id = :id;
 -- @each
 UPDATE OR FAIL pawl_tally
 SET held = held - (SELECT fence <> 0 FROM pawl_queue WHERE id = :id), cancelled = cancelled + 1
@@ -169,7 +169,7 @@ UPDATE pawl_meta SET latest_time = :now WHERE id = 1;
 INSERT OR IGNORE INTO pawl_lane (topic, priority, destination)
 SELECT b.topic, b.priority, coalesce(b.destination, '')
 FROM pawl_outcome o CROSS JOIN pawl_body b ON b.id = o.id
-WHERE o.id = :id AND o.state >= 3;
+WHERE o.id = :id AND o.state >= @STATE_FAILED@;
 -- @each
 INSERT OR FAIL INTO pawl_queue (id, lane_id, run_at, expires_at, lease, run_id, last_error)
 SELECT b.id,
@@ -177,7 +177,7 @@ SELECT b.id,
        ,
        :now, :now + min(b.expires_at - max(b.due_at, b.created_at), @TTL_MOST@000), b.lease, b.run_id, o.error
 FROM pawl_outcome o CROSS JOIN pawl_body b ON b.id = o.id
-WHERE o.id = :id AND o.state >= 3;
+WHERE o.id = :id AND o.state >= @STATE_FAILED@;
 -- @each
 UPDATE OR FAIL pawl_tally SET redriven = redriven + 1
 WHERE lane_id = (SELECT lane_id FROM pawl_queue WHERE id = :id) AND changes() = 1;
@@ -189,8 +189,8 @@ SELECT changes();
 DELETE FROM pawl_dead WHERE id = :id AND changes() = 1;
 -- The job's run is unfinished again.
 -- @each
-UPDATE OR FAIL pawl_job_run SET state = 0, ended_at = NULL, attempts = 0
-WHERE id = (SELECT run_id FROM pawl_queue WHERE id = :id) AND state IN (3, 4, 5);
+UPDATE OR FAIL pawl_job_run SET state = @STATE_READY@, ended_at = NULL, attempts = 0
+WHERE id = (SELECT run_id FROM pawl_queue WHERE id = :id) AND state IN (@STATES_DEAD@);
 
 -- name: purge
 -- Remove finished messages for good.

@@ -61,7 +61,7 @@ SELECT coalesce(sum(matches), 0), count(*) = :scan FROM seen;
 UPDATE pawl_meta SET latest_time = :now WHERE id = 1;
 -- @each
 INSERT OR FAIL INTO pawl_outcome (id, state, finished_at, retries, error, progress)
-SELECT q.id, 5, :now, q.retries, q.last_error, q.progress
+SELECT q.id, @STATE_CANCELLED@, :now, q.retries, q.last_error, q.progress
 FROM pawl_body b INDEXED BY pawl_body_message CROSS JOIN pawl_queue q ON q.id = b.id
 WHERE b.message_id = :message_id AND q.fence = 0;
 -- @each

@@ -75,7 +75,7 @@ BEGIN
     END IF;
 
     IF cardinality(done_ids) > 0 THEN
-        note.item := 5;
+        note.item := @NOTE_ACKED@;
         note.number := pawl.ack(my_owner, done_ids, done_fences);
         RETURN NEXT note;
     END IF;
@@ -130,7 +130,7 @@ BEGIN
         RETURN QUERY
             SELECT m.id, m.message_id, m.topic, m.payload, m.type, m.destination, m.headers,
                    m.correlation_id, m.priority, m.created_at, m.due_at, coalesce(u.expires_at, m.expires_at), m.max_attempts,
-                   u.retries, 1::smallint, token, my_owner, my_name, t + u.lease, u.run_at,
+                   u.retries, @STATE_RUNNING@::smallint, token, my_owner, my_name, t + u.lease, u.run_at,
                    NULL::timestamptz, NULL::text, u.last_error,
                    u.progress, m.timeout, m.heartbeat, m.run_id, NULL::bytea, u.deferrals,
                    m.retry_base, m.retry_max, m.retry_jitter, m.count_all,
@@ -144,7 +144,7 @@ BEGIN
         RETURN;
     END IF;
     IF taken IS NOT NULL THEN
-        note.item := 6;
+        note.item := @NOTE_LAST@;
         note.number := from_lane[cardinality(from_lane)];
         note.at := began;
         RETURN NEXT note;
@@ -172,7 +172,7 @@ BEGIN
     FOR note.item, note.number, note.at IN
         -- @include cursor_notes
         UNION ALL
-        SELECT 4, lane.id,
+        SELECT @NOTE_LANE@, lane.id,
                (SELECT c.run_at
                 -- @include ready_from_the_cursor_on
                 LIMIT 1)
@@ -190,7 +190,7 @@ $$;
 -- where there is always something to find no claim would ever find nothing.
 CREATE OR REPLACE FUNCTION pawl.claim(
     owner      uuid,
-    lease      interval DEFAULT interval '30 seconds',
+    lease      interval DEFAULT interval '@LEASE_DEFAULT@ milliseconds',
     max_rows   bigint   DEFAULT 1,
     topics     text[]   DEFAULT NULL, -- NULL: all
     owner_name text     DEFAULT NULL, -- kept as claimed_by and processed_by; NULL: the owner
@@ -222,7 +222,7 @@ CREATE OR REPLACE FUNCTION pawl.ack_and_claim(
     owner      uuid,
     ids        bigint[],
     fences     bigint[],
-    lease      interval DEFAULT interval '30 seconds',
+    lease      interval DEFAULT interval '@LEASE_DEFAULT@ milliseconds',
     max_rows   bigint   DEFAULT 1,
     topics     text[]   DEFAULT NULL,
     owner_name text     DEFAULT NULL,

@@ -29,7 +29,7 @@ BEGIN
     ahead := lead;
     held := (SELECT count(*) FROM pawl.queue q WHERE q.fence <> 0 AND q.lease_until > t)
             + (SELECT count(*) FROM pawl.lease l WHERE l.released_at IS NULL AND l.expires_at > t)
-            + (SELECT count(*) FROM pawl.inbox_record i WHERE i.state = 1 AND i.lease_until > t);
+            + (SELECT count(*) FROM pawl.inbox_record i WHERE i.state = @INBOX_PROCESSING@ AND i.lease_until > t);
     RETURN NEXT;
     IF clock_reset.dry_run OR lead <= interval '1 second' OR (held > 0 AND NOT clock_reset.force) THEN
         RETURN;
@@ -173,12 +173,12 @@ LANGUAGE plpgsql VOLATILE AS $$
 #variable_conflict use_column
 DECLARE
     numbers bigint[] := ARRAY(SELECT i.number FROM pawl.inbox_record i
-                              WHERE i.state IN (0, 1) AND i.number > clock_heal_inbox.after
+                              WHERE i.state IN (@INBOX_UNFINISHED@) AND i.number > clock_heal_inbox.after
                               ORDER BY i.number LIMIT clock_heal_inbox.max_rows);
 BEGIN
     last := CASE WHEN cardinality(numbers) >= max_rows THEN numbers[cardinality(numbers)] END;
     numbers := ARRAY(SELECT i.number FROM pawl.inbox_record i
-                     WHERE i.number = ANY (numbers) AND i.state = 1 AND i.lease_until > clock_heal_inbox.t
+                     WHERE i.number = ANY (numbers) AND i.state = @INBOX_PROCESSING@ AND i.lease_until > clock_heal_inbox.t
                        AND (i.last_seen > clock_heal_inbox.t
                             OR i.lease_until > clock_heal_inbox.t + interval '@LEASE_MOST@ milliseconds')
                      FOR UPDATE SKIP LOCKED);

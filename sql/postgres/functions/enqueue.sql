@@ -207,7 +207,7 @@ BEGIN
         INSERT INTO pawl.queue (id, lane_id, run_at) SELECT a.id, lane, t FROM added a
         RETURNING id INTO work_id;
         place := positions[1];
-        result := 0;
+        result := @ENQUEUE_STORED@;
         due := t;
         RETURN NEXT;
     ELSE
@@ -217,7 +217,7 @@ BEGIN
         SELECT m.id, m.message_id, my_topic, my_priority, my_type, my_attempts, t, t, m.payload
         FROM unnest(ids, message_ids, payloads) AS m(id, message_id, payload);
         INSERT INTO pawl.queue (id, lane_id, run_at) SELECT m.id, lane, t FROM unnest(ids) AS m(id);
-        RETURN QUERY SELECT m.place, m.id, 0, t FROM unnest(positions, ids) AS m(place, id);
+        RETURN QUERY SELECT m.place, m.id, @ENQUEUE_STORED@, t FROM unnest(positions, ids) AS m(place, id);
     END IF;
     IF to_wake IS DISTINCT FROM false THEN
         PERFORM pawl.wake();
@@ -268,7 +268,7 @@ BEGIN
             priorities, due_times, delays, expiries, ttls, max_attempts, leases, retry_bases,
             retry_maxes, retry_jitters, timeouts, heartbeats, count_alls, t);
         RETURN QUERY
-            SELECT m.place, m.id, 0, coalesce(m.due_at, t + m.delay, t)
+            SELECT m.place, m.id, @ENQUEUE_STORED@, coalesce(m.due_at, t + m.delay, t)
             FROM unnest(positions, ids, due_times, delays) AS m(place, id, due_at, delay);
         RETURN;
     END IF;
@@ -283,10 +283,10 @@ BEGIN
         THEN
             -- A row that is gone again (retention, just now) answers 3: the next try stores it.
             SELECT array_agg(b.id ORDER BY m.place),
-                   array_agg(CASE WHEN b.id = m.id THEN 0
-                                  WHEN b.id IS NULL THEN 3
-                                  WHEN b.topic = m.topic AND b.payload = m.payload THEN 1
-                                  ELSE 2 END ORDER BY m.place),
+                   array_agg(CASE WHEN b.id = m.id THEN @ENQUEUE_STORED@
+                                  WHEN b.id IS NULL THEN @ENQUEUE_BUSY@
+                                  WHEN b.topic = m.topic AND b.payload = m.payload THEN @ENQUEUE_EXISTED@
+                                  ELSE @ENQUEUE_CONFLICT@ END ORDER BY m.place),
                    array_agg(b.due_at ORDER BY m.place)
             INTO existing, results, dues
             FROM unnest(ids, message_ids, topics, payloads) WITH ORDINALITY
@@ -294,7 +294,7 @@ BEGIN
             LEFT JOIN LATERAL (SELECT e.id, e.topic, e.payload, e.due_at
                                FROM pawl.body e
                                WHERE e.message_id = m.message_id LIMIT 1) b ON true;
-            IF 2 = ANY (results) OR 3 = ANY (results) THEN
+            IF @ENQUEUE_CONFLICT@ = ANY (results) OR @ENQUEUE_BUSY@ = ANY (results) THEN
                 RAISE EXCEPTION USING ERRCODE = 'PW000', MESSAGE = 'take the batch back';
             END IF;
         END IF;
@@ -303,14 +303,16 @@ BEGIN
         WHEN SQLSTATE 'PW000' THEN NULL;
         WHEN lock_not_available OR deadlock_detected OR serialization_failure THEN
             existing := NULL;
-            results := array_fill(3, ARRAY[n::integer]);
+            results := array_fill(@ENQUEUE_BUSY@, ARRAY[n::integer]);
     END;
 
     RETURN QUERY
-        SELECT m.place, m.id, coalesce(m.result, 0), coalesce(m.stored, m.due_at, t + m.delay, t)
+        SELECT m.place, m.id, coalesce(m.result, @ENQUEUE_STORED@), coalesce(m.stored, m.due_at, t + m.delay, t)
         FROM unnest(positions, existing, results, dues, due_times, delays)
              AS m(place, id, result, stored, due_at, delay)
-        WHERE coalesce(m.result, 0) >= CASE WHEN 2 = ANY (results) OR 3 = ANY (results) THEN 2 ELSE 0 END;
+        WHERE coalesce(m.result, @ENQUEUE_STORED@)
+              >= CASE WHEN @ENQUEUE_CONFLICT@ = ANY (results) OR @ENQUEUE_BUSY@ = ANY (results)
+                      THEN @ENQUEUE_CONFLICT@ ELSE @ENQUEUE_STORED@ END;
 END
 $$;
 
@@ -326,8 +328,8 @@ LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     fresh   CONSTANT boolean := message_id IS NULL;
     chosen  CONSTANT uuid := coalesce(message_id, pawl.new_message_id());
-    type_id CONSTANT integer := CASE lower(type) WHEN 'signal' THEN 0 WHEN 'command' THEN 1
-                                                 WHEN 'push_call' THEN 2 WHEN 'response' THEN 3 END;
+    type_id CONSTANT integer := CASE lower(type) WHEN 'signal' THEN @TYPE_SIGNAL@ WHEN 'command' THEN @TYPE_COMMAND@
+                                                 WHEN 'push_call' THEN @TYPE_PUSH_CALL@ WHEN 'response' THEN @TYPE_RESPONSE@ END;
     counts  CONSTANT boolean := CASE WHEN destination IS NOT NULL THEN count_all END;
     -- every send counts, and there is no policy of its own
     every_send CONSTANT boolean := counts IS TRUE
@@ -339,19 +341,20 @@ BEGIN
         ARRAY[0::bigint], ARRAY[chosen], ARRAY[topic], ARRAY[payload], ARRAY[type_id::bigint],
         ARRAY[destination], ARRAY[headers::text], ARRAY[nullif(correlation_id, '')],
         ARRAY[priority::bigint], ARRAY[due_at], ARRAY[delay], ARRAY[expires_at],
-        ARRAY[CASE WHEN destination IS NOT NULL THEN interval '24 hours' END],
-        ARRAY[coalesce(max_attempts, CASE WHEN destination IS NULL THEN 10 WHEN counts THEN 6 ELSE 0 END)::bigint],
+        ARRAY[CASE WHEN destination IS NOT NULL THEN interval '@TTL_REMOTE@ milliseconds' END],
+        ARRAY[coalesce(max_attempts, CASE WHEN destination IS NULL THEN @ATTEMPTS_LOCAL@
+                                    WHEN counts THEN @ATTEMPTS_COUNTED@ ELSE @ATTEMPTS_REMOTE@ END)::bigint],
         ARRAY[lease],
-        ARRAY[CASE WHEN every_send THEN interval '2 seconds' ELSE retry_base END],
-        ARRAY[CASE WHEN every_send THEN interval '5 minutes' ELSE retry_max END],
-        ARRAY[CASE WHEN every_send THEN interval '500 milliseconds' WHEN retry_base IS NULL THEN retry_jitter
+        ARRAY[CASE WHEN every_send THEN interval '@BACKOFF_COUNTED_BASE@ milliseconds' ELSE retry_base END],
+        ARRAY[CASE WHEN every_send THEN interval '@BACKOFF_COUNTED_MOST@ milliseconds' ELSE retry_max END],
+        ARRAY[CASE WHEN every_send THEN interval '@BACKOFF_COUNTED_JITTER@ milliseconds' WHEN retry_base IS NULL THEN retry_jitter
                    ELSE coalesce(retry_jitter, interval '0') END],
         ARRAY[timeout], ARRAY[heartbeat], fresh, ARRAY[counts]) e;
-    IF answer = 2 THEN
+    IF answer = @ENQUEUE_CONFLICT@ THEN
         RAISE EXCEPTION USING ERRCODE = 'unique_violation',
             MESSAGE = format('enqueue: message id %s exists with another topic or payload', chosen),
             HINT = 'Nothing was stored. A message id stands for one message for ever.';
-    ELSIF answer = 3 THEN
+    ELSIF answer = @ENQUEUE_BUSY@ THEN
         RAISE EXCEPTION USING ERRCODE = 'lock_not_available',
             MESSAGE = format('enqueue: another transaction is sending message id %s', chosen),
             HINT = 'Nothing was stored. Try again when that transaction has ended.';

@@ -51,11 +51,11 @@ BEGIN
         RETURNING q.id, q.lane_id, q.retries, q.fence, q.progress),
     ended AS (
         INSERT INTO pawl.outcome (id, state, finished_at, retries, processed_by, progress)
-        SELECT g.id, 2, t, g.retries,
+        SELECT g.id, @STATE_DONE@, t, g.retries,
                coalesce(my_name, (SELECT c.owner_name FROM pawl.claim c WHERE c.fence = g.fence)),
                g.progress
         FROM gone g),
-    -- @include end_counted state=2
+    -- @include end_counted state=@STATE_DONE@
     SELECT count(*), array_agg(g.fence) INTO changed, ended FROM gone g;
     IF changed > 0 THEN
         PERFORM pawl.claims_ended(ended);
@@ -89,11 +89,11 @@ BEGIN
             RETURNING q.id, q.lane_id, q.retries, q.fence, q.progress),
         ended AS (
             INSERT INTO pawl.outcome (id, state, finished_at, retries, processed_by, progress, output)
-            SELECT g.id, 2, t, g.retries, (SELECT c.owner_name FROM pawl.claim c WHERE c.fence = g.fence),
+            SELECT g.id, @STATE_DONE@, t, g.retries, (SELECT c.owner_name FROM pawl.claim c WHERE c.fence = g.fence),
                    g.progress, outputs[i]
             FROM gone g),
         counted AS (
-            INSERT INTO pawl.tally_delta (lane_id, state, n) SELECT g.lane_id, 2, 1 FROM gone g)
+            INSERT INTO pawl.tally_delta (lane_id, state, n) SELECT g.lane_id, @STATE_DONE@, 1 FROM gone g)
         SELECT count(*) INTO one FROM gone;
         IF one > 0 THEN
             changed := changed + 1;
@@ -203,7 +203,7 @@ $$;
 -- Push the end of the lease; reap looks at the new end when the claim's check comes up. That is too
 -- late for a lease that was made shorter, so its check is brought forward; one too many costs little.
 CREATE OR REPLACE FUNCTION pawl.renew(
-    owner uuid, ids bigint[], fences bigint[], lease interval DEFAULT interval '30 seconds')
+    owner uuid, ids bigint[], fences bigint[], lease interval DEFAULT interval '@LEASE_DEFAULT@ milliseconds')
 RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 -- @include index_plan

@@ -54,9 +54,9 @@ CREATE OR REPLACE FUNCTION pawl.inbox_begin(
     source       text,
     id           text,
     hash         bytea    DEFAULT NULL,
-    lease        interval DEFAULT interval '30 seconds',
-    max_attempts bigint   DEFAULT 10,
-    keep         interval DEFAULT interval '48 hours',
+    lease        interval DEFAULT interval '@LEASE_DEFAULT@ milliseconds',
+    max_attempts bigint   DEFAULT @INBOX_ATTEMPTS_DEFAULT@,
+    keep         interval DEFAULT interval '@INBOX_KEEP_DEFAULT@ milliseconds',
     endpoint     text     DEFAULT NULL,
     alone        boolean  DEFAULT true,
     holder       text     DEFAULT NULL)
@@ -87,7 +87,7 @@ BEGIN
     there := FOUND;
 
     -- It seems that it can be taken: now for certain.
-    IF NOT there OR (r.state < 2 AND (r.lease_until <= t OR r.holder = inbox_begin.holder)
+    IF NOT there OR (r.state < @INBOX_DONE@ AND (r.lease_until <= t OR r.holder = inbox_begin.holder)
                      AND (r.hash <> inbox_begin.hash) IS NOT TRUE) THEN
         locked := there OR pawl.inbox_lock(inbox_begin.source, inbox_begin.id);
         IF locked THEN
@@ -113,7 +113,7 @@ BEGIN
         fence := nextval('pawl.fence');
         INSERT INTO pawl.inbox_record (source, id, state, attempts, max_attempts, fence, lease_until,
                                        first_seen, last_seen, expires_at, hash, endpoint, holder)
-        VALUES (inbox_begin.source, inbox_begin.id, 1, 1, inbox_begin.max_attempts, fence,
+        VALUES (inbox_begin.source, inbox_begin.id, @INBOX_PROCESSING@, 1, inbox_begin.max_attempts, fence,
                 t + inbox_begin.lease, t, t, t + inbox_begin.keep, inbox_begin.hash,
                 inbox_begin.endpoint, inbox_begin.holder)
         ON CONFLICT (source, id) DO NOTHING;
@@ -131,18 +131,18 @@ BEGIN
 
     attempt := r.attempts;
     error := r.error;
-    mine := (r.state = 1 AND r.holder = inbox_begin.holder) IS TRUE;
-    broken := r.suspect OR (r.state = 1 AND NOT mine);
+    mine := (r.state = @INBOX_PROCESSING@ AND r.holder = inbox_begin.holder) IS TRUE;
+    broken := r.suspect OR (r.state = @INBOX_PROCESSING@ AND NOT mine);
     IF r.hash <> inbox_begin.hash THEN
         answer := 'conflict';
-    ELSIF r.state >= 2 THEN
-        answer := CASE r.state WHEN 2 THEN 'duplicate' ELSE 'dead' END;
-        response := CASE r.state WHEN 2 THEN r.response END;
+    ELSIF r.state >= @INBOX_DONE@ THEN
+        answer := CASE r.state WHEN @INBOX_DONE@ THEN 'duplicate' ELSE 'dead' END;
+        response := CASE r.state WHEN @INBOX_DONE@ THEN r.response END;
         UPDATE pawl.inbox_record i
-        SET last_seen = t, duplicates = i.duplicates + (i.state = 2)::integer
+        SET last_seen = t, duplicates = i.duplicates + (i.state = @INBOX_DONE@)::integer
         WHERE i.number = (SELECT l.number FROM pawl.inbox_record l
                           WHERE l.number = r.number FOR UPDATE SKIP LOCKED);
-    ELSIF NOT locked OR (r.state = 1 AND r.lease_until > t AND NOT mine) THEN
+    ELSIF NOT locked OR (r.state = @INBOX_PROCESSING@ AND r.lease_until > t AND NOT mine) THEN
         answer := 'in_progress';
         -- The lease says when its receiver would be given up, not when it will be done.
         retry_after := least(greatest(r.lease_until - t, interval '1 millisecond'), interval '2 seconds');
@@ -150,7 +150,7 @@ BEGIN
         answer := 'dead';
         error := coalesce(r.error, 'the last attempt did not end');
         UPDATE pawl.inbox_record i
-        SET state = 3, lease_until = 'epoch', expires_at = NULL, last_seen = t,
+        SET state = @INBOX_DEAD@, lease_until = 'epoch', expires_at = NULL, last_seen = t,
             error = coalesce(i.error, 'the last attempt did not end')
         WHERE i.number = r.number;
     ELSIF broken AND NOT inbox_begin.alone THEN
@@ -160,7 +160,7 @@ BEGIN
         attempt := r.attempts + 1;
         fence := nextval('pawl.fence');
         UPDATE pawl.inbox_record i
-        SET state = 1, attempts = i.attempts + 1, max_attempts = inbox_begin.max_attempts,
+        SET state = @INBOX_PROCESSING@, attempts = i.attempts + 1, max_attempts = inbox_begin.max_attempts,
             suspect = broken, holder = inbox_begin.holder, fence = inbox_begin.fence, lease_until = t + inbox_begin.lease, last_seen = t,
             expires_at = t + inbox_begin.keep, hash = coalesce(i.hash, inbox_begin.hash),
             endpoint = coalesce(inbox_begin.endpoint, i.endpoint)
@@ -182,7 +182,7 @@ AS $$
 #variable_conflict use_column
 BEGIN
     PERFORM FROM pawl.inbox_record i
-    WHERE i.source = inbox_hold.source AND i.id = inbox_hold.id AND i.state = 1
+    WHERE i.source = inbox_hold.source AND i.id = inbox_hold.id AND i.state = @INBOX_PROCESSING@
       AND i.fence = inbox_hold.fence
     FOR NO KEY UPDATE;
     RETURN FOUND;
@@ -206,10 +206,10 @@ BEGIN
     PERFORM pawl.check_number('inbox_finish: the size of response', octet_length(coalesce(inbox_finish.response, '')),
                               0, @PAYLOAD_MOST@, '@PAYLOAD_WORDS@');
     UPDATE pawl.inbox_record i
-    SET state = 2, lease_until = 'epoch', processed_at = t, last_seen = t,
+    SET state = @INBOX_DONE@, lease_until = 'epoch', processed_at = t, last_seen = t,
         expires_at = t + inbox_finish.keep, error = NULL, response = inbox_finish.response
-    WHERE i.source = inbox_finish.source AND i.id = inbox_finish.id AND i.state IN (0, 1)
-      AND (inbox_finish.fence IS NULL OR (i.state = 1 AND i.fence = inbox_finish.fence));
+    WHERE i.source = inbox_finish.source AND i.id = inbox_finish.id AND i.state IN (@INBOX_UNFINISHED@)
+      AND (inbox_finish.fence IS NULL OR (i.state = @INBOX_PROCESSING@ AND i.fence = inbox_finish.fence));
     RETURN FOUND;
 END
 $$;
@@ -222,7 +222,7 @@ CREATE OR REPLACE FUNCTION pawl.inbox_done(
     id       text,
     fence    bigint   DEFAULT NULL,
     response bytea    DEFAULT NULL,
-    keep     interval DEFAULT interval '48 hours')
+    keep     interval DEFAULT interval '@INBOX_KEEP_DEFAULT@ milliseconds')
 RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
@@ -244,7 +244,7 @@ CREATE OR REPLACE FUNCTION pawl.inbox_fail(
     fence  bigint   DEFAULT NULL,
     error  text     DEFAULT NULL,
     dead   boolean  DEFAULT false,
-    keep   interval DEFAULT interval '48 hours')
+    keep   interval DEFAULT interval '@INBOX_KEEP_DEFAULT@ milliseconds')
 RETURNS boolean
 LANGUAGE plpgsql VOLATILE
 -- @include index_plan
@@ -280,12 +280,13 @@ DECLARE
 BEGIN
     PERFORM pawl.check_span('inbox_give_up: keep', inbox_give_up.keep, @INBOX_KEEP_LEAST@, @INBOX_KEEP_MOST@, '@INBOX_KEEP_WORDS@');
     UPDATE pawl.inbox_record i
-    SET state = CASE WHEN dead OR i.attempts - i.suspect::integer >= i.max_attempts THEN 3 ELSE 0 END,
+    SET state = CASE WHEN dead OR i.attempts - i.suspect::integer >= i.max_attempts THEN @INBOX_DEAD@
+                     ELSE @INBOX_SEEN@ END,
         lease_until = 'epoch', error = coalesce(pawl.cut_text(inbox_give_up.error), i.error),
         expires_at = CASE WHEN dead OR i.attempts - i.suspect::integer >= i.max_attempts THEN NULL
                           ELSE t + inbox_give_up.keep END
-    WHERE i.source = inbox_give_up.source AND i.id = inbox_give_up.id AND i.state IN (0, 1)
-      AND (inbox_give_up.fence IS NULL OR (i.state = 1 AND i.fence = inbox_give_up.fence));
+    WHERE i.source = inbox_give_up.source AND i.id = inbox_give_up.id AND i.state IN (@INBOX_UNFINISHED@)
+      AND (inbox_give_up.fence IS NULL OR (i.state = @INBOX_PROCESSING@ AND i.fence = inbox_give_up.fence));
     RETURN FOUND;
 END
 $$;
@@ -298,8 +299,8 @@ AS $$
 #variable_conflict use_column
 BEGIN
     UPDATE pawl.inbox_record i
-    SET state = 0, attempts = i.attempts - 1, lease_until = 'epoch'
-    WHERE i.source = inbox_release.source AND i.id = inbox_release.id AND i.state = 1
+    SET state = @INBOX_SEEN@, attempts = i.attempts - 1, lease_until = 'epoch'
+    WHERE i.source = inbox_release.source AND i.id = inbox_release.id AND i.state = @INBOX_PROCESSING@
       AND i.fence = inbox_release.fence;
     RETURN FOUND;
 END
@@ -307,7 +308,7 @@ $$;
 
 -- Still at it: the lease now ends `lease` from now. False: it is not yours any more.
 CREATE OR REPLACE FUNCTION pawl.inbox_renew(
-    source text, id text, fence bigint, lease interval DEFAULT interval '30 seconds')
+    source text, id text, fence bigint, lease interval DEFAULT interval '@LEASE_DEFAULT@ milliseconds')
 RETURNS boolean
 LANGUAGE plpgsql VOLATILE
 -- @include index_plan
@@ -319,7 +320,7 @@ BEGIN
     PERFORM pawl.check_span('inbox_renew: lease', inbox_renew.lease, @LEASE_LEAST@, @LEASE_MOST@, '@LEASE_WORDS@');
     UPDATE pawl.inbox_record i
     SET lease_until = t + inbox_renew.lease, expires_at = greatest(i.expires_at, t + inbox_renew.lease)
-    WHERE i.source = inbox_renew.source AND i.id = inbox_renew.id AND i.state = 1
+    WHERE i.source = inbox_renew.source AND i.id = inbox_renew.id AND i.state = @INBOX_PROCESSING@
       AND i.fence = inbox_renew.fence;
     RETURN FOUND;
 END
@@ -331,8 +332,8 @@ CREATE OR REPLACE FUNCTION pawl.inbox_seen(
     source       text,
     id           text,
     hash         bytea    DEFAULT NULL,
-    max_attempts bigint   DEFAULT 10,
-    keep         interval DEFAULT interval '48 hours')
+    max_attempts bigint   DEFAULT @INBOX_ATTEMPTS_DEFAULT@,
+    keep         interval DEFAULT interval '@INBOX_KEEP_DEFAULT@ milliseconds')
 RETURNS TABLE (state smallint, conflict boolean)
 LANGUAGE plpgsql VOLATILE
 -- @include index_plan
@@ -350,7 +351,7 @@ BEGIN
     WHERE i.source = inbox_seen.source AND i.id = inbox_seen.id;
     IF NOT FOUND AND pawl.inbox_lock(inbox_seen.source, inbox_seen.id) THEN
         INSERT INTO pawl.inbox_record (source, id, state, max_attempts, first_seen, last_seen, expires_at, hash)
-        VALUES (inbox_seen.source, inbox_seen.id, 0, inbox_seen.max_attempts, t, t, t + inbox_seen.keep,
+        VALUES (inbox_seen.source, inbox_seen.id, @INBOX_SEEN@, inbox_seen.max_attempts, t, t, t + inbox_seen.keep,
                 inbox_seen.hash)
         ON CONFLICT (source, id) DO NOTHING;
         IF NOT FOUND THEN
@@ -358,13 +359,13 @@ BEGIN
             WHERE i.source = inbox_seen.source AND i.id = inbox_seen.id;
         END IF;
     END IF;
-    state := coalesce(r.state, 0);
+    state := coalesce(r.state, @INBOX_SEEN@);
     conflict := (r.hash <> inbox_seen.hash) IS TRUE;
-    IF r.number IS NOT NULL AND NOT conflict AND r.state <> 1 THEN
+    IF r.number IS NOT NULL AND NOT conflict AND r.state <> @INBOX_PROCESSING@ THEN
         UPDATE pawl.inbox_record i
         SET last_seen = t, hash = coalesce(i.hash, inbox_seen.hash),
-            duplicates = i.duplicates + (i.state = 2)::integer,
-            expires_at = CASE WHEN i.state = 0 THEN t + inbox_seen.keep ELSE i.expires_at END
+            duplicates = i.duplicates + (i.state = @INBOX_DONE@)::integer,
+            expires_at = CASE WHEN i.state = @INBOX_SEEN@ THEN t + inbox_seen.keep ELSE i.expires_at END
         WHERE i.number = (SELECT l.number FROM pawl.inbox_record l
                           WHERE l.number = r.number FOR UPDATE SKIP LOCKED);
     END IF;
@@ -401,12 +402,12 @@ AS $$
 DECLARE
     seen bigint[];
 BEGIN
-    IF kind = 1 THEN
+    IF kind = @INBOX_LIST_UNFINISHED@ THEN
         seen := ARRAY(SELECT s.number FROM pawl.inbox_record s
-                      WHERE s.state IN (0, 1) AND s.number < before ORDER BY s.number DESC LIMIT scan);
-    ELSIF kind = 2 THEN
+                      WHERE s.state IN (@INBOX_UNFINISHED@) AND s.number < before ORDER BY s.number DESC LIMIT scan);
+    ELSIF kind = @INBOX_LIST_DEAD@ THEN
         seen := ARRAY(SELECT s.number FROM pawl.inbox_record s
-                      WHERE s.state = 3 AND s.number < before ORDER BY s.number DESC LIMIT scan);
+                      WHERE s.state = @INBOX_DEAD@ AND s.number < before ORDER BY s.number DESC LIMIT scan);
     ELSE
         seen := ARRAY(SELECT s.number FROM pawl.inbox_record s
                       WHERE s.number < before ORDER BY s.number DESC LIMIT scan);
@@ -429,7 +430,7 @@ $$;
 CREATE OR REPLACE FUNCTION pawl.inbox_requeue(
     source   text     DEFAULT NULL, -- NULL: of all
     id       text     DEFAULT NULL,
-    keep     interval DEFAULT interval '48 hours',
+    keep     interval DEFAULT interval '@INBOX_KEEP_DEFAULT@ milliseconds',
     max_rows bigint   DEFAULT 1000)
 RETURNS bigint
 LANGUAGE plpgsql VOLATILE
@@ -443,12 +444,12 @@ BEGIN
     PERFORM pawl.check_span('inbox_requeue: keep', inbox_requeue.keep, @INBOX_KEEP_LEAST@, @INBOX_KEEP_MOST@, '@INBOX_KEEP_WORDS@');
     chosen := ARRAY(
         SELECT i.number FROM pawl.inbox_record i
-        WHERE i.state = 3 AND (inbox_requeue.source IS NULL OR i.source = inbox_requeue.source)
+        WHERE i.state = @INBOX_DEAD@ AND (inbox_requeue.source IS NULL OR i.source = inbox_requeue.source)
           AND (inbox_requeue.id IS NULL OR i.id = inbox_requeue.id)
         ORDER BY i.number LIMIT max_rows
         FOR UPDATE SKIP LOCKED);
     UPDATE pawl.inbox_record i
-    SET state = 0, attempts = 0, suspect = false, lease_until = 'epoch', expires_at = t + inbox_requeue.keep
+    SET state = @INBOX_SEEN@, attempts = 0, suspect = false, lease_until = 'epoch', expires_at = t + inbox_requeue.keep
     WHERE i.number = ANY (chosen);
     RETURN cardinality(chosen);
 END
@@ -467,7 +468,7 @@ DECLARE
 BEGIN
     chosen := ARRAY(
         SELECT i.number FROM pawl.inbox_record i
-        WHERE i.state = 3 AND (inbox_purge.source IS NULL OR i.source = inbox_purge.source)
+        WHERE i.state = @INBOX_DEAD@ AND (inbox_purge.source IS NULL OR i.source = inbox_purge.source)
           AND (inbox_purge.id IS NULL OR i.id = inbox_purge.id)
         ORDER BY i.number LIMIT max_rows
         FOR UPDATE SKIP LOCKED);
@@ -488,7 +489,7 @@ DECLARE
 BEGIN
     old := ARRAY(
         SELECT i.number FROM pawl.inbox_record i
-        WHERE i.expires_at <= t AND (i.state <> 1 OR i.lease_until <= t)
+        WHERE i.expires_at <= t AND (i.state <> @INBOX_PROCESSING@ OR i.lease_until <= t)
         ORDER BY i.expires_at LIMIT max_rows
         FOR UPDATE SKIP LOCKED);
     DELETE FROM pawl.inbox_record i WHERE i.number = ANY (old);
@@ -508,13 +509,13 @@ DECLARE
 BEGIN
     RETURN QUERY SELECT
         (SELECT count(*) FROM (SELECT FROM pawl.inbox_record i
-                               WHERE i.state IN (0, 1) AND i.state = 0 LIMIT cap) c),
+                               WHERE i.state IN (@INBOX_UNFINISHED@) AND i.state = @INBOX_SEEN@ LIMIT cap) c),
         (SELECT count(*) FROM (SELECT FROM pawl.inbox_record i
-                               WHERE i.state IN (0, 1) AND i.state = 1 LIMIT cap) c),
+                               WHERE i.state IN (@INBOX_UNFINISHED@) AND i.state = @INBOX_PROCESSING@ LIMIT cap) c),
         (SELECT count(*) FROM (SELECT FROM pawl.inbox_record i
-                               WHERE i.state IN (0, 1) AND i.state = 1 AND i.lease_until <= t LIMIT cap) c),
+                               WHERE i.state IN (@INBOX_UNFINISHED@) AND i.state = @INBOX_PROCESSING@ AND i.lease_until <= t LIMIT cap) c),
         (SELECT count(*) FROM (SELECT FROM pawl.inbox_record i
-                               WHERE i.expires_at IS NOT NULL AND i.state = 2 LIMIT cap) c),
-        (SELECT count(*) FROM (SELECT FROM pawl.inbox_record i WHERE i.state = 3 LIMIT cap) c);
+                               WHERE i.expires_at IS NOT NULL AND i.state = @INBOX_DONE@ LIMIT cap) c),
+        (SELECT count(*) FROM (SELECT FROM pawl.inbox_record i WHERE i.state = @INBOX_DEAD@ LIMIT cap) c);
 END
 $$;

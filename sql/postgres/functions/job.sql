@@ -41,14 +41,14 @@ DECLARE
 BEGIN
     IF NEW.fence <> 0 THEN
         UPDATE pawl.job_run r
-        SET state = 1, started_at = coalesce(r.started_at, t), claimed_at = t, attempts = NEW.retries + 1,
+        SET state = @STATE_RUNNING@, started_at = coalesce(r.started_at, t), claimed_at = t, attempts = NEW.retries + 1,
             claimed_by = (SELECT c.owner_name FROM pawl.claim c WHERE c.fence = NEW.fence),
             news = r.news + (r.started_at IS NULL
                              AND EXISTS (SELECT FROM pawl.job j
                                          WHERE j.id = r.job_id AND j.awaited_run = r.id))::integer
         WHERE r.id = NEW.run_id;
     ELSE
-        UPDATE pawl.job_run r SET state = 0, attempts = NEW.retries, error = NEW.last_error
+        UPDATE pawl.job_run r SET state = @STATE_READY@, attempts = NEW.retries, error = NEW.last_error
         WHERE r.id = NEW.run_id;
     END IF;
     RETURN NULL;
@@ -65,7 +65,7 @@ BEGIN
     SELECT e.* INTO o FROM pawl.outcome e WHERE e.id = OLD.id;
     UPDATE pawl.job_run r
     SET state = o.state, ended_at = o.finished_at, error = o.error, output = o.output,
-        attempts = CASE o.state WHEN 2 THEN OLD.retries + 1 WHEN 3 THEN o.retries
+        attempts = CASE o.state WHEN @STATE_DONE@ THEN OLD.retries + 1 WHEN @STATE_FAILED@ THEN o.retries
                                 ELSE OLD.retries + (OLD.fence <> 0)::integer END,
         news = r.news + (EXISTS (SELECT FROM pawl.job j
                                  WHERE j.id = r.job_id
@@ -91,8 +91,8 @@ LANGUAGE plpgsql VOLATILE AS $$
 #variable_conflict use_column
 DECLARE
     t CONSTANT timestamptz := pawl.clock();
-    type_id CONSTANT smallint := CASE lower(job_put.type) WHEN 'signal' THEN 0 WHEN 'command' THEN 1
-                                                          WHEN 'push_call' THEN 2 WHEN 'response' THEN 3 END;
+    type_id CONSTANT smallint := CASE lower(job_put.type) WHEN 'signal' THEN @TYPE_SIGNAL@ WHEN 'command' THEN @TYPE_COMMAND@
+                                                          WHEN 'push_call' THEN @TYPE_PUSH_CALL@ WHEN 'response' THEN @TYPE_RESPONSE@ END;
     problem text;
     created boolean;
 BEGIN
@@ -259,29 +259,29 @@ BEGIN
         RETURN;
     END IF;
     SELECT o.id, o.state INTO run_id, state FROM pawl.job_run o
-    WHERE o.job_id = j.id AND o.state IN (0, 1, 6) ORDER BY o.id DESC LIMIT 1;
+    WHERE o.job_id = j.id AND o.state IN (@RUN_STATES_UNFINISHED@) ORDER BY o.id DESC LIMIT 1;
     IF FOUND AND NOT forced AND j.overlap <> 'allow'
        AND (j.overlap = 'skip'
-            OR EXISTS (SELECT FROM pawl.job_run w WHERE w.job_id = j.id AND w.state = 6)) THEN
-        how := 0;
+            OR EXISTS (SELECT FROM pawl.job_run w WHERE w.job_id = j.id AND w.state = @RUN_WAITING@)) THEN
+        how := @JOB_TRIGGER_BUSY@;
         RETURN NEXT;
         RETURN;
     END IF;
-    busy := EXISTS (SELECT FROM pawl.job_run o WHERE o.job_id = j.id AND o.state IN (0, 1));
+    busy := EXISTS (SELECT FROM pawl.job_run o WHERE o.job_id = j.id AND o.state IN (@RUN_STATES_STARTED@));
     INSERT INTO pawl.job_run (job_id, triggered, state, scheduled_at, last_slot_at, created_at)
-    VALUES (j.id, true, 6, t, t, t) RETURNING id INTO run_id;
+    VALUES (j.id, true, @RUN_WAITING@, t, t, t) RETURNING id INTO run_id;
     UPDATE pawl.job p
     SET version = p.version + 1, sweep_at = least(p.sweep_at, t + interval '60 seconds'),
         look_at = CASE p.overlap WHEN 'queue' THEN 'epoch' ELSE p.look_at END
     WHERE p.id = j.id;
     IF busy AND NOT forced AND j.overlap <> 'allow' THEN
-        how := 1;
-        state := 6;
+        how := @JOB_TRIGGER_WAITS@;
+        state := @RUN_WAITING@;
     ELSE
         PERFORM pawl.job_start(j, run_id, message_id, t);
         PERFORM pawl.wake();
-        how := 2;
-        state := 0;
+        how := @JOB_TRIGGER_STARTED@;
+        state := @STATE_READY@;
     END IF;
     RETURN NEXT;
 END
@@ -297,7 +297,7 @@ BEGIN
     SELECT * INTO f FROM pawl.job_fire(job_trigger.name, job_trigger.forced, pawl.new_message_id());
     IF NOT FOUND THEN
         PERFORM pawl.job_missing(job_trigger.name);
-    ELSIF f.how = 0 THEN
+    ELSIF f.how = @JOB_TRIGGER_BUSY@ THEN
         RAISE EXCEPTION USING ERRCODE = 'object_in_use',
             MESSAGE = format('job_trigger: run %s of the job "%s" has not ended', f.run_id, job_trigger.name),
             HINT = 'Wait for it, cancel it, or give forced => true.';
@@ -323,13 +323,13 @@ BEGIN
     IF NOT FOUND THEN
         RETURN NULL;
     END IF;
-    works := ARRAY(SELECT r.work_id FROM pawl.job_run r WHERE r.job_id = job AND r.state IN (0, 1));
+    works := ARRAY(SELECT r.work_id FROM pawl.job_run r WHERE r.job_id = job AND r.state IN (@RUN_STATES_STARTED@));
     WITH gone AS (
         DELETE FROM pawl.queue q WHERE q.id = ANY (works) AND q.fence = 0
         RETURNING q.id, q.lane_id, q.retries, q.last_error, q.progress),
     -- @include end_cancelled
     SELECT count(*) INTO changed FROM gone;
-    waiting := (SELECT count(*) FROM pawl.job_run r WHERE r.job_id = job AND r.state = 6);
+    waiting := (SELECT count(*) FROM pawl.job_run r WHERE r.job_id = job AND r.state = @RUN_WAITING@);
     DELETE FROM pawl.job_run r WHERE r.job_id = job;
     DELETE FROM pawl.job j WHERE j.id = job;
     RETURN changed + waiting;
@@ -458,7 +458,7 @@ DECLARE
     due  bigint[];
     told bigint[];
 BEGIN
-    kind := 0;
+    kind := @JOB_DUE_CLOCK@;
     at := t;
     next := (SELECT j.look_at FROM pawl.job j
              WHERE j.look_at > t AND j.look_at < 'infinity' ORDER BY j.look_at LIMIT 1);
@@ -470,7 +470,7 @@ BEGIN
     IF cardinality(told) > 0 THEN
         -- The news first: what comes after the jobs were read is not heard yet.
         RETURN QUERY
-            SELECT 2, r.job_id, r.news::bigint, r.id, NULL::timestamptz, NULL::timestamptz, NULL, NULL,
+            SELECT @JOB_DUE_NEWS@, r.job_id, r.news::bigint, r.id, NULL::timestamptz, NULL::timestamptz, NULL, NULL,
                    NULL::boolean, NULL, NULL::integer, NULL::interval, NULL, NULL::interval,
                    NULL::timestamptz, NULL::timestamptz, NULL::boolean, NULL::boolean, NULL::timestamptz,
                    NULL::timestamptz
@@ -481,10 +481,10 @@ BEGIN
     END IF;
     IF cardinality(due) > 0 THEN
         RETURN QUERY
-            SELECT 1, j.id, j.version, j.awaited_run, j.anchor, j.since, j.schedule, j.zone, j.enabled,
+            SELECT @JOB_DUE_JOB@, j.id, j.version, j.awaited_run, j.anchor, j.since, j.schedule, j.zone, j.enabled,
                    j.misfire, j.misfire_cap, j.misfire_grace, j.overlap, j.jitter, j.next_slot_at,
                    j.last_slot_at,
-                   EXISTS (SELECT FROM pawl.job_run o WHERE o.job_id = j.id AND o.state = 6),
+                   EXISTS (SELECT FROM pawl.job_run o WHERE o.job_id = j.id AND o.state = @RUN_WAITING@),
                    r.id IS NOT NULL, coalesce(r.started_at, r.ended_at), j.planned_at
             FROM pawl.job j
             LEFT JOIN LATERAL (SELECT a.id, a.started_at, a.ended_at FROM pawl.job_run a
@@ -503,14 +503,14 @@ DECLARE
     lane CONSTANT bigint := pawl.lane_for(j.topic, j.priority, coalesce(j.destination, ''), t);
     work bigint;
     ends CONSTANT timestamptz :=
-        t + coalesce(pawl.seconds(j.ttl), CASE WHEN j.destination IS NOT NULL THEN interval '24 hours' END);
+        t + coalesce(pawl.seconds(j.ttl), CASE WHEN j.destination IS NOT NULL THEN interval '@TTL_REMOTE@ milliseconds' END);
 BEGIN
     SELECT h.* INTO r FROM pawl.job_run h WHERE h.id = run;
     INSERT INTO pawl.body (message_id, topic, priority, type, max_attempts, created_at, due_at, expires_at, lease,
                            retry_base, retry_max, retry_jitter, timeout, heartbeat, run_id, destination,
                            correlation_id, headers, payload)
     VALUES (job_start.message_id, j.topic, j.priority, j.type,
-            coalesce(j.max_attempts, CASE WHEN j.destination IS NULL THEN 10 ELSE 0 END), t, r.scheduled_at,
+            coalesce(j.max_attempts, CASE WHEN j.destination IS NULL THEN @ATTEMPTS_LOCAL@ ELSE @ATTEMPTS_REMOTE@ END), t, r.scheduled_at,
             ends, pawl.seconds(j.lease), pawl.seconds(j.retry_base), pawl.seconds(j.retry_max),
             pawl.seconds(j.retry_jitter), pawl.seconds(j.timeout), pawl.seconds(j.heartbeat), run,
             j.destination, j.correlation_id,
@@ -524,7 +524,7 @@ BEGIN
     RETURNING id INTO work;
     INSERT INTO pawl.queue (id, lane_id, run_at, expires_at, lease, run_id)
     VALUES (work, lane, t, ends, pawl.seconds(j.lease), run);
-    UPDATE pawl.job_run h SET state = 0, work_id = work, message_id = job_start.message_id WHERE h.id = run;
+    UPDATE pawl.job_run h SET state = @STATE_READY@, work_id = work, message_id = job_start.message_id WHERE h.id = run;
     RETURN work;
 END
 $$;
@@ -554,7 +554,7 @@ DECLARE
     started boolean := false;
 BEGIN
     FOR i IN 1 .. cardinality(steps) LOOP
-        IF steps[i] = 0 THEN
+        IF steps[i] = @JOB_STEP_MOVE@ THEN
             SELECT p.* INTO j FROM pawl.job p
             WHERE p.id = job_ids[i] AND p.version = seen[i] FOR UPDATE SKIP LOCKED;
             mine := FOUND;
@@ -573,28 +573,30 @@ BEGIN
             IF rewinds[i] THEN
                 -- The clock was set back: occurrences that are still to come were not missed.
                 DELETE FROM pawl.job_run r
-                WHERE r.job_id = j.id AND r.state = 7 AND r.scheduled_at > t AND NOT r.triggered;
+                WHERE r.job_id = j.id AND r.state = @RUN_SKIPPED@ AND r.scheduled_at > t AND NOT r.triggered;
             END IF;
-            RETURN QUERY SELECT 0, j.id, 0;
+            RETURN QUERY SELECT @JOB_STEP_MOVE@, j.id, 0;
         ELSIF NOT mine THEN
             CONTINUE;
-        ELSIF steps[i] = 1 THEN
+        ELSIF steps[i] = @JOB_STEP_HEARD@ THEN
             UPDATE pawl.job_run r SET news = 0 WHERE r.id = run_ids[i] AND r.news = seen[i];
         ELSE
-            IF steps[i] >= 3 THEN
+            IF steps[i] >= @JOB_STEP_SKIP@ THEN
                 -- Everything that will run waits first.
                 decided := CASE
-                    WHEN steps[i] = 4
+                    WHEN steps[i] = @JOB_STEP_RUN@
                          AND (j.overlap = 'allow' OR in_line[i]
                               OR NOT EXISTS (SELECT FROM pawl.job_run o
-                                             WHERE o.job_id = j.id AND o.state IN (0, 1, 6))
+                                             WHERE o.job_id = j.id AND o.state IN (@RUN_STATES_UNFINISHED@))
                               OR (j.overlap = 'queue'
                                   AND NOT EXISTS (SELECT FROM pawl.job_run o
-                                                  WHERE o.job_id = j.id AND o.state = 6))) THEN 6
-                    ELSE 7 END;
+                                                  WHERE o.job_id = j.id AND o.state = @RUN_WAITING@))) THEN @RUN_WAITING@
+                    ELSE @RUN_SKIPPED@ END;
                 INSERT INTO pawl.job_run (job_id, state, reason, scheduled_at, last_slot_at, slots,
                                           slots_more, created_at)
-                VALUES (j.id, decided, CASE WHEN decided = 6 THEN 0 WHEN steps[i] = 3 THEN 2 ELSE 1 END,
+                VALUES (j.id, decided, CASE WHEN decided = @RUN_WAITING@ THEN @RUN_NO_REASON@
+                                         WHEN steps[i] = @JOB_STEP_SKIP@ THEN @RUN_MISFIRE@
+                                         ELSE @RUN_OVERLAP@ END,
                         slots[i], coalesce(last_slots[i], slots[i]), coalesce(counts[i], 1),
                         coalesce(more[i], false), t)
                 ON CONFLICT (job_id, scheduled_at) WHERE NOT triggered DO NOTHING
@@ -602,28 +604,28 @@ BEGIN
                 IF FOUND THEN
                     RETURN QUERY SELECT steps[i]::integer, j.id, decided::integer;
                     -- "From start": nothing more until it is claimed; if it is skipped, it is computed again.
-                    IF steps[i] = 4 AND awaits[i] THEN
+                    IF steps[i] = @JOB_STEP_RUN@ AND awaits[i] THEN
                         UPDATE pawl.job p
-                        SET awaited_run = CASE WHEN decided = 6 THEN run END,
-                            since = CASE WHEN decided = 6 THEN p.since ELSE t END,
-                            look_at = CASE WHEN decided = 6 THEN p.look_at ELSE 'epoch' END
+                        SET awaited_run = CASE WHEN decided = @RUN_WAITING@ THEN run END,
+                            since = CASE WHEN decided = @RUN_WAITING@ THEN p.since ELSE t END,
+                            look_at = CASE WHEN decided = @RUN_WAITING@ THEN p.look_at ELSE 'epoch' END
                         WHERE p.id = j.id;
                     END IF;
-                ELSIF steps[i] = 4 AND awaits[i] THEN
+                ELSIF steps[i] = @JOB_STEP_RUN@ AND awaits[i] THEN
                     -- It has run, before the clock was set back.
                     UPDATE pawl.job p SET since = t, look_at = 'epoch' WHERE p.id = j.id;
                 END IF;
             END IF;
-            IF steps[i] <> 3
+            IF steps[i] <> @JOB_STEP_SKIP@
                AND (j.overlap = 'allow'
                     OR NOT EXISTS (SELECT FROM pawl.job_run o
-                                   WHERE o.job_id = j.id AND o.state IN (0, 1))) THEN
+                                   WHERE o.job_id = j.id AND o.state IN (@RUN_STATES_STARTED@))) THEN
                 run := (SELECT w.id FROM pawl.job_run w
-                        WHERE w.job_id = j.id AND w.state = 6 ORDER BY w.id LIMIT 1);
+                        WHERE w.job_id = j.id AND w.state = @RUN_WAITING@ ORDER BY w.id LIMIT 1);
                 IF run IS NOT NULL THEN
                     PERFORM pawl.job_start(j, run, message_ids[i], t);
                     started := true;
-                    RETURN QUERY SELECT 5, j.id, steps[i]::integer;
+                    RETURN QUERY SELECT @JOB_STEP_STARTED@, j.id, steps[i]::integer;
                 END IF;
             END IF;
         END IF;
@@ -659,9 +661,9 @@ BEGIN
         WHERE d.id = ANY (ARRAY(
             SELECT h.id
             FROM (SELECT r.id, r.state, r.news, r.scheduled_at, coalesce(r.ended_at, r.created_at) <= t - least(pawl.seconds(j.keep_age), interval '36500 days') AS is_old,
-                         row_number() OVER (PARTITION BY r.state = 7 ORDER BY r.id DESC) AS place
+                         row_number() OVER (PARTITION BY r.state = @RUN_SKIPPED@ ORDER BY r.id DESC) AS place
                   FROM pawl.job_run r WHERE r.job_id = j.id) h
-            WHERE h.state NOT IN (0, 1, 6) AND h.news = 0 AND h.scheduled_at <= t AND (h.place > j.keep_runs OR h.is_old)
+            WHERE h.state NOT IN (@RUN_STATES_UNFINISHED@) AND h.news = 0 AND h.scheduled_at <= t AND (h.place > j.keep_runs OR h.is_old)
             LIMIT 10 * max_rows));
         GET DIAGNOSTICS gone = ROW_COUNT;
         removed := removed + gone;
@@ -671,7 +673,7 @@ BEGIN
         UPDATE pawl.job p
         SET sweep_at = greatest(t + interval '1 second',
                 coalesce((SELECT min(coalesce(r.ended_at, r.created_at)) FROM pawl.job_run r
-                          WHERE r.job_id = j.id AND r.state NOT IN (0, 1, 6)) + pawl.seconds(j.keep_age), 'infinity'))
+                          WHERE r.job_id = j.id AND r.state NOT IN (@RUN_STATES_UNFINISHED@)) + pawl.seconds(j.keep_age), 'infinity'))
         WHERE p.id = j.id;
     END LOOP;
 END

@@ -52,7 +52,7 @@ $$;
 CREATE OR REPLACE FUNCTION pawl.lease_acquire(
     name       text,
     owner      uuid,
-    ttl        interval DEFAULT interval '30 seconds',
+    ttl        interval DEFAULT interval '@LEASE_DEFAULT@ milliseconds',
     owner_name text     DEFAULT NULL) -- NULL: the owner
 RETURNS SETOF pawl.lease_answer
 LANGUAGE plpgsql VOLATILE
@@ -82,7 +82,7 @@ BEGIN
                     SELECT p.* INTO l FROM pawl.lease p WHERE p.name = lease_acquire.name;
                 END IF;
             END IF;
-            RETURN QUERY SELECT 0::smallint, t, l.*;
+            RETURN QUERY SELECT @LEASE_RESULT_HELD@::smallint, t, l.*;
             RETURN;
         END IF;
         SELECT p.* INTO l FROM pawl.lease p WHERE p.name = lease_acquire.name FOR NO KEY UPDATE;
@@ -94,7 +94,7 @@ BEGIN
                     expires_at = greatest(CASE WHEN p.renewed_at <= t + interval '5 minutes' THEN p.expires_at END,
                                       t + pawl.seconds(lease_acquire.ttl))
                 WHERE p.name = lease_acquire.name
-                RETURNING 1::smallint, t, p.*;
+                RETURNING @LEASE_RESULT_EXTENDED@::smallint, t, p.*;
             RETURN;
         END IF;
     END IF;
@@ -110,7 +110,7 @@ BEGIN
     END LOOP;
     t := pawl.clock();
     IF l.released_at IS NULL AND l.expires_at > t THEN -- somebody was faster
-        RETURN QUERY SELECT 0::smallint, t, l.*;
+        RETURN QUERY SELECT @LEASE_RESULT_HELD@::smallint, t, l.*;
         RETURN;
     END IF;
     RETURN QUERY
@@ -120,7 +120,7 @@ BEGIN
             fence = nextval('pawl.fence'), taken_at = t, renewed_at = t,
             expires_at = t + pawl.seconds(lease_acquire.ttl), released_at = NULL
         WHERE p.name = lease_acquire.name
-        RETURNING 2::smallint, t, p.*;
+        RETURNING @LEASE_RESULT_TAKEN@::smallint, t, p.*;
 END
 $$;
 
@@ -130,7 +130,7 @@ CREATE OR REPLACE FUNCTION pawl.lease_renew(
     name  text,
     owner uuid,
     fence bigint,
-    ttl   interval DEFAULT interval '30 seconds')
+    ttl   interval DEFAULT interval '@LEASE_DEFAULT@ milliseconds')
 RETURNS SETOF pawl.lease_answer
 LANGUAGE plpgsql VOLATILE
 -- @include ordered_index_plan
@@ -252,7 +252,7 @@ END
 $$;
 
 -- Forget leases that ended longer than `keep` ago. Tokens come from the sequence: none comes again.
-CREATE OR REPLACE FUNCTION pawl.lease_clean(keep interval DEFAULT interval '7 days', max_rows bigint DEFAULT 1000)
+CREATE OR REPLACE FUNCTION pawl.lease_clean(keep interval DEFAULT interval '@KEEP_DEFAULT_DAYS@ days', max_rows bigint DEFAULT 1000)
 RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 -- @include ordered_index_plan

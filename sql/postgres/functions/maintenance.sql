@@ -96,7 +96,7 @@ BEGIN
     FOR item, number, at IN
         -- @include cursor_notes
         UNION ALL
-        SELECT 4, 0, (SELECT c.check_at FROM pawl.claim c
+        SELECT @NOTE_LANE@, 0, (SELECT c.check_at FROM pawl.claim c
                       WHERE c.check_at >= since AND c.check_at <= t
                       ORDER BY c.check_at LIMIT 1)
     LOOP
@@ -127,9 +127,9 @@ BEGIN
     ,
     ended AS (
         INSERT INTO pawl.outcome (id, state, finished_at, retries, error, progress)
-        SELECT g.id, 4, t, g.retries, g.last_error, g.progress FROM gone g)
+        SELECT g.id, @STATE_EXPIRED@, t, g.retries, g.last_error, g.progress FROM gone g)
     INSERT INTO pawl.tally_delta (lane_id, state, n)
-    SELECT g.lane_id, 4, count(*) FROM gone g GROUP BY g.lane_id;
+    SELECT g.lane_id, @STATE_EXPIRED@, count(*) FROM gone g GROUP BY g.lane_id;
 END
 $$;
 
@@ -155,14 +155,14 @@ BEGIN
     -- These were dead letters before, and were recorded as such then.
     dead := ARRAY(
         SELECT o.id FROM pawl.outcome o
-        WHERE o.state = 3 AND o.expires_at <= t ORDER BY o.expires_at LIMIT max_rows
+        WHERE o.state = @STATE_FAILED@ AND o.expires_at <= t ORDER BY o.expires_at LIMIT max_rows
         FOR UPDATE SKIP LOCKED);
     IF cardinality(dead) > 0 THEN
         WITH moved AS (
-            UPDATE pawl.outcome o SET state = 4, expires_at = NULL WHERE o.id = ANY (dead)
+            UPDATE pawl.outcome o SET state = @STATE_EXPIRED@, expires_at = NULL WHERE o.id = ANY (dead)
             RETURNING (SELECT b.topic FROM pawl.body b WHERE b.id = o.id) AS topic)
         INSERT INTO pawl.tally_delta (topic, state, n)
-        SELECT m.topic, 4, count(*) FROM moved m GROUP BY m.topic;
+        SELECT m.topic, @STATE_EXPIRED@, count(*) FROM moved m GROUP BY m.topic;
     END IF;
     RETURN cardinality(late) + cardinality(dead);
 END
@@ -187,7 +187,7 @@ BEGIN
     before := pawl.clock() - pawl.seconds(keep);
     old := ARRAY(
         SELECT o.id FROM pawl.outcome o
-        WHERE o.state IN (2, 5) AND o.finished_at <= before ORDER BY o.finished_at LIMIT max_rows
+        WHERE o.state IN (@STATES_NOT_KEPT@) AND o.finished_at <= before ORDER BY o.finished_at LIMIT max_rows
         FOR UPDATE SKIP LOCKED);
     IF cardinality(old) > 0 THEN
         DELETE FROM pawl.body b WHERE b.id = ANY (old);
@@ -215,7 +215,7 @@ END
 $$;
 
 -- The same for psql and every language. Returns how many messages were forgotten.
-CREATE OR REPLACE FUNCTION pawl.retain(keep interval DEFAULT interval '7 days', max_rows bigint DEFAULT 1000)
+CREATE OR REPLACE FUNCTION pawl.retain(keep interval DEFAULT interval '@KEEP_DEFAULT_DAYS@ days', max_rows bigint DEFAULT 1000)
 RETURNS bigint
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN

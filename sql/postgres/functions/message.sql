@@ -44,7 +44,7 @@ BEGIN
     -- @include check_ids function=redrive
     PERFORM pawl.expire_ids(ids, t);
     WITH gone AS (
-        DELETE FROM pawl.outcome o WHERE o.id = ANY (ids) AND o.state IN (3, 4, 5)
+        DELETE FROM pawl.outcome o WHERE o.id = ANY (ids) AND o.state IN (@STATES_DEAD@)
         RETURNING o.id, o.error),
     ready AS (
         INSERT INTO pawl.queue (id, lane_id, run_at, expires_at, lease, run_id, stamped_at, last_error)
@@ -58,12 +58,12 @@ BEGIN
         RETURNING lane_id, run_id),
     unburied AS (DELETE FROM pawl.dead d WHERE d.id IN (SELECT g.id FROM gone g)),
     resumed AS ( -- the jobs' runs are unfinished again
-        UPDATE pawl.job_run h SET state = 0, ended_at = NULL, attempts = 0
+        UPDATE pawl.job_run h SET state = @STATE_READY@, ended_at = NULL, attempts = 0
         WHERE h.id = ANY (ARRAY(SELECT r.run_id FROM ready r WHERE r.run_id IS NOT NULL))
-          AND h.state IN (3, 4, 5)),
+          AND h.state IN (@STATES_DEAD@)),
     counted AS (
         INSERT INTO pawl.tally_delta (lane_id, state, n)
-        SELECT r.lane_id, 0, count(*) FROM ready r GROUP BY r.lane_id)
+        SELECT r.lane_id, @STATE_READY@, count(*) FROM ready r GROUP BY r.lane_id)
     SELECT count(*) INTO changed FROM gone;
     IF changed > 0 THEN
         PERFORM pawl.wake();
@@ -210,7 +210,7 @@ CREATE OR REPLACE FUNCTION pawl.list_dead(
                    ORDER BY q.id DESC LIMIT list_dead.scan) END;
     seen CONSTANT bigint[] := ARRAY(
         WITH ended AS MATERIALIZED (
-            SELECT s.id FROM pawl.outcome s WHERE s.state IN (3, 4, 5) AND s.id < list_dead.before
+            SELECT s.id FROM pawl.outcome s WHERE s.state IN (@STATES_DEAD@) AND s.id < list_dead.before
             ORDER BY s.id DESC LIMIT list_dead.scan)
         SELECT a.id FROM (SELECT e.id FROM ended e
                           UNION ALL
@@ -287,7 +287,7 @@ BEGIN
             FROM depth d GROUP BY d.topic),
         overdue AS ( -- failed messages past their time to live, which maintenance makes expired
             SELECT b.topic, count(*) AS n
-            FROM (SELECT o.id FROM pawl.outcome o WHERE o.state = 3 AND o.expires_at <= t LIMIT cap) o
+            FROM (SELECT o.id FROM pawl.outcome o WHERE o.state = @STATE_FAILED@ AND o.expires_at <= t LIMIT cap) o
             JOIN pawl.body b ON b.id = o.id GROUP BY b.topic),
         counts AS (
             SELECT a.topic, a.state, a.n FROM pawl.tally a
@@ -296,10 +296,10 @@ BEGIN
             FROM (SELECT d.lane_id, d.topic, d.state, sum(d.n) AS n FROM pawl.tally_delta d
                   GROUP BY d.lane_id, d.topic, d.state) e),
         ended AS MATERIALIZED (
-            SELECT c.topic, sum(c.n) FILTER (WHERE c.state = 2) AS done,
-                   sum(c.n) FILTER (WHERE c.state = 3) AS failed,
-                   sum(c.n) FILTER (WHERE c.state = 4) AS expired,
-                   sum(c.n) FILTER (WHERE c.state = 5) AS cancelled
+            SELECT c.topic, sum(c.n) FILTER (WHERE c.state = @STATE_DONE@) AS done,
+                   sum(c.n) FILTER (WHERE c.state = @STATE_FAILED@) AS failed,
+                   sum(c.n) FILTER (WHERE c.state = @STATE_EXPIRED@) AS expired,
+                   sum(c.n) FILTER (WHERE c.state = @STATE_CANCELLED@) AS cancelled
             FROM counts c GROUP BY c.topic),
         names AS (SELECT x.topic FROM topics x UNION SELECT x.topic FROM ended x
                   UNION SELECT x.topic FROM overdue x)

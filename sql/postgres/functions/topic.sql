@@ -114,7 +114,7 @@ $$;
 
 CREATE OR REPLACE FUNCTION pawl.dead_claim(
     owner    uuid,
-    lease    interval DEFAULT interval '30 seconds',
+    lease    interval DEFAULT interval '@LEASE_DEFAULT@ milliseconds',
     max_rows bigint   DEFAULT 1,
     topics   text[]   DEFAULT NULL) -- NULL: all
 RETURNS SETOF pawl.dead_claimed
@@ -184,8 +184,8 @@ CREATE OR REPLACE FUNCTION pawl.dead_retry(
     owner uuid, ids bigint[], fences bigint[],
     error text     DEFAULT NULL,
     delay interval DEFAULT NULL,
-    base  interval DEFAULT interval '1 second',
-    most  interval DEFAULT interval '60 seconds')
+    base  interval DEFAULT interval '@BACKOFF_LOCAL_BASE@ milliseconds',
+    most  interval DEFAULT interval '@BACKOFF_LOCAL_MOST@ milliseconds')
 RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 -- @include index_plan
@@ -215,7 +215,7 @@ $$;
 
 -- The handler is still at it.
 CREATE OR REPLACE FUNCTION pawl.dead_renew(
-    owner uuid, ids bigint[], fences bigint[], lease interval DEFAULT interval '30 seconds')
+    owner uuid, ids bigint[], fences bigint[], lease interval DEFAULT interval '@LEASE_DEFAULT@ milliseconds')
 RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 -- @include index_plan

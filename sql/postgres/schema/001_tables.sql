@@ -152,15 +152,15 @@ CREATE TABLE pawl.outcome (
     finished_at  timestamptz NOT NULL,
     expires_at   timestamptz,                    -- of a failed message that may still expire
     retries      integer     NOT NULL,
-    state        smallint    NOT NULL CHECK (state IN (2, 3, 4, 5)), -- done, failed, expired, cancelled
+    state        smallint    NOT NULL CHECK (state IN (@STATES_FINISHED@)), -- done, failed, expired, cancelled
     processed_by text,
     error        text,
     progress     text,
     output       bytea                           -- what its handler left
 );
-CREATE INDEX outcome_age ON pawl.outcome (finished_at) WHERE state IN (2, 5);
-CREATE INDEX outcome_dead ON pawl.outcome (id) WHERE state IN (3, 4, 5);
-CREATE INDEX outcome_expiry ON pawl.outcome (expires_at) WHERE state = 3 AND expires_at IS NOT NULL;
+CREATE INDEX outcome_age ON pawl.outcome (finished_at) WHERE state IN (@STATES_NOT_KEPT@);
+CREATE INDEX outcome_dead ON pawl.outcome (id) WHERE state IN (@STATES_DEAD@);
+CREATE INDEX outcome_expiry ON pawl.outcome (expires_at) WHERE state = @STATE_FAILED@ AND expires_at IS NOT NULL;
 
 -- Dead letters whose handler has still to be called, if one is wanted: made with the message's end,
 -- removed when the handler was successful, or the message was redriven or purged.
@@ -278,7 +278,7 @@ CREATE TABLE pawl.inbox_record (
     processed_at timestamptz,
     expires_at   timestamptz,                          -- NULL: kept until it is purged
     attempts     integer     NOT NULL DEFAULT 0,
-    max_attempts integer     NOT NULL DEFAULT 10,
+    max_attempts integer     NOT NULL DEFAULT @INBOX_ATTEMPTS_DEFAULT@,
     state        smallint    NOT NULL,                 -- 0 seen, 1 processing, 2 done, 3 dead
     source       text        COLLATE "C" NOT NULL,
     id           text        COLLATE "C" NOT NULL,
@@ -288,13 +288,13 @@ CREATE TABLE pawl.inbox_record (
     response     bytea,
     suspect      boolean     NOT NULL DEFAULT false,   -- an attempt beside others did not end
     holder       text,                                 -- who marked it as being processed
-    CHECK (state BETWEEN 0 AND 3 AND (state = 2) = (processed_at IS NOT NULL)
-           AND (state = 3) = (expires_at IS NULL))
+    CHECK (state BETWEEN @INBOX_SEEN@ AND @INBOX_DEAD@ AND (state = @INBOX_DONE@) = (processed_at IS NOT NULL)
+           AND (state = @INBOX_DEAD@) = (expires_at IS NULL))
 ) WITH (fillfactor = 70);
 CREATE UNIQUE INDEX inbox_key ON pawl.inbox_record (source, id);
 CREATE INDEX inbox_expiry ON pawl.inbox_record (expires_at) WHERE expires_at IS NOT NULL;
-CREATE INDEX inbox_unfinished ON pawl.inbox_record (number) WHERE state IN (0, 1);
-CREATE INDEX inbox_dead ON pawl.inbox_record (number) WHERE state = 3;
+CREATE INDEX inbox_unfinished ON pawl.inbox_record (number) WHERE state IN (@INBOX_UNFINISHED@);
+CREATE INDEX inbox_dead ON pawl.inbox_record (number) WHERE state = @INBOX_DEAD@;
 ALTER TABLE pawl.inbox_record SET (autovacuum_vacuum_scale_factor = 0.02);
 
 -- Jobs: a schedule, and the message that it sends each time. docs/internals/job.md explains the design.
@@ -310,7 +310,7 @@ CREATE TABLE pawl.job (
     zone           text        NOT NULL DEFAULT 'UTC' CHECK (char_length(zone) BETWEEN @SCHEDULE_LEAST@ AND @SCHEDULE_MOST@),
     topic          text        NOT NULL CHECK (char_length(topic) BETWEEN @TOPIC_LEAST@ AND @TOPIC_MOST@),
     payload        bytea       NOT NULL DEFAULT '' CHECK (octet_length(payload) <= @PAYLOAD_MOST@),
-    type           smallint    NOT NULL DEFAULT 0 CHECK (type BETWEEN @TYPE_LEAST@ AND @TYPE_MOST@),
+    type           smallint    NOT NULL DEFAULT @TYPE_SIGNAL@ CHECK (type BETWEEN @TYPE_LEAST@ AND @TYPE_MOST@),
     destination    text        CHECK (octet_length(destination) BETWEEN @DESTINATION_LEAST@ AND @DESTINATION_MOST@),
     headers        json        CHECK (octet_length(headers::text) <= @HEADERS_MOST@ AND jsonb_typeof(headers::jsonb) = 'object'),
     correlation_id text        CHECK (char_length(correlation_id) BETWEEN @CORRELATION_LEAST@ AND @CORRELATION_MOST@),
@@ -320,15 +320,15 @@ CREATE TABLE pawl.job (
     retry_max      interval    CHECK (date_part('epoch', retry_max) >= date_part('epoch', retry_base) AND date_part('epoch', retry_max) * 1000 <= @BACKOFF_MOST@),
     retry_jitter   interval    CHECK (date_part('epoch', retry_jitter) * 1000 BETWEEN @JITTER_LEAST@ AND @JITTER_MOST@),
     misfire        text        NOT NULL DEFAULT 'once' CHECK (misfire IN ('once', 'all', 'skip')),
-    misfire_cap    integer     NOT NULL DEFAULT 100 CHECK (misfire_cap BETWEEN @MISFIRE_CAP_LEAST@ AND @MISFIRE_CAP_MOST@),
-    misfire_grace  interval    NOT NULL DEFAULT interval '60 seconds' CHECK (date_part('epoch', misfire_grace) * 1000 BETWEEN @MISFIRE_GRACE_LEAST@ AND @MISFIRE_GRACE_MOST@),
+    misfire_cap    integer     NOT NULL DEFAULT @MISFIRE_CAP_DEFAULT@ CHECK (misfire_cap BETWEEN @MISFIRE_CAP_LEAST@ AND @MISFIRE_CAP_MOST@),
+    misfire_grace  interval    NOT NULL DEFAULT interval '@MISFIRE_GRACE_DEFAULT@ milliseconds' CHECK (date_part('epoch', misfire_grace) * 1000 BETWEEN @MISFIRE_GRACE_LEAST@ AND @MISFIRE_GRACE_MOST@),
     overlap        text        NOT NULL DEFAULT 'skip' CHECK (overlap IN ('skip', 'allow', 'queue')),
     jitter         interval    NOT NULL DEFAULT interval '0' CHECK (date_part('epoch', jitter) * 1000 BETWEEN @JOB_JITTER_LEAST@ AND @JOB_JITTER_MOST@),
     ttl            interval    CHECK (date_part('epoch', ttl) * 1000 BETWEEN @TTL_LEAST@ AND @TTL_MOST@),     -- NULL: none, or 24 h with a destination
     timeout        interval    CHECK (date_part('epoch', timeout) * 1000 BETWEEN @LEASE_LEAST@ AND @LEASE_MOST@),
-    lease          interval    NOT NULL DEFAULT interval '2 minutes' CHECK (date_part('epoch', lease) * 1000 BETWEEN @JOB_LEASE_LEAST@ AND @JOB_LEASE_MOST@),
-    heartbeat      interval    NOT NULL DEFAULT interval '30 seconds' CHECK (date_part('epoch', heartbeat) * 1000 BETWEEN @JOB_HEARTBEAT_LEAST@ AND @JOB_HEARTBEAT_MOST@),
-    keep_runs      integer     NOT NULL DEFAULT 100 CHECK (keep_runs BETWEEN @KEEP_RUNS_LEAST@ AND @KEEP_RUNS_MOST@),
+    lease          interval    NOT NULL DEFAULT interval '@JOB_LEASE_DEFAULT@ milliseconds' CHECK (date_part('epoch', lease) * 1000 BETWEEN @JOB_LEASE_LEAST@ AND @JOB_LEASE_MOST@),
+    heartbeat      interval    NOT NULL DEFAULT interval '@JOB_HEARTBEAT_DEFAULT@ milliseconds' CHECK (date_part('epoch', heartbeat) * 1000 BETWEEN @JOB_HEARTBEAT_LEAST@ AND @JOB_HEARTBEAT_MOST@),
+    keep_runs      integer     NOT NULL DEFAULT @KEEP_RUNS_DEFAULT@ CHECK (keep_runs BETWEEN @KEEP_RUNS_LEAST@ AND @KEEP_RUNS_MOST@),
     keep_age       interval    CHECK (date_part('epoch', keep_age) * 1000 BETWEEN @TTL_LEAST@ AND @TTL_MOST@),
     enabled        boolean     NOT NULL DEFAULT true,
     -- From here on the scheduler's.
@@ -366,7 +366,7 @@ CREATE TABLE pawl.job_run (
     slots        bigint      NOT NULL DEFAULT 1 CHECK (slots > 0),
     attempts     integer     NOT NULL DEFAULT 0,
     news         integer     NOT NULL DEFAULT 0,     -- the scheduler has to look at the job because of it
-    state        smallint    NOT NULL CHECK (state BETWEEN 0 AND 7), -- the message's; 6 waiting, 7 skipped
+    state        smallint    NOT NULL CHECK (state BETWEEN @STATE_READY@ AND @RUN_SKIPPED@), -- the message's; 6 waiting, 7 skipped
     reason       smallint    NOT NULL DEFAULT 0 CHECK (reason BETWEEN 0 AND 2), -- of a skip: 1 overlap, 2 misfire
     triggered    boolean     NOT NULL DEFAULT false,
     slots_more   boolean     NOT NULL DEFAULT false, -- it was counted no further
@@ -376,9 +376,9 @@ CREATE TABLE pawl.job_run (
 ) WITH (fillfactor = 70);
 CREATE UNIQUE INDEX job_run_slot ON pawl.job_run (job_id, scheduled_at) WHERE NOT triggered;
 CREATE INDEX job_run_job ON pawl.job_run (job_id, id);
-CREATE INDEX job_run_open ON pawl.job_run (job_id, id) WHERE state IN (0, 1, 6);
+CREATE INDEX job_run_open ON pawl.job_run (job_id, id) WHERE state IN (@RUN_STATES_UNFINISHED@);
 -- Whether somebody waits in line must not cost a look at all that have not ended.
-CREATE INDEX job_run_waiting ON pawl.job_run (job_id, id) WHERE state = 6;
+CREATE INDEX job_run_waiting ON pawl.job_run (job_id, id) WHERE state = @RUN_WAITING@;
 CREATE INDEX job_run_begun ON pawl.job_run (job_id, started_at) WHERE started_at IS NOT NULL;
 CREATE INDEX job_run_news ON pawl.job_run (id) WHERE news > 0;
 

@@ -154,7 +154,7 @@ CREATE INDEX pawl_claim_owner ON pawl_claim (owner);
 
 CREATE TABLE pawl_outcome (
     id           INTEGER PRIMARY KEY,
-    state        INTEGER NOT NULL CHECK (state BETWEEN 2 AND 5), -- done, failed, expired, cancelled
+    state        INTEGER NOT NULL CHECK (state BETWEEN @STATE_DONE@ AND @STATE_CANCELLED@), -- done, failed, expired, cancelled
     finished_at  INTEGER NOT NULL,
     retries      INTEGER NOT NULL,
     processed_by TEXT,
@@ -163,9 +163,9 @@ CREATE TABLE pawl_outcome (
     expires_at   INTEGER,                   -- of a failed message that may still expire
     output       BLOB                       -- what its handler left
 ) STRICT;
-CREATE INDEX pawl_outcome_age ON pawl_outcome (finished_at) WHERE state IN (2, 5);
-CREATE INDEX pawl_outcome_dead ON pawl_outcome (id) WHERE state >= 3;
-CREATE INDEX pawl_outcome_expiry ON pawl_outcome (expires_at) WHERE state = 3 AND expires_at IS NOT NULL;
+CREATE INDEX pawl_outcome_age ON pawl_outcome (finished_at) WHERE state IN (@STATES_NOT_KEPT@);
+CREATE INDEX pawl_outcome_dead ON pawl_outcome (id) WHERE state >= @STATE_FAILED@;
+CREATE INDEX pawl_outcome_expiry ON pawl_outcome (expires_at) WHERE state = @STATE_FAILED@ AND expires_at IS NOT NULL;
 
 -- Dead letters whose handler has still to be called, if one is wanted: made with the message's end,
 -- removed when the handler was successful, or the message was redriven or purged.
@@ -204,9 +204,9 @@ CREATE TABLE pawl_inbox_record (
     number       INTEGER PRIMARY KEY AUTOINCREMENT,      -- in the order of arrival: pages of a list
     source       TEXT    NOT NULL CHECK (length(source) BETWEEN @INBOX_KEY_LEAST@ AND @INBOX_KEY_MOST@),
     id           TEXT    NOT NULL CHECK (length(id) BETWEEN @INBOX_KEY_LEAST@ AND @INBOX_KEY_MOST@),
-    state        INTEGER NOT NULL CHECK (state BETWEEN 0 AND 3), -- seen, processing, done, dead
+    state        INTEGER NOT NULL CHECK (state BETWEEN @INBOX_SEEN@ AND @INBOX_DEAD@), -- seen, processing, done, dead
     attempts     INTEGER NOT NULL DEFAULT 0,
-    max_attempts INTEGER NOT NULL DEFAULT 10,
+    max_attempts INTEGER NOT NULL DEFAULT @INBOX_ATTEMPTS_DEFAULT@,
     duplicates   INTEGER NOT NULL DEFAULT 0,             -- deliveries that got the cached response
     fence        INTEGER NOT NULL DEFAULT 0,             -- of the last attempt
     lease_until  INTEGER NOT NULL DEFAULT 0,             -- while an attempt is being made
@@ -220,13 +220,13 @@ CREATE TABLE pawl_inbox_record (
     endpoint     TEXT,
     error        TEXT,                                   -- of the last attempt that failed
     response     BLOB,                                   -- last: nothing else has to be read past it
-    CHECK ((state = 2) = (processed_at IS NOT NULL)),
-    CHECK ((state = 3) = (expires_at IS NULL))
+    CHECK ((state = @INBOX_DONE@) = (processed_at IS NOT NULL)),
+    CHECK ((state = @INBOX_DEAD@) = (expires_at IS NULL))
 ) STRICT;
 CREATE UNIQUE INDEX pawl_inbox_key ON pawl_inbox_record (source, id);
 CREATE INDEX pawl_inbox_expiry ON pawl_inbox_record (expires_at) WHERE expires_at IS NOT NULL;
-CREATE INDEX pawl_inbox_unfinished ON pawl_inbox_record (number) WHERE state < 2;
-CREATE INDEX pawl_inbox_dead ON pawl_inbox_record (number) WHERE state = 3;
+CREATE INDEX pawl_inbox_unfinished ON pawl_inbox_record (number) WHERE state < @INBOX_DONE@;
+CREATE INDEX pawl_inbox_dead ON pawl_inbox_record (number) WHERE state = @INBOX_DEAD@;
 
 -- Jobs: a schedule, and the message that it sends each time. docs/internals/job.md explains the design.
 --
@@ -242,7 +242,7 @@ CREATE TABLE pawl_job (
     zone           TEXT    NOT NULL DEFAULT 'UTC' CHECK (length(zone) BETWEEN @SCHEDULE_LEAST@ AND @SCHEDULE_MOST@),
     topic          TEXT    NOT NULL CHECK (length(topic) BETWEEN @TOPIC_LEAST@ AND @TOPIC_MOST@),
     payload        ANY     NOT NULL DEFAULT x'' CHECK (length(CAST(payload AS BLOB)) <= @PAYLOAD_MOST@), -- text is sent as its bytes
-    type           INTEGER NOT NULL DEFAULT 0 CHECK (type BETWEEN @TYPE_LEAST@ AND @TYPE_MOST@),
+    type           INTEGER NOT NULL DEFAULT @TYPE_SIGNAL@ CHECK (type BETWEEN @TYPE_LEAST@ AND @TYPE_MOST@),
     destination    TEXT    CHECK (length(CAST(destination AS BLOB)) BETWEEN @DESTINATION_LEAST@ AND @DESTINATION_MOST@),
     headers        TEXT    CHECK (headers IS NULL OR (length(CAST(headers AS BLOB)) <= @HEADERS_MOST@ AND json_type(headers) = 'object')
                           -- PostgreSQL cannot store this character
@@ -254,15 +254,15 @@ CREATE TABLE pawl_job (
     retry_max      INTEGER CHECK (retry_max BETWEEN retry_base AND @BACKOFF_MOST@000),
     retry_jitter   INTEGER CHECK (retry_jitter BETWEEN 0 AND @JITTER_MOST@000),
     misfire        TEXT    NOT NULL DEFAULT 'once' CHECK (misfire IN ('once', 'all', 'skip')),
-    misfire_cap    INTEGER NOT NULL DEFAULT 100 CHECK (misfire_cap BETWEEN @MISFIRE_CAP_LEAST@ AND @MISFIRE_CAP_MOST@),
-    misfire_grace  INTEGER NOT NULL DEFAULT 60000000 CHECK (misfire_grace BETWEEN 0 AND @MISFIRE_GRACE_MOST@000),
+    misfire_cap    INTEGER NOT NULL DEFAULT @MISFIRE_CAP_DEFAULT@ CHECK (misfire_cap BETWEEN @MISFIRE_CAP_LEAST@ AND @MISFIRE_CAP_MOST@),
+    misfire_grace  INTEGER NOT NULL DEFAULT @MISFIRE_GRACE_DEFAULT@000 CHECK (misfire_grace BETWEEN 0 AND @MISFIRE_GRACE_MOST@000),
     overlap        TEXT    NOT NULL DEFAULT 'skip' CHECK (overlap IN ('skip', 'allow', 'queue')),
     jitter         INTEGER NOT NULL DEFAULT 0 CHECK (jitter BETWEEN 0 AND @JOB_JITTER_MOST@000),
     ttl            INTEGER CHECK (ttl BETWEEN @TTL_LEAST@000 AND @TTL_MOST@000),          -- NULL: none, or 24 h with a destination
     timeout        INTEGER CHECK (timeout BETWEEN @LEASE_LEAST@000 AND @LEASE_MOST@000),
-    lease          INTEGER NOT NULL DEFAULT 120000000 CHECK (lease BETWEEN @JOB_LEASE_LEAST@000 AND @JOB_LEASE_MOST@000),
-    heartbeat      INTEGER NOT NULL DEFAULT 30000000 CHECK (heartbeat BETWEEN @JOB_HEARTBEAT_LEAST@000 AND @JOB_HEARTBEAT_MOST@000),
-    keep_runs      INTEGER NOT NULL DEFAULT 100 CHECK (keep_runs BETWEEN @KEEP_RUNS_LEAST@ AND @KEEP_RUNS_MOST@),
+    lease          INTEGER NOT NULL DEFAULT @JOB_LEASE_DEFAULT@000 CHECK (lease BETWEEN @JOB_LEASE_LEAST@000 AND @JOB_LEASE_MOST@000),
+    heartbeat      INTEGER NOT NULL DEFAULT @JOB_HEARTBEAT_DEFAULT@000 CHECK (heartbeat BETWEEN @JOB_HEARTBEAT_LEAST@000 AND @JOB_HEARTBEAT_MOST@000),
+    keep_runs      INTEGER NOT NULL DEFAULT @KEEP_RUNS_DEFAULT@ CHECK (keep_runs BETWEEN @KEEP_RUNS_LEAST@ AND @KEEP_RUNS_MOST@),
     keep_age       INTEGER CHECK (keep_age BETWEEN @TTL_LEAST@000 AND @TTL_MOST@000),
     enabled        INTEGER NOT NULL DEFAULT 1 CHECK (enabled IN (0, 1)),
     -- From here on the scheduler's.
@@ -291,7 +291,7 @@ CREATE TABLE pawl_job_run (
     id           INTEGER PRIMARY KEY AUTOINCREMENT,
     job_id       INTEGER NOT NULL,
     triggered    INTEGER NOT NULL DEFAULT 0 CHECK (triggered IN (0, 1)),
-    state        INTEGER NOT NULL CHECK (state BETWEEN 0 AND 7), -- the message's; 6 waiting, 7 skipped
+    state        INTEGER NOT NULL CHECK (state BETWEEN @STATE_READY@ AND @RUN_SKIPPED@), -- the message's; 6 waiting, 7 skipped
     reason       INTEGER NOT NULL DEFAULT 0 CHECK (reason BETWEEN 0 AND 2), -- of a skip: 1 overlap, 2 misfire
     scheduled_at INTEGER NOT NULL,                   -- the slot; of a skip the first
     last_slot_at INTEGER NOT NULL,                   -- of a skip the last
@@ -311,9 +311,9 @@ CREATE TABLE pawl_job_run (
 ) STRICT;
 CREATE UNIQUE INDEX pawl_job_run_slot ON pawl_job_run (job_id, scheduled_at) WHERE triggered = 0;
 CREATE INDEX pawl_job_run_job ON pawl_job_run (job_id, id);
-CREATE INDEX pawl_job_run_open ON pawl_job_run (job_id, id) WHERE state IN (0, 1, 6);
+CREATE INDEX pawl_job_run_open ON pawl_job_run (job_id, id) WHERE state IN (@RUN_STATES_UNFINISHED@);
 
 -- Whether somebody waits in line must not cost a look at all that have not ended.
-CREATE INDEX pawl_job_run_waiting ON pawl_job_run (job_id, id) WHERE state = 6;
+CREATE INDEX pawl_job_run_waiting ON pawl_job_run (job_id, id) WHERE state = @RUN_WAITING@;
 CREATE INDEX pawl_job_run_begun ON pawl_job_run (job_id, started_at) WHERE started_at IS NOT NULL;
 CREATE INDEX pawl_job_run_news ON pawl_job_run (id) WHERE news > 0;

@@ -29,7 +29,7 @@ WHEN old.run_id IS NOT NULL
 BEGIN
     UPDATE OR FAIL pawl_job_run
     SET state = o.state, ended_at = o.finished_at, error = o.error, output = o.output,
-        attempts = CASE o.state WHEN 2 THEN old.retries + 1 WHEN 3 THEN o.retries
+        attempts = CASE o.state WHEN @STATE_DONE@ THEN old.retries + 1 WHEN @STATE_FAILED@ THEN o.retries
                                 ELSE old.retries + (old.fence <> 0) END,
         news = news + EXISTS (SELECT 1 FROM pawl_job
                               WHERE id = job_id

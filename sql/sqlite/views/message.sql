@@ -16,10 +16,10 @@ CREATE VIEW pawl_message AS
            b.max_attempts,
            coalesce(q.retries, o.retries) AS retries,
            -- What is past its time to live reads as expired, also before maintenance has moved it.
-           CASE WHEN q.fence <> 0 THEN 1
-                WHEN q.expires_at <= (SELECT now FROM pawl_clock) THEN 4
-                WHEN o.state = 3 AND o.expires_at <= (SELECT now FROM pawl_clock) THEN 4
-                ELSE coalesce(o.state, 0) END AS state,
+           CASE WHEN q.fence <> 0 THEN @STATE_RUNNING@
+                WHEN q.expires_at <= (SELECT now FROM pawl_clock) THEN @STATE_EXPIRED@
+                WHEN o.state = @STATE_FAILED@ AND o.expires_at <= (SELECT now FROM pawl_clock) THEN @STATE_EXPIRED@
+                ELSE coalesce(o.state, @STATE_READY@) END AS state,
            coalesce(q.fence, 0) AS fence,
            CASE WHEN q.fence <> 0 THEN q.owner END AS owner,
            c.owner_name AS claimed_by,
@@ -39,7 +39,7 @@ CREATE VIEW pawl_message AS
 DROP VIEW IF EXISTS pawl_outbox;
 CREATE VIEW pawl_outbox AS
     SELECT id, topic, payload, created_at, state AS status, lease_until AS locked_until,
-           owner AS owner_token, state = 2 AS is_processed, finished_at AS processed_at,
+           owner AS owner_token, state = @STATE_DONE@ AS is_processed, finished_at AS processed_at,
            processed_by, retries AS retry_count, last_error, next_attempt_at, message_id,
            correlation_id, due_at AS due_time_utc, destination, type, headers, priority, expires_at
     FROM pawl_message;
