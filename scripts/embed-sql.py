@@ -1,32 +1,46 @@
 #!/usr/bin/env python3
-"""Compile sql/<engine>/ into C: the statements by name, the migrations by number, and
-beside them what only pawl/testing.h installs.
+"""Compile sql/<engine>/ into C: the statements by name; the schema: migrations by number, and the functions
+and views that every deployment creates again; and what only pawl/testing.h installs.
 
 Usage: embed-sql.py names OUT.h DIR_A DIR_B      the enum of statement names; both engines must agree
-       embed-sql.py texts OUT.c BOUNDS.h DIR ENGINE PLACEHOLDER IS_PREFIX
+       embed-sql.py texts OUT.c BOUNDS.h CODES.h RELEASE DIR ENGINE PLACEHOLDER IS_PREFIX
 
 sql/<engine>/NOUN.sql has the statements of a noun, each after its head "-- name: NAME". What several
-statements share stands once, after "-- part: NAME", and is included by the line "-- @include NAME".
-@NAME@ in a text is replaced by the value of PAWLI_NAME in BOUNDS.h.
+texts share stands once, after "-- part: NAME", and is included by the line "-- @include NAME".
+@NAME@ in a text is replaced by the value of PAWLI_NAME in BOUNDS.h or CODES.h.
 """
+import hashlib
 import pathlib
 import re
+import shlex
 import sys
 
 
 INCLUDE = "-- @include "
+# Every deployment runs these in this order.
+CODE = ["deploy/first.sql", "views/*.sql", "functions/*.sql", "triggers/*.sql", "deploy/last.sql"]
 
 
-def read_limits(path):
+def read_numbers(*paths):
     """{NAME: value} of every "#define PAWLI_NAME value"; strings without their quotes."""
-    defined = re.findall(r'^#define PAWLI_(\w+)[ \t]+("[^"\n]*"|\(?-?\d+\)?)', pathlib.Path(path).read_text(), re.M)
-    return {name: value.strip('"()') for name, value in defined}
+    text = "".join(pathlib.Path(path).read_text() for path in paths)
+    defined = re.findall(r'^#define PAWLI_(\w+)[ \t]+("[^"\n]*"|\(?-?\d+\)?)', text, re.M)
+    numbers = {name: value.strip('"()') for name, value in defined}
+    return {name: with_limits(numbers, name, value) for name, value in numbers.items()}
+
+
+# A state is written by its name.
+NUMBERED_STATE = re.compile(r"^(?!\s*--).*\bstate\s*(?:=|<>|<=?|>=?|(?:NOT )?IN \(|BETWEEN)\s*[0-9].*", re.M)
 
 
 def with_limits(limits, path, text):
+    found = NUMBERED_STATE.search(text)
+    if found:
+        sys.exit(f"{path}: write states as @STATE_...@, @RUN_...@ or @INBOX_...@ (src/base/codes.h): {found[0].strip()}")
+
     def value(match):
         if match[1] not in limits:
-            sys.exit(f"{path}: {match[0]} is not in src/base/bounds.h")
+            sys.exit(f"{path}: {match[0]} is neither in src/base/bounds.h nor in src/base/codes.h")
         return limits[match[1]]
     return re.sub(r"@([A-Z][A-Z_]*)@", value, text)
 
@@ -56,27 +70,48 @@ def read_pieces(directory):
             for found in pieces.values())
 
 
+def with_arguments(name, text, arguments):
+    """The text of a part, with each @argument@ replaced by its value."""
+    wanted = set(re.findall(r"@([a-z][a-z_]*)@", text))
+    if wanted != set(arguments):
+        sys.exit(f"{name}: the part has the arguments {sorted(wanted)}, not {sorted(arguments)}")
+    return re.sub(r"@([a-z][a-z_]*)@", lambda match: arguments[match[1]], text)
+
+
 def with_parts(parts, used, name, text):
-    """A text, with each line "-- @include PART" replaced by that part, which may include others."""
+    """
+    A text, with each line "-- @include PART" replaced by that part, which may include others.
+    "-- @include PART argument=value other='more words'": in the part, @argument@ is replaced by the value.
+    """
     def line_or_part(line):
-        part = line[len(INCLUDE):].strip()
-        if not line.startswith(INCLUDE):
+        indent = line[:len(line) - len(line.lstrip())]
+        if not line.startswith(indent + INCLUDE):
             return line
+        part, *arguments = shlex.split(line[len(indent + INCLUDE):])
         if part not in parts:
             sys.exit(f"{name}: there is no '-- part: {part}'")
         used.add(part)
-        return with_parts(parts, used, part, parts[part])
+        body = with_arguments(part, parts[part].rstrip("\n"), dict(pair.split("=", 1) for pair in arguments))
+        return with_parts(parts, used, part, "\n".join(indent + line if line else line for line in body.split("\n")))
     return "\n".join(line_or_part(line) for line in text.split("\n"))
 
 
-def read_statements(directory):
-    """[(name, text)] of an engine, sorted."""
+def read_engine(directory):
+    """([(name, text)] of the statements, sorted; the code: one text)."""
     texts, parts = read_pieces(directory)
     used = set()
     statements = [(name, with_parts(parts, used, name, text)) for name, text in sorted(texts.items())]
+    code = "\n".join(with_parts(parts, used, path, path.read_text())
+                     for pattern in CODE for path in sorted(directory.glob(pattern)))
     if used != set(parts):
-        sys.exit(f"{directory}: no statement includes the part {', '.join(sorted(set(parts) - used))}")
-    return statements
+        sys.exit(f"{directory}: nothing includes the part {', '.join(sorted(set(parts) - used))}")
+    return statements, code
+
+
+def release_number(release):
+    """1.2.3 as 1002003."""
+    major, minor, patch = (int(part) for part in release.split("."))
+    return major * 1000000 + minor * 1000 + patch
 
 
 def literal(text):
@@ -85,7 +120,7 @@ def literal(text):
 
 
 def write_names(out, first, second):
-    names, other = ([name for name, _ in read_statements(pathlib.Path(directory))] for directory in (first, second))
+    names, other = ([name for name, _ in read_engine(pathlib.Path(directory))[0]] for directory in (first, second))
     if names != other:
         odd = sorted(set(names) ^ set(other))
         sys.exit(f"{first} and {second} must have the same statements; only one has: {', '.join(odd)}")
@@ -95,21 +130,22 @@ def write_names(out, first, second):
                    f"enum pawli_sql {{\n{members}    PAWLI_SQL_COUNT\n}};\n\n#endif\n")
 
 
-def write_texts(out, limits, directory, engine, placeholder, is_prefix):
+def write_texts(out, bounds, codes, release, directory, engine, placeholder, is_prefix):
     directory = pathlib.Path(directory)
-    limits = read_limits(limits)
+    limits = read_numbers(bounds, codes)
+    statements, code = read_engine(directory)
     parts = ["/* Generated by scripts/embed-sql.py from sql/. */\n", '#include "statements.h"\n\n']
     parts.append("static const pawli_sql_text statements[] = {\n")
-    for name, text in read_statements(directory):
+    for name, text in statements:
         text = with_limits(limits, name, text)
         parts.append(f'    {{"{name}",\n{literal(text)}}},\n')
     parts.append("};\n\nstatic const pawli_migration migrations[] = {\n")
-    files = sorted((directory / "migrations").glob("*.sql"))
+    files = sorted((directory / "schema").glob("*.sql"))
     groups = {}
     for path in files:
         groups.setdefault(int(path.stem.split("_")[0]), []).append(path)
     if sorted(groups) != list(range(1, len(groups) + 1)):
-        sys.exit(f"{directory}/migrations must be numbered 001, 002, ... without a gap")
+        sys.exit(f"{directory}/schema must be numbered 001, 002, ... without a gap")
     for number, paths in sorted(groups.items()):
         text = "\n".join(with_limits(limits, path, path.read_text()) for path in paths)
         parts.append(f'    {{{number}, "{paths[0].stem}",\n{literal(text)}}},\n')
@@ -117,9 +153,13 @@ def write_texts(out, limits, directory, engine, placeholder, is_prefix):
     for path in sorted((directory / "testing").glob("*.sql")):
         parts.append(f'    {{"{path.stem}",\n{literal(path.read_text())}}},\n')
     parts.append("    {NULL, NULL},\n};\n\n")
+    number = release_number(release)
+    written = {"CODE_RELEASE": str(number), "CODE_DIGEST": ""}
+    digest = hashlib.sha256(with_limits(limits | written, directory, code).encode()).hexdigest()
+    code = with_limits(limits | written | {"CODE_DIGEST": digest}, directory, code)
     parts.append(f"const pawli_engine_sql pawli_sql_{engine} = {{\n"
                  f"    statements, migrations, sizeof migrations / sizeof migrations[0],\n"
-                 f'    "{placeholder}", {is_prefix}, testing\n}};\n')
+                 f'    "{placeholder}", {is_prefix}, testing, {number}, "{digest}",\n{literal(code)}\n}};\n')
     out.write_text("".join(parts))
 
 

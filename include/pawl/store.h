@@ -146,6 +146,8 @@ typedef struct pawl_schema_info {
     int version;         /* 0: pawl's tables do not exist */
     int compatible_from; /* the oldest library schema version that may use it */
     int library_version; /* the version that this library installs */
+    bool code_outdated;  /* the functions and views are to be created or are of an older release:
+                            pawl_schema_deploy() replaces them */
 } pawl_schema_info;
 
 /*
@@ -160,6 +162,7 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_schema_inspect(const char *url,
 
 /*
  * Creates or upgrades the schema in one transaction; safe to call from many processes at once.
+ * Functions and views of an older release are replaced; those of a newer one are left alone.
  * *ret_info (may be NULL) is the state before the call. Durable on PAWL_OK.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_schema_deploy(const char *url,
@@ -182,7 +185,8 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_schema_grant(const char *url,
 
 /*
  * Returns the SQL that upgrades a database from schema `from_version` (0: no schema) to this
- * library's schema, for a DBA to review and run. `engine` is "sqlite" or "postgres".
+ * library's schema, for a DBA to review and run: the migrations that are missing, then the
+ * functions and views. `engine` is "sqlite" or "postgres".
  * Ownership: *ret_sql is the caller's (free()).
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_schema_sql(const char *engine, int from_version,

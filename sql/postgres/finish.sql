@@ -1,5 +1,10 @@
 -- sql/postgres/finish.sql - what the owner of a claim does with its messages.
 
+-- part: later_policy
+owner => :owner, ids => :id, fences => :fence, error => :error, delay => :delay,
+local_base => :local_base, local_max => :local_max, local_jitter => :local_jitter,
+remote_base => :remote_base, remote_max => :remote_max, remote_jitter => :remote_jitter
+
 -- name: ack
 -- Done.
 SELECT pawl.ack(owner => :owner, ids => :id, fences => :fence);
@@ -11,16 +16,14 @@ SELECT pawl.ack_output(owner => :owner, ids => :id, fences => :fence, outputs =>
 -- name: abandon
 -- Not now: ready again later, or failed at the last attempt.
 SELECT pawl.abandon(
-    owner => :owner, ids => :id, fences => :fence, error => :error, delay => :delay,
-    local_base => :local_base, local_max => :local_max, local_jitter => :local_jitter,
-    remote_base => :remote_base, remote_max => :remote_max, remote_jitter => :remote_jitter);
+    -- @include later_policy
+    );
 
 -- name: defer
 -- Not now, and not counted: ready again later.
 SELECT pawl.defer(
-    owner => :owner, ids => :id, fences => :fence, error => :error, delay => :delay,
-    local_base => :local_base, local_max => :local_max, local_jitter => :local_jitter,
-    remote_base => :remote_base, remote_max => :remote_max, remote_jitter => :remote_jitter);
+    -- @include later_policy
+    );
 
 -- name: fail
 -- Failed for good.

@@ -1,10 +1,22 @@
 -- sql/postgres/inbox.sql - deliveries from other services, processed once.
 
+-- part: inbox_columns
+SELECT number, source, id, state, attempts, max_attempts, suspect, duplicates, fence, nullif(lease_until, 'epoch'),
+       first_seen, last_seen, processed_at, expires_at, hash, endpoint, error, response
+
+-- part: inbox_list
+-- @include inbox_columns
+       , matches, bounded
+FROM pawl.inbox_list(
+    states => :states, source => :source, before => :before, max_rows => :limit, scan => :scan,
+    kind => @kind@);
+
 -- name: inbox_begin
 -- A delivery: see the function. Its answer as a number, the time to wait in microseconds.
 -- It runs under the caller's search_path: nothing in it may be a name that public could have a better match for.
-SELECT CASE b.answer WHEN 'new' THEN 0 WHEN 'duplicate' THEN 1 WHEN 'in_progress' THEN 2 WHEN 'conflict' THEN 3
-                     WHEN 'dead' THEN 4 WHEN 'suspect' THEN 5 END,
+SELECT CASE b.answer WHEN 'new' THEN @INBOX_RESULT_NEW@ WHEN 'duplicate' THEN @INBOX_RESULT_DUPLICATE@
+                     WHEN 'in_progress' THEN @INBOX_RESULT_IN_PROGRESS@ WHEN 'conflict' THEN @INBOX_RESULT_CONFLICT@
+                     WHEN 'dead' THEN @INBOX_RESULT_DEAD@ WHEN 'suspect' THEN @INBOX_RESULT_SUSPECT@ END,
        b.attempt, b.fence, b.idempotency_key,
        (extract(epoch FROM b.retry_after) OPERATOR(pg_catalog.*) 1000000::numeric)::bigint,
        b.response, b.error
@@ -41,33 +53,20 @@ SELECT * FROM pawl.inbox_seen(
 
 -- name: inbox_get
 -- One record by its key.
-SELECT number, source, id, state, attempts, max_attempts, suspect, duplicates, fence, nullif(lease_until, 'epoch'),
-       first_seen, last_seen, processed_at, expires_at, hash, endpoint, error, response
+-- @include inbox_columns
 FROM pawl.inbox_get(source => :source, id => :id);
 
 -- name: inbox_list_any
 -- All records, newest first.
-SELECT number, source, id, state, attempts, max_attempts, suspect, duplicates, fence, nullif(lease_until, 'epoch'),
-       first_seen, last_seen, processed_at, expires_at, hash, endpoint, error, response, matches, bounded
-FROM pawl.inbox_list(
-    states => :states, source => :source, before => :before, max_rows => :limit, scan => :scan,
-    kind => 0);
+-- @include inbox_list kind=@INBOX_LIST_ALL@
 
 -- name: inbox_list_unfinished
 -- Records that are not finished, newest first.
-SELECT number, source, id, state, attempts, max_attempts, suspect, duplicates, fence, nullif(lease_until, 'epoch'),
-       first_seen, last_seen, processed_at, expires_at, hash, endpoint, error, response, matches, bounded
-FROM pawl.inbox_list(
-    states => :states, source => :source, before => :before, max_rows => :limit, scan => :scan,
-    kind => 1);
+-- @include inbox_list kind=@INBOX_LIST_UNFINISHED@
 
 -- name: inbox_list_dead
 -- Dead records, newest first.
-SELECT number, source, id, state, attempts, max_attempts, suspect, duplicates, fence, nullif(lease_until, 'epoch'),
-       first_seen, last_seen, processed_at, expires_at, hash, endpoint, error, response, matches, bounded
-FROM pawl.inbox_list(
-    states => :states, source => :source, before => :before, max_rows => :limit, scan => :scan,
-    kind => 2);
+-- @include inbox_list kind=@INBOX_LIST_DEAD@
 
 -- name: inbox_requeue
 -- Dead records get all their attempts again.

@@ -11,6 +11,15 @@
                       THEN max(fence, fence_mark) + 1000 * pawli_must_last()
                       ELSE fence_mark END,
 
+-- part: draw_fence
+UPDATE pawl_meta
+SET fence =
+-- @include next_fence
+       ,
+-- @include fence_mark
+    latest_time = :now
+WHERE id = 1
+
 -- part: claim_acks
 -- What was done of an earlier claim, in the same commit as the next. Answered as a note: no message,
 -- then item 5 and how many.
@@ -18,8 +27,18 @@
 -- @if-rows
 SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
        NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
-       NULL, 5, changes(), NULL;
+       NULL, @NOTE_ACKED@, changes(), NULL;
 -- @include claims_ended
+
+-- part: claim_row
+-- The claim row is written first and names the items; nothing due writes nothing.
+-- @stop-unless-changed
+INSERT OR FAIL INTO pawl_claim (fence, owner, owner_name, check_at, runs, last_id, ids)
+SELECT
+-- @include next_fence
+       , :owner, :owner_name, check_at, runs, last_id, ids
+FROM (SELECT count(*) AS n, :now + min(min(coalesce(lease, :lease)), @LEASE_MOST@000) AS check_at,
+             max(run_id IS NOT NULL) AS runs, max(id) AS last_id, json_group_array(id) AS ids
 
 -- part: claim_end
 -- The claim row is written: draw its token, mark what it names, answer it.
@@ -46,7 +65,7 @@ ON CONFLICT (lane_id) DO UPDATE SET turn = excluded.turn, used_at = excluded.use
 -- in the array's order, which is the claim's; sorting would copy the payloads.
 SELECT b.id, b.message_id, b.topic, b.payload, b.type, b.destination, b.headers, b.correlation_id,
        b.priority, b.created_at, b.due_at, coalesce(q.expires_at, b.expires_at), b.max_attempts,
-       q.retries, 1, c.fence, c.owner, c.owner_name, q.lease_until, q.run_at, NULL, NULL, q.last_error,
+       q.retries, @STATE_RUNNING@, c.fence, c.owner, c.owner_name, q.lease_until, q.run_at, NULL, NULL, q.last_error,
        q.progress, b.timeout, b.heartbeat, b.run_id, NULL, q.deferrals, b.retry_base,
        b.retry_max, b.retry_jitter, b.count_all
 FROM pawl_claim c
@@ -60,7 +79,7 @@ WHERE c.fence = (SELECT fence FROM pawl_meta WHERE id = 1);
 UPDATE OR FAIL pawl_claim SET runs = 0 WHERE fence = (SELECT fence FROM pawl_meta WHERE id = 1) AND runs > 0;
 
 UPDATE OR FAIL pawl_job_run
-SET state = 1, started_at = coalesce(started_at, :now), claimed_at = :now, claimed_by = :owner_name,
+SET state = @STATE_RUNNING@, started_at = coalesce(started_at, :now), claimed_at = :now, claimed_by = :owner_name,
     attempts = 1 + (SELECT retries FROM pawl_queue WHERE id = work_id),
     news = news + (started_at IS NULL
                    AND EXISTS (SELECT 1 FROM pawl_job WHERE id = job_id AND awaited_run = pawl_job_run.id))
@@ -73,16 +92,9 @@ WHERE id IN (SELECT q.run_id
 -- name: claim
 -- @include claim_acks
 
--- Take what is ready and due for local handlers. The claim row is written first and names the items;
--- nothing due writes nothing. Each lane is one bounded range of the index, until there are enough: lanes of
--- higher priority first, then the one that has waited longest for its turn.
--- @stop-unless-changed
-INSERT OR FAIL INTO pawl_claim (fence, owner, owner_name, check_at, runs, last_id, ids)
-SELECT
--- @include next_fence
-       , :owner, :owner_name, check_at, runs, last_id, ids
-FROM (SELECT count(*) AS n, :now + min(min(coalesce(lease, :lease)), @LEASE_MOST@000) AS check_at,
-             max(run_id IS NOT NULL) AS runs, max(id) AS last_id, json_group_array(id) AS ids
+-- Take what is ready and due for local handlers. Each lane is one bounded range of the index, until there are
+-- enough: lanes of higher priority first, then the one that has waited longest for its turn.
+-- @include claim_row
       FROM (SELECT q.id, q.lease, q.run_id
             FROM pawl_tally t INDEXED BY pawl_tally_turn
             CROSS JOIN pawl_queue q INDEXED BY pawl_queue_due
@@ -104,13 +116,7 @@ WHERE n > 0;
 -- Take what is ready and due for the destinations, in their order, of each as many as :limits says.
 -- A limit cannot depend on a row, so :most, the highest of them, are looked at. Within one, as in
 -- claim: lanes of higher priority first, then the one that has waited longest.
--- @stop-unless-changed
-INSERT OR FAIL INTO pawl_claim (fence, owner, owner_name, check_at, runs, last_id, ids)
-SELECT
--- @include next_fence
-       , :owner, :owner_name, check_at, runs, last_id, ids
-FROM (SELECT count(*) AS n, :now + min(min(coalesce(lease, :lease)), @LEASE_MOST@000) AS check_at,
-             max(run_id IS NOT NULL) AS runs, max(id) AS last_id, json_group_array(id) AS ids
+-- @include claim_row
       FROM (SELECT f.id, f.lease, f.run_id
             FROM json_each(:destinations) named
             CROSS JOIN json_each(

@@ -5,15 +5,36 @@
 INSERT OR IGNORE INTO pawl_lane (topic, priority, destination)
 SELECT topic, priority, coalesce(destination, '') FROM pawli_rows(:rows) WHERE other_lane;
 
+-- part: lane_of_body
+(SELECT l.id FROM pawl_lane l INDEXED BY pawl_lane_name
+ WHERE l.topic = b.topic AND l.priority = b.priority AND l.destination = coalesce(b.destination, ''))
+
 -- part: lane_of_row
        -- Mostly they are of one lane, and what does not depend on the row is looked up once.
        CASE (SELECT count(*) FROM pawli_rows(:rows) WHERE other_lane)
            WHEN 1 THEN (SELECT l.id FROM pawli_rows(:rows) f CROSS JOIN pawl_lane l INDEXED BY pawl_lane_name
                         ON l.topic = f.topic AND l.priority = f.priority
                            AND l.destination = coalesce(f.destination, '') LIMIT 1)
-           ELSE (SELECT l.id FROM pawl_lane l INDEXED BY pawl_lane_name
-                 WHERE l.topic = b.topic AND l.priority = b.priority
-                   AND l.destination = coalesce(b.destination, '')) END,
+           ELSE
+           -- @include lane_of_body
+           END,
+
+-- part: insert_bodies
+@insert@ INTO pawl_body (message_id, topic, priority, type, created_at, due_at, expires_at, max_attempts,
+                         count_all, lease, retry_base, retry_max, retry_jitter, timeout, heartbeat, destination,
+                         headers, correlation_id, payload)
+SELECT message_id, topic, priority, type, :now, coalesce(due_at, :now + delay, :now),
+       coalesce(expires_at, max(coalesce(due_at, :now + delay, :now), :now) + ttl),
+       max_attempts, count_all, lease, retry_base, retry_max, retry_jitter, timeout, heartbeat, destination, headers,
+       correlation_id, payload
+FROM pawli_rows(:rows) r
+
+-- part: new_bodies
+-- One INSERT gives consecutive ids, and the queue row has the body's, so the last one inserted tells them all.
+FROM pawl_body b
+WHERE id > last_insert_rowid() - (SELECT count(*) FROM pawli_rows(:rows));
+
+SELECT NULL, last_insert_rowid() - (SELECT count(*) FROM pawli_rows(:rows)) + 1, @ENQUEUE_STORED@, :now;
 
 -- name: enqueue
 -- Store messages that may be there already. Answers position, work id, 0 stored | 1 existed |
@@ -21,59 +42,42 @@ SELECT topic, priority, coalesce(destination, '') FROM pawli_rows(:rows) WHERE o
 -- counts.
 SELECT r.position, b.id,
        CASE WHEN b.topic = r.topic AND b.payload = r.payload
-            THEN 1 ELSE 2 END,
+            THEN @ENQUEUE_EXISTED@ ELSE @ENQUEUE_CONFLICT@ END,
        b.due_at
 FROM pawli_rows(:rows) r
 CROSS JOIN pawl_body b INDEXED BY pawl_body_message ON b.message_id = r.message_id;
 
 -- @include lanes
-INSERT INTO pawl_body (message_id, topic, priority, type, created_at, due_at, expires_at,
-                       max_attempts, count_all, lease, retry_base, retry_max, retry_jitter, timeout, heartbeat, destination,
-                       headers, correlation_id, payload)
-SELECT message_id, topic, priority, type, :now, coalesce(due_at, :now + delay, :now),
-       coalesce(expires_at, max(coalesce(due_at, :now + delay, :now), :now) + ttl),
-       max_attempts, count_all, lease, retry_base, retry_max, retry_jitter, timeout, heartbeat, destination, headers,
-       correlation_id, payload
-FROM pawli_rows(:rows) r
+-- @include insert_bodies insert=INSERT
 WHERE true
 ON CONFLICT (message_id) DO NOTHING;
 
 -- A message that existed has a queue row (ignored) or an outcome, and keeps it.
 INSERT OR IGNORE INTO pawl_queue (id, lane_id, run_at, expires_at, lease)
 SELECT b.id,
-       (SELECT l.id FROM pawl_lane l INDEXED BY pawl_lane_name
-        WHERE l.topic = b.topic AND l.priority = b.priority AND l.destination = coalesce(b.destination, '')),
+       -- @include lane_of_body
+       ,
        CASE WHEN b.due_at > :now THEN b.due_at ELSE :now END, b.expires_at, b.lease
 FROM pawli_rows(:rows) r
 CROSS JOIN pawl_body b INDEXED BY pawl_body_message ON b.message_id = r.message_id
 WHERE NOT EXISTS (SELECT 1 FROM pawl_outcome WHERE id = b.id);
 
-SELECT r.position, b.id, 0, b.due_at
+SELECT r.position, b.id, @ENQUEUE_STORED@, b.due_at
 FROM pawli_rows(:rows) r
 CROSS JOIN pawl_body b INDEXED BY pawl_body_message ON b.message_id = r.message_id;
 
 -- name: enqueue_fresh
--- Store messages whose ids were made just now, so that none can be there. One INSERT gives consecutive
--- ids, in the order of the rows, and the queue row has the body's, so the last one inserted tells them
--- all. Answers once, for all: NULL, the first work id, 0, the clock.
+-- Store messages whose ids were made just now, so that none can be there. Answers once, for all: NULL, the
+-- first work id, 0, the clock; the ids are in the order of the rows.
 -- @include lanes
-INSERT OR FAIL INTO pawl_body (message_id, topic, priority, type, created_at, due_at, expires_at,
-                               max_attempts, count_all, lease, retry_base, retry_max, retry_jitter, timeout, heartbeat, destination,
-                               headers, correlation_id, payload)
-SELECT message_id, topic, priority, type, :now, coalesce(due_at, :now + delay, :now),
-       coalesce(expires_at, max(coalesce(due_at, :now + delay, :now), :now) + ttl),
-       max_attempts, count_all, lease, retry_base, retry_max, retry_jitter, timeout, heartbeat, destination, headers,
-       correlation_id, payload
-FROM pawli_rows(:rows) r;
+-- @include insert_bodies insert='INSERT OR FAIL'
+;
 
 INSERT OR FAIL INTO pawl_queue (id, lane_id, run_at, expires_at, lease)
 SELECT id,
 -- @include lane_of_row
        CASE WHEN due_at > :now THEN due_at ELSE :now END, expires_at, lease
-FROM pawl_body b
-WHERE id > last_insert_rowid() - (SELECT count(*) FROM pawli_rows(:rows));
-
-SELECT NULL, last_insert_rowid() - (SELECT count(*) FROM pawli_rows(:rows)) + 1, 0, :now;
+-- @include new_bodies
 
 -- name: enqueue_plain
 -- Store new messages that have no options. As enqueue_fresh, with half the columns.
@@ -86,7 +90,4 @@ INSERT OR FAIL INTO pawl_queue (id, lane_id, run_at)
 SELECT id,
 -- @include lane_of_row
        :now
-FROM pawl_body b
-WHERE id > last_insert_rowid() - (SELECT count(*) FROM pawli_rows(:rows));
-
-SELECT NULL, last_insert_rowid() - (SELECT count(*) FROM pawli_rows(:rows)) + 1, 0, :now;
+-- @include new_bodies

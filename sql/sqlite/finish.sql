@@ -7,7 +7,7 @@ UPDATE pawl_meta SET latest_time = :now WHERE id = 1;
 
 -- @if-rows
 INSERT OR FAIL INTO pawl_outcome (id, state, finished_at, retries, processed_by, progress, output)
-SELECT q.id, 2, :now, q.retries, (SELECT owner_name FROM pawl_claim WHERE fence = q.fence), q.progress,
+SELECT q.id, @STATE_DONE@, :now, q.retries, (SELECT owner_name FROM pawl_claim WHERE fence = q.fence), q.progress,
        r.output
 FROM pawli_rows(:rows) r CROSS JOIN pawl_queue q ON q.id = r.id
 WHERE q.fence = r.fence AND q.owner = :owner AND q.fence <> 0;
@@ -49,9 +49,45 @@ WHERE fence IN (SELECT fence FROM pawli_rows(:rows))
 -- The job's run is nobody's again.
 -- @each
 UPDATE OR FAIL pawl_job_run
-SET state = 0, attempts = (SELECT retries FROM pawl_queue WHERE id = :id),
+SET state = @STATE_READY@, attempts = (SELECT retries FROM pawl_queue WHERE id = :id),
     error = (SELECT last_error FROM pawl_queue WHERE id = :id)
-WHERE id = (SELECT run_id FROM pawl_queue WHERE id = :id AND fence = 0) AND state = 1;
+WHERE id = (SELECT run_id FROM pawl_queue WHERE id = :id AND fence = 0) AND state = @STATE_RUNNING@;
+
+-- part: given_back
+-- @each
+UPDATE OR FAIL pawl_tally SET held = held - 1
+WHERE lane_id = (SELECT lane_id FROM pawl_queue WHERE id = :id) AND changes() = 1;
+-- @each
+SELECT changes();
+
+-- part: give_back_later
+-- After :delay, or after min(base * 2^(retries + deferrals), max) + random(0, jitter) of its own or the given
+-- policy, whatever a row says within the bounds that a policy has; a jitter that is NULL is a tenth of the delay.
+UPDATE pawl_meta SET latest_time = :now WHERE id = 1;
+-- @each
+UPDATE OR FAIL pawl_queue
+SET @counter@ = @counter@ + 1, owner = zeroblob(16), lease_until = 0, fence = 0,
+    last_error = coalesce(:error, last_error),
+    run_at = :now + coalesce(:delay, (
+        SELECT delay + abs(random() % (1 + coalesce(max(0, min(@JITTER_MOST@000, jitter)), delay / 10)))
+        FROM (SELECT max(0, min(coalesce(retry_base, CASE WHEN destination IS NULL THEN :local_base ELSE :remote_base END)
+                                    -- too large for an integer: a real number
+                                    * (1 << min(pawl_queue.retries + pawl_queue.deferrals, 30)),
+                                coalesce(retry_max, CASE WHEN destination IS NULL THEN :local_max ELSE :remote_max END),
+                                @BACKOFF_MOST@000)) AS delay,
+                     CASE WHEN retry_base IS NOT NULL THEN retry_jitter
+                          WHEN destination IS NULL THEN :local_jitter ELSE :remote_jitter END AS jitter
+              FROM pawl_body WHERE id = pawl_queue.id)))
+WHERE id = :id AND fence = :fence AND owner = :owner AND fence <> 0;
+-- @include given_back
+
+-- part: dead_letter
+-- The dead-letter handler is to be called, if that was asked for.
+-- @each
+INSERT OR IGNORE INTO pawl_dead (id, run_at)
+SELECT b.id, :now FROM pawl_body b
+WHERE b.id = :id AND changes() = 1
+  AND EXISTS (SELECT 1 FROM pawl_topic t WHERE t.name IN ('', b.topic) AND t.dead);
 
 -- name: ack
 -- @include ack
@@ -65,34 +101,12 @@ SELECT changes();
 -- @include claims_ended
 
 -- name: abandon
--- Not now. The message is ready again after :delay, or after min(base * 2^(retries + deferrals), max) +
--- random(0, jitter) of its own or the given policy, whatever a row says within the bounds that a policy has; a
--- jitter that is NULL is a tenth of the delay. At the last attempt it fails instead.
-UPDATE pawl_meta SET latest_time = :now WHERE id = 1;
--- @each
-UPDATE OR FAIL pawl_queue
-SET retries = retries + 1, owner = zeroblob(16), lease_until = 0, fence = 0,
-    last_error = coalesce(:error, last_error),
-    run_at = :now + coalesce(:delay, (
-        SELECT delay + abs(random() % (1 + coalesce(max(0, min(@JITTER_MOST@000, jitter)), delay / 10)))
-        FROM (SELECT max(0, min(coalesce(retry_base, CASE WHEN destination IS NULL THEN :local_base ELSE :remote_base END)
-                                    -- too large for an integer: a real number
-                                    * (1 << min(pawl_queue.retries + pawl_queue.deferrals, 30)),
-                                coalesce(retry_max, CASE WHEN destination IS NULL THEN :local_max ELSE :remote_max END),
-                                @BACKOFF_MOST@000)) AS delay,
-                     CASE WHEN retry_base IS NOT NULL THEN retry_jitter
-                          WHEN destination IS NULL THEN :local_jitter ELSE :remote_jitter END AS jitter
-              FROM pawl_body WHERE id = pawl_queue.id)))
-WHERE id = :id AND fence = :fence AND owner = :owner AND fence <> 0;
--- @each
-UPDATE OR FAIL pawl_tally SET held = held - 1
-WHERE lane_id = (SELECT lane_id FROM pawl_queue WHERE id = :id) AND changes() = 1;
--- @each
-SELECT changes();
+-- Not now: ready again later. At the last attempt it fails instead.
+-- @include give_back_later counter=retries
 -- That was the last attempt?
 -- @each
 INSERT OR FAIL INTO pawl_outcome (id, state, finished_at, retries, processed_by, error, expires_at, progress)
-SELECT q.id, 3, :now, q.retries, c.owner_name, q.last_error, q.expires_at, q.progress
+SELECT q.id, @STATE_FAILED@, :now, q.retries, c.owner_name, q.last_error, q.expires_at, q.progress
 FROM pawl_queue q
 CROSS JOIN pawl_body b ON b.id = q.id
 LEFT JOIN pawl_claim c ON c.fence = :fence
@@ -102,38 +116,13 @@ UPDATE OR FAIL pawl_tally SET failed = failed + 1
 WHERE lane_id = (SELECT lane_id FROM pawl_queue WHERE id = :id) AND changes() = 1;
 -- @each
 DELETE FROM pawl_queue WHERE id = :id AND changes() = 1;
--- The dead-letter handler is to be called, if that was asked for.
--- @each
-INSERT OR IGNORE INTO pawl_dead (id, run_at)
-SELECT b.id, :now FROM pawl_body b
-WHERE b.id = :id AND changes() = 1
-  AND EXISTS (SELECT 1 FROM pawl_topic t WHERE t.name IN ('', b.topic) AND t.dead);
+-- @include dead_letter
 -- @include run_ready
 -- @include claim_ended
 
 -- name: defer
--- Not now, and not counted: ready again after :delay, or by the policy as in abandon.
-UPDATE pawl_meta SET latest_time = :now WHERE id = 1;
--- @each
-UPDATE OR FAIL pawl_queue
-SET deferrals = deferrals + 1, owner = zeroblob(16), lease_until = 0, fence = 0,
-    last_error = coalesce(:error, last_error),
-    run_at = :now + coalesce(:delay, (
-        SELECT delay + abs(random() % (1 + coalesce(max(0, min(@JITTER_MOST@000, jitter)), delay / 10)))
-        FROM (SELECT max(0, min(coalesce(retry_base, CASE WHEN destination IS NULL THEN :local_base ELSE :remote_base END)
-                                    -- too large for an integer: a real number
-                                    * (1 << min(pawl_queue.retries + pawl_queue.deferrals, 30)),
-                                coalesce(retry_max, CASE WHEN destination IS NULL THEN :local_max ELSE :remote_max END),
-                                @BACKOFF_MOST@000)) AS delay,
-                     CASE WHEN retry_base IS NOT NULL THEN retry_jitter
-                          WHEN destination IS NULL THEN :local_jitter ELSE :remote_jitter END AS jitter
-              FROM pawl_body WHERE id = pawl_queue.id)))
-WHERE id = :id AND fence = :fence AND owner = :owner AND fence <> 0;
--- @each
-UPDATE OR FAIL pawl_tally SET held = held - 1
-WHERE lane_id = (SELECT lane_id FROM pawl_queue WHERE id = :id) AND changes() = 1;
--- @each
-SELECT changes();
+-- Not now, and not counted: ready again later.
+-- @include give_back_later counter=deferrals
 -- @include run_ready
 -- @include claim_ended
 
@@ -142,7 +131,7 @@ SELECT changes();
 UPDATE pawl_meta SET latest_time = :now WHERE id = 1;
 -- @each
 INSERT OR FAIL INTO pawl_outcome (id, state, finished_at, retries, processed_by, error, expires_at, progress)
-SELECT q.id, 3, :now, q.retries + 1, c.owner_name, coalesce(:error, q.last_error), q.expires_at, q.progress
+SELECT q.id, @STATE_FAILED@, :now, q.retries + 1, c.owner_name, coalesce(:error, q.last_error), q.expires_at, q.progress
 FROM pawl_queue q LEFT JOIN pawl_claim c ON c.fence = q.fence
 WHERE q.id = :id AND q.fence = :fence AND q.owner = :owner AND q.fence <> 0;
 -- @each
@@ -152,12 +141,7 @@ WHERE lane_id = (SELECT lane_id FROM pawl_queue WHERE id = :id) AND changes() = 
 DELETE FROM pawl_queue WHERE id = :id AND changes() = 1;
 -- @each
 SELECT changes();
--- The dead-letter handler is to be called, if that was asked for.
--- @each
-INSERT OR IGNORE INTO pawl_dead (id, run_at)
-SELECT b.id, :now FROM pawl_body b
-WHERE b.id = :id AND changes() = 1
-  AND EXISTS (SELECT 1 FROM pawl_topic t WHERE t.name IN ('', b.topic) AND t.dead);
+-- @include dead_letter
 -- @include claim_ended
 
 -- name: release
@@ -166,11 +150,7 @@ UPDATE pawl_meta SET latest_time = :now WHERE id = 1;
 -- @each
 UPDATE OR FAIL pawl_queue SET owner = zeroblob(16), lease_until = 0, fence = 0, run_at = :now
 WHERE id = :id AND fence = :fence AND owner = :owner AND fence <> 0;
--- @each
-UPDATE OR FAIL pawl_tally SET held = held - 1
-WHERE lane_id = (SELECT lane_id FROM pawl_queue WHERE id = :id) AND changes() = 1;
--- @each
-SELECT changes();
+-- @include given_back
 -- @include run_ready
 -- @include claim_ended
 

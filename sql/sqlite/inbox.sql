@@ -1,5 +1,21 @@
 -- sql/sqlite/inbox.sql - deliveries from other services, processed once.
 
+-- part: inbox_columns
+SELECT number, source, id, state, attempts, max_attempts, suspect, duplicates, fence, nullif(lease_until, 0),
+       first_seen, last_seen, processed_at, expires_at, hash, endpoint, error, @response@
+
+-- part: inbox_list_end
+-- The records of `seen`, without responses; whether each matches (the last row looked at is always answered, so
+-- that the next page can start there) and whether the scan ended by its bound.
+matching AS (
+    SELECT r.*, ((1 << r.state) & :states) <> 0 AND (:source IS NULL OR r.source = :source) AS matches
+    FROM seen CROSS JOIN pawl_inbox_record r ON r.number = seen.number)
+-- @include inbox_columns response=NULL
+       , matches, (SELECT count(*) FROM seen) = :scan
+FROM matching
+WHERE matches OR number = (SELECT min(number) FROM seen)
+LIMIT :limit;
+
 -- name: inbox_begin
 -- A delivery. Answers once or twice, and the first row counts: the answer (0 new, 1 duplicate,
 -- 2 in progress, 3 conflict, 4 dead, 5 suspect: only :alone), attempt, fence, idempotency key,
@@ -10,49 +26,44 @@
 
 -- The last attempt was the last.
 UPDATE pawl_inbox_record INDEXED BY pawl_inbox_key
-SET state = 3, lease_until = 0, expires_at = NULL, last_seen = :now,
+SET state = @INBOX_DEAD@, lease_until = 0, expires_at = NULL, last_seen = :now,
     error = coalesce(error, 'the last attempt did not end')
 WHERE source = :source AND id = :id AND (hash <> :hash) IS NOT TRUE
-  AND attempts - (suspect OR (state = 1 AND (holder = :holder) IS NOT TRUE)) >= :max_attempts
-  AND (state = 0 OR (state = 1 AND (lease_until <= :now OR holder = :holder)));
+  AND attempts - (suspect OR (state = @INBOX_PROCESSING@ AND (holder = :holder) IS NOT TRUE)) >= :max_attempts
+  AND (state = @INBOX_SEEN@ OR (state = @INBOX_PROCESSING@ AND (lease_until <= :now OR holder = :holder)));
 
-UPDATE pawl_meta
-SET fence =
--- @include next_fence
-       ,
--- @include fence_mark
-    latest_time = :now
-WHERE id = 1
+-- @include draw_fence
   AND NOT EXISTS (SELECT 1 FROM pawl_inbox_record r INDEXED BY pawl_inbox_key
                   WHERE r.source = :source AND r.id = :id
-                    AND (r.hash <> :hash OR r.state > 1
-                         OR (r.state = 1 AND r.lease_until > :now AND (r.holder = :holder) IS NOT TRUE)
-                         OR (NOT :alone AND (r.suspect OR (r.state = 1 AND (r.holder = :holder) IS NOT TRUE)))));
+                    AND (r.hash <> :hash OR r.state > @INBOX_PROCESSING@
+                         OR (r.state = @INBOX_PROCESSING@ AND r.lease_until > :now AND (r.holder = :holder) IS NOT TRUE)
+                         OR (NOT :alone AND (r.suspect OR (r.state = @INBOX_PROCESSING@ AND (r.holder = :holder) IS NOT TRUE)))));
 
 -- It is this caller's now, if a token was drawn.
 INSERT INTO pawl_inbox_record AS r
     (fence, source, id, state, attempts, max_attempts, lease_until, holder, first_seen, last_seen,
      expires_at, hash, endpoint)
 SELECT (SELECT fence FROM pawl_meta WHERE id = 1),
-       :source, :id, 1, 1, :max_attempts, :now + :lease, :holder, :now, :now, :now + :keep, :hash, :endpoint
+       :source, :id, @INBOX_PROCESSING@, 1, :max_attempts, :now + :lease, :holder, :now, :now, :now + :keep, :hash, :endpoint
 WHERE changes() = 1
 ON CONFLICT (source, id) DO UPDATE
-SET fence = excluded.fence, state = 1, attempts = r.attempts + 1, max_attempts = excluded.max_attempts,
-    suspect = r.suspect OR (r.state = 1 AND (r.holder = excluded.holder) IS NOT TRUE),
+SET fence = excluded.fence, state = @INBOX_PROCESSING@, attempts = r.attempts + 1, max_attempts = excluded.max_attempts,
+    suspect = r.suspect OR (r.state = @INBOX_PROCESSING@ AND (r.holder = excluded.holder) IS NOT TRUE),
     lease_until = excluded.lease_until, holder = excluded.holder, last_seen = excluded.last_seen,
     expires_at = excluded.expires_at, hash = coalesce(r.hash, excluded.hash),
     endpoint = coalesce(excluded.endpoint, r.endpoint)
-RETURNING 0, attempts, fence, replace(replace(source, '%', '%25'), ':', '%3A') || ':' || id, 0, NULL, error;
+RETURNING @INBOX_RESULT_NEW@, attempts, fence, replace(replace(source, '%', '%25'), ':', '%3A') || ':' || id, 0, NULL, error;
 
 UPDATE pawl_inbox_record INDEXED BY pawl_inbox_key
-SET last_seen = :now, duplicates = duplicates + (state = 2)
-WHERE source = :source AND id = :id AND (hash <> :hash) IS NOT TRUE AND state >= 2;
+SET last_seen = :now, duplicates = duplicates + (state = @INBOX_DONE@)
+WHERE source = :source AND id = :id AND (hash <> :hash) IS NOT TRUE AND state >= @INBOX_DONE@;
 
-SELECT CASE WHEN hash <> :hash THEN 3 WHEN state = 2 THEN 1 WHEN state = 3 THEN 4
-            WHEN state = 1 AND lease_until > :now THEN 2 ELSE 5 END, attempts,
+SELECT CASE WHEN hash <> :hash THEN @INBOX_RESULT_CONFLICT@ WHEN state = @INBOX_DONE@ THEN @INBOX_RESULT_DUPLICATE@
+            WHEN state = @INBOX_DEAD@ THEN @INBOX_RESULT_DEAD@
+            WHEN state = @INBOX_PROCESSING@ AND lease_until > :now THEN @INBOX_RESULT_IN_PROGRESS@ ELSE @INBOX_RESULT_SUSPECT@ END, attempts,
        fence, replace(replace(source, '%', '%25'), ':', '%3A') || ':' || id,
-       CASE WHEN state < 2 THEN max(lease_until - :now, 1000) ELSE 0 END,
-       CASE WHEN state = 2 AND (hash <> :hash) IS NOT TRUE THEN response END, error
+       CASE WHEN state < @INBOX_DONE@ THEN max(lease_until - :now, 1000) ELSE 0 END,
+       CASE WHEN state = @INBOX_DONE@ AND (hash <> :hash) IS NOT TRUE THEN response END, error
 FROM pawl_inbox_record INDEXED BY pawl_inbox_key
 WHERE source = :source AND id = :id;
 
@@ -60,17 +71,17 @@ WHERE source = :source AND id = :id;
 -- Inside the transaction of an atomic attempt: it is still this caller's. Nobody else writes until it
 -- ends.
 SELECT EXISTS (SELECT 1 FROM pawl_inbox_record INDEXED BY pawl_inbox_key
-               WHERE source = :source AND id = :id AND state = 1 AND fence = :fence);
+               WHERE source = :source AND id = :id AND state = @INBOX_PROCESSING@ AND fence = :fence);
 
 -- name: inbox_done
 -- Done, once: under the fence of the attempt, or (no fence) whoever is at it.
 UPDATE pawl_meta SET latest_time = :now WHERE id = 1;
 
 UPDATE pawl_inbox_record INDEXED BY pawl_inbox_key
-SET state = 2, lease_until = 0, processed_at = :now, last_seen = :now, expires_at = :now + :keep,
+SET state = @INBOX_DONE@, lease_until = 0, processed_at = :now, last_seen = :now, expires_at = :now + :keep,
     error = NULL, response = :response
-WHERE source = :source AND id = :id AND state < 2
-  AND (:fence IS NULL OR (state = 1 AND fence = :fence));
+WHERE source = :source AND id = :id AND state < @INBOX_DONE@
+  AND (:fence IS NULL OR (state = @INBOX_PROCESSING@ AND fence = :fence));
 
 SELECT changes();
 
@@ -80,19 +91,20 @@ SELECT changes();
 UPDATE pawl_meta SET latest_time = :now WHERE id = 1;
 
 UPDATE pawl_inbox_record INDEXED BY pawl_inbox_key
-SET state = CASE WHEN :dead OR attempts - suspect >= max_attempts THEN 3 ELSE 0 END, lease_until = 0,
+SET state = CASE WHEN :dead OR attempts - suspect >= max_attempts THEN @INBOX_DEAD@ ELSE @INBOX_SEEN@ END,
+    lease_until = 0,
     error = coalesce(:error, error),
     expires_at = CASE WHEN :dead OR attempts - suspect >= max_attempts THEN NULL ELSE :now + :keep END
-WHERE source = :source AND id = :id AND state < 2
-  AND (:fence IS NULL OR (state = 1 AND fence = :fence));
+WHERE source = :source AND id = :id AND state < @INBOX_DONE@
+  AND (:fence IS NULL OR (state = @INBOX_PROCESSING@ AND fence = :fence));
 
 SELECT changes();
 
 -- name: inbox_release
 -- The attempt was not made: it is given back, and does not count.
 UPDATE pawl_inbox_record INDEXED BY pawl_inbox_key
-SET state = 0, attempts = attempts - 1, lease_until = 0
-WHERE source = :source AND id = :id AND state = 1 AND fence = :fence;
+SET state = @INBOX_SEEN@, attempts = attempts - 1, lease_until = 0
+WHERE source = :source AND id = :id AND state = @INBOX_PROCESSING@ AND fence = :fence;
 
 SELECT changes();
 
@@ -100,7 +112,7 @@ SELECT changes();
 -- Still at it: the lease now ends :lease from now.
 UPDATE pawl_inbox_record INDEXED BY pawl_inbox_key
 SET lease_until = :now + :lease, expires_at = max(expires_at, :now + :lease)
-WHERE source = :source AND id = :id AND state = 1 AND fence = :fence;
+WHERE source = :source AND id = :id AND state = @INBOX_PROCESSING@ AND fence = :fence;
 
 SELECT changes();
 
@@ -108,11 +120,11 @@ SELECT changes();
 -- Write down that it was seen. Answers its state, and whether it is there with other content, in which
 -- case nothing was written.
 INSERT INTO pawl_inbox_record AS r (source, id, state, max_attempts, first_seen, last_seen, expires_at, hash)
-VALUES (:source, :id, 0, :max_attempts, :now, :now, :now + :keep, :hash)
+VALUES (:source, :id, @INBOX_SEEN@, :max_attempts, :now, :now, :now + :keep, :hash)
 ON CONFLICT (source, id) DO UPDATE
 SET last_seen = excluded.last_seen, hash = coalesce(r.hash, excluded.hash),
-    duplicates = r.duplicates + (r.state = 2),
-    expires_at = CASE WHEN r.state = 0 THEN excluded.expires_at ELSE r.expires_at END
+    duplicates = r.duplicates + (r.state = @INBOX_DONE@),
+    expires_at = CASE WHEN r.state = @INBOX_SEEN@ THEN excluded.expires_at ELSE r.expires_at END
 WHERE (r.hash <> excluded.hash) IS NOT TRUE;
 
 SELECT state, (hash <> :hash) IS TRUE FROM pawl_inbox_record INDEXED BY pawl_inbox_key
@@ -121,71 +133,40 @@ WHERE source = :source AND id = :id;
 -- name: inbox_get
 -- One record by its key: number, source, id, state, attempts, max_attempts, suspect, duplicates, fence,
 -- lease_until, first_seen, last_seen, processed_at, expires_at, hash, endpoint, error, response.
-SELECT number, source, id, state, attempts, max_attempts, suspect, duplicates, fence, nullif(lease_until, 0),
-       first_seen, last_seen, processed_at, expires_at, hash, endpoint, error, response
+-- @include inbox_columns response=response
 FROM pawl_inbox_record INDEXED BY pawl_inbox_key
 WHERE source = :source AND id = :id;
 
 -- name: inbox_list_any
--- All records, newest first. Looks at :scan rows at most. Answers the columns of inbox_get, whether it
--- matches (the last row looked at is always answered, so that the next page can start there) and
--- whether the scan ended by its bound.
+-- All records, newest first. Looks at :scan rows at most, as the next two.
 WITH seen AS MATERIALIZED (
     SELECT number FROM pawl_inbox_record
     WHERE number < :before
     ORDER BY number DESC LIMIT :scan),
-matching AS (
-    SELECT r.*, ((1 << r.state) & :states) <> 0 AND (:source IS NULL OR r.source = :source) AS matches
-    FROM seen CROSS JOIN pawl_inbox_record r ON r.number = seen.number)
-SELECT number, source, id, state, attempts, max_attempts, suspect, duplicates, fence, nullif(lease_until, 0),
-       first_seen, last_seen, processed_at, expires_at, hash, endpoint, error, NULL, matches,
-       (SELECT count(*) FROM seen) = :scan
-FROM matching
-WHERE matches OR number = (SELECT min(number) FROM seen)
-LIMIT :limit;
+-- @include inbox_list_end
 
 -- name: inbox_list_unfinished
--- Records that are not finished, newest first. Looks at :scan rows at most. Answers the columns of inbox_get, whether it
--- matches (the last row looked at is always answered, so that the next page can start there) and
--- whether the scan ended by its bound.
+-- Records that are not finished, newest first.
 WITH seen AS MATERIALIZED (
     SELECT number FROM pawl_inbox_record INDEXED BY pawl_inbox_unfinished
-    WHERE number < :before AND state < 2
+    WHERE number < :before AND state < @INBOX_DONE@
     ORDER BY number DESC LIMIT :scan),
-matching AS (
-    SELECT r.*, ((1 << r.state) & :states) <> 0 AND (:source IS NULL OR r.source = :source) AS matches
-    FROM seen CROSS JOIN pawl_inbox_record r ON r.number = seen.number)
-SELECT number, source, id, state, attempts, max_attempts, suspect, duplicates, fence, nullif(lease_until, 0),
-       first_seen, last_seen, processed_at, expires_at, hash, endpoint, error, NULL, matches,
-       (SELECT count(*) FROM seen) = :scan
-FROM matching
-WHERE matches OR number = (SELECT min(number) FROM seen)
-LIMIT :limit;
+-- @include inbox_list_end
 
 -- name: inbox_list_dead
--- Dead records, newest first. Looks at :scan rows at most. Answers the columns of inbox_get, whether it
--- matches (the last row looked at is always answered, so that the next page can start there) and
--- whether the scan ended by its bound.
+-- Dead records, newest first.
 WITH seen AS MATERIALIZED (
     SELECT number FROM pawl_inbox_record INDEXED BY pawl_inbox_dead
-    WHERE number < :before AND state = 3
+    WHERE number < :before AND state = @INBOX_DEAD@
     ORDER BY number DESC LIMIT :scan),
-matching AS (
-    SELECT r.*, ((1 << r.state) & :states) <> 0 AND (:source IS NULL OR r.source = :source) AS matches
-    FROM seen CROSS JOIN pawl_inbox_record r ON r.number = seen.number)
-SELECT number, source, id, state, attempts, max_attempts, suspect, duplicates, fence, nullif(lease_until, 0),
-       first_seen, last_seen, processed_at, expires_at, hash, endpoint, error, NULL, matches,
-       (SELECT count(*) FROM seen) = :scan
-FROM matching
-WHERE matches OR number = (SELECT min(number) FROM seen)
-LIMIT :limit;
+-- @include inbox_list_end
 
 -- name: inbox_requeue
 -- Dead records get all their attempts again, when the message comes again.
 UPDATE pawl_inbox_record
-SET state = 0, attempts = 0, suspect = 0, lease_until = 0, expires_at = :now + :keep
+SET state = @INBOX_SEEN@, attempts = 0, suspect = 0, lease_until = 0, expires_at = :now + :keep
 WHERE number IN (SELECT number FROM pawl_inbox_record INDEXED BY pawl_inbox_dead
-                 WHERE state = 3 AND (:source IS NULL OR source = :source) AND (:id IS NULL OR id = :id)
+                 WHERE state = @INBOX_DEAD@ AND (:source IS NULL OR source = :source) AND (:id IS NULL OR id = :id)
                  ORDER BY number LIMIT :limit);
 
 SELECT changes();
@@ -194,7 +175,7 @@ SELECT changes();
 -- Forget dead records.
 DELETE FROM pawl_inbox_record
 WHERE number IN (SELECT number FROM pawl_inbox_record INDEXED BY pawl_inbox_dead
-                 WHERE state = 3 AND (:source IS NULL OR source = :source) AND (:id IS NULL OR id = :id)
+                 WHERE state = @INBOX_DEAD@ AND (:source IS NULL OR source = :source) AND (:id IS NULL OR id = :id)
                  ORDER BY number LIMIT :limit);
 
 SELECT changes();
@@ -203,7 +184,7 @@ SELECT changes();
 -- Forget what has been kept long enough. Whoever is still at one keeps it.
 DELETE FROM pawl_inbox_record
 WHERE number IN (SELECT number FROM pawl_inbox_record INDEXED BY pawl_inbox_expiry
-                 WHERE expires_at <= :now AND (state <> 1 OR lease_until <= :now)
+                 WHERE expires_at <= :now AND (state <> @INBOX_PROCESSING@ OR lease_until <= :now)
                  ORDER BY expires_at LIMIT :limit);
 
 SELECT changes();
@@ -211,12 +192,12 @@ SELECT changes();
 -- name: inbox_stats
 -- How many are seen, processing, processing past their lease, done and dead; each counted up to :cap.
 SELECT (SELECT count(*) FROM (SELECT 1 FROM pawl_inbox_record INDEXED BY pawl_inbox_unfinished
-                              WHERE state < 2 AND state = 0 LIMIT :cap)),
+                              WHERE state < @INBOX_DONE@ AND state = @INBOX_SEEN@ LIMIT :cap)),
        (SELECT count(*) FROM (SELECT 1 FROM pawl_inbox_record INDEXED BY pawl_inbox_unfinished
-                              WHERE state < 2 AND state = 1 LIMIT :cap)),
+                              WHERE state < @INBOX_DONE@ AND state = @INBOX_PROCESSING@ LIMIT :cap)),
        (SELECT count(*) FROM (SELECT 1 FROM pawl_inbox_record INDEXED BY pawl_inbox_unfinished
-                              WHERE state < 2 AND state = 1 AND lease_until <= :now LIMIT :cap)),
+                              WHERE state < @INBOX_DONE@ AND state = @INBOX_PROCESSING@ AND lease_until <= :now LIMIT :cap)),
        (SELECT count(*) FROM (SELECT 1 FROM pawl_inbox_record INDEXED BY pawl_inbox_expiry
-                              WHERE expires_at IS NOT NULL AND state = 2 LIMIT :cap)),
+                              WHERE expires_at IS NOT NULL AND state = @INBOX_DONE@ LIMIT :cap)),
        (SELECT count(*) FROM (SELECT 1 FROM pawl_inbox_record INDEXED BY pawl_inbox_dead
-                              WHERE state = 3 LIMIT :cap));
+                              WHERE state = @INBOX_DEAD@ LIMIT :cap));

@@ -11,8 +11,8 @@ INSERT OR FAIL INTO pawl_body (message_id, topic, priority, type, created_at, du
                                max_attempts, lease, retry_base, retry_max, retry_jitter, timeout, heartbeat, run_id,
                                destination, headers, correlation_id, payload)
 SELECT :message_id, j.topic, j.priority, j.type, :now, r.scheduled_at,
-       :now + coalesce(j.ttl, CASE WHEN j.destination IS NOT NULL THEN 86400000000 END),
-       coalesce(j.max_attempts, CASE WHEN j.destination IS NULL THEN 10 ELSE 0 END),
+       :now + coalesce(j.ttl, CASE WHEN j.destination IS NOT NULL THEN @TTL_REMOTE@000 END),
+       coalesce(j.max_attempts, CASE WHEN j.destination IS NULL THEN @ATTEMPTS_LOCAL@ ELSE @ATTEMPTS_REMOTE@ END),
        j.lease, j.retry_base, j.retry_max, j.retry_jitter, j.timeout, j.heartbeat, r.id, j.destination,
        json_patch(coalesce(j.headers, '{}'),
                   json_object('pawl-job', j.name, 'pawl-run', CAST(r.id AS TEXT), 'pawl-scheduled-at',
@@ -26,11 +26,25 @@ SELECT :message_id, j.topic, j.priority, j.type, :now, r.scheduled_at,
 -- part: job_queue
 INSERT OR FAIL INTO pawl_queue (id, lane_id, run_at, expires_at, lease, run_id)
 SELECT id,
-       (SELECT l.id FROM pawl_lane l INDEXED BY pawl_lane_name
-        WHERE l.topic = b.topic AND l.priority = b.priority AND l.destination = coalesce(b.destination, '')),
+       -- @include lane_of_body
+       ,
        :now, expires_at, lease, run_id
 FROM pawl_body b
 WHERE id = last_insert_rowid() AND changes() = 1;
+
+-- part: unbegun_messages
+FROM pawl_job j
+CROSS JOIN pawl_job_run r INDEXED BY pawl_job_run_open ON r.job_id = j.id AND r.state IN (@RUN_STATES_UNFINISHED@)
+CROSS JOIN pawl_queue q ON q.id = r.work_id
+WHERE j.name = :name AND q.fence = 0
+
+-- part: runs_of_seen
+matching AS (
+    SELECT h.*, ((1 << h.state) & :states) <> 0 AS matches
+    FROM seen CROSS JOIN pawl_job_run h ON h.id = seen.id)
+-- @include run_columns
+       CASE WHEN :with_output THEN r.output END, matches, (SELECT count(*) FROM seen) = :scan
+FROM matching r
 
 -- name: job_put
 -- Create a job or change it. The same schedule and zone keep the next slot; others are computed anew by
@@ -101,29 +115,29 @@ UPDATE pawl_meta SET latest_time = :now WHERE id = 1;
 INSERT OR IGNORE INTO pawl_lane (topic, priority, destination)
 SELECT topic, priority, coalesce(destination, '') FROM pawl_job WHERE name = :name;
 
-SELECT 0, o.id, o.state
+SELECT @JOB_TRIGGER_BUSY@, o.id, o.state
 FROM pawl_job j
 CROSS JOIN pawl_job_run o
         ON o.id = (SELECT max(m.id) FROM pawl_job_run m INDEXED BY pawl_job_run_open
-                   WHERE m.job_id = j.id AND m.state IN (0, 1, 6))
+                   WHERE m.job_id = j.id AND m.state IN (@RUN_STATES_UNFINISHED@))
 WHERE j.name = :name AND NOT :force AND j.overlap <> 'allow'
   AND (j.overlap = 'skip'
        OR EXISTS (SELECT 1 FROM pawl_job_run w INDEXED BY pawl_job_run_waiting
-                  WHERE w.job_id = j.id AND w.state = 6));
+                  WHERE w.job_id = j.id AND w.state = @RUN_WAITING@));
 
 -- @stop-unless-changed
 INSERT OR FAIL INTO pawl_job_run (job_id, triggered, state, scheduled_at, last_slot_at, created_at)
-SELECT j.id, 1, 6, :now, :now, :now
+SELECT j.id, 1, @RUN_WAITING@, :now, :now, :now
 FROM pawl_job j
 WHERE j.name = :name
   AND (:force OR j.overlap = 'allow'
        OR NOT EXISTS (SELECT 1 FROM pawl_job_run o INDEXED BY pawl_job_run_open
-                      WHERE o.job_id = j.id AND o.state IN (0, 1, 6))
+                      WHERE o.job_id = j.id AND o.state IN (@RUN_STATES_UNFINISHED@))
        OR (j.overlap = 'queue'
            AND NOT EXISTS (SELECT 1 FROM pawl_job_run o INDEXED BY pawl_job_run_waiting
-                           WHERE o.job_id = j.id AND o.state = 6)));
+                           WHERE o.job_id = j.id AND o.state = @RUN_WAITING@)));
 
-SELECT 1, last_insert_rowid(), 6;
+SELECT @JOB_TRIGGER_WAITS@, last_insert_rowid(), @RUN_WAITING@;
 
 -- If it waits, the scheduler has to know.
 UPDATE OR FAIL pawl_job
@@ -138,14 +152,14 @@ CROSS JOIN pawl_job j ON j.id = r.job_id
 WHERE r.id = last_insert_rowid()
   AND (:force OR j.overlap = 'allow'
        OR NOT EXISTS (SELECT 1 FROM pawl_job_run o INDEXED BY pawl_job_run_open
-                      WHERE o.job_id = j.id AND o.state IN (0, 1, 6) AND o.state <> 6));
+                      WHERE o.job_id = j.id AND o.state IN (@RUN_STATES_UNFINISHED@) AND o.state <> @RUN_WAITING@));
 
 -- @include job_queue
 
-UPDATE OR FAIL pawl_job_run SET state = 0, work_id = last_insert_rowid(), message_id = :message_id
+UPDATE OR FAIL pawl_job_run SET state = @STATE_READY@, work_id = last_insert_rowid(), message_id = :message_id
 WHERE id = (SELECT run_id FROM pawl_body WHERE id = last_insert_rowid());
 
-SELECT 2, run_id, 0 FROM pawl_body WHERE id = last_insert_rowid();
+SELECT @JOB_TRIGGER_STARTED@, run_id, @STATE_READY@ FROM pawl_body WHERE id = last_insert_rowid();
 
 -- name: job_delete
 -- Remove a job and its history. What nobody has begun with is cancelled. Answers 0 and how many, several
@@ -153,35 +167,28 @@ SELECT 2, run_id, 0 FROM pawl_body WHERE id = last_insert_rowid();
 UPDATE pawl_meta SET latest_time = :now WHERE id = 1;
 
 INSERT OR FAIL INTO pawl_outcome (id, state, finished_at, retries, error, progress)
-SELECT q.id, 5, :now, q.retries, q.last_error, q.progress
-FROM pawl_job j
-CROSS JOIN pawl_job_run r INDEXED BY pawl_job_run_open ON r.job_id = j.id AND r.state IN (0, 1, 6)
-CROSS JOIN pawl_queue q ON q.id = r.work_id
-WHERE j.name = :name AND q.fence = 0;
+SELECT q.id, @STATE_CANCELLED@, :now, q.retries, q.last_error, q.progress
+-- @include unbegun_messages
+;
 
 SELECT 0, changes();
 
 UPDATE OR FAIL pawl_tally
 SET cancelled = cancelled + gone.n
 FROM (SELECT q.lane_id, count(*) AS n
-      FROM pawl_job j
-      CROSS JOIN pawl_job_run r INDEXED BY pawl_job_run_open ON r.job_id = j.id AND r.state IN (0, 1, 6)
-      CROSS JOIN pawl_queue q ON q.id = r.work_id
-      WHERE j.name = :name AND q.fence = 0
+      -- @include unbegun_messages
       GROUP BY q.lane_id) gone
 WHERE pawl_tally.lane_id = gone.lane_id;
 
 DELETE FROM pawl_queue
 WHERE id IN (SELECT q.id
-             FROM pawl_job j
-             CROSS JOIN pawl_job_run r INDEXED BY pawl_job_run_open ON r.job_id = j.id AND r.state IN (0, 1, 6)
-             CROSS JOIN pawl_queue q ON q.id = r.work_id
-             WHERE j.name = :name AND q.fence = 0);
+             -- @include unbegun_messages
+             );
 
 SELECT 0, count(*)
 FROM pawl_job j
-CROSS JOIN pawl_job_run r INDEXED BY pawl_job_run_open ON r.job_id = j.id AND r.state IN (0, 1, 6)
-WHERE j.name = :name AND r.state = 6;
+CROSS JOIN pawl_job_run r INDEXED BY pawl_job_run_open ON r.job_id = j.id AND r.state IN (@RUN_STATES_UNFINISHED@)
+WHERE j.name = :name AND r.state = @RUN_WAITING@;
 
 DELETE FROM pawl_job_run WHERE job_id = (SELECT id FROM pawl_job WHERE name = :name);
 
@@ -192,14 +199,14 @@ SELECT 1, changes();
 -- name: job_due
 -- What the scheduler has to look at. First (0) the clock and when the next job comes up; then (1) the
 -- jobs that are due, of whose runs there is news, or that were planned by a clock that was ahead; then (2) those news. Columns of src/core/job_tick.c.
-SELECT 0, NULL, NULL, NULL, :now,
+SELECT @JOB_DUE_CLOCK@, NULL, NULL, NULL, :now,
        (SELECT look_at FROM pawl_job INDEXED BY pawl_job_look
         WHERE look_at > :now AND look_at < 9223372036854775807 ORDER BY look_at LIMIT 1);
 
-SELECT 1, j.id, j.version, j.awaited_run, j.anchor, j.since, j.schedule, j.zone, j.enabled, j.misfire,
+SELECT @JOB_DUE_JOB@, j.id, j.version, j.awaited_run, j.anchor, j.since, j.schedule, j.zone, j.enabled, j.misfire,
        j.misfire_cap, j.misfire_grace, j.overlap, j.jitter, j.next_slot_at, j.last_slot_at,
        EXISTS (SELECT 1 FROM pawl_job_run o INDEXED BY pawl_job_run_waiting
-               WHERE o.job_id = j.id AND o.state = 6),
+               WHERE o.job_id = j.id AND o.state = @RUN_WAITING@),
        r.id IS NOT NULL, coalesce(r.started_at, r.ended_at), j.planned_at
 FROM (SELECT * FROM (SELECT id FROM pawl_job INDEXED BY pawl_job_look
                      WHERE look_at <= :now ORDER BY look_at LIMIT :limit)
@@ -212,7 +219,7 @@ FROM (SELECT * FROM (SELECT id FROM pawl_job INDEXED BY pawl_job_look
 CROSS JOIN pawl_job j ON j.id = due.id
 LEFT JOIN pawl_job_run r ON r.id = j.awaited_run;
 
-SELECT 2, job_id, news, id FROM pawl_job_run INDEXED BY pawl_job_run_news
+SELECT @JOB_DUE_NEWS@, job_id, news, id FROM pawl_job_run INDEXED BY pawl_job_run_news
 WHERE news > 0 ORDER BY id LIMIT :limit;
 
 -- name: job_advance
@@ -231,75 +238,76 @@ SET next_slot_at = :slot, next_due_at = :due, look_at = coalesce(:look_at, 92233
     created_at = coalesce(created_at, :now), updated_at = coalesce(updated_at, :now),
     sweep_at = CASE WHEN :last_slot IS NULL AND NOT :rewinds THEN sweep_at ELSE min(sweep_at, :now + 60000000) END,
     problem = :problem, version = version + 1, tick = :tick
-WHERE :step = 0 AND id = :job_id AND version = :seen;
+WHERE :step = @JOB_STEP_MOVE@ AND id = :job_id AND version = :seen;
 -- @each
-SELECT 0, :job_id, 0 WHERE :step = 0 AND changes() = 1;
+SELECT @JOB_STEP_MOVE@, :job_id, 0 WHERE :step = @JOB_STEP_MOVE@ AND changes() = 1;
 -- The clock was set back: occurrences that are still to come were not missed.
 -- @each
 DELETE FROM pawl_job_run
-WHERE :rewinds AND :step = 0 AND job_id = :job_id AND state = 7 AND scheduled_at > :now AND NOT triggered
+WHERE :rewinds AND :step = @JOB_STEP_MOVE@ AND job_id = :job_id AND state = @RUN_SKIPPED@ AND scheduled_at > :now AND NOT triggered
   AND (SELECT tick FROM pawl_job WHERE id = :job_id) = :tick;
 
 -- @each
 UPDATE OR FAIL pawl_job_run SET news = 0
-WHERE :step = 1 AND id = :run_id AND news = :seen
+WHERE :step = @JOB_STEP_HEARD@ AND id = :run_id AND news = :seen
   AND (SELECT tick FROM pawl_job WHERE id = :job_id) = :tick;
 
 -- @each
 INSERT OR IGNORE INTO pawl_lane (topic, priority, destination)
 SELECT topic, priority, coalesce(destination, '') FROM pawl_job
-WHERE :step IN (2, 4) AND id = :job_id AND tick = :tick;
+WHERE :step IN (@JOB_STEP_PROMOTE@, @JOB_STEP_RUN@) AND id = :job_id AND tick = :tick;
 
 -- Everything that will run waits first.
 -- @each
 INSERT OR IGNORE INTO pawl_job_run (job_id, state, reason, scheduled_at, last_slot_at, slots, slots_more,
                                     created_at)
-SELECT id, CASE WHEN runs THEN 6 ELSE 7 END, CASE WHEN runs THEN 0 WHEN :step = 3 THEN 2 ELSE 1 END,
+SELECT id, CASE WHEN runs THEN @RUN_WAITING@ ELSE @RUN_SKIPPED@ END,
+       CASE WHEN runs THEN @RUN_NO_REASON@ WHEN :step = @JOB_STEP_SKIP@ THEN @RUN_MISFIRE@ ELSE @RUN_OVERLAP@ END,
        :slot, coalesce(:last_slot, :slot), coalesce(:slots, 1), coalesce(:slots_more, 0), :now
 FROM (SELECT j.id,
-             :step = 4
+             :step = @JOB_STEP_RUN@
              AND (j.overlap = 'allow'
                   OR NOT EXISTS (SELECT 1 FROM pawl_job_run o INDEXED BY pawl_job_run_open
-                                 WHERE o.job_id = j.id AND o.state IN (0, 1, 6))
+                                 WHERE o.job_id = j.id AND o.state IN (@RUN_STATES_UNFINISHED@))
                   OR :in_line
                   OR (j.overlap = 'queue'
                       AND NOT EXISTS (SELECT 1 FROM pawl_job_run o INDEXED BY pawl_job_run_waiting
-                                      WHERE o.job_id = j.id AND o.state = 6))) AS runs
+                                      WHERE o.job_id = j.id AND o.state = @RUN_WAITING@))) AS runs
       FROM pawl_job j
-      WHERE :step IN (3, 4) AND j.id = :job_id AND j.tick = :tick);
+      WHERE :step IN (@JOB_STEP_SKIP@, @JOB_STEP_RUN@) AND j.id = :job_id AND j.tick = :tick);
 -- @each
 SELECT :step, :job_id, state FROM pawl_job_run
-WHERE id = last_insert_rowid() AND changes() = 1 AND :step IN (3, 4);
+WHERE id = last_insert_rowid() AND changes() = 1 AND :step IN (@JOB_STEP_SKIP@, @JOB_STEP_RUN@);
 -- "From start": nothing more until it is claimed; if it is skipped, it is computed again.
 -- @each
 UPDATE OR FAIL pawl_job
-SET awaited_run = CASE WHEN r.state = 6 THEN r.id END,
-    since = CASE WHEN r.state = 6 THEN since ELSE :now END,
-    look_at = CASE WHEN r.state = 6 THEN look_at ELSE 0 END
+SET awaited_run = CASE WHEN r.state = @RUN_WAITING@ THEN r.id END,
+    since = CASE WHEN r.state = @RUN_WAITING@ THEN since ELSE :now END,
+    look_at = CASE WHEN r.state = @RUN_WAITING@ THEN look_at ELSE 0 END
 FROM (SELECT id, state FROM pawl_job_run WHERE id = last_insert_rowid() AND changes() = 1) r
-WHERE :step = 4 AND :awaits AND pawl_job.id = :job_id;
+WHERE :step = @JOB_STEP_RUN@ AND :awaits AND pawl_job.id = :job_id;
 -- It has run, before the clock was set back.
 -- @each
 UPDATE OR FAIL pawl_job SET since = :now, look_at = 0
-WHERE :step = 4 AND :awaits AND id = :job_id AND tick = :tick AND awaited_run IS NULL AND look_at > 0;
+WHERE :step = @JOB_STEP_RUN@ AND :awaits AND id = :job_id AND tick = :tick AND awaited_run IS NULL AND look_at > 0;
 
 -- @each
 -- @include job_message
 FROM pawl_job j
 CROSS JOIN pawl_job_run r
         ON r.id = (SELECT min(w.id) FROM pawl_job_run w INDEXED BY pawl_job_run_waiting
-                   WHERE w.job_id = j.id AND w.state = 6)
-WHERE :step IN (2, 4) AND j.id = :job_id AND j.tick = :tick
+                   WHERE w.job_id = j.id AND w.state = @RUN_WAITING@)
+WHERE :step IN (@JOB_STEP_PROMOTE@, @JOB_STEP_RUN@) AND j.id = :job_id AND j.tick = :tick
   AND (j.overlap = 'allow'
        OR NOT EXISTS (SELECT 1 FROM pawl_job_run o INDEXED BY pawl_job_run_open
-                      WHERE o.job_id = j.id AND o.state IN (0, 1, 6) AND o.state <> 6));
+                      WHERE o.job_id = j.id AND o.state IN (@RUN_STATES_UNFINISHED@) AND o.state <> @RUN_WAITING@));
 -- @each
 -- @include job_queue
 -- @each
-UPDATE OR FAIL pawl_job_run SET state = 0, work_id = last_insert_rowid(), message_id = :message_id
+UPDATE OR FAIL pawl_job_run SET state = @STATE_READY@, work_id = last_insert_rowid(), message_id = :message_id
 WHERE id = (SELECT run_id FROM pawl_body WHERE id = last_insert_rowid()) AND changes() = 1;
 -- @each
-SELECT 5, :job_id, :step WHERE changes() = 1 AND :step IN (2, 4);
+SELECT @JOB_STEP_STARTED@, :job_id, :step WHERE changes() = 1 AND :step IN (@JOB_STEP_PROMOTE@, @JOB_STEP_RUN@);
 
 -- name: job_runs
 -- A job's history (:job NULL: of all), newest first. Looks at :scan rows at most. Answers the columns of
@@ -309,12 +317,7 @@ WITH seen AS MATERIALIZED (
     SELECT id FROM pawl_job_run INDEXED BY pawl_job_run_job
     WHERE job_id = (SELECT id FROM pawl_job WHERE name = :job) AND id < :before
     ORDER BY id DESC LIMIT :scan),
-matching AS (
-    SELECT h.*, ((1 << h.state) & :states) <> 0 AS matches
-    FROM seen CROSS JOIN pawl_job_run h ON h.id = seen.id)
--- @include run_columns
-       CASE WHEN :with_output THEN r.output END, matches, (SELECT count(*) FROM seen) = :scan
-FROM matching r
+-- @include runs_of_seen
 WHERE :job IS NOT NULL AND (matches OR id = (SELECT min(id) FROM seen))
 LIMIT :limit;
 
@@ -322,12 +325,7 @@ WITH seen AS MATERIALIZED (
     SELECT id FROM pawl_job_run
     WHERE :job IS NULL AND id < :before
     ORDER BY id DESC LIMIT :scan),
-matching AS (
-    SELECT h.*, ((1 << h.state) & :states) <> 0 AS matches
-    FROM seen CROSS JOIN pawl_job_run h ON h.id = seen.id)
--- @include run_columns
-       CASE WHEN :with_output THEN r.output END, matches, (SELECT count(*) FROM seen) = :scan
-FROM matching r
+-- @include runs_of_seen
 WHERE matches OR id = (SELECT min(id) FROM seen)
 LIMIT :limit;
 
@@ -349,12 +347,12 @@ DELETE FROM pawl_job_run
 WHERE id IN (SELECT past.id
              FROM (SELECT r.id, r.state, r.news, r.scheduled_at, due.keep_runs,
                           coalesce(r.ended_at, r.created_at) <= :now - min(due.keep_age, 3155760000000000) AS is_old,
-                          row_number() OVER (PARTITION BY r.job_id, r.state = 7 ORDER BY r.id DESC) AS place
+                          row_number() OVER (PARTITION BY r.job_id, r.state = @RUN_SKIPPED@ ORDER BY r.id DESC) AS place
                    FROM (SELECT * FROM pawl_job INDEXED BY pawl_job_sweep
                          WHERE sweep_at < 9223372036854775807 AND sweep_at <= :now
                          ORDER BY sweep_at LIMIT :limit) due
                    CROSS JOIN pawl_job_run r INDEXED BY pawl_job_run_job ON r.job_id = due.id) past
-             WHERE past.state NOT IN (0, 1, 6) AND past.news = 0 AND past.scheduled_at <= :now
+             WHERE past.state NOT IN (@RUN_STATES_UNFINISHED@) AND past.news = 0 AND past.scheduled_at <= :now
                AND (past.place > past.keep_runs OR past.is_old)
              LIMIT 10 * :limit);
 
@@ -366,7 +364,7 @@ UPDATE OR FAIL pawl_job
 SET sweep_at = max(:now + 1000000,
                    coalesce((SELECT min(coalesce(r.ended_at, r.created_at))
                              FROM pawl_job_run r INDEXED BY pawl_job_run_job
-                             WHERE r.job_id = pawl_job.id AND r.state NOT IN (0, 1, 6)) + keep_age,
+                             WHERE r.job_id = pawl_job.id AND r.state NOT IN (@RUN_STATES_UNFINISHED@)) + keep_age,
                             9223372036854775807))
 WHERE changes() < 10 * :limit
   AND id IN (SELECT id FROM pawl_job INDEXED BY pawl_job_sweep

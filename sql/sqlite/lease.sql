@@ -26,7 +26,7 @@ SET fence = (SELECT fence FROM pawl_lease WHERE name = :name),
     latest_time = :now
 WHERE id = 1;
 
-SELECT 2, :now, l.* FROM pawl_lease l WHERE l.name = :name;
+SELECT @LEASE_RESULT_TAKEN@, :now, l.* FROM pawl_lease l WHERE l.name = :name;
 
 -- name: lease_renew
 -- Still at it. A lease that has run out is not revived, also if nobody has taken it.

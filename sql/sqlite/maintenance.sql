@@ -1,5 +1,48 @@
 -- sql/sqlite/maintenance.sql - what runs beside the handlers.
 
+-- part: due_claims
+SELECT @columns@ FROM pawl_claim INDEXED BY pawl_claim_check
+WHERE check_at <= :now ORDER BY check_at, fence LIMIT :limit
+
+-- part: reaped
+FROM (
+    -- @include due_claims columns='fence, owner_name, ids'
+    ) due
+CROSS JOIN json_each(due.ids) j
+CROSS JOIN pawl_queue q ON q.id = j.value AND q.fence = due.fence
+
+-- part: at_the_last_attempt
+(b.destination IS NULL OR b.count_all IS 1) AND q.retries + 1 >= b.max_attempts
+
+-- part: reaped_at_the_last_attempt
+-- @include reaped
+CROSS JOIN pawl_body b ON b.id = q.id
+WHERE q.lease_until <= :now AND
+  -- @include at_the_last_attempt
+
+-- part: late_messages
+SELECT @columns@ FROM pawl_queue INDEXED BY pawl_queue_expiry
+WHERE fence = 0 AND expires_at <= :now
+ORDER BY expires_at, id LIMIT :limit
+
+-- part: late_dead_letters
+SELECT id FROM pawl_outcome INDEXED BY pawl_outcome_expiry
+WHERE state = @STATE_FAILED@ AND expires_at <= :now
+ORDER BY expires_at, id LIMIT :limit
+
+-- part: kept_long_enough
+SELECT id FROM pawl_outcome INDEXED BY pawl_outcome_age
+WHERE state IN (@STATES_NOT_KEPT@) AND finished_at <= :now - :keep
+ORDER BY finished_at, id LIMIT :limit
+
+-- part: empty_lanes
+SELECT @columns@
+FROM pawl_tally t CROSS JOIN pawl_lane l ON l.id = t.lane_id
+WHERE t.held = 0 AND t.used_at <= :now - 300000000
+  AND NOT EXISTS (SELECT 1 FROM pawl_queue q INDEXED BY pawl_queue_due
+                  WHERE q.lane_id = t.lane_id AND q.fence = 0)
+ORDER BY t.lane_id LIMIT :limit
+
 -- name: reap
 -- Expired leases, found through the claim rows whose check is due. Counts the attempt, so that a
 -- message that kills its worker ends as failed instead of circling for ever. A message with a destination
@@ -14,23 +57,18 @@ SELECT 0, count(*) FROM (SELECT 1 FROM pawl_claim INDEXED BY pawl_claim_check
                          WHERE check_at <= :now LIMIT :limit);
 
 INSERT OR FAIL INTO pawl_outcome (id, state, finished_at, retries, processed_by, error, expires_at, progress)
-SELECT q.id, 3, :now, q.retries + 1, due.owner_name, 'the lease ran out at the last attempt', q.expires_at,
+SELECT q.id, @STATE_FAILED@, :now, q.retries + 1, due.owner_name, 'the lease ran out at the last attempt', q.expires_at,
        q.progress
-FROM (SELECT fence, owner_name, ids FROM pawl_claim INDEXED BY pawl_claim_check
-      WHERE check_at <= :now ORDER BY check_at, fence LIMIT :limit) due
-CROSS JOIN json_each(due.ids) j
-CROSS JOIN pawl_queue q ON q.id = j.value AND q.fence = due.fence
-CROSS JOIN pawl_body b ON b.id = q.id
-WHERE q.lease_until <= :now AND (b.destination IS NULL OR b.count_all IS 1) AND q.retries + 1 >= b.max_attempts;
+-- @include reaped_at_the_last_attempt
+;
 
 UPDATE OR FAIL pawl_tally
 SET held = held - overdue.n, failed = failed + overdue.ended
-FROM (SELECT q.lane_id, count(*) AS n, sum((b.destination IS NULL OR b.count_all IS 1)
-                                             AND q.retries + 1 >= b.max_attempts) AS ended
-      FROM (SELECT fence, ids FROM pawl_claim INDEXED BY pawl_claim_check
-            WHERE check_at <= :now ORDER BY check_at, fence LIMIT :limit) due
-      CROSS JOIN json_each(due.ids) j
-      CROSS JOIN pawl_queue q ON q.id = j.value AND q.fence = due.fence
+FROM (SELECT q.lane_id, count(*) AS n,
+             sum(
+             -- @include at_the_last_attempt
+             ) AS ended
+      -- @include reaped
       CROSS JOIN pawl_body b ON b.id = q.id
       WHERE q.lease_until <= :now
       GROUP BY q.lane_id) overdue
@@ -38,22 +76,13 @@ WHERE pawl_tally.lane_id = overdue.lane_id;
 
 INSERT OR IGNORE INTO pawl_dead (id, run_at)
 SELECT q.id, :now
-FROM (SELECT fence, ids FROM pawl_claim INDEXED BY pawl_claim_check
-      WHERE check_at <= :now ORDER BY check_at, fence LIMIT :limit) due
-CROSS JOIN json_each(due.ids) j
-CROSS JOIN pawl_queue q ON q.id = j.value AND q.fence = due.fence
-CROSS JOIN pawl_body b ON b.id = q.id
-CROSS JOIN pawl_tally t ON t.lane_id = q.lane_id
-WHERE q.lease_until <= :now AND (b.destination IS NULL OR b.count_all IS 1) AND q.retries + 1 >= b.max_attempts AND t.dead;
+-- @include reaped_at_the_last_attempt
+  AND (SELECT t.dead FROM pawl_tally t WHERE t.lane_id = q.lane_id);
 
 DELETE FROM pawl_queue
 WHERE id IN (SELECT q.id
-             FROM (SELECT fence, ids FROM pawl_claim INDEXED BY pawl_claim_check
-                   WHERE check_at <= :now ORDER BY check_at, fence LIMIT :limit) due
-             CROSS JOIN json_each(due.ids) j
-             CROSS JOIN pawl_queue q ON q.id = j.value AND q.fence = due.fence
-             CROSS JOIN pawl_body b ON b.id = q.id
-             WHERE q.lease_until <= :now AND (b.destination IS NULL OR b.count_all IS 1) AND q.retries + 1 >= b.max_attempts);
+             -- @include reaped_at_the_last_attempt
+             );
 
 SELECT changes(), 0;
 
@@ -64,21 +93,19 @@ SET retries = retries + (SELECT b.destination IS NULL OR b.count_all IS 1
                              FROM pawl_body b WHERE b.id = pawl_queue.id),
     owner = zeroblob(16), lease_until = 0, fence = 0, run_at = :now, last_error = 'the lease ran out'
 WHERE id IN (SELECT q.id
-             FROM (SELECT fence, ids FROM pawl_claim INDEXED BY pawl_claim_check
-                   WHERE check_at <= :now ORDER BY check_at, fence LIMIT :limit) due
-             CROSS JOIN json_each(due.ids) j
-             CROSS JOIN pawl_queue q ON q.id = j.value AND q.fence = due.fence
+             -- @include reaped
              WHERE q.lease_until <= :now);
 
 SELECT changes(), 0;
 
 UPDATE OR FAIL pawl_job_run
-SET state = 0, attempts = (SELECT retries FROM pawl_queue WHERE id = work_id),
+SET state = @STATE_READY@, attempts = (SELECT retries FROM pawl_queue WHERE id = work_id),
     error = (SELECT last_error FROM pawl_queue WHERE id = work_id)
-WHERE state = 1
+WHERE state = @STATE_RUNNING@
   AND id IN (SELECT q.run_id
-             FROM (SELECT ids FROM pawl_claim INDEXED BY pawl_claim_check
-                   WHERE check_at <= :now ORDER BY check_at, fence LIMIT :limit) due
+             FROM (
+                 -- @include due_claims columns=ids
+                 ) due
              CROSS JOIN json_each(due.ids) j
              CROSS JOIN pawl_queue q ON q.id = j.value
              WHERE q.fence = 0 AND q.run_id IS NOT NULL);
@@ -87,15 +114,17 @@ WHERE state = 1
 -- now: what ended by now was taken back above.
 UPDATE OR FAIL pawl_claim
 SET check_at = (SELECT min(h.lease_until) FROM pawl_held h WHERE h.fence = pawl_claim.fence)
-WHERE fence IN (SELECT fence FROM pawl_claim INDEXED BY pawl_claim_check
-                WHERE check_at <= :now ORDER BY check_at, fence LIMIT :limit)
+WHERE fence IN (
+    -- @include due_claims columns=fence
+    )
   AND EXISTS (SELECT 1 FROM pawl_held h WHERE h.fence = pawl_claim.fence);
 
 -- Those with nothing left go. The claims that moved just now have made room for some that were not looked
 -- at; of those, too, only the ones with nothing left go.
 DELETE FROM pawl_claim
-WHERE fence IN (SELECT fence FROM pawl_claim INDEXED BY pawl_claim_check
-                WHERE check_at <= :now ORDER BY check_at, fence LIMIT :limit)
+WHERE fence IN (
+    -- @include due_claims columns=fence
+    )
   AND NOT EXISTS (SELECT 1 FROM pawl_held h WHERE h.fence = pawl_claim.fence);
 
 -- name: expire
@@ -106,52 +135,51 @@ WHERE id = 1
   AND (EXISTS (SELECT 1 FROM pawl_queue INDEXED BY pawl_queue_expiry
                WHERE fence = 0 AND expires_at <= :now)
        OR EXISTS (SELECT 1 FROM pawl_outcome INDEXED BY pawl_outcome_expiry
-                  WHERE state = 3 AND expires_at <= :now));
+                  WHERE state = @STATE_FAILED@ AND expires_at <= :now));
 
 INSERT OR FAIL INTO pawl_outcome (id, state, finished_at, retries, error, progress)
-SELECT id, 4, :now, retries, last_error, progress FROM pawl_queue INDEXED BY pawl_queue_expiry
-WHERE fence = 0 AND expires_at <= :now
-ORDER BY expires_at, id LIMIT :limit;
+-- @include late_messages columns='id, @STATE_EXPIRED@, :now, retries, last_error, progress'
+;
 
 UPDATE OR FAIL pawl_tally
 SET expired = expired + gone.n
 FROM (SELECT lane_id, count(*) AS n
-      FROM (SELECT lane_id FROM pawl_queue INDEXED BY pawl_queue_expiry
-            WHERE fence = 0 AND expires_at <= :now
-            ORDER BY expires_at, id LIMIT :limit)
+      FROM (
+          -- @include late_messages columns=lane_id
+          )
       GROUP BY lane_id) gone
 WHERE pawl_tally.lane_id = gone.lane_id;
 
 INSERT OR IGNORE INTO pawl_dead (id, run_at)
 SELECT late.id, :now
-FROM (SELECT id, lane_id FROM pawl_queue INDEXED BY pawl_queue_expiry
-      WHERE fence = 0 AND expires_at <= :now
-      ORDER BY expires_at, id LIMIT :limit) late
+FROM (
+    -- @include late_messages columns='id, lane_id'
+    ) late
 CROSS JOIN pawl_tally t ON t.lane_id = late.lane_id
 WHERE t.dead;
 
 DELETE FROM pawl_queue
-WHERE id IN (SELECT id FROM pawl_queue INDEXED BY pawl_queue_expiry
-             WHERE fence = 0 AND expires_at <= :now
-             ORDER BY expires_at, id LIMIT :limit);
+WHERE id IN (
+    -- @include late_messages columns=id
+    );
 
 SELECT changes();
 
 -- These were dead letters before, and were recorded as such then.
 INSERT INTO pawl_total (topic, expired, changed_at)
 SELECT b.topic, count(*), :now
-FROM (SELECT id FROM pawl_outcome INDEXED BY pawl_outcome_expiry
-      WHERE state = 3 AND expires_at <= :now
-      ORDER BY expires_at, id LIMIT :limit) late
+FROM (
+    -- @include late_dead_letters
+    ) late
 CROSS JOIN pawl_body b ON b.id = late.id
 WHERE true
 GROUP BY b.topic
 ON CONFLICT (topic) DO UPDATE SET expired = expired + excluded.expired, changed_at = excluded.changed_at;
 
-UPDATE OR FAIL pawl_outcome SET state = 4, expires_at = NULL
-WHERE id IN (SELECT id FROM pawl_outcome INDEXED BY pawl_outcome_expiry
-             WHERE state = 3 AND expires_at <= :now
-             ORDER BY expires_at, id LIMIT :limit);
+UPDATE OR FAIL pawl_outcome SET state = @STATE_EXPIRED@, expires_at = NULL
+WHERE id IN (
+    -- @include late_dead_letters
+    );
 
 SELECT changes();
 
@@ -159,14 +187,14 @@ SELECT changes();
 -- Forget what was done or cancelled longer than :keep ago. The body goes first, while the
 -- outcome still says which.
 DELETE FROM pawl_body
-WHERE id IN (SELECT id FROM pawl_outcome INDEXED BY pawl_outcome_age
-             WHERE state IN (2, 5) AND finished_at <= :now - :keep
-             ORDER BY finished_at, id LIMIT :limit);
+WHERE id IN (
+    -- @include kept_long_enough
+    );
 
 DELETE FROM pawl_outcome
-WHERE id IN (SELECT id FROM pawl_outcome INDEXED BY pawl_outcome_age
-             WHERE state IN (2, 5) AND finished_at <= :now - :keep
-             ORDER BY finished_at, id LIMIT :limit);
+WHERE id IN (
+    -- @include kept_long_enough
+    );
 
 SELECT changes(), changes();
 
@@ -190,12 +218,9 @@ SELECT 0, changes();
 -- @stop-unless-changed
 INSERT INTO pawl_total (topic, done, failed, expired, cancelled, redriven, changed_at)
 SELECT topic, sum(done), sum(failed), sum(expired), sum(cancelled), sum(redriven), :now
-FROM (SELECT l.topic, t.done, t.failed, t.expired, t.cancelled, t.redriven
-      FROM pawl_tally t CROSS JOIN pawl_lane l ON l.id = t.lane_id
-      WHERE t.held = 0 AND t.used_at <= :now - 300000000
-        AND NOT EXISTS (SELECT 1 FROM pawl_queue q INDEXED BY pawl_queue_due
-                        WHERE q.lane_id = t.lane_id AND q.fence = 0)
-      ORDER BY t.lane_id LIMIT :limit)
+FROM (
+    -- @include empty_lanes columns='l.topic, t.done, t.failed, t.expired, t.cancelled, t.redriven'
+    )
 WHERE true
 GROUP BY topic
 ON CONFLICT (topic) DO UPDATE
@@ -204,11 +229,9 @@ SET done = done + excluded.done, failed = failed + excluded.failed, expired = ex
     changed_at = excluded.changed_at;
 
 DELETE FROM pawl_tally
-WHERE lane_id IN (SELECT t.lane_id FROM pawl_tally t
-                  WHERE t.held = 0 AND t.used_at <= :now - 300000000
-                    AND NOT EXISTS (SELECT 1 FROM pawl_queue q INDEXED BY pawl_queue_due
-                                    WHERE q.lane_id = t.lane_id AND q.fence = 0)
-                  ORDER BY t.lane_id LIMIT :limit);
+WHERE lane_id IN (
+    -- @include empty_lanes columns=t.lane_id
+    );
 
 SELECT 0, changes();
 

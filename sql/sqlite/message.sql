@@ -1,41 +1,43 @@
 -- sql/sqlite/message.sql - messages one by one, in lists, and counted.
 
--- part: message_columns
+-- part: state_now
 -- A message is expired by the store's clock. The view has only the part of it that SQL can read.
-SELECT m.id, m.message_id, m.topic, m.payload, m.type, m.destination, m.headers, m.correlation_id, m.priority,
+CASE WHEN m.state IN (@STATE_READY@, @STATE_FAILED@) AND m.expires_at <= :now THEN @STATE_EXPIRED@ ELSE m.state END
+
+-- part: message_columns
+SELECT m.id, m.message_id, m.topic, @payload@, m.type, m.destination, m.headers, m.correlation_id, m.priority,
        m.created_at, m.due_at, m.expires_at, m.max_attempts, m.retries,
-       CASE WHEN m.state IN (0, 3) AND m.expires_at <= :now THEN 4 ELSE m.state END,
-       m.fence, m.owner, m.claimed_by, m.lease_until, m.next_attempt_at, m.finished_at, m.processed_by,
-       m.last_error, m.progress, m.timeout, m.heartbeat, m.run_id, m.output, m.deferrals, m.retry_base,
+       -- @include state_now
+       , m.fence, m.owner, m.claimed_by, m.lease_until, m.next_attempt_at, m.finished_at, m.processed_by,
+       m.last_error, m.progress, m.timeout, m.heartbeat, m.run_id, @output@, m.deferrals, m.retry_base,
        m.retry_max, m.retry_jitter, m.count_all
-FROM pawl_message m
+
+-- part: listed_columns
+-- @include message_columns payload='CASE WHEN :with_payload THEN m.payload END' output='CASE WHEN :with_payload THEN m.output END'
 
 -- part: list_end
--- The messages of `seen`, as they are by the store's clock (see message_columns).
-shown AS (
-    SELECT m.*, CASE WHEN m.state IN (0, 3) AND m.expires_at <= :now THEN 4 ELSE m.state END AS state_now
-    FROM seen CROSS JOIN pawl_message m ON m.id = seen.id),
+-- The messages of `seen`, as they are by the store's clock, whether each matches (the last row looked at is
+-- always answered, so that the next page can start there) and whether the scan ended by its bound.
 matching AS (
     SELECT m.*,
-           ((1 << m.state_now) & :states) <> 0
+           ((1 <<
+           -- @include state_now
+           ) & :states) <> 0
            AND (:topic IS NULL OR m.topic = :topic)
            AND (:correlation_id IS NULL OR m.correlation_id IS :correlation_id)
            AND (:created_before IS NULL OR m.created_at < :created_before) AS matches
-    FROM shown m)
-SELECT id, message_id, topic, CASE WHEN :with_payload THEN payload END, type, destination, headers,
-       correlation_id, priority, created_at, due_at, expires_at, max_attempts, retries, state_now, fence,
-       owner, claimed_by, lease_until, next_attempt_at, finished_at, processed_by, last_error,
-       progress, timeout, heartbeat, run_id, CASE WHEN :with_payload THEN output END, deferrals, retry_base,
-       retry_max, retry_jitter, count_all, matches, (SELECT count(*) FROM seen) = :scan
-FROM matching
-WHERE matches OR id = (SELECT min(id) FROM seen)
+    FROM seen CROSS JOIN pawl_message m ON m.id = seen.id)
+-- @include listed_columns
+       , m.matches, (SELECT count(*) FROM seen) = :scan
+FROM matching m
+WHERE m.matches OR m.id = (SELECT min(id) FROM seen)
 LIMIT :limit;
 
 -- part: expire_id
 -- One that is past its time to live reads as expired before maintenance has been there: it becomes so now.
 -- @each
 INSERT OR FAIL INTO pawl_outcome (id, state, finished_at, retries, error, progress)
-SELECT id, 4, :now, retries, last_error, progress FROM pawl_queue
+SELECT id, @STATE_EXPIRED@, :now, retries, last_error, progress FROM pawl_queue
 WHERE id = :id AND fence = 0 AND expires_at <= :now;
 -- @each
 UPDATE OR FAIL pawl_tally SET expired = expired + 1
@@ -45,19 +47,18 @@ DELETE FROM pawl_queue WHERE id = :id AND changes() = 1;
 
 -- name: get
 -- One message by its work id.
--- @include message_columns
+-- @include message_columns payload=m.payload output=m.output
+FROM pawl_message m
 WHERE m.id = :id;
 
 -- name: find
 -- One message by its message id.
--- @include message_columns
+-- @include message_columns payload=m.payload output=m.output
+FROM pawl_message m
 WHERE m.id = (SELECT id FROM pawl_body INDEXED BY pawl_body_message WHERE message_id = :message_id);
 
 -- name: list_any
--- All messages, newest first.
--- Looks at :scan rows at most. Answers the message's columns, whether it matches (the last row
--- looked at is always answered, so that the next page can start there) and whether the scan ended
--- by its bound.
+-- All messages, newest first. Looks at :scan rows at most, as the next two.
 WITH seen AS MATERIALIZED (
     SELECT id FROM pawl_body
     WHERE id < :before
@@ -66,9 +67,6 @@ WITH seen AS MATERIALIZED (
 
 -- name: list_unfinished
 -- Messages that are not finished, newest first.
--- Looks at :scan rows at most. Answers the message's columns, whether it matches (the last row
--- looked at is always answered, so that the next page can start there) and whether the scan ended
--- by its bound.
 WITH seen AS MATERIALIZED (
     SELECT id FROM pawl_queue
     WHERE id < :before
@@ -79,12 +77,9 @@ WITH seen AS MATERIALIZED (
 -- Failed, expired and cancelled messages, newest first; also what is past its time to live and has
 -- not been moved by maintenance yet. Of that there is little where any worker runs; where it is more
 -- than :scan, all that is unfinished is looked at in the order of ids.
--- Looks at :scan rows at most. Answers the message's columns, whether it matches (the last row
--- looked at is always answered, so that the next page can start there) and whether the scan ended
--- by its bound.
 WITH ended AS MATERIALIZED (
     SELECT id FROM pawl_outcome INDEXED BY pawl_outcome_dead
-    WHERE state >= 3 AND id < :before
+    WHERE state >= @STATE_FAILED@ AND id < :before
     ORDER BY id DESC LIMIT :scan),
 few AS MATERIALIZED (
     SELECT id FROM pawl_queue INDEXED BY pawl_queue_expiry
@@ -126,7 +121,7 @@ depth AS MATERIALIZED (
     SELECT * FROM (SELECT b.topic, 0, 0, 0, 0, 1, 0, 0, NULL
                    FROM pawl_outcome o INDEXED BY pawl_outcome_expiry
                    CROSS JOIN pawl_body b ON b.id = o.id
-                   WHERE o.state = 3 AND o.expires_at <= :now LIMIT :cap)),
+                   WHERE o.state = @STATE_FAILED@ AND o.expires_at <= :now LIMIT :cap)),
 topic AS MATERIALIZED (
     SELECT topic, sum(max(ready - late, 0)) AS ready, sum(held) AS held,
            sum(max(ready - late, 0)) + sum(held) AS n,
@@ -155,7 +150,7 @@ WHERE fence = (SELECT fence FROM pawl_queue WHERE id = :id AND fence <> 0)
                   WHERE q.id <> :id);
 -- @each
 INSERT OR FAIL INTO pawl_outcome (id, state, finished_at, retries, error, progress)
-SELECT id, 5, :now, retries, last_error, progress FROM pawl_queue WHERE id = :id;
+SELECT id, @STATE_CANCELLED@, :now, retries, last_error, progress FROM pawl_queue WHERE id = :id;
 -- @each
 UPDATE OR FAIL pawl_tally
 SET held = held - (SELECT fence <> 0 FROM pawl_queue WHERE id = :id), cancelled = cancelled + 1
@@ -174,15 +169,15 @@ UPDATE pawl_meta SET latest_time = :now WHERE id = 1;
 INSERT OR IGNORE INTO pawl_lane (topic, priority, destination)
 SELECT b.topic, b.priority, coalesce(b.destination, '')
 FROM pawl_outcome o CROSS JOIN pawl_body b ON b.id = o.id
-WHERE o.id = :id AND o.state >= 3;
+WHERE o.id = :id AND o.state >= @STATE_FAILED@;
 -- @each
 INSERT OR FAIL INTO pawl_queue (id, lane_id, run_at, expires_at, lease, run_id, last_error)
 SELECT b.id,
-       (SELECT l.id FROM pawl_lane l INDEXED BY pawl_lane_name
-        WHERE l.topic = b.topic AND l.priority = b.priority AND l.destination = coalesce(b.destination, '')),
+       -- @include lane_of_body
+       ,
        :now, :now + min(b.expires_at - max(b.due_at, b.created_at), @TTL_MOST@000), b.lease, b.run_id, o.error
 FROM pawl_outcome o CROSS JOIN pawl_body b ON b.id = o.id
-WHERE o.id = :id AND o.state >= 3;
+WHERE o.id = :id AND o.state >= @STATE_FAILED@;
 -- @each
 UPDATE OR FAIL pawl_tally SET redriven = redriven + 1
 WHERE lane_id = (SELECT lane_id FROM pawl_queue WHERE id = :id) AND changes() = 1;
@@ -194,8 +189,8 @@ SELECT changes();
 DELETE FROM pawl_dead WHERE id = :id AND changes() = 1;
 -- The job's run is unfinished again.
 -- @each
-UPDATE OR FAIL pawl_job_run SET state = 0, ended_at = NULL, attempts = 0
-WHERE id = (SELECT run_id FROM pawl_queue WHERE id = :id) AND state IN (3, 4, 5);
+UPDATE OR FAIL pawl_job_run SET state = @STATE_READY@, ended_at = NULL, attempts = 0
+WHERE id = (SELECT run_id FROM pawl_queue WHERE id = :id) AND state IN (@STATES_DEAD@);
 
 -- name: purge
 -- Remove finished messages for good.

@@ -11,7 +11,7 @@ SELECT :now;
 SELECT 0, :now - (SELECT now FROM pawl_wall),
        (SELECT count(*) FROM pawl_held WHERE lease_until > :now)
        + (SELECT count(*) FROM pawl_lease WHERE released_at IS NULL AND expires_at > :now)
-       + (SELECT count(*) FROM pawl_inbox_record WHERE state = 1 AND lease_until > :now);
+       + (SELECT count(*) FROM pawl_inbox_record WHERE state = @INBOX_PROCESSING@ AND lease_until > :now);
 
 -- From here on latest_time is the wall clock, and :now the clock as it was.
 -- @stop-unless-changed
@@ -21,7 +21,7 @@ WHERE id = 1 AND NOT :dry_run AND :now - (SELECT now FROM pawl_wall) > 1000000
   AND (:force
        OR NOT EXISTS (SELECT 1 FROM pawl_held WHERE lease_until > :now)
           AND NOT EXISTS (SELECT 1 FROM pawl_lease WHERE released_at IS NULL AND expires_at > :now)
-          AND NOT EXISTS (SELECT 1 FROM pawl_inbox_record WHERE state = 1 AND lease_until > :now));
+          AND NOT EXISTS (SELECT 1 FROM pawl_inbox_record WHERE state = @INBOX_PROCESSING@ AND lease_until > :now));
 
 -- A time for which a message was sent before the clock was ahead is right; a retry's is not.
 UPDATE pawl_queue AS q

@@ -61,13 +61,7 @@ SET dead = EXISTS (SELECT 1 FROM pawl_topic t
 -- Dead letters whose handler is to be called now. Answers the columns of pawl_message, the lease
 -- being that of the call, and which call it is.
 -- @stop-unless-changed
-UPDATE pawl_meta
-SET fence =
--- @include next_fence
-       ,
--- @include fence_mark
-    latest_time = :now
-WHERE id = 1
+-- @include draw_fence
   AND EXISTS (SELECT 1 FROM pawl_dead d INDEXED BY pawl_dead_due
               CROSS JOIN pawl_body b ON b.id = d.id
               WHERE d.run_at <= :now

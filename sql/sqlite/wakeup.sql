@@ -58,13 +58,8 @@ ORDER BY name;
 -- name: wake
 -- What waits for another attempt at :destination is due now, :limit of it at most; and whoever delivers
 -- learns by the lanes' new token that it is to try now. Answers how many became due.
-UPDATE pawl_meta
-SET fence =
--- @include next_fence
-       ,
--- @include fence_mark
-    latest_time = :now
-WHERE id = 1;
+-- @include draw_fence
+;
 
 UPDATE OR FAIL pawl_lane SET woken = (SELECT fence FROM pawl_meta WHERE id = 1)
 WHERE destination = :destination AND destination > '';

@@ -1,10 +1,11 @@
 /*
- * src/base/bounds.h - the limits of every stored value: one place for both engines and for C.
+ * src/base/bounds.h - the limits of every stored value, and defaults: one place for both engines
+ * and for C.
  *
  * X_LEAST and X_MOST are inclusive; X_WORDS is the same as text for error messages. Durations are
  * in milliseconds. The SQL files contain @X_LEAST@, @X_MOST@ and @X_WORDS@, which
  * scripts/embed-sql.py replaces by these values; so they must be plain numbers, not expressions.
- * bounds_test.c compares the constants of the public headers with these.
+ * src/core/state.c compares the constants of the public headers with these.
  */
 #ifndef PAWLI_BOUNDS_H
 #define PAWLI_BOUNDS_H
@@ -120,6 +121,28 @@
 #define PAWLI_KEEP_RUNS_LEAST           1
 #define PAWLI_KEEP_RUNS_MOST            100000
 #define PAWLI_KEEP_RUNS_WORDS           "1 to 100000"
+
+/* ---- defaults ---- */
+#define PAWLI_ATTEMPTS_LOCAL            10
+#define PAWLI_ATTEMPTS_REMOTE           0 /* until it expires */
+#define PAWLI_ATTEMPTS_COUNTED          6 /* with a destination, where every send counts */
+#define PAWLI_TTL_REMOTE                86400000 /* with a destination */
+#define PAWLI_BACKOFF_LOCAL_BASE        1000
+#define PAWLI_BACKOFF_LOCAL_MOST        60000
+#define PAWLI_BACKOFF_REMOTE_BASE       2000 /* with a jitter of a tenth of the delay */
+#define PAWLI_BACKOFF_REMOTE_MOST       3600000
+#define PAWLI_BACKOFF_COUNTED_BASE      2000
+#define PAWLI_BACKOFF_COUNTED_MOST      300000
+#define PAWLI_BACKOFF_COUNTED_JITTER    500
+#define PAWLI_LEASE_DEFAULT             30000 /* of a claim, a lease, an attempt of the inbox */
+#define PAWLI_KEEP_DEFAULT_DAYS         7 /* of what is finished, and of ended leases */
+#define PAWLI_INBOX_KEEP_DEFAULT        172800000
+#define PAWLI_INBOX_ATTEMPTS_DEFAULT    10
+#define PAWLI_MISFIRE_CAP_DEFAULT       100
+#define PAWLI_MISFIRE_GRACE_DEFAULT     60000
+#define PAWLI_JOB_LEASE_DEFAULT         120000
+#define PAWLI_JOB_HEARTBEAT_DEFAULT     30000
+#define PAWLI_KEEP_RUNS_DEFAULT         100
 
 /* clang-format on */
 #endif

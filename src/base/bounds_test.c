@@ -1,26 +1,31 @@
-/* src/base/bounds_test.c - the constants of the public headers are those of bounds.h. */
+/* src/base/bounds_test.c - the defaults of the public headers are those of bounds.h. */
 #include "bounds.h"
 
 #include <pawl/pawl.h>
 
 #include "test.h"
 
-PAWL_TEST(public_constants_are_those_of_both_engines)
+/* src/core/state.c compares what the compiler can compare. */
+PAWL_TEST(initializers_have_the_defaults_of_both_engines)
 {
-    assert_int_equal(PAWLI_TOPIC_MOST, PAWL_TOPIC_MAX);
-    assert_int_equal(PAWLI_CORRELATION_MOST, PAWL_CORRELATION_MAX);
-    assert_int_equal(PAWLI_DESTINATION_MOST, PAWL_DESTINATION_MAX);
-    assert_int_equal(PAWLI_PRIORITY_MOST, PAWL_PRIORITY_MAX);
-    assert_int_equal(PAWLI_TYPE_MOST, PAWL_TYPE_RESPONSE);
-    assert_int_equal(PAWLI_BATCH_MOST, PAWL_BATCH_MAX);
-    assert_int_equal(PAWLI_BATCH_BYTES_MOST, PAWL_BATCH_MAX_BYTES);
-    assert_int_equal(PAWLI_OUTPUT_MOST, PAWL_OUTPUT_MAX);
-    assert_int_equal(PAWLI_LEASE_NAME_MOST, PAWL_LEASE_NAME_MAX);
-    assert_int_equal(PAWLI_LEASE_TTL_LEAST, PAWL_LEASE_TTL_MIN_MS);
-    assert_int_equal(PAWLI_LEASE_TTL_MOST, PAWL_LEASE_TTL_MAX_MS);
-    assert_int_equal(PAWLI_INBOX_KEY_MOST, PAWL_INBOX_KEY_MAX);
-    assert_int_equal(PAWLI_JOB_NAME_MOST, PAWL_JOB_NAME_MAX);
-    assert_int_equal(PAWLI_SCHEDULE_MOST, PAWL_SCHEDULE_MAX);
+    const pawl_backoff local = PAWL_BACKOFF_LOCAL, remote = PAWL_BACKOFF_REMOTE;
+    const pawl_backoff counted = PAWL_BACKOFF_ALL;
+    const pawl_store_options store = PAWL_STORE_OPTIONS_INIT;
+    const pawl_job_definition job = PAWL_JOB_DEFINITION_INIT;
+
+    assert_int_equal(PAWLI_BACKOFF_LOCAL_BASE, local.base_ms);
+    assert_int_equal(PAWLI_BACKOFF_LOCAL_MOST, local.max_ms);
+    assert_int_equal(PAWLI_BACKOFF_REMOTE_BASE, remote.base_ms);
+    assert_int_equal(PAWLI_BACKOFF_REMOTE_MOST, remote.max_ms);
+    assert_int_equal(PAWLI_BACKOFF_COUNTED_BASE, counted.base_ms);
+    assert_int_equal(PAWLI_BACKOFF_COUNTED_MOST, counted.max_ms);
+    assert_int_equal(PAWLI_BACKOFF_COUNTED_JITTER, counted.jitter_ms);
+    assert_int_equal(PAWLI_INBOX_KEEP_DEFAULT, store.inbox_keep_ms);
+    assert_int_equal(PAWLI_MISFIRE_CAP_DEFAULT, job.misfire_cap);
+    assert_int_equal(PAWLI_MISFIRE_GRACE_DEFAULT, job.misfire_grace_ms);
+    assert_int_equal(PAWLI_JOB_LEASE_DEFAULT, job.lease_ms);
+    assert_int_equal(PAWLI_JOB_HEARTBEAT_DEFAULT, job.heartbeat_ms);
+    assert_int_equal(PAWLI_KEEP_RUNS_DEFAULT, job.keep_runs);
 }
 
 /* 2,704 bytes is the most that an entry of an index of PostgreSQL may have. */

@@ -65,7 +65,7 @@ static pawl_status print_upgrade(const cli_args *args, pawl_error *err)
     st = pawl_schema_inspect(url, &options, &info, err);
     if (st != PAWL_OK)
         return st;
-    if (info.version >= info.library_version) {
+    if (info.version >= info.library_version && !info.code_outdated) {
         print_text(args, cli_database_engine(url), info.version,
                    "-- The schema is up to date; nothing to do.\n");
         return PAWL_OK;
@@ -180,8 +180,9 @@ const cli_verb cli_verb_migrate = {
     .name = "migrate",
     .usage = "",
     .summary = "upgrade an existing schema, or print the SQL for it",
-    .about = "Upgrades pawl's tables to this version, in one transaction; a database without them "
-             "is left alone. Programs of the previous version keep working on the new schema.\n"
+    .about = "Upgrades pawl's tables to this version and replaces functions and views of an older "
+             "release, in one transaction; a database without them is left alone. Programs of the "
+             "previous version keep working on the new schema.\n"
              "\n"
              "A SQLite store never answers a lower time than one it has stored. If the machine's "
              "clock was ahead once, the store's stays ahead: it goes on by the boot clock, and the "

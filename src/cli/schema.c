@@ -33,7 +33,9 @@ void cli_schema_report(const cli_args *args, const char *engine, const pawl_sche
                        bool dry_run, const char *missing_roles)
 {
     bool behind = before->version < before->library_version;
-    const char *action = !behind ? "none" : before->version == 0 ? "create" : "upgrade";
+    const char *action = behind                  ? before->version == 0 ? "create" : "upgrade"
+                         : before->code_outdated ? "replace-functions"
+                                                 : "none";
     int to = behind ? before->library_version : before->version;
 
     if (args->common.json)
@@ -41,6 +43,10 @@ void cli_schema_report(const cli_args *args, const char *engine, const pawl_sche
     else if (before->version > before->library_version)
         printf("The schema has version %d, newer than this program's %d; nothing to do.\n",
                before->version, before->library_version);
+    else if (!behind && before->code_outdated)
+        printf(dry_run ? "Would replace the functions and views of schema version %d.\n"
+                       : "Replaced the functions and views of schema version %d.\n",
+               to);
     else if (!behind)
         printf("The schema is at version %d already; nothing to do.\n", before->version);
     else if (before->version == 0)

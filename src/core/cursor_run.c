@@ -1,4 +1,5 @@
 /* src/core/cursor_run.c - ops that start to look where a cursor says. */
+#include "codes.h"
 #include "cursor_run.h"
 
 #include <stdlib.h>
@@ -8,8 +9,6 @@
 #include "scope.h"
 #include "store_private.h"
 #include "world.h"
-
-enum { ITEM_EPOCH = 1, ITEM_NEXT, ITEM_RUNNING, ITEM_LANE, ITEM_ACKED, ITEM_LAST };
 
 #define PARAMS_MAX 10 /* the cursor's own among them */
 /* Messages that positions may lag behind: to walk over them costs less than to ask at every claim.
@@ -47,23 +46,23 @@ static pawl_status on_row(void *context, const pawli_row *row, pawl_error *err)
     int64_t number = pawli_row_int(row, run->column + 1);
     pawl_wall time = pawli_row_time(row, run->column + 2);
     switch (pawli_row_int(row, run->column)) {
-    case ITEM_EPOCH:
+    case PAWLI_NOTE_EPOCH:
         pawli_look_epoch(&run->look, time, number);
         run->found.clock = time;
         break;
-    case ITEM_NEXT:
+    case PAWLI_NOTE_NEXT:
         pawli_look_next(&run->look, number);
         break;
-    case ITEM_RUNNING:
+    case PAWLI_NOTE_RUNNING:
         pawli_look_running(&run->look, number);
         break;
-    case ITEM_LANE:
+    case PAWLI_NOTE_LANE:
         pawli_look_lane(&run->look, number, time);
         break;
-    case ITEM_ACKED:
+    case PAWLI_NOTE_ACKED:
         run->found.acked = (size_t)number;
         break;
-    case ITEM_LAST:
+    case PAWLI_NOTE_LAST:
         run->found.last_lane = number;
         pawli_look_clock(&run->look, time);
         break;

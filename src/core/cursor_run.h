@@ -18,11 +18,11 @@ typedef struct pawli_cursor_notes {
 
 /*
  * Runs a writing op that reports for the cursor after its own rows: rows whose column 0 is NULL and
- * whose columns from `column` on are item, number and time (sql/postgres/migrations, the view
- * "claimed"). The op gets :cursor_first, a lane, the list :cursor_since, positions in that lane and
- * those after it, and :notes, whether it must report for the cursor in any case; its callbacks see
- * only its own rows. If it started too far on and `found_nothing(op->context)`, it is run once
- * more.
+ * whose columns from `column` on are item, number and time (sql/postgres/views/row_types.sql, the
+ * view "claimed"). The op gets :cursor_first, a lane, the list :cursor_since, positions in that
+ * lane and those after it, and :notes, whether it must report for the cursor in any case; its
+ * callbacks see only its own rows. If it started too far on and `found_nothing(op->context)`, it is
+ * run once more.
  */
 pawl_status pawli_cursor_run(pawl_store *store, pawli_cursor *cursor, const pawli_op *op,
                              int column, bool (*found_nothing)(const void *context),

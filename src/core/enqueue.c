@@ -5,15 +5,13 @@
 #include <string.h>
 
 #include "arena.h"
+#include "codes.h"
 #include "fail.h"
 #include "log.h"
 #include "outgoing.h"
 #include "store_private.h"
 #include "tx_private.h"
 #include "world.h"
-
-/* What the statement answers per message. */
-enum { STORED = 0, EXISTED = 1, CONFLICT = 2, IN_FLIGHT = 3 };
 
 static const pawl_backoff again_policy = {10, 500, 20};
 
@@ -226,13 +224,13 @@ static pawl_status on_row(void *context, const pawli_row *row, pawl_error *err)
     int64_t result = pawli_row_int(row, 2);
     if (position >= sending->count)
         return pawli_fail(err, PAWL_E_STORE, "the database answered for a message not sent");
-    if (result == CONFLICT)
+    if (result == PAWLI_ENQUEUE_CONFLICT)
         return pawli_outgoing_conflict(&sending->messages[position], err);
-    if (result == IN_FLIGHT)
+    if (result == PAWLI_ENQUEUE_BUSY)
         return in_flight(&sending->messages[position], err);
     if (sending->answers[position].work_id.value != 0)
         return PAWL_OK; /* the first answer counts */
-    note_answer(sending, position, pawli_row_int(row, 1), result == EXISTED,
+    note_answer(sending, position, pawli_row_int(row, 1), result == PAWLI_ENQUEUE_EXISTED,
                 pawli_row_time(row, 3));
     return PAWL_OK;
 }

@@ -5,6 +5,7 @@
 #include <pawl/inbox.h>
 
 #include "arena.h"
+#include "codes.h"
 #include "inbox_suspects.h"
 #include "op.h"
 #include "scope.h"
@@ -68,7 +69,7 @@ typedef struct pawli_inbox_way {
 } pawli_inbox_way;
 
 /* A further result besides pawl_inbox_answer: nothing was written, deliver again with `alone`. */
-#define PAWLI_INBOX_SUSPECT ((pawl_inbox_answer)5)
+#define PAWLI_INBOX_SUSPECT ((pawl_inbox_answer)PAWLI_INBOX_RESULT_SUSPECT)
 
 /* Reports a delivery to the database; the result is stored in the arrival. */
 pawl_status pawli_arrival_deliver(pawl_arrival *arrival, const pawli_inbox_way *way,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "change.h"
+#include "codes.h"
 #include "fail.h"
 #include "job_private.h"
 #include "log.h"
@@ -160,8 +161,6 @@ pawl_status pawl_job_disable(pawl_store *store, const char *name, bool *ret_chan
 /* ---- trigger ---- */
 
 /* What job_trigger answers; the last row counts. */
-enum { BUSY = 0, WAITS = 1, STARTED = 2 };
-
 typedef struct firing {
     bool found;
     int how;
@@ -209,7 +208,7 @@ static pawl_status fire(pawl_store *store, const char *name, bool force, pawl_me
         return st;
     if (!answer->found)
         return pawli_job_missing(name, err);
-    if (answer->how == BUSY)
+    if (answer->how == PAWLI_JOB_TRIGGER_BUSY)
         return pawli_fail(err, PAWL_E_BUSY,
                           "run %lld of the job '%.300s' is %s: wait for its end, cancel it, or "
                           "trigger by force",
@@ -234,8 +233,8 @@ pawl_status pawl_job_trigger(pawl_store *store, const char *name,
         return st;
     if (ret_triggered) {
         *ret_triggered = (pawl_job_triggered){.run_id = answer.run_id};
-        ret_triggered->waiting = answer.how == WAITS;
-        if (answer.how == STARTED)
+        ret_triggered->waiting = answer.how == PAWLI_JOB_TRIGGER_WAITS;
+        if (answer.how == PAWLI_JOB_TRIGGER_STARTED)
             ret_triggered->message_id = id;
     }
     pawli_log(&store->log, PAWL_LOG_INFO, "job", "the job '%.400s' was triggered: run %lld", name,

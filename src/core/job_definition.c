@@ -11,7 +11,6 @@
 #include "schedule.h"
 #include "text.h"
 
-#define DAY_MS ((int64_t)24 * 3600 * 1000)
 
 static const char *const misfires[] = {"once", "all", "skip"};
 static const char *const overlaps[] = {"skip", "allow", "queue"};

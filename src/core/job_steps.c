@@ -1,5 +1,6 @@
 /* src/core/job_steps.c - what the scheduler decided about several jobs, stored as one transaction.
  */
+#include "codes.h"
 #include "job_steps.h"
 
 #include <stdlib.h>
@@ -42,9 +43,6 @@ static const pawli_type types[COLUMNS] = {
     PAWLI_BOOL, PAWLI_BOOL, PAWLI_TEXT, PAWLI_UUID, PAWLI_TIME, PAWLI_BOOL,
 };
 
-/* What a row says, and what job_advance answers. */
-enum { MOVE = 0, HEARD = 1, PROMOTE = 2, SKIP = 3, RUN = 4, STARTED = 5 };
-
 void pawli_job_steps_done(pawli_job_steps *steps)
 {
     pawli_arena_done(&steps->memory);
@@ -85,7 +83,7 @@ static bool add_message_id(pawli_job_steps *steps, pawli_value *row)
 bool pawli_job_steps_move(pawli_job_steps *steps, int64_t job_id, int64_t version,
                           pawl_wall planned_at, const pawli_job_plan *plan)
 {
-    pawli_value *row = add(steps, MOVE, job_id);
+    pawli_value *row = add(steps, PAWLI_JOB_STEP_MOVE, job_id);
 
     if (!row)
         return false;
@@ -108,7 +106,7 @@ bool pawli_job_steps_move(pawli_job_steps *steps, int64_t job_id, int64_t versio
 
 bool pawli_job_steps_heard(pawli_job_steps *steps, int64_t job_id, int64_t run_id, int64_t count)
 {
-    pawli_value *row = add(steps, HEARD, job_id);
+    pawli_value *row = add(steps, PAWLI_JOB_STEP_HEARD, job_id);
 
     if (!row)
         return false;
@@ -119,14 +117,14 @@ bool pawli_job_steps_heard(pawli_job_steps *steps, int64_t job_id, int64_t run_i
 
 bool pawli_job_steps_promote(pawli_job_steps *steps, int64_t job_id)
 {
-    pawli_value *row = add(steps, PROMOTE, job_id);
+    pawli_value *row = add(steps, PAWLI_JOB_STEP_PROMOTE, job_id);
 
     return row && add_message_id(steps, row);
 }
 
 bool pawli_job_steps_skip(pawli_job_steps *steps, int64_t job_id, const pawli_job_plan *plan)
 {
-    pawli_value *row = add(steps, SKIP, job_id);
+    pawli_value *row = add(steps, PAWLI_JOB_STEP_SKIP, job_id);
 
     if (!row)
         return false;
@@ -140,7 +138,7 @@ bool pawli_job_steps_skip(pawli_job_steps *steps, int64_t job_id, const pawli_jo
 bool pawli_job_steps_run(pawli_job_steps *steps, int64_t job_id, pawl_wall slot,
                          const pawli_job_plan *plan)
 {
-    pawli_value *row = add(steps, RUN, job_id);
+    pawli_value *row = add(steps, PAWLI_JOB_STEP_RUN, job_id);
 
     if (!row)
         return false;
@@ -167,7 +165,7 @@ static bool is_from_start(const pawli_job_steps *steps, int64_t job_id)
 {
     for (size_t i = 0; i < steps->count; i++) {
         const pawli_value *row = &steps->values[i * COLUMNS];
-        if (row[STEP].as.number == RUN && row[JOB_ID].as.number == job_id)
+        if (row[STEP].as.number == PAWLI_JOB_STEP_RUN && row[JOB_ID].as.number == job_id)
             return row[AWAITS].as.number != 0;
     }
     return false;
@@ -181,13 +179,13 @@ static pawl_status on_row(void *context, const pawli_row *row, pawl_error *err)
 
     (void)err;
     switch (pawli_row_int(row, 0)) {
-    case MOVE:
+    case PAWLI_JOB_STEP_MOVE:
         done->moved++;
         break;
-    case SKIP:
+    case PAWLI_JOB_STEP_SKIP:
         done->skips++;
         break;
-    case RUN:
+    case PAWLI_JOB_STEP_RUN:
         if (detail == PAWL_RUN_SKIPPED) {
             done->skips++;
             done->skipped_from_start |= is_from_start(s->steps, pawli_row_int(row, 1));
@@ -197,7 +195,7 @@ static pawl_status on_row(void *context, const pawli_row *row, pawl_error *err)
         break;
     default:
         done->started++;
-        done->promoted += detail == PROMOTE;
+        done->promoted += detail == PAWLI_JOB_STEP_PROMOTE;
         break;
     }
     return PAWL_OK;

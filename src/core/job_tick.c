@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "arena.h"
+#include "codes.h"
 #include "fail.h"
 #include "job_plan.h"
 #include "job_private.h"
@@ -50,7 +51,6 @@ enum {
     AWAITED_SINCE,
     PLANNED_AT
 };
-enum { KIND_CLOCK = 0, KIND_JOB = 1, KIND_NEWS = 2 };
 
 typedef struct due_job {
     pawli_job_facts facts;
@@ -155,11 +155,11 @@ static pawl_status on_row(void *context, const pawli_row *row, pawl_error *err)
     agenda *a = context;
 
     switch (pawli_row_int(row, KIND)) {
-    case KIND_CLOCK:
+    case PAWLI_JOB_DUE_CLOCK:
         a->now = pawli_row_time(row, ANCHOR);
         a->next = pawli_row_time(row, SINCE);
         return PAWL_OK;
-    case KIND_JOB:
+    case PAWLI_JOB_DUE_JOB:
         return add_job(a, row, err);
     default:
         return add_news(a, row, err);

@@ -2,14 +2,12 @@
 #include <pawl/lease.h>
 
 #include "claim_check.h"
+#include "codes.h"
 #include "fail.h"
 #include "lease_private.h"
 #include "log.h"
 #include "store_private.h"
 #include "tx_private.h"
-
-/* What `result` of lease_acquire says. */
-enum { HELD_BY_ANOTHER = 0, EXTENDED = 1, TAKEN = 2 };
 
 static pawl_status check_ttl(int64_t ttl_ms, pawl_error *err)
 {
@@ -93,9 +91,9 @@ pawl_status pawl_lease_acquire(pawl_store *store, const char *name, pawl_owner o
     st = run(store, PAWLI_SQL_LEASE_ACQUIRE, params, PAWLI_COUNT(params), answer, err);
     if (st != PAWL_OK || !answer)
         return st;
-    if (answer->result == HELD_BY_ANOTHER)
+    if (answer->result == PAWLI_LEASE_RESULT_HELD)
         return held_by_another(answer, name, err);
-    fill(answer, answer->result == TAKEN, ret_grant);
+    fill(answer, answer->result == PAWLI_LEASE_RESULT_TAKEN, ret_grant);
     pawli_log(&store->log, PAWL_LOG_DEBUG, "lease", "%s %s the lease '%s' under token %lld", who,
               ret_grant->taken ? "took" : "extended", name, (long long)ret_grant->fence);
     return PAWL_OK;

@@ -9,8 +9,7 @@
 #include "options.h"
 #include "text.h"
 
-#define DAY_MS ((int64_t)24 * 3600 * 1000)
-#define REMOTE_TTL_MS DAY_MS
+#define REMOTE_TTL_MS ((int64_t)PAWLI_TTL_REMOTE)
 
 const char *const pawli_outgoing_names[OUTGOING_COLUMNS] = {
     "position", "message_id",     "topic",     "payload",    "type",      "destination",

@@ -170,7 +170,8 @@ pawl_status pawl_schema_inspect(const char *url, const pawl_store_options *opts,
     /* A SQLite file that is not there has no schema yet; a PostgreSQL database that is not there
      * is something else, and not for pawl to create. */
     if (st == PAWL_E_NOT_FOUND && pawli_db_driver(db)->single_writer) {
-        *ret_info = (pawl_schema_info){.library_version = pawli_db_library_version(db)};
+        *ret_info = (pawl_schema_info){.library_version = pawli_db_library_version(db),
+                                       .code_outdated = true};
         return PAWL_OK;
     }
     if (st != PAWL_OK && err)
@@ -194,6 +195,18 @@ pawl_status pawl_schema_deploy(const char *url, const pawl_store_options *opts,
     if (st == PAWL_OK && ret_info)
         *ret_info = before;
     return st;
+}
+
+/* If memory runs out, the buffer has failed. */
+static void append_script(pawli_buffer *text, const pawli_engine_sql *sql, const char *script,
+                          const char *names)
+{
+    PAWLI_AUTO_FREE char *filled = pawli_sql_fill_names(sql, script, names);
+
+    if (filled)
+        pawli_buffer_text(text, filled);
+    else
+        text->failed = true;
 }
 
 pawl_status pawl_schema_sql(const char *engine_name, int from_version,
@@ -222,13 +235,11 @@ pawl_status pawl_schema_sql(const char *engine_name, int from_version,
     pawli_buffer_text(&text, "BEGIN;\n\n");
     for (size_t i = 0; i < engine->sql->migration_count; i++) {
         const pawli_migration *migration = &engine->sql->migrations[i];
-        if (migration->version <= from_version)
-            continue;
-        PAWLI_AUTO_FREE char *filled = pawli_sql_fill_names(engine->sql, migration->text, names);
-        if (!filled)
-            return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the schema's text");
-        pawli_buffer_text(&text, filled);
+        if (migration->version > from_version)
+            append_script(&text, engine->sql, migration->text, names);
     }
+    if (from_version <= (int)engine->sql->migration_count)
+        append_script(&text, engine->sql, engine->sql->code, names);
     pawli_buffer_text(&text, "\nCOMMIT;\n");
     char *sql = pawli_buffer_take(&text);
     if (!sql)

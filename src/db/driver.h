@@ -18,6 +18,16 @@
 
 #include "op.h"
 
+#define PAWLI_DIGEST_SIZE 65 /* hexadecimal SHA-256, NUL-terminated */
+
+/* What the meta table says of the installed schema. */
+typedef struct pawli_installed {
+    int version;         /* 0: there is no such table */
+    int compatible_from; /* the oldest library schema version that may use it */
+    int code_release;    /* of the functions, views and triggers (statements.h) */
+    char code_digest[PAWLI_DIGEST_SIZE];
+} pawli_installed;
+
 typedef struct pawli_driver pawli_driver;
 typedef struct pawli_statements pawli_statements; /* the engine's SQL, names filled in */
 
@@ -125,12 +135,9 @@ struct pawli_driver {
     pawl_status (*ask)(pawli_conn *conn, const char *sql, pawl_mono deadline, char **ret_answer,
                        pawl_error *err);
 
-    /*
-     * Reads the installed schema's versions: version 0 if pawl's meta table does not exist;
-     * PAWL_E_NOT_OURS if a table of that name exists and is not pawl's.
-     */
-    pawl_status (*schema)(pawli_conn *conn, const char *names, pawl_mono deadline, int *ret_version,
-                          int *ret_compatible_from, pawl_error *err);
+    /* PAWL_E_NOT_OURS if there is a table of meta's name that is not pawl's. */
+    pawl_status (*schema)(pawli_conn *conn, const char *names, pawl_mono deadline,
+                          pawli_installed *ret_installed, pawl_error *err);
     /* Waits, inside the open transaction, until no other process migrates. */
     pawl_status (*schema_lock)(pawli_conn *conn, const char *names, pawl_mono deadline,
                                pawl_error *err);

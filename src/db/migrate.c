@@ -11,15 +11,32 @@ int pawli_db_library_version(const pawli_db *db)
     return (int)db->engine->sql->migration_count;
 }
 
+/*
+ * Whether the functions and views are to be replaced by this library's. Those of a newer schema or
+ * release are left alone: the library works with them.
+ */
+static bool code_is_outdated(const pawli_engine_sql *sql, const pawli_installed *installed)
+{
+    if (installed->version != (int)sql->migration_count)
+        return installed->version < (int)sql->migration_count;
+    if (installed->code_release != sql->code_release)
+        return installed->code_release < sql->code_release;
+    return strcmp(installed->code_digest, sql->code_digest) != 0;
+}
+
 static pawl_status read_schema(pawli_db *db, pawli_conn *conn, pawl_mono deadline,
                                pawl_schema_info *ret_info, pawl_error *err)
 {
-    pawl_schema_info info = {.library_version = pawli_db_library_version(db)};
-    pawl_status st =
-        conn->driver->schema(conn, db->names, deadline, &info.version, &info.compatible_from, err);
+    pawli_installed installed;
+    pawl_status st = conn->driver->schema(conn, db->names, deadline, &installed, err);
 
     if (st == PAWL_OK)
-        *ret_info = info;
+        *ret_info = (pawl_schema_info){
+            .version = installed.version,
+            .compatible_from = installed.compatible_from,
+            .library_version = pawli_db_library_version(db),
+            .code_outdated = code_is_outdated(db->engine->sql, &installed),
+        };
     return st;
 }
 
@@ -55,25 +72,39 @@ pawl_status pawli_db_check_schema(const pawl_schema_info *info, pawl_error *err)
     return PAWL_OK;
 }
 
+static pawl_status run_script(pawli_db *db, pawli_conn *conn, const char *script,
+                              pawl_mono deadline, pawl_error *err)
+{
+    PAWLI_AUTO_FREE char *text = pawli_sql_fill_names(db->engine->sql, script, db->names);
+
+    if (!text)
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the schema's text");
+    return conn->driver->script(conn, text, deadline, err);
+}
+
 /* Inside the transaction that holds the migration lock. */
-static pawl_status apply(pawli_db *db, pawli_conn *conn, int installed, pawl_mono deadline,
-                         pawl_error *err)
+static pawl_status apply(pawli_db *db, pawli_conn *conn, const pawl_schema_info *before,
+                         pawl_mono deadline, pawl_error *err)
 {
     const pawli_engine_sql *sql = db->engine->sql;
+    pawl_status st = PAWL_OK;
 
     for (size_t i = 0; i < sql->migration_count; i++) {
         const pawli_migration *migration = &sql->migrations[i];
-        if (migration->version <= installed)
+        if (migration->version <= before->version)
             continue;
-        PAWLI_AUTO_FREE char *text = pawli_sql_fill_names(sql, migration->text, db->names);
-        if (!text)
-            return pawli_fail(err, PAWL_E_NOMEM, "out of memory for migration %s", migration->name);
-        pawl_status st = conn->driver->script(conn, text, deadline, err);
+        st = run_script(db, conn, migration->text, deadline, err);
         if (st != PAWL_OK)
             return st;
         pawli_log(&db->log, PAWL_LOG_INFO, "store", "applied migration %s", migration->name);
     }
-    return PAWL_OK;
+    if (!before->code_outdated)
+        return PAWL_OK;
+    st = run_script(db, conn, sql->code, deadline, err);
+    if (st == PAWL_OK && before->version > 0)
+        pawli_log(&db->log, PAWL_LOG_INFO, "store",
+                  "replaced the functions and views of an older release");
+    return st;
 }
 
 static pawl_status deploy_on(pawli_db *db, pawli_conn *conn, pawl_mono deadline,
@@ -90,12 +121,12 @@ static pawl_status deploy_on(pawli_db *db, pawli_conn *conn, pawl_mono deadline,
     if (st == PAWL_OK && before.version > 0 && before.compatible_from > before.library_version)
         st = pawli_db_check_schema(&before, err);
     if (st == PAWL_OK)
-        st = apply(db, conn, before.version, deadline, err);
+        st = apply(db, conn, &before, deadline, err);
     if (st != PAWL_OK) {
         conn->driver->rollback(conn);
         return st;
     }
-    if (before.version >= before.library_version)
+    if (!before.code_outdated)
         conn->driver->rollback(conn); /* nothing to do: leave no trace, not even an empty commit */
     else
         st = conn->driver->commit(conn, deadline, err);

@@ -28,6 +28,11 @@ typedef struct pawli_engine_sql {
     const char *placeholder;
     int is_prefix;
     const pawli_sql_text *testing; /* installed by pawl/testing.h; ends with a NULL name */
+    /* The functions, views and triggers: one script that creates them, or replaces those of an
+     * older release. It writes the next two to the meta table. */
+    int code_release;        /* of this library: 1.2.3 is 1002003 */
+    const char *code_digest; /* of the script */
+    const char *code;
 } pawli_engine_sql;
 extern const pawli_engine_sql pawli_sql_sqlite;
 extern const pawli_engine_sql pawli_sql_postgres;

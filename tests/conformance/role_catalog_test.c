@@ -24,7 +24,7 @@ PAWL_TEST_ON(postgres, every_function_is_listed_with_who_may_call_it)
 
     assert_none(
         f,
-        "functions that the list in pawl.access() (sql/postgres/migrations/001_h_roles.sql) "
+        "functions that the list in pawl.access() (sql/postgres/functions/roles.sql) "
         "does not name: add each with the lowest role that may call it, 'owner' for none, or "
         "'part' if only other functions call it",
         "SELECT p.oid::regprocedure::text FROM pg_proc p WHERE p.pronamespace = " SCHEMA

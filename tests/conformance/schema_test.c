@@ -10,7 +10,7 @@ static const fixture_options empty = {.no_schema = true};
 static pawl_schema_info inspect(fixture *f)
 {
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_schema_info info = {-1, -1, -1};
+    pawl_schema_info info = {.version = -1};
 
     assert_ok(pawl_schema_inspect(fixture_url(f), fixture_store_options(f), &info, &err), &err);
     return info;
@@ -45,7 +45,7 @@ PAWL_TEST(deploy_creates_the_schema_and_may_be_repeated)
 {
     fixture *f = fixture_open(&empty);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_schema_info before = {-1, -1, -1}, again = {-1, -1, -1};
+    pawl_schema_info before = {.version = -1}, again = {.version = -1};
     const pawl_store_options *opts = fixture_store_options(f);
 
     assert_ok(pawl_schema_deploy(fixture_url(f), opts, &before, &err), &err);

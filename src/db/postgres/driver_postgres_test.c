@@ -269,16 +269,15 @@ PAWL_TEST(tables_of_somebody_else_are_left_alone)
 
     for (size_t i = 0; i < COUNT_OF(others); i++) {
         pawl_error err = PAWL_ERROR_INIT;
-        int version = -1, compatible_from = -1;
+        pawli_installed installed = {.version = -1};
 
         ask(g->other,
             test_note("DROP SCHEMA IF EXISTS %s CASCADE; CREATE SCHEMA %s; "
                       "CREATE TABLE %s.meta (%s); INSERT INTO %s.meta VALUES (%s)",
                       g->names, g->names, g->names, others[i].columns, g->names, others[i].row));
-        assert_status(
-            PAWL_E_NOT_OURS,
-            conn->driver->schema(conn, g->names, soon(), &version, &compatible_from, &err), &err);
-        assert_int_equal(-1, version);
+        assert_status(PAWL_E_NOT_OURS,
+                      conn->driver->schema(conn, g->names, soon(), &installed, &err), &err);
+        assert_int_equal(-1, installed.version);
     }
 }
 

@@ -103,23 +103,24 @@ static inline void deploy(ground *g)
     const pawli_driver *driver = pawli_driver_postgres;
     pawl_error err = PAWL_ERROR_INIT;
     pawli_conn *conn = connect_to(g);
-    int version = -1, compatible_from = -1;
+    const pawli_engine_sql *engine = &pawli_sql_postgres;
+    pawli_installed installed = {.version = -1};
 
-    assert_ok(driver->schema(conn, g->names, soon(), &version, &compatible_from, &err), &err);
-    assert_int_equal(0, version);
+    assert_ok(driver->schema(conn, g->names, soon(), &installed, &err), &err);
+    assert_int_equal(0, installed.version);
     assert_ok(driver->begin(conn, soon(), &err), &err);
     assert_ok(driver->schema_lock(conn, g->names, soon(), &err), &err);
-    for (size_t i = 0; i < pawli_sql_postgres.migration_count; i++) {
-        char *sql = pawli_sql_fill_names(&pawli_sql_postgres, pawli_sql_postgres.migrations[i].text,
-                                         g->names);
-        pawl_status st = driver->script(conn, sql, soon(), &err);
-        free(sql);
-        assert_ok(st, &err);
+    for (size_t i = 0; i <= engine->migration_count; i++) {
+        const char *text = i < engine->migration_count ? engine->migrations[i].text : engine->code;
+        PAWLI_AUTO_FREE char *sql = pawli_sql_fill_names(engine, text, g->names);
+        assert_ok(driver->script(conn, sql, soon(), &err), &err);
     }
     assert_ok(driver->commit(conn, soon(), &err), &err);
-    assert_ok(driver->schema(conn, g->names, soon(), &version, &compatible_from, &err), &err);
-    assert_int_equal(1, version);
-    assert_int_equal(1, compatible_from);
+    assert_ok(driver->schema(conn, g->names, soon(), &installed, &err), &err);
+    assert_int_equal(1, installed.version);
+    assert_int_equal(1, installed.compatible_from);
+    assert_int_equal(engine->code_release, installed.code_release);
+    assert_string_equal(engine->code_digest, installed.code_digest);
 }
 
 /* ---- ops ---- */

@@ -19,7 +19,9 @@
     "JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 "                       \
     "WHERE n.nspname = '%s' AND c.relname = 'meta' HAVING count(*) > 0), -1)"
 /* Through a function: pawl's roles have no right on the table. */
-#define READ_META "SELECT v.product, v.version, v.compatible_from FROM \"%s\".schema_version() v"
+#define READ_META                                                                                  \
+    "SELECT v.product, v.version, v.compatible_from, v.code_release, v.code_digest "               \
+    "FROM \"%s\".schema_version() v"
 
 static pawl_status not_ours(const char *names, pawl_error *err)
 {
@@ -45,7 +47,7 @@ static pawl_status query(pawli_postgres *conn, const char *format, const char *n
 
 /* Names are checked when the store is opened: a-z, 0-9 and _ need no quoting. */
 pawl_status pawli_postgres_schema(pawli_conn *base, const char *names, pawl_mono deadline,
-                                  int *ret_version, int *ret_compatible_from, pawl_error *err)
+                                  pawli_installed *ret_installed, pawl_error *err)
 {
     pawli_postgres *conn = (pawli_postgres *)base;
     PAWLI_AUTO(PGresult) columns = NULL;
@@ -56,8 +58,7 @@ pawl_status pawli_postgres_schema(pawli_conn *base, const char *names, pawl_mono
         return st;
     long count = strtol(PQgetvalue(columns, 0, 0), NULL, 10);
     if (count < 0) {
-        *ret_version = 0;
-        *ret_compatible_from = 0;
+        *ret_installed = (pawli_installed){0};
         return PAWL_OK;
     }
     if (count < 3)
@@ -69,8 +70,11 @@ pawl_status pawli_postgres_schema(pawli_conn *base, const char *names, pawl_mono
         return st;
     if (PQntuples(meta) != 1 || strcmp(PQgetvalue(meta, 0, 0), "pawl") != 0)
         return not_ours(names, err);
-    *ret_version = (int)strtol(PQgetvalue(meta, 0, 1), NULL, 10);
-    *ret_compatible_from = (int)strtol(PQgetvalue(meta, 0, 2), NULL, 10);
+    ret_installed->version = (int)strtol(PQgetvalue(meta, 0, 1), NULL, 10);
+    ret_installed->compatible_from = (int)strtol(PQgetvalue(meta, 0, 2), NULL, 10);
+    ret_installed->code_release = (int)strtol(PQgetvalue(meta, 0, 3), NULL, 10);
+    snprintf(ret_installed->code_digest, sizeof ret_installed->code_digest, "%s",
+             PQgetvalue(meta, 0, 4));
     return PAWL_OK;
 }
 

@@ -244,7 +244,7 @@ pawl_status pawli_sqlite_ear_hear(pawli_ear *base, pawli_heard *ret_heard, pawl_
 
 /* schema_sqlite.c */
 pawl_status pawli_sqlite_schema(pawli_conn *base, const char *names, pawl_mono deadline,
-                                int *ret_version, int *ret_compatible_from, pawl_error *err);
+                                pawli_installed *ret_installed, pawl_error *err);
 pawl_status pawli_sqlite_schema_lock(pawli_conn *base, const char *names, pawl_mono deadline,
                                      pawl_error *err);
 pawl_status pawli_sqlite_schema_script(pawli_conn *base, const char *sql, pawl_mono deadline,

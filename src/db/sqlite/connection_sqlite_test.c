@@ -206,14 +206,13 @@ PAWL_TEST(a_database_in_memory_needs_no_file)
 static void expect_schema(ground *g, pawl_status expected, int version, int compatible_from)
 {
     pawl_error err = PAWL_ERROR_INIT;
-    int seen = -1;
-    int from = -1;
+    pawli_installed seen = {.version = -1, .compatible_from = -1};
 
-    assert_status(
-        expected,
-        pawli_driver_sqlite->schema(g->conn, g->settings.names, soon(), &seen, &from, &err), &err);
-    assert_int_equal(seen, version);
-    assert_int_equal(from, compatible_from);
+    assert_status(expected,
+                  pawli_driver_sqlite->schema(g->conn, g->settings.names, soon(), &seen, &err),
+                  &err);
+    assert_int_equal(seen.version, version);
+    assert_int_equal(seen.compatible_from, compatible_from);
     if (expected == PAWL_E_NOT_OURS)
         assert_non_null(strstr(err.message, "mine_meta"));
 }
@@ -229,8 +228,10 @@ PAWL_TEST(the_schema_is_recognised_or_refused)
     exec(handle, "CREATE TABLE mine_meta (product, version)");
     expect_schema(g, PAWL_E_NOT_OURS, -1, -1);
     exec(handle, "ALTER TABLE mine_meta ADD compatible_from");
+    exec(handle, "ALTER TABLE mine_meta ADD code_release");
+    exec(handle, "ALTER TABLE mine_meta ADD code_digest");
     expect_schema(g, PAWL_E_NOT_OURS, -1, -1); /* no row */
-    exec(handle, "INSERT INTO mine_meta VALUES ('other', 3, 2)");
+    exec(handle, "INSERT INTO mine_meta VALUES ('other', 3, 2, 0, '')");
     expect_schema(g, PAWL_E_NOT_OURS, -1, -1);
     exec(handle, "UPDATE mine_meta SET product = 'pawl', version = 'three'");
     expect_schema(g, PAWL_E_NOT_OURS, -1, -1);

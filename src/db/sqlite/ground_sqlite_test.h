@@ -84,8 +84,10 @@ static inline void ground_deploy(ground *g, pawli_conn *conn)
     const pawli_driver *driver = pawli_driver_sqlite;
 
     assert_ok(driver->begin(conn, soon(), &err), &err);
-    for (size_t i = 0; i < pawli_sql_sqlite.migration_count; i++) {
-        const char *text = pawli_sql_sqlite.migrations[i].text;
+    for (size_t i = 0; i <= pawli_sql_sqlite.migration_count; i++) {
+        const char *text = i < pawli_sql_sqlite.migration_count
+                               ? pawli_sql_sqlite.migrations[i].text
+                               : pawli_sql_sqlite.code;
         PAWLI_AUTO_FREE char *sql =
             pawli_sql_fill_names(&pawli_sql_sqlite, text, g->settings.names);
         assert_ok(driver->script(conn, sql, soon(), &err), &err);

@@ -2,6 +2,7 @@
 #include "conn_sqlite.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "fail.h"
@@ -17,22 +18,21 @@ static pawl_status not_ours(const char *names, pawl_error *err)
                       "the table '%smeta' is not pawl's; choose another table prefix", names);
 }
 
-static bool version_at(sqlite3_stmt *handle, int column, int *ret_version)
+static bool number_at(sqlite3_stmt *handle, int column, int least, int *ret_number)
 {
     sqlite3_int64 number = sqlite3_column_int64(handle, column);
 
-    if (sqlite3_column_type(handle, column) != SQLITE_INTEGER || number < 1 || number > INT_MAX)
+    if (sqlite3_column_type(handle, column) != SQLITE_INTEGER || number < least || number > INT_MAX)
         return false;
-    *ret_version = (int)number;
+    *ret_number = (int)number;
     return true;
 }
 
 /* The first row of the meta table, if it is pawl's. */
 static pawl_status read_meta(pawli_sqlite *conn, sqlite3_stmt *handle, const char *names,
-                             int *ret_version, int *ret_compatible_from, pawl_error *err)
+                             pawli_installed *ret_installed, pawl_error *err)
 {
-    int version = 0;
-    int compatible_from = 0;
+    pawli_installed found = {0};
     int code = sqlite3_step(handle);
 
     if (code == SQLITE_DONE)
@@ -40,16 +40,18 @@ static pawl_status read_meta(pawli_sqlite *conn, sqlite3_stmt *handle, const cha
     if (code != SQLITE_ROW)
         return pawli_sqlite_fail(conn, code, "schema", err);
     const void *product = sqlite3_column_text(handle, 0);
-    if (!product || strcmp(product, "pawl") != 0 || !version_at(handle, 1, &version) ||
-        !version_at(handle, 2, &compatible_from))
+    if (!product || strcmp(product, "pawl") != 0 || !number_at(handle, 1, 1, &found.version) ||
+        !number_at(handle, 2, 1, &found.compatible_from) ||
+        !number_at(handle, 3, 0, &found.code_release))
         return not_ours(names, err);
-    *ret_version = version;
-    *ret_compatible_from = compatible_from;
+    const void *digest = sqlite3_column_text(handle, 4);
+    snprintf(found.code_digest, sizeof found.code_digest, "%s", digest ? (const char *)digest : "");
+    *ret_installed = found;
     return PAWL_OK;
 }
 
 pawl_status pawli_sqlite_schema(pawli_conn *base, const char *names, pawl_mono deadline,
-                                int *ret_version, int *ret_compatible_from, pawl_error *err)
+                                pawli_installed *ret_installed, pawl_error *err)
 {
     pawli_sqlite *conn = (pawli_sqlite *)base;
     __attribute__((cleanup(finalize_auto))) sqlite3_stmt *handle = NULL;
@@ -57,17 +59,18 @@ pawl_status pawli_sqlite_schema(pawli_conn *base, const char *names, pawl_mono d
 
     conn->deadline = deadline;
     sqlite3_snprintf(sizeof text, text,
-                     "SELECT product, version, compatible_from FROM main.\"%wmeta\"", names);
+                     "SELECT product, version, compatible_from, code_release, code_digest "
+                     "FROM main.\"%wmeta\"",
+                     names);
     int code = sqlite3_prepare_v2(conn->handle, text, -1, &handle, NULL);
     if (code == SQLITE_OK)
-        return read_meta(conn, handle, names, ret_version, ret_compatible_from, err);
+        return read_meta(conn, handle, names, ret_installed, err);
     if ((code & 0xff) == SQLITE_ERROR) {
         const char *message = sqlite3_errmsg(conn->handle);
         if (strncmp(message, "no such column", 14) == 0)
             return not_ours(names, err);
         if (strncmp(message, "no such table", 13) == 0) {
-            *ret_version = 0;
-            *ret_compatible_from = 0;
+            *ret_installed = (pawli_installed){0};
             return PAWL_OK;
         }
     }

@@ -1,0 +1,56 @@
+-- What every deployment runs at its end: the settings of the functions, and who may call them. pg_temp is last:
+-- first, where it is when it is not named, the caller's temporary tables would come before everything else.
+DO $$
+DECLARE
+    space CONSTANT oid := (SELECT c.relnamespace FROM pg_class c WHERE c.oid = 'pawl.meta'::regclass);
+    owner CONSTANT name := (SELECT r.rolname FROM pg_namespace n JOIN pg_roles r ON r.oid = n.nspowner
+                            WHERE n.oid = space);
+    missing text[];
+    one     record;
+BEGIN
+    -- A function that has got another argument is a second one of that name, and a call that fits both is
+    -- refused. What this transaction has not created is of an older release.
+    FOR one IN SELECT p.oid::regprocedure AS name
+               FROM pawl.access() a
+               JOIN pg_proc p ON p.pronamespace = space AND p.proname = a.function_name
+               WHERE p.xmin <> pg_current_xact_id()::xid AND p.proname NOT IN ('clock', 'now')
+    LOOP
+        EXECUTE format('DROP FUNCTION %s', one.name);
+    END LOOP;
+
+    FOR one IN SELECT p.oid::regprocedure AS name, a.caller
+               FROM pawl.access() a
+               JOIN pg_proc p ON p.pronamespace = space AND p.proname = a.function_name
+               WHERE a.caller <> 'part'
+    LOOP
+        EXECUTE format('ALTER FUNCTION %s %s SET search_path = pg_catalog, pg_temp', one.name,
+                       CASE one.caller WHEN 'owner' THEN '' ELSE 'SECURITY DEFINER' END);
+    END LOOP;
+
+    -- A superuser who installs pawl into another role's schema gives everything to that role. A role that
+    -- may only create things in the schema keeps what it made, and the functions run with its rights.
+    IF owner <> current_user AND pg_has_role(current_user, owner, 'MEMBER') THEN
+        FOR one IN SELECT format('%s %s', CASE c.relkind WHEN 'v' THEN 'VIEW' WHEN 'S' THEN 'SEQUENCE'
+                                                         ELSE 'TABLE' END, c.oid::regclass) AS name
+                   FROM pg_class c
+                   WHERE c.relnamespace = space AND c.relkind IN ('r', 'v', 'S')
+                     AND NOT EXISTS (SELECT FROM pg_depend d -- a column's own sequence goes with its table
+                                     WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid
+                                       AND d.refclassid = 'pg_class'::regclass AND d.deptype IN ('a', 'i')
+                                       AND c.relkind = 'S')
+                   UNION ALL
+                   SELECT format('FUNCTION %s', p.oid::regprocedure) FROM pg_proc p WHERE p.pronamespace = space
+        LOOP
+            EXECUTE format('ALTER %s OWNER TO %I', one.name, owner);
+        END LOOP;
+    END IF;
+
+    missing := pawl.grant_roles();
+    IF missing <> '{}' THEN
+        RAISE NOTICE 'the roles % are missing and may not be created; `pawl grant` makes them later',
+            array_to_string(missing, ', ');
+    END IF;
+END
+$$;
+
+UPDATE pawl.meta SET code_release = @CODE_RELEASE@, code_digest = '@CODE_DIGEST@';

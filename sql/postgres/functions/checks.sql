@@ -1,0 +1,179 @@
+-- What callers may pass. The library has checked it already; others call these functions, too. The
+-- bounds are those of src/base/bounds.h, which are filled in where @...@ stands.
+--
+-- A span is measured as extract(epoch) does, and is kept as seconds: '290000 years -105920000 days' is
+-- nearly nothing by that measure and by every comparison, but added to a time it can leave the range
+-- of times, at some later day and in another caller's claim.
+
+-- invalid_parameter_value unless the value is within the bounds, which are in milliseconds. `argument` is
+-- "function: argument" in the message.
+CREATE OR REPLACE FUNCTION pawl.check_span(argument text, value interval, least_ms bigint, most_ms bigint, words text)
+RETURNS void
+LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+    IF (date_part('epoch', value) * 1000 BETWEEN least_ms AND most_ms) IS NOT TRUE THEN
+        RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
+            MESSAGE = format('%s must be %s', argument, words), HINT = 'Nothing was changed.';
+    END IF;
+END
+$$;
+
+-- The same for a number.
+CREATE OR REPLACE FUNCTION pawl.check_number(argument text, value bigint, lowest bigint, highest bigint, words text)
+RETURNS void
+LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+    IF (value BETWEEN lowest AND highest) IS NOT TRUE THEN
+        RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
+            MESSAGE = format('%s must be %s', argument, words), HINT = 'Nothing was changed.';
+    END IF;
+END
+$$;
+
+-- As the library does with the text of an error: what is too long is cut off.
+CREATE OR REPLACE FUNCTION pawl.cut_text(value text) RETURNS text
+LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+    kept text := value;
+BEGIN
+    IF octet_length(value) > @TEXT_MOST@ THEN
+        kept := left(value, @TEXT_MOST@);
+        WHILE octet_length(kept) > @TEXT_MOST@ LOOP
+            kept := left(kept, -(octet_length(kept) - @TEXT_MOST@ + 3) / 4);
+        END LOOP;
+    END IF;
+    RETURN kept;
+END
+$$;
+
+-- min(base * 2^doublings, most), in numbers that cannot overflow: an interval does at some 290,000 years,
+-- long before it could be capped. Whatever is stored, the answer is 0 to the longest backoff that a
+-- policy may have.
+CREATE OR REPLACE FUNCTION pawl.backoff(base interval, most interval, doublings integer) RETURNS interval
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT make_interval(secs => greatest(0, least(
+        date_part('epoch', base) * power(2::double precision, greatest(0, least(doublings, 100))),
+        date_part('epoch', most), @BACKOFF_MOST@ / 1000)))
+$$;
+
+-- Why a message cannot be stored; NULL if it can.
+CREATE OR REPLACE FUNCTION pawl.message_problem(
+    topic text, payload bytea, type bigint, destination text, headers text, correlation_id text,
+    priority bigint, due_at timestamptz, delay interval, expires_at timestamptz, ttl interval,
+    max_attempts bigint, lease interval, retry_base interval, retry_max interval, retry_jitter interval,
+    timeout interval, heartbeat interval, count_all boolean DEFAULT NULL)
+RETURNS text
+LANGUAGE sql STABLE AS $$
+    SELECT CASE
+        WHEN (char_length(topic) BETWEEN @TOPIC_LEAST@ AND @TOPIC_MOST@) IS NOT TRUE
+            THEN 'topic must have @TOPIC_WORDS@'
+        WHEN (octet_length(payload) <= @PAYLOAD_MOST@) IS NOT TRUE
+            THEN 'payload must not be NULL and have @PAYLOAD_WORDS@'
+        WHEN (type BETWEEN @TYPE_LEAST@ AND @TYPE_MOST@) IS NOT TRUE
+            THEN 'type must be signal, command, push_call or response (0 to 3)'
+        WHEN octet_length(destination) NOT BETWEEN @DESTINATION_LEAST@ AND @DESTINATION_MOST@
+            THEN 'destination must have @DESTINATION_WORDS@'
+        WHEN octet_length(headers) > @HEADERS_MOST@ THEN 'headers must be @HEADERS_WORDS@'
+        -- jsonb, because it also refuses \u0000, which no text of PostgreSQL can have.
+        WHEN jsonb_typeof(headers::jsonb) <> 'object' THEN 'headers must be @HEADERS_WORDS@'
+        WHEN char_length(correlation_id) NOT BETWEEN @CORRELATION_LEAST@ AND @CORRELATION_MOST@
+            THEN 'correlation_id must have @CORRELATION_WORDS@'
+        WHEN (priority BETWEEN @PRIORITY_LEAST@ AND @PRIORITY_MOST@) IS NOT TRUE
+            THEN 'priority must be @PRIORITY_WORDS@'
+        WHEN destination IS NULL AND (max_attempts BETWEEN @ATTEMPTS_LEAST@ AND @ATTEMPTS_MOST@) IS NOT TRUE
+            THEN 'max_attempts must be @ATTEMPTS_WORDS@'
+        WHEN (max_attempts BETWEEN @REMOTE_ATTEMPTS_LEAST@ AND @REMOTE_ATTEMPTS_MOST@) IS NOT TRUE
+            THEN 'max_attempts must be @REMOTE_ATTEMPTS_WORDS@'
+        WHEN count_all AND max_attempts < @ATTEMPTS_LEAST@
+            THEN 'max_attempts must be @ATTEMPTS_WORDS@ where every send counts'
+        WHEN due_at IS NOT NULL AND delay IS NOT NULL THEN 'due_at and delay exclude each other'
+        WHEN due_at NOT BETWEEN timestamptz 'epoch' + interval '@TIME_LEAST@ milliseconds'
+                            AND timestamptz 'epoch' + interval '@TIME_MOST@ milliseconds' + interval '999 microseconds'
+            THEN 'due_at must be @TIME_WORDS@'
+        WHEN expires_at NOT BETWEEN timestamptz 'epoch'
+                                AND timestamptz 'epoch' + interval '@TIME_MOST@ milliseconds' + interval '999 microseconds'
+            THEN 'expires_at must be @EXPIRY_WORDS@'
+        WHEN expires_at <= due_at THEN 'expires_at must be after due_at'
+        WHEN date_part('epoch', delay) * 1000 NOT BETWEEN @DELAY_LEAST@ AND @DELAY_MOST@
+            THEN 'delay must be @DELAY_WORDS@'
+        WHEN date_part('epoch', ttl) * 1000 NOT BETWEEN @TTL_LEAST@ AND @TTL_MOST@
+            THEN 'ttl must be @TTL_WORDS@'
+        WHEN date_part('epoch', lease) * 1000 NOT BETWEEN @LEASE_LEAST@ AND @LEASE_MOST@
+            THEN 'lease must be @LEASE_WORDS@'
+        WHEN (retry_base IS NULL) <> (retry_max IS NULL) THEN 'retry_base and retry_max go together'
+        WHEN retry_base IS NULL AND retry_jitter IS NOT NULL
+            THEN 'retry_jitter needs retry_base and retry_max'
+        WHEN date_part('epoch', retry_base) * 1000 NOT BETWEEN @BACKOFF_LEAST@ AND @BACKOFF_MOST@
+            THEN 'retry_base must be @BACKOFF_WORDS@'
+        WHEN date_part('epoch', retry_max) * 1000 NOT BETWEEN @BACKOFF_LEAST@ AND @BACKOFF_MOST@
+            THEN 'retry_max must be @BACKOFF_WORDS@'
+        WHEN date_part('epoch', retry_max) < date_part('epoch', retry_base)
+            THEN 'retry_max must not be below retry_base'
+        WHEN date_part('epoch', retry_jitter) * 1000 NOT BETWEEN @JITTER_LEAST@ AND @JITTER_MOST@
+            THEN 'retry_jitter must be @JITTER_WORDS@'
+        WHEN date_part('epoch', timeout) * 1000 NOT BETWEEN @LEASE_LEAST@ AND @LEASE_MOST@
+            THEN 'timeout must be @LEASE_WORDS@'
+        WHEN date_part('epoch', heartbeat) * 1000 NOT BETWEEN @LEASE_LEAST@ AND @LEASE_MOST@
+            THEN 'heartbeat must be @LEASE_WORDS@'
+        WHEN date_part('epoch', heartbeat) >= date_part('epoch', lease)
+            THEN 'heartbeat must be shorter than lease'
+    END
+$$;
+
+-- A span as it is stored.
+CREATE OR REPLACE FUNCTION pawl.seconds(span interval) RETURNS interval
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT make_interval(secs => date_part('epoch', span))
+$$;
+
+-- The arrays of enqueue_batch(): as many of each, or NULL where all are; not too many; and no message
+-- with a problem.
+CREATE OR REPLACE FUNCTION pawl.check_messages(
+    positions bigint[],
+    -- @include message_arrays
+    , count_alls boolean[])
+RETURNS void
+LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_column
+DECLARE
+    n CONSTANT integer := cardinality(message_ids);
+    problem text;
+BEGIN
+    IF (n BETWEEN 1 AND @BATCH_MOST@) IS NOT TRUE THEN
+        problem := 'a call must have @BATCH_WORDS@ messages';
+    ELSIF (n = ALL (ARRAY[cardinality(positions), cardinality(topics), cardinality(payloads),
+                          cardinality(types), cardinality(priorities), cardinality(max_attempts)])) IS NOT TRUE
+          OR n <> ANY (ARRAY[cardinality(destinations), cardinality(headers), cardinality(correlation_ids),
+                             cardinality(due_times), cardinality(delays), cardinality(expiries),
+                             cardinality(ttls), cardinality(leases), cardinality(retry_bases),
+                             cardinality(retry_maxes), cardinality(retry_jitters), cardinality(timeouts),
+                             cardinality(heartbeats), cardinality(count_alls)])
+          OR array_position(message_ids, NULL) IS NOT NULL OR array_position(positions, NULL) IS NOT NULL THEN
+        problem := 'all arrays must have as many elements as message_ids, which must not be NULL';
+    ELSIF n = 1 THEN
+        problem := pawl.message_problem(
+            topics[1], payloads[1], types[1], destinations[1], headers[1], correlation_ids[1], priorities[1],
+            due_times[1], delays[1], expiries[1], ttls[1], max_attempts[1], leases[1], retry_bases[1],
+            retry_maxes[1], retry_jitters[1], timeouts[1], heartbeats[1], count_alls[1]);
+    ELSIF (SELECT sum(octet_length(m.payload)) FROM unnest(payloads) AS m(payload)) > @BATCH_BYTES_MOST@ THEN
+        problem := 'a call with several messages must have @BATCH_BYTES_WORDS@';
+    ELSE
+        SELECT format('message %s: %s', m.place, m.problem) INTO problem
+        FROM (SELECT u.place, pawl.message_problem(
+                         u.topic, u.payload, u.type, u.destination, u.headers, u.correlation_id, u.priority,
+                         u.due_at, u.delay, u.expires_at, u.ttl, u.max_attempts, u.lease, u.retry_base,
+                         u.retry_max, u.retry_jitter, u.timeout, u.heartbeat, u.count_all) AS problem
+              FROM unnest(topics, payloads, types, destinations, headers, correlation_ids, priorities,
+                          due_times, delays, expiries, ttls, max_attempts, leases, retry_bases, retry_maxes,
+                          retry_jitters, timeouts, heartbeats, count_alls) WITH ORDINALITY
+                   AS u(topic, payload, type, destination, headers, correlation_id, priority, due_at, delay,
+                        expires_at, ttl, max_attempts, lease, retry_base, retry_max, retry_jitter, timeout,
+                        heartbeat, count_all, place)) m
+        WHERE m.problem IS NOT NULL LIMIT 1;
+    END IF;
+    IF problem IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value', MESSAGE = 'enqueue: ' || problem,
+            HINT = 'Nothing was stored.';
+    END IF;
+END
+$$;

@@ -1,0 +1,262 @@
+-- Taking work, and asking what one has taken.
+
+-- Take up to max_rows messages for local handlers that are ready and due, for `lease` each (or the
+-- message's own). Higher priorities first; lanes of equal priority take turns, beginning after the lane after_lane,
+-- where the caller's last claim ended (NULL: anywhere); within a lane by run_at. Nothing due writes
+-- nothing and draws no token.
+--
+-- With `destinations` (and then without topics) only messages for those: in their order, of each at
+-- most as many as the same place of `limits` says, within one as above, but topics in any order.
+--
+-- The library's form of claim(): in the lane cursor_first it looks only at rows from the time
+-- cursor_since[1] on, in the next lane from cursor_since[2], and so on, which keeps it from walking
+-- over the index entries of finished rows that vacuum cannot remove yet. NULL: everything is looked
+-- at, and nothing but messages is answered. With `notes` it says what it saw; when there are fewer
+-- messages than asked for it does so anyway. First it acknowledges what is in done_ids and
+-- done_fences.
+CREATE OR REPLACE FUNCTION pawl.claim_batch(
+    owner uuid, lease interval, max_rows bigint, topics text[], owner_name text, after_lane bigint,
+    done_ids bigint[], done_fences bigint[], cursor_first bigint, cursor_since timestamptz[],
+    notes boolean, destinations text[] DEFAULT NULL, limits bigint[] DEFAULT NULL)
+RETURNS SETOF pawl.claimed
+LANGUAGE plpgsql VOLATILE
+-- @include ordered_index_plan
+AS $$
+#variable_conflict use_column
+DECLARE
+    -- The order of these three matters. Whoever stamped a row before `began` has an id below `my_xid`;
+    -- and this transaction has its id before it reads the clock that its own claim row is stamped with.
+    began  CONSTANT timestamptz := pawl.clock();
+    my_xid CONSTANT xid8 := pg_current_xact_id();
+    t      CONSTANT timestamptz := pawl.clock();
+    my_owner CONSTANT uuid := owner;
+    my_lease CONSTANT interval := lease;
+    longest  CONSTANT interval := interval '@LEASE_MOST@ milliseconds'; -- whatever a row says
+    my_name  CONSTANT text := coalesce(owner_name, owner::text);
+    pivot    bigint := after_lane;
+    lanes    bigint[];
+    reached  bigint;
+    taken    bigint[];
+    -- the rest of what was taken, side by side
+    from_lane  bigint[];
+    tries      integer[];
+    waits      integer[];
+    times      timestamptz[];
+    leases     interval[];
+    expiries   timestamptz[];
+    errors     text[];
+    reports    text[];
+    shortest interval;
+    token    bigint;
+    note     pawl.claimed;
+BEGIN
+    IF my_owner IS NULL OR my_owner = '00000000-0000-0000-0000-000000000000' THEN
+        RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
+            MESSAGE = 'claim: owner must not be NULL or zero',
+            HINT = 'Make a UUID once per worker start, for example with gen_random_uuid().';
+    ELSIF (date_part('epoch', my_lease) * 1000 BETWEEN @LEASE_LEAST@ AND @LEASE_MOST@) IS NOT TRUE THEN
+        RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
+            MESSAGE = 'claim: lease must be @LEASE_WORDS@';
+    ELSIF max_rows IS NULL OR max_rows NOT BETWEEN 1 AND @BATCH_MOST@ THEN
+        RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
+            MESSAGE = 'claim: max_rows must be @BATCH_WORDS@';
+    ELSIF topics IS NOT NULL AND destinations IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
+            MESSAGE = 'claim: topics and destinations exclude each other';
+    ELSIF cardinality(topics) > @NAMES_MOST@ OR cardinality(destinations) > @NAMES_MOST@ THEN
+        RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
+            MESSAGE = 'claim: topics and destinations must be at most @NAMES_MOST@';
+    ELSIF 0 > ANY (limits) THEN
+        RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
+            MESSAGE = 'claim: limits must not be negative';
+    ELSIF char_length(owner_name) NOT BETWEEN @OWNER_NAME_LEAST@ AND @OWNER_NAME_MOST@ THEN
+        RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
+            MESSAGE = 'claim: owner_name must have @OWNER_NAME_WORDS@';
+    END IF;
+
+    IF cardinality(done_ids) > 0 THEN
+        note.item := @NOTE_ACKED@;
+        note.number := pawl.ack(my_owner, done_ids, done_fences);
+        RETURN NEXT note;
+    END IF;
+
+    IF pivot IS NULL THEN
+        pivot := floor(random() * (1 + coalesce((SELECT max(l.id) FROM pawl.lane l), 0)));
+    END IF;
+
+    -- Each lane is one range of queue_due, walked in order until enough rows are locked. Of all lanes
+    -- only those are looked at that are needed: the index has them in order.
+    IF destinations IS NOT NULL THEN
+        -- @include take_rows reached='count(*)'
+        FROM (SELECT g.*
+              FROM unnest(destinations, limits) AS d(name, most)
+              CROSS JOIN LATERAL (
+                  SELECT r.*, lane.id AS lane
+                  FROM (SELECT l.id FROM pawl.lane l
+                        WHERE l.destination = d.name AND l.destination <> ''
+                          AND NOT coalesce(l.paused, pawl.topic_paused(l.topic))
+                        ORDER BY l.priority DESC, random()) lane
+                  -- @include ready_rows
+                  LIMIT coalesce(d.most, max_rows)) g
+              LIMIT max_rows) q;
+    ELSIF topics IS NULL THEN
+        -- @include take_rows reached='max(q.place)'
+        FROM (SELECT r.*, lane.id AS lane, lane.place
+              FROM (SELECT w.id, row_number() OVER () AS place
+                    -- @include lanes_by_turns
+                    ) lane
+              -- @include ready_rows
+              LIMIT max_rows) q;
+    ELSE
+        lanes := ARRAY(SELECT l.id FROM pawl.lane l
+                       WHERE l.topic = ANY (topics) AND l.destination = ''
+                         AND NOT coalesce(l.paused, pawl.topic_paused(l.topic))
+                       ORDER BY l.priority DESC, l.id <= pivot, l.id);
+        -- @include take_rows reached='max(q.place)'
+        FROM (SELECT r.*, lane.id AS lane, lane.place
+              FROM unnest(lanes) WITH ORDINALITY AS lane(id, place)
+              -- @include ready_rows
+              LIMIT max_rows) q;
+    END IF;
+
+    IF taken IS NOT NULL THEN
+        -- Drawn while the rows are locked: a later holder of any of them has a higher token.
+        token := nextval('pawl.fence');
+        INSERT INTO pawl.claim (fence, owner, owner_name, check_at, lease, ids)
+        VALUES (token, my_owner, my_name, t + shortest, least(my_lease, longest), taken);
+        UPDATE pawl.queue q
+        SET owner = my_owner, lease_until = t + least(coalesce(q.lease, my_lease), longest), fence = token
+        WHERE q.id = ANY (taken);
+        RETURN QUERY
+            SELECT m.id, m.message_id, m.topic, m.payload, m.type, m.destination, m.headers,
+                   m.correlation_id, m.priority, m.created_at, m.due_at, coalesce(u.expires_at, m.expires_at), m.max_attempts,
+                   u.retries, @STATE_RUNNING@::smallint, token, my_owner, my_name, t + u.lease, u.run_at,
+                   NULL::timestamptz, NULL::text, u.last_error,
+                   u.progress, m.timeout, m.heartbeat, m.run_id, NULL::bytea, u.deferrals,
+                   m.retry_base, m.retry_max, m.retry_jitter, m.count_all,
+                   NULL::smallint,
+                   NULL::bigint, NULL::timestamptz
+            FROM unnest(taken, tries, waits, times, leases, expiries, errors, reports)
+                 AS u(id, retries, deferrals, run_at, lease, expires_at, last_error, progress)
+            CROSS JOIN LATERAL (SELECT b.* FROM pawl.body b WHERE b.id = u.id LIMIT 1) m;
+    END IF;
+    IF cursor_since IS NULL THEN
+        RETURN;
+    END IF;
+    IF taken IS NOT NULL THEN
+        note.item := @NOTE_LAST@;
+        note.number := from_lane[cardinality(from_lane)];
+        note.at := began;
+        RETURN NEXT note;
+        note.at := NULL;
+    END IF;
+    IF reached IS NOT NULL AND NOT notes THEN
+        RETURN;
+    END IF;
+
+    -- The lanes that were looked at: all of those asked for, or up to the last that was needed.
+    IF destinations IS NOT NULL THEN
+        lanes := ARRAY(SELECT l.id FROM pawl.lane l
+                       WHERE l.destination = ANY (destinations) AND l.destination <> ''
+                         AND NOT coalesce(l.paused, pawl.topic_paused(l.topic)));
+    ELSIF topics IS NULL THEN
+        lanes := ARRAY(
+            SELECT w.id
+            -- @include lanes_by_turns
+            LIMIT reached);
+    ELSIF reached IS NOT NULL THEN
+        lanes := lanes[1:reached];
+    END IF;
+    -- One statement, so that all of it is true of one snapshot. The rows taken above are held in it;
+    -- one that another open claim has locked is still ready, and is if that claim is rolled back.
+    FOR note.item, note.number, note.at IN
+        -- @include cursor_notes
+        UNION ALL
+        SELECT @NOTE_LANE@, lane.id,
+               (SELECT c.run_at
+                -- @include ready_from_the_cursor_on
+                LIMIT 1)
+        FROM unnest(lanes) AS lane(id)
+    LOOP
+        RETURN NEXT note;
+    END LOOP;
+END
+$$;
+
+-- The same for psql and every language, from the beginning of every lane.
+--
+-- Where only SQL is used there may be no worker that reaps. So a claim that finds nothing reaps up to 100
+-- claims whose leases have ended and tries once more; and so does one of twenty before it looks, because
+-- where there is always something to find no claim would ever find nothing.
+CREATE OR REPLACE FUNCTION pawl.claim(
+    owner      uuid,
+    lease      interval DEFAULT interval '@LEASE_DEFAULT@ milliseconds',
+    max_rows   bigint   DEFAULT 1,
+    topics     text[]   DEFAULT NULL, -- NULL: all
+    owner_name text     DEFAULT NULL, -- kept as claimed_by and processed_by; NULL: the owner
+    after_lane bigint   DEFAULT NULL, -- whose turn it was last; NULL: anybody's
+    destinations text[] DEFAULT NULL, -- NULL: messages without one
+    limits     bigint[] DEFAULT NULL) -- the most for each of them; NULL: max_rows
+RETURNS SETOF pawl.message
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    reaped boolean := random() < 0.05;
+BEGIN
+    IF reaped THEN
+        PERFORM pawl.reap(100);
+    END IF;
+    LOOP
+        RETURN QUERY
+            -- @include message_columns row=c payload='c.payload' output='c.output'
+            FROM pawl.claim_batch(claim.owner, claim.lease, claim.max_rows, claim.topics,
+                                  claim.owner_name, claim.after_lane, NULL, NULL, NULL, NULL, false,
+                                  claim.destinations, claim.limits) c;
+        EXIT WHEN FOUND OR reaped OR pawl.reap(100) = 0;
+        reaped := true;
+    END LOOP;
+END
+$$;
+
+-- ack() of what was done of an earlier claim, and the next claim, in one transaction.
+CREATE OR REPLACE FUNCTION pawl.ack_and_claim(
+    owner      uuid,
+    ids        bigint[],
+    fences     bigint[],
+    lease      interval DEFAULT interval '@LEASE_DEFAULT@ milliseconds',
+    max_rows   bigint   DEFAULT 1,
+    topics     text[]   DEFAULT NULL,
+    owner_name text     DEFAULT NULL,
+    after_lane bigint   DEFAULT NULL, -- whose turn it was last; NULL: anybody's
+    destinations text[] DEFAULT NULL, -- this and the next as in claim()
+    limits     bigint[] DEFAULT NULL)
+RETURNS SETOF pawl.message
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    PERFORM pawl.ack(ack_and_claim.owner, ack_and_claim.ids, ack_and_claim.fences);
+    RETURN QUERY SELECT c.* FROM pawl.claim(ack_and_claim.owner, ack_and_claim.lease,
+                                            ack_and_claim.max_rows, ack_and_claim.topics,
+                                            ack_and_claim.owner_name, ack_and_claim.after_lane,
+                                            ack_and_claim.destinations, ack_and_claim.limits) c;
+END
+$$;
+
+-- Everything an owner holds now: after a claim whose answer was lost, or after a restart. In two
+-- steps, so that the planner cannot prefer the order of the fences to the index on the owner.
+CREATE OR REPLACE FUNCTION pawl.held(owner uuid) RETURNS SETOF pawl.message
+LANGUAGE plpgsql VOLATILE
+-- @include nested_index_plan
+AS $$
+#variable_conflict use_column
+DECLARE
+    fences CONSTANT bigint[] := ARRAY(SELECT c.fence FROM pawl.claim c WHERE c.owner = held.owner);
+BEGIN
+    RETURN QUERY
+        SELECT m.*
+        FROM (SELECT c.fence, i.id, i.place
+              FROM pawl.claim c CROSS JOIN LATERAL unnest(c.ids) WITH ORDINALITY AS i(id, place)
+              WHERE c.fence = ANY (fences)) u
+        CROSS JOIN LATERAL (SELECT v.* FROM pawl.message v
+                            WHERE v.id = u.id AND v.fence = u.fence LIMIT 1) m
+        ORDER BY u.fence, u.place;
+END
+$$;

@@ -1,0 +1,378 @@
+-- Sending: a batch at once for the library, one message for everybody else.
+
+-- UUID version 7: 48 bits of milliseconds, then random.
+CREATE OR REPLACE FUNCTION pawl.new_message_id() RETURNS uuid
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    ms CONSTANT bytea :=
+        substring(int8send((extract(epoch FROM pawl.clock()) * 1000)::bigint) FROM 3);
+BEGIN
+    RETURN encode(set_bit(set_bit(overlay(uuid_send(gen_random_uuid()) PLACING ms FROM 1 FOR 6),
+                                  52, 1), 53, 1), 'hex')::uuid;
+END
+$$;
+
+-- A lane that this transaction may use, or a new one. A lane that is retiring gets no further messages.
+--
+-- The caller has its transaction id already: lane_clean() waits for the ends of all who had theirs when
+-- the lane could still be seen not to be retiring. That does not cover a transaction above READ
+-- COMMITTED, which may see what was the case long before its id: it locks the lane, so that it is not
+-- removed, and does not use one that is gone.
+CREATE OR REPLACE FUNCTION pawl.lane_for(topic text, priority bigint, destination text, t timestamptz)
+RETURNS bigint
+LANGUAGE plpgsql VOLATILE AS $$
+#variable_conflict use_column
+DECLARE
+    lane bigint;
+BEGIN
+    IF current_setting('transaction_isolation') = 'read committed' THEN
+        SELECT l.id INTO lane FROM pawl.lane l
+        WHERE l.topic = lane_for.topic AND l.destination = lane_for.destination
+          AND l.priority = lane_for.priority AND NOT l.retiring ORDER BY l.id LIMIT 1;
+    ELSE
+        BEGIN
+            SELECT l.id INTO lane FROM pawl.lane l
+            WHERE l.topic = lane_for.topic AND l.destination = lane_for.destination
+              AND l.priority = lane_for.priority AND NOT l.retiring ORDER BY l.id LIMIT 1
+            FOR KEY SHARE;
+        EXCEPTION
+            WHEN serialization_failure THEN NULL; -- it is gone
+        END;
+    END IF;
+    IF lane IS NULL THEN
+        INSERT INTO pawl.lane (topic, priority, destination)
+        VALUES (lane_for.topic, lane_for.priority, lane_for.destination) RETURNING id INTO lane;
+        INSERT INTO pawl.lane_use (lane_id, used_at) VALUES (lane, t);
+    END IF;
+    RETURN lane;
+END
+$$;
+
+-- The inserts of enqueue_batch, which alone calls it, under its settings. Rows go in in the order
+-- of the arrays. Returns how many were new.
+CREATE OR REPLACE FUNCTION pawl.enqueue_rows(
+    ids bigint[],
+    -- @include message_arrays
+    , count_alls boolean[],
+    t timestamptz)
+RETURNS bigint
+LANGUAGE plpgsql VOLATILE AS $$
+#variable_conflict use_column
+DECLARE
+    lane    bigint;  -- NULL: the messages are of several
+    lanes   bigint[]; -- then theirs
+    to_wake boolean; -- false: certainly none is asleep; wake() decides
+    due     timestamptz;
+    expiry  timestamptz;
+    stored  bigint;
+BEGIN
+    IF topics[1] = ALL (topics) AND priorities[1] = ALL (priorities)
+       AND (destinations IS NULL -- all are
+            OR coalesce(destinations[1], '') = ALL (array_replace(destinations, NULL, ''))) THEN
+        to_wake := current_setting('transaction_isolation') <> 'read committed';
+        IF NOT to_wake THEN -- the usual case without a call; as in lane_for()
+            SELECT l.id, EXISTS (SELECT FROM pawl.sleeper)
+            INTO lane, to_wake FROM pawl.lane l
+            WHERE l.topic = topics[1] AND l.destination = coalesce(destinations[1], '')
+              AND l.priority = priorities[1] AND NOT l.retiring ORDER BY l.id LIMIT 1;
+        END IF;
+        IF lane IS NULL THEN
+            lane := pawl.lane_for(topics[1], priorities[1], coalesce(destinations[1], ''), t);
+        END IF;
+    ELSE
+        WITH used AS MATERIALIZED (
+            SELECT DISTINCT d.topic, d.priority, coalesce(d.destination, '') AS destination
+            FROM unnest(topics, priorities, destinations) AS d(topic, priority, destination)),
+        found AS MATERIALIZED (
+            SELECT d.topic, d.priority, d.destination,
+                   pawl.lane_for(d.topic, d.priority, d.destination, t) AS id
+            FROM used d)
+        SELECT array_agg(f.id ORDER BY u.place) INTO lanes
+        FROM unnest(topics, priorities, destinations) WITH ORDINALITY
+             AS u(topic, priority, destination, place)
+        JOIN found f ON f.topic = u.topic AND f.priority = u.priority
+                    AND f.destination = coalesce(u.destination, '');
+    END IF;
+
+    -- One message is the usual case, and cheaper without the machinery for many.
+    IF cardinality(ids) = 1 THEN
+        due := coalesce(due_times[1], t + delays[1], t);
+        expiry := coalesce(expiries[1], greatest(due, t) + ttls[1]);
+        INSERT INTO pawl.body (id, message_id, topic, priority, type, max_attempts, count_all, created_at, due_at,
+                               delayed, expires_at, lease, retry_base, retry_max, retry_jitter, timeout, heartbeat,
+                               destination, correlation_id, headers, payload)
+        VALUES (ids[1], message_ids[1], topics[1], priorities[1], types[1], max_attempts[1], count_alls[1], t, due,
+                CASE WHEN delays[1] IS NOT NULL THEN true END, expiry,
+                pawl.seconds(leases[1]), pawl.seconds(retry_bases[1]), pawl.seconds(retry_maxes[1]),
+                pawl.seconds(retry_jitters[1]), pawl.seconds(timeouts[1]), pawl.seconds(heartbeats[1]),
+                destinations[1], correlation_ids[1], headers[1]::json, payloads[1])
+        ON CONFLICT (message_id) DO NOTHING;
+        GET DIAGNOSTICS stored = ROW_COUNT;
+        IF stored = 1 THEN
+            INSERT INTO pawl.queue (id, lane_id, run_at, expires_at, lease)
+            VALUES (ids[1], lane, greatest(due, t), expiry, pawl.seconds(leases[1]));
+        END IF;
+    ELSE
+        WITH added AS (
+            INSERT INTO pawl.body (id, message_id, topic, priority, type, max_attempts, count_all, created_at,
+                                   due_at, delayed, expires_at, lease, retry_base, retry_max, retry_jitter, timeout,
+                                   heartbeat, destination, correlation_id, headers, payload)
+            SELECT m.id, m.message_id, m.topic, m.priority,
+                   m.type, m.max_attempts, m.count_all, t, coalesce(m.due_at, t + m.delay, t),
+                   CASE WHEN m.delay IS NOT NULL THEN true END,
+                   coalesce(m.expires_at, greatest(coalesce(m.due_at, t + m.delay, t), t) + m.ttl),
+                   pawl.seconds(m.lease), pawl.seconds(m.retry_base), pawl.seconds(m.retry_max),
+                   pawl.seconds(m.retry_jitter), pawl.seconds(m.timeout), pawl.seconds(m.heartbeat),
+                   m.destination, m.correlation_id, m.header::json, m.payload
+            FROM unnest(ids, message_ids, topics, payloads, types, destinations, headers,
+                        correlation_ids, priorities, due_times, delays, expiries, ttls,
+                        max_attempts, leases, retry_bases, retry_maxes, retry_jitters, timeouts,
+                        heartbeats, count_alls)
+                 AS m(id, message_id, topic, payload, type, destination, header,
+                      correlation_id, priority, due_at, delay, expires_at, ttl,
+                      max_attempts, lease, retry_base, retry_max, retry_jitter, timeout, heartbeat,
+                      count_all)
+            ON CONFLICT (message_id) DO NOTHING
+            RETURNING id, due_at, expires_at, lease),
+        queued AS (
+            INSERT INTO pawl.queue (id, lane_id, run_at, expires_at, lease)
+            -- The ids ascend, so that the bucket is the place.
+            SELECT a.id, coalesce(lane, lanes[width_bucket(a.id, ids)]), greatest(a.due_at, t),
+                   a.expires_at, a.lease
+            FROM added a)
+        SELECT count(*) INTO stored FROM added;
+    END IF;
+    IF to_wake IS DISTINCT FROM false AND stored > 0 THEN
+        PERFORM pawl.wake();
+    END IF;
+    RETURN stored;
+END
+$$;
+
+-- New messages of one lane without any options, which is what most are: half the work of the way for
+-- all. The ids were made just now and cannot exist. Answers position, work id, 0 and the due time.
+CREATE OR REPLACE FUNCTION pawl.enqueue_plain(
+    positions bigint[], message_ids uuid[], payloads bytea[], topic text, priority bigint,
+    type bigint, max_attempts bigint)
+RETURNS TABLE (place bigint, work_id bigint, result integer, due timestamptz)
+LANGUAGE plpgsql VOLATILE
+-- @include index_plan
+AS $$
+#variable_conflict use_column
+DECLARE
+    xid CONSTANT xid8 := pg_current_xact_id(); -- first, as in enqueue_batch
+    t   CONSTANT timestamptz := pawl.clock();
+    my_type     CONSTANT bigint := type;
+    my_attempts CONSTANT bigint := max_attempts;
+    my_topic    CONSTANT text := topic;
+    my_priority CONSTANT bigint := priority;
+    n       CONSTANT integer := cardinality(message_ids);
+    lane    bigint;
+    to_wake boolean := current_setting('transaction_isolation') <> 'read committed'; -- as in enqueue_rows
+    ids     bigint[];
+    problem text;
+BEGIN
+    -- What check_messages() checks of many, shorter.
+    problem := CASE
+        WHEN (n BETWEEN 1 AND @BATCH_MOST@) IS NOT TRUE THEN 'a call must have @BATCH_WORDS@ messages'
+        WHEN (n = cardinality(positions) AND n = cardinality(payloads)) IS NOT TRUE
+             OR array_position(message_ids, NULL) IS NOT NULL OR array_position(positions, NULL) IS NOT NULL
+             OR array_position(payloads, NULL) IS NOT NULL
+            THEN 'all arrays must have as many elements as message_ids, none of them NULL'
+        WHEN n > 1 AND (SELECT sum(octet_length(m.payload)) FROM unnest(payloads) AS m(payload))
+                       > @BATCH_BYTES_MOST@
+            THEN 'a call with several messages must have @BATCH_BYTES_WORDS@'
+        ELSE pawl.message_problem(
+            enqueue_plain.topic, payloads[1], enqueue_plain.type, NULL, NULL, NULL, enqueue_plain.priority,
+            NULL, NULL, NULL, NULL, enqueue_plain.max_attempts, NULL, NULL, NULL, NULL, NULL, NULL)
+    END;
+    IF problem IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value', MESSAGE = 'enqueue: ' || problem,
+            HINT = 'Nothing was stored.';
+    END IF;
+    IF NOT to_wake THEN
+        SELECT l.id, EXISTS (SELECT FROM pawl.sleeper)
+        INTO lane, to_wake FROM pawl.lane l
+        WHERE l.topic = my_topic AND l.destination = '' AND l.priority = my_priority AND NOT l.retiring
+        ORDER BY l.id LIMIT 1;
+    END IF;
+    IF lane IS NULL THEN
+        lane := pawl.lane_for(my_topic, my_priority, '', t);
+    END IF;
+    IF cardinality(message_ids) = 1 THEN
+        WITH added AS (
+            INSERT INTO pawl.body (message_id, topic, priority, type, max_attempts, created_at, due_at, payload)
+            VALUES (message_ids[1], my_topic, my_priority, my_type, my_attempts, t, t, payloads[1])
+            RETURNING id)
+        INSERT INTO pawl.queue (id, lane_id, run_at) SELECT a.id, lane, t FROM added a
+        RETURNING id INTO work_id;
+        place := positions[1];
+        result := @ENQUEUE_STORED@;
+        due := t;
+        RETURN NEXT;
+    ELSE
+        ids := ARRAY(SELECT nextval('pawl.body_id_seq')
+                     FROM generate_series(1, cardinality(message_ids)));
+        INSERT INTO pawl.body (id, message_id, topic, priority, type, max_attempts, created_at, due_at, payload)
+        SELECT m.id, m.message_id, my_topic, my_priority, my_type, my_attempts, t, t, m.payload
+        FROM unnest(ids, message_ids, payloads) AS m(id, message_id, payload);
+        INSERT INTO pawl.queue (id, lane_id, run_at) SELECT m.id, lane, t FROM unnest(ids) AS m(id);
+        RETURN QUERY SELECT m.place, m.id, @ENQUEUE_STORED@, t FROM unnest(positions, ids) AS m(place, id);
+    END IF;
+    IF to_wake IS DISTINCT FROM false THEN
+        PERFORM pawl.wake();
+    END IF;
+END
+$$;
+
+-- Store the messages of the arrays, all or none. Answers position, work id, result and due time: 0 stored,
+-- 1 existed with the same topic and payload, 2 exists with other content, 3 another transaction
+-- that has not ended is sending the same id (or, above READ COMMITTED, sent it after this one
+-- began). With 2 or 3 nothing of the call is stored, and only the rows that say so are answered.
+--
+-- fresh: every id was made just now and cannot exist. Otherwise nothing here may wait for long or
+-- fail: the caller may be inside a transaction of the application that sends A then B while another
+-- one sends B then A. A wait on the unique index ends after lock_timeout, below deadlock_timeout,
+-- and the subtransaction takes back what this call did and nothing else.
+CREATE OR REPLACE FUNCTION pawl.enqueue_batch(
+    positions bigint[],
+    -- @include message_arrays
+    , fresh boolean DEFAULT false,
+    count_alls boolean[] DEFAULT NULL)
+RETURNS TABLE (place bigint, work_id bigint, result integer, due timestamptz)
+LANGUAGE plpgsql VOLATILE
+-- @include index_plan
+AS $$
+#variable_conflict use_column
+DECLARE
+    -- The transaction id first, then the clock: whoever sees that this transaction is over knows
+    -- that no earlier run_at of it can still appear.
+    xid CONSTANT xid8 := pg_current_xact_id();
+    t   CONSTANT timestamptz := pawl.clock();
+    n   CONSTANT bigint := coalesce(cardinality(message_ids), 0);
+    patience text;
+    ids      bigint[];
+    existing bigint[];
+    results  integer[];
+    dues     timestamptz[]; -- of those that existed
+BEGIN
+    PERFORM pawl.check_messages(
+        positions, message_ids, topics, payloads, types, destinations, headers, correlation_ids, priorities,
+        due_times, delays, expiries, ttls, max_attempts, leases, retry_bases, retry_maxes, retry_jitters,
+        timeouts, heartbeats, count_alls);
+    ids := ARRAY(SELECT nextval('pawl.body_id_seq') FROM generate_series(1, n));
+    existing := ids;
+    IF fresh THEN
+        PERFORM pawl.enqueue_rows(
+            ids, message_ids, topics, payloads, types, destinations, headers, correlation_ids,
+            priorities, due_times, delays, expiries, ttls, max_attempts, leases, retry_bases,
+            retry_maxes, retry_jitters, timeouts, heartbeats, count_alls, t);
+        RETURN QUERY
+            SELECT m.place, m.id, @ENQUEUE_STORED@, coalesce(m.due_at, t + m.delay, t)
+            FROM unnest(positions, ids, due_times, delays) AS m(place, id, due_at, delay);
+        RETURN;
+    END IF;
+
+    patience := current_setting('lock_timeout');
+    BEGIN
+        PERFORM set_config('lock_timeout', '200ms', true); -- a failing block puts it back by itself
+        IF pawl.enqueue_rows(
+               ids, message_ids, topics, payloads, types, destinations, headers, correlation_ids,
+               priorities, due_times, delays, expiries, ttls, max_attempts, leases, retry_bases,
+               retry_maxes, retry_jitters, timeouts, heartbeats, count_alls, t) < n
+        THEN
+            -- A row that is gone again (retention, just now) answers 3: the next try stores it.
+            SELECT array_agg(b.id ORDER BY m.place),
+                   array_agg(CASE WHEN b.id = m.id THEN @ENQUEUE_STORED@
+                                  WHEN b.id IS NULL THEN @ENQUEUE_BUSY@
+                                  WHEN b.topic = m.topic AND b.payload = m.payload THEN @ENQUEUE_EXISTED@
+                                  ELSE @ENQUEUE_CONFLICT@ END ORDER BY m.place),
+                   array_agg(b.due_at ORDER BY m.place)
+            INTO existing, results, dues
+            FROM unnest(ids, message_ids, topics, payloads) WITH ORDINALITY
+                 AS m(id, message_id, topic, payload, place)
+            LEFT JOIN LATERAL (SELECT e.id, e.topic, e.payload, e.due_at
+                               FROM pawl.body e
+                               WHERE e.message_id = m.message_id LIMIT 1) b ON true;
+            IF @ENQUEUE_CONFLICT@ = ANY (results) OR @ENQUEUE_BUSY@ = ANY (results) THEN
+                RAISE EXCEPTION USING ERRCODE = 'PW000', MESSAGE = 'take the batch back';
+            END IF;
+        END IF;
+        PERFORM set_config('lock_timeout', patience, true);
+    EXCEPTION
+        WHEN SQLSTATE 'PW000' THEN NULL;
+        WHEN lock_not_available OR deadlock_detected OR serialization_failure THEN
+            existing := NULL;
+            results := array_fill(@ENQUEUE_BUSY@, ARRAY[n::integer]);
+    END;
+
+    RETURN QUERY
+        SELECT m.place, m.id, coalesce(m.result, @ENQUEUE_STORED@), coalesce(m.stored, m.due_at, t + m.delay, t)
+        FROM unnest(positions, existing, results, dues, due_times, delays)
+             AS m(place, id, result, stored, due_at, delay)
+        WHERE coalesce(m.result, @ENQUEUE_STORED@)
+              >= CASE WHEN @ENQUEUE_CONFLICT@ = ANY (results) OR @ENQUEUE_BUSY@ = ANY (results)
+                      THEN @ENQUEUE_CONFLICT@ ELSE @ENQUEUE_STORED@ END;
+END
+$$;
+
+-- One message, for psql and every language. Returns the message id. A message id of your own makes
+-- the call safe to repeat: the same id with the same topic and payload is stored once.
+CREATE OR REPLACE FUNCTION pawl.enqueue(
+    topic text, payload bytea,
+    -- @include message_options
+    )
+RETURNS uuid
+LANGUAGE plpgsql VOLATILE AS $$
+#variable_conflict use_variable
+DECLARE
+    fresh   CONSTANT boolean := message_id IS NULL;
+    chosen  CONSTANT uuid := coalesce(message_id, pawl.new_message_id());
+    type_id CONSTANT integer := CASE lower(type) WHEN 'signal' THEN @TYPE_SIGNAL@ WHEN 'command' THEN @TYPE_COMMAND@
+                                                 WHEN 'push_call' THEN @TYPE_PUSH_CALL@ WHEN 'response' THEN @TYPE_RESPONSE@ END;
+    counts  CONSTANT boolean := CASE WHEN destination IS NOT NULL THEN count_all END;
+    -- every send counts, and there is no policy of its own
+    every_send CONSTANT boolean := counts IS TRUE
+        AND retry_base IS NULL AND retry_max IS NULL AND retry_jitter IS NULL;
+    answer  integer;
+BEGIN
+    -- enqueue_batch() checks it.
+    SELECT e.result INTO answer FROM pawl.enqueue_batch(
+        ARRAY[0::bigint], ARRAY[chosen], ARRAY[topic], ARRAY[payload], ARRAY[type_id::bigint],
+        ARRAY[destination], ARRAY[headers::text], ARRAY[nullif(correlation_id, '')],
+        ARRAY[priority::bigint], ARRAY[due_at], ARRAY[delay], ARRAY[expires_at],
+        ARRAY[CASE WHEN destination IS NOT NULL THEN interval '@TTL_REMOTE@ milliseconds' END],
+        ARRAY[coalesce(max_attempts, CASE WHEN destination IS NULL THEN @ATTEMPTS_LOCAL@
+                                    WHEN counts THEN @ATTEMPTS_COUNTED@ ELSE @ATTEMPTS_REMOTE@ END)::bigint],
+        ARRAY[lease],
+        ARRAY[CASE WHEN every_send THEN interval '@BACKOFF_COUNTED_BASE@ milliseconds' ELSE retry_base END],
+        ARRAY[CASE WHEN every_send THEN interval '@BACKOFF_COUNTED_MOST@ milliseconds' ELSE retry_max END],
+        ARRAY[CASE WHEN every_send THEN interval '@BACKOFF_COUNTED_JITTER@ milliseconds' WHEN retry_base IS NULL THEN retry_jitter
+                   ELSE coalesce(retry_jitter, interval '0') END],
+        ARRAY[timeout], ARRAY[heartbeat], fresh, ARRAY[counts]) e;
+    IF answer = @ENQUEUE_CONFLICT@ THEN
+        RAISE EXCEPTION USING ERRCODE = 'unique_violation',
+            MESSAGE = format('enqueue: message id %s exists with another topic or payload', chosen),
+            HINT = 'Nothing was stored. A message id stands for one message for ever.';
+    ELSIF answer = @ENQUEUE_BUSY@ THEN
+        RAISE EXCEPTION USING ERRCODE = 'lock_not_available',
+            MESSAGE = format('enqueue: another transaction is sending message id %s', chosen),
+            HINT = 'Nothing was stored. Try again when that transaction has ended.';
+    END IF;
+    RETURN chosen;
+END
+$$;
+
+-- With the payload as text; it is stored as UTF-8. A quoted literal comes here.
+CREATE OR REPLACE FUNCTION pawl.enqueue(
+    topic text, payload text,
+    -- @include message_options
+    )
+-- @include enqueue_bytes payload=payload
+
+-- With the payload as jsonb; it is stored as its text.
+CREATE OR REPLACE FUNCTION pawl.enqueue(
+    topic text, payload jsonb,
+    -- @include message_options
+    )
+-- @include enqueue_bytes payload=payload::text

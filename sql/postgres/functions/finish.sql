@@ -1,0 +1,272 @@
+-- The six answers to a claim. Each takes an owner and pairs of work id and fence, changes only what
+-- that owner still holds under that fence, and returns how many changed.
+
+-- A claim's row goes with the last message that it took. `ended` has the fence of each message that its
+-- holder has lost just now, one for each: when they are as many as the claim took, nothing is left of it.
+-- Otherwise the messages that it took are looked for, the last one first: messages mostly end in the order
+-- in which they were claimed, so that this answers for almost every message of a batch that is finished one
+-- by one.
+--
+-- Never waits. Two transactions that end the last two messages of a claim at the same time each see
+-- the other's as held, and a row that reap() has locked is passed over: then reap() removes it, when its
+-- check comes up. (The subqueries refer to the claim in FROM and have a LIMIT, which keeps the planner from
+-- reading the whole queue for them.)
+CREATE OR REPLACE FUNCTION pawl.claims_ended(ended bigint[]) RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    DELETE FROM pawl.claim d
+    WHERE d.fence = ANY (ARRAY(
+        SELECT c.fence FROM pawl.claim c
+        WHERE c.fence = ANY (ended)
+          AND (cardinality(c.ids) = (SELECT count(*) FROM unnest(ended) AS e(fence) WHERE e.fence = c.fence)
+               OR (NOT EXISTS (SELECT
+                               -- @include held_of_claim ids='(SELECT c.ids[cardinality(c.ids)] AS id) u' columns=
+                               )
+                   AND NOT EXISTS (SELECT
+                                   -- @include held_of_claim ids='unnest(c.ids) AS u(id)' columns=
+                                   )))
+        FOR UPDATE SKIP LOCKED));
+END
+$$;
+
+-- Done: the queue row goes, an outcome row comes.
+CREATE OR REPLACE FUNCTION pawl.ack(owner uuid, ids bigint[], fences bigint[]) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+-- @include index_plan
+AS $$
+#variable_conflict use_column
+DECLARE
+    t CONSTANT timestamptz := pawl.clock();
+    my_name text; -- NULL: they are of several claims
+    changed bigint;
+    ended   bigint[]; -- the fences of those that changed
+BEGIN
+    -- @include check_ids function=ack
+    IF fences[1] = ALL (fences) THEN
+        SELECT c.owner_name INTO my_name FROM pawl.claim c WHERE c.fence = fences[1];
+    END IF;
+    WITH gone AS (
+        DELETE FROM pawl.queue q
+        -- @include held_under function=ack row=q
+        RETURNING q.id, q.lane_id, q.retries, q.fence, q.progress),
+    ended AS (
+        INSERT INTO pawl.outcome (id, state, finished_at, retries, processed_by, progress)
+        SELECT g.id, @STATE_DONE@, t, g.retries,
+               coalesce(my_name, (SELECT c.owner_name FROM pawl.claim c WHERE c.fence = g.fence)),
+               g.progress
+        FROM gone g),
+    -- @include end_counted state=@STATE_DONE@
+    SELECT count(*), array_agg(g.fence) INTO changed, ended FROM gone g;
+    IF changed > 0 THEN
+        PERFORM pawl.claims_ended(ended);
+    END IF;
+    RETURN changed;
+END
+$$;
+
+-- The same with what the handlers left, kept with the outcome: NULL for nothing. One at a time: few have
+-- something to leave.
+CREATE OR REPLACE FUNCTION pawl.ack_output(owner uuid, ids bigint[], fences bigint[], outputs bytea[]) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+-- @include index_plan
+AS $$
+#variable_conflict use_column
+DECLARE
+    t CONSTANT timestamptz := pawl.clock();
+    one     bigint;
+    changed bigint := 0;
+    ended   bigint[] := '{}'; -- the fences of those that changed
+BEGIN
+    -- @include check_ids function=ack_output
+    IF EXISTS (SELECT FROM unnest(outputs) AS o(bytes) WHERE octet_length(o.bytes) > @OUTPUT_MOST@) THEN
+        RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
+            MESSAGE = 'ack_output: each output must have @OUTPUT_WORDS@', HINT = 'Nothing was changed.';
+    END IF;
+    FOR i IN 1 .. coalesce(cardinality(ids), 0) LOOP
+        WITH gone AS (
+            DELETE FROM pawl.queue q
+            WHERE q.id = ids[i] AND q.fence = fences[i] AND q.owner = ack_output.owner AND q.fence <> 0
+            RETURNING q.id, q.lane_id, q.retries, q.fence, q.progress),
+        ended AS (
+            INSERT INTO pawl.outcome (id, state, finished_at, retries, processed_by, progress, output)
+            SELECT g.id, @STATE_DONE@, t, g.retries, (SELECT c.owner_name FROM pawl.claim c WHERE c.fence = g.fence),
+                   g.progress, outputs[i]
+            FROM gone g),
+        counted AS (
+            INSERT INTO pawl.tally_delta (lane_id, state, n) SELECT g.lane_id, @STATE_DONE@, 1 FROM gone g)
+        SELECT count(*) INTO one FROM gone;
+        IF one > 0 THEN
+            changed := changed + 1;
+            ended := ended || fences[i];
+        END IF;
+    END LOOP;
+    IF changed > 0 THEN
+        PERFORM pawl.claims_ended(ended);
+    END IF;
+    RETURN changed;
+END
+$$;
+
+-- Failed for good: a dead letter, kept until it is redriven or purged.
+CREATE OR REPLACE FUNCTION pawl.fail(owner uuid, ids bigint[], fences bigint[], error text DEFAULT NULL)
+RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+-- @include index_plan
+AS $$
+#variable_conflict use_column
+DECLARE
+    t CONSTANT timestamptz := pawl.clock();
+    changed bigint;
+    ended   bigint[]; -- the fences of those that changed
+BEGIN
+    -- @include check_ids function=fail
+    WITH gone AS (
+        DELETE FROM pawl.queue q
+        -- @include held_under function=fail row=q
+        RETURNING q.id, q.lane_id, q.retries, q.fence, q.expires_at, q.last_error, q.progress),
+    -- @include end_failed error='coalesce(pawl.cut_text(fail.error), g.last_error)'
+    SELECT count(*), array_agg(g.fence) INTO changed, ended FROM gone g;
+    IF changed > 0 THEN
+        PERFORM pawl.claims_ended(ended);
+    END IF;
+    RETURN changed;
+END
+$$;
+
+-- Not now. At the last attempt the message fails; otherwise it is ready again after `delay`, or as its own or the
+-- given policy says.
+CREATE OR REPLACE FUNCTION pawl.abandon(
+    -- @include later_arguments
+    )
+RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+-- @include index_plan
+AS $$
+#variable_conflict use_column
+DECLARE
+    xid CONSTANT xid8 := pg_current_xact_id();
+    t   CONSTANT timestamptz := pawl.clock();
+    mine    bigint[];
+    ended   bigint[]; -- their fences
+    failed  bigint;
+    retried bigint;
+BEGIN
+    -- @include check_ids function=abandon
+    -- @include check_later function=abandon
+    -- @include lock_held function=abandon
+
+    WITH gone AS (
+        DELETE FROM pawl.queue q
+        WHERE q.id = ANY (mine)
+          AND EXISTS (SELECT FROM pawl.body b
+                      WHERE b.id = q.id AND b.max_attempts > 0 AND q.retries + 1 >= b.max_attempts)
+        RETURNING q.id, q.lane_id, q.retries, q.fence, q.expires_at, q.last_error, q.progress),
+    -- @include end_failed error='coalesce(pawl.cut_text(abandon.error), g.last_error)'
+    SELECT count(*) INTO failed FROM gone;
+
+    -- @include give_back_later function=abandon counter=retries
+    GET DIAGNOSTICS retried = ROW_COUNT;
+    IF retried > 0 THEN
+        PERFORM pawl.wake();
+    END IF;
+    PERFORM pawl.claims_ended(ended);
+    RETURN failed + retried;
+END
+$$;
+
+-- Not now, and not counted: nothing was wrong with the message. Ready again after `delay`, or as after
+-- abandon(); the attempts stay as they are, and only its time to live ends it.
+CREATE OR REPLACE FUNCTION pawl.defer(
+    -- @include later_arguments
+    )
+RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+-- @include index_plan
+AS $$
+#variable_conflict use_column
+DECLARE
+    xid CONSTANT xid8 := pg_current_xact_id();
+    t   CONSTANT timestamptz := pawl.clock();
+    mine    bigint[];
+    ended   bigint[]; -- their fences
+BEGIN
+    -- @include check_ids function=defer
+    -- @include check_later function=defer
+    -- @include lock_held function=defer
+    -- @include give_back_later function=defer counter=deferrals
+    PERFORM pawl.wake();
+    PERFORM pawl.claims_ended(ended);
+    RETURN cardinality(mine);
+END
+$$;
+
+-- Push the end of the lease; reap looks at the new end when the claim's check comes up. That is too
+-- late for a lease that was made shorter, so its check is brought forward; one too many costs little.
+CREATE OR REPLACE FUNCTION pawl.renew(
+    owner uuid, ids bigint[], fences bigint[], lease interval DEFAULT interval '@LEASE_DEFAULT@ milliseconds')
+RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+-- @include index_plan
+AS $$
+#variable_conflict use_column
+DECLARE
+    xid CONSTANT xid8 := pg_current_xact_id();
+    t   CONSTANT timestamptz := pawl.clock();
+    changed bigint;
+BEGIN
+    -- @include check_ids function=renew
+    PERFORM pawl.check_span('renew: lease', renew.lease, @LEASE_LEAST@, @LEASE_MOST@, '@LEASE_WORDS@');
+    UPDATE pawl.queue q
+    SET lease_until = t + least(coalesce(q.lease, renew.lease), interval '@LEASE_MOST@ milliseconds')
+    -- @include held_under function=renew row=q
+    ;
+    GET DIAGNOSTICS changed = ROW_COUNT;
+    IF changed > 0 THEN
+        UPDATE pawl.claim c SET check_at = t + renew.lease
+        WHERE c.fence = ANY (fences) AND c.owner = renew.owner AND c.check_at > t + renew.lease;
+    END IF;
+    RETURN changed;
+END
+$$;
+
+-- Ready again at once, the attempt not counted.
+CREATE OR REPLACE FUNCTION pawl.release(owner uuid, ids bigint[], fences bigint[]) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+-- @include index_plan
+AS $$
+#variable_conflict use_column
+DECLARE
+    xid CONSTANT xid8 := pg_current_xact_id();
+    t   CONSTANT timestamptz := pawl.clock();
+    mine    bigint[];
+    ended   bigint[]; -- their fences
+BEGIN
+    -- @include check_ids function=release
+    -- @include lock_held function=release
+    UPDATE pawl.queue q
+    SET owner = '00000000-0000-0000-0000-000000000000', lease_until = 'epoch', fence = 0, run_at = t,
+        stamped_at = t
+    WHERE q.id = ANY (mine);
+    PERFORM pawl.wake();
+    PERFORM pawl.claims_ended(ended);
+    RETURN cardinality(mine);
+END
+$$;
+
+-- How far it is, in the words of whoever holds it.
+CREATE OR REPLACE FUNCTION pawl.progress(owner uuid, ids bigint[], fences bigint[], words text) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+-- @include index_plan
+AS $$
+#variable_conflict use_column
+DECLARE
+    changed bigint;
+BEGIN
+    -- @include check_ids function=progress
+    UPDATE pawl.queue q SET progress = pawl.cut_text(words)
+    -- @include held_under function=progress row=q
+    ;
+    GET DIAGNOSTICS changed = ROW_COUNT;
+    RETURN changed;
+END
+$$;

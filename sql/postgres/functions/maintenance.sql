@@ -1,0 +1,362 @@
+-- Housekeeping. Each call does a bounded amount of work, and any number of processes may make it at
+-- once: a row that somebody else has locked is left to them.
+
+-- Expired leases, found through the claim rows whose check is due (max_rows of those). Counts the
+-- attempt, so that a message that kills its worker ends as failed instead of circling for ever. A message
+-- with a destination is deferred, unless every send of it counts: that its delivery was killed is not the
+-- destination's refusal, and its time to live ends it in any case.
+--
+-- The library's form of reap(): looks only at claim rows whose check is at cursor_since[1] or later. The
+-- first row says how many messages changed, and how many claim rows were read: if these are max_rows or more,
+-- there may be more, also of what is to be done after the clock was set back (clock.sql). After it
+-- comes what the next call needs to know where it may start: the items of claim_batch, the claim rows being
+-- lane 0. NULL: all are looked at, only the count comes.
+CREATE OR REPLACE FUNCTION pawl.reap_batch(max_rows bigint, cursor_since timestamptz[])
+RETURNS TABLE (changed bigint, scanned bigint, item smallint, number bigint, at timestamptz)
+LANGUAGE plpgsql VOLATILE
+-- @include ordered_index_plan
+AS $$
+#variable_conflict use_column
+DECLARE
+    began  CONSTANT timestamptz := pawl.clock();
+    my_xid CONSTANT xid8 := pg_current_xact_id();
+    t      CONSTANT timestamptz := pawl.clock();
+    since  CONSTANT timestamptz := coalesce(cursor_since[1], '-infinity');
+    due     bigint[];
+    lost    bigint[];
+    failed  bigint;
+    retried bigint;
+    healed  CONSTANT bigint := pawl.clock_watch_batch(1000); -- first: what it locks comes first
+BEGIN
+    due := ARRAY(
+        SELECT c.fence FROM pawl.claim c
+        WHERE c.check_at >= since AND c.check_at <= t
+        ORDER BY c.check_at LIMIT max_rows
+        FOR UPDATE SKIP LOCKED);
+    IF cardinality(due) > 0 THEN
+        lost := ARRAY(
+            SELECT r.id
+            FROM (SELECT c.fence, unnest(c.ids) AS id FROM pawl.claim c WHERE c.fence = ANY (due)) u
+            CROSS JOIN LATERAL (
+                SELECT q.id FROM pawl.queue q
+                WHERE q.id = u.id AND q.fence = u.fence AND q.lease_until <= t
+                LIMIT 1
+                FOR UPDATE SKIP LOCKED) r);
+
+        WITH gone AS (
+            DELETE FROM pawl.queue q
+            WHERE q.id = ANY (lost)
+              AND EXISTS (SELECT FROM pawl.body b
+                          WHERE b.id = q.id AND (b.destination IS NULL OR b.count_all)
+                            AND q.retries + 1 >= b.max_attempts)
+            RETURNING q.id, q.lane_id, q.retries, q.fence, q.expires_at, q.progress),
+        -- @include end_failed error="'the lease ran out at the last attempt'"
+        SELECT count(*) INTO failed FROM gone;
+
+        UPDATE pawl.queue q
+        SET retries = q.retries + c.counts, deferrals = q.deferrals + 1 - c.counts,
+            owner = '00000000-0000-0000-0000-000000000000',
+            lease_until = 'epoch', fence = 0, run_at = t, stamped_at = t, last_error = 'the lease ran out'
+        FROM (SELECT b.id, (b.destination IS NULL OR b.count_all IS TRUE)::integer AS counts
+              FROM pawl.body b WHERE b.id = ANY (lost)) c
+        WHERE q.id = ANY (lost) AND c.id = q.id;
+        GET DIAGNOSTICS retried = ROW_COUNT;
+        IF retried > 0 THEN
+            PERFORM pawl.wake();
+        END IF;
+
+        -- Claims with nothing left go; those with renewed items are looked at again when the first
+        -- ends; those with an item that was locked just now soon: not at once, so that reaping until
+        -- nothing is due comes to an end. Never with a time that is past: a cursor may be beyond it.
+        UPDATE pawl.claim c
+        SET check_at = (SELECT CASE WHEN min(r.lease_until) > t THEN min(r.lease_until)
+                                    ELSE t + interval '100 milliseconds' END
+                        -- @include held_of_claim ids='unnest(c.ids) AS u(id)' columns=q.lease_until
+                        )
+        WHERE c.fence = ANY (due)
+          AND EXISTS (SELECT
+                      -- @include held_of_claim ids='unnest(c.ids) AS u(id)' columns=
+                      );
+        DELETE FROM pawl.claim c
+        WHERE c.fence = ANY (due)
+          AND NOT EXISTS (SELECT
+                          -- @include held_of_claim ids='unnest(c.ids) AS u(id)' columns=
+                          );
+    END IF;
+    changed := coalesce(failed, 0) + coalesce(retried, 0);
+    scanned := cardinality(due) + healed; -- max_rows is the library's 100, so this says that there is more
+    RETURN NEXT;
+    IF cursor_since IS NULL THEN
+        RETURN;
+    END IF;
+
+    -- One statement, so that all of it is true of one snapshot.
+    changed := NULL;
+    scanned := NULL;
+    FOR item, number, at IN
+        -- @include cursor_notes
+        UNION ALL
+        SELECT @NOTE_LANE@, 0, (SELECT c.check_at FROM pawl.claim c
+                      WHERE c.check_at >= since AND c.check_at <= t
+                      ORDER BY c.check_at LIMIT 1)
+    LOOP
+        RETURN NEXT;
+    END LOOP;
+END
+$$;
+
+-- The same for psql and every language.
+CREATE OR REPLACE FUNCTION pawl.reap(max_rows bigint DEFAULT 100) RETURNS bigint
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    RETURN (SELECT b.changed FROM pawl.reap_batch(reap.max_rows, NULL) b);
+END
+$$;
+
+-- Ends as expired those of the messages that have no owner and are past their time to live.
+CREATE OR REPLACE FUNCTION pawl.expire_ids(ids bigint[], t timestamptz) RETURNS void
+LANGUAGE plpgsql VOLATILE
+-- @include index_plan
+AS $$
+#variable_conflict use_column
+BEGIN
+    WITH gone AS (
+        DELETE FROM pawl.queue q WHERE q.id = ANY (ids) AND q.expires_at <= t AND q.fence = 0
+        RETURNING q.id, q.lane_id, q.retries, q.last_error, q.progress),
+    -- @include end_buried
+    ,
+    ended AS (
+        INSERT INTO pawl.outcome (id, state, finished_at, retries, error, progress)
+        SELECT g.id, @STATE_EXPIRED@, t, g.retries, g.last_error, g.progress FROM gone g)
+    INSERT INTO pawl.tally_delta (lane_id, state, n)
+    SELECT g.lane_id, @STATE_EXPIRED@, count(*) FROM gone g GROUP BY g.lane_id;
+END
+$$;
+
+-- What nobody holds and is past its time to live; then failed messages that are past theirs.
+CREATE OR REPLACE FUNCTION pawl.expire(max_rows bigint DEFAULT 1000) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+-- @include ordered_index_plan
+AS $$
+#variable_conflict use_column
+DECLARE
+    t CONSTANT timestamptz := pawl.clock();
+    late bigint[];
+    dead bigint[];
+BEGIN
+    late := ARRAY(
+        SELECT q.id FROM pawl.queue q
+        WHERE q.expires_at <= t AND q.fence = 0 ORDER BY q.expires_at LIMIT max_rows
+        FOR UPDATE SKIP LOCKED);
+    IF cardinality(late) > 0 THEN
+        PERFORM pawl.expire_ids(late, t);
+    END IF;
+
+    -- These were dead letters before, and were recorded as such then.
+    dead := ARRAY(
+        SELECT o.id FROM pawl.outcome o
+        WHERE o.state = @STATE_FAILED@ AND o.expires_at <= t ORDER BY o.expires_at LIMIT max_rows
+        FOR UPDATE SKIP LOCKED);
+    IF cardinality(dead) > 0 THEN
+        WITH moved AS (
+            UPDATE pawl.outcome o SET state = @STATE_EXPIRED@, expires_at = NULL WHERE o.id = ANY (dead)
+            RETURNING (SELECT b.topic FROM pawl.body b WHERE b.id = o.id) AS topic)
+        INSERT INTO pawl.tally_delta (topic, state, n)
+        SELECT m.topic, @STATE_EXPIRED@, count(*) FROM moved m GROUP BY m.topic;
+    END IF;
+    RETURN cardinality(late) + cardinality(dead);
+END
+$$;
+
+-- The library's form of retain(): forget what was done or cancelled longer than `keep` ago, and the
+-- totals of topics that have no lane and of which no message has ended since then. Says how many
+-- messages were forgotten, and how many rows of both were found: if these are max_rows, there may be more.
+CREATE OR REPLACE FUNCTION pawl.retain_batch(keep interval, max_rows bigint)
+RETURNS TABLE (changed bigint, scanned bigint)
+LANGUAGE plpgsql VOLATILE
+-- @include ordered_index_plan
+AS $$
+#variable_conflict use_column
+DECLARE
+    before timestamptz;
+    old    bigint[];
+    names  text[];
+    totals bigint := 0;
+BEGIN
+    PERFORM pawl.check_span('retain: keep', retain_batch.keep, @KEEP_LEAST@, @KEEP_MOST@, '@KEEP_WORDS@');
+    before := pawl.clock() - pawl.seconds(keep);
+    old := ARRAY(
+        SELECT o.id FROM pawl.outcome o
+        WHERE o.state IN (@STATES_NOT_KEPT@) AND o.finished_at <= before ORDER BY o.finished_at LIMIT max_rows
+        FOR UPDATE SKIP LOCKED);
+    IF cardinality(old) > 0 THEN
+        DELETE FROM pawl.body b WHERE b.id = ANY (old);
+        DELETE FROM pawl.outcome o WHERE o.id = ANY (old);
+    END IF;
+    -- fold() changes these rows, and takes the same lock: left to the next call while it does.
+    PERFORM FROM pawl.mutex x WHERE x.name = 'totals' FOR UPDATE SKIP LOCKED;
+    IF FOUND THEN
+        -- All states of a topic go together. A delta with a topic is of a message that ended without a lane.
+        names := ARRAY(
+            SELECT c.topic FROM pawl.tally c
+            WHERE c.changed_at <= before
+              AND NOT EXISTS (SELECT FROM pawl.lane l WHERE l.topic = c.topic)
+              AND NOT EXISTS (SELECT FROM pawl.tally n WHERE n.topic = c.topic AND n.changed_at > before)
+            ORDER BY c.changed_at LIMIT max_rows);
+        IF cardinality(names) > 0 THEN
+            DELETE FROM pawl.tally a
+            WHERE a.topic = ANY (names)
+              AND a.topic NOT IN (SELECT d.topic FROM pawl.tally_delta d WHERE d.topic IS NOT NULL);
+            GET DIAGNOSTICS totals = ROW_COUNT;
+        END IF;
+    END IF;
+    RETURN QUERY SELECT cardinality(old)::bigint, cardinality(old) + totals;
+END
+$$;
+
+-- The same for psql and every language. Returns how many messages were forgotten.
+CREATE OR REPLACE FUNCTION pawl.retain(keep interval DEFAULT interval '@KEEP_DEFAULT_DAYS@ days', max_rows bigint DEFAULT 1000)
+RETURNS bigint
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    RETURN (SELECT b.changed FROM pawl.retain_batch(retain.keep, retain.max_rows) b);
+END
+$$;
+
+-- Remove lanes that have been empty for a while: claims and their answers cost what is waiting, not what
+-- ever was. docs/internals/queue.md says why nothing is lost. A lane that was not in use for `idle` and
+-- is empty is first marked as retiring, and gets no further messages. In a later call the lane gets an
+-- epoch, a transaction id that is given out after everyone can see the mark; and when all lower ids
+-- have ended, whoever might have put a message in has committed or never will: what is empty then is
+-- removed, and a lane with a message is in use again.
+--
+-- Does nothing unless it is alone, READ COMMITTED and the first in its transaction to need an id: what
+-- it reads has to be newer than its lock, and its id newer than what the call before has committed.
+-- Returns how many lanes it examined, in each of the three steps at most max_rows.
+CREATE OR REPLACE FUNCTION pawl.lane_clean(max_rows bigint, idle interval DEFAULT interval '5 minutes')
+RETURNS bigint
+LANGUAGE plpgsql VOLATILE AS $$
+#variable_conflict use_column
+DECLARE
+    t CONSTANT timestamptz := pawl.clock();
+    my_xid    bigint;
+    chosen    bigint[];
+    empty     bigint[];
+    worked_on bigint := 0;
+BEGIN
+    IF current_setting('transaction_isolation') <> 'read committed'
+       OR pg_current_xact_id_if_assigned() IS NOT NULL THEN
+        RETURN 0;
+    END IF;
+    -- The transaction gets its id when the row is found unlocked: after the call before has committed.
+    PERFORM FROM pawl.mutex x WHERE x.name = 'lanes' FOR UPDATE SKIP LOCKED;
+    IF NOT FOUND THEN
+        RETURN 0;
+    END IF;
+    my_xid := pg_current_xact_id()::text::bigint;
+
+    -- Lanes whose epoch is over. The order matters: lock, so that no transaction above READ COMMITTED uses
+    -- them any more; then look for messages.
+    chosen := ARRAY(
+        SELECT u.lane_id FROM pawl.lane_use u
+        WHERE u.epoch > 0 AND u.epoch <= pg_snapshot_xmin(pg_current_snapshot())::text::bigint
+        ORDER BY u.epoch LIMIT max_rows);
+    chosen := ARRAY(SELECT l.id FROM pawl.lane l WHERE l.id = ANY (chosen) FOR UPDATE SKIP LOCKED);
+    IF cardinality(chosen) > 0 THEN
+        -- One statement: a message's end removes its row and adds a delta at the same moment.
+        empty := ARRAY(
+            SELECT c.id FROM unnest(chosen) AS c(id)
+            WHERE (SELECT q.id FROM pawl.queue q WHERE q.lane_id = c.id LIMIT 1) IS NULL
+              AND c.id NOT IN (SELECT d.lane_id FROM pawl.tally_delta d WHERE d.lane_id IS NOT NULL));
+        DELETE FROM pawl.lane l WHERE l.id = ANY (empty);
+        DELETE FROM pawl.lane_use u WHERE u.lane_id = ANY (empty);
+        UPDATE pawl.lane l SET retiring = false WHERE l.id = ANY (chosen) AND NOT l.id = ANY (empty);
+        UPDATE pawl.lane_use u SET epoch = NULL, used_at = t
+        WHERE u.lane_id = ANY (chosen) AND NOT u.lane_id = ANY (empty);
+        worked_on := cardinality(chosen);
+    END IF;
+
+    -- Lanes that an earlier call has marked (epoch 0).
+    chosen := ARRAY(SELECT u.lane_id FROM pawl.lane_use u WHERE u.epoch = 0 LIMIT max_rows);
+    UPDATE pawl.lane_use u SET epoch = my_xid WHERE u.lane_id = ANY (chosen);
+    worked_on := worked_on + cardinality(chosen);
+
+    -- A clock that was set back: what was in use in the future was so now.
+    UPDATE pawl.lane_use u SET used_at = t
+    WHERE u.lane_id = ANY (ARRAY(SELECT f.lane_id FROM pawl.lane_use f
+                                 WHERE f.epoch IS NULL AND f.used_at > t + idle
+                                 ORDER BY f.used_at DESC LIMIT max_rows));
+
+    -- Lanes that were not in use for a while. Not while a long transaction keeps such a lane: a topic that
+    -- is used now and then would get one lane after the other.
+    IF (SELECT u.used_at FROM pawl.lane_use u WHERE u.epoch > 0 ORDER BY u.epoch LIMIT 1)
+       < t - interval '1 minute' THEN
+        RETURN worked_on;
+    END IF;
+    chosen := ARRAY(SELECT u.lane_id FROM pawl.lane_use u
+                    WHERE u.epoch IS NULL AND u.used_at <= t - idle ORDER BY u.used_at LIMIT max_rows);
+    IF cardinality(chosen) > 0 THEN
+        empty := ARRAY(SELECT c.id FROM unnest(chosen) AS c(id)
+                       WHERE (SELECT q.id FROM pawl.queue q WHERE q.lane_id = c.id LIMIT 1) IS NULL);
+        empty := ARRAY(SELECT l.id FROM pawl.lane l WHERE l.id = ANY (empty)
+                       FOR NO KEY UPDATE SKIP LOCKED); -- nothing here waits for a lane while it has another
+        UPDATE pawl.lane l SET retiring = true WHERE l.id = ANY (empty);
+        UPDATE pawl.lane_use u SET epoch = CASE WHEN u.lane_id = ANY (empty) THEN 0 END, used_at = t
+        WHERE u.lane_id = ANY (chosen);
+        worked_on := worked_on + cardinality(chosen);
+    END IF;
+    RETURN worked_on;
+END
+$$;
+
+-- The library's form of fold(): remove empty lanes, move the deltas behind the totals into the tally, and
+-- write down which lanes are paused. One at a time; a second caller has nothing to do. Says how many deltas
+-- were moved, and how many deltas and lanes were found: if these are max_rows, there may be more.
+CREATE OR REPLACE FUNCTION pawl.fold_batch(max_rows bigint)
+RETURNS TABLE (changed bigint, scanned bigint)
+LANGUAGE plpgsql VOLATILE
+-- @include ordered_index_plan
+AS $$
+#variable_conflict use_column
+DECLARE
+    t CONSTANT timestamptz := pawl.clock();
+    deltas bigint[];
+    lanes  bigint[];
+    cleaned CONSTANT bigint := pawl.lane_clean(max_rows); -- first: it must begin the transaction
+BEGIN
+    PERFORM pawl.settle_lanes();
+    PERFORM FROM pawl.mutex x WHERE x.name = 'totals' FOR UPDATE SKIP LOCKED;
+    IF NOT FOUND THEN
+        RETURN QUERY SELECT 0::bigint, cleaned;
+        RETURN;
+    END IF;
+    deltas := ARRAY(
+        SELECT d.id FROM pawl.tally_delta d ORDER BY d.id LIMIT max_rows FOR UPDATE SKIP LOCKED);
+    IF cardinality(deltas) > 0 THEN
+        lanes := ARRAY(SELECT DISTINCT d.lane_id FROM pawl.tally_delta d WHERE d.id = ANY (deltas));
+        WITH gone AS (
+            DELETE FROM pawl.tally_delta d WHERE d.id = ANY (deltas)
+            RETURNING d.lane_id, d.topic, d.state, d.n),
+        named AS (
+            SELECT coalesce(g.topic, (SELECT l.topic FROM pawl.lane l WHERE l.id = g.lane_id)) AS topic,
+                   g.state, g.n
+            FROM gone g)
+        INSERT INTO pawl.tally AS a (topic, state, n, changed_at)
+        SELECT m.topic, m.state, sum(m.n), t FROM named m
+        WHERE m.topic IS NOT NULL GROUP BY m.topic, m.state
+        ON CONFLICT (topic, state) DO UPDATE SET n = a.n + excluded.n, changed_at = excluded.changed_at;
+        -- Not at every call: a row that is written is a row that vacuum has to remove.
+        UPDATE pawl.lane_use u SET used_at = t
+        WHERE u.lane_id = ANY (lanes) AND u.epoch IS NULL AND u.used_at < t - interval '1 minute';
+    END IF;
+    RETURN QUERY SELECT cardinality(deltas)::bigint, cardinality(deltas) + cleaned;
+END
+$$;
+
+-- The same for psql and every language. Returns how many deltas were moved.
+CREATE OR REPLACE FUNCTION pawl.fold(max_rows bigint DEFAULT 10000) RETURNS bigint
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    RETURN (SELECT b.changed FROM pawl.fold_batch(fold.max_rows) b);
+END
+$$;

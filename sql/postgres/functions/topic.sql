@@ -1,0 +1,236 @@
+-- What is said about whole topics.
+
+-- Claims look at lane.paused, which costs them nothing. A lane is added with NULL there: whoever adds it
+-- cannot know of a transaction that is just pausing its topic, nor that one of the lane. So claims ask
+-- here until fold() has written down what holds. Pausing, resuming and fold() do that one after the
+-- other: each sees what the one before has left.
+CREATE OR REPLACE FUNCTION pawl.topic_paused(topic text) RETURNS boolean
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    RETURN EXISTS (SELECT FROM pawl.topic p
+                   WHERE p.name = topic_paused.topic AND p.paused_at IS NOT NULL);
+END
+$$;
+
+CREATE OR REPLACE FUNCTION pawl.settle_lanes() RETURNS bigint
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    changed bigint;
+BEGIN
+    IF NOT EXISTS (SELECT FROM pawl.lane l WHERE l.paused IS NULL) THEN
+        RETURN 0;
+    END IF;
+    PERFORM FROM pawl.mutex x WHERE x.name = 'topics' FOR UPDATE SKIP LOCKED;
+    IF NOT FOUND THEN
+        RETURN 0;
+    END IF;
+    UPDATE pawl.lane l SET paused = pawl.topic_paused(l.topic) WHERE l.paused IS NULL;
+    GET DIAGNOSTICS changed = ROW_COUNT;
+    RETURN changed;
+END
+$$;
+
+-- Nothing of the topic is claimed by claims that begin after this is committed; also not of lanes that
+-- it gets later. What is in progress goes on. Returns whether it was not paused before.
+CREATE OR REPLACE FUNCTION pawl.topic_pause(topic text) RETURNS boolean
+LANGUAGE plpgsql VOLATILE AS $$
+#variable_conflict use_column
+BEGIN
+    IF coalesce(char_length(topic_pause.topic), 0) NOT BETWEEN @TOPIC_LEAST@ AND @TOPIC_MOST@ THEN
+        RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
+            MESSAGE = 'topic_pause: topic must have @TOPIC_WORDS@';
+    END IF;
+    PERFORM FROM pawl.mutex x WHERE x.name = 'topics' FOR UPDATE;
+    INSERT INTO pawl.topic AS p (name, paused_at) VALUES (topic_pause.topic, pawl.clock())
+    ON CONFLICT (name) DO UPDATE SET paused_at = excluded.paused_at WHERE p.paused_at IS NULL;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    UPDATE pawl.lane l SET paused = true WHERE l.topic = topic_pause.topic;
+    RETURN true;
+END
+$$;
+
+-- Claims look at the topic again. Its messages have the times that they had; a cursor has not moved
+-- past them, because nobody looked.
+CREATE OR REPLACE FUNCTION pawl.topic_resume(topic text) RETURNS boolean
+LANGUAGE plpgsql VOLATILE AS $$
+#variable_conflict use_column
+DECLARE
+    xid CONSTANT xid8 := pg_current_xact_id();
+BEGIN
+    PERFORM FROM pawl.mutex x WHERE x.name = 'topics' FOR UPDATE;
+    UPDATE pawl.topic p SET paused_at = NULL
+    WHERE p.name = topic_resume.topic AND p.paused_at IS NOT NULL;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    DELETE FROM pawl.topic p WHERE p.name = topic_resume.topic AND NOT p.dead AND p.paused_at IS NULL;
+    UPDATE pawl.lane l SET paused = false WHERE l.topic = topic_resume.topic;
+    PERFORM pawl.wake();
+    RETURN true;
+END
+$$;
+
+-- Whether the dead letters of a topic, or of all ('' as its name), are recorded for a handler from now
+-- on. Returns whether that is a change.
+CREATE OR REPLACE FUNCTION pawl.topic_dead(topic text, wanted boolean DEFAULT true) RETURNS boolean
+LANGUAGE plpgsql VOLATILE AS $$
+#variable_conflict use_column
+DECLARE
+    changed boolean;
+BEGIN
+    IF (char_length(topic_dead.topic) <= @TOPIC_MOST@) IS NOT TRUE THEN
+        RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
+            MESSAGE = 'topic_dead: topic must have @TOPIC_WORDS@, or none for all topics';
+    END IF;
+    IF wanted THEN
+        INSERT INTO pawl.topic AS p (name, dead) VALUES (topic_dead.topic, true)
+        ON CONFLICT (name) DO UPDATE SET dead = true WHERE NOT p.dead;
+        RETURN FOUND;
+    END IF;
+    UPDATE pawl.topic p SET dead = false WHERE p.name = topic_dead.topic AND p.dead;
+    changed := FOUND;
+    DELETE FROM pawl.topic p WHERE p.name = topic_dead.topic AND NOT p.dead AND p.paused_at IS NULL;
+    RETURN changed;
+END
+$$;
+
+-- Every topic that has messages, or had some that the counts still know of, or of which something was said.
+CREATE OR REPLACE FUNCTION pawl.topic_list() RETURNS TABLE (topic text, paused_at timestamptz, dead boolean)
+LANGUAGE plpgsql VOLATILE AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY
+        SELECT n.name, p.paused_at,
+               EXISTS (SELECT FROM pawl.topic d WHERE d.dead AND d.name IN ('', n.name))
+        FROM (SELECT l.topic AS name FROM pawl.lane l
+              UNION SELECT a.topic FROM pawl.tally a
+              UNION SELECT o.name FROM pawl.topic o WHERE o.name <> '') n
+        LEFT JOIN pawl.topic p ON p.name = n.name
+        ORDER BY n.name COLLATE "C";
+END
+$$;
+
+CREATE OR REPLACE FUNCTION pawl.dead_claim(
+    owner    uuid,
+    lease    interval DEFAULT interval '@LEASE_DEFAULT@ milliseconds',
+    max_rows bigint   DEFAULT 1,
+    topics   text[]   DEFAULT NULL) -- NULL: all
+RETURNS SETOF pawl.dead_claimed
+LANGUAGE plpgsql VOLATILE
+-- @include ordered_index_plan
+AS $$
+#variable_conflict use_column
+DECLARE
+    t CONSTANT timestamptz := pawl.clock();
+    taken bigint[];
+    token bigint;
+BEGIN
+    IF dead_claim.owner IS NULL OR dead_claim.owner = '00000000-0000-0000-0000-000000000000' THEN
+        RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
+            MESSAGE = 'dead_claim: owner must not be NULL or zero';
+    END IF;
+    PERFORM pawl.check_span('dead_claim: lease', dead_claim.lease, @LEASE_LEAST@, @LEASE_MOST@, '@LEASE_WORDS@');
+    PERFORM pawl.check_number('dead_claim: max_rows', max_rows, 1, @BATCH_MOST@, '@BATCH_WORDS@');
+    taken := ARRAY(
+        SELECT d.id FROM pawl.dead d
+        WHERE d.run_at <= t
+          AND (topics IS NULL
+               OR (SELECT b.topic FROM pawl.body b WHERE b.id = d.id LIMIT 1) = ANY (topics))
+        ORDER BY d.run_at LIMIT max_rows
+        FOR UPDATE SKIP LOCKED);
+    IF cardinality(taken) = 0 THEN
+        RETURN;
+    END IF;
+    token := nextval('pawl.fence');
+    UPDATE pawl.dead d
+    SET owner = dead_claim.owner, fence = token, calls = d.calls + 1, run_at = t + dead_claim.lease
+    WHERE d.id = ANY (taken);
+    RETURN QUERY
+        SELECT m.id, m.message_id, m.topic, m.payload, m.type, m.destination, m.headers,
+               m.correlation_id, m.priority, m.created_at, m.due_at, m.expires_at, m.max_attempts,
+               m.retries, m.state, d.fence, d.owner, NULL::text, d.run_at, NULL::timestamptz,
+               m.finished_at, m.processed_by, m.last_error, m.progress, m.timeout,
+               m.heartbeat, m.run_id, m.output, m.deferrals, m.retry_base, m.retry_max, m.retry_jitter,
+               m.count_all, d.calls
+        FROM pawl.dead d
+        CROSS JOIN LATERAL (SELECT v.* FROM pawl.message v WHERE v.id = d.id LIMIT 1) m
+        WHERE d.id = ANY (taken)
+        ORDER BY d.id;
+END
+$$;
+
+-- The handler was successful: it is not called for these again.
+CREATE OR REPLACE FUNCTION pawl.dead_done(owner uuid, ids bigint[], fences bigint[]) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+-- @include index_plan
+AS $$
+#variable_conflict use_column
+DECLARE
+    changed bigint;
+BEGIN
+    -- @include check_ids function=dead_done
+    DELETE FROM pawl.dead d
+    -- @include held_under function=dead_done row=d
+    ;
+    GET DIAGNOSTICS changed = ROW_COUNT;
+    RETURN changed;
+END
+$$;
+
+-- The handler was not successful: it is called again after `delay`, or min(base * 2^(calls - 1), max).
+CREATE OR REPLACE FUNCTION pawl.dead_retry(
+    owner uuid, ids bigint[], fences bigint[],
+    error text     DEFAULT NULL,
+    delay interval DEFAULT NULL,
+    base  interval DEFAULT interval '@BACKOFF_LOCAL_BASE@ milliseconds',
+    most  interval DEFAULT interval '@BACKOFF_LOCAL_MOST@ milliseconds')
+RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+-- @include index_plan
+AS $$
+#variable_conflict use_column
+DECLARE
+    t CONSTANT timestamptz := pawl.clock();
+    changed bigint;
+BEGIN
+    -- @include check_ids function=dead_retry
+    IF dead_retry.delay IS NOT NULL THEN
+        PERFORM pawl.check_span('dead_retry: delay', dead_retry.delay, @DELAY_LEAST@, @DELAY_MOST@, '@DELAY_WORDS@');
+    END IF;
+    PERFORM pawl.check_span('dead_retry: base', dead_retry.base, @BACKOFF_LEAST@, @BACKOFF_MOST@, '@BACKOFF_WORDS@');
+    PERFORM pawl.check_span('dead_retry: most', dead_retry.most, @BACKOFF_LEAST@, @BACKOFF_MOST@, '@BACKOFF_WORDS@');
+    UPDATE pawl.dead d
+    SET run_at = t + coalesce(dead_retry.delay,
+                              pawl.backoff(dead_retry.base, dead_retry.most, d.calls - 1)),
+        owner = '00000000-0000-0000-0000-000000000000', fence = 0,
+        error = coalesce(pawl.cut_text(dead_retry.error), d.error)
+    -- @include held_under function=dead_retry row=d
+    ;
+    GET DIAGNOSTICS changed = ROW_COUNT;
+    RETURN changed;
+END
+$$;
+
+-- The handler is still at it.
+CREATE OR REPLACE FUNCTION pawl.dead_renew(
+    owner uuid, ids bigint[], fences bigint[], lease interval DEFAULT interval '@LEASE_DEFAULT@ milliseconds')
+RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+-- @include index_plan
+AS $$
+#variable_conflict use_column
+DECLARE
+    t CONSTANT timestamptz := pawl.clock();
+    changed bigint;
+BEGIN
+    -- @include check_ids function=dead_renew
+    PERFORM pawl.check_span('dead_renew: lease', dead_renew.lease, @LEASE_LEAST@, @LEASE_MOST@, '@LEASE_WORDS@');
+    UPDATE pawl.dead d SET run_at = t + dead_renew.lease
+    -- @include held_under function=dead_renew row=d
+    ;
+    GET DIAGNOSTICS changed = ROW_COUNT;
+    RETURN changed;
+END
+$$;

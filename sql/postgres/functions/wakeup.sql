@@ -1,0 +1,121 @@
+-- Workers that sleep, and waking them. docs/internals/wake-ups.md says why none is missed.
+
+-- Called by everything that makes a message ready, after it has its transaction id. To notify is to
+-- take a lock that all notifying commits of the server share, so it is done only for somebody.
+--
+-- A transaction above READ COMMITTED may look with a snapshot that is older than its id, and would
+-- miss who went to sleep since; it always notifies. A transaction that notifies cannot be PREPAREd:
+-- who needs that says SET LOCAL pawl.notify = off, and workers find the message when they next look.
+CREATE OR REPLACE FUNCTION pawl.wake() RETURNS boolean
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    IF current_setting('transaction_isolation') = 'read committed'
+       AND NOT EXISTS (SELECT FROM pawl.sleeper s
+                       WHERE s.seen_at > pawl.clock() - interval '90 seconds')
+    THEN
+        RETURN false;
+    END IF;
+    IF coalesce(current_setting(replace('pawl.notify', '"', ''), true), 'on') = 'off' THEN
+        RETURN false;
+    END IF;
+    PERFORM pg_notify(replace('pawl.wake', '"', ''), '');
+    RETURN true;
+END
+$$;
+
+-- Going to sleep, and again every half minute. The notification is for the sleeper itself: only when
+-- it arrives is it known that others would. present = false: only that. Rows of the dead go; one that
+-- somebody else has locked is left to them.
+CREATE OR REPLACE FUNCTION pawl.sleep(sleeper uuid, present boolean) RETURNS boolean
+LANGUAGE plpgsql VOLATILE AS $$
+#variable_conflict use_column
+DECLARE
+    t CONSTANT timestamptz := pawl.clock();
+BEGIN
+    IF present THEN
+        INSERT INTO pawl.sleeper (id, seen_at) VALUES (sleep.sleeper, t)
+        ON CONFLICT (id) DO UPDATE SET seen_at = t;
+        DELETE FROM pawl.sleeper d
+        WHERE d.id IN (SELECT s.id FROM pawl.sleeper s
+                       WHERE s.seen_at < t - interval '90 seconds'
+                       LIMIT 100 FOR UPDATE SKIP LOCKED);
+    END IF;
+    PERFORM pg_notify(replace('pawl.wake', '"', ''), sleep.sleeper::text);
+    RETURN present;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION pawl.awake(sleeper uuid) RETURNS boolean
+LANGUAGE plpgsql VOLATILE AS $$
+#variable_conflict use_column
+BEGIN
+    DELETE FROM pawl.sleeper s WHERE s.id = awake.sleeper;
+    RETURN FOUND;
+END
+$$;
+
+-- Whether everybody who had a transaction id before `epoch` was given out has ended. NULL: give out
+-- one now.
+CREATE OR REPLACE FUNCTION pawl.settled(epoch bigint DEFAULT NULL) RETURNS TABLE (since bigint, settled boolean)
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    chosen CONSTANT bigint := coalesce(epoch, pg_current_xact_id()::text::bigint);
+BEGIN
+    RETURN QUERY
+        SELECT chosen, pg_snapshot_xmin(pg_current_snapshot())::text::bigint >= chosen;
+END
+$$;
+
+-- The clock, and the earliest time after it at which a message of the topics (NULL: all) is ready for
+-- a local handler; or one for the destinations; or, with `others`, for any destination but those.
+-- Paused topics do not count; resuming one wakes.
+CREATE OR REPLACE FUNCTION pawl.next_due(
+    topics text[] DEFAULT NULL, destinations text[] DEFAULT NULL, others boolean DEFAULT false)
+RETURNS TABLE (at timestamptz, due timestamptz)
+LANGUAGE plpgsql VOLATILE
+-- @include ordered_index_plan
+AS $$
+#variable_conflict use_column
+DECLARE
+    t CONSTANT timestamptz := pawl.clock();
+    first_due timestamptz;
+BEGIN
+    IF destinations IS NOT NULL THEN
+        -- @include first_due
+        WHERE l.destination > '' AND (l.destination = ANY (destinations)) <> coalesce(others, false)
+          AND NOT coalesce(l.paused, pawl.topic_paused(l.topic));
+    ELSIF topics IS NULL THEN
+        -- @include first_due
+        WHERE l.destination = ''
+          AND NOT coalesce(l.paused, pawl.topic_paused(l.topic));
+    ELSE
+        -- @include first_due
+        WHERE l.topic = ANY (topics) AND l.destination = ''
+          AND NOT coalesce(l.paused, pawl.topic_paused(l.topic));
+    END IF;
+    RETURN QUERY SELECT t, first_due;
+END
+$$;
+
+-- Topics with a message that is due now, for local handlers and not paused: one probe of the index per
+-- lane. For the worker, which warns of those that it has no handler for.
+CREATE OR REPLACE FUNCTION pawl.topics_due(max_rows bigint DEFAULT 1000)
+RETURNS TABLE (topic text)
+LANGUAGE plpgsql VOLATILE
+-- @include ordered_index_plan
+AS $$
+#variable_conflict use_column
+DECLARE
+    t CONSTANT timestamptz := pawl.clock();
+BEGIN
+    RETURN QUERY
+        SELECT DISTINCT l.topic
+        FROM pawl.lane l
+        CROSS JOIN LATERAL (SELECT FROM pawl.queue q
+                            WHERE q.lane_id = l.id AND q.run_at <= t AND q.fence = 0
+                              AND (q.expires_at IS NULL OR q.expires_at > t)
+                            ORDER BY q.run_at, q.id LIMIT 1) d
+        WHERE l.destination = '' AND NOT coalesce(l.paused, pawl.topic_paused(l.topic))
+        LIMIT max_rows;
+END
+$$;

@@ -1,0 +1,315 @@
+-- sql/postgres/parts.sql - what several functions share.
+--
+-- First their settings. A queue is usually empty, and plpgsql keeps the plan of a statement: one made while the
+-- tables were empty would read them from end to end, and go on doing so when a million rows have arrived, until the
+-- next ANALYZE. So the planner is left no other way than the index. force_generic_plan: the plan never depends on
+-- the values, and no call pays for planning. jit: a forbidden node has a huge nominal cost, which alone would start
+-- the compiler.
+--
+-- index_plan             by an index
+-- ordered_index_plan     by an index that brings the rows in order
+-- nested_...             and joins only row by row: by an index of the inner table, too
+
+-- part: index_plan
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET jit = off
+
+-- part: ordered_index_plan
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET enable_sort = off
+SET jit = off
+
+-- part: nested_index_plan
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET enable_hashjoin = off
+SET enable_mergejoin = off
+SET jit = off
+
+-- part: nested_ordered_index_plan
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET enable_sort = off
+SET enable_hashjoin = off
+SET enable_mergejoin = off
+SET jit = off
+
+-- part: check_ids
+PERFORM pawl.check_number('@function@: the number of ids', coalesce(cardinality(ids), 0), 0, @BATCH_MOST@,
+                          'at most @BATCH_MOST@');
+
+-- part: held_under
+-- The rows that the caller still has under the fences that it names. `id = ANY (ids)` walks the primary key in id
+-- order, so that two calls that meet on the same rows wait for each other instead of deadlocking. The pairs are
+-- checked by a hash table built once: IS TRUE keeps the planner from turning it into a join.
+WHERE @row@.id = ANY (ids) AND @row@.owner = @function@.owner AND @row@.fence <> 0
+  AND ((@row@.id, @row@.fence) IN (SELECT h.id, h.fence FROM unnest(ids, fences) AS h(id, fence))) IS TRUE
+
+-- part: lock_held
+SELECT array_agg(m.id), array_agg(m.fence) INTO mine, ended
+FROM (SELECT q.id, q.fence FROM pawl.queue q
+      -- @include held_under function=@function@ row=q
+      ORDER BY q.id
+      FOR UPDATE) m;
+IF mine IS NULL THEN
+    RETURN 0;
+END IF;
+
+-- part: later_arguments
+owner uuid, ids bigint[], fences bigint[],
+error         text     DEFAULT NULL,
+delay         interval DEFAULT NULL,
+local_base    interval DEFAULT interval '@BACKOFF_LOCAL_BASE@ milliseconds',
+local_max     interval DEFAULT interval '@BACKOFF_LOCAL_MOST@ milliseconds',
+local_jitter  interval DEFAULT interval '0',
+remote_base   interval DEFAULT interval '@BACKOFF_REMOTE_BASE@ milliseconds',
+remote_max    interval DEFAULT interval '@BACKOFF_REMOTE_MOST@ milliseconds',
+remote_jitter interval DEFAULT NULL
+
+-- part: check_later
+IF @function@.delay IS NOT NULL THEN
+    PERFORM pawl.check_span('@function@: delay', @function@.delay, @DELAY_LEAST@, @DELAY_MOST@, '@DELAY_WORDS@');
+END IF;
+PERFORM pawl.check_span('@function@: local_base', @function@.local_base, @BACKOFF_LEAST@, @BACKOFF_MOST@, '@BACKOFF_WORDS@');
+PERFORM pawl.check_span('@function@: local_max', @function@.local_max, @BACKOFF_LEAST@, @BACKOFF_MOST@, '@BACKOFF_WORDS@');
+PERFORM pawl.check_span('@function@: local_jitter', coalesce(@function@.local_jitter, interval '0'), @JITTER_LEAST@, @JITTER_MOST@, '@JITTER_WORDS@');
+PERFORM pawl.check_span('@function@: remote_base', @function@.remote_base, @BACKOFF_LEAST@, @BACKOFF_MOST@, '@BACKOFF_WORDS@');
+PERFORM pawl.check_span('@function@: remote_max', @function@.remote_max, @BACKOFF_LEAST@, @BACKOFF_MOST@, '@BACKOFF_WORDS@');
+PERFORM pawl.check_span('@function@: remote_jitter', coalesce(@function@.remote_jitter, interval '0'), @JITTER_LEAST@, @JITTER_MOST@, '@JITTER_WORDS@');
+
+-- part: give_back_later
+-- After `delay`, or after min(base * 2^(retries + deferrals), max) + random(0, jitter) of its own or the given
+-- policy: the local one for messages without a destination, the remote one for those with. A jitter that is NULL is
+-- a tenth of the delay.
+UPDATE pawl.queue q
+SET @counter@ = q.@counter@ + 1, owner = '00000000-0000-0000-0000-000000000000',
+    lease_until = 'epoch', fence = 0, last_error = coalesce(pawl.cut_text(@function@.error), q.last_error),
+    stamped_at = t, run_at = t + coalesce(@function@.delay, (
+        SELECT d.delay + random() * CASE WHEN d.jitter IS NULL THEN d.delay / 10
+                                         ELSE pawl.backoff(d.jitter, interval '@JITTER_MOST@ milliseconds', 0) END
+        FROM (SELECT pawl.backoff(
+                         coalesce(b.retry_base, CASE WHEN b.destination IS NULL THEN local_base ELSE remote_base END),
+                         coalesce(b.retry_max, CASE WHEN b.destination IS NULL THEN local_max ELSE remote_max END),
+                         q.retries + q.deferrals) AS delay,
+                     CASE WHEN b.retry_base IS NOT NULL THEN b.retry_jitter
+                          WHEN b.destination IS NULL THEN local_jitter ELSE remote_jitter END AS jitter
+              FROM pawl.body b WHERE b.id = q.id) d))
+WHERE q.id = ANY (mine);
+
+-- part: end_failed
+-- The messages of `gone` become dead letters.
+ended AS (
+    INSERT INTO pawl.outcome (id, state, finished_at, retries, processed_by, error, expires_at,
+                              progress)
+    SELECT g.id, @STATE_FAILED@, t, g.retries + 1,
+           (SELECT c.owner_name FROM pawl.claim c WHERE c.fence = g.fence),
+           @error@, g.expires_at, g.progress
+    FROM gone g),
+-- @include end_buried
+,
+-- @include end_counted state=@STATE_FAILED@
+
+-- part: end_buried
+-- Their handler is to be called, if that was asked for.
+buried AS (
+    INSERT INTO pawl.dead (id, run_at)
+    SELECT g.id, t FROM gone g
+    WHERE EXISTS (SELECT FROM pawl.topic w
+                  WHERE w.dead AND w.name IN ('', (SELECT l.topic FROM pawl.lane l WHERE l.id = g.lane_id)))
+    ON CONFLICT (id) DO NOTHING)
+
+-- part: end_cancelled
+-- The messages of `gone` are cancelled.
+ended AS (
+    INSERT INTO pawl.outcome (id, state, finished_at, retries, error, progress)
+    SELECT g.id, @STATE_CANCELLED@, t, g.retries, g.last_error, g.progress FROM gone g),
+-- @include end_counted state=@STATE_CANCELLED@
+
+-- part: end_counted
+counted AS (
+    INSERT INTO pawl.tally_delta (lane_id, state, n)
+    SELECT g.lane_id, @state@, count(*) FROM gone g GROUP BY g.lane_id)
+
+-- part: ready_from_the_cursor_on
+-- One range of queue_due: the rows of a lane that are ready and due, from the claim's cursor on.
+FROM pawl.queue c
+WHERE c.lane_id = lane.id AND c.run_at <= t
+  AND c.run_at >= coalesce(cursor_since[least(lane.id - cursor_first + 1, 2147483647)::integer], '-infinity')
+  AND c.fence = 0 AND (c.expires_at IS NULL OR c.expires_at > t)
+ORDER BY c.run_at, c.id
+
+-- part: ready_rows
+CROSS JOIN LATERAL (
+    SELECT c.id, c.lease, c.retries, c.deferrals, c.run_at, c.expires_at, c.last_error, c.progress
+    -- @include ready_from_the_cursor_on
+    LIMIT max_rows
+    FOR UPDATE SKIP LOCKED) r
+
+-- part: take_rows
+-- What a claim takes, in its order, in arrays side by side; and, if there may be more, how far it got.
+SELECT array_agg(q.id), array_agg(q.lane), array_agg(q.retries), array_agg(q.deferrals), array_agg(q.run_at),
+       array_agg(least(coalesce(q.lease, my_lease), longest)), array_agg(q.expires_at),
+       array_agg(q.last_error), array_agg(q.progress), least(min(coalesce(q.lease, my_lease)), longest),
+       CASE WHEN count(*) = max_rows THEN @reached@ END
+INTO taken, from_lane, tries, waits, times, leases, expiries, errors, reports, shortest, reached
+
+-- part: lanes_by_turns
+-- The local lanes of higher priority first; those of one priority by turns, beginning after `pivot`.
+FROM generate_series(@PRIORITY_MOST@, @PRIORITY_LEAST@, -1) AS p(priority)
+CROSS JOIN LATERAL (
+    (SELECT l.id FROM pawl.lane l
+     WHERE l.destination = '' AND l.priority = p.priority AND l.id > pivot
+       AND NOT coalesce(l.paused, pawl.topic_paused(l.topic)) ORDER BY l.id)
+    UNION ALL
+    (SELECT l.id FROM pawl.lane l
+     WHERE l.destination = '' AND l.priority = p.priority AND l.id <= pivot
+       AND NOT coalesce(l.paused, pawl.topic_paused(l.topic)) ORDER BY l.id)) w
+
+-- part: cursor_notes
+-- Which transactions run, for the next claim's cursor (docs/internals/claim-cursor.md).
+SELECT @NOTE_EPOCH@, my_xid::text::bigint, began
+UNION ALL
+-- Not the end of the snapshot: that of a slow claim may show ids above its own as running,
+-- and those are not listed.
+SELECT @NOTE_NEXT@, least(pg_snapshot_xmax(pg_current_snapshot()), my_xid)::text::bigint, NULL
+UNION ALL
+SELECT @NOTE_RUNNING@, x.xid::text::bigint, NULL
+FROM pg_snapshot_xip(pg_current_snapshot()) AS x(xid) WHERE x.xid < my_xid
+
+-- part: list_head
+    states         bigint      DEFAULT 63,
+    topic          text        DEFAULT NULL,
+    correlation_id text        DEFAULT NULL,
+    created_before timestamptz DEFAULT NULL,
+    before         bigint      DEFAULT 9223372036854775807,
+    max_rows       bigint      DEFAULT 100,
+    scan           bigint      DEFAULT 10000,
+    with_payload   boolean     DEFAULT false)
+RETURNS SETOF pawl.listed
+LANGUAGE plpgsql VOLATILE
+-- @include nested_ordered_index_plan
+AS $$
+#variable_conflict use_column
+DECLARE
+
+-- part: list_end
+BEGIN
+    RETURN QUERY SELECT * FROM pawl.list_seen(
+        seen, cardinality(seen) = @function@.scan, @function@.states, @function@.topic,
+        @function@.correlation_id, @function@.created_before, @function@.max_rows,
+        @function@.with_payload);
+END
+$$;
+
+-- part: message_columns
+SELECT @row@.id, @row@.message_id, @row@.topic, @payload@, @row@.type, @row@.destination, @row@.headers,
+       @row@.correlation_id, @row@.priority, @row@.created_at, @row@.due_at, @row@.expires_at,
+       @row@.max_attempts, @row@.retries, @row@.state, @row@.fence, @row@.owner, @row@.claimed_by,
+       @row@.lease_until, @row@.next_attempt_at, @row@.finished_at, @row@.processed_by, @row@.last_error,
+       @row@.progress, @row@.timeout, @row@.heartbeat, @row@.run_id, @output@, @row@.deferrals,
+       @row@.retry_base, @row@.retry_max, @row@.retry_jitter, @row@.count_all
+
+-- part: first_due
+SELECT min(d.run_at) INTO first_due
+FROM pawl.lane l
+CROSS JOIN LATERAL (SELECT q.run_at FROM pawl.queue q
+                    WHERE q.lane_id = l.id AND q.run_at > t
+                    ORDER BY q.run_at, q.id LIMIT 1) d
+
+-- part: enqueue_bytes
+RETURNS uuid
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    RETURN pawl.enqueue(topic, convert_to(@payload@, 'UTF8'), message_id, due_at, delay, priority,
+                        correlation_id, destination, headers, type, expires_at, max_attempts, lease,
+                        retry_base, retry_max, retry_jitter, timeout, heartbeat, count_all);
+END
+$$;
+
+-- part: message_arrays
+-- The messages of a call, column by column.
+message_ids uuid[], topics text[], payloads bytea[], types bigint[],
+destinations text[], headers text[], correlation_ids text[], priorities bigint[],
+due_times timestamptz[], delays interval[], expiries timestamptz[], ttls interval[],
+max_attempts bigint[], leases interval[], retry_bases interval[], retry_maxes interval[],
+retry_jitters interval[], timeouts interval[], heartbeats interval[]
+
+-- part: message_options
+-- What may be said of one message.
+message_id     uuid        DEFAULT NULL,     -- NULL: one is made
+due_at         timestamptz DEFAULT NULL,     -- NULL: now; the past means now
+delay          interval    DEFAULT NULL,     -- instead of due_at: this long from now
+priority       integer     DEFAULT 0,        -- 0 to 9, higher first
+correlation_id text        DEFAULT NULL,
+destination    text        DEFAULT NULL,     -- NULL: for a local handler
+headers        json        DEFAULT NULL,
+type           text        DEFAULT 'signal', -- signal, command, push_call, response
+expires_at     timestamptz DEFAULT NULL,     -- NULL: never, or 24 h after due with a destination
+max_attempts   integer     DEFAULT NULL,     -- NULL: 10; with a destination 6 if every send counts, or 0: until it expires
+lease          interval    DEFAULT NULL,     -- NULL: the worker decides
+retry_base     interval    DEFAULT NULL,     -- these three: NULL: the worker decides
+retry_max      interval    DEFAULT NULL,
+retry_jitter   interval    DEFAULT NULL,
+timeout        interval    DEFAULT NULL,     -- of one attempt; NULL: the handler's own
+heartbeat      interval    DEFAULT NULL,     -- how often its lease is renewed; NULL: the worker decides
+count_all      boolean     DEFAULT NULL      -- with a destination: whether every send is an attempt; NULL: the service decides
+
+-- part: timer_options
+due_at         timestamptz DEFAULT NULL,
+delay          interval    DEFAULT NULL,
+message_id     uuid        DEFAULT NULL, -- NULL: one is made
+priority       integer     DEFAULT 0,    -- 0 to 9, higher first
+correlation_id text        DEFAULT NULL,
+destination    text        DEFAULT NULL, -- NULL: for a local handler
+headers        json        DEFAULT NULL,
+OUT id uuid, OUT due timestamptz
+
+-- part: schedule_bytes
+LANGUAGE plpgsql VOLATILE AS $$
+#variable_conflict use_variable
+BEGIN
+    SELECT s.id, s.due INTO id, due
+    FROM pawl.schedule(topic, convert_to(@payload@, 'UTF8'), due_at, delay, message_id, priority,
+                       correlation_id, destination, headers) s;
+END
+$$;
+
+-- part: job_options
+zone           text     DEFAULT 'UTC',      -- a name of the IANA database
+destination    text     DEFAULT NULL,       -- NULL: for a local handler
+headers        json     DEFAULT NULL,
+correlation_id text     DEFAULT NULL,
+priority       bigint   DEFAULT 0,          -- 0 to 9, higher first
+type           text     DEFAULT 'signal',
+max_attempts   bigint   DEFAULT NULL,       -- of a run; NULL: 10, or until it expires with a destination
+retry_base     interval DEFAULT NULL,       -- these three: NULL: the worker decides
+retry_max      interval DEFAULT NULL,
+retry_jitter   interval DEFAULT NULL,
+misfire        text     DEFAULT 'once',     -- once, all, skip
+misfire_cap    bigint   DEFAULT @MISFIRE_CAP_DEFAULT@,
+misfire_grace  interval DEFAULT interval '@MISFIRE_GRACE_DEFAULT@ milliseconds',
+overlap        text     DEFAULT 'skip',     -- skip, allow, queue
+jitter         interval DEFAULT interval '0',
+ttl            interval DEFAULT NULL,       -- NULL: none, or 24 h with a destination
+timeout        interval DEFAULT NULL,       -- of one attempt; NULL: none
+lease          interval DEFAULT interval '@JOB_LEASE_DEFAULT@ milliseconds',
+heartbeat      interval DEFAULT interval '@JOB_HEARTBEAT_DEFAULT@ milliseconds',
+keep_runs      bigint   DEFAULT @KEEP_RUNS_DEFAULT@,
+keep_age       interval DEFAULT NULL,       -- NULL: any
+enabled        boolean  DEFAULT true        -- of a new job; one that exists stays as it is
+
+-- part: run_columns
+SELECT @row@.id, (SELECT j.name FROM pawl.job j WHERE j.id = @row@.job_id), @row@.triggered, @row@.state, @row@.reason,
+       @row@.scheduled_at, @row@.last_slot_at, @row@.slots, @row@.slots_more, @row@.work_id, @row@.message_id,
+       @row@.created_at, @row@.started_at, @row@.claimed_at, @row@.ended_at, @row@.claimed_by, @row@.attempts, @row@.error,
+
+-- part: held_of_claim
+-- The messages of the claim c that it still holds. The LIMIT keeps the planner from reading the whole queue.
+FROM @ids@
+CROSS JOIN LATERAL (SELECT @columns@ FROM pawl.queue q WHERE q.id = u.id AND q.fence = c.fence LIMIT 1) r
