@@ -13,7 +13,7 @@ static void let_fail(crash_fault fault, int in_a_row, long stride)
     fault_result result;
 
     crash_vfs_install();
-    c.stride = summary_whole() ? 1 : stride;
+    c.stride = test_stride(stride);
     faults_run(&c, &result);
     printf("# %d x %s: %ld times, %ld answers in doubt, %ld not done, then %ld crash points, %ld "
            "violations\n",

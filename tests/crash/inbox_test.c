@@ -43,7 +43,7 @@ PAWL_TEST(an_effect_is_there_with_its_record_or_not_at_all)
 
     crash_vfs_install();
     for (long at = 1; lose_power(directory, at, false, &result);)
-        at += summary_whole() ? 1 : 9;
+        at += test_stride(9);
     summary_print("inbox", &result);
     if (result.violations > 0)
         test_fail("%ld violations; the first: %s", result.violations, result.first);

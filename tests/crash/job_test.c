@@ -58,7 +58,7 @@ PAWL_TEST(a_slot_is_recorded_with_its_message_or_not_at_all)
 
     write_book(directory);
     for (long at = 1; lose_power(directory, &book, at, false, &result);)
-        at += summary_whole() ? 1 : 11;
+        at += test_stride(11);
     summary_print("jobs", &result);
     if (result.violations > 0)
         test_fail("%ld violations; the first: %s", result.violations, result.first);

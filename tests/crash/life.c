@@ -188,7 +188,6 @@ static pawl_status run_one(life *l, const step *s, pawl_error *err)
     case ABANDON:
     case FAIL:
     case RELEASE:
-        return life_answer(l, s, err);
     case REAP:
     case EXPIRE:
     case CANCEL:
@@ -196,7 +195,7 @@ static pawl_status run_one(life *l, const step *s, pawl_error *err)
     case REDRIVE:
     case RETAIN:
     case PURGE:
-        return life_manage(l, s, err);
+        return life_change(l, s, err);
     case LEASE_TAKE:
     case LEASE_RENEW:
     case LEASE_RELEASE:

@@ -50,9 +50,8 @@ pawl_status life_send_one(life *l, int number, pawl_error *err);
 pawl_status life_send(life *l, const step *s, pawl_error *err);
 pawl_status life_send_tx(life *l, const step *s, pawl_error *err);
 pawl_status life_claim(life *l, const step *s, pawl_error *err);
-pawl_status life_answer(life *l, const step *s, pawl_error *err);
+pawl_status life_change(life *l, const step *s, pawl_error *err);
 pawl_status life_lease(life *l, const step *s, pawl_error *err);
-pawl_status life_manage(life *l, const step *s, pawl_error *err);
 
 /* The application's connection, opened if it is not. False: not possible. */
 bool life_application(life *l);

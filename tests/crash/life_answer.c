@@ -1,8 +1,7 @@
 /* tests/crash/life_answer.c - the worker's calls and the administrator's. */
 #include "life.h"
 
-#include <stddef.h>
-#include <string.h>
+#include "operation.h"
 
 #define ITEMS_MAX 16
 
@@ -50,21 +49,21 @@ pawl_status life_claim(life *l, const step *s, pawl_error *err)
     pawl_messages *list = NULL;
     pawl_held items[ITEMS_MAX];
     size_t acked = 0;
-    pawl_status st;
+    operation_claim op = {.owner = model_owner(s->owner),
+                          .acks = acks ? items : NULL,
+                          .ack_count = (size_t)s->count,
+                          .lease_ms = s->ms,
+                          .limit = s->count,
+                          .opts = &opts};
 
     for (int i = 0; acks && i < s->count; i++) {
         int number = s->first - s->count + i;
         items[i] = (pawl_held){l->ids[number], l->fences[number]};
     }
-
     opts.topics = &topic;
     opts.topic_count = 1;
     opts.owner_name = "worker";
-    if (acks)
-        st = pawl_queue_ack_and_claim(l->store, model_owner(s->owner), items, (size_t)s->count,
-                                      s->ms, s->count, &opts, &acked, &list, err);
-    else
-        st = pawl_queue_claim(l->store, model_owner(s->owner), s->ms, s->count, &opts, &list, err);
+    pawl_status st = operation_claim_call(l->store, &op, &acked, &list, err);
     if (st == PAWL_OK)
         check_claimed(l, s, list);
     if (st == PAWL_OK && acks)
@@ -73,84 +72,46 @@ pawl_status life_claim(life *l, const step *s, pawl_error *err)
     return st;
 }
 
-pawl_status life_answer(life *l, const step *s, pawl_error *err)
+static operation operation_of(const life *l, const step *s, const pawl_held *items)
 {
-    pawl_owner owner = model_owner(s->owner);
-    size_t count = (size_t)s->count;
+    static const operation_kind kinds[] = {
+        [RENEW] = OPERATION_RENEW,     [ACK] = OPERATION_ACK,       [ACK_LATE] = OPERATION_ACK,
+        [ABANDON] = OPERATION_ABANDON, [FAIL] = OPERATION_FAIL,     [RELEASE] = OPERATION_RELEASE,
+        [REAP] = OPERATION_REAP,       [EXPIRE] = OPERATION_EXPIRE, [CANCEL] = OPERATION_CANCEL,
+        [REDRIVE] = OPERATION_REDRIVE, [RETAIN] = OPERATION_RETAIN, [PURGE] = OPERATION_PURGE,
+    };
+
+    return (operation){.kind = kinds[s->verb],
+                       .owner = model_owner(s->owner),
+                       .items = items,
+                       .ids = &l->ids[s->first],
+                       .count = (size_t)s->count,
+                       .ms = s->verb == RETAIN ? PAWL_RETENTION_MS : s->ms,
+                       .error = s->verb == FAIL ? "never" : "not now"};
+}
+
+static pawl_status unschedule(life *l, const step *s, size_t *ret_changed, pawl_error *err)
+{
+    pawl_message_id ids[ITEMS_MAX];
+
+    for (int i = 0; i < s->count; i++)
+        ids[i] = model_id(s->first + i);
+    return operation_unschedule(l->store, ids, (size_t)s->count, ret_changed, err);
+}
+
+/* The worker's calls and the administrator's. */
+pawl_status life_change(life *l, const step *s, pawl_error *err)
+{
     pawl_held items[ITEMS_MAX];
     size_t changed = 0;
-    pawl_status st;
 
     for (int i = 0; i < s->count; i++) {
         const int64_t *fences = s->verb == ACK_LATE ? l->earlier_fences : l->fences;
         items[i] = (pawl_held){l->ids[s->first + i], fences[s->first + i]};
     }
-    switch (s->verb) {
-    case RENEW:
-        st = pawl_queue_renew(l->store, owner, items, count, s->ms, &changed, err);
-        break;
-    case ABANDON:
-        st = pawl_queue_abandon(l->store, owner, items, count, "not now", s->ms, &changed, err);
-        break;
-    case FAIL:
-        st = pawl_queue_fail(l->store, owner, items, count, "never", &changed, err);
-        break;
-    case RELEASE:
-        st = pawl_queue_release(l->store, owner, items, count, &changed, err);
-        break;
-    default:
-        st = pawl_queue_ack(l->store, owner, items, count, &changed, err);
-        break;
-    }
-    if (st == PAWL_OK)
-        check_changed(l, s, changed);
-    return st;
-}
-
-static pawl_status unschedule(life *l, const step *s, size_t *ret_changed, pawl_error *err)
-{
-    pawl_scheduler *scheduler = NULL;
-    pawl_message_id ids[ITEMS_MAX];
-    pawl_status st = pawl_scheduler_new_on_store(l->store, &scheduler, err);
-
-    for (int i = 0; i < s->count; i++)
-        ids[i] = model_id(s->first + i);
-    if (st == PAWL_OK)
-        st = pawl_timer_cancel(scheduler, ids, (size_t)s->count, ret_changed, err);
-    pawl_scheduler_free(scheduler);
-    return st;
-}
-
-pawl_status life_manage(life *l, const step *s, pawl_error *err)
-{
-    const pawl_work_id *ids = &l->ids[s->first];
-    size_t count = (size_t)s->count;
-    size_t changed = 0;
-    pawl_status st;
-
-    switch (s->verb) {
-    case REAP:
-        st = pawl_queue_reap(l->store, &changed, NULL, err);
-        break;
-    case EXPIRE:
-        st = pawl_queue_expire(l->store, &changed, NULL, err);
-        break;
-    case CANCEL:
-        st = pawl_outbox_cancel(l->store, ids, count, &changed, err);
-        break;
-    case UNSCHEDULE:
-        st = unschedule(l, s, &changed, err);
-        break;
-    case REDRIVE:
-        st = pawl_outbox_redrive(l->store, ids, count, &changed, err);
-        break;
-    case RETAIN:
-        st = pawl_queue_retain(l->store, PAWL_RETENTION_MS, &changed, NULL, err);
-        break;
-    default:
-        st = pawl_outbox_purge(l->store, ids, count, &changed, err);
-        break;
-    }
+    operation op = operation_of(l, s, items);
+    pawl_status st = s->verb == UNSCHEDULE ? unschedule(l, s, &changed, err)
+                                           : operation_call(l->store, &op, &changed, err);
     if (st == PAWL_OK)
         check_changed(l, s, changed);
     return st;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "crash_vfs.h"
+#include "operation.h"
 
 #define PAYLOAD_ROOM 16384
 #define BATCH_MAX 8
@@ -41,18 +42,6 @@ static void fill_batch(life *l, const step *s, pawl_outgoing *messages,
     }
 }
 
-static pawl_status schedule(life *l, const pawl_outgoing *messages, size_t count,
-                            pawl_enqueued *ret_enqueued, pawl_error *err)
-{
-    pawl_scheduler *scheduler = NULL;
-    pawl_status st = pawl_scheduler_new_on_store(l->store, &scheduler, err);
-
-    if (st == PAWL_OK)
-        st = pawl_timer_schedule_batch(scheduler, messages, count, ret_enqueued, err);
-    pawl_scheduler_free(scheduler);
-    return st;
-}
-
 pawl_status life_send(life *l, const step *s, pawl_error *err)
 {
     pawl_outgoing messages[BATCH_MAX];
@@ -62,7 +51,7 @@ pawl_status life_send(life *l, const step *s, pawl_error *err)
 
     fill_batch(l, s, messages, payloads);
     if (s->verb == SCHEDULE)
-        st = schedule(l, messages, (size_t)s->count, enqueued, err);
+        st = operation_schedule(l->store, messages, (size_t)s->count, enqueued, err);
     else if (s->count == 1)
         st = pawl_outbox_enqueue(l->store, &messages[0], &enqueued[0], err);
     else

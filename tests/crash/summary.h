@@ -2,18 +2,10 @@
 #ifndef PAWL_CRASH_SUMMARY_H
 #define PAWL_CRASH_SUMMARY_H
 
-#include <stdlib.h>
+#include <stdio.h>
 
 #include "campaign.h"
 #include "test.h"
-
-/* PAWL_TEST_WHOLE=1: every operation and every kind of loss, as `make proof` asks for. */
-static inline bool summary_whole(void)
-{
-    const char *text = getenv("PAWL_TEST_WHOLE");
-
-    return text && strcmp(text, "1") == 0;
-}
 
 static inline void summary_print(const char *what, const campaign_result *result)
 {

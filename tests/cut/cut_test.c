@@ -47,7 +47,7 @@ static void expect_all_kinds(const tally *t)
 
 PAWL_TEST(a_life_survives_a_cut_at_every_message)
 {
-    tally t = cut_everywhere(false, BELIEVE_THE_ANSWER, life_stride(STRIDE, 1));
+    tally t = cut_everywhere(false, BELIEVE_THE_ANSWER, test_stride(STRIDE));
 
     printf("# cut points: %ld, violations: %ld\n", t.points, t.violations);
     expect_none(&t);
@@ -56,7 +56,7 @@ PAWL_TEST(a_life_survives_a_cut_at_every_message)
 
 PAWL_TEST(a_life_with_prepared_statements_survives_a_cut_at_every_message)
 {
-    tally t = cut_everywhere(true, BELIEVE_THE_ANSWER, life_stride(STRIDE_OF_VARIANTS, 1));
+    tally t = cut_everywhere(true, BELIEVE_THE_ANSWER, test_stride(STRIDE_OF_VARIANTS));
 
     printf("# cut points: %ld, violations: %ld\n", t.points, t.violations);
     expect_none(&t);
@@ -72,14 +72,14 @@ static void expect_some(const tally *t, const char *what)
 
 PAWL_TEST(taking_doubt_for_failure_is_caught)
 {
-    tally t = cut_everywhere(false, BELIEVE_DOUBT_IS_FAILURE, life_stride(STRIDE_TO_CATCH, 1));
+    tally t = cut_everywhere(false, BELIEVE_DOUBT_IS_FAILURE, test_stride(STRIDE_TO_CATCH));
 
     expect_some(&t, "taking in doubt for not done");
 }
 
 PAWL_TEST(taking_doubt_for_success_is_caught)
 {
-    tally t = cut_everywhere(false, BELIEVE_DOUBT_IS_SUCCESS, life_stride(STRIDE_TO_CATCH, 1));
+    tally t = cut_everywhere(false, BELIEVE_DOUBT_IS_SUCCESS, test_stride(STRIDE_TO_CATCH));
 
     expect_some(&t, "taking in doubt for done");
 }

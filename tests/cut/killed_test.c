@@ -132,13 +132,6 @@ static void forget(void *argument)
     load_done(&((killing *)argument)->l);
 }
 
-static unsigned choose_seed(void)
-{
-    const char *given = getenv("PAWL_TEST_SEED");
-
-    return given ? (unsigned)strtoul(given, NULL, 10) : (unsigned)time(NULL);
-}
-
 PAWL_TEST(nothing_is_lost_or_doubled_when_the_server_is_killed)
 {
     static killing k;
@@ -154,11 +147,10 @@ PAWL_TEST(nothing_is_lost_or_doubled_when_the_server_is_killed)
     k.l.insert_order = fixture_expand(f, "INSERT INTO {orders} VALUES (");
     k.l.count_order = fixture_expand(f, "SELECT count(*) FROM {orders} WHERE n = (");
     k.data_directory = getenv("PAWL_TEST_POSTGRES_DATA");
-    k.seed = choose_seed();
-    k.kills = life_stride(3, 60);
+    k.seed = test_seed();
+    k.kills = test_choose(3, 60);
     if (!k.data_directory)
         test_fail("run it under tests/with-postgres with PAWL_POSTGRES_FSYNC=on");
-    printf("# seed %u\n", k.seed);
     test_threads(THREADS, body, &k);
     print_recoveries(&k);
     printf("# stored %ld, given up %ld, in doubt %ld, refused %ld\n", fates(&k.l, LOAD_STORED),

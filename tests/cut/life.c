@@ -17,19 +17,6 @@ typedef struct life {
     tally *t;
 } life;
 
-long life_stride(long reduced, long whole)
-{
-    return getenv("PAWL_TEST_WHOLE") ? whole : reduced;
-}
-
-int64_t life_clock_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 void life_await_gone(fixture *f, int backend)
 {
     time_t end = time(NULL) + GONE_SECONDS;
@@ -136,9 +123,9 @@ static const char *live_step(life *l, const step *s)
 
     if (s->prepare)
         s->prepare(&l->w);
-    int64_t start_ms = life_clock_ms();
+    int64_t start_ms = test_clock_ms();
     pawl_status st = s->call(&l->w, &changed, &err);
-    int64_t took_ms = life_clock_ms() - start_ms;
+    int64_t took_ms = test_clock_ms() - start_ms;
     proxy_report cut = proxy_reported(l->p);
     if (cut.happened == cut_before) {
         if (st != PAWL_OK)

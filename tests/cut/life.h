@@ -45,10 +45,4 @@ void campaign_run(const campaign *c, tally *t);
 /* Wait until the server's process has gone: it may still be committing. 0 is nobody. */
 void life_await_gone(fixture *f, int backend);
 
-/* `whole` when PAWL_TEST_WHOLE is set, else `reduced`: `make test` runs a part. */
-long life_stride(long reduced, long whole);
-
-/* Milliseconds of a clock that only goes forward. */
-int64_t life_clock_ms(void);
-
 #endif

@@ -38,7 +38,7 @@ void load_answered(load *l, int64_t asked_ms)
     pthread_mutex_lock(&l->lock);
     l->answers++;
     if (l->killed_ms != 0 && l->recovery_ms == 0 && asked_ms > l->killed_ms)
-        l->recovery_ms = life_clock_ms() - l->killed_ms;
+        l->recovery_ms = test_clock_ms() - l->killed_ms;
     pthread_cond_broadcast(&l->progress);
     pthread_mutex_unlock(&l->lock);
 }
@@ -79,7 +79,7 @@ bool load_await_answers(load *l, long count)
 void load_note_kill(load *l)
 {
     pthread_mutex_lock(&l->lock);
-    l->killed_ms = life_clock_ms();
+    l->killed_ms = test_clock_ms();
     l->recovery_ms = 0;
     pthread_mutex_unlock(&l->lock);
 }

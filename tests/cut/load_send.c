@@ -39,7 +39,7 @@ static const char *send_until_settled(load *l, const sending *s)
 
     while (true) {
         pawl_error err = PAWL_ERROR_INIT;
-        int64_t asked_ms = life_clock_ms();
+        int64_t asked_ms = test_clock_ms();
         pawl_status st =
             pawl_outbox_enqueue_batch(l->store, s->messages, (size_t)s->count, NULL, &err);
         if (st == PAWL_OK) {
@@ -149,7 +149,7 @@ const char *load_send_wrapped(load *l, int sender)
         bool doubt = false;
         prepare(&s, sender * LOAD_NUMBERS + n, 1);
         client = connected(l, client);
-        int64_t asked_ms = life_clock_ms();
+        int64_t asked_ms = test_clock_ms();
         bool done = transact(l, client, &s, &doubt, &wrong);
         if (doubt) {
             atomic_fetch_add(&l->doubts, 1);

@@ -28,7 +28,7 @@ static const char *take(load *l, pawl_owner owner, pawl_messages **ret_list)
 {
     while (true) {
         pawl_error err = PAWL_ERROR_INIT;
-        int64_t asked_ms = life_clock_ms();
+        int64_t asked_ms = test_clock_ms();
         int64_t fence = atomic_load(&l->fence);
         pawl_status st = pawl_queue_claim(l->store, owner, LEASE_MS, LIMIT, NULL, ret_list, &err);
         if (st == PAWL_OK) {
@@ -76,7 +76,7 @@ static const char *finish(load *l, pawl_owner owner, const pawl_held *held, size
 
     while (true) {
         pawl_error err = PAWL_ERROR_INIT;
-        int64_t asked_ms = life_clock_ms();
+        int64_t asked_ms = test_clock_ms();
         size_t changed = 0;
         pawl_status st = pawl_queue_ack(l->store, owner, held, count, &changed, &err);
         if (st == PAWL_OK) {

@@ -29,26 +29,26 @@ static void run(const char *name, proxy_plan plan, long stride)
 PAWL_TEST(a_call_ends_when_its_connection_falls_silent)
 {
     run("silence before a message to the server",
-        (proxy_plan){PROXY_STALL, PROXY_TO_SERVER, 9, false}, life_stride(127, 7));
+        (proxy_plan){PROXY_STALL, PROXY_TO_SERVER, 9, false}, test_choose(127, 7));
     run("silence before a message to the client",
-        (proxy_plan){PROXY_STALL, PROXY_TO_CLIENT, 70, false}, life_stride(1009, 11));
+        (proxy_plan){PROXY_STALL, PROXY_TO_CLIENT, 70, false}, test_choose(1009, 11));
 }
 
 PAWL_TEST(a_call_ends_when_the_whole_server_hangs)
 {
     run("a server that hangs before a message to the server",
-        (proxy_plan){PROXY_HANG, PROXY_TO_SERVER, 11, false}, life_stride(1009, 17));
+        (proxy_plan){PROXY_HANG, PROXY_TO_SERVER, 11, false}, test_choose(1009, 17));
     run("a server that hangs before a message to the client",
-        (proxy_plan){PROXY_HANG, PROXY_TO_CLIENT, 130, false}, life_stride(1009, 23));
+        (proxy_plan){PROXY_HANG, PROXY_TO_CLIENT, 130, false}, test_choose(1009, 23));
 }
 
 /* Here an enqueue, too, stays in doubt, and is resolved by its sender. */
 PAWL_TEST(a_life_survives_a_server_that_is_away_for_a_while)
 {
     run("cut before a message to the server, then refused",
-        (proxy_plan){PROXY_CUT_BEFORE, PROXY_TO_SERVER, 6, true}, life_stride(61, 1));
+        (proxy_plan){PROXY_CUT_BEFORE, PROXY_TO_SERVER, 6, true}, test_stride(61));
     run("cut before a message to the client, then refused",
-        (proxy_plan){PROXY_CUT_BEFORE, PROXY_TO_CLIENT, 27, true}, life_stride(71, 1));
+        (proxy_plan){PROXY_CUT_BEFORE, PROXY_TO_CLIENT, 27, true}, test_stride(71));
 }
 
 static void end_client(void *argument)
@@ -87,7 +87,7 @@ PAWL_TEST(a_send_in_a_transaction_ends_when_its_connection_falls_silent)
 
     opts.timeout_ms = TIMEOUT_MS;
     f = fixture_open(&(fixture_options){.store = &opts});
-    for (long at = 1; at <= 12; at += life_stride(12, 1)) {
+    for (long at = 1; at <= 12; at += test_stride(12)) {
         send_into_silence(f, fixture_store(f),
                           &(proxy_plan){PROXY_STALL, PROXY_TO_SERVER, at, false});
         send_into_silence(f, fixture_store(f),

@@ -15,16 +15,16 @@ __attribute__((constructor)) static void prepare(void)
 
 PAWL_TEST(jobs_survive_every_failing_allocation)
 {
-    life_run_all(&life_job, FAILING_MEMORY, 0, "out of memory in pawl", 0, life_stride(7));
+    life_run_all(&life_job, FAILING_MEMORY, 0, "out of memory in pawl", 0, test_stride(7));
 }
 
 #if PAWL_TEST_SQLITE
 PAWL_TEST_ON(sqlite, jobs_survive_every_failing_sqlite_call)
 {
     life_run_all(&life_job, FAILING_SQL, SQLITE_IOERR, "SQLite answers an I/O error", 0,
-                 life_stride(11));
+                 test_stride(11));
     life_run_all(&life_job, FAILING_SQLITE_MEMORY, 0, "out of memory in SQLite", 0,
-                 life_stride(5) * 131);
+                 test_stride(5) * 131);
 }
 #endif
 
@@ -32,7 +32,7 @@ PAWL_TEST_ON(sqlite, jobs_survive_every_failing_sqlite_call)
 PAWL_TEST_ON(postgres, jobs_survive_every_failing_libpq_call_and_a_cut_connection)
 {
     life_run_all(&life_job, FAILING_SQL, FAILING_REFUSES, "libpq answers a failure", 0,
-                 life_stride(7));
-    life_run_all(&life_job, FAILING_SQL, FAILING_CUTS, "the connection is cut", 0, life_stride(7));
+                 test_stride(7));
+    life_run_all(&life_job, FAILING_SQL, FAILING_CUTS, "the connection is cut", 0, test_stride(7));
 }
 #endif

@@ -216,16 +216,6 @@ bool life_deploy(failing_kind kind, long nth, int how)
     return reached;
 }
 
-long life_choose(long reduced, long whole)
-{
-    return getenv("PAWL_TEST_WHOLE") ? whole : reduced;
-}
-
-long life_stride(long reduced)
-{
-    return life_choose(reduced, 1);
-}
-
 long life_next_point(long nth, long dense, long stride)
 {
     return nth < dense ? nth + 1 : nth + stride;

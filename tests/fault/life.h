@@ -40,11 +40,6 @@ void life_deploy_all(failing_kind kind, int how, const char *name, long dense, l
 void life_clean(fixture *f);
 /* What had reached the server before the cut is still done; only then can be looked. */
 void life_wait_for_server(fixture *f);
-/* 1 with PAWL_TEST_WHOLE, which scripts/proof sets: every point. A prime meets each kind in the
- * end. */
-long life_stride(long reduced);
-/* `whole` with PAWL_TEST_WHOLE, else `reduced`. */
-long life_choose(long reduced, long whole);
 /* The point after `nth`. */
 long life_next_point(long nth, long dense, long stride);
 

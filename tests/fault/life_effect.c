@@ -4,12 +4,7 @@
 
 #include <stdio.h>
 
-#if PAWL_TEST_SQLITE
-#include <sqlite3.h>
-#endif
-#if PAWL_TEST_POSTGRES
-#include <libpq-fe.h>
-#endif
+#include "application_sql.h"
 
 static pawl_outgoing message(const char *number)
 {
@@ -43,21 +38,9 @@ pawl_status life_effect_claim(life *l, pawl_error *err)
 /* The application's own statement does not fail by itself, only with the connection. */
 pawl_status life_write_row(life *l, pawl_tx *tx, int n, pawl_error *err)
 {
-    bool done = false;
-
     failing_pause();
     const char *sql = fixture_expand(l->f, test_note("INSERT INTO {orders} VALUES (%d)", n));
-#if PAWL_TEST_SQLITE
-    if (pawl_tx_sqlite(tx))
-        done = sqlite3_exec(pawl_tx_sqlite(tx), sql, NULL, NULL, NULL) == SQLITE_OK;
-#endif
-#if PAWL_TEST_POSTGRES
-    if (pawl_tx_postgres(tx)) {
-        PGresult *result = PQexec(pawl_tx_postgres(tx), sql);
-        done = PQresultStatus(result) == PGRES_COMMAND_OK;
-        PQclear(result);
-    }
-#endif
+    bool done = application_sql(tx, sql);
     failing_resume();
     if (done)
         return PAWL_OK;

@@ -3,15 +3,9 @@
 
 #include <string.h>
 
+#include "application_sql.h"
 #include "life.h"
 #include "life_steps.h"
-
-#if PAWL_TEST_SQLITE
-#include <sqlite3.h>
-#endif
-#if PAWL_TEST_POSTGRES
-#include <libpq-fe.h>
-#endif
 
 #define ROUNDS 4
 
@@ -66,20 +60,8 @@ static pawl_verdict handle_dead(pawl_task *task, void *context)
 /* The application's own statement fails only with its connection. */
 static bool write_row(pawl_tx *tx, const char *sql)
 {
-    bool done = false;
-
     failing_pause();
-#if PAWL_TEST_SQLITE
-    if (pawl_tx_sqlite(tx))
-        done = sqlite3_exec(pawl_tx_sqlite(tx), sql, NULL, NULL, NULL) == SQLITE_OK;
-#endif
-#if PAWL_TEST_POSTGRES
-    if (pawl_tx_postgres(tx)) {
-        PGresult *result = PQexec(pawl_tx_postgres(tx), sql);
-        done = PQresultStatus(result) == PGRES_COMMAND_OK;
-        PQclear(result);
-    }
-#endif
+    bool done = application_sql(tx, sql);
     failing_resume();
     return done;
 }

@@ -11,12 +11,12 @@ __attribute__((constructor)) static void prepare(void)
 
 PAWL_TEST(a_life_survives_every_failing_allocation)
 {
-    life_run_all(&life_queue, FAILING_MEMORY, 0, "out of memory in pawl", 0, life_stride(11));
+    life_run_all(&life_queue, FAILING_MEMORY, 0, "out of memory in pawl", 0, test_stride(11));
 }
 
 PAWL_TEST(making_the_schema_survives_every_failing_allocation)
 {
-    life_deploy_all(FAILING_MEMORY, 0, "out of memory in pawl", 0, life_stride(11));
+    life_deploy_all(FAILING_MEMORY, 0, "out of memory in pawl", 0, test_stride(11));
 }
 
 /* SQLite allocates thousands of times in one life, most of them while it reads the schema: every
@@ -24,11 +24,11 @@ PAWL_TEST(making_the_schema_survives_every_failing_allocation)
 PAWL_TEST_ON(sqlite, a_life_survives_failing_allocations_inside_sqlite)
 {
     life_run_all(&life_queue, FAILING_SQLITE_MEMORY, 0, "out of memory in SQLite",
-                 life_choose(20, 50), life_choose(307, 53));
+                 test_choose(20, 50), test_choose(307, 53));
 }
 
 PAWL_TEST_ON(sqlite, making_the_schema_survives_failing_allocations_inside_sqlite)
 {
-    life_deploy_all(FAILING_SQLITE_MEMORY, 0, "out of memory in SQLite", life_choose(10, 20),
-                    life_choose(211, 97));
+    life_deploy_all(FAILING_SQLITE_MEMORY, 0, "out of memory in SQLite", test_choose(10, 20),
+                    test_choose(211, 97));
 }

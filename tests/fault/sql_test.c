@@ -11,14 +11,14 @@
 PAWL_TEST_ON(sqlite, a_life_survives_every_failing_sqlite_call)
 {
     life_run_all(&life_queue, FAILING_SQL, SQLITE_IOERR, "SQLite answers an I/O error", 0,
-                 life_stride(11));
+                 test_stride(11));
     life_run_all(&life_queue, FAILING_SQL, SQLITE_FULL, "SQLite answers that the disk is full", 0,
-                 life_stride(23));
+                 test_stride(23));
 }
 
 PAWL_TEST_ON(sqlite, making_the_schema_survives_every_failing_sqlite_call)
 {
-    life_deploy_all(FAILING_SQL, SQLITE_IOERR, "SQLite answers an I/O error", 0, life_stride(7));
+    life_deploy_all(FAILING_SQL, SQLITE_IOERR, "SQLite answers an I/O error", 0, test_stride(7));
 }
 #endif
 
@@ -26,21 +26,21 @@ PAWL_TEST_ON(sqlite, making_the_schema_survives_every_failing_sqlite_call)
 PAWL_TEST_ON(postgres, a_life_survives_every_failing_libpq_call)
 {
     life_run_all(&life_queue, FAILING_SQL, FAILING_REFUSES, "libpq answers a failure", 0,
-                 life_stride(17));
+                 test_stride(17));
 }
 
 PAWL_TEST_ON(postgres, a_life_survives_a_connection_cut_at_every_libpq_call)
 {
     life_run_all(&life_queue, FAILING_SQL, FAILING_CUTS, "the connection is cut", 0,
-                 life_stride(29));
+                 test_stride(29));
 }
 
 PAWL_TEST_ON(postgres, making_the_schema_survives_a_connection_cut_at_every_libpq_call)
 {
     /* Most calls read the answers to the many statements of one script; a few of them will do. */
-    life_deploy_all(FAILING_SQL, FAILING_REFUSES, "libpq answers a failure", life_choose(6, 12),
-                    life_choose(47, 11));
-    life_deploy_all(FAILING_SQL, FAILING_CUTS, "the connection is cut", life_choose(6, 12),
-                    life_choose(47, 11));
+    life_deploy_all(FAILING_SQL, FAILING_REFUSES, "libpq answers a failure", test_choose(6, 12),
+                    test_choose(47, 11));
+    life_deploy_all(FAILING_SQL, FAILING_CUTS, "the connection is cut", test_choose(6, 12),
+                    test_choose(47, 11));
 }
 #endif

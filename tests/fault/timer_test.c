@@ -17,16 +17,16 @@ __attribute__((constructor)) static void prepare(void)
 
 PAWL_TEST(timers_of_a_store_survive_every_failing_allocation)
 {
-    life_run_all(&life_timer, FAILING_MEMORY, 0, "out of memory in pawl", 0, life_stride(11));
+    life_run_all(&life_timer, FAILING_MEMORY, 0, "out of memory in pawl", 0, test_stride(11));
 }
 
 #if PAWL_TEST_SQLITE
 PAWL_TEST_ON(sqlite, timers_of_a_store_survive_every_failing_sqlite_call)
 {
     life_run_all(&life_timer, FAILING_SQL, SQLITE_IOERR, "SQLite answers an I/O error", 0,
-                 life_stride(11));
+                 test_stride(11));
     life_run_all(&life_timer, FAILING_SQLITE_MEMORY, 0, "out of memory in SQLite", 0,
-                 life_stride(13) * 53);
+                 test_stride(13) * 53);
 }
 #endif
 
@@ -34,9 +34,9 @@ PAWL_TEST_ON(sqlite, timers_of_a_store_survive_every_failing_sqlite_call)
 PAWL_TEST_ON(postgres, timers_of_a_store_survive_every_failing_libpq_call_and_a_cut_connection)
 {
     life_run_all(&life_timer, FAILING_SQL, FAILING_REFUSES, "libpq answers a failure", 0,
-                 life_stride(17));
+                 test_stride(17));
     life_run_all(&life_timer, FAILING_SQL, FAILING_CUTS, "the connection is cut", 0,
-                 life_stride(17));
+                 test_stride(17));
 }
 #endif
 

@@ -18,7 +18,7 @@ __attribute__((constructor)) static void prepare(void)
 /* Every point with PAWL_TEST_WHOLE, else every `stride`-th: a prime meets each kind of place. */
 static long next(long nth, long stride)
 {
-    return life_next_point(nth, 0, getenv("PAWL_TEST_WHOLE") ? 1 : stride);
+    return life_next_point(nth, 0, test_stride(stride));
 }
 
 static fixture *open_fixture(void)

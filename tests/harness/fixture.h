@@ -66,6 +66,12 @@ int64_t fixture_count(fixture *f, const char *sql, ...) PAWL_PRINTF(2, 3);
 const char *fixture_text(fixture *f, const char *sql, ...) PAWL_PRINTF(2, 3);
 /* Whether the database refuses the statement (a constraint); nothing stays when it does not. */
 bool fixture_refuses(fixture *f, const char *sql, ...) PAWL_PRINTF(2, 3);
+/*
+ * From now on the database refuses each `event` (INSERT, UPDATE, DELETE) on `table` for whose row
+ * `condition` is true, which NEW or OLD names; once per fixture. fixture_accept() ends that.
+ */
+void fixture_refuse(fixture *f, const char *table, const char *event, const char *condition);
+void fixture_accept(fixture *f, const char *table);
 /* Open that connection anew when it is used next: the server was killed. */
 void fixture_reconnect(fixture *f);
 /* The text with everything in braces replaced, until the test ends. */
@@ -94,6 +100,7 @@ struct pg_conn *fixture_postgres(fixture *f, int which);
 size_t fixture_log_count(fixture *f);
 const char *fixture_log_at(fixture *f, size_t index); /* "warning outbox: text" */
 bool fixture_logged(fixture *f, pawl_log_level level, const char *text_in_it);
+size_t fixture_logged_times(fixture *f, const char *text_in_it);
 void fixture_log_clear(fixture *f);
 
 /* Shortcuts that fail the test on any error. The list and its messages live until the test ends. */

@@ -12,14 +12,6 @@
 #define WINDOW 200
 #define BATCH 5
 
-int64_t scene_clock_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 static void end_scene(void *argument)
 {
     scene *s = argument;
@@ -210,9 +202,9 @@ void scene_listen(scene *s, int wait_ms)
 
 void scene_listen_for(scene *s, int64_t ms)
 {
-    int64_t end_ms = scene_clock_ms() + ms;
+    int64_t end_ms = test_clock_ms() + ms;
 
-    for (int64_t left_ms = ms; left_ms > 0; left_ms = end_ms - scene_clock_ms())
+    for (int64_t left_ms = ms; left_ms > 0; left_ms = end_ms - test_clock_ms())
         scene_listen(s, (int)left_ms);
 }
 
@@ -224,7 +216,7 @@ void scene_mark(scene *s)
     for (int i = 0; i < SCENE_SENDERS; i++)
         s->senders[i].marked = s->senders[i].stored;
     s->first_ms = 0;
-    s->marked_ms = scene_clock_ms();
+    s->marked_ms = test_clock_ms();
 }
 
 static bool marked_are_done(scene *s)
@@ -245,7 +237,7 @@ recovery scene_await_recovery(scene *s)
     scene_until(s, s->first_ms > 0);
     fixture_reconnect(s->f);
     scene_until_seen(s, marked_are_done(s));
-    return (recovery){s->first_ms, scene_clock_ms() - s->marked_ms};
+    return (recovery){s->first_ms, test_clock_ms() - s->marked_ms};
 }
 
 /* Whether somebody else can write, soon. */
@@ -265,7 +257,7 @@ static bool can_write(scene *s)
 void scene_stop_worker(scene *s, int which)
 {
     child *c = &s->workers[which].process;
-    int64_t end_ms = scene_clock_ms() + SCENE_PATIENCE_MS;
+    int64_t end_ms = test_clock_ms() + SCENE_PATIENCE_MS;
 
     while (true) {
         child_signal(c, SIGSTOP);
@@ -273,7 +265,7 @@ void scene_stop_worker(scene *s, int which)
         if (fixture_is_postgres(s->f) || can_write(s))
             return;
         child_signal(c, SIGCONT);
-        if (scene_clock_ms() > end_ms)
+        if (test_clock_ms() > end_ms)
             test_fail("the worker writes all the time");
         scene_listen(s, 100);
     }

@@ -262,25 +262,5 @@ long long place_rule_breaches(place *p)
 
 void place_break(place *p, const broken *how)
 {
-    p->broken = how;
-    run(p, fixture_expand(p->f, "CREATE TABLE IF NOT EXISTS {saved} AS SELECT * FROM {queue}"));
-    p->save_sql =
-        fixture_expand(p->f, "DELETE FROM {saved}; INSERT INTO {saved} SELECT * FROM {queue}");
-    p->before_sql = how->before ? fixture_expand(p->f, how->before) : NULL;
-    p->after_sql = how->after ? fixture_expand(p->f, how->after) : NULL;
-}
-
-void place_before(place *p, step_kind kind)
-{
-    if (!p->broken || p->broken->kind != kind)
-        return;
-    run(p, p->save_sql);
-    if (p->before_sql)
-        run(p, p->before_sql);
-}
-
-void place_after(place *p, step_kind kind)
-{
-    if (p->broken && p->broken->kind == kind && p->after_sql)
-        run(p, p->after_sql);
+    broken_store_init(&p->broken, p->f, "queue", how);
 }

@@ -1,4 +1,5 @@
 /* tests/sequences/play_claim.c - claims, and owners that ask what they hold. */
+#include "operation.h"
 #include "play.h"
 
 typedef struct claimed {
@@ -121,12 +122,14 @@ void play_claim(player *p, const step *s)
         return;
     ack.count = with_ack ? play_resolve(&p->m, s, items) : 0;
     expected = model_answer_apply(&after, &ack);
+    operation_claim op = {.owner = model_owner(s->owner),
+                          .acks = with_ack ? items : NULL,
+                          .ack_count = ack.count,
+                          .lease_ms = s->lease_ms,
+                          .limit = s->limit,
+                          .opts = &options};
     player_arm(p, s);
-    st = with_ack
-             ? pawl_queue_ack_and_claim(player_store(p, s), model_owner(s->owner), items, ack.count,
-                                        s->lease_ms, s->limit, &options, &acked, &list, &err)
-             : pawl_queue_claim(player_store(p, s), model_owner(s->owner), s->lease_ms, s->limit,
-                                &options, &list, &err);
+    st = operation_claim_call(player_store(p, s), &op, &acked, &list, &err);
     switch (player_fate(p, s, st, &err)) {
     case FATE_DONE:
         p->m = after;

@@ -1,12 +1,14 @@
-/* tests/process/child.c - a process that a test has started, and what it says. */
+/* tests/scenario/child.c - a process that a test has started, and what it says. */
 #include "child.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -53,6 +55,17 @@ void child_start(child *c, const char *name, const char *const *arguments)
     *c = (child){.pid = pid, .in = in[1], .out = out[0]};
 }
 
+void child_start_on(child *c, const char *name, fixture *f, const char *const *more)
+{
+    const pawl_store_options *opts = fixture_store_options(f);
+    const char *arguments[ARGUMENTS_MAX + 1] = {fixture_url(f), opts->schema ? opts->schema : "",
+                                                opts->table_prefix ? opts->table_prefix : ""};
+
+    for (int i = 0; more && more[i] && i < ARGUMENTS_MAX - 3; i++)
+        arguments[3 + i] = more[i];
+    child_start(c, name, arguments);
+}
+
 void child_end(child *c)
 {
     if (c->pid > 0) {
@@ -90,6 +103,23 @@ bool child_ended(child *c, int *ret_status)
     return true;
 }
 
+int child_await_end(child *c)
+{
+    int status = 0;
+
+    assert_int_equal(c->pid, waitpid(c->pid, &status, 0));
+    c->pid = 0;
+    return status;
+}
+
+void child_expect_success(child *c, const char *what)
+{
+    int status = child_await_end(c);
+
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        test_fail("%s ended with wait status %d", what, status);
+}
+
 void child_tell(child *c, unsigned char byte)
 {
     struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
@@ -108,7 +138,7 @@ void child_close_input(child *c)
     c->in = 0;
 }
 
-void child_listen(child *c, void (*hear)(void *context, const char *line), void *context)
+void child_listen(child *c, child_hear hear, void *context)
 {
     ssize_t size;
 
@@ -132,4 +162,45 @@ void child_listen(child *c, void (*hear)(void *context, const char *line), void 
         c->filled = strlen(line);
         memmove(c->text, line, c->filled + 1);
     }
+}
+
+void child_listen_to_the_end(child *c, child_hear hear, void *context)
+{
+    while (c->out > 0) {
+        struct pollfd out = {c->out, POLLIN, 0};
+
+        (void)poll(&out, 1, -1);
+        child_listen(c, hear, context);
+    }
+}
+
+/* ---- memory ---- */
+
+typedef struct mapping {
+    void *memory;
+    size_t size;
+} mapping;
+
+static void unmap(void *argument)
+{
+    mapping *m = argument;
+
+    munmap(m->memory, m->size);
+    free(m);
+}
+
+void *child_shared_memory(size_t size, const char **ret_path)
+{
+    mapping *m = malloc(sizeof *m);
+    const char *path = test_note("%s/shared", test_directory());
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+    assert_non_null(m);
+    assert_true(fd >= 0 && ftruncate(fd, (off_t)size) == 0);
+    *m = (mapping){mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0), size};
+    close(fd);
+    assert_true(m->memory != MAP_FAILED);
+    test_defer(unmap, m);
+    *ret_path = path;
+    return m->memory;
 }

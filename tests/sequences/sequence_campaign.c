@@ -1,11 +1,12 @@
-/* tests/sequences/campaign.c - many sequences, and the shortest form of one that fails. */
-#include "campaign.h"
+/* tests/sequences/sequence_campaign.c - many sequences, and the shortest form of one that fails. */
+#include "sequence_campaign.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "generate.h"
+#include "test.h"
 
 /* Of `make test`; sequences_test.c asks for 100 before it believes that all was seen. */
 #define REDUCED_SQLITE 200
@@ -13,31 +14,6 @@
 #define WHOLE_SQLITE 20000
 #define WHOLE_POSTGRES 2000
 #define SHRINK_TRIES 400
-
-static uint64_t setting(const char *name, uint64_t otherwise)
-{
-    const char *text = getenv(name);
-
-    return text && *text ? strtoull(text, NULL, 10) : otherwise;
-}
-
-void campaign_init(campaign *c, place *at)
-{
-    bool one = setting("PAWL_SEQUENCES_SEED", 0) != 0;
-    bool whole = setting("PAWL_TEST_WHOLE", 0) != 0;
-    uint64_t usual = at->postgres ? REDUCED_POSTGRES : REDUCED_SQLITE;
-
-    if (whole)
-        usual = at->postgres ? WHOLE_POSTGRES : WHOLE_SQLITE;
-#ifdef PAWL_TEST_SANITIZED
-    usual /= whole ? 5 : at->postgres ? 2 : 1; /* fewer on SQLite would not see everything */
-#endif
-    memset(c, 0, sizeof *c);
-    c->at = at;
-    c->shrink_tries = SHRINK_TRIES;
-    c->first_seed = setting("PAWL_SEQUENCES_SEED", 1);
-    c->sequences = setting("PAWL_SEQUENCES_COUNT", one ? 1 : usual);
-}
 
 /* The number of the step that failed, or how many there are. */
 static size_t replay(player *p, place *at, const sequence *q)
@@ -57,7 +33,8 @@ static void leave_out(sequence *q, size_t from, size_t count)
 }
 
 /* One attempt to make `q` shorter: takes over `shorter` if that fails as well, in whatever way. */
-static bool still_fails(player *p, campaign *c, sequence *q, sequence *shorter, finding *last)
+static bool still_fails(player *p, sequence_campaign *c, sequence *q, sequence *shorter,
+                        finding *last)
 {
     size_t failed_at;
 
@@ -74,7 +51,8 @@ static bool still_fails(player *p, campaign *c, sequence *q, sequence *shorter, 
 }
 
 /* Leave out whole steps, in pieces of half, a quarter, ... one. */
-static void shrink_steps(player *p, campaign *c, sequence *q, sequence *room, finding *last)
+static void shrink_steps(player *p, sequence_campaign *c, sequence *q, sequence *room,
+                         finding *last)
 {
     for (size_t piece = q->count / 2; piece > 0; piece /= 2)
         for (size_t from = 0; from + piece <= q->count && c->shrink_tries > 0;) {
@@ -86,7 +64,8 @@ static void shrink_steps(player *p, campaign *c, sequence *q, sequence *room, fi
 }
 
 /* Leave out messages of a step; later ones move up. */
-static void shrink_lists(player *p, campaign *c, sequence *q, sequence *room, finding *last)
+static void shrink_lists(player *p, sequence_campaign *c, sequence *q, sequence *room,
+                         finding *last)
 {
     for (size_t at = 0; at < q->count; at++) {
         for (size_t i = 0; i < q->steps[at].sending_count && q->steps[at].sending_count > 1;) {
@@ -109,7 +88,7 @@ static void shrink_lists(player *p, campaign *c, sequence *q, sequence *room, fi
     }
 }
 
-static void shrink(player *p, campaign *c, sequence *q, finding *last)
+static void shrink(player *p, sequence_campaign *c, sequence *q, finding *last)
 {
     sequence *room = malloc(sizeof *room);
 
@@ -121,69 +100,81 @@ static void shrink(player *p, campaign *c, sequence *q, finding *last)
     free(room);
 }
 
-static void report(campaign *c, const sequence *q, size_t length, const finding *wrong)
+static void write_report(sequence_campaign *c, size_t length, const finding *wrong)
 {
-    FILE *out = fmemopen(c->report, sizeof c->report, "w");
+    FILE *out = fmemopen(c->text, sizeof c->text, "w");
 
     if (!out)
         return;
     fprintf(out,
             "PAWL_TEST_ENGINE=%s PAWL_SEQUENCES_SEED=%" PRIu64
             ": operation %zu of %zu, shortened: %s\n",
-            c->at->postgres ? "postgres" : "sqlite", q->seed, q->count, length, wrong->text);
-    for (size_t i = 0; i < q->count; i++) {
+            c->at->postgres ? "postgres" : "sqlite", c->q.seed, c->q.count, length, wrong->text);
+    for (size_t i = 0; i < c->q.count; i++) {
         fprintf(out, "%3zu  ", i + 1);
-        step_describe(&q->steps[i], out);
+        step_describe(&c->q.steps[i], out);
         fputc('\n', out);
     }
     fclose(out);
 }
 
+/* The report as remarks of the test. */
+static void print_report(void *context)
+{
+    const char *line = ((sequence_campaign *)context)->text;
+
+    for (const char *end; (end = strchr(line, '\n')); line = end + 1)
+        printf("# %.*s\n", (int)(end - line), line);
+}
+
 /* One sequence, made while it is played. False: it failed, and `q` ends with the step that did. */
-static bool play_one(campaign *c, player *p, sequence *q, uint64_t seed)
+static bool play_one(sequence_campaign *c, uint64_t seed)
 {
     generator g;
     step next;
 
-    generator_begin(&g, seed, c->at->postgres, q);
-    player_begin(p, c->at, q);
-    while (q->count < SEQUENCE_STEPS && generator_next(&g, &p->m, &next)) {
-        q->steps[q->count++] = next;
+    generator_begin(&g, seed, c->at->postgres, &c->q);
+    player_begin(&c->p, c->at, &c->q);
+    while (c->q.count < SEQUENCE_STEPS && generator_next(&g, &c->p.m, &next)) {
+        c->q.steps[c->q.count++] = next;
         c->steps++;
-        if (!player_step(p, &next))
+        if (!player_step(&c->p, &next))
             return false;
     }
     return true;
 }
 
-void campaign_run(campaign *c)
+static bool play_and_shorten(void *context, uint64_t seed, finding *wrong)
 {
-    player *p = calloc(1, sizeof *p);
-    sequence *q = calloc(1, sizeof *q);
+    sequence_campaign *c = context;
 
-    for (uint64_t i = 0; p && q && i < c->sequences && !c->failed; i++) {
-        c->played++;
-        if (play_one(c, p, q, c->first_seed + i))
-            continue;
-        size_t length = q->count;
-        finding last = p->wrong;
-        c->failed = true;
-        c->failed_seed = q->seed;
-        shrink(p, c, q, &last);
-        c->failed_steps = q->count;
-        snprintf(c->first, sizeof c->first, "%s", last.text);
-        report(c, q, length, &last);
-    }
-    if (p)
-        c->covered = p->covered;
-    free(p);
-    free(q);
+    if (play_one(c, seed))
+        return true;
+    size_t length = c->q.count;
+    finding last = c->p.wrong;
+    shrink(&c->p, c, &c->q, &last);
+    write_report(c, length, &last);
+    return finding_say(wrong, "shortened to %zu operations: %.600s", c->q.count, last.text);
 }
 
-void campaign_print(const campaign *c)
+sequence_campaign *sequence_campaign_new(place *at)
 {
-    const char *line = c->report;
+    sequence_campaign *c = calloc(1, sizeof *c);
+    long reduced = at->postgres ? REDUCED_POSTGRES : REDUCED_SQLITE;
+    long whole = at->postgres ? WHOLE_POSTGRES : WHOLE_SQLITE;
 
-    for (const char *end; (end = strchr(line, '\n')); line = end + 1)
-        printf("# %.*s\n", (int)(end - line), line);
+    if (!c)
+        test_fail("out of memory");
+    test_defer(free, c);
+#ifdef PAWL_TEST_SANITIZED
+    whole /= 5;
+    reduced /= at->postgres ? 2 : 1; /* fewer on SQLite would not see everything */
+#endif
+    campaign_init(&c->base, "PAWL_SEQUENCES", reduced, whole);
+    c->base.play = play_and_shorten;
+    c->base.report = print_report;
+    c->base.context = c;
+    c->at = at;
+    c->shrink_tries = SHRINK_TRIES;
+    return c;
 }

@@ -1,6 +1,6 @@
-/* tests/process/helper.h - what the programs that the process tests start have in common. */
-#ifndef PAWL_PROCESS_HELPER_H
-#define PAWL_PROCESS_HELPER_H
+/* tests/harness/helper.h - what the programs that tests start have in common. */
+#ifndef PAWL_TEST_HELPER_H
+#define PAWL_TEST_HELPER_H
 
 #include <pawl/pawl.h>
 
@@ -12,6 +12,11 @@
  * that started it. NULL: it has said why, and should end.
  */
 pawl_store *helper_open(char **arguments);
+/* The same with options of its own. */
+pawl_store *helper_open_with(char **arguments, pawl_store_options opts);
+
+/* Memory that the test shares with its helpers, in a file of this size; NULL: it cannot be had. */
+void *helper_map(const char *path, size_t size);
 
 /* One line, whole, at once. Any thread. */
 void helper_say(const char *format, ...) PAWL_PRINTF(1, 2);

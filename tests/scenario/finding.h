@@ -1,14 +1,15 @@
-/* tests/sequences/finding.h - the first thing that was not as it should be, as a sentence. */
-#ifndef PAWL_SEQUENCES_FINDING_H
-#define PAWL_SEQUENCES_FINDING_H
+/* tests/scenario/finding.h - the first thing that was not as it should be, as a sentence. */
+#ifndef PAWL_SCENARIO_FINDING_H
+#define PAWL_SCENARIO_FINDING_H
 
 #include <stdbool.h>
 
 #include <pawl/export.h>
 
+/* All zero: nothing was found. */
 typedef struct finding {
     bool found;
-    char text[600];
+    char text[768];
 } finding;
 
 /* Keeps only the first sentence. Answers false, so that a check can end with it. */

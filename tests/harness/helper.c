@@ -1,29 +1,48 @@
-/* tests/process/helper.c - what the programs that the process tests start have in common. */
+/* tests/harness/helper.c - what the programs that tests start have in common. */
 #include "helper.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
 #define TIMEOUT_MS 5000
 
-pawl_store *helper_open(char **arguments)
+pawl_store *helper_open_with(char **arguments, pawl_store_options opts)
 {
-    pawl_store_options opts = PAWL_STORE_OPTIONS_INIT;
     pawl_error err = PAWL_ERROR_INIT;
     pawl_store *store = NULL;
 
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     opts.schema = *arguments[2] ? arguments[2] : NULL;
     opts.table_prefix = *arguments[3] ? arguments[3] : NULL;
-    opts.timeout_ms = TIMEOUT_MS;
     if (pawl_store_open(arguments[1], &opts, &store, &err) != PAWL_OK)
         helper_complain("open", &err);
     return store;
+}
+
+pawl_store *helper_open(char **arguments)
+{
+    pawl_store_options opts = PAWL_STORE_OPTIONS_INIT;
+
+    opts.timeout_ms = TIMEOUT_MS;
+    return helper_open_with(arguments, opts);
+}
+
+void *helper_map(const char *path, size_t size)
+{
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    void *memory =
+        fd < 0 ? MAP_FAILED : mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+    if (fd >= 0)
+        close(fd);
+    return memory == MAP_FAILED ? NULL : memory;
 }
 
 void helper_say(const char *format, ...)
