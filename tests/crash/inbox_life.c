@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "crash_vfs.h"
+#include "power_loss.h"
 
 #define SOURCE "shop"
 #define FAILS_FIRST 1 /* this message's first attempt */
@@ -16,17 +17,6 @@ static void name_of(int number, char ret_id[16], char ret_response[32])
     snprintf(ret_response, 32, "response %d", number);
 }
 
-static pawl_store *open_store(const char *path, bool deploy, pawl_error *err)
-{
-    pawl_store_options opts = PAWL_STORE_OPTIONS_INIT;
-    pawl_store *store = NULL;
-    char url[1100];
-
-    opts.deploy_schema = deploy;
-    snprintf(url, sizeof url, "sqlite:%s", path);
-    return pawl_store_open(url, &opts, &store, err) == PAWL_OK ? store : NULL;
-}
-
 bool inbox_life_prepare(const char *path)
 {
     pawl_error err = PAWL_ERROR_INIT;
@@ -34,20 +24,13 @@ bool inbox_life_prepare(const char *path)
     sqlite3 *handle = NULL;
 
     crash_vfs_set_clock(MODEL_START_MS);
-    store = open_store(path, true, &err);
+    store = power_loss_open(path, true, &err);
     pawl_store_close(store);
     bool made = store && sqlite3_open(path, &handle) == SQLITE_OK &&
                 sqlite3_exec(handle, "CREATE TABLE orders (n INTEGER) STRICT", NULL, NULL, NULL) ==
                     SQLITE_OK;
     sqlite3_close(handle);
     return made;
-}
-
-static answer answer_of(pawl_status st)
-{
-    if (st == PAWL_OK)
-        return ANSWER_DONE;
-    return st == PAWL_E_IN_DOUBT ? ANSWER_IN_DOUBT : ANSWER_NOT_DONE;
 }
 
 /* The application's row and a further message, in the transaction of the delivery. */
@@ -104,7 +87,7 @@ static bool receive(inbox_life *l, pawl_store *store, int number, bool fails)
     pawl_arrival *arrival = NULL;
     pawl_status st = begin(store, number, &arrival, &err);
 
-    l->begun[number] = answer_of(st);
+    l->begun[number] = life_answer_of(st);
     if (st != PAWL_OK)
         return false;
     if (pawl_arrival_answer(arrival) != PAWL_INBOX_NEW)
@@ -117,7 +100,7 @@ static bool receive(inbox_life *l, pawl_store *store, int number, bool fails)
         st = pawl_arrival_fail(arrival, "at first", &err);
     } else {
         st = finish(arrival, number, &err);
-        l->done[number] = answer_of(st);
+        l->done[number] = life_answer_of(st);
     }
     pawl_arrival_free(arrival);
     return st == PAWL_OK;
@@ -143,7 +126,7 @@ void inbox_life_run(inbox_life *l, const char *path)
     bool on;
 
     *l = (inbox_life){0};
-    store = open_store(path, false, &err);
+    store = power_loss_open(path, false, &err);
     on = store != NULL;
     for (int i = 0; on && i < INBOX_MESSAGES; i++) {
         if (i == FAILS_FIRST)
@@ -258,7 +241,7 @@ bool inbox_life_check(const inbox_life *l, const char *path, char *ret_text, siz
     bool good = look(l, path, done, ret_text, size);
 
     crash_vfs_set_clock(MODEL_START_MS + 3600000); /* every lease has ended */
-    pawl_store *store = good ? open_store(path, false, &err) : NULL;
+    pawl_store *store = good ? power_loss_open(path, false, &err) : NULL;
     if (good && !store) {
         snprintf(ret_text, size, "the store does not open: %s", err.message);
         good = false;

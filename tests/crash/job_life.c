@@ -8,27 +8,17 @@
 #include <string.h>
 
 #include "crash_vfs.h"
+#include "power_loss.h"
 
 #define OWNER ((pawl_owner){{0x1f}})
 #define MINUTE_MS 60000
-
-static pawl_store *open_store(const char *path, bool deploy, pawl_error *err)
-{
-    pawl_store_options opts = PAWL_STORE_OPTIONS_INIT;
-    pawl_store *store = NULL;
-    char url[1100];
-
-    opts.deploy_schema = deploy;
-    snprintf(url, sizeof url, "sqlite:%s", path);
-    return pawl_store_open(url, &opts, &store, err) == PAWL_OK ? store : NULL;
-}
 
 bool job_life_prepare(const char *path)
 {
     pawl_error err = PAWL_ERROR_INIT;
 
     crash_vfs_set_clock(MODEL_START_MS);
-    pawl_store *store = open_store(path, true, &err);
+    pawl_store *store = power_loss_open(path, true, &err);
     pawl_store_close(store);
     return store != NULL;
 }
@@ -208,7 +198,7 @@ static bool describe(pawl_store *store, char text[JOB_LIFE_TEXT])
 bool job_life_write_book(job_life_book *book, const char *path)
 {
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_store *store = open_store(path, false, &err);
+    pawl_store *store = power_loss_open(path, false, &err);
     bool good = store && describe(store, book->after[0]);
 
     for (int i = 0; good && i < JOB_LIFE_STEPS; i++)
@@ -222,16 +212,15 @@ bool job_life_write_book(job_life_book *book, const char *path)
 void job_life_run(job_life *l, const char *path)
 {
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_store *store = open_store(path, false, &err);
+    pawl_store *store = power_loss_open(path, false, &err);
     pawl_status st = store ? PAWL_OK : PAWL_E_UNAVAILABLE;
 
-    *l = (job_life){.answer = ANSWER_NOT_DONE};
+    *l = (job_life){0};
     while (st == PAWL_OK && l->at < JOB_LIFE_STEPS) {
         st = take_step(store, l->at, &err);
         l->at += st == PAWL_OK;
     }
-    if (st == PAWL_E_IN_DOUBT)
-        l->answer = ANSWER_IN_DOUBT;
+    l->answer = life_answer_of(st);
     pawl_store_close(store);
 }
 
@@ -261,7 +250,7 @@ bool job_life_check(const job_life *l, const job_life_book *book, const char *pa
     /* The clock goes on from where it was. */
     crash_vfs_set_clock(MODEL_START_MS +
                         steps[at < JOB_LIFE_STEPS ? at : JOB_LIFE_STEPS - 1].minute * MINUTE_MS);
-    pawl_store *store = open_store(path, false, &err);
+    pawl_store *store = power_loss_open(path, false, &err);
     bool good = store && describe(store, found);
     if (!good) {
         snprintf(ret_text, size, "the store cannot be read: %s", err.message);

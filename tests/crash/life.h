@@ -34,6 +34,8 @@ void life_init(life *l, const char *path, pawl_durability durability);
 bool life_step(life *l);
 /* Steps until one is not done, or the end. */
 void life_run(life *l);
+/* What the status of a call says about it. */
+answer life_answer_of(pawl_status st);
 /* Close everything. */
 void life_close(life *l);
 

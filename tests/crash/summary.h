@@ -13,4 +13,10 @@ static inline void summary_print(const char *what, const campaign_result *result
            result->points, result->violations);
 }
 
+static inline void summary_expect_none(const campaign_result *result)
+{
+    if (result->violations > 0)
+        test_fail("%ld violations; the first: %s", result->violations, result->first);
+}
+
 #endif

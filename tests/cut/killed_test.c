@@ -5,7 +5,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "life.h"
 #include "load.h"
 #include "victim.h"
 
@@ -28,9 +27,9 @@ static const char *kill_again_and_again(killing *k)
     for (long i = 0; i < k->kills; i++) {
         if (!load_await_answers(&k->l, ANSWERS_BETWEEN + rand_r(&random) % ANSWERS_BETWEEN))
             return "the load made no progress";
-        load_note_kill(&k->l);
         if (victim_kill(k->data_directory) < 2)
             return "there was no server to kill";
+        load_note_kill(&k->l); /* what is asked from now on needs the next server */
         k->recovery_ms[i] = load_await_recovery(&k->l);
         if (k->recovery_ms[i] == 0)
             return "the stores did not recover";

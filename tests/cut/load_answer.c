@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "life.h"
 #include "load.h"
 
 #define PATIENCE_SECONDS 120

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "life.h"
 #include "load.h"
 
 #define BATCH 5

@@ -1,7 +1,6 @@
 /* tests/cut/load_work.c - the workers of a load. */
 #include <stdlib.h>
 
-#include "life.h"
 #include "load.h"
 
 #define LIMIT 20

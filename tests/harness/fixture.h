@@ -74,6 +74,18 @@ void fixture_refuse(fixture *f, const char *table, const char *event, const char
 void fixture_accept(fixture *f, const char *table);
 /* Open that connection anew when it is used next: the server was killed. */
 void fixture_reconnect(fixture *f);
+/*
+ * PostgreSQL: wait until this process of the server has ended: it may still be committing. 0 is
+ * none.
+ */
+void fixture_await_backend_end(fixture *f, int backend);
+/*
+ * PostgreSQL: wait until a call of this function of the fixture's schema waits for a lock; its
+ * process. SQLite: 0 at once, there is nothing to be seen of a writer that waits.
+ */
+int fixture_await_blocked(fixture *f, const char *function);
+/* Interrupt the store until the call has set `ended`: an interrupt before it does nothing. */
+void fixture_interrupt_until(pawl_store *store, const _Atomic bool *ended);
 /* The text with everything in braces replaced, until the test ends. */
 const char *fixture_expand(fixture *f, const char *sql);
 

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "activity.h"
+
 void log_capture_init(log_capture *capture)
 {
     *capture = (log_capture){.records = NULL};
@@ -52,6 +54,7 @@ void log_capture_write(void *context, pawl_log_level level, const char *area, co
     capture->records = records;
     pthread_cond_broadcast(&capture->written);
     pthread_mutex_unlock(&capture->lock);
+    activity_report();
 }
 
 size_t log_capture_count(log_capture *capture)

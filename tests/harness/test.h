@@ -13,6 +13,7 @@
 
 #include <pawl/pawl.h>
 
+#include "activity.h"
 #include "environment.h"
 
 #ifdef __clang_analyzer__ /* which does not see that cmocka's leave the test */

@@ -237,21 +237,12 @@ static long long ask(place *p, const char *sql)
 }
 
 /* What had reached the server before the cut is still done; only then can be looked. */
-static void wait_for_server(place *p, int backend)
-{
-    char sql[128];
-
-    snprintf(sql, sizeof sql, "SELECT count(*) FROM pg_stat_activity WHERE pid = %d", backend);
-    while (ask(p, sql) != 0)
-        continue;
-}
-
 bool place_disarm(place *p)
 {
     bool failed = failing_disarm();
 
-    if (failed && p->postgres && failing_cut_backend() != 0)
-        wait_for_server(p, failing_cut_backend());
+    if (failed && p->postgres)
+        fixture_await_backend_end(p->f, failing_cut_backend());
     return failed;
 }
 
