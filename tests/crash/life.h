@@ -47,7 +47,7 @@ void life_wrong(life *l, const char *format, ...) PAWL_PRINTF(2, 3);
  */
 bool life_read(life *l, int number, model_message *ret_message, pawl_error *err);
 
-/* life_send.c, life_answer.c and life_lease.c: one call each. */
+/* life_calls.c: one call each. */
 pawl_status life_send_one(life *l, int number, pawl_error *err);
 pawl_status life_send(life *l, const step *s, pawl_error *err);
 pawl_status life_send_tx(life *l, const step *s, pawl_error *err);

@@ -91,30 +91,17 @@ static pawl_status requeue_record(scenario *s, size_t *ret_changed, pawl_error *
 }
 
 static const scenario_step inbox_steps[] = {
-    {.name = "open", .call = scenario_open},
-    {.name = "receive",
-     .prepare = scenario_end_leases,
-     .call = receive_atomic,
-     .effect = "SELECT (SELECT count(*) FROM {orders}) + (SELECT count(*) FROM {message})"
-               " + (SELECT count(*) FROM {inbox_record} WHERE id = 'atomic' AND state = 2)",
-     .whole = 3},
-    {.name = "call out",
-     .prepare = scenario_end_leases,
-     .call = receive_around_a_call,
-     .effect = RECORD_IS("call", 2),
-     .whole = 1},
-    {.name = "give up",
-     .prepare = scenario_end_leases,
-     .call = give_delivery_up,
-     .effect = RECORD_IS("dead", 3),
-     .whole = 1},
-    {.name = "mark",
-     .prepare = scenario_end_leases,
-     .call = mark_processed,
-     .effect = RECORD_IS("small", 2),
-     .whole = 1},
-    {.name = "reading", .call = read_inbox},
-    {.name = "requeue", .call = requeue_record, .effect = RECORD_IS("dead", 0), .whole = 1},
+    {"open", SCENARIO_READS, NULL, scenario_open, NULL, 0},
+    {"receive", SCENARIO_WRITES, scenario_end_leases, receive_atomic,
+     "SELECT (SELECT count(*) FROM {orders}) + (SELECT count(*) FROM {message})"
+     " + (SELECT count(*) FROM {inbox_record} WHERE id = 'atomic' AND state = 2)",
+     3},
+    {"call out", SCENARIO_WRITES, scenario_end_leases, receive_around_a_call, RECORD_IS("call", 2),
+     1},
+    {"give up", SCENARIO_WRITES, scenario_end_leases, give_delivery_up, RECORD_IS("dead", 3), 1},
+    {"mark", SCENARIO_WRITES, scenario_end_leases, mark_processed, RECORD_IS("small", 2), 1},
+    {"reading", SCENARIO_READS, NULL, read_inbox, NULL, 0},
+    {"requeue", SCENARIO_WRITES, NULL, requeue_record, RECORD_IS("dead", 0), 1},
     {.name = NULL},
 };
 
@@ -165,16 +152,11 @@ static pawl_status unschedule_timer(scenario *s, size_t *ret_changed, pawl_error
 }
 
 static const scenario_step timer_steps[] = {
-    {.name = "open", .call = scenario_open},
-    {.name = "schedule",
-     .call = schedule_timers,
-     .effect = COUNT_WHERE("state = 0 AND due_at > created_at"),
-     .whole = 2},
-    {.name = "look at timers", .call = read_timers},
-    {.name = "unschedule",
-     .call = unschedule_timer,
-     .effect = COUNT_WHERE("state = 5"),
-     .whole = 1},
+    {"open", SCENARIO_READS, NULL, scenario_open, NULL, 0},
+    {"schedule", SCENARIO_WRITES, NULL, schedule_timers,
+     COUNT_WHERE("state = 0 AND due_at > created_at"), 2},
+    {"look at timers", SCENARIO_READS, NULL, read_timers, NULL, 0},
+    {"unschedule", SCENARIO_WRITES, NULL, unschedule_timer, COUNT_WHERE("state = 5"), 1},
     {.name = NULL},
 };
 
@@ -257,34 +239,25 @@ static pawl_status delete_job(scenario *s, size_t *ret_changed, pawl_error *err)
 }
 
 static const scenario_step job_steps[] = {
-    {.name = "open", .call = scenario_open},
-    {.name = "put", .call = put_job, .effect = "SELECT count(*) FROM {job}", .whole = 1},
-    {.name = "first look",
-     .call = tick_jobs,
-     .effect = "SELECT count(*) FROM {job} WHERE next_slot_at IS NOT NULL",
-     .whole = 1},
-    {.name = "tick",
-     .prepare = let_slots_pass,
-     .call = tick_jobs,
-     .effect = "SELECT (SELECT count(*) FROM {job_run}) + (SELECT count(*) FROM {body})"
-               " + (SELECT count(*) FROM {queue})"
-               " + (SELECT count(*) FROM {job} WHERE last_slot_at IS NOT NULL)",
-     .whole = 5},
-    {.name = "trigger",
-     .call = trigger_job,
-     .effect = "SELECT 2 * count(*) - 2 FROM {body} WHERE id IN (SELECT work_id FROM {job_run})",
-     .whole = 2},
-    {.name = "looking at jobs", .call = read_jobs},
-    {.name = "disable",
-     .call = disable_job,
-     .effect = "SELECT count(*) FROM {job} WHERE next_slot_at IS NULL AND last_slot_at IS NOT NULL",
-     .whole = 1},
-    {.name = "clean", .call = clean_history},
-    {.name = "delete",
-     .call = delete_job,
-     .effect = "SELECT (SELECT count(*) FROM {outcome} WHERE state = 5) + 1"
-               " - (SELECT count(*) FROM {job})",
-     .whole = 3},
+    {"open", SCENARIO_READS, NULL, scenario_open, NULL, 0},
+    {"put", SCENARIO_WRITES, NULL, put_job, "SELECT count(*) FROM {job}", 1},
+    {"first look", SCENARIO_WRITES, NULL, tick_jobs,
+     "SELECT count(*) FROM {job} WHERE next_slot_at IS NOT NULL", 1},
+    {"tick", SCENARIO_WRITES, let_slots_pass, tick_jobs,
+     "SELECT (SELECT count(*) FROM {job_run}) + (SELECT count(*) FROM {body})"
+     " + (SELECT count(*) FROM {queue})"
+     " + (SELECT count(*) FROM {job} WHERE last_slot_at IS NOT NULL)",
+     5},
+    {"trigger", SCENARIO_WRITES, NULL, trigger_job,
+     "SELECT 2 * count(*) - 2 FROM {body} WHERE id IN (SELECT work_id FROM {job_run})", 2},
+    {"looking at jobs", SCENARIO_READS, NULL, read_jobs, NULL, 0},
+    {"disable", SCENARIO_WRITES, NULL, disable_job,
+     "SELECT count(*) FROM {job} WHERE next_slot_at IS NULL AND last_slot_at IS NOT NULL", 1},
+    {"clean", SCENARIO_READS, NULL, clean_history, NULL, 0},
+    {"delete", SCENARIO_WRITES, NULL, delete_job,
+     "SELECT (SELECT count(*) FROM {outcome} WHERE state = 5) + 1"
+     " - (SELECT count(*) FROM {job})",
+     3},
     {.name = NULL},
 };
 

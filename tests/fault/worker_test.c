@@ -10,7 +10,7 @@
 #endif
 
 /* Before the first use of SQLite, which sets up its memory then. */
-__attribute__((constructor)) static void prepare(void)
+__attribute__((constructor)) static void prepare_sqlite(void)
 {
     failing_prepare();
 }

@@ -108,7 +108,7 @@ const char *scene_check_nothing_leased(scene *s);
 long scene_stored(const scene *s);
 
 /*
- * books.c: with everything at rest, what was stored, what is done, and the application's rows: NULL
+ * With everything at rest, what was stored, what is done, and the application's rows: NULL
  * if each number is there exactly once everywhere, or what is wrong.
  */
 const char *scene_audit(scene *s);

@@ -46,9 +46,10 @@ typedef struct scenario_step {
     const char *name;
     scenario_kind kind;
     void (*prepare)(scenario *s); /* past the fault; may be made twice */
-    /* The call under test: */
-    scenario_call call;
-    struct { /* or, if that is NULL, this one on the messages from `first` on */
+    scenario_call call;           /* the call under test; NULL: `operation` */
+    const char *effect;           /* SQL: 0 when nothing of it is there; NULL: it only reads */
+    int64_t whole;                /* and this when all of it is */
+    struct {                      /* on the messages from `first` on */
         operation_kind kind;
         int first;
         size_t count;
@@ -56,8 +57,6 @@ typedef struct scenario_step {
     } operation;
     pawl_status (*settle)(scenario *s, pawl_status st); /* afterwards; what it amounts to */
     scenario_call resolve; /* after PAWL_E_IN_DOUBT, by public calls only; NULL: making it again */
-    const char *effect;    /* SQL: 0 when nothing of it is there; NULL: it only reads */
-    int64_t whole;         /* and this when all of it is */
     bool again;            /* a repetition changes as many, not none */
 } scenario_step;
 
