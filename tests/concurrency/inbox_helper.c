@@ -2,26 +2,18 @@
  * tests/concurrency/inbox_helper.c - one receiver of a storm of deliveries. It may be killed at any
  * time, and now and then kills itself where it hurts.
  *
- * inbox_helper FILE URL SCHEMA PREFIX TABLE SEED: takes delivery after delivery until there are no
+ * inbox_helper URL SCHEMA PREFIX TABLE FILE SEED: takes delivery after delivery until there are no
  * more. TABLE is the application's. Exit status 0: it got to the end.
  */
 #include "inbox_storm.h"
 
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
-#include <pawl/pawl.h>
-#if PAWL_TEST_SQLITE
-#include <sqlite3.h>
-#endif
-#if PAWL_TEST_POSTGRES
-#include <libpq-fe.h>
-#endif
+#include "application_sql.h"
+#include "helper.h"
 
 static storm *shared;
 static const char *orders;
@@ -37,21 +29,9 @@ static void perhaps_die(void)
 static bool write_order(pawl_tx *tx, long message)
 {
     char sql[256];
-    bool done = false;
 
     snprintf(sql, sizeof sql, "INSERT INTO %s VALUES (%ld)", orders, message);
-#if PAWL_TEST_SQLITE
-    if (pawl_tx_sqlite(tx))
-        done = sqlite3_exec(pawl_tx_sqlite(tx), sql, NULL, NULL, NULL) == SQLITE_OK;
-#endif
-#if PAWL_TEST_POSTGRES
-    if (pawl_tx_postgres(tx)) {
-        PGresult *result = PQexec(pawl_tx_postgres(tx), sql);
-        done = PQresultStatus(result) == PGRES_COMMAND_OK;
-        PQclear(result);
-    }
-#endif
-    return done;
+    return application_sql(tx, sql);
 }
 
 /* The application deduplicates by the key it is given. */
@@ -133,38 +113,34 @@ static void deliver(pawl_store *store, long message)
     pawl_arrival_free(arrival);
 }
 
-static storm *map(const char *path)
+/* Who comes to such a delivery says so: the test kills somebody then. */
+static void say_milestone(long k)
 {
-    int fd = open(path, O_RDWR | O_CLOEXEC);
-    void *memory =
-        fd < 0 ? MAP_FAILED : mmap(NULL, sizeof(storm), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-
-    return memory == MAP_FAILED ? NULL : memory;
+    if (k > 0 && k % storm_milestone(shared) == 0)
+        helper_say("%ld", k);
 }
 
 int main(int argc, char **argv)
 {
-    pawl_error err = PAWL_ERROR_INIT;
     pawl_store_options opts = PAWL_STORE_OPTIONS_INIT;
-    pawl_store *store = NULL;
+    pawl_store *store;
     long k;
 
-    if (argc != 7 || !(shared = map(argv[1]))) {
-        fprintf(stderr, "usage: inbox_helper FILE URL SCHEMA PREFIX TABLE SEED\n");
+    if (argc != 7 || !(shared = helper_map(argv[5], sizeof(storm)))) {
+        fprintf(stderr, "usage: inbox_helper URL SCHEMA PREFIX TABLE FILE SEED\n");
         return 64;
     }
-    opts.schema = *argv[3] ? argv[3] : NULL;
-    opts.table_prefix = *argv[4] ? argv[4] : NULL;
     opts.durability = PAWL_DURABILITY_NORMAL;
     opts.pool_size = 1;
-    orders = argv[5];
+    orders = argv[4];
     seed = (unsigned)strtoul(argv[6], NULL, 10);
-    if (pawl_store_open(argv[2], &opts, &store, &err) != PAWL_OK) {
-        fprintf(stderr, "inbox_helper: %s\n", err.message);
+    store = helper_open_with(argv, opts);
+    if (!store)
         return 1;
-    }
-    while ((k = atomic_fetch_add(&shared->next, 1)) < shared->messages * STORM_TIMES)
+    while ((k = atomic_fetch_add(&shared->next, 1)) < shared->messages * STORM_TIMES) {
+        say_milestone(k);
         deliver(store, storm_message(shared, k));
+    }
     pawl_store_close(store);
     return 0;
 }

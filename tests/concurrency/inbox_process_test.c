@@ -4,16 +4,14 @@
  */
 #include "inbox_storm.h"
 
-#include <fcntl.h>
-#include <spawn.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
+#include "child.h"
 #include "inbox_kit.h"
 
 #define RECEIVERS 16
@@ -23,58 +21,25 @@ typedef struct tempest {
     storm *shared;
     const char *file;
     const char *table;
-    pid_t receivers[RECEIVERS];
+    child receivers[RECEIVERS];
+    int ordered; /* receivers that are to be killed */
     unsigned seed;
     int killed; /* by us or by themselves */
 } tempest;
 
-static const char *helper_path(void)
+static void start_receiver(tempest *t, int which)
 {
-    char path[4096] = "";
-    char *slash;
+    const char *arguments[] = {t->table, t->file, test_note("%u", ++t->seed * 2654435761u), NULL};
 
-    assert_true(readlink("/proc/self/exe", path, sizeof path - 1) > 0);
-    slash = strrchr(path, '/');
-    assert_non_null(slash);
-    *slash = '\0';
-    return test_note("%s/inbox_helper", path);
-}
-
-static pid_t start_receiver(tempest *t)
-{
-    const pawl_store_options *opts = fixture_store_options(t->f);
-    const char *arguments[] = {helper_path(),
-                               t->file,
-                               fixture_url(t->f),
-                               opts->schema ? opts->schema : "",
-                               opts->table_prefix ? opts->table_prefix : "",
-                               t->table,
-                               test_note("%u", ++t->seed * 2654435761u),
-                               NULL};
-    char *copy[8] = {NULL};
-    pid_t pid;
-
-    for (size_t i = 0; i + 1 < COUNT_OF(arguments); i++) {
-        copy[i] = strdup(arguments[i]);
-        assert_non_null(copy[i]);
-    }
-    assert_int_equal(0, posix_spawn(&pid, arguments[0], NULL, NULL, copy, environ));
-    for (size_t i = 0; copy[i]; i++)
-        free(copy[i]);
-    return pid;
+    child_start_on(&t->receivers[which], "inbox_helper", t->f, arguments);
 }
 
 static void end_receivers(void *context)
 {
     tempest *t = context;
 
-    for (int i = 0; i < RECEIVERS; i++) {
-        if (t->receivers[i] > 0) {
-            kill(t->receivers[i], SIGKILL);
-            waitpid(t->receivers[i], NULL, 0);
-        }
-    }
-    munmap(t->shared, sizeof(storm));
+    for (int i = 0; i < RECEIVERS; i++)
+        child_end(&t->receivers[i]);
     free(t);
 }
 
@@ -90,62 +55,75 @@ static tempest *begin_storm(bool call_out, long messages, long die_every)
                                        .inbox_keep_ms = 1000 * DAY_MS,
                                    }};
     tempest *t = calloc(1, sizeof *t);
-    int fd;
 
     assert_non_null(t);
     t->f = fixture_open(&quick);
     fixture_exec(t->f, "CREATE TABLE {orders} (n integer)");
-    t->file = test_note("%s/storm", test_directory());
     t->table = fixture_expand(t->f, "{orders}");
-    fd = open(t->file, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    assert_true(fd >= 0 && ftruncate(fd, sizeof(storm)) == 0);
-    t->shared = mmap(NULL, sizeof(storm), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    assert_true(t->shared != MAP_FAILED);
-    close(fd);
+    t->shared = child_shared_memory(sizeof(storm), &t->file);
     t->shared->call_out = call_out;
     t->shared->messages = messages;
     t->shared->die_every = die_every;
     test_defer(end_receivers, t);
     for (int i = 0; i < RECEIVERS; i++)
-        t->receivers[i] = start_receiver(t);
+        start_receiver(t, i);
     return t;
+}
+
+/* A part of the deliveries has begun. */
+static void hear_milestone(void *context, const char *line)
+{
+    (void)line;
+    ((tempest *)context)->ordered++;
+}
+
+/* Whether it got to the end; else another one takes its place. */
+static bool is_last_word(tempest *t, int which)
+{
+    int status = child_await_end(&t->receivers[which]);
+    bool killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+
+    child_end(&t->receivers[which]);
+    if (!killed && (!WIFEXITED(status) || WEXITSTATUS(status) != 0))
+        test_fail("a receiver ended with wait status %d", status);
+    t->killed += killed;
+    if (killed)
+        start_receiver(t, which);
+    return !killed;
+}
+
+/* Somebody, at any place. */
+static void kill_somebody(tempest *t, bool time_passes)
+{
+    child *somebody = &t->receivers[t->seed++ % RECEIVERS];
+
+    if (somebody->pid > 0)
+        child_signal(somebody, SIGKILL);
+    if (time_passes) /* what the killed ones were at can be taken over */
+        fixture_advance(t->f, 4 * SECOND_MS);
 }
 
 /* The storm lasts until every receiver has found that there is nothing more to deliver. */
 static void weather(tempest *t, bool time_passes)
 {
-    long total = t->shared->messages * STORM_TIMES, kill_at = total / 100;
     int left = RECEIVERS;
 
     while (left > 0) {
-        int status = 0;
-        pid_t ended = waitpid(-1, &status, WNOHANG);
-        if (ended == 0 && atomic_load(&t->shared->next) < kill_at) {
-            sched_yield();
-            continue;
-        }
-        if (ended == 0 && kill_at < total) { /* somebody, at any place */
-            pid_t victim = t->receivers[t->seed++ % RECEIVERS];
-            if (victim > 0)
-                kill(victim, SIGKILL);
-            kill_at += total / 100;
-            if (time_passes) /* what the killed ones were at can be taken over */
-                fixture_advance(t->f, 4 * SECOND_MS);
-            continue;
-        }
-        for (int i = 0; ended > 0 && i < RECEIVERS; i++) {
-            if (t->receivers[i] != ended)
+        struct pollfd outs[RECEIVERS];
+
+        for (int i = 0; i < RECEIVERS; i++)
+            outs[i] =
+                (struct pollfd){t->receivers[i].pid > 0 ? t->receivers[i].out : -1, POLLIN, 0};
+        (void)poll(outs, RECEIVERS, -1);
+        for (int i = 0; i < RECEIVERS; i++) {
+            if (outs[i].revents == 0)
                 continue;
-            t->receivers[i] = 0; /* reaped: its id may be anybody's */
-            bool killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
-            if (!killed && (!WIFEXITED(status) || WEXITSTATUS(status) != 0))
-                test_fail("a receiver ended with wait status %d", status);
-            t->killed += killed;
-            left -= !killed;
-            if (killed)
-                t->receivers[i] = start_receiver(t);
+            child_listen(&t->receivers[i], hear_milestone, t);
+            if (t->receivers[i].out == 0)
+                left -= is_last_word(t, i);
         }
-        sched_yield();
+        for (; t->ordered > 0; t->ordered--)
+            kill_somebody(t, time_passes);
     }
 }
 
@@ -209,7 +187,7 @@ static void finish(tempest *t, const char *what)
 
 static long how_many(void)
 {
-    return getenv("PAWL_TEST_WHOLE") ? STORM_MESSAGES_MAX : 300;
+    return test_choose(300, STORM_MESSAGES_MAX);
 }
 
 PAWL_TEST(every_effect_is_there_once_however_often_receivers_are_killed)

@@ -36,4 +36,10 @@ static inline long storm_message(const storm *s, long k)
     return k % 2 ? j * 7919 % s->messages : j / (STORM_TIMES / 2);
 }
 
+/* Every hundredth part of all deliveries. */
+static inline long storm_milestone(const storm *s)
+{
+    return s->messages * STORM_TIMES / 100;
+}
+
 #endif

@@ -2,7 +2,6 @@
  * messages.
  */
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -18,6 +17,7 @@ static const char *deliver(fixture *f, int message, bool call_out)
     pawl_store *store = fixture_store(f);
 
     for (;;) {
+        uint64_t seen = activity_count();
         pawl_error err = PAWL_ERROR_INIT;
         pawl_arrival *arrival = NULL;
         pawl_status st = call_out ? pawl_inbox_call(store, "shop", id, NULL, NULL, &arrival, &err)
@@ -46,7 +46,10 @@ static const char *deliver(fixture *f, int message, bool call_out)
         pawl_arrival_free(arrival);
         if (wrong || answer == PAWL_INBOX_DUPLICATE)
             return wrong;
-        sched_yield();
+        if (answer == PAWL_INBOX_NEW)
+            activity_report();
+        else
+            activity_await(seen); /* until another thread has processed one */
     }
 }
 

@@ -12,6 +12,7 @@
 #define POISON_KILLER 5 /* the message whose handler kills the process */
 #define POISON_ATTEMPTS 3
 #define POISON_SOURCE "shop"
+#define POISON_BUSY 75 /* exit status: the machine is busy, again */
 
 typedef struct poison {
     bool call_out;                        /* else atomic */

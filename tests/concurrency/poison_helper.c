@@ -2,29 +2,21 @@
  * tests/concurrency/poison_helper.c - a receiver with a thread for each message, one of which kills
  * it.
  *
- * poison_helper FILE URL SCHEMA PREFIX TABLE: delivers every message that has not ended once, the
+ * poison_helper URL SCHEMA PREFIX TABLE FILE: delivers every message that has not ended once, the
  * killer first. If the killer is new, all others are delivered while its handler runs, and what is
  * new of them runs beside it; then the process is killed. If the killer is not new, the others are
  * processed. TABLE is the application's. Exit status 0: it survived.
  */
 #include "poison.h"
 
-#include <fcntl.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
-#include <pawl/pawl.h>
-#if PAWL_TEST_SQLITE
-#include <sqlite3.h>
-#endif
-#if PAWL_TEST_POSTGRES
-#include <libpq-fe.h>
-#endif
+#include "application_sql.h"
+#include "helper.h"
 
 /* A delivery that waits for another one gives up after this: the killer waits for all others. */
 #define TIMEOUT_MS 500
@@ -39,21 +31,9 @@ static atomic_int begun; /* handlers that run */
 static bool write_order(pawl_tx *tx, int message)
 {
     char sql[256];
-    bool done = false;
 
     snprintf(sql, sizeof sql, "INSERT INTO %s VALUES (%d)", orders, message);
-#if PAWL_TEST_SQLITE
-    if (pawl_tx_sqlite(tx))
-        done = sqlite3_exec(pawl_tx_sqlite(tx), sql, NULL, NULL, NULL) == SQLITE_OK;
-#endif
-#if PAWL_TEST_POSTGRES
-    if (pawl_tx_postgres(tx)) {
-        PGresult *result = PQexec(pawl_tx_postgres(tx), sql);
-        done = PQresultStatus(result) == PGRES_COMMAND_OK;
-        PQclear(result);
-    }
-#endif
-    return done;
+    return application_sql(tx, sql);
 }
 
 /* The delivery's answer; *ret_arrival is NULL if it failed. */
@@ -130,35 +110,22 @@ static int receive_all(void)
     return 0;
 }
 
-static poison *map(const char *path)
-{
-    int fd = open(path, O_RDWR | O_CLOEXEC);
-    void *memory =
-        fd < 0 ? MAP_FAILED : mmap(NULL, sizeof(poison), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-
-    return memory == MAP_FAILED ? NULL : memory;
-}
-
 int main(int argc, char **argv)
 {
-    pawl_error err = PAWL_ERROR_INIT;
     pawl_store_options opts = PAWL_STORE_OPTIONS_INIT;
 
-    if (argc != 6 || !(shared = map(argv[1]))) {
-        fprintf(stderr, "usage: poison_helper FILE URL SCHEMA PREFIX TABLE\n");
+    if (argc != 6 || !(shared = helper_map(argv[5], sizeof(poison)))) {
+        fprintf(stderr, "usage: poison_helper URL SCHEMA PREFIX TABLE FILE\n");
         return 64;
     }
-    opts.schema = *argv[3] ? argv[3] : NULL;
-    opts.table_prefix = *argv[4] ? argv[4] : NULL;
     opts.durability = PAWL_DURABILITY_NORMAL;
     opts.pool_size = 2 * POISON_MESSAGES;
     opts.timeout_ms = TIMEOUT_MS;
-    orders = argv[5];
+    orders = argv[4];
     sem_init(&answered, 0, 0);
-    if (pawl_store_open(argv[2], &opts, &store, &err) != PAWL_OK) {
-        fprintf(stderr, "# poison_helper: %s\n", err.message);
-        return 75; /* the machine is busy: again */
-    }
+    store = helper_open_with(argv, opts);
+    if (!store)
+        return POISON_BUSY;
     int status = receive_all();
     pawl_store_close(store);
     return status;

@@ -1,7 +1,7 @@
 /*
  * tests/concurrency/process_helper.c - one of several processes that use the same queue.
  *
- * process_helper VERB URL SCHEMA PREFIX NUMBER: waits until its standard input ends, so that all
+ * process_helper URL SCHEMA PREFIX VERB NUMBER: waits until its standard input ends, so that all
  * begin together, then claims and acknowledges everything, or sends, or deploys. Prints the work
  * ids it saw, one a line. Exit status 0: all went well.
  */
@@ -10,15 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <pawl/pawl.h>
+#include "helper.h"
 
 #define SHARED_IDS 200
-
-static int complain(const char *what, const pawl_error *err)
-{
-    fprintf(stderr, "process_helper: %s: %s\n", what, err->message);
-    return 1;
-}
 
 static int claim_all(pawl_store *store)
 {
@@ -32,19 +26,19 @@ static int claim_all(pawl_store *store)
         size_t changed = 0;
 
         if (pawl_queue_claim(store, owner, 3600000, 20, NULL, &list, &err) != PAWL_OK)
-            return complain("claim", &err);
+            return helper_complain("claim", &err);
         count = pawl_messages_count(list);
         for (size_t i = 0; i < count; i++) {
             const pawl_message *message = pawl_messages_at(list, i);
 
             held[i] = (pawl_held){pawl_message_work_id(message), pawl_message_fence(message)};
-            printf("%lld\n", (long long)held[i].id.value);
+            helper_say("%lld", (long long)held[i].id.value);
         }
         pawl_messages_free(list);
         if (pawl_queue_ack(store, owner, held, count, &changed, &err) != PAWL_OK)
-            return complain("ack", &err);
+            return helper_complain("ack", &err);
         if (changed != count)
-            return complain("a message was lost to somebody else", &err);
+            return helper_complain("a message was lost to somebody else", &err);
     } while (count > 0);
     return 0;
 }
@@ -64,9 +58,9 @@ static int send_shared(pawl_store *store, int number)
         message.id.bytes[0] = 1;
         message.id.bytes[15] = (uint8_t)shared;
         if (pawl_outbox_enqueue(store, &message, &sent, &err) != PAWL_OK)
-            return complain("send", &err);
+            return helper_complain("send", &err);
         if (!sent.existed)
-            printf("%lld\n", (long long)sent.work_id.value);
+            helper_say("%lld", (long long)sent.work_id.value);
     }
     return 0;
 }
@@ -81,28 +75,26 @@ static void wait_for_start(void)
 
 int main(int argc, char **argv)
 {
-    pawl_error err = PAWL_ERROR_INIT;
     pawl_store_options opts = PAWL_STORE_OPTIONS_INIT;
-    pawl_store *store = NULL;
+    pawl_store *store;
     int failed;
 
     if (argc != 6) {
-        fprintf(stderr, "usage: process_helper VERB URL SCHEMA PREFIX NUMBER\n");
+        fprintf(stderr, "usage: process_helper URL SCHEMA PREFIX VERB NUMBER\n");
         return 64;
     }
-    opts.schema = *argv[3] ? argv[3] : NULL;
-    opts.table_prefix = *argv[4] ? argv[4] : NULL;
     opts.durability = PAWL_DURABILITY_NORMAL;
     opts.timeout_ms = 60000;
-    opts.deploy_schema = strcmp(argv[1], "deploy") == 0;
+    opts.deploy_schema = strcmp(argv[4], "deploy") == 0;
     if (opts.deploy_schema)
         wait_for_start();
-    if (pawl_store_open(argv[2], &opts, &store, &err) != PAWL_OK)
-        return complain("open", &err);
+    store = helper_open_with(argv, opts);
+    if (!store)
+        return 1;
     if (!opts.deploy_schema)
         wait_for_start();
-    failed = strcmp(argv[1], "claim") == 0  ? claim_all(store)
-             : strcmp(argv[1], "send") == 0 ? send_shared(store, (int)strtol(argv[5], NULL, 10))
+    failed = strcmp(argv[4], "claim") == 0  ? claim_all(store)
+             : strcmp(argv[4], "send") == 0 ? send_shared(store, (int)strtol(argv[5], NULL, 10))
                                             : 0;
     pawl_store_close(store);
     return failed;

@@ -1,99 +1,52 @@
 /* tests/concurrency/process_test.c - eight processes on one queue. */
-#include "kit.h"
-
-#include <fcntl.h>
-#include <spawn.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
+
+#include "child.h"
+#include "kit.h"
 
 #define PROCESSES 8
 #define MESSAGES 2000
 
-/* process_helper stands beside the test program. */
-static const char *helper_path(void)
-{
-    char path[4096] = "";
-    char *slash;
+static child helpers[PROCESSES];
 
-    assert_true(readlink("/proc/self/exe", path, sizeof path - 1) > 0);
-    slash = strrchr(path, '/');
-    assert_non_null(slash);
-    *slash = '\0';
-    return test_note("%s/process_helper", path);
+static void end_helpers(void *unused)
+{
+    (void)unused;
+    for (int i = 0; i < PROCESSES; i++)
+        child_end(&helpers[i]);
 }
 
-struct helper {
-    pid_t pid;
-    FILE *output;
-};
+/* How often each of `count` ids from `first` on was said. */
+typedef struct id_counts {
+    int64_t first;
+    int *counts;
+    int count;
+} id_counts;
 
-static struct helper spawn_helper(fixture *f, const char *verb, int number, int start)
+static void count_id(void *context, const char *line)
 {
-    const pawl_store_options *opts = fixture_store_options(f);
-    const char *arguments[] = {helper_path(),
-                               verb,
-                               fixture_url(f),
-                               opts->schema ? opts->schema : "",
-                               opts->table_prefix ? opts->table_prefix : "",
-                               test_note("%d", number),
-                               NULL};
-    posix_spawn_file_actions_t actions;
-    struct helper helper = {-1, NULL};
-    char *copy[7] = {NULL};
-    int ends[2];
+    const id_counts *c = context;
+    int64_t id = strtoll(line, NULL, 10);
 
-    assert_int_equal(0, pipe2(ends, O_CLOEXEC));
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, start, STDIN_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-    for (size_t i = 0; i + 1 < COUNT_OF(arguments); i++) {
-        copy[i] = strdup(arguments[i]);
-        assert_non_null(copy[i]);
-    }
-    assert_int_equal(0, posix_spawn(&helper.pid, arguments[0], &actions, NULL, copy, environ));
-    for (int i = 0; copy[i]; i++)
-        free(copy[i]);
-    posix_spawn_file_actions_destroy(&actions);
-    close(ends[1]);
-    helper.output = fdopen(ends[0], "r");
-    assert_non_null(helper.output);
-    return helper;
+    if (id >= c->first && id < c->first + c->count)
+        c->counts[id - c->first]++;
 }
 
-static void count_ids(FILE *output, int64_t first, int *counts, int count)
-{
-    char line[32];
-
-    while (fgets(line, sizeof line, output)) {
-        int64_t id = strtoll(line, NULL, 10);
-
-        if (id >= first && id < first + count)
-            counts[id - first]++;
-    }
-}
-
-/* Run eight of them together; counts[id - first] counts how often an id was printed. */
+/* Run eight of them together; counts[id - first] counts how often an id was said. */
 static void run_together(fixture *f, const char *verb, int64_t first, int *counts, int count)
 {
-    struct helper helpers[PROCESSES];
-    int start[2];
+    id_counts c = {first, counts, count};
 
-    assert_int_equal(0, pipe2(start, O_CLOEXEC));
-    for (int i = 0; i < PROCESSES; i++)
-        helpers[i] = spawn_helper(f, verb, i, start[0]);
-    close(start[0]);
-    close(start[1]); /* their standard input ends: go */
+    test_defer(end_helpers, NULL);
     for (int i = 0; i < PROCESSES; i++) {
-        int status = -1;
-
-        count_ids(helpers[i].output, first, counts, count);
-        fclose(helpers[i].output);
-        assert_int_equal(helpers[i].pid, waitpid(helpers[i].pid, &status, 0));
-        if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-            test_fail("process %d ended with wait status %d", i, status);
+        const char *arguments[] = {verb, test_note("%d", i), NULL};
+        child_start_on(&helpers[i], "process_helper", f, arguments);
+    }
+    for (int i = 0; i < PROCESSES; i++)
+        child_close_input(&helpers[i]); /* go */
+    for (int i = 0; i < PROCESSES; i++) {
+        child_listen_to_the_end(&helpers[i], count_id, &c);
+        child_expect_success(&helpers[i], "a process");
     }
 }
 

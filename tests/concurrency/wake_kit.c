@@ -13,9 +13,7 @@
 
 int wake_rounds(int usual)
 {
-    const char *whole = getenv("PAWL_TEST_WHOLE");
-
-    return whole && *whole ? usual * 40 : usual;
+    return (int)test_choose(usual, 40 * usual);
 }
 
 void wake_need_events(fixture *f)

@@ -1,7 +1,6 @@
 /* tests/concurrency/wake_threads_test.c - no wake-up is lost, whenever a message is sent. */
 #include "wake_kit.h"
 
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -134,12 +133,14 @@ static void *wait_for_ever(void *context)
 
     call->status = pawli_waiter_arm(call->waiter, NULL, 0, NULL);
     atomic_store(&call->armed, true);
+    activity_report();
     while (call->status == PAWL_OK) { /* until settled it looks now and then */
         call->status = pawli_waiter_wait(call->waiter, never, NULL, NULL);
         if (call->status == PAWL_OK)
             call->status = pawli_waiter_arm(call->waiter, NULL, 0, NULL);
     }
     atomic_store(&call->ended, true);
+    activity_report();
     return NULL;
 }
 
@@ -152,12 +153,8 @@ PAWL_TEST(a_sleeper_can_be_interrupted)
 
     assert_ok(pawli_waiter_new(fixture_store(f)->db, NULL, &call.waiter, &err), &err);
     assert_int_equal(0, pthread_create(&thread, NULL, wait_for_ever, &call));
-    while (!atomic_load(&call.armed))
-        sched_yield();
-    while (!atomic_load(&call.ended)) { /* one that comes before the call does nothing */
-        pawl_store_interrupt(fixture_store(f));
-        sched_yield();
-    }
+    until(atomic_load(&call.armed));
+    fixture_interrupt_until(fixture_store(f), &call.ended);
     pthread_join(thread, NULL);
     assert_int_equal(PAWL_E_INTERRUPTED, call.status);
     pawli_waiter_free(call.waiter);

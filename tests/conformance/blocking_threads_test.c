@@ -2,7 +2,6 @@
 #include "kit.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <time.h>
@@ -84,6 +83,7 @@ static void *call_and_wait(void *context)
         blocked->status = pawl_queue_wait(blocked->store, HOUR_MS, &blocked->err);
     pawl_messages_free(list);
     atomic_store(&blocked->ended, true);
+    activity_report();
     return NULL;
 }
 
@@ -93,10 +93,7 @@ static void interrupt_until_ended(struct blocked *blocked)
     pthread_t thread;
 
     assert_int_equal(0, pthread_create(&thread, NULL, call_and_wait, blocked));
-    while (!atomic_load(&blocked->ended)) {
-        pawl_store_interrupt(blocked->store);
-        sched_yield();
-    }
+    fixture_interrupt_until(blocked->store, &blocked->ended);
     pthread_join(thread, NULL);
 }
 

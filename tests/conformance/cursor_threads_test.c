@@ -6,7 +6,6 @@
 #include "kit.h"
 
 #include <pthread.h>
-#include <sched.h>
 
 /* A claim that first acknowledges, and has to wait for that: between its id and its snapshot. */
 typedef struct slow_claim {
@@ -25,15 +24,6 @@ static void *claim_slowly(void *argument)
     slow->status = pawl_queue_ack_and_claim(slow->store, kit_owner(1), slow->done, 1, DAY_MS, 10,
                                             NULL, &acked, &slow->list, &slow->err);
     return NULL;
-}
-
-static void await_blocked_claim(fixture *f)
-{
-    while (fixture_count(f,
-                         "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
-                         " AND query LIKE '%%%s%%claim_batch%%'",
-                         fixture_store_options(f)->schema) == 0)
-        sched_yield();
 }
 
 static const char *claim_all(fixture *f)
@@ -65,7 +55,7 @@ static void overtake_slow_claim(fixture *f)
     fixture_tx_exec(f, 1, "BEGIN; SELECT id FROM {queue} WHERE owner = '%s' FOR UPDATE",
                     "ee000000-0000-0000-0000-000000000001");
     assert_int_equal(0, pthread_create(&thread, NULL, claim_slowly, &slow));
-    await_blocked_claim(f);
+    fixture_await_blocked(f, "claim_batch");
     assert_ok(pawl_tx_enqueue(fixture_tx_begin(f, 0), &late, NULL, &err), &err);
     move_on(f); /* all three are long transactions now */
     fixture_tx_exec(f, 1, "COMMIT");

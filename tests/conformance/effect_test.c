@@ -1,13 +1,7 @@
 /* tests/conformance/effect_test.c - a message is done in the same commit as what it brought about.
  */
+#include "application_sql.h"
 #include "kit.h"
-
-#if PAWL_TEST_POSTGRES
-#include <libpq-fe.h>
-#endif
-#if PAWL_TEST_SQLITE
-#include <sqlite3.h>
-#endif
 
 static void free_tx(void *tx)
 {
@@ -42,21 +36,7 @@ static pawl_tx *begin(fixture *f, pawl_held item)
 /* A statement of the application in the transaction; whether the database took it. */
 static bool write_row(fixture *f, pawl_tx *tx, const char *sql)
 {
-    const char *text = fixture_expand(f, sql);
-    bool done = false;
-
-#if PAWL_TEST_SQLITE
-    if (pawl_tx_sqlite(tx))
-        done = sqlite3_exec(pawl_tx_sqlite(tx), text, NULL, NULL, NULL) == SQLITE_OK;
-#endif
-#if PAWL_TEST_POSTGRES
-    if (pawl_tx_postgres(tx)) {
-        PGresult *result = PQexec(pawl_tx_postgres(tx), text);
-        done = PQresultStatus(result) == PGRES_COMMAND_OK;
-        PQclear(result);
-    }
-#endif
-    return done;
+    return application_sql(tx, fixture_expand(f, sql));
 }
 
 static int64_t orders(fixture *f)

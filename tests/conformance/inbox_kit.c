@@ -3,12 +3,7 @@
 
 #include <string.h>
 
-#if PAWL_TEST_POSTGRES
-#include <libpq-fe.h>
-#endif
-#if PAWL_TEST_SQLITE
-#include <sqlite3.h>
-#endif
+#include "application_sql.h"
 
 fixture *inbox_fixture(const pawl_store_options *opts)
 {
@@ -66,21 +61,7 @@ pawl_arrival *inbox_join(fixture *f, const char *id, const pawl_inbox_options *o
 
 bool inbox_write(fixture *f, pawl_tx *tx, const char *sql)
 {
-    const char *text = fixture_expand(f, sql);
-    bool done = false;
-
-#if PAWL_TEST_SQLITE
-    if (pawl_tx_sqlite(tx))
-        done = sqlite3_exec(pawl_tx_sqlite(tx), text, NULL, NULL, NULL) == SQLITE_OK;
-#endif
-#if PAWL_TEST_POSTGRES
-    if (pawl_tx_postgres(tx)) {
-        PGresult *result = PQexec(pawl_tx_postgres(tx), text);
-        done = PQresultStatus(result) == PGRES_COMMAND_OK;
-        PQclear(result);
-    }
-#endif
-    return done;
+    return application_sql(tx, fixture_expand(f, sql));
 }
 
 int64_t inbox_orders(fixture *f)

@@ -3,7 +3,6 @@
 #include "lease_kit.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 
 struct taker {
@@ -22,15 +21,6 @@ static void *take(void *context)
                                        &taker->grant, &taker->err);
     atomic_store(&taker->ended, true);
     return NULL;
-}
-
-/* PostgreSQL says so; in SQLite there is nothing to be seen of a writer that waits. */
-static void await_blocked(fixture *f)
-{
-    while (fixture_is_postgres(f) &&
-           fixture_count(f, "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
-                            " AND query LIKE '%%lease_acquire%%'") == 0)
-        sched_yield();
 }
 
 PAWL_TEST(a_take_waits_for_the_end_of_a_guarded_transaction)
@@ -52,7 +42,7 @@ PAWL_TEST(a_take_waits_for_the_end_of_a_guarded_transaction)
         fixture_advance(f, TTL_MS);
     }
     assert_int_equal(0, pthread_create(&thread, NULL, take, &taker));
-    await_blocked(f);
+    fixture_await_blocked(f, "lease_acquire");
     assert_false(atomic_load(&taker.ended));
     fixture_tx_exec(f, 0, "INSERT INTO {orders} VALUES (1)");
     if (!fixture_is_postgres(f))
@@ -101,10 +91,11 @@ static const char *take_turns(void *context, size_t index)
     pawl_lease_grant grant;
 
     while (atomic_load(&crowd->taken) < ROUNDS) {
+        uint64_t seen = activity_count();
         pawl_status st =
             pawl_lease_acquire(crowd->stores[index], "it", owner, TTL_MS, NULL, &grant, &err);
         if (st == PAWL_E_HELD) {
-            sched_yield();
+            activity_await(seen); /* until somebody gives it back */
             continue;
         }
         if (st != PAWL_OK)
@@ -118,6 +109,7 @@ static const char *take_turns(void *context, size_t index)
         st = pawl_lease_release(crowd->stores[index], "it", owner, grant.fence, NULL, &err);
         if (st != PAWL_OK)
             return test_note("release: %s", err.message);
+        activity_report();
     }
     return NULL;
 }

@@ -14,7 +14,7 @@ static void must_be_found(breakage b, const char *what)
         c.durability = PAWL_DURABILITY_NORMAL;
     crash_vfs_install();
     c.losses = (1u << DISK_DROPPED) | (1u << DISK_KEPT) | (1u << DISK_SECTORS);
-    c.enough = summary_whole() ? 1000000 : 1;
+    c.enough = test_whole() ? 1000000 : 1;
     campaign_run(&c, &result);
     printf("# %s: %ld crash points, %ld violations found, as they must be; the first: %s\n", what,
            result.points, result.violations, result.first);

@@ -1,5 +1,6 @@
 /* tests/crash/campaign.c - one run per operation, several images of each. */
 #include "campaign.h"
+#include "prng.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -70,7 +71,7 @@ static bool live(const char *directory, const crash_case *what, check_expect *re
 static void live_again(const char *path, const crash_case *what)
 {
     uint64_t random = what->seed ^ (uint64_t)what->at;
-    crash_plan plan = {.power_lost_at = 1 + (long)(disk_random(&random) % 12)};
+    crash_plan plan = {.power_lost_at = 1 + (long)(prng_next(&random) % 12)};
     pawl_store_options opts = PAWL_STORE_OPTIONS_INIT;
     pawl_store *store = NULL;
     char url[1100];

@@ -8,6 +8,7 @@
 
 #include "checkpoint_often.h"
 #include "crash_vfs_private.h"
+#include "prng.h"
 
 #define JULIAN_1970_MS INT64_C(210866760000000)
 
@@ -130,7 +131,7 @@ static int randomness(sqlite3_vfs *vfs, int size, char *ret_bytes)
     (void)vfs;
     pthread_mutex_lock(&crash_vfs.random_lock);
     for (int i = 0; i < size; i++)
-        ret_bytes[i] = (char)disk_random(&crash_vfs.random);
+        ret_bytes[i] = (char)prng_next(&crash_vfs.random);
     pthread_mutex_unlock(&crash_vfs.random_lock);
     return size;
 }

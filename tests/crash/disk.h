@@ -50,7 +50,4 @@ void disk_sync_directory(disk *d);
 /* Write into `directory` what would be found. The same seed makes the same image. */
 bool disk_image(const disk *d, const char *directory, disk_loss loss, uint64_t seed);
 
-/* A stream of numbers from a seed. */
-uint64_t disk_random(uint64_t *state);
-
 #endif

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "disk_private.h"
+#include "prng.h"
 
 #define SECTOR 512
 
@@ -19,15 +20,6 @@ const char *disk_loss_name(disk_loss loss)
     return loss < DISK_LOSS_COUNT ? loss_names[loss] : "?";
 }
 
-uint64_t disk_random(uint64_t *state)
-{
-    uint64_t z = (*state += UINT64_C(0x9e3779b97f4a7c15));
-
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
-}
-
 typedef struct fate {
     disk_loss loss;
     uint64_t random;
@@ -36,7 +28,7 @@ typedef struct fate {
 
 static bool coin(fate *f)
 {
-    return disk_random(&f->random) & 1;
+    return prng_next(&f->random) & 1;
 }
 
 /* Only bytes of the write itself change: SQLite is told that overwriting is safe beyond them. */
@@ -56,7 +48,7 @@ static void apply_sectors(const disk_op *op, disk_bytes *bytes, fate *f)
         } else if (f->loss == DISK_SCRIBBLED && coin(f)) {
             uint8_t rubbish[SECTOR];
             for (size_t i = 0; i < piece.size; i++)
-                rubbish[i] = (uint8_t)disk_random(&f->random);
+                rubbish[i] = (uint8_t)prng_next(&f->random);
             piece.data = rubbish;
             disk_op_apply(&piece, bytes);
         }
@@ -100,7 +92,7 @@ static void apply_uncertain(const disk_op *op, disk_bytes *bytes, fate *f)
 static void shuffle(const disk_op **ops, size_t count, fate *f)
 {
     for (size_t i = count; i > 1; i--) {
-        size_t other = (size_t)(disk_random(&f->random) % i);
+        size_t other = (size_t)(prng_next(&f->random) % i);
         const disk_op *swapped = ops[i - 1];
 
         ops[i - 1] = ops[other];

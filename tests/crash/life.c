@@ -188,7 +188,6 @@ static pawl_status run_one(life *l, const step *s, pawl_error *err)
     case ABANDON:
     case FAIL:
     case RELEASE:
-        return life_answer(l, s, err);
     case REAP:
     case EXPIRE:
     case CANCEL:
@@ -196,7 +195,7 @@ static pawl_status run_one(life *l, const step *s, pawl_error *err)
     case REDRIVE:
     case RETAIN:
     case PURGE:
-        return life_manage(l, s, err);
+        return life_change(l, s, err);
     case LEASE_TAKE:
     case LEASE_RENEW:
     case LEASE_RELEASE:
@@ -220,7 +219,7 @@ static pawl_status run_one(life *l, const step *s, pawl_error *err)
     return PAWL_OK;
 }
 
-static answer answer_of(pawl_status st)
+answer life_answer_of(pawl_status st)
 {
     if (st == PAWL_OK)
         return ANSWER_DONE;
@@ -263,7 +262,7 @@ static void run_crowd(life *l)
     for (int call = 0; call < s->count; call++) {
         pawl_status st = members[call % CROWD].statuses[call];
 
-        l->answers[call] = answer_of(st);
+        l->answers[call] = life_answer_of(st);
         if (st != PAWL_OK)
             l->status = st;
     }
@@ -280,7 +279,7 @@ bool life_step(life *l)
     } else {
         pawl_error err = PAWL_ERROR_INIT;
         pawl_status st = run_one(l, s, &err);
-        l->answers[0] = answer_of(st);
+        l->answers[0] = life_answer_of(st);
         /* A store that cannot be opened says nothing about the tables that were to be made. */
         if (s->verb == DEPLOY && st != PAWL_OK)
             l->answers[0] = ANSWER_IN_DOUBT;

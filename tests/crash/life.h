@@ -34,6 +34,8 @@ void life_init(life *l, const char *path, pawl_durability durability);
 bool life_step(life *l);
 /* Steps until one is not done, or the end. */
 void life_run(life *l);
+/* What the status of a call says about it. */
+answer life_answer_of(pawl_status st);
 /* Close everything. */
 void life_close(life *l);
 
@@ -45,14 +47,13 @@ void life_wrong(life *l, const char *format, ...) PAWL_PRINTF(2, 3);
  */
 bool life_read(life *l, int number, model_message *ret_message, pawl_error *err);
 
-/* life_send.c, life_answer.c and life_lease.c: one call each. */
+/* life_calls.c: one call each. */
 pawl_status life_send_one(life *l, int number, pawl_error *err);
 pawl_status life_send(life *l, const step *s, pawl_error *err);
 pawl_status life_send_tx(life *l, const step *s, pawl_error *err);
 pawl_status life_claim(life *l, const step *s, pawl_error *err);
-pawl_status life_answer(life *l, const step *s, pawl_error *err);
+pawl_status life_change(life *l, const step *s, pawl_error *err);
 pawl_status life_lease(life *l, const step *s, pawl_error *err);
-pawl_status life_manage(life *l, const step *s, pawl_error *err);
 
 /* The application's connection, opened if it is not. False: not possible. */
 bool life_application(life *l);

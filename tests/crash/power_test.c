@@ -13,14 +13,13 @@ static void lose_power(const char *what, pawl_durability durability, long first,
     campaign_result result;
 
     crash_vfs_install();
-    c.first = summary_whole() ? 1 : first;
-    c.stride = summary_whole() ? 1 : stride;
-    c.losses = summary_whole() ? 0 : A_FEW;
-    c.twice = summary_whole();
+    c.first = test_stride(first);
+    c.stride = test_stride(stride);
+    c.losses = test_whole() ? 0 : A_FEW;
+    c.twice = test_whole();
     campaign_run(&c, &result);
     summary_print(what, &result);
-    if (result.violations > 0)
-        test_fail("%ld violations; the first: %s", result.violations, result.first);
+    summary_expect_none(&result);
     assert_true(result.operations > 500);
 }
 
@@ -62,10 +61,9 @@ PAWL_TEST(a_second_power_loss_during_recovery_changes_nothing)
 
     crash_vfs_install();
     c.losses = 1u << DISK_SCRIBBLED;
-    if (summary_whole())
+    if (test_whole())
         c.stride = 5;
     campaign_run(&c, &result);
     summary_print("twice", &result);
-    if (result.violations > 0)
-        test_fail("%ld violations; the first: %s", result.violations, result.first);
+    summary_expect_none(&result);
 }

@@ -1,7 +1,7 @@
 /* tests/cut/cut_test.c - the connection is cut at every message of the protocol. */
 #include <stdio.h>
 
-#include "life.h"
+#include "cut_run.h"
 
 /* Of `make test`. Primes: most exchanges are of five messages and would be cut at the same one. */
 #define STRIDE 29
@@ -16,22 +16,22 @@ static const char *describe(const proxy_plan *plan, bool prepare)
 }
 
 /* Before and after, to the server and to the client. */
-static tally cut_everywhere(bool prepare, life_belief belief, long stride)
+static cut_tally cut_everywhere(bool prepare, cut_belief belief, long stride)
 {
     static const proxy_deed deeds[] = {PROXY_CUT_BEFORE, PROXY_CUT_AFTER};
-    tally t = {0};
+    cut_tally t = {0};
 
     for (int i = 0; i < 4; i++) {
         proxy_plan plan = {.deed = deeds[i % 2], .way = i / 2 ? PROXY_TO_CLIENT : PROXY_TO_SERVER};
         /* The four start at different messages, so that a part of them is spread well. */
         plan.at = 1 + i % stride;
-        campaign c = {describe(&plan, prepare), plan, stride, prepare, belief, 0};
-        campaign_run(&c, &t);
+        cut_campaign c = {describe(&plan, prepare), plan, stride, prepare, belief, 0};
+        cut_campaign_run(&c, &t);
     }
     return t;
 }
 
-static void expect_none(const tally *t)
+static void expect_none(const cut_tally *t)
 {
     assert_true(t->points > 0);
     if (t->violations > 0)
@@ -39,7 +39,7 @@ static void expect_none(const tally *t)
 }
 
 /* Every kind of answer was seen, or the cuts were not where they should be. */
-static void expect_all_kinds(const tally *t)
+static void expect_all_kinds(const cut_tally *t)
 {
     assert_true(t->done > 0 && t->not_done > 0 && t->in_doubt > 0);
     assert_true(t->doubt_there > 0 && t->doubt_there < t->in_doubt);
@@ -47,7 +47,7 @@ static void expect_all_kinds(const tally *t)
 
 PAWL_TEST(a_life_survives_a_cut_at_every_message)
 {
-    tally t = cut_everywhere(false, BELIEVE_THE_ANSWER, life_stride(STRIDE, 1));
+    cut_tally t = cut_everywhere(false, BELIEVE_THE_ANSWER, test_stride(STRIDE));
 
     printf("# cut points: %ld, violations: %ld\n", t.points, t.violations);
     expect_none(&t);
@@ -56,13 +56,13 @@ PAWL_TEST(a_life_survives_a_cut_at_every_message)
 
 PAWL_TEST(a_life_with_prepared_statements_survives_a_cut_at_every_message)
 {
-    tally t = cut_everywhere(true, BELIEVE_THE_ANSWER, life_stride(STRIDE_OF_VARIANTS, 1));
+    cut_tally t = cut_everywhere(true, BELIEVE_THE_ANSWER, test_stride(STRIDE_OF_VARIANTS));
 
     printf("# cut points: %ld, violations: %ld\n", t.points, t.violations);
     expect_none(&t);
 }
 
-static void expect_some(const tally *t, const char *what)
+static void expect_some(const cut_tally *t, const char *what)
 {
     printf("# cut points: %ld; %s was caught %ld times, first: %s\n", t->points, what,
            t->violations, t->first ? t->first : "-");
@@ -72,14 +72,14 @@ static void expect_some(const tally *t, const char *what)
 
 PAWL_TEST(taking_doubt_for_failure_is_caught)
 {
-    tally t = cut_everywhere(false, BELIEVE_DOUBT_IS_FAILURE, life_stride(STRIDE_TO_CATCH, 1));
+    cut_tally t = cut_everywhere(false, BELIEVE_DOUBT_IS_FAILURE, test_stride(STRIDE_TO_CATCH));
 
     expect_some(&t, "taking in doubt for not done");
 }
 
 PAWL_TEST(taking_doubt_for_success_is_caught)
 {
-    tally t = cut_everywhere(false, BELIEVE_DOUBT_IS_SUCCESS, life_stride(STRIDE_TO_CATCH, 1));
+    cut_tally t = cut_everywhere(false, BELIEVE_DOUBT_IS_SUCCESS, test_stride(STRIDE_TO_CATCH));
 
     expect_some(&t, "taking in doubt for done");
 }

@@ -5,7 +5,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "life.h"
 #include "load.h"
 #include "victim.h"
 
@@ -28,9 +27,9 @@ static const char *kill_again_and_again(killing *k)
     for (long i = 0; i < k->kills; i++) {
         if (!load_await_answers(&k->l, ANSWERS_BETWEEN + rand_r(&random) % ANSWERS_BETWEEN))
             return "the load made no progress";
-        load_note_kill(&k->l);
         if (victim_kill(k->data_directory) < 2)
             return "there was no server to kill";
+        load_note_kill(&k->l); /* what is asked from now on needs the next server */
         k->recovery_ms[i] = load_await_recovery(&k->l);
         if (k->recovery_ms[i] == 0)
             return "the stores did not recover";
@@ -132,13 +131,6 @@ static void forget(void *argument)
     load_done(&((killing *)argument)->l);
 }
 
-static unsigned choose_seed(void)
-{
-    const char *given = getenv("PAWL_TEST_SEED");
-
-    return given ? (unsigned)strtoul(given, NULL, 10) : (unsigned)time(NULL);
-}
-
 PAWL_TEST(nothing_is_lost_or_doubled_when_the_server_is_killed)
 {
     static killing k;
@@ -154,11 +146,10 @@ PAWL_TEST(nothing_is_lost_or_doubled_when_the_server_is_killed)
     k.l.insert_order = fixture_expand(f, "INSERT INTO {orders} VALUES (");
     k.l.count_order = fixture_expand(f, "SELECT count(*) FROM {orders} WHERE n = (");
     k.data_directory = getenv("PAWL_TEST_POSTGRES_DATA");
-    k.seed = choose_seed();
-    k.kills = life_stride(3, 60);
+    k.seed = test_seed();
+    k.kills = test_choose(3, 60);
     if (!k.data_directory)
         test_fail("run it under tests/with-postgres with PAWL_POSTGRES_FSYNC=on");
-    printf("# seed %u\n", k.seed);
     test_threads(THREADS, body, &k);
     print_recoveries(&k);
     printf("# stored %ld, given up %ld, in doubt %ld, refused %ld\n", fates(&k.l, LOAD_STORED),

@@ -51,7 +51,6 @@ bool load_await_answers(load *l, long count);
 void load_note_kill(load *l);
 int64_t load_await_recovery(load *l);
 
-/* load_answer.c: what the bodies share. */
 /* A question that was asked at `asked_ms` has been answered. */
 void load_answered(load *l, int64_t asked_ms);
 /* Count an answer that is not PAWL_OK; NULL, or that it is none that may come. */

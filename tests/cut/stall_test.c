@@ -3,19 +3,19 @@
 #include <pthread.h>
 #include <stdio.h>
 
-#include "life.h"
+#include "cut_run.h"
 
 /* Long enough for a call on a busy machine, short enough to wait for its end often. */
 #define TIMEOUT_MS 1500
 /* What the driver allows a cancelled statement, and much more: only a call that hangs is later. */
 #define LATE_MS (TIMEOUT_MS + 2000 + 15000)
 
-static void run(const char *name, proxy_plan plan, long stride)
+static void stall_at(const char *name, proxy_plan plan, long stride)
 {
-    campaign c = {name, plan, stride, false, BELIEVE_THE_ANSWER, TIMEOUT_MS};
-    tally t = {0};
+    cut_campaign c = {name, plan, stride, false, BELIEVE_THE_ANSWER, TIMEOUT_MS};
+    cut_tally t = {0};
 
-    campaign_run(&c, &t);
+    cut_campaign_run(&c, &t);
     printf("# cut points: %ld, violations: %ld; the longest call took %lld ms of %d\n", t.points,
            t.violations, (long long)t.latest_ms, TIMEOUT_MS + 2000);
     assert_true(t.points > 0);
@@ -28,27 +28,27 @@ static void run(const char *name, proxy_plan plan, long stride)
 
 PAWL_TEST(a_call_ends_when_its_connection_falls_silent)
 {
-    run("silence before a message to the server",
-        (proxy_plan){PROXY_STALL, PROXY_TO_SERVER, 9, false}, life_stride(127, 7));
-    run("silence before a message to the client",
-        (proxy_plan){PROXY_STALL, PROXY_TO_CLIENT, 70, false}, life_stride(1009, 11));
+    stall_at("silence before a message to the server",
+             (proxy_plan){PROXY_STALL, PROXY_TO_SERVER, 9, false}, test_choose(127, 7));
+    stall_at("silence before a message to the client",
+             (proxy_plan){PROXY_STALL, PROXY_TO_CLIENT, 70, false}, test_choose(1009, 11));
 }
 
 PAWL_TEST(a_call_ends_when_the_whole_server_hangs)
 {
-    run("a server that hangs before a message to the server",
-        (proxy_plan){PROXY_HANG, PROXY_TO_SERVER, 11, false}, life_stride(1009, 17));
-    run("a server that hangs before a message to the client",
-        (proxy_plan){PROXY_HANG, PROXY_TO_CLIENT, 130, false}, life_stride(1009, 23));
+    stall_at("a server that hangs before a message to the server",
+             (proxy_plan){PROXY_HANG, PROXY_TO_SERVER, 11, false}, test_choose(1009, 17));
+    stall_at("a server that hangs before a message to the client",
+             (proxy_plan){PROXY_HANG, PROXY_TO_CLIENT, 130, false}, test_choose(1009, 23));
 }
 
 /* Here an enqueue, too, stays in doubt, and is resolved by its sender. */
 PAWL_TEST(a_life_survives_a_server_that_is_away_for_a_while)
 {
-    run("cut before a message to the server, then refused",
-        (proxy_plan){PROXY_CUT_BEFORE, PROXY_TO_SERVER, 6, true}, life_stride(61, 1));
-    run("cut before a message to the client, then refused",
-        (proxy_plan){PROXY_CUT_BEFORE, PROXY_TO_CLIENT, 27, true}, life_stride(71, 1));
+    stall_at("cut before a message to the server, then refused",
+             (proxy_plan){PROXY_CUT_BEFORE, PROXY_TO_SERVER, 6, true}, test_stride(61));
+    stall_at("cut before a message to the client, then refused",
+             (proxy_plan){PROXY_CUT_BEFORE, PROXY_TO_CLIENT, 27, true}, test_stride(71));
 }
 
 static void end_client(void *argument)
@@ -61,7 +61,7 @@ static void send_into_silence(fixture *f, pawl_store *store, const proxy_plan *p
 {
     proxy *p = proxy_new(fixture_url(f));
     PGconn *client = PQconnectdb(proxy_target(p));
-    pawl_outgoing message = steps_message(1);
+    pawl_outgoing message = scenario_message(1);
     pawl_error err = PAWL_ERROR_INIT;
     pawl_tx *tx = NULL;
 
@@ -76,7 +76,7 @@ static void send_into_silence(fixture *f, pawl_store *store, const proxy_plan *p
     assert_status(PAWL_E_TIMEOUT, st, &err);
     test_defer_cancel(client);
     PQfinish(client);
-    life_await_gone(f, proxy_reported(p).backend);
+    fixture_await_backend_end(f, proxy_reported(p).backend);
     assert_int_equal(0, fixture_count(f, "SELECT count(*) FROM {body}"));
 }
 
@@ -87,7 +87,7 @@ PAWL_TEST(a_send_in_a_transaction_ends_when_its_connection_falls_silent)
 
     opts.timeout_ms = TIMEOUT_MS;
     f = fixture_open(&(fixture_options){.store = &opts});
-    for (long at = 1; at <= 12; at += life_stride(12, 1)) {
+    for (long at = 1; at <= 12; at += test_stride(12)) {
         send_into_silence(f, fixture_store(f),
                           &(proxy_plan){PROXY_STALL, PROXY_TO_SERVER, at, false});
         send_into_silence(f, fixture_store(f),
@@ -96,28 +96,28 @@ PAWL_TEST(a_send_in_a_transaction_ends_when_its_connection_falls_silent)
 }
 
 struct stalled {
-    world w;
+    scenario s;
     bool writes;
     pawl_status st;
     pawl_error err;
 };
 
-static void *call(void *argument)
+static void *call_stalled(void *argument)
 {
     struct stalled *s = argument;
     pawl_messages *list = NULL;
 
     if (s->writes)
-        s->st = pawl_queue_claim(s->w.store, kit_owner(1), MINUTE_MS, 5, NULL, &list, &s->err);
+        s->st = pawl_queue_claim(s->s.store, kit_owner(1), MINUTE_MS, 5, NULL, &list, &s->err);
     else
-        s->st = pawl_queue_held(s->w.store, kit_owner(1), &list, &s->err);
+        s->st = pawl_queue_held(s->s.store, kit_owner(1), &list, &s->err);
     pawl_messages_free(list);
     return NULL;
 }
 
 static void close_store(void *argument)
 {
-    steps_close(argument);
+    scenario_close(argument);
 }
 
 /* Nothing but the interrupt can end it before the test's own time limit. */
@@ -129,22 +129,23 @@ static void interrupt_silence(fixture *f, bool writes, const proxy_plan *plan)
     pthread_t thread;
     size_t unused;
 
-    s = (struct stalled){.w = {.f = f, .timeout_ms = HOUR_MS}, .writes = writes};
-    s.w.target = proxy_target(p);
-    assert_ok(step_open(&s.w, &unused, &err), &err);
-    test_defer(close_store, &s.w);
+    s = (struct stalled){.s = {.f = f, .url = proxy_target(p)}, .writes = writes};
+    s.s.options = *fixture_store_options(f);
+    s.s.options.timeout_ms = HOUR_MS;
+    assert_ok(scenario_open(&s.s, &unused, &err), &err);
+    test_defer(close_store, &s.s);
     proxy_plan_next(p, plan);
-    assert_int_equal(0, pthread_create(&thread, NULL, call, &s));
+    assert_int_equal(0, pthread_create(&thread, NULL, call_stalled, &s));
     bool happened = proxy_await(p, 20000);
-    pawl_store_interrupt(s.w.store);
+    pawl_store_interrupt(s.s.store);
     pthread_join(thread, NULL);
     proxy_go_on(p);
     assert_true(happened);
     assert_status(writes ? PAWL_E_IN_DOUBT : PAWL_E_INTERRUPTED, s.st, &s.err);
-    life_await_gone(f, proxy_reported(p).backend);
-    assert_ok(step_learn_held(&s.w, &unused, &err), &err); /* the store is as good as before */
-    test_defer_cancel(&s.w);
-    steps_close(&s.w);
+    fixture_await_backend_end(f, proxy_reported(p).backend);
+    assert_ok(scenario_learn_held(&s.s, &unused, &err), &err); /* the store is as good as before */
+    test_defer_cancel(&s.s);
+    scenario_close(&s.s);
 }
 
 PAWL_TEST(an_interrupt_ends_a_call_on_a_silent_connection)

@@ -196,8 +196,7 @@ PAWL_TEST(a_slow_destination_has_its_own_places_and_holds_up_nobody)
     for (int i = 0; i < 5; i++)
         depot_send(d, "peer", "ok", "2");
     depot_until(d, 5, PAWL_STATE_DONE);
-    while (peer_held(d->peer) < 2)
-        depot_turns(d, 1);
+    depot_until_held(d, 2);
     assert_int_equal(2, depot_stats(d, "narrow").in_flight);
     assert_int_equal(2, depot_leased(d)); /* the other three are not even claimed */
     peer_release(d->peer);
@@ -229,8 +228,7 @@ PAWL_TEST(leases_are_renewed_while_a_send_lasts)
     d->options.lease_ms = 3000;
     depot_start(d);
     pawl_work_id id = depot_send(d, "peer", "hold", "1");
-    while (peer_held(d->peer) < 1)
-        depot_turns(d, 1);
+    depot_until_held(d, 1);
     int64_t until = pawl_message_lease_until(kit_get(d->f, id)).us;
     fixture_advance(d->f, 2000);
     while (pawl_message_lease_until(kit_get(d->f, id)).us == until) {
@@ -249,8 +247,7 @@ PAWL_TEST(a_message_that_is_cancelled_meanwhile_stays_so)
     d->options.lease_ms = 3000;
     depot_start(d);
     pawl_work_id id = depot_send(d, "peer", "hold", "1");
-    while (peer_held(d->peer) < 1)
-        depot_turns(d, 1);
+    depot_until_held(d, 1);
     assert_int_equal(1, kit_cancel(d->f, id));
     while (depot_stats(d, "peer").in_flight > 0) { /* until the next renewal */
         pawl_error err = PAWL_ERROR_INIT;

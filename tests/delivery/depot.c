@@ -1,10 +1,8 @@
 /* tests/delivery/depot.c - a delivery on a fixture, with destinations of every kind. */
 #include "depot.h"
 
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <pawl/sys/transport.h>
 
@@ -160,6 +158,15 @@ void depot_settle(depot *d)
     }
 }
 
+void depot_until_held(depot *d, int count)
+{
+    for (int i = 0; peer_held(d->peer) < count; i++) {
+        if (i == TURNS_MAX)
+            test_fail("the peer holds %d, not %d", peer_held(d->peer), count);
+        step(d, 10);
+    }
+}
+
 void depot_turns(depot *d, int turns)
 {
     while (turns-- > 0)
@@ -203,18 +210,17 @@ pawl_status depot_join(depot *d)
 
 void depot_expect(depot *d, int64_t count, pawl_state state)
 {
-    struct timespec now, began;
+    int64_t end_ms = test_clock_ms() + ACTIVITY_PATIENCE_MS;
+    uint64_t seen = activity_count();
 
-    clock_gettime(CLOCK_MONOTONIC, &began);
-    while (depot_count(d, state) < count) {
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        if (now.tv_sec > began.tv_sec + 60) {
+    for (; depot_count(d, state) < count; seen = activity_count()) {
+        if (test_clock_ms() > end_ms) {
             pawl_delivery_stop(d->delivery);
             pawl_delivery_stop(d->delivery);
             depot_join(d);
             test_fail("only %lld messages are %s, not %lld", (long long)depot_count(d, state),
                       pawl_state_name(state), (long long)count);
         }
-        sched_yield();
+        activity_await(seen);
     }
 }

@@ -56,6 +56,8 @@ pawl_work_id depot_send(depot *d, const char *destination, const char *topic, co
 void depot_until(depot *d, int64_t count, pawl_state state);
 /* Turns until nothing is in flight, nor to be answered for. */
 void depot_settle(depot *d);
+/* Turns until the peer holds so many. */
+void depot_until_held(depot *d, int count);
 /* So many turns, without waiting. */
 void depot_turns(depot *d, int turns);
 int64_t depot_count(depot *d, pawl_state state);

@@ -62,7 +62,7 @@ static void survive_all(failing_kind kind, long every)
     depot *d = depot_open(NULL);
     d->options.log.write = NULL; /* the memory of the test's own log would fail, too */
     depot_start(d);
-    for (nth = 1; survive(d, kind, nth); nth += getenv("PAWL_TEST_WHOLE") ? 1 : every)
+    for (nth = 1; survive(d, kind, nth); nth += test_stride(every))
         ;
     assert_true(nth > 10);
     printf("# %ld calls\n", nth);

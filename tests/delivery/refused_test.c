@@ -2,41 +2,10 @@
  */
 #include "depot.h"
 
-#include <string.h>
-
 #define MESSAGES 6
 
-/* From now on the database refuses rows of `table` for which `condition` (of the new row) is true.
- */
-static void refuse(fixture *f, const char *table, const char *event, const char *condition)
-{
-    if (fixture_is_postgres(f)) {
-        fixture_exec(f, "CREATE FUNCTION {refuse}() RETURNS trigger LANGUAGE plpgsql AS"
-                        " 'BEGIN RAISE EXCEPTION USING ERRCODE = ''22023'', MESSAGE = ''no such"
-                        " row''; END'");
-        fixture_exec(f,
-                     "CREATE TRIGGER refuse BEFORE %s ON {%s} FOR EACH ROW WHEN (%s)"
-                     " EXECUTE FUNCTION {refuse}()",
-                     event, table, condition);
-    } else {
-        fixture_exec(f,
-                     "CREATE TRIGGER refuse BEFORE %s ON {%s} WHEN %s BEGIN"
-                     " SELECT RAISE(ABORT, 'no such row'); END",
-                     event, table, condition);
-    }
-}
-
-static int times_logged(depot *d, const char *text)
-{
-    int times = 0;
-
-    for (size_t i = 0; i < log_capture_count(&d->log); i++)
-        times += strstr(log_capture_at(&d->log, i), text) != NULL;
-    return times;
-}
-
 /* Send MESSAGES of a topic; the database will not let the one in the middle end. */
-static pawl_work_id poison(depot *d, const char *topic)
+static pawl_work_id send_one_refused(depot *d, const char *topic)
 {
     pawl_work_id id = {0};
 
@@ -45,7 +14,7 @@ static pawl_work_id poison(depot *d, const char *topic)
         if (i == MESSAGES / 2)
             id = sent;
     }
-    refuse(d->f, "outcome", "INSERT", test_note("NEW.id = %lld", (long long)id.value));
+    fixture_refuse(d->f, "outcome", "INSERT", test_note("NEW.id = %lld", (long long)id.value));
     return id;
 }
 
@@ -60,26 +29,26 @@ static depot *usual(void)
 PAWL_TEST(an_acknowledgement_that_is_refused_stops_no_other)
 {
     depot *d = usual();
-    pawl_work_id id = poison(d, "ok");
+    pawl_work_id id = send_one_refused(d, "ok");
 
     depot_until(d, MESSAGES - 1, PAWL_STATE_DONE);
     depot_send(d, "peer", "ok", "later");
     depot_until(d, MESSAGES, PAWL_STATE_DONE);
     assert_int_equal(PAWL_STATE_IN_PROGRESS, fixture_state(d->f, id));
-    assert_int_equal(1, times_logged(d, "was refused by the database"));
+    assert_int_equal(1, log_capture_times(&d->log, "was refused by the database"));
     kit_check(d->f);
 }
 
 PAWL_TEST(a_failure_that_is_refused_stops_no_other)
 {
     depot *d = usual();
-    pawl_work_id id = poison(d, "refuse");
+    pawl_work_id id = send_one_refused(d, "refuse");
 
     depot_until(d, MESSAGES - 1, PAWL_STATE_FAILED);
     depot_send(d, "peer", "ok", "later");
     depot_until(d, 1, PAWL_STATE_DONE);
     assert_int_equal(PAWL_STATE_IN_PROGRESS, fixture_state(d->f, id));
-    assert_int_equal(1, times_logged(d, "was refused by the database"));
+    assert_int_equal(1, log_capture_times(&d->log, "was refused by the database"));
     kit_check(d->f);
 }
 
@@ -89,11 +58,11 @@ PAWL_TEST(an_answer_that_is_refused_is_left_out)
     pawl_work_id id = depot_send(d, "peer", "ok", "1");
     size_t size = 0;
 
-    refuse(d->f, "outcome", "INSERT", "NEW.output IS NOT NULL");
+    fixture_refuse(d->f, "outcome", "INSERT", "NEW.output IS NOT NULL");
     depot_until(d, 1, PAWL_STATE_DONE);
     (void)pawl_message_output(kit_get(d->f, id), &size);
     assert_int_equal(0, size);
-    assert_int_equal(1, times_logged(d, "was refused by the database"));
+    assert_int_equal(1, log_capture_times(&d->log, "was refused by the database"));
 }
 
 PAWL_TEST(an_error_text_that_is_refused_is_left_out)
@@ -101,9 +70,9 @@ PAWL_TEST(an_error_text_that_is_refused_is_left_out)
     depot *d = usual();
     pawl_work_id id = depot_send(d, "peer", "error", "1");
 
-    refuse(d->f, "queue", "UPDATE", "NEW.last_error IS NOT NULL");
+    fixture_refuse(d->f, "queue", "UPDATE", "NEW.last_error IS NOT NULL");
     depot_settle(d);
     assert_int_equal(1, pawl_message_retries(kit_get(d->f, id)));
     assert_null(pawl_message_last_error(kit_get(d->f, id)));
-    assert_int_equal(1, times_logged(d, "was refused by the database"));
+    assert_int_equal(1, log_capture_times(&d->log, "was refused by the database"));
 }

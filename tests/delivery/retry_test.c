@@ -137,8 +137,7 @@ PAWL_TEST(a_timeout_counts_if_the_destination_answered_another_meanwhile)
     depot *d = with_timeout(1500);
     pawl_work_id id = depot_send(d, "peer", "hold", "1");
 
-    while (peer_held(d->peer) < 1)
-        depot_turns(d, 1);
+    depot_until_held(d, 1);
     depot_send(d, "peer", "ok", "2");
     depot_until(d, 1, PAWL_STATE_DONE);
     const pawl_message *m = until_ended(d, id, 1);

@@ -1,8 +1,6 @@
 /* tests/delivery/run_threads_test.c - a delivery that runs: woken, loaded, stopped. */
 #include "depot.h"
 
-#include <time.h>
-
 static const fixture_options real = {.real_clock = true};
 
 static void stop(depot *d)
@@ -61,8 +59,7 @@ PAWL_TEST(stopped_under_load_it_leaves_nothing_leased_and_counts_nothing)
     depot_run(d);
     for (int i = 0; i < 60; i++)
         depot_send(d, i % 2 ? "peer" : "narrow", i % 2 ? "ok" : "hold", "x");
-    while (peer_held(d->peer) < 1)
-        sched_yield();
+    until(peer_held(d->peer) >= 1);
     stop(d); /* with sends that would never end */
     assert_true(fixture_count(d->f, "SELECT count(*) FROM {message} WHERE state = 0") >= 30);
     assert_int_equal(0, fixture_count(d->f, "SELECT count(*) FROM {message} WHERE retries <> 0"));
@@ -80,8 +77,7 @@ PAWL_TEST(within_the_grace_sends_may_end)
     depot_start(d);
     depot_run(d);
     depot_send(d, "peer", "hold", "x");
-    while (peer_held(d->peer) < 1)
-        sched_yield();
+    until(peer_held(d->peer) >= 1);
     pawl_delivery_stop(d->delivery);
     peer_release(d->peer);
     assert_ok(depot_join(d), &d->err);
@@ -102,21 +98,6 @@ PAWL_TEST(it_runs_once_at_a_time)
     stop(d);
 }
 
-/* Until the log has it; the test is over if that takes a quarter of a minute. */
-static bool until_logged(depot *d, const char *text)
-{
-    struct timespec now, began;
-
-    clock_gettime(CLOCK_MONOTONIC, &began);
-    do {
-        if (log_capture_has(&d->log, PAWL_LOG_WARNING, text))
-            return true;
-        sched_yield();
-        clock_gettime(CLOCK_MONOTONIC, &now);
-    } while (now.tv_sec <= began.tv_sec + 15);
-    return false;
-}
-
 /* With a send that gets no answer, while every write of the database waits for a lock. */
 static void expect_behind_a_lock(int64_t timeout_ms, const char *text)
 {
@@ -129,15 +110,14 @@ static void expect_behind_a_lock(int64_t timeout_ms, const char *text)
     depot_start(d);
     depot_run(d);
     depot_send(d, "peer", "hold", "x");
-    while (peer_held(d->peer) < 1)
-        sched_yield();
+    until(peer_held(d->peer) >= 1);
     if (fixture_is_postgres(d->f)) {
         fixture_tx_exec(d->f, 0, "BEGIN");
         fixture_tx_exec(d->f, 0, "LOCK TABLE {queue} IN ACCESS EXCLUSIVE MODE");
     } else {
         fixture_tx_exec(d->f, 0, "BEGIN IMMEDIATE");
     }
-    bool logged = until_logged(d, text);
+    bool logged = log_capture_await(&d->log, PAWL_LOG_WARNING, text, 15);
     fixture_tx_exec(d->f, 0, "ROLLBACK");
     peer_release(d->peer);
     stop(d);

@@ -41,7 +41,7 @@ static void free_all(void *nothing)
     pawl_messages_free(messages);
 }
 
-static void prepare(void)
+static void prepare_sqlite(void)
 {
     pawl_outgoing content = PAWL_OUTGOING_INIT, checked = PAWL_OUTGOING_INIT;
     pawl_message_image image = PAWL_MESSAGE_IMAGE_INIT;
@@ -87,7 +87,7 @@ static pawl_status travel(void *context, pawl_error *err)
 
 PAWL_TEST(an_envelope_survives_every_failing_allocation)
 {
-    prepare();
+    prepare_sqlite();
     fail_each(travel, NULL);
 }
 
@@ -185,7 +185,7 @@ PAWL_TEST(beginning_to_send_survives_every_failing_allocation)
     sending what = {NULL, NULL, "unix:///nonexistent/socket"};
     pawl_error err = PAWL_ERROR_INIT;
 
-    prepare();
+    prepare_sqlite();
     opts.name = "a";
     opts.url = what.url;
     how.source = "tester";

@@ -2,39 +2,25 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "life.h"
-#include "life_worker.h"
+#include "fault_run.h"
+#include "fault_worker.h"
 
 #if PAWL_TEST_SQLITE
 #include <sqlite3.h>
 #endif
 
 /* Before the first use of SQLite, which sets up its memory then. */
-__attribute__((constructor)) static void prepare(void)
+__attribute__((constructor)) static void prepare_sqlite(void)
 {
     failing_prepare();
 }
 
-/* Every point with PAWL_TEST_WHOLE, else every `stride`-th: a prime meets each kind of place. */
-static long next(long nth, long stride)
-{
-    return life_next_point(nth, 0, getenv("PAWL_TEST_WHOLE") ? 1 : stride);
-}
-
-static fixture *open_fixture(void)
-{
-    fixture *f = fixture_open(NULL);
-
-    fixture_exec(f, "CREATE TABLE {orders} (n integer)");
-    return f;
-}
-
 static worker_points step_all(failing_kind kind, int how, const char *name, long stride)
 {
-    fixture *f = open_fixture();
+    fixture *f = fault_fixture();
     worker_points points = {0};
 
-    for (long nth = 1; worker_life_step(f, kind, nth, how, &points); nth = next(nth, stride))
+    for (long nth = 1; fault_worker_step(f, kind, nth, how, &points); nth += test_stride(stride))
         continue;
     printf("# worker step by step, %s: %ld points failed, %ld of them in doubt\n", name,
            points.failed, points.in_doubt);
@@ -45,10 +31,10 @@ static worker_points step_all(failing_kind kind, int how, const char *name, long
 
 static void stop_all(int how, const char *name, long first, long stride)
 {
-    fixture *f = open_fixture();
+    fixture *f = fault_fixture();
     long points = 0;
 
-    for (long nth = first; worker_life_stop(f, nth, how); nth = next(nth, stride))
+    for (long nth = first; fault_worker_stop(f, nth, how); nth += test_stride(stride))
         points++;
     printf("# worker stopped at once, %s: %ld points failed\n", name, points);
     assert_true(points > 0);
@@ -62,10 +48,10 @@ PAWL_TEST(a_worker_survives_every_failing_allocation)
 
 PAWL_TEST(a_running_worker_survives_failing_allocations_of_its_threads)
 {
-    fixture *f = open_fixture();
+    fixture *f = fault_fixture();
     long points = 0;
 
-    for (long nth = 1; worker_life_run(f, nth); nth = next(nth, 23))
+    for (long nth = 1; fault_worker_run(f, nth); nth += test_stride(23))
         points++;
     printf("# worker with threads, out of memory: %ld points failed\n", points);
     assert_true(points > 0);
@@ -127,17 +113,14 @@ PAWL_TEST_ON(postgres, a_claim_that_is_committed_after_the_stop_is_given_back)
     fixture_tx_exec(f, 0, "BEGIN");
     fixture_tx_exec(f, 0, "LOCK TABLE {claim} IN SHARE MODE");
     running *run = workshop_run(worker);
-    int64_t backend = 0;
-    until((backend = fixture_count(f, "SELECT pid" BACKENDS "wait_event_type = 'Lock'", schema,
-                                   "claim_batch")) != 0);
+    int backend = fixture_await_blocked(f, "claim_batch");
     pawl_worker_stop(worker);
-    assert_true(failing_cut_last((int)backend));
+    assert_true(failing_cut_last(backend));
     /* The worker has asked for it, in vain: only now is it committed. */
     until(fixture_count(f, "SELECT count(*)" BACKENDS "state = 'idle'", schema, "held") > 0);
     fixture_tx_exec(f, 0, "COMMIT");
     assert_ok(workshop_join(run), &run->err);
-    until(fixture_count(f, "SELECT count(*) FROM pg_stat_activity WHERE pid = %lld",
-                        (long long)backend) == 0);
+    fixture_await_backend_end(f, backend);
     assert_int_equal(1, workshop_stats(worker).released);
     assert_int_equal(0, record.calls);
     assert_int_equal(PAWL_STATE_READY, fixture_state(f, id));

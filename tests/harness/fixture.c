@@ -242,6 +242,11 @@ bool fixture_logged(fixture *f, pawl_log_level level, const char *text_in_it)
     return log_capture_has(&f->log, level, text_in_it);
 }
 
+size_t fixture_logged_times(fixture *f, const char *text_in_it)
+{
+    return log_capture_times(&f->log, text_in_it);
+}
+
 void fixture_log_clear(fixture *f)
 {
     log_capture_clear(&f->log);

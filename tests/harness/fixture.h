@@ -66,8 +66,26 @@ int64_t fixture_count(fixture *f, const char *sql, ...) PAWL_PRINTF(2, 3);
 const char *fixture_text(fixture *f, const char *sql, ...) PAWL_PRINTF(2, 3);
 /* Whether the database refuses the statement (a constraint); nothing stays when it does not. */
 bool fixture_refuses(fixture *f, const char *sql, ...) PAWL_PRINTF(2, 3);
+/*
+ * From now on the database refuses each `event` (INSERT, UPDATE, DELETE) on `table` for whose row
+ * `condition` is true, which NEW or OLD names; once per fixture. fixture_accept() ends that.
+ */
+void fixture_refuse(fixture *f, const char *table, const char *event, const char *condition);
+void fixture_accept(fixture *f, const char *table);
 /* Open that connection anew when it is used next: the server was killed. */
 void fixture_reconnect(fixture *f);
+/*
+ * PostgreSQL: wait until this process of the server has ended: it may still be committing. 0 is
+ * none.
+ */
+void fixture_await_backend_end(fixture *f, int backend);
+/*
+ * PostgreSQL: wait until a call of this function of the fixture's schema waits for a lock; its
+ * process. SQLite: 0 at once, there is nothing to be seen of a writer that waits.
+ */
+int fixture_await_blocked(fixture *f, const char *function);
+/* Interrupt the store until the call has set `ended`: an interrupt before it does nothing. */
+void fixture_interrupt_until(pawl_store *store, const _Atomic bool *ended);
 /* The text with everything in braces replaced, until the test ends. */
 const char *fixture_expand(fixture *f, const char *sql);
 
@@ -94,6 +112,7 @@ struct pg_conn *fixture_postgres(fixture *f, int which);
 size_t fixture_log_count(fixture *f);
 const char *fixture_log_at(fixture *f, size_t index); /* "warning outbox: text" */
 bool fixture_logged(fixture *f, pawl_log_level level, const char *text_in_it);
+size_t fixture_logged_times(fixture *f, const char *text_in_it);
 void fixture_log_clear(fixture *f);
 
 /* Shortcuts that fail the test on any error. The list and its messages live until the test ends. */

@@ -1,4 +1,5 @@
-/* tests/harness/fixture_queue.c - sending and claiming in one line, for tests about other things.
+/* tests/harness/fixture_queue.c - what tests about other things do in one line: send, claim, have a
+ * row refused.
  */
 #include "fixture_private.h"
 
@@ -53,4 +54,30 @@ pawl_state fixture_state(fixture *f, pawl_work_id id)
     state = pawl_message_state(pawl_messages_at(one, 0));
     pawl_messages_free(one);
     return state;
+}
+
+void fixture_refuse(fixture *f, const char *table, const char *event, const char *condition)
+{
+    if (f->is_postgres) {
+        fixture_exec(f, "CREATE FUNCTION {refuse}() RETURNS trigger LANGUAGE plpgsql AS"
+                        " 'BEGIN RAISE EXCEPTION USING ERRCODE = ''22023'', MESSAGE = ''no such"
+                        " row''; END'");
+        fixture_exec(f,
+                     "CREATE TRIGGER refuse BEFORE %s ON {%s} FOR EACH ROW WHEN (%s)"
+                     " EXECUTE FUNCTION {refuse}()",
+                     event, table, condition);
+    } else {
+        fixture_exec(f,
+                     "CREATE TRIGGER refuse BEFORE %s ON {%s} WHEN %s BEGIN"
+                     " SELECT RAISE(ABORT, 'no such row'); END",
+                     event, table, condition);
+    }
+}
+
+void fixture_accept(fixture *f, const char *table)
+{
+    if (f->is_postgres)
+        fixture_exec(f, "DROP TRIGGER refuse ON {%s}", table);
+    else
+        fixture_exec(f, "DROP TRIGGER refuse");
 }

@@ -1,14 +1,19 @@
 /* tests/harness/log_capture.c - a log sink that remembers what it was given. */
 #include "log_capture.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+
+#include "activity.h"
 
 void log_capture_init(log_capture *capture)
 {
     *capture = (log_capture){.records = NULL};
     pthread_mutex_init(&capture->lock, NULL);
+    pthread_cond_init(&capture->written, NULL);
 }
 
 void log_capture_clear(log_capture *capture)
@@ -25,6 +30,7 @@ void log_capture_clear(log_capture *capture)
 void log_capture_done(log_capture *capture)
 {
     log_capture_clear(capture);
+    pthread_cond_destroy(&capture->written);
     pthread_mutex_destroy(&capture->lock);
 }
 
@@ -46,7 +52,9 @@ void log_capture_write(void *context, pawl_log_level level, const char *area, co
         abort();
     records[capture->count++] = (struct log_record){level, text};
     capture->records = records;
+    pthread_cond_broadcast(&capture->written);
     pthread_mutex_unlock(&capture->lock);
+    activity_report();
 }
 
 size_t log_capture_count(log_capture *capture)
@@ -69,13 +77,45 @@ const char *log_capture_at(log_capture *capture, size_t index)
     return text;
 }
 
-bool log_capture_has(log_capture *capture, pawl_log_level level, const char *text_in_it)
+static bool has_record(const log_capture *capture, pawl_log_level level, const char *text_in_it)
 {
     bool found = false;
 
-    pthread_mutex_lock(&capture->lock);
     for (size_t i = 0; i < capture->count && !found; i++)
         found = capture->records[i].level == level && strstr(capture->records[i].text, text_in_it);
+    return found;
+}
+
+bool log_capture_has(log_capture *capture, pawl_log_level level, const char *text_in_it)
+{
+    pthread_mutex_lock(&capture->lock);
+    bool found = has_record(capture, level, text_in_it);
     pthread_mutex_unlock(&capture->lock);
     return found;
+}
+
+bool log_capture_await(log_capture *capture, pawl_log_level level, const char *text_in_it,
+                       int seconds)
+{
+    struct timespec until;
+    bool found, late = false;
+
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += seconds;
+    pthread_mutex_lock(&capture->lock);
+    while (!(found = has_record(capture, level, text_in_it)) && !late)
+        late = pthread_cond_timedwait(&capture->written, &capture->lock, &until) == ETIMEDOUT;
+    pthread_mutex_unlock(&capture->lock);
+    return found;
+}
+
+size_t log_capture_times(log_capture *capture, const char *text_in_it)
+{
+    size_t times = 0;
+
+    pthread_mutex_lock(&capture->lock);
+    for (size_t i = 0; i < capture->count; i++)
+        times += strstr(capture->records[i].text, text_in_it) != NULL;
+    pthread_mutex_unlock(&capture->lock);
+    return times;
 }

@@ -11,6 +11,7 @@
 /* Zero-initialise it. Records arrive on any thread. */
 typedef struct log_capture {
     pthread_mutex_t lock;
+    pthread_cond_t written;
     struct log_record {
         pawl_log_level level;
         char *text; /* "warning outbox: text" */
@@ -26,6 +27,11 @@ size_t log_capture_count(log_capture *capture);
 /* Valid until the capture is cleared; NULL when out of range. */
 const char *log_capture_at(log_capture *capture, size_t index);
 bool log_capture_has(log_capture *capture, pawl_log_level level, const char *text_in_it);
+/* Wait for it; false: it did not come in so many seconds. */
+bool log_capture_await(log_capture *capture, pawl_log_level level, const char *text_in_it,
+                       int seconds);
+/* How many records have it, of any level. */
+size_t log_capture_times(log_capture *capture, const char *text_in_it);
 void log_capture_clear(log_capture *capture);
 
 #endif

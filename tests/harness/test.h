@@ -13,6 +13,9 @@
 
 #include <pawl/pawl.h>
 
+#include "activity.h"
+#include "environment.h"
+
 #ifdef __clang_analyzer__ /* which does not see that cmocka's leave the test */
 #undef assert_non_null
 #define assert_non_null(pointer) ((pointer) ? (void)0 : abort())

@@ -1,8 +1,6 @@
 /* tests/jobs/broken_test.c - what is broken on purpose must be found, or the months prove nothing.
  */
-#include <stdio.h>
-#include <stdlib.h>
-
+#include "campaign.h"
 #include "kit.h"
 #include "play.h"
 #include "test.h"
@@ -11,11 +9,11 @@
 #define MEAN_STEP_MS (90 * MINUTE_MS)
 
 /* The right store, with something in the database that undoes a part of its work. */
-typedef struct broken {
+typedef struct broken_store {
     const char *what;
     const char *sqlite; /* NULL: it cannot be */
     const char *postgres;
-} broken;
+} broken_store;
 
 #define SQLITE_TRIGGER(when, body) "CREATE TRIGGER {zz_broken} AFTER " when " BEGIN " body "; END;"
 #define POSTGRES_TRIGGER(when, body)                                                               \
@@ -27,7 +25,7 @@ typedef struct broken {
 #define POSTGRES_NO_VERSION                                                                        \
     POSTGRES_TRIGGER("BEFORE UPDATE ON {job}", "NEW.version := 0; RETURN NEW;")
 
-static const broken broken_stores[] = {
+static const broken_store broken_stores[] = {
     {"a scheduler does not look whether the job has changed", SQLITE_NO_VERSION,
      POSTGRES_NO_VERSION},
     {"the same, and a slot may be recorded twice", SQLITE_NO_VERSION "DROP INDEX {job_run_slot}",
@@ -66,45 +64,18 @@ static const broken broken_stores[] = {
                       " AND state NOT IN (0, 1, 6); END IF; RETURN NULL;")},
 };
 
-static void must_be_found(play *p, const broken *how)
-{
-    pawl_store_options store = PAWL_STORE_OPTIONS_INIT;
-    fixture_options options = {.store = &store};
-    uint64_t seed = 1;
-    bool right = true;
-
-    store.durability = PAWL_DURABILITY_NORMAL;
-    for (; right && seed <= MONTHS; seed++) {
-        fixture *f = fixture_open(&options);
-        const char *sql = fixture_is_postgres(f) ? how->postgres : how->sqlite;
-        if (!sql) {
-            fixture_close(f);
-            return;
-        }
-        fixture_exec(f, "%s", fixture_expand(f, sql));
-        right = play_month(p, f, seed, MEAN_STEP_MS);
-        if (!right)
-            printf("# %s: found in month %d: %s\n", how->what, (int)seed, p->wrong.text);
-        p->wrong.text[0] = '\0';
-        play_done(p);
-        fixture_close(f);
-    }
-    if (right)
-        test_fail("%s, and nothing was found in %d months", how->what, MONTHS);
-}
-
-static void free_play(void *argument)
-{
-    play_done(argument);
-    free(argument);
-}
-
 PAWL_TEST(every_broken_store_is_found)
 {
-    play *p = calloc(1, sizeof *p);
+    for (size_t i = 0; i < COUNT_OF(broken_stores); i++) {
+        const broken_store *how = &broken_stores[i];
+        const char *sql = test_on_postgres() ? how->postgres : how->sqlite;
 
-    assert_non_null(p);
-    test_defer(free_play, p);
-    for (size_t i = 0; i < COUNT_OF(broken_stores); i++)
-        must_be_found(p, &broken_stores[i]);
+        if (!sql)
+            continue;
+        campaign c = {.play = play_month,
+                      .context = play_months_new(MEAN_STEP_MS, sql),
+                      .first_seed = 1,
+                      .count = MONTHS};
+        campaign_expect_finding(&c, how->what);
+    }
 }

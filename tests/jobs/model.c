@@ -2,7 +2,6 @@
 #include "model.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,17 +10,6 @@
 
 /* Less is what corrections of a clock are: jobs wait for it. */
 #define SET_BACK_US INT64_C(300000000)
-
-void finding_say(finding *wrong, const char *format, ...)
-{
-    va_list args;
-
-    if (wrong->text[0])
-        return;
-    va_start(args, format);
-    vsnprintf(wrong->text, sizeof wrong->text, format, args);
-    va_end(args);
-}
 
 /* ---- runs ---- */
 

@@ -13,13 +13,9 @@
 
 #include <pawl/pawl.h>
 
-#define MODEL_KEEPS_ALL 100000 /* keep_runs: more than a month has */
+#include "finding.h"
 
-typedef struct finding {
-    char text[512]; /* "": nothing is wrong */
-} finding;
-/* Only the first is kept. */
-void finding_say(finding *wrong, const char *format, ...) PAWL_PRINTF(2, 3);
+#define MODEL_KEEPS_ALL 100000 /* keep_runs: more than a month has */
 
 /* A run that has not ended. */
 typedef struct model_run {

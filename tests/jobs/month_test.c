@@ -1,8 +1,8 @@
 /* tests/jobs/month_test.c - a month with three schedulers: every slot is one run or one skip. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
+#include "campaign.h"
 #include "kit.h"
 #include "play.h"
 #include "test.h"
@@ -14,13 +14,6 @@
 #define REDUCED_STEP_SQLITE_MS (3 * HOUR_MS)
 #define REDUCED_STEP_POSTGRES_MS (6 * HOUR_MS)
 
-static uint64_t setting(const char *name, uint64_t otherwise)
-{
-    const char *text = getenv(name);
-
-    return text && *text ? strtoull(text, NULL, 10) : otherwise;
-}
-
 /* What never happened was not tried. */
 static void check_coverage(const coverage *c, bool clock_goes_back)
 {
@@ -31,49 +24,28 @@ static void check_coverage(const coverage *c, bool clock_goes_back)
     assert_int_equal(clock_goes_back, c->rewound > 0);
 }
 
-static void free_play(void *argument)
-{
-    play_done(argument);
-    free(argument);
-}
-
 PAWL_TEST(a_month_with_three_schedulers_has_every_slot_once)
 {
-    play *p = calloc(1, sizeof *p);
-    pawl_store_options store = PAWL_STORE_OPTIONS_INIT;
-    fixture_options options = {.store = &store};
-    uint64_t seed = setting("PAWL_JOBS_SEED", 1);
-    uint64_t count = REDUCED;
-    bool whole = setting("PAWL_TEST_WHOLE", 0) != 0, clock_goes_back = false;
-    const coverage *c = &p->covered;
+    bool postgres = test_on_postgres();
+    long step_ms =
+        test_choose(postgres ? REDUCED_STEP_POSTGRES_MS : REDUCED_STEP_SQLITE_MS, MEAN_STEP_MS);
+    play_months *months = play_months_new(step_ms, NULL);
+    const coverage *c = &months->p.covered;
+    campaign all;
 
-    if (setting("PAWL_JOBS_SEED", 0))
-        count = 1;
-    assert_non_null(p);
-    test_defer(free_play, p);
-    store.durability = PAWL_DURABILITY_NORMAL;
-    for (uint64_t i = 0; i < count; i++) {
-        fixture *f = fixture_open(&options);
-        int64_t step_ms = whole                    ? MEAN_STEP_MS
-                          : fixture_is_postgres(f) ? REDUCED_STEP_POSTGRES_MS
-                                                   : REDUCED_STEP_SQLITE_MS;
-        clock_goes_back = fixture_is_postgres(f); /* SQLite never shows less than it has written */
-        if (whole)
-            count = fixture_is_postgres(f) ? WHOLE_POSTGRES : WHOLE_SQLITE;
-        if (!play_month(p, f, seed + i, step_ms))
-            test_fail("PAWL_JOBS_SEED=%" PRIu64 ": %s", seed + i, p->wrong.text);
-        play_done(p);
-        fixture_close(f);
-    }
+    campaign_init(&all, "PAWL_JOBS", REDUCED, postgres ? WHOLE_POSTGRES : WHOLE_SQLITE);
+    all.play = play_month;
+    all.context = months;
+    campaign_expect_nothing(&all);
     printf("# %" PRIu64 " months: %" PRId64 " looks (%" PRId64 " paused, %" PRId64
            " failed, %" PRId64 " in doubt), %" PRId64 " schedulers killed; %" PRId64
            " runs, %" PRId64 " slots skipped, 0 slots missing, 0 twice\n",
-           count, c->ticks, c->paused, c->failed, c->in_doubt, c->killed, c->runs,
+           all.played, c->ticks, c->paused, c->failed, c->in_doubt, c->killed, c->runs,
            c->slots_skipped);
     printf("# %" PRId64 " overlaps, %" PRId64 " misfires, %" PRId64 " waited in line, %" PRId64
            " triggered, %" PRId64 " changed, %" PRId64 " deleted; the clock went back %" PRId64
            " times, %" PRId64 " jobs with it\n",
            c->overlaps, c->misfires, c->waited, c->triggered, c->puts + c->switches, c->deletes,
            c->clock_back, c->rewound);
-    check_coverage(c, clock_goes_back);
+    check_coverage(c, postgres); /* SQLite never shows less than it has written */
 }

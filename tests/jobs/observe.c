@@ -213,7 +213,7 @@ static void observe(play *p, a_look *l)
     if (!of_job)
         abort();
     size_t seen = 0;
-    for (int i = 0; i < PLAY_JOBS && !p->wrong.text[0]; i++) {
+    for (int i = 0; i < PLAY_JOBS && !p->wrong.found; i++) {
         size_t count = rows_of(&r, &p->jobs[i], of_job);
         seen += count;
         compare(p, l, i, of_job, count);
@@ -286,7 +286,7 @@ static bool tick(play *p, int scheduler, play_mode mode)
 
 void play_tick(play *p, int scheduler, play_mode mode)
 {
-    if (!p->wrong.text[0])
+    if (!p->wrong.found)
         (void)tick(p, scheduler, mode);
 }
 
@@ -325,10 +325,10 @@ void play_tick_all(play *p, int scheduler)
 
     if (!o)
         abort();
-    while (!p->wrong.text[0] && tick(p, scheduler, PLAY_PLAIN))
+    while (!p->wrong.found && tick(p, scheduler, PLAY_PLAIN))
         if (++turns > 1000)
             finding_say(&p->wrong, "the scheduler finds no end");
-    for (int i = 0; i < PLAY_JOBS && !p->wrong.text[0]; i++) {
+    for (int i = 0; i < PLAY_JOBS && !p->wrong.found; i++) {
         model_job *job = &p->jobs[i];
         if (!job->exists)
             continue;

@@ -255,12 +255,12 @@ bool outlook_follow(outlook *o, model_job *job, const pawl_run *const *rows, siz
         finding_say(wrong, "%s: %zu entries were recorded, not %zu; the first is slot %" PRId64,
                     job->name, count, outlook_to_record(o),
                     count > 0 ? rows[0]->scheduled_at.us : o->entries[0].first.us);
-    for (size_t i = 0; i < count && !wrong->text[0]; i++) {
+    for (size_t i = 0; i < count && !wrong->found; i++) {
         while (o->entries[place].was_there)
             place++;
         compare_row(&o->entries[place++], job, rows[i], wrong);
     }
-    if (wrong->text[0])
+    if (wrong->found)
         return false;
     name_runs(o, job, rows, count, wrong);
     for (size_t i = 0; i < o->count; i++)
@@ -277,5 +277,5 @@ bool outlook_follow(outlook *o, model_job *job, const pawl_run *const *rows, siz
     }
     job->lax_line &= model_runs_waiting(&job->open) > 0;
     job->version++;
-    return !wrong->text[0];
+    return !wrong->found;
 }

@@ -7,17 +7,14 @@
 #include <string.h>
 
 #include "kit.h"
+#include "prng.h"
 #include "test.h"
 
 #define MONTH_MS (31 * DAY_MS)
 
 int play_dice(play *p, int sides)
 {
-    uint64_t x = p->random += UINT64_C(0x9e3779b97f4a7c15);
-
-    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return (int)((x ^ (x >> 31)) % (uint64_t)sides);
+    return (int)prng_below(&p->random, (size_t)sides);
 }
 
 pawl_wall play_now(play *p)
@@ -234,7 +231,7 @@ static void move_clock(play *p, int64_t mean_ms)
 void play_meanwhile(play *p)
 {
     p->covered.paused++;
-    for (int i = play_dice(p, 4); i >= 0 && !p->wrong.text[0]; i--) {
+    for (int i = play_dice(p, 4); i >= 0 && !p->wrong.found; i--) {
         switch (play_dice(p, 4)) {
         case 0:
             move_clock(p, 10 * MINUTE_MS);
@@ -267,14 +264,14 @@ static void finish(play *p)
 {
     fixture_set(p->f, (pawl_wall){play_now(p).us + 2 * HOUR_MS * 1000});
     play_tick_all(p, 0);
-    for (int i = 0; i < PLAY_JOBS && !p->wrong.text[0]; i++)
+    for (int i = 0; i < PLAY_JOBS && !p->wrong.found; i++)
         if (p->jobs[i].exists)
             model_check_epoch(&p->jobs[i], &p->wrong);
-    for (int i = 0; i < 50 && !p->wrong.text[0]; i++)
+    for (int i = 0; i < 50 && !p->wrong.found; i++)
         play_work(p);
 }
 
-bool play_month(play *p, fixture *f, uint64_t seed, int64_t mean_step_ms)
+static void play_on(play *p, fixture *f, uint64_t seed, int64_t mean_step_ms)
 {
     p->f = f;
     p->random = seed;
@@ -286,27 +283,57 @@ bool play_month(play *p, fixture *f, uint64_t seed, int64_t mean_step_ms)
         snprintf(p->jobs[i].name, sizeof p->jobs[i].name, "job %02d", i);
         put(p, &p->jobs[i], i);
     }
-    while (!p->wrong.text[0] && play_now(p).us < p->end.us) {
+    while (!p->wrong.found && play_now(p).us < p->end.us) {
         move_clock(p, mean_step_ms);
         schedule(p);
         play_work(p);
         if (play_dice(p, 4) == 0)
             play_change(p);
     }
-    if (!p->wrong.text[0])
+    if (!p->wrong.found)
         finish(p);
-    return !p->wrong.text[0];
 }
 
-void play_done(play *p)
+/* Everything but what was covered. */
+static void clear(play *p)
 {
     for (int i = 0; i < PLAY_SCHEDULERS; i++)
         pawl_store_close(p->schedulers[i]);
     for (int i = 0; i < PLAY_JOBS; i++)
         model_job_free(&p->jobs[i]);
-    coverage covered = p->covered;
-    finding wrong = p->wrong;
-    memset(p, 0, sizeof *p);
-    p->covered = covered;
-    p->wrong = wrong;
+    *p = (play){.covered = p->covered};
+}
+
+bool play_month(void *months, uint64_t seed, finding *wrong)
+{
+    play_months *m = months;
+    pawl_store_options store = PAWL_STORE_OPTIONS_INIT;
+
+    store.durability = PAWL_DURABILITY_NORMAL;
+    fixture *f = fixture_open(&(fixture_options){.store = &store});
+    if (m->broken_sql)
+        fixture_exec(f, "%s", fixture_expand(f, m->broken_sql));
+    play_on(&m->p, f, seed, m->mean_step_ms);
+    *wrong = m->p.wrong;
+    clear(&m->p);
+    fixture_close(f);
+    return !wrong->found;
+}
+
+static void free_months(void *argument)
+{
+    clear(&((play_months *)argument)->p);
+    free(argument);
+}
+
+play_months *play_months_new(int64_t mean_step_ms, const char *broken_sql)
+{
+    play_months *m = calloc(1, sizeof *m);
+
+    if (!m)
+        test_fail("out of memory");
+    m->mean_step_ms = mean_step_ms;
+    m->broken_sql = broken_sql;
+    test_defer(free_months, m);
+    return m;
 }

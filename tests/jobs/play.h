@@ -44,9 +44,15 @@ typedef struct play {
     coverage covered;
 } play;
 
-/* A month of this seed on a fresh store. False: something is wrong, and `wrong` says what. */
-bool play_month(play *p, fixture *f, uint64_t seed, int64_t mean_step_ms);
-void play_done(play *p);
+/* Months, each on a fresh store, for a campaign: its context. Freed when the test ends. */
+typedef struct play_months {
+    play p;
+    int64_t mean_step_ms;
+    const char *broken_sql; /* breaks the store on purpose, as fixture_exec() takes it; or NULL */
+} play_months;
+play_months *play_months_new(int64_t mean_step_ms, const char *broken_sql);
+/* The month of a seed. */
+bool play_month(void *months, uint64_t seed, finding *wrong);
 
 /* For the files of the play. */
 int play_dice(play *p, int sides);

@@ -50,22 +50,14 @@ static void hear(void *context, const char *line)
     s->failed += strcmp(line, "failed") == 0;
 }
 
-static int64_t clock_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* Until it has answered everything it was told. */
 static void await(scheduler *s)
 {
-    int64_t end_ms = clock_ms() + PATIENCE_MS;
+    int64_t end_ms = test_clock_ms() + PATIENCE_MS;
 
     while (!s->ready || s->answered < s->told) {
         struct pollfd out = {s->process.out, POLLIN, 0};
-        if (clock_ms() > end_ms)
+        if (test_clock_ms() > end_ms)
             test_fail("a scheduler does not answer");
         (void)poll(&out, 1, 100);
         child_listen(&s->process, hear, s);
@@ -74,14 +66,11 @@ static void await(scheduler *s)
 
 static void start(play *p, int which)
 {
-    const pawl_store_options *opts = fixture_store_options(p->f);
-    const char *arguments[] = {fixture_url(p->f), opts->schema ? opts->schema : "",
-                               opts->table_prefix ? opts->table_prefix : "", NULL};
     scheduler *s = &p->schedulers[which];
 
     child_end(&s->process);
     *s = (scheduler){0};
-    child_start(&s->process, "tick_helper", arguments);
+    child_start_on(&s->process, "tick_helper", p->f, NULL);
 }
 
 static void tell(scheduler *s)
@@ -174,12 +163,10 @@ PAWL_TEST(schedulers_killed_and_stopped_make_each_slot_once)
 {
     play *p = calloc(1, sizeof *p);
     pawl_job_definition job = job_define("second", "every 1s");
-    const char *seed = getenv("PAWL_TEST_SEED");
-    long rounds = getenv("PAWL_TEST_WHOLE") ? WHOLE : REDUCED;
+    long rounds = test_choose(REDUCED, WHOLE);
 
     assert_non_null(p);
-    p->random = seed ? (unsigned)strtoul(seed, NULL, 10) : (unsigned)time(NULL);
-    printf("# seed %u\n", p->random);
+    p->random = test_seed();
     p->f = fixture_open(NULL);
     test_defer(end_all, p);
     job.misfire = PAWL_MISFIRE_ALL;

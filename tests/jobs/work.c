@@ -113,7 +113,7 @@ static void answer(play *p)
     int64_t run_ids[PLAY_HELD];
     size_t count = 0;
 
-    for (size_t i = p->held_count; i-- > 0 && !p->wrong.text[0];) {
+    for (size_t i = p->held_count; i-- > 0 && !p->wrong.found;) {
         play_held held = p->held[i];
         int how = play_dice(p, 24);
         if (how > 15)

@@ -1,22 +1,14 @@
 /* tests/leases/leases_test.c - random histories of leases are what the model says. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
+#include "campaign.h"
 #include "play.h"
 #include "test.h"
 
-#define DEEDS 100
 #define REDUCED 20
 #define WHOLE_SQLITE 2000
 #define WHOLE_POSTGRES 500
-
-static uint64_t setting(const char *name, uint64_t otherwise)
-{
-    const char *text = getenv(name);
-
-    return text && *text ? strtoull(text, NULL, 10) : otherwise;
-}
 
 /* What never happened was not tried. */
 static void check_coverage(const coverage *c)
@@ -33,19 +25,17 @@ static void check_coverage(const coverage *c)
 
 PAWL_TEST(random_histories_are_what_the_model_says)
 {
-    play *p = calloc(1, sizeof *p);
-    uint64_t seed = setting("PAWL_LEASES_SEED", 1);
-    uint64_t count = setting("PAWL_LEASES_SEED", 0) ? 1 : REDUCED;
+    static play p;
+    campaign c;
 
-    assert_non_null(p);
-    test_defer(free, p);
-    play_init(p, fixture_open(NULL), NULL);
-    if (setting("PAWL_TEST_WHOLE", 0))
-        count = fixture_is_postgres(p->f) ? WHOLE_POSTGRES : WHOLE_SQLITE;
-    for (uint64_t i = 0; i < count; i++)
-        if (!play_history(p, seed + i, DEEDS))
-            test_fail("PAWL_LEASES_SEED=%" PRIu64 ": %s\n%s", seed + i, p->wrong.text, p->log);
-    printf("# %" PRIu64 " histories of %d deeds, 0 differ from the model\n", count, DEEDS);
-    if (count > 1)
-        check_coverage(&p->covered);
+    play_init(&p, fixture_open(NULL), NULL);
+    campaign_init(&c, "PAWL_LEASES", REDUCED,
+                  fixture_is_postgres(p.f) ? WHOLE_POSTGRES : WHOLE_SQLITE);
+    c.play = play_history;
+    c.report = play_report;
+    c.context = &p;
+    campaign_expect_nothing(&c);
+    printf("# %" PRIu64 " histories of %d deeds, 0 differ from the model\n", c.played, PLAY_DEEDS);
+    if (c.played > 1)
+        check_coverage(&p.covered);
 }

@@ -1,20 +1,6 @@
 /* tests/leases/model.c - what leases should do, written down without looking at the SQL. */
 #include "model.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-
-void finding_say(finding *wrong, const char *format, ...)
-{
-    va_list arguments;
-
-    if (wrong->text[0])
-        return;
-    va_start(arguments, format);
-    vsnprintf(wrong->text, sizeof wrong->text, format, arguments);
-    va_end(arguments);
-}
-
 bool model_held(const model *m, int name)
 {
     const model_lease *lease = &m->leases[name];

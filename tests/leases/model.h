@@ -14,6 +14,8 @@
 
 #include <pawl/pawl.h>
 
+#include "finding.h"
+
 #define MODEL_NAMES 2
 #define MODEL_OWNERS 3
 
@@ -41,11 +43,6 @@ typedef struct model {
     int64_t now;                 /* the database's clock */
     bool forgets_time;           /* it may step back to before what was forgotten (PostgreSQL) */
 } model;
-
-typedef struct finding {
-    char text[256]; /* "": nothing is wrong */
-} finding;
-void finding_say(finding *wrong, const char *format, ...) PAWL_PRINTF(2, 3);
 
 bool model_held(const model *m, int name);
 

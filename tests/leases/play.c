@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "kit.h"
+#include "prng.h"
 
 static const char *const names[MODEL_NAMES] = {"left", "right"};
 static const char *const deed_names[DEED_COUNT] = {
@@ -14,18 +15,9 @@ static const char *const deed_names[DEED_COUNT] = {
 
 /* ---- dice ---- */
 
-static uint64_t roll(play *p)
-{
-    uint64_t z = (p->random += UINT64_C(0x9e3779b97f4a7c15));
-
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
-}
-
 static int dice(play *p, int sides)
 {
-    return (int)(roll(p) % (uint64_t)sides);
+    return (int)prng_below(&p->random, (size_t)sides);
 }
 
 static void note(play *p, const char *format, ...) PAWL_PRINTF(2, 3);
@@ -73,7 +65,7 @@ static pawl_store *some_store(play *p)
 /* Of the broken store that does not look at it. */
 static int64_t token_for(play *p, deed d, int name, int64_t token)
 {
-    if (p->broken && p->broken->deed == d && p->broken->any_token)
+    if (broken_store_is(&p->broken, (int)d) && p->broken.how->ignore_fence)
         return fixture_count(p->f, "SELECT fence FROM {lease} WHERE name = '%s'", names[name]);
     return token;
 }
@@ -260,10 +252,9 @@ void play_init(play *p, fixture *f, const broken *how)
 {
     memset(p, 0, sizeof *p);
     p->f = f;
-    p->broken = how;
     p->stores[0] = fixture_store(f);
     p->stores[1] = fixture_another_store(f);
-    fixture_exec(f, "CREATE TABLE IF NOT EXISTS {saved} AS SELECT * FROM {lease} WHERE 1 = 0");
+    broken_store_init(&p->broken, f, "lease", how);
 }
 
 static deed some_deed(play *p)
@@ -302,16 +293,11 @@ static void play_deed(play *p)
 {
     deed d = some_deed(p);
     int name = dice(p, MODEL_NAMES), owner = dice(p, MODEL_OWNERS);
-    const broken *how = p->broken && p->broken->deed == d ? p->broken : NULL;
 
     note(p, "; %s", deed_names[d]);
-    if (how)
-        fixture_exec(p->f, "DELETE FROM {saved}; INSERT INTO {saved} SELECT * FROM {lease}");
-    if (how && how->before)
-        fixture_exec(p->f, "%s", fixture_expand(p->f, how->before));
+    broken_store_before(&p->broken, (int)d);
     do_one(p, d, name, owner);
-    if (how && how->after)
-        fixture_exec(p->f, "%s", fixture_expand(p->f, how->after));
+    broken_store_after(&p->broken, (int)d);
     p->covered.done[d]++;
     if (d == DEED_CLOCK)
         read_clock_again(p);
@@ -319,18 +305,25 @@ static void play_deed(play *p)
         read_clock(p);
 }
 
-bool play_history(play *p, uint64_t seed, int deeds)
+bool play_history(void *context, uint64_t seed, finding *wrong)
 {
+    play *p = context;
     int64_t highest = p->m.highest;
 
     p->random = seed;
-    p->wrong.text[0] = '\0';
+    p->wrong.found = false;
     p->log_used = 0;
     p->m = (model){.highest = highest, .forgets_time = fixture_is_postgres(p->f)};
     fixture_exec(p->f, "DELETE FROM {lease}");
     fixture_set(p->f, (pawl_wall){FIXTURE_START.us + (int64_t)(seed % 1000) * 1000000});
     read_clock_again(p);
-    for (int i = 0; i < deeds && !p->wrong.text[0]; i++)
+    for (int i = 0; i < PLAY_DEEDS && !p->wrong.found; i++)
         play_deed(p);
-    return !p->wrong.text[0];
+    *wrong = p->wrong;
+    return !wrong->found;
+}
+
+void play_report(void *context)
+{
+    printf("# %s\n", ((play *)context)->log);
 }

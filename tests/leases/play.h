@@ -2,6 +2,7 @@
 #ifndef PAWL_LEASES_PLAY_H
 #define PAWL_LEASES_PLAY_H
 
+#include "broken.h"
 #include "fixture.h"
 #include "model.h"
 
@@ -19,18 +20,6 @@ typedef enum deed {
     DEED_COUNT
 } deed;
 
-/*
- * A store that is broken on purpose: the right one, with something done to its table around a call,
- * as if the call had done otherwise. SQL as fixture_exec() takes it; {saved} is the table before.
- */
-typedef struct broken {
-    const char *what;
-    deed deed;
-    const char *before; /* may be NULL */
-    const char *after;
-    bool any_token; /* the call is made with the token that is the right one just now */
-} broken;
-
 typedef struct coverage {
     uint64_t done[DEED_COUNT];
     uint64_t taken, extended, held, lost, passed, stale;
@@ -38,7 +27,7 @@ typedef struct coverage {
 
 typedef struct play {
     fixture *f;
-    const broken *broken; /* NULL: nothing is */
+    broken_store broken;
     pawl_store *stores[2];
     model m;
     uint64_t random;
@@ -49,7 +38,10 @@ typedef struct play {
 } play;
 
 void play_init(play *p, fixture *f, const broken *how);
-/* One history. False: something is wrong, and `wrong` and `log` say what. */
-bool play_history(play *p, uint64_t seed, int deeds);
+/* One history, for a campaign whose context is the play: DEEDS deeds. */
+#define PLAY_DEEDS 100
+bool play_history(void *context, uint64_t seed, finding *wrong);
+/* What was done in it, as a remark of the test. */
+void play_report(void *context);
 
 #endif

@@ -12,13 +12,6 @@
 
 #define LONG_US 10000
 
-static uint64_t setting(const char *name, uint64_t otherwise)
-{
-    const char *text = getenv(name);
-
-    return text && *text ? strtoull(text, NULL, 10) : otherwise;
-}
-
 static const model_world quiet = {0};
 static const model_world busy = {.long_writers = true, .long_us = LONG_US};
 static const model_world shared = {.long_writers = true, .one_store = true, .long_us = LONG_US};
@@ -46,8 +39,8 @@ typedef struct total {
 /* The chosen rule keeps its promise in each history. */
 static void keep(const model_world *world, bool never_misses, uint64_t histories)
 {
-    uint64_t first = setting("PAWL_MODEL_SEED", 1);
-    total sum = {.histories = setting("PAWL_MODEL_HISTORIES", histories)};
+    uint64_t first = test_setting("PAWL_MODEL_SEED", 1);
+    total sum = {.histories = test_setting("PAWL_MODEL_HISTORIES", histories)};
 
     for (uint64_t seed = first; seed < first + sum.histories; seed++) {
         outcome o = history_run(seed, RULE_CHOSEN, world);
@@ -76,8 +69,8 @@ static void keep(const model_world *world, bool never_misses, uint64_t histories
 /* A rule that must lose messages: otherwise the histories would prove nothing. */
 static void lose(model_rule rule, const model_world *world)
 {
-    uint64_t first = setting("PAWL_MODEL_SEED", 1);
-    total sum = {.histories = setting("PAWL_MODEL_HISTORIES", 60)};
+    uint64_t first = test_setting("PAWL_MODEL_SEED", 1);
+    total sum = {.histories = test_setting("PAWL_MODEL_HISTORIES", 60)};
 
     for (uint64_t seed = first; seed < first + sum.histories; seed++) {
         outcome o = history_run(seed, rule, world);
@@ -196,7 +189,7 @@ PAWL_TEST(not_noticing_a_lower_clock_loses)
  * a history; the mistake itself is what must be seen. */
 PAWL_TEST(taking_unlisted_ids_for_ended_is_seen)
 {
-    uint64_t first = setting("PAWL_MODEL_SEED", 1), histories = 60, wrong = 0;
+    uint64_t first = test_setting("PAWL_MODEL_SEED", 1), histories = 60, wrong = 0;
 
     for (uint64_t seed = first; seed < first + histories; seed++)
         wrong += history_run(seed, RULE_UNLISTED, &shared).still_running > 0;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "history_private.h"
+#include "prng.h"
 
 #define STEPS 3000
 #define FIRST_CLOCK INT64_C(1000000000)
@@ -12,11 +13,7 @@
 
 int64_t history_random(history *h, int64_t below)
 {
-    uint64_t z = h->random += UINT64_C(0x9e3779b97f4a7c15);
-
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return (int64_t)((z ^ (z >> 31)) % (uint64_t)below);
+    return (int64_t)prng_below(&h->random, (size_t)below);
 }
 
 bool history_chance(history *h, int one_in)

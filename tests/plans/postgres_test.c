@@ -374,7 +374,7 @@ static world open_world(void)
 PAWL_TEST_ON(postgres, every_statement_touches_few_pages_of_a_million_messages)
 {
     world w = open_world();
-    int64_t many = getenv("PAWL_TEST_WHOLE") ? 2 * HALF_A_MILLION : HALF_A_MILLION;
+    int64_t many = test_choose(HALF_A_MILLION, 2 * HALF_A_MILLION);
 
     ask(w.f, 0, "SET plan_cache_mode = force_generic_plan");
     measure(&w, 0, "empty tables"); /* and this session keeps the plans it made now */

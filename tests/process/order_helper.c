@@ -18,7 +18,7 @@
 #include <libpq-fe.h>
 #endif
 
-#include "effect.h"
+#include "application_sql.h"
 #include "helper.h"
 
 #define SQLITE_URL "sqlite:"
@@ -87,7 +87,7 @@ static pawl_status write_order(pawl_store *store, const books *b, char **argumen
     message.payload_size = strlen(arguments[5]);
     message.destination = arguments[6];
     message.max_attempts = 1000;
-    if (st == PAWL_OK && !effect_write(tx, arguments[4], strtol(arguments[5], NULL, 10)))
+    if (st == PAWL_OK && !application_insert(tx, arguments[4], strtol(arguments[5], NULL, 10)))
         st = PAWL_E_UNAVAILABLE;
     if (st == PAWL_OK)
         st = pawl_tx_enqueue(tx, &message, NULL, err);

@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "effect.h"
+#include "application_sql.h"
 #include "helper.h"
 
 typedef struct service {
@@ -39,8 +39,8 @@ static void hold(long number)
 static bool write_row(const service *s, pawl_tx *tx, long number)
 {
     if (strcmp(s->hold, "outside") == 0)
-        return effect_write_outside(s->url, s->table, number);
-    return effect_write(tx, s->table, number);
+        return application_insert_outside(s->url, s->table, number);
+    return application_insert(tx, s->table, number);
 }
 
 static pawl_verdict handle(pawl_reception *reception, void *context)

@@ -12,14 +12,6 @@
 #define WINDOW 200
 #define BATCH 5
 
-int64_t scene_clock_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 static void end_scene(void *argument)
 {
     scene *s = argument;
@@ -210,9 +202,9 @@ void scene_listen(scene *s, int wait_ms)
 
 void scene_listen_for(scene *s, int64_t ms)
 {
-    int64_t end_ms = scene_clock_ms() + ms;
+    int64_t end_ms = test_clock_ms() + ms;
 
-    for (int64_t left_ms = ms; left_ms > 0; left_ms = end_ms - scene_clock_ms())
+    for (int64_t left_ms = ms; left_ms > 0; left_ms = end_ms - test_clock_ms())
         scene_listen(s, (int)left_ms);
 }
 
@@ -224,7 +216,7 @@ void scene_mark(scene *s)
     for (int i = 0; i < SCENE_SENDERS; i++)
         s->senders[i].marked = s->senders[i].stored;
     s->first_ms = 0;
-    s->marked_ms = scene_clock_ms();
+    s->marked_ms = test_clock_ms();
 }
 
 static bool marked_are_done(scene *s)
@@ -245,7 +237,7 @@ recovery scene_await_recovery(scene *s)
     scene_until(s, s->first_ms > 0);
     fixture_reconnect(s->f);
     scene_until_seen(s, marked_are_done(s));
-    return (recovery){s->first_ms, scene_clock_ms() - s->marked_ms};
+    return (recovery){s->first_ms, test_clock_ms() - s->marked_ms};
 }
 
 /* Whether somebody else can write, soon. */
@@ -265,7 +257,7 @@ static bool can_write(scene *s)
 void scene_stop_worker(scene *s, int which)
 {
     child *c = &s->workers[which].process;
-    int64_t end_ms = scene_clock_ms() + SCENE_PATIENCE_MS;
+    int64_t end_ms = test_clock_ms() + SCENE_PATIENCE_MS;
 
     while (true) {
         child_signal(c, SIGSTOP);
@@ -273,7 +265,7 @@ void scene_stop_worker(scene *s, int which)
         if (fixture_is_postgres(s->f) || can_write(s))
             return;
         child_signal(c, SIGCONT);
-        if (scene_clock_ms() > end_ms)
+        if (test_clock_ms() > end_ms)
             test_fail("the worker writes all the time");
         scene_listen(s, 100);
     }
@@ -356,4 +348,52 @@ long scene_stored(const scene *s)
     for (int i = 0; i < SCENE_SENDERS; i++)
         stored += s->senders[i].stored;
     return stored;
+}
+
+/* ---- the audit ---- */
+
+/* NULL, or that a sender's number is not in the application's table. */
+static const char *find_missing(scene *s, const scene_sender *sender)
+{
+    int64_t there = fixture_count(s->f,
+                                  "SELECT count(DISTINCT value) FROM {effect}"
+                                  " WHERE value >= %ld AND value < %ld",
+                                  sender->first, sender->first + sender->stored);
+
+    if (there == sender->stored)
+        return NULL;
+    return test_note("lost: of %ld numbers that were stored, %lld have their row", sender->stored,
+                     (long long)there);
+}
+
+static const char *find_double(scene *s)
+{
+    const char *value = fixture_text(s->f, "SELECT value FROM {effect} GROUP BY value"
+                                           " HAVING count(*) > 1 ORDER BY value LIMIT 1");
+
+    if (!value)
+        return NULL;
+    return test_note(
+        "doubled: the row of number %s is there %lld times", value,
+        (long long)fixture_count(s->f, "SELECT count(*) FROM {effect} WHERE value = %s", value));
+}
+
+const char *scene_audit(scene *s)
+{
+    const char *wrong = find_double(s);
+    long stored = scene_stored(s);
+
+    for (int i = 0; !wrong && i < SCENE_SENDERS; i++)
+        wrong = find_missing(s, &s->senders[i]);
+    if (wrong)
+        return wrong;
+    int64_t rows = fixture_count(s->f, "SELECT count(*) FROM {effect}");
+    int64_t messages = fixture_count(s->f, "SELECT count(*) FROM {message}");
+    int64_t done = fixture_count(s->f, "SELECT count(*) FROM {message} WHERE state = %d",
+                                 (int)PAWL_STATE_DONE);
+    if (rows != stored || messages != stored || done != stored)
+        return test_note("%ld numbers were stored: there are %lld messages, %lld done, %lld rows",
+                         stored, (long long)messages, (long long)done, (long long)rows);
+    wrong = scene_check_nothing_leased(s);
+    return wrong ? wrong : kit_check_note(s->f);
 }

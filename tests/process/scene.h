@@ -66,21 +66,20 @@ void scene_start_all(scene *s);
 void scene_listen(scene *s, int wait_ms);
 /* The same for the whole of that time. */
 void scene_listen_for(scene *s, int64_t ms);
-int64_t scene_clock_ms(void);
 /* Until the processes have said it. */
 #define scene_until(s, condition)                                                                  \
     do {                                                                                           \
-        for (int64_t end_ = scene_clock_ms() + SCENE_PATIENCE_MS; !(condition);                    \
+        for (int64_t end_ = test_clock_ms() + SCENE_PATIENCE_MS; !(condition);                     \
              scene_listen((s), 100))                                                               \
-            if (scene_clock_ms() > end_)                                                           \
+            if (test_clock_ms() > end_)                                                            \
                 test_fail("in vain: %s", #condition);                                              \
     } while (0)
 /* Until it can be seen in the database. */
 #define scene_until_seen(s, condition)                                                             \
     do {                                                                                           \
-        for (int64_t end_ = scene_clock_ms() + SCENE_PATIENCE_MS; !(condition);                    \
+        for (int64_t end_ = test_clock_ms() + SCENE_PATIENCE_MS; !(condition);                     \
              scene_listen_for((s), 10))                                                            \
-            if (scene_clock_ms() > end_)                                                           \
+            if (test_clock_ms() > end_)                                                            \
                 test_fail("in vain: %s", #condition);                                              \
     } while (0)
 
@@ -109,7 +108,7 @@ const char *scene_check_nothing_leased(scene *s);
 long scene_stored(const scene *s);
 
 /*
- * books.c: with everything at rest, what was stored, what is done, and the application's rows: NULL
+ * With everything at rest, what was stored, what is done, and the application's rows: NULL
  * if each number is there exactly once everywhere, or what is wrong.
  */
 const char *scene_audit(scene *s);

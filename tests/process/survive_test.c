@@ -62,21 +62,13 @@ static void tally_print(const tally *t, const char *what)
         (long long)(t->all.sum_ms / t->rounds), (long long)t->all.most_ms, t->rounds);
 }
 
-static unsigned choose_seed(void)
-{
-    const char *given = getenv("PAWL_TEST_SEED");
-
-    return given ? (unsigned)strtoul(given, NULL, 10) : (unsigned)time(NULL);
-}
-
 /* Many rounds in `make proof`, one otherwise. */
 static void play(const char *what, mishap happen)
 {
-    long rounds = getenv("PAWL_TEST_WHOLE") ? 30 : 1;
-    unsigned random = choose_seed();
+    long rounds = test_choose(1, 30);
+    unsigned random = test_seed();
     tally t = {0};
 
-    printf("# seed %u\n", random);
     for (long i = 0; i < rounds; i++) {
         scene *s = scene_open();
         recovery r = happen(s, &random, &t.held);
@@ -132,7 +124,7 @@ static recovery stop_a_worker(scene *s, unsigned *random, long *held)
     *held += (long)scene_held_by(s, 0);
     scene_until(s, s->first_ms > 0);
     scene_until_seen(s, scene_has_row(s, stopped->holding)); /* by the other one */
-    recovery r = {s->first_ms, scene_clock_ms() - s->marked_ms};
+    recovery r = {s->first_ms, test_clock_ms() - s->marked_ms};
     long done = stopped->done;
     child_signal(&stopped->process, SIGCONT);
     child_tell(&stopped->process, 'x');

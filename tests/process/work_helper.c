@@ -26,7 +26,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "effect.h"
+#include "application_sql.h"
 #include "helper.h"
 
 #define THREADS 4
@@ -79,7 +79,7 @@ static pawl_status write_once(const job *j, pawl_task *task, bool ask, long numb
     pawl_tx *tx = NULL;
     pawl_status st = begin(j, task, ask, &tx, err);
 
-    if (st == PAWL_OK && effect_write(tx, j->table, number))
+    if (st == PAWL_OK && application_insert(tx, j->table, number))
         st = pawl_message_commit(tx, err);
     else if (st == PAWL_OK)
         st = PAWL_E_UNAVAILABLE;
@@ -93,7 +93,7 @@ static pawl_status write_effect(const job *j, pawl_task *task, bool ask, long nu
     if (strcmp(j->broken, "forget") == 0)
         return PAWL_OK;
     if (strcmp(j->broken, "double") == 0)
-        return effect_write_outside(j->url, j->table, number) ? PAWL_OK : PAWL_E_UNAVAILABLE;
+        return application_insert_outside(j->url, j->table, number) ? PAWL_OK : PAWL_E_UNAVAILABLE;
     return write_once(j, task, ask, number, err);
 }
 

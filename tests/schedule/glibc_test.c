@@ -55,7 +55,7 @@ static void find_zones(void)
 
 static bool is_whole(void)
 {
-    return getenv("PAWL_TEST_WHOLE") != NULL;
+    return test_whole();
 }
 
 static void use_in_libc(const char *zone)

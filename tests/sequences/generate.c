@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+#include "prng.h"
+
 #define CHOOSE(g, list) ((list)[below(g, sizeof(list) / sizeof(list)[0])])
 #define SECOND_MS INT64_C(1000)
 #define MINUTE_MS (60 * SECOND_MS)
@@ -16,18 +18,9 @@
 #define DAY_MS (24 * HOUR_MS)
 #define CHECK_EVERY 9
 
-static uint64_t draw(generator *g)
-{
-    uint64_t x = (g->state += UINT64_C(0x9e3779b97f4a7c15)); /* splitmix64 */
-
-    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return x ^ (x >> 31);
-}
-
 static size_t below(generator *g, size_t bound)
 {
-    return (size_t)(draw(g) % bound);
+    return prng_below(&g->state, bound);
 }
 
 static bool chance(generator *g, int percent)

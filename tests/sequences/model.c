@@ -1,7 +1,6 @@
 /* tests/sequences/model.c - the messages of the model, and what sending does. */
 #include "model.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,19 +10,6 @@
 const char *const model_topics[MODEL_TOPICS] = {"audit", "mail", "orders"};
 const char *const model_owner_names[MODEL_OWNERS] = {"A", "B", "C", "D"};
 const pawl_backoff model_own_backoff = {500, 4000, 0};
-
-bool finding_say(finding *wrong, const char *format, ...)
-{
-    va_list arguments;
-
-    if (wrong->found)
-        return false;
-    wrong->found = true;
-    va_start(arguments, format);
-    vsnprintf(wrong->text, sizeof wrong->text, format, arguments);
-    va_end(arguments);
-    return false;
-}
 
 pawl_owner model_owner(int owner)
 {

@@ -134,7 +134,7 @@ void model_learn_id(model *m, model_message *x, pawl_message_id id, int64_t work
                     finding *wrong);
 void model_end(model *m, model_tx *tx, bool commit);
 
-/* ---- claiming: model_claim.c ---- */
+/* ---- claiming: model_take.c ---- */
 
 typedef struct model_claim {
     int owner;
@@ -152,7 +152,7 @@ void model_forget(model *m, int owner);
 /* The owner asked what it holds. */
 void model_remember(model *m, int owner);
 
-/* ---- the answers to a claim: model_answer.c; each says how many messages change ---- */
+/* ---- the answers to a claim: model_take.c; each says how many messages change ---- */
 
 typedef enum answer_kind {
     ANSWER_ACK,

@@ -237,21 +237,12 @@ static long long ask(place *p, const char *sql)
 }
 
 /* What had reached the server before the cut is still done; only then can be looked. */
-static void wait_for_server(place *p, int backend)
-{
-    char sql[128];
-
-    snprintf(sql, sizeof sql, "SELECT count(*) FROM pg_stat_activity WHERE pid = %d", backend);
-    while (ask(p, sql) != 0)
-        continue;
-}
-
 bool place_disarm(place *p)
 {
     bool failed = failing_disarm();
 
-    if (failed && p->postgres && failing_cut_backend() != 0)
-        wait_for_server(p, failing_cut_backend());
+    if (failed && p->postgres)
+        fixture_await_backend_end(p->f, failing_cut_backend());
     return failed;
 }
 
@@ -262,25 +253,5 @@ long long place_rule_breaches(place *p)
 
 void place_break(place *p, const broken *how)
 {
-    p->broken = how;
-    run(p, fixture_expand(p->f, "CREATE TABLE IF NOT EXISTS {saved} AS SELECT * FROM {queue}"));
-    p->save_sql =
-        fixture_expand(p->f, "DELETE FROM {saved}; INSERT INTO {saved} SELECT * FROM {queue}");
-    p->before_sql = how->before ? fixture_expand(p->f, how->before) : NULL;
-    p->after_sql = how->after ? fixture_expand(p->f, how->after) : NULL;
-}
-
-void place_before(place *p, step_kind kind)
-{
-    if (!p->broken || p->broken->kind != kind)
-        return;
-    run(p, p->save_sql);
-    if (p->before_sql)
-        run(p, p->before_sql);
-}
-
-void place_after(place *p, step_kind kind)
-{
-    if (p->broken && p->broken->kind == kind && p->after_sql)
-        run(p, p->after_sql);
+    broken_store_init(&p->broken, p->f, "queue", how);
 }

@@ -21,10 +21,7 @@ typedef struct place {
     const char *rule_sql;
     const char *lanes_sql;
     const char *clock_name;
-    const broken *broken; /* NULL: nothing is */
-    const char *save_sql;
-    const char *before_sql;
-    const char *after_sql;
+    broken_store broken;
 } place;
 
 /* The engine is the environment's; closed when the test ends. */
@@ -51,8 +48,5 @@ long long place_rule_breaches(place *p);
 
 /* From now on the store is broken. */
 void place_break(place *p, const broken *how);
-/* Around a call of this kind. */
-void place_before(place *p, step_kind kind);
-void place_after(place *p, step_kind kind);
 
 #endif

@@ -127,7 +127,7 @@ static void carry_out(player *p, const step *s)
 
 bool player_step(player *p, const step *s)
 {
-    const broken *how = p->at->broken;
+    const broken_store *how = &p->at->broken;
     model before;
 
     /* SQLite has one writer: while the application's transaction is open it is the only one. */
@@ -135,10 +135,10 @@ bool player_step(player *p, const step *s)
         for (int i = 0; i < MODEL_HANDLES; i++)
             play_tx_end(p, i, false);
     before = p->m;
-    place_before(p->at, s->kind);
+    broken_store_before(how, (int)s->kind);
     carry_out(p, s);
-    place_after(p->at, s->kind);
-    if (how && how->forget_if_lost && s->lost == LOST_ANSWER && !p->wrong.found)
+    broken_store_after(how, (int)s->kind);
+    if (how->how && how->how->forget_if_lost && s->lost == LOST_ANSWER && !p->wrong.found)
         p->m = before;
     return !p->wrong.found;
 }

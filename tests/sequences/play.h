@@ -48,7 +48,7 @@ fate player_fate(player *p, const step *s, pawl_status st, const pawl_error *err
 void play_send(player *p, const step *s);
 void play_tx_send(player *p, const step *s);
 void play_tx_end(player *p, int which, bool commit);
-/* play_claim.c */
+/* play_take.c */
 void play_claim(player *p, const step *s);
 void play_held(player *p, const step *s);
 /* play_change.c: everything that answers how many messages it changed */
@@ -56,7 +56,6 @@ void play_change(player *p, const step *s);
 void play_reap(player *p, const step *s);
 /* The pairs of an answer, from what owners were given. */
 size_t play_resolve(const model *m, const step *s, pawl_held ret_items[STEP_PICKS]);
-/* play_read.c */
 void play_read(player *p, const step *s);
 /* The filter of a step; strings are static. */
 pawl_filter play_filter(const model *m, const step *s);

@@ -1,7 +1,7 @@
 /* tests/sequences/play_change.c - calls that answer how many messages they changed. */
 #include "play.h"
 
-#include <string.h>
+#include "operation.h"
 
 /* What the step means at this moment. */
 typedef struct change {
@@ -147,54 +147,39 @@ static size_t apply(model *m, const change *c)
     }
 }
 
-static pawl_status call_answer(pawl_store *store, const change *c, size_t *ret_changed,
-                               pawl_error *err)
+static operation operation_of(const change *c)
 {
+    static const operation_kind kinds[STEP_KINDS] = {
+        [STEP_ACK] = OPERATION_ACK,
+        [STEP_ABANDON] = OPERATION_ABANDON,
+        [STEP_FAIL] = OPERATION_FAIL,
+        [STEP_RENEW] = OPERATION_RENEW,
+        [STEP_DEFER] = OPERATION_DEFER,
+        [STEP_RELEASE] = OPERATION_RELEASE,
+        [STEP_REAP] = OPERATION_REAP,
+        [STEP_EXPIRE] = OPERATION_EXPIRE,
+        [STEP_RETAIN] = OPERATION_RETAIN,
+        [STEP_FOLD] = OPERATION_FOLD,
+        [STEP_CANCEL] = OPERATION_CANCEL,
+        [STEP_REDRIVE] = OPERATION_REDRIVE,
+        [STEP_PURGE] = OPERATION_PURGE,
+        [STEP_CANCEL_MATCHING] = OPERATION_CANCEL_MATCHING,
+        [STEP_REDRIVE_MATCHING] = OPERATION_REDRIVE_MATCHING,
+        [STEP_PURGE_MATCHING] = OPERATION_PURGE_MATCHING,
+    };
     const step *s = c->s;
-    pawl_owner owner = model_owner(s->owner);
+    int64_t ms = s->kind == STEP_RETAIN  ? s->keep_ms
+                 : s->kind == STEP_RENEW ? s->lease_ms
+                                         : s->delay_ms;
 
-    switch (s->kind) {
-    case STEP_ABANDON:
-        return pawl_queue_abandon(store, owner, c->items, c->count, s->error, s->delay_ms,
-                                  ret_changed, err);
-    case STEP_DEFER:
-        return pawl_queue_defer(store, owner, c->items, c->count, s->error, s->delay_ms, NULL,
-                                ret_changed, err);
-    case STEP_FAIL:
-        return pawl_queue_fail(store, owner, c->items, c->count, s->error, ret_changed, err);
-    case STEP_RENEW:
-        return pawl_queue_renew(store, owner, c->items, c->count, s->lease_ms, ret_changed, err);
-    case STEP_RELEASE:
-        return pawl_queue_release(store, owner, c->items, c->count, ret_changed, err);
-    default:
-        return pawl_queue_ack(store, owner, c->items, c->count, ret_changed, err);
-    }
-}
-
-static pawl_status call(pawl_store *store, const change *c, size_t *ret_changed, pawl_error *err)
-{
-    switch (c->s->kind) {
-    case STEP_EXPIRE:
-        return pawl_queue_expire(store, ret_changed, NULL, err);
-    case STEP_RETAIN:
-        return pawl_queue_retain(store, c->s->keep_ms, ret_changed, NULL, err);
-    case STEP_FOLD:
-        return pawl_queue_fold(store, NULL, NULL, err);
-    case STEP_CANCEL:
-        return pawl_outbox_cancel(store, c->ids, c->count, ret_changed, err);
-    case STEP_REDRIVE:
-        return pawl_outbox_redrive(store, c->ids, c->count, ret_changed, err);
-    case STEP_PURGE:
-        return pawl_outbox_purge(store, c->ids, c->count, ret_changed, err);
-    case STEP_CANCEL_MATCHING:
-        return pawl_outbox_cancel_matching(store, &c->filter, ret_changed, err);
-    case STEP_REDRIVE_MATCHING:
-        return pawl_outbox_redrive_matching(store, &c->filter, ret_changed, err);
-    case STEP_PURGE_MATCHING:
-        return pawl_outbox_purge_matching(store, &c->filter, ret_changed, err);
-    default:
-        return call_answer(store, c, ret_changed, err);
-    }
+    return (operation){.kind = kinds[s->kind],
+                       .owner = model_owner(s->owner),
+                       .items = c->items,
+                       .ids = c->ids,
+                       .count = c->count,
+                       .filter = &c->filter,
+                       .ms = ms,
+                       .error = s->error};
 }
 
 static void resolve(const model *m, const step *s, change *ret)
@@ -257,10 +242,11 @@ void play_change(player *p, const step *s)
         return;
     resolve(&p->m, s, &c);
     expected = apply(&after, &c);
-    if (p->at->broken && p->at->broken->ignore_fence && p->at->broken->kind == s->kind)
+    if (broken_store_is(&p->at->broken, (int)s->kind) && p->at->broken.how->ignore_fence)
         ignore_fences(p, &c);
+    operation op = operation_of(&c);
     player_arm(p, s);
-    st = call(player_store(p, s), &c, &changed, &err);
+    st = operation_call(player_store(p, s), &op, &changed, &err);
     fate became = player_fate(p, s, st, &err);
     if (s->kind == STEP_RETAIN && (became == FATE_DONE || became == FATE_IN_DOUBT))
         follow_totals(p, s, &after);

@@ -20,7 +20,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "effect.h"
+#include "application_sql.h"
 #include "helper.h"
 #include "pace.h"
 
@@ -69,7 +69,7 @@ static pawl_status arrive(pawl_store *store, long number, pawl_inbox_answer *ret
         return st;
     *ret_answer = pawl_arrival_answer(arrival);
     if (*ret_answer == PAWL_INBOX_NEW) {
-        if (effect_write(pawl_arrival_tx(arrival), "soak_inbox", number))
+        if (application_insert(pawl_arrival_tx(arrival), "soak_inbox", number))
             st = pawl_arrival_done(arrival, id, strlen(id), err);
         else
             st = PAWL_E_UNAVAILABLE;

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "effect.h"
+#include "application_sql.h"
 #include "helper.h"
 #include "marks.h"
 
@@ -53,7 +53,7 @@ static pawl_status write_once(const kind *k, pawl_task *task, pawl_error *err)
     pawl_tx *tx = NULL;
     pawl_status st = pawl_task_begin(task, &tx, err);
 
-    if (st == PAWL_OK && effect_write(tx, k->table, number_of(task)))
+    if (st == PAWL_OK && application_insert(tx, k->table, number_of(task)))
         st = pawl_message_commit(tx, err);
     else if (st == PAWL_OK)
         st = PAWL_E_UNAVAILABLE;

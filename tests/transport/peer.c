@@ -37,6 +37,7 @@ void peer_hold(test_peer *peer)
     pthread_mutex_unlock(&peer->lock);
     if (write(peer->event, &one, sizeof one) < 0)
         abort();
+    activity_report();
 }
 
 /* Thread: one of the receiver's. */

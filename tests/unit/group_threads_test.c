@@ -6,7 +6,6 @@
  * group when it lets go. Commits are counted in the WAL: a frame that ends one says so.
  */
 #include <fcntl.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,8 +117,7 @@ static const char *call(void *context, size_t index)
     pawli_group *group = ground->store->db->group;
 
     if (index == CALLERS) { /* the foreigner: lets go when everybody but the leader waits */
-        while (pawli_group_waiting(group) < CALLERS - 1)
-            sched_yield();
+        activity_wait(pawli_group_waiting(group) >= CALLERS - 1);
         if (sqlite3_exec(ground->foreign, "COMMIT", NULL, NULL, NULL) != SQLITE_OK)
             return "the foreign COMMIT failed";
         return NULL;
@@ -220,8 +218,7 @@ static const char *call_and_interrupt(void *context, size_t index)
 
     if (index < CALLERS)
         return call_in_vain(context, index);
-    while (pawli_group_waiting(ground->store->db->group) < CALLERS - 1)
-        sched_yield();
+    activity_wait(pawli_group_waiting(ground->store->db->group) >= CALLERS - 1);
     pawl_store_interrupt(ground->store);
     return NULL;
 }

@@ -2,7 +2,6 @@
  * tests/unit/hold_threads_test.c - a transaction that keeps the one writer of a SQLite file: who
  * waits for it, who goes first afterwards, and what happens when it takes too long.
  */
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -104,14 +103,12 @@ static bool write_row(pawl_tx *tx)
 
 static void await(struct ground *ground, int step)
 {
-    while (atomic_load(&ground->step) < step)
-        sched_yield();
+    activity_wait(atomic_load(&ground->step) >= step);
 }
 
 static void await_waiting(struct ground *ground, size_t count)
 {
-    while (pawli_group_waiting(ground->store->db->group) < count)
-        sched_yield();
+    activity_wait(pawli_group_waiting(ground->store->db->group) >= count);
 }
 
 /* ---- the late one ---- */
@@ -125,6 +122,7 @@ static const char *late_owner(struct ground *ground)
     if (begin(ground, 0, &tx) != PAWL_OK || !write_row(tx))
         return "it could not begin";
     atomic_store(&ground->step, 1);
+    activity_report();
     await(ground, 2); /* until somebody else has written */
     if (write_row(tx))
         wrong = "a statement after the turn was taken back was accepted";
@@ -143,6 +141,7 @@ static const char *be_late(void *context, size_t index)
     await(ground, 1);
     pawl_status st = send_one(ground);
     atomic_store(&ground->step, 2);
+    activity_report();
     return st == PAWL_OK ? NULL : "the one who waited could not write";
 }
 
@@ -199,6 +198,7 @@ static const char *hold_then_see(void *context, size_t index)
         if (begin(ground, 0, &tx) != PAWL_OK)
             return "it could not begin";
         atomic_store(&ground->step, 1);
+        activity_report();
         await_waiting(ground, 3);
         pawl_tx_free(tx);
         return NULL;

@@ -1,31 +1,11 @@
 /* tests/worker/effect_test.c - effect once and progress, from inside a handler. */
+#include "application_sql.h"
 #include "workshop.h"
 
-#if PAWL_TEST_SQLITE
-#include <sqlite3.h>
-#endif
-#if PAWL_TEST_POSTGRES
-#include <libpq-fe.h>
-#endif
-
 /* One row of the application's own, through pawl's transaction. */
-static bool insert(fixture *f, pawl_tx *tx)
+static bool insert_note(fixture *f, pawl_tx *tx)
 {
-    const char *sql = fixture_expand(f, "INSERT INTO {orders} (note) VALUES ('written')");
-    bool done = false;
-
-#if PAWL_TEST_SQLITE
-    if (pawl_tx_sqlite(tx))
-        done = sqlite3_exec(pawl_tx_sqlite(tx), sql, NULL, NULL, NULL) == SQLITE_OK;
-#endif
-#if PAWL_TEST_POSTGRES
-    if (pawl_tx_postgres(tx)) {
-        PGresult *result = PQexec(pawl_tx_postgres(tx), sql);
-        done = PQresultStatus(result) == PGRES_COMMAND_OK;
-        PQclear(result);
-    }
-#endif
-    return done;
+    return application_sql(tx, fixture_expand(f, "INSERT INTO {orders} (note) VALUES ('written')"));
 }
 
 /* What the handler does to the application's own table. */
@@ -51,7 +31,7 @@ static pawl_verdict effect_handle(pawl_task *task, void *context)
         (void)kit_reap(effect->f);
     }
     assert_ok(pawl_task_begin(task, &tx, &err), &err);
-    assert_true(insert(effect->f, tx));
+    assert_true(insert_note(effect->f, tx));
     if (effect->send)
         assert_ok(pawl_tx_enqueue(tx, &message, NULL, &err), &err);
     if (effect->roll_back)

@@ -78,7 +78,7 @@ static pawl_verdict handle_dead(pawl_task *task, void *context)
 static pawl_verdict handle_endless(pawl_task *task, void *context)
 {
     counter_add(context, 1);
-    workshop_wait(pawl_task_cancelled(task));
+    (void)workshop_await_cancel(task);
     counter_add(context, 1);
     return PAWL_RETRY;
 }

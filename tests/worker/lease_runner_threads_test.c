@@ -156,6 +156,7 @@ static void *wait_for_it(void *context)
     waiter->status =
         pawl_lease_runner_start(waiter->store, "it", &options, &waiter->runner, &waiter->err);
     atomic_store(&waiter->ended, true);
+    activity_report();
     return NULL;
 }
 
@@ -207,10 +208,7 @@ PAWL_TEST(a_wait_can_be_interrupted)
 
     lease_take(f, "it", 1);
     assert_int_equal(0, pthread_create(&thread, NULL, wait_for_it, &waiter));
-    while (!atomic_load(&waiter.ended)) {
-        pawl_store_interrupt(waiter.store);
-        sched_yield();
-    }
+    fixture_interrupt_until(waiter.store, &waiter.ended);
     pthread_join(thread, NULL);
     assert_status(PAWL_E_INTERRUPTED, waiter.status, &waiter.err);
 }

@@ -25,37 +25,8 @@ static pawl_verdict follow(pawl_task *task, void *context)
     return s->verdict;
 }
 
-/* From now on the database refuses rows of `table` for which `condition` (of the new row) is true.
- */
-static void refuse(fixture *f, const char *table, const char *event, const char *condition)
-{
-    if (fixture_is_postgres(f)) {
-        fixture_exec(f, "CREATE FUNCTION {refuse}() RETURNS trigger LANGUAGE plpgsql AS"
-                        " 'BEGIN RAISE EXCEPTION USING ERRCODE = ''22023'', MESSAGE = ''no such"
-                        " row''; END'");
-        fixture_exec(f,
-                     "CREATE TRIGGER refuse BEFORE %s ON {%s} FOR EACH ROW WHEN (%s)"
-                     " EXECUTE FUNCTION {refuse}()",
-                     event, table, condition);
-    } else {
-        fixture_exec(f,
-                     "CREATE TRIGGER refuse BEFORE %s ON {%s} WHEN %s BEGIN"
-                     " SELECT RAISE(ABORT, 'no such row'); END",
-                     event, table, condition);
-    }
-}
-
-static int times_logged(fixture *f, const char *text)
-{
-    int times = 0;
-
-    for (size_t i = 0; i < fixture_log_count(f); i++)
-        times += strstr(fixture_log_at(f, i), text) != NULL;
-    return times;
-}
-
 /* Send MESSAGES; the database will not let the one in the middle end. */
-static pawl_work_id poison(fixture *f)
+static pawl_work_id send_one_refused(fixture *f)
 {
     pawl_work_id id = {0};
 
@@ -64,7 +35,7 @@ static pawl_work_id poison(fixture *f)
         if (i == MESSAGES / 2)
             id = sent;
     }
-    refuse(f, "outcome", "INSERT", test_note("NEW.id = %lld", (long long)id.value));
+    fixture_refuse(f, "outcome", "INSERT", test_note("NEW.id = %lld", (long long)id.value));
     return id;
 }
 
@@ -78,7 +49,7 @@ PAWL_TEST(an_acknowledgement_that_is_refused_stops_no_other)
     fixture *f = fixture_open(NULL);
     pawl_worker *worker = workshop_worker(f, NULL);
     script s = {.verdict = PAWL_DONE};
-    pawl_work_id id = poison(f);
+    pawl_work_id id = send_one_refused(f);
 
     workshop_handle(worker, "t", follow, &s);
     workshop_until_idle(worker);
@@ -87,14 +58,13 @@ PAWL_TEST(an_acknowledgement_that_is_refused_stops_no_other)
     assert_int_equal(MESSAGES - 1, workshop_stats(worker).done);
     assert_int_equal(1, workshop_stats(worker).lost);
     assert_int_equal(0, workshop_stats(worker).in_hand);
-    assert_int_equal(1, times_logged(f, "was refused by the database"));
+    assert_int_equal(1, fixture_logged_times(f, "was refused by the database"));
 
     fixture_send(f, "t", "later");
     workshop_until_idle(worker);
     assert_int_equal(MESSAGES, count_done(f));
     /* Its lease ends like that of any message whose result was lost. */
-    fixture_exec(f, fixture_is_postgres(f) ? "DROP TRIGGER refuse ON {outcome}"
-                                           : "DROP TRIGGER refuse");
+    fixture_accept(f, "outcome");
     fixture_advance(f, 31 * SECOND_MS);
     workshop_until_idle(worker);
     assert_int_equal(PAWL_STATE_DONE, fixture_state(f, id));
@@ -106,14 +76,14 @@ PAWL_TEST(a_failure_that_is_refused_stops_no_other)
     fixture *f = fixture_open(NULL);
     pawl_worker *worker = workshop_worker(f, NULL);
     script s = {.verdict = PAWL_FAIL, .error = "no"};
-    pawl_work_id id = poison(f);
+    pawl_work_id id = send_one_refused(f);
 
     workshop_handle(worker, "t", follow, &s);
     workshop_until_idle(worker);
     assert_int_equal(MESSAGES - 1,
                      fixture_count(f, "SELECT count(*) FROM {outcome} WHERE state = 3"));
     assert_int_equal(PAWL_STATE_IN_PROGRESS, fixture_state(f, id));
-    assert_int_equal(1, times_logged(f, "was refused by the database"));
+    assert_int_equal(1, fixture_logged_times(f, "was refused by the database"));
     kit_check(f);
 }
 
@@ -125,13 +95,13 @@ PAWL_TEST(an_error_text_that_is_refused_is_left_out)
     script s = {.verdict = PAWL_RETRY, .error = "poison"};
     pawl_work_id id = fixture_send(f, "t", "x");
 
-    refuse(f, "queue", "UPDATE", "NEW.last_error = 'poison'");
+    fixture_refuse(f, "queue", "UPDATE", "NEW.last_error = 'poison'");
     workshop_handle(worker, "t", follow, &s);
     workshop_until_idle(worker);
     assert_int_equal(PAWL_STATE_READY, fixture_state(f, id));
     assert_int_equal(1, pawl_message_retries(kit_get(f, id)));
     assert_null(pawl_message_last_error(kit_get(f, id)));
-    assert_int_equal(1, times_logged(f, "was refused by the database"));
+    assert_int_equal(1, fixture_logged_times(f, "was refused by the database"));
     assert_int_equal(1, workshop_stats(worker).retried);
     kit_check(f);
 }
@@ -143,11 +113,11 @@ PAWL_TEST(an_output_that_is_refused_is_left_out)
     script s = {.verdict = PAWL_DONE, .output = "poison"};
     pawl_work_id id = fixture_send(f, "t", "x");
 
-    refuse(f, "outcome", "INSERT", "NEW.output IS NOT NULL");
+    fixture_refuse(f, "outcome", "INSERT", "NEW.output IS NOT NULL");
     workshop_handle(worker, "t", follow, &s);
     workshop_until_idle(worker);
     assert_int_equal(PAWL_STATE_DONE, fixture_state(f, id));
-    assert_int_equal(1, times_logged(f, "was refused by the database"));
+    assert_int_equal(1, fixture_logged_times(f, "was refused by the database"));
     assert_int_equal(1, workshop_stats(worker).done);
     kit_check(f);
 }
@@ -183,9 +153,9 @@ PAWL_TEST(a_running_worker_does_not_end_because_of_a_result)
     options.concurrency = 1;
     options.until_empty = true;
     pawl_worker *worker = workshop_worker(f, &options);
-    poison(f);
+    send_one_refused(f);
     workshop_handle(worker, "t", follow, &s);
     assert_ok(pawl_worker_run(worker, &err), &err);
     assert_int_equal(MESSAGES - 1, count_done(f));
-    assert_int_equal(1, times_logged(f, "was refused by the database"));
+    assert_int_equal(1, fixture_logged_times(f, "was refused by the database"));
 }

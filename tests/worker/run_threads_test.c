@@ -271,7 +271,7 @@ static pawl_verdict outlast_lease(pawl_task *task, void *context)
     pawl_worker *worker = *(pawl_worker **)context;
 
     /* Six renewals at a third each are two leases. */
-    workshop_wait(workshop_stats(worker).renewals >= 6 || pawl_task_cancelled(task));
+    activity_wait(workshop_stats(worker).renewals >= 6 || pawl_task_cancelled(task));
     return pawl_task_cancelled(task) ? PAWL_FAIL : PAWL_DONE;
 }
 
@@ -296,7 +296,7 @@ PAWL_TEST(renewal_keeps_the_lease_of_a_long_handler)
 static pawl_verdict wait_for_cancel(pawl_task *task, void *context)
 {
     counter_add(context, 1);
-    workshop_wait(pawl_task_cancelled(task));
+    (void)workshop_await_cancel(task);
     if (!pawl_task_cancelled(task))
         return PAWL_FAIL;
     counter_add(context, 1);
@@ -370,8 +370,7 @@ PAWL_TEST(one_message_is_never_handled_twice_at_once)
 static pawl_verdict end_when_told(pawl_task *task, void *context)
 {
     counter_add(context, 1);
-    workshop_wait(pawl_task_cancelled(task));
-    return pawl_task_cancelled(task) ? PAWL_RETRY : PAWL_FAIL;
+    return workshop_await_cancel(task) ? PAWL_RETRY : PAWL_FAIL;
 }
 
 PAWL_TEST(after_the_grace_period_handlers_are_cancelled_and_messages_given_back)
@@ -663,8 +662,7 @@ PAWL_TEST(a_worker_for_housekeeping_needs_no_handler_and_claims_nothing)
     options.concurrency = 1;
     worker = workshop_worker(f, &options);
     running *run = workshop_run(worker);
-    while (workshop_stats(worker).chores[PAWL_CHORE_EXPIRE].changed == 0)
-        sched_yield();
+    until(workshop_stats(worker).chores[PAWL_CHORE_EXPIRE].changed > 0);
     workshop_stop(run);
     assert_int_equal(PAWL_STATE_EXPIRED, fixture_state(f, goes));
     assert_int_equal(PAWL_STATE_READY, fixture_state(f, stays));

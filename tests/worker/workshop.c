@@ -1,6 +1,7 @@
 /* tests/worker/workshop.c - a worker on a fixture, and handlers that remember what they saw. */
 #include "workshop.h"
 
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,12 +14,24 @@ static void free_worker(void *worker)
     pawl_worker_free(worker);
 }
 
+static void report_settled(void *context, const pawl_settled *what)
+{
+    (void)context;
+    (void)what;
+    activity_report();
+}
+
 pawl_worker *workshop_worker(fixture *f, const pawl_worker_options *opts)
 {
+    pawl_worker_options options = PAWL_WORKER_OPTIONS_INIT;
     pawl_error err = PAWL_ERROR_INIT;
     pawl_worker *worker = NULL;
 
-    assert_ok(pawl_worker_new(fixture_store(f), opts, &worker, &err), &err);
+    if (opts)
+        options = *opts;
+    if (!options.observer.settled)
+        options.observer.settled = report_settled;
+    assert_ok(pawl_worker_new(fixture_store(f), &options, &worker, &err), &err);
     test_defer(free_worker, worker);
     return worker;
 }
@@ -123,6 +136,7 @@ void counter_add(counter *count, int by)
     count->value += by;
     pthread_cond_broadcast(&count->changed);
     pthread_mutex_unlock(&count->lock);
+    activity_report();
 }
 
 int counter_get(counter *count)
@@ -152,6 +166,16 @@ void counter_expect(counter *count, int least)
 {
     if (!counter_wait(count, least))
         test_fail("%d was reached, %d awaited", counter_get(count), least);
+}
+
+bool workshop_await_cancel(pawl_task *task)
+{
+    struct pollfd cancel = {-1, POLLIN, 0};
+    pawl_error err = PAWL_ERROR_INIT;
+
+    if (pawl_task_cancel_fd(task, &cancel.fd, &err) == PAWL_OK)
+        (void)poll(&cancel, 1, PATIENCE_S * 1000);
+    return pawl_task_cancelled(task);
 }
 
 void workshop_check_nothing_held(fixture *f)

@@ -2,10 +2,7 @@
 #ifndef PAWL_TEST_WORKSHOP_H
 #define PAWL_TEST_WORKSHOP_H
 
-#include <poll.h>
 #include <pthread.h>
-#include <sched.h>
-#include <time.h>
 
 #include "kit.h"
 
@@ -59,20 +56,8 @@ bool counter_wait(counter *count, int least);
 /* The same; the test fails after a minute. */
 void counter_expect(counter *count, int least);
 
-/* Wait for what nobody signals: looks again and again; the test fails after a minute. */
-#define until(condition)                                                                           \
-    do {                                                                                           \
-        for (time_t end = time(NULL) + 60; !(condition); sched_yield())                            \
-            if (time(NULL) > end)                                                                  \
-                test_fail("in vain: %s", #condition);                                              \
-    } while (0)
-
-/* The same on any thread, such as a handler's: after a minute it just goes on. */
-#define workshop_wait(condition)                                                                   \
-    do {                                                                                           \
-        for (time_t end = time(NULL) + 60; !(condition) && time(NULL) <= end;)                     \
-            poll(NULL, 0, 1);                                                                      \
-    } while (0)
+/* In a handler: block until the call is cancelled, a minute at most; whether it was. */
+bool workshop_await_cancel(pawl_task *task);
 
 /* Nothing is held by anybody, and the books balance. */
 void workshop_check_nothing_held(fixture *f);

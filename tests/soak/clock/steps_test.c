@@ -205,13 +205,12 @@ static void play_one(unsigned seed, int acts)
 
 PAWL_TEST(everything_comes_back_after_clocks_that_were_wrong)
 {
-    const char *given = getenv("PAWL_CLOCK_SEED");
-    bool whole = getenv("PAWL_TEST_WHOLE") != NULL;
-    unsigned first = given ? (unsigned)strtoul(given, NULL, 10) : 1;
-    unsigned count = given ? 1 : whole ? 100 : 12;
+    unsigned given = (unsigned)test_setting("PAWL_CLOCK_SEED", 0);
+    unsigned first = given ? given : 1;
+    unsigned count = given ? 1 : (unsigned)test_choose(12, 100);
 
     for (unsigned seed = first; seed < first + count; seed++) {
         printf("# PAWL_CLOCK_SEED=%u\n", seed);
-        play_one(seed, whole ? 300 : 80);
+        play_one(seed, (int)test_choose(80, 300));
     }
 }
