@@ -1,0 +1,392 @@
+/* src/cli/commands/cmd_timer.c - pawl timer: messages for later. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include <pawl/timer.h>
+
+#include "cli.h"
+#include "cmd_change.h"
+#include "compose.h"
+#include "console.h"
+#include "database.h"
+#include "fail.h"
+#include "message_view.h"
+#include "scope.h"
+#include "table.h"
+
+PAWLI_AUTO_DEFINE(pawl_scheduler, pawl_scheduler_free);
+
+#define PAGE 1000
+
+static const cli_column timer_columns[] = {
+    {"ID", true},           {"TOPIC", false},       {"DUE", false},       {"PRIORITY", true},
+    {"DESTINATION", false}, {"CORRELATION", false}, {"MESSAGE ID", false}};
+
+typedef struct timer_gathering {
+    json_t *array;    /* with --json */
+    cli_table *table; /* otherwise */
+    pawl_wall now;
+    int64_t count;
+} timer_gathering;
+
+static const char *or_dash(const char *text)
+{
+    return text ? text : "-";
+}
+
+static void add_timer_row(cli_table *table, const pawl_message *message, pawl_wall now)
+{
+    char when[CLI_WHEN_SIZE];
+    char id[PAWL_UUID_TEXT_SIZE];
+
+    pawl_message_id_format(pawl_message_get_id(message), id);
+    cli_table_cell(table, CLI_PLAIN, "%" PRId64, pawl_message_work_id(message).value);
+    cli_table_cell(table, CLI_PLAIN, "%s", pawl_message_topic(message));
+    cli_table_cell(table, CLI_PLAIN, "%s",
+                   cli_table_time(pawl_message_next_attempt_at(message), now, when));
+    cli_table_cell(table, CLI_PLAIN, "%d", pawl_message_priority(message));
+    cli_table_cell(table, CLI_PLAIN, "%s", or_dash(pawl_message_destination(message)));
+    cli_table_cell(table, CLI_PLAIN, "%s", or_dash(pawl_message_correlation_id(message)));
+    cli_table_cell(table, CLI_DIM, "%s", id);
+}
+
+static void gather_timers(timer_gathering *to, const pawl_messages *page)
+{
+    for (size_t i = 0; i < pawl_messages_count(page); i++, to->count++) {
+        const pawl_message *message = pawl_messages_at(page, i);
+
+        if (to->array)
+            json_array_append_new(to->array, cli_message_json(message));
+        else
+            add_timer_row(to->table, message, to->now);
+    }
+}
+
+static pawl_status gather_timer_pages(pawl_store *store, pawl_timer_query *query, int64_t limit,
+                                      timer_gathering *to, pawl_error *err)
+{
+    PAWLI_AUTO(pawl_scheduler) scheduler = NULL;
+    pawl_status st = pawl_scheduler_new_on_store(store, &scheduler, err);
+
+    while (st == PAWL_OK) {
+        PAWLI_AUTO(pawl_messages) page = NULL;
+
+        query->limit = limit - to->count < PAGE ? (int)(limit - to->count) : PAGE;
+        st = pawl_timer_pending(scheduler, query, &page, &query->after, err);
+        if (st == PAWL_OK)
+            gather_timers(to, page);
+        if (query->after.id.value == 0 || to->count == limit)
+            break;
+    }
+    return st;
+}
+
+static void print_timers(const timer_gathering *found, bool more)
+{
+    if (found->count == 0) {
+        fputs("No timers are pending.\n", stderr);
+        return;
+    }
+    cli_table_print(found->table, stdout);
+    if (!more)
+        return;
+    fflush(stdout);
+    fprintf(stderr, "%sMore: add --from with the last time, or a larger --limit.%s\n",
+            cli_style(stderr, CLI_DIM), cli_style(stderr, CLI_PLAIN));
+}
+
+static pawl_status print_pending(const cli_args *args, pawl_store *store,
+                                 const pawl_timer_query *given, int64_t limit, pawl_error *err)
+{
+    PAWLI_AUTO(cli_table) table = cli_table_new(timer_columns, PAWLI_COUNT(timer_columns));
+    pawl_timer_query query = *given;
+    timer_gathering found = {.table = table};
+    pawl_status st = pawl_store_now(store, &found.now, err);
+
+    if (st != PAWL_OK)
+        return st;
+    found.array = args->common.json ? json_array() : NULL;
+    st = gather_timer_pages(store, &query, limit, &found, err);
+    if (st != PAWL_OK)
+        json_decref(found.array);
+    else if (found.array)
+        cli_json_print(stdout, found.array);
+    else
+        print_timers(&found, query.after.id.value != 0);
+    return st;
+}
+
+typedef struct timer_settings {
+    cli_compose message;
+    const char *topic;
+    const char *from;
+    const char *before;
+    int64_t limit; /* 0: not given */
+    bool payload;
+    cli_change_settings change;
+} timer_settings;
+
+#define LIMIT_DEFAULT 50
+
+/* ---- add ---- */
+
+static void print_scheduled(const cli_args *args, pawl_wall now, const pawl_enqueued *stored)
+{
+    char id[PAWL_UUID_TEXT_SIZE];
+    char when[CLI_WHEN_SIZE];
+    json_t *document;
+
+    pawl_message_id_format(stored->message_id, id);
+    if (!args->common.json) {
+        bool passed = stored->due_at.us <= now.us;
+        printf("%s due %s%s, work id %" PRId64 ", message id %s\n",
+               stored->existed ? "Already there:" : "Scheduled:", passed ? "now, was due " : "",
+               cli_when_both(stored->due_at, now, when), stored->work_id.value, id);
+        return;
+    }
+    document = json_object();
+    cli_json_number(document, "work_id", stored->work_id.value);
+    cli_json_text(document, "message_id", id);
+    cli_json_time(document, "due_at", stored->due_at);
+    json_object_set_new(document, "existed", json_boolean(stored->existed));
+    cli_json_print(stdout, document);
+}
+
+static pawl_status add_timer(const cli_args *args, const timer_settings *own, pawl_error *err)
+{
+    PAWLI_AUTO(pawl_store) store = NULL;
+    PAWLI_AUTO(pawl_scheduler) scheduler = NULL;
+    CLI_AUTO_COMPOSED composed = {0};
+    pawl_enqueued stored;
+    pawl_wall now = PAWL_NEVER;
+    pawl_status st = cli_compose_read("timer add", &own->message, &args->words, &composed, err);
+
+    if (st == PAWL_OK && !own->message.at && own->message.delay_ms == 0)
+        st = pawli_fail(err, PAWL_E_INVALID,
+                        "when? Give --at 2026-01-01T09:00+01:00, --at 'in 5m' or --delay 5m");
+    if (st == PAWL_OK)
+        st = cli_database_open(args, &store, err);
+    if (st == PAWL_OK)
+        st = cli_compose_complete(store, &composed, err);
+    if (st == PAWL_OK)
+        st = pawl_scheduler_new_on_store(store, &scheduler, err);
+    if (st == PAWL_OK)
+        st = pawl_store_now(store, &now, err);
+    if (st == PAWL_OK)
+        st = cli_compose_explain(
+            &composed, pawl_timer_schedule(scheduler, &composed.message, &stored, err), err);
+    if (st == PAWL_OK)
+        print_scheduled(args, now, &stored);
+    return st;
+}
+
+/* ---- ls ---- */
+
+/* "in 5m" counts by the database's clock. */
+static pawl_status read_timer_time(pawl_store *store, const char *option, const char *text,
+                                   pawl_wall *ret_time, pawl_error *err)
+{
+    cli_when when;
+    pawl_wall now = PAWL_NEVER;
+    pawl_status st;
+
+    if (!text)
+        return PAWL_OK;
+    st = cli_when_parse(option, text, &when, err);
+    if (st == PAWL_OK && when.is_relative)
+        st = pawl_store_now(store, &now, err);
+    if (st != PAWL_OK)
+        return st;
+    *ret_time = when.is_relative ? (pawl_wall){now.us + when.span_ms * 1000} : when.at;
+    return PAWL_OK;
+}
+
+static pawl_status list_timers(const cli_args *args, const timer_settings *own, pawl_error *err)
+{
+    PAWLI_AUTO(pawl_store) store = NULL;
+    pawl_timer_query query = PAWL_TIMER_QUERY_INIT;
+    pawl_status st;
+
+    if (args->words.count > 0)
+        return pawli_fail(err, PAWL_E_INVALID,
+                          "timer ls takes options only; 'pawl timer show %s' shows one timer",
+                          args->words.items[0]);
+    query.topic = own->topic;
+    query.destination = own->message.destination;
+    query.correlation_id = own->message.correlation;
+    st = cli_database_open(args, &store, err);
+    if (st == PAWL_OK)
+        st = read_timer_time(store, "--from", own->from, &query.due_from, err);
+    if (st == PAWL_OK)
+        st = read_timer_time(store, "--before", own->before, &query.due_before, err);
+    if (st == PAWL_OK)
+        st = print_pending(args, store, &query, own->limit ? own->limit : LIMIT_DEFAULT, err);
+    return st;
+}
+
+/* ---- show, cancel ---- */
+
+static pawl_status show_timer(const cli_args *args, const timer_settings *own, pawl_error *err)
+{
+    return cli_show_one("timer show", args, own->payload, err);
+}
+
+/* Only what nobody has begun with, whatever has happened since it was looked at. */
+static pawl_status cancel_pending(pawl_store *store, const pawl_work_id *ids, size_t count,
+                                  size_t *ret_changed, pawl_error *err)
+{
+    PAWLI_AUTO(pawl_scheduler) scheduler = NULL;
+    pawl_status st = pawl_scheduler_new_on_store(store, &scheduler, err);
+
+    *ret_changed = 0;
+    for (size_t i = 0; i < count && st == PAWL_OK; i++) {
+        PAWLI_AUTO(pawl_messages) one = NULL;
+        size_t cancelled = 0;
+
+        st = pawl_outbox_get(store, ids[i], &one, err);
+        if (st == PAWL_OK) {
+            pawl_message_id id = pawl_message_get_id(pawl_messages_at(one, 0));
+            st = pawl_timer_cancel(scheduler, &id, 1, &cancelled, err);
+        }
+        *ret_changed += cancelled;
+        st = st == PAWL_E_NOT_FOUND ? PAWL_OK : st;
+    }
+    return st;
+}
+
+static pawl_status cancel_timers(const cli_args *args, const timer_settings *own, pawl_error *err)
+{
+    static const cli_change change = {
+        .verb = "timer cancel",
+        .title = "Cancel",
+        .done = "cancelled",
+        .allowed = 1u << PAWL_STATE_READY,
+        .usual = 1u << PAWL_STATE_READY,
+        .by_id = cancel_pending,
+    };
+    cli_change_settings chosen = own->change;
+    cli_args named = *args;
+
+    if (args->words.count == 0)
+        return pawli_fail(err, PAWL_E_INVALID,
+                          "which timers? Give their ids, for example 'pawl timer cancel 12'");
+    named.settings = &chosen;
+    return cli_change_run(&change, &named, err);
+}
+
+/* ---- which of them ---- */
+
+enum { ADD = 1, LS = 2, SHOW = 4, CANCEL = 8 };
+
+typedef struct timer_subcommand {
+    const char *name;
+    unsigned bit;
+    pawl_status (*run)(const cli_args *args, const timer_settings *own, pawl_error *err);
+} timer_subcommand;
+
+static const timer_subcommand timer_subcommands[] = {{"add", ADD, add_timer},
+                                                     {"ls", LS, list_timers},
+                                                     {"show", SHOW, show_timer},
+                                                     {"cancel", CANCEL, cancel_timers}};
+
+static const char timer_usage[] =
+    "say 'pawl timer add TOPIC --at TIME', 'pawl timer ls', 'pawl timer show ID' or "
+    "'pawl timer cancel ID...'";
+
+/* An option of another action would be passed over in silence, and something else be done. */
+static pawl_status check_timer_options(const timer_settings *own, const timer_subcommand *action,
+                                       pawl_error *err)
+{
+    const cli_compose *m = &own->message;
+    const struct {
+        const char *name;
+        bool given;
+        unsigned subcommands;
+    } all[] = {
+        {"priority", m->priority != 0, ADD},
+        {"delay", m->delay_ms != 0, ADD},
+        {"at", m->at != NULL, ADD},
+        {"expires", m->expires != NULL, ADD},
+        {"header", m->header.count > 0, ADD},
+        {"headers", m->headers != NULL, ADD},
+        {"id", m->id != NULL, ADD},
+        {"type", m->type != NULL, ADD},
+        {"max-attempts", m->max_attempts != 0, ADD},
+        {"lease", m->lease_ms != 0, ADD},
+        {"correlation", m->correlation != NULL, ADD | LS},
+        {"destination", m->destination != NULL, ADD | LS},
+        {"topic", own->topic != NULL, LS},
+        {"from", own->from != NULL, LS},
+        {"before", own->before != NULL, LS},
+        {"limit", own->limit != 0, LS},
+        {"payload", own->payload, SHOW},
+        {"dry-run", own->change.dry_run, CANCEL},
+        {"yes", own->change.yes, CANCEL},
+    };
+
+    for (size_t i = 0; i < PAWLI_COUNT(all); i++)
+        if (all[i].given && !(all[i].subcommands & action->bit))
+            return pawli_fail(err, PAWL_E_INVALID,
+                              "--%s is not for 'timer %s'; see 'pawl timer --help'", all[i].name,
+                              action->name);
+    return PAWL_OK;
+}
+
+static pawl_status run_timer(const cli_args *args, pawl_error *err)
+{
+    const timer_subcommand *action = CLI_SUBCOMMAND(args, timer_subcommands, timer_usage, err);
+    cli_args rest = *args;
+
+    if (!action)
+        return PAWL_E_INVALID;
+    pawl_status st = check_timer_options(args->settings, action, err);
+    if (st != PAWL_OK)
+        return st;
+    rest.words.items++;
+    rest.words.count--;
+    rest.words.literal_from -= rest.words.literal_from > 0;
+    return action->run(&rest, args->settings, err);
+}
+
+#define FIELD(field) offsetof(timer_settings, field)
+static const cli_option timer_options[] = {
+    CLI_COMPOSE_OPTIONS(FIELD(message)),
+    {"topic", "TOPIC", "ls: only this topic", CLI_TEXT, 't', FIELD(topic), 0, 0},
+    {"from", "TIME", "ls: due then or later; 'now' leaves out what is overdue", CLI_TEXT, 0,
+     FIELD(from), 0, 0},
+    {"before", "TIME", "ls: due before then, for example 'in 1h'", CLI_TEXT, 0, FIELD(before), 0,
+     0},
+    {"limit", "N", "ls: at most so many (default: 50)", CLI_NUMBER, 0, FIELD(limit), 1, 1000000},
+    {"payload", NULL, "show: write the payload's bytes to stdout, and nothing else", CLI_FLAG, 0,
+     FIELD(payload), 0, 0},
+    {"dry-run", NULL, "cancel: show which, and change nothing", CLI_FLAG, 'n',
+     FIELD(change.dry_run), 0, 0},
+    {"yes", NULL, "cancel: do not ask", CLI_FLAG, 'y', FIELD(change.yes), 0, 0},
+};
+static const cli_exit timer_exits[] = {
+    {PAWL_E_EMPTY, "a timer to cancel has begun or ended already, or you said no"},
+    {PAWL_E_CONFLICT, "the id exists with another topic or payload, or the payload is too large"},
+    {PAWL_E_NOT_FOUND, "there is no such timer"},
+    {PAWL_E_IN_DOUBT, "stored or not, unknown; add it again with the --id in the message"},
+};
+
+const cli_verb cli_verb_timer = {
+    .name = "timer",
+    .usage = "add TOPIC [PAYLOAD | -] --at TIME\nls\nshow ID\ncancel ID...",
+    .summary = "messages for later: schedule, list, cancel",
+    .about =
+        "A timer is a message that is not due yet; a worker handles it when its time has come. "
+        "'timer add' takes the options of 'send' and needs --at or --delay. 'timer ls' lists "
+        "what is pending, the next one first; --destination and --correlation narrow it. "
+        "'timer cancel' takes back what nobody has begun with, and asks first unless --yes is "
+        "given.",
+    .examples = "  pawl timer add mail 'hello' --at 'in 5m'\n"
+                "  pawl timer ls --topic mail --before 'in 1h'\n"
+                "  pawl timer cancel 12 --yes",
+    .options = timer_options,
+    .option_count = PAWLI_COUNT(timer_options),
+    .settings_size = sizeof(timer_settings),
+    .exits = timer_exits,
+    .exit_count = PAWLI_COUNT(timer_exits),
+    .run = run_timer,
+};
