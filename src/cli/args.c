@@ -175,8 +175,6 @@ static pawl_status store_option_span(const cli_option *option, const char *value
                                      pawl_error *err)
 {
     int64_t span_ms;
-    char least[CLI_WHEN_SIZE];
-    char most[CLI_WHEN_SIZE];
 
     if (!cli_span_parse(value, &span_ms))
         return pawli_fail(
@@ -185,8 +183,8 @@ static pawl_status store_option_span(const cli_option *option, const char *value
             option->name, value);
     if (span_ms < option->min || span_ms > option->max)
         return pawli_fail(err, PAWL_E_INVALID, "--%s must be from %s to %s, not '%s'", option->name,
-                          cli_span_text(option->min, least), cli_span_text(option->max, most),
-                          value);
+                          cli_span_text(option->min, CLI_ROOM),
+                          cli_span_text(option->max, CLI_ROOM), value);
     *field = span_ms;
     return PAWL_OK;
 }

@@ -35,12 +35,12 @@ struct cli_verb {
 };
 
 /* All verbs, in the order of --help: cli_verb_init, ... */
-#define CLI_VERBS(X)                                                                               \
-    X(init)                                                                                        \
-    X(migrate)                                                                                     \
-    X(grant)                                                                                       \
-    X(send) X(work) X(ls) X(show) X(retry) X(cancel) X(purge) X(wake) X(timer) X(topic) X(inbox)   \
-        X(lock) X(lease) X(job) X(serve) X(config) X(stats) X(version) X(help)
+/* clang-format off */
+#define CLI_VERBS(X) \
+    X(init) X(migrate) X(grant) X(send) X(work) X(ls) X(show) X(retry) X(cancel) X(purge) \
+    X(wake) X(timer) X(topic) X(inbox) X(lock) X(lease) X(job) X(serve) X(config) X(stats) \
+    X(version) X(help)
+/* clang-format on */
 #define CLI_VERB_DECLARE(verb) extern const cli_verb cli_verb_##verb;
 CLI_VERBS(CLI_VERB_DECLARE)
 #undef CLI_VERB_DECLARE

@@ -6,7 +6,7 @@
 #include "console.h"
 #include "database.h"
 #include "fail.h"
-#include "message_view.h"
+#include "message_fields.h"
 #include "scope.h"
 #include "selection.h"
 #include "units.h"
@@ -105,8 +105,8 @@ static bool count_sample(void *context, const pawl_message *message)
     filter_sample *seen = context;
 
     if (seen->count++ < SHOWN) {
-        cli_message_row(seen->table, message, seen->now);
-        json_array_append_new(seen->array, cli_message_json(message));
+        cli_noun_row(&cli_message_noun, seen->table, message, seen->now);
+        json_array_append_new(seen->array, cli_noun_json(&cli_message_noun, message));
     }
     return true;
 }
@@ -154,13 +154,13 @@ static pawl_status preview_filter(const cli_change *change, const cli_args *args
                                   const pawl_filter *filter, bool *ret_go, pawl_error *err)
 {
     const cli_change_settings *own = args->settings;
-    PAWLI_AUTO(cli_table) table = cli_message_table();
+    PAWLI_AUTO(cli_table) table = cli_noun_table(&cli_message_noun);
     PAWLI_AUTO_FREE char *question = NULL;
     filter_sample seen = {.table = table, .array = json_array()};
     pawl_status st = pawl_store_now(store, &seen.now, err);
 
     if (st == PAWL_OK)
-        st = cli_listing_walk(store, filter, count_sample, &seen, err);
+        st = cli_messages_walk(store, filter, count_sample, &seen, err);
     *ret_go = false;
     if (st == PAWL_OK && own->dry_run) {
         show_sample(change, args, &seen);

@@ -3,13 +3,112 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <pawl/inbox_records.h>
+
 #include "cli.h"
 #include "console.h"
 #include "database.h"
 #include "fail.h"
-#include "inbox_view.h"
-#include "message_view.h"
+#include "fields.h"
 #include "scope.h"
+
+PAWLI_AUTO_DEFINE(pawl_inbox_records, pawl_inbox_records_free);
+
+typedef struct inbox_settings {
+    cli_texts states;
+    const char *source;
+    int64_t limit;
+    int64_t before;
+    bool response;
+    bool all;
+    bool yes;
+    bool dry_run;
+} inbox_settings;
+
+static const inbox_settings inbox_defaults = {.limit = 50};
+
+/* ---- the fields of a record ---- */
+
+/* The process that was processing it has died. */
+static bool record_is_stuck(const pawl_inbox_record *record, pawl_wall now)
+{
+    return record->state == PAWL_INBOX_PROCESSING && record->lease_until.us <= now.us;
+}
+
+static void read_record_state(const void *from, pawl_wall now, cli_value *to)
+{
+    const pawl_inbox_record *record = from;
+
+    (void)now;
+    cli_value_text(to, pawl_inbox_state_name(record->state));
+    to->color = record->state == PAWL_INBOX_DONE         ? CLI_GREEN
+                : record->state == PAWL_INBOX_DEAD       ? CLI_RED
+                : record->state == PAWL_INBOX_PROCESSING ? CLI_BLUE
+                                                         : CLI_PLAIN;
+}
+
+static void read_state_cell(const void *record, pawl_wall now, cli_value *to)
+{
+    read_record_state(record, now, to);
+    if (record_is_stuck(record, now))
+        cli_value_format(to, CLI_YELLOW, "%s (stuck)", to->text);
+}
+
+static void read_state_words(const void *record, pawl_wall now, cli_value *to)
+{
+    read_record_state(record, now, to);
+    if (record_is_stuck(record, now))
+        cli_value_format(to, to->color, "%s (stuck: whoever was at it has died)", to->text);
+}
+
+CLI_FIELD_READ(pawl_inbox_record, read_attempts_cell,
+               cli_value_format(to, CLI_PLAIN, "%d/%d", it->attempts, it->max_attempts));
+CLI_FIELD_READ(pawl_inbox_record, read_attempts_words,
+               cli_value_format(to, CLI_PLAIN, "%d of %d%s", it->attempts, it->max_attempts,
+                                it->suspect ? " (the first that did not end does not count)" : ""));
+CLI_FIELD_READ(pawl_inbox_record, read_fence_of_claim,
+               if (it->state == PAWL_INBOX_PROCESSING) cli_value_number(to, it->fence));
+
+static void read_hash(const void *from, pawl_wall now, cli_value *to)
+{
+    const pawl_inbox_record *record = from;
+
+    (void)now;
+    for (size_t i = 0; record->hash && i < 32; i++)
+        snprintf(to->room + 2 * i, 3, "%02x", record->hash[i]);
+    cli_value_text(to, record->hash ? to->room : NULL);
+}
+
+#define RECORD(kind, member) CLI_FIELD_##kind, offsetof(pawl_inbox_record, member)
+static const cli_field record_fields[] = {
+    {"number", RECORD(INT64, number), .column = {1, "NUMBER", true}},
+    {"source", RECORD(TEXT, source), .details = {1, "source"}, .column = {2, "SOURCE"}},
+    {"id", RECORD(TEXT, id), .details = {2, "id"}, .column = {3, "ID"}},
+    {"state", .read = read_record_state},
+    {NULL, .read = read_state_words, .details = {3, "state"}},
+    {NULL, .read = read_state_cell, .column = {4, "STATE"}},
+    {"endpoint", RECORD(TEXT, endpoint), .details = {6, "endpoint"}},
+    {"attempts", RECORD(INT, attempts)},
+    {"max_attempts", RECORD(INT, max_attempts)},
+    {NULL, .read = read_attempts_words, .details = {4, "attempts"}},
+    {NULL, .read = read_attempts_cell, .column = {5, "ATTEMPTS", true}},
+    {"suspect", RECORD(BOOL, suspect)},
+    {"duplicates", RECORD(INT64, duplicates), .details = {5, "duplicates"},
+     .column = {6, "DUPLICATES", true}},
+    {"fence", RECORD(INT64, fence)},
+    {NULL, .read = read_fence_of_claim, .details = {8, "fence"}},
+    {"lease_until", RECORD(TIME, lease_until), .details = {9, "lease ends"}},
+    {"first_seen", RECORD(TIME, first_seen), .details = {10, "first seen"}},
+    {"last_seen", RECORD(TIME, last_seen), .details = {11, "last seen"},
+     .column = {7, "LAST SEEN"}},
+    {"processed_at", RECORD(TIME, processed_at), .details = {12, "processed"}},
+    {"expires_at", RECORD(TIME, expires_at), .details = {13, "forgotten"}},
+    {"hash", .read = read_hash, .details = {14, "SHA-256"}},
+    {"error", RECORD(ERROR, error), .details = {7, "error"}, .column = {8, "ERROR"}},
+};
+static const cli_noun record_noun = CLI_NOUN(record_fields);
+
+/* ---- requeue and purge: dead records, by key or all of them ---- */
 
 typedef struct inbox_change {
     const char *name;     /* "requeue" */
@@ -21,7 +120,7 @@ typedef struct inbox_change {
 } inbox_change;
 
 /* All of them, or all of a source: more than was looked at, so somebody is asked. */
-static pawl_status confirm_inbox_change(const inbox_change *what, const cli_inbox_settings *own,
+static pawl_status confirm_inbox_change(const inbox_change *what, const inbox_settings *own,
                                         pawl_error *err)
 {
     char question[400];
@@ -82,7 +181,7 @@ static void report_inbox_change(const inbox_change *what, const cli_args *args, 
 static pawl_status change_dead_records(const inbox_change *what, const cli_args *args,
                                        pawl_store *store, pawl_error *err)
 {
-    const cli_inbox_settings *own = args->settings;
+    const inbox_settings *own = args->settings;
     bool by_key = args->words.count == 3;
     const char *source = by_key ? args->words.items[1] : own->source;
     const char *id = by_key ? args->words.items[2] : NULL;
@@ -121,8 +220,6 @@ static pawl_status purge_records(const cli_args *args, pawl_store *store, pawl_e
     return change_dead_records(&purge, args, store, err);
 }
 
-static const cli_inbox_settings inbox_defaults = {.limit = 50};
-
 /* ---- ls ---- */
 
 static pawl_status parse_inbox_states(const cli_texts *texts, unsigned *ret_states, pawl_error *err)
@@ -151,66 +248,22 @@ static pawl_status parse_inbox_states(const cli_texts *texts, unsigned *ret_stat
     return PAWL_OK;
 }
 
-typedef struct record_list {
-    json_t *array;    /* with --json */
-    cli_table *table; /* otherwise */
-    pawl_wall now;
-    int64_t count;
-    int64_t last;
-    bool more;
-} record_list;
-
-static void gather_records(record_list *to, const pawl_inbox_records *page, int64_t wanted)
-{
-    for (size_t i = 0; i < pawl_inbox_records_count(page); i++) {
-        const pawl_inbox_record *record = pawl_inbox_records_at(page, i);
-        if (to->count == wanted) {
-            to->more = true;
-            return;
-        }
-        if (to->array)
-            json_array_append_new(to->array, cli_inbox_json(record));
-        else
-            cli_inbox_row(to->table, record, to->now);
-        to->last = record->number;
-        to->count++;
-    }
-}
-
-static void print_record_list(const record_list *found)
-{
-    if (found->array) {
-        cli_json_print(stdout, found->array);
-        return;
-    }
-    if (found->count == 0) {
-        fputs("No messages match.\n", stderr);
-        return;
-    }
-    cli_table_print(found->table, stdout);
-    if (found->more) {
-        fflush(stdout);
-        fprintf(stderr, "%sMore: add --before %" PRId64 " or a larger --limit.%s\n",
-                cli_style(stderr, CLI_DIM), found->last, cli_style(stderr, CLI_PLAIN));
-    }
-}
-
 static pawl_status list_records(const cli_args *args, pawl_store *store, pawl_error *err)
 {
-    const cli_inbox_settings *own = args->settings;
-    PAWLI_AUTO(cli_table) table = cli_inbox_table();
+    const inbox_settings *own = args->settings;
+    CLI_AUTO_LISTING found = {0};
     pawl_inbox_filter filter = PAWL_INBOX_FILTER_INIT;
-    record_list found = {.table = table};
+    pawl_wall now = PAWL_NEVER;
     pawl_status st = parse_inbox_states(&own->states, &filter.states, err);
 
     if (st == PAWL_OK && args->words.count > 1)
         st = pawli_fail(err, PAWL_E_INVALID, "inbox ls takes options only; '%s' is none",
                         args->words.items[1]);
     if (st == PAWL_OK)
-        st = pawl_store_now(store, &found.now, err);
+        st = pawl_store_now(store, &now, err);
     if (st != PAWL_OK)
         return st;
-    found.array = args->common.json ? json_array() : NULL;
+    cli_listing_begin(&found, &record_noun, CLI_LISTING_FORM(args), own->limit, now);
     filter.source = own->source;
     filter.before = own->before;
     /* One more than wanted, to know whether there are more. */
@@ -218,21 +271,25 @@ static pawl_status list_records(const cli_args *args, pawl_store *store, pawl_er
     do {
         PAWLI_AUTO(pawl_inbox_records) page = NULL;
         st = pawl_inbox_list(store, &filter, &page, &filter.before, err);
-        if (st == PAWL_OK)
-            gather_records(&found, page, own->limit);
+        for (size_t i = 0; st == PAWL_OK && i < pawl_inbox_records_count(page); i++) {
+            const pawl_inbox_record *record = pawl_inbox_records_at(page, i);
+            if (!cli_listing_add(&found, record, record->number))
+                break;
+        }
     } while (st == PAWL_OK && filter.before != 0 && !found.more);
-    if (st == PAWL_OK)
-        print_record_list(&found);
-    else
-        json_decref(found.array);
-    return st;
+    if (st != PAWL_OK)
+        return st;
+    cli_listing_print(&found, "No messages match.");
+    if (found.more)
+        cli_listing_hint(&found, CLI_HINT_BEFORE, found.last_id);
+    return PAWL_OK;
 }
 
 /* ---- show ---- */
 
 static pawl_status show_record(const cli_args *args, pawl_store *store, pawl_error *err)
 {
-    const cli_inbox_settings *own = args->settings;
+    const inbox_settings *own = args->settings;
     PAWLI_AUTO(pawl_inbox_records) one = NULL;
     pawl_wall now = PAWL_NEVER;
     pawl_status st;
@@ -250,11 +307,13 @@ static pawl_status show_record(const cli_args *args, pawl_store *store, pawl_err
     if (own->response) {
         fwrite(record->response ? record->response : "", 1, record->response_size, stdout);
     } else if (args->common.json) {
-        json_t *object = cli_inbox_json(record);
+        json_t *object = cli_noun_json(&record_noun, record);
         cli_json_bytes(object, "response", record->response, record->response_size);
         cli_json_print(stdout, object);
     } else {
-        cli_inbox_details(record, now);
+        cli_noun_details(&record_noun, record, now);
+        if (record->response)
+            cli_details_bytes("response", "--response", record->response, record->response_size);
     }
     return PAWL_OK;
 }
@@ -320,7 +379,7 @@ static pawl_status run_inbox(const cli_args *args, pawl_error *err)
     return st == PAWL_OK ? action->run(args, store, err) : st;
 }
 
-#define FIELD(field) offsetof(cli_inbox_settings, field)
+#define FIELD(field) offsetof(inbox_settings, field)
 static const cli_option inbox_options[] = {
     {"state", "STATES",
      "ls: only these states: seen, processing, done, dead; a comma list, or repeated", CLI_TEXTS,
@@ -358,7 +417,7 @@ const cli_verb cli_verb_inbox = {
     .options = inbox_options,
     .option_count = PAWLI_COUNT(inbox_options),
     .defaults = &inbox_defaults,
-    .settings_size = sizeof(cli_inbox_settings),
+    .settings_size = sizeof(inbox_settings),
     .exits = inbox_exits,
     .exit_count = PAWLI_COUNT(inbox_exits),
     .run = run_inbox,

@@ -7,6 +7,7 @@
 
 #include "cli.h"
 #include "compose.h"
+#include "fields.h"
 #include "console.h"
 #include "memory.h"
 #include "table.h"
@@ -62,15 +63,12 @@ pawl_status cli_job_disable(const cli_args *args, pawl_store *store, pawl_error 
 pawl_status cli_job_trigger(const cli_args *args, pawl_store *store, pawl_error *err);
 pawl_status cli_job_rm(const cli_args *args, pawl_store *store, pawl_error *err);
 
-/* job_find.c: the only argument, which must be the name of a job. */
+/* The only argument, which must be the name of a job. */
 pawl_status cli_job_name(const char *action, const cli_args *args, const char **ret_name,
                          pawl_error *err);
 /* Returns the library's status for `name`; if there is no such job, adds the nearest name. */
 pawl_status cli_job_explain(pawl_store *store, const char *name, pawl_status st, pawl_error *err);
 
-/* job_fires.c: when a schedule fires. */
-cli_table *cli_job_fire_table(void);
-void cli_job_fire_row(cli_table *table, const pawl_fire *fire);
 /* "Mon 2026-01-05 02:30:00 CET" */
 #define CLI_FIRE_SIZE 96
 const char *cli_job_fire_text(const pawl_fire *fire, char ret_text[CLI_FIRE_SIZE]);
@@ -82,19 +80,9 @@ json_t *cli_job_fire_json(const pawl_fire *fire);
 size_t cli_job_next_fires(const pawl_job *job, pawl_fire *ret_fires, size_t count,
                           pawl_schedule **ret_schedule);
 
-/* job_view.c: a job as text and as JSON. */
-/* "0 6 * * * (Europe/Berlin)"; malloc'ed. */
-char *cli_job_schedule_text(const pawl_job *job);
-/* With its next occurrences, without payload. */
-json_t *cli_job_json(const pawl_job *job);
-void cli_job_details(const pawl_job *job, pawl_wall now);
-
-/* run_view.c: a run as text and as JSON. */
-cli_color cli_run_color(pawl_run_state state);
-cli_table *cli_run_table(void);
-void cli_run_row(cli_table *table, const pawl_run *run, pawl_wall now);
-void cli_run_details(const pawl_run *run, pawl_wall now);
-/* Includes the output only if it was read. */
-json_t *cli_run_json(const pawl_run *run);
+/* A job with its next occurrences, without payload. */
+extern const cli_noun cli_job_noun;
+/* A run; its output only if it was read. */
+extern const cli_noun cli_run_noun;
 
 #endif

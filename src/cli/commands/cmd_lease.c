@@ -11,7 +11,7 @@
 #include "console.h"
 #include "database.h"
 #include "fail.h"
-#include "message_view.h"
+#include "fields.h"
 #include "scope.h"
 #include "table.h"
 #include "terminal_text.h"
@@ -37,7 +37,7 @@ typedef struct lease_subcommand {
     pawl_status (*run)(const cli_args *args, pawl_store *store, pawl_error *err);
 } lease_subcommand;
 
-/* ---- showing ---- */
+/* ---- the fields of a lease ---- */
 
 static const char *lease_state(const pawl_lease *lease)
 {
@@ -46,93 +46,72 @@ static const char *lease_state(const pawl_lease *lease)
     return lease->released_at.us == PAWL_NEVER.us ? "ran out" : "free";
 }
 
-static json_t *lease_json(const pawl_lease *lease)
-{
-    json_t *object = json_object();
-    char owner[PAWL_UUID_TEXT_SIZE];
+CLI_FIELD_READ(pawl_lease, read_lease_state, cli_value_text(to, lease_state(it)));
 
-    pawl_owner_format(lease->owner, owner);
-    cli_json_text(object, "name", lease->name);
-    json_object_set_new(object, "held", json_boolean(lease->held));
-    cli_json_text(object, "owner", owner);
-    cli_json_text(object, "owner_name", lease->owner_name);
-    cli_json_number(object, "fence", lease->fence);
-    cli_json_time(object, "taken_at", lease->taken_at);
-    cli_json_time(object, "renewed_at", lease->renewed_at);
-    cli_json_time(object, "expires_at", lease->expires_at);
-    cli_json_time(object, "released_at", lease->released_at);
-    cli_json_time(object, "forced_at", lease->forced_at);
-    cli_json_text(object, "forced_by", lease->forced_by);
-    cli_json_text(object, "forced_reason", lease->forced_reason);
-    cli_json_number(object, "forced_fence", lease->forced_fence);
-    return object;
+CLI_FIELD_READ(pawl_lease, read_lease_state_cell,
+               cli_value_colored(to, it->held ? CLI_GREEN : CLI_PLAIN, lease_state(it)));
+
+static void read_lease_owner(const void *from, pawl_wall now, cli_value *to)
+{
+    const pawl_lease *lease = from;
+
+    (void)now;
+    pawl_owner_format(lease->owner, to->room);
+    cli_value_text(to, to->room);
 }
 
-static void print_leases(const pawl_leases *leases)
+static void read_lease_holder(const void *from, pawl_wall now, cli_value *to)
 {
-    static const cli_column columns[] = {
-        {"NAME", false},   {"STATE", false}, {"TOKEN", true},
-        {"HOLDER", false}, {"TAKEN", false}, {"ENDS", false},
-    };
-    PAWLI_AUTO(cli_table) table = cli_table_new(columns, PAWLI_COUNT(columns));
-    pawl_wall now = pawl_leases_now(leases);
+    const pawl_lease *lease = from;
 
-    for (size_t i = 0; i < pawl_leases_count(leases); i++) {
-        const pawl_lease *lease = pawl_leases_at(leases, i);
-        char when[CLI_WHEN_SIZE];
-        cli_table_cell(table, CLI_PLAIN, "%s", lease->name);
-        cli_table_cell(table, lease->held ? CLI_GREEN : CLI_PLAIN, "%s", lease_state(lease));
-        cli_table_cell(table, CLI_PLAIN, "%" PRId64, lease->fence);
-        cli_table_cell(table, CLI_PLAIN, "%s", lease->owner_name);
-        cli_table_cell(table, CLI_PLAIN, "%s", cli_when_relative(lease->taken_at, now, when));
-        cli_table_cell(table, CLI_PLAIN, "%s", cli_table_time(lease->expires_at, now, when));
-    }
-    cli_table_print(table, stdout);
+    (void)now;
+    cli_value_text(to, lease->owner_name);
+    to->label = lease->held ? "held by" : "was held by";
 }
 
-static void print_lease_line(const char *title, const char *text)
+static void read_lease_end(const void *from, pawl_wall now, cli_value *to)
 {
-    PAWLI_AUTO_FREE char *clean = cli_text_clean(text, strlen(text), true);
+    const pawl_lease *lease = from;
 
-    printf("%-12s %s\n", title, clean);
+    (void)now;
+    cli_value_time(to, lease->expires_at);
+    to->label = lease->held ? "ends" : "ended";
 }
 
-static void print_lease_time(const char *title, pawl_wall at, pawl_wall now)
-{
-    char when[CLI_WHEN_SIZE];
+CLI_FIELD_READ(pawl_lease, read_lease_taken_cell,
+               cli_value_text(to, cli_when_relative(it->taken_at, now, to->room)));
+CLI_FIELD_READ(pawl_lease, read_forced_fence,
+               if (it->forced_at.us != PAWL_NEVER.us) cli_value_number(to, it->forced_fence));
 
-    if (at.us != PAWL_NEVER.us)
-        print_lease_line(title, cli_when_both(at, now, when));
-}
+#define LEASE(kind, member) CLI_FIELD_##kind, offsetof(pawl_lease, member)
+static const cli_field lease_fields[] = {
+    {"name", LEASE(TEXT, name), .details = {1, "name"}, .column = {1, "NAME"}},
+    {"held", LEASE(BOOL, held)},
+    {NULL, .read = read_lease_state, .details = {2, "state"}},
+    {NULL, .read = read_lease_state_cell, .column = {2, "STATE"}},
+    {"owner", .read = read_lease_owner, .details = {4, "owner"}},
+    {"owner_name", .read = read_lease_holder, .details = {3, "held by"}, .column = {4, "HOLDER"}},
+    {"fence", LEASE(INT64, fence), .details = {5, "token"}, .column = {3, "TOKEN", true}},
+    {"taken_at", LEASE(TIME, taken_at), .details = {6, "taken"}},
+    {NULL, .read = read_lease_taken_cell, .column = {5, "TAKEN"}},
+    {"renewed_at", LEASE(TIME, renewed_at), .details = {7, "renewed"}},
+    {"expires_at", .read = read_lease_end, .details = {8, "ends"}, .column = {6, "ENDS"}},
+    {"released_at", LEASE(TIME, released_at)},
+    {"forced_at", LEASE(TIME, forced_at), .details = {9, "taken away"}},
+    {"forced_by", LEASE(TEXT, forced_by), .details = {10, "  by"}},
+    {"forced_reason", LEASE(TEXT, forced_reason), .details = {11, "  because"}},
+    {"forced_fence", LEASE(INT64, forced_fence)},
+    {NULL, .read = read_forced_fence, .details = {12, "  from token"}},
+};
+static const cli_noun lease_noun = CLI_NOUN(lease_fields);
 
-static void print_lease(const pawl_lease *lease, pawl_wall now)
-{
-    char owner[PAWL_UUID_TEXT_SIZE];
-
-    pawl_owner_format(lease->owner, owner);
-    print_lease_line("name", lease->name);
-    print_lease_line("state", lease_state(lease));
-    print_lease_line(lease->held ? "held by" : "was held by", lease->owner_name);
-    print_lease_line("owner", owner);
-    printf("%-12s %" PRId64 "\n", "token", lease->fence);
-    print_lease_time("taken", lease->taken_at, now);
-    print_lease_time("renewed", lease->renewed_at, now);
-    print_lease_time(lease->held ? "ends" : "ended", lease->expires_at, now);
-    if (lease->forced_at.us == PAWL_NEVER.us)
-        return;
-    print_lease_time("taken away", lease->forced_at, now);
-    print_lease_line("  by", lease->forced_by);
-    if (lease->forced_reason)
-        print_lease_line("  because", lease->forced_reason);
-    printf("%-12s %" PRId64 "\n", "  from token", lease->forced_fence);
-}
-
-/* ---- the actions ---- */
+/* ---- the subcommands ---- */
 
 static pawl_status list_leases(const cli_args *args, pawl_store *store, pawl_error *err)
 {
     const lease_settings *own = args->settings;
     PAWLI_AUTO(pawl_leases) leases = NULL;
+    CLI_AUTO_LISTING found = {0};
     pawl_lease_filter filter = PAWL_LEASE_FILTER_INIT;
 
     filter.after = own->after;
@@ -142,18 +121,12 @@ static pawl_status list_leases(const cli_args *args, pawl_store *store, pawl_err
     if (st != PAWL_OK)
         return st;
     size_t count = pawl_leases_count(leases);
-    if (args->common.json) {
-        json_t *array = json_array();
-        for (size_t i = 0; i < count; i++)
-            json_array_append_new(array, lease_json(pawl_leases_at(leases, i)));
-        cli_json_print(stdout, array);
-        return PAWL_OK;
-    }
-    if (count == 0)
-        fputs(own->held ? "Nobody holds a lease.\n" : "There are no leases.\n", stderr);
-    else
-        print_leases(leases);
-    if (count == (size_t)own->limit)
+    cli_listing_begin(&found, &lease_noun, CLI_LISTING_FORM(args), own->limit,
+                      pawl_leases_now(leases));
+    for (size_t i = 0; i < count; i++)
+        cli_listing_add(&found, pawl_leases_at(leases, i), 0);
+    cli_listing_print(&found, own->held ? "Nobody holds a lease." : "There are no leases.");
+    if (count == (size_t)own->limit && !args->common.json)
         cli_note("there may be more; go on with --after '%s'",
                  pawl_leases_at(leases, count - 1)->name);
     return PAWL_OK;
@@ -167,9 +140,9 @@ static pawl_status show_lease(const cli_args *args, pawl_store *store, pawl_erro
     if (st != PAWL_OK)
         return st;
     if (args->common.json)
-        cli_json_print(stdout, lease_json(pawl_leases_at(one, 0)));
+        cli_json_print(stdout, cli_noun_json(&lease_noun, pawl_leases_at(one, 0)));
     else
-        print_lease(pawl_leases_at(one, 0), pawl_leases_now(one));
+        cli_noun_details(&lease_noun, pawl_leases_at(one, 0), pawl_leases_now(one));
     return PAWL_OK;
 }
 
@@ -201,7 +174,8 @@ static pawl_status preview_release(const cli_args *args, pawl_store *store, pawl
         return st;
     const pawl_lease *lease = pawl_leases_at(one, 0);
     if (args->common.json)
-        cli_json_print(stdout, json_pack("{s:b, s:o}", "dry_run", 1, "lease", lease_json(lease)));
+        cli_json_print(stdout, json_pack("{s:b, s:o}", "dry_run", 1, "lease",
+                                         cli_noun_json(&lease_noun, lease)));
     else
         printf("would be taken away from %s (token %" PRId64 ")\n", lease->owner_name,
                lease->fence);
@@ -213,7 +187,6 @@ static pawl_status confirm_release(const char *name, pawl_store *store, int64_t 
                                    pawl_error *err)
 {
     PAWLI_AUTO(pawl_leases) one = NULL;
-    char when[CLI_WHEN_SIZE];
     pawl_status st = find_held_lease(name, store, *ret_fence, &one, err);
 
     if (st != PAWL_OK)
@@ -223,7 +196,7 @@ static pawl_status confirm_release(const char *name, pawl_store *store, int64_t 
         cli_text_clean(lease->owner_name, strlen(lease->owner_name), true);
     PAWLI_AUTO_FREE char *question =
         cli_print("Take the lease away from %s (token %" PRId64 ", ends %s)?", holder, lease->fence,
-                  cli_when_relative(lease->expires_at, pawl_leases_now(one), when));
+                  cli_when_relative(lease->expires_at, pawl_leases_now(one), CLI_ROOM));
     if (*ret_fence == 0)
         *ret_fence = lease->fence;
     if (cli_confirm(question))
@@ -263,7 +236,7 @@ static pawl_status release_lease(const cli_args *args, pawl_store *store, pawl_e
     if (st != PAWL_OK)
         return st;
     if (args->common.json)
-        cli_json_print(stdout, lease_json(pawl_leases_at(one, 0)));
+        cli_json_print(stdout, cli_noun_json(&lease_noun, pawl_leases_at(one, 0)));
     else
         printf("taken away from %s (token %" PRId64 ")\n", pawl_leases_at(one, 0)->owner_name,
                pawl_leases_at(one, 0)->fence);

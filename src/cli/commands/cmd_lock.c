@@ -218,7 +218,6 @@ static pawl_status acquire_lock(const cli_args *args, pawl_store *store,
     const lock_settings *own = args->settings;
     const char *name = args->words.items[0];
     pawl_lease_runner_options lock_options = PAWL_LEASE_RUNNER_OPTIONS_INIT;
-    char span[CLI_WHEN_SIZE];
     pawl_status st;
 
     lock_options.ttl_ms = own->ttl_ms;
@@ -227,7 +226,7 @@ static pawl_status acquire_lock(const cli_args *args, pawl_store *store,
     if (st != PAWL_E_HELD || own->wait_ms == 0)
         return st;
     if (isatty(STDERR_FILENO) == 1)
-        cli_note("%s (waiting for up to %s)", err->message, cli_span_text(own->wait_ms, span));
+        cli_note("%s (waiting for up to %s)", err->message, cli_span_text(own->wait_ms, CLI_ROOM));
     lock_options.wait_ms = own->wait_ms;
     return pawl_lease_runner_start(store, name, &lock_options, ret_runner, err);
 }

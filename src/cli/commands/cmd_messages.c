@@ -1,15 +1,12 @@
 /* src/cli/commands/cmd_messages.c - pawl ls and pawl show: the messages of the store. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "cli.h"
 #include "console.h"
 #include "database.h"
 #include "fail.h"
-#include "message_view.h"
+#include "message_fields.h"
 #include "scope.h"
 #include "selection.h"
 
@@ -23,68 +20,31 @@ typedef struct ls_settings {
 
 static const ls_settings ls_defaults = {.limit = 50};
 
-typedef struct message_list {
-    json_t *array;    /* with --json */
-    cli_table *table; /* otherwise */
-    pawl_wall now;
-    int64_t wanted;
-    int64_t count;
-    int64_t last_id;
-    bool more;
-} message_list;
-
-static bool gather_message(void *context, const pawl_message *message)
+static bool list_message(void *listing, const pawl_message *message)
 {
-    message_list *to = context;
-
-    if (to->count == to->wanted) {
-        to->more = true;
-        return false;
-    }
-    if (to->array)
-        json_array_append_new(to->array, cli_message_json(message));
-    else
-        cli_message_row(to->table, message, to->now);
-    to->last_id = pawl_message_work_id(message).value;
-    to->count++;
-    return true;
-}
-
-static void print_message_list(const message_list *found)
-{
-    if (found->count == 0) {
-        fputs("No messages match.\n", stderr);
-        return;
-    }
-    cli_table_print(found->table, stdout);
-    if (found->more) {
-        fflush(stdout);
-        fprintf(stderr, "%sMore: add --before %" PRId64 " or a larger --limit.%s\n",
-                cli_style(stderr, CLI_DIM), found->last_id, cli_style(stderr, CLI_PLAIN));
-    }
+    return cli_listing_add(listing, message, pawl_message_work_id(message).value);
 }
 
 static pawl_status list_messages(const cli_args *args, const pawl_filter *filter, pawl_error *err)
 {
     const ls_settings *own = args->settings;
     PAWLI_AUTO(pawl_store) store = NULL;
-    PAWLI_AUTO(cli_table) table = cli_message_table();
-    message_list found = {.table = table, .wanted = own->limit};
+    CLI_AUTO_LISTING found = {0};
+    pawl_wall now = PAWL_NEVER;
     pawl_status st = cli_database_open(args, &store, err);
 
     if (st == PAWL_OK)
-        st = pawl_store_now(store, &found.now, err);
+        st = pawl_store_now(store, &now, err);
     if (st != PAWL_OK)
         return st;
-    found.array = args->common.json ? json_array() : NULL;
-    st = cli_listing_walk(store, filter, gather_message, &found, err);
+    cli_listing_begin(&found, &cli_message_noun, CLI_LISTING_FORM(args), own->limit, now);
+    st = cli_messages_walk(store, filter, list_message, &found, err);
     if (st != PAWL_OK)
-        json_decref(found.array);
-    else if (found.array)
-        cli_json_print(stdout, found.array);
-    else
-        print_message_list(&found);
-    return st;
+        return st;
+    cli_listing_print(&found, "No messages match.");
+    if (found.more)
+        cli_listing_hint(&found, CLI_HINT_BEFORE, found.last_id);
+    return PAWL_OK;
 }
 
 static pawl_status run_ls(const cli_args *args, pawl_error *err)
@@ -145,7 +105,6 @@ static pawl_status print_message(const cli_args *args, bool payload_only, pawl_s
                                  const pawl_message *message, pawl_error *err)
 {
     pawl_wall now;
-    json_t *document;
     pawl_status st;
 
     if (payload_only) {
@@ -155,9 +114,7 @@ static pawl_status print_message(const cli_args *args, bool payload_only, pawl_s
         return PAWL_OK;
     }
     if (args->common.json) {
-        document = cli_message_json(message);
-        cli_message_json_payload(document, message);
-        cli_json_print(stdout, document);
+        cli_json_print(stdout, cli_message_full_json(message));
         return PAWL_OK;
     }
     st = pawl_store_now(store, &now, err);

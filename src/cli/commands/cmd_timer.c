@@ -10,111 +10,14 @@
 #include "console.h"
 #include "database.h"
 #include "fail.h"
-#include "message_view.h"
+#include "message_fields.h"
 #include "scope.h"
 #include "table.h"
 
 PAWLI_AUTO_DEFINE(pawl_scheduler, pawl_scheduler_free);
 
 #define PAGE 1000
-
-static const cli_column timer_columns[] = {
-    {"ID", true},           {"TOPIC", false},       {"DUE", false},       {"PRIORITY", true},
-    {"DESTINATION", false}, {"CORRELATION", false}, {"MESSAGE ID", false}};
-
-typedef struct timer_gathering {
-    json_t *array;    /* with --json */
-    cli_table *table; /* otherwise */
-    pawl_wall now;
-    int64_t count;
-} timer_gathering;
-
-static const char *or_dash(const char *text)
-{
-    return text ? text : "-";
-}
-
-static void add_timer_row(cli_table *table, const pawl_message *message, pawl_wall now)
-{
-    char when[CLI_WHEN_SIZE];
-    char id[PAWL_UUID_TEXT_SIZE];
-
-    pawl_message_id_format(pawl_message_get_id(message), id);
-    cli_table_cell(table, CLI_PLAIN, "%" PRId64, pawl_message_work_id(message).value);
-    cli_table_cell(table, CLI_PLAIN, "%s", pawl_message_topic(message));
-    cli_table_cell(table, CLI_PLAIN, "%s",
-                   cli_table_time(pawl_message_next_attempt_at(message), now, when));
-    cli_table_cell(table, CLI_PLAIN, "%d", pawl_message_priority(message));
-    cli_table_cell(table, CLI_PLAIN, "%s", or_dash(pawl_message_destination(message)));
-    cli_table_cell(table, CLI_PLAIN, "%s", or_dash(pawl_message_correlation_id(message)));
-    cli_table_cell(table, CLI_DIM, "%s", id);
-}
-
-static void gather_timers(timer_gathering *to, const pawl_messages *page)
-{
-    for (size_t i = 0; i < pawl_messages_count(page); i++, to->count++) {
-        const pawl_message *message = pawl_messages_at(page, i);
-
-        if (to->array)
-            json_array_append_new(to->array, cli_message_json(message));
-        else
-            add_timer_row(to->table, message, to->now);
-    }
-}
-
-static pawl_status gather_timer_pages(pawl_store *store, pawl_timer_query *query, int64_t limit,
-                                      timer_gathering *to, pawl_error *err)
-{
-    PAWLI_AUTO(pawl_scheduler) scheduler = NULL;
-    pawl_status st = pawl_scheduler_new_on_store(store, &scheduler, err);
-
-    while (st == PAWL_OK) {
-        PAWLI_AUTO(pawl_messages) page = NULL;
-
-        query->limit = limit - to->count < PAGE ? (int)(limit - to->count) : PAGE;
-        st = pawl_timer_pending(scheduler, query, &page, &query->after, err);
-        if (st == PAWL_OK)
-            gather_timers(to, page);
-        if (query->after.id.value == 0 || to->count == limit)
-            break;
-    }
-    return st;
-}
-
-static void print_timers(const timer_gathering *found, bool more)
-{
-    if (found->count == 0) {
-        fputs("No timers are pending.\n", stderr);
-        return;
-    }
-    cli_table_print(found->table, stdout);
-    if (!more)
-        return;
-    fflush(stdout);
-    fprintf(stderr, "%sMore: add --from with the last time, or a larger --limit.%s\n",
-            cli_style(stderr, CLI_DIM), cli_style(stderr, CLI_PLAIN));
-}
-
-static pawl_status print_pending(const cli_args *args, pawl_store *store,
-                                 const pawl_timer_query *given, int64_t limit, pawl_error *err)
-{
-    PAWLI_AUTO(cli_table) table = cli_table_new(timer_columns, PAWLI_COUNT(timer_columns));
-    pawl_timer_query query = *given;
-    timer_gathering found = {.table = table};
-    pawl_status st = pawl_store_now(store, &found.now, err);
-
-    if (st != PAWL_OK)
-        return st;
-    found.array = args->common.json ? json_array() : NULL;
-    st = gather_timer_pages(store, &query, limit, &found, err);
-    if (st != PAWL_OK)
-        json_decref(found.array);
-    else if (found.array)
-        cli_json_print(stdout, found.array);
-    else
-        print_timers(&found, query.after.id.value != 0);
-    return st;
-}
+#define LIMIT_DEFAULT 50
 
 typedef struct timer_settings {
     cli_compose message;
@@ -126,14 +29,56 @@ typedef struct timer_settings {
     cli_change_settings change;
 } timer_settings;
 
-#define LIMIT_DEFAULT 50
+/* ---- ls ---- */
+
+static pawl_status gather_timers(pawl_store *store, pawl_timer_query *query, cli_listing *to,
+                                 pawl_error *err)
+{
+    PAWLI_AUTO(pawl_scheduler) scheduler = NULL;
+    pawl_status st = pawl_scheduler_new_on_store(store, &scheduler, err);
+
+    while (st == PAWL_OK) {
+        PAWLI_AUTO(pawl_messages) page = NULL;
+        int64_t left = to->wanted - to->count;
+
+        query->limit = left < PAGE ? (int)left : PAGE;
+        st = pawl_timer_pending(scheduler, query, &page, &query->after, err);
+        for (size_t i = 0; st == PAWL_OK && i < pawl_messages_count(page); i++)
+            cli_listing_add(to, pawl_messages_at(page, i), 0);
+        if (query->after.id.value == 0 || to->count == to->wanted)
+            break;
+    }
+    return st;
+}
+
+/* At most `limit` of the timers that `given` selects, page by page. */
+static pawl_status print_pending(const cli_args *args, pawl_store *store,
+                                 const pawl_timer_query *given, int64_t limit, pawl_error *err)
+{
+    bool json = args->common.json;
+    CLI_AUTO_LISTING found = {0};
+    pawl_timer_query query = *given;
+    pawl_wall now = PAWL_NEVER;
+    pawl_status st = pawl_store_now(store, &now, err);
+
+    if (st != PAWL_OK)
+        return st;
+    cli_listing_begin(&found, json ? &cli_message_noun : &cli_timer_noun, CLI_LISTING_FORM(args),
+                      limit, now);
+    st = gather_timers(store, &query, &found, err);
+    if (st != PAWL_OK)
+        return st;
+    cli_listing_print(&found, "No timers are pending.");
+    if (query.after.id.value != 0)
+        cli_listing_hint(&found, "More: add --from with the last time, or a larger --limit.");
+    return PAWL_OK;
+}
 
 /* ---- add ---- */
 
 static void print_scheduled(const cli_args *args, pawl_wall now, const pawl_enqueued *stored)
 {
     char id[PAWL_UUID_TEXT_SIZE];
-    char when[CLI_WHEN_SIZE];
     json_t *document;
 
     pawl_message_id_format(stored->message_id, id);
@@ -141,7 +86,7 @@ static void print_scheduled(const cli_args *args, pawl_wall now, const pawl_enqu
         bool passed = stored->due_at.us <= now.us;
         printf("%s due %s%s, work id %" PRId64 ", message id %s\n",
                stored->existed ? "Already there:" : "Scheduled:", passed ? "now, was due " : "",
-               cli_when_both(stored->due_at, now, when), stored->work_id.value, id);
+               cli_when_both(stored->due_at, now, CLI_ROOM), stored->work_id.value, id);
         return;
     }
     document = json_object();

@@ -10,7 +10,7 @@
 #include "console.h"
 #include "database.h"
 #include "fail.h"
-#include "message_view.h"
+#include "fields.h"
 #include "scope.h"
 #include "table.h"
 
@@ -59,46 +59,33 @@ static pawl_status change_topics(const cli_args *args, pawl_store *store,
     return st;
 }
 
-static void print_topics(const pawl_topics *topics, pawl_wall now)
+static void read_topic_paused(const void *from, pawl_wall now, cli_value *to)
 {
-    static const cli_column columns[] = {{"TOPIC", false}, {"STATE", false}, {"SINCE", false}};
-    PAWLI_AUTO(cli_table) table = cli_table_new(columns, PAWLI_COUNT(columns));
+    const pawl_topic *topic = from;
 
-    if (pawl_topics_count(topics) == 0) {
-        fputs("There are no topics yet.\n", stderr);
-        return;
-    }
-    for (size_t i = 0; i < pawl_topics_count(topics); i++) {
-        const pawl_topic *topic = pawl_topics_at(topics, i);
-        bool paused = topic->paused_at.us != PAWL_NEVER.us;
-        char when[CLI_WHEN_SIZE];
-        cli_table_cell(table, CLI_PLAIN, "%s", topic->name);
-        cli_table_cell(table, paused ? CLI_YELLOW : CLI_PLAIN, "%s", paused ? "paused" : "active");
-        cli_table_cell(table, CLI_PLAIN, "%s",
-                       paused ? cli_table_time(topic->paused_at, now, when) : "-");
-    }
-    cli_table_print(table, stdout);
+    (void)now;
+    to->kind = CLI_FIELD_BOOL;
+    to->number = topic->paused_at.us != PAWL_NEVER.us;
 }
 
-static void print_topics_json(const pawl_topics *topics)
-{
-    json_t *array = json_array();
+CLI_FIELD_READ(pawl_topic, read_topic_state,
+               cli_value_colored(to, it->paused_at.us != PAWL_NEVER.us ? CLI_YELLOW : CLI_PLAIN,
+                                 it->paused_at.us != PAWL_NEVER.us ? "paused" : "active"));
 
-    for (size_t i = 0; i < pawl_topics_count(topics); i++) {
-        const pawl_topic *topic = pawl_topics_at(topics, i);
-        json_t *object = json_object();
-        cli_json_text(object, "topic", topic->name);
-        json_object_set_new(object, "paused", json_boolean(topic->paused_at.us != PAWL_NEVER.us));
-        cli_json_time(object, "paused_at", topic->paused_at);
-        json_object_set_new(object, "dead_letters", json_boolean(topic->dead_letters));
-        json_array_append_new(array, object);
-    }
-    cli_json_print(stdout, array);
-}
+#define TOPIC(kind, member) CLI_FIELD_##kind, offsetof(pawl_topic, member)
+static const cli_field topic_fields[] = {
+    {"topic", TOPIC(TEXT, name), .column = {1, "TOPIC"}},
+    {"paused", .read = read_topic_paused},
+    {NULL, .read = read_topic_state, .column = {2, "STATE"}},
+    {"paused_at", TOPIC(TIME, paused_at), .column = {3, "SINCE", false, "-"}},
+    {"dead_letters", TOPIC(BOOL, dead_letters)},
+};
+static const cli_noun topic_noun = CLI_NOUN(topic_fields);
 
 static pawl_status list_topics(const cli_args *args, pawl_store *store, pawl_error *err)
 {
     PAWLI_AUTO(pawl_topics) topics = NULL;
+    CLI_AUTO_LISTING found = {0};
     pawl_wall now = PAWL_NEVER;
     pawl_status st = pawl_topic_list(store, &topics, err);
 
@@ -106,10 +93,10 @@ static pawl_status list_topics(const cli_args *args, pawl_store *store, pawl_err
         st = pawl_store_now(store, &now, err);
     if (st != PAWL_OK)
         return st;
-    if (args->common.json)
-        print_topics_json(topics);
-    else
-        print_topics(topics, now);
+    cli_listing_begin(&found, &topic_noun, CLI_LISTING_FORM(args), INT64_MAX, now);
+    for (size_t i = 0; i < pawl_topics_count(topics); i++)
+        cli_listing_add(&found, pawl_topics_at(topics, i), 0);
+    cli_listing_print(&found, "There are no topics yet.");
     return PAWL_OK;
 }
 
@@ -146,43 +133,54 @@ const cli_verb cli_verb_topic = {
     .run = run_topic,
 };
 
-static void add_count_cell(cli_table *table, int64_t number, cli_color color_if_any)
-{
-    char text[CLI_WHEN_SIZE];
+/* ---- stats ---- */
 
-    cli_table_cell(table, number > 0 ? color_if_any : CLI_PLAIN, "%s",
-                   cli_count_text(number, text));
+static void format_count(cli_value *to, int64_t count, cli_color color_if_any)
+{
+    cli_value_colored(to, count > 0 ? color_if_any : CLI_PLAIN, cli_count_text(count, to->room));
 }
 
-/* Counting stops at 10,000: "≥ 10,000 (~123,456)". */
-static void add_ready_cell(cli_table *table, const pawl_topic_stats *topic)
-{
-    char least[CLI_WHEN_SIZE];
-    char estimate[CLI_WHEN_SIZE];
+#define COUNT_CELL(name, member, color)                                                            \
+    CLI_FIELD_READ(pawl_topic_stats, name, format_count(to, it->member, color))
+COUNT_CELL(read_in_progress, in_progress, CLI_YELLOW);
+COUNT_CELL(read_done, total_done, CLI_GREEN);
+COUNT_CELL(read_failed, total_failed, CLI_RED);
+COUNT_CELL(read_expired, total_expired, CLI_MAGENTA);
+COUNT_CELL(read_cancelled, total_cancelled, CLI_DIM);
 
+/* Counting stops at 10,000: ">= 10,000 (~123,456)". */
+static void read_ready_cell(const void *from, pawl_wall now, cli_value *to)
+{
+    const pawl_topic_stats *topic = from;
+
+    (void)now;
     if (topic->depth_is_at_least)
-        cli_table_cell(table, CLI_PLAIN, ">= %s (~%s)", cli_count_text(topic->ready, least),
-                       cli_count_text(topic->depth_estimate - topic->in_progress, estimate));
+        cli_value_format(to, CLI_PLAIN, ">= %s (~%s)", cli_count_text(topic->ready, CLI_ROOM),
+                         cli_count_text(topic->depth_estimate - topic->in_progress, CLI_ROOM));
     else
-        add_count_cell(table, topic->ready, CLI_PLAIN);
+        format_count(to, topic->ready, CLI_PLAIN);
 }
 
-static void add_stats_row(cli_table *table, const pawl_topic_stats *topic, pawl_wall now)
-{
-    char when[CLI_WHEN_SIZE];
-
-    cli_table_cell(table, CLI_PLAIN, "%s", topic->topic);
-    add_ready_cell(table, topic);
-    add_count_cell(table, topic->in_progress, CLI_YELLOW);
-    cli_table_cell(table, CLI_PLAIN, "%s",
-                   topic->oldest_due_at.us == PAWL_NEVER.us
-                       ? "-"
-                       : cli_table_time(topic->oldest_due_at, now, when));
-    add_count_cell(table, topic->total_done, CLI_GREEN);
-    add_count_cell(table, topic->total_failed, CLI_RED);
-    add_count_cell(table, topic->total_expired, CLI_MAGENTA);
-    add_count_cell(table, topic->total_cancelled, CLI_DIM);
-}
+#define STATS(kind, member) CLI_FIELD_##kind, offsetof(pawl_topic_stats, member)
+static const cli_field stats_fields[] = {
+    {"topic", STATS(TEXT, topic), .column = {1, "TOPIC"}},
+    {"ready", STATS(INT64, ready)},
+    {NULL, .read = read_ready_cell, .column = {2, "READY", true}},
+    {"in_progress", STATS(INT64, in_progress)},
+    {NULL, .read = read_in_progress, .column = {3, "IN PROGRESS", true}},
+    {"depth_is_at_least", STATS(BOOL, depth_is_at_least)},
+    {"depth_estimate", STATS(INT64, depth_estimate)},
+    {"oldest_due_at", STATS(TIME, oldest_due_at), .column = {4, "OLDEST DUE", false, "-"}},
+    {"done", STATS(INT64, total_done)},
+    {NULL, .read = read_done, .column = {5, "DONE", true}},
+    {"failed", STATS(INT64, total_failed)},
+    {NULL, .read = read_failed, .column = {6, "FAILED", true}},
+    {"expired", STATS(INT64, total_expired)},
+    {NULL, .read = read_expired, .column = {7, "EXPIRED", true}},
+    {"cancelled", STATS(INT64, total_cancelled)},
+    {NULL, .read = read_cancelled, .column = {8, "CANCELLED", true}},
+};
+static const cli_noun stats_noun = CLI_NOUN(stats_fields);
 
 static void add_to_sum(pawl_topic_stats *sum, const pawl_topic_stats *topic)
 {
@@ -199,53 +197,12 @@ static void add_to_sum(pawl_topic_stats *sum, const pawl_topic_stats *topic)
         sum->oldest_due_at = topic->oldest_due_at;
 }
 
-static void print_stats_table(const pawl_stats *stats, pawl_wall now)
-{
-    static const cli_column columns[] = {
-        {"TOPIC", false}, {"READY", true},  {"IN PROGRESS", true}, {"OLDEST DUE", false},
-        {"DONE", true},   {"FAILED", true}, {"EXPIRED", true},     {"CANCELLED", true}};
-    PAWLI_AUTO(cli_table) table = cli_table_new(columns, PAWLI_COUNT(columns));
-    pawl_topic_stats sum = {.topic = "(all)"};
-
-    if (pawl_stats_count(stats) == 0) {
-        fputs("Nothing was sent here yet.\n", stderr);
-        return;
-    }
-    for (size_t i = 0; i < pawl_stats_count(stats); i++) {
-        add_stats_row(table, pawl_stats_at(stats, i), now);
-        add_to_sum(&sum, pawl_stats_at(stats, i));
-    }
-    if (pawl_stats_count(stats) > 1)
-        add_stats_row(table, &sum, now);
-    cli_table_print(table, stdout);
-}
-
-static void print_stats_json(const pawl_stats *stats)
-{
-    json_t *array = json_array();
-
-    for (size_t i = 0; i < pawl_stats_count(stats); i++) {
-        const pawl_topic_stats *topic = pawl_stats_at(stats, i);
-        json_t *object = json_object();
-        cli_json_text(object, "topic", topic->topic);
-        cli_json_number(object, "ready", topic->ready);
-        cli_json_number(object, "in_progress", topic->in_progress);
-        json_object_set_new(object, "depth_is_at_least", json_boolean(topic->depth_is_at_least));
-        cli_json_number(object, "depth_estimate", topic->depth_estimate);
-        cli_json_time(object, "oldest_due_at", topic->oldest_due_at);
-        cli_json_number(object, "done", topic->total_done);
-        cli_json_number(object, "failed", topic->total_failed);
-        cli_json_number(object, "expired", topic->total_expired);
-        cli_json_number(object, "cancelled", topic->total_cancelled);
-        json_array_append_new(array, object);
-    }
-    cli_json_print(stdout, array);
-}
-
 static pawl_status run_stats(const cli_args *args, pawl_error *err)
 {
     PAWLI_AUTO(pawl_store) store = NULL;
     PAWLI_AUTO(pawl_stats) stats = NULL;
+    CLI_AUTO_LISTING found = {0};
+    pawl_topic_stats sum = {.topic = "(all)"};
     pawl_wall now = PAWL_NEVER;
     pawl_status st;
 
@@ -259,10 +216,14 @@ static pawl_status run_stats(const cli_args *args, pawl_error *err)
         st = pawl_store_now(store, &now, err);
     if (st != PAWL_OK)
         return st;
-    if (args->common.json)
-        print_stats_json(stats);
-    else
-        print_stats_table(stats, now);
+    cli_listing_begin(&found, &stats_noun, CLI_LISTING_FORM(args), INT64_MAX, now);
+    for (size_t i = 0; i < pawl_stats_count(stats); i++) {
+        cli_listing_add(&found, pawl_stats_at(stats, i), 0);
+        add_to_sum(&sum, pawl_stats_at(stats, i));
+    }
+    if (pawl_stats_count(stats) > 1 && !args->common.json)
+        cli_listing_add(&found, &sum, 0);
+    cli_listing_print(&found, "Nothing was sent here yet.");
     return PAWL_OK;
 }
 

@@ -113,13 +113,12 @@ static void print_next_fires(const pawl_job *job, pawl_wall now)
     pawl_fire fires[FIRES];
     size_t count = cli_job_next_fires(job, fires, FIRES, &schedule);
     char local[CLI_FIRE_SIZE];
-    char when[CLI_WHEN_SIZE];
 
     if (schedule)
         printf("It fires %s.\n", pawl_schedule_explain(schedule));
     for (size_t i = 0; i < count; i++)
         printf("%s %s, %s\n", i == 0 ? "Next:" : "     ", cli_job_fire_text(&fires[i], local),
-               cli_when_relative(fires[i].at, now, when));
+               cli_when_relative(fires[i].at, now, CLI_ROOM));
     if (!job->enabled)
         puts("It is disabled; 'pawl job enable' starts it.");
 }
@@ -135,7 +134,7 @@ static pawl_status print_job(const cli_args *args, pawl_store *store, const char
     if (st != PAWL_OK)
         return st;
     if (args->common.json) {
-        object = cli_job_json(pawl_jobs_at(one, 0));
+        object = cli_noun_json(&cli_job_noun, pawl_jobs_at(one, 0));
         json_object_set_new(object, "created", json_boolean(created));
         cli_json_print(stdout, object);
         return PAWL_OK;

@@ -81,22 +81,21 @@ const char *cli_job_fire_text(const pawl_fire *fire, char ret_text[CLI_FIRE_SIZE
     return ret_text;
 }
 
-cli_table *cli_job_fire_table(void)
+static cli_table *new_fire_table(void)
 {
     static const cli_column columns[] = {{"LOCAL", false}, {"UTC", false}, {"", false}};
 
     return cli_table_new(columns, PAWLI_COUNT(columns));
 }
 
-void cli_job_fire_row(cli_table *table, const pawl_fire *fire)
+static void add_fire_row(cli_table *table, const pawl_fire *fire)
 {
     char local[CLI_FIRE_SIZE];
-    char utc[CLI_WHEN_SIZE];
     char text[NOTE_SIZE];
 
     clock_change_note(fire, text);
     cli_table_cell(table, CLI_PLAIN, "%s", cli_job_fire_text(fire, local));
-    cli_table_cell(table, CLI_DIM, "%s", cli_when_absolute(fire->at, utc));
+    cli_table_cell(table, CLI_DIM, "%s", cli_when_absolute(fire->at, CLI_ROOM));
     cli_table_cell(table, text[0] ? CLI_YELLOW : CLI_PLAIN, "%s", text);
 }
 
@@ -211,7 +210,7 @@ static pawl_status add_fires(const pawl_schedule *schedule, pawl_wall after, int
         if (array)
             json_array_append_new(array, cli_job_fire_json(&fire));
         else
-            cli_job_fire_row(table, &fire);
+            add_fire_row(table, &fire);
         after = fire.at;
     }
     return st == PAWL_E_EMPTY ? PAWL_OK : st; /* fewer, at the end of the calendar */
@@ -261,7 +260,7 @@ pawl_status cli_job_next(const cli_args *args, pawl_store *store, pawl_error *er
     pawl_zone_data_version(version);
     if (args->common.json)
         return print_fires_json(schedule, from, count, version, err);
-    PAWLI_AUTO(cli_table) table = cli_job_fire_table();
+    PAWLI_AUTO(cli_table) table = new_fire_table();
     st = add_fires(schedule, from, count, table, NULL, err);
     if (st != PAWL_OK)
         return st;

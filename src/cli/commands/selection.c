@@ -109,8 +109,8 @@ pawl_status cli_id_find(pawl_store *store, const cli_id *id, pawl_messages **ret
 
 #define PAGE 1000
 
-pawl_status cli_listing_walk(pawl_store *store, const pawl_filter *filter, cli_listing_fn visit,
-                             void *context, pawl_error *err)
+pawl_status cli_messages_walk(pawl_store *store, const pawl_filter *filter,
+                              cli_message_visitor visit, void *context, pawl_error *err)
 {
     pawl_filter page = *filter;
 

@@ -10,11 +10,11 @@
 #include "args.h"
 
 /* Return false to stop. `message` is valid during the call. */
-typedef bool (*cli_listing_fn)(void *context, const pawl_message *message);
+typedef bool (*cli_message_visitor)(void *context, const pawl_message *message);
 
 /* Newest first, from filter->before on. */
-pawl_status cli_listing_walk(pawl_store *store, const pawl_filter *filter, cli_listing_fn visit,
-                             void *context, pawl_error *err);
+pawl_status cli_messages_walk(pawl_store *store, const pawl_filter *filter,
+                              cli_message_visitor visit, void *context, pawl_error *err);
 
 /*
  * Parses "ready", "in-progress", ... and "dead" (failed, expired) to a bit set; comma lists,

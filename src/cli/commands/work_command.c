@@ -53,10 +53,10 @@ static int start_command(const cli_work *work, const pawl_message *message, cli_
 static void set_command_error(const cli_work *work, pawl_task *task, const cli_child *child,
                               cli_stop stopped)
 {
-    char limit[CLI_WHEN_SIZE];
     PAWLI_AUTO_FREE char *error =
         stopped == CLI_STOP_TIMEOUT
-            ? cli_print("ran longer than %s", cli_span_text(work->options->run_timeout_ms, limit))
+            ? cli_print("ran longer than %s",
+                        cli_span_text(work->options->run_timeout_ms, CLI_ROOM))
             : cli_child_error(child);
 
     pawl_task_explain(task, error);

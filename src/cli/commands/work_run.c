@@ -157,13 +157,11 @@ static void force_worker_stop(cli_work *work, stop_stage *now)
 
 static void announce_stop(cli_work *work)
 {
-    char grace[CLI_WHEN_SIZE];
-
     if (!work->options->talk)
         return;
     if (worker_stats(work).in_hand > 0)
         cli_note("stopping; running commands have %s to finish (a second signal ends them now)",
-                 cli_span_text(work->options->grace_ms, grace));
+                 cli_span_text(work->options->grace_ms, CLI_ROOM));
     else
         cli_note("stopping");
 }

@@ -27,12 +27,11 @@ static void write_log_line(const char *line)
 
 static void write_log_json(pawl_log_level level, const char *area, const char *message)
 {
-    char when[CLI_WHEN_SIZE];
     json_t *record = json_object();
     PAWLI_AUTO_FREE char *text = NULL;
     PAWLI_AUTO_FREE char *line = NULL;
 
-    cli_json_text(record, "time", cli_when_rfc3339(pawli_wall_now(), when));
+    cli_json_text(record, "time", cli_when_rfc3339(pawli_wall_now(), CLI_ROOM));
     cli_json_text(record, "level", pawl_log_level_name(level));
     cli_json_text(record, "area", area);
     cli_json_text(record, "message", message);
@@ -45,10 +44,9 @@ static void write_log_json(pawl_log_level level, const char *area, const char *m
 static void write_log_text(pawl_log_level level, const char *area, const char *message)
 {
     static const cli_color colors[] = {CLI_DIM, CLI_PLAIN, CLI_YELLOW, CLI_RED};
-    char when[CLI_WHEN_SIZE];
     PAWLI_AUTO_FREE char *clean = cli_text_clean(message, strlen(message), true);
     PAWLI_AUTO_FREE char *line =
-        cli_print("%s %s%-7s%s %s: %s\n", cli_when_rfc3339(pawli_wall_now(), when),
+        cli_print("%s %s%-7s%s %s: %s\n", cli_when_rfc3339(pawli_wall_now(), CLI_ROOM),
                   cli_style(stderr, colors[level]), pawl_log_level_name(level),
                   cli_style(stderr, CLI_PLAIN), area, clean);
 

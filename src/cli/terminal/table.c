@@ -1,9 +1,8 @@
-/* src/cli/terminal/table.c - an aligned table, and the details of one thing line by line. */
-#include <inttypes.h>
+/* src/cli/terminal/table.c - an aligned table. */
 #include <stdarg.h>
 #include <string.h>
 
-#include "message_view.h"
+#include "message_fields.h"
 #include "scope.h"
 #include "table.h"
 #include "terminal_text.h"
@@ -18,7 +17,7 @@ typedef struct table_cell {
 } table_cell;
 
 struct cli_table {
-    const cli_column *columns;
+    cli_column *columns;
     size_t column_count;
     table_cell *cells;
     size_t cell_count;
@@ -28,7 +27,8 @@ cli_table *cli_table_new(const cli_column *columns, size_t count)
 {
     cli_table *table = cli_alloc(1, sizeof *table);
 
-    table->columns = columns;
+    table->columns = cli_alloc(count, sizeof *columns);
+    memcpy(table->columns, columns, count * sizeof *columns);
     table->column_count = count;
     return table;
 }
@@ -40,6 +40,7 @@ void cli_table_free(cli_table *table)
     for (size_t i = 0; i < table->cell_count; i++)
         free(table->cells[i].text);
     free(table->cells);
+    free(table->columns);
     free(table);
 }
 
@@ -137,89 +138,4 @@ void cli_table_print(const cli_table *table, FILE *stream)
         print_cell(table, stream, &fit, i % table->column_count, table->cells[i].text,
                    table->cells[i].color);
     free(fit.widths);
-}
-
-#define HEX_BYTES 64
-
-void cli_details_field(const char *name, cli_color color, const char *format, ...)
-{
-    PAWLI_AUTO_FREE char *raw = NULL;
-    PAWLI_AUTO_FREE char *clean = NULL;
-    va_list arguments;
-
-    va_start(arguments, format);
-    if (vasprintf(&raw, format, arguments) < 0)
-        raw = NULL;
-    va_end(arguments);
-    clean = raw ? cli_text_clean(raw, strlen(raw), true) : cli_copy("");
-    printf("%s%-12s%s %s%s%s\n", cli_style(stdout, CLI_BOLD), name, cli_style(stdout, CLI_PLAIN),
-           color == CLI_PLAIN ? "" : cli_style(stdout, color), clean,
-           color == CLI_PLAIN ? "" : cli_style(stdout, CLI_PLAIN));
-}
-
-void cli_details_text(const char *name, const char *text)
-{
-    if (text)
-        cli_details_field(name, CLI_PLAIN, "%s", text);
-}
-
-void cli_details_time(const char *name, pawl_wall time, pawl_wall now)
-{
-    char text[CLI_WHEN_SIZE];
-
-    if (time.us != PAWL_NEVER.us)
-        cli_details_field(name, CLI_PLAIN, "%s", cli_when_both(time, now, text));
-}
-
-/* Several lines, each indented by two. */
-static void print_block(const char *text)
-{
-    while (*text) {
-        size_t length = strcspn(text, "\n");
-        printf("  %.*s\n", (int)length, text);
-        text += length;
-        if (*text == '\n')
-            text++;
-    }
-}
-
-void cli_details_error(const char *error)
-{
-    PAWLI_AUTO_FREE char *clean = NULL;
-
-    if (!error)
-        return;
-    if (!strchr(error, '\n')) {
-        cli_details_field("error", CLI_RED, "%s", error);
-        return;
-    }
-    clean = cli_text_clean(error, strlen(error), false);
-    cli_details_field("error", CLI_PLAIN, "%s", "");
-    fputs(cli_style(stdout, CLI_RED), stdout);
-    print_block(clean);
-    fputs(cli_style(stdout, CLI_PLAIN), stdout);
-}
-
-static void print_hex(const unsigned char *bytes, size_t size)
-{
-    size_t shown = size < HEX_BYTES ? size : HEX_BYTES;
-
-    for (size_t i = 0; i < shown; i++)
-        printf("%s%02x%s", i % 16 == 0 ? "  " : " ", bytes[i],
-               i % 16 == 15 || i + 1 == shown ? "\n" : "");
-    if (shown < size)
-        puts("  ...");
-}
-
-void cli_details_bytes(const char *name, const char *option, const char *bytes, size_t size)
-{
-    bool printable = cli_text_printable(bytes, size);
-
-    cli_details_field(name, CLI_PLAIN, "%zu byte%s%s%s%s", size, size == 1 ? "" : "s",
-                      printable ? "" : ", not text (", printable ? "" : option,
-                      printable ? "" : " writes them to stdout)");
-    if (printable)
-        print_block(bytes);
-    else
-        print_hex((const unsigned char *)bytes, size);
 }

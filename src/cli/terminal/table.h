@@ -18,7 +18,7 @@ typedef struct cli_column {
 
 typedef struct cli_table cli_table;
 
-/* `columns` is borrowed. */
+/* The titles are borrowed. */
 cli_table *cli_table_new(const cli_column *columns, size_t count);
 void cli_table_free(cli_table *table);
 PAWLI_AUTO_DEFINE(cli_table, cli_table_free);

@@ -265,11 +265,8 @@ const char *cli_when_absolute(pawl_wall at, char ret_text[CLI_WHEN_SIZE])
 
 const char *cli_when_both(pawl_wall at, pawl_wall now, char ret_text[CLI_WHEN_SIZE])
 {
-    char relative[CLI_WHEN_SIZE];
-    char absolute[CLI_WHEN_SIZE];
-
-    snprintf(ret_text, CLI_WHEN_SIZE, "%.20s (%.40s)", cli_when_relative(at, now, relative),
-             cli_when_absolute(at, absolute));
+    snprintf(ret_text, CLI_WHEN_SIZE, "%.20s (%.40s)", cli_when_relative(at, now, CLI_ROOM),
+             cli_when_absolute(at, CLI_ROOM));
     return ret_text;
 }
 

@@ -10,6 +10,8 @@
 #include <pawl/error.h>
 
 #define CLI_WHEN_SIZE 64
+/* Room for one of the texts below, until the end of the block. */
+#define CLI_ROOM ((char[CLI_WHEN_SIZE]){0})
 
 #define CLI_SECOND_MS INT64_C(1000)
 #define CLI_MINUTE_MS (60 * CLI_SECOND_MS)
