@@ -52,13 +52,10 @@ void cli_database_log(pawl_store_options *options, pawl_log_level level)
 
 pawl_store_options cli_database_options(const cli_args *args)
 {
-    const cli_database_settings *database = database_settings(args);
     pawl_store_options options = PAWL_STORE_OPTIONS_INIT;
 
-    options.schema = database->schema;
-    options.table_prefix = database->prefix;
-    options.timeout_ms = database->timeout_ms;
-    options.durability = (pawl_durability)database->durability;
+    cli_config_fill(args->config, CLI_LIBRARY_store, &options);
+    options.deploy_schema = false; /* only `pawl serve` creates the tables */
     if (args->common.verbose)
         cli_database_log(&options, PAWL_LOG_DEBUG);
     return options;

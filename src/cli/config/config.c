@@ -23,10 +23,12 @@ static void add_part(cli_config *config, const cli_section *section, const char 
     part->name = name ? cli_copy(name) : NULL;
     part->values = cli_alloc(1, section->size);
     part->origins = cli_alloc(section->count, sizeof *part->origins);
-    for (size_t i = 0; i < section->count; i++)
-        if (section->settings[i].fallback)
-            cli_config_set(config, part, &section->settings[i], section->settings[i].fallback,
-                           by_default);
+    for (size_t i = 0; i < section->count; i++) {
+        const cli_setting *setting = &section->settings[i];
+        cli_setting_take_default(setting, part->values);
+        if (setting->fallback)
+            cli_config_set(config, part, setting, setting->fallback, by_default);
+    }
 }
 
 cli_config *cli_config_new(void)
@@ -115,6 +117,20 @@ const void *cli_config_values(const cli_config *config, cli_section_id id)
         if (config->parts[i].section == &cli_sections[id])
             return config->parts[i].values;
     return NULL;
+}
+
+void cli_part_fill(const cli_part *part, cli_library library, void *options)
+{
+    for (size_t i = 0; i < part->section->count; i++)
+        if (part->section->settings[i].library == library)
+            cli_setting_fill(&part->section->settings[i], part->values, options);
+}
+
+void cli_config_fill(const cli_config *config, cli_library library, void *options)
+{
+    for (size_t i = 0; i < config->part_count; i++)
+        if (!config->parts[i].section->named)
+            cli_part_fill(&config->parts[i], library, options);
 }
 
 const cli_part *cli_config_next(const cli_config *config, cli_section_id id, const cli_part *last)

@@ -72,6 +72,10 @@ const cli_option *cli_config_options(size_t *ret_count);
 
 /* The values of a section without names: a `cli_..._settings`. */
 const void *cli_config_values(const cli_config *config, cli_section_id id);
+/* Sets the library's options from one part, or from all sections without names. Borrowed strings.
+ */
+void cli_part_fill(const cli_part *part, cli_library library, void *options);
+void cli_config_fill(const cli_config *config, cli_library library, void *options);
 /* Iterates over the parts of a section with names: NULL begins, and ends. */
 const cli_part *cli_config_next(const cli_config *config, cli_section_id id, const cli_part *last);
 

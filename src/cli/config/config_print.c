@@ -126,10 +126,15 @@ static const char introduction[] =
     "read. Several, with commas between them, "
     "while it is being changed |\n";
 
-static void write_default(FILE *stream, const cli_setting *setting)
+static void write_default(FILE *stream, const cli_section *section, const cli_setting *setting)
 {
-    if (setting->fallback)
-        fprintf(stream, "`%s`", setting->fallback);
+    PAWLI_AUTO_FREE void *values = cli_alloc(1, section->size);
+    PAWLI_AUTO_FREE char *text = NULL;
+
+    cli_setting_take_default(setting, values);
+    text = setting->fallback ? cli_copy(setting->fallback) : cli_setting_text(setting, values);
+    if (text)
+        fprintf(stream, "`%s`", text);
     else
         fputs("not set", stream);
 }
@@ -150,7 +155,7 @@ static void write_setting(FILE *stream, const cli_section *section, const cli_se
     fprintf(stream, "| `%s` | ", setting->key);
     write_cell(stream, is_text && setting->value ? setting->value : allowed);
     fputs(" | ", stream);
-    write_default(stream, setting);
+    write_default(stream, section, setting);
     if (!section->named) {
         fprintf(stream, " | `%s`", variable);
         if (setting->flag)

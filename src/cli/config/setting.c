@@ -207,12 +207,52 @@ bool cli_setting_store(const cli_setting *setting, void *values, const char *tex
     return false;
 }
 
+static bool is_text(const cli_setting *setting)
+{
+    return setting->kind == CLI_VALUE_TEXT || setting->kind == CLI_VALUE_URL;
+}
+
+/* A number of the library: int, int64_t, size_t or an enum. */
+static int64_t read_library_number(const void *member, size_t size)
+{
+    return size == sizeof(int) ? *(const int *)member : *(const int64_t *)member;
+}
+
+void cli_setting_take_default(const cli_setting *setting, void *values)
+{
+    void *field = (char *)values + setting->offset;
+
+    if (setting->fallback || setting->library == CLI_LIBRARY_NONE || is_text(setting))
+        return;
+    const void *member =
+        (const char *)cli_library_defaults[setting->library] + setting->library_offset;
+    if (setting->kind == CLI_VALUE_BOOL)
+        *(bool *)field = *(const bool *)member;
+    else
+        *(int64_t *)field = read_library_number(member, setting->library_size);
+}
+
+void cli_setting_fill(const cli_setting *setting, const void *values, void *options)
+{
+    const void *field = (const char *)values + setting->offset;
+    void *member = (char *)options + setting->library_offset;
+
+    if (is_text(setting))
+        *(const char **)member = *(char *const *)field;
+    else if (setting->kind == CLI_VALUE_BOOL)
+        *(bool *)member = *(const bool *)field;
+    else if (setting->library_size == sizeof(int))
+        *(int *)member = (int)*(const int64_t *)field;
+    else
+        *(int64_t *)member = *(const int64_t *)field;
+}
+
 void cli_setting_done(const cli_setting *setting, void *values)
 {
     void *field = (char *)values + setting->offset;
     cli_texts *list = field;
 
-    if (setting->kind == CLI_VALUE_TEXT || setting->kind == CLI_VALUE_URL) {
+    if (is_text(setting)) {
         free(*(void **)field);
         *(char **)field = NULL;
     } else if (setting->kind == CLI_VALUE_LIST || setting->kind == CLI_VALUE_SECRETS) {

@@ -24,17 +24,34 @@ typedef enum cli_value_kind {
     CLI_VALUE_SECRETS /* cli_texts: sources of secrets, "file:PATH" or "env:NAME" */
 } cli_value_kind;
 
+/* Whose option a setting is: pawl_store_options, ... */
+typedef enum cli_library {
+    CLI_LIBRARY_NONE,
+    CLI_LIBRARY_store,
+    CLI_LIBRARY_worker,
+    CLI_LIBRARY_delivery,
+    CLI_LIBRARY_service,
+    CLI_LIBRARY_receiver,
+    CLI_LIBRARY_receive,
+    CLI_LIBRARY_COUNT
+} cli_library;
+/* The options as their PAWL_..._INIT has them. */
+extern const void *const cli_library_defaults[CLI_LIBRARY_COUNT];
+
 typedef struct cli_setting {
     const char *key;
     cli_value_kind kind;
     const char *value;    /* the name of the value in the documentation; NULL: by its kind */
-    const char *fallback; /* the default as written in the file; NULL: not set */
+    const char *fallback; /* the default as written in the file; NULL: the library's, or not set */
     const char *flag;     /* of `pawl serve`, without the dashes; NULL: none */
     const char *choices;  /* CLI_VALUE_CHOICE: "text|json" */
     const char *help;
     size_t offset; /* of the field in the section's struct */
     int64_t min;
     int64_t max;
+    cli_library library; /* the option that it sets */
+    size_t library_offset;
+    size_t library_size;
 } cli_setting;
 
 typedef struct cli_section {
@@ -166,6 +183,10 @@ char *cli_setting_allowed(const cli_setting *setting);
  */
 bool cli_setting_store(const cli_setting *setting, void *values, const char *text,
                        char **ret_problem);
+/* Sets the field to the library's default, if the setting has none of its own. */
+void cli_setting_take_default(const cli_setting *setting, void *values);
+/* Sets the library's option to the field; the strings stay the field's. */
+void cli_setting_fill(const cli_setting *setting, const void *values, void *options);
 /* Resets the field to not set: zero. */
 void cli_setting_done(const cli_setting *setting, void *values);
 /* The value as written in the file, passwords hidden; NULL: not set. malloc'ed. */

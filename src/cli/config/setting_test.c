@@ -7,6 +7,25 @@
 #include "test.h"
 #include "units.h"
 
+/* Those of the library, too, are in range and read back as they are shown. */
+static void assert_defaults_can_be_written(const cli_part *part)
+{
+    for (size_t i = 0; i < part->section->count; i++) {
+        const cli_setting *setting = &part->section->settings[i];
+        PAWLI_AUTO_FREE void *values = cli_alloc(1, part->section->size);
+        PAWLI_AUTO_FREE char *text = cli_setting_text(setting, part->values);
+        PAWLI_AUTO_FREE char *problem = NULL;
+        PAWLI_AUTO_FREE char *again = NULL;
+        if (!text)
+            continue;
+        if (!cli_setting_store(setting, values, text, &problem))
+            test_fail("[%s] %s %s", part->section->name, setting->key, problem);
+        again = cli_setting_text(setting, values);
+        assert_string_equal(text, again);
+        cli_setting_done(setting, values);
+    }
+}
+
 PAWL_TEST(every_default_is_one_that_may_be_written)
 {
     cli_config *config = cli_config_new();
@@ -16,6 +35,8 @@ PAWL_TEST(every_default_is_one_that_may_be_written)
             cli_config_part(config, &cli_sections[i], "x");
     if (config->problem_count > 0)
         test_fail("%s", config->problems[0]);
+    for (size_t i = 0; i < config->part_count; i++)
+        assert_defaults_can_be_written(&config->parts[i]);
     cli_config_free(config);
 }
 

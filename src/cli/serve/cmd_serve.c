@@ -239,17 +239,9 @@ static pawl_status try_addresses(const cli_config *config, pawl_error *err)
 static pawl_status open_serve_store(cli_serve *serve, pawl_error *err)
 {
     const cli_database_settings *database = cli_config_values(serve->config, CLI_SECTION_DATABASE);
-    const cli_inbox_settings *inbox = cli_config_values(serve->config, CLI_SECTION_INBOX);
     pawl_store_options options = PAWL_STORE_OPTIONS_INIT;
 
-    options.schema = database->schema;
-    options.table_prefix = database->prefix;
-    options.deploy_schema = database->deploy;
-    options.durability = (pawl_durability)database->durability;
-    options.timeout_ms = database->timeout_ms;
-    options.pool_size = (int)database->pool_size;
-    options.inbox_keep_ms = inbox->retention_ms;
-    options.inbox_retry_window_ms = inbox->retry_window_ms;
+    cli_config_fill(serve->config, CLI_LIBRARY_store, &options);
     options.log = cli_serve_log(serve->config);
     return pawl_store_open(database->url, &options, &serve->store, err);
 }

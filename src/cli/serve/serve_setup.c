@@ -17,19 +17,13 @@ static pawl_status run_worker(cli_serve *serve, pawl_error *err)
 
 pawl_status cli_serve_worker(cli_serve *serve, pawl_error *err)
 {
-    const cli_worker_settings *worker = cli_config_values(serve->config, CLI_SECTION_WORKER);
-    const cli_inbox_settings *inbox = cli_config_values(serve->config, CLI_SECTION_INBOX);
     const cli_server_settings *server = cli_config_values(serve->config, CLI_SECTION_SERVER);
     pawl_worker_options options = PAWL_WORKER_OPTIONS_INIT;
 
+    cli_config_fill(serve->config, CLI_LIBRARY_worker, &options);
     options.chores_only = true;
     options.concurrency = 1;
     options.grace_ms = server->grace_ms;
-    options.retention_ms = worker->retention_ms;
-    options.chore_every_ms[PAWL_CHORE_REAP] = worker->reap_ms;
-    options.chore_every_ms[PAWL_CHORE_EXPIRE] = worker->expire_ms;
-    options.chore_every_ms[PAWL_CHORE_RETAIN] = worker->retain_ms;
-    options.chore_every_ms[PAWL_CHORE_INBOX] = inbox->cleanup_ms;
     serve->worker_thread =
         (cli_service_thread){.name = "housekeeping", .run = run_worker, .serve = serve};
     return pawl_worker_new(serve->store, &options, &serve->worker, err);
@@ -42,32 +36,15 @@ static pawl_status run_delivery(cli_serve *serve, pawl_error *err)
     return pawl_delivery_run(serve->delivery, err);
 }
 
-static pawl_delivery_options delivery_options(const cli_config *config)
-{
-    const cli_delivery_settings *delivery = cli_config_values(config, CLI_SECTION_DELIVERY);
-    const cli_server_settings *server = cli_config_values(config, CLI_SECTION_SERVER);
-    pawl_delivery_options options = PAWL_DELIVERY_OPTIONS_INIT;
-
-    options.source = server->service_id;
-    options.batch = (int)delivery->batch;
-    options.max_in_flight = (int)delivery->concurrency;
-    options.lease_ms = delivery->lease_ms;
-    options.grace_ms = server->grace_ms;
-    options.breaker_failures = (int)delivery->breaker_failures;
-    options.breaker_open.base_ms = delivery->breaker_base_ms;
-    options.breaker_open.max_ms = delivery->breaker_max_ms;
-    options.retry_after_max_ms = delivery->retry_after_max_ms;
-    options.responses = delivery->responses;
-    options.response_topic = delivery->response_topic;
-    options.log = cli_serve_log(config);
-    return options;
-}
-
 pawl_status cli_serve_delivery(cli_serve *serve, pawl_error *err)
 {
     const cli_delivery_settings *delivery = cli_config_values(serve->config, CLI_SECTION_DELIVERY);
-    pawl_delivery_options options = delivery_options(serve->config);
+    const cli_server_settings *server = cli_config_values(serve->config, CLI_SECTION_SERVER);
+    pawl_delivery_options options = PAWL_DELIVERY_OPTIONS_INIT;
 
+    cli_config_fill(serve->config, CLI_LIBRARY_delivery, &options);
+    options.grace_ms = server->grace_ms;
+    options.log = cli_serve_log(serve->config);
     if (!delivery->enabled) {
         cli_serve_say(serve->config, PAWL_LOG_INFO,
                       "delivery is off, as [delivery] enabled says: messages with a destination "
@@ -112,24 +89,16 @@ static pawl_backoff service_backoff(const cli_service_settings *from)
     return policy;
 }
 
-static pawl_service_options service_options(const cli_service_settings *from)
+static pawl_service_options service_options(const cli_part *part)
 {
+    const cli_service_settings *from = part->values;
     pawl_service_options to = PAWL_SERVICE_OPTIONS_INIT;
 
-    to.url = from->url;
+    cli_part_fill(part, CLI_LIBRARY_service, &to);
     to.secrets = from->secret.items;
     to.secret_count = from->secret.count;
-    to.scheme = (int)from->scheme;
-    to.connect_timeout_ms = from->connect_timeout_ms;
-    to.timeout_ms = from->timeout_ms;
-    to.concurrency = (int)from->concurrency;
     to.backoff = service_backoff(from);
-    to.max_attempts = (int)from->max_attempts;
     to.count = service_count(from);
-    to.allow_private = from->allow_private;
-    to.response_max_bytes = (size_t)from->max_response;
-    to.ca_file = from->ca_file;
-    to.proxy = from->proxy;
     return to;
 }
 
@@ -144,7 +113,7 @@ pawl_status cli_serve_services(const cli_config *config, pawl_services **ret_ser
 
     options.map_name = config->path;
     while ((part = cli_config_next(config, CLI_SECTION_SERVICE, part))) {
-        pawl_service_options one = service_options(part->values);
+        pawl_service_options one = service_options(part);
         if (strcmp(part->name, "*") == 0) {
             urls = one;
             options.urls = &urls;
@@ -175,29 +144,6 @@ static char *join_proxies(const cli_texts *proxies)
     return joined;
 }
 
-static pawl_receiver_options receiver_options(const cli_config *config)
-{
-    const cli_server_settings *server = cli_config_values(config, CLI_SECTION_SERVER);
-    const cli_inbox_settings *inbox = cli_config_values(config, CLI_SECTION_INBOX);
-    pawl_receiver_options options = PAWL_RECEIVER_OPTIONS_INIT;
-
-    options.threads = (int)server->threads;
-    options.handlers = (int)inbox->handlers;
-    options.waiting = (int)inbox->waiting;
-    options.connections = (int)server->connections;
-    options.connections_per_ip = (int)server->connections_per_ip;
-    options.max_body_bytes = (size_t)server->max_body;
-    options.max_header_bytes = (size_t)server->max_headers;
-    options.max_held_bytes = (size_t)server->max_held;
-    options.request_ms = server->timeout_ms;
-    options.grace_ms = server->grace_ms;
-    options.replay_window_ms = inbox->replay_window_ms;
-    options.lease_ms = inbox->lease_ms;
-    options.max_attempts = (int)inbox->max_attempts;
-    options.log = cli_serve_log(config);
-    return options;
-}
-
 static pawl_status add_receive_handler(cli_serve *serve, const cli_part *part,
                                        const pawl_receiver_options *receiver, pawl_error *err)
 {
@@ -207,13 +153,13 @@ static pawl_status add_receive_handler(cli_serve *serve, const cli_part *part,
 
     if (strcmp(topic, "*") == 0)
         topic = NULL;
-    options.concurrency = (int)receive->concurrency;
-    options.max_attempts = (int)receive->max_attempts;
-    if (receive->enqueue)
+    cli_part_fill(part, CLI_LIBRARY_receive, &options);
+    if (receive->enqueue) {
+        options.timeout_ms = 0;
         return pawl_receiver_enqueue(serve->receiver, topic,
                                      strcmp(receive->enqueue, "*") == 0 ? NULL : receive->enqueue,
                                      receive->destination, &options, err);
-    options.timeout_ms = receive->timeout_ms;
+    }
     if (receive->forward)
         return pawl_receiver_forward(serve->receiver, topic, receive->forward, &options, err);
     return cli_serve_command_handler(serve->receiver, topic, receive->command,
@@ -265,13 +211,15 @@ static void say_what_is_off(const cli_serve *serve)
 pawl_status cli_serve_receiver(cli_serve *serve, pawl_error *err)
 {
     const cli_server_settings *server = cli_config_values(serve->config, CLI_SECTION_SERVER);
-    pawl_receiver_options options = receiver_options(serve->config);
+    pawl_receiver_options options = PAWL_RECEIVER_OPTIONS_INIT;
     PAWLI_AUTO_FREE char *proxies = join_proxies(&server->trusted_proxies);
     const cli_part *part = NULL;
-    options.trusted_proxies = proxies;
-    pawl_status st =
-        pawl_receiver_new(serve->store, serve->services, &options, &serve->receiver, err);
+    pawl_status st;
 
+    cli_config_fill(serve->config, CLI_LIBRARY_receiver, &options);
+    options.trusted_proxies = proxies;
+    options.log = cli_serve_log(serve->config);
+    st = pawl_receiver_new(serve->store, serve->services, &options, &serve->receiver, err);
     while (st == PAWL_OK && (part = cli_config_next(serve->config, CLI_SECTION_RECEIVE, part)))
         st = add_receive_handler(serve, part, &options, err);
     if (st == PAWL_OK)
