@@ -336,6 +336,8 @@ static pawl_status send_all(pawl_store *store, pawl_tx *tx, const pawl_outgoing 
         if (!tx)
             pawli_wake_signal(pawli_db_wake(store->db));
     }
+    for (size_t i = 0; st == PAWL_E_IN_DOUBT && ret_enqueued && i < count; i++)
+        ret_enqueued[i].message_id = sending.messages[i].id; /* to send it again with */
     pawli_arena_done(&sending.memory);
     return st;
 }

@@ -34,7 +34,7 @@ static pawl_status run_send(const cli_args *args, pawl_error *err)
 {
     PAWLI_AUTO(pawl_store) store = NULL;
     CLI_AUTO_COMPOSED composed = {0};
-    pawl_enqueued stored;
+    pawl_enqueued stored = {0};
     pawl_status st = cli_compose_read("send", args->settings, &args->words, &composed, err);
 
     if (st == PAWL_OK)
@@ -42,11 +42,10 @@ static pawl_status run_send(const cli_args *args, pawl_error *err)
     if (st == PAWL_OK)
         st = cli_compose_complete(store, &composed, err);
     if (st == PAWL_OK)
-        st = cli_compose_explain(&composed,
-                                 pawl_outbox_enqueue(store, &composed.message, &stored, err), err);
+        st = pawl_outbox_enqueue(store, &composed.message, &stored, err);
     if (st == PAWL_OK)
         print_sent(args, &stored);
-    return st;
+    return cli_compose_explain(stored.message_id, st, err);
 }
 
 static const cli_option send_options[] = {CLI_COMPOSE_OPTIONS(0)};

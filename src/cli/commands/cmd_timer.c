@@ -102,7 +102,7 @@ static pawl_status add_timer(const cli_args *args, const timer_settings *own, pa
     PAWLI_AUTO(pawl_store) store = NULL;
     PAWLI_AUTO(pawl_scheduler) scheduler = NULL;
     CLI_AUTO_COMPOSED composed = {0};
-    pawl_enqueued stored;
+    pawl_enqueued stored = {0};
     pawl_wall now = PAWL_NEVER;
     pawl_status st = cli_compose_read("timer add", &own->message, &args->words, &composed, err);
 
@@ -118,11 +118,10 @@ static pawl_status add_timer(const cli_args *args, const timer_settings *own, pa
     if (st == PAWL_OK)
         st = pawl_store_now(store, &now, err);
     if (st == PAWL_OK)
-        st = cli_compose_explain(
-            &composed, pawl_timer_schedule(scheduler, &composed.message, &stored, err), err);
+        st = pawl_timer_schedule(scheduler, &composed.message, &stored, err);
     if (st == PAWL_OK)
         print_scheduled(args, now, &stored);
-    return st;
+    return cli_compose_explain(stored.message_id, st, err);
 }
 
 /* ---- ls ---- */

@@ -153,16 +153,16 @@ static pawl_status set_message_expiry(pawl_store *store, const cli_when *when,
     return PAWL_OK;
 }
 
-/* The id is made here, so that an answer that was lost can be asked for again. */
+/* Without --id it stays zero: the library makes one, and knows that it is new. */
 static pawl_status read_message_id(const cli_compose *own, pawl_message_id *ret_id, pawl_error *err)
 {
     pawl_error ignored;
 
     if (!own->id)
-        *ret_id = pawl_message_id_new();
-    else if (pawl_message_id_parse(own->id, ret_id, &ignored) != PAWL_OK)
+        return PAWL_OK;
+    if (pawl_message_id_parse(own->id, ret_id, &ignored) != PAWL_OK)
         return pawli_fail(err, PAWL_E_INVALID, "--id must be a UUID, not '%s'", own->id);
-    else if (pawl_message_id_is_zero(*ret_id))
+    if (pawl_message_id_is_zero(*ret_id))
         return pawli_fail(err, PAWL_E_INVALID, "--id must not be all zeros");
     return PAWL_OK;
 }
@@ -232,13 +232,13 @@ pawl_status cli_compose_complete(pawl_store *store, cli_composed *to, pawl_error
     return st;
 }
 
-pawl_status cli_compose_explain(const cli_composed *from, pawl_status st, pawl_error *err)
+pawl_status cli_compose_explain(pawl_message_id sent, pawl_status st, pawl_error *err)
 {
     char id[PAWL_UUID_TEXT_SIZE];
 
-    if (st != PAWL_E_IN_DOUBT)
+    if (st != PAWL_E_IN_DOUBT || pawl_message_id_is_zero(sent))
         return st;
-    pawl_message_id_format(from->message.id, id);
+    pawl_message_id_format(sent, id);
     return pawli_fail(
         err, st,
         "the database did not answer whether it stored the message; send it again with "

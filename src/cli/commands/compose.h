@@ -131,8 +131,11 @@ pawl_status cli_compose_read(const char *verb, const cli_compose *own, const cli
                              cli_composed *to, pawl_error *err);
 /* Completes what needs stdin or the database's clock. */
 pawl_status cli_compose_complete(pawl_store *store, cli_composed *to, pawl_error *err);
-/* Returns the status of sending it; when it is in doubt the error message says what to do. */
-pawl_status cli_compose_explain(const cli_composed *from, pawl_status st, pawl_error *err);
+/*
+ * Returns the status of sending the message with this id; when it is in doubt, the error message
+ * says how to send it again.
+ */
+pawl_status cli_compose_explain(pawl_message_id sent, pawl_status st, pawl_error *err);
 void cli_composed_done(cli_composed *composed);
 /* `CLI_AUTO_COMPOSED composed = {0};` */
 #define CLI_AUTO_COMPOSED __attribute__((cleanup(cli_composed_done))) cli_composed
