@@ -222,7 +222,10 @@ static pawl_status read_option(cli_args *args, int argc, char **argv, int *index
     const cli_option *option = find_verb_option(args->verb, &text);
     void *target = args->settings;
 
-    if (!option) {
+    if (option) {
+        size_t count;
+        args->given[option - cli_verb_options(args->verb, &count)] = true;
+    } else {
         option = find_common_option(&text);
         target = &args->common;
     }
@@ -274,6 +277,9 @@ pawl_status cli_args_parse(cli_args *args, int argc, char **argv, pawl_error *er
         args->verb = cli_verb_find(argv[verb_index]);
         if (!args->verb)
             return unknown_verb(argv[verb_index], err);
+        size_t count;
+        (void)cli_verb_options(args->verb, &count);
+        args->given = cli_alloc(count, sizeof *args->given);
         args->settings = cli_alloc(1, args->verb->settings_size);
         if (args->verb->defaults)
             memcpy(args->settings, args->verb->defaults, args->verb->settings_size);
@@ -294,6 +300,7 @@ void cli_args_done(cli_args *args)
             free(((cli_texts *)(void *)((char *)args->settings + options[i].offset))->items);
     cli_config_free(args->config);
     free(args->settings);
+    free(args->given);
     free(args->words.items);
 }
 
@@ -305,7 +312,7 @@ bool cli_args_want_json(int argc, char **argv)
     return false;
 }
 
-const void *cli_subcommand_find(const cli_args *args, const void *actions, size_t count,
+const void *cli_subcommand_find(const cli_args *args, const void *subcommands, size_t count,
                                 size_t size, const char *usage, pawl_error *err)
 {
     const char *word = args->words.count > 0 ? args->words.items[0] : NULL;
@@ -313,10 +320,10 @@ const void *cli_subcommand_find(const cli_args *args, const void *actions, size_
 
     for (size_t i = 0; word && i < count; i++) {
         const char *name;
-        const char *action = (const char *)actions + i * size;
-        memcpy(&name, action, sizeof name);
+        const char *subcommand = (const char *)subcommands + i * size;
+        memcpy(&name, subcommand, sizeof name);
         if (strcmp(word, name) == 0)
-            return action;
+            return subcommand;
         cli_suggest(&near, name);
     }
     if (near.best)
@@ -325,4 +332,35 @@ const void *cli_subcommand_find(const cli_args *args, const void *actions, size_
     else
         pawli_fail(err, PAWL_E_INVALID, "%s", usage);
     return NULL;
+}
+
+pawl_status cli_subcommand_check(const cli_args *args, unsigned bit, pawl_error *err)
+{
+    const char *verb = args->verb->name;
+    size_t count;
+    const cli_option *options = cli_verb_options(args->verb, &count);
+
+    for (size_t i = 0; i < count; i++)
+        if (args->given[i] && options[i].only != 0 && !(options[i].only & bit))
+            return pawli_fail(err, PAWL_E_INVALID, "--%s is not for '%s %s'; see 'pawl %s --help'",
+                              options[i].name, verb, args->words.items[0], verb);
+    return PAWL_OK;
+}
+
+cli_args cli_subcommand_args(const cli_args *args)
+{
+    cli_args rest = *args;
+
+    rest.words.items++;
+    rest.words.count--;
+    rest.words.literal_from -= rest.words.literal_from > 0;
+    return rest;
+}
+
+pawl_status cli_args_no_words(const cli_args *args, pawl_error *err)
+{
+    if (args->words.count == 0)
+        return PAWL_OK;
+    return pawli_fail(err, PAWL_E_INVALID, "%s takes no words, only options; '%s' is one",
+                      args->verb->name, args->words.items[0]);
 }

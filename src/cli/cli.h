@@ -60,10 +60,18 @@ const cli_option *cli_verb_options(const cli_verb *verb, size_t *ret_count);
  * subcommand is a struct that begins with `const char *name`. NULL: `err` names the nearest one, or
  * is `usage`.
  */
-const void *cli_subcommand_find(const cli_args *args, const void *actions, size_t count,
+const void *cli_subcommand_find(const cli_args *args, const void *subcommands, size_t count,
                                 size_t size, const char *usage, pawl_error *err);
-#define CLI_SUBCOMMAND(args, actions, usage, err)                                                  \
-    cli_subcommand_find((args), (actions), PAWLI_COUNT(actions), sizeof *(actions), (usage), (err))
+#define CLI_SUBCOMMAND(args, subcommands, usage, err)                                              \
+    cli_subcommand_find((args), (subcommands), PAWLI_COUNT(subcommands), sizeof *(subcommands),    \
+                        (usage), (err))
+/*
+ * PAWL_E_INVALID: an option is given that is not for the subcommand with this bit: it would be
+ * ignored, and something else be done.
+ */
+pawl_status cli_subcommand_check(const cli_args *args, unsigned bit, pawl_error *err);
+/* The arguments without the subcommand's name. */
+cli_args cli_subcommand_args(const cli_args *args);
 
 /* `verb` NULL: the program. */
 void cli_help_print(const cli_verb *verb, FILE *stream);

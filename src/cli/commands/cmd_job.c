@@ -82,149 +82,96 @@ static const char job_usage[] =
     "say 'pawl job add NAME SCHEDULE --topic TOPIC', 'pawl job ls', 'show NAME', 'runs NAME', "
     "'enable NAME', 'disable NAME', 'trigger NAME', 'rm NAME' or 'pawl job next SCHEDULE'";
 
-typedef struct given_option {
-    const char *name;
-    bool given;
-    unsigned subcommands;
-} given_option;
-
-/* An option of another action would be passed over in silence, and something else be done. */
-static pawl_status check_job_options(const cli_job_settings *own, const job_subcommand *action,
-                                     pawl_error *err)
-{
-    const cli_compose *m = &own->message;
-    const given_option all[] = {
-        {"tz", own->zone, NEXT | ADD},
-        {"from", own->from, NEXT},
-        {"count", own->count, NEXT},
-        {"topic", own->topic, ADD},
-        {"priority", m->priority, ADD},
-        {"header", m->header.count > 0, ADD},
-        {"headers", m->headers, ADD},
-        {"correlation", m->correlation, ADD},
-        {"destination", m->destination, ADD},
-        {"type", m->type, ADD},
-        {"max-attempts", m->max_attempts, ADD},
-        {"misfire", own->misfire, ADD},
-        {"misfire-cap", own->misfire_cap, ADD},
-        {"misfire-grace", own->misfire_grace_ms != CLI_JOB_GRACE_NOT_GIVEN, ADD},
-        {"overlap", own->overlap, ADD},
-        {"jitter", own->jitter_ms, ADD},
-        {"ttl", own->ttl_ms, ADD},
-        {"run-timeout", own->run_timeout_ms, ADD},
-        {"lease", m->lease_ms, ADD},
-        {"heartbeat", own->heartbeat_ms, ADD},
-        {"keep", own->keep, ADD},
-        {"keep-for", own->keep_for_ms, ADD},
-        {"disabled", own->disabled, ADD},
-        {"limit", own->limit, LS | RUNS},
-        {"after", own->after, LS},
-        {"payload", own->payload, SHOW},
-        {"state", own->states.count > 0, RUNS},
-        {"before", own->before, RUNS},
-        {"output", own->output, RUNS},
-        {"force", own->force, TRIGGER},
-        {"dry-run", own->dry_run, RM},
-        {"yes", own->yes, RM},
-    };
-
-    for (size_t i = 0; i < PAWLI_COUNT(all); i++)
-        if (all[i].given && !(all[i].subcommands & action->bit))
-            return pawli_fail(err, PAWL_E_INVALID,
-                              "--%s is not for 'job %s'; see 'pawl job --help'", all[i].name,
-                              action->name);
-    return PAWL_OK;
-}
-
 static pawl_status run_job(const cli_args *args, pawl_error *err)
 {
     PAWLI_AUTO(pawl_store) store = NULL;
-    const job_subcommand *action = CLI_SUBCOMMAND(args, job_subcommands, job_usage, err);
-    cli_args rest = *args;
+    const job_subcommand *wanted = CLI_SUBCOMMAND(args, job_subcommands, job_usage, err);
     pawl_status st;
 
-    if (!action)
+    if (!wanted)
         return PAWL_E_INVALID;
-    st = check_job_options(args->settings, action, err);
-    if (st == PAWL_OK && action->bit != NEXT)
+    st = cli_subcommand_check(args, wanted->bit, err);
+    if (st == PAWL_OK && wanted->bit != NEXT)
         st = cli_database_open(args, &store, err);
     if (st != PAWL_OK)
         return st;
-    rest.words.items++;
-    rest.words.count--;
-    rest.words.literal_from -= rest.words.literal_from > 0;
-    return action->run(&rest, store, err);
+    cli_args rest = cli_subcommand_args(args);
+    return wanted->run(&rest, store, err);
 }
 
 /* ---- the verb ---- */
 
 #define FIELD(field) offsetof(cli_job_settings, field)
 static const cli_option job_options[] = {
-    {"topic", "TOPIC", "add: the topic of its messages", CLI_TEXT, 't', FIELD(topic), 0, 0},
+    {"topic", "TOPIC", "add: the topic of its messages", CLI_TEXT, 't', FIELD(topic), 0, 0, ADD},
     {"tz", "ZONE", "add, next: the time zone, such as Europe/Berlin (default: UTC)", CLI_TEXT, 'z',
-     FIELD(zone), 0, 0},
+     FIELD(zone), 0, 0, ADD | NEXT},
     {"misfire", "POLICY",
      "add: of slots that nobody looked at in time run the newest: once (default), several: all, or "
      "none: skip",
-     CLI_TEXT, 0, FIELD(misfire), 0, 0},
+     CLI_TEXT, 0, FIELD(misfire), 0, 0, ADD},
     {"misfire-cap", "N", "add: with 'all', at most so many (default: 100)", CLI_NUMBER, 0,
-     FIELD(misfire_cap), 1, 1000},
+     FIELD(misfire_cap), 1, 1000, ADD},
     {"misfire-grace", "TIME", "add: what is less late is in time (default: 1m)", CLI_SPAN, 0,
-     FIELD(misfire_grace_ms), 0, 7 * CLI_DAY_MS},
+     FIELD(misfire_grace_ms), 0, 7 * CLI_DAY_MS, ADD},
     {"overlap", "POLICY",
      "add: while a run has not ended, skip slots (default), allow another run, or queue one",
-     CLI_TEXT, 0, FIELD(overlap), 0, 0},
+     CLI_TEXT, 0, FIELD(overlap), 0, 0, ADD},
     {"jitter", "TIME", "add: a run is due up to so much after its slot", CLI_SPAN, 0,
-     FIELD(jitter_ms), 0, CLI_DAY_MS},
+     FIELD(jitter_ms), 0, CLI_DAY_MS, ADD},
     {"max-attempts", "N", "add: of a run (default: 10; with a destination: until it expires)",
-     CLI_NUMBER, 0, FIELD(message.max_attempts), 1, 1000},
+     CLI_NUMBER, 0, FIELD(message.max_attempts), 1, 1000, ADD},
     {"run-timeout", "TIME", "add: stop an attempt after this; 0: never (default)", CLI_SPAN, 0,
-     FIELD(run_timeout_ms), 0, 7 * CLI_DAY_MS},
+     FIELD(run_timeout_ms), 0, 7 * CLI_DAY_MS, ADD},
     {"ttl", "TIME",
      "add: a run that nobody has begun so long after it was due expires (default: never; with a "
      "destination 24h)",
-     CLI_SPAN, 0, FIELD(ttl_ms), 0, 36500 * CLI_DAY_MS},
+     CLI_SPAN, 0, FIELD(ttl_ms), 0, 36500 * CLI_DAY_MS, ADD},
     {"lease", "TIME", "add: how long a run is its worker's; renewed (default: 2m)", CLI_SPAN, 0,
-     FIELD(message.lease_ms), CLI_SECOND_MS, 7 * CLI_DAY_MS},
+     FIELD(message.lease_ms), CLI_SECOND_MS, 7 * CLI_DAY_MS, ADD},
     {"heartbeat", "TIME", "add: how often it is renewed (default: 30s, or a third of the lease)",
-     CLI_SPAN, 0, FIELD(heartbeat_ms), 100, 7 * CLI_DAY_MS},
+     CLI_SPAN, 0, FIELD(heartbeat_ms), 100, 7 * CLI_DAY_MS, ADD},
     {"keep", "N", "add: history: the newest so many runs, and skips (default: 100)", CLI_NUMBER, 0,
-     FIELD(keep), 1, 100000},
+     FIELD(keep), 1, 100000, ADD},
     {"keep-for", "TIME", "add: history: and only for this long (default: any time)", CLI_SPAN, 0,
-     FIELD(keep_for_ms), 0, 36500 * CLI_DAY_MS},
+     FIELD(keep_for_ms), 0, 36500 * CLI_DAY_MS, ADD},
     {"disabled", NULL, "add: a new job does not run until it is enabled", CLI_FLAG, 0,
-     FIELD(disabled), 0, 0},
+     FIELD(disabled), 0, 0, ADD},
     {"priority", "N", "add: 0 to 9, higher first (default: 0)", CLI_NUMBER, 'p',
-     FIELD(message.priority), 0, PAWL_PRIORITY_MAX},
+     FIELD(message.priority), 0, PAWL_PRIORITY_MAX, ADD},
     {"header", "NAME=VALUE", "add: a header; may be repeated", CLI_TEXTS, 0, FIELD(message.header),
-     0, 0},
+     0, 0, ADD},
     {"headers", "JSON", "add: all headers as a JSON object; --header adds to it", CLI_TEXT, 0,
-     FIELD(message.headers), 0, 0},
-    {"correlation", "TEXT", "add: a correlation id", CLI_TEXT, 0, FIELD(message.correlation), 0, 0},
+     FIELD(message.headers), 0, 0, ADD},
+    {"correlation", "TEXT", "add: a correlation id", CLI_TEXT, 0, FIELD(message.correlation), 0, 0,
+     ADD},
     {"destination", "NAME", "add: whom a transport delivers it to (default: a local worker)",
-     CLI_TEXT, 0, FIELD(message.destination), 0, 0},
+     CLI_TEXT, 0, FIELD(message.destination), 0, 0, ADD},
     {"type", "TYPE", "add: signal, command, push_call or response (default: signal)", CLI_TEXT, 0,
-     FIELD(message.type), 0, 0},
+     FIELD(message.type), 0, 0, ADD},
     {"limit", "N", "ls, runs: at most so many (default: 100; runs: 50)", CLI_NUMBER, 0,
-     FIELD(limit), 1, 1000000},
-    {"after", "NAME", "ls: names behind this one: the next page", CLI_TEXT, 0, FIELD(after), 0, 0},
+     FIELD(limit), 1, 1000000, LS | RUNS},
+    {"after", "NAME", "ls: names behind this one: the next page", CLI_TEXT, 0, FIELD(after), 0, 0,
+     LS},
     {"payload", NULL, "show: write the payload's bytes to stdout, and nothing else", CLI_FLAG, 0,
-     FIELD(payload), 0, 0},
+     FIELD(payload), 0, 0, SHOW},
     {"state", "STATES",
      "runs: only ready, running, done, failed, expired, cancelled, waiting, skipped; a comma "
      "list, or repeated",
-     CLI_TEXTS, 's', FIELD(states), 0, 0},
+     CLI_TEXTS, 's', FIELD(states), 0, 0, RUNS},
     {"before", "RUN", "runs: only ids below this one: the next page", CLI_NUMBER, 0, FIELD(before),
-     1, INT64_MAX},
+     1, INT64_MAX, RUNS},
     {"output", NULL, "runs: one paragraph per run, with its output", CLI_FLAG, 0, FIELD(output), 0,
-     0},
+     0, RUNS},
     {"force", NULL, "trigger: beside runs that have not ended, whatever --overlap said", CLI_FLAG,
-     0, FIELD(force), 0, 0},
-    {"dry-run", NULL, "rm: show which, and change nothing", CLI_FLAG, 'n', FIELD(dry_run), 0, 0},
-    {"yes", NULL, "rm: do not ask", CLI_FLAG, 'y', FIELD(yes), 0, 0},
+     0, FIELD(force), 0, 0, TRIGGER},
+    {"dry-run", NULL, "rm: show which, and change nothing", CLI_FLAG, 'n', FIELD(dry_run), 0, 0,
+     RM},
+    {"yes", NULL, "rm: do not ask", CLI_FLAG, 'y', FIELD(yes), 0, 0, RM},
     {"count", "N", "next: how many fires to show (default: 10)", CLI_NUMBER, 0, FIELD(count), 1,
-     1000},
-    {"from", "TIME", "next: those after this time (default: now)", CLI_TEXT, 0, FIELD(from), 0, 0},
+     1000, NEXT},
+    {"from", "TIME", "next: those after this time (default: now)", CLI_TEXT, 0, FIELD(from), 0, 0,
+     NEXT},
 };
 
 static const cli_exit job_exits[] = {

@@ -87,10 +87,9 @@ static pawl_status run_init(const cli_args *args, pawl_error *err)
     const char *url = NULL;
     pawl_status st;
 
-    if (args->words.count > 0)
-        return pawli_fail(err, PAWL_E_INVALID, "init takes no words, only options; '%s' is one",
-                          args->words.items[0]);
-    st = cli_database_url(args, &url, err);
+    st = cli_args_no_words(args, err);
+    if (st == PAWL_OK)
+        st = cli_database_url(args, &url, err);
     if (st != PAWL_OK)
         return st;
     st = pawl_schema_deploy(url, &options, &before, err);
@@ -244,9 +243,10 @@ static pawl_status run_migrate(const cli_args *args, pawl_error *err)
 {
     const migrate_settings *own = args->settings;
 
-    if (args->words.count > 0)
-        return pawli_fail(err, PAWL_E_INVALID, "migrate takes no words, only options; '%s' is one",
-                          args->words.items[0]);
+    pawl_status st = cli_args_no_words(args, err);
+
+    if (st != PAWL_OK)
+        return st;
     if (own->print && own->dry_run)
         return pawli_fail(err, PAWL_E_INVALID, "--print and --dry-run exclude each other");
     if (!own->print && (own->engine || own->from >= 0))
@@ -330,10 +330,9 @@ static pawl_status run_grant(const cli_args *args, pawl_error *err)
     const char *url = NULL;
     pawl_status st;
 
-    if (args->words.count > 0)
-        return pawli_fail(err, PAWL_E_INVALID, "grant takes no words, only options; '%s' is one",
-                          args->words.items[0]);
-    st = cli_database_url(args, &url, err);
+    st = cli_args_no_words(args, err);
+    if (st == PAWL_OK)
+        st = cli_database_url(args, &url, err);
     if (st == PAWL_OK)
         st = pawl_schema_grant(url, &options, &missing, err);
     if (st != PAWL_OK)

@@ -48,7 +48,7 @@ static pawl_status run_send(const cli_args *args, pawl_error *err)
     return cli_compose_explain(stored.message_id, st, err);
 }
 
-static const cli_option send_options[] = {CLI_COMPOSE_OPTIONS(0)};
+static const cli_option send_options[] = {CLI_COMPOSE_OPTIONS(0, 0, 0)};
 static const cli_exit send_exits[] = {
     {PAWL_E_CONFLICT, "the id exists with another topic or payload, or the payload is too large"},
     {PAWL_E_IN_DOUBT, "stored or not, unknown; send again with the --id in the message"},

@@ -237,75 +237,34 @@ static const char timer_usage[] =
     "say 'pawl timer add TOPIC --at TIME', 'pawl timer ls', 'pawl timer show ID' or "
     "'pawl timer cancel ID...'";
 
-/* An option of another action would be passed over in silence, and something else be done. */
-static pawl_status check_timer_options(const timer_settings *own, const timer_subcommand *action,
-                                       pawl_error *err)
-{
-    const cli_compose *m = &own->message;
-    const struct {
-        const char *name;
-        bool given;
-        unsigned subcommands;
-    } all[] = {
-        {"priority", m->priority != 0, ADD},
-        {"delay", m->delay_ms != 0, ADD},
-        {"at", m->at != NULL, ADD},
-        {"expires", m->expires != NULL, ADD},
-        {"header", m->header.count > 0, ADD},
-        {"headers", m->headers != NULL, ADD},
-        {"id", m->id != NULL, ADD},
-        {"type", m->type != NULL, ADD},
-        {"max-attempts", m->max_attempts != 0, ADD},
-        {"lease", m->lease_ms != 0, ADD},
-        {"correlation", m->correlation != NULL, ADD | LS},
-        {"destination", m->destination != NULL, ADD | LS},
-        {"topic", own->topic != NULL, LS},
-        {"from", own->from != NULL, LS},
-        {"before", own->before != NULL, LS},
-        {"limit", own->limit != 0, LS},
-        {"payload", own->payload, SHOW},
-        {"dry-run", own->change.dry_run, CANCEL},
-        {"yes", own->change.yes, CANCEL},
-    };
-
-    for (size_t i = 0; i < PAWLI_COUNT(all); i++)
-        if (all[i].given && !(all[i].subcommands & action->bit))
-            return pawli_fail(err, PAWL_E_INVALID,
-                              "--%s is not for 'timer %s'; see 'pawl timer --help'", all[i].name,
-                              action->name);
-    return PAWL_OK;
-}
-
 static pawl_status run_timer(const cli_args *args, pawl_error *err)
 {
-    const timer_subcommand *action = CLI_SUBCOMMAND(args, timer_subcommands, timer_usage, err);
-    cli_args rest = *args;
+    const timer_subcommand *wanted = CLI_SUBCOMMAND(args, timer_subcommands, timer_usage, err);
 
-    if (!action)
+    if (!wanted)
         return PAWL_E_INVALID;
-    pawl_status st = check_timer_options(args->settings, action, err);
+    pawl_status st = cli_subcommand_check(args, wanted->bit, err);
     if (st != PAWL_OK)
         return st;
-    rest.words.items++;
-    rest.words.count--;
-    rest.words.literal_from -= rest.words.literal_from > 0;
-    return action->run(&rest, args->settings, err);
+    cli_args rest = cli_subcommand_args(args);
+    return wanted->run(&rest, args->settings, err);
 }
 
 #define FIELD(field) offsetof(timer_settings, field)
 static const cli_option timer_options[] = {
-    CLI_COMPOSE_OPTIONS(FIELD(message)),
-    {"topic", "TOPIC", "ls: only this topic", CLI_TEXT, 't', FIELD(topic), 0, 0},
+    CLI_COMPOSE_OPTIONS(FIELD(message), ADD, ADD | LS),
+    {"topic", "TOPIC", "ls: only this topic", CLI_TEXT, 't', FIELD(topic), 0, 0, LS},
     {"from", "TIME", "ls: due then or later; 'now' leaves out what is overdue", CLI_TEXT, 0,
-     FIELD(from), 0, 0},
-    {"before", "TIME", "ls: due before then, for example 'in 1h'", CLI_TEXT, 0, FIELD(before), 0,
-     0},
-    {"limit", "N", "ls: at most so many (default: 50)", CLI_NUMBER, 0, FIELD(limit), 1, 1000000},
+     FIELD(from), 0, 0, LS},
+    {"before", "TIME", "ls: due before then, for example 'in 1h'", CLI_TEXT, 0, FIELD(before), 0, 0,
+     LS},
+    {"limit", "N", "ls: at most so many (default: 50)", CLI_NUMBER, 0, FIELD(limit), 1, 1000000,
+     LS},
     {"payload", NULL, "show: write the payload's bytes to stdout, and nothing else", CLI_FLAG, 0,
-     FIELD(payload), 0, 0},
+     FIELD(payload), 0, 0, SHOW},
     {"dry-run", NULL, "cancel: show which, and change nothing", CLI_FLAG, 'n',
-     FIELD(change.dry_run), 0, 0},
-    {"yes", NULL, "cancel: do not ask", CLI_FLAG, 'y', FIELD(change.yes), 0, 0},
+     FIELD(change.dry_run), 0, 0, CANCEL},
+    {"yes", NULL, "cancel: do not ask", CLI_FLAG, 'y', FIELD(change.yes), 0, 0, CANCEL},
 };
 static const cli_exit timer_exits[] = {
     {PAWL_E_EMPTY, "a timer to cancel has begun or ended already, or you said no"},

@@ -206,10 +206,9 @@ static pawl_status run_stats(const cli_args *args, pawl_error *err)
     pawl_wall now = PAWL_NEVER;
     pawl_status st;
 
-    if (args->words.count > 0)
-        return pawli_fail(err, PAWL_E_INVALID, "stats takes no words, only options; '%s' is one",
-                          args->words.items[0]);
-    st = cli_database_open(args, &store, err);
+    st = cli_args_no_words(args, err);
+    if (st == PAWL_OK)
+        st = cli_database_open(args, &store, err);
     if (st == PAWL_OK)
         st = pawl_outbox_stats(store, &stats, err);
     if (st == PAWL_OK)
