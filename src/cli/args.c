@@ -130,10 +130,8 @@ static pawl_status unknown_verb(const char *name, pawl_error *err)
                           name);
     for (size_t i = 0; cli_verbs[i]; i++)
         cli_suggest(&nearest, cli_verbs[i]->name);
-    if (nearest.best)
-        return pawli_fail(err, PAWL_E_INVALID, "there is no verb '%s'; did you mean '%s'?", name,
-                          nearest.best);
-    return pawli_fail(err, PAWL_E_INVALID, "there is no verb '%s'", name);
+    PAWLI_AUTO_FREE char *hint = cli_suggestion_text(&nearest);
+    return pawli_fail(err, PAWL_E_INVALID, "there is no verb '%s'%s", name, hint);
 }
 
 static pawl_status unknown_option(const cli_args *args, const char *argument, pawl_error *err)

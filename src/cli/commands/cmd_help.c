@@ -7,6 +7,7 @@
 
 #include "cli.h"
 #include "console.h"
+#include "memory.h"
 #include "fail.h"
 #include "scope.h"
 #include "terminal_text.h"
@@ -170,9 +171,8 @@ static pawl_status run_help(const cli_args *args, pawl_error *err)
     if (name && !verb) {
         for (size_t i = 0; cli_verbs[i]; i++)
             cli_suggest(&nearest, cli_verbs[i]->name);
-        return pawli_fail(err, PAWL_E_INVALID, "there is no verb '%s'%s%s%s", name,
-                          nearest.best ? "; did you mean '" : "", nearest.best ? nearest.best : "",
-                          nearest.best ? "'?" : "");
+        PAWLI_AUTO_FREE char *hint = cli_suggestion_text(&nearest);
+        return pawli_fail(err, PAWL_E_INVALID, "there is no verb '%s'%s", name, hint);
     }
     cli_help_print(verb, stdout);
     return PAWL_OK;

@@ -221,18 +221,18 @@ static pawl_status release_lease(const cli_args *args, pawl_store *store, pawl_e
     const char *name = args->words.items[1];
     PAWLI_AUTO(pawl_leases) one = NULL;
     PAWLI_AUTO_FREE char *user = user_at_host();
-    pawl_lease_force_options lease_options = PAWL_LEASE_FORCE_OPTIONS_INIT;
+    pawl_lease_force_options options = PAWL_LEASE_FORCE_OPTIONS_INIT;
     pawl_status st = PAWL_OK;
 
     if (own->dry_run)
         return preview_release(args, store, err);
-    lease_options.by = own->by ? own->by : user;
-    lease_options.reason = own->reason;
-    lease_options.fence = own->fence;
+    options.by = own->by ? own->by : user;
+    options.reason = own->reason;
+    options.fence = own->fence;
     if (!own->yes)
-        st = confirm_release(name, store, &lease_options.fence, err);
+        st = confirm_release(name, store, &options.fence, err);
     if (st == PAWL_OK)
-        st = pawl_lease_force_release(store, name, &lease_options, &one, err);
+        st = pawl_lease_force_release(store, name, &options, &one, err);
     if (st != PAWL_OK)
         return st;
     if (args->common.json)

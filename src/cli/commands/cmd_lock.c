@@ -197,8 +197,7 @@ typedef struct lock_settings {
     const char *owner;
 } lock_settings;
 
-static const lock_settings lock_defaults = {.ttl_ms = 30 * CLI_SECOND_MS,
-                                            .grace_ms = 5 * CLI_SECOND_MS};
+static const lock_settings lock_defaults = {.grace_ms = CLI_KILL_AFTER_MS};
 
 static pawl_status check_lock_words(const cli_args *args, pawl_error *err)
 {
@@ -217,18 +216,19 @@ static pawl_status acquire_lock(const cli_args *args, pawl_store *store,
 {
     const lock_settings *own = args->settings;
     const char *name = args->words.items[0];
-    pawl_lease_runner_options lock_options = PAWL_LEASE_RUNNER_OPTIONS_INIT;
+    pawl_lease_runner_options options = PAWL_LEASE_RUNNER_OPTIONS_INIT;
     pawl_status st;
 
-    lock_options.ttl_ms = own->ttl_ms;
-    lock_options.owner_name = own->owner;
-    st = pawl_lease_runner_start(store, name, &lock_options, ret_runner, err);
+    if (own->ttl_ms > 0)
+        options.ttl_ms = own->ttl_ms;
+    options.owner_name = own->owner;
+    st = pawl_lease_runner_start(store, name, &options, ret_runner, err);
     if (st != PAWL_E_HELD || own->wait_ms == 0)
         return st;
     if (isatty(STDERR_FILENO) == 1)
         cli_note("%s (waiting for up to %s)", err->message, cli_span_text(own->wait_ms, CLI_ROOM));
-    lock_options.wait_ms = own->wait_ms;
-    return pawl_lease_runner_start(store, name, &lock_options, ret_runner, err);
+    options.wait_ms = own->wait_ms;
+    return pawl_lease_runner_start(store, name, &options, ret_runner, err);
 }
 
 static pawl_status run_locked(const cli_args *args, pawl_lease_runner *runner, int *ret_exit,

@@ -145,9 +145,9 @@ static void print_sql_text(const cli_args *args, const char *engine, int from, c
 static pawl_status print_migration(const cli_args *args, const char *engine, int from,
                                    pawl_error *err)
 {
-    pawl_store_options migrate_options = cli_database_options(args);
+    pawl_store_options options = cli_database_options(args);
     PAWLI_AUTO_FREE char *sql = NULL;
-    pawl_status st = pawl_schema_sql(engine, from, &migrate_options, &sql, err);
+    pawl_status st = pawl_schema_sql(engine, from, &options, &sql, err);
 
     if (st == PAWL_OK)
         print_sql_text(args, engine, from, sql);
@@ -158,7 +158,7 @@ static pawl_status print_migration(const cli_args *args, const char *engine, int
 static pawl_status print_upgrade(const cli_args *args, pawl_error *err)
 {
     const migrate_settings *own = args->settings;
-    pawl_store_options migrate_options = cli_database_options(args);
+    pawl_store_options options = cli_database_options(args);
     pawl_schema_info info = {0};
     const char *url = NULL;
     pawl_status st;
@@ -170,7 +170,7 @@ static pawl_status print_upgrade(const cli_args *args, pawl_error *err)
         return st;
     if (own->from >= 0)
         return print_migration(args, cli_database_engine(url), (int)own->from, err);
-    st = pawl_schema_inspect(url, &migrate_options, &info, err);
+    st = pawl_schema_inspect(url, &options, &info, err);
     if (st != PAWL_OK)
         return st;
     if (info.version >= info.library_version) {
@@ -184,21 +184,21 @@ static pawl_status print_upgrade(const cli_args *args, pawl_error *err)
 static pawl_status upgrade_schema(const cli_args *args, pawl_error *err)
 {
     const migrate_settings *own = args->settings;
-    pawl_store_options migrate_options = cli_database_options(args);
+    pawl_store_options options = cli_database_options(args);
     pawl_schema_info info = {0};
     const char *url = NULL;
     pawl_status st = cli_database_url(args, &url, err);
 
     if (st != PAWL_OK)
         return st;
-    st = pawl_schema_inspect(url, &migrate_options, &info, err);
+    st = pawl_schema_inspect(url, &options, &info, err);
     if (st != PAWL_OK)
         return st;
     if (info.version == 0)
         return pawli_fail(err, PAWL_E_NO_SCHEMA,
                           "there is no pawl schema to upgrade here; 'pawl init' creates one");
     if (!own->dry_run)
-        st = pawl_schema_deploy(url, &migrate_options, &info, err);
+        st = pawl_schema_deploy(url, &options, &info, err);
     if (st != PAWL_OK)
         return st;
     report_schema(args, cli_database_engine(url), &info, own->dry_run, NULL);

@@ -142,8 +142,8 @@ typedef struct work_settings {
     int64_t run_timeout_ms;
 } work_settings;
 
-static const work_settings work_defaults = {
-    .lease_ms = 30 * CLI_SECOND_MS, .poll_ms = 30 * CLI_SECOND_MS, .grace_ms = 10 * CLI_SECOND_MS};
+/* 0: the default of the library. */
+static const work_settings work_defaults = {.grace_ms = 10 * CLI_SECOND_MS};
 
 static bool command_in_path(const char *name)
 {
@@ -204,24 +204,23 @@ static pawl_status check_work_options(const work_settings *own, pawl_error *err)
 }
 
 /* A call must end well before the lease does, so that there is time for another. */
-static pawl_status open_work_store(const cli_args *args, pawl_store **ret_store, pawl_error *err)
+static pawl_status open_work_store(const cli_args *args, int64_t lease_ms, pawl_store **ret_store,
+                                   pawl_error *err)
 {
-    const work_settings *own = args->settings;
-    pawl_store_options work_options = cli_database_options(args);
+    pawl_store_options options = cli_database_options(args);
     const char *url = NULL;
     pawl_status st = cli_database_url(args, &url, err);
 
     if (st != PAWL_OK)
         return st;
     /* Below info, every idle look at the queue is a record. Warnings are shown in any case. */
-    cli_database_log(&work_options, args->common.verbose ? PAWL_LOG_INFO : PAWL_LOG_WARNING);
-    if (!cli_database_timeout_given(args) && work_options.timeout_ms > own->lease_ms / 3)
-        work_options.timeout_ms =
-            own->lease_ms / 3 < CLI_SECOND_MS ? CLI_SECOND_MS : own->lease_ms / 3;
-    return pawl_store_open(url, &work_options, ret_store, err);
+    cli_database_log(&options, args->common.verbose ? PAWL_LOG_INFO : PAWL_LOG_WARNING);
+    if (!cli_database_timeout_given(args) && options.timeout_ms > lease_ms / 3)
+        options.timeout_ms = lease_ms / 3 < CLI_SECOND_MS ? CLI_SECOND_MS : lease_ms / 3;
+    return pawl_store_open(url, &options, ret_store, err);
 }
 
-static void print_work_summary(const cli_args *args, const cli_work *work_on_messages,
+static void print_work_summary(const cli_args *args, const cli_work *work,
                                const pawl_worker_stats *stats)
 {
     const struct {
@@ -242,7 +241,7 @@ static void print_work_summary(const cli_args *args, const cli_work *work_on_mes
         cli_json_print(stdout, document);
         return;
     }
-    if (!work_on_messages->options->talk)
+    if (!work->options->talk)
         return;
     fprintf(stderr, "pawl: worked on %lld message%s", (long long)stats->claimed,
             stats->claimed == 1 ? "" : "s");
@@ -254,43 +253,44 @@ static void print_work_summary(const cli_args *args, const cli_work *work_on_mes
 
 static pawl_worker_options worker_options(const work_settings *own, const cli_topics *topics)
 {
-    pawl_worker_options work_options = PAWL_WORKER_OPTIONS_INIT;
+    pawl_worker_options options = PAWL_WORKER_OPTIONS_INIT;
 
-    work_options.concurrency =
-        own->concurrency > 0 ? (int)own->concurrency : topics_concurrency(topics);
-    work_options.lease_ms = own->lease_ms;
-    work_options.grace_ms = own->grace_ms;
-    work_options.cancel_ms = CLI_COMMAND_ENDS_MS;
-    work_options.longest_ms = own->poll_ms;
-    work_options.claim_ahead = false; /* commands are slow, and other workers may be idle */
-    work_options.until_empty = own->once || own->until_empty;
-    work_options.max_messages = own->once ? 1 : own->max;
-    work_options.scheduler = !own->no_scheduler;
-    return work_options;
+    options.concurrency = own->concurrency > 0 ? (int)own->concurrency : topics_concurrency(topics);
+    if (own->lease_ms > 0)
+        options.lease_ms = own->lease_ms;
+    options.grace_ms = own->grace_ms;
+    options.cancel_ms = CLI_COMMAND_ENDS_MS;
+    if (own->poll_ms > 0)
+        options.longest_ms = own->poll_ms;
+    options.claim_ahead = false; /* commands are slow, and other workers may be idle */
+    options.until_empty = own->once || own->until_empty;
+    options.max_messages = own->once ? 1 : own->max;
+    options.scheduler = !own->no_scheduler;
+    return options;
 }
 
-static pawl_status work_on_messages(const cli_args *args, const cli_work_options *work_options,
+static pawl_status work_on_messages(const cli_args *args, const cli_work_options *options,
                                     char *const *command, pawl_error *err)
 {
     const work_settings *own = args->settings;
     PAWLI_AUTO(pawl_store) store = NULL;
     pawl_worker_stats stats = PAWL_WORKER_STATS_INIT;
-    cli_work work_on_messages = CLI_WORK_INIT;
-    pawl_status st = open_work_store(args, &store, err);
+    cli_work work = CLI_WORK_INIT;
+    pawl_worker_options worker = worker_options(own, &options->topics);
+    pawl_status st = open_work_store(args, worker.lease_ms, &store, err);
 
     if (st != PAWL_OK)
         return st;
     cli_hidden_add(args->config);
-    work_on_messages.options = work_options;
-    work_on_messages.command.argv = command;
-    work_on_messages.command.stdout_to_stderr = args->common.json;
-    work_on_messages.command.stdout_by_us = work_options->progress && isatty(STDOUT_FILENO) == 1;
-    st = cli_work_run(&work_on_messages, store, worker_options(own, &work_options->topics), &stats,
-                      err);
-    print_work_summary(args, &work_on_messages, &stats);
+    work.options = options;
+    work.command.argv = command;
+    work.command.stdout_to_stderr = args->common.json;
+    work.command.stdout_by_us = options->progress && isatty(STDOUT_FILENO) == 1;
+    st = cli_work_run(&work, store, worker, &stats, err);
+    print_work_summary(args, &work, &stats);
     if (st != PAWL_OK)
         return st;
-    if (atomic_load(&work_on_messages.stop_signal) == SIGINT)
+    if (atomic_load(&work.stop_signal) == SIGINT)
         return PAWL_E_INTERRUPTED; /* asked for: nothing to report */
     return own->once && stats.claimed == 0 ? PAWL_E_EMPTY : PAWL_OK;
 }
@@ -300,7 +300,7 @@ static pawl_status run_work(const cli_args *args, pawl_error *err)
     const work_settings *own = args->settings;
     bool terminal = isatty(STDERR_FILENO) == 1 && !own->quiet;
     PAWLI_AUTO_FREE char **command = NULL;
-    cli_work_options work_options = {
+    cli_work_options options = {
         .grace_ms = own->grace_ms,
         .run_timeout_ms = own->run_timeout_ms,
         .talk = args->common.verbose || terminal,
@@ -311,10 +311,10 @@ static pawl_status run_work(const cli_args *args, pawl_error *err)
     if (st == PAWL_OK)
         st = read_work_command(args, &command, err);
     if (st == PAWL_OK)
-        st = parse_topics(&own->topics, &work_options.topics, err);
+        st = parse_topics(&own->topics, &options.topics, err);
     if (st == PAWL_OK)
-        st = work_on_messages(args, &work_options, command, err);
-    topics_done(&work_options.topics);
+        st = work_on_messages(args, &options, command, err);
+    topics_done(&options.topics);
     return st;
 }
 

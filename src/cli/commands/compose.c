@@ -59,10 +59,10 @@ static pawl_status read_message_type(const char *text, pawl_type *ret_type, pawl
         }
         cli_suggest(&nearest, pawl_type_name(types[i]));
     }
+    PAWLI_AUTO_FREE char *hint = cli_suggestion_text(&nearest);
     return pawli_fail(err, PAWL_E_INVALID,
-                      "--type must be signal, command, push_call or response, not '%s'%s%s%s", text,
-                      nearest.best ? "; did you mean '" : "", nearest.best ? nearest.best : "",
-                      nearest.best ? "'?" : "");
+                      "--type must be signal, command, push_call or response, not '%s'%s", text,
+                      hint);
 }
 
 static pawl_status set_message_header(json_t *object, const char *pair, pawl_error *err)

@@ -26,9 +26,9 @@ static pawl_status read_policy_name(const char *option, const char *given, const
     }
     if (!given)
         return PAWL_OK;
-    return pawli_fail(err, PAWL_E_INVALID, "--%s must be %s, %s or %s, not '%s'%s%s%s", option,
-                      names[0], names[1], names[2], given, nearest.best ? "; did you mean '" : "",
-                      nearest.best ? nearest.best : "", nearest.best ? "'?" : "");
+    PAWLI_AUTO_FREE char *hint = cli_suggestion_text(&nearest);
+    return pawli_fail(err, PAWL_E_INVALID, "--%s must be %s, %s or %s, not '%s'%s", option,
+                      names[0], names[1], names[2], given, hint);
 }
 
 static pawl_status read_job_policies(const cli_job_settings *own, pawl_job_definition *job,

@@ -93,9 +93,9 @@ static void unknown_key(file_reader *in, const cli_part *part, const char *key)
 
     for (size_t i = 0; i < part->section->count; i++)
         cli_suggest(&nearest, part->section->settings[i].key);
-    cli_config_problem(in->config, "%s:%d: [%s] has no key '%s'%s%s%s", in->config->path, in->line,
-                       part->section->name, key, nearest.best ? "; did you mean '" : "",
-                       nearest.best ? nearest.best : "", nearest.best ? "'?" : "");
+    PAWLI_AUTO_FREE char *hint = cli_suggestion_text(&nearest);
+    cli_config_problem(in->config, "%s:%d: [%s] has no key '%s'%s", in->config->path, in->line,
+                       part->section->name, key, hint);
 }
 
 static void take_value(file_reader *in, const char *key, const char *value)

@@ -144,3 +144,8 @@ void cli_suggest(cli_suggestion *suggestion, const char *candidate)
         suggestion->distance = distance;
     }
 }
+
+char *cli_suggestion_text(const cli_suggestion *suggestion)
+{
+    return suggestion->best ? cli_print("; did you mean '%s'?", suggestion->best) : cli_copy("");
+}

@@ -30,5 +30,7 @@ typedef struct cli_suggestion {
 } cli_suggestion;
 
 void cli_suggest(cli_suggestion *suggestion, const char *candidate);
+/* "; did you mean 'best'?", or "" if none is near; malloc'ed. */
+char *cli_suggestion_text(const cli_suggestion *suggestion);
 
 #endif
