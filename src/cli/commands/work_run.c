@@ -103,7 +103,7 @@ static int draw_progress(cli_work *work, progress *of, pawl_mono *next_at)
     pawl_worker_stats stats = worker_stats(work);
     line = progress_line(of, &stats, &moves);
     cli_terminal_line_draw(line);
-    *next_at = pawli_mono_after(pawli_mono_now(), PROGRESS_EVERY_MS * 1000);
+    *next_at = pawli_mono_after(pawli_mono_now(), PROGRESS_EVERY_MS * INT64_C(1000));
     if (!moves)
         return -1;
     atomic_store(&work->progress_idle, false);
