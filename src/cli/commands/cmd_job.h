@@ -84,5 +84,6 @@ size_t cli_job_next_fires(const pawl_job *job, pawl_fire *ret_fires, size_t coun
 extern const cli_noun cli_job_noun;
 /* A run; its output only if it was read. */
 extern const cli_noun cli_run_noun;
+cli_color cli_run_color(pawl_run_state state);
 
 #endif
