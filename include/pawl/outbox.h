@@ -29,13 +29,13 @@ typedef struct pawl_enqueued {
 /**
  * Stores a message in a transaction of its own.
  *
- * Ownership: nothing of `message` is kept. `ret_enqueued` may be NULL; written only on success.
+ * Ownership: nothing of `message` is kept. `ret_enqueued` may be NULL; written only on success,
+ *            except for its message_id, which is also written with PAWL_E_IN_DOUBT.
  * Threads:   any.
  * Blocks:    one round trip, bounded by the store's timeout. If the response is lost, the call
  *            looks the message id up again until that timeout.
  * Durable:   on PAWL_OK the message is committed. PAWL_E_IN_DOUBT: it may or may not be committed;
- *            enqueue it again with the same id, which stores it once. (To be able to, pass an id of
- *            your own.)
+ *            enqueue it again with that message_id, which stores it once.
  * Errors:    PAWL_E_INVALID, PAWL_E_TOO_LARGE, PAWL_E_CONFLICT (same id, different topic or
  *            payload: nothing changed), PAWL_E_BUSY, PAWL_E_TIMEOUT, PAWL_E_IN_DOUBT,
  *            PAWL_E_UNAVAILABLE.

@@ -83,6 +83,7 @@ PAWL_API const char *pawl_scheduler_strategy(const pawl_scheduler *scheduler);
  *
  * Ownership: nothing of `message` is kept. `ret_enqueued` may be NULL; written only on success: the
  *            id and the due time as stored, which is that of the first call when the id existed.
+ *            The message_id is also written with PAWL_E_IN_DOUBT.
  * Threads:   any.
  * Blocks:    `store`: as pawl_outbox_enqueue(). `memory`: no.
  * Durable:   `store`: on PAWL_OK it is committed; after PAWL_E_IN_DOUBT schedule it again with the

@@ -37,6 +37,20 @@ static size_t sequence_length(const unsigned char *at, size_t left)
     return length;
 }
 
+size_t pawli_utf8_next(const char *text, size_t size, uint32_t *ret_point)
+{
+    static const uint8_t first_bits[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
+    const unsigned char *bytes = (const unsigned char *)text;
+    size_t length = size > 0 ? sequence_length(bytes, size) : 0;
+
+    if (length == 0)
+        return 0;
+    *ret_point = bytes[0] & first_bits[length];
+    for (size_t i = 1; i < length; i++)
+        *ret_point = *ret_point << 6 | (bytes[i] & 0x3f);
+    return length;
+}
+
 bool pawli_utf8_check(const char *text, size_t size, size_t *ret_characters)
 {
     const unsigned char *bytes = (const unsigned char *)text;

@@ -31,6 +31,26 @@ PAWL_TEST(malformed_sequences_are_refused)
         assert_false(pawli_utf8_check(bad[i], strlen(bad[i]), NULL));
 }
 
+PAWL_TEST(a_character_has_its_code_point)
+{
+    static const struct {
+        const char *text;
+        size_t length;
+        uint32_t point;
+    } all[] = {{"a", 1, 0x61},
+               {"\xc3\xa4", 2, 0xe4},
+               {"\xe2\x82\xac", 3, 0x20ac},
+               {"\xf0\x9f\x90\x98", 4, 0x1f418}};
+    uint32_t point = 7;
+
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        assert_int_equal(pawli_utf8_next(all[i].text, all[i].length, &point), all[i].length);
+        assert_int_equal(point, all[i].point);
+        assert_int_equal(pawli_utf8_next(all[i].text, all[i].length - 1, &point), 0);
+    }
+    assert_int_equal(pawli_utf8_next("\xc0\xaf", 2, &point), 0);
+}
+
 PAWL_TEST(a_prefix_never_cuts_a_character)
 {
     const char *text = "ab\xe2\x82\xac"

@@ -7,10 +7,12 @@
 #include "args.h"
 #include "cli.h"
 #include "config.h"
+#include "console.h"
 #include "fail.h"
 #include "memory.h"
-#include "suggest.h"
-#include "when.h"
+#include "scope.h"
+#include "terminal_text.h"
+#include "units.h"
 
 #define COMMON(field) offsetof(cli_common, field)
 const cli_option cli_common_options[] = {
@@ -32,10 +34,10 @@ const cli_option cli_common_options[] = {
     {"help", NULL, "this text", CLI_FLAG, 'h', COMMON(help), 0, 0},
     {"version", NULL, "the version", CLI_FLAG, 'V', COMMON(version), 0, 0},
 };
-const size_t cli_common_option_count = CLI_COUNT(cli_common_options);
+const size_t cli_common_option_count = PAWLI_COUNT(cli_common_options);
 
-static const cli_option *find_in(const cli_option *options, size_t count, const char *name,
-                                 size_t length, char letter)
+static const cli_option *find_option(const cli_option *options, size_t count, const char *name,
+                                     size_t length, char letter)
 {
     for (size_t i = 0; i < count; i++) {
         if (letter
@@ -59,7 +61,7 @@ static bool is_option(const char *argument)
     return argument[0] == '-' && argument[1] != '\0';
 }
 
-static option_text take_apart(const char *argument)
+static option_text split_option(const char *argument)
 {
     option_text text = {"", 0, 0, NULL};
 
@@ -74,13 +76,13 @@ static option_text take_apart(const char *argument)
     return text;
 }
 
-static const cli_option *find_common(const option_text *text)
+static const cli_option *find_common_option(const option_text *text)
 {
-    return find_in(cli_common_options, cli_common_option_count, text->name, text->length,
-                   text->letter);
+    return find_option(cli_common_options, cli_common_option_count, text->name, text->length,
+                       text->letter);
 }
 
-static const cli_option *find_of_verb(const cli_verb *verb, const option_text *text)
+static const cli_option *find_verb_option(const cli_verb *verb, const option_text *text)
 {
     const cli_option *options;
     size_t count;
@@ -88,17 +90,17 @@ static const cli_option *find_of_verb(const cli_verb *verb, const option_text *t
     if (!verb)
         return NULL;
     options = cli_verb_options(verb, &count);
-    return find_in(options, count, text->name, text->length, text->letter);
+    return find_option(options, count, text->name, text->length, text->letter);
 }
 
 /* Before the verb is known: an option of any verb tells whether a value follows it. (An option
  * name that several verbs have takes a value in all of them or in none.) */
-static bool takes_next(const option_text *text)
+static bool option_takes_next(const option_text *text)
 {
-    const cli_option *option = find_common(text);
+    const cli_option *option = find_common_option(text);
 
     for (size_t i = 0; !option && cli_verbs[i]; i++)
-        option = find_of_verb(cli_verbs[i], text);
+        option = find_verb_option(cli_verbs[i], text);
     return option && option->kind != CLI_FLAG && !text->value;
 }
 
@@ -110,8 +112,8 @@ static int find_verb(int argc, char **argv)
             return i + 1 < argc ? i + 1 : 0;
         if (!is_option(argv[i]))
             return i;
-        option_text text = take_apart(argv[i]);
-        if (takes_next(&text))
+        option_text text = split_option(argv[i]);
+        if (option_takes_next(&text))
             i++;
     }
     return 0;
@@ -122,21 +124,19 @@ static pawl_status unknown_verb(const char *name, pawl_error *err)
     cli_suggestion nearest = {name, NULL, 0};
 
     if (strcmp(name, "dead") == 0 || strcmp(name, "dlq") == 0)
-        return cli_fail(err, PAWL_E_INVALID,
-                        "there is no verb '%s'; 'pawl ls --state dead' lists dead letters, 'pawl "
-                        "retry' makes them ready again, 'pawl purge' removes them",
-                        name);
+        return pawli_fail(err, PAWL_E_INVALID,
+                          "there is no verb '%s'; 'pawl ls --state dead' lists dead letters, 'pawl "
+                          "retry' makes them ready again, 'pawl purge' removes them",
+                          name);
     for (size_t i = 0; cli_verbs[i]; i++)
         cli_suggest(&nearest, cli_verbs[i]->name);
-    if (nearest.best)
-        return cli_fail(err, PAWL_E_INVALID, "there is no verb '%s'; did you mean '%s'?", name,
-                        nearest.best);
-    return cli_fail(err, PAWL_E_INVALID, "there is no verb '%s'", name);
+    PAWLI_AUTO_FREE char *hint = cli_suggestion_text(&nearest);
+    return pawli_fail(err, PAWL_E_INVALID, "there is no verb '%s'%s", name, hint);
 }
 
 static pawl_status unknown_option(const cli_args *args, const char *argument, pawl_error *err)
 {
-    CLI_AUTO_FREE char *name = cli_copy_bytes(argument, strcspn(argument, "="));
+    PAWLI_AUTO_FREE char *name = cli_copy_bytes(argument, strcspn(argument, "="));
     cli_suggestion nearest = {name + strspn(name, "-"), NULL, 0};
     const char *verb = args->verb ? args->verb->name : "pawl";
     size_t count = 0;
@@ -147,14 +147,14 @@ static pawl_status unknown_option(const cli_args *args, const char *argument, pa
     for (size_t i = 0; i < cli_common_option_count; i++)
         cli_suggest(&nearest, cli_common_options[i].name);
     if (nearest.best)
-        return cli_fail(err, PAWL_E_INVALID, "%s has no option %s; did you mean --%s?", verb, name,
-                        nearest.best);
-    return cli_fail(err, PAWL_E_INVALID,
-                    "%s has no option %s (to pass it as a word, put -- before it)", verb, name);
+        return pawli_fail(err, PAWL_E_INVALID, "%s has no option %s; did you mean --%s?", verb,
+                          name, nearest.best);
+    return pawli_fail(err, PAWL_E_INVALID,
+                      "%s has no option %s (to pass it as a word, put -- before it)", verb, name);
 }
 
-static pawl_status store_number(const cli_option *option, const char *value, int64_t *field,
-                                pawl_error *err)
+static pawl_status store_option_number(const cli_option *option, const char *value, int64_t *field,
+                                       pawl_error *err)
 {
     char *end = NULL;
     long long number;
@@ -162,33 +162,33 @@ static pawl_status store_number(const cli_option *option, const char *value, int
     errno = 0;
     number = strtoll(value, &end, 10);
     if (errno != 0 || end == value || *end != '\0' || number < option->min || number > option->max)
-        return cli_fail(err, PAWL_E_INVALID,
-                        "--%s must be a whole number from %" PRId64 " to %" PRId64 ", not '%s'",
-                        option->name, option->min, option->max, value);
+        return pawli_fail(err, PAWL_E_INVALID,
+                          "--%s must be a whole number from %" PRId64 " to %" PRId64 ", not '%s'",
+                          option->name, option->min, option->max, value);
     *field = number;
     return PAWL_OK;
 }
 
-static pawl_status store_span(const cli_option *option, const char *value, int64_t *field,
-                              pawl_error *err)
+static pawl_status store_option_span(const cli_option *option, const char *value, int64_t *field,
+                                     pawl_error *err)
 {
     int64_t span_ms;
-    char least[CLI_WHEN_SIZE];
-    char most[CLI_WHEN_SIZE];
 
     if (!cli_span_parse(value, &span_ms))
-        return cli_fail(err, PAWL_E_INVALID,
-                        "--%s must be a length of time such as 250ms, 30s, 5m, 2h or 7d, not '%s'",
-                        option->name, value);
+        return pawli_fail(
+            err, PAWL_E_INVALID,
+            "--%s must be a length of time such as 250ms, 30s, 5m, 2h or 7d, not '%s'",
+            option->name, value);
     if (span_ms < option->min || span_ms > option->max)
-        return cli_fail(err, PAWL_E_INVALID, "--%s must be from %s to %s, not '%s'", option->name,
-                        cli_span_text(option->min, least), cli_span_text(option->max, most), value);
+        return pawli_fail(err, PAWL_E_INVALID, "--%s must be from %s to %s, not '%s'", option->name,
+                          cli_span_text(option->min, CLI_ROOM),
+                          cli_span_text(option->max, CLI_ROOM), value);
     *field = span_ms;
     return PAWL_OK;
 }
 
-static pawl_status store_value(const cli_option *option, void *target, const char *value,
-                               pawl_error *err)
+static pawl_status store_option(const cli_option *option, void *target, const char *value,
+                                pawl_error *err)
 {
     void *field = (char *)target + option->offset;
     cli_texts *texts = field;
@@ -201,9 +201,9 @@ static pawl_status store_value(const cli_option *option, void *target, const cha
         *(const char **)field = value;
         return PAWL_OK;
     case CLI_NUMBER:
-        return store_number(option, value, field, err);
+        return store_option_number(option, value, field, err);
     case CLI_SPAN:
-        return store_span(option, value, field, err);
+        return store_option_span(option, value, field, err);
     case CLI_TEXTS:
         texts->items = cli_grow(texts->items, texts->count + 1, sizeof *texts->items);
         texts->items[texts->count++] = value;
@@ -216,28 +216,32 @@ static pawl_status store_value(const cli_option *option, void *target, const cha
 static pawl_status read_option(cli_args *args, int argc, char **argv, int *index, int verb_index,
                                pawl_error *err)
 {
-    option_text text = take_apart(argv[*index]);
-    const cli_option *option = find_of_verb(args->verb, &text);
+    option_text text = split_option(argv[*index]);
+    const cli_option *option = find_verb_option(args->verb, &text);
     void *target = args->settings;
 
-    if (!option) {
-        option = find_common(&text);
+    if (option) {
+        size_t count;
+        args->given[option - cli_verb_options(args->verb, &count)] = true;
+    } else {
+        option = find_common_option(&text);
         target = &args->common;
     }
     if (!option)
         return unknown_option(args, argv[*index], err);
     if (option->kind == CLI_FLAG && text.value)
-        return cli_fail(err, PAWL_E_INVALID, "--%s takes no value", option->name);
+        return pawli_fail(err, PAWL_E_INVALID, "--%s takes no value", option->name);
     if (option->kind != CLI_FLAG && !text.value) {
         if (*index + 1 >= argc || *index + 1 == verb_index)
-            return cli_fail(err, PAWL_E_INVALID, "--%s needs a value: --%s %s", option->name,
-                            option->name, option->value);
+            return pawli_fail(err, PAWL_E_INVALID, "--%s needs a value: --%s %s", option->name,
+                              option->name, option->value);
         text.value = argv[++*index];
     }
-    return store_value(option, target, text.value, err);
+    return store_option(option, target, text.value, err);
 }
 
-static pawl_status read_all(cli_args *args, int argc, char **argv, int verb_index, pawl_error *err)
+static pawl_status read_arguments(cli_args *args, int argc, char **argv, int verb_index,
+                                  pawl_error *err)
 {
     bool literal = false;
     pawl_status st;
@@ -271,11 +275,14 @@ pawl_status cli_args_parse(cli_args *args, int argc, char **argv, pawl_error *er
         args->verb = cli_verb_find(argv[verb_index]);
         if (!args->verb)
             return unknown_verb(argv[verb_index], err);
+        size_t count;
+        (void)cli_verb_options(args->verb, &count);
+        args->given = cli_alloc(count, sizeof *args->given);
         args->settings = cli_alloc(1, args->verb->settings_size);
         if (args->verb->defaults)
             memcpy(args->settings, args->verb->defaults, args->verb->settings_size);
     }
-    pawl_status st = read_all(args, argc, argv, verb_index, err);
+    pawl_status st = read_arguments(args, argc, argv, verb_index, err);
     if (st == PAWL_OK && args->verb)
         args->config = cli_config_load(args);
     return st;
@@ -291,6 +298,7 @@ void cli_args_done(cli_args *args)
             free(((cli_texts *)(void *)((char *)args->settings + options[i].offset))->items);
     cli_config_free(args->config);
     free(args->settings);
+    free(args->given);
     free(args->words.items);
 }
 
@@ -300,4 +308,57 @@ bool cli_args_want_json(int argc, char **argv)
         if (strcmp(argv[i], "--json") == 0)
             return true;
     return false;
+}
+
+const void *cli_subcommand_find(const cli_args *args, const void *subcommands, size_t count,
+                                size_t size, const char *usage, pawl_error *err)
+{
+    const char *word = args->words.count > 0 ? args->words.items[0] : NULL;
+    cli_suggestion near = {.given = word};
+
+    for (size_t i = 0; word && i < count; i++) {
+        const char *name;
+        const char *subcommand = (const char *)subcommands + i * size;
+        memcpy(&name, subcommand, sizeof name);
+        if (strcmp(word, name) == 0)
+            return subcommand;
+        cli_suggest(&near, name);
+    }
+    if (near.best)
+        pawli_fail(err, PAWL_E_INVALID, "there is no '%s %s'; did you mean '%s'?", args->verb->name,
+                   word, near.best);
+    else
+        pawli_fail(err, PAWL_E_INVALID, "%s", usage);
+    return NULL;
+}
+
+pawl_status cli_subcommand_check(const cli_args *args, unsigned bit, pawl_error *err)
+{
+    const char *verb = args->verb->name;
+    size_t count;
+    const cli_option *options = cli_verb_options(args->verb, &count);
+
+    for (size_t i = 0; i < count; i++)
+        if (args->given[i] && options[i].only != 0 && !(options[i].only & bit))
+            return pawli_fail(err, PAWL_E_INVALID, "--%s is not for '%s %s'; see 'pawl %s --help'",
+                              options[i].name, verb, args->words.items[0], verb);
+    return PAWL_OK;
+}
+
+cli_args cli_subcommand_args(const cli_args *args)
+{
+    cli_args rest = *args;
+
+    rest.words.items++;
+    rest.words.count--;
+    rest.words.literal_from -= rest.words.literal_from > 0;
+    return rest;
+}
+
+pawl_status cli_args_no_words(const cli_args *args, pawl_error *err)
+{
+    if (args->words.count == 0)
+        return PAWL_OK;
+    return pawli_fail(err, PAWL_E_INVALID, "%s takes no words, only options; '%s' is one",
+                      args->verb->name, args->words.items[0]);
 }

@@ -30,6 +30,7 @@ typedef struct cli_option {
     size_t offset; /* of the field in the settings struct */
     int64_t min;
     int64_t max;
+    unsigned only; /* the subcommands that take it, as bits; 0: all */
 } cli_option;
 
 /* The options that every command has. */
@@ -61,6 +62,7 @@ typedef struct cli_args {
     void *settings;     /* the command's own struct */
     cli_config *config; /* flags, environment and file; not validated as a whole */
     cli_words words;
+    bool *given; /* which of the verb's options were */
 } cli_args;
 
 extern const cli_option cli_common_options[];
@@ -73,6 +75,9 @@ extern const size_t cli_common_option_count;
  */
 pawl_status cli_args_parse(cli_args *args, int argc, char **argv, pawl_error *err);
 void cli_args_done(cli_args *args);
+
+/* PAWL_E_INVALID: there is a word that is not an option. */
+pawl_status cli_args_no_words(const cli_args *args, pawl_error *err);
 
 /* Whether "--json" is given: needed to report errors in the other options. */
 bool cli_args_want_json(int argc, char **argv);

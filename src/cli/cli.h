@@ -1,14 +1,14 @@
-/* src/cli/cli.h - the commands. */
+/* src/cli/cli.h - the verbs and their subcommands. */
 #ifndef CLI_CLI_H
 #define CLI_CLI_H
 
 #include <stddef.h>
+#include <stdio.h>
 
 #include <pawl/error.h>
 
 #include "args.h"
-
-#define CLI_COUNT(array) (sizeof(array) / sizeof(array)[0])
+#include "scope.h"
 
 /* An exit code and its meaning for this command. */
 typedef struct cli_exit {
@@ -34,37 +34,46 @@ struct cli_verb {
     pawl_status (*run)(const cli_args *args, pawl_error *err);
 };
 
-extern const cli_verb cli_verb_init;
-extern const cli_verb cli_verb_grant;
-extern const cli_verb cli_verb_migrate;
-extern const cli_verb cli_verb_send;
-extern const cli_verb cli_verb_work;
-extern const cli_verb cli_verb_ls;
-extern const cli_verb cli_verb_show;
-extern const cli_verb cli_verb_retry;
-extern const cli_verb cli_verb_cancel;
-extern const cli_verb cli_verb_purge;
-extern const cli_verb cli_verb_timer;
-extern const cli_verb cli_verb_topic;
-extern const cli_verb cli_verb_wake;
-extern const cli_verb cli_verb_inbox;
-extern const cli_verb cli_verb_lock;
-extern const cli_verb cli_verb_lease;
-extern const cli_verb cli_verb_job;
-extern const cli_verb cli_verb_serve;
-extern const cli_verb cli_verb_config;
-extern const cli_verb cli_verb_stats;
-extern const cli_verb cli_verb_version;
-extern const cli_verb cli_verb_help;
+/* All verbs, in the order of --help: cli_verb_init, ... */
+/* clang-format off */
+#define CLI_VERBS(X) \
+    X(init) X(migrate) X(grant) X(send) X(work) X(ls) X(show) X(retry) X(cancel) X(purge) \
+    X(wake) X(timer) X(topic) X(inbox) X(lock) X(lease) X(job) X(serve) X(config) X(stats) \
+    X(version) X(help)
+/* clang-format on */
+#define CLI_VERB_DECLARE(verb) extern const cli_verb cli_verb_##verb;
+CLI_VERBS(CLI_VERB_DECLARE)
+#undef CLI_VERB_DECLARE
 
 /* Sets the exit code for when the command returns PAWL_OK; otherwise 0. */
 void cli_exit_with(int code);
 
-/* All commands, in the order of --help; ends with NULL. */
+/* The same, ended by NULL. */
 extern const cli_verb *const cli_verbs[];
 /* NULL if there is none of that name. */
 const cli_verb *cli_verb_find(const char *name);
 /* Its options, from the table or from make_options(). */
 const cli_option *cli_verb_options(const cli_verb *verb, size_t *ret_count);
+
+/*
+ * Returns the one of `count` subcommands, `size` bytes each, that the first word names. Every
+ * subcommand is a struct that begins with `const char *name`. NULL: `err` names the nearest one, or
+ * is `usage`.
+ */
+const void *cli_subcommand_find(const cli_args *args, const void *subcommands, size_t count,
+                                size_t size, const char *usage, pawl_error *err);
+#define CLI_SUBCOMMAND(args, subcommands, usage, err)                                              \
+    cli_subcommand_find((args), (subcommands), PAWLI_COUNT(subcommands), sizeof *(subcommands),    \
+                        (usage), (err))
+/*
+ * PAWL_E_INVALID: an option is given that is not for the subcommand with this bit: it would be
+ * ignored, and something else be done.
+ */
+pawl_status cli_subcommand_check(const cli_args *args, unsigned bit, pawl_error *err);
+/* The arguments without the subcommand's name. */
+cli_args cli_subcommand_args(const cli_args *args);
+
+/* `verb` NULL: the program. */
+void cli_help_print(const cli_verb *verb, FILE *stream);
 
 #endif

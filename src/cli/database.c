@@ -4,12 +4,12 @@
 #include <string.h>
 
 #include "config.h"
+#include "console.h"
 #include "database.h"
 #include "fail.h"
-#include "output.h"
-#include "screen.h"
+#include "terminal_line.h"
 
-static const cli_database_settings *settings_of(const cli_args *args)
+static const cli_database_settings *database_settings(const cli_args *args)
 {
     return cli_config_values(args->config, CLI_SECTION_DATABASE);
 }
@@ -20,11 +20,11 @@ pawl_status cli_database_url(const cli_args *args, const char **ret_url, pawl_er
 
     if (st != PAWL_OK)
         return st;
-    if (!settings_of(args)->url)
-        return cli_fail(err, PAWL_E_INVALID,
-                        "which database? Give --db URL or set PAWL_DATABASE_URL, for example "
-                        "--db sqlite:app.db or --db postgresql://user@host/app");
-    *ret_url = settings_of(args)->url;
+    if (!database_settings(args)->url)
+        return pawli_fail(err, PAWL_E_INVALID,
+                          "which database? Give --db URL or set PAWL_DATABASE_URL, for example "
+                          "--db sqlite:app.db or --db postgresql://user@host/app");
+    *ret_url = database_settings(args)->url;
     return PAWL_OK;
 }
 
@@ -33,30 +33,29 @@ const char *cli_database_engine(const char *url)
     return strncmp(url, "sqlite:", 7) == 0 ? "sqlite" : "postgres";
 }
 
-static void print_record(void *context, pawl_log_level level, const char *area, const char *message)
+static void print_log_record(void *context, pawl_log_level level, const char *area,
+                             const char *message)
 {
     static const cli_color colors[] = {CLI_DIM, CLI_DIM, CLI_YELLOW, CLI_RED};
 
     (void)context;
-    cli_screen_print("%s%s %s: %s%s\n", cli_style(stderr, colors[level]),
-                     pawl_log_level_name(level), area, message, cli_style(stderr, CLI_PLAIN));
+    cli_terminal_line_print("%s%s %s: %s%s\n", cli_style(stderr, colors[level]),
+                            pawl_log_level_name(level), area, message,
+                            cli_style(stderr, CLI_PLAIN));
 }
 
 void cli_database_log(pawl_store_options *options, pawl_log_level level)
 {
-    options->log.write = print_record;
+    options->log.write = print_log_record;
     options->log.level = level;
 }
 
 pawl_store_options cli_database_options(const cli_args *args)
 {
-    const cli_database_settings *database = settings_of(args);
     pawl_store_options options = PAWL_STORE_OPTIONS_INIT;
 
-    options.schema = database->schema;
-    options.table_prefix = database->prefix;
-    options.timeout_ms = database->timeout_ms;
-    options.durability = (pawl_durability)database->durability;
+    cli_config_fill(args->config, CLI_LIBRARY_store, &options);
+    options.deploy_schema = false; /* only `pawl serve` creates the tables */
     if (args->common.verbose)
         cli_database_log(&options, PAWL_LOG_DEBUG);
     return options;

@@ -2,13 +2,14 @@
 #include <fcntl.h>
 #include <locale.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "args.h"
 #include "cli.h"
+#include "console.h"
 #include "fail.h"
-#include "help.h"
-#include "output.h"
+#include "scope.h"
 
 /* A descriptor below 3 must never become a database or a pipe: children inherit those. */
 static void open_standard_streams(void)
@@ -29,7 +30,7 @@ void cli_exit_with(int code)
     exit_code = code;
 }
 
-static pawl_status run(const cli_args *args, pawl_error *err)
+static pawl_status run_verb(const cli_args *args, pawl_error *err)
 {
     if (args->common.version)
         return cli_verb_version.run(args, err);
@@ -38,7 +39,7 @@ static pawl_status run(const cli_args *args, pawl_error *err)
         return PAWL_OK;
     }
     if (!args->verb)
-        return cli_fail(err, PAWL_E_INVALID, "what to do? Give a verb, for example 'pawl stats'");
+        return pawli_fail(err, PAWL_E_INVALID, "what to do? Give a verb, for example 'pawl stats'");
     return args->verb->run(args, err);
 }
 
@@ -57,7 +58,7 @@ int main(int argc, char **argv)
     }
     st = cli_args_parse(&args, argc, argv, &err);
     if (st == PAWL_OK)
-        st = run(&args, &err);
+        st = run_verb(&args, &err);
     if (st == PAWL_OK)
         st = cli_output_end(&err);
     else
@@ -66,4 +67,32 @@ int main(int argc, char **argv)
         cli_fail_print(&err, args.verb ? args.verb->name : NULL, json);
     cli_args_done(&args);
     return st == PAWL_OK ? exit_code : pawl_status_exit(st);
+}
+
+#define CLI_VERB_ADDRESS(verb) &cli_verb_##verb,
+const cli_verb *const cli_verbs[] = {CLI_VERBS(CLI_VERB_ADDRESS) NULL};
+
+/* What the same is called elsewhere. */
+static const struct {
+    const char *name;
+    const char *verb;
+} verb_aliases[] = {{"redrive", "retry"}, {"requeue", "retry"}};
+
+const cli_verb *cli_verb_find(const char *name)
+{
+    for (size_t i = 0; i < PAWLI_COUNT(verb_aliases); i++)
+        if (strcmp(verb_aliases[i].name, name) == 0)
+            name = verb_aliases[i].verb;
+    for (size_t i = 0; cli_verbs[i]; i++)
+        if (strcmp(cli_verbs[i]->name, name) == 0)
+            return cli_verbs[i];
+    return NULL;
+}
+
+const cli_option *cli_verb_options(const cli_verb *verb, size_t *ret_count)
+{
+    if (verb->make_options)
+        return verb->make_options(ret_count);
+    *ret_count = verb->option_count;
+    return verb->options;
 }

@@ -8,7 +8,7 @@
 
 #include "memory.h"
 
-static void *checked(void *block)
+static void *checked_block(void *block)
 {
     if (!block) {
         fputs("pawl: out of memory\n", stderr);
@@ -19,12 +19,12 @@ static void *checked(void *block)
 
 void *cli_alloc(size_t count, size_t size)
 {
-    return checked(calloc(count ? count : 1, size ? size : 1));
+    return checked_block(calloc(count ? count : 1, size ? size : 1));
 }
 
 void *cli_grow(void *block, size_t count, size_t size)
 {
-    return checked(reallocarray(block, count ? count : 1, size));
+    return checked_block(reallocarray(block, count ? count : 1, size));
 }
 
 char *cli_copy(const char *text)
@@ -50,5 +50,5 @@ char *cli_print(const char *format, ...)
     if (vasprintf(&text, format, arguments) < 0)
         text = NULL;
     va_end(arguments);
-    return checked(text);
+    return checked_block(text);
 }

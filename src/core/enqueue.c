@@ -298,6 +298,13 @@ static pawl_status run(struct sending *sending, pawl_error *err)
     return st;
 }
 
+/* With these ids the messages can be sent again. */
+static void note_ids(const struct sending *sending, pawl_enqueued *enqueued)
+{
+    for (size_t i = 0; i < sending->count; i++)
+        enqueued[i].message_id = sending->messages[i].id;
+}
+
 static void log_sent(const struct sending *sending)
 {
     char id[PAWL_UUID_TEXT_SIZE];
@@ -321,8 +328,11 @@ static pawl_status send_all(pawl_store *store, pawl_tx *tx, const pawl_outgoing 
     struct sending sending = {.store = store, .tx = tx, .count = count};
     pawl_status st = prepare(&sending, messages, err);
 
-    if (st == PAWL_OK)
+    if (st == PAWL_OK) {
         st = run(&sending, err);
+        if (st == PAWL_E_IN_DOUBT && ret_enqueued)
+            note_ids(&sending, ret_enqueued);
+    }
     if (st == PAWL_OK && sending.answered != sending.row_count)
         st = pawli_fail(err, PAWL_E_STORE, "the database answered for %zu of %zu messages",
                         sending.answered, sending.row_count);

@@ -107,6 +107,8 @@ pawl_status pawl_timer_schedule(pawl_scheduler *scheduler, const pawl_outgoing *
 
     if (st == PAWL_OK && ret_enqueued)
         *ret_enqueued = enqueued;
+    if (st == PAWL_E_IN_DOUBT && ret_enqueued)
+        ret_enqueued->message_id = enqueued.message_id;
     return st;
 }
 

@@ -346,6 +346,12 @@ def test_nothing_that_steers_a_terminal_is_printed(db):
         assert b"\x1b" not in db.run(*args).stdout
 
 
+def test_show_says_once_when_the_next_attempt_is(db):
+    work_id = db.send("t")
+    db.run("work", "--once", "--exec", "exit 1")
+    assert db.text("show", work_id).count("next attempt") == 1
+
+
 def test_show_cannot_write_bytes_and_json(db):
     refused(db.raw("show", "1", "--payload", "--json"), 64, "choose one")
 

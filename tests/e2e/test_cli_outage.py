@@ -31,6 +31,7 @@ class Proxy:
         self.lock = threading.Lock()
         self.pairs = []
         self.lose_answer_to = None  # bytes in a request whose answer never arrives, once
+        self.cut_then = False  # and then the server is away
         self.lost = 0
         self.open()
 
@@ -61,6 +62,8 @@ class Proxy:
                     self.lost += 1
                     target.sendall(data)
                     hang_up(source)
+                    if self.cut_then:
+                        self.cut()
                     return  # the other direction ends when the server has answered into nothing
                 target.sendall(data)
         except OSError:
@@ -136,6 +139,31 @@ def test_a_claim_whose_answer_is_lost(db, far):
     counts = db.json("work", "--max", "1", "--lease", "1h", "--exec", "true")
     assert proxy.lost == 1 and counts["done"] == 1
     assert near.state(work_id) == "done" and near.show(work_id)["attempts"] == 1
+
+
+@pytest.mark.only_on("postgres")
+def test_a_send_in_doubt_names_the_id_to_send_again(db, far):
+    """A message without options and with a new id takes the fast path, and can be sent again all the same."""
+    near, (db, proxy) = db, far
+    proxy.lose_answer_to = b".enqueue_plain("
+    proxy.cut_then = True
+    result = db.raw("send", "t", "x", "--timeout", "300ms")
+    assert proxy.lost == 1 and result.returncode == 79, result
+    sent = re.search(rb"send it again with --id ([0-9a-f-]{36}),", result.stderr)
+    assert sent, result
+    again = near.json("send", "t", "x", "--id", sent[1].decode())
+    assert again["message_id"] == sent[1].decode()
+    assert len(near.json("ls")) == 1
+
+
+@pytest.mark.only_on("postgres")
+def test_a_send_whose_answer_is_lost(db, far):
+    near, (db, proxy) = db, far
+    proxy.lose_answer_to = b".enqueue_plain("
+    sent = db.json("send", "t", "x")
+    assert proxy.lost == 1 and not sent["existed"]
+    assert near.show(sent["message_id"])["work_id"] == sent["work_id"]
+    assert len(near.json("ls")) == 1
 
 
 def test_a_result_waits_for_a_busy_database(tmp_path, gate):

@@ -8,7 +8,7 @@
 
 #include "config.h"
 #include "fuzz.h"
-#include "text.h"
+#include "terminal_text.h"
 
 static void check_problems(const cli_config *config)
 {

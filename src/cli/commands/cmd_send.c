@@ -1,0 +1,125 @@
+/* src/cli/commands/cmd_send.c - pawl send and pawl wake: store a message; try destinations now. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include <pawl/pawl.h>
+
+#include "cli.h"
+#include "compose.h"
+#include "console.h"
+#include "database.h"
+#include "fail.h"
+#include "memory.h"
+#include "scope.h"
+
+static void print_sent(const cli_args *args, const pawl_enqueued *stored)
+{
+    char id[PAWL_UUID_TEXT_SIZE];
+    json_t *document;
+
+    pawl_message_id_format(stored->message_id, id);
+    if (!args->common.json) {
+        printf("%s work id %" PRId64 ", message id %s\n",
+               stored->existed ? "Already there:" : "Sent:", stored->work_id.value, id);
+        return;
+    }
+    document = json_object();
+    cli_json_number(document, "work_id", stored->work_id.value);
+    cli_json_text(document, "message_id", id);
+    json_object_set_new(document, "existed", json_boolean(stored->existed));
+    cli_json_print(stdout, document);
+}
+
+static pawl_status run_send(const cli_args *args, pawl_error *err)
+{
+    PAWLI_AUTO(pawl_store) store = NULL;
+    CLI_AUTO_COMPOSED composed = {0};
+    pawl_enqueued stored = {0};
+    pawl_status st = cli_compose_read("send", args->settings, &args->words, &composed, err);
+
+    if (st == PAWL_OK)
+        st = cli_database_open(args, &store, err);
+    if (st == PAWL_OK)
+        st = cli_compose_complete(store, &composed, err);
+    if (st == PAWL_OK)
+        st = pawl_outbox_enqueue(store, &composed.message, &stored, err);
+    if (st == PAWL_OK)
+        print_sent(args, &stored);
+    return cli_compose_explain(stored.message_id, st, err);
+}
+
+static const cli_option send_options[] = {CLI_COMPOSE_OPTIONS(0, 0, 0)};
+static const cli_exit send_exits[] = {
+    {PAWL_E_CONFLICT, "the id exists with another topic or payload, or the payload is too large"},
+    {PAWL_E_IN_DOUBT, "stored or not, unknown; send again with the --id in the message"},
+};
+
+const cli_verb cli_verb_send = {
+    .name = "send",
+    .usage = "TOPIC [PAYLOAD | -]",
+    .summary = "store a message for a worker, now or later",
+    .about = "The payload is the second word, or with '-' whatever is on stdin, byte for byte; "
+             "without one it is empty. When the program exits with 0, the message is committed.",
+    .examples = "  pawl send mail '{\"to\": \"ann@example.org\"}' --priority 5\n"
+                "  pawl send report --at 2026-01-01T09:00+01:00 --header lang=de\n"
+                "  pawl send picture - --expires 'in 1h' < picture.png",
+    .options = send_options,
+    .option_count = PAWLI_COUNT(send_options),
+    .settings_size = sizeof(cli_compose),
+    .exits = send_exits,
+    .exit_count = PAWLI_COUNT(send_exits),
+    .run = run_send,
+};
+
+static pawl_status wake_destination(const cli_args *args, pawl_store *store,
+                                    const char *destination, json_t *list, pawl_error *err)
+{
+    size_t changed = 0;
+    pawl_status st = pawl_queue_wake(store, destination, &changed, err);
+
+    if (st != PAWL_OK)
+        return st;
+    if (args->common.json) {
+        json_t *object = json_object();
+        cli_json_text(object, "destination", destination);
+        cli_json_number(object, "due", (int64_t)changed);
+        json_array_append_new(list, object);
+    } else {
+        printf("%s: %zu message%s due now\n", destination, changed, changed == 1 ? " is" : "s are");
+    }
+    return PAWL_OK;
+}
+
+static pawl_status run_wake(const cli_args *args, pawl_error *err)
+{
+    PAWLI_AUTO(pawl_store) store = NULL;
+    pawl_status st;
+
+    if (args->words.count < 1)
+        return pawli_fail(err, PAWL_E_INVALID,
+                          "wake needs a destination, for example "
+                          "'pawl wake bank'");
+    st = cli_database_open(args, &store, err);
+    if (st != PAWL_OK)
+        return st;
+    json_t *list = json_array();
+    for (size_t i = 0; st == PAWL_OK && i < args->words.count; i++)
+        st = wake_destination(args, store, args->words.items[i], list, err);
+    if (st == PAWL_OK && args->common.json)
+        cli_json_print(stdout, list);
+    else
+        json_decref(list);
+    return st;
+}
+
+const cli_verb cli_verb_wake = {
+    .name = "wake",
+    .usage = "DESTINATION...",
+    .summary = "try destinations now",
+    .about = "Messages that wait for another attempt at the destination are due at once, and every "
+             "daemon of the database ends the pause of its circuit breaker and sends one message, "
+             "within a second; if that succeeds, all others follow. Messages that were sent for "
+             "later stay as they are. The attempts made so far stay, too.",
+    .examples = "  pawl wake bank\n  pawl wake https://bank.example.org/hook",
+    .run = run_wake,
+};

@@ -1,0 +1,87 @@
+/* src/cli/serve/serve_log.c - the daemon's log on stderr: a line per record, as text or as JSON. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "console.h"
+#include "scope.h"
+#include "serve.h"
+#include "terminal_text.h"
+#include "units.h"
+#include "world.h"
+
+/* In one piece, so that records of several threads do not mix. */
+static void write_log_line(const char *line)
+{
+    size_t left = strlen(line);
+
+    while (left > 0) {
+        ssize_t wrote = write(STDERR_FILENO, line, left);
+        if (wrote <= 0)
+            return; /* there is nowhere to say so */
+        line += wrote;
+        left -= (size_t)wrote;
+    }
+}
+
+static void write_log_json(pawl_log_level level, const char *area, const char *message)
+{
+    json_t *record = json_object();
+    PAWLI_AUTO_FREE char *text = NULL;
+    PAWLI_AUTO_FREE char *line = NULL;
+
+    cli_json_text(record, "time", cli_when_rfc3339(pawli_wall_now(), CLI_ROOM));
+    cli_json_text(record, "level", pawl_log_level_name(level));
+    cli_json_text(record, "area", area);
+    cli_json_text(record, "message", message);
+    text = json_dumps(record, JSON_COMPACT);
+    json_decref(record);
+    line = cli_print("%s\n", text ? text : "{}");
+    write_log_line(line);
+}
+
+static void write_log_text(pawl_log_level level, const char *area, const char *message)
+{
+    static const cli_color colors[] = {CLI_DIM, CLI_PLAIN, CLI_YELLOW, CLI_RED};
+    PAWLI_AUTO_FREE char *clean = cli_text_clean(message, strlen(message), true);
+    PAWLI_AUTO_FREE char *line =
+        cli_print("%s %s%-7s%s %s: %s\n", cli_when_rfc3339(pawli_wall_now(), CLI_ROOM),
+                  cli_style(stderr, colors[level]), pawl_log_level_name(level),
+                  cli_style(stderr, CLI_PLAIN), area, clean);
+
+    write_log_line(line);
+}
+
+/* Any thread. */
+static void write_log_record(void *context, pawl_log_level level, const char *area,
+                             const char *message)
+{
+    const cli_log_settings *log = context;
+
+    if (log->format == CLI_LOG_JSON)
+        write_log_json(level, area, message);
+    else
+        write_log_text(level, area, message);
+}
+
+pawl_log_sink cli_serve_log(const cli_config *config)
+{
+    const cli_log_settings *log = cli_config_values(config, CLI_SECTION_LOG);
+
+    return (pawl_log_sink){write_log_record, (void *)(uintptr_t)log, (pawl_log_level)log->level};
+}
+
+void cli_serve_say(const cli_config *config, pawl_log_level level, const char *format, ...)
+{
+    pawl_log_sink sink = cli_serve_log(config);
+    char message[768];
+    va_list arguments;
+
+    if (level < sink.level)
+        return;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    sink.write(sink.context, level, "serve", message);
+}
