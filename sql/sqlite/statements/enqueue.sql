@@ -8,7 +8,18 @@ SELECT r.position, b.id,
 FROM pawli_rows(:rows) r
 CROSS JOIN pawl_body b INDEXED BY pawl_body_message ON b.message_id = r.message_id;
 
--- @include lanes
+-- Lanes that these messages are the first of; a message that exists makes none. Usually no lane is missing,
+-- and the messages are not read for it.
+INSERT OR IGNORE INTO pawl_lane (topic, priority, destination)
+SELECT topic, priority, coalesce(destination, '')
+FROM pawli_rows(:rows) r
+WHERE EXISTS (SELECT 1 FROM pawli_rows(:rows) f
+              WHERE f.other_lane
+                AND NOT EXISTS (SELECT 1 FROM pawl_lane l INDEXED BY pawl_lane_name
+                                WHERE l.topic = f.topic AND l.priority = f.priority
+                                  AND l.destination = coalesce(f.destination, '')))
+  AND NOT EXISTS (SELECT 1 FROM pawl_body b INDEXED BY pawl_body_message WHERE b.message_id = r.message_id);
+
 INSERT INTO pawl_body (message_id, topic, priority, type, created_at, due_at, expires_at,
                        max_attempts, count_all, lease, retry_base, retry_max, retry_jitter, timeout, heartbeat, destination,
                        headers, correlation_id, payload)
