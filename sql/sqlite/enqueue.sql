@@ -47,7 +47,18 @@ SELECT r.position, b.id,
 FROM pawli_rows(:rows) r
 CROSS JOIN pawl_body b INDEXED BY pawl_body_message ON b.message_id = r.message_id;
 
--- @include lanes
+-- Lanes that these messages are the first of; a message that exists makes none. Usually no lane is missing,
+-- and the messages are not read for it.
+INSERT OR IGNORE INTO pawl_lane (topic, priority, destination)
+SELECT topic, priority, coalesce(destination, '')
+FROM pawli_rows(:rows) r
+WHERE EXISTS (SELECT 1 FROM pawli_rows(:rows) f
+              WHERE f.other_lane
+                AND NOT EXISTS (SELECT 1 FROM pawl_lane l INDEXED BY pawl_lane_name
+                                WHERE l.topic = f.topic AND l.priority = f.priority
+                                  AND l.destination = coalesce(f.destination, '')))
+  AND NOT EXISTS (SELECT 1 FROM pawl_body b INDEXED BY pawl_body_message WHERE b.message_id = r.message_id);
+
 -- @include insert_bodies insert=INSERT
 WHERE true
 ON CONFLICT (message_id) DO NOTHING;

@@ -223,10 +223,10 @@ SELECT @JOB_DUE_NEWS@, job_id, news, id FROM pawl_job_run INDEXED BY pawl_job_ru
 WHERE news > 0 ORDER BY id LIMIT :limit;
 
 -- name: job_advance
--- What the scheduler decided: all of a job's steps, or none if the job has changed since it was looked
--- at. Steps: 0 the job moves on, 1 news that were heard, 2 whoever is first in line may start, 3 slots
--- that are skipped, 4 a slot that runs, waits or is skipped, as the job says of overlaps. Answers what was
--- done: 0, job; 3 or 4, job, state of the run; 5, job, step: a message was made.
+-- What the scheduler decided: all of a job's steps, or none if the job has changed since it was read, or if the clock was set back since then. Steps: 0 the job moves on, 1 news
+-- that were heard, 2 whoever is first in line may start, 3 slots that are skipped, 4 a slot that runs, waits or
+-- is skipped, as the job says of overlaps. Answers what was done: 0, job; 3 or 4, job, state of the run; 5, job,
+-- step: a message was made.
 UPDATE pawl_meta SET latest_time = :now WHERE id = 1;
 
 -- @each
@@ -238,7 +238,7 @@ SET next_slot_at = :slot, next_due_at = :due, look_at = coalesce(:look_at, 92233
     created_at = coalesce(created_at, :now), updated_at = coalesce(updated_at, :now),
     sweep_at = CASE WHEN :last_slot IS NULL AND NOT :rewinds THEN sweep_at ELSE min(sweep_at, :now + 60000000) END,
     problem = :problem, version = version + 1, tick = :tick
-WHERE :step = @JOB_STEP_MOVE@ AND id = :job_id AND version = :seen;
+WHERE :step = @JOB_STEP_MOVE@ AND id = :job_id AND version = :seen AND :planned_at <= :now;
 -- @each
 SELECT @JOB_STEP_MOVE@, :job_id, 0 WHERE :step = @JOB_STEP_MOVE@ AND changes() = 1;
 -- The clock was set back: occurrences that are still to come were not missed.

@@ -109,6 +109,75 @@ PAWL_TEST(a_topic_that_is_used_again_gets_a_lane_again)
     }
 }
 
+static pawl_outgoing with_id(int number, const char *topic, const char *payload)
+{
+    pawl_outgoing message = kit_message(topic, payload);
+
+    message.id = kit_id(number);
+    return message;
+}
+
+/* A dead letter whose lane is gone. */
+static pawl_outgoing send_dead(fixture *f, int number, const char *topic)
+{
+    pawl_outgoing message = with_id(number, topic, "x");
+
+    kit_send(f, &message);
+    kit_fail(f, kit_owner(1), fixture_claim(f, kit_owner(1), DAY_MS, 1), NULL);
+    lanes_clean(f);
+    assert_int_equal(0, lane_count(f));
+    return message;
+}
+
+PAWL_TEST(a_message_that_exists_makes_no_lane_when_it_is_sent_again)
+{
+    fixture *f = fixture_open(NULL);
+    pawl_outgoing message = send_dead(f, 1, "t");
+
+    fixture_advance(f, 8 * DAY_MS);
+    kit_retain(f, 7 * DAY_MS);
+    assert_string_equal("", lanes_totals(f));
+    assert_true(kit_send(f, &message).existed);
+    assert_int_equal(0, lane_count(f));
+    assert_string_equal("", lanes_totals(f));
+    message.priority = 5;
+    message.destination = "there";
+    assert_true(kit_send(f, &message).existed);
+    assert_int_equal(0, lane_count(f));
+}
+
+/* Also when a lane's new message comes after one of the same lane that exists. */
+PAWL_TEST(a_batch_makes_the_lanes_of_its_new_messages_only)
+{
+    fixture *f = fixture_open(NULL);
+    pawl_error err = PAWL_ERROR_INIT;
+    pawl_enqueued sent[4];
+    pawl_outgoing batch[] = {send_dead(f, 1, "t"), with_id(2, "t", "2"), send_dead(f, 3, "u"),
+                             with_id(4, "v", "4")};
+
+    batch[3].priority = 5;
+    assert_ok(pawl_outbox_enqueue_batch(fixture_store(f), batch, 4, sent, &err), &err);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(i % 2 == 0, sent[i].existed);
+    assert_int_equal(2, lane_count(f));
+    assert_int_equal(0, fixture_count(f, "SELECT count(*) FROM {lane} WHERE topic = 'u'"));
+    kit_check(f);
+    assert_string_equal("4 2", lanes_take(f));
+}
+
+PAWL_TEST(a_batch_of_one_lane_makes_it_when_one_of_its_messages_is_new)
+{
+    fixture *f = fixture_open(NULL);
+    pawl_error err = PAWL_ERROR_INIT;
+    pawl_outgoing batch[] = {send_dead(f, 1, "t"), send_dead(f, 2, "t"), with_id(3, "t", "3")};
+
+    assert_ok(pawl_outbox_enqueue_batch(fixture_store(f), batch, 2, NULL, &err), &err);
+    assert_int_equal(0, lane_count(f));
+    assert_ok(pawl_outbox_enqueue_batch(fixture_store(f), batch, 3, NULL, &err), &err);
+    assert_int_equal(1, lane_count(f));
+    assert_string_equal("3", lanes_take(f));
+}
+
 PAWL_TEST(a_dead_letter_is_ready_again_after_its_lane_is_gone)
 {
     fixture *f = fixture_open(NULL);

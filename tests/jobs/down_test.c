@@ -1,4 +1,4 @@
-/* tests/jobs/down_test.c - two who both believe that they lead, and a week in which nobody did. */
+/* tests/jobs/down_test.c - two leaders, a week without a scheduler, a clock that is set back. */
 #include "job_kit.h"
 #include "seam.h"
 
@@ -150,4 +150,38 @@ PAWL_TEST(who_read_before_the_job_was_changed_writes_nothing_of_it)
     assert_string_equal("", job_story(f, "both"));
     job_tick(f);
     assert_time(FIXTURE_START.us + HOUR_MS * 1000, job_get(f, "both")->next_slot_at);
+}
+
+/* ---- a clock that is set back in between ---- */
+
+static void set_back(void *context)
+{
+    fixture_set(context, (pawl_wall){FIXTURE_START.us + 30 * SECOND_MS * 1000});
+}
+
+PAWL_TEST(a_plan_is_not_stored_when_the_clock_was_set_back_since_it_was_made)
+{
+    fixture *f = fixture_open(NULL);
+    pawl_job_definition job = job_define("j", "* * * * *");
+    pawl_job_tick_result result = PAWL_JOB_TICK_RESULT_INIT;
+    pawl_error err = PAWL_ERROR_INIT;
+
+    job.overlap = PAWL_OVERLAP_ALLOW;
+    job_put(f, &job);
+    job_tick(f);
+    fixture_set(f, (pawl_wall){FIXTURE_START.us + HOUR_MS * 1000});
+    seam_arm(set_back, f);
+    pawl_status st = pawl_job_tick(fixture_store(f), &result, &err);
+    bool paused = seam_disarm();
+    assert_ok(st, &err);
+    assert_true(paused);
+    assert_string_equal("", job_story(f, "j"));
+    assert_int_equal(0, result.runs);
+    assert_int_equal(0, fixture_count(f, "SELECT count(*) FROM {job} WHERE {us:planned_at} > %lld",
+                                      (long long)fixture_now(f).us));
+    assert_int_equal(0, job_tick(f).runs);
+    fixture_advance(f, 30 * SECOND_MS);
+    assert_int_equal(1, job_tick(f).runs);
+    assert_int_equal(1, job_after(f, MINUTE_MS).runs);
+    assert_string_equal("ready@60 ready@120", job_story(f, "j"));
 }

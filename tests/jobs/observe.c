@@ -129,6 +129,10 @@ static void follow_clock(play *p, a_look *l, int which)
     if (!l->behind || !was_written(p, l, job))
         return;
     if (model_is_ahead(job, l->planned[which], l->read)) {
+        if (!fixture_is_postgres(p->f)) /* its clock is never below a time that is stored */
+            finding_say(&p->wrong,
+                        "%s: it was planned at %" PRId64 ", and the clock shows %" PRId64,
+                        job->name, l->planned[which].us, l->read.us);
         model_rewind(job, l->read, l->now, &p->wrong);
         p->covered.rewound++;
     } else {

@@ -65,7 +65,7 @@ static const literal literals[] = {
     {"job_advance", "awaits", "ARRAY[false, false]"},
     {"job_advance", "problem", "ARRAY[NULL, NULL]::text[]"},
     {"job_advance", "message_id", "ARRAY[NULL, 'cccccccc-0000-4000-8000-000000000002'::uuid]"},
-    {"job_advance", "planned_at", "ARRAY[now(), NULL]"},
+    {"job_advance", "planned_at", "ARRAY['epoch'::timestamptz, NULL]"},
     {"job_advance", "rewinds", "ARRAY[false, false]"},
     {"job_put", "lease", "interval '2 minutes'"},
     {"job_put", "topic", "'jobs'"},

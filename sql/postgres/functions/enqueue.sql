@@ -49,7 +49,8 @@ END
 $$;
 
 -- The inserts of enqueue_batch, which alone calls it, under its settings. Rows go in in the order
--- of the arrays. Returns how many were new.
+-- of the arrays. A lane that is missing is made after the bodies: only new messages need one. Returns how
+-- many were new.
 CREATE OR REPLACE FUNCTION pawl.enqueue_rows(
     ids bigint[],
     -- @include message_arrays
@@ -59,8 +60,7 @@ RETURNS bigint
 LANGUAGE plpgsql VOLATILE AS $$
 #variable_conflict use_column
 DECLARE
-    lane    bigint;  -- NULL: the messages are of several
-    lanes   bigint[]; -- then theirs
+    lane    bigint;  -- NULL: the messages are of several, or it is missing
     to_wake boolean; -- false: certainly none is asleep; wake() decides
     due     timestamptz;
     expiry  timestamptz;
@@ -76,22 +76,6 @@ BEGIN
             WHERE l.topic = topics[1] AND l.destination = coalesce(destinations[1], '')
               AND l.priority = priorities[1] AND NOT l.retiring ORDER BY l.id LIMIT 1;
         END IF;
-        IF lane IS NULL THEN
-            lane := pawl.lane_for(topics[1], priorities[1], coalesce(destinations[1], ''), t);
-        END IF;
-    ELSE
-        WITH used AS MATERIALIZED (
-            SELECT DISTINCT d.topic, d.priority, coalesce(d.destination, '') AS destination
-            FROM unnest(topics, priorities, destinations) AS d(topic, priority, destination)),
-        found AS MATERIALIZED (
-            SELECT d.topic, d.priority, d.destination,
-                   pawl.lane_for(d.topic, d.priority, d.destination, t) AS id
-            FROM used d)
-        SELECT array_agg(f.id ORDER BY u.place) INTO lanes
-        FROM unnest(topics, priorities, destinations) WITH ORDINALITY
-             AS u(topic, priority, destination, place)
-        JOIN found f ON f.topic = u.topic AND f.priority = u.priority
-                    AND f.destination = coalesce(u.destination, '');
     END IF;
 
     -- One message is the usual case, and cheaper without the machinery for many.
@@ -110,7 +94,9 @@ BEGIN
         GET DIAGNOSTICS stored = ROW_COUNT;
         IF stored = 1 THEN
             INSERT INTO pawl.queue (id, lane_id, run_at, expires_at, lease)
-            VALUES (ids[1], lane, greatest(due, t), expiry, pawl.seconds(leases[1]));
+            VALUES (ids[1],
+                    coalesce(lane, pawl.lane_for(topics[1], priorities[1], coalesce(destinations[1], ''), t)),
+                    greatest(due, t), expiry, pawl.seconds(leases[1]));
         END IF;
     ELSE
         WITH added AS (
@@ -133,13 +119,18 @@ BEGIN
                       max_attempts, lease, retry_base, retry_max, retry_jitter, timeout, heartbeat,
                       count_all)
             ON CONFLICT (message_id) DO NOTHING
-            RETURNING id, due_at, expires_at, lease),
+            RETURNING id, topic, priority, destination, due_at, expires_at, lease),
+        used AS MATERIALIZED (
+            SELECT d.topic, d.priority, d.destination,
+                   pawl.lane_for(d.topic, d.priority, d.destination, t) AS id
+            FROM (SELECT DISTINCT a.topic, a.priority, coalesce(a.destination, '') AS destination
+                  FROM added a WHERE lane IS NULL) d),
         queued AS (
             INSERT INTO pawl.queue (id, lane_id, run_at, expires_at, lease)
-            -- The ids ascend, so that the bucket is the place.
-            SELECT a.id, coalesce(lane, lanes[width_bucket(a.id, ids)]), greatest(a.due_at, t),
-                   a.expires_at, a.lease
-            FROM added a)
+            SELECT a.id, coalesce(lane, u.id), greatest(a.due_at, t), a.expires_at, a.lease
+            FROM added a
+            LEFT JOIN used u ON u.topic = a.topic AND u.priority = a.priority
+                            AND u.destination = coalesce(a.destination, ''))
         SELECT count(*) INTO stored FROM added;
     END IF;
     IF to_wake IS DISTINCT FROM false AND stored > 0 THEN

@@ -529,11 +529,11 @@ BEGIN
 END
 $$;
 
--- What the scheduler decided: all of a job's steps, or none if the job has changed since it was looked
--- at, or if somebody is just changing it. Steps: 0 the job moves on, 1 news that were heard, 2 whoever is
--- first in line may start, 3 slots that are skipped, 4 a slot that runs, waits or is skipped, as the job
--- says of overlaps. Answers what was done: 0, job; 3 or 4, job, state of the run; 5, job, step: a message was
--- made.
+-- What the scheduler decided: all of a job's steps, or none if the job has changed since it was read, if
+-- another transaction is changing it, or if the clock was set back since then. Steps: 0 the job moves on, 1 news
+-- that were heard, 2 whoever is first in line may start, 3 slots that are skipped, 4 a slot that runs, waits or
+-- is skipped, as the job says of overlaps. Answers what was done: 0, job; 3 or 4, job, state of the run; 5, job,
+-- step: a message was made.
 CREATE OR REPLACE FUNCTION pawl.job_advance(
     steps bigint[], job_ids bigint[], seen bigint[], run_ids bigint[], slots timestamptz[],
     last_slots timestamptz[], dues timestamptz[], looks timestamptz[], sinces timestamptz[],
@@ -556,7 +556,7 @@ BEGIN
     FOR i IN 1 .. cardinality(steps) LOOP
         IF steps[i] = @JOB_STEP_MOVE@ THEN
             SELECT p.* INTO j FROM pawl.job p
-            WHERE p.id = job_ids[i] AND p.version = seen[i] FOR UPDATE SKIP LOCKED;
+            WHERE p.id = job_ids[i] AND p.version = seen[i] AND planned[i] <= t FOR UPDATE SKIP LOCKED;
             mine := FOUND;
             CONTINUE WHEN NOT mine;
             UPDATE pawl.job p
