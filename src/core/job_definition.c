@@ -11,7 +11,6 @@
 #include "schedule.h"
 #include "text.h"
 
-
 static const char *const misfires[] = {"once", "all", "skip"};
 static const char *const overlaps[] = {"skip", "allow", "queue"};
 

@@ -5,6 +5,7 @@
 
 #include "fail.h"
 #include "inbox_private.h"
+#include "log.h"
 #include "options.h"
 #include "buffer.h"
 #include "scope.h"
@@ -41,6 +42,29 @@ static pawl_status read_options(const pawl_store_options *given, pawl_store_opti
     return st;
 }
 
+/*
+ * The library works with the functions of another release (docs/internals/migrations.md), so a user
+ * who may not replace them can go on.
+ */
+static pawl_status deploy(pawl_store *store, pawl_error *err)
+{
+    pawl_error problem = PAWL_ERROR_INIT;
+    pawl_schema_info info = {0};
+    pawl_status st = pawli_db_deploy(store->db, &info, &problem);
+
+    if (st == PAWL_E_DENIED && pawli_db_schema(store->db, &info, NULL) == PAWL_OK &&
+        info.version >= info.library_version && info.code_outdated) {
+        pawli_log(&store->log, PAWL_LOG_WARNING, "store",
+                  "the database has the functions and views of an older release, and this user may "
+                  "not replace them: run `pawl migrate` as the owner of the schema (%s)",
+                  problem.message);
+        return PAWL_OK;
+    }
+    if (st != PAWL_OK && err)
+        *err = problem;
+    return st;
+}
+
 pawl_status pawl_store_open(const char *url, const pawl_store_options *opts, pawl_store **ret_store,
                             pawl_error *err)
 {
@@ -71,7 +95,7 @@ pawl_status pawl_store_open(const char *url, const pawl_store_options *opts, paw
     store->inbox_holder = pawli_random_u64();
     st = pawli_db_new(url, &options, &store->db, err);
     if (st == PAWL_OK && options.deploy_schema)
-        st = pawli_db_deploy(store->db, &info, err);
+        st = deploy(store, err);
     if (st == PAWL_OK)
         st = pawli_db_schema(store->db, &info, err);
     if (st == PAWL_OK)

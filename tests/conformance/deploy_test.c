@@ -182,6 +182,19 @@ PAWL_TEST_ON(postgres, a_row_type_with_other_columns_is_replaced)
     assert_int_equal(1, (int64_t)pawl_messages_count(fixture_claim(f, kit_owner(1), 60000, 1)));
 }
 
+PAWL_TEST_ON(postgres, views_that_have_not_changed_are_not_locked)
+{
+    fixture *f = deployed();
+
+    fixture_reopen(f);
+    fixture_exec(f, "UPDATE {meta} SET code_digest = 'another'");
+    fixture_tx_begin(f, 0);
+    assert_int_equal(0, fixture_tx_count(f, 0, "SELECT count(*) FROM {outbox}"));
+    deploy(f);
+    assert_int_equal(0, fixture_tx_count(f, 0, "SELECT count(*) FROM {outbox}"));
+    fixture_tx_rollback(f, 0);
+}
+
 /* The rest of the deployment is taken back as well. */
 PAWL_TEST_ON(postgres, what_depends_on_a_row_type_is_not_dropped_with_it)
 {
@@ -225,4 +238,37 @@ PAWL_TEST_ON(postgres, what_is_replaced_has_the_settings_and_privileges_that_it_
     const char *found = fixture_text(f, "%s", changed);
     if (found)
         test_fail("a deployment changed:\n%s", found);
+}
+
+/* Static: it outlives a failing test, for what is deferred. */
+static pawl_store *worker_store;
+
+static void close_worker_store(void *argument)
+{
+    (void)argument;
+    pawl_store_close(worker_store);
+    worker_store = NULL;
+}
+
+PAWL_TEST_ON(postgres, a_user_who_may_not_replace_functions_works_with_those_that_are_there)
+{
+    fixture *f = deployed();
+    pawl_error err = PAWL_ERROR_INIT;
+    pawl_store_options opts = *fixture_store_options(f);
+    pawl_outgoing message = kit_message("t", "x");
+    const char *user = test_note("pawl_test_deployer_%s", opts.schema);
+
+    opts.deploy_schema = true;
+    fixture_exec(f, "CREATE ROLE %s LOGIN", user);
+    fixture_exec(f, "GRANT pawl_work TO %s", user);
+    fixture_exec(f, "UPDATE {meta} SET code_digest = 'another'");
+    test_defer(close_worker_store, NULL);
+    assert_ok(
+        pawl_store_open(test_note("%s user=%s", fixture_url(f), user), &opts, &worker_store, &err),
+        &err);
+    assert_ok(pawl_outbox_enqueue(worker_store, &message, NULL, &err), &err);
+    assert_true(fixture_logged(f, PAWL_LOG_WARNING, "run `pawl migrate` as the owner"));
+    assert_true(inspect(f).code_outdated);
+    close_worker_store(NULL);
+    fixture_exec(f, "DROP ROLE %s", user);
 }

@@ -10,6 +10,7 @@ import uuid
 
 import pytest
 
+from conftest import psql
 from program import PAWL, instant, refused, run_pawl
 
 DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs" / "cli.md"
@@ -222,6 +223,20 @@ def test_migrate(db):
     assert document["action"] == "none" and document["dry_run"] is True
     assert db.text("migrate", "--print") == "-- The schema is up to date; nothing to do.\n"
     assert db.json("migrate", "--print")["from"] == document["to"]
+
+
+def test_migrate_replaces_functions_of_an_older_release(empty_db):
+    empty_db.run("init")
+    if empty_db.engine == "sqlite":
+        with sqlite3.connect(empty_db.folder / "app.db") as connection:
+            connection.execute("UPDATE pawl_meta SET code_release = 0")
+    else:
+        psql(f"UPDATE {empty_db.schema_options[1]}.meta SET code_release = 0")
+    assert "Would replace the functions and views" in empty_db.text("migrate", "-n")
+    assert "CREATE VIEW" in empty_db.text("migrate", "--print").replace("OR REPLACE ", "")
+    document = empty_db.json("migrate")
+    assert document["action"] == "replace-functions" and document["from"] == document["to"]
+    assert "nothing to do" in empty_db.text("migrate")
 
 
 def test_reset_clock(db):

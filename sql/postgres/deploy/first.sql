@@ -5,14 +5,26 @@
 -- public's.
 SET LOCAL search_path = pg_catalog, pg_temp;
 
--- The type of what functions return. A view can be replaced by one that has more columns at its end. Where they
--- come in between, the functions are dropped with it; they are created again in the same transaction. Not by
--- CASCADE: if anything else depends on them, the deployment fails and says on what.
-CREATE OR REPLACE FUNCTION pawl.replace_row_type(view_name text, query text) RETURNS void
+-- A view, where it is not there or was another one. What is the same stays untouched: to replace a view is to wait
+-- for every transaction that has read it, and all later ones wait behind that.
+--
+-- A view can be replaced by one that has more columns at its end. Where they come in between, which only row types
+-- do, the functions that return its rows are dropped with it; they are created again in the same transaction. Not
+-- by CASCADE: if anything else depends on them, the deployment fails and says on what.
+CREATE OR REPLACE FUNCTION pawl.replace_view(view_name text, query text) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-    one regprocedure;
+    same boolean;
+    one  regprocedure;
 BEGIN
+    IF to_regclass(view_name) IS NOT NULL THEN
+        EXECUTE format('CREATE VIEW %s_next AS %s', view_name, query);
+        same := pg_get_viewdef((view_name || '_next')::regclass) = pg_get_viewdef(view_name::regclass);
+        EXECUTE format('DROP VIEW %s_next', view_name);
+        IF same THEN
+            RETURN;
+        END IF;
+    END IF;
     BEGIN
         EXECUTE format('CREATE OR REPLACE VIEW %s AS %s', view_name, query);
         RETURN;

@@ -44,7 +44,7 @@ LANGUAGE sql IMMUTABLE AS $$
             'get', 'list_any', 'list_unfinished', 'list_dead', 'stats', 'cancel', 'redrive', 'purge', 'wake_destination',
             'lease_force', 'inbox_requeue', 'inbox_purge', 'clock_reset']),
         ('owner', ARRAY[
-            'access', 'grant_roles', 'replace_row_type', 'job_by_hand', 'job_corrected', 'queue_run_held', 'queue_run_ended']),
+            'access', 'grant_roles', 'replace_view', 'job_by_hand', 'job_corrected', 'queue_run_held', 'queue_run_ended']),
         ('part', ARRAY[
             'clock', 'check_span', 'check_number', 'check_messages', 'message_problem', 'seconds', 'backoff',
             'cut_text', 'wake', 'lane_for', 'enqueue_rows', 'claims_ended', 'expire_ids', 'lane_clean', 'topic_paused',

@@ -1,35 +1,43 @@
--- Jobs and their history as their users know them.
-CREATE OR REPLACE VIEW pawl.jobs AS
-    SELECT j.id, j.name AS job_name, j.schedule AS cron_schedule, j.topic, j.payload,
-           j.enabled AS is_enabled, j.next_due_at AS next_due_time, r.started_at AS last_run_time,
-           CASE r.state WHEN @STATE_READY@ THEN 'Pending' WHEN @STATE_RUNNING@ THEN 'Running' WHEN @STATE_DONE@ THEN 'Succeeded'
-                        WHEN @STATE_FAILED@ THEN 'Failed' WHEN @STATE_EXPIRED@ THEN 'Expired' WHEN @STATE_CANCELLED@ THEN 'Cancelled' END AS last_run_status,
-           j.zone, j.misfire, j.overlap, j.problem
-    FROM pawl.job j
-    LEFT JOIN LATERAL (SELECT b.started_at, b.state FROM pawl.job_run b
-                       WHERE b.job_id = j.id AND b.started_at IS NOT NULL
-                       ORDER BY b.started_at DESC LIMIT 1) r ON true;
-CREATE OR REPLACE VIEW pawl.job_runs AS
-    SELECT r.id, r.job_id, j.name AS job_name, r.scheduled_at AS scheduled_time,
-           CASE r.state WHEN @STATE_READY@ THEN 'Pending' WHEN @STATE_RUNNING@ THEN 'Running' WHEN @STATE_DONE@ THEN 'Succeeded'
-                        WHEN @STATE_FAILED@ THEN 'Failed' WHEN @STATE_EXPIRED@ THEN 'Expired' WHEN @STATE_CANCELLED@ THEN 'Cancelled'
-                        WHEN @RUN_WAITING@ THEN 'Waiting' ELSE 'Skipped' END AS status,
-           r.claimed_by, r.claimed_at, greatest(r.attempts - 1, 0) AS retry_count,
-           r.started_at AS start_time, r.ended_at AS end_time, r.output, r.error AS last_error,
-           r.triggered, r.slots, r.work_id, r.message_id
-    FROM pawl.job_run r LEFT JOIN pawl.job j ON j.id = r.job_id;
+DO $$
+BEGIN
+    -- Jobs and their history as their users know them.
+    PERFORM pawl.replace_view('pawl.jobs', $view$
+        SELECT j.id, j.name AS job_name, j.schedule AS cron_schedule, j.topic, j.payload,
+               j.enabled AS is_enabled, j.next_due_at AS next_due_time, r.started_at AS last_run_time,
+               CASE r.state WHEN @STATE_READY@ THEN 'Pending' WHEN @STATE_RUNNING@ THEN 'Running' WHEN @STATE_DONE@ THEN 'Succeeded'
+                            WHEN @STATE_FAILED@ THEN 'Failed' WHEN @STATE_EXPIRED@ THEN 'Expired' WHEN @STATE_CANCELLED@ THEN 'Cancelled' END AS last_run_status,
+               j.zone, j.misfire, j.overlap, j.problem
+        FROM pawl.job j
+        LEFT JOIN LATERAL (SELECT b.started_at, b.state FROM pawl.job_run b
+                           WHERE b.job_id = j.id AND b.started_at IS NOT NULL
+                           ORDER BY b.started_at DESC LIMIT 1) r ON true
+    $view$);
 
--- A job with everything known of it. Column order is the library's (src/core/job_list.c).
-CREATE OR REPLACE VIEW pawl.job_status AS
-    SELECT j.id, j.name, j.schedule, j.zone, j.topic, j.payload, j.type, j.destination, j.headers,
-           j.correlation_id, j.priority, j.max_attempts, j.retry_base, j.retry_max, j.retry_jitter, j.misfire,
-           j.misfire_cap, j.misfire_grace, j.overlap, j.jitter, j.ttl, j.timeout, j.lease, j.heartbeat,
-           j.keep_runs, j.keep_age, j.enabled, j.created_at, j.updated_at, j.anchor, j.since,
-           j.next_slot_at, j.last_slot_at, j.awaited_run, j.problem,
-           (SELECT count(*) FROM pawl.job_run o
-            WHERE o.job_id = j.id AND o.state IN (@RUN_STATES_UNFINISHED@)) AS unfinished,
-           r.started_at AS last_run_at, r.state AS last_run_state
-    FROM pawl.job j
-    LEFT JOIN LATERAL (SELECT b.started_at, b.state FROM pawl.job_run b
-                       WHERE b.job_id = j.id AND b.started_at IS NOT NULL
-                       ORDER BY b.started_at DESC LIMIT 1) r ON true;
+    PERFORM pawl.replace_view('pawl.job_runs', $view$
+        SELECT r.id, r.job_id, j.name AS job_name, r.scheduled_at AS scheduled_time,
+               CASE r.state WHEN @STATE_READY@ THEN 'Pending' WHEN @STATE_RUNNING@ THEN 'Running' WHEN @STATE_DONE@ THEN 'Succeeded'
+                            WHEN @STATE_FAILED@ THEN 'Failed' WHEN @STATE_EXPIRED@ THEN 'Expired' WHEN @STATE_CANCELLED@ THEN 'Cancelled'
+                            WHEN @RUN_WAITING@ THEN 'Waiting' ELSE 'Skipped' END AS status,
+               r.claimed_by, r.claimed_at, greatest(r.attempts - 1, 0) AS retry_count,
+               r.started_at AS start_time, r.ended_at AS end_time, r.output, r.error AS last_error,
+               r.triggered, r.slots, r.work_id, r.message_id
+        FROM pawl.job_run r LEFT JOIN pawl.job j ON j.id = r.job_id
+    $view$);
+
+    -- A job with everything known of it. Column order is the library's (src/core/job_list.c).
+    PERFORM pawl.replace_view('pawl.job_status', $view$
+        SELECT j.id, j.name, j.schedule, j.zone, j.topic, j.payload, j.type, j.destination, j.headers,
+               j.correlation_id, j.priority, j.max_attempts, j.retry_base, j.retry_max, j.retry_jitter, j.misfire,
+               j.misfire_cap, j.misfire_grace, j.overlap, j.jitter, j.ttl, j.timeout, j.lease, j.heartbeat,
+               j.keep_runs, j.keep_age, j.enabled, j.created_at, j.updated_at, j.anchor, j.since,
+               j.next_slot_at, j.last_slot_at, j.awaited_run, j.problem,
+               (SELECT count(*) FROM pawl.job_run o
+                WHERE o.job_id = j.id AND o.state IN (@RUN_STATES_UNFINISHED@)) AS unfinished,
+               r.started_at AS last_run_at, r.state AS last_run_state
+        FROM pawl.job j
+        LEFT JOIN LATERAL (SELECT b.started_at, b.state FROM pawl.job_run b
+                           WHERE b.job_id = j.id AND b.started_at IS NOT NULL
+                           ORDER BY b.started_at DESC LIMIT 1) r ON true
+    $view$);
+END
+$$;

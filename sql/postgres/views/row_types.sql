@@ -11,24 +11,24 @@ BEGIN
     --   item 5: `number` of them
     -- and whose turn it was:
     --   item 6: `number` is the lane that the last message was taken from, `at` the clock reading
-    PERFORM pawl.replace_row_type('pawl.claimed',
+    PERFORM pawl.replace_view('pawl.claimed',
         'SELECT m.*, 0::smallint AS item, 0::bigint AS number, m.due_at AS at FROM pawl.message m WHERE false');
 
     -- Dead letters whose handler is to be called now, as claim() answers messages; the lease is that of the
     -- call, and `calls` says which one it is.
-    PERFORM pawl.replace_row_type('pawl.dead_claimed',
+    PERFORM pawl.replace_view('pawl.dead_claimed',
         'SELECT m.*, 0 AS calls FROM pawl.message m WHERE false');
 
     -- A message or an inbox record, whether it matches (the last row looked at is always answered, so that
     -- the next page can start there) and whether the scan ended by its bound.
-    PERFORM pawl.replace_row_type('pawl.listed',
+    PERFORM pawl.replace_view('pawl.listed',
         'SELECT m.*, false AS matches, false AS bounded FROM pawl.message m WHERE false');
-    PERFORM pawl.replace_row_type('pawl.inbox_listed',
+    PERFORM pawl.replace_view('pawl.inbox_listed',
         'SELECT i.*, false AS matches, false AS bounded FROM pawl.inbox_record i WHERE false');
 
     -- A lease. result: of lease_acquire 0 held by somebody else, 1 extended, 2 taken; of the others 1 if they
     -- did it. "at" is the clock that decided.
-    PERFORM pawl.replace_row_type('pawl.lease_answer',
+    PERFORM pawl.replace_view('pawl.lease_answer',
         'SELECT 0::smallint AS result, clock_timestamp() AS at, l.* FROM pawl.lease l WHERE false');
 END
 $$;
