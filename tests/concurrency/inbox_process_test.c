@@ -11,8 +11,8 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "child.h"
-#include "inbox_kit.h"
+#include "child_process.h"
+#include "inbox_fixture.h"
 
 #define RECEIVERS 16
 

@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "inbox_kit.h"
+#include "inbox_fixture.h"
 
 #define RECEIVERS 8
 #define MESSAGES 25
@@ -29,7 +29,7 @@ static const char *deliver(fixture *f, int message, bool call_out)
         const char *response = pawl_arrival_response(arrival, &size);
         const char *wrong = NULL;
         if (answer == PAWL_INBOX_NEW) {
-            pawl_outgoing effect = kit_message("effect", id);
+            pawl_outgoing effect = queue_message("effect", id);
             if (!call_out)
                 st = pawl_tx_enqueue(pawl_arrival_tx(arrival), &effect, NULL, &err);
             else
@@ -130,7 +130,7 @@ static void check(fixture *f)
     assert_int_equal(MESSAGES, fixture_count(f, "SELECT count(*) FROM {body}"));
     assert_int_equal(MESSAGES, fixture_count(f, "SELECT count(*) FROM {inbox_record}"
                                                 " WHERE state = 2 AND attempts = 1"));
-    kit_check(f);
+    queue_check(f);
 }
 
 PAWL_TEST(threads_that_receive_the_same_messages_have_each_effect_once)

@@ -3,7 +3,7 @@
  * maintenance alone brings everything back. SQLite's clock goes on from the highest time;
  * PostgreSQL's rows are moved.
  */
-#include "inbox_kit.h"
+#include "inbox_fixture.h"
 
 #include <pawl/dead.h>
 
@@ -36,18 +36,18 @@ static void minutes(fixture *f, int count)
 /* What is due now; it is done with. */
 static const char *done(fixture *f)
 {
-    pawl_messages *list = fixture_claim(f, kit_owner(9), DAY_MS, 1000);
+    pawl_messages *list = fixture_claim(f, queue_owner(9), DAY_MS, 1000);
 
-    kit_ack(f, kit_owner(9), list);
-    return kit_payloads(list);
+    queue_ack(f, queue_owner(9), list);
+    return queue_payloads(list);
 }
 
 static void send_at(fixture *f, const char *payload, int64_t ms)
 {
-    pawl_outgoing message = kit_message("t", payload);
+    pawl_outgoing message = queue_message("t", payload);
 
     message.due_at = (pawl_wall){FIXTURE_START.us + ms * 1000};
-    kit_send(f, &message);
+    queue_send(f, &message);
 }
 
 PAWL_TEST(what_was_sent_at_once_while_the_clock_was_ahead_comes_at_once)
@@ -60,7 +60,7 @@ PAWL_TEST(what_was_sent_at_once_while_the_clock_was_ahead_comes_at_once)
     set(f, 0);
     maintain(f);
     assert_string_equal("x", done(f));
-    kit_check(f);
+    queue_check(f);
 }
 
 PAWL_TEST(a_delay_passes_from_when_the_clock_was_set_back)
@@ -68,7 +68,7 @@ PAWL_TEST(a_delay_passes_from_when_the_clock_was_set_back)
     fixture *f = fixture_open(NULL);
 
     set(f, YEAR_MS);
-    kit_send_after(f, "t", "x", 10 * MINUTE_MS);
+    queue_send_after(f, "t", "x", 10 * MINUTE_MS);
     set(f, 0);
     minutes(f, 9);
     assert_string_equal("", done(f));
@@ -102,13 +102,13 @@ PAWL_TEST_ON(postgres, a_time_that_was_named_while_the_clock_was_ahead_stays)
 PAWL_TEST(retries_and_releases_of_a_clock_that_was_ahead_come_back)
 {
     fixture *f = fixture_open(NULL);
-    pawl_owner owner = kit_owner(1);
+    pawl_owner owner = queue_owner(1);
 
     fixture_send(f, "t", "retried");
     set(f, YEAR_MS);
-    kit_abandon(f, owner, fixture_claim(f, owner, DAY_MS, 1), "no", 10 * MINUTE_MS);
+    queue_abandon(f, owner, fixture_claim(f, owner, DAY_MS, 1), "no", 10 * MINUTE_MS);
     fixture_send(f, "t", "released");
-    kit_release(f, owner, fixture_claim(f, owner, DAY_MS, 1));
+    queue_release(f, owner, fixture_claim(f, owner, DAY_MS, 1));
     maintain(f);
     set(f, 0);
     maintain(f);
@@ -122,13 +122,13 @@ PAWL_TEST(retries_and_releases_of_a_clock_that_was_ahead_come_back)
 PAWL_TEST(claims_of_workers_that_died_while_the_clock_was_ahead_end)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing own = kit_message("t", "own");
+    pawl_outgoing own = queue_message("t", "own");
 
     own.lease_ms = 2 * MINUTE_MS;
-    kit_send(f, &own);
+    queue_send(f, &own);
     fixture_send(f, "t", "x");
     set(f, YEAR_MS);
-    fixture_claim(f, kit_owner(1), 10 * MINUTE_MS, 2);
+    fixture_claim(f, queue_owner(1), 10 * MINUTE_MS, 2);
     maintain(f);
     set(f, 0);
     minutes(f, 5);
@@ -137,7 +137,7 @@ PAWL_TEST(claims_of_workers_that_died_while_the_clock_was_ahead_end)
     assert_string_equal("", done(f));
     minutes(f, 5);
     assert_string_equal("x", done(f));
-    kit_check(f);
+    queue_check(f);
 }
 
 PAWL_TEST(a_delivery_whose_receiver_died_while_the_clock_was_ahead_is_taken_over)
@@ -159,7 +159,7 @@ PAWL_TEST(a_clock_that_was_behind_makes_no_timer_run_early)
 {
     fixture *f = fixture_open(NULL);
 
-    kit_send_after(f, "t", "delayed", HOUR_MS);
+    queue_send_after(f, "t", "delayed", HOUR_MS);
     send_at(f, "named", HOUR_MS);
     fixture_send(f, "t", "x");
     maintain(f);
@@ -182,12 +182,12 @@ PAWL_TEST(more_than_one_batch_comes_back_after_the_clock_was_ahead)
 
     set(f, YEAR_MS);
     for (int i = 0; i < 1200; i++)
-        kit_send_after(f, "t", "x", i % 2 ? MINUTE_MS : 0);
+        queue_send_after(f, "t", "x", i % 2 ? MINUTE_MS : 0);
     set(f, 0);
     maintain(f);
-    assert_int_equal(600, pawl_messages_count(fixture_claim(f, kit_owner(1), DAY_MS, 1000)));
+    assert_int_equal(600, pawl_messages_count(fixture_claim(f, queue_owner(1), DAY_MS, 1000)));
     minutes(f, 4);
-    assert_int_equal(600, pawl_messages_count(fixture_claim(f, kit_owner(1), DAY_MS, 1000)));
+    assert_int_equal(600, pawl_messages_count(fixture_claim(f, queue_owner(1), DAY_MS, 1000)));
 }
 
 PAWL_TEST_ON(postgres, a_clock_that_goes_on_writes_nothing_more_than_every_ten_seconds)

@@ -1,5 +1,5 @@
 /* tests/conformance/clock_reset_test.c - setting the clock back after the machine's was ahead. */
-#include "job_kit.h"
+#include "job_fixture.h"
 
 #define YEAR_MS (365 * DAY_MS)
 
@@ -28,10 +28,10 @@ static pawl_wall store_now(fixture *f)
 
 static pawl_work_id send_in(fixture *f, const char *payload, int64_t delay_ms)
 {
-    pawl_outgoing message = kit_message("t", payload);
+    pawl_outgoing message = queue_message("t", payload);
 
     message.delay_ms = delay_ms;
-    return kit_send(f, &message).work_id;
+    return queue_send(f, &message).work_id;
 }
 
 PAWL_TEST(a_clock_that_is_right_is_left_alone)
@@ -59,14 +59,15 @@ PAWL_TEST(what_was_sent_while_the_clock_was_ahead_comes_in_time)
     assert_true(done.done);
     assert_int_equal(2 * HOUR_MS, done.ahead_ms);
     assert_time(FIXTURE_START.us, store_now(f));
-    assert_time(FIXTURE_START.us + DAY_MS * 1000, pawl_message_due_at(kit_get(f, before)));
-    assert_time(FIXTURE_START.us + MINUTE_MS * 1000, pawl_message_due_at(kit_get(f, after)));
-    assert_time(FIXTURE_START.us, pawl_message_created_at(kit_get(f, after)));
-    assert_string_equal("at once", kit_payloads(fixture_claim(f, kit_owner(1), DAY_MS, 10)));
+    assert_time(FIXTURE_START.us + DAY_MS * 1000, pawl_message_due_at(queue_get(f, before)));
+    assert_time(FIXTURE_START.us + MINUTE_MS * 1000, pawl_message_due_at(queue_get(f, after)));
+    assert_time(FIXTURE_START.us, pawl_message_created_at(queue_get(f, after)));
+    assert_string_equal("at once", queue_payloads(fixture_claim(f, queue_owner(1), DAY_MS, 10)));
     fixture_advance(f, MINUTE_MS);
-    assert_string_equal("in a minute", kit_payloads(fixture_claim(f, kit_owner(1), DAY_MS, 10)));
+    assert_string_equal("in a minute",
+                        queue_payloads(fixture_claim(f, queue_owner(1), DAY_MS, 10)));
     assert_time(FIXTURE_START.us + MINUTE_MS * 1000, store_now(f));
-    kit_check(f);
+    queue_check(f);
 }
 
 PAWL_TEST(other_processes_follow_the_clock_that_was_set_back)
@@ -98,7 +99,7 @@ PAWL_TEST(what_is_held_stops_it_unless_it_is_forced)
 
     set(f, YEAR_MS);
     fixture_send(f, "t", "x");
-    fixture_claim(f, kit_owner(1), HOUR_MS, 1);
+    fixture_claim(f, queue_owner(1), HOUR_MS, 1);
     set(f, 0);
     assert_status(PAWL_E_HELD, pawl_store_reset_clock(fixture_store(f), false, false, &done, &err),
                   &err);
@@ -109,11 +110,11 @@ PAWL_TEST(what_is_held_stops_it_unless_it_is_forced)
     assert_int_equal(YEAR_MS, done.ahead_ms);
     assert_true(reset(f, true).done);
     fixture_advance(f, HOUR_MS - 1000);
-    assert_int_equal(0, kit_reap(f));
+    assert_int_equal(0, queue_reap(f));
     fixture_advance(f, 1000);
-    assert_int_equal(1, kit_reap(f)); /* the lease ends an hour after the reset, not in a year */
-    assert_string_equal("x", kit_payloads(fixture_claim(f, kit_owner(2), HOUR_MS, 1)));
-    kit_check(f);
+    assert_int_equal(1, queue_reap(f)); /* the lease ends an hour after the reset, not in a year */
+    assert_string_equal("x", queue_payloads(fixture_claim(f, queue_owner(2), HOUR_MS, 1)));
+    queue_check(f);
 }
 
 PAWL_TEST(what_ended_while_the_clock_was_ahead_is_kept_as_long_as_it_should)
@@ -122,7 +123,7 @@ PAWL_TEST(what_ended_while_the_clock_was_ahead_is_kept_as_long_as_it_should)
 
     set(f, YEAR_MS);
     fixture_send(f, "t", "x");
-    kit_ack(f, kit_owner(1), fixture_claim(f, kit_owner(1), HOUR_MS, 1));
+    queue_ack(f, queue_owner(1), fixture_claim(f, queue_owner(1), HOUR_MS, 1));
     set(f, 0);
     reset(f, false);
     assert_time(FIXTURE_START.us,

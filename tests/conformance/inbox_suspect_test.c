@@ -2,7 +2,7 @@
  * tests/conformance/inbox_suspect_test.c - messages that may have killed their receiver: which of
  * their attempts count, and that they are processed one at a time.
  */
-#include "inbox_kit.h"
+#include "inbox_fixture.h"
 
 #define MESSAGES 12
 #define ATTEMPTS 3

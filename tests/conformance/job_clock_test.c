@@ -1,5 +1,5 @@
 /* tests/conformance/job_clock_test.c - jobs when the clock was ahead: they come back. */
-#include "job_kit.h"
+#include "job_fixture.h"
 
 #define YEAR_MS (365 * DAY_MS)
 
@@ -134,10 +134,10 @@ PAWL_TEST(a_lease_taken_by_a_clock_that_was_ahead_ends)
     int64_t ttl_ms = 15 * SECOND_MS;
 
     set(f, YEAR_MS);
-    assert_ok(pawl_lease_acquire(store, "l", kit_owner(1), ttl_ms, NULL, &grant, &err), &err);
+    assert_ok(pawl_lease_acquire(store, "l", queue_owner(1), ttl_ms, NULL, &grant, &err), &err);
     set(f, 0);
     assert_status(PAWL_E_HELD,
-                  pawl_lease_acquire(store, "l", kit_owner(2), ttl_ms, NULL, &grant, &err), &err);
+                  pawl_lease_acquire(store, "l", queue_owner(2), ttl_ms, NULL, &grant, &err), &err);
     fixture_advance(f, ttl_ms);
-    assert_ok(pawl_lease_acquire(store, "l", kit_owner(2), ttl_ms, NULL, &grant, &err), &err);
+    assert_ok(pawl_lease_acquire(store, "l", queue_owner(2), ttl_ms, NULL, &grant, &err), &err);
 }

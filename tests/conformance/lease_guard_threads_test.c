@@ -1,6 +1,6 @@
 /* tests/conformance/lease_guard_threads_test.c - who takes a lease waits for guarded transactions.
  */
-#include "lease_kit.h"
+#include "lease_fixture.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -17,7 +17,7 @@ static void *take(void *context)
 {
     struct taker *taker = context;
 
-    taker->status = pawl_lease_acquire(taker->store, "it", kit_owner(2), TTL_MS, NULL,
+    taker->status = pawl_lease_acquire(taker->store, "it", queue_owner(2), TTL_MS, NULL,
                                        &taker->grant, &taker->err);
     atomic_store(&taker->ended, true);
     return NULL;
@@ -86,7 +86,7 @@ struct crowd {
 static const char *take_turns(void *context, size_t index)
 {
     struct crowd *crowd = context;
-    pawl_owner owner = kit_owner((int)index + 1);
+    pawl_owner owner = queue_owner((int)index + 1);
     pawl_error err = PAWL_ERROR_INIT;
     pawl_lease_grant grant;
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "handle.h"
-#include "kit.h"
+#include "queue_fixture.h"
 
 static bool is_postgres(void)
 {
@@ -114,7 +114,7 @@ static const char *use_own_directory(void)
 
 static void send(pawl_testing *testing, const char *topic, int64_t delay_ms)
 {
-    pawl_outgoing message = kit_message(topic, "x");
+    pawl_outgoing message = queue_message(topic, "x");
     pawl_error err = PAWL_ERROR_INIT;
 
     message.delay_ms = delay_ms;
@@ -197,7 +197,7 @@ PAWL_TEST(a_second_store_reaches_the_same_database)
     assert_ok(pawl_store_open(pawl_testing_url(testing), &opts, &second, &err), &err);
     assert_ok(pawl_store_now(second, &now, &err), &err);
     assert_int_equal(PAWL_TESTING_START.us + HOUR_MS * 1000, now.us);
-    assert_ok(pawl_queue_claim(second, kit_owner(1), MINUTE_MS, 1, NULL, &list, &err), &err);
+    assert_ok(pawl_queue_claim(second, queue_owner(1), MINUTE_MS, 1, NULL, &list, &err), &err);
     assert_int_equal(1, pawl_messages_count(list));
     pawl_messages_free(list);
     pawl_store_close(second);

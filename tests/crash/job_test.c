@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "crash_vfs.h"
-#include "life.h"
+#include "crash_run.h"
 #include "power_loss.h"
-#include "summary.h"
+#include "crash_summary.h"
 
 #define JOB_STEPS 13
 #define JOB_TEXT 4096
@@ -240,7 +240,7 @@ static void run_jobs(void *context, const char *path)
         st = take_step(store, l->at, &err);
         l->at += st == PAWL_OK;
     }
-    l->answer = life_answer_of(st);
+    l->answer = crash_run_answer_of(st);
     pawl_store_close(store);
 }
 
@@ -304,14 +304,14 @@ static void write_states_of_all_steps(const char *directory, job_states *states)
 {
     char path[1024];
 
-    campaign_clear(directory, "live", path, sizeof path);
+    crash_campaign_clear(directory, "live", path, sizeof path);
     assert_true(prepare_jobs(path));
     assert_true(write_states(states, path));
     for (int i = 1; i <= JOB_STEPS; i++) /* a step that changes nothing would show nothing */
         assert_string_not_equal(states->after[i - 1], states->after[i]);
 }
 
-static void lose_power(bool syncs_lie, long stride, campaign_result *ret_result)
+static void lose_power(bool syncs_lie, long stride, crash_campaign_result *ret_result)
 {
     static jobs_test r;
     const char *directory = test_directory();
@@ -324,7 +324,7 @@ static void lose_power(bool syncs_lie, long stride, campaign_result *ret_result)
 
 PAWL_TEST(a_slot_is_recorded_with_its_message_or_not_at_all)
 {
-    campaign_result result;
+    crash_campaign_result result;
 
     lose_power(false, test_stride(11), &result);
     summary_print("jobs", &result);
@@ -334,7 +334,7 @@ PAWL_TEST(a_slot_is_recorded_with_its_message_or_not_at_all)
 
 PAWL_TEST(a_disk_that_lies_about_syncs_is_found)
 {
-    campaign_result result;
+    crash_campaign_result result;
 
     lose_power(true, 7, &result);
     assert_true(result.violations > 0);

@@ -45,7 +45,7 @@ static void expect_all_kinds(const cut_tally *t)
     assert_true(t->doubt_there > 0 && t->doubt_there < t->in_doubt);
 }
 
-PAWL_TEST(a_life_survives_a_cut_at_every_message)
+PAWL_TEST(the_scenario_survives_a_cut_at_every_message)
 {
     cut_tally t = cut_everywhere(false, BELIEVE_THE_ANSWER, test_stride(STRIDE));
 
@@ -54,7 +54,7 @@ PAWL_TEST(a_life_survives_a_cut_at_every_message)
     expect_all_kinds(&t);
 }
 
-PAWL_TEST(a_life_with_prepared_statements_survives_a_cut_at_every_message)
+PAWL_TEST(the_scenario_with_prepared_statements_survives_a_cut_at_every_message)
 {
     cut_tally t = cut_everywhere(true, BELIEVE_THE_ANSWER, test_stride(STRIDE_OF_VARIANTS));
 

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "load.h"
-#include "victim.h"
+#include "cut_load.h"
+#include "kill_server.h"
 
 #define THREADS (1 + LOAD_SENDERS + LOAD_WORKERS)
 /* Answers between the recovery from one kill and the next: these, and up to as many by chance. */
@@ -27,7 +27,7 @@ static const char *kill_again_and_again(killing *k)
     for (long i = 0; i < k->kills; i++) {
         if (!load_await_answers(&k->l, ANSWERS_BETWEEN + rand_r(&random) % ANSWERS_BETWEEN))
             return "the load made no progress";
-        if (victim_kill(k->data_directory) < 2)
+        if (kill_server(k->data_directory) < 2)
             return "there was no server to kill";
         load_note_kill(&k->l); /* what is asked from now on needs the next server */
         k->recovery_ms[i] = load_await_recovery(&k->l);
@@ -156,5 +156,5 @@ PAWL_TEST(nothing_is_lost_or_doubled_when_the_server_is_killed)
            fates(&k.l, LOAD_GIVEN_UP), atomic_load(&k.l.doubts), atomic_load(&k.l.refusals));
     check_accounts(f, &k.l);
     check_orders(f);
-    kit_check(f);
+    queue_check(f);
 }

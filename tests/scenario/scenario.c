@@ -54,7 +54,7 @@ pawl_status scenario_perform(scenario *s, const scenario_step *step, size_t *ret
 
 const char *scenario_look(scenario *s, const scenario_step *step, int64_t *ret_there)
 {
-    const char *wrong = kit_check_note(s->f);
+    const char *wrong = queue_check_note(s->f);
 
     *ret_there = step->effect ? fixture_count(s->f, "%s", step->effect) : 0;
     if (!wrong && *ret_there != 0 && *ret_there != step->whole)
@@ -84,16 +84,16 @@ const char *scenario_check_end(scenario *s, const char *expected)
 
     if (strcmp(end ? end : "", expected) != 0)
         return test_note("it ended with \"%s\", not with \"%s\"", end ? end : "", expected);
-    return kit_check_note(s->f);
+    return queue_check_note(s->f);
 }
 
 /* ---- sending and claiming ---- */
 
 pawl_outgoing scenario_message(int number)
 {
-    pawl_outgoing m = kit_message("life", digits[number]);
+    pawl_outgoing m = queue_message("life", digits[number]);
 
-    m.id = kit_id(number);
+    m.id = queue_id(number);
     m.correlation_id = digits[number];
     m.headers = "{\"traceparent\": \"x\"}";
     if (number == 4)

@@ -1,10 +1,10 @@
 /* tests/worker/lease_runner_test.c - a lease that renews itself, step by step on the virtual clock.
  */
-#include "workshop.h"
+#include "worker_fixture.h"
 
 #include <poll.h>
 
-#include "lease_kit.h"
+#include "lease_fixture.h"
 
 static void free_runner(void *runner)
 {
@@ -32,7 +32,7 @@ static pawl_lease_runner *start(fixture *f, struct loss *loss)
     pawl_lease_runner *runner = NULL;
 
     options.by_steps = true;
-    options.owner = kit_owner(1);
+    options.owner = queue_owner(1);
     options.on_lost = on_lost;
     options.context = loss;
     assert_ok(pawl_lease_runner_start(fixture_store(f), "it", &options, &runner, &err), &err);
@@ -267,15 +267,15 @@ PAWL_TEST(bad_options_are_refused)
 PAWL_TEST(a_worker_forgets_leases_that_ended_long_ago)
 {
     fixture *f = fixture_open(NULL);
-    pawl_worker *worker = workshop_worker(f, NULL);
+    pawl_worker *worker = worker_open(f, NULL);
     recorder r = {0};
 
-    workshop_handle(worker, "t", recorder_handle, &r);
+    worker_handle(worker, "t", recorder_handle, &r);
     lease_take(f, "it", 1);
     fixture_advance(f, 7 * DAY_MS);
-    workshop_until_idle(worker);
+    worker_until_idle(worker);
     assert_non_null(lease_look(f, "it"));
     fixture_advance(f, MINUTE_MS + 5 * MINUTE_MS);
-    workshop_until_idle(worker);
+    worker_until_idle(worker);
     assert_null(lease_look(f, "it"));
 }

@@ -1,10 +1,10 @@
 /* tests/worker/lease_runner_threads_test.c - a lease that renews itself, on a thread of its own. */
-#include "workshop.h"
+#include "worker_fixture.h"
 
 #include <poll.h>
 #include <stdatomic.h>
 
-#include "lease_kit.h"
+#include "lease_fixture.h"
 
 /* Renewals come soon while the test looks, and yet there is time for a machine that is busy. */
 #define SHORT_MS (5 * SECOND_MS)
@@ -21,7 +21,7 @@ static pawl_lease_runner_options short_options(void)
     options.ttl_ms = SHORT_MS;
     options.renew_percent = 10;
     options.jitter_percent = 5;
-    options.owner = kit_owner(1);
+    options.owner = queue_owner(1);
     return options;
 }
 
@@ -151,7 +151,7 @@ static void *wait_for_it(void *context)
     pawl_lease_runner_options options = short_options();
 
     options.ttl_ms = MINUTE_MS;
-    options.owner = kit_owner(2);
+    options.owner = queue_owner(2);
     options.wait_ms = waiter->wait_ms;
     waiter->status =
         pawl_lease_runner_start(waiter->store, "it", &options, &waiter->runner, &waiter->err);

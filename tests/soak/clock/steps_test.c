@@ -2,8 +2,8 @@
  * tests/soak/clock/steps_test.c - clocks a year ahead, a year back and stepping at random, while
  * messages, leases, jobs and the inbox are used: what is promised holds, and everything comes back.
  */
-#include "inbox_kit.h"
-#include "job_kit.h"
+#include "inbox_fixture.h"
+#include "job_fixture.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -86,21 +86,21 @@ static void step(play *p)
 
 static void send(play *p)
 {
-    pawl_outgoing message = kit_message("t", "x");
+    pawl_outgoing message = queue_message("t", "x");
 
     message.delay_ms = dice(p, 2) ? 0 : 1000 * (1 + dice(p, 60));
     message.max_attempts = 1000;
-    kit_send(p->f, &message);
+    queue_send(p->f, &message);
     p->sent++;
 }
 
 static void claim(play *p)
 {
-    pawl_owner owner = kit_owner(1 + dice(p, OWNERS));
+    pawl_owner owner = queue_owner(1 + dice(p, OWNERS));
     pawl_messages *list = fixture_claim(p->f, owner, 1000 * (1 + dice(p, 30)), 5);
 
     if (dice(p, 2)) /* else it is lost */
-        kit_ack(p->f, owner, list);
+        queue_ack(p->f, owner, list);
 }
 
 static void receive(play *p)
@@ -117,7 +117,7 @@ static void receive(play *p)
 static void take_lease(play *p)
 {
     pawl_lease_grant grant;
-    pawl_status st = pawl_lease_acquire(fixture_store(p->f), "l", kit_owner(1 + dice(p, OWNERS)),
+    pawl_status st = pawl_lease_acquire(fixture_store(p->f), "l", queue_owner(1 + dice(p, OWNERS)),
                                         10 * SECOND_MS, NULL, &grant, NULL);
 
     assert_true(st == PAWL_OK || st == PAWL_E_HELD);
@@ -139,7 +139,7 @@ static void act(play *p)
         claim(p);
         break;
     case 4:
-        kit_reap(p->f);
+        queue_reap(p->f);
         break;
     case 5:
         receive(p);
@@ -173,7 +173,7 @@ static void assert_everything_comes_back(play *p)
         maintain(p);
         pass(p, 30 * SECOND_MS);
         job_tick(p->f);
-        kit_ack(p->f, kit_owner(1), fixture_claim(p->f, kit_owner(1), MINUTE_MS, 1000));
+        queue_ack(p->f, queue_owner(1), fixture_claim(p->f, queue_owner(1), MINUTE_MS, 1000));
     }
     assert_true(fixture_count(p->f, "SELECT count(*) FROM {job_run}") >= runs + 3);
     assert_int_equal(0, fixture_count(p->f, "SELECT count(*) FROM {queue}"));
@@ -181,10 +181,10 @@ static void assert_everything_comes_back(play *p)
                                                   " WHERE topic = 't' AND state = 2"));
     assert_int_equal(0, fixture_count(p->f, "SELECT count(*) - count(DISTINCT run_id) FROM {body}"
                                             " WHERE run_id IS NOT NULL"));
-    assert_ok(pawl_lease_acquire(fixture_store(p->f), "l", kit_owner(OWNERS + 2), MINUTE_MS, NULL,
+    assert_ok(pawl_lease_acquire(fixture_store(p->f), "l", queue_owner(OWNERS + 2), MINUTE_MS, NULL,
                                  &grant, &err),
               &err);
-    kit_check(p->f);
+    queue_check(p->f);
 }
 
 static void play_one(unsigned seed, int acts)
