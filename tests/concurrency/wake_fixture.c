@@ -34,7 +34,7 @@ static pawl_mono far_away(void)
     return (pawl_mono){(int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000 + FAR_US};
 }
 
-static void note(wake_worker *worker, int taken, int sleeps, const char *problem)
+static void note_progress(wake_worker *worker, int taken, int sleeps, const char *problem)
 {
     pthread_mutex_lock(&worker->lock);
     worker->taken += taken;
@@ -53,7 +53,7 @@ static void set_phase(wake_worker *worker, wake_phase phase)
     pthread_mutex_unlock(&worker->lock);
 }
 
-static bool stopped(wake_worker *worker)
+static bool is_stopped(wake_worker *worker)
 {
     pthread_mutex_lock(&worker->lock);
     bool stop = worker->stop || worker->problem;
@@ -62,21 +62,22 @@ static bool stopped(wake_worker *worker)
 }
 
 /* Whether there was one. */
-static bool take(wake_worker *worker, pawl_error *err)
+static bool take_message(wake_worker *worker, pawl_error *err)
 {
     pawl_messages *list = NULL;
     size_t changed = 0;
 
     if (pawl_queue_claim(worker->store, worker->owner, HOUR_MS, 1, NULL, &list, err) != PAWL_OK) {
-        note(worker, 0, 0, test_note("claim: %s", err->message));
+        note_progress(worker, 0, 0, test_note("claim: %s", err->message));
         return false;
     }
     bool found = pawl_messages_count(list) == 1;
     if (found) {
         pawl_held held = fixture_held(list, 0);
         if (pawl_queue_ack(worker->store, worker->owner, &held, 1, &changed, err) != PAWL_OK)
-            note(worker, 0, 0, test_note("ack: %s", err->message));
-        note(worker, (int)changed, 0, changed == 1 ? NULL : "what was claimed was not there");
+            note_progress(worker, 0, 0, test_note("ack: %s", err->message));
+        note_progress(worker, (int)changed, 0,
+                      changed == 1 ? NULL : "what was claimed was not there");
         pawli_waiter_disarm(worker->waiter);
         if (worker->flighty)
             pawli_waiter_disarm(worker->waiter);
@@ -85,32 +86,32 @@ static bool take(wake_worker *worker, pawl_error *err)
     return found;
 }
 
-static void *run(void *context)
+static void *run_wake_worker(void *context)
 {
     wake_worker *worker = context;
     pawl_error err = PAWL_ERROR_INIT;
     pawli_woken why = PAWLI_WOKEN_LOOK;
 
-    while (!stopped(worker)) {
+    while (!is_stopped(worker)) {
         set_phase(worker, WAKE_AWAKE);
-        if (take(worker, &err))
+        if (take_message(worker, &err))
             continue;
         set_phase(worker, WAKE_IDLE);
         if (pawli_waiter_arm(worker->waiter, NULL, 0, &err) != PAWL_OK)
-            note(worker, 0, 0, test_note("arm: %s", err.message));
+            note_progress(worker, 0, 0, test_note("arm: %s", err.message));
         set_phase(worker, WAKE_ARMED);
-        if (take(worker, &err) || stopped(worker))
+        if (take_message(worker, &err) || is_stopped(worker))
             continue;
         set_phase(worker, WAKE_NEARLY);
         if (pawli_waiter_wait(worker->waiter, far_away(), &why, &err) != PAWL_OK)
-            note(worker, 0, 0, test_note("wait: %s", err.message));
+            note_progress(worker, 0, 0, test_note("wait: %s", err.message));
         else if (why == PAWLI_WOKEN_SENT)
-            note(worker, 0, 1, NULL);
+            note_progress(worker, 0, 1, NULL);
     }
     return NULL;
 }
 
-static void end(void *context)
+static void end_wake_worker(void *context)
 {
     wake_worker *worker = context;
 
@@ -144,8 +145,8 @@ wake_worker *wake_start(pawl_store *store, bool flighty)
     assert_ok(pawli_waiter_new(store->db, &opts, &worker->waiter, &err), &err);
     pthread_mutex_init(&worker->lock, NULL);
     pthread_cond_init(&worker->changed, NULL);
-    assert_int_equal(0, pthread_create(&worker->thread, NULL, run, worker));
-    test_defer(end, worker);
+    assert_int_equal(0, pthread_create(&worker->thread, NULL, run_wake_worker, worker));
+    test_defer(end_wake_worker, worker);
     return worker;
 }
 

@@ -3,12 +3,12 @@
 
 typedef size_t (*answer_fn)(fixture *f, pawl_owner owner, const pawl_messages *list);
 
-static size_t abandon(fixture *f, pawl_owner owner, const pawl_messages *list)
+static size_t abandon_all(fixture *f, pawl_owner owner, const pawl_messages *list)
 {
     return queue_abandon(f, owner, list, "abandoned", PAWL_DELAY_BY_POLICY);
 }
 
-static size_t fail(fixture *f, pawl_owner owner, const pawl_messages *list)
+static size_t fail_all(fixture *f, pawl_owner owner, const pawl_messages *list)
 {
     return queue_fail(f, owner, list, "failed");
 }
@@ -18,7 +18,7 @@ static size_t renew(fixture *f, pawl_owner owner, const pawl_messages *list)
     return queue_renew(f, owner, list, HOUR_MS);
 }
 
-static const answer_fn answers[] = {queue_ack, abandon, fail, renew, queue_release};
+static const answer_fn answers[] = {queue_ack, abandon_all, fail_all, renew, queue_release};
 
 PAWL_TEST(ack_ends_a_message_as_done)
 {

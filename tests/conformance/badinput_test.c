@@ -277,14 +277,14 @@ PAWL_TEST(a_claims_topics_and_name_are_checked)
 typedef pawl_status (*raw_answer)(pawl_store *store, pawl_owner owner, const pawl_held *items,
                                   size_t count, size_t *ret_changed, pawl_error *err);
 
-static pawl_status abandon(pawl_store *store, pawl_owner owner, const pawl_held *items,
-                           size_t count, size_t *ret_changed, pawl_error *err)
+static pawl_status call_abandon(pawl_store *store, pawl_owner owner, const pawl_held *items,
+                                size_t count, size_t *ret_changed, pawl_error *err)
 {
     return pawl_queue_abandon(store, owner, items, count, NULL, 1000, ret_changed, err);
 }
 
-static pawl_status fail(pawl_store *store, pawl_owner owner, const pawl_held *items, size_t count,
-                        size_t *ret_changed, pawl_error *err)
+static pawl_status call_fail(pawl_store *store, pawl_owner owner, const pawl_held *items,
+                             size_t count, size_t *ret_changed, pawl_error *err)
 {
     return pawl_queue_fail(store, owner, items, count, NULL, ret_changed, err);
 }
@@ -297,7 +297,8 @@ static pawl_status renew(pawl_store *store, pawl_owner owner, const pawl_held *i
 
 PAWL_TEST(an_answer_needs_an_owner_and_a_list)
 {
-    static const raw_answer answers[] = {pawl_queue_ack, abandon, fail, renew, pawl_queue_release};
+    static const raw_answer answers[] = {pawl_queue_ack, call_abandon, call_fail, renew,
+                                         pawl_queue_release};
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
     pawl_owner nobody = {{0}};

@@ -9,7 +9,7 @@ static int64_t claim_rows(fixture *f)
 }
 
 /* `count` messages in the hands of owner 1, under one fence. */
-static pawl_messages *take(fixture *f, int count)
+static pawl_messages *take_messages(fixture *f, int count)
 {
     pawl_messages *list;
 
@@ -25,7 +25,7 @@ PAWL_TEST(acknowledging_all_removes_the_claim)
 {
     fixture *f = fixture_open(NULL);
 
-    assert_int_equal(3, queue_ack(f, queue_owner(1), take(f, 3)));
+    assert_int_equal(3, queue_ack(f, queue_owner(1), take_messages(f, 3)));
     assert_int_equal(0, claim_rows(f));
     queue_check(f);
 }
@@ -39,7 +39,7 @@ PAWL_TEST(the_last_acknowledgement_removes_the_claim)
     pawl_error err = PAWL_ERROR_INIT;
 
     for (size_t i = 0; i < COUNT_OF(orders); i++) {
-        const pawl_held *held = queue_held(take(f, 5));
+        const pawl_held *held = queue_held(take_messages(f, 5));
         for (size_t j = 0; j < 5; j++) {
             assert_int_equal(1, claim_rows(f));
             assert_ok(pawl_queue_ack(fixture_store(f), queue_owner(1), &held[orders[i][j]], 1, NULL,
@@ -55,7 +55,7 @@ PAWL_TEST(an_acknowledgement_with_output_removes_the_claim)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    const pawl_held *held = queue_held(take(f, 2));
+    const pawl_held *held = queue_held(take_messages(f, 2));
     const pawl_message *m;
 
     for (size_t i = 0; i < 2; i++) {
@@ -73,7 +73,7 @@ PAWL_TEST(acknowledging_with_the_next_claim_leaves_only_the_new_claim)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    const pawl_held *held = queue_held(take(f, 2));
+    const pawl_held *held = queue_held(take_messages(f, 2));
     pawl_messages *next = NULL;
     size_t acked = 0;
 
@@ -95,16 +95,16 @@ PAWL_TEST(failing_abandoning_and_releasing_remove_the_claim)
     fixture *f = fixture_open(NULL);
     pawl_messages *list;
 
-    list = take(f, 2);
+    list = take_messages(f, 2);
     assert_int_equal(2, queue_fail(f, queue_owner(1), list, "no"));
     assert_int_equal(0, claim_rows(f));
     assert_non_null(
         pawl_message_processed_by(queue_get(f, pawl_message_work_id(pawl_messages_at(list, 1)))));
 
-    assert_int_equal(2, queue_abandon(f, queue_owner(1), take(f, 2), "later", DAY_MS));
+    assert_int_equal(2, queue_abandon(f, queue_owner(1), take_messages(f, 2), "later", DAY_MS));
     assert_int_equal(0, claim_rows(f));
 
-    assert_int_equal(2, queue_release(f, queue_owner(1), take(f, 2)));
+    assert_int_equal(2, queue_release(f, queue_owner(1), take_messages(f, 2)));
     assert_int_equal(0, claim_rows(f));
     queue_check(f);
 }
@@ -128,7 +128,7 @@ PAWL_TEST(the_last_attempt_removes_the_claim)
 PAWL_TEST(cancelling_removes_the_claim)
 {
     fixture *f = fixture_open(NULL);
-    pawl_messages *list = take(f, 2);
+    pawl_messages *list = take_messages(f, 2);
 
     assert_int_equal(1, queue_cancel(f, pawl_message_work_id(pawl_messages_at(list, 1))));
     assert_int_equal(1, claim_rows(f));
@@ -144,7 +144,7 @@ PAWL_TEST(whatever_ends_the_last_message_removes_the_claim)
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
     pawl_store *store = fixture_store(f);
-    const pawl_held *held = queue_held(take(f, 6));
+    const pawl_held *held = queue_held(take_messages(f, 6));
     pawl_owner owner = queue_owner(1);
 
     assert_ok(pawl_queue_ack(store, owner, &held[0], 1, NULL, &err), &err);
@@ -164,7 +164,7 @@ PAWL_TEST(whatever_ends_the_last_message_removes_the_claim)
 PAWL_TEST(another_owners_answer_leaves_the_claim)
 {
     fixture *f = fixture_open(NULL);
-    pawl_messages *list = take(f, 2);
+    pawl_messages *list = take_messages(f, 2);
 
     assert_int_equal(0, queue_ack(f, queue_owner(2), list));
     assert_int_equal(0, queue_fail(f, queue_owner(2), list, "no"));
@@ -177,7 +177,7 @@ PAWL_TEST(another_owners_answer_leaves_the_claim)
 PAWL_TEST(a_renewed_claim_goes_with_its_last_message)
 {
     fixture *f = fixture_open(NULL);
-    pawl_messages *list = take(f, 2);
+    pawl_messages *list = take_messages(f, 2);
 
     fixture_advance(f, LEASE_MS / 2);
     assert_int_equal(2, queue_renew(f, queue_owner(1), list, LEASE_MS));

@@ -16,7 +16,7 @@ static pawl_claimant *claimant_new(fixture *f, pawl_owner owner, const pawl_clai
     return claimant;
 }
 
-static pawl_messages *take(pawl_claimant *claimant, int64_t lease_ms, int limit)
+static pawl_messages *take_messages(pawl_claimant *claimant, int64_t lease_ms, int limit)
 {
     pawl_error err = PAWL_ERROR_INIT;
     pawl_messages *list = NULL;
@@ -35,7 +35,7 @@ PAWL_TEST(a_claimant_answers_by_id)
 
     for (int i = 0; i < 5; i++)
         ids[i] = fixture_send(f, "t", "x");
-    assert_int_equal(5, pawl_messages_count(take(claimant, MINUTE_MS, 10)));
+    assert_int_equal(5, pawl_messages_count(take_messages(claimant, MINUTE_MS, 10)));
     assert_ok(pawl_claimant_renew(claimant, ids, 5, HOUR_MS, &changed, &err), &err);
     assert_int_equal(5, changed);
     assert_time(FIXTURE_START.us + HOUR_MS * 1000, pawl_message_lease_until(queue_get(f, ids[0])));
@@ -66,7 +66,7 @@ PAWL_TEST(a_claimant_passes_over_what_it_never_had_and_duplicates)
 
     assert_ok(pawl_claimant_ack(claimant, ids, 5, &changed, &err), &err);
     assert_int_equal(0, changed);
-    take(claimant, MINUTE_MS, 1);
+    take_messages(claimant, MINUTE_MS, 1);
     assert_ok(pawl_claimant_ack(claimant, ids, 5, &changed, &err), &err);
     assert_int_equal(1, changed);
     assert_ok(pawl_claimant_ack(claimant, ids, 5, &changed, &err), &err);
@@ -84,10 +84,10 @@ PAWL_TEST(a_claimant_cannot_answer_for_another_one_of_the_same_owner)
     pawl_work_id id = fixture_send(f, "t", "x");
     size_t changed = 9;
 
-    take(early, SECOND_MS, 1);
+    take_messages(early, SECOND_MS, 1);
     fixture_advance(f, 2 * SECOND_MS);
     assert_int_equal(1, queue_reap(f));
-    assert_int_equal(1, pawl_messages_count(take(late, MINUTE_MS, 1)));
+    assert_int_equal(1, pawl_messages_count(take_messages(late, MINUTE_MS, 1)));
     assert_ok(pawl_claimant_ack(early, &id, 1, &changed, &err), &err);
     assert_int_equal(0, changed);
     assert_ok(pawl_claimant_ack(late, &id, 1, &changed, &err), &err);
@@ -102,10 +102,10 @@ PAWL_TEST(a_claimant_answers_with_its_latest_fence)
     pawl_work_id id = fixture_send(f, "t", "x");
     size_t changed = 0;
 
-    take(claimant, SECOND_MS, 1);
+    take_messages(claimant, SECOND_MS, 1);
     fixture_advance(f, 2 * SECOND_MS);
     assert_int_equal(1, queue_reap(f));
-    take(claimant, MINUTE_MS, 1);
+    take_messages(claimant, MINUTE_MS, 1);
     assert_ok(pawl_claimant_ack(claimant, &id, 1, &changed, &err), &err);
     assert_int_equal(1, changed);
     assert_int_equal(PAWL_STATE_DONE, fixture_state(f, id));
@@ -127,7 +127,7 @@ PAWL_TEST(a_claimant_keeps_many_fences_apart)
     for (int i = 0; i < 1000; i++)
         ids[i] = sent[i].work_id;
     for (int i = 0; i < 20; i++)
-        assert_int_equal(50, pawl_messages_count(take(claimant, MINUTE_MS, 50)));
+        assert_int_equal(50, pawl_messages_count(take_messages(claimant, MINUTE_MS, 50)));
     for (size_t i = 0; i < 1000; i += 100) {
         assert_ok(pawl_claimant_ack(claimant, &ids[i], 50, &changed, &err), &err);
         assert_int_equal(50, changed);
@@ -154,7 +154,7 @@ PAWL_TEST(a_claimant_has_topics_and_a_name_of_its_own)
     claimant = claimant_new(f, queue_owner(1), &opts);
     topic[0] = name[0] = 'X'; /* everything was copied */
     topics[0] = NULL;
-    list = take(claimant, MINUTE_MS, 10);
+    list = take_messages(claimant, MINUTE_MS, 10);
     assert_string_equal("w", queue_payloads(list));
     assert_string_equal("me", pawl_message_claimed_by(pawl_messages_at(list, 0)));
     assert_true(pawl_owner_equal(queue_owner(1), pawl_message_owner(pawl_messages_at(list, 0))));

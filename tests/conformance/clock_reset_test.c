@@ -3,7 +3,7 @@
 
 #define YEAR_MS (365 * DAY_MS)
 
-static void set(fixture *f, int64_t ms)
+static void set_clock(fixture *f, int64_t ms)
 {
     fixture_set(f, (pawl_wall){FIXTURE_START.us + ms * 1000});
 }
@@ -51,10 +51,10 @@ PAWL_TEST(what_was_sent_while_the_clock_was_ahead_comes_in_time)
     pawl_work_id before, after;
 
     before = send_in(f, "before", DAY_MS);
-    set(f, HOUR_MS * 2);
+    set_clock(f, HOUR_MS * 2);
     fixture_send(f, "t", "at once");
     after = send_in(f, "in a minute", MINUTE_MS);
-    set(f, 0);
+    set_clock(f, 0);
     pawl_clock_reset done = reset(f, false);
     assert_true(done.done);
     assert_int_equal(2 * HOUR_MS, done.ahead_ms);
@@ -77,9 +77,9 @@ PAWL_TEST(other_processes_follow_the_clock_that_was_set_back)
     pawl_error err = PAWL_ERROR_INIT;
     pawl_wall now = PAWL_NEVER;
 
-    set(f, YEAR_MS);
+    set_clock(f, YEAR_MS);
     fixture_send(f, "t", "x");
-    set(f, 0);
+    set_clock(f, 0);
     fixture_restart_machine(f); /* so that the other one goes by what it remembers */
     assert_ok(pawl_store_now(other, &now, &err), &err);
     reset(f, false);
@@ -97,10 +97,10 @@ PAWL_TEST(what_is_held_stops_it_unless_it_is_forced)
     pawl_clock_reset done = {0};
     pawl_error err = PAWL_ERROR_INIT;
 
-    set(f, YEAR_MS);
+    set_clock(f, YEAR_MS);
     fixture_send(f, "t", "x");
     fixture_claim(f, queue_owner(1), HOUR_MS, 1);
-    set(f, 0);
+    set_clock(f, 0);
     assert_status(PAWL_E_HELD, pawl_store_reset_clock(fixture_store(f), false, false, &done, &err),
                   &err);
     assert_says(&err, "stop all workers");
@@ -121,10 +121,10 @@ PAWL_TEST(what_ended_while_the_clock_was_ahead_is_kept_as_long_as_it_should)
 {
     fixture *f = fixture_open(NULL);
 
-    set(f, YEAR_MS);
+    set_clock(f, YEAR_MS);
     fixture_send(f, "t", "x");
     queue_ack(f, queue_owner(1), fixture_claim(f, queue_owner(1), HOUR_MS, 1));
-    set(f, 0);
+    set_clock(f, 0);
     reset(f, false);
     assert_time(FIXTURE_START.us,
                 (pawl_wall){fixture_count(f, "SELECT {us:finished_at} FROM {outcome}")});
@@ -138,9 +138,9 @@ PAWL_TEST(jobs_go_by_the_clock_that_was_set_back_and_repeat_nothing)
     job.overlap = PAWL_OVERLAP_ALLOW;
     job_put(f, &job);
     job_tick(f);
-    set(f, 10 * MINUTE_MS);
+    set_clock(f, 10 * MINUTE_MS);
     assert_int_equal(1, job_tick(f).runs);
-    set(f, 30 * SECOND_MS);
+    set_clock(f, 30 * SECOND_MS);
     reset(f, false);
     job_tick(f);
     for (int i = 1; i < 10; i++)

@@ -24,7 +24,7 @@ static const char *dead(fixture *f)
     return queue_payloads(claim_dead(f, 100));
 }
 
-static size_t done(fixture *f, const pawl_messages *list)
+static size_t end_dead_letters(fixture *f, const pawl_messages *list)
 {
     pawl_error err = PAWL_ERROR_INIT;
     size_t changed = 0;
@@ -159,8 +159,8 @@ PAWL_TEST(it_is_called_until_it_succeeds)
     fixture_advance(f, SECOND_MS);
     list = claim_dead(f, 10);
     assert_int_equal(2, pawl_message_dead_call(pawl_messages_at(list, 0)));
-    assert_int_equal(1, done(f, list));
-    assert_int_equal(0, done(f, list));
+    assert_int_equal(1, end_dead_letters(f, list));
+    assert_int_equal(0, end_dead_letters(f, list));
     assert_int_equal(0, records(f));
     fixture_advance(f, DAY_MS);
     assert_string_equal("", dead(f));
@@ -196,8 +196,8 @@ PAWL_TEST(a_holder_that_died_is_replaced_and_fenced)
     assert_int_equal(1, pawl_messages_count(second));
     assert_true(pawl_message_fence(pawl_messages_at(second, 0)) >
                 pawl_message_fence(pawl_messages_at(first, 0)));
-    assert_int_equal(0, done(f, first));
-    assert_int_equal(1, done(f, second));
+    assert_int_equal(0, end_dead_letters(f, first));
+    assert_int_equal(1, end_dead_letters(f, second));
 }
 
 PAWL_TEST(a_renewed_call_is_left_alone)
@@ -216,7 +216,7 @@ PAWL_TEST(a_renewed_call_is_left_alone)
     assert_int_equal(1, changed);
     fixture_advance(f, 30 * MINUTE_MS);
     assert_string_equal("", dead(f));
-    assert_int_equal(1, done(f, list));
+    assert_int_equal(1, end_dead_letters(f, list));
 }
 
 PAWL_TEST(redrive_and_purge_end_the_record)
@@ -232,7 +232,7 @@ PAWL_TEST(redrive_and_purge_end_the_record)
     assert_int_equal(1, queue_redrive(f, redriven));
     assert_int_equal(1, queue_purge(f, purged));
     assert_int_equal(0, records(f));
-    assert_int_equal(0, done(f, list));
+    assert_int_equal(0, end_dead_letters(f, list));
     queue_fail(f, queue_owner(1), fixture_claim(f, queue_owner(1), MINUTE_MS, 1), "again");
     assert_string_equal("x", dead(f));
     queue_check(f);
@@ -248,7 +248,7 @@ PAWL_TEST(a_failed_message_that_expires_later_is_not_recorded_twice)
     message.expires_at = (pawl_wall){FIXTURE_START.us + HOUR_MS * 1000};
     sent = queue_send(f, &message);
     queue_fail(f, queue_owner(1), fixture_claim(f, queue_owner(1), MINUTE_MS, 1), "no");
-    assert_int_equal(1, done(f, claim_dead(f, 1)));
+    assert_int_equal(1, end_dead_letters(f, claim_dead(f, 1)));
     fixture_advance(f, 2 * HOUR_MS);
     assert_int_equal(1, queue_expire(f));
     assert_int_equal(PAWL_STATE_EXPIRED, fixture_state(f, sent.work_id));

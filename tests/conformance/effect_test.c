@@ -23,7 +23,7 @@ static pawl_held hold_one(fixture *f)
     return fixture_held(fixture_claim(f, queue_owner(1), MINUTE_MS, 1), 0);
 }
 
-static pawl_tx *begin(fixture *f, pawl_held item)
+static pawl_tx *begin_effect(fixture *f, pawl_held item)
 {
     pawl_error err = PAWL_ERROR_INIT;
     pawl_tx *tx = NULL;
@@ -51,7 +51,7 @@ PAWL_TEST(a_commit_brings_rows_messages_and_the_acknowledgement)
     pawl_held item = hold_one(f);
     pawl_outgoing next = queue_message("next", "y");
     pawl_enqueued sent = {0};
-    pawl_tx *tx = begin(f, item);
+    pawl_tx *tx = begin_effect(f, item);
 
     assert_true(write_row(f, tx, "INSERT INTO {orders} VALUES (1)"));
     assert_ok(pawl_tx_enqueue(tx, &next, &sent, &err), &err);
@@ -72,7 +72,7 @@ PAWL_TEST(a_rollback_leaves_the_message_held)
     pawl_held item = hold_one(f);
     const char *before = queue_fingerprint(f);
     pawl_outgoing next = queue_message("next", "y");
-    pawl_tx *tx = begin(f, item);
+    pawl_tx *tx = begin_effect(f, item);
     size_t changed = 0;
 
     assert_true(write_row(f, tx, "INSERT INTO {orders} VALUES (1)"));
@@ -116,7 +116,7 @@ PAWL_TEST(nothing_remains_when_the_lease_was_lost)
     assert_int_equal(1, queue_reap(f));
     fixture_claim(f, queue_owner(1), MINUTE_MS, 1); /* even by the same owner */
     const char *before = queue_fingerprint(f);
-    tx = begin(f, item);
+    tx = begin_effect(f, item);
     assert_true(write_row(f, tx, "INSERT INTO {orders} VALUES (1)"));
     assert_ok(pawl_tx_enqueue(tx, &next, NULL, &err), &err);
     assert_status(PAWL_E_LOST, pawl_message_commit(tx, &err), &err);
@@ -134,7 +134,7 @@ PAWL_TEST(a_message_that_was_cancelled_meanwhile_has_no_effect)
     pawl_tx *tx;
 
     queue_cancel(f, item.id);
-    tx = begin(f, item);
+    tx = begin_effect(f, item);
     assert_true(write_row(f, tx, "INSERT INTO {orders} VALUES (1)"));
     assert_status(PAWL_E_LOST, pawl_message_commit(tx, &err), &err);
     assert_int_equal(0, orders(f));
@@ -146,11 +146,11 @@ PAWL_TEST(the_effect_is_there_once_however_often_it_is_tried)
     fixture *f = open_with_orders();
     pawl_error err = PAWL_ERROR_INIT;
     pawl_held item = hold_one(f);
-    pawl_tx *tx = begin(f, item);
+    pawl_tx *tx = begin_effect(f, item);
 
     assert_true(write_row(f, tx, "INSERT INTO {orders} VALUES (1)"));
     assert_ok(pawl_message_commit(tx, &err), &err);
-    tx = begin(f, item);
+    tx = begin_effect(f, item);
     assert_true(write_row(f, tx, "INSERT INTO {orders} VALUES (1)"));
     assert_status(PAWL_E_LOST, pawl_message_commit(tx, &err), &err);
     assert_int_equal(1, orders(f));
@@ -161,7 +161,7 @@ PAWL_TEST(a_failed_statement_of_the_application_harms_nobody_else)
     fixture *f = open_with_orders();
     pawl_error err = PAWL_ERROR_INIT;
     pawl_held item = hold_one(f);
-    pawl_tx *tx = begin(f, item);
+    pawl_tx *tx = begin_effect(f, item);
     pawl_status st;
 
     assert_true(write_row(f, tx, "INSERT INTO {orders} VALUES (1)"));
@@ -173,7 +173,7 @@ PAWL_TEST(a_failed_statement_of_the_application_harms_nobody_else)
     else
         assert_ok(st, &err);
     assert_int_equal(fixture_is_postgres(f) ? 0 : 1, orders(f));
-    tx = begin(f, hold_one(f));
+    tx = begin_effect(f, hold_one(f));
     assert_true(write_row(f, tx, "INSERT INTO {orders} VALUES (2)"));
     assert_ok(pawl_message_commit(tx, &err), &err);
     assert_int_equal(fixture_is_postgres(f) ? 1 : 2, orders(f));
@@ -184,7 +184,7 @@ PAWL_TEST(the_end_of_the_transaction_is_left_to_pawl)
     fixture *f = open_with_orders();
     pawl_error err = PAWL_ERROR_INIT;
     pawl_held item = hold_one(f);
-    pawl_tx *tx = begin(f, item);
+    pawl_tx *tx = begin_effect(f, item);
 
     assert_true(write_row(f, tx, "INSERT INTO {orders} VALUES (1)"));
     assert_int_equal(fixture_is_postgres(f), write_row(f, tx, "COMMIT"));
@@ -205,7 +205,7 @@ PAWL_TEST(a_plain_write_of_the_same_thread_is_misuse_in_sqlite)
     pawl_held item = hold_one(f);
     pawl_outgoing other = queue_message("u", "y");
     pawl_tx *second = NULL;
-    pawl_tx *tx = begin(f, item);
+    pawl_tx *tx = begin_effect(f, item);
     pawl_status st = pawl_outbox_enqueue(fixture_store(f), &other, NULL, &err);
 
     if (fixture_is_postgres(f)) {
@@ -263,7 +263,7 @@ PAWL_TEST(further_messages_wake_waiting_workers)
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
     pawl_outgoing next = queue_message("next", "y");
-    pawl_tx *tx = begin(f, hold_one(f));
+    pawl_tx *tx = begin_effect(f, hold_one(f));
 
     assert_ok(pawl_tx_enqueue(tx, &next, NULL, &err), &err);
     assert_ok(pawl_message_commit(tx, &err), &err);
@@ -275,13 +275,13 @@ PAWL_TEST(an_interrupt_ends_the_transaction)
     fixture *f = open_with_orders();
     pawl_error err = PAWL_ERROR_INIT;
     pawl_held item = hold_one(f);
-    pawl_tx *tx = begin(f, item);
+    pawl_tx *tx = begin_effect(f, item);
 
     assert_true(write_row(f, tx, "INSERT INTO {orders} VALUES (1)"));
     pawl_store_interrupt(fixture_store(f));
     assert_status(PAWL_E_INTERRUPTED, pawl_message_commit(tx, &err), &err);
     assert_int_equal(0, orders(f));
-    tx = begin(f, item);
+    tx = begin_effect(f, item);
     assert_ok(pawl_message_commit(tx, &err), &err);
 }
 

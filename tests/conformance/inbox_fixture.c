@@ -20,7 +20,7 @@ static void free_arrival(void *arrival)
     pawl_arrival_free(arrival);
 }
 
-static pawl_arrival *keep(pawl_arrival *arrival)
+static pawl_arrival *keep_arrival(pawl_arrival *arrival)
 {
     test_defer(free_arrival, arrival);
     return arrival;
@@ -38,7 +38,7 @@ pawl_arrival *inbox_begin(fixture *f, const char *id, const pawl_inbox_options *
     pawl_arrival *arrival = NULL;
 
     assert_ok(pawl_inbox_begin(fixture_store(f), "shop", id, NULL, opts, &arrival, &err), &err);
-    return keep(arrival);
+    return keep_arrival(arrival);
 }
 
 pawl_arrival *inbox_call(fixture *f, const char *id, const pawl_inbox_options *opts)
@@ -47,7 +47,7 @@ pawl_arrival *inbox_call(fixture *f, const char *id, const pawl_inbox_options *o
     pawl_arrival *arrival = NULL;
 
     assert_ok(pawl_inbox_call(fixture_store(f), "shop", id, NULL, opts, &arrival, &err), &err);
-    return keep(arrival);
+    return keep_arrival(arrival);
 }
 
 pawl_arrival *inbox_join(fixture *f, const char *id, const pawl_inbox_options *opts)
@@ -57,7 +57,7 @@ pawl_arrival *inbox_join(fixture *f, const char *id, const pawl_inbox_options *o
     pawl_tx *tx = fixture_tx_begin(f, 0);
 
     assert_ok(pawl_tx_inbox_begin(tx, "shop", id, NULL, opts, &arrival, &err), &err);
-    return keep(arrival);
+    return keep_arrival(arrival);
 }
 
 bool inbox_write(fixture *f, pawl_tx *tx, const char *sql)

@@ -109,7 +109,7 @@ static int seconds(pawl_wall at)
     return (int)((at.us - FIXTURE_START.us) / 1000000);
 }
 
-static const char *describe(const pawl_run *run)
+static const char *describe_run(const pawl_run *run)
 {
     const char *what = run->state == PAWL_RUN_SKIPPED ? pawl_run_reason_name(run->reason)
                                                       : pawl_run_state_name(run->state);
@@ -126,7 +126,7 @@ const char *job_story(fixture *f, const char *name)
     const char *story = "";
 
     for (size_t i = pawl_runs_count(runs); i-- > 0;)
-        story = test_note("%s%s%s", story, *story ? " " : "", describe(pawl_runs_at(runs, i)));
+        story = test_note("%s%s%s", story, *story ? " " : "", describe_run(pawl_runs_at(runs, i)));
     return story;
 }
 

@@ -13,7 +13,7 @@ struct taker {
     atomic_bool ended;
 };
 
-static void *take(void *context)
+static void *take_lease(void *context)
 {
     struct taker *taker = context;
 
@@ -41,7 +41,7 @@ PAWL_TEST(a_take_waits_for_the_end_of_a_guarded_transaction)
         assert_int_equal(PAWL_E_HELD, lease_try(f, "it", 2));
         fixture_advance(f, TTL_MS);
     }
-    assert_int_equal(0, pthread_create(&thread, NULL, take, &taker));
+    assert_int_equal(0, pthread_create(&thread, NULL, take_lease, &taker));
     fixture_await_blocked(f, "lease_acquire");
     assert_false(atomic_load(&taker.ended));
     fixture_tx_exec(f, 0, "INSERT INTO {orders} VALUES (1)");

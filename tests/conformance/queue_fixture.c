@@ -22,7 +22,7 @@ static void free_kept(void *unused)
     memset(&kept, 0, sizeof kept);
 }
 
-static void *keep(void *item, void (*free_item)(void *))
+static void *keep_item(void *item, void (*free_item)(void *))
 {
     size_t size = (kept.count + 1) * sizeof(void *);
 
@@ -44,7 +44,7 @@ static void free_list(void *list)
 
 pawl_messages *queue_keep(pawl_messages *list)
 {
-    return keep(list, free_list);
+    return keep_item(list, free_list);
 }
 
 pawl_outgoing queue_message(const char *topic, const char *payload)
@@ -132,7 +132,7 @@ const char *queue_payloads(const pawl_messages *list)
     for (size_t i = 0; i < pawl_messages_count(list); i++)
         fprintf(out, "%s%s", i > 0 ? " " : "", queue_payload(pawl_messages_at(list, i)));
     fclose(out);
-    return keep(text, free);
+    return keep_item(text, free);
 }
 
 pawl_messages *queue_claim(fixture *f, pawl_owner owner, int64_t lease_ms, int limit,
@@ -164,7 +164,7 @@ const pawl_held *queue_held(const pawl_messages *list)
         abort();
     for (size_t i = 0; i < count; i++)
         items[i] = fixture_held(list, i);
-    return keep(items, free);
+    return keep_item(items, free);
 }
 
 size_t queue_ack(fixture *f, pawl_owner owner, const pawl_messages *list)

@@ -84,7 +84,7 @@ static int64_t living(bed *b)
 }
 
 /* Claim and wait, as a worker does, until there is something; it must not end by a deadline. */
-static pawl_messages *work(bed *b)
+static pawl_messages *claim_or_sleep(bed *b)
 {
     while (true) {
         pawl_messages *list = fixture_claim(b->f, queue_owner(1), MINUTE_MS, 10);
@@ -213,7 +213,7 @@ static void expect_woken(const char *(*act)(bed *b))
     fall_asleep(&b);
     assert_int_equal(0, pawl_messages_count(fixture_claim(b.f, queue_owner(1), MINUTE_MS, 10)));
     const char *expected = act(&b); /* after the second claim, before the wait */
-    assert_string_equal(expected, queue_payloads(work(&b)));
+    assert_string_equal(expected, queue_payloads(claim_or_sleep(&b)));
 }
 
 PAWL_TEST(resuming_a_topic_wakes)
@@ -264,8 +264,8 @@ PAWL_TEST(a_message_for_later_ends_the_wait_when_it_is_due)
     queue_send_after(b.f, "t", "later", HOUR_MS);
     queue_send_after(b.f, "t", "soon", 200);
     queue_send_priority(b.f, "u", "u", 3); /* another lane, which has nothing for later */
-    assert_string_equal("u", queue_payloads(work(&b)));
-    assert_string_equal("soon", queue_payloads(work(&b)));
+    assert_string_equal("u", queue_payloads(claim_or_sleep(&b)));
+    assert_string_equal("soon", queue_payloads(claim_or_sleep(&b)));
 }
 
 PAWL_TEST(only_the_topics_asked_for_end_the_wait_by_being_due)
@@ -351,7 +351,7 @@ PAWL_TEST(without_listening_it_looks_now_and_then)
     assert_int_equal(0, sleepers(&b));
     assert_int_equal(0, pawl_messages_count(fixture_claim(b.f, queue_owner(1), MINUTE_MS, 10)));
     send_elsewhere(&b);
-    assert_string_equal("elsewhere", queue_payloads(work(&b)));
+    assert_string_equal("elsewhere", queue_payloads(claim_or_sleep(&b)));
     assert_int_equal(0, sleepers(&b));
 }
 
@@ -415,7 +415,7 @@ PAWL_TEST_ON(postgres, a_transaction_with_an_old_snapshot_always_notifies)
     assert_int_equal(0, pawl_messages_count(fixture_claim(b.f, queue_owner(1), MINUTE_MS, 10)));
     fixture_tx_exec(b.f, 0, "SELECT {enqueue}('t', 'old snapshot')");
     fixture_tx_exec(b.f, 0, "COMMIT");
-    assert_string_equal("old snapshot", queue_payloads(work(&b)));
+    assert_string_equal("old snapshot", queue_payloads(claim_or_sleep(&b)));
 }
 
 /* It sent before anybody slept, so it does not notify; but it had its id before that. */
@@ -430,7 +430,7 @@ PAWL_TEST_ON(postgres, a_transaction_that_sent_before_the_sleeper_was_there_is_w
     assert_int_equal(0, pawl_messages_count(fixture_claim(b.f, queue_owner(1), MINUTE_MS, 10)));
     assert_int_equal(PAWLI_WOKEN_LOOK, wait_until(&b, 10 * MINUTE_MS)); /* keeps looking */
     fixture_tx_exec(b.f, 0, "COMMIT");
-    assert_string_equal("early", queue_payloads(work(&b)));
+    assert_string_equal("early", queue_payloads(claim_or_sleep(&b)));
 }
 
 /*
@@ -481,7 +481,7 @@ PAWL_TEST_ON(postgres_direct, a_listening_connection_that_was_lost_is_made_again
     assert_true(fall_asleep(&b));
     assert_int_equal(0, pawl_messages_count(fixture_claim(b.f, queue_owner(1), MINUTE_MS, 10)));
     send_elsewhere(&b);
-    assert_string_equal("elsewhere", queue_payloads(work(&b)));
+    assert_string_equal("elsewhere", queue_payloads(claim_or_sleep(&b)));
 }
 
 PAWL_TEST(what_others_write_that_is_not_for_us_does_not_end_the_wait)

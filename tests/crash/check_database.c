@@ -16,8 +16,8 @@ typedef struct checking {
     size_t size;
 } checking;
 
-static bool wrong(const checking *c, const char *format, ...) PAWL_PRINTF(2, 3);
-static bool wrong(const checking *c, const char *format, ...)
+static bool say_wrong(const checking *c, const char *format, ...) PAWL_PRINTF(2, 3);
+static bool say_wrong(const checking *c, const char *format, ...)
 {
     va_list arguments;
 
@@ -97,7 +97,7 @@ static bool is_earlier_state(const check_expect *e, const model *found)
     return false;
 }
 
-static bool compare(const checking *c, const model *found)
+static bool compare_model(const checking *c, const model *found)
 {
     const check_expect *e = c->expect;
     char difference[512];
@@ -108,7 +108,7 @@ static bool compare(const checking *c, const model *found)
         return true;
     if (e->may_be_lost_from < e->at && is_earlier_state(e, found))
         return true;
-    return wrong(c, "%s was not done, and %s", step_name(e->at), difference);
+    return say_wrong(c, "%s was not done, and %s", step_name(e->at), difference);
 }
 
 /* The text of the tables as the library's own SQL makes them, in a database of its own. */
@@ -134,7 +134,7 @@ static bool check_schema(const checking *c, sqlite3 *handle)
     bool same = whole && found && strcmp(found, whole) == 0;
 
     free(found);
-    return same || wrong(c, "pawl's tables are there in part");
+    return same || say_wrong(c, "pawl's tables are there in part");
 }
 
 static bool check_contents(const checking *c, bool schema)
@@ -146,25 +146,25 @@ static bool check_contents(const checking *c, bool schema)
     if (access(c->path, F_OK) == 0 &&
         sqlite3_open_v2(c->path, &handle, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK) {
         sqlite3_close(handle);
-        return wrong(c, "SQLite cannot open the file");
+        return say_wrong(c, "SQLite cannot open the file");
     }
     good = observe(handle, &found, c->text, c->size);
     if (good && found.schema != schema)
-        good = wrong(c, "the store says that its tables are %sthere", schema ? "" : "not ");
+        good = say_wrong(c, "the store says that its tables are %sthere", schema ? "" : "not ");
     if (good && handle)
         good = observe_rules(handle, found.schema, c->text, c->size);
     if (good && found.schema)
         good = check_schema(c, handle);
     if (good)
-        good = compare(c, &found);
+        good = compare_model(c, &found);
     sqlite3_close(handle);
     return good;
 }
 
 static bool failed_call(const checking *c, const char *what, const pawl_error *err)
 {
-    return wrong(c, "after the restart, %s: %s: %s", what, pawl_status_name(err->status),
-                 err->message);
+    return say_wrong(c, "after the restart, %s: %s: %s", what, pawl_status_name(err->status),
+                     err->message);
 }
 
 static bool claim_and_ack(const checking *c, pawl_store *store, pawl_work_id id)
@@ -182,15 +182,15 @@ static bool claim_and_ack(const checking *c, pawl_store *store, pawl_work_id id)
         return failed_call(c, "claim", &err);
     const pawl_message *message = pawl_messages_at(list, 0);
     if (pawl_messages_count(list) != 1 || pawl_message_work_id(message).value != id.value)
-        good = wrong(c, "after the restart, the claim gave something else than was sent");
+        good = say_wrong(c, "after the restart, the claim gave something else than was sent");
     else if (pawl_message_fence(message) <= c->expect->highest_fence)
-        good = wrong(c, "after the restart, a fence was given out twice");
+        good = say_wrong(c, "after the restart, a fence was given out twice");
     if (good) {
         pawl_held item = {id, pawl_message_fence(message)};
         if (pawl_queue_ack(store, model_owner(1), &item, 1, &changed, &err) != PAWL_OK)
             good = failed_call(c, "ack", &err);
         else if (changed != 1)
-            good = wrong(c, "after the restart, ack changed %zu messages", changed);
+            good = say_wrong(c, "after the restart, ack changed %zu messages", changed);
     }
     pawl_messages_free(list);
     return good;
@@ -216,7 +216,7 @@ static bool check_sound_at_last(const checking *c)
     bool good = sqlite3_open_v2(c->path, &handle, SQLITE_OPEN_READWRITE, NULL) == SQLITE_OK;
 
     good = good ? observe_rules(handle, true, c->text, c->size)
-                : wrong(c, "SQLite cannot open the file again");
+                : say_wrong(c, "SQLite cannot open the file again");
     sqlite3_close(handle);
     return good;
 }

@@ -30,7 +30,7 @@ void crash_campaign_clear(const char *directory, const char *name, char *ret_pat
     snprintf(ret_path, size, "%s/%s/" FILE_NAME, directory, name);
 }
 
-static void describe(const crash_case *what, char *ret_text, size_t size)
+static void describe_case(const crash_case *what, char *ret_text, size_t size)
 {
     snprintf(ret_text, size, "crash_replay %s %ld %s %llu%s%s%s",
              what->durability == PAWL_DURABILITY_NORMAL ? "normal" : "full", what->at,
@@ -41,8 +41,8 @@ static void describe(const crash_case *what, char *ret_text, size_t size)
 
 /* Go through the scenario and lose power at operation `at`; what was answered goes to `ret_expect`.
  */
-static bool live(const char *directory, const crash_case *what, check_expect *ret_expect,
-                 char *ret_text, size_t size)
+static bool run_case(const char *directory, const crash_case *what, check_expect *ret_expect,
+                     char *ret_text, size_t size)
 {
     crash_plan plan = {.power_lost_at = what->at,
                        .syncs_lie = what->broken == BREAK_SYNC,
@@ -109,7 +109,7 @@ bool crash_campaign_run_case(const char *directory, const crash_case *what, bool
                              char *ret_text, size_t size)
 {
     check_expect expect;
-    bool good = live(directory, what, &expect, ret_text, size);
+    bool good = run_case(directory, what, &expect, ret_text, size);
 
     *ret_lost = crash_vfs_power_lost();
     good = good && look_at_image(directory, what, &expect, ret_text, size);
@@ -117,26 +117,26 @@ bool crash_campaign_run_case(const char *directory, const crash_case *what, bool
     return good;
 }
 
-static void note(crash_campaign_result *result, const crash_case *what, const char *text)
+static void note_violation(crash_campaign_result *result, const crash_case *what, const char *text)
 {
     char name[128];
 
     result->violations++;
-    describe(what, name, sizeof name);
+    describe_case(what, name, sizeof name);
     if (!result->first[0])
         snprintf(result->first, sizeof result->first, "%s: %s", name, text);
     if (what->broken == BREAK_NOTHING)
         printf("# %s: %s\n", name, text);
 }
 
-static void look(const crash_campaign *c, const crash_case *what, const check_expect *e,
-                 crash_campaign_result *result)
+static void look_at_loss(const crash_campaign *c, const crash_case *what, const check_expect *e,
+                         crash_campaign_result *result)
 {
     char text[768];
 
     result->points++;
     if (!look_at_image(c->directory, what, e, text, sizeof text))
-        note(result, what, text);
+        note_violation(result, what, text);
 }
 
 /* All images of one power cut. The one with a second cut is last: it forgets the first. */
@@ -151,14 +151,14 @@ static void look_at_all(const crash_campaign *c, crash_case *what, const check_e
         for (int i = 0; i < seeds; i++) {
             what->loss = (disk_loss)loss;
             what->seed = (uint64_t)what->at * 2 + (uint64_t)i;
-            look(c, what, e, result);
+            look_at_loss(c, what, e, result);
         }
     }
     if (c->twice) {
         what->loss = DISK_SECTORS;
         what->seed = (uint64_t)what->at;
         what->twice = true;
-        look(c, what, e, result);
+        look_at_loss(c, what, e, result);
         what->twice = false;
     }
 }
@@ -174,12 +174,12 @@ void crash_campaign_run(const crash_campaign *c, crash_campaign_result *ret_resu
         check_expect expect;
         char text[768];
 
-        bool good = live(c->directory, &what, &expect, text, sizeof text);
+        bool good = run_case(c->directory, &what, &expect, text, sizeof text);
         lost = crash_vfs_power_lost();
         if (!lost)
             ret_result->operations = crash_vfs_operations();
         if (!good)
-            note(ret_result, &what, text);
+            note_violation(ret_result, &what, text);
         look_at_all(c, &what, &expect, ret_result);
     }
     crash_vfs_forget();

@@ -110,7 +110,7 @@ bool crash_run_read(crash_run *l, int number, model_message *ret_message, pawl_e
     return st == PAWL_OK || st == PAWL_E_NOT_FOUND;
 }
 
-static pawl_status look(crash_run *l, const step *s, pawl_error *err)
+static pawl_status look_at_messages(crash_run *l, const step *s, pawl_error *err)
 {
     for (int i = s->first; i < s->first + s->count; i++) {
         model_message found;
@@ -124,7 +124,7 @@ static pawl_status look(crash_run *l, const step *s, pawl_error *err)
 }
 
 /* SQLITE_BUSY is an answer: somebody reads, and the rest is left for later. */
-static pawl_status checkpoint(crash_run *l, int mode)
+static pawl_status checkpoint_file(crash_run *l, int mode)
 {
     if (!crash_run_application(l))
         return PAWL_E_IO;
@@ -156,7 +156,7 @@ static pawl_status make_orders(crash_run *l)
     return application_status(code);
 }
 
-static pawl_status reopen(crash_run *l, pawl_error *err)
+static pawl_status reopen_store(crash_run *l, pawl_error *err)
 {
     crash_run_close(l);
     pawl_status st = open_store(l, false, err);
@@ -203,15 +203,15 @@ static pawl_status run_one(crash_run *l, const step *s, pawl_error *err)
     case LEASE_CLEAN:
         return crash_run_lease(l, s, err);
     case CHECKPOINT_PASSIVE:
-        return checkpoint(l, SQLITE_CHECKPOINT_PASSIVE);
+        return checkpoint_file(l, SQLITE_CHECKPOINT_PASSIVE);
     case CHECKPOINT_RESTART:
-        return checkpoint(l, SQLITE_CHECKPOINT_RESTART);
+        return checkpoint_file(l, SQLITE_CHECKPOINT_RESTART);
     case CHECKPOINT_TRUNCATE:
-        return checkpoint(l, SQLITE_CHECKPOINT_TRUNCATE);
+        return checkpoint_file(l, SQLITE_CHECKPOINT_TRUNCATE);
     case LOOK:
-        return look(l, s, err);
+        return look_at_messages(l, s, err);
     case REOPEN:
-        return reopen(l, err);
+        return reopen_store(l, err);
     case SEND_CROWD:
     case WAIT:
         break;

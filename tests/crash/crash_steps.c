@@ -155,7 +155,7 @@ static void make_ready(model_message *m, int retries, int64_t run_at_ms)
     *m = (model_message){.state = PAWL_STATE_READY, .retries = retries, .run_at_ms = run_at_ms};
 }
 
-static void finish(model_message *m, pawl_state state, int retries)
+static void finish_message(model_message *m, pawl_state state, int retries)
 {
     *m = (model_message){.state = (int)state, .retries = retries};
 }
@@ -195,29 +195,29 @@ static void apply_to(model *all, const step *s, int number, int64_t now_ms)
         m->lease_until_ms = now_ms + s->ms;
         break;
     case ACK:
-        finish(m, PAWL_STATE_DONE, m->retries);
+        finish_message(m, PAWL_STATE_DONE, m->retries);
         break;
     case ABANDON:
         make_ready(m, m->retries + 1, now_ms + s->ms);
         break;
     case FAIL:
-        finish(m, PAWL_STATE_FAILED, m->retries + 1);
+        finish_message(m, PAWL_STATE_FAILED, m->retries + 1);
         break;
     case RELEASE:
         make_ready(m, m->retries, now_ms);
         break;
     case REAP:
         if (was_last_attempt(number))
-            finish(m, PAWL_STATE_FAILED, m->retries + 1);
+            finish_message(m, PAWL_STATE_FAILED, m->retries + 1);
         else
             make_ready(m, m->retries + 1, now_ms);
         break;
     case EXPIRE:
-        finish(m, PAWL_STATE_EXPIRED, m->retries);
+        finish_message(m, PAWL_STATE_EXPIRED, m->retries);
         break;
     case CANCEL:
     case UNSCHEDULE:
-        finish(m, PAWL_STATE_CANCELLED, m->retries);
+        finish_message(m, PAWL_STATE_CANCELLED, m->retries);
         break;
     case REDRIVE:
         make_ready(m, 0, now_ms);
@@ -235,7 +235,7 @@ static bool is_forgettable(const model_message *m)
     return m->state == PAWL_STATE_DONE || m->state == PAWL_STATE_CANCELLED;
 }
 
-static void forget(model *m)
+static void forget_finished(model *m)
 {
     for (int i = 0; i < MODEL_MESSAGES; i++) {
         if (is_forgettable(&m->messages[i]))
@@ -279,12 +279,12 @@ void model_apply_call(model *m, const step *s, int call, int64_t now_ms)
     else if (s->verb == MAKE_ORDERS)
         m->orders_table = true;
     else if (s->verb == RETAIN)
-        forget(m);
+        forget_finished(m);
     else if (s->verb == CLAIM || s->verb == ACK_AND_CLAIM)
         m->fence++;
     apply_to_lease(m, s, now_ms);
     for (int i = first - count; s->verb == ACK_AND_CLAIM && i < first; i++)
-        finish(&m->messages[i], PAWL_STATE_DONE, m->messages[i].retries);
+        finish_message(&m->messages[i], PAWL_STATE_DONE, m->messages[i].retries);
     for (int i = first; i < first + count; i++)
         apply_to(m, s, i, now_ms);
 }

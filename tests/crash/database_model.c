@@ -121,7 +121,7 @@ static bool message_differs(const model_message *a, const model_message *b)
            a->run_at_ms != b->run_at_ms;
 }
 
-static int describe(const model_message *m, char *ret_text, size_t size)
+static int describe_message(const model_message *m, char *ret_text, size_t size)
 {
     return snprintf(ret_text, size,
                     "%s (retries %d, owner %d, fence %lld, lease until %lld, run at %lld)",
@@ -169,8 +169,8 @@ static bool differ(const model *expected, const model *found, char *ret_text, si
     }
     for (int i = 0; i < MODEL_MESSAGES; i++) {
         if (message_differs(&expected->messages[i], &found->messages[i])) {
-            describe(&expected->messages[i], should, sizeof should);
-            describe(&found->messages[i], is, sizeof is);
+            describe_message(&expected->messages[i], should, sizeof should);
+            describe_message(&found->messages[i], is, sizeof is);
             snprintf(ret_text, size, "message %d is %s, should be %s", i, is, should);
             return true;
         }

@@ -56,7 +56,7 @@ static bool read_back(crash_run *l, const model *expected, model *ret_found)
     return true;
 }
 
-static bool same(const model *a, const model *b)
+static bool is_same_model(const model *a, const model *b)
 {
     char text[512];
 
@@ -73,8 +73,8 @@ static void judge_call(crash_run *l, int call, const model *before, const model 
 
     model_apply_call(&after, s, call, step_now_ms(l->at));
     bool there = crowd ? found->messages[s->first + call].state != MODEL_ABSENT
-                       : same(&after, found) && !same(before, found);
-    if (!there && !crowd && !same(before, found)) {
+                       : is_same_model(&after, found) && !is_same_model(before, found);
+    if (!there && !crowd && !is_same_model(before, found)) {
         crash_run_wrong(l, "answered %s and half of it is there", pawl_status_name(l->status));
         return;
     }
@@ -105,7 +105,7 @@ static void judge_status(crash_run *l)
 }
 
 /* The step was not done as a whole: find out what was, as a program would that asks again. */
-static void settle(crash_run *l, fault_result *result)
+static void settle_step(crash_run *l, fault_result *result)
 {
     const model *before = scenario_model(l->at);
     const step *s = &scenario[l->at];
@@ -149,7 +149,7 @@ static void go_through(crash_run *l, int tries_at_most, fault_result *result)
             else if (++tries == tries_at_most)
                 crash_run_wrong(l, "still answers %s", pawl_status_name(l->status));
             else
-                settle(l, result);
+                settle_step(l, result);
         }
         if (l->at != at)
             tries = 0;
@@ -158,7 +158,7 @@ static void go_through(crash_run *l, int tries_at_most, fault_result *result)
         crash_run_wrong(l, "a connection was used again on which a write or a sync had failed");
 }
 
-static void note(const fault_campaign *c, long at, const char *text, fault_result *result)
+static void note_violation(const fault_campaign *c, long at, const char *text, fault_result *result)
 {
     char whole[1024];
 
@@ -185,9 +185,9 @@ static void look_at_images(const fault_campaign *c, long at, const check_expect 
         snprintf(folder, sizeof folder, "%s/image", c->directory);
         result->images++;
         if (!crash_vfs_image(folder, losses[i], (uint64_t)at))
-            note(c, at, "the image could not be written", result);
+            note_violation(c, at, "the image could not be written", result);
         else if (!check_database(path, e, text, sizeof text))
-            note(c, at, text, result);
+            note_violation(c, at, text, result);
     }
 }
 
@@ -209,7 +209,7 @@ static bool run_one(const fault_campaign *c, long at, fault_result *result)
     crash_vfs_end();
     result->points += happened;
     if (l.wrong[0])
-        note(c, at, l.wrong, result);
+        note_violation(c, at, l.wrong, result);
     else if (happened)
         look_at_images(c, at, &expect, result);
     return happened;

@@ -62,7 +62,8 @@ static pawl_status write_effect(pawl_tx *tx, int number, pawl_error *err)
     return pawl_tx_enqueue(tx, &message, NULL, err);
 }
 
-static pawl_status begin(pawl_store *store, int number, pawl_arrival **ret_arrival, pawl_error *err)
+static pawl_status begin_delivery(pawl_store *store, int number, pawl_arrival **ret_arrival,
+                                  pawl_error *err)
 {
     char id[16], response[32];
 
@@ -71,7 +72,7 @@ static pawl_status begin(pawl_store *store, int number, pawl_arrival **ret_arriv
                                 : pawl_inbox_call(store, SOURCE, id, NULL, NULL, ret_arrival, err);
 }
 
-static pawl_status finish(pawl_arrival *arrival, int number, pawl_error *err)
+static pawl_status finish_delivery(pawl_arrival *arrival, int number, pawl_error *err)
 {
     char id[16], response[32];
     pawl_status st = PAWL_OK;
@@ -93,11 +94,11 @@ static bool has_response(const pawl_arrival *arrival, int number)
 }
 
 /* Whether to go on. */
-static bool receive(inbox_answers *l, pawl_store *store, int number, bool fails)
+static bool receive_one(inbox_answers *l, pawl_store *store, int number, bool fails)
 {
     pawl_error err = PAWL_ERROR_INIT;
     pawl_arrival *arrival = NULL;
-    pawl_status st = begin(store, number, &arrival, &err);
+    pawl_status st = begin_delivery(store, number, &arrival, &err);
 
     l->begun[number] = crash_run_answer_of(st);
     if (st != PAWL_OK)
@@ -111,7 +112,7 @@ static bool receive(inbox_answers *l, pawl_store *store, int number, bool fails)
     if (fails) {
         st = pawl_arrival_fail(arrival, "at first", &err);
     } else {
-        st = finish(arrival, number, &err);
+        st = finish_delivery(arrival, number, &err);
         l->done[number] = crash_run_answer_of(st);
     }
     pawl_arrival_free(arrival);
@@ -123,7 +124,7 @@ static bool receive_again(inbox_answers *l, pawl_store *store, int number)
     pawl_error err = PAWL_ERROR_INIT;
     pawl_arrival *arrival = NULL;
 
-    if (begin(store, number, &arrival, &err) != PAWL_OK)
+    if (begin_delivery(store, number, &arrival, &err) != PAWL_OK)
         return false;
     if (pawl_arrival_answer(arrival) != PAWL_INBOX_DUPLICATE || !has_response(arrival, number))
         snprintf(l->wrong, sizeof l->wrong, "message %d is not answered as a duplicate", number);
@@ -147,8 +148,8 @@ static void run_inbox(void *context, const char *path)
     on = store != NULL;
     for (int i = 0; on && i < INBOX_MESSAGES; i++) {
         if (i == FAILS_FIRST)
-            on = receive(l, store, i, true);
-        on = on && receive(l, store, i, false);
+            on = receive_one(l, store, i, true);
+        on = on && receive_one(l, store, i, false);
         if (i < 3)
             on = on && receive_again(l, store, i);
     }
@@ -205,8 +206,8 @@ static bool is_as_answered(const inbox_answers *l, sqlite3 *handle, int number, 
                  number) == 1;
 }
 
-static bool look(const inbox_answers *l, const char *path, bool done[INBOX_MESSAGES],
-                 char *ret_text, size_t size)
+static bool observe_deliveries(const inbox_answers *l, const char *path, bool done[INBOX_MESSAGES],
+                               char *ret_text, size_t size)
 {
     sqlite3 *handle = NULL;
     bool good = sqlite3_open_v2(path, &handle, SQLITE_OPEN_READWRITE, NULL) == SQLITE_OK;
@@ -232,7 +233,7 @@ static bool deliver_again(const inbox_answers *l, pawl_store *store, int number,
     pawl_arrival *arrival = NULL;
     bool good = true;
 
-    if (begin(store, number, &arrival, &err) != PAWL_OK) {
+    if (begin_delivery(store, number, &arrival, &err) != PAWL_OK) {
         snprintf(ret_text, size, "message %d again: %s", number, err.message);
         return false;
     }
@@ -243,7 +244,7 @@ static bool deliver_again(const inbox_answers *l, pawl_store *store, int number,
                  number, pawl_inbox_answer_name(pawl_arrival_answer(arrival)));
         good = false;
     }
-    if (good && !was_done && finish(arrival, number, &err) != PAWL_OK) {
+    if (good && !was_done && finish_delivery(arrival, number, &err) != PAWL_OK) {
         snprintf(ret_text, size, "message %d again is not done: %s", number, err.message);
         good = false;
     }
@@ -260,7 +261,7 @@ static bool check_deliveries(const inbox_answers *l, const char *path, char *ret
 {
     bool done[INBOX_MESSAGES], all[INBOX_MESSAGES];
     pawl_error err = PAWL_ERROR_INIT;
-    bool good = look(l, path, done, ret_text, size);
+    bool good = observe_deliveries(l, path, done, ret_text, size);
 
     crash_vfs_set_clock(MODEL_START_MS + 3600000); /* every lease has ended */
     pawl_store *store = good ? power_loss_open(path, false, &err) : NULL;
@@ -271,7 +272,7 @@ static bool check_deliveries(const inbox_answers *l, const char *path, char *ret
     for (int i = 0; good && i < INBOX_MESSAGES; i++)
         good = deliver_again(l, store, i, done[i], ret_text, size);
     pawl_store_close(store);
-    good = good && look(NULL, path, all, ret_text, size);
+    good = good && observe_deliveries(NULL, path, all, ret_text, size);
     for (int i = 0; good && i < INBOX_MESSAGES; i++) {
         snprintf(ret_text, size, "message %d is not done in the end", i);
         good = all[i];

@@ -113,7 +113,7 @@ typedef struct sending {
     pawl_outgoing messages[BATCH];
 } sending;
 
-static void prepare(sending *s, int first, int count)
+static void prepare_sending(sending *s, int first, int count)
 {
     s->first = first;
     s->count = count;
@@ -124,7 +124,7 @@ static void prepare(sending *s, int first, int count)
     }
 }
 
-static void settle(load *l, const sending *s, load_fate fate)
+static void settle_sending(load *l, const sending *s, load_fate fate)
 {
     memset(l->fates + s->first, (int)fate, (size_t)s->count);
 }
@@ -140,7 +140,7 @@ static const char *send_until_settled(load *l, const sending *s)
         pawl_status st =
             pawl_outbox_enqueue_batch(l->store, s->messages, (size_t)s->count, NULL, &err);
         if (st == PAWL_OK) {
-            settle(l, s, LOAD_STORED);
+            settle_sending(l, s, LOAD_STORED);
             load_answered(l, asked_ms);
             return NULL;
         }
@@ -149,7 +149,7 @@ static const char *send_until_settled(load *l, const sending *s)
             return wrong;
         doubt = doubt || st == PAWL_E_IN_DOUBT;
         if (!doubt && s->first % GIVES_UP_EVERY == 0) {
-            settle(l, s, LOAD_GIVEN_UP);
+            settle_sending(l, s, LOAD_GIVEN_UP);
             return NULL;
         }
     }
@@ -161,7 +161,7 @@ const char *load_send(load *l, int sender)
     sending s;
 
     for (int n = 0; !wrong && n + BATCH <= LOAD_NUMBERS && !atomic_load(&l->enough); n += s.count) {
-        prepare(&s, sender * LOAD_NUMBERS + n, n % 2 ? 1 : BATCH);
+        prepare_sending(&s, sender * LOAD_NUMBERS + n, n % 2 ? 1 : BATCH);
         wrong = send_until_settled(l, &s);
     }
     atomic_fetch_sub(&l->senders, 1);
@@ -178,7 +178,7 @@ static PGconn *connected(load *l, PGconn *client)
     return client;
 }
 
-static bool exec(PGconn *client, const char *format, int number, int64_t *ret_value)
+static bool run_sql(PGconn *client, const char *format, int number, int64_t *ret_value)
 {
     char sql[256];
 
@@ -191,7 +191,7 @@ static bool exec(PGconn *client, const char *format, int number, int64_t *ret_va
     return status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK;
 }
 
-static bool command(PGconn *client, const char *sql)
+static bool run_command(PGconn *client, const char *sql)
 {
     PGresult *result = PQexec(client, sql);
     bool good = PQresultStatus(result) == PGRES_COMMAND_OK;
@@ -208,7 +208,7 @@ static bool transact(load *l, PGconn *client, const sending *s, bool *ret_doubt,
     pawl_error err = PAWL_ERROR_INIT;
     pawl_tx *tx = NULL;
 
-    if (!command(client, "BEGIN") || !exec(client, l->insert_order, s->first, NULL))
+    if (!run_command(client, "BEGIN") || !run_sql(client, l->insert_order, s->first, NULL))
         return false;
     pawl_status st = pawl_tx_wrap_postgres(l->store, client, &tx, &err);
     if (st == PAWL_OK)
@@ -220,7 +220,7 @@ static bool transact(load *l, PGconn *client, const sending *s, bool *ret_doubt,
         *ret_wrong = load_refused(l, "wrapped enqueue", st, &err);
     if (st != PAWL_OK)
         return false;
-    bool committed = command(client, "COMMIT");
+    bool committed = run_command(client, "COMMIT");
     *ret_doubt = !committed;
     return committed;
 }
@@ -232,7 +232,7 @@ static bool was_committed(load *l, PGconn **client, int number)
 
     do
         *client = connected(l, *client);
-    while (!exec(*client, l->count_order, number, &rows));
+    while (!run_sql(*client, l->count_order, number, &rows));
     return rows == 1;
 }
 
@@ -244,7 +244,7 @@ const char *load_send_wrapped(load *l, int sender)
 
     for (int n = 0; !wrong && n < LOAD_NUMBERS && !atomic_load(&l->enough); n++) {
         bool doubt = false;
-        prepare(&s, sender * LOAD_NUMBERS + n, 1);
+        prepare_sending(&s, sender * LOAD_NUMBERS + n, 1);
         client = connected(l, client);
         int64_t asked_ms = test_clock_ms();
         bool done = transact(l, client, &s, &doubt, &wrong);
@@ -254,7 +254,7 @@ const char *load_send_wrapped(load *l, int sender)
         } else if (done) {
             load_answered(l, asked_ms);
         }
-        settle(l, &s, done ? LOAD_STORED : LOAD_GIVEN_UP);
+        settle_sending(l, &s, done ? LOAD_STORED : LOAD_GIVEN_UP);
     }
     PQfinish(client);
     atomic_fetch_sub(&l->senders, 1);
@@ -267,7 +267,7 @@ const char *load_send_wrapped(load *l, int sender)
 #define LEASE_MS DAY_MS
 #define IDLE_MS 20
 
-static const char *resume(load *l, pawl_owner owner, pawl_messages **ret_list)
+static const char *resume_claim(load *l, pawl_owner owner, pawl_messages **ret_list)
 {
     while (true) {
         pawl_error err = PAWL_ERROR_INIT;
@@ -283,7 +283,7 @@ static const char *resume(load *l, pawl_owner owner, pawl_messages **ret_list)
 }
 
 /* What the worker has to do next; an empty list when there is nothing. */
-static const char *take(load *l, pawl_owner owner, pawl_messages **ret_list)
+static const char *take_messages(load *l, pawl_owner owner, pawl_messages **ret_list)
 {
     while (true) {
         pawl_error err = PAWL_ERROR_INIT;
@@ -301,7 +301,7 @@ static const char *take(load *l, pawl_owner owner, pawl_messages **ret_list)
         if (wrong)
             return wrong;
         if (st == PAWL_E_IN_DOUBT)
-            return resume(l, owner, ret_list);
+            return resume_claim(l, owner, ret_list);
     }
 }
 
@@ -329,7 +329,7 @@ static const char *handle_all(load *l, const pawl_messages *list, pawl_held *ret
 }
 
 /* Repeating it is harmless: all of them once, or none because it was done before. */
-static const char *finish(load *l, pawl_owner owner, const pawl_held *held, size_t count)
+static const char *finish_messages(load *l, pawl_owner owner, const pawl_held *held, size_t count)
 {
     bool doubt = false;
 
@@ -362,13 +362,13 @@ const char *load_work(load *l, int worker)
         bool last = atomic_load(&l->senders) == 0; /* before looking */
         pawl_messages *list = NULL;
         pawl_error err = PAWL_ERROR_INIT;
-        wrong = take(l, owner, &list);
+        wrong = take_messages(l, owner, &list);
         size_t count = wrong ? 0 : pawl_messages_count(list);
         if (!wrong && count > 0)
             wrong = handle_all(l, list, held);
         pawl_messages_free(list);
         if (!wrong && count > 0)
-            wrong = finish(l, owner, held, count);
+            wrong = finish_messages(l, owner, held, count);
         if (!wrong && count == 0 && last)
             return NULL;
         if (!wrong && count == 0 && pawl_queue_wait(l->store, IDLE_MS, &err) != PAWL_OK)

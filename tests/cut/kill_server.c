@@ -62,7 +62,7 @@ static pid_t parent_of(const char *process, char *ret_state)
 }
 
 /* A signal is only on its way when kill() returns. False: the process has ended. */
-static bool stop(pid_t process)
+static bool stop_process(pid_t process)
 {
     char name[24], state = 'R';
 
@@ -104,7 +104,7 @@ int kill_server(const char *data_directory)
     pid_t server = server_of(data_directory);
 
     /* Stopped first, so that it neither starts more of them nor notices that they die. */
-    if (server == 0 || !stop(server))
+    if (server == 0 || !stop_process(server))
         return 0;
     int killed = kill_children(server);
     return kill(server, SIGKILL) == 0 ? killed + 1 : 0;

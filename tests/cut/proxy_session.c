@@ -14,7 +14,7 @@
 #define CODE_TLS 80877103u
 #define CODE_GSS 80877104u
 
-static void append(bytes *b, const unsigned char *data, size_t size)
+static void append_bytes(bytes *b, const unsigned char *data, size_t size)
 {
     if (b->size + size > b->room) {
         b->room = 2 * (b->size + size);
@@ -108,7 +108,7 @@ static bool is_raw_request(const bytes *first)
 }
 
 /* Learn from a message that is about to be passed on. */
-static void note(session *s, proxy_way way)
+static void note_message(session *s, proxy_way way)
 {
     const unsigned char *data = s->ways[way].in.data;
 
@@ -122,7 +122,7 @@ static void note(session *s, proxy_way way)
         s->asked = false;
 }
 
-static void report(proxy *p, const session *s, char type)
+static void report_deed(proxy *p, const session *s, char type)
 {
     p->report = (proxy_report){true, type, s->asked, s->backend};
     if (p->plan.then_refuse)
@@ -142,7 +142,7 @@ static bool carry_out_before(proxy *p, session *s, proxy_way way)
     if (p->plan.deed == PROXY_NOTHING || p->plan.deed == PROXY_CUT_AFTER)
         return false;
     s->asked = s->asked || (way == PROXY_TO_SERVER && !first);
-    report(p, s, type);
+    report_deed(p, s, type);
     if (p->plan.deed == PROXY_CUT_BEFORE) {
         send_all(s);
         s->over = true;
@@ -159,7 +159,7 @@ static void carry_out_after(proxy *p, session *s, proxy_way way, char type)
     if (p->report.happened || p->plan.way != way || p->counts[way] != p->plan.at ||
         p->plan.deed != PROXY_CUT_AFTER)
         return;
-    report(p, s, type);
+    report_deed(p, s, type);
     send_all(s);
     s->over = true;
 }
@@ -178,13 +178,13 @@ void session_pass_on(proxy *p, session *s, proxy_way way)
         }
         if (carry_out_before(p, s, way))
             return;
-        note(s, way);
-        append(&w->out, w->in.data, size);
+        note_message(s, way);
+        append_bytes(&w->out, w->in.data, size);
         drop_front(&w->in, size);
         carry_out_after(p, s, way, type);
     }
     if (s->raw) {
-        append(&w->out, w->in.data, w->in.size);
+        append_bytes(&w->out, w->in.data, w->in.size);
         w->in.size = 0;
     }
     if (!s->over)
@@ -203,6 +203,6 @@ void session_receive(proxy *p, session *s, proxy_way way)
         s->over = true;
         return;
     }
-    append(&s->ways[way].in, piece, (size_t)size);
+    append_bytes(&s->ways[way].in, piece, (size_t)size);
     session_pass_on(p, s, way);
 }

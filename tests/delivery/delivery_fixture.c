@@ -8,7 +8,7 @@
 
 #define TURNS_MAX 2000
 
-static void done(void *context)
+static void free_delivery(void *context)
 {
     delivery_fixture *d = context;
 
@@ -93,7 +93,7 @@ delivery_fixture *delivery_open(const fixture_options *opts)
     d->f = fixture_open(opts);
     d->peer = peer_start();
     log_capture_init(&d->log);
-    test_defer(done, d);
+    test_defer(free_delivery, d);
     assert_ok(pawl_transports_new(NULL, &d->transports, &err), &err);
     peer_register(d->peer, d->transports);
     assert_ok(pawl_transports_add_inproc(d->transports, "moody", 1, receive_moody, d, &err), &err);
@@ -132,7 +132,7 @@ int64_t delivery_leased(delivery_fixture *d)
     return fixture_count(d->f, "SELECT count(*) FROM {queue} WHERE fence <> 0");
 }
 
-static void step(delivery_fixture *d, int64_t wait_ms)
+static void step_delivery(delivery_fixture *d, int64_t wait_ms)
 {
     pawl_error err = PAWL_ERROR_INIT;
 
@@ -145,17 +145,17 @@ void delivery_until(delivery_fixture *d, int64_t count, pawl_state state)
         if (i == TURNS_MAX)
             test_fail("only %lld messages are %s, not %lld", (long long)delivery_count(d, state),
                       pawl_state_name(state), (long long)count);
-        step(d, 100);
+        step_delivery(d, 100);
     }
 }
 
 void delivery_settle(delivery_fixture *d)
 {
-    step(d, 0);
+    step_delivery(d, 0);
     for (int i = 0; delivery_leased(d) > 0; i++) {
         if (i == TURNS_MAX)
             test_fail("something is still in flight");
-        step(d, 100);
+        step_delivery(d, 100);
     }
 }
 
@@ -164,14 +164,14 @@ void delivery_until_held(delivery_fixture *d, int count)
     for (int i = 0; peer_held(d->peer) < count; i++) {
         if (i == TURNS_MAX)
             test_fail("the peer holds %d, not %d", peer_held(d->peer), count);
-        step(d, 10);
+        step_delivery(d, 10);
     }
 }
 
 void delivery_turns(delivery_fixture *d, int turns)
 {
     while (turns-- > 0)
-        step(d, 0);
+        step_delivery(d, 0);
 }
 
 pawl_destination_stats delivery_stats(delivery_fixture *d, const char *destination)
@@ -190,7 +190,7 @@ pawl_destination_stats delivery_stats(delivery_fixture *d, const char *destinati
     return found;
 }
 
-static void *run(void *context)
+static void *run_delivery(void *context)
 {
     delivery_fixture *d = context;
 
@@ -200,7 +200,7 @@ static void *run(void *context)
 
 void delivery_run(delivery_fixture *d)
 {
-    assert_int_equal(0, pthread_create(&d->thread, NULL, run, d));
+    assert_int_equal(0, pthread_create(&d->thread, NULL, run_delivery, d));
 }
 
 pawl_status delivery_join(delivery_fixture *d)

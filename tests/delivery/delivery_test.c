@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static delivery_fixture *usual(void)
+static delivery_fixture *open_usual(void)
 {
     delivery_fixture *d = delivery_open(NULL);
 
@@ -18,7 +18,7 @@ static int64_t wait_us(delivery_fixture *d, pawl_work_id id)
 
 PAWL_TEST(what_has_a_destination_is_sent_and_done)
 {
-    delivery_fixture *d = usual();
+    delivery_fixture *d = open_usual();
     pawl_work_id id = delivery_send(d, "peer", "ok", "\"hello\"");
 
     delivery_send(d, "other", "ok", "plain bytes");
@@ -42,7 +42,7 @@ PAWL_TEST(what_has_a_destination_is_sent_and_done)
 
 PAWL_TEST(no_payload_is_ever_logged)
 {
-    delivery_fixture *d = usual();
+    delivery_fixture *d = open_usual();
     static const char *const topics[] = {"ok", "error", "refuse", "busy", "duplicate"};
 
     for (size_t i = 0; i < COUNT_OF(topics); i++)
@@ -57,7 +57,7 @@ PAWL_TEST(no_payload_is_ever_logged)
 
 PAWL_TEST(what_is_refused_fails_at_once)
 {
-    delivery_fixture *d = usual();
+    delivery_fixture *d = open_usual();
     pawl_work_id id = delivery_send(d, "peer", "refuse", "1");
 
     delivery_until(d, 1, PAWL_STATE_FAILED);
@@ -99,7 +99,7 @@ PAWL_TEST(a_service_has_a_policy_and_a_message_may_have_its_own)
 {
     pawl_service_options like = PAWL_SERVICE_OPTIONS_INIT;
     pawl_outgoing own = queue_message("error", "2");
-    delivery_fixture *d = usual();
+    delivery_fixture *d = open_usual();
 
     like.backoff = (pawl_backoff){700, 700, 0};
     like.max_attempts = 2;
@@ -119,7 +119,7 @@ PAWL_TEST(a_service_has_a_policy_and_a_message_may_have_its_own)
 
 PAWL_TEST(a_destination_that_is_too_busy_is_left_alone_as_long_as_it_wants)
 {
-    delivery_fixture *d = usual();
+    delivery_fixture *d = open_usual();
     pawl_work_id id = delivery_send(d, "peer", "busy", "1");
 
     delivery_settle(d);
@@ -141,7 +141,7 @@ PAWL_TEST(what_our_own_configuration_prevents_is_deferred_and_names_the_key)
     pawl_service_options like = PAWL_SERVICE_OPTIONS_INIT;
     pawl_services *few = NULL;
     pawl_error err = PAWL_ERROR_INIT;
-    delivery_fixture *d = usual();
+    delivery_fixture *d = open_usual();
 
     pawl_service_options bad[3] = {like, like, like};
     bad[0].name = "loopback";
@@ -180,7 +180,7 @@ PAWL_TEST(what_our_own_configuration_prevents_is_deferred_and_names_the_key)
 
 PAWL_TEST(a_message_with_a_url_that_is_none_fails_at_once)
 {
-    delivery_fixture *d = usual();
+    delivery_fixture *d = open_usual();
     pawl_work_id odd = delivery_send(d, "gopher://hole/", "ok", "1");
 
     delivery_until(d, 1, PAWL_STATE_FAILED);
@@ -189,7 +189,7 @@ PAWL_TEST(a_message_with_a_url_that_is_none_fails_at_once)
 
 PAWL_TEST(a_slow_destination_has_its_own_places_and_holds_up_nobody)
 {
-    delivery_fixture *d = usual();
+    delivery_fixture *d = open_usual();
 
     for (int i = 0; i < 5; i++)
         delivery_send(d, "narrow", "hold", "1");
@@ -293,7 +293,7 @@ PAWL_TEST(an_answer_becomes_a_response_with_the_end_of_the_request)
 PAWL_TEST(a_new_map_holds_from_the_next_message_on)
 {
     pawl_service_options like = PAWL_SERVICE_OPTIONS_INIT;
-    delivery_fixture *d = usual();
+    delivery_fixture *d = open_usual();
     pawl_services *few = NULL;
     pawl_error err = PAWL_ERROR_INIT;
 
@@ -329,7 +329,7 @@ static void refuse_claims(delivery_fixture *d)
 
 PAWL_TEST(a_server_that_becomes_read_only_is_waited_for)
 {
-    delivery_fixture *d = usual();
+    delivery_fixture *d = open_usual();
 
     delivery_send(d, "peer", "ok", "1");
     delivery_until(d, 1, PAWL_STATE_DONE);

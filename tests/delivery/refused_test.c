@@ -18,7 +18,7 @@ static pawl_work_id send_one_refused(delivery_fixture *d, const char *topic)
     return id;
 }
 
-static delivery_fixture *usual(void)
+static delivery_fixture *open_usual(void)
 {
     delivery_fixture *d = delivery_open(NULL);
 
@@ -28,7 +28,7 @@ static delivery_fixture *usual(void)
 
 PAWL_TEST(an_acknowledgement_that_is_refused_stops_no_other)
 {
-    delivery_fixture *d = usual();
+    delivery_fixture *d = open_usual();
     pawl_work_id id = send_one_refused(d, "ok");
 
     delivery_until(d, MESSAGES - 1, PAWL_STATE_DONE);
@@ -41,7 +41,7 @@ PAWL_TEST(an_acknowledgement_that_is_refused_stops_no_other)
 
 PAWL_TEST(a_failure_that_is_refused_stops_no_other)
 {
-    delivery_fixture *d = usual();
+    delivery_fixture *d = open_usual();
     pawl_work_id id = send_one_refused(d, "refuse");
 
     delivery_until(d, MESSAGES - 1, PAWL_STATE_FAILED);
@@ -54,7 +54,7 @@ PAWL_TEST(a_failure_that_is_refused_stops_no_other)
 
 PAWL_TEST(an_answer_that_is_refused_is_left_out)
 {
-    delivery_fixture *d = usual();
+    delivery_fixture *d = open_usual();
     pawl_work_id id = delivery_send(d, "peer", "ok", "1");
     size_t size = 0;
 
@@ -67,7 +67,7 @@ PAWL_TEST(an_answer_that_is_refused_is_left_out)
 
 PAWL_TEST(an_error_text_that_is_refused_is_left_out)
 {
-    delivery_fixture *d = usual();
+    delivery_fixture *d = open_usual();
     pawl_work_id id = delivery_send(d, "peer", "error", "1");
 
     fixture_refuse(d->f, "queue", "UPDATE", "NEW.last_error IS NOT NULL");

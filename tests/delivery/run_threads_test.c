@@ -3,7 +3,7 @@
 
 static const fixture_options real = {.real_clock = true};
 
-static void stop(delivery_fixture *d)
+static void stop_delivery(delivery_fixture *d)
 {
     pawl_delivery_stop(d->delivery);
     assert_ok(delivery_join(d), &d->err);
@@ -28,7 +28,7 @@ PAWL_TEST(a_message_for_somebody_new_wakes_it)
     later.delay_ms = 150;
     queue_send(d->f, &later);
     delivery_expect(d, 12, PAWL_STATE_DONE);
-    stop(d);
+    stop_delivery(d);
 }
 
 PAWL_TEST(one_dead_and_one_slow_hold_up_nobody)
@@ -46,7 +46,7 @@ PAWL_TEST(one_dead_and_one_slow_hold_up_nobody)
     assert_int_equal(2, delivery_stats(d, "narrow").in_flight);
     peer_release(d->peer);
     delivery_expect(d, 160, PAWL_STATE_DONE);
-    stop(d);
+    stop_delivery(d);
     assert_int_equal(40, delivery_count(d, PAWL_STATE_READY));
 }
 
@@ -60,14 +60,14 @@ PAWL_TEST(stopped_under_load_it_leaves_nothing_leased_and_counts_nothing)
     for (int i = 0; i < 60; i++)
         delivery_send(d, i % 2 ? "peer" : "narrow", i % 2 ? "ok" : "hold", "x");
     until(peer_held(d->peer) >= 1);
-    stop(d); /* with sends that would never end */
+    stop_delivery(d); /* with sends that would never end */
     assert_true(fixture_count(d->f, "SELECT count(*) FROM {message} WHERE state = 0") >= 30);
     assert_int_equal(0, fixture_count(d->f, "SELECT count(*) FROM {message} WHERE retries <> 0"));
     /* and again, by the same */
     peer_release(d->peer);
     delivery_run(d);
     delivery_expect(d, 60, PAWL_STATE_DONE);
-    stop(d);
+    stop_delivery(d);
 }
 
 PAWL_TEST(within_the_grace_sends_may_end)
@@ -95,7 +95,7 @@ PAWL_TEST(it_runs_once_at_a_time)
     delivery_expect(d, 1, PAWL_STATE_DONE);
     assert_int_equal(PAWL_E_MISUSE, pawl_delivery_run(d->delivery, &err));
     assert_int_equal(PAWL_E_MISUSE, pawl_delivery_step(d->delivery, 0, NULL, &err));
-    stop(d);
+    stop_delivery(d);
 }
 
 /* With a send that gets no answer, while every write of the database waits for a lock. */
@@ -120,7 +120,7 @@ static void expect_behind_a_lock(int64_t timeout_ms, const char *text)
     bool logged = log_capture_await(&d->log, PAWL_LOG_WARNING, text, 15);
     fixture_tx_exec(d->f, 0, "ROLLBACK");
     peer_release(d->peer);
-    stop(d);
+    stop_delivery(d);
     if (!logged)
         test_fail("the send did not end while the database was slow");
 }

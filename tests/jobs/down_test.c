@@ -127,7 +127,7 @@ PAWL_TEST(who_read_before_another_wrote_makes_no_slot_again)
     assert_int_equal(1, job_after(f, MINUTE_MS).runs);
 }
 
-static void change(void *context)
+static void change_job(void *context)
 {
     pawl_job_definition job = job_define("both", "0 * * * *");
 
@@ -142,7 +142,7 @@ PAWL_TEST(who_read_before_the_job_was_changed_writes_nothing_of_it)
     job_add(f, "both", "* * * * *");
     job_tick(f);
     fixture_advance(f, MINUTE_MS);
-    race_window_arm(change, f);
+    race_window_arm(change_job, f);
     pawl_status st = pawl_job_tick(fixture_store(f), NULL, &err);
     bool paused = race_window_disarm();
     assert_ok(st, &err);

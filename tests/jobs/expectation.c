@@ -83,7 +83,7 @@ static void misfire(const model_job *job, expectation *o, const pending *p, size
     entry->was_there = model_has(job, p->slots[0]);
 }
 
-static void place(const model_job *job, expectation *o, pawl_wall slot, bool in_line)
+static void expect_slot(const model_job *job, expectation *o, pawl_wall slot, bool in_line)
 {
     expectation_entry *entry = add_entry(o, slot, slot, 1);
 
@@ -103,7 +103,7 @@ static void place_from(const model_job *job, expectation *o, const pending *p, s
                        size_t at_most, bool in_line)
 {
     for (size_t i = from; i < p->count && i < from + at_most; i++)
-        place(job, o, p->slots[i], in_line);
+        expect_slot(job, o, p->slots[i], in_line);
 }
 
 static bool is_late(const model_job *job, pawl_wall slot, pawl_wall read)
@@ -111,7 +111,7 @@ static bool is_late(const model_job *job, pawl_wall slot, pawl_wall read)
     return read.us - model_due(job, slot).us > job->asked.misfire_grace_ms * 1000;
 }
 
-static void take(const model_job *job, expectation *o, const pending *p, pawl_wall read)
+static void expect_due(const model_job *job, expectation *o, const pending *p, pawl_wall read)
 {
     size_t cap, late = 0;
 
@@ -143,7 +143,7 @@ static void take_from_start(const model_job *job, expectation *o, const pending 
         o->since = read;
         return;
     }
-    place(job, o, p->slots[0], false);
+    expect_slot(job, o, p->slots[0], false);
     o->awaits = o->entries[0].runs;
     if (!o->awaits)
         o->since = now;
@@ -167,7 +167,7 @@ void expectation_make(const model_job *job, pawl_wall read, pawl_wall now, expec
     if (p.count > 0 && job->from_start)
         take_from_start(job, o, &p, read, now);
     else if (p.count > 0)
-        take(job, o, &p, read);
+        expect_due(job, o, &p, read);
     free(p.slots);
 }
 
@@ -193,7 +193,7 @@ size_t expectation_to_record(const expectation *o)
     return count;
 }
 
-static bool same(const expectation_entry *entry, const pawl_run *row)
+static bool is_same_entry(const expectation_entry *entry, const pawl_run *row)
 {
     return entry->first.us == row->scheduled_at.us && entry->last.us == row->last_slot_at.us &&
            entry->slots == row->slots && entry->runs == (row->state != PAWL_RUN_SKIPPED) &&
@@ -237,7 +237,7 @@ static void name_runs(expectation *o, const model_job *job, const pawl_run *cons
 static void compare_row(const expectation_entry *entry, const model_job *job, const pawl_run *row,
                         finding *wrong)
 {
-    if (!same(entry, row))
+    if (!is_same_entry(entry, row))
         finding_say(wrong,
                     "%s: recorded %s %s %" PRId64 " to %" PRId64 " (%" PRId64
                     "), not %s %s %" PRId64 " to %" PRId64 " (%" PRId64 ")",

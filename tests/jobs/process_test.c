@@ -51,7 +51,7 @@ static void hear(void *context, const char *line)
 }
 
 /* Until it has answered everything it was told. */
-static void await(scheduler *s)
+static void await_answer(scheduler *s)
 {
     int64_t end_ms = test_clock_ms() + PATIENCE_MS;
 
@@ -64,7 +64,7 @@ static void await(scheduler *s)
     }
 }
 
-static void start(simulation *p, int which)
+static void start_scheduler(simulation *p, int which)
 {
     scheduler *s = &p->schedulers[which];
 
@@ -109,7 +109,7 @@ static void others_look(simulation *p, int but)
             tell(&p->schedulers[i]);
     for (int i = 0; i < SCHEDULERS; i++)
         if (i != but)
-            await(&p->schedulers[i]);
+            await_answer(&p->schedulers[i]);
 }
 
 static void simulation_round(simulation *p)
@@ -119,14 +119,14 @@ static void simulation_round(simulation *p)
     bool stop = rand_r(&p->random) % 2 == 0;
 
     for (int i = 0; i < SCHEDULERS; i++)
-        await(&p->schedulers[i]);
+        await_answer(&p->schedulers[i]);
     fixture_advance(p->f, SECOND_MS * (1 + rand_r(&p->random) % 5));
     for (int i = 0; i < SCHEDULERS; i++)
         tell(&p->schedulers[i]);
     let_some_time_pass(p);
     child_signal(&s->process, stop ? SIGSTOP : SIGKILL);
     if (!stop) {
-        start(p, chosen);
+        start_scheduler(p, chosen);
         p->killed++;
     } else {
         child_await_stopped(&s->process);
@@ -140,11 +140,11 @@ static void simulation_round(simulation *p)
     others_look(p, chosen);
     if (stop)
         child_signal(&s->process, SIGCONT);
-    await(s);
+    await_answer(s);
 }
 
 /* Each second one run, and each run one message. */
-static void check(simulation *p, int64_t seconds)
+static void check_slots(simulation *p, int64_t seconds)
 {
     pawl_runs *runs = job_runs(p->f, "second");
     pawl_messages *list = queue_claim(p->f, queue_owner(1), MINUTE_MS, 10000, NULL);
@@ -176,12 +176,12 @@ PAWL_TEST(schedulers_killed_and_stopped_make_each_slot_once)
     job.keep_runs = 100000;
     job_put(p->f, &job);
     for (int i = 0; i < SCHEDULERS; i++)
-        start(p, i);
+        start_scheduler(p, i);
     for (long i = 0; i < rounds; i++)
         simulation_round(p);
     others_look(p, -1);
     int64_t slots = (fixture_now(p->f).us - FIXTURE_START.us) / 1000000;
-    check(p, slots);
+    check_slots(p, slots);
     long failed = 0;
     for (int i = 0; i < SCHEDULERS; i++)
         failed += p->schedulers[i].failed;

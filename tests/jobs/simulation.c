@@ -78,7 +78,7 @@ pawl_job_definition simulation_some_definition(simulation *p, const model_job *j
     return asked;
 }
 
-static void put(simulation *p, model_job *job, int which)
+static void put_job(simulation *p, model_job *job, int which)
 {
     pawl_job_definition asked = simulation_some_definition(p, job, which);
     pawl_error err = PAWL_ERROR_INIT;
@@ -135,7 +135,7 @@ void simulation_change(simulation *p)
     model_job *job = &p->jobs[which];
 
     if (!job->exists) {
-        put(p, job, which);
+        put_job(p, job, which);
         return;
     }
     switch (simulation_dice(p, 10)) {
@@ -146,11 +146,11 @@ void simulation_change(simulation *p)
         p->covered.deletes++;
         break;
     case 1:
-        put(p, job, simulation_dice(p, SIMULATION_JOBS));
+        put_job(p, job, simulation_dice(p, SIMULATION_JOBS));
         break;
     case 2:
     case 3:
-        put(p, job, which);
+        put_job(p, job, which);
         break;
     case 4:
     case 5:
@@ -187,7 +187,7 @@ static int some_scheduler(simulation *p)
     return -1;
 }
 
-static void schedule(simulation *p)
+static void tick_somebody(simulation *p)
 {
     int who = some_scheduler(p), how = simulation_dice(p, 20);
 
@@ -245,7 +245,7 @@ void simulation_meanwhile(simulation *p)
             simulation_work(p);
             break;
         default:
-            schedule(p);
+            tick_somebody(p);
             break;
         }
     }
@@ -262,7 +262,7 @@ static pawl_wall some_month(uint64_t seed)
 }
 
 /* The last slots, with everybody there. */
-static void finish(simulation *p)
+static void finish_month(simulation *p)
 {
     fixture_set(p->f, (pawl_wall){simulation_now(p).us + 2 * HOUR_MS * 1000});
     simulation_tick_all(p, 0);
@@ -283,21 +283,21 @@ static void simulation_on(simulation *p, fixture *f, uint64_t seed, int64_t mean
         open_scheduler(p, i);
     for (int i = 0; i < SIMULATION_JOBS; i++) {
         snprintf(p->jobs[i].name, sizeof p->jobs[i].name, "job %02d", i);
-        put(p, &p->jobs[i], i);
+        put_job(p, &p->jobs[i], i);
     }
     while (!p->wrong.found && simulation_now(p).us < p->end.us) {
         move_clock(p, mean_step_ms);
-        schedule(p);
+        tick_somebody(p);
         simulation_work(p);
         if (simulation_dice(p, 4) == 0)
             simulation_change(p);
     }
     if (!p->wrong.found)
-        finish(p);
+        finish_month(p);
 }
 
 /* Everything but what was covered. */
-static void clear(simulation *p)
+static void clear_simulation(simulation *p)
 {
     for (int i = 0; i < SIMULATION_SCHEDULERS; i++)
         pawl_store_close(p->schedulers[i]);
@@ -317,14 +317,14 @@ bool simulate_month(void *months, uint64_t seed, finding *wrong)
         fixture_exec(f, "%s", fixture_expand(f, m->broken_sql));
     simulation_on(&m->p, f, seed, m->mean_step_ms);
     *wrong = m->p.wrong;
-    clear(&m->p);
+    clear_simulation(&m->p);
     fixture_close(f);
     return !wrong->found;
 }
 
 static void free_months(void *argument)
 {
-    clear(&((simulated_months *)argument)->p);
+    clear_simulation(&((simulated_months *)argument)->p);
     free(argument);
 }
 

@@ -174,7 +174,8 @@ static void note_rows(simulation *p, const expectation *o, const pawl_run *const
 }
 
 /* All that was to be done with the job, or nothing; nothing, if it was changed meanwhile. */
-static void compare(simulation *p, a_look *l, int which, const pawl_run *const *rows, size_t count)
+static void compare_look(simulation *p, a_look *l, int which, const pawl_run *const *rows,
+                         size_t count)
 {
     model_job *job = &p->jobs[which];
 
@@ -217,7 +218,7 @@ static void observe(simulation *p, a_look *l)
     for (int i = 0; i < SIMULATION_JOBS && !p->wrong.found; i++) {
         size_t count = rows_of(&r, &p->jobs[i], of_job);
         seen += count;
-        compare(p, l, i, of_job, count);
+        compare_look(p, l, i, of_job, count);
     }
     if (seen != r.count)
         finding_say(&p->wrong, "the history has rows of no job");
@@ -249,7 +250,7 @@ static void disarm_failure(simulation *p)
         continue;
 }
 
-static bool tick(simulation *p, int scheduler, simulation_mode mode)
+static bool tick_scheduler(simulation *p, int scheduler, simulation_mode mode)
 {
     pawl_job_tick_result result = PAWL_JOB_TICK_RESULT_INIT;
     pawl_error err = PAWL_ERROR_INIT;
@@ -288,7 +289,7 @@ static bool tick(simulation *p, int scheduler, simulation_mode mode)
 void simulation_tick(simulation *p, int scheduler, simulation_mode mode)
 {
     if (!p->wrong.found)
-        (void)tick(p, scheduler, mode);
+        (void)tick_scheduler(p, scheduler, mode);
 }
 
 /* ---- all of them ---- */
@@ -326,7 +327,7 @@ void simulation_tick_all(simulation *p, int scheduler)
 
     if (!o)
         abort();
-    while (!p->wrong.found && tick(p, scheduler, SIMULATION_PLAIN))
+    while (!p->wrong.found && tick_scheduler(p, scheduler, SIMULATION_PLAIN))
         if (++turns > 1000)
             finding_say(&p->wrong, "the scheduler finds no end");
     for (int i = 0; i < SIMULATION_JOBS && !p->wrong.found; i++) {

@@ -20,7 +20,7 @@ static void each_ended(simulation *p, int64_t run_id, pawl_wall now)
         model_ended(&p->jobs[i], run_id, now);
 }
 
-static void claim(simulation *p)
+static void claim_runs(simulation *p)
 {
     pawl_messages *list = NULL;
     pawl_wall now = simulation_now(p);
@@ -108,7 +108,7 @@ static void end_runs(simulation *p, const pawl_held *items, const int64_t *run_i
     p->covered.ended += (int64_t)changed;
 }
 
-static void answer(simulation *p)
+static void answer_runs(simulation *p)
 {
     pawl_held items[SIMULATION_HELD];
     int64_t run_ids[SIMULATION_HELD];
@@ -152,6 +152,6 @@ void simulation_work(simulation *p)
 {
     if (simulation_dice(p, 6) == 0)
         keep_house(p);
-    claim(p);
-    answer(p);
+    claim_runs(p);
+    answer_runs(p);
 }

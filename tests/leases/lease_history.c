@@ -20,8 +20,8 @@ static int dice(lease_history *p, int sides)
     return (int)prng_below(&p->random, (size_t)sides);
 }
 
-static void note(lease_history *p, const char *format, ...) PAWL_PRINTF(2, 3);
-static void note(lease_history *p, const char *format, ...)
+static void note_deed(lease_history *p, const char *format, ...) PAWL_PRINTF(2, 3);
+static void note_deed(lease_history *p, const char *format, ...)
 {
     va_list arguments;
 
@@ -80,8 +80,8 @@ static void do_acquire(lease_history *p, int name, int owner)
         pawl_lease_grant grant = {0};
         pawl_status st = pawl_lease_acquire(store, names[name], queue_owner(owner + 1), ttl_ms,
                                             NULL, &grant, NULL);
-        note(p, " %s by %d for %" PRId64 " ms: %s %" PRId64, names[name], owner, ttl_ms,
-             pawl_status_name(st), grant.fence);
+        note_deed(p, " %s by %d for %" PRId64 " ms: %s %" PRId64, names[name], owner, ttl_ms,
+                  pawl_status_name(st), grant.fence);
         model_acquired(&p->m, name, owner, ttl_ms, st, &grant, &p->wrong);
         p->covered.taken += st == PAWL_OK && grant.taken;
         p->covered.extended += st == PAWL_OK && !grant.taken;
@@ -96,8 +96,8 @@ static void do_renew(lease_history *p, int name, int owner)
     pawl_status st = pawl_lease_renew(some_store(p), names[name], queue_owner(owner + 1),
                                       token_for(p, DEED_RENEW, name, fence), ttl_ms, &grant, NULL);
 
-    note(p, " %s by %d, token %" PRId64 " for %" PRId64 " ms: %s", names[name], owner, fence,
-         ttl_ms, pawl_status_name(st));
+    note_deed(p, " %s by %d, token %" PRId64 " for %" PRId64 " ms: %s", names[name], owner, fence,
+              ttl_ms, pawl_status_name(st));
     model_renewed(&p->m, name, owner, fence, ttl_ms, st, &grant, &p->wrong);
     p->covered.lost += st == PAWL_E_LOST;
 }
@@ -108,7 +108,8 @@ static void do_release(lease_history *p, int name, int owner)
     pawl_status st = pawl_lease_release(some_store(p), names[name], queue_owner(owner + 1),
                                         token_for(p, DEED_RELEASE, name, fence), NULL, NULL);
 
-    note(p, " %s by %d, token %" PRId64 ": %s", names[name], owner, fence, pawl_status_name(st));
+    note_deed(p, " %s by %d, token %" PRId64 ": %s", names[name], owner, fence,
+              pawl_status_name(st));
     model_released(&p->m, name, owner, fence, st, &p->wrong);
 }
 
@@ -118,7 +119,7 @@ static void do_force(lease_history *p, int name, int owner)
 
     options.fence = dice(p, 2) ? 0 : some_token(p, name, owner);
     pawl_status st = pawl_lease_force_release(some_store(p), names[name], &options, NULL, NULL);
-    note(p, " %s, token %" PRId64 ": %s", names[name], options.fence, pawl_status_name(st));
+    note_deed(p, " %s, token %" PRId64 ": %s", names[name], options.fence, pawl_status_name(st));
     model_forced(&p->m, name, options.fence, st, &p->wrong);
 }
 
@@ -134,7 +135,7 @@ static void do_guard(lease_history *p, int name, int owner)
         fixture_tx_commit(p->f, 0);
     else
         fixture_tx_rollback(p->f, 0);
-    note(p, " %s, token %" PRId64 ": %s", names[name], fence, pawl_status_name(st));
+    note_deed(p, " %s, token %" PRId64 ": %s", names[name], fence, pawl_status_name(st));
     model_guarded(&p->m, name, fence, st, &p->wrong);
     p->covered.passed += st == PAWL_OK;
     p->covered.stale += st == PAWL_E_LOST;
@@ -147,7 +148,7 @@ static void do_clean(lease_history *p)
 
     if (pawl_lease_clean(some_store(p), keep_ms, &removed, NULL, NULL) != PAWL_OK)
         finding_say(&p->wrong, "clean failed");
-    note(p, " %" PRId64 " ms: %zu", keep_ms, removed);
+    note_deed(p, " %" PRId64 " ms: %zu", keep_ms, removed);
     model_cleaned(&p->m, keep_ms, removed, &p->wrong);
 }
 
@@ -172,7 +173,7 @@ static void do_look(lease_history *p, int name)
 
     if (st != PAWL_OK && st != PAWL_E_NOT_FOUND)
         finding_say(&p->wrong, "get answered %s", pawl_status_name(st));
-    note(p, " %s", names[name]);
+    note_deed(p, " %s", names[name]);
     model_looked(&p->m, name, pawl_leases_at(one, 0), &p->wrong);
     pawl_leases_free(one);
 }
@@ -200,11 +201,11 @@ static void do_clock(lease_history *p, int name)
         now_us -= dice(p, 40000) * INT64_C(1000);
         break;
     }
-    note(p, " to %" PRId64, now_us);
+    note_deed(p, " to %" PRId64, now_us);
     fixture_set(p->f, (pawl_wall){now_us});
 }
 
-static void reopen(lease_history *p)
+static void reopen_store(lease_history *p)
 {
     fixture_reopen(p->f);
     p->stores[0] = fixture_store(p->f);
@@ -241,7 +242,7 @@ static void do_one(lease_history *p, deed d, int name, int owner)
         do_clock(p, name);
         break;
     default:
-        reopen(p);
+        reopen_store(p);
         break;
     }
 }
@@ -294,7 +295,7 @@ static void lease_history_deed(lease_history *p)
     deed d = some_deed(p);
     int name = dice(p, MODEL_NAMES), owner = dice(p, MODEL_OWNERS);
 
-    note(p, "; %s", deed_names[d]);
+    note_deed(p, "; %s", deed_names[d]);
     broken_store_before(&p->broken, (int)d);
     do_one(p, d, name, owner);
     broken_store_after(&p->broken, (int)d);

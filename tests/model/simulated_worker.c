@@ -40,7 +40,7 @@ static int64_t start_in(const history *h, const worker *w, int lane)
     return 0;
 }
 
-static void begin(history *h, worker *w)
+static void begin_claim(history *h, worker *w)
 {
     int first = (int)history_random(h, LANES);
 
@@ -198,7 +198,7 @@ static int64_t promised(const history *h, int64_t since)
     return bound + 3 * slowest; /* calls that were under way */
 }
 
-static void judge(history *h, const worker *w)
+static void judge_claim(history *h, const worker *w)
 {
     for (int i = 0; i < w->passed_count; i++) {
         int row = w->passed[i];
@@ -223,7 +223,7 @@ static void finish_call(history *h, worker *w)
         h->longest_call = spent;
     if (h->call_count < CALLS_MAX)
         h->calls[h->call_count++] = (call){h->server.elapsed, spent};
-    judge(h, w);
+    judge_claim(h, w);
     if (!w->foreign)
         h->last_claim[w->store] = w->now;
     w->second = false;
@@ -300,14 +300,14 @@ static void learn(history *h, worker *w)
 
     if (again && w->taken_count == 0 && !w->second) {
         w->second = true;
-        begin(h, w);
+        begin_claim(h, w);
         return;
     }
     finish_call(h, w);
 }
 
 /* Acknowledge, abandon with a delay, release, or fall silent and leave it to the reaper. */
-static void answer(history *h, worker *w)
+static void answer_claim(history *h, worker *w)
 {
     int row = w->held[w->held_count - 1];
     const row_version *v = server_newest(&h->server, row);
@@ -327,22 +327,22 @@ static void answer(history *h, worker *w)
     w->actor.step = ANSWER;
 }
 
-static void start(history *h, worker *w)
+static void start_worker(history *h, worker *w)
 {
     if (w->held_count > 0 && (history_chance(h, 2) || w->held_count > HELD_MAX / 2)) {
-        answer(h, w);
+        answer_claim(h, w);
         return;
     }
     w->started = h->server.elapsed;
     w->second = false;
-    begin(h, w);
+    begin_claim(h, w);
 }
 
 void worker_step(history *h, worker *w)
 {
     switch (w->actor.step) {
     case IDLE:
-        start(h, w);
+        start_worker(h, w);
         break;
     case READ_CLOCK:
         w->actor.time = server_clock(&h->server);

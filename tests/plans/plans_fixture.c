@@ -150,7 +150,8 @@ static void send_many(fixture *f, const char *topic, int count, int64_t expires_
     }
 }
 
-static pawl_messages *take(fixture *f, const char *topic, int owner, int64_t lease_ms, int limit)
+static pawl_messages *take_messages(fixture *f, const char *topic, int owner, int64_t lease_ms,
+                                    int limit)
 {
     pawl_claim_options opts = PAWL_CLAIM_OPTIONS_INIT;
     pawl_messages *list;
@@ -221,18 +222,18 @@ void plans_people(plans_fixture *w)
     hold_many(f);
     schedule_some(w);
     send_many(f, "busy", 2 * PLANS_BATCH, 0); /* done, long ago when the clock has moved */
-    queue_ack(f, queue_owner(1), take(f, "busy", 1, HOUR_MS, 2 * PLANS_BATCH));
+    queue_ack(f, queue_owner(1), take_messages(f, "busy", 1, HOUR_MS, 2 * PLANS_BATCH));
     send_many(f, "busy", 2 * PLANS_BATCH, 0); /* held by a dead worker */
     for (int i = 0; i < PLANS_BATCH; i++)
-        take(f, "busy", 2, SECOND_MS, 2);
+        take_messages(f, "busy", 2, SECOND_MS, 2);
     send_many(f, "busy", 2 * PLANS_BATCH, 0); /* dead letters */
-    list = take(f, "busy", 1, HOUR_MS, 2 * PLANS_BATCH);
+    list = take_messages(f, "busy", 1, HOUR_MS, 2 * PLANS_BATCH);
     queue_fail(f, queue_owner(1), list, "made to fail");
     w->dead = fixture_held(list, 0).id.value;
     send_many(f, "busy", PLANS_BATCH, FIXTURE_START.us + 1000000); /* past their time to live */
     fixture_advance(f, 10 * DAY_MS);
     send_many(f, "busy", 10, 0); /* held by a living one */
-    list = take(f, "busy", 1, HOUR_MS, 10);
+    list = take_messages(f, "busy", 1, HOUR_MS, 10);
     w->held = fixture_held(list, 3).id.value;
     w->fence = fixture_held(list, 3).fence;
     send_many(f, "busy", 2 * PLANS_BATCH, 0); /* due */

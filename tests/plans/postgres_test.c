@@ -254,7 +254,7 @@ static const char *with_literals(const plans_fixture *w, const pawli_sql_text *s
 }
 
 /* One statement on the connection under test; the first column of the first row. */
-static const char *ask(fixture *f, int which, const char *sql)
+static const char *ask_fixture(fixture *f, int which, const char *sql)
 {
     PGresult *result = PQexec(fixture_postgres(f, which), sql);
     const char *value = NULL;
@@ -283,9 +283,9 @@ static int64_t pages(fixture *f, int which, const char *sql)
 {
     const char *json;
 
-    ask(f, which, "BEGIN");
-    json = ask(f, which, test_note("EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) %s", sql));
-    ask(f, which, "ROLLBACK");
+    ask_fixture(f, which, "BEGIN");
+    json = ask_fixture(f, which, test_note("EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) %s", sql));
+    ask_fixture(f, which, "ROLLBACK");
     assert_non_null(json);
     return number_after(json, "\"Shared Hit Blocks\": ") +
            number_after(json, "\"Shared Read Blocks\": ") +
@@ -377,18 +377,18 @@ PAWL_TEST_ON(postgres, every_statement_touches_few_pages_of_a_million_messages)
     plans_fixture w = open_world();
     int64_t many = test_choose(HALF_A_MILLION, 2 * HALF_A_MILLION);
 
-    ask(w.f, 0, "SET plan_cache_mode = force_generic_plan");
+    ask_fixture(w.f, 0, "SET plan_cache_mode = force_generic_plan");
     measure(&w, 0, "empty tables"); /* and this session keeps the plans it made now */
     plans_fill(w.f, many, many);
     plans_people(&w);
     measure(&w, 0, "plans made for empty tables");
-    ask(w.f, 1, "SET plan_cache_mode = force_generic_plan");
+    ask_fixture(w.f, 1, "SET plan_cache_mode = force_generic_plan");
     measure(&w, 1, "no statistics");
     fixture_exec(
         w.f, "ANALYZE {body}, {queue}, {outcome}, {claim}, {lane}, {inbox_record}, {lease}, {job}, "
              "{job_run}");
     measure(&w, 1, "after ANALYZE, old session");
-    ask(w.f, 2, "SET plan_cache_mode = force_generic_plan");
+    ask_fixture(w.f, 2, "SET plan_cache_mode = force_generic_plan");
     measure(&w, 2, "after ANALYZE, new session");
 }
 #endif

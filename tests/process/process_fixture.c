@@ -51,8 +51,8 @@ void processes_close(processes *s)
 
 /* ---- starting ---- */
 
-static void start(processes *s, child *c, const char *name, const char *argument,
-                  const char *const *options)
+static void start_process(processes *s, child *c, const char *name, const char *argument,
+                          const char *const *options)
 {
     const pawl_store_options *opts = fixture_store_options(s->f);
     const char *arguments[11] = {fixture_url(s->f), opts->schema ? opts->schema : "",
@@ -66,7 +66,7 @@ static void start(processes *s, child *c, const char *name, const char *argument
 void processes_start_worker(processes *s, int which, const char *const *options)
 {
     s->workers[which] = (worker_process){.holding = -1};
-    start(s, &s->workers[which].process, "work_helper", s->table, options);
+    start_process(s, &s->workers[which].process, "work_helper", s->table, options);
 }
 
 void processes_start_sender(processes *s, int which, const char *broken)
@@ -75,8 +75,8 @@ void processes_start_sender(processes *s, int which, const char *broken)
     const char *options[] = {broken, NULL};
 
     sender->asked = sender->stored;
-    start(s, &sender->process, "send_helper", test_note("%ld", sender->first + sender->stored),
-          options);
+    start_process(s, &sender->process, "send_helper",
+                  test_note("%ld", sender->first + sender->stored), options);
 }
 
 void processes_start_all(processes *s)

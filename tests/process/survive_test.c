@@ -63,7 +63,7 @@ static void tally_print(const tally *t, const char *what)
 }
 
 /* Many rounds in `make proof`, one otherwise. */
-static void play(const char *what, mishap happen)
+static void run_rounds(const char *what, mishap happen)
 {
     long rounds = test_choose(1, 30);
     unsigned random = test_seed();
@@ -102,7 +102,7 @@ static recovery kill_a_worker(processes *s, unsigned *random, long *held)
 
 PAWL_TEST(a_killed_worker_loses_and_doubles_nothing)
 {
-    play("worker killed", kill_a_worker);
+    run_rounds("worker killed", kill_a_worker);
 }
 
 /*
@@ -136,7 +136,7 @@ static recovery stop_a_worker(processes *s, unsigned *random, long *held)
 
 PAWL_TEST(a_stopped_worker_that_goes_on_after_its_lease_is_fenced)
 {
-    play("worker stopped", stop_a_worker);
+    run_rounds("worker stopped", stop_a_worker);
 }
 
 /* All processes of the application at once: there is no server that could be killed. */
@@ -173,7 +173,7 @@ static recovery kill_the_database(processes *s, unsigned *random, long *held)
 
 PAWL_TEST(a_killed_database_loses_and_doubles_nothing)
 {
-    play("database killed", kill_the_database);
+    run_rounds("database killed", kill_the_database);
 }
 
 static recovery end_the_workers(processes *s, unsigned *random, long *held)
@@ -196,5 +196,5 @@ static recovery end_the_workers(processes *s, unsigned *random, long *held)
 
 PAWL_TEST(workers_that_are_told_to_end_leave_nothing_leased)
 {
-    play("workers ended", end_the_workers);
+    run_rounds("workers ended", end_the_workers);
 }

@@ -35,7 +35,7 @@ static pawl_verdict wait_until_cancelled(pawl_reception *reception, void *contex
     return PAWL_RETRY;
 }
 
-static void handle(receiver_fixture *s, const char *topic, caller *c, int64_t timeout_ms)
+static void handle_topic(receiver_fixture *s, const char *topic, caller *c, int64_t timeout_ms)
 {
     pawl_receive_options own = PAWL_RECEIVE_OPTIONS_INIT;
     pawl_error err = PAWL_ERROR_INIT;
@@ -73,7 +73,7 @@ PAWL_TEST(a_call_is_cancelled_when_its_lease_has_ended_and_no_answer_comes)
     static caller c;
     int fd;
 
-    handle(s, NULL, &c, 0);
+    handle_topic(s, NULL, &c, 0);
     receiver_start(s);
     const char *text = sample_text(s, &(sample){0});
     fd = client_connect(s);
@@ -92,8 +92,8 @@ PAWL_TEST(a_timeout_does_not_wait_behind_the_renewal_of_another_call)
     static caller quick;
     int fds[2];
 
-    handle(s, "slow", &slow, 0);
-    handle(s, "quick", &quick, 1500); /* when the renewal of the first has begun */
+    handle_topic(s, "slow", &slow, 0);
+    handle_topic(s, "quick", &quick, 1500); /* when the renewal of the first has begun */
     receiver_start(s);
     const char *texts[] = {sample_text(s, &(sample){.topic = "slow"}),
                            sample_text(s, &(sample){.topic = "quick"})};

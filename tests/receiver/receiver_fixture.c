@@ -80,7 +80,7 @@ void receiver_start(receiver_fixture *s)
 /* ---- what is sent ---- */
 
 /* The sender's store may know the id with other content: that is the receiver's to notice. */
-static void forget(receiver_fixture *s, pawl_message_id id)
+static void forget_record(receiver_fixture *s, pawl_message_id id)
 {
     pawl_messages *one = NULL;
     pawl_error err = PAWL_ERROR_INIT;
@@ -104,7 +104,7 @@ static const pawl_message *store_message(receiver_fixture *s, const sample *what
     message.destination = "http://127.0.0.1/";
     if (what->id) {
         assert_ok(pawl_message_id_parse(what->id, &message.id, &err), &err);
-        forget(s, message.id);
+        forget_record(s, message.id);
     }
     return queue_get(s->f, queue_send(s->f, &message).work_id);
 }

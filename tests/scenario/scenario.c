@@ -136,8 +136,8 @@ void scenario_remember(scenario *s, const pawl_messages *list)
     }
 }
 
-static pawl_status claim(scenario *s, int64_t lease_ms, int limit, size_t *ret_changed,
-                         pawl_error *err)
+static pawl_status claim_messages(scenario *s, int64_t lease_ms, int limit, size_t *ret_changed,
+                                  pawl_error *err)
 {
     pawl_messages *list = NULL;
     pawl_status st = pawl_queue_claim(s->store, SCENARIO_OWNER, lease_ms, limit, NULL, &list, err);
@@ -152,12 +152,12 @@ static pawl_status claim(scenario *s, int64_t lease_ms, int limit, size_t *ret_c
 
 pawl_status scenario_claim_four(scenario *s, size_t *ret_changed, pawl_error *err)
 {
-    return claim(s, MINUTE_MS, 4, ret_changed, err);
+    return claim_messages(s, MINUTE_MS, 4, ret_changed, err);
 }
 
 pawl_status scenario_claim_rest(scenario *s, size_t *ret_changed, pawl_error *err)
 {
-    return claim(s, SECOND_MS, 10, ret_changed, err);
+    return claim_messages(s, SECOND_MS, 10, ret_changed, err);
 }
 
 pawl_status scenario_learn_held(scenario *s, size_t *ret_held, pawl_error *err)

@@ -100,7 +100,7 @@ static void expire_ids(model *m, const pawl_work_id *ids, size_t count)
     }
 }
 
-static void forget(model_message *x)
+static void forget_message(model_message *x)
 {
     model_message gone = {.id = x->id, .work_id = x->work_id, .owner = NOBODY};
 
@@ -116,7 +116,7 @@ size_t model_retain(model *m, int64_t keep_ms)
 
         if (x->present && (x->state == PAWL_STATE_DONE || x->state == PAWL_STATE_CANCELLED) &&
             x->finished_us <= m->now_us - keep_ms * 1000) {
-            forget(x);
+            forget_message(x);
             changed++;
         }
     }
@@ -216,7 +216,7 @@ size_t model_purge(model *m, const pawl_work_id *ids, size_t count)
 
         if (!x || x->state == PAWL_STATE_READY || x->state == PAWL_STATE_IN_PROGRESS)
             continue;
-        forget(x);
+        forget_message(x);
         changed++;
     }
     return changed;

@@ -89,7 +89,8 @@ static bool check_left(const model *m, const model_claim *call, const int *numbe
     return true;
 }
 
-static void take(model *m, const model_claim *call, int number, int64_t fence, bool answer_known)
+static void take_message(model *m, const model_claim *call, int number, int64_t fence,
+                         bool answer_known)
 {
     model_message *x = &m->messages[number];
     int64_t lease_ms = x->sent.lease_ms ? x->sent.lease_ms : call->lease_ms;
@@ -119,7 +120,7 @@ bool model_claim_check(model *m, const model_claim *call, const int *numbers, si
     if (!check_order(m, numbers, count, wrong) || !check_left(m, call, numbers, count, wrong))
         return false;
     for (size_t i = 0; i < count; i++)
-        take(m, call, numbers[i], fence, answer_known);
+        take_message(m, call, numbers[i], fence, answer_known);
     if (count > 0) {
         m->last_fence = fence;
         m->written_us = m->now_us;

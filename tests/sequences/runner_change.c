@@ -119,7 +119,7 @@ static size_t change_matching(model *m, const change *c)
     }
 }
 
-static size_t apply(model *m, const change *c)
+static size_t apply_change(model *m, const change *c)
 {
     model_answer answer;
 
@@ -182,7 +182,7 @@ static operation operation_of(const change *c)
                        .error = s->error};
 }
 
-static void resolve(const model *m, const step *s, change *ret)
+static void resolve_change(const model *m, const step *s, change *ret)
 {
     ret->s = s;
     if (s->kind >= STEP_ACK && s->kind <= STEP_RELEASE) {
@@ -207,7 +207,7 @@ static void ignore_fences(const runner *p, change *c)
 }
 
 /* In doubt: the store is as if it had been done, or as if it had not. */
-static void settle(runner *p, const step *s, const model *after)
+static void settle_change(runner *p, const step *s, const model *after)
 {
     finding not_done = {.found = false};
 
@@ -240,8 +240,8 @@ void run_change(runner *p, const step *s)
 
     if (s->lost == LOST_REQUEST)
         return;
-    resolve(&p->m, s, &c);
-    expected = apply(&after, &c);
+    resolve_change(&p->m, s, &c);
+    expected = apply_change(&after, &c);
     if (broken_store_is(&p->at->broken, (int)s->kind) && p->at->broken.how->ignore_fence)
         ignore_fences(p, &c);
     operation op = operation_of(&c);
@@ -260,7 +260,7 @@ void run_change(runner *p, const step *s)
                         expected);
         break;
     case CALL_IN_DOUBT:
-        settle(p, s, &after);
+        settle_change(p, s, &after);
         break;
     default:
         break;
@@ -288,7 +288,7 @@ void run_reap(runner *p, const step *s)
 
         compare_in_progress(p->at, &p->m, held, &p->wrong);
         model_reap(&after, s->store, held, false, &unused);
-        settle(p, s, &after);
+        settle_change(p, s, &after);
         return;
     }
     p->covered.effective[s->kind] += changed > 0;

@@ -50,7 +50,7 @@ static bool is_repeated(const step *s, int number)
     return count > 1;
 }
 
-static void pack(model *m, model_tx *tx, const step *s, parcel *c)
+static void pack_parcel(model *m, model_tx *tx, const step *s, parcel *c)
 {
     c->count = 0;
     for (size_t i = 0; i < s->sending_count; i++) {
@@ -98,7 +98,7 @@ static void check_answers(runner *p, model_tx *tx, const parcel *c, bool again)
 }
 
 /* In doubt: all of it is there, or nothing. */
-static void look_for(runner *p, const step *s, parcel *c)
+static void look_for_messages(runner *p, const step *s, parcel *c)
 {
     size_t found = 0, expected = 0;
     model after = p->m;
@@ -133,7 +133,7 @@ void run_send(runner *p, const step *s)
     pawl_status st, expected;
     model before = p->m;
 
-    pack(&p->m, NULL, s, &c);
+    pack_parcel(&p->m, NULL, s, &c);
     if (c.count == 0 || s->lost == LOST_REQUEST)
         return;
     runner_arm(p, s);
@@ -153,7 +153,7 @@ void run_send(runner *p, const step *s)
     else
         p->m = before;
     if (became == CALL_IN_DOUBT && expected == PAWL_OK)
-        look_for(p, s, &c);
+        look_for_messages(p, s, &c);
 }
 
 void run_tx_send(runner *p, const step *s)
@@ -172,7 +172,7 @@ void run_tx_send(runner *p, const step *s)
         mine->store = s->store;
         mine->began_us = p->m.now_us;
     }
-    pack(&p->m, mine, s, &c);
+    pack_parcel(&p->m, mine, s, &c);
     if (c.count == 0)
         return;
     st = pawl_tx_enqueue_batch(tx, c.messages, c.count, c.answers, &err);

@@ -31,7 +31,7 @@ static bool read_list(runner *p, const pawl_messages *list, claimed *ret)
     return true;
 }
 
-static void accept(runner *p, const model_claim *call, const pawl_messages *list, bool known)
+static void accept_claim(runner *p, const model_claim *call, const pawl_messages *list, bool known)
 {
     claimed taken = {.count = 0};
 
@@ -50,7 +50,7 @@ typedef struct doubt {
     bool still_held; /* something that should have been acknowledged by the same call */
 } doubt;
 
-static doubt ask(runner *p, const model_claim *call, const model *after)
+static doubt ask_owner(runner *p, const model_claim *call, const model *after)
 {
     pawl_error err = PAWL_ERROR_INIT;
     pawl_messages *list = NULL;
@@ -76,9 +76,9 @@ static doubt ask(runner *p, const model_claim *call, const model *after)
 }
 
 /* In doubt: both the acknowledgement and the claim were done, or neither. */
-static void look_for(runner *p, const model_claim *call, const model *after)
+static void look_for_claim(runner *p, const model_claim *call, const model *after)
 {
-    doubt d = ask(p, call, after);
+    doubt d = ask_owner(p, call, after);
 
     if (d.still_held && d.taken.count > 0)
         finding_say(&p->wrong, "in doubt: the claim was done, the acknowledgement was not");
@@ -139,11 +139,11 @@ void run_claim(runner *p, const step *s)
         if (acked != expected)
             finding_say(&p->wrong, "%zu are said to be acknowledged, should be %zu", acked,
                         expected);
-        accept(p, &call, list, s->lost == LOST_NOTHING);
+        accept_claim(p, &call, list, s->lost == LOST_NOTHING);
         p->covered.effective[s->kind] += pawl_messages_count(list) > 0;
         break;
     case CALL_IN_DOUBT:
-        look_for(p, &call, &after);
+        look_for_claim(p, &call, &after);
         break;
     default:
         break;

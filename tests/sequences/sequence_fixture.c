@@ -17,7 +17,7 @@
 /* Not UTC, and with a change of the clocks in spring and autumn: nothing may depend on it. */
 #define ZONE "America/New_York"
 
-static void run(sequence_fixture *p, const char *sql)
+static void run_sql(sequence_fixture *p, const char *sql)
 {
     char message[512];
 
@@ -141,9 +141,9 @@ void sequences_reset(sequence_fixture *p, int64_t start_us, bool with_lanes)
 {
     for (int i = 0; i < MODEL_HANDLES; i++)
         sequences_tx_end(p, i, false);
-    run(p, p->reset_sql);
+    run_sql(p, p->reset_sql);
     if (with_lanes)
-        run(p, p->lanes_sql);
+        run_sql(p, p->lanes_sql);
     sequences_set_clock(p, start_us);
     for (int i = 0; i < MODEL_STORES; i++) {
         pawli_cursor_drop(&p->stores[i]->claim_cursor);
@@ -163,7 +163,7 @@ void sequences_set_clock(sequence_fixture *p, int64_t now_us)
              p->postgres ? "UPDATE %s SET now = to_timestamp(0) + %lld * interval '1 microsecond'"
                          : "UPDATE %s SET now = %lld",
              p->clock_name, (long long)now_us);
-    run(p, sql);
+    run_sql(p, sql);
 }
 
 void sequences_reopen(sequence_fixture *p, int store)
@@ -224,7 +224,7 @@ void sequences_arm(sequence_fixture *p, int nth)
     failing_arm(FAILING_SQL, nth, how);
 }
 
-static long long ask(sequence_fixture *p, const char *sql)
+static long long ask_number(sequence_fixture *p, const char *sql)
 {
     char message[512];
     char *value = NULL;
@@ -249,7 +249,7 @@ bool sequences_disarm(sequence_fixture *p)
 
 long long sequences_rule_breaches(sequence_fixture *p)
 {
-    return ask(p, p->rule_sql);
+    return ask_number(p, p->rule_sql);
 }
 
 void sequences_break(sequence_fixture *p, const broken *how)

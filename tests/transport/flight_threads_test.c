@@ -110,7 +110,7 @@ PAWL_TEST(the_end_of_one_may_begin_another)
     assert_int_equal(0, pawl_carrier_in_flight(sender->carrier));
 }
 
-static void count(void *context, const pawl_send_outcome *outcome)
+static void count_outcome(void *context, const pawl_send_outcome *outcome)
 {
     *(int *)context += outcome->sent == PAWL_SENT_ACKNOWLEDGED;
 }
@@ -129,7 +129,8 @@ static const char *send_some(void *context, size_t index)
     request.service = sender->service;
     request.envelope = sender->envelopes[0];
     for (int i = 0; i < EACH; i++)
-        if (pawl_carrier_send(carrier, &request, count, &acknowledged, NULL, NULL) != PAWL_OK)
+        if (pawl_carrier_send(carrier, &request, count_outcome, &acknowledged, NULL, NULL) !=
+            PAWL_OK)
             return "a send was refused";
     while (pawl_carrier_in_flight(carrier) > 0) {
         struct pollfd fd = {pawl_carrier_fd(carrier), POLLIN, 0};

@@ -246,7 +246,7 @@ PAWL_TEST_ON(tcp, a_kept_connection_is_no_way_round_that)
     pawl_services_unref(services);
 }
 
-static void ignore(void *context, const pawl_send_outcome *outcome)
+static void ignore_outcome(void *context, const pawl_send_outcome *outcome)
 {
     (void)context;
     (void)outcome;
@@ -267,10 +267,12 @@ PAWL_TEST(a_url_that_names_a_socket_is_refused_unless_allowed)
     request.envelope = sender->envelopes[0];
     request.url = url;
     assert_status(PAWL_E_DENIED,
-                  pawl_carrier_send(sender->carrier, &request, ignore, NULL, NULL, &err), &err);
+                  pawl_carrier_send(sender->carrier, &request, ignore_outcome, NULL, NULL, &err),
+                  &err);
     request.url = "pipe://peer";
     assert_status(PAWL_E_DENIED,
-                  pawl_carrier_send(sender->carrier, &request, ignore, NULL, NULL, &err), &err);
+                  pawl_carrier_send(sender->carrier, &request, ignore_outcome, NULL, NULL, &err),
+                  &err);
 }
 
 PAWL_TEST_ON(https, an_unknown_certificate_is_not_trusted)

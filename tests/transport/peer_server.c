@@ -131,7 +131,7 @@ static enum MHD_Result answer_as_http(struct MHD_Connection *connection, const c
 /* ---- requests ---- */
 
 /* Suspended until it is released; true: it waits. */
-static bool hold(test_peer *peer, http_request *request)
+static bool hold_request(test_peer *peer, http_request *request)
 {
     http_server *server = peer->server;
     bool waits = false;
@@ -160,7 +160,7 @@ static enum MHD_Result decide(test_peer *peer, http_request *request, const char
         return answer(request->connection, 400, response_of("", 0));
     const char *endpoint = pawl_envelope_endpoint(envelope);
     const behaviour *how = behaviour_of(endpoint);
-    if (strcmp(endpoint, "hold") == 0 && hold(peer, request))
+    if (strcmp(endpoint, "hold") == 0 && hold_request(peer, request))
         result = MHD_YES;
     else if (how)
         result = answer_as_all(request->connection, how, envelope);
@@ -199,8 +199,8 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
     return decide(peer, request, url);
 }
 
-static void forget(void *context, struct MHD_Connection *connection, void **state,
-                   enum MHD_RequestTerminationCode how)
+static void forget_request(void *context, struct MHD_Connection *connection, void **state,
+                           enum MHD_RequestTerminationCode how)
 {
     http_request *request = *state;
 
@@ -288,10 +288,11 @@ void server_start(test_peer *peer)
         {tls ? MHD_OPTION_HTTPS_MEM_KEY : MHD_OPTION_END, 0, (void *)(uintptr_t)key},
         {MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)(uintptr_t)certificate},
         {MHD_OPTION_END, 0, NULL}};
-    server->daemon = MHD_start_daemon(
-        flags, 0, NULL, NULL, handle, peer, MHD_OPTION_LISTEN_SOCKET, fd,
-        MHD_OPTION_NOTIFY_COMPLETED, forget, NULL, MHD_OPTION_NOTIFY_CONNECTION, count_connection,
-        peer, MHD_OPTION_CONNECTION_LIMIT, 1000U, MHD_OPTION_ARRAY, options, MHD_OPTION_END);
+    server->daemon = MHD_start_daemon(flags, 0, NULL, NULL, handle, peer, MHD_OPTION_LISTEN_SOCKET,
+                                      fd, MHD_OPTION_NOTIFY_COMPLETED, forget_request, NULL,
+                                      MHD_OPTION_NOTIFY_CONNECTION, count_connection, peer,
+                                      MHD_OPTION_CONNECTION_LIMIT, 1000U, MHD_OPTION_ARRAY, options,
+                                      MHD_OPTION_END);
     if (!server->daemon)
         test_fail("the server does not start");
 }

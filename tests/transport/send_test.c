@@ -79,7 +79,7 @@ PAWL_TEST(one_send_may_have_less_time_than_the_service)
     assert_int_equal(PAWL_SENT_ACKNOWLEDGED, sender_wait(sender, patient)->sent);
 }
 
-static void ignore(void *context, const pawl_send_outcome *outcome)
+static void ignore_outcome(void *context, const pawl_send_outcome *outcome)
 {
     (void)context;
     (void)outcome;
@@ -94,18 +94,21 @@ PAWL_TEST(bad_requests_are_refused_at_once)
     pawl_error err = PAWL_ERROR_INIT;
 
     assert_status(PAWL_E_INVALID,
-                  pawl_carrier_send(sender->carrier, &request, ignore, NULL, NULL, &err), &err);
+                  pawl_carrier_send(sender->carrier, &request, ignore_outcome, NULL, NULL, &err),
+                  &err);
     sender_ask(sender, NULL, "ok");
     request.service = sender->service;
     request.envelope = sender->envelopes[0];
     for (size_t i = 0; i < sizeof urls / sizeof urls[0]; i++) {
         request.url = urls[i];
-        assert_status(PAWL_E_INVALID,
-                      pawl_carrier_send(sender->carrier, &request, ignore, NULL, NULL, &err), &err);
+        assert_status(
+            PAWL_E_INVALID,
+            pawl_carrier_send(sender->carrier, &request, ignore_outcome, NULL, NULL, &err), &err);
     }
     request.url = "inproc://nobody"; /* a matter of configuration */
     assert_status(PAWL_E_NOT_FOUND,
-                  pawl_carrier_send(sender->carrier, &request, ignore, NULL, NULL, &err), &err);
+                  pawl_carrier_send(sender->carrier, &request, ignore_outcome, NULL, NULL, &err),
+                  &err);
     request.url = peer_url(sender->peer);
     assert_status(PAWL_E_INVALID,
                   pawl_carrier_send(sender->carrier, &request, NULL, NULL, NULL, &err), &err);

@@ -28,7 +28,7 @@ void sender_close(sender_fixture *sender)
     sender->carrier = NULL;
 }
 
-static void done(void *context)
+static void free_sender(void *context)
 {
     sender_fixture *sender = context;
 
@@ -51,7 +51,7 @@ sender_fixture *sender_open(test_peer *peer, const pawl_service_options *service
     if (!sender)
         abort();
     sender->peer = peer;
-    test_defer(done, sender);
+    test_defer(free_sender, sender);
     opts.pipe_directory = peer_pipe_directory(peer);
     assert_ok(pawl_services_new(service ? service : &usual, 1, NULL, &sender->services, &err),
               &err);

@@ -48,7 +48,7 @@ static void foreign(struct test_store *test_store, const char *sql)
         test_fail("%s: %s", sql, problem);
 }
 
-static int count(struct test_store *test_store, const char *sql)
+static int count_rows(struct test_store *test_store, const char *sql)
 {
     sqlite3_stmt *statement = NULL;
     int n = -1;
@@ -111,7 +111,7 @@ static int commits_in_wal(const char *path)
     return commits;
 }
 
-static const char *call(void *context, size_t index)
+static const char *call_store(void *context, size_t index)
 {
     struct test_store *test_store = context;
     pawli_group *group = test_store->store->db->group;
@@ -132,7 +132,7 @@ static const char *call(void *context, size_t index)
 static void all_call(struct test_store *test_store)
 {
     foreign(test_store, "BEGIN IMMEDIATE");
-    test_threads(CALLERS + 1, call, test_store);
+    test_threads(CALLERS + 1, call_store, test_store);
 }
 
 /* One, or a few when the work itself took longer than a group may (under a sanitizer). */
@@ -149,7 +149,7 @@ PAWL_TEST(callers_that_wait_share_one_commit)
     all_call(test_store);
     for (int i = 0; i < CALLERS; i++)
         assert_ok(test_store->answers[i], &test_store->errors[i]);
-    assert_int_equal(count(test_store, "SELECT count(*) FROM pawl_queue"), CALLERS);
+    assert_int_equal(count_rows(test_store, "SELECT count(*) FROM pawl_queue"), CALLERS);
     expect_few_commits(test_store, before);
 }
 
@@ -169,8 +169,9 @@ PAWL_TEST(one_that_fails_is_undone_alone)
     for (int i = 0; i < CALLERS; i++)
         assert_status(i == 5 ? PAWL_E_CONFLICT : PAWL_OK, test_store->answers[i],
                       &test_store->errors[i]);
-    assert_int_equal(count(test_store, "SELECT count(*) FROM pawl_queue"), CALLERS);
-    assert_int_equal(count(test_store, "SELECT count(*) FROM pawl_lane WHERE topic = 'other'"), 0);
+    assert_int_equal(count_rows(test_store, "SELECT count(*) FROM pawl_queue"), CALLERS);
+    assert_int_equal(count_rows(test_store, "SELECT count(*) FROM pawl_lane WHERE topic = 'other'"),
+                     0);
     expect_few_commits(test_store, before);
 }
 
@@ -188,8 +189,8 @@ PAWL_TEST(one_that_loses_the_whole_transaction_takes_nobody_with_it)
     for (int i = 0; i < CALLERS; i++)
         assert_status(i == 7 ? PAWL_E_STORE : PAWL_OK, test_store->answers[i],
                       &test_store->errors[i]);
-    assert_int_equal(count(test_store, "SELECT count(*) FROM pawl_queue"), CALLERS - 1);
-    assert_int_equal(count(test_store, "SELECT count(DISTINCT message_id) FROM pawl_body"),
+    assert_int_equal(count_rows(test_store, "SELECT count(*) FROM pawl_queue"), CALLERS - 1);
+    assert_int_equal(count_rows(test_store, "SELECT count(DISTINCT message_id) FROM pawl_body"),
                      CALLERS - 1);
 }
 
@@ -212,7 +213,7 @@ PAWL_TEST(a_foreign_writer_that_never_lets_go_makes_everybody_busy)
     foreign(test_store, "COMMIT");
     for (int i = 0; i < CALLERS; i++)
         assert_status(PAWL_E_BUSY, test_store->answers[i], &test_store->errors[i]);
-    assert_int_equal(count(test_store, "SELECT count(*) FROM pawl_body"), 0);
+    assert_int_equal(count_rows(test_store, "SELECT count(*) FROM pawl_body"), 0);
 }
 
 static const char *call_and_interrupt(void *context, size_t index)
@@ -237,6 +238,6 @@ PAWL_TEST(an_interrupt_ends_the_leader_and_all_that_wait)
     foreign(test_store, "COMMIT");
     for (int i = 0; i < CALLERS; i++)
         assert_status(PAWL_E_INTERRUPTED, test_store->answers[i], &test_store->errors[i]);
-    assert_int_equal(count(test_store, "SELECT count(*) FROM pawl_body"), 0);
+    assert_int_equal(count_rows(test_store, "SELECT count(*) FROM pawl_body"), 0);
     assert_ok(pawl_outbox_enqueue(test_store->store, &message, NULL, &err), &err);
 }

@@ -90,7 +90,7 @@ static pawl_held held(struct test_store *test_store, size_t index)
     return (pawl_held){pawl_message_work_id(message), pawl_message_fence(message)};
 }
 
-static pawl_status begin(struct test_store *test_store, size_t index, pawl_tx **ret_tx)
+static pawl_status begin_effect(struct test_store *test_store, size_t index, pawl_tx **ret_tx)
 {
     return pawl_message_begin(test_store->store, test_store->owner, held(test_store, index), ret_tx,
                               NULL);
@@ -102,7 +102,7 @@ static bool write_row(pawl_tx *tx)
            SQLITE_OK;
 }
 
-static void await(struct test_store *test_store, int step)
+static void await_step(struct test_store *test_store, int step)
 {
     activity_wait(atomic_load(&test_store->step) >= step);
 }
@@ -120,11 +120,11 @@ static const char *late_owner(struct test_store *test_store)
     pawl_tx *tx = NULL;
     const char *wrong = NULL;
 
-    if (begin(test_store, 0, &tx) != PAWL_OK || !write_row(tx))
+    if (begin_effect(test_store, 0, &tx) != PAWL_OK || !write_row(tx))
         return "it could not begin";
     atomic_store(&test_store->step, 1);
     activity_report();
-    await(test_store, 2); /* until somebody else has written */
+    await_step(test_store, 2); /* until somebody else has written */
     if (write_row(tx))
         wrong = "a statement after the turn was taken back was accepted";
     else if (pawl_message_commit(tx, &err) != PAWL_E_TIMEOUT)
@@ -139,7 +139,7 @@ static const char *be_late(void *context, size_t index)
 
     if (index == 0)
         return late_owner(test_store);
-    await(test_store, 1);
+    await_step(test_store, 1);
     pawl_status st = send_one(test_store);
     atomic_store(&test_store->step, 2);
     activity_report();
@@ -155,7 +155,7 @@ PAWL_TEST(who_takes_too_long_loses_its_turn)
     test_threads(2, be_late, test_store);
     assert_int_equal(0, number(test_store, "SELECT count(*) FROM effect"));
     assert_int_equal(2, number(test_store, "SELECT count(*) FROM pawl_queue"));
-    assert_ok(begin(test_store, 0, &tx), &err);
+    assert_ok(begin_effect(test_store, 0, &tx), &err);
     assert_true(write_row(tx));
     assert_ok(pawl_message_commit(tx, &err), &err);
     pawl_tx_free(tx);
@@ -170,7 +170,7 @@ PAWL_TEST(a_statement_does_not_run_past_the_turn)
     pawl_error err = PAWL_ERROR_INIT;
     pawl_tx *tx = NULL;
 
-    assert_ok(begin(test_store, 0, &tx), &err);
+    assert_ok(begin_effect(test_store, 0, &tx), &err);
     assert_true(write_row(tx));
     int code = sqlite3_exec(pawl_tx_sqlite(tx),
                             "INSERT INTO effect WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL "
@@ -196,7 +196,7 @@ static const char *hold_then_see(void *context, size_t index)
 
     switch (index) {
     case 0:
-        if (begin(test_store, 0, &tx) != PAWL_OK)
+        if (begin_effect(test_store, 0, &tx) != PAWL_OK)
             return "it could not begin";
         atomic_store(&test_store->step, 1);
         activity_report();
@@ -205,11 +205,11 @@ static const char *hold_then_see(void *context, size_t index)
         return NULL;
     case 1:
     case 2:
-        await(test_store, 1);
+        await_step(test_store, 1);
         st = send_one(test_store);
         break;
     default:
-        await(test_store, 1);
+        await_step(test_store, 1);
         await_waiting(test_store, 2);
         st = pawl_queue_renew(test_store->store, test_store->owner, &item, 1, 7200000, NULL, NULL);
     }
@@ -238,7 +238,7 @@ PAWL_TEST(waiting_for_the_turn_can_be_interrupted)
     pawl_error err = PAWL_ERROR_INIT;
     pawl_tx *tx = NULL;
 
-    assert_ok(begin(test_store, 0, &tx), &err);
+    assert_ok(begin_effect(test_store, 0, &tx), &err);
     pawl_store_interrupt(test_store->store);
     assert_status(PAWL_E_INTERRUPTED, pawl_message_commit(tx, &err), &err);
     pawl_tx_free(tx);
@@ -259,7 +259,7 @@ static const char *work_or_send(void *context, size_t index)
                 return "sending failed";
             continue;
         }
-        if (begin(test_store, index * EACH + i, &tx) != PAWL_OK)
+        if (begin_effect(test_store, index * EACH + i, &tx) != PAWL_OK)
             return "beginning failed";
         bool written = write_row(tx);
         pawl_status st = i % 5 == 4 ? PAWL_OK : pawl_message_commit(tx, &err);

@@ -79,7 +79,7 @@ static struct test_store *open_test_store(pawl_durability durability)
     return test_store;
 }
 
-static pawl_status send(struct test_store *test_store)
+static pawl_status send_message(struct test_store *test_store)
 {
     pawl_outgoing message = PAWL_OUTGOING_INIT;
 
@@ -92,11 +92,11 @@ static pawl_status send(struct test_store *test_store)
 static void send_many(struct test_store *test_store, int count)
 {
     for (int i = 0; i < count; i++)
-        assert_int_equal(PAWL_OK, send(test_store));
+        assert_int_equal(PAWL_OK, send_message(test_store));
 }
 
 /* Claims one, acknowledging `done` on the way unless it is NULL. */
-static pawl_held claim(struct test_store *test_store, const pawl_held *done)
+static pawl_held claim_message(struct test_store *test_store, const pawl_held *done)
 {
     pawl_error err = PAWL_ERROR_INIT;
     pawl_messages *list = NULL;
@@ -120,14 +120,14 @@ PAWL_TEST(what_was_answered_as_done_has_waited_for_the_disk)
 
     send_many(test_store, 3);
     assert_int_equal(3, syncs_since_last());
-    pawl_held held = claim(test_store, NULL);
+    pawl_held held = claim_message(test_store, NULL);
     assert_int_equal(1, syncs_since_last());
     assert_int_equal(
         PAWL_OK, pawl_queue_ack(test_store->store, test_store->owner, &held, 1, &changed, NULL));
     assert_int_equal(1, syncs_since_last());
-    held = claim(test_store, NULL);
+    held = claim_message(test_store, NULL);
     syncs_since_last();
-    held = claim(test_store, &held); /* which acknowledges */
+    held = claim_message(test_store, &held); /* which acknowledges */
     assert_int_equal(1, syncs_since_last());
     assert_int_equal(PAWL_OK, pawl_queue_abandon(test_store->store, test_store->owner, &held, 1,
                                                  NULL, PAWL_DELAY_BY_POLICY, &changed, NULL));
@@ -142,7 +142,7 @@ PAWL_TEST(where_commits_do_not_wait_for_the_disk_fencing_tokens_are_set_aside_th
     send_many(test_store, MANY);
     syncs_since_last();
     for (int i = 0; i < MANY; i++) {
-        pawl_held held = claim(test_store, NULL);
+        pawl_held held = claim_message(test_store, NULL);
         assert_true(held.fence > last);
         last = held.fence;
     }
@@ -153,6 +153,6 @@ PAWL_TEST(where_commits_do_not_wait_for_the_disk_fencing_tokens_are_set_aside_th
     open_store(test_store, PAWL_DURABILITY_NORMAL);
     send_many(test_store, 1);
     syncs_since_last();
-    assert_true(claim(test_store, NULL).fence >= last + 1000 - MANY % 1000);
+    assert_true(claim_message(test_store, NULL).fence >= last + 1000 - MANY % 1000);
     assert_int_equal(1, syncs_since_last());
 }

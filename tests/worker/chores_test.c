@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static pawl_verdict done(pawl_task *task, void *context)
+static pawl_verdict handle_done(pawl_task *task, void *context)
 {
     (void)task;
     (void)context;
@@ -39,7 +39,7 @@ PAWL_TEST(messages_expire_and_old_ones_are_forgotten)
     pawl_outgoing message = queue_message("other", "x");
     pawl_work_id old = queue_make(f, "t", "x", PAWL_STATE_DONE);
 
-    worker_handle(worker, "t", done, NULL);
+    worker_handle(worker, "t", handle_done, NULL);
     message.expires_at = (pawl_wall){FIXTURE_START.us + 1000000};
     pawl_work_id id = queue_send(f, &message).work_id;
     worker_until_idle(worker);
@@ -59,7 +59,7 @@ PAWL_TEST(the_inbox_forgets_what_was_kept_long_enough)
     pawl_worker *worker = worker_open(f, NULL);
     pawl_error err = PAWL_ERROR_INIT;
 
-    worker_handle(worker, "t", done, NULL);
+    worker_handle(worker, "t", handle_done, NULL);
     assert_ok(pawl_inbox_mark_processing(fixture_store(f), "shop", "1", &err), &err);
     assert_ok(pawl_inbox_mark_processed(fixture_store(f), "shop", "1", &err), &err);
     worker_until_idle(worker);
@@ -88,7 +88,7 @@ PAWL_TEST(each_chore_is_done_at_its_own_pace)
     options.chore_every_ms[PAWL_CHORE_EXPIRE] = 30 * SECOND_MS;
     options.chore_every_ms[PAWL_CHORE_FOLD] = 0;
     pawl_worker *worker = worker_open(f, &options);
-    worker_handle(worker, "t", done, NULL);
+    worker_handle(worker, "t", handle_done, NULL);
     for (int i = 0; i < 7; i++) {
         worker_step(worker);
         fixture_advance(f, 10 * SECOND_MS);
@@ -106,7 +106,7 @@ PAWL_TEST(a_chore_that_fails_stops_no_other_and_recovers)
     pawl_worker *worker = worker_open(f, NULL);
     pawl_error err = PAWL_ERROR_INIT;
 
-    worker_handle(worker, "t", done, NULL);
+    worker_handle(worker, "t", handle_done, NULL);
     fixture_exec(f, "ALTER TABLE {claim} RENAME TO moved_claim");
     assert_true(pawl_worker_step(worker, NULL, &err) != PAWL_OK);
     pawl_worker_stats stats = worker_stats(worker);

@@ -42,7 +42,7 @@ static pawl_verdict effect_handle(pawl_task *task, void *context)
     return effect->roll_back || effect->committed != PAWL_OK ? PAWL_RETRY : PAWL_DONE;
 }
 
-static pawl_worker *make(fixture *f, struct effect *effect)
+static pawl_worker *open_worker(fixture *f, struct effect *effect)
 {
     pawl_worker *worker = worker_open(f, NULL);
 
@@ -56,7 +56,7 @@ PAWL_TEST(rows_further_messages_and_the_end_of_the_message_are_one_commit)
 {
     fixture *f = fixture_open(NULL);
     struct effect effect = {.send = true};
-    pawl_worker *worker = make(f, &effect);
+    pawl_worker *worker = open_worker(f, &effect);
     pawl_work_id id = fixture_send(f, "t", "x");
 
     worker_until_idle(worker);
@@ -72,7 +72,7 @@ PAWL_TEST(nothing_of_it_remains_when_the_lease_was_lost)
 {
     fixture *f = fixture_open(NULL);
     struct effect effect = {.lose = true, .send = true};
-    pawl_worker *worker = make(f, &effect);
+    pawl_worker *worker = open_worker(f, &effect);
     pawl_work_id id = fixture_send(f, "t", "x");
 
     worker_step(worker);
@@ -91,7 +91,7 @@ PAWL_TEST(after_a_rollback_the_handlers_answer_counts)
 {
     fixture *f = fixture_open(NULL);
     struct effect effect = {.roll_back = true};
-    pawl_worker *worker = make(f, &effect);
+    pawl_worker *worker = open_worker(f, &effect);
     pawl_work_id id = fixture_send(f, "t", "x");
 
     worker_step(worker);

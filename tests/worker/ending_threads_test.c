@@ -20,7 +20,7 @@ static pawl_verdict count_handle(pawl_task *task, void *context)
     return PAWL_DONE;
 }
 
-static void run(pawl_worker *worker)
+static void run_to_the_end(pawl_worker *worker)
 {
     pawl_error err = PAWL_ERROR_INIT;
 
@@ -35,12 +35,12 @@ PAWL_TEST(a_worker_ends_when_nothing_is_due)
     counter calls = COUNTER_INIT;
 
     worker_handle(worker, NULL, count_handle, &calls);
-    run(worker);
+    run_to_the_end(worker);
     assert_int_equal(0, counter_get(&calls));
     for (int i = 0; i < 100; i++)
         fixture_send(f, "t", "x");
     pawl_work_id later = queue_send_after(f, "t", "x", HOUR_MS);
-    run(worker);
+    run_to_the_end(worker);
     assert_int_equal(100, counter_get(&calls));
     assert_int_equal(100, worker_stats(worker).done);
     assert_int_equal(PAWL_STATE_READY, fixture_state(f, later));
@@ -74,7 +74,7 @@ PAWL_TEST(what_handlers_send_is_handled_before_it_ends)
 
     worker_handle(worker, NULL, pass_on, &calls);
     fixture_send(f, "t", "30");
-    run(worker);
+    run_to_the_end(worker);
     assert_int_equal(31, counter_get(&calls));
 }
 
@@ -93,7 +93,7 @@ PAWL_TEST(a_new_topic_is_seen_before_it_ends)
     assert_ok(pawl_worker_handle(worker, "first", pass_on, &calls, &limit, &err), &err);
     worker_handle(worker, NULL, pass_on, &calls);
     fixture_send(f, "first", "1");
-    run(worker);
+    run_to_the_end(worker);
     assert_int_equal(2, counter_get(&calls));
 }
 
@@ -107,15 +107,15 @@ PAWL_TEST(what_another_worker_left_behind_is_handled_before_it_ends)
     fixture_send(f, "t", "x");
     fixture_claim(f, queue_owner(1), MINUTE_MS, 1);
     worker_handle(worker, NULL, count_handle, &calls);
-    run(worker);
+    run_to_the_end(worker);
     assert_int_equal(0, counter_get(&calls));
     fixture_advance(f, 2 * MINUTE_MS);
-    run(worker);
+    run_to_the_end(worker);
     assert_int_equal(1, counter_get(&calls));
     worker_check_nothing_held(f);
 }
 
-static pawl_verdict fail(pawl_task *task, void *context)
+static pawl_verdict fail_task(pawl_task *task, void *context)
 {
     (void)task;
     counter_add(context, 1);
@@ -130,12 +130,12 @@ PAWL_TEST(dead_letters_are_handled_before_it_ends)
     counter calls = COUNTER_INIT, dead = COUNTER_INIT;
     pawl_error err = PAWL_ERROR_INIT;
 
-    worker_handle(worker, NULL, fail, &calls);
+    worker_handle(worker, NULL, fail_task, &calls);
     assert_ok(pawl_worker_handle_dead(worker, NULL, count_handle, &dead, &err), &err);
-    run(worker); /* the first look makes the store record them */
+    run_to_the_end(worker); /* the first look makes the store record them */
     for (int i = 0; i < 10; i++)
         fixture_send(f, "t", "x");
-    run(worker);
+    run_to_the_end(worker);
     assert_int_equal(10, counter_get(&calls));
     assert_int_equal(10, counter_get(&dead));
 }
@@ -153,7 +153,7 @@ PAWL_TEST(a_worker_ends_after_so_many_messages)
     for (int i = 0; i < 100; i++)
         fixture_send(f, "t", "x");
     for (int i = 1; i <= 3; i++) { /* each run counts anew */
-        run(worker);
+        run_to_the_end(worker);
         assert_int_equal(30 * i, counter_get(&calls));
         assert_int_equal(30 * i, worker_stats(worker).claimed);
         assert_int_equal(30 * i, worker_stats(worker).done);
@@ -173,9 +173,9 @@ PAWL_TEST(both_limits_may_be_given)
     worker_handle(worker, NULL, count_handle, &calls);
     for (int i = 0; i < 5; i++)
         fixture_send(f, "t", "x");
-    run(worker);
+    run_to_the_end(worker);
     assert_int_equal(3, counter_get(&calls));
-    run(worker); /* only two are left */
+    run_to_the_end(worker); /* only two are left */
     assert_int_equal(5, counter_get(&calls));
     options.max_messages = -1;
     pawl_worker *bad = NULL;

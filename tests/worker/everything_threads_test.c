@@ -83,7 +83,7 @@ static pawl_verdict handle_endless(pawl_task *task, void *context)
     return PAWL_RETRY;
 }
 
-static const char *send(pawl_store *store, const char *topic, pawl_work_id *ret_id)
+static const char *send_topic(pawl_store *store, const char *topic, pawl_work_id *ret_id)
 {
     pawl_outgoing message = queue_message(topic, "x");
     pawl_error err = PAWL_ERROR_INIT;
@@ -102,7 +102,7 @@ static const char *send_busy(everything *e)
     const char *wrong = NULL;
 
     for (size_t i = 0; !wrong && i < ROUNDS * BUSY; i++)
-        wrong = send(fixture_store(e->f), busy_topics[i % BUSY], NULL);
+        wrong = send_topic(fixture_store(e->f), busy_topics[i % BUSY], NULL);
     return wrong;
 }
 
@@ -113,7 +113,7 @@ static const char *cancel_endless(everything *e)
     size_t changed = 0;
 
     for (int i = 0; !wrong && i < ENDLESS; i++)
-        wrong = send(fixture_store(e->f), "endless", &e->endless_ids[i]);
+        wrong = send_topic(fixture_store(e->f), "endless", &e->endless_ids[i]);
     if (wrong)
         return wrong;
     if (!counter_wait(&e->endless, ENDLESS))
@@ -209,7 +209,7 @@ PAWL_TEST(everything_at_once_and_each_message_ends_once)
     counter_expect(&e.dead, (int)each);
     /* And stop with something to do. */
     for (int i = 0; i < ROUNDS; i++)
-        assert_null(send(fixture_store(e.f), "quick", NULL));
+        assert_null(send_topic(fixture_store(e.f), "quick", NULL));
     for (int i = 0; i < WORKERS; i++)
         worker_stop(runs[i]);
     worker_check_nothing_held(e.f);

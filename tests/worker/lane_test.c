@@ -3,7 +3,7 @@
 
 #define LANES 25000 /* more than two calls remove */
 
-static pawl_verdict done(pawl_task *task, void *context)
+static pawl_verdict handle_done(pawl_task *task, void *context)
 {
     (void)task;
     (void)context;
@@ -35,7 +35,7 @@ PAWL_TEST(one_step_removes_all_empty_lanes)
     fixture *f = fixture_open(NULL);
     pawl_worker *worker = worker_open(f, NULL);
 
-    worker_handle(worker, "t", done, NULL);
+    worker_handle(worker, "t", handle_done, NULL);
     worker_until_idle(worker);
     leave_lanes(f, LANES);
     fixture_advance(f, 10 * MINUTE_MS);

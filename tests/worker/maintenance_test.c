@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static pawl_verdict done(pawl_task *task, void *context)
+static pawl_verdict handle_done(pawl_task *task, void *context)
 {
     (void)task;
     (void)context;
@@ -41,7 +41,7 @@ PAWL_TEST(one_step_reads_all_claims_that_are_due)
     fixture *f = fixture_open(NULL);
     pawl_worker *worker = worker_open(f, NULL);
 
-    worker_handle(worker, "t", done, NULL);
+    worker_handle(worker, "t", handle_done, NULL);
     worker_until_idle(worker);
     leave_claims(f, 10000);
     fixture_advance(f, 20 * SECOND_MS);
@@ -85,7 +85,7 @@ PAWL_TEST(a_dead_workers_message_is_recovered_in_the_first_step_after_its_lease)
     pawl_worker *worker = worker_open(f, NULL);
     pawl_work_id id;
 
-    worker_handle(worker, "t", done, NULL);
+    worker_handle(worker, "t", handle_done, NULL);
     worker_until_idle(worker);
     leave_claims(f, 1000);
     id = fixture_send(f, "t", "x");
@@ -101,7 +101,7 @@ PAWL_TEST_ON(postgres, one_step_folds_all_deltas)
     fixture *f = fixture_open(NULL);
     pawl_worker *worker = worker_open(f, NULL);
 
-    worker_handle(worker, "t", done, NULL);
+    worker_handle(worker, "t", handle_done, NULL);
     worker_until_idle(worker);
     fixture_exec(f, "INSERT INTO {tally_delta} (lane_id, state, n)"
                     " SELECT 1, 2, 1 FROM generate_series(1, 25000)");
@@ -118,7 +118,7 @@ PAWL_TEST(one_step_forgets_all_that_is_old_enough)
     pawl_error err = PAWL_ERROR_INIT;
     enum { OLD = 2500 };
 
-    worker_handle(worker, "t", done, NULL);
+    worker_handle(worker, "t", handle_done, NULL);
     for (int i = 0; i < OLD; i += 500) {
         for (int j = 0; j < 500; j++)
             fixture_send(f, "gone", "x");

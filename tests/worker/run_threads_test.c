@@ -56,7 +56,7 @@ static fixture *open_fast(bool real_clock)
     return fixture_open(&opts);
 }
 
-static pawl_worker_options usual(void)
+static pawl_worker_options usual_options(void)
 {
     pawl_worker_options options = PAWL_WORKER_OPTIONS_INIT;
 
@@ -67,7 +67,7 @@ static pawl_worker_options usual(void)
 PAWL_TEST(many_messages_are_handled_once_each)
 {
     fixture *f = open_fast(false);
-    pawl_worker_options options = usual();
+    pawl_worker_options options = usual_options();
     pawl_worker *worker = worker_open(f, &options);
     struct crowd *crowd = crowd_new(f, MOST);
 
@@ -91,7 +91,7 @@ PAWL_TEST(many_messages_are_handled_once_each)
 PAWL_TEST(stopping_under_load_leaves_nothing_leased_and_loses_nothing)
 {
     fixture *f = open_fast(false);
-    pawl_worker_options options = usual();
+    pawl_worker_options options = usual_options();
     pawl_worker *worker = worker_open(f, &options);
     struct crowd *crowd = crowd_new(f, MOST);
     int rounds = 0;
@@ -166,7 +166,7 @@ static void check_limits(fixture *f, pawl_worker *worker, bool with_default)
 PAWL_TEST(a_topics_limit_is_never_exceeded)
 {
     fixture *f = open_fast(false);
-    pawl_worker_options options = usual();
+    pawl_worker_options options = usual_options();
 
     check_limits(f, worker_open(f, &options), false);
 }
@@ -174,7 +174,7 @@ PAWL_TEST(a_topics_limit_is_never_exceeded)
 PAWL_TEST(a_topics_limit_holds_beside_a_default_handler)
 {
     fixture *f = open_fast(false);
-    pawl_worker_options options = usual();
+    pawl_worker_options options = usual_options();
 
     check_limits(f, worker_open(f, &options), true);
 }
@@ -204,7 +204,7 @@ static pawl_verdict count_handle(pawl_task *task, void *context)
 PAWL_TEST(a_topic_at_its_limit_does_not_hold_up_others)
 {
     fixture *f = open_fast(false);
-    pawl_worker_options options = usual();
+    pawl_worker_options options = usual_options();
     pawl_handler_options limit = PAWL_HANDLER_OPTIONS_INIT;
     struct gate gate = {COUNTER_INIT, COUNTER_INIT};
     counter others = COUNTER_INIT;
@@ -232,7 +232,7 @@ PAWL_TEST(a_topic_at_its_limit_does_not_hold_up_others)
 PAWL_TEST(nothing_is_claimed_ahead_if_so_wanted)
 {
     fixture *f = open_fast(false);
-    pawl_worker_options options = usual();
+    pawl_worker_options options = usual_options();
     struct gate gate = {COUNTER_INIT, COUNTER_INIT};
     counter fast = COUNTER_INIT;
 
@@ -259,7 +259,7 @@ PAWL_TEST(nothing_is_claimed_ahead_if_so_wanted)
 
 static pawl_worker_options brief(void)
 {
-    pawl_worker_options options = usual();
+    pawl_worker_options options = usual_options();
 
     options.lease_ms = 900;
     options.chore_every_ms[PAWL_CHORE_REAP] = 50;
@@ -324,7 +324,7 @@ PAWL_TEST(a_cancelled_message_reaches_its_handler)
 PAWL_TEST(a_handlers_time_limit_reaches_it)
 {
     fixture *f = open_fast(true);
-    pawl_worker_options options = usual();
+    pawl_worker_options options = usual_options();
     pawl_handler_options limit = PAWL_HANDLER_OPTIONS_INIT;
     pawl_worker *worker = worker_open(f, &options);
     counter calls = COUNTER_INIT;
@@ -343,7 +343,7 @@ PAWL_TEST(a_handlers_time_limit_reaches_it)
 PAWL_TEST(one_message_is_never_handled_twice_at_once)
 {
     fixture *f = open_fast(false);
-    pawl_worker_options options = usual();
+    pawl_worker_options options = usual_options();
     struct gate gate = {COUNTER_INIT, COUNTER_INIT};
     pawl_worker *worker = worker_open(f, &options);
     pawl_work_id id = fixture_send(f, "t", "x");
@@ -376,7 +376,7 @@ static pawl_verdict end_when_told(pawl_task *task, void *context)
 PAWL_TEST(after_the_grace_period_handlers_are_cancelled_and_messages_given_back)
 {
     fixture *f = open_fast(false);
-    pawl_worker_options options = usual();
+    pawl_worker_options options = usual_options();
     counter calls = COUNTER_INIT;
 
     options.grace_ms = 0;
@@ -395,7 +395,7 @@ PAWL_TEST(after_the_grace_period_handlers_are_cancelled_and_messages_given_back)
 PAWL_TEST(a_second_call_to_stop_does_not_wait_for_the_grace_period)
 {
     fixture *f = open_fast(false);
-    pawl_worker_options options = usual();
+    pawl_worker_options options = usual_options();
     counter calls = COUNTER_INIT;
 
     options.grace_ms = HOUR_MS;
@@ -413,7 +413,7 @@ PAWL_TEST(a_second_call_to_stop_does_not_wait_for_the_grace_period)
 PAWL_TEST(the_message_of_a_handler_that_does_not_listen_is_given_back)
 {
     fixture *f = open_fast(false);
-    pawl_worker_options options = usual();
+    pawl_worker_options options = usual_options();
     struct gate gate = {COUNTER_INIT, COUNTER_INIT};
 
     options.grace_ms = options.cancel_ms = 0;
@@ -443,7 +443,7 @@ static void on_signal(int number)
 PAWL_TEST(a_signal_handler_may_stop_the_worker)
 {
     fixture *f = open_fast(false);
-    pawl_worker_options options = usual();
+    pawl_worker_options options = usual_options();
     counter calls = COUNTER_INIT;
     struct sigaction action = {.sa_handler = on_signal}, before;
 
@@ -463,7 +463,7 @@ PAWL_TEST(a_signal_handler_may_stop_the_worker)
 PAWL_TEST(a_worker_that_was_stopped_before_does_not_begin_and_may_run_later)
 {
     fixture *f = open_fast(false);
-    pawl_worker_options options = usual();
+    pawl_worker_options options = usual_options();
     counter calls = COUNTER_INIT;
     pawl_error err = PAWL_ERROR_INIT;
     pawl_worker *worker = worker_open(f, &options);
@@ -487,7 +487,7 @@ PAWL_TEST(a_worker_that_was_stopped_before_does_not_begin_and_may_run_later)
 PAWL_TEST(an_idle_worker_wakes_for_what_is_sent)
 {
     fixture *f = open_fast(false);
-    pawl_worker_options options = usual();
+    pawl_worker_options options = usual_options();
     counter calls = COUNTER_INIT;
     pawl_store *other = fixture_another_store(f);
     pawl_error err = PAWL_ERROR_INIT;
@@ -518,7 +518,7 @@ static pawl_verdict answer_as_told(pawl_task *task, void *unused)
 PAWL_TEST(an_idle_worker_stores_every_answer_before_it_sleeps)
 {
     fixture *f = open_fast(false);
-    pawl_worker_options options = usual();
+    pawl_worker_options options = usual_options();
     pawl_worker_stats stats;
 
     options.longest_ms = 10 * MINUTE_MS;
@@ -558,7 +558,7 @@ static pawl_verdict pass_on(pawl_task *task, void *context)
 PAWL_TEST(handlers_may_send)
 {
     fixture *f = open_fast(false);
-    pawl_worker_options options = usual();
+    pawl_worker_options options = usual_options();
     counter calls = COUNTER_INIT;
     pawl_worker *worker = worker_open(f, &options);
 
@@ -575,7 +575,7 @@ PAWL_TEST(handlers_may_send)
 PAWL_TEST(two_workers_share_the_work)
 {
     fixture *f = open_fast(false);
-    pawl_worker_options options = usual();
+    pawl_worker_options options = usual_options();
     struct crowd *crowd = crowd_new(f, 1000);
     pawl_worker *workers[2];
     running *runs[2];
@@ -599,7 +599,7 @@ PAWL_TEST(two_workers_share_the_work)
 PAWL_TEST(a_running_worker_puts_off_what_it_cannot_handle)
 {
     fixture *f = open_fast(false);
-    pawl_worker_options options = usual();
+    pawl_worker_options options = usual_options();
     counter calls = COUNTER_INIT;
 
     options.all_topics = true;
@@ -622,7 +622,7 @@ PAWL_TEST(a_running_worker_puts_off_what_it_cannot_handle)
 PAWL_TEST(a_worker_waits_out_a_store_that_fails_and_goes_on_by_itself)
 {
     fixture *f = open_fast(false);
-    pawl_worker_options options = usual();
+    pawl_worker_options options = usual_options();
     counter calls = COUNTER_INIT;
     pawl_worker *worker = worker_open(f, &options);
 
