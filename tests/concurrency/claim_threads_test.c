@@ -1,6 +1,6 @@
 /* tests/concurrency/claim_threads_test.c - eight threads claim from one queue: each message once.
  */
-#include "kit.h"
+#include "queue_fixture.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static void send_all(fixture *f, struct crowd *crowd)
     if (!messages || !sent)
         abort();
     for (int i = 0; i < MESSAGES; i++) {
-        messages[i] = kit_message(i % 3 ? "common" : "rare", "x");
+        messages[i] = queue_message(i % 3 ? "common" : "rare", "x");
         messages[i].priority = i % 2;
     }
     assert_ok(pawl_outbox_enqueue_batch(fixture_store(f), messages, MESSAGES, sent, &err), &err);
@@ -63,12 +63,12 @@ static const char *claim_body(void *context, size_t index)
 {
     struct crowd *crowd = context;
 
-    return claim_all(crowd->stores[index], kit_owner((int)index + 1), crowd);
+    return claim_all(crowd->stores[index], queue_owner((int)index + 1), crowd);
 }
 
 static void check_each_once(fixture *f, struct crowd *crowd)
 {
-    const char *wrong = claim_all(fixture_store(f), kit_owner(100), crowd);
+    const char *wrong = claim_all(fixture_store(f), queue_owner(100), crowd);
 
     if (wrong)
         test_fail("%s", wrong);
@@ -77,7 +77,7 @@ static void check_each_once(fixture *f, struct crowd *crowd)
             test_fail("message %d was claimed %d times", i, atomic_load(&crowd->seen[i]));
     assert_int_equal(0, fixture_count(f, "SELECT count(*) FROM {queue}"));
     assert_int_equal(MESSAGES, fixture_count(f, "SELECT count(*) FROM {outcome} WHERE state = 2"));
-    kit_check(f);
+    queue_check(f);
 }
 
 static fixture *open_fast(void)
@@ -124,7 +124,7 @@ static const char *claimant_body(void *context, size_t index)
     const char *wrong = NULL;
     size_t count = 1;
 
-    if (pawl_claimant_new(crowd->stores[index], kit_owner(7), NULL, &claimant, &err) != PAWL_OK)
+    if (pawl_claimant_new(crowd->stores[index], queue_owner(7), NULL, &claimant, &err) != PAWL_OK)
         return test_note("claimant: %s", err.message);
     while (count > 0 && !wrong) {
         pawl_messages *list = NULL;
@@ -174,7 +174,7 @@ static const char *send_body(struct both *both, size_t index)
 {
     for (int i = 0; i < EACH; i++) {
         pawl_error err = PAWL_ERROR_INIT;
-        pawl_outgoing message = kit_message(index % 2 ? "a" : "b", "x");
+        pawl_outgoing message = queue_message(index % 2 ? "a" : "b", "x");
 
         if (pawl_outbox_enqueue(both->store, &message, NULL, &err) != PAWL_OK)
             return test_note("send: %s", err.message);
@@ -198,8 +198,8 @@ static const char *send_or_claim(void *context, size_t index)
         pawl_messages *list = NULL;
 
         senders_done = atomic_load(&both->sending) == 0;
-        if (pawl_queue_claim(both->store, kit_owner((int)index), HOUR_MS, 10, NULL, &list, &err) !=
-            PAWL_OK)
+        if (pawl_queue_claim(both->store, queue_owner((int)index), HOUR_MS, 10, NULL, &list,
+                             &err) != PAWL_OK)
             return test_note("claim: %s", err.message);
         atomic_fetch_add(&both->claimed, (int)pawl_messages_count(list));
         pawl_messages_free(list);
@@ -216,11 +216,11 @@ PAWL_TEST(nothing_is_passed_over_while_others_send)
     atomic_init(&both.sending, SENDERS);
     test_threads(THREADS, send_or_claim, &both);
     do {
-        got = pawl_messages_count(fixture_claim(f, kit_owner(50), HOUR_MS, 100));
+        got = pawl_messages_count(fixture_claim(f, queue_owner(50), HOUR_MS, 100));
         atomic_fetch_add(&both.claimed, (int)got);
     } while (got > 0);
     assert_int_equal(SENDERS * EACH, atomic_load(&both.claimed));
     assert_int_equal(SENDERS * EACH,
                      fixture_count(f, "SELECT count(*) FROM {queue} WHERE fence > 0"));
-    kit_check(f);
+    queue_check(f);
 }

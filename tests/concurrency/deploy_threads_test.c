@@ -1,5 +1,5 @@
 /* tests/concurrency/deploy_threads_test.c - many make the schema at once: one does, all succeed. */
-#include "kit.h"
+#include "queue_fixture.h"
 
 #include <stdatomic.h>
 
@@ -36,14 +36,14 @@ PAWL_TEST(eight_threads_deploy_and_one_of_them_makes_the_schema)
     assert_int_equal(1, fixture_count(f, "SELECT count(*) FROM {meta}"));
     fixture_reopen(f);
     fixture_send(f, "t", "x");
-    assert_string_equal("x", kit_payloads(fixture_claim(f, kit_owner(1), MINUTE_MS, 1)));
+    assert_string_equal("x", queue_payloads(fixture_claim(f, queue_owner(1), MINUTE_MS, 1)));
 }
 
 static const char *open_and_send(void *context, size_t index)
 {
     struct deployment *deployment = context;
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing message = kit_message("t", "x");
+    pawl_outgoing message = queue_message("t", "x");
     pawl_store_options opts = *deployment->opts;
     pawl_store *store = NULL;
     pawl_status st;
@@ -65,5 +65,5 @@ PAWL_TEST(eight_threads_open_with_deploy_schema_and_send)
 
     test_threads(THREADS, open_and_send, &deployment);
     assert_int_equal(THREADS, fixture_count(f, "SELECT count(*) FROM {queue}"));
-    kit_check(f);
+    queue_check(f);
 }

@@ -47,7 +47,7 @@ static void call_application(const pawl_arrival *arrival, long message)
         atomic_fetch_add(&shared->effects[message], 1);
 }
 
-static void process(pawl_arrival *arrival, long message)
+static void process_message(pawl_arrival *arrival, long message)
 {
     pawl_error err = PAWL_ERROR_INIT;
     char response[64];
@@ -77,7 +77,7 @@ static void check_response(const pawl_arrival *arrival, long message)
     atomic_fetch_add(&shared->duplicates, 1);
 }
 
-static void deliver(pawl_store *store, long message)
+static void deliver_message(pawl_store *store, long message)
 {
     pawl_error err = PAWL_ERROR_INIT;
     pawl_inbox_options options = PAWL_INBOX_OPTIONS_INIT;
@@ -98,7 +98,7 @@ static void deliver(pawl_store *store, long message)
     }
     switch (pawl_arrival_answer(arrival)) {
     case PAWL_INBOX_NEW:
-        process(arrival, message);
+        process_message(arrival, message);
         break;
     case PAWL_INBOX_DUPLICATE:
         check_response(arrival, message);
@@ -139,7 +139,7 @@ int main(int argc, char **argv)
         return 1;
     while ((k = atomic_fetch_add(&shared->next, 1)) < shared->messages * STORM_TIMES) {
         say_milestone(k);
-        deliver(store, storm_message(shared, k));
+        deliver_message(store, storm_message(shared, k));
     }
     pawl_store_close(store);
     return 0;

@@ -11,8 +11,8 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "child.h"
-#include "inbox_kit.h"
+#include "child_process.h"
+#include "inbox_fixture.h"
 
 #define RECEIVERS 16
 
@@ -104,7 +104,7 @@ static void kill_somebody(tempest *t, bool time_passes)
 }
 
 /* The storm lasts until every receiver has found that there is nothing more to deliver. */
-static void weather(tempest *t, bool time_passes)
+static void run_storm(tempest *t, bool time_passes)
 {
     int left = RECEIVERS;
 
@@ -165,7 +165,7 @@ static void deliver_until_processed(tempest *t, long message)
     }
 }
 
-static void finish(tempest *t, const char *what)
+static void finish_storm(tempest *t, const char *what)
 {
     storm *s = t->shared;
     long sum;
@@ -194,8 +194,8 @@ PAWL_TEST(every_effect_is_there_once_however_often_receivers_are_killed)
 {
     tempest *t = begin_storm(false, how_many(), 25);
 
-    weather(t, true);
-    finish(t, "atomic");
+    run_storm(t, true);
+    finish_storm(t, "atomic");
     assert_int_equal(t->shared->messages, fixture_count(t->f, "SELECT count(*) FROM {orders}"));
     assert_int_equal(t->shared->messages,
                      fixture_count(t->f, "SELECT count(DISTINCT n) FROM {orders}"));
@@ -206,11 +206,11 @@ PAWL_TEST(a_call_is_made_again_with_its_key_after_a_kill_and_never_twice_at_once
     tempest *t = begin_storm(true, how_many(), 25);
     long repeated = 0, calls = 0;
 
-    weather(t, false);
+    run_storm(t, false);
     /* Time stood still: no lease has ended, so nothing was called a second time. */
     for (long i = 0; i < t->shared->messages; i++)
         assert_true(atomic_load(&t->shared->calls[i]) <= 1);
-    finish(t, "call-out");
+    finish_storm(t, "call-out");
     for (long i = 0; i < t->shared->messages; i++) {
         assert_int_equal(1, atomic_load(&t->shared->effects[i]));
         calls += atomic_load(&t->shared->calls[i]);

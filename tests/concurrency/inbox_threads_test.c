@@ -5,13 +5,13 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "inbox_kit.h"
+#include "inbox_fixture.h"
 
 #define RECEIVERS 8
 #define MESSAGES 25
 
 /* Until it is a duplicate, as a sender would; NULL, or what is wrong. */
-static const char *deliver(fixture *f, int message, bool call_out)
+static const char *deliver_message(fixture *f, int message, bool call_out)
 {
     const char *id = test_note("%d", message);
     pawl_store *store = fixture_store(f);
@@ -29,7 +29,7 @@ static const char *deliver(fixture *f, int message, bool call_out)
         const char *response = pawl_arrival_response(arrival, &size);
         const char *wrong = NULL;
         if (answer == PAWL_INBOX_NEW) {
-            pawl_outgoing effect = kit_message("effect", id);
+            pawl_outgoing effect = queue_message("effect", id);
             if (!call_out)
                 st = pawl_tx_enqueue(pawl_arrival_tx(arrival), &effect, NULL, &err);
             else
@@ -58,7 +58,7 @@ static const char *receive_atomic(void *context, size_t index)
     const char *wrong = NULL;
 
     for (int i = 0; !wrong && i < MESSAGES; i++)
-        wrong = deliver(context, (i + (int)(index / 2) * 3) % MESSAGES, false);
+        wrong = deliver_message(context, (i + (int)(index / 2) * 3) % MESSAGES, false);
     return wrong;
 }
 
@@ -67,7 +67,7 @@ static const char *receive_calls(void *context, size_t index)
     const char *wrong = NULL;
 
     for (int i = 0; !wrong && i < MESSAGES; i++)
-        wrong = deliver(context, (i + (int)(index / 2) * 3) % MESSAGES, true);
+        wrong = deliver_message(context, (i + (int)(index / 2) * 3) % MESSAGES, true);
     return wrong;
 }
 
@@ -125,12 +125,12 @@ PAWL_TEST(of_copies_that_arrive_at_once_one_is_processed_at_once)
                                                 " WHERE state = 2 AND attempts = 1"));
 }
 
-static void check(fixture *f)
+static void check_effects(fixture *f)
 {
     assert_int_equal(MESSAGES, fixture_count(f, "SELECT count(*) FROM {body}"));
     assert_int_equal(MESSAGES, fixture_count(f, "SELECT count(*) FROM {inbox_record}"
                                                 " WHERE state = 2 AND attempts = 1"));
-    kit_check(f);
+    queue_check(f);
 }
 
 PAWL_TEST(threads_that_receive_the_same_messages_have_each_effect_once)
@@ -138,7 +138,7 @@ PAWL_TEST(threads_that_receive_the_same_messages_have_each_effect_once)
     fixture *f = fixture_open(NULL);
 
     test_threads(RECEIVERS, receive_atomic, f);
-    check(f);
+    check_effects(f);
 }
 
 PAWL_TEST(threads_that_call_out_call_once)
@@ -146,5 +146,5 @@ PAWL_TEST(threads_that_call_out_call_once)
     fixture *f = fixture_open(NULL);
 
     test_threads(RECEIVERS, receive_calls, f);
-    check(f);
+    check_effects(f);
 }

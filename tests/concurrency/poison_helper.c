@@ -37,7 +37,7 @@ static bool write_order(pawl_tx *tx, int message)
 }
 
 /* The delivery's answer; *ret_arrival is NULL if it failed. */
-static bool deliver(int message, pawl_arrival **ret_arrival)
+static bool deliver_message(int message, pawl_arrival **ret_arrival)
 {
     pawl_inbox_options options = PAWL_INBOX_OPTIONS_INIT;
     pawl_error err = PAWL_ERROR_INIT;
@@ -59,7 +59,7 @@ static bool deliver(int message, pawl_arrival **ret_arrival)
     return pawl_arrival_answer(*ret_arrival) == PAWL_INBOX_NEW;
 }
 
-static void process(pawl_arrival *arrival, int message)
+static void process_message(pawl_arrival *arrival, int message)
 {
     if (!shared->call_out && !write_order(pawl_arrival_tx(arrival), message))
         return;
@@ -69,11 +69,11 @@ static void process(pawl_arrival *arrival, int message)
     atomic_store(&shared->ended[message], true);
 }
 
-static void *receive(void *context)
+static void *receive_message(void *context)
 {
     int message = (int)((atomic_bool *)context - shared->ended);
     pawl_arrival *arrival = NULL;
-    bool is_new = deliver(message, &arrival);
+    bool is_new = deliver_message(message, &arrival);
 
     if (is_new && killer_is_new)
         atomic_fetch_add(&begun, 1);
@@ -81,7 +81,7 @@ static void *receive(void *context)
     while (is_new && killer_is_new)
         pause(); /* beside the killer, until the end */
     if (is_new)
-        process(arrival, message);
+        process_message(arrival, message);
     pawl_arrival_free(arrival);
     return NULL;
 }
@@ -92,10 +92,11 @@ static int receive_all(void)
     pthread_t threads[POISON_MESSAGES];
     int others = 0;
 
-    killer_is_new = !atomic_load(&shared->ended[POISON_KILLER]) && deliver(POISON_KILLER, &killer);
+    killer_is_new =
+        !atomic_load(&shared->ended[POISON_KILLER]) && deliver_message(POISON_KILLER, &killer);
     for (int i = 0; i < POISON_MESSAGES; i++)
         if (i != POISON_KILLER && !atomic_load(&shared->ended[i]) &&
-            pthread_create(&threads[others++], NULL, receive, &shared->ended[i]) != 0)
+            pthread_create(&threads[others++], NULL, receive_message, &shared->ended[i]) != 0)
             return 1;
     if (killer_is_new) {
         for (int i = 0; i < others; i++)

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 
-#include "child.h"
-#include "inbox_kit.h"
+#include "child_process.h"
+#include "inbox_fixture.h"
 
 /* Enough for the killer's deaths, and for deliveries that a busy machine makes fail. */
 #define ROUNDS 60

@@ -1,8 +1,8 @@
 /* tests/concurrency/process_test.c - eight processes on one queue. */
 #include <stdlib.h>
 
-#include "child.h"
-#include "kit.h"
+#include "child_process.h"
+#include "queue_fixture.h"
 
 #define PROCESSES 8
 #define MESSAGES 2000
@@ -60,7 +60,7 @@ PAWL_TEST(eight_processes_claim_every_message_once)
     int64_t first;
 
     for (int i = 0; i < MESSAGES; i++)
-        messages[i] = kit_message(i % 3 ? "common" : "rare", "x");
+        messages[i] = queue_message(i % 3 ? "common" : "rare", "x");
     assert_ok(pawl_outbox_enqueue_batch(fixture_store(f), messages, MESSAGES, sent, &err), &err);
     first = sent[0].work_id.value;
     test_free(messages);
@@ -70,7 +70,7 @@ PAWL_TEST(eight_processes_claim_every_message_once)
         if (counts[i] != 1)
             test_fail("message %d was claimed %d times", i, counts[i]);
     assert_int_equal(MESSAGES, fixture_count(f, "SELECT count(*) FROM {outcome} WHERE state = 2"));
-    kit_check(f);
+    queue_check(f);
 }
 
 PAWL_TEST(eight_processes_send_the_same_ids_and_each_is_stored_once)
@@ -86,7 +86,7 @@ PAWL_TEST(eight_processes_send_the_same_ids_and_each_is_stored_once)
     }
     assert_int_equal(200, stored);
     assert_int_equal(200, fixture_count(f, "SELECT count(*) FROM {body}"));
-    kit_check(f);
+    queue_check(f);
 }
 
 PAWL_TEST(eight_processes_make_the_schema_together)
@@ -98,5 +98,5 @@ PAWL_TEST(eight_processes_make_the_schema_together)
     assert_int_equal(1, fixture_count(f, "SELECT count(*) FROM {meta}"));
     fixture_reopen(f);
     fixture_send(f, "t", "x");
-    kit_check(f);
+    queue_check(f);
 }

@@ -4,7 +4,7 @@
  * Leases are short on a clock that one thread moves, so answers are often too late. What counts is
  * what must hold afterwards whatever the interleaving was.
  */
-#include "kit.h"
+#include "queue_fixture.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@ static unsigned next_random(unsigned *state)
 
 static const char *claim_and_answer(struct race *race, size_t index)
 {
-    pawl_owner owner = kit_owner((int)index);
+    pawl_owner owner = queue_owner((int)index);
     unsigned random = (unsigned)index + 1;
 
     for (int round = 0; round < ROUNDS; round++) {
@@ -170,16 +170,16 @@ static void check_counts(fixture *f, struct race *race)
     fixture_reopen(f);
     assert_int_equal(atomic_load(&race->done), total(f, PAWL_STATE_DONE));
     assert_int_equal(atomic_load(&race->cancelled), total(f, PAWL_STATE_CANCELLED));
-    kit_check(f);
+    queue_check(f);
 }
 
 static void drain(fixture *f)
 {
     while (fixture_count(f, "SELECT count(*) FROM {queue}") > 0) {
         fixture_advance(f, MINUTE_MS);
-        while (kit_reap(f) > 0)
+        while (queue_reap(f) > 0)
             continue;
-        kit_ack(f, kit_owner(200), fixture_claim(f, kit_owner(200), SECOND_MS, 1000));
+        queue_ack(f, queue_owner(200), fixture_claim(f, queue_owner(200), SECOND_MS, 1000));
     }
 }
 
@@ -190,7 +190,7 @@ static void send_all(fixture *f, struct race *race)
     pawl_enqueued sent[MESSAGES];
 
     for (int i = 0; i < MESSAGES; i++) {
-        messages[i] = kit_message("t", "x");
+        messages[i] = queue_message("t", "x");
         messages[i].priority = i % 3;
         messages[i].max_attempts = 50;
     }
@@ -214,10 +214,10 @@ PAWL_TEST(claims_answers_reaps_and_cancels_race_and_the_books_balance)
     race.store = fixture_store(f);
     send_all(f, &race);
     test_threads(THREADS, take_part, &race);
-    kit_check(f);
+    queue_check(f);
     check_fences(&race);
     check_counts(f, &race);
     drain(f);
     assert_int_equal(MESSAGES, fixture_count(f, "SELECT count(*) FROM {outcome}"));
-    kit_check(f);
+    queue_check(f);
 }

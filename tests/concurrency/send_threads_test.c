@@ -1,5 +1,5 @@
 /* tests/concurrency/send_threads_test.c - the same ids sent by many at once: stored once. */
-#include "kit.h"
+#include "queue_fixture.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -40,11 +40,11 @@ static const char *send_singly(void *context, size_t index)
     for (int i = 0; i < IDS; i++) {
         pawl_error err = PAWL_ERROR_INIT;
         int number = number_at(index, i);
-        pawl_outgoing message = kit_message("t", "same");
+        pawl_outgoing message = queue_message("t", "same");
         pawl_enqueued sent;
         const char *wrong;
 
-        message.id = kit_id(number);
+        message.id = queue_id(number);
         if (pawl_outbox_enqueue(all->stores[index], &message, &sent, &err) != PAWL_OK)
             return test_note("send: %s", err.message);
         wrong = note_answer(all, number, &sent);
@@ -64,8 +64,8 @@ static const char *send_in_batches(void *context, size_t index)
         pawl_enqueued sent[30];
 
         for (int n = 0; n < 30; n++) {
-            batch[n] = kit_message(n % 2 ? "t" : "u", "same");
-            batch[n].id = kit_id(number_at(index, (i + n) % IDS));
+            batch[n] = queue_message(n % 2 ? "t" : "u", "same");
+            batch[n].id = queue_id(number_at(index, (i + n) % IDS));
             batch[n].topic = number_at(index, (i + n) % IDS) % 2 ? "t" : "u";
         }
         if (pawl_outbox_enqueue_batch(all->stores[index], batch, 30, sent, &err) != PAWL_OK)
@@ -93,7 +93,7 @@ static void run_duplicates(test_thread_body body)
         assert_int_equal(1, atomic_load(&all.stored[i]));
     assert_int_equal(IDS, fixture_count(f, "SELECT count(*) FROM {body}"));
     assert_int_equal(IDS, fixture_count(f, "SELECT count(*) FROM {queue}"));
-    kit_check(f);
+    queue_check(f);
 }
 
 PAWL_TEST(eight_threads_send_the_same_ids_and_each_is_stored_once)
@@ -113,11 +113,11 @@ static const char *send_conflicting(void *context, size_t index)
     for (int i = 0; i < IDS; i++) {
         pawl_error err = PAWL_ERROR_INIT;
         int number = number_at(index, i);
-        pawl_outgoing message = kit_message("t", index % 2 ? "odd" : "even");
+        pawl_outgoing message = queue_message("t", index % 2 ? "odd" : "even");
         pawl_enqueued sent = {{0}, {{0}}, true};
         pawl_status st;
 
-        message.id = kit_id(number);
+        message.id = queue_id(number);
         st = pawl_outbox_enqueue(all->stores[index], &message, &sent, &err);
         if (st != PAWL_OK && st != PAWL_E_CONFLICT)
             return test_note("send: %s", err.message);
@@ -142,9 +142,9 @@ struct crossing {
 
 static pawl_status tx_send(pawl_tx *tx, int number, pawl_error *err)
 {
-    pawl_outgoing message = kit_message("t", "crossed");
+    pawl_outgoing message = queue_message("t", "crossed");
 
-    message.id = kit_id(number);
+    message.id = queue_id(number);
     return pawl_tx_enqueue(tx, &message, NULL, err);
 }
 
@@ -189,7 +189,7 @@ PAWL_TEST_ON(postgres, two_postgres_transactions_that_send_the_same_ids_crosswis
         fixture_tx_commit(f, i);
     }
     assert_int_equal(2, fixture_count(f, "SELECT count(*) FROM {body}"));
-    kit_check(f);
+    queue_check(f);
 }
 
 PAWL_TEST_ON(sqlite, two_sqlite_transactions_that_send_crosswise_take_turns)
@@ -216,7 +216,7 @@ PAWL_TEST_ON(sqlite, two_sqlite_transactions_that_send_crosswise_take_turns)
     assert_ok(tx_send(txs[1], 0, &err), &err);
     fixture_tx_commit(f, 1);
     assert_int_equal(2, fixture_count(f, "SELECT count(*) FROM {body}"));
-    kit_check(f);
+    queue_check(f);
 }
 
 PAWL_TEST_ON(postgres, two_postgres_transactions_use_new_topics_crosswise)
@@ -230,24 +230,24 @@ PAWL_TEST_ON(postgres, two_postgres_transactions_use_new_topics_crosswise)
         txs[i] = fixture_tx_begin(f, i);
     for (int step = 0; step < 2; step++)
         for (int i = 0; i < 2; i++) {
-            pawl_outgoing message = kit_message(topics[(i + step) % 2], "x");
+            pawl_outgoing message = queue_message(topics[(i + step) % 2], "x");
 
             assert_ok(pawl_tx_enqueue(txs[i], &message, NULL, &err), &err);
         }
     fixture_tx_commit(f, 1);
     fixture_tx_commit(f, 0);
-    assert_int_equal(4, pawl_messages_count(fixture_claim(f, kit_owner(1), MINUTE_MS, 10)));
-    kit_check(f);
+    assert_int_equal(4, pawl_messages_count(fixture_claim(f, queue_owner(1), MINUTE_MS, 10)));
+    queue_check(f);
 }
 
 PAWL_TEST(a_rival_that_rolls_back_leaves_the_id_free)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing message = kit_message("t", "crossed");
+    pawl_outgoing message = queue_message("t", "crossed");
 
-    message.id = kit_id(5);
+    message.id = queue_id(5);
     assert_ok(tx_send(fixture_tx_begin(f, 0), 5, &err), &err);
     fixture_tx_rollback(f, 0);
-    assert_false(kit_send(f, &message).existed);
+    assert_false(queue_send(f, &message).existed);
 }

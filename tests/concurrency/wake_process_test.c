@@ -1,8 +1,8 @@
 /* tests/concurrency/wake_process_test.c - no wake-up is lost when other processes send. */
 #include <stdio.h>
 
-#include "child.h"
-#include "wake_kit.h"
+#include "child_process.h"
+#include "wake_fixture.h"
 
 #define PROCESSES 2
 #define ROUNDS 500

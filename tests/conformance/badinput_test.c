@@ -1,5 +1,5 @@
 /* tests/conformance/badinput_test.c - wrong arguments: a clear answer, and nothing changed. */
-#include "kit.h"
+#include "queue_fixture.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -10,8 +10,8 @@
 static void refuse(fixture *f, const pawl_outgoing *bad, pawl_status expected, const char *says)
 {
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing batch[3] = {kit_message("t", "x"), *bad, kit_message("t", "y")};
-    const char *before = kit_fingerprint(f);
+    pawl_outgoing batch[3] = {queue_message("t", "x"), *bad, queue_message("t", "y")};
+    const char *before = queue_fingerprint(f);
     pawl_enqueued sent = {{-1}, {{0}}, false};
     pawl_tx *tx;
 
@@ -24,7 +24,7 @@ static void refuse(fixture *f, const pawl_outgoing *bad, pawl_status expected, c
     tx = fixture_tx_begin(f, 0);
     assert_status(expected, pawl_tx_enqueue(tx, bad, NULL, &err), &err);
     fixture_tx_commit(f, 0);
-    assert_string_equal(before, kit_fingerprint(f));
+    assert_string_equal(before, queue_fingerprint(f));
 }
 
 static const char *repeated(const char *piece, size_t count)
@@ -50,7 +50,7 @@ PAWL_TEST(a_topic_has_1_to_255_characters_of_utf8)
                          "\xED\xA0\x80"};
 
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
-        pawl_outgoing message = kit_message(bad[i], "x");
+        pawl_outgoing message = queue_message(bad[i], "x");
 
         refuse(f, &message, PAWL_E_INVALID, "topic");
     }
@@ -59,7 +59,7 @@ PAWL_TEST(a_topic_has_1_to_255_characters_of_utf8)
 PAWL_TEST(a_payload_is_never_null)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing message = kit_message("t", NULL);
+    pawl_outgoing message = queue_message("t", NULL);
 
     refuse(f, &message, PAWL_E_INVALID, "payload");
     message.payload_size = 5;
@@ -70,7 +70,7 @@ PAWL_TEST(a_payload_beyond_the_engines_limit_is_not_even_looked_at)
 {
     fixture *f = fixture_open(NULL);
     const size_t size = (size_t)3 << 30;
-    pawl_outgoing message = kit_message("t", NULL);
+    pawl_outgoing message = queue_message("t", NULL);
     /* Reading a byte of it would end the process. */
     void *payload = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
@@ -84,7 +84,7 @@ PAWL_TEST(a_payload_beyond_the_engines_limit_is_not_even_looked_at)
 PAWL_TEST(a_correlation_id_has_255_characters_of_utf8_at_most)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing message = kit_message("t", "x");
+    pawl_outgoing message = queue_message("t", "x");
 
     message.correlation_id = repeated("x", 256);
     refuse(f, &message, PAWL_E_INVALID, "correlation");
@@ -99,7 +99,7 @@ PAWL_TEST(headers_are_a_json_object)
     fixture *f = fixture_open(NULL);
 
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
-        pawl_outgoing message = kit_message("t", "x");
+        pawl_outgoing message = queue_message("t", "x");
 
         message.headers = bad[i];
         refuse(f, &message, PAWL_E_INVALID, "headers");
@@ -109,7 +109,7 @@ PAWL_TEST(headers_are_a_json_object)
 PAWL_TEST(a_destination_has_a_text_of_limited_length)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing message = kit_message("t", "x");
+    pawl_outgoing message = queue_message("t", "x");
 
     message.destination = "";
     refuse(f, &message, PAWL_E_INVALID, "destination");
@@ -122,7 +122,7 @@ PAWL_TEST(a_destination_has_a_text_of_limited_length)
 PAWL_TEST(numbers_of_a_message_are_in_range)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing good = kit_message("t", "x"), message = good;
+    pawl_outgoing good = queue_message("t", "x"), message = good;
 
     message.priority = 10;
     refuse(f, &message, PAWL_E_INVALID, "priority");
@@ -153,7 +153,7 @@ PAWL_TEST(numbers_of_a_message_are_in_range)
 PAWL_TEST(times_of_a_message_are_in_range)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing good = kit_message("t", "x"), message = good;
+    pawl_outgoing good = queue_message("t", "x"), message = good;
 
     message.delay_ms = -1;
     refuse(f, &message, PAWL_E_INVALID, "delay_ms");
@@ -184,17 +184,17 @@ PAWL_TEST(times_of_a_message_are_in_range)
 PAWL_TEST(the_extremes_that_are_allowed_work)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing message = kit_message("t", "x");
+    pawl_outgoing message = queue_message("t", "x");
     const pawl_message *m;
 
     message.destination = repeated("x", PAWL_DESTINATION_MAX);
     message.due_at = (pawl_wall){INT64_C(253402300799000000)};
     message.lease_ms = 7 * DAY_MS;
     message.max_attempts = 1000;
-    m = kit_get(f, kit_send(f, &message).work_id);
+    m = queue_get(f, queue_send(f, &message).work_id);
     assert_time(message.due_at.us, pawl_message_due_at(m));
     message.due_at = (pawl_wall){-1};
-    m = kit_get(f, kit_send(f, &message).work_id);
+    m = queue_get(f, queue_send(f, &message).work_id);
     assert_time(-1, pawl_message_due_at(m));
 }
 
@@ -202,7 +202,7 @@ PAWL_TEST(a_batch_needs_messages)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing message = kit_message("t", "x");
+    pawl_outgoing message = queue_message("t", "x");
 
     assert_status(PAWL_E_INVALID, pawl_outbox_enqueue(fixture_store(f), NULL, NULL, &err), &err);
     assert_status(PAWL_E_INVALID, pawl_outbox_enqueue(NULL, &message, NULL, &err), &err);
@@ -219,14 +219,14 @@ static void refuse_claim(fixture *f, pawl_owner owner, int64_t lease_ms, int lim
 {
     pawl_error err = PAWL_ERROR_INIT;
     pawl_messages *list = NULL;
-    const char *before = kit_fingerprint(f);
+    const char *before = queue_fingerprint(f);
 
     assert_status(PAWL_E_INVALID,
                   pawl_queue_claim(fixture_store(f), owner, lease_ms, limit, opts, &list, &err),
                   &err);
     assert_says(&err, says);
     assert_null(list);
-    assert_string_equal(before, kit_fingerprint(f));
+    assert_string_equal(before, queue_fingerprint(f));
 }
 
 PAWL_TEST(a_claim_needs_an_owner_a_lease_and_a_limit)
@@ -236,14 +236,14 @@ PAWL_TEST(a_claim_needs_an_owner_a_lease_and_a_limit)
 
     fixture_send(f, "t", "x");
     refuse_claim(f, nobody, MINUTE_MS, 1, NULL, "owner");
-    refuse_claim(f, kit_owner(1), 0, 1, NULL, "lease");
-    refuse_claim(f, kit_owner(1), -1, 1, NULL, "lease");
-    refuse_claim(f, kit_owner(1), INT64_MIN, 1, NULL, "lease");
-    refuse_claim(f, kit_owner(1), 7 * DAY_MS + 1, 1, NULL, "lease");
-    refuse_claim(f, kit_owner(1), MINUTE_MS, 0, NULL, "limit");
-    refuse_claim(f, kit_owner(1), MINUTE_MS, -1, NULL, "limit");
-    refuse_claim(f, kit_owner(1), MINUTE_MS, PAWL_BATCH_MAX + 1, NULL, "limit");
-    assert_string_equal("x", kit_payloads(fixture_claim(f, kit_owner(1), 7 * DAY_MS, 1)));
+    refuse_claim(f, queue_owner(1), 0, 1, NULL, "lease");
+    refuse_claim(f, queue_owner(1), -1, 1, NULL, "lease");
+    refuse_claim(f, queue_owner(1), INT64_MIN, 1, NULL, "lease");
+    refuse_claim(f, queue_owner(1), 7 * DAY_MS + 1, 1, NULL, "lease");
+    refuse_claim(f, queue_owner(1), MINUTE_MS, 0, NULL, "limit");
+    refuse_claim(f, queue_owner(1), MINUTE_MS, -1, NULL, "limit");
+    refuse_claim(f, queue_owner(1), MINUTE_MS, PAWL_BATCH_MAX + 1, NULL, "limit");
+    assert_string_equal("x", queue_payloads(fixture_claim(f, queue_owner(1), 7 * DAY_MS, 1)));
 }
 
 PAWL_TEST(a_claims_topics_and_name_are_checked)
@@ -254,37 +254,37 @@ PAWL_TEST(a_claims_topics_and_name_are_checked)
 
     fixture_send(f, "t", "x");
     opts.topics = topics;
-    refuse_claim(f, kit_owner(1), MINUTE_MS, 1, &opts, "topic");
+    refuse_claim(f, queue_owner(1), MINUTE_MS, 1, &opts, "topic");
     opts.topic_count = 1;
-    refuse_claim(f, kit_owner(1), MINUTE_MS, 1, &opts, "topic");
+    refuse_claim(f, queue_owner(1), MINUTE_MS, 1, &opts, "topic");
     topics[0] = "";
-    refuse_claim(f, kit_owner(1), MINUTE_MS, 1, &opts, "topic");
+    refuse_claim(f, queue_owner(1), MINUTE_MS, 1, &opts, "topic");
     topics[0] = "\xFF";
-    refuse_claim(f, kit_owner(1), MINUTE_MS, 1, &opts, "topic");
+    refuse_claim(f, queue_owner(1), MINUTE_MS, 1, &opts, "topic");
     for (size_t i = 0; i < COUNT_OF(topics); i++)
         topics[i] = "t";
     opts.topic_count = 1001;
-    refuse_claim(f, kit_owner(1), MINUTE_MS, 1, &opts, "topic");
+    refuse_claim(f, queue_owner(1), MINUTE_MS, 1, &opts, "topic");
     opts.topics = NULL;
-    refuse_claim(f, kit_owner(1), MINUTE_MS, 1, &opts, "topic");
+    refuse_claim(f, queue_owner(1), MINUTE_MS, 1, &opts, "topic");
     opts.topic_count = 0;
     opts.owner_name = repeated("x", 256);
-    refuse_claim(f, kit_owner(1), MINUTE_MS, 1, &opts, "owner_name");
+    refuse_claim(f, queue_owner(1), MINUTE_MS, 1, &opts, "owner_name");
     opts.owner_name = "\xFF";
-    refuse_claim(f, kit_owner(1), MINUTE_MS, 1, &opts, "owner_name");
+    refuse_claim(f, queue_owner(1), MINUTE_MS, 1, &opts, "owner_name");
 }
 
 typedef pawl_status (*raw_answer)(pawl_store *store, pawl_owner owner, const pawl_held *items,
                                   size_t count, size_t *ret_changed, pawl_error *err);
 
-static pawl_status abandon(pawl_store *store, pawl_owner owner, const pawl_held *items,
-                           size_t count, size_t *ret_changed, pawl_error *err)
+static pawl_status call_abandon(pawl_store *store, pawl_owner owner, const pawl_held *items,
+                                size_t count, size_t *ret_changed, pawl_error *err)
 {
     return pawl_queue_abandon(store, owner, items, count, NULL, 1000, ret_changed, err);
 }
 
-static pawl_status fail(pawl_store *store, pawl_owner owner, const pawl_held *items, size_t count,
-                        size_t *ret_changed, pawl_error *err)
+static pawl_status call_fail(pawl_store *store, pawl_owner owner, const pawl_held *items,
+                             size_t count, size_t *ret_changed, pawl_error *err)
 {
     return pawl_queue_fail(store, owner, items, count, NULL, ret_changed, err);
 }
@@ -297,7 +297,8 @@ static pawl_status renew(pawl_store *store, pawl_owner owner, const pawl_held *i
 
 PAWL_TEST(an_answer_needs_an_owner_and_a_list)
 {
-    static const raw_answer answers[] = {pawl_queue_ack, abandon, fail, renew, pawl_queue_release};
+    static const raw_answer answers[] = {pawl_queue_ack, call_abandon, call_fail, renew,
+                                         pawl_queue_release};
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
     pawl_owner nobody = {{0}};
@@ -306,27 +307,28 @@ PAWL_TEST(an_answer_needs_an_owner_and_a_list)
     size_t changed = 77;
 
     fixture_send(f, "t", "x");
-    list = fixture_claim(f, kit_owner(1), MINUTE_MS, 1);
-    before = kit_fingerprint(f);
+    list = fixture_claim(f, queue_owner(1), MINUTE_MS, 1);
+    before = queue_fingerprint(f);
     for (size_t i = 0; i < COUNT_OF(answers); i++) {
         raw_answer answer = answers[i];
         pawl_store *store = fixture_store(f);
 
-        assert_status(PAWL_E_INVALID, answer(store, nobody, kit_held(list), 1, &changed, &err),
+        assert_status(PAWL_E_INVALID, answer(store, nobody, queue_held(list), 1, &changed, &err),
                       &err);
         assert_says(&err, "owner");
-        assert_status(PAWL_E_INVALID, answer(store, kit_owner(1), NULL, 1, &changed, &err), &err);
+        assert_status(PAWL_E_INVALID, answer(store, queue_owner(1), NULL, 1, &changed, &err), &err);
         assert_says(&err, "NULL");
-        assert_status(PAWL_E_INVALID, answer(store, kit_owner(1), NULL, 0, &changed, &err), &err);
+        assert_status(PAWL_E_INVALID, answer(store, queue_owner(1), NULL, 0, &changed, &err), &err);
         assert_status(
             PAWL_E_INVALID,
-            answer(store, kit_owner(1), kit_held(list), PAWL_BATCH_MAX + 1, &changed, &err), &err);
+            answer(store, queue_owner(1), queue_held(list), PAWL_BATCH_MAX + 1, &changed, &err),
+            &err);
         assert_says(&err, "10000");
-        assert_status(PAWL_E_INVALID, answer(NULL, kit_owner(1), kit_held(list), 1, &changed, &err),
-                      &err);
+        assert_status(PAWL_E_INVALID,
+                      answer(NULL, queue_owner(1), queue_held(list), 1, &changed, &err), &err);
     }
     assert_int_equal(77, changed);
-    assert_string_equal(before, kit_fingerprint(f));
+    assert_string_equal(before, queue_fingerprint(f));
 }
 
 PAWL_TEST(delays_and_leases_of_answers_are_positive)
@@ -339,18 +341,18 @@ PAWL_TEST(delays_and_leases_of_answers_are_positive)
     const char *before;
 
     fixture_send(f, "t", "x");
-    items = kit_held(fixture_claim(f, kit_owner(1), MINUTE_MS, 1));
-    before = kit_fingerprint(f);
+    items = queue_held(fixture_claim(f, queue_owner(1), MINUTE_MS, 1));
+    before = queue_fingerprint(f);
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
         assert_status(PAWL_E_INVALID,
-                      pawl_queue_abandon(store, kit_owner(1), items, 1, NULL, bad[i], NULL, &err),
+                      pawl_queue_abandon(store, queue_owner(1), items, 1, NULL, bad[i], NULL, &err),
                       &err);
         assert_says(&err, "delay");
         assert_status(PAWL_E_INVALID,
-                      pawl_queue_renew(store, kit_owner(1), items, 1, bad[i], NULL, &err), &err);
+                      pawl_queue_renew(store, queue_owner(1), items, 1, bad[i], NULL, &err), &err);
         assert_says(&err, "lease");
     }
-    assert_string_equal(before, kit_fingerprint(f));
+    assert_string_equal(before, queue_fingerprint(f));
 }
 
 PAWL_TEST(an_error_text_that_is_not_utf8_does_not_stop_the_answer)
@@ -359,14 +361,15 @@ PAWL_TEST(an_error_text_that_is_not_utf8_does_not_stop_the_answer)
     pawl_work_id id = fixture_send(f, "t", "x");
     static char longest[20000];
 
-    assert_int_equal(1, kit_abandon(f, kit_owner(1), fixture_claim(f, kit_owner(1), MINUTE_MS, 1),
-                                    "bad \xFF\xFE byte", 1));
-    assert_non_null(pawl_message_last_error(kit_get(f, id)));
+    assert_int_equal(1, queue_abandon(f, queue_owner(1),
+                                      fixture_claim(f, queue_owner(1), MINUTE_MS, 1),
+                                      "bad \xFF\xFE byte", 1));
+    assert_non_null(pawl_message_last_error(queue_get(f, id)));
     fixture_advance(f, 1);
     memset(longest, 'e', sizeof longest - 1);
     assert_int_equal(
-        1, kit_fail(f, kit_owner(1), fixture_claim(f, kit_owner(1), MINUTE_MS, 1), longest));
-    assert_true(strlen(pawl_message_last_error(kit_get(f, id))) > 1000);
+        1, queue_fail(f, queue_owner(1), fixture_claim(f, queue_owner(1), MINUTE_MS, 1), longest));
+    assert_true(strlen(pawl_message_last_error(queue_get(f, id))) > 1000);
 }
 
 PAWL_TEST(lists_of_ids_and_filters_are_checked)
@@ -409,8 +412,8 @@ PAWL_TEST(option_structs_may_be_shorter_and_may_not_ask_for_what_is_unknown)
     struct {
         pawl_outgoing known;
         int64_t unknown;
-    } longer = {kit_message("t", "long"), 0};
-    pawl_outgoing shorter = kit_message("t", "short");
+    } longer = {queue_message("t", "long"), 0};
+    pawl_outgoing shorter = queue_message("t", "short");
 
     longer.known.size = sizeof longer;
     assert_ok(pawl_outbox_enqueue(fixture_store(f), &longer.known, NULL, &err), &err);
@@ -429,13 +432,13 @@ PAWL_TEST(option_structs_may_be_shorter_and_may_not_ask_for_what_is_unknown)
 /* In the child: 0 if every call was refused as misuse. */
 static int use_after_fork(pawl_store *store)
 {
-    pawl_outgoing message = kit_message("t", "x");
+    pawl_outgoing message = queue_message("t", "x");
     pawl_messages *list = NULL;
     pawl_stats *stats = NULL;
     pawl_wall now;
 
     return pawl_outbox_enqueue(store, &message, NULL, NULL) != PAWL_E_MISUSE ||
-           pawl_queue_claim(store, kit_owner(1), MINUTE_MS, 1, NULL, &list, NULL) !=
+           pawl_queue_claim(store, queue_owner(1), MINUTE_MS, 1, NULL, &list, NULL) !=
                PAWL_E_MISUSE ||
            pawl_outbox_list(store, NULL, &list, NULL, NULL) != PAWL_E_MISUSE ||
            pawl_outbox_stats(store, &stats, NULL) != PAWL_E_MISUSE ||

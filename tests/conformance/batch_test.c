@@ -1,5 +1,5 @@
 /* tests/conformance/batch_test.c - many messages in one call: all or none. */
-#include "kit.h"
+#include "queue_fixture.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -15,20 +15,20 @@ PAWL_TEST(a_batch_is_stored_whole_and_answered_in_its_order)
     static const char *const payloads[] = {"e", "b", "d", "a", "c"};
 
     for (int i = 0; i < 5; i++) {
-        messages[i] = kit_message(i % 2 ? "odd" : "even", payloads[i]);
-        messages[i].id = kit_id(payloads[i][0]);
+        messages[i] = queue_message(i % 2 ? "odd" : "even", payloads[i]);
+        messages[i].id = queue_id(payloads[i][0]);
     }
     assert_ok(pawl_outbox_enqueue_batch(fixture_store(f), messages, 5, sent, &err), &err);
     for (int i = 0; i < 5; i++) {
-        const pawl_message *m = kit_get(f, sent[i].work_id);
+        const pawl_message *m = queue_get(f, sent[i].work_id);
 
         assert_false(sent[i].existed);
         assert_true(pawl_message_id_equal(messages[i].id, sent[i].message_id));
-        assert_string_equal(payloads[i], kit_payload(m));
+        assert_string_equal(payloads[i], queue_payload(m));
         assert_string_equal(messages[i].topic, pawl_message_topic(m));
     }
     assert_int_equal(5, fixture_count(f, "SELECT count(*) FROM {queue}"));
-    kit_check(f);
+    queue_check(f);
 }
 
 PAWL_TEST(messages_of_a_batch_without_ids_are_claimed_in_its_order)
@@ -39,9 +39,9 @@ PAWL_TEST(messages_of_a_batch_without_ids_are_claimed_in_its_order)
     static const char *const payloads[] = {"d", "b", "a", "c"};
 
     for (int i = 0; i < 4; i++)
-        messages[i] = kit_message("t", payloads[i]);
+        messages[i] = queue_message("t", payloads[i]);
     assert_ok(pawl_outbox_enqueue_batch(fixture_store(f), messages, 4, NULL, &err), &err);
-    assert_string_equal("d b a c", kit_payloads(fixture_claim(f, kit_owner(1), MINUTE_MS, 10)));
+    assert_string_equal("d b a c", queue_payloads(fixture_claim(f, queue_owner(1), MINUTE_MS, 10)));
 }
 
 PAWL_TEST(a_batch_says_which_of_its_messages_existed)
@@ -52,17 +52,17 @@ PAWL_TEST(a_batch_says_which_of_its_messages_existed)
     pawl_enqueued old, sent[3];
 
     for (int i = 0; i < 3; i++) {
-        messages[i] = kit_message("t", "x");
-        messages[i].id = kit_id(10 - i);
+        messages[i] = queue_message("t", "x");
+        messages[i].id = queue_id(10 - i);
     }
-    old = kit_send(f, &messages[1]);
+    old = queue_send(f, &messages[1]);
     assert_ok(pawl_outbox_enqueue_batch(fixture_store(f), messages, 3, sent, &err), &err);
     assert_false(sent[0].existed);
     assert_true(sent[1].existed);
     assert_false(sent[2].existed);
     assert_int_equal(old.work_id.value, sent[1].work_id.value);
     assert_int_equal(3, fixture_count(f, "SELECT count(*) FROM {queue}"));
-    kit_check(f);
+    queue_check(f);
 }
 
 PAWL_TEST(a_conflict_anywhere_in_a_batch_stores_nothing_of_it)
@@ -70,15 +70,15 @@ PAWL_TEST(a_conflict_anywhere_in_a_batch_stores_nothing_of_it)
     for (int at = 0; at < 3; at++) {
         fixture *f = fixture_open(NULL);
         pawl_error err = PAWL_ERROR_INIT;
-        pawl_outgoing messages[3], other = kit_message("t", "old");
+        pawl_outgoing messages[3], other = queue_message("t", "old");
         pawl_enqueued sent[3] = {untouched, untouched, untouched};
         const char *before;
 
-        other.id = kit_id(at);
-        kit_send(f, &other);
+        other.id = queue_id(at);
+        queue_send(f, &other);
         for (int i = 0; i < 3; i++) {
-            messages[i] = kit_message("new topic", "new");
-            messages[i].id = kit_id(i);
+            messages[i] = queue_message("new topic", "new");
+            messages[i].id = queue_id(i);
         }
         before = fixture_text(f, "SELECT count(*) || '' FROM {body}");
         assert_status(PAWL_E_CONFLICT,
@@ -86,7 +86,7 @@ PAWL_TEST(a_conflict_anywhere_in_a_batch_stores_nothing_of_it)
         assert_string_equal(before, fixture_text(f, "SELECT count(*) || '' FROM {body}"));
         assert_int_equal(-1, sent[at].work_id.value);
         assert_int_equal(1, fixture_count(f, "SELECT count(*) FROM {queue}"));
-        kit_check(f);
+        queue_check(f);
         fixture_close(f);
     }
 }
@@ -95,27 +95,27 @@ PAWL_TEST(the_same_id_twice_in_a_batch_is_stored_once)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing messages[3] = {kit_message("t", "x"), kit_message("t", "y"),
-                                 kit_message("t", "x")};
+    pawl_outgoing messages[3] = {queue_message("t", "x"), queue_message("t", "y"),
+                                 queue_message("t", "x")};
     pawl_enqueued sent[3];
 
-    messages[0].id = messages[2].id = kit_id(1);
+    messages[0].id = messages[2].id = queue_id(1);
     assert_ok(pawl_outbox_enqueue_batch(fixture_store(f), messages, 3, sent, &err), &err);
     assert_int_equal(sent[0].work_id.value, sent[2].work_id.value);
     assert_true(sent[0].existed != sent[2].existed);
     assert_false(sent[1].existed);
     assert_int_equal(2, fixture_count(f, "SELECT count(*) FROM {queue}"));
-    kit_check(f);
+    queue_check(f);
 }
 
 PAWL_TEST(the_same_id_twice_with_other_content_is_a_conflict)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing messages[3] = {kit_message("t", "x"), kit_message("t", "y"),
-                                 kit_message("t", "z")};
+    pawl_outgoing messages[3] = {queue_message("t", "x"), queue_message("t", "y"),
+                                 queue_message("t", "z")};
 
-    messages[0].id = messages[2].id = kit_id(1);
+    messages[0].id = messages[2].id = queue_id(1);
     assert_status(PAWL_E_CONFLICT,
                   pawl_outbox_enqueue_batch(fixture_store(f), messages, 3, NULL, &err), &err);
     assert_int_equal(0, fixture_count(f, "SELECT count(*) FROM {body}"));
@@ -130,8 +130,8 @@ PAWL_TEST(one_invalid_message_refuses_the_batch_and_is_named)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing messages[3] = {kit_message("t", "x"), kit_message("t", "y"),
-                                 kit_message("t", "z")};
+    pawl_outgoing messages[3] = {queue_message("t", "x"), queue_message("t", "y"),
+                                 queue_message("t", "z")};
 
     messages[1].priority = 10;
     assert_status(PAWL_E_INVALID,
@@ -145,7 +145,7 @@ static pawl_outgoing *many(size_t count)
     pawl_outgoing *messages = test_malloc(count * sizeof *messages);
 
     for (size_t i = 0; i < count; i++)
-        messages[i] = kit_message("t", "x");
+        messages[i] = queue_message("t", "x");
     return messages;
 }
 

@@ -1,5 +1,5 @@
 /* tests/conformance/blocking_threads_test.c - calls that have to wait: deadlines, interrupts. */
-#include "kit.h"
+#include "queue_fixture.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -35,7 +35,7 @@ PAWL_TEST(a_call_on_locked_tables_ends_by_its_deadline_and_changes_nothing)
     fixture *f = fixture_open(NULL);
     pawl_store_options opts = *fixture_store_options(f);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing message = kit_message("t", "x");
+    pawl_outgoing message = queue_message("t", "x");
     pawl_messages *list = NULL;
     pawl_store *hasty = NULL;
     int64_t start;
@@ -50,14 +50,14 @@ PAWL_TEST(a_call_on_locked_tables_ends_by_its_deadline_and_changes_nothing)
     st = pawl_outbox_enqueue(hasty, &message, NULL, &err);
     assert_true(st == PAWL_E_BUSY || st == PAWL_E_TIMEOUT);
     assert_true(err.retryable);
-    st = pawl_queue_claim(hasty, kit_owner(1), MINUTE_MS, 1, NULL, &list, &err);
+    st = pawl_queue_claim(hasty, queue_owner(1), MINUTE_MS, 1, NULL, &list, &err);
     assert_true(st == PAWL_E_BUSY || st == PAWL_E_TIMEOUT);
     assert_null(list);
     assert_in_range(mono_ms() - start, 500, 30000);
     fixture_tx_exec(f, 0, "ROLLBACK");
     assert_int_equal(1, fixture_count(f, "SELECT count(*) FROM {body}"));
-    assert_string_equal("old", kit_payloads(fixture_claim(f, kit_owner(1), MINUTE_MS, 1)));
-    kit_check(f);
+    assert_string_equal("old", queue_payloads(fixture_claim(f, queue_owner(1), MINUTE_MS, 1)));
+    queue_check(f);
 }
 
 struct blocked {
@@ -71,14 +71,14 @@ struct blocked {
 static void *call_and_wait(void *context)
 {
     struct blocked *blocked = context;
-    pawl_outgoing message = kit_message("t", "x");
+    pawl_outgoing message = queue_message("t", "x");
     pawl_messages *list = NULL;
 
     if (blocked->kind == 0)
         blocked->status = pawl_outbox_enqueue(blocked->store, &message, NULL, &blocked->err);
     else if (blocked->kind == 1)
-        blocked->status = pawl_queue_claim(blocked->store, kit_owner(1), MINUTE_MS, 1, NULL, &list,
-                                           &blocked->err);
+        blocked->status = pawl_queue_claim(blocked->store, queue_owner(1), MINUTE_MS, 1, NULL,
+                                           &list, &blocked->err);
     else
         blocked->status = pawl_queue_wait(blocked->store, HOUR_MS, &blocked->err);
     pawl_messages_free(list);
@@ -113,8 +113,9 @@ PAWL_TEST(a_blocked_call_can_be_interrupted_from_another_thread)
     fixture_tx_exec(f, 0, "ROLLBACK");
     assert_int_equal(1, fixture_count(f, "SELECT count(*) FROM {body}"));
     fixture_send(f, "t", "after"); /* later calls are not affected */
-    assert_string_equal("old after", kit_payloads(fixture_claim(f, kit_owner(1), MINUTE_MS, 9)));
-    kit_check(f);
+    assert_string_equal("old after",
+                        queue_payloads(fixture_claim(f, queue_owner(1), MINUTE_MS, 9)));
+    queue_check(f);
 }
 
 PAWL_TEST(a_wait_can_be_interrupted)
@@ -122,7 +123,7 @@ PAWL_TEST(a_wait_can_be_interrupted)
     fixture *f = fixture_open(NULL);
     struct blocked blocked = {.store = fixture_store(f), .kind = 2};
 
-    fixture_claim(f, kit_owner(1), MINUTE_MS, 1);
+    fixture_claim(f, queue_owner(1), MINUTE_MS, 1);
     interrupt_until_ended(&blocked);
     assert_status(PAWL_E_INTERRUPTED, blocked.status, &blocked.err);
 }
@@ -133,7 +134,7 @@ PAWL_TEST(a_wait_ends_when_something_is_sent)
     struct blocked blocked = {.store = fixture_store(f), .kind = 2};
     pthread_t thread;
 
-    fixture_claim(f, kit_owner(1), MINUTE_MS, 1);
+    fixture_claim(f, queue_owner(1), MINUTE_MS, 1);
     assert_int_equal(0, pthread_create(&thread, NULL, call_and_wait, &blocked));
     fixture_send(f, "t", "x"); /* before or during the wait: both end it */
     pthread_join(thread, NULL);
@@ -146,7 +147,7 @@ PAWL_TEST(a_wait_ends_at_its_time)
     pawl_error err = PAWL_ERROR_INIT;
     int64_t start = mono_ms();
 
-    fixture_claim(f, kit_owner(1), MINUTE_MS, 1);
+    fixture_claim(f, queue_owner(1), MINUTE_MS, 1);
     assert_ok(pawl_queue_wait(fixture_store(f), 0, &err), &err);
     assert_ok(pawl_queue_wait(fixture_store(f), 30, &err), &err);
     assert_in_range(mono_ms() - start, 30, 20000);
@@ -155,7 +156,7 @@ PAWL_TEST(a_wait_ends_at_its_time)
 static void *send_plainly(void *context)
 {
     struct blocked *blocked = context;
-    pawl_outgoing message = kit_message("t", "other thread");
+    pawl_outgoing message = queue_message("t", "other thread");
 
     blocked->status = pawl_outbox_enqueue(blocked->store, &message, NULL, &blocked->err);
     return NULL;
@@ -166,7 +167,7 @@ PAWL_TEST(another_threads_call_waits_for_a_wrapped_transaction)
     fixture *f = fixture_open(NULL);
     struct blocked blocked = {.store = fixture_store(f)};
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing message = kit_message("t", "wrapped");
+    pawl_outgoing message = queue_message("t", "wrapped");
     pawl_tx *tx = fixture_tx_begin(f, 0);
     pthread_t thread;
 

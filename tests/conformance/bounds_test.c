@@ -1,6 +1,6 @@
 /* tests/conformance/bounds_test.c - values beyond all bounds: refused by name, and harmless where
  * stored. */
-#include "kit.h"
+#include "queue_fixture.h"
 
 #include <string.h>
 
@@ -50,7 +50,7 @@ PAWL_TEST_ON(postgres, every_span_of_every_sql_function_has_bounds)
     found = fixture_text(f, TRY_EVERY_SPAN);
     if (found)
         test_fail("spans that were not refused by name:\n%s", found);
-    kit_check(f);
+    queue_check(f);
 }
 
 /* By every comparison this is 12 hours; added to a time of our day it is beyond the last one there
@@ -63,7 +63,7 @@ PAWL_TEST_ON(postgres, a_span_of_years_less_days_is_kept_as_seconds)
     fixture_exec(f, "SELECT {enqueue}('t', 'x'::text, lease => '292250 years -106744312 days')");
     fixture_exec(f, "SELECT {enqueue}('t', 'y'::text, lease => '1 minute')");
     fixture_set(f, (pawl_wall){FIXTURE_START.us + 3650 * DAY_MS * 1000});
-    list = fixture_claim(f, kit_owner(1), MINUTE_MS, 2);
+    list = fixture_claim(f, queue_owner(1), MINUTE_MS, 2);
     assert_int_equal(2, pawl_messages_count(list));
     assert_time(fixture_now(f).us + 12 * HOUR_MS * 1000,
                 pawl_message_lease_until(pawl_messages_at(list, 0)));
@@ -120,16 +120,16 @@ PAWL_TEST(a_row_with_an_absurd_span_stops_no_one)
                  pg ? "interval '-178000000 years'" : "-9223372036854775807",
                  (long long)good.value);
     for (int i = 0; i < 40; i++) {
-        list = fixture_claim(f, kit_owner(1), MINUTE_MS, 2);
+        list = fixture_claim(f, queue_owner(1), MINUTE_MS, 2);
         assert_int_equal(2, pawl_messages_count(list));
-        assert_int_equal(2, kit_renew(f, kit_owner(1), list, MINUTE_MS));
-        assert_int_equal(2, kit_abandon(f, kit_owner(1), list, "again", PAWL_DELAY_BY_POLICY));
+        assert_int_equal(2, queue_renew(f, queue_owner(1), list, MINUTE_MS));
+        assert_int_equal(2, queue_abandon(f, queue_owner(1), list, "again", PAWL_DELAY_BY_POLICY));
         fixture_advance(f, 61 * DAY_MS);
     }
-    list = fixture_claim(f, kit_owner(1), MINUTE_MS, 2);
-    assert_int_equal(2, kit_fail(f, kit_owner(1), list, "enough"));
-    assert_int_equal(1, kit_redrive(f, bad));
-    assert_int_equal(1, kit_redrive(f, good));
-    assert_int_equal(2, pawl_messages_count(fixture_claim(f, kit_owner(1), MINUTE_MS, 2)));
-    kit_check(f);
+    list = fixture_claim(f, queue_owner(1), MINUTE_MS, 2);
+    assert_int_equal(2, queue_fail(f, queue_owner(1), list, "enough"));
+    assert_int_equal(1, queue_redrive(f, bad));
+    assert_int_equal(1, queue_redrive(f, good));
+    assert_int_equal(2, pawl_messages_count(fixture_claim(f, queue_owner(1), MINUTE_MS, 2)));
+    queue_check(f);
 }

@@ -1,5 +1,5 @@
 /* tests/conformance/claim_rows_test.c - a claim's row goes with the last message that it took. */
-#include "kit.h"
+#include "queue_fixture.h"
 
 #define LEASE_MS (10 * SECOND_MS)
 
@@ -9,13 +9,13 @@ static int64_t claim_rows(fixture *f)
 }
 
 /* `count` messages in the hands of owner 1, under one fence. */
-static pawl_messages *take(fixture *f, int count)
+static pawl_messages *take_messages(fixture *f, int count)
 {
     pawl_messages *list;
 
     for (int i = 0; i < count; i++)
         fixture_send(f, "t", "x");
-    list = fixture_claim(f, kit_owner(1), LEASE_MS, count);
+    list = fixture_claim(f, queue_owner(1), LEASE_MS, count);
     assert_int_equal(count, pawl_messages_count(list));
     assert_int_equal(1, claim_rows(f));
     return list;
@@ -25,9 +25,9 @@ PAWL_TEST(acknowledging_all_removes_the_claim)
 {
     fixture *f = fixture_open(NULL);
 
-    assert_int_equal(3, kit_ack(f, kit_owner(1), take(f, 3)));
+    assert_int_equal(3, queue_ack(f, queue_owner(1), take_messages(f, 3)));
     assert_int_equal(0, claim_rows(f));
-    kit_check(f);
+    queue_check(f);
 }
 
 /* In the order of the claim, backwards, and from the middle: it goes with the last, and not before.
@@ -39,13 +39,13 @@ PAWL_TEST(the_last_acknowledgement_removes_the_claim)
     pawl_error err = PAWL_ERROR_INIT;
 
     for (size_t i = 0; i < COUNT_OF(orders); i++) {
-        const pawl_held *held = kit_held(take(f, 5));
+        const pawl_held *held = queue_held(take_messages(f, 5));
         for (size_t j = 0; j < 5; j++) {
             assert_int_equal(1, claim_rows(f));
-            assert_ok(
-                pawl_queue_ack(fixture_store(f), kit_owner(1), &held[orders[i][j]], 1, NULL, &err),
-                &err);
-            kit_check(f);
+            assert_ok(pawl_queue_ack(fixture_store(f), queue_owner(1), &held[orders[i][j]], 1, NULL,
+                                     &err),
+                      &err);
+            queue_check(f);
         }
         assert_int_equal(0, claim_rows(f));
     }
@@ -55,39 +55,39 @@ PAWL_TEST(an_acknowledgement_with_output_removes_the_claim)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    const pawl_held *held = kit_held(take(f, 2));
+    const pawl_held *held = queue_held(take_messages(f, 2));
     const pawl_message *m;
 
     for (size_t i = 0; i < 2; i++) {
         assert_int_equal(1, claim_rows(f));
-        assert_ok(pawl_queue_ack_output(fixture_store(f), kit_owner(1), held[i], "left", 4, &err),
+        assert_ok(pawl_queue_ack_output(fixture_store(f), queue_owner(1), held[i], "left", 4, &err),
                   &err);
     }
     assert_int_equal(0, claim_rows(f));
-    m = kit_get(f, held[1].id);
+    m = queue_get(f, held[1].id);
     assert_non_null(pawl_message_processed_by(m)); /* read from the claim before it went */
-    kit_check(f);
+    queue_check(f);
 }
 
 PAWL_TEST(acknowledging_with_the_next_claim_leaves_only_the_new_claim)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    const pawl_held *held = kit_held(take(f, 2));
+    const pawl_held *held = queue_held(take_messages(f, 2));
     pawl_messages *next = NULL;
     size_t acked = 0;
 
     fixture_send(f, "t", "next");
-    assert_ok(pawl_queue_ack_and_claim(fixture_store(f), kit_owner(1), held, 2, LEASE_MS, 10, NULL,
-                                       &acked, &next, &err),
+    assert_ok(pawl_queue_ack_and_claim(fixture_store(f), queue_owner(1), held, 2, LEASE_MS, 10,
+                                       NULL, &acked, &next, &err),
               &err);
-    kit_keep(next);
+    queue_keep(next);
     assert_int_equal(2, acked);
     assert_int_equal(1, pawl_messages_count(next));
     assert_int_equal(1, claim_rows(f));
     assert_int_equal(1, fixture_count(f, "SELECT count(*) FROM {claim} WHERE fence = %lld",
                                       (long long)fixture_held(next, 0).fence));
-    kit_check(f);
+    queue_check(f);
 }
 
 PAWL_TEST(failing_abandoning_and_releasing_remove_the_claim)
@@ -95,46 +95,47 @@ PAWL_TEST(failing_abandoning_and_releasing_remove_the_claim)
     fixture *f = fixture_open(NULL);
     pawl_messages *list;
 
-    list = take(f, 2);
-    assert_int_equal(2, kit_fail(f, kit_owner(1), list, "no"));
+    list = take_messages(f, 2);
+    assert_int_equal(2, queue_fail(f, queue_owner(1), list, "no"));
     assert_int_equal(0, claim_rows(f));
     assert_non_null(
-        pawl_message_processed_by(kit_get(f, pawl_message_work_id(pawl_messages_at(list, 1)))));
+        pawl_message_processed_by(queue_get(f, pawl_message_work_id(pawl_messages_at(list, 1)))));
 
-    assert_int_equal(2, kit_abandon(f, kit_owner(1), take(f, 2), "later", DAY_MS));
+    assert_int_equal(2, queue_abandon(f, queue_owner(1), take_messages(f, 2), "later", DAY_MS));
     assert_int_equal(0, claim_rows(f));
 
-    assert_int_equal(2, kit_release(f, kit_owner(1), take(f, 2)));
+    assert_int_equal(2, queue_release(f, queue_owner(1), take_messages(f, 2)));
     assert_int_equal(0, claim_rows(f));
-    kit_check(f);
+    queue_check(f);
 }
 
 PAWL_TEST(the_last_attempt_removes_the_claim)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing message = kit_message("t", "x");
+    pawl_outgoing message = queue_message("t", "x");
     pawl_work_id id;
 
     message.max_attempts = 1;
-    id = kit_send(f, &message).work_id;
-    assert_int_equal(1, kit_abandon(f, kit_owner(1), fixture_claim(f, kit_owner(1), LEASE_MS, 1),
-                                    "no", SECOND_MS));
+    id = queue_send(f, &message).work_id;
+    assert_int_equal(1,
+                     queue_abandon(f, queue_owner(1), fixture_claim(f, queue_owner(1), LEASE_MS, 1),
+                                   "no", SECOND_MS));
     assert_int_equal(PAWL_STATE_FAILED, fixture_state(f, id));
-    assert_non_null(pawl_message_processed_by(kit_get(f, id)));
+    assert_non_null(pawl_message_processed_by(queue_get(f, id)));
     assert_int_equal(0, claim_rows(f));
 }
 
 PAWL_TEST(cancelling_removes_the_claim)
 {
     fixture *f = fixture_open(NULL);
-    pawl_messages *list = take(f, 2);
+    pawl_messages *list = take_messages(f, 2);
 
-    assert_int_equal(1, kit_cancel(f, pawl_message_work_id(pawl_messages_at(list, 1))));
+    assert_int_equal(1, queue_cancel(f, pawl_message_work_id(pawl_messages_at(list, 1))));
     assert_int_equal(1, claim_rows(f));
-    kit_check(f);
-    assert_int_equal(1, kit_cancel(f, pawl_message_work_id(pawl_messages_at(list, 0))));
+    queue_check(f);
+    assert_int_equal(1, queue_cancel(f, pawl_message_work_id(pawl_messages_at(list, 0))));
     assert_int_equal(0, claim_rows(f));
-    kit_check(f);
+    queue_check(f);
 }
 
 /* Each of a claim's messages ends in another way, the last by its lease. */
@@ -143,47 +144,47 @@ PAWL_TEST(whatever_ends_the_last_message_removes_the_claim)
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
     pawl_store *store = fixture_store(f);
-    const pawl_held *held = kit_held(take(f, 6));
-    pawl_owner owner = kit_owner(1);
+    const pawl_held *held = queue_held(take_messages(f, 6));
+    pawl_owner owner = queue_owner(1);
 
     assert_ok(pawl_queue_ack(store, owner, &held[0], 1, NULL, &err), &err);
     assert_ok(pawl_queue_fail(store, owner, &held[1], 1, "no", NULL, &err), &err);
     assert_ok(pawl_queue_abandon(store, owner, &held[2], 1, "later", DAY_MS, NULL, &err), &err);
     assert_ok(pawl_queue_release(store, owner, &held[3], 1, NULL, &err), &err);
-    assert_int_equal(1, kit_cancel(f, held[4].id));
+    assert_int_equal(1, queue_cancel(f, held[4].id));
     assert_int_equal(1, claim_rows(f));
-    kit_check(f);
+    queue_check(f);
     fixture_advance(f, LEASE_MS);
-    assert_int_equal(1, kit_reap(f));
+    assert_int_equal(1, queue_reap(f));
     assert_int_equal(0, claim_rows(f));
-    kit_check(f);
+    queue_check(f);
 }
 
 /* What is refused removes nothing. */
 PAWL_TEST(another_owners_answer_leaves_the_claim)
 {
     fixture *f = fixture_open(NULL);
-    pawl_messages *list = take(f, 2);
+    pawl_messages *list = take_messages(f, 2);
 
-    assert_int_equal(0, kit_ack(f, kit_owner(2), list));
-    assert_int_equal(0, kit_fail(f, kit_owner(2), list, "no"));
-    assert_int_equal(0, kit_release(f, kit_owner(2), list));
+    assert_int_equal(0, queue_ack(f, queue_owner(2), list));
+    assert_int_equal(0, queue_fail(f, queue_owner(2), list, "no"));
+    assert_int_equal(0, queue_release(f, queue_owner(2), list));
     assert_int_equal(1, claim_rows(f));
-    kit_check(f);
+    queue_check(f);
 }
 
 /* The check of a claim that is renewed and then finished comes up for nothing: no row is there. */
 PAWL_TEST(a_renewed_claim_goes_with_its_last_message)
 {
     fixture *f = fixture_open(NULL);
-    pawl_messages *list = take(f, 2);
+    pawl_messages *list = take_messages(f, 2);
 
     fixture_advance(f, LEASE_MS / 2);
-    assert_int_equal(2, kit_renew(f, kit_owner(1), list, LEASE_MS));
+    assert_int_equal(2, queue_renew(f, queue_owner(1), list, LEASE_MS));
     fixture_advance(f, LEASE_MS / 2);
-    assert_int_equal(0, kit_reap(f));
+    assert_int_equal(0, queue_reap(f));
     assert_int_equal(1, claim_rows(f));
-    assert_int_equal(2, kit_ack(f, kit_owner(1), list));
+    assert_int_equal(2, queue_ack(f, queue_owner(1), list));
     assert_int_equal(0, claim_rows(f));
 }
 
@@ -195,11 +196,11 @@ PAWL_TEST(a_dead_workers_message_does_not_wait_behind_finished_claims)
 
     for (int i = 0; i < 1000; i++) {
         fixture_send(f, "t", "x");
-        kit_ack(f, kit_owner(1), fixture_claim(f, kit_owner(1), LEASE_MS, 1));
+        queue_ack(f, queue_owner(1), fixture_claim(f, queue_owner(1), LEASE_MS, 1));
     }
     lost = fixture_send(f, "t", "lost");
-    fixture_claim(f, kit_owner(2), LEASE_MS, 1);
+    fixture_claim(f, queue_owner(2), LEASE_MS, 1);
     fixture_advance(f, LEASE_MS);
-    assert_int_equal(1, kit_reap(f));
+    assert_int_equal(1, queue_reap(f));
     assert_int_equal(PAWL_STATE_READY, fixture_state(f, lost));
 }

@@ -3,13 +3,13 @@
  * maintenance alone brings everything back. SQLite's clock goes on from the highest time;
  * PostgreSQL's rows are moved.
  */
-#include "inbox_kit.h"
+#include "inbox_fixture.h"
 
 #include <pawl/dead.h>
 
 #define YEAR_MS (365 * DAY_MS)
 
-static void set(fixture *f, int64_t ms)
+static void set_clock(fixture *f, int64_t ms)
 {
     fixture_set(f, (pawl_wall){FIXTURE_START.us + ms * 1000});
 }
@@ -34,20 +34,20 @@ static void minutes(fixture *f, int count)
 }
 
 /* What is due now; it is done with. */
-static const char *done(fixture *f)
+static const char *ack_all(fixture *f)
 {
-    pawl_messages *list = fixture_claim(f, kit_owner(9), DAY_MS, 1000);
+    pawl_messages *list = fixture_claim(f, queue_owner(9), DAY_MS, 1000);
 
-    kit_ack(f, kit_owner(9), list);
-    return kit_payloads(list);
+    queue_ack(f, queue_owner(9), list);
+    return queue_payloads(list);
 }
 
 static void send_at(fixture *f, const char *payload, int64_t ms)
 {
-    pawl_outgoing message = kit_message("t", payload);
+    pawl_outgoing message = queue_message("t", payload);
 
     message.due_at = (pawl_wall){FIXTURE_START.us + ms * 1000};
-    kit_send(f, &message);
+    queue_send(f, &message);
 }
 
 PAWL_TEST(what_was_sent_at_once_while_the_clock_was_ahead_comes_at_once)
@@ -55,25 +55,25 @@ PAWL_TEST(what_was_sent_at_once_while_the_clock_was_ahead_comes_at_once)
     fixture *f = fixture_open(NULL);
 
     maintain(f);
-    set(f, YEAR_MS);
+    set_clock(f, YEAR_MS);
     fixture_send(f, "t", "x");
-    set(f, 0);
+    set_clock(f, 0);
     maintain(f);
-    assert_string_equal("x", done(f));
-    kit_check(f);
+    assert_string_equal("x", ack_all(f));
+    queue_check(f);
 }
 
 PAWL_TEST(a_delay_passes_from_when_the_clock_was_set_back)
 {
     fixture *f = fixture_open(NULL);
 
-    set(f, YEAR_MS);
-    kit_send_after(f, "t", "x", 10 * MINUTE_MS);
-    set(f, 0);
+    set_clock(f, YEAR_MS);
+    queue_send_after(f, "t", "x", 10 * MINUTE_MS);
+    set_clock(f, 0);
     minutes(f, 9);
-    assert_string_equal("", done(f));
+    assert_string_equal("", ack_all(f));
     minutes(f, 4);
-    assert_string_equal("x", done(f));
+    assert_string_equal("x", ack_all(f));
 }
 
 /* SQLite's clock stays ahead: there these times have come. */
@@ -81,74 +81,74 @@ PAWL_TEST_ON(postgres, a_time_that_was_named_while_the_clock_was_ahead_stays)
 {
     fixture *f = fixture_open(NULL);
 
-    set(f, YEAR_MS);
+    set_clock(f, YEAR_MS);
     send_at(f, "passed", -DAY_MS);
     send_at(f, "soon", HOUR_MS);
     send_at(f, "late", YEAR_MS + HOUR_MS);
-    set(f, 0);
+    set_clock(f, 0);
     maintain(f);
-    assert_string_equal("passed", done(f));
+    assert_string_equal("passed", ack_all(f));
     minutes(f, 59);
-    assert_string_equal("", done(f));
+    assert_string_equal("", ack_all(f));
     minutes(f, 1);
-    assert_string_equal("soon", done(f));
-    set(f, YEAR_MS + HOUR_MS - 1);
+    assert_string_equal("soon", ack_all(f));
+    set_clock(f, YEAR_MS + HOUR_MS - 1);
     maintain(f);
-    assert_string_equal("", done(f));
+    assert_string_equal("", ack_all(f));
     fixture_advance(f, 1);
-    assert_string_equal("late", done(f));
+    assert_string_equal("late", ack_all(f));
 }
 
 PAWL_TEST(retries_and_releases_of_a_clock_that_was_ahead_come_back)
 {
     fixture *f = fixture_open(NULL);
-    pawl_owner owner = kit_owner(1);
+    pawl_owner owner = queue_owner(1);
 
     fixture_send(f, "t", "retried");
-    set(f, YEAR_MS);
-    kit_abandon(f, owner, fixture_claim(f, owner, DAY_MS, 1), "no", 10 * MINUTE_MS);
+    set_clock(f, YEAR_MS);
+    queue_abandon(f, owner, fixture_claim(f, owner, DAY_MS, 1), "no", 10 * MINUTE_MS);
     fixture_send(f, "t", "released");
-    kit_release(f, owner, fixture_claim(f, owner, DAY_MS, 1));
+    queue_release(f, owner, fixture_claim(f, owner, DAY_MS, 1));
     maintain(f);
-    set(f, 0);
+    set_clock(f, 0);
     maintain(f);
-    assert_string_equal("released", done(f));
+    assert_string_equal("released", ack_all(f));
     minutes(f, 9);
-    assert_string_equal("", done(f));
+    assert_string_equal("", ack_all(f));
     minutes(f, 4);
-    assert_string_equal("retried", done(f));
+    assert_string_equal("retried", ack_all(f));
 }
 
 PAWL_TEST(claims_of_workers_that_died_while_the_clock_was_ahead_end)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing own = kit_message("t", "own");
+    pawl_outgoing own = queue_message("t", "own");
 
     own.lease_ms = 2 * MINUTE_MS;
-    kit_send(f, &own);
+    queue_send(f, &own);
     fixture_send(f, "t", "x");
-    set(f, YEAR_MS);
-    fixture_claim(f, kit_owner(1), 10 * MINUTE_MS, 2);
+    set_clock(f, YEAR_MS);
+    fixture_claim(f, queue_owner(1), 10 * MINUTE_MS, 2);
     maintain(f);
-    set(f, 0);
+    set_clock(f, 0);
     minutes(f, 5);
-    assert_string_equal("own", done(f));
+    assert_string_equal("own", ack_all(f));
     minutes(f, 4);
-    assert_string_equal("", done(f));
+    assert_string_equal("", ack_all(f));
     minutes(f, 5);
-    assert_string_equal("x", done(f));
-    kit_check(f);
+    assert_string_equal("x", ack_all(f));
+    queue_check(f);
 }
 
 PAWL_TEST(a_delivery_whose_receiver_died_while_the_clock_was_ahead_is_taken_over)
 {
     fixture *f = fixture_open(NULL);
 
-    set(f, YEAR_MS);
+    set_clock(f, YEAR_MS);
     maintain(f);
     pawl_arrival *lost = inbox_call(f, "a", NULL);
     assert_answer(PAWL_INBOX_NEW, lost);
-    set(f, 0);
+    set_clock(f, 0);
     assert_answer(PAWL_INBOX_IN_PROGRESS, inbox_call(f, "a", NULL));
     minutes(f, 4);
     assert_answer(PAWL_INBOX_NEW, inbox_call(f, "a", NULL));
@@ -159,35 +159,35 @@ PAWL_TEST(a_clock_that_was_behind_makes_no_timer_run_early)
 {
     fixture *f = fixture_open(NULL);
 
-    kit_send_after(f, "t", "delayed", HOUR_MS);
+    queue_send_after(f, "t", "delayed", HOUR_MS);
     send_at(f, "named", HOUR_MS);
     fixture_send(f, "t", "x");
     maintain(f);
-    set(f, -YEAR_MS);
+    set_clock(f, -YEAR_MS);
     for (int i = 0; i < 5; i++) {
         maintain(f);
         fixture_advance(f, 10 * SECOND_MS);
     }
-    assert_string_equal("x", done(f)); /* it was due when it was sent */
-    set(f, MINUTE_MS);
+    assert_string_equal("x", ack_all(f)); /* it was due when it was sent */
+    set_clock(f, MINUTE_MS);
     minutes(f, 57);
-    assert_string_equal("", done(f));
+    assert_string_equal("", ack_all(f));
     minutes(f, 3);
-    assert_string_equal("delayed named", done(f));
+    assert_string_equal("delayed named", ack_all(f));
 }
 
 PAWL_TEST(more_than_one_batch_comes_back_after_the_clock_was_ahead)
 {
     fixture *f = fixture_open(NULL);
 
-    set(f, YEAR_MS);
+    set_clock(f, YEAR_MS);
     for (int i = 0; i < 1200; i++)
-        kit_send_after(f, "t", "x", i % 2 ? MINUTE_MS : 0);
-    set(f, 0);
+        queue_send_after(f, "t", "x", i % 2 ? MINUTE_MS : 0);
+    set_clock(f, 0);
     maintain(f);
-    assert_int_equal(600, pawl_messages_count(fixture_claim(f, kit_owner(1), DAY_MS, 1000)));
+    assert_int_equal(600, pawl_messages_count(fixture_claim(f, queue_owner(1), DAY_MS, 1000)));
     minutes(f, 4);
-    assert_int_equal(600, pawl_messages_count(fixture_claim(f, kit_owner(1), DAY_MS, 1000)));
+    assert_int_equal(600, pawl_messages_count(fixture_claim(f, queue_owner(1), DAY_MS, 1000)));
 }
 
 PAWL_TEST_ON(postgres, a_clock_that_goes_on_writes_nothing_more_than_every_ten_seconds)

@@ -1,9 +1,9 @@
 /* tests/conformance/clock_reset_test.c - setting the clock back after the machine's was ahead. */
-#include "job_kit.h"
+#include "job_fixture.h"
 
 #define YEAR_MS (365 * DAY_MS)
 
-static void set(fixture *f, int64_t ms)
+static void set_clock(fixture *f, int64_t ms)
 {
     fixture_set(f, (pawl_wall){FIXTURE_START.us + ms * 1000});
 }
@@ -28,10 +28,10 @@ static pawl_wall store_now(fixture *f)
 
 static pawl_work_id send_in(fixture *f, const char *payload, int64_t delay_ms)
 {
-    pawl_outgoing message = kit_message("t", payload);
+    pawl_outgoing message = queue_message("t", payload);
 
     message.delay_ms = delay_ms;
-    return kit_send(f, &message).work_id;
+    return queue_send(f, &message).work_id;
 }
 
 PAWL_TEST(a_clock_that_is_right_is_left_alone)
@@ -51,22 +51,23 @@ PAWL_TEST(what_was_sent_while_the_clock_was_ahead_comes_in_time)
     pawl_work_id before, after;
 
     before = send_in(f, "before", DAY_MS);
-    set(f, HOUR_MS * 2);
+    set_clock(f, HOUR_MS * 2);
     fixture_send(f, "t", "at once");
     after = send_in(f, "in a minute", MINUTE_MS);
-    set(f, 0);
+    set_clock(f, 0);
     pawl_clock_reset done = reset(f, false);
     assert_true(done.done);
     assert_int_equal(2 * HOUR_MS, done.ahead_ms);
     assert_time(FIXTURE_START.us, store_now(f));
-    assert_time(FIXTURE_START.us + DAY_MS * 1000, pawl_message_due_at(kit_get(f, before)));
-    assert_time(FIXTURE_START.us + MINUTE_MS * 1000, pawl_message_due_at(kit_get(f, after)));
-    assert_time(FIXTURE_START.us, pawl_message_created_at(kit_get(f, after)));
-    assert_string_equal("at once", kit_payloads(fixture_claim(f, kit_owner(1), DAY_MS, 10)));
+    assert_time(FIXTURE_START.us + DAY_MS * 1000, pawl_message_due_at(queue_get(f, before)));
+    assert_time(FIXTURE_START.us + MINUTE_MS * 1000, pawl_message_due_at(queue_get(f, after)));
+    assert_time(FIXTURE_START.us, pawl_message_created_at(queue_get(f, after)));
+    assert_string_equal("at once", queue_payloads(fixture_claim(f, queue_owner(1), DAY_MS, 10)));
     fixture_advance(f, MINUTE_MS);
-    assert_string_equal("in a minute", kit_payloads(fixture_claim(f, kit_owner(1), DAY_MS, 10)));
+    assert_string_equal("in a minute",
+                        queue_payloads(fixture_claim(f, queue_owner(1), DAY_MS, 10)));
     assert_time(FIXTURE_START.us + MINUTE_MS * 1000, store_now(f));
-    kit_check(f);
+    queue_check(f);
 }
 
 PAWL_TEST(other_processes_follow_the_clock_that_was_set_back)
@@ -76,9 +77,9 @@ PAWL_TEST(other_processes_follow_the_clock_that_was_set_back)
     pawl_error err = PAWL_ERROR_INIT;
     pawl_wall now = PAWL_NEVER;
 
-    set(f, YEAR_MS);
+    set_clock(f, YEAR_MS);
     fixture_send(f, "t", "x");
-    set(f, 0);
+    set_clock(f, 0);
     fixture_restart_machine(f); /* so that the other one goes by what it remembers */
     assert_ok(pawl_store_now(other, &now, &err), &err);
     reset(f, false);
@@ -96,10 +97,10 @@ PAWL_TEST(what_is_held_stops_it_unless_it_is_forced)
     pawl_clock_reset done = {0};
     pawl_error err = PAWL_ERROR_INIT;
 
-    set(f, YEAR_MS);
+    set_clock(f, YEAR_MS);
     fixture_send(f, "t", "x");
-    fixture_claim(f, kit_owner(1), HOUR_MS, 1);
-    set(f, 0);
+    fixture_claim(f, queue_owner(1), HOUR_MS, 1);
+    set_clock(f, 0);
     assert_status(PAWL_E_HELD, pawl_store_reset_clock(fixture_store(f), false, false, &done, &err),
                   &err);
     assert_says(&err, "stop all workers");
@@ -109,21 +110,21 @@ PAWL_TEST(what_is_held_stops_it_unless_it_is_forced)
     assert_int_equal(YEAR_MS, done.ahead_ms);
     assert_true(reset(f, true).done);
     fixture_advance(f, HOUR_MS - 1000);
-    assert_int_equal(0, kit_reap(f));
+    assert_int_equal(0, queue_reap(f));
     fixture_advance(f, 1000);
-    assert_int_equal(1, kit_reap(f)); /* the lease ends an hour after the reset, not in a year */
-    assert_string_equal("x", kit_payloads(fixture_claim(f, kit_owner(2), HOUR_MS, 1)));
-    kit_check(f);
+    assert_int_equal(1, queue_reap(f)); /* the lease ends an hour after the reset, not in a year */
+    assert_string_equal("x", queue_payloads(fixture_claim(f, queue_owner(2), HOUR_MS, 1)));
+    queue_check(f);
 }
 
 PAWL_TEST(what_ended_while_the_clock_was_ahead_is_kept_as_long_as_it_should)
 {
     fixture *f = fixture_open(NULL);
 
-    set(f, YEAR_MS);
+    set_clock(f, YEAR_MS);
     fixture_send(f, "t", "x");
-    kit_ack(f, kit_owner(1), fixture_claim(f, kit_owner(1), HOUR_MS, 1));
-    set(f, 0);
+    queue_ack(f, queue_owner(1), fixture_claim(f, queue_owner(1), HOUR_MS, 1));
+    set_clock(f, 0);
     reset(f, false);
     assert_time(FIXTURE_START.us,
                 (pawl_wall){fixture_count(f, "SELECT {us:finished_at} FROM {outcome}")});
@@ -137,9 +138,9 @@ PAWL_TEST(jobs_go_by_the_clock_that_was_set_back_and_repeat_nothing)
     job.overlap = PAWL_OVERLAP_ALLOW;
     job_put(f, &job);
     job_tick(f);
-    set(f, 10 * MINUTE_MS);
+    set_clock(f, 10 * MINUTE_MS);
     assert_int_equal(1, job_tick(f).runs);
-    set(f, 30 * SECOND_MS);
+    set_clock(f, 30 * SECOND_MS);
     reset(f, false);
     job_tick(f);
     for (int i = 1; i < 10; i++)

@@ -1,5 +1,5 @@
 /* tests/conformance/clock_test.c - the database's clock decides, also when it jumps. */
-#include "kit.h"
+#include "queue_fixture.h"
 
 #include <time.h>
 
@@ -36,9 +36,9 @@ PAWL_TEST(the_real_clock_is_the_machines)
 
     /* One second on either side: both are rounded. */
     assert_in_range(now.us / 1000000, before - 1, after + 1);
-    assert_in_range(pawl_message_created_at(kit_get(f, id)).us / 1000000, before - 1, after + 1);
+    assert_in_range(pawl_message_created_at(queue_get(f, id)).us / 1000000, before - 1, after + 1);
     assert_true(store_now(f).us >= now.us);
-    assert_string_equal("x", kit_payloads(fixture_claim(f, kit_owner(1), MINUTE_MS, 1)));
+    assert_string_equal("x", queue_payloads(fixture_claim(f, queue_owner(1), MINUTE_MS, 1)));
 }
 
 PAWL_TEST_ON(sqlite, sqlite_never_answers_less_than_it_wrote_down)
@@ -51,9 +51,9 @@ PAWL_TEST_ON(sqlite, sqlite_never_answers_less_than_it_wrote_down)
     fixture_set(f, FIXTURE_START);
     assert_time(FIXTURE_START.us + HOUR_MS * 1000, store_now(f));
     id = fixture_send(f, "t", "y");
-    assert_time(FIXTURE_START.us + HOUR_MS * 1000, pawl_message_created_at(kit_get(f, id)));
+    assert_time(FIXTURE_START.us + HOUR_MS * 1000, pawl_message_created_at(queue_get(f, id)));
     fixture_set(f, (pawl_wall){FIXTURE_START.us + 2 * HOUR_MS * 1000});
-    fixture_claim(f, kit_owner(1), MINUTE_MS, 10);
+    fixture_claim(f, queue_owner(1), MINUTE_MS, 10);
     fixture_set(f, FIXTURE_START);
     fixture_reopen(f);
     assert_time(FIXTURE_START.us + 2 * HOUR_MS * 1000, store_now(f));
@@ -71,10 +71,10 @@ static void spoil(fixture *f)
 
 static void send_later(fixture *f, int64_t ms)
 {
-    pawl_outgoing message = kit_message("t", "later");
+    pawl_outgoing message = queue_message("t", "later");
 
     message.delay_ms = ms;
-    kit_send(f, &message);
+    queue_send(f, &message);
 }
 
 PAWL_TEST_ON(sqlite, time_goes_on_while_the_wall_clock_is_behind)
@@ -83,30 +83,30 @@ PAWL_TEST_ON(sqlite, time_goes_on_while_the_wall_clock_is_behind)
 
     spoil(f);
     send_later(f, 10 * SECOND_MS);
-    assert_string_equal("x", kit_payloads(fixture_claim(f, kit_owner(1), SECOND_MS, 10)));
+    assert_string_equal("x", queue_payloads(fixture_claim(f, queue_owner(1), SECOND_MS, 10)));
     fixture_advance(f, 10 * SECOND_MS);
     /* Nothing was written since: reading alone has to see that the time went on. */
     assert_time(FIXTURE_START.us + YEAR_US + 10 * SECOND_MS * 1000, store_now(f));
-    assert_int_equal(1, kit_reap(f));
-    assert_int_equal(2, (int)pawl_messages_count(fixture_claim(f, kit_owner(2), SECOND_MS, 10)));
+    assert_int_equal(1, queue_reap(f));
+    assert_int_equal(2, (int)pawl_messages_count(fixture_claim(f, queue_owner(2), SECOND_MS, 10)));
 }
 
 PAWL_TEST_ON(sqlite, a_message_reads_as_expired_by_the_time_that_goes_on)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing message = kit_message("t", "short-lived");
+    pawl_outgoing message = queue_message("t", "short-lived");
     pawl_filter filter = PAWL_FILTER_INIT;
     pawl_error err = PAWL_ERROR_INIT;
     pawl_messages *list = NULL;
 
     spoil(f);
     message.expires_at = (pawl_wall){store_now(f).us + 10 * SECOND_MS * 1000};
-    pawl_work_id id = kit_send(f, &message).work_id;
+    pawl_work_id id = queue_send(f, &message).work_id;
     fixture_advance(f, 10 * SECOND_MS);
     assert_int_equal(PAWL_STATE_EXPIRED, fixture_state(f, id));
     filter.states = 1u << PAWL_STATE_EXPIRED;
     assert_ok(pawl_outbox_list(fixture_store(f), &filter, &list, NULL, &err), &err);
-    assert_int_equal(1, pawl_messages_count(kit_keep(list)));
+    assert_int_equal(1, pawl_messages_count(queue_keep(list)));
 }
 
 PAWL_TEST_ON(sqlite, time_goes_on_in_every_process)
@@ -194,16 +194,16 @@ PAWL_TEST(a_clock_that_steps_back_loses_nothing)
 
     fixture_advance(f, HOUR_MS);
     fixture_send(f, "t", "before");
-    assert_string_equal("before", kit_payloads(fixture_claim(f, kit_owner(1), DAY_MS, 10)));
+    assert_string_equal("before", queue_payloads(fixture_claim(f, queue_owner(1), DAY_MS, 10)));
     fixture_send(f, "t", "waits");
     fixture_set(f, FIXTURE_START);
     fixture_send(f, "t", "after");
     /* PostgreSQL gives what was sent after the step at once, the rest when its time comes again. */
-    fixture_claim(f, kit_owner(1), DAY_MS, 10);
+    fixture_claim(f, queue_owner(1), DAY_MS, 10);
     fixture_advance(f, 2 * HOUR_MS);
-    fixture_claim(f, kit_owner(1), DAY_MS, 10);
+    fixture_claim(f, queue_owner(1), DAY_MS, 10);
     assert_int_equal(3, fixture_count(f, "SELECT count(*) FROM {message} WHERE state = 1"));
-    kit_check(f);
+    queue_check(f);
 }
 
 PAWL_TEST(what_is_sent_after_a_step_back_is_claimed)
@@ -213,12 +213,12 @@ PAWL_TEST(what_is_sent_after_a_step_back_is_claimed)
     fixture_advance(f, HOUR_MS);
     for (int i = 0; i < 3; i++) {
         fixture_send(f, "t", "old");
-        assert_string_equal("old", kit_payloads(fixture_claim(f, kit_owner(1), DAY_MS, 10)));
+        assert_string_equal("old", queue_payloads(fixture_claim(f, queue_owner(1), DAY_MS, 10)));
         fixture_advance(f, SECOND_MS);
     }
     fixture_set(f, FIXTURE_START);
     fixture_send(f, "t", "new");
-    assert_string_equal("new", kit_payloads(fixture_claim(f, kit_owner(1), DAY_MS, 10)));
+    assert_string_equal("new", queue_payloads(fixture_claim(f, queue_owner(1), DAY_MS, 10)));
 }
 
 PAWL_TEST(a_clock_that_jumps_ahead_ends_leases_and_the_fence_protects)
@@ -227,23 +227,23 @@ PAWL_TEST(a_clock_that_jumps_ahead_ends_leases_and_the_fence_protects)
     pawl_messages *early, *late;
 
     fixture_send(f, "t", "x");
-    early = fixture_claim(f, kit_owner(1), HOUR_MS, 1);
+    early = fixture_claim(f, queue_owner(1), HOUR_MS, 1);
     fixture_advance(f, DAY_MS);
-    assert_int_equal(1, kit_reap(f));
-    late = fixture_claim(f, kit_owner(2), HOUR_MS, 1);
-    assert_int_equal(0, kit_ack(f, kit_owner(1), early));
-    assert_int_equal(1, kit_ack(f, kit_owner(2), late));
+    assert_int_equal(1, queue_reap(f));
+    late = fixture_claim(f, queue_owner(2), HOUR_MS, 1);
+    assert_int_equal(0, queue_ack(f, queue_owner(1), early));
+    assert_int_equal(1, queue_ack(f, queue_owner(2), late));
 }
 
 PAWL_TEST(times_keep_their_microseconds)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing message = kit_message("t", "x");
+    pawl_outgoing message = queue_message("t", "x");
     const pawl_message *m;
 
     fixture_set(f, (pawl_wall){FIXTURE_START.us + 123457});
     message.due_at = (pawl_wall){FIXTURE_START.us + 987654321};
-    m = kit_get(f, kit_send(f, &message).work_id);
+    m = queue_get(f, queue_send(f, &message).work_id);
     assert_time(FIXTURE_START.us + 123457, pawl_message_created_at(m));
     assert_time(FIXTURE_START.us + 987654321, pawl_message_due_at(m));
 }

@@ -4,7 +4,7 @@
  * The store remembers where its claims may start (docs/internals/claim-cursor.md). Every test first
  * makes it move on, then lets something appear behind that place.
  */
-#include "kit.h"
+#include "queue_fixture.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 
 static const char *claim_all(fixture *f)
 {
-    return kit_payloads(fixture_claim(f, kit_owner(9), DAY_MS, 100));
+    return queue_payloads(fixture_claim(f, queue_owner(9), DAY_MS, 100));
 }
 
 /* Claims that find something and claims that do not, until the store starts after them. */
@@ -33,7 +33,7 @@ static void move_on(fixture *f, const char *topic)
 static void tx_send(pawl_tx *tx, const char *topic, const char *payload)
 {
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing message = kit_message(topic, payload);
+    pawl_outgoing message = queue_message(topic, payload);
 
     assert_ok(pawl_tx_enqueue(tx, &message, NULL, &err), &err);
 }
@@ -48,7 +48,7 @@ PAWL_TEST_ON(postgres, what_commits_late_is_found)
         fixture_tx_commit(f, 0);
         assert_string_equal("late", claim_all(f));
     }
-    kit_check(f);
+    queue_check(f);
 }
 
 PAWL_TEST_ON(postgres, several_late_commits_are_found_one_by_one)
@@ -85,7 +85,7 @@ PAWL_TEST_ON(postgres, a_late_commit_of_more_than_one_claim_takes_is_found_whole
     fixture_tx_commit(f, 0);
     fixture_send(f, "t", "new");
     for (int i = 0; i < 11; i++)
-        late += strcmp("late", kit_payloads(fixture_claim(f, kit_owner(1), DAY_MS, 1))) == 0;
+        late += strcmp("late", queue_payloads(fixture_claim(f, queue_owner(1), DAY_MS, 1))) == 0;
     assert_int_equal(10, late);
     assert_string_equal("", claim_all(f));
     assert_int_equal(0, fixture_count(f, "SELECT count(*) FROM {queue} WHERE fence = 0"));
@@ -123,38 +123,38 @@ PAWL_TEST(what_becomes_ready_again_is_found)
     pawl_work_id dead;
 
     fixture_send(f, "t", "released");
-    released = fixture_claim(f, kit_owner(1), DAY_MS, 1);
+    released = fixture_claim(f, queue_owner(1), DAY_MS, 1);
     fixture_send(f, "t", "abandoned");
-    abandoned = fixture_claim(f, kit_owner(1), DAY_MS, 1);
+    abandoned = fixture_claim(f, queue_owner(1), DAY_MS, 1);
     fixture_send(f, "t", "reaped");
-    fixture_claim(f, kit_owner(1), MINUTE_MS, 1);
-    dead = kit_make(f, "t", "redriven", PAWL_STATE_FAILED);
+    fixture_claim(f, queue_owner(1), MINUTE_MS, 1);
+    dead = queue_make(f, "t", "redriven", PAWL_STATE_FAILED);
     move_on(f, "t");
-    kit_release(f, kit_owner(1), released);
+    queue_release(f, queue_owner(1), released);
     assert_string_equal("released", claim_all(f));
     move_on(f, "t");
-    kit_abandon(f, kit_owner(1), abandoned, NULL, 5 * SECOND_MS);
+    queue_abandon(f, queue_owner(1), abandoned, NULL, 5 * SECOND_MS);
     assert_string_equal("", claim_all(f));
     fixture_advance(f, 5 * SECOND_MS);
     assert_string_equal("abandoned", claim_all(f));
     move_on(f, "t");
     fixture_advance(f, MINUTE_MS);
-    assert_int_equal(1, kit_reap(f));
+    assert_int_equal(1, queue_reap(f));
     assert_string_equal("reaped", claim_all(f));
     move_on(f, "t");
-    kit_redrive(f, dead);
+    queue_redrive(f, dead);
     assert_string_equal("redriven", claim_all(f));
-    kit_check(f);
+    queue_check(f);
 }
 
 PAWL_TEST(a_due_time_in_the_past_is_found)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing message = kit_message("t", "old");
+    pawl_outgoing message = queue_message("t", "old");
 
     move_on(f, "t");
     message.due_at = (pawl_wall){FIXTURE_START.us - DAY_MS * 1000};
-    kit_send(f, &message);
+    queue_send(f, &message);
     assert_string_equal("old", claim_all(f));
 }
 
@@ -162,7 +162,7 @@ PAWL_TEST(what_is_not_due_yet_is_found_when_it_is)
 {
     fixture *f = fixture_open(NULL);
 
-    kit_send_after(f, "t", "timer", 10 * SECOND_MS);
+    queue_send_after(f, "t", "timer", 10 * SECOND_MS);
     move_on(f, "t");
     move_on(f, "t");
     assert_string_equal("", claim_all(f));
@@ -178,12 +178,13 @@ PAWL_TEST(lanes_that_a_claim_did_not_reach_or_ask_for_keep_their_messages)
 
     opts.topics = wanted;
     opts.topic_count = 1;
-    kit_send_priority(f, "b", "low", 0);
+    queue_send_priority(f, "b", "low", 0);
     for (int i = 0; i < 5; i++) {
-        kit_send_priority(f, "b", "high", 9);
-        assert_string_equal("high", kit_payloads(fixture_claim(f, kit_owner(1), DAY_MS, 1)));
+        queue_send_priority(f, "b", "high", 9);
+        assert_string_equal("high", queue_payloads(fixture_claim(f, queue_owner(1), DAY_MS, 1)));
         fixture_send(f, "a", "asked");
-        assert_string_equal("asked", kit_payloads(kit_claim(f, kit_owner(1), DAY_MS, 10, &opts)));
+        assert_string_equal("asked",
+                            queue_payloads(queue_claim(f, queue_owner(1), DAY_MS, 10, &opts)));
         fixture_advance(f, SECOND_MS);
     }
     assert_string_equal("low", claim_all(f));
@@ -259,14 +260,14 @@ PAWL_TEST_ON(postgres, two_stores_share_a_queue_without_leaving_anything)
     for (int i = 0; i < 6; i++) {
         tx_send(fixture_tx_begin(f, 0), "t", "late");
         move_on(f, "t");
-        assert_ok(pawl_queue_claim(second, kit_owner(2), DAY_MS, 10, NULL, &list, &err), &err);
-        assert_string_equal("", kit_payloads(kit_keep(list)));
+        assert_ok(pawl_queue_claim(second, queue_owner(2), DAY_MS, 10, NULL, &list, &err), &err);
+        assert_string_equal("", queue_payloads(queue_keep(list)));
         fixture_tx_commit(f, 0);
         if (i % 2 == 0) {
             assert_string_equal("late", claim_all(f));
             continue;
         }
-        assert_ok(pawl_queue_claim(second, kit_owner(2), DAY_MS, 10, NULL, &list, &err), &err);
-        assert_string_equal("late", kit_payloads(kit_keep(list)));
+        assert_ok(pawl_queue_claim(second, queue_owner(2), DAY_MS, 10, NULL, &list, &err), &err);
+        assert_string_equal("late", queue_payloads(queue_keep(list)));
     }
 }

@@ -3,7 +3,7 @@
  *
  * docs/internals/claim-cursor.md, "Looks under way at the same time".
  */
-#include "kit.h"
+#include "queue_fixture.h"
 
 #include <pthread.h>
 
@@ -21,14 +21,14 @@ static void *claim_slowly(void *argument)
     slow_claim *slow = argument;
     size_t acked;
 
-    slow->status = pawl_queue_ack_and_claim(slow->store, kit_owner(1), slow->done, 1, DAY_MS, 10,
+    slow->status = pawl_queue_ack_and_claim(slow->store, queue_owner(1), slow->done, 1, DAY_MS, 10,
                                             NULL, &acked, &slow->list, &slow->err);
     return NULL;
 }
 
 static const char *claim_all(fixture *f)
 {
-    return kit_payloads(fixture_claim(f, kit_owner(9), DAY_MS, 100));
+    return queue_payloads(fixture_claim(f, queue_owner(9), DAY_MS, 100));
 }
 
 static void move_on(fixture *f)
@@ -45,12 +45,12 @@ static void move_on(fixture *f)
 static void overtake_slow_claim(fixture *f)
 {
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing late = kit_message("t", "late");
+    pawl_outgoing late = queue_message("t", "late");
     slow_claim slow = {.store = fixture_store(f)};
     pthread_t thread;
 
     fixture_send(f, "t", "first");
-    slow.done = kit_held(fixture_claim(f, kit_owner(1), DAY_MS, 1));
+    slow.done = queue_held(fixture_claim(f, queue_owner(1), DAY_MS, 1));
     move_on(f);
     fixture_tx_exec(f, 1, "BEGIN; SELECT id FROM {queue} WHERE owner = '%s' FOR UPDATE",
                     "ee000000-0000-0000-0000-000000000001");
@@ -61,7 +61,7 @@ static void overtake_slow_claim(fixture *f)
     fixture_tx_exec(f, 1, "COMMIT");
     pthread_join(thread, NULL);
     assert_ok(slow.status, &slow.err);
-    assert_string_equal("", kit_payloads(kit_keep(slow.list)));
+    assert_string_equal("", queue_payloads(queue_keep(slow.list)));
     fixture_tx_commit(f, 0);
     assert_string_equal("late", claim_all(f));
 }
@@ -76,5 +76,5 @@ PAWL_TEST_ON(postgres, a_slow_claim_does_not_end_the_wait_for_a_running_transact
 
     overtake_slow_claim(f); /* opens a second connection, which drops all positions */
     overtake_slow_claim(f);
-    kit_check(f);
+    queue_check(f);
 }

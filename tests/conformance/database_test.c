@@ -1,5 +1,5 @@
 /* tests/conformance/database_test.c - databases that are missing, locked, read-only or damaged. */
-#include "kit.h"
+#include "queue_fixture.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -184,7 +184,7 @@ PAWL_TEST_ON(sqlite, a_damaged_sqlite_file_is_reported_as_damaged)
 /* Root may write everywhere, so the call is made as somebody else. */
 static pawl_status try_to_send(const char *url, pawl_error *err)
 {
-    pawl_outgoing message = kit_message("t", "x");
+    pawl_outgoing message = queue_message("t", "x");
     pawl_store *store = NULL;
     bool root = geteuid() == 0;
     pawl_status st;
@@ -233,7 +233,7 @@ PAWL_TEST_ON(postgres_direct, a_read_only_postgres_server_is_read_only)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing message = kit_message("t", "x");
+    pawl_outgoing message = queue_message("t", "x");
     pawl_store *store = NULL;
     pawl_status st;
 
@@ -283,14 +283,14 @@ PAWL_TEST(a_database_in_memory_is_a_whole_store)
 {
     pawl_error err = PAWL_ERROR_INIT;
     pawl_store_options opts = PAWL_STORE_OPTIONS_INIT;
-    pawl_outgoing message = kit_message("t", "x");
+    pawl_outgoing message = queue_message("t", "x");
     pawl_messages *list = NULL;
     pawl_store *store = NULL;
 
     opts.deploy_schema = true;
     assert_ok(pawl_store_open("sqlite::memory:", &opts, &store, &err), &err);
     assert_ok(pawl_outbox_enqueue(store, &message, NULL, &err), &err);
-    assert_ok(pawl_queue_claim(store, kit_owner(1), MINUTE_MS, 1, NULL, &list, &err), &err);
-    assert_string_equal("x", kit_payloads(kit_keep(list)));
+    assert_ok(pawl_queue_claim(store, queue_owner(1), MINUTE_MS, 1, NULL, &list, &err), &err);
+    assert_string_equal("x", queue_payloads(queue_keep(list)));
     pawl_store_close(store);
 }

@@ -1,5 +1,5 @@
 /* tests/conformance/dead_test.c - dead letters are recorded for a handler until it succeeds. */
-#include "kit.h"
+#include "queue_fixture.h"
 
 static void want(fixture *f, const char *topic, bool wanted)
 {
@@ -13,22 +13,23 @@ static pawl_messages *claim_dead(fixture *f, int limit)
     pawl_error err = PAWL_ERROR_INIT;
     pawl_messages *list = NULL;
 
-    assert_ok(pawl_dead_claim(fixture_store(f), kit_owner(7), MINUTE_MS, limit, NULL, &list, &err),
-              &err);
-    return kit_keep(list);
+    assert_ok(
+        pawl_dead_claim(fixture_store(f), queue_owner(7), MINUTE_MS, limit, NULL, &list, &err),
+        &err);
+    return queue_keep(list);
 }
 
 static const char *dead(fixture *f)
 {
-    return kit_payloads(claim_dead(f, 100));
+    return queue_payloads(claim_dead(f, 100));
 }
 
-static size_t done(fixture *f, const pawl_messages *list)
+static size_t end_dead_letters(fixture *f, const pawl_messages *list)
 {
     pawl_error err = PAWL_ERROR_INIT;
     size_t changed = 0;
 
-    assert_ok(pawl_dead_done(fixture_store(f), kit_owner(7), kit_held(list),
+    assert_ok(pawl_dead_done(fixture_store(f), queue_owner(7), queue_held(list),
                              pawl_messages_count(list), &changed, &err),
               &err);
     return changed;
@@ -39,7 +40,7 @@ static size_t retry(fixture *f, const pawl_messages *list, int64_t delay_ms)
     pawl_error err = PAWL_ERROR_INIT;
     size_t changed = 0;
 
-    assert_ok(pawl_dead_retry(fixture_store(f), kit_owner(7), kit_held(list),
+    assert_ok(pawl_dead_retry(fixture_store(f), queue_owner(7), queue_held(list),
                               pawl_messages_count(list), "no luck", delay_ms, &changed, &err),
               &err);
     return changed;
@@ -54,32 +55,32 @@ PAWL_TEST(nothing_is_recorded_unless_it_was_asked_for)
 {
     fixture *f = fixture_open(NULL);
 
-    kit_make(f, "t", "x", PAWL_STATE_FAILED);
+    queue_make(f, "t", "x", PAWL_STATE_FAILED);
     want(f, "u", true);
-    kit_make(f, "t", "y", PAWL_STATE_FAILED);
+    queue_make(f, "t", "y", PAWL_STATE_FAILED);
     assert_string_equal("", dead(f));
     want(f, "t", true);
-    kit_make(f, "t", "z", PAWL_STATE_FAILED);
+    queue_make(f, "t", "z", PAWL_STATE_FAILED);
     assert_string_equal("z", dead(f));
     want(f, "t", false);
-    kit_make(f, "t", "w", PAWL_STATE_FAILED);
+    queue_make(f, "t", "w", PAWL_STATE_FAILED);
     assert_int_equal(1, records(f));
-    kit_check(f);
+    queue_check(f);
 }
 
 PAWL_TEST(every_topic_at_once)
 {
     fixture *f = fixture_open(NULL);
 
-    kit_make(f, "t", "before", PAWL_STATE_FAILED);
+    queue_make(f, "t", "before", PAWL_STATE_FAILED);
     want(f, NULL, true);
-    kit_make(f, "t", "x", PAWL_STATE_FAILED);
+    queue_make(f, "t", "x", PAWL_STATE_FAILED);
     fixture_advance(f, SECOND_MS);
-    kit_make(f, "new", "y", PAWL_STATE_FAILED);
+    queue_make(f, "new", "y", PAWL_STATE_FAILED);
     assert_string_equal("x y", dead(f));
     want(f, NULL, false);
-    kit_make(f, "t", "after", PAWL_STATE_FAILED);
-    kit_make(f, "newer", "after", PAWL_STATE_FAILED);
+    queue_make(f, "t", "after", PAWL_STATE_FAILED);
+    queue_make(f, "newer", "after", PAWL_STATE_FAILED);
     assert_int_equal(2, records(f));
     assert_int_equal(0, fixture_count(f, "SELECT count(*) FROM {topic}"));
 }
@@ -87,36 +88,36 @@ PAWL_TEST(every_topic_at_once)
 PAWL_TEST(every_way_to_die_is_recorded_with_the_move)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing message = kit_message("t", "abandoned");
+    pawl_outgoing message = queue_message("t", "abandoned");
     pawl_messages *list;
 
     want(f, "t", true);
-    kit_make(f, "t", "failed", PAWL_STATE_FAILED);
+    queue_make(f, "t", "failed", PAWL_STATE_FAILED);
     message.max_attempts = 1;
-    kit_send(f, &message);
-    list = fixture_claim(f, kit_owner(1), MINUTE_MS, 1);
-    kit_abandon(f, kit_owner(1), list, "no", SECOND_MS);
+    queue_send(f, &message);
+    list = fixture_claim(f, queue_owner(1), MINUTE_MS, 1);
+    queue_abandon(f, queue_owner(1), list, "no", SECOND_MS);
     message.payload = "reaped";
     message.payload_size = 6;
-    kit_send(f, &message);
-    fixture_claim(f, kit_owner(1), MINUTE_MS, 1);
+    queue_send(f, &message);
+    fixture_claim(f, queue_owner(1), MINUTE_MS, 1);
     fixture_advance(f, 2 * MINUTE_MS);
-    assert_int_equal(1, kit_reap(f));
+    assert_int_equal(1, queue_reap(f));
     message.payload = "expired";
     message.payload_size = 7;
     message.expires_at = (pawl_wall){FIXTURE_START.us + HOUR_MS * 1000};
-    kit_send(f, &message);
+    queue_send(f, &message);
     fixture_advance(f, 2 * HOUR_MS);
-    assert_int_equal(1, kit_expire(f));
-    kit_make(f, "t", "done", PAWL_STATE_DONE);
-    kit_make(f, "t", "cancelled", PAWL_STATE_CANCELLED);
-    message = kit_message("t", "to be tried again");
-    kit_send(f, &message);
-    list = fixture_claim(f, kit_owner(1), MINUTE_MS, 1);
-    kit_abandon(f, kit_owner(1), list, "no", SECOND_MS);
+    assert_int_equal(1, queue_expire(f));
+    queue_make(f, "t", "done", PAWL_STATE_DONE);
+    queue_make(f, "t", "cancelled", PAWL_STATE_CANCELLED);
+    message = queue_message("t", "to be tried again");
+    queue_send(f, &message);
+    list = fixture_claim(f, queue_owner(1), MINUTE_MS, 1);
+    queue_abandon(f, queue_owner(1), list, "no", SECOND_MS);
     assert_int_equal(4, records(f));
     assert_string_equal("failed abandoned reaped expired", dead(f));
-    kit_check(f);
+    queue_check(f);
 }
 
 PAWL_TEST(a_handler_gets_the_message_as_it_ended)
@@ -127,18 +128,18 @@ PAWL_TEST(a_handler_gets_the_message_as_it_ended)
     const pawl_message *message;
 
     want(f, "t", true);
-    id = kit_make(f, "t", "x", PAWL_STATE_FAILED);
+    id = queue_make(f, "t", "x", PAWL_STATE_FAILED);
     list = claim_dead(f, 1);
     message = pawl_messages_at(list, 0);
     assert_int_equal(id.value, pawl_message_work_id(message).value);
     assert_int_equal(PAWL_STATE_FAILED, pawl_message_state(message));
     assert_string_equal("t", pawl_message_topic(message));
-    assert_string_equal("x", kit_payload(message));
+    assert_string_equal("x", queue_payload(message));
     assert_int_equal(1, pawl_message_dead_call(message));
     assert_int_equal(1, pawl_message_retries(message));
     assert_true(pawl_message_fence(message) > 0);
     assert_time(FIXTURE_START.us + MINUTE_MS * 1000, pawl_message_lease_until(message));
-    assert_int_equal(0, pawl_message_dead_call(kit_get(f, id)));
+    assert_int_equal(0, pawl_message_dead_call(queue_get(f, id)));
     assert_int_equal(PAWL_STATE_FAILED, fixture_state(f, id));
 }
 
@@ -148,7 +149,7 @@ PAWL_TEST(it_is_called_until_it_succeeds)
     pawl_messages *list;
 
     want(f, "t", true);
-    kit_make(f, "t", "x", PAWL_STATE_FAILED);
+    queue_make(f, "t", "x", PAWL_STATE_FAILED);
     list = claim_dead(f, 10);
     assert_string_equal("", dead(f)); /* somebody is at it */
     assert_int_equal(1, retry(f, list, 5 * SECOND_MS));
@@ -158,8 +159,8 @@ PAWL_TEST(it_is_called_until_it_succeeds)
     fixture_advance(f, SECOND_MS);
     list = claim_dead(f, 10);
     assert_int_equal(2, pawl_message_dead_call(pawl_messages_at(list, 0)));
-    assert_int_equal(1, done(f, list));
-    assert_int_equal(0, done(f, list));
+    assert_int_equal(1, end_dead_letters(f, list));
+    assert_int_equal(0, end_dead_letters(f, list));
     assert_int_equal(0, records(f));
     fixture_advance(f, DAY_MS);
     assert_string_equal("", dead(f));
@@ -171,7 +172,7 @@ PAWL_TEST(the_delays_grow_by_the_stores_policy)
     int64_t expected_ms[] = {1000, 2000, 4000, 8000, 16000, 32000, 60000, 60000};
 
     want(f, "t", true);
-    kit_make(f, "t", "x", PAWL_STATE_FAILED);
+    queue_make(f, "t", "x", PAWL_STATE_FAILED);
     for (size_t i = 0; i < COUNT_OF(expected_ms); i++) {
         pawl_messages *list = claim_dead(f, 1);
         assert_int_equal(1, pawl_messages_count(list));
@@ -188,15 +189,15 @@ PAWL_TEST(a_holder_that_died_is_replaced_and_fenced)
     pawl_messages *first, *second;
 
     want(f, "t", true);
-    kit_make(f, "t", "x", PAWL_STATE_FAILED);
+    queue_make(f, "t", "x", PAWL_STATE_FAILED);
     first = claim_dead(f, 1);
     fixture_advance(f, 2 * MINUTE_MS);
     second = claim_dead(f, 1);
     assert_int_equal(1, pawl_messages_count(second));
     assert_true(pawl_message_fence(pawl_messages_at(second, 0)) >
                 pawl_message_fence(pawl_messages_at(first, 0)));
-    assert_int_equal(0, done(f, first));
-    assert_int_equal(1, done(f, second));
+    assert_int_equal(0, end_dead_letters(f, first));
+    assert_int_equal(1, end_dead_letters(f, second));
 }
 
 PAWL_TEST(a_renewed_call_is_left_alone)
@@ -207,15 +208,15 @@ PAWL_TEST(a_renewed_call_is_left_alone)
     size_t changed = 0;
 
     want(f, "t", true);
-    kit_make(f, "t", "x", PAWL_STATE_FAILED);
+    queue_make(f, "t", "x", PAWL_STATE_FAILED);
     list = claim_dead(f, 1);
-    assert_ok(
-        pawl_dead_renew(fixture_store(f), kit_owner(7), kit_held(list), 1, HOUR_MS, &changed, &err),
-        &err);
+    assert_ok(pawl_dead_renew(fixture_store(f), queue_owner(7), queue_held(list), 1, HOUR_MS,
+                              &changed, &err),
+              &err);
     assert_int_equal(1, changed);
     fixture_advance(f, 30 * MINUTE_MS);
     assert_string_equal("", dead(f));
-    assert_int_equal(1, done(f, list));
+    assert_int_equal(1, end_dead_letters(f, list));
 }
 
 PAWL_TEST(redrive_and_purge_end_the_record)
@@ -225,31 +226,31 @@ PAWL_TEST(redrive_and_purge_end_the_record)
     pawl_messages *list;
 
     want(f, "t", true);
-    redriven = kit_make(f, "t", "x", PAWL_STATE_FAILED);
-    purged = kit_make(f, "t", "y", PAWL_STATE_FAILED);
+    redriven = queue_make(f, "t", "x", PAWL_STATE_FAILED);
+    purged = queue_make(f, "t", "y", PAWL_STATE_FAILED);
     list = claim_dead(f, 10);
-    assert_int_equal(1, kit_redrive(f, redriven));
-    assert_int_equal(1, kit_purge(f, purged));
+    assert_int_equal(1, queue_redrive(f, redriven));
+    assert_int_equal(1, queue_purge(f, purged));
     assert_int_equal(0, records(f));
-    assert_int_equal(0, done(f, list));
-    kit_fail(f, kit_owner(1), fixture_claim(f, kit_owner(1), MINUTE_MS, 1), "again");
+    assert_int_equal(0, end_dead_letters(f, list));
+    queue_fail(f, queue_owner(1), fixture_claim(f, queue_owner(1), MINUTE_MS, 1), "again");
     assert_string_equal("x", dead(f));
-    kit_check(f);
+    queue_check(f);
 }
 
 PAWL_TEST(a_failed_message_that_expires_later_is_not_recorded_twice)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing message = kit_message("t", "x");
+    pawl_outgoing message = queue_message("t", "x");
     pawl_enqueued sent;
 
     want(f, "t", true);
     message.expires_at = (pawl_wall){FIXTURE_START.us + HOUR_MS * 1000};
-    sent = kit_send(f, &message);
-    kit_fail(f, kit_owner(1), fixture_claim(f, kit_owner(1), MINUTE_MS, 1), "no");
-    assert_int_equal(1, done(f, claim_dead(f, 1)));
+    sent = queue_send(f, &message);
+    queue_fail(f, queue_owner(1), fixture_claim(f, queue_owner(1), MINUTE_MS, 1), "no");
+    assert_int_equal(1, end_dead_letters(f, claim_dead(f, 1)));
     fixture_advance(f, 2 * HOUR_MS);
-    assert_int_equal(1, kit_expire(f));
+    assert_int_equal(1, queue_expire(f));
     assert_int_equal(PAWL_STATE_EXPIRED, fixture_state(f, sent.work_id));
     assert_int_equal(0, records(f));
 }
@@ -264,12 +265,12 @@ PAWL_TEST(they_can_be_claimed_by_topic_and_in_parts)
 
     want(f, NULL, true);
     for (int i = 0; i < 3; i++)
-        kit_make(f, i == 1 ? "b" : "a", test_note("%d", i), PAWL_STATE_FAILED);
+        queue_make(f, i == 1 ? "b" : "a", test_note("%d", i), PAWL_STATE_FAILED);
     only.topics = topics;
     only.topic_count = 1;
-    assert_ok(pawl_dead_claim(fixture_store(f), kit_owner(7), MINUTE_MS, 10, &only, &list, &err),
+    assert_ok(pawl_dead_claim(fixture_store(f), queue_owner(7), MINUTE_MS, 10, &only, &list, &err),
               &err);
-    assert_string_equal("1", kit_payloads(kit_keep(list)));
+    assert_string_equal("1", queue_payloads(queue_keep(list)));
     assert_int_equal(1, pawl_messages_count(claim_dead(f, 1)));
     assert_int_equal(1, pawl_messages_count(claim_dead(f, 1)));
     assert_int_equal(0, pawl_messages_count(claim_dead(f, 1)));
@@ -283,23 +284,23 @@ PAWL_TEST(bad_arguments_are_refused)
     pawl_held item = {{1}, 1};
     pawl_messages *list = NULL;
 
-    assert_status(PAWL_E_INVALID, pawl_dead_claim(NULL, kit_owner(7), 1, 1, NULL, &list, &err),
+    assert_status(PAWL_E_INVALID, pawl_dead_claim(NULL, queue_owner(7), 1, 1, NULL, &list, &err),
                   &err);
     assert_status(PAWL_E_INVALID,
                   pawl_dead_claim(fixture_store(f), nobody, 1, 1, NULL, &list, &err), &err);
     assert_status(PAWL_E_INVALID,
-                  pawl_dead_claim(fixture_store(f), kit_owner(7), 0, 1, NULL, &list, &err), &err);
+                  pawl_dead_claim(fixture_store(f), queue_owner(7), 0, 1, NULL, &list, &err), &err);
     assert_status(PAWL_E_INVALID,
-                  pawl_dead_claim(fixture_store(f), kit_owner(7), 1, 0, NULL, &list, &err), &err);
+                  pawl_dead_claim(fixture_store(f), queue_owner(7), 1, 0, NULL, &list, &err), &err);
     assert_status(PAWL_E_INVALID,
-                  pawl_dead_claim(fixture_store(f), kit_owner(7), 1, 1, NULL, NULL, &err), &err);
+                  pawl_dead_claim(fixture_store(f), queue_owner(7), 1, 1, NULL, NULL, &err), &err);
     assert_status(PAWL_E_INVALID,
-                  pawl_dead_done(fixture_store(f), kit_owner(7), NULL, 1, NULL, &err), &err);
+                  pawl_dead_done(fixture_store(f), queue_owner(7), NULL, 1, NULL, &err), &err);
     assert_status(PAWL_E_INVALID,
-                  pawl_dead_retry(fixture_store(f), kit_owner(7), &item, 1, NULL, 0, NULL, &err),
+                  pawl_dead_retry(fixture_store(f), queue_owner(7), &item, 1, NULL, 0, NULL, &err),
                   &err);
     assert_status(PAWL_E_INVALID,
-                  pawl_dead_renew(fixture_store(f), kit_owner(7), &item, 1, 0, NULL, &err), &err);
+                  pawl_dead_renew(fixture_store(f), queue_owner(7), &item, 1, 0, NULL, &err), &err);
     assert_status(PAWL_E_INVALID, pawl_topic_dead_letters(fixture_store(f), "", true, &err), &err);
     assert_null(list);
 }

@@ -1,21 +1,21 @@
 /* tests/conformance/defer_test.c - put off without being counted; a destination that is tried now.
  */
-#include "kit.h"
+#include "queue_fixture.h"
 
 #include <string.h>
 
 static pawl_work_id send_to(fixture *f, const char *destination, int max_attempts)
 {
-    pawl_outgoing message = kit_message("t", "x");
+    pawl_outgoing message = queue_message("t", "x");
 
     message.destination = destination;
     message.max_attempts = max_attempts;
-    return kit_send(f, &message).work_id;
+    return queue_send(f, &message).work_id;
 }
 
 static pawl_held claim_one(fixture *f, const char *destination)
 {
-    pawl_messages *list = kit_claim_for(f, kit_owner(1), MINUTE_MS, 1, destination);
+    pawl_messages *list = queue_claim_for(f, queue_owner(1), MINUTE_MS, 1, destination);
 
     assert_int_equal(1, pawl_messages_count(list));
     return fixture_held(list, 0);
@@ -26,7 +26,7 @@ static size_t defer(fixture *f, pawl_held item, const char *error, int64_t delay
     pawl_error err = PAWL_ERROR_INIT;
     size_t changed = 0;
 
-    assert_ok(pawl_queue_defer(fixture_store(f), kit_owner(1), &item, 1, error, delay_ms, NULL,
+    assert_ok(pawl_queue_defer(fixture_store(f), queue_owner(1), &item, 1, error, delay_ms, NULL,
                                &changed, &err),
               &err);
     return changed;
@@ -34,7 +34,7 @@ static size_t defer(fixture *f, pawl_held item, const char *error, int64_t delay
 
 static int64_t wait_us(fixture *f, pawl_work_id id)
 {
-    return pawl_message_next_attempt_at(kit_get(f, id)).us - fixture_now(f).us;
+    return pawl_message_next_attempt_at(queue_get(f, id)).us - fixture_now(f).us;
 }
 
 PAWL_TEST(a_deferred_message_keeps_its_attempts_and_has_an_error_and_a_time)
@@ -43,37 +43,37 @@ PAWL_TEST(a_deferred_message_keeps_its_attempts_and_has_an_error_and_a_time)
     pawl_work_id id = send_to(f, "a", 1); /* its only attempt */
 
     assert_int_equal(1, defer(f, claim_one(f, "a"), "no connection", 90000));
-    const pawl_message *m = kit_get(f, id);
+    const pawl_message *m = queue_get(f, id);
     assert_int_equal(PAWL_STATE_READY, pawl_message_state(m));
     assert_int_equal(0, pawl_message_retries(m));
     assert_int_equal(1, pawl_message_deferrals(m));
     assert_string_equal("no connection", pawl_message_last_error(m));
     assert_int_equal(90000000, wait_us(f, id));
-    assert_int_equal(0, pawl_messages_count(kit_claim_for(f, kit_owner(1), MINUTE_MS, 1, "a")));
+    assert_int_equal(0, pawl_messages_count(queue_claim_for(f, queue_owner(1), MINUTE_MS, 1, "a")));
     fixture_advance(f, 90000);
-    pawl_messages *list = kit_claim_for(f, kit_owner(1), MINUTE_MS, 1, "a");
+    pawl_messages *list = queue_claim_for(f, queue_owner(1), MINUTE_MS, 1, "a");
     assert_int_equal(1, pawl_message_deferrals(pawl_messages_at(list, 0)));
     assert_int_equal(1, defer(f, fixture_held(list, 0), NULL, 0));
-    assert_string_equal("no connection", pawl_message_last_error(kit_get(f, id)));
-    assert_int_equal(2, pawl_message_deferrals(kit_get(f, id)));
-    assert_int_equal(1, pawl_messages_count(kit_claim_for(f, kit_owner(1), MINUTE_MS, 1, "a")));
-    kit_check(f);
+    assert_string_equal("no connection", pawl_message_last_error(queue_get(f, id)));
+    assert_int_equal(2, pawl_message_deferrals(queue_get(f, id)));
+    assert_int_equal(1, pawl_messages_count(queue_claim_for(f, queue_owner(1), MINUTE_MS, 1, "a")));
+    queue_check(f);
 }
 
 PAWL_TEST(deferrals_and_retries_double_the_delay_together)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing message = kit_message("t", "x");
+    pawl_outgoing message = queue_message("t", "x");
 
     message.destination = "a";
     message.backoff = (pawl_backoff){1000, 60000, 0};
-    pawl_work_id id = kit_send(f, &message).work_id;
+    pawl_work_id id = queue_send(f, &message).work_id;
     for (int i = 0; i < 5; i++) {
         pawl_held item = claim_one(f, "a");
         pawl_error err = PAWL_ERROR_INIT;
 
         if (i % 2)
-            assert_ok(pawl_queue_abandon(fixture_store(f), kit_owner(1), &item, 1, NULL,
+            assert_ok(pawl_queue_abandon(fixture_store(f), queue_owner(1), &item, 1, NULL,
                                          PAWL_DELAY_BY_POLICY, NULL, &err),
                       &err);
         else
@@ -81,9 +81,9 @@ PAWL_TEST(deferrals_and_retries_double_the_delay_together)
         assert_int_equal(INT64_C(1000000) << i, wait_us(f, id));
         fixture_advance(f, INT64_C(1000) << i);
     }
-    assert_int_equal(2, pawl_message_retries(kit_get(f, id)));
-    assert_int_equal(3, pawl_message_deferrals(kit_get(f, id)));
-    assert_int_equal(1000, pawl_message_backoff(kit_get(f, id)).base_ms);
+    assert_int_equal(2, pawl_message_retries(queue_get(f, id)));
+    assert_int_equal(3, pawl_message_deferrals(queue_get(f, id)));
+    assert_int_equal(1000, pawl_message_backoff(queue_get(f, id)).base_ms);
 }
 
 PAWL_TEST(only_what_is_still_held_is_deferred)
@@ -97,39 +97,40 @@ PAWL_TEST(only_what_is_still_held_is_deferred)
     assert_int_equal(0, defer(f, stale, "x", 0));
     assert_status(
         PAWL_E_INVALID,
-        pawl_queue_defer(fixture_store(f), kit_owner(1), &item, 1, "x", -1, NULL, NULL, &err),
+        pawl_queue_defer(fixture_store(f), queue_owner(1), &item, 1, "x", -1, NULL, NULL, &err),
         &err);
     assert_status(
         PAWL_E_INVALID,
-        pawl_queue_defer(fixture_store(f), kit_owner(1), &item, 1, "x", 0, &bad, NULL, &err), &err);
+        pawl_queue_defer(fixture_store(f), queue_owner(1), &item, 1, "x", 0, &bad, NULL, &err),
+        &err);
     assert_int_equal(1, defer(f, item, "x", 0));
     assert_int_equal(0, defer(f, item, "x", 0));
-    kit_check(f);
+    queue_check(f);
 }
 
 PAWL_TEST(a_delivery_that_was_killed_is_not_the_destinations_refusal)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing every = kit_message("t", "x");
+    pawl_outgoing every = queue_message("t", "x");
     pawl_error err = PAWL_ERROR_INIT;
     size_t reaped = 0;
 
     every.destination = "a";
     every.count = PAWL_COUNT_ALL;
     every.max_attempts = 1;
-    pawl_work_id counted = kit_send(f, &every).work_id, local = fixture_send(f, "t", "x");
+    pawl_work_id counted = queue_send(f, &every).work_id, local = fixture_send(f, "t", "x");
     pawl_work_id id = send_to(f, "a", 1);
-    kit_claim_for(f, kit_owner(1), MINUTE_MS, 2, "a");
-    fixture_claim(f, kit_owner(1), MINUTE_MS, 1);
+    queue_claim_for(f, queue_owner(1), MINUTE_MS, 2, "a");
+    fixture_claim(f, queue_owner(1), MINUTE_MS, 1);
     fixture_advance(f, MINUTE_MS);
     assert_ok(pawl_queue_reap(fixture_store(f), &reaped, NULL, &err), &err);
     assert_int_equal(3, reaped);
     assert_int_equal(PAWL_STATE_READY, fixture_state(f, id));
-    assert_int_equal(0, pawl_message_retries(kit_get(f, id)));
-    assert_int_equal(1, pawl_message_deferrals(kit_get(f, id)));
+    assert_int_equal(0, pawl_message_retries(queue_get(f, id)));
+    assert_int_equal(1, pawl_message_deferrals(queue_get(f, id)));
     assert_int_equal(PAWL_STATE_FAILED, fixture_state(f, counted));
-    assert_int_equal(1, pawl_message_retries(kit_get(f, local)));
-    kit_check(f);
+    assert_int_equal(1, pawl_message_retries(queue_get(f, local)));
+    queue_check(f);
 }
 
 static int64_t woken(fixture *f)
@@ -148,7 +149,7 @@ static int64_t woken(fixture *f)
 PAWL_TEST(wake_makes_due_what_waits_for_a_destination_and_says_so)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing later = kit_message("t", "x");
+    pawl_outgoing later = queue_message("t", "x");
     pawl_error err = PAWL_ERROR_INIT;
     size_t changed = 0;
 
@@ -156,7 +157,7 @@ PAWL_TEST(wake_makes_due_what_waits_for_a_destination_and_says_so)
     later.delay_ms = HOUR_MS;
     pawl_work_id id = send_to(f, "a", 0), timer, other;
     defer(f, claim_one(f, "a"), "down", HOUR_MS);
-    timer = kit_send(f, &later).work_id;
+    timer = queue_send(f, &later).work_id;
     other = send_to(f, "b", 0);
     defer(f, claim_one(f, "b"), "down", HOUR_MS);
     assert_int_equal(0, woken(f));
@@ -174,7 +175,7 @@ PAWL_TEST(wake_makes_due_what_waits_for_a_destination_and_says_so)
     assert_ok(pawl_queue_wake(fixture_store(f), "nowhere", &changed, &err), &err);
     assert_int_equal(0, changed);
     assert_status(PAWL_E_INVALID, pawl_queue_wake(fixture_store(f), "", NULL, &err), &err);
-    kit_check(f);
+    queue_check(f);
 }
 
 PAWL_TEST(a_local_message_has_a_limit)

@@ -1,6 +1,6 @@
 /* tests/conformance/destination_test.c - messages for elsewhere: who takes them, and who is woken.
  */
-#include "kit.h"
+#include "queue_fixture.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,11 +9,11 @@
 static pawl_work_id send_to(fixture *f, const char *destination, const char *topic,
                             const char *payload, int priority)
 {
-    pawl_outgoing message = kit_message(topic, payload);
+    pawl_outgoing message = queue_message(topic, payload);
 
     message.destination = destination;
     message.priority = priority;
-    return kit_send(f, &message).work_id;
+    return queue_send(f, &message).work_id;
 }
 
 /* A claim that names destinations, as "a b c". */
@@ -25,12 +25,12 @@ static const char *claim_for(fixture *f, const char *const *names, size_t count,
     opts.destinations = names;
     opts.destination_count = count;
     opts.destination_limits = limits;
-    return kit_payloads(kit_claim(f, kit_owner(1), MINUTE_MS, limit, &opts));
+    return queue_payloads(queue_claim(f, queue_owner(1), MINUTE_MS, limit, &opts));
 }
 
 static const char *claim_local(fixture *f)
 {
-    return kit_payloads(fixture_claim(f, kit_owner(2), MINUTE_MS, 100));
+    return queue_payloads(fixture_claim(f, queue_owner(2), MINUTE_MS, 100));
 }
 
 static const char *claim_from(fixture *f, const char *name)
@@ -48,11 +48,12 @@ PAWL_TEST(a_plain_claim_takes_local_messages_only)
     fixture_send(f, "t", "local");
     opts.topics = topics;
     opts.topic_count = 1;
-    assert_string_equal("local", kit_payloads(kit_claim(f, kit_owner(1), MINUTE_MS, 10, &opts)));
+    assert_string_equal("local",
+                        queue_payloads(queue_claim(f, queue_owner(1), MINUTE_MS, 10, &opts)));
     fixture_send(f, "t", "another");
     assert_string_equal("another", claim_local(f));
     assert_string_equal("", claim_local(f));
-    kit_check(f);
+    queue_check(f);
 }
 
 PAWL_TEST(a_claim_for_destinations_takes_only_theirs_of_all_topics)
@@ -68,7 +69,7 @@ PAWL_TEST(a_claim_for_destinations_takes_only_theirs_of_all_topics)
     assert_string_equal("", claim_from(f, "A"));
     assert_string_equal("b1", claim_from(f, "b"));
     assert_string_equal("local", claim_local(f));
-    kit_check(f);
+    queue_check(f);
 }
 
 PAWL_TEST(destinations_are_taken_in_their_order_each_up_to_its_limit)
@@ -86,7 +87,7 @@ PAWL_TEST(destinations_are_taken_in_their_order_each_up_to_its_limit)
     assert_string_equal("b1 b2 a1 c0", claim_for(f, names, 4, limits, 4));
     assert_string_equal("a2 a3", claim_for(f, names, 4, NULL, 2));
     assert_string_equal("", claim_for(f, names, 4, NULL, 10));
-    kit_check(f);
+    queue_check(f);
 }
 
 PAWL_TEST(topics_of_a_destination_take_turns)
@@ -110,41 +111,44 @@ PAWL_TEST(a_batch_of_many_lanes_puts_each_message_into_its_own)
     pawl_error err = PAWL_ERROR_INIT;
 
     for (size_t i = 0; i < COUNT_OF(messages); i++) {
-        messages[i] = kit_message(i % 2 ? "t" : "u", test_note("%zu", i));
+        messages[i] = queue_message(i % 2 ? "t" : "u", test_note("%zu", i));
         messages[i].destination = i % 3 == 0 ? NULL : i % 3 == 1 ? "one" : "two";
         if (i >= 6)
-            messages[i].id = kit_id((int)i); /* the way for ids that may exist */
+            messages[i].id = queue_id((int)i); /* the way for ids that may exist */
         if (i == 6)
             assert_ok(pawl_outbox_enqueue_batch(fixture_store(f), messages, 6, NULL, &err), &err);
     }
     assert_ok(pawl_outbox_enqueue_batch(fixture_store(f), messages + 6, 6, NULL, &err), &err);
-    kit_check(f); /* each is in the lane of its destination */
-    assert_int_equal(4, pawl_messages_count(kit_claim_for(f, kit_owner(1), MINUTE_MS, 9, "one")));
-    assert_int_equal(4, pawl_messages_count(kit_claim_for(f, kit_owner(1), MINUTE_MS, 9, "two")));
-    assert_int_equal(4, pawl_messages_count(fixture_claim(f, kit_owner(1), MINUTE_MS, 9)));
+    queue_check(f); /* each is in the lane of its destination */
+    assert_int_equal(4,
+                     pawl_messages_count(queue_claim_for(f, queue_owner(1), MINUTE_MS, 9, "one")));
+    assert_int_equal(4,
+                     pawl_messages_count(queue_claim_for(f, queue_owner(1), MINUTE_MS, 9, "two")));
+    assert_int_equal(4, pawl_messages_count(fixture_claim(f, queue_owner(1), MINUTE_MS, 9)));
 }
 
 PAWL_TEST(what_becomes_ready_again_is_still_for_its_destination)
 {
     fixture *f = fixture_open(NULL);
     pawl_work_id id = send_to(f, "there", "t", "x", 0);
-    pawl_messages *list = kit_claim_for(f, kit_owner(1), SECOND_MS, 1, "there");
+    pawl_messages *list = queue_claim_for(f, queue_owner(1), SECOND_MS, 1, "there");
 
-    assert_int_equal(1, kit_release(f, kit_owner(1), list));
+    assert_int_equal(1, queue_release(f, queue_owner(1), list));
     assert_string_equal("", claim_local(f));
-    list = kit_claim_for(f, kit_owner(1), SECOND_MS, 1, "there");
-    assert_int_equal(1, kit_abandon(f, kit_owner(1), list, "no", 1));
+    list = queue_claim_for(f, queue_owner(1), SECOND_MS, 1, "there");
+    assert_int_equal(1, queue_abandon(f, queue_owner(1), list, "no", 1));
     fixture_advance(f, 1);
-    assert_int_equal(1, pawl_messages_count(kit_claim_for(f, kit_owner(1), SECOND_MS, 1, "there")));
+    assert_int_equal(
+        1, pawl_messages_count(queue_claim_for(f, queue_owner(1), SECOND_MS, 1, "there")));
     fixture_advance(f, MINUTE_MS);
-    assert_int_equal(1, kit_reap(f));
+    assert_int_equal(1, queue_reap(f));
     assert_string_equal("", claim_local(f));
-    list = kit_claim_for(f, kit_owner(1), SECOND_MS, 1, "there");
-    assert_int_equal(1, kit_fail(f, kit_owner(1), list, "never"));
-    assert_int_equal(1, kit_redrive(f, id));
+    list = queue_claim_for(f, queue_owner(1), SECOND_MS, 1, "there");
+    assert_int_equal(1, queue_fail(f, queue_owner(1), list, "never"));
+    assert_int_equal(1, queue_redrive(f, id));
     assert_string_equal("", claim_local(f));
     assert_string_equal("x", claim_from(f, "there"));
-    kit_check(f);
+    queue_check(f);
 }
 
 PAWL_TEST(a_paused_topic_is_paused_for_every_destination)
@@ -158,7 +162,7 @@ PAWL_TEST(a_paused_topic_is_paused_for_every_destination)
     send_to(f, "there", "u", "other", 0);
     assert_string_equal("other", claim_from(f, "there"));
     assert_string_equal("", claim_from(f, "elsewhere"));
-    kit_check(f);
+    queue_check(f);
     assert_ok(pawl_topic_resume(fixture_store(f), "t", NULL, &err), &err);
     assert_string_equal("old", claim_from(f, "there"));
     assert_string_equal("new", claim_from(f, "elsewhere"));
@@ -174,8 +178,8 @@ PAWL_TEST(a_topic_is_counted_over_all_its_destinations)
     fixture_send(f, "t", "x");
     send_to(f, "a", "t", "x", 0);
     send_to(f, "b", "t", "x", 0);
-    kit_ack(f, kit_owner(1), kit_claim_for(f, kit_owner(1), MINUTE_MS, 1, "a"));
-    kit_fail(f, kit_owner(1), kit_claim_for(f, kit_owner(1), MINUTE_MS, 1, "b"), "no");
+    queue_ack(f, queue_owner(1), queue_claim_for(f, queue_owner(1), MINUTE_MS, 1, "a"));
+    queue_fail(f, queue_owner(1), queue_claim_for(f, queue_owner(1), MINUTE_MS, 1, "b"), "no");
     assert_ok(pawl_outbox_stats(fixture_store(f), &stats, &err), &err);
     assert_int_equal(1, pawl_stats_count(stats));
     assert_int_equal(1, pawl_stats_at(stats, 0)->ready);
@@ -183,7 +187,7 @@ PAWL_TEST(a_topic_is_counted_over_all_its_destinations)
     assert_int_equal(1, pawl_stats_at(stats, 0)->total_failed);
     pawl_stats_free(stats);
     assert_int_equal(1, fixture_count(f, "SELECT count(*) FROM {dead}"));
-    kit_check(f);
+    queue_check(f);
 }
 
 /* The names, as "a b c", page by page. */
@@ -214,14 +218,14 @@ PAWL_TEST(destinations_with_unfinished_messages_are_listed_by_name)
     assert_string_equal("", destinations(f, 10));
     fixture_send(f, "t", "local");
     for (int i = 0; i < 25; i++) /* finished, and in the way of a page */
-        assert_int_equal(1, kit_cancel(f, send_to(f, test_note("m%02d", i), "t", "x", 0)));
+        assert_int_equal(1, queue_cancel(f, send_to(f, test_note("m%02d", i), "t", "x", 0)));
     send_to(f, "z", "t", "ready", 0);
     send_to(f, "z", "u", "ready", 0);
     send_to(f, "B", "t", "held", 0);
-    pawl_outgoing later = kit_message("t", "later");
+    pawl_outgoing later = queue_message("t", "later");
     later.destination = "a";
     later.delay_ms = DAY_MS;
-    kit_send(f, &later);
+    queue_send(f, &later);
     assert_string_equal("held", claim_from(f, "B"));
     assert_string_equal("B a z", destinations(f, 10));
     assert_string_equal("B a z", destinations(f, 1));
@@ -245,9 +249,9 @@ PAWL_TEST(a_claimant_can_have_destinations)
     opts.destinations = names;
     opts.destination_count = 2;
     opts.destination_limits = limits;
-    assert_ok(pawl_claimant_new(fixture_store(f), kit_owner(1), &opts, &claimant, &err), &err);
+    assert_ok(pawl_claimant_new(fixture_store(f), queue_owner(1), &opts, &claimant, &err), &err);
     assert_ok(pawl_claimant_claim(claimant, MINUTE_MS, 10, &list, &err), &err);
-    assert_string_equal("a b", kit_payloads(kit_keep(list)));
+    assert_string_equal("a b", queue_payloads(queue_keep(list)));
     pawl_work_id ids[] = {pawl_message_work_id(pawl_messages_at(list, 0)),
                           pawl_message_work_id(pawl_messages_at(list, 1))};
     assert_ok(pawl_claimant_ack(claimant, ids, 2, &changed, &err), &err);
@@ -260,8 +264,8 @@ static void refuse(fixture *f, const pawl_claim_options *opts, const char *words
     pawl_error err = PAWL_ERROR_INIT;
     pawl_messages *list = NULL;
 
-    assert_int_equal(PAWL_E_INVALID, pawl_queue_claim(fixture_store(f), kit_owner(1), MINUTE_MS, 1,
-                                                      opts, &list, &err));
+    assert_int_equal(PAWL_E_INVALID, pawl_queue_claim(fixture_store(f), queue_owner(1), MINUTE_MS,
+                                                      1, opts, &list, &err));
     assert_says(&err, words);
     assert_null(list);
 }
@@ -286,7 +290,7 @@ PAWL_TEST(a_claim_with_bad_destinations_is_refused)
     opts.destination_limits = zero;
     refuse(f, &opts, "limit of destination 1");
     opts.destination_limits = NULL;
-    assert_int_equal(PAWL_E_INVALID, pawl_dead_claim(fixture_store(f), kit_owner(1), MINUTE_MS, 1,
+    assert_int_equal(PAWL_E_INVALID, pawl_dead_claim(fixture_store(f), queue_owner(1), MINUTE_MS, 1,
                                                      &opts, &messages, &err));
     opts.destination_count = 0;
     refuse(f, &opts, "1 to 1000");
@@ -305,7 +309,7 @@ PAWL_TEST(a_claim_with_bad_destinations_is_refused)
 PAWL_TEST(a_destination_is_limited_in_bytes)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing message = kit_message(test_note("%0255d", 0), "x");
+    pawl_outgoing message = queue_message(test_note("%0255d", 0), "x");
     pawl_error err = PAWL_ERROR_INIT;
     char long_name[PAWL_DESTINATION_MAX + 2];
 
@@ -313,9 +317,9 @@ PAWL_TEST(a_destination_is_limited_in_bytes)
         memcpy(long_name + i, "\xc3\xa9", 2);
     long_name[PAWL_DESTINATION_MAX] = '\0';
     message.destination = long_name;
-    kit_send(f, &message);
-    assert_int_equal(1,
-                     pawl_messages_count(kit_claim_for(f, kit_owner(1), MINUTE_MS, 1, long_name)));
+    queue_send(f, &message);
+    assert_int_equal(
+        1, pawl_messages_count(queue_claim_for(f, queue_owner(1), MINUTE_MS, 1, long_name)));
     memcpy(long_name + PAWL_DESTINATION_MAX - 2, "xyz", 4);
     assert_int_equal(PAWL_E_INVALID, pawl_outbox_enqueue(fixture_store(f), &message, NULL, &err));
     assert_says(&err, "bytes");
@@ -366,13 +370,13 @@ PAWL_TEST(a_message_for_a_destination_that_is_due_ends_the_wait)
     const fixture_options real = {.real_clock = true};
     fixture *f = fixture_open(&real);
     pawl_waiter *waiter = make_waiter(f);
-    pawl_outgoing soon = kit_message("t", "soon");
+    pawl_outgoing soon = queue_message("t", "soon");
 
     send_to(f, "elsewhere", "t", "not ours", 0); /* ready all the time, and nobody takes it */
     fixture_send(f, "t", "local");
     soon.destination = "there";
     soon.delay_ms = 150;
-    kit_send(f, &soon);
+    queue_send(f, &soon);
     assert_string_equal("soon", work_for(f, waiter, "there"));
 }
 
@@ -415,10 +419,10 @@ PAWL_TEST_ON(postgres, next_due_is_of_the_destinations_asked_for)
     fixture *f = fixture_open(NULL);
 
     for (size_t i = 0; i < COUNT_OF(later); i++) {
-        pawl_outgoing message = kit_message("t", "x");
+        pawl_outgoing message = queue_message("t", "x");
         message.destination = later[i].destination;
         message.delay_ms = later[i].ms;
-        kit_send(f, &message);
+        queue_send(f, &message);
     }
     assert_int_equal(1000000, due_after(f, ""));
     assert_int_equal(1000000, due_after(f, "ARRAY['t']"));

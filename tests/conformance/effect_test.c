@@ -1,7 +1,7 @@
 /* tests/conformance/effect_test.c - a message is done in the same commit as what it brought about.
  */
 #include "application_sql.h"
-#include "kit.h"
+#include "queue_fixture.h"
 
 static void free_tx(void *tx)
 {
@@ -20,15 +20,15 @@ static fixture *open_with_orders(void)
 static pawl_held hold_one(fixture *f)
 {
     fixture_send(f, "t", "x");
-    return fixture_held(fixture_claim(f, kit_owner(1), MINUTE_MS, 1), 0);
+    return fixture_held(fixture_claim(f, queue_owner(1), MINUTE_MS, 1), 0);
 }
 
-static pawl_tx *begin(fixture *f, pawl_held item)
+static pawl_tx *begin_effect(fixture *f, pawl_held item)
 {
     pawl_error err = PAWL_ERROR_INIT;
     pawl_tx *tx = NULL;
 
-    assert_ok(pawl_message_begin(fixture_store(f), kit_owner(1), item, &tx, &err), &err);
+    assert_ok(pawl_message_begin(fixture_store(f), queue_owner(1), item, &tx, &err), &err);
     test_defer(free_tx, tx);
     return tx;
 }
@@ -49,9 +49,9 @@ PAWL_TEST(a_commit_brings_rows_messages_and_the_acknowledgement)
     fixture *f = open_with_orders();
     pawl_error err = PAWL_ERROR_INIT;
     pawl_held item = hold_one(f);
-    pawl_outgoing next = kit_message("next", "y");
+    pawl_outgoing next = queue_message("next", "y");
     pawl_enqueued sent = {0};
-    pawl_tx *tx = begin(f, item);
+    pawl_tx *tx = begin_effect(f, item);
 
     assert_true(write_row(f, tx, "INSERT INTO {orders} VALUES (1)"));
     assert_ok(pawl_tx_enqueue(tx, &next, &sent, &err), &err);
@@ -61,8 +61,8 @@ PAWL_TEST(a_commit_brings_rows_messages_and_the_acknowledgement)
     assert_int_equal(1, orders(f));
     assert_int_equal(PAWL_STATE_DONE, fixture_state(f, item.id));
     assert_int_equal(PAWL_STATE_READY, fixture_state(f, sent.work_id));
-    assert_string_equal("y", kit_payloads(fixture_claim(f, kit_owner(2), MINUTE_MS, 10)));
-    kit_check(f);
+    assert_string_equal("y", queue_payloads(fixture_claim(f, queue_owner(2), MINUTE_MS, 10)));
+    queue_check(f);
 }
 
 PAWL_TEST(a_rollback_leaves_the_message_held)
@@ -70,22 +70,22 @@ PAWL_TEST(a_rollback_leaves_the_message_held)
     fixture *f = open_with_orders();
     pawl_error err = PAWL_ERROR_INIT;
     pawl_held item = hold_one(f);
-    const char *before = kit_fingerprint(f);
-    pawl_outgoing next = kit_message("next", "y");
-    pawl_tx *tx = begin(f, item);
+    const char *before = queue_fingerprint(f);
+    pawl_outgoing next = queue_message("next", "y");
+    pawl_tx *tx = begin_effect(f, item);
     size_t changed = 0;
 
     assert_true(write_row(f, tx, "INSERT INTO {orders} VALUES (1)"));
     assert_ok(pawl_tx_enqueue(tx, &next, NULL, &err), &err);
     pawl_message_rollback(tx);
     assert_int_equal(0, orders(f));
-    assert_string_equal(before, kit_fingerprint(f));
+    assert_string_equal(before, queue_fingerprint(f));
     pawl_message_rollback(tx); /* nothing more happens */
     assert_null(pawl_tx_sqlite(tx));
     assert_null(pawl_tx_postgres(tx));
     assert_status(PAWL_E_MISUSE, pawl_tx_enqueue(tx, &next, NULL, &err), &err);
     assert_status(PAWL_E_MISUSE, pawl_message_commit(tx, &err), &err);
-    assert_ok(pawl_queue_ack(fixture_store(f), kit_owner(1), &item, 1, &changed, &err), &err);
+    assert_ok(pawl_queue_ack(fixture_store(f), queue_owner(1), &item, 1, &changed, &err), &err);
     assert_int_equal(1, changed);
 }
 
@@ -96,7 +96,7 @@ PAWL_TEST(a_transaction_that_is_forgotten_is_rolled_back)
     pawl_held item = hold_one(f);
     pawl_tx *tx = NULL;
 
-    assert_ok(pawl_message_begin(fixture_store(f), kit_owner(1), item, &tx, &err), &err);
+    assert_ok(pawl_message_begin(fixture_store(f), queue_owner(1), item, &tx, &err), &err);
     assert_true(write_row(f, tx, "INSERT INTO {orders} VALUES (1)"));
     pawl_tx_free(tx);
     assert_int_equal(0, orders(f));
@@ -109,21 +109,21 @@ PAWL_TEST(nothing_remains_when_the_lease_was_lost)
     fixture *f = open_with_orders();
     pawl_error err = PAWL_ERROR_INIT;
     pawl_held item = hold_one(f);
-    pawl_outgoing next = kit_message("next", "y");
+    pawl_outgoing next = queue_message("next", "y");
     pawl_tx *tx;
 
     fixture_advance(f, 2 * MINUTE_MS);
-    assert_int_equal(1, kit_reap(f));
-    fixture_claim(f, kit_owner(1), MINUTE_MS, 1); /* even by the same owner */
-    const char *before = kit_fingerprint(f);
-    tx = begin(f, item);
+    assert_int_equal(1, queue_reap(f));
+    fixture_claim(f, queue_owner(1), MINUTE_MS, 1); /* even by the same owner */
+    const char *before = queue_fingerprint(f);
+    tx = begin_effect(f, item);
     assert_true(write_row(f, tx, "INSERT INTO {orders} VALUES (1)"));
     assert_ok(pawl_tx_enqueue(tx, &next, NULL, &err), &err);
     assert_status(PAWL_E_LOST, pawl_message_commit(tx, &err), &err);
     assert_false(err.retryable);
     assert_says(&err, "fence");
     assert_int_equal(0, orders(f));
-    assert_string_equal(before, kit_fingerprint(f));
+    assert_string_equal(before, queue_fingerprint(f));
 }
 
 PAWL_TEST(a_message_that_was_cancelled_meanwhile_has_no_effect)
@@ -133,8 +133,8 @@ PAWL_TEST(a_message_that_was_cancelled_meanwhile_has_no_effect)
     pawl_held item = hold_one(f);
     pawl_tx *tx;
 
-    kit_cancel(f, item.id);
-    tx = begin(f, item);
+    queue_cancel(f, item.id);
+    tx = begin_effect(f, item);
     assert_true(write_row(f, tx, "INSERT INTO {orders} VALUES (1)"));
     assert_status(PAWL_E_LOST, pawl_message_commit(tx, &err), &err);
     assert_int_equal(0, orders(f));
@@ -146,11 +146,11 @@ PAWL_TEST(the_effect_is_there_once_however_often_it_is_tried)
     fixture *f = open_with_orders();
     pawl_error err = PAWL_ERROR_INIT;
     pawl_held item = hold_one(f);
-    pawl_tx *tx = begin(f, item);
+    pawl_tx *tx = begin_effect(f, item);
 
     assert_true(write_row(f, tx, "INSERT INTO {orders} VALUES (1)"));
     assert_ok(pawl_message_commit(tx, &err), &err);
-    tx = begin(f, item);
+    tx = begin_effect(f, item);
     assert_true(write_row(f, tx, "INSERT INTO {orders} VALUES (1)"));
     assert_status(PAWL_E_LOST, pawl_message_commit(tx, &err), &err);
     assert_int_equal(1, orders(f));
@@ -161,7 +161,7 @@ PAWL_TEST(a_failed_statement_of_the_application_harms_nobody_else)
     fixture *f = open_with_orders();
     pawl_error err = PAWL_ERROR_INIT;
     pawl_held item = hold_one(f);
-    pawl_tx *tx = begin(f, item);
+    pawl_tx *tx = begin_effect(f, item);
     pawl_status st;
 
     assert_true(write_row(f, tx, "INSERT INTO {orders} VALUES (1)"));
@@ -173,7 +173,7 @@ PAWL_TEST(a_failed_statement_of_the_application_harms_nobody_else)
     else
         assert_ok(st, &err);
     assert_int_equal(fixture_is_postgres(f) ? 0 : 1, orders(f));
-    tx = begin(f, hold_one(f));
+    tx = begin_effect(f, hold_one(f));
     assert_true(write_row(f, tx, "INSERT INTO {orders} VALUES (2)"));
     assert_ok(pawl_message_commit(tx, &err), &err);
     assert_int_equal(fixture_is_postgres(f) ? 1 : 2, orders(f));
@@ -184,7 +184,7 @@ PAWL_TEST(the_end_of_the_transaction_is_left_to_pawl)
     fixture *f = open_with_orders();
     pawl_error err = PAWL_ERROR_INIT;
     pawl_held item = hold_one(f);
-    pawl_tx *tx = begin(f, item);
+    pawl_tx *tx = begin_effect(f, item);
 
     assert_true(write_row(f, tx, "INSERT INTO {orders} VALUES (1)"));
     assert_int_equal(fixture_is_postgres(f), write_row(f, tx, "COMMIT"));
@@ -203,9 +203,9 @@ PAWL_TEST(a_plain_write_of_the_same_thread_is_misuse_in_sqlite)
     fixture *f = open_with_orders();
     pawl_error err = PAWL_ERROR_INIT;
     pawl_held item = hold_one(f);
-    pawl_outgoing other = kit_message("u", "y");
+    pawl_outgoing other = queue_message("u", "y");
     pawl_tx *second = NULL;
-    pawl_tx *tx = begin(f, item);
+    pawl_tx *tx = begin_effect(f, item);
     pawl_status st = pawl_outbox_enqueue(fixture_store(f), &other, NULL, &err);
 
     if (fixture_is_postgres(f)) {
@@ -215,7 +215,7 @@ PAWL_TEST(a_plain_write_of_the_same_thread_is_misuse_in_sqlite)
         assert_status(PAWL_E_MISUSE,
                       pawl_outbox_enqueue(fixture_another_store(f), &other, NULL, &err), &err);
         assert_status(PAWL_E_MISUSE,
-                      pawl_message_begin(fixture_store(f), kit_owner(1), item, &second, &err),
+                      pawl_message_begin(fixture_store(f), queue_owner(1), item, &second, &err),
                       &err);
     }
     assert_int_equal(PAWL_STATE_IN_PROGRESS, fixture_state(f, item.id)); /* reading is fine */
@@ -231,13 +231,13 @@ PAWL_TEST(bad_arguments_are_refused)
     pawl_owner nobody = {0};
     pawl_tx *tx = NULL;
 
-    assert_status(PAWL_E_INVALID, pawl_message_begin(NULL, kit_owner(1), item, &tx, &err), &err);
+    assert_status(PAWL_E_INVALID, pawl_message_begin(NULL, queue_owner(1), item, &tx, &err), &err);
     assert_status(PAWL_E_INVALID,
-                  pawl_message_begin(fixture_store(f), kit_owner(1), item, NULL, &err), &err);
+                  pawl_message_begin(fixture_store(f), queue_owner(1), item, NULL, &err), &err);
     assert_status(PAWL_E_INVALID, pawl_message_begin(fixture_store(f), nobody, item, &tx, &err),
                   &err);
     assert_status(PAWL_E_INVALID,
-                  pawl_message_begin(fixture_store(f), kit_owner(1), none, &tx, &err), &err);
+                  pawl_message_begin(fixture_store(f), queue_owner(1), none, &tx, &err), &err);
     assert_null(tx);
     assert_status(PAWL_E_INVALID, pawl_message_commit(NULL, &err), &err);
     pawl_message_rollback(NULL);
@@ -262,8 +262,8 @@ PAWL_TEST(further_messages_wake_waiting_workers)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing next = kit_message("next", "y");
-    pawl_tx *tx = begin(f, hold_one(f));
+    pawl_outgoing next = queue_message("next", "y");
+    pawl_tx *tx = begin_effect(f, hold_one(f));
 
     assert_ok(pawl_tx_enqueue(tx, &next, NULL, &err), &err);
     assert_ok(pawl_message_commit(tx, &err), &err);
@@ -275,13 +275,13 @@ PAWL_TEST(an_interrupt_ends_the_transaction)
     fixture *f = open_with_orders();
     pawl_error err = PAWL_ERROR_INIT;
     pawl_held item = hold_one(f);
-    pawl_tx *tx = begin(f, item);
+    pawl_tx *tx = begin_effect(f, item);
 
     assert_true(write_row(f, tx, "INSERT INTO {orders} VALUES (1)"));
     pawl_store_interrupt(fixture_store(f));
     assert_status(PAWL_E_INTERRUPTED, pawl_message_commit(tx, &err), &err);
     assert_int_equal(0, orders(f));
-    tx = begin(f, item);
+    tx = begin_effect(f, item);
     assert_ok(pawl_message_commit(tx, &err), &err);
 }
 
@@ -292,16 +292,16 @@ PAWL_TEST(a_store_in_memory_has_them_too)
     pawl_store_options options = PAWL_STORE_OPTIONS_INIT;
     pawl_store *store = NULL;
     pawl_messages *list = NULL;
-    pawl_outgoing message = kit_message("t", "x");
+    pawl_outgoing message = queue_message("t", "x");
     pawl_tx *tx = NULL;
     pawl_wall now;
 
     options.deploy_schema = true;
     assert_ok(pawl_store_open("sqlite::memory:", &options, &store, &err), &err);
     assert_ok(pawl_outbox_enqueue(store, &message, NULL, &err), &err);
-    assert_ok(pawl_queue_claim(store, kit_owner(1), MINUTE_MS, 1, NULL, &list, &err), &err);
-    kit_keep(list);
-    pawl_status st = pawl_message_begin(store, kit_owner(1), fixture_held(list, 0), &tx, &err);
+    assert_ok(pawl_queue_claim(store, queue_owner(1), MINUTE_MS, 1, NULL, &list, &err), &err);
+    queue_keep(list);
+    pawl_status st = pawl_message_begin(store, queue_owner(1), fixture_held(list, 0), &tx, &err);
     assert_ok(st, &err);
     assert_ok(pawl_tx_enqueue(tx, &message, NULL, &err), &err);
     assert_status(PAWL_E_MISUSE, pawl_outbox_enqueue(store, &message, NULL, &err), &err);

@@ -1,5 +1,5 @@
 /* tests/conformance/enqueue_test.c - sending one message: what is stored, and when it is due. */
-#include "kit.h"
+#include "queue_fixture.h"
 
 #include <string.h>
 
@@ -7,12 +7,12 @@ PAWL_TEST(a_sent_message_is_stored_with_its_defaults)
 {
     fixture *f = fixture_open(NULL);
     pawl_work_id id = fixture_send(f, "order.created", "hello");
-    const pawl_message *m = kit_get(f, id);
+    const pawl_message *m = queue_get(f, id);
 
     assert_int_equal(id.value, pawl_message_work_id(m).value);
     assert_false(pawl_message_id_is_zero(pawl_message_get_id(m)));
     assert_string_equal("order.created", pawl_message_topic(m));
-    assert_string_equal("hello", kit_payload(m));
+    assert_string_equal("hello", queue_payload(m));
     assert_int_equal(PAWL_TYPE_SIGNAL, pawl_message_type(m));
     assert_null(pawl_message_destination(m));
     assert_null(pawl_message_headers(m));
@@ -24,13 +24,13 @@ PAWL_TEST(a_sent_message_is_stored_with_its_defaults)
     assert_int_equal(PAWL_MAX_ATTEMPTS_LOCAL, pawl_message_max_attempts(m));
     assert_int_equal(0, pawl_message_retries(m));
     assert_int_equal(1, pawl_message_attempt(m));
-    kit_check(f);
+    queue_check(f);
 }
 
 PAWL_TEST(a_sent_message_is_ready_and_nobodys)
 {
     fixture *f = fixture_open(NULL);
-    const pawl_message *m = kit_get(f, fixture_send(f, "order.created", "hello"));
+    const pawl_message *m = queue_get(f, fixture_send(f, "order.created", "hello"));
 
     assert_int_equal(PAWL_STATE_READY, pawl_message_state(m));
     assert_int_equal(0, pawl_message_fence(m));
@@ -51,21 +51,21 @@ PAWL_TEST(a_sent_message_is_committed_and_outlives_the_store)
     assert_int_equal(1, fixture_count(f, "SELECT count(*) FROM {body}"));
     assert_int_equal(1, fixture_count(f, "SELECT count(*) FROM {queue}"));
     fixture_reopen(f);
-    assert_string_equal("kept", kit_payload(kit_get(f, id)));
+    assert_string_equal("kept", queue_payload(queue_get(f, id)));
 }
 
 PAWL_TEST(every_field_comes_back_as_given)
 {
     fixture *f = fixture_open(NULL);
     static const char payload[] = "\x00\xff\xfe{not json\n\x00";
-    pawl_outgoing message = kit_message("Ünïcode 'quoted' \"topic\" \\ ; -- %s", NULL);
+    pawl_outgoing message = queue_message("Ünïcode 'quoted' \"topic\" \\ ; -- %s", NULL);
     const pawl_message *m;
     pawl_enqueued sent;
     size_t size = 0;
 
     message.payload = payload;
     message.payload_size = sizeof payload;
-    message.id = kit_id(7);
+    message.id = queue_id(7);
     message.type = PAWL_TYPE_PUSH_CALL;
     message.destination = "https://example.org/in?a=1&b='2'";
     message.headers = "{\"traceparent\": \"00-ab-cd-01\", \"n\": [1, 2.5, null]}";
@@ -74,11 +74,11 @@ PAWL_TEST(every_field_comes_back_as_given)
     message.due_at = (pawl_wall){FIXTURE_START.us + 1234567};
     message.expires_at = (pawl_wall){FIXTURE_START.us + 7654321};
     message.max_attempts = 3;
-    sent = kit_send(f, &message);
+    sent = queue_send(f, &message);
     assert_false(sent.existed);
-    assert_true(pawl_message_id_equal(kit_id(7), sent.message_id));
-    m = kit_get(f, sent.work_id);
-    assert_true(pawl_message_id_equal(kit_id(7), pawl_message_get_id(m)));
+    assert_true(pawl_message_id_equal(queue_id(7), sent.message_id));
+    m = queue_get(f, sent.work_id);
+    assert_true(pawl_message_id_equal(queue_id(7), pawl_message_get_id(m)));
     assert_string_equal(message.topic, pawl_message_topic(m));
     assert_memory_equal(payload, pawl_message_payload(m, &size), sizeof payload);
     assert_int_equal(sizeof payload, size);
@@ -96,8 +96,8 @@ PAWL_TEST(an_empty_payload_is_a_payload)
 {
     fixture *f = fixture_open(NULL);
     size_t size = 1;
-    const pawl_message *m = kit_get(f, fixture_send(f, "t", ""));
-    pawl_messages *list = fixture_claim(f, kit_owner(1), MINUTE_MS, 1);
+    const pawl_message *m = queue_get(f, fixture_send(f, "t", ""));
+    pawl_messages *list = fixture_claim(f, queue_owner(1), MINUTE_MS, 1);
 
     assert_non_null(pawl_message_payload(m, &size));
     assert_int_equal(0, size);
@@ -111,7 +111,7 @@ PAWL_TEST(a_large_payload_comes_back_whole)
     fixture *f = fixture_open(NULL);
     const size_t size = 5 * 1024 * 1024 + 3;
     char *payload = test_malloc(size);
-    pawl_outgoing message = kit_message("t", NULL);
+    pawl_outgoing message = queue_message("t", NULL);
     const pawl_message *m;
     size_t got = 0;
 
@@ -119,7 +119,7 @@ PAWL_TEST(a_large_payload_comes_back_whole)
         payload[i] = (char)(i * 7 + i / 1000);
     message.payload = payload;
     message.payload_size = size;
-    m = kit_get(f, kit_send(f, &message).work_id);
+    m = queue_get(f, queue_send(f, &message).work_id);
     assert_memory_equal(payload, pawl_message_payload(m, &got), size);
     assert_int_equal(size, got);
     test_free(payload);
@@ -128,10 +128,10 @@ PAWL_TEST(a_large_payload_comes_back_whole)
 PAWL_TEST(an_empty_correlation_id_is_stored_as_none)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing message = kit_message("t", "x");
+    pawl_outgoing message = queue_message("t", "x");
 
     message.correlation_id = "";
-    assert_null(pawl_message_correlation_id(kit_get(f, kit_send(f, &message).work_id)));
+    assert_null(pawl_message_correlation_id(queue_get(f, queue_send(f, &message).work_id)));
     assert_int_equal(1,
                      fixture_count(f, "SELECT count(*) FROM {body} WHERE correlation_id IS NULL"));
 }
@@ -146,21 +146,22 @@ PAWL_TEST(topics_differ_by_case)
     fixture_send(f, "order.created", "lower");
     opts.topics = wanted;
     opts.topic_count = 1;
-    assert_string_equal("lower", kit_payloads(kit_claim(f, kit_owner(1), MINUTE_MS, 10, &opts)));
+    assert_string_equal("lower",
+                        queue_payloads(queue_claim(f, queue_owner(1), MINUTE_MS, 10, &opts)));
 }
 
 PAWL_TEST(the_longest_topic_and_correlation_id_are_counted_in_characters)
 {
     fixture *f = fixture_open(NULL);
     char text[255 * 4 + 1];
-    pawl_outgoing message = kit_message(text, "x");
+    pawl_outgoing message = queue_message(text, "x");
     const pawl_message *m;
 
     for (size_t i = 0; i < 255; i++)
         memcpy(text + i * 4, "\xF0\x9F\x90\xA2", 4);
     text[sizeof text - 1] = '\0';
     message.correlation_id = text;
-    m = kit_get(f, kit_send(f, &message).work_id);
+    m = queue_get(f, queue_send(f, &message).work_id);
     assert_string_equal(text, pawl_message_topic(m));
     assert_string_equal(text, pawl_message_correlation_id(m));
 }
@@ -168,30 +169,30 @@ PAWL_TEST(the_longest_topic_and_correlation_id_are_counted_in_characters)
 PAWL_TEST(a_future_due_time_keeps_the_message_back_until_then)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing message = kit_message("t", "later");
+    pawl_outgoing message = queue_message("t", "later");
     pawl_work_id id;
 
     message.due_at = (pawl_wall){FIXTURE_START.us + 10 * 1000000};
-    id = kit_send(f, &message).work_id;
-    assert_time(message.due_at.us, pawl_message_due_at(kit_get(f, id)));
-    assert_time(message.due_at.us, pawl_message_next_attempt_at(kit_get(f, id)));
+    id = queue_send(f, &message).work_id;
+    assert_time(message.due_at.us, pawl_message_due_at(queue_get(f, id)));
+    assert_time(message.due_at.us, pawl_message_next_attempt_at(queue_get(f, id)));
     fixture_set(f, (pawl_wall){message.due_at.us - 1000});
-    assert_int_equal(0, pawl_messages_count(fixture_claim(f, kit_owner(1), MINUTE_MS, 10)));
+    assert_int_equal(0, pawl_messages_count(fixture_claim(f, queue_owner(1), MINUTE_MS, 10)));
     fixture_set(f, message.due_at);
-    assert_string_equal("later", kit_payloads(fixture_claim(f, kit_owner(1), MINUTE_MS, 10)));
+    assert_string_equal("later", queue_payloads(fixture_claim(f, queue_owner(1), MINUTE_MS, 10)));
 }
 
 PAWL_TEST(a_past_due_time_means_now_and_is_kept_for_display)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing message = kit_message("t", "late");
+    pawl_outgoing message = queue_message("t", "late");
     const pawl_message *m;
 
     message.due_at = (pawl_wall){FIXTURE_START.us - 3600 * INT64_C(1000000)};
-    m = kit_get(f, kit_send(f, &message).work_id);
+    m = queue_get(f, queue_send(f, &message).work_id);
     assert_time(message.due_at.us, pawl_message_due_at(m));
     assert_time(FIXTURE_START.us, pawl_message_next_attempt_at(m));
-    assert_string_equal("late", kit_payloads(fixture_claim(f, kit_owner(1), MINUTE_MS, 1)));
+    assert_string_equal("late", queue_payloads(fixture_claim(f, queue_owner(1), MINUTE_MS, 1)));
 }
 
 PAWL_TEST(a_delay_counts_from_the_clock_of_the_database)
@@ -200,39 +201,39 @@ PAWL_TEST(a_delay_counts_from_the_clock_of_the_database)
     pawl_work_id id;
 
     fixture_set(f, (pawl_wall){FIXTURE_START.us + 5 * 1000000});
-    id = kit_send_after(f, "t", "delayed", 1500);
-    assert_time(FIXTURE_START.us + 6500000, pawl_message_due_at(kit_get(f, id)));
+    id = queue_send_after(f, "t", "delayed", 1500);
+    assert_time(FIXTURE_START.us + 6500000, pawl_message_due_at(queue_get(f, id)));
     fixture_advance(f, 1499);
-    assert_int_equal(0, pawl_messages_count(fixture_claim(f, kit_owner(1), MINUTE_MS, 1)));
+    assert_int_equal(0, pawl_messages_count(fixture_claim(f, queue_owner(1), MINUTE_MS, 1)));
     fixture_advance(f, 1);
-    assert_int_equal(1, pawl_messages_count(fixture_claim(f, kit_owner(1), MINUTE_MS, 1)));
+    assert_int_equal(1, pawl_messages_count(fixture_claim(f, queue_owner(1), MINUTE_MS, 1)));
 }
 
 PAWL_TEST(a_message_with_a_destination_lives_a_day_and_has_six_attempts)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing message = kit_message("t", "x");
+    pawl_outgoing message = queue_message("t", "x");
     const pawl_message *m;
 
     message.destination = "http://localhost/";
-    m = kit_get(f, kit_send(f, &message).work_id);
+    m = queue_get(f, queue_send(f, &message).work_id);
     assert_time(FIXTURE_START.us + DAY_MS * 1000, pawl_message_expires_at(m));
     assert_int_equal(PAWL_MAX_ATTEMPTS_REMOTE, pawl_message_max_attempts(m));
     message.delay_ms = HOUR_MS;
-    m = kit_get(f, kit_send(f, &message).work_id);
+    m = queue_get(f, queue_send(f, &message).work_id);
     assert_time(FIXTURE_START.us + (DAY_MS + HOUR_MS) * 1000, pawl_message_expires_at(m));
     message.delay_ms = 0;
     message.expires_at = (pawl_wall){FIXTURE_START.us + 1000000};
-    m = kit_get(f, kit_send(f, &message).work_id);
+    m = queue_get(f, queue_send(f, &message).work_id);
     assert_time(FIXTURE_START.us + 1000000, pawl_message_expires_at(m));
 }
 
 PAWL_TEST(an_id_is_made_when_none_is_given)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing message = kit_message("t", "x");
-    pawl_enqueued first = kit_send(f, &message);
-    pawl_enqueued second = kit_send(f, &message);
+    pawl_outgoing message = queue_message("t", "x");
+    pawl_enqueued first = queue_send(f, &message);
+    pawl_enqueued second = queue_send(f, &message);
 
     assert_int_equal(7, first.message_id.bytes[6] >> 4);
     assert_true(memcmp(first.message_id.bytes, second.message_id.bytes, 16) < 0);
@@ -243,13 +244,13 @@ PAWL_TEST(an_id_is_made_when_none_is_given)
 PAWL_TEST(work_ids_grow_and_are_never_used_again)
 {
     fixture *f = fixture_open(NULL);
-    pawl_work_id first = kit_make(f, "t", "1", PAWL_STATE_DONE);
-    pawl_work_id second = kit_make(f, "t", "2", PAWL_STATE_DONE);
+    pawl_work_id first = queue_make(f, "t", "1", PAWL_STATE_DONE);
+    pawl_work_id second = queue_make(f, "t", "2", PAWL_STATE_DONE);
     pawl_work_id third;
 
     assert_true(second.value > first.value);
-    assert_int_equal(1, kit_purge(f, second));
-    assert_int_equal(1, kit_purge(f, first));
+    assert_int_equal(1, queue_purge(f, second));
+    assert_int_equal(1, queue_purge(f, first));
     fixture_reopen(f);
     third = fixture_send(f, "t", "3");
     assert_true(third.value > second.value);
@@ -258,7 +259,7 @@ PAWL_TEST(work_ids_grow_and_are_never_used_again)
 PAWL_TEST(the_answer_may_be_left_out)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing message = kit_message("t", "x");
+    pawl_outgoing message = queue_message("t", "x");
 
     assert_ok(pawl_outbox_enqueue(fixture_store(f), &message, NULL, NULL), NULL);
     assert_ok(pawl_outbox_enqueue_batch(fixture_store(f), &message, 1, NULL, NULL), NULL);

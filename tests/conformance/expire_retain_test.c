@@ -1,12 +1,12 @@
 /* tests/conformance/expire_retain_test.c - messages that outlive their use, and their traces. */
-#include "kit.h"
+#include "queue_fixture.h"
 
 static pawl_work_id send_expiring(fixture *f, const char *payload, int64_t in_ms)
 {
-    pawl_outgoing message = kit_message("t", payload);
+    pawl_outgoing message = queue_message("t", payload);
 
     message.expires_at = (pawl_wall){fixture_now(f).us + in_ms * 1000};
-    return kit_send(f, &message).work_id;
+    return queue_send(f, &message).work_id;
 }
 
 PAWL_TEST(what_is_past_its_time_is_never_claimed)
@@ -16,7 +16,7 @@ PAWL_TEST(what_is_past_its_time_is_never_claimed)
 
     fixture_send(f, "t", "fresh");
     fixture_advance(f, 10 * SECOND_MS);
-    assert_string_equal("fresh", kit_payloads(fixture_claim(f, kit_owner(1), MINUTE_MS, 10)));
+    assert_string_equal("fresh", queue_payloads(fixture_claim(f, queue_owner(1), MINUTE_MS, 10)));
     assert_int_equal(PAWL_STATE_EXPIRED, fixture_state(f, id));
 }
 
@@ -43,10 +43,10 @@ PAWL_TEST(what_is_past_its_time_reads_as_expired_before_maintenance_has_moved_it
     pawl_work_id held = send_expiring(f, "held", 10 * SECOND_MS);
     pawl_stats *stats = NULL;
 
-    fixture_claim(f, kit_owner(1), HOUR_MS, 1);
+    fixture_claim(f, queue_owner(1), HOUR_MS, 1);
     pawl_work_id failed = send_expiring(f, "failed", 10 * SECOND_MS);
-    assert_int_equal(1,
-                     kit_fail(f, kit_owner(2), fixture_claim(f, kit_owner(2), HOUR_MS, 1), "no"));
+    assert_int_equal(
+        1, queue_fail(f, queue_owner(2), fixture_claim(f, queue_owner(2), HOUR_MS, 1), "no"));
     pawl_work_id waiting = send_expiring(f, "waiting", 10 * SECOND_MS);
     fixture_send(f, "t", "endless");
     assert_int_equal(PAWL_STATE_READY, fixture_state(f, waiting));
@@ -65,12 +65,12 @@ PAWL_TEST(what_is_past_its_time_reads_as_expired_before_maintenance_has_moved_it
     assert_int_equal(2, pawl_stats_at(stats, 0)->depth_estimate);
     assert_int_equal(2, pawl_stats_at(stats, 0)->total_expired);
     pawl_stats_free(stats);
-    assert_int_equal(2, kit_expire(f));
+    assert_int_equal(2, queue_expire(f));
     assert_int_equal(2, count_listed(f, 1U << PAWL_STATE_EXPIRED));
     assert_status(PAWL_OK, pawl_outbox_stats(fixture_store(f), &stats, &err), &err);
     assert_int_equal(2, pawl_stats_at(stats, 0)->total_expired);
     pawl_stats_free(stats);
-    kit_check(f);
+    queue_check(f);
 }
 
 PAWL_TEST(what_is_past_its_time_can_be_redriven_and_purged_before_maintenance_has_moved_it)
@@ -87,7 +87,7 @@ PAWL_TEST(what_is_past_its_time_can_be_redriven_and_purged_before_maintenance_ha
     fixture_advance(f, SECOND_MS);
     assert_ok(pawl_outbox_purge(fixture_store(f), ids, 2, &changed, &err), &err);
     assert_int_equal(2, changed);
-    kit_check(f);
+    queue_check(f);
 }
 
 /* One transaction for what was asked: maintenance of all others would be a second one. */
@@ -104,8 +104,8 @@ PAWL_TEST(redriving_what_is_past_its_time_moves_nothing_else)
     fixture_advance(f, SECOND_MS);
     assert_ok(pawl_outbox_redrive(fixture_store(f), ids, 2, &changed, &err), &err);
     assert_int_equal(1, changed);
-    assert_int_equal(2, kit_expire(f));
-    kit_check(f);
+    assert_int_equal(2, queue_expire(f));
+    queue_check(f);
 }
 
 PAWL_TEST(a_message_is_claimable_until_just_before_its_time)
@@ -114,8 +114,8 @@ PAWL_TEST(a_message_is_claimable_until_just_before_its_time)
 
     send_expiring(f, "x", 10 * SECOND_MS);
     fixture_advance(f, 10 * SECOND_MS - 1);
-    assert_int_equal(0, kit_expire(f));
-    assert_string_equal("x", kit_payloads(fixture_claim(f, kit_owner(1), MINUTE_MS, 10)));
+    assert_int_equal(0, queue_expire(f));
+    assert_string_equal("x", queue_payloads(fixture_claim(f, queue_owner(1), MINUTE_MS, 10)));
 }
 
 PAWL_TEST(expire_ends_what_is_past_its_time)
@@ -127,25 +127,25 @@ PAWL_TEST(expire_ends_what_is_past_its_time)
     const pawl_message *m;
 
     fixture_advance(f, 10 * SECOND_MS);
-    assert_int_equal(1, kit_expire(f));
-    m = kit_get(f, stale);
+    assert_int_equal(1, queue_expire(f));
+    m = queue_get(f, stale);
     assert_int_equal(PAWL_STATE_EXPIRED, pawl_message_state(m));
     assert_time(fixture_now(f).us, pawl_message_finished_at(m));
     assert_int_equal(PAWL_STATE_READY, fixture_state(f, fresh));
     assert_int_equal(PAWL_STATE_READY, fixture_state(f, endless));
-    assert_int_equal(0, kit_expire(f));
-    kit_check(f);
+    assert_int_equal(0, queue_expire(f));
+    queue_check(f);
 }
 
 PAWL_TEST(what_is_held_is_not_expired_under_its_holder)
 {
     fixture *f = fixture_open(NULL);
     pawl_work_id id = send_expiring(f, "x", SECOND_MS);
-    pawl_messages *list = fixture_claim(f, kit_owner(1), MINUTE_MS, 1);
+    pawl_messages *list = fixture_claim(f, queue_owner(1), MINUTE_MS, 1);
 
     fixture_advance(f, 10 * SECOND_MS);
-    assert_int_equal(0, kit_expire(f));
-    assert_int_equal(1, kit_ack(f, kit_owner(1), list));
+    assert_int_equal(0, queue_expire(f));
+    assert_int_equal(1, queue_ack(f, queue_owner(1), list));
     assert_int_equal(PAWL_STATE_DONE, fixture_state(f, id));
 }
 
@@ -153,36 +153,36 @@ PAWL_TEST(what_comes_back_past_its_time_expires)
 {
     fixture *f = fixture_open(NULL);
     pawl_work_id id = send_expiring(f, "x", SECOND_MS);
-    pawl_messages *list = fixture_claim(f, kit_owner(1), MINUTE_MS, 1);
+    pawl_messages *list = fixture_claim(f, queue_owner(1), MINUTE_MS, 1);
 
-    assert_int_equal(1, kit_abandon(f, kit_owner(1), list, "why", 500));
+    assert_int_equal(1, queue_abandon(f, queue_owner(1), list, "why", 500));
     fixture_advance(f, 2 * SECOND_MS);
-    assert_int_equal(0, pawl_messages_count(fixture_claim(f, kit_owner(1), MINUTE_MS, 1)));
-    assert_int_equal(1, kit_expire(f));
+    assert_int_equal(0, pawl_messages_count(fixture_claim(f, queue_owner(1), MINUTE_MS, 1)));
+    assert_int_equal(1, queue_expire(f));
     assert_int_equal(PAWL_STATE_EXPIRED, fixture_state(f, id));
-    assert_int_equal(1, pawl_message_retries(kit_get(f, id)));
-    assert_string_equal("why", pawl_message_last_error(kit_get(f, id)));
+    assert_int_equal(1, pawl_message_retries(queue_get(f, id)));
+    assert_string_equal("why", pawl_message_last_error(queue_get(f, id)));
 }
 
 PAWL_TEST(a_failed_message_past_its_time_becomes_expired)
 {
     fixture *f = fixture_open(NULL);
     pawl_work_id id = send_expiring(f, "x", 10 * SECOND_MS);
-    pawl_work_id endless = kit_make(f, "other", "y", PAWL_STATE_FAILED);
+    pawl_work_id endless = queue_make(f, "other", "y", PAWL_STATE_FAILED);
     pawl_claim_options opts = PAWL_CLAIM_OPTIONS_INIT;
 
-    kit_fail(f, kit_owner(1), kit_claim(f, kit_owner(1), MINUTE_MS, 1, &opts), "broken");
+    queue_fail(f, queue_owner(1), queue_claim(f, queue_owner(1), MINUTE_MS, 1, &opts), "broken");
     fixture_advance(f, 9 * SECOND_MS);
-    assert_int_equal(0, kit_expire(f));
+    assert_int_equal(0, queue_expire(f));
     assert_int_equal(PAWL_STATE_FAILED, fixture_state(f, id));
     fixture_advance(f, SECOND_MS);
-    assert_int_equal(1, kit_expire(f));
+    assert_int_equal(1, queue_expire(f));
     assert_int_equal(PAWL_STATE_EXPIRED, fixture_state(f, id));
-    assert_string_equal("broken", pawl_message_last_error(kit_get(f, id)));
+    assert_string_equal("broken", pawl_message_last_error(queue_get(f, id)));
     fixture_advance(f, 1000 * DAY_MS);
-    assert_int_equal(0, kit_expire(f));
+    assert_int_equal(0, queue_expire(f));
     assert_int_equal(PAWL_STATE_FAILED, fixture_state(f, endless));
-    kit_check(f);
+    queue_check(f);
 }
 
 PAWL_TEST(everything_expires_in_bounded_calls)
@@ -194,41 +194,41 @@ PAWL_TEST(everything_expires_in_bounded_calls)
     int calls = 0;
 
     for (size_t i = 0; i < COUNT_OF(messages); i++) {
-        messages[i] = kit_message("t", "x");
+        messages[i] = queue_message("t", "x");
         messages[i].expires_at = (pawl_wall){FIXTURE_START.us + (int64_t)(i + 1)};
     }
     assert_ok(pawl_outbox_enqueue_batch(fixture_store(f), messages, COUNT_OF(messages), NULL, &err),
               &err);
     fixture_advance(f, SECOND_MS);
-    while ((changed = kit_expire(f)) > 0) {
+    while ((changed = queue_expire(f)) > 0) {
         total += changed;
         calls++;
     }
     assert_int_equal(COUNT_OF(messages), total);
     assert_true(calls > 1);
     assert_int_equal(0, fixture_count(f, "SELECT count(*) FROM {queue}"));
-    kit_check(f);
+    queue_check(f);
 }
 
 PAWL_TEST(retention_forgets_done_and_cancelled_and_keeps_the_dead)
 {
     fixture *f = fixture_open(NULL);
-    pawl_work_id failed = kit_make(f, "t", "x", PAWL_STATE_FAILED);
-    pawl_work_id expired = kit_make(f, "t", "x", PAWL_STATE_EXPIRED);
-    pawl_work_id held = kit_make(f, "t", "x", PAWL_STATE_IN_PROGRESS);
-    pawl_work_id ready = kit_send_after(f, "t", "x", 30 * DAY_MS);
+    pawl_work_id failed = queue_make(f, "t", "x", PAWL_STATE_FAILED);
+    pawl_work_id expired = queue_make(f, "t", "x", PAWL_STATE_EXPIRED);
+    pawl_work_id held = queue_make(f, "t", "x", PAWL_STATE_IN_PROGRESS);
+    pawl_work_id ready = queue_send_after(f, "t", "x", 30 * DAY_MS);
 
-    kit_make(f, "other", "x", PAWL_STATE_DONE);
-    kit_make(f, "other", "x", PAWL_STATE_CANCELLED);
+    queue_make(f, "other", "x", PAWL_STATE_DONE);
+    queue_make(f, "other", "x", PAWL_STATE_CANCELLED);
     fixture_advance(f, 8 * DAY_MS);
-    assert_int_equal(2, kit_retain(f, PAWL_RETENTION_MS));
+    assert_int_equal(2, queue_retain(f, PAWL_RETENTION_MS));
     assert_int_equal(4, fixture_count(f, "SELECT count(*) FROM {body}"));
     assert_int_equal(PAWL_STATE_FAILED, fixture_state(f, failed));
     assert_int_equal(PAWL_STATE_EXPIRED, fixture_state(f, expired));
     assert_int_equal(PAWL_STATE_IN_PROGRESS, fixture_state(f, held));
     assert_int_equal(PAWL_STATE_READY, fixture_state(f, ready));
-    assert_int_equal(0, kit_retain(f, PAWL_RETENTION_MS));
-    kit_check(f);
+    assert_int_equal(0, queue_retain(f, PAWL_RETENTION_MS));
+    queue_check(f);
 }
 
 PAWL_TEST(retention_counts_from_the_finish)
@@ -237,13 +237,13 @@ PAWL_TEST(retention_counts_from_the_finish)
     pawl_messages *list;
 
     fixture_send(f, "t", "x");
-    list = fixture_claim(f, kit_owner(1), DAY_MS, 1);
+    list = fixture_claim(f, queue_owner(1), DAY_MS, 1);
     fixture_advance(f, HOUR_MS);
-    kit_ack(f, kit_owner(1), list);
+    queue_ack(f, queue_owner(1), list);
     fixture_advance(f, HOUR_MS - 1);
-    assert_int_equal(0, kit_retain(f, HOUR_MS));
+    assert_int_equal(0, queue_retain(f, HOUR_MS));
     fixture_advance(f, 1);
-    assert_int_equal(1, kit_retain(f, HOUR_MS));
+    assert_int_equal(1, queue_retain(f, HOUR_MS));
     assert_int_equal(0, fixture_count(f, "SELECT count(*) FROM {body}"));
     assert_int_equal(0, fixture_count(f, "SELECT count(*) FROM {outcome}"));
 }
@@ -251,11 +251,11 @@ PAWL_TEST(retention_counts_from_the_finish)
 PAWL_TEST(retention_of_nothing_forgets_at_once)
 {
     fixture *f = fixture_open(NULL);
-    pawl_work_id id = kit_make(f, "t", "x", PAWL_STATE_DONE);
+    pawl_work_id id = queue_make(f, "t", "x", PAWL_STATE_DONE);
     pawl_error err = PAWL_ERROR_INIT;
     pawl_messages *one = NULL;
 
-    assert_int_equal(1, kit_retain(f, 0));
+    assert_int_equal(1, queue_retain(f, 0));
     assert_status(PAWL_E_NOT_FOUND, pawl_outbox_get(fixture_store(f), id, &one, &err), &err);
     assert_null(one);
 }
@@ -269,18 +269,19 @@ PAWL_TEST(retention_works_in_bounded_calls)
     int calls = 0;
 
     for (size_t i = 0; i < COUNT_OF(messages); i++)
-        messages[i] = kit_message("t", "x");
+        messages[i] = queue_message("t", "x");
     assert_ok(pawl_outbox_enqueue_batch(fixture_store(f), messages, COUNT_OF(messages), NULL, &err),
               &err);
-    assert_int_equal(COUNT_OF(messages),
-                     kit_ack(f, kit_owner(1), fixture_claim(f, kit_owner(1), MINUTE_MS, 10000)));
-    kit_make(f, "t", "dead", PAWL_STATE_FAILED);
-    while ((changed = kit_retain(f, 0)) > 0) {
+    assert_int_equal(
+        COUNT_OF(messages),
+        queue_ack(f, queue_owner(1), fixture_claim(f, queue_owner(1), MINUTE_MS, 10000)));
+    queue_make(f, "t", "dead", PAWL_STATE_FAILED);
+    while ((changed = queue_retain(f, 0)) > 0) {
         total += changed;
         calls++;
     }
     assert_int_equal(COUNT_OF(messages), total);
     assert_true(calls > 1);
     assert_int_equal(1, fixture_count(f, "SELECT count(*) FROM {body}"));
-    kit_check(f);
+    queue_check(f);
 }

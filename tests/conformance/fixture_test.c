@@ -1,5 +1,5 @@
 /* tests/conformance/fixture_test.c - every test gets a database as good as new. */
-#include "kit.h"
+#include "queue_fixture.h"
 
 #include <string.h>
 
@@ -18,7 +18,7 @@ static void expect_new(fixture *f)
     assert_true(fixture_refuses(f, "SELECT added FROM {body}"));
     assert_int_equal(1, fixture_send(f, "t", "x").value);
     assert_ok(
-        pawl_lease_acquire(fixture_store(f), "name", kit_owner(1), MINUTE_MS, NULL, &grant, &err),
+        pawl_lease_acquire(fixture_store(f), "name", queue_owner(1), MINUTE_MS, NULL, &grant, &err),
         &err);
     assert_int_equal(1, grant.fence);
 }
@@ -26,7 +26,7 @@ static void expect_new(fixture *f)
 static void use(fixture *f)
 {
     fixture_send(f, "t", "x");
-    fixture_claim(f, kit_owner(1), MINUTE_MS, 1);
+    fixture_claim(f, queue_owner(1), MINUTE_MS, 1);
     fixture_advance(f, DAY_MS);
     fixture_exec(f, "CREATE TABLE {orders} (n integer)");
 }

@@ -1,5 +1,5 @@
 /* tests/conformance/fused_test.c - the end of one batch and the beginning of the next in one. */
-#include "kit.h"
+#include "queue_fixture.h"
 
 static size_t ack_and_claim(fixture *f, pawl_owner owner, const pawl_held *items, size_t count,
                             int limit, pawl_messages **ret_list)
@@ -10,8 +10,8 @@ static size_t ack_and_claim(fixture *f, pawl_owner owner, const pawl_held *items
     assert_ok(pawl_queue_ack_and_claim(fixture_store(f), owner, items, count, MINUTE_MS, limit,
                                        NULL, &acked, ret_list, &err),
               &err);
-    kit_keep(*ret_list);
-    kit_check(f);
+    queue_keep(*ret_list);
+    queue_check(f);
     return acked;
 }
 
@@ -26,18 +26,18 @@ static void send_numbers(fixture *f, int count)
 PAWL_TEST(a_batch_is_acknowledged_and_the_next_one_claimed)
 {
     fixture *f = fixture_open(NULL);
-    pawl_owner worker = kit_owner(1);
+    pawl_owner worker = queue_owner(1);
     pawl_messages *first, *next;
 
     send_numbers(f, 5);
     first = fixture_claim(f, worker, MINUTE_MS, 3);
-    assert_int_equal(3, ack_and_claim(f, worker, kit_held(first), 3, 3, &next));
-    assert_string_equal("3 4", kit_payloads(next));
+    assert_int_equal(3, ack_and_claim(f, worker, queue_held(first), 3, 3, &next));
+    assert_string_equal("3 4", queue_payloads(next));
     for (size_t i = 0; i < 3; i++)
         assert_int_equal(PAWL_STATE_DONE,
-                         pawl_message_state(kit_get(f, fixture_held(first, i).id)));
+                         pawl_message_state(queue_get(f, fixture_held(first, i).id)));
     assert_true(fixture_held(next, 0).fence > fixture_held(first, 0).fence);
-    assert_int_equal(2, kit_ack(f, worker, next));
+    assert_int_equal(2, queue_ack(f, worker, next));
 }
 
 PAWL_TEST(with_nothing_to_acknowledge_it_is_a_claim)
@@ -47,8 +47,8 @@ PAWL_TEST(with_nothing_to_acknowledge_it_is_a_claim)
     pawl_messages *list;
 
     send_numbers(f, 2);
-    assert_int_equal(0, ack_and_claim(f, kit_owner(1), none, 0, 10, &list));
-    assert_string_equal("0 1", kit_payloads(list));
+    assert_int_equal(0, ack_and_claim(f, queue_owner(1), none, 0, 10, &list));
+    assert_string_equal("0 1", queue_payloads(list));
 }
 
 PAWL_TEST(with_nothing_to_claim_it_is_an_ack)
@@ -57,23 +57,23 @@ PAWL_TEST(with_nothing_to_claim_it_is_an_ack)
     pawl_messages *first, *next;
 
     send_numbers(f, 2);
-    first = fixture_claim(f, kit_owner(1), MINUTE_MS, 2);
-    assert_int_equal(2, ack_and_claim(f, kit_owner(1), kit_held(first), 2, 10, &next));
+    first = fixture_claim(f, queue_owner(1), MINUTE_MS, 2);
+    assert_int_equal(2, ack_and_claim(f, queue_owner(1), queue_held(first), 2, 10, &next));
     assert_int_equal(0, pawl_messages_count(next));
-    assert_int_equal(PAWL_STATE_DONE, pawl_message_state(kit_get(f, fixture_held(first, 1).id)));
+    assert_int_equal(PAWL_STATE_DONE, pawl_message_state(queue_get(f, fixture_held(first, 1).id)));
 }
 
 PAWL_TEST(stale_foreign_unknown_and_repeated_items_are_passed_over)
 {
     fixture *f = fixture_open(NULL);
-    pawl_owner worker = kit_owner(1);
+    pawl_owner worker = queue_owner(1);
     pawl_messages *stale, *mine, *others, *next;
 
     send_numbers(f, 3);
     stale = fixture_claim(f, worker, SECOND_MS, 1);
     fixture_advance(f, 2 * SECOND_MS);
-    assert_int_equal(1, kit_reap(f));
-    others = fixture_claim(f, kit_owner(2), MINUTE_MS, 1);
+    assert_int_equal(1, queue_reap(f));
+    others = fixture_claim(f, queue_owner(2), MINUTE_MS, 1);
     mine = fixture_claim(f, worker, MINUTE_MS, 1);
     pawl_held items[] = {fixture_held(mine, 0),
                          fixture_held(stale, 0),
@@ -82,10 +82,10 @@ PAWL_TEST(stale_foreign_unknown_and_repeated_items_are_passed_over)
                          fixture_held(mine, 0)};
 
     assert_int_equal(1, ack_and_claim(f, worker, items, COUNT_OF(items), 10, &next));
-    assert_int_equal(PAWL_STATE_DONE, pawl_message_state(kit_get(f, items[0].id)));
-    assert_int_equal(PAWL_STATE_IN_PROGRESS, pawl_message_state(kit_get(f, items[2].id)));
+    assert_int_equal(PAWL_STATE_DONE, pawl_message_state(queue_get(f, items[0].id)));
+    assert_int_equal(PAWL_STATE_IN_PROGRESS, pawl_message_state(queue_get(f, items[2].id)));
     assert_int_equal(1, pawl_messages_count(next));
-    assert_int_equal(1, kit_ack(f, kit_owner(2), others));
+    assert_int_equal(1, queue_ack(f, queue_owner(2), others));
 }
 
 /* What was just acknowledged is never what is claimed, not even of a message sent again. */
@@ -95,13 +95,13 @@ PAWL_TEST(what_is_acknowledged_is_not_claimed)
     pawl_messages *list = NULL;
 
     send_numbers(f, 20);
-    list = fixture_claim(f, kit_owner(1), MINUTE_MS, 4);
+    list = fixture_claim(f, queue_owner(1), MINUTE_MS, 4);
     for (int batch = 1; batch < 5; batch++) {
         pawl_messages *next;
 
-        assert_int_equal(4, ack_and_claim(f, kit_owner(1), kit_held(list), 4, 4, &next));
+        assert_int_equal(4, ack_and_claim(f, queue_owner(1), queue_held(list), 4, 4, &next));
         assert_int_equal(4, pawl_messages_count(next));
-        assert_string_equal(test_note("%d", batch * 4), kit_payload(pawl_messages_at(next, 0)));
+        assert_string_equal(test_note("%d", batch * 4), queue_payload(pawl_messages_at(next, 0)));
         list = next;
     }
     assert_int_equal(16, fixture_count(f, "SELECT count(*) FROM {outcome}"));
@@ -110,7 +110,7 @@ PAWL_TEST(what_is_acknowledged_is_not_claimed)
 PAWL_TEST(a_refused_call_acknowledges_nothing)
 {
     fixture *f = fixture_open(NULL);
-    pawl_owner worker = kit_owner(1), nobody = {{0}};
+    pawl_owner worker = queue_owner(1), nobody = {{0}};
     pawl_error err = PAWL_ERROR_INIT;
     pawl_messages *list, *next = NULL;
     const pawl_held *items;
@@ -118,8 +118,8 @@ PAWL_TEST(a_refused_call_acknowledges_nothing)
 
     send_numbers(f, 2);
     list = fixture_claim(f, worker, MINUTE_MS, 1);
-    items = kit_held(list);
-    before = kit_fingerprint(f);
+    items = queue_held(list);
+    before = queue_fingerprint(f);
     assert_int_equal(PAWL_E_INVALID,
                      pawl_queue_ack_and_claim(fixture_store(f), nobody, items, 1, MINUTE_MS, 1,
                                               NULL, NULL, &next, &err));
@@ -138,5 +138,5 @@ PAWL_TEST(a_refused_call_acknowledges_nothing)
                      pawl_queue_ack_and_claim(fixture_store(f), worker, items, 1, MINUTE_MS, 1,
                                               NULL, NULL, NULL, &err));
     assert_null(next);
-    assert_string_equal(before, kit_fingerprint(f));
+    assert_string_equal(before, queue_fingerprint(f));
 }

@@ -1,5 +1,5 @@
 /* tests/conformance/inbox_call_test.c - the inbox around a call: lease, fence, take-over. */
-#include "inbox_kit.h"
+#include "inbox_fixture.h"
 
 PAWL_TEST(a_call_is_held_until_it_is_done_and_then_answered_from_the_record)
 {

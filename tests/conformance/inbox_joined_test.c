@@ -1,5 +1,5 @@
 /* tests/conformance/inbox_joined_test.c - the inbox in the application's own transaction. */
-#include "inbox_kit.h"
+#include "inbox_fixture.h"
 
 PAWL_TEST(rows_and_record_are_there_when_the_application_commits)
 {

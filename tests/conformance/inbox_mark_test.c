@@ -1,5 +1,5 @@
 /* tests/conformance/inbox_mark_test.c - the inbox's small calls. */
-#include "inbox_kit.h"
+#include "inbox_fixture.h"
 
 static bool already(fixture *f, const char *id)
 {

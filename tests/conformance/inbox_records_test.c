@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "inbox_kit.h"
+#include "inbox_fixture.h"
 
 #define BIT(state) (1u << (state))
 

@@ -1,7 +1,7 @@
 /* tests/conformance/inbox_sql_test.c - the inbox from psql and any language: pawl.inbox_... */
 #include <string.h>
 
-#include "inbox_kit.h"
+#include "inbox_fixture.h"
 
 PAWL_TEST_ON(postgres, rows_and_record_in_one_transaction_of_psql)
 {

@@ -2,7 +2,7 @@
  * tests/conformance/inbox_suspect_test.c - messages that may have killed their receiver: which of
  * their attempts count, and that they are processed one at a time.
  */
-#include "inbox_kit.h"
+#include "inbox_fixture.h"
 
 #define MESSAGES 12
 #define ATTEMPTS 3
@@ -16,7 +16,7 @@ static pawl_inbox_options impatient(void)
     return options;
 }
 
-static pawl_arrival *call(fixture *f, int message)
+static pawl_arrival *call_message(fixture *f, int message)
 {
     const pawl_inbox_options options = impatient();
 
@@ -43,22 +43,22 @@ PAWL_TEST(what_runs_beside_a_message_that_kills_its_receiver_is_not_counted)
     pawl_arrival *arrivals[MESSAGES];
 
     for (int i = 0; i < MESSAGES; i++) {
-        arrivals[i] = call(f, i);
+        arrivals[i] = call_message(f, i);
         assert_answer(PAWL_INBOX_NEW, arrivals[i]);
     }
     die(f, arrivals);
     for (int death = 1; death <= ATTEMPTS; death++) {
         for (int i = 0; i < MESSAGES; i++) {
-            arrivals[i] = call(f, i);
+            arrivals[i] = call_message(f, i);
             assert_answer(i == 0 ? PAWL_INBOX_NEW : PAWL_INBOX_IN_PROGRESS, arrivals[i]);
             assert_int_equal(i > 0, pawl_arrival_suspect(arrivals[i]));
             assert_int_equal(i == 0 ? death + 1 : 1, attempts_of(f, i));
         }
         die(f, arrivals);
     }
-    assert_answer(PAWL_INBOX_REFUSED, call(f, 0));
+    assert_answer(PAWL_INBOX_REFUSED, call_message(f, 0));
     for (int i = 1; i < MESSAGES; i++) {
-        pawl_arrival *arrival = call(f, i);
+        pawl_arrival *arrival = call_message(f, i);
         assert_answer(PAWL_INBOX_NEW, arrival);
         assert_int_equal(2, pawl_arrival_attempt(arrival));
         inbox_done(arrival, NULL);
@@ -72,26 +72,26 @@ PAWL_TEST(a_suspect_waits_until_the_one_before_it_has_ended)
     pawl_error err = PAWL_ERROR_INIT;
 
     for (int i = 0; i < 4; i++)
-        inbox_let_go(call(f, i));
+        inbox_let_go(call_message(f, i));
     fixture_advance(f, 31 * SECOND_MS);
-    pawl_arrival *first = call(f, 0);
-    assert_answer(PAWL_INBOX_IN_PROGRESS, call(f, 1));
-    assert_answer(PAWL_INBOX_NEW, call(f, 9)); /* not a suspect: it passes */
+    pawl_arrival *first = call_message(f, 0);
+    assert_answer(PAWL_INBOX_IN_PROGRESS, call_message(f, 1));
+    assert_answer(PAWL_INBOX_NEW, call_message(f, 9)); /* not a suspect: it passes */
     /* Of transactions and calls each has its own place. */
     pawl_arrival *atomic = inbox_begin(f, "2", &options);
     assert_answer(PAWL_INBOX_NEW, atomic);
     inbox_done(atomic, NULL);
     inbox_fail(first, "no");
-    pawl_arrival *second = call(f, 1);
+    pawl_arrival *second = call_message(f, 1);
     assert_answer(PAWL_INBOX_NEW, second);
-    assert_answer(PAWL_INBOX_IN_PROGRESS, call(f, 3));
+    assert_answer(PAWL_INBOX_IN_PROGRESS, call_message(f, 3));
     assert_ok(pawl_arrival_give_up(second, "no", &err), &err);
-    pawl_arrival *third = call(f, 3);
+    pawl_arrival *third = call_message(f, 3);
     assert_answer(PAWL_INBOX_NEW, third);
     inbox_let_go(third);
     options.suspect_wait_ms = PAWL_SUSPECT_NOT_BEGUN;
     assert_true(pawl_arrival_suspect(inbox_call(f, "0", &options))); /* failed, and still one */
-    assert_answer(PAWL_INBOX_NEW, call(f, 0));
+    assert_answer(PAWL_INBOX_NEW, call_message(f, 0));
     options.suspect_wait_ms = -3;
     assert_status(PAWL_E_INVALID,
                   pawl_inbox_call(fixture_store(f), "shop", "0", NULL, &options, &third, &err),
@@ -102,12 +102,12 @@ PAWL_TEST(a_suspect_that_fails_has_as_many_attempts_as_any_other_and_one)
 {
     fixture *f = inbox_fixture(NULL);
 
-    inbox_let_go(call(f, 1));
+    inbox_let_go(call_message(f, 1));
     fixture_advance(f, 31 * SECOND_MS);
     for (int i = 1; i <= ATTEMPTS; i++) {
         assert_int_equal(i == 1 ? PAWL_INBOX_PROCESSING : PAWL_INBOX_SEEN,
                          inbox_record(f, "1")->state);
-        inbox_fail(call(f, 1), "no");
+        inbox_fail(call_message(f, 1), "no");
     }
     assert_int_equal(PAWL_INBOX_DEAD, inbox_record(f, "1")->state);
     assert_int_equal(ATTEMPTS + 1, attempts_of(f, 1));
@@ -121,12 +121,12 @@ PAWL_TEST(a_suspect_that_is_requeued_begins_like_any_other)
     fixture *f = inbox_fixture(NULL);
     pawl_error err = PAWL_ERROR_INIT;
 
-    inbox_let_go(call(f, 1));
+    inbox_let_go(call_message(f, 1));
     fixture_advance(f, 31 * SECOND_MS);
-    assert_ok(pawl_arrival_give_up(call(f, 1), "no", &err), &err);
+    assert_ok(pawl_arrival_give_up(call_message(f, 1), "no", &err), &err);
     assert_ok(pawl_inbox_requeue(fixture_store(f), NULL, NULL, NULL, &err), &err);
     for (int i = 1; i <= ATTEMPTS; i++)
-        inbox_fail(call(f, 1), "no");
+        inbox_fail(call_message(f, 1), "no");
     assert_int_equal(PAWL_INBOX_DEAD, inbox_record(f, "1")->state);
     assert_int_equal(ATTEMPTS, attempts_of(f, 1));
     assert_false(inbox_record(f, "1")->suspect);
@@ -136,7 +136,7 @@ PAWL_TEST_ON(postgres, the_database_says_so_to_those_who_ask)
 {
     fixture *f = inbox_fixture(NULL);
 
-    inbox_let_go(call(f, 1));
+    inbox_let_go(call_message(f, 1));
     fixture_advance(f, 31 * SECOND_MS);
     assert_string_equal("suspect", fixture_text(f, "SELECT answer FROM {inbox_begin}('shop', '1',"
                                                    " alone => false)"));

@@ -1,13 +1,13 @@
 /* tests/conformance/inbox_test.c - the atomic inbox: an effect once, however often it comes. */
 #include <string.h>
 
-#include "inbox_kit.h"
+#include "inbox_fixture.h"
 
 PAWL_TEST(a_new_message_and_its_rows_are_one_commit)
 {
     fixture *f = inbox_fixture(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing next = kit_message("next", "y");
+    pawl_outgoing next = queue_message("next", "y");
     pawl_arrival *arrival = inbox_begin(f, "1", NULL);
 
     assert_answer(PAWL_INBOX_NEW, arrival);
@@ -20,7 +20,7 @@ PAWL_TEST(a_new_message_and_its_rows_are_one_commit)
     assert_int_equal(0, inbox_orders(f));
     inbox_done(arrival, "thanks");
     assert_int_equal(1, inbox_orders(f));
-    assert_string_equal("y", kit_payloads(fixture_claim(f, kit_owner(1), MINUTE_MS, 10)));
+    assert_string_equal("y", queue_payloads(fixture_claim(f, queue_owner(1), MINUTE_MS, 10)));
     const pawl_inbox_record *record = inbox_record(f, "1");
     assert_int_equal(PAWL_INBOX_DONE, record->state);
     assert_int_equal(1, record->attempts);
@@ -260,7 +260,7 @@ PAWL_TEST(the_transaction_of_a_delivery_is_ended_by_it_alone)
     pawl_error err = PAWL_ERROR_INIT;
     pawl_arrival *arrival = inbox_begin(f, "1", NULL);
     pawl_arrival *second = NULL;
-    pawl_outgoing other = kit_message("u", "y");
+    pawl_outgoing other = queue_message("u", "y");
 
     assert_status(PAWL_E_MISUSE, pawl_message_commit(pawl_arrival_tx(arrival), &err), &err);
     assert_says(&err, "pawl_arrival_done");

@@ -1,5 +1,5 @@
 /* tests/conformance/job_bad_test.c - jobs that cannot be: refused with a reason, nothing stored. */
-#include "job_kit.h"
+#include "job_fixture.h"
 
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* tests/conformance/job_clock_test.c - jobs when the clock was ahead: they come back. */
-#include "job_kit.h"
+#include "job_fixture.h"
 
 #define YEAR_MS (365 * DAY_MS)
 
-static void set(fixture *f, int64_t ms)
+static void set_clock(fixture *f, int64_t ms)
 {
     fixture_set(f, (pawl_wall){FIXTURE_START.us + ms * 1000});
 }
@@ -30,9 +30,9 @@ PAWL_TEST(jobs_come_back_when_the_clock_was_ahead)
 
     put_each_minute(f);
     assert_int_equal(1, job_after(f, MINUTE_MS).runs);
-    set(f, YEAR_MS);
+    set_clock(f, YEAR_MS);
     assert_int_equal(1, job_tick(f).runs);
-    set(f, 90 * SECOND_MS);
+    set_clock(f, 90 * SECOND_MS);
     assert_comes_each_minute(f);
 }
 
@@ -42,9 +42,9 @@ PAWL_TEST(jobs_come_back_after_disable_and_enable)
     pawl_error err = PAWL_ERROR_INIT;
 
     put_each_minute(f);
-    set(f, YEAR_MS);
+    set_clock(f, YEAR_MS);
     assert_int_equal(1, job_tick(f).runs);
-    set(f, 90 * SECOND_MS);
+    set_clock(f, 90 * SECOND_MS);
     assert_ok(pawl_job_disable(fixture_store(f), "j", NULL, &err), &err);
     job_tick(f);
     assert_ok(pawl_job_enable(fixture_store(f), "j", NULL, &err), &err);
@@ -56,11 +56,11 @@ PAWL_TEST(a_job_that_was_put_while_the_clock_was_ahead_comes_back)
 {
     fixture *f = fixture_open(NULL);
 
-    set(f, YEAR_MS);
+    set_clock(f, YEAR_MS);
     put_each_minute(f);
     job_add(f, "interval", "every 1m");
     job_tick(f);
-    set(f, 0);
+    set_clock(f, 0);
     job_tick(f);
     job_after(f, MINUTE_MS);
     job_after(f, MINUTE_MS);
@@ -73,7 +73,7 @@ static void run_from_start_ahead(fixture *f)
 {
     job_add(f, "j", "every 1m from start");
     job_tick(f);
-    set(f, YEAR_MS);
+    set_clock(f, YEAR_MS);
     assert_int_equal(1, job_tick(f).runs);
     assert_int_equal(1, job_work(f));
     job_tick(f);
@@ -84,7 +84,7 @@ PAWL_TEST(a_job_from_start_comes_back)
     fixture *f = fixture_open(NULL);
 
     run_from_start_ahead(f);
-    set(f, 30 * SECOND_MS);
+    set_clock(f, 30 * SECOND_MS);
     job_tick(f);
     assert_int_equal(1, job_after(f, MINUTE_MS).runs);
 }
@@ -94,7 +94,7 @@ PAWL_TEST(a_job_from_start_comes_back_though_that_occurrence_has_run)
     fixture *f = fixture_open(NULL);
 
     run_from_start_ahead(f);
-    set(f, 0); /* a minute from here is the occurrence that has run */
+    set_clock(f, 0); /* a minute from here is the occurrence that has run */
     job_tick(f);
     job_after(f, MINUTE_MS);
     job_after(f, MINUTE_MS);
@@ -108,11 +108,11 @@ PAWL_TEST_ON(postgres, no_occurrence_runs_twice_when_the_clock_is_set_back)
     fixture *f = fixture_open(NULL);
 
     put_each_minute(f);
-    set(f, 10 * MINUTE_MS);
+    set_clock(f, 10 * MINUTE_MS);
     assert_int_equal(1, job_tick(f).runs); /* of ten, by the misfire policy */
     assert_int_equal(1, job_after(f, MINUTE_MS).runs);
     assert_int_equal(1, job_after(f, MINUTE_MS).runs);
-    set(f, 30 * SECOND_MS);
+    set_clock(f, 30 * SECOND_MS);
     job_tick(f);
     for (int i = 1; i < 10; i++)
         assert_int_equal(1, job_after(f, MINUTE_MS).runs);
@@ -133,11 +133,11 @@ PAWL_TEST(a_lease_taken_by_a_clock_that_was_ahead_ends)
     pawl_store *store = fixture_store(f);
     int64_t ttl_ms = 15 * SECOND_MS;
 
-    set(f, YEAR_MS);
-    assert_ok(pawl_lease_acquire(store, "l", kit_owner(1), ttl_ms, NULL, &grant, &err), &err);
-    set(f, 0);
+    set_clock(f, YEAR_MS);
+    assert_ok(pawl_lease_acquire(store, "l", queue_owner(1), ttl_ms, NULL, &grant, &err), &err);
+    set_clock(f, 0);
     assert_status(PAWL_E_HELD,
-                  pawl_lease_acquire(store, "l", kit_owner(2), ttl_ms, NULL, &grant, &err), &err);
+                  pawl_lease_acquire(store, "l", queue_owner(2), ttl_ms, NULL, &grant, &err), &err);
     fixture_advance(f, ttl_ms);
-    assert_ok(pawl_lease_acquire(store, "l", kit_owner(2), ttl_ms, NULL, &grant, &err), &err);
+    assert_ok(pawl_lease_acquire(store, "l", queue_owner(2), ttl_ms, NULL, &grant, &err), &err);
 }

@@ -1,5 +1,5 @@
 /* tests/conformance/job_history_test.c - what a job's history tells, and how long it is kept. */
-#include "job_kit.h"
+#include "job_fixture.h"
 
 #include <string.h>
 
@@ -7,7 +7,7 @@ PAWL_TEST(a_run_is_followed_through_its_attempts)
 {
     fixture *f = fixture_open(NULL);
     pawl_claim_options by = PAWL_CLAIM_OPTIONS_INIT;
-    pawl_owner owner = kit_owner(1);
+    pawl_owner owner = queue_owner(1);
 
     by.owner_name = "ada";
     job_add(f, "j", "* * * * *");
@@ -20,7 +20,7 @@ PAWL_TEST(a_run_is_followed_through_its_attempts)
     assert_string_equal("j", run->job);
     assert_false(run->triggered);
     fixture_advance(f, SECOND_MS);
-    pawl_messages *list = kit_claim(f, owner, 30 * SECOND_MS, 10, &by);
+    pawl_messages *list = queue_claim(f, owner, 30 * SECOND_MS, 10, &by);
     int64_t started = fixture_now(f).us;
     run = job_last_run(f, "j");
     assert_int_equal(PAWL_RUN_RUNNING, run->state);
@@ -28,29 +28,29 @@ PAWL_TEST(a_run_is_followed_through_its_attempts)
     assert_int_equal(1, run->attempts);
     assert_time(started, run->started_at);
     fixture_advance(f, SECOND_MS);
-    assert_int_equal(1, kit_release(f, owner, list));
+    assert_int_equal(1, queue_release(f, owner, list));
     run = job_last_run(f, "j");
     assert_int_equal(PAWL_RUN_READY, run->state);
     assert_int_equal(0, run->attempts); /* not counted */
     by.owner_name = "bob";
-    list = kit_claim(f, owner, 30 * SECOND_MS, 10, &by);
-    assert_int_equal(1, kit_abandon(f, owner, list, "not yet", 1000));
+    list = queue_claim(f, owner, 30 * SECOND_MS, 10, &by);
+    assert_int_equal(1, queue_abandon(f, owner, list, "not yet", 1000));
     run = job_last_run(f, "j");
     assert_int_equal(PAWL_RUN_READY, run->state);
     assert_int_equal(1, run->attempts);
     assert_string_equal("not yet", run->error);
     fixture_advance(f, 2 * SECOND_MS);
-    assert_int_equal(1, pawl_messages_count(kit_claim(f, owner, 30 * SECOND_MS, 10, &by)));
+    assert_int_equal(1, pawl_messages_count(queue_claim(f, owner, 30 * SECOND_MS, 10, &by)));
     fixture_advance(f, 3 * MINUTE_MS);
-    assert_int_equal(1, kit_reap(f));
+    assert_int_equal(1, queue_reap(f));
     run = job_last_run(f, "j");
     assert_int_equal(PAWL_RUN_READY, run->state);
     assert_int_equal(2, run->attempts);
     assert_string_equal("the lease ran out", run->error);
-    list = kit_claim(f, owner, 30 * SECOND_MS, 10, &by);
+    list = queue_claim(f, owner, 30 * SECOND_MS, 10, &by);
     int64_t claimed = fixture_now(f).us;
     fixture_advance(f, SECOND_MS);
-    assert_int_equal(1, kit_ack(f, owner, list));
+    assert_int_equal(1, queue_ack(f, owner, list));
     run = job_last_run(f, "j");
     assert_int_equal(PAWL_RUN_DONE, run->state);
     assert_int_equal(3, run->attempts);
@@ -65,30 +65,30 @@ PAWL_TEST(a_run_is_followed_through_its_attempts)
 PAWL_TEST(a_failed_run_can_be_redriven)
 {
     fixture *f = fixture_open(NULL);
-    pawl_owner owner = kit_owner(1);
+    pawl_owner owner = queue_owner(1);
 
     job_add(f, "j", "* * * * *");
     job_tick(f);
     job_after(f, MINUTE_MS);
-    assert_int_equal(1, kit_fail(f, owner, job_claim(f), "broken"));
+    assert_int_equal(1, queue_fail(f, owner, job_claim(f), "broken"));
     const pawl_run *run = job_last_run(f, "j");
     assert_int_equal(PAWL_RUN_FAILED, run->state);
     assert_string_equal("broken", run->error);
     assert_int_equal(1, run->attempts);
-    assert_int_equal(1, kit_redrive(f, run->work_id));
+    assert_int_equal(1, queue_redrive(f, run->work_id));
     run = job_last_run(f, "j");
     assert_int_equal(PAWL_RUN_READY, run->state);
     assert_time(0, run->ended_at);
     assert_int_equal(1, job_after(f, MINUTE_MS).skips); /* it is unfinished again */
     assert_int_equal(1, job_work(f));
     assert_string_equal("done@60 overlap@120", job_story(f, "j"));
-    kit_check(f);
+    queue_check(f);
 }
 
 PAWL_TEST(what_a_handler_leaves_is_kept)
 {
     fixture *f = fixture_open(NULL);
-    pawl_owner owner = kit_owner(1);
+    pawl_owner owner = queue_owner(1);
     pawl_error err = PAWL_ERROR_INIT;
     static const char big[PAWL_OUTPUT_MAX + 1];
 
@@ -106,18 +106,18 @@ PAWL_TEST(what_a_handler_leaves_is_kept)
     assert_int_equal(3, run->output_size);
     assert_memory_equal("a\0b", run->output, 4);
     size_t size = 0;
-    const pawl_message *message = kit_get(f, held.id);
+    const pawl_message *message = queue_get(f, held.id);
     assert_memory_equal("a\0b", pawl_message_output(message, &size), 3);
     assert_int_equal(3, size);
     assert_status(PAWL_E_LOST, pawl_queue_ack_output(fixture_store(f), owner, held, "x", 1, &err),
                   &err);
-    kit_check(f);
+    queue_check(f);
 }
 
 PAWL_TEST(output_travels_with_effect_once)
 {
     fixture *f = fixture_open(NULL);
-    pawl_owner owner = kit_owner(1);
+    pawl_owner owner = queue_owner(1);
     pawl_error err = PAWL_ERROR_INIT;
     pawl_tx *tx = NULL;
 
@@ -131,7 +131,7 @@ PAWL_TEST(output_travels_with_effect_once)
     assert_ok(pawl_message_commit(tx, &err), &err);
     pawl_tx_free(tx);
     size_t size = 0;
-    assert_memory_equal("last", pawl_message_output(kit_get(f, held.id), &size), 5);
+    assert_memory_equal("last", pawl_message_output(queue_get(f, held.id), &size), 5);
     assert_int_equal(4, size);
     assert_int_equal(PAWL_STATE_DONE, fixture_state(f, held.id));
 }
@@ -145,7 +145,7 @@ PAWL_TEST(history_outlives_the_messages)
     job_after(f, DAY_MS);
     job_work(f);
     fixture_advance(f, 2 * DAY_MS);
-    assert_int_equal(1, kit_retain(f, DAY_MS));
+    assert_int_equal(1, queue_retain(f, DAY_MS));
     assert_int_equal(0, fixture_count(f, "SELECT count(*) FROM {body}"));
     assert_string_equal("done@86400", job_story(f, "j"));
     assert_true(job_last_run(f, "j")->work_id.value > 0);
@@ -172,7 +172,7 @@ PAWL_TEST(history_is_kept_by_count_runs_and_skips_apart)
         job_after(f, MINUTE_MS);
         pawl_messages *list = job_claim(f);
         job_after(f, MINUTE_MS);
-        kit_ack(f, kit_owner(1), list);
+        queue_ack(f, queue_owner(1), list);
     }
     job_after(f, MINUTE_MS); /* unfinished */
     fixture_advance(f, MINUTE_MS);

@@ -1,5 +1,5 @@
 /* tests/conformance/job_misfire_test.c - slots that nobody looked at in time. */
-#include "job_kit.h"
+#include "job_fixture.h"
 
 static void put_with(fixture *f, const char *schedule, pawl_misfire misfire, pawl_overlap overlap)
 {

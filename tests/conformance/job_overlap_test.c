@@ -1,6 +1,6 @@
 /* tests/conformance/job_overlap_test.c - slots that come while a run has not ended; "from start".
  */
-#include "job_kit.h"
+#include "job_fixture.h"
 
 #include <string.h>
 
@@ -22,7 +22,7 @@ PAWL_TEST(skip_until_it_has_ended)
     assert_int_equal(1, job_after(f, MINUTE_MS).skips); /* not claimed is not ended */
     pawl_messages *list = job_claim(f);
     assert_int_equal(1, job_after(f, MINUTE_MS).skips);
-    kit_ack(f, kit_owner(1), list);
+    queue_ack(f, queue_owner(1), list);
     assert_int_equal(1, job_after(f, MINUTE_MS).runs);
     assert_string_equal("done@60 overlap@120 overlap@180 ready@240", job_story(f, "j"));
     assert_int_equal(1, job_get(f, "j")->unfinished);
@@ -50,13 +50,13 @@ PAWL_TEST(queue_lets_one_wait)
     job_after(f, MINUTE_MS);
     assert_string_equal("running@60 waiting@120 overlap@180", job_story(f, "j"));
     assert_int_equal(0, pawl_messages_count(job_claim(f)));
-    kit_ack(f, kit_owner(1), list);
+    queue_ack(f, queue_owner(1), list);
     assert_int_equal(1, job_tick(f).started);
     assert_string_equal("done@60 ready@120 overlap@180", job_story(f, "j"));
     list = job_claim(f);
     assert_non_null(
         strstr(pawl_message_headers(pawl_messages_at(list, 0)), "2026-01-01T00:02:00Z"));
-    kit_ack(f, kit_owner(1), list);
+    queue_ack(f, queue_owner(1), list);
     assert_int_equal(0, job_tick(f).started);
     assert_int_equal(1, job_after(f, MINUTE_MS).runs);
 }
@@ -73,15 +73,15 @@ PAWL_TEST(who_waits_starts_whatever_ended_the_other)
     job_tick(f);
     for (int i = 0; i < 2; i++)
         job_after(f, MINUTE_MS);
-    kit_fail(f, kit_owner(1), job_claim(f), "no");
+    queue_fail(f, queue_owner(1), job_claim(f), "no");
     assert_int_equal(1, job_tick(f).started); /* the run of 120 */
     job_after(f, MINUTE_MS);                  /* 180 waits */
-    kit_abandon(f, kit_owner(1), job_claim(f), "never", PAWL_DELAY_BY_POLICY);
+    queue_abandon(f, queue_owner(1), job_claim(f), "never", PAWL_DELAY_BY_POLICY);
     assert_int_equal(1, job_tick(f).started);
     job_after(f, MINUTE_MS); /* 240 waits */
     assert_int_equal(1, pawl_messages_count(job_claim(f)));
     fixture_advance(f, 3 * MINUTE_MS);
-    assert_int_equal(1, kit_reap(f)); /* the worker with 180 has died */
+    assert_int_equal(1, queue_reap(f)); /* the worker with 180 has died */
     assert_int_equal(1, job_tick(f).started);
     pawl_runs *runs = job_runs(f, "j");
     size_t last = pawl_runs_count(runs) - 1;
@@ -91,16 +91,16 @@ PAWL_TEST(who_waits_starts_whatever_ended_the_other)
     assert_string_equal("the lease ran out at the last attempt",
                         pawl_runs_at(runs, last - 2)->error);
     assert_int_equal(PAWL_RUN_READY, pawl_runs_at(runs, last - 3)->state);
-    assert_int_equal(1, kit_cancel(f, pawl_runs_at(runs, last - 3)->work_id));
+    assert_int_equal(1, queue_cancel(f, pawl_runs_at(runs, last - 3)->work_id));
     job_tick(f);
     assert_int_equal(PAWL_RUN_CANCELLED, pawl_runs_at(job_runs(f, "j"), last - 3)->state);
     const pawl_run *ready = job_last_run(f, "j"); /* 420, which had waited meanwhile */
     assert_int_equal(PAWL_RUN_READY, ready->state);
     fixture_advance(f, 11 * MINUTE_MS);
-    assert_int_equal(4, kit_expire(f)); /* the messages that failed, too; their runs stay so */
+    assert_int_equal(4, queue_expire(f)); /* the messages that failed, too; their runs stay so */
     assert_int_equal(PAWL_RUN_EXPIRED, job_last_run(f, "j")->state);
     assert_int_equal(1, job_tick(f).runs);
-    kit_check(f);
+    queue_check(f);
 }
 
 PAWL_TEST(a_triggered_run_counts_and_waits_like_others)
@@ -153,7 +153,7 @@ PAWL_TEST(from_start_counts_from_the_claim)
     int64_t next = FIXTURE_START.us + 80 * MINUTE_MS * 1000;
     assert_time(next, job_get(f, "j")->next_due_at);
     fixture_advance(f, MINUTE_MS);
-    kit_abandon(f, kit_owner(1), list, "again", 1000);
+    queue_abandon(f, queue_owner(1), list, "again", 1000);
     fixture_advance(f, MINUTE_MS);
     assert_int_equal(1, job_work(f)); /* a retry does not move it */
     job_tick(f);
@@ -170,7 +170,7 @@ PAWL_TEST(from_start_goes_on_after_a_run_that_nobody_began)
     put_with(f, "every 10m from start", PAWL_OVERLAP_SKIP);
     job_after(f, 10 * MINUTE_MS);
     fixture_advance(f, MINUTE_MS);
-    assert_int_equal(1, kit_cancel(f, job_last_run(f, "j")->work_id));
+    assert_int_equal(1, queue_cancel(f, job_last_run(f, "j")->work_id));
     job_tick(f);
     assert_time(FIXTURE_START.us + 21 * MINUTE_MS * 1000, job_get(f, "j")->next_due_at);
     assert_int_equal(1, job_after(f, 10 * MINUTE_MS).runs);
@@ -228,5 +228,5 @@ PAWL_TEST(who_waits_starts_though_the_run_before_is_forgotten)
     assert_ok(pawl_job_clean(fixture_store(f), NULL, NULL, &err), &err);
     assert_int_equal(1, job_tick(f).started);
     assert_string_equal("done@60 ready@120", job_story(f, "line"));
-    kit_check(f);
+    queue_check(f);
 }

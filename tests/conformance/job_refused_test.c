@@ -1,5 +1,5 @@
 /* tests/conformance/job_refused_test.c - a job whose message cannot be stored hurts only itself. */
-#include "job_kit.h"
+#include "job_fixture.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* tests/conformance/job_schedulers_threads_test.c - several schedulers that each believe to be the
  * only one.
  */
-#include "job_kit.h"
+#include "job_fixture.h"
 
 PAWL_TEST(two_that_take_turns_make_each_slot_once)
 {
@@ -25,7 +25,7 @@ PAWL_TEST(two_that_take_turns_make_each_slot_once)
                                          "BY job_id, {us:scheduled_at} HAVING count(*) > 1) x"));
     assert_int_equal(fixture_count(f, "SELECT count(*) FROM {job_run} WHERE state <> 7"),
                      fixture_count(f, "SELECT count(*) FROM {body}"));
-    kit_check(f);
+    queue_check(f);
 }
 
 typedef struct crowd {
@@ -76,5 +76,5 @@ PAWL_TEST(four_at_the_same_moment_make_each_slot_once)
     assert_int_equal(8 * 35, fixture_count(f, "SELECT count(*) FROM {job_run}"));
     assert_int_equal(8 * 35, fixture_count(f, "SELECT count(*) FROM {body}"));
     assert_int_equal(0, fixture_count(f, "SELECT count(*) FROM {job_run} WHERE state <> 0"));
-    kit_check(f);
+    queue_check(f);
 }

@@ -1,5 +1,5 @@
 /* tests/conformance/job_sql_test.c - jobs in PostgreSQL's own words: functions, views, roles. */
-#include "job_kit.h"
+#include "job_fixture.h"
 
 #include <string.h>
 
@@ -103,9 +103,10 @@ PAWL_TEST_ON(postgres, who_may_work_may_schedule_and_who_may_send_may_not)
             job_tick_on(store);
             fixture_advance(f, MINUTE_MS);
             assert_int_equal(1, job_tick_on(store).runs);
-            assert_ok(pawl_queue_claim(store, kit_owner(1), MINUTE_MS, 1, NULL, &list, &err), &err);
+            assert_ok(pawl_queue_claim(store, queue_owner(1), MINUTE_MS, 1, NULL, &list, &err),
+                      &err);
             pawl_held held = fixture_held(list, 0);
-            assert_ok(pawl_queue_ack_output(store, kit_owner(1), held, "o", 1, &err), &err);
+            assert_ok(pawl_queue_ack_output(store, queue_owner(1), held, "o", 1, &err), &err);
             pawl_messages_free(list);
             assert_ok(pawl_job_trigger(store, "j", NULL, NULL, &err), &err);
             assert_ok(pawl_job_runs(store, "j", NULL, &runs, NULL, &err), &err);

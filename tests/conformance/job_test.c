@@ -1,5 +1,5 @@
 /* tests/conformance/job_test.c - jobs: created, changed, scheduled, triggered, deleted. */
-#include "job_kit.h"
+#include "job_fixture.h"
 
 #include <string.h>
 
@@ -16,13 +16,13 @@ PAWL_TEST(a_job_runs_when_its_slot_comes)
     assert_int_equal(0, job_tick(f).runs);
     pawl_messages *list = job_claim(f);
     assert_int_equal(1, pawl_messages_count(list));
-    assert_string_equal("p", kit_payload(pawl_messages_at(list, 0)));
+    assert_string_equal("p", queue_payload(pawl_messages_at(list, 0)));
     assert_string_equal("running@60", job_story(f, "minutely"));
-    assert_int_equal(1, kit_ack(f, kit_owner(1), list));
+    assert_int_equal(1, queue_ack(f, queue_owner(1), list));
     assert_string_equal("done@60", job_story(f, "minutely"));
     assert_int_equal(1, job_after(f, MINUTE_MS).runs);
     assert_string_equal("done@60 ready@120", job_story(f, "minutely"));
-    kit_check(f);
+    queue_check(f);
 }
 
 PAWL_TEST(a_run_carries_the_jobs_message_and_what_it_is)
@@ -145,7 +145,7 @@ PAWL_TEST(a_job_that_was_inserted_by_hand_works)
     job_after(f, 5 * MINUTE_MS);
     pawl_messages *list = job_claim(f);
     assert_int_equal(1, pawl_messages_count(list));
-    assert_string_equal("hello", kit_payload(pawl_messages_at(list, 0)));
+    assert_string_equal("hello", queue_payload(pawl_messages_at(list, 0)));
     assert_string_equal("seeded", pawl_message_topic(pawl_messages_at(list, 0)));
 }
 
@@ -232,7 +232,7 @@ PAWL_TEST(triggering_runs_now_and_leaves_the_schedule)
     assert_true(pawl_message_id_equal(triggered.message_id,
                                       pawl_message_get_id(pawl_messages_at(list, 0))));
     assert_null(strstr(pawl_message_headers(pawl_messages_at(list, 0)), "pawl-scheduled-at"));
-    kit_ack(f, kit_owner(1), list);
+    queue_ack(f, queue_owner(1), list);
     assert_string_equal("t-done@60 t-done@60", job_story(f, "j"));
     assert_ok(pawl_job_disable(fixture_store(f), "j", NULL, &err), &err);
     assert_true(job_trigger(f, "j").run_id > triggered.run_id);
@@ -262,8 +262,8 @@ PAWL_TEST(deleting_cancels_what_nobody_has_begun)
     assert_status(PAWL_E_NOT_FOUND, pawl_job_delete(fixture_store(f), "j", NULL, &err), &err);
     assert_int_equal(0, job_after(f, HOUR_MS).runs);
     fixture_set(f, (pawl_wall){FIXTURE_START.us + 3 * MINUTE_MS * 1000});
-    assert_int_equal(1, kit_ack(f, kit_owner(1), held)); /* the one in somebody's hands ends */
-    kit_check(f);
+    assert_int_equal(1, queue_ack(f, queue_owner(1), held)); /* the one in somebody's hands ends */
+    queue_check(f);
 }
 
 PAWL_TEST(jobs_are_listed_in_pages_by_name)

@@ -3,12 +3,12 @@
  *
  * A lane goes when it has been empty for a while (docs/internals/queue.md, "Lanes come and go").
  */
-#include "kit.h"
+#include "queue_fixture.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "lane_kit.h"
+#include "lane_fixture.h"
 
 #define MANY 2000
 #define BATCH 200
@@ -24,14 +24,14 @@ static void use_many_once(fixture *f, bool destinations)
     for (int sent = 0; sent < MANY; sent += BATCH) {
         for (int i = 0; i < BATCH; i++) {
             names[i] = test_note("used once %d", sent + i);
-            messages[i] = kit_message(destinations ? "t" : names[i], "x");
+            messages[i] = queue_message(destinations ? "t" : names[i], "x");
             messages[i].destination = destinations ? names[i] : NULL;
         }
         assert_ok(pawl_outbox_enqueue_batch(fixture_store(f), messages, BATCH, NULL, &err), &err);
         opts.destinations = destinations ? names : NULL;
         opts.destination_count = destinations ? BATCH : 0;
-        assert_int_equal(
-            BATCH, kit_ack(f, kit_owner(1), kit_claim(f, kit_owner(1), DAY_MS, BATCH, &opts)));
+        assert_int_equal(BATCH, queue_ack(f, queue_owner(1),
+                                          queue_claim(f, queue_owner(1), DAY_MS, BATCH, &opts)));
     }
 }
 
@@ -45,7 +45,7 @@ PAWL_TEST(topics_that_were_used_once_leave_no_lane)
     assert_int_equal(MANY, lane_count(f)); /* they are in use, as far as is known */
     lanes_clean(f);
     assert_int_equal(0, lane_count(f));
-    kit_check(f);
+    queue_check(f);
 }
 
 PAWL_TEST(destinations_that_were_used_once_leave_no_lane)
@@ -66,18 +66,18 @@ PAWL_TEST(destinations_that_were_used_once_leave_no_lane)
 PAWL_TEST(a_message_keeps_its_topic_priority_and_destination_when_its_lane_is_gone)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing message = kit_message("t", "x");
+    pawl_outgoing message = queue_message("t", "x");
     pawl_work_id id;
 
     message.priority = 7;
     message.destination = "there";
-    id = kit_send(f, &message).work_id;
-    kit_ack(f, kit_owner(1), kit_claim_for(f, kit_owner(1), DAY_MS, 1, "there"));
+    id = queue_send(f, &message).work_id;
+    queue_ack(f, queue_owner(1), queue_claim_for(f, queue_owner(1), DAY_MS, 1, "there"));
     lanes_clean(f);
     assert_int_equal(0, lane_count(f));
-    assert_string_equal("t", pawl_message_topic(kit_get(f, id)));
-    assert_int_equal(7, pawl_message_priority(kit_get(f, id)));
-    assert_string_equal("there", pawl_message_destination(kit_get(f, id)));
+    assert_string_equal("t", pawl_message_topic(queue_get(f, id)));
+    assert_int_equal(7, pawl_message_priority(queue_get(f, id)));
+    assert_string_equal("there", pawl_message_destination(queue_get(f, id)));
 }
 
 PAWL_TEST(what_is_not_finished_keeps_its_lane)
@@ -85,15 +85,15 @@ PAWL_TEST(what_is_not_finished_keeps_its_lane)
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
 
-    kit_send_after(f, "scheduled", "x", 30 * DAY_MS);
+    queue_send_after(f, "scheduled", "x", 30 * DAY_MS);
     fixture_send(f, "paused", "x");
     assert_ok(pawl_topic_pause(fixture_store(f), "paused", NULL, &err), &err);
     fixture_send(f, "running", "x");
-    assert_string_equal("x", kit_payloads(fixture_claim(f, kit_owner(1), DAY_MS, 10)));
+    assert_string_equal("x", queue_payloads(fixture_claim(f, queue_owner(1), DAY_MS, 10)));
     for (int i = 0; i < 3; i++)
         lanes_clean(f);
     assert_int_equal(3, lane_count(f));
-    kit_check(f);
+    queue_check(f);
 }
 
 PAWL_TEST(a_topic_that_is_used_again_gets_a_lane_again)
@@ -181,12 +181,12 @@ PAWL_TEST(a_batch_of_one_lane_makes_it_when_one_of_its_messages_is_new)
 PAWL_TEST(a_dead_letter_is_ready_again_after_its_lane_is_gone)
 {
     fixture *f = fixture_open(NULL);
-    pawl_work_id id = kit_make(f, "t", "dead", PAWL_STATE_FAILED);
+    pawl_work_id id = queue_make(f, "t", "dead", PAWL_STATE_FAILED);
 
     lanes_clean(f);
     assert_int_equal(0, lane_count(f));
-    assert_int_equal(1, kit_redrive(f, id));
-    kit_check(f);
+    assert_int_equal(1, queue_redrive(f, id));
+    queue_check(f);
     assert_string_equal("dead", lanes_take(f));
 }
 
@@ -195,7 +195,7 @@ PAWL_TEST(a_pause_holds_for_lanes_that_come_after_it)
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
 
-    kit_make(f, "t", "x", PAWL_STATE_DONE);
+    queue_make(f, "t", "x", PAWL_STATE_DONE);
     lanes_clean(f);
     assert_int_equal(0, lane_count(f));
     assert_ok(pawl_topic_pause(fixture_store(f), "t", NULL, &err), &err);
@@ -211,21 +211,21 @@ PAWL_TEST(totals_outlive_the_lane_and_go_after_the_retention_time)
 {
     fixture *f = fixture_open(NULL);
 
-    kit_make(f, "t", "x", PAWL_STATE_DONE);
-    kit_make(f, "t", "x", PAWL_STATE_DONE);
-    kit_make(f, "t", "x", PAWL_STATE_FAILED);
+    queue_make(f, "t", "x", PAWL_STATE_DONE);
+    queue_make(f, "t", "x", PAWL_STATE_DONE);
+    queue_make(f, "t", "x", PAWL_STATE_FAILED);
     lanes_clean(f);
     assert_int_equal(0, lane_count(f));
     assert_string_equal("t 2 1", lanes_totals(f));
-    kit_make(f, "t", "x", PAWL_STATE_DONE);
+    queue_make(f, "t", "x", PAWL_STATE_DONE);
     assert_string_equal("t 3 1", lanes_totals(f));
-    kit_retain(f, 7 * DAY_MS);
+    queue_retain(f, 7 * DAY_MS);
     lanes_clean(f);
     fixture_advance(f, 6 * DAY_MS);
-    kit_retain(f, 7 * DAY_MS);
+    queue_retain(f, 7 * DAY_MS);
     assert_string_equal("t 3 1", lanes_totals(f));
     fixture_advance(f, 2 * DAY_MS);
-    kit_retain(f, 7 * DAY_MS);
+    queue_retain(f, 7 * DAY_MS);
     assert_string_equal("", lanes_totals(f));
 }
 
@@ -234,14 +234,14 @@ PAWL_TEST(totals_are_kept_no_longer_than_the_retention_time)
 {
     fixture *f = fixture_open(NULL);
 
-    kit_make(f, "t", "x", PAWL_STATE_DONE);
-    kit_retain(f, 0);
+    queue_make(f, "t", "x", PAWL_STATE_DONE);
+    queue_retain(f, 0);
     assert_string_equal("t 1 0", lanes_totals(f)); /* it has a lane */
     lanes_clean(f);
-    kit_retain(f, HOUR_MS);
+    queue_retain(f, HOUR_MS);
     assert_string_equal("t 1 0", lanes_totals(f));
     fixture_advance(f, HOUR_MS);
-    kit_retain(f, HOUR_MS);
+    queue_retain(f, HOUR_MS);
     assert_string_equal("", lanes_totals(f));
 }
 
@@ -250,16 +250,16 @@ PAWL_TEST(the_totals_of_a_topic_go_together)
 {
     fixture *f = fixture_open(NULL);
 
-    kit_make(f, "t", "x", PAWL_STATE_FAILED);
+    queue_make(f, "t", "x", PAWL_STATE_FAILED);
     lanes_clean(f);
     fixture_advance(f, 5 * DAY_MS);
-    kit_make(f, "t", "x", PAWL_STATE_DONE);
+    queue_make(f, "t", "x", PAWL_STATE_DONE);
     lanes_clean(f);
     fixture_advance(f, 3 * DAY_MS);
-    kit_retain(f, 7 * DAY_MS);
+    queue_retain(f, 7 * DAY_MS);
     assert_string_equal("t 1 1", lanes_totals(f));
     fixture_advance(f, 5 * DAY_MS);
-    kit_retain(f, 7 * DAY_MS);
+    queue_retain(f, 7 * DAY_MS);
     assert_string_equal("", lanes_totals(f));
 }
 
@@ -267,17 +267,17 @@ PAWL_TEST(the_totals_of_a_topic_go_together)
 PAWL_TEST(totals_stay_when_a_dead_letter_has_expired)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing message = kit_message("t", "x");
+    pawl_outgoing message = queue_message("t", "x");
     pawl_error err = PAWL_ERROR_INIT;
 
     message.expires_at = (pawl_wall){fixture_now(f).us + 9 * DAY_MS * 1000};
-    kit_send(f, &message);
-    const pawl_held *item = kit_held(fixture_claim(f, kit_owner(1), DAY_MS, 1));
-    assert_ok(pawl_queue_fail(fixture_store(f), kit_owner(1), item, 1, "no", NULL, &err), &err);
+    queue_send(f, &message);
+    const pawl_held *item = queue_held(fixture_claim(f, queue_owner(1), DAY_MS, 1));
+    assert_ok(pawl_queue_fail(fixture_store(f), queue_owner(1), item, 1, "no", NULL, &err), &err);
     lanes_clean(f);
     fixture_advance(f, 9 * DAY_MS);
-    assert_int_equal(1, kit_expire(f));
-    kit_retain(f, 7 * DAY_MS); /* before the expiry is added to the totals, on PostgreSQL */
+    assert_int_equal(1, queue_expire(f));
+    queue_retain(f, 7 * DAY_MS); /* before the expiry is added to the totals, on PostgreSQL */
     assert_string_equal("t 0 1", lanes_totals(f));
 }
 
@@ -289,8 +289,8 @@ PAWL_TEST(forgetting_totals_says_that_there_is_more)
     pawl_scan scan = {0, true};
 
     use_many_once(f, false);
-    kit_retain(f, 0);
-    kit_retain(f, 0);
+    queue_retain(f, 0);
+    queue_retain(f, 0);
     lanes_clean(f);
     for (int calls = 0; scan.more; calls++) {
         assert_true(calls < MANY);
@@ -303,12 +303,12 @@ PAWL_TEST(a_clock_that_jumps_removes_no_lane_that_is_not_empty)
 {
     fixture *f = fixture_open(NULL);
 
-    kit_make(f, "used", "x", PAWL_STATE_DONE);
-    kit_send_after(f, "scheduled", "x", 3650 * DAY_MS);
+    queue_make(f, "used", "x", PAWL_STATE_DONE);
+    queue_send_after(f, "scheduled", "x", 3650 * DAY_MS);
     fixture_advance(f, 365 * DAY_MS);
     lanes_clean(f);
     assert_int_equal(1, lane_count(f));
-    kit_make(f, "used", "x", PAWL_STATE_DONE);
+    queue_make(f, "used", "x", PAWL_STATE_DONE);
     if (fixture_is_postgres(f)) {
         /* Back again: it does not take a year until the lane goes. */
         fixture_set(f, FIXTURE_START);
@@ -316,5 +316,5 @@ PAWL_TEST(a_clock_that_jumps_removes_no_lane_that_is_not_empty)
         lanes_clean(f);
         assert_int_equal(1, lane_count(f));
     }
-    kit_check(f);
+    queue_check(f);
 }

@@ -4,7 +4,7 @@
  * On PostgreSQL a sender reads its lane and adds the message later; whoever removes lanes cannot
  * see it. docs/internals/queue.md, "Lanes come and go".
  */
-#include "lane_kit.h"
+#include "lane_fixture.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -13,7 +13,7 @@
 static void send_in(pawl_tx *tx, const char *payload)
 {
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing message = kit_message("t", payload);
+    pawl_outgoing message = queue_message("t", payload);
 
     assert_ok(pawl_tx_enqueue(tx, &message, NULL, &err), &err);
 }
@@ -29,7 +29,7 @@ PAWL_TEST_ON(postgres, a_lane_waits_for_an_open_transaction_that_used_it)
 {
     fixture *f = fixture_open(NULL);
 
-    kit_make(f, "t", "x", PAWL_STATE_DONE);
+    queue_make(f, "t", "x", PAWL_STATE_DONE);
     lanes_fold(f, 1);
     send_in(fixture_tx_begin(f, 0), "late");
     clean_meanwhile(f);
@@ -39,7 +39,7 @@ PAWL_TEST_ON(postgres, a_lane_waits_for_an_open_transaction_that_used_it)
     assert_string_equal("goes into a lane of its own", lanes_take(f));
     fixture_tx_commit(f, 0);
     lanes_fold(f, 3);
-    kit_check(f);
+    queue_check(f);
     assert_string_equal("late", lanes_take(f));
     lanes_clean(f);
     lanes_clean(f);
@@ -50,7 +50,7 @@ PAWL_TEST_ON(postgres, a_lane_goes_when_such_a_transaction_is_rolled_back)
 {
     fixture *f = fixture_open(NULL);
 
-    kit_make(f, "t", "x", PAWL_STATE_DONE);
+    queue_make(f, "t", "x", PAWL_STATE_DONE);
     lanes_fold(f, 1);
     send_in(fixture_tx_begin(f, 0), "never");
     clean_meanwhile(f);
@@ -65,7 +65,7 @@ PAWL_TEST_ON(postgres, removing_without_waiting_loses_a_message)
 {
     fixture *f = fixture_open(NULL);
 
-    kit_make(f, "t", "x", PAWL_STATE_DONE);
+    queue_make(f, "t", "x", PAWL_STATE_DONE);
     lanes_fold(f, 1);
     send_in(fixture_tx_begin(f, 0), "late");
     fixture_advance(f, 6 * MINUTE_MS);
@@ -74,7 +74,7 @@ PAWL_TEST_ON(postgres, removing_without_waiting_loses_a_message)
     lanes_fold(f, 1);
     assert_int_equal(0, lane_count(f));
     fixture_tx_commit(f, 0);
-    assert_string_equal("1 messages are in no lane, or not in their own", kit_check_note(f));
+    assert_string_equal("1 messages are in no lane, or not in their own", queue_check_note(f));
     assert_string_equal("", lanes_take(f));
 }
 
@@ -89,13 +89,13 @@ PAWL_TEST_ON(postgres, an_old_snapshot_does_not_use_a_lane_that_is_gone)
 {
     fixture *f = fixture_open(NULL);
 
-    kit_make(f, "t", "x", PAWL_STATE_DONE);
+    queue_make(f, "t", "x", PAWL_STATE_DONE);
     lanes_fold(f, 1);
     begin_repeatable(f);
     lanes_clean(f);
     assert_int_equal(0, lane_count(f));
     fixture_tx_exec(f, 0, "SELECT {enqueue}('t', 'late'); COMMIT");
-    kit_check(f);
+    queue_check(f);
     assert_string_equal("late", lanes_take(f));
 }
 
@@ -103,7 +103,7 @@ PAWL_TEST_ON(postgres, an_old_snapshot_keeps_the_lane_that_it_uses)
 {
     fixture *f = fixture_open(NULL);
 
-    kit_make(f, "t", "x", PAWL_STATE_DONE);
+    queue_make(f, "t", "x", PAWL_STATE_DONE);
     lanes_fold(f, 1);
     begin_repeatable(f);
     fixture_advance(f, 6 * MINUTE_MS);
@@ -113,7 +113,7 @@ PAWL_TEST_ON(postgres, an_old_snapshot_keeps_the_lane_that_it_uses)
     assert_int_equal(1, lane_count(f));
     fixture_tx_exec(f, 0, "COMMIT");
     lanes_fold(f, 3);
-    kit_check(f);
+    queue_check(f);
     assert_string_equal("late", lanes_take(f));
 }
 
@@ -123,7 +123,7 @@ PAWL_TEST_ON(postgres, a_prepared_transaction_keeps_the_lane_that_it_used)
 
     if (fixture_count(f, "SELECT current_setting('max_prepared_transactions')::int") == 0)
         test_fail("the server has max_prepared_transactions = 0: use tests/with-postgres");
-    kit_make(f, "t", "x", PAWL_STATE_DONE);
+    queue_make(f, "t", "x", PAWL_STATE_DONE);
     lanes_fold(f, 1);
     begin_repeatable(f);
     fixture_advance(f, 6 * MINUTE_MS);
@@ -135,7 +135,7 @@ PAWL_TEST_ON(postgres, a_prepared_transaction_keeps_the_lane_that_it_used)
     assert_int_equal(1, lane_count(f));
     fixture_tx_exec(f, 0, "COMMIT PREPARED '%s'", fixture_store_options(f)->schema);
     lanes_fold(f, 3);
-    kit_check(f);
+    queue_check(f);
     assert_string_equal("late", lanes_take(f));
 }
 
@@ -184,8 +184,8 @@ PAWL_TEST(nothing_is_lost_when_lanes_are_removed_while_threads_send)
     }
     while (sending) { /* one round more after the last has ended */
         sending = atomic_load(&senders_left) > 0;
-        pawl_messages *list = fixture_claim(f, kit_owner(1), DAY_MS, 50);
-        taken += kit_ack(f, kit_owner(1), list);
+        pawl_messages *list = fixture_claim(f, queue_owner(1), DAY_MS, 50);
+        taken += queue_ack(f, queue_owner(1), list);
         fixture_advance(f, 6 * MINUTE_MS);
         lanes_fold(f, 2);
     }
@@ -194,8 +194,8 @@ PAWL_TEST(nothing_is_lost_when_lanes_are_removed_while_threads_send)
         assert_ok(senders[i].status, &senders[i].err);
     }
     for (size_t more = 1; more > 0; taken += more)
-        more = kit_ack(f, kit_owner(1), fixture_claim(f, kit_owner(1), DAY_MS, 1000));
-    kit_check(f);
+        more = queue_ack(f, queue_owner(1), fixture_claim(f, queue_owner(1), DAY_MS, 1000));
+    queue_check(f);
     assert_int_equal(SENDERS * EACH, taken);
     lanes_clean(f);
     assert_int_equal(0, lane_count(f));

@@ -1,5 +1,5 @@
 /* tests/conformance/lease_guard_test.c - what is written behind the guard is the holder's. */
-#include "lease_kit.h"
+#include "lease_fixture.h"
 
 static void free_tx(void *tx)
 {
@@ -62,14 +62,14 @@ PAWL_TEST(a_refusal_rolls_back_a_transaction_of_pawls_own)
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
     int64_t fence = lease_take(f, "it", 1).fence;
-    pawl_outgoing next = kit_message("next", "y");
+    pawl_outgoing next = queue_message("next", "y");
     pawl_held item;
     pawl_tx *tx = NULL;
 
     for (int good = 0; good < 2; good++) {
         fixture_send(f, "t", "x");
-        item = fixture_held(fixture_claim(f, kit_owner(1), MINUTE_MS, 1), 0);
-        assert_ok(pawl_message_begin(fixture_store(f), kit_owner(1), item, &tx, &err), &err);
+        item = fixture_held(fixture_claim(f, queue_owner(1), MINUTE_MS, 1), 0);
+        assert_ok(pawl_message_begin(fixture_store(f), queue_owner(1), item, &tx, &err), &err);
         test_defer(free_tx, tx);
         assert_ok(pawl_tx_enqueue(tx, &next, NULL, &err), &err);
         if (good) {

@@ -1,6 +1,6 @@
 /* tests/conformance/lease_guard_threads_test.c - who takes a lease waits for guarded transactions.
  */
-#include "lease_kit.h"
+#include "lease_fixture.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -13,11 +13,11 @@ struct taker {
     atomic_bool ended;
 };
 
-static void *take(void *context)
+static void *take_lease(void *context)
 {
     struct taker *taker = context;
 
-    taker->status = pawl_lease_acquire(taker->store, "it", kit_owner(2), TTL_MS, NULL,
+    taker->status = pawl_lease_acquire(taker->store, "it", queue_owner(2), TTL_MS, NULL,
                                        &taker->grant, &taker->err);
     atomic_store(&taker->ended, true);
     return NULL;
@@ -41,7 +41,7 @@ PAWL_TEST(a_take_waits_for_the_end_of_a_guarded_transaction)
         assert_int_equal(PAWL_E_HELD, lease_try(f, "it", 2));
         fixture_advance(f, TTL_MS);
     }
-    assert_int_equal(0, pthread_create(&thread, NULL, take, &taker));
+    assert_int_equal(0, pthread_create(&thread, NULL, take_lease, &taker));
     fixture_await_blocked(f, "lease_acquire");
     assert_false(atomic_load(&taker.ended));
     fixture_tx_exec(f, 0, "INSERT INTO {orders} VALUES (1)");
@@ -86,7 +86,7 @@ struct crowd {
 static const char *take_turns(void *context, size_t index)
 {
     struct crowd *crowd = context;
-    pawl_owner owner = kit_owner((int)index + 1);
+    pawl_owner owner = queue_owner((int)index + 1);
     pawl_error err = PAWL_ERROR_INIT;
     pawl_lease_grant grant;
 

@@ -1,5 +1,5 @@
 /* tests/conformance/lease_test.c - one holder at a time, by the database's clock. */
-#include "lease_kit.h"
+#include "lease_fixture.h"
 
 #include <string.h>
 
@@ -14,7 +14,8 @@ PAWL_TEST(a_lease_is_taken_once)
     assert_time(FIXTURE_START.us + TTL_MS * 1000, grant.expires_at);
     assert_status(
         PAWL_E_HELD,
-        pawl_lease_acquire(fixture_store(f), "it", kit_owner(2), TTL_MS, NULL, &none, &err), &err);
+        pawl_lease_acquire(fixture_store(f), "it", queue_owner(2), TTL_MS, NULL, &none, &err),
+        &err);
     assert_true(err.retryable);
     assert_says(&err, "30.000 s");
     assert_int_equal(77, none.fence); /* untouched */
@@ -36,11 +37,11 @@ PAWL_TEST(its_holder_extends_it_and_keeps_the_token)
     assert_time(FIXTURE_START.us + 50 * 1000000, again.expires_at);
     /* Never shortened: somebody may be counting on what was said before. */
     assert_ok(
-        pawl_lease_acquire(fixture_store(f), "it", kit_owner(1), SECOND_MS, NULL, &again, &err),
+        pawl_lease_acquire(fixture_store(f), "it", queue_owner(1), SECOND_MS, NULL, &again, &err),
         &err);
     assert_time(FIXTURE_START.us + 50 * 1000000, again.expires_at);
     assert_ok(
-        pawl_lease_renew(fixture_store(f), "it", kit_owner(1), fence, SECOND_MS, &again, &err),
+        pawl_lease_renew(fixture_store(f), "it", queue_owner(1), fence, SECOND_MS, &again, &err),
         &err);
     assert_time(FIXTURE_START.us + 50 * 1000000, again.expires_at);
 }
@@ -85,11 +86,11 @@ PAWL_TEST(what_was_given_back_can_be_taken_at_once)
     fixture_advance(f, SECOND_MS);
     assert_int_equal(PAWL_E_LOST, lease_release(f, "it", 2, fence));
     assert_int_equal(PAWL_E_LOST, lease_release(f, "it", 1, fence + 1));
-    assert_ok(pawl_lease_release(fixture_store(f), "it", kit_owner(1), fence, &end, &err), &err);
+    assert_ok(pawl_lease_release(fixture_store(f), "it", queue_owner(1), fence, &end, &err), &err);
     assert_time(end.now.us, end.expires_at);
     assert_int_equal(fence, end.fence);
     assert_status(PAWL_E_LOST,
-                  pawl_lease_release(fixture_store(f), "it", kit_owner(1), fence, NULL, &err),
+                  pawl_lease_release(fixture_store(f), "it", queue_owner(1), fence, NULL, &err),
                   &err);
     assert_int_equal(PAWL_E_LOST, lease_renew(f, "it", 1, fence));
     next = lease_take(f, "it", 1).fence; /* also by the same owner it is another take */
@@ -110,7 +111,7 @@ PAWL_TEST(tokens_of_leases_and_claims_come_from_one_counter)
         int64_t fence = lease_take(f, name, 1).fence;
         assert_true(fence > last);
         fixture_send(f, "t", "x");
-        last = fixture_held(fixture_claim(f, kit_owner(2), MINUTE_MS, 1), 0).fence;
+        last = fixture_held(fixture_claim(f, queue_owner(2), MINUTE_MS, 1), 0).fence;
         assert_true(last > fence);
     }
 }
@@ -151,12 +152,12 @@ PAWL_TEST(a_lease_shows_who_has_it_and_who_had_it)
     assert_status(PAWL_E_NOT_FOUND, pawl_lease_get(fixture_store(f), "it", &none, &err), &err);
     assert_null(none);
     assert_ok(
-        pawl_lease_acquire(fixture_store(f), "it", kit_owner(1), TTL_MS, "näme", &grant, &err),
+        pawl_lease_acquire(fixture_store(f), "it", queue_owner(1), TTL_MS, "näme", &grant, &err),
         &err);
     fixture_advance(f, SECOND_MS);
     assert_int_equal(PAWL_OK, lease_renew(f, "it", 1, grant.fence));
     lease = lease_look(f, "it");
-    assert_true(lease->held && pawl_owner_equal(kit_owner(1), lease->owner));
+    assert_true(lease->held && pawl_owner_equal(queue_owner(1), lease->owner));
     assert_string_equal("it", lease->name);
     assert_string_equal("näme", lease->owner_name);
     assert_int_equal(grant.fence, lease->fence);
@@ -306,14 +307,14 @@ PAWL_TEST(bad_arguments_change_nothing)
     pawl_error err = PAWL_ERROR_INIT;
 
 #define REFUSED(call) assert_status(PAWL_E_INVALID, (call), &err)
-    REFUSED(pawl_lease_acquire(NULL, "it", kit_owner(1), TTL_MS, NULL, &grant, &err));
+    REFUSED(pawl_lease_acquire(NULL, "it", queue_owner(1), TTL_MS, NULL, &grant, &err));
     REFUSED(pawl_lease_acquire(store, "it", nobody, TTL_MS, NULL, &grant, &err));
-    REFUSED(pawl_lease_acquire(store, "it", kit_owner(1), 999, NULL, &grant, &err));
-    REFUSED(pawl_lease_acquire(store, "it", kit_owner(1), DAY_MS + 1, NULL, &grant, &err));
-    REFUSED(pawl_lease_acquire(store, "it", kit_owner(1), TTL_MS, "", &grant, &err));
-    REFUSED(pawl_lease_acquire(store, "it", kit_owner(1), TTL_MS, NULL, NULL, &err));
-    REFUSED(pawl_lease_renew(store, "it", kit_owner(1), 1, 0, &grant, &err));
-    REFUSED(pawl_lease_renew(store, "it", kit_owner(1), 1, TTL_MS, NULL, &err));
+    REFUSED(pawl_lease_acquire(store, "it", queue_owner(1), 999, NULL, &grant, &err));
+    REFUSED(pawl_lease_acquire(store, "it", queue_owner(1), DAY_MS + 1, NULL, &grant, &err));
+    REFUSED(pawl_lease_acquire(store, "it", queue_owner(1), TTL_MS, "", &grant, &err));
+    REFUSED(pawl_lease_acquire(store, "it", queue_owner(1), TTL_MS, NULL, NULL, &err));
+    REFUSED(pawl_lease_renew(store, "it", queue_owner(1), 1, 0, &grant, &err));
+    REFUSED(pawl_lease_renew(store, "it", queue_owner(1), 1, TTL_MS, NULL, &err));
     REFUSED(pawl_lease_release(store, "it", nobody, 1, NULL, &err));
     REFUSED(pawl_lease_get(store, "it", NULL, &err));
     REFUSED(pawl_lease_list(store, &filter, NULL, &err));

@@ -2,7 +2,7 @@
  * last unit. */
 #include "bounds.h"
 
-#include "kit.h"
+#include "queue_fixture.h"
 
 /* A job written by hand with one column set; the rest is at its default. */
 static bool refused(fixture *f, const char *column, const char *value)
@@ -116,15 +116,15 @@ PAWL_TEST(headers_are_the_same_on_both_engines)
 PAWL_TEST(the_longest_names_are_stored_and_found)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing message = kit_message(NULL, "x");
+    pawl_outgoing message = queue_message(NULL, "x");
     pawl_work_id id;
 
     message.topic = fixture_text(f, "SELECT %s", text_of(f, "\xF0\x9F\x98\x80", PAWLI_TOPIC_MOST));
     message.destination = fixture_text(f, "SELECT %s", text_of(f, "x", PAWLI_DESTINATION_MOST));
-    id = kit_send(f, &message).work_id;
-    assert_string_equal(message.topic, pawl_message_topic(kit_get(f, id)));
-    assert_int_equal(
-        1, pawl_messages_count(kit_claim_for(f, kit_owner(1), MINUTE_MS, 1, message.destination)));
+    id = queue_send(f, &message).work_id;
+    assert_string_equal(message.topic, pawl_message_topic(queue_get(f, id)));
+    assert_int_equal(1, pawl_messages_count(
+                            queue_claim_for(f, queue_owner(1), MINUTE_MS, 1, message.destination)));
 }
 
 /* Too early, and too late: both engines say so, and neither says it of the times in between. */
@@ -136,12 +136,12 @@ PAWL_TEST(times_have_the_same_bounds)
     pawl_error err = PAWL_ERROR_INIT;
 
     for (int i = 0; i < 2; i++) {
-        pawl_outgoing message = kit_message("t", "x");
+        pawl_outgoing message = queue_message("t", "x");
         pawl_work_id id;
 
         message.due_at.us = good[i];
-        id = kit_send(f, &message).work_id;
-        assert_time(good[i], pawl_message_due_at(kit_get(f, id)));
+        id = queue_send(f, &message).work_id;
+        assert_time(good[i], pawl_message_due_at(queue_get(f, id)));
         message.due_at.us = i == 0 ? good[i] - 1 : good[i] + 1;
         assert_status(PAWL_E_INVALID, pawl_outbox_enqueue(fixture_store(f), &message, NULL, &err),
                       &err);

@@ -1,5 +1,5 @@
 /* tests/conformance/list_test.c - get, find and list: reading what is stored. */
-#include "kit.h"
+#include "queue_fixture.h"
 
 static pawl_messages *list(fixture *f, const pawl_filter *filter, pawl_work_id *next)
 {
@@ -7,39 +7,39 @@ static pawl_messages *list(fixture *f, const pawl_filter *filter, pawl_work_id *
     pawl_messages *found = NULL;
 
     assert_ok(pawl_outbox_list(fixture_store(f), filter, &found, next, &err), &err);
-    return kit_keep(found);
+    return queue_keep(found);
 }
 
 static const char *list_text(fixture *f, pawl_filter filter)
 {
     filter.with_payload = true;
-    return kit_payloads(list(f, &filter, NULL));
+    return queue_payloads(list(f, &filter, NULL));
 }
 
 /* One message in every state, the payload naming it; newest is the last. */
 static void one_of_each(fixture *f)
 {
     for (int state = 0; state < PAWL_STATE_COUNT; state++)
-        kit_make(f, test_note("topic%d", state), pawl_state_name((pawl_state)state),
-                 (pawl_state)state);
+        queue_make(f, test_note("topic%d", state), pawl_state_name((pawl_state)state),
+                   (pawl_state)state);
 }
 
 PAWL_TEST(a_message_is_found_by_its_message_id)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing message = kit_message("t", "x");
+    pawl_outgoing message = queue_message("t", "x");
     pawl_messages *one = NULL;
     pawl_enqueued sent;
 
-    message.id = kit_id(1);
+    message.id = queue_id(1);
     fixture_send(f, "t", "other");
-    sent = kit_send(f, &message);
-    assert_ok(pawl_outbox_find(fixture_store(f), kit_id(1), &one, &err), &err);
-    kit_keep(one);
+    sent = queue_send(f, &message);
+    assert_ok(pawl_outbox_find(fixture_store(f), queue_id(1), &one, &err), &err);
+    queue_keep(one);
     assert_int_equal(1, pawl_messages_count(one));
     assert_int_equal(sent.work_id.value, pawl_message_work_id(pawl_messages_at(one, 0)).value);
-    assert_string_equal("x", kit_payload(pawl_messages_at(one, 0)));
+    assert_string_equal("x", queue_payload(pawl_messages_at(one, 0)));
 }
 
 PAWL_TEST(what_is_not_there_is_not_found)
@@ -54,7 +54,7 @@ PAWL_TEST(what_is_not_there_is_not_found)
     assert_says(&err, "no such message");
     assert_status(PAWL_E_NOT_FOUND,
                   pawl_outbox_get(fixture_store(f), (pawl_work_id){-1}, &one, &err), &err);
-    assert_status(PAWL_E_NOT_FOUND, pawl_outbox_find(fixture_store(f), kit_id(99), &one, &err),
+    assert_status(PAWL_E_NOT_FOUND, pawl_outbox_find(fixture_store(f), queue_id(99), &one, &err),
                   &err);
     assert_null(one);
 }
@@ -114,12 +114,12 @@ PAWL_TEST(a_list_can_be_narrowed)
 {
     fixture *f = fixture_open(NULL);
     pawl_filter filter = PAWL_FILTER_INIT;
-    pawl_outgoing message = kit_message("b", "correlated");
+    pawl_outgoing message = queue_message("b", "correlated");
 
     fixture_send(f, "a", "first");
     fixture_advance(f, SECOND_MS);
     message.correlation_id = "c-1";
-    kit_send(f, &message);
+    queue_send(f, &message);
     fixture_send(f, "b", "plain");
     filter.topic = "b";
     assert_string_equal("plain correlated", list_text(f, filter));
@@ -170,8 +170,8 @@ PAWL_TEST(pages_follow_each_other_without_gap_or_overlap)
 
     for (int i = 0; i < 25; i++)
         fixture_send(f, "t", "x");
-    kit_fail(f, kit_owner(1), fixture_claim(f, kit_owner(1), MINUTE_MS, 9), NULL);
-    kit_ack(f, kit_owner(1), fixture_claim(f, kit_owner(1), MINUTE_MS, 6));
+    queue_fail(f, queue_owner(1), fixture_claim(f, queue_owner(1), MINUTE_MS, 9), NULL);
+    queue_ack(f, queue_owner(1), fixture_claim(f, queue_owner(1), MINUTE_MS, 6));
     for (int limit = 1; limit < 30; limit += 3)
         walk_pages(f, 0, limit, 25);
     walk_pages(f, 1u << PAWL_STATE_FAILED, 4, 9);
@@ -200,9 +200,9 @@ PAWL_TEST(new_messages_do_not_disturb_the_next_page)
         fixture_send(f, "t", test_note("%d", i));
     filter.limit = 2;
     filter.with_payload = true;
-    assert_string_equal("3 2", kit_payloads(list(f, &filter, &filter.before)));
+    assert_string_equal("3 2", queue_payloads(list(f, &filter, &filter.before)));
     fixture_send(f, "t", "new");
-    assert_string_equal("1 0", kit_payloads(list(f, &filter, &filter.before)));
+    assert_string_equal("1 0", queue_payloads(list(f, &filter, &filter.before)));
 }
 
 PAWL_TEST(a_rare_match_behind_many_rows_is_reached_page_by_page)
@@ -216,7 +216,7 @@ PAWL_TEST(a_rare_match_behind_many_rows_is_reached_page_by_page)
 
     fixture_send(f, "rare", "x");
     for (int i = 0; i < PAWL_BATCH_MAX; i++)
-        messages[i] = kit_message("common", "x");
+        messages[i] = queue_message("common", "x");
     assert_ok(pawl_outbox_enqueue_batch(fixture_store(f), messages, PAWL_BATCH_MAX, NULL, &err),
               &err);
     test_free(messages);

@@ -1,15 +1,15 @@
 /* tests/conformance/log_test.c - what the application's log is told, and what never. */
-#include "kit.h"
+#include "queue_fixture.h"
 
 #include <string.h>
 
 PAWL_TEST(sending_is_logged_with_topic_and_correlation)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing message = kit_message("order.created", "x");
+    pawl_outgoing message = queue_message("order.created", "x");
 
     message.correlation_id = "order-4711";
-    kit_send(f, &message);
+    queue_send(f, &message);
     assert_true(fixture_logged(f, PAWL_LOG_INFO, "order.created"));
     assert_true(fixture_logged(f, PAWL_LOG_INFO, "order-4711"));
 }
@@ -18,7 +18,8 @@ PAWL_TEST(every_message_of_a_batch_is_logged)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing batch[2] = {kit_message("first topic", "x"), kit_message("second topic", "x")};
+    pawl_outgoing batch[2] = {queue_message("first topic", "x"),
+                              queue_message("second topic", "x")};
 
     assert_ok(pawl_outbox_enqueue_batch(fixture_store(f), batch, 2, NULL, &err), &err);
     assert_true(fixture_logged(f, PAWL_LOG_INFO, "first topic"));
@@ -32,7 +33,7 @@ PAWL_TEST(claiming_is_logged_with_the_number_of_messages)
     for (int i = 0; i < 7; i++)
         fixture_send(f, "t", "x");
     fixture_log_clear(f);
-    fixture_claim(f, kit_owner(1), MINUTE_MS, 10);
+    fixture_claim(f, queue_owner(1), MINUTE_MS, 10);
     assert_true(fixture_logged(f, PAWL_LOG_DEBUG, "claimed 7"));
 }
 
@@ -42,10 +43,10 @@ PAWL_TEST(reaping_is_logged_with_the_number_of_messages)
 
     for (int i = 0; i < 3; i++)
         fixture_send(f, "t", "x");
-    fixture_claim(f, kit_owner(1), SECOND_MS, 10);
+    fixture_claim(f, queue_owner(1), SECOND_MS, 10);
     fixture_advance(f, MINUTE_MS);
     fixture_log_clear(f);
-    assert_int_equal(3, kit_reap(f));
+    assert_int_equal(3, queue_reap(f));
     assert_true(fixture_logged(f, PAWL_LOG_INFO, "reaped 3"));
 }
 
@@ -53,7 +54,7 @@ PAWL_TEST(a_refused_message_is_not_logged_as_sent)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing message = kit_message("refused topic", "x");
+    pawl_outgoing message = queue_message("refused topic", "x");
 
     message.priority = 99;
     assert_status(PAWL_E_INVALID, pawl_outbox_enqueue(fixture_store(f), &message, NULL, &err),
@@ -65,25 +66,25 @@ PAWL_TEST(no_log_record_and_no_error_contains_a_payload)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing message = kit_message("t", "s3cr3t words");
+    pawl_outgoing message = queue_message("t", "s3cr3t words");
     pawl_tx *tx;
 
-    message.id = kit_id(1);
-    kit_send(f, &message);
-    kit_send(f, &message);
+    message.id = queue_id(1);
+    queue_send(f, &message);
+    queue_send(f, &message);
     message.payload = "s3cr3t other";
     assert_status(PAWL_E_CONFLICT, pawl_outbox_enqueue(fixture_store(f), &message, NULL, &err),
                   &err);
     assert_null(strstr(err.message, "s3cr3t"));
     for (int state = 0; state < PAWL_STATE_COUNT; state++)
-        kit_make(f, test_note("%d", state), "s3cr3t", (pawl_state)state);
+        queue_make(f, test_note("%d", state), "s3cr3t", (pawl_state)state);
     tx = fixture_tx_begin(f, 0);
     assert_status(PAWL_E_CONFLICT, pawl_tx_enqueue(tx, &message, NULL, &err), &err);
     fixture_tx_commit(f, 0);
     fixture_advance(f, DAY_MS);
-    kit_reap(f);
-    kit_expire(f);
-    kit_retain(f, 0);
+    queue_reap(f);
+    queue_expire(f);
+    queue_retain(f, 0);
     assert_true(fixture_log_count(f) > 5);
     for (size_t i = 0; i < fixture_log_count(f); i++)
         assert_null(strstr(fixture_log_at(f, i), "s3cr3t"));
@@ -103,7 +104,7 @@ PAWL_TEST(a_sink_gets_only_the_levels_it_wants)
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
     pawl_store_options opts = *fixture_store_options(f);
-    pawl_outgoing message = kit_message("t", "x");
+    pawl_outgoing message = queue_message("t", "x");
     int counts[4] = {0};
 
     for (int level = PAWL_LOG_DEBUG; level <= PAWL_LOG_ERROR; level++) {
@@ -114,7 +115,7 @@ PAWL_TEST(a_sink_gets_only_the_levels_it_wants)
         opts.log = (pawl_log_sink){count_record, counts, (pawl_log_level)level};
         assert_ok(pawl_store_open(fixture_url(f), &opts, &store, &err), &err);
         assert_ok(pawl_outbox_enqueue(store, &message, NULL, &err), &err);
-        assert_ok(pawl_queue_claim(store, kit_owner(1), MINUTE_MS, 1, NULL, &list, &err), &err);
+        assert_ok(pawl_queue_claim(store, queue_owner(1), MINUTE_MS, 1, NULL, &list, &err), &err);
         pawl_messages_free(list);
         pawl_store_close(store);
         for (int below = 0; below < level; below++)

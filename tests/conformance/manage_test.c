@@ -1,45 +1,45 @@
 /* tests/conformance/manage_test.c - cancel, redrive and purge, by id and by filter. */
-#include "kit.h"
+#include "queue_fixture.h"
 
 PAWL_TEST(cancel_ends_a_ready_message)
 {
     fixture *f = fixture_open(NULL);
-    pawl_work_id id = kit_send_after(f, "t", "x", HOUR_MS);
+    pawl_work_id id = queue_send_after(f, "t", "x", HOUR_MS);
     const pawl_message *m;
 
     fixture_advance(f, SECOND_MS);
-    assert_int_equal(1, kit_cancel(f, id));
-    m = kit_get(f, id);
+    assert_int_equal(1, queue_cancel(f, id));
+    m = queue_get(f, id);
     assert_int_equal(PAWL_STATE_CANCELLED, pawl_message_state(m));
     assert_time(FIXTURE_START.us + 1000000, pawl_message_finished_at(m));
     fixture_advance(f, 2 * HOUR_MS);
-    assert_int_equal(0, pawl_messages_count(fixture_claim(f, kit_owner(1), MINUTE_MS, 1)));
-    kit_check(f);
+    assert_int_equal(0, pawl_messages_count(fixture_claim(f, queue_owner(1), MINUTE_MS, 1)));
+    queue_check(f);
 }
 
 PAWL_TEST(cancel_takes_a_message_from_its_holder)
 {
     fixture *f = fixture_open(NULL);
     pawl_work_id id = fixture_send(f, "t", "x");
-    pawl_messages *list = fixture_claim(f, kit_owner(1), MINUTE_MS, 1);
+    pawl_messages *list = fixture_claim(f, queue_owner(1), MINUTE_MS, 1);
 
-    assert_int_equal(1, kit_cancel(f, id));
-    assert_int_equal(0, kit_renew(f, kit_owner(1), list, MINUTE_MS));
-    assert_int_equal(0, kit_ack(f, kit_owner(1), list));
-    assert_int_equal(0, kit_abandon(f, kit_owner(1), list, "x", 1));
-    assert_int_equal(0, kit_fail(f, kit_owner(1), list, "x"));
-    assert_int_equal(0, kit_release(f, kit_owner(1), list));
+    assert_int_equal(1, queue_cancel(f, id));
+    assert_int_equal(0, queue_renew(f, queue_owner(1), list, MINUTE_MS));
+    assert_int_equal(0, queue_ack(f, queue_owner(1), list));
+    assert_int_equal(0, queue_abandon(f, queue_owner(1), list, "x", 1));
+    assert_int_equal(0, queue_fail(f, queue_owner(1), list, "x"));
+    assert_int_equal(0, queue_release(f, queue_owner(1), list));
     assert_int_equal(PAWL_STATE_CANCELLED, fixture_state(f, id));
-    kit_check(f);
+    queue_check(f);
 }
 
 PAWL_TEST(what_is_finished_or_unknown_cannot_be_cancelled)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_work_id ids[6] = {kit_make(f, "t", "x", PAWL_STATE_DONE),
-                           kit_make(f, "t", "x", PAWL_STATE_FAILED),
-                           kit_make(f, "t", "x", PAWL_STATE_CANCELLED),
+    pawl_work_id ids[6] = {queue_make(f, "t", "x", PAWL_STATE_DONE),
+                           queue_make(f, "t", "x", PAWL_STATE_FAILED),
+                           queue_make(f, "t", "x", PAWL_STATE_CANCELLED),
                            {99999},
                            fixture_send(f, "t", "y"),
                            {0}};
@@ -50,89 +50,90 @@ PAWL_TEST(what_is_finished_or_unknown_cannot_be_cancelled)
     assert_int_equal(1, changed);
     assert_int_equal(PAWL_STATE_DONE, fixture_state(f, ids[0]));
     assert_int_equal(PAWL_STATE_FAILED, fixture_state(f, ids[1]));
-    kit_check(f);
+    queue_check(f);
 }
 
 static void check_redriven(fixture *f, pawl_work_id id)
 {
-    const pawl_message *before = kit_get(f, id);
+    const pawl_message *before = queue_get(f, id);
     pawl_messages *list;
     const pawl_message *m;
 
     fixture_advance(f, MINUTE_MS);
-    assert_int_equal(1, kit_redrive(f, id));
-    m = kit_get(f, id);
+    assert_int_equal(1, queue_redrive(f, id));
+    m = queue_get(f, id);
     assert_int_equal(PAWL_STATE_READY, pawl_message_state(m));
     assert_int_equal(0, pawl_message_retries(m));
     assert_int_equal(1, pawl_message_attempt(m));
     assert_time(fixture_now(f).us, pawl_message_next_attempt_at(m));
     assert_time(0, pawl_message_finished_at(m));
     assert_true(pawl_message_id_equal(pawl_message_get_id(before), pawl_message_get_id(m)));
-    list = fixture_claim(f, kit_owner(1), MINUTE_MS, 1);
+    list = fixture_claim(f, queue_owner(1), MINUTE_MS, 1);
     assert_int_equal(1, pawl_messages_count(list));
     assert_int_equal(id.value, fixture_held(list, 0).id.value);
-    assert_int_equal(1, kit_ack(f, kit_owner(1), list));
-    kit_check(f);
+    assert_int_equal(1, queue_ack(f, queue_owner(1), list));
+    queue_check(f);
 }
 
 PAWL_TEST(redrive_brings_back_failed_and_cancelled_messages)
 {
     fixture *f = fixture_open(NULL);
 
-    check_redriven(f, kit_make(f, "t", "x", PAWL_STATE_FAILED));
-    check_redriven(f, kit_make(f, "t", "x", PAWL_STATE_CANCELLED));
+    check_redriven(f, queue_make(f, "t", "x", PAWL_STATE_FAILED));
+    check_redriven(f, queue_make(f, "t", "x", PAWL_STATE_CANCELLED));
 }
 
 PAWL_TEST(redrive_gives_an_expired_message_a_new_life_as_long_as_the_first)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing message = kit_message("t", "x");
+    pawl_outgoing message = queue_message("t", "x");
     pawl_work_id id;
 
     message.expires_at = (pawl_wall){FIXTURE_START.us + 10 * 1000000};
-    id = kit_send(f, &message).work_id;
+    id = queue_send(f, &message).work_id;
     fixture_advance(f, HOUR_MS);
-    assert_int_equal(1, kit_expire(f));
-    assert_int_equal(1, kit_redrive(f, id));
-    assert_time(fixture_now(f).us + 10 * 1000000, pawl_message_expires_at(kit_get(f, id)));
+    assert_int_equal(1, queue_expire(f));
+    assert_int_equal(1, queue_redrive(f, id));
+    assert_time(fixture_now(f).us + 10 * 1000000, pawl_message_expires_at(queue_get(f, id)));
     fixture_advance(f, 10 * SECOND_MS - 1);
-    assert_int_equal(0, kit_expire(f));
+    assert_int_equal(0, queue_expire(f));
     fixture_advance(f, 1);
-    assert_int_equal(1, kit_expire(f));
+    assert_int_equal(1, queue_expire(f));
     assert_int_equal(PAWL_STATE_EXPIRED, fixture_state(f, id));
 }
 
 PAWL_TEST(the_life_of_a_delayed_message_counts_from_its_due_time)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing message = kit_message("t", "x");
+    pawl_outgoing message = queue_message("t", "x");
     pawl_work_id id;
 
     message.due_at = (pawl_wall){FIXTURE_START.us + HOUR_MS * 1000};
     message.expires_at = (pawl_wall){FIXTURE_START.us + (HOUR_MS + 5 * SECOND_MS) * 1000};
-    id = kit_send(f, &message).work_id;
-    assert_int_equal(1, kit_cancel(f, id));
+    id = queue_send(f, &message).work_id;
+    assert_int_equal(1, queue_cancel(f, id));
     fixture_advance(f, DAY_MS);
-    assert_int_equal(1, kit_redrive(f, id));
-    assert_time(fixture_now(f).us + 5 * 1000000, pawl_message_expires_at(kit_get(f, id)));
+    assert_int_equal(1, queue_redrive(f, id));
+    assert_time(fixture_now(f).us + 5 * 1000000, pawl_message_expires_at(queue_get(f, id)));
 }
 
 PAWL_TEST(a_redriven_message_has_all_its_attempts_again)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing message = kit_message("t", "x");
+    pawl_outgoing message = queue_message("t", "x");
     pawl_work_id id;
 
     message.max_attempts = 2;
-    id = kit_send(f, &message).work_id;
+    id = queue_send(f, &message).work_id;
     for (int round = 0; round < 2; round++) {
         for (int i = 0; i < 2; i++) {
-            kit_abandon(f, kit_owner(1), fixture_claim(f, kit_owner(1), MINUTE_MS, 1), "e", 1);
+            queue_abandon(f, queue_owner(1), fixture_claim(f, queue_owner(1), MINUTE_MS, 1), "e",
+                          1);
             fixture_advance(f, 1);
         }
         assert_int_equal(PAWL_STATE_FAILED, fixture_state(f, id));
-        assert_int_equal(2, pawl_message_retries(kit_get(f, id)));
-        assert_int_equal(1, kit_redrive(f, id));
+        assert_int_equal(2, pawl_message_retries(queue_get(f, id)));
+        assert_int_equal(1, queue_redrive(f, id));
     }
 }
 
@@ -140,18 +141,18 @@ PAWL_TEST(only_dead_letters_are_redriven)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_work_id ids[5] = {kit_make(f, "a", "x", PAWL_STATE_DONE),
-                           kit_make(f, "b", "x", PAWL_STATE_IN_PROGRESS),
-                           kit_make(f, "c", "x", PAWL_STATE_READY),
+    pawl_work_id ids[5] = {queue_make(f, "a", "x", PAWL_STATE_DONE),
+                           queue_make(f, "b", "x", PAWL_STATE_IN_PROGRESS),
+                           queue_make(f, "c", "x", PAWL_STATE_READY),
                            {99999},
-                           kit_make(f, "d", "x", PAWL_STATE_FAILED)};
+                           queue_make(f, "d", "x", PAWL_STATE_FAILED)};
     size_t changed = 0;
 
     assert_ok(pawl_outbox_redrive(fixture_store(f), ids, 5, &changed, &err), &err);
     assert_int_equal(1, changed);
     assert_int_equal(PAWL_STATE_DONE, fixture_state(f, ids[0]));
     assert_int_equal(PAWL_STATE_IN_PROGRESS, fixture_state(f, ids[1]));
-    kit_check(f);
+    queue_check(f);
 }
 
 PAWL_TEST(purge_removes_finished_messages_for_good)
@@ -163,26 +164,26 @@ PAWL_TEST(purge_removes_finished_messages_for_good)
     pawl_messages *one = NULL;
 
     for (size_t i = 0; i < COUNT_OF(ends); i++) {
-        pawl_work_id id = kit_make(f, "t", "x", ends[i]);
+        pawl_work_id id = queue_make(f, "t", "x", ends[i]);
 
-        assert_int_equal(1, kit_purge(f, id));
-        assert_int_equal(0, kit_purge(f, id));
+        assert_int_equal(1, queue_purge(f, id));
+        assert_int_equal(0, queue_purge(f, id));
         assert_status(PAWL_E_NOT_FOUND, pawl_outbox_get(fixture_store(f), id, &one, &err), &err);
     }
     assert_int_equal(0, fixture_count(f, "SELECT count(*) FROM {body}"));
-    kit_check(f);
+    queue_check(f);
 }
 
 PAWL_TEST(purge_passes_over_what_is_unfinished)
 {
     fixture *f = fixture_open(NULL);
-    pawl_work_id held = kit_make(f, "t", "x", PAWL_STATE_IN_PROGRESS);
-    pawl_work_id ready = kit_make(f, "t", "x", PAWL_STATE_READY);
+    pawl_work_id held = queue_make(f, "t", "x", PAWL_STATE_IN_PROGRESS);
+    pawl_work_id ready = queue_make(f, "t", "x", PAWL_STATE_READY);
 
-    assert_int_equal(0, kit_purge(f, held));
-    assert_int_equal(0, kit_purge(f, ready));
+    assert_int_equal(0, queue_purge(f, held));
+    assert_int_equal(0, queue_purge(f, ready));
     assert_int_equal(2, fixture_count(f, "SELECT count(*) FROM {body}"));
-    kit_check(f);
+    queue_check(f);
 }
 
 typedef pawl_status (*matching_fn)(pawl_store *store, const pawl_filter *filter,
@@ -211,14 +212,14 @@ PAWL_TEST(cancel_redrive_and_purge_work_by_filter)
     assert_int_equal(8, matching(f, pawl_outbox_redrive_matching, &filter));
     assert_int_equal(12, fixture_count(f, "SELECT count(*) FROM {queue}"));
     assert_int_equal(0, matching(f, pawl_outbox_purge_matching, &filter));
-    kit_fail(f, kit_owner(1), fixture_claim(f, kit_owner(1), MINUTE_MS, 100), NULL);
+    queue_fail(f, queue_owner(1), fixture_claim(f, queue_owner(1), MINUTE_MS, 100), NULL);
     filter.topic = NULL;
     filter.states = 1u << PAWL_STATE_EXPIRED;
     assert_int_equal(0, matching(f, pawl_outbox_purge_matching, &filter));
     filter.states = 1u << PAWL_STATE_FAILED;
     assert_int_equal(12, matching(f, pawl_outbox_purge_matching, &filter));
     assert_int_equal(0, fixture_count(f, "SELECT count(*) FROM {body}"));
-    kit_check(f);
+    queue_check(f);
 }
 
 PAWL_TEST(a_filtered_change_reaches_more_than_one_page)
@@ -229,7 +230,7 @@ PAWL_TEST(a_filtered_change_reaches_more_than_one_page)
     pawl_filter filter = PAWL_FILTER_INIT;
 
     for (size_t i = 0; i < COUNT_OF(messages); i++)
-        messages[i] = kit_message(i % 2 ? "odd" : "even", "x");
+        messages[i] = queue_message(i % 2 ? "odd" : "even", "x");
     assert_ok(pawl_outbox_enqueue_batch(fixture_store(f), messages, COUNT_OF(messages), NULL, &err),
               &err);
     filter.topic = "odd";
@@ -238,5 +239,5 @@ PAWL_TEST(a_filtered_change_reaches_more_than_one_page)
     assert_int_equal(1150, matching(f, pawl_outbox_cancel_matching, &filter));
     assert_int_equal(1150, matching(f, pawl_outbox_purge_matching, &filter));
     assert_int_equal(1150, fixture_count(f, "SELECT count(*) FROM {body}"));
-    kit_check(f);
+    queue_check(f);
 }

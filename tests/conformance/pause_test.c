@@ -1,7 +1,7 @@
 /* tests/conformance/pause_test.c - topics that are paused, and what happens when they go on. */
 #include <string.h>
 
-#include "kit.h"
+#include "queue_fixture.h"
 
 static bool pause_topic(fixture *f, const char *topic)
 {
@@ -23,7 +23,7 @@ static bool resume_topic(fixture *f, const char *topic)
 
 static const char *claim_all(fixture *f)
 {
-    return kit_payloads(fixture_claim(f, kit_owner(1), HOUR_MS, 100));
+    return queue_payloads(fixture_claim(f, queue_owner(1), HOUR_MS, 100));
 }
 
 static void free_topics(void *topics)
@@ -54,7 +54,7 @@ PAWL_TEST(a_paused_topic_is_not_claimed_and_others_are)
     assert_string_equal("", claim_all(f));
     assert_true(resume_topic(f, "a"));
     assert_string_equal("a1 a2", claim_all(f));
-    kit_check(f);
+    queue_check(f);
 }
 
 PAWL_TEST(saying_it_twice_changes_nothing)
@@ -80,12 +80,12 @@ PAWL_TEST(a_topic_can_be_paused_before_its_first_message_and_with_all_priorities
 
     pause_topic(f, "a");
     fixture_send(f, "a", "first");
-    kit_send_priority(f, "a", "urgent", 9);
+    queue_send_priority(f, "a", "urgent", 9);
     assert_string_equal("", claim_all(f));
     resume_topic(f, "a");
     assert_string_equal("urgent first", claim_all(f));
     pause_topic(f, "a");
-    kit_send_priority(f, "a", "new lane", 5);
+    queue_send_priority(f, "a", "new lane", 5);
     assert_string_equal("", claim_all(f));
     resume_topic(f, "a");
     assert_string_equal("new lane", claim_all(f));
@@ -103,9 +103,9 @@ PAWL_TEST(a_claim_by_topic_obeys_too)
     fixture_send(f, "b", "b1");
     fixture_send(f, "c", "c1");
     pause_topic(f, "a");
-    assert_string_equal("b1", kit_payloads(kit_claim(f, kit_owner(1), HOUR_MS, 10, &only)));
+    assert_string_equal("b1", queue_payloads(queue_claim(f, queue_owner(1), HOUR_MS, 10, &only)));
     resume_topic(f, "a");
-    assert_string_equal("a1", kit_payloads(kit_claim(f, kit_owner(1), HOUR_MS, 10, &only)));
+    assert_string_equal("a1", queue_payloads(queue_claim(f, queue_owner(1), HOUR_MS, 10, &only)));
 }
 
 PAWL_TEST(what_is_in_progress_goes_on)
@@ -117,20 +117,20 @@ PAWL_TEST(what_is_in_progress_goes_on)
 
     for (int i = 0; i < 3; i++)
         fixture_send(f, "a", test_note("a%d", i));
-    list = fixture_claim(f, kit_owner(1), MINUTE_MS, 2);
+    list = fixture_claim(f, queue_owner(1), MINUTE_MS, 2);
     pause_topic(f, "a");
-    assert_int_equal(2, kit_renew(f, kit_owner(1), list, HOUR_MS));
-    assert_ok(pawl_queue_ack_and_claim(fixture_store(f), kit_owner(1), kit_held(list), 1, HOUR_MS,
-                                       10, NULL, &acked, &next, &err),
+    assert_int_equal(2, queue_renew(f, queue_owner(1), list, HOUR_MS));
+    assert_ok(pawl_queue_ack_and_claim(fixture_store(f), queue_owner(1), queue_held(list), 1,
+                                       HOUR_MS, 10, NULL, &acked, &next, &err),
               &err);
-    kit_keep(next);
+    queue_keep(next);
     assert_int_equal(1, acked);
     assert_int_equal(0, pawl_messages_count(next));
-    assert_int_equal(1, kit_release(f, kit_owner(1), list));
+    assert_int_equal(1, queue_release(f, queue_owner(1), list));
     assert_string_equal("", claim_all(f));
     resume_topic(f, "a");
-    assert_int_equal(2, pawl_messages_count(fixture_claim(f, kit_owner(1), HOUR_MS, 10)));
-    kit_check(f);
+    assert_int_equal(2, pawl_messages_count(fixture_claim(f, queue_owner(1), HOUR_MS, 10)));
+    queue_check(f);
 }
 
 /* Messages that become ready, are sent for the past, or are committed late while nobody looks. */
@@ -144,12 +144,12 @@ PAWL_TEST(nothing_is_passed_over_when_a_topic_goes_on)
     fixture_send(f, "a", "old");
     fixture_send(f, "a", "held");
     claim_all(f);
-    held = fixture_claim(f, kit_owner(1), HOUR_MS, 1);
+    held = fixture_claim(f, queue_owner(1), HOUR_MS, 1);
     fixture_send(f, "a", "waits");
     tx = fixture_is_postgres(f) ? fixture_tx_begin(f, 0) : NULL;
     if (tx) {
         pawl_error err = PAWL_ERROR_INIT;
-        pawl_outgoing message = kit_message("a", "late");
+        pawl_outgoing message = queue_message("a", "late");
         assert_ok(pawl_tx_enqueue(tx, &message, NULL, &err), &err);
     }
     pause_topic(f, "a");
@@ -171,7 +171,7 @@ PAWL_TEST_ON(postgres, a_topic_that_is_paused_while_its_first_message_is_being_s
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing message = kit_message("a", "first");
+    pawl_outgoing message = queue_message("a", "first");
 
     for (int folds = 0; folds < 2; folds++) {
         message.priority = folds;
@@ -212,8 +212,8 @@ PAWL_TEST(another_store_obeys_at_its_next_claim)
 
     fixture_send(f, "a", "a1");
     pause_topic(f, "a");
-    assert_ok(pawl_queue_claim(other, kit_owner(2), HOUR_MS, 10, NULL, &list, &err), &err);
-    assert_int_equal(0, pawl_messages_count(kit_keep(list)));
+    assert_ok(pawl_queue_claim(other, queue_owner(2), HOUR_MS, 10, NULL, &list, &err), &err);
+    assert_int_equal(0, pawl_messages_count(queue_keep(list)));
     assert_ok(pawl_topic_resume(other, "a", NULL, &err), &err);
     assert_string_equal("a1", claim_all(f));
 }
@@ -221,14 +221,14 @@ PAWL_TEST(another_store_obeys_at_its_next_claim)
 PAWL_TEST(messages_of_a_paused_topic_still_expire)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing message = kit_message("a", "x");
+    pawl_outgoing message = queue_message("a", "x");
     pawl_enqueued sent;
 
     message.expires_at = (pawl_wall){FIXTURE_START.us + MINUTE_MS * 1000};
-    sent = kit_send(f, &message);
+    sent = queue_send(f, &message);
     pause_topic(f, "a");
     fixture_advance(f, HOUR_MS);
-    assert_int_equal(1, kit_expire(f));
+    assert_int_equal(1, queue_expire(f));
     assert_int_equal(PAWL_STATE_EXPIRED, fixture_state(f, sent.work_id));
 }
 
@@ -251,7 +251,7 @@ PAWL_TEST(the_list_has_every_topic_by_name)
     pawl_topics *topics;
 
     fixture_send(f, "b", "x");
-    kit_send_priority(f, "b", "y", 3);
+    queue_send_priority(f, "b", "y", 3);
     pause_topic(f, "a");
     assert_ok(pawl_topic_dead_letters(fixture_store(f), "B", true, &err), &err);
     topics = list_topics(f);

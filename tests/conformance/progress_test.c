@@ -1,16 +1,16 @@
 /* tests/conformance/progress_test.c - what a handler says about how far it is. */
 #include <string.h>
 
-#include "kit.h"
+#include "queue_fixture.h"
 
 static pawl_status say(fixture *f, pawl_held item, const char *text, pawl_error *err)
 {
-    return pawl_queue_progress(fixture_store(f), kit_owner(1), item, text, err);
+    return pawl_queue_progress(fixture_store(f), queue_owner(1), item, text, err);
 }
 
 static const char *progress_of(fixture *f, pawl_work_id id)
 {
-    return pawl_message_progress(kit_get(f, id));
+    return pawl_message_progress(queue_get(f, id));
 }
 
 PAWL_TEST(it_is_kept_until_something_else_is_said)
@@ -18,7 +18,7 @@ PAWL_TEST(it_is_kept_until_something_else_is_said)
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
     pawl_work_id id = fixture_send(f, "t", "x");
-    pawl_messages *list = fixture_claim(f, kit_owner(1), MINUTE_MS, 1);
+    pawl_messages *list = fixture_claim(f, queue_owner(1), MINUTE_MS, 1);
     pawl_held item = fixture_held(list, 0);
 
     assert_null(pawl_message_progress(pawl_messages_at(list, 0)));
@@ -26,13 +26,13 @@ PAWL_TEST(it_is_kept_until_something_else_is_said)
     assert_string_equal("half of it", progress_of(f, id));
     assert_ok(say(f, item, "nearly all", &err), &err);
     assert_string_equal("nearly all", progress_of(f, id));
-    assert_int_equal(1, kit_abandon(f, kit_owner(1), list, NULL, SECOND_MS));
+    assert_int_equal(1, queue_abandon(f, queue_owner(1), list, NULL, SECOND_MS));
     fixture_advance(f, MINUTE_MS);
-    list = fixture_claim(f, kit_owner(1), MINUTE_MS, 1);
+    list = fixture_claim(f, queue_owner(1), MINUTE_MS, 1);
     assert_string_equal("nearly all", pawl_message_progress(pawl_messages_at(list, 0)));
     assert_ok(say(f, fixture_held(list, 0), "", &err), &err);
     assert_null(progress_of(f, id));
-    kit_check(f);
+    queue_check(f);
 }
 
 PAWL_TEST(it_stays_with_the_message_however_that_ends)
@@ -43,46 +43,47 @@ PAWL_TEST(it_stays_with_the_message_however_that_ends)
     pawl_messages *list;
 
     for (int i = 0; i < 5; i++) {
-        pawl_outgoing message = kit_message("t", "x");
+        pawl_outgoing message = queue_message("t", "x");
         message.max_attempts = 1;
         if (i == 4)
             message.expires_at = (pawl_wall){FIXTURE_START.us + HOUR_MS * 1000};
-        ids[i] = kit_send(f, &message).work_id;
+        ids[i] = queue_send(f, &message).work_id;
     }
-    list = fixture_claim(f, kit_owner(1), MINUTE_MS, 5);
+    list = fixture_claim(f, queue_owner(1), MINUTE_MS, 5);
     for (size_t i = 0; i < 5; i++)
         assert_ok(say(f, fixture_held(list, i), test_note("said %zu", i), &err), &err);
     pawl_held done = fixture_held(list, 0), failed = fixture_held(list, 1);
     pawl_held abandoned = fixture_held(list, 2), released = fixture_held(list, 4);
-    assert_ok(pawl_queue_ack(fixture_store(f), kit_owner(1), &done, 1, NULL, &err), &err);
-    assert_ok(pawl_queue_fail(fixture_store(f), kit_owner(1), &failed, 1, "no", NULL, &err), &err);
-    assert_ok(pawl_queue_abandon(fixture_store(f), kit_owner(1), &abandoned, 1, NULL, SECOND_MS,
+    assert_ok(pawl_queue_ack(fixture_store(f), queue_owner(1), &done, 1, NULL, &err), &err);
+    assert_ok(pawl_queue_fail(fixture_store(f), queue_owner(1), &failed, 1, "no", NULL, &err),
+              &err);
+    assert_ok(pawl_queue_abandon(fixture_store(f), queue_owner(1), &abandoned, 1, NULL, SECOND_MS,
                                  NULL, &err),
               &err);
-    kit_cancel(f, ids[3]);
-    assert_ok(pawl_queue_release(fixture_store(f), kit_owner(1), &released, 1, NULL, &err), &err);
+    queue_cancel(f, ids[3]);
+    assert_ok(pawl_queue_release(fixture_store(f), queue_owner(1), &released, 1, NULL, &err), &err);
     fixture_advance(f, 2 * HOUR_MS);
-    assert_int_equal(1, kit_expire(f));
+    assert_int_equal(1, queue_expire(f));
     for (int i = 0; i < 5; i++)
         assert_string_equal(test_note("said %d", i), progress_of(f, ids[i]));
-    kit_redrive(f, ids[1]);
+    queue_redrive(f, ids[1]);
     assert_null(progress_of(f, ids[1]));
-    kit_check(f);
+    queue_check(f);
 }
 
 PAWL_TEST(a_lease_that_ran_out_at_the_last_attempt_keeps_it)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing message = kit_message("t", "x");
+    pawl_outgoing message = queue_message("t", "x");
     pawl_enqueued sent;
 
     message.max_attempts = 1;
-    sent = kit_send(f, &message);
-    assert_ok(say(f, fixture_held(fixture_claim(f, kit_owner(1), MINUTE_MS, 1), 0), "far", &err),
+    sent = queue_send(f, &message);
+    assert_ok(say(f, fixture_held(fixture_claim(f, queue_owner(1), MINUTE_MS, 1), 0), "far", &err),
               &err);
     fixture_advance(f, HOUR_MS);
-    assert_int_equal(1, kit_reap(f));
+    assert_int_equal(1, queue_reap(f));
     assert_int_equal(PAWL_STATE_FAILED, fixture_state(f, sent.work_id));
     assert_string_equal("far", progress_of(f, sent.work_id));
 }
@@ -92,20 +93,21 @@ PAWL_TEST(only_the_holder_says)
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
     pawl_work_id id = fixture_send(f, "t", "x");
-    pawl_held item = fixture_held(fixture_claim(f, kit_owner(1), MINUTE_MS, 1), 0);
+    pawl_held item = fixture_held(fixture_claim(f, queue_owner(1), MINUTE_MS, 1), 0);
     pawl_held other = {item.id, item.fence + 1};
     pawl_owner nobody = {0};
 
     assert_status(PAWL_E_LOST, say(f, other, "no", &err), &err);
     assert_status(PAWL_E_LOST,
-                  pawl_queue_progress(fixture_store(f), kit_owner(2), item, "no", &err), &err);
+                  pawl_queue_progress(fixture_store(f), queue_owner(2), item, "no", &err), &err);
     fixture_advance(f, HOUR_MS);
-    kit_reap(f);
+    queue_reap(f);
     assert_status(PAWL_E_LOST, say(f, item, "no", &err), &err);
     assert_null(progress_of(f, id));
     assert_status(PAWL_E_INVALID, pawl_queue_progress(fixture_store(f), nobody, item, "no", &err),
                   &err);
-    assert_status(PAWL_E_INVALID, pawl_queue_progress(NULL, kit_owner(1), item, "no", &err), &err);
+    assert_status(PAWL_E_INVALID, pawl_queue_progress(NULL, queue_owner(1), item, "no", &err),
+                  &err);
 }
 
 PAWL_TEST(long_and_broken_texts_are_made_to_fit)
@@ -113,7 +115,7 @@ PAWL_TEST(long_and_broken_texts_are_made_to_fit)
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
     pawl_work_id id = fixture_send(f, "t", "x");
-    pawl_held item = fixture_held(fixture_claim(f, kit_owner(1), MINUTE_MS, 1), 0);
+    pawl_held item = fixture_held(fixture_claim(f, queue_owner(1), MINUTE_MS, 1), 0);
     static char text[10000];
 
     memset(text, 'x', sizeof text - 1);

@@ -1,29 +1,29 @@
 /* tests/conformance/reap_test.c - leases that ran out. */
-#include "kit.h"
+#include "queue_fixture.h"
 
 PAWL_TEST(reap_takes_back_what_expired_and_nothing_else)
 {
     fixture *f = fixture_open(NULL);
     pawl_work_id expired = fixture_send(f, "t", "expired");
-    pawl_work_id held, ready = kit_send_after(f, "t", "ready", HOUR_MS);
+    pawl_work_id held, ready = queue_send_after(f, "t", "ready", HOUR_MS);
     const pawl_message *m;
 
-    fixture_claim(f, kit_owner(1), 10 * SECOND_MS, 1);
+    fixture_claim(f, queue_owner(1), 10 * SECOND_MS, 1);
     held = fixture_send(f, "t", "held");
-    fixture_claim(f, kit_owner(2), 20 * SECOND_MS, 1);
+    fixture_claim(f, queue_owner(2), 20 * SECOND_MS, 1);
     fixture_advance(f, 10 * SECOND_MS - 1);
-    assert_int_equal(0, kit_reap(f));
+    assert_int_equal(0, queue_reap(f));
     fixture_advance(f, 2);
-    assert_int_equal(1, kit_reap(f));
-    m = kit_get(f, expired);
+    assert_int_equal(1, queue_reap(f));
+    m = queue_get(f, expired);
     assert_int_equal(PAWL_STATE_READY, pawl_message_state(m));
     assert_true(pawl_owner_is_zero(pawl_message_owner(m)));
     assert_time(0, pawl_message_lease_until(m));
     assert_time(fixture_now(f).us, pawl_message_next_attempt_at(m));
     assert_int_equal(PAWL_STATE_IN_PROGRESS, fixture_state(f, held));
-    assert_int_equal(0, pawl_message_retries(kit_get(f, ready)));
-    assert_int_equal(0, kit_reap(f));
-    kit_check(f);
+    assert_int_equal(0, pawl_message_retries(queue_get(f, ready)));
+    assert_int_equal(0, queue_reap(f));
+    queue_check(f);
 }
 
 PAWL_TEST(a_lease_ends_at_its_end)
@@ -31,11 +31,11 @@ PAWL_TEST(a_lease_ends_at_its_end)
     fixture *f = fixture_open(NULL);
 
     fixture_send(f, "t", "x");
-    fixture_claim(f, kit_owner(1), SECOND_MS, 1);
+    fixture_claim(f, queue_owner(1), SECOND_MS, 1);
     fixture_set(f, (pawl_wall){FIXTURE_START.us + 999000});
-    assert_int_equal(0, kit_reap(f));
+    assert_int_equal(0, queue_reap(f));
     fixture_set(f, (pawl_wall){FIXTURE_START.us + 1000000});
-    assert_int_equal(1, kit_reap(f));
+    assert_int_equal(1, queue_reap(f));
 }
 
 PAWL_TEST(reap_counts_the_attempt_and_says_why)
@@ -44,13 +44,13 @@ PAWL_TEST(reap_counts_the_attempt_and_says_why)
     pawl_work_id id = fixture_send(f, "t", "x");
     const pawl_message *m;
 
-    fixture_claim(f, kit_owner(1), SECOND_MS, 1);
+    fixture_claim(f, queue_owner(1), SECOND_MS, 1);
     fixture_advance(f, 2 * SECOND_MS);
-    assert_int_equal(1, kit_reap(f));
-    m = kit_get(f, id);
+    assert_int_equal(1, queue_reap(f));
+    m = queue_get(f, id);
     assert_int_equal(1, pawl_message_retries(m));
     assert_non_null(pawl_message_last_error(m));
-    m = pawl_messages_at(fixture_claim(f, kit_owner(2), SECOND_MS, 1), 0);
+    m = pawl_messages_at(fixture_claim(f, queue_owner(2), SECOND_MS, 1), 0);
     assert_non_null(m);
     assert_int_equal(2, pawl_message_attempt(m));
 }
@@ -58,43 +58,43 @@ PAWL_TEST(reap_counts_the_attempt_and_says_why)
 PAWL_TEST(a_message_that_kills_its_worker_ends_as_failed)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing message = kit_message("t", "poison");
+    pawl_outgoing message = queue_message("t", "poison");
     const pawl_message *m;
     pawl_work_id id;
 
     message.max_attempts = 3;
-    id = kit_send(f, &message).work_id;
+    id = queue_send(f, &message).work_id;
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(1, pawl_messages_count(fixture_claim(f, kit_owner(i), SECOND_MS, 1)));
+        assert_int_equal(1, pawl_messages_count(fixture_claim(f, queue_owner(i), SECOND_MS, 1)));
         fixture_advance(f, 2 * SECOND_MS);
-        assert_int_equal(1, kit_reap(f));
+        assert_int_equal(1, queue_reap(f));
     }
-    m = kit_get(f, id);
+    m = queue_get(f, id);
     assert_int_equal(PAWL_STATE_FAILED, pawl_message_state(m));
     assert_int_equal(3, pawl_message_retries(m));
     assert_non_null(pawl_message_last_error(m));
     assert_time(fixture_now(f).us, pawl_message_finished_at(m));
-    assert_int_equal(0, pawl_messages_count(fixture_claim(f, kit_owner(1), SECOND_MS, 1)));
+    assert_int_equal(0, pawl_messages_count(fixture_claim(f, queue_owner(1), SECOND_MS, 1)));
     assert_int_equal(0, fixture_count(f, "SELECT count(*) FROM {claim}"));
-    kit_check(f);
+    queue_check(f);
 }
 
 PAWL_TEST(reaping_and_abandoning_count_together)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing message = kit_message("t", "x");
+    pawl_outgoing message = queue_message("t", "x");
     pawl_work_id id;
 
     message.max_attempts = 3;
-    id = kit_send(f, &message).work_id;
-    fixture_claim(f, kit_owner(1), SECOND_MS, 1);
+    id = queue_send(f, &message).work_id;
+    fixture_claim(f, queue_owner(1), SECOND_MS, 1);
     fixture_advance(f, 2 * SECOND_MS);
-    kit_reap(f);
-    kit_abandon(f, kit_owner(1), fixture_claim(f, kit_owner(1), SECOND_MS, 1), NULL, 1);
+    queue_reap(f);
+    queue_abandon(f, queue_owner(1), fixture_claim(f, queue_owner(1), SECOND_MS, 1), NULL, 1);
     fixture_advance(f, 1);
-    fixture_claim(f, kit_owner(1), SECOND_MS, 1);
+    fixture_claim(f, queue_owner(1), SECOND_MS, 1);
     fixture_advance(f, 2 * SECOND_MS);
-    assert_int_equal(1, kit_reap(f));
+    assert_int_equal(1, queue_reap(f));
     assert_int_equal(PAWL_STATE_FAILED, fixture_state(f, id));
 }
 
@@ -102,18 +102,18 @@ PAWL_TEST(a_renewed_lease_survives_the_end_of_the_first)
 {
     fixture *f = fixture_open(NULL);
     pawl_work_id id = fixture_send(f, "t", "x");
-    pawl_messages *list = fixture_claim(f, kit_owner(1), 10 * SECOND_MS, 1);
+    pawl_messages *list = fixture_claim(f, queue_owner(1), 10 * SECOND_MS, 1);
 
     for (int i = 0; i < 5; i++) {
         fixture_advance(f, 6 * SECOND_MS);
-        assert_int_equal(1, kit_renew(f, kit_owner(1), list, 10 * SECOND_MS));
-        assert_int_equal(0, kit_reap(f));
+        assert_int_equal(1, queue_renew(f, queue_owner(1), list, 10 * SECOND_MS));
+        assert_int_equal(0, queue_reap(f));
     }
     assert_int_equal(PAWL_STATE_IN_PROGRESS, fixture_state(f, id));
     fixture_advance(f, 10 * SECOND_MS - 1);
-    assert_int_equal(0, kit_reap(f));
+    assert_int_equal(0, queue_reap(f));
     fixture_advance(f, 1);
-    assert_int_equal(1, kit_reap(f));
+    assert_int_equal(1, queue_reap(f));
     assert_int_equal(PAWL_STATE_READY, fixture_state(f, id));
 }
 
@@ -121,13 +121,13 @@ PAWL_TEST(a_lease_that_was_made_shorter_ends_sooner)
 {
     fixture *f = fixture_open(NULL);
     pawl_work_id id = fixture_send(f, "t", "x");
-    pawl_messages *list = fixture_claim(f, kit_owner(1), HOUR_MS, 1);
+    pawl_messages *list = fixture_claim(f, queue_owner(1), HOUR_MS, 1);
 
-    assert_int_equal(1, kit_renew(f, kit_owner(1), list, 10 * SECOND_MS));
+    assert_int_equal(1, queue_renew(f, queue_owner(1), list, 10 * SECOND_MS));
     fixture_advance(f, 10 * SECOND_MS - 1);
-    assert_int_equal(0, kit_reap(f));
+    assert_int_equal(0, queue_reap(f));
     fixture_advance(f, 1);
-    assert_int_equal(1, kit_reap(f));
+    assert_int_equal(1, queue_reap(f));
     assert_int_equal(PAWL_STATE_READY, fixture_state(f, id));
 }
 
@@ -140,22 +140,23 @@ PAWL_TEST(of_one_claim_some_are_renewed_and_some_are_not)
 
     for (int i = 0; i < 5; i++)
         fixture_send(f, "t", test_note("%d", i));
-    list = fixture_claim(f, kit_owner(1), 10 * SECOND_MS, 5);
+    list = fixture_claim(f, queue_owner(1), 10 * SECOND_MS, 5);
     renewed[0] = fixture_held(list, 1);
     renewed[1] = fixture_held(list, 3);
     fixture_advance(f, 5 * SECOND_MS);
     assert_ok(
-        pawl_queue_renew(fixture_store(f), kit_owner(1), renewed, 2, 10 * SECOND_MS, NULL, &err),
+        pawl_queue_renew(fixture_store(f), queue_owner(1), renewed, 2, 10 * SECOND_MS, NULL, &err),
         &err);
-    assert_ok(pawl_queue_ack(fixture_store(f), kit_owner(1), kit_held(list), 1, NULL, &err), &err);
+    assert_ok(pawl_queue_ack(fixture_store(f), queue_owner(1), queue_held(list), 1, NULL, &err),
+              &err);
     fixture_advance(f, 6 * SECOND_MS);
-    assert_int_equal(2, kit_reap(f));
-    assert_string_equal("2 4", kit_payloads(fixture_claim(f, kit_owner(2), HOUR_MS, 10)));
+    assert_int_equal(2, queue_reap(f));
+    assert_string_equal("2 4", queue_payloads(fixture_claim(f, queue_owner(2), HOUR_MS, 10)));
     fixture_advance(f, 5 * SECOND_MS);
-    assert_int_equal(2, kit_reap(f));
-    assert_string_equal("1 3", kit_payloads(fixture_claim(f, kit_owner(2), HOUR_MS, 10)));
-    assert_int_equal(0, kit_ack(f, kit_owner(1), list));
-    kit_check(f);
+    assert_int_equal(2, queue_reap(f));
+    assert_string_equal("1 3", queue_payloads(fixture_claim(f, queue_owner(2), HOUR_MS, 10)));
+    assert_int_equal(0, queue_ack(f, queue_owner(1), list));
+    queue_check(f);
 }
 
 PAWL_TEST(reap_never_touches_what_is_finished)
@@ -165,11 +166,11 @@ PAWL_TEST(reap_never_touches_what_is_finished)
     pawl_work_id ids[2], cancelled;
 
     for (size_t i = 0; i < COUNT_OF(ends); i++)
-        ids[i] = kit_make(f, "t", "x", ends[i]);
-    cancelled = kit_make(f, "t", "x", PAWL_STATE_IN_PROGRESS);
-    assert_int_equal(1, kit_cancel(f, cancelled));
+        ids[i] = queue_make(f, "t", "x", ends[i]);
+    cancelled = queue_make(f, "t", "x", PAWL_STATE_IN_PROGRESS);
+    assert_int_equal(1, queue_cancel(f, cancelled));
     fixture_advance(f, DAY_MS);
-    assert_int_equal(0, kit_reap(f));
+    assert_int_equal(0, queue_reap(f));
     for (size_t i = 0; i < COUNT_OF(ends); i++)
         assert_int_equal(ends[i], fixture_state(f, ids[i]));
     assert_int_equal(PAWL_STATE_CANCELLED, fixture_state(f, cancelled));
@@ -182,14 +183,14 @@ PAWL_TEST(what_was_released_or_abandoned_is_not_reaped_for_its_old_lease)
     pawl_work_id first = fixture_send(f, "t", "1");
     pawl_work_id second = fixture_send(f, "t", "2");
 
-    kit_release(f, kit_owner(1), fixture_claim(f, kit_owner(1), SECOND_MS, 1));
-    kit_abandon(f, kit_owner(1), fixture_claim(f, kit_owner(1), SECOND_MS, 1), NULL, HOUR_MS);
-    fixture_claim(f, kit_owner(2), HOUR_MS, 10);
+    queue_release(f, queue_owner(1), fixture_claim(f, queue_owner(1), SECOND_MS, 1));
+    queue_abandon(f, queue_owner(1), fixture_claim(f, queue_owner(1), SECOND_MS, 1), NULL, HOUR_MS);
+    fixture_claim(f, queue_owner(2), HOUR_MS, 10);
     fixture_advance(f, MINUTE_MS);
-    assert_int_equal(0, kit_reap(f));
-    assert_int_equal(1, pawl_message_retries(kit_get(f, first)) +
-                            pawl_message_retries(kit_get(f, second)));
-    kit_check(f);
+    assert_int_equal(0, queue_reap(f));
+    assert_int_equal(1, pawl_message_retries(queue_get(f, first)) +
+                            pawl_message_retries(queue_get(f, second)));
+    queue_check(f);
 }
 
 PAWL_TEST(every_expired_lease_is_reaped_in_a_few_calls)
@@ -200,14 +201,14 @@ PAWL_TEST(every_expired_lease_is_reaped_in_a_few_calls)
     for (int i = 0; i < 300; i++)
         fixture_send(f, "t", "x");
     for (int i = 0; i < 150; i++)
-        fixture_claim(f, kit_owner(i), SECOND_MS, 2);
+        fixture_claim(f, queue_owner(i), SECOND_MS, 2);
     fixture_advance(f, MINUTE_MS);
-    while ((changed = kit_reap(f)) > 0)
+    while ((changed = queue_reap(f)) > 0)
         total += changed;
     assert_int_equal(300, total);
     assert_int_equal(300, fixture_count(f, "SELECT count(*) FROM {message} WHERE state = 0"));
     assert_int_equal(0, fixture_count(f, "SELECT count(*) FROM {claim}"));
-    kit_check(f);
+    queue_check(f);
 }
 
 /* How many messages one claim by pawl's SQL function takes. */
@@ -230,7 +231,7 @@ PAWL_TEST_ON(postgres, a_claim_in_sql_reaps_when_it_finds_nothing)
     fixture_advance(f, 10 * SECOND_MS);
     assert_int_equal(1, claim_in_sql(f, 2));
     assert_int_equal(1, fixture_count(f, "SELECT count(*) FROM {claim}"));
-    kit_check(f);
+    queue_check(f);
 }
 
 /* Where there is always something to claim. The chance to fail without a fault is 0.95 ^ 600. */
@@ -240,13 +241,13 @@ PAWL_TEST_ON(postgres, a_claim_in_sql_reaps_now_and_then_although_it_finds_somet
     pawl_work_id lost;
 
     lost = fixture_send(f, "t", "lost");
-    fixture_claim(f, kit_owner(1), 10 * SECOND_MS, 1);
+    fixture_claim(f, queue_owner(1), 10 * SECOND_MS, 1);
     fixture_advance(f, 10 * SECOND_MS);
     for (int i = 0; i < 610; i++)
         fixture_send(f, "t", "other");
-    for (int i = 0; i < 600 && pawl_message_retries(kit_get(f, lost)) == 0; i++)
+    for (int i = 0; i < 600 && pawl_message_retries(queue_get(f, lost)) == 0; i++)
         assert_int_equal(1, claim_in_sql(f, 2));
-    assert_int_equal(1, pawl_message_retries(kit_get(f, lost)));
+    assert_int_equal(1, pawl_message_retries(queue_get(f, lost)));
 }
 
 /* The same for a loop of claims in C, on both engines. */
@@ -256,14 +257,14 @@ PAWL_TEST(a_claim_that_may_reap_does_so_when_it_finds_nothing)
     pawl_claim_options options = PAWL_CLAIM_OPTIONS_INIT;
 
     fixture_send(f, "t", "x");
-    fixture_claim(f, kit_owner(1), 10 * SECOND_MS, 1);
+    fixture_claim(f, queue_owner(1), 10 * SECOND_MS, 1);
     fixture_advance(f, 10 * SECOND_MS);
-    assert_int_equal(0,
-                     pawl_messages_count(kit_claim(f, kit_owner(2), 10 * SECOND_MS, 1, &options)));
+    assert_int_equal(
+        0, pawl_messages_count(queue_claim(f, queue_owner(2), 10 * SECOND_MS, 1, &options)));
     options.reap = true;
-    assert_int_equal(1,
-                     pawl_messages_count(kit_claim(f, kit_owner(2), 10 * SECOND_MS, 1, &options)));
-    kit_check(f);
+    assert_int_equal(
+        1, pawl_messages_count(queue_claim(f, queue_owner(2), 10 * SECOND_MS, 1, &options)));
+    queue_check(f);
 }
 
 PAWL_TEST(a_claim_that_may_reap_does_so_now_and_then_although_it_finds_something)
@@ -273,14 +274,14 @@ PAWL_TEST(a_claim_that_may_reap_does_so_now_and_then_although_it_finds_something
     pawl_work_id lost = fixture_send(f, "t", "lost");
 
     options.reap = true;
-    fixture_claim(f, kit_owner(1), 10 * SECOND_MS, 1);
+    fixture_claim(f, queue_owner(1), 10 * SECOND_MS, 1);
     fixture_advance(f, 10 * SECOND_MS);
     for (int i = 0; i < 20; i++) {
         fixture_send(f, "t", "other");
-        assert_int_equal(0, pawl_message_retries(kit_get(f, lost)));
-        assert_int_equal(1,
-                         pawl_messages_count(kit_claim(f, kit_owner(2), MINUTE_MS, 1, &options)));
+        assert_int_equal(0, pawl_message_retries(queue_get(f, lost)));
+        assert_int_equal(
+            1, pawl_messages_count(queue_claim(f, queue_owner(2), MINUTE_MS, 1, &options)));
     }
-    assert_int_equal(1, pawl_message_retries(kit_get(f, lost)));
-    kit_check(f);
+    assert_int_equal(1, pawl_message_retries(queue_get(f, lost)));
+    queue_check(f);
 }

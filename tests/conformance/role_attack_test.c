@@ -5,7 +5,7 @@
  * SET ROLE inside a DO block gives the rights of the role and no others. Every attempt runs in a
  * subtransaction, so that one that succeeds leaves nothing behind for the next.
  */
-#include "kit.h"
+#include "queue_fixture.h"
 
 #include <string.h>
 
@@ -79,10 +79,10 @@ PAWL_TEST_ON(postgres, a_sender_reads_nothing_and_writes_only_through_enqueue)
     };
     fixture *f = fixture_open(NULL);
 
-    kit_make(f, "t", "x", PAWL_STATE_DONE);
+    queue_make(f, "t", "x", PAWL_STATE_DONE);
     for (size_t i = 0; i < COUNT_OF(attacks); i++)
         assert_denied(f, "pawl_send", attacks[i]);
-    kit_check(f);
+    queue_check(f);
 }
 
 PAWL_TEST_ON(postgres, no_role_changes_what_the_schema_consists_of)
@@ -117,7 +117,7 @@ PAWL_TEST_ON(postgres, no_role_changes_what_the_schema_consists_of)
         for (size_t j = 0; j < COUNT_OF(attacks); j++)
             assert_denied(f, roles[i], attacks[j]);
     }
-    kit_check(f);
+    queue_check(f);
 }
 
 PAWL_TEST_ON(postgres, a_worker_does_not_do_an_administrators_work)
@@ -141,8 +141,8 @@ PAWL_TEST_ON(postgres, a_worker_does_not_do_an_administrators_work)
     };
     fixture *f = fixture_open(NULL);
 
-    kit_make(f, "t", "x", PAWL_STATE_DONE);
+    queue_make(f, "t", "x", PAWL_STATE_DONE);
     for (size_t i = 0; i < COUNT_OF(attacks); i++)
         assert_denied(f, "pawl_work", attacks[i]);
-    kit_check(f);
+    queue_check(f);
 }

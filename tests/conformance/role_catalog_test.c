@@ -3,7 +3,7 @@
  * call the functions that pawl.access() lists for them, which run with the rights of the schema's
  * owner, and nothing else.
  */
-#include "kit.h"
+#include "queue_fixture.h"
 
 #define SCHEMA "(SELECT m.relnamespace FROM pg_class m WHERE m.oid = '{meta}'::regclass)"
 #define ROLES "(VALUES ('pawl_send'), ('pawl_work'), ('pawl_admin')) AS r(role)"

@@ -4,7 +4,7 @@
  *
  * role_attack_test.c has the attempts that no list can make.
  */
-#include "kit.h"
+#include "queue_fixture.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -48,7 +48,7 @@ static fixture *open_postgres(void)
 {
     fixture *f = fixture_open(NULL);
 
-    kit_make(f, "t", "x", PAWL_STATE_DONE);
+    queue_make(f, "t", "x", PAWL_STATE_DONE);
     /* The schema is not what keeps it out. */
     fixture_exec(f, "GRANT USAGE ON SCHEMA %s TO " STRANGER, fixture_store_options(f)->schema);
     return f;
@@ -72,7 +72,7 @@ PAWL_TEST_ON(postgres, each_role_calls_every_function)
 
         assert_in_range(run_all(f, roles[i], attempts), 100, 1000);
     }
-    kit_check(f);
+    queue_check(f);
 }
 
 PAWL_TEST_ON(postgres, each_role_reads_writes_and_locks_every_table)
@@ -99,7 +99,7 @@ PAWL_TEST_ON(postgres, each_role_reads_writes_and_locks_every_table)
 
     for (size_t i = 0; i < COUNT_OF(roles); i++)
         assert_in_range(run_all(f, roles[i], attempts), 300, 3000);
-    kit_check(f);
+    queue_check(f);
 }
 
 PAWL_TEST_ON(postgres, each_role_writes_every_view_and_reads_those_it_may)
@@ -124,7 +124,7 @@ PAWL_TEST_ON(postgres, each_role_writes_every_view_and_reads_those_it_may)
 
         assert_in_range(run_all(f, roles[i], attempts), 50, 1000);
     }
-    kit_check(f);
+    queue_check(f);
 }
 
 PAWL_TEST_ON(postgres, each_role_draws_reads_and_sets_every_sequence)
@@ -140,5 +140,5 @@ PAWL_TEST_ON(postgres, each_role_draws_reads_and_sets_every_sequence)
 
     for (size_t i = 0; i < COUNT_OF(roles); i++)
         assert_in_range(run_all(f, roles[i], attempts), 20, 500);
-    kit_check(f);
+    queue_check(f);
 }

@@ -2,7 +2,7 @@
  * tests/conformance/role_hostile_test.c - PostgreSQL: arguments that the library never passes, from
  * a role that may call the function. Each call is refused or changes nothing, and leaves no row.
  */
-#include "kit.h"
+#include "queue_fixture.h"
 
 #include <string.h>
 
@@ -123,7 +123,7 @@ PAWL_TEST_ON(postgres, results_with_bad_arrays_or_another_owner_change_nothing)
                 f, "pawl_work",
                 test_note("SELECT {%s}(%s%s)", functions[i][0], arguments[j], functions[i][1]));
     }
-    kit_check(f);
+    queue_check(f);
 }
 
 PAWL_TEST_ON(postgres, a_message_that_is_named_twice_has_one_result)
@@ -133,7 +133,7 @@ PAWL_TEST_ON(postgres, a_message_that_is_named_twice_has_one_result)
     assert_int_equal(1, fixture_count(f, "SELECT {renew}(" ME ", '{1,1}', '{1,1}')"));
     assert_int_equal(1, fixture_count(f, "SELECT {ack}(" ME ", '{1,1,1}', '{1,1,1}')"));
     assert_int_equal(1, fixture_count(f, "SELECT {fail}(" ME ", '{2,2,1}', '{1,1,1}')"));
-    kit_check(f);
+    queue_check(f);
 }
 
 PAWL_TEST_ON(postgres, claims_with_bad_arguments_take_nothing)
@@ -169,7 +169,7 @@ PAWL_TEST_ON(postgres, claims_with_bad_arguments_take_nothing)
 
     for (size_t i = 0; i < COUNT_OF(calls); i++)
         assert_harmless(f, "pawl_work", calls[i]);
-    kit_check(f);
+    queue_check(f);
 }
 
 #define ID "00000000-0000-4000-8000-00000000000"
@@ -208,5 +208,5 @@ PAWL_TEST_ON(postgres, messages_in_bad_arrays_are_not_stored)
                 " '{0}', NULL, NULL, NULL, NULL, '{10}', NULL, NULL, NULL, NULL, NULL, NULL)",
                 arrays[i]));
     }
-    kit_check(f);
+    queue_check(f);
 }

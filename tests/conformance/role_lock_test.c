@@ -4,7 +4,7 @@
  *
  * Advisory locks belong to the database: any user may take any number.
  */
-#include "kit.h"
+#include "queue_fixture.h"
 
 #include <string.h>
 
@@ -62,7 +62,7 @@ PAWL_TEST_ON(postgres, maintenance_moves_totals_while_a_stranger_has_every_advis
 {
     fixture *f = fixture_open(NULL);
 
-    kit_make(f, "t", "x", PAWL_STATE_DONE);
+    queue_make(f, "t", "x", PAWL_STATE_DONE);
     begin_stranger(f);
     take_keys_of_relations(f);
     assert_true(fixture_count(f, "SELECT {fold}()") > 0);
@@ -74,7 +74,7 @@ PAWL_TEST_ON(postgres, maintenance_examines_idle_lanes_while_a_stranger_has_ever
 {
     fixture *f = fixture_open(NULL);
 
-    kit_make(f, "t", "x", PAWL_STATE_DONE);
+    queue_make(f, "t", "x", PAWL_STATE_DONE);
     assert_true(fixture_count(f, "SELECT {fold}()") > 0);
     fixture_advance(f, HOUR_MS);
     begin_stranger(f);
@@ -92,11 +92,11 @@ PAWL_TEST_ON(postgres, a_topic_is_paused_and_resumed_while_a_stranger_has_every_
     fixture_tx_exec(f, WORKER, PATIENCE);
     assert_int_equal(1, fixture_tx_count(f, WORKER, "SELECT {topic_pause}('t')"));
     fixture_tx_exec(f, WORKER, "COMMIT");
-    assert_int_equal(0, pawl_messages_count(fixture_claim(f, kit_owner(1), MINUTE_MS, 1)));
+    assert_int_equal(0, pawl_messages_count(fixture_claim(f, queue_owner(1), MINUTE_MS, 1)));
     fixture_tx_exec(f, WORKER, PATIENCE);
     assert_int_equal(1, fixture_tx_count(f, WORKER, "SELECT {topic_resume}('t')"));
     fixture_tx_exec(f, WORKER, "COMMIT");
-    assert_int_equal(1, pawl_messages_count(fixture_claim(f, kit_owner(1), MINUTE_MS, 1)));
+    assert_int_equal(1, pawl_messages_count(fixture_claim(f, queue_owner(1), MINUTE_MS, 1)));
 }
 
 PAWL_TEST_ON(postgres, a_delivery_is_received_while_a_stranger_has_the_lock_of_its_key)
@@ -130,13 +130,13 @@ PAWL_TEST_ON(postgres, maintenance_does_not_wait_for_itself_or_for_a_topic_that_
 {
     fixture *f = fixture_open(NULL);
 
-    kit_make(f, "t", "x", PAWL_STATE_DONE);
+    queue_make(f, "t", "x", PAWL_STATE_DONE);
     fixture_tx_exec(f, WORKER, "BEGIN");
     assert_int_equal(1, fixture_tx_count(f, WORKER, "SELECT {topic_pause}('other')"));
     fixture_tx_exec(f, 2, PATIENCE);
     assert_true(fixture_tx_count(f, 2, "SELECT {fold}()") > 0);
     assert_int_equal(1, fixture_count(f, "SELECT count(*) FROM {lane} WHERE paused IS NULL"));
-    kit_make(f, "t", "y", PAWL_STATE_DONE);
+    queue_make(f, "t", "y", PAWL_STATE_DONE);
     assert_int_equal(0, fixture_count(f, "SELECT {fold}()"));
     fixture_tx_exec(f, 2, "COMMIT");
     fixture_tx_exec(f, WORKER, "COMMIT");

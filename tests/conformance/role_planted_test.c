@@ -6,7 +6,7 @@
  * Planted code draws from a sequence and fails. The sequence remembers it, whatever is rolled back
  * or caught. (A cast cannot be planted: that takes the ownership of a type.)
  */
-#include "kit.h"
+#include "queue_fixture.h"
 
 #include <string.h>
 
@@ -225,7 +225,7 @@ PAWL_TEST_ON(postgres, no_planted_code_runs_in_the_whole_life_of_a_message)
     assert_int_equal(3, fixture_count(f, "SELECT count(*) FROM {body}")); /* c, and the job's */
     assert_int_equal(1, fixture_count(f, "SELECT count(*) FROM {inbox} WHERE duplicates = 1"));
     assert_int_equal(0, fixture_count(f, "SELECT count(*) FROM {jobs}"));
-    kit_check(f);
+    queue_check(f);
 }
 
 PAWL_TEST_ON(postgres, no_planted_code_runs_in_any_function)
@@ -252,7 +252,7 @@ PAWL_TEST_ON(postgres, no_planted_code_runs_in_the_library)
     fixture *f = open_with_traps();
     const char *name = test_note("%s_guest", fixture_store_options(f)->schema);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing message = kit_message("t", "x");
+    pawl_outgoing message = queue_message("t", "x");
     pawl_messages *list = NULL;
     pawl_stats *stats = NULL;
     pawl_lease_grant grant;
@@ -265,26 +265,26 @@ PAWL_TEST_ON(postgres, no_planted_code_runs_in_the_library)
               &err);
     test_defer(leave, &guest);
     assert_ok(pawl_outbox_enqueue(guest, &message, &sent, &err), &err);
-    message.id = kit_id(1);
+    message.id = queue_id(1);
     assert_ok(pawl_outbox_enqueue(guest, &message, &sent, &err), &err);
-    assert_ok(pawl_queue_claim(guest, kit_owner(1), MINUTE_MS, 10, NULL, &list, &err), &err);
-    kit_keep(list);
+    assert_ok(pawl_queue_claim(guest, queue_owner(1), MINUTE_MS, 10, NULL, &list, &err), &err);
+    queue_keep(list);
     assert_int_equal(2, pawl_messages_count(list));
-    const pawl_held *held = kit_held(list);
-    assert_ok(pawl_queue_renew(guest, kit_owner(1), held, 2, MINUTE_MS, NULL, &err), &err);
-    assert_ok(pawl_queue_abandon(guest, kit_owner(1), held, 1, "no", 1, NULL, &err), &err);
-    assert_ok(pawl_queue_ack(guest, kit_owner(1), held + 1, 1, NULL, &err), &err);
+    const pawl_held *held = queue_held(list);
+    assert_ok(pawl_queue_renew(guest, queue_owner(1), held, 2, MINUTE_MS, NULL, &err), &err);
+    assert_ok(pawl_queue_abandon(guest, queue_owner(1), held, 1, "no", 1, NULL, &err), &err);
+    assert_ok(pawl_queue_ack(guest, queue_owner(1), held + 1, 1, NULL, &err), &err);
     assert_ok(pawl_queue_reap(guest, NULL, NULL, &err), &err);
     assert_ok(pawl_queue_expire(guest, NULL, NULL, &err), &err);
     assert_ok(pawl_queue_fold(guest, NULL, NULL, &err), &err);
     assert_ok(pawl_queue_retain(guest, DAY_MS, NULL, NULL, &err), &err);
     assert_ok(pawl_outbox_list(guest, NULL, &list, NULL, &err), &err);
-    kit_keep(list);
+    queue_keep(list);
     assert_ok(pawl_outbox_stats(guest, &stats, &err), &err);
     pawl_stats_free(stats);
     assert_ok(pawl_topic_pause(guest, "t", NULL, &err), &err);
     assert_ok(pawl_topic_resume(guest, "t", NULL, &err), &err);
-    assert_ok(pawl_lease_acquire(guest, "l", kit_owner(1), MINUTE_MS, NULL, &grant, &err), &err);
+    assert_ok(pawl_lease_acquire(guest, "l", queue_owner(1), MINUTE_MS, NULL, &grant, &err), &err);
     assert_ok(pawl_lease_force_release(guest, "l", NULL, NULL, &err), &err);
     assert_ok(pawl_outbox_cancel(guest, &sent.work_id, 1, NULL, &err), &err);
     leave(NULL);

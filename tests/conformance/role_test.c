@@ -1,5 +1,5 @@
 /* tests/conformance/role_test.c - what PostgreSQL users with pawl's three roles may do. */
-#include "kit.h"
+#include "queue_fixture.h"
 
 /* Static wherever there is one: it outlives a failing test, for what is deferred. */
 struct guest {
@@ -43,10 +43,11 @@ static void go(struct guest *guest)
 static pawl_status try_claim(const struct guest *guest, pawl_error *err)
 {
     pawl_messages *list = NULL;
-    pawl_status st = pawl_queue_claim(guest->store, kit_owner(1), MINUTE_MS, 10, NULL, &list, err);
+    pawl_status st =
+        pawl_queue_claim(guest->store, queue_owner(1), MINUTE_MS, 10, NULL, &list, err);
 
     if (st == PAWL_OK)
-        kit_keep(list);
+        queue_keep(list);
     return st;
 }
 
@@ -54,11 +55,11 @@ PAWL_TEST_ON(postgres, a_sender_may_send_and_nothing_else)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing message = kit_message("t", "x");
+    pawl_outgoing message = queue_message("t", "x");
     static struct guest guest;
 
     enter(&guest, f, "pawl_send");
-    message.id = kit_id(1);
+    message.id = queue_id(1);
     assert_ok(pawl_outbox_enqueue(guest.store, &message, NULL, &err), &err);
     assert_ok(pawl_outbox_enqueue(guest.store, &message, NULL, &err), &err);
     message.payload = "y";
@@ -76,7 +77,7 @@ PAWL_TEST_ON(postgres, a_worker_may_send_work_and_clean_up)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing message = kit_message("t", "x");
+    pawl_outgoing message = queue_message("t", "x");
     static struct guest guest;
     pawl_messages *held = NULL;
     const pawl_held *items;
@@ -85,14 +86,14 @@ PAWL_TEST_ON(postgres, a_worker_may_send_work_and_clean_up)
     for (int i = 0; i < 5; i++)
         assert_ok(pawl_outbox_enqueue(guest.store, &message, NULL, &err), &err);
     assert_ok(try_claim(&guest, &err), &err);
-    assert_ok(pawl_queue_held(guest.store, kit_owner(1), &held, &err), &err);
-    items = kit_held(kit_keep(held));
-    assert_ok(pawl_queue_renew(guest.store, kit_owner(1), items, 5, MINUTE_MS, NULL, &err), &err);
-    assert_ok(pawl_queue_ack(guest.store, kit_owner(1), items, 1, NULL, &err), &err);
-    assert_ok(pawl_queue_fail(guest.store, kit_owner(1), items + 1, 1, "x", NULL, &err), &err);
-    assert_ok(pawl_queue_abandon(guest.store, kit_owner(1), items + 2, 1, "x", 1, NULL, &err),
+    assert_ok(pawl_queue_held(guest.store, queue_owner(1), &held, &err), &err);
+    items = queue_held(queue_keep(held));
+    assert_ok(pawl_queue_renew(guest.store, queue_owner(1), items, 5, MINUTE_MS, NULL, &err), &err);
+    assert_ok(pawl_queue_ack(guest.store, queue_owner(1), items, 1, NULL, &err), &err);
+    assert_ok(pawl_queue_fail(guest.store, queue_owner(1), items + 1, 1, "x", NULL, &err), &err);
+    assert_ok(pawl_queue_abandon(guest.store, queue_owner(1), items + 2, 1, "x", 1, NULL, &err),
               &err);
-    assert_ok(pawl_queue_release(guest.store, kit_owner(1), items + 3, 1, NULL, &err), &err);
+    assert_ok(pawl_queue_release(guest.store, queue_owner(1), items + 3, 1, NULL, &err), &err);
     fixture_advance(f, HOUR_MS);
     assert_ok(pawl_queue_reap(guest.store, NULL, NULL, &err), &err);
     assert_ok(pawl_queue_expire(guest.store, NULL, NULL, &err), &err);
@@ -102,7 +103,7 @@ PAWL_TEST_ON(postgres, a_worker_may_send_work_and_clean_up)
                   &err);
     go(&guest);
     assert_int_equal(4, fixture_count(f, "SELECT count(*) FROM {body}"));
-    kit_check(f);
+    queue_check(f);
 }
 
 PAWL_TEST_ON(postgres, a_worker_may_hold_leases_and_only_an_administrator_takes_them_away)
@@ -118,11 +119,12 @@ PAWL_TEST_ON(postgres, a_worker_may_hold_leases_and_only_an_administrator_takes_
     enter(&sender, f, "pawl_send");
     assert_status(
         PAWL_E_DENIED,
-        pawl_lease_acquire(sender.store, "it", kit_owner(1), MINUTE_MS, NULL, &grant, &err), &err);
-    assert_ok(pawl_lease_acquire(worker.store, "it", kit_owner(1), MINUTE_MS, NULL, &grant, &err),
+        pawl_lease_acquire(sender.store, "it", queue_owner(1), MINUTE_MS, NULL, &grant, &err),
+        &err);
+    assert_ok(pawl_lease_acquire(worker.store, "it", queue_owner(1), MINUTE_MS, NULL, &grant, &err),
               &err);
     assert_ok(
-        pawl_lease_renew(worker.store, "it", kit_owner(1), grant.fence, MINUTE_MS, &grant, &err),
+        pawl_lease_renew(worker.store, "it", queue_owner(1), grant.fence, MINUTE_MS, &grant, &err),
         &err);
     assert_ok(pawl_lease_list(worker.store, NULL, &list, &err), &err);
     pawl_leases_free(list);
@@ -139,7 +141,7 @@ PAWL_TEST_ON(postgres, an_administrator_may_do_everything)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing message = kit_message("t", "x");
+    pawl_outgoing message = queue_message("t", "x");
     pawl_stats *stats = NULL;
     pawl_messages *list = NULL;
     static struct guest guest;

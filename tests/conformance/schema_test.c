@@ -1,5 +1,5 @@
 /* tests/conformance/schema_test.c - making, finding and refusing pawl's tables. */
-#include "kit.h"
+#include "queue_fixture.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -70,7 +70,7 @@ PAWL_TEST(opening_with_deploy_schema_creates_what_is_missing)
     opts.deploy_schema = true;
     for (int i = 0; i < 2; i++) {
         pawl_store *store = NULL;
-        pawl_outgoing message = kit_message("t", "x");
+        pawl_outgoing message = queue_message("t", "x");
 
         assert_ok(pawl_store_open(fixture_url(f), &opts, &store, &err), &err);
         assert_ok(pawl_outbox_enqueue(store, &message, NULL, &err), &err);
@@ -142,7 +142,7 @@ PAWL_TEST(two_sets_of_tables_live_side_by_side)
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
     pawl_store_options opts = *fixture_store_options(f);
-    pawl_outgoing message = kit_message("t", "theirs");
+    pawl_outgoing message = queue_message("t", "theirs");
     pawl_messages *list = NULL;
     pawl_store *store = NULL;
 
@@ -152,13 +152,13 @@ PAWL_TEST(two_sets_of_tables_live_side_by_side)
     assert_ok(pawl_store_open(fixture_url(f), &opts, &store, &err), &err);
     assert_ok(pawl_outbox_enqueue(store, &message, NULL, &err), &err);
     fixture_send(f, "t", "ours");
-    assert_ok(pawl_queue_claim(store, kit_owner(1), MINUTE_MS, 10, NULL, &list, &err), &err);
-    kit_keep(list);
+    assert_ok(pawl_queue_claim(store, queue_owner(1), MINUTE_MS, 10, NULL, &list, &err), &err);
+    queue_keep(list);
     pawl_store_close(store);
     if (fixture_is_postgres(f))
         fixture_exec(f, "DROP SCHEMA %s CASCADE", opts.schema);
-    assert_string_equal("theirs", kit_payloads(list));
-    assert_string_equal("ours", kit_payloads(fixture_claim(f, kit_owner(1), MINUTE_MS, 10)));
+    assert_string_equal("theirs", queue_payloads(list));
+    assert_string_equal("ours", queue_payloads(fixture_claim(f, queue_owner(1), MINUTE_MS, 10)));
 }
 
 PAWL_TEST(a_prefix_of_ones_own_works_everywhere)
@@ -167,10 +167,10 @@ PAWL_TEST(a_prefix_of_ones_own_works_everywhere)
     fixture *f = fixture_open(&opts);
 
     for (int state = 0; state < PAWL_STATE_COUNT; state++)
-        kit_make(f, test_note("%d", state), "x", (pawl_state)state);
-    assert_int_equal(0, kit_reap(f));
-    assert_int_equal(2, kit_retain(f, 0));
-    kit_check(f);
+        queue_make(f, test_note("%d", state), "x", (pawl_state)state);
+    assert_int_equal(0, queue_reap(f));
+    assert_int_equal(2, queue_retain(f, 0));
+    queue_check(f);
 }
 
 PAWL_TEST(the_printed_schema_makes_the_same_tables)
@@ -179,7 +179,7 @@ PAWL_TEST(the_printed_schema_makes_the_same_tables)
     pawl_error err = PAWL_ERROR_INIT;
     char *sql = NULL;
     pawl_store *store = NULL;
-    pawl_outgoing message = kit_message("t", "x");
+    pawl_outgoing message = queue_message("t", "x");
 
     assert_ok(pawl_schema_sql(fixture_is_postgres(f) ? "postgres" : "sqlite", 0,
                               fixture_store_options(f), &sql, &err),
@@ -221,7 +221,7 @@ PAWL_TEST(constraints_say_what_the_library_says)
     fixture *f = fixture_open(NULL);
 
     fixture_send(f, "t", "x");
-    kit_make(f, "u", "x", PAWL_STATE_DONE);
+    queue_make(f, "u", "x", PAWL_STATE_DONE);
     assert_true(fixture_refuses(f, "UPDATE {lane} SET topic = ''"));
     assert_true(fixture_refuses(f, "UPDATE {lane} SET priority = 10"));
     assert_true(fixture_refuses(f, "UPDATE {body} SET type = 4"));

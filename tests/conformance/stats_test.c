@@ -1,5 +1,5 @@
 /* tests/conformance/stats_test.c - how much waits and how much has ended. */
-#include "kit.h"
+#include "queue_fixture.h"
 
 #include <string.h>
 
@@ -43,11 +43,11 @@ PAWL_TEST(stats_count_what_waits_and_what_is_held)
     fixture *f = fixture_open(NULL);
     const pawl_topic_stats *s;
 
-    kit_send_priority(f, "t", "1", 0);
-    kit_send_priority(f, "t", "2", 9);
+    queue_send_priority(f, "t", "1", 0);
+    queue_send_priority(f, "t", "2", 9);
     fixture_advance(f, SECOND_MS);
-    kit_send_after(f, "t", "3", HOUR_MS);
-    fixture_claim(f, kit_owner(1), MINUTE_MS, 1);
+    queue_send_after(f, "t", "3", HOUR_MS);
+    fixture_claim(f, queue_owner(1), MINUTE_MS, 1);
     s = topic_stats(f, "t");
     assert_int_equal(2, s->ready);
     assert_int_equal(1, s->in_progress);
@@ -60,7 +60,7 @@ PAWL_TEST(nothing_due_has_no_oldest_due_time)
 {
     fixture *f = fixture_open(NULL);
 
-    kit_send_after(f, "t", "x", HOUR_MS);
+    queue_send_after(f, "t", "x", HOUR_MS);
     assert_time(0, topic_stats(f, "t")->oldest_due_at);
     fixture_advance(f, 2 * HOUR_MS);
     assert_time(FIXTURE_START.us + HOUR_MS * 1000, topic_stats(f, "t")->oldest_due_at);
@@ -73,12 +73,12 @@ PAWL_TEST(totals_count_every_end)
     const pawl_topic_stats *s;
 
     for (int i = 0; i < 4; i++)
-        kit_make(f, "t", "x", PAWL_STATE_DONE);
+        queue_make(f, "t", "x", PAWL_STATE_DONE);
     for (int i = 0; i < 3; i++)
-        kit_make(f, "t", "x", PAWL_STATE_FAILED);
+        queue_make(f, "t", "x", PAWL_STATE_FAILED);
     for (int i = 0; i < 2; i++)
-        kit_make(f, "t", "x", PAWL_STATE_EXPIRED);
-    kit_make(f, "t", "x", PAWL_STATE_CANCELLED);
+        queue_make(f, "t", "x", PAWL_STATE_EXPIRED);
+    queue_make(f, "t", "x", PAWL_STATE_CANCELLED);
     for (int folded = 0; folded < 2; folded++) {
         s = topic_stats(f, "t");
         assert_int_equal(4, s->total_done);
@@ -93,15 +93,15 @@ PAWL_TEST(totals_count_every_end)
 PAWL_TEST(totals_count_failures_by_abandon_and_by_reap)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing message = kit_message("t", "x");
+    pawl_outgoing message = queue_message("t", "x");
 
     message.max_attempts = 1;
-    kit_send(f, &message);
-    kit_abandon(f, kit_owner(1), fixture_claim(f, kit_owner(1), SECOND_MS, 1), NULL, 1);
-    kit_send(f, &message);
-    fixture_claim(f, kit_owner(1), SECOND_MS, 1);
+    queue_send(f, &message);
+    queue_abandon(f, queue_owner(1), fixture_claim(f, queue_owner(1), SECOND_MS, 1), NULL, 1);
+    queue_send(f, &message);
+    fixture_claim(f, queue_owner(1), SECOND_MS, 1);
     fixture_advance(f, 2 * SECOND_MS);
-    kit_reap(f);
+    queue_reap(f);
     assert_int_equal(2, topic_stats(f, "t")->total_failed);
 }
 
@@ -109,9 +109,9 @@ PAWL_TEST(totals_outlive_retention_and_purge)
 {
     fixture *f = fixture_open(NULL);
 
-    kit_make(f, "t", "x", PAWL_STATE_DONE);
-    kit_purge(f, kit_make(f, "t", "x", PAWL_STATE_FAILED));
-    assert_int_equal(1, kit_retain(f, 0));
+    queue_make(f, "t", "x", PAWL_STATE_DONE);
+    queue_purge(f, queue_make(f, "t", "x", PAWL_STATE_FAILED));
+    assert_int_equal(1, queue_retain(f, 0));
     assert_int_equal(1, topic_stats(f, "t")->total_done);
     assert_int_equal(1, topic_stats(f, "t")->total_failed);
 }
@@ -119,23 +119,23 @@ PAWL_TEST(totals_outlive_retention_and_purge)
 PAWL_TEST(a_message_that_fails_twice_counts_twice)
 {
     fixture *f = fixture_open(NULL);
-    pawl_work_id id = kit_make(f, "t", "x", PAWL_STATE_FAILED);
+    pawl_work_id id = queue_make(f, "t", "x", PAWL_STATE_FAILED);
 
-    kit_redrive(f, id);
-    kit_fail(f, kit_owner(1), fixture_claim(f, kit_owner(1), MINUTE_MS, 1), NULL);
+    queue_redrive(f, id);
+    queue_fail(f, queue_owner(1), fixture_claim(f, queue_owner(1), MINUTE_MS, 1), NULL);
     assert_int_equal(2, topic_stats(f, "t")->total_failed);
 }
 
 PAWL_TEST(a_failed_message_that_expires_counts_as_both)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing message = kit_message("t", "x");
+    pawl_outgoing message = queue_message("t", "x");
 
     message.expires_at = (pawl_wall){FIXTURE_START.us + 1000000};
-    kit_send(f, &message);
-    kit_fail(f, kit_owner(1), fixture_claim(f, kit_owner(1), MINUTE_MS, 1), NULL);
+    queue_send(f, &message);
+    queue_fail(f, queue_owner(1), fixture_claim(f, queue_owner(1), MINUTE_MS, 1), NULL);
     fixture_advance(f, 2 * SECOND_MS);
-    assert_int_equal(1, kit_expire(f));
+    assert_int_equal(1, queue_expire(f));
     assert_int_equal(1, topic_stats(f, "t")->total_failed);
     assert_int_equal(1, topic_stats(f, "t")->total_expired);
 }
@@ -167,7 +167,7 @@ static void send_many(fixture *f, const char *topic, int count)
     pawl_outgoing *messages = test_malloc(sizeof *messages * PAWL_BATCH_MAX);
 
     for (int i = 0; i < count; i++)
-        messages[i] = kit_message(topic, "x");
+        messages[i] = queue_message(topic, "x");
     assert_ok(pawl_outbox_enqueue_batch(fixture_store(f), messages, (size_t)count, NULL, &err),
               &err);
     test_free(messages);

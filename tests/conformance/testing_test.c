@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "handle.h"
-#include "kit.h"
+#include "queue_fixture.h"
 
 static bool is_postgres(void)
 {
@@ -28,7 +28,7 @@ static void free_testing(void *testing)
     pawl_testing_free(testing);
 }
 
-static pawl_testing *make(const char *url, bool virtual_clock)
+static pawl_testing *make_testing(const char *url, bool virtual_clock)
 {
     pawl_testing_options opts = PAWL_TESTING_OPTIONS_INIT;
     pawl_error err = PAWL_ERROR_INIT;
@@ -40,14 +40,14 @@ static pawl_testing *make(const char *url, bool virtual_clock)
     return testing;
 }
 
-static void end(pawl_testing *testing)
+static void end_testing(pawl_testing *testing)
 {
     test_defer_cancel(testing);
     pawl_testing_free(testing);
 }
 
 /* The application's own look at the database; the answer lives until the test ends. */
-static const char *ask(const char *url, const char *sql)
+static const char *ask_database(const char *url, const char *sql)
 {
     const handle_engine *engine = is_postgres() ? handle_engine_postgres : handle_engine_sqlite;
     char message[512];
@@ -64,9 +64,9 @@ static const char *ask(const char *url, const char *sql)
 
 static bool schema_exists(const char *schema)
 {
-    return strcmp("1", ask(place(), test_note("SELECT count(*) FROM pg_namespace"
-                                              " WHERE nspname = '%s'",
-                                              schema))) == 0;
+    return strcmp("1", ask_database(place(), test_note("SELECT count(*) FROM pg_namespace"
+                                                       " WHERE nspname = '%s'",
+                                                       schema))) == 0;
 }
 
 static int files_in(const char *path)
@@ -112,9 +112,9 @@ static const char *use_own_directory(void)
     return own;
 }
 
-static void send(pawl_testing *testing, const char *topic, int64_t delay_ms)
+static void send_delayed(pawl_testing *testing, const char *topic, int64_t delay_ms)
 {
-    pawl_outgoing message = kit_message(topic, "x");
+    pawl_outgoing message = queue_message(topic, "x");
     pawl_error err = PAWL_ERROR_INIT;
 
     message.delay_ms = delay_ms;
@@ -143,13 +143,14 @@ static void advance(pawl_testing *testing, int64_t ms)
 PAWL_TEST(nothing_remains_of_a_temporary_store)
 {
     use_own_directory();
-    pawl_testing *testing = make(place(), false);
+    pawl_testing *testing = make_testing(place(), false);
     const char *schema = test_note("%s", pawl_testing_schema(testing));
     struct stat about;
 
-    send(testing, "a", 0);
+    send_delayed(testing, "a", 0);
     assert_int_equal(1, count_messages(testing));
-    ask(pawl_testing_url(testing), test_note("CREATE TABLE %s.orders (n integer)", schema));
+    ask_database(pawl_testing_url(testing),
+                 test_note("CREATE TABLE %s.orders (n integer)", schema));
     if (is_postgres()) {
         assert_true(schema_exists(schema));
     } else {
@@ -160,44 +161,44 @@ PAWL_TEST(nothing_remains_of_a_temporary_store)
         free(directory);
         assert_int_equal(0700, about.st_mode & 0777);
     }
-    end(testing);
+    end_testing(testing);
     assert_int_equal(0, left_behind());
     assert_false(is_postgres() && schema_exists(schema));
 }
 
 PAWL_TEST(two_temporary_stores_do_not_see_each_other)
 {
-    pawl_testing *one = make(place(), true);
-    pawl_testing *two = make(place(), true);
+    pawl_testing *one = make_testing(place(), true);
+    pawl_testing *two = make_testing(place(), true);
     pawl_error err = PAWL_ERROR_INIT;
     pawl_wall now;
 
-    send(one, "a", 0);
+    send_delayed(one, "a", 0);
     advance(one, HOUR_MS);
     assert_int_equal(1, count_messages(one));
     assert_int_equal(0, count_messages(two));
     assert_ok(pawl_store_now(pawl_testing_store(two), &now, &err), &err);
     assert_int_equal(PAWL_TESTING_START.us, now.us);
-    end(one);
+    end_testing(one);
     assert_int_equal(0, count_messages(two));
 }
 
 PAWL_TEST(a_second_store_reaches_the_same_database)
 {
-    pawl_testing *testing = make(place(), true);
+    pawl_testing *testing = make_testing(place(), true);
     pawl_store_options opts = PAWL_STORE_OPTIONS_INIT;
     pawl_error err = PAWL_ERROR_INIT;
     pawl_messages *list = NULL;
     pawl_store *second = NULL;
     pawl_wall now;
 
-    send(testing, "a", HOUR_MS);
+    send_delayed(testing, "a", HOUR_MS);
     advance(testing, HOUR_MS);
     opts.schema = pawl_testing_schema(testing);
     assert_ok(pawl_store_open(pawl_testing_url(testing), &opts, &second, &err), &err);
     assert_ok(pawl_store_now(second, &now, &err), &err);
     assert_int_equal(PAWL_TESTING_START.us + HOUR_MS * 1000, now.us);
-    assert_ok(pawl_queue_claim(second, kit_owner(1), MINUTE_MS, 1, NULL, &list, &err), &err);
+    assert_ok(pawl_queue_claim(second, queue_owner(1), MINUTE_MS, 1, NULL, &list, &err), &err);
     assert_int_equal(1, pawl_messages_count(list));
     pawl_messages_free(list);
     pawl_store_close(second);
@@ -227,7 +228,7 @@ static void work_through_hours(pawl_testing *testing)
 
     assert_ok(pawl_worker_new(pawl_testing_store(testing), NULL, &worker, &err), &err);
     assert_ok(pawl_worker_handle(worker, "hourly", hourly_handle, &hourly, NULL, &err), &err);
-    send(testing, "hourly", HOUR_MS);
+    send_delayed(testing, "hourly", HOUR_MS);
     for (int hour = 0; hour <= 8; hour++) {
         assert_int_equal(hour, hourly.calls);
         assert_ok(pawl_worker_until_idle(worker, &err), &err);
@@ -247,13 +248,13 @@ static void work_through_hours(pawl_testing *testing)
 
 PAWL_TEST(a_worker_goes_through_hours_in_a_moment)
 {
-    work_through_hours(make(place(), true));
+    work_through_hours(make_testing(place(), true));
 }
 
 PAWL_TEST_ON(sqlite, sqlite_in_memory_will_do)
 {
     use_own_directory();
-    pawl_testing *testing = make("sqlite::memory:", true);
+    pawl_testing *testing = make_testing("sqlite::memory:", true);
 
     assert_int_equal(0, left_behind());
     assert_string_equal("main", pawl_testing_schema(testing));
@@ -262,8 +263,8 @@ PAWL_TEST_ON(sqlite, sqlite_in_memory_will_do)
 
 PAWL_TEST(the_clock_goes_forwards_and_only_where_there_is_one)
 {
-    pawl_testing *testing = make(place(), true);
-    pawl_testing *other = make(place(), false);
+    pawl_testing *testing = make_testing(place(), true);
+    pawl_testing *other = make_testing(place(), false);
     pawl_error err = PAWL_ERROR_INIT;
     pawl_wall later = {PAWL_TESTING_START.us + 5}, now;
 
@@ -297,9 +298,9 @@ static void refuse(const char *url, const pawl_store_options *store, pawl_status
 
 static int schemas_in(const char *database_url)
 {
-    return (int)strtol(ask(database_url, "SELECT count(*) FROM pg_namespace"
-                                         " WHERE nspname LIKE 'pawl\\_test\\_%'"
-                                         " AND pg_has_role(nspowner, 'USAGE')"),
+    return (int)strtol(ask_database(database_url, "SELECT count(*) FROM pg_namespace"
+                                                  " WHERE nspname LIKE 'pawl\\_test\\_%'"
+                                                  " AND pg_has_role(nspowner, 'USAGE')"),
                        NULL, 10);
 }
 
@@ -332,13 +333,14 @@ PAWL_TEST_ON(postgres, a_store_that_fails_half_way_takes_its_schema_with_it)
         test_fail("PAWL_TEST_POSTGRES must be in the form 'host=... dbname=...'");
     /* A role of its own, so that others' schemas are not counted. */
     const char *role = test_note("half_way_%d", (int)getpid());
-    ask(place(), test_note("CREATE ROLE %s LOGIN; GRANT CREATE ON DATABASE %s TO %s", role,
-                           ask(place(), "SELECT quote_ident(current_database())"), role));
+    ask_database(place(),
+                 test_note("CREATE ROLE %s LOGIN; GRANT CREATE ON DATABASE %s TO %s", role,
+                           ask_database(place(), "SELECT quote_ident(current_database())"), role));
     const char *url = test_note("%s user=%s", place(), role);
     store.backoff_local.base_ms = 0; /* found out only when the store is opened */
     refuse(url, &store, PAWL_E_INVALID, "backoff_local");
     assert_int_equal(0, schemas_in(url));
-    ask(place(), test_note("DROP OWNED BY %s; DROP ROLE %s", role, role));
+    ask_database(place(), test_note("DROP OWNED BY %s; DROP ROLE %s", role, role));
 }
 
 /* In a process of its own, which ends without cleaning up. */
@@ -373,13 +375,13 @@ PAWL_TEST(schemas_of_killed_tests_are_swept_by_their_age)
         return;
     }
     const char *old = orphan(), *young = orphan();
-    pawl_testing *used = make(place(), false);
+    pawl_testing *used = make_testing(place(), false);
     /* Made 400 days ago. */
-    ask(place(), test_note("DO $$ BEGIN EXECUTE format('COMMENT ON SCHEMA %s IS %%L',"
-                           " 'temporary store of a test, made at ' || (extract(epoch FROM"
-                           " clock_timestamp() - interval '400 days') * 1000000)::bigint);"
-                           " END $$",
-                           old));
+    ask_database(place(), test_note("DO $$ BEGIN EXECUTE format('COMMENT ON SCHEMA %s IS %%L',"
+                                    " 'temporary store of a test, made at ' || (extract(epoch FROM"
+                                    " clock_timestamp() - interval '400 days') * 1000000)::bigint);"
+                                    " END $$",
+                                    old));
     assert_int_equal(PAWL_E_INVALID, pawl_testing_sweep(place(), -1, &removed, &err));
     assert_int_equal(7, removed);
     /* How many: the same test may run beside this one, and sweep for both. */
@@ -388,12 +390,12 @@ PAWL_TEST(schemas_of_killed_tests_are_swept_by_their_age)
     assert_false(schema_exists(old));
     assert_true(schema_exists(young));
     assert_int_equal(0, count_messages(used));
-    ask(place(), test_note("DROP SCHEMA %s CASCADE", young));
+    ask_database(place(), test_note("DROP SCHEMA %s CASCADE", young));
 }
 
 PAWL_TEST(a_child_process_removes_nothing)
 {
-    pawl_testing *testing = make(place(), false);
+    pawl_testing *testing = make_testing(place(), false);
     int status = 1;
     pid_t child = fork();
 
@@ -403,6 +405,6 @@ PAWL_TEST(a_child_process_removes_nothing)
     }
     assert_true(waitpid(child, &status, 0) == child);
     assert_int_equal(0, status);
-    send(testing, "a", 0);
+    send_delayed(testing, "a", 0);
     assert_int_equal(1, count_messages(testing));
 }

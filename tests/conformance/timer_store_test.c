@@ -1,5 +1,5 @@
 /* tests/conformance/timer_store_test.c - timers that are messages of a store, and only theirs. */
-#include "timers.h"
+#include "timer_fixture.h"
 
 #include <pawl/sys/strategy.h>
 
@@ -11,14 +11,14 @@ static pawl_wall start_plus(int64_t ms)
 PAWL_TEST(messages_that_were_due_at_once_are_not_timers)
 {
     timers *t = timers_on_store();
-    pawl_outgoing later = kit_message("t", "in a transaction");
+    pawl_outgoing later = queue_message("t", "in a transaction");
 
     fixture_send(t->f, "t", "ordinary");
     timers_after(t, "t", "timer", MINUTE_MS);
     later.delay_ms = 2 * MINUTE_MS;
     assert_ok(pawl_tx_enqueue(fixture_tx_begin(t->f, 0), &later, NULL, NULL), NULL);
     fixture_tx_commit(t->f, 0);
-    kit_send_after(t->f, "t", "sent", 3 * MINUTE_MS);
+    queue_send_after(t->f, "t", "sent", 3 * MINUTE_MS);
     assert_string_equal("timer in a transaction sent", timers_pending(t, NULL));
     assert_int_equal(3, timers_count(t, NULL));
     assert_int_equal(3, fixture_count(t->f, "SELECT count(*) FROM {timer}"));
@@ -27,7 +27,7 @@ PAWL_TEST(messages_that_were_due_at_once_are_not_timers)
 PAWL_TEST(what_a_worker_has_begun_with_is_neither_pending_nor_cancelled)
 {
     timers *t = timers_on_store();
-    pawl_owner owner = kit_owner(1);
+    pawl_owner owner = queue_owner(1);
     pawl_enqueued sent = timers_after(t, "t", "x", MINUTE_MS);
     pawl_messages *list;
 
@@ -37,7 +37,7 @@ PAWL_TEST(what_a_worker_has_begun_with_is_neither_pending_nor_cancelled)
     assert_int_equal(0, timers_count(t, NULL));
     assert_int_equal(0, timers_cancel(t, sent.message_id));
     assert_int_equal(PAWL_STATE_IN_PROGRESS, timers_state(t, sent.message_id));
-    assert_int_equal(1, kit_abandon(t->f, owner, list, "not now", 10 * MINUTE_MS));
+    assert_int_equal(1, queue_abandon(t->f, owner, list, "not now", 10 * MINUTE_MS));
     assert_string_equal("x", timers_pending(t, NULL)); /* by its next attempt */
     pawl_timer_query query = PAWL_TIMER_QUERY_INIT;
     query.due_before = start_plus(11 * MINUTE_MS);
@@ -46,7 +46,7 @@ PAWL_TEST(what_a_worker_has_begun_with_is_neither_pending_nor_cancelled)
     assert_int_equal(1, timers_count(t, &query));
     assert_int_equal(1, timers_cancel(t, sent.message_id));
     assert_int_equal(PAWL_STATE_CANCELLED, timers_state(t, sent.message_id));
-    kit_check(t->f);
+    queue_check(t->f);
 }
 
 PAWL_TEST(a_cancelled_timer_is_counted_and_can_be_redriven)
@@ -61,9 +61,9 @@ PAWL_TEST(a_cancelled_timer_is_counted_and_can_be_redriven)
     assert_int_equal(1, pawl_stats_at(stats, 0)->total_cancelled);
     assert_int_equal(0, pawl_stats_at(stats, 0)->ready);
     pawl_stats_free(stats);
-    assert_int_equal(1, kit_redrive(t->f, sent.work_id));
+    assert_int_equal(1, queue_redrive(t->f, sent.work_id));
     assert_string_equal("x", timers_deliver(t, 1));
-    kit_check(t->f);
+    queue_check(t->f);
 }
 
 PAWL_TEST(due_timers_of_a_store_are_claimed_and_not_taken)
@@ -80,15 +80,15 @@ PAWL_TEST(due_timers_of_a_store_are_claimed_and_not_taken)
 PAWL_TEST(every_way_of_sending_answers_the_due_time)
 {
     timers *t = timers_on_store();
-    pawl_outgoing batch[] = {kit_message("t", "plain"), kit_message("t", "later")};
+    pawl_outgoing batch[] = {queue_message("t", "plain"), queue_message("t", "later")};
     pawl_enqueued answers[2];
     pawl_error err = PAWL_ERROR_INIT;
 
-    assert_time(FIXTURE_START.us, kit_send(t->f, &batch[0]).due_at);
+    assert_time(FIXTURE_START.us, queue_send(t->f, &batch[0]).due_at);
     batch[1].delay_ms = MINUTE_MS;
     for (int known = 0; known < 2; known++) { /* ids that are made, and ids that are brought */
         for (int i = 0; i < 2 && known; i++)
-            batch[i].id = kit_id(i + 1);
+            batch[i].id = queue_id(i + 1);
         assert_ok(pawl_outbox_enqueue_batch(t->store, batch, 2, answers, &err), &err);
         assert_time(FIXTURE_START.us, answers[0].due_at);
         assert_time(start_plus(MINUTE_MS).us, answers[1].due_at);
@@ -111,7 +111,7 @@ static void send_many(timers *t, const char *topic, int count, int64_t delay_ms)
     pawl_error err = PAWL_ERROR_INIT;
 
     for (int i = 0; i < count; i++) {
-        messages[i] = kit_message(topic, "x");
+        messages[i] = queue_message(topic, "x");
         messages[i].delay_ms = delay_ms;
     }
     assert_ok(pawl_timer_schedule_batch(t->scheduler, messages, (size_t)count, NULL, &err), &err);
@@ -133,7 +133,7 @@ PAWL_TEST(a_timer_behind_many_messages_is_reached_page_by_page)
         pawl_messages *list = NULL;
 
         assert_ok(pawl_timer_pending(t->scheduler, &query, &list, &query.after, &err), &err);
-        found += pawl_messages_count(kit_keep(list));
+        found += pawl_messages_count(queue_keep(list));
         pages++;
     } while (query.after.id.value != 0);
     assert_int_equal(1, found);
@@ -179,7 +179,7 @@ PAWL_TEST(a_strategy_must_be_whole)
 PAWL_TEST(memory_remembers_as_many_finished_timers_as_it_is_told_to)
 {
     pawl_scheduler_memory_options options = PAWL_SCHEDULER_MEMORY_OPTIONS_INIT;
-    pawl_outgoing message = kit_message("t", "x");
+    pawl_outgoing message = queue_message("t", "x");
     pawl_error err = PAWL_ERROR_INIT;
     pawl_scheduler *scheduler = NULL;
     pawl_messages *list = NULL;
@@ -187,15 +187,15 @@ PAWL_TEST(memory_remembers_as_many_finished_timers_as_it_is_told_to)
     options.keep_finished = 1;
     assert_ok(pawl_scheduler_new_in_memory(&options, &scheduler, &err), &err);
     for (int i = 1; i <= 3; i++) {
-        message.id = kit_id(i);
+        message.id = queue_id(i);
         assert_ok(pawl_timer_schedule(scheduler, &message, NULL, &err), &err);
     }
     assert_ok(pawl_timer_take_due(scheduler, 10, &list, &err), &err);
-    assert_int_equal(3, pawl_messages_count(kit_keep(list)));
+    assert_int_equal(3, pawl_messages_count(queue_keep(list)));
     list = NULL;
-    assert_status(PAWL_E_NOT_FOUND, pawl_timer_get(scheduler, kit_id(2), &list, &err), &err);
-    assert_ok(pawl_timer_get(scheduler, kit_id(3), &list, &err), &err);
-    kit_keep(list);
+    assert_status(PAWL_E_NOT_FOUND, pawl_timer_get(scheduler, queue_id(2), &list, &err), &err);
+    assert_ok(pawl_timer_get(scheduler, queue_id(3), &list, &err), &err);
+    queue_keep(list);
     pawl_scheduler_free(scheduler);
 }
 

@@ -1,5 +1,5 @@
 /* tests/conformance/timer_test.c - the promises of every scheduling strategy. */
-#include "timers.h"
+#include "timer_fixture.h"
 
 #include <string.h>
 
@@ -10,13 +10,13 @@ static pawl_wall start_plus(int64_t ms)
 
 TIMER_TEST(scheduling_answers_the_id_and_the_due_time)
 {
-    pawl_outgoing message = kit_message("t", "x");
+    pawl_outgoing message = queue_message("t", "x");
     pawl_enqueued at, after;
 
-    message.id = kit_id(7);
+    message.id = queue_id(7);
     message.due_at = (pawl_wall){FIXTURE_START.us + 1234567};
     at = timers_schedule(t, &message);
-    assert_true(pawl_message_id_equal(kit_id(7), at.message_id));
+    assert_true(pawl_message_id_equal(queue_id(7), at.message_id));
     assert_time(FIXTURE_START.us + 1234567, at.due_at);
     assert_false(at.existed);
     after = timers_after(t, "t", "y", 90 * SECOND_MS);
@@ -45,7 +45,7 @@ TIMER_TEST(a_timer_is_delivered_when_its_time_has_come_and_not_before)
 
 TIMER_TEST(everything_of_the_message_comes_back)
 {
-    pawl_outgoing message = kit_message("mail", "hello");
+    pawl_outgoing message = queue_message("mail", "hello");
     pawl_error err = PAWL_ERROR_INIT;
     pawl_messages *one = NULL;
     const pawl_message *found;
@@ -59,11 +59,11 @@ TIMER_TEST(everything_of_the_message_comes_back)
     message.delay_ms = HOUR_MS;
     pawl_enqueued sent = timers_schedule(t, &message);
     assert_ok(pawl_timer_get(t->scheduler, sent.message_id, &one, &err), &err);
-    found = pawl_messages_at(kit_keep(one), 0);
+    found = pawl_messages_at(queue_keep(one), 0);
     assert_int_equal(sent.work_id.value, pawl_message_work_id(found).value);
     assert_true(pawl_message_id_equal(sent.message_id, pawl_message_get_id(found)));
     assert_string_equal("mail", pawl_message_topic(found));
-    assert_string_equal("hello", kit_payload(found));
+    assert_string_equal("hello", queue_payload(found));
     assert_int_equal(4, pawl_message_priority(found));
     assert_string_equal("billing", pawl_message_destination(found));
     assert_string_equal("{\"lang\":\"de\"}", pawl_message_headers(found));
@@ -80,7 +80,7 @@ TIMER_TEST(everything_of_the_message_comes_back)
 
 TIMER_TEST(the_past_and_no_time_at_all_mean_at_once)
 {
-    pawl_outgoing message = kit_message("t", "past");
+    pawl_outgoing message = queue_message("t", "past");
 
     message.due_at = start_plus(-HOUR_MS);
     assert_time(start_plus(-HOUR_MS).us, timers_schedule(t, &message).due_at);
@@ -92,7 +92,7 @@ TIMER_TEST(the_past_and_no_time_at_all_mean_at_once)
 
 TIMER_TEST(times_out_of_range_are_refused)
 {
-    pawl_outgoing message = kit_message("t", "x");
+    pawl_outgoing message = queue_message("t", "x");
     pawl_error err = PAWL_ERROR_INIT;
 
     message.delay_ms = -1;
@@ -112,7 +112,7 @@ TIMER_TEST(times_out_of_range_are_refused)
 
 TIMER_TEST(bad_messages_are_refused_and_leave_nothing)
 {
-    pawl_outgoing message = kit_message("", "x");
+    pawl_outgoing message = queue_message("", "x");
     pawl_error err = PAWL_ERROR_INIT;
     pawl_enqueued untouched = {.work_id = {-5}};
 
@@ -137,11 +137,11 @@ TIMER_TEST(bad_messages_are_refused_and_leave_nothing)
 
 TIMER_TEST(an_id_of_ones_own_is_stored_once)
 {
-    pawl_outgoing message = kit_message("t", "x");
+    pawl_outgoing message = queue_message("t", "x");
     pawl_error err = PAWL_ERROR_INIT;
     pawl_enqueued first, again;
 
-    message.id = kit_id(1);
+    message.id = queue_id(1);
     message.delay_ms = MINUTE_MS;
     first = timers_schedule(t, &message);
     timers_advance(t, SECOND_MS);
@@ -167,10 +167,10 @@ TIMER_TEST(a_batch_is_scheduled_whole)
     pawl_error err = PAWL_ERROR_INIT;
 
     for (int i = 0; i < 4; i++) {
-        batch[i] = kit_message("t", test_note("%d", i));
+        batch[i] = queue_message("t", test_note("%d", i));
         batch[i].delay_ms = (4 - i) * MINUTE_MS;
     }
-    batch[3].id = batch[1].id = kit_id(5);
+    batch[3].id = batch[1].id = queue_id(5);
     batch[3].payload = batch[1].payload;
     assert_ok(pawl_timer_schedule_batch(t->scheduler, batch, 4, answers, &err), &err);
     for (int i = 0; i < 3; i++) {
@@ -189,19 +189,19 @@ TIMER_TEST(a_batch_with_something_wrong_stores_nothing)
     pawl_error err = PAWL_ERROR_INIT;
 
     for (int i = 0; i < 3; i++) {
-        batch[i] = kit_message("t", test_note("%d", i));
+        batch[i] = queue_message("t", test_note("%d", i));
         batch[i].delay_ms = MINUTE_MS;
     }
     batch[2].topic = NULL;
     assert_status(PAWL_E_INVALID, pawl_timer_schedule_batch(t->scheduler, batch, 3, NULL, &err),
                   &err);
     batch[2].topic = "t";
-    batch[0].id = batch[2].id = kit_id(3); /* two messages under one id */
+    batch[0].id = batch[2].id = queue_id(3); /* two messages under one id */
     assert_status(PAWL_E_CONFLICT, pawl_timer_schedule_batch(t->scheduler, batch, 3, NULL, &err),
                   &err);
     assert_int_equal(0, timers_count(t, NULL));
     timers_schedule(t, &batch[0]);
-    batch[0].id = kit_id(4);
+    batch[0].id = queue_id(4);
     assert_status(PAWL_E_CONFLICT, pawl_timer_schedule_batch(t->scheduler, batch, 3, NULL, &err),
                   &err);
     assert_int_equal(1, timers_count(t, NULL));
@@ -242,7 +242,7 @@ TIMER_TEST(many_are_cancelled_at_once_and_the_others_are_passed_over)
     size_t cancelled = 99;
 
     ids[0] = timers_after(t, "t", "a", MINUTE_MS).message_id;
-    ids[1] = kit_id(1234);
+    ids[1] = queue_id(1234);
     ids[2] = timers_after(t, "t", "b", MINUTE_MS).message_id;
     ids[3] = ids[0];
     ids[4] = timers_after(t, "t", "done", 0).message_id;
@@ -264,7 +264,7 @@ TIMER_TEST(what_is_not_there_is_not_found)
     pawl_messages *one = NULL;
 
     timers_after(t, "t", "x", MINUTE_MS);
-    assert_status(PAWL_E_NOT_FOUND, pawl_timer_get(t->scheduler, kit_id(99), &one, &err), &err);
+    assert_status(PAWL_E_NOT_FOUND, pawl_timer_get(t->scheduler, queue_id(99), &one, &err), &err);
     assert_null(one);
 }
 
@@ -280,7 +280,7 @@ static void fill_for_queries(timers *t)
     };
 
     for (size_t i = 0; i < COUNT_OF(all); i++) {
-        pawl_outgoing message = kit_message(all[i].topic, all[i].payload);
+        pawl_outgoing message = queue_message(all[i].topic, all[i].payload);
 
         message.destination = all[i].destination;
         message.correlation_id = all[i].correlation;
@@ -346,7 +346,7 @@ TIMER_TEST(payloads_are_left_out_unless_asked_for)
 
     timers_after(t, "t", "x", MINUTE_MS);
     assert_ok(pawl_timer_pending(t->scheduler, NULL, &list, NULL, &err), &err);
-    kit_keep(list);
+    queue_keep(list);
     assert_int_equal(1, pawl_messages_count(list));
     assert_non_null(pawl_message_payload(pawl_messages_at(list, 0), &size));
     assert_int_equal(0, size);
@@ -359,14 +359,14 @@ static const char *page(timers *t, pawl_timer_query *query)
 
     query->with_payload = true;
     assert_ok(pawl_timer_pending(t->scheduler, query, &list, &query->after, &err), &err);
-    assert_true(pawl_messages_count(kit_keep(list)) <= (size_t)query->limit);
-    return kit_payloads(list);
+    assert_true(pawl_messages_count(queue_keep(list)) <= (size_t)query->limit);
+    return queue_payloads(list);
 }
 
 TIMER_TEST(pages_follow_each_other_without_gap_or_overlap)
 {
     for (int i = 0; i < 25; i++) { /* several are due at the same time, in several lanes */
-        pawl_outgoing message = kit_message(i % 2 ? "odd" : "even", "x");
+        pawl_outgoing message = queue_message(i % 2 ? "odd" : "even", "x");
 
         message.delay_ms = (1 + i / 7) * MINUTE_MS;
         message.priority = i % 3;
@@ -383,7 +383,7 @@ TIMER_TEST(pages_follow_each_other_without_gap_or_overlap)
             pawl_messages *list = NULL;
 
             assert_ok(pawl_timer_pending(t->scheduler, &query, &list, &query.after, &err), &err);
-            kit_keep(list);
+            queue_keep(list);
             for (size_t i = 0; i < pawl_messages_count(list); i++, total++) {
                 const pawl_message *m = pawl_messages_at(list, i);
                 int64_t due = pawl_message_due_at(m).us, id = pawl_message_work_id(m).value;
@@ -401,7 +401,7 @@ TIMER_TEST(pages_follow_each_other_without_gap_or_overlap)
 TIMER_TEST(what_changes_between_two_pages_does_not_disturb_the_next)
 {
     pawl_timer_query query = PAWL_TIMER_QUERY_INIT;
-    pawl_message_id second = kit_id(0);
+    pawl_message_id second = queue_id(0);
 
     for (int i = 1; i <= 5; i++) {
         pawl_enqueued sent = timers_after(t, "t", test_note("%d", i), i * MINUTE_MS);
@@ -460,7 +460,7 @@ TIMER_TEST(the_next_due_time_is_known)
 TIMER_TEST(among_those_that_are_due_the_higher_priority_goes_first)
 {
     for (int i = 0; i < 6; i++) {
-        pawl_outgoing message = kit_message("t", test_note("%d", i));
+        pawl_outgoing message = queue_message("t", test_note("%d", i));
 
         message.priority = i % 2 ? 9 : 0;
         message.delay_ms = (10 - i) * MINUTE_MS;
@@ -474,7 +474,7 @@ TIMER_TEST(among_those_that_are_due_the_higher_priority_goes_first)
 
 TIMER_TEST(a_timer_past_its_time_to_live_is_not_delivered)
 {
-    pawl_outgoing message = kit_message("t", "late");
+    pawl_outgoing message = queue_message("t", "late");
 
     message.due_at = start_plus(MINUTE_MS);
     message.expires_at = start_plus(2 * MINUTE_MS);

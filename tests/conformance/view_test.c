@@ -1,5 +1,5 @@
 /* tests/conformance/view_test.c - the views that show the outbox and the timers. */
-#include "kit.h"
+#include "queue_fixture.h"
 
 #include <string.h>
 
@@ -46,7 +46,7 @@ PAWL_TEST(the_timer_view_has_the_columns_its_users_know)
 PAWL_TEST(the_outbox_view_follows_a_message_through_its_life)
 {
     fixture *f = fixture_open(NULL);
-    pawl_owner owner = kit_owner(1);
+    pawl_owner owner = queue_owner(1);
     pawl_messages *list;
 
     fixture_send(f, "t", "x");
@@ -59,14 +59,14 @@ PAWL_TEST(the_outbox_view_follows_a_message_through_its_life)
     assert_int_equal(FIXTURE_START.us + 60 * 1000000,
                      fixture_count(f, "SELECT {us:locked_until} FROM {outbox} WHERE status = 1 AND"
                                       " owner_token IS NOT NULL"));
-    kit_abandon(f, owner, list, "broken", 1000);
+    queue_abandon(f, owner, list, "broken", 1000);
     assert_int_equal(1, fixture_count(f, "SELECT count(*) FROM {outbox} WHERE status = 0 AND"
                                          " retry_count = 1 AND last_error = 'broken' AND"
                                          " owner_token IS NULL AND locked_until IS NULL"));
     assert_int_equal(FIXTURE_START.us + 1000000,
                      fixture_count(f, "SELECT {us:next_attempt_at} FROM {outbox}"));
     fixture_advance(f, 1000);
-    kit_ack(f, owner, fixture_claim(f, owner, MINUTE_MS, 1));
+    queue_ack(f, owner, fixture_claim(f, owner, MINUTE_MS, 1));
     assert_int_equal(1, fixture_count(f, "SELECT is_processed FROM {outbox} WHERE status = 2"));
     assert_int_equal(FIXTURE_START.us + 1000000,
                      fixture_count(f, "SELECT {us:processed_at} FROM {outbox} WHERE"
@@ -76,10 +76,10 @@ PAWL_TEST(the_outbox_view_follows_a_message_through_its_life)
 PAWL_TEST(the_outbox_view_shows_payload_and_correlation)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing message = kit_message("t", "words");
+    pawl_outgoing message = queue_message("t", "words");
 
     message.correlation_id = "c";
-    kit_send(f, &message);
+    queue_send(f, &message);
     assert_int_equal(5, fixture_count(f, "SELECT length(payload) FROM {outbox} WHERE"
                                          " correlation_id = 'c' AND topic = 't'"));
     assert_int_equal(FIXTURE_START.us, fixture_count(f, "SELECT {us:due_time_utc} FROM {outbox}"));
@@ -90,29 +90,30 @@ PAWL_TEST(only_messages_sent_for_later_are_timers)
     fixture *f = fixture_open(NULL);
 
     fixture_send(f, "t", "now");
-    kit_send_after(f, "t", "later", HOUR_MS);
+    queue_send_after(f, "t", "later", HOUR_MS);
     assert_int_equal(1, fixture_count(f, "SELECT count(*) FROM {timer}"));
     assert_int_equal(FIXTURE_START.us + HOUR_MS * 1000,
                      fixture_count(f, "SELECT {us:due_time} FROM {timer} WHERE status = 0"));
     fixture_advance(f, 2 * HOUR_MS);
-    assert_int_equal(2, kit_ack(f, kit_owner(1), fixture_claim(f, kit_owner(1), MINUTE_MS, 10)));
+    assert_int_equal(2,
+                     queue_ack(f, queue_owner(1), fixture_claim(f, queue_owner(1), MINUTE_MS, 10)));
     assert_int_equal(1, fixture_count(f, "SELECT count(*) FROM {timer} WHERE status = 2"));
 }
 
 PAWL_TEST(a_redriven_message_that_failed_again_shows_its_new_time_to_live)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing message = kit_message("t", "x");
+    pawl_outgoing message = queue_message("t", "x");
     pawl_work_id id;
     int64_t expires_at;
 
     message.expires_at = (pawl_wall){FIXTURE_START.us + 10 * 1000000};
-    id = kit_send(f, &message).work_id;
-    kit_fail(f, kit_owner(1), fixture_claim(f, kit_owner(1), MINUTE_MS, 1), NULL);
+    id = queue_send(f, &message).work_id;
+    queue_fail(f, queue_owner(1), fixture_claim(f, queue_owner(1), MINUTE_MS, 1), NULL);
     fixture_advance(f, 5 * SECOND_MS);
-    kit_redrive(f, id);
-    expires_at = pawl_message_expires_at(kit_get(f, id)).us;
+    queue_redrive(f, id);
+    expires_at = pawl_message_expires_at(queue_get(f, id)).us;
     assert_int_equal(FIXTURE_START.us + 15 * 1000000, expires_at);
-    kit_fail(f, kit_owner(1), fixture_claim(f, kit_owner(1), MINUTE_MS, 1), NULL);
-    assert_time(expires_at, pawl_message_expires_at(kit_get(f, id)));
+    queue_fail(f, queue_owner(1), fixture_claim(f, queue_owner(1), MINUTE_MS, 1), NULL);
+    assert_time(expires_at, pawl_message_expires_at(queue_get(f, id)));
 }

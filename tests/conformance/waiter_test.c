@@ -1,6 +1,6 @@
 /* tests/conformance/waiter_test.c - what ends a worker's sleep, and what it leaves in the tables.
  */
-#include "kit.h"
+#include "queue_fixture.h"
 
 #include <stdlib.h>
 #include <time.h>
@@ -84,15 +84,15 @@ static int64_t living(bed *b)
 }
 
 /* Claim and wait, as a worker does, until there is something; it must not end by a deadline. */
-static pawl_messages *work(bed *b)
+static pawl_messages *claim_or_sleep(bed *b)
 {
     while (true) {
-        pawl_messages *list = fixture_claim(b->f, kit_owner(1), MINUTE_MS, 10);
+        pawl_messages *list = fixture_claim(b->f, queue_owner(1), MINUTE_MS, 10);
 
         if (pawl_messages_count(list) > 0)
             return list;
         arm(b);
-        list = fixture_claim(b->f, kit_owner(1), MINUTE_MS, 10);
+        list = fixture_claim(b->f, queue_owner(1), MINUTE_MS, 10);
         if (pawl_messages_count(list) > 0)
             return list;
         if (wait_until(b, 10 * MINUTE_MS) == PAWLI_WOKEN_DEADLINE)
@@ -124,7 +124,7 @@ static const char *send_here(bed *b)
 
 static const char *send_elsewhere(bed *b)
 {
-    pawl_outgoing message = kit_message("t", "elsewhere");
+    pawl_outgoing message = queue_message("t", "elsewhere");
     pawl_error err = PAWL_ERROR_INIT;
 
     assert_ok(pawl_outbox_enqueue(b->other, &message, NULL, &err), &err);
@@ -133,7 +133,7 @@ static const char *send_elsewhere(bed *b)
 
 static const char *send_wrapped(bed *b)
 {
-    pawl_outgoing message = kit_message("t", "wrapped");
+    pawl_outgoing message = queue_message("t", "wrapped");
     pawl_error err = PAWL_ERROR_INIT;
     pawl_tx *tx = fixture_tx_begin(b->f, 0);
 
@@ -157,15 +157,15 @@ static pawl_held held_by(bed *b, pawl_owner owner)
     pawl_error err = PAWL_ERROR_INIT;
 
     assert_ok(pawl_queue_held(b->other, owner, &list, &err), &err);
-    return fixture_held(kit_keep(list), 0);
+    return fixture_held(queue_keep(list), 0);
 }
 
 static const char *release(bed *b)
 {
-    pawl_held item = held_by(b, kit_owner(2));
+    pawl_held item = held_by(b, queue_owner(2));
     pawl_error err = PAWL_ERROR_INIT;
 
-    assert_ok(pawl_queue_release(b->other, kit_owner(2), &item, 1, NULL, &err), &err);
+    assert_ok(pawl_queue_release(b->other, queue_owner(2), &item, 1, NULL, &err), &err);
     return "held";
 }
 
@@ -183,10 +183,10 @@ static const char *reap(bed *b)
 
 static const char *abandon(bed *b)
 {
-    pawl_held item = held_by(b, kit_owner(2));
+    pawl_held item = held_by(b, queue_owner(2));
     pawl_error err = PAWL_ERROR_INIT;
 
-    assert_ok(pawl_queue_abandon(b->other, kit_owner(2), &item, 1, NULL, 1, NULL, &err), &err);
+    assert_ok(pawl_queue_abandon(b->other, queue_owner(2), &item, 1, NULL, 1, NULL, &err), &err);
     return "held";
 }
 
@@ -205,15 +205,15 @@ static void expect_woken(const char *(*act)(bed *b))
     bed b = make_bed(&real, true);
     pawl_error err = PAWL_ERROR_INIT;
 
-    kit_make(b.f, "t", "failed", PAWL_STATE_FAILED);
+    queue_make(b.f, "t", "failed", PAWL_STATE_FAILED);
     assert_ok(pawl_topic_pause(b.other, "paused", NULL, &err), &err);
     fixture_send(b.f, "paused", "paused");
     fixture_send(b.f, "t", "held");
-    fixture_claim(b.f, kit_owner(2), HOUR_MS, 1);
+    fixture_claim(b.f, queue_owner(2), HOUR_MS, 1);
     fall_asleep(&b);
-    assert_int_equal(0, pawl_messages_count(fixture_claim(b.f, kit_owner(1), MINUTE_MS, 10)));
+    assert_int_equal(0, pawl_messages_count(fixture_claim(b.f, queue_owner(1), MINUTE_MS, 10)));
     const char *expected = act(&b); /* after the second claim, before the wait */
-    assert_string_equal(expected, kit_payloads(work(&b)));
+    assert_string_equal(expected, queue_payloads(claim_or_sleep(&b)));
 }
 
 PAWL_TEST(resuming_a_topic_wakes)
@@ -261,11 +261,11 @@ PAWL_TEST(a_message_for_later_ends_the_wait_when_it_is_due)
     const fixture_options real = {.real_clock = true};
     bed b = make_bed(&real, true);
 
-    kit_send_after(b.f, "t", "later", HOUR_MS);
-    kit_send_after(b.f, "t", "soon", 200);
-    kit_send_priority(b.f, "u", "u", 3); /* another lane, which has nothing for later */
-    assert_string_equal("u", kit_payloads(work(&b)));
-    assert_string_equal("soon", kit_payloads(work(&b)));
+    queue_send_after(b.f, "t", "later", HOUR_MS);
+    queue_send_after(b.f, "t", "soon", 200);
+    queue_send_priority(b.f, "u", "u", 3); /* another lane, which has nothing for later */
+    assert_string_equal("u", queue_payloads(claim_or_sleep(&b)));
+    assert_string_equal("soon", queue_payloads(claim_or_sleep(&b)));
 }
 
 PAWL_TEST(only_the_topics_asked_for_end_the_wait_by_being_due)
@@ -274,8 +274,8 @@ PAWL_TEST(only_the_topics_asked_for_end_the_wait_by_being_due)
     bed b = make_bed(NULL, true);
     pawl_error err = PAWL_ERROR_INIT;
 
-    kit_send_after(b.f, "mine", "x", HOUR_MS);
-    kit_send_after(b.f, "other", "x", 1);
+    queue_send_after(b.f, "mine", "x", HOUR_MS);
+    queue_send_after(b.f, "other", "x", 1);
     fall_asleep(&b);
     assert_ok(pawli_waiter_arm(b.waiter, topics, 2, &err), &err);
     fixture_advance(b.f, MINUTE_MS);
@@ -290,11 +290,11 @@ PAWL_TEST(only_the_topics_asked_for_end_the_wait_by_being_due)
 
 static void send_later_to(bed *b, const char *destination, int64_t delay_ms)
 {
-    pawl_outgoing message = kit_message("t", "x");
+    pawl_outgoing message = queue_message("t", "x");
 
     message.destination = destination;
     message.delay_ms = delay_ms;
-    kit_send(b->f, &message);
+    queue_send(b->f, &message);
 }
 
 static pawli_woken wait_remote(bed *b, const char *name, bool others, int64_t ms)
@@ -312,7 +312,7 @@ PAWL_TEST(only_the_destinations_asked_for_end_the_wait_by_being_due)
 
     send_later_to(&b, "far", HOUR_MS);
     send_later_to(&b, "near", 1);
-    kit_send_after(b.f, "t", "local", 2 * HOUR_MS);
+    queue_send_after(b.f, "t", "local", 2 * HOUR_MS);
     fall_asleep(&b);
     assert_int_not_equal(PAWLI_WOKEN_DUE, wait_remote(&b, "far", false, 30));
     assert_int_not_equal(PAWLI_WOKEN_DUE, wait_remote(&b, "near", true, 30));
@@ -349,9 +349,9 @@ PAWL_TEST(without_listening_it_looks_now_and_then)
 
     arm(&b);
     assert_int_equal(0, sleepers(&b));
-    assert_int_equal(0, pawl_messages_count(fixture_claim(b.f, kit_owner(1), MINUTE_MS, 10)));
+    assert_int_equal(0, pawl_messages_count(fixture_claim(b.f, queue_owner(1), MINUTE_MS, 10)));
     send_elsewhere(&b);
-    assert_string_equal("elsewhere", kit_payloads(work(&b)));
+    assert_string_equal("elsewhere", queue_payloads(claim_or_sleep(&b)));
     assert_int_equal(0, sleepers(&b));
 }
 
@@ -412,10 +412,10 @@ PAWL_TEST_ON(postgres, a_transaction_with_an_old_snapshot_always_notifies)
     fixture_tx_exec(b.f, 0, "BEGIN ISOLATION LEVEL REPEATABLE READ");
     assert_int_equal(0, fixture_tx_count(b.f, 0, "SELECT count(*) FROM {queue}"));
     fall_asleep(&b);
-    assert_int_equal(0, pawl_messages_count(fixture_claim(b.f, kit_owner(1), MINUTE_MS, 10)));
+    assert_int_equal(0, pawl_messages_count(fixture_claim(b.f, queue_owner(1), MINUTE_MS, 10)));
     fixture_tx_exec(b.f, 0, "SELECT {enqueue}('t', 'old snapshot')");
     fixture_tx_exec(b.f, 0, "COMMIT");
-    assert_string_equal("old snapshot", kit_payloads(work(&b)));
+    assert_string_equal("old snapshot", queue_payloads(claim_or_sleep(&b)));
 }
 
 /* It sent before anybody slept, so it does not notify; but it had its id before that. */
@@ -427,10 +427,10 @@ PAWL_TEST_ON(postgres, a_transaction_that_sent_before_the_sleeper_was_there_is_w
     fixture_tx_exec(b.f, 0, "BEGIN");
     fixture_tx_exec(b.f, 0, "SELECT {enqueue}('t', 'early')");
     fall_asleep(&b);
-    assert_int_equal(0, pawl_messages_count(fixture_claim(b.f, kit_owner(1), MINUTE_MS, 10)));
+    assert_int_equal(0, pawl_messages_count(fixture_claim(b.f, queue_owner(1), MINUTE_MS, 10)));
     assert_int_equal(PAWLI_WOKEN_LOOK, wait_until(&b, 10 * MINUTE_MS)); /* keeps looking */
     fixture_tx_exec(b.f, 0, "COMMIT");
-    assert_string_equal("early", kit_payloads(work(&b)));
+    assert_string_equal("early", queue_payloads(claim_or_sleep(&b)));
 }
 
 /*
@@ -479,9 +479,9 @@ PAWL_TEST_ON(postgres_direct, a_listening_connection_that_was_lost_is_made_again
                                       fixture_store_options(b.f)->schema));
     assert_int_equal(PAWLI_WOKEN_LOOK, wait_until(&b, 10 * MINUTE_MS));
     assert_true(fall_asleep(&b));
-    assert_int_equal(0, pawl_messages_count(fixture_claim(b.f, kit_owner(1), MINUTE_MS, 10)));
+    assert_int_equal(0, pawl_messages_count(fixture_claim(b.f, queue_owner(1), MINUTE_MS, 10)));
     send_elsewhere(&b);
-    assert_string_equal("elsewhere", kit_payloads(work(&b)));
+    assert_string_equal("elsewhere", queue_payloads(claim_or_sleep(&b)));
 }
 
 PAWL_TEST(what_others_write_that_is_not_for_us_does_not_end_the_wait)
@@ -489,7 +489,8 @@ PAWL_TEST(what_others_write_that_is_not_for_us_does_not_end_the_wait)
     bed b = make_bed(NULL, true);
 
     fixture_exec(b.f, "CREATE TABLE {orders} (n integer)");
-    kit_send_after(b.f, "t", "x", HOUR_MS); /* not while it sleeps: that would be a notification */
+    queue_send_after(b.f, "t", "x",
+                     HOUR_MS); /* not while it sleeps: that would be a notification */
     fall_asleep(&b);
     fixture_exec(b.f, "INSERT INTO {orders} VALUES (1)");
     fixture_exec(b.f, "INSERT INTO {orders} VALUES (2)");
@@ -505,7 +506,7 @@ PAWL_TEST_ON(sqlite, a_database_in_memory_is_looked_at)
     pawl_error err = PAWL_ERROR_INIT;
     pawl_store *store = NULL;
     pawli_waiter *waiter = NULL;
-    pawl_outgoing message = kit_message("t", "x");
+    pawl_outgoing message = queue_message("t", "x");
     pawli_woken why;
 
     opts.deploy_schema = true;

@@ -1,5 +1,5 @@
 /* tests/conformance/wrapped_test.c - sending inside the application's own transaction. */
-#include "kit.h"
+#include "queue_fixture.h"
 
 #if PAWL_TEST_POSTGRES
 #include <libpq-fe.h>
@@ -11,7 +11,7 @@
 static pawl_enqueued tx_send(pawl_tx *tx, const char *topic, const char *payload)
 {
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing message = kit_message(topic, payload);
+    pawl_outgoing message = queue_message(topic, payload);
     pawl_enqueued sent = {0};
 
     assert_ok(pawl_tx_enqueue(tx, &message, &sent, &err), &err);
@@ -38,24 +38,24 @@ PAWL_TEST(a_commit_brings_the_message_and_the_applications_rows)
     assert_int_equal(0, fixture_count(f, "SELECT count(*) FROM {body}"));
     fixture_tx_commit(f, 0);
     assert_int_equal(1, fixture_count(f, "SELECT count(*) FROM {orders}"));
-    assert_string_equal("x", kit_payload(kit_get(f, sent.work_id)));
-    assert_string_equal("x", kit_payloads(fixture_claim(f, kit_owner(1), MINUTE_MS, 1)));
-    kit_check(f);
+    assert_string_equal("x", queue_payload(queue_get(f, sent.work_id)));
+    assert_string_equal("x", queue_payloads(fixture_claim(f, queue_owner(1), MINUTE_MS, 1)));
+    queue_check(f);
 }
 
 PAWL_TEST(a_rollback_leaves_nothing)
 {
     fixture *f = open_with_orders();
-    const char *before = kit_fingerprint(f);
+    const char *before = queue_fingerprint(f);
     pawl_tx *tx = fixture_tx_begin(f, 0);
 
     fixture_tx_exec(f, 0, "INSERT INTO {orders} VALUES (1)");
     tx_send(tx, "t", "x");
     tx_send(tx, "u", "y");
     fixture_tx_rollback(f, 0);
-    assert_string_equal(before, kit_fingerprint(f));
+    assert_string_equal(before, queue_fingerprint(f));
     assert_int_equal(0, fixture_count(f, "SELECT count(*) FROM {orders}"));
-    assert_int_equal(0, pawl_messages_count(fixture_claim(f, kit_owner(1), MINUTE_MS, 1)));
+    assert_int_equal(0, pawl_messages_count(fixture_claim(f, queue_owner(1), MINUTE_MS, 1)));
 }
 
 PAWL_TEST(pawl_neither_commits_nor_rolls_back)
@@ -81,7 +81,8 @@ PAWL_TEST(several_sends_and_a_batch_fit_in_one_transaction)
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
     pawl_tx *tx = fixture_tx_begin(f, 0);
-    pawl_outgoing batch[3] = {kit_message("t", "c"), kit_message("u", "d"), kit_message("t", "e")};
+    pawl_outgoing batch[3] = {queue_message("t", "c"), queue_message("u", "d"),
+                              queue_message("t", "e")};
     pawl_enqueued sent[3];
 
     tx_send(tx, "t", "a");
@@ -89,8 +90,8 @@ PAWL_TEST(several_sends_and_a_batch_fit_in_one_transaction)
     assert_ok(pawl_tx_enqueue_batch(tx, batch, 3, sent, &err), &err);
     fixture_tx_commit(f, 0);
     assert_int_equal(5, fixture_count(f, "SELECT count(*) FROM {queue}"));
-    assert_string_equal("e", kit_payload(kit_get(f, sent[2].work_id)));
-    kit_check(f);
+    assert_string_equal("e", queue_payload(queue_get(f, sent[2].work_id)));
+    queue_check(f);
 }
 
 PAWL_TEST(a_duplicate_inside_the_same_transaction_is_known)
@@ -98,10 +99,10 @@ PAWL_TEST(a_duplicate_inside_the_same_transaction_is_known)
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
     pawl_tx *tx = fixture_tx_begin(f, 0);
-    pawl_outgoing message = kit_message("t", "x");
+    pawl_outgoing message = queue_message("t", "x");
     pawl_enqueued first, second;
 
-    message.id = kit_id(1);
+    message.id = queue_id(1);
     assert_ok(pawl_tx_enqueue(tx, &message, &first, &err), &err);
     assert_ok(pawl_tx_enqueue(tx, &message, &second, &err), &err);
     assert_false(first.existed);
@@ -115,18 +116,18 @@ PAWL_TEST(a_failing_send_leaves_the_transaction_usable)
 {
     fixture *f = open_with_orders();
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing message = kit_message("t", "old");
+    pawl_outgoing message = queue_message("t", "old");
     pawl_outgoing batch[2];
     pawl_tx *tx;
 
-    message.id = kit_id(1);
-    kit_send(f, &message);
+    message.id = queue_id(1);
+    queue_send(f, &message);
     tx = fixture_tx_begin(f, 0);
     fixture_tx_exec(f, 0, "INSERT INTO {orders} VALUES (1)");
     tx_send(tx, "t", "before");
     message.payload = "new";
     assert_status(PAWL_E_CONFLICT, pawl_tx_enqueue(tx, &message, NULL, &err), &err);
-    batch[0] = kit_message("t", "in the batch");
+    batch[0] = queue_message("t", "in the batch");
     batch[1] = message;
     assert_status(PAWL_E_CONFLICT, pawl_tx_enqueue_batch(tx, batch, 2, NULL, &err), &err);
     message.topic = "";
@@ -134,9 +135,9 @@ PAWL_TEST(a_failing_send_leaves_the_transaction_usable)
     tx_send(tx, "t", "after");
     fixture_tx_commit(f, 0);
     assert_string_equal("old before after",
-                        kit_payloads(fixture_claim(f, kit_owner(1), MINUTE_MS, 10)));
+                        queue_payloads(fixture_claim(f, queue_owner(1), MINUTE_MS, 10)));
     assert_int_equal(1, fixture_count(f, "SELECT count(*) FROM {orders}"));
-    kit_check(f);
+    queue_check(f);
 }
 
 PAWL_TEST(the_applications_savepoints_work_as_ever)
@@ -151,8 +152,8 @@ PAWL_TEST(the_applications_savepoints_work_as_ever)
     tx_send(tx, "t", "also kept");
     fixture_tx_commit(f, 0);
     assert_string_equal("kept also kept",
-                        kit_payloads(fixture_claim(f, kit_owner(1), MINUTE_MS, 10)));
-    kit_check(f);
+                        queue_payloads(fixture_claim(f, queue_owner(1), MINUTE_MS, 10)));
+    queue_check(f);
 }
 
 PAWL_TEST(a_handle_without_a_transaction_is_not_wrapped)
@@ -171,7 +172,7 @@ PAWL_TEST(a_transaction_that_ended_cannot_be_used)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing message = kit_message("t", "x");
+    pawl_outgoing message = queue_message("t", "x");
     pawl_tx *tx = NULL;
 
     fixture_tx_exec(f, 0, fixture_is_postgres(f) ? "BEGIN" : "BEGIN IMMEDIATE");
@@ -220,7 +221,7 @@ PAWL_TEST_ON(sqlite, a_transaction_that_read_an_old_state_must_start_again)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing message = kit_message("t", "x");
+    pawl_outgoing message = queue_message("t", "x");
     pawl_tx *tx = NULL;
 
     fixture_tx_exec(f, 0, "BEGIN DEFERRED");
@@ -241,7 +242,7 @@ PAWL_TEST_ON(sqlite, a_plain_write_under_ones_own_sqlite_transaction_is_misuse_a
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing message = kit_message("t", "x");
+    pawl_outgoing message = queue_message("t", "x");
     pawl_messages *list = NULL;
     pawl_tx *tx;
 
@@ -249,15 +250,16 @@ PAWL_TEST_ON(sqlite, a_plain_write_under_ones_own_sqlite_transaction_is_misuse_a
     tx_send(tx, "t", "inside");
     assert_status(PAWL_E_MISUSE, pawl_outbox_enqueue(fixture_store(f), &message, NULL, &err), &err);
     assert_says(&err, "transaction");
-    assert_status(PAWL_E_MISUSE,
-                  pawl_queue_claim(fixture_store(f), kit_owner(1), MINUTE_MS, 1, NULL, &list, &err),
-                  &err);
+    assert_status(
+        PAWL_E_MISUSE,
+        pawl_queue_claim(fixture_store(f), queue_owner(1), MINUTE_MS, 1, NULL, &list, &err), &err);
     assert_status(PAWL_E_MISUSE, pawl_queue_reap(fixture_store(f), NULL, NULL, &err), &err);
     assert_status(PAWL_E_MISUSE,
                   pawl_outbox_enqueue(fixture_another_store(f), &message, NULL, &err), &err);
     fixture_tx_commit(f, 0);
-    kit_send(f, &message);
-    assert_string_equal("inside x", kit_payloads(fixture_claim(f, kit_owner(1), MINUTE_MS, 10)));
+    queue_send(f, &message);
+    assert_string_equal("inside x",
+                        queue_payloads(fixture_claim(f, queue_owner(1), MINUTE_MS, 10)));
 }
 
 /* SQLite has one writer. */
@@ -269,9 +271,9 @@ PAWL_TEST_ON(postgres, a_plain_call_beside_ones_own_postgres_transaction_works)
     tx = fixture_tx_begin(f, 0);
     tx_send(tx, "t", "inside");
     fixture_send(f, "t", "outside");
-    assert_string_equal("outside", kit_payloads(fixture_claim(f, kit_owner(1), MINUTE_MS, 10)));
+    assert_string_equal("outside", queue_payloads(fixture_claim(f, queue_owner(1), MINUTE_MS, 10)));
     fixture_tx_commit(f, 0);
-    assert_string_equal("inside", kit_payloads(fixture_claim(f, kit_owner(1), MINUTE_MS, 10)));
+    assert_string_equal("inside", queue_payloads(fixture_claim(f, queue_owner(1), MINUTE_MS, 10)));
 }
 
 /* SQLite commits in the order of its writes. */
@@ -285,10 +287,10 @@ PAWL_TEST_ON(postgres, a_message_committed_late_is_not_passed_over)
     for (int i = 0; i < 5; i++) {
         fixture_advance(f, 10 * SECOND_MS);
         fixture_send(f, "t", "late");
-        assert_string_equal("late", kit_payloads(fixture_claim(f, kit_owner(1), HOUR_MS, 10)));
+        assert_string_equal("late", queue_payloads(fixture_claim(f, queue_owner(1), HOUR_MS, 10)));
     }
     fixture_tx_commit(f, 0);
-    assert_string_equal("early", kit_payloads(fixture_claim(f, kit_owner(1), HOUR_MS, 10)));
+    assert_string_equal("early", queue_payloads(fixture_claim(f, queue_owner(1), HOUR_MS, 10)));
 }
 
 #if PAWL_TEST_POSTGRES
@@ -297,7 +299,7 @@ PAWL_TEST_ON(postgres, a_failed_postgres_transaction_takes_no_messages)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing message = kit_message("t", "x");
+    pawl_outgoing message = queue_message("t", "x");
     pawl_tx *tx;
 
     tx = fixture_tx_begin(f, 0);
@@ -315,7 +317,7 @@ PAWL_TEST(the_end_of_the_transaction_wakes_waiting_workers)
     pawl_error err = PAWL_ERROR_INIT;
     pawl_tx *tx;
 
-    fixture_claim(f, kit_owner(1), MINUTE_MS, 1);
+    fixture_claim(f, queue_owner(1), MINUTE_MS, 1);
     tx = fixture_tx_begin(f, 0);
     tx_send(tx, "t", "x");
     fixture_tx_commit(f, 0);
@@ -327,7 +329,7 @@ PAWL_TEST(a_wrapped_transaction_needs_all_its_arguments)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing message = kit_message("t", "x");
+    pawl_outgoing message = queue_message("t", "x");
     pawl_tx *tx = NULL;
 
     assert_status(PAWL_E_INVALID, pawl_tx_wrap_sqlite(NULL, NULL, &tx, &err), &err);

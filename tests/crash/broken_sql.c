@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "campaign.h"
+#include "crash_campaign.h"
 #include "statements.h"
 
 const char *__real_pawli_statements_text(const pawli_statements *statements, enum pawli_sql sql);

@@ -3,19 +3,19 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "summary.h"
+#include "crash_summary.h"
 
 static void must_be_found(breakage b, const char *what)
 {
-    campaign c = {.directory = test_directory(), .broken = b, .first = 3, .stride = 20};
-    campaign_result result;
+    crash_campaign c = {.directory = test_directory(), .broken = b, .first = 3, .stride = 20};
+    crash_campaign_result result;
 
     if (b == BREAK_MARK) /* otherwise every claim is on the disk anyway */
         c.durability = PAWL_DURABILITY_NORMAL;
     crash_vfs_install();
     c.losses = (1u << DISK_DROPPED) | (1u << DISK_KEPT) | (1u << DISK_SECTORS);
     c.enough = test_whole() ? 1000000 : 1;
-    campaign_run(&c, &result);
+    crash_campaign_run(&c, &result);
     printf("# %s: %ld crash points, %ld violations found, as they must be; the first: %s\n", what,
            result.points, result.violations, result.first);
     if (result.violations == 0)

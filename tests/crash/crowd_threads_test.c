@@ -2,23 +2,23 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "summary.h"
+#include "crash_summary.h"
 
 /* The crowd sends in the last third of the scenario. */
 PAWL_TEST(threads_that_share_a_commit_get_true_answers)
 {
-    campaign c = {.directory = test_directory(), .stride = 1000000};
-    campaign_result result;
+    crash_campaign c = {.directory = test_directory(), .stride = 1000000};
+    crash_campaign_result result;
 
     crash_vfs_install();
     c.first = 1000000;
     c.losses = 1u << DISK_KEPT;
-    campaign_run(&c, &result);
+    crash_campaign_run(&c, &result);
     assert_int_equal(0, result.violations);
 
     c.first = result.operations * 2 / 3;
     c.stride = test_stride(13);
-    campaign_run(&c, &result);
+    crash_campaign_run(&c, &result);
     summary_print("from the crowd on", &result);
     summary_expect_none(&result);
 }

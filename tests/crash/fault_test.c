@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "campaign.h"
-#include "summary.h"
+#include "crash_campaign.h"
+#include "crash_summary.h"
 
 typedef struct fault_campaign {
     const char *directory;
@@ -34,20 +34,20 @@ static bool is_overdue(const model_message *stored, const model_message *shown)
 }
 
 /* Everything as the public calls show it, in the model's terms; false: a call failed. */
-static bool read_back(life *l, const model *expected, model *ret_found)
+static bool read_back(crash_run *l, const model *expected, model *ret_found)
 {
     pawl_error err = PAWL_ERROR_INIT;
     char text[256];
 
     if (!observe(l->application, ret_found, text, sizeof text)) {
-        life_wrong(l, "afterwards %s", text);
+        crash_run_wrong(l, "afterwards %s", text);
         return false;
     }
     ret_found->schema = expected->schema;
     for (int i = 0; i < MODEL_MESSAGES; i++) {
         model_message shown;
-        if (!life_read(l, i, &shown, &err)) {
-            life_wrong(l, "afterwards message %d cannot be read: %s", i, err.message);
+        if (!crash_run_read(l, i, &shown, &err)) {
+            crash_run_wrong(l, "afterwards message %d cannot be read: %s", i, err.message);
             return false;
         }
         if (!is_overdue(&ret_found->messages[i], &shown))
@@ -56,7 +56,7 @@ static bool read_back(life *l, const model *expected, model *ret_found)
     return true;
 }
 
-static bool same(const model *a, const model *b)
+static bool is_same_model(const model *a, const model *b)
 {
     char text[512];
 
@@ -64,7 +64,7 @@ static bool same(const model *a, const model *b)
 }
 
 /* Was the call done, given that all others are as they should be? */
-static void judge_call(life *l, int call, const model *before, const model *found,
+static void judge_call(crash_run *l, int call, const model *before, const model *found,
                        fault_result *result)
 {
     const step *s = &scenario[l->at];
@@ -73,13 +73,13 @@ static void judge_call(life *l, int call, const model *before, const model *foun
 
     model_apply_call(&after, s, call, step_now_ms(l->at));
     bool there = crowd ? found->messages[s->first + call].state != MODEL_ABSENT
-                       : same(&after, found) && !same(before, found);
-    if (!there && !crowd && !same(before, found)) {
-        life_wrong(l, "answered %s and half of it is there", pawl_status_name(l->status));
+                       : is_same_model(&after, found) && !is_same_model(before, found);
+    if (!there && !crowd && !is_same_model(before, found)) {
+        crash_run_wrong(l, "answered %s and half of it is there", pawl_status_name(l->status));
         return;
     }
     if (l->answers[call] == ANSWER_NOT_DONE && there)
-        life_wrong(l, "answered %s and it is there", pawl_status_name(l->status));
+        crash_run_wrong(l, "answered %s and it is there", pawl_status_name(l->status));
     if (l->answers[call] == ANSWER_IN_DOUBT) {
         result->in_doubt++;
         result->there += there;
@@ -94,18 +94,18 @@ static void judge_call(life *l, int call, const model *before, const model *foun
  * A sync of the WAL is the commit itself, or comes after it: "not done" would be a promise that
  * nobody can make.
  */
-static void judge_status(life *l)
+static void judge_status(crash_run *l)
 {
     verb v = scenario[l->at].verb;
     bool writes = v != CHECKPOINT_PASSIVE && v != CHECKPOINT_RESTART && v != CHECKPOINT_TRUNCATE &&
                   v != REOPEN && v != LOOK;
 
     if (crash_vfs_fault_in_wal() && writes && l->status != PAWL_E_IN_DOUBT)
-        life_wrong(l, "the commit failed and was answered %s", pawl_status_name(l->status));
+        crash_run_wrong(l, "the commit failed and was answered %s", pawl_status_name(l->status));
 }
 
 /* The step was not done as a whole: find out what was, as a program would that asks again. */
-static void settle(life *l, fault_result *result)
+static void settle_step(crash_run *l, fault_result *result)
 {
     const model *before = scenario_model(l->at);
     const step *s = &scenario[l->at];
@@ -118,8 +118,8 @@ static void settle(life *l, fault_result *result)
         result->not_done += l->answers[0] == ANSWER_NOT_DONE;
         return; /* deploying and creating are made again whatever became of them */
     }
-    if (!life_application(l)) {
-        life_wrong(l, "afterwards the file cannot be opened");
+    if (!crash_run_application(l)) {
+        crash_run_wrong(l, "afterwards the file cannot be opened");
         return;
     }
     if (!read_back(l, before, &found))
@@ -135,29 +135,30 @@ static void settle(life *l, fault_result *result)
     }
 }
 
-static void go_through(life *l, int tries_at_most, fault_result *result)
+static void go_through(crash_run *l, int tries_at_most, fault_result *result)
 {
     int tries = 0;
 
     while (l->at < scenario_count && !l->wrong[0]) {
         size_t at = l->at;
 
-        if (!life_step(l)) {
+        if (!crash_run_step(l)) {
             if (!crash_vfs_fault_happened())
-                life_wrong(l, "answered %s and nothing had happened", pawl_status_name(l->status));
+                crash_run_wrong(l, "answered %s and nothing had happened",
+                                pawl_status_name(l->status));
             else if (++tries == tries_at_most)
-                life_wrong(l, "still answers %s", pawl_status_name(l->status));
+                crash_run_wrong(l, "still answers %s", pawl_status_name(l->status));
             else
-                settle(l, result);
+                settle_step(l, result);
         }
         if (l->at != at)
             tries = 0;
     }
     if (crash_vfs_writes_after_failure() > 0)
-        life_wrong(l, "a connection was used again on which a write or a sync had failed");
+        crash_run_wrong(l, "a connection was used again on which a write or a sync had failed");
 }
 
-static void note(const fault_campaign *c, long at, const char *text, fault_result *result)
+static void note_violation(const fault_campaign *c, long at, const char *text, fault_result *result)
 {
     char whole[1024];
 
@@ -180,13 +181,13 @@ static void look_at_images(const fault_campaign *c, long at, const check_expect 
         char folder[1024];
         char text[768];
 
-        campaign_clear(c->directory, "image", path, sizeof path);
+        crash_campaign_clear(c->directory, "image", path, sizeof path);
         snprintf(folder, sizeof folder, "%s/image", c->directory);
         result->images++;
         if (!crash_vfs_image(folder, losses[i], (uint64_t)at))
-            note(c, at, "the image could not be written", result);
+            note_violation(c, at, "the image could not be written", result);
         else if (!check_database(path, e, text, sizeof text))
-            note(c, at, text, result);
+            note_violation(c, at, text, result);
     }
 }
 
@@ -195,20 +196,20 @@ static bool run_one(const fault_campaign *c, long at, fault_result *result)
     crash_plan plan = {.fault = c->fault, .fault_at = at, .fault_count = c->in_a_row};
     check_expect expect;
     char path[1024];
-    life l;
+    crash_run l;
 
-    campaign_clear(c->directory, "live", path, sizeof path);
-    life_init(&l, path, PAWL_DURABILITY_FULL);
+    crash_campaign_clear(c->directory, "live", path, sizeof path);
+    crash_run_init(&l, path, PAWL_DURABILITY_FULL);
     crash_vfs_begin(&plan);
     go_through(&l, c->in_a_row + TRIES_MORE, result);
     bool happened = crash_vfs_fault_happened();
     check_expect_life(&expect, &l);
     crash_vfs_cut_power();
-    life_close(&l);
+    crash_run_close(&l);
     crash_vfs_end();
     result->points += happened;
     if (l.wrong[0])
-        note(c, at, l.wrong, result);
+        note_violation(c, at, l.wrong, result);
     else if (happened)
         look_at_images(c, at, &expect, result);
     return happened;

@@ -4,20 +4,20 @@
 #include <string.h>
 
 #include "crash_vfs.h"
-#include "life.h"
+#include "crash_run.h"
 #include "power_loss.h"
-#include "summary.h"
+#include "crash_summary.h"
 
 #define INBOX_MESSAGES 6
 #define INBOX_CALLS 4 /* from this one on: call-out, the others atomic */
 
 /* What each was told before the power went. */
-typedef struct inbox_life {
+typedef struct inbox_answers {
     answer begun[INBOX_MESSAGES]; /* pawl_inbox_begin() or pawl_inbox_call() */
     answer done[INBOX_MESSAGES];
     int64_t highest_fence;
     char wrong[256]; /* an answer that is wrong whatever is on the disk; or "" */
-} inbox_life;
+} inbox_answers;
 
 #define SOURCE "shop"
 #define FAILS_FIRST 1 /* this message's first attempt */
@@ -62,7 +62,8 @@ static pawl_status write_effect(pawl_tx *tx, int number, pawl_error *err)
     return pawl_tx_enqueue(tx, &message, NULL, err);
 }
 
-static pawl_status begin(pawl_store *store, int number, pawl_arrival **ret_arrival, pawl_error *err)
+static pawl_status begin_delivery(pawl_store *store, int number, pawl_arrival **ret_arrival,
+                                  pawl_error *err)
 {
     char id[16], response[32];
 
@@ -71,7 +72,7 @@ static pawl_status begin(pawl_store *store, int number, pawl_arrival **ret_arriv
                                 : pawl_inbox_call(store, SOURCE, id, NULL, NULL, ret_arrival, err);
 }
 
-static pawl_status finish(pawl_arrival *arrival, int number, pawl_error *err)
+static pawl_status finish_delivery(pawl_arrival *arrival, int number, pawl_error *err)
 {
     char id[16], response[32];
     pawl_status st = PAWL_OK;
@@ -93,13 +94,13 @@ static bool has_response(const pawl_arrival *arrival, int number)
 }
 
 /* Whether to go on. */
-static bool receive(inbox_life *l, pawl_store *store, int number, bool fails)
+static bool receive_one(inbox_answers *l, pawl_store *store, int number, bool fails)
 {
     pawl_error err = PAWL_ERROR_INIT;
     pawl_arrival *arrival = NULL;
-    pawl_status st = begin(store, number, &arrival, &err);
+    pawl_status st = begin_delivery(store, number, &arrival, &err);
 
-    l->begun[number] = life_answer_of(st);
+    l->begun[number] = crash_run_answer_of(st);
     if (st != PAWL_OK)
         return false;
     if (pawl_arrival_answer(arrival) != PAWL_INBOX_NEW)
@@ -111,19 +112,19 @@ static bool receive(inbox_life *l, pawl_store *store, int number, bool fails)
     if (fails) {
         st = pawl_arrival_fail(arrival, "at first", &err);
     } else {
-        st = finish(arrival, number, &err);
-        l->done[number] = life_answer_of(st);
+        st = finish_delivery(arrival, number, &err);
+        l->done[number] = crash_run_answer_of(st);
     }
     pawl_arrival_free(arrival);
     return st == PAWL_OK;
 }
 
-static bool receive_again(inbox_life *l, pawl_store *store, int number)
+static bool receive_again(inbox_answers *l, pawl_store *store, int number)
 {
     pawl_error err = PAWL_ERROR_INIT;
     pawl_arrival *arrival = NULL;
 
-    if (begin(store, number, &arrival, &err) != PAWL_OK)
+    if (begin_delivery(store, number, &arrival, &err) != PAWL_OK)
         return false;
     if (pawl_arrival_answer(arrival) != PAWL_INBOX_DUPLICATE || !has_response(arrival, number))
         snprintf(l->wrong, sizeof l->wrong, "message %d is not answered as a duplicate", number);
@@ -137,18 +138,18 @@ static bool receive_again(inbox_life *l, pawl_store *store, int number)
  */
 static void run_inbox(void *context, const char *path)
 {
-    inbox_life *l = context;
+    inbox_answers *l = context;
     pawl_error err = PAWL_ERROR_INIT;
     pawl_store *store;
     bool on;
 
-    *l = (inbox_life){0};
+    *l = (inbox_answers){0};
     store = power_loss_open(path, false, &err);
     on = store != NULL;
     for (int i = 0; on && i < INBOX_MESSAGES; i++) {
         if (i == FAILS_FIRST)
-            on = receive(l, store, i, true);
-        on = on && receive(l, store, i, false);
+            on = receive_one(l, store, i, true);
+        on = on && receive_one(l, store, i, false);
         if (i < 3)
             on = on && receive_again(l, store, i);
     }
@@ -189,7 +190,7 @@ static bool is_whole(sqlite3 *handle, int number, bool *ret_done, char *ret_text
     return (done == 0 || done == 1) && orders == expected && sent == expected;
 }
 
-static bool is_as_answered(const inbox_life *l, sqlite3 *handle, int number, bool done,
+static bool is_as_answered(const inbox_answers *l, sqlite3 *handle, int number, bool done,
                            char *ret_text, size_t size)
 {
     snprintf(ret_text, size, "message %d is %sdone, and was answered otherwise", number,
@@ -205,8 +206,8 @@ static bool is_as_answered(const inbox_life *l, sqlite3 *handle, int number, boo
                  number) == 1;
 }
 
-static bool look(const inbox_life *l, const char *path, bool done[INBOX_MESSAGES], char *ret_text,
-                 size_t size)
+static bool observe_deliveries(const inbox_answers *l, const char *path, bool done[INBOX_MESSAGES],
+                               char *ret_text, size_t size)
 {
     sqlite3 *handle = NULL;
     bool good = sqlite3_open_v2(path, &handle, SQLITE_OPEN_READWRITE, NULL) == SQLITE_OK;
@@ -225,14 +226,14 @@ static bool look(const inbox_life *l, const char *path, bool done[INBOX_MESSAGES
     return good;
 }
 
-static bool deliver_again(const inbox_life *l, pawl_store *store, int number, bool was_done,
+static bool deliver_again(const inbox_answers *l, pawl_store *store, int number, bool was_done,
                           char *ret_text, size_t size)
 {
     pawl_error err = PAWL_ERROR_INIT;
     pawl_arrival *arrival = NULL;
     bool good = true;
 
-    if (begin(store, number, &arrival, &err) != PAWL_OK) {
+    if (begin_delivery(store, number, &arrival, &err) != PAWL_OK) {
         snprintf(ret_text, size, "message %d again: %s", number, err.message);
         return false;
     }
@@ -243,7 +244,7 @@ static bool deliver_again(const inbox_life *l, pawl_store *store, int number, bo
                  number, pawl_inbox_answer_name(pawl_arrival_answer(arrival)));
         good = false;
     }
-    if (good && !was_done && finish(arrival, number, &err) != PAWL_OK) {
+    if (good && !was_done && finish_delivery(arrival, number, &err) != PAWL_OK) {
         snprintf(ret_text, size, "message %d again is not done: %s", number, err.message);
         good = false;
     }
@@ -256,11 +257,11 @@ static bool deliver_again(const inbox_life *l, pawl_store *store, int number, bo
  * all, as was answered; and delivered again, each is processed if it was not, once. False:
  * `ret_text` says what is wrong.
  */
-static bool check_deliveries(const inbox_life *l, const char *path, char *ret_text, size_t size)
+static bool check_deliveries(const inbox_answers *l, const char *path, char *ret_text, size_t size)
 {
     bool done[INBOX_MESSAGES], all[INBOX_MESSAGES];
     pawl_error err = PAWL_ERROR_INIT;
-    bool good = look(l, path, done, ret_text, size);
+    bool good = observe_deliveries(l, path, done, ret_text, size);
 
     crash_vfs_set_clock(MODEL_START_MS + 3600000); /* every lease has ended */
     pawl_store *store = good ? power_loss_open(path, false, &err) : NULL;
@@ -271,7 +272,7 @@ static bool check_deliveries(const inbox_life *l, const char *path, char *ret_te
     for (int i = 0; good && i < INBOX_MESSAGES; i++)
         good = deliver_again(l, store, i, done[i], ret_text, size);
     pawl_store_close(store);
-    good = good && look(NULL, path, all, ret_text, size);
+    good = good && observe_deliveries(NULL, path, all, ret_text, size);
     for (int i = 0; good && i < INBOX_MESSAGES; i++) {
         snprintf(ret_text, size, "message %d is not done in the end", i);
         good = all[i];
@@ -283,16 +284,16 @@ static bool check_deliveries(const inbox_life *l, const char *path, char *ret_te
 
 static bool check_inbox(void *context, const char *path, char *ret_text, size_t size)
 {
-    inbox_life *l = context;
+    inbox_answers *l = context;
 
     if (l->wrong[0])
         snprintf(ret_text, size, "%s", l->wrong);
     return !l->wrong[0] && check_deliveries(l, path, ret_text, size);
 }
 
-static void lose_power(bool syncs_lie, long stride, campaign_result *ret_result)
+static void lose_power(bool syncs_lie, long stride, crash_campaign_result *ret_result)
 {
-    inbox_life l;
+    inbox_answers l;
 
     crash_vfs_install();
     power_loss_run(test_directory(),
@@ -302,7 +303,7 @@ static void lose_power(bool syncs_lie, long stride, campaign_result *ret_result)
 
 PAWL_TEST(an_effect_is_there_with_its_record_or_not_at_all)
 {
-    campaign_result result;
+    crash_campaign_result result;
 
     lose_power(false, test_stride(9), &result);
     summary_print("inbox", &result);
@@ -312,7 +313,7 @@ PAWL_TEST(an_effect_is_there_with_its_record_or_not_at_all)
 
 PAWL_TEST(a_disk_that_lies_about_syncs_is_found)
 {
-    campaign_result result;
+    crash_campaign_result result;
 
     lose_power(true, 7, &result);
     assert_true(result.violations > 0);

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "crash_vfs.h"
-#include "life.h"
+#include "crash_run.h"
 #include "power_loss.h"
-#include "summary.h"
+#include "crash_summary.h"
 
 #define JOB_STEPS 13
 #define JOB_TEXT 4096
@@ -43,7 +43,8 @@ static bool prepare_jobs(const char *path)
 /* ---- steps ---- */
 
 /* "all" runs every slot, "one" skips while a run has not ended, "line" has one wait. */
-static pawl_status put(pawl_store *store, const char *name, const char *schedule, pawl_error *err)
+static pawl_status put_job(pawl_store *store, const char *name, const char *schedule,
+                           pawl_error *err)
 {
     pawl_job_definition job = PAWL_JOB_DEFINITION_INIT;
 
@@ -61,35 +62,35 @@ static pawl_status put(pawl_store *store, const char *name, const char *schedule
 
 static pawl_status put_all(pawl_store *store, pawl_error *err)
 {
-    return put(store, "all", "* * * * *", err);
+    return put_job(store, "all", "* * * * *", err);
 }
 
 static pawl_status put_one(pawl_store *store, pawl_error *err)
 {
-    return put(store, "one", "* * * * *", err);
+    return put_job(store, "one", "* * * * *", err);
 }
 
 static pawl_status put_line(pawl_store *store, pawl_error *err)
 {
-    return put(store, "line", "*/2 * * * *", err);
+    return put_job(store, "line", "*/2 * * * *", err);
 }
 
 static pawl_status put_other(pawl_store *store, pawl_error *err)
 {
-    return put(store, "all", "*/5 * * * *", err);
+    return put_job(store, "all", "*/5 * * * *", err);
 }
 
-static pawl_status tick(pawl_store *store, pawl_error *err)
+static pawl_status tick_jobs(pawl_store *store, pawl_error *err)
 {
     return pawl_job_tick(store, NULL, err);
 }
 
-static pawl_status trigger(pawl_store *store, pawl_error *err)
+static pawl_status trigger_job(pawl_store *store, pawl_error *err)
 {
     return pawl_job_trigger(store, "all", NULL, NULL, err);
 }
 
-static pawl_status claim(pawl_store *store, pawl_error *err)
+static pawl_status claim_runs(pawl_store *store, pawl_error *err)
 {
     pawl_messages *list = NULL;
     pawl_status st = pawl_queue_claim(store, OWNER, MINUTE_MS, 100, NULL, &list, err);
@@ -99,7 +100,7 @@ static pawl_status claim(pawl_store *store, pawl_error *err)
 }
 
 /* Whoever has been down asks what it holds. */
-static pawl_status ack(pawl_store *store, pawl_error *err)
+static pawl_status ack_runs(pawl_store *store, pawl_error *err)
 {
     pawl_messages *list = NULL;
     pawl_held items[100];
@@ -114,7 +115,7 @@ static pawl_status ack(pawl_store *store, pawl_error *err)
     return st == PAWL_OK ? pawl_queue_ack(store, OWNER, items, count, NULL, err) : st;
 }
 
-static pawl_status disable(pawl_store *store, pawl_error *err)
+static pawl_status disable_job(pawl_store *store, pawl_error *err)
 {
     return pawl_job_disable(store, "one", NULL, err);
 }
@@ -129,10 +130,10 @@ static const struct {
     pawl_status (*call)(pawl_store *store, pawl_error *err);
     int minute;
 } steps[JOB_STEPS] = {
-    {put_all, 0}, {put_one, 0},   {put_line, 0}, {tick, 2},
-    {tick, 6}, /* late: misfires, overlaps, one in line */
-    {trigger, 6}, {claim, 6},     {ack, 6},      {tick, 6}, /* who waited starts */
-    {disable, 7}, {put_other, 7}, {tick, 10},    {delete_line, 10},
+    {put_all, 0},     {put_one, 0},    {put_line, 0},   {tick_jobs, 2},
+    {tick_jobs, 6}, /* late: misfires, overlaps, one in line */
+    {trigger_job, 6}, {claim_runs, 6}, {ack_runs, 6},   {tick_jobs, 6}, /* who waited starts */
+    {disable_job, 7}, {put_other, 7},  {tick_jobs, 10}, {delete_line, 10},
 };
 
 static pawl_status take_step(pawl_store *store, int which, pawl_error *err)
@@ -148,8 +149,8 @@ typedef struct page {
     size_t used;
 } page;
 
-static void say(page *p, const char *format, ...) PAWL_PRINTF(2, 3);
-static void say(page *p, const char *format, ...)
+static void append_text(page *p, const char *format, ...) PAWL_PRINTF(2, 3);
+static void append_text(page *p, const char *format, ...)
 {
     va_list args;
 
@@ -173,17 +174,17 @@ static bool describe_runs(pawl_store *store, const char *name, page *p)
         return false;
     for (size_t i = pawl_runs_count(runs); i-- > 0;) {
         const pawl_run *run = pawl_runs_at(runs, i);
-        say(p, " %s%s/%s@%d-%d*%d,%d,%d", run->triggered ? "t-" : "",
-            pawl_run_state_name(run->state), pawl_run_reason_name(run->reason),
-            minute_of(run->scheduled_at), minute_of(run->last_slot_at), (int)run->slots,
-            run->attempts, run->work_id.value != 0);
+        append_text(p, " %s%s/%s@%d-%d*%d,%d,%d", run->triggered ? "t-" : "",
+                    pawl_run_state_name(run->state), pawl_run_reason_name(run->reason),
+                    minute_of(run->scheduled_at), minute_of(run->last_slot_at), (int)run->slots,
+                    run->attempts, run->work_id.value != 0);
     }
     pawl_runs_free(runs);
     return true;
 }
 
 /* Jobs, histories, and how many messages there are in which state. */
-static bool describe(pawl_store *store, char text[JOB_TEXT])
+static bool describe_jobs(pawl_store *store, char text[JOB_TEXT])
 {
     page p = {text, 0};
     pawl_jobs *jobs = NULL;
@@ -198,13 +199,13 @@ static bool describe(pawl_store *store, char text[JOB_TEXT])
     for (size_t i = 0; i < pawl_messages_count(list); i++)
         states[pawl_message_state(pawl_messages_at(list, i)) & 7]++;
     for (int i = 0; i < 8; i++)
-        say(&p, "%d ", states[i]);
+        append_text(&p, "%d ", states[i]);
     bool good = true;
     for (size_t i = 0; good && i < pawl_jobs_count(jobs); i++) {
         const pawl_job *job = pawl_jobs_at(jobs, i);
-        say(&p, "; %s %s %s next %d last %d:", job->name, job->definition->schedule,
-            job->enabled ? "on" : "off", minute_of(job->next_slot_at),
-            minute_of(job->last_slot_at));
+        append_text(&p, "; %s %s %s next %d last %d:", job->name, job->definition->schedule,
+                    job->enabled ? "on" : "off", minute_of(job->next_slot_at),
+                    minute_of(job->last_slot_at));
         good = describe_runs(store, job->name, &p);
     }
     pawl_messages_free(list);
@@ -217,10 +218,10 @@ static bool write_states(job_states *states, const char *path)
 {
     pawl_error err = PAWL_ERROR_INIT;
     pawl_store *store = power_loss_open(path, false, &err);
-    bool good = store && describe(store, states->after[0]);
+    bool good = store && describe_jobs(store, states->after[0]);
 
     for (int i = 0; good && i < JOB_STEPS; i++)
-        good = take_step(store, i, &err) == PAWL_OK && describe(store, states->after[i + 1]);
+        good = take_step(store, i, &err) == PAWL_OK && describe_jobs(store, states->after[i + 1]);
     pawl_store_close(store);
     return good;
 }
@@ -240,11 +241,12 @@ static void run_jobs(void *context, const char *path)
         st = take_step(store, l->at, &err);
         l->at += st == PAWL_OK;
     }
-    l->answer = life_answer_of(st);
+    l->answer = crash_run_answer_of(st);
     pawl_store_close(store);
 }
 
-static bool go_on(pawl_store *store, int at, const job_states *states, char *ret_text, size_t size)
+static bool finish_steps(pawl_store *store, int at, const job_states *states, char *ret_text,
+                         size_t size)
 {
     pawl_error err = PAWL_ERROR_INIT;
     char found[JOB_TEXT];
@@ -254,7 +256,7 @@ static bool go_on(pawl_store *store, int at, const job_states *states, char *ret
             snprintf(ret_text, size, "step %d again: %s", at, err.message);
             return false;
         }
-    if (describe(store, found) && strcmp(found, states->after[JOB_STEPS]) == 0)
+    if (describe_jobs(store, found) && strcmp(found, states->after[JOB_STEPS]) == 0)
         return true;
     snprintf(ret_text, size, "in the end: %.200s", found);
     return false;
@@ -276,7 +278,7 @@ static bool check_states(const jobs_until_the_cut *l, const job_states *states, 
     crash_vfs_set_clock(MODEL_START_MS +
                         steps[at < JOB_STEPS ? at : JOB_STEPS - 1].minute * MINUTE_MS);
     pawl_store *store = power_loss_open(path, false, &err);
-    bool good = store && describe(store, found);
+    bool good = store && describe_jobs(store, found);
     if (!good) {
         snprintf(ret_text, size, "the store cannot be read: %s", err.message);
     } else if (strcmp(found, states->after[at]) != 0) {
@@ -286,7 +288,7 @@ static bool check_states(const jobs_until_the_cut *l, const job_states *states, 
         if (!good)
             snprintf(ret_text, size, "after step %d: %.200s", l->at, found);
     }
-    good = good && go_on(store, at, states, ret_text, size);
+    good = good && finish_steps(store, at, states, ret_text, size);
     pawl_store_close(store);
     return good;
 }
@@ -304,14 +306,14 @@ static void write_states_of_all_steps(const char *directory, job_states *states)
 {
     char path[1024];
 
-    campaign_clear(directory, "live", path, sizeof path);
+    crash_campaign_clear(directory, "live", path, sizeof path);
     assert_true(prepare_jobs(path));
     assert_true(write_states(states, path));
     for (int i = 1; i <= JOB_STEPS; i++) /* a step that changes nothing would show nothing */
         assert_string_not_equal(states->after[i - 1], states->after[i]);
 }
 
-static void lose_power(bool syncs_lie, long stride, campaign_result *ret_result)
+static void lose_power(bool syncs_lie, long stride, crash_campaign_result *ret_result)
 {
     static jobs_test r;
     const char *directory = test_directory();
@@ -324,7 +326,7 @@ static void lose_power(bool syncs_lie, long stride, campaign_result *ret_result)
 
 PAWL_TEST(a_slot_is_recorded_with_its_message_or_not_at_all)
 {
-    campaign_result result;
+    crash_campaign_result result;
 
     lose_power(false, test_stride(11), &result);
     summary_print("jobs", &result);
@@ -334,7 +336,7 @@ PAWL_TEST(a_slot_is_recorded_with_its_message_or_not_at_all)
 
 PAWL_TEST(a_disk_that_lies_about_syncs_is_found)
 {
-    campaign_result result;
+    crash_campaign_result result;
 
     lose_power(true, 7, &result);
     assert_true(result.violations > 0);

@@ -16,11 +16,11 @@ pawl_store *power_loss_open(const char *path, bool deploy, pawl_error *err)
 }
 
 static void check_image(const char *directory, const power_scenario *s, long at, disk_loss loss,
-                        campaign_result *result)
+                        crash_campaign_result *result)
 {
     char path[1024], folder[1024], text[512] = "the image could not be written";
 
-    campaign_clear(directory, "image", path, sizeof path);
+    crash_campaign_clear(directory, "image", path, sizeof path);
     snprintf(folder, sizeof folder, "%s/image", directory);
     result->points++;
     if (crash_vfs_image(folder, loss, (uint64_t)at) &&
@@ -34,12 +34,12 @@ static void check_image(const char *directory, const power_scenario *s, long at,
 
 /* False: the operation was not reached any more. */
 static bool lose_power(const char *directory, const power_scenario *s, long at,
-                       campaign_result *result)
+                       crash_campaign_result *result)
 {
     crash_plan plan = {.power_lost_at = at, .syncs_lie = s->syncs_lie};
     char path[1024];
 
-    campaign_clear(directory, "live", path, sizeof path);
+    crash_campaign_clear(directory, "live", path, sizeof path);
     if (!s->prepare(path)) {
         result->violations++;
         snprintf(result->first, sizeof result->first, "the store cannot be made");
@@ -58,11 +58,11 @@ static bool lose_power(const char *directory, const power_scenario *s, long at,
 }
 
 void power_loss_run(const char *directory, const power_scenario *s, long stride,
-                    campaign_result *ret_result)
+                    crash_campaign_result *ret_result)
 {
     long at = 1;
 
-    *ret_result = (campaign_result){0};
+    *ret_result = (crash_campaign_result){0};
     while (lose_power(directory, s, at, ret_result) &&
            !(s->syncs_lie && ret_result->violations > 0))
         at += stride;

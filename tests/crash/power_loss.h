@@ -3,7 +3,7 @@
 #ifndef PAWL_CRASH_POWER_LOSS_H
 #define PAWL_CRASH_POWER_LOSS_H
 
-#include "campaign.h"
+#include "crash_campaign.h"
 
 typedef struct power_scenario {
     /* Make an empty store at `path`; the power stays. */
@@ -19,7 +19,7 @@ typedef struct power_scenario {
 
 /* At operation 1, 1 + stride, ...; every kind of loss at each of them. */
 void power_loss_run(const char *directory, const power_scenario *s, long stride,
-                    campaign_result *ret_result);
+                    crash_campaign_result *ret_result);
 
 /* The store at `path`; NULL: it cannot be opened. */
 pawl_store *power_loss_open(const char *path, bool deploy, pawl_error *err);

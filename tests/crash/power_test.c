@@ -2,22 +2,22 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "summary.h"
+#include "crash_summary.h"
 
 #define A_FEW ((1u << DISK_DROPPED) | (1u << DISK_KEPT) | (1u << DISK_SECTORS))
 
 /* A different start in each mode, so that the reduced runs do not look at the same operations. */
 static void lose_power(const char *what, pawl_durability durability, long first, long stride)
 {
-    campaign c = {.directory = test_directory(), .durability = durability};
-    campaign_result result;
+    crash_campaign c = {.directory = test_directory(), .durability = durability};
+    crash_campaign_result result;
 
     crash_vfs_install();
     c.first = test_stride(first);
     c.stride = test_stride(stride);
     c.losses = test_whole() ? 0 : A_FEW;
     c.twice = test_whole();
-    campaign_run(&c, &result);
+    crash_campaign_run(&c, &result);
     summary_print(what, &result);
     summary_expect_none(&result);
     assert_true(result.operations > 500);
@@ -46,7 +46,7 @@ PAWL_TEST(a_store_that_was_being_made_is_there_or_can_be_made)
     for (long at = 1; at <= 16 && lost; at++) {
         for (int loss = 0; loss < DISK_LOSS_COUNT; loss++, points++) {
             crash_case what = {.at = at, .loss = (disk_loss)loss, .seed = (uint64_t)at};
-            if (!campaign_run_case(directory, &what, &lost, text, sizeof text))
+            if (!crash_campaign_run_case(directory, &what, &lost, text, sizeof text))
                 test_fail("crash_replay full %ld %s %ld: %s", at, disk_loss_name(what.loss), at,
                           text);
         }
@@ -56,14 +56,14 @@ PAWL_TEST(a_store_that_was_being_made_is_there_or_can_be_made)
 
 PAWL_TEST(a_second_power_loss_during_recovery_changes_nothing)
 {
-    campaign c = {.directory = test_directory(), .first = 11, .stride = 41, .twice = true};
-    campaign_result result;
+    crash_campaign c = {.directory = test_directory(), .first = 11, .stride = 41, .twice = true};
+    crash_campaign_result result;
 
     crash_vfs_install();
     c.losses = 1u << DISK_SCRIBBLED;
     if (test_whole())
         c.stride = 5;
-    campaign_run(&c, &result);
+    crash_campaign_run(&c, &result);
     summary_print("twice", &result);
     summary_expect_none(&result);
 }

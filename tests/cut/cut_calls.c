@@ -34,7 +34,7 @@ pawl_status cut_schedule(scenario *s, size_t *ret_changed, pawl_error *err)
 
 pawl_status cut_unschedule(scenario *s, size_t *ret_changed, pawl_error *err)
 {
-    pawl_message_id id = kit_id(9);
+    pawl_message_id id = queue_id(9);
 
     return operation_unschedule(s->store, &id, 1, ret_changed, err);
 }
@@ -239,7 +239,7 @@ pawl_status cut_stats(scenario *s, size_t *ret_changed, pawl_error *err)
 static pawl_status find_one(scenario *s, bool by_id, pawl_error *err)
 {
     pawl_messages *list = NULL;
-    pawl_status st = by_id ? pawl_outbox_find(s->store, kit_id(3), &list, err)
+    pawl_status st = by_id ? pawl_outbox_find(s->store, queue_id(3), &list, err)
                            : pawl_outbox_get(s->store, s->held[2].id, &list, err);
     size_t count = st == PAWL_OK ? pawl_messages_count(list) : 0;
 

@@ -2,14 +2,14 @@
 #include "cut_calls.h"
 
 #define SOURCE "shop"
-#define JOB_OWNER kit_owner(2)
+#define JOB_OWNER queue_owner(2)
 
 /* ---- receiving ---- */
 
 /* The effect of an atomic delivery: a message of its own. */
 static pawl_status send_effect(pawl_tx *tx, pawl_error *err)
 {
-    pawl_outgoing effect = kit_message("life", "9");
+    pawl_outgoing effect = queue_message("life", "9");
 
     effect.correlation_id = "9";
     effect.delay_ms = 100 * DAY_MS;

@@ -30,8 +30,8 @@ static bool reachable(const proxy_plan *plan)
 }
 
 /* Does the answer of the call that was cut agree with what is there? */
-static const char *judge(cut_run *r, const scenario_step *step, pawl_status st,
-                         const pawl_error *err, const proxy_report *cut, int64_t *ret_there)
+static const char *judge_answer(cut_run *r, const scenario_step *step, pawl_status st,
+                                const pawl_error *err, const proxy_report *cut, int64_t *ret_there)
 {
     const char *wrong = scenario_look(&r->s, step, ret_there);
 
@@ -52,7 +52,7 @@ static const char *judge(cut_run *r, const scenario_step *step, pawl_status st,
 }
 
 /* Make it again, or find out what it was: it must be done now, once. */
-static const char *settle(cut_run *r, const scenario_step *step, pawl_status st, int64_t there)
+static const char *settle_step(cut_run *r, const scenario_step *step, pawl_status st, int64_t there)
 {
     pawl_error err = PAWL_ERROR_INIT;
     size_t changed = 0;
@@ -107,12 +107,12 @@ static const char *run_step(cut_run *r, const scenario_step *step)
     fixture_await_backend_end(r->s.f, cut.backend);
     r->t->latest_ms = took_ms > r->t->latest_ms ? took_ms : r->t->latest_ms;
     pawl_status taken = believed(r, st);
-    const char *wrong = judge(r, step, taken, &err, &cut, &there);
+    const char *wrong = judge_answer(r, step, taken, &err, &cut, &there);
     if (!wrong && st == PAWL_OK && step->kind == SCENARIO_WRITES && changed != (size_t)step->whole)
         wrong = test_note("it answered PAWL_OK, and says that it changed %zu", changed);
     count_answer(r->t, step, st, there);
     if (!wrong && taken != PAWL_OK)
-        wrong = settle(r, step, taken, there);
+        wrong = settle_step(r, step, taken, there);
     return wrong;
 }
 

@@ -8,7 +8,7 @@
 #define STRIDE_OF_VARIANTS 97
 #define STRIDE_TO_CATCH 53 /* fewer points may have none that is in doubt and done */
 
-static const char *describe(const proxy_plan *plan, bool prepare)
+static const char *describe_cut(const proxy_plan *plan, bool prepare)
 {
     return test_note(
         "cut %s a message to the %s%s", plan->deed == PROXY_CUT_BEFORE ? "before" : "after",
@@ -25,7 +25,7 @@ static cut_tally cut_everywhere(bool prepare, cut_belief belief, long stride)
         proxy_plan plan = {.deed = deeds[i % 2], .way = i / 2 ? PROXY_TO_CLIENT : PROXY_TO_SERVER};
         /* The four start at different messages, so that a part of them is spread well. */
         plan.at = 1 + i % stride;
-        cut_campaign c = {describe(&plan, prepare), plan, stride, prepare, belief, 0};
+        cut_campaign c = {describe_cut(&plan, prepare), plan, stride, prepare, belief, 0};
         cut_campaign_run(&c, &t);
     }
     return t;
@@ -45,7 +45,7 @@ static void expect_all_kinds(const cut_tally *t)
     assert_true(t->doubt_there > 0 && t->doubt_there < t->in_doubt);
 }
 
-PAWL_TEST(a_life_survives_a_cut_at_every_message)
+PAWL_TEST(the_scenario_survives_a_cut_at_every_message)
 {
     cut_tally t = cut_everywhere(false, BELIEVE_THE_ANSWER, test_stride(STRIDE));
 
@@ -54,7 +54,7 @@ PAWL_TEST(a_life_survives_a_cut_at_every_message)
     expect_all_kinds(&t);
 }
 
-PAWL_TEST(a_life_with_prepared_statements_survives_a_cut_at_every_message)
+PAWL_TEST(the_scenario_with_prepared_statements_survives_a_cut_at_every_message)
 {
     cut_tally t = cut_everywhere(true, BELIEVE_THE_ANSWER, test_stride(STRIDE_OF_VARIANTS));
 

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "load.h"
-#include "victim.h"
+#include "cut_load.h"
+#include "kill_server.h"
 
 #define THREADS (1 + LOAD_SENDERS + LOAD_WORKERS)
 /* Answers between the recovery from one kill and the next: these, and up to as many by chance. */
@@ -27,7 +27,7 @@ static const char *kill_again_and_again(killing *k)
     for (long i = 0; i < k->kills; i++) {
         if (!load_await_answers(&k->l, ANSWERS_BETWEEN + rand_r(&random) % ANSWERS_BETWEEN))
             return "the load made no progress";
-        if (victim_kill(k->data_directory) < 2)
+        if (kill_server(k->data_directory) < 2)
             return "there was no server to kill";
         load_note_kill(&k->l); /* what is asked from now on needs the next server */
         k->recovery_ms[i] = load_await_recovery(&k->l);
@@ -37,7 +37,7 @@ static const char *kill_again_and_again(killing *k)
     return load_await_answers(&k->l, ANSWERS_BETWEEN) ? NULL : "the load made no progress";
 }
 
-static const char *body(void *context, size_t index)
+static const char *load_thread(void *context, size_t index)
 {
     killing *k = context;
     const char *wrong;
@@ -126,7 +126,7 @@ static void print_recoveries(const killing *k)
            k->seed, (long long)(sum / (k->kills ? k->kills : 1)), (long long)longest);
 }
 
-static void forget(void *argument)
+static void forget_load(void *argument)
 {
     load_done(&((killing *)argument)->l);
 }
@@ -141,7 +141,7 @@ PAWL_TEST(nothing_is_lost_or_doubled_when_the_server_is_killed)
     f = fixture_open(&(fixture_options){.real_clock = true, .store = &opts});
     make_orders(f); /* the fixture's own connection would not survive */
     load_init(&k.l, fixture_store(f));
-    test_defer(forget, &k);
+    test_defer(forget_load, &k);
     k.l.target = fixture_url(f);
     k.l.insert_order = fixture_expand(f, "INSERT INTO {orders} VALUES (");
     k.l.count_order = fixture_expand(f, "SELECT count(*) FROM {orders} WHERE n = (");
@@ -150,11 +150,11 @@ PAWL_TEST(nothing_is_lost_or_doubled_when_the_server_is_killed)
     k.kills = test_choose(3, 60);
     if (!k.data_directory)
         test_fail("run it under tests/with-postgres with PAWL_POSTGRES_FSYNC=on");
-    test_threads(THREADS, body, &k);
+    test_threads(THREADS, load_thread, &k);
     print_recoveries(&k);
     printf("# stored %ld, given up %ld, in doubt %ld, refused %ld\n", fates(&k.l, LOAD_STORED),
            fates(&k.l, LOAD_GIVEN_UP), atomic_load(&k.l.doubts), atomic_load(&k.l.refusals));
     check_accounts(f, &k.l);
     check_orders(f);
-    kit_check(f);
+    queue_check(f);
 }

@@ -105,7 +105,7 @@ static void open_or_close(proxy *p)
     }
 }
 
-static void *run(void *argument)
+static void *run_proxy(void *argument)
 {
     proxy *p = argument;
     struct pollfd fds[2 + 2 * SESSIONS_MAX];
@@ -136,7 +136,7 @@ static void wake(proxy *p)
     (void)eventfd_write(p->wake, 1);
 }
 
-static void end(void *argument)
+static void end_proxy(void *argument)
 {
     proxy *p = argument;
 
@@ -199,11 +199,11 @@ proxy *proxy_new(const char *server)
         test_fail("the proxy cannot listen on %s: %s", p->own_path, strerror(errno));
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int failed = pthread_create(&p->thread, NULL, run, p);
+    int failed = pthread_create(&p->thread, NULL, run_proxy, p);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (failed)
         test_fail("the proxy has no thread: %s", strerror(failed));
-    test_defer(end, p);
+    test_defer(end_proxy, p);
     return p;
 }
 

@@ -43,7 +43,7 @@ PAWL_TEST(a_call_ends_when_the_whole_server_hangs)
 }
 
 /* Here an enqueue, too, stays in doubt, and is resolved by its sender. */
-PAWL_TEST(a_life_survives_a_server_that_is_away_for_a_while)
+PAWL_TEST(the_scenario_survives_a_server_that_is_away_for_a_while)
 {
     stall_at("cut before a message to the server, then refused",
              (proxy_plan){PROXY_CUT_BEFORE, PROXY_TO_SERVER, 6, true}, test_stride(61));
@@ -108,9 +108,9 @@ static void *call_stalled(void *argument)
     pawl_messages *list = NULL;
 
     if (s->writes)
-        s->st = pawl_queue_claim(s->s.store, kit_owner(1), MINUTE_MS, 5, NULL, &list, &s->err);
+        s->st = pawl_queue_claim(s->s.store, queue_owner(1), MINUTE_MS, 5, NULL, &list, &s->err);
     else
-        s->st = pawl_queue_held(s->s.store, kit_owner(1), &list, &s->err);
+        s->st = pawl_queue_held(s->s.store, queue_owner(1), &list, &s->err);
     pawl_messages_free(list);
     return NULL;
 }
@@ -156,5 +156,5 @@ PAWL_TEST(an_interrupt_ends_a_call_on_a_silent_connection)
         interrupt_silence(f, writes, &(proxy_plan){PROXY_STALL, PROXY_TO_SERVER, 1, false});
         interrupt_silence(f, writes, &(proxy_plan){PROXY_HANG, PROXY_TO_CLIENT, 2, false});
     }
-    kit_check(f);
+    queue_check(f);
 }

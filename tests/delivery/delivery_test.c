@@ -1,55 +1,55 @@
 /* tests/delivery/delivery_test.c - what becomes of a message that is sent. */
-#include "depot.h"
+#include "delivery_fixture.h"
 
 #include <string.h>
 
-static depot *usual(void)
+static delivery_fixture *open_usual(void)
 {
-    depot *d = depot_open(NULL);
+    delivery_fixture *d = delivery_open(NULL);
 
-    depot_start(d);
+    delivery_start(d);
     return d;
 }
 
-static int64_t wait_us(depot *d, pawl_work_id id)
+static int64_t wait_us(delivery_fixture *d, pawl_work_id id)
 {
-    return pawl_message_next_attempt_at(kit_get(d->f, id)).us - fixture_now(d->f).us;
+    return pawl_message_next_attempt_at(queue_get(d->f, id)).us - fixture_now(d->f).us;
 }
 
 PAWL_TEST(what_has_a_destination_is_sent_and_done)
 {
-    depot *d = usual();
-    pawl_work_id id = depot_send(d, "peer", "ok", "\"hello\"");
+    delivery_fixture *d = open_usual();
+    pawl_work_id id = delivery_send(d, "peer", "ok", "\"hello\"");
 
-    depot_send(d, "other", "ok", "plain bytes");
-    depot_send(d, "peer", "duplicate", "1");
+    delivery_send(d, "other", "ok", "plain bytes");
+    delivery_send(d, "peer", "duplicate", "1");
     fixture_send(d->f, "ok", "local");
-    depot_until(d, 3, PAWL_STATE_DONE);
-    assert_int_equal(1, depot_count(d, PAWL_STATE_READY)); /* the local one */
-    assert_int_equal(0, depot_leased(d));
-    assert_int_equal(2, depot_stats(d, "peer").sent);
-    assert_int_equal(1, depot_stats(d, "peer").duplicate);
-    assert_int_equal(1, depot_stats(d, "other").sent);
-    assert_int_equal(0, depot_stats(d, "other").in_flight);
-    assert_non_null(pawl_message_processed_by(kit_get(d->f, id)));
+    delivery_until(d, 3, PAWL_STATE_DONE);
+    assert_int_equal(1, delivery_count(d, PAWL_STATE_READY)); /* the local one */
+    assert_int_equal(0, delivery_leased(d));
+    assert_int_equal(2, delivery_stats(d, "peer").sent);
+    assert_int_equal(1, delivery_stats(d, "peer").duplicate);
+    assert_int_equal(1, delivery_stats(d, "other").sent);
+    assert_int_equal(0, delivery_stats(d, "other").in_flight);
+    assert_non_null(pawl_message_processed_by(queue_get(d->f, id)));
     /* The peer answers with what it got, and that is kept. */
     size_t size = 0;
-    assert_string_equal("\"hello\"", pawl_message_output(kit_get(d->f, id), &size));
+    assert_string_equal("\"hello\"", pawl_message_output(queue_get(d->f, id), &size));
     assert_int_equal(7, size);
     assert_true(log_capture_has(&d->log, PAWL_LOG_INFO, "to peer sent in"));
-    kit_check(d->f);
+    queue_check(d->f);
 }
 
 PAWL_TEST(no_payload_is_ever_logged)
 {
-    depot *d = usual();
+    delivery_fixture *d = open_usual();
     static const char *const topics[] = {"ok", "error", "refuse", "busy", "duplicate"};
 
     for (size_t i = 0; i < COUNT_OF(topics); i++)
-        depot_send(d, "peer", topics[i], "\"x-marks-the-spot\"");
-    depot_send(d, "nowhere", "ok", "\"x-marks-the-spot\"");
-    depot_settle(d);
-    depot_turns(d, 3);
+        delivery_send(d, "peer", topics[i], "\"x-marks-the-spot\"");
+    delivery_send(d, "nowhere", "ok", "\"x-marks-the-spot\"");
+    delivery_settle(d);
+    delivery_turns(d, 3);
     for (size_t i = 0; i < log_capture_count(&d->log); i++)
         assert_null(strstr(log_capture_at(&d->log, i), "x-marks"));
     assert_true(log_capture_count(&d->log) > 5);
@@ -57,12 +57,12 @@ PAWL_TEST(no_payload_is_ever_logged)
 
 PAWL_TEST(what_is_refused_fails_at_once)
 {
-    depot *d = usual();
-    pawl_work_id id = depot_send(d, "peer", "refuse", "1");
+    delivery_fixture *d = open_usual();
+    pawl_work_id id = delivery_send(d, "peer", "refuse", "1");
 
-    depot_until(d, 1, PAWL_STATE_FAILED);
-    assert_non_null(strstr(pawl_message_last_error(kit_get(d->f, id)), "never"));
-    assert_int_equal(1, depot_stats(d, "peer").failed);
+    delivery_until(d, 1, PAWL_STATE_FAILED);
+    assert_non_null(strstr(pawl_message_last_error(queue_get(d->f, id)), "never"));
+    assert_int_equal(1, delivery_stats(d, "peer").failed);
     assert_true(log_capture_has(&d->log, PAWL_LOG_ERROR, "failed for good at attempt 1"));
 }
 
@@ -70,26 +70,26 @@ PAWL_TEST(where_all_count_it_is_sent_six_times_with_growing_pauses)
 {
     static const int64_t seconds[] = {2, 4, 8, 16, 32};
     pawl_service_options all = PAWL_SERVICE_OPTIONS_INIT;
-    depot *d = depot_open(NULL);
+    delivery_fixture *d = delivery_open(NULL);
 
     d->options.breaker_failures = 100;
     all.count = PAWL_COUNT_ALL; /* the one setting */
-    depot_map(d, &all);
-    depot_start(d);
-    pawl_work_id id = depot_send(d, "peer", "error", "1");
+    delivery_map(d, &all);
+    delivery_start(d);
+    pawl_work_id id = delivery_send(d, "peer", "error", "1");
     for (size_t i = 0; i < COUNT_OF(seconds); i++) {
-        depot_settle(d);
-        assert_int_equal(i + 1, pawl_message_retries(kit_get(d->f, id)));
+        delivery_settle(d);
+        assert_int_equal(i + 1, pawl_message_retries(queue_get(d->f, id)));
         assert_in_range(wait_us(d, id), seconds[i] * 1000000, seconds[i] * 1000000 + 500000);
         fixture_advance(d->f, seconds[i] * 1000 + 501);
         /* The store's clock was moved by hand: nobody is woken by that. */
-        while (pawl_message_retries(kit_get(d->f, id)) == (int)i + 1 &&
-               pawl_message_state(kit_get(d->f, id)) != PAWL_STATE_FAILED)
-            depot_turns(d, 1);
+        while (pawl_message_retries(queue_get(d->f, id)) == (int)i + 1 &&
+               pawl_message_state(queue_get(d->f, id)) != PAWL_STATE_FAILED)
+            delivery_turns(d, 1);
     }
-    depot_until(d, 1, PAWL_STATE_FAILED);
+    delivery_until(d, 1, PAWL_STATE_FAILED);
     assert_int_equal(6, peer_requests(d->peer));
-    assert_non_null(strstr(pawl_message_last_error(kit_get(d->f, id)), "later"));
+    assert_non_null(strstr(pawl_message_last_error(queue_get(d->f, id)), "later"));
     assert_true(log_capture_has(&d->log, PAWL_LOG_WARNING,
                                 "not sent, attempt 1 of 6, retrying in about 2s: "));
     assert_true(log_capture_has(&d->log, PAWL_LOG_ERROR, "failed for good at attempt 6"));
@@ -98,42 +98,42 @@ PAWL_TEST(where_all_count_it_is_sent_six_times_with_growing_pauses)
 PAWL_TEST(a_service_has_a_policy_and_a_message_may_have_its_own)
 {
     pawl_service_options like = PAWL_SERVICE_OPTIONS_INIT;
-    pawl_outgoing own = kit_message("error", "2");
-    depot *d = usual();
+    pawl_outgoing own = queue_message("error", "2");
+    delivery_fixture *d = open_usual();
 
     like.backoff = (pawl_backoff){700, 700, 0};
     like.max_attempts = 2;
-    depot_map(d, &like);
+    delivery_map(d, &like);
     own.destination = "peer";
     own.backoff = (pawl_backoff){90, 90, 0};
-    pawl_work_id mine = kit_send(d->f, &own).work_id, id = depot_send(d, "peer", "error", "1");
-    depot_settle(d);
-    while (pawl_message_retries(kit_get(d->f, id)) == 0 ||
-           pawl_message_retries(kit_get(d->f, mine)) == 0)
-        depot_turns(d, 1);
+    pawl_work_id mine = queue_send(d->f, &own).work_id, id = delivery_send(d, "peer", "error", "1");
+    delivery_settle(d);
+    while (pawl_message_retries(queue_get(d->f, id)) == 0 ||
+           pawl_message_retries(queue_get(d->f, mine)) == 0)
+        delivery_turns(d, 1);
     assert_int_equal(700000, wait_us(d, id));
     assert_int_equal(90000, wait_us(d, mine));
     fixture_advance(d->f, 1000);
-    depot_until(d, 2, PAWL_STATE_FAILED); /* the service's two attempts */
+    delivery_until(d, 2, PAWL_STATE_FAILED); /* the service's two attempts */
 }
 
 PAWL_TEST(a_destination_that_is_too_busy_is_left_alone_as_long_as_it_wants)
 {
-    depot *d = usual();
-    pawl_work_id id = depot_send(d, "peer", "busy", "1");
+    delivery_fixture *d = open_usual();
+    pawl_work_id id = delivery_send(d, "peer", "busy", "1");
 
-    depot_settle(d);
-    while (pawl_message_deferrals(kit_get(d->f, id)) == 0)
-        depot_turns(d, 1);
-    assert_int_equal(0, pawl_message_retries(kit_get(d->f, id)));
+    delivery_settle(d);
+    while (pawl_message_deferrals(queue_get(d->f, id)) == 0)
+        delivery_turns(d, 1);
+    assert_int_equal(0, pawl_message_retries(queue_get(d->f, id)));
     assert_in_range(wait_us(d, id), 7000000, 7500000);
-    depot_send(d, "peer", "ok", "2");
-    depot_send(d, "other", "ok", "3");
-    depot_until(d, 1, PAWL_STATE_DONE); /* the other's */
-    depot_turns(d, 5);
-    assert_int_equal(0, depot_stats(d, "peer").sent);
-    assert_int_equal(1, depot_stats(d, "other").sent);
-    assert_int_equal(PAWL_BREAKER_CLOSED, depot_stats(d, "peer").breaker);
+    delivery_send(d, "peer", "ok", "2");
+    delivery_send(d, "other", "ok", "3");
+    delivery_until(d, 1, PAWL_STATE_DONE); /* the other's */
+    delivery_turns(d, 5);
+    assert_int_equal(0, delivery_stats(d, "peer").sent);
+    assert_int_equal(1, delivery_stats(d, "other").sent);
+    assert_int_equal(PAWL_BREAKER_CLOSED, delivery_stats(d, "peer").breaker);
 }
 
 PAWL_TEST(what_our_own_configuration_prevents_is_deferred_and_names_the_key)
@@ -141,7 +141,7 @@ PAWL_TEST(what_our_own_configuration_prevents_is_deferred_and_names_the_key)
     pawl_service_options like = PAWL_SERVICE_OPTIONS_INIT;
     pawl_services *few = NULL;
     pawl_error err = PAWL_ERROR_INIT;
-    depot *d = usual();
+    delivery_fixture *d = open_usual();
 
     pawl_service_options bad[3] = {like, like, like};
     bad[0].name = "loopback";
@@ -162,17 +162,17 @@ PAWL_TEST(what_our_own_configuration_prevents_is_deferred_and_names_the_key)
                  {"missing", "the service map"}};
     pawl_work_id ids[COUNT_OF(cases)];
     for (size_t i = 0; i < COUNT_OF(cases); i++)
-        ids[i] = depot_send(d, cases[i].destination, "ok", "1");
+        ids[i] = delivery_send(d, cases[i].destination, "ok", "1");
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        while (pawl_message_deferrals(kit_get(d->f, ids[i])) == 0) {
-            assert_int_equal(0, depot_count(d, PAWL_STATE_FAILED));
-            depot_turns(d, 1);
+        while (pawl_message_deferrals(queue_get(d->f, ids[i])) == 0) {
+            assert_int_equal(0, delivery_count(d, PAWL_STATE_FAILED));
+            delivery_turns(d, 1);
         }
-        const pawl_message *m = kit_get(d->f, ids[i]);
+        const pawl_message *m = queue_get(d->f, ids[i]);
         if (!strstr(pawl_message_last_error(m), cases[i].key))
             test_fail("%s: %s", cases[i].destination, pawl_message_last_error(m));
         assert_int_equal(0, pawl_message_retries(m));
-        assert_int_equal(PAWL_BREAKER_CLOSED, depot_stats(d, cases[i].destination).breaker);
+        assert_int_equal(PAWL_BREAKER_CLOSED, delivery_stats(d, cases[i].destination).breaker);
     }
     pawl_delivery_use(d->delivery, d->services); /* put right; and tried now */
     assert_int_equal(0, peer_requests(d->peer));
@@ -180,100 +180,100 @@ PAWL_TEST(what_our_own_configuration_prevents_is_deferred_and_names_the_key)
 
 PAWL_TEST(a_message_with_a_url_that_is_none_fails_at_once)
 {
-    depot *d = usual();
-    pawl_work_id odd = depot_send(d, "gopher://hole/", "ok", "1");
+    delivery_fixture *d = open_usual();
+    pawl_work_id odd = delivery_send(d, "gopher://hole/", "ok", "1");
 
-    depot_until(d, 1, PAWL_STATE_FAILED);
-    assert_non_null(strstr(pawl_message_last_error(kit_get(d->f, odd)), "gopher"));
+    delivery_until(d, 1, PAWL_STATE_FAILED);
+    assert_non_null(strstr(pawl_message_last_error(queue_get(d->f, odd)), "gopher"));
 }
 
 PAWL_TEST(a_slow_destination_has_its_own_places_and_holds_up_nobody)
 {
-    depot *d = usual();
+    delivery_fixture *d = open_usual();
 
     for (int i = 0; i < 5; i++)
-        depot_send(d, "narrow", "hold", "1");
+        delivery_send(d, "narrow", "hold", "1");
     for (int i = 0; i < 5; i++)
-        depot_send(d, "peer", "ok", "2");
-    depot_until(d, 5, PAWL_STATE_DONE);
-    depot_until_held(d, 2);
-    assert_int_equal(2, depot_stats(d, "narrow").in_flight);
-    assert_int_equal(2, depot_leased(d)); /* the other three are not even claimed */
+        delivery_send(d, "peer", "ok", "2");
+    delivery_until(d, 5, PAWL_STATE_DONE);
+    delivery_until_held(d, 2);
+    assert_int_equal(2, delivery_stats(d, "narrow").in_flight);
+    assert_int_equal(2, delivery_leased(d)); /* the other three are not even claimed */
     peer_release(d->peer);
-    depot_until(d, 10, PAWL_STATE_DONE);
-    assert_int_equal(5, depot_stats(d, "narrow").sent);
+    delivery_until(d, 10, PAWL_STATE_DONE);
+    assert_int_equal(5, delivery_stats(d, "narrow").sent);
 }
 
 PAWL_TEST(the_delivery_as_a_whole_has_a_limit_too)
 {
-    depot *d = depot_open(NULL);
+    delivery_fixture *d = delivery_open(NULL);
 
     d->options.max_in_flight = 3;
     d->options.batch = 2;
-    depot_start(d);
+    delivery_start(d);
     for (int i = 0; i < 4; i++) {
-        depot_send(d, "peer", "hold", "1");
-        depot_send(d, "other", "hold", "1");
+        delivery_send(d, "peer", "hold", "1");
+        delivery_send(d, "other", "hold", "1");
     }
-    depot_turns(d, 6);
-    assert_int_equal(3, depot_leased(d));
+    delivery_turns(d, 6);
+    assert_int_equal(3, delivery_leased(d));
     peer_release(d->peer);
-    depot_until(d, 8, PAWL_STATE_DONE);
+    delivery_until(d, 8, PAWL_STATE_DONE);
 }
 
 PAWL_TEST(leases_are_renewed_while_a_send_lasts)
 {
-    depot *d = depot_open(NULL);
+    delivery_fixture *d = delivery_open(NULL);
 
     d->options.lease_ms = 3000;
-    depot_start(d);
-    pawl_work_id id = depot_send(d, "peer", "hold", "1");
-    depot_until_held(d, 1);
-    int64_t until = pawl_message_lease_until(kit_get(d->f, id)).us;
+    delivery_start(d);
+    pawl_work_id id = delivery_send(d, "peer", "hold", "1");
+    delivery_until_held(d, 1);
+    int64_t until = pawl_message_lease_until(queue_get(d->f, id)).us;
     fixture_advance(d->f, 2000);
-    while (pawl_message_lease_until(kit_get(d->f, id)).us == until) {
+    while (pawl_message_lease_until(queue_get(d->f, id)).us == until) {
         pawl_error err = PAWL_ERROR_INIT;
         assert_ok(pawl_delivery_step(d->delivery, 100, NULL, &err), &err);
     }
-    assert_int_equal(until + 2000000, pawl_message_lease_until(kit_get(d->f, id)).us);
+    assert_int_equal(until + 2000000, pawl_message_lease_until(queue_get(d->f, id)).us);
     peer_release(d->peer);
-    depot_until(d, 1, PAWL_STATE_DONE);
+    delivery_until(d, 1, PAWL_STATE_DONE);
 }
 
 PAWL_TEST(a_message_that_is_cancelled_meanwhile_stays_so)
 {
-    depot *d = depot_open(NULL);
+    delivery_fixture *d = delivery_open(NULL);
 
     d->options.lease_ms = 3000;
-    depot_start(d);
-    pawl_work_id id = depot_send(d, "peer", "hold", "1");
-    depot_until_held(d, 1);
-    assert_int_equal(1, kit_cancel(d->f, id));
-    while (depot_stats(d, "peer").in_flight > 0) { /* until the next renewal */
+    delivery_start(d);
+    pawl_work_id id = delivery_send(d, "peer", "hold", "1");
+    delivery_until_held(d, 1);
+    assert_int_equal(1, queue_cancel(d->f, id));
+    while (delivery_stats(d, "peer").in_flight > 0) { /* until the next renewal */
         pawl_error err = PAWL_ERROR_INIT;
         assert_ok(pawl_delivery_step(d->delivery, 100, NULL, &err), &err);
     }
     assert_int_equal(PAWL_STATE_CANCELLED, fixture_state(d->f, id));
     assert_true(log_capture_has(&d->log, PAWL_LOG_WARNING, "its lease is lost"));
-    kit_check(d->f);
+    queue_check(d->f);
 }
 
 PAWL_TEST(an_answer_becomes_a_response_with_the_end_of_the_request)
 {
-    depot *d = depot_open(NULL);
-    pawl_outgoing request = kit_message("ok", "{\"question\":1}");
+    delivery_fixture *d = delivery_open(NULL);
+    pawl_outgoing request = queue_message("ok", "{\"question\":1}");
 
     d->options.responses = true;
     d->options.response_topic = "answers";
-    depot_start(d);
+    delivery_start(d);
     request.destination = "peer";
     request.type = PAWL_TYPE_PUSH_CALL;
     request.correlation_id = "c-1";
-    kit_send(d->f, &request);
+    queue_send(d->f, &request);
     request.correlation_id = NULL;
-    pawl_enqueued other = kit_send(d->f, &request);
-    depot_until(d, 2, PAWL_STATE_DONE);
-    pawl_messages *list = fixture_claim(d->f, kit_owner(1), MINUTE_MS, 10);
+    pawl_enqueued other = queue_send(d->f, &request);
+    delivery_until(d, 2, PAWL_STATE_DONE);
+    pawl_messages *list = fixture_claim(d->f, queue_owner(1), MINUTE_MS, 10);
     assert_int_equal(2, pawl_messages_count(list));
     for (size_t i = 0; i < 2; i++) {
         const pawl_message *response = pawl_messages_at(list, i);
@@ -282,38 +282,38 @@ PAWL_TEST(an_answer_becomes_a_response_with_the_end_of_the_request)
         pawl_message_id_format(other.message_id, id);
         assert_int_equal(PAWL_TYPE_RESPONSE, pawl_message_type(response));
         assert_string_equal("answers", pawl_message_topic(response));
-        assert_string_equal("{\"question\":1}", kit_payload(response));
+        assert_string_equal("{\"question\":1}", queue_payload(response));
         assert_true(strcmp("c-1", pawl_message_correlation_id(response)) == 0 ||
                     strcmp(id, pawl_message_correlation_id(response)) == 0);
     }
     assert_string_equal("{\"question\":1}",
-                        pawl_message_output(kit_get(d->f, other.work_id), NULL));
+                        pawl_message_output(queue_get(d->f, other.work_id), NULL));
 }
 
 PAWL_TEST(a_new_map_holds_from_the_next_message_on)
 {
     pawl_service_options like = PAWL_SERVICE_OPTIONS_INIT;
-    depot *d = usual();
+    delivery_fixture *d = open_usual();
     pawl_services *few = NULL;
     pawl_error err = PAWL_ERROR_INIT;
 
-    depot_send(d, "peer", "ok", "1");
-    depot_until(d, 1, PAWL_STATE_DONE);
+    delivery_send(d, "peer", "ok", "1");
+    delivery_until(d, 1, PAWL_STATE_DONE);
     like.name = "somebody";
     assert_ok(pawl_services_new(&like, 1, NULL, &few, &err), &err);
     pawl_delivery_use(d->delivery, few);
     pawl_services_unref(few);
-    pawl_work_id id = depot_send(d, "peer", "ok", "2");
-    while (pawl_message_deferrals(kit_get(d->f, id)) == 0)
-        depot_turns(d, 1);
+    pawl_work_id id = delivery_send(d, "peer", "ok", "2");
+    while (pawl_message_deferrals(queue_get(d->f, id)) == 0)
+        delivery_turns(d, 1);
     pawl_delivery_use(d->delivery, d->services);
     fixture_advance(d->f, 3000);
-    depot_until(d, 2, PAWL_STATE_DONE);
+    delivery_until(d, 2, PAWL_STATE_DONE);
 }
 
 /* Claims are refused as by a standby; on SQLite by a trigger, an error that no retry helps either.
  */
-static void refuse_claims(depot *d)
+static void refuse_claims(delivery_fixture *d)
 {
     if (!fixture_is_postgres(d->f)) {
         fixture_exec(d->f, "CREATE TRIGGER standby BEFORE INSERT ON {claim} "
@@ -329,23 +329,23 @@ static void refuse_claims(depot *d)
 
 PAWL_TEST(a_server_that_becomes_read_only_is_waited_for)
 {
-    depot *d = usual();
+    delivery_fixture *d = open_usual();
 
-    depot_send(d, "peer", "ok", "1");
-    depot_until(d, 1, PAWL_STATE_DONE);
+    delivery_send(d, "peer", "ok", "1");
+    delivery_until(d, 1, PAWL_STATE_DONE);
     refuse_claims(d);
-    depot_send(d, "peer", "ok", "2");
+    delivery_send(d, "peer", "ok", "2");
     while (!log_capture_has(&d->log, PAWL_LOG_WARNING, "the server is a standby"))
-        depot_turns(d, 1);
+        delivery_turns(d, 1);
     fixture_exec(d->f, fixture_is_postgres(d->f) ? "DROP TRIGGER standby ON {claim}"
                                                  : "DROP TRIGGER standby");
-    depot_until(d, 2, PAWL_STATE_DONE); /* the failover is over */
+    delivery_until(d, 2, PAWL_STATE_DONE); /* the failover is over */
     assert_true(log_capture_has(&d->log, PAWL_LOG_INFO, "answers again"));
 }
 
 PAWL_TEST(bad_options_are_refused)
 {
-    depot *d = depot_open(NULL);
+    delivery_fixture *d = delivery_open(NULL);
     pawl_delivery_options bad[9];
     pawl_error err = PAWL_ERROR_INIT;
     pawl_delivery *none = NULL;

@@ -1,7 +1,7 @@
 /* tests/delivery/fault_test.c - the Nth call of the database fails, its answer perhaps lost, or the
  * Nth allocation: all is sent in the end, and nothing stays leased.
  */
-#include "depot.h"
+#include "delivery_fixture.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 #define MESSAGES 6
 #define STEPS_MAX 1000
 
-static int how_to_fail(const depot *d, long nth)
+static int how_to_fail(const delivery_fixture *d, long nth)
 {
 #if PAWL_TEST_SQLITE
     if (!fixture_is_postgres(d->f))
@@ -26,22 +26,22 @@ static int how_to_fail(const depot *d, long nth)
 }
 
 /* Everything delivered though one call fails; false: so many calls are not made. */
-static bool survive(depot *d, failing_kind kind, long nth)
+static bool survive(delivery_fixture *d, failing_kind kind, long nth)
 {
     pawl_error err = PAWL_ERROR_INIT;
-    int64_t before = depot_count(d, PAWL_STATE_DONE);
+    int64_t before = delivery_count(d, PAWL_STATE_DONE);
     bool reached = false;
 
     for (int i = 0; i < MESSAGES; i++)
-        depot_send(d, i % 2 ? "peer" : "moody", "ok", "1");
+        delivery_send(d, i % 2 ? "peer" : "moody", "ok", "1");
     failing_arm(kind, nth, kind == FAILING_SQL ? how_to_fail(d, nth) : 0);
     for (int i = 0; i < STEPS_MAX; i++) {
         assert_ok(pawl_delivery_step(d->delivery, 20, NULL, &err), &err);
         failing_pause();
-        bool all = depot_count(d, PAWL_STATE_DONE) == before + MESSAGES;
+        bool all = delivery_count(d, PAWL_STATE_DONE) == before + MESSAGES;
         if (all && !failing_happened())
             break;
-        if (all && depot_leased(d) == 0) {
+        if (all && delivery_leased(d) == 0) {
             reached = true;
             break;
         }
@@ -49,8 +49,8 @@ static bool survive(depot *d, failing_kind kind, long nth)
         failing_resume();
     }
     failing_disarm();
-    assert_int_equal(before + MESSAGES, depot_count(d, PAWL_STATE_DONE));
-    assert_int_equal(0, depot_leased(d));
+    assert_int_equal(before + MESSAGES, delivery_count(d, PAWL_STATE_DONE));
+    assert_int_equal(0, delivery_leased(d));
     return reached;
 }
 
@@ -59,14 +59,14 @@ static void survive_all(failing_kind kind, long every)
     long nth;
 
     failing_prepare();
-    depot *d = depot_open(NULL);
+    delivery_fixture *d = delivery_open(NULL);
     d->options.log.write = NULL; /* the memory of the test's own log would fail, too */
-    depot_start(d);
+    delivery_start(d);
     for (nth = 1; survive(d, kind, nth); nth += test_stride(every))
         ;
     assert_true(nth > 10);
     printf("# %ld calls\n", nth);
-    kit_check(d->f);
+    queue_check(d->f);
 }
 
 PAWL_TEST(a_call_that_fails_costs_nothing_but_time)

@@ -1,16 +1,16 @@
 /* tests/delivery/refused_test.c - a result that the database refuses for good stops nothing else.
  */
-#include "depot.h"
+#include "delivery_fixture.h"
 
 #define MESSAGES 6
 
 /* Send MESSAGES of a topic; the database will not let the one in the middle end. */
-static pawl_work_id send_one_refused(depot *d, const char *topic)
+static pawl_work_id send_one_refused(delivery_fixture *d, const char *topic)
 {
     pawl_work_id id = {0};
 
     for (int i = 0; i < MESSAGES; i++) {
-        pawl_work_id sent = depot_send(d, "peer", topic, "1");
+        pawl_work_id sent = delivery_send(d, "peer", topic, "1");
         if (i == MESSAGES / 2)
             id = sent;
     }
@@ -18,61 +18,61 @@ static pawl_work_id send_one_refused(depot *d, const char *topic)
     return id;
 }
 
-static depot *usual(void)
+static delivery_fixture *open_usual(void)
 {
-    depot *d = depot_open(NULL);
+    delivery_fixture *d = delivery_open(NULL);
 
-    depot_start(d);
+    delivery_start(d);
     return d;
 }
 
 PAWL_TEST(an_acknowledgement_that_is_refused_stops_no_other)
 {
-    depot *d = usual();
+    delivery_fixture *d = open_usual();
     pawl_work_id id = send_one_refused(d, "ok");
 
-    depot_until(d, MESSAGES - 1, PAWL_STATE_DONE);
-    depot_send(d, "peer", "ok", "later");
-    depot_until(d, MESSAGES, PAWL_STATE_DONE);
+    delivery_until(d, MESSAGES - 1, PAWL_STATE_DONE);
+    delivery_send(d, "peer", "ok", "later");
+    delivery_until(d, MESSAGES, PAWL_STATE_DONE);
     assert_int_equal(PAWL_STATE_IN_PROGRESS, fixture_state(d->f, id));
     assert_int_equal(1, log_capture_times(&d->log, "was refused by the database"));
-    kit_check(d->f);
+    queue_check(d->f);
 }
 
 PAWL_TEST(a_failure_that_is_refused_stops_no_other)
 {
-    depot *d = usual();
+    delivery_fixture *d = open_usual();
     pawl_work_id id = send_one_refused(d, "refuse");
 
-    depot_until(d, MESSAGES - 1, PAWL_STATE_FAILED);
-    depot_send(d, "peer", "ok", "later");
-    depot_until(d, 1, PAWL_STATE_DONE);
+    delivery_until(d, MESSAGES - 1, PAWL_STATE_FAILED);
+    delivery_send(d, "peer", "ok", "later");
+    delivery_until(d, 1, PAWL_STATE_DONE);
     assert_int_equal(PAWL_STATE_IN_PROGRESS, fixture_state(d->f, id));
     assert_int_equal(1, log_capture_times(&d->log, "was refused by the database"));
-    kit_check(d->f);
+    queue_check(d->f);
 }
 
 PAWL_TEST(an_answer_that_is_refused_is_left_out)
 {
-    depot *d = usual();
-    pawl_work_id id = depot_send(d, "peer", "ok", "1");
+    delivery_fixture *d = open_usual();
+    pawl_work_id id = delivery_send(d, "peer", "ok", "1");
     size_t size = 0;
 
     fixture_refuse(d->f, "outcome", "INSERT", "NEW.output IS NOT NULL");
-    depot_until(d, 1, PAWL_STATE_DONE);
-    (void)pawl_message_output(kit_get(d->f, id), &size);
+    delivery_until(d, 1, PAWL_STATE_DONE);
+    (void)pawl_message_output(queue_get(d->f, id), &size);
     assert_int_equal(0, size);
     assert_int_equal(1, log_capture_times(&d->log, "was refused by the database"));
 }
 
 PAWL_TEST(an_error_text_that_is_refused_is_left_out)
 {
-    depot *d = usual();
-    pawl_work_id id = depot_send(d, "peer", "error", "1");
+    delivery_fixture *d = open_usual();
+    pawl_work_id id = delivery_send(d, "peer", "error", "1");
 
     fixture_refuse(d->f, "queue", "UPDATE", "NEW.last_error IS NOT NULL");
-    depot_settle(d);
-    assert_int_equal(1, pawl_message_retries(kit_get(d->f, id)));
-    assert_null(pawl_message_last_error(kit_get(d->f, id)));
+    delivery_settle(d);
+    assert_int_equal(1, pawl_message_retries(queue_get(d->f, id)));
+    assert_null(pawl_message_last_error(queue_get(d->f, id)));
     assert_int_equal(1, log_capture_times(&d->log, "was refused by the database"));
 }

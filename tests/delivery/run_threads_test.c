@@ -1,115 +1,115 @@
 /* tests/delivery/run_threads_test.c - a delivery that runs: woken, loaded, stopped. */
-#include "depot.h"
+#include "delivery_fixture.h"
 
 static const fixture_options real = {.real_clock = true};
 
-static void stop(depot *d)
+static void stop_delivery(delivery_fixture *d)
 {
     pawl_delivery_stop(d->delivery);
-    assert_ok(depot_join(d), &d->err);
-    assert_int_equal(0, depot_leased(d));
-    kit_check(d->f);
+    assert_ok(delivery_join(d), &d->err);
+    assert_int_equal(0, delivery_leased(d));
+    queue_check(d->f);
 }
 
 PAWL_TEST(a_message_for_somebody_new_wakes_it)
 {
-    depot *d = depot_open(&real);
-    pawl_outgoing later = kit_message("ok", "later");
+    delivery_fixture *d = delivery_open(&real);
+    pawl_outgoing later = queue_message("ok", "later");
 
-    depot_start(d);
-    depot_run(d);
-    depot_send(d, "peer", "ok", "1");
-    depot_expect(d, 1, PAWL_STATE_DONE);
+    delivery_start(d);
+    delivery_run(d);
+    delivery_send(d, "peer", "ok", "1");
+    delivery_expect(d, 1, PAWL_STATE_DONE);
     for (int i = 0; i < 10; i++) {
-        depot_send(d, i % 2 ? "other" : "narrow", "ok", "2");
-        depot_expect(d, 2 + i, PAWL_STATE_DONE);
+        delivery_send(d, i % 2 ? "other" : "narrow", "ok", "2");
+        delivery_expect(d, 2 + i, PAWL_STATE_DONE);
     }
     later.destination = "moody";
     later.delay_ms = 150;
-    kit_send(d->f, &later);
-    depot_expect(d, 12, PAWL_STATE_DONE);
-    stop(d);
+    queue_send(d->f, &later);
+    delivery_expect(d, 12, PAWL_STATE_DONE);
+    stop_delivery(d);
 }
 
 PAWL_TEST(one_dead_and_one_slow_hold_up_nobody)
 {
     static const char *const names[] = {"peer", "other", "moody", "narrow", "dead"};
-    depot *d = depot_open(&real);
+    delivery_fixture *d = delivery_open(&real);
 
-    depot_start(d);
-    depot_run(d);
+    delivery_start(d);
+    delivery_run(d);
     for (int i = 0; i < 200; i++) {
         const char *name = names[i % (int)COUNT_OF(names)];
-        depot_send(d, name, i % 5 == 3 ? "hold" : "ok", "x");
+        delivery_send(d, name, i % 5 == 3 ? "hold" : "ok", "x");
     }
-    depot_expect(d, 120, PAWL_STATE_DONE);
-    assert_int_equal(2, depot_stats(d, "narrow").in_flight);
+    delivery_expect(d, 120, PAWL_STATE_DONE);
+    assert_int_equal(2, delivery_stats(d, "narrow").in_flight);
     peer_release(d->peer);
-    depot_expect(d, 160, PAWL_STATE_DONE);
-    stop(d);
-    assert_int_equal(40, depot_count(d, PAWL_STATE_READY));
+    delivery_expect(d, 160, PAWL_STATE_DONE);
+    stop_delivery(d);
+    assert_int_equal(40, delivery_count(d, PAWL_STATE_READY));
 }
 
 PAWL_TEST(stopped_under_load_it_leaves_nothing_leased_and_counts_nothing)
 {
-    depot *d = depot_open(&real);
+    delivery_fixture *d = delivery_open(&real);
 
     d->options.grace_ms = 0;
-    depot_start(d);
-    depot_run(d);
+    delivery_start(d);
+    delivery_run(d);
     for (int i = 0; i < 60; i++)
-        depot_send(d, i % 2 ? "peer" : "narrow", i % 2 ? "ok" : "hold", "x");
+        delivery_send(d, i % 2 ? "peer" : "narrow", i % 2 ? "ok" : "hold", "x");
     until(peer_held(d->peer) >= 1);
-    stop(d); /* with sends that would never end */
+    stop_delivery(d); /* with sends that would never end */
     assert_true(fixture_count(d->f, "SELECT count(*) FROM {message} WHERE state = 0") >= 30);
     assert_int_equal(0, fixture_count(d->f, "SELECT count(*) FROM {message} WHERE retries <> 0"));
     /* and again, by the same */
     peer_release(d->peer);
-    depot_run(d);
-    depot_expect(d, 60, PAWL_STATE_DONE);
-    stop(d);
+    delivery_run(d);
+    delivery_expect(d, 60, PAWL_STATE_DONE);
+    stop_delivery(d);
 }
 
 PAWL_TEST(within_the_grace_sends_may_end)
 {
-    depot *d = depot_open(&real);
+    delivery_fixture *d = delivery_open(&real);
 
-    depot_start(d);
-    depot_run(d);
-    depot_send(d, "peer", "hold", "x");
+    delivery_start(d);
+    delivery_run(d);
+    delivery_send(d, "peer", "hold", "x");
     until(peer_held(d->peer) >= 1);
     pawl_delivery_stop(d->delivery);
     peer_release(d->peer);
-    assert_ok(depot_join(d), &d->err);
-    assert_int_equal(1, depot_count(d, PAWL_STATE_DONE));
+    assert_ok(delivery_join(d), &d->err);
+    assert_int_equal(1, delivery_count(d, PAWL_STATE_DONE));
 }
 
 PAWL_TEST(it_runs_once_at_a_time)
 {
-    depot *d = depot_open(&real);
+    delivery_fixture *d = delivery_open(&real);
     pawl_error err = PAWL_ERROR_INIT;
 
-    depot_start(d);
-    depot_run(d);
-    depot_send(d, "peer", "ok", "x");
-    depot_expect(d, 1, PAWL_STATE_DONE);
+    delivery_start(d);
+    delivery_run(d);
+    delivery_send(d, "peer", "ok", "x");
+    delivery_expect(d, 1, PAWL_STATE_DONE);
     assert_int_equal(PAWL_E_MISUSE, pawl_delivery_run(d->delivery, &err));
     assert_int_equal(PAWL_E_MISUSE, pawl_delivery_step(d->delivery, 0, NULL, &err));
-    stop(d);
+    stop_delivery(d);
 }
 
 /* With a send that gets no answer, while every write of the database waits for a lock. */
 static void expect_behind_a_lock(int64_t timeout_ms, const char *text)
 {
-    depot *d = depot_open(&real);
+    delivery_fixture *d = delivery_open(&real);
     pawl_service_options like = PAWL_SERVICE_OPTIONS_INIT;
 
     like.timeout_ms = timeout_ms;
-    depot_map(d, &like);
+    delivery_map(d, &like);
     d->options.lease_ms = 3000; /* the renewal after a second meets the lock */
-    depot_start(d);
-    depot_run(d);
-    depot_send(d, "peer", "hold", "x");
+    delivery_start(d);
+    delivery_run(d);
+    delivery_send(d, "peer", "hold", "x");
     until(peer_held(d->peer) >= 1);
     if (fixture_is_postgres(d->f)) {
         fixture_tx_exec(d->f, 0, "BEGIN");
@@ -120,7 +120,7 @@ static void expect_behind_a_lock(int64_t timeout_ms, const char *text)
     bool logged = log_capture_await(&d->log, PAWL_LOG_WARNING, text, 15);
     fixture_tx_exec(d->f, 0, "ROLLBACK");
     peer_release(d->peer);
-    stop(d);
+    stop_delivery(d);
     if (!logged)
         test_fail("the send did not end while the database was slow");
 }

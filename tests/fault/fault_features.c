@@ -2,7 +2,7 @@
 #include "fault_run.h"
 
 #define SOURCE "shop"
-#define TIMER kit_id(77)
+#define TIMER queue_id(77)
 
 #define COUNT_WHERE(condition) "SELECT count(*) FROM {message} WHERE " condition
 #define RECORD_IS(id, state)                                                                       \
@@ -22,7 +22,7 @@ static bool is_new_delivery(const scenario *s)
 
 static pawl_status receive_atomic(scenario *s, size_t *ret_changed, pawl_error *err)
 {
-    pawl_outgoing next = kit_message("life", "1");
+    pawl_outgoing next = queue_message("life", "1");
     uint8_t hash[PAWL_HASH_SIZE];
     pawl_status st = pawl_inbox_hash("payload", 7, hash, err);
 
@@ -111,11 +111,11 @@ const scenario_list fault_inbox = {inbox_steps, "1:0/0"};
 
 static pawl_status schedule_timers(scenario *s, size_t *ret_changed, pawl_error *err)
 {
-    pawl_outgoing batch[2] = {kit_message("timers", "a"), kit_message("timers", "b")};
+    pawl_outgoing batch[2] = {queue_message("timers", "a"), queue_message("timers", "b")};
 
     (void)ret_changed;
     batch[0].id = TIMER;
-    batch[1].id = kit_id(78);
+    batch[1].id = queue_id(78);
     batch[0].correlation_id = "1";
     batch[1].correlation_id = "2";
     batch[0].delay_ms = batch[1].delay_ms = DAY_MS;

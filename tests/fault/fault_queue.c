@@ -95,9 +95,9 @@ static pawl_status send_one(scenario *s, size_t *ret_changed, pawl_error *err)
 
 static pawl_outgoing effect_message(const char *number)
 {
-    pawl_outgoing m = kit_message("effect", number);
+    pawl_outgoing m = queue_message("effect", number);
 
-    m.id = kit_id(number[0]);
+    m.id = queue_id(number[0]);
     m.correlation_id = number;
     return m;
 }
@@ -119,7 +119,7 @@ static pawl_status claim_for_effect(scenario *s, size_t *ret_changed, pawl_error
     (void)ret_changed;
     only.topics = &topic;
     only.topic_count = 1;
-    pawl_status st = pawl_queue_claim(s->store, kit_owner(1), HOUR_MS, 1, &only, &list, err);
+    pawl_status st = pawl_queue_claim(s->store, queue_owner(1), HOUR_MS, 1, &only, &list, err);
     pawl_messages_free(list);
     return st;
 }
@@ -127,7 +127,7 @@ static pawl_status claim_for_effect(scenario *s, size_t *ret_changed, pawl_error
 static pawl_status commit_effect_once(scenario *s, size_t *ret_changed, pawl_error *err)
 {
     pawl_outgoing next = effect_message("9");
-    pawl_status st = pawl_message_begin(s->store, kit_owner(1), s->held[8], &s->tx, err);
+    pawl_status st = pawl_message_begin(s->store, queue_owner(1), s->held[8], &s->tx, err);
 
     (void)ret_changed;
     next.delay_ms = 100 * DAY_MS;
@@ -147,7 +147,7 @@ static pawl_status commit_effect_once(scenario *s, size_t *ret_changed, pawl_err
 static pawl_status report_progress(scenario *s, size_t *ret_changed, pawl_error *err)
 {
     (void)ret_changed;
-    return pawl_queue_progress(s->store, kit_owner(1), s->held[2], "half", err);
+    return pawl_queue_progress(s->store, queue_owner(1), s->held[2], "half", err);
 }
 
 static pawl_status pause_topic(scenario *s, size_t *ret_changed, pawl_error *err)
@@ -175,7 +175,7 @@ static pawl_status keep_dead_letters(scenario *s, size_t *ret_changed, pawl_erro
 static pawl_status claim_dead_letters(scenario *s, size_t *ret_changed, pawl_error *err)
 {
     pawl_messages *list = NULL;
-    pawl_status st = pawl_dead_claim(s->store, kit_owner(1), HOUR_MS, 10, NULL, &list, err);
+    pawl_status st = pawl_dead_claim(s->store, queue_owner(1), HOUR_MS, 10, NULL, &list, err);
 
     (void)ret_changed;
     pawl_messages_free(list);
@@ -192,7 +192,7 @@ static pawl_status end_dead_letter(scenario *s, size_t *ret_changed, pawl_error 
     pawl_held item = {s->held[6].id, s->dead_fence};
 
     (void)ret_changed;
-    return pawl_dead_done(s->store, kit_owner(1), &item, 1, NULL, err);
+    return pawl_dead_done(s->store, queue_owner(1), &item, 1, NULL, err);
 }
 
 static pawl_status retry_dead_letter(scenario *s, size_t *ret_changed, pawl_error *err)
@@ -200,7 +200,7 @@ static pawl_status retry_dead_letter(scenario *s, size_t *ret_changed, pawl_erro
     pawl_held item = {s->held[4].id, s->dead_fence};
 
     (void)ret_changed;
-    return pawl_dead_retry(s->store, kit_owner(1), &item, 1, "again", PAWL_DELAY_BY_POLICY, NULL,
+    return pawl_dead_retry(s->store, queue_owner(1), &item, 1, "again", PAWL_DELAY_BY_POLICY, NULL,
                            err);
 }
 
@@ -213,7 +213,7 @@ static pawl_status run_lease(scenario *s, size_t *ret_changed, pawl_error *err)
 
     (void)ret_changed;
     options.by_steps = true;
-    options.owner = kit_owner(1);
+    options.owner = queue_owner(1);
     options.owner_name = "runner";
     pawl_status st = pawl_lease_runner_start(s->store, "run", &options, &runner, err);
     if (st == PAWL_OK)
@@ -253,11 +253,11 @@ static pawl_status read_messages(scenario *s, size_t *ret_changed, pawl_error *e
     pawl_messages_free(list);
     list = NULL;
     if (st == PAWL_OK)
-        st = pawl_outbox_find(s->store, kit_id(3), &list, err);
+        st = pawl_outbox_find(s->store, queue_id(3), &list, err);
     pawl_messages_free(list);
     list = NULL;
     if (st == PAWL_OK)
-        st = pawl_queue_held(s->store, kit_owner(1), &list, err);
+        st = pawl_queue_held(s->store, queue_owner(1), &list, err);
     pawl_messages_free(list);
     if (st == PAWL_OK)
         st = pawl_outbox_stats(s->store, &stats, err);

@@ -136,7 +136,7 @@ static void send_topics(stepped_worker *l)
     pawl_error err = PAWL_ERROR_INIT;
 
     for (size_t i = 0; i < COUNT_OF(topics); i++) {
-        pawl_outgoing message = kit_message(topics[i], "x");
+        pawl_outgoing message = queue_message(topics[i], "x");
         message.correlation_id = topics[i];
         assert_ok(pawl_outbox_enqueue(l->store, &message, NULL, &err), &err);
     }
@@ -150,7 +150,7 @@ static void check_stepped(stepped_worker *l)
                      "SELECT %s FROM (SELECT correlation_id || ':' || state AS one"
                      " FROM {message} ORDER BY correlation_id) AS list",
                      fixture_is_postgres(l->f) ? "string_agg(one, ' ')" : "group_concat(one, ' ')");
-    pawl_worker_stats stats = workshop_stats(l->worker);
+    pawl_worker_stats stats = worker_stats(l->worker);
 
     if (!end || strcmp(end, expected) != 0)
         test_fail("it ended with \"%s\" after %s failed, not with \"%s\"", end ? end : "",
@@ -163,7 +163,7 @@ static void check_stepped(stepped_worker *l)
     if (stats.lost > l->effect_lost)
         test_fail("%d results were lost after %s failed", (int)stats.lost, failing_where());
     assert_int_equal(0, stats.in_hand);
-    workshop_check_nothing_held(l->f);
+    worker_check_nothing_held(l->f);
 }
 
 /* However the test ends. */
@@ -265,7 +265,7 @@ static void begin_running(running_worker *l, fixture *f)
     scenario_clean(f);
     assert_ok(pawl_store_open(fixture_url(f), &opts, &l->store, &err), &err);
     for (int i = 0; i < MESSAGES; i++)
-        messages[i] = kit_message("run", "x");
+        messages[i] = queue_message("run", "x");
     assert_ok(pawl_outbox_enqueue_batch(l->store, messages, MESSAGES, sent, &err), &err);
     l->first = sent[0].work_id.value;
 }
@@ -283,7 +283,7 @@ static void finish_running(running_worker *l)
             test_fail("message %d was lost after %s failed", i, failing_where());
     assert_int_equal(MESSAGES, fixture_count(l->f, "SELECT count(*) FROM {outcome}"
                                                    " WHERE state = 2"));
-    workshop_check_nothing_held(l->f);
+    worker_check_nothing_held(l->f);
     test_defer_cancel(l);
     free_running(l);
 }
@@ -304,7 +304,7 @@ bool fault_worker_run(fixture *f, long nth)
         test_fail("the worker answered %s, and the error says \"%s\"", pawl_status_name(st),
                   err.message);
     if (st == PAWL_OK)
-        workshop_check_nothing_held(f);
+        worker_check_nothing_held(f);
     finish_running(&l);
     return failed;
 }

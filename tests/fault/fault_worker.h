@@ -9,7 +9,7 @@
 #define PAWL_FAULT_WORKER_H
 
 #include "failing.h"
-#include "workshop.h"
+#include "worker_fixture.h"
 
 /* What was seen of it, over all runs. */
 typedef struct worker_points {

@@ -93,8 +93,8 @@ static pawl_status schedule_timers(pawl_scheduler *scheduler, pawl_error *err)
     pawl_outgoing batch[TIMERS];
 
     for (int i = 0; i < TIMERS; i++) {
-        batch[i] = kit_message("t", "x");
-        batch[i].id = kit_id(i + 1);
+        batch[i] = queue_message("t", "x");
+        batch[i].id = queue_id(i + 1);
     }
     return pawl_timer_schedule_batch(scheduler, batch, TIMERS, NULL, err);
 }
@@ -107,7 +107,7 @@ static pawl_status read_timers(pawl_scheduler *scheduler, pawl_error *err)
     pawl_messages_free(list);
     list = NULL;
     if (st == PAWL_OK)
-        st = pawl_timer_get(scheduler, kit_id(1), &list, err);
+        st = pawl_timer_get(scheduler, queue_id(1), &list, err);
     pawl_messages_free(list);
     return st;
 }

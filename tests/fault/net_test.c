@@ -91,7 +91,7 @@ PAWL_TEST(an_envelope_survives_every_failing_allocation)
     fail_each(travel, NULL);
 }
 
-static pawl_status answer(void *context, pawl_error *err)
+static pawl_status answer_later(void *context, pawl_error *err)
 {
     pawl_ack_content content = PAWL_ACK_CONTENT_INIT;
     pawl_ack *given = NULL, *taken = NULL;
@@ -114,7 +114,7 @@ static pawl_status answer(void *context, pawl_error *err)
 
 PAWL_TEST(an_acknowledgement_survives_every_failing_allocation)
 {
-    fail_each(answer, NULL);
+    fail_each(answer_later, NULL);
 }
 
 static pawl_status map(void *context, pawl_error *err)
@@ -141,7 +141,7 @@ PAWL_TEST(the_service_map_survives_every_failing_allocation)
     fail_each(map, NULL);
 }
 
-static void ignore(void *context, const pawl_send_outcome *outcome)
+static void ignore_outcome(void *context, const pawl_send_outcome *outcome)
 {
     (void)outcome;
     ++*(int *)context;
@@ -168,7 +168,7 @@ static pawl_status post(void *context, pawl_error *err)
     request.service = what->service;
     request.envelope = what->envelope;
     if (st == PAWL_OK) {
-        st = pawl_carrier_send(carrier, &request, ignore, &ended, NULL, err);
+        st = pawl_carrier_send(carrier, &request, ignore_outcome, &ended, NULL, err);
         begun = st == PAWL_OK;
     }
     pawl_carrier_close(carrier);

@@ -105,25 +105,25 @@ PAWL_TEST_ON(postgres, a_claim_that_is_committed_after_the_stop_is_given_back)
     const char *schema = fixture_store_options(f)->schema;
     for (int i = 0; i < PAWL_CHORE_COUNT; i++)
         options.chore_every_ms[i] = 0;
-    pawl_worker *worker = workshop_worker(f, &options);
-    workshop_handle(worker, "topic", recorder_handle, &record);
+    pawl_worker *worker = worker_open(f, &options);
+    worker_handle(worker, "topic", recorder_handle, &record);
     pawl_work_id id = fixture_send(f, "topic", "x");
 
     /* The claim waits at its last write, and its connection is cut. */
     fixture_tx_exec(f, 0, "BEGIN");
     fixture_tx_exec(f, 0, "LOCK TABLE {claim} IN SHARE MODE");
-    running *run = workshop_run(worker);
+    running *run = worker_run(worker);
     int backend = fixture_await_blocked(f, "claim_batch");
     pawl_worker_stop(worker);
     assert_true(failing_cut_last(backend));
     /* The worker has asked for it, in vain: only now is it committed. */
     until(fixture_count(f, "SELECT count(*)" BACKENDS "state = 'idle'", schema, "held") > 0);
     fixture_tx_exec(f, 0, "COMMIT");
-    assert_ok(workshop_join(run), &run->err);
+    assert_ok(worker_join(run), &run->err);
     fixture_await_backend_end(f, backend);
-    assert_int_equal(1, workshop_stats(worker).released);
+    assert_int_equal(1, worker_stats(worker).released);
     assert_int_equal(0, record.calls);
     assert_int_equal(PAWL_STATE_READY, fixture_state(f, id));
-    workshop_check_nothing_held(f);
+    worker_check_nothing_held(f);
 }
 #endif

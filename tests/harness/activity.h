@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "environment.h"
+#include "test_environment.h"
 
 #define ACTIVITY_PATIENCE_MS 60000
 

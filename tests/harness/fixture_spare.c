@@ -45,7 +45,7 @@ static void drop_spares(void)
 }
 
 /* How the fixture's schema looks; NULL if that cannot be found out. malloc'd. */
-static char *look(fixture *f)
+static char *describe_schema(fixture *f)
 {
     const char *path = PAWL_TEST_HARNESS_DIR "/schema_looks.sql";
     char message[512];
@@ -93,7 +93,7 @@ void fixture_spare_note(fixture *f)
     if (!f->is_postgres)
         return;
     fixture_own_handle(f);
-    f->looks = look(f);
+    f->looks = describe_schema(f);
     if (!was_open) /* the test may be about to kill the server */
         fixture_reconnect(f);
 }
@@ -108,7 +108,7 @@ bool fixture_spare_give(fixture *f)
         f->own = f->engine->open(f->target, message);
     if (!f->own || !empty(f, f->looks))
         return false;
-    char *looks = look(f);
+    char *looks = describe_schema(f);
     bool same = looks && strcmp(looks, f->looks) == 0;
     free(looks);
     if (!same)

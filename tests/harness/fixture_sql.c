@@ -147,8 +147,8 @@ const char *fixture_expand(fixture *f, const char *sql)
 }
 
 /* Format, then expand. */
-static const char *prepare(fixture *f, const char *format, va_list arguments) PAWL_PRINTF(2, 0);
-static const char *prepare(fixture *f, const char *format, va_list arguments)
+static const char *prepare_sql(fixture *f, const char *format, va_list arguments) PAWL_PRINTF(2, 0);
+static const char *prepare_sql(fixture *f, const char *format, va_list arguments)
 {
     char *sql = NULL;
     const char *expanded;
@@ -165,7 +165,7 @@ static const char *prepare(fixture *f, const char *format, va_list arguments)
     do {                                                                                           \
         va_list arguments;                                                                         \
         va_start(arguments, format);                                                               \
-        result = prepare((f), format, arguments);                                                  \
+        result = prepare_sql((f), format, arguments);                                              \
         va_end(arguments);                                                                         \
         result = fixture_run((f), (h), result);                                                    \
     } while (0)
@@ -211,7 +211,7 @@ bool fixture_refuses(fixture *f, const char *sql, ...)
     bool done;
 
     va_start(arguments, sql);
-    expanded = prepare(f, sql, arguments);
+    expanded = prepare_sql(f, sql, arguments);
     va_end(arguments);
     fixture_run(f, fixture_own_handle(f), f->engine->begin);
     done = f->engine->run(f->own, expanded, NULL, message);

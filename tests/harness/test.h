@@ -14,7 +14,7 @@
 #include <pawl/pawl.h>
 
 #include "activity.h"
-#include "environment.h"
+#include "test_environment.h"
 
 #ifdef __clang_analyzer__ /* which does not see that cmocka's leave the test */
 #undef assert_non_null

@@ -1,8 +1,8 @@
 /* tests/jobs/broken_test.c - what is broken on purpose must be found, or the months prove nothing.
  */
 #include "campaign.h"
-#include "kit.h"
-#include "play.h"
+#include "queue_fixture.h"
+#include "simulation.h"
 #include "test.h"
 
 #define MONTHS 6
@@ -72,8 +72,8 @@ PAWL_TEST(every_broken_store_is_found)
 
         if (!sql)
             continue;
-        campaign c = {.play = play_month,
-                      .context = play_months_new(MEAN_STEP_MS, sql),
+        campaign c = {.play = simulate_month,
+                      .context = simulation_months_new(MEAN_STEP_MS, sql),
                       .first_seed = 1,
                       .count = MONTHS};
         campaign_expect_finding(&c, how->what);

@@ -1,6 +1,6 @@
 /* tests/jobs/down_test.c - two leaders, a week without a scheduler, a clock that is set back. */
-#include "job_kit.h"
-#include "seam.h"
+#include "job_fixture.h"
+#include "race_window.h"
 
 #define WEEK_MS (7 * DAY_MS)
 
@@ -116,9 +116,9 @@ PAWL_TEST(who_read_before_another_wrote_makes_no_slot_again)
     job_put(f, &job);
     job_tick(f);
     fixture_advance(f, MINUTE_MS);
-    seam_arm(tick_too, &o);
+    race_window_arm(tick_too, &o);
     pawl_status st = pawl_job_tick(fixture_store(f), &result, &err);
-    bool paused = seam_disarm();
+    bool paused = race_window_disarm();
     assert_ok(st, &err);
     assert_true(paused);
     assert_int_equal(0, result.runs);
@@ -127,7 +127,7 @@ PAWL_TEST(who_read_before_another_wrote_makes_no_slot_again)
     assert_int_equal(1, job_after(f, MINUTE_MS).runs);
 }
 
-static void change(void *context)
+static void change_job(void *context)
 {
     pawl_job_definition job = job_define("both", "0 * * * *");
 
@@ -142,9 +142,9 @@ PAWL_TEST(who_read_before_the_job_was_changed_writes_nothing_of_it)
     job_add(f, "both", "* * * * *");
     job_tick(f);
     fixture_advance(f, MINUTE_MS);
-    seam_arm(change, f);
+    race_window_arm(change_job, f);
     pawl_status st = pawl_job_tick(fixture_store(f), NULL, &err);
-    bool paused = seam_disarm();
+    bool paused = race_window_disarm();
     assert_ok(st, &err);
     assert_true(paused);
     assert_string_equal("", job_story(f, "both"));

@@ -3,8 +3,8 @@
 #include <stdio.h>
 
 #include "campaign.h"
-#include "kit.h"
-#include "play.h"
+#include "queue_fixture.h"
+#include "simulation.h"
 #include "test.h"
 
 #define REDUCED 1
@@ -29,12 +29,12 @@ PAWL_TEST(a_month_with_three_schedulers_has_every_slot_once)
     bool postgres = test_on_postgres();
     long step_ms =
         test_choose(postgres ? REDUCED_STEP_POSTGRES_MS : REDUCED_STEP_SQLITE_MS, MEAN_STEP_MS);
-    play_months *months = play_months_new(step_ms, NULL);
+    simulated_months *months = simulation_months_new(step_ms, NULL);
     const coverage *c = &months->p.covered;
     campaign all;
 
     campaign_init(&all, "PAWL_JOBS", REDUCED, postgres ? WHOLE_POSTGRES : WHOLE_SQLITE);
-    all.play = play_month;
+    all.play = simulate_month;
     all.context = months;
     campaign_expect_nothing(&all);
     printf("# %" PRIu64 " months: %" PRId64 " looks (%" PRId64 " paused, %" PRId64

@@ -11,8 +11,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "child.h"
-#include "job_kit.h"
+#include "child_process.h"
+#include "job_fixture.h"
 
 #define SCHEDULERS 3
 #define PATIENCE_MS 120000
@@ -25,16 +25,16 @@ typedef struct scheduler {
     bool ready;
 } scheduler;
 
-typedef struct play {
+typedef struct simulation {
     fixture *f;
     scheduler schedulers[SCHEDULERS];
     unsigned random;
     long killed, stopped, writing;
-} play;
+} simulation;
 
 static void end_all(void *argument)
 {
-    play *p = argument;
+    simulation *p = argument;
 
     for (int i = 0; i < SCHEDULERS; i++)
         child_end(&p->schedulers[i].process);
@@ -51,7 +51,7 @@ static void hear(void *context, const char *line)
 }
 
 /* Until it has answered everything it was told. */
-static void await(scheduler *s)
+static void await_answer(scheduler *s)
 {
     int64_t end_ms = test_clock_ms() + PATIENCE_MS;
 
@@ -64,7 +64,7 @@ static void await(scheduler *s)
     }
 }
 
-static void start(play *p, int which)
+static void start_scheduler(simulation *p, int which)
 {
     scheduler *s = &p->schedulers[which];
 
@@ -80,14 +80,14 @@ static void tell(scheduler *s)
 }
 
 /* A moment that nobody can foresee. */
-static void let_some_time_pass(play *p)
+static void let_some_time_pass(simulation *p)
 {
     for (volatile int i = rand_r(&p->random) % 3000000; i > 0; i--)
         continue;
 }
 
 /* SQLite: whoever writes when it is stopped keeps all others waiting. */
-static bool others_can_write(play *p)
+static bool others_can_write(simulation *p)
 {
     pawl_store_options opts = *fixture_store_options(p->f);
     pawl_error err = PAWL_ERROR_INIT;
@@ -102,31 +102,31 @@ static bool others_can_write(play *p)
     return st == PAWL_OK;
 }
 
-static void others_look(play *p, int but)
+static void others_look(simulation *p, int but)
 {
     for (int i = 0; i < SCHEDULERS; i++)
         if (i != but)
             tell(&p->schedulers[i]);
     for (int i = 0; i < SCHEDULERS; i++)
         if (i != but)
-            await(&p->schedulers[i]);
+            await_answer(&p->schedulers[i]);
 }
 
-static void play_round(play *p)
+static void simulation_round(simulation *p)
 {
-    int victim = rand_r(&p->random) % SCHEDULERS;
-    scheduler *s = &p->schedulers[victim];
+    int chosen = rand_r(&p->random) % SCHEDULERS;
+    scheduler *s = &p->schedulers[chosen];
     bool stop = rand_r(&p->random) % 2 == 0;
 
     for (int i = 0; i < SCHEDULERS; i++)
-        await(&p->schedulers[i]);
+        await_answer(&p->schedulers[i]);
     fixture_advance(p->f, SECOND_MS * (1 + rand_r(&p->random) % 5));
     for (int i = 0; i < SCHEDULERS; i++)
         tell(&p->schedulers[i]);
     let_some_time_pass(p);
     child_signal(&s->process, stop ? SIGSTOP : SIGKILL);
     if (!stop) {
-        start(p, victim);
+        start_scheduler(p, chosen);
         p->killed++;
     } else {
         child_await_stopped(&s->process);
@@ -137,17 +137,17 @@ static void play_round(play *p)
         }
     }
     fixture_advance(p->f, SECOND_MS);
-    others_look(p, victim);
+    others_look(p, chosen);
     if (stop)
         child_signal(&s->process, SIGCONT);
-    await(s);
+    await_answer(s);
 }
 
 /* Each second one run, and each run one message. */
-static void check(play *p, int64_t seconds)
+static void check_slots(simulation *p, int64_t seconds)
 {
     pawl_runs *runs = job_runs(p->f, "second");
-    pawl_messages *list = kit_claim(p->f, kit_owner(1), MINUTE_MS, 10000, NULL);
+    pawl_messages *list = queue_claim(p->f, queue_owner(1), MINUTE_MS, 10000, NULL);
 
     assert_int_equal(seconds, pawl_runs_count(runs));
     assert_int_equal(seconds, pawl_messages_count(list));
@@ -161,7 +161,7 @@ static void check(play *p, int64_t seconds)
 
 PAWL_TEST(schedulers_killed_and_stopped_make_each_slot_once)
 {
-    play *p = calloc(1, sizeof *p);
+    simulation *p = calloc(1, sizeof *p);
     pawl_job_definition job = job_define("second", "every 1s");
     long rounds = test_choose(REDUCED, WHOLE);
 
@@ -176,12 +176,12 @@ PAWL_TEST(schedulers_killed_and_stopped_make_each_slot_once)
     job.keep_runs = 100000;
     job_put(p->f, &job);
     for (int i = 0; i < SCHEDULERS; i++)
-        start(p, i);
+        start_scheduler(p, i);
     for (long i = 0; i < rounds; i++)
-        play_round(p);
+        simulation_round(p);
     others_look(p, -1);
     int64_t slots = (fixture_now(p->f).us - FIXTURE_START.us) / 1000000;
-    check(p, slots);
+    check_slots(p, slots);
     long failed = 0;
     for (int i = 0; i < SCHEDULERS; i++)
         failed += p->schedulers[i].failed;

@@ -9,7 +9,7 @@
 
 #include "helper.h"
 
-static bool look(pawl_store *store)
+static bool tick_all(pawl_store *store)
 {
     pawl_job_tick_result result = PAWL_JOB_TICK_RESULT_INIT;
     pawl_error err = PAWL_ERROR_INIT;
@@ -32,7 +32,7 @@ int main(int argc, char **argv)
         return 1;
     helper_say("ready");
     while (read(STDIN_FILENO, &byte, 1) == 1)
-        helper_say(look(store) ? "looked" : "failed");
+        helper_say(tick_all(store) ? "looked" : "failed");
     pawl_store_close(store);
     return 0;
 }

@@ -1,6 +1,6 @@
 /* tests/leases/broken_test.c - what is broken on purpose must be found, or it proves nothing. */
 #include "campaign.h"
-#include "play.h"
+#include "lease_history.h"
 #include "test.h"
 
 #define HISTORIES 200
@@ -63,10 +63,10 @@ static const broken broken_counters[] = {
 
 static void must_be_found(fixture *f, const broken *how)
 {
-    static play p;
-    campaign c = {.play = play_history, .context = &p, .first_seed = 1, .count = HISTORIES};
+    static lease_history p;
+    campaign c = {.play = lease_history_run, .context = &p, .first_seed = 1, .count = HISTORIES};
 
-    play_init(&p, f, how);
+    lease_history_init(&p, f, how);
     campaign_expect_finding(&c, how->what);
 }
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "campaign.h"
-#include "play.h"
+#include "lease_history.h"
 #include "test.h"
 
 #define REDUCED 20
@@ -25,17 +25,17 @@ static void check_coverage(const coverage *c)
 
 PAWL_TEST(random_histories_are_what_the_model_says)
 {
-    static play p;
+    static lease_history p;
     campaign c;
 
-    play_init(&p, fixture_open(NULL), NULL);
+    lease_history_init(&p, fixture_open(NULL), NULL);
     campaign_init(&c, "PAWL_LEASES", REDUCED,
                   fixture_is_postgres(p.f) ? WHOLE_POSTGRES : WHOLE_SQLITE);
-    c.play = play_history;
-    c.report = play_report;
+    c.play = lease_history_run;
+    c.report = lease_history_report;
     c.context = &p;
     campaign_expect_nothing(&c);
-    printf("# %" PRIu64 " histories of %d deeds, 0 differ from the model\n", c.played, PLAY_DEEDS);
+    printf("# %" PRIu64 " histories of %d deeds, 0 differ from the model\n", c.played, LEASE_DEEDS);
     if (c.played > 1)
         check_coverage(&p.covered);
 }

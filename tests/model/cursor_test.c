@@ -37,7 +37,7 @@ typedef struct total {
 } total;
 
 /* The chosen rule keeps its promise in each history. */
-static void keep(const model_world *world, bool never_misses, uint64_t histories)
+static void expect_promise_kept(const model_world *world, bool never_misses, uint64_t histories)
 {
     uint64_t first = test_setting("PAWL_MODEL_SEED", 1);
     total sum = {.histories = test_setting("PAWL_MODEL_HISTORIES", histories)};
@@ -83,43 +83,43 @@ static void lose(model_rule rule, const model_world *world)
 
 PAWL_TEST(nothing_is_passed_over_while_every_transaction_is_waited_for)
 {
-    keep(&quiet, true, 400);
+    expect_promise_kept(&quiet, true, 400);
 }
 
 PAWL_TEST(what_long_transactions_bring_is_found_when_they_end)
 {
-    keep(&busy, false, 400);
+    expect_promise_kept(&busy, false, 400);
 }
 
 PAWL_TEST(threads_that_share_a_cursor_keep_the_promise)
 {
-    keep(&shared, false, 1800); /* rare meetings of threads matter here */
+    expect_promise_kept(&shared, false, 1800); /* rare meetings of threads matter here */
 }
 
 PAWL_TEST(a_clock_that_is_seen_to_step_back_hides_nothing)
 {
-    keep(&stepping, false, 400);
+    expect_promise_kept(&stepping, false, 400);
 }
 
 PAWL_TEST(what_an_unseen_step_of_the_clock_hides_is_found_by_the_sweep)
 {
-    keep(&sweeping, false, 400);
+    expect_promise_kept(&sweeping, false, 400);
 }
 
 PAWL_TEST(nothing_is_passed_over_after_a_failover)
 {
-    keep(&failing, false, 400);
+    expect_promise_kept(&failing, false, 400);
 }
 
 PAWL_TEST(more_transactions_than_a_look_lists_hide_nothing)
 {
     assert_true(history_run(1, RULE_CHOSEN, &crowded).most_running > PAWLI_CURSOR_RUNNING);
-    keep(&crowded, false, 200);
+    expect_promise_kept(&crowded, false, 200);
 }
 
 PAWL_TEST(everything_at_once_keeps_the_promise)
 {
-    keep(&everything, false, 400);
+    expect_promise_kept(&everything, false, 400);
 }
 
 PAWL_TEST(starting_at_the_last_run_at_taken_loses)

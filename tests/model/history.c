@@ -171,7 +171,7 @@ static actor *pick(history *h, int *ret_worker)
     return &h->reaper;
 }
 
-static void step(history *h)
+static void history_step(history *h)
 {
     int number;
     actor *a = pick(h, &number);
@@ -264,7 +264,7 @@ outcome history_run(uint64_t seed, model_rule rule, const model_world *world)
 
     init(&h, seed, rule, world);
     for (int i = 0; i < STEPS && !server_is_full(&h.server); i++)
-        step(&h);
+        history_step(&h);
     drain(&h);
     for (int i = 0; i < THREADS; i++)
         pawli_look_done(&h.workers[i].look);

@@ -4,7 +4,7 @@
 
 #include "cursor.h"
 #include "history.h"
-#include "server.h"
+#include "simulated_server.h"
 
 #define LANES 3
 #define STORES 2

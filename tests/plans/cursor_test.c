@@ -3,7 +3,7 @@
  *
  * The positions are those that the store has learned by claiming through the library.
  */
-#include "kit.h"
+#include "queue_fixture.h"
 
 #if PAWL_TEST_POSTGRES
 #include <libpq-fe.h>
@@ -67,7 +67,7 @@ static void send_many(fixture *f, int count)
     pawl_outgoing *messages = test_malloc((size_t)count * sizeof *messages);
 
     for (int i = 0; i < count; i++)
-        messages[i] = kit_message("t", "x");
+        messages[i] = queue_message("t", "x");
     assert_ok(pawl_outbox_enqueue_batch(fixture_store(f), messages, (size_t)count, NULL, &err),
               &err);
     test_free(messages);
@@ -81,7 +81,7 @@ static fixture *open_with_dead_rows(const char *hold)
     fixture_tx_exec(f, 0, "%s", hold);
     for (int i = 0; i < DEAD; i += SEND_BATCH) {
         send_many(f, SEND_BATCH);
-        kit_ack(f, kit_owner(1), fixture_claim(f, kit_owner(1), MINUTE_MS, SEND_BATCH));
+        queue_ack(f, queue_owner(1), fixture_claim(f, queue_owner(1), MINUTE_MS, SEND_BATCH));
     }
     return f;
 }
@@ -91,11 +91,11 @@ static void check_claim(fixture *f)
     pawli_cursor *cursor = &fixture_store(f)->claim_cursor;
 
     send_many(f, 10);
-    fixture_claim(f, kit_owner(2), MINUTE_MS, 1);
+    fixture_claim(f, queue_owner(2), MINUTE_MS, 1);
     assert_int_equal(1, cursor->lane_count);
     assert_true(pages(f, call_from(f, "claim", cursor, true)) > MANY_PAGES);
     assert_in_range(pages(f, call_from(f, "claim", cursor, false)), 1, FEW_PAGES);
-    assert_int_equal(9, pawl_messages_count(fixture_claim(f, kit_owner(2), MINUTE_MS, 10)));
+    assert_int_equal(9, pawl_messages_count(fixture_claim(f, queue_owner(2), MINUTE_MS, 10)));
 }
 
 PAWL_TEST_ON(postgres, a_claim_does_not_walk_over_what_an_old_snapshot_keeps)
@@ -131,7 +131,7 @@ PAWL_TEST_ON(postgres, a_reap_does_not_walk_over_what_an_old_snapshot_keeps)
                  DEAD);
     cursor->limits.long_us = 0; /* nor for transactions of others on this server */
     for (int i = 0; i < 3; i++)
-        kit_reap(f);
+        queue_reap(f);
     assert_int_equal(1, cursor->lane_count);
     assert_true(pages(f, call_from(f, "reap", cursor, true)) > MANY_PAGES);
     assert_in_range(pages(f, call_from(f, "reap", cursor, false)), 1, FEW_PAGES);

@@ -2,7 +2,7 @@
  * tests/plans/lane_test.c - what a claim touches does not depend on the topics and destinations
  * that were used long ago.
  */
-#include "lane_kit.h"
+#include "lane_fixture.h"
 
 #if PAWL_TEST_POSTGRES
 #include <stdlib.h>
@@ -47,7 +47,7 @@ static void send_many(fixture *f)
 
     for (int sent = 0; sent < MANY; sent += BATCH) {
         for (int i = 0; i < BATCH; i++) {
-            messages[i] = kit_message(test_note("t%d", sent + i), "x");
+            messages[i] = queue_message(test_note("t%d", sent + i), "x");
             messages[i].destination = i % 2 ? test_note("d%d", sent + i) : NULL;
         }
         assert_ok(pawl_outbox_enqueue_batch(fixture_store(f), messages, BATCH, NULL, &err), &err);

@@ -6,7 +6,7 @@
  * entries between them, and a statement that changes it looks at each a few times: some 45 pages. A
  * scan of any of the big tables touches thousands. PAWL_TEST_WHOLE=1: two million messages.
  */
-#include "world.h"
+#include "plans_fixture.h"
 
 #if PAWL_TEST_POSTGRES
 #include <libpq-fe.h>
@@ -175,12 +175,12 @@ static bool is(const char *statement, const char *names)
 }
 
 /* Parameters whose values are only known at run time. */
-static const char *made_literal(const world *w, const char *statement, const char *name)
+static const char *made_literal(const plans_fixture *w, const char *statement, const char *name)
 {
     char uuid[PAWL_UUID_TEXT_SIZE];
 
     if (strcmp(name, "owner") == 0)
-        pawl_owner_format(kit_owner(1), uuid);
+        pawl_owner_format(queue_owner(1), uuid);
     else
         pawl_message_id_format(w->find, uuid);
     if (strcmp(name, "owner") == 0 || strcmp(name, "message_id") == 0)
@@ -200,7 +200,7 @@ static const char *made_literal(const world *w, const char *statement, const cha
                                                              : w->held));
 }
 
-static const char *find_literal(const world *w, const char *statement, const char *name)
+static const char *find_literal(const plans_fixture *w, const char *statement, const char *name)
 {
     const char *made;
 
@@ -221,7 +221,8 @@ static bool is_word(char c)
 }
 
 /* The statement's text with a literal for every ":name", without its comment lines. */
-static const char *with_literals(const world *w, const pawli_sql_text *sql, const char *text)
+static const char *with_literals(const plans_fixture *w, const pawli_sql_text *sql,
+                                 const char *text)
 {
     char *out = NULL;
     size_t size = 0;
@@ -253,7 +254,7 @@ static const char *with_literals(const world *w, const pawli_sql_text *sql, cons
 }
 
 /* One statement on the connection under test; the first column of the first row. */
-static const char *ask(fixture *f, int which, const char *sql)
+static const char *ask_fixture(fixture *f, int which, const char *sql)
 {
     PGresult *result = PQexec(fixture_postgres(f, which), sql);
     const char *value = NULL;
@@ -282,9 +283,9 @@ static int64_t pages(fixture *f, int which, const char *sql)
 {
     const char *json;
 
-    ask(f, which, "BEGIN");
-    json = ask(f, which, test_note("EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) %s", sql));
-    ask(f, which, "ROLLBACK");
+    ask_fixture(f, which, "BEGIN");
+    json = ask_fixture(f, which, test_note("EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) %s", sql));
+    ask_fixture(f, which, "ROLLBACK");
     assert_non_null(json);
     return number_after(json, "\"Shared Hit Blocks\": ") +
            number_after(json, "\"Shared Read Blocks\": ") +
@@ -297,25 +298,25 @@ static int64_t bound(const char *statement)
 {
     if (is(statement, " claim claim_remote expire retain dead_claim inbox_requeue inbox_purge"
                       " inbox_clean lease_clean job_due job_list job_clean "))
-        return PAGES_PER_CALL + WORLD_BATCH * PAGES_PER_ROW;
+        return PAGES_PER_CALL + PLANS_BATCH * PAGES_PER_ROW;
     if (is(statement, " reap ")) /* fifty claims of two messages each */
-        return PAGES_PER_CALL + 2 * WORLD_BATCH * PAGES_PER_ROW;
+        return PAGES_PER_CALL + 2 * PLANS_BATCH * PAGES_PER_ROW;
     if (is(statement,
            " list_any list_dead list_unfinished inbox_list_any inbox_list_dead"
            " inbox_list_unfinished inbox_stats timer_pending timer_count lease_list job_runs "))
         return PAGES_PER_CALL + 2 * 100 * PAGES_PER_ROW_READ;
     if (is(statement, " stats ")) /* five lanes */
         return PAGES_PER_CALL + 5 * 100 * PAGES_PER_ROW_READ;
-    if (is(statement, " destinations ")) /* the world's, one probe each */
+    if (is(statement, " destinations ")) /* those of plans_fixture.c, one probe each */
         return PAGES_PER_CALL + 3 * PAGES_PER_ROW;
     if (is(statement, " held ")) /* all that the owner's three claims took */
-        return PAGES_PER_CALL + (4 * WORLD_BATCH + 10) * PAGES_PER_ROW_READ;
+        return PAGES_PER_CALL + (4 * PLANS_BATCH + 10) * PAGES_PER_ROW_READ;
     if (is(statement, " fold ")) /* the deltas that are there */
         return PAGES_PER_CALL + 300 * PAGES_PER_ROW_READ;
     return PAGES_PER_CALL;
 }
 
-static void measure(const world *w, int which, const char *when)
+static void measure(const plans_fixture *w, int which, const char *when)
 {
     const char *schema = fixture_store_options(w->f)->schema;
     int64_t worst = 0, worst_bound = 1;
@@ -356,13 +357,13 @@ static void measure(const world *w, int which, const char *when)
            (long long)worst, (long long)worst_bound);
 }
 
-static world open_world(void)
+static plans_fixture open_world(void)
 {
-    world w = {.f = fixture_open(NULL)};
+    plans_fixture w = {.f = fixture_open(NULL)};
     static const char *const tables[] = {"body",         "queue", "outcome", "claim",  "dead",
                                          "inbox_record", "lease", "job",     "job_run"};
 
-    world_lanes(w.f);
+    plans_lanes(w.f);
     for (size_t i = 0; i < COUNT_OF(tables); i++) {
         /* Nobody else tells the planner anything; and a million rows come in faster unlogged. */
         fixture_exec(w.f, "ALTER TABLE {%s} SET (autovacuum_enabled = off)", tables[i]);
@@ -373,21 +374,21 @@ static world open_world(void)
 
 PAWL_TEST_ON(postgres, every_statement_touches_few_pages_of_a_million_messages)
 {
-    world w = open_world();
+    plans_fixture w = open_world();
     int64_t many = test_choose(HALF_A_MILLION, 2 * HALF_A_MILLION);
 
-    ask(w.f, 0, "SET plan_cache_mode = force_generic_plan");
+    ask_fixture(w.f, 0, "SET plan_cache_mode = force_generic_plan");
     measure(&w, 0, "empty tables"); /* and this session keeps the plans it made now */
-    world_fill(w.f, many, many);
-    world_people(&w);
+    plans_fill(w.f, many, many);
+    plans_people(&w);
     measure(&w, 0, "plans made for empty tables");
-    ask(w.f, 1, "SET plan_cache_mode = force_generic_plan");
+    ask_fixture(w.f, 1, "SET plan_cache_mode = force_generic_plan");
     measure(&w, 1, "no statistics");
     fixture_exec(
         w.f, "ANALYZE {body}, {queue}, {outcome}, {claim}, {lane}, {inbox_record}, {lease}, {job}, "
              "{job_run}");
     measure(&w, 1, "after ANALYZE, old session");
-    ask(w.f, 2, "SET plan_cache_mode = force_generic_plan");
+    ask_fixture(w.f, 2, "SET plan_cache_mode = force_generic_plan");
     measure(&w, 2, "after ANALYZE, new session");
 }
 #endif

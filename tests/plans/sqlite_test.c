@@ -5,7 +5,7 @@
  * steps of SQLite's virtual machine, which must not grow with rows that the statement does not
  * want.
  */
-#include "world.h"
+#include "plans_fixture.h"
 
 #if PAWL_TEST_SQLITE
 #include <sqlite3.h>
@@ -23,7 +23,7 @@ static bool is(const char *statement, const char *names)
     return strstr(names, test_note(" %s ", statement)) != NULL;
 }
 
-static int64_t number_for(const world *w, const char *statement, const char *name)
+static int64_t number_for(const plans_fixture *w, const char *statement, const char *name)
 {
     static const struct {
         const char *name;
@@ -32,7 +32,7 @@ static int64_t number_for(const world *w, const char *statement, const char *nam
         {"lease", 30000000},
         {"ttl", 30000000},
         {"only_held", 0},
-        {"limit", WORLD_BATCH},
+        {"limit", PLANS_BATCH},
         {"local_base", 1000000},
         {"local_max", 60000000},
         {"local_jitter", 0},
@@ -55,7 +55,7 @@ static int64_t number_for(const world *w, const char *statement, const char *nam
         {"epoch", 1},
         {"dead", 0},
         {"max_attempts", 10},
-        {"most", WORLD_BATCH},
+        {"most", PLANS_BATCH},
         {"retry_base", 1000000},
         {"retry_max", 1000000},
         {"retry_jitter", 0},
@@ -104,7 +104,7 @@ static int64_t number_for(const world *w, const char *statement, const char *nam
 }
 
 /* What the statements get as pawli_rows(:rows): a message to send, or an item to answer. */
-static pawli_sqlite_rows *one_row(const world *w, const char *statement)
+static pawli_sqlite_rows *one_row(const plans_fixture *w, const char *statement)
 {
     static const char *const names[] = {"id",    "fence",        "position",   "message_id",
                                         "topic", "payload",      "type",       "priority",
@@ -115,7 +115,7 @@ static pawli_sqlite_rows *one_row(const world *w, const char *statement)
     static pawli_sqlite_rows given = {.rows = &rows};
     pawli_value *at = values;
 
-    fresh = kit_id(123456789);
+    fresh = queue_id(123456789);
     *at++ = pawli_int(number_for(w, statement, "id"));
     *at++ = pawli_int(w->fence);
     *at++ = pawli_int(0);
@@ -166,18 +166,18 @@ static bool bind_job(sqlite3_stmt *statement, const char *name, const char *para
     }
     if (strcmp(parameter, "message_id") != 0)
         return false;
-    pawl_message_id fresh = kit_id(123456789);
+    pawl_message_id fresh = queue_id(123456789);
     sqlite3_bind_blob(statement, index, fresh.bytes, 16, SQLITE_TRANSIENT);
     return true;
 }
 
-static void bind(const world *w, sqlite3_stmt *statement, const char *name, int index)
+static void bind(const plans_fixture *w, sqlite3_stmt *statement, const char *name, int index)
 {
     static const char nulls[] =
         " topics topic correlation_id created_before delay sleeper destination destinations"
         " after_due due_before headers problem ";
     const char *parameter = sqlite3_bind_parameter_name(statement, index) + 1;
-    pawl_owner owner = kit_owner(1);
+    pawl_owner owner = queue_owner(1);
 
     if (bind_inbox(statement, name, parameter, index) ||
         bind_job(statement, name, parameter, index))
@@ -204,10 +204,11 @@ static void bind(const world *w, sqlite3_stmt *statement, const char *name, int 
         sqlite3_bind_int64(statement, index, number_for(w, name, parameter));
 }
 
-typedef void (*visit_fn)(const world *w, const char *name, sqlite3_stmt *statement, void *context);
+typedef void (*visit_fn)(const plans_fixture *w, const char *name, sqlite3_stmt *statement,
+                         void *context);
 
 /* Each statement of the file in order, bound, inside a transaction that is rolled back. */
-static void visit(const world *w, const pawli_sql_text *sql, visit_fn fn, void *context)
+static void visit(const plans_fixture *w, const pawli_sql_text *sql, visit_fn fn, void *context)
 {
     sqlite3 *handle = fixture_sqlite(w->f, 0);
     const char *at = sql->text;
@@ -243,7 +244,8 @@ struct tolerance {
     int found;
 };
 
-static void check_plan(const world *w, const char *name, sqlite3_stmt *statement, void *context)
+static void check_plan(const plans_fixture *w, const char *name, sqlite3_stmt *statement,
+                       void *context)
 {
     struct tolerance *tolerance = context;
     sqlite3_stmt *plan = NULL;
@@ -273,7 +275,8 @@ static void check_plan(const world *w, const char *name, sqlite3_stmt *statement
     sqlite3_finalize(plan);
 }
 
-static void count_steps(const world *w, const char *name, sqlite3_stmt *statement, void *context)
+static void count_steps(const plans_fixture *w, const char *name, sqlite3_stmt *statement,
+                        void *context)
 {
     int64_t *steps = context;
     int code;
@@ -286,7 +289,7 @@ static void count_steps(const world *w, const char *name, sqlite3_stmt *statemen
     *steps += sqlite3_stmt_status(statement, SQLITE_STMTSTATUS_VM_STEP, 0);
 }
 
-static void measure(const world *w, int64_t steps[PAWLI_SQL_COUNT])
+static void measure(const plans_fixture *w, int64_t steps[PAWLI_SQL_COUNT])
 {
     for (size_t i = 0; i < PAWLI_SQL_COUNT; i++) {
         steps[i] = 0;
@@ -294,18 +297,18 @@ static void measure(const world *w, int64_t steps[PAWLI_SQL_COUNT])
     }
 }
 
-static world open_world(void)
+static plans_fixture open_world(void)
 {
-    world w = {.f = fixture_open(NULL)};
+    plans_fixture w = {.f = fixture_open(NULL)};
 
     pawli_sqlite conn = {.base.wrapped = true, .handle = fixture_sqlite(w.f, 0)};
     assert_int_equal(SQLITE_OK, pawli_sqlite_rows_register(&conn));
     assert_int_equal(SQLITE_OK, pawli_sqlite_sync_register(&conn));
-    world_lanes(w.f);
+    plans_lanes(w.f);
     return w;
 }
 
-static void check_plans(const world *w, bool tolerate_claims)
+static void check_plans(const plans_fixture *w, bool tolerate_claims)
 {
     struct tolerance tolerance = {tolerate_claims, 0};
 
@@ -316,11 +319,11 @@ static void check_plans(const world *w, bool tolerate_claims)
 
 PAWL_TEST_ON(sqlite, no_statement_scans_a_big_table)
 {
-    world w = open_world();
+    plans_fixture w = open_world();
 
     check_plans(&w, false);
-    world_fill(w.f, 1000, 1000);
-    world_people(&w);
+    plans_fill(w.f, 1000, 1000);
+    plans_people(&w);
     check_plans(&w, false);
     /* Statistics must not talk the planner into it either. There is a row in `claim` for every
      * claim that is not over, which is few: to scan those is no harm. */
@@ -331,14 +334,14 @@ PAWL_TEST_ON(sqlite, no_statement_scans_a_big_table)
 
 PAWL_TEST_ON(sqlite, no_statement_costs_more_with_a_hundred_thousand_unwanted_messages)
 {
-    world small = open_world(), big = open_world();
+    plans_fixture small = open_world(), big = open_world();
     int64_t few[PAWLI_SQL_COUNT], many[PAWLI_SQL_COUNT];
 
     /* The same handful of unwanted messages, so that limits are reached in both. */
-    world_fill(small.f, 500, 500);
-    world_fill(big.f, 500 + EXTRA / 2, 500 + EXTRA / 2);
-    world_people(&small);
-    world_people(&big);
+    plans_fill(small.f, 500, 500);
+    plans_fill(big.f, 500 + EXTRA / 2, 500 + EXTRA / 2);
+    plans_people(&small);
+    plans_people(&big);
     measure(&small, few);
     measure(&big, many);
     for (size_t i = 0; i < PAWLI_SQL_COUNT; i++) {

@@ -29,7 +29,7 @@ typedef struct books {
     struct pg_conn *postgres;
 } books;
 
-static bool run(const books *b, const char *sql)
+static bool run_sql(const books *b, const char *sql)
 {
 #if PAWL_TEST_SQLITE
     if (b->sqlite)
@@ -52,15 +52,16 @@ static bool open_books(const char *url, books *b)
 #if PAWL_TEST_SQLITE
     if (strncmp(url, SQLITE_URL, strlen(SQLITE_URL)) == 0)
         return sqlite3_open(url + strlen(SQLITE_URL), &b->sqlite) == SQLITE_OK &&
-               run(b, "BEGIN IMMEDIATE");
+               run_sql(b, "BEGIN IMMEDIATE");
 #endif
 #if PAWL_TEST_POSTGRES
     b->postgres = PQconnectdb(url);
 #endif
-    return run(b, "BEGIN");
+    return run_sql(b, "BEGIN");
 }
 
-static pawl_status wrap(pawl_store *store, const books *b, pawl_tx **ret_tx, pawl_error *err)
+static pawl_status wrap_transaction(pawl_store *store, const books *b, pawl_tx **ret_tx,
+                                    pawl_error *err)
 {
     if (b->sqlite)
         return pawl_tx_wrap_sqlite(store, b->sqlite, ret_tx, err);
@@ -80,7 +81,7 @@ static pawl_status write_order(pawl_store *store, const books *b, char **argumen
 {
     pawl_outgoing message = PAWL_OUTGOING_INIT;
     pawl_tx *tx = NULL;
-    pawl_status st = wrap(store, b, &tx, err);
+    pawl_status st = wrap_transaction(store, b, &tx, err);
 
     message.topic = "order";
     message.payload = arguments[5];
@@ -111,7 +112,7 @@ int main(int argc, char **argv)
     if (write_order(store, &b, argv, &err) != PAWL_OK)
         return helper_complain("order", &err);
     say_and_wait("written");
-    if (!run(&b, "COMMIT"))
+    if (!run_sql(&b, "COMMIT"))
         return 1;
     say_and_wait("committed");
     return 0; /* the process ends with everything it has open */

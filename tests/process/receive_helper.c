@@ -27,7 +27,7 @@ typedef struct service {
     atomic_int calls;
 } service;
 
-static void hold(long number)
+static void hold_number(long number)
 {
     char byte;
 
@@ -43,7 +43,7 @@ static bool write_row(const service *s, pawl_tx *tx, long number)
     return application_insert(tx, s->table, number);
 }
 
-static pawl_verdict handle(pawl_reception *reception, void *context)
+static pawl_verdict handle_delivery(pawl_reception *reception, void *context)
 {
     service *s = context;
     const pawl_envelope *envelope = pawl_reception_envelope(reception);
@@ -55,13 +55,13 @@ static pawl_verdict handle(pawl_reception *reception, void *context)
     memcpy(digits, payload, size < sizeof digits ? size : sizeof digits - 1);
     long number = strtol(digits, NULL, 10);
     if (first && strcmp(s->hold, "before") == 0)
-        hold(number);
+        hold_number(number);
     if (!write_row(s, pawl_reception_tx(reception), number)) {
         helper_say("again %ld", number);
         return PAWL_RETRY;
     }
     if (first && (strcmp(s->hold, "written") == 0 || strcmp(s->hold, "outside") == 0))
-        hold(number);
+        hold_number(number);
     helper_say("done %ld", number);
     return PAWL_DONE;
 }
@@ -76,7 +76,7 @@ static pawl_status know_the_shop(const char *secret, pawl_services **ret_service
     return pawl_services_new(&shop, 1, NULL, ret_services, err);
 }
 
-static pawl_status receive(pawl_store *store, service *s, char **arguments, pawl_error *err)
+static pawl_status start_receiver(pawl_store *store, service *s, char **arguments, pawl_error *err)
 {
     pawl_services *services = NULL;
     pawl_receiver *receiver = NULL;
@@ -86,7 +86,8 @@ static pawl_status receive(pawl_store *store, service *s, char **arguments, pawl
         st = pawl_receiver_new(store, services, NULL, &receiver, err);
     pawl_services_unref(services);
     if (st == PAWL_OK)
-        st = pawl_receiver_handle(receiver, NULL, PAWL_RECEIVE_ATOMIC, handle, s, NULL, err);
+        st = pawl_receiver_handle(receiver, NULL, PAWL_RECEIVE_ATOMIC, handle_delivery, s, NULL,
+                                  err);
     if (st == PAWL_OK)
         st = pawl_receiver_listen_unix(receiver, arguments[6], err);
     if (st == PAWL_OK)
@@ -110,7 +111,7 @@ int main(int argc, char **argv)
     store = helper_open(argv);
     if (!store)
         return 1;
-    if (receive(store, &s, argv, &err) != PAWL_OK)
+    if (start_receiver(store, &s, argv, &err) != PAWL_OK)
         return helper_complain("receive", &err);
     helper_say("ready");
     for (;;)

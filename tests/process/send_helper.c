@@ -39,7 +39,7 @@ static pawl_message_id id_of(long number)
     return id;
 }
 
-static void fill(batch *b, long first, size_t count)
+static void fill_batch(batch *b, long first, size_t count)
 {
     b->count = count;
     for (size_t i = 0; i < count; i++) {
@@ -55,7 +55,7 @@ static void fill(batch *b, long first, size_t count)
     }
 }
 
-static pawl_status send(pawl_store *store, const batch *b, pawl_error *err)
+static pawl_status send_batch(pawl_store *store, const batch *b, pawl_error *err)
 {
     if (b->count == 1)
         return pawl_outbox_enqueue(store, b->messages, NULL, err);
@@ -67,7 +67,7 @@ static int send_until_done(pawl_store *store, const batch *b)
 {
     pawl_error err = PAWL_ERROR_INIT;
 
-    while (send(store, b, &err) != PAWL_OK) {
+    while (send_batch(store, b, &err) != PAWL_OK) {
         if (!err.retryable)
             return helper_complain("send", &err);
         if (err.status == PAWL_E_IN_DOUBT)
@@ -98,7 +98,7 @@ int main(int argc, char **argv)
     while (!failed && read(STDIN_FILENO, &count, 1) == 1) {
         if (count == 0 || count > BATCH_MAX)
             return 64;
-        fill(&b, next, count);
+        fill_batch(&b, next, count);
         if (unsent < next || unsent >= next + count)
             failed = send_until_done(store, &b);
         next += count;

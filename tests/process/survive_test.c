@@ -1,13 +1,13 @@
 /* tests/process/survive_test.c - workers killed, stopped and ended, databases killed, under load.
  */
-#include "scene.h"
+#include "process_fixture.h"
 
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
-#include "victim.h"
+#include "kill_server.h"
 
 /* Least, sum and most of a time over all rounds. */
 typedef struct span {
@@ -20,7 +20,7 @@ typedef struct tally {
 } tally;
 
 /* What happens in a round; *held (may be left alone) counts what was under lease then. */
-typedef recovery (*mishap)(scene *s, unsigned *random, long *held);
+typedef recovery (*mishap)(processes *s, unsigned *random, long *held);
 
 static void span_add(span *sp, long rounds, int64_t ms)
 {
@@ -29,17 +29,17 @@ static void span_add(span *sp, long rounds, int64_t ms)
     sp->sum_ms += ms;
 }
 
-static void tally_add(tally *t, const scene *s, recovery r)
+static void tally_add(tally *t, const processes *s, recovery r)
 {
     span_add(&t->first, t->rounds, r.first_ms);
     span_add(&t->all, t->rounds, r.all_ms);
     t->rounds++;
-    t->messages += scene_stored(s);
-    for (int i = 0; i < SCENE_WORKERS; i++) {
+    t->messages += processes_stored(s);
+    for (int i = 0; i < PROCESSES_WORKERS; i++) {
         t->late += s->workers[i].lost;
         t->again += s->workers[i].again;
     }
-    for (int i = 0; i < SCENE_SENDERS; i++) {
+    for (int i = 0; i < PROCESSES_SENDERS; i++) {
         t->doubts += s->senders[i].doubts;
         t->refusals += s->senders[i].refusals;
     }
@@ -63,138 +63,138 @@ static void tally_print(const tally *t, const char *what)
 }
 
 /* Many rounds in `make proof`, one otherwise. */
-static void play(const char *what, mishap happen)
+static void run_rounds(const char *what, mishap happen)
 {
     long rounds = test_choose(1, 30);
     unsigned random = test_seed();
     tally t = {0};
 
     for (long i = 0; i < rounds; i++) {
-        scene *s = scene_open();
+        processes *s = processes_open();
         recovery r = happen(s, &random, &t.held);
-        scene_finish(s);
-        const char *wrong = scene_audit(s);
+        processes_finish(s);
+        const char *wrong = processes_audit(s);
         if (wrong)
             test_fail("%s, round %ld: %s", what, i, wrong);
         tally_add(&t, s, r);
-        scene_close(s);
+        processes_close(s);
     }
     tally_print(&t, what);
 }
 
 /* Everybody works; then go on to a moment that nobody can foresee. */
-static void work_for_a_while(scene *s, unsigned *random)
+static void work_for_a_while(processes *s, unsigned *random)
 {
-    scene_start_all(s);
+    processes_start_all(s);
     long target = s->done + 50 + rand_r(random) % 200;
-    scene_until(s, s->done >= target);
-    scene_listen_for(s, rand_r(random) % 8);
+    processes_until(s, s->done >= target);
+    processes_listen_for(s, rand_r(random) % 8);
 }
 
-static recovery kill_a_worker(scene *s, unsigned *random, long *held)
+static recovery kill_a_worker(processes *s, unsigned *random, long *held)
 {
     work_for_a_while(s, random);
-    scene_kill_worker(s, 0);
-    scene_mark(s);
-    *held += (long)scene_held_by(s, 0);
-    return scene_await_recovery(s);
+    processes_kill_worker(s, 0);
+    processes_mark(s);
+    *held += (long)processes_held_by(s, 0);
+    return processes_await_recovery(s);
 }
 
 PAWL_TEST(a_killed_worker_loses_and_doubles_nothing)
 {
-    play("worker killed", kill_a_worker);
+    run_rounds("worker killed", kill_a_worker);
 }
 
 /*
  * One of its handlers is at the point where it would write its row, and has not asked for a long
  * time whether the message is still its own.
  */
-static recovery stop_a_worker(scene *s, unsigned *random, long *held)
+static recovery stop_a_worker(processes *s, unsigned *random, long *held)
 {
-    scene_worker *stopped = &s->workers[0];
+    worker_process *stopped = &s->workers[0];
     const char *options[] = {test_note("hold=%d", 5 + rand_r(random) % 100), NULL};
 
-    scene_start_worker(s, 0, options);
-    scene_start_worker(s, 1, NULL);
-    for (int i = 0; i < SCENE_SENDERS; i++)
-        scene_start_sender(s, i, NULL);
-    scene_until(s, stopped->holding >= 0 && s->workers[1].done > 0);
-    scene_stop_worker(s, 0);
-    scene_mark(s);
-    *held += (long)scene_held_by(s, 0);
-    scene_until(s, s->first_ms > 0);
-    scene_until_seen(s, scene_has_row(s, stopped->holding)); /* by the other one */
+    processes_start_worker(s, 0, options);
+    processes_start_worker(s, 1, NULL);
+    for (int i = 0; i < PROCESSES_SENDERS; i++)
+        processes_start_sender(s, i, NULL);
+    processes_until(s, stopped->holding >= 0 && s->workers[1].done > 0);
+    processes_stop_worker(s, 0);
+    processes_mark(s);
+    *held += (long)processes_held_by(s, 0);
+    processes_until(s, s->first_ms > 0);
+    processes_until_seen(s, processes_has_row(s, stopped->holding)); /* by the other one */
     recovery r = {s->first_ms, test_clock_ms() - s->marked_ms};
     long done = stopped->done;
     child_signal(&stopped->process, SIGCONT);
     child_tell(&stopped->process, 'x');
-    scene_until(s, stopped->held_lost || stopped->held_done);
+    processes_until(s, stopped->held_lost || stopped->held_done);
     assert_false(stopped->held_done);
-    scene_until(s, stopped->done > done); /* it works again */
+    processes_until(s, stopped->done > done); /* it works again */
     return r;
 }
 
 PAWL_TEST(a_stopped_worker_that_goes_on_after_its_lease_is_fenced)
 {
-    play("worker stopped", stop_a_worker);
+    run_rounds("worker stopped", stop_a_worker);
 }
 
 /* All processes of the application at once: there is no server that could be killed. */
-static void kill_everybody(scene *s)
+static void kill_everybody(processes *s)
 {
     for (int i = 0; i < 2; i++)
         child_signal(&s->workers[i].process, SIGKILL);
-    for (int i = 0; i < SCENE_SENDERS; i++)
+    for (int i = 0; i < PROCESSES_SENDERS; i++)
         child_signal(&s->senders[i].process, SIGKILL);
     for (int i = 0; i < 2; i++)
-        scene_kill_worker(s, i);
-    for (int i = 0; i < SCENE_SENDERS; i++)
-        scene_kill_sender(s, i);
+        processes_kill_worker(s, i);
+    for (int i = 0; i < PROCESSES_SENDERS; i++)
+        processes_kill_sender(s, i);
 }
 
-static recovery kill_the_database(scene *s, unsigned *random, long *held)
+static recovery kill_the_database(processes *s, unsigned *random, long *held)
 {
     const char *data_directory = getenv("PAWL_TEST_POSTGRES_DATA");
 
     work_for_a_while(s, random);
     if (!fixture_is_postgres(s->f)) {
         kill_everybody(s);
-        scene_mark(s);
-        *held += (long)(scene_held_by(s, 0) + scene_held_by(s, 1));
-        scene_start_all(s);
+        processes_mark(s);
+        *held += (long)(processes_held_by(s, 0) + processes_held_by(s, 1));
+        processes_start_all(s);
     } else {
         if (!data_directory)
             test_fail("run it under tests/with-postgres with PAWL_POSTGRES_FSYNC=on");
-        assert_true(victim_kill(data_directory) > 1);
-        scene_mark(s); /* who begins from now on needs the next server */
+        assert_true(kill_server(data_directory) > 1);
+        processes_mark(s); /* who begins from now on needs the next server */
     }
-    return scene_await_recovery(s);
+    return processes_await_recovery(s);
 }
 
 PAWL_TEST(a_killed_database_loses_and_doubles_nothing)
 {
-    play("database killed", kill_the_database);
+    run_rounds("database killed", kill_the_database);
 }
 
-static recovery end_the_workers(scene *s, unsigned *random, long *held)
+static recovery end_the_workers(processes *s, unsigned *random, long *held)
 {
     (void)held;
     work_for_a_while(s, random);
-    scene_mark(s);
+    processes_mark(s);
     for (int i = 0; i < 2; i++)
         child_signal(&s->workers[i].process, SIGTERM);
     for (int i = 0; i < 2; i++)
-        scene_await_end(s, &s->workers[i].process, "a worker");
-    const char *wrong = scene_check_nothing_leased(s);
+        processes_await_end(s, &s->workers[i].process, "a worker");
+    const char *wrong = processes_check_nothing_leased(s);
     if (wrong)
         test_fail("after SIGTERM: %s", wrong);
     s->first_ms = 0; /* what others than the new ones did does not count */
     for (int i = 2; i < 4; i++)
-        scene_start_worker(s, i, NULL);
-    return scene_await_recovery(s);
+        processes_start_worker(s, i, NULL);
+    return processes_await_recovery(s);
 }
 
 PAWL_TEST(workers_that_are_told_to_end_leave_nothing_leased)
 {
-    play("workers ended", end_the_workers);
+    run_rounds("workers ended", end_the_workers);
 }

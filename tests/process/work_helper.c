@@ -55,7 +55,7 @@ static void on_stop(int number)
     pawl_worker_stop(worker);
 }
 
-static void hold(long number)
+static void hold_number(long number)
 {
     char byte;
 
@@ -64,7 +64,8 @@ static void hold(long number)
         continue;
 }
 
-static pawl_status begin(const job *j, pawl_task *task, bool ask, pawl_tx **ret_tx, pawl_error *err)
+static pawl_status begin_effect(const job *j, pawl_task *task, bool ask, pawl_tx **ret_tx,
+                                pawl_error *err)
 {
     pawl_held held = {pawl_message_work_id(pawl_task_message(task)), pawl_task_fence(task)};
 
@@ -77,7 +78,7 @@ static pawl_status begin(const job *j, pawl_task *task, bool ask, pawl_tx **ret_
 static pawl_status write_once(const job *j, pawl_task *task, bool ask, long number, pawl_error *err)
 {
     pawl_tx *tx = NULL;
-    pawl_status st = begin(j, task, ask, &tx, err);
+    pawl_status st = begin_effect(j, task, ask, &tx, err);
 
     if (st == PAWL_OK && application_insert(tx, j->table, number))
         st = pawl_message_commit(tx, err);
@@ -97,7 +98,7 @@ static pawl_status write_effect(const job *j, pawl_task *task, bool ask, long nu
     return write_once(j, task, ask, number, err);
 }
 
-static pawl_verdict handle(pawl_task *task, void *context)
+static pawl_verdict handle_number(pawl_task *task, void *context)
 {
     job *j = context;
     bool held_up = atomic_fetch_add(&j->calls, 1) + 1 == j->hold_at;
@@ -106,10 +107,10 @@ static pawl_verdict handle(pawl_task *task, void *context)
     pawl_error err = PAWL_ERROR_INIT;
 
     if (held_up && !j->hold_after)
-        hold(number);
+        hold_number(number);
     pawl_status st = write_effect(j, task, !held_up, number, &err);
     if (held_up && j->hold_after)
-        hold(number);
+        hold_number(number);
     if (st == PAWL_OK) {
         helper_say("done %ld %lld %lld", number, (long long)from_ms, (long long)helper_clock_ms());
         return PAWL_DONE;
@@ -143,7 +144,7 @@ static bool read_options(job *j, char **options)
     return true;
 }
 
-static pawl_status work(job *j, pawl_error *err)
+static pawl_status run_worker(job *j, pawl_error *err)
 {
     pawl_worker_options options = PAWL_WORKER_OPTIONS_INIT;
     struct sigaction action = {.sa_handler = on_stop};
@@ -155,7 +156,7 @@ static pawl_status work(job *j, pawl_error *err)
     options.chore_every_ms[PAWL_CHORE_REAP] = REAP_EVERY_MS;
     st = pawl_worker_new(j->store, &options, &worker, err);
     if (st == PAWL_OK)
-        st = pawl_worker_handle(worker, HELPER_TOPIC, handle, j, NULL, err);
+        st = pawl_worker_handle(worker, HELPER_TOPIC, handle_number, j, NULL, err);
     if (st != PAWL_OK)
         return st;
     sigaction(SIGTERM, &action, NULL);
@@ -179,7 +180,7 @@ int main(int argc, char **argv)
     j.store = helper_open(argv);
     if (!j.store)
         return 1;
-    pawl_status st = work(&j, &err);
+    pawl_status st = run_worker(&j, &err);
     pawl_worker_free(worker);
     pawl_store_close(j.store);
     return st == PAWL_OK ? 0 : helper_complain("work", &err);

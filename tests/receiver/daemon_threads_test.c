@@ -3,8 +3,8 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "inbox_kit.h"
-#include "scene.h"
+#include "inbox_fixture.h"
+#include "receiver_fixture.h"
 
 #define ID "0190c5f0-0000-7000-8000-000000000001"
 
@@ -20,21 +20,21 @@ PAWL_TEST(an_end_that_waits_can_be_hurried)
     pawl_receiver_options options = PAWL_RECEIVER_OPTIONS_INIT;
     pawl_error err = PAWL_ERROR_INIT;
     pthread_t stopper;
-    puppet p;
+    controlled_handler p;
     int fd;
 
     options.grace_ms = 3600000;
-    scene *s = scene_open(&options);
-    puppet_init(&p, s);
+    receiver_fixture *s = receiver_open(&options);
+    controlled_handler_init(&p, s);
     p.waits = true;
     p.verdict = PAWL_RETRY;
-    assert_ok(pawl_receiver_handle(s->receiver, NULL, PAWL_RECEIVE_CALL_OUT, puppet_handle, &p,
+    assert_ok(pawl_receiver_handle(s->receiver, NULL, PAWL_RECEIVE_CALL_OUT, controlled_handle, &p,
                                    NULL, &err),
               &err);
-    scene_start(s);
+    receiver_start(s);
     fd = client_connect(s);
-    post_begin(fd, letter_text(s, &(letter){.id = ID}));
-    puppet_await(&p.there);
+    post_begin(fd, sample_text(s, &(sample){.id = ID}));
+    controlled_await(&p.there);
     assert_int_equal(0, pthread_create(&stopper, NULL, stop_it, s->receiver));
     pawl_receiver_hurry(s->receiver); /* before or while it stops: both are fine */
     pthread_join(stopper, NULL);
@@ -46,7 +46,7 @@ PAWL_TEST(an_end_that_waits_can_be_hurried)
 typedef struct parts {
     pawl_worker *worker;
     pawl_delivery *delivery;
-    scene *s;
+    receiver_fixture *s;
 } parts;
 
 /* The receiver tells of the others, so it goes first. */
@@ -66,7 +66,7 @@ PAWL_TEST(health_tells_of_delivery_and_worker)
     pawl_worker_options worker = PAWL_WORKER_OPTIONS_INIT;
     pawl_delivery_options delivery = PAWL_DELIVERY_OPTIONS_INIT;
     pawl_error err = PAWL_ERROR_INIT;
-    scene *s = scene_open(NULL);
+    receiver_fixture *s = receiver_open(NULL);
     reply *r;
 
     p = (parts){.s = s};
@@ -77,7 +77,7 @@ PAWL_TEST(health_tells_of_delivery_and_worker)
     assert_ok(pawl_delivery_new(fixture_store(s->f), s->services, &delivery, &p.delivery, &err),
               &err);
     assert_ok(pawl_receiver_tell_of(s->receiver, p.worker, p.delivery, &err), &err);
-    scene_start(s);
+    receiver_start(s);
     r = get(s, "/health");
     assert_int_equal(200, r->status);
     assert_string_equal("{\"status\":\"ok\",\"ready\":true,\"database\":\"ok\",\"running\":0,"

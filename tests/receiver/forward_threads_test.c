@@ -9,8 +9,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "inbox_kit.h"
-#include "scene.h"
+#include "inbox_fixture.h"
+#include "receiver_fixture.h"
 
 #define ID "0190c5f0-0000-7000-8000-000000000001"
 
@@ -105,13 +105,13 @@ static application *application_tcp(void)
     return app;
 }
 
-static scene *forward_to(const char *url, const pawl_receive_options *opts)
+static receiver_fixture *forward_to(const char *url, const pawl_receive_options *opts)
 {
-    scene *s = scene_open(NULL);
+    receiver_fixture *s = receiver_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
 
     assert_ok(pawl_receiver_forward(s->receiver, NULL, url, opts, &err), &err);
-    scene_start(s);
+    receiver_start(s);
     return s;
 }
 
@@ -131,18 +131,18 @@ static const char *canned(int status, const char *body)
 PAWL_TEST(the_application_gets_payload_key_and_attempt_and_its_answer_is_the_response)
 {
     application *app = application_tcp();
-    scene *s;
+    receiver_fixture *s;
     reply *r;
 
     app->answers[0] = canned(503, "");
     app->answers[1] = canned(201, "\n {\"id\": 9}\r\n");
     application_run(app);
     s = forward_to(test_note("http://127.0.0.1:%d/orders?x=1", app->port), NULL);
-    assert_int_equal(500, deliver(s, &(letter){.id = ID, .payload = "[ 1 ]"})->status);
-    r = deliver(s, &(letter){.id = ID, .payload = "[ 1 ]"});
+    assert_int_equal(500, deliver(s, &(sample){.id = ID, .payload = "[ 1 ]"})->status);
+    r = deliver(s, &(sample){.id = ID, .payload = "[ 1 ]"});
     assert_int_equal(200, r->status);
     assert_non_null(strstr(r->body, "\"payload\":{\"id\": 9}"));
-    r = deliver(s, &(letter){.id = ID, .payload = "[ 1 ]"});
+    r = deliver(s, &(sample){.id = ID, .payload = "[ 1 ]"});
     assert_non_null(strstr(r->body, "\"duplicateDetected\":true"));
     assert_int_equal(2, app->count);
     assert_asked(app, 0, "POST /orders?x=1 HTTP/1.1\r\n");
@@ -163,7 +163,7 @@ PAWL_TEST(an_application_on_a_unix_socket)
     const char *path = test_note("%s/app.sock", test_directory());
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     application *app;
-    scene *s;
+    receiver_fixture *s;
 
     memcpy(address.sun_path, path, strlen(path));
     assert_int_equal(0, bind(fd, (struct sockaddr *)&address, sizeof address));
@@ -171,14 +171,14 @@ PAWL_TEST(an_application_on_a_unix_socket)
     app->answers[0] = canned(204, "");
     application_run(app);
     s = forward_to(test_note("unix://%s:/in/box", path), NULL);
-    assert_int_equal(200, deliver(s, &(letter){0})->status);
+    assert_int_equal(200, deliver(s, &(sample){0})->status);
     assert_asked(app, 0, "POST /in/box HTTP/1.1\r\n");
 }
 
 PAWL_TEST(an_application_that_refuses_makes_it_dead)
 {
     application *app = application_tcp();
-    scene *s;
+    receiver_fixture *s;
 
     app->answers[0] = canned(429, "");
     app->answers[1] = canned(302, "");
@@ -187,8 +187,8 @@ PAWL_TEST(an_application_that_refuses_makes_it_dead)
     application_run(app);
     s = forward_to(test_note("http://127.0.0.1:%d/", app->port), NULL);
     for (int i = 0; i < 3; i++)
-        assert_int_equal(500, deliver(s, &(letter){.id = ID})->status);
-    assert_int_equal(422, deliver(s, &(letter){.id = ID})->status);
+        assert_int_equal(500, deliver(s, &(sample){.id = ID})->status);
+    assert_int_equal(422, deliver(s, &(sample){.id = ID})->status);
     assert_int_equal(PAWL_INBOX_DEAD, inbox_record(s->f, ID)->state);
     assert_string_equal("the application answered 400", inbox_record(s->f, ID)->error);
 }
@@ -196,11 +196,11 @@ PAWL_TEST(an_application_that_refuses_makes_it_dead)
 PAWL_TEST(an_application_that_is_not_there_is_tried_again)
 {
     application *app = application_tcp();
-    scene *s = forward_to(test_note("http://127.0.0.1:%d/", app->port), NULL);
+    receiver_fixture *s = forward_to(test_note("http://127.0.0.1:%d/", app->port), NULL);
 
     close(app->fd);
     free(app);
-    assert_int_equal(500, deliver(s, &(letter){.id = ID})->status);
+    assert_int_equal(500, deliver(s, &(sample){.id = ID})->status);
     assert_non_null(strstr(inbox_record(s->f, ID)->error, "was not reached"));
 }
 
@@ -208,11 +208,11 @@ PAWL_TEST(an_application_that_never_answers_is_given_up)
 {
     application *app = application_tcp(); /* it listens, and never accepts */
     pawl_receive_options options = PAWL_RECEIVE_OPTIONS_INIT;
-    scene *s;
+    receiver_fixture *s;
 
     options.timeout_ms = 20;
     s = forward_to(test_note("http://127.0.0.1:%d/", app->port), &options);
-    assert_int_equal(500, deliver(s, &(letter){.id = ID})->status);
+    assert_int_equal(500, deliver(s, &(sample){.id = ID})->status);
     assert_non_null(strstr(inbox_record(s->f, ID)->error, "did not answer in time"));
     close(app->fd);
     free(app);
@@ -220,7 +220,7 @@ PAWL_TEST(an_application_that_never_answers_is_given_up)
 
 PAWL_TEST(urls_that_are_none_are_refused)
 {
-    scene *s = scene_open(NULL);
+    receiver_fixture *s = receiver_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
 
     assert_status(PAWL_E_INVALID, pawl_receiver_forward(s->receiver, NULL, "ftp://x", NULL, &err),
@@ -276,36 +276,36 @@ PAWL_TEST(a_sender_in_the_same_process_needs_no_signature)
 {
     pawl_transports *transports = NULL;
     pawl_error err = PAWL_ERROR_INIT;
-    scene *s = scene_open(NULL);
-    puppet p;
+    receiver_fixture *s = receiver_open(NULL);
+    controlled_handler p;
     outcome o;
     const char *text;
 
-    puppet_init(&p, s);
+    controlled_handler_init(&p, s);
     p.writes = true;
     p.response = "[5]";
-    assert_ok(pawl_receiver_handle(s->receiver, "order", PAWL_RECEIVE_ATOMIC, puppet_handle, &p,
+    assert_ok(pawl_receiver_handle(s->receiver, "order", PAWL_RECEIVE_ATOMIC, controlled_handle, &p,
                                    NULL, &err),
               &err);
-    scene_start(s);
+    receiver_start(s);
     assert_ok(pawl_transports_new(NULL, &transports, &err), &err);
     assert_ok(
         pawl_transports_add_inproc(transports, "store", 2, pawl_receiver_inproc, s->receiver, &err),
         &err);
-    text = letter_text(s, &(letter){.is_unsigned = true});
+    text = sample_text(s, &(sample){.is_unsigned = true});
     o = send_inproc(transports, s->services, text);
     assert_string_equal("acknowledged", pawl_sent_name(o.sent));
     assert_string_equal("[5]", o.payload);
     o = send_inproc(transports, s->services, text);
     assert_string_equal("duplicate", pawl_sent_name(o.sent));
-    o = send_inproc(transports, s->services, letter_text(s, &(letter){.topic = "other"}));
+    o = send_inproc(transports, s->services, sample_text(s, &(sample){.topic = "other"}));
     assert_string_equal("refused", pawl_sent_name(o.sent));
     p.verdict = PAWL_RETRY;
-    o = send_inproc(transports, s->services, letter_text(s, &(letter){0}));
+    o = send_inproc(transports, s->services, sample_text(s, &(sample){0}));
     assert_string_equal("retry", pawl_sent_name(o.sent));
     assert_int_equal(1, inbox_orders(s->f));
     pawl_receiver_stop(s->receiver);
-    o = send_inproc(transports, s->services, letter_text(s, &(letter){0}));
+    o = send_inproc(transports, s->services, sample_text(s, &(sample){0}));
     assert_string_equal("retry", pawl_sent_name(o.sent));
     pawl_transports_free(transports);
 }

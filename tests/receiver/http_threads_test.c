@@ -9,8 +9,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "inbox_kit.h"
-#include "scene.h"
+#include "inbox_fixture.h"
+#include "receiver_fixture.h"
 
 #define HEALTH "GET /health HTTP/1.1\r\nHost: x\r\n\r\n"
 
@@ -22,22 +22,22 @@ static pawl_verdict accept_all(pawl_reception *reception, void *context)
 }
 
 /* Requests are the same for every engine: the cases with this are for one_engine. */
-static scene *open_with(const pawl_receiver_options *opts)
+static receiver_fixture *open_with(const pawl_receiver_options *opts)
 {
-    scene *s = scene_open(opts);
+    receiver_fixture *s = receiver_open(opts);
     pawl_error err = PAWL_ERROR_INIT;
 
     assert_ok(pawl_receiver_handle(s->receiver, NULL, PAWL_RECEIVE_CALL_OUT, accept_all, NULL, NULL,
                                    &err),
               &err);
-    scene_start(s);
+    receiver_start(s);
     return s;
 }
 
 /* ---- requests that are refused ---- */
 
 /* This status, and then the end: what follows on the connection is never read as a request. */
-static void assert_refused(scene *s, int status, const char *request)
+static void assert_refused(receiver_fixture *s, int status, const char *request)
 {
     int fd = client_connect(s);
     const char *answer;
@@ -72,7 +72,7 @@ PAWL_TEST_ON(one_engine, what_could_be_read_in_two_ways_is_refused)
         "Host: x\r\nHost: y\r\nContent-Length: 2\r\n",
         "Host: x\r\nContent-Length: 2\r\nX\x01Y: 1\r\n",
     };
-    scene *s = open_with(NULL);
+    receiver_fixture *s = open_with(NULL);
 
     for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++)
         assert_refused(s, 400,
@@ -87,7 +87,7 @@ PAWL_TEST_ON(one_engine, what_could_be_read_in_two_ways_is_refused)
 
 PAWL_TEST_ON(one_engine, other_paths_methods_and_types_are_refused)
 {
-    scene *s = open_with(NULL);
+    receiver_fixture *s = open_with(NULL);
 
     assert_refused(s, 404, "GET / HTTP/1.1\r\nHost: x\r\n\r\n");
     assert_refused(s, 404, "GET /_rf/receive/ HTTP/1.1\r\nHost: x\r\n\r\n");
@@ -110,7 +110,7 @@ PAWL_TEST_ON(one_engine, other_paths_methods_and_types_are_refused)
 PAWL_TEST_ON(one_engine, what_is_too_large_is_refused)
 {
     pawl_receiver_options options = PAWL_RECEIVER_OPTIONS_INIT;
-    scene *s;
+    receiver_fixture *s;
     int fd;
 
     options.max_body_bytes = 1024;
@@ -136,7 +136,7 @@ PAWL_TEST_ON(one_engine, what_is_too_large_is_refused)
 PAWL_TEST_ON(one_engine, when_requests_hold_too_much_together_the_next_is_put_off)
 {
     pawl_receiver_options options = PAWL_RECEIVER_OPTIONS_INIT;
-    scene *s;
+    receiver_fixture *s;
     char *half = calloc(1, 600 * 1024 + 1);
     int first;
     int second;
@@ -160,13 +160,13 @@ PAWL_TEST_ON(one_engine, when_requests_hold_too_much_together_the_next_is_put_of
     int other = client_read(second)->status;
     assert_true((one == 429 && other == 400) || (one == 400 && other == 429) ||
                 (one == 429 && other == 429));
-    assert_int_equal(200, deliver(s, &(letter){0})->status);
+    assert_int_equal(200, deliver(s, &(sample){0})->status);
 }
 
 PAWL_TEST_ON(one_engine, a_body_in_chunks_is_taken)
 {
-    scene *s = open_with(NULL);
-    const char *text = letter_text(s, &(letter){0});
+    receiver_fixture *s = open_with(NULL);
+    const char *text = sample_text(s, &(sample){0});
     int fd = client_connect(s);
 
     client_say(fd, "POST /_rf/receive HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n"
@@ -180,8 +180,8 @@ PAWL_TEST_ON(one_engine, a_body_in_chunks_is_taken)
 
 PAWL_TEST_ON(one_engine, requests_without_waiting_for_answers_are_answered_in_order)
 {
-    scene *s = open_with(NULL);
-    const char *text = letter_text(s, &(letter){0});
+    receiver_fixture *s = open_with(NULL);
+    const char *text = sample_text(s, &(sample){0});
     int fd = client_connect(s);
 
     client_say(fd, HEALTH);
@@ -198,7 +198,7 @@ PAWL_TEST_ON(one_engine, requests_without_waiting_for_answers_are_answered_in_or
 
 /* ---- too slow ---- */
 
-static scene *open_impatient(void)
+static receiver_fixture *open_impatient(void)
 {
     pawl_receiver_options options = PAWL_RECEIVER_OPTIONS_INIT;
 
@@ -212,7 +212,7 @@ PAWL_TEST_ON(one_engine, a_request_that_does_not_come_is_cut)
         "", "GET /health HT", "GET /health HTTP/1.1\r\nHost: x\r\nX-",
         ("POST /_rf/receive HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
          "Content-Length: 10\r\n\r\n{")};
-    scene *s = open_impatient();
+    receiver_fixture *s = open_impatient();
 
     for (size_t i = 0; i < sizeof beginnings / sizeof beginnings[0]; i++) {
         int fd = client_connect(s);
@@ -225,7 +225,7 @@ PAWL_TEST_ON(one_engine, a_request_that_does_not_come_is_cut)
 
 PAWL_TEST_ON(one_engine, a_request_that_trickles_is_cut)
 {
-    scene *s = open_impatient();
+    receiver_fixture *s = open_impatient();
     int fd = client_connect(s);
     struct pollfd end = {fd, POLLIN, 0};
 
@@ -239,7 +239,7 @@ PAWL_TEST_ON(one_engine, a_request_that_trickles_is_cut)
 
 PAWL_TEST_ON(one_engine, an_idle_connection_is_closed_without_a_word)
 {
-    scene *s = open_impatient();
+    receiver_fixture *s = open_impatient();
     int fd = client_connect(s);
 
     client_say(fd, HEALTH);
@@ -250,23 +250,23 @@ PAWL_TEST_ON(one_engine, an_idle_connection_is_closed_without_a_word)
 PAWL_TEST(who_waits_for_a_handler_is_not_cut)
 {
     pawl_receiver_options options = PAWL_RECEIVER_OPTIONS_INIT;
-    scene *s;
-    puppet p;
+    receiver_fixture *s;
+    controlled_handler p;
     pawl_error err = PAWL_ERROR_INIT;
     int slow;
     int fd;
 
     options.request_ms = 1500; /* enough for the first one to get there, on any machine */
-    s = scene_open(&options);
-    puppet_init(&p, s);
+    s = receiver_open(&options);
+    controlled_handler_init(&p, s);
     p.waits = true;
-    assert_ok(pawl_receiver_handle(s->receiver, NULL, PAWL_RECEIVE_CALL_OUT, puppet_handle, &p,
+    assert_ok(pawl_receiver_handle(s->receiver, NULL, PAWL_RECEIVE_CALL_OUT, controlled_handle, &p,
                                    NULL, &err),
               &err);
-    scene_start(s);
+    receiver_start(s);
     fd = client_connect(s);
-    post_begin(fd, letter_text(s, &(letter){0}));
-    puppet_await(&p.there);
+    post_begin(fd, sample_text(s, &(sample){0}));
+    controlled_await(&p.there);
     slow = client_connect(s); /* connects later, and is cut: then the first has waited longer */
     assert_int_equal(408, client_read(slow)->status);
     sem_post(&p.go);
@@ -278,7 +278,7 @@ PAWL_TEST(who_waits_for_a_handler_is_not_cut)
 PAWL_TEST_ON(one_engine, when_there_are_too_many_connections_the_slowest_goes)
 {
     pawl_receiver_options options = PAWL_RECEIVER_OPTIONS_INIT;
-    scene *s;
+    receiver_fixture *s;
     int slow[4];
 
     options.connections = 4;
@@ -299,7 +299,7 @@ PAWL_TEST_ON(one_engine, one_address_cannot_take_the_place_of_others)
 {
     pawl_receiver_options options = PAWL_RECEIVER_OPTIONS_INIT;
     pawl_receiver_stats stats = PAWL_RECEIVER_STATS_INIT;
-    scene *s;
+    receiver_fixture *s;
     int other;
     int greedy[3];
 
@@ -324,7 +324,7 @@ PAWL_TEST_ON(one_engine, one_address_cannot_take_the_place_of_others)
 
 PAWL_TEST(a_unix_socket_is_for_owner_and_group_and_goes_with_the_receiver)
 {
-    scene *s = scene_open(NULL);
+    receiver_fixture *s = receiver_open(NULL);
     const char *path = test_note("%s/pawl.sock", test_directory());
     pawl_error err = PAWL_ERROR_INIT;
     struct stat made;
@@ -333,7 +333,7 @@ PAWL_TEST(a_unix_socket_is_for_owner_and_group_and_goes_with_the_receiver)
     assert_ok(pawl_receiver_listen_unix(s->receiver, path, &err), &err);
     assert_int_equal(0, stat(path, &made));
     assert_int_equal(S_IFSOCK | 0660, made.st_mode);
-    scene_start(s);
+    receiver_start(s);
     fd = client_connect_unix(path);
     client_say(fd, HEALTH);
     assert_int_equal(200, client_read(fd)->status);
@@ -344,7 +344,7 @@ PAWL_TEST(a_unix_socket_is_for_owner_and_group_and_goes_with_the_receiver)
 
 PAWL_TEST(an_abandoned_socket_file_is_replaced_and_nothing_else)
 {
-    scene *s = scene_open(NULL);
+    receiver_fixture *s = receiver_open(NULL);
     const char *path = test_note("%s/pawl.sock", test_directory());
     const char *plain = test_note("%s/file", test_directory());
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -369,8 +369,8 @@ PAWL_TEST(an_abandoned_socket_file_is_replaced_and_nothing_else)
 
 PAWL_TEST_ON(one_engine, addresses_that_are_none_or_taken_are_refused)
 {
-    scene *s = open_with(NULL);
-    scene *other = scene_open(NULL);
+    receiver_fixture *s = open_with(NULL);
+    receiver_fixture *other = receiver_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
     int port = 0;
 
@@ -393,7 +393,7 @@ PAWL_TEST_ON(one_engine, addresses_that_are_none_or_taken_are_refused)
 PAWL_TEST(no_option_out_of_its_range)
 {
     fixture *f = fixture_open(NULL);
-    pawl_services *services = scene_services("env:PAWL_TEST_SHOP_SECRET");
+    pawl_services *services = receiver_services("env:PAWL_TEST_SHOP_SECRET");
     pawl_receiver_options options = PAWL_RECEIVER_OPTIONS_INIT;
     pawl_receiver *receiver = NULL;
     pawl_error err = PAWL_ERROR_INIT;

@@ -4,8 +4,8 @@
  */
 #include <poll.h>
 
-#include "inbox_kit.h"
-#include "scene.h"
+#include "inbox_fixture.h"
+#include "receiver_fixture.h"
 
 /* Longer than any test waits: a renewal that the database does not answer lasts. */
 static const pawl_store_options patient = {
@@ -35,7 +35,7 @@ static pawl_verdict wait_until_cancelled(pawl_reception *reception, void *contex
     return PAWL_RETRY;
 }
 
-static void handle(scene *s, const char *topic, caller *c, int64_t timeout_ms)
+static void handle_topic(receiver_fixture *s, const char *topic, caller *c, int64_t timeout_ms)
 {
     pawl_receive_options own = PAWL_RECEIVE_OPTIONS_INIT;
     pawl_error err = PAWL_ERROR_INIT;
@@ -59,52 +59,52 @@ static void stop_database(fixture *f)
     }
 }
 
-static scene *open_patient(int64_t lease_ms)
+static receiver_fixture *open_patient(int64_t lease_ms)
 {
     pawl_receiver_options options = PAWL_RECEIVER_OPTIONS_INIT;
 
     options.lease_ms = lease_ms;
-    return scene_open_store(&patient, &options);
+    return receiver_open_store(&patient, &options);
 }
 
 PAWL_TEST(a_call_is_cancelled_when_its_lease_has_ended_and_no_answer_comes)
 {
-    scene *s = open_patient(1000);
+    receiver_fixture *s = open_patient(1000);
     static caller c;
     int fd;
 
-    handle(s, NULL, &c, 0);
-    scene_start(s);
-    const char *text = letter_text(s, &(letter){0});
+    handle_topic(s, NULL, &c, 0);
+    receiver_start(s);
+    const char *text = sample_text(s, &(sample){0});
     fd = client_connect(s);
     post_begin(fd, text);
-    puppet_await(&c.called);
+    controlled_await(&c.called);
     stop_database(s->f);
-    puppet_await(&c.cancelled);
+    controlled_await(&c.cancelled);
     fixture_tx_exec(s->f, 0, "ROLLBACK");
     assert_int_equal(500, client_read(fd)->status);
 }
 
 PAWL_TEST(a_timeout_does_not_wait_behind_the_renewal_of_another_call)
 {
-    scene *s = open_patient(3000);
+    receiver_fixture *s = open_patient(3000);
     static caller slow;
     static caller quick;
     int fds[2];
 
-    handle(s, "slow", &slow, 0);
-    handle(s, "quick", &quick, 1500); /* when the renewal of the first has begun */
-    scene_start(s);
-    const char *texts[] = {letter_text(s, &(letter){.topic = "slow"}),
-                           letter_text(s, &(letter){.topic = "quick"})};
+    handle_topic(s, "slow", &slow, 0);
+    handle_topic(s, "quick", &quick, 1500); /* when the renewal of the first has begun */
+    receiver_start(s);
+    const char *texts[] = {sample_text(s, &(sample){.topic = "slow"}),
+                           sample_text(s, &(sample){.topic = "quick"})};
     for (int i = 0; i < 2; i++) {
         fds[i] = client_connect(s);
         post_begin(fds[i], texts[i]);
-        puppet_await(i == 0 ? &slow.called : &quick.called);
+        controlled_await(i == 0 ? &slow.called : &quick.called);
     }
     stop_database(s->f);
-    puppet_await(&quick.cancelled);
-    puppet_await(&slow.cancelled);
+    controlled_await(&quick.cancelled);
+    controlled_await(&slow.cancelled);
     fixture_tx_exec(s->f, 0, "ROLLBACK");
     for (int i = 0; i < 2; i++)
         assert_int_equal(500, client_read(fds[i])->status);

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kit.h"
-#include "scene.h"
+#include "queue_fixture.h"
+#include "receiver_fixture.h"
 
 #define MIB (1024 * 1024)
 
@@ -17,15 +17,15 @@ static pawl_verdict accept_all(pawl_reception *reception, void *context)
 }
 
 /* Requests are the same for every engine: the cases with this are for one_engine. */
-static scene *open_with(const pawl_receiver_options *opts)
+static receiver_fixture *open_with(const pawl_receiver_options *opts)
 {
-    scene *s = scene_open(opts);
+    receiver_fixture *s = receiver_open(opts);
     pawl_error err = PAWL_ERROR_INIT;
 
     assert_ok(pawl_receiver_handle(s->receiver, NULL, PAWL_RECEIVE_CALL_OUT, accept_all, NULL, NULL,
                                    &err),
               &err);
-    scene_start(s);
+    receiver_start(s);
     return s;
 }
 
@@ -39,7 +39,7 @@ static void assert_told(int status, const char *why, const reply *r)
     assert_string_equal("application/json", reply_header(r, "Content-Type"));
 }
 
-static void assert_refused_in_health(scene *s, const char *kind, int at_least)
+static void assert_refused_in_health(receiver_fixture *s, const char *kind, int at_least)
 {
     const reply *r = get(s, "/health");
     const char *found = strstr(r->body, test_note("\"%s\":", kind));
@@ -52,7 +52,7 @@ static void assert_refused_in_health(scene *s, const char *kind, int at_least)
 /* ---- bodies ---- */
 
 /* `size` bytes of a body of 250,000. */
-static int begin_body(scene *s, const char *address, size_t size)
+static int begin_body(receiver_fixture *s, const char *address, size_t size)
 {
     int fd = client_connect_from(s, address);
     char *bytes = calloc(1, size + 1);
@@ -85,7 +85,7 @@ PAWL_TEST_ON(one_engine, bodies_that_do_not_end_cannot_keep_others_out)
 {
     pawl_receiver_options options = PAWL_RECEIVER_OPTIONS_INIT;
     int greedy[8];
-    scene *s;
+    receiver_fixture *s;
     int honest;
 
     options.max_held_bytes = MIB;
@@ -96,7 +96,7 @@ PAWL_TEST_ON(one_engine, bodies_that_do_not_end_cannot_keep_others_out)
         greedy[i] = begin_body(s, "127.0.0.2", 200000);
     assert_told(429, "too many request bodies", client_read(await_answer(greedy, 8)));
     for (int i = 0; i < 20; i++)
-        assert_int_equal(200, deliver(s, &(letter){0})->status);
+        assert_int_equal(200, deliver(s, &(sample){0})->status);
     assert_refused_in_health(s, "held_bytes", 1);
     for (int i = 0; i < 150; i++)
         client_say(honest, test_note("%01000d", 0));
@@ -106,7 +106,7 @@ PAWL_TEST_ON(one_engine, bodies_that_do_not_end_cannot_keep_others_out)
 PAWL_TEST_ON(one_engine, a_body_that_is_too_large_is_counted)
 {
     pawl_receiver_options options = PAWL_RECEIVER_OPTIONS_INIT;
-    scene *s;
+    receiver_fixture *s;
     int fd;
 
     options.max_body_bytes = 1024;
@@ -126,7 +126,7 @@ PAWL_TEST_ON(one_engine, too_many_connections_are_told_so)
 {
     pawl_receiver_options options = PAWL_RECEIVER_OPTIONS_INIT;
     int slow[3];
-    scene *s;
+    receiver_fixture *s;
 
     options.connections = 3;
     s = open_with(&options);
@@ -144,7 +144,7 @@ PAWL_TEST_ON(one_engine, too_many_connections_from_one_address_are_told_so)
 {
     pawl_receiver_options options = PAWL_RECEIVER_OPTIONS_INIT;
     int slow[3];
-    scene *s;
+    receiver_fixture *s;
 
     options.connections_per_ip = 2;
     s = open_with(&options);
@@ -159,7 +159,7 @@ PAWL_TEST_ON(one_engine, too_many_connections_from_one_address_are_told_so)
 PAWL_TEST_ON(one_engine, a_request_that_is_too_slow_is_told_so)
 {
     pawl_receiver_options options = PAWL_RECEIVER_OPTIONS_INIT;
-    scene *s;
+    receiver_fixture *s;
     int fd;
 
     options.request_ms = 100;
@@ -176,7 +176,7 @@ PAWL_TEST_ON(one_engine, a_trusted_proxy_may_have_more_connections_than_one_addr
     pawl_receiver_options options = PAWL_RECEIVER_OPTIONS_INIT;
     int proxied[6];
     int other[3];
-    scene *s;
+    receiver_fixture *s;
 
     options.connections_per_ip = 2;
     options.trusted_proxies = "::1, 127.0.0.2";
@@ -200,7 +200,7 @@ PAWL_TEST_ON(one_engine, a_trusted_proxy_may_have_more_connections_than_one_addr
 
 static void assert_invalid(fixture *f, const pawl_receiver_options *options, const char *why)
 {
-    pawl_services *services = scene_services("env:PAWL_TEST_SHOP_SECRET");
+    pawl_services *services = receiver_services("env:PAWL_TEST_SHOP_SECRET");
     pawl_receiver *receiver = NULL;
     pawl_error err = PAWL_ERROR_INIT;
 
@@ -231,7 +231,7 @@ PAWL_TEST(what_is_processed_is_remembered_as_long_as_a_copy_of_it_is_accepted)
                                       .inbox_keep_ms = 2 * 300000 - 1};
     const fixture_options with = {.store = &brief};
     fixture *f = fixture_open(&with);
-    pawl_services *services = scene_services("env:PAWL_TEST_SHOP_SECRET");
+    pawl_services *services = receiver_services("env:PAWL_TEST_SHOP_SECRET");
     pawl_receiver_options options = PAWL_RECEIVER_OPTIONS_INIT;
     pawl_receiver *receiver = NULL;
     pawl_error err = PAWL_ERROR_INIT;

@@ -2,21 +2,23 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "inbox_kit.h"
-#include "scene.h"
+#include "inbox_fixture.h"
+#include "receiver_fixture.h"
 
 #define ID "0190c5f0-0000-7000-8000-000000000001"
 
-/* A receiver with a puppet for every topic. */
-static scene *open_with(puppet *p, pawl_receive_mode mode, const pawl_receiver_options *opts)
+/* A receiver with a controlled_handler for every topic. */
+static receiver_fixture *open_with(controlled_handler *p, pawl_receive_mode mode,
+                                   const pawl_receiver_options *opts)
 {
-    scene *s = scene_open(opts);
+    receiver_fixture *s = receiver_open(opts);
     pawl_error err = PAWL_ERROR_INIT;
 
-    puppet_init(p, s);
+    controlled_handler_init(p, s);
     p->writes = mode == PAWL_RECEIVE_ATOMIC;
-    assert_ok(pawl_receiver_handle(s->receiver, NULL, mode, puppet_handle, p, NULL, &err), &err);
-    scene_start(s);
+    assert_ok(pawl_receiver_handle(s->receiver, NULL, mode, controlled_handle, p, NULL, &err),
+              &err);
+    receiver_start(s);
     return s;
 }
 
@@ -28,13 +30,13 @@ static void assert_body(const char *expected, const reply *r)
 
 PAWL_TEST(a_new_message_has_its_effect_and_is_acknowledged)
 {
-    puppet p;
-    scene *s = open_with(&p, PAWL_RECEIVE_ATOMIC, NULL);
+    controlled_handler p;
+    receiver_fixture *s = open_with(&p, PAWL_RECEIVE_ATOMIC, NULL);
     const pawl_inbox_record *record;
     reply *r;
 
     p.response = "{\"ok\": 1}";
-    r = deliver(s, &(letter){.id = ID});
+    r = deliver(s, &(sample){.id = ID});
     assert_int_equal(200, r->status);
     assert_body("{\"acknowledged\":true,\"duplicateDetected\":false,\"payload\":{\"ok\": 1},"
                 "\"error\":null}",
@@ -47,14 +49,14 @@ PAWL_TEST(a_new_message_has_its_effect_and_is_acknowledged)
 
 PAWL_TEST(a_duplicate_gets_the_same_answer_and_has_no_effect)
 {
-    puppet p;
-    scene *s = open_with(&p, PAWL_RECEIVE_ATOMIC, NULL);
+    controlled_handler p;
+    receiver_fixture *s = open_with(&p, PAWL_RECEIVE_ATOMIC, NULL);
     reply *r;
 
     p.response = "{\"ok\": 1}";
-    assert_int_equal(200, deliver(s, &(letter){.id = ID})->status);
+    assert_int_equal(200, deliver(s, &(sample){.id = ID})->status);
     p.response = "{\"ok\": 2}";
-    r = deliver(s, &(letter){.id = ID});
+    r = deliver(s, &(sample){.id = ID});
     assert_int_equal(200, r->status);
     assert_body("{\"acknowledged\":true,\"duplicateDetected\":true,\"payload\":{\"ok\": 1},"
                 "\"error\":null}",
@@ -66,22 +68,22 @@ PAWL_TEST(a_duplicate_gets_the_same_answer_and_has_no_effect)
 
 PAWL_TEST(the_same_id_from_another_source_is_another_message)
 {
-    puppet p;
-    scene *s = open_with(&p, PAWL_RECEIVE_ATOMIC, NULL);
+    controlled_handler p;
+    receiver_fixture *s = open_with(&p, PAWL_RECEIVE_ATOMIC, NULL);
 
-    assert_int_equal(200, deliver(s, &(letter){.id = ID})->status);
-    assert_int_equal(200, deliver(s, &(letter){.id = ID, .source = "oldshop"})->status);
+    assert_int_equal(200, deliver(s, &(sample){.id = ID})->status);
+    assert_int_equal(200, deliver(s, &(sample){.id = ID, .source = "oldshop"})->status);
     assert_int_equal(2, inbox_orders(s->f));
 }
 
 PAWL_TEST(the_same_id_with_another_payload_is_refused)
 {
-    puppet p;
-    scene *s = open_with(&p, PAWL_RECEIVE_ATOMIC, NULL);
+    controlled_handler p;
+    receiver_fixture *s = open_with(&p, PAWL_RECEIVE_ATOMIC, NULL);
     reply *r;
 
-    assert_int_equal(200, deliver(s, &(letter){.id = ID})->status);
-    r = deliver(s, &(letter){.id = ID, .payload = "{\"n\":2}"});
+    assert_int_equal(200, deliver(s, &(sample){.id = ID})->status);
+    r = deliver(s, &(sample){.id = ID, .payload = "{\"n\":2}"});
     assert_int_equal(422, r->status);
     assert_non_null(strstr(r->body, "\"acknowledged\":false"));
     assert_int_equal(1, inbox_orders(s->f));
@@ -90,15 +92,15 @@ PAWL_TEST(the_same_id_with_another_payload_is_refused)
 
 PAWL_TEST(a_message_in_flight_is_put_off)
 {
-    puppet p;
-    scene *s = open_with(&p, PAWL_RECEIVE_CALL_OUT, NULL);
+    controlled_handler p;
+    receiver_fixture *s = open_with(&p, PAWL_RECEIVE_CALL_OUT, NULL);
     int first = client_connect(s);
     reply *r;
 
     p.waits = true;
-    post_begin(first, letter_text(s, &(letter){.id = ID}));
-    puppet_await(&p.there);
-    r = deliver(s, &(letter){.id = ID});
+    post_begin(first, sample_text(s, &(sample){.id = ID}));
+    controlled_await(&p.there);
+    r = deliver(s, &(sample){.id = ID});
     assert_int_equal(409, r->status);
     assert_non_null(reply_header(r, "Retry-After"));
     assert_true(reply_header(r, "Retry-After")[0] >= '1');
@@ -110,22 +112,22 @@ PAWL_TEST(a_message_in_flight_is_put_off)
 PAWL_TEST(a_handler_that_fails_leaves_nothing_and_is_called_again_until_it_is_dead)
 {
     pawl_receiver_options options = PAWL_RECEIVER_OPTIONS_INIT;
-    puppet p;
-    scene *s;
+    controlled_handler p;
+    receiver_fixture *s;
     reply *r;
 
     options.max_attempts = 2;
     s = open_with(&p, PAWL_RECEIVE_ATOMIC, &options);
     p.verdict = PAWL_RETRY;
     p.error = "the warehouse is \"closed\"";
-    r = deliver(s, &(letter){.id = ID});
+    r = deliver(s, &(sample){.id = ID});
     assert_int_equal(500, r->status);
     assert_body("{\"acknowledged\":false,\"duplicateDetected\":false,\"payload\":null,"
                 "\"error\":\"the warehouse is \\\"closed\\\"\"}",
                 r);
-    assert_int_equal(500, deliver(s, &(letter){.id = ID})->status);
+    assert_int_equal(500, deliver(s, &(sample){.id = ID})->status);
     assert_int_equal(2, p.last_attempt);
-    r = deliver(s, &(letter){.id = ID});
+    r = deliver(s, &(sample){.id = ID});
     assert_int_equal(422, r->status);
     assert_non_null(strstr(r->body, "dead after 2 attempts"));
     assert_int_equal(2, p.calls);
@@ -135,27 +137,27 @@ PAWL_TEST(a_handler_that_fails_leaves_nothing_and_is_called_again_until_it_is_de
 
 PAWL_TEST(a_handler_that_gives_up_makes_it_dead_at_once)
 {
-    puppet p;
-    scene *s = open_with(&p, PAWL_RECEIVE_ATOMIC, NULL);
+    controlled_handler p;
+    receiver_fixture *s = open_with(&p, PAWL_RECEIVE_ATOMIC, NULL);
 
     p.verdict = PAWL_FAIL;
     p.error = "no such product";
-    assert_int_equal(422, deliver(s, &(letter){.id = ID})->status);
+    assert_int_equal(422, deliver(s, &(sample){.id = ID})->status);
     p.verdict = PAWL_DONE;
-    assert_int_equal(422, deliver(s, &(letter){.id = ID})->status);
+    assert_int_equal(422, deliver(s, &(sample){.id = ID})->status);
     assert_int_equal(1, p.calls);
     assert_string_equal("no such product", inbox_record(s->f, ID)->error);
 }
 
 PAWL_TEST(a_call_out_has_no_transaction_and_is_remembered)
 {
-    puppet p;
-    scene *s = open_with(&p, PAWL_RECEIVE_CALL_OUT, NULL);
+    controlled_handler p;
+    receiver_fixture *s = open_with(&p, PAWL_RECEIVE_CALL_OUT, NULL);
     reply *r;
 
     p.response = "not json";
-    assert_int_equal(200, deliver(s, &(letter){.id = ID})->status);
-    r = deliver(s, &(letter){.id = ID});
+    assert_int_equal(200, deliver(s, &(sample){.id = ID})->status);
+    r = deliver(s, &(sample){.id = ID});
     assert_int_equal(200, r->status);
     assert_non_null(strstr(r->body, "\"duplicateDetected\":true"));
     assert_int_equal(1, p.calls);
@@ -164,65 +166,65 @@ PAWL_TEST(a_call_out_has_no_transaction_and_is_remembered)
 PAWL_TEST(a_response_that_is_too_large_is_a_failure)
 {
     pawl_receiver_options options = PAWL_RECEIVER_OPTIONS_INIT;
-    puppet p;
-    scene *s;
+    controlled_handler p;
+    receiver_fixture *s;
 
     options.max_response_bytes = 4;
     s = open_with(&p, PAWL_RECEIVE_ATOMIC, &options);
     p.response = "12345";
-    assert_int_equal(500, deliver(s, &(letter){.id = ID})->status);
+    assert_int_equal(500, deliver(s, &(sample){.id = ID})->status);
     assert_int_equal(0, inbox_orders(s->f));
 }
 
 PAWL_TEST(a_message_that_nobody_handles_is_refused_and_leaves_no_trace)
 {
-    scene *s = scene_open(NULL);
-    puppet p;
+    receiver_fixture *s = receiver_open(NULL);
+    controlled_handler p;
     pawl_error err = PAWL_ERROR_INIT;
 
-    puppet_init(&p, s);
-    assert_ok(pawl_receiver_handle(s->receiver, "order", PAWL_RECEIVE_CALL_OUT, puppet_handle, &p,
-                                   NULL, &err),
+    controlled_handler_init(&p, s);
+    assert_ok(pawl_receiver_handle(s->receiver, "order", PAWL_RECEIVE_CALL_OUT, controlled_handle,
+                                   &p, NULL, &err),
               &err);
-    scene_start(s);
-    assert_int_equal(404, deliver(s, &(letter){.topic = "Order"})->status);
+    receiver_start(s);
+    assert_int_equal(404, deliver(s, &(sample){.topic = "Order"})->status);
     assert_int_equal(0, inbox_count(s));
-    assert_int_equal(200, deliver(s, &(letter){.topic = "order"})->status);
+    assert_int_equal(200, deliver(s, &(sample){.topic = "order"})->status);
 }
 
 PAWL_TEST(a_topic_has_its_own_handler_before_that_of_all)
 {
-    scene *s = scene_open(NULL);
-    puppet own;
-    puppet all;
+    receiver_fixture *s = receiver_open(NULL);
+    controlled_handler own;
+    controlled_handler all;
     pawl_error err = PAWL_ERROR_INIT;
 
-    puppet_init(&own, s);
-    puppet_init(&all, s);
-    assert_ok(pawl_receiver_handle(s->receiver, NULL, PAWL_RECEIVE_CALL_OUT, puppet_handle, &all,
-                                   NULL, &err),
+    controlled_handler_init(&own, s);
+    controlled_handler_init(&all, s);
+    assert_ok(pawl_receiver_handle(s->receiver, NULL, PAWL_RECEIVE_CALL_OUT, controlled_handle,
+                                   &all, NULL, &err),
               &err);
-    assert_ok(pawl_receiver_handle(s->receiver, "order", PAWL_RECEIVE_CALL_OUT, puppet_handle, &own,
-                                   NULL, &err),
+    assert_ok(pawl_receiver_handle(s->receiver, "order", PAWL_RECEIVE_CALL_OUT, controlled_handle,
+                                   &own, NULL, &err),
               &err);
     assert_status(PAWL_E_INVALID,
-                  pawl_receiver_handle(s->receiver, "order", PAWL_RECEIVE_CALL_OUT, puppet_handle,
-                                       &own, NULL, &err),
+                  pawl_receiver_handle(s->receiver, "order", PAWL_RECEIVE_CALL_OUT,
+                                       controlled_handle, &own, NULL, &err),
                   &err);
-    scene_start(s);
+    receiver_start(s);
     assert_status(PAWL_E_MISUSE,
-                  pawl_receiver_handle(s->receiver, "late", PAWL_RECEIVE_CALL_OUT, puppet_handle,
-                                       &own, NULL, &err),
+                  pawl_receiver_handle(s->receiver, "late", PAWL_RECEIVE_CALL_OUT,
+                                       controlled_handle, &own, NULL, &err),
                   &err);
-    deliver(s, &(letter){.topic = "order"});
-    deliver(s, &(letter){.topic = "offer"});
+    deliver(s, &(sample){.topic = "order"});
+    deliver(s, &(sample){.topic = "offer"});
     assert_int_equal(1, own.calls);
     assert_int_equal(1, all.calls);
 }
 
 /* ---- who sent it ---- */
 
-static void assert_denied(scene *s, const char *text)
+static void assert_denied(receiver_fixture *s, const char *text)
 {
     reply *r = post(s, text);
 
@@ -243,19 +245,19 @@ static const char *with(const char *text, const char *what, const char *instead)
 
 PAWL_TEST(what_is_not_signed_rightly_is_denied_and_leaves_no_trace)
 {
-    puppet p;
-    scene *s = open_with(&p, PAWL_RECEIVE_ATOMIC, NULL);
-    const char *good = letter_text(s, &(letter){.id = ID});
+    controlled_handler p;
+    receiver_fixture *s = open_with(&p, PAWL_RECEIVE_ATOMIC, NULL);
+    const char *good = sample_text(s, &(sample){.id = ID});
     const char *hmac = strstr(good, "\"rf-hmac\":\"");
 
     assert_non_null(hmac);
-    assert_denied(s, letter_text(s, &(letter){.is_unsigned = true}));
-    assert_denied(s, letter_text(s, &(letter){.secret = "env:PAWL_TEST_OTHER_SECRET"}));
-    assert_denied(s, letter_text(s, &(letter){.source = "stranger"}));
-    assert_denied(s, letter_text(s, &(letter){.source = "nosecret"}));
-    assert_denied(s, letter_text(s, &(letter){.scheme = 1}));
-    assert_denied(s, letter_text(s, &(letter){.age_ms = 6 * MINUTE_MS}));
-    assert_denied(s, letter_text(s, &(letter){.age_ms = -6 * MINUTE_MS}));
+    assert_denied(s, sample_text(s, &(sample){.is_unsigned = true}));
+    assert_denied(s, sample_text(s, &(sample){.secret = "env:PAWL_TEST_OTHER_SECRET"}));
+    assert_denied(s, sample_text(s, &(sample){.source = "stranger"}));
+    assert_denied(s, sample_text(s, &(sample){.source = "nosecret"}));
+    assert_denied(s, sample_text(s, &(sample){.scheme = 1}));
+    assert_denied(s, sample_text(s, &(sample){.age_ms = 6 * MINUTE_MS}));
+    assert_denied(s, sample_text(s, &(sample){.age_ms = -6 * MINUTE_MS}));
     assert_denied(s, with(good, "{\"n\":1}", "{\"n\":2}"));
     assert_denied(s, with(good, ID, "0190c5f0-0000-7000-8000-000000000002"));
     assert_denied(s, with(good, "\"order\"", "\"other\""));
@@ -267,18 +269,18 @@ PAWL_TEST(what_is_not_signed_rightly_is_denied_and_leaves_no_trace)
 
 PAWL_TEST(scheme_1_is_taken_from_those_who_are_allowed_it)
 {
-    puppet p;
-    scene *s = open_with(&p, PAWL_RECEIVE_ATOMIC, NULL);
+    controlled_handler p;
+    receiver_fixture *s = open_with(&p, PAWL_RECEIVE_ATOMIC, NULL);
 
-    assert_int_equal(200, deliver(s, &(letter){.source = "oldshop", .scheme = 1})->status);
-    assert_int_equal(200, deliver(s, &(letter){.source = "oldshop", .scheme = 2})->status);
+    assert_int_equal(200, deliver(s, &(sample){.source = "oldshop", .scheme = 1})->status);
+    assert_int_equal(200, deliver(s, &(sample){.source = "oldshop", .scheme = 2})->status);
 }
 
 PAWL_TEST(what_is_played_again_has_no_effect)
 {
-    puppet p;
-    scene *s = open_with(&p, PAWL_RECEIVE_ATOMIC, NULL);
-    const char *recorded = letter_text(s, &(letter){.id = ID});
+    controlled_handler p;
+    receiver_fixture *s = open_with(&p, PAWL_RECEIVE_ATOMIC, NULL);
+    const char *recorded = sample_text(s, &(sample){.id = ID});
 
     assert_int_equal(200, post(s, recorded)->status);
     assert_non_null(strstr(post(s, recorded)->body, "\"duplicateDetected\":true"));
@@ -287,21 +289,21 @@ PAWL_TEST(what_is_played_again_has_no_effect)
 
 PAWL_TEST(secrets_change_while_it_runs)
 {
-    puppet p;
-    scene *s = open_with(&p, PAWL_RECEIVE_ATOMIC, NULL);
-    pawl_services *changed = scene_services("env:PAWL_TEST_OTHER_SECRET");
+    controlled_handler p;
+    receiver_fixture *s = open_with(&p, PAWL_RECEIVE_ATOMIC, NULL);
+    pawl_services *changed = receiver_services("env:PAWL_TEST_OTHER_SECRET");
 
     pawl_receiver_replace_services(s->receiver, changed);
     pawl_services_unref(changed);
-    assert_int_equal(401, deliver(s, &(letter){0})->status);
-    assert_int_equal(200, deliver(s, &(letter){.secret = "env:PAWL_TEST_OTHER_SECRET"})->status);
+    assert_int_equal(401, deliver(s, &(sample){0})->status);
+    assert_int_equal(200, deliver(s, &(sample){.secret = "env:PAWL_TEST_OTHER_SECRET"})->status);
 }
 
 PAWL_TEST(an_envelope_that_is_none_is_refused)
 {
-    puppet p;
-    scene *s = open_with(&p, PAWL_RECEIVE_ATOMIC, NULL);
-    const char *good = letter_text(s, &(letter){0});
+    controlled_handler p;
+    receiver_fixture *s = open_with(&p, PAWL_RECEIVE_ATOMIC, NULL);
+    const char *good = sample_text(s, &(sample){0});
 
     assert_int_equal(400, post(s, "{}")->status);
     assert_int_equal(400, post(s, "")->status);
@@ -314,23 +316,23 @@ PAWL_TEST(an_envelope_that_is_none_is_refused)
 
 PAWL_TEST(enqueue_puts_it_into_the_outbox_once)
 {
-    scene *s = scene_open(NULL);
+    receiver_fixture *s = receiver_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
     pawl_filter filter = PAWL_FILTER_INIT;
     pawl_messages *list = NULL;
     const pawl_message *message;
 
     assert_ok(pawl_receiver_enqueue(s->receiver, "order", "picking", NULL, NULL, &err), &err);
-    scene_start(s);
-    assert_int_equal(200, deliver(s, &(letter){.id = ID, .payload = "[ 7 ]"})->status);
-    assert_int_equal(200, deliver(s, &(letter){.id = ID, .payload = "[ 7 ]"})->status);
+    receiver_start(s);
+    assert_int_equal(200, deliver(s, &(sample){.id = ID, .payload = "[ 7 ]"})->status);
+    assert_int_equal(200, deliver(s, &(sample){.id = ID, .payload = "[ 7 ]"})->status);
     filter.topic = "picking";
     filter.with_payload = true;
     assert_ok(pawl_outbox_list(fixture_store(s->f), &filter, &list, NULL, &err), &err);
-    kit_keep(list);
+    queue_keep(list);
     assert_int_equal(1, pawl_messages_count(list));
     message = pawl_messages_at(list, 0);
-    assert_string_equal("[ 7 ]", kit_payload(message));
+    assert_string_equal("[ 7 ]", queue_payload(message));
     assert_string_equal(ID, pawl_message_correlation_id(message));
     assert_null(pawl_message_destination(message));
 }
@@ -340,8 +342,8 @@ PAWL_TEST(enqueue_puts_it_into_the_outbox_once)
 PAWL_TEST(when_too_many_wait_they_are_told_so)
 {
     pawl_receiver_options options = PAWL_RECEIVER_OPTIONS_INIT;
-    puppet p;
-    scene *s;
+    controlled_handler p;
+    receiver_fixture *s;
     int first;
     reply *r;
 
@@ -350,9 +352,9 @@ PAWL_TEST(when_too_many_wait_they_are_told_so)
     s = open_with(&p, PAWL_RECEIVE_CALL_OUT, &options);
     first = client_connect(s);
     p.waits = true;
-    post_begin(first, letter_text(s, &(letter){0}));
-    puppet_await(&p.there);
-    r = deliver(s, &(letter){0});
+    post_begin(first, sample_text(s, &(sample){0}));
+    controlled_await(&p.there);
+    r = deliver(s, &(sample){0});
     assert_int_equal(429, r->status);
     assert_string_equal("1", reply_header(r, "Retry-After"));
     assert_int_equal(200, get(s, "/health")->status);
@@ -363,34 +365,34 @@ PAWL_TEST(when_too_many_wait_they_are_told_so)
 PAWL_TEST(a_topic_has_no_more_calls_at_once_than_it_may)
 {
     pawl_receive_options own = PAWL_RECEIVE_OPTIONS_INIT;
-    scene *s = scene_open(NULL);
+    receiver_fixture *s = receiver_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    puppet slow;
-    puppet other;
+    controlled_handler slow;
+    controlled_handler other;
     int first;
     int second;
 
     own.concurrency = 1;
-    puppet_init(&slow, s);
-    puppet_init(&other, s);
+    controlled_handler_init(&slow, s);
+    controlled_handler_init(&other, s);
     slow.waits = true;
-    assert_ok(pawl_receiver_handle(s->receiver, "slow", PAWL_RECEIVE_CALL_OUT, puppet_handle, &slow,
-                                   &own, &err),
+    assert_ok(pawl_receiver_handle(s->receiver, "slow", PAWL_RECEIVE_CALL_OUT, controlled_handle,
+                                   &slow, &own, &err),
               &err);
-    assert_ok(pawl_receiver_handle(s->receiver, NULL, PAWL_RECEIVE_CALL_OUT, puppet_handle, &other,
-                                   NULL, &err),
+    assert_ok(pawl_receiver_handle(s->receiver, NULL, PAWL_RECEIVE_CALL_OUT, controlled_handle,
+                                   &other, NULL, &err),
               &err);
-    scene_start(s);
+    receiver_start(s);
     first = client_connect(s);
     second = client_connect(s);
-    post_begin(first, letter_text(s, &(letter){.topic = "slow"}));
-    puppet_await(&slow.there);
-    post_begin(second, letter_text(s, &(letter){.topic = "slow"}));
-    assert_int_equal(200, deliver(s, &(letter){.topic = "quick"})->status);
+    post_begin(first, sample_text(s, &(sample){.topic = "slow"}));
+    controlled_await(&slow.there);
+    post_begin(second, sample_text(s, &(sample){.topic = "slow"}));
+    assert_int_equal(200, deliver(s, &(sample){.topic = "quick"})->status);
     assert_int_equal(1, slow.calls);
     sem_post(&slow.go);
     assert_int_equal(200, client_read(first)->status);
-    puppet_await(&slow.there);
+    controlled_await(&slow.there);
     sem_post(&slow.go);
     assert_int_equal(200, client_read(second)->status);
     assert_int_equal(2, slow.calls);
@@ -399,19 +401,19 @@ PAWL_TEST(a_topic_has_no_more_calls_at_once_than_it_may)
 PAWL_TEST(a_call_that_takes_too_long_is_cancelled)
 {
     pawl_receive_options own = PAWL_RECEIVE_OPTIONS_INIT;
-    scene *s = scene_open(NULL);
+    receiver_fixture *s = receiver_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    puppet p;
+    controlled_handler p;
 
     own.timeout_ms = 20;
-    puppet_init(&p, s);
+    controlled_handler_init(&p, s);
     p.waits = true;
     p.verdict = PAWL_RETRY;
-    assert_ok(pawl_receiver_handle(s->receiver, NULL, PAWL_RECEIVE_CALL_OUT, puppet_handle, &p,
+    assert_ok(pawl_receiver_handle(s->receiver, NULL, PAWL_RECEIVE_CALL_OUT, controlled_handle, &p,
                                    &own, &err),
               &err);
-    scene_start(s);
-    assert_int_equal(500, deliver(s, &(letter){0})->status);
+    receiver_start(s);
+    assert_int_equal(500, deliver(s, &(sample){0})->status);
     assert_int_equal(1, p.cancelled);
 }
 
@@ -426,8 +428,8 @@ PAWL_TEST(stopping_answers_what_has_begun_and_turns_away_what_waits)
     pawl_receiver_options options = PAWL_RECEIVER_OPTIONS_INIT;
     pawl_receiver_stats stats = PAWL_RECEIVER_STATS_INIT;
     pthread_t stopper;
-    puppet p;
-    scene *s;
+    controlled_handler p;
+    receiver_fixture *s;
     int first;
     int second;
     reply *r;
@@ -437,9 +439,9 @@ PAWL_TEST(stopping_answers_what_has_begun_and_turns_away_what_waits)
     p.waits = true;
     first = client_connect(s);
     second = client_connect(s);
-    post_begin(first, letter_text(s, &(letter){.id = ID}));
-    puppet_await(&p.there);
-    post_begin(second, letter_text(s, &(letter){0}));
+    post_begin(first, sample_text(s, &(sample){.id = ID}));
+    controlled_await(&p.there);
+    post_begin(second, sample_text(s, &(sample){0}));
     while (stats.waiting < 1)
         pawl_receiver_read_stats(s->receiver, &stats);
     assert_int_equal(0, pthread_create(&stopper, NULL, stop_it, s->receiver));
@@ -459,8 +461,8 @@ PAWL_TEST(stopping_answers_what_has_begun_and_turns_away_what_waits)
 PAWL_TEST(stopping_cancels_what_does_not_end_by_itself)
 {
     pawl_receiver_options options = PAWL_RECEIVER_OPTIONS_INIT;
-    puppet p;
-    scene *s;
+    controlled_handler p;
+    receiver_fixture *s;
     int first;
 
     options.grace_ms = 0;
@@ -468,8 +470,8 @@ PAWL_TEST(stopping_cancels_what_does_not_end_by_itself)
     p.waits = true;
     p.verdict = PAWL_RETRY;
     first = client_connect(s);
-    post_begin(first, letter_text(s, &(letter){.id = ID}));
-    puppet_await(&p.there);
+    post_begin(first, sample_text(s, &(sample){.id = ID}));
+    controlled_await(&p.there);
     pawl_receiver_stop(s->receiver);
     assert_int_equal(1, p.cancelled);
     assert_int_equal(500, client_read(first)->status);
@@ -479,14 +481,14 @@ PAWL_TEST(stopping_cancels_what_does_not_end_by_itself)
 PAWL_TEST(many_clients_at_once_and_every_effect_once)
 {
     enum { CLIENTS = 8, EACH = 6 };
-    puppet p;
-    scene *s = open_with(&p, PAWL_RECEIVE_ATOMIC, NULL);
+    controlled_handler p;
+    receiver_fixture *s = open_with(&p, PAWL_RECEIVE_ATOMIC, NULL);
     const char *texts[EACH];
     int fds[CLIENTS];
     bool done[EACH] = {false};
 
     for (int i = 0; i < EACH; i++)
-        texts[i] = letter_text(s, &(letter){0});
+        texts[i] = sample_text(s, &(sample){0});
     for (int c = 0; c < CLIENTS; c++) {
         fds[c] = client_connect(s);
         for (int i = 0; i < EACH; i++)
@@ -513,16 +515,16 @@ PAWL_TEST(many_clients_at_once_and_every_effect_once)
 
 PAWL_TEST(numbers_say_what_happened)
 {
-    puppet p;
-    scene *s = open_with(&p, PAWL_RECEIVE_ATOMIC, NULL);
+    controlled_handler p;
+    receiver_fixture *s = open_with(&p, PAWL_RECEIVE_ATOMIC, NULL);
     pawl_receiver_stats stats = PAWL_RECEIVER_STATS_INIT;
 
-    deliver(s, &(letter){.id = ID});
-    deliver(s, &(letter){.id = ID});
-    deliver(s, &(letter){.is_unsigned = true});
+    deliver(s, &(sample){.id = ID});
+    deliver(s, &(sample){.id = ID});
+    deliver(s, &(sample){.is_unsigned = true});
     post(s, "{}");
     p.verdict = PAWL_RETRY;
-    deliver(s, &(letter){0});
+    deliver(s, &(sample){0});
     pawl_receiver_read_stats(s->receiver, &stats);
     assert_int_equal(5, stats.received);
     assert_int_equal(1, stats.processed);
@@ -534,10 +536,10 @@ PAWL_TEST(numbers_say_what_happened)
 
 PAWL_TEST(health_says_that_it_may_be_sent_to)
 {
-    scene *s = scene_open(NULL);
+    receiver_fixture *s = receiver_open(NULL);
     reply *r;
 
-    scene_start(s);
+    receiver_start(s);
     r = get(s, "/health");
     assert_int_equal(200, r->status);
     assert_string_equal("{\"status\":\"ok\",\"ready\":true,\"database\":\"ok\",\"running\":0,"

@@ -54,7 +54,7 @@ pawl_status scenario_perform(scenario *s, const scenario_step *step, size_t *ret
 
 const char *scenario_look(scenario *s, const scenario_step *step, int64_t *ret_there)
 {
-    const char *wrong = kit_check_note(s->f);
+    const char *wrong = queue_check_note(s->f);
 
     *ret_there = step->effect ? fixture_count(s->f, "%s", step->effect) : 0;
     if (!wrong && *ret_there != 0 && *ret_there != step->whole)
@@ -84,16 +84,16 @@ const char *scenario_check_end(scenario *s, const char *expected)
 
     if (strcmp(end ? end : "", expected) != 0)
         return test_note("it ended with \"%s\", not with \"%s\"", end ? end : "", expected);
-    return kit_check_note(s->f);
+    return queue_check_note(s->f);
 }
 
 /* ---- sending and claiming ---- */
 
 pawl_outgoing scenario_message(int number)
 {
-    pawl_outgoing m = kit_message("life", digits[number]);
+    pawl_outgoing m = queue_message("life", digits[number]);
 
-    m.id = kit_id(number);
+    m.id = queue_id(number);
     m.correlation_id = digits[number];
     m.headers = "{\"traceparent\": \"x\"}";
     if (number == 4)
@@ -136,8 +136,8 @@ void scenario_remember(scenario *s, const pawl_messages *list)
     }
 }
 
-static pawl_status claim(scenario *s, int64_t lease_ms, int limit, size_t *ret_changed,
-                         pawl_error *err)
+static pawl_status claim_messages(scenario *s, int64_t lease_ms, int limit, size_t *ret_changed,
+                                  pawl_error *err)
 {
     pawl_messages *list = NULL;
     pawl_status st = pawl_queue_claim(s->store, SCENARIO_OWNER, lease_ms, limit, NULL, &list, err);
@@ -152,12 +152,12 @@ static pawl_status claim(scenario *s, int64_t lease_ms, int limit, size_t *ret_c
 
 pawl_status scenario_claim_four(scenario *s, size_t *ret_changed, pawl_error *err)
 {
-    return claim(s, MINUTE_MS, 4, ret_changed, err);
+    return claim_messages(s, MINUTE_MS, 4, ret_changed, err);
 }
 
 pawl_status scenario_claim_rest(scenario *s, size_t *ret_changed, pawl_error *err)
 {
-    return claim(s, SECOND_MS, 10, ret_changed, err);
+    return claim_messages(s, SECOND_MS, 10, ret_changed, err);
 }
 
 pawl_status scenario_learn_held(scenario *s, size_t *ret_held, pawl_error *err)

@@ -9,11 +9,11 @@
 #ifndef PAWL_SCENARIO_H
 #define PAWL_SCENARIO_H
 
-#include "kit.h"
+#include "queue_fixture.h"
 #include "operation.h"
 
 #define SCENARIO_MESSAGES 10 /* [0] is not used; message n is the one whose correlation id is n */
-#define SCENARIO_OWNER kit_owner(1)
+#define SCENARIO_OWNER queue_owner(1)
 
 struct pg_conn;
 

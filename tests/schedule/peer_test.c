@@ -137,7 +137,7 @@ static bool read_case(const char *line, peer_case *c)
     return true;
 }
 
-static void compare(peer_case *c, tally *t)
+static void compare_case(peer_case *c, tally *t)
 {
     PAWLI_AUTO(pawl_schedule) schedule = NULL;
     pawl_schedule_options opts = PAWL_SCHEDULE_OPTIONS_INIT;
@@ -181,7 +181,7 @@ PAWL_TEST(schedules_fire_as_in_another_implementation)
             continue;
         if (!read_case(line, &c))
             test_fail("not a case: %s", line);
-        compare(&c, &t);
+        compare_case(&c, &t);
         t.cases++;
     }
     fclose(file);

@@ -62,11 +62,11 @@ static const broken broken_stores[] = {
 
 PAWL_TEST(every_broken_store_is_found)
 {
-    place *at = place_open();
+    sequence_fixture *at = sequences_open();
     sequence_campaign *c = sequence_campaign_new(at);
 
     for (size_t i = 0; i < sizeof broken_stores / sizeof broken_stores[0]; i++) {
-        place_break(at, &broken_stores[i]);
+        sequences_break(at, &broken_stores[i]);
         c->base.count = SEQUENCES; /* also under a sanitizer */
         c->shrink_tries = SHRINK_TRIES;
         campaign_expect_finding(&c->base, broken_stores[i].what);

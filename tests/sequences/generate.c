@@ -263,7 +263,7 @@ static void add_answer(generator *g, const model *m, step *s)
     s->error = CHOOSE(g, errors);
 }
 
-static void fill(generator *g, const model *m, step *s)
+static void fill_step(generator *g, const model *m, step *s)
 {
     static const int64_t keeps_ms[] = {0, MINUTE_MS, DAY_MS, PAWL_RETENTION_MS};
 
@@ -442,12 +442,12 @@ bool generator_next(generator *g, const model *m, step *ret_step)
     } else if (!g->q->long_txs && some_tx_is_open(m, &s.handle)) {
         s.kind = chance(g, 30) ? STEP_TX_SEND : STEP_TX_END;
         s.store = m->txs[s.handle].store;
-        fill(g, m, &s);
+        fill_step(g, m, &s);
     } else {
         s.kind = some_kind(g);
         if (s.kind >= STEP_CLAIM && s.kind <= STEP_HELD)
             s.store = s.owner % MODEL_STORES;
-        fill(g, m, &s);
+        fill_step(g, m, &s);
         lose_answers(g, m, &s);
     }
     *ret_step = s;

@@ -2,7 +2,7 @@
 #ifndef PAWL_SEQUENCES_GENERATE_H
 #define PAWL_SEQUENCES_GENERATE_H
 
-#include "step.h"
+#include "sequence_step.h"
 
 typedef struct generator {
     uint64_t state;

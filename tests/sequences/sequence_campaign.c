@@ -16,11 +16,11 @@
 #define SHRINK_TRIES 400
 
 /* The number of the step that failed, or how many there are. */
-static size_t replay(player *p, place *at, const sequence *q)
+static size_t replay(runner *p, sequence_fixture *at, const sequence *q)
 {
-    player_begin(p, at, q);
+    runner_begin(p, at, q);
     for (size_t i = 0; i < q->count; i++)
-        if (!player_step(p, &q->steps[i]))
+        if (!runner_step(p, &q->steps[i]))
             return i;
     return q->count;
 }
@@ -33,7 +33,7 @@ static void leave_out(sequence *q, size_t from, size_t count)
 }
 
 /* One attempt to make `q` shorter: takes over `shorter` if that fails as well, in whatever way. */
-static bool still_fails(player *p, sequence_campaign *c, sequence *q, sequence *shorter,
+static bool still_fails(runner *p, sequence_campaign *c, sequence *q, sequence *shorter,
                         finding *last)
 {
     size_t failed_at;
@@ -51,7 +51,7 @@ static bool still_fails(player *p, sequence_campaign *c, sequence *q, sequence *
 }
 
 /* Leave out whole steps, in pieces of half, a quarter, ... one. */
-static void shrink_steps(player *p, sequence_campaign *c, sequence *q, sequence *room,
+static void shrink_steps(runner *p, sequence_campaign *c, sequence *q, sequence *room,
                          finding *last)
 {
     for (size_t piece = q->count / 2; piece > 0; piece /= 2)
@@ -64,7 +64,7 @@ static void shrink_steps(player *p, sequence_campaign *c, sequence *q, sequence 
 }
 
 /* Leave out messages of a step; later ones move up. */
-static void shrink_lists(player *p, sequence_campaign *c, sequence *q, sequence *room,
+static void shrink_lists(runner *p, sequence_campaign *c, sequence *q, sequence *room,
                          finding *last)
 {
     for (size_t at = 0; at < q->count; at++) {
@@ -88,7 +88,7 @@ static void shrink_lists(player *p, sequence_campaign *c, sequence *q, sequence 
     }
 }
 
-static void shrink(player *p, sequence_campaign *c, sequence *q, finding *last)
+static void shrink(runner *p, sequence_campaign *c, sequence *q, finding *last)
 {
     sequence *room = malloc(sizeof *room);
 
@@ -128,27 +128,27 @@ static void print_report(void *context)
 }
 
 /* One sequence, made while it is played. False: it failed, and `q` ends with the step that did. */
-static bool play_one(sequence_campaign *c, uint64_t seed)
+static bool run_one(sequence_campaign *c, uint64_t seed)
 {
     generator g;
     step next;
 
     generator_begin(&g, seed, c->at->postgres, &c->q);
-    player_begin(&c->p, c->at, &c->q);
+    runner_begin(&c->p, c->at, &c->q);
     while (c->q.count < SEQUENCE_STEPS && generator_next(&g, &c->p.m, &next)) {
         c->q.steps[c->q.count++] = next;
         c->steps++;
-        if (!player_step(&c->p, &next))
+        if (!runner_step(&c->p, &next))
             return false;
     }
     return true;
 }
 
-static bool play_and_shorten(void *context, uint64_t seed, finding *wrong)
+static bool run_and_shorten(void *context, uint64_t seed, finding *wrong)
 {
     sequence_campaign *c = context;
 
-    if (play_one(c, seed))
+    if (run_one(c, seed))
         return true;
     size_t length = c->q.count;
     finding last = c->p.wrong;
@@ -157,7 +157,7 @@ static bool play_and_shorten(void *context, uint64_t seed, finding *wrong)
     return finding_say(wrong, "shortened to %zu operations: %.600s", c->q.count, last.text);
 }
 
-sequence_campaign *sequence_campaign_new(place *at)
+sequence_campaign *sequence_campaign_new(sequence_fixture *at)
 {
     sequence_campaign *c = calloc(1, sizeof *c);
     long reduced = at->postgres ? REDUCED_POSTGRES : REDUCED_SQLITE;
@@ -171,7 +171,7 @@ sequence_campaign *sequence_campaign_new(place *at)
     reduced /= at->postgres ? 2 : 1; /* fewer on SQLite would not see everything */
 #endif
     campaign_init(&c->base, "PAWL_SEQUENCES", reduced, whole);
-    c->base.play = play_and_shorten;
+    c->base.play = run_and_shorten;
     c->base.report = print_report;
     c->base.context = c;
     c->at = at;

@@ -3,14 +3,14 @@
 #define PAWL_SEQUENCE_CAMPAIGN_H
 
 #include "campaign.h"
-#include "play.h"
+#include "runner.h"
 
 typedef struct sequence_campaign {
     campaign base;
-    place *at;
+    sequence_fixture *at;
     int shrink_tries; /* sequences to play to make a failing one shorter */
     uint64_t steps;
-    player p;        /* with what has happened so far */
+    runner p;        /* with what has happened so far */
     sequence q;      /* the last one, shortened if it failed */
     char text[8192]; /* seed, engine, the difference, and the shortened sequence line by line */
 } sequence_campaign;
@@ -19,6 +19,6 @@ typedef struct sequence_campaign {
  * How many sequences, and from which seed on: PAWL_SEQUENCES_SEED and PAWL_SEQUENCES_COUNT, or what
  * PAWL_TEST_WHOLE says. Freed when the test ends.
  */
-sequence_campaign *sequence_campaign_new(place *at);
+sequence_campaign *sequence_campaign_new(sequence_fixture *at);
 
 #endif

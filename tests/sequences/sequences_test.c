@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "kit.h"
+#include "queue_fixture.h"
 #include "sequence_campaign.h"
 #include "test.h"
 
@@ -33,11 +33,11 @@ static void check_coverage(const sequence_campaign *c)
 
 PAWL_TEST(random_sequences_do_what_the_model_says)
 {
-    place *at = place_open();
+    sequence_fixture *at = sequences_open();
     sequence_campaign *c = sequence_campaign_new(at);
 
     campaign_expect_nothing(&c->base);
-    kit_check(at->f);
+    queue_check(at->f);
     printf("# %s: %" PRIu64 " sequences, %" PRIu64 " operations, from seed %" PRIu64
            " on; 0 differ from the model\n",
            at->postgres ? "PostgreSQL" : "SQLite", c->base.played, c->steps, c->base.first_seed);
@@ -50,7 +50,7 @@ PAWL_TEST(sequences_that_once_found_something_do_what_the_model_says)
 {
     static const uint64_t seeds[][2] = {{107, 1},  {288, 1},   {1342, 2},
                                         {2547, 1}, {12821, 1}, {12954, 1}};
-    place *at = place_open();
+    sequence_fixture *at = sequences_open();
     sequence_campaign *c = sequence_campaign_new(at);
 
     for (size_t i = 0; i < sizeof seeds / sizeof seeds[0]; i++) {
@@ -58,5 +58,5 @@ PAWL_TEST(sequences_that_once_found_something_do_what_the_model_says)
         c->base.count = seeds[i][1];
         campaign_expect_nothing(&c->base);
     }
-    kit_check(at->f);
+    queue_check(at->f);
 }

@@ -77,7 +77,7 @@ static long next_number(hoard *h)
     return number;
 }
 
-static void *take(void *context)
+static void *take_leases(void *context)
 {
     hoard *h = context;
     pawl_error err = PAWL_ERROR_INIT;
@@ -105,7 +105,7 @@ static int take_all(hoard *h)
     pthread_t threads[THREADS];
 
     for (int i = 0; i < THREADS; i++)
-        if (pthread_create(&threads[i], NULL, take, h) != 0)
+        if (pthread_create(&threads[i], NULL, take_leases, h) != 0)
             return 1;
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);

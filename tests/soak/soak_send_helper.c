@@ -63,7 +63,7 @@ static void name_topic(const sender *s, size_t at, long number, char *ret_topic,
         snprintf(ret_topic, size, "soak.%s", s->kind);
 }
 
-static void fill(sender *s, size_t at)
+static void fill_message(sender *s, size_t at)
 {
     long number = s->next + (long)at;
     pawl_outgoing message = PAWL_OUTGOING_INIT;
@@ -125,7 +125,7 @@ static bool repeat(sender *s, size_t count, pawl_status (*call)(sender *, size_t
 static int send_until_stored(sender *s, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        fill(s, i);
+        fill_message(s, i);
     if (!repeat(s, count, send_once) || (is(s, "timer") && !repeat(s, count, cancel_some)))
         return 1;
     s->next += (long)count;

@@ -132,7 +132,7 @@ static void set_pace(pawl_worker_options *options, long every_ms)
     options->chore_every_ms[PAWL_CHORE_DEAD] = 500;
 }
 
-static pawl_status work(pawl_store *store, char **arguments, pawl_error *err)
+static pawl_status run_worker(pawl_store *store, char **arguments, pawl_error *err)
 {
     pawl_worker_options options = PAWL_WORKER_OPTIONS_INIT;
     struct sigaction action = {.sa_handler = on_stop};
@@ -176,7 +176,7 @@ int main(int argc, char **argv)
     store = helper_open(argv);
     if (!store)
         return 1;
-    pawl_status st = work(store, argv, &err);
+    pawl_status st = run_worker(store, argv, &err);
     pawl_worker_free(worker);
     pawl_store_close(store);
     return st == PAWL_OK ? 0 : helper_complain("work", &err);

@@ -2,7 +2,7 @@
 #include <poll.h>
 #include <string.h>
 
-#include "desk.h"
+#include "sender_fixture.h"
 #include "test.h"
 
 #define MANY 200
@@ -11,66 +11,66 @@
 PAWL_TEST(two_hundred_are_in_flight_at_once)
 {
     test_peer *peer = peer_start();
-    test_desk *desk = desk_open(peer, NULL);
+    sender_fixture *sender = sender_open(peer, NULL);
     int many = peer_ca_file(peer) ? MANY / 4 : MANY; /* handshakes take their time */
     int held = peer_holds_at_most(peer) < many ? peer_holds_at_most(peer) : many;
 
     for (int i = 0; i < many; i++)
-        desk_send(desk, NULL, "hold", NULL);
-    assert_int_equal(many, pawl_carrier_in_flight(desk->carrier));
-    desk_wait_held(desk, held);
+        sender_send(sender, NULL, "hold", NULL);
+    assert_int_equal(many, pawl_carrier_in_flight(sender->carrier));
+    sender_wait_held(sender, held);
     for (int i = 0; i < many; i++)
-        assert_int_equal(0, desk->ends[i].count);
+        assert_int_equal(0, sender->ends[i].count);
     peer_release(peer);
     for (int i = 0; i < many; i++)
-        assert_int_equal(PAWL_SENT_ACKNOWLEDGED, desk_wait(desk, (size_t)i)->sent);
-    assert_int_equal(0, pawl_carrier_in_flight(desk->carrier));
+        assert_int_equal(PAWL_SENT_ACKNOWLEDGED, sender_wait(sender, (size_t)i)->sent);
+    assert_int_equal(0, pawl_carrier_in_flight(sender->carrier));
     assert_int_equal(many, peer_requests(peer));
 }
 
 PAWL_TEST(a_cancelled_send_ends_with_the_next_turn)
 {
     test_peer *peer = peer_start();
-    test_desk *desk = desk_open(peer, NULL);
+    sender_fixture *sender = sender_open(peer, NULL);
     pawl_send *first = NULL, *second = NULL;
-    size_t held = desk_send(desk, NULL, "hold", &first);
+    size_t held = sender_send(sender, NULL, "hold", &first);
 
-    desk_wait_held(desk, 1);
-    size_t fresh = desk_send(desk, NULL, "hold", &second);
-    size_t other = desk_send(desk, NULL, "hold", NULL);
-    pawl_carrier_cancel(desk->carrier, first);
-    pawl_carrier_cancel(desk->carrier, second);
-    pawl_carrier_cancel(desk->carrier, second);
-    assert_int_equal(0, desk->ends[held].count);
-    desk_turn(desk, -1);
-    assert_int_equal(1, desk->ends[held].count);
-    assert_int_equal(1, desk->ends[fresh].count);
-    assert_int_equal(PAWL_SENT_CANCELLED, desk->ends[held].outcome.sent);
-    assert_int_equal(PAWL_SENT_CANCELLED, desk->ends[fresh].outcome.sent);
-    assert_non_null(desk->ends[held].outcome.error);
-    assert_int_equal(0, desk->ends[other].count);
+    sender_wait_held(sender, 1);
+    size_t fresh = sender_send(sender, NULL, "hold", &second);
+    size_t other = sender_send(sender, NULL, "hold", NULL);
+    pawl_carrier_cancel(sender->carrier, first);
+    pawl_carrier_cancel(sender->carrier, second);
+    pawl_carrier_cancel(sender->carrier, second);
+    assert_int_equal(0, sender->ends[held].count);
+    sender_turn(sender, -1);
+    assert_int_equal(1, sender->ends[held].count);
+    assert_int_equal(1, sender->ends[fresh].count);
+    assert_int_equal(PAWL_SENT_CANCELLED, sender->ends[held].outcome.sent);
+    assert_int_equal(PAWL_SENT_CANCELLED, sender->ends[fresh].outcome.sent);
+    assert_non_null(sender->ends[held].outcome.error);
+    assert_int_equal(0, sender->ends[other].count);
     peer_release(peer);
-    assert_int_equal(PAWL_SENT_ACKNOWLEDGED, desk_wait(desk, other)->sent);
+    assert_int_equal(PAWL_SENT_ACKNOWLEDGED, sender_wait(sender, other)->sent);
 }
 
 PAWL_TEST(closing_ends_what_is_in_flight)
 {
     test_peer *peer = peer_start();
-    test_desk *desk = desk_open(peer, NULL);
+    sender_fixture *sender = sender_open(peer, NULL);
 
     for (int i = 0; i < 20; i++)
-        desk_send(desk, NULL, "hold", NULL);
-    desk_wait_held(desk, 1);
-    desk_close(desk);
+        sender_send(sender, NULL, "hold", NULL);
+    sender_wait_held(sender, 1);
+    sender_close(sender);
     for (size_t i = 0; i < 20; i++) {
-        assert_int_equal(1, desk->ends[i].count);
-        assert_int_equal(PAWL_SENT_CANCELLED, desk->ends[i].outcome.sent);
+        assert_int_equal(1, sender->ends[i].count);
+        assert_int_equal(PAWL_SENT_CANCELLED, sender->ends[i].outcome.sent);
     }
 }
 
 /* Each end begins the next send, and cancels one that waits. */
 typedef struct send_chain {
-    test_desk *desk;
+    sender_fixture *sender;
     pawl_send *victim;
     int left;
     int ended;
@@ -83,53 +83,54 @@ static void go_on(void *context, const pawl_send_outcome *outcome)
 
     chain->ended += outcome->sent == PAWL_SENT_ACKNOWLEDGED;
     if (chain->victim)
-        pawl_carrier_cancel(chain->desk->carrier, chain->victim);
+        pawl_carrier_cancel(chain->sender->carrier, chain->victim);
     chain->victim = NULL;
     if (chain->left-- == 0)
         return;
-    request.url = peer_url(chain->desk->peer);
-    request.service = chain->desk->service;
-    request.envelope = chain->desk->envelopes[0];
-    if (pawl_carrier_send(chain->desk->carrier, &request, go_on, chain, NULL, NULL) != PAWL_OK)
+    request.url = peer_url(chain->sender->peer);
+    request.service = chain->sender->service;
+    request.envelope = chain->sender->envelopes[0];
+    if (pawl_carrier_send(chain->sender->carrier, &request, go_on, chain, NULL, NULL) != PAWL_OK)
         chain->left = -1;
 }
 
 PAWL_TEST(the_end_of_one_may_begin_another)
 {
-    test_desk *desk = desk_open(peer_start(), NULL);
-    send_chain chain = {desk, NULL, 10, 0};
+    sender_fixture *sender = sender_open(peer_start(), NULL);
+    send_chain chain = {sender, NULL, 10, 0};
     pawl_send_outcome begin = PAWL_SEND_OUTCOME_INIT;
 
-    desk_ask(desk, NULL, "ok");
-    size_t victim = desk_send(desk, NULL, "hold", &chain.victim);
+    sender_ask(sender, NULL, "ok");
+    size_t victim = sender_send(sender, NULL, "hold", &chain.victim);
     begin.sent = PAWL_SENT_RETRY;
     go_on(&chain, &begin);
     while (chain.ended < 10)
-        desk_turn(desk, -1);
-    assert_int_equal(PAWL_SENT_CANCELLED, desk_wait(desk, victim)->sent);
-    assert_int_equal(0, pawl_carrier_in_flight(desk->carrier));
+        sender_turn(sender, -1);
+    assert_int_equal(PAWL_SENT_CANCELLED, sender_wait(sender, victim)->sent);
+    assert_int_equal(0, pawl_carrier_in_flight(sender->carrier));
 }
 
-static void count(void *context, const pawl_send_outcome *outcome)
+static void count_outcome(void *context, const pawl_send_outcome *outcome)
 {
     *(int *)context += outcome->sent == PAWL_SENT_ACKNOWLEDGED;
 }
 
 static const char *send_some(void *context, size_t index)
 {
-    test_desk *desk = context;
+    sender_fixture *sender = context;
     pawl_carrier *carrier = NULL;
     int acknowledged = 0;
     pawl_send_request request = PAWL_SEND_REQUEST_INIT;
 
     (void)index;
-    if (pawl_carrier_open(desk->transports, &carrier, NULL) != PAWL_OK)
+    if (pawl_carrier_open(sender->transports, &carrier, NULL) != PAWL_OK)
         return "a carrier cannot be opened";
-    request.url = peer_url(desk->peer);
-    request.service = desk->service;
-    request.envelope = desk->envelopes[0];
+    request.url = peer_url(sender->peer);
+    request.service = sender->service;
+    request.envelope = sender->envelopes[0];
     for (int i = 0; i < EACH; i++)
-        if (pawl_carrier_send(carrier, &request, count, &acknowledged, NULL, NULL) != PAWL_OK)
+        if (pawl_carrier_send(carrier, &request, count_outcome, &acknowledged, NULL, NULL) !=
+            PAWL_OK)
             return "a send was refused";
     while (pawl_carrier_in_flight(carrier) > 0) {
         struct pollfd fd = {pawl_carrier_fd(carrier), POLLIN, 0};
@@ -145,8 +146,8 @@ static const char *send_some(void *context, size_t index)
 PAWL_TEST_ON(built_in, carriers_of_several_threads_share_the_transports)
 {
     test_peer *peer = peer_start();
-    test_desk *desk = desk_open(peer, NULL);
+    sender_fixture *sender = sender_open(peer, NULL);
 
-    desk_ask(desk, NULL, "ok");
-    test_threads(4, send_some, desk);
+    sender_ask(sender, NULL, "ok");
+    test_threads(4, send_some, sender);
 }

@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "desk.h"
+#include "sender_fixture.h"
 #include "test.h"
 
 PAWL_TEST(every_status_has_its_meaning)
@@ -22,21 +22,22 @@ PAWL_TEST(every_status_has_its_meaning)
                  {"413", PAWL_SENT_REFUSED}, {"415", PAWL_SENT_REFUSED}, {"422", PAWL_SENT_REFUSED},
                  {"425", PAWL_SENT_RETRY},   {"429", PAWL_SENT_RETRY},   {"500", PAWL_SENT_RETRY},
                  {"502", PAWL_SENT_RETRY},   {"503", PAWL_SENT_RETRY},   {"504", PAWL_SENT_RETRY}};
-    test_desk *desk = desk_open(peer_start(), NULL);
+    sender_fixture *sender = sender_open(peer_start(), NULL);
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        const pawl_send_outcome *outcome = desk_ask(desk, NULL, cases[i].status);
+        const pawl_send_outcome *outcome = sender_ask(sender, NULL, cases[i].status);
         if (outcome->sent != cases[i].sent ||
             outcome->status != (int)strtol(cases[i].status, NULL, 10) || !outcome->reached ||
             !outcome->error || outcome->payload)
             test_fail("%s became %s", cases[i].status, pawl_sent_name(outcome->sent));
     }
-    assert_non_null(strstr(desk_ask(desk, NULL, "404")->error, "HTTP 404: because"));
+    assert_non_null(strstr(sender_ask(sender, NULL, "404")->error, "HTTP 404: because"));
 }
 
 PAWL_TEST(success_without_an_acknowledgement_is_tried_again)
 {
-    const pawl_send_outcome *outcome = desk_ask(desk_open(peer_start(), NULL), NULL, "nonsense");
+    const pawl_send_outcome *outcome =
+        sender_ask(sender_open(peer_start(), NULL), NULL, "nonsense");
 
     assert_int_equal(PAWL_SENT_RETRY, outcome->sent);
     assert_int_equal(200, outcome->status);
@@ -45,7 +46,7 @@ PAWL_TEST(success_without_an_acknowledgement_is_tried_again)
 
 PAWL_TEST(retry_after_may_be_a_date)
 {
-    const pawl_send_outcome *outcome = desk_ask(desk_open(peer_start(), NULL), NULL, "date");
+    const pawl_send_outcome *outcome = sender_ask(sender_open(peer_start(), NULL), NULL, "date");
 
     assert_int_equal(PAWL_SENT_RETRY, outcome->sent);
     assert_int_equal(0, outcome->retry_after_ms);
@@ -53,27 +54,27 @@ PAWL_TEST(retry_after_may_be_a_date)
 
 PAWL_TEST(an_answer_that_is_cut_off_is_tried_again)
 {
-    test_desk *desk = desk_open(peer_start(), NULL);
+    sender_fixture *sender = sender_open(peer_start(), NULL);
 
-    assert_int_equal(PAWL_SENT_RETRY, desk_ask(desk, NULL, "cut")->sent);
-    assert_int_equal(PAWL_SENT_ACKNOWLEDGED, desk_ask(desk, NULL, "ok")->sent);
+    assert_int_equal(PAWL_SENT_RETRY, sender_ask(sender, NULL, "cut")->sent);
+    assert_int_equal(PAWL_SENT_ACKNOWLEDGED, sender_ask(sender, NULL, "ok")->sent);
 }
 
 PAWL_TEST(an_answer_without_end_is_not_read_to_the_end)
 {
-    test_desk *desk = desk_open(peer_start(), NULL);
-    const pawl_send_outcome *outcome = desk_ask(desk, NULL, "huge");
+    sender_fixture *sender = sender_open(peer_start(), NULL);
+    const pawl_send_outcome *outcome = sender_ask(sender, NULL, "huge");
 
     assert_int_equal(PAWL_SENT_RETRY, outcome->sent);
     assert_non_null(strstr(outcome->error, "longer than 1048576 bytes"));
-    assert_int_equal(PAWL_SENT_REFUSED, desk_ask(desk, NULL, "huge-404")->sent);
-    assert_int_equal(PAWL_SENT_ACKNOWLEDGED, desk_ask(desk, NULL, "ok")->sent);
+    assert_int_equal(PAWL_SENT_REFUSED, sender_ask(sender, NULL, "huge-404")->sent);
+    assert_int_equal(PAWL_SENT_ACKNOWLEDGED, sender_ask(sender, NULL, "ok")->sent);
 }
 
 PAWL_TEST(redirects_are_not_followed)
 {
     test_peer *peer = peer_start();
-    const pawl_send_outcome *outcome = desk_ask(desk_open(peer, NULL), NULL, "redirect");
+    const pawl_send_outcome *outcome = sender_ask(sender_open(peer, NULL), NULL, "redirect");
 
     assert_int_equal(PAWL_SENT_RETRY, outcome->sent);
     assert_int_equal(302, outcome->status);
@@ -83,7 +84,7 @@ PAWL_TEST(redirects_are_not_followed)
 
 PAWL_TEST(the_trace_travels_as_an_http_header_too)
 {
-    const pawl_send_outcome *outcome = desk_ask(desk_open(peer_start(), NULL), NULL, "trace");
+    const pawl_send_outcome *outcome = sender_ask(sender_open(peer_start(), NULL), NULL, "trace");
 
     assert_string_equal("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
                         outcome->payload);
@@ -92,17 +93,17 @@ PAWL_TEST(the_trace_travels_as_an_http_header_too)
 PAWL_TEST(connections_are_kept_for_the_next_send)
 {
     test_peer *peer = peer_start();
-    test_desk *desk = desk_open(peer, NULL);
+    sender_fixture *sender = sender_open(peer, NULL);
 
     for (int i = 0; i < 20; i++)
-        assert_int_equal(PAWL_SENT_ACKNOWLEDGED, desk_ask(desk, NULL, "ok")->sent);
+        assert_int_equal(PAWL_SENT_ACKNOWLEDGED, sender_ask(sender, NULL, "ok")->sent);
     assert_int_equal(1, peer_connections(peer));
 }
 
 PAWL_TEST(nobody_listening_is_tried_again)
 {
     test_peer *peer = peer_start();
-    test_desk *desk = desk_open(peer, NULL);
+    sender_fixture *sender = sender_open(peer, NULL);
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t size = sizeof address;
     const char *url = test_note("unix://%s/nobody", test_directory());
@@ -113,7 +114,7 @@ PAWL_TEST(nobody_listening_is_tried_again)
         test_fail("no port");
     if (peer_is_tcp(peer))
         url = test_note("http://127.0.0.1:%d/", ntohs(address.sin_port));
-    const pawl_send_outcome *outcome = desk_ask(desk, url, "ok");
+    const pawl_send_outcome *outcome = sender_ask(sender, url, "ok");
     close(fd);
     assert_int_equal(PAWL_SENT_RETRY, outcome->sent);
     assert_int_equal(0, outcome->status);
@@ -174,34 +175,34 @@ PAWL_TEST_ON(tcp, a_name_that_is_not_resolved_holds_nobody_up)
     pawl_error err = PAWL_ERROR_INIT;
 
     test_defer(answer_names, NULL);
-    test_desk *desk = desk_open(peer, NULL);
-    desk->timeout_ms = 50;
-    size_t late = desk_send(desk, "http://slow.test/", "ok", NULL);
-    desk->timeout_ms = 0;
-    size_t cancelled = desk_send(desk, "http://slow.test:81/", "ok", &second);
-    assert_ok(pawl_carrier_turn(desk->carrier, &err), &err);
+    sender_fixture *sender = sender_open(peer, NULL);
+    sender->timeout_ms = 50;
+    size_t late = sender_send(sender, "http://slow.test/", "ok", NULL);
+    sender->timeout_ms = 0;
+    size_t cancelled = sender_send(sender, "http://slow.test:81/", "ok", &second);
+    assert_ok(pawl_carrier_turn(sender->carrier, &err), &err);
     pthread_mutex_lock(&names_lock);
     while (names_asked < 2)
         pthread_cond_wait(&names_changed, &names_lock);
     pthread_mutex_unlock(&names_lock);
-    pawl_carrier_cancel(desk->carrier, second);
-    assert_int_equal(PAWL_SENT_ACKNOWLEDGED, desk_ask(desk, NULL, "ok")->sent);
-    assert_int_equal(PAWL_SENT_CANCELLED, desk_wait(desk, cancelled)->sent);
-    assert_int_equal(PAWL_SENT_RETRY, desk_wait(desk, late)->sent);
-    desk_send(desk, "http://slow.test:82/", "ok", NULL);
-    assert_ok(pawl_carrier_turn(desk->carrier, &err), &err);
-    desk_close(desk);
+    pawl_carrier_cancel(sender->carrier, second);
+    assert_int_equal(PAWL_SENT_ACKNOWLEDGED, sender_ask(sender, NULL, "ok")->sent);
+    assert_int_equal(PAWL_SENT_CANCELLED, sender_wait(sender, cancelled)->sent);
+    assert_int_equal(PAWL_SENT_RETRY, sender_wait(sender, late)->sent);
+    sender_send(sender, "http://slow.test:82/", "ok", NULL);
+    assert_ok(pawl_carrier_turn(sender->carrier, &err), &err);
+    sender_close(sender);
 }
 
 PAWL_TEST(a_proxy_of_the_environment_is_not_used)
 {
-    test_desk *desk;
+    sender_fixture *sender;
 
     setenv("http_proxy", "http://127.0.0.1:1/", 1);
     setenv("https_proxy", "http://127.0.0.1:1/", 1);
     setenv("ALL_PROXY", "http://127.0.0.1:1/", 1);
-    desk = desk_open(peer_start(), NULL);
-    assert_int_equal(PAWL_SENT_ACKNOWLEDGED, desk_ask(desk, NULL, "ok")->sent);
+    sender = sender_open(peer_start(), NULL);
+    assert_int_equal(PAWL_SENT_ACKNOWLEDGED, sender_ask(sender, NULL, "ok")->sent);
     unsetenv("http_proxy");
     unsetenv("https_proxy");
     unsetenv("ALL_PROXY");
@@ -210,17 +211,17 @@ PAWL_TEST(a_proxy_of_the_environment_is_not_used)
 PAWL_TEST_ON(tcp, private_addresses_are_refused_unless_allowed)
 {
     test_peer *peer = peer_start();
-    pawl_service_options service = desk_service(peer);
+    pawl_service_options service = sender_service(peer);
 
     service.allow_private = false;
-    test_desk *desk = desk_open(peer, &service);
-    const pawl_send_outcome *outcome = desk_ask(desk, NULL, "ok");
+    sender_fixture *sender = sender_open(peer, &service);
+    const pawl_send_outcome *outcome = sender_ask(sender, NULL, "ok");
     assert_int_equal(PAWL_SENT_RETRY, outcome->sent);
     assert_true(outcome->ours && !outcome->sent_whole);
     assert_non_null(strstr(outcome->error, "allow_private = on in [service peer]"));
     /* as they are after resolution */
     const char *port = strrchr(peer_url(peer), ':');
-    outcome = desk_ask(desk, test_note("http://localhost%s/", port), "ok");
+    outcome = sender_ask(sender, test_note("http://localhost%s/", port), "ok");
     assert_true(outcome->ours);
     assert_int_equal(0, peer_connections(peer));
 }
@@ -228,24 +229,24 @@ PAWL_TEST_ON(tcp, private_addresses_are_refused_unless_allowed)
 PAWL_TEST_ON(tcp, a_kept_connection_is_no_way_round_that)
 {
     test_peer *peer = peer_start();
-    pawl_service_options all[2] = {desk_service(peer), desk_service(peer)};
-    test_desk *desk = desk_open(peer, NULL);
+    pawl_service_options all[2] = {sender_service(peer), sender_service(peer)};
+    sender_fixture *sender = sender_open(peer, NULL);
     pawl_services *services = NULL;
     pawl_error err = PAWL_ERROR_INIT;
 
     all[1].name = "strict";
     all[1].allow_private = false;
     assert_ok(pawl_services_new(all, 2, NULL, &services, &err), &err);
-    assert_int_equal(PAWL_SENT_ACKNOWLEDGED, desk_ask(desk, NULL, "ok")->sent);
-    desk->service = pawl_services_at(services, 1);
-    const pawl_send_outcome *outcome = desk_ask(desk, NULL, "ok");
+    assert_int_equal(PAWL_SENT_ACKNOWLEDGED, sender_ask(sender, NULL, "ok")->sent);
+    sender->service = pawl_services_at(services, 1);
+    const pawl_send_outcome *outcome = sender_ask(sender, NULL, "ok");
     assert_true(outcome->ours);
     assert_non_null(strstr(outcome->error, "allow_private = on in [service strict]"));
     assert_int_equal(1, peer_requests(peer));
     pawl_services_unref(services);
 }
 
-static void ignore(void *context, const pawl_send_outcome *outcome)
+static void ignore_outcome(void *context, const pawl_send_outcome *outcome)
 {
     (void)context;
     (void)outcome;
@@ -253,32 +254,34 @@ static void ignore(void *context, const pawl_send_outcome *outcome)
 
 PAWL_TEST(a_url_that_names_a_socket_is_refused_unless_allowed)
 {
-    test_desk *desk = desk_open(peer_start(), NULL);
+    sender_fixture *sender = sender_open(peer_start(), NULL);
     pawl_send_request request = PAWL_SEND_REQUEST_INIT;
     const pawl_service *urls = NULL;
     const char *url = NULL;
     pawl_error err = PAWL_ERROR_INIT;
 
-    desk_ask(desk, NULL, "ok");
-    assert_ok(pawl_services_find(desk->services, "unix:///run/docker.sock", &urls, &url, &err),
+    sender_ask(sender, NULL, "ok");
+    assert_ok(pawl_services_find(sender->services, "unix:///run/docker.sock", &urls, &url, &err),
               &err);
     request.service = urls;
-    request.envelope = desk->envelopes[0];
+    request.envelope = sender->envelopes[0];
     request.url = url;
     assert_status(PAWL_E_DENIED,
-                  pawl_carrier_send(desk->carrier, &request, ignore, NULL, NULL, &err), &err);
+                  pawl_carrier_send(sender->carrier, &request, ignore_outcome, NULL, NULL, &err),
+                  &err);
     request.url = "pipe://peer";
     assert_status(PAWL_E_DENIED,
-                  pawl_carrier_send(desk->carrier, &request, ignore, NULL, NULL, &err), &err);
+                  pawl_carrier_send(sender->carrier, &request, ignore_outcome, NULL, NULL, &err),
+                  &err);
 }
 
 PAWL_TEST_ON(https, an_unknown_certificate_is_not_trusted)
 {
     test_peer *peer = peer_start();
-    pawl_service_options service = desk_service(peer);
+    pawl_service_options service = sender_service(peer);
 
     service.ca_file = NULL;
-    const pawl_send_outcome *outcome = desk_ask(desk_open(peer, &service), NULL, "ok");
+    const pawl_send_outcome *outcome = sender_ask(sender_open(peer, &service), NULL, "ok");
     assert_int_equal(PAWL_SENT_RETRY, outcome->sent);
     assert_false(outcome->reached || outcome->sent_whole || outcome->ours);
     assert_int_equal(0, peer_requests(peer));
@@ -290,7 +293,7 @@ PAWL_TEST_ON(https, a_certificate_for_another_name_is_not_trusted)
 
     const char *port = strrchr(peer_url(peer), ':');
     const pawl_send_outcome *outcome =
-        desk_ask(desk_open(peer, NULL), test_note("https://127.0.0.2%s/", port), "ok");
+        sender_ask(sender_open(peer, NULL), test_note("https://127.0.0.2%s/", port), "ok");
     assert_int_equal(PAWL_SENT_RETRY, outcome->sent);
     assert_int_equal(0, peer_requests(peer));
 }

@@ -84,7 +84,7 @@ bool peer_is_tcp(const test_peer *peer)
     return strncmp(peer->kind, "http", 4) == 0;
 }
 
-static void stop(void *context)
+static void stop_peer(void *context)
 {
     test_peer *peer = context;
 
@@ -129,7 +129,7 @@ test_peer *peer_start(void)
     pthread_mutex_init(&peer->lock, NULL);
     pthread_cond_init(&peer->changed, NULL);
     peer->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    test_defer(stop, peer);
+    test_defer(stop_peer, peer);
     if (peer_is_http(peer))
         server_start(peer);
     else

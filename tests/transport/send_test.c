@@ -1,33 +1,34 @@
 /* tests/transport/send_test.c - what every transport promises of one send. */
 #include <string.h>
 
-#include "desk.h"
+#include "sender_fixture.h"
 #include "test.h"
 
 PAWL_TEST(an_acknowledged_send_brings_the_answer)
 {
-    test_desk *desk = desk_open(peer_start(), NULL);
-    const pawl_send_outcome *outcome = desk_ask(desk, NULL, "ok");
+    sender_fixture *sender = sender_open(peer_start(), NULL);
+    const pawl_send_outcome *outcome = sender_ask(sender, NULL, "ok");
 
     assert_int_equal(PAWL_SENT_ACKNOWLEDGED, outcome->sent);
-    assert_string_equal(DESK_PAYLOAD, outcome->payload);
-    assert_int_equal(strlen(DESK_PAYLOAD), outcome->payload_size);
+    assert_string_equal(SENDER_PAYLOAD, outcome->payload);
+    assert_int_equal(strlen(SENDER_PAYLOAD), outcome->payload_size);
     assert_true(outcome->reached);
     assert_null(outcome->error);
-    assert_int_equal(0, pawl_carrier_in_flight(desk->carrier));
+    assert_int_equal(0, pawl_carrier_in_flight(sender->carrier));
 }
 
 PAWL_TEST(a_duplicate_is_told_apart)
 {
-    const pawl_send_outcome *outcome = desk_ask(desk_open(peer_start(), NULL), NULL, "duplicate");
+    const pawl_send_outcome *outcome =
+        sender_ask(sender_open(peer_start(), NULL), NULL, "duplicate");
 
     assert_int_equal(PAWL_SENT_DUPLICATE, outcome->sent);
-    assert_string_equal(DESK_PAYLOAD, outcome->payload);
+    assert_string_equal(SENDER_PAYLOAD, outcome->payload);
 }
 
 PAWL_TEST(a_refusal_is_for_good_and_says_why)
 {
-    const pawl_send_outcome *outcome = desk_ask(desk_open(peer_start(), NULL), NULL, "refuse");
+    const pawl_send_outcome *outcome = sender_ask(sender_open(peer_start(), NULL), NULL, "refuse");
 
     assert_int_equal(PAWL_SENT_REFUSED, outcome->sent);
     assert_non_null(strstr(outcome->error, "never"));
@@ -37,7 +38,7 @@ PAWL_TEST(a_refusal_is_for_good_and_says_why)
 
 PAWL_TEST(a_busy_receiver_says_when_to_come_again)
 {
-    const pawl_send_outcome *outcome = desk_ask(desk_open(peer_start(), NULL), NULL, "busy");
+    const pawl_send_outcome *outcome = sender_ask(sender_open(peer_start(), NULL), NULL, "busy");
 
     assert_int_equal(PAWL_SENT_RETRY, outcome->sent);
     assert_int_equal(7000, outcome->retry_after_ms);
@@ -46,7 +47,7 @@ PAWL_TEST(a_busy_receiver_says_when_to_come_again)
 
 PAWL_TEST(a_failing_receiver_is_tried_again)
 {
-    const pawl_send_outcome *outcome = desk_ask(desk_open(peer_start(), NULL), NULL, "error");
+    const pawl_send_outcome *outcome = sender_ask(sender_open(peer_start(), NULL), NULL, "error");
 
     assert_int_equal(PAWL_SENT_RETRY, outcome->sent);
     assert_int_equal(-1, outcome->retry_after_ms);
@@ -56,10 +57,10 @@ PAWL_TEST(a_failing_receiver_is_tried_again)
 PAWL_TEST(a_receiver_that_does_not_answer_is_given_up)
 {
     test_peer *peer = peer_start();
-    pawl_service_options service = desk_service(peer);
+    pawl_service_options service = sender_service(peer);
 
     service.timeout_ms = 50;
-    const pawl_send_outcome *outcome = desk_ask(desk_open(peer, &service), NULL, "hold");
+    const pawl_send_outcome *outcome = sender_ask(sender_open(peer, &service), NULL, "hold");
     assert_int_equal(PAWL_SENT_RETRY, outcome->sent);
     assert_false(outcome->reached);
     assert_non_null(outcome->error);
@@ -67,18 +68,18 @@ PAWL_TEST(a_receiver_that_does_not_answer_is_given_up)
 
 PAWL_TEST(one_send_may_have_less_time_than_the_service)
 {
-    test_desk *desk = desk_open(peer_start(), NULL);
+    sender_fixture *sender = sender_open(peer_start(), NULL);
 
-    desk->timeout_ms = 50;
-    assert_int_equal(PAWL_SENT_RETRY, desk_ask(desk, NULL, "hold")->sent);
-    desk->timeout_ms = INT64_C(1000000000); /* never more than the service's */
-    size_t patient = desk_send(desk, NULL, "hold", NULL);
-    desk_wait_held(desk, 1);
-    peer_release(desk->peer);
-    assert_int_equal(PAWL_SENT_ACKNOWLEDGED, desk_wait(desk, patient)->sent);
+    sender->timeout_ms = 50;
+    assert_int_equal(PAWL_SENT_RETRY, sender_ask(sender, NULL, "hold")->sent);
+    sender->timeout_ms = INT64_C(1000000000); /* never more than the service's */
+    size_t patient = sender_send(sender, NULL, "hold", NULL);
+    sender_wait_held(sender, 1);
+    peer_release(sender->peer);
+    assert_int_equal(PAWL_SENT_ACKNOWLEDGED, sender_wait(sender, patient)->sent);
 }
 
-static void ignore(void *context, const pawl_send_outcome *outcome)
+static void ignore_outcome(void *context, const pawl_send_outcome *outcome)
 {
     (void)context;
     (void)outcome;
@@ -86,39 +87,43 @@ static void ignore(void *context, const pawl_send_outcome *outcome)
 
 PAWL_TEST(bad_requests_are_refused_at_once)
 {
-    test_desk *desk = desk_open(peer_start(), NULL);
+    sender_fixture *sender = sender_open(peer_start(), NULL);
     static const char *const urls[] = {"",        "peer",       "gopher://host/",
                                        "http://", "pipe://a/b", "unix://x"};
     pawl_send_request request = PAWL_SEND_REQUEST_INIT;
     pawl_error err = PAWL_ERROR_INIT;
 
     assert_status(PAWL_E_INVALID,
-                  pawl_carrier_send(desk->carrier, &request, ignore, NULL, NULL, &err), &err);
-    desk_ask(desk, NULL, "ok");
-    request.service = desk->service;
-    request.envelope = desk->envelopes[0];
+                  pawl_carrier_send(sender->carrier, &request, ignore_outcome, NULL, NULL, &err),
+                  &err);
+    sender_ask(sender, NULL, "ok");
+    request.service = sender->service;
+    request.envelope = sender->envelopes[0];
     for (size_t i = 0; i < sizeof urls / sizeof urls[0]; i++) {
         request.url = urls[i];
-        assert_status(PAWL_E_INVALID,
-                      pawl_carrier_send(desk->carrier, &request, ignore, NULL, NULL, &err), &err);
+        assert_status(
+            PAWL_E_INVALID,
+            pawl_carrier_send(sender->carrier, &request, ignore_outcome, NULL, NULL, &err), &err);
     }
     request.url = "inproc://nobody"; /* a matter of configuration */
     assert_status(PAWL_E_NOT_FOUND,
-                  pawl_carrier_send(desk->carrier, &request, ignore, NULL, NULL, &err), &err);
-    request.url = peer_url(desk->peer);
+                  pawl_carrier_send(sender->carrier, &request, ignore_outcome, NULL, NULL, &err),
+                  &err);
+    request.url = peer_url(sender->peer);
     assert_status(PAWL_E_INVALID,
-                  pawl_carrier_send(desk->carrier, &request, NULL, NULL, NULL, &err), &err);
-    assert_int_equal(0, pawl_carrier_in_flight(desk->carrier));
+                  pawl_carrier_send(sender->carrier, &request, NULL, NULL, NULL, &err), &err);
+    assert_int_equal(0, pawl_carrier_in_flight(sender->carrier));
 }
 
 PAWL_TEST(nothing_is_added_while_a_carrier_is_open)
 {
-    test_desk *desk = desk_open(peer_start(), NULL);
+    sender_fixture *sender = sender_open(peer_start(), NULL);
     pawl_transport other = {0};
     pawl_error err = PAWL_ERROR_INIT;
 
     assert_status(PAWL_E_MISUSE,
-                  pawl_transports_add_inproc(desk->transports, "late", 1, NULL, NULL, &err), &err);
-    assert_status(PAWL_E_INVALID, pawl_transports_register(desk->transports, &other, NULL, &err),
+                  pawl_transports_add_inproc(sender->transports, "late", 1, NULL, NULL, &err),
+                  &err);
+    assert_status(PAWL_E_INVALID, pawl_transports_register(sender->transports, &other, NULL, &err),
                   &err);
 }

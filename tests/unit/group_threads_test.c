@@ -20,7 +20,7 @@
 #define CALLERS 16
 
 /* One file with a store and a foreign handle. */
-struct ground {
+struct test_store {
     char url[512];
     const char *path;
     pawl_store *store;
@@ -33,50 +33,50 @@ struct ground {
 
 static void close_ground(void *context)
 {
-    struct ground *ground = context;
+    struct test_store *test_store = context;
 
-    pawl_store_close(ground->store);
-    sqlite3_close(ground->foreign);
-    free(ground);
+    pawl_store_close(test_store->store);
+    sqlite3_close(test_store->foreign);
+    free(test_store);
 }
 
-static void foreign(struct ground *ground, const char *sql)
+static void foreign(struct test_store *test_store, const char *sql)
 {
     char *problem = NULL;
 
-    if (sqlite3_exec(ground->foreign, sql, NULL, NULL, &problem) != SQLITE_OK)
+    if (sqlite3_exec(test_store->foreign, sql, NULL, NULL, &problem) != SQLITE_OK)
         test_fail("%s: %s", sql, problem);
 }
 
-static int count(struct ground *ground, const char *sql)
+static int count_rows(struct test_store *test_store, const char *sql)
 {
     sqlite3_stmt *statement = NULL;
     int n = -1;
 
-    if (sqlite3_prepare_v2(ground->foreign, sql, -1, &statement, NULL) == SQLITE_OK &&
+    if (sqlite3_prepare_v2(test_store->foreign, sql, -1, &statement, NULL) == SQLITE_OK &&
         sqlite3_step(statement) == SQLITE_ROW)
         n = sqlite3_column_int(statement, 0);
     sqlite3_finalize(statement);
     return n;
 }
 
-static struct ground *open_ground(int64_t timeout_ms)
+static struct test_store *open_test_store(int64_t timeout_ms)
 {
-    struct ground *ground = calloc(1, sizeof *ground);
+    struct test_store *test_store = calloc(1, sizeof *test_store);
     pawl_store_options options = PAWL_STORE_OPTIONS_INIT;
     pawl_error err = PAWL_ERROR_INIT;
 
-    assert_non_null(ground);
-    test_defer(close_ground, ground);
-    ground->odd_one = -1;
-    ground->path = test_note("%s/group.db", test_directory());
-    snprintf(ground->url, sizeof ground->url, "sqlite:%s", ground->path);
+    assert_non_null(test_store);
+    test_defer(close_ground, test_store);
+    test_store->odd_one = -1;
+    test_store->path = test_note("%s/group.db", test_directory());
+    snprintf(test_store->url, sizeof test_store->url, "sqlite:%s", test_store->path);
     options.deploy_schema = true;
     options.timeout_ms = timeout_ms;
-    assert_ok(pawl_store_open(ground->url, &options, &ground->store, &err), &err);
-    assert_int_equal(sqlite3_open(ground->path, &ground->foreign), SQLITE_OK);
-    foreign(ground, "PRAGMA wal_autocheckpoint = 0");
-    return ground;
+    assert_ok(pawl_store_open(test_store->url, &options, &test_store->store, &err), &err);
+    assert_int_equal(sqlite3_open(test_store->path, &test_store->foreign), SQLITE_OK);
+    foreign(test_store, "PRAGMA wal_autocheckpoint = 0");
+    return test_store;
 }
 
 static pawl_outgoing ordinary(void)
@@ -111,129 +111,133 @@ static int commits_in_wal(const char *path)
     return commits;
 }
 
-static const char *call(void *context, size_t index)
+static const char *call_store(void *context, size_t index)
 {
-    struct ground *ground = context;
-    pawli_group *group = ground->store->db->group;
+    struct test_store *test_store = context;
+    pawli_group *group = test_store->store->db->group;
 
     if (index == CALLERS) { /* the foreigner: lets go when everybody but the leader waits */
         activity_wait(pawli_group_waiting(group) >= CALLERS - 1);
-        if (sqlite3_exec(ground->foreign, "COMMIT", NULL, NULL, NULL) != SQLITE_OK)
+        if (sqlite3_exec(test_store->foreign, "COMMIT", NULL, NULL, NULL) != SQLITE_OK)
             return "the foreign COMMIT failed";
         return NULL;
     }
-    pawl_outgoing message = (int)index == ground->odd_one ? ground->odd_message : ordinary();
-    ground->answers[index] =
-        pawl_outbox_enqueue(ground->store, &message, NULL, &ground->errors[index]);
+    pawl_outgoing message =
+        (int)index == test_store->odd_one ? test_store->odd_message : ordinary();
+    test_store->answers[index] =
+        pawl_outbox_enqueue(test_store->store, &message, NULL, &test_store->errors[index]);
     return NULL;
 }
 
-static void all_call(struct ground *ground)
+static void all_call(struct test_store *test_store)
 {
-    foreign(ground, "BEGIN IMMEDIATE");
-    test_threads(CALLERS + 1, call, ground);
+    foreign(test_store, "BEGIN IMMEDIATE");
+    test_threads(CALLERS + 1, call_store, test_store);
 }
 
 /* One, or a few when the work itself took longer than a group may (under a sanitizer). */
-static void expect_few_commits(struct ground *ground, int before)
+static void expect_few_commits(struct test_store *test_store, int before)
 {
-    assert_in_range(commits_in_wal(ground->path) - before, 1, CALLERS / 3);
+    assert_in_range(commits_in_wal(test_store->path) - before, 1, CALLERS / 3);
 }
 
 PAWL_TEST(callers_that_wait_share_one_commit)
 {
-    struct ground *ground = open_ground(30000);
-    int before = commits_in_wal(ground->path);
+    struct test_store *test_store = open_test_store(30000);
+    int before = commits_in_wal(test_store->path);
 
-    all_call(ground);
+    all_call(test_store);
     for (int i = 0; i < CALLERS; i++)
-        assert_ok(ground->answers[i], &ground->errors[i]);
-    assert_int_equal(count(ground, "SELECT count(*) FROM pawl_queue"), CALLERS);
-    expect_few_commits(ground, before);
+        assert_ok(test_store->answers[i], &test_store->errors[i]);
+    assert_int_equal(count_rows(test_store, "SELECT count(*) FROM pawl_queue"), CALLERS);
+    expect_few_commits(test_store, before);
 }
 
 PAWL_TEST(one_that_fails_is_undone_alone)
 {
-    struct ground *ground = open_ground(30000);
+    struct test_store *test_store = open_test_store(30000);
     pawl_outgoing first = ordinary();
     pawl_error err = PAWL_ERROR_INIT;
 
     first.id = pawl_message_id_new();
-    assert_ok(pawl_outbox_enqueue(ground->store, &first, NULL, &err), &err);
-    ground->odd_one = 5;
-    ground->odd_message = first;
-    ground->odd_message.topic = "other"; /* a conflict, found after a lane was added for it */
-    int before = commits_in_wal(ground->path);
-    all_call(ground);
+    assert_ok(pawl_outbox_enqueue(test_store->store, &first, NULL, &err), &err);
+    test_store->odd_one = 5;
+    test_store->odd_message = first;
+    test_store->odd_message.topic = "other"; /* a conflict, found after a lane was added for it */
+    int before = commits_in_wal(test_store->path);
+    all_call(test_store);
     for (int i = 0; i < CALLERS; i++)
-        assert_status(i == 5 ? PAWL_E_CONFLICT : PAWL_OK, ground->answers[i], &ground->errors[i]);
-    assert_int_equal(count(ground, "SELECT count(*) FROM pawl_queue"), CALLERS);
-    assert_int_equal(count(ground, "SELECT count(*) FROM pawl_lane WHERE topic = 'other'"), 0);
-    expect_few_commits(ground, before);
+        assert_status(i == 5 ? PAWL_E_CONFLICT : PAWL_OK, test_store->answers[i],
+                      &test_store->errors[i]);
+    assert_int_equal(count_rows(test_store, "SELECT count(*) FROM pawl_queue"), CALLERS);
+    assert_int_equal(count_rows(test_store, "SELECT count(*) FROM pawl_lane WHERE topic = 'other'"),
+                     0);
+    expect_few_commits(test_store, before);
 }
 
 PAWL_TEST(one_that_loses_the_whole_transaction_takes_nobody_with_it)
 {
-    struct ground *ground = open_ground(30000);
+    struct test_store *test_store = open_test_store(30000);
 
-    foreign(ground, "CREATE TRIGGER loses_all BEFORE INSERT ON pawl_body "
-                    "WHEN NEW.correlation_id = 'loses all' "
-                    "BEGIN SELECT RAISE(ROLLBACK, 'by the test'); END");
-    ground->odd_one = 7;
-    ground->odd_message = ordinary();
-    ground->odd_message.correlation_id = "loses all";
-    all_call(ground);
+    foreign(test_store, "CREATE TRIGGER loses_all BEFORE INSERT ON pawl_body "
+                        "WHEN NEW.correlation_id = 'loses all' "
+                        "BEGIN SELECT RAISE(ROLLBACK, 'by the test'); END");
+    test_store->odd_one = 7;
+    test_store->odd_message = ordinary();
+    test_store->odd_message.correlation_id = "loses all";
+    all_call(test_store);
     for (int i = 0; i < CALLERS; i++)
-        assert_status(i == 7 ? PAWL_E_STORE : PAWL_OK, ground->answers[i], &ground->errors[i]);
-    assert_int_equal(count(ground, "SELECT count(*) FROM pawl_queue"), CALLERS - 1);
-    assert_int_equal(count(ground, "SELECT count(DISTINCT message_id) FROM pawl_body"),
+        assert_status(i == 7 ? PAWL_E_STORE : PAWL_OK, test_store->answers[i],
+                      &test_store->errors[i]);
+    assert_int_equal(count_rows(test_store, "SELECT count(*) FROM pawl_queue"), CALLERS - 1);
+    assert_int_equal(count_rows(test_store, "SELECT count(DISTINCT message_id) FROM pawl_body"),
                      CALLERS - 1);
 }
 
 static const char *call_in_vain(void *context, size_t index)
 {
-    struct ground *ground = context;
+    struct test_store *test_store = context;
     pawl_outgoing message = ordinary();
 
-    ground->answers[index] =
-        pawl_outbox_enqueue(ground->store, &message, NULL, &ground->errors[index]);
+    test_store->answers[index] =
+        pawl_outbox_enqueue(test_store->store, &message, NULL, &test_store->errors[index]);
     return NULL;
 }
 
 PAWL_TEST(a_foreign_writer_that_never_lets_go_makes_everybody_busy)
 {
-    struct ground *ground = open_ground(300);
+    struct test_store *test_store = open_test_store(300);
 
-    foreign(ground, "BEGIN IMMEDIATE");
-    test_threads(CALLERS, call_in_vain, ground);
-    foreign(ground, "COMMIT");
+    foreign(test_store, "BEGIN IMMEDIATE");
+    test_threads(CALLERS, call_in_vain, test_store);
+    foreign(test_store, "COMMIT");
     for (int i = 0; i < CALLERS; i++)
-        assert_status(PAWL_E_BUSY, ground->answers[i], &ground->errors[i]);
-    assert_int_equal(count(ground, "SELECT count(*) FROM pawl_body"), 0);
+        assert_status(PAWL_E_BUSY, test_store->answers[i], &test_store->errors[i]);
+    assert_int_equal(count_rows(test_store, "SELECT count(*) FROM pawl_body"), 0);
 }
 
 static const char *call_and_interrupt(void *context, size_t index)
 {
-    struct ground *ground = context;
+    struct test_store *test_store = context;
 
     if (index < CALLERS)
         return call_in_vain(context, index);
-    activity_wait(pawli_group_waiting(ground->store->db->group) >= CALLERS - 1);
-    pawl_store_interrupt(ground->store);
+    activity_wait(pawli_group_waiting(test_store->store->db->group) >= CALLERS - 1);
+    pawl_store_interrupt(test_store->store);
     return NULL;
 }
 
 PAWL_TEST(an_interrupt_ends_the_leader_and_all_that_wait)
 {
-    struct ground *ground = open_ground(60000);
+    struct test_store *test_store = open_test_store(60000);
     pawl_outgoing message = ordinary();
     pawl_error err = PAWL_ERROR_INIT;
 
-    foreign(ground, "BEGIN IMMEDIATE");
-    test_threads(CALLERS + 1, call_and_interrupt, ground);
-    foreign(ground, "COMMIT");
+    foreign(test_store, "BEGIN IMMEDIATE");
+    test_threads(CALLERS + 1, call_and_interrupt, test_store);
+    foreign(test_store, "COMMIT");
     for (int i = 0; i < CALLERS; i++)
-        assert_status(PAWL_E_INTERRUPTED, ground->answers[i], &ground->errors[i]);
-    assert_int_equal(count(ground, "SELECT count(*) FROM pawl_body"), 0);
-    assert_ok(pawl_outbox_enqueue(ground->store, &message, NULL, &err), &err);
+        assert_status(PAWL_E_INTERRUPTED, test_store->answers[i], &test_store->errors[i]);
+    assert_int_equal(count_rows(test_store, "SELECT count(*) FROM pawl_body"), 0);
+    assert_ok(pawl_outbox_enqueue(test_store->store, &message, NULL, &err), &err);
 }

@@ -16,7 +16,7 @@
 #define SENDERS 2
 #define EACH 25
 
-struct ground {
+struct test_store {
     char url[512];
     pawl_store *store;
     sqlite3 *foreign;
@@ -27,72 +27,73 @@ struct ground {
 
 static void close_ground(void *context)
 {
-    struct ground *ground = context;
+    struct test_store *test_store = context;
 
-    pawl_messages_free(ground->list);
-    pawl_store_close(ground->store);
-    sqlite3_close(ground->foreign);
-    free(ground);
+    pawl_messages_free(test_store->list);
+    pawl_store_close(test_store->store);
+    sqlite3_close(test_store->foreign);
+    free(test_store);
 }
 
-static int64_t number(struct ground *ground, const char *sql)
+static int64_t number(struct test_store *test_store, const char *sql)
 {
     sqlite3_stmt *statement = NULL;
     int64_t n = -1;
 
-    if (sqlite3_prepare_v2(ground->foreign, sql, -1, &statement, NULL) == SQLITE_OK &&
+    if (sqlite3_prepare_v2(test_store->foreign, sql, -1, &statement, NULL) == SQLITE_OK &&
         sqlite3_step(statement) == SQLITE_ROW)
         n = sqlite3_column_int64(statement, 0);
     sqlite3_finalize(statement);
     return n;
 }
 
-static pawl_status send_one(struct ground *ground)
+static pawl_status send_one(struct test_store *test_store)
 {
     pawl_outgoing message = PAWL_OUTGOING_INIT;
 
     message.topic = "t";
     message.payload = "";
-    return pawl_outbox_enqueue(ground->store, &message, NULL, NULL);
+    return pawl_outbox_enqueue(test_store->store, &message, NULL, NULL);
 }
 
 /* With `count` messages claimed, and the application's table in the same file. */
-static struct ground *open_ground(int count)
+static struct test_store *open_test_store(int count)
 {
-    struct ground *ground = calloc(1, sizeof *ground);
+    struct test_store *test_store = calloc(1, sizeof *test_store);
     pawl_store_options options = PAWL_STORE_OPTIONS_INIT;
     pawl_error err = PAWL_ERROR_INIT;
     const char *path = test_note("%s/hold.db", test_directory());
 
-    assert_non_null(ground);
-    test_defer(close_ground, ground);
-    snprintf(ground->url, sizeof ground->url, "sqlite:%s", path);
+    assert_non_null(test_store);
+    test_defer(close_ground, test_store);
+    snprintf(test_store->url, sizeof test_store->url, "sqlite:%s", path);
     options.deploy_schema = true;
-    assert_ok(pawl_store_open(ground->url, &options, &ground->store, &err), &err);
-    assert_int_equal(SQLITE_OK, sqlite3_open(path, &ground->foreign));
-    sqlite3_busy_timeout(ground->foreign, 30000);
-    assert_int_equal(SQLITE_OK, sqlite3_exec(ground->foreign,
+    assert_ok(pawl_store_open(test_store->url, &options, &test_store->store, &err), &err);
+    assert_int_equal(SQLITE_OK, sqlite3_open(path, &test_store->foreign));
+    sqlite3_busy_timeout(test_store->foreign, 30000);
+    assert_int_equal(SQLITE_OK, sqlite3_exec(test_store->foreign,
                                              "CREATE TABLE effect (n); CREATE TABLE log (what)",
                                              NULL, NULL, NULL));
     for (int i = 0; i < count; i++)
-        assert_ok(send_one(ground), &err);
-    ground->owner = pawl_owner_new();
-    assert_ok(
-        pawl_queue_claim(ground->store, ground->owner, 3600000, count, NULL, &ground->list, &err),
-        &err);
-    return ground;
+        assert_ok(send_one(test_store), &err);
+    test_store->owner = pawl_owner_new();
+    assert_ok(pawl_queue_claim(test_store->store, test_store->owner, 3600000, count, NULL,
+                               &test_store->list, &err),
+              &err);
+    return test_store;
 }
 
-static pawl_held held(struct ground *ground, size_t index)
+static pawl_held held(struct test_store *test_store, size_t index)
 {
-    const pawl_message *message = pawl_messages_at(ground->list, index);
+    const pawl_message *message = pawl_messages_at(test_store->list, index);
 
     return (pawl_held){pawl_message_work_id(message), pawl_message_fence(message)};
 }
 
-static pawl_status begin(struct ground *ground, size_t index, pawl_tx **ret_tx)
+static pawl_status begin_effect(struct test_store *test_store, size_t index, pawl_tx **ret_tx)
 {
-    return pawl_message_begin(ground->store, ground->owner, held(ground, index), ret_tx, NULL);
+    return pawl_message_begin(test_store->store, test_store->owner, held(test_store, index), ret_tx,
+                              NULL);
 }
 
 static bool write_row(pawl_tx *tx)
@@ -101,29 +102,29 @@ static bool write_row(pawl_tx *tx)
            SQLITE_OK;
 }
 
-static void await(struct ground *ground, int step)
+static void await_step(struct test_store *test_store, int step)
 {
-    activity_wait(atomic_load(&ground->step) >= step);
+    activity_wait(atomic_load(&test_store->step) >= step);
 }
 
-static void await_waiting(struct ground *ground, size_t count)
+static void await_waiting(struct test_store *test_store, size_t count)
 {
-    activity_wait(pawli_group_waiting(ground->store->db->group) >= count);
+    activity_wait(pawli_group_waiting(test_store->store->db->group) >= count);
 }
 
 /* ---- the late one ---- */
 
-static const char *late_owner(struct ground *ground)
+static const char *late_owner(struct test_store *test_store)
 {
     pawl_error err = PAWL_ERROR_INIT;
     pawl_tx *tx = NULL;
     const char *wrong = NULL;
 
-    if (begin(ground, 0, &tx) != PAWL_OK || !write_row(tx))
+    if (begin_effect(test_store, 0, &tx) != PAWL_OK || !write_row(tx))
         return "it could not begin";
-    atomic_store(&ground->step, 1);
+    atomic_store(&test_store->step, 1);
     activity_report();
-    await(ground, 2); /* until somebody else has written */
+    await_step(test_store, 2); /* until somebody else has written */
     if (write_row(tx))
         wrong = "a statement after the turn was taken back was accepted";
     else if (pawl_message_commit(tx, &err) != PAWL_E_TIMEOUT)
@@ -134,42 +135,42 @@ static const char *late_owner(struct ground *ground)
 
 static const char *be_late(void *context, size_t index)
 {
-    struct ground *ground = context;
+    struct test_store *test_store = context;
 
     if (index == 0)
-        return late_owner(ground);
-    await(ground, 1);
-    pawl_status st = send_one(ground);
-    atomic_store(&ground->step, 2);
+        return late_owner(test_store);
+    await_step(test_store, 1);
+    pawl_status st = send_one(test_store);
+    atomic_store(&test_store->step, 2);
     activity_report();
     return st == PAWL_OK ? NULL : "the one who waited could not write";
 }
 
 PAWL_TEST(who_takes_too_long_loses_its_turn)
 {
-    struct ground *ground = open_ground(1);
+    struct test_store *test_store = open_test_store(1);
     pawl_error err = PAWL_ERROR_INIT;
     pawl_tx *tx = NULL;
 
-    test_threads(2, be_late, ground);
-    assert_int_equal(0, number(ground, "SELECT count(*) FROM effect"));
-    assert_int_equal(2, number(ground, "SELECT count(*) FROM pawl_queue"));
-    assert_ok(begin(ground, 0, &tx), &err);
+    test_threads(2, be_late, test_store);
+    assert_int_equal(0, number(test_store, "SELECT count(*) FROM effect"));
+    assert_int_equal(2, number(test_store, "SELECT count(*) FROM pawl_queue"));
+    assert_ok(begin_effect(test_store, 0, &tx), &err);
     assert_true(write_row(tx));
     assert_ok(pawl_message_commit(tx, &err), &err);
     pawl_tx_free(tx);
-    assert_int_equal(1, number(ground, "SELECT count(*) FROM effect"));
-    assert_int_equal(1, number(ground, "SELECT count(*) FROM pawl_queue"));
+    assert_int_equal(1, number(test_store, "SELECT count(*) FROM effect"));
+    assert_int_equal(1, number(test_store, "SELECT count(*) FROM pawl_queue"));
 }
 
 /* Nobody waits; and a statement that does not end by itself is ended. */
 PAWL_TEST(a_statement_does_not_run_past_the_turn)
 {
-    struct ground *ground = open_ground(1);
+    struct test_store *test_store = open_test_store(1);
     pawl_error err = PAWL_ERROR_INIT;
     pawl_tx *tx = NULL;
 
-    assert_ok(begin(ground, 0, &tx), &err);
+    assert_ok(begin_effect(test_store, 0, &tx), &err);
     assert_true(write_row(tx));
     int code = sqlite3_exec(pawl_tx_sqlite(tx),
                             "INSERT INTO effect WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL "
@@ -180,85 +181,85 @@ PAWL_TEST(a_statement_does_not_run_past_the_turn)
     assert_status(PAWL_E_TIMEOUT, pawl_message_commit(tx, &err), &err);
     assert_true(err.retryable);
     pawl_tx_free(tx);
-    assert_int_equal(0, number(ground, "SELECT count(*) FROM effect"));
-    assert_ok(send_one(ground), &err);
+    assert_int_equal(0, number(test_store, "SELECT count(*) FROM effect"));
+    assert_ok(send_one(test_store), &err);
 }
 
 /* ---- who goes first ---- */
 
 static const char *hold_then_see(void *context, size_t index)
 {
-    struct ground *ground = context;
-    pawl_held item = held(ground, 0);
+    struct test_store *test_store = context;
+    pawl_held item = held(test_store, 0);
     pawl_tx *tx = NULL;
     pawl_status st = PAWL_OK;
 
     switch (index) {
     case 0:
-        if (begin(ground, 0, &tx) != PAWL_OK)
+        if (begin_effect(test_store, 0, &tx) != PAWL_OK)
             return "it could not begin";
-        atomic_store(&ground->step, 1);
+        atomic_store(&test_store->step, 1);
         activity_report();
-        await_waiting(ground, 3);
+        await_waiting(test_store, 3);
         pawl_tx_free(tx);
         return NULL;
     case 1:
     case 2:
-        await(ground, 1);
-        st = send_one(ground);
+        await_step(test_store, 1);
+        st = send_one(test_store);
         break;
     default:
-        await(ground, 1);
-        await_waiting(ground, 2);
-        st = pawl_queue_renew(ground->store, ground->owner, &item, 1, 7200000, NULL, NULL);
+        await_step(test_store, 1);
+        await_waiting(test_store, 2);
+        st = pawl_queue_renew(test_store->store, test_store->owner, &item, 1, 7200000, NULL, NULL);
     }
     return st == PAWL_OK ? NULL : "one of those who waited could not write";
 }
 
 PAWL_TEST(renewals_go_first_when_a_turn_ends)
 {
-    struct ground *ground = open_ground(1);
+    struct test_store *test_store = open_test_store(1);
 
     assert_int_equal(
-        SQLITE_OK, sqlite3_exec(ground->foreign,
+        SQLITE_OK, sqlite3_exec(test_store->foreign,
                                 "CREATE TRIGGER s AFTER INSERT ON pawl_body BEGIN "
                                 "INSERT INTO log VALUES (1); END;"
                                 "CREATE TRIGGER r AFTER UPDATE OF lease_until ON pawl_queue BEGIN "
                                 "INSERT INTO log VALUES (2); END;",
                                 NULL, NULL, NULL));
-    test_threads(4, hold_then_see, ground);
-    assert_int_equal(3, number(ground, "SELECT count(*) FROM log"));
-    assert_int_equal(2, number(ground, "SELECT what FROM log ORDER BY rowid LIMIT 1"));
+    test_threads(4, hold_then_see, test_store);
+    assert_int_equal(3, number(test_store, "SELECT count(*) FROM log"));
+    assert_int_equal(2, number(test_store, "SELECT what FROM log ORDER BY rowid LIMIT 1"));
 }
 
 PAWL_TEST(waiting_for_the_turn_can_be_interrupted)
 {
-    struct ground *ground = open_ground(1);
+    struct test_store *test_store = open_test_store(1);
     pawl_error err = PAWL_ERROR_INIT;
     pawl_tx *tx = NULL;
 
-    assert_ok(begin(ground, 0, &tx), &err);
-    pawl_store_interrupt(ground->store);
+    assert_ok(begin_effect(test_store, 0, &tx), &err);
+    pawl_store_interrupt(test_store->store);
     assert_status(PAWL_E_INTERRUPTED, pawl_message_commit(tx, &err), &err);
     pawl_tx_free(tx);
-    assert_ok(send_one(ground), &err);
+    assert_ok(send_one(test_store), &err);
 }
 
 /* ---- many at once ---- */
 
 static const char *work_or_send(void *context, size_t index)
 {
-    struct ground *ground = context;
+    struct test_store *test_store = context;
 
     for (size_t i = 0; i < EACH; i++) {
         pawl_error err = PAWL_ERROR_INIT;
         pawl_tx *tx = NULL;
         if (index >= WORKERS) {
-            if (send_one(ground) != PAWL_OK)
+            if (send_one(test_store) != PAWL_OK)
                 return "sending failed";
             continue;
         }
-        if (begin(ground, index * EACH + i, &tx) != PAWL_OK)
+        if (begin_effect(test_store, index * EACH + i, &tx) != PAWL_OK)
             return "beginning failed";
         bool written = write_row(tx);
         pawl_status st = i % 5 == 4 ? PAWL_OK : pawl_message_commit(tx, &err);
@@ -271,11 +272,12 @@ static const char *work_or_send(void *context, size_t index)
 
 PAWL_TEST(handlers_and_senders_take_turns)
 {
-    struct ground *ground = open_ground(WORKERS * EACH);
+    struct test_store *test_store = open_test_store(WORKERS * EACH);
 
-    test_threads(WORKERS + SENDERS, work_or_send, ground);
-    assert_int_equal(WORKERS * EACH * 4 / 5, number(ground, "SELECT count(*) FROM effect"));
-    assert_int_equal(WORKERS * EACH * 4 / 5, number(ground, "SELECT count(*) FROM pawl_outcome"));
+    test_threads(WORKERS + SENDERS, work_or_send, test_store);
+    assert_int_equal(WORKERS * EACH * 4 / 5, number(test_store, "SELECT count(*) FROM effect"));
+    assert_int_equal(WORKERS * EACH * 4 / 5,
+                     number(test_store, "SELECT count(*) FROM pawl_outcome"));
     assert_int_equal(WORKERS * EACH / 5 + SENDERS * EACH,
-                     number(ground, "SELECT count(*) FROM pawl_queue"));
+                     number(test_store, "SELECT count(*) FROM pawl_queue"));
 }

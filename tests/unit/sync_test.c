@@ -40,7 +40,7 @@ static int syncs_since_last(void)
     return atomic_exchange(&syncs, 0);
 }
 
-struct ground {
+struct test_store {
     pawl_store *store;
     const char *path;
     pawl_owner owner;
@@ -48,61 +48,62 @@ struct ground {
 
 static void close_ground(void *context)
 {
-    struct ground *ground = context;
+    struct test_store *test_store = context;
 
-    pawl_store_close(ground->store);
-    free(ground);
+    pawl_store_close(test_store->store);
+    free(test_store);
 }
 
-static void open_store(struct ground *ground, pawl_durability durability)
+static void open_store(struct test_store *test_store, pawl_durability durability)
 {
     pawl_store_options options = PAWL_STORE_OPTIONS_INIT;
     pawl_error err = PAWL_ERROR_INIT;
 
     options.deploy_schema = true;
     options.durability = durability;
-    assert_ok(pawl_store_open(test_note("sqlite:%s", ground->path), &options, &ground->store, &err),
+    assert_ok(pawl_store_open(test_note("sqlite:%s", test_store->path), &options,
+                              &test_store->store, &err),
               &err);
 }
 
-static struct ground *open_ground(pawl_durability durability)
+static struct test_store *open_test_store(pawl_durability durability)
 {
-    struct ground *ground = calloc(1, sizeof *ground);
+    struct test_store *test_store = calloc(1, sizeof *test_store);
 
-    assert_non_null(ground);
-    test_defer(close_ground, ground);
-    ground->path = test_note("%s/sync.db", test_directory());
-    ground->owner = pawl_owner_new();
-    open_store(ground, durability);
+    assert_non_null(test_store);
+    test_defer(close_ground, test_store);
+    test_store->path = test_note("%s/sync.db", test_directory());
+    test_store->owner = pawl_owner_new();
+    open_store(test_store, durability);
     syncs_since_last();
-    return ground;
+    return test_store;
 }
 
-static pawl_status send(struct ground *ground)
+static pawl_status send_message(struct test_store *test_store)
 {
     pawl_outgoing message = PAWL_OUTGOING_INIT;
 
     message.topic = "mail";
     message.payload = "x";
     message.payload_size = 1;
-    return pawl_outbox_enqueue(ground->store, &message, NULL, NULL);
+    return pawl_outbox_enqueue(test_store->store, &message, NULL, NULL);
 }
 
-static void send_many(struct ground *ground, int count)
+static void send_many(struct test_store *test_store, int count)
 {
     for (int i = 0; i < count; i++)
-        assert_int_equal(PAWL_OK, send(ground));
+        assert_int_equal(PAWL_OK, send_message(test_store));
 }
 
 /* Claims one, acknowledging `done` on the way unless it is NULL. */
-static pawl_held claim(struct ground *ground, const pawl_held *done)
+static pawl_held claim_message(struct test_store *test_store, const pawl_held *done)
 {
     pawl_error err = PAWL_ERROR_INIT;
     pawl_messages *list = NULL;
     pawl_held none = {0};
     size_t acked = 0;
 
-    assert_ok(pawl_queue_ack_and_claim(ground->store, ground->owner, done ? done : &none,
+    assert_ok(pawl_queue_ack_and_claim(test_store->store, test_store->owner, done ? done : &none,
                                        done ? 1 : 0, 60000, 1, NULL, &acked, &list, &err),
               &err);
     assert_int_equal(1, pawl_messages_count(list));
@@ -114,44 +115,44 @@ static pawl_held claim(struct ground *ground, const pawl_held *done)
 
 PAWL_TEST(what_was_answered_as_done_has_waited_for_the_disk)
 {
-    struct ground *ground = open_ground(PAWL_DURABILITY_FULL);
+    struct test_store *test_store = open_test_store(PAWL_DURABILITY_FULL);
     size_t changed = 0;
 
-    send_many(ground, 3);
+    send_many(test_store, 3);
     assert_int_equal(3, syncs_since_last());
-    pawl_held held = claim(ground, NULL);
+    pawl_held held = claim_message(test_store, NULL);
     assert_int_equal(1, syncs_since_last());
-    assert_int_equal(PAWL_OK,
-                     pawl_queue_ack(ground->store, ground->owner, &held, 1, &changed, NULL));
+    assert_int_equal(
+        PAWL_OK, pawl_queue_ack(test_store->store, test_store->owner, &held, 1, &changed, NULL));
     assert_int_equal(1, syncs_since_last());
-    held = claim(ground, NULL);
+    held = claim_message(test_store, NULL);
     syncs_since_last();
-    held = claim(ground, &held); /* which acknowledges */
+    held = claim_message(test_store, &held); /* which acknowledges */
     assert_int_equal(1, syncs_since_last());
-    assert_int_equal(PAWL_OK, pawl_queue_abandon(ground->store, ground->owner, &held, 1, NULL,
-                                                 PAWL_DELAY_BY_POLICY, &changed, NULL));
+    assert_int_equal(PAWL_OK, pawl_queue_abandon(test_store->store, test_store->owner, &held, 1,
+                                                 NULL, PAWL_DELAY_BY_POLICY, &changed, NULL));
     assert_int_equal(1, syncs_since_last());
 }
 
 PAWL_TEST(where_commits_do_not_wait_for_the_disk_fencing_tokens_are_set_aside_there)
 {
-    struct ground *ground = open_ground(PAWL_DURABILITY_NORMAL);
+    struct test_store *test_store = open_test_store(PAWL_DURABILITY_NORMAL);
     int64_t last = 0;
 
-    send_many(ground, MANY);
+    send_many(test_store, MANY);
     syncs_since_last();
     for (int i = 0; i < MANY; i++) {
-        pawl_held held = claim(ground, NULL);
+        pawl_held held = claim_message(test_store, NULL);
         assert_true(held.fence > last);
         last = held.fence;
     }
     assert_in_range(syncs_since_last(), 2, 20); /* check-points sync, too */
 
     /* The next process starts behind what may have been given out. */
-    pawl_store_close(ground->store);
-    open_store(ground, PAWL_DURABILITY_NORMAL);
-    send_many(ground, 1);
+    pawl_store_close(test_store->store);
+    open_store(test_store, PAWL_DURABILITY_NORMAL);
+    send_many(test_store, 1);
     syncs_since_last();
-    assert_true(claim(ground, NULL).fence >= last + 1000 - MANY % 1000);
+    assert_true(claim_message(test_store, NULL).fence >= last + 1000 - MANY % 1000);
     assert_int_equal(1, syncs_since_last());
 }

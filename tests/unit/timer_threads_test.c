@@ -54,7 +54,7 @@ static const char *schedule_and_cancel(shared *s, int first)
     return NULL;
 }
 
-static const char *take(shared *s)
+static const char *take_due(shared *s)
 {
     for (bool last = false; !last;) {
         pawl_error err = PAWL_ERROR_INIT;
@@ -83,7 +83,7 @@ static const char *act(void *context, size_t index)
     const char *problem;
 
     if (index < TAKERS)
-        return take(s);
+        return take_due(s);
     problem = schedule_and_cancel(s, (int)index * EACH);
     if (!problem && pawl_timer_count(s->scheduler, NULL, &total, &err) != PAWL_OK)
         problem = test_note("count: %s", err.message);

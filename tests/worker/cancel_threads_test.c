@@ -1,6 +1,6 @@
 /* tests/worker/cancel_threads_test.c - handlers that wait in poll(), and that give messages back.
  */
-#include "workshop.h"
+#include "worker_fixture.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -52,16 +52,16 @@ PAWL_TEST(a_cancelled_message_makes_the_descriptor_readable)
 {
     fixture *f = fixture_open(&(fixture_options){.real_clock = true});
     pawl_worker_options options = brief();
-    pawl_worker *worker = workshop_worker(f, &options);
+    pawl_worker *worker = worker_open(f, &options);
     struct waiting waiting = {COUNTER_INIT, COUNTER_INIT, PAWL_DONE, -1};
     pawl_work_id id = fixture_send(f, "t", "x");
 
-    workshop_handle(worker, "t", wait_at_fd, &waiting);
-    running *run = workshop_run(worker);
+    worker_handle(worker, "t", wait_at_fd, &waiting);
+    running *run = worker_run(worker);
     counter_expect(&waiting.entered, 1);
-    assert_int_equal(1, (int)kit_cancel(f, id));
+    assert_int_equal(1, (int)queue_cancel(f, id));
     counter_expect(&waiting.left, 1);
-    workshop_stop(run);
+    worker_stop(run);
     assert_int_equal(PAWL_STATE_CANCELLED, fixture_state(f, id));
     assert_int_equal(-1, fcntl(waiting.fd, F_GETFD)); /* it went with the call */
 }
@@ -74,16 +74,16 @@ PAWL_TEST(stopping_makes_the_descriptor_readable)
 
     options.lease_ms = 30 * SECOND_MS;
     options.grace_ms = 0;
-    pawl_worker *worker = workshop_worker(f, &options);
-    workshop_handle(worker, "t", wait_at_fd, &waiting);
+    pawl_worker *worker = worker_open(f, &options);
+    worker_handle(worker, "t", wait_at_fd, &waiting);
     for (int i = 0; i < 4; i++)
         fixture_send(f, "t", "x");
-    running *run = workshop_run(worker);
+    running *run = worker_run(worker);
     counter_expect(&waiting.entered, 4);
-    workshop_stop(run);
+    worker_stop(run);
     assert_int_equal(4, counter_get(&waiting.left));
-    assert_int_equal(4, workshop_stats(worker).released);
-    workshop_check_nothing_held(f);
+    assert_int_equal(4, worker_stats(worker).released);
+    worker_check_nothing_held(f);
 }
 
 /* Step by step the question itself finds out. */
@@ -92,7 +92,7 @@ static pawl_verdict ask_after_cancel(pawl_task *task, void *context)
     fixture *f = context;
     int fd = -1;
 
-    (void)kit_cancel(f, pawl_message_work_id(pawl_task_message(task)));
+    (void)queue_cancel(f, pawl_message_work_id(pawl_task_message(task)));
     fixture_advance(f, 20 * SECOND_MS);
     if (pawl_task_cancel_fd(task, &fd, NULL) != PAWL_OK || readable(fd, 0))
         return PAWL_FAIL;
@@ -115,10 +115,10 @@ PAWL_TEST(step_by_step_asking_makes_it_readable)
     bool seen = false;
 
     options.observer = (pawl_observer){&seen, keep_error, NULL};
-    pawl_worker *worker = workshop_worker(f, &options);
-    workshop_handle(worker, "t", ask_after_cancel, f);
+    pawl_worker *worker = worker_open(f, &options);
+    worker_handle(worker, "t", ask_after_cancel, f);
     fixture_send(f, "t", "x");
-    workshop_step(worker);
+    worker_step(worker);
     assert_true(seen);
 }
 
@@ -127,21 +127,21 @@ PAWL_TEST(step_by_step_asking_makes_it_readable)
 PAWL_TEST(a_handler_may_give_its_message_back_without_counting_the_attempt)
 {
     fixture *f = fixture_open(NULL);
-    pawl_worker *worker = workshop_worker(f, NULL);
+    pawl_worker *worker = worker_open(f, NULL);
     recorder record = {.verdict = PAWL_RELEASE, .error = "not here"};
     pawl_work_id id = fixture_send(f, "t", "x");
 
-    workshop_handle(worker, "t", recorder_handle, &record);
-    workshop_step(worker);
+    worker_handle(worker, "t", recorder_handle, &record);
+    worker_step(worker);
     assert_int_equal(1, record.calls);
     assert_int_equal(PAWL_STATE_READY, fixture_state(f, id));
-    assert_int_equal(0, pawl_message_retries(kit_get(f, id)));
-    assert_null(pawl_message_last_error(kit_get(f, id)));
-    assert_int_equal(1, workshop_stats(worker).released);
-    assert_int_equal(0, workshop_stats(worker).retried);
+    assert_int_equal(0, pawl_message_retries(queue_get(f, id)));
+    assert_null(pawl_message_last_error(queue_get(f, id)));
+    assert_int_equal(1, worker_stats(worker).released);
+    assert_int_equal(0, worker_stats(worker).retried);
     record.verdict = PAWL_DONE;
-    workshop_step(worker);
+    worker_step(worker);
     assert_int_equal(1, record.attempt);
     assert_int_equal(PAWL_STATE_DONE, fixture_state(f, id));
-    workshop_check_nothing_held(f);
+    worker_check_nothing_held(f);
 }

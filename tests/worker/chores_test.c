@@ -1,9 +1,9 @@
 /* tests/worker/chores_test.c - housekeeping by the worker, on the virtual clock. */
-#include "workshop.h"
+#include "worker_fixture.h"
 
 #include <string.h>
 
-static pawl_verdict done(pawl_task *task, void *context)
+static pawl_verdict handle_done(pawl_task *task, void *context)
 {
     (void)task;
     (void)context;
@@ -13,21 +13,21 @@ static pawl_verdict done(pawl_task *task, void *context)
 PAWL_TEST(expired_leases_are_reaped_and_handled_in_one_step)
 {
     fixture *f = fixture_open(NULL);
-    pawl_worker *worker = workshop_worker(f, NULL);
+    pawl_worker *worker = worker_open(f, NULL);
     recorder record = {0};
     pawl_work_id id = fixture_send(f, "t", "x");
 
-    workshop_handle(worker, "t", recorder_handle, &record);
-    (void)fixture_claim(f, kit_owner(1), 30 * SECOND_MS, 10); /* by a worker that then dies */
-    workshop_until_idle(worker);
+    worker_handle(worker, "t", recorder_handle, &record);
+    (void)fixture_claim(f, queue_owner(1), 30 * SECOND_MS, 10); /* by a worker that then dies */
+    worker_until_idle(worker);
     assert_int_equal(0, record.calls);
     fixture_advance(f, 31 * SECOND_MS);
-    workshop_step(worker);
+    worker_step(worker);
     assert_int_equal(1, record.calls);
     assert_int_equal(2, record.attempt);
     assert_int_equal(PAWL_STATE_DONE, fixture_state(f, id));
     assert_true(fixture_logged(f, PAWL_LOG_INFO, "reaped 1"));
-    pawl_chore_stats reap = workshop_stats(worker).chores[PAWL_CHORE_REAP];
+    pawl_chore_stats reap = worker_stats(worker).chores[PAWL_CHORE_REAP];
     assert_int_equal(1, reap.changed);
     assert_time(fixture_now(f).us, reap.last_success);
 }
@@ -35,48 +35,48 @@ PAWL_TEST(expired_leases_are_reaped_and_handled_in_one_step)
 PAWL_TEST(messages_expire_and_old_ones_are_forgotten)
 {
     fixture *f = fixture_open(NULL);
-    pawl_worker *worker = workshop_worker(f, NULL);
-    pawl_outgoing message = kit_message("other", "x");
-    pawl_work_id old = kit_make(f, "t", "x", PAWL_STATE_DONE);
+    pawl_worker *worker = worker_open(f, NULL);
+    pawl_outgoing message = queue_message("other", "x");
+    pawl_work_id old = queue_make(f, "t", "x", PAWL_STATE_DONE);
 
-    workshop_handle(worker, "t", done, NULL);
+    worker_handle(worker, "t", handle_done, NULL);
     message.expires_at = (pawl_wall){FIXTURE_START.us + 1000000};
-    pawl_work_id id = kit_send(f, &message).work_id;
-    workshop_until_idle(worker);
+    pawl_work_id id = queue_send(f, &message).work_id;
+    worker_until_idle(worker);
     fixture_advance(f, 5 * SECOND_MS);
-    workshop_until_idle(worker);
+    worker_until_idle(worker);
     assert_int_equal(PAWL_STATE_EXPIRED, fixture_state(f, id));
     fixture_advance(f, 8 * DAY_MS);
-    workshop_until_idle(worker);
+    worker_until_idle(worker);
     assert_int_equal(0,
                      fixture_count(f, "SELECT count(*) FROM {body} WHERE id = %d", (int)old.value));
-    assert_int_equal(1, workshop_stats(worker).chores[PAWL_CHORE_RETAIN].changed);
+    assert_int_equal(1, worker_stats(worker).chores[PAWL_CHORE_RETAIN].changed);
 }
 
 PAWL_TEST(the_inbox_forgets_what_was_kept_long_enough)
 {
     fixture *f = fixture_open(NULL);
-    pawl_worker *worker = workshop_worker(f, NULL);
+    pawl_worker *worker = worker_open(f, NULL);
     pawl_error err = PAWL_ERROR_INIT;
 
-    workshop_handle(worker, "t", done, NULL);
+    worker_handle(worker, "t", handle_done, NULL);
     assert_ok(pawl_inbox_mark_processing(fixture_store(f), "shop", "1", &err), &err);
     assert_ok(pawl_inbox_mark_processed(fixture_store(f), "shop", "1", &err), &err);
-    workshop_until_idle(worker);
-    assert_int_equal(0, workshop_stats(worker).chores[PAWL_CHORE_INBOX].changed);
+    worker_until_idle(worker);
+    assert_int_equal(0, worker_stats(worker).chores[PAWL_CHORE_INBOX].changed);
     fixture_advance(f, 2 * DAY_MS);
-    workshop_until_idle(worker);
+    worker_until_idle(worker);
     assert_int_equal(0, fixture_count(f, "SELECT count(*) FROM {inbox_record}"));
-    pawl_chore_stats chore = workshop_stats(worker).chores[PAWL_CHORE_INBOX];
+    pawl_chore_stats chore = worker_stats(worker).chores[PAWL_CHORE_INBOX];
     assert_int_equal(1, chore.changed);
     assert_time(fixture_now(f).us, chore.last_success);
     int64_t runs = chore.runs;
     fixture_advance(f, 4 * MINUTE_MS);
-    workshop_until_idle(worker);
-    assert_int_equal(runs, workshop_stats(worker).chores[PAWL_CHORE_INBOX].runs);
+    worker_until_idle(worker);
+    assert_int_equal(runs, worker_stats(worker).chores[PAWL_CHORE_INBOX].runs);
     fixture_advance(f, MINUTE_MS);
-    workshop_until_idle(worker);
-    assert_int_equal(runs + 1, workshop_stats(worker).chores[PAWL_CHORE_INBOX].runs);
+    worker_until_idle(worker);
+    assert_int_equal(runs + 1, worker_stats(worker).chores[PAWL_CHORE_INBOX].runs);
 }
 
 PAWL_TEST(each_chore_is_done_at_its_own_pace)
@@ -87,13 +87,13 @@ PAWL_TEST(each_chore_is_done_at_its_own_pace)
     options.chore_every_ms[PAWL_CHORE_REAP] = 10 * SECOND_MS;
     options.chore_every_ms[PAWL_CHORE_EXPIRE] = 30 * SECOND_MS;
     options.chore_every_ms[PAWL_CHORE_FOLD] = 0;
-    pawl_worker *worker = workshop_worker(f, &options);
-    workshop_handle(worker, "t", done, NULL);
+    pawl_worker *worker = worker_open(f, &options);
+    worker_handle(worker, "t", handle_done, NULL);
     for (int i = 0; i < 7; i++) {
-        workshop_step(worker);
+        worker_step(worker);
         fixture_advance(f, 10 * SECOND_MS);
     }
-    pawl_worker_stats stats = workshop_stats(worker);
+    pawl_worker_stats stats = worker_stats(worker);
     assert_int_equal(7, stats.chores[PAWL_CHORE_REAP].runs);
     assert_int_equal(3, stats.chores[PAWL_CHORE_EXPIRE].runs);
     assert_int_equal(1, stats.chores[PAWL_CHORE_RETAIN].runs);
@@ -103,13 +103,13 @@ PAWL_TEST(each_chore_is_done_at_its_own_pace)
 PAWL_TEST(a_chore_that_fails_stops_no_other_and_recovers)
 {
     fixture *f = fixture_open(NULL);
-    pawl_worker *worker = workshop_worker(f, NULL);
+    pawl_worker *worker = worker_open(f, NULL);
     pawl_error err = PAWL_ERROR_INIT;
 
-    workshop_handle(worker, "t", done, NULL);
+    worker_handle(worker, "t", handle_done, NULL);
     fixture_exec(f, "ALTER TABLE {claim} RENAME TO moved_claim");
     assert_true(pawl_worker_step(worker, NULL, &err) != PAWL_OK);
-    pawl_worker_stats stats = workshop_stats(worker);
+    pawl_worker_stats stats = worker_stats(worker);
     assert_int_equal(0, stats.chores[PAWL_CHORE_REAP].runs);
     assert_int_equal(1, stats.chores[PAWL_CHORE_REAP].failures);
     assert_true(strlen(stats.chores[PAWL_CHORE_REAP].last_error) > 0);
@@ -123,9 +123,9 @@ PAWL_TEST(a_chore_that_fails_stops_no_other_and_recovers)
     else
         fixture_exec(f, "ALTER TABLE moved_claim RENAME TO {claim}");
     fixture_advance(f, 2 * SECOND_MS);
-    workshop_step(worker);
-    assert_int_equal(1, workshop_stats(worker).chores[PAWL_CHORE_REAP].runs);
-    assert_string_equal("", workshop_stats(worker).chores[PAWL_CHORE_REAP].last_error);
+    worker_step(worker);
+    assert_int_equal(1, worker_stats(worker).chores[PAWL_CHORE_REAP].runs);
+    assert_string_equal("", worker_stats(worker).chores[PAWL_CHORE_REAP].last_error);
 }
 
 PAWL_TEST(chores_have_names)

@@ -1,5 +1,5 @@
 /* tests/worker/dead_test.c - dead-letter handlers of a worker, on the virtual clock. */
-#include "workshop.h"
+#include "worker_fixture.h"
 
 #include <string.h>
 
@@ -13,72 +13,72 @@ static void handle_dead(pawl_worker *worker, const char *topic, recorder *record
 PAWL_TEST(a_dead_letter_handler_is_called_for_what_fails)
 {
     fixture *f = fixture_open(NULL);
-    pawl_worker *worker = workshop_worker(f, NULL);
+    pawl_worker *worker = worker_open(f, NULL);
     recorder work = {.verdict = PAWL_FAIL, .error = "broken"}, dead = {0}, other = {0};
 
-    workshop_handle(worker, NULL, recorder_handle, &work);
+    worker_handle(worker, NULL, recorder_handle, &work);
     handle_dead(worker, "t", &dead);
     handle_dead(worker, NULL, &other);
-    workshop_step(worker); /* from now on they are recorded */
+    worker_step(worker); /* from now on they are recorded */
     pawl_work_id id = fixture_send(f, "t", "x");
     fixture_send(f, "u", "y");
-    workshop_until_idle(worker);
+    worker_until_idle(worker);
     fixture_advance(f, SECOND_MS);
-    workshop_until_idle(worker);
+    worker_until_idle(worker);
     assert_string_equal("x", dead.seen);
     assert_string_equal("y", other.seen);
     assert_int_equal(1, dead.attempt);
     assert_int_equal(PAWL_STATE_FAILED, fixture_state(f, id));
-    assert_int_equal(2, workshop_stats(worker).dead);
-    assert_int_equal(2, workshop_stats(worker).failed);
-    assert_int_equal(0, workshop_stats(worker).done);
+    assert_int_equal(2, worker_stats(worker).dead);
+    assert_int_equal(2, worker_stats(worker).failed);
+    assert_int_equal(0, worker_stats(worker).done);
     fixture_advance(f, HOUR_MS);
-    workshop_until_idle(worker);
+    worker_until_idle(worker);
     assert_int_equal(1, dead.calls);
 }
 
 PAWL_TEST(a_dead_letter_handler_is_called_for_what_expires)
 {
     fixture *f = fixture_open(NULL);
-    pawl_worker *worker = workshop_worker(f, NULL);
+    pawl_worker *worker = worker_open(f, NULL);
     recorder dead = {0};
-    pawl_outgoing message = kit_message("t", "late");
+    pawl_outgoing message = queue_message("t", "late");
 
     handle_dead(worker, "t", &dead);
-    workshop_step(worker);
+    worker_step(worker);
     message.expires_at = (pawl_wall){FIXTURE_START.us + 1000000};
-    kit_send(f, &message);
+    queue_send(f, &message);
     fixture_advance(f, 10 * SECOND_MS);
-    workshop_until_idle(worker);
+    worker_until_idle(worker);
     assert_string_equal("late", dead.seen);
 }
 
 PAWL_TEST(a_dead_letter_is_tried_again_until_its_handler_succeeds)
 {
     fixture *f = fixture_open(NULL);
-    pawl_worker *worker = workshop_worker(f, NULL);
+    pawl_worker *worker = worker_open(f, NULL);
     recorder work = {.verdict = PAWL_FAIL}, dead = {.verdict = PAWL_FAIL, .error = "no mail"};
 
-    workshop_handle(worker, "t", recorder_handle, &work);
+    worker_handle(worker, "t", recorder_handle, &work);
     handle_dead(worker, "t", &dead);
-    workshop_step(worker);
+    worker_step(worker);
     fixture_send(f, "t", "x");
-    workshop_until_idle(worker);
+    worker_until_idle(worker);
     for (int i = 0; i < 20; i++) {
         fixture_advance(f, MINUTE_MS);
-        workshop_until_idle(worker);
+        worker_until_idle(worker);
     }
     assert_int_equal(20, dead.calls);
     assert_int_equal(20, dead.attempt);
-    assert_int_equal(0, workshop_stats(worker).dead);
+    assert_int_equal(0, worker_stats(worker).dead);
     dead.verdict = PAWL_DONE;
     fixture_advance(f, MINUTE_MS);
-    workshop_until_idle(worker);
+    worker_until_idle(worker);
     fixture_advance(f, MINUTE_MS);
-    workshop_until_idle(worker);
+    worker_until_idle(worker);
     assert_int_equal(21, dead.calls);
     assert_int_equal(1, work.calls);
-    assert_int_equal(1, workshop_stats(worker).dead);
+    assert_int_equal(1, worker_stats(worker).dead);
 }
 
 static pawl_verdict want_what_is_not_there(pawl_task *task, void *context)
@@ -96,30 +96,30 @@ static pawl_verdict want_what_is_not_there(pawl_task *task, void *context)
 PAWL_TEST(a_dead_letter_is_the_message_as_it_ended_and_no_more)
 {
     fixture *f = fixture_open(NULL);
-    pawl_worker *worker = workshop_worker(f, NULL);
+    pawl_worker *worker = worker_open(f, NULL);
     recorder work = {.verdict = PAWL_FAIL, .error = "broken"};
     pawl_error err = PAWL_ERROR_INIT;
     int wrong = 0;
 
-    workshop_handle(worker, "t", recorder_handle, &work);
+    worker_handle(worker, "t", recorder_handle, &work);
     assert_ok(pawl_worker_handle_dead(worker, "t", want_what_is_not_there, &wrong, &err), &err);
-    workshop_step(worker);
+    worker_step(worker);
     fixture_send(f, "t", "x");
-    workshop_until_idle(worker);
+    worker_until_idle(worker);
     fixture_advance(f, SECOND_MS);
-    workshop_until_idle(worker);
+    worker_until_idle(worker);
     assert_int_equal(0, wrong);
-    assert_int_equal(1, workshop_stats(worker).dead);
+    assert_int_equal(1, worker_stats(worker).dead);
 }
 
 PAWL_TEST(without_a_dead_letter_handler_nothing_is_recorded)
 {
     fixture *f = fixture_open(NULL);
-    pawl_worker *worker = workshop_worker(f, NULL);
+    pawl_worker *worker = worker_open(f, NULL);
     recorder work = {.verdict = PAWL_FAIL};
 
-    workshop_handle(worker, "t", recorder_handle, &work);
+    worker_handle(worker, "t", recorder_handle, &work);
     fixture_send(f, "t", "x");
-    workshop_until_idle(worker);
+    worker_until_idle(worker);
     assert_int_equal(0, fixture_count(f, "SELECT count(*) FROM {dead}"));
 }

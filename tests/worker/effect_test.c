@@ -1,6 +1,6 @@
 /* tests/worker/effect_test.c - effect once and progress, from inside a handler. */
 #include "application_sql.h"
-#include "workshop.h"
+#include "worker_fixture.h"
 
 /* One row of the application's own, through pawl's transaction. */
 static bool insert_note(fixture *f, pawl_tx *tx)
@@ -22,13 +22,13 @@ static pawl_verdict effect_handle(pawl_task *task, void *context)
 {
     struct effect *effect = context;
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing message = kit_message("next", "n");
+    pawl_outgoing message = queue_message("next", "n");
     pawl_tx *tx = NULL;
 
     effect->calls++;
     if (effect->lose) {
         fixture_advance(effect->f, MINUTE_MS);
-        (void)kit_reap(effect->f);
+        (void)queue_reap(effect->f);
     }
     assert_ok(pawl_task_begin(task, &tx, &err), &err);
     assert_true(insert_note(effect->f, tx));
@@ -42,13 +42,13 @@ static pawl_verdict effect_handle(pawl_task *task, void *context)
     return effect->roll_back || effect->committed != PAWL_OK ? PAWL_RETRY : PAWL_DONE;
 }
 
-static pawl_worker *make(fixture *f, struct effect *effect)
+static pawl_worker *open_worker(fixture *f, struct effect *effect)
 {
-    pawl_worker *worker = workshop_worker(f, NULL);
+    pawl_worker *worker = worker_open(f, NULL);
 
     effect->f = f;
     fixture_exec(f, "CREATE TABLE {orders} (note text)");
-    workshop_handle(worker, "t", effect_handle, effect);
+    worker_handle(worker, "t", effect_handle, effect);
     return worker;
 }
 
@@ -56,32 +56,32 @@ PAWL_TEST(rows_further_messages_and_the_end_of_the_message_are_one_commit)
 {
     fixture *f = fixture_open(NULL);
     struct effect effect = {.send = true};
-    pawl_worker *worker = make(f, &effect);
+    pawl_worker *worker = open_worker(f, &effect);
     pawl_work_id id = fixture_send(f, "t", "x");
 
-    workshop_until_idle(worker);
+    worker_until_idle(worker);
     assert_int_equal(1, effect.calls);
     assert_int_equal(PAWL_STATE_DONE, fixture_state(f, id));
     assert_int_equal(1, fixture_count(f, "SELECT count(*) FROM {orders}"));
     assert_int_equal(1, fixture_count(f, "SELECT count(*) FROM {queue}"));
-    assert_int_equal(1, workshop_stats(worker).done);
-    assert_int_equal(0, workshop_stats(worker).lost);
+    assert_int_equal(1, worker_stats(worker).done);
+    assert_int_equal(0, worker_stats(worker).lost);
 }
 
 PAWL_TEST(nothing_of_it_remains_when_the_lease_was_lost)
 {
     fixture *f = fixture_open(NULL);
     struct effect effect = {.lose = true, .send = true};
-    pawl_worker *worker = make(f, &effect);
+    pawl_worker *worker = open_worker(f, &effect);
     pawl_work_id id = fixture_send(f, "t", "x");
 
-    workshop_step(worker);
+    worker_step(worker);
     assert_int_equal(PAWL_E_LOST, effect.committed);
     assert_int_equal(0, fixture_count(f, "SELECT count(*) FROM {orders}"));
     assert_int_equal(1, fixture_count(f, "SELECT count(*) FROM {queue}"));
     assert_int_equal(PAWL_STATE_READY, fixture_state(f, id));
     effect.lose = false;
-    workshop_step(worker);
+    worker_step(worker);
     assert_int_equal(PAWL_OK, effect.committed);
     assert_int_equal(1, fixture_count(f, "SELECT count(*) FROM {orders}"));
     assert_int_equal(PAWL_STATE_DONE, fixture_state(f, id));
@@ -91,13 +91,13 @@ PAWL_TEST(after_a_rollback_the_handlers_answer_counts)
 {
     fixture *f = fixture_open(NULL);
     struct effect effect = {.roll_back = true};
-    pawl_worker *worker = make(f, &effect);
+    pawl_worker *worker = open_worker(f, &effect);
     pawl_work_id id = fixture_send(f, "t", "x");
 
-    workshop_step(worker);
+    worker_step(worker);
     assert_int_equal(0, fixture_count(f, "SELECT count(*) FROM {orders}"));
     assert_int_equal(PAWL_STATE_READY, fixture_state(f, id));
-    assert_int_equal(1, workshop_stats(worker).retried);
+    assert_int_equal(1, worker_stats(worker).retried);
 }
 
 static pawl_verdict progress_handle(pawl_task *task, void *context)
@@ -107,18 +107,18 @@ static pawl_verdict progress_handle(pawl_task *task, void *context)
     assert_ok(pawl_task_progress(task, "page 3 of 7", &err), &err);
     assert_string_equal(
         "page 3 of 7",
-        pawl_message_progress(kit_get(context, pawl_message_work_id(pawl_task_message(task)))));
+        pawl_message_progress(queue_get(context, pawl_message_work_id(pawl_task_message(task)))));
     return PAWL_DONE;
 }
 
 PAWL_TEST(progress_is_kept_with_the_message)
 {
     fixture *f = fixture_open(NULL);
-    pawl_worker *worker = workshop_worker(f, NULL);
+    pawl_worker *worker = worker_open(f, NULL);
     pawl_work_id id = fixture_send(f, "t", "x");
 
-    workshop_handle(worker, "t", progress_handle, f);
-    workshop_step(worker);
+    worker_handle(worker, "t", progress_handle, f);
+    worker_step(worker);
     assert_int_equal(PAWL_STATE_DONE, fixture_state(f, id));
-    assert_string_equal("page 3 of 7", pawl_message_progress(kit_get(f, id)));
+    assert_string_equal("page 3 of 7", pawl_message_progress(queue_get(f, id)));
 }

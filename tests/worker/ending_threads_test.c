@@ -1,5 +1,5 @@
 /* tests/worker/ending_threads_test.c - workers that end by themselves. */
-#include "workshop.h"
+#include "worker_fixture.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static pawl_verdict count_handle(pawl_task *task, void *context)
     return PAWL_DONE;
 }
 
-static void run(pawl_worker *worker)
+static void run_to_the_end(pawl_worker *worker)
 {
     pawl_error err = PAWL_ERROR_INIT;
 
@@ -31,26 +31,26 @@ PAWL_TEST(a_worker_ends_when_nothing_is_due)
 {
     fixture *f = fixture_open(NULL);
     pawl_worker_options options = until_empty();
-    pawl_worker *worker = workshop_worker(f, &options);
+    pawl_worker *worker = worker_open(f, &options);
     counter calls = COUNTER_INIT;
 
-    workshop_handle(worker, NULL, count_handle, &calls);
-    run(worker);
+    worker_handle(worker, NULL, count_handle, &calls);
+    run_to_the_end(worker);
     assert_int_equal(0, counter_get(&calls));
     for (int i = 0; i < 100; i++)
         fixture_send(f, "t", "x");
-    pawl_work_id later = kit_send_after(f, "t", "x", HOUR_MS);
-    run(worker);
+    pawl_work_id later = queue_send_after(f, "t", "x", HOUR_MS);
+    run_to_the_end(worker);
     assert_int_equal(100, counter_get(&calls));
-    assert_int_equal(100, workshop_stats(worker).done);
+    assert_int_equal(100, worker_stats(worker).done);
     assert_int_equal(PAWL_STATE_READY, fixture_state(f, later));
-    workshop_check_nothing_held(f);
+    worker_check_nothing_held(f);
 }
 
 /* Each message is followed by one of lower number, of a topic that was not there before. */
 static pawl_verdict pass_on(pawl_task *task, void *context)
 {
-    int left = (int)strtol(kit_payload(pawl_task_message(task)), NULL, 10);
+    int left = (int)strtol(queue_payload(pawl_task_message(task)), NULL, 10);
     pawl_outgoing message = PAWL_OUTGOING_INIT;
     char payload[16], topic[16];
 
@@ -69,12 +69,12 @@ PAWL_TEST(what_handlers_send_is_handled_before_it_ends)
 {
     fixture *f = fixture_open(NULL);
     pawl_worker_options options = until_empty();
-    pawl_worker *worker = workshop_worker(f, &options);
+    pawl_worker *worker = worker_open(f, &options);
     counter calls = COUNTER_INIT;
 
-    workshop_handle(worker, NULL, pass_on, &calls);
+    worker_handle(worker, NULL, pass_on, &calls);
     fixture_send(f, "t", "30");
-    run(worker);
+    run_to_the_end(worker);
     assert_int_equal(31, counter_get(&calls));
 }
 
@@ -84,16 +84,16 @@ PAWL_TEST(a_new_topic_is_seen_before_it_ends)
 {
     fixture *f = fixture_open(NULL);
     pawl_worker_options options = until_empty();
-    pawl_worker *worker = workshop_worker(f, &options);
+    pawl_worker *worker = worker_open(f, &options);
     pawl_handler_options limit = PAWL_HANDLER_OPTIONS_INIT;
     counter calls = COUNTER_INIT;
     pawl_error err = PAWL_ERROR_INIT;
 
     limit.concurrency = 1;
     assert_ok(pawl_worker_handle(worker, "first", pass_on, &calls, &limit, &err), &err);
-    workshop_handle(worker, NULL, pass_on, &calls);
+    worker_handle(worker, NULL, pass_on, &calls);
     fixture_send(f, "first", "1");
-    run(worker);
+    run_to_the_end(worker);
     assert_int_equal(2, counter_get(&calls));
 }
 
@@ -101,21 +101,21 @@ PAWL_TEST(what_another_worker_left_behind_is_handled_before_it_ends)
 {
     fixture *f = fixture_open(NULL);
     pawl_worker_options options = until_empty();
-    pawl_worker *worker = workshop_worker(f, &options);
+    pawl_worker *worker = worker_open(f, &options);
     counter calls = COUNTER_INIT;
 
     fixture_send(f, "t", "x");
-    fixture_claim(f, kit_owner(1), MINUTE_MS, 1);
-    workshop_handle(worker, NULL, count_handle, &calls);
-    run(worker);
+    fixture_claim(f, queue_owner(1), MINUTE_MS, 1);
+    worker_handle(worker, NULL, count_handle, &calls);
+    run_to_the_end(worker);
     assert_int_equal(0, counter_get(&calls));
     fixture_advance(f, 2 * MINUTE_MS);
-    run(worker);
+    run_to_the_end(worker);
     assert_int_equal(1, counter_get(&calls));
-    workshop_check_nothing_held(f);
+    worker_check_nothing_held(f);
 }
 
-static pawl_verdict fail(pawl_task *task, void *context)
+static pawl_verdict fail_task(pawl_task *task, void *context)
 {
     (void)task;
     counter_add(context, 1);
@@ -126,16 +126,16 @@ PAWL_TEST(dead_letters_are_handled_before_it_ends)
 {
     fixture *f = fixture_open(NULL);
     pawl_worker_options options = until_empty();
-    pawl_worker *worker = workshop_worker(f, &options);
+    pawl_worker *worker = worker_open(f, &options);
     counter calls = COUNTER_INIT, dead = COUNTER_INIT;
     pawl_error err = PAWL_ERROR_INIT;
 
-    workshop_handle(worker, NULL, fail, &calls);
+    worker_handle(worker, NULL, fail_task, &calls);
     assert_ok(pawl_worker_handle_dead(worker, NULL, count_handle, &dead, &err), &err);
-    run(worker); /* the first look makes the store record them */
+    run_to_the_end(worker); /* the first look makes the store record them */
     for (int i = 0; i < 10; i++)
         fixture_send(f, "t", "x");
-    run(worker);
+    run_to_the_end(worker);
     assert_int_equal(10, counter_get(&calls));
     assert_int_equal(10, counter_get(&dead));
 }
@@ -148,16 +148,16 @@ PAWL_TEST(a_worker_ends_after_so_many_messages)
 
     options.until_empty = false;
     options.max_messages = 30;
-    pawl_worker *worker = workshop_worker(f, &options);
-    workshop_handle(worker, NULL, count_handle, &calls);
+    pawl_worker *worker = worker_open(f, &options);
+    worker_handle(worker, NULL, count_handle, &calls);
     for (int i = 0; i < 100; i++)
         fixture_send(f, "t", "x");
     for (int i = 1; i <= 3; i++) { /* each run counts anew */
-        run(worker);
+        run_to_the_end(worker);
         assert_int_equal(30 * i, counter_get(&calls));
-        assert_int_equal(30 * i, workshop_stats(worker).claimed);
-        assert_int_equal(30 * i, workshop_stats(worker).done);
-        workshop_check_nothing_held(f);
+        assert_int_equal(30 * i, worker_stats(worker).claimed);
+        assert_int_equal(30 * i, worker_stats(worker).done);
+        worker_check_nothing_held(f);
     }
     assert_int_equal(10, fixture_count(f, "SELECT count(*) FROM {queue}"));
 }
@@ -169,13 +169,13 @@ PAWL_TEST(both_limits_may_be_given)
     counter calls = COUNTER_INIT;
 
     options.max_messages = 3;
-    pawl_worker *worker = workshop_worker(f, &options);
-    workshop_handle(worker, NULL, count_handle, &calls);
+    pawl_worker *worker = worker_open(f, &options);
+    worker_handle(worker, NULL, count_handle, &calls);
     for (int i = 0; i < 5; i++)
         fixture_send(f, "t", "x");
-    run(worker);
+    run_to_the_end(worker);
     assert_int_equal(3, counter_get(&calls));
-    run(worker); /* only two are left */
+    run_to_the_end(worker); /* only two are left */
     assert_int_equal(5, counter_get(&calls));
     options.max_messages = -1;
     pawl_worker *bad = NULL;

@@ -1,5 +1,5 @@
 /* tests/worker/everything_threads_test.c - two workers with all their threads busy at once. */
-#include "workshop.h"
+#include "worker_fixture.h"
 
 #include <string.h>
 
@@ -78,14 +78,14 @@ static pawl_verdict handle_dead(pawl_task *task, void *context)
 static pawl_verdict handle_endless(pawl_task *task, void *context)
 {
     counter_add(context, 1);
-    (void)workshop_await_cancel(task);
+    (void)worker_await_cancel(task);
     counter_add(context, 1);
     return PAWL_RETRY;
 }
 
-static const char *send(pawl_store *store, const char *topic, pawl_work_id *ret_id)
+static const char *send_topic(pawl_store *store, const char *topic, pawl_work_id *ret_id)
 {
-    pawl_outgoing message = kit_message(topic, "x");
+    pawl_outgoing message = queue_message(topic, "x");
     pawl_error err = PAWL_ERROR_INIT;
     pawl_enqueued sent;
 
@@ -102,7 +102,7 @@ static const char *send_busy(everything *e)
     const char *wrong = NULL;
 
     for (size_t i = 0; !wrong && i < ROUNDS * BUSY; i++)
-        wrong = send(fixture_store(e->f), busy_topics[i % BUSY], NULL);
+        wrong = send_topic(fixture_store(e->f), busy_topics[i % BUSY], NULL);
     return wrong;
 }
 
@@ -113,7 +113,7 @@ static const char *cancel_endless(everything *e)
     size_t changed = 0;
 
     for (int i = 0; !wrong && i < ENDLESS; i++)
-        wrong = send(fixture_store(e->f), "endless", &e->endless_ids[i]);
+        wrong = send_topic(fixture_store(e->f), "endless", &e->endless_ids[i]);
     if (wrong)
         return wrong;
     if (!counter_wait(&e->endless, ENDLESS))
@@ -131,7 +131,7 @@ static const char *administrate(everything *e)
     pawl_error err = PAWL_ERROR_INIT;
 
     for (int i = 0; i < ROUNDS; i++) {
-        (void)workshop_stats(e->workers[i % WORKERS]);
+        (void)worker_stats(e->workers[i % WORKERS]);
         if (pawl_topic_pause(store, "quick", NULL, &err) != PAWL_OK ||
             pawl_topic_resume(store, "quick", NULL, &err) != PAWL_OK)
             return test_note("pause and resume: %s", err.message);
@@ -164,11 +164,11 @@ static pawl_worker *make_worker(everything *e, pawl_store *store)
         options.chore_every_ms[i] = 20;
     assert_ok(pawl_worker_new(store, &options, &worker, &err), &err);
     test_defer(free_worker, worker);
-    workshop_handle(worker, NULL, handle_quick, NULL);
-    workshop_handle(worker, "effect", handle_effect, NULL);
-    workshop_handle(worker, "again", handle_again, NULL);
-    workshop_handle(worker, "bad", handle_bad, NULL);
-    workshop_handle(worker, "endless", handle_endless, &e->endless);
+    worker_handle(worker, NULL, handle_quick, NULL);
+    worker_handle(worker, "effect", handle_effect, NULL);
+    worker_handle(worker, "again", handle_again, NULL);
+    worker_handle(worker, "bad", handle_bad, NULL);
+    worker_handle(worker, "endless", handle_endless, &e->endless);
     assert_ok(pawl_worker_handle_dead(worker, "bad", handle_dead, &e->dead, &err), &err);
     return worker;
 }
@@ -203,16 +203,16 @@ PAWL_TEST(everything_at_once_and_each_message_ends_once)
     for (int i = 0; i < WORKERS; i++)
         e.workers[i] = make_worker(&e, i == 0 ? fixture_store(e.f) : fixture_another_store(e.f));
     for (int i = 0; i < WORKERS; i++)
-        runs[i] = workshop_run(e.workers[i]);
+        runs[i] = worker_run(e.workers[i]);
     test_threads(SENDERS + 2, body, &e);
     until(fixture_count(e.f, "SELECT count(*) FROM {queue}") == 0);
     counter_expect(&e.dead, (int)each);
     /* And stop with something to do. */
     for (int i = 0; i < ROUNDS; i++)
-        assert_null(send(fixture_store(e.f), "quick", NULL));
+        assert_null(send_topic(fixture_store(e.f), "quick", NULL));
     for (int i = 0; i < WORKERS; i++)
-        workshop_stop(runs[i]);
-    workshop_check_nothing_held(e.f);
+        worker_stop(runs[i]);
+    worker_check_nothing_held(e.f);
     int64_t left = fixture_count(e.f, "SELECT count(*) FROM {queue}");
     assert_int_equal(each + ROUNDS - left, total(e.f, "quick", PAWL_STATE_DONE));
     assert_int_equal(each, total(e.f, "effect", PAWL_STATE_DONE));

@@ -1,5 +1,5 @@
 /* tests/worker/handlers_test.c - handlers by topic, and what their answers do, step by step. */
-#include "workshop.h"
+#include "worker_fixture.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -14,53 +14,53 @@ static pawl_verdict never(pawl_task *task, void *context)
 PAWL_TEST(a_message_goes_to_the_handler_of_exactly_its_topic)
 {
     fixture *f = fixture_open(NULL);
-    pawl_worker *worker = workshop_worker(f, NULL);
+    pawl_worker *worker = worker_open(f, NULL);
     recorder lower = {0}, upper = {0}, rest = {0};
 
-    workshop_handle(worker, "orders", recorder_handle, &lower);
-    workshop_handle(worker, "Orders", recorder_handle, &upper);
-    workshop_handle(worker, NULL, recorder_handle, &rest);
+    worker_handle(worker, "orders", recorder_handle, &lower);
+    worker_handle(worker, "Orders", recorder_handle, &upper);
+    worker_handle(worker, NULL, recorder_handle, &rest);
     fixture_send(f, "orders", "a");
     fixture_send(f, "Orders", "b");
     fixture_send(f, "orders.new", "c");
     fixture_send(f, "orders", "d");
-    workshop_until_idle(worker);
+    worker_until_idle(worker);
     assert_string_equal("a d", lower.seen);
     assert_string_equal("b", upper.seen);
     assert_string_equal("c", rest.seen);
-    assert_int_equal(4, workshop_stats(worker).done);
+    assert_int_equal(4, worker_stats(worker).done);
     assert_int_equal(4, fixture_count(f, "SELECT count(*) FROM {outcome} WHERE state = 2"));
-    workshop_check_nothing_held(f);
+    worker_check_nothing_held(f);
 }
 
 PAWL_TEST(without_a_default_handler_other_topics_are_left_for_others)
 {
     fixture *f = fixture_open(NULL);
-    pawl_worker *worker = workshop_worker(f, NULL);
+    pawl_worker *worker = worker_open(f, NULL);
     recorder mine = {0};
     pawl_work_id other = fixture_send(f, "other", "x");
 
-    workshop_handle(worker, "mine", recorder_handle, &mine);
+    worker_handle(worker, "mine", recorder_handle, &mine);
     fixture_send(f, "mine", "y");
-    workshop_until_idle(worker);
+    worker_until_idle(worker);
     assert_string_equal("y", mine.seen);
     assert_int_equal(PAWL_STATE_READY, fixture_state(f, other));
-    assert_int_equal(0, pawl_message_retries(kit_get(f, other)));
+    assert_int_equal(0, pawl_message_retries(queue_get(f, other)));
 }
 
 PAWL_TEST(bad_registrations_are_refused)
 {
     fixture *f = fixture_open(NULL);
-    pawl_worker *worker = workshop_worker(f, NULL);
+    pawl_worker *worker = worker_open(f, NULL);
     pawl_error err = PAWL_ERROR_INIT;
     pawl_handler_options opts = PAWL_HANDLER_OPTIONS_INIT;
 
     assert_status(PAWL_E_INVALID, pawl_worker_handle(worker, "", never, NULL, NULL, &err), &err);
     assert_status(PAWL_E_INVALID, pawl_worker_handle(worker, "a", NULL, NULL, NULL, &err), &err);
-    workshop_handle(worker, "a", never, NULL);
+    worker_handle(worker, "a", never, NULL);
     assert_status(PAWL_E_INVALID, pawl_worker_handle(worker, "a", never, NULL, NULL, &err), &err);
     assert_says(&err, "one topic, one handler");
-    workshop_handle(worker, NULL, never, NULL);
+    worker_handle(worker, NULL, never, NULL);
     assert_status(PAWL_E_INVALID, pawl_worker_handle(worker, NULL, never, NULL, NULL, &err), &err);
     opts.concurrency = -1;
     assert_status(PAWL_E_INVALID, pawl_worker_handle(worker, "b", never, NULL, &opts, &err), &err);
@@ -97,7 +97,7 @@ PAWL_TEST(a_worker_with_neither_handlers_nor_a_scheduler_does_not_run)
     pawl_error err = PAWL_ERROR_INIT;
 
     options.scheduler = false;
-    assert_status(PAWL_E_MISUSE, pawl_worker_run(workshop_worker(f, &options), &err), &err);
+    assert_status(PAWL_E_MISUSE, pawl_worker_run(worker_open(f, &options), &err), &err);
 }
 
 static pawl_verdict look_at_everything(pawl_task *task, void *context)
@@ -107,7 +107,7 @@ static pawl_verdict look_at_everything(pawl_task *task, void *context)
 
     (*calls)++;
     return strcmp(pawl_message_topic(message), "t") == 0 &&
-                   strcmp(kit_payload(message), "the payload") == 0 &&
+                   strcmp(queue_payload(message), "the payload") == 0 &&
                    strcmp(pawl_message_correlation_id(message), "order-7") == 0 &&
                    strcmp(pawl_message_claimed_by(message), "press") == 0 &&
                    pawl_message_priority(message) == 4 && pawl_task_attempt(task) == 1 &&
@@ -121,94 +121,94 @@ PAWL_TEST(a_handler_gets_the_whole_message)
 {
     fixture *f = fixture_open(NULL);
     pawl_worker_options options = PAWL_WORKER_OPTIONS_INIT;
-    pawl_outgoing message = kit_message("t", "the payload");
+    pawl_outgoing message = queue_message("t", "the payload");
     int calls = 0;
 
     options.owner_name = "press";
     message.correlation_id = "order-7";
     message.priority = 4;
-    pawl_worker *worker = workshop_worker(f, &options);
-    workshop_handle(worker, "t", look_at_everything, &calls);
-    pawl_work_id id = kit_send(f, &message).work_id;
-    workshop_until_idle(worker);
+    pawl_worker *worker = worker_open(f, &options);
+    worker_handle(worker, "t", look_at_everything, &calls);
+    pawl_work_id id = queue_send(f, &message).work_id;
+    worker_until_idle(worker);
     assert_int_equal(1, calls);
     assert_int_equal(PAWL_STATE_DONE, fixture_state(f, id));
-    assert_string_equal("press", pawl_message_processed_by(kit_get(f, id)));
+    assert_string_equal("press", pawl_message_processed_by(queue_get(f, id)));
 }
 
 PAWL_TEST(a_handler_that_says_retry_is_called_again_by_the_policy)
 {
     fixture *f = fixture_open(NULL);
-    pawl_worker *worker = workshop_worker(f, NULL);
+    pawl_worker *worker = worker_open(f, NULL);
     recorder record = {.verdict = PAWL_RETRY, .error = "the printer is out of paper"};
     pawl_work_id id = fixture_send(f, "t", "x");
 
-    workshop_handle(worker, "t", recorder_handle, &record);
-    workshop_until_idle(worker);
+    worker_handle(worker, "t", recorder_handle, &record);
+    worker_until_idle(worker);
     assert_int_equal(1, record.calls);
-    assert_string_equal("the printer is out of paper", pawl_message_last_error(kit_get(f, id)));
+    assert_string_equal("the printer is out of paper", pawl_message_last_error(queue_get(f, id)));
     fixture_advance(f, 999);
-    workshop_until_idle(worker);
+    worker_until_idle(worker);
     assert_int_equal(1, record.calls);
     fixture_advance(f, 1);
-    workshop_until_idle(worker);
+    worker_until_idle(worker);
     assert_int_equal(2, record.calls);
     assert_int_equal(2, record.attempt);
     record.verdict = PAWL_DONE;
     fixture_advance(f, 2 * SECOND_MS);
-    workshop_until_idle(worker);
+    worker_until_idle(worker);
     assert_int_equal(3, record.calls);
     assert_int_equal(PAWL_STATE_DONE, fixture_state(f, id));
-    assert_int_equal(2, workshop_stats(worker).retried);
-    assert_int_equal(1, workshop_stats(worker).done);
+    assert_int_equal(2, worker_stats(worker).retried);
+    assert_int_equal(1, worker_stats(worker).done);
 }
 
 PAWL_TEST(a_handler_chooses_its_own_delay)
 {
     fixture *f = fixture_open(NULL);
-    pawl_worker *worker = workshop_worker(f, NULL);
+    pawl_worker *worker = worker_open(f, NULL);
     recorder record = {.verdict = PAWL_RETRY, .delay_ms = HOUR_MS};
 
-    workshop_handle(worker, "t", recorder_handle, &record);
+    worker_handle(worker, "t", recorder_handle, &record);
     fixture_send(f, "t", "x");
-    workshop_until_idle(worker);
+    worker_until_idle(worker);
     fixture_advance(f, HOUR_MS - 1);
-    workshop_until_idle(worker);
+    worker_until_idle(worker);
     assert_int_equal(1, record.calls);
     fixture_advance(f, 1);
-    workshop_until_idle(worker);
+    worker_until_idle(worker);
     assert_int_equal(2, record.calls);
 }
 
 PAWL_TEST(a_handler_that_says_fail_makes_a_dead_letter_with_its_reason)
 {
     fixture *f = fixture_open(NULL);
-    pawl_worker *worker = workshop_worker(f, NULL);
+    pawl_worker *worker = worker_open(f, NULL);
     recorder record = {.verdict = PAWL_FAIL, .error = "no such customer"};
     pawl_work_id id = fixture_send(f, "t", "x");
 
-    workshop_handle(worker, "t", recorder_handle, &record);
-    workshop_until_idle(worker);
+    worker_handle(worker, "t", recorder_handle, &record);
+    worker_until_idle(worker);
     assert_int_equal(PAWL_STATE_FAILED, fixture_state(f, id));
-    assert_string_equal("no such customer", pawl_message_last_error(kit_get(f, id)));
+    assert_string_equal("no such customer", pawl_message_last_error(queue_get(f, id)));
     fixture_advance(f, DAY_MS);
-    workshop_until_idle(worker);
+    worker_until_idle(worker);
     assert_int_equal(1, record.calls);
-    assert_int_equal(1, workshop_stats(worker).failed);
+    assert_int_equal(1, worker_stats(worker).failed);
 }
 
 PAWL_TEST(after_the_last_attempt_it_fails)
 {
     fixture *f = fixture_open(NULL);
-    pawl_worker *worker = workshop_worker(f, NULL);
+    pawl_worker *worker = worker_open(f, NULL);
     recorder record = {.verdict = PAWL_RETRY, .error = "again"};
-    pawl_outgoing message = kit_message("t", "x");
+    pawl_outgoing message = queue_message("t", "x");
 
     message.max_attempts = 3;
-    pawl_work_id id = kit_send(f, &message).work_id;
-    workshop_handle(worker, "t", recorder_handle, &record);
+    pawl_work_id id = queue_send(f, &message).work_id;
+    worker_handle(worker, "t", recorder_handle, &record);
     for (int i = 0; i < 5; i++) {
-        workshop_until_idle(worker);
+        worker_until_idle(worker);
         fixture_advance(f, MINUTE_MS);
     }
     assert_int_equal(3, record.calls);
@@ -225,35 +225,35 @@ static pawl_verdict nonsense(pawl_task *task, void *context)
 PAWL_TEST(an_answer_that_is_no_verdict_counts_as_retry)
 {
     fixture *f = fixture_open(NULL);
-    pawl_worker *worker = workshop_worker(f, NULL);
+    pawl_worker *worker = worker_open(f, NULL);
     pawl_work_id id = fixture_send(f, "t", "x");
 
-    workshop_handle(worker, "t", nonsense, NULL);
-    workshop_until_idle(worker);
+    worker_handle(worker, "t", nonsense, NULL);
+    worker_until_idle(worker);
     assert_int_equal(PAWL_STATE_READY, fixture_state(f, id));
-    assert_non_null(strstr(pawl_message_last_error(kit_get(f, id)), "no verdict"));
+    assert_non_null(strstr(pawl_message_last_error(queue_get(f, id)), "no verdict"));
 }
 
 PAWL_TEST(answers_of_all_kinds_in_one_batch_reach_their_messages)
 {
     fixture *f = fixture_open(NULL);
-    pawl_worker *worker = workshop_worker(f, NULL);
+    pawl_worker *worker = worker_open(f, NULL);
     recorder done = {0}, again = {.verdict = PAWL_RETRY, .error = "e1"},
              later = {.verdict = PAWL_RETRY, .error = "e1", .delay_ms = 5000},
              bad = {.verdict = PAWL_FAIL, .error = "e2"};
 
-    workshop_handle(worker, "done", recorder_handle, &done);
-    workshop_handle(worker, "again", recorder_handle, &again);
-    workshop_handle(worker, "later", recorder_handle, &later);
-    workshop_handle(worker, "bad", recorder_handle, &bad);
+    worker_handle(worker, "done", recorder_handle, &done);
+    worker_handle(worker, "again", recorder_handle, &again);
+    worker_handle(worker, "later", recorder_handle, &later);
+    worker_handle(worker, "bad", recorder_handle, &bad);
     for (int i = 0; i < 5; i++) {
         fixture_send(f, "done", "x");
         fixture_send(f, "again", "x");
         fixture_send(f, "later", "x");
         fixture_send(f, "bad", "x");
     }
-    workshop_step(worker);
-    pawl_worker_stats stats = workshop_stats(worker);
+    worker_step(worker);
+    pawl_worker_stats stats = worker_stats(worker);
     assert_int_equal(20, stats.claimed);
     assert_int_equal(5, stats.done);
     assert_int_equal(10, stats.retried);
@@ -264,7 +264,7 @@ PAWL_TEST(answers_of_all_kinds_in_one_batch_reach_their_messages)
                                       "SELECT count(*) FROM {queue} WHERE {us:run_at} = "
                                       "%" PRId64,
                                       FIXTURE_START.us + 5000000));
-    workshop_check_nothing_held(f);
+    worker_check_nothing_held(f);
 }
 
 /* ---- topics without a handler ---- */
@@ -276,53 +276,53 @@ PAWL_TEST(a_missing_handler_is_warned_of_once_in_a_while_and_the_message_put_off
     recorder record = {0};
 
     options.all_topics = true;
-    pawl_worker *worker = workshop_worker(f, &options);
-    workshop_handle(worker, "t", recorder_handle, &record);
+    pawl_worker *worker = worker_open(f, &options);
+    worker_handle(worker, "t", recorder_handle, &record);
     pawl_work_id id = fixture_send(f, "nobody", "x");
     fixture_send(f, "nobody", "y");
     fixture_send(f, "t", "z");
     fixture_log_clear(f);
-    workshop_until_idle(worker);
+    worker_until_idle(worker);
     assert_string_equal("z", record.seen);
     assert_true(fixture_logged(f, PAWL_LOG_WARNING, "no handler is registered for topic 'nobody'"));
-    assert_int_equal(1, pawl_message_retries(kit_get(f, id)));
-    assert_int_equal(2, workshop_stats(worker).missing);
+    assert_int_equal(1, pawl_message_retries(queue_get(f, id)));
+    assert_int_equal(2, worker_stats(worker).missing);
     fixture_log_clear(f);
     fixture_advance(f, SECOND_MS);
-    workshop_until_idle(worker);
-    assert_int_equal(4, workshop_stats(worker).missing);
+    worker_until_idle(worker);
+    assert_int_equal(4, worker_stats(worker).missing);
     assert_false(fixture_logged(f, PAWL_LOG_WARNING, "no handler"));
     fixture_advance(f, MINUTE_MS);
-    workshop_until_idle(worker);
+    worker_until_idle(worker);
     assert_true(fixture_logged(f, PAWL_LOG_WARNING, "no handler"));
 }
 
 PAWL_TEST(a_topic_without_a_handler_is_warned_of_by_default_and_left_to_other_workers)
 {
     fixture *f = fixture_open(NULL);
-    pawl_worker *worker = workshop_worker(f, NULL);
+    pawl_worker *worker = worker_open(f, NULL);
     recorder record = {0};
     pawl_outgoing remote = PAWL_OUTGOING_INIT;
 
-    workshop_handle(worker, "t", recorder_handle, &record);
+    worker_handle(worker, "t", recorder_handle, &record);
     pawl_work_id id = fixture_send(f, "nobody", "x");
     remote.topic = "delivered";
     remote.payload = "";
     remote.destination = "shop";
-    kit_send(f, &remote);
+    queue_send(f, &remote);
     fixture_log_clear(f);
-    workshop_until_idle(worker);
+    worker_until_idle(worker);
     assert_true(fixture_logged(f, PAWL_LOG_WARNING, "no handler is registered for topic 'nobody'"));
     assert_false(fixture_logged(f, PAWL_LOG_WARNING, "'delivered'"));
     assert_false(fixture_logged(f, PAWL_LOG_WARNING, "topic 't'"));
     assert_int_equal(PAWL_STATE_READY, fixture_state(f, id));
-    assert_int_equal(0, pawl_message_retries(kit_get(f, id)));
+    assert_int_equal(0, pawl_message_retries(queue_get(f, id)));
     fixture_log_clear(f);
     fixture_advance(f, SECOND_MS);
-    workshop_until_idle(worker);
+    worker_until_idle(worker);
     assert_false(fixture_logged(f, PAWL_LOG_WARNING, "no handler"));
     fixture_advance(f, MINUTE_MS);
-    workshop_until_idle(worker);
+    worker_until_idle(worker);
     assert_true(fixture_logged(f, PAWL_LOG_WARNING, "no handler"));
 }
 
@@ -331,21 +331,21 @@ PAWL_TEST(a_topic_without_a_handler_is_warned_of_by_default_and_left_to_other_wo
 PAWL_TEST(calls_are_logged_as_info_and_failures_as_errors_without_the_payload)
 {
     fixture *f = fixture_open(NULL);
-    pawl_worker *worker = workshop_worker(f, NULL);
+    pawl_worker *worker = worker_open(f, NULL);
     recorder good = {0}, bad = {.verdict = PAWL_RETRY, .error = "the printer is on fire"};
     char id[PAWL_UUID_TEXT_SIZE];
 
-    workshop_handle(worker, "good", recorder_handle, &good);
-    workshop_handle(worker, "bad", recorder_handle, &bad);
+    worker_handle(worker, "good", recorder_handle, &good);
+    worker_handle(worker, "bad", recorder_handle, &bad);
     pawl_work_id work = fixture_send(f, "good", "secret-payload");
-    pawl_message_id_format(pawl_message_get_id(kit_get(f, work)), id);
-    workshop_until_idle(worker);
+    pawl_message_id_format(pawl_message_get_id(queue_get(f, work)), id);
+    worker_until_idle(worker);
     assert_true(
         fixture_logged(f, PAWL_LOG_INFO, test_note("handling message %s of topic 'good'", id)));
     assert_false(fixture_logged(f, PAWL_LOG_ERROR, ""));
     work = fixture_send(f, "bad", "secret-payload");
-    pawl_message_id_format(pawl_message_get_id(kit_get(f, work)), id);
-    workshop_until_idle(worker);
+    pawl_message_id_format(pawl_message_get_id(queue_get(f, work)), id);
+    worker_until_idle(worker);
     assert_true(fixture_logged(f, PAWL_LOG_ERROR, id));
     assert_true(fixture_logged(f, PAWL_LOG_ERROR, "the printer is on fire"));
     for (size_t i = 0; i < fixture_log_count(f); i++)

@@ -1,58 +1,58 @@
 /* tests/worker/job_test.c - jobs scheduled and handled by a worker, on the virtual clock. */
-#include "job_kit.h"
-#include "workshop.h"
+#include "job_fixture.h"
+#include "worker_fixture.h"
 
 #include <string.h>
 
 PAWL_TEST(a_worker_schedules_and_handles)
 {
     fixture *f = fixture_open(NULL);
-    pawl_worker *worker = workshop_worker(f, NULL);
+    pawl_worker *worker = worker_open(f, NULL);
     recorder record = {0};
 
-    workshop_handle(worker, "t", recorder_handle, &record);
+    worker_handle(worker, "t", recorder_handle, &record);
     job_add(f, "j", "* * * * *");
-    workshop_until_idle(worker);
+    worker_until_idle(worker);
     assert_int_equal(0, record.calls);
     for (int i = 0; i < 3; i++) {
         fixture_advance(f, MINUTE_MS);
-        workshop_until_idle(worker);
+        worker_until_idle(worker);
     }
     assert_int_equal(3, record.calls);
     assert_string_equal("done@60 done@120 done@180", job_story(f, "j"));
-    assert_int_equal(3, workshop_stats(worker).chores[PAWL_CHORE_SCHEDULE].changed);
+    assert_int_equal(3, worker_stats(worker).chores[PAWL_CHORE_SCHEDULE].changed);
 }
 
 PAWL_TEST(one_scheduler_at_a_time_and_the_next_takes_over)
 {
     fixture *f = fixture_open(NULL);
-    pawl_worker *first = workshop_worker(f, NULL), *second = workshop_worker(f, NULL);
+    pawl_worker *first = worker_open(f, NULL), *second = worker_open(f, NULL);
     recorder record = {0};
     pawl_error err = PAWL_ERROR_INIT;
     pawl_leases *lease = NULL;
 
-    workshop_handle(first, "t", recorder_handle, &record);
-    workshop_handle(second, "t", recorder_handle, &record);
-    workshop_until_idle(first);
+    worker_handle(first, "t", recorder_handle, &record);
+    worker_handle(second, "t", recorder_handle, &record);
+    worker_until_idle(first);
     assert_status(PAWL_E_NOT_FOUND,
                   pawl_lease_get(fixture_store(f), "pawl.scheduler", &lease, &err), &err);
     job_add(f, "j", "*/10 * * * * *");
-    workshop_until_idle(first); /* the job is looked at, which needs the lease */
+    worker_until_idle(first); /* the job is looked at, which needs the lease */
     assert_ok(pawl_lease_get(fixture_store(f), "pawl.scheduler", &lease, &err), &err);
     assert_true(pawl_leases_at(lease, 0)->held);
     pawl_leases_free(lease);
     fixture_advance(f, 10 * SECOND_MS);
-    workshop_until_idle(second); /* the other has the lease */
+    worker_until_idle(second); /* the other has the lease */
     assert_int_equal(0, record.calls);
-    workshop_until_idle(first);
+    worker_until_idle(first);
     assert_int_equal(1, record.calls);
     fixture_advance(f, 20 * SECOND_MS); /* the first one has died: its lease has ended */
-    workshop_until_idle(second);
+    worker_until_idle(second);
     assert_string_equal("done@10 done@20 overlap@30", job_story(f, "j"));
     fixture_advance(f, 10 * SECOND_MS);
-    workshop_until_idle(first);
+    worker_until_idle(first);
     assert_int_equal(2, record.calls);
-    workshop_until_idle(second);
+    worker_until_idle(second);
     assert_int_equal(3, record.calls);
 }
 
@@ -63,12 +63,12 @@ PAWL_TEST(a_worker_without_the_scheduler_leaves_jobs_alone)
     recorder record = {0};
 
     options.scheduler = false;
-    pawl_worker *worker = workshop_worker(f, &options);
-    workshop_handle(worker, "t", recorder_handle, &record);
+    pawl_worker *worker = worker_open(f, &options);
+    worker_handle(worker, "t", recorder_handle, &record);
     job_add(f, "j", "* * * * *");
-    workshop_until_idle(worker);
+    worker_until_idle(worker);
     fixture_advance(f, HOUR_MS);
-    workshop_until_idle(worker);
+    worker_until_idle(worker);
     assert_int_equal(0, record.calls);
     assert_string_equal("", job_story(f, "j"));
 }
@@ -76,16 +76,16 @@ PAWL_TEST(a_worker_without_the_scheduler_leaves_jobs_alone)
 PAWL_TEST(those_in_line_follow_each_other)
 {
     fixture *f = fixture_open(NULL);
-    pawl_worker *worker = workshop_worker(f, NULL);
+    pawl_worker *worker = worker_open(f, NULL);
     pawl_job_definition job = job_define("j", "@daily");
     recorder record = {0};
 
-    workshop_handle(worker, "t", recorder_handle, &record);
+    worker_handle(worker, "t", recorder_handle, &record);
     job.misfire = PAWL_MISFIRE_ALL;
     job_put(f, &job);
-    workshop_until_idle(worker);
+    worker_until_idle(worker);
     fixture_advance(f, 5 * DAY_MS + HOUR_MS);
-    workshop_until_idle(worker);
+    worker_until_idle(worker);
     assert_int_equal(5, record.calls);
     assert_string_equal("done@86400 done@172800 done@259200 done@345600 done@432000",
                         job_story(f, "j"));
@@ -112,17 +112,17 @@ static pawl_verdict work_slowly(pawl_task *task, void *context)
 PAWL_TEST(a_run_that_takes_too_long_is_cancelled)
 {
     fixture *f = fixture_open(NULL);
-    pawl_worker *worker = workshop_worker(f, NULL);
+    pawl_worker *worker = worker_open(f, NULL);
     pawl_job_definition job = job_define("j", "@hourly");
     slow s = {f, HOUR_MS, false, PAWL_DONE};
 
-    workshop_handle(worker, "t", work_slowly, &s);
+    worker_handle(worker, "t", work_slowly, &s);
     job.timeout_ms = 5 * SECOND_MS;
     job.max_attempts = 1;
     job_put(f, &job);
-    workshop_until_idle(worker);
+    worker_until_idle(worker);
     fixture_advance(f, HOUR_MS);
-    workshop_until_idle(worker);
+    worker_until_idle(worker);
     assert_true(s.cancelled);
     const pawl_run *run = job_last_run(f, "j");
     assert_int_equal(PAWL_RUN_FAILED, run->state);
@@ -133,17 +133,17 @@ PAWL_TEST(a_run_that_takes_too_long_is_cancelled)
 PAWL_TEST(a_run_is_renewed_at_its_heartbeat)
 {
     fixture *f = fixture_open(NULL);
-    pawl_worker *worker = workshop_worker(f, NULL);
+    pawl_worker *worker = worker_open(f, NULL);
     slow s = {f, 10 * MINUTE_MS, false, PAWL_DONE};
 
-    workshop_handle(worker, "t", work_slowly, &s);
+    worker_handle(worker, "t", work_slowly, &s);
     job_add(f, "j", "@hourly"); /* 2 min and 30 s */
-    workshop_until_idle(worker);
+    worker_until_idle(worker);
     fixture_advance(f, HOUR_MS);
-    workshop_until_idle(worker);
+    worker_until_idle(worker);
     assert_false(s.cancelled);
     assert_int_equal(PAWL_RUN_DONE, job_last_run(f, "j")->state);
-    int64_t renewals = workshop_stats(worker).renewals;
+    int64_t renewals = worker_stats(worker).renewals;
     assert_in_range(renewals, 19, 20);
 }
 
@@ -160,33 +160,33 @@ static pawl_verdict leave_output(pawl_task *task, void *context)
 PAWL_TEST(handlers_leave_output)
 {
     fixture *f = fixture_open(NULL);
-    pawl_worker *worker = workshop_worker(f, NULL);
+    pawl_worker *worker = worker_open(f, NULL);
 
-    workshop_handle(worker, "t", leave_output, (void *)(uintptr_t) "42 rows");
+    worker_handle(worker, "t", leave_output, (void *)(uintptr_t) "42 rows");
     job_add(f, "j", "* * * * *");
     pawl_work_id other = fixture_send(f, "t", "no job");
-    workshop_until_idle(worker);
+    worker_until_idle(worker);
     fixture_advance(f, MINUTE_MS);
-    workshop_until_idle(worker);
+    worker_until_idle(worker);
     const pawl_run *run = job_last_run(f, "j");
     assert_int_equal(PAWL_RUN_DONE, run->state);
     assert_string_equal("42 rows", run->output);
-    assert_string_equal("42 rows", pawl_message_output(kit_get(f, other), NULL));
-    assert_int_equal(2, workshop_stats(worker).done);
+    assert_string_equal("42 rows", pawl_message_output(queue_get(f, other), NULL));
+    assert_int_equal(2, worker_stats(worker).done);
 }
 
 PAWL_TEST(history_is_cleaned_by_the_worker)
 {
     fixture *f = fixture_open(NULL);
-    pawl_worker *worker = workshop_worker(f, NULL);
+    pawl_worker *worker = worker_open(f, NULL);
     pawl_job_definition job = job_define("j", "* * * * *");
     recorder record = {0};
 
-    workshop_handle(worker, "t", recorder_handle, &record);
+    worker_handle(worker, "t", recorder_handle, &record);
     job.keep_runs = 3;
     job_put(f, &job);
     for (int i = 0; i <= 10; i++) {
-        workshop_until_idle(worker);
+        worker_until_idle(worker);
         fixture_advance(f, MINUTE_MS);
     }
     assert_int_equal(10, record.calls);

@@ -1,9 +1,9 @@
 /* tests/worker/lane_test.c - maintenance keeps up with topics that are used once. */
-#include "workshop.h"
+#include "worker_fixture.h"
 
 #define LANES 25000 /* more than two calls remove */
 
-static pawl_verdict done(pawl_task *task, void *context)
+static pawl_verdict handle_done(pawl_task *task, void *context)
 {
     (void)task;
     (void)context;
@@ -33,13 +33,13 @@ static void leave_lanes(fixture *f, int count)
 PAWL_TEST(one_step_removes_all_empty_lanes)
 {
     fixture *f = fixture_open(NULL);
-    pawl_worker *worker = workshop_worker(f, NULL);
+    pawl_worker *worker = worker_open(f, NULL);
 
-    workshop_handle(worker, "t", done, NULL);
-    workshop_until_idle(worker);
+    worker_handle(worker, "t", handle_done, NULL);
+    worker_until_idle(worker);
     leave_lanes(f, LANES);
     fixture_advance(f, 10 * MINUTE_MS);
-    workshop_step(worker);
+    worker_step(worker);
     assert_int_equal(0, fixture_count(f, "SELECT count(*) FROM {lane}"));
     if (fixture_is_postgres(f))
         assert_int_equal(0, fixture_count(f, "SELECT count(*) FROM {lane_use}"));

@@ -1,10 +1,10 @@
 /* tests/worker/lease_runner_test.c - a lease that renews itself, step by step on the virtual clock.
  */
-#include "workshop.h"
+#include "worker_fixture.h"
 
 #include <poll.h>
 
-#include "lease_kit.h"
+#include "lease_fixture.h"
 
 static void free_runner(void *runner)
 {
@@ -25,14 +25,14 @@ static void on_lost(pawl_lease_runner *runner, pawl_lease_loss why, void *contex
     (void)pawl_lease_runner_lost(runner); /* asking from here is allowed, and tells nobody again */
 }
 
-static pawl_lease_runner *start(fixture *f, struct loss *loss)
+static pawl_lease_runner *start_runner(fixture *f, struct loss *loss)
 {
     pawl_lease_runner_options options = PAWL_LEASE_RUNNER_OPTIONS_INIT;
     pawl_error err = PAWL_ERROR_INIT;
     pawl_lease_runner *runner = NULL;
 
     options.by_steps = true;
-    options.owner = kit_owner(1);
+    options.owner = queue_owner(1);
     options.on_lost = on_lost;
     options.context = loss;
     assert_ok(pawl_lease_runner_start(fixture_store(f), "it", &options, &runner, &err), &err);
@@ -76,7 +76,7 @@ PAWL_TEST(it_is_renewed_at_sixty_percent_for_as_long_as_it_runs)
 {
     fixture *f = fixture_open(NULL);
     struct loss loss = {0};
-    pawl_lease_runner *runner = start(f, &loss);
+    pawl_lease_runner *runner = start_runner(f, &loss);
     int64_t fence = pawl_lease_runner_fence(runner);
 
     assert_int_equal(PAWL_OK, step_after(f, runner, 17999));
@@ -98,7 +98,7 @@ PAWL_TEST(stopping_gives_it_back)
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
     struct loss loss = {0};
-    pawl_lease_runner *runner = start(f, &loss);
+    pawl_lease_runner *runner = start_runner(f, &loss);
 
     assert_ok(pawl_lease_runner_stop(runner, &err), &err);
     assert_ok(pawl_lease_runner_stop(runner, &err), &err);
@@ -115,7 +115,7 @@ PAWL_TEST(freeing_gives_it_back_too)
 {
     fixture *f = fixture_open(NULL);
     struct loss loss = {0};
-    pawl_lease_runner *runner = start(f, &loss);
+    pawl_lease_runner *runner = start_runner(f, &loss);
 
     test_defer_cancel(runner);
     pawl_lease_runner_free(runner);
@@ -127,7 +127,7 @@ PAWL_TEST(it_is_lost_at_the_local_deadline)
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
     struct loss loss = {0};
-    pawl_lease_runner *runner = start(f, &loss);
+    pawl_lease_runner *runner = start_runner(f, &loss);
 
     fixture_advance(f, TTL_MS - 300); /* one percent before the end */
     assert_status(PAWL_E_LOST, pawl_lease_runner_step(runner, &err), &err);
@@ -148,7 +148,7 @@ PAWL_TEST(a_moment_before_the_deadline_it_is_renewed)
 {
     fixture *f = fixture_open(NULL);
     struct loss loss = {0};
-    pawl_lease_runner *runner = start(f, &loss);
+    pawl_lease_runner *runner = start_runner(f, &loss);
 
     assert_int_equal(PAWL_OK, step_after(f, runner, TTL_MS - 301));
     assert_int_equal(TTL_MS, left_ms(f));
@@ -159,7 +159,7 @@ PAWL_TEST(a_lease_that_was_taken_away_is_lost_at_the_next_renewal)
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
     struct loss loss = {0};
-    pawl_lease_runner *runner = start(f, &loss);
+    pawl_lease_runner *runner = start_runner(f, &loss);
 
     assert_int_equal(PAWL_OK, lease_force(f, "it"));
     assert_int_equal(PAWL_OK, step_after(f, runner, SECOND_MS)); /* it does not know */
@@ -176,7 +176,7 @@ PAWL_TEST(after_a_failure_it_is_tried_again_soon)
 {
     fixture *f = fixture_open(NULL);
     struct loss loss = {0};
-    pawl_lease_runner *runner = start(f, &loss);
+    pawl_lease_runner *runner = start_runner(f, &loss);
 
     break_leases(f);
     assert_int_not_equal(PAWL_OK, step_after(f, runner, 18000));
@@ -197,7 +197,7 @@ PAWL_TEST(three_failures_in_a_row_lose_it)
 {
     fixture *f = fixture_open(NULL);
     struct loss loss = {0};
-    pawl_lease_runner *runner = start(f, &loss);
+    pawl_lease_runner *runner = start_runner(f, &loss);
 
     break_leases(f);
     assert_int_not_equal(PAWL_E_LOST, step_after(f, runner, 18000));
@@ -213,7 +213,7 @@ PAWL_TEST(a_step_back_of_the_stores_clock_loses_nothing)
 {
     fixture *f = fixture_open(NULL);
     struct loss loss = {0};
-    pawl_lease_runner *runner = start(f, &loss);
+    pawl_lease_runner *runner = start_runner(f, &loss);
 
     assert_int_equal(PAWL_OK, step_after(f, runner, 18000));
     fixture_set(f, FIXTURE_START);
@@ -267,15 +267,15 @@ PAWL_TEST(bad_options_are_refused)
 PAWL_TEST(a_worker_forgets_leases_that_ended_long_ago)
 {
     fixture *f = fixture_open(NULL);
-    pawl_worker *worker = workshop_worker(f, NULL);
+    pawl_worker *worker = worker_open(f, NULL);
     recorder r = {0};
 
-    workshop_handle(worker, "t", recorder_handle, &r);
+    worker_handle(worker, "t", recorder_handle, &r);
     lease_take(f, "it", 1);
     fixture_advance(f, 7 * DAY_MS);
-    workshop_until_idle(worker);
+    worker_until_idle(worker);
     assert_non_null(lease_look(f, "it"));
     fixture_advance(f, MINUTE_MS + 5 * MINUTE_MS);
-    workshop_until_idle(worker);
+    worker_until_idle(worker);
     assert_null(lease_look(f, "it"));
 }

@@ -1,10 +1,10 @@
 /* tests/worker/lease_runner_threads_test.c - a lease that renews itself, on a thread of its own. */
-#include "workshop.h"
+#include "worker_fixture.h"
 
 #include <poll.h>
 #include <stdatomic.h>
 
-#include "lease_kit.h"
+#include "lease_fixture.h"
 
 /* Renewals come soon while the test looks, and yet there is time for a machine that is busy. */
 #define SHORT_MS (5 * SECOND_MS)
@@ -21,11 +21,11 @@ static pawl_lease_runner_options short_options(void)
     options.ttl_ms = SHORT_MS;
     options.renew_percent = 10;
     options.jitter_percent = 5;
-    options.owner = kit_owner(1);
+    options.owner = queue_owner(1);
     return options;
 }
 
-static pawl_lease_runner *start(fixture *f, const pawl_lease_runner_options *options)
+static pawl_lease_runner *start_runner(fixture *f, const pawl_lease_runner_options *options)
 {
     pawl_error err = PAWL_ERROR_INIT;
     pawl_lease_runner *runner = NULL;
@@ -49,7 +49,7 @@ PAWL_TEST(the_thread_renews_by_itself)
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
     pawl_lease_runner_options options = short_options();
-    pawl_lease_runner *runner = start(f, &options);
+    pawl_lease_runner *runner = start_runner(f, &options);
 
     for (int i = 0; i < 3; i++) {
         fixture_advance(f, 10);
@@ -65,7 +65,7 @@ PAWL_TEST(a_lease_that_is_taken_away_makes_the_descriptor_readable)
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
     pawl_lease_runner_options options = short_options();
-    pawl_lease_runner *runner = start(f, &options);
+    pawl_lease_runner *runner = start_runner(f, &options);
 
     assert_int_equal(PAWL_OK, lease_force(f, "it"));
     await_lost(runner);
@@ -79,7 +79,7 @@ PAWL_TEST(a_store_that_hangs_does_not_hide_the_loss)
     pawl_lease_runner_options options = short_options();
 
     options.ttl_ms = PAWL_LEASE_TTL_MIN_MS;
-    pawl_lease_runner *runner = start(f, &options);
+    pawl_lease_runner *runner = start_runner(f, &options);
     if (fixture_is_postgres(f)) {
         fixture_tx_exec(f, 0, "BEGIN");
         fixture_tx_exec(f, 0, "LOCK TABLE {lease} IN ACCESS EXCLUSIVE MODE");
@@ -129,7 +129,7 @@ PAWL_TEST(any_thread_may_ask_and_one_is_told)
     options.on_lost = count_loss;
     options.context = &asking;
     options.ttl_ms = MINUTE_MS;
-    asking.runner = start(f, &options);
+    asking.runner = start_runner(f, &options);
     test_threads(4, ask_until_lost, &asking);
     assert_int_equal(1, atomic_load(&asking.told));
 }
@@ -151,7 +151,7 @@ static void *wait_for_it(void *context)
     pawl_lease_runner_options options = short_options();
 
     options.ttl_ms = MINUTE_MS;
-    options.owner = kit_owner(2);
+    options.owner = queue_owner(2);
     options.wait_ms = waiter->wait_ms;
     waiter->status =
         pawl_lease_runner_start(waiter->store, "it", &options, &waiter->runner, &waiter->err);

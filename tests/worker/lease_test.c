@@ -1,5 +1,5 @@
 /* tests/worker/lease_test.c - leases that are kept, lost and taken away, on the virtual clock. */
-#include "workshop.h"
+#include "worker_fixture.h"
 
 #include <string.h>
 
@@ -22,11 +22,11 @@ static pawl_verdict slow_handle(pawl_task *task, void *context)
 
     slow->calls++;
     if (slow->calls == 1 && slow->victim.value != 0)
-        (void)kit_cancel(slow->f, slow->victim);
+        (void)queue_cancel(slow->f, slow->victim);
     for (int64_t passed_ms = 0; passed_ms < slow->takes_ms; passed_ms += step_ms) {
         fixture_advance(slow->f, step_ms);
         if (slow->reap)
-            (void)kit_reap(slow->f);
+            (void)queue_reap(slow->f);
         if (slow->every_ms > 0 && pawl_task_cancelled(task)) {
             slow->cancelled++;
             return PAWL_RETRY;
@@ -43,8 +43,8 @@ static pawl_worker *make_worker(fixture *f, struct slow *slow)
     for (int i = 0; i < PAWL_CHORE_COUNT; i++)
         options.chore_every_ms[i] = 0;
     slow->f = f;
-    pawl_worker *worker = workshop_worker(f, &options);
-    workshop_handle(worker, "t", slow_handle, slow);
+    pawl_worker *worker = worker_open(f, &options);
+    worker_handle(worker, "t", slow_handle, slow);
     return worker;
 }
 
@@ -56,11 +56,11 @@ PAWL_TEST(leases_are_renewed_while_messages_wait_their_turn)
 
     for (int i = 0; i < 6; i++)
         fixture_send(f, "t", "x");
-    workshop_step(worker);
+    worker_step(worker);
     assert_int_equal(6, slow.calls);
-    assert_int_equal(6, workshop_stats(worker).done);
-    assert_int_equal(0, workshop_stats(worker).lost);
-    assert_true(workshop_stats(worker).renewals >= 15);
+    assert_int_equal(6, worker_stats(worker).done);
+    assert_int_equal(0, worker_stats(worker).lost);
+    assert_true(worker_stats(worker).renewals >= 15);
     assert_int_equal(6, fixture_count(f, "SELECT count(*) FROM {outcome} WHERE state = 2"));
 }
 
@@ -71,11 +71,11 @@ PAWL_TEST(a_handler_that_asks_keeps_its_lease_however_long_it_takes)
     pawl_worker *worker = make_worker(f, &slow);
     pawl_work_id id = fixture_send(f, "t", "x");
 
-    workshop_step(worker);
+    worker_step(worker);
     assert_int_equal(1, slow.calls);
     assert_int_equal(0, slow.cancelled);
     assert_int_equal(PAWL_STATE_DONE, fixture_state(f, id));
-    assert_int_equal(0, pawl_message_retries(kit_get(f, id)));
+    assert_int_equal(0, pawl_message_retries(queue_get(f, id)));
 }
 
 PAWL_TEST(a_message_with_a_lease_of_its_own_is_renewed_by_that)
@@ -85,13 +85,13 @@ PAWL_TEST(a_message_with_a_lease_of_its_own_is_renewed_by_that)
     pawl_worker *worker = make_worker(f, &slow);
 
     for (int i = 0; i < 5; i++) {
-        pawl_outgoing message = kit_message("t", "x");
+        pawl_outgoing message = queue_message("t", "x");
         message.lease_ms = 6 * SECOND_MS;
-        kit_send(f, &message);
+        queue_send(f, &message);
     }
-    workshop_step(worker);
-    assert_int_equal(5, workshop_stats(worker).done);
-    assert_int_equal(0, workshop_stats(worker).lost);
+    worker_step(worker);
+    assert_int_equal(5, worker_stats(worker).done);
+    assert_int_equal(0, worker_stats(worker).lost);
 }
 
 PAWL_TEST(a_lost_lease_reaches_the_handler_and_its_result_is_dropped)
@@ -101,15 +101,15 @@ PAWL_TEST(a_lost_lease_reaches_the_handler_and_its_result_is_dropped)
     pawl_worker *worker = make_worker(f, &slow);
     pawl_work_id id = fixture_send(f, "t", "x");
 
-    workshop_step(worker);
+    worker_step(worker);
     assert_int_equal(1, slow.cancelled);
-    assert_int_equal(1, workshop_stats(worker).lost);
-    assert_int_equal(0, workshop_stats(worker).retried);
+    assert_int_equal(1, worker_stats(worker).lost);
+    assert_int_equal(0, worker_stats(worker).retried);
     assert_int_equal(PAWL_STATE_READY, fixture_state(f, id));
-    assert_int_equal(1, pawl_message_retries(kit_get(f, id)));
+    assert_int_equal(1, pawl_message_retries(queue_get(f, id)));
     assert_true(fixture_logged(f, PAWL_LOG_WARNING, "was dropped"));
     slow.takes_ms = 0;
-    workshop_step(worker);
+    worker_step(worker);
     assert_int_equal(PAWL_STATE_DONE, fixture_state(f, id));
 }
 
@@ -120,11 +120,11 @@ PAWL_TEST(the_local_deadline_counts_even_if_nobody_has_reaped)
     pawl_worker *worker = make_worker(f, &slow);
     pawl_work_id id = fixture_send(f, "t", "x");
 
-    workshop_step(worker);
+    worker_step(worker);
     assert_int_equal(1, slow.cancelled);
-    assert_int_equal(1, workshop_stats(worker).lost);
+    assert_int_equal(1, worker_stats(worker).lost);
     assert_int_equal(PAWL_STATE_IN_PROGRESS, fixture_state(f, id));
-    assert_int_equal(1, (int)kit_reap(f));
+    assert_int_equal(1, (int)queue_reap(f));
 }
 
 PAWL_TEST(what_is_lost_while_it_waits_is_never_handled)
@@ -136,9 +136,9 @@ PAWL_TEST(what_is_lost_while_it_waits_is_never_handled)
     fixture_send(f, "t", "a");
     fixture_send(f, "t", "b");
     fixture_send(f, "t", "c");
-    workshop_step(worker);
+    worker_step(worker);
     assert_int_equal(1, slow.calls);
-    assert_int_equal(3, workshop_stats(worker).lost);
+    assert_int_equal(3, worker_stats(worker).lost);
     assert_int_equal(3, fixture_count(f, "SELECT count(*) FROM {queue} WHERE fence = 0"));
 }
 
@@ -150,10 +150,10 @@ PAWL_TEST(a_cancelled_message_reaches_its_handler_with_the_next_renewal)
     pawl_work_id id = fixture_send(f, "t", "x");
 
     slow.victim = id;
-    workshop_step(worker);
+    worker_step(worker);
     assert_int_equal(1, slow.cancelled);
     assert_int_equal(PAWL_STATE_CANCELLED, fixture_state(f, id));
-    assert_int_equal(1, workshop_stats(worker).lost);
+    assert_int_equal(1, worker_stats(worker).lost);
     assert_time(FIXTURE_START.us + 12 * SECOND_MS * 1000, fixture_now(f));
 }
 
@@ -168,10 +168,10 @@ PAWL_TEST(of_many_leases_only_the_one_that_was_cancelled_is_lost)
         if (i == 5)
             slow.victim = id;
     }
-    workshop_step(worker);
+    worker_step(worker);
     assert_int_equal(8, slow.calls);
-    assert_int_equal(8, workshop_stats(worker).done);
-    assert_int_equal(1, workshop_stats(worker).lost);
+    assert_int_equal(8, worker_stats(worker).done);
+    assert_int_equal(1, worker_stats(worker).lost);
     assert_int_equal(PAWL_STATE_CANCELLED, fixture_state(f, slow.victim));
 }
 
@@ -182,18 +182,18 @@ PAWL_TEST(a_handler_with_a_time_limit_is_cancelled_and_may_still_answer)
     pawl_worker_options options = PAWL_WORKER_OPTIONS_INIT;
     pawl_handler_options limit = PAWL_HANDLER_OPTIONS_INIT;
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_worker *worker = workshop_worker(f, &options);
+    pawl_worker *worker = worker_open(f, &options);
     pawl_work_id id = fixture_send(f, "t", "x");
 
     slow.f = f;
     limit.timeout_ms = 5 * SECOND_MS;
     assert_ok(pawl_worker_handle(worker, "t", slow_handle, &slow, &limit, &err), &err);
-    workshop_step(worker);
+    worker_step(worker);
     assert_int_equal(1, slow.cancelled);
     assert_time(FIXTURE_START.us + 5 * SECOND_MS * 1000, fixture_now(f));
-    assert_int_equal(1, workshop_stats(worker).retried);
-    assert_int_equal(1, pawl_message_retries(kit_get(f, id)));
-    assert_non_null(strstr(pawl_message_last_error(kit_get(f, id)), "5000 ms"));
+    assert_int_equal(1, worker_stats(worker).retried);
+    assert_int_equal(1, pawl_message_retries(queue_get(f, id)));
+    assert_non_null(strstr(pawl_message_last_error(queue_get(f, id)), "5000 ms"));
 }
 
 /* A message that was lost, and claimed again by the same worker. */
@@ -204,7 +204,7 @@ static pawl_verdict steal_and_finish(pawl_task *task, void *context)
     slow->calls++;
     if (slow->calls == 1) {
         fixture_advance(slow->f, MINUTE_MS);
-        (void)kit_reap(slow->f);
+        (void)queue_reap(slow->f);
     }
     (void)task;
     return PAWL_DONE;
@@ -214,18 +214,18 @@ PAWL_TEST(the_answer_of_an_overtaken_handler_does_not_end_the_later_claim)
 {
     fixture *f = fixture_open(NULL);
     struct slow slow = {0};
-    pawl_worker *worker = workshop_worker(f, NULL);
+    pawl_worker *worker = worker_open(f, NULL);
     pawl_work_id id = fixture_send(f, "t", "x");
 
     slow.f = f;
-    workshop_handle(worker, "t", steal_and_finish, &slow);
-    workshop_step(worker);
+    worker_handle(worker, "t", steal_and_finish, &slow);
+    worker_step(worker);
     assert_int_equal(PAWL_STATE_READY, fixture_state(f, id));
-    assert_int_equal(0, workshop_stats(worker).done);
-    workshop_step(worker);
+    assert_int_equal(0, worker_stats(worker).done);
+    worker_step(worker);
     assert_int_equal(2, slow.calls);
     assert_int_equal(PAWL_STATE_DONE, fixture_state(f, id));
-    assert_int_equal(1, workshop_stats(worker).done);
+    assert_int_equal(1, worker_stats(worker).done);
 }
 
 /* A store that answers nothing for a while. */
@@ -249,16 +249,16 @@ PAWL_TEST(three_renewals_that_fail_in_a_row_lose_the_lease)
 {
     fixture *f = fixture_open(NULL);
     struct slow slow = {.f = f};
-    pawl_worker *worker = workshop_worker(f, NULL);
+    pawl_worker *worker = worker_open(f, NULL);
     pawl_work_id id = fixture_send(f, "t", "x");
 
-    workshop_handle(worker, "t", watch_renewals_fail, &slow);
-    workshop_step(worker);
+    worker_handle(worker, "t", watch_renewals_fail, &slow);
+    worker_step(worker);
     assert_int_equal(1, slow.cancelled);
     assert_time(FIXTURE_START.us + 20 * SECOND_MS * 1000, fixture_now(f));
-    assert_int_equal(1, workshop_stats(worker).lost);
+    assert_int_equal(1, worker_stats(worker).lost);
     assert_true(fixture_logged(f, PAWL_LOG_WARNING, "leases could not be renewed"));
     fixture_advance(f, 10 * SECOND_MS);
-    workshop_step(worker);
-    assert_int_equal(1, pawl_message_retries(kit_get(f, id)));
+    worker_step(worker);
+    assert_int_equal(1, pawl_message_retries(queue_get(f, id)));
 }

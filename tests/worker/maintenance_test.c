@@ -1,9 +1,9 @@
 /* tests/worker/maintenance_test.c - maintenance keeps up with whatever there is to do. */
-#include "workshop.h"
+#include "worker_fixture.h"
 
 #include <string.h>
 
-static pawl_verdict done(pawl_task *task, void *context)
+static pawl_verdict handle_done(pawl_task *task, void *context)
 {
     (void)task;
     (void)context;
@@ -39,15 +39,15 @@ static int64_t claim_rows(fixture *f)
 PAWL_TEST(one_step_reads_all_claims_that_are_due)
 {
     fixture *f = fixture_open(NULL);
-    pawl_worker *worker = workshop_worker(f, NULL);
+    pawl_worker *worker = worker_open(f, NULL);
 
-    workshop_handle(worker, "t", done, NULL);
-    workshop_until_idle(worker);
+    worker_handle(worker, "t", handle_done, NULL);
+    worker_until_idle(worker);
     leave_claims(f, 10000);
     fixture_advance(f, 20 * SECOND_MS);
-    workshop_step(worker);
+    worker_step(worker);
     assert_int_equal(0, claim_rows(f));
-    pawl_chore_stats reap = workshop_stats(worker).chores[PAWL_CHORE_REAP];
+    pawl_chore_stats reap = worker_stats(worker).chores[PAWL_CHORE_REAP];
     assert_int_equal(0, reap.changed);
     assert_int_equal(10000, reap.scanned);
 }
@@ -82,16 +82,16 @@ PAWL_TEST_ON(postgres, what_is_read_while_a_transaction_ends_is_counted)
 PAWL_TEST(a_dead_workers_message_is_recovered_in_the_first_step_after_its_lease)
 {
     fixture *f = fixture_open(NULL);
-    pawl_worker *worker = workshop_worker(f, NULL);
+    pawl_worker *worker = worker_open(f, NULL);
     pawl_work_id id;
 
-    workshop_handle(worker, "t", done, NULL);
-    workshop_until_idle(worker);
+    worker_handle(worker, "t", handle_done, NULL);
+    worker_until_idle(worker);
     leave_claims(f, 1000);
     id = fixture_send(f, "t", "x");
-    fixture_claim(f, kit_owner(1), 3 * SECOND_MS, 1);
+    fixture_claim(f, queue_owner(1), 3 * SECOND_MS, 1);
     fixture_advance(f, 3 * SECOND_MS);
-    workshop_step(worker);
+    worker_step(worker);
     assert_int_equal(PAWL_STATE_DONE, fixture_state(f, id));
 }
 
@@ -99,14 +99,14 @@ PAWL_TEST(a_dead_workers_message_is_recovered_in_the_first_step_after_its_lease)
 PAWL_TEST_ON(postgres, one_step_folds_all_deltas)
 {
     fixture *f = fixture_open(NULL);
-    pawl_worker *worker = workshop_worker(f, NULL);
+    pawl_worker *worker = worker_open(f, NULL);
 
-    workshop_handle(worker, "t", done, NULL);
-    workshop_until_idle(worker);
+    worker_handle(worker, "t", handle_done, NULL);
+    worker_until_idle(worker);
     fixture_exec(f, "INSERT INTO {tally_delta} (lane_id, state, n)"
                     " SELECT 1, 2, 1 FROM generate_series(1, 25000)");
     fixture_advance(f, MINUTE_MS);
-    workshop_step(worker);
+    worker_step(worker);
     assert_int_equal(0, fixture_count(f, "SELECT count(*) FROM {tally_delta}"));
 }
 
@@ -114,22 +114,22 @@ PAWL_TEST_ON(postgres, one_step_folds_all_deltas)
 PAWL_TEST(one_step_forgets_all_that_is_old_enough)
 {
     fixture *f = fixture_open(NULL);
-    pawl_worker *worker = workshop_worker(f, NULL);
+    pawl_worker *worker = worker_open(f, NULL);
     pawl_error err = PAWL_ERROR_INIT;
     enum { OLD = 2500 };
 
-    workshop_handle(worker, "t", done, NULL);
+    worker_handle(worker, "t", handle_done, NULL);
     for (int i = 0; i < OLD; i += 500) {
         for (int j = 0; j < 500; j++)
             fixture_send(f, "gone", "x");
-        kit_ack(f, kit_owner(1), fixture_claim(f, kit_owner(1), MINUTE_MS, 500));
+        queue_ack(f, queue_owner(1), fixture_claim(f, queue_owner(1), MINUTE_MS, 500));
     }
     for (int i = 0; i < OLD; i++)
         assert_ok(pawl_inbox_mark_processing(fixture_store(f), "shop", test_note("%d", i), &err),
                   &err);
-    workshop_until_idle(worker);
+    worker_until_idle(worker);
     fixture_advance(f, 30 * DAY_MS);
-    workshop_step(worker);
+    worker_step(worker);
     assert_int_equal(0, fixture_count(f, "SELECT count(*) FROM {outcome}"));
     assert_int_equal(0, fixture_count(f, "SELECT count(*) FROM {body}"));
     assert_int_equal(0, fixture_count(f, "SELECT count(*) FROM {inbox_record}"));

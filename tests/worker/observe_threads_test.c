@@ -1,5 +1,5 @@
 /* tests/worker/observe_threads_test.c - hearing what becomes of messages. */
-#include "workshop.h"
+#include "worker_fixture.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +20,7 @@ static void hear_settled(void *context, const pawl_settled *what)
     size_t used = strlen(heard->text);
 
     snprintf(heard->text + used, sizeof heard->text - used, "%s%s %s%s %d%s%s", used ? "; " : "",
-             kit_payload(what->message), names[what->outcome], what->dead ? " dead" : "",
+             queue_payload(what->message), names[what->outcome], what->dead ? " dead" : "",
              what->attempt, what->error ? " " : "", what->error ? what->error : "");
     heard->outcomes[what->outcome]++;
     heard->on_time &= what->took_us >= 0;
@@ -44,7 +44,7 @@ static pawl_worker *observed(fixture *f, struct heard *heard, pawl_worker_option
 {
     *heard = (struct heard){.news = COUNTER_INIT, .on_time = true};
     options.observer = (pawl_observer){heard, hear_settled, hear_store};
-    return workshop_worker(f, &options);
+    return worker_open(f, &options);
 }
 
 static const pawl_worker_options usual = PAWL_WORKER_OPTIONS_INIT;
@@ -57,23 +57,23 @@ PAWL_TEST(every_outcome_is_heard_once_with_its_reason)
     recorder done = {0}, retry = {PAWL_RETRY, .error = "busy"}, fail = {PAWL_FAIL, .error = "bad"},
              release = {PAWL_RELEASE};
 
-    workshop_handle(worker, "done", recorder_handle, &done);
-    workshop_handle(worker, "retry", recorder_handle, &retry);
-    workshop_handle(worker, "fail", recorder_handle, &fail);
-    workshop_handle(worker, "release", recorder_handle, &release);
+    worker_handle(worker, "done", recorder_handle, &done);
+    worker_handle(worker, "retry", recorder_handle, &retry);
+    worker_handle(worker, "fail", recorder_handle, &fail);
+    worker_handle(worker, "release", recorder_handle, &release);
     fixture_send(f, "done", "a");
-    workshop_step(worker);
+    worker_step(worker);
     fixture_send(f, "retry", "b");
-    workshop_step(worker);
+    worker_step(worker);
     fixture_send(f, "fail", "c");
-    workshop_step(worker);
+    worker_step(worker);
     fixture_send(f, "release", "d");
-    workshop_step(worker);
+    worker_step(worker);
     assert_string_equal("a done 1; b retried 1 busy; c failed 1 bad; d released 1", heard.text);
     fixture_advance(f, HOUR_MS);
     release.verdict = retry.verdict = PAWL_DONE;
     heard.text[0] = '\0';
-    workshop_until_idle(worker);
+    worker_until_idle(worker);
     assert_int_equal(3, heard.outcomes[PAWL_OUTCOME_DONE]);
     assert_non_null(strstr(heard.text, "b done 2"));
     assert_true(heard.on_time);
@@ -87,12 +87,12 @@ PAWL_TEST(dead_letters_are_heard_too)
     recorder fail = {PAWL_FAIL, .error = "bad"}, dead = {PAWL_DONE};
     pawl_error err = PAWL_ERROR_INIT;
 
-    workshop_handle(worker, "t", recorder_handle, &fail);
+    worker_handle(worker, "t", recorder_handle, &fail);
     assert_ok(pawl_worker_handle_dead(worker, "t", recorder_handle, &dead, &err), &err);
-    workshop_step(worker);
+    worker_step(worker);
     fixture_send(f, "t", "a");
     for (int i = 0; i < 3; i++, fixture_advance(f, 2 * SECOND_MS))
-        workshop_step(worker);
+        worker_step(worker);
     assert_string_equal("a failed 1 bad; a done dead 1", heard.text);
 }
 
@@ -102,8 +102,8 @@ static pawl_verdict cancel_second(pawl_task *task, void *context)
 {
     fixture *f = context;
 
-    if (strcmp(kit_payload(pawl_task_message(task)), "b") == 0)
-        (void)kit_cancel(f, pawl_message_work_id(pawl_task_message(task)));
+    if (strcmp(queue_payload(pawl_task_message(task)), "b") == 0)
+        (void)queue_cancel(f, pawl_message_work_id(pawl_task_message(task)));
     return PAWL_DONE;
 }
 
@@ -113,14 +113,14 @@ PAWL_TEST(of_several_answers_the_one_that_came_too_late_is_named)
     struct heard heard;
     pawl_worker *worker = observed(f, &heard, usual);
 
-    workshop_handle(worker, "t", cancel_second, f);
+    worker_handle(worker, "t", cancel_second, f);
     fixture_send(f, "t", "a");
     fixture_send(f, "t", "b");
     fixture_send(f, "t", "c");
-    workshop_step(worker);
+    worker_step(worker);
     assert_string_equal("a done 1; b lost 1; c done 1", heard.text);
-    assert_int_equal(1, workshop_stats(worker).lost);
-    assert_int_equal(2, workshop_stats(worker).done);
+    assert_int_equal(1, worker_stats(worker).lost);
+    assert_int_equal(2, worker_stats(worker).done);
 }
 
 /* ---- with threads ---- */
@@ -149,17 +149,17 @@ PAWL_TEST(what_is_given_back_under_its_handler_is_heard_as_released)
 
     options.grace_ms = options.cancel_ms = 0;
     pawl_worker *worker = observed(f, &heard, options);
-    workshop_handle(worker, "t", gate_handle, &gate);
+    worker_handle(worker, "t", gate_handle, &gate);
     pawl_work_id id = fixture_send(f, "t", "a");
-    running *run = workshop_run(worker);
+    running *run = worker_run(worker);
     counter_expect(&gate.entered, 1);
     pawl_worker_stop(worker);
     until(fixture_state(f, id) == PAWL_STATE_READY);
     counter_add(&gate.open, 1);
-    assert_ok(workshop_join(run), &run->err);
+    assert_ok(worker_join(run), &run->err);
     assert_string_equal("a released 1", heard.text);
-    assert_int_equal(1, workshop_stats(worker).released);
-    assert_int_equal(0, workshop_stats(worker).lost);
+    assert_int_equal(1, worker_stats(worker).released);
+    assert_int_equal(0, worker_stats(worker).lost);
 }
 
 static pawl_verdict do_nothing(pawl_task *task, void *context)
@@ -178,7 +178,7 @@ PAWL_TEST(everything_that_was_claimed_is_heard_of_once)
     options.until_empty = true;
     pawl_worker *worker = observed(f, &heard, options);
     pawl_error err = PAWL_ERROR_INIT;
-    workshop_handle(worker, NULL, do_nothing, NULL);
+    worker_handle(worker, NULL, do_nothing, NULL);
     for (int i = 0; i < 200; i++)
         fixture_send(f, "t", "x");
     assert_ok(pawl_worker_run(worker, &err), &err);
@@ -192,8 +192,8 @@ PAWL_TEST(a_store_that_fails_and_comes_back_is_heard_of_by_turns)
     struct heard heard;
     pawl_worker *worker = observed(f, &heard, usual);
 
-    workshop_handle(worker, "t", do_nothing, NULL);
-    running *run = workshop_run(worker);
+    worker_handle(worker, "t", do_nothing, NULL);
+    running *run = worker_run(worker);
     fixture_send(f, "t", "x");
     counter_expect(&heard.news, 1);
     fixture_exec(f, "ALTER TABLE {claim} RENAME TO moved_claim");
@@ -204,7 +204,7 @@ PAWL_TEST(a_store_that_fails_and_comes_back_is_heard_of_by_turns)
     else
         fixture_exec(f, "ALTER TABLE moved_claim RENAME TO {claim}");
     counter_expect(&heard.news, 4);
-    workshop_stop(run);
+    worker_stop(run);
     assert_int_equal(1, heard.failed);
     assert_int_equal(1, heard.well);
     assert_int_equal(2, heard.outcomes[PAWL_OUTCOME_DONE]);

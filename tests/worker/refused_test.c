@@ -1,5 +1,5 @@
 /* tests/worker/refused_test.c - a result that the database refuses for good stops nothing else. */
-#include "workshop.h"
+#include "worker_fixture.h"
 
 #include <string.h>
 
@@ -47,100 +47,100 @@ static int64_t count_done(fixture *f)
 PAWL_TEST(an_acknowledgement_that_is_refused_stops_no_other)
 {
     fixture *f = fixture_open(NULL);
-    pawl_worker *worker = workshop_worker(f, NULL);
+    pawl_worker *worker = worker_open(f, NULL);
     script s = {.verdict = PAWL_DONE};
     pawl_work_id id = send_one_refused(f);
 
-    workshop_handle(worker, "t", follow, &s);
-    workshop_until_idle(worker);
+    worker_handle(worker, "t", follow, &s);
+    worker_until_idle(worker);
     assert_int_equal(MESSAGES - 1, count_done(f));
     assert_int_equal(PAWL_STATE_IN_PROGRESS, fixture_state(f, id));
-    assert_int_equal(MESSAGES - 1, workshop_stats(worker).done);
-    assert_int_equal(1, workshop_stats(worker).lost);
-    assert_int_equal(0, workshop_stats(worker).in_hand);
+    assert_int_equal(MESSAGES - 1, worker_stats(worker).done);
+    assert_int_equal(1, worker_stats(worker).lost);
+    assert_int_equal(0, worker_stats(worker).in_hand);
     assert_int_equal(1, fixture_logged_times(f, "was refused by the database"));
 
     fixture_send(f, "t", "later");
-    workshop_until_idle(worker);
+    worker_until_idle(worker);
     assert_int_equal(MESSAGES, count_done(f));
     /* Its lease ends like that of any message whose result was lost. */
     fixture_accept(f, "outcome");
     fixture_advance(f, 31 * SECOND_MS);
-    workshop_until_idle(worker);
+    worker_until_idle(worker);
     assert_int_equal(PAWL_STATE_DONE, fixture_state(f, id));
-    kit_check(f);
+    queue_check(f);
 }
 
 PAWL_TEST(a_failure_that_is_refused_stops_no_other)
 {
     fixture *f = fixture_open(NULL);
-    pawl_worker *worker = workshop_worker(f, NULL);
+    pawl_worker *worker = worker_open(f, NULL);
     script s = {.verdict = PAWL_FAIL, .error = "no"};
     pawl_work_id id = send_one_refused(f);
 
-    workshop_handle(worker, "t", follow, &s);
-    workshop_until_idle(worker);
+    worker_handle(worker, "t", follow, &s);
+    worker_until_idle(worker);
     assert_int_equal(MESSAGES - 1,
                      fixture_count(f, "SELECT count(*) FROM {outcome} WHERE state = 3"));
     assert_int_equal(PAWL_STATE_IN_PROGRESS, fixture_state(f, id));
     assert_int_equal(1, fixture_logged_times(f, "was refused by the database"));
-    kit_check(f);
+    queue_check(f);
 }
 
 /* The text alone is dropped: the attempt counts and is retried by its policy. */
 PAWL_TEST(an_error_text_that_is_refused_is_left_out)
 {
     fixture *f = fixture_open(NULL);
-    pawl_worker *worker = workshop_worker(f, NULL);
+    pawl_worker *worker = worker_open(f, NULL);
     script s = {.verdict = PAWL_RETRY, .error = "poison"};
     pawl_work_id id = fixture_send(f, "t", "x");
 
     fixture_refuse(f, "queue", "UPDATE", "NEW.last_error = 'poison'");
-    workshop_handle(worker, "t", follow, &s);
-    workshop_until_idle(worker);
+    worker_handle(worker, "t", follow, &s);
+    worker_until_idle(worker);
     assert_int_equal(PAWL_STATE_READY, fixture_state(f, id));
-    assert_int_equal(1, pawl_message_retries(kit_get(f, id)));
-    assert_null(pawl_message_last_error(kit_get(f, id)));
+    assert_int_equal(1, pawl_message_retries(queue_get(f, id)));
+    assert_null(pawl_message_last_error(queue_get(f, id)));
     assert_int_equal(1, fixture_logged_times(f, "was refused by the database"));
-    assert_int_equal(1, workshop_stats(worker).retried);
-    kit_check(f);
+    assert_int_equal(1, worker_stats(worker).retried);
+    queue_check(f);
 }
 
 PAWL_TEST(an_output_that_is_refused_is_left_out)
 {
     fixture *f = fixture_open(NULL);
-    pawl_worker *worker = workshop_worker(f, NULL);
+    pawl_worker *worker = worker_open(f, NULL);
     script s = {.verdict = PAWL_DONE, .output = "poison"};
     pawl_work_id id = fixture_send(f, "t", "x");
 
     fixture_refuse(f, "outcome", "INSERT", "NEW.output IS NOT NULL");
-    workshop_handle(worker, "t", follow, &s);
-    workshop_until_idle(worker);
+    worker_handle(worker, "t", follow, &s);
+    worker_until_idle(worker);
     assert_int_equal(PAWL_STATE_DONE, fixture_state(f, id));
     assert_int_equal(1, fixture_logged_times(f, "was refused by the database"));
-    assert_int_equal(1, workshop_stats(worker).done);
-    kit_check(f);
+    assert_int_equal(1, worker_stats(worker).done);
+    queue_check(f);
 }
 
 /* Through the public interface alone: 2^30 times 30 days is no interval of PostgreSQL. */
 PAWL_TEST(a_backoff_beyond_the_end_of_time_stops_no_other)
 {
     fixture *f = fixture_open(NULL);
-    pawl_worker *worker = workshop_worker(f, NULL);
-    pawl_outgoing message = kit_message("late", "x");
+    pawl_worker *worker = worker_open(f, NULL);
+    pawl_outgoing message = queue_message("late", "x");
     script retry = {.verdict = PAWL_RETRY}, good = {.verdict = PAWL_DONE};
 
     message.backoff.base_ms = message.backoff.max_ms = 30 * DAY_MS;
     message.max_attempts = 100;
-    pawl_work_id id = kit_send(f, &message).work_id;
+    pawl_work_id id = queue_send(f, &message).work_id;
     fixture_exec(f, "UPDATE {queue} SET retries = 30 WHERE id = %lld", (long long)id.value);
     pawl_work_id other = fixture_send(f, "t", "x");
-    workshop_handle(worker, "late", follow, &retry);
-    workshop_handle(worker, "t", follow, &good);
-    workshop_until_idle(worker);
+    worker_handle(worker, "late", follow, &retry);
+    worker_handle(worker, "t", follow, &good);
+    worker_until_idle(worker);
     assert_int_equal(1, retry.calls);
     assert_int_equal(PAWL_STATE_DONE, fixture_state(f, other));
-    kit_check(f);
+    queue_check(f);
 }
 
 PAWL_TEST(a_running_worker_does_not_end_because_of_a_result)
@@ -152,9 +152,9 @@ PAWL_TEST(a_running_worker_does_not_end_because_of_a_result)
 
     options.concurrency = 1;
     options.until_empty = true;
-    pawl_worker *worker = workshop_worker(f, &options);
+    pawl_worker *worker = worker_open(f, &options);
     send_one_refused(f);
-    workshop_handle(worker, "t", follow, &s);
+    worker_handle(worker, "t", follow, &s);
     assert_ok(pawl_worker_run(worker, &err), &err);
     assert_int_equal(MESSAGES - 1, count_done(f));
     assert_int_equal(1, fixture_logged_times(f, "was refused by the database"));

@@ -1,5 +1,5 @@
 /* tests/worker/run_threads_test.c - pawl_worker_run with real threads. */
-#include "workshop.h"
+#include "worker_fixture.h"
 
 #include <sched.h>
 #include <signal.h>
@@ -38,7 +38,7 @@ static struct crowd *crowd_new(fixture *f, int count)
         abort();
     crowd = (struct crowd){.calls = COUNTER_INIT};
     for (int i = 0; i < count; i++)
-        messages[i] = kit_message(i % 3 ? "common" : "rare", "x");
+        messages[i] = queue_message(i % 3 ? "common" : "rare", "x");
     assert_ok(pawl_outbox_enqueue_batch(fixture_store(f), messages, (size_t)count, sent, &err),
               &err);
     crowd.first = sent[0].work_id.value;
@@ -56,7 +56,7 @@ static fixture *open_fast(bool real_clock)
     return fixture_open(&opts);
 }
 
-static pawl_worker_options usual(void)
+static pawl_worker_options usual_options(void)
 {
     pawl_worker_options options = PAWL_WORKER_OPTIONS_INIT;
 
@@ -67,41 +67,41 @@ static pawl_worker_options usual(void)
 PAWL_TEST(many_messages_are_handled_once_each)
 {
     fixture *f = open_fast(false);
-    pawl_worker_options options = usual();
-    pawl_worker *worker = workshop_worker(f, &options);
+    pawl_worker_options options = usual_options();
+    pawl_worker *worker = worker_open(f, &options);
     struct crowd *crowd = crowd_new(f, MOST);
 
-    workshop_handle(worker, "rare", crowd_handle, crowd);
-    workshop_handle(worker, NULL, crowd_handle, crowd);
-    running *run = workshop_run(worker);
+    worker_handle(worker, "rare", crowd_handle, crowd);
+    worker_handle(worker, NULL, crowd_handle, crowd);
+    running *run = worker_run(worker);
     counter_expect(&crowd->calls, MOST);
-    workshop_stop(run);
+    worker_stop(run);
     for (int i = 0; i < MOST; i++)
         if (atomic_load(&crowd->seen[i]) != 1)
             test_fail("message %d was handled %d times", i, atomic_load(&crowd->seen[i]));
-    pawl_worker_stats stats = workshop_stats(worker);
+    pawl_worker_stats stats = worker_stats(worker);
     assert_int_equal(MOST, stats.done);
     assert_int_equal(MOST, stats.claimed);
     assert_int_equal(0, stats.lost);
     assert_int_equal(0, stats.in_hand);
     assert_int_equal(MOST, fixture_count(f, "SELECT count(*) FROM {outcome} WHERE state = 2"));
-    workshop_check_nothing_held(f);
+    worker_check_nothing_held(f);
 }
 
 PAWL_TEST(stopping_under_load_leaves_nothing_leased_and_loses_nothing)
 {
     fixture *f = open_fast(false);
-    pawl_worker_options options = usual();
-    pawl_worker *worker = workshop_worker(f, &options);
+    pawl_worker_options options = usual_options();
+    pawl_worker *worker = worker_open(f, &options);
     struct crowd *crowd = crowd_new(f, MOST);
     int rounds = 0;
 
-    workshop_handle(worker, NULL, crowd_handle, crowd);
+    worker_handle(worker, NULL, crowd_handle, crowd);
     while (counter_get(&crowd->calls) < MOST) {
-        running *run = workshop_run(worker);
+        running *run = worker_run(worker);
         counter_expect(&crowd->calls, rounds < 5 ? counter_get(&crowd->calls) + 100 : MOST);
-        workshop_stop(run);
-        workshop_check_nothing_held(f);
+        worker_stop(run);
+        worker_check_nothing_held(f);
         assert_int_equal(counter_get(&crowd->calls),
                          fixture_count(f, "SELECT count(*) FROM {outcome} WHERE state = 2"));
         rounds++;
@@ -109,8 +109,8 @@ PAWL_TEST(stopping_under_load_leaves_nothing_leased_and_loses_nothing)
     for (int i = 0; i < MOST; i++)
         assert_int_equal(1, atomic_load(&crowd->seen[i]));
     assert_int_equal(0, fixture_count(f, "SELECT count(*) FROM {outcome} WHERE retries > 0"));
-    assert_int_equal(workshop_stats(worker).claimed,
-                     workshop_stats(worker).done + workshop_stats(worker).released);
+    assert_int_equal(worker_stats(worker).claimed,
+                     worker_stats(worker).done + worker_stats(worker).released);
 }
 
 /* ---- limits ---- */
@@ -153,30 +153,30 @@ static void check_limits(fixture *f, pawl_worker *worker, bool with_default)
     }
     for (int i = 0; i < 300; i++)
         fixture_send(f, names[i % 3], "x");
-    running *run = workshop_run(worker);
+    running *run = worker_run(worker);
     for (int i = 0; i < 3; i++)
         counter_expect(&topics[i].calls, 100);
-    workshop_stop(run);
+    worker_stop(run);
     assert_int_equal(1, atomic_load(&topics[0].most));
     assert_true(atomic_load(&topics[1].most) <= 2);
-    assert_int_equal(300, workshop_stats(worker).done);
-    workshop_check_nothing_held(f);
+    assert_int_equal(300, worker_stats(worker).done);
+    worker_check_nothing_held(f);
 }
 
 PAWL_TEST(a_topics_limit_is_never_exceeded)
 {
     fixture *f = open_fast(false);
-    pawl_worker_options options = usual();
+    pawl_worker_options options = usual_options();
 
-    check_limits(f, workshop_worker(f, &options), false);
+    check_limits(f, worker_open(f, &options), false);
 }
 
 PAWL_TEST(a_topics_limit_holds_beside_a_default_handler)
 {
     fixture *f = open_fast(false);
-    pawl_worker_options options = usual();
+    pawl_worker_options options = usual_options();
 
-    check_limits(f, workshop_worker(f, &options), true);
+    check_limits(f, worker_open(f, &options), true);
 }
 
 /* A topic that is at its limit for long holds up no other. */
@@ -204,19 +204,19 @@ static pawl_verdict count_handle(pawl_task *task, void *context)
 PAWL_TEST(a_topic_at_its_limit_does_not_hold_up_others)
 {
     fixture *f = open_fast(false);
-    pawl_worker_options options = usual();
+    pawl_worker_options options = usual_options();
     pawl_handler_options limit = PAWL_HANDLER_OPTIONS_INIT;
     struct gate gate = {COUNTER_INIT, COUNTER_INIT};
     counter others = COUNTER_INIT;
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_worker *worker = workshop_worker(f, &options);
+    pawl_worker *worker = worker_open(f, &options);
 
     limit.concurrency = 1;
     assert_ok(pawl_worker_handle(worker, "stuck", gate_handle, &gate, &limit, &err), &err);
-    workshop_handle(worker, NULL, count_handle, &others);
+    worker_handle(worker, NULL, count_handle, &others);
     for (int i = 0; i < 200; i++)
         fixture_send(f, "stuck", "x");
-    running *run = workshop_run(worker);
+    running *run = worker_run(worker);
     counter_expect(&gate.entered, 1);
     for (int i = 0; i < 100; i++)
         fixture_send(f, "other", "x");
@@ -224,42 +224,42 @@ PAWL_TEST(a_topic_at_its_limit_does_not_hold_up_others)
     assert_int_equal(1, counter_get(&gate.entered));
     counter_add(&gate.open, 1);
     counter_expect(&gate.entered, 200);
-    workshop_stop(run);
-    assert_int_equal(300, workshop_stats(worker).done);
+    worker_stop(run);
+    assert_int_equal(300, worker_stats(worker).done);
 }
 
 /* Two slow handlers after many fast ones, by which the worker would expect to need more. */
 PAWL_TEST(nothing_is_claimed_ahead_if_so_wanted)
 {
     fixture *f = open_fast(false);
-    pawl_worker_options options = usual();
+    pawl_worker_options options = usual_options();
     struct gate gate = {COUNTER_INIT, COUNTER_INIT};
     counter fast = COUNTER_INIT;
 
     options.concurrency = 2;
     options.claim_ahead = false;
-    pawl_worker *worker = workshop_worker(f, &options);
-    workshop_handle(worker, "fast", count_handle, &fast);
-    workshop_handle(worker, "slow", gate_handle, &gate);
+    pawl_worker *worker = worker_open(f, &options);
+    worker_handle(worker, "fast", count_handle, &fast);
+    worker_handle(worker, "slow", gate_handle, &gate);
     for (int i = 0; i < 50; i++)
         fixture_send(f, "fast", "x");
-    running *run = workshop_run(worker);
-    until(workshop_stats(worker).done == 50);
+    running *run = worker_run(worker);
+    until(worker_stats(worker).done == 50);
     for (int i = 0; i < 10; i++)
         fixture_send(f, "slow", "x");
     counter_expect(&gate.entered, 2);
-    assert_int_equal(52, workshop_stats(worker).claimed);
+    assert_int_equal(52, worker_stats(worker).claimed);
     assert_int_equal(8, fixture_count(f, "SELECT count(*) FROM {queue} WHERE fence = 0"));
     counter_add(&gate.open, 1);
-    until(workshop_stats(worker).done == 60);
-    workshop_stop(run);
+    until(worker_stats(worker).done == 60);
+    worker_stop(run);
 }
 
 /* ---- leases ---- */
 
 static pawl_worker_options brief(void)
 {
-    pawl_worker_options options = usual();
+    pawl_worker_options options = usual_options();
 
     options.lease_ms = 900;
     options.chore_every_ms[PAWL_CHORE_REAP] = 50;
@@ -271,7 +271,7 @@ static pawl_verdict outlast_lease(pawl_task *task, void *context)
     pawl_worker *worker = *(pawl_worker **)context;
 
     /* Six renewals at a third each are two leases. */
-    activity_wait(workshop_stats(worker).renewals >= 6 || pawl_task_cancelled(task));
+    activity_wait(worker_stats(worker).renewals >= 6 || pawl_task_cancelled(task));
     return pawl_task_cancelled(task) ? PAWL_FAIL : PAWL_DONE;
 }
 
@@ -279,24 +279,24 @@ PAWL_TEST(renewal_keeps_the_lease_of_a_long_handler)
 {
     fixture *f = open_fast(true);
     pawl_worker_options options = brief();
-    pawl_worker *worker = workshop_worker(f, &options);
+    pawl_worker *worker = worker_open(f, &options);
     pawl_work_id id = fixture_send(f, "t", "x");
     counter after = COUNTER_INIT;
 
-    workshop_handle(worker, "t", outlast_lease, &worker);
-    workshop_handle(worker, "after", count_handle, &after);
-    running *run = workshop_run(worker);
-    until(workshop_stats(worker).done + workshop_stats(worker).failed > 0);
-    workshop_stop(run);
+    worker_handle(worker, "t", outlast_lease, &worker);
+    worker_handle(worker, "after", count_handle, &after);
+    running *run = worker_run(worker);
+    until(worker_stats(worker).done + worker_stats(worker).failed > 0);
+    worker_stop(run);
     assert_int_equal(PAWL_STATE_DONE, fixture_state(f, id));
-    assert_int_equal(0, pawl_message_retries(kit_get(f, id)));
-    assert_int_equal(0, workshop_stats(worker).lost);
+    assert_int_equal(0, pawl_message_retries(queue_get(f, id)));
+    assert_int_equal(0, worker_stats(worker).lost);
 }
 
 static pawl_verdict wait_for_cancel(pawl_task *task, void *context)
 {
     counter_add(context, 1);
-    (void)workshop_await_cancel(task);
+    (void)worker_await_cancel(task);
     if (!pawl_task_cancelled(task))
         return PAWL_FAIL;
     counter_add(context, 1);
@@ -307,35 +307,35 @@ PAWL_TEST(a_cancelled_message_reaches_its_handler)
 {
     fixture *f = open_fast(true);
     pawl_worker_options options = brief();
-    pawl_worker *worker = workshop_worker(f, &options);
+    pawl_worker *worker = worker_open(f, &options);
     counter calls = COUNTER_INIT;
     pawl_work_id id = fixture_send(f, "t", "x");
 
-    workshop_handle(worker, "t", wait_for_cancel, &calls);
-    running *run = workshop_run(worker);
+    worker_handle(worker, "t", wait_for_cancel, &calls);
+    running *run = worker_run(worker);
     counter_expect(&calls, 1);
-    assert_int_equal(1, (int)kit_cancel(f, id));
+    assert_int_equal(1, (int)queue_cancel(f, id));
     counter_expect(&calls, 2);
-    workshop_stop(run);
+    worker_stop(run);
     assert_int_equal(PAWL_STATE_CANCELLED, fixture_state(f, id));
-    assert_int_equal(1, workshop_stats(worker).lost);
+    assert_int_equal(1, worker_stats(worker).lost);
 }
 
 PAWL_TEST(a_handlers_time_limit_reaches_it)
 {
     fixture *f = open_fast(true);
-    pawl_worker_options options = usual();
+    pawl_worker_options options = usual_options();
     pawl_handler_options limit = PAWL_HANDLER_OPTIONS_INIT;
-    pawl_worker *worker = workshop_worker(f, &options);
+    pawl_worker *worker = worker_open(f, &options);
     counter calls = COUNTER_INIT;
     pawl_error err = PAWL_ERROR_INIT;
     pawl_work_id id = fixture_send(f, "t", "x");
 
     limit.timeout_ms = 100;
     assert_ok(pawl_worker_handle(worker, "t", wait_for_cancel, &calls, &limit, &err), &err);
-    running *run = workshop_run(worker);
+    running *run = worker_run(worker);
     counter_expect(&calls, 2);
-    workshop_stop(run);
+    worker_stop(run);
     assert_int_equal(PAWL_STATE_DONE, fixture_state(f, id));
 }
 
@@ -343,26 +343,26 @@ PAWL_TEST(a_handlers_time_limit_reaches_it)
 PAWL_TEST(one_message_is_never_handled_twice_at_once)
 {
     fixture *f = open_fast(false);
-    pawl_worker_options options = usual();
+    pawl_worker_options options = usual_options();
     struct gate gate = {COUNTER_INIT, COUNTER_INIT};
-    pawl_worker *worker = workshop_worker(f, &options);
+    pawl_worker *worker = worker_open(f, &options);
     pawl_work_id id = fixture_send(f, "t", "x");
 
-    workshop_handle(worker, "t", gate_handle, &gate);
-    running *run = workshop_run(worker);
+    worker_handle(worker, "t", gate_handle, &gate);
+    running *run = worker_run(worker);
     counter_expect(&gate.entered, 1);
     fixture_advance(f, 31 * SECOND_MS);
-    (void)kit_reap(f);
-    until(workshop_stats(worker).claimed == 2);
+    (void)queue_reap(f);
+    until(worker_stats(worker).claimed == 2);
     assert_int_equal(1, counter_get(&gate.entered));
-    assert_int_equal(1, workshop_stats(worker).running);
+    assert_int_equal(1, worker_stats(worker).running);
     counter_add(&gate.open, 1);
     counter_expect(&gate.entered, 2);
-    workshop_stop(run);
+    worker_stop(run);
     assert_int_equal(PAWL_STATE_DONE, fixture_state(f, id));
-    assert_int_equal(1, pawl_message_retries(kit_get(f, id)));
-    assert_int_equal(1, workshop_stats(worker).done);
-    assert_int_equal(1, workshop_stats(worker).lost);
+    assert_int_equal(1, pawl_message_retries(queue_get(f, id)));
+    assert_int_equal(1, worker_stats(worker).done);
+    assert_int_equal(1, worker_stats(worker).lost);
 }
 
 /* ---- stopping ---- */
@@ -370,66 +370,66 @@ PAWL_TEST(one_message_is_never_handled_twice_at_once)
 static pawl_verdict end_when_told(pawl_task *task, void *context)
 {
     counter_add(context, 1);
-    return workshop_await_cancel(task) ? PAWL_RETRY : PAWL_FAIL;
+    return worker_await_cancel(task) ? PAWL_RETRY : PAWL_FAIL;
 }
 
 PAWL_TEST(after_the_grace_period_handlers_are_cancelled_and_messages_given_back)
 {
     fixture *f = open_fast(false);
-    pawl_worker_options options = usual();
+    pawl_worker_options options = usual_options();
     counter calls = COUNTER_INIT;
 
     options.grace_ms = 0;
-    pawl_worker *worker = workshop_worker(f, &options);
-    workshop_handle(worker, "t", end_when_told, &calls);
+    pawl_worker *worker = worker_open(f, &options);
+    worker_handle(worker, "t", end_when_told, &calls);
     for (int i = 0; i < 20; i++)
         fixture_send(f, "t", "x");
-    running *run = workshop_run(worker);
+    running *run = worker_run(worker);
     counter_expect(&calls, THREADS);
-    workshop_stop(run);
-    workshop_check_nothing_held(f);
+    worker_stop(run);
+    worker_check_nothing_held(f);
     assert_int_equal(20, fixture_count(f, "SELECT count(*) FROM {queue} WHERE retries = 0"));
-    assert_int_equal(workshop_stats(worker).claimed, workshop_stats(worker).released);
+    assert_int_equal(worker_stats(worker).claimed, worker_stats(worker).released);
 }
 
 PAWL_TEST(a_second_call_to_stop_does_not_wait_for_the_grace_period)
 {
     fixture *f = open_fast(false);
-    pawl_worker_options options = usual();
+    pawl_worker_options options = usual_options();
     counter calls = COUNTER_INIT;
 
     options.grace_ms = HOUR_MS;
-    pawl_worker *worker = workshop_worker(f, &options);
-    workshop_handle(worker, "t", end_when_told, &calls);
+    pawl_worker *worker = worker_open(f, &options);
+    worker_handle(worker, "t", end_when_told, &calls);
     fixture_send(f, "t", "x");
-    running *run = workshop_run(worker);
+    running *run = worker_run(worker);
     counter_expect(&calls, 1);
     pawl_worker_stop(worker);
-    workshop_stop(run);
-    workshop_check_nothing_held(f);
+    worker_stop(run);
+    worker_check_nothing_held(f);
     assert_int_equal(1, fixture_count(f, "SELECT count(*) FROM {queue} WHERE retries = 0"));
 }
 
 PAWL_TEST(the_message_of_a_handler_that_does_not_listen_is_given_back)
 {
     fixture *f = open_fast(false);
-    pawl_worker_options options = usual();
+    pawl_worker_options options = usual_options();
     struct gate gate = {COUNTER_INIT, COUNTER_INIT};
 
     options.grace_ms = options.cancel_ms = 0;
-    pawl_worker *worker = workshop_worker(f, &options);
-    workshop_handle(worker, "t", gate_handle, &gate);
+    pawl_worker *worker = worker_open(f, &options);
+    worker_handle(worker, "t", gate_handle, &gate);
     pawl_work_id id = fixture_send(f, "t", "x");
-    running *run = workshop_run(worker);
+    running *run = worker_run(worker);
     counter_expect(&gate.entered, 1);
     pawl_worker_stop(worker);
     until(fixture_state(f, id) == PAWL_STATE_READY);
     counter_add(&gate.open, 1);
-    assert_ok(workshop_join(run), &run->err);
+    assert_ok(worker_join(run), &run->err);
     assert_int_equal(PAWL_STATE_READY, fixture_state(f, id));
-    assert_int_equal(0, pawl_message_retries(kit_get(f, id)));
+    assert_int_equal(0, pawl_message_retries(queue_get(f, id)));
     assert_true(fixture_logged(f, PAWL_LOG_WARNING, "did not end in time"));
-    workshop_check_nothing_held(f);
+    worker_check_nothing_held(f);
 }
 
 static pawl_worker *signalled;
@@ -443,43 +443,43 @@ static void on_signal(int number)
 PAWL_TEST(a_signal_handler_may_stop_the_worker)
 {
     fixture *f = open_fast(false);
-    pawl_worker_options options = usual();
+    pawl_worker_options options = usual_options();
     counter calls = COUNTER_INIT;
     struct sigaction action = {.sa_handler = on_signal}, before;
 
-    pawl_worker *worker = workshop_worker(f, &options);
-    workshop_handle(worker, "t", count_handle, &calls);
+    pawl_worker *worker = worker_open(f, &options);
+    worker_handle(worker, "t", count_handle, &calls);
     fixture_send(f, "t", "x");
     signalled = worker;
     sigaction(SIGUSR1, &action, &before);
-    running *run = workshop_run(worker);
+    running *run = worker_run(worker);
     counter_expect(&calls, 1);
     raise(SIGUSR1);
-    assert_ok(workshop_join(run), &run->err);
+    assert_ok(worker_join(run), &run->err);
     sigaction(SIGUSR1, &before, NULL);
-    workshop_check_nothing_held(f);
+    worker_check_nothing_held(f);
 }
 
 PAWL_TEST(a_worker_that_was_stopped_before_does_not_begin_and_may_run_later)
 {
     fixture *f = open_fast(false);
-    pawl_worker_options options = usual();
+    pawl_worker_options options = usual_options();
     counter calls = COUNTER_INIT;
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_worker *worker = workshop_worker(f, &options);
+    pawl_worker *worker = worker_open(f, &options);
 
-    workshop_handle(worker, "t", count_handle, &calls);
+    worker_handle(worker, "t", count_handle, &calls);
     fixture_send(f, "t", "x");
     pawl_worker_stop(worker);
     assert_ok(pawl_worker_run(worker, &err), &err);
     assert_int_equal(0, counter_get(&calls));
-    running *run = workshop_run(worker);
+    running *run = worker_run(worker);
     counter_expect(&calls, 1);
     assert_status(PAWL_E_MISUSE, pawl_worker_run(worker, &err), &err);
     assert_status(PAWL_E_MISUSE, pawl_worker_step(worker, NULL, &err), &err);
     assert_status(PAWL_E_MISUSE, pawl_worker_handle(worker, "u", count_handle, &calls, NULL, &err),
                   &err);
-    workshop_stop(run);
+    worker_stop(run);
 }
 
 /* ---- waking ---- */
@@ -487,23 +487,23 @@ PAWL_TEST(a_worker_that_was_stopped_before_does_not_begin_and_may_run_later)
 PAWL_TEST(an_idle_worker_wakes_for_what_is_sent)
 {
     fixture *f = open_fast(false);
-    pawl_worker_options options = usual();
+    pawl_worker_options options = usual_options();
     counter calls = COUNTER_INIT;
     pawl_store *other = fixture_another_store(f);
     pawl_error err = PAWL_ERROR_INIT;
 
     options.longest_ms = 10 * MINUTE_MS;
-    pawl_worker *worker = workshop_worker(f, &options);
-    workshop_handle(worker, "t", count_handle, &calls);
-    running *run = workshop_run(worker);
+    pawl_worker *worker = worker_open(f, &options);
+    worker_handle(worker, "t", count_handle, &calls);
+    running *run = worker_run(worker);
     for (int i = 0; i < 100; i++) {
-        pawl_outgoing message = kit_message("t", "x");
+        pawl_outgoing message = queue_message("t", "x");
         assert_ok(pawl_outbox_enqueue(i % 2 ? other : fixture_store(f), &message, NULL, &err),
                   &err);
         counter_expect(&calls, i + 1);
     }
-    workshop_stop(run);
-    assert_int_equal(100, workshop_stats(worker).done);
+    worker_stop(run);
+    assert_int_equal(100, worker_stats(worker).done);
 }
 
 /* "0" is done, "1" is put off for an hour, "2" fails. */
@@ -511,37 +511,37 @@ static pawl_verdict answer_as_told(pawl_task *task, void *unused)
 {
     (void)unused;
     pawl_task_delay(task, 60 * MINUTE_MS);
-    return (pawl_verdict)strtol(kit_payload(pawl_task_message(task)), NULL, 10);
+    return (pawl_verdict)strtol(queue_payload(pawl_task_message(task)), NULL, 10);
 }
 
 /* Short handlers end at any moment of the worker's falling asleep; nobody else would wake it. */
 PAWL_TEST(an_idle_worker_stores_every_answer_before_it_sleeps)
 {
     fixture *f = open_fast(false);
-    pawl_worker_options options = usual();
+    pawl_worker_options options = usual_options();
     pawl_worker_stats stats;
 
     options.longest_ms = 10 * MINUTE_MS;
-    pawl_worker *worker = workshop_worker(f, &options);
-    workshop_handle(worker, "t", answer_as_told, NULL);
-    running *run = workshop_run(worker);
+    pawl_worker *worker = worker_open(f, &options);
+    worker_handle(worker, "t", answer_as_told, NULL);
+    running *run = worker_run(worker);
     for (int i = 0; i < 60; i++) {
         char payload[] = {(char)('0' + i % 3), '\0'};
         fixture_send(f, "t", payload);
-        until((stats = workshop_stats(worker), stats.done + stats.retried + stats.failed > i));
+        until((stats = worker_stats(worker), stats.done + stats.retried + stats.failed > i));
     }
-    workshop_stop(run);
-    stats = workshop_stats(worker);
+    worker_stop(run);
+    stats = worker_stats(worker);
     assert_int_equal(20, stats.done);
     assert_int_equal(20, stats.retried);
     assert_int_equal(20, stats.failed);
-    workshop_check_nothing_held(f);
+    worker_check_nothing_held(f);
 }
 
 /* A handler that sends: each message is followed by one of lower number. */
 static pawl_verdict pass_on(pawl_task *task, void *context)
 {
-    int left = (int)strtol(kit_payload(pawl_task_message(task)), NULL, 10);
+    int left = (int)strtol(queue_payload(pawl_task_message(task)), NULL, 10);
     pawl_outgoing message = PAWL_OUTGOING_INIT;
     char payload[16];
 
@@ -558,40 +558,40 @@ static pawl_verdict pass_on(pawl_task *task, void *context)
 PAWL_TEST(handlers_may_send)
 {
     fixture *f = open_fast(false);
-    pawl_worker_options options = usual();
+    pawl_worker_options options = usual_options();
     counter calls = COUNTER_INIT;
-    pawl_worker *worker = workshop_worker(f, &options);
+    pawl_worker *worker = worker_open(f, &options);
 
-    workshop_handle(worker, "t", pass_on, &calls);
+    worker_handle(worker, "t", pass_on, &calls);
     for (int i = 0; i < 4; i++)
         fixture_send(f, "t", "24");
-    running *run = workshop_run(worker);
+    running *run = worker_run(worker);
     counter_expect(&calls, 100);
-    workshop_stop(run);
-    assert_int_equal(100, workshop_stats(worker).done);
-    workshop_check_nothing_held(f);
+    worker_stop(run);
+    assert_int_equal(100, worker_stats(worker).done);
+    worker_check_nothing_held(f);
 }
 
 PAWL_TEST(two_workers_share_the_work)
 {
     fixture *f = open_fast(false);
-    pawl_worker_options options = usual();
+    pawl_worker_options options = usual_options();
     struct crowd *crowd = crowd_new(f, 1000);
     pawl_worker *workers[2];
     running *runs[2];
 
     options.concurrency = 4;
     for (int i = 0; i < 2; i++) {
-        workers[i] = workshop_worker(f, &options);
-        workshop_handle(workers[i], NULL, crowd_handle, crowd);
-        runs[i] = workshop_run(workers[i]);
+        workers[i] = worker_open(f, &options);
+        worker_handle(workers[i], NULL, crowd_handle, crowd);
+        runs[i] = worker_run(workers[i]);
     }
     counter_expect(&crowd->calls, 1000);
     for (int i = 0; i < 2; i++)
-        workshop_stop(runs[i]);
+        worker_stop(runs[i]);
     for (int i = 0; i < 1000; i++)
         assert_int_equal(1, atomic_load(&crowd->seen[i]));
-    workshop_check_nothing_held(f);
+    worker_check_nothing_held(f);
 }
 
 /* ---- topics without a handler ---- */
@@ -599,22 +599,22 @@ PAWL_TEST(two_workers_share_the_work)
 PAWL_TEST(a_running_worker_puts_off_what_it_cannot_handle)
 {
     fixture *f = open_fast(false);
-    pawl_worker_options options = usual();
+    pawl_worker_options options = usual_options();
     counter calls = COUNTER_INIT;
 
     options.all_topics = true;
-    pawl_worker *worker = workshop_worker(f, &options);
-    workshop_handle(worker, "t", count_handle, &calls);
+    pawl_worker *worker = worker_open(f, &options);
+    worker_handle(worker, "t", count_handle, &calls);
     for (int i = 0; i < 20; i++)
         fixture_send(f, i % 2 ? "t" : "nobody", "x");
-    running *run = workshop_run(worker);
+    running *run = worker_run(worker);
     counter_expect(&calls, 10);
-    until(workshop_stats(worker).retried == 10);
-    workshop_stop(run);
-    assert_int_equal(10, workshop_stats(worker).missing);
+    until(worker_stats(worker).retried == 10);
+    worker_stop(run);
+    assert_int_equal(10, worker_stats(worker).missing);
     assert_int_equal(10, fixture_count(f, "SELECT count(*) FROM {queue} WHERE retries = 1"));
     assert_true(fixture_logged(f, PAWL_LOG_WARNING, "no handler is registered"));
-    workshop_check_nothing_held(f);
+    worker_check_nothing_held(f);
 }
 
 /* ---- a store that fails ---- */
@@ -622,27 +622,27 @@ PAWL_TEST(a_running_worker_puts_off_what_it_cannot_handle)
 PAWL_TEST(a_worker_waits_out_a_store_that_fails_and_goes_on_by_itself)
 {
     fixture *f = open_fast(false);
-    pawl_worker_options options = usual();
+    pawl_worker_options options = usual_options();
     counter calls = COUNTER_INIT;
-    pawl_worker *worker = workshop_worker(f, &options);
+    pawl_worker *worker = worker_open(f, &options);
 
-    workshop_handle(worker, "t", count_handle, &calls);
-    running *run = workshop_run(worker);
+    worker_handle(worker, "t", count_handle, &calls);
+    running *run = worker_run(worker);
     fixture_send(f, "t", "x");
     counter_expect(&calls, 1);
     fixture_exec(f, "ALTER TABLE {claim} RENAME TO moved_claim");
     fixture_send(f, "t", "x");
-    until(workshop_stats(worker).breaker != PAWL_BREAKER_CLOSED);
-    assert_true(workshop_stats(worker).last_error[0] != '\0');
+    until(worker_stats(worker).breaker != PAWL_BREAKER_CLOSED);
+    assert_true(worker_stats(worker).last_error[0] != '\0');
     if (fixture_is_postgres(f))
         fixture_exec(f, "ALTER TABLE {moved_claim} RENAME TO claim");
     else
         fixture_exec(f, "ALTER TABLE moved_claim RENAME TO {claim}");
     counter_expect(&calls, 2);
-    until(workshop_stats(worker).done == 2);
-    workshop_stop(run);
-    assert_int_equal(PAWL_BREAKER_CLOSED, workshop_stats(worker).breaker);
-    assert_string_equal("", workshop_stats(worker).last_error);
+    until(worker_stats(worker).done == 2);
+    worker_stop(run);
+    assert_int_equal(PAWL_BREAKER_CLOSED, worker_stats(worker).breaker);
+    assert_string_equal("", worker_stats(worker).last_error);
     assert_true(fixture_logged(f, PAWL_LOG_WARNING, "left alone for a while"));
     assert_true(fixture_logged(f, PAWL_LOG_INFO, "answers again"));
 }
@@ -651,20 +651,20 @@ PAWL_TEST(a_worker_for_housekeeping_needs_no_handler_and_claims_nothing)
 {
     fixture *f = fixture_open(NULL);
     pawl_worker_options options = PAWL_WORKER_OPTIONS_INIT;
-    pawl_outgoing message = kit_message("t", "x");
+    pawl_outgoing message = queue_message("t", "x");
     pawl_work_id stays = fixture_send(f, "t", "y");
     pawl_worker *worker;
 
     message.expires_at = (pawl_wall){FIXTURE_START.us + 1000000};
-    pawl_work_id goes = kit_send(f, &message).work_id;
+    pawl_work_id goes = queue_send(f, &message).work_id;
     fixture_advance(f, 2 * SECOND_MS);
     options.chores_only = true;
     options.concurrency = 1;
-    worker = workshop_worker(f, &options);
-    running *run = workshop_run(worker);
-    until(workshop_stats(worker).chores[PAWL_CHORE_EXPIRE].changed > 0);
-    workshop_stop(run);
+    worker = worker_open(f, &options);
+    running *run = worker_run(worker);
+    until(worker_stats(worker).chores[PAWL_CHORE_EXPIRE].changed > 0);
+    worker_stop(run);
     assert_int_equal(PAWL_STATE_EXPIRED, fixture_state(f, goes));
     assert_int_equal(PAWL_STATE_READY, fixture_state(f, stays));
-    assert_int_equal(0, workshop_stats(worker).claimed);
+    assert_int_equal(0, worker_stats(worker).claimed);
 }

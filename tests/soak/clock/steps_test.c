@@ -2,8 +2,8 @@
  * tests/soak/clock/steps_test.c - clocks a year ahead, a year back and stepping at random, while
  * messages, leases, jobs and the inbox are used: what is promised holds, and everything comes back.
  */
-#include "inbox_kit.h"
-#include "job_kit.h"
+#include "inbox_fixture.h"
+#include "job_fixture.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,20 +11,20 @@
 #define YEAR_US (INT64_C(365) * DAY_MS * 1000)
 #define OWNERS 3
 
-typedef struct play {
+typedef struct clock_history {
     fixture *f;
     unsigned random;
     pawl_wall right; /* what a clock that is right shows */
     int sent;
     int arrivals;
-} play;
+} clock_history;
 
-static int dice(play *p, int sides)
+static int dice(clock_history *p, int sides)
 {
     return rand_r(&p->random) % sides;
 }
 
-static pawl_wall store_now(play *p)
+static pawl_wall store_now(clock_history *p)
 {
     pawl_error err = PAWL_ERROR_INIT;
     pawl_wall now = PAWL_NEVER;
@@ -36,7 +36,7 @@ static pawl_wall store_now(play *p)
 /* ---- the clock ---- */
 
 /* SQLite's never goes back, and goes on with the time that passes. */
-static void pass(play *p, int64_t ms)
+static void pass(clock_history *p, int64_t ms)
 {
     int64_t before_us = store_now(p).us;
 
@@ -47,7 +47,7 @@ static void pass(play *p, int64_t ms)
 }
 
 /* As a worker does every second: each clock is seen once. */
-static void maintain(play *p)
+static void maintain(clock_history *p)
 {
     pawl_scan scan = {0, true};
     pawl_error err = PAWL_ERROR_INIT;
@@ -56,7 +56,7 @@ static void maintain(play *p)
         assert_ok(pawl_queue_reap(fixture_store(p->f), NULL, &scan, &err), &err);
 }
 
-static void step(play *p)
+static void take_clock_step(clock_history *p)
 {
     int64_t now_us = fixture_now(p->f).us;
 
@@ -84,26 +84,26 @@ static void step(play *p)
 
 /* ---- what is used ---- */
 
-static void send(play *p)
+static void send_one(clock_history *p)
 {
-    pawl_outgoing message = kit_message("t", "x");
+    pawl_outgoing message = queue_message("t", "x");
 
     message.delay_ms = dice(p, 2) ? 0 : 1000 * (1 + dice(p, 60));
     message.max_attempts = 1000;
-    kit_send(p->f, &message);
+    queue_send(p->f, &message);
     p->sent++;
 }
 
-static void claim(play *p)
+static void claim_one(clock_history *p)
 {
-    pawl_owner owner = kit_owner(1 + dice(p, OWNERS));
+    pawl_owner owner = queue_owner(1 + dice(p, OWNERS));
     pawl_messages *list = fixture_claim(p->f, owner, 1000 * (1 + dice(p, 30)), 5);
 
     if (dice(p, 2)) /* else it is lost */
-        kit_ack(p->f, owner, list);
+        queue_ack(p->f, owner, list);
 }
 
-static void receive(play *p)
+static void receive_one(clock_history *p)
 {
     pawl_arrival *arrival = inbox_begin(p->f, test_note("%d", dice(p, 10)), NULL);
 
@@ -114,35 +114,35 @@ static void receive(play *p)
     inbox_let_go(arrival);
 }
 
-static void take_lease(play *p)
+static void take_lease(clock_history *p)
 {
     pawl_lease_grant grant;
-    pawl_status st = pawl_lease_acquire(fixture_store(p->f), "l", kit_owner(1 + dice(p, OWNERS)),
+    pawl_status st = pawl_lease_acquire(fixture_store(p->f), "l", queue_owner(1 + dice(p, OWNERS)),
                                         10 * SECOND_MS, NULL, &grant, NULL);
 
     assert_true(st == PAWL_OK || st == PAWL_E_HELD);
 }
 
-static void act(play *p)
+static void act(clock_history *p)
 {
     switch (dice(p, 8)) {
     case 0:
-        step(p);
+        take_clock_step(p);
         break;
     case 1:
         pass(p, 1000 * (1 + dice(p, 90)));
         break;
     case 2:
-        send(p);
+        send_one(p);
         break;
     case 3:
-        claim(p);
+        claim_one(p);
         break;
     case 4:
-        kit_reap(p->f);
+        queue_reap(p->f);
         break;
     case 5:
-        receive(p);
+        receive_one(p);
         break;
     case 6:
         take_lease(p);
@@ -156,12 +156,12 @@ static void act(play *p)
 /* ---- the end ---- */
 
 /* Nothing else is done: no command, and no store is opened again. */
-static void set_right(play *p)
+static void set_right(clock_history *p)
 {
     fixture_set(p->f, p->right);
 }
 
-static void assert_everything_comes_back(play *p)
+static void assert_everything_comes_back(clock_history *p)
 {
     pawl_lease_grant grant;
     pawl_error err = PAWL_ERROR_INIT;
@@ -173,7 +173,7 @@ static void assert_everything_comes_back(play *p)
         maintain(p);
         pass(p, 30 * SECOND_MS);
         job_tick(p->f);
-        kit_ack(p->f, kit_owner(1), fixture_claim(p->f, kit_owner(1), MINUTE_MS, 1000));
+        queue_ack(p->f, queue_owner(1), fixture_claim(p->f, queue_owner(1), MINUTE_MS, 1000));
     }
     assert_true(fixture_count(p->f, "SELECT count(*) FROM {job_run}") >= runs + 3);
     assert_int_equal(0, fixture_count(p->f, "SELECT count(*) FROM {queue}"));
@@ -181,15 +181,15 @@ static void assert_everything_comes_back(play *p)
                                                   " WHERE topic = 't' AND state = 2"));
     assert_int_equal(0, fixture_count(p->f, "SELECT count(*) - count(DISTINCT run_id) FROM {body}"
                                             " WHERE run_id IS NOT NULL"));
-    assert_ok(pawl_lease_acquire(fixture_store(p->f), "l", kit_owner(OWNERS + 2), MINUTE_MS, NULL,
+    assert_ok(pawl_lease_acquire(fixture_store(p->f), "l", queue_owner(OWNERS + 2), MINUTE_MS, NULL,
                                  &grant, &err),
               &err);
-    kit_check(p->f);
+    queue_check(p->f);
 }
 
-static void play_one(unsigned seed, int acts)
+static void run_history(unsigned seed, int acts)
 {
-    play p = {.f = fixture_open(NULL), .random = seed, .right = FIXTURE_START};
+    clock_history p = {.f = fixture_open(NULL), .random = seed, .right = FIXTURE_START};
     pawl_job_definition job = job_define("j", "* * * * *");
 
     job.overlap = PAWL_OVERLAP_ALLOW;
@@ -211,6 +211,6 @@ PAWL_TEST(everything_comes_back_after_clocks_that_were_wrong)
 
     for (unsigned seed = first; seed < first + count; seed++) {
         printf("# PAWL_CLOCK_SEED=%u\n", seed);
-        play_one(seed, (int)test_choose(80, 300));
+        run_history(seed, (int)test_choose(80, 300));
     }
 }

@@ -1,0 +1,22 @@
+/* tests/crash/crash_summary.h - what the test programs of this folder have in common. */
+#ifndef PAWL_CRASH_SUMMARY_H
+#define PAWL_CRASH_SUMMARY_H
+
+#include <stdio.h>
+
+#include "crash_campaign.h"
+#include "test.h"
+
+static inline void summary_print(const char *what, const crash_campaign_result *result)
+{
+    printf("# %s: %ld operations, %ld crash points, %ld violations\n", what, result->operations,
+           result->points, result->violations);
+}
+
+static inline void summary_expect_none(const crash_campaign_result *result)
+{
+    if (result->violations > 0)
+        test_fail("%ld violations; the first: %s", result->violations, result->first);
+}
+
+#endif
