@@ -179,7 +179,7 @@ PAWL_TEST_ON(postgres, a_row_type_with_other_columns_is_replaced)
     deploy(f);
     fixture_reopen(f);
     fixture_send(f, "t", "x");
-    assert_int_equal(1, (int64_t)pawl_messages_count(fixture_claim(f, kit_owner(1), 60000, 1)));
+    assert_int_equal(1, (int64_t)pawl_messages_count(fixture_claim(f, queue_owner(1), 60000, 1)));
 }
 
 PAWL_TEST_ON(postgres, views_that_have_not_changed_are_not_locked)
@@ -255,7 +255,7 @@ PAWL_TEST_ON(postgres, a_user_who_may_not_replace_functions_works_with_those_tha
     fixture *f = deployed();
     pawl_error err = PAWL_ERROR_INIT;
     pawl_store_options opts = *fixture_store_options(f);
-    pawl_outgoing message = kit_message("t", "x");
+    pawl_outgoing message = queue_message("t", "x");
     const char *user = test_note("pawl_test_deployer_%s", opts.schema);
 
     opts.deploy_schema = true;

@@ -111,9 +111,9 @@ PAWL_TEST(a_topic_that_is_used_again_gets_a_lane_again)
 
 static pawl_outgoing with_id(int number, const char *topic, const char *payload)
 {
-    pawl_outgoing message = kit_message(topic, payload);
+    pawl_outgoing message = queue_message(topic, payload);
 
-    message.id = kit_id(number);
+    message.id = queue_id(number);
     return message;
 }
 
@@ -122,8 +122,8 @@ static pawl_outgoing send_dead(fixture *f, int number, const char *topic)
 {
     pawl_outgoing message = with_id(number, topic, "x");
 
-    kit_send(f, &message);
-    kit_fail(f, kit_owner(1), fixture_claim(f, kit_owner(1), DAY_MS, 1), NULL);
+    queue_send(f, &message);
+    queue_fail(f, queue_owner(1), fixture_claim(f, queue_owner(1), DAY_MS, 1), NULL);
     lanes_clean(f);
     assert_int_equal(0, lane_count(f));
     return message;
@@ -135,14 +135,14 @@ PAWL_TEST(a_message_that_exists_makes_no_lane_when_it_is_sent_again)
     pawl_outgoing message = send_dead(f, 1, "t");
 
     fixture_advance(f, 8 * DAY_MS);
-    kit_retain(f, 7 * DAY_MS);
+    queue_retain(f, 7 * DAY_MS);
     assert_string_equal("", lanes_totals(f));
-    assert_true(kit_send(f, &message).existed);
+    assert_true(queue_send(f, &message).existed);
     assert_int_equal(0, lane_count(f));
     assert_string_equal("", lanes_totals(f));
     message.priority = 5;
     message.destination = "there";
-    assert_true(kit_send(f, &message).existed);
+    assert_true(queue_send(f, &message).existed);
     assert_int_equal(0, lane_count(f));
 }
 
@@ -161,7 +161,7 @@ PAWL_TEST(a_batch_makes_the_lanes_of_its_new_messages_only)
         assert_int_equal(i % 2 == 0, sent[i].existed);
     assert_int_equal(2, lane_count(f));
     assert_int_equal(0, fixture_count(f, "SELECT count(*) FROM {lane} WHERE topic = 'u'"));
-    kit_check(f);
+    queue_check(f);
     assert_string_equal("4 2", lanes_take(f));
 }
 

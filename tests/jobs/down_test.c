@@ -170,9 +170,9 @@ PAWL_TEST(a_plan_is_not_stored_when_the_clock_was_set_back_since_it_was_made)
     job_put(f, &job);
     job_tick(f);
     fixture_set(f, (pawl_wall){FIXTURE_START.us + HOUR_MS * 1000});
-    seam_arm(set_back, f);
+    race_window_arm(set_back, f);
     pawl_status st = pawl_job_tick(fixture_store(f), &result, &err);
-    bool paused = seam_disarm();
+    bool paused = race_window_disarm();
     assert_ok(st, &err);
     assert_true(paused);
     assert_string_equal("", job_story(f, "j"));
