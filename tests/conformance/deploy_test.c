@@ -2,7 +2,7 @@
  * tests/conformance/deploy_test.c - what a deployment does with functions, views and triggers that
  * are there already.
  */
-#include "kit.h"
+#include "queue_fixture.h"
 
 #include <stdlib.h>
 #include <string.h>

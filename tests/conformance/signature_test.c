@@ -5,7 +5,7 @@
  * signatures.txt has the functions and views of the last release that pawl's roles may use. For a
  * release: PAWL_TEST_SIGNATURES=FILE makes the first case write the list of now to FILE.
  */
-#include "kit.h"
+#include "queue_fixture.h"
 
 #include <stdio.h>
 #include <stdlib.h>
