@@ -69,7 +69,7 @@ pawl_verdict gate_handle(pawl_task *task, void *context);
 /* In a handler: block until the call is cancelled, a minute at most; whether it was. */
 bool worker_await_cancel(pawl_task *task);
 
-/* Nothing is held by anybody, and the books balance. */
+/* No message is leased, and the tables obey their rules. */
 void worker_check_nothing_held(fixture *f);
 
 #endif
