@@ -174,12 +174,12 @@ static void open_store_in_memory(timers *t)
 }
 #endif
 
-typedef struct ground {
+typedef struct timer_backend {
     const char *name;
     void (*open)(timers *t);
-} ground;
+} timer_backend;
 
-static const ground without_server[] = {
+static const timer_backend without_server[] = {
     {"memory", open_memory},
     {"a strategy of one's own", open_own},
 #if PAWL_TEST_SQLITE
@@ -187,13 +187,13 @@ static const ground without_server[] = {
     {"a store in memory", open_store_in_memory},
 #endif
 };
-static const ground with_server[] = {{"a store in PostgreSQL", open_store}};
+static const timer_backend with_server[] = {{"a store in PostgreSQL", open_store}};
 
 void timers_each(void (*body)(timers *t))
 {
     const char *engine = getenv("PAWL_TEST_ENGINE");
     bool postgres = engine && strcmp(engine, "postgres") == 0;
-    const ground *grounds = postgres ? with_server : without_server;
+    const timer_backend *grounds = postgres ? with_server : without_server;
     size_t count = postgres ? COUNT_OF(with_server) : COUNT_OF(without_server);
 
     for (size_t i = 0; i < count; i++) {

@@ -47,7 +47,7 @@ void crash_run_wrong(crash_run *l, const char *format, ...) PAWL_PRINTF(2, 3);
  */
 bool crash_run_read(crash_run *l, int number, model_message *ret_message, pawl_error *err);
 
-/* life_calls.c: one call each. */
+/* crash_calls.c: one call each. */
 pawl_status crash_run_send_one(crash_run *l, int number, pawl_error *err);
 pawl_status crash_run_send(crash_run *l, const step *s, pawl_error *err);
 pawl_status crash_run_send_tx(crash_run *l, const step *s, pawl_error *err);

@@ -1,4 +1,5 @@
-/* tests/crash/crash_steps.h - the life of a store as a list of steps, and what each should do. */
+/* tests/crash/crash_steps.h - a list of steps, from making a store to its end, and what each should
+ * do. */
 #ifndef PAWL_CRASH_STEPS_H
 #define PAWL_CRASH_STEPS_H
 

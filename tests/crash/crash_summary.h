@@ -19,4 +19,12 @@ static inline void summary_expect_none(const crash_campaign_result *result)
         test_fail("%ld violations; the first: %s", result->violations, result->first);
 }
 
+/* For a scenario of a test's own: power_loss.h. */
+static inline void summary_expect_survival(const char *what, const crash_campaign_result *result)
+{
+    summary_print(what, result);
+    summary_expect_none(result);
+    assert_true(result->operations > 40);
+}
+
 #endif

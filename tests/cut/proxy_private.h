@@ -1,4 +1,4 @@
-/* tests/cut/proxy_private.h - what proxy.c and session.c share. */
+/* tests/cut/proxy_private.h - what proxy.c and proxy_session.c share. */
 #ifndef PAWL_CUT_PROXY_PRIVATE_H
 #define PAWL_CUT_PROXY_PRIVATE_H
 
@@ -51,7 +51,8 @@ struct proxy {
     session *sessions;
 };
 
-/* session.c. All of them with the lock held, which makes an answer and its counting one step. */
+/* proxy_session.c. All of them with the lock held, which makes an answer and its counting one step.
+ */
 session *session_new(int client, int server);
 void session_free(session *s);
 /* Take what `way` has received and pass its whole messages on, as the plan wants it. */

@@ -171,7 +171,7 @@ static void check_deployed(fixture *f, pawl_status st, const pawl_error *err)
                   pawl_status_name(st), err->message, failing_where());
 }
 
-/* A database of its own per life would stay until the test ends. */
+/* A database of its own per run would stay until the test ends. */
 static void remove_files(const char *path)
 {
     static const char *const endings[] = {"", "-wal", "-shm", "-journal"};

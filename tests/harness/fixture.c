@@ -1,4 +1,4 @@
-/* tests/harness/fixture.c - a fixture's life: database, schema, clock, stores. */
+/* tests/harness/fixture.c - opening and closing: database, schema, clock, stores. */
 #include "fixture_private.h"
 
 #include <errno.h>

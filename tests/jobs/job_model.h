@@ -2,7 +2,8 @@
  * tests/jobs/job_model.h - what jobs should do, written down without looking at the SQL.
  *
  * It goes by pawl_schedule_next() alone, slot after slot from the moment a schedule began to count,
- * and by lists instead of indexes. outlook.h says what a scheduler may do with a job at a moment.
+ * and by lists instead of indexes. expectation.h says what a scheduler may do with a job at a
+ * moment.
  */
 #ifndef PAWL_JOB_MODEL_H
 #define PAWL_JOB_MODEL_H

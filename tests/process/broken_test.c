@@ -1,4 +1,4 @@
-/* tests/process/broken_test.c - programs that are wrong on purpose, which the books must show. */
+/* tests/process/broken_test.c - programs that are wrong on purpose, which the audit must show. */
 #include "process_fixture.h"
 
 #include <signal.h>
@@ -16,13 +16,13 @@ static processes *start_with(const char *const *options)
     return s;
 }
 
-/* That the books are wrong, and how. */
+/* That the audit finds it, and how. */
 static void check_caught(processes *s, const char *how)
 {
     processes_finish(s);
     const char *wrong = processes_audit(s);
     if (!wrong || strncmp(wrong, how, strlen(how)) != 0)
-        test_fail("should be %s, and the books say: %s", how, wrong ? wrong : "nothing");
+        test_fail("should be %s, and the audit says: %s", how, wrong ? wrong : "nothing");
 }
 
 PAWL_TEST(a_row_outside_the_transaction_is_doubled_when_the_worker_is_killed)

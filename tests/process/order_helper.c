@@ -24,12 +24,12 @@
 #define SQLITE_URL "sqlite:"
 
 /* The application's own connection; one of the two is NULL. */
-typedef struct books {
+typedef struct application {
     struct sqlite3 *sqlite;
     struct pg_conn *postgres;
-} books;
+} application;
 
-static bool run_sql(const books *b, const char *sql)
+static bool run_sql(const application *b, const char *sql)
 {
 #if PAWL_TEST_SQLITE
     if (b->sqlite)
@@ -47,7 +47,7 @@ static bool run_sql(const books *b, const char *sql)
     return false;
 }
 
-static bool open_books(const char *url, books *b)
+static bool open_application(const char *url, application *b)
 {
 #if PAWL_TEST_SQLITE
     if (strncmp(url, SQLITE_URL, strlen(SQLITE_URL)) == 0)
@@ -60,7 +60,7 @@ static bool open_books(const char *url, books *b)
     return run_sql(b, "BEGIN");
 }
 
-static pawl_status wrap_transaction(pawl_store *store, const books *b, pawl_tx **ret_tx,
+static pawl_status wrap_transaction(pawl_store *store, const application *b, pawl_tx **ret_tx,
                                     pawl_error *err)
 {
     if (b->sqlite)
@@ -77,7 +77,8 @@ static void say_and_wait(const char *what)
         _exit(1);
 }
 
-static pawl_status write_order(pawl_store *store, const books *b, char **arguments, pawl_error *err)
+static pawl_status write_order(pawl_store *store, const application *b, char **arguments,
+                               pawl_error *err)
 {
     pawl_outgoing message = PAWL_OUTGOING_INIT;
     pawl_tx *tx = NULL;
@@ -99,7 +100,7 @@ static pawl_status write_order(pawl_store *store, const books *b, char **argumen
 int main(int argc, char **argv)
 {
     pawl_error err = PAWL_ERROR_INIT;
-    books b = {NULL, NULL};
+    application b = {NULL, NULL};
     pawl_store *store;
 
     if (argc != 7) {
@@ -107,7 +108,7 @@ int main(int argc, char **argv)
         return 64;
     }
     store = helper_open(argv);
-    if (!store || !open_books(argv[1], &b))
+    if (!store || !open_application(argv[1], &b))
         return 1;
     if (write_order(store, &b, argv, &err) != PAWL_OK)
         return helper_complain("order", &err);

@@ -49,7 +49,7 @@ typedef struct processes {
     bool no_more_orders; /* senders are not given work any more */
 } processes;
 
-/* Times from what happened until life went on. */
+/* Times from what happened until work went on. */
 typedef struct recovery {
     int64_t first_ms; /* until a message was handled that was taken up afterwards */
     int64_t all_ms;   /* until all messages were done that had been stored before */

@@ -14,26 +14,6 @@
 
 #define HEALTH "GET /health HTTP/1.1\r\nHost: x\r\n\r\n"
 
-static pawl_verdict accept_all(pawl_reception *reception, void *context)
-{
-    (void)reception;
-    (void)context;
-    return PAWL_DONE;
-}
-
-/* Requests are the same for every engine: the cases with this are for one_engine. */
-static receiver_fixture *open_with(const pawl_receiver_options *opts)
-{
-    receiver_fixture *s = receiver_open(opts);
-    pawl_error err = PAWL_ERROR_INIT;
-
-    assert_ok(pawl_receiver_handle(s->receiver, NULL, PAWL_RECEIVE_CALL_OUT, accept_all, NULL, NULL,
-                                   &err),
-              &err);
-    receiver_start(s);
-    return s;
-}
-
 /* ---- requests that are refused ---- */
 
 /* This status, and then the end: what follows on the connection is never read as a request. */
@@ -72,7 +52,7 @@ PAWL_TEST_ON(one_engine, what_could_be_read_in_two_ways_is_refused)
         "Host: x\r\nHost: y\r\nContent-Length: 2\r\n",
         "Host: x\r\nContent-Length: 2\r\nX\x01Y: 1\r\n",
     };
-    receiver_fixture *s = open_with(NULL);
+    receiver_fixture *s = receiver_open_accepting(NULL);
 
     for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++)
         assert_refused(s, 400,
@@ -87,7 +67,7 @@ PAWL_TEST_ON(one_engine, what_could_be_read_in_two_ways_is_refused)
 
 PAWL_TEST_ON(one_engine, other_paths_methods_and_types_are_refused)
 {
-    receiver_fixture *s = open_with(NULL);
+    receiver_fixture *s = receiver_open_accepting(NULL);
 
     assert_refused(s, 404, "GET / HTTP/1.1\r\nHost: x\r\n\r\n");
     assert_refused(s, 404, "GET /_rf/receive/ HTTP/1.1\r\nHost: x\r\n\r\n");
@@ -115,7 +95,7 @@ PAWL_TEST_ON(one_engine, what_is_too_large_is_refused)
 
     options.max_body_bytes = 1024;
     options.max_header_bytes = 4096;
-    s = open_with(&options);
+    s = receiver_open_accepting(&options);
     assert_refused(s, 413,
                    "POST /_rf/receive HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
                    "Content-Length: 1025\r\n\r\n");
@@ -145,7 +125,7 @@ PAWL_TEST_ON(one_engine, when_requests_hold_too_much_together_the_next_is_put_of
     test_defer(free, half);
     memset(half, ' ', 600 * 1024);
     options.max_held_bytes = 1024 * 1024;
-    s = open_with(&options);
+    s = receiver_open_accepting(&options);
     first = client_connect(s);
     second = client_connect(s);
     for (int i = 0; i < 2; i++)
@@ -165,7 +145,7 @@ PAWL_TEST_ON(one_engine, when_requests_hold_too_much_together_the_next_is_put_of
 
 PAWL_TEST_ON(one_engine, a_body_in_chunks_is_taken)
 {
-    receiver_fixture *s = open_with(NULL);
+    receiver_fixture *s = receiver_open_accepting(NULL);
     const char *text = sample_text(s, &(sample){0});
     int fd = client_connect(s);
 
@@ -180,7 +160,7 @@ PAWL_TEST_ON(one_engine, a_body_in_chunks_is_taken)
 
 PAWL_TEST_ON(one_engine, requests_without_waiting_for_answers_are_answered_in_order)
 {
-    receiver_fixture *s = open_with(NULL);
+    receiver_fixture *s = receiver_open_accepting(NULL);
     const char *text = sample_text(s, &(sample){0});
     int fd = client_connect(s);
 
@@ -203,7 +183,7 @@ static receiver_fixture *open_impatient(void)
     pawl_receiver_options options = PAWL_RECEIVER_OPTIONS_INIT;
 
     options.request_ms = 100;
-    return open_with(&options);
+    return receiver_open_accepting(&options);
 }
 
 PAWL_TEST_ON(one_engine, a_request_that_does_not_come_is_cut)
@@ -282,7 +262,7 @@ PAWL_TEST_ON(one_engine, when_there_are_too_many_connections_the_slowest_goes)
     int slow[4];
 
     options.connections = 4;
-    s = open_with(&options);
+    s = receiver_open_accepting(&options);
     for (int i = 0; i < 4; i++) {
         slow[i] = client_connect(s);
         client_say(slow[i], "GET /hea");
@@ -304,7 +284,7 @@ PAWL_TEST_ON(one_engine, one_address_cannot_take_the_place_of_others)
     int greedy[3];
 
     options.connections_per_ip = 2;
-    s = open_with(&options);
+    s = receiver_open_accepting(&options);
     other = client_connect_from(s, "127.0.0.2");
     client_say(other, "GET /hea");
     for (int i = 0; i < 3; i++) {
@@ -369,7 +349,7 @@ PAWL_TEST(an_abandoned_socket_file_is_replaced_and_nothing_else)
 
 PAWL_TEST_ON(one_engine, addresses_that_are_none_or_taken_are_refused)
 {
-    receiver_fixture *s = open_with(NULL);
+    receiver_fixture *s = receiver_open_accepting(NULL);
     receiver_fixture *other = receiver_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
     int port = 0;

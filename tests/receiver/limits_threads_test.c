@@ -9,26 +9,6 @@
 
 #define MIB (1024 * 1024)
 
-static pawl_verdict accept_all(pawl_reception *reception, void *context)
-{
-    (void)reception;
-    (void)context;
-    return PAWL_DONE;
-}
-
-/* Requests are the same for every engine: the cases with this are for one_engine. */
-static receiver_fixture *open_with(const pawl_receiver_options *opts)
-{
-    receiver_fixture *s = receiver_open(opts);
-    pawl_error err = PAWL_ERROR_INIT;
-
-    assert_ok(pawl_receiver_handle(s->receiver, NULL, PAWL_RECEIVE_CALL_OUT, accept_all, NULL, NULL,
-                                   &err),
-              &err);
-    receiver_start(s);
-    return s;
-}
-
 /* A refusal has the body of an acknowledgement, and says when to come again. */
 static void assert_told(int status, const char *why, const reply *r)
 {
@@ -90,7 +70,7 @@ PAWL_TEST_ON(one_engine, bodies_that_do_not_end_cannot_keep_others_out)
 
     options.max_held_bytes = MIB;
     options.request_ms = 600000;
-    s = open_with(&options);
+    s = receiver_open_accepting(&options);
     honest = begin_body(s, "127.0.0.3", 100000); /* slow, too, and before all others */
     for (int i = 0; i < 8; i++)
         greedy[i] = begin_body(s, "127.0.0.2", 200000);
@@ -110,7 +90,7 @@ PAWL_TEST_ON(one_engine, a_body_that_is_too_large_is_counted)
     int fd;
 
     options.max_body_bytes = 1024;
-    s = open_with(&options);
+    s = receiver_open_accepting(&options);
     fd = client_connect(s);
     client_say(fd, "POST /_rf/receive HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
                    "Content-Length: 1025\r\n\r\n");
@@ -129,7 +109,7 @@ PAWL_TEST_ON(one_engine, too_many_connections_are_told_so)
     receiver_fixture *s;
 
     options.connections = 3;
-    s = open_with(&options);
+    s = receiver_open_accepting(&options);
     for (int i = 0; i < 3; i++) {
         slow[i] = client_connect(s);
         client_say(slow[i], "GET /hea");
@@ -147,7 +127,7 @@ PAWL_TEST_ON(one_engine, too_many_connections_from_one_address_are_told_so)
     receiver_fixture *s;
 
     options.connections_per_ip = 2;
-    s = open_with(&options);
+    s = receiver_open_accepting(&options);
     for (int i = 0; i < 3; i++) {
         slow[i] = client_connect_from(s, "127.0.0.2");
         client_say(slow[i], "GET /hea");
@@ -163,7 +143,7 @@ PAWL_TEST_ON(one_engine, a_request_that_is_too_slow_is_told_so)
     int fd;
 
     options.request_ms = 100;
-    s = open_with(&options);
+    s = receiver_open_accepting(&options);
     fd = client_connect(s);
     client_say(fd, "GET /hea");
     assert_told(408, "did not arrive in time", client_read(fd));
@@ -180,7 +160,7 @@ PAWL_TEST_ON(one_engine, a_trusted_proxy_may_have_more_connections_than_one_addr
 
     options.connections_per_ip = 2;
     options.trusted_proxies = "::1, 127.0.0.2";
-    s = open_with(&options);
+    s = receiver_open_accepting(&options);
     for (int i = 0; i < 6; i++) {
         proxied[i] = client_connect_from(s, "127.0.0.2");
         client_say(proxied[i], "GET /hea");

@@ -77,6 +77,25 @@ void receiver_start(receiver_fixture *s)
     assert_ok(pawl_receiver_start(s->receiver, &err), &err);
 }
 
+static pawl_verdict accept_all(pawl_reception *reception, void *context)
+{
+    (void)reception;
+    (void)context;
+    return PAWL_DONE;
+}
+
+receiver_fixture *receiver_open_accepting(const pawl_receiver_options *opts)
+{
+    receiver_fixture *s = receiver_open(opts);
+    pawl_error err = PAWL_ERROR_INIT;
+
+    assert_ok(pawl_receiver_handle(s->receiver, NULL, PAWL_RECEIVE_CALL_OUT, accept_all, NULL, NULL,
+                                   &err),
+              &err);
+    receiver_start(s);
+    return s;
+}
+
 /* ---- what is sent ---- */
 
 /* The sender's store may know the id with other content: that is the receiver's to notice. */

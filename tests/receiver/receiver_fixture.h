@@ -25,6 +25,8 @@ typedef struct receiver_fixture {
  * with the test.
  */
 receiver_fixture *receiver_open(const pawl_receiver_options *opts);
+/* Started, with a handler that accepts everything: what it shows is the same on every engine. */
+receiver_fixture *receiver_open_accepting(const pawl_receiver_options *opts);
 receiver_fixture *receiver_open_store(const pawl_store_options *store,
                                       const pawl_receiver_options *opts);
 /* Listen on a free port of 127.0.0.1, and start. */

@@ -62,7 +62,7 @@ typedef struct model_message {
     int64_t finished_us;
     const char *processed_by;
     const char *error; /* how the text begins */
-    /* What PostgreSQL does not promise to find at once: model_cursor.c. */
+    /* What PostgreSQL does not promise to find at once: queue_model_cursor.c. */
     unsigned hidden; /* bit set of stores */
     bool late;
     bool shaky;
@@ -134,7 +134,7 @@ void model_learn_id(model *m, model_message *x, pawl_message_id id, int64_t work
                     finding *wrong);
 void model_end(model *m, model_tx *tx, bool commit);
 
-/* ---- claiming: model_take.c ---- */
+/* ---- claiming: queue_model_take.c ---- */
 
 typedef struct model_claim {
     int owner;
@@ -152,7 +152,7 @@ void model_forget(model *m, int owner);
 /* The owner asked what it holds. */
 void model_remember(model *m, int owner);
 
-/* ---- the answers to a claim: model_take.c; each says how many messages change ---- */
+/* ---- the answers to a claim: queue_model_take.c; each says how many messages change ---- */
 
 typedef enum answer_kind {
     ANSWER_ACK,
@@ -175,7 +175,7 @@ typedef struct model_answer {
 
 size_t model_answer_apply(model *m, const model_answer *answer);
 
-/* ---- housekeeping and administration: model_manage.c ---- */
+/* ---- housekeeping and administration: queue_model_manage.c ---- */
 
 /*
  * `still_held` says of each message whether the store has it in progress after the reap. What must
@@ -214,7 +214,7 @@ void model_finish(model *m, model_message *x, pawl_state state);
  */
 pawl_state model_shown_state(const model *m, const model_message *x);
 
-/* ---- what the claim cursor does not promise: model_cursor.c ---- */
+/* ---- what the claim cursor does not promise: queue_model_cursor.c ---- */
 
 /* To be told of every change of the clock, before it. */
 void model_clock(model *m, int64_t now_us);

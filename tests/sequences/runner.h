@@ -45,14 +45,14 @@ pawl_store *runner_store(runner *p, const step *s);
 void runner_arm(runner *p, const step *s);
 call_result runner_result(runner *p, const step *s, pawl_status st, const pawl_error *err);
 
-/* play_send.c */
+/* runner_send.c */
 void run_send(runner *p, const step *s);
 void run_tx_send(runner *p, const step *s);
 void run_tx_end(runner *p, int which, bool commit);
-/* play_take.c */
+/* runner_take.c */
 void run_claim(runner *p, const step *s);
 void run_held(runner *p, const step *s);
-/* play_change.c: everything that answers how many messages it changed */
+/* runner_change.c: everything that answers how many messages it changed */
 void run_change(runner *p, const step *s);
 void run_reap(runner *p, const step *s);
 /* The pairs of an answer, from what owners were given. */

@@ -71,7 +71,7 @@ PAWL_TEST(closing_ends_what_is_in_flight)
 /* Each end begins the next send, and cancels one that waits. */
 typedef struct send_chain {
     sender_fixture *sender;
-    pawl_send *victim;
+    pawl_send *to_cancel;
     int left;
     int ended;
 } send_chain;
@@ -82,9 +82,9 @@ static void go_on(void *context, const pawl_send_outcome *outcome)
     pawl_send_request request = PAWL_SEND_REQUEST_INIT;
 
     chain->ended += outcome->sent == PAWL_SENT_ACKNOWLEDGED;
-    if (chain->victim)
-        pawl_carrier_cancel(chain->sender->carrier, chain->victim);
-    chain->victim = NULL;
+    if (chain->to_cancel)
+        pawl_carrier_cancel(chain->sender->carrier, chain->to_cancel);
+    chain->to_cancel = NULL;
     if (chain->left-- == 0)
         return;
     request.url = peer_url(chain->sender->peer);
@@ -101,12 +101,12 @@ PAWL_TEST(the_end_of_one_may_begin_another)
     pawl_send_outcome begin = PAWL_SEND_OUTCOME_INIT;
 
     sender_ask(sender, NULL, "ok");
-    size_t victim = sender_send(sender, NULL, "hold", &chain.victim);
+    size_t to_cancel = sender_send(sender, NULL, "hold", &chain.to_cancel);
     begin.sent = PAWL_SENT_RETRY;
     go_on(&chain, &begin);
     while (chain.ended < 10)
         sender_turn(sender, -1);
-    assert_int_equal(PAWL_SENT_CANCELLED, sender_wait(sender, victim)->sent);
+    assert_int_equal(PAWL_SENT_CANCELLED, sender_wait(sender, to_cancel)->sent);
     assert_int_equal(0, pawl_carrier_in_flight(sender->carrier));
 }
 

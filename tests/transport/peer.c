@@ -1,4 +1,4 @@
-/* tests/transport/peer.c - somebody to send to: its life, and what it answers. */
+/* tests/transport/peer.c - somebody to send to: starting, stopping, and what it answers. */
 #include "peer.h"
 
 #include <stdlib.h>

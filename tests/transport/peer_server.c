@@ -226,7 +226,7 @@ static void count_connection(void *context, struct MHD_Connection *connection, v
     pthread_mutex_unlock(&peer->lock);
 }
 
-/* ---- its life ---- */
+/* ---- starting and stopping ---- */
 
 static int listen_tcp(test_peer *peer)
 {

@@ -13,13 +13,6 @@ static pawl_worker_options until_empty(void)
     return options;
 }
 
-static pawl_verdict count_handle(pawl_task *task, void *context)
-{
-    (void)task;
-    counter_add(context, 1);
-    return PAWL_DONE;
-}
-
 static void run_to_the_end(pawl_worker *worker)
 {
     pawl_error err = PAWL_ERROR_INIT;

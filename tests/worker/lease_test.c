@@ -6,10 +6,10 @@
 /* A handler under whose hands time passes. */
 struct slow {
     fixture *f;
-    int64_t takes_ms;    /* each call */
-    int64_t every_ms;    /* and so often it asks whether it should end; 0: never */
-    bool reap;           /* others take back what has run out meanwhile */
-    pawl_work_id victim; /* cancelled by an administrator in the first call; 0: none */
+    int64_t takes_ms;       /* each call */
+    int64_t every_ms;       /* and so often it asks whether it should end; 0: never */
+    bool reap;              /* others take back what has run out meanwhile */
+    pawl_work_id to_cancel; /* cancelled by an administrator in the first call; 0: none */
     int calls;
     int cancelled; /* calls that were told to end */
     pawl_verdict verdict;
@@ -21,8 +21,8 @@ static pawl_verdict slow_handle(pawl_task *task, void *context)
     int64_t step_ms = slow->every_ms > 0 ? slow->every_ms : slow->takes_ms;
 
     slow->calls++;
-    if (slow->calls == 1 && slow->victim.value != 0)
-        (void)queue_cancel(slow->f, slow->victim);
+    if (slow->calls == 1 && slow->to_cancel.value != 0)
+        (void)queue_cancel(slow->f, slow->to_cancel);
     for (int64_t passed_ms = 0; passed_ms < slow->takes_ms; passed_ms += step_ms) {
         fixture_advance(slow->f, step_ms);
         if (slow->reap)
@@ -149,7 +149,7 @@ PAWL_TEST(a_cancelled_message_reaches_its_handler_with_the_next_renewal)
     pawl_worker *worker = make_worker(f, &slow);
     pawl_work_id id = fixture_send(f, "t", "x");
 
-    slow.victim = id;
+    slow.to_cancel = id;
     worker_step(worker);
     assert_int_equal(1, slow.cancelled);
     assert_int_equal(PAWL_STATE_CANCELLED, fixture_state(f, id));
@@ -166,13 +166,13 @@ PAWL_TEST(of_many_leases_only_the_one_that_was_cancelled_is_lost)
     for (int i = 0; i < 9; i++) {
         pawl_work_id id = fixture_send(f, "t", "x");
         if (i == 5)
-            slow.victim = id;
+            slow.to_cancel = id;
     }
     worker_step(worker);
     assert_int_equal(8, slow.calls);
     assert_int_equal(8, worker_stats(worker).done);
     assert_int_equal(1, worker_stats(worker).lost);
-    assert_int_equal(PAWL_STATE_CANCELLED, fixture_state(f, slow.victim));
+    assert_int_equal(PAWL_STATE_CANCELLED, fixture_state(f, slow.to_cancel));
 }
 
 PAWL_TEST(a_handler_with_a_time_limit_is_cancelled_and_may_still_answer)

@@ -125,20 +125,6 @@ PAWL_TEST(of_several_answers_the_one_that_came_too_late_is_named)
 
 /* ---- with threads ---- */
 
-struct gate {
-    counter entered;
-    counter open;
-};
-
-static pawl_verdict gate_handle(pawl_task *task, void *context)
-{
-    struct gate *gate = context;
-
-    (void)task;
-    counter_add(&gate->entered, 1);
-    return counter_wait(&gate->open, 1) ? PAWL_DONE : PAWL_FAIL;
-}
-
 /* It was counted when it was given back: it is neither lost, nor counted twice. */
 PAWL_TEST(what_is_given_back_under_its_handler_is_heard_as_released)
 {

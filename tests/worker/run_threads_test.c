@@ -179,28 +179,6 @@ PAWL_TEST(a_topics_limit_holds_beside_a_default_handler)
     check_limits(f, worker_open(f, &options), true);
 }
 
-/* A topic that is at its limit for long holds up no other. */
-struct gate {
-    counter entered;
-    counter open;
-};
-
-static pawl_verdict gate_handle(pawl_task *task, void *context)
-{
-    struct gate *gate = context;
-
-    (void)task;
-    counter_add(&gate->entered, 1);
-    return counter_wait(&gate->open, 1) ? PAWL_DONE : PAWL_FAIL;
-}
-
-static pawl_verdict count_handle(pawl_task *task, void *context)
-{
-    (void)task;
-    counter_add(context, 1);
-    return PAWL_DONE;
-}
-
 PAWL_TEST(a_topic_at_its_limit_does_not_hold_up_others)
 {
     fixture *f = open_fast(false);

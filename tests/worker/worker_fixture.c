@@ -169,6 +169,22 @@ void counter_expect(counter *count, int least)
         test_fail("%d was reached, %d awaited", counter_get(count), least);
 }
 
+pawl_verdict count_handle(pawl_task *task, void *context)
+{
+    (void)task;
+    counter_add(context, 1);
+    return PAWL_DONE;
+}
+
+pawl_verdict gate_handle(pawl_task *task, void *context)
+{
+    struct gate *gate = context;
+
+    (void)task;
+    counter_add(&gate->entered, 1);
+    return counter_wait(&gate->open, 1) ? PAWL_DONE : PAWL_FAIL;
+}
+
 bool worker_await_cancel(pawl_task *task)
 {
     struct pollfd cancel = {-1, POLLIN, 0};

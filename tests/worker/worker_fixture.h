@@ -57,10 +57,19 @@ bool counter_wait(counter *count, int least);
 /* The same; the test fails after a minute. */
 void counter_expect(counter *count, int least);
 
+/* Handlers: counts its calls in a counter; and one that counts them in `entered` and then waits
+ * until `open` is 1, for a test that has calls go on at the same time. */
+pawl_verdict count_handle(pawl_task *task, void *context);
+struct gate {
+    counter entered;
+    counter open;
+};
+pawl_verdict gate_handle(pawl_task *task, void *context);
+
 /* In a handler: block until the call is cancelled, a minute at most; whether it was. */
 bool worker_await_cancel(pawl_task *task);
 
-/* Nothing is held by anybody, and the books balance. */
+/* No message is leased, and the tables obey their rules. */
 void worker_check_nothing_held(fixture *f);
 
 #endif
