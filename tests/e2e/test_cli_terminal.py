@@ -80,10 +80,10 @@ def test_a_progress_line_is_redrawn_in_place(db, worker, gate):
     db.send("mail")
     shown.see(r"\rmail: 1 running, 1 done")
     shown.process.send_signal(signal.SIGINT)
+    shown.see(r"\rpawl: stopping; running commands have 10s to finish \(a second signal ends them now\)\r\n")
     gate.open()
     assert shown.end() == 130
     lines = picture(shown.shown)
-    assert "pawl: stopping; running commands have 10s to finish (a second signal ends them now)" in lines
     assert lines[-2:] == ["pawl: worked on 2 messages, 2 done.", ""]
     assert "geheim" not in shown.shown
 

@@ -155,14 +155,12 @@ static void force_worker_stop(cli_work *work, stop_stage *now)
     pawl_worker_stop(work->worker);
 }
 
-static void announce_stop(cli_work *work)
+static void announce_stop(const cli_work *work, bool busy)
 {
-    if (!work->options->talk)
-        return;
-    if (worker_stats(work).in_hand > 0)
+    if (work->options->talk && busy)
         cli_note("stopping; running commands have %s to finish (a second signal ends them now)",
                  cli_span_text(work->options->grace_ms, CLI_ROOM));
-    else
+    else if (work->options->talk)
         cli_note("stopping");
 }
 
@@ -171,8 +169,9 @@ static void take_signal(cli_work *work, stop_stage *now, int number)
     now->signals++;
     if (now->signals == 1) {
         atomic_store(&work->stop_signal, number);
-        announce_stop(work);
-        stop_worker(work);
+        bool busy = worker_stats(work).in_hand > 0;
+        stop_worker(work); /* before it is said, so that it is true then */
+        announce_stop(work, busy);
     } else if (now->signals == 2) {
         (void)eventfd_write(work->stop_now_fd, 1);
     } else {
