@@ -42,7 +42,7 @@ static void close_pawl(void *context)
 static void send_message(void *context, int number)
 {
     program *self = context;
-    pawl_outgoing message = PAWL_OUTGOING_INIT;
+    pawl_message_spec message = PAWL_MESSAGE_SPEC_INIT;
     pawl_error err = PAWL_ERROR_INIT;
     char payload[128];
 
@@ -53,7 +53,7 @@ static void send_message(void *context, int number)
     expect(pawl_outbox_enqueue(self->store, &message, NULL, &err), &err);
 }
 
-static pawl_verdict note(pawl_task *task, void *context)
+static pawl_result note(pawl_task *task, void *context)
 {
     double started = seconds_now();
     program *self = context;
@@ -63,7 +63,7 @@ static pawl_verdict note(pawl_task *task, void *context)
 
     memcpy(digits, payload, size < NUMBER_SIZE ? size : NUMBER_SIZE);
     if (timeline_note(self->timeline, (int)strtol(digits, NULL, 10), 0, started))
-        pawl_worker_stop(self->worker);
+        pawl_worker_request_stop(self->worker);
     return PAWL_DONE;
 }
 

@@ -52,7 +52,7 @@ static void reset(database *db)
 
 static void tidy(database *db)
 {
-    pg_exec(db->handle, "VACUUM queue, claim, tally_delta");
+    pg_exec(db->handle, "VACUUM queue, claim, topic_stats_delta");
 }
 
 /*

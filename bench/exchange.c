@@ -34,18 +34,18 @@ static void expect(pawl_status status, const pawl_error *err)
 
 /* ---- the receivers ---- */
 
-static pawl_verdict write_effect(pawl_reception *reception, void *context)
+static pawl_result write_effect(pawl_receive_task *reception, void *context)
 {
     exchange *self = context;
     database *db = self->options.receiver;
 
-    db->engine->write_effect(db, pawl_reception_tx(reception));
+    db->engine->write_effect(db, pawl_receive_task_tx(reception));
     return PAWL_DONE;
 }
 
-static pawl_verdict take_long(pawl_reception *reception, void *context)
+static pawl_result take_long(pawl_receive_task *reception, void *context)
 {
-    struct pollfd fd = {pawl_reception_cancel_fd(reception), POLLIN, 0};
+    struct pollfd fd = {pawl_receive_task_cancel_fd(reception), POLLIN, 0};
 
     (void)context;
     return poll(&fd, 1, SLOW_MS) == 0 ? PAWL_DONE : PAWL_RETRY;
@@ -180,7 +180,7 @@ void exchange_open(exchange *self, const exchange_options *opts)
 
 void exchange_send(exchange *self, int64_t count)
 {
-    pawl_outgoing messages[SEND_BATCH];
+    pawl_message_spec messages[SEND_BATCH];
     pawl_error err = PAWL_ERROR_INIT;
     int64_t total = count * self->options.destinations;
 
@@ -188,7 +188,7 @@ void exchange_send(exchange *self, int64_t count)
         size_t size = 0;
 
         for (; size < SEND_BATCH && sent < total; size++, sent++) {
-            messages[size] = (pawl_outgoing)PAWL_OUTGOING_INIT;
+            messages[size] = (pawl_message_spec)PAWL_MESSAGE_SPEC_INIT;
             messages[size].topic = topic_name(0);
             messages[size].destination = names[sent % self->options.destinations];
             messages[size].payload = bench_payload;
@@ -222,7 +222,7 @@ static int64_t acknowledged(exchange *self, int destinations, int64_t most)
     const pawl_destination_stats *one;
     int64_t sum = 0;
 
-    expect(pawl_delivery_stats_get(self->delivery, &stats, &err), &err);
+    expect(pawl_delivery_get_stats(self->delivery, &stats, &err), &err);
     for (size_t i = 0; (one = pawl_delivery_stats_at(stats, i)); i++) {
         for (int j = 0; j < destinations; j++) {
             if (strcmp(one->destination, names[j]) != 0)
@@ -260,7 +260,7 @@ static int64_t stored(exchange *self)
     pawl_error err = PAWL_ERROR_INIT;
     int64_t sum = 0;
 
-    expect(pawl_outbox_stats(self->sender, &stats, &err), &err);
+    expect(pawl_outbox_get_stats(self->sender, &stats, &err), &err);
     for (size_t i = 0; (one = pawl_stats_at(stats, i)); i++)
         sum += one->total_done;
     pawl_stats_free(stats);
@@ -281,13 +281,13 @@ void exchange_await_stored(exchange *self, int64_t total)
 void exchange_close(exchange *self)
 {
     if (self->runs) {
-        pawl_delivery_stop(self->delivery);
-        pawl_delivery_stop(self->delivery); /* at once */
+        pawl_delivery_request_stop(self->delivery);
+        pawl_delivery_request_stop(self->delivery); /* at once */
         pthread_join(self->thread, NULL);
     }
     pawl_delivery_free(self->delivery);
     if (self->slow)
-        pawl_receiver_hurry(self->slow);
+        pawl_receiver_cancel_handlers(self->slow);
     pawl_receiver_free(self->slow);
     pawl_receiver_free(self->receiver);
     pawl_services_unref(self->services);

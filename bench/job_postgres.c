@@ -8,21 +8,23 @@
 #include "pg.h"
 
 static const char look_text[] =
-    "WITH due AS MATERIALIZED (SELECT id, next_slot_at, payload, lease, heartbeat FROM job"
+    "WITH due AS MATERIALIZED (SELECT id, next_occurrence_at, payload, lease, heartbeat FROM job"
     " WHERE look_at <= now() ORDER BY look_at LIMIT 100 FOR UPDATE SKIP LOCKED),"
-    " moved AS (UPDATE job j SET last_slot_at = due.next_slot_at, next_slot_at = now() + interval"
+    " moved AS (UPDATE job j SET last_occurrence_at = due.next_occurrence_at, next_occurrence_at = "
+    "now() + interval"
     " '1 year', next_due_at = now() + interval '1 year', look_at = now() + interval '1 year',"
     " version = j.version + 1 FROM due WHERE j.id = due.id),"
     " made AS MATERIALIZED (SELECT due.*, nextval(pg_get_serial_sequence('body', 'id')) AS work_id,"
     " gen_random_uuid() AS message_id FROM due),"
-    " runs AS (INSERT INTO job_run (job_id, scheduled_at, last_slot_at, created_at, work_id,"
-    " message_id, state) SELECT id, next_slot_at, next_slot_at, now(), work_id, message_id, 0"
+    " runs AS (INSERT INTO job_run (job_id, scheduled_at, last_occurrence_at, created_at, work_id,"
+    " message_id, state) SELECT id, next_occurrence_at, next_occurrence_at, now(), work_id, "
+    "message_id, 0"
     " FROM made RETURNING id AS run_id, work_id),"
     " bodies AS (INSERT INTO body (id, message_id, topic, priority, type, max_attempts, "
     "created_at, due_at,"
     " lease, heartbeat, run_id, headers, payload) SELECT made.work_id, message_id, 'bench.0', 0, "
     "0, 10,"
-    " now(), next_slot_at, lease, heartbeat, run_id, '{\"pawl-job\":\"bench\"}', payload"
+    " now(), next_occurrence_at, lease, heartbeat, run_id, '{\"pawl-job\":\"bench\"}', payload"
     " FROM made JOIN runs USING (work_id))"
     " INSERT INTO queue (id, run_at, lane_id, lease, run_id)"
     " SELECT made.work_id, now(), $1::int4, lease, run_id FROM made JOIN runs USING (work_id)"
@@ -64,7 +66,7 @@ static void add(void *context, int64_t count)
 
     snprintf(sql, sizeof sql,
              "INSERT INTO job (name, schedule, topic, payload, overlap, created_at, updated_at,"
-             " anchor, since, next_slot_at, next_due_at, look_at)"
+             " anchor, since, next_occurrence_at, next_due_at, look_at)"
              " SELECT 'job ' || n, '0 0 1 1 *', 'bench.0', repeat('x', %zu)::bytea, 'allow', now(),"
              " now(), now(), now(), at, at, at FROM (SELECT n, now() + interval '1 year' +"
              " n * interval '1 microsecond' AS at FROM generate_series(1, %lld) AS n) AS all_jobs",
@@ -80,7 +82,7 @@ static void make_due(void *context, int64_t first_id, int64_t at_us)
     char sql[512];
 
     snprintf(sql, sizeof sql,
-             "UPDATE job SET look_at = 'epoch', next_slot_at = t, next_due_at = t"
+             "UPDATE job SET look_at = 'epoch', next_occurrence_at = t, next_due_at = t"
              " FROM (SELECT timestamptz 'epoch' + %lld * interval '1 microsecond' AS t) AS slot"
              " WHERE id >= %lld AND id < %lld",
              (long long)at_us, (long long)first_id, (long long)first_id + JOB_DUE);

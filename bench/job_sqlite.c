@@ -24,9 +24,10 @@ typedef enum statement {
 static const char *const texts[STATEMENTS] = {
     [BEGIN] = "BEGIN IMMEDIATE",
     [COMMIT] = "COMMIT",
-    [FIND] = "SELECT id, next_slot_at FROM pawl_job INDEXED BY pawl_job_look"
+    [FIND] = "SELECT id, next_occurrence_at FROM pawl_job INDEXED BY pawl_job_look"
              " WHERE look_at <= ?1 ORDER BY look_at LIMIT 100",
-    [MOVE] = "UPDATE pawl_job SET last_slot_at = next_slot_at, next_slot_at = ?2, next_due_at = ?2,"
+    [MOVE] = "UPDATE pawl_job SET last_occurrence_at = next_occurrence_at, next_occurrence_at = "
+             "?2, next_due_at = ?2,"
              " look_at = ?2, version = version + 1 WHERE id = ?1",
     [BODY] = "INSERT INTO pawl_body (message_id, topic, priority, type, created_at, due_at, "
              "max_attempts,"
@@ -35,9 +36,10 @@ static const char *const texts[STATEMENTS] = {
              " payload FROM pawl_job WHERE id = ?6",
     [QUEUE] = "INSERT INTO pawl_queue (id, lane_id, run_at, lease, run_id)"
               " VALUES (?1, ?2, ?3, 120000000, ?4)",
-    [RUN] = "INSERT INTO pawl_job_run (id, job_id, state, scheduled_at, last_slot_at, created_at,"
-            " work_id, message_id) VALUES (?1, ?2, 0, ?3, ?3, ?4, ?5, ?6)",
-    [MAKE_DUE] = "UPDATE pawl_job SET look_at = 0, next_slot_at = ?2, next_due_at = ?2"
+    [RUN] =
+        "INSERT INTO pawl_job_run (id, job_id, state, scheduled_at, last_occurrence_at, created_at,"
+        " work_id, message_id) VALUES (?1, ?2, 0, ?3, ?3, ?4, ?5, ?6)",
+    [MAKE_DUE] = "UPDATE pawl_job SET look_at = 0, next_occurrence_at = ?2, next_due_at = ?2"
                  " WHERE id >= ?1 AND id < ?1 + ?3",
 };
 
@@ -76,7 +78,7 @@ static void add(void *context, int64_t count)
         self->handle,
         "WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < ?1)"
         " INSERT INTO pawl_job (name, schedule, topic, payload, overlap, created_at, updated_at,"
-        " anchor, since, next_slot_at, next_due_at, look_at)"
+        " anchor, since, next_occurrence_at, next_due_at, look_at)"
         " SELECT printf('job %06d', n), '0 0 1 1 *', 'bench.0', ?2, 'allow', ?3, ?3, ?3, ?3,"
         " ?4 + n, ?4 + n, ?4 + n FROM n");
 

@@ -60,7 +60,7 @@ static const char enqueue_many[] =
     "::int8 RETURNING q.id, q.lane_id, q.retries),"                                                \
     " ended AS (INSERT INTO outcome (id, state, finished_at, retries, processed_by)"               \
     " SELECT g.id, 2, now(), g.retries, '" OWNER_NAME "' FROM gone g),"                            \
-    " counted AS (INSERT INTO tally_delta (lane_id, state, n)"                                     \
+    " counted AS (INSERT INTO topic_stats_delta (lane_id, state, n)"                               \
     " SELECT g.lane_id, 2, count(*) FROM gone g GROUP BY g.lane_id)"
 
 static const char claim_text[] = "WITH " CLAIM_PARTS("$3::int8");

@@ -58,18 +58,18 @@ static void receive(void *context)
 {
     worker *self = context;
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_arrival *arrival = NULL;
+    pawl_inbox_task *arrival = NULL;
     char id[64];
 
     snprintf(id, sizeof id, "%016llx-%llu", (unsigned long long)self->name,
              (unsigned long long)self->number++);
     expect(pawl_inbox_begin(self->of->store, "bench", id, NULL, NULL, &arrival, &err), &err);
-    if (pawl_arrival_answer(arrival) != PAWL_INBOX_NEW)
+    if (pawl_inbox_task_result(arrival) != PAWL_INBOX_NEW)
         die("pawl: a new message was answered with '%s'",
-            pawl_inbox_answer_name(pawl_arrival_answer(arrival)));
-    self->of->db->engine->write_effect(self->of->db, pawl_arrival_tx(arrival));
-    expect(pawl_arrival_done(arrival, bench_payload, bench_payload_size, &err), &err);
-    pawl_arrival_free(arrival);
+            pawl_inbox_result_name(pawl_inbox_task_result(arrival)));
+    self->of->db->engine->write_effect(self->of->db, pawl_inbox_task_tx(arrival));
+    expect(pawl_inbox_task_done(arrival, bench_payload, bench_payload_size, &err), &err);
+    pawl_inbox_task_free(arrival);
 }
 
 static void nothing(void *context)

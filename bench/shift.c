@@ -23,7 +23,7 @@ pawl_store *shift_open(const database *db)
     return store;
 }
 
-static pawl_verdict do_nothing(pawl_task *task, void *context)
+static pawl_result do_nothing(pawl_task *task, void *context)
 {
     shift *self = context;
     long long before = atomic_fetch_add(&self->handled, 1);
@@ -67,14 +67,14 @@ double shift_await(shift *self)
     while (sem_wait(&self->all_handled) != 0)
         ;
     /* The last of them are on their way to the database. */
-    while (pawl_worker_read_stats(self->worker, &stats), stats.done < self->expected)
+    while (pawl_worker_get_stats(self->worker, &stats), stats.done < self->expected)
         nanosleep(&moment, NULL);
     return seconds_now() - self->first;
 }
 
 void shift_end(shift *self)
 {
-    pawl_worker_stop(self->worker);
+    pawl_worker_request_stop(self->worker);
     pthread_join(self->thread, NULL);
     pawl_worker_free(self->worker);
     sem_destroy(&self->all_handled);

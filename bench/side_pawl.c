@@ -15,8 +15,8 @@ typedef struct worker {
     pawl_owner owner;
     unsigned turn; /* which topic is next */
     size_t held_count;
-    pawl_held held[BATCH_MAX];
-    pawl_outgoing outgoing[BATCH_MAX];
+    pawl_receipt held[BATCH_MAX];
+    pawl_message_spec outgoing[BATCH_MAX];
 } worker;
 
 static void expect(pawl_status status, const pawl_error *err)
@@ -59,9 +59,9 @@ static void enqueue(void *context, size_t count)
     pawl_error err = PAWL_ERROR_INIT;
 
     for (size_t i = 0; i < count; i++) {
-        pawl_outgoing *message = &self->outgoing[i];
+        pawl_message_spec *message = &self->outgoing[i];
 
-        *message = (pawl_outgoing)PAWL_OUTGOING_INIT;
+        *message = (pawl_message_spec)PAWL_MESSAGE_SPEC_INIT;
         message->topic = topic_name((int)(self->turn++ % (unsigned)self->of->topics));
         message->payload = bench_payload;
         message->payload_size = bench_payload_size;
@@ -80,7 +80,7 @@ static size_t keep(worker *self, pawl_messages *list)
     for (size_t i = 0; i < self->held_count; i++) {
         const pawl_message *message = pawl_messages_at(list, i);
 
-        self->held[i] = (pawl_held){pawl_message_work_id(message), pawl_message_fence(message)};
+        self->held[i] = (pawl_receipt){pawl_message_work_id(message), pawl_message_fence(message)};
     }
     pawl_messages_free(list);
     return self->held_count;
@@ -135,7 +135,7 @@ static void enqueue_inside(void *context, struct pg_conn *connection)
 {
     worker *self = context;
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing message = PAWL_OUTGOING_INIT;
+    pawl_message_spec message = PAWL_MESSAGE_SPEC_INIT;
     pawl_tx *tx = NULL;
 
     message.topic = topic_name(0);

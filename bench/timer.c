@@ -41,9 +41,9 @@ int64_t timer_pending(const row *r, const options *opts)
     return pending > 0 ? pending : 1;
 }
 
-static pawl_outgoing message_for(int64_t delay_ms)
+static pawl_message_spec message_for(int64_t delay_ms)
 {
-    pawl_outgoing message = PAWL_OUTGOING_INIT;
+    pawl_message_spec message = PAWL_MESSAGE_SPEC_INIT;
 
     message.topic = topic_name(0);
     message.payload = bench_payload;
@@ -83,7 +83,7 @@ static void measure_schedule(row *r, pawl_scheduler *scheduler, const options *o
 
     for (int i = 0; i < count; i++) {
         pawl_error err = PAWL_ERROR_INIT;
-        pawl_outgoing message = message_for(delay_of(i));
+        pawl_message_spec message = message_for(delay_of(i));
         double began = seconds_now();
 
         expect(pawl_timer_schedule(scheduler, &message, NULL, &err), &err);
@@ -101,7 +101,7 @@ static void schedule_in_memory(row *r, const options *opts)
 
     expect(pawl_scheduler_new_in_memory(NULL, &scheduler, &err), &err);
     for (int64_t i = 0; i < pending; i++) {
-        pawl_outgoing message = message_for(delay_of(i));
+        pawl_message_spec message = message_for(delay_of(i));
 
         expect(pawl_timer_schedule(scheduler, &message, NULL, &err), &err);
     }
@@ -114,7 +114,7 @@ static void schedule_in_memory(row *r, const options *opts)
 static double claim_and_ack(pawl_store *store, pawl_owner owner, size_t expected)
 {
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_held held[FOUND];
+    pawl_receipt held[FOUND];
     pawl_messages *list = NULL;
     double began = seconds_now(), ended;
 
@@ -125,7 +125,7 @@ static double claim_and_ack(pawl_store *store, pawl_owner owner, size_t expected
     for (size_t i = 0; i < expected; i++) {
         const pawl_message *message = pawl_messages_at(list, i);
 
-        held[i] = (pawl_held){pawl_message_work_id(message), pawl_message_fence(message)};
+        held[i] = (pawl_receipt){pawl_message_work_id(message), pawl_message_fence(message)};
     }
     expect(pawl_queue_ack(store, owner, held, expected, NULL, &err), &err);
     pawl_messages_free(list);
@@ -159,7 +159,7 @@ typedef struct starts {
     double times[STARTS];
 } starts;
 
-static pawl_verdict note_start(pawl_task *task, void *context)
+static pawl_result note_start(pawl_task *task, void *context)
 {
     starts *s = context;
     pawl_wall due = pawl_message_due_at(pawl_task_message(task));
@@ -184,7 +184,7 @@ static void *run_worker(void *context)
 
 static void schedule_starts(pawl_store *store, int count)
 {
-    pawl_outgoing messages[STARTS];
+    pawl_message_spec messages[STARTS];
     pawl_error err = PAWL_ERROR_INIT;
 
     for (int i = 0; i < count; i++)
@@ -210,7 +210,7 @@ static void measure_start(row *r, pawl_store *store, const options *opts)
     while (s.came < s.wanted)
         pthread_cond_wait(&s.all_came, &s.lock);
     pthread_mutex_unlock(&s.lock);
-    pawl_worker_stop(worker);
+    pawl_worker_request_stop(worker);
     pthread_join(thread, NULL);
     pawl_worker_free(worker);
     summarize(r, s.times, s.wanted);

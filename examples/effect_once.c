@@ -113,7 +113,7 @@ typedef struct clerk {
 /* Somebody else thinks that we are gone: the message is ready again, and no longer ours. */
 static void take_away(clerk *c, pawl_task *task)
 {
-    pawl_held item = {pawl_message_work_id(pawl_task_message(task)), pawl_task_fence(task)};
+    pawl_receipt item = {pawl_message_work_id(pawl_task_message(task)), pawl_task_fence(task)};
     pawl_error err = PAWL_ERROR_INIT;
 
     expect(pawl_queue_release(pawl_task_store(task), pawl_worker_owner(c->worker), &item, 1, NULL,
@@ -121,7 +121,7 @@ static void take_away(clerk *c, pawl_task *task)
            &err);
 }
 
-static pawl_verdict charge(pawl_task *task, void *context)
+static pawl_result charge(pawl_task *task, void *context)
 {
     clerk *c = context;
     char sql[80];
@@ -138,14 +138,15 @@ static pawl_verdict charge(pawl_task *task, void *context)
     if (c->dies)
         raise(SIGKILL); /* the balance is changed, nothing is committed */
     if (st == PAWL_OK)
-        st = pawl_message_commit(tx, &err); /* the balance and the acknowledgement, or nothing */
+        st =
+            pawl_tx_commit_with_ack(tx, &err); /* the balance and the acknowledgement, or nothing */
     pawl_tx_free(tx);
     if (st == PAWL_OK)
         c->charged++;
     else
         c->refused++;
     if (st == PAWL_OK && --c->left == 0)
-        pawl_worker_stop(c->worker);
+        pawl_worker_request_stop(c->worker);
     return st == PAWL_OK ? PAWL_DONE : PAWL_RETRY;
 }
 
@@ -160,7 +161,7 @@ static int work(const char *url, const char *topic, const char *count)
     c.dies = c.left == 0;
     options.concurrency = 1;
     options.lease_ms = LEASE_MS;
-    options.chore_every_ms[PAWL_CHORE_REAP] = 100;
+    options.maintenance_interval_ms[PAWL_MAINTENANCE_REAP] = 100;
     expect(pawl_worker_new(store, &options, &c.worker, &err), &err);
     expect(pawl_worker_handle(c.worker, topic, charge, &c, NULL, &err), &err);
     expect(pawl_worker_run(c.worker, &err), &err);
@@ -193,11 +194,11 @@ static int hire(const char *url, const char *topic, const char *count)
 static void send_charges(const char *url, const char *topic)
 {
     pawl_store *store = open_store(url);
-    pawl_outgoing messages[CHARGES];
+    pawl_message_spec messages[CHARGES];
     pawl_error err = PAWL_ERROR_INIT;
 
     for (int i = 0; i < CHARGES; i++) {
-        messages[i] = (pawl_outgoing)PAWL_OUTGOING_INIT;
+        messages[i] = (pawl_message_spec)PAWL_MESSAGE_SPEC_INIT;
         messages[i].topic = topic;
         messages[i].payload = "";
         messages[i].backoff = (pawl_backoff){50, 50, 0};

@@ -71,7 +71,7 @@ static bool work_for(pawl_task *task, int ms)
 }
 
 /* Called by the worker for each run. Meanwhile the worker renews the lease. */
-static pawl_verdict handle(pawl_task *task, void *context)
+static pawl_result handle(pawl_task *task, void *context)
 {
     const char *name = context;
     const pawl_message *message = pawl_task_message(task);
@@ -82,7 +82,7 @@ static pawl_verdict handle(pawl_task *task, void *context)
     int size;
 
     if (!(seconds >= 0 && seconds <= SECONDS_MAX)) {
-        pawl_task_explain(task, "the payload must be a number of seconds, at most 3600");
+        pawl_task_set_error(task, "the payload must be a number of seconds, at most 3600");
         return PAWL_FAIL;
     }
     tell(name, "run %lld starts, attempt %d, %g s", run, pawl_task_attempt(task), seconds);
@@ -106,7 +106,7 @@ static pawl_verdict handle(pawl_task *task, void *context)
 static void on_signal(int number)
 {
     (void)number;
-    pawl_worker_stop(worker); /* a second time: at once */
+    pawl_worker_request_stop(worker); /* a second time: at once */
 }
 
 int main(int argc, char **argv)

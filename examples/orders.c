@@ -97,7 +97,7 @@ static void sql(sqlite3 *db, const char *format, ...)
 /* The outbox: the order and the message that it causes are one transaction. */
 static void place_order(shop *s, sqlite3 *db, const char *item, bool paid)
 {
-    pawl_outgoing message = PAWL_OUTGOING_INIT;
+    pawl_message_spec message = PAWL_MESSAGE_SPEC_INIT;
     pawl_error err = PAWL_ERROR_INIT;
     pawl_tx *tx = NULL;
 
@@ -144,14 +144,14 @@ static pawl_status mark_shipped(pawl_task *task, const char *item, pawl_error *e
 
     if (st == PAWL_OK) {
         sql(pawl_tx_sqlite(tx), "UPDATE orders SET shipped = 1 WHERE item = %Q", item);
-        st = pawl_message_commit(tx, err);
+        st = pawl_tx_commit_with_ack(tx, err);
     }
     pawl_tx_free(tx);
     return st;
 }
 
 /* Called by the worker for every order, on one of its threads. */
-static pawl_verdict handle(pawl_task *task, void *context)
+static pawl_result handle(pawl_task *task, void *context)
 {
     shop *s = context;
     const pawl_message *message = pawl_task_message(task);
@@ -167,7 +167,7 @@ static pawl_verdict handle(pawl_task *task, void *context)
         sem_post(&s->settled);
         return PAWL_DONE;
     }
-    pawl_task_explain(task, problem);
+    pawl_task_set_error(task, problem);
     if (hopeless) {
         tell("worker", "%s: %s", item, problem);
         return PAWL_FAIL;
@@ -178,7 +178,7 @@ static pawl_verdict handle(pawl_task *task, void *context)
 }
 
 /* Called for what failed, when that is committed. */
-static pawl_verdict handle_dead(pawl_task *task, void *context)
+static pawl_result handle_dead(pawl_task *task, void *context)
 {
     shop *s = context;
 
@@ -195,14 +195,14 @@ static pawl_worker *make_worker(shop *s)
     pawl_worker *worker = NULL;
 
     options.concurrency = THREADS;
-    options.chore_every_ms[PAWL_CHORE_DEAD] = 50; /* the example is in a hurry */
+    options.maintenance_interval_ms[PAWL_MAINTENANCE_DEAD] = 50; /* the example is in a hurry */
     expect(pawl_worker_new(s->store, &options, &worker, &err), &err);
     expect(pawl_worker_handle(worker, TOPIC, handle, s, NULL, &err), &err);
     expect(pawl_worker_handle_dead(worker, TOPIC, handle_dead, s, &err), &err);
     return worker;
 }
 
-/* Until pawl_worker_stop(); any number of threads and processes may do the same. */
+/* Until pawl_worker_request_stop(); any number of threads and processes may do the same. */
 static void *work(void *worker)
 {
     pawl_error err = PAWL_ERROR_INIT;
@@ -223,7 +223,7 @@ static void look_at_dead_letters(shop *s)
     pawl_filter filter = PAWL_FILTER_INIT;
     pawl_error err = PAWL_ERROR_INIT;
     pawl_messages *list = NULL;
-    size_t redriven = 0;
+    size_t retried_by_user = 0;
 
     filter.states = 1u << PAWL_STATE_FAILED;
     filter.with_payload = true;
@@ -237,8 +237,8 @@ static void look_at_dead_letters(shop *s)
     pawl_messages_free(list);
 
     atomic_store(&s->bigger_boxes, true);
-    expect(pawl_outbox_redrive_matching(s->store, &filter, &redriven, &err), &err);
-    tell("shop", "bigger boxes have come, %zu dead letter sent again", redriven);
+    expect(pawl_outbox_retry_matching(s->store, &filter, &retried_by_user, &err), &err);
+    tell("shop", "bigger boxes have come, %zu dead letter sent again", retried_by_user);
 }
 
 int main(int argc, char **argv)
@@ -279,7 +279,7 @@ int main(int argc, char **argv)
     place_order(&s, db, "violin", true); /* the worker is awake: watch the times */
     wait_until_settled(&s, 2);
 
-    pawl_worker_stop(worker); /* nothing is left half done, nothing held */
+    pawl_worker_request_stop(worker); /* nothing is left half done, nothing held */
     pthread_join(thread, NULL);
     pawl_worker_free(worker);
     tell("shop", "closed: every order that was paid for is shipped");

@@ -21,7 +21,7 @@ static void check(bool good, const pawl_error *err)
 }
 
 /* The handler under test; a real one would write a letter here. */
-static pawl_verdict remind(pawl_task *task, void *letters)
+static pawl_result remind(pawl_task *task, void *letters)
 {
     *(int *)letters += 1;
     return pawl_task_attempt(task) == 1 ? PAWL_RETRY : PAWL_DONE;
@@ -30,7 +30,7 @@ static pawl_verdict remind(pawl_task *task, void *letters)
 int main(int argc, char **argv)
 {
     pawl_testing_options options = PAWL_TESTING_OPTIONS_INIT;
-    pawl_outgoing tomorrow = PAWL_OUTGOING_INIT;
+    pawl_message_spec tomorrow = PAWL_MESSAGE_SPEC_INIT;
     pawl_error err = PAWL_ERROR_INIT;
     pawl_testing *testing = NULL;
     pawl_worker *worker = NULL;

@@ -14,7 +14,7 @@ typedef struct pawl_wall {
 } pawl_wall;
 
 /* No time, for optional times. Zero, so that a zeroed option struct has it. */
-#define PAWL_NEVER ((pawl_wall){0})
+#define PAWL_TIME_UNSET ((pawl_wall){0})
 
 /* Monotonic time: microseconds of CLOCK_BOOTTIME. Used for deadlines and local waits. */
 typedef struct pawl_mono {

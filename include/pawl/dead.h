@@ -4,7 +4,7 @@
  * Where pawl_topic_dead_letters() has enabled it, a message that becomes failed or expired is
  * recorded in the same transaction. The record is claimed, renewed and finished like a message,
  * under its own lease and fence; when the lease expires it becomes claimable again. It is removed
- * by pawl_dead_done(), or when the message is retried (pawl_outbox_redrive()) or purged. A failed
+ * by pawl_dead_done(), or when the message is retried (pawl_outbox_retry()) or purged. A failed
  * message that expires later is not recorded a second time.
  */
 #ifndef PAWL_DEAD_H
@@ -48,19 +48,19 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_dead_claim(pawl_store *store, pawl_own
  * The handler succeeded and is not called for these again. The messages themselves do not change.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_dead_done(pawl_store *store, pawl_owner owner,
-                                                    const pawl_held *items, size_t count,
+                                                    const pawl_receipt *items, size_t count,
                                                     size_t *ret_changed, pawl_error *err);
 /*
  * The handler failed: it is called again after `delay_ms` (> 0, or PAWL_DELAY_BY_POLICY: the
  * store's local policy), without a limit on attempts.
  */
-PAWL_API PAWL_MUST_CHECK pawl_status pawl_dead_retry(pawl_store *store, pawl_owner owner,
-                                                     const pawl_held *items, size_t count,
-                                                     const char *error, int64_t delay_ms,
-                                                     size_t *ret_changed, pawl_error *err);
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_dead_abandon(pawl_store *store, pawl_owner owner,
+                                                       const pawl_receipt *items, size_t count,
+                                                       const char *error, int64_t delay_ms,
+                                                       size_t *ret_changed, pawl_error *err);
 /* Extends the lease to `lease_ms` from now. */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_dead_renew(pawl_store *store, pawl_owner owner,
-                                                     const pawl_held *items, size_t count,
+                                                     const pawl_receipt *items, size_t count,
                                                      int64_t lease_ms, size_t *ret_changed,
                                                      pawl_error *err);
 

@@ -30,7 +30,7 @@ typedef struct pawl_delivery_options {
     int batch;                   /* maximum messages per claim: 1 .. 10000 */
     int max_in_flight;           /* sends in flight, all destinations together: 1 .. 10000 */
     int64_t lease_ms;            /* renewed while a send is in flight: 3000 .. 7 days */
-    int64_t grace_ms;            /* shutdown: from pawl_delivery_stop() until sends are cancelled */
+    int64_t grace_ms; /* shutdown: from pawl_delivery_request_stop() until sends are cancelled */
     /* A destination's circuit breaker opens after this many consecutive failures caused by the
      * destination: nothing is claimed for it, and one message is sent as a probe after each pause
      * of `breaker_open`. */
@@ -90,12 +90,12 @@ PAWL_API pawl_owner pawl_delivery_owner(const pawl_delivery *delivery);
  * allow_private) are retried now, as by pawl_queue_wake(). May be called from any thread, also
  * while it runs. Takes a reference of its own.
  */
-PAWL_API void pawl_delivery_use(pawl_delivery *delivery, pawl_services *services);
+PAWL_API void pawl_delivery_set_services(pawl_delivery *delivery, pawl_services *services);
 
 /**
- * Runs the delivery until pawl_delivery_stop(): claims messages, sends them, stores the results and
- * renews leases. Transient database errors are retried with exponential backoff; results of sends
- * that end meanwhile are stored when the database is available again.
+ * Runs the delivery until pawl_delivery_request_stop(): claims messages, sends them, stores the
+ * results and renews leases. Transient database errors are retried with exponential backoff;
+ * results of sends that end meanwhile are stored when the database is available again.
  *
  * Threads:   the calling thread; a second thread ends sends that time out while a database call is
  *            slow; inproc:// receivers have their own threads. Both threads call the log sink.
@@ -114,7 +114,7 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_delivery_run(pawl_delivery *delivery, 
  * thread and from a signal handler; if called before pawl_delivery_run(), that call returns at
  * once.
  */
-PAWL_API void pawl_delivery_stop(pawl_delivery *delivery);
+PAWL_API void pawl_delivery_request_stop(pawl_delivery *delivery);
 
 /*
  * Runs one iteration, for tests and custom loops: waits up to `wait_ms` (>= 0) for something to do,
@@ -142,7 +142,7 @@ typedef struct pawl_destination_stats {
 typedef struct pawl_delivery_stats pawl_delivery_stats;
 
 /* Returns a snapshot. Any thread, also while it runs. PAWL_E_INVALID, PAWL_E_NOMEM. */
-PAWL_API PAWL_MUST_CHECK pawl_status pawl_delivery_stats_get(pawl_delivery *delivery,
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_delivery_get_stats(pawl_delivery *delivery,
                                                              pawl_delivery_stats **ret_stats,
                                                              pawl_error *err);
 PAWL_API size_t pawl_delivery_stats_count(const pawl_delivery_stats *stats);

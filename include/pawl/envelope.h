@@ -35,7 +35,7 @@ typedef struct pawl_envelope_options {
     const struct pawl_secrets *secrets; /* NULL or empty: not signed */
     int scheme;                         /* PAWL_SCHEME_2, or 1 for a peer that supports no other */
     int attempt;                        /* rf-attempt; 0: sends so far + 1 */
-    pawl_wall now;                      /* rf-timestamp; PAWL_NEVER: this machine's clock */
+    pawl_wall now;                      /* rf-timestamp; PAWL_TIME_UNSET: this machine's clock */
 } pawl_envelope_options;
 #define PAWL_ENVELOPE_OPTIONS_INIT                                                                 \
     {                                                                                              \

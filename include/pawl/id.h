@@ -18,9 +18,9 @@ typedef struct pawl_work_id {
 } pawl_work_id;
 
 /* The logical message: a UUID chosen by the sender, the same for all attempts. */
-typedef struct pawl_message_id {
+typedef struct pawl_uuid {
     uint8_t bytes[16];
-} pawl_message_id;
+} pawl_uuid;
 
 /* One worker instance: a UUID per start. All zero means "no owner" and is rejected as an owner. */
 typedef struct pawl_owner {
@@ -33,22 +33,21 @@ typedef struct pawl_owner {
 /*
  * Returns a new UUIDv7: ordered by time, and strictly increasing within this process. Any thread.
  */
-PAWL_API pawl_message_id pawl_message_id_new(void);
+PAWL_API pawl_uuid pawl_uuid_new(void);
 PAWL_API pawl_owner pawl_owner_new(void);
 
 /* Formats the id in the canonical lower-case form, e.g. 0192d3c4-.... */
-PAWL_API void pawl_message_id_format(pawl_message_id id, char ret_text[PAWL_UUID_TEXT_SIZE]);
+PAWL_API void pawl_uuid_format(pawl_uuid id, char ret_text[PAWL_UUID_TEXT_SIZE]);
 PAWL_API void pawl_owner_format(pawl_owner owner, char ret_text[PAWL_UUID_TEXT_SIZE]);
 
 /* Parses the 36-character form in either case; PAWL_E_INVALID otherwise. */
-PAWL_API PAWL_MUST_CHECK pawl_status pawl_message_id_parse(const char *text,
-                                                           pawl_message_id *ret_id,
-                                                           pawl_error *err);
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_uuid_parse(const char *text, pawl_uuid *ret_id,
+                                                     pawl_error *err);
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_owner_parse(const char *text, pawl_owner *ret_owner,
                                                       pawl_error *err);
 
-PAWL_API bool pawl_message_id_is_zero(pawl_message_id id);
-PAWL_API bool pawl_message_id_equal(pawl_message_id a, pawl_message_id b);
+PAWL_API bool pawl_uuid_is_zero(pawl_uuid id);
+PAWL_API bool pawl_uuid_equal(pawl_uuid a, pawl_uuid b);
 PAWL_API bool pawl_owner_is_zero(pawl_owner owner);
 PAWL_API bool pawl_owner_equal(pawl_owner a, pawl_owner b);
 

@@ -4,11 +4,11 @@
  * two modes:
  *
  * - atomic: pawl_inbox_begin() opens a transaction, the handler writes its rows through it, and
- *   pawl_arrival_done() commits them together with the inbox record. The effect happens exactly
+ *   pawl_inbox_task_done() commits them together with the inbox record. The effect happens exactly
  *   once.
  * - call-out: pawl_inbox_call() commits a lease on the message; the application is called with no
- *   transaction open; pawl_arrival_done() stores the response under the same fence. There are never
- *   two calls at once while the lease lasts; after a crash the call is repeated with the same
+ *   transaction open; pawl_inbox_task_done() stores the response under the same fence. There are
+ * never two calls at once while the lease lasts; after a crash the call is repeated with the same
  *   idempotency key.
  *
  * Suspects. An attempt that did not end may have crashed its process, or may only have been running
@@ -63,36 +63,35 @@ typedef struct pawl_inbox_options {
  * The result of a delivery. Only PAWL_INBOX_NEW is to be processed; the others are reported to the
  * sender.
  */
-typedef enum pawl_inbox_answer {
+typedef enum pawl_inbox_result {
     PAWL_INBOX_NEW = 0,         /* process it now: the caller owns it */
     PAWL_INBOX_DUPLICATE = 1,   /* already processed: return the cached response */
     PAWL_INBOX_IN_PROGRESS = 2, /* being processed: the sender should retry later */
     PAWL_INBOX_CONFLICT = 3,    /* the same key with different content; nothing was written */
-    PAWL_INBOX_REFUSED = 4 /* the message is dead: it failed too often or was failed permanently */
-} pawl_inbox_answer;
+    PAWL_INBOX_REJECTED = 4 /* the message is dead: it failed too often or was failed permanently */
+} pawl_inbox_result;
 
 /* "new", "duplicate", "in_progress", "conflict", "dead". Never NULL. */
-PAWL_API const char *pawl_inbox_answer_name(pawl_inbox_answer answer);
+PAWL_API const char *pawl_inbox_result_name(pawl_inbox_result answer);
 
 /* One delivery of a message and its result. Opaque. */
-typedef struct pawl_arrival pawl_arrival;
+typedef struct pawl_inbox_task pawl_inbox_task;
 
 /**
  * Atomic mode: receives a message. If the result is PAWL_INBOX_NEW a transaction is open
- * (pawl_arrival_tx): write rows through it, send further messages with pawl_tx_enqueue(), then call
- * pawl_arrival_done(). The attempt is counted before, in a transaction of its own.
+ * (pawl_inbox_task_tx): write rows through it, send further messages with pawl_tx_enqueue(), then
+ * call pawl_inbox_task_done(). The attempt is counted before, in a transaction of its own.
  *
- * Ownership: *ret_arrival is the caller's (pawl_arrival_free), whatever the result; untouched on
+ * Ownership: *ret_arrival is the caller's (pawl_inbox_task_free), whatever the result; untouched on
  *            failure. `hash` (PAWL_HASH_SIZE bytes, or NULL: contents are not compared), `opts`
  *            (NULL: defaults) and the strings are copied. `store` must outlive it.
  * Threads:   any; an arrival is used by the thread that began it. Until it has ended, a plain call
  *            on the same SQLite file from that thread returns PAWL_E_MISUSE at once.
  * Blocks:    two or three round trips; in SQLite also until it gets the write lock, which it then
- *            keeps for PAWL_TURN_MAX_MS at most (see pawl_message_begin). Never waits for another
- *            delivery of the same message: the result is then PAWL_INBOX_IN_PROGRESS. A suspect
- *            waits up to suspect_wait_ms for another suspect of this process.
- * Durable:   the attempt is counted. A process that dies leaves nothing else; the message can be
- *            received again after at most 3 seconds.
+ *            keeps for PAWL_SQLITE_TX_MAX_MS at most (see pawl_tx_begin_for). Never waits for
+ * another delivery of the same message: the result is then PAWL_INBOX_IN_PROGRESS. A suspect waits
+ * up to suspect_wait_ms for another suspect of this process. Durable:   the attempt is counted. A
+ * process that dies leaves nothing else; the message can be received again after at most 3 seconds.
  * Errors:    PAWL_E_INVALID, PAWL_E_MISUSE, PAWL_E_BUSY, PAWL_E_TIMEOUT, PAWL_E_INTERRUPTED,
  *            PAWL_E_UNAVAILABLE, PAWL_E_NOMEM; PAWL_E_IN_DOUBT: an attempt may have been counted,
  *            call again.
@@ -100,63 +99,66 @@ typedef struct pawl_arrival pawl_arrival;
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_inbox_begin(pawl_store *store, const char *source,
                                                       const char *id, const uint8_t *hash,
                                                       const pawl_inbox_options *opts,
-                                                      pawl_arrival **ret_arrival, pawl_error *err);
+                                                      pawl_inbox_task **ret_arrival,
+                                                      pawl_error *err);
 
 /*
  * Call-out mode: the same without a transaction. After PAWL_INBOX_NEW the caller owns the message
- * for lease_ms: call the application with pawl_arrival_key() and pawl_arrival_attempt(), call
- * pawl_arrival_renew() while that takes long, then pawl_arrival_done() or pawl_arrival_fail(). Any
- * thread may use the arrival, one at a time. When the lease has expired, the next delivery of the
- * message takes it over.
+ * for lease_ms: call the application with pawl_inbox_task_key() and pawl_inbox_task_attempt(), call
+ * pawl_inbox_task_renew() while that takes long, then pawl_inbox_task_done() or
+ * pawl_inbox_task_fail(). Any thread may use the arrival, one at a time. When the lease has
+ * expired, the next delivery of the message takes it over.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_inbox_call(pawl_store *store, const char *source,
                                                      const char *id, const uint8_t *hash,
                                                      const pawl_inbox_options *opts,
-                                                     pawl_arrival **ret_arrival, pawl_error *err);
+                                                     pawl_inbox_task **ret_arrival,
+                                                     pawl_error *err);
 
 /*
  * Atomic mode in a transaction that the application opened and wrapped (tx.h): the record and the
  * rows exist if it commits and do not if it rolls back. A rollback also undoes the counting of the
- * attempt; pawl_arrival_fail() after the rollback counts it again. `tx` must outlive the use of the
- * arrival. PAWL_E_TX_RESTART: roll back and start again, in SQLite with BEGIN IMMEDIATE.
+ * attempt; pawl_inbox_task_fail() after the rollback counts it again. `tx` must outlive the use of
+ * the arrival. PAWL_E_TX_RESTART: roll back and start again, in SQLite with BEGIN IMMEDIATE.
  * PAWL_E_MISUSE for a transaction that pawl began.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_tx_inbox_begin(pawl_tx *tx, const char *source,
                                                          const char *id, const uint8_t *hash,
                                                          const pawl_inbox_options *opts,
-                                                         pawl_arrival **ret_arrival,
+                                                         pawl_inbox_task **ret_arrival,
                                                          pawl_error *err);
 
-PAWL_API pawl_inbox_answer pawl_arrival_answer(const pawl_arrival *arrival);
+PAWL_API pawl_inbox_result pawl_inbox_task_result(const pawl_inbox_task *arrival);
 /*
  * The open transaction of pawl_inbox_begin(), which only _done, _fail or _free may end; otherwise
  * NULL.
  */
-PAWL_API pawl_tx *pawl_arrival_tx(const pawl_arrival *arrival);
+PAWL_API pawl_tx *pawl_inbox_task_tx(const pawl_inbox_task *arrival);
 /* 1 for the first attempt. For results other than PAWL_INBOX_NEW: the number of attempts made. */
-PAWL_API int pawl_arrival_attempt(const pawl_arrival *arrival);
+PAWL_API int pawl_inbox_task_attempt(const pawl_inbox_task *arrival);
 /*
  * The fencing token. It increases with every attempt: pass it to systems that must reject an
  * attempt that has been superseded. 0 unless PAWL_INBOX_NEW.
  */
-PAWL_API int64_t pawl_arrival_fence(const pawl_arrival *arrival);
+PAWL_API int64_t pawl_inbox_task_fence(const pawl_inbox_task *arrival);
 /*
  * The idempotency key "SOURCE:ID" (a ':' or '%' in the source as %3A, %25): the same for every
  * attempt of a message.
  */
-PAWL_API const char *pawl_arrival_key(const pawl_arrival *arrival);
+PAWL_API const char *pawl_inbox_task_key(const pawl_inbox_task *arrival);
 /*
- * PAWL_INBOX_DUPLICATE: the response that was passed to pawl_arrival_done(); NULL if that was NULL.
+ * PAWL_INBOX_DUPLICATE: the response that was passed to pawl_inbox_task_done(); NULL if that was
+ * NULL.
  */
-PAWL_API const void *pawl_arrival_response(const pawl_arrival *arrival, size_t *ret_size);
+PAWL_API const void *pawl_inbox_task_response(const pawl_inbox_task *arrival, size_t *ret_size);
 /* PAWL_INBOX_IN_PROGRESS: the delay before the sender should retry, 1 to 2000. */
-PAWL_API int64_t pawl_arrival_retry_after_ms(const pawl_arrival *arrival);
+PAWL_API int64_t pawl_inbox_task_retry_after_ms(const pawl_inbox_task *arrival);
 /*
  * PAWL_INBOX_IN_PROGRESS: the message is a suspect and was not begun; no other process handles it.
  */
-PAWL_API bool pawl_arrival_suspect(const pawl_arrival *arrival);
+PAWL_API bool pawl_inbox_task_suspect(const pawl_inbox_task *arrival);
 /* The error of the last failed attempt; NULL: none failed, or no error text was given. */
-PAWL_API const char *pawl_arrival_error(const pawl_arrival *arrival);
+PAWL_API const char *pawl_inbox_task_error(const pawl_inbox_task *arrival);
 
 /**
  * Marks the message as processed. Atomic: commits the handler's rows and the record, both or
@@ -175,8 +177,9 @@ PAWL_API const char *pawl_arrival_error(const pawl_arrival *arrival);
  *            had failed), PAWL_E_MISUSE (it was not new, or has ended), PAWL_E_IN_DOUBT,
  *            PAWL_E_INTERRUPTED, PAWL_E_UNAVAILABLE, PAWL_E_SERIALIZATION.
  */
-PAWL_API PAWL_MUST_CHECK pawl_status pawl_arrival_done(pawl_arrival *arrival, const void *response,
-                                                       size_t size, pawl_error *err);
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_inbox_task_done(pawl_inbox_task *arrival,
+                                                          const void *response, size_t size,
+                                                          pawl_error *err);
 
 /*
  * The attempt failed with `error` (may be NULL; truncated to 4 KB). The transaction is rolled back;
@@ -185,30 +188,31 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_arrival_done(pawl_arrival *arrival, co
  * delivery has taken the message over. On any other failure the message can be received again when
  * the lease has expired.
  */
-PAWL_API PAWL_MUST_CHECK pawl_status pawl_arrival_fail(pawl_arrival *arrival, const char *error,
-                                                       pawl_error *err);
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_inbox_task_fail(pawl_inbox_task *arrival,
+                                                          const char *error, pawl_error *err);
 /* The same, but permanent: the message is dead and no delivery is processed again. */
-PAWL_API PAWL_MUST_CHECK pawl_status pawl_arrival_give_up(pawl_arrival *arrival, const char *error,
-                                                          pawl_error *err);
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_inbox_task_fail_permanently(pawl_inbox_task *arrival,
+                                                                      const char *error,
+                                                                      pawl_error *err);
 
 /*
  * Call-out: extends the lease to `lease_ms` from now. PAWL_E_LOST: another delivery now owns the
  * message; the result of this call will be rejected.
  */
-PAWL_API PAWL_MUST_CHECK pawl_status pawl_arrival_renew(pawl_arrival *arrival, int64_t lease_ms,
-                                                        pawl_error *err);
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_inbox_task_renew(pawl_inbox_task *arrival,
+                                                           int64_t lease_ms, pawl_error *err);
 
 /*
  * NULL is allowed. An atomic arrival that has not ended is rolled back, as with
- * pawl_arrival_fail(NULL); a call-out that has not ended stays leased until its lease expires.
+ * pawl_inbox_task_fail(NULL); a call-out that has not ended stays leased until its lease expires.
  */
-PAWL_API void pawl_arrival_free(pawl_arrival *arrival);
+PAWL_API void pawl_inbox_task_free(pawl_inbox_task *arrival);
 
 /*
  * Call-out, used by the application that was called: finishes the message inside that application's
  * own (wrapped) transaction, together with its rows. This makes a call-out take effect exactly
  * once. `fence` is the one that came with the call. PAWL_E_LOST: roll back. (In PostgreSQL any
- * language can do this: pawl.inbox_done().) The caller's pawl_arrival_done() then returns
+ * language can do this: pawl.inbox_done().) The caller's pawl_inbox_task_done() then returns
  * PAWL_E_LOST, and the next delivery is a duplicate with this response.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_tx_inbox_done(pawl_tx *tx, const char *source,

@@ -36,11 +36,11 @@ typedef struct pawl_inbox_record {
     int max_attempts;
     int64_t duplicates;    /* deliveries that got the cached response */
     int64_t fence;         /* of the last attempt */
-    pawl_wall lease_until; /* while it is being processed; or PAWL_NEVER */
+    pawl_wall lease_until; /* while it is being processed; or PAWL_TIME_UNSET */
     pawl_wall first_seen;
     pawl_wall last_seen;
-    pawl_wall processed_at; /* or PAWL_NEVER */
-    pawl_wall expires_at;   /* deleted then; PAWL_NEVER: kept until purged */
+    pawl_wall processed_at; /* or PAWL_TIME_UNSET */
+    pawl_wall expires_at;   /* deleted then; PAWL_TIME_UNSET: kept until purged */
     const uint8_t *hash;    /* SHA-256 of the payload, 32 bytes; or NULL */
     const char *error;      /* of the last failed attempt; or NULL */
     const void *response;   /* pawl_inbox_get() only; or NULL */
@@ -91,9 +91,9 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_inbox_list(pawl_store *store,
  * `source` and `id` NULL: all dead records. *ret_changed (may be NULL) is their number, including
  * those changed before a failure.
  */
-PAWL_API PAWL_MUST_CHECK pawl_status pawl_inbox_requeue(pawl_store *store, const char *source,
-                                                        const char *id, size_t *ret_changed,
-                                                        pawl_error *err);
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_inbox_retry(pawl_store *store, const char *source,
+                                                      const char *id, size_t *ret_changed,
+                                                      pawl_error *err);
 /* Deletes dead records: the next delivery of the same message is new. */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_inbox_purge(pawl_store *store, const char *source,
                                                       const char *id, size_t *ret_changed,
@@ -122,9 +122,9 @@ typedef struct pawl_inbox_stats {
     {                                                                                              \
         sizeof(pawl_inbox_stats), 0, 0, 0, 0, 0                                                    \
     }
-PAWL_API PAWL_MUST_CHECK pawl_status pawl_inbox_read_stats(pawl_store *store,
-                                                           pawl_inbox_stats *ret_stats,
-                                                           pawl_error *err);
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_inbox_get_stats(pawl_store *store,
+                                                          pawl_inbox_stats *ret_stats,
+                                                          pawl_error *err);
 
 PAWL_END_DECLS
 

@@ -66,7 +66,7 @@ typedef struct pawl_job_definition {
     const char *name;     /* required: 1 .. 100 characters of UTF-8 */
     const char *schedule; /* required, see pawl/schedule.h */
     const char *zone;     /* an IANA time zone name; NULL: "UTC" */
-    const char *topic;    /* required; this and the next eight are as in pawl_outgoing */
+    const char *topic;    /* required; this and the next eight are as in pawl_message_spec */
     const void *payload;  /* NULL with size 0: empty */
     size_t payload_size;
     pawl_type type;
@@ -129,14 +129,15 @@ typedef struct pawl_job {
     bool enabled;
     pawl_wall created_at; /* for a row inserted manually: when the scheduler first read it */
     pawl_wall updated_at; /* by pawl_job_put(), enable or disable */
-    /* The next occurrence, and when its run is due: the same except for jitter. PAWL_NEVER:
+    /* The next occurrence, and when its run is due: the same except for jitter. PAWL_TIME_UNSET:
      * disabled, has a problem, or "from start" and its run has not been claimed. */
-    pawl_wall next_slot_at;
+    pawl_wall next_occurrence_at;
     pawl_wall next_due_at;
-    pawl_wall last_slot_at;        /* the last occurrence that was run or skipped; or PAWL_NEVER */
-    int unfinished;                /* runs that have not ended, including waiting ones */
-    pawl_wall last_run_at;         /* when the last started run was first claimed; or PAWL_NEVER */
-    pawl_run_state last_run_state; /* its state; only if last_run_at is not PAWL_NEVER */
+    pawl_wall
+        last_occurrence_at; /* the last occurrence that was run or skipped; or PAWL_TIME_UNSET */
+    int unfinished;         /* runs that have not ended, including waiting ones */
+    pawl_wall last_run_at;  /* when the last started run was first claimed; or PAWL_TIME_UNSET */
+    pawl_run_state last_run_state; /* its state; only if last_run_at is not PAWL_TIME_UNSET */
     const char *problem;           /* why the scheduler skips a row written manually; or NULL */
 } pawl_job;
 
@@ -193,8 +194,8 @@ typedef struct pawl_job_trigger_options {
     }
 typedef struct pawl_job_triggered {
     int64_t run_id;
-    pawl_message_id message_id; /* all zero while it waits */
-    bool waiting;               /* PAWL_OVERLAP_QUEUE: waits until the others have ended */
+    pawl_uuid message_id; /* all zero while it waits */
+    bool waiting;         /* PAWL_OVERLAP_QUEUE: waits until the others have ended */
 } pawl_job_triggered;
 
 /**
@@ -232,7 +233,7 @@ typedef struct pawl_job_tick_result {
     int64_t problems; /* jobs found to be invalid */
     bool more;        /* more jobs are due than one call processes: call again */
     pawl_wall now;    /* the database's clock */
-    pawl_wall next;   /* when a job must be examined next; PAWL_NEVER: none so far */
+    pawl_wall next;   /* when a job must be examined next; PAWL_TIME_UNSET: none so far */
 } pawl_job_tick_result;
 #define PAWL_JOB_TICK_RESULT_INIT                                                                  \
     {                                                                                              \

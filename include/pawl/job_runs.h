@@ -24,7 +24,7 @@ typedef enum pawl_run_state {
     PAWL_RUN_READY = 0,   /* a message that is not claimed: new, or waiting for a retry */
     PAWL_RUN_RUNNING = 1, /* claimed */
     PAWL_RUN_DONE = 2,
-    PAWL_RUN_FAILED = 3, /* all attempts failed; it can be retried with pawl_outbox_redrive() */
+    PAWL_RUN_FAILED = 3, /* all attempts failed; it can be retried with pawl_outbox_retry() */
     PAWL_RUN_EXPIRED = 4,
     PAWL_RUN_CANCELLED = 5,
     PAWL_RUN_WAITING = 6, /* waiting for another run to end: not a message yet */
@@ -43,22 +43,22 @@ PAWL_API const char *pawl_run_state_name(pawl_run_state state);
 PAWL_API const char *pawl_run_reason_name(pawl_run_reason reason);
 
 /* The occurrences of a skip are counted exactly up to this number. */
-#define PAWL_RUN_SLOTS_MAX 10000
+#define PAWL_RUN_OCCURRENCES_MAX 10000
 
 typedef struct pawl_run {
     int64_t id; /* increases with every run and every skip */
     const char *job;
     bool triggered; /* triggered outside the schedule */
     pawl_run_state state;
-    pawl_run_reason reason;     /* of a skip */
-    pawl_wall scheduled_at;     /* the occurrence, for a skip the first; or when triggered */
-    pawl_wall last_slot_at;     /* for a skip the last occurrence; otherwise the same */
-    int64_t slots;              /* number of occurrences: 1, for a skip possibly more */
-    bool slots_is_at_least;     /* there were more than PAWL_RUN_SLOTS_MAX */
-    pawl_work_id work_id;       /* of its message; 0 while it waits, and for a skip */
-    pawl_message_id message_id; /* all zero in the same cases */
+    pawl_run_reason reason;       /* of a skip */
+    pawl_wall scheduled_at;       /* the occurrence, for a skip the first; or when triggered */
+    pawl_wall last_occurrence_at; /* for a skip the last occurrence; otherwise the same */
+    int64_t slots;                /* number of occurrences: 1, for a skip possibly more */
+    bool occurrences_is_at_least; /* there were more than PAWL_RUN_OCCURRENCES_MAX */
+    pawl_work_id work_id;         /* of its message; 0 while it waits, and for a skip */
+    pawl_uuid message_id;         /* all zero in the same cases */
     pawl_wall created_at;
-    pawl_wall started_at;   /* first claim; or PAWL_NEVER, as are the next two */
+    pawl_wall started_at;   /* first claim; or PAWL_TIME_UNSET, as are the next two */
     pawl_wall claimed_at;   /* last claim */
     pawl_wall ended_at;     /* done, failed, expired, cancelled */
     const char *claimed_by; /* owner name of the last claim; or NULL */

@@ -87,7 +87,7 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_lease_release(pawl_store *store, const
  * other owner can acquire the lease before the transaction has ended, even if the lease expires
  * meanwhile: the transaction's writes are committed before the next token is issued. The owner can
  * renew at the same time. On any other status the application must roll its transaction back; a
- * transaction of pawl_message_begin() has already been rolled back.
+ * transaction of pawl_tx_begin_for() has already been rolled back.
  *
  * Ownership: `tx` stays the caller's.
  * Threads:   the transaction's.
@@ -107,16 +107,16 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_lease_guard(pawl_tx *tx, const char *n
 /* A lease and its owner, or its last owner. */
 typedef struct pawl_lease {
     const char *name;
-    bool held;        /* owned, by the database's clock when it was read */
+    bool owned;       /* owned, by the database's clock when it was read */
     pawl_owner owner; /* the owner, or the last one */
     const char *owner_name;
     int64_t fence;
     pawl_wall taken_at;
     pawl_wall renewed_at;
     pawl_wall expires_at;
-    pawl_wall released_at; /* released or taken away; PAWL_NEVER: neither */
+    pawl_wall released_at; /* released or taken away; PAWL_TIME_UNSET: neither */
     /* The last time it was taken away by force; kept under later owners. */
-    pawl_wall forced_at; /* PAWL_NEVER: never */
+    pawl_wall forced_at; /* PAWL_TIME_UNSET: never */
     const char *forced_by;
     const char *forced_reason; /* may be NULL */
     int64_t forced_fence;      /* the token of the owner that lost it */
@@ -127,7 +127,7 @@ typedef struct pawl_leases pawl_leases;
 PAWL_API size_t pawl_leases_count(const pawl_leases *leases);
 /* Borrowed from the list; NULL when `index` is out of range. */
 PAWL_API const pawl_lease *pawl_leases_at(const pawl_leases *leases, size_t index);
-/* The database's clock when the list was read; PAWL_NEVER if it is empty. */
+/* The database's clock when the list was read; PAWL_TIME_UNSET if it is empty. */
 PAWL_API pawl_wall pawl_leases_now(const pawl_leases *leases);
 PAWL_API void pawl_leases_free(pawl_leases *leases); /* NULL is allowed */
 
@@ -139,7 +139,7 @@ typedef struct pawl_lease_filter {
     size_t size;       /* set by PAWL_LEASE_FILTER_INIT, never by hand */
     const char *after; /* keyset pagination: only names after this one; NULL: from the first */
     int limit;         /* 0: 100; at most 10000 */
-    bool only_held;
+    bool only_owned;
 } pawl_lease_filter;
 #define PAWL_LEASE_FILTER_INIT                                                                     \
     {                                                                                              \
@@ -178,7 +178,7 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_lease_force_release(pawl_store *store,
 /*
  * Deletes leases that ended more than `keep_ms` ago; at most 1000 per call, and *ret_scan (may be
  * NULL) says whether there may be more. Tokens never decrease, whatever is deleted. Workers do this
- * in their maintenance task PAWL_CHORE_RETAIN.
+ * in their maintenance task PAWL_MAINTENANCE_PRUNE.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_lease_clean(pawl_store *store, int64_t keep_ms,
                                                       size_t *ret_removed, pawl_scan *ret_scan,

@@ -21,10 +21,10 @@ typedef enum pawl_type {
     PAWL_TYPE_RESPONSE = 3
 } pawl_type;
 
-/* ready -> in_progress -> done | failed. Expired and cancelled are final states, too. */
+/* ready -> running -> done | failed. Expired and cancelled are final states, too. */
 typedef enum pawl_state {
     PAWL_STATE_READY = 0,
-    PAWL_STATE_IN_PROGRESS = 1,
+    PAWL_STATE_RUNNING = 1,
     PAWL_STATE_DONE = 2,
     PAWL_STATE_FAILED = 3,
     PAWL_STATE_EXPIRED = 4,
@@ -32,7 +32,7 @@ typedef enum pawl_state {
 } pawl_state;
 #define PAWL_STATE_COUNT 6
 
-/* "signal", "command", "push_call", "response"; "ready", "in_progress", ... Never NULL. */
+/* "signal", "command", "push_call", "response"; "ready", "running", ... Never NULL. */
 PAWL_API const char *pawl_type_name(pawl_type type);
 PAWL_API const char *pawl_state_name(pawl_state state);
 /* Whether a message can ever change from state `from` to state `to`. */
@@ -47,21 +47,21 @@ PAWL_API bool pawl_state_may_become(pawl_state from, pawl_state to);
 #define PAWL_OUTPUT_MAX ((size_t)64 * 1024) /* bytes of a handler's output */
 
 /* A message to send. Everything is copied during the call. */
-typedef struct pawl_outgoing {
-    size_t size;         /* set by PAWL_OUTGOING_INIT, never by hand */
+typedef struct pawl_message_spec {
+    size_t size;         /* set by PAWL_MESSAGE_SPEC_INIT, never by hand */
     const char *topic;   /* required: 1 .. 255 characters of UTF-8, case-sensitive */
     const void *payload; /* required: never NULL, not interpreted, never logged */
     size_t payload_size; /* bytes; 0 is fine */
-    pawl_message_id id;  /* all zero: a new UUIDv7 */
+    pawl_uuid id;        /* all zero: a new UUIDv7 */
     pawl_type type;
     const char *destination;    /* NULL: for a local handler */
     const char *headers;        /* NULL or a JSON object */
     const char *correlation_id; /* NULL, or up to 255 characters; "" is stored as NULL */
     int priority;               /* 0 .. 9, higher first */
-    pawl_wall due_at;           /* PAWL_NEVER: now; a past time also means now */
+    pawl_wall due_at;           /* PAWL_TIME_UNSET: now; a past time also means now */
     int64_t delay_ms;           /* > 0: due this long from now by the database's clock */
-    pawl_wall expires_at; /* PAWL_NEVER: never if local, 24 h after due with a destination. A time
-                             in the past is stored, and the message is expired */
+    pawl_wall expires_at; /* PAWL_TIME_UNSET: never if local, 24 h after due with a destination. A
+                             time in the past is stored, and the message is expired */
     int max_attempts; /* 0: 10 if local; with a destination no limit until it expires (6 if `count`
                          is PAWL_COUNT_ALL); at most 1000 */
     int64_t lease_ms; /* 0: the claimer decides; otherwise used by every claim of it */
@@ -72,18 +72,18 @@ typedef struct pawl_outgoing {
                              0: three times per lease. At most 7 days */
     pawl_count count;     /* with a destination: which sends count as attempts; the default is the
                              service's setting */
-} pawl_outgoing;
-#define PAWL_OUTGOING_INIT                                                                         \
+} pawl_message_spec;
+#define PAWL_MESSAGE_SPEC_INIT                                                                     \
     {                                                                                              \
-        sizeof(pawl_outgoing), NULL, NULL, 0, {{0}}, PAWL_TYPE_SIGNAL, NULL, NULL, NULL, 0, {0},   \
-            0, {0}, 0, 0, {0, 0, 0}, 0, 0, PAWL_COUNT_DEFAULT                                      \
+        sizeof(pawl_message_spec), NULL, NULL, 0, {{0}}, PAWL_TYPE_SIGNAL, NULL, NULL, NULL, 0,    \
+            {0}, 0, {0}, 0, 0, {0, 0, 0}, 0, 0, PAWL_COUNT_DEFAULT                                 \
     }
 
 /* A message read from the store. Borrowed from the list that contains it. */
 typedef struct pawl_message pawl_message;
 
 PAWL_API pawl_work_id pawl_message_work_id(const pawl_message *message);
-PAWL_API pawl_message_id pawl_message_get_id(const pawl_message *message);
+PAWL_API pawl_uuid pawl_message_id(const pawl_message *message);
 PAWL_API const char *pawl_message_topic(const pawl_message *message);
 /* Never NULL; followed by a zero byte that is not counted in *ret_size (may be NULL). */
 PAWL_API const void *pawl_message_payload(const pawl_message *message, size_t *ret_size);
@@ -95,7 +95,7 @@ PAWL_API int pawl_message_priority(const pawl_message *message);
 PAWL_API pawl_wall pawl_message_created_at(const pawl_message *message);
 /* As requested by the sender, even if it was in the past. */
 PAWL_API pawl_wall pawl_message_due_at(const pawl_message *message);
-PAWL_API pawl_wall pawl_message_expires_at(const pawl_message *message); /* or PAWL_NEVER */
+PAWL_API pawl_wall pawl_message_expires_at(const pawl_message *message); /* or PAWL_TIME_UNSET */
 /* 0: no limit, retried until it expires; only with a destination. */
 PAWL_API int pawl_message_max_attempts(const pawl_message *message);
 /*
@@ -116,13 +116,14 @@ PAWL_API pawl_state pawl_message_state(const pawl_message *message);
  * The fencing token. It increases with every claim in the store; 0 if the message is not claimed.
  */
 PAWL_API int64_t pawl_message_fence(const pawl_message *message);
-PAWL_API pawl_owner pawl_message_owner(const pawl_message *message);          /* zero: none */
-PAWL_API const char *pawl_message_claimed_by(const pawl_message *message);    /* may be NULL */
-PAWL_API pawl_wall pawl_message_lease_until(const pawl_message *message);     /* or PAWL_NEVER */
-PAWL_API pawl_wall pawl_message_next_attempt_at(const pawl_message *message); /* or PAWL_NEVER */
-PAWL_API pawl_wall pawl_message_finished_at(const pawl_message *message);     /* or PAWL_NEVER */
-PAWL_API const char *pawl_message_processed_by(const pawl_message *message);  /* may be NULL */
-PAWL_API const char *pawl_message_last_error(const pawl_message *message);    /* may be NULL */
+PAWL_API pawl_owner pawl_message_owner(const pawl_message *message);       /* zero: none */
+PAWL_API const char *pawl_message_claimed_by(const pawl_message *message); /* may be NULL */
+PAWL_API pawl_wall pawl_message_lease_until(const pawl_message *message);  /* or PAWL_TIME_UNSET */
+PAWL_API pawl_wall
+pawl_message_next_attempt_at(const pawl_message *message);                /* or PAWL_TIME_UNSET */
+PAWL_API pawl_wall pawl_message_finished_at(const pawl_message *message); /* or PAWL_TIME_UNSET */
+PAWL_API const char *pawl_message_processed_by(const pawl_message *message); /* may be NULL */
+PAWL_API const char *pawl_message_last_error(const pawl_message *message);   /* may be NULL */
 /* The last progress text of its handler (pawl_queue_progress); may be NULL. */
 PAWL_API const char *pawl_message_progress(const pawl_message *message);
 /* As sent; 0: not set. */

@@ -23,26 +23,26 @@ typedef enum pawl_outcome {
     PAWL_OUTCOME_LOST = 4
 } pawl_outcome;
 
-typedef struct pawl_settled {
+typedef struct pawl_message_result {
     const pawl_message *message; /* borrowed until the call returns */
     pawl_outcome outcome;
     bool dead;         /* it was a call of a dead-letter handler */
     int attempt;       /* as pawl_task_attempt() */
     const char *error; /* the error text of the handler; NULL: none. Borrowed */
     int64_t took_us;   /* duration of the handler's call; 0: there was none */
-} pawl_settled;
+} pawl_message_result;
 
 /*
  * The observer's callbacks. Each may be NULL. They are called by the thread that is in
  * pawl_worker_run() or pawl_worker_step(), one at a time, with no lock held and no transaction
  * open. Nothing is claimed and no result is stored until they return, so they should return soon.
- * They must not call the worker, except pawl_worker_stop() and pawl_worker_read_stats().
+ * They must not call the worker, except pawl_worker_request_stop() and pawl_worker_get_stats().
  */
 typedef struct pawl_observer {
     void *context;
     /* A message has ended for this worker: its result is stored, or is known to be discarded.
      * Called once per claim. */
-    void (*settled)(void *context, const pawl_settled *what);
+    void (*settled)(void *context, const pawl_message_result *what);
     /* pawl_worker_run() only. Called with *err when the store fails, which is then retried until it
      * responds, and with NULL when it responds again. The two calls alternate. */
     void (*store)(void *context, const pawl_error *err);

@@ -17,7 +17,7 @@ PAWL_BEGIN_DECLS
 /* The result of enqueueing one message. */
 typedef struct pawl_enqueued {
     pawl_work_id work_id;
-    pawl_message_id message_id;
+    pawl_uuid message_id;
     /* A message with the given id and the same content already existed; possibly stored by this
      * same call, whose first response was lost. */
     bool existed;
@@ -41,7 +41,7 @@ typedef struct pawl_enqueued {
  *            PAWL_E_UNAVAILABLE.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_outbox_enqueue(pawl_store *store,
-                                                         const pawl_outgoing *message,
+                                                         const pawl_message_spec *message,
                                                          pawl_enqueued *ret_enqueued,
                                                          pawl_error *err);
 
@@ -52,7 +52,7 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_outbox_enqueue(pawl_store *store,
  * is the same.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_outbox_enqueue_batch(pawl_store *store,
-                                                               const pawl_outgoing *messages,
+                                                               const pawl_message_spec *messages,
                                                                size_t count,
                                                                pawl_enqueued *ret_enqueued,
                                                                pawl_error *err);
@@ -64,10 +64,10 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_outbox_enqueue_batch(pawl_store *store
  * with BEGIN IMMEDIATE (the transaction had begun with a read), in PostgreSQL because its
  * connection lost a response.
  */
-PAWL_API PAWL_MUST_CHECK pawl_status pawl_tx_enqueue(pawl_tx *tx, const pawl_outgoing *message,
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_tx_enqueue(pawl_tx *tx, const pawl_message_spec *message,
                                                      pawl_enqueued *ret_enqueued, pawl_error *err);
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_tx_enqueue_batch(pawl_tx *tx,
-                                                           const pawl_outgoing *messages,
+                                                           const pawl_message_spec *messages,
                                                            size_t count,
                                                            pawl_enqueued *ret_enqueued,
                                                            pawl_error *err);
@@ -77,7 +77,7 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_tx_enqueue_batch(pawl_tx *tx,
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_outbox_get(pawl_store *store, pawl_work_id id,
                                                      pawl_messages **ret_one, pawl_error *err);
-PAWL_API PAWL_MUST_CHECK pawl_status pawl_outbox_find(pawl_store *store, pawl_message_id id,
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_outbox_find(pawl_store *store, pawl_uuid id,
                                                       pawl_messages **ret_one, pawl_error *err);
 
 /* Selects messages. A zeroed filter (PAWL_FILTER_INIT) selects all. */
@@ -86,7 +86,7 @@ typedef struct pawl_filter {
     unsigned states;   /* bit set of 1u << PAWL_STATE_...; 0: any */
     const char *topic; /* NULL: any */
     const char *correlation_id;
-    pawl_wall created_before; /* PAWL_NEVER: any */
+    pawl_wall created_before; /* PAWL_TIME_UNSET: any */
     pawl_work_id before;      /* keyset pagination: only ids below this one; 0: from the newest */
     int limit;                /* 0: 100; at most 10000 */
     bool with_payload;        /* off: payloads are returned empty */
@@ -119,9 +119,9 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_outbox_cancel(pawl_store *store, const
  * Retries failed, expired or cancelled messages: they become ready again with the same message id,
  * attempts 0, due now, and a new time to live as long as the original one. Others are skipped.
  */
-PAWL_API PAWL_MUST_CHECK pawl_status pawl_outbox_redrive(pawl_store *store, const pawl_work_id *ids,
-                                                         size_t count, size_t *ret_changed,
-                                                         pawl_error *err);
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_outbox_retry(pawl_store *store, const pawl_work_id *ids,
+                                                       size_t count, size_t *ret_changed,
+                                                       pawl_error *err);
 
 /*
  * Deletes finished messages permanently, including the record of their ids. Messages that are ready
@@ -140,10 +140,10 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_outbox_cancel_matching(pawl_store *sto
                                                                  const pawl_filter *filter,
                                                                  size_t *ret_changed,
                                                                  pawl_error *err);
-PAWL_API PAWL_MUST_CHECK pawl_status pawl_outbox_redrive_matching(pawl_store *store,
-                                                                  const pawl_filter *filter,
-                                                                  size_t *ret_changed,
-                                                                  pawl_error *err);
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_outbox_retry_matching(pawl_store *store,
+                                                                const pawl_filter *filter,
+                                                                size_t *ret_changed,
+                                                                pawl_error *err);
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_outbox_purge_matching(pawl_store *store,
                                                                 const pawl_filter *filter,
                                                                 size_t *ret_changed,
@@ -153,26 +153,26 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_outbox_purge_matching(pawl_store *stor
 typedef struct pawl_topic_stats {
     const char *topic; /* borrowed from the stats */
     int64_t ready;     /* unfinished and not claimed, due or not */
-    int64_t in_progress;
-    bool depth_is_at_least; /* counting stopped: ready + in_progress is 10,000 or more */
-    int64_t depth_estimate; /* == ready + in_progress unless depth_is_at_least */
+    int64_t running;
+    bool depth_is_at_least; /* counting stopped: ready + running is 10,000 or more */
+    int64_t depth_estimate; /* == ready + running unless depth_is_at_least */
     /* Since the topic's first message. Deleted when the topic has no unfinished messages and none
-     * has finished within the retention time of finished messages (pawl_queue_retain). */
+     * has finished within the retention time of finished messages (pawl_queue_prune). */
     int64_t total_done;
     int64_t total_failed;
     int64_t total_expired;
     int64_t total_cancelled;
-    pawl_wall oldest_due_at; /* of the messages ready and due; PAWL_NEVER if none */
+    pawl_wall oldest_due_at; /* of the messages ready and due; PAWL_TIME_UNSET if none */
 } pawl_topic_stats;
 
 typedef struct pawl_stats pawl_stats; /* opaque */
 
 /*
  * Returns message counts per topic. Totals increase when a message finishes: a message that is
- * retried by pawl_outbox_redrive() and fails again counts twice. Depths may be up to a second old.
+ * retried by pawl_outbox_retry() and fails again counts twice. Depths may be up to a second old.
  */
-PAWL_API PAWL_MUST_CHECK pawl_status pawl_outbox_stats(pawl_store *store, pawl_stats **ret_stats,
-                                                       pawl_error *err);
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_outbox_get_stats(pawl_store *store,
+                                                           pawl_stats **ret_stats, pawl_error *err);
 PAWL_API size_t pawl_stats_count(const pawl_stats *stats);
 /* Borrowed; NULL when `index` is out of range. Sorted by topic. */
 PAWL_API const pawl_topic_stats *pawl_stats_at(const pawl_stats *stats, size_t index);

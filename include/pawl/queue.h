@@ -16,10 +16,10 @@
 PAWL_BEGIN_DECLS
 
 /* The receipt of one claimed message: identifies this claim and no later one. */
-typedef struct pawl_held {
+typedef struct pawl_receipt {
     pawl_work_id id;
     int64_t fence;
-} pawl_held;
+} pawl_receipt;
 
 typedef struct pawl_claim_options {
     size_t size;               /* set by PAWL_CLAIM_OPTIONS_INIT, never by hand */
@@ -59,7 +59,7 @@ typedef struct pawl_claim_options {
  * Ownership: *ret_list is the caller's (pawl_messages_free); an empty list when nothing is due.
  * Threads:   any.
  * Blocks:    one round trip, bounded by the store's timeout; never waits for another worker.
- * Durable:   on PAWL_OK the leases are committed. PAWL_E_IN_DOUBT: call pawl_queue_held().
+ * Durable:   on PAWL_OK the leases are committed. PAWL_E_IN_DOUBT: call pawl_queue_owned().
  * Errors:    PAWL_E_INVALID (zero owner, lease_ms or limit <= 0, limit > 10000, lease over 7 days),
  *            PAWL_E_BUSY, PAWL_E_TIMEOUT, PAWL_E_IN_DOUBT, PAWL_E_UNAVAILABLE, PAWL_E_NOMEM.
  */
@@ -76,7 +76,7 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_claim(pawl_store *store, pawl_ow
  * PAWL_BATCH_MAX. *ret_changed (may be NULL) is the number of messages changed.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_ack(pawl_store *store, pawl_owner owner,
-                                                    const pawl_held *items, size_t count,
+                                                    const pawl_receipt *items, size_t count,
                                                     size_t *ret_changed, pawl_error *err);
 
 /**
@@ -85,12 +85,12 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_ack(pawl_store *store, pawl_owne
  * pawl_queue_ack() and may be empty; *ret_acked (may be NULL) is the number of messages that were
  * still owned and are now acknowledged. Everything else is as for pawl_queue_claim().
  *
- * Durable:   both or neither. PAWL_E_IN_DOUBT: call pawl_queue_held(); the messages of `items` that
- *            it returns were not acknowledged.
+ * Durable:   both or neither. PAWL_E_IN_DOUBT: call pawl_queue_owned(); the messages of `items`
+ * that it returns were not acknowledged.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status
-pawl_queue_ack_and_claim(pawl_store *store, pawl_owner owner, const pawl_held *items, size_t count,
-                         int64_t lease_ms, int limit, const pawl_claim_options *opts,
+pawl_queue_ack_and_claim(pawl_store *store, pawl_owner owner, const pawl_receipt *items,
+                         size_t count, int64_t lease_ms, int limit, const pawl_claim_options *opts,
                          size_t *ret_acked, pawl_messages **ret_list, pawl_error *err);
 
 /* The message's backoff policy determines the delay. */
@@ -101,7 +101,7 @@ pawl_queue_ack_and_claim(pawl_store *store, pawl_owner owner, const pawl_held *i
  * is stored as NULL.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_abandon(pawl_store *store, pawl_owner owner,
-                                                        const pawl_held *items, size_t count,
+                                                        const pawl_receipt *items, size_t count,
                                                         const char *error, int64_t delay_ms,
                                                         size_t *ret_changed, pawl_error *err);
 /*
@@ -109,7 +109,7 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_abandon(pawl_store *store, pawl_
  * 0 or PAWL_JITTER_TENTH) instead of the store's policy for messages without a policy of their own.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_abandon_by(pawl_store *store, pawl_owner owner,
-                                                           const pawl_held *items, size_t count,
+                                                           const pawl_receipt *items, size_t count,
                                                            const char *error,
                                                            const pawl_backoff *policy,
                                                            size_t *ret_changed, pawl_error *err);
@@ -122,23 +122,23 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_abandon_by(pawl_store *store, pa
  * deferred.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_defer(pawl_store *store, pawl_owner owner,
-                                                      const pawl_held *items, size_t count,
+                                                      const pawl_receipt *items, size_t count,
                                                       const char *error, int64_t delay_ms,
                                                       const pawl_backoff *policy,
                                                       size_t *ret_changed, pawl_error *err);
 /* Fails the messages permanently: they become dead letters. */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_fail(pawl_store *store, pawl_owner owner,
-                                                     const pawl_held *items, size_t count,
+                                                     const pawl_receipt *items, size_t count,
                                                      const char *error, size_t *ret_changed,
                                                      pawl_error *err);
 /* Extends the lease to `lease_ms` (or the message's own lease time) from now. */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_renew(pawl_store *store, pawl_owner owner,
-                                                      const pawl_held *items, size_t count,
+                                                      const pawl_receipt *items, size_t count,
                                                       int64_t lease_ms, size_t *ret_changed,
                                                       pawl_error *err);
 /* Makes the messages ready again at once without counting the attempt; for shutdown. */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_release(pawl_store *store, pawl_owner owner,
-                                                        const pawl_held *items, size_t count,
+                                                        const pawl_receipt *items, size_t count,
                                                         size_t *ret_changed, pawl_error *err);
 
 /*
@@ -147,17 +147,17 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_release(pawl_store *store, pawl_
  * PAWL_OUTPUT_MAX. PAWL_E_LOST: this owner does not own the message under this fence.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_ack_output(pawl_store *store, pawl_owner owner,
-                                                           pawl_held item, const void *output,
+                                                           pawl_receipt item, const void *output,
                                                            size_t output_size, pawl_error *err);
 /* One item of pawl_queue_ack_outputs(). */
-typedef struct pawl_held_output {
-    pawl_held item;
+typedef struct pawl_receipt_output {
+    pawl_receipt item;
     const void *output; /* NULL: none */
     size_t output_size;
-} pawl_held_output;
+} pawl_receipt_output;
 /* The same for several messages in one transaction; otherwise as pawl_queue_ack(). */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_ack_outputs(pawl_store *store, pawl_owner owner,
-                                                            const pawl_held_output *items,
+                                                            const pawl_receipt_output *items,
                                                             size_t count, size_t *ret_changed,
                                                             pawl_error *err);
 
@@ -167,7 +167,7 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_ack_outputs(pawl_store *store, p
  * PAWL_E_LOST: this owner no longer owns the message under this fence.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_progress(pawl_store *store, pawl_owner owner,
-                                                         pawl_held item, const char *text,
+                                                         pawl_receipt item, const char *text,
                                                          pawl_error *err);
 
 /* A list of destination names; the names are borrowed from the list. */
@@ -216,8 +216,8 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_wake(pawl_store *store, const ch
  * Returns all messages that `owner` owns now, in full: for use after an in-doubt claim or a
  * restart.
  */
-PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_held(pawl_store *store, pawl_owner owner,
-                                                     pawl_messages **ret_list, pawl_error *err);
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_owned(pawl_store *store, pawl_owner owner,
+                                                      pawl_messages **ret_list, pawl_error *err);
 
 /*
  * Maintenance. Each call does a bounded amount of work in one transaction; any number of processes
@@ -241,19 +241,21 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_expire(pawl_store *store, size_t
 /*
  * Deletes done and cancelled messages that finished more than `keep_ms` (>= 0) ago; *ret_changed
  * counts those. Also deletes the totals of topics that have no unfinished message, in which no
- * message has finished since then, and for which pawl_queue_fold() has removed everything else.
+ * message has finished since then, and for which pawl_queue_compact_stats() has removed everything
+ * else.
  */
-PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_retain(pawl_store *store, int64_t keep_ms,
-                                                       size_t *ret_changed, pawl_scan *ret_scan,
-                                                       pawl_error *err);
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_prune(pawl_store *store, int64_t keep_ms,
+                                                      size_t *ret_changed, pawl_scan *ret_scan,
+                                                      pawl_error *err);
 /*
- * Compacts the deltas behind the totals of pawl_outbox_stats (*ret_changed counts those), and
+ * Compacts the deltas behind the totals of pawl_outbox_get_stats (*ret_changed counts those), and
  * removes the bookkeeping of topics and destinations that have had no unfinished message for five
  * minutes, so that claims no longer examine it. On PostgreSQL a removal takes three calls, and
  * waits for transactions that were open. *ret_scan counts both.
  */
-PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_fold(pawl_store *store, size_t *ret_changed,
-                                                     pawl_scan *ret_scan, pawl_error *err);
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_compact_stats(pawl_store *store,
+                                                              size_t *ret_changed,
+                                                              pawl_scan *ret_scan, pawl_error *err);
 
 /*
  * A claimant remembers the fences of its claims, so that its owner needs only the work ids. Use it

@@ -32,12 +32,12 @@ typedef struct pawl_receiver pawl_receiver; /* opaque */
 /* ---- the message that a handler processes ---- */
 
 /* Valid only during the handler's call, and only on its thread. */
-typedef struct pawl_reception pawl_reception;
+typedef struct pawl_receive_task pawl_receive_task;
 
 typedef enum pawl_receive_mode {
-    /* The handler writes through pawl_reception_tx(): its rows, its further messages and the inbox
-     * record are one commit. The effect happens exactly once. On SQLite the transaction may last
-     * PAWL_TURN_MAX_MS. */
+    /* The handler writes through pawl_receive_task_tx(): its rows, its further messages and the
+     * inbox record are one commit. The effect happens exactly once. On SQLite the transaction may
+     * last PAWL_SQLITE_TX_MAX_MS. */
     PAWL_RECEIVE_ATOMIC = 0,
     /* No transaction is open; the message is leased, and the lease is renewed while the handler
      * runs. There are never two calls at once while the lease lasts; after a crash the call is
@@ -51,41 +51,41 @@ typedef enum pawl_receive_mode {
  * sender gets 200), PAWL_RETRY (500: the sender will send it again; dead after max_attempts),
  * PAWL_FAIL (422: dead, never accepted again) or PAWL_RELEASE (503: not by this process).
  */
-typedef pawl_verdict (*pawl_receive_handler)(pawl_reception *reception, void *context);
+typedef pawl_result (*pawl_receive_handler)(pawl_receive_task *reception, void *context);
 
-PAWL_API const pawl_envelope *pawl_reception_envelope(const pawl_reception *reception);
-PAWL_API pawl_store *pawl_reception_store(const pawl_reception *reception);
+PAWL_API const pawl_envelope *pawl_receive_task_envelope(const pawl_receive_task *reception);
+PAWL_API pawl_store *pawl_receive_task_store(const pawl_receive_task *reception);
 /* Atomic: the open transaction; write through it, but do not end it. Call-out: NULL. */
-PAWL_API pawl_tx *pawl_reception_tx(const pawl_reception *reception);
+PAWL_API pawl_tx *pawl_receive_task_tx(const pawl_receive_task *reception);
 /* 1 for the first attempt. */
-PAWL_API int pawl_reception_attempt(const pawl_reception *reception);
-PAWL_API int64_t pawl_reception_fence(const pawl_reception *reception);
+PAWL_API int pawl_receive_task_attempt(const pawl_receive_task *reception);
+PAWL_API int64_t pawl_receive_task_fence(const pawl_receive_task *reception);
 /* The idempotency key: the same for every attempt, different for any two messages. */
-PAWL_API const char *pawl_reception_key(const pawl_reception *reception);
+PAWL_API const char *pawl_receive_task_key(const pawl_receive_task *reception);
 /*
  * Returns whether the result is no longer needed: the timeout has passed, another delivery has
  * taken the message over, or the receiver is shutting down and its grace period has ended. Return
  * soon, with PAWL_RETRY.
  */
-PAWL_API bool pawl_reception_cancelled(const pawl_reception *reception);
+PAWL_API bool pawl_receive_task_cancelled(const pawl_receive_task *reception);
 /*
- * For a handler that waits in poll(): readable when pawl_reception_cancelled() becomes true. Do not
- * read or close it.
+ * For a handler that waits in poll(): readable when pawl_receive_task_cancelled() becomes true. Do
+ * not read or close it.
  */
-PAWL_API int pawl_reception_cancel_fd(const pawl_reception *reception);
+PAWL_API int pawl_receive_task_cancel_fd(const pawl_receive_task *reception);
 
 /*
  * Sets the payload of the response for PAWL_DONE. Copied; stored with the inbox record for
  * duplicates.
  */
-PAWL_API PAWL_MUST_CHECK pawl_status pawl_reception_respond(pawl_reception *reception,
-                                                            const void *payload, size_t size,
-                                                            pawl_error *err);
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_receive_task_respond(pawl_receive_task *reception,
+                                                               const void *payload, size_t size,
+                                                               pawl_error *err);
 /*
  * Sets the error text for any other result: stored with the inbox record and sent to the sender.
  * Truncated to 4 KB.
  */
-PAWL_API void pawl_reception_explain(pawl_reception *reception, const char *error);
+PAWL_API void pawl_receive_task_set_error(pawl_receive_task *reception, const char *error);
 
 /* ---- the receiver ---- */
 
@@ -227,10 +227,10 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_receiver_start(pawl_receiver *receiver
  * Includes this worker and delivery in GET /health; NULL for either if there is none. They must
  * outlive the receiver. PAWL_E_MISUSE once it runs.
  */
-PAWL_API PAWL_MUST_CHECK pawl_status pawl_receiver_tell_of(pawl_receiver *receiver,
-                                                           pawl_worker *worker,
-                                                           pawl_delivery *delivery,
-                                                           pawl_error *err);
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_receiver_set_health_sources(pawl_receiver *receiver,
+                                                                      pawl_worker *worker,
+                                                                      pawl_delivery *delivery,
+                                                                      pawl_error *err);
 
 /**
  * Shuts the receiver down: stops accepting, answers the requests that have arrived, then stops.
@@ -249,10 +249,10 @@ PAWL_API void pawl_receiver_stop(pawl_receiver *receiver);
  * Ends the grace period of pawl_receiver_stop() early: cancels the handlers, and those that begin
  * from now on at once. Returns at once. Any thread.
  */
-PAWL_API void pawl_receiver_hurry(pawl_receiver *receiver);
+PAWL_API void pawl_receiver_cancel_handlers(pawl_receiver *receiver);
 
 /* Replaces the peers and their secrets. Any thread, also while it runs. */
-PAWL_API void pawl_receiver_replace_services(pawl_receiver *receiver, pawl_services *services);
+PAWL_API void pawl_receiver_set_services(pawl_receiver *receiver, pawl_services *services);
 
 /*
  * A pawl_inproc_receiver whose context is a started receiver, for pawl_transports_add_inproc(). No
@@ -279,7 +279,7 @@ typedef struct pawl_receiver_stats {
         sizeof(pawl_receiver_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                  \
     }
 /* Any thread. */
-PAWL_API void pawl_receiver_read_stats(pawl_receiver *receiver, pawl_receiver_stats *ret_stats);
+PAWL_API void pawl_receiver_get_stats(pawl_receiver *receiver, pawl_receiver_stats *ret_stats);
 
 PAWL_END_DECLS
 

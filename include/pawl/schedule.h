@@ -42,7 +42,8 @@ typedef struct pawl_schedule pawl_schedule; /* opaque */
 typedef struct pawl_schedule_options {
     size_t size;      /* set by PAWL_SCHEDULE_OPTIONS_INIT, never by hand */
     const char *zone; /* an IANA time zone name, such as "Europe/Berlin"; NULL: "UTC" */
-    pawl_wall anchor; /* "every D" fires at this time plus any multiple of D; PAWL_NEVER: 1970 */
+    pawl_wall
+        anchor; /* "every D" fires at this time plus any multiple of D; PAWL_TIME_UNSET: 1970 */
 } pawl_schedule_options;
 #define PAWL_SCHEDULE_OPTIONS_INIT                                                                 \
     {                                                                                              \
@@ -84,7 +85,7 @@ PAWL_API pawl_schedule_kind pawl_schedule_kind_of(const pawl_schedule *schedule)
 PAWL_API const char *pawl_schedule_text(const pawl_schedule *schedule);
 PAWL_API const char *pawl_schedule_zone(const pawl_schedule *schedule);
 /* A description in English: "at 02:30 on Monday to Friday, in Europe/Berlin". */
-PAWL_API const char *pawl_schedule_explain(const pawl_schedule *schedule);
+PAWL_API const char *pawl_schedule_describe(const pawl_schedule *schedule);
 /* Whether it keeps its rhythm across clock changes (see above); true for intervals. */
 PAWL_API bool pawl_schedule_keeps_rhythm(const pawl_schedule *schedule);
 
@@ -99,24 +100,25 @@ typedef struct pawl_local_time {
     int32_t weekday; /* 0 is Sunday */
 } pawl_local_time;
 
-typedef enum pawl_fire_kind {
-    PAWL_FIRE_PLAIN,
-    PAWL_FIRE_MOVED, /* its time is skipped by a clock change: fires at the change instead */
-    PAWL_FIRE_ONCE,  /* its time occurs twice: this is the first, and the second does not fire */
-    PAWL_FIRE_AGAIN  /* its time occurs twice and this is a repetition: the rhythm continues */
-} pawl_fire_kind;
+typedef enum pawl_occurrence_kind {
+    PAWL_OCCURRENCE_PLAIN,
+    PAWL_OCCURRENCE_MOVED, /* its time is skipped by a clock change: fires at the change instead */
+    PAWL_OCCURRENCE_ONCE,  /* its time occurs twice: this is the first, and the second does not fire
+                            */
+    PAWL_OCCURRENCE_AGAIN /* its time occurs twice and this is a repetition: the rhythm continues */
+} pawl_occurrence_kind;
 
 /* One time at which a schedule fires. */
-typedef struct pawl_fire {
+typedef struct pawl_occurrence {
     pawl_wall at;
-    pawl_fire_kind kind;
+    pawl_occurrence_kind kind;
     pawl_local_time local;   /* at `at`, in the schedule's zone */
     pawl_local_time written; /* the time in the schedule; differs from `local` only if MOVED */
     int64_t skipped;         /* further times left out by clock changes since the previous firing */
     int32_t utc_offset_s;    /* local minus UTC */
     bool is_dst;             /* from the time zone data; in Dublin winter is DST */
     char abbreviation[16];   /* "CEST" */
-} pawl_fire;
+} pawl_occurrence;
 
 /**
  * Returns the first time after `after` (never `after` itself) at which the schedule fires. For
@@ -128,7 +130,7 @@ typedef struct pawl_fire {
  *            year 9999.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_schedule_next(const pawl_schedule *schedule,
-                                                        pawl_wall after, pawl_fire *ret_fire,
+                                                        pawl_wall after, pawl_occurrence *ret_fire,
                                                         pawl_error *err);
 
 /**
@@ -140,7 +142,8 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_schedule_next(const pawl_schedule *sch
  *            year 1, or the schedule is "every D from start", which has no times of its own.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_schedule_previous(const pawl_schedule *schedule,
-                                                            pawl_wall before, pawl_fire *ret_fire,
+                                                            pawl_wall before,
+                                                            pawl_occurrence *ret_fire,
                                                             pawl_error *err);
 
 /* The version of the system's time zone data, such as "2025b"; "unknown" if it has none. */

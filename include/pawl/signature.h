@@ -71,7 +71,7 @@ typedef struct pawl_signature_options {
     size_t size;       /* set by PAWL_SIGNATURE_OPTIONS_INIT, never by hand */
     int scheme;        /* 2: only scheme 2 is accepted. 1: scheme 1 is accepted as well */
     int64_t window_ms; /* how far rf-timestamp may differ from `now`, both ways; 1 s .. 24 h */
-    pawl_wall now;     /* PAWL_NEVER: this machine's clock */
+    pawl_wall now;     /* PAWL_TIME_UNSET: this machine's clock */
 } pawl_signature_options;
 #define PAWL_SIGNATURE_OPTIONS_INIT                                                                \
     {                                                                                              \

@@ -48,7 +48,7 @@ typedef struct pawl_store_options {
     /* Every call returns within this time. 1 .. 3600000. */
     int64_t timeout_ms;
     /* Maximum number of PostgreSQL connections, 1 .. 1000, plus the same number for transactions of
-     * pawl_message_begin(). SQLite uses one writer and one reader, and one connection for those
+     * pawl_tx_begin_for(). SQLite uses one writer and one reader, and one connection for those
      * transactions. */
     int pool_size;
     /* PostgreSQL: whether to keep prepared statements on each connection. */
@@ -109,7 +109,7 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_store_now(pawl_store *store, pawl_wall
 /* The result of pawl_store_reset_clock(). */
 typedef struct pawl_clock_reset {
     int64_t ahead_ms; /* how far the store's clock, or the times stored by it, were ahead */
-    int64_t held;     /* claimed messages, owned leases and inbox messages being processed */
+    int64_t owned;    /* claimed messages, owned leases and inbox messages being processed */
     bool done;        /* the clock was set back */
 } pawl_clock_reset;
 
@@ -171,8 +171,8 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_schema_deploy(const char *url,
                                                         pawl_error *err);
 
 /*
- * PostgreSQL: creates the roles pawl_send, pawl_work and pawl_admin if they are missing, and sets
- * their privileges to exactly what they need, also where privileges were changed manually.
+ * PostgreSQL: creates the roles pawl_send_op, pawl_work and pawl_admin if they are missing, and
+ * sets their privileges to exactly what they need, also where privileges were changed manually.
  * pawl_schema_deploy does the same when it installs the schema. The user must own the schema or be
  * a superuser, and needs CREATEROLE if a role is missing.
  * Ownership: *ret_missing is the caller's (free()): the names of roles that are missing and that

@@ -6,7 +6,7 @@
  * keeps a heap in this process, for development and tests: all timers are lost with the process. A
  * custom strategy is a table of functions (pawl/sys/strategy.h).
  *
- * A timer's state is its message's: pending is PAWL_STATE_READY (PAWL_STATE_IN_PROGRESS while it is
+ * A timer's state is its message's: pending is PAWL_STATE_READY (PAWL_STATE_RUNNING while it is
  * claimed), delivered is PAWL_STATE_DONE, cancelled is PAWL_STATE_CANCELLED, failed is
  * PAWL_STATE_FAILED, or PAWL_STATE_EXPIRED when its time to live ended first.
  */
@@ -94,13 +94,13 @@ PAWL_API const char *pawl_scheduler_strategy(const pawl_scheduler *scheduler);
  * time.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_timer_schedule(pawl_scheduler *scheduler,
-                                                         const pawl_outgoing *message,
+                                                         const pawl_message_spec *message,
                                                          pawl_enqueued *ret_enqueued,
                                                          pawl_error *err);
 
 /* The same for several messages, all or none: as pawl_outbox_enqueue_batch(). */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_timer_schedule_batch(pawl_scheduler *scheduler,
-                                                               const pawl_outgoing *messages,
+                                                               const pawl_message_spec *messages,
                                                                size_t count,
                                                                pawl_enqueued *ret_enqueued,
                                                                pawl_error *err);
@@ -113,13 +113,13 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_timer_schedule_batch(pawl_scheduler *s
  * pawl_timer_get().
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_timer_cancel(pawl_scheduler *scheduler,
-                                                       const pawl_message_id *ids, size_t count,
+                                                       const pawl_uuid *ids, size_t count,
                                                        size_t *ret_cancelled, pawl_error *err);
 
 /* ---- reading ---- */
 
 /* Returns one timer in full, in any state. PAWL_E_NOT_FOUND if it does not exist (any more). */
-PAWL_API PAWL_MUST_CHECK pawl_status pawl_timer_get(pawl_scheduler *scheduler, pawl_message_id id,
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_timer_get(pawl_scheduler *scheduler, pawl_uuid id,
                                                     pawl_messages **ret_one, pawl_error *err);
 
 /* The end of a page; treat it as opaque. All zero: the beginning, or no next page. */
@@ -134,8 +134,8 @@ typedef struct pawl_timer_query {
     const char *topic; /* this and the next two: NULL means any */
     const char *destination;
     const char *correlation_id;
-    pawl_wall due_from;    /* due then or later; PAWL_NEVER: any */
-    pawl_wall due_before;  /* due before then; PAWL_NEVER: any */
+    pawl_wall due_from;    /* due then or later; PAWL_TIME_UNSET: any */
+    pawl_wall due_before;  /* due before then; PAWL_TIME_UNSET: any */
     pawl_timer_mark after; /* keyset pagination: only timers after this; all zero: from the first */
     int limit;             /* 0: 100; at most 10000 */
     bool with_payload;     /* off: payloads are returned empty */
@@ -176,8 +176,8 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_timer_count(pawl_scheduler *scheduler,
                                                       pawl_timer_total *ret_total, pawl_error *err);
 
 /*
- * Returns when the next pending timer is due, possibly in the past; PAWL_NEVER if none is pending.
- * For a loop that takes timers itself and needs to know how long to sleep.
+ * Returns when the next pending timer is due, possibly in the past; PAWL_TIME_UNSET if none is
+ * pending. For a loop that takes timers itself and needs to know how long to sleep.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_timer_next_due(pawl_scheduler *scheduler,
                                                          pawl_wall *ret_due, pawl_error *err);

@@ -47,7 +47,7 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_topic_dead_letters(pawl_store *store, 
 
 typedef struct pawl_topic {
     const char *name;
-    pawl_wall paused_at; /* PAWL_NEVER: not paused */
+    pawl_wall paused_at; /* PAWL_TIME_UNSET: not paused */
     bool dead_letters;   /* dead letters are recorded for a handler */
 } pawl_topic;
 

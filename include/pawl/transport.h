@@ -21,16 +21,16 @@ struct pawl_ack;
 
 /* ---- one send and its result ---- */
 
-typedef enum pawl_sent {
-    PAWL_SENT_ACKNOWLEDGED = 0, /* the receiver has processed it */
-    PAWL_SENT_DUPLICATE = 1,    /* the receiver had already processed it */
-    PAWL_SENT_REFUSED = 2,      /* permanent: the same bytes will never be accepted */
-    PAWL_SENT_RETRY = 3,        /* temporary or unknown: send the same bytes again later */
-    PAWL_SENT_CANCELLED = 4     /* cancelled by the sender; the receiver may have processed it */
-} pawl_sent;
+typedef enum pawl_send_result {
+    PAWL_SEND_ACKNOWLEDGED = 0, /* the receiver has processed it */
+    PAWL_SEND_DUPLICATE = 1,    /* the receiver had already processed it */
+    PAWL_SEND_REJECTED = 2,     /* permanent: the same bytes will never be accepted */
+    PAWL_SEND_RETRY = 3,        /* temporary or unknown: send the same bytes again later */
+    PAWL_SEND_CANCELLED = 4     /* cancelled by the sender; the receiver may have processed it */
+} pawl_send_result;
 
 /* "acknowledged", "duplicate", "refused", "retry", "cancelled". Never NULL. */
-PAWL_API const char *pawl_sent_name(pawl_sent sent);
+PAWL_API const char *pawl_send_result_name(pawl_send_result sent);
 
 typedef struct pawl_send_request {
     size_t size; /* set by PAWL_SEND_REQUEST_INIT, never by hand */
@@ -45,9 +45,9 @@ typedef struct pawl_send_request {
     }
 
 /* The result of a send. Borrowed until the callback that receives it returns. */
-typedef struct pawl_send_outcome {
+typedef struct pawl_send_report {
     size_t size;
-    pawl_sent sent;
+    pawl_send_result sent;
     int status;             /* HTTP status; 0: none */
     int64_t retry_after_ms; /* minimum delay requested by the receiver; -1: none */
     bool reached;           /* a response of any kind was received: the destination is alive */
@@ -58,13 +58,13 @@ typedef struct pawl_send_outcome {
     bool sent_whole; /* the whole request was sent: without a response the receiver may have
                         processed it */
     bool ours;       /* not sent because of this side's configuration; `error` names it */
-} pawl_send_outcome;
-#define PAWL_SEND_OUTCOME_INIT                                                                     \
+} pawl_send_report;
+#define PAWL_SEND_REPORT_INIT                                                                      \
     {                                                                                              \
-        sizeof(pawl_send_outcome), PAWL_SENT_RETRY, 0, -1, false, NULL, 0, NULL, false, false      \
+        sizeof(pawl_send_report), PAWL_SEND_RETRY, 0, -1, false, NULL, 0, NULL, false, false       \
     }
 
-typedef void (*pawl_send_end)(void *context, const pawl_send_outcome *outcome);
+typedef void (*pawl_send_end)(void *context, const pawl_send_report *outcome);
 
 /* ---- the registry of transports ---- */
 
@@ -92,14 +92,14 @@ PAWL_API void pawl_transports_free(pawl_transports *transports);
 
 /*
  * A receiver in this process, for inproc://NAME. It is called on one of its own `threads` (1 .. 64)
- * threads, with no lock held and signals blocked. It responds with pawl_reply_give(); without a
- * response the send ends with PAWL_SENT_RETRY.
+ * threads, with no lock held and signals blocked. It responds with pawl_reply_send(); without a
+ * response the send ends with PAWL_SEND_RETRY.
  */
 typedef struct pawl_reply pawl_reply;
 typedef void (*pawl_inproc_receiver)(void *context, const pawl_envelope *envelope,
                                      pawl_reply *reply);
 /* Call it once, before the receiver returns. `outcome` and the data it points to are copied. */
-PAWL_API void pawl_reply_give(pawl_reply *reply, const pawl_send_outcome *outcome);
+PAWL_API void pawl_reply_send(pawl_reply *reply, const pawl_send_report *outcome);
 /*
  * Call it before any carrier is opened (otherwise PAWL_E_MISUSE). PAWL_E_INVALID: the name is taken
  * or invalid, or `threads` is out of range. PAWL_E_NOMEM: the threads cannot be created.
@@ -112,46 +112,48 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_transports_add_inproc(pawl_transports 
 /* ---- sending: all transports behind one file descriptor ---- */
 
 /* A transport client. Used by one thread at a time. Connections are reused between sends. */
-typedef struct pawl_carrier pawl_carrier;
+typedef struct pawl_transport_client pawl_transport_client;
 
 /* A send in flight. */
-typedef struct pawl_send pawl_send;
+typedef struct pawl_send_op pawl_send_op;
 
-/* *ret_carrier is the caller's (pawl_carrier_close). `transports` must outlive it. */
-PAWL_API PAWL_MUST_CHECK pawl_status pawl_carrier_open(pawl_transports *transports,
-                                                       pawl_carrier **ret_carrier, pawl_error *err);
+/* *ret_carrier is the caller's (pawl_transport_client_close). `transports` must outlive it. */
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_transport_client_open(pawl_transports *transports,
+                                                                pawl_transport_client **ret_carrier,
+                                                                pawl_error *err);
 
 /**
  * Starts a send.
  *
  * Ownership: the data that `request` points to must live until `end` is called. *ret_send (may be
  *            NULL) belongs to the carrier and is invalid once `end` returns.
- * Threads:   the carrier's. `end` is called inside pawl_carrier_turn() or pawl_carrier_close(),
- *            exactly once, never inside this call; it may call this function and
- *            pawl_carrier_cancel().
- * Blocks:    no; names are resolved on one of the library's threads.
- * Durable:   nothing is written.
- * Errors:    PAWL_E_INVALID: permanent (an invalid URL, an unknown scheme). PAWL_E_DENIED (a local
- *            destination that is not allowed), PAWL_E_NOT_FOUND (no such receiver in this process):
- *            until the configuration is changed. PAWL_E_NOMEM, PAWL_E_IO: retry. On failure `end`
- *            is not called.
+ * Threads:   the carrier's. `end` is called inside pawl_transport_client_process() or
+ * pawl_transport_client_close(), exactly once, never inside this call; it may call this function
+ * and pawl_transport_client_cancel(). Blocks:    no; names are resolved on one of the library's
+ * threads. Durable:   nothing is written. Errors:    PAWL_E_INVALID: permanent (an invalid URL, an
+ * unknown scheme). PAWL_E_DENIED (a local destination that is not allowed), PAWL_E_NOT_FOUND (no
+ * such receiver in this process): until the configuration is changed. PAWL_E_NOMEM, PAWL_E_IO:
+ * retry. On failure `end` is not called.
  */
-PAWL_API PAWL_MUST_CHECK pawl_status pawl_carrier_send(pawl_carrier *carrier,
-                                                       const pawl_send_request *request,
-                                                       pawl_send_end end, void *context,
-                                                       pawl_send **ret_send, pawl_error *err);
-/* Cancels a send: the next pawl_carrier_turn() ends it with PAWL_SENT_CANCELLED. */
-PAWL_API void pawl_carrier_cancel(pawl_carrier *carrier, pawl_send *send);
-/* For poll() or epoll: readable when pawl_carrier_turn() has work to do. It never changes. */
-PAWL_API int pawl_carrier_fd(pawl_carrier *carrier);
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_transport_client_send(pawl_transport_client *carrier,
+                                                                const pawl_send_request *request,
+                                                                pawl_send_end end, void *context,
+                                                                pawl_send_op **ret_send,
+                                                                pawl_error *err);
+/* Cancels a send: the next pawl_transport_client_process() ends it with PAWL_SEND_CANCELLED. */
+PAWL_API void pawl_transport_client_cancel(pawl_transport_client *carrier, pawl_send_op *send);
+/* For poll() or epoll: readable when pawl_transport_client_process() has work to do. It never
+ * changes. */
+PAWL_API int pawl_transport_client_fd(pawl_transport_client *carrier);
 /* The maximum time to wait for that; -1: no limit; 0: do not wait. */
-PAWL_API int64_t pawl_carrier_timeout_ms(pawl_carrier *carrier);
+PAWL_API int64_t pawl_transport_client_timeout_ms(pawl_transport_client *carrier);
 /* Does all work that is possible without waiting. PAWL_E_NOMEM, PAWL_E_IO: call again soon. */
-PAWL_API PAWL_MUST_CHECK pawl_status pawl_carrier_turn(pawl_carrier *carrier, pawl_error *err);
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_transport_client_process(pawl_transport_client *carrier,
+                                                                   pawl_error *err);
 /* The number of sends in flight. */
-PAWL_API size_t pawl_carrier_in_flight(const pawl_carrier *carrier);
-/* Ends all sends in flight with PAWL_SENT_CANCELLED. NULL is allowed. */
-PAWL_API void pawl_carrier_close(pawl_carrier *carrier);
+PAWL_API size_t pawl_transport_client_in_flight(const pawl_transport_client *carrier);
+/* Ends all sends in flight with PAWL_SEND_CANCELLED. NULL is allowed. */
+PAWL_API void pawl_transport_client_close(pawl_transport_client *carrier);
 
 PAWL_END_DECLS
 

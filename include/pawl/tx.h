@@ -47,13 +47,13 @@ PAWL_API void pawl_tx_committed(pawl_tx *tx);
 /* ---- exactly-once effects: a message is acknowledged in the same commit as its effects ---- */
 
 /* SQLite: how long such a transaction may stay open. A lease should be three times as long. */
-#define PAWL_TURN_MAX_MS 1000
+#define PAWL_SQLITE_TX_MAX_MS 1000
 
 /**
  * Begins a transaction of pawl's own for the end of a message's processing: the application writes
  * its rows through pawl_tx_sqlite() or pawl_tx_postgres(), sends further messages with
- * pawl_tx_enqueue(), and pawl_message_commit() adds the acknowledgement. All of it is committed,
- * once, or nothing. Do slow work before: in SQLite this transaction has the write lock.
+ * pawl_tx_enqueue(), and pawl_tx_commit_with_ack() adds the acknowledgement. All of it is
+ * committed, once, or nothing. Do slow work before: in SQLite this transaction has the write lock.
  *
  * Ownership: *ret_tx is the caller's (pawl_tx_free, also after commit or rollback); untouched on
  *            failure. `store` must outlive it.
@@ -65,15 +65,15 @@ PAWL_API void pawl_tx_committed(pawl_tx *tx);
  * Errors:    PAWL_E_INVALID, PAWL_E_MISUSE (this thread has a transaction open on the file),
  *            PAWL_E_BUSY, PAWL_E_INTERRUPTED, PAWL_E_UNAVAILABLE, PAWL_E_NOMEM.
  *
- * SQLite: after PAWL_TURN_MAX_MS the transaction is rolled back, by a thread that waits for the
- * write lock or by the next call; then pawl calls return PAWL_E_TIMEOUT, statements of the
+ * SQLite: after PAWL_SQLITE_TX_MAX_MS the transaction is rolled back, by a thread that waits for
+ * the write lock or by the next call; then pawl calls return PAWL_E_TIMEOUT, statements of the
  * application fail or change nothing, and the work must be done again. (A thread that reads
  * sqlite3_errmsg() of a late transaction must lock sqlite3_db_mutex(), as SQLite requires for
  * handles that threads share.)
  */
-PAWL_API PAWL_MUST_CHECK pawl_status pawl_message_begin(pawl_store *store, pawl_owner owner,
-                                                        pawl_held item, pawl_tx **ret_tx,
-                                                        pawl_error *err);
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_tx_begin_for(pawl_store *store, pawl_owner owner,
+                                                       pawl_receipt item, pawl_tx **ret_tx,
+                                                       pawl_error *err);
 
 /*
  * Returns the handle on which the transaction is open, whether wrapped or begun by pawl; NULL if it
@@ -86,9 +86,9 @@ PAWL_API struct sqlite3 *pawl_tx_sqlite(pawl_tx *tx);
 PAWL_API struct pg_conn *pawl_tx_postgres(pawl_tx *tx);
 
 /*
- * Sets the handler's output, stored with the message by pawl_message_commit(). Copied; a later call
- * replaces it. PAWL_E_TOO_LARGE beyond PAWL_OUTPUT_MAX, PAWL_E_NOMEM; the transaction continues in
- * either case. PAWL_E_MISUSE: it was not begun by pawl_message_begin().
+ * Sets the handler's output, stored with the message by pawl_tx_commit_with_ack(). Copied; a later
+ * call replaces it. PAWL_E_TOO_LARGE beyond PAWL_OUTPUT_MAX, PAWL_E_NOMEM; the transaction
+ * continues in either case. PAWL_E_MISUSE: it was not begun by pawl_tx_begin_for().
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_tx_output(pawl_tx *tx, const void *output,
                                                     size_t output_size, pawl_error *err);
@@ -109,13 +109,13 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_tx_output(pawl_tx *tx, const void *out
  *            statements had failed), PAWL_E_MISUSE (it has ended, or was not begun by pawl),
  *            PAWL_E_IN_DOUBT, PAWL_E_INTERRUPTED, PAWL_E_UNAVAILABLE, PAWL_E_SERIALIZATION.
  */
-PAWL_API PAWL_MUST_CHECK pawl_status pawl_message_commit(pawl_tx *tx, pawl_error *err);
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_tx_commit_with_ack(pawl_tx *tx, pawl_error *err);
 
 /*
  * Rolls the transaction back. The message stays claimed. Does nothing if the transaction has ended;
  * NULL is allowed.
  */
-PAWL_API void pawl_message_rollback(pawl_tx *tx);
+PAWL_API void pawl_tx_rollback(pawl_tx *tx);
 
 /*
  * Frees the transaction object. A wrapped transaction continues without pawl; one that pawl began

@@ -30,7 +30,7 @@ typedef struct pawl_waiter pawl_waiter;
  * Creates a waiter.
  *
  * Ownership: *ret_waiter is the caller's (pawl_waiter_free); `store` must outlive it.
- * Threads:   one at a time, except for pawl_waiter_nudge().
+ * Threads:   one at a time, except for pawl_waiter_wake().
  * Blocks:    no. PostgreSQL: arming opens a connection of its own, in addition to the store's.
  * Errors:    PAWL_E_INVALID, PAWL_E_NOMEM (also out of descriptors).
  */
@@ -55,7 +55,7 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_waiter_arm_others(pawl_waiter *waiter,
                                                             size_t count, pawl_error *err);
 
 /*
- * Waits until a message may be ready, `fd` (-1: none) is readable, pawl_waiter_nudge() is called,
+ * Waits until a message may be ready, `fd` (-1: none) is readable, pawl_waiter_wake() is called,
  * or `timeout_ms` (>= 0) have passed; if it is not armed, it returns at once. It is not armed
  * afterwards. PAWL_OK whatever ended the wait; PAWL_E_INTERRUPTED after pawl_store_interrupt().
  */
@@ -69,7 +69,7 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_waiter_wait(pawl_waiter *waiter, int64
 PAWL_API void pawl_waiter_disarm(pawl_waiter *waiter);
 
 /* Ends the current wait, or the next one. Any thread. */
-PAWL_API void pawl_waiter_nudge(pawl_waiter *waiter);
+PAWL_API void pawl_waiter_wake(pawl_waiter *waiter);
 
 PAWL_END_DECLS
 

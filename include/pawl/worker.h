@@ -26,14 +26,14 @@ typedef struct pawl_worker pawl_worker; /* opaque */
 typedef struct pawl_task pawl_task;
 
 /* The result that a handler returns. */
-typedef enum pawl_verdict {
+typedef enum pawl_result {
     PAWL_DONE = 0,  /* processed; the message is finished */
     PAWL_RETRY = 1, /* the attempt failed: retried after a delay while attempts remain */
     PAWL_FAIL = 2,  /* failed permanently: becomes a dead letter */
     /* Give the message back: it is ready again at once and the attempt is not counted. For a
      * process that is shutting down; the same worker may claim it again. */
     PAWL_RELEASE = 3
-} pawl_verdict;
+} pawl_result;
 
 /*
  * Processes one message. The worker calls it on one of its handler threads, with no lock held and
@@ -41,7 +41,7 @@ typedef enum pawl_verdict {
  * stored the result), but one worker never calls it twice at once for the same message. All signals
  * except those for faults are blocked on that thread.
  */
-typedef pawl_verdict (*pawl_handler)(pawl_task *task, void *context);
+typedef pawl_result (*pawl_handler)(pawl_task *task, void *context);
 
 PAWL_API const pawl_message *pawl_task_message(const pawl_task *task);
 /* 1 for the first attempt. */
@@ -73,12 +73,12 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_task_cancel_fd(pawl_task *task, int *r
  * Sets the error text that is stored with the message for PAWL_RETRY and PAWL_FAIL. Copied and
  * truncated to 4 KB.
  */
-PAWL_API void pawl_task_explain(pawl_task *task, const char *error);
+PAWL_API void pawl_task_set_error(pawl_task *task, const char *error);
 /*
  * Sets the delay until the next attempt after PAWL_RETRY, counted from now; at least 1 ms. Without
  * this call the backoff policy applies.
  */
-PAWL_API void pawl_task_delay(pawl_task *task, int64_t delay_ms);
+PAWL_API void pawl_task_set_retry_delay(pawl_task *task, int64_t delay_ms);
 /*
  * Stores a progress text with the message, where others can read it (`pawl show`). One round trip.
  * PAWL_E_LOST: this worker no longer owns the message. PAWL_E_MISUSE for a dead letter.
@@ -96,9 +96,9 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_task_output(pawl_task *task, const voi
                                                       size_t output_size, pawl_error *err);
 /*
  * Begins a transaction for exactly-once effects: the application's own rows and further messages,
- * which pawl_message_commit() commits together with the acknowledgement of this message, or not at
- * all. Begin it when the work is done, write, commit, call pawl_tx_free() in any case, and return
- * PAWL_DONE; see pawl_message_begin(). PAWL_E_LOST if the task is already known to belong to
+ * which pawl_tx_commit_with_ack() commits together with the acknowledgement of this message, or not
+ * at all. Begin it when the work is done, write, commit, call pawl_tx_free() in any case, and
+ * return PAWL_DONE; see pawl_tx_begin_for(). PAWL_E_LOST if the task is already known to belong to
  * another owner, PAWL_E_MISUSE for a dead letter.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_task_begin(pawl_task *task, pawl_tx **ret_tx,
@@ -107,22 +107,22 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_task_begin(pawl_task *task, pawl_tx **
 /* ---- the worker ---- */
 
 /* Maintenance tasks that a worker runs besides calling handlers, each at its own interval. */
-typedef enum pawl_chore {
-    PAWL_CHORE_REAP = 0,       /* make messages with expired leases ready again */
-    PAWL_CHORE_EXPIRE = 1,     /* expire messages past their time to live */
-    PAWL_CHORE_RETAIN = 2,     /* delete finished messages and ended leases past their retention */
-    PAWL_CHORE_FOLD = 3,       /* compact the deltas behind the statistics totals */
-    PAWL_CHORE_DEAD = 4,       /* call dead-letter handlers, if any are registered */
-    PAWL_CHORE_CHECKPOINT = 5, /* SQLite: checkpoint the write-ahead log */
-    PAWL_CHORE_INBOX = 6,      /* delete inbox records past their retention */
-    PAWL_CHORE_JOBS = 7,       /* delete job history past its retention */
-    PAWL_CHORE_SCHEDULE = 8,   /* run jobs that are due, unless `scheduler` is off: checked at least
-                                  this often; `changed` counts runs and skips */
-    PAWL_CHORE_COUNT = 9
-} pawl_chore;
+typedef enum pawl_maintenance {
+    PAWL_MAINTENANCE_REAP = 0,   /* make messages with expired leases ready again */
+    PAWL_MAINTENANCE_EXPIRE = 1, /* expire messages past their time to live */
+    PAWL_MAINTENANCE_PRUNE = 2, /* delete finished messages and ended leases past their retention */
+    PAWL_MAINTENANCE_COMPACT_STATS = 3, /* compact the deltas behind the statistics totals */
+    PAWL_MAINTENANCE_DEAD = 4,          /* call dead-letter handlers, if any are registered */
+    PAWL_MAINTENANCE_CHECKPOINT = 5,    /* SQLite: checkpoint the write-ahead log */
+    PAWL_MAINTENANCE_INBOX = 6,         /* delete inbox records past their retention */
+    PAWL_MAINTENANCE_JOBS = 7,          /* delete job history past its retention */
+    PAWL_MAINTENANCE_SCHEDULE = 8, /* run jobs that are due, unless `scheduler` is off: checked at
+                                least this often; `changed` counts runs and skips */
+    PAWL_MAINTENANCE_COUNT = 9
+} pawl_maintenance;
 
 /* "reap", "expire", ... Never NULL. */
-PAWL_API const char *pawl_chore_name(pawl_chore chore);
+PAWL_API const char *pawl_maintenance_name(pawl_maintenance chore);
 
 typedef struct pawl_worker_options {
     size_t size;       /* set by PAWL_WORKER_OPTIONS_INIT, never by hand */
@@ -130,7 +130,7 @@ typedef struct pawl_worker_options {
     int batch;         /* maximum messages per claim: 1 .. 10000 */
     int64_t lease_ms;  /* renewed while the handler runs; at least 3 s where SQLite is used with
                           pawl_task_begin(), whose transaction may last 1 s */
-    int64_t grace_ms;  /* shutdown: from pawl_worker_stop() until handlers are cancelled */
+    int64_t grace_ms;  /* shutdown: from pawl_worker_request_stop() until handlers are cancelled */
     int64_t cancel_ms; /* shutdown: from then until their messages are released even if handlers
                           still run */
     const char *owner_name; /* NULL: "host:pid"; copied */
@@ -138,16 +138,16 @@ typedef struct pawl_worker_options {
      * Off: such topics are left to other workers; the worker still warns while messages of such a
      * topic are due. */
     bool all_topics;
-    int64_t missing_ms; /* log this warning at most once per topic in this time; 0: for every
-                           claimed message, and never for topics left to other workers */
-    int64_t longest_ms; /* poll for messages at least this often, even without a wake-up */
-    bool listen; /* use wake-ups; off: only poll, every second, for example where LISTEN does not
-                    work */
+    int64_t no_handler_warn_ms; /* log this warning at most once per topic in this time; 0: for
+                           every claimed message, and never for topics left to other workers */
+    int64_t max_poll_ms;        /* poll for messages at least this often, even without a wake-up */
+    bool use_notify; /* use wake-ups; off: only poll, every second, for example where LISTEN does
+                    not work */
     int64_t retention_ms; /* how long done and cancelled messages are kept */
     /* The interval of each maintenance task, and the time limit of one call. A call that stopped at
      * its limit is repeated at once. Interval 0: this worker never runs that task. */
-    int64_t chore_every_ms[PAWL_CHORE_COUNT];
-    int64_t chore_timeout_ms[PAWL_CHORE_COUNT];
+    int64_t maintenance_interval_ms[PAWL_MAINTENANCE_COUNT];
+    int64_t maintenance_timeout_ms[PAWL_MAINTENANCE_COUNT];
     pawl_log_sink log; /* write NULL: use the store's */
     /* pawl_worker_run() returns by itself once no message is in flight and one of these applies: */
     bool until_empty;     /* no message is due; messages scheduled for later remain */
@@ -162,7 +162,7 @@ typedef struct pawl_worker_options {
      * schedules at a time, elected by the lease "pawl.scheduler"; the others take over if it
      * stops. */
     bool scheduler;
-    bool chores_only; /* no handler is required: for a worker that only runs maintenance */
+    bool maintenance_only; /* no handler is required: for a worker that only runs maintenance */
 } pawl_worker_options;
 #define PAWL_WORKER_OPTIONS_INIT                                                                   \
     {                                                                                              \
@@ -222,9 +222,9 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_worker_handle_dead(pawl_worker *worker
                                                              pawl_error *err);
 
 /**
- * Runs the worker until pawl_worker_stop(), or until a limit in the options is reached: it claims
- * messages, calls handlers, stores their results, renews leases and runs maintenance. Transient
- * database errors are retried with exponential backoff.
+ * Runs the worker until pawl_worker_request_stop(), or until a limit in the options is reached: it
+ * claims messages, calls handlers, stores their results, renews leases and runs maintenance.
+ * Transient database errors are retried with exponential backoff.
  *
  * Ownership: -
  * Threads:   the calling thread claims messages and stores results; handlers run on threads that
@@ -246,7 +246,7 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_worker_run(pawl_worker *worker, pawl_e
  * the rest of the grace period. Returns at once. May be called from any thread and from a signal
  * handler; if called before pawl_worker_run(), that call returns at once.
  */
-PAWL_API void pawl_worker_stop(pawl_worker *worker);
+PAWL_API void pawl_worker_request_stop(pawl_worker *worker);
 
 /* ---- single steps, for tests ---- */
 
@@ -272,14 +272,14 @@ typedef enum pawl_breaker_state {
     PAWL_BREAKER_HALF_OPEN = 2 /* a probe is under way */
 } pawl_breaker_state;
 
-typedef struct pawl_chore_stats {
+typedef struct pawl_maintenance_stats {
     int64_t runs;           /* completed without an error */
     int64_t failures;       /* ended with an error */
     int64_t changed;        /* messages or records that it changed */
     int64_t scanned;        /* rows that it read to find them */
-    pawl_wall last_success; /* or PAWL_NEVER */
+    pawl_wall last_success; /* or PAWL_TIME_UNSET */
     char last_error[256];   /* "" if the last run succeeded */
-} pawl_chore_stats;
+} pawl_maintenance_stats;
 
 typedef struct pawl_worker_stats {
     size_t size;     /* set by PAWL_WORKER_STATS_INIT, never by hand */
@@ -289,16 +289,16 @@ typedef struct pawl_worker_stats {
     int64_t failed;
     int64_t released; /* given back, the attempt not counted */
     int64_t lost; /* results discarded: the message was cancelled or is owned by another worker */
-    int64_t missing;  /* messages without a handler (also counted as retried) */
-    int64_t renewals; /* leases renewed */
-    int64_t dead;     /* dead letters handled */
-    int64_t in_hand;  /* now: claimed, result not stored yet */
-    int64_t running;  /* now: handlers being called */
+    int64_t unhandled; /* messages without a handler (also counted as retried) */
+    int64_t renewals;  /* leases renewed */
+    int64_t dead;      /* dead letters handled */
+    int64_t in_flight; /* now: claimed, result not stored yet */
+    int64_t running;   /* now: handlers being called */
     pawl_breaker_state breaker;
     char last_error[256]; /* of the store; "" while it responds */
-    pawl_chore_stats chores[PAWL_CHORE_COUNT];
+    pawl_maintenance_stats maintenance[PAWL_MAINTENANCE_COUNT];
 } pawl_worker_stats;
-#define PAWL_CHORE_STATS_INIT                                                                      \
+#define PAWL_MAINTENANCE_STATS_INIT                                                                \
     {                                                                                              \
         0, 0, 0, 0, {0}, ""                                                                        \
     }
@@ -306,14 +306,15 @@ typedef struct pawl_worker_stats {
     {                                                                                              \
         sizeof(pawl_worker_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, PAWL_BREAKER_CLOSED, "",       \
         {                                                                                          \
-            PAWL_CHORE_STATS_INIT, PAWL_CHORE_STATS_INIT, PAWL_CHORE_STATS_INIT,                   \
-                PAWL_CHORE_STATS_INIT, PAWL_CHORE_STATS_INIT, PAWL_CHORE_STATS_INIT,               \
-                PAWL_CHORE_STATS_INIT, PAWL_CHORE_STATS_INIT, PAWL_CHORE_STATS_INIT                \
+            PAWL_MAINTENANCE_STATS_INIT, PAWL_MAINTENANCE_STATS_INIT, PAWL_MAINTENANCE_STATS_INIT, \
+                PAWL_MAINTENANCE_STATS_INIT, PAWL_MAINTENANCE_STATS_INIT,                          \
+                PAWL_MAINTENANCE_STATS_INIT, PAWL_MAINTENANCE_STATS_INIT,                          \
+                PAWL_MAINTENANCE_STATS_INIT, PAWL_MAINTENANCE_STATS_INIT                           \
         }                                                                                          \
     }
 
 /* Any thread. */
-PAWL_API void pawl_worker_read_stats(pawl_worker *worker, pawl_worker_stats *ret_stats);
+PAWL_API void pawl_worker_get_stats(pawl_worker *worker, pawl_worker_stats *ret_stats);
 
 PAWL_END_DECLS
 

@@ -16,6 +16,6 @@ SELECT * FROM pawl.claim_batch(
     cursor_first => :cursor_first, cursor_since => :cursor_since, notes => :notes,
     destinations => :destinations, limits => :limits);
 
--- name: held
+-- name: owned
 -- What an owner holds now.
-SELECT * FROM pawl.held(owner => :owner);
+SELECT * FROM pawl.owned(owner => :owner);

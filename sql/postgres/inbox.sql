@@ -24,9 +24,9 @@ FROM pawl.inbox_begin(
     source => :source, id => :id, hash => :hash, lease => :lease, max_attempts => :max_attempts,
     keep => :keep, endpoint => :endpoint, alone => :alone, holder => :holder) b;
 
--- name: inbox_hold
+-- name: inbox_lease
 -- Inside the transaction of an atomic attempt: it is still this caller's, and stays so.
-SELECT pawl.inbox_hold(source => :source, id => :id, fence => :fence);
+SELECT pawl.inbox_lease(source => :source, id => :id, fence => :fence);
 
 -- name: inbox_done
 -- Done, once: under the fence of the attempt, or (no fence) whoever is at it.
@@ -68,9 +68,9 @@ FROM pawl.inbox_get(source => :source, id => :id);
 -- Dead records, newest first.
 -- @include inbox_list kind=@INBOX_LIST_DEAD@
 
--- name: inbox_requeue
+-- name: inbox_retry
 -- Dead records get all their attempts again.
-SELECT pawl.inbox_requeue(source => :source, id => :id, keep => :keep, max_rows => :limit);
+SELECT pawl.inbox_retry(source => :source, id => :id, keep => :keep, max_rows => :limit);
 
 -- name: inbox_purge
 -- Forget dead records.

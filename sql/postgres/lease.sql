@@ -22,7 +22,7 @@ SELECT * FROM pawl.lease_get(name => :name);
 
 -- name: lease_list
 -- Leases by name.
-SELECT * FROM pawl.lease_list(after => :after, only_held => :only_held, max_rows => :limit);
+SELECT * FROM pawl.lease_list(after => :after, only_owned => :only_owned, max_rows => :limit);
 
 -- name: lease_guard
 -- Whether the lease is held under this token; if so, nobody takes it before the transaction has ended.

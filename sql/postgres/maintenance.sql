@@ -8,10 +8,10 @@ SELECT * FROM pawl.reap_batch(max_rows => :limit, cursor_since => :cursor_since)
 -- What is past its time to live.
 SELECT pawl.expire(max_rows => :limit);
 
--- name: retain
+-- name: prune
 -- Forget what was done or cancelled longer than :keep ago, and totals that did not change since then.
-SELECT * FROM pawl.retain_batch(keep => :keep, max_rows => :limit);
+SELECT * FROM pawl.prune_batch(keep => :keep, max_rows => :limit);
 
--- name: fold
+-- name: compact_stats
 -- Remove empty lanes and move the deltas into the tally.
-SELECT * FROM pawl.fold_batch(max_rows => :limit);
+SELECT * FROM pawl.compact_stats_batch(max_rows => :limit);

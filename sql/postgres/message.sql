@@ -39,9 +39,9 @@ SELECT * FROM pawl.stats(cap => :cap);
 -- End messages that are ready or in progress.
 SELECT pawl.cancel(ids => :id);
 
--- name: redrive
+-- name: retry
 -- Dead letters become ready again.
-SELECT pawl.redrive(ids => :id);
+SELECT pawl.retry(ids => :id);
 
 -- name: purge
 -- Remove finished messages for good.

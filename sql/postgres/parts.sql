@@ -41,8 +41,8 @@ SET enable_mergejoin = off
 SET jit = off
 
 -- part: check_ids
-PERFORM pawl.check_number('@function@: the number of ids', coalesce(cardinality(ids), 0), 0, @BATCH_MOST@,
-                          'at most @BATCH_MOST@');
+PERFORM pawl.check_number('@function@: the number of ids', coalesce(cardinality(ids), 0), 0, @BATCH_MAX@,
+                          'at most @BATCH_MAX@');
 
 -- part: held_under
 -- The rows that the caller still has under the fences that it names. `id = ANY (ids)` walks the primary key in id
@@ -74,14 +74,14 @@ remote_jitter interval DEFAULT NULL
 
 -- part: check_later
 IF @function@.delay IS NOT NULL THEN
-    PERFORM pawl.check_span('@function@: delay', @function@.delay, @DELAY_LEAST@, @DELAY_MOST@, '@DELAY_WORDS@');
+    PERFORM pawl.check_span('@function@: delay', @function@.delay, @DELAY_MIN@, @DELAY_MAX@, '@DELAY_RANGE@');
 END IF;
-PERFORM pawl.check_span('@function@: local_base', @function@.local_base, @BACKOFF_LEAST@, @BACKOFF_MOST@, '@BACKOFF_WORDS@');
-PERFORM pawl.check_span('@function@: local_max', @function@.local_max, @BACKOFF_LEAST@, @BACKOFF_MOST@, '@BACKOFF_WORDS@');
-PERFORM pawl.check_span('@function@: local_jitter', coalesce(@function@.local_jitter, interval '0'), @JITTER_LEAST@, @JITTER_MOST@, '@JITTER_WORDS@');
-PERFORM pawl.check_span('@function@: remote_base', @function@.remote_base, @BACKOFF_LEAST@, @BACKOFF_MOST@, '@BACKOFF_WORDS@');
-PERFORM pawl.check_span('@function@: remote_max', @function@.remote_max, @BACKOFF_LEAST@, @BACKOFF_MOST@, '@BACKOFF_WORDS@');
-PERFORM pawl.check_span('@function@: remote_jitter', coalesce(@function@.remote_jitter, interval '0'), @JITTER_LEAST@, @JITTER_MOST@, '@JITTER_WORDS@');
+PERFORM pawl.check_span('@function@: local_base', @function@.local_base, @BACKOFF_MIN@, @BACKOFF_MAX@, '@BACKOFF_RANGE@');
+PERFORM pawl.check_span('@function@: local_max', @function@.local_max, @BACKOFF_MIN@, @BACKOFF_MAX@, '@BACKOFF_RANGE@');
+PERFORM pawl.check_span('@function@: local_jitter', coalesce(@function@.local_jitter, interval '0'), @JITTER_MIN@, @JITTER_MAX@, '@JITTER_RANGE@');
+PERFORM pawl.check_span('@function@: remote_base', @function@.remote_base, @BACKOFF_MIN@, @BACKOFF_MAX@, '@BACKOFF_RANGE@');
+PERFORM pawl.check_span('@function@: remote_max', @function@.remote_max, @BACKOFF_MIN@, @BACKOFF_MAX@, '@BACKOFF_RANGE@');
+PERFORM pawl.check_span('@function@: remote_jitter', coalesce(@function@.remote_jitter, interval '0'), @JITTER_MIN@, @JITTER_MAX@, '@JITTER_RANGE@');
 
 -- part: give_back_later
 -- After `delay`, or after min(base * 2^(retries + deferrals), max) + random(0, jitter) of its own or the given
@@ -92,7 +92,7 @@ SET @counter@ = q.@counter@ + 1, owner = '00000000-0000-0000-0000-000000000000',
     lease_until = 'epoch', fence = 0, last_error = coalesce(pawl.cut_text(@function@.error), q.last_error),
     stamped_at = t, run_at = t + coalesce(@function@.delay, (
         SELECT d.delay + random() * CASE WHEN d.jitter IS NULL THEN d.delay / 10
-                                         ELSE pawl.backoff(d.jitter, interval '@JITTER_MOST@ milliseconds', 0) END
+                                         ELSE pawl.backoff(d.jitter, interval '@JITTER_MAX@ milliseconds', 0) END
         FROM (SELECT pawl.backoff(
                          coalesce(b.retry_base, CASE WHEN b.destination IS NULL THEN local_base ELSE remote_base END),
                          coalesce(b.retry_max, CASE WHEN b.destination IS NULL THEN local_max ELSE remote_max END),
@@ -133,7 +133,7 @@ ended AS (
 
 -- part: end_counted
 counted AS (
-    INSERT INTO pawl.tally_delta (lane_id, state, n)
+    INSERT INTO pawl.topic_stats_delta (lane_id, state, n)
     SELECT g.lane_id, @state@, count(*) FROM gone g GROUP BY g.lane_id)
 
 -- part: ready_from_the_cursor_on
@@ -161,7 +161,7 @@ INTO taken, from_lane, tries, waits, times, leases, expiries, errors, reports, s
 
 -- part: lanes_by_turns
 -- The local lanes of higher priority first; those of one priority by turns, beginning after `pivot`.
-FROM generate_series(@PRIORITY_MOST@, @PRIORITY_LEAST@, -1) AS p(priority)
+FROM generate_series(@PRIORITY_MAX@, @PRIORITY_MIN@, -1) AS p(priority)
 CROSS JOIN LATERAL (
     (SELECT l.id FROM pawl.lane l
      WHERE l.destination = '' AND l.priority = p.priority AND l.id > pivot
@@ -306,7 +306,7 @@ enabled        boolean  DEFAULT true        -- of a new job; one that exists sta
 
 -- part: run_columns
 SELECT @row@.id, (SELECT j.name FROM pawl.job j WHERE j.id = @row@.job_id), @row@.triggered, @row@.state, @row@.reason,
-       @row@.scheduled_at, @row@.last_slot_at, @row@.slots, @row@.slots_more, @row@.work_id, @row@.message_id,
+       @row@.scheduled_at, @row@.last_occurrence_at, @row@.slots, @row@.occurrences_more, @row@.work_id, @row@.message_id,
        @row@.created_at, @row@.started_at, @row@.claimed_at, @row@.ended_at, @row@.claimed_by, @row@.attempts, @row@.error,
 
 -- part: held_of_claim

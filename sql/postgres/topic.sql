@@ -28,9 +28,9 @@ SELECT * FROM pawl.dead_claim(owner => :owner, lease => :lease, max_rows => :lim
 -- The handler was successful.
 SELECT pawl.dead_done(owner => :owner, ids => :id, fences => :fence);
 
--- name: dead_retry
+-- name: dead_abandon
 -- The handler was not successful: it is called again later.
-SELECT pawl.dead_retry(
+SELECT pawl.dead_abandon(
     owner => :owner, ids => :id, fences => :fence, error => :error, delay => :delay, base => :base,
     most => :max);
 

@@ -12,14 +12,14 @@ SELECT * FROM pawl.destinations(after => :after, scan => :scan);
 -- What waits for another attempt at a destination is due now.
 SELECT pawl.wake_destination(destination => :destination, max_rows => :limit);
 
--- name: sleep
+-- name: idle
 -- A sleeping worker, or with present = false only its notification to itself.
-SELECT * FROM pawl.sleep(sleeper => :sleeper, present => :present);
+SELECT * FROM pawl.idle(idle_worker => :idle_worker, present => :present);
 
--- name: awake
+-- name: busy
 -- No longer asleep.
-SELECT * FROM pawl.awake(sleeper => :sleeper);
+SELECT * FROM pawl.busy(idle_worker => :idle_worker);
 
--- name: settled
+-- name: snapshot_passed
 -- Whether all transactions from before the epoch have ended; NULL: begins one.
-SELECT * FROM pawl.settled(epoch => :epoch);
+SELECT * FROM pawl.snapshot_passed(epoch => :epoch);

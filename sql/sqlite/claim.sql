@@ -37,7 +37,7 @@ INSERT OR FAIL INTO pawl_claim (fence, owner, owner_name, check_at, runs, last_i
 SELECT
 -- @include next_fence
        , :owner, :owner_name, check_at, runs, last_id, ids
-FROM (SELECT count(*) AS n, :now + min(min(coalesce(lease, :lease)), @LEASE_MOST@000) AS check_at,
+FROM (SELECT count(*) AS n, :now + min(min(coalesce(lease, :lease)), @LEASE_MAX@000) AS check_at,
              max(run_id IS NOT NULL) AS runs, max(id) AS last_id, json_group_array(id) AS ids
 
 -- part: claim_end
@@ -49,14 +49,14 @@ SET fence = last_insert_rowid(),
 WHERE id = 1;
 
 UPDATE OR FAIL pawl_queue
-SET owner = :owner, lease_until = :now + min(coalesce(lease, :lease), @LEASE_MOST@000),
+SET owner = :owner, lease_until = :now + min(coalesce(lease, :lease), @LEASE_MAX@000),
     fence = (SELECT fence FROM pawl_meta WHERE id = 1)
 WHERE id IN (SELECT j.value FROM pawl_claim c CROSS JOIN json_each(c.ids) j
              WHERE c.fence = (SELECT fence FROM pawl_meta WHERE id = 1));
 
-INSERT INTO pawl_tally (lane_id, priority, turn, used_at, held)
+INSERT INTO pawl_lane_stats (lane_id, priority, turn, used_at, held)
 SELECT h.lane_id, 0, h.fence, :now, count(*)
-FROM pawl_held h
+FROM pawl_owned h
 WHERE h.fence = (SELECT fence FROM pawl_meta WHERE id = 1)
 GROUP BY h.lane_id
 ON CONFLICT (lane_id) DO UPDATE SET turn = excluded.turn, used_at = excluded.used_at, held = held + excluded.held;
@@ -96,7 +96,7 @@ WHERE id IN (SELECT q.run_id
 -- enough: lanes of higher priority first, then the one that has waited longest for its turn.
 -- @include claim_row
       FROM (SELECT q.id, q.lease, q.run_id
-            FROM pawl_tally t INDEXED BY pawl_tally_turn
+            FROM pawl_lane_stats t INDEXED BY pawl_lane_stats_turn
             CROSS JOIN pawl_queue q INDEXED BY pawl_queue_due
                     ON q.lane_id = t.lane_id AND q.fence = 0 AND q.run_at <= :now
             WHERE t.paused = 0 AND t.destination = ''
@@ -122,7 +122,7 @@ WHERE n > 0;
             CROSS JOIN json_each(
                 (SELECT json_group_array(id)
                  FROM (SELECT q.id
-                       FROM pawl_tally t INDEXED BY pawl_tally_turn
+                       FROM pawl_lane_stats t INDEXED BY pawl_lane_stats_turn
                        CROSS JOIN pawl_queue q INDEXED BY pawl_queue_due
                                ON q.lane_id = t.lane_id AND q.fence = 0 AND q.run_at <= :now
                        WHERE t.paused = 0 AND t.destination = named.value
@@ -137,7 +137,7 @@ WHERE n > 0;
 
 -- @include claim_end
 
--- name: held
+-- name: owned
 -- What an owner holds now.
 SELECT m.*
 FROM pawl_claim c INDEXED BY pawl_claim_owner

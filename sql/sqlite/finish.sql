@@ -13,7 +13,7 @@ FROM pawli_rows(:rows) r CROSS JOIN pawl_queue q ON q.id = r.id
 WHERE q.fence = r.fence AND q.owner = :owner AND q.fence <> 0;
 
 -- @if-rows
-INSERT INTO pawl_tally (lane_id, priority, held, done)
+INSERT INTO pawl_lane_stats (lane_id, priority, held, done)
 SELECT q.lane_id, 0, -count(*), count(*)
 FROM pawli_rows(:rows) r CROSS JOIN pawl_queue q ON q.id = r.id
 WHERE q.fence = r.fence AND q.owner = :owner AND q.fence <> 0
@@ -55,7 +55,7 @@ WHERE id = (SELECT run_id FROM pawl_queue WHERE id = :id AND fence = 0) AND stat
 
 -- part: given_back
 -- @each
-UPDATE OR FAIL pawl_tally SET held = held - 1
+UPDATE OR FAIL pawl_lane_stats SET held = held - 1
 WHERE lane_id = (SELECT lane_id FROM pawl_queue WHERE id = :id) AND changes() = 1;
 -- @each
 SELECT changes();
@@ -69,12 +69,12 @@ UPDATE OR FAIL pawl_queue
 SET @counter@ = @counter@ + 1, owner = zeroblob(16), lease_until = 0, fence = 0,
     last_error = coalesce(:error, last_error),
     run_at = :now + coalesce(:delay, (
-        SELECT delay + abs(random() % (1 + coalesce(max(0, min(@JITTER_MOST@000, jitter)), delay / 10)))
+        SELECT delay + abs(random() % (1 + coalesce(max(0, min(@JITTER_MAX@000, jitter)), delay / 10)))
         FROM (SELECT max(0, min(coalesce(retry_base, CASE WHEN destination IS NULL THEN :local_base ELSE :remote_base END)
                                     -- too large for an integer: a real number
                                     * (1 << min(pawl_queue.retries + pawl_queue.deferrals, 30)),
                                 coalesce(retry_max, CASE WHEN destination IS NULL THEN :local_max ELSE :remote_max END),
-                                @BACKOFF_MOST@000)) AS delay,
+                                @BACKOFF_MAX@000)) AS delay,
                      CASE WHEN retry_base IS NOT NULL THEN retry_jitter
                           WHEN destination IS NULL THEN :local_jitter ELSE :remote_jitter END AS jitter
               FROM pawl_body WHERE id = pawl_queue.id)))
@@ -112,7 +112,7 @@ CROSS JOIN pawl_body b ON b.id = q.id
 LEFT JOIN pawl_claim c ON c.fence = :fence
 WHERE q.id = :id AND changes() = 1 AND b.max_attempts > 0 AND q.retries >= b.max_attempts;
 -- @each
-UPDATE OR FAIL pawl_tally SET failed = failed + 1
+UPDATE OR FAIL pawl_lane_stats SET failed = failed + 1
 WHERE lane_id = (SELECT lane_id FROM pawl_queue WHERE id = :id) AND changes() = 1;
 -- @each
 DELETE FROM pawl_queue WHERE id = :id AND changes() = 1;
@@ -127,7 +127,7 @@ DELETE FROM pawl_queue WHERE id = :id AND changes() = 1;
 -- @include claim_ended
 
 -- name: fail
--- Failed for good: a dead letter, kept until it is redriven or purged.
+-- Failed for good: a dead letter, kept until it is retried_by_user or purged.
 UPDATE pawl_meta SET latest_time = :now WHERE id = 1;
 -- @each
 INSERT OR FAIL INTO pawl_outcome (id, state, finished_at, retries, processed_by, error, expires_at, progress)
@@ -135,7 +135,7 @@ SELECT q.id, @STATE_FAILED@, :now, q.retries + 1, c.owner_name, coalesce(:error,
 FROM pawl_queue q LEFT JOIN pawl_claim c ON c.fence = q.fence
 WHERE q.id = :id AND q.fence = :fence AND q.owner = :owner AND q.fence <> 0;
 -- @each
-UPDATE OR FAIL pawl_tally SET held = held - 1, failed = failed + 1
+UPDATE OR FAIL pawl_lane_stats SET held = held - 1, failed = failed + 1
 WHERE lane_id = (SELECT lane_id FROM pawl_queue WHERE id = :id) AND changes() = 1;
 -- @each
 DELETE FROM pawl_queue WHERE id = :id AND changes() = 1;
@@ -161,7 +161,7 @@ WHERE id = :id AND fence = :fence AND owner = :owner AND fence <> 0;
 UPDATE OR FAIL pawl_claim SET check_at = :now + :lease
 WHERE fence = :fence AND owner = :owner AND check_at > :now + :lease;
 -- @each
-UPDATE OR FAIL pawl_queue SET lease_until = :now + min(coalesce(lease, :lease), @LEASE_MOST@000)
+UPDATE OR FAIL pawl_queue SET lease_until = :now + min(coalesce(lease, :lease), @LEASE_MAX@000)
 WHERE id = :id AND fence = :fence AND owner = :owner AND fence <> 0;
 -- @each
 SELECT changes();

@@ -67,7 +67,7 @@ SELECT CASE WHEN hash <> :hash THEN @INBOX_RESULT_CONFLICT@ WHEN state = @INBOX_
 FROM pawl_inbox_record INDEXED BY pawl_inbox_key
 WHERE source = :source AND id = :id;
 
--- name: inbox_hold
+-- name: inbox_lease
 -- Inside the transaction of an atomic attempt: it is still this caller's. Nobody else writes until it
 -- ends.
 SELECT EXISTS (SELECT 1 FROM pawl_inbox_record INDEXED BY pawl_inbox_key
@@ -161,7 +161,7 @@ WITH seen AS MATERIALIZED (
     ORDER BY number DESC LIMIT :scan),
 -- @include inbox_list_end
 
--- name: inbox_requeue
+-- name: inbox_retry
 -- Dead records get all their attempts again, when the message comes again.
 UPDATE pawl_inbox_record
 SET state = @INBOX_SEEN@, attempts = 0, suspect = 0, lease_until = 0, expires_at = :now + :keep

@@ -2,7 +2,7 @@
 
 -- part: run_columns
 SELECT r.id, (SELECT name FROM pawl_job WHERE id = r.job_id), r.triggered, r.state, r.reason, r.scheduled_at,
-       r.last_slot_at, r.slots, r.slots_more, r.work_id, r.message_id, r.created_at, r.started_at,
+       r.last_occurrence_at, r.slots, r.occurrences_more, r.work_id, r.message_id, r.created_at, r.started_at,
        r.claimed_at, r.ended_at, r.claimed_by, r.attempts, r.error,
 
 -- part: job_message
@@ -55,7 +55,7 @@ INSERT INTO pawl_job AS j
     (name, schedule, zone, topic, payload, type, destination, headers, correlation_id, priority,
      max_attempts, retry_base, retry_max, retry_jitter, misfire, misfire_cap, misfire_grace, overlap,
      jitter, ttl, timeout, lease, heartbeat, keep_runs, keep_age, enabled, created_at, updated_at, anchor,
-     since, sweep_at)
+     since, sweep_due_at)
 VALUES (:name, trim(:schedule), :zone, :topic, :payload, :type, :destination, :headers, :correlation_id, :priority,
         :max_attempts, :retry_base, :retry_max, :retry_jitter, :misfire, :misfire_cap, :misfire_grace,
         :overlap, :jitter, :ttl, :timeout, :lease, :heartbeat, :keep_runs, :keep_age, :enabled, :now, :now,
@@ -74,10 +74,10 @@ SET schedule = excluded.schedule, zone = excluded.zone, topic = excluded.topic, 
                   THEN coalesce(anchor, :now) ELSE :now END,
     since = CASE WHEN j.schedule = excluded.schedule AND j.zone = excluded.zone
                  THEN coalesce(since, :now) ELSE :now END,
-    next_slot_at = CASE WHEN j.schedule = excluded.schedule AND j.zone = excluded.zone THEN next_slot_at END,
+    next_occurrence_at = CASE WHEN j.schedule = excluded.schedule AND j.zone = excluded.zone THEN next_occurrence_at END,
     next_due_at = CASE WHEN j.schedule = excluded.schedule AND j.zone = excluded.zone THEN next_due_at END,
     awaited_run = CASE WHEN j.schedule = excluded.schedule AND j.zone = excluded.zone THEN awaited_run END,
-    look_at = 0, sweep_at = min(sweep_at, excluded.sweep_at), version = version + 1, problem = NULL;
+    look_at = 0, sweep_due_at = min(sweep_due_at, excluded.sweep_due_at), version = version + 1, problem = NULL;
 
 UPDATE pawl_meta SET latest_time = :now WHERE id = 1;
 
@@ -90,7 +90,7 @@ SELECT :now, s.* FROM pawl_job_status s WHERE s.name = :name;
 SELECT :now, id, name, schedule, zone, topic, NULL, type, destination, headers, correlation_id, priority,
        max_attempts, retry_base, retry_max, retry_jitter, misfire, misfire_cap, misfire_grace, overlap,
        jitter, ttl, timeout, lease, heartbeat, keep_runs, keep_age, enabled, created_at, updated_at, anchor,
-       since, next_slot_at, last_slot_at, awaited_run, problem, unfinished, last_run_at, last_run_state
+       since, next_occurrence_at, last_occurrence_at, awaited_run, problem, unfinished, last_run_at, last_run_state
 FROM pawl_job_status
 WHERE name > :after
 ORDER BY name LIMIT :limit;
@@ -103,7 +103,7 @@ UPDATE pawl_meta SET latest_time = :now WHERE id = 1;
 SELECT 1, enabled <> :enabled FROM pawl_job WHERE name = :name;
 
 UPDATE OR FAIL pawl_job
-SET enabled = :enabled, since = :now, next_slot_at = NULL, next_due_at = NULL, awaited_run = NULL,
+SET enabled = :enabled, since = :now, next_occurrence_at = NULL, next_due_at = NULL, awaited_run = NULL,
     look_at = 0, updated_at = :now, version = version + 1, problem = NULL
 WHERE name = :name AND enabled <> :enabled;
 
@@ -126,7 +126,7 @@ WHERE j.name = :name AND NOT :force AND j.overlap <> 'allow'
                   WHERE w.job_id = j.id AND w.state = @RUN_WAITING@));
 
 -- @stop-unless-changed
-INSERT OR FAIL INTO pawl_job_run (job_id, triggered, state, scheduled_at, last_slot_at, created_at)
+INSERT OR FAIL INTO pawl_job_run (job_id, triggered, state, scheduled_at, last_occurrence_at, created_at)
 SELECT j.id, 1, @RUN_WAITING@, :now, :now, :now
 FROM pawl_job j
 WHERE j.name = :name
@@ -141,7 +141,7 @@ SELECT @JOB_TRIGGER_WAITS@, last_insert_rowid(), @RUN_WAITING@;
 
 -- If it waits, the scheduler has to know.
 UPDATE OR FAIL pawl_job
-SET version = version + 1, sweep_at = min(sweep_at, :now + 60000000),
+SET version = version + 1, sweep_due_at = min(sweep_due_at, :now + 60000000),
     look_at = CASE overlap WHEN 'queue' THEN 0 ELSE look_at END
 WHERE name = :name;
 
@@ -173,12 +173,12 @@ SELECT q.id, @STATE_CANCELLED@, :now, q.retries, q.last_error, q.progress
 
 SELECT 0, changes();
 
-UPDATE OR FAIL pawl_tally
+UPDATE OR FAIL pawl_lane_stats
 SET cancelled = cancelled + gone.n
 FROM (SELECT q.lane_id, count(*) AS n
       -- @include unbegun_messages
       GROUP BY q.lane_id) gone
-WHERE pawl_tally.lane_id = gone.lane_id;
+WHERE pawl_lane_stats.lane_id = gone.lane_id;
 
 DELETE FROM pawl_queue
 WHERE id IN (SELECT q.id
@@ -204,14 +204,14 @@ SELECT @JOB_DUE_CLOCK@, NULL, NULL, NULL, :now,
         WHERE look_at > :now AND look_at < 9223372036854775807 ORDER BY look_at LIMIT 1);
 
 SELECT @JOB_DUE_JOB@, j.id, j.version, j.awaited_run, j.anchor, j.since, j.schedule, j.zone, j.enabled, j.misfire,
-       j.misfire_cap, j.misfire_grace, j.overlap, j.jitter, j.next_slot_at, j.last_slot_at,
+       j.misfire_cap, j.misfire_grace, j.overlap, j.jitter, j.next_occurrence_at, j.last_occurrence_at,
        EXISTS (SELECT 1 FROM pawl_job_run o INDEXED BY pawl_job_run_waiting
                WHERE o.job_id = j.id AND o.state = @RUN_WAITING@),
        r.id IS NOT NULL, coalesce(r.started_at, r.ended_at), j.planned_at
 FROM (SELECT * FROM (SELECT id FROM pawl_job INDEXED BY pawl_job_look
                      WHERE look_at <= :now ORDER BY look_at LIMIT :limit)
       UNION
-      SELECT * FROM (SELECT job_id FROM pawl_job_run INDEXED BY pawl_job_run_news
+      SELECT * FROM (SELECT job_id FROM pawl_job_run INDEXED BY pawl_job_run_pending_events
                      WHERE news > 0 ORDER BY id LIMIT :limit)
       UNION
       SELECT * FROM (SELECT id FROM pawl_job INDEXED BY pawl_job_planned
@@ -219,7 +219,7 @@ FROM (SELECT * FROM (SELECT id FROM pawl_job INDEXED BY pawl_job_look
 CROSS JOIN pawl_job j ON j.id = due.id
 LEFT JOIN pawl_job_run r ON r.id = j.awaited_run;
 
-SELECT @JOB_DUE_NEWS@, job_id, news, id FROM pawl_job_run INDEXED BY pawl_job_run_news
+SELECT @JOB_DUE_NEWS@, job_id, news, id FROM pawl_job_run INDEXED BY pawl_job_run_pending_events
 WHERE news > 0 ORDER BY id LIMIT :limit;
 
 -- name: job_advance
@@ -231,12 +231,12 @@ UPDATE pawl_meta SET latest_time = :now WHERE id = 1;
 
 -- @each
 UPDATE OR FAIL pawl_job
-SET next_slot_at = :slot, next_due_at = :due, look_at = coalesce(:look_at, 9223372036854775807),
-    last_slot_at = CASE WHEN :rewinds OR :last_slot > coalesce(last_slot_at, :last_slot - 1)
-                        THEN :last_slot ELSE last_slot_at END,
+SET next_occurrence_at = :slot, next_due_at = :due, look_at = coalesce(:look_at, 9223372036854775807),
+    last_occurrence_at = CASE WHEN :rewinds OR :last_slot > coalesce(last_occurrence_at, :last_slot - 1)
+                        THEN :last_slot ELSE last_occurrence_at END,
     planned_at = :planned_at, since = :since, anchor = :anchor, awaited_run = CASE WHEN :awaits THEN awaited_run END,
     created_at = coalesce(created_at, :now), updated_at = coalesce(updated_at, :now),
-    sweep_at = CASE WHEN :last_slot IS NULL AND NOT :rewinds THEN sweep_at ELSE min(sweep_at, :now + 60000000) END,
+    sweep_due_at = CASE WHEN :last_slot IS NULL AND NOT :rewinds THEN sweep_due_at ELSE min(sweep_due_at, :now + 60000000) END,
     problem = :problem, version = version + 1, tick = :tick
 WHERE :step = @JOB_STEP_MOVE@ AND id = :job_id AND version = :seen AND :planned_at <= :now;
 -- @each
@@ -259,11 +259,11 @@ WHERE :step IN (@JOB_STEP_PROMOTE@, @JOB_STEP_RUN@) AND id = :job_id AND tick = 
 
 -- Everything that will run waits first.
 -- @each
-INSERT OR IGNORE INTO pawl_job_run (job_id, state, reason, scheduled_at, last_slot_at, slots, slots_more,
+INSERT OR IGNORE INTO pawl_job_run (job_id, state, reason, scheduled_at, last_occurrence_at, slots, occurrences_more,
                                     created_at)
 SELECT id, CASE WHEN runs THEN @RUN_WAITING@ ELSE @RUN_SKIPPED@ END,
        CASE WHEN runs THEN @RUN_NO_REASON@ WHEN :step = @JOB_STEP_SKIP@ THEN @RUN_MISFIRE@ ELSE @RUN_OVERLAP@ END,
-       :slot, coalesce(:last_slot, :slot), coalesce(:slots, 1), coalesce(:slots_more, 0), :now
+       :slot, coalesce(:last_slot, :slot), coalesce(:slots, 1), coalesce(:occurrences_more, 0), :now
 FROM (SELECT j.id,
              :step = @JOB_STEP_RUN@
              AND (j.overlap = 'allow'
@@ -341,7 +341,7 @@ FROM pawl_job_run r WHERE r.id = :id;
 -- when the clock was set back, what is still to come: it must not run again.
 -- Answers 0 and how many jobs are read; then how many runs were removed and 0.
 SELECT 0, count(*) FROM (SELECT 1 FROM pawl_job INDEXED BY pawl_job_sweep
-                         WHERE sweep_at < 9223372036854775807 AND sweep_at <= :now LIMIT :limit);
+                         WHERE sweep_due_at < 9223372036854775807 AND sweep_due_at <= :now LIMIT :limit);
 
 DELETE FROM pawl_job_run
 WHERE id IN (SELECT past.id
@@ -349,8 +349,8 @@ WHERE id IN (SELECT past.id
                           coalesce(r.ended_at, r.created_at) <= :now - min(due.keep_age, 3155760000000000) AS is_old,
                           row_number() OVER (PARTITION BY r.job_id, r.state = @RUN_SKIPPED@ ORDER BY r.id DESC) AS place
                    FROM (SELECT * FROM pawl_job INDEXED BY pawl_job_sweep
-                         WHERE sweep_at < 9223372036854775807 AND sweep_at <= :now
-                         ORDER BY sweep_at LIMIT :limit) due
+                         WHERE sweep_due_at < 9223372036854775807 AND sweep_due_at <= :now
+                         ORDER BY sweep_due_at LIMIT :limit) due
                    CROSS JOIN pawl_job_run r INDEXED BY pawl_job_run_job ON r.job_id = due.id) past
              WHERE past.state NOT IN (@RUN_STATES_UNFINISHED@) AND past.news = 0 AND past.scheduled_at <= :now
                AND (past.place > past.keep_runs OR past.is_old)
@@ -361,11 +361,11 @@ SELECT changes(), 0;
 -- If all of it is gone: again when the oldest gets too old. (A run or a skip brings it forward.) Not now:
 -- what the scheduler has not heard of stays, however old.
 UPDATE OR FAIL pawl_job
-SET sweep_at = max(:now + 1000000,
+SET sweep_due_at = max(:now + 1000000,
                    coalesce((SELECT min(coalesce(r.ended_at, r.created_at))
                              FROM pawl_job_run r INDEXED BY pawl_job_run_job
                              WHERE r.job_id = pawl_job.id AND r.state NOT IN (@RUN_STATES_UNFINISHED@)) + keep_age,
                             9223372036854775807))
 WHERE changes() < 10 * :limit
   AND id IN (SELECT id FROM pawl_job INDEXED BY pawl_job_sweep
-             WHERE sweep_at < 9223372036854775807 AND sweep_at <= :now ORDER BY sweep_at LIMIT :limit);
+             WHERE sweep_due_at < 9223372036854775807 AND sweep_due_at <= :now ORDER BY sweep_due_at LIMIT :limit);

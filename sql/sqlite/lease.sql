@@ -58,7 +58,7 @@ SELECT 1, :now, l.* FROM pawl_lease l WHERE l.name = :name;
 -- name: lease_list
 -- Leases by name.
 SELECT 1, :now, l.* FROM pawl_lease l
-WHERE l.name > :after AND (NOT :only_held OR (l.released_at IS NULL AND l.expires_at > :now))
+WHERE l.name > :after AND (NOT :only_owned OR (l.released_at IS NULL AND l.expires_at > :now))
 ORDER BY l.name LIMIT :limit;
 
 -- name: lease_guard

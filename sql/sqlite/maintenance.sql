@@ -37,7 +37,7 @@ ORDER BY finished_at, id LIMIT :limit
 
 -- part: empty_lanes
 SELECT @columns@
-FROM pawl_tally t CROSS JOIN pawl_lane l ON l.id = t.lane_id
+FROM pawl_lane_stats t CROSS JOIN pawl_lane l ON l.id = t.lane_id
 WHERE t.held = 0 AND t.used_at <= :now - 300000000
   AND NOT EXISTS (SELECT 1 FROM pawl_queue q INDEXED BY pawl_queue_due
                   WHERE q.lane_id = t.lane_id AND q.fence = 0)
@@ -62,7 +62,7 @@ SELECT q.id, @STATE_FAILED@, :now, q.retries + 1, due.owner_name, 'the lease ran
 -- @include reaped_at_the_last_attempt
 ;
 
-UPDATE OR FAIL pawl_tally
+UPDATE OR FAIL pawl_lane_stats
 SET held = held - overdue.n, failed = failed + overdue.ended
 FROM (SELECT q.lane_id, count(*) AS n,
              sum(
@@ -72,12 +72,12 @@ FROM (SELECT q.lane_id, count(*) AS n,
       CROSS JOIN pawl_body b ON b.id = q.id
       WHERE q.lease_until <= :now
       GROUP BY q.lane_id) overdue
-WHERE pawl_tally.lane_id = overdue.lane_id;
+WHERE pawl_lane_stats.lane_id = overdue.lane_id;
 
 INSERT OR IGNORE INTO pawl_dead (id, run_at)
 SELECT q.id, :now
 -- @include reaped_at_the_last_attempt
-  AND (SELECT t.dead FROM pawl_tally t WHERE t.lane_id = q.lane_id);
+  AND (SELECT t.dead FROM pawl_lane_stats t WHERE t.lane_id = q.lane_id);
 
 DELETE FROM pawl_queue
 WHERE id IN (SELECT q.id
@@ -113,11 +113,11 @@ WHERE state = @STATE_RUNNING@
 -- Claims with renewed items are looked at again when the first of these leases ends. That is later than
 -- now: what ended by now was taken back above.
 UPDATE OR FAIL pawl_claim
-SET check_at = (SELECT min(h.lease_until) FROM pawl_held h WHERE h.fence = pawl_claim.fence)
+SET check_at = (SELECT min(h.lease_until) FROM pawl_owned h WHERE h.fence = pawl_claim.fence)
 WHERE fence IN (
     -- @include due_claims columns=fence
     )
-  AND EXISTS (SELECT 1 FROM pawl_held h WHERE h.fence = pawl_claim.fence);
+  AND EXISTS (SELECT 1 FROM pawl_owned h WHERE h.fence = pawl_claim.fence);
 
 -- Those with nothing left go. The claims that moved just now have made room for some that were not looked
 -- at; of those, too, only the ones with nothing left go.
@@ -125,7 +125,7 @@ DELETE FROM pawl_claim
 WHERE fence IN (
     -- @include due_claims columns=fence
     )
-  AND NOT EXISTS (SELECT 1 FROM pawl_held h WHERE h.fence = pawl_claim.fence);
+  AND NOT EXISTS (SELECT 1 FROM pawl_owned h WHERE h.fence = pawl_claim.fence);
 
 -- name: expire
 -- What nobody holds and is past its time to live; then failed messages that are past theirs.
@@ -141,21 +141,21 @@ INSERT OR FAIL INTO pawl_outcome (id, state, finished_at, retries, error, progre
 -- @include late_messages columns='id, @STATE_EXPIRED@, :now, retries, last_error, progress'
 ;
 
-UPDATE OR FAIL pawl_tally
+UPDATE OR FAIL pawl_lane_stats
 SET expired = expired + gone.n
 FROM (SELECT lane_id, count(*) AS n
       FROM (
           -- @include late_messages columns=lane_id
           )
       GROUP BY lane_id) gone
-WHERE pawl_tally.lane_id = gone.lane_id;
+WHERE pawl_lane_stats.lane_id = gone.lane_id;
 
 INSERT OR IGNORE INTO pawl_dead (id, run_at)
 SELECT late.id, :now
 FROM (
     -- @include late_messages columns='id, lane_id'
     ) late
-CROSS JOIN pawl_tally t ON t.lane_id = late.lane_id
+CROSS JOIN pawl_lane_stats t ON t.lane_id = late.lane_id
 WHERE t.dead;
 
 DELETE FROM pawl_queue
@@ -166,7 +166,7 @@ WHERE id IN (
 SELECT changes();
 
 -- These were dead letters before, and were recorded as such then.
-INSERT INTO pawl_total (topic, expired, changed_at)
+INSERT INTO pawl_topic_stats (topic, expired, changed_at)
 SELECT b.topic, count(*), :now
 FROM (
     -- @include late_dead_letters
@@ -183,7 +183,7 @@ WHERE id IN (
 
 SELECT changes();
 
--- name: retain
+-- name: prune
 -- Forget what was done or cancelled longer than :keep ago. The body goes first, while the
 -- outcome still says which.
 DELETE FROM pawl_body
@@ -199,15 +199,15 @@ WHERE id IN (
 SELECT changes(), changes();
 
 -- The totals of topics that have no lane and of which no message has ended since then.
-DELETE FROM pawl_total
-WHERE topic IN (SELECT topic FROM pawl_total o INDEXED BY pawl_total_age
+DELETE FROM pawl_topic_stats
+WHERE topic IN (SELECT topic FROM pawl_topic_stats o INDEXED BY pawl_topic_stats_age
                 WHERE changed_at <= :now - :keep
                   AND NOT EXISTS (SELECT 1 FROM pawl_lane l INDEXED BY pawl_lane_name WHERE l.topic = o.topic)
                 ORDER BY changed_at LIMIT :limit);
 
 SELECT 0, changes();
 
--- name: fold
+-- name: compact_stats
 -- Remove lanes that are empty and from which nothing was claimed for five minutes, :limit of them:
 -- claims cost what is waiting, not what ever was. To find them costs as much as a claim that finds
 -- nothing. One transaction at a time writes, so nothing can come into a lane meanwhile. (An empty lane
@@ -216,23 +216,23 @@ SELECT 0, changes();
 --
 -- What is in progress counts in "held", the rest has an entry in the index.
 -- @stop-unless-changed
-INSERT INTO pawl_total (topic, done, failed, expired, cancelled, redriven, changed_at)
-SELECT topic, sum(done), sum(failed), sum(expired), sum(cancelled), sum(redriven), :now
+INSERT INTO pawl_topic_stats (topic, done, failed, expired, cancelled, retried_by_user, changed_at)
+SELECT topic, sum(done), sum(failed), sum(expired), sum(cancelled), sum(retried_by_user), :now
 FROM (
-    -- @include empty_lanes columns='l.topic, t.done, t.failed, t.expired, t.cancelled, t.redriven'
+    -- @include empty_lanes columns='l.topic, t.done, t.failed, t.expired, t.cancelled, t.retried_by_user'
     )
 WHERE true
 GROUP BY topic
 ON CONFLICT (topic) DO UPDATE
 SET done = done + excluded.done, failed = failed + excluded.failed, expired = expired + excluded.expired,
-    cancelled = cancelled + excluded.cancelled, redriven = redriven + excluded.redriven,
+    cancelled = cancelled + excluded.cancelled, retried_by_user = retried_by_user + excluded.retried_by_user,
     changed_at = excluded.changed_at;
 
-DELETE FROM pawl_tally
+DELETE FROM pawl_lane_stats
 WHERE lane_id IN (
     -- @include empty_lanes columns=t.lane_id
     );
 
 SELECT 0, changes();
 
-DELETE FROM pawl_lane WHERE NOT EXISTS (SELECT 1 FROM pawl_tally t WHERE t.lane_id = pawl_lane.id);
+DELETE FROM pawl_lane WHERE NOT EXISTS (SELECT 1 FROM pawl_lane_stats t WHERE t.lane_id = pawl_lane.id);

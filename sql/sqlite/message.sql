@@ -40,7 +40,7 @@ INSERT OR FAIL INTO pawl_outcome (id, state, finished_at, retries, error, progre
 SELECT id, @STATE_EXPIRED@, :now, retries, last_error, progress FROM pawl_queue
 WHERE id = :id AND fence = 0 AND expires_at <= :now;
 -- @each
-UPDATE OR FAIL pawl_tally SET expired = expired + 1
+UPDATE OR FAIL pawl_lane_stats SET expired = expired + 1
 WHERE lane_id = (SELECT lane_id FROM pawl_queue WHERE id = :id) AND changes() = 1;
 -- @each
 DELETE FROM pawl_queue WHERE id = :id AND changes() = 1;
@@ -114,9 +114,9 @@ depth AS MATERIALIZED (
             WHERE q.lane_id = l.id AND q.fence = 0 AND q.run_at <= :now
               AND (q.expires_at IS NULL OR q.expires_at > :now)
             ORDER BY q.run_at LIMIT 1) AS oldest
-    FROM pawl_lane l CROSS JOIN pawl_tally t ON t.lane_id = l.id
+    FROM pawl_lane l CROSS JOIN pawl_lane_stats t ON t.lane_id = l.id
     UNION ALL
-    SELECT topic, 0, done, failed, cancelled, expired, 0, 0, NULL FROM pawl_total
+    SELECT topic, 0, done, failed, cancelled, expired, 0, 0, NULL FROM pawl_topic_stats
     UNION ALL -- dead letters, whose lane may be gone
     SELECT * FROM (SELECT b.topic, 0, 0, 0, 0, 1, 0, 0, NULL
                    FROM pawl_outcome o INDEXED BY pawl_outcome_expiry
@@ -152,7 +152,7 @@ WHERE fence = (SELECT fence FROM pawl_queue WHERE id = :id AND fence <> 0)
 INSERT OR FAIL INTO pawl_outcome (id, state, finished_at, retries, error, progress)
 SELECT id, @STATE_CANCELLED@, :now, retries, last_error, progress FROM pawl_queue WHERE id = :id;
 -- @each
-UPDATE OR FAIL pawl_tally
+UPDATE OR FAIL pawl_lane_stats
 SET held = held - (SELECT fence <> 0 FROM pawl_queue WHERE id = :id), cancelled = cancelled + 1
 WHERE lane_id = (SELECT lane_id FROM pawl_queue WHERE id = :id) AND changes() = 1;
 -- @each
@@ -160,7 +160,7 @@ DELETE FROM pawl_queue WHERE id = :id AND changes() = 1;
 -- @each
 SELECT changes();
 
--- name: redrive
+-- name: retry
 -- Dead letters become ready again: attempts 0, due now, as long to live as the first time.
 -- @include expire_id
 -- (Between the two, so that each is done for all ids: one that is named twice is changed once.)
@@ -175,11 +175,11 @@ INSERT OR FAIL INTO pawl_queue (id, lane_id, run_at, expires_at, lease, run_id, 
 SELECT b.id,
        -- @include lane_of_body
        ,
-       :now, :now + min(b.expires_at - max(b.due_at, b.created_at), @TTL_MOST@000), b.lease, b.run_id, o.error
+       :now, :now + min(b.expires_at - max(b.due_at, b.created_at), @TTL_MAX@000), b.lease, b.run_id, o.error
 FROM pawl_outcome o CROSS JOIN pawl_body b ON b.id = o.id
 WHERE o.id = :id AND o.state >= @STATE_FAILED@;
 -- @each
-UPDATE OR FAIL pawl_tally SET redriven = redriven + 1
+UPDATE OR FAIL pawl_lane_stats SET retried_by_user = retried_by_user + 1
 WHERE lane_id = (SELECT lane_id FROM pawl_queue WHERE id = :id) AND changes() = 1;
 -- @each
 DELETE FROM pawl_outcome WHERE id = :id AND changes() = 1;

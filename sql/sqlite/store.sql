@@ -9,7 +9,7 @@ SELECT :now;
 -- so that what was to happen in a minute still happens in a minute. docs/internals/clock.md
 -- Answers 0, by how much the clock is ahead, how many leases are held; then 1 if it was set back.
 SELECT 0, :now - (SELECT now FROM pawl_wall),
-       (SELECT count(*) FROM pawl_held WHERE lease_until > :now)
+       (SELECT count(*) FROM pawl_owned WHERE lease_until > :now)
        + (SELECT count(*) FROM pawl_lease WHERE released_at IS NULL AND expires_at > :now)
        + (SELECT count(*) FROM pawl_inbox_record WHERE state = @INBOX_PROCESSING@ AND lease_until > :now);
 
@@ -19,7 +19,7 @@ UPDATE pawl_meta
 SET latest_time = (SELECT now FROM pawl_wall), boot_id = '', clock_resets = clock_resets + 1
 WHERE id = 1 AND NOT :dry_run AND :now - (SELECT now FROM pawl_wall) > 1000000
   AND (:force
-       OR NOT EXISTS (SELECT 1 FROM pawl_held WHERE lease_until > :now)
+       OR NOT EXISTS (SELECT 1 FROM pawl_owned WHERE lease_until > :now)
           AND NOT EXISTS (SELECT 1 FROM pawl_lease WHERE released_at IS NULL AND expires_at > :now)
           AND NOT EXISTS (SELECT 1 FROM pawl_inbox_record WHERE state = @INBOX_PROCESSING@ AND lease_until > :now));
 

@@ -65,7 +65,7 @@ SELECT q.id, @STATE_CANCELLED@, :now, q.retries, q.last_error, q.progress
 FROM pawl_body b INDEXED BY pawl_body_message CROSS JOIN pawl_queue q ON q.id = b.id
 WHERE b.message_id = :message_id AND q.fence = 0;
 -- @each
-UPDATE OR FAIL pawl_tally SET cancelled = cancelled + 1
+UPDATE OR FAIL pawl_lane_stats SET cancelled = cancelled + 1
 WHERE lane_id = (SELECT q.lane_id FROM pawl_body b INDEXED BY pawl_body_message
                  CROSS JOIN pawl_queue q ON q.id = b.id WHERE b.message_id = :message_id)
   AND changes() = 1;

@@ -7,7 +7,7 @@ ON CONFLICT (name) DO UPDATE SET paused_at = excluded.paused_at WHERE paused_at 
 
 SELECT changes();
 
-UPDATE OR FAIL pawl_tally SET paused = 1
+UPDATE OR FAIL pawl_lane_stats SET paused = 1
 WHERE lane_id IN (SELECT id FROM pawl_lane INDEXED BY pawl_lane_name WHERE topic = :topic);
 
 -- name: topic_resume
@@ -17,7 +17,7 @@ UPDATE OR FAIL pawl_topic SET paused_at = NULL WHERE name = :topic AND paused_at
 
 SELECT 1;
 
-UPDATE OR FAIL pawl_tally SET paused = 0
+UPDATE OR FAIL pawl_lane_stats SET paused = 0
 WHERE lane_id IN (SELECT id FROM pawl_lane INDEXED BY pawl_lane_name WHERE topic = :topic);
 
 DELETE FROM pawl_topic WHERE name = :topic AND NOT dead;
@@ -25,7 +25,7 @@ DELETE FROM pawl_topic WHERE name = :topic AND NOT dead;
 -- name: topics_due
 -- Topics with a message that is due now, for local handlers and not paused; :limit of them at most.
 SELECT DISTINCT l.topic
-FROM pawl_tally t INDEXED BY pawl_tally_turn
+FROM pawl_lane_stats t INDEXED BY pawl_lane_stats_turn
 CROSS JOIN pawl_lane l ON l.id = t.lane_id
 WHERE t.paused = 0 AND t.destination = ''
   AND EXISTS (SELECT 1 FROM pawl_queue q INDEXED BY pawl_queue_due
@@ -37,7 +37,7 @@ LIMIT :limit;
 -- Every topic that has messages, or had some that the totals still know of, or of which something was said.
 SELECT n.name, t.paused_at,
        EXISTS (SELECT 1 FROM pawl_topic d WHERE d.dead AND d.name IN ('', n.name))
-FROM (SELECT topic AS name FROM pawl_lane UNION SELECT topic FROM pawl_total UNION SELECT name FROM pawl_topic WHERE name <> '') n
+FROM (SELECT topic AS name FROM pawl_lane UNION SELECT topic FROM pawl_topic_stats UNION SELECT name FROM pawl_topic WHERE name <> '') n
 LEFT JOIN pawl_topic t ON t.name = n.name
 ORDER BY n.name;
 
@@ -52,10 +52,10 @@ SELECT 1;
 
 DELETE FROM pawl_topic WHERE name = :topic AND NOT dead AND paused_at IS NULL;
 
-UPDATE OR FAIL pawl_tally
+UPDATE OR FAIL pawl_lane_stats
 SET dead = EXISTS (SELECT 1 FROM pawl_topic t
                    WHERE t.dead
-                     AND t.name IN ('', (SELECT topic FROM pawl_lane WHERE id = pawl_tally.lane_id)));
+                     AND t.name IN ('', (SELECT topic FROM pawl_lane WHERE id = pawl_lane_stats.lane_id)));
 
 -- name: dead_claim
 -- Dead letters whose handler is to be called now. Answers the columns of pawl_message, the lease
@@ -93,12 +93,12 @@ DELETE FROM pawl_dead WHERE id = :id AND fence = :fence AND owner = :owner AND f
 -- @each
 SELECT changes();
 
--- name: dead_retry
+-- name: dead_abandon
 -- The handler was not successful: it is called again after :delay, or after min(base * 2^(calls - 1), max).
 UPDATE pawl_meta SET latest_time = :now WHERE id = 1;
 -- @each
 UPDATE OR FAIL pawl_dead
-SET run_at = :now + coalesce(:delay, min(:base * (1 << min(max(calls - 1, 0), 30)), :max, @BACKOFF_MOST@000)),
+SET run_at = :now + coalesce(:delay, min(:base * (1 << min(max(calls - 1, 0), 30)), :max, @BACKOFF_MAX@000)),
     owner = zeroblob(16), fence = 0, error = coalesce(:error, error)
 WHERE id = :id AND fence = :fence AND owner = :owner AND fence <> 0;
 -- @each

@@ -10,7 +10,7 @@ SELECT :now,
                     WHERE q.lane_id = t.lane_id AND q.fence = 0
                       AND (q.expires_at IS NULL OR q.expires_at > :now)
                     ORDER BY q.run_at LIMIT 1))
-        FROM pawl_tally t INDEXED BY pawl_tally_turn
+        FROM pawl_lane_stats t INDEXED BY pawl_lane_stats_turn
         WHERE t.paused = 0
           AND t.destination IN (SELECT '' WHERE :destinations IS NULL
                                 UNION ALL
@@ -42,7 +42,7 @@ looked AS MATERIALIZED (
     SELECT name,
            EXISTS (SELECT 1
                    FROM pawl_lane l INDEXED BY pawl_lane_destination
-                   CROSS JOIN pawl_tally t ON t.lane_id = l.id
+                   CROSS JOIN pawl_lane_stats t ON t.lane_id = l.id
                    WHERE l.destination = seen.name AND l.destination > ''
                      AND (t.held > 0
                           OR EXISTS (SELECT 1 FROM pawl_queue q INDEXED BY pawl_queue_due
@@ -74,14 +74,14 @@ WHERE id IN (SELECT q.id
 
 SELECT changes();
 
--- name: sleep
--- A sleeper need not be written down: it sees every commit by itself (docs/internals/wake-ups.md).
-SELECT :sleeper, :present WHERE 0;
+-- name: idle
+-- An idle worker need not be written down: it sees every commit by itself (docs/internals/wake-ups.md).
+SELECT :idle_worker, :present WHERE 0;
 
--- name: awake
--- A sleeper is not written down.
-SELECT :sleeper WHERE 0;
+-- name: busy
+-- An idle worker is not written down.
+SELECT :idle_worker WHERE 0;
 
--- name: settled
+-- name: snapshot_passed
 -- Nobody is overtaken: there is one writer at a time.
 SELECT :epoch, 1;

@@ -13,114 +13,114 @@
 /* clang-format off */
 
 /* ---- a message ---- */
-#define PAWLI_TOPIC_LEAST               1
-#define PAWLI_TOPIC_MOST                255 /* characters */
-#define PAWLI_TOPIC_WORDS               "1 to 255 characters"
-#define PAWLI_CORRELATION_LEAST         1
-#define PAWLI_CORRELATION_MOST          255 /* characters */
-#define PAWLI_CORRELATION_WORDS         "1 to 255 characters"
+#define PAWLI_TOPIC_MIN               1
+#define PAWLI_TOPIC_MAX                255 /* characters */
+#define PAWLI_TOPIC_RANGE               "1 to 255 characters"
+#define PAWLI_CORRELATION_MIN         1
+#define PAWLI_CORRELATION_MAX          255 /* characters */
+#define PAWLI_CORRELATION_RANGE         "1 to 255 characters"
 /* Bytes: with a topic it is an entry of an index, and PostgreSQL's take 2,704 bytes. */
-#define PAWLI_DESTINATION_LEAST         1
-#define PAWLI_DESTINATION_MOST          1024
-#define PAWLI_DESTINATION_WORDS         "1 to 1024 bytes"
-#define PAWLI_HEADERS_MOST              1048576 /* bytes */
-#define PAWLI_HEADERS_WORDS             "a JSON object of at most 1 MiB"
+#define PAWLI_DESTINATION_MIN         1
+#define PAWLI_DESTINATION_MAX          1024
+#define PAWLI_DESTINATION_RANGE         "1 to 1024 bytes"
+#define PAWLI_HEADERS_MAX              1048576 /* bytes */
+#define PAWLI_HEADERS_RANGE             "a JSON object of at most 1 MiB"
 /* Both engines can store a row of that size with everything else in it: SQLite 1,000,000,000 bytes,
  * PostgreSQL 1 GiB. */
-#define PAWLI_PAYLOAD_MOST              943718400 /* bytes */
-#define PAWLI_PAYLOAD_WORDS             "at most 900 MiB"
-#define PAWLI_PRIORITY_LEAST            0
-#define PAWLI_PRIORITY_MOST             9
-#define PAWLI_PRIORITY_WORDS            "0 to 9"
-#define PAWLI_TYPE_LEAST                0
-#define PAWLI_TYPE_MOST                 3
-#define PAWLI_ATTEMPTS_LEAST            1
-#define PAWLI_ATTEMPTS_MOST             1000
-#define PAWLI_ATTEMPTS_WORDS            "1 to 1000"
+#define PAWLI_PAYLOAD_MAX              943718400 /* bytes */
+#define PAWLI_PAYLOAD_RANGE             "at most 900 MiB"
+#define PAWLI_PRIORITY_MIN            0
+#define PAWLI_PRIORITY_MAX             9
+#define PAWLI_PRIORITY_RANGE            "0 to 9"
+#define PAWLI_TYPE_MIN                0
+#define PAWLI_TYPE_MAX                 3
+#define PAWLI_ATTEMPTS_MIN            1
+#define PAWLI_ATTEMPTS_MAX             1000
+#define PAWLI_ATTEMPTS_RANGE            "1 to 1000"
 /* With a destination. 0: until it expires; below 0: as many, and every send counts. */
-#define PAWLI_REMOTE_ATTEMPTS_LEAST     0
-#define PAWLI_REMOTE_ATTEMPTS_MOST      1000
-#define PAWLI_REMOTE_ATTEMPTS_WORDS     "0 (until it expires) to 1000"
-#define PAWLI_BATCH_MOST                10000 /* messages, receipts or rows in one call */
-#define PAWLI_BATCH_WORDS               "1 to 10000"
-#define PAWLI_BATCH_BYTES_MOST          67108864 /* of payload in one call with several messages */
-#define PAWLI_BATCH_BYTES_WORDS         "at most 64 MiB of payload"
+#define PAWLI_REMOTE_ATTEMPTS_MIN     0
+#define PAWLI_REMOTE_ATTEMPTS_MAX      1000
+#define PAWLI_REMOTE_ATTEMPTS_RANGE     "0 (until it expires) to 1000"
+#define PAWLI_BATCH_MAX                10000 /* messages, receipts or rows in one call */
+#define PAWLI_BATCH_RANGE               "1 to 10000"
+#define PAWLI_BATCH_BYTES_MAX          67108864 /* of payload in one call with several messages */
+#define PAWLI_BATCH_BYTES_RANGE         "at most 64 MiB of payload"
 
 /* ---- times, from the beginning of 1970 in milliseconds: years that both engines store and print ---- */
-#define PAWLI_TIME_LEAST                (-62135596800000)
-#define PAWLI_TIME_MOST                 253402300799999
-#define PAWLI_TIME_WORDS                "between the year 1 and the year 9999"
-#define PAWLI_EXPIRY_WORDS              "between the year 1970 and the year 9999"
-#define PAWLI_DELAY_LEAST               0
-#define PAWLI_DELAY_MOST                3153600000000
-#define PAWLI_DELAY_WORDS               "0 to 100 years"
-#define PAWLI_TTL_LEAST                 1
-#define PAWLI_TTL_MOST                  3153600000000
-#define PAWLI_TTL_WORDS                 "1 millisecond to 100 years"
-#define PAWLI_KEEP_LEAST                0 /* of what is finished */
-#define PAWLI_KEEP_MOST                 3153600000000
-#define PAWLI_KEEP_WORDS                "0 to 100 years"
-#define PAWLI_LEASE_LEAST               1 /* also of a timeout and a heartbeat */
-#define PAWLI_LEASE_MOST                604800000
-#define PAWLI_LEASE_WORDS               "1 millisecond to 7 days"
-#define PAWLI_BACKOFF_LEAST             1
-#define PAWLI_BACKOFF_MOST              2592000000
-#define PAWLI_BACKOFF_WORDS             "1 millisecond to 30 days"
-#define PAWLI_JITTER_LEAST              0
-#define PAWLI_JITTER_MOST               2592000000
-#define PAWLI_JITTER_WORDS              "0 to 30 days"
+#define PAWLI_TIME_MIN                (-62135596800000)
+#define PAWLI_TIME_MAX                 253402300799999
+#define PAWLI_TIME_RANGE                "between the year 1 and the year 9999"
+#define PAWLI_EXPIRY_RANGE              "between the year 1970 and the year 9999"
+#define PAWLI_DELAY_MIN               0
+#define PAWLI_DELAY_MAX                3153600000000
+#define PAWLI_DELAY_RANGE               "0 to 100 years"
+#define PAWLI_TTL_MIN                 1
+#define PAWLI_TTL_MAX                  3153600000000
+#define PAWLI_TTL_RANGE                 "1 millisecond to 100 years"
+#define PAWLI_KEEP_MIN                0 /* of what is finished */
+#define PAWLI_KEEP_MAX                 3153600000000
+#define PAWLI_KEEP_RANGE                "0 to 100 years"
+#define PAWLI_LEASE_MIN               1 /* also of a timeout and a heartbeat */
+#define PAWLI_LEASE_MAX                604800000
+#define PAWLI_LEASE_RANGE               "1 millisecond to 7 days"
+#define PAWLI_BACKOFF_MIN             1
+#define PAWLI_BACKOFF_MAX              2592000000
+#define PAWLI_BACKOFF_RANGE             "1 millisecond to 30 days"
+#define PAWLI_JITTER_MIN              0
+#define PAWLI_JITTER_MAX               2592000000
+#define PAWLI_JITTER_RANGE              "0 to 30 days"
 
 /* ---- claims and the operations that end them ---- */
-#define PAWLI_OWNER_NAME_LEAST          1
-#define PAWLI_OWNER_NAME_MOST           255 /* characters */
-#define PAWLI_OWNER_NAME_WORDS          "1 to 255 characters"
-#define PAWLI_NAMES_MOST                1000 /* topics or destinations of one claim */
-#define PAWLI_NAMES_WORDS               "1 to 1000"
-#define PAWLI_TEXT_MOST                 4095 /* bytes of an error or a progress; the rest is cut off */
-#define PAWLI_OUTPUT_MOST               65536 /* bytes */
-#define PAWLI_OUTPUT_WORDS              "at most 64 KiB"
+#define PAWLI_OWNER_NAME_MIN          1
+#define PAWLI_OWNER_NAME_MAX           255 /* characters */
+#define PAWLI_OWNER_NAME_RANGE          "1 to 255 characters"
+#define PAWLI_NAMES_MAX                1000 /* topics or destinations of one claim */
+#define PAWLI_NAMES_RANGE               "1 to 1000"
+#define PAWLI_TEXT_MAX                 4095 /* bytes of an error or a progress; the rest is cut off */
+#define PAWLI_OUTPUT_MAX               65536 /* bytes */
+#define PAWLI_OUTPUT_RANGE              "at most 64 KiB"
 
 /* ---- leases ---- */
-#define PAWLI_LEASE_NAME_LEAST          1
-#define PAWLI_LEASE_NAME_MOST           255 /* characters */
-#define PAWLI_LEASE_NAME_WORDS          "1 to 255 characters"
-#define PAWLI_LEASE_TTL_LEAST           1000
-#define PAWLI_LEASE_TTL_MOST            86400000
-#define PAWLI_LEASE_TTL_WORDS           "1 second to 1 day"
+#define PAWLI_LEASE_NAME_MIN          1
+#define PAWLI_LEASE_NAME_MAX           255 /* characters */
+#define PAWLI_LEASE_NAME_RANGE          "1 to 255 characters"
+#define PAWLI_LEASE_TTL_MIN           1000
+#define PAWLI_LEASE_TTL_MAX            86400000
+#define PAWLI_LEASE_TTL_RANGE           "1 second to 1 day"
 
 /* ---- the inbox ---- */
-#define PAWLI_INBOX_KEY_LEAST           1
-#define PAWLI_INBOX_KEY_MOST            255 /* characters of a source, an id, an endpoint */
-#define PAWLI_INBOX_KEY_WORDS           "1 to 255 characters"
-#define PAWLI_INBOX_KEEP_LEAST          0
-#define PAWLI_INBOX_KEEP_MOST           315360000000
-#define PAWLI_INBOX_KEEP_WORDS          "0 to 10 years"
+#define PAWLI_INBOX_KEY_MIN           1
+#define PAWLI_INBOX_KEY_MAX            255 /* characters of a source, an id, an endpoint */
+#define PAWLI_INBOX_KEY_RANGE           "1 to 255 characters"
+#define PAWLI_INBOX_KEEP_MIN          0
+#define PAWLI_INBOX_KEEP_MAX           315360000000
+#define PAWLI_INBOX_KEEP_RANGE          "0 to 10 years"
 
 /* ---- jobs ---- */
-#define PAWLI_JOB_NAME_LEAST            1
-#define PAWLI_JOB_NAME_MOST             100 /* characters */
-#define PAWLI_JOB_NAME_WORDS            "1 to 100 characters"
-#define PAWLI_SCHEDULE_LEAST            1
-#define PAWLI_SCHEDULE_MOST             255 /* characters, also of a time zone's name */
-#define PAWLI_SCHEDULE_WORDS            "1 to 255 characters"
-#define PAWLI_MISFIRE_CAP_LEAST         1
-#define PAWLI_MISFIRE_CAP_MOST          1000
-#define PAWLI_MISFIRE_CAP_WORDS         "1 to 1000"
-#define PAWLI_MISFIRE_GRACE_LEAST       0
-#define PAWLI_MISFIRE_GRACE_MOST        604800000
-#define PAWLI_MISFIRE_GRACE_WORDS       "0 to 7 days"
-#define PAWLI_JOB_JITTER_LEAST          0
-#define PAWLI_JOB_JITTER_MOST           86400000
-#define PAWLI_JOB_JITTER_WORDS          "0 to 1 day"
-#define PAWLI_JOB_LEASE_LEAST           1000
-#define PAWLI_JOB_LEASE_MOST            604800000
-#define PAWLI_JOB_LEASE_WORDS           "1 second to 7 days"
-#define PAWLI_JOB_HEARTBEAT_LEAST       100
-#define PAWLI_JOB_HEARTBEAT_MOST        604800000
-#define PAWLI_JOB_HEARTBEAT_WORDS       "100 milliseconds to 7 days"
-#define PAWLI_KEEP_RUNS_LEAST           1
-#define PAWLI_KEEP_RUNS_MOST            100000
-#define PAWLI_KEEP_RUNS_WORDS           "1 to 100000"
+#define PAWLI_JOB_NAME_MIN            1
+#define PAWLI_JOB_NAME_MAX             100 /* characters */
+#define PAWLI_JOB_NAME_RANGE            "1 to 100 characters"
+#define PAWLI_SCHEDULE_MIN            1
+#define PAWLI_SCHEDULE_MAX             255 /* characters, also of a time zone's name */
+#define PAWLI_SCHEDULE_RANGE            "1 to 255 characters"
+#define PAWLI_MISFIRE_CAP_MIN         1
+#define PAWLI_MISFIRE_CAP_MAX          1000
+#define PAWLI_MISFIRE_CAP_RANGE         "1 to 1000"
+#define PAWLI_MISFIRE_GRACE_MIN       0
+#define PAWLI_MISFIRE_GRACE_MAX        604800000
+#define PAWLI_MISFIRE_GRACE_RANGE       "0 to 7 days"
+#define PAWLI_JOB_JITTER_MIN          0
+#define PAWLI_JOB_JITTER_MAX           86400000
+#define PAWLI_JOB_JITTER_RANGE          "0 to 1 day"
+#define PAWLI_JOB_LEASE_MIN           1000
+#define PAWLI_JOB_LEASE_MAX            604800000
+#define PAWLI_JOB_LEASE_RANGE           "1 second to 7 days"
+#define PAWLI_JOB_HEARTBEAT_MIN       100
+#define PAWLI_JOB_HEARTBEAT_MAX        604800000
+#define PAWLI_JOB_HEARTBEAT_RANGE       "100 milliseconds to 7 days"
+#define PAWLI_KEEP_RUNS_MIN           1
+#define PAWLI_KEEP_RUNS_MAX            100000
+#define PAWLI_KEEP_RUNS_RANGE           "1 to 100000"
 
 /* ---- defaults ---- */
 #define PAWLI_ATTEMPTS_LOCAL            10

@@ -31,6 +31,6 @@ PAWL_TEST(initializers_have_the_defaults_of_both_engines)
 /* 2,704 bytes is the most that an entry of an index of PostgreSQL may have. */
 PAWL_TEST(the_widest_names_fit_into_an_index)
 {
-    assert_true(PAWLI_TOPIC_MOST * 4 + PAWLI_DESTINATION_MOST + 64 <= 2704); /* lanes */
-    assert_true(PAWLI_INBOX_KEY_MOST * 4 * 2 + 64 <= 2704);                  /* the inbox */
+    assert_true(PAWLI_TOPIC_MAX * 4 + PAWLI_DESTINATION_MAX + 64 <= 2704); /* lanes */
+    assert_true(PAWLI_INBOX_KEY_MAX * 4 * 2 + 64 <= 2704);                 /* the inbox */
 }

@@ -43,6 +43,6 @@ bool pawli_cron_match(const pawli_cron *cron, int64_t from_s, int64_t until_s,
                       int64_t *ret_local_s);
 
 /* "at 02:30 on Monday to Friday" */
-void pawli_cron_words(const pawli_cron *cron, pawli_buffer *buffer);
+void pawli_cron_describe(const pawli_cron *cron, pawli_buffer *buffer);
 
 #endif

@@ -15,7 +15,7 @@ bool pawli_hmac_sha256(const void *key, size_t key_size, const void *bytes, size
            written == PAWLI_HMAC_SIZE;
 }
 
-bool pawli_same_secretly(const void *one, const void *other, size_t size)
+bool pawli_memeq_consttime(const void *one, const void *other, size_t size)
 {
     return CRYPTO_memcmp(one, other, size) == 0;
 }

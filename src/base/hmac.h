@@ -12,7 +12,7 @@
 bool pawli_hmac_sha256(const void *key, size_t key_size, const void *bytes, size_t size,
                        uint8_t ret_code[PAWLI_HMAC_SIZE]);
 /* Compares in constant time. */
-bool pawli_same_secretly(const void *one, const void *other, size_t size);
+bool pawli_memeq_consttime(const void *one, const void *other, size_t size);
 /* Overwrites memory in a way that the compiler cannot optimize away. */
 void pawli_wipe(void *bytes, size_t size);
 

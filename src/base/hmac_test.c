@@ -36,10 +36,10 @@ PAWL_TEST(comparing_sees_every_byte)
 {
     char one[32] = {0}, other[32] = {0};
 
-    assert_true(pawli_same_secretly(one, other, sizeof one));
+    assert_true(pawli_memeq_consttime(one, other, sizeof one));
     for (size_t i = 0; i < sizeof one; i++) {
         other[i] = 1;
-        assert_false(pawli_same_secretly(one, other, sizeof one));
+        assert_false(pawli_memeq_consttime(one, other, sizeof one));
         other[i] = 0;
     }
     memset(one, 7, sizeof one);

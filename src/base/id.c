@@ -14,9 +14,9 @@ static pawl_status parse(const char *text, const char *what, uint8_t ret_bytes[1
     return PAWL_OK;
 }
 
-pawl_message_id pawl_message_id_new(void)
+pawl_uuid pawl_uuid_new(void)
 {
-    pawl_message_id id;
+    pawl_uuid id;
 
     pawli_uuid_new(id.bytes);
     return id;
@@ -30,7 +30,7 @@ pawl_owner pawl_owner_new(void)
     return owner;
 }
 
-void pawl_message_id_format(pawl_message_id id, char ret_text[PAWL_UUID_TEXT_SIZE])
+void pawl_uuid_format(pawl_uuid id, char ret_text[PAWL_UUID_TEXT_SIZE])
 {
     pawli_uuid_format(id.bytes, ret_text);
 }
@@ -40,7 +40,7 @@ void pawl_owner_format(pawl_owner owner, char ret_text[PAWL_UUID_TEXT_SIZE])
     pawli_uuid_format(owner.bytes, ret_text);
 }
 
-pawl_status pawl_message_id_parse(const char *text, pawl_message_id *ret_id, pawl_error *err)
+pawl_status pawl_uuid_parse(const char *text, pawl_uuid *ret_id, pawl_error *err)
 {
     if (!ret_id)
         return pawli_fail(err, PAWL_E_INVALID, "ret_id must not be NULL");
@@ -54,12 +54,12 @@ pawl_status pawl_owner_parse(const char *text, pawl_owner *ret_owner, pawl_error
     return parse(text, "the owner", ret_owner->bytes, err);
 }
 
-bool pawl_message_id_is_zero(pawl_message_id id)
+bool pawl_uuid_is_zero(pawl_uuid id)
 {
     return pawli_uuid_is_zero(id.bytes);
 }
 
-bool pawl_message_id_equal(pawl_message_id a, pawl_message_id b)
+bool pawl_uuid_equal(pawl_uuid a, pawl_uuid b)
 {
     return memcmp(a.bytes, b.bytes, sizeof a.bytes) == 0;
 }

@@ -131,7 +131,7 @@ pawl_status pawli_interval_parse(const char *text, pawli_interval *ret_interval,
     return PAWL_OK;
 }
 
-void pawli_interval_words(const pawli_interval *interval, pawli_buffer *buffer)
+void pawli_interval_describe(const pawli_interval *interval, pawli_buffer *buffer)
 {
     int64_t left_s = interval->length_s;
 

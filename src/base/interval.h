@@ -20,6 +20,6 @@ bool pawli_interval_begins(const char *text);
 PAWL_MUST_CHECK pawl_status pawli_interval_parse(const char *text, pawli_interval *ret_interval,
                                                  pawl_error *err);
 /* "every 1 hour 30 minutes" */
-void pawli_interval_words(const pawli_interval *interval, pawli_buffer *buffer);
+void pawli_interval_describe(const pawli_interval *interval, pawli_buffer *buffer);
 
 #endif

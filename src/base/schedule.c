@@ -57,7 +57,7 @@ static pawl_status check_ever(const pawl_schedule *schedule, pawl_error *err)
 {
     int64_t from_s = pawli_civil_days(SETTLED_YEAR, 1, 1) * PAWLI_DAY_S;
     int64_t until_s = pawli_civil_days(SETTLED_YEAR + NEVER_YEARS, 1, 1) * PAWLI_DAY_S;
-    pawl_fire fire;
+    pawl_occurrence fire;
 
     if (pawli_schedule_next(schedule, from_s, until_s, &fire))
         return PAWL_OK;
@@ -88,10 +88,10 @@ static pawl_status make_words(pawl_schedule *schedule, pawl_error *err)
     PAWLI_AUTO_BUFFER buffer = {0};
 
     if (schedule->kind == PAWL_SCHEDULE_CRON) {
-        pawli_cron_words(&schedule->cron, &buffer);
+        pawli_cron_describe(&schedule->cron, &buffer);
         pawli_buffer_format(&buffer, ", in %s", pawli_zone_name(schedule->zone));
     } else {
-        pawli_interval_words(&schedule->interval, &buffer);
+        pawli_interval_describe(&schedule->interval, &buffer);
     }
     schedule->words = pawli_buffer_take(&buffer);
     return schedule->words ? PAWL_OK : pawli_fail(err, PAWL_E_NOMEM, "no memory for a schedule");
@@ -142,7 +142,7 @@ const char *pawl_schedule_zone(const pawl_schedule *schedule)
     return pawli_zone_name(schedule->zone);
 }
 
-const char *pawl_schedule_explain(const pawl_schedule *schedule)
+const char *pawl_schedule_describe(const pawl_schedule *schedule)
 {
     return schedule->words;
 }

@@ -26,6 +26,6 @@ PAWLI_AUTO_DEFINE(pawl_schedule, pawl_schedule_free);
 
 /* The next time of a cron schedule after that second and not after `limit_s`. */
 bool pawli_schedule_next(const pawl_schedule *schedule, int64_t after_s, int64_t limit_s,
-                         pawl_fire *ret_fire);
+                         pawl_occurrence *ret_fire);
 
 #endif

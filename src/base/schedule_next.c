@@ -23,13 +23,13 @@ static pawl_local_time local_time(int64_t local_s)
 }
 
 /* Everything that follows from the instant; `written_s` is the local time that was asked for. */
-static void fill(const pawl_schedule *schedule, int64_t at_us, pawl_fire *fire)
+static void fill(const pawl_schedule *schedule, int64_t at_us, pawl_occurrence *fire)
 {
     int64_t at_s = pawli_floor_div(at_us, US);
     pawli_zone_period period;
 
     pawli_zone_at(schedule->zone, at_s, &period);
-    *fire = (pawl_fire){.at = {at_us}, .kind = PAWL_FIRE_PLAIN};
+    *fire = (pawl_occurrence){.at = {at_us}, .kind = PAWL_OCCURRENCE_PLAIN};
     fire->local = local_time(at_s + period.offset_s);
     fire->written = fire->local;
     fire->utc_offset_s = period.offset_s;
@@ -56,7 +56,7 @@ static int64_t count_matches(const pawli_cron *cron, int64_t from_s, int64_t unt
  * clock has shown so far.
  */
 static bool next_fixed(const pawl_schedule *schedule, int64_t after_s, int64_t limit_s,
-                       pawl_fire *fire)
+                       pawl_occurrence *fire)
 {
     int64_t shown_s = pawli_zone_highest(schedule->zone, after_s);
     int64_t written_s;
@@ -73,10 +73,10 @@ static bool next_fixed(const pawl_schedule *schedule, int64_t after_s, int64_t l
     fire->written = local_time(written_s);
     pawli_zone_find(schedule->zone, written_s, &found);
     if (at_s + fire->utc_offset_s != written_s) {
-        fire->kind = PAWL_FIRE_MOVED;
+        fire->kind = PAWL_OCCURRENCE_MOVED;
         fire->skipped = count_matches(&schedule->cron, written_s + 1, at_s + fire->utc_offset_s);
     } else if (found.kind == PAWLI_LOCAL_OVERLAP) {
-        fire->kind = PAWL_FIRE_ONCE;
+        fire->kind = PAWL_OCCURRENCE_ONCE;
     }
     return true;
 }
@@ -84,7 +84,7 @@ static bool next_fixed(const pawl_schedule *schedule, int64_t after_s, int64_t l
 /* A rhythm fires whenever the clock shows a fitting time: look at one even stretch after another.
  */
 static bool next_rhythm(const pawl_schedule *schedule, int64_t after_s, int64_t limit_s,
-                        pawl_fire *fire)
+                        pawl_occurrence *fire)
 {
     int64_t from_s = after_s + 1;
     int64_t skipped = 0;
@@ -108,18 +108,18 @@ static bool next_rhythm(const pawl_schedule *schedule, int64_t after_s, int64_t 
     fire->skipped = skipped;
     pawli_zone_find(schedule->zone, local_s, &found);
     if (found.kind == PAWLI_LOCAL_OVERLAP && found.first_s != local_s - period.offset_s)
-        fire->kind = PAWL_FIRE_AGAIN;
+        fire->kind = PAWL_OCCURRENCE_AGAIN;
     return true;
 }
 
 bool pawli_schedule_next(const pawl_schedule *schedule, int64_t after_s, int64_t limit_s,
-                         pawl_fire *ret_fire)
+                         pawl_occurrence *ret_fire)
 {
     return schedule->cron.has_wildcard ? next_rhythm(schedule, after_s, limit_s, ret_fire)
                                        : next_fixed(schedule, after_s, limit_s, ret_fire);
 }
 
-static bool next_interval(const pawl_schedule *schedule, pawl_wall after, pawl_fire *ret_fire)
+static bool next_interval(const pawl_schedule *schedule, pawl_wall after, pawl_occurrence *ret_fire)
 {
     int64_t length_us = schedule->interval.length_s * US;
     int64_t at_us = after.us + length_us;
@@ -136,7 +136,7 @@ static bool next_interval(const pawl_schedule *schedule, pawl_wall after, pawl_f
     return true;
 }
 
-static bool next(const pawl_schedule *schedule, pawl_wall after, pawl_fire *ret_fire)
+static bool next(const pawl_schedule *schedule, pawl_wall after, pawl_occurrence *ret_fire)
 {
     if (schedule->kind != PAWL_SCHEDULE_CRON)
         return next_interval(schedule, after, ret_fire);
@@ -154,11 +154,11 @@ static pawl_status check(const pawl_schedule *schedule, pawl_wall time, const vo
     return PAWL_OK;
 }
 
-pawl_status pawl_schedule_next(const pawl_schedule *schedule, pawl_wall after, pawl_fire *ret_fire,
-                               pawl_error *err)
+pawl_status pawl_schedule_next(const pawl_schedule *schedule, pawl_wall after,
+                               pawl_occurrence *ret_fire, pawl_error *err)
 {
     pawl_status st = check(schedule, after, ret_fire, err);
-    pawl_fire fire;
+    pawl_occurrence fire;
 
     if (st != PAWL_OK)
         return st;
@@ -170,7 +170,8 @@ pawl_status pawl_schedule_next(const pawl_schedule *schedule, pawl_wall after, p
 }
 
 /* Go back twice as far each time until there is a fire between there and `before`. */
-static bool some_fire_before(const pawl_schedule *schedule, pawl_wall before, pawl_fire *ret_fire)
+static bool some_fire_before(const pawl_schedule *schedule, pawl_wall before,
+                             pawl_occurrence *ret_fire)
 {
     int64_t first_us = PAWLI_SCHEDULE_FIRST_S * US;
 
@@ -184,11 +185,11 @@ static bool some_fire_before(const pawl_schedule *schedule, pawl_wall before, pa
 }
 
 pawl_status pawl_schedule_previous(const pawl_schedule *schedule, pawl_wall before,
-                                   pawl_fire *ret_fire, pawl_error *err)
+                                   pawl_occurrence *ret_fire, pawl_error *err)
 {
     pawl_status st = check(schedule, before, ret_fire, err);
-    pawl_fire best;
-    pawl_fire fire;
+    pawl_occurrence best;
+    pawl_occurrence fire;
     int64_t high_us = before.us; /* no fire from here on until `before` */
 
     if (st != PAWL_OK)
@@ -203,7 +204,7 @@ pawl_status pawl_schedule_previous(const pawl_schedule *schedule, pawl_wall befo
         else
             high_us = middle.us;
     }
-    if (best.kind != PAWL_FIRE_MOVED)
+    if (best.kind != PAWL_OCCURRENCE_MOVED)
         best.skipped = 0;
     *ret_fire = best;
     return PAWL_OK;

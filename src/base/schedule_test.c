@@ -36,7 +36,7 @@ static pawl_wall at(const char *text)
                        US};
 }
 
-static const char *show(const pawl_fire *fire)
+static const char *show(const pawl_occurrence *fire)
 {
     static const char *const marks[] = {"", " moved", " once", " again"};
     const pawl_local_time *l = &fire->local;
@@ -149,7 +149,7 @@ PAWL_TEST(clock_changes_of_twenty_zones)
         const char *fires = "";
         pawl_wall after = at(c->after);
         while (strlen(fires) < strlen(c->fires)) {
-            pawl_fire fire;
+            pawl_occurrence fire;
             assert_status(PAWL_OK, pawl_schedule_next(schedule, after, &fire, &err), &err);
             fires = test_note("%s%s%s", fires, *fires ? ", " : "", show(&fire));
             after = fire.at;
@@ -163,7 +163,7 @@ PAWL_TEST(a_moved_fire_tells_what_was_written)
 {
     PAWLI_AUTO(pawl_schedule) schedule = parse("30 2 * * *", "Europe/Berlin");
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_fire fire;
+    pawl_occurrence fire;
 
     assert_status(PAWL_OK, pawl_schedule_next(schedule, at("2026-03-28T12:00"), &fire, &err), &err);
     assert_int_equal(fire.at.us, at("2026-03-29T01:00").us);
@@ -190,8 +190,8 @@ PAWL_TEST(previous_is_the_reverse_of_next)
         PAWLI_AUTO(pawl_schedule) schedule = parse(texts[i / 16], zones[i / 4 % 4]);
         pawl_error err = PAWL_ERROR_INIT;
         pawl_wall after = at(times[i % 4]);
-        pawl_fire next;
-        pawl_fire back;
+        pawl_occurrence next;
+        pawl_occurrence back;
         assert_status(PAWL_OK, pawl_schedule_next(schedule, after, &next, &err), &err);
         for (int k = 0; k < 8; k++) {
             pawl_wall last = next.at;
@@ -211,7 +211,7 @@ PAWL_TEST(an_interval_is_anchored_and_does_not_drift)
     pawl_schedule_options opts = PAWL_SCHEDULE_OPTIONS_INIT;
     PAWLI_AUTO(pawl_schedule) schedule = NULL;
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_fire fire;
+    pawl_occurrence fire;
 
     opts.anchor.us = at("2026-01-01T00:07").us + 250;
     assert_status(PAWL_OK, pawl_schedule_parse("every 10m", &opts, &schedule, &err), &err);
@@ -232,7 +232,7 @@ PAWL_TEST(from_start_counts_from_the_start_and_has_no_past)
 {
     PAWLI_AUTO(pawl_schedule) schedule = parse(" every 10m FROM start ", NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_fire fire;
+    pawl_occurrence fire;
 
     assert_int_equal(pawl_schedule_kind_of(schedule), PAWL_SCHEDULE_FROM_START);
     assert_string_equal(pawl_schedule_text(schedule), "every 10m FROM start");
@@ -254,7 +254,7 @@ PAWL_TEST(the_ends_of_time_are_answers)
     pawl_error err = PAWL_ERROR_INIT;
     pawl_wall last = {PAWLI_SCHEDULE_LAST_S * US};
     pawl_wall first = {PAWLI_SCHEDULE_FIRST_S * US};
-    pawl_fire fire;
+    pawl_occurrence fire;
 
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         assert_status(PAWL_E_EMPTY, pawl_schedule_next(all[i], last, &fire, &err), &err);
@@ -350,11 +350,11 @@ PAWL_TEST(schedules_in_words)
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         PAWLI_AUTO(pawl_schedule) schedule = parse(words[i][0], "Europe/Berlin");
         const char *expected = test_note("%s, in Europe/Berlin", words[i][1]);
-        if (strcmp(pawl_schedule_explain(schedule), expected) != 0)
-            test_fail("'%s' is: %s", words[i][0], pawl_schedule_explain(schedule));
+        if (strcmp(pawl_schedule_describe(schedule), expected) != 0)
+            test_fail("'%s' is: %s", words[i][0], pawl_schedule_describe(schedule));
     }
     PAWLI_AUTO(pawl_schedule) every = parse("every 1w2d1h30m1s", NULL);
-    assert_string_equal(pawl_schedule_explain(every),
+    assert_string_equal(pawl_schedule_describe(every),
                         "every 1 week 2 days 1 hour 30 minutes 1 second, counted from the time "
                         "that was scheduled");
     assert_string_equal(pawl_schedule_zone(every), "UTC");
@@ -368,7 +368,7 @@ static const char *compute(void *context, size_t index)
     pawl_wall after = at("2026-01-01T00:00");
 
     for (int i = 0; i < 200; i++) {
-        pawl_fire fire;
+        pawl_occurrence fire;
         if (pawl_schedule_next(schedule, after, &fire, NULL) != PAWL_OK)
             return test_note("thread %zu got no answer", index);
         after = fire.at;

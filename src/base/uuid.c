@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "world.h"
+#include "platform.h"
 
 #define COUNTER_BITS 42
 #define COUNTER_MAX ((UINT64_C(1) << COUNTER_BITS) - 1)

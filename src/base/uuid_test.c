@@ -4,7 +4,7 @@
 
 #include "test.h"
 #include "uuid.h"
-#include "world.h"
+#include "platform.h"
 
 static int64_t fake_ms;
 
@@ -16,17 +16,17 @@ static pawl_wall fake_wall(void)
 static void restore_world(void *unused)
 {
     (void)unused;
-    pawli_world_install(NULL);
+    pawli_platform_install(NULL);
 }
 
 static void install_fake_wall(int64_t ms)
 {
-    static pawli_world world;
+    static pawli_platform world;
 
-    world = pawli_world_real;
+    world = pawli_platform_default;
     world.wall_now = fake_wall;
     fake_ms = ms;
-    pawli_world_install(&world);
+    pawli_platform_install(&world);
     test_defer(restore_world, NULL);
 }
 
@@ -92,16 +92,16 @@ PAWL_TEST(threads_never_get_the_same_id)
 
 PAWL_TEST(text_and_bytes_convert_both_ways)
 {
-    pawl_message_id id = pawl_message_id_new(), back;
+    pawl_uuid id = pawl_uuid_new(), back;
     char text[PAWL_UUID_TEXT_SIZE];
     pawl_error err = PAWL_ERROR_INIT;
 
-    pawl_message_id_format(id, text);
+    pawl_uuid_format(id, text);
     assert_int_equal(strlen(text), 36);
-    assert_ok(pawl_message_id_parse(text, &back, &err), &err);
-    assert_true(pawl_message_id_equal(id, back));
-    assert_ok(pawl_message_id_parse("0192D3C4-5E6F-7A8B-9C0D-1E2F3A4B5C6D", &back, &err), &err);
-    pawl_message_id_format(back, text);
+    assert_ok(pawl_uuid_parse(text, &back, &err), &err);
+    assert_true(pawl_uuid_equal(id, back));
+    assert_ok(pawl_uuid_parse("0192D3C4-5E6F-7A8B-9C0D-1E2F3A4B5C6D", &back, &err), &err);
+    pawl_uuid_format(back, text);
     assert_string_equal(text, "0192d3c4-5e6f-7a8b-9c0d-1e2f3a4b5c6d");
 }
 

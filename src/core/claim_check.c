@@ -21,8 +21,8 @@ pawl_status pawli_check_owner(const pawl_store *store, pawl_owner owner, pawl_er
 
 pawl_status pawli_check_lease(int64_t lease_ms, pawl_error *err)
 {
-    if (lease_ms <= 0 || lease_ms > PAWLI_LEASE_MOST)
-        return pawli_fail(err, PAWL_E_INVALID, "lease_ms must be " PAWLI_LEASE_WORDS);
+    if (lease_ms <= 0 || lease_ms > PAWLI_LEASE_MAX)
+        return pawli_fail(err, PAWL_E_INVALID, "lease_ms must be " PAWLI_LEASE_RANGE);
     return PAWL_OK;
 }
 
@@ -33,9 +33,9 @@ pawl_status pawli_check_topics(const pawl_claim_options *options, pawl_error *er
             return pawli_fail(err, PAWL_E_INVALID, "topics is NULL but topic_count is not 0");
         return PAWL_OK;
     }
-    if (options->topic_count < 1 || options->topic_count > PAWLI_NAMES_MOST)
+    if (options->topic_count < 1 || options->topic_count > PAWLI_NAMES_MAX)
         return pawli_fail(err, PAWL_E_INVALID, "name %d to %d topics, or NULL for all", 1,
-                          PAWLI_NAMES_MOST);
+                          PAWLI_NAMES_MAX);
     for (size_t i = 0; i < options->topic_count; i++) {
         const char *topic = options->topics[i];
         if (!topic || !*topic || !pawli_utf8_check(topic, strlen(topic), NULL))
@@ -57,9 +57,9 @@ pawl_status pawli_check_destinations(const pawl_claim_options *options, pawl_err
         return pawli_fail(err, PAWL_E_INVALID,
                           "a claim names topics or destinations: a destination's messages are "
                           "taken whatever their topic");
-    if (options->destination_count < 1 || options->destination_count > PAWLI_NAMES_MOST)
+    if (options->destination_count < 1 || options->destination_count > PAWLI_NAMES_MAX)
         return pawli_fail(err, PAWL_E_INVALID, "name 1 to %d destinations, or NULL for none",
-                          PAWLI_NAMES_MOST);
+                          PAWLI_NAMES_MAX);
     for (size_t i = 0; i < options->destination_count; i++) {
         const char *name = options->destinations[i];
         if (!name || !*name || !pawli_utf8_check(name, strlen(name), NULL))
@@ -91,7 +91,7 @@ pawl_status pawli_check_delay(int64_t delay_ms, pawli_value *ret_delay, pawl_err
 {
     bool by_policy = delay_ms == PAWL_DELAY_BY_POLICY;
 
-    if (!by_policy && (delay_ms <= 0 || delay_ms > PAWLI_DELAY_MOST))
+    if (!by_policy && (delay_ms <= 0 || delay_ms > PAWLI_DELAY_MAX))
         return pawli_fail(err, PAWL_E_INVALID,
                           "delay_ms must be more than 0 and at most 100 years, or "
                           "PAWL_DELAY_BY_POLICY");
@@ -99,11 +99,11 @@ pawl_status pawli_check_delay(int64_t delay_ms, pawli_value *ret_delay, pawl_err
     return PAWL_OK;
 }
 
-pawli_value pawli_clean_words(const char *words, char room[PAWLI_WORDS_SIZE])
+pawli_value pawli_clean_text(const char *words, char room[PAWLI_CLEAN_TEXT_SIZE])
 {
     if (!words || !*words)
         return pawli_null(PAWLI_TEXT);
-    pawli_utf8_clean(words, room, PAWLI_WORDS_SIZE);
+    pawli_utf8_clean(words, room, PAWLI_CLEAN_TEXT_SIZE);
     return pawli_text(room);
 }
 

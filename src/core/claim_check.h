@@ -18,7 +18,6 @@ pawl_status pawli_check_claim(const pawl_store *store, pawl_owner owner, int64_t
 pawl_status pawli_check_delay(int64_t delay_ms, pawli_value *ret_delay, pawl_error *err);
 
 /* The owner's display name: the given one, which must be valid, or "host:pid". */
-#define PAWLI_OWNER_NAME_MAX PAWLI_OWNER_NAME_MOST /* characters */
 #define PAWLI_OWNER_NAME_SIZE (PAWLI_OWNER_NAME_MAX * 4 + 1)
 pawl_status pawli_owner_name(const char *given, char ret_name[PAWLI_OWNER_NAME_SIZE],
                              pawl_error *err);
@@ -27,7 +26,7 @@ pawl_status pawli_owner_name(const char *given, char ret_name[PAWLI_OWNER_NAME_S
  * "" becomes NULL; bytes that are not UTF-8 are replaced, long texts truncated. `room` stores the
  * text.
  */
-#define PAWLI_WORDS_SIZE (PAWLI_TEXT_MOST + 1)
-pawli_value pawli_clean_words(const char *words, char room[PAWLI_WORDS_SIZE]);
+#define PAWLI_CLEAN_TEXT_SIZE (PAWLI_TEXT_MAX + 1)
+pawli_value pawli_clean_text(const char *words, char room[PAWLI_CLEAN_TEXT_SIZE]);
 
 #endif

@@ -22,7 +22,7 @@ struct pawl_claimant {
     size_t destination_count;
     int64_t *limits; /* of the destinations; may be NULL */
     bool reap;
-    pawl_held *slots; /* `capacity` of them, a power of two */
+    pawl_receipt *slots; /* `capacity` of them, a power of two */
     size_t capacity;
     size_t used;
 };
@@ -112,7 +112,7 @@ pawl_status pawl_claimant_new(pawl_store *store, pawl_owner owner, const pawl_cl
 }
 
 /* Where the id is, or the free place where it would be. */
-static pawl_held *slot_of(pawl_held *slots, size_t capacity, int64_t id)
+static pawl_receipt *slot_of(pawl_receipt *slots, size_t capacity, int64_t id)
 {
     size_t at = (size_t)((uint64_t)id * UINT64_C(0x9e3779b97f4a7c15) >> 17) & (capacity - 1);
 
@@ -130,7 +130,7 @@ static bool reserve(pawl_claimant *claimant, size_t more)
         capacity *= 2;
     if (capacity == claimant->capacity)
         return true;
-    pawl_held *slots = calloc(capacity, sizeof *slots);
+    pawl_receipt *slots = calloc(capacity, sizeof *slots);
     if (!slots)
         return false;
     for (size_t i = 0; i < claimant->capacity; i++)
@@ -145,26 +145,26 @@ static bool reserve(pawl_claimant *claimant, size_t more)
 static void remember(pawl_claimant *claimant, const pawl_message *message)
 {
     pawl_work_id id = pawl_message_work_id(message);
-    pawl_held *slot = slot_of(claimant->slots, claimant->capacity, id.value);
+    pawl_receipt *slot = slot_of(claimant->slots, claimant->capacity, id.value);
 
     claimant->used += slot->id.value == 0;
-    *slot = (pawl_held){id, pawl_message_fence(message)};
+    *slot = (pawl_receipt){id, pawl_message_fence(message)};
 }
 
 /* Removes one and closes the gap, so that later probes still find what was pushed on. */
 static void forget(pawl_claimant *claimant, int64_t id)
 {
-    pawl_held *slot = slot_of(claimant->slots, claimant->capacity, id);
+    pawl_receipt *slot = slot_of(claimant->slots, claimant->capacity, id);
     size_t at = (size_t)(slot - claimant->slots);
 
     if (slot->id.value == 0)
         return;
-    *slot = (pawl_held){{0}, 0};
+    *slot = (pawl_receipt){{0}, 0};
     claimant->used--;
     for (at = (at + 1) & (claimant->capacity - 1); claimant->slots[at].id.value != 0;
          at = (at + 1) & (claimant->capacity - 1)) {
-        pawl_held moved = claimant->slots[at];
-        claimant->slots[at] = (pawl_held){{0}, 0};
+        pawl_receipt moved = claimant->slots[at];
+        claimant->slots[at] = (pawl_receipt){{0}, 0};
         *slot_of(claimant->slots, claimant->capacity, moved.id.value) = moved;
     }
 }
@@ -199,16 +199,16 @@ pawl_status pawl_claimant_claim(pawl_claimant *claimant, int64_t lease_ms, int l
 
 /* The items among `ids` that this claimant was given; the caller frees them. */
 static pawl_status find_held(const pawl_claimant *claimant, const pawl_work_id *ids, size_t count,
-                             pawl_held **ret_items, size_t *ret_count, pawl_error *err)
+                             pawl_receipt **ret_items, size_t *ret_count, pawl_error *err)
 {
     if (!claimant || !ids)
         return pawli_fail(err, PAWL_E_INVALID, "claimant and ids must not be NULL");
-    pawl_held *items = calloc(count + 1, sizeof *items);
+    pawl_receipt *items = calloc(count + 1, sizeof *items);
     if (!items)
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for %zu items", count);
     size_t found = 0;
     for (size_t i = 0; i < count && claimant->capacity > 0; i++) {
-        const pawl_held *slot = slot_of(claimant->slots, claimant->capacity, ids[i].value);
+        const pawl_receipt *slot = slot_of(claimant->slots, claimant->capacity, ids[i].value);
         if (ids[i].value != 0 && slot->id.value == ids[i].value)
             items[found++] = *slot;
     }
@@ -217,7 +217,7 @@ static pawl_status find_held(const pawl_claimant *claimant, const pawl_work_id *
     return PAWL_OK;
 }
 
-static void forget_all(pawl_claimant *claimant, const pawl_held *items, size_t count)
+static void forget_all(pawl_claimant *claimant, const pawl_receipt *items, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         forget(claimant, items[i].id.value);
@@ -226,7 +226,7 @@ static void forget_all(pawl_claimant *claimant, const pawl_held *items, size_t c
 pawl_status pawl_claimant_ack(pawl_claimant *claimant, const pawl_work_id *ids, size_t count,
                               size_t *ret_changed, pawl_error *err)
 {
-    PAWLI_AUTO_FREE pawl_held *items = NULL;
+    PAWLI_AUTO_FREE pawl_receipt *items = NULL;
     size_t found = 0;
     pawl_status st = find_held(claimant, ids, count, &items, &found, err);
 
@@ -241,7 +241,7 @@ pawl_status pawl_claimant_abandon(pawl_claimant *claimant, const pawl_work_id *i
                                   const char *error, int64_t delay_ms, size_t *ret_changed,
                                   pawl_error *err)
 {
-    PAWLI_AUTO_FREE pawl_held *items = NULL;
+    PAWLI_AUTO_FREE pawl_receipt *items = NULL;
     size_t found = 0;
     pawl_status st = find_held(claimant, ids, count, &items, &found, err);
 
@@ -256,7 +256,7 @@ pawl_status pawl_claimant_abandon(pawl_claimant *claimant, const pawl_work_id *i
 pawl_status pawl_claimant_fail(pawl_claimant *claimant, const pawl_work_id *ids, size_t count,
                                const char *error, size_t *ret_changed, pawl_error *err)
 {
-    PAWLI_AUTO_FREE pawl_held *items = NULL;
+    PAWLI_AUTO_FREE pawl_receipt *items = NULL;
     size_t found = 0;
     pawl_status st = find_held(claimant, ids, count, &items, &found, err);
 
@@ -271,7 +271,7 @@ pawl_status pawl_claimant_fail(pawl_claimant *claimant, const pawl_work_id *ids,
 pawl_status pawl_claimant_renew(pawl_claimant *claimant, const pawl_work_id *ids, size_t count,
                                 int64_t lease_ms, size_t *ret_changed, pawl_error *err)
 {
-    PAWLI_AUTO_FREE pawl_held *items = NULL;
+    PAWLI_AUTO_FREE pawl_receipt *items = NULL;
     size_t found = 0;
     pawl_status st = find_held(claimant, ids, count, &items, &found, err);
 
@@ -284,7 +284,7 @@ pawl_status pawl_claimant_renew(pawl_claimant *claimant, const pawl_work_id *ids
 pawl_status pawl_claimant_release(pawl_claimant *claimant, const pawl_work_id *ids, size_t count,
                                   size_t *ret_changed, pawl_error *err)
 {
-    PAWLI_AUTO_FREE pawl_held *items = NULL;
+    PAWLI_AUTO_FREE pawl_receipt *items = NULL;
     size_t found = 0;
     pawl_status st = find_held(claimant, ids, count, &items, &found, err);
 

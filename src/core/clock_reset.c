@@ -20,7 +20,7 @@ static pawl_status on_row(void *context, const pawli_row *row, pawl_error *err)
         return PAWL_OK;
     }
     reset->ahead_ms = pawli_row_int(row, 1) / 1000;
-    reset->held = pawli_row_int(row, 2);
+    reset->owned = pawli_row_int(row, 2);
     return PAWL_OK;
 }
 
@@ -49,7 +49,7 @@ pawl_status pawl_store_reset_clock(pawl_store *store, bool force, bool dry_run,
             err, PAWL_E_HELD,
             "%lld messages or leases are held: stop all workers, or force it and have "
             "them end by the new clock",
-            (long long)reset.held);
+            (long long)reset.owned);
     if (reset.done)
         pawli_log(&store->log, PAWL_LOG_WARNING, "store", "the clock was set back by %lld ms",
                   (long long)reset.ahead_ms);

@@ -43,7 +43,7 @@ static pawl_wall later(pawl_wall a, pawl_wall b)
 static void drop(pawli_cursor *cursor)
 {
     cursor->version++;
-    cursor->seen = PAWL_NEVER;
+    cursor->seen = PAWL_TIME_UNSET;
     cursor->epoch_count = 0;
     cursor->awaited_count = 0;
     cursor->lane_count = 0;
@@ -76,55 +76,56 @@ void pawli_cursor_clock(pawli_cursor *cursor, pawl_wall seen, pawl_wall clock)
  * A look that goes further back can be slow. It is one worker's: the others go on from where they
  * were until it has answered, or long enough has passed without.
  */
-static pawli_look_start start_of(const pawli_cursor *cursor, pawli_cursor_lane *lane, pawl_mono now,
-                                 bool at_any_cost)
+static pawli_cursor_scan_start start_of(const pawli_cursor *cursor, pawli_cursor_lane *lane,
+                                        pawl_mono now, bool at_any_cost)
 {
-    if (lane->start.us == PAWL_NEVER.us && !lane->again) /* at the beginning anyway */
-        return (pawli_look_start){lane->id, PAWL_NEVER, PAWLI_LOOK_SETTLED};
+    if (lane->start.us == PAWL_TIME_UNSET.us && !lane->again) /* at the beginning anyway */
+        return (pawli_cursor_scan_start){lane->id, PAWL_TIME_UNSET, PAWLI_SCAN_SETTLED};
     if (now.us >= lane->sweep_after.us) {
         lane->sweep_after = (pawl_mono){now.us + cursor->limits.sweep_us};
-        lane->back_by = cursor->looks;
-        return (pawli_look_start){lane->id, PAWL_NEVER, PAWLI_LOOK_SWEEP};
+        lane->back_by = cursor->scans;
+        return (pawli_cursor_scan_start){lane->id, PAWL_TIME_UNSET, PAWLI_SCAN_SWEEP};
     }
     if (lane->again && (at_any_cost || now.us >= lane->again_after.us)) {
         lane->again_after = (pawl_mono){now.us + cursor->limits.again_us};
-        lane->back_by = cursor->looks;
-        return (pawli_look_start){lane->id, lane->settled, PAWLI_LOOK_AGAIN};
+        lane->back_by = cursor->scans;
+        return (pawli_cursor_scan_start){lane->id, lane->settled, PAWLI_SCAN_AGAIN};
     }
     if (lane->start.us == lane->settled.us)
-        return (pawli_look_start){lane->id, lane->start, PAWLI_LOOK_SETTLED};
-    return (pawli_look_start){lane->id, lane->start, PAWLI_LOOK_OPEN};
+        return (pawli_cursor_scan_start){lane->id, lane->start, PAWLI_SCAN_SETTLED};
+    return (pawli_cursor_scan_start){lane->id, lane->start, PAWLI_SCAN_OPEN};
 }
 
-static void copy_starts(pawli_cursor *cursor, pawl_mono now, bool at_any_cost, pawli_look *look)
+static void copy_starts(pawli_cursor *cursor, pawl_mono now, bool at_any_cost,
+                        pawli_cursor_scan *scan)
 {
     if (cursor->lane_count == 0)
         return;
-    look->starts = malloc(cursor->lane_count * sizeof *look->starts);
-    for (size_t i = 0; look->starts && i < cursor->lane_count; i++) {
-        pawli_look_start start = start_of(cursor, &cursor->lanes[i], now, at_any_cost);
-        look->goes_back =
-            look->goes_back || start.kind == PAWLI_LOOK_AGAIN || start.kind == PAWLI_LOOK_SWEEP;
-        if (start.since.us != PAWL_NEVER.us)
-            look->starts[look->start_count++] = start;
+    scan->starts = malloc(cursor->lane_count * sizeof *scan->starts);
+    for (size_t i = 0; scan->starts && i < cursor->lane_count; i++) {
+        pawli_cursor_scan_start start = start_of(cursor, &cursor->lanes[i], now, at_any_cost);
+        scan->goes_back =
+            scan->goes_back || start.kind == PAWLI_SCAN_AGAIN || start.kind == PAWLI_SCAN_SWEEP;
+        if (start.since.us != PAWL_TIME_UNSET.us)
+            scan->starts[scan->start_count++] = start;
     }
 }
 
 void pawli_cursor_begin(pawli_cursor *cursor, uint64_t connections, pawl_mono now, bool at_any_cost,
-                        pawli_look *look)
+                        pawli_cursor_scan *scan)
 {
-    pawli_look_done(look);
+    pawli_cursor_scan_done(scan);
     pthread_mutex_lock(&cursor->lock);
     if (connections != cursor->connections)
         drop(cursor);
     cursor->connections = connections;
-    look->number = ++cursor->looks;
-    look->version = cursor->version;
-    look->endings = cursor->endings;
-    look->connections = connections;
-    look->seen = cursor->seen;
-    look->began = now;
-    copy_starts(cursor, now, at_any_cost, look);
+    scan->number = ++cursor->scans;
+    scan->version = cursor->version;
+    scan->endings = cursor->endings;
+    scan->connections = connections;
+    scan->seen = cursor->seen;
+    scan->began = now;
+    copy_starts(cursor, now, at_any_cost, scan);
     pthread_mutex_unlock(&cursor->lock);
 }
 
@@ -150,13 +151,14 @@ static void remember_epoch(pawli_cursor *cursor, pawli_epoch epoch)
     cursor->epochs[at] = epoch;
 }
 
-/* The latest epoch all of whose predecessors are below `first_xid`; PAWL_NEVER: none is known. */
+/* The latest epoch all of whose predecessors are below `first_xid`; PAWL_TIME_UNSET: none is known.
+ */
 static pawl_wall epoch_up_to(const pawli_cursor *cursor, int64_t first_xid)
 {
     for (size_t i = cursor->epoch_count; i > 0; i--)
         if (cursor->epochs[i - 1].xid <= first_xid)
             return cursor->epochs[i - 1].time;
-    return PAWL_NEVER;
+    return PAWL_TIME_UNSET;
 }
 
 static void forget_epochs_before(pawli_cursor *cursor, pawl_wall time)
@@ -180,13 +182,13 @@ static bool contains(const int64_t *xids, size_t count, int64_t xid)
 }
 
 /* What awaited transactions brought is below the lanes' start, so those are looked at again. */
-static void notice_endings(pawli_cursor *cursor, const pawli_look *look)
+static void notice_endings(pawli_cursor *cursor, const pawli_cursor_scan *scan)
 {
     size_t kept = 0;
 
     for (size_t i = 0; i < cursor->awaited_count; i++) {
         int64_t xid = cursor->awaited[i];
-        if (xid >= look->next_xid || contains(look->running, look->running_count, xid))
+        if (xid >= scan->next_xid || contains(scan->running, scan->running_count, xid))
             cursor->awaited[kept++] = xid;
     }
     if (kept == cursor->awaited_count)
@@ -199,32 +201,32 @@ static void notice_endings(pawli_cursor *cursor, const pawli_look *look)
 }
 
 /* What runs since before an epoch that is long ago is from now on awaited. */
-static void await_long(pawli_cursor *cursor, const pawli_look *look)
+static void await_long(pawli_cursor *cursor, const pawli_cursor_scan *scan)
 {
-    int64_t long_ago = look->epoch.time.us - cursor->limits.long_us;
+    int64_t long_ago = scan->epoch.time.us - cursor->limits.long_us;
     int64_t first_recent = 0;
 
     for (size_t i = 0; i < cursor->epoch_count && cursor->epochs[i].time.us <= long_ago; i++)
         if (cursor->epochs[i].xid > first_recent)
             first_recent = cursor->epochs[i].xid;
-    for (size_t i = 0; i < look->running_count && look->running[i] < first_recent; i++)
+    for (size_t i = 0; i < scan->running_count && scan->running[i] < first_recent; i++)
         if (cursor->awaited_count < PAWLI_CURSOR_RUNNING &&
-            !contains(cursor->awaited, cursor->awaited_count, look->running[i]))
-            cursor->awaited[cursor->awaited_count++] = look->running[i];
+            !contains(cursor->awaited, cursor->awaited_count, scan->running[i]))
+            cursor->awaited[cursor->awaited_count++] = scan->running[i];
 }
 
-static int64_t first_running(const pawli_look *look)
+static int64_t first_running(const pawli_cursor_scan *scan)
 {
-    return look->running_count > 0 && look->running[0] < look->next_xid ? look->running[0]
-                                                                        : look->next_xid;
+    return scan->running_count > 0 && scan->running[0] < scan->next_xid ? scan->running[0]
+                                                                        : scan->next_xid;
 }
 
-static int64_t first_not_awaited(const pawli_cursor *cursor, const pawli_look *look)
+static int64_t first_not_awaited(const pawli_cursor *cursor, const pawli_cursor_scan *scan)
 {
-    for (size_t i = 0; i < look->running_count && look->running[i] < look->next_xid; i++)
-        if (!contains(cursor->awaited, cursor->awaited_count, look->running[i]))
-            return look->running[i];
-    return look->next_xid;
+    for (size_t i = 0; i < scan->running_count && scan->running[i] < scan->next_xid; i++)
+        if (!contains(cursor->awaited, cursor->awaited_count, scan->running[i]))
+            return scan->running[i];
+    return scan->next_xid;
 }
 
 /* ---- lanes ---- */
@@ -293,31 +295,31 @@ static void forget_lanes(pawli_cursor *cursor, pawl_mono now)
 }
 
 /* Where the look started in the lane; NULL: at the beginning. */
-static const pawli_look_start *start_in(const pawli_look *look, int64_t lane)
+static const pawli_cursor_scan_start *start_in(const pawli_cursor_scan *scan, int64_t lane)
 {
-    size_t low = 0, high = look->start_count;
+    size_t low = 0, high = scan->start_count;
 
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (look->starts[middle].lane < lane)
+        if (scan->starts[middle].lane < lane)
             low = middle + 1;
         else
             high = middle;
     }
-    return low < look->start_count && look->starts[low].lane == lane ? &look->starts[low] : NULL;
+    return low < scan->start_count && scan->starts[low].lane == lane ? &scan->starts[low] : NULL;
 }
 
 /* What one look says about all its lanes. */
-typedef struct lesson {
-    const pawli_look *look;
+typedef struct observation {
+    const pawli_cursor_scan *scan;
     pawl_wall settled; /* everything stamped before this is in the look's snapshot */
     pawl_wall open;    /* the same but for awaited transactions */
     bool current;      /* no ending was noticed while it was under way */
     pawl_mono now;
     int64_t spent;
-} lesson;
+} observation;
 
-static void plan_sweep(const pawli_cursor *cursor, const lesson *says, pawli_cursor_lane *lane)
+static void plan_sweep(const pawli_cursor *cursor, const observation *says, pawli_cursor_lane *lane)
 {
     int64_t pause = says->spent * cursor->limits.sweep_share;
 
@@ -327,33 +329,34 @@ static void plan_sweep(const pawli_cursor *cursor, const lesson *says, pawli_cur
 }
 
 /* True when the look found that the lane's position was too far on. */
-static bool learn_lane(pawli_cursor *cursor, const lesson *says, const pawli_look_found *found)
+static bool learn_lane(pawli_cursor *cursor, const observation *says,
+                       const pawli_cursor_scan_found *found)
 {
-    const pawli_look_start *start = start_in(says->look, found->lane);
-    pawli_look_kind kind = start ? start->kind : PAWLI_LOOK_SWEEP;
+    const pawli_cursor_scan_start *start = start_in(says->scan, found->lane);
+    pawli_cursor_scan_kind kind = start ? start->kind : PAWLI_SCAN_SWEEP;
     pawli_cursor_lane *lane = lane_of(cursor, found->lane);
-    bool some_left = found->oldest.us != PAWL_NEVER.us;
-    pawl_wall end = says->look->epoch.time;
+    bool some_left = found->oldest.us != PAWL_TIME_UNSET.us;
+    pawl_wall end = says->scan->epoch.time;
     bool moved_back = false;
 
     if (!lane)
         return false;
     lane->found_at = says->now;
-    if (lane->back_by == says->look->number)
+    if (lane->back_by == says->scan->number)
         lane->back_by = 0;
     if (some_left)
         end = earlier(end, found->oldest);
-    if (kind == PAWLI_LOOK_SWEEP)
+    if (kind == PAWLI_SCAN_SWEEP)
         plan_sweep(cursor, says, lane);
-    else if (kind == PAWLI_LOOK_AGAIN)
+    else if (kind == PAWLI_SCAN_AGAIN)
         lane->again_after = (pawl_mono){says->now.us + says->spent * cursor->limits.again_share};
-    if (kind == PAWLI_LOOK_SWEEP || (kind != PAWLI_LOOK_OPEN && lane->again)) {
+    if (kind == PAWLI_SCAN_SWEEP || (kind != PAWLI_SCAN_OPEN && lane->again)) {
         moved_back = some_left && found->oldest.us < lane->start.us;
         if (moved_back)
             lane->start = end;
         lane->settled = earlier(lane->settled, lane->start);
     }
-    if (kind != PAWLI_LOOK_OPEN) {
+    if (kind != PAWLI_SCAN_OPEN) {
         lane->settled = later(lane->settled, earlier(says->settled, end));
         lane->again = lane->again && !says->current;
     }
@@ -364,23 +367,23 @@ static bool learn_lane(pawli_cursor *cursor, const lesson *says, const pawli_loo
 }
 
 /* Whether an awaited transaction may have brought something that the look could not see. */
-static bool again_due(const pawli_cursor *cursor, const pawli_look *look)
+static bool again_due(const pawli_cursor *cursor, const pawli_cursor_scan *scan)
 {
-    for (size_t i = 0; i < look->start_count; i++) {
-        size_t at = place_of(cursor, look->starts[i].lane);
-        if (look->starts[i].kind == PAWLI_LOOK_OPEN && at < cursor->lane_count &&
-            cursor->lanes[at].id == look->starts[i].lane && cursor->lanes[at].again)
+    for (size_t i = 0; i < scan->start_count; i++) {
+        size_t at = place_of(cursor, scan->starts[i].lane);
+        if (scan->starts[i].kind == PAWLI_SCAN_OPEN && at < cursor->lane_count &&
+            cursor->lanes[at].id == scan->starts[i].lane && cursor->lanes[at].again)
             return true;
     }
     return false;
 }
 
 /* Where the look was to go back for all, and did not answer for the lane, the next one is to. */
-static void leave_to_others(pawli_cursor *cursor, const pawli_look *look)
+static void leave_to_others(pawli_cursor *cursor, const pawli_cursor_scan *scan)
 {
-    for (size_t i = 0; look->goes_back && i < cursor->lane_count; i++) {
+    for (size_t i = 0; scan->goes_back && i < cursor->lane_count; i++) {
         pawli_cursor_lane *lane = &cursor->lanes[i];
-        if (lane->back_by != look->number)
+        if (lane->back_by != scan->number)
             continue;
         lane->sweep_after = (pawl_mono){0};
         lane->again_after = (pawl_mono){0};
@@ -393,66 +396,67 @@ static void leave_to_others(pawli_cursor *cursor, const pawli_look *look)
  * goes back examines all lanes to answer for them, so they must not make every look do so. Without
  * a position the lane is looked at from its beginning, should it still be there: that is the sweep.
  */
-static void take_back_unmet(pawli_cursor *cursor, const pawli_look *look)
+static void take_back_unmet(pawli_cursor *cursor, const pawli_cursor_scan *scan)
 {
     bool was_again = false;
 
-    for (size_t i = 0; look->goes_back && i < cursor->lane_count; i++) {
+    for (size_t i = 0; scan->goes_back && i < cursor->lane_count; i++) {
         pawli_cursor_lane *lane = &cursor->lanes[i];
-        if (lane->back_by != look->number || start_in(look, lane->id))
+        if (lane->back_by != scan->number || start_in(scan, lane->id))
             continue;
         was_again = was_again || lane->again;
-        lane->start = lane->settled = PAWL_NEVER;
+        lane->start = lane->settled = PAWL_TIME_UNSET;
         lane->again = false;
     }
     if (was_again)
         cursor->version++; /* looks under way do not know what awaited transactions brought */
 }
 
-static bool learn(pawli_cursor *cursor, const pawli_look *look, uint64_t connections, pawl_mono now)
+static bool learn(pawli_cursor *cursor, const pawli_cursor_scan *scan, uint64_t connections,
+                  pawl_mono now)
 {
-    lesson says = {.look = look, .now = now, .spent = now.us - look->began.us};
+    observation says = {.scan = scan, .now = now, .spent = now.us - scan->began.us};
     bool moved_back = false;
 
-    if (look->version != cursor->version) {
-        leave_to_others(cursor, look);
+    if (scan->version != cursor->version) {
+        leave_to_others(cursor, scan);
         return true;
     }
-    if (look->clock.us != PAWL_NEVER.us && look->clock.us < look->seen.us) {
+    if (scan->clock.us != PAWL_TIME_UNSET.us && scan->clock.us < scan->seen.us) {
         drop(cursor);
         return true;
     }
-    if (look->epoch.xid == 0 || look->spoilt) {
-        leave_to_others(cursor, look);
+    if (scan->epoch.xid == 0 || scan->failed) {
+        leave_to_others(cursor, scan);
         return false;
     }
-    if (connections != look->connections || look->epoch.time.us < look->seen.us) {
+    if (connections != scan->connections || scan->epoch.time.us < scan->seen.us) {
         drop(cursor);
         return true;
     }
-    cursor->seen = later(cursor->seen, look->epoch.time);
-    remember_epoch(cursor, look->epoch);
-    says.current = look->endings == cursor->endings;
-    notice_endings(cursor, look);
-    await_long(cursor, look);
-    says.settled = epoch_up_to(cursor, first_running(look));
-    says.open = epoch_up_to(cursor, first_not_awaited(cursor, look));
-    for (size_t i = 0; i < look->found_count; i++)
-        moved_back = learn_lane(cursor, &says, &look->found[i]) || moved_back;
-    take_back_unmet(cursor, look);
-    leave_to_others(cursor, look);
+    cursor->seen = later(cursor->seen, scan->epoch.time);
+    remember_epoch(cursor, scan->epoch);
+    says.current = scan->endings == cursor->endings;
+    notice_endings(cursor, scan);
+    await_long(cursor, scan);
+    says.settled = epoch_up_to(cursor, first_running(scan));
+    says.open = epoch_up_to(cursor, first_not_awaited(cursor, scan));
+    for (size_t i = 0; i < scan->found_count; i++)
+        moved_back = learn_lane(cursor, &says, &scan->found[i]) || moved_back;
+    take_back_unmet(cursor, scan);
+    leave_to_others(cursor, scan);
     forget_lanes(cursor, now);
     forget_epochs_before(cursor, says.settled);
     if (moved_back)
         cursor->version++; /* looks under way may not push those lanes on */
-    return again_due(cursor, look);
+    return again_due(cursor, scan);
 }
 
-bool pawli_cursor_learn(pawli_cursor *cursor, const pawli_look *look, uint64_t connections,
+bool pawli_cursor_learn(pawli_cursor *cursor, const pawli_cursor_scan *scan, uint64_t connections,
                         pawl_mono now)
 {
     pthread_mutex_lock(&cursor->lock);
-    bool taken_back = learn(cursor, look, connections, now);
+    bool taken_back = learn(cursor, scan, connections, now);
     pthread_mutex_unlock(&cursor->lock);
-    return taken_back && look->start_count > 0;
+    return taken_back && scan->start_count > 0;
 }

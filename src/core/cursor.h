@@ -3,8 +3,8 @@
  * docs/internals/claim-cursor.md.
  *
  * Pure bookkeeping: no SQL, no clock of its own. The caller copies the positions before a scan
- * (pawli_cursor_begin), collects the database's response in the same pawli_look, and passes it back
- * when the scan's transaction is known to be committed (pawli_cursor_learn).
+ * (pawli_cursor_begin), collects the database's response in the same pawli_cursor_scan, and passes
+ * it back when the scan's transaction is known to be committed (pawli_cursor_learn).
  */
 #ifndef PAWLI_CURSOR_H
 #define PAWLI_CURSOR_H
@@ -52,13 +52,13 @@ typedef struct pawli_cursor_lane {
 
 typedef struct pawli_cursor {
     pawli_cursor_limits limits;
-    atomic_uint unnoted;  /* messages claimed since a claim last had to report for the cursor */
-    pthread_mutex_t lock; /* guards the rest */
-    uint64_t looks;       /* counts scans */
-    uint64_t version;     /* counts events that moved positions back */
-    uint64_t endings;     /* counts awaited transactions that were seen to have ended */
-    uint64_t connections; /* as passed to the last scan that began */
-    pawl_wall seen;       /* the highest clock value seen */
+    atomic_uint since_note; /* messages claimed since a claim last had to report for the cursor */
+    pthread_mutex_t lock;   /* guards the rest */
+    uint64_t scans;         /* counts scans */
+    uint64_t version;       /* counts events that moved positions back */
+    uint64_t endings;       /* counts awaited transactions that were seen to have ended */
+    uint64_t connections;   /* as passed to the last scan that began */
+    pawl_wall seen;         /* the highest clock value seen */
     pawli_epoch epochs[PAWLI_CURSOR_EPOCHS]; /* oldest first */
     size_t epoch_count;
     int64_t awaited[PAWLI_CURSOR_RUNNING];
@@ -69,28 +69,28 @@ typedef struct pawli_cursor {
     pawl_mono forget_after; /* when unused lanes are next dropped */
 } pawli_cursor;
 
-typedef enum pawli_look_kind {
-    PAWLI_LOOK_SETTLED, /* no row can be before it */
-    PAWLI_LOOK_OPEN,    /* only rows of awaited transactions can */
-    PAWLI_LOOK_AGAIN,   /* from the settled position, because an awaited transaction has ended */
-    PAWLI_LOOK_SWEEP    /* from the beginning */
-} pawli_look_kind;
+typedef enum pawli_cursor_scan_kind {
+    PAWLI_SCAN_SETTLED, /* no row can be before it */
+    PAWLI_SCAN_OPEN,    /* only rows of awaited transactions can */
+    PAWLI_SCAN_AGAIN,   /* from the settled position, because an awaited transaction has ended */
+    PAWLI_SCAN_SWEEP    /* from the beginning */
+} pawli_cursor_scan_kind;
 
 /* A lane in which a scan starts at a position; all others are scanned from their beginning. */
-typedef struct pawli_look_start {
+typedef struct pawli_cursor_scan_start {
     int64_t lane;
     pawl_wall since;
-    pawli_look_kind kind;
-} pawli_look_start;
+    pawli_cursor_scan_kind kind;
+} pawli_cursor_scan_start;
 
-typedef struct pawli_look_found {
+typedef struct pawli_cursor_scan_found {
     int64_t lane;
-    pawl_wall oldest; /* the oldest row that is ready and not claimed; PAWL_NEVER: none */
-} pawli_look_found;
+    pawl_wall oldest; /* the oldest row that is ready and not claimed; PAWL_TIME_UNSET: none */
+} pawli_cursor_scan_found;
 
-typedef struct pawli_look {
+typedef struct pawli_cursor_scan {
     /* set when it begins */
-    pawli_look_start *starts; /* sorted by lane */
+    pawli_cursor_scan_start *starts; /* sorted by lane */
     size_t start_count;
     uint64_t number; /* number of the scan */
     bool goes_back;  /* before the position of some lane */
@@ -100,16 +100,16 @@ typedef struct pawli_look {
     pawl_wall seen;
     pawl_mono began;
     /* the database's response */
-    pawl_wall clock;   /* set even if nothing else is; PAWL_NEVER: not returned */
+    pawl_wall clock;   /* set even if nothing else is; PAWL_TIME_UNSET: not returned */
     pawli_epoch epoch; /* the clock, and then the scan's own transaction id; xid 0: not returned */
     int64_t next_xid;  /* this and all higher ones count as running: nothing is known of them */
     int64_t running[PAWLI_CURSOR_RUNNING]; /* all lower ones that were running, ascending */
     size_t running_count;
-    pawli_look_found *found; /* the lanes that were scanned to the end of the snapshot */
+    pawli_cursor_scan_found *found; /* the lanes that were scanned to the end of the snapshot */
     size_t found_count;
     size_t found_capacity;
-    bool spoilt; /* out of memory: the result is ignored */
-} pawli_look;
+    bool failed; /* out of memory: the result is ignored */
+} pawli_cursor_scan;
 
 void pawli_cursor_init(pawli_cursor *cursor, const pawli_cursor_limits *limits);
 void pawli_cursor_done(pawli_cursor *cursor);
@@ -121,13 +121,13 @@ void pawli_cursor_done(pawli_cursor *cursor);
  * beginning.
  */
 void pawli_cursor_begin(pawli_cursor *cursor, uint64_t connections, pawl_mono now, bool at_any_cost,
-                        pawli_look *look);
+                        pawli_cursor_scan *scan);
 
 /*
  * Any thread, after COMMIT. True if positions that the scan started with turned out to be wrong: a
  * scan that found nothing should then be repeated at once, with at_any_cost.
  */
-bool pawli_cursor_learn(pawli_cursor *cursor, const pawli_look *look, uint64_t connections,
+bool pawli_cursor_learn(pawli_cursor *cursor, const pawli_cursor_scan *scan, uint64_t connections,
                         pawl_mono now);
 
 /* Any thread: drops all positions, and ignores the results of scans in progress. */
@@ -143,12 +143,12 @@ void pawli_cursor_clock(pawli_cursor *cursor, pawl_wall seen, pawl_wall clock);
 /* ---- the database's response, item by item; one thread ---- */
 
 /* Call it before every attempt of the scan. */
-void pawli_look_restart(pawli_look *look);
-void pawli_look_clock(pawli_look *look, pawl_wall time);
-void pawli_look_epoch(pawli_look *look, pawl_wall time, int64_t xid);
-void pawli_look_next(pawli_look *look, int64_t next_xid);
-void pawli_look_running(pawli_look *look, int64_t xid); /* after next, ascending */
-void pawli_look_lane(pawli_look *look, int64_t lane, pawl_wall oldest);
-void pawli_look_done(pawli_look *look);
+void pawli_cursor_scan_restart(pawli_cursor_scan *scan);
+void pawli_cursor_scan_clock(pawli_cursor_scan *scan, pawl_wall time);
+void pawli_cursor_scan_epoch(pawli_cursor_scan *scan, pawl_wall time, int64_t xid);
+void pawli_cursor_scan_next(pawli_cursor_scan *scan, int64_t next_xid);
+void pawli_cursor_scan_running(pawli_cursor_scan *scan, int64_t xid); /* after next, ascending */
+void pawli_cursor_scan_lane(pawli_cursor_scan *scan, int64_t lane, pawl_wall oldest);
+void pawli_cursor_scan_done(pawli_cursor_scan *scan);
 
 #endif

@@ -8,7 +8,7 @@
 #include "fail.h"
 #include "scope.h"
 #include "store_private.h"
-#include "world.h"
+#include "platform.h"
 
 #define PARAMS_MAX 10 /* the cursor's own among them */
 /* Messages that positions may lag behind: to walk over them costs less than to ask at every claim.
@@ -21,7 +21,7 @@
 typedef struct run_context {
     const pawli_op *op;
     int column;
-    pawli_look look;
+    pawli_cursor_scan scan;
     bool notes;               /* asked for */
     pawli_cursor_notes found; /* by this attempt */
     pawli_param params[PARAMS_MAX];
@@ -31,7 +31,7 @@ static void on_start(void *context)
 {
     run_context *run = context;
 
-    pawli_look_restart(&run->look);
+    pawli_cursor_scan_restart(&run->scan);
     run->found = (pawli_cursor_notes){0};
     if (run->op->on_start)
         run->op->on_start(run->op->context);
@@ -47,24 +47,24 @@ static pawl_status on_row(void *context, const pawli_row *row, pawl_error *err)
     pawl_wall time = pawli_row_time(row, run->column + 2);
     switch (pawli_row_int(row, run->column)) {
     case PAWLI_NOTE_EPOCH:
-        pawli_look_epoch(&run->look, time, number);
+        pawli_cursor_scan_epoch(&run->scan, time, number);
         run->found.clock = time;
         break;
     case PAWLI_NOTE_NEXT:
-        pawli_look_next(&run->look, number);
+        pawli_cursor_scan_next(&run->scan, number);
         break;
     case PAWLI_NOTE_RUNNING:
-        pawli_look_running(&run->look, number);
+        pawli_cursor_scan_running(&run->scan, number);
         break;
     case PAWLI_NOTE_LANE:
-        pawli_look_lane(&run->look, number, time);
+        pawli_cursor_scan_lane(&run->scan, number, time);
         break;
     case PAWLI_NOTE_ACKED:
         run->found.acked = (size_t)number;
         break;
     case PAWLI_NOTE_LAST:
         run->found.last_lane = number;
-        pawli_look_clock(&run->look, time);
+        pawli_cursor_scan_clock(&run->scan, time);
         break;
     default:
         break; /* a later schema may say more */
@@ -77,14 +77,14 @@ static pawl_status on_row(void *context, const pawli_row *row, pawl_error *err)
  * all stretches that are not too long it is the one with the most positions. The other lanes are
  * looked at from their beginning.
  */
-static size_t span_of(const pawli_look *look, size_t *ret_first)
+static size_t span_of(const pawli_cursor_scan *scan, size_t *ret_first)
 {
-    const pawli_look_start *starts = look->starts;
-    int64_t most = (int64_t)look->start_count + GAPS_MAX;
+    const pawli_cursor_scan_start *starts = scan->starts;
+    int64_t most = (int64_t)scan->start_count + GAPS_MAX;
     size_t best = 0, first = 0, last = 0;
 
-    for (size_t i = 0, end = 0; i < look->start_count; i++) {
-        while (end < look->start_count && starts[end].lane - starts[i].lane < most)
+    for (size_t i = 0, end = 0; i < scan->start_count; i++) {
+        while (end < scan->start_count && starts[end].lane - starts[i].lane < most)
             end++;
         if (end - i > best) {
             best = end - i;
@@ -98,17 +98,17 @@ static size_t span_of(const pawli_look *look, size_t *ret_first)
 
 static pawl_status run_from(pawl_store *store, run_context *run, pawl_error *err)
 {
-    const pawli_look *look = &run->look;
-    size_t from = 0, span = span_of(look, &from);
-    int64_t first = span > 0 ? look->starts[from].lane : 0;
+    const pawli_cursor_scan *scan = &run->scan;
+    size_t from = 0, span = span_of(scan, &from);
+    int64_t first = span > 0 ? scan->starts[from].lane : 0;
     pawli_op op = *run->op;
     PAWLI_AUTO_FREE int64_t *since = calloc(span + 1, sizeof *since);
 
     if (!since)
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for %zu positions", span);
-    for (size_t i = from; i < look->start_count && look->starts[i].lane - first < (int64_t)span;
+    for (size_t i = from; i < scan->start_count && scan->starts[i].lane - first < (int64_t)span;
          i++)
-        since[look->starts[i].lane - first] = look->starts[i].since.us;
+        since[scan->starts[i].lane - first] = scan->starts[i].since.us;
     memcpy(run->params, op.params, op.param_count * sizeof *op.params);
     run->params[op.param_count++] = (pawli_param){"cursor_first", pawli_int(first)};
     run->params[op.param_count++] = (pawli_param){"cursor_since", pawli_times(since, span)};
@@ -131,24 +131,24 @@ pawl_status pawli_cursor_run(pawl_store *store, pawli_cursor *cursor, const pawl
 
     for (int tries = 0; st == PAWL_OK && again && tries < 2; tries++) {
         pawli_cursor_begin(cursor, pawli_db_connections(store->db), pawli_mono_now(), tries > 0,
-                           &run.look);
-        run.notes = tries > 0 || run.look.goes_back || run.look.start_count == 0 ||
-                    atomic_load(&cursor->unnoted) >= LAG_MAX;
+                           &run.scan);
+        run.notes = tries > 0 || run.scan.goes_back || run.scan.start_count == 0 ||
+                    atomic_load(&cursor->since_note) >= LAG_MAX;
         st = run_from(store, &run, err);
-        if (run.look.epoch.xid != 0)
-            atomic_store(&cursor->unnoted, 0);
+        if (run.scan.epoch.xid != 0)
+            atomic_store(&cursor->since_note, 0);
         notes->acked += run.found.acked; /* committed: another try finds none of them */
         if (run.found.last_lane != 0)
             notes->last_lane = run.found.last_lane;
         if (run.found.clock.us != 0)
             notes->clock = run.found.clock;
         if (st == PAWL_OK)
-            again = pawli_cursor_learn(cursor, &run.look, pawli_db_connections(store->db),
+            again = pawli_cursor_learn(cursor, &run.scan, pawli_db_connections(store->db),
                                        pawli_mono_now()) &&
                     found_nothing(op->context);
         else
             pawli_cursor_drop(cursor); /* in doubt, or it is not known what went wrong */
     }
-    pawli_look_done(&run.look);
+    pawli_cursor_scan_done(&run.scan);
     return st;
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "arena.h"
-#include "change.h"
+#include "batch_update.h"
 #include "fail.h"
 #include "scope.h"
 #include "store_private.h"
@@ -147,7 +147,8 @@ pawl_status pawl_queue_wake(pawl_store *store, const char *destination, size_t *
     pawli_param params[] = {{"destination", pawli_text(destination)},
                             {"limit", pawli_int(PAWL_BATCH_MAX)}};
     do {
-        st = pawli_change_found(store, PAWLI_SQL_WAKE, params, PAWLI_COUNT(params), &changed, err);
+        st = pawli_batch_update_found(store, PAWLI_SQL_WAKE, params, PAWLI_COUNT(params), &changed,
+                                      err);
         total += st == PAWL_OK ? changed : 0;
     } while (st == PAWL_OK && changed == PAWL_BATCH_MAX);
     if (st == PAWL_OK && ret_changed)

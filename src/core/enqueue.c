@@ -8,10 +8,10 @@
 #include "codes.h"
 #include "fail.h"
 #include "log.h"
-#include "outgoing.h"
+#include "message_spec.h"
 #include "store_private.h"
 #include "tx_private.h"
-#include "world.h"
+#include "platform.h"
 
 static const pawl_backoff again_policy = {10, 500, 20};
 
@@ -20,7 +20,7 @@ struct sending {
     pawl_store *store;
     pawl_tx *tx; /* NULL: in a transaction of its own */
     size_t count;
-    pawl_outgoing *messages;
+    pawl_message_spec *messages;
     bool *made_id;       /* the id was made here, so nothing can have existed */
     bool fresh;          /* all were */
     bool plain;          /* and they differ in nothing but id and payload, and have no options */
@@ -40,8 +40,8 @@ static size_t position_of(const pawli_value *row)
 static int by_message_id(const void *a, const void *b)
 {
     const pawli_value *row_a = a, *row_b = b;
-    int order = memcmp(row_a[OUTGOING_MESSAGE_ID].as.bytes.data,
-                       row_b[OUTGOING_MESSAGE_ID].as.bytes.data, 16);
+    int order =
+        memcmp(row_a[SPEC_MESSAGE_ID].as.bytes.data, row_b[SPEC_MESSAGE_ID].as.bytes.data, 16);
 
     if (order != 0)
         return order;
@@ -58,42 +58,42 @@ static void sort_rows(struct sending *sending)
     size_t i = 1;
 
     while (i < sending->count &&
-           by_message_id(&values[(i - 1) * OUTGOING_COLUMNS], &values[i * OUTGOING_COLUMNS]) < 0)
+           by_message_id(&values[(i - 1) * SPEC_COLUMNS], &values[i * SPEC_COLUMNS]) < 0)
         i++;
     if (i < sending->count)
-        qsort(sending->values, sending->count, OUTGOING_COLUMNS * sizeof *sending->values,
+        qsort(sending->values, sending->count, SPEC_COLUMNS * sizeof *sending->values,
               by_message_id);
 }
 
 static bool same_id(const pawli_value *a, const pawli_value *b)
 {
-    return memcmp(a[OUTGOING_MESSAGE_ID].as.bytes.data, b[OUTGOING_MESSAGE_ID].as.bytes.data, 16) ==
-           0;
+    return memcmp(a[SPEC_MESSAGE_ID].as.bytes.data, b[SPEC_MESSAGE_ID].as.bytes.data, 16) == 0;
 }
 
 /* The database gets each id once. */
 static pawl_status drop_repeated(struct sending *sending, pawl_error *err)
 {
-    size_t row_size = OUTGOING_COLUMNS * sizeof *sending->values;
+    size_t row_size = SPEC_COLUMNS * sizeof *sending->values;
     pawli_value *kept = sending->values;
 
     sending->first[position_of(kept)] = position_of(kept);
     for (size_t i = 1; i < sending->count; i++) {
-        const pawli_value *row = &sending->values[i * OUTGOING_COLUMNS];
+        const pawli_value *row = &sending->values[i * SPEC_COLUMNS];
         size_t position = position_of(row), before = position_of(kept);
 
         sending->first[position] = position;
         if (!same_id(row, kept)) {
-            kept += OUTGOING_COLUMNS;
+            kept += SPEC_COLUMNS;
             if (kept != row)
                 memcpy(kept, row, row_size);
-        } else if (pawli_outgoing_same(&sending->messages[position], &sending->messages[before])) {
+        } else if (pawli_message_spec_same(&sending->messages[position],
+                                           &sending->messages[before])) {
             sending->first[position] = before;
         } else {
-            return pawli_outgoing_conflict(&sending->messages[position], err);
+            return pawli_message_spec_conflict(&sending->messages[position], err);
         }
     }
-    sending->row_count = (size_t)(kept - sending->values) / OUTGOING_COLUMNS + 1;
+    sending->row_count = (size_t)(kept - sending->values) / SPEC_COLUMNS + 1;
     return PAWL_OK;
 }
 
@@ -106,25 +106,25 @@ static bool same_destination(const char *a, const char *b)
  */
 static void compare_rows(struct sending *sending)
 {
-    const pawl_outgoing *before = NULL;
+    const pawl_message_spec *before = NULL;
 
     sending->plain = sending->fresh;
     for (size_t i = 0; i < sending->row_count; i++) {
-        pawli_value *row = &sending->values[i * OUTGOING_COLUMNS];
-        const pawl_outgoing *message = &sending->messages[position_of(row)];
+        pawli_value *row = &sending->values[i * SPEC_COLUMNS];
+        const pawl_message_spec *message = &sending->messages[position_of(row)];
         bool same = before && before->priority == message->priority &&
                     strcmp(before->topic, message->topic) == 0 &&
                     same_destination(before->destination, message->destination);
 
-        row[OUTGOING_OTHER_LANE] = pawli_bool(!same);
-        sending->plain = sending->plain && pawli_outgoing_is_plain(message) &&
+        row[SPEC_OTHER_LANE] = pawli_bool(!same);
+        sending->plain = sending->plain && pawli_message_spec_is_plain(message) &&
                          (!before || (same && before->type == message->type &&
                                       before->max_attempts == message->max_attempts));
         before = message;
     }
 }
 
-static pawl_status read_messages(struct sending *sending, const pawl_outgoing *given,
+static pawl_status read_messages(struct sending *sending, const pawl_message_spec *given,
                                  pawl_error *err)
 {
     size_t most = pawli_db_driver(sending->store->db)->max_payload_bytes;
@@ -134,16 +134,16 @@ static pawl_status read_messages(struct sending *sending, const pawl_outgoing *g
     sending->fresh = true;
     for (size_t i = 0; i < sending->count; i++) {
         const void *message = (const char *)given + i * stride;
-        pawl_status st =
-            pawli_outgoing_read(message, most, &sending->messages[i], &sending->made_id[i], err);
+        pawl_status st = pawli_message_spec_read(message, most, &sending->messages[i],
+                                                 &sending->made_id[i], err);
         if (st != PAWL_OK)
             return st;
         sending->fresh = sending->fresh && sending->made_id[i];
         bytes += sending->messages[i].payload_size;
-        st = pawli_outgoing_check_batch(sending->count, bytes, err);
+        st = pawli_message_spec_check_batch(sending->count, bytes, err);
         if (st != PAWL_OK)
             return st;
-        pawli_outgoing_lay_out(&sending->messages[i], i, sending->values + i * OUTGOING_COLUMNS);
+        pawli_message_spec_lay_out(&sending->messages[i], i, sending->values + i * SPEC_COLUMNS);
     }
     sort_rows(sending);
     pawl_status st = drop_repeated(sending, err);
@@ -152,7 +152,7 @@ static pawl_status read_messages(struct sending *sending, const pawl_outgoing *g
     return st;
 }
 
-static pawl_status prepare(struct sending *sending, const pawl_outgoing *given, pawl_error *err)
+static pawl_status prepare(struct sending *sending, const pawl_message_spec *given, pawl_error *err)
 {
     size_t count = sending->count;
 
@@ -164,7 +164,7 @@ static pawl_status prepare(struct sending *sending, const pawl_outgoing *given, 
     sending->first = pawli_arena_alloc(&sending->memory, count * sizeof *sending->first);
     sending->answers = pawli_arena_alloc(&sending->memory, count * sizeof *sending->answers);
     sending->values =
-        pawli_arena_alloc(&sending->memory, count * OUTGOING_COLUMNS * sizeof *sending->values);
+        pawli_arena_alloc(&sending->memory, count * SPEC_COLUMNS * sizeof *sending->values);
     if (!sending->messages || !sending->made_id || !sending->first || !sending->answers ||
         !sending->values)
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for %zu messages", count);
@@ -179,11 +179,11 @@ static void on_start(void *context)
     memset(sending->answers, 0, sending->count * sizeof *sending->answers);
 }
 
-static pawl_status in_flight(const pawl_outgoing *message, pawl_error *err)
+static pawl_status in_flight(const pawl_message_spec *message, pawl_error *err)
 {
     char id[PAWL_UUID_TEXT_SIZE];
 
-    pawl_message_id_format(message->id, id);
+    pawl_uuid_format(message->id, id);
     return pawli_fail(err, PAWL_E_BUSY,
                       "another transaction that has not ended is sending message id %s: nothing "
                       "was sent, try again when it has",
@@ -206,10 +206,10 @@ static void note_answer(struct sending *sending, size_t position, int64_t work_i
 static pawl_status note_all(struct sending *sending, int64_t first, pawl_wall now)
 {
     for (size_t i = 0; i < sending->row_count; i++) {
-        size_t position = position_of(&sending->values[i * OUTGOING_COLUMNS]);
+        size_t position = position_of(&sending->values[i * SPEC_COLUMNS]);
 
         note_answer(sending, position, first + (int64_t)i, false,
-                    pawli_outgoing_due(&sending->messages[position], now));
+                    pawli_message_spec_due(&sending->messages[position], now));
     }
     return PAWL_OK;
 }
@@ -225,7 +225,7 @@ static pawl_status on_row(void *context, const pawli_row *row, pawl_error *err)
     if (position >= sending->count)
         return pawli_fail(err, PAWL_E_STORE, "the database answered for a message not sent");
     if (result == PAWLI_ENQUEUE_CONFLICT)
-        return pawli_outgoing_conflict(&sending->messages[position], err);
+        return pawli_message_spec_conflict(&sending->messages[position], err);
     if (result == PAWLI_ENQUEUE_BUSY)
         return in_flight(&sending->messages[position], err);
     if (sending->answers[position].work_id.value != 0)
@@ -237,8 +237,8 @@ static pawl_status on_row(void *context, const pawli_row *row, pawl_error *err)
 
 static pawl_status run_once(struct sending *sending, bool fresh, pawl_error *err)
 {
-    pawli_rows rows = {sending->row_count, OUTGOING_COLUMNS, pawli_outgoing_names,
-                       pawli_outgoing_types, sending->values};
+    pawli_rows rows = {sending->row_count, SPEC_COLUMNS, pawli_message_spec_names,
+                       pawli_message_spec_types, sending->values};
     pawli_op op = {
         .sql = !fresh           ? PAWLI_SQL_ENQUEUE
                : sending->plain ? PAWLI_SQL_ENQUEUE_PLAIN
@@ -284,7 +284,7 @@ static pawl_status run(struct sending *sending, pawl_error *err)
         int64_t pause_us = 1000 * pawl_backoff_delay_ms(&again_policy, tries, pawli_random_u64());
         if (pause_us >= pawli_mono_left(deadline))
             break;
-        pawli_pause(pause_us);
+        pawli_sleep_us(pause_us);
         if (pawli_db_interrupts(sending->store->db) != interrupts) {
             st = pawli_fail(err, PAWL_E_INTERRUPTED, "interrupted while waiting to try again");
             break;
@@ -312,8 +312,8 @@ static void log_sent(const struct sending *sending)
     if (!sending->store->log.write || sending->store->log.level > PAWL_LOG_INFO)
         return;
     for (size_t i = 0; i < sending->count; i++) {
-        const pawl_outgoing *message = &sending->messages[i];
-        pawl_message_id_format(message->id, id);
+        const pawl_message_spec *message = &sending->messages[i];
+        pawl_uuid_format(message->id, id);
         pawli_log(&sending->store->log, PAWL_LOG_INFO, "outbox",
                   "message %s %s: topic %s, destination %s, correlation id %s", id,
                   sending->answers[i].existed ? "existed" : "enqueued", message->topic,
@@ -322,7 +322,7 @@ static void log_sent(const struct sending *sending)
     }
 }
 
-static pawl_status send_all(pawl_store *store, pawl_tx *tx, const pawl_outgoing *messages,
+static pawl_status send_all(pawl_store *store, pawl_tx *tx, const pawl_message_spec *messages,
                             size_t count, pawl_enqueued *ret_enqueued, pawl_error *err)
 {
     struct sending sending = {.store = store, .tx = tx, .count = count};
@@ -348,7 +348,7 @@ static pawl_status send_all(pawl_store *store, pawl_tx *tx, const pawl_outgoing 
     return st;
 }
 
-pawl_status pawl_outbox_enqueue_batch(pawl_store *store, const pawl_outgoing *messages,
+pawl_status pawl_outbox_enqueue_batch(pawl_store *store, const pawl_message_spec *messages,
                                       size_t count, pawl_enqueued *ret_enqueued, pawl_error *err)
 {
     if (!store)
@@ -356,13 +356,13 @@ pawl_status pawl_outbox_enqueue_batch(pawl_store *store, const pawl_outgoing *me
     return send_all(store, NULL, messages, count, ret_enqueued, err);
 }
 
-pawl_status pawl_outbox_enqueue(pawl_store *store, const pawl_outgoing *message,
+pawl_status pawl_outbox_enqueue(pawl_store *store, const pawl_message_spec *message,
                                 pawl_enqueued *ret_enqueued, pawl_error *err)
 {
     return pawl_outbox_enqueue_batch(store, message, 1, ret_enqueued, err);
 }
 
-pawl_status pawl_tx_enqueue_batch(pawl_tx *tx, const pawl_outgoing *messages, size_t count,
+pawl_status pawl_tx_enqueue_batch(pawl_tx *tx, const pawl_message_spec *messages, size_t count,
                                   pawl_enqueued *ret_enqueued, pawl_error *err)
 {
     if (!tx)
@@ -370,8 +370,8 @@ pawl_status pawl_tx_enqueue_batch(pawl_tx *tx, const pawl_outgoing *messages, si
     return send_all(tx->store, tx, messages, count, ret_enqueued, err);
 }
 
-pawl_status pawl_tx_enqueue(pawl_tx *tx, const pawl_outgoing *message, pawl_enqueued *ret_enqueued,
-                            pawl_error *err)
+pawl_status pawl_tx_enqueue(pawl_tx *tx, const pawl_message_spec *message,
+                            pawl_enqueued *ret_enqueued, pawl_error *err)
 {
     return pawl_tx_enqueue_batch(tx, message, 1, ret_enqueued, err);
 }

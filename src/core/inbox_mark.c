@@ -82,7 +82,7 @@ static void name_thread(const pawl_store *store, char ret_holder[HOLDER_SIZE])
 pawl_status pawl_inbox_mark_processing_by(pawl_store *store, const char *source, const char *id,
                                           const char *holder, pawl_error *err)
 {
-    PAWLI_AUTO(pawl_arrival) arrival = NULL;
+    PAWLI_AUTO(pawl_inbox_task) task = NULL;
     pawl_inbox_options options = PAWL_INBOX_OPTIONS_INIT;
     char thread[HOLDER_SIZE];
     pawl_status st = check(store, source, id, err);
@@ -95,16 +95,16 @@ pawl_status pawl_inbox_mark_processing_by(pawl_store *store, const char *source,
     options.max_attempts = ATTEMPTS;
     options.lease_ms = PAWLI_INBOX_CALL_LEASE_MS;
     name_thread(store, thread);
-    st = pawli_inbox_call_by(store, holder ? holder : thread, source, id, &options, &arrival, err);
+    st = pawli_inbox_call_by(store, holder ? holder : thread, source, id, &options, &task, err);
     if (st != PAWL_OK)
         return st;
-    switch (arrival->answer) {
+    switch (task->answer) {
     case PAWL_INBOX_NEW:
         return PAWL_OK;
     case PAWL_INBOX_IN_PROGRESS:
         return pawli_fail(err, PAWL_E_HELD,
                           "%s of %s is being processed by another caller: try again in %lld ms", id,
-                          source, (long long)pawl_arrival_retry_after_ms(arrival));
+                          source, (long long)pawl_inbox_task_retry_after_ms(task));
     case PAWL_INBOX_DUPLICATE:
         return pawli_fail(err, PAWL_E_LOST, "%s of %s was processed already: ignore it", id,
                           source);
@@ -159,7 +159,7 @@ pawl_status pawl_inbox_mark_dead(pawl_store *store, const char *source, const ch
         return st;
     pawli_inbox_item item = {
         .store = store, .source = source, .id = id, .keep_ms = store->inbox_keep_ms};
-    st = pawli_inbox_give_up(&item, error, true, &changed, err);
+    st = pawli_inbox_fail_permanently(&item, error, true, &changed, err);
     return st == PAWL_OK && !changed ? explain(&item, PAWL_INBOX_DEAD, err) : st;
 }
 

@@ -49,10 +49,10 @@ pawl_status pawli_inbox_check_options(const pawl_inbox_options *options, pawl_er
 
     if (st != PAWL_OK)
         return st;
-    if (options->max_attempts < 1 || options->max_attempts > PAWLI_ATTEMPTS_MOST)
-        return pawli_fail(err, PAWL_E_INVALID, "max_attempts must be 1 to %d", PAWLI_ATTEMPTS_MOST);
-    if (options->keep_ms < 0 || options->keep_ms > PAWLI_INBOX_KEEP_MOST)
-        return pawli_fail(err, PAWL_E_INVALID, "keep_ms must be " PAWLI_INBOX_KEEP_WORDS);
+    if (options->max_attempts < 1 || options->max_attempts > PAWLI_ATTEMPTS_MAX)
+        return pawli_fail(err, PAWL_E_INVALID, "max_attempts must be 1 to %d", PAWLI_ATTEMPTS_MAX);
+    if (options->keep_ms < 0 || options->keep_ms > PAWLI_INBOX_KEEP_MAX)
+        return pawli_fail(err, PAWL_E_INVALID, "keep_ms must be " PAWLI_INBOX_KEEP_RANGE);
     if (options->suspect_wait_ms < PAWL_SUSPECT_NOT_BEGUN || options->suspect_wait_ms > WAIT_MAX_MS)
         return pawli_fail(err, PAWL_E_INVALID,
                           "suspect_wait_ms must be 0 (the store's timeout) to a day, or one of "

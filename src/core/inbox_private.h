@@ -12,7 +12,7 @@
 #include "store_private.h"
 
 /* The lease of an atomic attempt until its transaction takes over. */
-#define PAWLI_INBOX_ATOMIC_LEASE_MS ((int64_t)3 * PAWL_TURN_MAX_MS)
+#define PAWLI_INBOX_ATOMIC_LEASE_MS ((int64_t)3 * PAWL_SQLITE_TX_MAX_MS)
 #define PAWLI_INBOX_CALL_LEASE_MS 30000
 
 typedef enum pawli_arrival_mode {
@@ -21,7 +21,7 @@ typedef enum pawli_arrival_mode {
     PAWLI_JOINED  /* in the application's */
 } pawli_arrival_mode;
 
-struct pawl_arrival {
+struct pawl_inbox_task {
     pawl_store *store;
     pawli_arrival_mode mode;
     pawl_tx *tx; /* ATOMIC: owned, or NULL; JOINED: the application's */
@@ -38,7 +38,7 @@ struct pawl_arrival {
     /* The database's response. */
     bool answered;
     bool suspect; /* it was not begun, because another suspect is being processed */
-    pawl_inbox_answer answer;
+    pawl_inbox_result answer;
     int attempt;
     int64_t fence;
     int64_t retry_after_us;
@@ -49,7 +49,7 @@ struct pawl_arrival {
     pawli_arena texts; /* of the response */
 };
 
-PAWLI_AUTO_DEFINE(pawl_arrival, pawl_arrival_free);
+PAWLI_AUTO_DEFINE(pawl_inbox_task, pawl_inbox_task_free);
 
 /* PAWL_E_INVALID unless the texts are 1 to PAWL_INBOX_KEY_MAX characters of UTF-8 each. */
 pawl_status pawli_inbox_check_key(const char *source, const char *id, pawl_error *err);
@@ -68,18 +68,18 @@ typedef struct pawli_inbox_way {
     const char *holder; /* the caller, which may begin again what it owns; NULL: not given */
 } pawli_inbox_way;
 
-/* A further result besides pawl_inbox_answer: nothing was written, deliver again with `alone`. */
-#define PAWLI_INBOX_SUSPECT ((pawl_inbox_answer)PAWLI_INBOX_RESULT_SUSPECT)
+/* A further result besides pawl_inbox_result: nothing was written, deliver again with `alone`. */
+#define PAWLI_INBOX_SUSPECT ((pawl_inbox_result)PAWLI_INBOX_RESULT_SUSPECT)
 
 /* Reports a delivery to the database; the result is stored in the arrival. */
-pawl_status pawli_arrival_deliver(pawl_arrival *arrival, const pawli_inbox_way *way,
+pawl_status pawli_arrival_deliver(pawl_inbox_task *task, const pawli_inbox_way *way,
                                   pawl_error *err);
 /* It has ended: the next suspect may begin. No-op if it was not alone. */
-void pawli_arrival_leave(pawl_arrival *arrival);
+void pawli_arrival_leave(pawl_inbox_task *task);
 /* A delivery by pawl_inbox_call() for a caller that may call again: its arrival is not ended. */
 pawl_status pawli_inbox_call_by(pawl_store *store, const char *holder, const char *source,
                                 const char *id, const pawl_inbox_options *opts,
-                                pawl_arrival **ret_arrival, pawl_error *err);
+                                pawl_inbox_task **ret_task, pawl_error *err);
 
 /* A key, the fence of an attempt (0: any) and the transaction: NULL for one of its own. */
 typedef struct pawli_inbox_item {
@@ -94,8 +94,8 @@ typedef struct pawli_inbox_item {
 /* *ret_changed: the caller owned it, and it is done, or failed, now. */
 pawl_status pawli_inbox_finish(const pawli_inbox_item *item, const void *response, size_t size,
                                bool *ret_changed, pawl_error *err);
-pawl_status pawli_inbox_give_up(const pawli_inbox_item *item, const char *error, bool dead,
-                                bool *ret_changed, pawl_error *err);
+pawl_status pawli_inbox_fail_permanently(const pawli_inbox_item *item, const char *error, bool dead,
+                                         bool *ret_changed, pawl_error *err);
 /* The attempt was not made and is not counted. */
 pawl_status pawli_inbox_release(const pawli_inbox_item *item, bool *ret_changed, pawl_error *err);
 pawl_status pawli_inbox_check_response(pawl_store *store, const void *response, size_t size,

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "change.h"
+#include "batch_update.h"
 #include "fail.h"
 #include "inbox_private.h"
 #include "log.h"
@@ -286,10 +286,10 @@ static pawl_status change_dead(pawl_store *store, enum pawli_sql sql, const char
         {"limit", pawli_int(ROWS_PER_CALL)},
         {"keep", pawli_span_ms(store->inbox_keep_ms)},
     };
-    size_t count = sql == PAWLI_SQL_INBOX_REQUEUE ? 4 : 3;
+    size_t count = sql == PAWLI_SQL_INBOX_RETRY ? 4 : 3;
     do {
         changed = 0;
-        st = pawli_change_found(store, sql, params, count, &changed, err);
+        st = pawli_batch_update_found(store, sql, params, count, &changed, err);
         total += changed;
     } while (st == PAWL_OK && changed == ROWS_PER_CALL);
     if (ret_changed)
@@ -297,10 +297,10 @@ static pawl_status change_dead(pawl_store *store, enum pawli_sql sql, const char
     return st;
 }
 
-pawl_status pawl_inbox_requeue(pawl_store *store, const char *source, const char *id,
-                               size_t *ret_changed, pawl_error *err)
+pawl_status pawl_inbox_retry(pawl_store *store, const char *source, const char *id,
+                             size_t *ret_changed, pawl_error *err)
 {
-    return change_dead(store, PAWLI_SQL_INBOX_REQUEUE, source, id, ret_changed, err);
+    return change_dead(store, PAWLI_SQL_INBOX_RETRY, source, id, ret_changed, err);
 }
 
 pawl_status pawl_inbox_purge(pawl_store *store, const char *source, const char *id,
@@ -314,8 +314,8 @@ pawl_status pawl_inbox_clean(pawl_store *store, size_t *ret_changed, pawl_scan *
 {
     pawli_param params[] = {{"limit", pawli_int(ROWS_PER_CALL)}};
     size_t changed = 0;
-    pawl_status st = pawli_change_scanned(store, PAWLI_SQL_INBOX_CLEAN, params, 1, ROWS_PER_CALL,
-                                          &changed, ret_scan, err);
+    pawl_status st = pawli_batch_update_scanned(store, PAWLI_SQL_INBOX_CLEAN, params, 1,
+                                                ROWS_PER_CALL, &changed, ret_scan, err);
 
     if (st != PAWL_OK)
         return st;
@@ -341,7 +341,7 @@ static pawl_status read_counts(void *context, const pawli_row *row, pawl_error *
     return PAWL_OK;
 }
 
-pawl_status pawl_inbox_read_stats(pawl_store *store, pawl_inbox_stats *ret_stats, pawl_error *err)
+pawl_status pawl_inbox_get_stats(pawl_store *store, pawl_inbox_stats *ret_stats, pawl_error *err)
 {
     pawli_param params[] = {{"cap", pawli_int(PAWL_INBOX_COUNT_MAX)}};
     pawl_inbox_stats stats = PAWL_INBOX_STATS_INIT;

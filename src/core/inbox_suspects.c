@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "cond.h"
-#include "world.h"
+#include "platform.h"
 
 /* Of the process, not of a store: all stores of a process die with it. */
 static pthread_once_t once = PTHREAD_ONCE_INIT;

@@ -3,13 +3,13 @@
 
 #include <string.h>
 
-#include "change.h"
+#include "batch_update.h"
 #include "codes.h"
 #include "fail.h"
 #include "job_private.h"
 #include "log.h"
 #include "options.h"
-#include "outgoing.h"
+#include "message_spec.h"
 #include "store_private.h"
 
 void pawli_jobs_changed(pawl_store *store)
@@ -68,8 +68,8 @@ static pawl_status store_definition(pawl_store *store, const pawl_job_definition
         {"enabled", pawli_bool(!job->disabled)},
     };
 
-    return pawli_change_found(store, PAWLI_SQL_JOB_PUT, params, PAWLI_COUNT(params), ret_created,
-                              err);
+    return pawli_batch_update_found(store, PAWLI_SQL_JOB_PUT, params, PAWLI_COUNT(params),
+                                    ret_created, err);
 }
 
 pawl_status pawl_job_put(pawl_store *store, const pawl_job_definition *definition,
@@ -185,7 +185,7 @@ static pawl_status on_fire_row(void *context, const pawli_row *row, pawl_error *
     return PAWL_OK;
 }
 
-static pawl_status fire(pawl_store *store, const char *name, bool force, pawl_message_id id,
+static pawl_status fire(pawl_store *store, const char *name, bool force, pawl_uuid id,
                         firing *answer, pawl_error *err)
 {
     pawli_param params[] = {
@@ -221,7 +221,7 @@ pawl_status pawl_job_trigger(pawl_store *store, const char *name,
                              pawl_job_triggered *ret_triggered, pawl_error *err)
 {
     pawl_job_trigger_options options = PAWL_JOB_TRIGGER_OPTIONS_INIT;
-    pawl_message_id id = pawl_message_id_new();
+    pawl_uuid id = pawl_uuid_new();
     firing answer = {.found = false};
     pawl_status st = pawli_job_check_name(store, name, err);
 

@@ -7,7 +7,7 @@
 #include "job_private.h"
 #include "bounds.h"
 #include "options.h"
-#include "outgoing.h"
+#include "message_spec.h"
 #include "schedule.h"
 #include "text.h"
 
@@ -74,24 +74,24 @@ static pawl_status check_span(int64_t ms, int64_t least_ms, int64_t most_ms, con
 static pawl_status check_spans(const pawl_job_definition *job, pawl_error *err)
 {
     pawl_status st =
-        check_span(job->misfire_grace_ms, PAWLI_MISFIRE_GRACE_LEAST, PAWLI_MISFIRE_GRACE_MOST,
-                   "misfire_grace_ms", PAWLI_MISFIRE_GRACE_WORDS, err);
+        check_span(job->misfire_grace_ms, PAWLI_MISFIRE_GRACE_MIN, PAWLI_MISFIRE_GRACE_MAX,
+                   "misfire_grace_ms", PAWLI_MISFIRE_GRACE_RANGE, err);
 
     if (st == PAWL_OK)
-        st = check_span(job->jitter_ms, PAWLI_JOB_JITTER_LEAST, PAWLI_JOB_JITTER_MOST, "jitter_ms",
-                        PAWLI_JOB_JITTER_WORDS, err);
+        st = check_span(job->jitter_ms, PAWLI_JOB_JITTER_MIN, PAWLI_JOB_JITTER_MAX, "jitter_ms",
+                        PAWLI_JOB_JITTER_RANGE, err);
     if (st == PAWL_OK)
-        st = check_span(job->ttl_ms, 0, PAWLI_TTL_MOST, "ttl_ms", "0 (none) or " PAWLI_TTL_WORDS,
+        st = check_span(job->ttl_ms, 0, PAWLI_TTL_MAX, "ttl_ms", "0 (none) or " PAWLI_TTL_RANGE,
                         err);
     if (st == PAWL_OK)
-        st = check_span(job->lease_ms, PAWLI_JOB_LEASE_LEAST, PAWLI_JOB_LEASE_MOST, "lease_ms",
-                        PAWLI_JOB_LEASE_WORDS, err);
+        st = check_span(job->lease_ms, PAWLI_JOB_LEASE_MIN, PAWLI_JOB_LEASE_MAX, "lease_ms",
+                        PAWLI_JOB_LEASE_RANGE, err);
     if (st == PAWL_OK)
-        st = check_span(job->heartbeat_ms, PAWLI_JOB_HEARTBEAT_LEAST, PAWLI_JOB_HEARTBEAT_MOST,
-                        "heartbeat_ms", PAWLI_JOB_HEARTBEAT_WORDS, err);
+        st = check_span(job->heartbeat_ms, PAWLI_JOB_HEARTBEAT_MIN, PAWLI_JOB_HEARTBEAT_MAX,
+                        "heartbeat_ms", PAWLI_JOB_HEARTBEAT_RANGE, err);
     if (st == PAWL_OK)
-        st = check_span(job->keep_ms, 0, PAWLI_TTL_MOST, "keep_ms",
-                        "0 (any age) or " PAWLI_TTL_WORDS, err);
+        st = check_span(job->keep_ms, 0, PAWLI_TTL_MAX, "keep_ms",
+                        "0 (any age) or " PAWLI_TTL_RANGE, err);
     return st;
 }
 
@@ -101,11 +101,11 @@ static pawl_status check_numbers(const pawl_job_definition *job, pawl_error *err
         return pawli_fail(err, PAWL_E_INVALID, "misfire must be one of PAWL_MISFIRE_...");
     if ((unsigned)job->overlap >= PAWLI_COUNT(overlaps))
         return pawli_fail(err, PAWL_E_INVALID, "overlap must be one of PAWL_OVERLAP_...");
-    if (job->misfire_cap < 1 || job->misfire_cap > PAWLI_MISFIRE_CAP_MOST)
+    if (job->misfire_cap < 1 || job->misfire_cap > PAWLI_MISFIRE_CAP_MAX)
         return pawli_fail(err, PAWL_E_INVALID, "misfire_cap must be 1 to %d",
-                          PAWLI_MISFIRE_CAP_MOST);
-    if (job->keep_runs < 1 || job->keep_runs > PAWLI_KEEP_RUNS_MOST)
-        return pawli_fail(err, PAWL_E_INVALID, "keep_runs must be 1 to %d", PAWLI_KEEP_RUNS_MOST);
+                          PAWLI_MISFIRE_CAP_MAX);
+    if (job->keep_runs < 1 || job->keep_runs > PAWLI_KEEP_RUNS_MAX)
+        return pawli_fail(err, PAWL_E_INVALID, "keep_runs must be 1 to %d", PAWLI_KEEP_RUNS_MAX);
     return check_spans(job, err);
 }
 
@@ -113,7 +113,7 @@ static pawl_status check_numbers(const pawl_job_definition *job, pawl_error *err
 static pawl_status check_message(pawl_job_definition *job, size_t max_payload_bytes,
                                  pawl_error *err)
 {
-    pawl_outgoing message = PAWL_OUTGOING_INIT, checked;
+    pawl_message_spec message = PAWL_MESSAGE_SPEC_INIT, checked;
     bool made_id;
 
     if (!job->payload && job->payload_size == 0)
@@ -131,7 +131,7 @@ static pawl_status check_message(pawl_job_definition *job, size_t max_payload_by
     message.timeout_ms = job->timeout_ms;
     message.lease_ms = job->lease_ms;
     message.heartbeat_ms = job->heartbeat_ms;
-    pawl_status st = pawli_outgoing_read(&message, max_payload_bytes, &checked, &made_id, err);
+    pawl_status st = pawli_message_spec_read(&message, max_payload_bytes, &checked, &made_id, err);
     if (st == PAWL_OK)
         job->correlation_id = checked.correlation_id;
     return st;

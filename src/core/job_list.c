@@ -49,8 +49,8 @@ enum {
     UPDATED_AT,
     ANCHOR,
     SINCE,
-    NEXT_SLOT_AT,
-    LAST_SLOT_AT,
+    NEXT_OCCURRENCE_AT,
+    LAST_OCCURRENCE_AT,
     AWAITED_RUN,
     PROBLEM,
     UNFINISHED,
@@ -78,7 +78,7 @@ const pawl_job *pawl_jobs_at(const pawl_jobs *jobs, size_t index)
 
 pawl_wall pawl_jobs_now(const pawl_jobs *jobs)
 {
-    return jobs ? jobs->now : PAWL_NEVER;
+    return jobs ? jobs->now : PAWL_TIME_UNSET;
 }
 
 void pawl_jobs_free(pawl_jobs *jobs)
@@ -170,11 +170,12 @@ static bool read_next(pawl_jobs *jobs, const pawli_row *row, pawl_job *job)
         .jitter_us = pawli_row_int(row, JITTER),
         .anchor = pawli_row_time(row, ANCHOR),
         .since = pawli_row_time(row, SINCE),
-        .next_slot_at = pawli_row_time(row, NEXT_SLOT_AT),
-        .last_slot_at = job->last_slot_at,
+        .next_occurrence_at = pawli_row_time(row, NEXT_OCCURRENCE_AT),
+        .last_occurrence_at = job->last_occurrence_at,
         .awaits = !pawli_row_is_null(row, AWAITED_RUN),
     };
-    pawl_status st = pawli_job_next(&facts, jobs->now, &job->next_slot_at, &job->next_due_at, &why);
+    pawl_status st =
+        pawli_job_next(&facts, jobs->now, &job->next_occurrence_at, &job->next_due_at, &why);
 
     if (st != PAWL_OK && st != PAWL_E_NOMEM && !job->problem)
         job->problem = pawli_arena_copy(&jobs->memory, why.message, strlen(why.message));
@@ -199,7 +200,7 @@ static bool read_job(pawl_jobs *jobs, const pawli_row *row, pawl_job *job)
         .enabled = !definition->disabled,
         .created_at = pawli_row_time(row, CREATED_AT),
         .updated_at = pawli_row_time(row, UPDATED_AT),
-        .last_slot_at = pawli_row_time(row, LAST_SLOT_AT),
+        .last_occurrence_at = pawli_row_time(row, LAST_OCCURRENCE_AT),
         .unfinished = (int)pawli_row_int(row, UNFINISHED),
         .last_run_at = pawli_row_time(row, LAST_RUN_AT),
         .last_run_state = (pawl_run_state)pawli_row_int(row, LAST_RUN_STATE),

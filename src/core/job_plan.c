@@ -21,7 +21,7 @@
 
 static bool next_of(const pawl_schedule *schedule, pawl_wall after, pawl_wall *ret_slot)
 {
-    pawl_fire fire;
+    pawl_occurrence fire;
 
     if (pawl_schedule_next(schedule, after, &fire, NULL) != PAWL_OK)
         return false;
@@ -31,7 +31,7 @@ static bool next_of(const pawl_schedule *schedule, pawl_wall after, pawl_wall *r
 
 static bool previous_of(const pawl_schedule *schedule, pawl_wall before, pawl_wall *ret_slot)
 {
-    pawl_fire fire;
+    pawl_occurrence fire;
 
     if (pawl_schedule_previous(schedule, before, &fire, NULL) != PAWL_OK)
         return false;
@@ -93,19 +93,19 @@ static void skip(look *l, pawl_wall first, pawl_wall last)
     plan->skip_last = last;
     plan->skip_count = 1;
     while (next_of(l->schedule, slot, &slot) && slot.us <= last.us) {
-        if (plan->skip_count == PAWL_RUN_SLOTS_MAX) {
+        if (plan->skip_count == PAWL_RUN_OCCURRENCES_MAX) {
             plan->skip_is_at_least = true;
             break;
         }
         plan->skip_count++;
     }
-    plan->last_slot_at = last;
+    plan->last_occurrence_at = last;
 }
 
 static void run(look *l, pawl_wall slot)
 {
     l->plan->runs[l->plan->run_count++] = slot;
-    l->plan->last_slot_at = slot;
+    l->plan->last_occurrence_at = slot;
 }
 
 /* As many as one look makes. */
@@ -192,10 +192,10 @@ static void set_next(look *l, pawl_wall after)
 {
     pawli_job_plan *plan = l->plan;
 
-    plan->next_slot_at = plan->next_due_at = plan->look_at = PAWL_NEVER;
-    if (!next_of(l->schedule, after, &plan->next_slot_at))
+    plan->next_occurrence_at = plan->next_due_at = plan->look_at = PAWL_TIME_UNSET;
+    if (!next_of(l->schedule, after, &plan->next_occurrence_at))
         return;
-    plan->next_due_at = plan->look_at = due_of(l, plan->next_slot_at);
+    plan->next_due_at = plan->look_at = due_of(l, plan->next_occurrence_at);
 }
 
 static pawl_wall later(pawl_wall a, pawl_wall b)
@@ -210,7 +210,7 @@ static void take_slot_from_start(look *l, pawl_wall slot)
 
     if (l->facts->misfire == PAWL_MISFIRE_SKIP && is_late(l, slot)) {
         plan->skips = true;
-        plan->skip_first = plan->skip_last = plan->last_slot_at = slot;
+        plan->skip_first = plan->skip_last = plan->last_occurrence_at = slot;
         plan->skip_count = 1;
         plan->since = l->now;
         set_next(l, later(l->now, slot));
@@ -218,7 +218,7 @@ static void take_slot_from_start(look *l, pawl_wall slot)
     }
     run(l, slot);
     plan->awaits = true;
-    plan->next_slot_at = plan->next_due_at = plan->look_at = PAWL_NEVER;
+    plan->next_occurrence_at = plan->next_due_at = plan->look_at = PAWL_TIME_UNSET;
 }
 
 /* Whether the awaited run lets the schedule go on. */
@@ -244,19 +244,20 @@ static void look_at_schedule(look *l)
 
     if (!hears_of_awaited(l))
         return;
-    pawl_wall last = plan->rewinds ? PAWL_NEVER : facts->last_slot_at;
-    plan->next_slot_at = facts->awaits || plan->rewinds ? PAWL_NEVER : facts->next_slot_at;
-    if (plan->next_slot_at.us == 0 || plan->next_slot_at.us <= last.us)
+    pawl_wall last = plan->rewinds ? PAWL_TIME_UNSET : facts->last_occurrence_at;
+    plan->next_occurrence_at =
+        facts->awaits || plan->rewinds ? PAWL_TIME_UNSET : facts->next_occurrence_at;
+    if (plan->next_occurrence_at.us == 0 || plan->next_occurrence_at.us <= last.us)
         set_next(l, later(plan->since, last));
     else
-        plan->next_due_at = plan->look_at = due_of(l, plan->next_slot_at);
-    if (plan->next_slot_at.us == 0 || plan->next_due_at.us > l->now.us)
+        plan->next_due_at = plan->look_at = due_of(l, plan->next_occurrence_at);
+    if (plan->next_occurrence_at.us == 0 || plan->next_due_at.us > l->now.us)
         return;
     if (from_start) {
-        take_slot_from_start(l, plan->next_slot_at);
+        take_slot_from_start(l, plan->next_occurrence_at);
     } else {
-        take_slots(l, plan->next_slot_at);
-        set_next(l, plan->last_slot_at);
+        take_slots(l, plan->next_occurrence_at);
+        set_next(l, plan->last_occurrence_at);
     }
 }
 
@@ -272,7 +273,7 @@ static pawl_status read_schedule(const pawli_job_facts *facts, pawl_wall anchor,
 
 static bool was_set_back(const pawli_job_facts *facts, pawl_wall now)
 {
-    pawl_wall seen = later(later(facts->planned_at, facts->since), facts->last_slot_at);
+    pawl_wall seen = later(later(facts->planned_at, facts->since), facts->last_occurrence_at);
 
     return seen.us - now.us > PAWLI_JOB_REWIND_US;
 }
@@ -318,16 +319,17 @@ pawl_status pawli_job_next(const pawli_job_facts *facts, pawl_wall now, pawl_wal
     PAWLI_AUTO(pawl_schedule) schedule = NULL;
     bool rewinds = was_set_back(facts, now);
     pawl_wall since = facts->since.us && !rewinds ? facts->since : now;
-    pawl_wall last = rewinds ? PAWL_NEVER : facts->last_slot_at;
-    pawl_wall slot = rewinds ? PAWL_NEVER : facts->next_slot_at;
+    pawl_wall last = rewinds ? PAWL_TIME_UNSET : facts->last_occurrence_at;
+    pawl_wall slot = rewinds ? PAWL_TIME_UNSET : facts->next_occurrence_at;
     pawl_status st = read_schedule(facts, facts->anchor.us ? facts->anchor : since, &schedule, err);
 
     if (st != PAWL_OK)
         return st;
     if (!facts->enabled || facts->awaits ||
         (slot.us == 0 && !next_of(schedule, later(since, last), &slot)))
-        slot = PAWL_NEVER;
+        slot = PAWL_TIME_UNSET;
     *ret_slot = slot;
-    *ret_due = slot.us ? pawli_job_due(schedule, facts->id, slot, facts->jitter_us) : PAWL_NEVER;
+    *ret_due =
+        slot.us ? pawli_job_due(schedule, facts->id, slot, facts->jitter_us) : PAWL_TIME_UNSET;
     return PAWL_OK;
 }

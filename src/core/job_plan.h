@@ -24,11 +24,11 @@ typedef struct pawli_job_facts {
     int misfire_cap;
     int64_t grace_us;
     int64_t jitter_us;
-    pawl_wall anchor;        /* this and the next five: PAWL_NEVER if there is none */
-    pawl_wall since;         /* the next occurrence is after this, and after the last */
-    pawl_wall next_slot_at;  /* to be computed if there is none */
-    pawl_wall last_slot_at;  /* no occurrence at or before this is created again */
-    pawl_wall planned_at;    /* the clock at the last plan */
+    pawl_wall anchor;             /* this and the next five: PAWL_TIME_UNSET if there is none */
+    pawl_wall since;              /* the next occurrence is after this, and after the last */
+    pawl_wall next_occurrence_at; /* to be computed if there is none */
+    pawl_wall last_occurrence_at; /* no occurrence at or before this is created again */
+    pawl_wall planned_at;         /* the clock at the last plan */
     pawl_wall awaited_since; /* when the awaited run was first claimed, or ended without that */
     bool awaits;             /* "from start": no occurrence until that run has been claimed */
     bool awaited_is_there;
@@ -53,11 +53,11 @@ typedef struct pawli_job_facts {
 typedef struct pawli_job_plan {
     pawl_wall anchor;
     pawl_wall since;
-    pawl_wall next_slot_at; /* PAWL_NEVER: none */
+    pawl_wall next_occurrence_at; /* PAWL_TIME_UNSET: none */
     pawl_wall next_due_at;
-    pawl_wall look_at;      /* when to examine the job next; PAWL_NEVER: when something changes */
-    pawl_wall last_slot_at; /* PAWL_NEVER: no occurrence was created */
-    bool rewinds;           /* the clock was set back: what was planned for later is void */
+    pawl_wall look_at; /* when to examine the job next; PAWL_TIME_UNSET: when something changes */
+    pawl_wall last_occurrence_at; /* PAWL_TIME_UNSET: no occurrence was created */
+    bool rewinds;                 /* the clock was set back: what was planned for later is void */
     bool still_awaits;
     bool promote; /* the first waiting run may start */
     /* Occurrences that are too late: */

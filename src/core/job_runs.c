@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "arena.h"
-#include "change.h"
+#include "batch_update.h"
 #include "fail.h"
 #include "job_private.h"
 #include "options.h"
@@ -26,7 +26,7 @@ enum {
     STATE,
     REASON,
     SCHEDULED_AT,
-    LAST_SLOT_AT,
+    LAST_OCCURRENCE_AT,
     SLOTS,
     SLOTS_MORE,
     WORK_ID,
@@ -122,9 +122,9 @@ static bool read_run(pawl_runs *runs, const pawli_row *row, pawl_run *run)
         .state = (pawl_run_state)pawli_row_int(row, STATE),
         .reason = (pawl_run_reason)pawli_row_int(row, REASON),
         .scheduled_at = pawli_row_time(row, SCHEDULED_AT),
-        .last_slot_at = pawli_row_time(row, LAST_SLOT_AT),
+        .last_occurrence_at = pawli_row_time(row, LAST_OCCURRENCE_AT),
         .slots = pawli_row_int(row, SLOTS),
-        .slots_is_at_least = pawli_row_int(row, SLOTS_MORE) != 0,
+        .occurrences_is_at_least = pawli_row_int(row, SLOTS_MORE) != 0,
         .work_id = {pawli_row_int(row, WORK_ID)},
         .created_at = pawli_row_time(row, CREATED_AT),
         .started_at = pawli_row_time(row, STARTED_AT),

@@ -8,7 +8,7 @@
 
 #include "scope.h"
 #include "store_private.h"
-#include "world.h"
+#include "platform.h"
 
 /* The row table of job_advance. */
 enum {
@@ -34,7 +34,7 @@ enum {
 };
 static const char *const names[COLUMNS] = {
     "step",    "job_id",  "seen",    "run_id",     "slot",       "last_slot",
-    "due",     "look_at", "since",   "anchor",     "slots",      "slots_more",
+    "due",     "look_at", "since",   "anchor",     "slots",      "occurrences_more",
     "in_line", "awaits",  "problem", "message_id", "planned_at", "rewinds",
 };
 static const pawli_type types[COLUMNS] = {
@@ -71,11 +71,11 @@ static pawli_value *add(pawli_job_steps *steps, int step, int64_t job_id)
 
 static bool add_message_id(pawli_job_steps *steps, pawli_value *row)
 {
-    pawl_message_id *id = pawli_arena_alloc(&steps->memory, sizeof *id);
+    pawl_uuid *id = pawli_arena_alloc(&steps->memory, sizeof *id);
 
     if (!id)
         return false;
-    *id = pawl_message_id_new();
+    *id = pawl_uuid_new();
     row[MESSAGE_ID] = pawli_uuid(id->bytes);
     return true;
 }
@@ -88,8 +88,8 @@ bool pawli_job_steps_move(pawli_job_steps *steps, int64_t job_id, int64_t versio
     if (!row)
         return false;
     row[SEEN] = pawli_int(version);
-    row[SLOT] = pawli_time(plan->next_slot_at);
-    row[LAST_SLOT] = pawli_time(plan->last_slot_at);
+    row[SLOT] = pawli_time(plan->next_occurrence_at);
+    row[LAST_SLOT] = pawli_time(plan->last_occurrence_at);
     row[DUE] = pawli_time(plan->next_due_at);
     row[LOOK_AT] = pawli_time(plan->look_at);
     row[SINCE] = pawli_time(plan->since);

@@ -21,7 +21,7 @@
 #include "options.h"
 #include "store_private.h"
 #include "text.h"
-#include "world.h"
+#include "platform.h"
 
 #define JOBS_PER_TICK 100
 /* A job that somebody else was changing is looked at again after this. */
@@ -44,8 +44,8 @@ enum {
     MISFIRE_GRACE,
     OVERLAP,
     JITTER,
-    NEXT_SLOT_AT,
-    LAST_SLOT_AT,
+    NEXT_OCCURRENCE_AT,
+    LAST_OCCURRENCE_AT,
     HAS_WAITING,
     AWAITED_IS_THERE,
     AWAITED_SINCE,
@@ -66,7 +66,7 @@ typedef struct news {
 
 typedef struct agenda {
     pawl_wall now;
-    pawl_wall next; /* of those that are not due; or PAWL_NEVER */
+    pawl_wall next; /* of those that are not due; or PAWL_TIME_UNSET */
     due_job *jobs;
     size_t job_count;
     news *news;
@@ -81,7 +81,7 @@ static void on_start(void *context)
     agenda *a = context;
 
     pawli_arena_done(&a->memory);
-    *a = (agenda){.now = PAWL_NEVER};
+    *a = (agenda){.now = PAWL_TIME_UNSET};
 }
 
 /* Room for what one statement answers at most: the due ones, and those with news. */
@@ -123,8 +123,8 @@ static pawl_status add_job(agenda *a, const pawli_row *row, pawl_error *err)
         .jitter_us = pawli_row_int(row, JITTER),
         .anchor = pawli_row_time(row, ANCHOR),
         .since = pawli_row_time(row, SINCE),
-        .next_slot_at = pawli_row_time(row, NEXT_SLOT_AT),
-        .last_slot_at = pawli_row_time(row, LAST_SLOT_AT),
+        .next_occurrence_at = pawli_row_time(row, NEXT_OCCURRENCE_AT),
+        .last_occurrence_at = pawli_row_time(row, LAST_OCCURRENCE_AT),
         .planned_at = pawli_row_time(row, PLANNED_AT),
         .awaited_since = pawli_row_time(row, AWAITED_SINCE),
         .awaits = !pawli_row_is_null(row, RUN_ID),
@@ -265,8 +265,8 @@ static void plan_problem(const due_job *job, pawl_wall now, const char *why, paw
     snprintf(text, sizeof text, "its message cannot be stored, correct the job: %.180s", why);
     pawli_utf8_clean(text, plan->problem, sizeof plan->problem);
     plan->since = facts->since.us && !plan->rewinds ? facts->since : now;
-    plan->next_slot_at = plan->rewinds ? PAWL_NEVER : facts->next_slot_at;
-    plan->next_due_at = plan->last_slot_at = PAWL_NEVER;
+    plan->next_occurrence_at = plan->rewinds ? PAWL_TIME_UNSET : facts->next_occurrence_at;
+    plan->next_due_at = plan->last_occurrence_at = PAWL_TIME_UNSET;
     plan->look_at = (pawl_wall){now.us + PAWLI_JOB_PROBLEM_AGAIN_US};
     plan->still_awaits = facts->awaits;
     plan->promote = plan->skips = plan->awaits = false;
@@ -369,7 +369,7 @@ static pawl_status take_turn(pawl_store *store, agenda *a, pawl_job_tick_result 
 pawl_status pawli_job_tick(pawl_store *store, pawli_job_permit permit, void *context,
                            bool *ret_permitted, pawl_job_tick_result *result, pawl_error *err)
 {
-    agenda a = {.now = PAWL_NEVER};
+    agenda a = {.now = PAWL_TIME_UNSET};
     pawl_status st = read_agenda(store, &a, err);
 
     *ret_permitted = true;

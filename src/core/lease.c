@@ -191,7 +191,7 @@ pawl_status pawl_lease_guard(pawl_tx *tx, const char *name, int64_t fence, pawl_
     /* Inside the transaction nothing was committed yet, whatever happened to the answer. */
     if (st == PAWL_E_IN_DOUBT)
         st = pawli_fail(err, PAWL_E_NOMEM, "out of memory; roll the transaction back");
-    if (st != PAWL_OK && tx->hold)
-        pawli_hold_rollback(tx->hold);
+    if (st != PAWL_OK && tx->owned)
+        pawli_owned_tx_rollback(tx->owned);
     return st;
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "change.h"
+#include "batch_update.h"
 #include "claim_check.h"
 #include "fail.h"
 #include "bounds.h"
@@ -69,7 +69,7 @@ const pawl_lease *pawl_leases_at(const pawl_leases *leases, size_t index)
 
 pawl_wall pawl_leases_now(const pawl_leases *leases)
 {
-    return leases ? leases->now : PAWL_NEVER;
+    return leases ? leases->now : PAWL_TIME_UNSET;
 }
 
 void pawli_leases_on_start(void *context)
@@ -79,7 +79,7 @@ void pawli_leases_on_start(void *context)
     pawli_arena_done(&leases->texts);
     leases->count = 0;
     leases->result = 0;
-    leases->now = PAWL_NEVER;
+    leases->now = PAWL_TIME_UNSET;
 }
 
 static bool make_room(pawl_leases *leases)
@@ -123,7 +123,7 @@ pawl_status pawli_leases_on_row(void *context, const pawli_row *row, pawl_error 
     leases->now = pawli_row_time(row, AT);
     if (pawli_row_is_null(row, NAME)) /* there is none of that name */
         return PAWL_OK;
-    lease.held = pawli_row_is_null(row, RELEASED_AT) && lease.expires_at.us > leases->now.us;
+    lease.owned = pawli_row_is_null(row, RELEASED_AT) && lease.expires_at.us > leases->now.us;
     pawli_row_uuid(row, OWNER, lease.owner.bytes);
     if (!make_room(leases) || !copy_text(leases, row, NAME, &lease.name) ||
         !copy_text(leases, row, OWNER_NAME, &lease.owner_name) ||
@@ -216,7 +216,7 @@ pawl_status pawl_lease_list(pawl_store *store, const pawl_lease_filter *filter,
         return pawli_leases_no_memory(err);
     pawli_param params[] = {
         {"after", pawli_text(wanted.after ? wanted.after : "")},
-        {"only_held", pawli_bool(wanted.only_held)},
+        {"only_owned", pawli_bool(wanted.only_owned)},
         {"limit", pawli_int(wanted.limit ? wanted.limit : LIMIT_DEFAULT)},
     };
     st = read_leases(store, PAWLI_SQL_LEASE_LIST, params, PAWLI_COUNT(params), leases, err);
@@ -231,11 +231,11 @@ static pawl_status force(pawl_store *store, const char *name,
                          const pawl_lease_force_options *options, const char *by, pawl_leases *one,
                          pawl_error *err)
 {
-    char reason[PAWLI_WORDS_SIZE];
+    char reason[PAWLI_CLEAN_TEXT_SIZE];
     pawli_param params[] = {
         {"name", pawli_text(name)},
         {"by", pawli_text(by)},
-        {"reason", pawli_clean_words(options->reason, reason)},
+        {"reason", pawli_clean_text(options->reason, reason)},
         {"fence", options->fence ? pawli_int(options->fence) : pawli_null(PAWLI_INT)},
     };
     pawli_op op = {
@@ -255,7 +255,7 @@ static pawl_status force(pawl_store *store, const char *name,
         return pawli_fail(err, PAWL_E_NOT_FOUND, "nobody has held a lease '%.255s' lately", name);
     if (one->result != 0)
         return PAWL_OK;
-    return one->items[0].held
+    return one->items[0].owned
                ? pawli_fail(err, PAWL_E_LOST,
                             "the lease is held under token %lld, not %lld; it was left alone",
                             (long long)one->items[0].fence, (long long)options->fence)
@@ -298,12 +298,12 @@ pawl_status pawl_lease_force_release(pawl_store *store, const char *name,
 pawl_status pawl_lease_clean(pawl_store *store, int64_t keep_ms, size_t *ret_removed,
                              pawl_scan *ret_scan, pawl_error *err)
 {
-    if (keep_ms < 0 || keep_ms > PAWLI_KEEP_MOST)
-        return pawli_fail(err, PAWL_E_INVALID, "keep_ms must be " PAWLI_KEEP_WORDS);
+    if (keep_ms < 0 || keep_ms > PAWLI_KEEP_MAX)
+        return pawli_fail(err, PAWL_E_INVALID, "keep_ms must be " PAWLI_KEEP_RANGE);
     pawli_param params[] = {
         {"keep", pawli_span_ms(keep_ms)},
         {"limit", pawli_int(ROWS_PER_CLEAN)},
     };
-    return pawli_change_scanned(store, PAWLI_SQL_LEASE_CLEAN, params, PAWLI_COUNT(params),
-                                ROWS_PER_CLEAN, ret_removed, ret_scan, err);
+    return pawli_batch_update_scanned(store, PAWLI_SQL_LEASE_CLEAN, params, PAWLI_COUNT(params),
+                                      ROWS_PER_CLEAN, ret_removed, ret_scan, err);
 }

@@ -9,11 +9,11 @@
 #include "fail.h"
 #include "message_private.h"
 #include "options.h"
-#include "outgoing.h"
+#include "message_spec.h"
 
 struct pawl_message {
     pawl_work_id work_id;
-    pawl_message_id id;
+    pawl_uuid id;
     pawl_owner owner;
     const char *topic;
     const char *payload;
@@ -215,7 +215,7 @@ static const char *keep_text(pawl_messages *list, const char *text, bool *failed
 
 static bool copy_texts(pawl_messages *list, const pawl_message_image *image, pawl_message *message)
 {
-    const pawl_outgoing *content = image->content;
+    const pawl_message_spec *content = image->content;
     bool failed = false;
 
     message->topic = keep_text(list, content->topic, &failed);
@@ -241,7 +241,7 @@ pawl_status pawl_messages_append(pawl_messages *list, const pawl_message_image *
         st = make_room(list, err);
     if (st != PAWL_OK)
         return st;
-    const pawl_outgoing *content = image.content;
+    const pawl_message_spec *content = image.content;
     pawl_message message = {
         .work_id = image.work_id,
         .id = content->id,
@@ -253,7 +253,7 @@ pawl_status pawl_messages_append(pawl_messages *list, const pawl_message_image *
         .timeout_ms = content->timeout_ms,
         .heartbeat_ms = content->heartbeat_ms,
         .priority = content->priority,
-        .max_attempts = pawli_outgoing_attempts(content),
+        .max_attempts = pawli_message_spec_attempts(content),
         .count = content->destination ? content->count : PAWL_COUNT_DEFAULT,
         .backoff = content->backoff,
         .retries = image.retries,
@@ -316,7 +316,7 @@ int pawl_message_attempt(const pawl_message *message)
         return message->field;                                                                     \
     }
 GETTER(pawl_work_id, work_id, work_id)
-GETTER(pawl_message_id, get_id, id)
+GETTER(pawl_uuid, id, id)
 GETTER(const char *, topic, topic)
 GETTER(pawl_type, type, type)
 GETTER(const char *, destination, destination)

@@ -6,7 +6,7 @@
 
 #include <pawl/queue.h>
 
-#include "change.h"
+#include "batch_update.h"
 #include "fail.h"
 #include "message_private.h"
 #include "options.h"
@@ -17,7 +17,7 @@
 #define ROWS_LOOKED_AT 10000
 #define PAGE 1000
 #define STATE(name) (1u << PAWL_STATE_##name)
-#define UNFINISHED (STATE(READY) | STATE(IN_PROGRESS))
+#define UNFINISHED (STATE(READY) | STATE(RUNNING))
 #define DEAD (STATE(FAILED) | STATE(EXPIRED) | STATE(CANCELLED))
 #define ANY (UNFINISHED | STATE(DONE) | DEAD)
 
@@ -57,7 +57,7 @@ pawl_status pawl_outbox_get(pawl_store *store, pawl_work_id id, pawl_messages **
     return read_one(store, PAWLI_SQL_GET, &param, ret_one, err);
 }
 
-pawl_status pawl_outbox_find(pawl_store *store, pawl_message_id id, pawl_messages **ret_one,
+pawl_status pawl_outbox_find(pawl_store *store, pawl_uuid id, pawl_messages **ret_one,
                              pawl_error *err)
 {
     pawli_param param = {"message_id", pawli_uuid(id.bytes)};
@@ -171,13 +171,13 @@ pawl_status pawl_outbox_list(pawl_store *store, const pawl_filter *given, pawl_m
 pawl_status pawl_outbox_cancel(pawl_store *store, const pawl_work_id *ids, size_t count,
                                size_t *ret_changed, pawl_error *err)
 {
-    return pawli_change_ids(store, PAWLI_SQL_CANCEL, ids, count, ret_changed, err);
+    return pawli_batch_update_ids(store, PAWLI_SQL_CANCEL, ids, count, ret_changed, err);
 }
 
-pawl_status pawl_outbox_redrive(pawl_store *store, const pawl_work_id *ids, size_t count,
-                                size_t *ret_changed, pawl_error *err)
+pawl_status pawl_outbox_retry(pawl_store *store, const pawl_work_id *ids, size_t count,
+                              size_t *ret_changed, pawl_error *err)
 {
-    pawl_status st = pawli_change_ids(store, PAWLI_SQL_REDRIVE, ids, count, ret_changed, err);
+    pawl_status st = pawli_batch_update_ids(store, PAWLI_SQL_RETRY, ids, count, ret_changed, err);
 
     if (st == PAWL_OK)
         pawli_wake_signal(pawli_db_wake(store->db));
@@ -187,7 +187,7 @@ pawl_status pawl_outbox_redrive(pawl_store *store, const pawl_work_id *ids, size
 pawl_status pawl_outbox_purge(pawl_store *store, const pawl_work_id *ids, size_t count,
                               size_t *ret_changed, pawl_error *err)
 {
-    return pawli_change_ids(store, PAWLI_SQL_PURGE, ids, count, ret_changed, err);
+    return pawli_batch_update_ids(store, PAWLI_SQL_PURGE, ids, count, ret_changed, err);
 }
 
 typedef pawl_status (*change_ids)(pawl_store *store, const pawl_work_id *ids, size_t count,
@@ -241,10 +241,10 @@ pawl_status pawl_outbox_cancel_matching(pawl_store *store, const pawl_filter *fi
     return change_matching(store, filter, UNFINISHED, pawl_outbox_cancel, ret_changed, err);
 }
 
-pawl_status pawl_outbox_redrive_matching(pawl_store *store, const pawl_filter *filter,
-                                         size_t *ret_changed, pawl_error *err)
+pawl_status pawl_outbox_retry_matching(pawl_store *store, const pawl_filter *filter,
+                                       size_t *ret_changed, pawl_error *err)
 {
-    return change_matching(store, filter, DEAD, pawl_outbox_redrive, ret_changed, err);
+    return change_matching(store, filter, DEAD, pawl_outbox_retry, ret_changed, err);
 }
 
 pawl_status pawl_outbox_purge_matching(pawl_store *store, const pawl_filter *filter,

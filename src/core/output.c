@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "change.h"
+#include "batch_update.h"
 #include "claim_check.h"
 #include "fail.h"
 #include "scope.h"
@@ -46,7 +46,7 @@ void pawli_output_done(pawli_output *output)
     *output = (pawli_output){NULL, 0};
 }
 
-pawli_rows pawli_output_rows(pawl_held item, const void *data, size_t size,
+pawli_rows pawli_output_rows(pawl_receipt item, const void *data, size_t size,
                              pawli_value values[PAWLI_OUTPUT_COLUMNS])
 {
     static const char *const names[] = {"id", "fence", "output"};
@@ -58,7 +58,7 @@ pawli_rows pawli_output_rows(pawl_held item, const void *data, size_t size,
     return (pawli_rows){1, PAWLI_OUTPUT_COLUMNS, names, types, values};
 }
 
-pawl_status pawl_queue_ack_output(pawl_store *store, pawl_owner owner, pawl_held item,
+pawl_status pawl_queue_ack_output(pawl_store *store, pawl_owner owner, pawl_receipt item,
                                   const void *output, size_t output_size, pawl_error *err)
 {
     pawli_param params[] = {{"owner", pawli_uuid(owner.bytes)}};
@@ -100,7 +100,7 @@ static int by_item(const void *a, const void *b)
 }
 
 /* In the order of their ids, none twice. How many there are. */
-static size_t lay_out(const pawl_held_output *items, size_t count, pawli_value *values)
+static size_t lay_out(const pawl_receipt_output *items, size_t count, pawli_value *values)
 {
     size_t kept = 0;
 
@@ -117,7 +117,7 @@ static size_t lay_out(const pawl_held_output *items, size_t count, pawli_value *
     return kept;
 }
 
-static pawl_status check_all(const pawl_held_output *items, size_t count, pawl_error *err)
+static pawl_status check_all(const pawl_receipt_output *items, size_t count, pawl_error *err)
 {
     pawl_status st = PAWL_OK;
 
@@ -126,7 +126,7 @@ static pawl_status check_all(const pawl_held_output *items, size_t count, pawl_e
     return st;
 }
 
-static pawl_status write_all(pawl_store *store, pawl_owner owner, const pawl_held_output *items,
+static pawl_status write_all(pawl_store *store, pawl_owner owner, const pawl_receipt_output *items,
                              size_t count, size_t *ret_changed, pawl_error *err)
 {
     pawli_param params[] = {{"owner", pawli_uuid(owner.bytes)}};
@@ -150,8 +150,8 @@ static pawl_status write_all(pawl_store *store, pawl_owner owner, const pawl_hel
 }
 
 pawl_status pawl_queue_ack_outputs(pawl_store *store, pawl_owner owner,
-                                   const pawl_held_output *items, size_t count, size_t *ret_changed,
-                                   pawl_error *err)
+                                   const pawl_receipt_output *items, size_t count,
+                                   size_t *ret_changed, pawl_error *err)
 {
     size_t changed = 0;
     pawl_status st = pawli_check_owner(store, owner, err);

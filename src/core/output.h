@@ -17,7 +17,7 @@ void pawli_output_done(pawli_output *output);
 
 /* The row table of ack_output for one message; everything is borrowed. */
 enum { PAWLI_OUTPUT_COLUMNS = 3 };
-pawli_rows pawli_output_rows(pawl_held item, const void *data, size_t size,
+pawli_rows pawli_output_rows(pawl_receipt item, const void *data, size_t size,
                              pawli_value values[PAWLI_OUTPUT_COLUMNS]);
 
 #endif

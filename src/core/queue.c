@@ -1,16 +1,16 @@
 /* src/core/queue.c - the worker's side of the queue: claim, the answers to a claim, held. */
 #include <pawl/queue.h>
 
-#include "change.h"
+#include "batch_update.h"
 #include "claim_check.h"
 #include "cursor_run.h"
 #include "fail.h"
 #include "log.h"
 #include "message_private.h"
 #include "options.h"
-#include "outgoing.h"
+#include "message_spec.h"
 #include "store_private.h"
-#include "world.h"
+#include "platform.h"
 
 #define CLAIMS_PER_REAP 20
 #define DELAY_MAX_MS ((int64_t)36500 * 24 * 3600 * 1000)
@@ -73,7 +73,7 @@ static pawl_status claim(pawl_store *store, pawl_owner owner, const pawli_rows *
         return st;
     if (!remote)
         atomic_store(&store->claimed_lane, notes.last_lane);
-    atomic_fetch_add(&cursor->unnoted, (unsigned)pawl_messages_count(list));
+    atomic_fetch_add(&cursor->since_note, (unsigned)pawl_messages_count(list));
     if (ret_acked)
         *ret_acked = notes.acked;
     pawli_log(&store->log, PAWL_LOG_DEBUG, "outbox", "%s claimed %zu messages", name,
@@ -118,7 +118,7 @@ static pawl_status claim_again(pawl_store *store, pawl_owner owner, pawli_rows *
     return PAWL_OK;
 }
 
-pawl_status pawl_queue_ack_and_claim(pawl_store *store, pawl_owner owner, const pawl_held *items,
+pawl_status pawl_queue_ack_and_claim(pawl_store *store, pawl_owner owner, const pawl_receipt *items,
                                      size_t count, int64_t lease_ms, int limit,
                                      const pawl_claim_options *opts, size_t *ret_acked,
                                      pawl_messages **ret_list, pawl_error *err)
@@ -126,7 +126,7 @@ pawl_status pawl_queue_ack_and_claim(pawl_store *store, pawl_owner owner, const 
     PAWLI_AUTO(pawl_messages) list = NULL;
     pawl_claim_options options = PAWL_CLAIM_OPTIONS_INIT;
     char name[PAWLI_OWNER_NAME_SIZE];
-    pawli_held_rows acks;
+    pawli_receipt_rows acks;
     pawl_status st = pawli_check_claim(store, owner, lease_ms, limit, ret_list, err);
 
     if (st == PAWL_OK)
@@ -141,12 +141,12 @@ pawl_status pawl_queue_ack_and_claim(pawl_store *store, pawl_owner owner, const 
         st = pawli_messages_new(&list, err);
     if (st != PAWL_OK)
         return st;
-    st = pawli_held_rows_fill(&acks, items, count, err);
+    st = pawli_receipt_rows_fill(&acks, items, count, err);
     if (st == PAWL_OK)
         st = claim(store, owner, &acks.rows, lease_ms, limit, &options, name, ret_acked, list, err);
     if (st == PAWL_OK && options.reap && reap_for_claim(store, !is_empty(list)) && is_empty(list))
         st = claim_again(store, owner, &acks.rows, lease_ms, limit, &options, name, list, err);
-    pawli_held_rows_done(&acks);
+    pawli_receipt_rows_done(&acks);
     if (st == PAWL_OK)
         *ret_list = pawl_messages_take(&list);
     return st;
@@ -156,14 +156,14 @@ pawl_status pawl_queue_claim(pawl_store *store, pawl_owner owner, int64_t lease_
                              const pawl_claim_options *opts, pawl_messages **ret_list,
                              pawl_error *err)
 {
-    static const pawl_held none;
+    static const pawl_receipt none;
 
     return pawl_queue_ack_and_claim(store, owner, &none, 0, lease_ms, limit, opts, NULL, ret_list,
                                     err);
 }
 
-pawl_status pawl_queue_held(pawl_store *store, pawl_owner owner, pawl_messages **ret_list,
-                            pawl_error *err)
+pawl_status pawl_queue_owned(pawl_store *store, pawl_owner owner, pawl_messages **ret_list,
+                             pawl_error *err)
 {
     PAWLI_AUTO(pawl_messages) list = NULL;
     pawl_status st = pawli_check_owner(store, owner, err);
@@ -177,7 +177,7 @@ pawl_status pawl_queue_held(pawl_store *store, pawl_owner owner, pawl_messages *
         return st;
     pawli_param params[] = {{"owner", pawli_uuid(owner.bytes)}};
     pawli_op op = {
-        .sql = PAWLI_SQL_HELD,
+        .sql = PAWLI_SQL_OWNED,
         .params = params,
         .param_count = PAWLI_COUNT(params),
         .on_row = pawli_messages_on_row,
@@ -190,7 +190,7 @@ pawl_status pawl_queue_held(pawl_store *store, pawl_owner owner, pawl_messages *
     return st;
 }
 
-pawl_status pawl_queue_ack(pawl_store *store, pawl_owner owner, const pawl_held *items,
+pawl_status pawl_queue_ack(pawl_store *store, pawl_owner owner, const pawl_receipt *items,
                            size_t count, size_t *ret_changed, pawl_error *err)
 {
     pawli_param params[] = {{"owner", pawli_uuid(owner.bytes)}};
@@ -198,20 +198,20 @@ pawl_status pawl_queue_ack(pawl_store *store, pawl_owner owner, const pawl_held 
 
     if (st != PAWL_OK)
         return st;
-    return pawli_change_held(store, PAWLI_SQL_ACK, params, PAWLI_COUNT(params), items, count,
-                             ret_changed, err);
+    return pawli_batch_update_receipts(store, PAWLI_SQL_ACK, params, PAWLI_COUNT(params), items,
+                                       count, ret_changed, err);
 }
 
 /* The statements abandon and defer, which have the same parameters. */
 static pawl_status put_off(pawl_store *store, enum pawli_sql sql, pawl_owner owner,
-                           const pawl_held *items, size_t count, const char *error,
+                           const pawl_receipt *items, size_t count, const char *error,
                            pawli_value delay, const pawl_backoff *local, const pawl_backoff *remote,
                            size_t *ret_changed, pawl_error *err)
 {
-    char room[PAWLI_WORDS_SIZE];
+    char room[PAWLI_CLEAN_TEXT_SIZE];
     pawli_param params[] = {
         {"owner", pawli_uuid(owner.bytes)},
-        {"error", pawli_clean_words(error, room)},
+        {"error", pawli_clean_text(error, room)},
         {"delay", delay},
         {"local_base", pawli_span_ms(local->base_ms)},
         {"local_max", pawli_span_ms(local->max_ms)},
@@ -220,11 +220,11 @@ static pawl_status put_off(pawl_store *store, enum pawli_sql sql, pawl_owner own
         {"remote_max", pawli_span_ms(remote->max_ms)},
         {"remote_jitter", pawli_jitter(remote)},
     };
-    return pawli_change_held(store, sql, params, PAWLI_COUNT(params), items, count, ret_changed,
-                             err);
+    return pawli_batch_update_receipts(store, sql, params, PAWLI_COUNT(params), items, count,
+                                       ret_changed, err);
 }
 
-pawl_status pawl_queue_abandon(pawl_store *store, pawl_owner owner, const pawl_held *items,
+pawl_status pawl_queue_abandon(pawl_store *store, pawl_owner owner, const pawl_receipt *items,
                                size_t count, const char *error, int64_t delay_ms,
                                size_t *ret_changed, pawl_error *err)
 {
@@ -250,7 +250,7 @@ static pawl_status check_policy(const pawl_backoff *policy, pawl_error *err)
     return PAWL_OK;
 }
 
-pawl_status pawl_queue_abandon_by(pawl_store *store, pawl_owner owner, const pawl_held *items,
+pawl_status pawl_queue_abandon_by(pawl_store *store, pawl_owner owner, const pawl_receipt *items,
                                   size_t count, const char *error, const pawl_backoff *policy,
                                   size_t *ret_changed, pawl_error *err)
 {
@@ -264,7 +264,7 @@ pawl_status pawl_queue_abandon_by(pawl_store *store, pawl_owner owner, const paw
                    policy, policy, ret_changed, err);
 }
 
-pawl_status pawl_queue_defer(pawl_store *store, pawl_owner owner, const pawl_held *items,
+pawl_status pawl_queue_defer(pawl_store *store, pawl_owner owner, const pawl_receipt *items,
                              size_t count, const char *error, int64_t delay_ms,
                              const pawl_backoff *policy, size_t *ret_changed, pawl_error *err)
 {
@@ -284,23 +284,23 @@ pawl_status pawl_queue_defer(pawl_store *store, pawl_owner owner, const pawl_hel
                    policy ? policy : &store->backoff_remote, ret_changed, err);
 }
 
-pawl_status pawl_queue_fail(pawl_store *store, pawl_owner owner, const pawl_held *items,
+pawl_status pawl_queue_fail(pawl_store *store, pawl_owner owner, const pawl_receipt *items,
                             size_t count, const char *error, size_t *ret_changed, pawl_error *err)
 {
-    char room[PAWLI_WORDS_SIZE];
+    char room[PAWLI_CLEAN_TEXT_SIZE];
     pawl_status st = pawli_check_owner(store, owner, err);
 
     if (st != PAWL_OK)
         return st;
     pawli_param params[] = {
         {"owner", pawli_uuid(owner.bytes)},
-        {"error", pawli_clean_words(error, room)},
+        {"error", pawli_clean_text(error, room)},
     };
-    return pawli_change_held(store, PAWLI_SQL_FAIL, params, PAWLI_COUNT(params), items, count,
-                             ret_changed, err);
+    return pawli_batch_update_receipts(store, PAWLI_SQL_FAIL, params, PAWLI_COUNT(params), items,
+                                       count, ret_changed, err);
 }
 
-pawl_status pawl_queue_renew(pawl_store *store, pawl_owner owner, const pawl_held *items,
+pawl_status pawl_queue_renew(pawl_store *store, pawl_owner owner, const pawl_receipt *items,
                              size_t count, int64_t lease_ms, size_t *ret_changed, pawl_error *err)
 {
     pawl_status st = pawli_check_owner(store, owner, err);
@@ -313,11 +313,11 @@ pawl_status pawl_queue_renew(pawl_store *store, pawl_owner owner, const pawl_hel
         {"owner", pawli_uuid(owner.bytes)},
         {"lease", pawli_span_ms(lease_ms)},
     };
-    return pawli_change_held(store, PAWLI_SQL_RENEW, params, PAWLI_COUNT(params), items, count,
-                             ret_changed, err);
+    return pawli_batch_update_receipts(store, PAWLI_SQL_RENEW, params, PAWLI_COUNT(params), items,
+                                       count, ret_changed, err);
 }
 
-pawl_status pawl_queue_release(pawl_store *store, pawl_owner owner, const pawl_held *items,
+pawl_status pawl_queue_release(pawl_store *store, pawl_owner owner, const pawl_receipt *items,
                                size_t count, size_t *ret_changed, pawl_error *err)
 {
     pawli_param params[] = {{"owner", pawli_uuid(owner.bytes)}};
@@ -325,14 +325,14 @@ pawl_status pawl_queue_release(pawl_store *store, pawl_owner owner, const pawl_h
 
     if (st != PAWL_OK)
         return st;
-    return pawli_change_held(store, PAWLI_SQL_RELEASE, params, PAWLI_COUNT(params), items, count,
-                             ret_changed, err);
+    return pawli_batch_update_receipts(store, PAWLI_SQL_RELEASE, params, PAWLI_COUNT(params), items,
+                                       count, ret_changed, err);
 }
 
-pawl_status pawl_queue_progress(pawl_store *store, pawl_owner owner, pawl_held item,
+pawl_status pawl_queue_progress(pawl_store *store, pawl_owner owner, pawl_receipt item,
                                 const char *text, pawl_error *err)
 {
-    char room[PAWLI_WORDS_SIZE];
+    char room[PAWLI_CLEAN_TEXT_SIZE];
     size_t changed = 0;
     pawl_status st = pawli_check_owner(store, owner, err);
 
@@ -340,10 +340,10 @@ pawl_status pawl_queue_progress(pawl_store *store, pawl_owner owner, pawl_held i
         return st;
     pawli_param params[] = {
         {"owner", pawli_uuid(owner.bytes)},
-        {"text", pawli_clean_words(text, room)},
+        {"text", pawli_clean_text(text, room)},
     };
-    st = pawli_change_held(store, PAWLI_SQL_PROGRESS, params, PAWLI_COUNT(params), &item, 1,
-                           &changed, err);
+    st = pawli_batch_update_receipts(store, PAWLI_SQL_PROGRESS, params, PAWLI_COUNT(params), &item,
+                                     1, &changed, err);
     if (st == PAWL_OK && changed != 1)
         return pawli_fail(
             err, PAWL_E_LOST,

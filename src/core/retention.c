@@ -1,7 +1,7 @@
 /* src/core/retention.c - maintenance: leases, time to live, what is old, the counts. */
 #include <pawl/queue.h>
 
-#include "change.h"
+#include "batch_update.h"
 #include "cursor_run.h"
 #include "fail.h"
 #include "bounds.h"
@@ -91,8 +91,8 @@ pawl_status pawl_queue_expire(pawl_store *store, size_t *ret_changed, pawl_scan 
 {
     pawli_param params[] = {{"limit", pawli_int(ROWS_PER_CALL)}};
     size_t changed = 0;
-    pawl_status st = pawli_change_scanned(store, PAWLI_SQL_EXPIRE, params, 1, ROWS_PER_CALL,
-                                          &changed, ret_scan, err);
+    pawl_status st = pawli_batch_update_scanned(store, PAWLI_SQL_EXPIRE, params, 1, ROWS_PER_CALL,
+                                                &changed, ret_scan, err);
 
     if (st != PAWL_OK)
         return st;
@@ -103,24 +103,24 @@ pawl_status pawl_queue_expire(pawl_store *store, size_t *ret_changed, pawl_scan 
     return PAWL_OK;
 }
 
-pawl_status pawl_queue_retain(pawl_store *store, int64_t keep_ms, size_t *ret_changed,
-                              pawl_scan *ret_scan, pawl_error *err)
+pawl_status pawl_queue_prune(pawl_store *store, int64_t keep_ms, size_t *ret_changed,
+                             pawl_scan *ret_scan, pawl_error *err)
 {
-    if (keep_ms < 0 || keep_ms > PAWLI_KEEP_MOST)
-        return pawli_fail(err, PAWL_E_INVALID, "keep_ms must be " PAWLI_KEEP_WORDS);
+    if (keep_ms < 0 || keep_ms > PAWLI_KEEP_MAX)
+        return pawli_fail(err, PAWL_E_INVALID, "keep_ms must be " PAWLI_KEEP_RANGE);
     pawli_param params[] = {
         {"keep", pawli_span_ms(keep_ms)},
         {"limit", pawli_int(ROWS_PER_CALL)},
     };
-    return run_scanned(store, PAWLI_SQL_RETAIN, params, PAWLI_COUNT(params), ROWS_PER_CALL,
+    return run_scanned(store, PAWLI_SQL_PRUNE, params, PAWLI_COUNT(params), ROWS_PER_CALL,
                        ret_changed, ret_scan, err);
 }
 
-pawl_status pawl_queue_fold(pawl_store *store, size_t *ret_changed, pawl_scan *ret_scan,
-                            pawl_error *err)
+pawl_status pawl_queue_compact_stats(pawl_store *store, size_t *ret_changed, pawl_scan *ret_scan,
+                                     pawl_error *err)
 {
     pawli_param params[] = {{"limit", pawli_int(ROWS_PER_FOLD)}};
 
-    return run_scanned(store, PAWLI_SQL_FOLD, params, PAWLI_COUNT(params), ROWS_PER_FOLD,
+    return run_scanned(store, PAWLI_SQL_COMPACT_STATS, params, PAWLI_COUNT(params), ROWS_PER_FOLD,
                        ret_changed, ret_scan, err);
 }

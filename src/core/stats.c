@@ -8,7 +8,7 @@
 #include "fail.h"
 #include "scope.h"
 #include "store_private.h"
-#include "world.h"
+#include "platform.h"
 
 #define COUNT_CAP 10000
 #define CACHE_US 1000000
@@ -60,7 +60,7 @@ static pawl_status add_topic(void *context, const pawli_row *row, pawl_error *er
     stats->topics[stats->count++] = (pawl_topic_stats){
         .topic = topic,
         .ready = pawli_row_int(row, 1),
-        .in_progress = pawli_row_int(row, 2),
+        .running = pawli_row_int(row, 2),
         .depth_is_at_least = pawli_row_int(row, 3) != 0,
         .depth_estimate = pawli_row_int(row, 4),
         .total_done = pawli_row_int(row, 5),
@@ -96,7 +96,7 @@ static void cache(pawl_store *store, pawl_stats *stats)
     pawl_stats_free(old);
 }
 
-pawl_status pawl_outbox_stats(pawl_store *store, pawl_stats **ret_stats, pawl_error *err)
+pawl_status pawl_outbox_get_stats(pawl_store *store, pawl_stats **ret_stats, pawl_error *err)
 {
     PAWLI_AUTO(pawl_stats) stats = NULL;
     pawli_param params[] = {{"cap", pawli_int(COUNT_CAP)}};

@@ -11,7 +11,7 @@
 #include "scope.h"
 #include "store_private.h"
 #include "url.h"
-#include "world.h"
+#include "platform.h"
 
 #define INBOX_MAX_MS ((int64_t)3650 * 24 * 3600 * 1000)
 
@@ -140,7 +140,7 @@ static pawl_status read_now(void *context, const pawli_row *row, pawl_error *err
 
 pawl_status pawl_store_now(pawl_store *store, pawl_wall *ret_now, pawl_error *err)
 {
-    pawl_wall now = PAWL_NEVER;
+    pawl_wall now = PAWL_TIME_UNSET;
     pawli_op op = {.sql = PAWLI_SQL_NOW, .on_row = read_now, .context = &now};
 
     if (!store || !ret_now)
@@ -253,7 +253,7 @@ pawl_status pawl_schema_sql(const char *engine_name, int from_version,
     const char *names = sqlite ? options.table_prefix : options.schema;
     if (!names)
         names = engine->default_names;
-    st = pawli_names_check(names, sqlite ? "table prefix" : "schema name", err);
+    st = pawli_topic_cache_check(names, sqlite ? "table prefix" : "schema name", err);
     if (st != PAWL_OK)
         return st;
     pawli_buffer_text(&text, "BEGIN;\n\n");

@@ -8,10 +8,10 @@
 #include "fail.h"
 #include "message_private.h"
 #include "options.h"
-#include "outgoing.h"
+#include "message_spec.h"
 #include "scope.h"
-#include "timer_book.h"
-#include "world.h"
+#include "timer_table.h"
+#include "platform.h"
 
 #define KEEP_MAX 100000000
 
@@ -19,7 +19,7 @@ typedef struct memory {
     pawl_wall (*now)(void *context);
     void *context;
     pthread_mutex_t lock;
-    pawli_timer_book book; /* guarded by the lock */
+    pawli_timer_table table; /* guarded by the lock */
 } memory;
 
 /* Never with the lock held: it may be the application's function. */
@@ -43,7 +43,7 @@ static void batch_done(batch *b)
     free(b->timers);
 }
 
-static pawl_status copy_messages(batch *b, const pawl_outgoing *messages, size_t count,
+static pawl_status copy_messages(batch *b, const pawl_message_spec *messages, size_t count,
                                  pawl_wall now, pawl_error *err)
 {
     size_t bytes = 0;
@@ -53,13 +53,13 @@ static pawl_status copy_messages(batch *b, const pawl_outgoing *messages, size_t
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for %zu timers", count);
     for (; b->count < count; b->count++) {
         const void *given = (const char *)messages + b->count * messages->size;
-        pawl_outgoing message;
-        pawl_status st = pawl_outgoing_check(given, &message, err);
+        pawl_message_spec message;
+        pawl_status st = pawl_message_spec_check(given, &message, err);
 
         if (st != PAWL_OK)
             return st;
         bytes += message.payload_size;
-        st = pawli_outgoing_check_batch(count, bytes, err);
+        st = pawli_message_spec_check_batch(count, bytes, err);
         if (st != PAWL_OK)
             return st;
         b->timers[b->count] = pawli_timer_copy(&message, now);
@@ -95,46 +95,46 @@ static pawl_status check_repeated(const batch *b, pawl_error *err)
     qsort(sorted, b->count, sizeof(pawli_timer *), by_id);
     for (size_t i = 1; i < b->count; i++)
         if (by_id(&sorted[i - 1], &sorted[i]) == 0 &&
-            !pawli_outgoing_same(&sorted[i - 1]->message, &sorted[i]->message))
-            return pawli_outgoing_conflict(&sorted[i]->message, err);
+            !pawli_message_spec_same(&sorted[i - 1]->message, &sorted[i]->message))
+            return pawli_message_spec_conflict(&sorted[i]->message, err);
     return PAWL_OK;
 }
 
-static pawl_status check_known(const pawli_timer_book *book, const batch *b, pawl_error *err)
+static pawl_status check_known(const pawli_timer_table *table, const batch *b, pawl_error *err)
 {
     for (size_t i = 0; i < b->count; i++) {
-        const pawli_timer *known = pawli_timer_book_find(book, b->timers[i]->message.id);
+        const pawli_timer *known = pawli_timer_table_find(table, b->timers[i]->message.id);
 
-        if (known && !pawli_outgoing_same(&known->message, &b->timers[i]->message))
-            return pawli_outgoing_conflict(&b->timers[i]->message, err);
+        if (known && !pawli_message_spec_same(&known->message, &b->timers[i]->message))
+            return pawli_message_spec_conflict(&b->timers[i]->message, err);
     }
     return PAWL_OK;
 }
 
 /* All or none: everything that can fail comes before the first change. With the lock. */
-static pawl_status add_all(pawli_timer_book *book, batch *b, pawl_enqueued *ret_enqueued,
+static pawl_status add_all(pawli_timer_table *table, batch *b, pawl_enqueued *ret_enqueued,
                            pawl_error *err)
 {
-    pawl_status st = check_known(book, b, err);
+    pawl_status st = check_known(table, b, err);
 
-    if (st == PAWL_OK && !pawli_timer_book_reserve(book, b->count))
+    if (st == PAWL_OK && !pawli_timer_table_reserve(table, b->count))
         st = pawli_fail(err, PAWL_E_NOMEM, "out of memory for %zu timers", b->count);
     if (st != PAWL_OK)
         return st;
     for (size_t i = 0; i < b->count; i++) {
         pawli_timer *timer = b->timers[i];
-        const pawli_timer *known = pawli_timer_book_find(book, timer->message.id);
+        const pawli_timer *known = pawli_timer_table_find(table, timer->message.id);
 
         if (!known) {
             b->timers[i] = NULL;
-            pawli_timer_book_add(book, timer);
+            pawli_timer_table_add(table, timer);
         }
         ret_enqueued[i] = answer_for(known ? known : timer, known != NULL);
     }
     return PAWL_OK;
 }
 
-static pawl_status schedule(void *self, const pawl_outgoing *messages, size_t count,
+static pawl_status schedule(void *self, const pawl_message_spec *messages, size_t count,
                             pawl_enqueued *ret_enqueued, pawl_error *err)
 {
     memory *m = self;
@@ -145,15 +145,15 @@ static pawl_status schedule(void *self, const pawl_outgoing *messages, size_t co
         st = check_repeated(&b, err);
     if (st == PAWL_OK) {
         pthread_mutex_lock(&m->lock);
-        st = add_all(&m->book, &b, ret_enqueued, err);
+        st = add_all(&m->table, &b, ret_enqueued, err);
         pthread_mutex_unlock(&m->lock);
     }
     batch_done(&b);
     return st;
 }
 
-static pawl_status cancel(void *self, const pawl_message_id *ids, size_t count,
-                          size_t *ret_cancelled, pawl_error *err)
+static pawl_status cancel(void *self, const pawl_uuid *ids, size_t count, size_t *ret_cancelled,
+                          pawl_error *err)
 {
     memory *m = self;
     pawl_wall now = read_clock(m);
@@ -162,12 +162,12 @@ static pawl_status cancel(void *self, const pawl_message_id *ids, size_t count,
     (void)err;
     pthread_mutex_lock(&m->lock);
     for (size_t i = 0; i < count; i++) {
-        pawli_timer *timer = pawli_timer_book_find(&m->book, ids[i]);
+        pawli_timer *timer = pawli_timer_table_find(&m->table, ids[i]);
 
         if (!timer || !timer->heap)
             continue;
         pawli_timer_heap_remove(timer);
-        pawli_timer_book_finish(&m->book, timer, PAWL_STATE_CANCELLED, now);
+        pawli_timer_table_finish(&m->table, timer, PAWL_STATE_CANCELLED, now);
         cancelled++;
     }
     pthread_mutex_unlock(&m->lock);
@@ -186,14 +186,14 @@ static pawl_status append(pawl_messages *list, const pawli_timer *timer, bool wi
     image.work_id = timer->work_id;
     image.created_at = timer->created_at;
     image.due_at = timer->due_at;
-    image.next_attempt_at = timer->heap ? timer->run_at : PAWL_NEVER;
+    image.next_attempt_at = timer->heap ? timer->run_at : PAWL_TIME_UNSET;
     image.finished_at = timer->finished_at;
     image.state = timer->state;
     image.without_payload = !with_payload;
     return pawl_messages_append(list, &image, err);
 }
 
-static pawl_status get(void *self, pawl_message_id id, pawl_messages **ret_one, pawl_error *err)
+static pawl_status get(void *self, pawl_uuid id, pawl_messages **ret_one, pawl_error *err)
 {
     memory *m = self;
     PAWLI_AUTO(pawl_messages) list = NULL;
@@ -202,7 +202,7 @@ static pawl_status get(void *self, pawl_message_id id, pawl_messages **ret_one, 
     if (st != PAWL_OK)
         return st;
     pthread_mutex_lock(&m->lock);
-    const pawli_timer *timer = pawli_timer_book_find(&m->book, id);
+    const pawli_timer *timer = pawli_timer_table_find(&m->table, id);
     st = timer ? append(list, timer, true, err)
                : pawli_fail(err, PAWL_E_NOT_FOUND, "there is no such timer, or no longer");
     pthread_mutex_unlock(&m->lock);
@@ -225,7 +225,7 @@ static bool comes_after(const pawli_timer *timer, pawl_timer_mark mark)
 
 static bool matches(const pawli_timer *timer, const pawl_timer_query *query)
 {
-    const pawl_outgoing *message = &timer->message;
+    const pawl_message_spec *message = &timer->message;
 
     return timer->due_at.us != timer->created_at.us && same_or_any(query->topic, message->topic) &&
            same_or_any(query->destination, message->destination) &&
@@ -283,8 +283,8 @@ static pawl_status pending(void *self, const pawl_timer_query *query, pawl_messa
         st = pawli_fail(err, PAWL_E_NOMEM, "out of memory for %zu timers", most);
     if (st == PAWL_OK) {
         pthread_mutex_lock(&m->lock);
-        choose(&m->book.waiting, query, most, &best);
-        choose(&m->book.due, query, most, &best);
+        choose(&m->table.waiting, query, most, &best);
+        choose(&m->table.due, query, most, &best);
         st = list_best(&best, query, list, &next, err);
         pthread_mutex_unlock(&m->lock);
     }
@@ -313,7 +313,7 @@ static pawl_status count(void *self, const pawl_timer_query *query, pawl_timer_t
     (void)err;
     pthread_mutex_lock(&m->lock);
     *ret_total = (pawl_timer_total){
-        count_in(&m->book.waiting, query) + count_in(&m->book.due, query), false};
+        count_in(&m->table.waiting, query) + count_in(&m->table.due, query), false};
     pthread_mutex_unlock(&m->lock);
     return PAWL_OK;
 }
@@ -322,12 +322,12 @@ static pawl_status next_due(void *self, pawl_wall *ret_due, pawl_error *err)
 {
     memory *m = self;
     const pawli_timer *first, *due;
-    pawl_wall next = PAWL_NEVER;
+    pawl_wall next = PAWL_TIME_UNSET;
 
     (void)err;
     pthread_mutex_lock(&m->lock);
-    first = pawli_timer_heap_first(&m->book.waiting);
-    due = pawli_timer_heap_first(&m->book.due);
+    first = pawli_timer_heap_first(&m->table.waiting);
+    due = pawli_timer_heap_first(&m->table.due);
     if (due) /* perhaps not the earliest of them, but its time has come */
         next = due->run_at;
     else if (first)
@@ -340,16 +340,16 @@ static pawl_status next_due(void *self, pawl_wall *ret_due, pawl_error *err)
 /* ---- taking ---- */
 
 /* The next one that is still wanted; what is past its time to live ends on the way. */
-static pawli_timer *take_one(pawli_timer_book *book, pawl_wall now)
+static pawli_timer *take_one(pawli_timer_table *table, pawl_wall now)
 {
     pawli_timer *timer;
 
-    while ((timer = pawli_timer_heap_pop(&book->due))) {
+    while ((timer = pawli_timer_heap_pop(&table->due))) {
         pawl_wall expiry = timer->message.expires_at;
 
         if (expiry.us == 0 || expiry.us > now.us)
             return timer;
-        pawli_timer_book_finish(book, timer, PAWL_STATE_EXPIRED, now);
+        pawli_timer_table_finish(table, timer, PAWL_STATE_EXPIRED, now);
     }
     return NULL;
 }
@@ -362,8 +362,8 @@ static pawl_status take_all(memory *m, size_t limit, pawli_timer **taken, pawl_m
     size_t found = 0;
 
     pthread_mutex_lock(&m->lock);
-    pawli_timer_book_turn(&m->book, now);
-    while (st == PAWL_OK && found < limit && (taken[found] = take_one(&m->book, now))) {
+    pawli_timer_table_turn(&m->table, now);
+    while (st == PAWL_OK && found < limit && (taken[found] = take_one(&m->table, now))) {
         pawli_timer delivered = *taken[found++];
         delivered.state = PAWL_STATE_DONE;
         delivered.finished_at = now;
@@ -371,9 +371,9 @@ static pawl_status take_all(memory *m, size_t limit, pawli_timer **taken, pawl_m
     }
     for (size_t i = 0; i < found; i++) {
         if (st == PAWL_OK)
-            pawli_timer_book_finish(&m->book, taken[i], PAWL_STATE_DONE, now);
+            pawli_timer_table_finish(&m->table, taken[i], PAWL_STATE_DONE, now);
         else
-            pawli_timer_heap_push(&m->book.due, taken[i]); /* nothing was handed out */
+            pawli_timer_heap_push(&m->table.due, taken[i]); /* nothing was handed out */
     }
     pthread_mutex_unlock(&m->lock);
     return st;
@@ -401,7 +401,7 @@ static void free_memory(void *self)
 {
     memory *m = self;
 
-    pawli_timer_book_done(&m->book);
+    pawli_timer_table_done(&m->table);
     pthread_mutex_destroy(&m->lock);
     free(m);
 }
@@ -435,8 +435,8 @@ pawl_status pawl_scheduler_new_in_memory(const pawl_scheduler_memory_options *op
     pthread_mutex_init(&m->lock, NULL);
     m->now = options.now;
     m->context = options.context;
-    m->book.keep_finished = options.keep_finished;
-    pawli_timer_book_init(&m->book);
+    m->table.keep_finished = options.keep_finished;
+    pawli_timer_table_init(&m->table);
     st = pawl_scheduler_new(&strategy, m, ret_scheduler, err);
     if (st != PAWL_OK)
         free_memory(m);

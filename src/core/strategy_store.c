@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "change.h"
+#include "batch_update.h"
 #include "fail.h"
 #include "message_private.h"
 #include "scope.h"
@@ -12,19 +12,20 @@
 #define ROWS_LOOKED_AT 10000
 #define WIDER 8 /* a page that was not filled is looked for among so many times as many rows */
 
-static pawl_status schedule(void *self, const pawl_outgoing *messages, size_t count,
+static pawl_status schedule(void *self, const pawl_message_spec *messages, size_t count,
                             pawl_enqueued *ret_enqueued, pawl_error *err)
 {
     return pawl_outbox_enqueue_batch(self, messages, count, ret_enqueued, err);
 }
 
-static pawl_status cancel(void *self, const pawl_message_id *ids, size_t count,
-                          size_t *ret_cancelled, pawl_error *err)
+static pawl_status cancel(void *self, const pawl_uuid *ids, size_t count, size_t *ret_cancelled,
+                          pawl_error *err)
 {
-    return pawli_change_messages(self, PAWLI_SQL_TIMER_CANCEL, ids, count, ret_cancelled, err);
+    return pawli_batch_update_messages(self, PAWLI_SQL_TIMER_CANCEL, ids, count, ret_cancelled,
+                                       err);
 }
 
-static pawl_status get(void *self, pawl_message_id id, pawl_messages **ret_one, pawl_error *err)
+static pawl_status get(void *self, pawl_uuid id, pawl_messages **ret_one, pawl_error *err)
 {
     return pawl_outbox_find(self, id, ret_one, err);
 }
@@ -72,7 +73,7 @@ struct look {
     bool bounded;         /* there was more to look at */
 };
 
-static void look_start(void *context)
+static void scan_start(void *context)
 {
     struct look *look = context;
 
@@ -107,7 +108,7 @@ static pawl_status look_once(pawl_store *store, const pawl_timer_query *query,
         .params = params,
         .param_count = PAWLI_COUNT(params),
         .on_row = look_row,
-        .on_start = look_start,
+        .on_start = scan_start,
         .context = look,
     };
 

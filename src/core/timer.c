@@ -8,7 +8,7 @@
 #include "fail.h"
 #include "message_private.h"
 #include "options.h"
-#include "outgoing.h"
+#include "message_spec.h"
 #include "timer_private.h"
 
 #define LIMIT_DEFAULT 100
@@ -59,15 +59,16 @@ const char *pawl_scheduler_strategy(const pawl_scheduler *scheduler)
     return scheduler->strategy->name;
 }
 
-pawl_status pawl_outgoing_check(const pawl_outgoing *message, pawl_outgoing *ret_message,
-                                pawl_error *err)
+pawl_status pawl_message_spec_check(const pawl_message_spec *message,
+                                    pawl_message_spec *ret_message, pawl_error *err)
 {
-    pawl_outgoing checked;
+    pawl_message_spec checked;
     bool made_id;
 
     if (!ret_message)
         return pawli_fail(err, PAWL_E_INVALID, "ret_message must not be NULL");
-    pawl_status st = pawli_outgoing_read(message, TIMER_PAYLOAD_MAX_BYTES, &checked, &made_id, err);
+    pawl_status st =
+        pawli_message_spec_read(message, TIMER_PAYLOAD_MAX_BYTES, &checked, &made_id, err);
     if (st == PAWL_OK)
         *ret_message = checked;
     return st;
@@ -80,7 +81,7 @@ static pawl_status check_scheduler(const pawl_scheduler *scheduler, pawl_error *
     return PAWL_OK;
 }
 
-pawl_status pawl_timer_schedule_batch(pawl_scheduler *scheduler, const pawl_outgoing *messages,
+pawl_status pawl_timer_schedule_batch(pawl_scheduler *scheduler, const pawl_message_spec *messages,
                                       size_t count, pawl_enqueued *ret_enqueued, pawl_error *err)
 {
     PAWLI_AUTO_FREE pawl_enqueued *unwanted = NULL;
@@ -99,7 +100,7 @@ pawl_status pawl_timer_schedule_batch(pawl_scheduler *scheduler, const pawl_outg
     return scheduler->strategy->schedule(scheduler->self, messages, count, ret_enqueued, err);
 }
 
-pawl_status pawl_timer_schedule(pawl_scheduler *scheduler, const pawl_outgoing *message,
+pawl_status pawl_timer_schedule(pawl_scheduler *scheduler, const pawl_message_spec *message,
                                 pawl_enqueued *ret_enqueued, pawl_error *err)
 {
     pawl_enqueued enqueued;
@@ -112,7 +113,7 @@ pawl_status pawl_timer_schedule(pawl_scheduler *scheduler, const pawl_outgoing *
     return st;
 }
 
-pawl_status pawl_timer_cancel(pawl_scheduler *scheduler, const pawl_message_id *ids, size_t count,
+pawl_status pawl_timer_cancel(pawl_scheduler *scheduler, const pawl_uuid *ids, size_t count,
                               size_t *ret_cancelled, pawl_error *err)
 {
     size_t cancelled = 0;
@@ -130,7 +131,7 @@ pawl_status pawl_timer_cancel(pawl_scheduler *scheduler, const pawl_message_id *
     return st;
 }
 
-pawl_status pawl_timer_get(pawl_scheduler *scheduler, pawl_message_id id, pawl_messages **ret_one,
+pawl_status pawl_timer_get(pawl_scheduler *scheduler, pawl_uuid id, pawl_messages **ret_one,
                            pawl_error *err)
 {
     pawl_status st = check_scheduler(scheduler, err);
@@ -198,7 +199,7 @@ pawl_status pawl_timer_count(pawl_scheduler *scheduler, const pawl_timer_query *
 static pawl_status first_pending(pawl_scheduler *scheduler, pawl_wall *ret_due, pawl_error *err)
 {
     pawl_timer_query query = PAWL_TIMER_QUERY_INIT;
-    pawl_wall due = PAWL_NEVER;
+    pawl_wall due = PAWL_TIME_UNSET;
     pawl_status st;
 
     query.limit = 1;

@@ -11,7 +11,7 @@
 
 /* A timer in memory; the strings of `message` follow it in the same block. */
 typedef struct pawli_timer {
-    pawl_outgoing message;
+    pawl_message_spec message;
     pawl_work_id work_id;
     pawl_wall created_at;
     pawl_wall due_at; /* as requested */

@@ -8,7 +8,7 @@
 #include <pawl/message.h>
 
 #include "arena.h"
-#include "change.h"
+#include "batch_update.h"
 #include "fail.h"
 #include "scope.h"
 #include "store_private.h"
@@ -45,7 +45,7 @@ static pawl_status say(pawl_store *store, enum pawli_sql sql, const char *topic,
     pawl_status st = check(store, topic, err);
 
     if (st == PAWL_OK)
-        st = pawli_change_found(store, sql, params, PAWLI_COUNT(params), &changed, err);
+        st = pawli_batch_update_found(store, sql, params, PAWLI_COUNT(params), &changed, err);
     if (st == PAWL_OK && ret_changed)
         *ret_changed = changed > 0;
     return st;
@@ -78,7 +78,8 @@ pawl_status pawl_topic_dead_letters(pawl_store *store, const char *topic, bool w
 
     if (st != PAWL_OK)
         return st;
-    return pawli_change_found(store, PAWLI_SQL_TOPIC_DEAD, params, PAWLI_COUNT(params), NULL, err);
+    return pawli_batch_update_found(store, PAWLI_SQL_TOPIC_DEAD, params, PAWLI_COUNT(params), NULL,
+                                    err);
 }
 
 static void start(void *context)

@@ -7,8 +7,8 @@
 #include "store_private.h"
 #include "tx_private.h"
 
-static pawl_status wrap(pawl_store *store, const char *engine, void *handle, pawl_tx **ret_tx,
-                        pawl_error *err)
+static pawl_status foreign(pawl_store *store, const char *engine, void *handle, pawl_tx **ret_tx,
+                           pawl_error *err)
 {
     pawl_tx *tx;
     pawl_status st;
@@ -19,7 +19,7 @@ static pawl_status wrap(pawl_store *store, const char *engine, void *handle, paw
     if (!tx)
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the transaction");
     tx->store = store;
-    st = pawli_db_wrap(store->db, engine, handle, &tx->wrap, err);
+    st = pawli_db_wrap(store->db, engine, handle, &tx->foreign, err);
     if (st != PAWL_OK) {
         free(tx);
         return st;
@@ -31,13 +31,13 @@ static pawl_status wrap(pawl_store *store, const char *engine, void *handle, paw
 pawl_status pawl_tx_wrap_sqlite(pawl_store *store, struct sqlite3 *handle, pawl_tx **ret_tx,
                                 pawl_error *err)
 {
-    return wrap(store, "sqlite", handle, ret_tx, err);
+    return foreign(store, "sqlite", handle, ret_tx, err);
 }
 
 pawl_status pawl_tx_wrap_postgres(pawl_store *store, struct pg_conn *handle, pawl_tx **ret_tx,
                                   pawl_error *err)
 {
-    return wrap(store, "postgres", handle, ret_tx, err);
+    return foreign(store, "postgres", handle, ret_tx, err);
 }
 
 void pawl_tx_committed(pawl_tx *tx)
@@ -50,14 +50,16 @@ void pawl_tx_committed(pawl_tx *tx)
 
 pawl_status pawli_tx_run(pawl_tx *tx, const pawli_op *op, pawl_error *err)
 {
-    return tx->hold ? pawli_hold_run(tx->hold, op, err) : pawli_wrap_run(tx->wrap, op, err);
+    return tx->owned ? pawli_owned_tx_run(tx->owned, op, err)
+                     : pawli_foreign_tx_run(tx->foreign, op, err);
 }
 
 static void *native(pawl_tx *tx, const char *engine)
 {
     if (!tx)
         return NULL;
-    return tx->hold ? pawli_hold_native(tx->hold, engine) : pawli_wrap_native(tx->wrap, engine);
+    return tx->owned ? pawli_owned_tx_native(tx->owned, engine)
+                     : pawli_foreign_tx_native(tx->foreign, engine);
 }
 
 struct sqlite3 *pawl_tx_sqlite(pawl_tx *tx)
@@ -74,8 +76,8 @@ void pawl_tx_free(pawl_tx *tx)
 {
     if (!tx)
         return;
-    pawli_wrap_free(tx->wrap);
-    pawli_hold_free(tx->hold);
+    pawli_foreign_tx_free(tx->foreign);
+    pawli_owned_tx_free(tx->owned);
     pawli_output_done(&tx->output);
     free(tx);
 }

@@ -5,15 +5,15 @@
 #include <pawl/tx.h>
 
 #include "db.h"
-#include "hold.h"
+#include "owned_tx.h"
 #include "output.h"
 
 struct pawl_tx {
     pawl_store *store;
-    pawli_wrap *wrap; /* of a transaction that the application began, or NULL */
-    pawli_hold *hold; /* of one that pawl began for `item` or a delivery */
+    pawli_foreign_tx *foreign; /* of a transaction that the application began, or NULL */
+    pawli_owned_tx *owned;     /* of one that pawl began for `item` or a delivery */
     pawl_owner owner;
-    pawl_held item;
+    pawl_receipt item;
     pawli_output output; /* of the item */
 };
 

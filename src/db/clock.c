@@ -15,7 +15,7 @@ void pawli_clock_done(pawli_clock_memory *clock)
     pthread_mutex_destroy(&clock->lock);
 }
 
-void pawli_clock_tell(pawli_db *db)
+void pawli_clock_log(pawli_db *db)
 {
     int64_t ahead_us = atomic_load_explicit(&db->clock.ahead_us, memory_order_relaxed);
     bool ahead = ahead_us > 0;

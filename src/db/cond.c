@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <time.h>
 
-#include "world.h"
+#include "platform.h"
 
 void pawli_cond_init(pthread_cond_t *cond)
 {

@@ -7,10 +7,10 @@
 
 #include "db_private.h"
 #include "fail.h"
-#include "limit.h"
+#include "thread_deadline.h"
 #include "log.h"
-#include "world.h"
-#include "wrapped.h"
+#include "platform.h"
+#include "open_tx.h"
 
 #define MEMORY ":memory:"
 #define RECONNECTS 3
@@ -38,7 +38,7 @@ static pawl_status choose_names(pawli_db *db, const pawl_store_options *opts, pa
 
     if (!names)
         names = db->engine->default_names;
-    pawl_status st = pawli_names_check(names, postgres ? "schema name" : "table prefix", err);
+    pawl_status st = pawli_topic_cache_check(names, postgres ? "schema name" : "table prefix", err);
     if (st != PAWL_OK)
         return st;
     db->names = strdup(names);
@@ -59,8 +59,8 @@ static pawl_status make_pools(pawli_db *db, int pool_size, pawl_error *err)
     if (st == PAWL_OK && alone)
         db->holders = db->writers;
     else if (st == PAWL_OK)
-        st = pawli_pool_new(&db->settings, PAWLI_HOLDS, single ? HOLDERS : pool_size, &db->holders,
-                            err);
+        st = pawli_pool_new(&db->settings, PAWLI_EXCLUSIVE, single ? HOLDERS : pool_size,
+                            &db->holders, err);
     if (st == PAWL_OK && single)
         st = pawli_group_new(db->writers, &db->group, err);
     return st;
@@ -146,7 +146,7 @@ uint64_t pawli_db_connections(pawli_db *db)
 
 pawl_mono pawli_db_deadline(const pawli_db *db)
 {
-    return pawli_limit_apply(pawli_mono_after(pawli_mono_now(), db->timeout_us));
+    return pawli_thread_deadline_apply(pawli_mono_after(pawli_mono_now(), db->timeout_us));
 }
 
 pawl_status pawli_db_check_process(const pawli_db *db, pawl_error *err)
@@ -159,22 +159,22 @@ pawl_status pawli_db_check_process(const pawli_db *db, pawl_error *err)
 
 pawl_status pawli_db_check_thread(pawli_db *db, pawl_error *err)
 {
-    if (db->settings.driver->single_writer && pawli_wrapped_blocks(db, db->target))
+    if (db->settings.driver->single_writer && pawli_open_tx_blocks(db, db->target))
         return pawli_fail(err, PAWL_E_MISUSE,
                           "this thread has a transaction of its own open on the same SQLite file: "
                           "use that transaction (pawl_tx_...) or end it first");
     return PAWL_OK;
 }
 
-static pawl_status run_once(pawli_db *db, pawli_pool *pool, uint64_t turn, const pawli_op *op,
-                            pawl_mono deadline, pawl_error *err)
+static pawl_status run_once(pawli_db *db, pawli_pool *pool, uint64_t interrupts_seen,
+                            const pawli_op *op, pawl_mono deadline, pawl_error *err)
 {
     pawli_conn *conn = NULL;
     pawl_status st;
 
     if (op->writes && db->group)
-        return pawli_group_run(db->group, op, turn, deadline, err);
-    st = pawli_pool_acquire(pool, turn, deadline, &conn, err);
+        return pawli_group_run(db->group, op, interrupts_seen, deadline, err);
+    st = pawli_pool_acquire(pool, interrupts_seen, deadline, &conn, err);
     if (st != PAWL_OK)
         return st;
     if (op->on_start)
@@ -200,10 +200,10 @@ pawl_status pawli_db_run(pawli_db *db, const pawli_op *op, pawl_error *err)
         st = pawli_db_check_thread(db, err);
     if (st != PAWL_OK)
         return st;
-    uint64_t turn = pawli_pool_turn(pool);
+    uint64_t interrupts_seen = pawli_pool_turn(pool);
     for (int tries = 0;; tries++) {
-        st = run_once(db, pool, turn, op, deadline, err);
-        pawli_clock_tell(db);
+        st = run_once(db, pool, interrupts_seen, op, deadline, err);
+        pawli_clock_log(db);
         if (!worth_another_try(st, tries))
             return st;
         int64_t pause_us = 1000 * pawl_backoff_delay_ms(&retry_policy, tries, pawli_random_u64());
@@ -211,7 +211,7 @@ pawl_status pawli_db_run(pawli_db *db, const pawli_op *op, pawl_error *err)
             return st;
         pawli_log(&db->log, PAWL_LOG_DEBUG, "store", "%s: %s, trying again",
                   pawli_sql_name(op->sql), pawl_status_text(st));
-        pawli_pause(pause_us);
+        pawli_sleep_us(pause_us);
     }
 }
 

@@ -74,16 +74,16 @@ pawl_status pawli_db_deploy(pawli_db *db, pawl_schema_info *ret_before, pawl_err
 pawl_status pawli_db_testing(pawli_db *db, const char *name, int64_t us, char **ret_answer,
                              pawl_error *err);
 
-/* ---- the application's own transaction (wrap.c) ---- */
+/* ---- the application's own transaction (foreign_tx.c) ---- */
 
-typedef struct pawli_wrap pawli_wrap;
+typedef struct pawli_foreign_tx pawli_foreign_tx;
 
 /* `native` is a struct sqlite3 * or struct pg_conn *, as named by `engine`. */
-pawl_status pawli_db_wrap(pawli_db *db, const char *engine, void *native, pawli_wrap **ret_wrap,
-                          pawl_error *err);
-pawl_status pawli_wrap_run(pawli_wrap *wrap, const pawli_op *op, pawl_error *err);
+pawl_status pawli_db_wrap(pawli_db *db, const char *engine, void *native,
+                          pawli_foreign_tx **ret_foreign_tx, pawl_error *err);
+pawl_status pawli_foreign_tx_run(pawli_foreign_tx *foreign_tx, const pawli_op *op, pawl_error *err);
 /* The engine's handle; NULL if the transaction has ended or `engine` is another. */
-void *pawli_wrap_native(pawli_wrap *wrap, const char *engine);
-void pawli_wrap_free(pawli_wrap *wrap); /* NULL is allowed */
+void *pawli_foreign_tx_native(pawli_foreign_tx *foreign_tx, const char *engine);
+void pawli_foreign_tx_free(pawli_foreign_tx *foreign_tx); /* NULL is allowed */
 
 #endif

@@ -36,7 +36,7 @@ void pawli_clock_done(pawli_clock_memory *clock);
 /*
  * Logs that the store's clock is ahead, or no longer is: once for each occasion. No lock is held.
  */
-void pawli_clock_tell(pawli_db *db);
+void pawli_clock_log(pawli_db *db);
 
 /* PAWL_E_MISUSE when this thread would wait for a transaction that it has open itself. */
 pawl_status pawli_db_check_thread(pawli_db *db, pawl_error *err);

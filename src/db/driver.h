@@ -35,7 +35,7 @@ typedef struct pawli_statements pawli_statements; /* the engine's SQL, names fil
 typedef enum pawli_use {
     PAWLI_WRITES = false,
     PAWLI_READS = true, /* it only reads */
-    PAWLI_HOLDS = 2     /* it is lent to the application while a transaction is open */
+    PAWLI_EXCLUSIVE = 2 /* it is lent to the application while a transaction is open */
 } pawli_use;
 
 /*
@@ -68,10 +68,10 @@ typedef struct pawli_conn {
     atomic_bool stop; /* set by interrupt(): the running call ends with PAWL_E_INTERRUPTED */
     int stop_fd;      /* eventfd that becomes readable with it; -1 if the driver needs none */
     bool broken;      /* must be closed instead of used again */
-    bool solo;        /* the open transaction is for a single op: it needs no savepoint */
+    bool single_op;   /* the open transaction is for a single op: it needs no savepoint */
     bool lost;        /* the engine rolled back the open transaction; until the next begin() */
     bool read_only;   /* opened as a reader */
-    bool wrapped;     /* the handle and its transaction are the application's */
+    bool foreign;     /* the handle and its transaction are the application's */
     bool lent;        /* the handle is pawl's, and the application uses it, too */
     struct pawli_conn *next; /* the pool's list */
 } pawli_conn;
@@ -80,15 +80,15 @@ typedef struct pawli_conn {
  * A commit listener: how a waiter (waiter.h) learns of commits by others. Every driver's struct
  * begins with this.
  */
-typedef struct pawli_ear {
+typedef struct pawli_commit_listener {
     int fd; /* readable when there may be events; -1: poll */
-} pawli_ear;
+} pawli_commit_listener;
 
-typedef struct pawli_heard {
+typedef struct pawli_commit_events {
     bool commit; /* something was committed: messages may be claimable now */
     bool stir;   /* something is being written, and is committed soon or not at all */
     bool echo;   /* the waiter's own notification came back */
-} pawli_heard;
+} pawli_commit_events;
 
 struct pawli_driver {
     const char *name;         /* "sqlite", "postgres" */
@@ -115,15 +115,15 @@ struct pawli_driver {
     pawl_status (*begin)(pawli_conn *conn, pawl_mono deadline, pawl_error *err);
     pawl_status (*commit)(pawli_conn *conn, pawl_mono deadline, pawl_error *err);
     /* Never fails: marks the connection as broken instead. Any thread, if the connection
-     * PAWLI_HOLDS. */
+     * PAWLI_EXCLUSIVE. */
     void (*rollback)(pawli_conn *conn);
     /*
      * After begin(): the application gets native() and uses it; on an engine with one writer at
      * most until `until`. After the end, take_back() restores what the application may have
      * changed.
      */
-    void (*lend)(pawli_conn *conn, pawl_mono until);
-    void (*take_back)(pawli_conn *conn);
+    void (*expose)(pawli_conn *conn, pawl_mono until);
+    void (*unexpose)(pawli_conn *conn);
     void *(*native)(pawli_conn *conn); /* struct sqlite3 * or struct pg_conn * */
 
     /* Runs a script of SQL statements inside the open transaction: migrations. */
@@ -147,10 +147,10 @@ struct pawli_driver {
      * struct pg_conn *. PAWL_E_MISUSE if no transaction is open or it belongs to another database
      * file.
      */
-    pawl_status (*wrap)(const pawli_db_settings *settings, void *native, pawli_conn **ret_conn,
-                        pawl_error *err);
+    pawl_status (*foreign_tx)(const pawli_db_settings *settings, void *native,
+                              pawli_conn **ret_conn, pawl_error *err);
     /* Whether the wrapped or lent transaction is still open. */
-    bool (*wrapped_open)(pawli_conn *conn);
+    bool (*tx_open)(pawli_conn *conn);
 
     /* Makes the running call end soon. Any thread. */
     void (*interrupt)(pawli_conn *conn);
@@ -159,15 +159,17 @@ struct pawli_driver {
      * Whether senders notify only the workers that are registered as idle. Otherwise a commit
      * listener gets every commit.
      */
-    bool keeps_sleepers;
+    bool registers_idle_workers;
     /* `token` distinguishes the waiter's own notifications from those of others.
      * PAWL_E_UNSUPPORTED: no other connection can write (SQLite in memory). */
-    pawl_status (*ear_open)(const pawli_db_settings *settings, const char *token,
-                            pawl_mono deadline, pawli_ear **ret_ear, pawl_error *err);
-    void (*ear_close)(pawli_ear *ear); /* NULL is allowed */
+    pawl_status (*listener_open)(const pawli_db_settings *settings, const char *token,
+                                 pawl_mono deadline, pawli_commit_listener **ret_listener,
+                                 pawl_error *err);
+    void (*listener_close)(pawli_commit_listener *listener); /* NULL is allowed */
     /* Returns the events since the last call. Does not wait. After an error the listener is
      * unusable. */
-    pawl_status (*ear_hear)(pawli_ear *ear, pawli_heard *ret_heard, pawl_error *err);
+    pawl_status (*listener_read)(pawli_commit_listener *listener, pawli_commit_events *ret_heard,
+                                 pawl_error *err);
 
     /* pawli_db_checkpoint() on an idle connection; NULL: not supported. Sets conn->broken after a
      * disk error. */

@@ -10,7 +10,7 @@
 #include "cond.h"
 #include "fail.h"
 #include "merge.h"
-#include "world.h"
+#include "platform.h"
 
 #define MOST_OPS 1000
 #define MOST_ROWS 1000 /* of ops that run as one */
@@ -20,7 +20,7 @@
 /* One caller's op. It lives on the caller's stack: the caller waits until it is done. */
 typedef struct request {
     const pawli_op *op; /* NULL: a tenant, who needs the turn for itself */
-    uint64_t turn;
+    uint64_t interrupts_seen;
     pawl_mono deadline;
     sem_t moved; /* done, or made leader, or a nudge */
     atomic_bool done;
@@ -43,7 +43,8 @@ struct pawli_group {
     pthread_mutex_t lock; /* guards what follows, and taken/nudges/next of waiting requests */
     bool led;             /* somebody leads or has been chosen to */
     request_list waiting;
-    pawli_tenant *tenant; /* who has the turn for itself; NULL: nobody, or being evicted */
+    pawli_exclusive_writer
+        *writer; /* who has the turn for itself; NULL: nobody, or being evicted */
 };
 
 pawl_status pawli_group_new(pawli_pool *writers, pawli_group **ret_group, pawl_error *err)
@@ -126,8 +127,8 @@ static void carry_out_alone(pawli_group *group, request *item)
 {
     pawli_conn *conn = NULL;
 
-    item->status =
-        pawli_pool_acquire(group->writers, item->turn, item->deadline, &conn, &item->err);
+    item->status = pawli_pool_acquire(group->writers, item->interrupts_seen, item->deadline, &conn,
+                                      &item->err);
     if (item->status != PAWL_OK)
         return;
     carry_out(conn, item);
@@ -248,7 +249,7 @@ static void commit(pawli_conn *conn, request_list *batch)
     pawl_error err = PAWL_ERROR_INIT;
     pawl_status st;
 
-    if (conn->solo && batch->first->status != PAWL_OK) {
+    if (conn->single_op && batch->first->status != PAWL_OK) {
         conn->driver->rollback(conn);
         return;
     }
@@ -271,8 +272,8 @@ static void run_group(pawli_group *group, request_list *batch)
         leader->status = waited_in_vain(leader);
         return;
     }
-    leader->status =
-        pawli_pool_acquire(group->writers, leader->turn, leader->deadline, &conn, &leader->err);
+    leader->status = pawli_pool_acquire(group->writers, leader->interrupts_seen, leader->deadline,
+                                        &conn, &leader->err);
     if (leader->status != PAWL_OK)
         return;
     leader->status = conn->driver->begin(conn, leader->deadline, &leader->err);
@@ -284,13 +285,13 @@ static void run_group(pawli_group *group, request_list *batch)
     }
     /* Only now: whoever waits for the lock longer than its timeout can still give up. */
     gather(group, batch);
-    conn->solo = batch->count == 1;
+    conn->single_op = batch->count == 1;
     bool lost = run_batch(group, conn, batch);
     if (lost)
         conn->driver->rollback(conn);
     else
         commit(conn, batch);
-    conn->solo = false;
+    conn->single_op = false;
     pawli_pool_give_back(group->writers, conn);
     if (lost)
         run_again(group, batch);
@@ -335,7 +336,7 @@ static bool give_up(pawli_group *group, request *item)
 {
     if (item->taken || atomic_load(&item->leads))
         return false;
-    if (pawli_pool_turn(group->writers) != item->turn)
+    if (pawli_pool_turn(group->writers) != item->interrupts_seen)
         item->status = pawli_fail(&item->err, PAWL_E_INTERRUPTED,
                                   "interrupted while waiting for the write lock");
     else if (pawli_mono_passed(item->deadline))
@@ -349,18 +350,19 @@ static bool give_up(pawli_group *group, request *item)
 static void hand_on_urgent_first(pawli_group *group);
 
 /* A tenant that has overstayed its time makes room. */
-static void watch_tenant(pawli_group *group)
+static void watch_exclusive_writer(pawli_group *group)
 {
     pthread_mutex_lock(&group->lock);
-    pawli_tenant *late = group->tenant;
-    if (!late || !late->may_evict || !pawli_mono_passed(late->until) || !late->may_evict(late))
+    pawli_exclusive_writer *late = group->writer;
+    if (!late || !late->may_roll_back || !pawli_mono_passed(late->until) ||
+        !late->may_roll_back(late))
         late = NULL;
     if (late)
-        group->tenant = NULL;
+        group->writer = NULL;
     pthread_mutex_unlock(&group->lock);
     if (!late)
         return;
-    late->evict(late);
+    late->roll_back_late(late);
     pthread_mutex_lock(&group->lock);
     hand_on_urgent_first(group);
     pthread_mutex_unlock(&group->lock);
@@ -378,7 +380,7 @@ static pawl_mono next_look(const request *item)
  * Until the request is done or leads, or the caller gives up. Whoever is told needs no lock to go
  * on: 64 callers that wake at once would only queue for it.
  */
-static void wait_turn(pawli_group *group, request *item)
+static void wait_write_lock(pawli_group *group, request *item)
 {
     bool patient = false; /* somebody is at it, and will say so */
     size_t told = 0;
@@ -396,7 +398,7 @@ static void wait_turn(pawli_group *group, request *item)
         if (woken && atomic_load(&item->done) && told > item->nudges)
             return;
         if (!woken)
-            watch_tenant(group);
+            watch_exclusive_writer(group);
         pthread_mutex_lock(&group->lock);
         bool gone = give_up(group, item);
         patient = item->taken || atomic_load(&item->leads);
@@ -406,10 +408,11 @@ static void wait_turn(pawli_group *group, request *item)
     }
 }
 
-pawl_status pawli_group_run(pawli_group *group, const pawli_op *op, uint64_t turn,
+pawl_status pawli_group_run(pawli_group *group, const pawli_op *op, uint64_t interrupts_seen,
                             pawl_mono deadline, pawl_error *err)
 {
-    request item = {.op = op, .turn = turn, .deadline = deadline, .err = PAWL_ERROR_INIT};
+    request item = {
+        .op = op, .interrupts_seen = interrupts_seen, .deadline = deadline, .err = PAWL_ERROR_INIT};
 
     sem_init(&item.moved, 0, 0);
     pthread_mutex_lock(&group->lock);
@@ -419,7 +422,7 @@ pawl_status pawli_group_run(pawli_group *group, const pawli_op *op, uint64_t tur
     group->led = true;
     pthread_mutex_unlock(&group->lock);
     if (waits)
-        wait_turn(group, &item);
+        wait_write_lock(group, &item);
     if (!waits || atomic_load(&item.leads))
         lead(group, &item);
     sem_destroy(&item.moved);
@@ -444,10 +447,11 @@ static void hand_on_urgent_first(pawli_group *group)
     hand_on(group);
 }
 
-pawl_status pawli_group_enter(pawli_group *group, uint64_t turn, pawl_mono deadline,
+pawl_status pawli_group_enter(pawli_group *group, uint64_t interrupts_seen, pawl_mono deadline,
                               pawl_error *err)
 {
-    request item = {.turn = turn, .deadline = deadline, .err = PAWL_ERROR_INIT};
+    request item = {
+        .interrupts_seen = interrupts_seen, .deadline = deadline, .err = PAWL_ERROR_INIT};
 
     sem_init(&item.moved, 0, 0);
     pthread_mutex_lock(&group->lock);
@@ -457,7 +461,7 @@ pawl_status pawli_group_enter(pawli_group *group, uint64_t turn, pawl_mono deadl
     group->led = true;
     pthread_mutex_unlock(&group->lock);
     if (waits)
-        wait_turn(group, &item);
+        wait_write_lock(group, &item);
     sem_destroy(&item.moved);
     if (waits && atomic_load(&item.leads) && pawli_mono_passed(deadline)) {
         item.status = waited_in_vain(&item);
@@ -468,18 +472,18 @@ pawl_status pawli_group_enter(pawli_group *group, uint64_t turn, pawl_mono deadl
     return item.status;
 }
 
-void pawli_group_settle(pawli_group *group, pawli_tenant *tenant)
+void pawli_group_grant(pawli_group *group, pawli_exclusive_writer *writer)
 {
     pthread_mutex_lock(&group->lock);
-    group->tenant = tenant;
+    group->writer = writer;
     pthread_mutex_unlock(&group->lock);
 }
 
-void pawli_group_leave(pawli_group *group, pawli_tenant *tenant)
+void pawli_group_leave(pawli_group *group, pawli_exclusive_writer *writer)
 {
     pthread_mutex_lock(&group->lock);
-    if (group->tenant == tenant) {
-        group->tenant = NULL;
+    if (group->writer == writer) {
+        group->writer = NULL;
         hand_on_urgent_first(group);
     }
     pthread_mutex_unlock(&group->lock);

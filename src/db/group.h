@@ -28,27 +28,27 @@ void pawli_group_free(pawli_group *group); /* NULL is allowed; no call may be wa
  * Runs a writing op, possibly together with those of other threads. Another thread may run the op's
  * callbacks while this one waits. `turn` is as for pawli_pool_acquire().
  */
-pawl_status pawli_group_run(pawli_group *group, const pawli_op *op, uint64_t turn,
+pawl_status pawli_group_run(pawli_group *group, const pawli_op *op, uint64_t interrupts_seen,
                             pawl_mono deadline, pawl_error *err);
 
 /*
  * An exclusive writer: has the write lock for itself, for a transaction over several calls. Enter
  * waits for the lock like a writing op; settle records the owner and its time limit; leave passes
  * the lock on, to renewals and other urgent ops first. After `until`, a waiting thread takes the
- * lock back with evict(), if may_evict() returns true.
+ * lock back with evict(), if may_roll_back() returns true.
  */
-typedef struct pawli_tenant {
+typedef struct pawli_exclusive_writer {
     pawl_mono until;
     /* Any thread, with the group's lock held: must not wait. NULL: never. */
-    bool (*may_evict)(struct pawli_tenant *tenant);
+    bool (*may_roll_back)(struct pawli_exclusive_writer *writer);
     /* Called next by the same thread, without the lock. The tenant may be freed when it returns. */
-    void (*evict)(struct pawli_tenant *tenant);
-} pawli_tenant;
-pawl_status pawli_group_enter(pawli_group *group, uint64_t turn, pawl_mono deadline,
+    void (*roll_back_late)(struct pawli_exclusive_writer *writer);
+} pawli_exclusive_writer;
+pawl_status pawli_group_enter(pawli_group *group, uint64_t interrupts_seen, pawl_mono deadline,
                               pawl_error *err);
-void pawli_group_settle(pawli_group *group, pawli_tenant *tenant);
+void pawli_group_grant(pawli_group *group, pawli_exclusive_writer *writer);
 /* No-op if the tenant was evicted. NULL: before settle. */
-void pawli_group_leave(pawli_group *group, pawli_tenant *tenant);
+void pawli_group_leave(pawli_group *group, pawli_exclusive_writer *writer);
 
 /* The number of callers that wait behind the leader; for tests, which have no other way to know. */
 size_t pawli_group_waiting(pawli_group *group);

@@ -57,7 +57,7 @@ pawli_value pawli_bool(bool flag);
 pawli_value pawli_text(const char *text); /* NULL becomes SQL NULL */
 pawli_value pawli_bytes(const void *data, size_t size);
 pawli_value pawli_uuid(const uint8_t bytes[16]);
-pawli_value pawli_time(pawl_wall time); /* PAWL_NEVER becomes SQL NULL */
+pawli_value pawli_time(pawl_wall time); /* PAWL_TIME_UNSET becomes SQL NULL */
 pawli_value pawli_span_ms(int64_t ms);
 pawli_value pawli_texts(const char *const *items, size_t count); /* NULL becomes SQL NULL */
 pawli_value pawli_ints(const int64_t *items, size_t count);
@@ -117,7 +117,7 @@ typedef struct pawli_row pawli_row;
 bool pawli_row_is_null(const pawli_row *row, int column);
 /* Any integer, boolean, or span in microseconds; NULL is 0. */
 int64_t pawli_row_int(const pawli_row *row, int column);
-pawl_wall pawli_row_time(const pawli_row *row, int column); /* NULL is PAWL_NEVER */
+pawl_wall pawli_row_time(const pawli_row *row, int column); /* NULL is PAWL_TIME_UNSET */
 void pawli_row_uuid(const pawli_row *row, int column, uint8_t ret_bytes[16]); /* NULL is zero */
 /* Text or bytes; for NULL, returns NULL and size 0. Not zero-terminated. */
 const void *pawli_row_bytes(const pawli_row *row, int column, size_t *ret_size);

@@ -6,17 +6,17 @@
 
 #include "cond.h"
 #include "fail.h"
-#include "world.h"
+#include "platform.h"
 
 struct pawli_pool {
     const pawli_db_settings *settings;
     pawli_use use;
     int most;
-    pthread_mutex_t lock; /* guards everything below */
-    pthread_cond_t given; /* a connection or a place for one came free, or an interrupt */
-    int open;             /* idle, busy and being opened */
-    uint64_t turn;        /* counts interrupts */
-    uint64_t opened;      /* counts connections */
+    pthread_mutex_t lock;     /* guards everything below */
+    pthread_cond_t given;     /* a connection or a place for one came free, or an interrupt */
+    int open;                 /* idle, busy and being opened */
+    uint64_t interrupts_seen; /* counts interrupts */
+    uint64_t opened;          /* counts connections */
     pawli_conn *idle;
     pawli_conn *busy;
 };
@@ -60,10 +60,10 @@ static void close_place(pawli_pool *pool)
 }
 
 /* Called with the lock held, which makes it one step with pawli_pool_interrupt(). */
-static pawl_status hand_out(pawli_pool *pool, pawli_conn *conn, uint64_t turn,
+static pawl_status hand_out(pawli_pool *pool, pawli_conn *conn, uint64_t interrupts_seen,
                             pawli_conn **ret_conn, pawl_error *err)
 {
-    if (pool->turn != turn) {
+    if (pool->interrupts_seen != interrupts_seen) {
         conn->next = pool->idle;
         pool->idle = conn;
         pthread_cond_signal(&pool->given);
@@ -76,7 +76,7 @@ static pawl_status hand_out(pawli_pool *pool, pawli_conn *conn, uint64_t turn,
     return PAWL_OK;
 }
 
-static pawl_status open_one(pawli_pool *pool, uint64_t turn, pawl_mono deadline,
+static pawl_status open_one(pawli_pool *pool, uint64_t interrupts_seen, pawl_mono deadline,
                             pawli_conn **ret_conn, pawl_error *err)
 {
     pawli_conn *conn = NULL;
@@ -88,12 +88,12 @@ static pawl_status open_one(pawli_pool *pool, uint64_t turn, pawl_mono deadline,
     }
     pthread_mutex_lock(&pool->lock);
     pool->opened++;
-    st = hand_out(pool, conn, turn, ret_conn, err);
+    st = hand_out(pool, conn, interrupts_seen, ret_conn, err);
     pthread_mutex_unlock(&pool->lock);
     return st;
 }
 
-pawl_status pawli_pool_acquire(pawli_pool *pool, uint64_t turn, pawl_mono deadline,
+pawl_status pawli_pool_acquire(pawli_pool *pool, uint64_t interrupts_seen, pawl_mono deadline,
                                pawli_conn **ret_conn, pawl_error *err)
 {
     pawl_status st;
@@ -104,18 +104,18 @@ pawl_status pawli_pool_acquire(pawli_pool *pool, uint64_t turn, pawl_mono deadli
         if (conn) {
             pool->idle = conn->next;
             if (conn->driver->alive(conn)) {
-                st = hand_out(pool, conn, turn, ret_conn, err);
+                st = hand_out(pool, conn, interrupts_seen, ret_conn, err);
                 break;
             }
             pool->open--;
             conn->driver->close(conn);
-        } else if (pool->turn != turn) {
+        } else if (pool->interrupts_seen != interrupts_seen) {
             st = pawli_fail(err, PAWL_E_INTERRUPTED, "interrupted while waiting for a connection");
             break;
         } else if (pool->open < pool->most) {
             pool->open++;
             pthread_mutex_unlock(&pool->lock);
-            return open_one(pool, turn, deadline, ret_conn, err);
+            return open_one(pool, interrupts_seen, deadline, ret_conn, err);
         } else if (pawli_mono_passed(deadline)) {
             st = pawli_fail(err, PAWL_E_BUSY,
                             "all %d connections of the store were in use until the timeout",
@@ -154,9 +154,9 @@ void pawli_pool_give_back(pawli_pool *pool, pawli_conn *conn)
 uint64_t pawli_pool_turn(pawli_pool *pool)
 {
     pthread_mutex_lock(&pool->lock);
-    uint64_t turn = pool->turn;
+    uint64_t interrupts_seen = pool->interrupts_seen;
     pthread_mutex_unlock(&pool->lock);
-    return turn;
+    return interrupts_seen;
 }
 
 uint64_t pawli_pool_opened(pawli_pool *pool)
@@ -170,7 +170,7 @@ uint64_t pawli_pool_opened(pawli_pool *pool)
 void pawli_pool_interrupt(pawli_pool *pool)
 {
     pthread_mutex_lock(&pool->lock);
-    pool->turn++;
+    pool->interrupts_seen++;
     for (pawli_conn *conn = pool->busy; conn; conn = conn->next)
         conn->driver->interrupt(conn);
     pthread_cond_broadcast(&pool->given);

@@ -22,7 +22,7 @@ void pawli_pool_free(pawli_pool *pool);
  * then. `turn` is the value of pawli_pool_turn() when the caller's operation began;
  * PAWL_E_INTERRUPTED if pawli_pool_interrupt() was called since.
  */
-pawl_status pawli_pool_acquire(pawli_pool *pool, uint64_t turn, pawl_mono deadline,
+pawl_status pawli_pool_acquire(pawli_pool *pool, uint64_t interrupts_seen, pawl_mono deadline,
                                pawli_conn **ret_conn, pawl_error *err);
 void pawli_pool_give_back(pawli_pool *pool, pawli_conn *conn);
 

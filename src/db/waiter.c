@@ -9,28 +9,28 @@
 #include "log.h"
 #include "uuid.h"
 #include "waiter_private.h"
-#include "world.h"
+#include "platform.h"
 
 /* How long opening the ear may take. */
 #define OPEN_US INT64_C(5000000)
 #define OPEN_AGAIN_US INT64_C(5000000)
 /* Glances begin with the one, and double. When something is being written they begin with the
  * other, and grow by half: a commit is seen as soon as the disk has it, give or take a third. */
-#define FIRST_GLANCE_US INT64_C(50000)
-#define STIR_GLANCE_US INT64_C(250)
+#define FIRST_POLL_US INT64_C(50000)
+#define STIR_POLL_US INT64_C(250)
 /* Somebody who writes all the time, but nothing for us, is not listened to all the time. */
-#define FIRST_CALM_US INT64_C(1000)
-#define LONGEST_CALM_US INT64_C(50000)
+#define FIRST_QUIET_US INT64_C(1000)
+#define LONGEST_QUIET_US INT64_C(50000)
 
 /* One wait while it runs. */
 typedef struct waiting {
     pawl_mono deadline;
-    pawl_mono look;    /* the longest time has passed */
-    int64_t glance_us; /* until the glance after next */
-    pawl_mono glance;  /* the next one */
-    pawl_mono calm;    /* the ear's descriptor is left alone until then */
-    int64_t calm_us;   /* how long the last such time was */
-    uint64_t stopped;  /* the wake's counter when it began */
+    pawl_mono look;          /* the longest time has passed */
+    int64_t poll_us;         /* until the glance after next */
+    pawl_mono poll_interval; /* the next one */
+    pawl_mono quiet_until;   /* the ear's descriptor is left alone until then */
+    int64_t quiet_us;        /* how long the last such time was */
+    uint64_t stopped;        /* the wake's counter when it began */
 } waiting;
 
 pawl_status pawli_waiter_new(pawli_db *db, const pawli_waiter_options *opts,
@@ -45,11 +45,11 @@ pawl_status pawli_waiter_new(pawli_db *db, const pawli_waiter_options *opts,
     waiter->options = opts ? *opts : (pawli_waiter_options)PAWLI_WAITER_OPTIONS_INIT;
     pawli_uuid_new(waiter->id);
     pawli_uuid_format(waiter->id, waiter->token);
-    atomic_init(&waiter->nudged, false);
+    atomic_init(&waiter->called, false);
     waiter->watched_fd = -1;
-    waiter->try_ear = pawli_mono_now();
-    waiter->sleeper.erased.us = INT64_MIN / 2;
-    if (!pawli_wake_hang(&db->wake, &waiter->bell)) {
+    waiter->reopen_at = pawli_mono_now();
+    waiter->idle_worker.erased.us = INT64_MIN / 2;
+    if (!pawli_wake_register(&db->wake, &waiter->wake_fd)) {
         free(waiter);
         return pawli_fail(err, PAWL_E_NOMEM, "out of descriptors for a waiting worker");
     }
@@ -61,56 +61,56 @@ void pawli_waiter_free(pawli_waiter *waiter)
 {
     if (!waiter)
         return;
-    pawli_sleeper_erase(waiter);
-    if (waiter->ear)
-        waiter->driver->ear_close(waiter->ear);
-    pawli_wake_take_down(&waiter->db->wake, &waiter->bell);
+    pawli_idle_worker_unregister(waiter);
+    if (waiter->listener)
+        waiter->driver->listener_close(waiter->listener);
+    pawli_wake_unregister(&waiter->db->wake, &waiter->wake_fd);
     free(waiter);
 }
 
-void pawli_waiter_nudge(pawli_waiter *waiter)
+void pawli_waiter_wake(pawli_waiter *waiter)
 {
-    atomic_store(&waiter->nudged, true);
-    pawli_wake_ring(&waiter->db->wake, &waiter->bell);
+    atomic_store(&waiter->called, true);
+    pawli_wake_signal_one(&waiter->db->wake, &waiter->wake_fd);
 }
 
 /* ---- the ear ---- */
 
 /* Without one, looking now and then has to do: that it failed is no reason to stop working. */
-void pawli_waiter_open_ear(pawli_waiter *waiter)
+void pawli_waiter_open_listener(pawli_waiter *waiter)
 {
     pawl_error why = PAWL_ERROR_INIT;
     pawl_mono now = pawli_mono_now();
 
-    if (waiter->ear || !waiter->options.listen || now.us < waiter->try_ear.us)
+    if (waiter->listener || !waiter->options.use_notify || now.us < waiter->reopen_at.us)
         return;
     pawl_mono deadline = pawli_mono_after(now, OPEN_US);
-    if (waiter->driver->ear_open(&waiter->db->settings, waiter->token, deadline, &waiter->ear,
-                                 &why) == PAWL_OK)
+    if (waiter->driver->listener_open(&waiter->db->settings, waiter->token, deadline,
+                                      &waiter->listener, &why) == PAWL_OK)
         return;
     pawli_log(&waiter->db->log, PAWL_LOG_DEBUG, "store", "polling, because nobody can be heard: %s",
               why.message);
-    waiter->try_ear = pawli_mono_after(pawli_mono_now(), OPEN_AGAIN_US);
+    waiter->reopen_at = pawli_mono_after(pawli_mono_now(), OPEN_AGAIN_US);
 }
 
-void pawli_waiter_lose_ear(pawli_waiter *waiter, int64_t pause_us)
+void pawli_waiter_close_listener(pawli_waiter *waiter, int64_t pause_us)
 {
-    waiter->driver->ear_close(waiter->ear);
-    waiter->ear = NULL;
-    waiter->try_ear = pawli_mono_after(pawli_mono_now(), pause_us);
+    waiter->driver->listener_close(waiter->listener);
+    waiter->listener = NULL;
+    waiter->reopen_at = pawli_mono_after(pawli_mono_now(), pause_us);
 }
 
-void pawli_waiter_hear(pawli_waiter *waiter, pawli_heard *ret_heard)
+void pawli_waiter_read_events(pawli_waiter *waiter, pawli_commit_events *ret_heard)
 {
     pawl_error why = PAWL_ERROR_INIT;
 
-    *ret_heard = (pawli_heard){0};
-    if (!waiter->ear)
+    *ret_heard = (pawli_commit_events){0};
+    if (!waiter->listener)
         return;
-    if (waiter->driver->ear_hear(waiter->ear, ret_heard, &why) == PAWL_OK)
+    if (waiter->driver->listener_read(waiter->listener, ret_heard, &why) == PAWL_OK)
         return;
     pawli_log(&waiter->db->log, PAWL_LOG_DEBUG, "store", "polling for now: %s", why.message);
-    pawli_waiter_lose_ear(waiter, 0);
+    pawli_waiter_close_listener(waiter, 0);
 }
 
 /* ---- arming ---- */
@@ -118,12 +118,13 @@ void pawli_waiter_hear(pawli_waiter *waiter, pawli_heard *ret_heard)
 /* Senders of this process need not be heard twice. */
 static bool wants_sends(const pawli_waiter *waiter)
 {
-    return !waiter->driver->keeps_sleepers || !waiter->ear || !waiter->sleeper.written;
+    return !waiter->driver->registers_idle_workers || !waiter->listener ||
+           !waiter->idle_worker.written;
 }
 
 typedef struct due_answer {
     pawl_wall now;
-    pawl_wall due; /* PAWL_NEVER: nothing is waiting */
+    pawl_wall due; /* PAWL_TIME_UNSET: nothing is waiting */
 } due_answer;
 
 static pawl_status read_due(void *context, const pawli_row *row, pawl_error *err)
@@ -139,7 +140,7 @@ static pawl_status read_due(void *context, const pawli_row *row, pawl_error *err
 /* The database's clock says when; ours, how long until then. */
 static pawl_status ask_due(pawli_waiter *waiter, pawl_error *err)
 {
-    due_answer answer = {PAWL_NEVER, PAWL_NEVER};
+    due_answer answer = {PAWL_TIME_UNSET, PAWL_TIME_UNSET};
     pawli_param params[] = {
         {"topics", pawli_texts(waiter->topics, waiter->topic_count)},
         {"destinations", pawli_texts(waiter->destinations, waiter->destination_count)},
@@ -168,19 +169,19 @@ static pawl_status ask_due(pawli_waiter *waiter, pawl_error *err)
  */
 static pawl_status arm(pawli_waiter *waiter, pawl_error *err)
 {
-    pawli_heard heard;
+    pawli_commit_events heard;
     pawl_status st = PAWL_OK;
 
     waiter->armed = false;
-    if (waiter->driver->keeps_sleepers) {
-        st = pawli_sleeper_arm(waiter, err);
+    if (waiter->driver->registers_idle_workers) {
+        st = pawli_idle_worker_arm(waiter, err);
     } else {
-        pawli_waiter_open_ear(waiter);
-        pawli_waiter_hear(waiter, &heard);
+        pawli_waiter_open_listener(waiter);
+        pawli_waiter_read_events(waiter, &heard);
     }
     if (st != PAWL_OK)
         return st;
-    waiter->sent = pawli_wake_answer(&waiter->db->wake, &waiter->bell, wants_sends(waiter)).sent;
+    waiter->sent = pawli_wake_clear(&waiter->db->wake, &waiter->wake_fd, wants_sends(waiter)).sent;
     st = ask_due(waiter, err);
     waiter->armed = st == PAWL_OK;
     return st;
@@ -217,86 +218,87 @@ void pawli_waiter_watch(pawli_waiter *waiter, int fd)
 
 void pawli_waiter_disarm(pawli_waiter *waiter)
 {
-    pawli_sleeper_busy(waiter);
+    pawli_idle_worker_busy(waiter);
     waiter->armed = false;
 }
 
 /* ---- waiting ---- */
 
-static void put_off_glance(const pawli_waiter *waiter, waiting *run, int64_t us)
+static void postpone_poll(const pawli_waiter *waiter, waiting *run, int64_t us)
 {
-    run->glance_us = us < waiter->options.glance_us ? us : waiter->options.glance_us;
-    run->glance = pawli_mono_after(pawli_mono_now(), run->glance_us);
+    run->poll_us = us < waiter->options.poll_us ? us : waiter->options.poll_us;
+    run->poll_interval = pawli_mono_after(pawli_mono_now(), run->poll_us);
 }
 
 static waiting begin(pawli_waiter *waiter, pawl_mono deadline)
 {
-    bool sleepers = waiter->driver->keeps_sleepers;
-    int64_t longest_us = sleepers ? pawli_sleeper_longest_us(waiter) : waiter->options.longest_us;
+    bool sleepers = waiter->driver->registers_idle_workers;
+    int64_t max_wait_us =
+        sleepers ? pawli_idle_worker_max_wait_us(waiter) : waiter->options.max_wait_us;
     waiting run = {.deadline = deadline, .stopped = pawli_wake_stopped(&waiter->db->wake)};
 
-    run.look = pawli_mono_after(pawli_mono_now(), longest_us);
-    put_off_glance(waiter, &run, FIRST_GLANCE_US);
+    run.look = pawli_mono_after(pawli_mono_now(), max_wait_us);
+    postpone_poll(waiter, &run, FIRST_POLL_US);
     if (sleepers)
-        run.glance.us = INT64_MAX;
+        run.poll_interval.us = INT64_MAX;
     return run;
 }
 
 /* What was committed is only seen if somebody looks. Is there anything to take now? */
-static pawl_status glance(pawli_waiter *waiter, waiting *run, pawli_woken *ret_why, bool *ret_woken,
-                          pawl_error *err)
+static pawl_status poll_interval(pawli_waiter *waiter, waiting *run, pawli_woken *ret_why,
+                                 bool *ret_woken, pawl_error *err)
 {
-    bool time = pawli_mono_passed(run->glance);
-    pawli_heard heard;
+    bool time = pawli_mono_passed(run->poll_interval);
+    pawli_commit_events heard;
     pawl_status st;
 
-    pawli_waiter_hear(waiter, &heard);
-    if (heard.commit || (!waiter->ear && time)) {
+    pawli_waiter_read_events(waiter, &heard);
+    if (heard.commit || (!waiter->listener && time)) {
         st = ask_due(waiter, err);
         if (st != PAWL_OK)
             return st;
         *ret_why = PAWLI_WOKEN_SENT;
         *ret_woken = waiter->has_due && pawli_mono_passed(waiter->due);
-        run->calm_us = run->calm_us * 2 < FIRST_CALM_US ? FIRST_CALM_US : run->calm_us * 2;
-        if (run->calm_us > LONGEST_CALM_US)
-            run->calm_us = LONGEST_CALM_US;
-        run->calm = pawli_mono_after(pawli_mono_now(), run->calm_us);
-        put_off_glance(waiter, run, FIRST_GLANCE_US);
-    } else if (heard.stir && run->glance_us >= FIRST_GLANCE_US) {
-        put_off_glance(waiter, run, STIR_GLANCE_US);
-        run->calm = run->glance;
+        run->quiet_us = run->quiet_us * 2 < FIRST_QUIET_US ? FIRST_QUIET_US : run->quiet_us * 2;
+        if (run->quiet_us > LONGEST_QUIET_US)
+            run->quiet_us = LONGEST_QUIET_US;
+        run->quiet_until = pawli_mono_after(pawli_mono_now(), run->quiet_us);
+        postpone_poll(waiter, run, FIRST_POLL_US);
+    } else if (heard.stir && run->poll_us >= FIRST_POLL_US) {
+        postpone_poll(waiter, run, STIR_POLL_US);
+        run->quiet_until = run->poll_interval;
     } else if (time) {
-        bool stirred = run->glance_us < FIRST_GLANCE_US;
-        put_off_glance(waiter, run, stirred ? run->glance_us * 3 / 2 : run->glance_us * 2);
-        if (run->glance_us < FIRST_GLANCE_US)
-            run->calm = run->glance;
+        bool stirred = run->poll_us < FIRST_POLL_US;
+        postpone_poll(waiter, run, stirred ? run->poll_us * 3 / 2 : run->poll_us * 2);
+        if (run->poll_us < FIRST_POLL_US)
+            run->quiet_until = run->poll_interval;
     }
     return PAWL_OK;
 }
 
 static void hear_sender(pawli_waiter *waiter, pawli_woken *ret_why, bool *ret_woken)
 {
-    bool could_hear = waiter->ear != NULL;
-    pawli_heard heard;
+    bool could_hear = waiter->listener != NULL;
+    pawli_commit_events heard;
 
-    pawli_waiter_hear(waiter, &heard);
-    *ret_why = heard.commit ? PAWLI_WOKEN_SENT : PAWLI_WOKEN_LOOK;
-    *ret_woken =
-        heard.commit || (could_hear && !waiter->ear) || (heard.echo && pawli_sleeper_echo(waiter));
+    pawli_waiter_read_events(waiter, &heard);
+    *ret_why = heard.commit ? PAWLI_WOKEN_SENT : PAWLI_WOKEN_POLL;
+    *ret_woken = heard.commit || (could_hear && !waiter->listener) ||
+                 (heard.echo && pawli_idle_worker_echo(waiter));
 }
 
 /* Calls from this process. */
-static pawl_status answer_bell(pawli_waiter *waiter, const waiting *run, pawli_woken *ret_why,
-                               bool *ret_woken, pawl_error *err)
+static pawl_status clear_wake_fd(pawli_waiter *waiter, const waiting *run, pawli_woken *ret_why,
+                                 bool *ret_woken, pawl_error *err)
 {
     pawli_wake_counts counts =
-        pawli_wake_answer(&waiter->db->wake, &waiter->bell, wants_sends(waiter));
+        pawli_wake_clear(&waiter->db->wake, &waiter->wake_fd, wants_sends(waiter));
 
     if (counts.stopped != run->stopped)
         return pawli_fail(err, PAWL_E_INTERRUPTED, "interrupted while waiting for messages");
     *ret_woken = true;
-    if (atomic_exchange(&waiter->nudged, false))
-        *ret_why = PAWLI_WOKEN_NUDGED;
+    if (atomic_exchange(&waiter->called, false))
+        *ret_why = PAWLI_WOKEN_CALLED;
     else if (wants_sends(waiter) && counts.sent != waiter->sent)
         *ret_why = PAWLI_WOKEN_SENT;
     else
@@ -318,7 +320,7 @@ static bool time_is_up(const pawli_waiter *waiter, const waiting *run, pawli_wok
     else if (pawli_mono_passed(run->deadline))
         *ret_why = PAWLI_WOKEN_DEADLINE;
     else if (pawli_mono_passed(run->look))
-        *ret_why = PAWLI_WOKEN_LOOK;
+        *ret_why = PAWLI_WOKEN_POLL;
     else
         return false;
     return true;
@@ -327,19 +329,19 @@ static bool time_is_up(const pawli_waiter *waiter, const waiting *run, pawli_wok
 static pawl_status check(pawli_waiter *waiter, waiting *run, pawli_woken *ret_why, bool *ret_woken,
                          pawl_error *err)
 {
-    pawl_status st = answer_bell(waiter, run, ret_why, ret_woken, err);
+    pawl_status st = clear_wake_fd(waiter, run, ret_why, ret_woken, err);
 
     if (st != PAWL_OK || *ret_woken)
         return st;
-    if (waiter->driver->keeps_sleepers)
+    if (waiter->driver->registers_idle_workers)
         hear_sender(waiter, ret_why, ret_woken);
     else
-        st = glance(waiter, run, ret_why, ret_woken, err);
+        st = poll_interval(waiter, run, ret_why, ret_woken, err);
     if (st == PAWL_OK && !*ret_woken)
         *ret_woken = time_is_up(waiter, run, ret_why);
     if (st == PAWL_OK && !*ret_woken && watched_is_ready(waiter)) {
         *ret_woken = true;
-        *ret_why = PAWLI_WOKEN_NUDGED;
+        *ret_why = PAWLI_WOKEN_CALLED;
     }
     return st;
 }
@@ -352,19 +354,20 @@ static void keep_earlier(pawl_mono *time, pawl_mono other)
 
 static void rest(const pawli_waiter *waiter, const waiting *run)
 {
-    bool calm = !pawli_mono_passed(run->calm);
-    bool listens = waiter->ear && waiter->ear->fd >= 0;
-    struct pollfd fds[3] = {{.fd = waiter->bell.fd, .events = POLLIN},
-                            {.fd = listens && !calm ? waiter->ear->fd : -1, .events = POLLIN},
-                            {.fd = waiter->watched_fd, .events = POLLIN}};
+    bool quiet_until = !pawli_mono_passed(run->quiet_until);
+    bool listens = waiter->listener && waiter->listener->fd >= 0;
+    struct pollfd fds[3] = {
+        {.fd = waiter->wake_fd.fd, .events = POLLIN},
+        {.fd = listens && !quiet_until ? waiter->listener->fd : -1, .events = POLLIN},
+        {.fd = waiter->watched_fd, .events = POLLIN}};
     pawl_mono until = run->look;
 
     keep_earlier(&until, run->deadline);
-    keep_earlier(&until, run->glance);
+    keep_earlier(&until, run->poll_interval);
     if (waiter->has_due)
         keep_earlier(&until, waiter->due);
-    if (listens && calm)
-        keep_earlier(&until, run->calm);
+    if (listens && quiet_until)
+        keep_earlier(&until, run->quiet_until);
     int64_t left_us = until.us - pawli_mono_now().us;
     if (left_us < 0)
         left_us = 0;
@@ -377,7 +380,7 @@ pawl_status pawli_waiter_wait(pawli_waiter *waiter, pawl_mono deadline, pawli_wo
                               pawl_error *err)
 {
     waiting run = begin(waiter, deadline);
-    pawli_woken why = PAWLI_WOKEN_LOOK;
+    pawli_woken why = PAWLI_WOKEN_POLL;
     bool woken = !waiter->armed; /* then there is nothing to wait for yet */
     pawl_status st = PAWL_OK;
 

@@ -27,12 +27,12 @@
 typedef struct pawli_waiter pawli_waiter;
 
 typedef struct pawli_waiter_options {
-    bool listen; /* false: poll only, as behind PgBouncer in transaction mode */
+    bool use_notify; /* false: poll only, as behind PgBouncer in transaction mode */
     /* Maximum duration of a wait: covers unforeseen cases. */
-    int64_t longest_us;
+    int64_t max_wait_us;
     int64_t deaf_us;      /* the same while there is no commit listener (PostgreSQL) */
     int64_t unsettled_us; /* the same while senders may not see the idle worker (PostgreSQL) */
-    int64_t glance_us;    /* maximum interval between two polls for a commit (SQLite) */
+    int64_t poll_us;      /* maximum interval between two polls for a commit (SQLite) */
     /* A worker that is busy this long is no longer registered as idle (PostgreSQL); this is not
      * repeated before 50 times as long has passed. */
     int64_t linger_us;
@@ -46,8 +46,8 @@ typedef struct pawli_waiter_options {
 typedef enum pawli_woken {
     PAWLI_WOKEN_SENT,     /* something became ready */
     PAWLI_WOKEN_DUE,      /* the next message is due */
-    PAWLI_WOKEN_LOOK,     /* the maximum duration has passed */
-    PAWLI_WOKEN_NUDGED,   /* by pawli_waiter_nudge() */
+    PAWLI_WOKEN_POLL,     /* the maximum duration has passed */
+    PAWLI_WOKEN_CALLED,   /* by pawli_waiter_wake() */
     PAWLI_WOKEN_DEADLINE, /* the caller's deadline */
 } pawli_woken;
 
@@ -93,6 +93,6 @@ void pawli_waiter_disarm(pawli_waiter *waiter);
 void pawli_waiter_watch(pawli_waiter *waiter, int fd);
 
 /* Ends the current wait, or the next one. Any thread. */
-void pawli_waiter_nudge(pawli_waiter *waiter);
+void pawli_waiter_wake(pawli_waiter *waiter);
 
 #endif

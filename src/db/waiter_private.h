@@ -9,17 +9,17 @@
 #include "waiter.h"
 
 /* For engines that register idle workers: the state of this waiter's registration. */
-typedef struct pawli_sleeper {
+typedef struct pawli_idle_worker {
     bool proven;       /* our own notification has come back: those of others would, too */
     bool echo_awaited; /* one was sent and has not come back yet */
     pawl_mono echo_sent;
-    bool written;  /* the registration is visible to senders */
-    int64_t epoch; /* a transaction id assigned after that; 0: none yet */
-    bool settled;  /* all transactions with a lower id have ended: all current senders see the
-                      registration */
+    bool written;        /* the registration is visible to senders */
+    int64_t epoch;       /* a transaction id assigned after that; 0: none yet */
+    bool visible_to_all; /* all transactions with a lower id have ended: all current senders see the
+                     registration */
     pawl_mono busy_since;
     pawl_mono erased;
-} pawli_sleeper;
+} pawli_idle_worker;
 
 struct pawli_waiter {
     pawli_db *db;
@@ -27,10 +27,10 @@ struct pawli_waiter {
     pawli_waiter_options options;
     uint8_t id[16];
     char token[37];
-    pawli_bell bell;
-    atomic_bool nudged;
-    pawli_ear *ear;    /* NULL: none, or lost */
-    pawl_mono try_ear; /* do not reopen it before this */
+    pawli_wake_fd wake_fd;
+    atomic_bool called;
+    pawli_commit_listener *listener; /* NULL: none, or lost */
+    pawl_mono reopen_at;             /* do not reopen it before this */
     bool armed;
     const char *const *topics; /* the caller's, while it is armed */
     size_t topic_count;
@@ -41,24 +41,24 @@ struct pawli_waiter {
     uint64_t sent;  /* the wake's counter when it was armed */
     bool has_due;
     pawl_mono due; /* when the next message is ready */
-    pawli_sleeper sleeper;
+    pawli_idle_worker idle_worker;
 };
 
 /* waiter.c: reads the commit listener's events, or closes it on an error. */
-void pawli_waiter_hear(pawli_waiter *waiter, pawli_heard *ret_heard);
-void pawli_waiter_open_ear(pawli_waiter *waiter);
+void pawli_waiter_read_events(pawli_waiter *waiter, pawli_commit_events *ret_heard);
+void pawli_waiter_open_listener(pawli_waiter *waiter);
 /* Closes the listener; it is not opened again for `pause_us`. */
-void pawli_waiter_lose_ear(pawli_waiter *waiter, int64_t pause_us);
+void pawli_waiter_close_listener(pawli_waiter *waiter, int64_t pause_us);
 
-/* sleeper.c */
+/* idle_worker.c */
 /* Registers this waiter with senders, if there is a commit listener. */
-pawl_status pawli_sleeper_arm(pawli_waiter *waiter, pawl_error *err);
+pawl_status pawli_idle_worker_arm(pawli_waiter *waiter, pawl_error *err);
 /* The maximum duration of the next wait. */
-int64_t pawli_sleeper_longest_us(const pawli_waiter *waiter);
+int64_t pawli_idle_worker_max_wait_us(const pawli_waiter *waiter);
 /* Whether that duration has just become too long or too short: time to arm again. */
-bool pawli_sleeper_echo(pawli_waiter *waiter);
-void pawli_sleeper_busy(pawli_waiter *waiter);
+bool pawli_idle_worker_echo(pawli_waiter *waiter);
+void pawli_idle_worker_busy(pawli_waiter *waiter);
 /* Removes the registration, so that senders no longer notify. Best effort. */
-void pawli_sleeper_erase(pawli_waiter *waiter);
+void pawli_idle_worker_unregister(pawli_waiter *waiter);
 
 #endif

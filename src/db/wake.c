@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "cond.h"
-#include "world.h"
+#include "platform.h"
 
 void pawli_wake_init(pawli_wake *wake)
 {
@@ -13,7 +13,7 @@ void pawli_wake_init(pawli_wake *wake)
     pawli_cond_init(&wake->signal);
     wake->sent = 0;
     wake->stopped = 0;
-    wake->bells = NULL;
+    wake->wake_fds = NULL;
 }
 
 void pawli_wake_done(pawli_wake *wake)
@@ -23,20 +23,20 @@ void pawli_wake_done(pawli_wake *wake)
 }
 
 /* Called with the lock held. */
-static void ring(pawli_bell *bell)
+static void ring(pawli_wake_fd *wake_fd)
 {
-    if (!bell->rung)
-        (void)eventfd_write(bell->fd, 1); /* fails only when it is readable already */
-    bell->rung = true;
+    if (!wake_fd->signaled)
+        (void)eventfd_write(wake_fd->fd, 1); /* fails only when it is readable already */
+    wake_fd->signaled = true;
 }
 
 void pawli_wake_signal(pawli_wake *wake)
 {
     pthread_mutex_lock(&wake->lock);
     wake->sent++;
-    for (pawli_bell *bell = wake->bells; bell; bell = bell->next)
-        if (bell->wants_sends)
-            ring(bell);
+    for (pawli_wake_fd *wake_fd = wake->wake_fds; wake_fd; wake_fd = wake_fd->next)
+        if (wake_fd->wants_sends)
+            ring(wake_fd);
     pthread_cond_broadcast(&wake->signal);
     pthread_mutex_unlock(&wake->lock);
 }
@@ -45,8 +45,8 @@ void pawli_wake_interrupt(pawli_wake *wake)
 {
     pthread_mutex_lock(&wake->lock);
     wake->stopped++;
-    for (pawli_bell *bell = wake->bells; bell; bell = bell->next)
-        ring(bell);
+    for (pawli_wake_fd *wake_fd = wake->wake_fds; wake_fd; wake_fd = wake_fd->next)
+        ring(wake_fd);
     pthread_cond_broadcast(&wake->signal);
     pthread_mutex_unlock(&wake->lock);
 }
@@ -78,50 +78,50 @@ bool pawli_wake_wait(pawli_wake *wake, uint64_t seen, pawl_mono deadline)
     return quiet;
 }
 
-bool pawli_wake_hang(pawli_wake *wake, pawli_bell *bell)
+bool pawli_wake_register(pawli_wake *wake, pawli_wake_fd *wake_fd)
 {
-    *bell = (pawli_bell){.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
-    if (bell->fd < 0)
+    *wake_fd = (pawli_wake_fd){.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+    if (wake_fd->fd < 0)
         return false;
     pthread_mutex_lock(&wake->lock);
-    bell->next = wake->bells;
-    wake->bells = bell;
+    wake_fd->next = wake->wake_fds;
+    wake->wake_fds = wake_fd;
     pthread_mutex_unlock(&wake->lock);
     return true;
 }
 
-void pawli_wake_take_down(pawli_wake *wake, pawli_bell *bell)
+void pawli_wake_unregister(pawli_wake *wake, pawli_wake_fd *wake_fd)
 {
     pthread_mutex_lock(&wake->lock);
-    for (pawli_bell **at = &wake->bells; *at; at = &(*at)->next) {
-        if (*at == bell) {
-            *at = bell->next;
+    for (pawli_wake_fd **at = &wake->wake_fds; *at; at = &(*at)->next) {
+        if (*at == wake_fd) {
+            *at = wake_fd->next;
             break;
         }
     }
     pthread_mutex_unlock(&wake->lock);
-    if (bell->fd >= 0)
-        close(bell->fd);
-    bell->fd = -1;
+    if (wake_fd->fd >= 0)
+        close(wake_fd->fd);
+    wake_fd->fd = -1;
 }
 
-pawli_wake_counts pawli_wake_answer(pawli_wake *wake, pawli_bell *bell, bool wants_sends)
+pawli_wake_counts pawli_wake_clear(pawli_wake *wake, pawli_wake_fd *wake_fd, bool wants_sends)
 {
     eventfd_t count;
 
     pthread_mutex_lock(&wake->lock);
-    if (bell->rung)
-        (void)eventfd_read(bell->fd, &count);
-    bell->rung = false;
-    bell->wants_sends = wants_sends;
+    if (wake_fd->signaled)
+        (void)eventfd_read(wake_fd->fd, &count);
+    wake_fd->signaled = false;
+    wake_fd->wants_sends = wants_sends;
     pawli_wake_counts counts = {wake->sent, wake->stopped};
     pthread_mutex_unlock(&wake->lock);
     return counts;
 }
 
-void pawli_wake_ring(pawli_wake *wake, pawli_bell *bell)
+void pawli_wake_signal_one(pawli_wake *wake, pawli_wake_fd *wake_fd)
 {
     pthread_mutex_lock(&wake->lock);
-    ring(bell);
+    ring(wake_fd);
     pthread_mutex_unlock(&wake->lock);
 }

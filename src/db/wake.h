@@ -9,19 +9,19 @@
 #include <pawl/clock.h>
 
 /* For a thread that waits in poll(): an eventfd that becomes readable. */
-typedef struct pawli_bell {
+typedef struct pawli_wake_fd {
     int fd;           /* an eventfd */
     bool wants_sends; /* false: only interrupts; this and the next are guarded by the wake's lock */
-    bool rung;        /* signaled since the last pawli_wake_answer(); not signaled again */
-    struct pawli_bell *next;
-} pawli_bell;
+    bool signaled;    /* signaled since the last pawli_wake_clear(); not signaled again */
+    struct pawli_wake_fd *next;
+} pawli_wake_fd;
 
 typedef struct pawli_wake {
     pthread_mutex_t lock; /* guards the rest */
     pthread_cond_t signal;
     uint64_t sent;    /* counts signals */
     uint64_t stopped; /* counts interrupts */
-    pawli_bell *bells;
+    pawli_wake_fd *wake_fds;
 } pawli_wake;
 
 void pawli_wake_init(pawli_wake *wake);
@@ -43,11 +43,11 @@ typedef struct pawli_wake_counts {
  * Registers `bell`, which stays the caller's until it is taken down. False: no descriptor
  * available.
  */
-bool pawli_wake_hang(pawli_wake *wake, pawli_bell *bell);
-void pawli_wake_take_down(pawli_wake *wake, pawli_bell *bell);
+bool pawli_wake_register(pawli_wake *wake, pawli_wake_fd *wake_fd);
+void pawli_wake_unregister(pawli_wake *wake, pawli_wake_fd *wake_fd);
 /* Clears the eventfd and returns the counters: later signals make it readable again. */
-pawli_wake_counts pawli_wake_answer(pawli_wake *wake, pawli_bell *bell, bool wants_sends);
+pawli_wake_counts pawli_wake_clear(pawli_wake *wake, pawli_wake_fd *wake_fd, bool wants_sends);
 /* Signals only this one. Any thread. */
-void pawli_wake_ring(pawli_wake *wake, pawli_bell *bell);
+void pawli_wake_signal_one(pawli_wake *wake, pawli_wake_fd *wake_fd);
 
 #endif

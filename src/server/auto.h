@@ -9,7 +9,7 @@
 #include "scope.h"
 
 PAWLI_AUTO_DEFINE(pawl_ack, pawl_ack_free);
-PAWLI_AUTO_DEFINE(pawl_arrival, pawl_arrival_free);
+PAWLI_AUTO_DEFINE(pawl_inbox_task, pawl_inbox_task_free);
 PAWLI_AUTO_DEFINE(pawl_services, pawl_services_unref);
 
 #endif

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "thread.h"
-#include "world.h"
+#include "platform.h"
 
 struct pawli_peer {
     pawli_peer *next; /* in its bucket */
@@ -64,7 +64,7 @@ static void enter(pawli_connections *connections, pawli_connection *connection,
     if (is_busy(state))
         connections->busy++;
     if (state == PAWLI_ARRIVING && connection->peer)
-        connection->peer->held += connection->held_bytes;
+        connection->peer->held += connection->body_bytes;
     if (!is_waited_for(state))
         return;
     connection->deadline =
@@ -81,7 +81,7 @@ static void leave(pawli_connections *connections, pawli_connection *connection)
     if (is_busy(connection->state) && --connections->busy == 0)
         pthread_cond_broadcast(&connections->changed);
     if (connection->state == PAWLI_ARRIVING && connection->peer)
-        connection->peer->held -= connection->held_bytes;
+        connection->peer->held -= connection->body_bytes;
     if (!is_waited_for(connection->state))
         return;
     take_out(&connections->waited_for, connection, PAWLI_OF_ALL);
@@ -150,14 +150,14 @@ static void let_go_of_peer(pawli_connections *connections, pawli_peer *peer)
 /* ---- cutting; the lock is held, so that the descriptor is still this connection's ---- */
 
 /* Nobody else is writing to it: its request has not arrived. */
-static void tell(const pawli_connection *connection, pawli_refusal why)
+static void tell(const pawli_connection *connection, pawli_rejection why)
 {
-    char answer[PAWLI_REFUSAL_ANSWER_SIZE];
+    char answer[PAWLI_REJECTION_RESPONSE_SIZE];
     size_t size;
 
     if (connection->state != PAWLI_ARRIVING || !connection->can_be_told)
         return;
-    size = pawli_refusal_answer(why, answer);
+    size = pawli_rejection_response(why, answer);
     (void)!send(connection->fd, answer, size, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
@@ -173,10 +173,10 @@ static void shut(pawli_connections *connections, pawli_connection *connection)
 }
 
 /* One that is idle has no request that could be refused: it has only waited long enough. */
-static void cut(pawli_connections *connections, pawli_connection *connection, pawli_refusal why)
+static void cut(pawli_connections *connections, pawli_connection *connection, pawli_rejection why)
 {
-    if (why != PAWLI_REFUSED_TIMEOUT || connection->state == PAWLI_ARRIVING)
-        pawli_refusals_add(connections->limits.refusals, why);
+    if (why != PAWLI_REJECTED_TIMEOUT || connection->state == PAWLI_ARRIVING)
+        pawli_rejections_add(connections->limits.rejections, why);
     tell(connection, why);
     shut(connections, connection);
 }
@@ -193,7 +193,7 @@ static void *watch(void *context)
         if (!first)
             pthread_cond_wait(&connections->changed, &connections->lock);
         else if (pawli_mono_passed(first->deadline))
-            cut(connections, first, PAWLI_REFUSED_TIMEOUT);
+            cut(connections, first, PAWLI_REJECTED_TIMEOUT);
         else
             pawli_wait_until(&connections->changed, &connections->lock, first->deadline);
     }
@@ -247,9 +247,9 @@ static void make_room(pawli_connections *connections, const pawli_peer *peer)
 {
     if (peer && !peer->is_free && peer->open > connections->limits.most_per_peer &&
         peer->waited_for.first)
-        cut(connections, peer->waited_for.first, PAWLI_REFUSED_CONNECTIONS_PER_IP);
+        cut(connections, peer->waited_for.first, PAWLI_REJECTED_CONNECTIONS_PER_IP);
     else if (connections->open > connections->limits.most && connections->waited_for.first)
-        cut(connections, connections->waited_for.first, PAWLI_REFUSED_CONNECTIONS);
+        cut(connections, connections->waited_for.first, PAWLI_REJECTED_CONNECTIONS);
 }
 
 pawli_connection *pawli_connection_open(pawli_connections *connections, int fd, bool can_be_told,
@@ -319,7 +319,7 @@ bool pawli_connection_add_bytes(pawli_connections *connections, pawli_connection
     pthread_mutex_lock(&connections->lock);
     alive = connection->state == PAWLI_ARRIVING;
     if (alive) {
-        connection->held_bytes += size;
+        connection->body_bytes += size;
         if (connection->peer)
             connection->peer->held += size;
     }
@@ -332,10 +332,10 @@ size_t pawli_connection_drop_bytes(pawli_connections *connections, pawli_connect
     size_t held;
 
     pthread_mutex_lock(&connections->lock);
-    held = connection->held_bytes;
+    held = connection->body_bytes;
     if (connection->state == PAWLI_ARRIVING && connection->peer)
         connection->peer->held -= held;
-    connection->held_bytes = 0;
+    connection->body_bytes = 0;
     pthread_mutex_unlock(&connections->lock);
     return held;
 }
@@ -374,12 +374,12 @@ size_t pawli_connections_shed(pawli_connections *connections)
     most = holds_most(connections);
     if (most)
         for (oldest = most->waited_for.first;
-             oldest && (oldest->state != PAWLI_ARRIVING || oldest->held_bytes == 0);)
+             oldest && (oldest->state != PAWLI_ARRIVING || oldest->body_bytes == 0);)
             oldest = oldest->next[PAWLI_OF_PEER];
     if (oldest) {
-        held = oldest->held_bytes;
-        cut(connections, oldest, PAWLI_REFUSED_HELD_BYTES);
-        oldest->held_bytes = 0; /* its thread will not count them again */
+        held = oldest->body_bytes;
+        cut(connections, oldest, PAWLI_REJECTED_MEMORY);
+        oldest->body_bytes = 0; /* its thread will not count them again */
     }
     pthread_mutex_unlock(&connections->lock);
     return held;

@@ -5,9 +5,9 @@
  * it is idle) has a deadline, however steadily data trickles in. When there are more connections
  * than allowed, in total or from one address, the one that the server has waited for longest is
  * closed, so that slow clients cannot keep others out. When request bodies use more memory than
- * allowed (shed.c), the server closes the request that has been arriving longest from the address
- * whose requests use the most memory. A connection whose message is being processed is never
- * closed. A closed connection is told the reason, if possible.
+ * allowed (body_memory.c), the server closes the request that has been arriving longest from the
+ * address whose requests use the most memory. A connection whose message is being processed is
+ * never closed. A closed connection is told the reason, if possible.
  */
 #ifndef PAWLI_CONNECTIONS_H
 #define PAWLI_CONNECTIONS_H
@@ -21,7 +21,7 @@
 #include <pawl/clock.h>
 
 #include "networks.h"
-#include "refusals.h"
+#include "rejections.h"
 
 typedef enum pawli_connection_state {
     PAWLI_ARRIVING, /* its first request, or one that has begun, is arriving */
@@ -42,7 +42,7 @@ struct pawli_connection {
     pawli_connection *previous[PAWLI_LIST_COUNT];
     pawli_connection *next[PAWLI_LIST_COUNT];
     pawli_peer *peer;  /* NULL: out of memory */
-    size_t held_bytes; /* of the body that is arriving or has arrived */
+    size_t body_bytes; /* of the body that is arriving or has arrived */
     pawl_mono deadline;
     pawli_connection_state state;
     bool can_be_told; /* plain HTTP: a final response can be written to the socket */
@@ -62,7 +62,7 @@ typedef struct pawli_connection_limits {
     size_t most;
     size_t most_per_peer;
     const pawli_networks *trusted; /* addresses to which most_per_peer does not apply */
-    pawli_refusals *refusals;
+    pawli_rejections *rejections;
 } pawli_connection_limits;
 
 typedef struct pawli_connections {

@@ -32,7 +32,7 @@ static bool tell_delivery(json_t *document, pawl_delivery *delivery)
     json_t *destinations = json_object();
     bool well = true;
 
-    if (pawl_delivery_stats_get(delivery, &stats, NULL) == PAWL_OK)
+    if (pawl_delivery_get_stats(delivery, &stats, NULL) == PAWL_OK)
         for (size_t i = 0; i < pawl_delivery_stats_count(stats); i++) {
             const pawl_destination_stats *one = pawl_delivery_stats_at(stats, i);
             well = well && one->breaker == PAWL_BREAKER_CLOSED;
@@ -50,10 +50,10 @@ static json_t *tell_chores(const pawl_worker_stats *stats, bool *well)
 {
     json_t *failing = json_array();
 
-    for (int i = 0; i < PAWL_CHORE_COUNT; i++)
-        if (stats->chores[i].last_error[0]) {
+    for (int i = 0; i < PAWL_MAINTENANCE_COUNT; i++)
+        if (stats->maintenance[i].last_error[0]) {
             *well = false;
-            json_array_append_new(failing, json_string(pawl_chore_name((pawl_chore)i)));
+            json_array_append_new(failing, json_string(pawl_maintenance_name((pawl_maintenance)i)));
         }
     return failing;
 }
@@ -63,7 +63,7 @@ static bool tell_worker(json_t *document, pawl_worker *worker)
     pawl_worker_stats stats = PAWL_WORKER_STATS_INIT;
     bool well;
 
-    pawl_worker_read_stats(worker, &stats);
+    pawl_worker_get_stats(worker, &stats);
     well = stats.breaker == PAWL_BREAKER_CLOSED;
     json_t *failing = tell_chores(&stats, &well);
     json_object_set_new(document, "worker",
@@ -76,10 +76,10 @@ static json_t *tell_refusals(pawl_receiver *receiver)
 {
     json_t *refused = json_object();
 
-    for (int i = 0; i < PAWLI_REFUSAL_COUNT; i++)
+    for (int i = 0; i < PAWLI_REJECTION_COUNT; i++)
         json_object_set_new(
-            refused, pawli_refusal_name((pawli_refusal)i),
-            json_integer(pawli_refusals_count(&receiver->refusals, (pawli_refusal)i)));
+            refused, pawli_rejection_name((pawli_rejection)i),
+            json_integer(pawli_rejections_count(&receiver->rejections, (pawli_rejection)i)));
     return refused;
 }
 
@@ -87,38 +87,39 @@ static json_t *tell_refusals(pawl_receiver *receiver)
  * Answered from what is known: nobody waits for the database here. Whom we send to is told on this
  * machine only, since nobody has to show who he is.
  */
-static json_t *tell_all(const pawli_door *door, bool runs, bool healthy, const char *trouble)
+static json_t *tell_all(const pawli_listener *listener, bool runs, bool healthy,
+                        const char *problem)
 {
-    pawl_receiver *receiver = door->receiver;
+    pawl_receiver *receiver = listener->receiver;
     int64_t running = 0;
     int64_t waiting = 0;
     bool well = true;
     json_t *document;
 
-    pawli_server_crew_count(&receiver->crew, &running, &waiting);
+    pawli_receive_pool_count(&receiver->pool, &running, &waiting);
     document = json_pack("{s:s, s:b, s:s, s:I, s:I}", "status",
                          !runs     ? "stopping"
                          : healthy ? "ok"
                                    : "unavailable",
-                         "ready", runs && healthy, "database", healthy ? "ok" : trouble, "running",
+                         "ready", runs && healthy, "database", healthy ? "ok" : problem, "running",
                          (json_int_t)running, "waiting", (json_int_t)waiting);
     json_object_set_new(document, "refused", tell_refusals(receiver));
-    if (receiver->delivery && door->is_local)
+    if (receiver->delivery && listener->is_local)
         well = tell_delivery(document, receiver->delivery);
-    if (receiver->worker && door->is_local)
+    if (receiver->worker && listener->is_local)
         well = tell_worker(document, receiver->worker) && well;
     if (runs && healthy && !well)
         json_object_set_new(document, "status", json_string("degraded"));
     return document;
 }
 
-void pawli_health_answer(const pawli_door *door, pawli_answer *answer)
+void pawli_respond_health(const pawli_listener *listener, pawli_answer *answer)
 {
-    pawl_receiver *receiver = door->receiver;
-    char trouble[256];
-    bool healthy = pawli_server_keeper_healthy(&receiver->keeper, trouble, sizeof trouble);
+    pawl_receiver *receiver = listener->receiver;
+    char problem[256];
+    bool healthy = pawli_receive_renewer_healthy(&receiver->renewer, problem, sizeof problem);
     bool runs = atomic_load(&receiver->state) == PAWLI_RECEIVER_RUNS;
-    json_t *document = tell_all(door, runs, healthy, trouble);
+    json_t *document = tell_all(listener, runs, healthy, problem);
 
     answer->status = runs && healthy ? 200 : 503;
     answer->body = document ? json_dumps(document, JSON_COMPACT) : NULL;

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "fail.h"
-#include "guard.h"
+#include "request_check.h"
 #include "log.h"
 #include "receiver_private.h"
 #include "scope.h"
@@ -27,8 +27,8 @@ typedef enum exchange_state {
 
 /* One request and its answer. */
 typedef struct exchange {
-    pawli_job job; /* first: the crew gives it back */
-    pawli_door *door;
+    pawli_request job; /* first: the crew gives it back */
+    pawli_listener *listener;
     pawli_connection *peer;
     struct MHD_Connection *connection;
     exchange_state state;
@@ -72,10 +72,10 @@ static enum MHD_Result send_answer(exchange *x)
     struct MHD_Response *response;
     enum MHD_Result queued;
 
-    if (x->is_last || atomic_load(&x->door->receiver->state) != PAWLI_RECEIVER_RUNS)
+    if (x->is_last || atomic_load(&x->listener->receiver->state) != PAWLI_RECEIVER_RUNS)
         answer->close = true;
     x->state = SENT;
-    if (!pawli_connection_move(&x->door->connections, x->peer, PAWLI_LEAVING))
+    if (!pawli_connection_move(&x->listener->connections, x->peer, PAWLI_LEAVING))
         return MHD_NO;
     response =
         MHD_create_response_from_buffer(answer->body_size, answer->body, MHD_RESPMEM_MUST_FREE);
@@ -91,52 +91,52 @@ static enum MHD_Result send_answer(exchange *x)
 /* Not an envelope's answer: the request itself is no good. */
 static enum MHD_Result refuse(exchange *x, int status, const char *why)
 {
-    pawli_answer_refuse(&x->job.answer, status, "%s", why);
+    pawli_response_reject(&x->job.answer, status, "%s", why);
     x->job.answer.close = true;
     return send_answer(x);
 }
 
 /* Refused by one of the limits. */
-static enum MHD_Result refuse_by(exchange *x, pawli_refusal why)
+static enum MHD_Result refuse_by(exchange *x, pawli_rejection why)
 {
-    int status = pawli_refusal_status(why);
+    int status = pawli_rejection_status(why);
     enum MHD_Result queued;
 
     x->job.answer.retry_after = status == 413 ? 0 : 1;
-    queued = refuse(x, status, pawli_refusal_text(why));
+    queued = refuse(x, status, pawli_rejection_text(why));
     if (queued == MHD_YES) /* else it was cut, and counted then */
-        pawli_refusals_add(&x->door->receiver->refusals, why);
+        pawli_rejections_add(&x->listener->receiver->rejections, why);
     return queued;
 }
 
 /* ---- the crew's part ---- */
 
 /* Thread: one of the crew's, or that of the door if there was no room. */
-static void answered(pawli_job *job)
+static void answered(pawli_request *job)
 {
     exchange *x = (exchange *)job;
 
-    pawli_process_count(x->door->receiver, &job->answer);
+    pawli_process_count(x->listener->receiver, &job->answer);
     x->state = ANSWERED;
     MHD_resume_connection(x->connection);
 }
 
-static enum MHD_Result give_to_crew(exchange *x)
+static enum MHD_Result give_to_pool(exchange *x)
 {
-    if (!pawli_connection_move(&x->door->connections, x->peer, PAWLI_WORKING))
+    if (!pawli_connection_move(&x->listener->connections, x->peer, PAWLI_WORKING))
         return MHD_NO;
     x->job.body = x->body.data;
     x->job.body_size = x->body.size;
     x->job.done = answered;
     x->state = WAITING;
     MHD_suspend_connection(x->connection); /* before anybody can resume it */
-    if (!pawli_server_crew_take(&x->door->receiver->crew, &x->job)) {
-        bool runs = atomic_load(&x->door->receiver->state) == PAWLI_RECEIVER_RUNS;
-        pawli_answer_refuse(&x->job.answer, runs ? 429 : 503, "%s",
-                            runs ? pawli_refusal_text(PAWLI_REFUSED_WAITING)
-                                 : "this receiver is stopping");
+    if (!pawli_receive_pool_take(&x->listener->receiver->pool, &x->job)) {
+        bool runs = atomic_load(&x->listener->receiver->state) == PAWLI_RECEIVER_RUNS;
+        pawli_response_reject(&x->job.answer, runs ? 429 : 503, "%s",
+                              runs ? pawli_rejection_text(PAWLI_REJECTED_WAITING)
+                                   : "this receiver is stopping");
         if (runs)
-            pawli_refusals_add(&x->door->receiver->refusals, PAWLI_REFUSED_WAITING);
+            pawli_rejections_add(&x->listener->receiver->rejections, PAWLI_REJECTED_WAITING);
         x->job.answer.retry_after = 1;
         answered(&x->job);
     }
@@ -159,10 +159,10 @@ static path_kind path_of(const char *url)
 /* Everything that can be said before the body has come. */
 static enum MHD_Result begin(exchange *x, const char *url, const char *method, const char *version)
 {
-    const pawl_receiver_options *options = &x->door->receiver->options;
+    const pawl_receiver_options *options = &x->listener->receiver->options;
     path_kind path = path_of(url);
-    pawli_head head = {0};
-    const char *wrong = pawli_guard(x->connection, version, &head);
+    pawli_request_head head = {0};
+    const char *wrong = pawli_request_check(x->connection, version, &head);
 
     if (wrong)
         return refuse(x, 400, wrong);
@@ -172,7 +172,7 @@ static enum MHD_Result begin(exchange *x, const char *url, const char *method, c
      * the reader. */
     x->is_last = head.is_chunked;
     if (head.length > (int64_t)options->max_body_bytes)
-        return refuse_by(x, PAWLI_REFUSED_BODY);
+        return refuse_by(x, PAWLI_REJECTED_BODY);
     if (path == PATH_UNKNOWN)
         return refuse(x, 404, "there is nothing at this path");
     if (strcmp(method, path == PATH_RECEIVE ? "POST" : "GET") != 0 &&
@@ -186,14 +186,14 @@ static enum MHD_Result begin(exchange *x, const char *url, const char *method, c
 
 static void let_go(exchange *x)
 {
-    pawli_body_let_go(x->door, x->peer);
+    pawli_body_release(x->listener, x->peer);
     pawli_buffer_done(&x->body);
 }
 
 /* The answer to a body that is too large comes when it has ended: only then can it be sent. */
 static void take_body(exchange *x, const char *data, size_t size)
 {
-    pawl_receiver *receiver = x->door->receiver;
+    pawl_receiver *receiver = x->listener->receiver;
 
     if (x->body.size + size > receiver->options.max_body_bytes)
         x->too_large = true;
@@ -201,7 +201,7 @@ static void take_body(exchange *x, const char *data, size_t size)
         let_go(x);
         return;
     }
-    if (pawli_body_take(x->door, x->peer, size))
+    if (pawli_body_reserve(x->listener, x->peer, size))
         pawli_buffer_append(&x->body, data, size);
     else
         x->no_room = true;
@@ -210,22 +210,22 @@ static void take_body(exchange *x, const char *data, size_t size)
 static enum MHD_Result arrived(exchange *x, const char *url)
 {
     if (x->too_large)
-        return refuse_by(x, PAWLI_REFUSED_BODY);
+        return refuse_by(x, PAWLI_REJECTED_BODY);
     if (x->no_room || x->body.failed)
-        return refuse_by(x, PAWLI_REFUSED_HELD_BYTES);
+        return refuse_by(x, PAWLI_REJECTED_MEMORY);
     if (path_of(url) == PATH_RECEIVE)
-        return give_to_crew(x);
-    pawli_health_answer(x->door, &x->job.answer);
+        return give_to_pool(x);
+    pawli_respond_health(x->listener, &x->job.answer);
     return send_answer(x);
 }
 
-static exchange *exchange_new(pawli_door *door, struct MHD_Connection *connection)
+static exchange *exchange_new(pawli_listener *listener, struct MHD_Connection *connection)
 {
     exchange *x = calloc(1, sizeof *x);
 
     if (!x)
         return NULL;
-    x->door = door;
+    x->listener = listener;
     x->connection = connection;
     x->peer = peer_of(connection);
     if (x->peer)
@@ -267,15 +267,15 @@ static enum MHD_Result serve(void *context, struct MHD_Connection *connection, c
 static void completed(void *context, struct MHD_Connection *connection, void **slot,
                       enum MHD_RequestTerminationCode code)
 {
-    pawli_door *door = context;
+    pawli_listener *listener = context;
     exchange *x = *slot;
 
     (void)code;
     (void)connection;
     if (!x)
         return;
-    pawli_connection_move(&door->connections, x->peer, PAWLI_IDLE);
-    pawli_answer_done(&x->job.answer);
+    pawli_connection_move(&listener->connections, x->peer, PAWLI_IDLE);
+    pawli_response_done(&x->job.answer);
     let_go(x);
     free(x);
     *slot = NULL;
@@ -284,24 +284,24 @@ static void completed(void *context, struct MHD_Connection *connection, void **s
 /* The first line of a request is there. */
 static void *has_begun(void *context, const char *uri, struct MHD_Connection *connection)
 {
-    pawli_door *door = context;
+    pawli_listener *listener = context;
     pawli_connection *peer = peer_of(connection);
 
     (void)uri;
     if (peer)
-        pawli_connection_move(&door->connections, peer, PAWLI_ARRIVING);
+        pawli_connection_move(&listener->connections, peer, PAWLI_ARRIVING);
     return NULL;
 }
 
 static void connected(void *context, struct MHD_Connection *connection, void **slot,
                       enum MHD_ConnectionNotificationCode code)
 {
-    pawli_door *door = context;
+    pawli_listener *listener = context;
     const union MHD_ConnectionInfo *info;
     const struct sockaddr *address;
 
     if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
-        pawli_connection_close(&door->connections, *slot);
+        pawli_connection_close(&listener->connections, *slot);
         *slot = NULL;
         return;
     }
@@ -309,15 +309,15 @@ static void connected(void *context, struct MHD_Connection *connection, void **s
     info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
     address = info ? info->client_addr : NULL;
     info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-    *slot = pawli_connection_open(&door->connections, info ? info->connect_fd : -1, !door->tls_cert,
-                                  address);
+    *slot = pawli_connection_open(&listener->connections, info ? info->connect_fd : -1,
+                                  !listener->tls_cert, address);
 }
 
 static void write_log(void *context, const char *format, va_list arguments) PAWL_PRINTF(2, 0);
 static void write_log(void *context, const char *format, va_list arguments)
 {
-    const pawli_door *door = context;
-    const pawl_log_sink *log = &door->receiver->options.log;
+    const pawli_listener *listener = context;
+    const pawl_log_sink *log = &listener->receiver->options.log;
     char text[512];
     size_t length;
 
@@ -332,33 +332,33 @@ static void write_log(void *context, const char *format, va_list arguments)
 
 /* ---- start and stop ---- */
 
-static struct MHD_Daemon *start_daemon(pawli_door *door)
+static struct MHD_Daemon *start_daemon(pawli_listener *listener)
 {
-    const pawl_receiver_options *options = &door->receiver->options;
+    const pawl_receiver_options *options = &listener->receiver->options;
     unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
     struct MHD_OptionItem tls[] = {
-        {MHD_OPTION_HTTPS_MEM_CERT, 0, door->tls_cert},
-        {MHD_OPTION_HTTPS_MEM_KEY, 0, door->tls_key},
+        {MHD_OPTION_HTTPS_MEM_CERT, 0, listener->tls_cert},
+        {MHD_OPTION_HTTPS_MEM_KEY, 0, listener->tls_key},
         {MHD_OPTION_END, 0, NULL},
     };
     struct MHD_OptionItem none[] = {{MHD_OPTION_END, 0, NULL}};
 
-    if (door->tls_cert)
+    if (listener->tls_cert)
         flags |= MHD_USE_TLS;
     return MHD_start_daemon(
-        flags, 0, NULL, NULL, serve, door, MHD_OPTION_EXTERNAL_LOGGER, write_log, door,
-        MHD_OPTION_LISTEN_SOCKET, door->daemon_fd, MHD_OPTION_THREAD_POOL_SIZE,
+        flags, 0, NULL, NULL, serve, listener, MHD_OPTION_EXTERNAL_LOGGER, write_log, listener,
+        MHD_OPTION_LISTEN_SOCKET, listener->daemon_fd, MHD_OPTION_THREAD_POOL_SIZE,
         (unsigned)options->threads, MHD_OPTION_CONNECTION_LIMIT,
         (unsigned)(options->connections + ROOM_FOR_CUT), MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         options->max_header_bytes, MHD_OPTION_CONNECTION_TIMEOUT, 0u, MHD_OPTION_STRICT_FOR_CLIENT,
-        1, MHD_OPTION_NOTIFY_CONNECTION, connected, door, MHD_OPTION_NOTIFY_COMPLETED, completed,
-        door, MHD_OPTION_URI_LOG_CALLBACK, has_begun, door, MHD_OPTION_ARRAY,
-        door->tls_cert ? tls : none, MHD_OPTION_END);
+        1, MHD_OPTION_NOTIFY_CONNECTION, connected, listener, MHD_OPTION_NOTIFY_COMPLETED,
+        completed, listener, MHD_OPTION_URI_LOG_CALLBACK, has_begun, listener, MHD_OPTION_ARRAY,
+        listener->tls_cert ? tls : none, MHD_OPTION_END);
 }
 
-pawl_status pawli_http_start(pawli_door *door, pawl_error *err)
+pawl_status pawli_http_start(pawli_listener *listener, pawl_error *err)
 {
-    const pawl_receiver_options *options = &door->receiver->options;
+    const pawl_receiver_options *options = &listener->receiver->options;
     sigset_t before;
 
     if (!pawli_layout_is_supported(MHD_get_version()))
@@ -370,41 +370,41 @@ pawl_status pawli_http_start(pawli_door *door, pawl_error *err)
         .timeout_ms = options->request_ms,
         .most = (size_t)options->connections,
         .most_per_peer = (size_t)options->connections_per_ip,
-        .trusted = &door->receiver->trusted,
-        .refusals = &door->receiver->refusals,
+        .trusted = &listener->receiver->trusted,
+        .rejections = &listener->receiver->rejections,
     };
 
-    if (!pawli_connections_start(&door->connections, &limits))
+    if (!pawli_connections_start(&listener->connections, &limits))
         return pawli_fail(err, PAWL_E_NOMEM, "the receiver could not start a thread");
     /* Its own copy, since it closes the descriptor in some cases and in others does not. */
-    door->daemon_fd = fcntl(door->fd, F_DUPFD_CLOEXEC, 0);
-    if (door->daemon_fd < 0)
+    listener->daemon_fd = fcntl(listener->fd, F_DUPFD_CLOEXEC, 0);
+    if (listener->daemon_fd < 0)
         return pawli_fail_code(err, PAWL_E_NOMEM, errno, "no descriptor is left");
     pawli_signals_block(&before);
-    door->daemon = start_daemon(door);
+    listener->daemon = start_daemon(listener);
     pawli_signals_restore(&before);
-    if (!door->daemon)
+    if (!listener->daemon)
         return pawli_fail(err, PAWL_E_IO,
                           "the receiver could not start its HTTP server%s; log records of level "
                           "debug say why",
-                          door->tls_cert ? ": is the certificate the key's?" : "");
+                          listener->tls_cert ? ": is the certificate the key's?" : "");
     return PAWL_OK;
 }
 
-void pawli_http_quiesce(pawli_door *door)
+void pawli_http_quiesce(pawli_listener *listener)
 {
-    if (!door->daemon)
+    if (!listener->daemon)
         return;
-    MHD_quiesce_daemon(door->daemon);
-    shutdown(door->fd, SHUT_RDWR); /* nobody waits in line for what will not come */
+    MHD_quiesce_daemon(listener->daemon);
+    shutdown(listener->fd, SHUT_RDWR); /* nobody waits in line for what will not come */
 }
 
-void pawli_http_stop(pawli_door *door)
+void pawli_http_stop(pawli_listener *listener)
 {
-    if (door->daemon) {
-        MHD_stop_daemon(door->daemon);
-        close(door->daemon_fd); /* it was quiesced: the descriptor is ours again */
+    if (listener->daemon) {
+        MHD_stop_daemon(listener->daemon);
+        close(listener->daemon_fd); /* it was quiesced: the descriptor is ours again */
     }
-    door->daemon = NULL;
-    pawli_connections_done(&door->connections);
+    listener->daemon = NULL;
+    pawli_connections_done(&listener->connections);
 }

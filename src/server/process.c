@@ -4,7 +4,7 @@
 #include "auto.h"
 #include "log.h"
 #include "receiver_private.h"
-#include "world.h"
+#include "platform.h"
 
 #define AREA "receiver"
 
@@ -38,7 +38,8 @@ static void answer_trouble(pawli_answer *answer, pawl_status st)
 {
     int status = pawl_status_http(st);
 
-    pawli_answer_refuse(answer, status >= 500 ? status : 500, "not now: %s", pawl_status_text(st));
+    pawli_response_reject(answer, status >= 500 ? status : 500, "not now: %s",
+                          pawl_status_text(st));
     answer->retry_after = 1;
 }
 
@@ -47,14 +48,14 @@ static void answer_unread(pawl_receiver *receiver, pawli_answer *answer, const p
     pawli_log(&receiver->options.log, PAWL_LOG_WARNING, AREA, "an envelope was refused: %s",
               err->message);
     if (err->status == PAWL_E_INVALID)
-        pawli_answer_refuse(answer, 400, "%s", err->message);
+        pawli_response_reject(answer, 400, "%s", err->message);
     else if (err->status == PAWL_E_TOO_LARGE)
-        pawli_answer_refuse(answer, 413, "%s", err->message);
+        pawli_response_reject(answer, 413, "%s", err->message);
     else
         answer_trouble(answer, err->status);
 }
 
-bool pawli_process_read(void *context, pawli_job *job)
+bool pawli_process_read(void *context, pawli_request *job)
 {
     pawl_receiver *receiver = context;
     pawl_error err = PAWL_ERROR_INIT;
@@ -70,7 +71,7 @@ bool pawli_process_read(void *context, pawli_job *job)
         pawli_log(&receiver->options.log, PAWL_LOG_WARNING, "inbox",
                   "HMAC verification failed for %s from %s: %s", pawl_envelope_id(job->envelope),
                   pawl_envelope_source(job->envelope), err.message);
-        pawli_answer_refuse(&job->answer, 401, "the signature is missing, wrong or too old");
+        pawli_response_reject(&job->answer, 401, "the signature is missing, wrong or too old");
         return false;
     }
     if (st != PAWL_OK) {
@@ -82,7 +83,7 @@ bool pawli_process_read(void *context, pawli_job *job)
         pawli_log(&receiver->options.log, PAWL_LOG_WARNING, AREA,
                   "nobody handles %s from %s: there is no handler for its endpoint",
                   pawl_envelope_id(job->envelope), pawl_envelope_source(job->envelope));
-        pawli_answer_refuse(&job->answer, 404, "there is no handler for this endpoint");
+        pawli_response_reject(&job->answer, 404, "there is no handler for this endpoint");
         return false;
     }
     return true;
@@ -90,40 +91,40 @@ bool pawli_process_read(void *context, pawli_job *job)
 
 /* ---- what the inbox says ---- */
 
-static void answer_known(const pawl_arrival *arrival, pawli_answer *answer)
+static void answer_known(const pawl_inbox_task *inbox_task, pawli_answer *answer)
 {
-    const char *why = pawl_arrival_error(arrival);
+    const char *why = pawl_inbox_task_error(inbox_task);
     const void *response;
     size_t size = 0;
 
-    switch (pawl_arrival_answer(arrival)) {
+    switch (pawl_inbox_task_result(inbox_task)) {
     case PAWL_INBOX_DUPLICATE:
-        response = pawl_arrival_response(arrival, &size);
-        pawli_answer_acknowledge(answer, true, response, size);
+        response = pawl_inbox_task_response(inbox_task, &size);
+        pawli_response_acknowledge(answer, true, response, size);
         return;
     case PAWL_INBOX_CONFLICT:
-        pawli_answer_refuse(answer, 422, "this messageId has come before with another payload");
+        pawli_response_reject(answer, 422, "this messageId has come before with another payload");
         return;
-    case PAWL_INBOX_REFUSED:
-        pawli_answer_refuse(answer, 422, "it is dead after %d attempts%s%s",
-                            pawl_arrival_attempt(arrival), why ? ": " : "", why ? why : "");
+    case PAWL_INBOX_REJECTED:
+        pawli_response_reject(answer, 422, "it is dead after %d attempts%s%s",
+                              pawl_inbox_task_attempt(inbox_task), why ? ": " : "", why ? why : "");
         return;
     case PAWL_INBOX_NEW:
     case PAWL_INBOX_IN_PROGRESS:
         break;
     }
-    pawli_answer_refuse(answer, 409, "it is being processed");
-    answer->retry_after = (pawl_arrival_retry_after_ms(arrival) + 999) / 1000;
+    pawli_response_reject(answer, 409, "it is being processed");
+    answer->retry_after = (pawl_inbox_task_retry_after_ms(inbox_task) + 999) / 1000;
 }
 
-static pawl_status arrive(pawl_receiver *receiver, const pawli_job *job, pawl_arrival **ret_arrival,
-                          pawl_error *err)
+static pawl_status arrive(pawl_receiver *receiver, const pawli_request *job,
+                          pawl_inbox_task **ret_arrival, pawl_error *err)
 {
     const pawl_envelope *envelope = job->envelope;
     const pawli_route *route = job->route;
     pawl_inbox_options options = PAWL_INBOX_OPTIONS_INIT;
     pawl_status (*begin)(pawl_store *, const char *, const char *, const uint8_t *,
-                         const pawl_inbox_options *, pawl_arrival **, pawl_error *) =
+                         const pawl_inbox_options *, pawl_inbox_task **, pawl_error *) =
         route->mode == PAWL_RECEIVE_ATOMIC ? pawl_inbox_begin : pawl_inbox_call;
 
     options.endpoint = pawl_envelope_endpoint(envelope);
@@ -138,98 +139,98 @@ static pawl_status arrive(pawl_receiver *receiver, const pawli_job *job, pawl_ar
 
 /* ---- the handler, and what its verdict makes of the message ---- */
 
-static pawl_verdict call_handler(pawl_reception *reception, const pawli_route *route)
+static pawl_result call_handler(pawl_receive_task *task, const pawli_route *route)
 {
-    pawli_server_keeper *keeper = &reception->receiver->keeper;
-    bool renewed = reception->mode == PAWL_RECEIVE_CALL_OUT;
+    pawli_receive_renewer *renewer = &task->receiver->renewer;
+    bool renewed = task->mode == PAWL_RECEIVE_CALL_OUT;
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_verdict verdict;
+    pawl_result verdict;
 
-    if (pawli_server_keeper_add(keeper, &reception->ward, renewed ? reception->arrival : NULL,
-                                &(pawli_ward_times){reception->began,
-                                                    reception->receiver->options.lease_ms,
-                                                    route->options.timeout_ms},
-                                &err) != PAWL_OK) {
-        pawl_reception_explain(reception, err.message);
+    if (pawli_receive_renewer_add(renewer, &task->call, renewed ? task->inbox_task : NULL,
+                                  &(pawli_handler_call_times){task->began,
+                                                              task->receiver->options.lease_ms,
+                                                              route->options.timeout_ms},
+                                  &err) != PAWL_OK) {
+        pawl_receive_task_set_error(task, err.message);
         return PAWL_RETRY;
     }
-    verdict = route->handler(reception, route->context);
-    pawli_server_keeper_remove(keeper, &reception->ward);
-    if (verdict == PAWL_DONE && reception->too_large) {
-        pawl_reception_explain(reception, "the response is too large");
+    verdict = route->handler(task, route->context);
+    pawli_receive_renewer_remove(renewer, &task->call);
+    if (verdict == PAWL_DONE && task->too_large) {
+        pawl_receive_task_set_error(task, "the response is too large");
         return PAWL_RETRY;
     }
     return verdict;
 }
 
-static pawl_status finish_done(pawl_reception *reception, pawli_answer *answer, pawl_error *err)
+static pawl_status finish_done(pawl_receive_task *task, pawli_answer *answer, pawl_error *err)
 {
     const char *empty = "";
-    const void *response = reception->response.data ? reception->response.data : empty;
-    size_t size = reception->response.size;
+    const void *response = task->response.data ? task->response.data : empty;
+    size_t size = task->response.size;
     pawl_status st;
 
-    if (!reception->has_response)
+    if (!task->has_response)
         response = NULL;
-    st = pawl_arrival_done(reception->arrival, response, size, err);
+    st = pawl_inbox_task_done(task->inbox_task, response, size, err);
     if (st == PAWL_OK)
-        pawli_answer_acknowledge(answer, false, response, size);
+        pawli_response_acknowledge(answer, false, response, size);
     return st;
 }
 
-static pawl_status finish_undone(pawl_reception *reception, pawl_verdict verdict,
-                                 pawli_answer *answer, pawl_error *err)
+static pawl_status finish_undone(pawl_receive_task *task, pawl_result verdict, pawli_answer *answer,
+                                 pawl_error *err)
 {
-    const char *error = reception->error[0] ? reception->error : NULL;
+    const char *error = task->error[0] ? task->error : NULL;
 
     if (verdict == PAWL_FAIL) {
-        pawli_answer_refuse(answer, 422, "%s", error ? error : "it was refused");
-        return pawl_arrival_give_up(reception->arrival, error, err);
+        pawli_response_reject(answer, 422, "%s", error ? error : "it was refused");
+        return pawl_inbox_task_fail_permanently(task->inbox_task, error, err);
     }
     if (verdict == PAWL_RELEASE) {
-        pawli_answer_refuse(answer, 503, "%s", error ? error : "not by this process");
+        pawli_response_reject(answer, 503, "%s", error ? error : "not by this process");
         answer->retry_after = 1;
     } else {
-        pawli_answer_refuse(answer, 500, "%s", error ? error : "it could not be processed");
+        pawli_response_reject(answer, 500, "%s", error ? error : "it could not be processed");
     }
-    return pawl_arrival_fail(reception->arrival, error, err);
+    return pawl_inbox_task_fail(task->inbox_task, error, err);
 }
 
 /* Why a handler said no may hold parts of the payload: it is kept with the record, not logged. */
-static void log_failure(const pawl_reception *reception, const char *what, const char *why)
+static void log_failure(const pawl_receive_task *task, const char *what, const char *why)
 {
-    pawli_log(&reception->receiver->options.log, PAWL_LOG_WARNING, AREA,
-              "%s from %s %s (attempt %d): %s", pawl_envelope_id(reception->envelope),
-              pawl_envelope_source(reception->envelope), what,
-              pawl_arrival_attempt(reception->arrival), why);
+    pawli_log(&task->receiver->options.log, PAWL_LOG_WARNING, AREA,
+              "%s from %s %s (attempt %d): %s", pawl_envelope_id(task->envelope),
+              pawl_envelope_source(task->envelope), what, pawl_inbox_task_attempt(task->inbox_task),
+              why);
 }
 
-static void handle(pawl_reception *reception, const pawli_route *route, pawli_answer *answer)
+static void handle(pawl_receive_task *task, const pawli_route *route, pawli_answer *answer)
 {
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_verdict verdict = call_handler(reception, route);
+    pawl_result verdict = call_handler(task, route);
     pawl_status st;
 
     if (verdict != PAWL_DONE)
-        log_failure(reception, verdict == PAWL_FAIL ? "was refused" : "was not processed",
-                    reception->error[0] ? "the reason is in its record" : "no reason was given");
-    st = verdict == PAWL_DONE ? finish_done(reception, answer, &err)
-                              : finish_undone(reception, verdict, answer, &err);
+        log_failure(task, verdict == PAWL_FAIL ? "was refused" : "was not processed",
+                    task->error[0] ? "the reason is in its record" : "no reason was given");
+    st = verdict == PAWL_DONE ? finish_done(task, answer, &err)
+                              : finish_undone(task, verdict, answer, &err);
     if (st == PAWL_OK)
         return;
-    log_failure(reception, "has no certain end", err.message);
+    log_failure(task, "has no certain end", err.message);
     /* In doubt or lost: the next delivery of it learns what holds. */
     if (verdict == PAWL_DONE)
         answer_trouble(answer, st);
 }
 
-bool pawli_process(void *context, pawli_job *job)
+bool pawli_process(void *context, pawli_request *job)
 {
     pawl_receiver *receiver = context;
-    PAWLI_AUTO(pawl_arrival) arrival = NULL;
+    PAWLI_AUTO(pawl_inbox_task) inbox_task = NULL;
     pawl_error err = PAWL_ERROR_INIT;
     pawl_mono began = pawli_mono_now();
-    pawl_status st = arrive(receiver, job, &arrival, &err);
+    pawl_status st = arrive(receiver, job, &inbox_task, &err);
 
     if (st != PAWL_OK) {
         pawli_log(&receiver->options.log, PAWL_LOG_ERROR, AREA, "%s from %s was not taken: %s",
@@ -238,26 +239,26 @@ bool pawli_process(void *context, pawli_job *job)
         answer_trouble(&job->answer, st);
         return true;
     }
-    if (pawl_arrival_suspect(arrival) && !job->is_next)
+    if (pawl_inbox_task_suspect(inbox_task) && !job->is_next)
         return false;
-    if (pawl_arrival_answer(arrival) != PAWL_INBOX_NEW) {
-        answer_known(arrival, &job->answer);
+    if (pawl_inbox_task_result(inbox_task) != PAWL_INBOX_NEW) {
+        answer_known(inbox_task, &job->answer);
         return true;
     }
-    pawl_reception reception = {.receiver = receiver,
-                                .envelope = job->envelope,
-                                .arrival = arrival,
-                                .began = began,
-                                .mode = job->route->mode};
-    handle(&reception, job->route, &job->answer);
-    pawli_buffer_done(&reception.response);
+    pawl_receive_task task = {.receiver = receiver,
+                              .envelope = job->envelope,
+                              .inbox_task = inbox_task,
+                              .began = began,
+                              .mode = job->route->mode};
+    handle(&task, job->route, &job->answer);
+    pawli_buffer_done(&task.response);
     return true;
 }
 
-void pawli_process_turn_away(void *context, pawli_job *job)
+void pawli_process_reject(void *context, pawli_request *job)
 {
     (void)context;
-    pawli_answer_refuse(&job->answer, 503, "this receiver is stopping");
+    pawli_response_reject(&job->answer, 503, "this receiver is stopping");
     job->answer.retry_after = 1;
 }
 

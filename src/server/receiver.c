@@ -6,7 +6,7 @@
 #include "options.h"
 #include "receiver_private.h"
 #include "scope.h"
-#include "world.h"
+#include "platform.h"
 
 #define DAY_MS INT64_C(86400000)
 #define ANSWERS_LEAVE_US 5000000 /* how long clients may take to read their answers at the end */
@@ -91,9 +91,9 @@ pawl_status pawl_receiver_new(pawl_store *store, pawl_services *services,
     receiver->options = options;
     receiver->services = pawl_services_ref(services);
     pthread_mutex_init(&receiver->services_lock, NULL);
-    pawli_server_crew_init(&receiver->crew);
-    pawli_server_keeper_init(&receiver->keeper);
-    pawli_refusals_init(&receiver->refusals);
+    pawli_receive_pool_init(&receiver->pool);
+    pawli_receive_renewer_init(&receiver->renewer);
+    pawli_rejections_init(&receiver->rejections);
     receiver->trusted = trusted;
     *ret_receiver = receiver;
     return PAWL_OK;
@@ -101,20 +101,20 @@ pawl_status pawl_receiver_new(pawl_store *store, pawl_services *services,
 
 void pawl_receiver_free(pawl_receiver *receiver)
 {
-    pawli_door *door;
+    pawli_listener *listener;
 
     if (!receiver)
         return;
     pawl_receiver_stop(receiver);
-    while ((door = receiver->doors)) {
-        receiver->doors = door->next;
-        pawli_door_free(door);
+    while ((listener = receiver->listeners)) {
+        receiver->listeners = listener->next;
+        pawli_listener_free(listener);
     }
     pawli_routes_done(&receiver->routes);
     pawl_services_unref(receiver->services);
-    pawli_server_keeper_destroy(&receiver->keeper);
-    pawli_refusals_destroy(&receiver->refusals);
-    pawli_server_crew_destroy(&receiver->crew);
+    pawli_receive_renewer_destroy(&receiver->renewer);
+    pawli_rejections_destroy(&receiver->rejections);
+    pawli_receive_pool_destroy(&receiver->pool);
     pthread_mutex_destroy(&receiver->services_lock);
     free(receiver);
 }
@@ -138,8 +138,8 @@ pawl_status pawl_receiver_handle(pawl_receiver *receiver, const char *topic, paw
     return pawli_routes_add(&receiver->routes, topic, mode, handler, context, &options, err);
 }
 
-pawl_status pawl_receiver_tell_of(pawl_receiver *receiver, pawl_worker *worker,
-                                  pawl_delivery *delivery, pawl_error *err)
+pawl_status pawl_receiver_set_health_sources(pawl_receiver *receiver, pawl_worker *worker,
+                                             pawl_delivery *delivery, pawl_error *err)
 {
     if (!receiver)
         return pawli_fail(err, PAWL_E_INVALID, "receiver must not be NULL");
@@ -150,7 +150,7 @@ pawl_status pawl_receiver_tell_of(pawl_receiver *receiver, pawl_worker *worker,
     return PAWL_OK;
 }
 
-void pawl_receiver_replace_services(pawl_receiver *receiver, pawl_services *services)
+void pawl_receiver_set_services(pawl_receiver *receiver, pawl_services *services)
 {
     pawl_services *before;
 
@@ -168,21 +168,22 @@ static void log_refusals(void *context)
 {
     pawl_receiver *receiver = context;
 
-    pawli_refusals_log(&receiver->refusals, &receiver->options.log, pawli_mono_now());
+    pawli_rejections_log(&receiver->rejections, &receiver->options.log, pawli_mono_now());
 }
 
 static pawl_status start_all(pawl_receiver *receiver, pawl_error *err)
 {
-    const pawli_server_crew_work work = {pawli_process_read, pawli_process, pawli_process_turn_away,
-                                         receiver};
-    pawl_status st = pawli_server_keeper_start(&receiver->keeper, receiver->store,
-                                               &receiver->options.log, log_refusals, receiver, err);
+    const pawli_receive_pool_work work = {pawli_process_read, pawli_process, pawli_process_reject,
+                                          receiver};
+    pawl_status st = pawli_receive_renewer_start(
+        &receiver->renewer, receiver->store, &receiver->options.log, log_refusals, receiver, err);
 
     if (st == PAWL_OK)
-        st = pawli_server_crew_start(&receiver->crew, &work, (size_t)receiver->options.handlers,
-                                     (size_t)receiver->options.waiting, err);
-    for (pawli_door *door = receiver->doors; door && st == PAWL_OK; door = door->next)
-        st = pawli_http_start(door, err);
+        st = pawli_receive_pool_start(&receiver->pool, &work, (size_t)receiver->options.handlers,
+                                      (size_t)receiver->options.waiting, err);
+    for (pawli_listener *listener = receiver->listeners; listener && st == PAWL_OK;
+         listener = listener->next)
+        st = pawli_http_start(listener, err);
     return st;
 }
 
@@ -208,21 +209,21 @@ static pawl_mono after_us(int64_t us)
     return pawli_mono_after(pawli_mono_now(), us);
 }
 
-void pawl_receiver_hurry(pawl_receiver *receiver)
+void pawl_receiver_cancel_handlers(pawl_receiver *receiver)
 {
     if (receiver)
-        pawli_server_keeper_cancel_all(&receiver->keeper);
+        pawli_receive_renewer_cancel_all(&receiver->renewer);
 }
 
 /* What has arrived is answered: processed if it has begun, else turned away. */
 static void finish_work(pawl_receiver *receiver)
 {
-    pawli_server_crew_close(&receiver->crew, &receiver->routes);
-    if (pawli_server_crew_wait(&receiver->crew, after_us(receiver->options.grace_ms * 1000)))
+    pawli_receive_pool_close(&receiver->pool, &receiver->routes);
+    if (pawli_receive_pool_wait(&receiver->pool, after_us(receiver->options.grace_ms * 1000)))
         return;
     do
-        pawli_server_keeper_cancel_all(&receiver->keeper);
-    while (!pawli_server_crew_wait(&receiver->crew, after_us(HOUR_US)));
+        pawli_receive_renewer_cancel_all(&receiver->renewer);
+    while (!pawli_receive_pool_wait(&receiver->pool, after_us(HOUR_US)));
 }
 
 void pawl_receiver_stop(pawl_receiver *receiver)
@@ -232,23 +233,23 @@ void pawl_receiver_stop(pawl_receiver *receiver)
     if (!receiver ||
         !atomic_compare_exchange_strong(&receiver->state, &expected, PAWLI_RECEIVER_STOPS))
         return;
-    for (pawli_door *door = receiver->doors; door; door = door->next)
-        pawli_http_quiesce(door);
+    for (pawli_listener *listener = receiver->listeners; listener; listener = listener->next)
+        pawli_http_quiesce(listener);
     finish_work(receiver);
     pawl_mono deadline = after_us(ANSWERS_LEAVE_US);
-    for (pawli_door *door = receiver->doors; door; door = door->next)
-        if (door->daemon)
-            pawli_connections_drain(&door->connections, deadline);
-    for (pawli_door *door = receiver->doors; door; door = door->next)
-        pawli_http_stop(door);
-    pawli_server_crew_done(&receiver->crew);
-    pawli_server_keeper_done(&receiver->keeper);
+    for (pawli_listener *listener = receiver->listeners; listener; listener = listener->next)
+        if (listener->daemon)
+            pawli_connections_drain(&listener->connections, deadline);
+    for (pawli_listener *listener = receiver->listeners; listener; listener = listener->next)
+        pawli_http_stop(listener);
+    pawli_receive_pool_done(&receiver->pool);
+    pawli_receive_renewer_done(&receiver->renewer);
     atomic_store(&receiver->state, PAWLI_RECEIVER_STOPPED);
 }
 
 /* ---- how it is doing ---- */
 
-void pawl_receiver_read_stats(pawl_receiver *receiver, pawl_receiver_stats *ret_stats)
+void pawl_receiver_get_stats(pawl_receiver *receiver, pawl_receiver_stats *ret_stats)
 {
     const pawli_receiver_counts *counts = &receiver->counts;
     pawl_receiver_stats stats = PAWL_RECEIVER_STATS_INIT;
@@ -260,11 +261,11 @@ void pawl_receiver_read_stats(pawl_receiver *receiver, pawl_receiver_stats *ret_
     stats.unsigned_ = atomic_load(&counts->unsigned_);
     stats.refused = atomic_load(&counts->refused);
     stats.failed = atomic_load(&counts->failed);
-    pawli_server_crew_count(&receiver->crew, &stats.running, &stats.waiting);
-    for (pawli_door *door = receiver->doors; door; door = door->next) {
+    pawli_receive_pool_count(&receiver->pool, &stats.running, &stats.waiting);
+    for (pawli_listener *listener = receiver->listeners; listener; listener = listener->next) {
         int64_t open;
         int64_t cut;
-        pawli_connections_count(&door->connections, &open, &cut);
+        pawli_connections_count(&listener->connections, &open, &cut);
         stats.connections += open;
         stats.cut += cut;
     }

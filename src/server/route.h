@@ -4,7 +4,7 @@
 
 #include <pawl/receiver.h>
 
-typedef struct pawli_job pawli_job;
+typedef struct pawli_request pawli_request;
 
 #define PAWLI_MODE_COUNT (PAWL_RECEIVE_CALL_OUT + 1)
 
@@ -20,8 +20,8 @@ typedef struct pawli_route {
     pawl_receive_options options;
     /* Owned by the handler pool, under its lock. */
     int running;
-    pawli_job *parked; /* jobs blocked by `options.concurrency`, oldest first */
-    pawli_job *last_parked;
+    pawli_request *blocked; /* jobs blocked by `options.concurrency`, oldest first */
+    pawli_request *last_blocked;
 } pawli_route;
 
 typedef struct pawli_routes {

@@ -4,7 +4,7 @@
 #include <time.h>
 
 #include "scope.h"
-#include "world.h"
+#include "platform.h"
 
 void pawli_signals_block(sigset_t *ret_before)
 {

@@ -11,7 +11,7 @@
 #include "content.h"
 #include "fail.h"
 #include "options.h"
-#include "scan.h"
+#include "json_scan.h"
 #include "scope.h"
 #include "text.h"
 

@@ -10,7 +10,7 @@
 
 bool pawli_content_is_json(const void *payload, size_t size, int depth)
 {
-    return pawli_scan_is_value(payload, size, depth);
+    return pawli_json_scan_is_value(payload, size, depth);
 }
 
 void pawli_content_append(pawli_buffer *buffer, const void *payload, size_t size, bool is_json)

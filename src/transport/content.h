@@ -9,7 +9,7 @@
 
 #include "arena.h"
 #include "buffer.h"
-#include "scan.h"
+#include "json_scan.h"
 
 /*
  * Whether it can be embedded. The receiver must get the same bytes, so surrounding white space or

@@ -15,7 +15,7 @@
 #include "log.h"
 #include "options.h"
 #include "scope.h"
-#include "world.h"
+#include "platform.h"
 
 PAWLI_AUTO_DEFINE(pawl_delivery, pawl_delivery_free);
 
@@ -101,7 +101,7 @@ static pawl_status open_all(pawl_delivery *delivery, pawl_error *err)
         transports = delivery->own_transports;
     }
     if (st == PAWL_OK)
-        st = pawl_carrier_open(transports, &delivery->carrier, err);
+        st = pawl_transport_client_open(transports, &delivery->client, err);
     if (st == PAWL_OK)
         st = pawl_waiter_new(delivery->store, &delivery->waiter, err);
     if (st != PAWL_OK)
@@ -110,9 +110,9 @@ static pawl_status open_all(pawl_delivery *delivery, pawl_error *err)
     delivery->events = epoll_create1(EPOLL_CLOEXEC);
     st = watch(delivery, delivery->stop_fd, err);
     if (st == PAWL_OK)
-        st = watch(delivery, pawl_carrier_fd(delivery->carrier), err);
+        st = watch(delivery, pawl_transport_client_fd(delivery->client), err);
     if (st == PAWL_OK)
-        st = watch(delivery, delivery->pump.landed_fd, err);
+        st = watch(delivery, delivery->pump.completed_fd, err);
     return st;
 }
 
@@ -136,14 +136,14 @@ pawl_status pawl_delivery_new(pawl_store *store, pawl_services *services,
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for a delivery");
     pthread_mutex_init(&delivery->lock, NULL);
     delivery->stop_fd = delivery->events = -1;
-    delivery->pump.wake_fd = delivery->pump.landed_fd = -1;
+    delivery->pump.wake_fd = delivery->pump.completed_fd = -1;
     st = pawli_send_pump_init(&delivery->pump, err);
     delivery->store = store;
     delivery->services = pawl_services_ref(services);
     delivery->owner = pawl_owner_new();
     delivery->options = options;
     delivery->policy = (pawli_breaker_policy){options.breaker_failures, {0}, options.breaker_open};
-    delivery->clock_at.us = delivery->recipients_at.us = delivery->armed_at.us = INT64_MIN / 2;
+    delivery->clock_at.us = delivery->destinations_at.us = delivery->armed_at.us = INT64_MIN / 2;
     delivery->ask_until.us = INT64_MIN;
     pawli_breaker_init(&delivery->health, &pawli_breaker_usual);
     if (!copy_texts(&delivery->options))
@@ -155,12 +155,12 @@ pawl_status pawl_delivery_new(pawl_store *store, pawl_services *services,
     return st;
 }
 
-static void free_flights(pawli_flights *flights)
+static void free_flights(pawli_send_ops *ops)
 {
-    while (flights->first) {
-        pawli_flight *flight = flights->first;
-        pawli_flights_remove(flights, flight);
-        pawli_flight_free(flight);
+    while (ops->first) {
+        pawli_send_op *op = ops->first;
+        pawli_send_ops_remove(ops, op);
+        pawli_send_op_free(op);
     }
 }
 
@@ -169,13 +169,13 @@ void pawl_delivery_free(pawl_delivery *delivery)
     if (!delivery)
         return;
     pawli_send_pump_done(&delivery->pump);
-    pawl_carrier_close(delivery->carrier); /* lands what is in the air */
-    free_flights(&delivery->air);
-    free_flights(&delivery->landed);
+    pawl_transport_client_close(delivery->client); /* lands what is in the air */
+    free_flights(&delivery->in_flight);
+    free_flights(&delivery->completed);
     pawl_transports_free(delivery->own_transports);
     pawl_waiter_free(delivery->waiter);
     pawl_services_unref(delivery->services);
-    pawli_recipients_done(&delivery->recipients);
+    pawli_destinations_done(&delivery->destinations);
     if (delivery->stop_fd >= 0)
         close(delivery->stop_fd);
     if (delivery->events >= 0)
@@ -211,7 +211,7 @@ static bool is_in_map(const pawl_services *services, const char *destination)
     return pawl_services_find(services, destination, &service, &url, NULL) == PAWL_OK;
 }
 
-void pawl_delivery_use(pawl_delivery *delivery, pawl_services *services)
+void pawl_delivery_set_services(pawl_delivery *delivery, pawl_services *services)
 {
     if (!delivery || !services)
         return;
@@ -220,21 +220,21 @@ void pawl_delivery_use(pawl_delivery *delivery, pawl_services *services)
     delivery->services = pawl_services_ref(services);
     delivery->map_changed = true;
     /* Messages may have been deferred by a process that ran before this one. */
-    for (size_t i = 0; i < delivery->recipients.count; i++)
-        delivery->recipients.items[i]->unsendable |=
-            !is_in_map(old, delivery->recipients.items[i]->name);
+    for (size_t i = 0; i < delivery->destinations.count; i++)
+        delivery->destinations.items[i]->unsendable |=
+            !is_in_map(old, delivery->destinations.items[i]->name);
     pthread_mutex_unlock(&delivery->lock);
     pawl_services_unref(old);
-    pawl_waiter_nudge(delivery->waiter);
+    pawl_waiter_wake(delivery->waiter);
 }
 
-pawli_recipient *pawli_delivery_recipient(pawl_delivery *delivery, const char *name)
+pawli_destination *pawli_delivery_recipient(pawl_delivery *delivery, const char *name)
 {
     pthread_mutex_lock(&delivery->lock);
-    pawli_recipient *recipient =
-        pawli_recipients_get(&delivery->recipients, name, &delivery->policy);
+    pawli_destination *destination =
+        pawli_destinations_get(&delivery->destinations, name, &delivery->policy);
     pthread_mutex_unlock(&delivery->lock);
-    return recipient;
+    return destination;
 }
 
 /* ---- a turn ---- */
@@ -262,14 +262,14 @@ static pawl_status exchange(pawl_delivery *delivery, bool claims, bool may_arm, 
     pawl_status st = pawli_delivery_renew(delivery, err);
 
     if (st == PAWL_OK)
-        st = pawli_delivery_tell_others(delivery, err);
+        st = pawli_delivery_store_others(delivery, err);
     if (st == PAWL_OK)
         st = pawli_delivery_resume(delivery, err);
     if (st == PAWL_OK && claims)
         st = pawli_delivery_wake_unsendable(delivery, err);
     if (st == PAWL_OK)
         st = claims ? pawli_delivery_claim(delivery, may_arm, err)
-                    : pawli_delivery_tell_done(delivery, err);
+                    : pawli_delivery_store_done(delivery, err);
     return st;
 }
 
@@ -278,9 +278,9 @@ static pawl_status turn(pawl_delivery *delivery, bool claims, bool may_arm, pawl
     pawl_error why = PAWL_ERROR_INIT;
 
     delivery->moved = 0;
-    pawli_send_pump_hush(delivery);
+    pawli_send_pump_pause(delivery);
     pawli_send_pump_drop_late(delivery);
-    if (pawl_carrier_turn(delivery->carrier, &why) != PAWL_OK)
+    if (pawl_transport_client_process(delivery->client, &why) != PAWL_OK)
         pawli_log(&delivery->options.log, PAWL_LOG_WARNING, "outbox", "sending is held up: %s",
                   why.message);
     if (!pawli_breaker_allows(&delivery->health, pawli_mono_now()))
@@ -301,22 +301,22 @@ static void keep_earlier(pawl_mono *at, pawl_mono other)
 }
 
 /* When a turn is wanted though nothing happens. Times that have passed had their turn. */
-static int64_t wait_ms(pawl_delivery *delivery, int64_t longest_ms)
+static int64_t wait_ms(pawl_delivery *delivery, int64_t max_poll_ms)
 {
-    pawl_mono now = pawli_mono_now(), at = pawli_mono_after(now, longest_ms * 1000);
-    int64_t carrier_ms = pawl_carrier_timeout_ms(delivery->carrier);
+    pawl_mono now = pawli_mono_now(), at = pawli_mono_after(now, max_poll_ms * 1000);
+    int64_t carrier_ms = pawl_transport_client_timeout_ms(delivery->client);
 
     if (carrier_ms >= 0)
         keep_earlier(&at, pawli_mono_after(now, carrier_ms * 1000));
     keep_earlier(&at, pawli_delivery_renew_at(delivery));
     if (delivery->health.failures > 0)
         keep_earlier(&at, delivery->health.retry_at);
-    if (pawli_delivery_is_asking(delivery))
+    if (pawli_delivery_in_doubt(delivery))
         keep_earlier(&at, pawli_mono_after(now, 500000));
     if (!delivery->armed && delivery->health.failures == 0)
         keep_earlier(&at, pawli_mono_after(now, 50000));
-    for (size_t i = 0; i < delivery->recipients.count; i++) {
-        pawl_mono ready = pawli_recipient_ready_at(delivery->recipients.items[i]);
+    for (size_t i = 0; i < delivery->destinations.count; i++) {
+        pawl_mono ready = pawli_destination_ready_at(delivery->destinations.items[i]);
         if (ready.us <= now.us)
             continue;
         /* What `pawl wake` says of one that is left out is seen only by asking. */
@@ -341,7 +341,7 @@ static pawl_status rest(pawl_delivery *delivery, int64_t ms, pawl_error *err)
     pawli_send_pump_reclaim(delivery);
     delivery->armed = delivery->drained = false;
     /* What ended it may be a message for somebody new. */
-    delivery->recipients_at.us = INT64_MIN / 2;
+    delivery->destinations_at.us = INT64_MIN / 2;
     if (st != PAWL_OK)
         st = hear(delivery, st, &why);
     if (st != PAWL_OK && err)
@@ -352,7 +352,7 @@ static pawl_status rest(pawl_delivery *delivery, int64_t ms, pawl_error *err)
 /* ---- running ---- */
 
 /* Async-signal-safe: an atomic number and write(), errno kept. */
-void pawl_delivery_stop(pawl_delivery *delivery)
+void pawl_delivery_request_stop(pawl_delivery *delivery)
 {
     int kept = errno;
     uint64_t one = 1;
@@ -375,15 +375,15 @@ static void hush_stop(pawl_delivery *delivery)
 
 static void cancel_all(pawl_delivery *delivery)
 {
-    for (pawli_flight *at = delivery->air.first; at; at = at->next)
+    for (pawli_send_op *at = delivery->in_flight.first; at; at = at->next)
         if (at->send)
-            pawl_carrier_cancel(delivery->carrier, at->send);
+            pawl_transport_client_cancel(delivery->client, at->send);
 }
 
-static bool holds_nothing(const pawl_delivery *delivery)
+static bool owns_nothing(const pawl_delivery *delivery)
 {
-    return delivery->air.count == 0 && delivery->landed.count == 0 &&
-           !pawli_delivery_is_asking(delivery);
+    return delivery->in_flight.count == 0 && delivery->completed.count == 0 &&
+           !pawli_delivery_in_doubt(delivery);
 }
 
 /* What an in-doubt claim brought after all is sent, too, if it comes within the grace. */
@@ -396,7 +396,7 @@ static pawl_status wind_down(pawl_delivery *delivery, pawl_error *err)
 
     delivery->armed = false;
     pawl_waiter_disarm(delivery->waiter);
-    while (!holds_nothing(delivery)) {
+    while (!owns_nothing(delivery)) {
         hush_stop(delivery);
         if (cancelled || atomic_load(&delivery->stops) > 1 || pawli_mono_passed(grace)) {
             cancel_all(delivery);
@@ -408,12 +408,12 @@ static pawl_status wind_down(pawl_delivery *delivery, pawl_error *err)
                 st = pawli_fail(&why, PAWL_E_TIMEOUT,
                                 "the database could not be told what became of %zu messages: they "
                                 "are ready again when their leases end",
-                                delivery->air.count + delivery->landed.count);
+                                delivery->in_flight.count + delivery->completed.count);
             if (err)
                 *err = why;
             return st;
         }
-        if (delivery->moved > 0 || holds_nothing(delivery))
+        if (delivery->moved > 0 || owns_nothing(delivery))
             continue;
         int64_t left_ms = cancelled ? 50 : pawli_mono_left(grace) / 1000 + 1;
         (void)rest(delivery, wait_ms(delivery, left_ms), NULL);
@@ -428,7 +428,7 @@ static pawl_status go_on(pawl_delivery *delivery, pawl_error *err)
     while (st == PAWL_OK && atomic_load(&delivery->stops) == 0) {
         st = turn(delivery, true, true, err);
         if (st == PAWL_OK && delivery->moved == 0 &&
-            (delivery->armed || !delivery->drained || delivery->air.count > 0))
+            (delivery->armed || !delivery->drained || delivery->in_flight.count > 0))
             st = rest(delivery, wait_ms(delivery, LONGEST_WAIT_MS), err);
     }
     return st;

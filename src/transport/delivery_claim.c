@@ -8,7 +8,7 @@
 #include "fail.h"
 #include "log.h"
 #include "scope.h"
-#include "world.h"
+#include "platform.h"
 
 /* As many as one claim can name. */
 #define NAMES_MAX 1000
@@ -29,14 +29,14 @@ static pawl_status mark_page(pawl_delivery *delivery, const pawl_destinations *l
                              pawl_error *err)
 {
     for (size_t i = 0; i < pawl_destinations_count(list); i++) {
-        pawli_recipient *recipient =
+        pawli_destination *destination =
             pawli_delivery_recipient(delivery, pawl_destinations_at(list, i));
-        if (!recipient)
+        if (!destination)
             return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the destinations");
-        recipient->wanted = true;
-        if (pawli_recipient_heed(recipient, pawl_destinations_woken(list, i)))
+        destination->wanted = true;
+        if (pawli_destination_read_wake(destination, pawl_destinations_woken(list, i)))
             pawli_log(&delivery->options.log, PAWL_LOG_INFO, "outbox",
-                      "%s: woken by an operator, trying it now", recipient->name);
+                      "%s: woken by an operator, trying it now", destination->name);
     }
     return PAWL_OK;
 }
@@ -45,7 +45,7 @@ static pawl_status mark_page(pawl_delivery *delivery, const pawl_destinations *l
 static void forget_recipients(pawl_delivery *delivery)
 {
     pthread_mutex_lock(&delivery->lock);
-    size_t gone = pawli_recipients_forget(&delivery->recipients, pawli_mono_now(), FORGET_US);
+    size_t gone = pawli_destinations_forget(&delivery->destinations, pawli_mono_now(), FORGET_US);
     pthread_mutex_unlock(&delivery->lock);
     if (gone == 0)
         return;
@@ -59,8 +59,8 @@ static pawl_status find_recipients(pawl_delivery *delivery, pawl_error *err)
     bool more = true;
     pawl_status st = PAWL_OK;
 
-    for (size_t i = 0; i < delivery->recipients.count; i++)
-        delivery->recipients.items[i]->wanted = false;
+    for (size_t i = 0; i < delivery->destinations.count; i++)
+        delivery->destinations.items[i]->wanted = false;
     while (more && st == PAWL_OK) {
         PAWLI_AUTO(pawl_destinations) list = NULL;
         pawli_send_pump_lend(delivery);
@@ -77,10 +77,10 @@ static pawl_status find_recipients(pawl_delivery *delivery, pawl_error *err)
             st = pawli_fail(err, PAWL_E_NOMEM, "out of memory for the destinations");
     }
     /* After a failure all count as wanted: the claim finds out. */
-    for (size_t i = 0; st != PAWL_OK && i < delivery->recipients.count; i++)
-        delivery->recipients.items[i]->wanted = true;
+    for (size_t i = 0; st != PAWL_OK && i < delivery->destinations.count; i++)
+        delivery->destinations.items[i]->wanted = true;
     if (st == PAWL_OK) {
-        delivery->recipients_at = pawli_mono_now();
+        delivery->destinations_at = pawli_mono_now();
         forget_recipients(delivery);
     }
     return st;
@@ -88,17 +88,18 @@ static pawl_status find_recipients(pawl_delivery *delivery, pawl_error *err)
 
 /* ---- what the map prevented ---- */
 
-static pawl_status wake_one(pawl_delivery *delivery, pawli_recipient *recipient, pawl_error *err)
+static pawl_status wake_one(pawl_delivery *delivery, pawli_destination *destination,
+                            pawl_error *err)
 {
     pawl_status st;
 
     pawli_send_pump_lend(delivery);
-    st = pawl_queue_wake(delivery->store, recipient->name, NULL, err);
+    st = pawl_queue_wake(delivery->store, destination->name, NULL, err);
     pawli_send_pump_reclaim(delivery);
     if (st == PAWL_OK) {
-        pawli_recipient_wake(recipient);
+        pawli_destination_wake(destination);
         pawli_log(&delivery->options.log, PAWL_LOG_INFO, "outbox",
-                  "%s: the services were reloaded, trying it now", recipient->name);
+                  "%s: the services were reloaded, trying it now", destination->name);
     }
     return st;
 }
@@ -112,18 +113,18 @@ pawl_status pawli_delivery_wake_unsendable(pawl_delivery *delivery, pawl_error *
     bool changed = delivery->map_changed;
     delivery->map_changed = false;
     pthread_mutex_unlock(&delivery->lock);
-    for (size_t i = 0; changed && st == PAWL_OK && i < delivery->recipients.count; i++) {
-        pawli_recipient *recipient = delivery->recipients.items[i];
+    for (size_t i = 0; changed && st == PAWL_OK && i < delivery->destinations.count; i++) {
+        pawli_destination *destination = delivery->destinations.items[i];
         pthread_mutex_lock(&delivery->lock);
-        bool wanted = recipient->unsendable;
-        recipient->unsendable = false;
+        bool wanted = destination->unsendable;
+        destination->unsendable = false;
         pthread_mutex_unlock(&delivery->lock);
         if (wanted)
-            st = wake_one(delivery, recipient, err);
+            st = wake_one(delivery, destination, err);
         if (st == PAWL_OK)
             continue;
         pthread_mutex_lock(&delivery->lock);
-        recipient->unsendable = delivery->map_changed = true;
+        destination->unsendable = delivery->map_changed = true;
         pthread_mutex_unlock(&delivery->lock);
     }
     return st;
@@ -139,9 +140,9 @@ typedef struct claim_wants {
 } claim_wants;
 
 static void add_want(const pawl_delivery *delivery, claim_wants *wants,
-                     const pawli_recipient *recipient, size_t room)
+                     const pawli_destination *destination, size_t room)
 {
-    size_t places = (size_t)delivery->options.max_in_flight - delivery->air.count;
+    size_t places = (size_t)delivery->options.max_in_flight - delivery->in_flight.count;
     size_t most =
         (size_t)delivery->options.batch < places ? (size_t)delivery->options.batch : places;
     size_t left = most - (size_t)wants->limit;
@@ -150,7 +151,7 @@ static void add_want(const pawl_delivery *delivery, claim_wants *wants,
         room = left;
     if (room == 0 || wants->count == NAMES_MAX)
         return;
-    wants->names[wants->count] = recipient->name;
+    wants->names[wants->count] = destination->name;
     wants->limits[wants->count++] = (int64_t)room;
     wants->limit += (int)room;
 }
@@ -176,27 +177,27 @@ static bool leave_out(pawl_delivery *delivery, size_t at, const char *name)
 static pawl_status make_wants(pawl_delivery *delivery, claim_wants *wants, pawl_error *err)
 {
     PAWLI_AUTO(pawl_services) services = pawli_delivery_services(delivery);
-    size_t count = delivery->recipients.count, left_out = 0;
+    size_t count = delivery->destinations.count, left_out = 0;
     pawl_mono now = pawli_mono_now();
-    bool memory = true, full = delivery->air.count >= (size_t)delivery->options.max_in_flight;
+    bool memory = true, full = delivery->in_flight.count >= (size_t)delivery->options.max_in_flight;
 
     wants->count = 0;
     wants->limit = 0;
     for (size_t i = 0; i < count; i++) {
-        pawli_recipient *recipient = delivery->recipients.items[(i + delivery->turn) % count];
-        size_t room = full ? 0 : pawli_recipient_room(recipient, services, now);
-        if (room > 0 && recipient->wanted)
-            add_want(delivery, wants, recipient, room);
-        if ((int)recipient->stats.breaker != (int)recipient->breaker.state) {
+        pawli_destination *destination = delivery->destinations.items[(i + delivery->turn) % count];
+        size_t room = full ? 0 : pawli_destination_room(destination, services, now);
+        if (room > 0 && destination->wanted)
+            add_want(delivery, wants, destination, room);
+        if ((int)destination->stats.breaker != (int)destination->breaker.state) {
             pthread_mutex_lock(&delivery->lock);
-            recipient->stats.breaker = (pawl_breaker_state)recipient->breaker.state;
+            destination->stats.breaker = (pawl_breaker_state)destination->breaker.state;
             pthread_mutex_unlock(&delivery->lock);
         }
     }
     for (size_t i = 0; memory && i < count; i++) { /* in an order that stays the same */
-        pawli_recipient *recipient = delivery->recipients.items[i];
-        if (full || pawli_recipient_room(recipient, services, now) == 0)
-            memory = leave_out(delivery, left_out++, recipient->name);
+        pawli_destination *destination = delivery->destinations.items[i];
+        if (full || pawli_destination_room(destination, services, now) == 0)
+            memory = leave_out(delivery, left_out++, destination->name);
     }
     if (!memory)
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the destinations");
@@ -208,10 +209,10 @@ static pawl_status make_wants(pawl_delivery *delivery, claim_wants *wants, pawl_
 
 /* ---- taking over ---- */
 
-static bool is_known(const pawli_flights *flights, pawl_held held)
+static bool is_known(const pawli_send_ops *ops, pawl_receipt receipt)
 {
-    for (const pawli_flight *at = flights->first; at; at = at->next)
-        if (at->held.id.value == held.id.value && at->held.fence == held.fence)
+    for (const pawli_send_op *at = ops->first; at; at = at->next)
+        if (at->receipt.id.value == receipt.id.value && at->receipt.fence == receipt.fence)
             return true;
     return false;
 }
@@ -220,36 +221,37 @@ static bool is_known(const pawli_flights *flights, pawl_held held)
 static pawl_status adopt(pawl_delivery *delivery, pawl_messages *take_list, bool resumed,
                          pawl_mono claimed_at, pawl_error *err)
 {
-    pawli_load *load = calloc(1, sizeof *load);
+    pawli_claim_batch *batch = calloc(1, sizeof *batch);
     size_t count = pawl_messages_count(take_list);
-    bool memory = load != NULL;
+    bool memory = batch != NULL;
 
-    if (load) {
-        *load = (pawli_load){take_list, 1};
+    if (batch) {
+        *batch = (pawli_claim_batch){take_list, 1};
         take_list = NULL;
     }
     for (size_t i = 0; memory && i < count; i++) {
-        const pawl_message *message = pawl_messages_at(load->list, i);
-        pawl_held held = {pawl_message_work_id(message), pawl_message_fence(message)};
-        if (resumed && (is_known(&delivery->air, held) || is_known(&delivery->landed, held)))
+        const pawl_message *message = pawl_messages_at(batch->list, i);
+        pawl_receipt receipt = {pawl_message_work_id(message), pawl_message_fence(message)};
+        if (resumed &&
+            (is_known(&delivery->in_flight, receipt) || is_known(&delivery->completed, receipt)))
             continue;
-        memory = pawli_flight_begin(delivery, load, message, claimed_at);
+        memory = pawli_send_op_begin(delivery, batch, message, claimed_at);
         delivery->moved += memory;
     }
-    if (load && --load->users == 0) {
-        pawl_messages_free(load->list);
-        free(load);
+    if (batch && --batch->users == 0) {
+        pawl_messages_free(batch->list);
+        free(batch);
     }
     pawl_messages_free(take_list);
     if (memory)
         return PAWL_OK;
-    delivery->asking = true; /* they are held: ask again when there is memory */
+    delivery->in_doubt = true; /* they are held: ask again when there is memory */
     return pawli_fail(err, PAWL_E_NOMEM, "out of memory for %zu messages", count);
 }
 
-bool pawli_delivery_is_asking(const pawl_delivery *delivery)
+bool pawli_delivery_in_doubt(const pawl_delivery *delivery)
 {
-    return delivery->asking || pawli_mono_now().us < delivery->ask_until.us;
+    return delivery->in_doubt || pawli_mono_now().us < delivery->ask_until.us;
 }
 
 pawl_status pawli_delivery_resume(pawl_delivery *delivery, pawl_error *err)
@@ -258,18 +260,18 @@ pawl_status pawli_delivery_resume(pawl_delivery *delivery, pawl_error *err)
     pawl_messages *list = NULL;
     pawl_status st;
 
-    if (!pawli_delivery_is_asking(delivery) ||
-        (!delivery->asking && now.us < delivery->asked_at.us + ASK_AGAIN_US))
+    if (!pawli_delivery_in_doubt(delivery) ||
+        (!delivery->in_doubt && now.us < delivery->claimed_at.us + ASK_AGAIN_US))
         return PAWL_OK;
     pawli_send_pump_lend(delivery);
-    st = pawl_queue_held(delivery->store, delivery->owner, &list, err);
+    st = pawl_queue_owned(delivery->store, delivery->owner, &list, err);
     pawli_send_pump_reclaim(delivery);
     if (st != PAWL_OK)
         return st;
-    if (delivery->asking)
+    if (delivery->in_doubt)
         delivery->ask_until = pawli_mono_after(now, STILL_COMMITTING_US);
-    delivery->asking = false;
-    delivery->asked_at = now;
+    delivery->in_doubt = false;
+    delivery->claimed_at = now;
     return adopt(delivery, list, true, now, err);
 }
 
@@ -296,9 +298,9 @@ static pawl_status measure_clock(pawl_delivery *delivery, pawl_error *err)
 static pawl_status claim(pawl_delivery *delivery, const claim_wants *wants, size_t *ret_acks,
                          pawl_error *err)
 {
-    PAWLI_AUTO_FREE pawl_held *acks = NULL;
+    PAWLI_AUTO_FREE pawl_receipt *acks = NULL;
     pawl_claim_options options = PAWL_CLAIM_OPTIONS_INIT;
-    pawl_mono asked_at = pawli_mono_now();
+    pawl_mono claimed_at = pawli_mono_now();
     pawl_messages *list = NULL;
     size_t ack_count = 0;
     pawl_status st = pawli_delivery_acks(delivery, &acks, &ack_count, err);
@@ -315,12 +317,12 @@ static pawl_status claim(pawl_delivery *delivery, const claim_wants *wants, size
                                   delivery->options.lease_ms, wants->limit, &options, NULL, &list,
                                   err);
     pawli_send_pump_reclaim(delivery);
-    delivery->asking |= st == PAWL_E_IN_DOUBT;
+    delivery->in_doubt |= st == PAWL_E_IN_DOUBT;
     if (st != PAWL_OK)
         return st;
     pawli_delivery_acked(delivery, ack_count);
     delivery->drained = pawl_messages_count(list) < (size_t)wants->limit;
-    return adopt(delivery, list, false, asked_at, err);
+    return adopt(delivery, list, false, claimed_at, err);
 }
 
 /* A refusal may be about one of the acknowledgements: told by themselves, they are divided until
@@ -332,7 +334,7 @@ static pawl_status claim_divided(pawl_delivery *delivery, const claim_wants *wan
 
     if (!pawli_store_error_is_refusal(st) || acks == 0)
         return st;
-    st = pawli_delivery_tell_done(delivery, err);
+    st = pawli_delivery_store_done(delivery, err);
     return st == PAWL_OK ? claim(delivery, wants, &acks, err) : st;
 }
 
@@ -352,7 +354,8 @@ static pawl_status arm(pawl_delivery *delivery, pawl_error *err)
 static bool time_to_arm(const pawl_delivery *delivery, bool may_arm)
 {
     return may_arm && delivery->drained && !delivery->armed &&
-           (delivery->air.count == 0 || pawli_mono_now().us >= delivery->armed_at.us + ARM_US);
+           (delivery->in_flight.count == 0 ||
+            pawli_mono_now().us >= delivery->armed_at.us + ARM_US);
 }
 
 pawl_status pawli_delivery_claim(pawl_delivery *delivery, bool may_arm, pawl_error *err)
@@ -370,7 +373,7 @@ pawl_status pawli_delivery_claim(pawl_delivery *delivery, bool may_arm, pawl_err
         st = arm(delivery, err);
     /* After arming: one that was sent to before must be found, also if it is new. */
     if (st == PAWL_OK &&
-        (arming || pawli_mono_now().us >= delivery->recipients_at.us + TARGETS_US)) {
+        (arming || pawli_mono_now().us >= delivery->destinations_at.us + TARGETS_US)) {
         st = find_recipients(delivery, err);
         if (st == PAWL_OK)
             st = make_wants(delivery, &wants, err);
@@ -380,7 +383,7 @@ pawl_status pawli_delivery_claim(pawl_delivery *delivery, bool may_arm, pawl_err
     if (wants.count == 0)
         delivery->drained = true;
     st = wants.count > 0 ? claim_divided(delivery, &wants, err)
-                         : pawli_delivery_tell_done(delivery, err);
+                         : pawli_delivery_store_done(delivery, err);
     if (delivery->moved > moved && delivery->armed) {
         pawl_waiter_disarm(delivery->waiter);
         delivery->armed = false;

@@ -14,9 +14,9 @@
 #include <pawl/tx.h>
 #include <pawl/waiter.h>
 
-#include "flight.h"
+#include "send_op.h"
 #include "scope.h"
-#include "recipient.h"
+#include "destination.h"
 #include "send_pump.h"
 
 PAWLI_AUTO_DEFINE(pawl_destinations, pawl_destinations_free);
@@ -29,11 +29,11 @@ struct pawl_delivery {
     pawl_delivery_options options; /* its strings are copies */
     pawl_owner owner;
     pawl_transports *own_transports; /* NULL: the caller's */
-    pawl_carrier *carrier;
+    pawl_transport_client *client;
     pawl_waiter *waiter;
     int stop_fd;      /* readable when it should stop */
     int events;       /* epoll: the carrier's descriptor and stop_fd */
-    atomic_int stops; /* calls of pawl_delivery_stop() */
+    atomic_int stops; /* calls of pawl_delivery_request_stop() */
     atomic_bool running;
     pawli_breaker_policy policy; /* of the destinations */
 
@@ -41,21 +41,21 @@ struct pawl_delivery {
     pawl_services *services; /* guarded by the lock */
     bool map_changed; /* destinations that could not be sent to are not woken yet; guarded by the
                          lock */
-    pawli_recipients recipients; /* changed under the lock, by the delivery's thread only */
+    pawli_destinations destinations; /* changed under the lock, by the delivery's thread only */
 
     pawli_send_pump pump; /* its lock guards the carrier and the sends in flight */
-    pawli_flights air;
-    pawli_flights landed;   /* ended; results not stored yet */
-    pawli_breaker health;   /* circuit breaker of the database */
-    bool worked;            /* the database has responded at least once */
-    int64_t clock_ahead_us; /* the store's clock minus the local clock */
-    pawl_mono clock_at;     /* when that was measured */
-    bool asking;            /* the response to a claim was lost */
-    pawl_mono ask_until;    /* until then the claim may still commit */
-    pawl_mono asked_at;
-    pawl_mono recipients_at; /* when the destinations were last read */
-    size_t turn;             /* rotates which destination comes first */
-    bool drained;            /* the last claim found less than there was room for */
+    pawli_send_ops in_flight;
+    pawli_send_ops completed; /* ended; results not stored yet */
+    pawli_breaker health;     /* circuit breaker of the database */
+    bool worked;              /* the database has responded at least once */
+    int64_t clock_ahead_us;   /* the store's clock minus the local clock */
+    pawl_mono clock_at;       /* when that was measured */
+    bool in_doubt;            /* the response to a claim was lost */
+    pawl_mono ask_until;      /* until then the claim may still commit */
+    pawl_mono claimed_at;
+    pawl_mono destinations_at; /* when the destinations were last read */
+    size_t turn;               /* rotates which destination comes first */
+    bool drained;              /* the last claim found less than there was room for */
     bool armed;
     pawl_mono armed_at;
     const char **left_out; /* destinations that the waiter does not wait for */
@@ -68,7 +68,7 @@ struct pawl_delivery {
 
 /* The current map; the caller unrefs it. */
 pawl_services *pawli_delivery_services(pawl_delivery *delivery);
-pawli_recipient *pawli_delivery_recipient(pawl_delivery *delivery, const char *name);
+pawli_destination *pawli_delivery_recipient(pawl_delivery *delivery, const char *name);
 
 /* ---- delivery_claim.c ---- */
 
@@ -81,17 +81,17 @@ pawl_status pawli_delivery_claim(pawl_delivery *delivery, bool may_arm, pawl_err
 pawl_status pawli_delivery_resume(pawl_delivery *delivery, pawl_error *err);
 /* After the map was replaced: retries now what the old one prevented. */
 pawl_status pawli_delivery_wake_unsendable(pawl_delivery *delivery, pawl_error *err);
-bool pawli_delivery_is_asking(const pawl_delivery *delivery);
+bool pawli_delivery_in_doubt(const pawl_delivery *delivery);
 
-/* ---- delivery_answer.c ---- */
+/* ---- delivery_results.c ---- */
 
 /* Stores the results of ended sends, except those that a claim can acknowledge. */
-pawl_status pawli_delivery_tell_others(pawl_delivery *delivery, pawl_error *err);
+pawl_status pawli_delivery_store_others(pawl_delivery *delivery, pawl_error *err);
 /* Stores those, too. */
-pawl_status pawli_delivery_tell_done(pawl_delivery *delivery, pawl_error *err);
+pawl_status pawli_delivery_store_done(pawl_delivery *delivery, pawl_error *err);
 /* The messages to acknowledge: *ret_items is the caller's to free. */
-pawl_status pawli_delivery_acks(pawl_delivery *delivery, pawl_held **ret_items, size_t *ret_count,
-                                pawl_error *err);
+pawl_status pawli_delivery_acks(pawl_delivery *delivery, pawl_receipt **ret_items,
+                                size_t *ret_count, pawl_error *err);
 void pawli_delivery_acked(pawl_delivery *delivery, size_t count);
 /* Renews leases that are half over; sends whose message is no longer owned are cancelled. */
 pawl_status pawli_delivery_renew(pawl_delivery *delivery, pawl_error *err);

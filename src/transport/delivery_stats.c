@@ -17,16 +17,16 @@ struct pawl_delivery_stats {
 PAWLI_AUTO_DEFINE(pawl_delivery_stats, pawl_delivery_stats_free);
 
 /* Under the lock. */
-static bool copy_recipients(const pawli_recipients *recipients, pawl_delivery_stats *stats)
+static bool copy_recipients(const pawli_destinations *destinations, pawl_delivery_stats *stats)
 {
-    stats->items = calloc(recipients->count + 1, sizeof *stats->items);
+    stats->items = calloc(destinations->count + 1, sizeof *stats->items);
     if (!stats->items)
         return false;
-    for (size_t i = 0; i < recipients->count; i++) {
-        const pawli_recipient *recipient = recipients->items[i];
-        stats->items[i] = recipient->stats;
+    for (size_t i = 0; i < destinations->count; i++) {
+        const pawli_destination *destination = destinations->items[i];
+        stats->items[i] = destination->stats;
         stats->items[i].destination =
-            pawli_arena_copy(&stats->names, recipient->name, strlen(recipient->name));
+            pawli_arena_copy(&stats->names, destination->name, strlen(destination->name));
         if (!stats->items[i].destination)
             return false;
         stats->count++;
@@ -34,7 +34,7 @@ static bool copy_recipients(const pawli_recipients *recipients, pawl_delivery_st
     return true;
 }
 
-pawl_status pawl_delivery_stats_get(pawl_delivery *delivery, pawl_delivery_stats **ret_stats,
+pawl_status pawl_delivery_get_stats(pawl_delivery *delivery, pawl_delivery_stats **ret_stats,
                                     pawl_error *err)
 {
     PAWLI_AUTO(pawl_delivery_stats) stats = NULL;
@@ -43,7 +43,7 @@ pawl_status pawl_delivery_stats_get(pawl_delivery *delivery, pawl_delivery_stats
         return pawli_fail(err, PAWL_E_INVALID, "delivery and ret_stats must not be NULL");
     stats = calloc(1, sizeof *stats);
     pthread_mutex_lock(&delivery->lock);
-    bool copied = stats && copy_recipients(&delivery->recipients, stats);
+    bool copied = stats && copy_recipients(&delivery->destinations, stats);
     pthread_mutex_unlock(&delivery->lock);
     if (!copied)
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the statistics");

@@ -11,7 +11,7 @@
 
 #include "arena.h"
 #include "hash.h"
-#include "scan.h"
+#include "json_scan.h"
 #include "scope.h"
 
 struct pawl_envelope {

@@ -13,7 +13,7 @@
 #include "sign.h"
 #include "text.h"
 #include "timestamp.h"
-#include "world.h"
+#include "platform.h"
 
 #define ATTEMPT_MAX 1000000
 
@@ -55,7 +55,7 @@ static pawl_status fill(pawl_envelope *envelope, const pawl_message *message,
     const void *payload = pawl_message_payload(message, &envelope->payload_size);
     pawl_status st;
 
-    pawl_message_id_format(pawl_message_get_id(message), id);
+    pawl_uuid_format(pawl_message_id(message), id);
     pawli_timestamp_format(opts->now, timestamp);
     envelope->type = pawl_message_type(message);
     /* The receiver wants to know whether it may have seen the message: deferred sends, too. */

@@ -2,9 +2,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "letter_test.h"
+#include "envelope_fixture.h"
 
-static const pawl_envelope *there_and_back(const pawl_outgoing *content)
+static const pawl_envelope *there_and_back(const pawl_message_spec *content)
 {
     return letter_received(pawl_envelope_text(letter_envelope(content, NULL, PAWL_SCHEME_2), NULL));
 }
@@ -22,7 +22,7 @@ static void assert_payload(const void *expected, size_t size, const pawl_envelop
 PAWL_TEST(an_envelope_has_the_fields_of_the_wire_format)
 {
     static const char payload[] = "{ \"order\" : 17, \"total\": 12.50 }";
-    pawl_outgoing content = letter_content(payload, strlen(payload));
+    pawl_message_spec content = letter_content(payload, strlen(payload));
 
     content.headers = "{\"traceparent\":\"00-aa-bb-01\", \"tenant\" : {\"id\":1.50}}";
     content.type = PAWL_TYPE_PUSH_CALL;
@@ -38,7 +38,7 @@ PAWL_TEST(an_envelope_has_the_fields_of_the_wire_format)
 
 PAWL_TEST(everything_comes_back)
 {
-    pawl_outgoing content = letter_content("[1]", 3);
+    pawl_message_spec content = letter_content("[1]", 3);
 
     content.headers = "{\"traceparent\":\"00-aa\\u002dbb\",\"tracestate\":\"a=b\",\"n\":1.50}";
     content.type = PAWL_TYPE_COMMAND;
@@ -72,7 +72,7 @@ PAWL_TEST(json_payloads_are_embedded_as_they_are)
                                            "{\"payload\":\"}\",\"headers\":{\"rf-hmac\":\"x\"}}"};
 
     for (size_t i = 0; i < sizeof payloads / sizeof payloads[0]; i++) {
-        pawl_outgoing content = letter_content(payloads[i], strlen(payloads[i]));
+        pawl_message_spec content = letter_content(payloads[i], strlen(payloads[i]));
         const pawl_envelope *envelope = there_and_back(&content);
         if (!pawl_envelope_payload_is_json(envelope))
             test_fail("not embedded: %s", payloads[i]);
@@ -91,7 +91,7 @@ PAWL_TEST(any_other_payload_travels_as_base64)
                     {"1\0002", 3}, {"NaN", 3}};
 
     for (size_t i = 0; i < sizeof payloads / sizeof payloads[0]; i++) {
-        pawl_outgoing content = letter_content(payloads[i].bytes, payloads[i].size);
+        pawl_message_spec content = letter_content(payloads[i].bytes, payloads[i].size);
         const pawl_envelope *envelope = there_and_back(&content);
         assert_false(pawl_envelope_payload_is_json(envelope));
         assert_payload(payloads[i].bytes, payloads[i].size, envelope);
@@ -104,7 +104,7 @@ PAWL_TEST(json_that_is_too_deep_travels_as_base64)
 
     memset(deep, '[', 64);
     memset(deep + 64, ']', 64);
-    pawl_outgoing content = letter_content(deep, sizeof deep);
+    pawl_message_spec content = letter_content(deep, sizeof deep);
     assert_false(pawl_envelope_payload_is_json(there_and_back(&content)));
     assert_payload(deep, sizeof deep, there_and_back(&content));
     content = letter_content(deep + 1, sizeof deep - 2);
@@ -114,7 +114,7 @@ PAWL_TEST(json_that_is_too_deep_travels_as_base64)
 
 PAWL_TEST(headers_that_belong_to_the_envelope_are_not_the_senders)
 {
-    pawl_outgoing content = letter_content("1", 1);
+    pawl_message_spec content = letter_content("1", 1);
 
     content.headers = "{\"rf-hmac\":\"forged\",\"RF-Version\":\"9\",\"\\u0072f-attempt\":\"7\","
                       "\"mine\":\"kept\"}";
@@ -130,8 +130,8 @@ PAWL_TEST(headers_that_belong_to_the_envelope_are_not_the_senders)
 PAWL_TEST(a_bad_source_or_scheme_is_refused)
 {
     static const char *const sources[] = {NULL, "", "a\nb", "\xff"};
-    pawl_outgoing content = letter_content("1", 1);
-    const pawl_message *message = letter_message(&content);
+    pawl_message_spec content = letter_content("1", 1);
+    const pawl_message *message = envelope_message(&content);
     pawl_envelope_options opts = PAWL_ENVELOPE_OPTIONS_INIT;
     pawl_envelope *envelope = NULL;
     pawl_error err = PAWL_ERROR_INIT;

@@ -5,7 +5,7 @@
 #include <pawl/error.h>
 
 #include "buffer.h"
-#include "scan.h"
+#include "json_scan.h"
 
 /*
  * Appends the members of `object` that are the sender's own, unchanged, each preceded by a comma.

@@ -20,9 +20,9 @@ static bool says_later(int status)
     }
 }
 
-bool pawli_send_counts(const pawl_send_outcome *outcome, const pawli_send_facts *facts)
+bool pawli_send_counts(const pawl_send_report *outcome, const pawli_send_facts *facts)
 {
-    if (outcome->ours || outcome->sent == PAWL_SENT_CANCELLED)
+    if (outcome->ours || outcome->sent == PAWL_SEND_CANCELLED)
         return false; /* the destination has no part in it */
     if (facts->count == PAWL_COUNT_ALL)
         return true;
@@ -62,7 +62,7 @@ pawl_backoff pawli_send_backoff(const pawl_message *message, const pawl_service 
     return service ? pawl_service_backoff(service) : usual;
 }
 
-const char *pawli_span_words(int64_t ms, char room[PAWLI_SPAN_SIZE])
+const char *pawli_span_text(int64_t ms, char room[PAWLI_SPAN_SIZE])
 {
     long long seconds = (ms + 500) / 1000, minutes = seconds / 60;
 

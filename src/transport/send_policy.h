@@ -23,7 +23,7 @@ typedef struct pawli_send_facts {
  * failure that says nothing about the message is not counted, nor is a pause that the destination
  * requested.
  */
-bool pawli_send_counts(const pawl_send_outcome *outcome, const pawli_send_facts *facts);
+bool pawli_send_counts(const pawl_send_report *outcome, const pawli_send_facts *facts);
 
 /* The message's setting, otherwise the service's. `service` may be NULL; never the default. */
 pawl_count pawli_send_count(const pawl_message *message, const pawl_service *service);
@@ -37,6 +37,6 @@ pawl_backoff pawli_send_backoff(const pawl_message *message, const pawl_service 
  * size.
  */
 #define PAWLI_SPAN_SIZE 48
-const char *pawli_span_words(int64_t ms, char room[PAWLI_SPAN_SIZE]);
+const char *pawli_span_text(int64_t ms, char room[PAWLI_SPAN_SIZE]);
 
 #endif

@@ -5,9 +5,9 @@
 
 static const pawli_send_facts usual = {.breaker_was_closed = true, .count = PAWL_COUNT_ANSWERED};
 
-static pawl_send_outcome answer(int status)
+static pawl_send_report answer(int status)
 {
-    pawl_send_outcome outcome = PAWL_SEND_OUTCOME_INIT;
+    pawl_send_report outcome = PAWL_SEND_REPORT_INIT;
 
     outcome.reached = true;
     outcome.sent_whole = true;
@@ -21,18 +21,18 @@ PAWL_TEST(an_answer_counts_unless_it_says_later)
     static const int counted[] = {0, 200, 204, 301, 500, 501, 505, 507, 599};
 
     for (size_t i = 0; i < sizeof later / sizeof later[0]; i++) {
-        pawl_send_outcome outcome = answer(later[i]);
+        pawl_send_report outcome = answer(later[i]);
         assert_false(pawli_send_counts(&outcome, &usual));
     }
     for (size_t i = 0; i < sizeof counted / sizeof counted[0]; i++) {
-        pawl_send_outcome outcome = answer(counted[i]);
+        pawl_send_report outcome = answer(counted[i]);
         assert_true(pawli_send_counts(&outcome, &usual));
     }
 }
 
 PAWL_TEST(a_pause_that_was_asked_for_and_a_probe_do_not_count)
 {
-    pawl_send_outcome outcome = answer(500);
+    pawl_send_report outcome = answer(500);
     pawli_send_facts probe = usual;
 
     probe.breaker_was_closed = false;
@@ -43,7 +43,7 @@ PAWL_TEST(a_pause_that_was_asked_for_and_a_probe_do_not_count)
 
 PAWL_TEST(without_an_answer_it_counts_only_if_others_were_answered_meanwhile)
 {
-    pawl_send_outcome none = PAWL_SEND_OUTCOME_INIT;
+    pawl_send_report none = PAWL_SEND_REPORT_INIT;
     pawli_send_facts alive = usual;
 
     alive.others_answered = true;
@@ -57,15 +57,15 @@ PAWL_TEST(without_an_answer_it_counts_only_if_others_were_answered_meanwhile)
 PAWL_TEST(where_all_count_only_what_never_was_a_send_does_not)
 {
     pawli_send_facts all = {.count = PAWL_COUNT_ALL};
-    pawl_send_outcome outcome = PAWL_SEND_OUTCOME_INIT;
+    pawl_send_report outcome = PAWL_SEND_REPORT_INIT;
 
     assert_true(pawli_send_counts(&outcome, &all)); /* also as a probe, and without a connection */
     outcome = answer(503);
     outcome.retry_after_ms = 1000;
     assert_true(pawli_send_counts(&outcome, &all));
-    outcome.sent = PAWL_SENT_CANCELLED;
+    outcome.sent = PAWL_SEND_CANCELLED;
     assert_false(pawli_send_counts(&outcome, &all));
-    outcome = (pawl_send_outcome)PAWL_SEND_OUTCOME_INIT;
+    outcome = (pawl_send_report)PAWL_SEND_REPORT_INIT;
     outcome.ours = true;
     assert_false(pawli_send_counts(&outcome, &all));
 }
@@ -81,5 +81,5 @@ PAWL_TEST(spans_are_written_as_people_do)
     char room[PAWLI_SPAN_SIZE];
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-        assert_string_equal(cases[i].words, pawli_span_words(cases[i].ms, room));
+        assert_string_equal(cases[i].words, pawli_span_text(cases[i].ms, room));
 }

@@ -10,7 +10,7 @@
 #include "delivery_private.h"
 #include "fail.h"
 #include "log.h"
-#include "world.h"
+#include "platform.h"
 
 /* How often the second thread looks while something is in flight. */
 #define TICK_MS 100
@@ -23,8 +23,8 @@ pawl_status pawli_send_pump_init(pawli_send_pump *pump, pawl_error *err)
 {
     pthread_mutex_init(&pump->lock, NULL);
     pump->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    pump->landed_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (pump->wake_fd < 0 || pump->landed_fd < 0)
+    pump->completed_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (pump->wake_fd < 0 || pump->completed_fd < 0)
         return pawli_fail_code(err, PAWL_E_IO, errno, "no descriptor is left for a delivery");
     return PAWL_OK;
 }
@@ -50,35 +50,35 @@ void pawli_send_pump_done(pawli_send_pump *pump)
     }
     if (pump->wake_fd >= 0)
         close(pump->wake_fd);
-    if (pump->landed_fd >= 0)
-        close(pump->landed_fd);
+    if (pump->completed_fd >= 0)
+        close(pump->completed_fd);
     pthread_mutex_destroy(&pump->lock);
 }
 
 void pawli_send_pump_drop_late(pawl_delivery *delivery)
 {
-    for (pawli_flight *at = delivery->air.first; at; at = at->next) {
+    for (pawli_send_op *at = delivery->in_flight.first; at; at = at->next) {
         if (at->late || at->lost || !at->send || !pawli_mono_passed(at->lease_end))
             continue;
         at->late = true;
-        pawl_carrier_cancel(delivery->carrier, at->send);
+        pawl_transport_client_cancel(delivery->client, at->send);
     }
 }
 
 /* ---- the second thread ---- */
 
 /* Has the lock, while the delivery's thread waits for the database. */
-static void turn_carrier(pawl_delivery *delivery)
+static void process_client(pawl_delivery *delivery)
 {
     pawl_error why = PAWL_ERROR_INIT;
-    size_t landed = delivery->landed.count;
+    size_t completed = delivery->completed.count;
 
     pawli_send_pump_drop_late(delivery);
-    if (pawl_carrier_turn(delivery->carrier, &why) != PAWL_OK)
+    if (pawl_transport_client_process(delivery->client, &why) != PAWL_OK)
         pawli_log(&delivery->options.log, PAWL_LOG_WARNING, "outbox", "sending is held up: %s",
                   why.message);
-    if (delivery->landed.count > landed)
-        ring(delivery->pump.landed_fd);
+    if (delivery->completed.count > completed)
+        ring(delivery->pump.completed_fd);
 }
 
 static bool call_is_slow(pawli_send_pump *pump)
@@ -116,7 +116,7 @@ static void *run_pump(void *context)
         quiet = 0;
         pthread_mutex_lock(&pump->lock);
         if (atomic_load(&pump->called) != 0)
-            turn_carrier(delivery);
+            process_client(delivery);
         pthread_mutex_unlock(&pump->lock);
     }
     return NULL;
@@ -140,9 +140,9 @@ void pawli_send_pump_enter(pawl_delivery *delivery)
     pthread_mutex_lock(&delivery->pump.lock);
 }
 
-void pawli_send_pump_hush(pawl_delivery *delivery)
+void pawli_send_pump_pause(pawl_delivery *delivery)
 {
-    hush(delivery->pump.landed_fd);
+    hush(delivery->pump.completed_fd);
 }
 
 void pawli_send_pump_leave(pawl_delivery *delivery)
@@ -154,7 +154,7 @@ void pawli_send_pump_lend(pawl_delivery *delivery)
 {
     pawli_send_pump *pump = &delivery->pump;
 
-    if (delivery->air.count == 0) /* nothing to keep an eye on */
+    if (delivery->in_flight.count == 0) /* nothing to keep an eye on */
         return;
     if (!pump->runs)
         start(delivery);

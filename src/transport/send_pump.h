@@ -18,7 +18,7 @@ typedef struct pawli_send_pump {
     pthread_t thread;
     bool runs;            /* the thread was started; delivery's thread only */
     int wake_fd;          /* wakes the second thread */
-    int landed_fd;        /* readable when it has ended sends */
+    int completed_fd;     /* readable when it has ended sends */
     pthread_mutex_t lock; /* its owner may use the carrier and the sends */
     atomic_bool stop;
     atomic_bool ticks;          /* it checks periodically; otherwise it sleeps until it is woken */
@@ -38,7 +38,7 @@ void pawli_send_pump_lend(pawl_delivery *delivery);
 void pawli_send_pump_reclaim(pawl_delivery *delivery);
 
 /* The delivery's thread processes the ended sends now. */
-void pawli_send_pump_hush(pawl_delivery *delivery);
+void pawli_send_pump_pause(pawl_delivery *delivery);
 /*
  * Cancels sends whose lease has expired by the local clock, because another delivery may own them.
  * With the lock held.

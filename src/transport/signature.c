@@ -7,7 +7,7 @@
 #include "options.h"
 #include "sign.h"
 #include "timestamp.h"
-#include "world.h"
+#include "platform.h"
 
 #define WINDOW_MIN_MS 1000
 #define WINDOW_MAX_MS INT64_C(86400000)
@@ -42,7 +42,7 @@ static pawl_status matches(const pawli_signed *what, int scheme, const pawl_secr
         pawl_status st = pawli_sign(what, scheme, &secrets->items[i], code, err);
         if (st != PAWL_OK)
             return st;
-        match |= pawli_same_secretly(code, given, sizeof code);
+        match |= pawli_memeq_consttime(code, given, sizeof code);
     }
     *ret_match = match;
     return PAWL_OK;

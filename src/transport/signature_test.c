@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "letter_test.h"
+#include "envelope_fixture.h"
 
 #define OTHER "another secret of some length"
 
@@ -40,7 +40,7 @@ static pawl_status check(const pawl_envelope *envelope, const pawl_secrets *secr
 
 static const pawl_envelope *signed_envelope(const pawl_secrets *secrets, int scheme)
 {
-    pawl_outgoing content = letter_content("{\"orderId\":17}", 14);
+    pawl_message_spec content = letter_content("{\"orderId\":17}", 14);
 
     return letter_received(pawl_envelope_text(letter_envelope(&content, secrets, scheme), NULL));
 }
@@ -50,7 +50,7 @@ PAWL_TEST(known_signatures)
     const pawl_secrets *secrets = letter_secrets(LETTER_SECRET, NULL);
 
     for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
-        pawl_outgoing content = letter_content(vectors[i].payload, strlen(vectors[i].payload));
+        pawl_message_spec content = letter_content(vectors[i].payload, strlen(vectors[i].payload));
         const pawl_envelope *envelope = letter_envelope(&content, secrets, vectors[i].scheme);
         assert_string_equal(vectors[i].hmac, pawl_envelope_hmac(envelope));
     }

@@ -10,9 +10,9 @@ typedef struct pawli_handler {
     void *context;
     int limit;          /* maximum concurrent calls; 0: no limit of its own */
     int64_t timeout_us; /* 0: none */
-    /* Guarded by the lock of pawli_hand: */
+    /* Guarded by the lock of pawli_inflight: */
     int running;
-    int in_hand; /* queued or running */
+    int in_flight; /* queued or running */
 } pawli_handler;
 
 #define PAWLI_HANDLERS_MAX 1000 /* the maximum number of topics in one claim */

@@ -6,11 +6,11 @@
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>
 
-#include "crew.h"
+#include "handler_pool.h"
 #include "fail.h"
-#include "limit.h"
+#include "thread_deadline.h"
 #include "log.h"
-#include "world.h"
+#include "platform.h"
 
 #define FAILURES_MAX 3
 #define RETRY_LEAST_US INT64_C(100000)
@@ -32,12 +32,12 @@ static int64_t ttl_us(const pawl_lease_runner *runner)
     return runner->options.ttl_ms * 1000;
 }
 
-pawl_mono pawli_runner_now(const pawl_lease_runner *runner)
+pawl_mono pawli_lease_runner_now(const pawl_lease_runner *runner)
 {
     return runner->options.by_steps ? runner->step_now : pawli_mono_now();
 }
 
-pawl_status pawli_runner_tick(pawl_lease_runner *runner, pawl_error *err)
+pawl_status pawli_lease_runner_read_clock(pawl_lease_runner *runner, pawl_error *err)
 {
     pawl_wall now;
     pawl_status st = pawl_store_now(runner->store, &now, err);
@@ -71,7 +71,7 @@ static pawl_mono next_renewal(const pawl_lease_runner *runner, pawl_mono from)
     return pawli_mono_after(from, at_us);
 }
 
-void pawli_runner_granted(pawl_lease_runner *runner, pawl_mono asked_at, pawl_wall expires_at)
+void pawli_lease_runner_granted(pawl_lease_runner *runner, pawl_mono asked_at, pawl_wall expires_at)
 {
     int64_t margin_us =
         ttl_us(runner) / 100 > MARGIN_LEAST_US ? ttl_us(runner) / 100 : MARGIN_LEAST_US;
@@ -96,7 +96,7 @@ static void lose(pawl_lease_runner *runner, pawl_lease_loss loss)
 
 static bool look_at_clock(pawl_lease_runner *runner)
 {
-    if (pawli_runner_now(runner).us >= runner->deadline.us)
+    if (pawli_lease_runner_now(runner).us >= runner->deadline.us)
         lose(runner, PAWL_LEASE_LATE);
     return atomic_load(&runner->loss) != PAWL_LEASE_KEPT;
 }
@@ -112,10 +112,10 @@ static void note_renewal(pawl_lease_runner *runner, pawl_status st, pawl_mono as
     if (look_at_clock(runner))
         return;
     if (st == PAWL_OK) {
-        pawli_runner_granted(runner, asked_at, grant->expires_at);
+        pawli_lease_runner_granted(runner, asked_at, grant->expires_at);
         return;
     }
-    runner->renew_at = pawli_mono_after(pawli_runner_now(runner), retry_us);
+    runner->renew_at = pawli_mono_after(pawli_lease_runner_now(runner), retry_us);
     if (++runner->failures >= FAILURES_MAX)
         lose(runner, PAWL_LEASE_FAILED);
 }
@@ -130,7 +130,7 @@ static void limit_try(const pawl_lease_runner *runner, pawl_mono deadline)
 
     if (!runner->options.by_steps && deadline.us < end.us)
         end = deadline;
-    pawli_limit_begin(end);
+    pawli_thread_deadline_begin(end);
 }
 
 /* PAWL_OK, PAWL_E_LOST, or why this one failed. */
@@ -143,14 +143,14 @@ static pawl_status renew(pawl_lease_runner *runner, pawl_error *err)
     pthread_mutex_lock(&runner->renewing);
     pthread_mutex_lock(&runner->lock);
     bool lost = look_at_clock(runner);
-    pawl_mono asked_at = pawli_runner_now(runner);
+    pawl_mono asked_at = pawli_lease_runner_now(runner);
     pawl_mono deadline = runner->deadline;
     pthread_mutex_unlock(&runner->lock);
     if (!lost) {
         limit_try(runner, deadline);
         st = pawl_lease_renew(runner->store, runner->name, runner->owner, runner->fence,
                               runner->options.ttl_ms, &grant, &why);
-        pawli_limit_end();
+        pawli_thread_deadline_end();
         pthread_mutex_lock(&runner->lock);
         note_renewal(runner, st, asked_at, &grant);
         lost = atomic_load(&runner->loss) != PAWL_LEASE_KEPT;
@@ -204,7 +204,7 @@ static void *keep(void *context)
     return NULL;
 }
 
-pawl_status pawli_runner_start_thread(pawl_lease_runner *runner, pawl_error *err)
+pawl_status pawli_lease_runner_start_thread(pawl_lease_runner *runner, pawl_error *err)
 {
     pawl_status st = pawli_thread_start(&runner->thread, keep, runner, err);
 
@@ -212,7 +212,7 @@ pawl_status pawli_runner_start_thread(pawl_lease_runner *runner, pawl_error *err
     return st;
 }
 
-void pawli_runner_end_thread(pawl_lease_runner *runner)
+void pawli_lease_runner_end_thread(pawl_lease_runner *runner)
 {
     if (!runner->has_thread)
         return;
@@ -233,8 +233,8 @@ static void tell(pawl_lease_runner *runner)
     if (loss == PAWL_LEASE_KEPT)
         return;
     pthread_mutex_lock(&runner->lock);
-    mine = !runner->told;
-    runner->told = true;
+    mine = !runner->reported;
+    runner->reported = true;
     pthread_mutex_unlock(&runner->lock);
     if (mine && runner->options.on_lost)
         runner->options.on_lost(runner, loss, runner->options.context);
@@ -284,7 +284,7 @@ pawl_status pawl_lease_runner_step(pawl_lease_runner *runner, pawl_error *err)
 
     if (!runner || !runner->options.by_steps)
         return pawli_fail(err, PAWL_E_MISUSE, "only a runner that was started by_steps is stepped");
-    st = pawli_runner_tick(runner, err);
+    st = pawli_lease_runner_read_clock(runner, err);
     if (st == PAWL_OK)
         st = pawl_lease_runner_check(runner, err);
     if (st != PAWL_OK)

@@ -36,8 +36,8 @@ struct pawl_lease_runner {
     pawl_mono step_now;       /* by_steps: the store's clock as last read */
     pawl_mono renew_at;
     pawl_mono deadline;
-    int failures; /* consecutive */
-    bool told;    /* on_lost was called, or is being called */
+    int failures;  /* consecutive */
+    bool reported; /* on_lost was called, or is being called */
     bool stopped;
     _Atomic pawl_lease_loss loss; /* written with the lock held */
     _Atomic int64_t expires_at;   /* by the store's clock; the same */
@@ -46,23 +46,24 @@ struct pawl_lease_runner {
 PAWLI_AUTO_DEFINE(pawl_lease_runner, pawl_lease_runner_free);
 
 /* The local clock, or with by_steps the store's. */
-pawl_mono pawli_runner_now(const pawl_lease_runner *runner);
+pawl_mono pawli_lease_runner_now(const pawl_lease_runner *runner);
 /* by_steps: reads the store's clock. */
-pawl_status pawli_runner_tick(pawl_lease_runner *runner, pawl_error *err);
+pawl_status pawli_lease_runner_read_clock(pawl_lease_runner *runner, pawl_error *err);
 
 /*
  * The lease was granted to a request made at `asked_at`. With the lock held, or before the runner
  * is published.
  */
-void pawli_runner_granted(pawl_lease_runner *runner, pawl_mono asked_at, pawl_wall expires_at);
-pawl_status pawli_runner_start_thread(pawl_lease_runner *runner, pawl_error *err);
-void pawli_runner_end_thread(pawl_lease_runner *runner);
+void pawli_lease_runner_granted(pawl_lease_runner *runner, pawl_mono asked_at,
+                                pawl_wall expires_at);
+pawl_status pawli_lease_runner_start_thread(pawl_lease_runner *runner, pawl_error *err);
+void pawli_lease_runner_end_thread(pawl_lease_runner *runner);
 
 /*
  * lease_wait.c: acquires the lease, trying until options.wait_ms have passed while it has another
  * owner. *ret_asked_at is the time before the successful request.
  */
-pawl_status pawli_runner_take(pawl_lease_runner *runner, pawl_lease_grant *ret_grant,
-                              pawl_mono *ret_asked_at, pawl_error *err);
+pawl_status pawli_lease_runner_acquire(pawl_lease_runner *runner, pawl_lease_grant *ret_grant,
+                                       pawl_mono *ret_asked_at, pawl_error *err);
 
 #endif

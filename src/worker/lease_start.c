@@ -11,10 +11,10 @@
 #include <unistd.h>
 
 #include "fail.h"
-#include "limit.h"
+#include "thread_deadline.h"
 #include "options.h"
 #include "store_private.h"
-#include "world.h"
+#include "platform.h"
 
 #define WAIT_MAX_MS ((int64_t)7 * 24 * 3600 * 1000)
 /* Giving back what is lost anyway is a courtesy. */
@@ -92,16 +92,17 @@ static pawl_status begin(pawl_lease_runner *runner, pawl_error *err)
 {
     pawl_lease_grant grant;
     pawl_mono asked_at;
-    pawl_status st = runner->options.by_steps ? pawli_runner_tick(runner, err) : PAWL_OK;
+    pawl_status st =
+        runner->options.by_steps ? pawli_lease_runner_read_clock(runner, err) : PAWL_OK;
 
     if (st == PAWL_OK)
-        st = pawli_runner_take(runner, &grant, &asked_at, err);
+        st = pawli_lease_runner_acquire(runner, &grant, &asked_at, err);
     if (st != PAWL_OK)
         return st;
     runner->fence = grant.fence;
-    pawli_runner_granted(runner, asked_at, grant.expires_at);
+    pawli_lease_runner_granted(runner, asked_at, grant.expires_at);
     if (!runner->options.by_steps)
-        st = pawli_runner_start_thread(runner, err);
+        st = pawli_lease_runner_start_thread(runner, err);
     if (st == PAWL_OK)
         runner->stopped = false;
     else
@@ -140,9 +141,9 @@ static void release_lost(pawl_lease_runner *runner)
 {
     if (pawl_lease_runner_loss(runner) == PAWL_LEASE_REFUSED)
         return;
-    pawli_limit_begin(pawli_mono_after(pawli_mono_now(), COURTESY_US));
+    pawli_thread_deadline_begin(pawli_mono_after(pawli_mono_now(), COURTESY_US));
     (void)!release(runner, NULL);
-    pawli_limit_end();
+    pawli_thread_deadline_end();
 }
 
 pawl_status pawl_lease_runner_stop(pawl_lease_runner *runner, pawl_error *err)
@@ -154,7 +155,7 @@ pawl_status pawl_lease_runner_stop(pawl_lease_runner *runner, pawl_error *err)
     pthread_mutex_unlock(&runner->lock);
     if (stopped)
         return PAWL_OK;
-    pawli_runner_end_thread(runner);
+    pawli_lease_runner_end_thread(runner);
     pawl_status st = pawl_lease_runner_check(runner, err); /* its last chance to tell */
     if (st == PAWL_OK)
         st = release(runner, err);

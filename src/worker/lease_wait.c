@@ -3,7 +3,7 @@
 
 #include "fail.h"
 #include "store_private.h"
-#include "world.h"
+#include "platform.h"
 
 /* While it is held it is looked at after so long, then twice as long, and so on. */
 #define FIRST_PAUSE_US INT64_C(50000)
@@ -42,7 +42,7 @@ static pawl_status look(pawl_lease_runner *runner, int64_t *ret_left_us, pawl_er
     *ret_left_us = 0;
     if (st == PAWL_E_NOT_FOUND)
         return PAWL_OK;
-    if (st == PAWL_OK && pawl_leases_at(one, 0)->held)
+    if (st == PAWL_OK && pawl_leases_at(one, 0)->owned)
         *ret_left_us = pawl_leases_at(one, 0)->expires_at.us - pawl_leases_now(one).us;
     pawl_leases_free(one);
     return st;
@@ -76,8 +76,8 @@ static pawl_status wait_until_free(pawl_lease_runner *runner, uint64_t interrupt
     }
 }
 
-pawl_status pawli_runner_take(pawl_lease_runner *runner, pawl_lease_grant *ret_grant,
-                              pawl_mono *ret_asked_at, pawl_error *err)
+pawl_status pawli_lease_runner_acquire(pawl_lease_runner *runner, pawl_lease_grant *ret_grant,
+                                       pawl_mono *ret_asked_at, pawl_error *err)
 {
     const pawl_lease_runner_options *options = &runner->options;
     uint64_t interrupts = pawli_db_interrupts(runner->store->db);
@@ -85,7 +85,7 @@ pawl_status pawli_runner_take(pawl_lease_runner *runner, pawl_lease_grant *ret_g
     pawl_status st;
 
     for (;;) {
-        *ret_asked_at = pawli_runner_now(runner);
+        *ret_asked_at = pawli_lease_runner_now(runner);
         st = pawl_lease_acquire(runner->store, runner->name, runner->owner, options->ttl_ms,
                                 options->owner_name, ret_grant, err);
         if (st != PAWL_E_HELD || options->wait_ms == 0)

@@ -4,7 +4,7 @@
 #include "fail.h"
 #include "worker_private.h"
 
-pawl_status pawli_worker_tick(pawl_worker *worker, pawl_error *err)
+pawl_status pawli_worker_read_clock(pawl_worker *worker, pawl_error *err)
 {
     pawl_wall now;
     pawl_status st = pawl_store_now(worker->store, &now, err);
@@ -20,10 +20,11 @@ static pawl_status handle_all(pawl_worker *worker, pawl_error *err)
     pawl_status st = PAWL_OK;
     pawl_task *task;
 
-    while (st == PAWL_OK && (task = pawli_hand_try_next(&worker->hand, worker->step_now)) != NULL) {
+    while (st == PAWL_OK &&
+           (task = pawli_inflight_try_next(&worker->inflight, worker->step_now)) != NULL) {
         pawli_task_run(task);
-        st = pawli_keeper_step(worker, err);
-        pawli_hand_in(&worker->hand, task, worker->step_now);
+        st = pawli_lease_renewer_step(worker, err);
+        pawli_inflight_finish(&worker->inflight, task, worker->step_now);
     }
     return st;
 }
@@ -32,34 +33,34 @@ static pawl_status do_step(pawl_worker *worker, bool *ret_idle, pawl_error *err)
 {
     size_t changed = 0, found = 0, resumed = 0, dead = 0, scheduled = 0;
     bool answered;
-    pawl_status st = pawli_keeper_step(worker, err);
+    pawl_status st = pawli_lease_renewer_step(worker, err);
 
     if (st == PAWL_OK)
-        st = pawli_dead_announce(worker, err);
+        st = pawli_dead_letters_announce(worker, err);
     if (st == PAWL_OK)
-        st = pawli_chores_step(worker, &changed, err);
+        st = pawli_maintenance_step(worker, &changed, err);
     if (st == PAWL_OK)
-        st = pawli_ticker_step(worker, &scheduled, err);
-    pawli_answers_gather(worker);
-    answered = !pawli_answers_empty(&worker->intake.answers);
+        st = pawli_job_scheduler_step(worker, &scheduled, err);
+    pawli_result_batch_gather(worker);
+    answered = !pawli_result_batch_empty(&worker->claim_loop.results);
     if (st == PAWL_OK)
-        st = pawli_answers_tell(worker, err);
+        st = pawli_result_batch_store(worker, err);
     if (st == PAWL_OK)
-        st = pawli_intake_resume(worker, &resumed, err);
+        st = pawli_claim_loop_resume(worker, &resumed, err);
     if (st == PAWL_OK)
-        st = pawli_dead_look(worker, &dead, err);
+        st = pawli_dead_letters_claim(worker, &dead, err);
     if (st == PAWL_OK)
-        st = pawli_wants_everything(worker, err);
+        st = pawli_claim_plan_one_batch(worker, err);
     if (st == PAWL_OK)
-        pawli_missing_check(worker);
+        pawli_unhandled_topics_check(worker);
     if (st == PAWL_OK)
-        st = pawli_intake_claim(worker, &found, err);
+        st = pawli_claim_loop_claim(worker, &found, err);
     if (st == PAWL_OK)
         st = handle_all(worker, err);
-    pawli_answers_gather(worker);
+    pawli_result_batch_gather(worker);
     if (st == PAWL_OK)
-        st = pawli_answers_tell(worker, err);
-    pawli_answers_put_off(worker);
+        st = pawli_result_batch_store(worker, err);
+    pawli_result_batch_postpone(worker);
     if (st == PAWL_OK && ret_idle)
         *ret_idle = changed + found + resumed + dead + scheduled == 0 && !answered;
     return st;
@@ -67,7 +68,7 @@ static pawl_status do_step(pawl_worker *worker, bool *ret_idle, pawl_error *err)
 
 pawl_status pawl_worker_step(pawl_worker *worker, bool *ret_idle, pawl_error *err)
 {
-    pawli_mode rest = PAWLI_MODE_REST;
+    pawli_mode rest = PAWLI_MODE_IDLE;
     pawl_status st;
 
     if (!worker)
@@ -76,7 +77,7 @@ pawl_status pawl_worker_step(pawl_worker *worker, bool *ret_idle, pawl_error *er
         return pawli_fail(err, PAWL_E_MISUSE,
                           "the worker is running: a step cannot be made meanwhile");
     st = do_step(worker, ret_idle, err);
-    atomic_store(&worker->mode, PAWLI_MODE_REST);
+    atomic_store(&worker->mode, PAWLI_MODE_IDLE);
     return st;
 }
 

@@ -31,7 +31,7 @@ int pawl_task_attempt(const pawl_task *task)
 
 int64_t pawl_task_fence(const pawl_task *task)
 {
-    return task->held.fence;
+    return task->receipt.fence;
 }
 
 pawl_store *pawl_task_store(const pawl_task *task)
@@ -42,7 +42,8 @@ pawl_store *pawl_task_store(const pawl_task *task)
 bool pawl_task_cancelled(const pawl_task *task)
 {
     if (atomic_load(&task->worker->mode) == PAWLI_MODE_STEP)
-        (void)pawli_keeper_step(task->worker, NULL); /* a failure is found by the step itself */
+        (void)pawli_lease_renewer_step(task->worker,
+                                       NULL); /* a failure is found by the step itself */
     return atomic_load(&task->cancelled);
 }
 
@@ -54,11 +55,11 @@ pawl_status pawl_task_cancel_fd(pawl_task *task, int *ret_fd, pawl_error *err)
         if (fd < 0)
             return pawli_fail_code(err, PAWL_E_NOMEM, errno,
                                    "no descriptor is left for the task: %s", strerror(errno));
-        pthread_mutex_lock(&task->worker->hand.lock);
+        pthread_mutex_lock(&task->worker->inflight.lock);
         task->cancel_fd = fd;
         if (atomic_load(&task->cancelled))
             (void)eventfd_write(fd, 1);
-        pthread_mutex_unlock(&task->worker->hand.lock);
+        pthread_mutex_unlock(&task->worker->inflight.lock);
     }
     *ret_fd = task->cancel_fd;
     return PAWL_OK;
@@ -70,13 +71,13 @@ static void close_cancel_fd(pawl_task *task)
 
     if (fd < 0)
         return;
-    pthread_mutex_lock(&task->worker->hand.lock);
+    pthread_mutex_lock(&task->worker->inflight.lock);
     task->cancel_fd = -1;
-    pthread_mutex_unlock(&task->worker->hand.lock);
+    pthread_mutex_unlock(&task->worker->inflight.lock);
     close(fd);
 }
 
-void pawl_task_explain(pawl_task *task, const char *error)
+void pawl_task_set_error(pawl_task *task, const char *error)
 {
     char *copy = NULL;
 
@@ -91,7 +92,7 @@ void pawl_task_explain(pawl_task *task, const char *error)
     task->error = copy;
 }
 
-void pawl_task_delay(pawl_task *task, int64_t delay_ms)
+void pawl_task_set_retry_delay(pawl_task *task, int64_t delay_ms)
 {
     if (delay_ms < 1)
         delay_ms = 1;
@@ -108,9 +109,9 @@ static pawl_status check_alive(const pawl_task *task, const char *what, pawl_err
 
 static pawli_cause cause_of(pawl_task *task)
 {
-    pthread_mutex_lock(&task->worker->hand.lock);
+    pthread_mutex_lock(&task->worker->inflight.lock);
     pawli_cause cause = task->cause;
-    pthread_mutex_unlock(&task->worker->hand.lock);
+    pthread_mutex_unlock(&task->worker->inflight.lock);
     return cause;
 }
 
@@ -128,7 +129,8 @@ pawl_status pawl_task_progress(pawl_task *task, const char *text, pawl_error *er
     if (st == PAWL_OK)
         st = check_held(task, err);
     if (st == PAWL_OK)
-        st = pawl_queue_progress(task->worker->store, task->worker->owner, task->held, text, err);
+        st =
+            pawl_queue_progress(task->worker->store, task->worker->owner, task->receipt, text, err);
     return st;
 }
 
@@ -156,7 +158,7 @@ pawl_status pawl_task_begin(pawl_task *task, pawl_tx **ret_tx, pawl_error *err)
     if (st != PAWL_OK)
         return st;
     pawl_tx *tx;
-    st = pawl_message_begin(task->worker->store, task->worker->owner, task->held, &tx, err);
+    st = pawl_tx_begin_for(task->worker->store, task->worker->owner, task->receipt, &tx, err);
     if (st == PAWL_OK && task->output.data) {
         st = pawl_tx_output(tx, task->output.data, task->output.size, err);
         if (st != PAWL_OK)
@@ -170,7 +172,7 @@ pawl_status pawl_task_begin(pawl_task *task, pawl_tx **ret_tx, pawl_error *err)
 
 /* ---- the call ---- */
 
-static bool wants(const pawl_log_sink *log, pawl_log_level level)
+static bool plan(const pawl_log_sink *log, pawl_log_level level)
 {
     return log->write && level >= log->level;
 }
@@ -180,9 +182,9 @@ static void log_call(const pawl_task *task)
     const pawl_log_sink *log = &task->worker->log;
     char id[PAWL_UUID_TEXT_SIZE];
 
-    if (!wants(log, PAWL_LOG_INFO))
+    if (!plan(log, PAWL_LOG_INFO))
         return;
-    pawl_message_id_format(pawl_message_get_id(task->message), id);
+    pawl_uuid_format(pawl_message_id(task->message), id);
     pawli_log(log, PAWL_LOG_INFO, "worker", "handling message %s of topic '%.255s', attempt %d%s",
               id, pawl_message_topic(task->message), pawl_task_attempt(task),
               task->dead ? ", a dead letter" : "");
@@ -194,13 +196,13 @@ static void log_trouble(const pawl_task *task, pawli_cause cause)
     const pawl_log_sink *log = &task->worker->log;
     char id[PAWL_UUID_TEXT_SIZE];
 
-    if (cause > PAWLI_CAUSE_TIMEOUT || !wants(log, PAWL_LOG_ERROR))
+    if (cause > PAWLI_CAUSE_TIMEOUT || !plan(log, PAWL_LOG_ERROR))
         return;
-    pawl_message_id_format(pawl_message_get_id(task->message), id);
+    pawl_uuid_format(pawl_message_id(task->message), id);
     pawli_log(log, PAWL_LOG_ERROR, "worker",
               "the %shandler of topic '%.255s' %s message %s at attempt %d: %s",
               task->dead ? "dead-letter " : "", pawl_message_topic(task->message),
-              task->verdict == PAWL_RETRY ? "put off" : "gave up", id, pawl_task_attempt(task),
+              task->result == PAWL_RETRY ? "put off" : "gave up", id, pawl_task_attempt(task),
               task->error ? task->error : "it did not say why");
 }
 
@@ -209,20 +211,20 @@ static void explain_delay(pawl_task *task)
     char why[64];
 
     snprintf(why, sizeof why, "it took longer than %" PRId64 " ms", task->timeout_us / 1000);
-    pawl_task_explain(task, why);
+    pawl_task_set_error(task, why);
 }
 
 void pawli_task_run(pawl_task *task)
 {
     log_call(task);
-    pawl_verdict verdict = task->handler->call(task, task->handler->context);
+    pawl_result result = task->handler->call(task, task->handler->context);
     close_cancel_fd(task);
-    if ((unsigned)verdict > PAWL_RELEASE) {
-        pawl_task_explain(task, "the handler answered with a number that is no verdict");
-        verdict = PAWL_RETRY;
+    if ((unsigned)result > PAWL_RELEASE) {
+        pawl_task_set_error(task, "the handler answered with a number that is no verdict");
+        result = PAWL_RETRY;
     }
-    task->verdict = verdict;
-    if (verdict == PAWL_DONE || verdict == PAWL_RELEASE)
+    task->result = result;
+    if (result == PAWL_DONE || result == PAWL_RELEASE)
         return;
     pawli_cause cause = cause_of(task);
     if (!task->error && cause == PAWLI_CAUSE_TIMEOUT)
@@ -232,19 +234,19 @@ void pawli_task_run(pawl_task *task)
 
 void pawli_task_refuse(pawl_task *task)
 {
-    task->verdict = PAWL_RETRY;
-    pawl_task_explain(task, "no handler is registered for this topic");
+    task->result = PAWL_RETRY;
+    pawl_task_set_error(task, "no handler is registered for this topic");
 }
 
 pawli_answer pawli_task_answer(const pawl_task *task)
 {
     if (pawli_task_lost(task))
         return PAWLI_ANSWER_NONE;
-    if (task->verdict == PAWL_DONE)
+    if (task->result == PAWL_DONE)
         return PAWLI_ANSWER_ACK;
-    if (task->verdict == PAWL_FAIL)
+    if (task->result == PAWL_FAIL)
         return PAWLI_ANSWER_FAIL;
-    if (task->verdict == PAWL_RELEASE)
+    if (task->result == PAWL_RELEASE)
         return PAWLI_ANSWER_RELEASE;
     return task->cause == PAWLI_CAUSE_STOP ? PAWLI_ANSWER_RELEASE : PAWLI_ANSWER_ABANDON;
 }

@@ -18,7 +18,7 @@ typedef enum pawli_phase {
     PAWLI_PHASE_QUEUED,   /* waits for a thread */
     PAWLI_PHASE_RUNNING,  /* its handler is running */
     PAWLI_PHASE_FINISHED, /* there is a result that is not stored yet */
-    PAWLI_PHASE_TELLING   /* the result is being stored */
+    PAWLI_PHASE_STORING   /* the result is being stored */
 } pawli_phase;
 
 /* The operation that ends the claim. */
@@ -43,7 +43,7 @@ typedef enum pawli_cause {
 /* The messages of one claim and their tasks; freed with the last of them. */
 typedef struct pawli_batch {
     pawl_messages *list;
-    size_t users; /* guarded by the lock of pawli_hand */
+    size_t users; /* guarded by the lock of pawli_inflight */
     pawl_task *tasks;
     struct pawli_batch *next; /* while several are freed */
 } pawli_batch;
@@ -53,7 +53,7 @@ struct pawl_task {
     pawli_batch *batch;
     const pawl_message *message;
     pawli_handler *handler; /* NULL: there is none */
-    pawl_held held;
+    pawl_receipt receipt;
     bool dead;          /* a call of a dead-letter handler */
     int64_t timeout_us; /* of the call: the message's or the handler's; 0: none */
     bool doubt; /* the result may have been stored although the call failed; claim loop only */
@@ -61,13 +61,13 @@ struct pawl_task {
     int64_t took_us; /* duration of the handler's call; 0: not called. Set when it has finished */
 
     /* Owned by the handler's thread until it has finished: */
-    pawl_verdict verdict;
+    pawl_result result;
     bool effect; /* pawl_task_begin() was called: the handler may have acknowledged the message */
     char *error;
     pawli_output output;
     int64_t delay_ms; /* or PAWL_DELAY_BY_POLICY */
 
-    /* Guarded by the lock of pawli_hand: */
+    /* Guarded by the lock of pawli_inflight: */
     pawli_phase phase;
     pawli_cause cause;
     int cancel_fd; /* an eventfd, created on request; -1: none. Changed by the handler's thread */
@@ -82,7 +82,7 @@ struct pawl_task {
     bool gone;                  /* ended meanwhile: the lease renewer frees it */
     pawl_task *previous, *next; /* all tasks in flight */
     pawl_task *same_bucket;     /* of the index */
-    pawl_task *line;            /* the next one in the queue, or among the finished */
+    pawl_task *next_in_line;    /* the next one in the queue, or among the finished */
 };
 
 static inline bool pawli_task_lost(const pawl_task *task)
@@ -93,14 +93,14 @@ static inline bool pawli_task_lost(const pawl_task *task)
 /* A handler that began a transaction and returns PAWL_DONE has acknowledged the message itself. */
 static inline bool pawli_task_acknowledged(const pawl_task *task)
 {
-    return task->effect && task->verdict == PAWL_DONE;
+    return task->effect && task->result == PAWL_DONE;
 }
 
 /* Calls the handler. No lock is held. */
 void pawli_task_run(pawl_task *task);
 /*
- * The operation that its result requires. With the lock of pawli_hand held, or when no other thread
- * can access the task.
+ * The operation that its result requires. With the lock of pawli_inflight held, or when no other
+ * thread can access the task.
  */
 pawli_answer pawli_task_answer(const pawl_task *task);
 /* Finishes the task with "no handler" without calling anything. */

@@ -11,7 +11,7 @@
 #include "store_private.h"
 #include "text.h"
 #include "worker_private.h"
-#include "world.h"
+#include "platform.h"
 
 #define SPAN_MAX_MS ((int64_t)7 * 24 * 3600 * 1000)
 #define OWNER_NAME_MAX 255
@@ -31,10 +31,10 @@ static pawl_status check_chores(const pawl_worker_options *options, pawl_error *
 {
     pawl_status st = PAWL_OK;
 
-    for (int i = 0; st == PAWL_OK && i < PAWL_CHORE_COUNT; i++) {
-        st = check_span(options->chore_every_ms[i], 0, "chore_every_ms", err);
+    for (int i = 0; st == PAWL_OK && i < PAWL_MAINTENANCE_COUNT; i++) {
+        st = check_span(options->maintenance_interval_ms[i], 0, "maintenance_interval_ms", err);
         if (st == PAWL_OK)
-            st = check_span(options->chore_timeout_ms[i], 1, "chore_timeout_ms", err);
+            st = check_span(options->maintenance_timeout_ms[i], 1, "maintenance_timeout_ms", err);
     }
     return st;
 }
@@ -63,9 +63,9 @@ static pawl_status check_options(const pawl_worker_options *options, pawl_error 
     if (st == PAWL_OK)
         st = check_span(options->cancel_ms, 0, "cancel_ms", err);
     if (st == PAWL_OK)
-        st = check_span(options->missing_ms, 0, "missing_ms", err);
+        st = check_span(options->no_handler_warn_ms, 0, "no_handler_warn_ms", err);
     if (st == PAWL_OK)
-        st = check_span(options->longest_ms, 1, "longest_ms", err);
+        st = check_span(options->max_poll_ms, 1, "max_poll_ms", err);
     return st == PAWL_OK ? check_chores(options, err) : st;
 }
 
@@ -82,18 +82,18 @@ static pawl_status fill(pawl_worker *worker, pawl_store *store, const pawl_worke
     worker->log = options->log.write ? options->log : store->log;
     worker->owner = pawl_owner_new();
     worker->stats.size = sizeof worker->stats;
-    worker->stop.fd = worker->keeper.fd = -1;
-    atomic_init(&worker->mode, PAWLI_MODE_REST);
+    worker->stop.fd = worker->renewer.fd = -1;
+    atomic_init(&worker->mode, PAWLI_MODE_IDLE);
     pthread_mutex_init(&worker->stats_lock, NULL);
-    pawli_hand_init(&worker->hand);
-    pawli_health_init(&worker->health);
-    pawli_dead_reset(&worker->dead);
-    pawli_chores_init(&worker->chores);
-    worker->intake.ask_until = (pawl_mono){INT64_MIN};
+    pawli_inflight_init(&worker->inflight);
+    pawli_store_health_init(&worker->health);
+    pawli_dead_letters_reset(&worker->dead);
+    pawli_maintenance_init(&worker->maintenance);
+    worker->claim_loop.ask_until = (pawl_mono){INT64_MIN};
     if (options->owner_name && !(worker->options.owner_name = strdup(options->owner_name)))
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the worker");
     st = pawli_stop_init(&worker->stop, err);
-    return st == PAWL_OK ? pawli_keeper_init(&worker->keeper, err) : st;
+    return st == PAWL_OK ? pawli_lease_renewer_init(&worker->renewer, err) : st;
 }
 
 pawl_status pawl_worker_new(pawl_store *store, const pawl_worker_options *opts,
@@ -123,14 +123,14 @@ void pawl_worker_free(pawl_worker *worker)
 {
     if (!worker)
         return;
-    pawli_ticker_release(worker);
-    pawli_intake_done(&worker->intake);
-    pawli_dead_done(&worker->dead);
-    pawli_missing_done(&worker->missing);
-    pawli_chores_done(&worker->chores);
-    pawli_keeper_done(&worker->keeper);
+    pawli_job_scheduler_release(worker);
+    pawli_claim_loop_done(&worker->claim_loop);
+    pawli_dead_letters_done(&worker->dead);
+    pawli_unhandled_topics_done(&worker->unhandled);
+    pawli_maintenance_done(&worker->maintenance);
+    pawli_lease_renewer_done(&worker->renewer);
     pawli_stop_done(&worker->stop);
-    pawli_hand_done(&worker->hand);
+    pawli_inflight_done(&worker->inflight);
     pawli_handlers_done(&worker->handlers);
     pawli_handlers_done(&worker->dead_handlers);
     pthread_mutex_destroy(&worker->stats_lock);
@@ -154,7 +154,7 @@ static pawl_status check_resting(const pawl_worker *worker, pawl_error *err)
 {
     if (!worker)
         return pawli_fail(err, PAWL_E_INVALID, "the worker must not be NULL");
-    if (atomic_load(&worker->mode) != PAWLI_MODE_REST)
+    if (atomic_load(&worker->mode) != PAWLI_MODE_IDLE)
         return pawli_fail(err, PAWL_E_MISUSE,
                           "the worker is running: register handlers before it is run");
     return PAWL_OK;
@@ -177,8 +177,8 @@ pawl_status pawl_worker_handle_dead(pawl_worker *worker, const char *topic, pawl
 
     if (st != PAWL_OK)
         return st;
-    pawli_dead_done(&worker->dead); /* what it knows of the handlers is no longer all */
-    pawli_dead_reset(&worker->dead);
+    pawli_dead_letters_done(&worker->dead); /* what it knows of the handlers is no longer all */
+    pawli_dead_letters_reset(&worker->dead);
     return pawli_handlers_add(&worker->dead_handlers, topic, handler, context, NULL, err);
 }
 
@@ -188,17 +188,17 @@ static pawl_status make_waiter(pawl_worker *worker, pawl_error *err)
 {
     pawli_waiter_options options = PAWLI_WAITER_OPTIONS_INIT;
 
-    options.listen = worker->options.listen;
-    options.longest_us = worker->options.longest_ms * 1000;
-    if (options.deaf_us > options.longest_us)
-        options.deaf_us = options.longest_us;
-    return pawli_waiter_new(worker->store->db, &options, &worker->intake.waiter, err);
+    options.use_notify = worker->options.use_notify;
+    options.max_wait_us = worker->options.max_poll_ms * 1000;
+    if (options.deaf_us > options.max_wait_us)
+        options.deaf_us = options.max_wait_us;
+    return pawli_waiter_new(worker->store->db, &options, &worker->claim_loop.waiter, err);
 }
 
 static void free_waiter(pawl_worker *worker)
 {
-    pawli_waiter_free(worker->intake.waiter);
-    worker->intake.waiter = NULL;
+    pawli_waiter_free(worker->claim_loop.waiter);
+    worker->claim_loop.waiter = NULL;
 }
 
 /* The others are started by turns, and ended by turns if one cannot be. */
@@ -208,20 +208,20 @@ static pawl_status start_threads(pawl_worker *worker, pawl_error *err)
 
     if (st != PAWL_OK)
         return st;
-    st = pawli_keeper_start(worker, err);
+    st = pawli_lease_renewer_start(worker, err);
     if (st == PAWL_OK) {
-        st = pawli_chores_start(worker, err);
+        st = pawli_maintenance_start(worker, err);
         if (st == PAWL_OK) {
-            st = pawli_ticker_start(worker, err);
+            st = pawli_job_scheduler_start(worker, err);
             if (st == PAWL_OK) {
-                st = pawli_crew_start(worker, err);
+                st = pawli_handler_pool_start(worker, err);
                 if (st == PAWL_OK)
                     return PAWL_OK;
-                pawli_ticker_end(worker);
+                pawli_job_scheduler_end(worker);
             }
-            pawli_chores_end(worker);
+            pawli_maintenance_end(worker);
         }
-        pawli_keeper_end(worker);
+        pawli_lease_renewer_end(worker);
     }
     pawli_stop_end(worker);
     return st;
@@ -231,16 +231,16 @@ static pawl_status work(pawl_worker *worker, pawl_error *err)
 {
     pawl_status st, ended;
 
-    st = pawli_intake_run(worker, err);
+    st = pawli_claim_loop_run(worker, err);
     if (st != PAWL_OK)
         pawli_log(&worker->log, PAWL_LOG_ERROR, "worker", "the worker gives up: %s",
                   pawl_status_text(st));
-    pawli_chores_leave(worker);
-    pawli_ticker_leave(worker);
-    ended = pawli_worker_wind_up(worker, st == PAWL_OK ? err : NULL);
-    pawli_ticker_end(worker);
-    pawli_chores_end(worker);
-    pawli_keeper_end(worker);
+    pawli_maintenance_leave(worker);
+    pawli_job_scheduler_leave(worker);
+    ended = pawli_worker_shut_down(worker, st == PAWL_OK ? err : NULL);
+    pawli_job_scheduler_end(worker);
+    pawli_maintenance_end(worker);
+    pawli_lease_renewer_end(worker);
     pawli_stop_end(worker);
     return st != PAWL_OK ? st : ended;
 }
@@ -248,25 +248,26 @@ static pawl_status work(pawl_worker *worker, pawl_error *err)
 /* What a step left behind when it failed was measured with another clock: it is asked for anew. */
 static void get_ready(pawl_worker *worker)
 {
-    worker->intake.answers.list = NULL;
-    worker->intake.in_doubt |= pawli_hand_open(&worker->hand, worker->intake.waiter) > 0;
-    worker->intake.ask_until = (pawl_mono){INT64_MIN};
-    worker->intake.armed = worker->intake.drained = false;
-    worker->intake.clock.known = worker->intake.over = worker->intake.swept = false;
-    worker->intake.taken = 0;
-    worker->intake.empty_at = (pawl_mono){INT64_MAX};
-    pawli_dead_reset(&worker->dead);
-    pawli_health_init(&worker->health);
+    worker->claim_loop.results.list = NULL;
+    worker->claim_loop.in_doubt |=
+        pawli_inflight_open(&worker->inflight, worker->claim_loop.waiter) > 0;
+    worker->claim_loop.ask_until = (pawl_mono){INT64_MIN};
+    worker->claim_loop.armed = worker->claim_loop.drained = false;
+    worker->claim_loop.clock.known = worker->claim_loop.over = worker->claim_loop.swept = false;
+    worker->claim_loop.taken = 0;
+    worker->claim_loop.empty_at = (pawl_mono){INT64_MAX};
+    pawli_dead_letters_reset(&worker->dead);
+    pawli_store_health_init(&worker->health);
 }
 
 pawl_status pawl_worker_run(pawl_worker *worker, pawl_error *err)
 {
-    pawli_mode rest = PAWLI_MODE_REST;
+    pawli_mode rest = PAWLI_MODE_IDLE;
     pawl_status st;
 
     if (!worker)
         return pawli_fail(err, PAWL_E_INVALID, "the worker must not be NULL");
-    if (!worker->options.chores_only && !worker->options.scheduler &&
+    if (!worker->options.maintenance_only && !worker->options.scheduler &&
         pawli_handlers_empty(&worker->handlers) && pawli_handlers_empty(&worker->dead_handlers))
         return pawli_fail(err, PAWL_E_MISUSE,
                           "the worker has neither a handler nor a scheduler: register one with "
@@ -281,6 +282,6 @@ pawl_status pawl_worker_run(pawl_worker *worker, pawl_error *err)
             st = work(worker, err);
         free_waiter(worker);
     }
-    atomic_store(&worker->mode, PAWLI_MODE_REST);
+    atomic_store(&worker->mode, PAWLI_MODE_IDLE);
     return st;
 }

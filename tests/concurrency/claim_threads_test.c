@@ -17,7 +17,7 @@ struct crowd {
 static void send_all(fixture *f, struct crowd *crowd)
 {
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing *messages = calloc(MESSAGES, sizeof *messages);
+    pawl_message_spec *messages = calloc(MESSAGES, sizeof *messages);
     pawl_enqueued *sent = calloc(MESSAGES, sizeof *sent);
 
     if (!messages || !sent)
@@ -38,7 +38,7 @@ static const char *claim_all(pawl_store *store, pawl_owner owner, struct crowd *
     pawl_error err = PAWL_ERROR_INIT;
 
     while (true) {
-        pawl_held held[25];
+        pawl_receipt held[25];
         pawl_messages *list = NULL;
         size_t count, changed = 0;
 
@@ -174,7 +174,7 @@ static const char *send_body(struct both *both, size_t index)
 {
     for (int i = 0; i < EACH; i++) {
         pawl_error err = PAWL_ERROR_INIT;
-        pawl_outgoing message = queue_message(index % 2 ? "a" : "b", "x");
+        pawl_message_spec message = queue_message(index % 2 ? "a" : "b", "x");
 
         if (pawl_outbox_enqueue(both->store, &message, NULL, &err) != PAWL_OK)
             return test_note("send: %s", err.message);

@@ -43,7 +43,7 @@ static const char *open_and_send(void *context, size_t index)
 {
     struct deployment *deployment = context;
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing message = queue_message("t", "x");
+    pawl_message_spec message = queue_message("t", "x");
     pawl_store_options opts = *deployment->opts;
     pawl_store *store = NULL;
     pawl_status st;

@@ -35,19 +35,20 @@ static bool write_order(pawl_tx *tx, long message)
 }
 
 /* The application deduplicates by the key it is given. */
-static void call_application(const pawl_arrival *arrival, long message)
+static void call_application(const pawl_inbox_task *arrival, long message)
 {
     char key[64];
     int calls = atomic_fetch_add(&shared->calls[message], 1);
 
     snprintf(key, sizeof key, STORM_SOURCE ":%ld", message);
-    if (strcmp(key, pawl_arrival_key(arrival)) != 0 || pawl_arrival_attempt(arrival) != calls + 1)
+    if (strcmp(key, pawl_inbox_task_key(arrival)) != 0 ||
+        pawl_inbox_task_attempt(arrival) != calls + 1)
         atomic_fetch_add(&shared->wrong, 1);
     if (calls == 0)
         atomic_fetch_add(&shared->effects[message], 1);
 }
 
-static void process_message(pawl_arrival *arrival, long message)
+static void process_message(pawl_inbox_task *arrival, long message)
 {
     pawl_error err = PAWL_ERROR_INIT;
     char response[64];
@@ -56,20 +57,20 @@ static void process_message(pawl_arrival *arrival, long message)
     perhaps_die();
     if (shared->call_out)
         call_application(arrival, message);
-    else if (!write_order(pawl_arrival_tx(arrival), message))
+    else if (!write_order(pawl_inbox_task_tx(arrival), message))
         return;
     perhaps_die();
-    if (pawl_arrival_done(arrival, response, (size_t)size, &err) != PAWL_OK)
+    if (pawl_inbox_task_done(arrival, response, (size_t)size, &err) != PAWL_OK)
         atomic_fetch_add(&shared->failed, 1);
     else
         perhaps_die();
 }
 
-static void check_response(const pawl_arrival *arrival, long message)
+static void check_response(const pawl_inbox_task *arrival, long message)
 {
     char expected[64];
     size_t size = 0;
-    const char *response = pawl_arrival_response(arrival, &size);
+    const char *response = pawl_inbox_task_response(arrival, &size);
 
     snprintf(expected, sizeof expected, "response %ld", message);
     if (!response || size != strlen(expected) || memcmp(response, expected, size) != 0)
@@ -81,7 +82,7 @@ static void deliver_message(pawl_store *store, long message)
 {
     pawl_error err = PAWL_ERROR_INIT;
     pawl_inbox_options options = PAWL_INBOX_OPTIONS_INIT;
-    pawl_arrival *arrival = NULL;
+    pawl_inbox_task *arrival = NULL;
     uint8_t hash[PAWL_HASH_SIZE] = {(uint8_t)message};
     char id[32];
     pawl_status st;
@@ -96,7 +97,7 @@ static void deliver_message(pawl_store *store, long message)
         atomic_fetch_add(pawl_status_retryable(st) ? &shared->failed : &shared->wrong, 1);
         return;
     }
-    switch (pawl_arrival_answer(arrival)) {
+    switch (pawl_inbox_task_result(arrival)) {
     case PAWL_INBOX_NEW:
         process_message(arrival, message);
         break;
@@ -110,7 +111,7 @@ static void deliver_message(pawl_store *store, long message)
         atomic_fetch_add(&shared->wrong, 1);
         break;
     }
-    pawl_arrival_free(arrival);
+    pawl_inbox_task_free(arrival);
 }
 
 /* Who comes to such a delivery says so: the test kills somebody then. */

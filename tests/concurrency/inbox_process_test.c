@@ -136,7 +136,7 @@ static void deliver_until_processed(tempest *t, long message)
 
     for (time_t end = time(NULL) + 60;;) {
         pawl_error err = PAWL_ERROR_INIT;
-        pawl_arrival *arrival = NULL;
+        pawl_inbox_task *arrival = NULL;
         if (t->shared->call_out)
             assert_ok(
                 pawl_inbox_call(fixture_store(t->f), STORM_SOURCE, id, hash, NULL, &arrival, &err),
@@ -145,10 +145,10 @@ static void deliver_until_processed(tempest *t, long message)
             assert_ok(
                 pawl_inbox_begin(fixture_store(t->f), STORM_SOURCE, id, hash, NULL, &arrival, &err),
                 &err);
-        pawl_inbox_answer answer = pawl_arrival_answer(arrival);
+        pawl_inbox_result answer = pawl_inbox_task_result(arrival);
         if (answer == PAWL_INBOX_NEW) {
             if (!t->shared->call_out)
-                assert_true(inbox_write(t->f, pawl_arrival_tx(arrival),
+                assert_true(inbox_write(t->f, pawl_inbox_task_tx(arrival),
                                         test_note("INSERT INTO {orders} VALUES (%ld)", message)));
             else if (atomic_fetch_add(&t->shared->calls[message], 1) == 0)
                 atomic_fetch_add(&t->shared->effects[message], 1);
@@ -156,12 +156,12 @@ static void deliver_until_processed(tempest *t, long message)
         } else if (answer == PAWL_INBOX_DUPLICATE) {
             assert_string_equal(response, inbox_response(arrival));
         }
-        pawl_arrival_free(arrival);
+        pawl_inbox_task_free(arrival);
         if (answer == PAWL_INBOX_DUPLICATE)
             return;
         if (answer != PAWL_INBOX_NEW && time(NULL) > end)
             test_fail("message %ld is still '%s' after a minute", message,
-                      pawl_inbox_answer_name(answer));
+                      pawl_inbox_result_name(answer));
     }
 }
 

@@ -19,31 +19,31 @@ static const char *deliver_message(fixture *f, int message, bool call_out)
     for (;;) {
         uint64_t seen = activity_count();
         pawl_error err = PAWL_ERROR_INIT;
-        pawl_arrival *arrival = NULL;
+        pawl_inbox_task *arrival = NULL;
         pawl_status st = call_out ? pawl_inbox_call(store, "shop", id, NULL, NULL, &arrival, &err)
                                   : pawl_inbox_begin(store, "shop", id, NULL, NULL, &arrival, &err);
         if (st != PAWL_OK)
             return test_note("begin: %s", err.message);
-        pawl_inbox_answer answer = pawl_arrival_answer(arrival);
+        pawl_inbox_result answer = pawl_inbox_task_result(arrival);
         size_t size = 0;
-        const char *response = pawl_arrival_response(arrival, &size);
+        const char *response = pawl_inbox_task_response(arrival, &size);
         const char *wrong = NULL;
         if (answer == PAWL_INBOX_NEW) {
-            pawl_outgoing effect = queue_message("effect", id);
+            pawl_message_spec effect = queue_message("effect", id);
             if (!call_out)
-                st = pawl_tx_enqueue(pawl_arrival_tx(arrival), &effect, NULL, &err);
+                st = pawl_tx_enqueue(pawl_inbox_task_tx(arrival), &effect, NULL, &err);
             else
                 st = pawl_outbox_enqueue(store, &effect, NULL, &err);
             if (st == PAWL_OK)
-                st = pawl_arrival_done(arrival, id, strlen(id), &err);
+                st = pawl_inbox_task_done(arrival, id, strlen(id), &err);
             wrong = st == PAWL_OK ? NULL : test_note("done: %s", err.message);
         } else if (answer == PAWL_INBOX_DUPLICATE &&
                    (!response || size != strlen(id) || memcmp(response, id, size) != 0)) {
             wrong = test_note("message %s got another response", id);
-        } else if (answer == PAWL_INBOX_REFUSED || answer == PAWL_INBOX_CONFLICT) {
-            wrong = test_note("message %s is '%s'", id, pawl_inbox_answer_name(answer));
+        } else if (answer == PAWL_INBOX_REJECTED || answer == PAWL_INBOX_CONFLICT) {
+            wrong = test_note("message %s is '%s'", id, pawl_inbox_result_name(answer));
         }
-        pawl_arrival_free(arrival);
+        pawl_inbox_task_free(arrival);
         if (wrong || answer == PAWL_INBOX_DUPLICATE)
             return wrong;
         if (answer == PAWL_INBOX_NEW)
@@ -90,7 +90,7 @@ static const char *receive_copies(void *context, size_t index)
     (void)index;
     for (int i = 0; i < STORMS; i++) {
         pawl_error err = PAWL_ERROR_INIT;
-        pawl_arrival *arrival = NULL;
+        pawl_inbox_task *arrival = NULL;
         const char *id = test_note("%d", i);
 
         pthread_barrier_wait(&s->together);
@@ -99,11 +99,11 @@ static const char *receive_copies(void *context, size_t index)
             wrong = test_note("begin: %s", err.message);
             continue; /* the others wait for this thread */
         }
-        atomic_fetch_add(&s->answers[i][pawl_arrival_answer(arrival)], 1);
-        if (pawl_arrival_answer(arrival) == PAWL_INBOX_NEW &&
-            pawl_arrival_done(arrival, id, strlen(id), &err) != PAWL_OK)
+        atomic_fetch_add(&s->answers[i][pawl_inbox_task_result(arrival)], 1);
+        if (pawl_inbox_task_result(arrival) == PAWL_INBOX_NEW &&
+            pawl_inbox_task_done(arrival, id, strlen(id), &err) != PAWL_OK)
             wrong = test_note("done: %s", err.message);
-        pawl_arrival_free(arrival);
+        pawl_inbox_task_free(arrival);
     }
     return wrong;
 }

@@ -37,7 +37,7 @@ static bool write_order(pawl_tx *tx, int message)
 }
 
 /* The delivery's answer; *ret_arrival is NULL if it failed. */
-static bool deliver_message(int message, pawl_arrival **ret_arrival)
+static bool deliver_message(int message, pawl_inbox_task **ret_arrival)
 {
     pawl_inbox_options options = PAWL_INBOX_OPTIONS_INIT;
     pawl_error err = PAWL_ERROR_INIT;
@@ -52,18 +52,18 @@ static bool deliver_message(int message, pawl_arrival **ret_arrival)
             : pawl_inbox_begin(store, POISON_SOURCE, id, NULL, &options, ret_arrival, &err);
     if (st != PAWL_OK)
         return false;
-    if (pawl_arrival_answer(*ret_arrival) == PAWL_INBOX_REFUSED) {
+    if (pawl_inbox_task_result(*ret_arrival) == PAWL_INBOX_REJECTED) {
         atomic_store(&shared->refused[message], true);
         atomic_store(&shared->ended[message], true);
     }
-    return pawl_arrival_answer(*ret_arrival) == PAWL_INBOX_NEW;
+    return pawl_inbox_task_result(*ret_arrival) == PAWL_INBOX_NEW;
 }
 
-static void process_message(pawl_arrival *arrival, int message)
+static void process_message(pawl_inbox_task *arrival, int message)
 {
-    if (!shared->call_out && !write_order(pawl_arrival_tx(arrival), message))
+    if (!shared->call_out && !write_order(pawl_inbox_task_tx(arrival), message))
         return;
-    if (pawl_arrival_done(arrival, NULL, 0, NULL) != PAWL_OK)
+    if (pawl_inbox_task_done(arrival, NULL, 0, NULL) != PAWL_OK)
         return;
     atomic_fetch_add(&shared->effects[message], 1);
     atomic_store(&shared->ended[message], true);
@@ -72,7 +72,7 @@ static void process_message(pawl_arrival *arrival, int message)
 static void *receive_message(void *context)
 {
     int message = (int)((atomic_bool *)context - shared->ended);
-    pawl_arrival *arrival = NULL;
+    pawl_inbox_task *arrival = NULL;
     bool is_new = deliver_message(message, &arrival);
 
     if (is_new && killer_is_new)
@@ -82,13 +82,13 @@ static void *receive_message(void *context)
         pause(); /* beside the killer, until the end */
     if (is_new)
         process_message(arrival, message);
-    pawl_arrival_free(arrival);
+    pawl_inbox_task_free(arrival);
     return NULL;
 }
 
 static int receive_all(void)
 {
-    pawl_arrival *killer = NULL;
+    pawl_inbox_task *killer = NULL;
     pthread_t threads[POISON_MESSAGES];
     int others = 0;
 
@@ -107,7 +107,7 @@ static int receive_all(void)
     }
     while (others > 0)
         pthread_join(threads[--others], NULL);
-    pawl_arrival_free(killer);
+    pawl_inbox_task_free(killer);
     return 0;
 }
 

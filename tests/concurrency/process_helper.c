@@ -22,7 +22,7 @@ static int claim_all(pawl_store *store)
     do {
         pawl_error err = PAWL_ERROR_INIT;
         pawl_messages *list = NULL;
-        pawl_held held[20];
+        pawl_receipt held[20];
         size_t changed = 0;
 
         if (pawl_queue_claim(store, owner, 3600000, 20, NULL, &list, &err) != PAWL_OK)
@@ -31,7 +31,7 @@ static int claim_all(pawl_store *store)
         for (size_t i = 0; i < count; i++) {
             const pawl_message *message = pawl_messages_at(list, i);
 
-            held[i] = (pawl_held){pawl_message_work_id(message), pawl_message_fence(message)};
+            held[i] = (pawl_receipt){pawl_message_work_id(message), pawl_message_fence(message)};
             helper_say("%lld", (long long)held[i].id.value);
         }
         pawl_messages_free(list);
@@ -48,7 +48,7 @@ static int send_shared(pawl_store *store, int number)
 {
     for (int i = 0; i < SHARED_IDS; i++) {
         pawl_error err = PAWL_ERROR_INIT;
-        pawl_outgoing message = PAWL_OUTGOING_INIT;
+        pawl_message_spec message = PAWL_MESSAGE_SPEC_INIT;
         pawl_enqueued sent;
         int shared = (number % 2 ? SHARED_IDS - 1 - i : i + number * 17) % SHARED_IDS;
 

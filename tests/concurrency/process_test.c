@@ -54,7 +54,7 @@ PAWL_TEST(eight_processes_claim_every_message_once)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing *messages = test_malloc(MESSAGES * sizeof *messages);
+    pawl_message_spec *messages = test_malloc(MESSAGES * sizeof *messages);
     pawl_enqueued *sent = test_malloc(MESSAGES * sizeof *sent);
     int counts[MESSAGES] = {0};
     int64_t first;

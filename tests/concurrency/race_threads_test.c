@@ -20,7 +20,7 @@ struct race {
     fixture *f;
     pawl_store *store;
     pawl_work_id ids[MESSAGES];
-    atomic_size_t done, failed, cancelled, redriven;
+    atomic_size_t done, failed, cancelled, retried_by_user;
     int64_t fences[FENCES_MAX];
     atomic_size_t fence_count;
 };
@@ -40,7 +40,7 @@ static const char *claim_and_answer(struct race *race, size_t index)
     for (int round = 0; round < ROUNDS; round++) {
         pawl_error err = PAWL_ERROR_INIT;
         pawl_messages *list = NULL;
-        pawl_held held[12];
+        pawl_receipt held[12];
         size_t count, changed = 0;
         unsigned choice = next_random(&random) % 8;
         pawl_status st =
@@ -96,9 +96,9 @@ static const char *cancel_and_redrive(struct race *race)
         if (pawl_outbox_cancel(race->store, ids, 5, &changed, &err) != PAWL_OK)
             return test_note("cancel: %s", err.message);
         atomic_fetch_add(&race->cancelled, changed);
-        if (pawl_outbox_redrive(race->store, ids, 5, &changed, &err) != PAWL_OK)
+        if (pawl_outbox_retry(race->store, ids, 5, &changed, &err) != PAWL_OK)
             return test_note("redrive: %s", err.message);
-        atomic_fetch_add(&race->redriven, changed);
+        atomic_fetch_add(&race->retried_by_user, changed);
     }
     return NULL;
 }
@@ -152,7 +152,7 @@ static int64_t total(fixture *f, pawl_state state)
     const pawl_topic_stats *topic;
     int64_t n;
 
-    assert_ok(pawl_outbox_stats(fixture_store(f), &stats, &err), &err);
+    assert_ok(pawl_outbox_get_stats(fixture_store(f), &stats, &err), &err);
     topic = pawl_stats_at(stats, 0);
     n = state == PAWL_STATE_DONE ? topic->total_done : topic->total_cancelled;
     pawl_stats_free(stats);
@@ -161,7 +161,8 @@ static int64_t total(fixture *f, pawl_state state)
 
 static void check_counts(fixture *f, struct race *race)
 {
-    /* What was acknowledged stays done: nothing is redriven from there, nothing done twice. */
+    /* What was acknowledged stays done: nothing is retried_by_user from there, nothing done twice.
+     */
     assert_int_equal(atomic_load(&race->done),
                      fixture_count(f, "SELECT count(*) FROM {outcome} WHERE state = 2"));
     assert_int_equal(MESSAGES, fixture_count(f, "SELECT count(*) FROM {body}"));
@@ -186,7 +187,7 @@ static void drain(fixture *f)
 static void send_all(fixture *f, struct race *race)
 {
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing messages[MESSAGES];
+    pawl_message_spec messages[MESSAGES];
     pawl_enqueued sent[MESSAGES];
 
     for (int i = 0; i < MESSAGES; i++) {

@@ -40,7 +40,7 @@ static const char *send_singly(void *context, size_t index)
     for (int i = 0; i < IDS; i++) {
         pawl_error err = PAWL_ERROR_INIT;
         int number = number_at(index, i);
-        pawl_outgoing message = queue_message("t", "same");
+        pawl_message_spec message = queue_message("t", "same");
         pawl_enqueued sent;
         const char *wrong;
 
@@ -60,7 +60,7 @@ static const char *send_in_batches(void *context, size_t index)
 
     for (int i = 0; i < IDS; i += 15) {
         pawl_error err = PAWL_ERROR_INIT;
-        pawl_outgoing batch[30];
+        pawl_message_spec batch[30];
         pawl_enqueued sent[30];
 
         for (int n = 0; n < 30; n++) {
@@ -113,7 +113,7 @@ static const char *send_conflicting(void *context, size_t index)
     for (int i = 0; i < IDS; i++) {
         pawl_error err = PAWL_ERROR_INIT;
         int number = number_at(index, i);
-        pawl_outgoing message = queue_message("t", index % 2 ? "odd" : "even");
+        pawl_message_spec message = queue_message("t", index % 2 ? "odd" : "even");
         pawl_enqueued sent = {{0}, {{0}}, true};
         pawl_status st;
 
@@ -142,7 +142,7 @@ struct crossing {
 
 static pawl_status tx_send(pawl_tx *tx, int number, pawl_error *err)
 {
-    pawl_outgoing message = queue_message("t", "crossed");
+    pawl_message_spec message = queue_message("t", "crossed");
 
     message.id = queue_id(number);
     return pawl_tx_enqueue(tx, &message, NULL, err);
@@ -230,7 +230,7 @@ PAWL_TEST_ON(postgres, two_postgres_transactions_use_new_topics_crosswise)
         txs[i] = fixture_tx_begin(f, i);
     for (int step = 0; step < 2; step++)
         for (int i = 0; i < 2; i++) {
-            pawl_outgoing message = queue_message(topics[(i + step) % 2], "x");
+            pawl_message_spec message = queue_message(topics[(i + step) % 2], "x");
 
             assert_ok(pawl_tx_enqueue(txs[i], &message, NULL, &err), &err);
         }
@@ -244,7 +244,7 @@ PAWL_TEST(a_rival_that_rolls_back_leaves_the_id_free)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing message = queue_message("t", "crossed");
+    pawl_message_spec message = queue_message("t", "crossed");
 
     message.id = queue_id(5);
     assert_ok(tx_send(fixture_tx_begin(f, 0), 5, &err), &err);

@@ -73,7 +73,7 @@ static bool take_message(wake_worker *worker, pawl_error *err)
     }
     bool found = pawl_messages_count(list) == 1;
     if (found) {
-        pawl_held held = fixture_held(list, 0);
+        pawl_receipt held = fixture_held(list, 0);
         if (pawl_queue_ack(worker->store, worker->owner, &held, 1, &changed, err) != PAWL_OK)
             note_progress(worker, 0, 0, test_note("ack: %s", err->message));
         note_progress(worker, (int)changed, 0,
@@ -90,7 +90,7 @@ static void *run_wake_worker(void *context)
 {
     wake_worker *worker = context;
     pawl_error err = PAWL_ERROR_INIT;
-    pawli_woken why = PAWLI_WOKEN_LOOK;
+    pawli_woken why = PAWLI_WOKEN_POLL;
 
     while (!is_stopped(worker)) {
         set_phase(worker, WAKE_AWAKE);
@@ -118,7 +118,7 @@ static void end_wake_worker(void *context)
     pthread_mutex_lock(&worker->lock);
     worker->stop = true;
     pthread_mutex_unlock(&worker->lock);
-    pawli_waiter_nudge(worker->waiter);
+    pawli_waiter_wake(worker->waiter);
     pthread_join(worker->thread, NULL);
     pawli_waiter_free(worker->waiter);
     pthread_cond_destroy(&worker->changed);
@@ -136,9 +136,9 @@ wake_worker *wake_start(pawl_store *store, bool flighty)
     worker->store = store;
     worker->owner = pawl_owner_new();
     worker->flighty = flighty;
-    opts.longest_us = FAR_US;
+    opts.max_wait_us = FAR_US;
     opts.deaf_us = FAR_US;
-    opts.glance_us = FAR_US;
+    opts.poll_us = FAR_US;
     opts.unsettled_us = 2000; /* is not given up by time, but when the others have ended */
     if (flighty)
         opts.linger_us = 0;

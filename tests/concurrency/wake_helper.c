@@ -10,7 +10,7 @@
 int main(int argc, char **argv)
 {
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing message = PAWL_OUTGOING_INIT;
+    pawl_message_spec message = PAWL_MESSAGE_SPEC_INIT;
     pawl_store *store = argc == 4 ? helper_open(argv) : NULL;
     pawl_status st = PAWL_OK;
     char byte;

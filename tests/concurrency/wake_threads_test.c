@@ -14,7 +14,7 @@ static const fixture_options real_clock = {.real_clock = true};
 
 static void send_one(pawl_store *store, const char *topic)
 {
-    pawl_outgoing message = queue_message(topic, "x");
+    pawl_message_spec message = queue_message(topic, "x");
     pawl_error err = PAWL_ERROR_INIT;
 
     assert_ok(pawl_outbox_enqueue(store, &message, NULL, &err), &err);
@@ -63,7 +63,7 @@ static void dawdle_inside(fixture *f, wake_worker *worker, unsigned *seed)
 
 static void enqueue_inside(fixture *f)
 {
-    pawl_outgoing message = queue_message("t", "x");
+    pawl_message_spec message = queue_message("t", "x");
     pawl_error err = PAWL_ERROR_INIT;
     pawl_tx *tx = NULL;
 
@@ -172,7 +172,7 @@ static const char *send_many(void *context, size_t index)
     unsigned seed = 100 + (unsigned)index;
 
     for (int i = 0; i < crowd->each; i++) {
-        pawl_outgoing message = queue_message("t", "x");
+        pawl_message_spec message = queue_message("t", "x");
         pawl_error err = PAWL_ERROR_INIT;
 
         wake_dawdle(crowd->workers[i % 3], &seed);

@@ -137,7 +137,7 @@ PAWL_TEST(renew_moves_the_end_of_the_lease)
 PAWL_TEST(renew_uses_the_messages_own_lease)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing message = queue_message("t", "x");
+    pawl_message_spec message = queue_message("t", "x");
     pawl_messages *list;
     pawl_work_id id;
 
@@ -203,22 +203,22 @@ PAWL_TEST(what_is_finished_is_passed_over)
     }
 }
 
-typedef pawl_status (*raw_answer)(pawl_store *store, pawl_owner owner, const pawl_held *items,
+typedef pawl_status (*raw_answer)(pawl_store *store, pawl_owner owner, const pawl_receipt *items,
                                   size_t count, size_t *ret_changed, pawl_error *err);
 
-static pawl_status raw_abandon(pawl_store *store, pawl_owner owner, const pawl_held *items,
+static pawl_status raw_abandon(pawl_store *store, pawl_owner owner, const pawl_receipt *items,
                                size_t count, size_t *ret_changed, pawl_error *err)
 {
     return pawl_queue_abandon(store, owner, items, count, NULL, 1000, ret_changed, err);
 }
 
-static pawl_status raw_fail(pawl_store *store, pawl_owner owner, const pawl_held *items,
+static pawl_status raw_fail(pawl_store *store, pawl_owner owner, const pawl_receipt *items,
                             size_t count, size_t *ret_changed, pawl_error *err)
 {
     return pawl_queue_fail(store, owner, items, count, NULL, ret_changed, err);
 }
 
-static pawl_status raw_renew(pawl_store *store, pawl_owner owner, const pawl_held *items,
+static pawl_status raw_renew(pawl_store *store, pawl_owner owner, const pawl_receipt *items,
                              size_t count, size_t *ret_changed, pawl_error *err)
 {
     return pawl_queue_renew(store, owner, items, count, 1000, ret_changed, err);
@@ -233,7 +233,7 @@ PAWL_TEST(unknown_ids_and_duplicates_are_passed_over_and_not_counted)
 
     for (size_t i = 0; i < COUNT_OF(raw_answers); i++) {
         pawl_error err = PAWL_ERROR_INIT;
-        pawl_held items[6];
+        pawl_receipt items[6];
         pawl_messages *list;
         size_t changed = 0;
 
@@ -241,10 +241,10 @@ PAWL_TEST(unknown_ids_and_duplicates_are_passed_over_and_not_counted)
         fixture_send(f, test_note("topic%zu", i), "y");
         list = fixture_claim(f, queue_owner(1), MINUTE_MS, 10);
         items[0] = fixture_held(list, 0);
-        items[1] = (pawl_held){{INT64_MAX}, items[0].fence};
+        items[1] = (pawl_receipt){{INT64_MAX}, items[0].fence};
         items[2] = fixture_held(list, 1);
-        items[3] = (pawl_held){{-5}, items[0].fence};
-        items[4] = (pawl_held){{0}, items[0].fence};
+        items[3] = (pawl_receipt){{-5}, items[0].fence};
+        items[4] = (pawl_receipt){{0}, items[0].fence};
         items[5] = items[0];
         assert_ok(raw_answers[i](fixture_store(f), queue_owner(1), items, 6, &changed, &err), &err);
         /* A renewal may be said twice of one item; everything else happens once. */
@@ -265,7 +265,7 @@ PAWL_TEST(an_empty_list_does_nothing)
 
     for (size_t i = 0; i < COUNT_OF(raw_answers); i++) {
         pawl_error err = PAWL_ERROR_INIT;
-        pawl_held item = {{1}, 1};
+        pawl_receipt item = {{1}, 1};
         size_t changed = 9;
 
         assert_ok(raw_answers[i](fixture_store(f), queue_owner(1), &item, 0, &changed, &err), &err);
@@ -282,7 +282,7 @@ PAWL_TEST(a_list_of_mine_and_others_changes_mine)
     for (size_t i = 0; i < COUNT_OF(raw_answers); i++) {
         pawl_error err = PAWL_ERROR_INIT;
         pawl_messages *mine, *others;
-        pawl_held items[3];
+        pawl_receipt items[3];
         size_t changed = 0;
 
         for (int n = 0; n < 3; n++)

@@ -57,7 +57,7 @@ PAWL_TEST(where_all_sends_count_delays_double_from_2_seconds_and_the_sixth_fails
 {
     static const int seconds[] = {2, 4, 8, 16, 32};
     fixture *f = fixture_open(NULL);
-    pawl_outgoing message = queue_message("t", "x");
+    pawl_message_spec message = queue_message("t", "x");
     pawl_work_id id;
 
     message.destination = "http://localhost/";
@@ -78,7 +78,7 @@ PAWL_TEST(where_all_sends_count_delays_double_from_2_seconds_and_the_sixth_fails
 PAWL_TEST(that_all_sends_count_is_not_told_by_the_sign_of_a_number)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing message = queue_message("t", "x");
+    pawl_message_spec message = queue_message("t", "x");
 
     message.destination = "http://localhost/";
     message.count = PAWL_COUNT_ALL;
@@ -99,7 +99,7 @@ PAWL_TEST(a_message_asks_for_either_way_of_counting_or_for_none)
     fixture *f = fixture_open(NULL);
 
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        pawl_outgoing message = queue_message("t", "x");
+        pawl_message_spec message = queue_message("t", "x");
         message.count = cases[i].count;
         pawl_work_id local = queue_send(f, &message).work_id; /* it has no sends */
         message.destination = "http://localhost/";
@@ -140,7 +140,7 @@ PAWL_TEST_ON(postgres, in_sql_it_is_an_argument)
 PAWL_TEST(where_all_sends_count_a_delay_is_five_minutes_at_most)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing message = queue_message("t", "x");
+    pawl_message_spec message = queue_message("t", "x");
     pawl_work_id id;
     int64_t wait_us = 0;
 
@@ -158,7 +158,7 @@ PAWL_TEST(where_all_sends_count_a_delay_is_five_minutes_at_most)
 PAWL_TEST(a_message_with_a_destination_is_tried_until_it_expires)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing message = queue_message("t", "x");
+    pawl_message_spec message = queue_message("t", "x");
     pawl_error err = PAWL_ERROR_INIT;
     size_t expired = 0;
     int sends = 0;
@@ -188,7 +188,7 @@ PAWL_TEST(a_message_with_a_destination_is_tried_until_it_expires)
 PAWL_TEST(jitter_spreads_messages_that_are_abandoned_together)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing message = queue_message("t", "x");
+    pawl_message_spec message = queue_message("t", "x");
 
     message.destination = "http://localhost/";
     for (int i = 0; i < 20; i++)
@@ -209,7 +209,7 @@ PAWL_TEST(a_message_brings_its_own_policy_and_attempts)
 {
     static const int milliseconds[] = {300, 600, 1000, 1000};
     fixture *f = fixture_open(NULL);
-    pawl_outgoing message = queue_message("t", "x");
+    pawl_message_spec message = queue_message("t", "x");
     pawl_work_id id;
 
     message.backoff = (pawl_backoff){300, 1000, 0};
@@ -228,7 +228,7 @@ PAWL_TEST(the_stores_policies_are_configurable)
 {
     pawl_store_options store = PAWL_STORE_OPTIONS_INIT;
     fixture_options opts = {.store = &store};
-    pawl_outgoing remote = queue_message("t", "x");
+    pawl_message_spec remote = queue_message("t", "x");
     fixture *f;
     pawl_work_id id;
 
@@ -261,7 +261,7 @@ PAWL_TEST(an_explicit_delay_replaces_the_policy_and_still_counts)
 PAWL_TEST(an_explicit_delay_does_not_save_the_last_attempt)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing message = queue_message("t", "x");
+    pawl_message_spec message = queue_message("t", "x");
     pawl_work_id id;
 
     message.max_attempts = 1;
@@ -273,7 +273,7 @@ PAWL_TEST(an_explicit_delay_does_not_save_the_last_attempt)
 PAWL_TEST(many_attempts_do_not_overflow_the_delay)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing message = queue_message("t", "x");
+    pawl_message_spec message = queue_message("t", "x");
     pawl_work_id id;
 
     message.max_attempts = 1000;
@@ -289,7 +289,7 @@ PAWL_TEST(many_attempts_do_not_overflow_the_delay)
 PAWL_TEST(a_batch_of_first_and_last_attempts_goes_both_ways)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing last = queue_message("t", "last");
+    pawl_message_spec last = queue_message("t", "last");
     pawl_work_id ending, staying;
 
     last.max_attempts = 1;
@@ -316,7 +316,7 @@ PAWL_TEST(a_long_base_is_capped_at_every_attempt)
         const pawl_backoff *policy = &policies[i / COUNT_OF(retries)];
         int before = retries[i % COUNT_OF(retries)];
         int64_t least_ms = pawl_backoff_delay_ms(policy, before, 0), wait_us;
-        pawl_outgoing message = queue_message("t", "x");
+        pawl_message_spec message = queue_message("t", "x");
         pawl_work_id id;
 
         message.max_attempts = 1000;

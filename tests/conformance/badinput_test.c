@@ -7,10 +7,10 @@
 #include <unistd.h>
 
 /* Alone, in the middle of a batch and in a transaction: refused, named, without a trace. */
-static void refuse(fixture *f, const pawl_outgoing *bad, pawl_status expected, const char *says)
+static void refuse(fixture *f, const pawl_message_spec *bad, pawl_status expected, const char *says)
 {
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing batch[3] = {queue_message("t", "x"), *bad, queue_message("t", "y")};
+    pawl_message_spec batch[3] = {queue_message("t", "x"), *bad, queue_message("t", "y")};
     const char *before = queue_fingerprint(f);
     pawl_enqueued sent = {{-1}, {{0}}, false};
     pawl_tx *tx;
@@ -50,7 +50,7 @@ PAWL_TEST(a_topic_has_1_to_255_characters_of_utf8)
                          "\xED\xA0\x80"};
 
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
-        pawl_outgoing message = queue_message(bad[i], "x");
+        pawl_message_spec message = queue_message(bad[i], "x");
 
         refuse(f, &message, PAWL_E_INVALID, "topic");
     }
@@ -59,7 +59,7 @@ PAWL_TEST(a_topic_has_1_to_255_characters_of_utf8)
 PAWL_TEST(a_payload_is_never_null)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing message = queue_message("t", NULL);
+    pawl_message_spec message = queue_message("t", NULL);
 
     refuse(f, &message, PAWL_E_INVALID, "payload");
     message.payload_size = 5;
@@ -70,7 +70,7 @@ PAWL_TEST(a_payload_beyond_the_engines_limit_is_not_even_looked_at)
 {
     fixture *f = fixture_open(NULL);
     const size_t size = (size_t)3 << 30;
-    pawl_outgoing message = queue_message("t", NULL);
+    pawl_message_spec message = queue_message("t", NULL);
     /* Reading a byte of it would end the process. */
     void *payload = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
@@ -84,7 +84,7 @@ PAWL_TEST(a_payload_beyond_the_engines_limit_is_not_even_looked_at)
 PAWL_TEST(a_correlation_id_has_255_characters_of_utf8_at_most)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing message = queue_message("t", "x");
+    pawl_message_spec message = queue_message("t", "x");
 
     message.correlation_id = repeated("x", 256);
     refuse(f, &message, PAWL_E_INVALID, "correlation");
@@ -99,7 +99,7 @@ PAWL_TEST(headers_are_a_json_object)
     fixture *f = fixture_open(NULL);
 
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
-        pawl_outgoing message = queue_message("t", "x");
+        pawl_message_spec message = queue_message("t", "x");
 
         message.headers = bad[i];
         refuse(f, &message, PAWL_E_INVALID, "headers");
@@ -109,7 +109,7 @@ PAWL_TEST(headers_are_a_json_object)
 PAWL_TEST(a_destination_has_a_text_of_limited_length)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing message = queue_message("t", "x");
+    pawl_message_spec message = queue_message("t", "x");
 
     message.destination = "";
     refuse(f, &message, PAWL_E_INVALID, "destination");
@@ -122,7 +122,7 @@ PAWL_TEST(a_destination_has_a_text_of_limited_length)
 PAWL_TEST(numbers_of_a_message_are_in_range)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing good = queue_message("t", "x"), message = good;
+    pawl_message_spec good = queue_message("t", "x"), message = good;
 
     message.priority = 10;
     refuse(f, &message, PAWL_E_INVALID, "priority");
@@ -153,7 +153,7 @@ PAWL_TEST(numbers_of_a_message_are_in_range)
 PAWL_TEST(times_of_a_message_are_in_range)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing good = queue_message("t", "x"), message = good;
+    pawl_message_spec good = queue_message("t", "x"), message = good;
 
     message.delay_ms = -1;
     refuse(f, &message, PAWL_E_INVALID, "delay_ms");
@@ -184,7 +184,7 @@ PAWL_TEST(times_of_a_message_are_in_range)
 PAWL_TEST(the_extremes_that_are_allowed_work)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing message = queue_message("t", "x");
+    pawl_message_spec message = queue_message("t", "x");
     const pawl_message *m;
 
     message.destination = repeated("x", PAWL_DESTINATION_MAX);
@@ -202,7 +202,7 @@ PAWL_TEST(a_batch_needs_messages)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing message = queue_message("t", "x");
+    pawl_message_spec message = queue_message("t", "x");
 
     assert_status(PAWL_E_INVALID, pawl_outbox_enqueue(fixture_store(f), NULL, NULL, &err), &err);
     assert_status(PAWL_E_INVALID, pawl_outbox_enqueue(NULL, &message, NULL, &err), &err);
@@ -274,23 +274,23 @@ PAWL_TEST(a_claims_topics_and_name_are_checked)
     refuse_claim(f, queue_owner(1), MINUTE_MS, 1, &opts, "owner_name");
 }
 
-typedef pawl_status (*raw_answer)(pawl_store *store, pawl_owner owner, const pawl_held *items,
+typedef pawl_status (*raw_answer)(pawl_store *store, pawl_owner owner, const pawl_receipt *items,
                                   size_t count, size_t *ret_changed, pawl_error *err);
 
-static pawl_status call_abandon(pawl_store *store, pawl_owner owner, const pawl_held *items,
+static pawl_status call_abandon(pawl_store *store, pawl_owner owner, const pawl_receipt *items,
                                 size_t count, size_t *ret_changed, pawl_error *err)
 {
     return pawl_queue_abandon(store, owner, items, count, NULL, 1000, ret_changed, err);
 }
 
-static pawl_status call_fail(pawl_store *store, pawl_owner owner, const pawl_held *items,
+static pawl_status call_fail(pawl_store *store, pawl_owner owner, const pawl_receipt *items,
                              size_t count, size_t *ret_changed, pawl_error *err)
 {
     return pawl_queue_fail(store, owner, items, count, NULL, ret_changed, err);
 }
 
-static pawl_status renew(pawl_store *store, pawl_owner owner, const pawl_held *items, size_t count,
-                         size_t *ret_changed, pawl_error *err)
+static pawl_status renew(pawl_store *store, pawl_owner owner, const pawl_receipt *items,
+                         size_t count, size_t *ret_changed, pawl_error *err)
 {
     return pawl_queue_renew(store, owner, items, count, 1000, ret_changed, err);
 }
@@ -337,7 +337,7 @@ PAWL_TEST(delays_and_leases_of_answers_are_positive)
     pawl_error err = PAWL_ERROR_INIT;
     pawl_store *store = fixture_store(f);
     static const int64_t bad[] = {0, -1, INT64_MIN + 1, INT64_MAX};
-    const pawl_held *items;
+    const pawl_receipt *items;
     const char *before;
 
     fixture_send(f, "t", "x");
@@ -382,7 +382,7 @@ PAWL_TEST(lists_of_ids_and_filters_are_checked)
     pawl_work_id id = {1};
 
     assert_status(PAWL_E_INVALID, pawl_outbox_cancel(store, NULL, 1, NULL, &err), &err);
-    assert_status(PAWL_E_INVALID, pawl_outbox_redrive(store, NULL, 0, NULL, &err), &err);
+    assert_status(PAWL_E_INVALID, pawl_outbox_retry(store, NULL, 0, NULL, &err), &err);
     assert_status(PAWL_E_INVALID, pawl_outbox_purge(store, NULL, 1, NULL, &err), &err);
     assert_ok(pawl_outbox_purge(store, &id, 0, NULL, &err), &err);
     filter.limit = -1;
@@ -398,8 +398,8 @@ PAWL_TEST(lists_of_ids_and_filters_are_checked)
     assert_null(list);
     assert_status(PAWL_E_INVALID, pawl_outbox_list(store, NULL, NULL, NULL, &err), &err);
     assert_status(PAWL_E_INVALID, pawl_outbox_get(store, id, NULL, &err), &err);
-    assert_status(PAWL_E_INVALID, pawl_outbox_stats(store, NULL, &err), &err);
-    assert_status(PAWL_E_INVALID, pawl_queue_retain(store, -1, NULL, NULL, &err), &err);
+    assert_status(PAWL_E_INVALID, pawl_outbox_get_stats(store, NULL, &err), &err);
+    assert_status(PAWL_E_INVALID, pawl_queue_prune(store, -1, NULL, NULL, &err), &err);
     assert_says(&err, "keep_ms");
     assert_status(PAWL_E_INVALID, pawl_queue_wait(store, -1, &err), &err);
     assert_says(&err, "timeout_ms");
@@ -410,10 +410,10 @@ PAWL_TEST(option_structs_may_be_shorter_and_may_not_ask_for_what_is_unknown)
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
     struct {
-        pawl_outgoing known;
+        pawl_message_spec known;
         int64_t unknown;
     } longer = {queue_message("t", "long"), 0};
-    pawl_outgoing shorter = queue_message("t", "short");
+    pawl_message_spec shorter = queue_message("t", "short");
 
     longer.known.size = sizeof longer;
     assert_ok(pawl_outbox_enqueue(fixture_store(f), &longer.known, NULL, &err), &err);
@@ -421,7 +421,7 @@ PAWL_TEST(option_structs_may_be_shorter_and_may_not_ask_for_what_is_unknown)
     assert_status(PAWL_E_INVALID, pawl_outbox_enqueue(fixture_store(f), &longer.known, NULL, &err),
                   &err);
     shorter.priority = 99; /* beyond the end that `size` tells of */
-    shorter.size = offsetof(pawl_outgoing, priority);
+    shorter.size = offsetof(pawl_message_spec, priority);
     assert_ok(pawl_outbox_enqueue(fixture_store(f), &shorter, NULL, &err), &err);
     shorter.size = 0;
     assert_status(PAWL_E_INVALID, pawl_outbox_enqueue(fixture_store(f), &shorter, NULL, &err),
@@ -432,7 +432,7 @@ PAWL_TEST(option_structs_may_be_shorter_and_may_not_ask_for_what_is_unknown)
 /* In the child: 0 if every call was refused as misuse. */
 static int use_after_fork(pawl_store *store)
 {
-    pawl_outgoing message = queue_message("t", "x");
+    pawl_message_spec message = queue_message("t", "x");
     pawl_messages *list = NULL;
     pawl_stats *stats = NULL;
     pawl_wall now;
@@ -441,7 +441,7 @@ static int use_after_fork(pawl_store *store)
            pawl_queue_claim(store, queue_owner(1), MINUTE_MS, 1, NULL, &list, NULL) !=
                PAWL_E_MISUSE ||
            pawl_outbox_list(store, NULL, &list, NULL, NULL) != PAWL_E_MISUSE ||
-           pawl_outbox_stats(store, &stats, NULL) != PAWL_E_MISUSE ||
+           pawl_outbox_get_stats(store, &stats, NULL) != PAWL_E_MISUSE ||
            pawl_store_now(store, &now, NULL) != PAWL_E_MISUSE ||
            pawl_queue_reap(store, NULL, NULL, NULL) != PAWL_E_MISUSE;
 }

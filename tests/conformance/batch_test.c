@@ -10,7 +10,7 @@ PAWL_TEST(a_batch_is_stored_whole_and_answered_in_its_order)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing messages[5];
+    pawl_message_spec messages[5];
     pawl_enqueued sent[5];
     static const char *const payloads[] = {"e", "b", "d", "a", "c"};
 
@@ -23,7 +23,7 @@ PAWL_TEST(a_batch_is_stored_whole_and_answered_in_its_order)
         const pawl_message *m = queue_get(f, sent[i].work_id);
 
         assert_false(sent[i].existed);
-        assert_true(pawl_message_id_equal(messages[i].id, sent[i].message_id));
+        assert_true(pawl_uuid_equal(messages[i].id, sent[i].message_id));
         assert_string_equal(payloads[i], queue_payload(m));
         assert_string_equal(messages[i].topic, pawl_message_topic(m));
     }
@@ -35,7 +35,7 @@ PAWL_TEST(messages_of_a_batch_without_ids_are_claimed_in_its_order)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing messages[4];
+    pawl_message_spec messages[4];
     static const char *const payloads[] = {"d", "b", "a", "c"};
 
     for (int i = 0; i < 4; i++)
@@ -48,7 +48,7 @@ PAWL_TEST(a_batch_says_which_of_its_messages_existed)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing messages[3];
+    pawl_message_spec messages[3];
     pawl_enqueued old, sent[3];
 
     for (int i = 0; i < 3; i++) {
@@ -70,7 +70,7 @@ PAWL_TEST(a_conflict_anywhere_in_a_batch_stores_nothing_of_it)
     for (int at = 0; at < 3; at++) {
         fixture *f = fixture_open(NULL);
         pawl_error err = PAWL_ERROR_INIT;
-        pawl_outgoing messages[3], other = queue_message("t", "old");
+        pawl_message_spec messages[3], other = queue_message("t", "old");
         pawl_enqueued sent[3] = {untouched, untouched, untouched};
         const char *before;
 
@@ -95,8 +95,8 @@ PAWL_TEST(the_same_id_twice_in_a_batch_is_stored_once)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing messages[3] = {queue_message("t", "x"), queue_message("t", "y"),
-                                 queue_message("t", "x")};
+    pawl_message_spec messages[3] = {queue_message("t", "x"), queue_message("t", "y"),
+                                     queue_message("t", "x")};
     pawl_enqueued sent[3];
 
     messages[0].id = messages[2].id = queue_id(1);
@@ -112,8 +112,8 @@ PAWL_TEST(the_same_id_twice_with_other_content_is_a_conflict)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing messages[3] = {queue_message("t", "x"), queue_message("t", "y"),
-                                 queue_message("t", "z")};
+    pawl_message_spec messages[3] = {queue_message("t", "x"), queue_message("t", "y"),
+                                     queue_message("t", "z")};
 
     messages[0].id = messages[2].id = queue_id(1);
     assert_status(PAWL_E_CONFLICT,
@@ -130,8 +130,8 @@ PAWL_TEST(one_invalid_message_refuses_the_batch_and_is_named)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing messages[3] = {queue_message("t", "x"), queue_message("t", "y"),
-                                 queue_message("t", "z")};
+    pawl_message_spec messages[3] = {queue_message("t", "x"), queue_message("t", "y"),
+                                     queue_message("t", "z")};
 
     messages[1].priority = 10;
     assert_status(PAWL_E_INVALID,
@@ -140,9 +140,9 @@ PAWL_TEST(one_invalid_message_refuses_the_batch_and_is_named)
     assert_int_equal(0, fixture_count(f, "SELECT count(*) FROM {body}"));
 }
 
-static pawl_outgoing *many(size_t count)
+static pawl_message_spec *many(size_t count)
 {
-    pawl_outgoing *messages = test_malloc(count * sizeof *messages);
+    pawl_message_spec *messages = test_malloc(count * sizeof *messages);
 
     for (size_t i = 0; i < count; i++)
         messages[i] = queue_message("t", "x");
@@ -153,7 +153,7 @@ PAWL_TEST(ten_thousand_messages_are_a_batch_and_one_more_is_not)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing *messages = many(PAWL_BATCH_MAX + 1);
+    pawl_message_spec *messages = many(PAWL_BATCH_MAX + 1);
     pawl_enqueued *sent = test_malloc(PAWL_BATCH_MAX * sizeof *sent);
 
     assert_status(
@@ -179,7 +179,7 @@ PAWL_TEST(a_batch_holds_64_mebibytes_and_not_a_byte_more)
     pawl_error err = PAWL_ERROR_INIT;
     const size_t size = PAWL_BATCH_MAX_BYTES / 8;
     char *payload = test_calloc(size, 1);
-    pawl_outgoing *messages = many(9);
+    pawl_message_spec *messages = many(9);
 
     for (size_t i = 0; i < 8; i++) {
         messages[i].payload = payload;

@@ -35,7 +35,7 @@ PAWL_TEST(a_call_on_locked_tables_ends_by_its_deadline_and_changes_nothing)
     fixture *f = fixture_open(NULL);
     pawl_store_options opts = *fixture_store_options(f);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing message = queue_message("t", "x");
+    pawl_message_spec message = queue_message("t", "x");
     pawl_messages *list = NULL;
     pawl_store *hasty = NULL;
     int64_t start;
@@ -71,7 +71,7 @@ struct blocked {
 static void *call_and_wait(void *context)
 {
     struct blocked *blocked = context;
-    pawl_outgoing message = queue_message("t", "x");
+    pawl_message_spec message = queue_message("t", "x");
     pawl_messages *list = NULL;
 
     if (blocked->kind == 0)
@@ -156,7 +156,7 @@ PAWL_TEST(a_wait_ends_at_its_time)
 static void *send_plainly(void *context)
 {
     struct blocked *blocked = context;
-    pawl_outgoing message = queue_message("t", "other thread");
+    pawl_message_spec message = queue_message("t", "other thread");
 
     blocked->status = pawl_outbox_enqueue(blocked->store, &message, NULL, &blocked->err);
     return NULL;
@@ -167,7 +167,7 @@ PAWL_TEST(another_threads_call_waits_for_a_wrapped_transaction)
     fixture *f = fixture_open(NULL);
     struct blocked blocked = {.store = fixture_store(f)};
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing message = queue_message("t", "wrapped");
+    pawl_message_spec message = queue_message("t", "wrapped");
     pawl_tx *tx = fixture_tx_begin(f, 0);
     pthread_t thread;
 

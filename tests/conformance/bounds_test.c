@@ -128,8 +128,8 @@ PAWL_TEST(a_row_with_an_absurd_span_stops_no_one)
     }
     list = fixture_claim(f, queue_owner(1), MINUTE_MS, 2);
     assert_int_equal(2, queue_fail(f, queue_owner(1), list, "enough"));
-    assert_int_equal(1, queue_redrive(f, bad));
-    assert_int_equal(1, queue_redrive(f, good));
+    assert_int_equal(1, queue_retry(f, bad));
+    assert_int_equal(1, queue_retry(f, good));
     assert_int_equal(2, pawl_messages_count(fixture_claim(f, queue_owner(1), MINUTE_MS, 2)));
     queue_check(f);
 }

@@ -39,7 +39,7 @@ PAWL_TEST(the_last_acknowledgement_removes_the_claim)
     pawl_error err = PAWL_ERROR_INIT;
 
     for (size_t i = 0; i < COUNT_OF(orders); i++) {
-        const pawl_held *held = queue_held(take_messages(f, 5));
+        const pawl_receipt *held = queue_held(take_messages(f, 5));
         for (size_t j = 0; j < 5; j++) {
             assert_int_equal(1, claim_rows(f));
             assert_ok(pawl_queue_ack(fixture_store(f), queue_owner(1), &held[orders[i][j]], 1, NULL,
@@ -55,7 +55,7 @@ PAWL_TEST(an_acknowledgement_with_output_removes_the_claim)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    const pawl_held *held = queue_held(take_messages(f, 2));
+    const pawl_receipt *held = queue_held(take_messages(f, 2));
     const pawl_message *m;
 
     for (size_t i = 0; i < 2; i++) {
@@ -73,7 +73,7 @@ PAWL_TEST(acknowledging_with_the_next_claim_leaves_only_the_new_claim)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    const pawl_held *held = queue_held(take_messages(f, 2));
+    const pawl_receipt *held = queue_held(take_messages(f, 2));
     pawl_messages *next = NULL;
     size_t acked = 0;
 
@@ -112,7 +112,7 @@ PAWL_TEST(failing_abandoning_and_releasing_remove_the_claim)
 PAWL_TEST(the_last_attempt_removes_the_claim)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing message = queue_message("t", "x");
+    pawl_message_spec message = queue_message("t", "x");
     pawl_work_id id;
 
     message.max_attempts = 1;
@@ -144,7 +144,7 @@ PAWL_TEST(whatever_ends_the_last_message_removes_the_claim)
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
     pawl_store *store = fixture_store(f);
-    const pawl_held *held = queue_held(take_messages(f, 6));
+    const pawl_receipt *held = queue_held(take_messages(f, 6));
     pawl_owner owner = queue_owner(1);
 
     assert_ok(pawl_queue_ack(store, owner, &held[0], 1, NULL, &err), &err);

@@ -21,7 +21,7 @@ PAWL_TEST(a_claim_gives_the_whole_message_and_a_lease)
 {
     fixture *f = fixture_open(NULL);
     pawl_claim_options opts = PAWL_CLAIM_OPTIONS_INIT;
-    pawl_outgoing message = queue_message("t", "body");
+    pawl_message_spec message = queue_message("t", "body");
     const pawl_message *m;
     pawl_enqueued sent;
 
@@ -33,11 +33,11 @@ PAWL_TEST(a_claim_gives_the_whole_message_and_a_lease)
     m = pawl_messages_at(queue_claim(f, queue_owner(1), 1500, 1, &opts), 0);
     assert_non_null(m);
     assert_int_equal(sent.work_id.value, pawl_message_work_id(m).value);
-    assert_true(pawl_message_id_equal(sent.message_id, pawl_message_get_id(m)));
+    assert_true(pawl_uuid_equal(sent.message_id, pawl_message_id(m)));
     assert_string_equal("body", queue_payload(m));
     assert_string_equal("c", pawl_message_correlation_id(m));
     assert_string_equal("{\"h\":1}", pawl_message_headers(m));
-    assert_int_equal(PAWL_STATE_IN_PROGRESS, pawl_message_state(m));
+    assert_int_equal(PAWL_STATE_RUNNING, pawl_message_state(m));
     assert_true(pawl_owner_equal(queue_owner(1), pawl_message_owner(m)));
     assert_string_equal("worker seven", pawl_message_claimed_by(m));
     assert_time(FIXTURE_START.us + 1750000, pawl_message_lease_until(m));
@@ -55,7 +55,7 @@ PAWL_TEST(a_claim_is_committed_before_it_answers)
 
     fixture_reopen(f);
     m = queue_get(f, id);
-    assert_int_equal(PAWL_STATE_IN_PROGRESS, pawl_message_state(m));
+    assert_int_equal(PAWL_STATE_RUNNING, pawl_message_state(m));
     assert_int_equal(fixture_held(list, 0).fence, pawl_message_fence(m));
     assert_true(pawl_owner_equal(queue_owner(1), pawl_message_owner(m)));
 }
@@ -99,7 +99,7 @@ PAWL_TEST(what_one_worker_holds_no_other_gets)
 
 PAWL_TEST(only_what_is_ready_and_due_is_claimed)
 {
-    static const pawl_state never[] = {PAWL_STATE_IN_PROGRESS, PAWL_STATE_DONE, PAWL_STATE_FAILED,
+    static const pawl_state never[] = {PAWL_STATE_RUNNING, PAWL_STATE_DONE, PAWL_STATE_FAILED,
                                        PAWL_STATE_EXPIRED, PAWL_STATE_CANCELLED};
     fixture *f = fixture_open(NULL);
 
@@ -130,7 +130,7 @@ PAWL_TEST(an_ended_lease_is_claimable_once_it_was_reaped)
 
     fixture_claim(f, queue_owner(1), SECOND_MS, 1);
     fixture_advance(f, SECOND_MS + 1);
-    assert_int_equal(PAWL_STATE_IN_PROGRESS, fixture_state(f, id));
+    assert_int_equal(PAWL_STATE_RUNNING, fixture_state(f, id));
     assert_int_equal(1, queue_reap(f));
     assert_string_equal("x", queue_payloads(fixture_claim(f, queue_owner(2), SECOND_MS, 1)));
 }
@@ -138,7 +138,7 @@ PAWL_TEST(an_ended_lease_is_claimable_once_it_was_reaped)
 PAWL_TEST(a_message_brings_its_own_lease)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing message = queue_message("t", "own");
+    pawl_message_spec message = queue_message("t", "own");
     pawl_messages *list;
 
     message.lease_ms = 2 * MINUTE_MS;
@@ -161,7 +161,7 @@ PAWL_TEST(ten_thousand_messages_are_claimed_at_once)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing *messages = test_malloc(PAWL_BATCH_MAX * sizeof *messages);
+    pawl_message_spec *messages = test_malloc(PAWL_BATCH_MAX * sizeof *messages);
     pawl_messages *list;
 
     for (int i = 0; i < PAWL_BATCH_MAX; i++)
@@ -190,7 +190,7 @@ PAWL_TEST(an_owner_can_ask_what_it_holds)
     fixture_claim(f, queue_owner(1), MINUTE_MS, 1);
     fixture_claim(f, queue_owner(2), MINUTE_MS, 1);
     fixture_reopen(f);
-    assert_ok(pawl_queue_held(fixture_store(f), queue_owner(1), &held, &err), &err);
+    assert_ok(pawl_queue_owned(fixture_store(f), queue_owner(1), &held, &err), &err);
     queue_keep(held);
     assert_string_equal("1 2", queue_payloads(held));
     assert_int_equal(fixture_held(first, 0).fence, fixture_held(held, 0).fence);
@@ -214,7 +214,7 @@ PAWL_TEST(what_was_answered_or_reaped_is_no_longer_held)
     fixture_claim(f, queue_owner(1), SECOND_MS, 1);
     fixture_advance(f, 2 * SECOND_MS);
     assert_int_equal(1, queue_reap(f));
-    assert_ok(pawl_queue_held(fixture_store(f), queue_owner(1), &held, &err), &err);
+    assert_ok(pawl_queue_owned(fixture_store(f), queue_owner(1), &held, &err), &err);
     assert_int_equal(0, pawl_messages_count(queue_keep(held)));
 }
 

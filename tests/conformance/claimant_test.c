@@ -51,7 +51,7 @@ PAWL_TEST(a_claimant_answers_by_id)
     assert_int_equal(1, pawl_message_retries(queue_get(f, ids[1])));
     assert_int_equal(PAWL_STATE_FAILED, fixture_state(f, ids[2]));
     assert_int_equal(PAWL_STATE_READY, fixture_state(f, ids[3]));
-    assert_int_equal(PAWL_STATE_IN_PROGRESS, fixture_state(f, ids[4]));
+    assert_int_equal(PAWL_STATE_RUNNING, fixture_state(f, ids[4]));
     queue_check(f);
 }
 
@@ -116,7 +116,7 @@ PAWL_TEST(a_claimant_keeps_many_fences_apart)
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
     pawl_claimant *claimant = claimant_new(f, queue_owner(1), NULL);
-    pawl_outgoing messages[1000];
+    pawl_message_spec messages[1000];
     pawl_enqueued sent[1000];
     pawl_work_id ids[1000];
     size_t changed = 0;

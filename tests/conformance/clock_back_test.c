@@ -44,7 +44,7 @@ static const char *ack_all(fixture *f)
 
 static void send_at(fixture *f, const char *payload, int64_t ms)
 {
-    pawl_outgoing message = queue_message("t", payload);
+    pawl_message_spec message = queue_message("t", payload);
 
     message.due_at = (pawl_wall){FIXTURE_START.us + ms * 1000};
     queue_send(f, &message);
@@ -122,7 +122,7 @@ PAWL_TEST(retries_and_releases_of_a_clock_that_was_ahead_come_back)
 PAWL_TEST(claims_of_workers_that_died_while_the_clock_was_ahead_end)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing own = queue_message("t", "own");
+    pawl_message_spec own = queue_message("t", "own");
 
     own.lease_ms = 2 * MINUTE_MS;
     queue_send(f, &own);
@@ -146,7 +146,7 @@ PAWL_TEST(a_delivery_whose_receiver_died_while_the_clock_was_ahead_is_taken_over
 
     set_clock(f, YEAR_MS);
     maintain(f);
-    pawl_arrival *lost = inbox_call(f, "a", NULL);
+    pawl_inbox_task *lost = inbox_call(f, "a", NULL);
     assert_answer(PAWL_INBOX_NEW, lost);
     set_clock(f, 0);
     assert_answer(PAWL_INBOX_IN_PROGRESS, inbox_call(f, "a", NULL));

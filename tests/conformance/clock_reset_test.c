@@ -20,7 +20,7 @@ static pawl_clock_reset reset(fixture *f, bool force)
 static pawl_wall store_now(fixture *f)
 {
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_wall now = PAWL_NEVER;
+    pawl_wall now = PAWL_TIME_UNSET;
 
     assert_ok(pawl_store_now(fixture_store(f), &now, &err), &err);
     return now;
@@ -28,7 +28,7 @@ static pawl_wall store_now(fixture *f)
 
 static pawl_work_id send_in(fixture *f, const char *payload, int64_t delay_ms)
 {
-    pawl_outgoing message = queue_message("t", payload);
+    pawl_message_spec message = queue_message("t", payload);
 
     message.delay_ms = delay_ms;
     return queue_send(f, &message).work_id;
@@ -75,7 +75,7 @@ PAWL_TEST(other_processes_follow_the_clock_that_was_set_back)
     fixture *f = fixture_open(NULL);
     pawl_store *other = fixture_another_store(f);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_wall now = PAWL_NEVER;
+    pawl_wall now = PAWL_TIME_UNSET;
 
     set_clock(f, YEAR_MS);
     fixture_send(f, "t", "x");
@@ -106,7 +106,7 @@ PAWL_TEST(what_is_held_stops_it_unless_it_is_forced)
     assert_says(&err, "stop all workers");
     assert_ok(pawl_store_reset_clock(fixture_store(f), false, true, &done, &err), &err);
     assert_false(done.done);
-    assert_int_equal(1, done.held);
+    assert_int_equal(1, done.owned);
     assert_int_equal(YEAR_MS, done.ahead_ms);
     assert_true(reset(f, true).done);
     fixture_advance(f, HOUR_MS - 1000);

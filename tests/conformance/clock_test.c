@@ -8,7 +8,7 @@
 static pawl_wall store_now(fixture *f)
 {
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_wall now = PAWL_NEVER;
+    pawl_wall now = PAWL_TIME_UNSET;
 
     assert_ok(pawl_store_now(fixture_store(f), &now, &err), &err);
     return now;
@@ -71,7 +71,7 @@ static void spoil(fixture *f)
 
 static void send_later(fixture *f, int64_t ms)
 {
-    pawl_outgoing message = queue_message("t", "later");
+    pawl_message_spec message = queue_message("t", "later");
 
     message.delay_ms = ms;
     queue_send(f, &message);
@@ -94,7 +94,7 @@ PAWL_TEST_ON(sqlite, time_goes_on_while_the_wall_clock_is_behind)
 PAWL_TEST_ON(sqlite, a_message_reads_as_expired_by_the_time_that_goes_on)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing message = queue_message("t", "short-lived");
+    pawl_message_spec message = queue_message("t", "short-lived");
     pawl_filter filter = PAWL_FILTER_INIT;
     pawl_error err = PAWL_ERROR_INIT;
     pawl_messages *list = NULL;
@@ -114,7 +114,7 @@ PAWL_TEST_ON(sqlite, time_goes_on_in_every_process)
     fixture *f = fixture_open(NULL);
     pawl_store *other = fixture_another_store(f);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_wall now = PAWL_NEVER;
+    pawl_wall now = PAWL_TIME_UNSET;
 
     spoil(f);
     fixture_advance(f, HOUR_MS);
@@ -238,7 +238,7 @@ PAWL_TEST(a_clock_that_jumps_ahead_ends_leases_and_the_fence_protects)
 PAWL_TEST(times_keep_their_microseconds)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing message = queue_message("t", "x");
+    pawl_message_spec message = queue_message("t", "x");
     const pawl_message *m;
 
     fixture_set(f, (pawl_wall){FIXTURE_START.us + 123457});

@@ -33,7 +33,7 @@ static void move_on(fixture *f, const char *topic)
 static void tx_send(pawl_tx *tx, const char *topic, const char *payload)
 {
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing message = queue_message(topic, payload);
+    pawl_message_spec message = queue_message(topic, payload);
 
     assert_ok(pawl_tx_enqueue(tx, &message, NULL, &err), &err);
 }
@@ -128,7 +128,7 @@ PAWL_TEST(what_becomes_ready_again_is_found)
     abandoned = fixture_claim(f, queue_owner(1), DAY_MS, 1);
     fixture_send(f, "t", "reaped");
     fixture_claim(f, queue_owner(1), MINUTE_MS, 1);
-    dead = queue_make(f, "t", "redriven", PAWL_STATE_FAILED);
+    dead = queue_make(f, "t", "retried_by_user", PAWL_STATE_FAILED);
     move_on(f, "t");
     queue_release(f, queue_owner(1), released);
     assert_string_equal("released", claim_all(f));
@@ -142,15 +142,15 @@ PAWL_TEST(what_becomes_ready_again_is_found)
     assert_int_equal(1, queue_reap(f));
     assert_string_equal("reaped", claim_all(f));
     move_on(f, "t");
-    queue_redrive(f, dead);
-    assert_string_equal("redriven", claim_all(f));
+    queue_retry(f, dead);
+    assert_string_equal("retried_by_user", claim_all(f));
     queue_check(f);
 }
 
 PAWL_TEST(a_due_time_in_the_past_is_found)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing message = queue_message("t", "old");
+    pawl_message_spec message = queue_message("t", "old");
 
     move_on(f, "t");
     message.due_at = (pawl_wall){FIXTURE_START.us - DAY_MS * 1000};

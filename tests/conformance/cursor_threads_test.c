@@ -10,7 +10,7 @@
 /* A claim that first acknowledges, and has to wait for that: between its id and its snapshot. */
 typedef struct slow_claim {
     pawl_store *store;
-    const pawl_held *done;
+    const pawl_receipt *done;
     pawl_status status;
     pawl_messages *list;
     pawl_error err;
@@ -45,7 +45,7 @@ static void move_on(fixture *f)
 static void overtake_slow_claim(fixture *f)
 {
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing late = queue_message("t", "late");
+    pawl_message_spec late = queue_message("t", "late");
     slow_claim slow = {.store = fixture_store(f)};
     pthread_t thread;
 

@@ -184,7 +184,7 @@ PAWL_TEST_ON(sqlite, a_damaged_sqlite_file_is_reported_as_damaged)
 /* Root may write everywhere, so the call is made as somebody else. */
 static pawl_status try_to_send(const char *url, pawl_error *err)
 {
-    pawl_outgoing message = queue_message("t", "x");
+    pawl_message_spec message = queue_message("t", "x");
     pawl_store *store = NULL;
     bool root = geteuid() == 0;
     pawl_status st;
@@ -233,7 +233,7 @@ PAWL_TEST_ON(postgres_direct, a_read_only_postgres_server_is_read_only)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing message = queue_message("t", "x");
+    pawl_message_spec message = queue_message("t", "x");
     pawl_store *store = NULL;
     pawl_status st;
 
@@ -283,7 +283,7 @@ PAWL_TEST(a_database_in_memory_is_a_whole_store)
 {
     pawl_error err = PAWL_ERROR_INIT;
     pawl_store_options opts = PAWL_STORE_OPTIONS_INIT;
-    pawl_outgoing message = queue_message("t", "x");
+    pawl_message_spec message = queue_message("t", "x");
     pawl_messages *list = NULL;
     pawl_store *store = NULL;
 

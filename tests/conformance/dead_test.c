@@ -40,8 +40,8 @@ static size_t retry(fixture *f, const pawl_messages *list, int64_t delay_ms)
     pawl_error err = PAWL_ERROR_INIT;
     size_t changed = 0;
 
-    assert_ok(pawl_dead_retry(fixture_store(f), queue_owner(7), queue_held(list),
-                              pawl_messages_count(list), "no luck", delay_ms, &changed, &err),
+    assert_ok(pawl_dead_abandon(fixture_store(f), queue_owner(7), queue_held(list),
+                                pawl_messages_count(list), "no luck", delay_ms, &changed, &err),
               &err);
     return changed;
 }
@@ -88,7 +88,7 @@ PAWL_TEST(every_topic_at_once)
 PAWL_TEST(every_way_to_die_is_recorded_with_the_move)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing message = queue_message("t", "abandoned");
+    pawl_message_spec message = queue_message("t", "abandoned");
     pawl_messages *list;
 
     want(f, "t", true);
@@ -222,14 +222,14 @@ PAWL_TEST(a_renewed_call_is_left_alone)
 PAWL_TEST(redrive_and_purge_end_the_record)
 {
     fixture *f = fixture_open(NULL);
-    pawl_work_id redriven, purged;
+    pawl_work_id retried_by_user, purged;
     pawl_messages *list;
 
     want(f, "t", true);
-    redriven = queue_make(f, "t", "x", PAWL_STATE_FAILED);
+    retried_by_user = queue_make(f, "t", "x", PAWL_STATE_FAILED);
     purged = queue_make(f, "t", "y", PAWL_STATE_FAILED);
     list = claim_dead(f, 10);
-    assert_int_equal(1, queue_redrive(f, redriven));
+    assert_int_equal(1, queue_retry(f, retried_by_user));
     assert_int_equal(1, queue_purge(f, purged));
     assert_int_equal(0, records(f));
     assert_int_equal(0, end_dead_letters(f, list));
@@ -241,7 +241,7 @@ PAWL_TEST(redrive_and_purge_end_the_record)
 PAWL_TEST(a_failed_message_that_expires_later_is_not_recorded_twice)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing message = queue_message("t", "x");
+    pawl_message_spec message = queue_message("t", "x");
     pawl_enqueued sent;
 
     want(f, "t", true);
@@ -281,7 +281,7 @@ PAWL_TEST(bad_arguments_are_refused)
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
     pawl_owner nobody = {0};
-    pawl_held item = {{1}, 1};
+    pawl_receipt item = {{1}, 1};
     pawl_messages *list = NULL;
 
     assert_status(PAWL_E_INVALID, pawl_dead_claim(NULL, queue_owner(7), 1, 1, NULL, &list, &err),
@@ -296,9 +296,9 @@ PAWL_TEST(bad_arguments_are_refused)
                   pawl_dead_claim(fixture_store(f), queue_owner(7), 1, 1, NULL, NULL, &err), &err);
     assert_status(PAWL_E_INVALID,
                   pawl_dead_done(fixture_store(f), queue_owner(7), NULL, 1, NULL, &err), &err);
-    assert_status(PAWL_E_INVALID,
-                  pawl_dead_retry(fixture_store(f), queue_owner(7), &item, 1, NULL, 0, NULL, &err),
-                  &err);
+    assert_status(
+        PAWL_E_INVALID,
+        pawl_dead_abandon(fixture_store(f), queue_owner(7), &item, 1, NULL, 0, NULL, &err), &err);
     assert_status(PAWL_E_INVALID,
                   pawl_dead_renew(fixture_store(f), queue_owner(7), &item, 1, 0, NULL, &err), &err);
     assert_status(PAWL_E_INVALID, pawl_topic_dead_letters(fixture_store(f), "", true, &err), &err);

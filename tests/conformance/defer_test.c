@@ -6,14 +6,14 @@
 
 static pawl_work_id send_to(fixture *f, const char *destination, int max_attempts)
 {
-    pawl_outgoing message = queue_message("t", "x");
+    pawl_message_spec message = queue_message("t", "x");
 
     message.destination = destination;
     message.max_attempts = max_attempts;
     return queue_send(f, &message).work_id;
 }
 
-static pawl_held claim_one(fixture *f, const char *destination)
+static pawl_receipt claim_one(fixture *f, const char *destination)
 {
     pawl_messages *list = queue_claim_for(f, queue_owner(1), MINUTE_MS, 1, destination);
 
@@ -21,7 +21,7 @@ static pawl_held claim_one(fixture *f, const char *destination)
     return fixture_held(list, 0);
 }
 
-static size_t defer(fixture *f, pawl_held item, const char *error, int64_t delay_ms)
+static size_t defer(fixture *f, pawl_receipt item, const char *error, int64_t delay_ms)
 {
     pawl_error err = PAWL_ERROR_INIT;
     size_t changed = 0;
@@ -63,13 +63,13 @@ PAWL_TEST(a_deferred_message_keeps_its_attempts_and_has_an_error_and_a_time)
 PAWL_TEST(deferrals_and_retries_double_the_delay_together)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing message = queue_message("t", "x");
+    pawl_message_spec message = queue_message("t", "x");
 
     message.destination = "a";
     message.backoff = (pawl_backoff){1000, 60000, 0};
     pawl_work_id id = queue_send(f, &message).work_id;
     for (int i = 0; i < 5; i++) {
-        pawl_held item = claim_one(f, "a");
+        pawl_receipt item = claim_one(f, "a");
         pawl_error err = PAWL_ERROR_INIT;
 
         if (i % 2)
@@ -93,7 +93,7 @@ PAWL_TEST(only_what_is_still_held_is_deferred)
     pawl_backoff bad = {0, 0, 0};
 
     send_to(f, "a", 0);
-    pawl_held item = claim_one(f, "a"), stale = {item.id, item.fence - 1};
+    pawl_receipt item = claim_one(f, "a"), stale = {item.id, item.fence - 1};
     assert_int_equal(0, defer(f, stale, "x", 0));
     assert_status(
         PAWL_E_INVALID,
@@ -111,7 +111,7 @@ PAWL_TEST(only_what_is_still_held_is_deferred)
 PAWL_TEST(a_delivery_that_was_killed_is_not_the_destinations_refusal)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing every = queue_message("t", "x");
+    pawl_message_spec every = queue_message("t", "x");
     pawl_error err = PAWL_ERROR_INIT;
     size_t reaped = 0;
 
@@ -149,7 +149,7 @@ static int64_t woken(fixture *f)
 PAWL_TEST(wake_makes_due_what_waits_for_a_destination_and_says_so)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing later = queue_message("t", "x");
+    pawl_message_spec later = queue_message("t", "x");
     pawl_error err = PAWL_ERROR_INIT;
     size_t changed = 0;
 

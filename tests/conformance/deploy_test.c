@@ -40,7 +40,7 @@ static void spoil(fixture *f)
 {
     if (fixture_is_postgres(f))
         fixture_exec(f, "CREATE OR REPLACE FUNCTION {stats}(cap bigint DEFAULT 10000)"
-                        " RETURNS TABLE (topic text, ready bigint, in_progress bigint,"
+                        " RETURNS TABLE (topic text, ready bigint, running bigint,"
                         " at_least boolean, estimate bigint, done bigint, failed bigint,"
                         " expired bigint, cancelled bigint, oldest_due_at timestamptz)"
                         " LANGUAGE sql AS 'SELECT NULL::text, 7, 7, true, 7, 7, 7, 7, 7, now()'");
@@ -255,7 +255,7 @@ PAWL_TEST_ON(postgres, a_user_who_may_not_replace_functions_works_with_those_tha
     fixture *f = deployed();
     pawl_error err = PAWL_ERROR_INIT;
     pawl_store_options opts = *fixture_store_options(f);
-    pawl_outgoing message = queue_message("t", "x");
+    pawl_message_spec message = queue_message("t", "x");
     const char *user = test_note("pawl_test_deployer_%s", opts.schema);
 
     opts.deploy_schema = true;

@@ -9,7 +9,7 @@
 static pawl_work_id send_to(fixture *f, const char *destination, const char *topic,
                             const char *payload, int priority)
 {
-    pawl_outgoing message = queue_message(topic, payload);
+    pawl_message_spec message = queue_message(topic, payload);
 
     message.destination = destination;
     message.priority = priority;
@@ -106,7 +106,7 @@ PAWL_TEST(topics_of_a_destination_take_turns)
 
 PAWL_TEST(a_batch_of_many_lanes_puts_each_message_into_its_own)
 {
-    pawl_outgoing messages[12];
+    pawl_message_spec messages[12];
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
 
@@ -145,7 +145,7 @@ PAWL_TEST(what_becomes_ready_again_is_still_for_its_destination)
     assert_string_equal("", claim_local(f));
     list = queue_claim_for(f, queue_owner(1), SECOND_MS, 1, "there");
     assert_int_equal(1, queue_fail(f, queue_owner(1), list, "never"));
-    assert_int_equal(1, queue_redrive(f, id));
+    assert_int_equal(1, queue_retry(f, id));
     assert_string_equal("", claim_local(f));
     assert_string_equal("x", claim_from(f, "there"));
     queue_check(f);
@@ -180,7 +180,7 @@ PAWL_TEST(a_topic_is_counted_over_all_its_destinations)
     send_to(f, "b", "t", "x", 0);
     queue_ack(f, queue_owner(1), queue_claim_for(f, queue_owner(1), MINUTE_MS, 1, "a"));
     queue_fail(f, queue_owner(1), queue_claim_for(f, queue_owner(1), MINUTE_MS, 1, "b"), "no");
-    assert_ok(pawl_outbox_stats(fixture_store(f), &stats, &err), &err);
+    assert_ok(pawl_outbox_get_stats(fixture_store(f), &stats, &err), &err);
     assert_int_equal(1, pawl_stats_count(stats));
     assert_int_equal(1, pawl_stats_at(stats, 0)->ready);
     assert_int_equal(1, pawl_stats_at(stats, 0)->total_done);
@@ -222,7 +222,7 @@ PAWL_TEST(destinations_with_unfinished_messages_are_listed_by_name)
     send_to(f, "z", "t", "ready", 0);
     send_to(f, "z", "u", "ready", 0);
     send_to(f, "B", "t", "held", 0);
-    pawl_outgoing later = queue_message("t", "later");
+    pawl_message_spec later = queue_message("t", "later");
     later.destination = "a";
     later.delay_ms = DAY_MS;
     queue_send(f, &later);
@@ -309,7 +309,7 @@ PAWL_TEST(a_claim_with_bad_destinations_is_refused)
 PAWL_TEST(a_destination_is_limited_in_bytes)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing message = queue_message(test_note("%0255d", 0), "x");
+    pawl_message_spec message = queue_message(test_note("%0255d", 0), "x");
     pawl_error err = PAWL_ERROR_INIT;
     char long_name[PAWL_DESTINATION_MAX + 2];
 
@@ -370,7 +370,7 @@ PAWL_TEST(a_message_for_a_destination_that_is_due_ends_the_wait)
     const fixture_options real = {.real_clock = true};
     fixture *f = fixture_open(&real);
     pawl_waiter *waiter = make_waiter(f);
-    pawl_outgoing soon = queue_message("t", "soon");
+    pawl_message_spec soon = queue_message("t", "soon");
 
     send_to(f, "elsewhere", "t", "not ours", 0); /* ready all the time, and nobody takes it */
     fixture_send(f, "t", "local");
@@ -394,7 +394,7 @@ PAWL_TEST(a_descriptor_and_a_nudge_end_the_wait)
     close(ends[0]);
     close(ends[1]);
     assert_ok(pawl_waiter_arm(waiter, NULL, &err), &err);
-    pawl_waiter_nudge(waiter);
+    pawl_waiter_wake(waiter);
     assert_ok(pawl_waiter_wait(waiter, 10 * MINUTE_MS, -1, &err), &err);
     assert_ok(pawl_waiter_wait(waiter, 10 * MINUTE_MS, -1, &err), &err); /* not armed */
     assert_int_equal(PAWL_E_INVALID, pawl_waiter_wait(waiter, -1, -1, &err));
@@ -419,7 +419,7 @@ PAWL_TEST_ON(postgres, next_due_is_of_the_destinations_asked_for)
     fixture *f = fixture_open(NULL);
 
     for (size_t i = 0; i < COUNT_OF(later); i++) {
-        pawl_outgoing message = queue_message("t", "x");
+        pawl_message_spec message = queue_message("t", "x");
         message.destination = later[i].destination;
         message.delay_ms = later[i].ms;
         queue_send(f, &message);

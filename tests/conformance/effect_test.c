@@ -17,18 +17,18 @@ static fixture *open_with_orders(void)
 }
 
 /* A message that owner 1 holds. */
-static pawl_held hold_one(fixture *f)
+static pawl_receipt hold_one(fixture *f)
 {
     fixture_send(f, "t", "x");
     return fixture_held(fixture_claim(f, queue_owner(1), MINUTE_MS, 1), 0);
 }
 
-static pawl_tx *begin_effect(fixture *f, pawl_held item)
+static pawl_tx *begin_effect(fixture *f, pawl_receipt item)
 {
     pawl_error err = PAWL_ERROR_INIT;
     pawl_tx *tx = NULL;
 
-    assert_ok(pawl_message_begin(fixture_store(f), queue_owner(1), item, &tx, &err), &err);
+    assert_ok(pawl_tx_begin_for(fixture_store(f), queue_owner(1), item, &tx, &err), &err);
     test_defer(free_tx, tx);
     return tx;
 }
@@ -48,8 +48,8 @@ PAWL_TEST(a_commit_brings_rows_messages_and_the_acknowledgement)
 {
     fixture *f = open_with_orders();
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_held item = hold_one(f);
-    pawl_outgoing next = queue_message("next", "y");
+    pawl_receipt item = hold_one(f);
+    pawl_message_spec next = queue_message("next", "y");
     pawl_enqueued sent = {0};
     pawl_tx *tx = begin_effect(f, item);
 
@@ -57,7 +57,7 @@ PAWL_TEST(a_commit_brings_rows_messages_and_the_acknowledgement)
     assert_ok(pawl_tx_enqueue(tx, &next, &sent, &err), &err);
     assert_int_equal(0, orders(f));
     assert_int_equal(1, fixture_count(f, "SELECT count(*) FROM {body}"));
-    assert_ok(pawl_message_commit(tx, &err), &err);
+    assert_ok(pawl_tx_commit_with_ack(tx, &err), &err);
     assert_int_equal(1, orders(f));
     assert_int_equal(PAWL_STATE_DONE, fixture_state(f, item.id));
     assert_int_equal(PAWL_STATE_READY, fixture_state(f, sent.work_id));
@@ -69,22 +69,22 @@ PAWL_TEST(a_rollback_leaves_the_message_held)
 {
     fixture *f = open_with_orders();
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_held item = hold_one(f);
+    pawl_receipt item = hold_one(f);
     const char *before = queue_fingerprint(f);
-    pawl_outgoing next = queue_message("next", "y");
+    pawl_message_spec next = queue_message("next", "y");
     pawl_tx *tx = begin_effect(f, item);
     size_t changed = 0;
 
     assert_true(write_row(f, tx, "INSERT INTO {orders} VALUES (1)"));
     assert_ok(pawl_tx_enqueue(tx, &next, NULL, &err), &err);
-    pawl_message_rollback(tx);
+    pawl_tx_rollback(tx);
     assert_int_equal(0, orders(f));
     assert_string_equal(before, queue_fingerprint(f));
-    pawl_message_rollback(tx); /* nothing more happens */
+    pawl_tx_rollback(tx); /* nothing more happens */
     assert_null(pawl_tx_sqlite(tx));
     assert_null(pawl_tx_postgres(tx));
     assert_status(PAWL_E_MISUSE, pawl_tx_enqueue(tx, &next, NULL, &err), &err);
-    assert_status(PAWL_E_MISUSE, pawl_message_commit(tx, &err), &err);
+    assert_status(PAWL_E_MISUSE, pawl_tx_commit_with_ack(tx, &err), &err);
     assert_ok(pawl_queue_ack(fixture_store(f), queue_owner(1), &item, 1, &changed, &err), &err);
     assert_int_equal(1, changed);
 }
@@ -93,14 +93,14 @@ PAWL_TEST(a_transaction_that_is_forgotten_is_rolled_back)
 {
     fixture *f = open_with_orders();
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_held item = hold_one(f);
+    pawl_receipt item = hold_one(f);
     pawl_tx *tx = NULL;
 
-    assert_ok(pawl_message_begin(fixture_store(f), queue_owner(1), item, &tx, &err), &err);
+    assert_ok(pawl_tx_begin_for(fixture_store(f), queue_owner(1), item, &tx, &err), &err);
     assert_true(write_row(f, tx, "INSERT INTO {orders} VALUES (1)"));
     pawl_tx_free(tx);
     assert_int_equal(0, orders(f));
-    assert_int_equal(PAWL_STATE_IN_PROGRESS, fixture_state(f, item.id));
+    assert_int_equal(PAWL_STATE_RUNNING, fixture_state(f, item.id));
     fixture_send(f, "t", "the next writer is not kept waiting");
 }
 
@@ -108,8 +108,8 @@ PAWL_TEST(nothing_remains_when_the_lease_was_lost)
 {
     fixture *f = open_with_orders();
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_held item = hold_one(f);
-    pawl_outgoing next = queue_message("next", "y");
+    pawl_receipt item = hold_one(f);
+    pawl_message_spec next = queue_message("next", "y");
     pawl_tx *tx;
 
     fixture_advance(f, 2 * MINUTE_MS);
@@ -119,7 +119,7 @@ PAWL_TEST(nothing_remains_when_the_lease_was_lost)
     tx = begin_effect(f, item);
     assert_true(write_row(f, tx, "INSERT INTO {orders} VALUES (1)"));
     assert_ok(pawl_tx_enqueue(tx, &next, NULL, &err), &err);
-    assert_status(PAWL_E_LOST, pawl_message_commit(tx, &err), &err);
+    assert_status(PAWL_E_LOST, pawl_tx_commit_with_ack(tx, &err), &err);
     assert_false(err.retryable);
     assert_says(&err, "fence");
     assert_int_equal(0, orders(f));
@@ -130,13 +130,13 @@ PAWL_TEST(a_message_that_was_cancelled_meanwhile_has_no_effect)
 {
     fixture *f = open_with_orders();
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_held item = hold_one(f);
+    pawl_receipt item = hold_one(f);
     pawl_tx *tx;
 
     queue_cancel(f, item.id);
     tx = begin_effect(f, item);
     assert_true(write_row(f, tx, "INSERT INTO {orders} VALUES (1)"));
-    assert_status(PAWL_E_LOST, pawl_message_commit(tx, &err), &err);
+    assert_status(PAWL_E_LOST, pawl_tx_commit_with_ack(tx, &err), &err);
     assert_int_equal(0, orders(f));
     assert_int_equal(PAWL_STATE_CANCELLED, fixture_state(f, item.id));
 }
@@ -145,14 +145,14 @@ PAWL_TEST(the_effect_is_there_once_however_often_it_is_tried)
 {
     fixture *f = open_with_orders();
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_held item = hold_one(f);
+    pawl_receipt item = hold_one(f);
     pawl_tx *tx = begin_effect(f, item);
 
     assert_true(write_row(f, tx, "INSERT INTO {orders} VALUES (1)"));
-    assert_ok(pawl_message_commit(tx, &err), &err);
+    assert_ok(pawl_tx_commit_with_ack(tx, &err), &err);
     tx = begin_effect(f, item);
     assert_true(write_row(f, tx, "INSERT INTO {orders} VALUES (1)"));
-    assert_status(PAWL_E_LOST, pawl_message_commit(tx, &err), &err);
+    assert_status(PAWL_E_LOST, pawl_tx_commit_with_ack(tx, &err), &err);
     assert_int_equal(1, orders(f));
 }
 
@@ -160,13 +160,13 @@ PAWL_TEST(a_failed_statement_of_the_application_harms_nobody_else)
 {
     fixture *f = open_with_orders();
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_held item = hold_one(f);
+    pawl_receipt item = hold_one(f);
     pawl_tx *tx = begin_effect(f, item);
     pawl_status st;
 
     assert_true(write_row(f, tx, "INSERT INTO {orders} VALUES (1)"));
     assert_false(write_row(f, tx, "INSERT INTO {nowhere} VALUES (1)"));
-    st = pawl_message_commit(tx, &err);
+    st = pawl_tx_commit_with_ack(tx, &err);
     /* PostgreSQL gives up a transaction with a failed statement, SQLite does not. */
     if (fixture_is_postgres(f))
         assert_status(PAWL_E_TX_RESTART, st, &err);
@@ -175,7 +175,7 @@ PAWL_TEST(a_failed_statement_of_the_application_harms_nobody_else)
     assert_int_equal(fixture_is_postgres(f) ? 0 : 1, orders(f));
     tx = begin_effect(f, hold_one(f));
     assert_true(write_row(f, tx, "INSERT INTO {orders} VALUES (2)"));
-    assert_ok(pawl_message_commit(tx, &err), &err);
+    assert_ok(pawl_tx_commit_with_ack(tx, &err), &err);
     assert_int_equal(fixture_is_postgres(f) ? 1 : 2, orders(f));
 }
 
@@ -183,7 +183,7 @@ PAWL_TEST(the_end_of_the_transaction_is_left_to_pawl)
 {
     fixture *f = open_with_orders();
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_held item = hold_one(f);
+    pawl_receipt item = hold_one(f);
     pawl_tx *tx = begin_effect(f, item);
 
     assert_true(write_row(f, tx, "INSERT INTO {orders} VALUES (1)"));
@@ -193,8 +193,8 @@ PAWL_TEST(the_end_of_the_transaction_is_left_to_pawl)
         assert_false(write_row(f, tx, "INSERT INTO {orders} VALUES (2)"));
         assert_int_equal(0, orders(f));
     }
-    assert_status(PAWL_E_TX_RESTART, pawl_message_commit(tx, &err), &err);
-    assert_int_equal(PAWL_STATE_IN_PROGRESS, fixture_state(f, item.id));
+    assert_status(PAWL_E_TX_RESTART, pawl_tx_commit_with_ack(tx, &err), &err);
+    assert_int_equal(PAWL_STATE_RUNNING, fixture_state(f, item.id));
     fixture_send(f, "t", "others can write");
 }
 
@@ -202,8 +202,8 @@ PAWL_TEST(a_plain_write_of_the_same_thread_is_misuse_in_sqlite)
 {
     fixture *f = open_with_orders();
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_held item = hold_one(f);
-    pawl_outgoing other = queue_message("u", "y");
+    pawl_receipt item = hold_one(f);
+    pawl_message_spec other = queue_message("u", "y");
     pawl_tx *second = NULL;
     pawl_tx *tx = begin_effect(f, item);
     pawl_status st = pawl_outbox_enqueue(fixture_store(f), &other, NULL, &err);
@@ -215,11 +215,11 @@ PAWL_TEST(a_plain_write_of_the_same_thread_is_misuse_in_sqlite)
         assert_status(PAWL_E_MISUSE,
                       pawl_outbox_enqueue(fixture_another_store(f), &other, NULL, &err), &err);
         assert_status(PAWL_E_MISUSE,
-                      pawl_message_begin(fixture_store(f), queue_owner(1), item, &second, &err),
+                      pawl_tx_begin_for(fixture_store(f), queue_owner(1), item, &second, &err),
                       &err);
     }
-    assert_int_equal(PAWL_STATE_IN_PROGRESS, fixture_state(f, item.id)); /* reading is fine */
-    assert_ok(pawl_message_commit(tx, &err), &err);
+    assert_int_equal(PAWL_STATE_RUNNING, fixture_state(f, item.id)); /* reading is fine */
+    assert_ok(pawl_tx_commit_with_ack(tx, &err), &err);
     assert_ok(pawl_outbox_enqueue(fixture_store(f), &other, NULL, &err), &err);
 }
 
@@ -227,20 +227,20 @@ PAWL_TEST(bad_arguments_are_refused)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_held item = hold_one(f), none = {0};
+    pawl_receipt item = hold_one(f), none = {0};
     pawl_owner nobody = {0};
     pawl_tx *tx = NULL;
 
-    assert_status(PAWL_E_INVALID, pawl_message_begin(NULL, queue_owner(1), item, &tx, &err), &err);
+    assert_status(PAWL_E_INVALID, pawl_tx_begin_for(NULL, queue_owner(1), item, &tx, &err), &err);
     assert_status(PAWL_E_INVALID,
-                  pawl_message_begin(fixture_store(f), queue_owner(1), item, NULL, &err), &err);
-    assert_status(PAWL_E_INVALID, pawl_message_begin(fixture_store(f), nobody, item, &tx, &err),
+                  pawl_tx_begin_for(fixture_store(f), queue_owner(1), item, NULL, &err), &err);
+    assert_status(PAWL_E_INVALID, pawl_tx_begin_for(fixture_store(f), nobody, item, &tx, &err),
                   &err);
     assert_status(PAWL_E_INVALID,
-                  pawl_message_begin(fixture_store(f), queue_owner(1), none, &tx, &err), &err);
+                  pawl_tx_begin_for(fixture_store(f), queue_owner(1), none, &tx, &err), &err);
     assert_null(tx);
-    assert_status(PAWL_E_INVALID, pawl_message_commit(NULL, &err), &err);
-    pawl_message_rollback(NULL);
+    assert_status(PAWL_E_INVALID, pawl_tx_commit_with_ack(NULL, &err), &err);
+    pawl_tx_rollback(NULL);
     assert_null(pawl_tx_sqlite(NULL));
     assert_null(pawl_tx_postgres(NULL));
 }
@@ -251,8 +251,8 @@ PAWL_TEST(a_wrapped_transaction_is_not_pawls_to_commit)
     pawl_error err = PAWL_ERROR_INIT;
     pawl_tx *tx = fixture_tx_begin(f, 0);
 
-    assert_status(PAWL_E_MISUSE, pawl_message_commit(tx, &err), &err);
-    pawl_message_rollback(tx);
+    assert_status(PAWL_E_MISUSE, pawl_tx_commit_with_ack(tx, &err), &err);
+    pawl_tx_rollback(tx);
     assert_true(fixture_is_postgres(f) ? pawl_tx_postgres(tx) == fixture_postgres(f, 0)
                                        : pawl_tx_sqlite(tx) == fixture_sqlite(f, 0));
     fixture_tx_commit(f, 0);
@@ -262,11 +262,11 @@ PAWL_TEST(further_messages_wake_waiting_workers)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing next = queue_message("next", "y");
+    pawl_message_spec next = queue_message("next", "y");
     pawl_tx *tx = begin_effect(f, hold_one(f));
 
     assert_ok(pawl_tx_enqueue(tx, &next, NULL, &err), &err);
-    assert_ok(pawl_message_commit(tx, &err), &err);
+    assert_ok(pawl_tx_commit_with_ack(tx, &err), &err);
     assert_ok(pawl_queue_wait(fixture_store(f), HOUR_MS, &err), &err);
 }
 
@@ -274,15 +274,15 @@ PAWL_TEST(an_interrupt_ends_the_transaction)
 {
     fixture *f = open_with_orders();
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_held item = hold_one(f);
+    pawl_receipt item = hold_one(f);
     pawl_tx *tx = begin_effect(f, item);
 
     assert_true(write_row(f, tx, "INSERT INTO {orders} VALUES (1)"));
     pawl_store_interrupt(fixture_store(f));
-    assert_status(PAWL_E_INTERRUPTED, pawl_message_commit(tx, &err), &err);
+    assert_status(PAWL_E_INTERRUPTED, pawl_tx_commit_with_ack(tx, &err), &err);
     assert_int_equal(0, orders(f));
     tx = begin_effect(f, item);
-    assert_ok(pawl_message_commit(tx, &err), &err);
+    assert_ok(pawl_tx_commit_with_ack(tx, &err), &err);
 }
 
 #if PAWL_TEST_SQLITE
@@ -292,7 +292,7 @@ PAWL_TEST(a_store_in_memory_has_them_too)
     pawl_store_options options = PAWL_STORE_OPTIONS_INIT;
     pawl_store *store = NULL;
     pawl_messages *list = NULL;
-    pawl_outgoing message = queue_message("t", "x");
+    pawl_message_spec message = queue_message("t", "x");
     pawl_tx *tx = NULL;
     pawl_wall now;
 
@@ -301,12 +301,12 @@ PAWL_TEST(a_store_in_memory_has_them_too)
     assert_ok(pawl_outbox_enqueue(store, &message, NULL, &err), &err);
     assert_ok(pawl_queue_claim(store, queue_owner(1), MINUTE_MS, 1, NULL, &list, &err), &err);
     queue_keep(list);
-    pawl_status st = pawl_message_begin(store, queue_owner(1), fixture_held(list, 0), &tx, &err);
+    pawl_status st = pawl_tx_begin_for(store, queue_owner(1), fixture_held(list, 0), &tx, &err);
     assert_ok(st, &err);
     assert_ok(pawl_tx_enqueue(tx, &message, NULL, &err), &err);
     assert_status(PAWL_E_MISUSE, pawl_outbox_enqueue(store, &message, NULL, &err), &err);
     assert_status(PAWL_E_MISUSE, pawl_store_now(store, &now, &err), &err);
-    assert_ok(pawl_message_commit(tx, &err), &err);
+    assert_ok(pawl_tx_commit_with_ack(tx, &err), &err);
     assert_ok(pawl_store_now(store, &now, &err), &err);
     pawl_tx_free(tx);
     pawl_store_close(store);

@@ -10,7 +10,7 @@ PAWL_TEST(a_sent_message_is_stored_with_its_defaults)
     const pawl_message *m = queue_get(f, id);
 
     assert_int_equal(id.value, pawl_message_work_id(m).value);
-    assert_false(pawl_message_id_is_zero(pawl_message_get_id(m)));
+    assert_false(pawl_uuid_is_zero(pawl_message_id(m)));
     assert_string_equal("order.created", pawl_message_topic(m));
     assert_string_equal("hello", queue_payload(m));
     assert_int_equal(PAWL_TYPE_SIGNAL, pawl_message_type(m));
@@ -58,7 +58,7 @@ PAWL_TEST(every_field_comes_back_as_given)
 {
     fixture *f = fixture_open(NULL);
     static const char payload[] = "\x00\xff\xfe{not json\n\x00";
-    pawl_outgoing message = queue_message("Ünïcode 'quoted' \"topic\" \\ ; -- %s", NULL);
+    pawl_message_spec message = queue_message("Ünïcode 'quoted' \"topic\" \\ ; -- %s", NULL);
     const pawl_message *m;
     pawl_enqueued sent;
     size_t size = 0;
@@ -76,9 +76,9 @@ PAWL_TEST(every_field_comes_back_as_given)
     message.max_attempts = 3;
     sent = queue_send(f, &message);
     assert_false(sent.existed);
-    assert_true(pawl_message_id_equal(queue_id(7), sent.message_id));
+    assert_true(pawl_uuid_equal(queue_id(7), sent.message_id));
     m = queue_get(f, sent.work_id);
-    assert_true(pawl_message_id_equal(queue_id(7), pawl_message_get_id(m)));
+    assert_true(pawl_uuid_equal(queue_id(7), pawl_message_id(m)));
     assert_string_equal(message.topic, pawl_message_topic(m));
     assert_memory_equal(payload, pawl_message_payload(m, &size), sizeof payload);
     assert_int_equal(sizeof payload, size);
@@ -111,7 +111,7 @@ PAWL_TEST(a_large_payload_comes_back_whole)
     fixture *f = fixture_open(NULL);
     const size_t size = 5 * 1024 * 1024 + 3;
     char *payload = test_malloc(size);
-    pawl_outgoing message = queue_message("t", NULL);
+    pawl_message_spec message = queue_message("t", NULL);
     const pawl_message *m;
     size_t got = 0;
 
@@ -128,7 +128,7 @@ PAWL_TEST(a_large_payload_comes_back_whole)
 PAWL_TEST(an_empty_correlation_id_is_stored_as_none)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing message = queue_message("t", "x");
+    pawl_message_spec message = queue_message("t", "x");
 
     message.correlation_id = "";
     assert_null(pawl_message_correlation_id(queue_get(f, queue_send(f, &message).work_id)));
@@ -154,7 +154,7 @@ PAWL_TEST(the_longest_topic_and_correlation_id_are_counted_in_characters)
 {
     fixture *f = fixture_open(NULL);
     char text[255 * 4 + 1];
-    pawl_outgoing message = queue_message(text, "x");
+    pawl_message_spec message = queue_message(text, "x");
     const pawl_message *m;
 
     for (size_t i = 0; i < 255; i++)
@@ -169,7 +169,7 @@ PAWL_TEST(the_longest_topic_and_correlation_id_are_counted_in_characters)
 PAWL_TEST(a_future_due_time_keeps_the_message_back_until_then)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing message = queue_message("t", "later");
+    pawl_message_spec message = queue_message("t", "later");
     pawl_work_id id;
 
     message.due_at = (pawl_wall){FIXTURE_START.us + 10 * 1000000};
@@ -185,7 +185,7 @@ PAWL_TEST(a_future_due_time_keeps_the_message_back_until_then)
 PAWL_TEST(a_past_due_time_means_now_and_is_kept_for_display)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing message = queue_message("t", "late");
+    pawl_message_spec message = queue_message("t", "late");
     const pawl_message *m;
 
     message.due_at = (pawl_wall){FIXTURE_START.us - 3600 * INT64_C(1000000)};
@@ -212,7 +212,7 @@ PAWL_TEST(a_delay_counts_from_the_clock_of_the_database)
 PAWL_TEST(a_message_with_a_destination_lives_a_day_and_has_six_attempts)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing message = queue_message("t", "x");
+    pawl_message_spec message = queue_message("t", "x");
     const pawl_message *m;
 
     message.destination = "http://localhost/";
@@ -231,7 +231,7 @@ PAWL_TEST(a_message_with_a_destination_lives_a_day_and_has_six_attempts)
 PAWL_TEST(an_id_is_made_when_none_is_given)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing message = queue_message("t", "x");
+    pawl_message_spec message = queue_message("t", "x");
     pawl_enqueued first = queue_send(f, &message);
     pawl_enqueued second = queue_send(f, &message);
 
@@ -259,7 +259,7 @@ PAWL_TEST(work_ids_grow_and_are_never_used_again)
 PAWL_TEST(the_answer_may_be_left_out)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing message = queue_message("t", "x");
+    pawl_message_spec message = queue_message("t", "x");
 
     assert_ok(pawl_outbox_enqueue(fixture_store(f), &message, NULL, NULL), NULL);
     assert_ok(pawl_outbox_enqueue_batch(fixture_store(f), &message, 1, NULL, NULL), NULL);

@@ -3,7 +3,7 @@
 
 static pawl_work_id send_expiring(fixture *f, const char *payload, int64_t in_ms)
 {
-    pawl_outgoing message = queue_message("t", payload);
+    pawl_message_spec message = queue_message("t", payload);
 
     message.expires_at = (pawl_wall){fixture_now(f).us + in_ms * 1000};
     return queue_send(f, &message).work_id;
@@ -54,20 +54,20 @@ PAWL_TEST(what_is_past_its_time_reads_as_expired_before_maintenance_has_moved_it
     fixture_advance(f, 10 * SECOND_MS);
     assert_int_equal(PAWL_STATE_EXPIRED, fixture_state(f, waiting));
     assert_int_equal(PAWL_STATE_EXPIRED, fixture_state(f, failed));
-    assert_int_equal(PAWL_STATE_IN_PROGRESS, fixture_state(f, held));
+    assert_int_equal(PAWL_STATE_RUNNING, fixture_state(f, held));
     assert_int_equal(2, count_listed(f, 1U << PAWL_STATE_EXPIRED));
     assert_int_equal(1, count_listed(f, 1U << PAWL_STATE_READY));
     assert_int_equal(0, count_listed(f, 1U << PAWL_STATE_FAILED));
-    assert_int_equal(2, count_listed(f, 1U << PAWL_STATE_READY | 1U << PAWL_STATE_IN_PROGRESS));
-    assert_status(PAWL_OK, pawl_outbox_stats(fixture_store(f), &stats, &err), &err);
+    assert_int_equal(2, count_listed(f, 1U << PAWL_STATE_READY | 1U << PAWL_STATE_RUNNING));
+    assert_status(PAWL_OK, pawl_outbox_get_stats(fixture_store(f), &stats, &err), &err);
     assert_int_equal(1, pawl_stats_at(stats, 0)->ready);
-    assert_int_equal(1, pawl_stats_at(stats, 0)->in_progress);
+    assert_int_equal(1, pawl_stats_at(stats, 0)->running);
     assert_int_equal(2, pawl_stats_at(stats, 0)->depth_estimate);
     assert_int_equal(2, pawl_stats_at(stats, 0)->total_expired);
     pawl_stats_free(stats);
     assert_int_equal(2, queue_expire(f));
     assert_int_equal(2, count_listed(f, 1U << PAWL_STATE_EXPIRED));
-    assert_status(PAWL_OK, pawl_outbox_stats(fixture_store(f), &stats, &err), &err);
+    assert_status(PAWL_OK, pawl_outbox_get_stats(fixture_store(f), &stats, &err), &err);
     assert_int_equal(2, pawl_stats_at(stats, 0)->total_expired);
     pawl_stats_free(stats);
     queue_check(f);
@@ -81,7 +81,7 @@ PAWL_TEST(what_is_past_its_time_can_be_redriven_and_purged_before_maintenance_ha
     size_t changed = 0;
 
     fixture_advance(f, SECOND_MS);
-    assert_ok(pawl_outbox_redrive(fixture_store(f), &ids[0], 1, &changed, &err), &err);
+    assert_ok(pawl_outbox_retry(fixture_store(f), &ids[0], 1, &changed, &err), &err);
     assert_int_equal(1, changed);
     assert_int_equal(PAWL_STATE_READY, fixture_state(f, ids[0]));
     fixture_advance(f, SECOND_MS);
@@ -102,7 +102,7 @@ PAWL_TEST(redriving_what_is_past_its_time_moves_nothing_else)
     send_expiring(f, "two", SECOND_MS);
     send_expiring(f, "three", SECOND_MS);
     fixture_advance(f, SECOND_MS);
-    assert_ok(pawl_outbox_redrive(fixture_store(f), ids, 2, &changed, &err), &err);
+    assert_ok(pawl_outbox_retry(fixture_store(f), ids, 2, &changed, &err), &err);
     assert_int_equal(1, changed);
     assert_int_equal(2, queue_expire(f));
     queue_check(f);
@@ -189,7 +189,7 @@ PAWL_TEST(everything_expires_in_bounded_calls)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing messages[2500];
+    pawl_message_spec messages[2500];
     size_t total = 0, changed;
     int calls = 0;
 
@@ -215,19 +215,19 @@ PAWL_TEST(retention_forgets_done_and_cancelled_and_keeps_the_dead)
     fixture *f = fixture_open(NULL);
     pawl_work_id failed = queue_make(f, "t", "x", PAWL_STATE_FAILED);
     pawl_work_id expired = queue_make(f, "t", "x", PAWL_STATE_EXPIRED);
-    pawl_work_id held = queue_make(f, "t", "x", PAWL_STATE_IN_PROGRESS);
+    pawl_work_id held = queue_make(f, "t", "x", PAWL_STATE_RUNNING);
     pawl_work_id ready = queue_send_after(f, "t", "x", 30 * DAY_MS);
 
     queue_make(f, "other", "x", PAWL_STATE_DONE);
     queue_make(f, "other", "x", PAWL_STATE_CANCELLED);
     fixture_advance(f, 8 * DAY_MS);
-    assert_int_equal(2, queue_retain(f, PAWL_RETENTION_MS));
+    assert_int_equal(2, queue_prune(f, PAWL_RETENTION_MS));
     assert_int_equal(4, fixture_count(f, "SELECT count(*) FROM {body}"));
     assert_int_equal(PAWL_STATE_FAILED, fixture_state(f, failed));
     assert_int_equal(PAWL_STATE_EXPIRED, fixture_state(f, expired));
-    assert_int_equal(PAWL_STATE_IN_PROGRESS, fixture_state(f, held));
+    assert_int_equal(PAWL_STATE_RUNNING, fixture_state(f, held));
     assert_int_equal(PAWL_STATE_READY, fixture_state(f, ready));
-    assert_int_equal(0, queue_retain(f, PAWL_RETENTION_MS));
+    assert_int_equal(0, queue_prune(f, PAWL_RETENTION_MS));
     queue_check(f);
 }
 
@@ -241,9 +241,9 @@ PAWL_TEST(retention_counts_from_the_finish)
     fixture_advance(f, HOUR_MS);
     queue_ack(f, queue_owner(1), list);
     fixture_advance(f, HOUR_MS - 1);
-    assert_int_equal(0, queue_retain(f, HOUR_MS));
+    assert_int_equal(0, queue_prune(f, HOUR_MS));
     fixture_advance(f, 1);
-    assert_int_equal(1, queue_retain(f, HOUR_MS));
+    assert_int_equal(1, queue_prune(f, HOUR_MS));
     assert_int_equal(0, fixture_count(f, "SELECT count(*) FROM {body}"));
     assert_int_equal(0, fixture_count(f, "SELECT count(*) FROM {outcome}"));
 }
@@ -255,7 +255,7 @@ PAWL_TEST(retention_of_nothing_forgets_at_once)
     pawl_error err = PAWL_ERROR_INIT;
     pawl_messages *one = NULL;
 
-    assert_int_equal(1, queue_retain(f, 0));
+    assert_int_equal(1, queue_prune(f, 0));
     assert_status(PAWL_E_NOT_FOUND, pawl_outbox_get(fixture_store(f), id, &one, &err), &err);
     assert_null(one);
 }
@@ -264,7 +264,7 @@ PAWL_TEST(retention_works_in_bounded_calls)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing messages[2500];
+    pawl_message_spec messages[2500];
     size_t total = 0, changed;
     int calls = 0;
 
@@ -276,7 +276,7 @@ PAWL_TEST(retention_works_in_bounded_calls)
         COUNT_OF(messages),
         queue_ack(f, queue_owner(1), fixture_claim(f, queue_owner(1), MINUTE_MS, 10000)));
     queue_make(f, "t", "dead", PAWL_STATE_FAILED);
-    while ((changed = queue_retain(f, 0)) > 0) {
+    while ((changed = queue_prune(f, 0)) > 0) {
         total += changed;
         calls++;
     }

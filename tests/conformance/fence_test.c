@@ -41,7 +41,7 @@ PAWL_TEST(a_fence_never_goes_back_whatever_is_deleted)
         if (round % 2)
             assert_int_equal(1, queue_purge(f, id));
         else
-            assert_int_equal(1, queue_retain(f, 0));
+            assert_int_equal(1, queue_prune(f, 0));
         assert_int_equal(0, fixture_count(f, "SELECT count(*) FROM {claim}"));
         assert_int_equal(0, fixture_count(f, "SELECT count(*) FROM {body}"));
         fixture_reopen(f);
@@ -66,7 +66,7 @@ PAWL_TEST(a_late_handler_of_the_same_worker_cannot_answer_a_later_claim)
     assert_int_equal(0, queue_fail(f, worker, early, "late"));
     assert_int_equal(0, queue_renew(f, worker, early, HOUR_MS));
     assert_int_equal(0, queue_release(f, worker, early));
-    assert_int_equal(PAWL_STATE_IN_PROGRESS, fixture_state(f, id));
+    assert_int_equal(PAWL_STATE_RUNNING, fixture_state(f, id));
     assert_int_equal(1, queue_ack(f, worker, late));
     queue_check(f);
 }
@@ -103,12 +103,12 @@ PAWL_TEST(fences_zero_negative_and_of_another_item_match_nothing)
     pawl_work_id ready = fixture_send(f, "t", "x");
     int64_t fence = claim_fence(f, queue_owner(1));
     pawl_work_id other = fixture_send(f, "t", "y");
-    pawl_held items[4] = {{ready, 0}, {ready, -fence}, {ready, fence + 1}, {other, fence}};
+    pawl_receipt items[4] = {{ready, 0}, {ready, -fence}, {ready, fence + 1}, {other, fence}};
     size_t changed = 9;
 
     assert_ok(pawl_queue_ack(fixture_store(f), queue_owner(1), items, 4, &changed, &err), &err);
     assert_int_equal(0, changed);
-    assert_int_equal(PAWL_STATE_IN_PROGRESS, fixture_state(f, ready));
+    assert_int_equal(PAWL_STATE_RUNNING, fixture_state(f, ready));
     assert_int_equal(PAWL_STATE_READY, fixture_state(f, other));
 }
 
@@ -116,7 +116,7 @@ PAWL_TEST(a_ready_message_cannot_be_answered_with_the_placeholders_of_nobody)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_held item = {fixture_send(f, "t", "x"), 0};
+    pawl_receipt item = {fixture_send(f, "t", "x"), 0};
     pawl_owner nobody = {{0}};
     size_t changed = 9;
 

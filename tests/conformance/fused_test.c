@@ -1,7 +1,7 @@
 /* tests/conformance/fused_test.c - the end of one batch and the beginning of the next in one. */
 #include "queue_fixture.h"
 
-static size_t ack_and_claim(fixture *f, pawl_owner owner, const pawl_held *items, size_t count,
+static size_t ack_and_claim(fixture *f, pawl_owner owner, const pawl_receipt *items, size_t count,
                             int limit, pawl_messages **ret_list)
 {
     pawl_error err = PAWL_ERROR_INIT;
@@ -43,7 +43,7 @@ PAWL_TEST(a_batch_is_acknowledged_and_the_next_one_claimed)
 PAWL_TEST(with_nothing_to_acknowledge_it_is_a_claim)
 {
     fixture *f = fixture_open(NULL);
-    pawl_held none[1];
+    pawl_receipt none[1];
     pawl_messages *list;
 
     send_numbers(f, 2);
@@ -75,15 +75,15 @@ PAWL_TEST(stale_foreign_unknown_and_repeated_items_are_passed_over)
     assert_int_equal(1, queue_reap(f));
     others = fixture_claim(f, queue_owner(2), MINUTE_MS, 1);
     mine = fixture_claim(f, worker, MINUTE_MS, 1);
-    pawl_held items[] = {fixture_held(mine, 0),
-                         fixture_held(stale, 0),
-                         fixture_held(others, 0),
-                         {{1000000}, 1},
-                         fixture_held(mine, 0)};
+    pawl_receipt items[] = {fixture_held(mine, 0),
+                            fixture_held(stale, 0),
+                            fixture_held(others, 0),
+                            {{1000000}, 1},
+                            fixture_held(mine, 0)};
 
     assert_int_equal(1, ack_and_claim(f, worker, items, COUNT_OF(items), 10, &next));
     assert_int_equal(PAWL_STATE_DONE, pawl_message_state(queue_get(f, items[0].id)));
-    assert_int_equal(PAWL_STATE_IN_PROGRESS, pawl_message_state(queue_get(f, items[2].id)));
+    assert_int_equal(PAWL_STATE_RUNNING, pawl_message_state(queue_get(f, items[2].id)));
     assert_int_equal(1, pawl_messages_count(next));
     assert_int_equal(1, queue_ack(f, queue_owner(2), others));
 }
@@ -113,7 +113,7 @@ PAWL_TEST(a_refused_call_acknowledges_nothing)
     pawl_owner worker = queue_owner(1), nobody = {{0}};
     pawl_error err = PAWL_ERROR_INIT;
     pawl_messages *list, *next = NULL;
-    const pawl_held *items;
+    const pawl_receipt *items;
     const char *before;
 
     send_numbers(f, 2);

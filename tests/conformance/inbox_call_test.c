@@ -5,26 +5,26 @@ PAWL_TEST(a_call_is_held_until_it_is_done_and_then_answered_from_the_record)
 {
     fixture *f = inbox_fixture(NULL);
     pawl_inbox_options options = PAWL_INBOX_OPTIONS_INIT;
-    pawl_arrival *arrival;
+    pawl_inbox_task *arrival;
 
     options.endpoint = "/orders";
     arrival = inbox_call(f, "1", &options);
     assert_answer(PAWL_INBOX_NEW, arrival);
-    assert_null(pawl_arrival_tx(arrival));
-    assert_string_equal("shop:1", pawl_arrival_key(arrival));
+    assert_null(pawl_inbox_task_tx(arrival));
+    assert_string_equal("shop:1", pawl_inbox_task_key(arrival));
     const pawl_inbox_record *record = inbox_record(f, "1");
     assert_int_equal(PAWL_INBOX_PROCESSING, record->state);
     assert_string_equal("/orders", record->endpoint);
     assert_time(FIXTURE_START.us + 30 * 1000000, record->lease_until);
-    assert_int_equal(pawl_arrival_fence(arrival), record->fence);
+    assert_int_equal(pawl_inbox_task_fence(arrival), record->fence);
     /* Other writers are not kept waiting. */
     fixture_send(f, "t", "x");
     fixture_advance(f, 10 * SECOND_MS);
-    pawl_arrival *second = inbox_call(f, "1", NULL);
+    pawl_inbox_task *second = inbox_call(f, "1", NULL);
     assert_answer(PAWL_INBOX_IN_PROGRESS, second);
     /* Soon: the rest of the lease says nothing about when it will be done. */
-    assert_in_range(pawl_arrival_retry_after_ms(second), 1000, 2000);
-    assert_false(pawl_arrival_suspect(second));
+    assert_in_range(pawl_inbox_task_retry_after_ms(second), 1000, 2000);
+    assert_false(pawl_inbox_task_suspect(second));
     assert_answer(PAWL_INBOX_IN_PROGRESS, inbox_begin(f, "1", NULL));
     assert_int_equal(1, inbox_record(f, "1")->attempts);
     inbox_done(arrival, "ok");
@@ -36,31 +36,31 @@ PAWL_TEST(what_is_stuck_past_its_lease_is_taken_over_with_the_same_key)
 {
     fixture *f = inbox_fixture(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_arrival *dead = inbox_call(f, "1", NULL);
+    pawl_inbox_task *dead = inbox_call(f, "1", NULL);
 
     fixture_advance(f, 30 * SECOND_MS);
-    pawl_arrival *next = inbox_call(f, "1", NULL);
+    pawl_inbox_task *next = inbox_call(f, "1", NULL);
     assert_answer(PAWL_INBOX_NEW, next);
-    assert_int_equal(2, pawl_arrival_attempt(next));
-    assert_true(pawl_arrival_fence(next) > pawl_arrival_fence(dead));
-    assert_string_equal(pawl_arrival_key(dead), pawl_arrival_key(next));
+    assert_int_equal(2, pawl_inbox_task_attempt(next));
+    assert_true(pawl_inbox_task_fence(next) > pawl_inbox_task_fence(dead));
+    assert_string_equal(pawl_inbox_task_key(dead), pawl_inbox_task_key(next));
     /* The first one wakes up: whatever it wants to say comes too late. */
-    assert_status(PAWL_E_LOST, pawl_arrival_renew(dead, MINUTE_MS, &err), &err);
-    assert_status(PAWL_E_LOST, pawl_arrival_done(dead, "old", 3, &err), &err);
+    assert_status(PAWL_E_LOST, pawl_inbox_task_renew(dead, MINUTE_MS, &err), &err);
+    assert_status(PAWL_E_LOST, pawl_inbox_task_done(dead, "old", 3, &err), &err);
     inbox_done(next, "new");
     assert_string_equal("new", inbox_response(inbox_call(f, "1", NULL)));
-    assert_status(PAWL_E_MISUSE, pawl_arrival_fail(dead, "late", &err), &err);
+    assert_status(PAWL_E_MISUSE, pawl_inbox_task_fail(dead, "late", &err), &err);
 }
 
 PAWL_TEST(a_late_failure_does_not_end_the_attempt_of_another)
 {
     fixture *f = inbox_fixture(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_arrival *dead = inbox_call(f, "1", NULL);
+    pawl_inbox_task *dead = inbox_call(f, "1", NULL);
 
     fixture_advance(f, 30 * SECOND_MS);
-    pawl_arrival *next = inbox_call(f, "1", NULL);
-    assert_status(PAWL_E_LOST, pawl_arrival_fail(dead, "late", &err), &err);
+    pawl_inbox_task *next = inbox_call(f, "1", NULL);
+    assert_status(PAWL_E_LOST, pawl_inbox_task_fail(dead, "late", &err), &err);
     assert_int_equal(PAWL_INBOX_PROCESSING, inbox_record(f, "1")->state);
     assert_null(inbox_record(f, "1")->error);
     inbox_done(next, NULL);
@@ -70,22 +70,22 @@ PAWL_TEST(a_long_call_renews_its_lease)
 {
     fixture *f = inbox_fixture(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_arrival *arrival = inbox_call(f, "1", NULL);
+    pawl_inbox_task *arrival = inbox_call(f, "1", NULL);
 
     for (int i = 0; i < 5; i++) {
         fixture_advance(f, 20 * SECOND_MS);
-        assert_ok(pawl_arrival_renew(arrival, 30 * SECOND_MS, &err), &err);
+        assert_ok(pawl_inbox_task_renew(arrival, 30 * SECOND_MS, &err), &err);
         assert_answer(PAWL_INBOX_IN_PROGRESS, inbox_call(f, "1", NULL));
     }
-    assert_status(PAWL_E_INVALID, pawl_arrival_renew(arrival, 0, &err), &err);
+    assert_status(PAWL_E_INVALID, pawl_inbox_task_renew(arrival, 0, &err), &err);
     inbox_done(arrival, NULL);
-    assert_status(PAWL_E_MISUSE, pawl_arrival_renew(arrival, 1, &err), &err);
+    assert_status(PAWL_E_MISUSE, pawl_inbox_task_renew(arrival, 1, &err), &err);
 }
 
 PAWL_TEST(a_lease_that_ended_is_still_good_while_nobody_wants_it)
 {
     fixture *f = inbox_fixture(NULL);
-    pawl_arrival *arrival = inbox_call(f, "1", NULL);
+    pawl_inbox_task *arrival = inbox_call(f, "1", NULL);
 
     fixture_advance(f, HOUR_MS);
     inbox_done(arrival, "late, but first");
@@ -103,14 +103,14 @@ PAWL_TEST(a_failed_call_may_be_tried_again_at_once_until_it_is_dead)
     inbox_fail(inbox_call(f, "1", &two), NULL);
     assert_int_equal(PAWL_INBOX_DEAD, inbox_record(f, "1")->state);
     assert_string_equal("502", inbox_record(f, "1")->error);
-    assert_answer(PAWL_INBOX_REFUSED, inbox_call(f, "1", &two));
+    assert_answer(PAWL_INBOX_REJECTED, inbox_call(f, "1", &two));
 }
 
 PAWL_TEST(a_running_call_is_not_forgotten)
 {
     fixture *f = inbox_fixture(NULL);
     pawl_inbox_options brief = PAWL_INBOX_OPTIONS_INIT;
-    pawl_arrival *arrival;
+    pawl_inbox_task *arrival;
 
     brief.keep_ms = 1000;
     brief.lease_ms = HOUR_MS;
@@ -127,8 +127,8 @@ PAWL_TEST(the_called_application_can_finish_it_in_its_own_transaction)
 {
     fixture *f = inbox_fixture(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_arrival *arrival = inbox_call(f, "1", NULL);
-    int64_t fence = pawl_arrival_fence(arrival);
+    pawl_inbox_task *arrival = inbox_call(f, "1", NULL);
+    int64_t fence = pawl_inbox_task_fence(arrival);
 
     for (int tries = 0; tries < 3; tries++) { /* rolled back; committed; and too often */
         pawl_tx *tx = fixture_tx_begin(f, 0);
@@ -142,7 +142,7 @@ PAWL_TEST(the_called_application_can_finish_it_in_its_own_transaction)
             fixture_tx_rollback(f, 0);
         assert_int_equal(tries == 0 ? 0 : 1, inbox_orders(f));
     }
-    assert_status(PAWL_E_LOST, pawl_arrival_done(arrival, "other", 5, &err), &err);
+    assert_status(PAWL_E_LOST, pawl_inbox_task_done(arrival, "other", 5, &err), &err);
     assert_string_equal("mine", inbox_response(inbox_call(f, "1", NULL)));
 }
 
@@ -150,10 +150,10 @@ PAWL_TEST(the_called_application_of_a_call_that_was_taken_over_changes_nothing)
 {
     fixture *f = inbox_fixture(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    int64_t fence = pawl_arrival_fence(inbox_call(f, "1", NULL));
+    int64_t fence = pawl_inbox_task_fence(inbox_call(f, "1", NULL));
 
     fixture_advance(f, 30 * SECOND_MS);
-    pawl_arrival *next = inbox_call(f, "1", NULL);
+    pawl_inbox_task *next = inbox_call(f, "1", NULL);
     pawl_tx *tx = fixture_tx_begin(f, 0);
     assert_status(PAWL_E_LOST, pawl_tx_inbox_done(tx, "shop", "1", fence, NULL, 0, &err), &err);
     assert_status(PAWL_E_INVALID, pawl_tx_inbox_done(tx, "shop", "1", 0, NULL, 0, &err), &err);

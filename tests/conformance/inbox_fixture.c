@@ -17,43 +17,43 @@ fixture *inbox_fixture(const pawl_store_options *opts)
 
 static void free_arrival(void *arrival)
 {
-    pawl_arrival_free(arrival);
+    pawl_inbox_task_free(arrival);
 }
 
-static pawl_arrival *keep_arrival(pawl_arrival *arrival)
+static pawl_inbox_task *keep_arrival(pawl_inbox_task *arrival)
 {
     test_defer(free_arrival, arrival);
     return arrival;
 }
 
-void inbox_let_go(pawl_arrival *arrival)
+void inbox_let_go(pawl_inbox_task *arrival)
 {
     test_defer_cancel(arrival);
-    pawl_arrival_free(arrival);
+    pawl_inbox_task_free(arrival);
 }
 
-pawl_arrival *inbox_begin(fixture *f, const char *id, const pawl_inbox_options *opts)
+pawl_inbox_task *inbox_begin(fixture *f, const char *id, const pawl_inbox_options *opts)
 {
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_arrival *arrival = NULL;
+    pawl_inbox_task *arrival = NULL;
 
     assert_ok(pawl_inbox_begin(fixture_store(f), "shop", id, NULL, opts, &arrival, &err), &err);
     return keep_arrival(arrival);
 }
 
-pawl_arrival *inbox_call(fixture *f, const char *id, const pawl_inbox_options *opts)
+pawl_inbox_task *inbox_call(fixture *f, const char *id, const pawl_inbox_options *opts)
 {
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_arrival *arrival = NULL;
+    pawl_inbox_task *arrival = NULL;
 
     assert_ok(pawl_inbox_call(fixture_store(f), "shop", id, NULL, opts, &arrival, &err), &err);
     return keep_arrival(arrival);
 }
 
-pawl_arrival *inbox_join(fixture *f, const char *id, const pawl_inbox_options *opts)
+pawl_inbox_task *inbox_join(fixture *f, const char *id, const pawl_inbox_options *opts)
 {
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_arrival *arrival = NULL;
+    pawl_inbox_task *arrival = NULL;
     pawl_tx *tx = fixture_tx_begin(f, 0);
 
     assert_ok(pawl_tx_inbox_begin(tx, "shop", id, NULL, opts, &arrival, &err), &err);
@@ -70,24 +70,24 @@ int64_t inbox_orders(fixture *f)
     return fixture_count(f, "SELECT count(*) FROM {orders}");
 }
 
-void inbox_done(pawl_arrival *arrival, const char *response)
+void inbox_done(pawl_inbox_task *arrival, const char *response)
 {
     pawl_error err = PAWL_ERROR_INIT;
 
-    assert_ok(pawl_arrival_done(arrival, response, response ? strlen(response) : 0, &err), &err);
+    assert_ok(pawl_inbox_task_done(arrival, response, response ? strlen(response) : 0, &err), &err);
 }
 
-void inbox_fail(pawl_arrival *arrival, const char *error)
+void inbox_fail(pawl_inbox_task *arrival, const char *error)
 {
     pawl_error err = PAWL_ERROR_INIT;
 
-    assert_ok(pawl_arrival_fail(arrival, error, &err), &err);
+    assert_ok(pawl_inbox_task_fail(arrival, error, &err), &err);
 }
 
-const char *inbox_response(const pawl_arrival *arrival)
+const char *inbox_response(const pawl_inbox_task *arrival)
 {
     size_t size = 99;
-    const char *response = pawl_arrival_response(arrival, &size);
+    const char *response = pawl_inbox_task_response(arrival, &size);
 
     if (!response) {
         assert_int_equal(0, size);

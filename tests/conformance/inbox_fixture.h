@@ -9,26 +9,26 @@
 fixture *inbox_fixture(const pawl_store_options *opts);
 
 /* One delivery of `id` from "shop"; freed with the test. `opts` may be NULL. */
-pawl_arrival *inbox_begin(fixture *f, const char *id, const pawl_inbox_options *opts);
-pawl_arrival *inbox_call(fixture *f, const char *id, const pawl_inbox_options *opts);
+pawl_inbox_task *inbox_begin(fixture *f, const char *id, const pawl_inbox_options *opts);
+pawl_inbox_task *inbox_call(fixture *f, const char *id, const pawl_inbox_options *opts);
 /* In the application's transaction on handle 0, which is begun first. */
-pawl_arrival *inbox_join(fixture *f, const char *id, const pawl_inbox_options *opts);
+pawl_inbox_task *inbox_join(fixture *f, const char *id, const pawl_inbox_options *opts);
 /* Free it before the test ends. */
-void inbox_let_go(pawl_arrival *arrival);
+void inbox_let_go(pawl_inbox_task *arrival);
 
 /* A statement of the application in the transaction; whether the database took it. */
 bool inbox_write(fixture *f, pawl_tx *tx, const char *sql);
 int64_t inbox_orders(fixture *f);
-void inbox_done(pawl_arrival *arrival, const char *response);
-void inbox_fail(pawl_arrival *arrival, const char *error);
+void inbox_done(pawl_inbox_task *arrival, const char *response);
+void inbox_fail(pawl_inbox_task *arrival, const char *error);
 /* What came back, as text; "-" for none. Until the test ends. */
-const char *inbox_response(const pawl_arrival *arrival);
+const char *inbox_response(const pawl_inbox_task *arrival);
 /* The record of `id` from "shop", until the test ends. */
 const pawl_inbox_record *inbox_record(fixture *f, const char *id);
 size_t inbox_clean(fixture *f);
 
 #define assert_answer(expected, arrival)                                                           \
-    assert_string_equal(pawl_inbox_answer_name(expected),                                          \
-                        pawl_inbox_answer_name(pawl_arrival_answer(arrival)))
+    assert_string_equal(pawl_inbox_result_name(expected),                                          \
+                        pawl_inbox_result_name(pawl_inbox_task_result(arrival)))
 
 #endif

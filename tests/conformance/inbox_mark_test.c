@@ -124,7 +124,7 @@ PAWL_TEST(what_is_marked_dead_is_refused)
     assert_false(already(f, "1"));
     assert_status(PAWL_E_LOST, pawl_inbox_mark_processing(store, "shop", "1", &err), &err);
     assert_status(PAWL_E_LOST, pawl_inbox_mark_processed(store, "shop", "1", &err), &err);
-    assert_answer(PAWL_INBOX_REFUSED, inbox_call(f, "1", NULL));
+    assert_answer(PAWL_INBOX_REJECTED, inbox_call(f, "1", NULL));
 }
 
 PAWL_TEST(other_content_is_a_conflict)

@@ -33,7 +33,7 @@ static pawl_inbox_stats stats(fixture *f)
     pawl_error err = PAWL_ERROR_INIT;
     pawl_inbox_stats found = PAWL_INBOX_STATS_INIT;
 
-    assert_ok(pawl_inbox_read_stats(fixture_store(f), &found, &err), &err);
+    assert_ok(pawl_inbox_get_stats(fixture_store(f), &found, &err), &err);
     return found;
 }
 
@@ -114,18 +114,18 @@ PAWL_TEST(requeued_dead_ones_get_all_their_attempts_again)
     size_t changed = 99;
 
     kill_one(f, "else", "dead");
-    assert_ok(pawl_inbox_requeue(fixture_store(f), "shop", "seen", &changed, &err), &err);
+    assert_ok(pawl_inbox_retry(fixture_store(f), "shop", "seen", &changed, &err), &err);
     assert_int_equal(0, changed);
-    assert_ok(pawl_inbox_requeue(fixture_store(f), "shop", "dead", &changed, &err), &err);
+    assert_ok(pawl_inbox_retry(fixture_store(f), "shop", "dead", &changed, &err), &err);
     assert_int_equal(1, changed);
     assert_int_equal(PAWL_INBOX_SEEN, inbox_record(f, "dead")->state);
     assert_int_equal(0, inbox_record(f, "dead")->attempts);
     assert_string_equal("broken", inbox_record(f, "dead")->error);
-    pawl_arrival *arrival = inbox_begin(f, "dead", NULL);
+    pawl_inbox_task *arrival = inbox_begin(f, "dead", NULL);
     assert_answer(PAWL_INBOX_NEW, arrival);
-    assert_int_equal(1, pawl_arrival_attempt(arrival));
+    assert_int_equal(1, pawl_inbox_task_attempt(arrival));
     inbox_done(arrival, NULL);
-    assert_ok(pawl_inbox_requeue(fixture_store(f), NULL, NULL, &changed, &err), &err);
+    assert_ok(pawl_inbox_retry(fixture_store(f), NULL, NULL, &changed, &err), &err);
     assert_int_equal(1, changed);
     assert_int_equal(0, stats(f).dead);
 }
@@ -165,7 +165,7 @@ PAWL_TEST(a_thousand_and_more_are_changed_in_one_call)
                      ? "generate_series(1, 2100) AS i"
                      : "(WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n"
                        " WHERE i < 2100) SELECT i FROM n)");
-    assert_ok(pawl_inbox_requeue(fixture_store(f), NULL, NULL, &changed, &err), &err);
+    assert_ok(pawl_inbox_retry(fixture_store(f), NULL, NULL, &changed, &err), &err);
     assert_int_equal(2100, changed);
     assert_int_equal(2100, stats(f).seen);
     fixture_advance(f, 2 * DAY_MS);
@@ -223,9 +223,9 @@ PAWL_TEST(bad_arguments_are_refused)
     bad.before = -1;
     assert_status(PAWL_E_INVALID, pawl_inbox_list(store, &bad, &list, NULL, &err), &err);
     assert_null(list);
-    assert_status(PAWL_E_INVALID, pawl_inbox_requeue(NULL, NULL, NULL, NULL, &err), &err);
+    assert_status(PAWL_E_INVALID, pawl_inbox_retry(NULL, NULL, NULL, NULL, &err), &err);
     assert_status(PAWL_E_INVALID, pawl_inbox_purge(store, "", NULL, NULL, &err), &err);
     assert_status(PAWL_E_INVALID, pawl_inbox_clean(NULL, NULL, NULL, &err), &err);
-    assert_status(PAWL_E_INVALID, pawl_inbox_read_stats(NULL, &found, &err), &err);
+    assert_status(PAWL_E_INVALID, pawl_inbox_get_stats(NULL, &found, &err), &err);
     assert_string_equal("unknown", pawl_inbox_state_name((pawl_inbox_state)9));
 }

@@ -53,7 +53,7 @@ PAWL_TEST_ON(postgres, a_rolled_back_attempt_is_counted_by_fail)
     assert_int_equal(PAWL_INBOX_DEAD, inbox_record(f, "1")->state);
     assert_int_equal(10, inbox_record(f, "1")->attempts);
     assert_int_equal(0, fixture_count(f, "SELECT {inbox_fail}('shop', '1')"));
-    assert_int_equal(1, fixture_count(f, "SELECT {inbox_requeue}('shop')"));
+    assert_int_equal(1, fixture_count(f, "SELECT {inbox_retry}('shop')"));
     assert_string_equal("new", fixture_text(f, "SELECT answer FROM {inbox_begin}('shop', '1')"));
 }
 
@@ -87,7 +87,7 @@ PAWL_TEST_ON(postgres, workers_receive_administrators_look_after_the_dead)
 {
     fixture *f = inbox_fixture(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_arrival *arrival = NULL;
+    pawl_inbox_task *arrival = NULL;
     pawl_inbox_records *list = NULL;
     pawl_inbox_stats stats = PAWL_INBOX_STATS_INIT;
     const char *name;
@@ -96,17 +96,17 @@ PAWL_TEST_ON(postgres, workers_receive_administrators_look_after_the_dead)
 
     assert_ok(pawl_inbox_begin(store, "shop", "1", NULL, NULL, &arrival, &err), &err);
     inbox_done(arrival, "r");
-    pawl_arrival_free(arrival);
+    pawl_inbox_task_free(arrival);
     assert_ok(pawl_inbox_call(store, "shop", "2", NULL, NULL, &arrival, &err), &err);
-    assert_ok(pawl_arrival_renew(arrival, MINUTE_MS, &err), &err);
-    assert_ok(pawl_arrival_give_up(arrival, "x", &err), &err);
-    pawl_arrival_free(arrival);
+    assert_ok(pawl_inbox_task_renew(arrival, MINUTE_MS, &err), &err);
+    assert_ok(pawl_inbox_task_fail_permanently(arrival, "x", &err), &err);
+    pawl_inbox_task_free(arrival);
     assert_ok(pawl_inbox_already_processed(store, "shop", "1", NULL, &processed, &err), &err);
     assert_ok(pawl_inbox_list(store, NULL, &list, NULL, &err), &err);
     pawl_inbox_records_free(list);
-    assert_ok(pawl_inbox_read_stats(store, &stats, &err), &err);
+    assert_ok(pawl_inbox_get_stats(store, &stats, &err), &err);
     assert_ok(pawl_inbox_clean(store, NULL, NULL, &err), &err);
-    assert_status(PAWL_E_DENIED, pawl_inbox_requeue(store, NULL, NULL, NULL, &err), &err);
+    assert_status(PAWL_E_DENIED, pawl_inbox_retry(store, NULL, NULL, NULL, &err), &err);
     pawl_store_close(store);
     fixture_exec(f, "DROP ROLE %s", name);
     store = as_role(f, "pawl_send", &name);
@@ -115,7 +115,7 @@ PAWL_TEST_ON(postgres, workers_receive_administrators_look_after_the_dead)
     pawl_store_close(store);
     fixture_exec(f, "DROP ROLE %s", name);
     store = as_role(f, "pawl_admin", &name);
-    assert_ok(pawl_inbox_requeue(store, NULL, NULL, NULL, &err), &err);
+    assert_ok(pawl_inbox_retry(store, NULL, NULL, NULL, &err), &err);
     pawl_store_close(store);
     fixture_exec(f, "DROP ROLE %s", name);
 }

@@ -16,7 +16,7 @@ static pawl_inbox_options impatient(void)
     return options;
 }
 
-static pawl_arrival *call_message(fixture *f, int message)
+static pawl_inbox_task *call_message(fixture *f, int message)
 {
     const pawl_inbox_options options = impatient();
 
@@ -24,7 +24,7 @@ static pawl_arrival *call_message(fixture *f, int message)
 }
 
 /* What a process that is killed leaves behind: everything that was begun, and no end. */
-static void die(fixture *f, pawl_arrival *arrivals[MESSAGES])
+static void die(fixture *f, pawl_inbox_task *arrivals[MESSAGES])
 {
     for (int i = 0; i < MESSAGES; i++)
         inbox_let_go(arrivals[i]);
@@ -40,7 +40,7 @@ static int64_t attempts_of(fixture *f, int message)
 PAWL_TEST(what_runs_beside_a_message_that_kills_its_receiver_is_not_counted)
 {
     fixture *f = inbox_fixture(NULL);
-    pawl_arrival *arrivals[MESSAGES];
+    pawl_inbox_task *arrivals[MESSAGES];
 
     for (int i = 0; i < MESSAGES; i++) {
         arrivals[i] = call_message(f, i);
@@ -51,16 +51,16 @@ PAWL_TEST(what_runs_beside_a_message_that_kills_its_receiver_is_not_counted)
         for (int i = 0; i < MESSAGES; i++) {
             arrivals[i] = call_message(f, i);
             assert_answer(i == 0 ? PAWL_INBOX_NEW : PAWL_INBOX_IN_PROGRESS, arrivals[i]);
-            assert_int_equal(i > 0, pawl_arrival_suspect(arrivals[i]));
+            assert_int_equal(i > 0, pawl_inbox_task_suspect(arrivals[i]));
             assert_int_equal(i == 0 ? death + 1 : 1, attempts_of(f, i));
         }
         die(f, arrivals);
     }
-    assert_answer(PAWL_INBOX_REFUSED, call_message(f, 0));
+    assert_answer(PAWL_INBOX_REJECTED, call_message(f, 0));
     for (int i = 1; i < MESSAGES; i++) {
-        pawl_arrival *arrival = call_message(f, i);
+        pawl_inbox_task *arrival = call_message(f, i);
         assert_answer(PAWL_INBOX_NEW, arrival);
-        assert_int_equal(2, pawl_arrival_attempt(arrival));
+        assert_int_equal(2, pawl_inbox_task_attempt(arrival));
         inbox_done(arrival, NULL);
     }
 }
@@ -74,23 +74,23 @@ PAWL_TEST(a_suspect_waits_until_the_one_before_it_has_ended)
     for (int i = 0; i < 4; i++)
         inbox_let_go(call_message(f, i));
     fixture_advance(f, 31 * SECOND_MS);
-    pawl_arrival *first = call_message(f, 0);
+    pawl_inbox_task *first = call_message(f, 0);
     assert_answer(PAWL_INBOX_IN_PROGRESS, call_message(f, 1));
     assert_answer(PAWL_INBOX_NEW, call_message(f, 9)); /* not a suspect: it passes */
     /* Of transactions and calls each has its own place. */
-    pawl_arrival *atomic = inbox_begin(f, "2", &options);
+    pawl_inbox_task *atomic = inbox_begin(f, "2", &options);
     assert_answer(PAWL_INBOX_NEW, atomic);
     inbox_done(atomic, NULL);
     inbox_fail(first, "no");
-    pawl_arrival *second = call_message(f, 1);
+    pawl_inbox_task *second = call_message(f, 1);
     assert_answer(PAWL_INBOX_NEW, second);
     assert_answer(PAWL_INBOX_IN_PROGRESS, call_message(f, 3));
-    assert_ok(pawl_arrival_give_up(second, "no", &err), &err);
-    pawl_arrival *third = call_message(f, 3);
+    assert_ok(pawl_inbox_task_fail_permanently(second, "no", &err), &err);
+    pawl_inbox_task *third = call_message(f, 3);
     assert_answer(PAWL_INBOX_NEW, third);
     inbox_let_go(third);
     options.suspect_wait_ms = PAWL_SUSPECT_NOT_BEGUN;
-    assert_true(pawl_arrival_suspect(inbox_call(f, "0", &options))); /* failed, and still one */
+    assert_true(pawl_inbox_task_suspect(inbox_call(f, "0", &options))); /* failed, and still one */
     assert_answer(PAWL_INBOX_NEW, call_message(f, 0));
     options.suspect_wait_ms = -3;
     assert_status(PAWL_E_INVALID,
@@ -123,8 +123,8 @@ PAWL_TEST(a_suspect_that_is_requeued_begins_like_any_other)
 
     inbox_let_go(call_message(f, 1));
     fixture_advance(f, 31 * SECOND_MS);
-    assert_ok(pawl_arrival_give_up(call_message(f, 1), "no", &err), &err);
-    assert_ok(pawl_inbox_requeue(fixture_store(f), NULL, NULL, NULL, &err), &err);
+    assert_ok(pawl_inbox_task_fail_permanently(call_message(f, 1), "no", &err), &err);
+    assert_ok(pawl_inbox_retry(fixture_store(f), NULL, NULL, NULL, &err), &err);
     for (int i = 1; i <= ATTEMPTS; i++)
         inbox_fail(call_message(f, 1), "no");
     assert_int_equal(PAWL_INBOX_DEAD, inbox_record(f, "1")->state);
@@ -149,7 +149,7 @@ PAWL_TEST_ON(postgres, an_attempt_that_is_overtaken_before_its_transaction_is_gi
 {
     fixture *f = inbox_fixture(NULL);
 
-    fixture_exec(f, "CREATE OR REPLACE FUNCTION {inbox_hold}(source text, id text, fence bigint)"
+    fixture_exec(f, "CREATE OR REPLACE FUNCTION {inbox_lease}(source text, id text, fence bigint)"
                     " RETURNS boolean LANGUAGE sql AS 'SELECT false'");
     assert_answer(PAWL_INBOX_IN_PROGRESS, inbox_begin(f, "1", NULL));
     assert_int_equal(0, attempts_of(f, 1));
@@ -166,8 +166,8 @@ PAWL_TEST_ON(postgres, the_lock_of_a_key_does_not_stop_the_attempt_that_has_it)
     fixture_tx_exec(f, 0, "BEGIN");
     fixture_tx_exec(f, 0, "SELECT {inbox_lock}('shop', '1')");
     assert_string_equal(
-        "true", fixture_text(f, "SELECT {inbox_hold}('shop', '1', %lld)::text", (long long)fence));
-    assert_string_equal("false", fixture_text(f, "SELECT {inbox_hold}('shop', '1', %lld)::text",
+        "true", fixture_text(f, "SELECT {inbox_lease}('shop', '1', %lld)::text", (long long)fence));
+    assert_string_equal("false", fixture_text(f, "SELECT {inbox_lease}('shop', '1', %lld)::text",
                                               (long long)fence - 1));
     fixture_tx_exec(f, 0, "ROLLBACK");
 }

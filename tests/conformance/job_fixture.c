@@ -116,8 +116,9 @@ static const char *describe_run(const pawl_run *run)
 
     if (run->slots == 1)
         return test_note("%s%s@%d", run->triggered ? "t-" : "", what, seconds(run->scheduled_at));
-    return test_note("%s@%d-%d*%d%s", what, seconds(run->scheduled_at), seconds(run->last_slot_at),
-                     (int)run->slots, run->slots_is_at_least ? "+" : "");
+    return test_note("%s@%d-%d*%d%s", what, seconds(run->scheduled_at),
+                     seconds(run->last_occurrence_at), (int)run->slots,
+                     run->occurrences_is_at_least ? "+" : "");
 }
 
 const char *job_story(fixture *f, const char *name)

@@ -75,7 +75,7 @@ PAWL_TEST(a_failed_run_can_be_redriven)
     assert_int_equal(PAWL_RUN_FAILED, run->state);
     assert_string_equal("broken", run->error);
     assert_int_equal(1, run->attempts);
-    assert_int_equal(1, queue_redrive(f, run->work_id));
+    assert_int_equal(1, queue_retry(f, run->work_id));
     run = job_last_run(f, "j");
     assert_int_equal(PAWL_RUN_READY, run->state);
     assert_time(0, run->ended_at);
@@ -96,7 +96,7 @@ PAWL_TEST(what_a_handler_leaves_is_kept)
     job_tick(f);
     job_after(f, MINUTE_MS);
     pawl_messages *list = job_claim(f);
-    pawl_held held = fixture_held(list, 0);
+    pawl_receipt held = fixture_held(list, 0);
     assert_status(PAWL_E_TOO_LARGE,
                   pawl_queue_ack_output(fixture_store(f), owner, held, big, sizeof big, &err),
                   &err);
@@ -123,12 +123,12 @@ PAWL_TEST(output_travels_with_effect_once)
 
     fixture_send(f, "t", "x"); /* any message */
     pawl_messages *list = job_claim(f);
-    pawl_held held = fixture_held(list, 0);
-    assert_ok(pawl_message_begin(fixture_store(f), owner, held, &tx, &err), &err);
+    pawl_receipt held = fixture_held(list, 0);
+    assert_ok(pawl_tx_begin_for(fixture_store(f), owner, held, &tx, &err), &err);
     assert_ok(pawl_tx_output(tx, "first", 5, &err), &err);
     assert_ok(pawl_tx_output(tx, "last", 4, &err), &err);
     assert_status(PAWL_E_INVALID, pawl_tx_output(tx, NULL, 4, &err), &err);
-    assert_ok(pawl_message_commit(tx, &err), &err);
+    assert_ok(pawl_tx_commit_with_ack(tx, &err), &err);
     pawl_tx_free(tx);
     size_t size = 0;
     assert_memory_equal("last", pawl_message_output(queue_get(f, held.id), &size), 5);
@@ -145,7 +145,7 @@ PAWL_TEST(history_outlives_the_messages)
     job_after(f, DAY_MS);
     job_work(f);
     fixture_advance(f, 2 * DAY_MS);
-    assert_int_equal(1, queue_retain(f, DAY_MS));
+    assert_int_equal(1, queue_prune(f, DAY_MS));
     assert_int_equal(0, fixture_count(f, "SELECT count(*) FROM {body}"));
     assert_string_equal("done@86400", job_story(f, "j"));
     assert_true(job_last_run(f, "j")->work_id.value > 0);
@@ -179,7 +179,7 @@ PAWL_TEST(history_is_kept_by_count_runs_and_skips_apart)
     assert_int_equal(5, clean(f));
     assert_string_equal("overlap@360 done@420 overlap@480 ready@540", job_story(f, "j"));
     assert_int_equal(0, clean(f));
-    assert_time(FIXTURE_START.us + 540000000, job_get(f, "j")->last_slot_at);
+    assert_time(FIXTURE_START.us + 540000000, job_get(f, "j")->last_occurrence_at);
 }
 
 PAWL_TEST(history_is_kept_by_age)

@@ -30,7 +30,8 @@ PAWL_TEST(after_a_week_once)
     assert_int_equal(1, result.runs);
     assert_int_equal(1, result.skips);
     assert_string_equal("misfire@3600-601200*167 ready@604800", job_story(f, "j"));
-    assert_time(FIXTURE_START.us + (7 * DAY_MS + HOUR_MS) * 1000, job_get(f, "j")->next_slot_at);
+    assert_time(FIXTURE_START.us + (7 * DAY_MS + HOUR_MS) * 1000,
+                job_get(f, "j")->next_occurrence_at);
 }
 
 PAWL_TEST(after_a_week_all_up_to_the_cap_one_after_the_other)
@@ -146,7 +147,7 @@ PAWL_TEST(jitter_is_the_same_for_everybody_and_stays_before_the_next_slot)
     for (int i = 1; i <= 20; i++) {
         const pawl_job *now = job_get(f, "j");
         int64_t slot = FIXTURE_START.us + i * MINUTE_MS * 1000;
-        assert_time(slot, now->next_slot_at);
+        assert_time(slot, now->next_occurrence_at);
         assert_true(now->next_due_at.us >= slot && now->next_due_at.us < slot + 60000000);
         fixture_set(f, (pawl_wall){now->next_due_at.us - 1});
         assert_int_equal(0, job_tick(f).runs);

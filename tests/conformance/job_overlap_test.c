@@ -112,7 +112,7 @@ PAWL_TEST(a_triggered_run_counts_and_waits_like_others)
     assert_false(job_trigger(f, "j").waiting);
     pawl_job_triggered second = job_trigger(f, "j");
     assert_true(second.waiting);
-    assert_true(pawl_message_id_is_zero(second.message_id));
+    assert_true(pawl_uuid_is_zero(second.message_id));
     assert_status(PAWL_E_BUSY, pawl_job_trigger(fixture_store(f), "j", NULL, NULL, &err), &err);
     assert_says(&err, "waiting");
     assert_int_equal(1, job_after(f, MINUTE_MS).skips);

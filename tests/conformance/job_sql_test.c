@@ -105,7 +105,7 @@ PAWL_TEST_ON(postgres, who_may_work_may_schedule_and_who_may_send_may_not)
             assert_int_equal(1, job_tick_on(store).runs);
             assert_ok(pawl_queue_claim(store, queue_owner(1), MINUTE_MS, 1, NULL, &list, &err),
                       &err);
-            pawl_held held = fixture_held(list, 0);
+            pawl_receipt held = fixture_held(list, 0);
             assert_ok(pawl_queue_ack_output(store, queue_owner(1), held, "o", 1, &err), &err);
             pawl_messages_free(list);
             assert_ok(pawl_job_trigger(store, "j", NULL, NULL, &err), &err);

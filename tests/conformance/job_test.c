@@ -64,7 +64,7 @@ PAWL_TEST(a_run_carries_the_jobs_message_and_what_it_is)
     assert_non_null(strstr(headers, test_note("\"%d\"", (int)run->id)));
     assert_null(strstr(headers, "\"x\""));
     assert_int_equal(pawl_message_work_id(message).value, run->work_id.value);
-    assert_true(pawl_message_id_equal(pawl_message_get_id(message), run->message_id));
+    assert_true(pawl_uuid_equal(pawl_message_id(message), run->message_id));
 }
 
 PAWL_TEST(put_keeps_the_next_slot_of_the_same_schedule_only)
@@ -83,13 +83,13 @@ PAWL_TEST(put_keeps_the_next_slot_of_the_same_schedule_only)
     assert_ok(pawl_job_put(fixture_store(f), &job, &created, &err), &err);
     assert_false(created);
     job_tick(f);
-    assert_time(FIXTURE_START.us + HOUR_MS * 1000, job_get(f, "j")->next_slot_at);
+    assert_time(FIXTURE_START.us + HOUR_MS * 1000, job_get(f, "j")->next_occurrence_at);
     assert_memory_equal("other", job_get(f, "j")->definition->payload, 5);
     job.schedule = "every 2h"; /* from now on */
     job_put(f, &job);
-    assert_time(FIXTURE_START.us + 150 * MINUTE_MS * 1000, job_get(f, "j")->next_slot_at);
+    assert_time(FIXTURE_START.us + 150 * MINUTE_MS * 1000, job_get(f, "j")->next_occurrence_at);
     job_tick(f);
-    assert_time(FIXTURE_START.us + 150 * MINUTE_MS * 1000, job_get(f, "j")->next_slot_at);
+    assert_time(FIXTURE_START.us + 150 * MINUTE_MS * 1000, job_get(f, "j")->next_occurrence_at);
     assert_int_equal(0, job_after(f, 119 * MINUTE_MS).runs);
     assert_int_equal(1, job_after(f, MINUTE_MS).runs);
 }
@@ -107,7 +107,7 @@ PAWL_TEST(another_schedule_never_makes_a_slot_again)
     job_tick(f);
     /* Where the clock goes back, the job goes by it: the next slot is one that has run. */
     assert_time(FIXTURE_START.us + (fixture_is_postgres(f) ? 1 : 2) * HOUR_MS * 1000,
-                job_get(f, "j")->next_slot_at);
+                job_get(f, "j")->next_occurrence_at);
     fixture_set(f, (pawl_wall){FIXTURE_START.us + HOUR_MS * 1000});
     assert_int_equal(0, job_tick(f).runs);
     assert_int_equal(1, job_after(f, HOUR_MS).runs);
@@ -222,15 +222,14 @@ PAWL_TEST(triggering_runs_now_and_leaves_the_schedule)
     fixture_advance(f, MINUTE_MS);
     pawl_job_triggered triggered = job_trigger(f, "j");
     assert_false(triggered.waiting);
-    assert_time(FIXTURE_START.us + HOUR_MS * 1000, job_get(f, "j")->next_slot_at);
+    assert_time(FIXTURE_START.us + HOUR_MS * 1000, job_get(f, "j")->next_occurrence_at);
     assert_status(PAWL_E_BUSY, pawl_job_trigger(fixture_store(f), "j", NULL, NULL, &err), &err);
     assert_says(&err, test_note("run %d", (int)triggered.run_id));
     force.force = true;
     assert_ok(pawl_job_trigger(fixture_store(f), "j", &force, NULL, &err), &err);
     pawl_messages *list = job_claim(f);
     assert_int_equal(2, pawl_messages_count(list));
-    assert_true(pawl_message_id_equal(triggered.message_id,
-                                      pawl_message_get_id(pawl_messages_at(list, 0))));
+    assert_true(pawl_uuid_equal(triggered.message_id, pawl_message_id(pawl_messages_at(list, 0))));
     assert_null(strstr(pawl_message_headers(pawl_messages_at(list, 0)), "pawl-scheduled-at"));
     queue_ack(f, queue_owner(1), list);
     assert_string_equal("t-done@60 t-done@60", job_story(f, "j"));

@@ -15,7 +15,7 @@ void lanes_fold(fixture *f, int times)
     pawl_error err = PAWL_ERROR_INIT;
 
     for (int i = 0; i < times; i++)
-        assert_ok(pawl_queue_fold(fixture_store(f), NULL, NULL, &err), &err);
+        assert_ok(pawl_queue_compact_stats(fixture_store(f), NULL, NULL, &err), &err);
 }
 
 void lanes_clean(fixture *f)
@@ -46,7 +46,7 @@ const char *lanes_totals(fixture *f)
     const char *text = "";
 
     fixture_reopen(f); /* a store remembers its last answer for a moment */
-    assert_ok(pawl_outbox_stats(fixture_store(f), &stats, &err), &err);
+    assert_ok(pawl_outbox_get_stats(fixture_store(f), &stats, &err), &err);
     for (size_t i = 0; i < pawl_stats_count(stats); i++) {
         const pawl_topic_stats *one = pawl_stats_at(stats, i);
         text = test_note("%s%s%s %lld %lld", text, *text ? ", " : "", one->topic,

@@ -18,7 +18,7 @@ static void use_many_once(fixture *f, bool destinations)
 {
     pawl_error err = PAWL_ERROR_INIT;
     pawl_claim_options opts = PAWL_CLAIM_OPTIONS_INIT;
-    pawl_outgoing messages[BATCH];
+    pawl_message_spec messages[BATCH];
     const char *names[BATCH];
 
     for (int sent = 0; sent < MANY; sent += BATCH) {
@@ -66,7 +66,7 @@ PAWL_TEST(destinations_that_were_used_once_leave_no_lane)
 PAWL_TEST(a_message_keeps_its_topic_priority_and_destination_when_its_lane_is_gone)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing message = queue_message("t", "x");
+    pawl_message_spec message = queue_message("t", "x");
     pawl_work_id id;
 
     message.priority = 7;
@@ -109,18 +109,18 @@ PAWL_TEST(a_topic_that_is_used_again_gets_a_lane_again)
     }
 }
 
-static pawl_outgoing with_id(int number, const char *topic, const char *payload)
+static pawl_message_spec with_id(int number, const char *topic, const char *payload)
 {
-    pawl_outgoing message = queue_message(topic, payload);
+    pawl_message_spec message = queue_message(topic, payload);
 
     message.id = queue_id(number);
     return message;
 }
 
 /* A dead letter whose lane is gone. */
-static pawl_outgoing send_dead(fixture *f, int number, const char *topic)
+static pawl_message_spec send_dead(fixture *f, int number, const char *topic)
 {
-    pawl_outgoing message = with_id(number, topic, "x");
+    pawl_message_spec message = with_id(number, topic, "x");
 
     queue_send(f, &message);
     queue_fail(f, queue_owner(1), fixture_claim(f, queue_owner(1), DAY_MS, 1), NULL);
@@ -132,10 +132,10 @@ static pawl_outgoing send_dead(fixture *f, int number, const char *topic)
 PAWL_TEST(a_message_that_exists_makes_no_lane_when_it_is_sent_again)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing message = send_dead(f, 1, "t");
+    pawl_message_spec message = send_dead(f, 1, "t");
 
     fixture_advance(f, 8 * DAY_MS);
-    queue_retain(f, 7 * DAY_MS);
+    queue_prune(f, 7 * DAY_MS);
     assert_string_equal("", lanes_totals(f));
     assert_true(queue_send(f, &message).existed);
     assert_int_equal(0, lane_count(f));
@@ -152,8 +152,8 @@ PAWL_TEST(a_batch_makes_the_lanes_of_its_new_messages_only)
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
     pawl_enqueued sent[4];
-    pawl_outgoing batch[] = {send_dead(f, 1, "t"), with_id(2, "t", "2"), send_dead(f, 3, "u"),
-                             with_id(4, "v", "4")};
+    pawl_message_spec batch[] = {send_dead(f, 1, "t"), with_id(2, "t", "2"), send_dead(f, 3, "u"),
+                                 with_id(4, "v", "4")};
 
     batch[3].priority = 5;
     assert_ok(pawl_outbox_enqueue_batch(fixture_store(f), batch, 4, sent, &err), &err);
@@ -169,7 +169,7 @@ PAWL_TEST(a_batch_of_one_lane_makes_it_when_one_of_its_messages_is_new)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing batch[] = {send_dead(f, 1, "t"), send_dead(f, 2, "t"), with_id(3, "t", "3")};
+    pawl_message_spec batch[] = {send_dead(f, 1, "t"), send_dead(f, 2, "t"), with_id(3, "t", "3")};
 
     assert_ok(pawl_outbox_enqueue_batch(fixture_store(f), batch, 2, NULL, &err), &err);
     assert_int_equal(0, lane_count(f));
@@ -185,7 +185,7 @@ PAWL_TEST(a_dead_letter_is_ready_again_after_its_lane_is_gone)
 
     lanes_clean(f);
     assert_int_equal(0, lane_count(f));
-    assert_int_equal(1, queue_redrive(f, id));
+    assert_int_equal(1, queue_retry(f, id));
     queue_check(f);
     assert_string_equal("dead", lanes_take(f));
 }
@@ -219,13 +219,13 @@ PAWL_TEST(totals_outlive_the_lane_and_go_after_the_retention_time)
     assert_string_equal("t 2 1", lanes_totals(f));
     queue_make(f, "t", "x", PAWL_STATE_DONE);
     assert_string_equal("t 3 1", lanes_totals(f));
-    queue_retain(f, 7 * DAY_MS);
+    queue_prune(f, 7 * DAY_MS);
     lanes_clean(f);
     fixture_advance(f, 6 * DAY_MS);
-    queue_retain(f, 7 * DAY_MS);
+    queue_prune(f, 7 * DAY_MS);
     assert_string_equal("t 3 1", lanes_totals(f));
     fixture_advance(f, 2 * DAY_MS);
-    queue_retain(f, 7 * DAY_MS);
+    queue_prune(f, 7 * DAY_MS);
     assert_string_equal("", lanes_totals(f));
 }
 
@@ -235,13 +235,13 @@ PAWL_TEST(totals_are_kept_no_longer_than_the_retention_time)
     fixture *f = fixture_open(NULL);
 
     queue_make(f, "t", "x", PAWL_STATE_DONE);
-    queue_retain(f, 0);
+    queue_prune(f, 0);
     assert_string_equal("t 1 0", lanes_totals(f)); /* it has a lane */
     lanes_clean(f);
-    queue_retain(f, HOUR_MS);
+    queue_prune(f, HOUR_MS);
     assert_string_equal("t 1 0", lanes_totals(f));
     fixture_advance(f, HOUR_MS);
-    queue_retain(f, HOUR_MS);
+    queue_prune(f, HOUR_MS);
     assert_string_equal("", lanes_totals(f));
 }
 
@@ -256,10 +256,10 @@ PAWL_TEST(the_totals_of_a_topic_go_together)
     queue_make(f, "t", "x", PAWL_STATE_DONE);
     lanes_clean(f);
     fixture_advance(f, 3 * DAY_MS);
-    queue_retain(f, 7 * DAY_MS);
+    queue_prune(f, 7 * DAY_MS);
     assert_string_equal("t 1 1", lanes_totals(f));
     fixture_advance(f, 5 * DAY_MS);
-    queue_retain(f, 7 * DAY_MS);
+    queue_prune(f, 7 * DAY_MS);
     assert_string_equal("", lanes_totals(f));
 }
 
@@ -267,17 +267,17 @@ PAWL_TEST(the_totals_of_a_topic_go_together)
 PAWL_TEST(totals_stay_when_a_dead_letter_has_expired)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing message = queue_message("t", "x");
+    pawl_message_spec message = queue_message("t", "x");
     pawl_error err = PAWL_ERROR_INIT;
 
     message.expires_at = (pawl_wall){fixture_now(f).us + 9 * DAY_MS * 1000};
     queue_send(f, &message);
-    const pawl_held *item = queue_held(fixture_claim(f, queue_owner(1), DAY_MS, 1));
+    const pawl_receipt *item = queue_held(fixture_claim(f, queue_owner(1), DAY_MS, 1));
     assert_ok(pawl_queue_fail(fixture_store(f), queue_owner(1), item, 1, "no", NULL, &err), &err);
     lanes_clean(f);
     fixture_advance(f, 9 * DAY_MS);
     assert_int_equal(1, queue_expire(f));
-    queue_retain(f, 7 * DAY_MS); /* before the expiry is added to the totals, on PostgreSQL */
+    queue_prune(f, 7 * DAY_MS); /* before the expiry is added to the totals, on PostgreSQL */
     assert_string_equal("t 0 1", lanes_totals(f));
 }
 
@@ -289,12 +289,12 @@ PAWL_TEST(forgetting_totals_says_that_there_is_more)
     pawl_scan scan = {0, true};
 
     use_many_once(f, false);
-    queue_retain(f, 0);
-    queue_retain(f, 0);
+    queue_prune(f, 0);
+    queue_prune(f, 0);
     lanes_clean(f);
     for (int calls = 0; scan.more; calls++) {
         assert_true(calls < MANY);
-        assert_ok(pawl_queue_retain(fixture_store(f), 0, NULL, &scan, &err), &err);
+        assert_ok(pawl_queue_prune(fixture_store(f), 0, NULL, &scan, &err), &err);
     }
     assert_string_equal("", lanes_totals(f));
 }

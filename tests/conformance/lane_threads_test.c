@@ -13,7 +13,7 @@
 static void send_in(pawl_tx *tx, const char *payload)
 {
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing message = queue_message("t", payload);
+    pawl_message_spec message = queue_message("t", payload);
 
     assert_ok(pawl_tx_enqueue(tx, &message, NULL, &err), &err);
 }
@@ -159,7 +159,7 @@ static void *send_all(void *argument)
     static const char *const topics[TOPICS] = {"a", "b", "c", "d"};
 
     for (int i = 0; i < EACH && self->status == PAWL_OK; i++) {
-        pawl_outgoing message = PAWL_OUTGOING_INIT;
+        pawl_message_spec message = PAWL_MESSAGE_SPEC_INIT;
         message.topic = topics[i % TOPICS];
         message.payload = "x";
         message.payload_size = 1;

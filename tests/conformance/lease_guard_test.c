@@ -62,25 +62,24 @@ PAWL_TEST(a_refusal_rolls_back_a_transaction_of_pawls_own)
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
     int64_t fence = lease_take(f, "it", 1).fence;
-    pawl_outgoing next = queue_message("next", "y");
-    pawl_held item;
+    pawl_message_spec next = queue_message("next", "y");
+    pawl_receipt item;
     pawl_tx *tx = NULL;
 
     for (int good = 0; good < 2; good++) {
         fixture_send(f, "t", "x");
         item = fixture_held(fixture_claim(f, queue_owner(1), MINUTE_MS, 1), 0);
-        assert_ok(pawl_message_begin(fixture_store(f), queue_owner(1), item, &tx, &err), &err);
+        assert_ok(pawl_tx_begin_for(fixture_store(f), queue_owner(1), item, &tx, &err), &err);
         test_defer(free_tx, tx);
         assert_ok(pawl_tx_enqueue(tx, &next, NULL, &err), &err);
         if (good) {
             assert_ok(pawl_lease_guard(tx, "it", fence, &err), &err);
-            assert_ok(pawl_message_commit(tx, &err), &err);
+            assert_ok(pawl_tx_commit_with_ack(tx, &err), &err);
         } else {
             assert_status(PAWL_E_LOST, pawl_lease_guard(tx, "it", fence + 1, &err), &err);
-            assert_status(PAWL_E_MISUSE, pawl_message_commit(tx, &err), &err);
+            assert_status(PAWL_E_MISUSE, pawl_tx_commit_with_ack(tx, &err), &err);
         }
-        assert_int_equal(good ? PAWL_STATE_DONE : PAWL_STATE_IN_PROGRESS,
-                         fixture_state(f, item.id));
+        assert_int_equal(good ? PAWL_STATE_DONE : PAWL_STATE_RUNNING, fixture_state(f, item.id));
         assert_int_equal(good, fixture_count(f, "SELECT count(*) FROM {queue} WHERE fence = 0"));
     }
 }

@@ -157,7 +157,7 @@ PAWL_TEST(a_lease_shows_who_has_it_and_who_had_it)
     fixture_advance(f, SECOND_MS);
     assert_int_equal(PAWL_OK, lease_renew(f, "it", 1, grant.fence));
     lease = lease_look(f, "it");
-    assert_true(lease->held && pawl_owner_equal(queue_owner(1), lease->owner));
+    assert_true(lease->owned && pawl_owner_equal(queue_owner(1), lease->owner));
     assert_string_equal("it", lease->name);
     assert_string_equal("näme", lease->owner_name);
     assert_int_equal(grant.fence, lease->fence);
@@ -169,13 +169,13 @@ PAWL_TEST(a_lease_shows_who_has_it_and_who_had_it)
     fixture_advance(f, SECOND_MS);
     assert_int_equal(PAWL_OK, lease_release(f, "it", 1, grant.fence));
     lease = lease_look(f, "it");
-    assert_false(lease->held);
+    assert_false(lease->owned);
     assert_time(FIXTURE_START.us + 2 * 1000000, lease->released_at);
     assert_time(FIXTURE_START.us + 2 * 1000000, lease->expires_at);
     lease_take(f, "it", 2);
     fixture_advance(f, TTL_MS);
     lease = lease_look(f, "it");
-    assert_false(lease->held); /* it ran out */
+    assert_false(lease->owned); /* it ran out */
     assert_time(0, lease->released_at);
     assert_true(strchr(lease->owner_name, ':') != NULL); /* host:pid */
 }
@@ -207,7 +207,7 @@ PAWL_TEST(a_lease_can_be_taken_away_and_that_is_recorded)
     next = lease_take(f, "it", 2).fence;
     assert_true(next > fence);
     lease = lease_look(f, "it");
-    assert_true(lease->held && lease->fence == next);
+    assert_true(lease->owned && lease->fence == next);
     assert_string_equal("ann", lease->forced_by);
     assert_string_equal("it hangs", lease->forced_reason);
     assert_time(FIXTURE_START.us + 1000000, lease->forced_at);
@@ -228,7 +228,7 @@ static const char *names_of(const pawl_leases *leases)
     return text;
 }
 
-static const char *list(fixture *f, const char *after, int limit, bool only_held)
+static const char *list(fixture *f, const char *after, int limit, bool only_owned)
 {
     pawl_error err = PAWL_ERROR_INIT;
     pawl_lease_filter filter = PAWL_LEASE_FILTER_INIT;
@@ -236,7 +236,7 @@ static const char *list(fixture *f, const char *after, int limit, bool only_held
 
     filter.after = after;
     filter.limit = limit;
-    filter.only_held = only_held;
+    filter.only_owned = only_owned;
     assert_ok(pawl_lease_list(fixture_store(f), &filter, &leases, &err), &err);
     const char *names = names_of(leases);
     pawl_leases_free(leases);

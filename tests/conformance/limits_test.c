@@ -38,15 +38,15 @@ PAWL_TEST(spans_of_a_job_have_the_same_bounds)
         const char *column;
         int64_t least_ms, most_ms;
     } spans[] = {
-        {"misfire_grace", PAWLI_MISFIRE_GRACE_LEAST, PAWLI_MISFIRE_GRACE_MOST},
-        {"jitter", PAWLI_JOB_JITTER_LEAST, PAWLI_JOB_JITTER_MOST},
-        {"ttl", PAWLI_TTL_LEAST, PAWLI_TTL_MOST},
-        {"timeout", PAWLI_LEASE_LEAST, PAWLI_LEASE_MOST},
-        {"lease", PAWLI_JOB_LEASE_LEAST, PAWLI_JOB_LEASE_MOST},
-        {"heartbeat", PAWLI_JOB_HEARTBEAT_LEAST, PAWLI_JOB_HEARTBEAT_MOST},
-        {"keep_age", PAWLI_TTL_LEAST, PAWLI_TTL_MOST},
-        {"retry_base", PAWLI_BACKOFF_LEAST, PAWLI_BACKOFF_MOST},
-        {"retry_jitter", PAWLI_JITTER_LEAST, PAWLI_JITTER_MOST},
+        {"misfire_grace", PAWLI_MISFIRE_GRACE_MIN, PAWLI_MISFIRE_GRACE_MAX},
+        {"jitter", PAWLI_JOB_JITTER_MIN, PAWLI_JOB_JITTER_MAX},
+        {"ttl", PAWLI_TTL_MIN, PAWLI_TTL_MAX},
+        {"timeout", PAWLI_LEASE_MIN, PAWLI_LEASE_MAX},
+        {"lease", PAWLI_JOB_LEASE_MIN, PAWLI_JOB_LEASE_MAX},
+        {"heartbeat", PAWLI_JOB_HEARTBEAT_MIN, PAWLI_JOB_HEARTBEAT_MAX},
+        {"keep_age", PAWLI_TTL_MIN, PAWLI_TTL_MAX},
+        {"retry_base", PAWLI_BACKOFF_MIN, PAWLI_BACKOFF_MAX},
+        {"retry_jitter", PAWLI_JITTER_MIN, PAWLI_JITTER_MAX},
     };
     fixture *f = fixture_open(NULL);
 
@@ -62,11 +62,11 @@ PAWL_TEST(numbers_of_a_job_have_the_same_bounds)
         const char *column;
         int64_t least, most;
     } numbers[] = {
-        {"type", PAWLI_TYPE_LEAST, PAWLI_TYPE_MOST},
-        {"priority", PAWLI_PRIORITY_LEAST, PAWLI_PRIORITY_MOST},
-        {"max_attempts", PAWLI_ATTEMPTS_LEAST, PAWLI_ATTEMPTS_MOST},
-        {"misfire_cap", PAWLI_MISFIRE_CAP_LEAST, PAWLI_MISFIRE_CAP_MOST},
-        {"keep_runs", PAWLI_KEEP_RUNS_LEAST, PAWLI_KEEP_RUNS_MOST},
+        {"type", PAWLI_TYPE_MIN, PAWLI_TYPE_MAX},
+        {"priority", PAWLI_PRIORITY_MIN, PAWLI_PRIORITY_MAX},
+        {"max_attempts", PAWLI_ATTEMPTS_MIN, PAWLI_ATTEMPTS_MAX},
+        {"misfire_cap", PAWLI_MISFIRE_CAP_MIN, PAWLI_MISFIRE_CAP_MAX},
+        {"keep_runs", PAWLI_KEEP_RUNS_MIN, PAWLI_KEEP_RUNS_MAX},
     };
     fixture *f = fixture_open(NULL);
 
@@ -88,18 +88,18 @@ PAWL_TEST(texts_of_a_job_have_the_same_bounds)
     static const struct {
         const char *column;
         int most;
-    } texts[] = {{"zone", PAWLI_SCHEDULE_MOST}, {"correlation_id", PAWLI_CORRELATION_MOST}};
+    } texts[] = {{"zone", PAWLI_SCHEDULE_MAX}, {"correlation_id", PAWLI_CORRELATION_MAX}};
     fixture *f = fixture_open(NULL);
 
     for (size_t i = 0; i < COUNT_OF(texts); i++)
         assert_bounds(f, texts[i].column, "'x'", "''",
                       text_of(f, "\xF0\x9F\x98\x80", texts[i].most),
                       text_of(f, "x", texts[i].most + 1));
-    assert_bounds(f, "destination", "'x'", "''", text_of(f, "x", PAWLI_DESTINATION_MOST),
-                  text_of(f, "x", PAWLI_DESTINATION_MOST + 1));
+    assert_bounds(f, "destination", "'x'", "''", text_of(f, "x", PAWLI_DESTINATION_MAX),
+                  text_of(f, "x", PAWLI_DESTINATION_MAX + 1));
     /* Bytes: half as many characters of two. */
-    assert_true(refused(f, "destination", text_of(f, "\xC3\xBC", PAWLI_DESTINATION_MOST / 2 + 1)));
-    assert_false(refused(f, "destination", text_of(f, "\xC3\xBC", PAWLI_DESTINATION_MOST / 2)));
+    assert_true(refused(f, "destination", text_of(f, "\xC3\xBC", PAWLI_DESTINATION_MAX / 2 + 1)));
+    assert_false(refused(f, "destination", text_of(f, "\xC3\xBC", PAWLI_DESTINATION_MAX / 2)));
 }
 
 PAWL_TEST(headers_are_the_same_on_both_engines)
@@ -116,11 +116,11 @@ PAWL_TEST(headers_are_the_same_on_both_engines)
 PAWL_TEST(the_longest_names_are_stored_and_found)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing message = queue_message(NULL, "x");
+    pawl_message_spec message = queue_message(NULL, "x");
     pawl_work_id id;
 
-    message.topic = fixture_text(f, "SELECT %s", text_of(f, "\xF0\x9F\x98\x80", PAWLI_TOPIC_MOST));
-    message.destination = fixture_text(f, "SELECT %s", text_of(f, "x", PAWLI_DESTINATION_MOST));
+    message.topic = fixture_text(f, "SELECT %s", text_of(f, "\xF0\x9F\x98\x80", PAWLI_TOPIC_MAX));
+    message.destination = fixture_text(f, "SELECT %s", text_of(f, "x", PAWLI_DESTINATION_MAX));
     id = queue_send(f, &message).work_id;
     assert_string_equal(message.topic, pawl_message_topic(queue_get(f, id)));
     assert_int_equal(1, pawl_messages_count(
@@ -130,13 +130,13 @@ PAWL_TEST(the_longest_names_are_stored_and_found)
 /* Too early, and too late: both engines say so, and neither says it of the times in between. */
 PAWL_TEST(times_have_the_same_bounds)
 {
-    static const int64_t good[] = {INT64_C(1000) * PAWLI_TIME_LEAST,
-                                   INT64_C(1000) * PAWLI_TIME_MOST + 999};
+    static const int64_t good[] = {INT64_C(1000) * PAWLI_TIME_MIN,
+                                   INT64_C(1000) * PAWLI_TIME_MAX + 999};
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
 
     for (int i = 0; i < 2; i++) {
-        pawl_outgoing message = queue_message("t", "x");
+        pawl_message_spec message = queue_message("t", "x");
         pawl_work_id id;
 
         message.due_at.us = good[i];

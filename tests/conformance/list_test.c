@@ -28,7 +28,7 @@ PAWL_TEST(a_message_is_found_by_its_message_id)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing message = queue_message("t", "x");
+    pawl_message_spec message = queue_message("t", "x");
     pawl_messages *one = NULL;
     pawl_enqueued sent;
 
@@ -100,21 +100,21 @@ PAWL_TEST(every_state_can_be_listed)
         filter.states = 1u << state;
         assert_string_equal(pawl_state_name((pawl_state)state), list_text(f, filter));
     }
-    filter.states = 1u << PAWL_STATE_READY | 1u << PAWL_STATE_IN_PROGRESS;
-    assert_string_equal("in_progress ready", list_text(f, filter));
+    filter.states = 1u << PAWL_STATE_READY | 1u << PAWL_STATE_RUNNING;
+    assert_string_equal("running ready", list_text(f, filter));
     filter.states = 1u << PAWL_STATE_FAILED | 1u << PAWL_STATE_EXPIRED | 1u << PAWL_STATE_CANCELLED;
     assert_string_equal("cancelled expired failed", list_text(f, filter));
     filter.states = 1u << PAWL_STATE_READY | 1u << PAWL_STATE_FAILED;
     assert_string_equal("failed ready", list_text(f, filter));
     filter.states = 0;
-    assert_string_equal("cancelled expired failed done in_progress ready", list_text(f, filter));
+    assert_string_equal("cancelled expired failed done running ready", list_text(f, filter));
 }
 
 PAWL_TEST(a_list_can_be_narrowed)
 {
     fixture *f = fixture_open(NULL);
     pawl_filter filter = PAWL_FILTER_INIT;
-    pawl_outgoing message = queue_message("b", "correlated");
+    pawl_message_spec message = queue_message("b", "correlated");
 
     fixture_send(f, "a", "first");
     fixture_advance(f, SECOND_MS);
@@ -133,7 +133,7 @@ PAWL_TEST(a_list_can_be_narrowed)
     filter.created_before = (pawl_wall){FIXTURE_START.us};
     assert_string_equal("", list_text(f, filter));
     filter.topic = "B";
-    filter.created_before = PAWL_NEVER;
+    filter.created_before = PAWL_TIME_UNSET;
     assert_string_equal("", list_text(f, filter));
 }
 
@@ -210,7 +210,7 @@ PAWL_TEST(a_rare_match_behind_many_rows_is_reached_page_by_page)
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
     pawl_filter filter = PAWL_FILTER_INIT;
-    pawl_outgoing *messages = test_malloc(PAWL_BATCH_MAX * sizeof *messages);
+    pawl_message_spec *messages = test_malloc(PAWL_BATCH_MAX * sizeof *messages);
     size_t found = 0;
     int pages = 0;
 

@@ -6,7 +6,7 @@
 PAWL_TEST(sending_is_logged_with_topic_and_correlation)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing message = queue_message("order.created", "x");
+    pawl_message_spec message = queue_message("order.created", "x");
 
     message.correlation_id = "order-4711";
     queue_send(f, &message);
@@ -18,8 +18,8 @@ PAWL_TEST(every_message_of_a_batch_is_logged)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing batch[2] = {queue_message("first topic", "x"),
-                              queue_message("second topic", "x")};
+    pawl_message_spec batch[2] = {queue_message("first topic", "x"),
+                                  queue_message("second topic", "x")};
 
     assert_ok(pawl_outbox_enqueue_batch(fixture_store(f), batch, 2, NULL, &err), &err);
     assert_true(fixture_logged(f, PAWL_LOG_INFO, "first topic"));
@@ -54,7 +54,7 @@ PAWL_TEST(a_refused_message_is_not_logged_as_sent)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing message = queue_message("refused topic", "x");
+    pawl_message_spec message = queue_message("refused topic", "x");
 
     message.priority = 99;
     assert_status(PAWL_E_INVALID, pawl_outbox_enqueue(fixture_store(f), &message, NULL, &err),
@@ -66,7 +66,7 @@ PAWL_TEST(no_log_record_and_no_error_contains_a_payload)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing message = queue_message("t", "s3cr3t words");
+    pawl_message_spec message = queue_message("t", "s3cr3t words");
     pawl_tx *tx;
 
     message.id = queue_id(1);
@@ -84,7 +84,7 @@ PAWL_TEST(no_log_record_and_no_error_contains_a_payload)
     fixture_advance(f, DAY_MS);
     queue_reap(f);
     queue_expire(f);
-    queue_retain(f, 0);
+    queue_prune(f, 0);
     assert_true(fixture_log_count(f) > 5);
     for (size_t i = 0; i < fixture_log_count(f); i++)
         assert_null(strstr(fixture_log_at(f, i), "s3cr3t"));
@@ -104,7 +104,7 @@ PAWL_TEST(a_sink_gets_only_the_levels_it_wants)
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
     pawl_store_options opts = *fixture_store_options(f);
-    pawl_outgoing message = queue_message("t", "x");
+    pawl_message_spec message = queue_message("t", "x");
     int counts[4] = {0};
 
     for (int level = PAWL_LOG_DEBUG; level <= PAWL_LOG_ERROR; level++) {

@@ -60,14 +60,14 @@ static void check_redriven(fixture *f, pawl_work_id id)
     const pawl_message *m;
 
     fixture_advance(f, MINUTE_MS);
-    assert_int_equal(1, queue_redrive(f, id));
+    assert_int_equal(1, queue_retry(f, id));
     m = queue_get(f, id);
     assert_int_equal(PAWL_STATE_READY, pawl_message_state(m));
     assert_int_equal(0, pawl_message_retries(m));
     assert_int_equal(1, pawl_message_attempt(m));
     assert_time(fixture_now(f).us, pawl_message_next_attempt_at(m));
     assert_time(0, pawl_message_finished_at(m));
-    assert_true(pawl_message_id_equal(pawl_message_get_id(before), pawl_message_get_id(m)));
+    assert_true(pawl_uuid_equal(pawl_message_id(before), pawl_message_id(m)));
     list = fixture_claim(f, queue_owner(1), MINUTE_MS, 1);
     assert_int_equal(1, pawl_messages_count(list));
     assert_int_equal(id.value, fixture_held(list, 0).id.value);
@@ -86,14 +86,14 @@ PAWL_TEST(redrive_brings_back_failed_and_cancelled_messages)
 PAWL_TEST(redrive_gives_an_expired_message_a_new_life_as_long_as_the_first)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing message = queue_message("t", "x");
+    pawl_message_spec message = queue_message("t", "x");
     pawl_work_id id;
 
     message.expires_at = (pawl_wall){FIXTURE_START.us + 10 * 1000000};
     id = queue_send(f, &message).work_id;
     fixture_advance(f, HOUR_MS);
     assert_int_equal(1, queue_expire(f));
-    assert_int_equal(1, queue_redrive(f, id));
+    assert_int_equal(1, queue_retry(f, id));
     assert_time(fixture_now(f).us + 10 * 1000000, pawl_message_expires_at(queue_get(f, id)));
     fixture_advance(f, 10 * SECOND_MS - 1);
     assert_int_equal(0, queue_expire(f));
@@ -105,7 +105,7 @@ PAWL_TEST(redrive_gives_an_expired_message_a_new_life_as_long_as_the_first)
 PAWL_TEST(the_life_of_a_delayed_message_counts_from_its_due_time)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing message = queue_message("t", "x");
+    pawl_message_spec message = queue_message("t", "x");
     pawl_work_id id;
 
     message.due_at = (pawl_wall){FIXTURE_START.us + HOUR_MS * 1000};
@@ -113,14 +113,14 @@ PAWL_TEST(the_life_of_a_delayed_message_counts_from_its_due_time)
     id = queue_send(f, &message).work_id;
     assert_int_equal(1, queue_cancel(f, id));
     fixture_advance(f, DAY_MS);
-    assert_int_equal(1, queue_redrive(f, id));
+    assert_int_equal(1, queue_retry(f, id));
     assert_time(fixture_now(f).us + 5 * 1000000, pawl_message_expires_at(queue_get(f, id)));
 }
 
 PAWL_TEST(a_redriven_message_has_all_its_attempts_again)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing message = queue_message("t", "x");
+    pawl_message_spec message = queue_message("t", "x");
     pawl_work_id id;
 
     message.max_attempts = 2;
@@ -133,7 +133,7 @@ PAWL_TEST(a_redriven_message_has_all_its_attempts_again)
         }
         assert_int_equal(PAWL_STATE_FAILED, fixture_state(f, id));
         assert_int_equal(2, pawl_message_retries(queue_get(f, id)));
-        assert_int_equal(1, queue_redrive(f, id));
+        assert_int_equal(1, queue_retry(f, id));
     }
 }
 
@@ -142,16 +142,16 @@ PAWL_TEST(only_dead_letters_are_redriven)
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
     pawl_work_id ids[5] = {queue_make(f, "a", "x", PAWL_STATE_DONE),
-                           queue_make(f, "b", "x", PAWL_STATE_IN_PROGRESS),
+                           queue_make(f, "b", "x", PAWL_STATE_RUNNING),
                            queue_make(f, "c", "x", PAWL_STATE_READY),
                            {99999},
                            queue_make(f, "d", "x", PAWL_STATE_FAILED)};
     size_t changed = 0;
 
-    assert_ok(pawl_outbox_redrive(fixture_store(f), ids, 5, &changed, &err), &err);
+    assert_ok(pawl_outbox_retry(fixture_store(f), ids, 5, &changed, &err), &err);
     assert_int_equal(1, changed);
     assert_int_equal(PAWL_STATE_DONE, fixture_state(f, ids[0]));
-    assert_int_equal(PAWL_STATE_IN_PROGRESS, fixture_state(f, ids[1]));
+    assert_int_equal(PAWL_STATE_RUNNING, fixture_state(f, ids[1]));
     queue_check(f);
 }
 
@@ -177,7 +177,7 @@ PAWL_TEST(purge_removes_finished_messages_for_good)
 PAWL_TEST(purge_passes_over_what_is_unfinished)
 {
     fixture *f = fixture_open(NULL);
-    pawl_work_id held = queue_make(f, "t", "x", PAWL_STATE_IN_PROGRESS);
+    pawl_work_id held = queue_make(f, "t", "x", PAWL_STATE_RUNNING);
     pawl_work_id ready = queue_make(f, "t", "x", PAWL_STATE_READY);
 
     assert_int_equal(0, queue_purge(f, held));
@@ -209,7 +209,7 @@ PAWL_TEST(cancel_redrive_and_purge_work_by_filter)
     assert_int_equal(8, matching(f, pawl_outbox_cancel_matching, &filter));
     assert_int_equal(0, matching(f, pawl_outbox_cancel_matching, &filter));
     assert_int_equal(4, fixture_count(f, "SELECT count(*) FROM {queue}"));
-    assert_int_equal(8, matching(f, pawl_outbox_redrive_matching, &filter));
+    assert_int_equal(8, matching(f, pawl_outbox_retry_matching, &filter));
     assert_int_equal(12, fixture_count(f, "SELECT count(*) FROM {queue}"));
     assert_int_equal(0, matching(f, pawl_outbox_purge_matching, &filter));
     queue_fail(f, queue_owner(1), fixture_claim(f, queue_owner(1), MINUTE_MS, 100), NULL);
@@ -226,7 +226,7 @@ PAWL_TEST(a_filtered_change_reaches_more_than_one_page)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing messages[2300];
+    pawl_message_spec messages[2300];
     pawl_filter filter = PAWL_FILTER_INIT;
 
     for (size_t i = 0; i < COUNT_OF(messages); i++)
@@ -235,7 +235,7 @@ PAWL_TEST(a_filtered_change_reaches_more_than_one_page)
               &err);
     filter.topic = "odd";
     assert_int_equal(1150, matching(f, pawl_outbox_cancel_matching, &filter));
-    assert_int_equal(1150, matching(f, pawl_outbox_redrive_matching, &filter));
+    assert_int_equal(1150, matching(f, pawl_outbox_retry_matching, &filter));
     assert_int_equal(1150, matching(f, pawl_outbox_cancel_matching, &filter));
     assert_int_equal(1150, matching(f, pawl_outbox_purge_matching, &filter));
     assert_int_equal(1150, fixture_count(f, "SELECT count(*) FROM {body}"));

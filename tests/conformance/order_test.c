@@ -54,7 +54,7 @@ PAWL_TEST(priority_holds_across_topics)
 PAWL_TEST(a_high_priority_that_is_not_due_does_not_hold_up_a_low_one)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing message = queue_message("t", "later");
+    pawl_message_spec message = queue_message("t", "later");
 
     message.priority = 9;
     message.delay_ms = HOUR_MS;

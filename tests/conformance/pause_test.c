@@ -149,7 +149,7 @@ PAWL_TEST(nothing_is_passed_over_when_a_topic_goes_on)
     tx = fixture_is_postgres(f) ? fixture_tx_begin(f, 0) : NULL;
     if (tx) {
         pawl_error err = PAWL_ERROR_INIT;
-        pawl_outgoing message = queue_message("a", "late");
+        pawl_message_spec message = queue_message("a", "late");
         assert_ok(pawl_tx_enqueue(tx, &message, NULL, &err), &err);
     }
     pause_topic(f, "a");
@@ -171,7 +171,7 @@ PAWL_TEST_ON(postgres, a_topic_that_is_paused_while_its_first_message_is_being_s
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing message = queue_message("a", "first");
+    pawl_message_spec message = queue_message("a", "first");
 
     for (int folds = 0; folds < 2; folds++) {
         message.priority = folds;
@@ -179,7 +179,7 @@ PAWL_TEST_ON(postgres, a_topic_that_is_paused_while_its_first_message_is_being_s
         assert_true(pause_topic(f, "a"));
         fixture_tx_commit(f, 0);
         if (folds)
-            assert_ok(pawl_queue_fold(fixture_store(f), NULL, NULL, &err), &err);
+            assert_ok(pawl_queue_compact_stats(fixture_store(f), NULL, NULL, &err), &err);
         assert_string_equal("", claim_all(f));
         resume_topic(f, "a");
         assert_string_equal("first", claim_all(f));
@@ -196,7 +196,7 @@ PAWL_TEST_ON(postgres, housekeeping_writes_down_what_holds_for_new_lanes)
     pause_topic(f, "b");
     fixture_send(f, "b", "b1");
     assert_int_equal(2, fixture_count(f, "SELECT count(*) FROM {lane} WHERE paused IS NULL"));
-    assert_ok(pawl_queue_fold(fixture_store(f), NULL, NULL, &err), &err);
+    assert_ok(pawl_queue_compact_stats(fixture_store(f), NULL, NULL, &err), &err);
     assert_int_equal(0, fixture_count(f, "SELECT count(*) FROM {lane} WHERE paused IS NULL"));
     assert_string_equal("a1", claim_all(f));
     resume_topic(f, "b");
@@ -221,7 +221,7 @@ PAWL_TEST(another_store_obeys_at_its_next_claim)
 PAWL_TEST(messages_of_a_paused_topic_still_expire)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing message = queue_message("a", "x");
+    pawl_message_spec message = queue_message("a", "x");
     pawl_enqueued sent;
 
     message.expires_at = (pawl_wall){FIXTURE_START.us + MINUTE_MS * 1000};
@@ -261,7 +261,7 @@ PAWL_TEST(the_list_has_every_topic_by_name)
     assert_string_equal("a", pawl_topics_at(topics, 1)->name);
     assert_time(FIXTURE_START.us, pawl_topics_at(topics, 1)->paused_at);
     assert_string_equal("b", pawl_topics_at(topics, 2)->name);
-    assert_time(PAWL_NEVER.us, pawl_topics_at(topics, 2)->paused_at);
+    assert_time(PAWL_TIME_UNSET.us, pawl_topics_at(topics, 2)->paused_at);
     assert_false(pawl_topics_at(topics, 2)->dead_letters);
     assert_null(pawl_topics_at(topics, 3));
     pawl_topics_free(NULL);

@@ -3,7 +3,7 @@
 
 #include "queue_fixture.h"
 
-static pawl_status say(fixture *f, pawl_held item, const char *text, pawl_error *err)
+static pawl_status say(fixture *f, pawl_receipt item, const char *text, pawl_error *err)
 {
     return pawl_queue_progress(fixture_store(f), queue_owner(1), item, text, err);
 }
@@ -19,7 +19,7 @@ PAWL_TEST(it_is_kept_until_something_else_is_said)
     pawl_error err = PAWL_ERROR_INIT;
     pawl_work_id id = fixture_send(f, "t", "x");
     pawl_messages *list = fixture_claim(f, queue_owner(1), MINUTE_MS, 1);
-    pawl_held item = fixture_held(list, 0);
+    pawl_receipt item = fixture_held(list, 0);
 
     assert_null(pawl_message_progress(pawl_messages_at(list, 0)));
     assert_ok(say(f, item, "half of it", &err), &err);
@@ -43,7 +43,7 @@ PAWL_TEST(it_stays_with_the_message_however_that_ends)
     pawl_messages *list;
 
     for (int i = 0; i < 5; i++) {
-        pawl_outgoing message = queue_message("t", "x");
+        pawl_message_spec message = queue_message("t", "x");
         message.max_attempts = 1;
         if (i == 4)
             message.expires_at = (pawl_wall){FIXTURE_START.us + HOUR_MS * 1000};
@@ -52,8 +52,8 @@ PAWL_TEST(it_stays_with_the_message_however_that_ends)
     list = fixture_claim(f, queue_owner(1), MINUTE_MS, 5);
     for (size_t i = 0; i < 5; i++)
         assert_ok(say(f, fixture_held(list, i), test_note("said %zu", i), &err), &err);
-    pawl_held done = fixture_held(list, 0), failed = fixture_held(list, 1);
-    pawl_held abandoned = fixture_held(list, 2), released = fixture_held(list, 4);
+    pawl_receipt done = fixture_held(list, 0), failed = fixture_held(list, 1);
+    pawl_receipt abandoned = fixture_held(list, 2), released = fixture_held(list, 4);
     assert_ok(pawl_queue_ack(fixture_store(f), queue_owner(1), &done, 1, NULL, &err), &err);
     assert_ok(pawl_queue_fail(fixture_store(f), queue_owner(1), &failed, 1, "no", NULL, &err),
               &err);
@@ -66,7 +66,7 @@ PAWL_TEST(it_stays_with_the_message_however_that_ends)
     assert_int_equal(1, queue_expire(f));
     for (int i = 0; i < 5; i++)
         assert_string_equal(test_note("said %d", i), progress_of(f, ids[i]));
-    queue_redrive(f, ids[1]);
+    queue_retry(f, ids[1]);
     assert_null(progress_of(f, ids[1]));
     queue_check(f);
 }
@@ -75,7 +75,7 @@ PAWL_TEST(a_lease_that_ran_out_at_the_last_attempt_keeps_it)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing message = queue_message("t", "x");
+    pawl_message_spec message = queue_message("t", "x");
     pawl_enqueued sent;
 
     message.max_attempts = 1;
@@ -93,8 +93,8 @@ PAWL_TEST(only_the_holder_says)
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
     pawl_work_id id = fixture_send(f, "t", "x");
-    pawl_held item = fixture_held(fixture_claim(f, queue_owner(1), MINUTE_MS, 1), 0);
-    pawl_held other = {item.id, item.fence + 1};
+    pawl_receipt item = fixture_held(fixture_claim(f, queue_owner(1), MINUTE_MS, 1), 0);
+    pawl_receipt other = {item.id, item.fence + 1};
     pawl_owner nobody = {0};
 
     assert_status(PAWL_E_LOST, say(f, other, "no", &err), &err);
@@ -115,7 +115,7 @@ PAWL_TEST(long_and_broken_texts_are_made_to_fit)
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
     pawl_work_id id = fixture_send(f, "t", "x");
-    pawl_held item = fixture_held(fixture_claim(f, queue_owner(1), MINUTE_MS, 1), 0);
+    pawl_receipt item = fixture_held(fixture_claim(f, queue_owner(1), MINUTE_MS, 1), 0);
     static char text[10000];
 
     memset(text, 'x', sizeof text - 1);

@@ -47,9 +47,9 @@ pawl_messages *queue_keep(pawl_messages *list)
     return keep_item(list, free_list);
 }
 
-pawl_outgoing queue_message(const char *topic, const char *payload)
+pawl_message_spec queue_message(const char *topic, const char *payload)
 {
-    pawl_outgoing message = PAWL_OUTGOING_INIT;
+    pawl_message_spec message = PAWL_MESSAGE_SPEC_INIT;
 
     message.topic = topic;
     message.payload = payload;
@@ -57,7 +57,7 @@ pawl_outgoing queue_message(const char *topic, const char *payload)
     return message;
 }
 
-pawl_enqueued queue_send(fixture *f, const pawl_outgoing *message)
+pawl_enqueued queue_send(fixture *f, const pawl_message_spec *message)
 {
     pawl_error err = PAWL_ERROR_INIT;
     pawl_enqueued sent = {0};
@@ -68,7 +68,7 @@ pawl_enqueued queue_send(fixture *f, const pawl_outgoing *message)
 
 pawl_work_id queue_send_after(fixture *f, const char *topic, const char *payload, int64_t delay_ms)
 {
-    pawl_outgoing message = queue_message(topic, payload);
+    pawl_message_spec message = queue_message(topic, payload);
 
     message.delay_ms = delay_ms;
     return queue_send(f, &message).work_id;
@@ -76,7 +76,7 @@ pawl_work_id queue_send_after(fixture *f, const char *topic, const char *payload
 
 pawl_work_id queue_send_priority(fixture *f, const char *topic, const char *payload, int priority)
 {
-    pawl_outgoing message = queue_message(topic, payload);
+    pawl_message_spec message = queue_message(topic, payload);
 
     message.priority = priority;
     return queue_send(f, &message).work_id;
@@ -92,9 +92,9 @@ pawl_owner queue_owner(int number)
     return owner;
 }
 
-pawl_message_id queue_id(int number)
+pawl_uuid queue_id(int number)
 {
-    pawl_message_id id = {{0}};
+    pawl_uuid id = {{0}};
 
     id.bytes[0] = 0xaa;
     id.bytes[6] = 0x40;
@@ -155,10 +155,10 @@ pawl_messages *queue_claim_for(fixture *f, pawl_owner owner, int64_t lease_ms, i
     return queue_claim(f, owner, lease_ms, limit, &opts);
 }
 
-const pawl_held *queue_held(const pawl_messages *list)
+const pawl_receipt *queue_held(const pawl_messages *list)
 {
     size_t count = pawl_messages_count(list);
-    pawl_held *items = calloc(count + 1, sizeof *items);
+    pawl_receipt *items = calloc(count + 1, sizeof *items);
 
     if (!items)
         abort();
@@ -241,12 +241,12 @@ size_t queue_expire(fixture *f)
     return changed;
 }
 
-size_t queue_retain(fixture *f, int64_t keep_ms)
+size_t queue_prune(fixture *f, int64_t keep_ms)
 {
     pawl_error err = PAWL_ERROR_INIT;
     size_t changed = 0;
 
-    assert_ok(pawl_queue_retain(fixture_store(f), keep_ms, &changed, NULL, &err), &err);
+    assert_ok(pawl_queue_prune(fixture_store(f), keep_ms, &changed, NULL, &err), &err);
     return changed;
 }
 
@@ -259,12 +259,12 @@ size_t queue_cancel(fixture *f, pawl_work_id id)
     return changed;
 }
 
-size_t queue_redrive(fixture *f, pawl_work_id id)
+size_t queue_retry(fixture *f, pawl_work_id id)
 {
     pawl_error err = PAWL_ERROR_INIT;
     size_t changed = 0;
 
-    assert_ok(pawl_outbox_redrive(fixture_store(f), &id, 1, &changed, &err), &err);
+    assert_ok(pawl_outbox_retry(fixture_store(f), &id, 1, &changed, &err), &err);
     return changed;
 }
 
@@ -296,7 +296,7 @@ static void take_and_end(fixture *f, const char *topic, pawl_state state)
 
 pawl_work_id queue_make(fixture *f, const char *topic, const char *payload, pawl_state state)
 {
-    pawl_outgoing message = queue_message(topic, payload);
+    pawl_message_spec message = queue_message(topic, payload);
     pawl_work_id id;
 
     if (state == PAWL_STATE_EXPIRED)
@@ -378,9 +378,9 @@ const char *queue_check_note(fixture *f)
     }
     /* SQLite counts what is held in the lane. */
     if (!fixture_is_postgres(f) &&
-        fixture_count(f,
-                      "SELECT count(*) FROM {tally} t WHERE held <> (SELECT count(*) FROM {queue} q"
-                      " WHERE q.lane_id = t.lane_id AND q.fence <> 0)") != 0)
+        fixture_count(
+            f, "SELECT count(*) FROM {lane_stats} t WHERE held <> (SELECT count(*) FROM {queue} q"
+               " WHERE q.lane_id = t.lane_id AND q.fence <> 0)") != 0)
         return "the lanes count other messages as held than the queue";
     /* It has one writer at a time, so a claim's row always goes with the last message. */
     if (!fixture_is_postgres(f) &&
@@ -389,7 +389,7 @@ const char *queue_check_note(fixture *f)
         return "claim rows have outlived the last message of their claim";
     /* And keeps there what is said of its topic. */
     if (!fixture_is_postgres(f) &&
-        fixture_count(f, "SELECT count(*) FROM {tally} t JOIN {lane} l ON l.id = t.lane_id"
+        fixture_count(f, "SELECT count(*) FROM {lane_stats} t JOIN {lane} l ON l.id = t.lane_id"
                          " WHERE t.paused <> EXISTS (SELECT 1 FROM {topic} p"
                          "  WHERE p.name = l.topic AND p.paused_at IS NOT NULL)"
                          " OR t.dead <> EXISTS (SELECT 1 FROM {topic} p"

@@ -15,16 +15,16 @@
 #define COUNT_OF(array) (sizeof(array) / sizeof(array)[0])
 
 /* A message with everything else at its default. */
-pawl_outgoing queue_message(const char *topic, const char *payload);
+pawl_message_spec queue_message(const char *topic, const char *payload);
 /* Send it; any failure ends the test. */
-pawl_enqueued queue_send(fixture *f, const pawl_outgoing *message);
+pawl_enqueued queue_send(fixture *f, const pawl_message_spec *message);
 pawl_work_id queue_send_after(fixture *f, const char *topic, const char *payload, int64_t delay_ms);
 pawl_work_id queue_send_priority(fixture *f, const char *topic, const char *payload, int priority);
 
 /* The same owner for the same number; never zero. */
 pawl_owner queue_owner(int number);
 /* The same id for the same number; never zero, version 4. */
-pawl_message_id queue_id(int number);
+pawl_uuid queue_id(int number);
 
 /* The stored message, until the test ends. */
 const pawl_message *queue_get(fixture *f, pawl_work_id id);
@@ -42,7 +42,7 @@ pawl_messages *queue_claim(fixture *f, pawl_owner owner, int64_t lease_ms, int l
 pawl_messages *queue_claim_for(fixture *f, pawl_owner owner, int64_t lease_ms, int limit,
                                const char *destination);
 /* The claims of a list as the answers want them, until the test ends. */
-const pawl_held *queue_held(const pawl_messages *list);
+const pawl_receipt *queue_held(const pawl_messages *list);
 /* Answer for the whole list; how many changed. */
 size_t queue_ack(fixture *f, pawl_owner owner, const pawl_messages *list);
 size_t queue_abandon(fixture *f, pawl_owner owner, const pawl_messages *list, const char *error,
@@ -53,9 +53,9 @@ size_t queue_release(fixture *f, pawl_owner owner, const pawl_messages *list);
 /* One call each; how many changed. */
 size_t queue_reap(fixture *f);
 size_t queue_expire(fixture *f);
-size_t queue_retain(fixture *f, int64_t keep_ms);
+size_t queue_prune(fixture *f, int64_t keep_ms);
 size_t queue_cancel(fixture *f, pawl_work_id id);
-size_t queue_redrive(fixture *f, pawl_work_id id);
+size_t queue_retry(fixture *f, pawl_work_id id);
 size_t queue_purge(fixture *f, pawl_work_id id);
 /* Send, claim and answer in one go; gives back the message. */
 pawl_work_id queue_make(fixture *f, const char *topic, const char *payload, pawl_state state);

@@ -20,7 +20,7 @@ PAWL_TEST(reap_takes_back_what_expired_and_nothing_else)
     assert_true(pawl_owner_is_zero(pawl_message_owner(m)));
     assert_time(0, pawl_message_lease_until(m));
     assert_time(fixture_now(f).us, pawl_message_next_attempt_at(m));
-    assert_int_equal(PAWL_STATE_IN_PROGRESS, fixture_state(f, held));
+    assert_int_equal(PAWL_STATE_RUNNING, fixture_state(f, held));
     assert_int_equal(0, pawl_message_retries(queue_get(f, ready)));
     assert_int_equal(0, queue_reap(f));
     queue_check(f);
@@ -58,7 +58,7 @@ PAWL_TEST(reap_counts_the_attempt_and_says_why)
 PAWL_TEST(a_message_that_kills_its_worker_ends_as_failed)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing message = queue_message("t", "poison");
+    pawl_message_spec message = queue_message("t", "poison");
     const pawl_message *m;
     pawl_work_id id;
 
@@ -82,7 +82,7 @@ PAWL_TEST(a_message_that_kills_its_worker_ends_as_failed)
 PAWL_TEST(reaping_and_abandoning_count_together)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing message = queue_message("t", "x");
+    pawl_message_spec message = queue_message("t", "x");
     pawl_work_id id;
 
     message.max_attempts = 3;
@@ -109,7 +109,7 @@ PAWL_TEST(a_renewed_lease_survives_the_end_of_the_first)
         assert_int_equal(1, queue_renew(f, queue_owner(1), list, 10 * SECOND_MS));
         assert_int_equal(0, queue_reap(f));
     }
-    assert_int_equal(PAWL_STATE_IN_PROGRESS, fixture_state(f, id));
+    assert_int_equal(PAWL_STATE_RUNNING, fixture_state(f, id));
     fixture_advance(f, 10 * SECOND_MS - 1);
     assert_int_equal(0, queue_reap(f));
     fixture_advance(f, 1);
@@ -136,7 +136,7 @@ PAWL_TEST(of_one_claim_some_are_renewed_and_some_are_not)
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
     pawl_messages *list;
-    pawl_held renewed[2];
+    pawl_receipt renewed[2];
 
     for (int i = 0; i < 5; i++)
         fixture_send(f, "t", test_note("%d", i));
@@ -167,7 +167,7 @@ PAWL_TEST(reap_never_touches_what_is_finished)
 
     for (size_t i = 0; i < COUNT_OF(ends); i++)
         ids[i] = queue_make(f, "t", "x", ends[i]);
-    cancelled = queue_make(f, "t", "x", PAWL_STATE_IN_PROGRESS);
+    cancelled = queue_make(f, "t", "x", PAWL_STATE_RUNNING);
     assert_int_equal(1, queue_cancel(f, cancelled));
     fixture_advance(f, DAY_MS);
     assert_int_equal(0, queue_reap(f));

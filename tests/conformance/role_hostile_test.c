@@ -83,7 +83,7 @@ PAWL_TEST_ON(postgres, results_with_bad_arrays_or_another_owner_change_nothing)
         {"ack_output", ", ARRAY['x'::bytea]"},
         {"ack_output", ", NULL"},
         {"dead_done", ""},
-        {"dead_retry", ""},
+        {"dead_abandon", ""},
         {"dead_renew", ""},
     };
     static const char *const arguments[] = {

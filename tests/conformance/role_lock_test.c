@@ -65,8 +65,8 @@ PAWL_TEST_ON(postgres, maintenance_moves_totals_while_a_stranger_has_every_advis
     queue_make(f, "t", "x", PAWL_STATE_DONE);
     begin_stranger(f);
     take_keys_of_relations(f);
-    assert_true(fixture_count(f, "SELECT {fold}()") > 0);
-    assert_int_equal(0, fixture_count(f, "SELECT count(*) FROM {tally_delta}"));
+    assert_true(fixture_count(f, "SELECT {compact_stats}()") > 0);
+    assert_int_equal(0, fixture_count(f, "SELECT count(*) FROM {topic_stats_delta}"));
     assert_int_equal(0, fixture_count(f, "SELECT count(*) FROM {lane} WHERE paused IS NULL"));
 }
 
@@ -75,7 +75,7 @@ PAWL_TEST_ON(postgres, maintenance_examines_idle_lanes_while_a_stranger_has_ever
     fixture *f = fixture_open(NULL);
 
     queue_make(f, "t", "x", PAWL_STATE_DONE);
-    assert_true(fixture_count(f, "SELECT {fold}()") > 0);
+    assert_true(fixture_count(f, "SELECT {compact_stats}()") > 0);
     fixture_advance(f, HOUR_MS);
     begin_stranger(f);
     take_keys_of_relations(f);
@@ -134,12 +134,12 @@ PAWL_TEST_ON(postgres, maintenance_does_not_wait_for_itself_or_for_a_topic_that_
     fixture_tx_exec(f, WORKER, "BEGIN");
     assert_int_equal(1, fixture_tx_count(f, WORKER, "SELECT {topic_pause}('other')"));
     fixture_tx_exec(f, 2, PATIENCE);
-    assert_true(fixture_tx_count(f, 2, "SELECT {fold}()") > 0);
+    assert_true(fixture_tx_count(f, 2, "SELECT {compact_stats}()") > 0);
     assert_int_equal(1, fixture_count(f, "SELECT count(*) FROM {lane} WHERE paused IS NULL"));
     queue_make(f, "t", "y", PAWL_STATE_DONE);
-    assert_int_equal(0, fixture_count(f, "SELECT {fold}()"));
+    assert_int_equal(0, fixture_count(f, "SELECT {compact_stats}()"));
     fixture_tx_exec(f, 2, "COMMIT");
     fixture_tx_exec(f, WORKER, "COMMIT");
-    assert_true(fixture_count(f, "SELECT {fold}()") > 0);
+    assert_true(fixture_count(f, "SELECT {compact_stats}()") > 0);
     assert_int_equal(0, fixture_count(f, "SELECT count(*) FROM {lane} WHERE paused IS NULL"));
 }

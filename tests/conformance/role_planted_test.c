@@ -177,14 +177,14 @@ static const char *life(void)
         "SELECT {release}(" OWNER ", '{1}', '{2}')",
         "SELECT {claim}(" OWNER ", max_rows => 10)",
         "SELECT {fail}(" OWNER ", '{1}', '{3}', 'no')",
-        "SELECT {redrive}('{1}')",
+        "SELECT {retry}('{1}')",
         "SELECT {ack_and_claim}(" OWNER ", '{}', '{}')",
         "SELECT {ack}(" OWNER ", '{1}', '{4}')",
         "SELECT {cancel}('{2}')",
         "SELECT {reap}()",
         "SELECT {expire}()",
-        "SELECT {fold}()",
-        "SELECT {retain}('1 hour')",
+        "SELECT {compact_stats}()",
+        "SELECT {prune}('1 hour')",
         "SELECT {purge}('{2}')",
         "SELECT {topic_dead}('t')",
         "SELECT {topic_pause}('t')",
@@ -252,7 +252,7 @@ PAWL_TEST_ON(postgres, no_planted_code_runs_in_the_library)
     fixture *f = open_with_traps();
     const char *name = test_note("%s_guest", fixture_store_options(f)->schema);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing message = queue_message("t", "x");
+    pawl_message_spec message = queue_message("t", "x");
     pawl_messages *list = NULL;
     pawl_stats *stats = NULL;
     pawl_lease_grant grant;
@@ -270,17 +270,17 @@ PAWL_TEST_ON(postgres, no_planted_code_runs_in_the_library)
     assert_ok(pawl_queue_claim(guest, queue_owner(1), MINUTE_MS, 10, NULL, &list, &err), &err);
     queue_keep(list);
     assert_int_equal(2, pawl_messages_count(list));
-    const pawl_held *held = queue_held(list);
+    const pawl_receipt *held = queue_held(list);
     assert_ok(pawl_queue_renew(guest, queue_owner(1), held, 2, MINUTE_MS, NULL, &err), &err);
     assert_ok(pawl_queue_abandon(guest, queue_owner(1), held, 1, "no", 1, NULL, &err), &err);
     assert_ok(pawl_queue_ack(guest, queue_owner(1), held + 1, 1, NULL, &err), &err);
     assert_ok(pawl_queue_reap(guest, NULL, NULL, &err), &err);
     assert_ok(pawl_queue_expire(guest, NULL, NULL, &err), &err);
-    assert_ok(pawl_queue_fold(guest, NULL, NULL, &err), &err);
-    assert_ok(pawl_queue_retain(guest, DAY_MS, NULL, NULL, &err), &err);
+    assert_ok(pawl_queue_compact_stats(guest, NULL, NULL, &err), &err);
+    assert_ok(pawl_queue_prune(guest, DAY_MS, NULL, NULL, &err), &err);
     assert_ok(pawl_outbox_list(guest, NULL, &list, NULL, &err), &err);
     queue_keep(list);
-    assert_ok(pawl_outbox_stats(guest, &stats, &err), &err);
+    assert_ok(pawl_outbox_get_stats(guest, &stats, &err), &err);
     pawl_stats_free(stats);
     assert_ok(pawl_topic_pause(guest, "t", NULL, &err), &err);
     assert_ok(pawl_topic_resume(guest, "t", NULL, &err), &err);

@@ -55,7 +55,7 @@ PAWL_TEST_ON(postgres, a_sender_may_send_and_nothing_else)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing message = queue_message("t", "x");
+    pawl_message_spec message = queue_message("t", "x");
     static struct guest guest;
 
     enter(&guest, f, "pawl_send");
@@ -77,16 +77,16 @@ PAWL_TEST_ON(postgres, a_worker_may_send_work_and_clean_up)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing message = queue_message("t", "x");
+    pawl_message_spec message = queue_message("t", "x");
     static struct guest guest;
     pawl_messages *held = NULL;
-    const pawl_held *items;
+    const pawl_receipt *items;
 
     enter(&guest, f, "pawl_work");
     for (int i = 0; i < 5; i++)
         assert_ok(pawl_outbox_enqueue(guest.store, &message, NULL, &err), &err);
     assert_ok(try_claim(&guest, &err), &err);
-    assert_ok(pawl_queue_held(guest.store, queue_owner(1), &held, &err), &err);
+    assert_ok(pawl_queue_owned(guest.store, queue_owner(1), &held, &err), &err);
     items = queue_held(queue_keep(held));
     assert_ok(pawl_queue_renew(guest.store, queue_owner(1), items, 5, MINUTE_MS, NULL, &err), &err);
     assert_ok(pawl_queue_ack(guest.store, queue_owner(1), items, 1, NULL, &err), &err);
@@ -97,8 +97,8 @@ PAWL_TEST_ON(postgres, a_worker_may_send_work_and_clean_up)
     fixture_advance(f, HOUR_MS);
     assert_ok(pawl_queue_reap(guest.store, NULL, NULL, &err), &err);
     assert_ok(pawl_queue_expire(guest.store, NULL, NULL, &err), &err);
-    assert_ok(pawl_queue_retain(guest.store, 0, NULL, NULL, &err), &err);
-    assert_ok(pawl_queue_fold(guest.store, NULL, NULL, &err), &err);
+    assert_ok(pawl_queue_prune(guest.store, 0, NULL, NULL, &err), &err);
+    assert_ok(pawl_queue_compact_stats(guest.store, NULL, NULL, &err), &err);
     assert_status(PAWL_E_DENIED, pawl_outbox_purge(guest.store, &(pawl_work_id){1}, 1, NULL, &err),
                   &err);
     go(&guest);
@@ -141,7 +141,7 @@ PAWL_TEST_ON(postgres, an_administrator_may_do_everything)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing message = queue_message("t", "x");
+    pawl_message_spec message = queue_message("t", "x");
     pawl_stats *stats = NULL;
     pawl_messages *list = NULL;
     static struct guest guest;
@@ -152,11 +152,11 @@ PAWL_TEST_ON(postgres, an_administrator_may_do_everything)
     assert_ok(pawl_outbox_enqueue(guest.store, &message, &sent, &err), &err);
     assert_ok(try_claim(&guest, &err), &err);
     assert_ok(pawl_outbox_cancel(guest.store, &sent.work_id, 1, &changed, &err), &err);
-    assert_ok(pawl_outbox_redrive(guest.store, &sent.work_id, 1, &changed, &err), &err);
+    assert_ok(pawl_outbox_retry(guest.store, &sent.work_id, 1, &changed, &err), &err);
     assert_ok(pawl_outbox_cancel(guest.store, &sent.work_id, 1, &changed, &err), &err);
     assert_ok(pawl_outbox_list(guest.store, NULL, &list, NULL, &err), &err);
     pawl_messages_free(list);
-    assert_ok(pawl_outbox_stats(guest.store, &stats, &err), &err);
+    assert_ok(pawl_outbox_get_stats(guest.store, &stats, &err), &err);
     pawl_stats_free(stats);
     assert_ok(pawl_outbox_purge(guest.store, &sent.work_id, 1, &changed, &err), &err);
     assert_int_equal(1, changed);

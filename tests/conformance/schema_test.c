@@ -70,7 +70,7 @@ PAWL_TEST(opening_with_deploy_schema_creates_what_is_missing)
     opts.deploy_schema = true;
     for (int i = 0; i < 2; i++) {
         pawl_store *store = NULL;
-        pawl_outgoing message = queue_message("t", "x");
+        pawl_message_spec message = queue_message("t", "x");
 
         assert_ok(pawl_store_open(fixture_url(f), &opts, &store, &err), &err);
         assert_ok(pawl_outbox_enqueue(store, &message, NULL, &err), &err);
@@ -142,7 +142,7 @@ PAWL_TEST(two_sets_of_tables_live_side_by_side)
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
     pawl_store_options opts = *fixture_store_options(f);
-    pawl_outgoing message = queue_message("t", "theirs");
+    pawl_message_spec message = queue_message("t", "theirs");
     pawl_messages *list = NULL;
     pawl_store *store = NULL;
 
@@ -169,7 +169,7 @@ PAWL_TEST(a_prefix_of_ones_own_works_everywhere)
     for (int state = 0; state < PAWL_STATE_COUNT; state++)
         queue_make(f, test_note("%d", state), "x", (pawl_state)state);
     assert_int_equal(0, queue_reap(f));
-    assert_int_equal(2, queue_retain(f, 0));
+    assert_int_equal(2, queue_prune(f, 0));
     queue_check(f);
 }
 
@@ -179,7 +179,7 @@ PAWL_TEST(the_printed_schema_makes_the_same_tables)
     pawl_error err = PAWL_ERROR_INIT;
     char *sql = NULL;
     pawl_store *store = NULL;
-    pawl_outgoing message = queue_message("t", "x");
+    pawl_message_spec message = queue_message("t", "x");
 
     assert_ok(pawl_schema_sql(fixture_is_postgres(f) ? "postgres" : "sqlite", 0,
                               fixture_store_options(f), &sql, &err),

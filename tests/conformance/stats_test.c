@@ -15,7 +15,7 @@ static const pawl_topic_stats *topic_stats(fixture *f, const char *topic)
     pawl_stats *stats = NULL;
 
     fixture_reopen(f);
-    assert_ok(pawl_outbox_stats(fixture_store(f), &stats, &err), &err);
+    assert_ok(pawl_outbox_get_stats(fixture_store(f), &stats, &err), &err);
     test_defer(free_stats, stats);
     for (size_t i = 0; i < pawl_stats_count(stats); i++) {
         const pawl_topic_stats *at = pawl_stats_at(stats, i);
@@ -32,7 +32,7 @@ PAWL_TEST(an_empty_store_has_no_topics)
     pawl_error err = PAWL_ERROR_INIT;
     pawl_stats *stats = NULL;
 
-    assert_ok(pawl_outbox_stats(fixture_store(f), &stats, &err), &err);
+    assert_ok(pawl_outbox_get_stats(fixture_store(f), &stats, &err), &err);
     assert_int_equal(0, pawl_stats_count(stats));
     assert_null(pawl_stats_at(stats, 0));
     pawl_stats_free(stats);
@@ -50,7 +50,7 @@ PAWL_TEST(stats_count_what_waits_and_what_is_held)
     fixture_claim(f, queue_owner(1), MINUTE_MS, 1);
     s = topic_stats(f, "t");
     assert_int_equal(2, s->ready);
-    assert_int_equal(1, s->in_progress);
+    assert_int_equal(1, s->running);
     assert_false(s->depth_is_at_least);
     assert_int_equal(3, s->depth_estimate);
     assert_time(FIXTURE_START.us, s->oldest_due_at);
@@ -85,15 +85,15 @@ PAWL_TEST(totals_count_every_end)
         assert_int_equal(3, s->total_failed);
         assert_int_equal(2, s->total_expired);
         assert_int_equal(1, s->total_cancelled);
-        assert_int_equal(0, s->ready + s->in_progress);
-        assert_ok(pawl_queue_fold(fixture_store(f), NULL, NULL, &err), &err);
+        assert_int_equal(0, s->ready + s->running);
+        assert_ok(pawl_queue_compact_stats(fixture_store(f), NULL, NULL, &err), &err);
     }
 }
 
 PAWL_TEST(totals_count_failures_by_abandon_and_by_reap)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing message = queue_message("t", "x");
+    pawl_message_spec message = queue_message("t", "x");
 
     message.max_attempts = 1;
     queue_send(f, &message);
@@ -111,7 +111,7 @@ PAWL_TEST(totals_outlive_retention_and_purge)
 
     queue_make(f, "t", "x", PAWL_STATE_DONE);
     queue_purge(f, queue_make(f, "t", "x", PAWL_STATE_FAILED));
-    assert_int_equal(1, queue_retain(f, 0));
+    assert_int_equal(1, queue_prune(f, 0));
     assert_int_equal(1, topic_stats(f, "t")->total_done);
     assert_int_equal(1, topic_stats(f, "t")->total_failed);
 }
@@ -121,7 +121,7 @@ PAWL_TEST(a_message_that_fails_twice_counts_twice)
     fixture *f = fixture_open(NULL);
     pawl_work_id id = queue_make(f, "t", "x", PAWL_STATE_FAILED);
 
-    queue_redrive(f, id);
+    queue_retry(f, id);
     queue_fail(f, queue_owner(1), fixture_claim(f, queue_owner(1), MINUTE_MS, 1), NULL);
     assert_int_equal(2, topic_stats(f, "t")->total_failed);
 }
@@ -129,7 +129,7 @@ PAWL_TEST(a_message_that_fails_twice_counts_twice)
 PAWL_TEST(a_failed_message_that_expires_counts_as_both)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing message = queue_message("t", "x");
+    pawl_message_spec message = queue_message("t", "x");
 
     message.expires_at = (pawl_wall){FIXTURE_START.us + 1000000};
     queue_send(f, &message);
@@ -151,7 +151,7 @@ PAWL_TEST(topics_are_sorted_and_counted_apart)
     for (int i = 0; i < 4; i++)
         for (int n = 0; n <= i; n++)
             fixture_send(f, topics[i], "x");
-    assert_ok(pawl_outbox_stats(fixture_store(f), &stats, &err), &err);
+    assert_ok(pawl_outbox_get_stats(fixture_store(f), &stats, &err), &err);
     test_defer(free_stats, stats);
     assert_int_equal(4, pawl_stats_count(stats));
     for (size_t i = 0; i < 4; i++)
@@ -164,7 +164,7 @@ PAWL_TEST(topics_are_sorted_and_counted_apart)
 static void send_many(fixture *f, const char *topic, int count)
 {
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing *messages = test_malloc(sizeof *messages * PAWL_BATCH_MAX);
+    pawl_message_spec *messages = test_malloc(sizeof *messages * PAWL_BATCH_MAX);
 
     for (int i = 0; i < count; i++)
         messages[i] = queue_message(topic, "x");
@@ -186,7 +186,7 @@ PAWL_TEST(depth_is_exact_below_ten_thousand_and_a_lower_bound_from_there)
     send_many(f, "small", 5);
     s = topic_stats(f, "t");
     assert_true(s->depth_is_at_least);
-    assert_true(s->ready + s->in_progress >= 10000);
+    assert_true(s->ready + s->running >= 10000);
     assert_true(s->depth_estimate >= 10000);
     assert_int_equal(5, topic_stats(f, "small")->ready);
     assert_false(topic_stats(f, "small")->depth_is_at_least);
@@ -200,7 +200,7 @@ PAWL_TEST(a_change_through_the_store_shows_in_its_next_stats)
 
     fixture_send(f, "t", "x");
     for (int64_t expected = 1; expected < 4; expected++) {
-        assert_ok(pawl_outbox_stats(fixture_store(f), &stats, &err), &err);
+        assert_ok(pawl_outbox_get_stats(fixture_store(f), &stats, &err), &err);
         assert_int_equal(expected, pawl_stats_at(stats, 0)->ready);
         pawl_stats_free(stats);
         fixture_send(f, "t", "x");

@@ -114,7 +114,7 @@ static const char *use_own_directory(void)
 
 static void send_delayed(pawl_testing *testing, const char *topic, int64_t delay_ms)
 {
-    pawl_outgoing message = queue_message(topic, "x");
+    pawl_message_spec message = queue_message(topic, "x");
     pawl_error err = PAWL_ERROR_INIT;
 
     message.delay_ms = delay_ms;
@@ -210,12 +210,12 @@ struct hourly {
 };
 
 /* Comes again every hour, eight times. */
-static pawl_verdict hourly_handle(pawl_task *task, void *context)
+static pawl_result hourly_handle(pawl_task *task, void *context)
 {
     struct hourly *hourly = context;
 
     assert_int_equal(++hourly->calls, pawl_task_attempt(task));
-    pawl_task_delay(task, HOUR_MS);
+    pawl_task_set_retry_delay(task, HOUR_MS);
     return hourly->calls < 8 ? PAWL_RETRY : PAWL_DONE;
 }
 
@@ -240,7 +240,7 @@ static void work_through_hours(pawl_testing *testing)
         if (hour < 8)
             assert_ok(pawl_worker_until_idle(worker, &err), &err);
     }
-    pawl_worker_read_stats(worker, &stats);
+    pawl_worker_get_stats(worker, &stats);
     assert_int_equal(1, stats.done);
     assert_int_equal(7, stats.retried);
     pawl_worker_free(worker);

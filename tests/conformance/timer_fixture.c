@@ -39,19 +39,19 @@ typedef struct own {
     pawl_scheduler *inner;
 } own;
 
-static pawl_status own_schedule(void *self, const pawl_outgoing *messages, size_t count,
+static pawl_status own_schedule(void *self, const pawl_message_spec *messages, size_t count,
                                 pawl_enqueued *ret_enqueued, pawl_error *err)
 {
     return pawl_timer_schedule_batch(((own *)self)->inner, messages, count, ret_enqueued, err);
 }
 
-static pawl_status own_cancel(void *self, const pawl_message_id *ids, size_t count,
-                              size_t *ret_cancelled, pawl_error *err)
+static pawl_status own_cancel(void *self, const pawl_uuid *ids, size_t count, size_t *ret_cancelled,
+                              pawl_error *err)
 {
     return pawl_timer_cancel(((own *)self)->inner, ids, count, ret_cancelled, err);
 }
 
-static pawl_status own_get(void *self, pawl_message_id id, pawl_messages **ret_one, pawl_error *err)
+static pawl_status own_get(void *self, pawl_uuid id, pawl_messages **ret_one, pawl_error *err)
 {
     return pawl_timer_get(((own *)self)->inner, id, ret_one, err);
 }
@@ -126,7 +126,7 @@ static void open_store(timers *t)
 static void run_inside(timers *t, const char *sql)
 {
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing message = queue_message("the clock", "");
+    pawl_message_spec message = queue_message("the clock", "");
     const char *topic = message.topic;
     pawl_claim_options options = PAWL_CLAIM_OPTIONS_INIT;
     pawl_messages *list = NULL;
@@ -138,11 +138,11 @@ static void run_inside(timers *t, const char *sql)
     assert_ok(pawl_outbox_enqueue(t->store, &message, NULL, &err), &err);
     assert_ok(pawl_queue_claim(t->store, queue_owner(9), DAY_MS, 1, &options, &list, &err), &err);
     queue_keep(list);
-    pawl_status st = pawl_message_begin(t->store, queue_owner(9), fixture_held(list, 0), &tx, &err);
+    pawl_status st = pawl_tx_begin_for(t->store, queue_owner(9), fixture_held(list, 0), &tx, &err);
     assert_ok(st, &err);
     if (sqlite3_exec(pawl_tx_sqlite(tx), sql, NULL, NULL, &problem) != SQLITE_OK)
         test_fail("%s: %s", sql, problem);
-    assert_ok(pawl_message_commit(tx, &err), &err);
+    assert_ok(pawl_tx_commit_with_ack(tx, &err), &err);
     pawl_tx_free(tx);
 }
 
@@ -233,7 +233,7 @@ void timers_advance(timers *t, int64_t ms)
 #endif
 }
 
-pawl_enqueued timers_schedule(timers *t, const pawl_outgoing *message)
+pawl_enqueued timers_schedule(timers *t, const pawl_message_spec *message)
 {
     pawl_error err = PAWL_ERROR_INIT;
     pawl_enqueued enqueued = {.existed = true};
@@ -244,7 +244,7 @@ pawl_enqueued timers_schedule(timers *t, const pawl_outgoing *message)
 
 pawl_enqueued timers_after(timers *t, const char *topic, const char *payload, int64_t delay_ms)
 {
-    pawl_outgoing message = queue_message(topic, payload);
+    pawl_message_spec message = queue_message(topic, payload);
 
     message.delay_ms = delay_ms;
     return timers_schedule(t, &message);
@@ -291,7 +291,7 @@ int64_t timers_count(timers *t, const pawl_timer_query *query)
     return total.count;
 }
 
-pawl_state timers_state(timers *t, pawl_message_id id)
+pawl_state timers_state(timers *t, pawl_uuid id)
 {
     pawl_error err = PAWL_ERROR_INIT;
     pawl_messages *one = NULL;
@@ -300,7 +300,7 @@ pawl_state timers_state(timers *t, pawl_message_id id)
     return pawl_message_state(pawl_messages_at(queue_keep(one), 0));
 }
 
-size_t timers_cancel(timers *t, pawl_message_id id)
+size_t timers_cancel(timers *t, pawl_uuid id)
 {
     pawl_error err = PAWL_ERROR_INIT;
     size_t cancelled = 99;

@@ -30,14 +30,14 @@ timers *timers_on_store(void);
 void timers_advance(timers *t, int64_t ms);
 
 /* Schedule, any failure ends the test. */
-pawl_enqueued timers_schedule(timers *t, const pawl_outgoing *message);
+pawl_enqueued timers_schedule(timers *t, const pawl_message_spec *message);
 pawl_enqueued timers_after(timers *t, const char *topic, const char *payload, int64_t delay_ms);
 /* Let up to `limit` due ones be delivered; their payloads in order, "a b c". */
 const char *timers_deliver(timers *t, int limit);
 /* The payloads of what is pending, in order; `given` may be NULL. */
 const char *timers_pending(timers *t, const pawl_timer_query *given);
 int64_t timers_count(timers *t, const pawl_timer_query *query);
-pawl_state timers_state(timers *t, pawl_message_id id);
-size_t timers_cancel(timers *t, pawl_message_id id);
+pawl_state timers_state(timers *t, pawl_uuid id);
+size_t timers_cancel(timers *t, pawl_uuid id);
 
 #endif

@@ -11,7 +11,7 @@ static pawl_wall start_plus(int64_t ms)
 PAWL_TEST(messages_that_were_due_at_once_are_not_timers)
 {
     timers *t = timers_on_store();
-    pawl_outgoing later = queue_message("t", "in a transaction");
+    pawl_message_spec later = queue_message("t", "in a transaction");
 
     fixture_send(t->f, "t", "ordinary");
     timers_after(t, "t", "timer", MINUTE_MS);
@@ -36,7 +36,7 @@ PAWL_TEST(what_a_worker_has_begun_with_is_neither_pending_nor_cancelled)
     assert_string_equal("", timers_pending(t, NULL));
     assert_int_equal(0, timers_count(t, NULL));
     assert_int_equal(0, timers_cancel(t, sent.message_id));
-    assert_int_equal(PAWL_STATE_IN_PROGRESS, timers_state(t, sent.message_id));
+    assert_int_equal(PAWL_STATE_RUNNING, timers_state(t, sent.message_id));
     assert_int_equal(1, queue_abandon(t->f, owner, list, "not now", 10 * MINUTE_MS));
     assert_string_equal("x", timers_pending(t, NULL)); /* by its next attempt */
     pawl_timer_query query = PAWL_TIMER_QUERY_INIT;
@@ -57,11 +57,11 @@ PAWL_TEST(a_cancelled_timer_is_counted_and_can_be_redriven)
     pawl_stats *stats = NULL;
 
     assert_int_equal(1, timers_cancel(t, sent.message_id));
-    assert_ok(pawl_outbox_stats(t->store, &stats, &err), &err);
+    assert_ok(pawl_outbox_get_stats(t->store, &stats, &err), &err);
     assert_int_equal(1, pawl_stats_at(stats, 0)->total_cancelled);
     assert_int_equal(0, pawl_stats_at(stats, 0)->ready);
     pawl_stats_free(stats);
-    assert_int_equal(1, queue_redrive(t->f, sent.work_id));
+    assert_int_equal(1, queue_retry(t->f, sent.work_id));
     assert_string_equal("x", timers_deliver(t, 1));
     queue_check(t->f);
 }
@@ -80,7 +80,7 @@ PAWL_TEST(due_timers_of_a_store_are_claimed_and_not_taken)
 PAWL_TEST(every_way_of_sending_answers_the_due_time)
 {
     timers *t = timers_on_store();
-    pawl_outgoing batch[] = {queue_message("t", "plain"), queue_message("t", "later")};
+    pawl_message_spec batch[] = {queue_message("t", "plain"), queue_message("t", "later")};
     pawl_enqueued answers[2];
     pawl_error err = PAWL_ERROR_INIT;
 
@@ -98,7 +98,7 @@ PAWL_TEST(every_way_of_sending_answers_the_due_time)
     assert_true(answers[0].existed && answers[1].existed);
     assert_time(FIXTURE_START.us, answers[0].due_at);
     assert_time(start_plus(MINUTE_MS).us, answers[1].due_at);
-    batch[0].id = batch[1].id = (pawl_message_id){{0}};
+    batch[0].id = batch[1].id = (pawl_uuid){{0}};
     pawl_tx *tx = fixture_tx_begin(t->f, 0);
     assert_ok(pawl_tx_enqueue_batch(tx, batch, 2, answers, &err), &err);
     assert_time(start_plus(HOUR_MS + MINUTE_MS).us, answers[1].due_at);
@@ -107,7 +107,7 @@ PAWL_TEST(every_way_of_sending_answers_the_due_time)
 
 static void send_many(timers *t, const char *topic, int count, int64_t delay_ms)
 {
-    pawl_outgoing *messages = test_malloc((size_t)count * sizeof *messages);
+    pawl_message_spec *messages = test_malloc((size_t)count * sizeof *messages);
     pawl_error err = PAWL_ERROR_INIT;
 
     for (int i = 0; i < count; i++) {
@@ -179,7 +179,7 @@ PAWL_TEST(a_strategy_must_be_whole)
 PAWL_TEST(memory_remembers_as_many_finished_timers_as_it_is_told_to)
 {
     pawl_scheduler_memory_options options = PAWL_SCHEDULER_MEMORY_OPTIONS_INIT;
-    pawl_outgoing message = queue_message("t", "x");
+    pawl_message_spec message = queue_message("t", "x");
     pawl_error err = PAWL_ERROR_INIT;
     pawl_scheduler *scheduler = NULL;
     pawl_messages *list = NULL;

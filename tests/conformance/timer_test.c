@@ -10,17 +10,17 @@ static pawl_wall start_plus(int64_t ms)
 
 TIMER_TEST(scheduling_answers_the_id_and_the_due_time)
 {
-    pawl_outgoing message = queue_message("t", "x");
+    pawl_message_spec message = queue_message("t", "x");
     pawl_enqueued at, after;
 
     message.id = queue_id(7);
     message.due_at = (pawl_wall){FIXTURE_START.us + 1234567};
     at = timers_schedule(t, &message);
-    assert_true(pawl_message_id_equal(queue_id(7), at.message_id));
+    assert_true(pawl_uuid_equal(queue_id(7), at.message_id));
     assert_time(FIXTURE_START.us + 1234567, at.due_at);
     assert_false(at.existed);
     after = timers_after(t, "t", "y", 90 * SECOND_MS);
-    assert_false(pawl_message_id_is_zero(after.message_id));
+    assert_false(pawl_uuid_is_zero(after.message_id));
     assert_time(FIXTURE_START.us + 90 * 1000000, after.due_at);
     assert_true(after.work_id.value > at.work_id.value);
 }
@@ -45,7 +45,7 @@ TIMER_TEST(a_timer_is_delivered_when_its_time_has_come_and_not_before)
 
 TIMER_TEST(everything_of_the_message_comes_back)
 {
-    pawl_outgoing message = queue_message("mail", "hello");
+    pawl_message_spec message = queue_message("mail", "hello");
     pawl_error err = PAWL_ERROR_INIT;
     pawl_messages *one = NULL;
     const pawl_message *found;
@@ -61,7 +61,7 @@ TIMER_TEST(everything_of_the_message_comes_back)
     assert_ok(pawl_timer_get(t->scheduler, sent.message_id, &one, &err), &err);
     found = pawl_messages_at(queue_keep(one), 0);
     assert_int_equal(sent.work_id.value, pawl_message_work_id(found).value);
-    assert_true(pawl_message_id_equal(sent.message_id, pawl_message_get_id(found)));
+    assert_true(pawl_uuid_equal(sent.message_id, pawl_message_id(found)));
     assert_string_equal("mail", pawl_message_topic(found));
     assert_string_equal("hello", queue_payload(found));
     assert_int_equal(4, pawl_message_priority(found));
@@ -80,7 +80,7 @@ TIMER_TEST(everything_of_the_message_comes_back)
 
 TIMER_TEST(the_past_and_no_time_at_all_mean_at_once)
 {
-    pawl_outgoing message = queue_message("t", "past");
+    pawl_message_spec message = queue_message("t", "past");
 
     message.due_at = start_plus(-HOUR_MS);
     assert_time(start_plus(-HOUR_MS).us, timers_schedule(t, &message).due_at);
@@ -92,7 +92,7 @@ TIMER_TEST(the_past_and_no_time_at_all_mean_at_once)
 
 TIMER_TEST(times_out_of_range_are_refused)
 {
-    pawl_outgoing message = queue_message("t", "x");
+    pawl_message_spec message = queue_message("t", "x");
     pawl_error err = PAWL_ERROR_INIT;
 
     message.delay_ms = -1;
@@ -112,7 +112,7 @@ TIMER_TEST(times_out_of_range_are_refused)
 
 TIMER_TEST(bad_messages_are_refused_and_leave_nothing)
 {
-    pawl_outgoing message = queue_message("", "x");
+    pawl_message_spec message = queue_message("", "x");
     pawl_error err = PAWL_ERROR_INIT;
     pawl_enqueued untouched = {.work_id = {-5}};
 
@@ -137,7 +137,7 @@ TIMER_TEST(bad_messages_are_refused_and_leave_nothing)
 
 TIMER_TEST(an_id_of_ones_own_is_stored_once)
 {
-    pawl_outgoing message = queue_message("t", "x");
+    pawl_message_spec message = queue_message("t", "x");
     pawl_error err = PAWL_ERROR_INIT;
     pawl_enqueued first, again;
 
@@ -162,7 +162,7 @@ TIMER_TEST(an_id_of_ones_own_is_stored_once)
 
 TIMER_TEST(a_batch_is_scheduled_whole)
 {
-    pawl_outgoing batch[4];
+    pawl_message_spec batch[4];
     pawl_enqueued answers[4];
     pawl_error err = PAWL_ERROR_INIT;
 
@@ -185,7 +185,7 @@ TIMER_TEST(a_batch_is_scheduled_whole)
 
 TIMER_TEST(a_batch_with_something_wrong_stores_nothing)
 {
-    pawl_outgoing batch[3];
+    pawl_message_spec batch[3];
     pawl_error err = PAWL_ERROR_INIT;
 
     for (int i = 0; i < 3; i++) {
@@ -238,7 +238,7 @@ TIMER_TEST(a_timer_whose_time_has_come_can_be_cancelled_until_somebody_takes_it)
 TIMER_TEST(many_are_cancelled_at_once_and_the_others_are_passed_over)
 {
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_message_id ids[5];
+    pawl_uuid ids[5];
     size_t cancelled = 99;
 
     ids[0] = timers_after(t, "t", "a", MINUTE_MS).message_id;
@@ -280,7 +280,7 @@ static void fill_for_queries(timers *t)
     };
 
     for (size_t i = 0; i < COUNT_OF(all); i++) {
-        pawl_outgoing message = queue_message(all[i].topic, all[i].payload);
+        pawl_message_spec message = queue_message(all[i].topic, all[i].payload);
 
         message.destination = all[i].destination;
         message.correlation_id = all[i].correlation;
@@ -330,7 +330,7 @@ TIMER_TEST(a_range_of_due_times_has_its_start_and_not_its_end)
     query.due_from.us++;
     query.due_before.us++;
     expect(t, &query, "b c a");
-    query.due_from = PAWL_NEVER;
+    query.due_from = PAWL_TIME_UNSET;
     expect(t, &query, "d e b c a");
     query.topic = "mail";
     expect(t, &query, "e b a");
@@ -366,7 +366,7 @@ static const char *page(timers *t, pawl_timer_query *query)
 TIMER_TEST(pages_follow_each_other_without_gap_or_overlap)
 {
     for (int i = 0; i < 25; i++) { /* several are due at the same time, in several lanes */
-        pawl_outgoing message = queue_message(i % 2 ? "odd" : "even", "x");
+        pawl_message_spec message = queue_message(i % 2 ? "odd" : "even", "x");
 
         message.delay_ms = (1 + i / 7) * MINUTE_MS;
         message.priority = i % 3;
@@ -401,7 +401,7 @@ TIMER_TEST(pages_follow_each_other_without_gap_or_overlap)
 TIMER_TEST(what_changes_between_two_pages_does_not_disturb_the_next)
 {
     pawl_timer_query query = PAWL_TIMER_QUERY_INIT;
-    pawl_message_id second = queue_id(0);
+    pawl_uuid second = queue_id(0);
 
     for (int i = 1; i <= 5; i++) {
         pawl_enqueued sent = timers_after(t, "t", test_note("%d", i), i * MINUTE_MS);
@@ -446,7 +446,7 @@ TIMER_TEST(the_next_due_time_is_known)
     assert_ok(pawl_timer_next_due(t->scheduler, &due, &err), &err);
     assert_time(0, due);
     timers_after(t, "a", "x", HOUR_MS);
-    pawl_message_id soon = timers_after(t, "b", "y", MINUTE_MS).message_id;
+    pawl_uuid soon = timers_after(t, "b", "y", MINUTE_MS).message_id;
     assert_ok(pawl_timer_next_due(t->scheduler, &due, &err), &err);
     assert_time(start_plus(MINUTE_MS).us, due);
     timers_advance(t, 2 * MINUTE_MS); /* overdue, and still the next */
@@ -460,7 +460,7 @@ TIMER_TEST(the_next_due_time_is_known)
 TIMER_TEST(among_those_that_are_due_the_higher_priority_goes_first)
 {
     for (int i = 0; i < 6; i++) {
-        pawl_outgoing message = queue_message("t", test_note("%d", i));
+        pawl_message_spec message = queue_message("t", test_note("%d", i));
 
         message.priority = i % 2 ? 9 : 0;
         message.delay_ms = (10 - i) * MINUTE_MS;
@@ -474,7 +474,7 @@ TIMER_TEST(among_those_that_are_due_the_higher_priority_goes_first)
 
 TIMER_TEST(a_timer_past_its_time_to_live_is_not_delivered)
 {
-    pawl_outgoing message = queue_message("t", "late");
+    pawl_message_spec message = queue_message("t", "late");
 
     message.due_at = start_plus(MINUTE_MS);
     message.expires_at = start_plus(2 * MINUTE_MS);

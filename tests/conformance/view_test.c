@@ -76,7 +76,7 @@ PAWL_TEST(the_outbox_view_follows_a_message_through_its_life)
 PAWL_TEST(the_outbox_view_shows_payload_and_correlation)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing message = queue_message("t", "words");
+    pawl_message_spec message = queue_message("t", "words");
 
     message.correlation_id = "c";
     queue_send(f, &message);
@@ -103,7 +103,7 @@ PAWL_TEST(only_messages_sent_for_later_are_timers)
 PAWL_TEST(a_redriven_message_that_failed_again_shows_its_new_time_to_live)
 {
     fixture *f = fixture_open(NULL);
-    pawl_outgoing message = queue_message("t", "x");
+    pawl_message_spec message = queue_message("t", "x");
     pawl_work_id id;
     int64_t expires_at;
 
@@ -111,7 +111,7 @@ PAWL_TEST(a_redriven_message_that_failed_again_shows_its_new_time_to_live)
     id = queue_send(f, &message).work_id;
     queue_fail(f, queue_owner(1), fixture_claim(f, queue_owner(1), MINUTE_MS, 1), NULL);
     fixture_advance(f, 5 * SECOND_MS);
-    queue_redrive(f, id);
+    queue_retry(f, id);
     expires_at = pawl_message_expires_at(queue_get(f, id)).us;
     assert_int_equal(FIXTURE_START.us + 15 * 1000000, expires_at);
     queue_fail(f, queue_owner(1), fixture_claim(f, queue_owner(1), MINUTE_MS, 1), NULL);

@@ -44,10 +44,10 @@ static bed make_bed(const fixture_options *fixture_opts, bool listen)
     bed b = {.f = fixture_open(fixture_opts)};
     pawl_error err = PAWL_ERROR_INIT;
 
-    opts.listen = listen;
-    opts.longest_us = FAR_US;
+    opts.use_notify = listen;
+    opts.max_wait_us = FAR_US;
     opts.deaf_us = 20000; /* through PgBouncer there is nothing else */
-    opts.glance_us = 20000;
+    opts.poll_us = 20000;
     b.other = fixture_another_store(b.f);
     assert_ok(pawli_waiter_new(fixture_store(b.f)->db, &opts, &b.waiter, &err), &err);
     test_defer(free_waiter, b.waiter);
@@ -64,7 +64,7 @@ static void arm(bed *b)
 static pawli_woken wait_until(bed *b, int64_t ms)
 {
     pawl_error err = PAWL_ERROR_INIT;
-    pawli_woken why = PAWLI_WOKEN_NUDGED;
+    pawli_woken why = PAWLI_WOKEN_CALLED;
     pawl_mono deadline = after_us(ms * 1000);
 
     assert_ok(pawli_waiter_wait(b->waiter, deadline, &why, &err), &err);
@@ -73,13 +73,14 @@ static pawli_woken wait_until(bed *b, int64_t ms)
 
 static int64_t sleepers(bed *b)
 {
-    return fixture_is_postgres(b->f) ? fixture_count(b->f, "SELECT count(*) FROM {sleeper}") : 0;
+    return fixture_is_postgres(b->f) ? fixture_count(b->f, "SELECT count(*) FROM {idle_worker}")
+                                     : 0;
 }
 
 /* Those that a sender takes for alive. */
 static int64_t living(bed *b)
 {
-    return fixture_count(b->f, "SELECT count(*) FROM {sleeper} WHERE {us:seen_at} > %lld",
+    return fixture_count(b->f, "SELECT count(*) FROM {idle_worker} WHERE {us:seen_at} > %lld",
                          (long long)(fixture_now(b->f).us - 90 * SECOND_MS * 1000));
 }
 
@@ -124,7 +125,7 @@ static const char *send_here(bed *b)
 
 static const char *send_elsewhere(bed *b)
 {
-    pawl_outgoing message = queue_message("t", "elsewhere");
+    pawl_message_spec message = queue_message("t", "elsewhere");
     pawl_error err = PAWL_ERROR_INIT;
 
     assert_ok(pawl_outbox_enqueue(b->other, &message, NULL, &err), &err);
@@ -133,7 +134,7 @@ static const char *send_elsewhere(bed *b)
 
 static const char *send_wrapped(bed *b)
 {
-    pawl_outgoing message = queue_message("t", "wrapped");
+    pawl_message_spec message = queue_message("t", "wrapped");
     pawl_error err = PAWL_ERROR_INIT;
     pawl_tx *tx = fixture_tx_begin(b->f, 0);
 
@@ -147,22 +148,22 @@ static const char *redrive(bed *b)
     pawl_work_id id = {fixture_count(b->f, "SELECT max(id) FROM {outcome} WHERE state = 3")};
     pawl_error err = PAWL_ERROR_INIT;
 
-    assert_ok(pawl_outbox_redrive(b->other, &id, 1, NULL, &err), &err);
+    assert_ok(pawl_outbox_retry(b->other, &id, 1, NULL, &err), &err);
     return "failed";
 }
 
-static pawl_held held_by(bed *b, pawl_owner owner)
+static pawl_receipt held_by(bed *b, pawl_owner owner)
 {
     pawl_messages *list = NULL;
     pawl_error err = PAWL_ERROR_INIT;
 
-    assert_ok(pawl_queue_held(b->other, owner, &list, &err), &err);
+    assert_ok(pawl_queue_owned(b->other, owner, &list, &err), &err);
     return fixture_held(queue_keep(list), 0);
 }
 
 static const char *release(bed *b)
 {
-    pawl_held item = held_by(b, queue_owner(2));
+    pawl_receipt item = held_by(b, queue_owner(2));
     pawl_error err = PAWL_ERROR_INIT;
 
     assert_ok(pawl_queue_release(b->other, queue_owner(2), &item, 1, NULL, &err), &err);
@@ -183,7 +184,7 @@ static const char *reap(bed *b)
 
 static const char *abandon(bed *b)
 {
-    pawl_held item = held_by(b, queue_owner(2));
+    pawl_receipt item = held_by(b, queue_owner(2));
     pawl_error err = PAWL_ERROR_INIT;
 
     assert_ok(pawl_queue_abandon(b->other, queue_owner(2), &item, 1, NULL, 1, NULL, &err), &err);
@@ -281,16 +282,16 @@ PAWL_TEST(only_the_topics_asked_for_end_the_wait_by_being_due)
     fixture_advance(b.f, MINUTE_MS);
     assert_ok(pawli_waiter_arm(b.waiter, topics, 2, &err), &err);
     pawli_woken why = wait_until(&b, 0);
-    assert_true(why == PAWLI_WOKEN_DEADLINE || why == PAWLI_WOKEN_LOOK);
+    assert_true(why == PAWLI_WOKEN_DEADLINE || why == PAWLI_WOKEN_POLL);
     assert_ok(pawli_waiter_arm(b.waiter, topics + 1, 1, &err), &err);
     fixture_advance(b.f, DAY_MS);
     why = wait_until(&b, 0);
-    assert_true(why == PAWLI_WOKEN_DEADLINE || why == PAWLI_WOKEN_LOOK);
+    assert_true(why == PAWLI_WOKEN_DEADLINE || why == PAWLI_WOKEN_POLL);
 }
 
 static void send_later_to(bed *b, const char *destination, int64_t delay_ms)
 {
-    pawl_outgoing message = queue_message("t", "x");
+    pawl_message_spec message = queue_message("t", "x");
 
     message.destination = destination;
     message.delay_ms = delay_ms;
@@ -332,10 +333,10 @@ PAWL_TEST(a_deadline_and_a_nudge_end_the_wait)
 
     fall_asleep(&b);
     assert_int_equal(PAWLI_WOKEN_DEADLINE, wait_until(&b, 0));
-    assert_int_equal(PAWLI_WOKEN_LOOK, wait_until(&b, 0)); /* not armed: nothing to wait for */
+    assert_int_equal(PAWLI_WOKEN_POLL, wait_until(&b, 0)); /* not armed: nothing to wait for */
     arm(&b);
-    pawli_waiter_nudge(b.waiter);
-    assert_int_equal(PAWLI_WOKEN_NUDGED, wait_until(&b, 10 * MINUTE_MS));
+    pawli_waiter_wake(b.waiter);
+    assert_int_equal(PAWLI_WOKEN_CALLED, wait_until(&b, 10 * MINUTE_MS));
     arm(&b);
     assert_int_equal(PAWLI_WOKEN_DEADLINE, wait_until(&b, 0)); /* one nudge ends one wait */
     arm(&b);
@@ -371,7 +372,7 @@ PAWL_TEST_ON(postgres, senders_notify_only_when_somebody_sleeps_who_is_not_dead)
     bed b = make_bed(NULL, true);
 
     assert_int_equal(0, fixture_count(b.f, "SELECT {wake}()"));
-    fixture_exec(b.f, "INSERT INTO {sleeper} VALUES (gen_random_uuid(), {at:%lld})",
+    fixture_exec(b.f, "INSERT INTO {idle_worker} VALUES (gen_random_uuid(), {at:%lld})",
                  (long long)fixture_now(b.f).us);
     assert_int_equal(1, fixture_count(b.f, "SELECT {wake}()"));
     fixture_advance(b.f, 2 * MINUTE_MS);
@@ -382,7 +383,7 @@ PAWL_TEST_ON(postgres_direct, going_to_sleep_removes_dead_sleepers)
 {
     bed b = make_bed(NULL, true);
 
-    fixture_exec(b.f, "INSERT INTO {sleeper} VALUES (gen_random_uuid(), {at:%lld})",
+    fixture_exec(b.f, "INSERT INTO {idle_worker} VALUES (gen_random_uuid(), {at:%lld})",
                  (long long)fixture_now(b.f).us);
     fixture_advance(b.f, 2 * MINUTE_MS);
     assert_true(fall_asleep(&b));
@@ -394,13 +395,13 @@ PAWL_TEST_ON(postgres, a_dead_sleeper_that_somebody_has_locked_is_left_to_them)
 {
     bed b = make_bed(NULL, true);
 
-    fixture_exec(b.f, "INSERT INTO {sleeper} VALUES (gen_random_uuid(), {at:1})");
+    fixture_exec(b.f, "INSERT INTO {idle_worker} VALUES (gen_random_uuid(), {at:1})");
     fixture_tx_exec(b.f, 0, "BEGIN");
-    fixture_tx_exec(b.f, 0, "SELECT FROM {sleeper} FOR UPDATE");
-    fixture_exec(b.f, "SELECT {sleep}('5ee9e700-0000-4000-8000-000000000001', true)");
+    fixture_tx_exec(b.f, 0, "SELECT FROM {idle_worker} FOR UPDATE");
+    fixture_exec(b.f, "SELECT {idle}('5ee9e700-0000-4000-8000-000000000001', true)");
     assert_int_equal(2, sleepers(&b));
     fixture_tx_exec(b.f, 0, "ROLLBACK");
-    fixture_exec(b.f, "SELECT {sleep}('5ee9e700-0000-4000-8000-000000000001', true)");
+    fixture_exec(b.f, "SELECT {idle}('5ee9e700-0000-4000-8000-000000000001', true)");
     assert_int_equal(1, sleepers(&b));
 }
 
@@ -428,7 +429,7 @@ PAWL_TEST_ON(postgres, a_transaction_that_sent_before_the_sleeper_was_there_is_w
     fixture_tx_exec(b.f, 0, "SELECT {enqueue}('t', 'early')");
     fall_asleep(&b);
     assert_int_equal(0, pawl_messages_count(fixture_claim(b.f, queue_owner(1), MINUTE_MS, 10)));
-    assert_int_equal(PAWLI_WOKEN_LOOK, wait_until(&b, 10 * MINUTE_MS)); /* keeps looking */
+    assert_int_equal(PAWLI_WOKEN_POLL, wait_until(&b, 10 * MINUTE_MS)); /* keeps looking */
     fixture_tx_exec(b.f, 0, "COMMIT");
     assert_string_equal("early", queue_payloads(claim_or_sleep(&b)));
 }
@@ -442,14 +443,14 @@ PAWL_TEST_ON(postgres, a_sender_that_began_after_the_sleeper_and_did_not_see_it_
     bed b = make_bed(NULL, true);
 
     fixture_tx_exec(b.f, 0, "BEGIN");
-    fixture_tx_exec(b.f, 0, "SELECT {sleep}('5ee9e700-0000-4000-8000-000000000001', true)");
+    fixture_tx_exec(b.f, 0, "SELECT {idle}('5ee9e700-0000-4000-8000-000000000001', true)");
     fixture_tx_exec(b.f, 1, "BEGIN");
     assert_int_equal(0, fixture_tx_count(b.f, 1, "SELECT {wake}() FROM pg_current_xact_id()"));
     fixture_tx_exec(b.f, 0, "COMMIT");
-    int64_t epoch = fixture_count(b.f, "SELECT since FROM {settled}()");
-    assert_int_equal(0, fixture_count(b.f, "SELECT settled FROM {settled}()"));
-    assert_int_equal(0,
-                     fixture_count(b.f, "SELECT settled FROM {settled}(%lld)", (long long)epoch));
+    int64_t epoch = fixture_count(b.f, "SELECT since FROM {snapshot_passed}()");
+    assert_int_equal(0, fixture_count(b.f, "SELECT settled FROM {snapshot_passed}()"));
+    assert_int_equal(
+        0, fixture_count(b.f, "SELECT settled FROM {snapshot_passed}(%lld)", (long long)epoch));
     fixture_tx_exec(b.f, 1, "COMMIT");
 }
 
@@ -457,7 +458,7 @@ PAWL_TEST_ON(postgres, who_must_prepare_a_transaction_can_send_without_notifying
 {
     bed b = make_bed(NULL, true);
 
-    fixture_exec(b.f, "INSERT INTO {sleeper} VALUES (gen_random_uuid(), {at:%lld})",
+    fixture_exec(b.f, "INSERT INTO {idle_worker} VALUES (gen_random_uuid(), {at:%lld})",
                  (long long)fixture_now(b.f).us);
     fixture_tx_exec(b.f, 0, "BEGIN");
     fixture_tx_exec(b.f, 0, "SET LOCAL {notify} = off");
@@ -477,7 +478,7 @@ PAWL_TEST_ON(postgres_direct, a_listening_connection_that_was_lost_is_made_again
                                       " FROM pg_stat_activity WHERE query LIKE 'LISTEN%%'"
                                       " AND query LIKE '%%%s.wake%%'",
                                       fixture_store_options(b.f)->schema));
-    assert_int_equal(PAWLI_WOKEN_LOOK, wait_until(&b, 10 * MINUTE_MS));
+    assert_int_equal(PAWLI_WOKEN_POLL, wait_until(&b, 10 * MINUTE_MS));
     assert_true(fall_asleep(&b));
     assert_int_equal(0, pawl_messages_count(fixture_claim(b.f, queue_owner(1), MINUTE_MS, 10)));
     send_elsewhere(&b);
@@ -497,7 +498,7 @@ PAWL_TEST(what_others_write_that_is_not_for_us_does_not_end_the_wait)
     arm(&b);
     fixture_exec(b.f, "INSERT INTO {orders} VALUES (3)");
     pawli_woken why = wait_until(&b, 0);
-    assert_true(why == PAWLI_WOKEN_DEADLINE || why == PAWLI_WOKEN_LOOK);
+    assert_true(why == PAWLI_WOKEN_DEADLINE || why == PAWLI_WOKEN_POLL);
 }
 
 PAWL_TEST_ON(sqlite, a_database_in_memory_is_looked_at)
@@ -506,7 +507,7 @@ PAWL_TEST_ON(sqlite, a_database_in_memory_is_looked_at)
     pawl_error err = PAWL_ERROR_INIT;
     pawl_store *store = NULL;
     pawli_waiter *waiter = NULL;
-    pawl_outgoing message = queue_message("t", "x");
+    pawl_message_spec message = queue_message("t", "x");
     pawli_woken why;
 
     opts.deploy_schema = true;

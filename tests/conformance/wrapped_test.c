@@ -11,7 +11,7 @@
 static pawl_enqueued tx_send(pawl_tx *tx, const char *topic, const char *payload)
 {
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing message = queue_message(topic, payload);
+    pawl_message_spec message = queue_message(topic, payload);
     pawl_enqueued sent = {0};
 
     assert_ok(pawl_tx_enqueue(tx, &message, &sent, &err), &err);
@@ -81,8 +81,8 @@ PAWL_TEST(several_sends_and_a_batch_fit_in_one_transaction)
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
     pawl_tx *tx = fixture_tx_begin(f, 0);
-    pawl_outgoing batch[3] = {queue_message("t", "c"), queue_message("u", "d"),
-                              queue_message("t", "e")};
+    pawl_message_spec batch[3] = {queue_message("t", "c"), queue_message("u", "d"),
+                                  queue_message("t", "e")};
     pawl_enqueued sent[3];
 
     tx_send(tx, "t", "a");
@@ -99,7 +99,7 @@ PAWL_TEST(a_duplicate_inside_the_same_transaction_is_known)
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
     pawl_tx *tx = fixture_tx_begin(f, 0);
-    pawl_outgoing message = queue_message("t", "x");
+    pawl_message_spec message = queue_message("t", "x");
     pawl_enqueued first, second;
 
     message.id = queue_id(1);
@@ -116,8 +116,8 @@ PAWL_TEST(a_failing_send_leaves_the_transaction_usable)
 {
     fixture *f = open_with_orders();
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing message = queue_message("t", "old");
-    pawl_outgoing batch[2];
+    pawl_message_spec message = queue_message("t", "old");
+    pawl_message_spec batch[2];
     pawl_tx *tx;
 
     message.id = queue_id(1);
@@ -172,7 +172,7 @@ PAWL_TEST(a_transaction_that_ended_cannot_be_used)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing message = queue_message("t", "x");
+    pawl_message_spec message = queue_message("t", "x");
     pawl_tx *tx = NULL;
 
     fixture_tx_exec(f, 0, fixture_is_postgres(f) ? "BEGIN" : "BEGIN IMMEDIATE");
@@ -221,7 +221,7 @@ PAWL_TEST_ON(sqlite, a_transaction_that_read_an_old_state_must_start_again)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing message = queue_message("t", "x");
+    pawl_message_spec message = queue_message("t", "x");
     pawl_tx *tx = NULL;
 
     fixture_tx_exec(f, 0, "BEGIN DEFERRED");
@@ -242,7 +242,7 @@ PAWL_TEST_ON(sqlite, a_plain_write_under_ones_own_sqlite_transaction_is_misuse_a
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing message = queue_message("t", "x");
+    pawl_message_spec message = queue_message("t", "x");
     pawl_messages *list = NULL;
     pawl_tx *tx;
 
@@ -299,7 +299,7 @@ PAWL_TEST_ON(postgres, a_failed_postgres_transaction_takes_no_messages)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing message = queue_message("t", "x");
+    pawl_message_spec message = queue_message("t", "x");
     pawl_tx *tx;
 
     tx = fixture_tx_begin(f, 0);
@@ -329,7 +329,7 @@ PAWL_TEST(a_wrapped_transaction_needs_all_its_arguments)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing message = queue_message("t", "x");
+    pawl_message_spec message = queue_message("t", "x");
     pawl_tx *tx = NULL;
 
     assert_status(PAWL_E_INVALID, pawl_tx_wrap_sqlite(NULL, NULL, &tx, &err), &err);

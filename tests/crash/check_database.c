@@ -186,7 +186,7 @@ static bool claim_and_ack(const checking *c, pawl_store *store, pawl_work_id id)
     else if (pawl_message_fence(message) <= c->expect->highest_fence)
         good = say_wrong(c, "after the restart, a fence was given out twice");
     if (good) {
-        pawl_held item = {id, pawl_message_fence(message)};
+        pawl_receipt item = {id, pawl_message_fence(message)};
         if (pawl_queue_ack(store, model_owner(1), &item, 1, &changed, &err) != PAWL_OK)
             good = failed_call(c, "ack", &err);
         else if (changed != 1)
@@ -198,7 +198,7 @@ static bool claim_and_ack(const checking *c, pawl_store *store, pawl_work_id id)
 
 static bool check_works(const checking *c, pawl_store *store)
 {
-    pawl_outgoing message = PAWL_OUTGOING_INIT;
+    pawl_message_spec message = PAWL_MESSAGE_SPEC_INIT;
     pawl_error err = PAWL_ERROR_INIT;
     pawl_enqueued enqueued;
 

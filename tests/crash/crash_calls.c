@@ -14,7 +14,7 @@
 pawl_status crash_run_send_one(crash_run *l, int number, pawl_error *err)
 {
     uint8_t payload[PAYLOAD_ROOM];
-    pawl_outgoing message = model_outgoing(number, payload, step_now_ms(l->at));
+    pawl_message_spec message = model_outgoing(number, payload, step_now_ms(l->at));
     pawl_enqueued enqueued;
     pawl_status st = pawl_outbox_enqueue(l->store, &message, &enqueued, err);
 
@@ -32,7 +32,7 @@ static void check_existed(crash_run *l, const step *s, const pawl_enqueued *enqu
         crash_run_wrong(l, "answered that the message %s", expected ? "was new" : "existed");
 }
 
-static void fill_batch(crash_run *l, const step *s, pawl_outgoing *messages,
+static void fill_batch(crash_run *l, const step *s, pawl_message_spec *messages,
                        uint8_t (*payloads)[PAYLOAD_ROOM])
 {
     for (int i = 0; i < s->count; i++) {
@@ -46,7 +46,7 @@ static void fill_batch(crash_run *l, const step *s, pawl_outgoing *messages,
 
 pawl_status crash_run_send(crash_run *l, const step *s, pawl_error *err)
 {
-    pawl_outgoing messages[BATCH_MAX];
+    pawl_message_spec messages[BATCH_MAX];
     pawl_enqueued enqueued[BATCH_MAX];
     uint8_t payloads[BATCH_MAX][PAYLOAD_ROOM] = {{0}};
     pawl_status st;
@@ -77,7 +77,7 @@ static int application_run(crash_run *l, const char *sql)
 
 static pawl_status fill_transaction(crash_run *l, const step *s, pawl_error *err)
 {
-    pawl_outgoing messages[BATCH_MAX];
+    pawl_message_spec messages[BATCH_MAX];
     uint8_t payloads[BATCH_MAX][PAYLOAD_ROOM];
     pawl_tx *tx = NULL;
     pawl_status st;
@@ -129,7 +129,7 @@ static void check_claimed(crash_run *l, const step *s, const pawl_messages *list
         crash_run_wrong(l, "claimed %zu messages", pawl_messages_count(list));
     for (size_t i = 0; i < pawl_messages_count(list); i++) {
         const pawl_message *message = pawl_messages_at(list, i);
-        pawl_message_id id = pawl_message_get_id(message);
+        pawl_uuid id = pawl_message_id(message);
         int number = model_number(id.bytes);
 
         if (number < s->first || number >= s->first + s->count || seen[number]) {
@@ -162,7 +162,7 @@ pawl_status crash_run_claim(crash_run *l, const step *s, pawl_error *err)
     const char *topic = model_topic(s->first);
     bool acks = s->verb == ACK_AND_CLAIM;
     pawl_messages *list = NULL;
-    pawl_held items[ITEMS_MAX];
+    pawl_receipt items[ITEMS_MAX];
     size_t acked = 0;
     operation_claim op = {.owner = model_owner(s->owner),
                           .acks = acks ? items : NULL,
@@ -173,7 +173,7 @@ pawl_status crash_run_claim(crash_run *l, const step *s, pawl_error *err)
 
     for (int i = 0; acks && i < s->count; i++) {
         int number = s->first - s->count + i;
-        items[i] = (pawl_held){l->ids[number], l->fences[number]};
+        items[i] = (pawl_receipt){l->ids[number], l->fences[number]};
     }
     opts.topics = &topic;
     opts.topic_count = 1;
@@ -187,7 +187,7 @@ pawl_status crash_run_claim(crash_run *l, const step *s, pawl_error *err)
     return st;
 }
 
-static operation operation_of(const crash_run *l, const step *s, const pawl_held *items)
+static operation operation_of(const crash_run *l, const step *s, const pawl_receipt *items)
 {
     static const operation_kind kinds[] = {
         [RENEW] = OPERATION_RENEW,     [ACK] = OPERATION_ACK,       [ACK_LATE] = OPERATION_ACK,
@@ -207,7 +207,7 @@ static operation operation_of(const crash_run *l, const step *s, const pawl_held
 
 static pawl_status unschedule(crash_run *l, const step *s, size_t *ret_changed, pawl_error *err)
 {
-    pawl_message_id ids[ITEMS_MAX];
+    pawl_uuid ids[ITEMS_MAX];
 
     for (int i = 0; i < s->count; i++)
         ids[i] = model_id(s->first + i);
@@ -217,12 +217,12 @@ static pawl_status unschedule(crash_run *l, const step *s, size_t *ret_changed, 
 /* The worker's calls and the administrator's. */
 pawl_status crash_run_change(crash_run *l, const step *s, pawl_error *err)
 {
-    pawl_held items[ITEMS_MAX];
+    pawl_receipt items[ITEMS_MAX];
     size_t changed = 0;
 
     for (int i = 0; i < s->count; i++) {
         const int64_t *fences = s->verb == ACK_LATE ? l->earlier_fences : l->fences;
-        items[i] = (pawl_held){l->ids[s->first + i], fences[s->first + i]};
+        items[i] = (pawl_receipt){l->ids[s->first + i], fences[s->first + i]};
     }
     operation op = operation_of(l, s, items);
     pawl_status st = s->verb == UNSCHEDULE ? unschedule(l, s, &changed, err)

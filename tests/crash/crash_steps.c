@@ -185,7 +185,7 @@ static void apply_to(model *all, const step *s, int number, int64_t now_ms)
         break;
     case CLAIM:
     case ACK_AND_CLAIM:
-        *m = (model_message){.state = PAWL_STATE_IN_PROGRESS,
+        *m = (model_message){.state = PAWL_STATE_RUNNING,
                              .retries = m->retries,
                              .owner = s->owner,
                              .fence = all->fence,

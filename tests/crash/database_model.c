@@ -30,9 +30,9 @@ static const struct group *group_of(int number)
     return found;
 }
 
-pawl_message_id model_id(int number)
+pawl_uuid model_id(int number)
 {
-    pawl_message_id id = {{'c', 'r', 'a', 's', 'h', 0, 0x40, 0, 0x80}};
+    pawl_uuid id = {{'c', 'r', 'a', 's', 'h', 0, 0x40, 0, 0x80}};
 
     id.bytes[15] = (uint8_t)number;
     return id;
@@ -40,7 +40,7 @@ pawl_message_id model_id(int number)
 
 int model_number(const uint8_t id[16])
 {
-    pawl_message_id expected = model_id(id[15]);
+    pawl_uuid expected = model_id(id[15]);
 
     return id[15] < MODEL_MESSAGES && memcmp(expected.bytes, id, 16) == 0 ? id[15] : -1;
 }
@@ -61,10 +61,10 @@ void model_payload(int number, uint8_t *ret_payload)
         ret_payload[i] = (uint8_t)((size_t)number * 31 + i * 7 + i / 256);
 }
 
-pawl_outgoing model_outgoing(int number, uint8_t *payload, int64_t now_ms)
+pawl_message_spec model_outgoing(int number, uint8_t *payload, int64_t now_ms)
 {
     const struct group *group = group_of(number);
-    pawl_outgoing message = PAWL_OUTGOING_INIT;
+    pawl_message_spec message = PAWL_MESSAGE_SPEC_INIT;
 
     model_payload(number, payload);
     message.topic = group->topic;

@@ -51,14 +51,14 @@ typedef struct model {
 const char *model_lease_name(int number);
 
 /* What every message is sent with; the same for the same number. */
-pawl_message_id model_id(int number);
+pawl_uuid model_id(int number);
 /* -1 if it is none of ours. */
 int model_number(const uint8_t id[16]);
 const char *model_topic(int number);
 size_t model_payload_size(int number);
 void model_payload(int number, uint8_t *ret_payload);
 /* The message whole. `payload` has room for model_payload_size(). */
-pawl_outgoing model_outgoing(int number, uint8_t *payload, int64_t now_ms);
+pawl_message_spec model_outgoing(int number, uint8_t *payload, int64_t now_ms);
 pawl_owner model_owner(int number);
 /* 0 for nobody, -1 if it is none of ours. */
 int model_owner_number(const uint8_t owner[16]);

@@ -48,7 +48,7 @@ static bool prepare_inbox(const char *path)
 /* The application's row and a further message, in the transaction of the delivery. */
 static pawl_status write_effect(pawl_tx *tx, int number, pawl_error *err)
 {
-    pawl_outgoing message = PAWL_OUTGOING_INIT;
+    pawl_message_spec message = PAWL_MESSAGE_SPEC_INIT;
     char sql[64], id[16], response[32];
 
     name_of(number, id, response);
@@ -62,7 +62,7 @@ static pawl_status write_effect(pawl_tx *tx, int number, pawl_error *err)
     return pawl_tx_enqueue(tx, &message, NULL, err);
 }
 
-static pawl_status begin_delivery(pawl_store *store, int number, pawl_arrival **ret_arrival,
+static pawl_status begin_delivery(pawl_store *store, int number, pawl_inbox_task **ret_arrival,
                                   pawl_error *err)
 {
     char id[16], response[32];
@@ -72,22 +72,22 @@ static pawl_status begin_delivery(pawl_store *store, int number, pawl_arrival **
                                 : pawl_inbox_call(store, SOURCE, id, NULL, NULL, ret_arrival, err);
 }
 
-static pawl_status finish_delivery(pawl_arrival *arrival, int number, pawl_error *err)
+static pawl_status finish_delivery(pawl_inbox_task *arrival, int number, pawl_error *err)
 {
     char id[16], response[32];
     pawl_status st = PAWL_OK;
 
     name_of(number, id, response);
     if (number < INBOX_CALLS)
-        st = write_effect(pawl_arrival_tx(arrival), number, err);
-    return st == PAWL_OK ? pawl_arrival_done(arrival, response, strlen(response), err) : st;
+        st = write_effect(pawl_inbox_task_tx(arrival), number, err);
+    return st == PAWL_OK ? pawl_inbox_task_done(arrival, response, strlen(response), err) : st;
 }
 
-static bool has_response(const pawl_arrival *arrival, int number)
+static bool has_response(const pawl_inbox_task *arrival, int number)
 {
     char id[16], response[32];
     size_t size = 0;
-    const void *found = pawl_arrival_response(arrival, &size);
+    const void *found = pawl_inbox_task_response(arrival, &size);
 
     name_of(number, id, response);
     return found && size == strlen(response) && memcmp(found, response, size) == 0;
@@ -97,38 +97,38 @@ static bool has_response(const pawl_arrival *arrival, int number)
 static bool receive_one(inbox_answers *l, pawl_store *store, int number, bool fails)
 {
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_arrival *arrival = NULL;
+    pawl_inbox_task *arrival = NULL;
     pawl_status st = begin_delivery(store, number, &arrival, &err);
 
     l->begun[number] = crash_run_answer_of(st);
     if (st != PAWL_OK)
         return false;
-    if (pawl_arrival_answer(arrival) != PAWL_INBOX_NEW)
+    if (pawl_inbox_task_result(arrival) != PAWL_INBOX_NEW)
         snprintf(l->wrong, sizeof l->wrong, "message %d is '%s' at first", number,
-                 pawl_inbox_answer_name(pawl_arrival_answer(arrival)));
-    if (pawl_arrival_fence(arrival) <= l->highest_fence)
+                 pawl_inbox_result_name(pawl_inbox_task_result(arrival)));
+    if (pawl_inbox_task_fence(arrival) <= l->highest_fence)
         snprintf(l->wrong, sizeof l->wrong, "a fence was given out twice");
-    l->highest_fence = pawl_arrival_fence(arrival);
+    l->highest_fence = pawl_inbox_task_fence(arrival);
     if (fails) {
-        st = pawl_arrival_fail(arrival, "at first", &err);
+        st = pawl_inbox_task_fail(arrival, "at first", &err);
     } else {
         st = finish_delivery(arrival, number, &err);
         l->done[number] = crash_run_answer_of(st);
     }
-    pawl_arrival_free(arrival);
+    pawl_inbox_task_free(arrival);
     return st == PAWL_OK;
 }
 
 static bool receive_again(inbox_answers *l, pawl_store *store, int number)
 {
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_arrival *arrival = NULL;
+    pawl_inbox_task *arrival = NULL;
 
     if (begin_delivery(store, number, &arrival, &err) != PAWL_OK)
         return false;
-    if (pawl_arrival_answer(arrival) != PAWL_INBOX_DUPLICATE || !has_response(arrival, number))
+    if (pawl_inbox_task_result(arrival) != PAWL_INBOX_DUPLICATE || !has_response(arrival, number))
         snprintf(l->wrong, sizeof l->wrong, "message %d is not answered as a duplicate", number);
-    pawl_arrival_free(arrival);
+    pawl_inbox_task_free(arrival);
     return true;
 }
 
@@ -230,25 +230,26 @@ static bool deliver_again(const inbox_answers *l, pawl_store *store, int number,
                           char *ret_text, size_t size)
 {
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_arrival *arrival = NULL;
+    pawl_inbox_task *arrival = NULL;
     bool good = true;
 
     if (begin_delivery(store, number, &arrival, &err) != PAWL_OK) {
         snprintf(ret_text, size, "message %d again: %s", number, err.message);
         return false;
     }
-    pawl_inbox_answer expected = was_done ? PAWL_INBOX_DUPLICATE : PAWL_INBOX_NEW;
-    if (pawl_arrival_answer(arrival) != expected || (was_done && !has_response(arrival, number)) ||
-        (!was_done && pawl_arrival_fence(arrival) <= l->highest_fence)) {
+    pawl_inbox_result expected = was_done ? PAWL_INBOX_DUPLICATE : PAWL_INBOX_NEW;
+    if (pawl_inbox_task_result(arrival) != expected ||
+        (was_done && !has_response(arrival, number)) ||
+        (!was_done && pawl_inbox_task_fence(arrival) <= l->highest_fence)) {
         snprintf(ret_text, size, "message %d again is '%s', or has a response or fence of before",
-                 number, pawl_inbox_answer_name(pawl_arrival_answer(arrival)));
+                 number, pawl_inbox_result_name(pawl_inbox_task_result(arrival)));
         good = false;
     }
     if (good && !was_done && finish_delivery(arrival, number, &err) != PAWL_OK) {
         snprintf(ret_text, size, "message %d again is not done: %s", number, err.message);
         good = false;
     }
-    pawl_arrival_free(arrival);
+    pawl_inbox_task_free(arrival);
     return good;
 }
 

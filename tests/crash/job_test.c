@@ -103,13 +103,13 @@ static pawl_status claim_runs(pawl_store *store, pawl_error *err)
 static pawl_status ack_runs(pawl_store *store, pawl_error *err)
 {
     pawl_messages *list = NULL;
-    pawl_held items[100];
+    pawl_receipt items[100];
     size_t count = 0;
-    pawl_status st = pawl_queue_held(store, OWNER, &list, err);
+    pawl_status st = pawl_queue_owned(store, OWNER, &list, err);
 
     for (; st == PAWL_OK && count < pawl_messages_count(list) && count < 100; count++) {
         const pawl_message *message = pawl_messages_at(list, count);
-        items[count] = (pawl_held){pawl_message_work_id(message), pawl_message_fence(message)};
+        items[count] = (pawl_receipt){pawl_message_work_id(message), pawl_message_fence(message)};
     }
     pawl_messages_free(list);
     return st == PAWL_OK ? pawl_queue_ack(store, OWNER, items, count, NULL, err) : st;
@@ -176,8 +176,8 @@ static bool describe_runs(pawl_store *store, const char *name, page *p)
         const pawl_run *run = pawl_runs_at(runs, i);
         append_text(p, " %s%s/%s@%d-%d*%d,%d,%d", run->triggered ? "t-" : "",
                     pawl_run_state_name(run->state), pawl_run_reason_name(run->reason),
-                    minute_of(run->scheduled_at), minute_of(run->last_slot_at), (int)run->slots,
-                    run->attempts, run->work_id.value != 0);
+                    minute_of(run->scheduled_at), minute_of(run->last_occurrence_at),
+                    (int)run->slots, run->attempts, run->work_id.value != 0);
     }
     pawl_runs_free(runs);
     return true;
@@ -204,8 +204,8 @@ static bool describe_jobs(pawl_store *store, char text[JOB_TEXT])
     for (size_t i = 0; good && i < pawl_jobs_count(jobs); i++) {
         const pawl_job *job = pawl_jobs_at(jobs, i);
         append_text(&p, "; %s %s %s next %d last %d:", job->name, job->definition->schedule,
-                    job->enabled ? "on" : "off", minute_of(job->next_slot_at),
-                    minute_of(job->last_slot_at));
+                    job->enabled ? "on" : "off", minute_of(job->next_occurrence_at),
+                    minute_of(job->last_occurrence_at));
         good = describe_runs(store, job->name, &p);
     }
     pawl_messages_free(list);

@@ -34,13 +34,13 @@ static const struct rule {
      "SELECT count(*) FROM pawl_claim c WHERE NOT EXISTS (SELECT 1 FROM json_each(c.ids) j"
      " JOIN pawl_queue q ON q.id = j.value AND q.fence = c.fence)"},
     {"claims are looked at after a lease in them has ended",
-     "SELECT count(*) FROM pawl_held WHERE check_at > lease_until"},
+     "SELECT count(*) FROM pawl_owned WHERE check_at > lease_until"},
     {"fences are above the last one given out",
      "SELECT (SELECT count(*) FROM pawl_queue WHERE fence > m.fence)"
      " + (SELECT count(*) FROM pawl_claim WHERE fence > m.fence)"
      " + (SELECT count(*) FROM pawl_lease WHERE fence > m.fence) FROM pawl_meta m"},
     {"lanes count other messages as held than the queue",
-     "SELECT count(*) FROM pawl_tally t WHERE held <> (SELECT count(*) FROM pawl_queue q"
+     "SELECT count(*) FROM pawl_lane_stats t WHERE held <> (SELECT count(*) FROM pawl_queue q"
      " WHERE q.lane_id = t.lane_id AND q.fence <> 0)"},
 };
 

@@ -8,21 +8,21 @@
 
 pawl_status cut_send_one(scenario *s, size_t *ret_changed, pawl_error *err)
 {
-    pawl_outgoing one = scenario_message(1);
+    pawl_message_spec one = scenario_message(1);
 
     return scenario_send(s, &one, 1, ret_changed, err);
 }
 
 pawl_status cut_send_again(scenario *s, size_t *ret_changed, pawl_error *err)
 {
-    pawl_outgoing both[] = {scenario_message(4), scenario_message(1)};
+    pawl_message_spec both[] = {scenario_message(4), scenario_message(1)};
 
     return scenario_send(s, both, COUNT_OF(both), ret_changed, err);
 }
 
 pawl_status cut_schedule(scenario *s, size_t *ret_changed, pawl_error *err)
 {
-    pawl_outgoing one = scenario_message(9);
+    pawl_message_spec one = scenario_message(9);
     pawl_enqueued answer;
 
     one.delay_ms = DAY_MS;
@@ -34,7 +34,7 @@ pawl_status cut_schedule(scenario *s, size_t *ret_changed, pawl_error *err)
 
 pawl_status cut_unschedule(scenario *s, size_t *ret_changed, pawl_error *err)
 {
-    pawl_message_id id = queue_id(9);
+    pawl_uuid id = queue_id(9);
 
     return operation_unschedule(s->store, &id, 1, ret_changed, err);
 }
@@ -80,7 +80,7 @@ static pawl_status answer_not_done(pawl_error *err)
 
 static pawl_status send_in_transaction(scenario *s, int number, pawl_error *err)
 {
-    pawl_outgoing one = scenario_message(number);
+    pawl_message_spec one = scenario_message(number);
     pawl_tx *tx = NULL;
     pawl_status st;
 
@@ -174,7 +174,7 @@ pawl_status cut_resolve_ack_and_claim(scenario *s, size_t *ret_changed, pawl_err
     size_t held = 0;
     pawl_status st;
 
-    s->held[5] = (pawl_held){{0}, 0};
+    s->held[5] = (pawl_receipt){{0}, 0};
     st = scenario_learn_held(s, &held, err);
     return st == PAWL_OK && s->held[5].fence == 0 ? cut_ack_and_claim(s, ret_changed, err) : st;
 }
@@ -225,7 +225,7 @@ pawl_status cut_list(scenario *s, size_t *ret_changed, pawl_error *err)
 pawl_status cut_stats(scenario *s, size_t *ret_changed, pawl_error *err)
 {
     pawl_stats *stats = NULL;
-    pawl_status st = pawl_outbox_stats(s->store, &stats, err);
+    pawl_status st = pawl_outbox_get_stats(s->store, &stats, err);
     size_t count = st == PAWL_OK ? pawl_stats_count(stats) : 0;
     const pawl_topic_stats *topic = st == PAWL_OK ? pawl_stats_at(stats, 0) : NULL;
     bool right = topic && count == 1 && topic->ready == 3 && topic->total_done == 2 &&
@@ -249,7 +249,7 @@ static pawl_status find_one(scenario *s, bool by_id, pawl_error *err)
 
 pawl_status cut_look(scenario *s, size_t *ret_changed, pawl_error *err)
 {
-    pawl_wall now = PAWL_NEVER;
+    pawl_wall now = PAWL_TIME_UNSET;
     size_t held = 0;
     pawl_status st = pawl_store_now(s->store, &now, err);
 

@@ -9,7 +9,7 @@
 /* The effect of an atomic delivery: a message of its own. */
 static pawl_status send_effect(pawl_tx *tx, pawl_error *err)
 {
-    pawl_outgoing effect = queue_message("life", "9");
+    pawl_message_spec effect = queue_message("life", "9");
 
     effect.correlation_id = "9";
     effect.delay_ms = 100 * DAY_MS;
@@ -18,24 +18,24 @@ static pawl_status send_effect(pawl_tx *tx, pawl_error *err)
 
 pawl_status cut_receive(scenario *s, size_t *ret_changed, pawl_error *err)
 {
-    pawl_arrival *arrival = NULL;
+    pawl_inbox_task *arrival = NULL;
     pawl_status st;
 
     scenario_end_leases(s);
     st = pawl_inbox_begin(s->store, SOURCE, "atomic", NULL, NULL, &arrival, err);
-    if (st == PAWL_OK && pawl_arrival_answer(arrival) == PAWL_INBOX_NEW) {
-        st = send_effect(pawl_arrival_tx(arrival), err);
+    if (st == PAWL_OK && pawl_inbox_task_result(arrival) == PAWL_INBOX_NEW) {
+        st = send_effect(pawl_inbox_task_tx(arrival), err);
         if (st == PAWL_E_IN_DOUBT)
             test_fail("a send inside the transaction of a delivery says that it is in doubt");
         if (st == PAWL_OK)
-            st = pawl_arrival_done(arrival, "r", 1, err);
+            st = pawl_inbox_task_done(arrival, "r", 1, err);
         if (st == PAWL_OK)
             *ret_changed = 2;
-    } else if (st == PAWL_OK && pawl_arrival_answer(arrival) != PAWL_INBOX_DUPLICATE) {
+    } else if (st == PAWL_OK && pawl_inbox_task_result(arrival) != PAWL_INBOX_DUPLICATE) {
         test_fail("a delivery was answered with '%s'",
-                  pawl_inbox_answer_name(pawl_arrival_answer(arrival)));
+                  pawl_inbox_result_name(pawl_inbox_task_result(arrival)));
     }
-    pawl_arrival_free(arrival);
+    pawl_inbox_task_free(arrival);
     return st;
 }
 
@@ -45,7 +45,7 @@ pawl_status cut_call(scenario *s, size_t *ret_changed, pawl_error *err)
 
     scenario_end_leases(s);
     st = pawl_inbox_call(s->store, SOURCE, "call", NULL, NULL, &s->arrival, err);
-    if (st == PAWL_OK && pawl_arrival_answer(s->arrival) == PAWL_INBOX_NEW)
+    if (st == PAWL_OK && pawl_inbox_task_result(s->arrival) == PAWL_INBOX_NEW)
         *ret_changed = 1;
     return st;
 }
@@ -58,27 +58,27 @@ pawl_status cut_call_done(scenario *s, size_t *ret_changed, pawl_error *err)
 
     if (!s->arrival)
         st = cut_call(s, &begun, err);
-    if (st == PAWL_OK && pawl_arrival_answer(s->arrival) == PAWL_INBOX_NEW) {
-        st = pawl_arrival_done(s->arrival, "r", 1, err);
+    if (st == PAWL_OK && pawl_inbox_task_result(s->arrival) == PAWL_INBOX_NEW) {
+        st = pawl_inbox_task_done(s->arrival, "r", 1, err);
         if (st == PAWL_OK)
             *ret_changed = 1;
     }
-    pawl_arrival_free(s->arrival);
+    pawl_inbox_task_free(s->arrival);
     s->arrival = NULL;
     return st;
 }
 
 pawl_status cut_call_again(scenario *s, size_t *ret_changed, pawl_error *err)
 {
-    pawl_arrival *arrival = NULL;
+    pawl_inbox_task *arrival = NULL;
     pawl_status st = pawl_inbox_call(s->store, SOURCE, "call", NULL, NULL, &arrival, err);
     size_t size = 0;
 
     (void)ret_changed;
-    if (st == PAWL_OK && (pawl_arrival_answer(arrival) != PAWL_INBOX_DUPLICATE ||
-                          !pawl_arrival_response(arrival, &size) || size != 1))
+    if (st == PAWL_OK && (pawl_inbox_task_result(arrival) != PAWL_INBOX_DUPLICATE ||
+                          !pawl_inbox_task_response(arrival, &size) || size != 1))
         test_fail("a duplicate got no cached response");
-    pawl_arrival_free(arrival);
+    pawl_inbox_task_free(arrival);
     return st;
 }
 
@@ -173,7 +173,7 @@ pawl_status cut_job_resolve_claim(scenario *s, size_t *ret_changed, pawl_error *
 {
     pawl_messages *list = NULL;
     size_t held = 0;
-    pawl_status st = pawl_queue_held(s->store, JOB_OWNER, &list, err);
+    pawl_status st = pawl_queue_owned(s->store, JOB_OWNER, &list, err);
 
     if (st == PAWL_OK)
         remember_run(s, list, &held);

@@ -110,7 +110,7 @@ typedef struct sending {
     int first;
     int count;
     char texts[BATCH][16];
-    pawl_outgoing messages[BATCH];
+    pawl_message_spec messages[BATCH];
 } sending;
 
 static void prepare_sending(sending *s, int first, int count)
@@ -271,7 +271,7 @@ static const char *resume_claim(load *l, pawl_owner owner, pawl_messages **ret_l
 {
     while (true) {
         pawl_error err = PAWL_ERROR_INIT;
-        pawl_status st = pawl_queue_held(l->store, owner, ret_list, &err);
+        pawl_status st = pawl_queue_owned(l->store, owner, ret_list, &err);
         if (st == PAWL_OK)
             return NULL;
         if (st == PAWL_E_IN_DOUBT)
@@ -313,7 +313,7 @@ static void raise_fence(load *l, int64_t fence)
         continue;
 }
 
-static const char *handle_all(load *l, const pawl_messages *list, pawl_held *ret_held)
+static const char *handle_all(load *l, const pawl_messages *list, pawl_receipt *ret_held)
 {
     for (size_t i = 0; i < pawl_messages_count(list); i++) {
         const pawl_message *m = pawl_messages_at(list, i);
@@ -322,14 +322,15 @@ static const char *handle_all(load *l, const pawl_messages *list, pawl_held *ret
             return "a message was handed out that nobody sent";
         if (atomic_fetch_add(&l->hands[number], 1) > 0)
             return test_note("message %ld was handed out twice", number);
-        ret_held[i] = (pawl_held){pawl_message_work_id(m), pawl_message_fence(m)};
+        ret_held[i] = (pawl_receipt){pawl_message_work_id(m), pawl_message_fence(m)};
         raise_fence(l, pawl_message_fence(m));
     }
     return NULL;
 }
 
 /* Repeating it is harmless: all of them once, or none because it was done before. */
-static const char *finish_messages(load *l, pawl_owner owner, const pawl_held *held, size_t count)
+static const char *finish_messages(load *l, pawl_owner owner, const pawl_receipt *held,
+                                   size_t count)
 {
     bool doubt = false;
 
@@ -355,7 +356,7 @@ static const char *finish_messages(load *l, pawl_owner owner, const pawl_held *h
 const char *load_work(load *l, int worker)
 {
     pawl_owner owner = queue_owner(worker + 1);
-    pawl_held held[LIMIT];
+    pawl_receipt held[LIMIT];
     const char *wrong = NULL;
 
     while (!wrong) {

@@ -61,7 +61,7 @@ static void send_into_silence(fixture *f, pawl_store *store, const proxy_plan *p
 {
     proxy *p = proxy_new(fixture_url(f));
     PGconn *client = PQconnectdb(proxy_target(p));
-    pawl_outgoing message = scenario_message(1);
+    pawl_message_spec message = scenario_message(1);
     pawl_error err = PAWL_ERROR_INIT;
     pawl_tx *tx = NULL;
 
@@ -110,7 +110,7 @@ static void *call_stalled(void *argument)
     if (s->writes)
         s->st = pawl_queue_claim(s->s.store, queue_owner(1), MINUTE_MS, 5, NULL, &list, &s->err);
     else
-        s->st = pawl_queue_held(s->s.store, queue_owner(1), &list, &s->err);
+        s->st = pawl_queue_owned(s->s.store, queue_owner(1), &list, &s->err);
     pawl_messages_free(list);
     return NULL;
 }

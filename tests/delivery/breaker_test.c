@@ -107,7 +107,7 @@ PAWL_TEST(a_flapping_destination_gets_everything_in_the_end)
     like.backoff = (pawl_backoff){1, 1, 0};
     delivery_map(d, &like);
     for (int i = 0; i < 30; i++) {
-        pawl_outgoing message = queue_message("t", "1");
+        pawl_message_spec message = queue_message("t", "1");
         message.destination = "moody";
         message.max_attempts = 1000;
         queue_send(d->f, &message);

@@ -23,7 +23,7 @@ static void free_delivery(void *context)
 static void receive_moody(void *context, const pawl_envelope *envelope, pawl_reply *reply)
 {
     delivery_fixture *d = context;
-    pawl_send_outcome outcome = PAWL_SEND_OUTCOME_INIT;
+    pawl_send_report outcome = PAWL_SEND_REPORT_INIT;
     delivery_mood mood = atomic_load(&d->mood);
 
     static const delivery_mood by_turns[] = {MOOD_GOOD, MOOD_BAD,  MOOD_BAD,
@@ -37,22 +37,22 @@ static void receive_moody(void *context, const pawl_envelope *envelope, pawl_rep
         char room[PAWL_SEND_ERROR_SIZE];
         pawl_ack *ack = NULL;
 
-        pawl_send_outcome_of_http(atomic_load(&d->answer_status), atomic_load(&d->retry_after),
-                                  NULL, 0, room, &outcome, &ack);
-        pawl_reply_give(reply, &outcome);
+        pawl_send_report_of_http(atomic_load(&d->answer_status), atomic_load(&d->retry_after), NULL,
+                                 0, room, &outcome, &ack);
+        pawl_reply_send(reply, &outcome);
         return;
     }
     if (mood == MOOD_DOWN)
         return; /* no answer */
     outcome.reached = true;
     if (mood == MOOD_GOOD) {
-        outcome.sent = PAWL_SENT_ACKNOWLEDGED;
+        outcome.sent = PAWL_SEND_ACKNOWLEDGED;
     } else {
         outcome.status = mood == MOOD_BAD ? 500 : 503;
         outcome.retry_after_ms = mood == MOOD_BAD ? -1 : 20;
         outcome.error = "in a bad mood";
     }
-    pawl_reply_give(reply, &outcome);
+    pawl_reply_send(reply, &outcome);
 }
 
 void delivery_map(delivery_fixture *d, const pawl_service_options *like)
@@ -78,7 +78,7 @@ void delivery_map(delivery_fixture *d, const pawl_service_options *like)
     d->services = NULL;
     assert_ok(pawl_services_new(all, COUNT_OF(names), &opts, &d->services, &err), &err);
     if (d->delivery)
-        pawl_delivery_use(d->delivery, d->services);
+        pawl_delivery_set_services(d->delivery, d->services);
     pawl_services_unref(old);
 }
 
@@ -116,7 +116,7 @@ void delivery_start(delivery_fixture *d)
 pawl_work_id delivery_send(delivery_fixture *d, const char *destination, const char *topic,
                            const char *payload)
 {
-    pawl_outgoing message = queue_message(topic, payload);
+    pawl_message_spec message = queue_message(topic, payload);
 
     message.destination = destination;
     return queue_send(d->f, &message).work_id;
@@ -180,7 +180,7 @@ pawl_destination_stats delivery_stats(delivery_fixture *d, const char *destinati
     pawl_error err = PAWL_ERROR_INIT;
     pawl_delivery_stats *stats = NULL;
 
-    assert_ok(pawl_delivery_stats_get(d->delivery, &stats, &err), &err);
+    assert_ok(pawl_delivery_get_stats(d->delivery, &stats, &err), &err);
     for (size_t i = 0; i < pawl_delivery_stats_count(stats); i++)
         if (strcmp(pawl_delivery_stats_at(stats, i)->destination, destination) == 0)
             found = *pawl_delivery_stats_at(stats, i);
@@ -216,8 +216,8 @@ void delivery_expect(delivery_fixture *d, int64_t count, pawl_state state)
 
     for (; delivery_count(d, state) < count; seen = activity_count()) {
         if (test_clock_ms() > end_ms) {
-            pawl_delivery_stop(d->delivery);
-            pawl_delivery_stop(d->delivery);
+            pawl_delivery_request_stop(d->delivery);
+            pawl_delivery_request_stop(d->delivery);
             delivery_join(d);
             test_fail("only %lld messages are %s, not %lld", (long long)delivery_count(d, state),
                       pawl_state_name(state), (long long)count);

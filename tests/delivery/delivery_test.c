@@ -98,7 +98,7 @@ PAWL_TEST(where_all_count_it_is_sent_six_times_with_growing_pauses)
 PAWL_TEST(a_service_has_a_policy_and_a_message_may_have_its_own)
 {
     pawl_service_options like = PAWL_SERVICE_OPTIONS_INIT;
-    pawl_outgoing own = queue_message("error", "2");
+    pawl_message_spec own = queue_message("error", "2");
     delivery_fixture *d = open_usual();
 
     like.backoff = (pawl_backoff){700, 700, 0};
@@ -150,7 +150,7 @@ PAWL_TEST(what_our_own_configuration_prevents_is_deferred_and_names_the_key)
     bad[1].url = "inproc://nowhere";
     bad[2].name = "mute"; /* it only sends */
     assert_ok(pawl_services_new(bad, 3, NULL, &few, &err), &err);
-    pawl_delivery_use(d->delivery, few);
+    pawl_delivery_set_services(d->delivery, few);
     pawl_services_unref(few);
     static const struct {
         const char *destination, *key;
@@ -174,7 +174,7 @@ PAWL_TEST(what_our_own_configuration_prevents_is_deferred_and_names_the_key)
         assert_int_equal(0, pawl_message_retries(m));
         assert_int_equal(PAWL_BREAKER_CLOSED, delivery_stats(d, cases[i].destination).breaker);
     }
-    pawl_delivery_use(d->delivery, d->services); /* put right; and tried now */
+    pawl_delivery_set_services(d->delivery, d->services); /* put right; and tried now */
     assert_int_equal(0, peer_requests(d->peer));
 }
 
@@ -261,7 +261,7 @@ PAWL_TEST(a_message_that_is_cancelled_meanwhile_stays_so)
 PAWL_TEST(an_answer_becomes_a_response_with_the_end_of_the_request)
 {
     delivery_fixture *d = delivery_open(NULL);
-    pawl_outgoing request = queue_message("ok", "{\"question\":1}");
+    pawl_message_spec request = queue_message("ok", "{\"question\":1}");
 
     d->options.responses = true;
     d->options.response_topic = "answers";
@@ -279,7 +279,7 @@ PAWL_TEST(an_answer_becomes_a_response_with_the_end_of_the_request)
         const pawl_message *response = pawl_messages_at(list, i);
         char id[PAWL_UUID_TEXT_SIZE];
 
-        pawl_message_id_format(other.message_id, id);
+        pawl_uuid_format(other.message_id, id);
         assert_int_equal(PAWL_TYPE_RESPONSE, pawl_message_type(response));
         assert_string_equal("answers", pawl_message_topic(response));
         assert_string_equal("{\"question\":1}", queue_payload(response));
@@ -301,12 +301,12 @@ PAWL_TEST(a_new_map_holds_from_the_next_message_on)
     delivery_until(d, 1, PAWL_STATE_DONE);
     like.name = "somebody";
     assert_ok(pawl_services_new(&like, 1, NULL, &few, &err), &err);
-    pawl_delivery_use(d->delivery, few);
+    pawl_delivery_set_services(d->delivery, few);
     pawl_services_unref(few);
     pawl_work_id id = delivery_send(d, "peer", "ok", "2");
     while (pawl_message_deferrals(queue_get(d->f, id)) == 0)
         delivery_turns(d, 1);
-    pawl_delivery_use(d->delivery, d->services);
+    pawl_delivery_set_services(d->delivery, d->services);
     fixture_advance(d->f, 3000);
     delivery_until(d, 2, PAWL_STATE_DONE);
 }

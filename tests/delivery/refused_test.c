@@ -34,7 +34,7 @@ PAWL_TEST(an_acknowledgement_that_is_refused_stops_no_other)
     delivery_until(d, MESSAGES - 1, PAWL_STATE_DONE);
     delivery_send(d, "peer", "ok", "later");
     delivery_until(d, MESSAGES, PAWL_STATE_DONE);
-    assert_int_equal(PAWL_STATE_IN_PROGRESS, fixture_state(d->f, id));
+    assert_int_equal(PAWL_STATE_RUNNING, fixture_state(d->f, id));
     assert_int_equal(1, log_capture_times(&d->log, "was refused by the database"));
     queue_check(d->f);
 }
@@ -47,7 +47,7 @@ PAWL_TEST(a_failure_that_is_refused_stops_no_other)
     delivery_until(d, MESSAGES - 1, PAWL_STATE_FAILED);
     delivery_send(d, "peer", "ok", "later");
     delivery_until(d, 1, PAWL_STATE_DONE);
-    assert_int_equal(PAWL_STATE_IN_PROGRESS, fixture_state(d->f, id));
+    assert_int_equal(PAWL_STATE_RUNNING, fixture_state(d->f, id));
     assert_int_equal(1, log_capture_times(&d->log, "was refused by the database"));
     queue_check(d->f);
 }

@@ -20,7 +20,7 @@ static const pawl_message *until_ended(delivery_fixture *d, pawl_work_id id, int
     for (;;) {
         const pawl_message *m = queue_get(d->f, id);
 
-        if (pawl_message_state(m) > PAWL_STATE_IN_PROGRESS ||
+        if (pawl_message_state(m) > PAWL_STATE_RUNNING ||
             (pawl_message_state(m) == PAWL_STATE_READY &&
              pawl_message_retries(m) + pawl_message_deferrals(m) >= sends))
             return m;
@@ -148,7 +148,7 @@ PAWL_TEST(a_timeout_counts_if_the_destination_answered_another_meanwhile)
 PAWL_TEST(no_connection_does_not_count_unless_all_sends_do)
 {
     delivery_fixture *d = patient();
-    pawl_outgoing every = queue_message("t", "1");
+    pawl_message_spec every = queue_message("t", "1");
 
     every.destination = "dead";
     every.count = PAWL_COUNT_ALL;
@@ -170,7 +170,7 @@ PAWL_TEST(what_a_message_asks_for_replaces_what_the_service_counts)
 {
     delivery_fixture *d = delivery_open(NULL);
     pawl_service_options all = PAWL_SERVICE_OPTIONS_INIT;
-    pawl_outgoing own = queue_message("t", "1");
+    pawl_message_spec own = queue_message("t", "1");
 
     all.count = PAWL_COUNT_ALL;
     d->options.breaker_failures = 1000;
@@ -218,7 +218,7 @@ static void use_map(delivery_fixture *d, const char *name, const char *url)
     one.name = name;
     one.url = url;
     assert_ok(pawl_services_new(&one, 1, NULL, &services, &err), &err);
-    pawl_delivery_use(d->delivery, services);
+    pawl_delivery_set_services(d->delivery, services);
     pawl_services_unref(services);
 }
 
@@ -246,7 +246,7 @@ PAWL_TEST(what_an_earlier_delivery_could_not_send_is_tried_when_the_map_changes)
 
     queue_claim_for(d->f, queue_owner(1), MINUTE_MS, 1, "till");
     const pawl_message *m = queue_get(d->f, id);
-    pawl_held held = {id, pawl_message_fence(m)};
+    pawl_receipt held = {id, pawl_message_fence(m)};
     pawl_error err = PAWL_ERROR_INIT;
     assert_ok(pawl_queue_defer(fixture_store(d->f), queue_owner(1), &held, 1, "x", HOUR_MS, NULL,
                                NULL, &err),

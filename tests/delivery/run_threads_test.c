@@ -5,7 +5,7 @@ static const fixture_options real = {.real_clock = true};
 
 static void stop_delivery(delivery_fixture *d)
 {
-    pawl_delivery_stop(d->delivery);
+    pawl_delivery_request_stop(d->delivery);
     assert_ok(delivery_join(d), &d->err);
     assert_int_equal(0, delivery_leased(d));
     queue_check(d->f);
@@ -14,7 +14,7 @@ static void stop_delivery(delivery_fixture *d)
 PAWL_TEST(a_message_for_somebody_new_wakes_it)
 {
     delivery_fixture *d = delivery_open(&real);
-    pawl_outgoing later = queue_message("ok", "later");
+    pawl_message_spec later = queue_message("ok", "later");
 
     delivery_start(d);
     delivery_run(d);
@@ -78,7 +78,7 @@ PAWL_TEST(within_the_grace_sends_may_end)
     delivery_run(d);
     delivery_send(d, "peer", "hold", "x");
     until(peer_held(d->peer) >= 1);
-    pawl_delivery_stop(d->delivery);
+    pawl_delivery_request_stop(d->delivery);
     peer_release(d->peer);
     assert_ok(delivery_join(d), &d->err);
     assert_int_equal(1, delivery_count(d, PAWL_STATE_DONE));

@@ -120,7 +120,7 @@ def test_what_is_unknown_gets_a_suggestion(args, nearest):
     (["purge", "1", "--all"], "not both"),
     (["purge", "x", "--yes"], "'x' is neither"),
     (["retry", "--state", "done", "--yes"], "retry works on failed, expired, cancelled"),
-    (["cancel", "--state", "failed", "--yes"], "cancel works on ready, in_progress"),
+    (["cancel", "--state", "failed", "--yes"], "cancel works on ready, running"),
     (["purge", "--state", "ready", "--yes"], "purge works on done, failed, expired, cancelled"),
     (["migrate", "--print", "--dry-run"], "exclude each other"),
     (["migrate", "--from", "1"], "go with --print only"),
@@ -389,7 +389,7 @@ def test_ls(db):
     assert [m["work_id"] for m in db.json("ls", "--limit", "2")] == [5, 4]
     assert [m["work_id"] for m in db.json("ls", "--limit", "2", "--before", "4")] == [3, 2]
     assert db.json("ls", "--state", "done,failed", "--state", "dead") == []
-    assert len(db.json("ls", "--state", "in-progress,ready")) == 5
+    assert len(db.json("ls", "--state", "running,ready")) == 5
     assert "payload" not in db.json("ls")[0]
     table = db.run("ls", "--limit", "2")
     assert table.stdout.decode().splitlines()[0].split() == ["ID", "TOPIC", "STATE", "TRIES", "WHEN",
@@ -428,7 +428,7 @@ def test_cancel_retry_purge_by_id(db):
     assert db.state(1) == "ready"
     assert db.text("cancel", message_id, "--yes") == f"cancelled {message_id} (was ready)\n"
     assert db.state(1) == "cancelled"
-    refused(db.raw("cancel", "1", "--yes"), 1, "1 is cancelled", "ready, in_progress")
+    refused(db.raw("cancel", "1", "--yes"), 1, "1 is cancelled", "ready, running")
     assert db.text("retry", "1", "--yes") == "retried 1 (was cancelled)\n"
     assert db.state(1) == "ready"
     refused(db.raw("retry", "1", "--yes"), 1, "1 is ready")

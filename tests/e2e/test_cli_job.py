@@ -110,9 +110,9 @@ def test_a_job_is_created_shown_and_changed(db):
                 "ttl_ms": 3600000, "max_attempts": 3, "run_timeout_ms": 120000, "lease_ms": 30000,
                 "heartbeat_ms": 10000, "keep_runs": 9, "keep_ms": 30 * 86400000, "priority": 4,
                 "headers": {"lang": "de"}, "correlation_id": "c-1", "type": "command", "problem": None,
-                "enabled": True, "next_slot_at": before["next_slot_at"], "unfinished": 0, "runs": []}
+                "enabled": True, "next_occurrence_at": before["next_occurrence_at"], "unfinished": 0, "runs": []}
     assert {key: job[key] for key in expected} == expected
-    assert [fire["at"] for fire in job["fires"]][0] == job["next_slot_at"] and len(job["fires"]) == 3
+    assert [fire["at"] for fire in job["fires"]][0] == job["next_occurrence_at"] and len(job["fires"]) == 3
     page = db.text("job", "show", "report")
     for words in ["at 06:30 on Monday to Friday, in Europe/Berlin", "the newest 7 run, oldest first",
                   "one slot waits in line", "30s, renewed every 10s", "2m per attempt", "up to 5m after its slot",
@@ -230,7 +230,7 @@ def test_a_worker_makes_the_runs_that_are_due_unless_it_is_told_not_to(db, start
     worker.hear(" t\n")
     assert worker.end()[0] == 0
     run = runs(db, "tick", "--state", "done")[-1]
-    assert run["triggered"] is False and run["scheduled_at"] >= job["next_slot_at"]
+    assert run["triggered"] is False and run["scheduled_at"] >= job["next_occurrence_at"]
     assert f"tick {run['run_id']} {run['scheduled_at'][:19]}" in worker.heard.decode()
 
 

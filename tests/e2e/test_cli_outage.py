@@ -97,7 +97,7 @@ def test_an_outage_is_survived(db, far, gate):
     work_id, later = near.send("t"), near.send("t")
     worker = db.start("--max", "2", "--json", "--lease", "1h", "--exec", gate.wait)
     try:
-        until(lambda: near.state(work_id) == "in_progress")
+        until(lambda: near.state(work_id) == "running")
         proxy.cut()
         gate.open()
         worker.hear("trying again until it works")
@@ -119,7 +119,7 @@ def test_an_acknowledgement_whose_answer_is_lost(db, far, gate):
     work_id = near.send("t")
     worker = db.start("--once", "--json", "--lease", "1h", "--exec", gate.wait)
     try:
-        until(lambda: near.state(work_id) == "in_progress")
+        until(lambda: near.state(work_id) == "running")
         proxy.lose_answer_to = b".ack("
         gate.open()
         code, out, _ = worker.end()
@@ -173,7 +173,7 @@ def test_a_result_waits_for_a_busy_database(tmp_path, gate):
     work_id = db.send("t")
     worker = db.start("--once", "--timeout", "100ms", "--lease", "1h", "--exec", gate.wait)
     try:
-        until(lambda: db.state(work_id) == "in_progress")
+        until(lambda: db.state(work_id) == "running")
         other = sqlite3.connect(tmp_path / "app.db", isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
         gate.open()

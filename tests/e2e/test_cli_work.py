@@ -197,7 +197,7 @@ def test_a_cancelled_message_ends_its_command(db, start, gate):
     work_id = db.send("t")
     worker = start("--once", "--lease", "1s", "--json", "--exec",
                    f"sh -c 'echo $$ > pid; {gate.wait}' ; true")
-    until(lambda: db.state(work_id) == "in_progress")
+    until(lambda: db.state(work_id) == "running")
     pid = int(until(lambda: (db.folder / "pid").exists() and (db.folder / "pid").read_text()))
     db.run("cancel", work_id, "--yes")
     code, out, err = worker.end()
@@ -217,7 +217,7 @@ def test_run_timeout(db, gate):
 def test_a_signal_releases_what_is_not_finished(db, start, gate, number, code):
     work_id = db.send("t")
     worker = start("--grace", "0", "--json", "--exec", gate.wait)
-    until(lambda: db.state(work_id) == "in_progress")
+    until(lambda: db.state(work_id) == "running")
     worker.signal(number)
     ended, out, _ = worker.end()
     assert ended == code and json.loads(out)["released"] == 1
@@ -239,7 +239,7 @@ def test_a_signal_lets_running_commands_finish(db, start, gate):
 def test_a_second_signal_ends_at_once(db, start, gate):
     work_id = db.send("t")
     worker = start("--verbose", "--grace", "1h", "--exec", f"trap '' TERM INT; {gate.wait}")
-    until(lambda: db.state(work_id) == "in_progress")
+    until(lambda: db.state(work_id) == "running")
     worker.signal(signal.SIGTERM)
     worker.hear("stopping")
     worker.signal(signal.SIGTERM)
@@ -259,7 +259,7 @@ def test_an_idle_worker_stops_on_a_signal(db, start):
 def test_a_killed_worker_loses_nothing(db, start, gate):
     work_id = db.send("t", "payload")
     worker = start("--lease", "1s", "--exec", f"echo begun >&2; {gate.wait}")
-    worker.hear("begun")  # in_progress would not be enough: killed before it starts the command
+    worker.hear("begun")  # running would not be enough: killed before it starts the command
     worker.kill()
     gate.open()
     counts = db.json("work", "--max", "1", "--exec", "cat > got")

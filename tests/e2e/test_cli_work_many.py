@@ -14,7 +14,7 @@ def test_a_topics_limit_is_kept_while_others_go_on(db, start, gate):
     others = [db.send("b"), db.send("b")]
     worker = start("--json", "--topic", "a:1,b:2", "--exec", f"[ $PAWL_TOPIC = b ] || {gate.wait}")
     until(lambda: db.state(others[0]) == db.state(others[1]) == "done")
-    until(lambda: db.state(first) == "in_progress")
+    until(lambda: db.state(first) == "running")
     later = db.send("b")
     until(lambda: db.state(later) == "done")
     assert db.state(second) == "ready"
@@ -73,7 +73,7 @@ def test_nothing_is_leased_after_sigterm_under_load(db, start):
     code, out, _ = worker.end()
     counts = json.loads(out)
     ran = (db.folder / "ran").read_text().split()
-    assert code == 0 and db.json("ls", "--state", "in_progress") == []
+    assert code == 0 and db.json("ls", "--state", "running") == []
     assert counts["done"] == len(ran) and len(set(ran)) == len(ran)
     assert counts["claimed"] == counts["done"] + counts["released"] and counts["dropped"] == 0
     ready = db.json("ls", "--state", "ready")

@@ -258,7 +258,7 @@ def test_9_both_die(scene):
     shop.kill()
     bank.kill()
     assert scene.bank.rows() == []
-    assert scene.shop.db.state(sent) == "in_progress"
+    assert scene.shop.db.state(sent) == "running"
     scene.start_bank()
     scene.start_shop()
     scene.until_done(sent)
@@ -300,13 +300,13 @@ def test_sigterm_under_load_loses_nothing_and_leaves_nothing_leased(scene):
     shop = scene.start_shop("concurrency = 2\n")
     shop.hear("to bank sent in", 5)
     assert shop.end(signal.SIGTERM) == 0
-    assert scene.shop.db.json("ls", "--state", "in_progress") == []
+    assert scene.shop.db.json("ls", "--state", "running") == []
     shop = scene.start_shop("concurrency = 2\n")
     shop.hear("to bank sent in", 5)
     assert bank.end(signal.SIGTERM) == 0
     assert scene.bank.db.json("inbox", "ls", "--state", "processing") == []
     start_bank()
-    until(lambda: scene.shop.db.json("ls", "--state", "ready,in_progress") == [])
+    until(lambda: scene.shop.db.json("ls", "--state", "ready,running") == [])
     assert shop.end(signal.SIGTERM) == 0
     assert {message["state"] for message in scene.shop.db.json("ls", "--limit", "1000")} == {"done"}
     arrived = [scene.bank.db.run("show", message["work_id"], "--payload").stdout

@@ -13,16 +13,16 @@
 /* What has been processed by an earlier, failed call is as good. */
 static bool is_new_delivery(const scenario *s)
 {
-    pawl_inbox_answer answer = pawl_arrival_answer(s->arrival);
+    pawl_inbox_result answer = pawl_inbox_task_result(s->arrival);
 
     if (answer != PAWL_INBOX_NEW && answer != PAWL_INBOX_DUPLICATE)
-        test_fail("a delivery was answered with '%s'", pawl_inbox_answer_name(answer));
+        test_fail("a delivery was answered with '%s'", pawl_inbox_result_name(answer));
     return answer == PAWL_INBOX_NEW;
 }
 
 static pawl_status receive_atomic(scenario *s, size_t *ret_changed, pawl_error *err)
 {
-    pawl_outgoing next = queue_message("life", "1");
+    pawl_message_spec next = queue_message("life", "1");
     uint8_t hash[PAWL_HASH_SIZE];
     pawl_status st = pawl_inbox_hash("payload", 7, hash, err);
 
@@ -32,10 +32,10 @@ static pawl_status receive_atomic(scenario *s, size_t *ret_changed, pawl_error *
         st = pawl_inbox_begin(s->store, SOURCE, "atomic", hash, NULL, &s->arrival, err);
     if (st != PAWL_OK || !is_new_delivery(s))
         return st;
-    st = fault_write_row(s, pawl_arrival_tx(s->arrival), 1, err);
+    st = fault_write_row(s, pawl_inbox_task_tx(s->arrival), 1, err);
     if (st == PAWL_OK)
-        st = pawl_tx_enqueue(pawl_arrival_tx(s->arrival), &next, NULL, err);
-    return st == PAWL_OK ? pawl_arrival_done(s->arrival, "response", 8, err) : st;
+        st = pawl_tx_enqueue(pawl_inbox_task_tx(s->arrival), &next, NULL, err);
+    return st == PAWL_OK ? pawl_inbox_task_done(s->arrival, "response", 8, err) : st;
 }
 
 static pawl_status receive_around_a_call(scenario *s, size_t *ret_changed, pawl_error *err)
@@ -45,8 +45,8 @@ static pawl_status receive_around_a_call(scenario *s, size_t *ret_changed, pawl_
     (void)ret_changed;
     if (st != PAWL_OK || !is_new_delivery(s))
         return st;
-    st = pawl_arrival_renew(s->arrival, MINUTE_MS, err);
-    return st == PAWL_OK ? pawl_arrival_done(s->arrival, NULL, 0, err) : st;
+    st = pawl_inbox_task_renew(s->arrival, MINUTE_MS, err);
+    return st == PAWL_OK ? pawl_inbox_task_done(s->arrival, NULL, 0, err) : st;
 }
 
 static pawl_status give_delivery_up(scenario *s, size_t *ret_changed, pawl_error *err)
@@ -54,7 +54,7 @@ static pawl_status give_delivery_up(scenario *s, size_t *ret_changed, pawl_error
     pawl_status st = pawl_inbox_begin(s->store, SOURCE, "dead", NULL, NULL, &s->arrival, err);
 
     (void)ret_changed;
-    return st == PAWL_OK ? pawl_arrival_give_up(s->arrival, "broken", err) : st;
+    return st == PAWL_OK ? pawl_inbox_task_fail_permanently(s->arrival, "broken", err) : st;
 }
 
 static pawl_status mark_processed(scenario *s, size_t *ret_changed, pawl_error *err)
@@ -81,13 +81,13 @@ static pawl_status read_inbox(scenario *s, size_t *ret_changed, pawl_error *err)
         test_fail("the list has %zu records", pawl_inbox_records_count(list));
     pawl_inbox_records_free(list);
     pawl_inbox_records_free(one);
-    return st == PAWL_OK ? pawl_inbox_read_stats(s->store, &stats, err) : st;
+    return st == PAWL_OK ? pawl_inbox_get_stats(s->store, &stats, err) : st;
 }
 
 static pawl_status requeue_record(scenario *s, size_t *ret_changed, pawl_error *err)
 {
     (void)ret_changed;
-    return pawl_inbox_requeue(s->store, SOURCE, "dead", NULL, err);
+    return pawl_inbox_retry(s->store, SOURCE, "dead", NULL, err);
 }
 
 static const scenario_step inbox_steps[] = {
@@ -111,7 +111,7 @@ const scenario_list fault_inbox = {inbox_steps, "1:0/0"};
 
 static pawl_status schedule_timers(scenario *s, size_t *ret_changed, pawl_error *err)
 {
-    pawl_outgoing batch[2] = {queue_message("timers", "a"), queue_message("timers", "b")};
+    pawl_message_spec batch[2] = {queue_message("timers", "a"), queue_message("timers", "b")};
 
     (void)ret_changed;
     batch[0].id = TIMER;
@@ -145,7 +145,7 @@ static pawl_status read_timers(scenario *s, size_t *ret_changed, pawl_error *err
 
 static pawl_status unschedule_timer(scenario *s, size_t *ret_changed, pawl_error *err)
 {
-    pawl_message_id id = TIMER;
+    pawl_uuid id = TIMER;
 
     (void)ret_changed;
     return operation_unschedule(s->store, &id, 1, NULL, err);
@@ -242,17 +242,19 @@ static const scenario_step job_steps[] = {
     {"open", SCENARIO_READS, NULL, scenario_open, NULL, 0},
     {"put", SCENARIO_WRITES, NULL, put_job, "SELECT count(*) FROM {job}", 1},
     {"first look", SCENARIO_WRITES, NULL, tick_jobs,
-     "SELECT count(*) FROM {job} WHERE next_slot_at IS NOT NULL", 1},
+     "SELECT count(*) FROM {job} WHERE next_occurrence_at IS NOT NULL", 1},
     {"tick", SCENARIO_WRITES, let_slots_pass, tick_jobs,
      "SELECT (SELECT count(*) FROM {job_run}) + (SELECT count(*) FROM {body})"
      " + (SELECT count(*) FROM {queue})"
-     " + (SELECT count(*) FROM {job} WHERE last_slot_at IS NOT NULL)",
+     " + (SELECT count(*) FROM {job} WHERE last_occurrence_at IS NOT NULL)",
      5},
     {"trigger", SCENARIO_WRITES, NULL, trigger_job,
      "SELECT 2 * count(*) - 2 FROM {body} WHERE id IN (SELECT work_id FROM {job_run})", 2},
     {"looking at jobs", SCENARIO_READS, NULL, read_jobs, NULL, 0},
     {"disable", SCENARIO_WRITES, NULL, disable_job,
-     "SELECT count(*) FROM {job} WHERE next_slot_at IS NULL AND last_slot_at IS NOT NULL", 1},
+     "SELECT count(*) FROM {job} WHERE next_occurrence_at IS NULL AND last_occurrence_at IS NOT "
+     "NULL",
+     1},
     {"clean", SCENARIO_READS, NULL, clean_history, NULL, 0},
     {"delete", SCENARIO_WRITES, NULL, delete_job,
      "SELECT (SELECT count(*) FROM {outcome} WHERE state = 5) + 1"

@@ -48,7 +48,7 @@ static void begin_transaction(scenario *s)
 
 static pawl_status send_wrapped(scenario *s, size_t *ret_changed, pawl_error *err)
 {
-    pawl_outgoing one = scenario_message(7);
+    pawl_message_spec one = scenario_message(7);
     pawl_status st;
 
     (void)ret_changed;
@@ -87,15 +87,15 @@ static pawl_status commit_transaction(scenario *s, pawl_status st)
 
 static pawl_status send_one(scenario *s, size_t *ret_changed, pawl_error *err)
 {
-    pawl_outgoing one = scenario_message(1);
+    pawl_message_spec one = scenario_message(1);
 
     (void)ret_changed;
     return pawl_outbox_enqueue(s->store, &one, NULL, err);
 }
 
-static pawl_outgoing effect_message(const char *number)
+static pawl_message_spec effect_message(const char *number)
 {
-    pawl_outgoing m = queue_message("effect", number);
+    pawl_message_spec m = queue_message("effect", number);
 
     m.id = queue_id(number[0]);
     m.correlation_id = number;
@@ -104,7 +104,7 @@ static pawl_outgoing effect_message(const char *number)
 
 static pawl_status send_for_effect(scenario *s, size_t *ret_changed, pawl_error *err)
 {
-    pawl_outgoing one = effect_message("8");
+    pawl_message_spec one = effect_message("8");
 
     (void)ret_changed;
     return pawl_outbox_enqueue(s->store, &one, NULL, err);
@@ -126,8 +126,8 @@ static pawl_status claim_for_effect(scenario *s, size_t *ret_changed, pawl_error
 
 static pawl_status commit_effect_once(scenario *s, size_t *ret_changed, pawl_error *err)
 {
-    pawl_outgoing next = effect_message("9");
-    pawl_status st = pawl_message_begin(s->store, queue_owner(1), s->held[8], &s->tx, err);
+    pawl_message_spec next = effect_message("9");
+    pawl_status st = pawl_tx_begin_for(s->store, queue_owner(1), s->held[8], &s->tx, err);
 
     (void)ret_changed;
     next.delay_ms = 100 * DAY_MS;
@@ -138,7 +138,7 @@ static pawl_status commit_effect_once(scenario *s, size_t *ret_changed, pawl_err
     if (st == PAWL_OK)
         st = pawl_tx_enqueue(s->tx, &next, NULL, err);
     if (st == PAWL_OK)
-        st = pawl_message_commit(s->tx, err);
+        st = pawl_tx_commit_with_ack(s->tx, err);
     pawl_tx_free(s->tx);
     s->tx = NULL;
     return st;
@@ -189,7 +189,7 @@ static void learn_dead_fence(scenario *s)
 
 static pawl_status end_dead_letter(scenario *s, size_t *ret_changed, pawl_error *err)
 {
-    pawl_held item = {s->held[6].id, s->dead_fence};
+    pawl_receipt item = {s->held[6].id, s->dead_fence};
 
     (void)ret_changed;
     return pawl_dead_done(s->store, queue_owner(1), &item, 1, NULL, err);
@@ -197,11 +197,11 @@ static pawl_status end_dead_letter(scenario *s, size_t *ret_changed, pawl_error 
 
 static pawl_status retry_dead_letter(scenario *s, size_t *ret_changed, pawl_error *err)
 {
-    pawl_held item = {s->held[4].id, s->dead_fence};
+    pawl_receipt item = {s->held[4].id, s->dead_fence};
 
     (void)ret_changed;
-    return pawl_dead_retry(s->store, queue_owner(1), &item, 1, "again", PAWL_DELAY_BY_POLICY, NULL,
-                           err);
+    return pawl_dead_abandon(s->store, queue_owner(1), &item, 1, "again", PAWL_DELAY_BY_POLICY,
+                             NULL, err);
 }
 
 /* The same owner every time: what a failed stop left is extended. */
@@ -257,10 +257,10 @@ static pawl_status read_messages(scenario *s, size_t *ret_changed, pawl_error *e
     pawl_messages_free(list);
     list = NULL;
     if (st == PAWL_OK)
-        st = pawl_queue_held(s->store, queue_owner(1), &list, err);
+        st = pawl_queue_owned(s->store, queue_owner(1), &list, err);
     pawl_messages_free(list);
     if (st == PAWL_OK)
-        st = pawl_outbox_stats(s->store, &stats, err);
+        st = pawl_outbox_get_stats(s->store, &stats, err);
     pawl_stats_free(stats);
     return st;
 }

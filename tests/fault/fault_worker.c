@@ -22,7 +22,7 @@ typedef struct stepped_worker {
     bool effect_lost; /* its transaction failed: the message comes again */
 } stepped_worker;
 
-static pawl_verdict handle_done(pawl_task *task, void *context)
+static pawl_result handle_done(pawl_task *task, void *context)
 {
     stepped_worker *l = context;
 
@@ -30,25 +30,25 @@ static pawl_verdict handle_done(pawl_task *task, void *context)
     return pawl_task_cancelled(task) ? PAWL_RETRY : PAWL_DONE;
 }
 
-static pawl_verdict handle_retry(pawl_task *task, void *context)
+static pawl_result handle_retry(pawl_task *task, void *context)
 {
     stepped_worker *l = context;
 
-    pawl_task_explain(task, "not now");
+    pawl_task_set_error(task, "not now");
     if (l->retried)
         return PAWL_DONE;
     l->retried = true;
     return PAWL_RETRY;
 }
 
-static pawl_verdict handle_fail(pawl_task *task, void *context)
+static pawl_result handle_fail(pawl_task *task, void *context)
 {
     (void)context;
-    pawl_task_explain(task, "never");
+    pawl_task_set_error(task, "never");
     return PAWL_FAIL;
 }
 
-static pawl_verdict handle_dead(pawl_task *task, void *context)
+static pawl_result handle_dead(pawl_task *task, void *context)
 {
     stepped_worker *l = context;
 
@@ -57,7 +57,7 @@ static pawl_verdict handle_dead(pawl_task *task, void *context)
     return PAWL_DONE;
 }
 
-static pawl_verdict handle_effect(pawl_task *task, void *context)
+static pawl_result handle_effect(pawl_task *task, void *context)
 {
     stepped_worker *l = context;
     pawl_error err = PAWL_ERROR_INIT;
@@ -67,7 +67,7 @@ static pawl_verdict handle_effect(pawl_task *task, void *context)
     if (st == PAWL_OK && !fault_application_sql(tx, l->insert))
         st = PAWL_E_UNAVAILABLE;
     if (st == PAWL_OK)
-        st = pawl_message_commit(tx, &err);
+        st = pawl_tx_commit_with_ack(tx, &err);
     pawl_tx_free(tx);
     l->effect_lost |= st != PAWL_OK;
     return st == PAWL_OK ? PAWL_DONE : PAWL_RETRY;
@@ -136,7 +136,7 @@ static void send_topics(stepped_worker *l)
     pawl_error err = PAWL_ERROR_INIT;
 
     for (size_t i = 0; i < COUNT_OF(topics); i++) {
-        pawl_outgoing message = queue_message(topics[i], "x");
+        pawl_message_spec message = queue_message(topics[i], "x");
         message.correlation_id = topics[i];
         assert_ok(pawl_outbox_enqueue(l->store, &message, NULL, &err), &err);
     }
@@ -162,7 +162,7 @@ static void check_stepped(stepped_worker *l)
     assert_true(l->dead_calls >= 1 && l->dead_calls <= 2); /* at least once */
     if (stats.lost > l->effect_lost)
         test_fail("%d results were lost after %s failed", (int)stats.lost, failing_where());
-    assert_int_equal(0, stats.in_hand);
+    assert_int_equal(0, stats.in_flight);
     worker_check_nothing_held(l->f);
 }
 
@@ -215,14 +215,14 @@ typedef struct running_worker {
 } running_worker;
 
 /* Without allocating: it runs while memory fails. */
-static pawl_verdict handle_running(pawl_task *task, void *context)
+static pawl_result handle_running(pawl_task *task, void *context)
 {
     running_worker *l = context;
     int64_t number = pawl_message_work_id(pawl_task_message(task)).value - l->first;
 
     if (atomic_fetch_add(&l->seen[number], 1) == 0 &&
         atomic_fetch_add(&l->different, 1) + 1 == MESSAGES)
-        pawl_worker_stop(l->worker);
+        pawl_worker_request_stop(l->worker);
     return PAWL_DONE;
 }
 
@@ -258,7 +258,7 @@ static void begin_running(running_worker *l, fixture *f)
     pawl_store_options opts = fault_store_options(f);
     pawl_error err = PAWL_ERROR_INIT;
     pawl_enqueued sent[MESSAGES];
-    pawl_outgoing messages[MESSAGES];
+    pawl_message_spec messages[MESSAGES];
 
     *l = (running_worker){.f = f};
     test_defer(free_running, l);
@@ -311,7 +311,7 @@ bool fault_worker_run(fixture *f, long nth)
 
 static void stop_worker(void *worker)
 {
-    pawl_worker_stop(worker);
+    pawl_worker_request_stop(worker);
 }
 
 /* The store can be reached again at once: it may be late, but it leaves nothing leased. */

@@ -90,7 +90,7 @@ PAWL_TEST_ON(postgres, jobs_survive_every_failing_libpq_call_and_a_cut_connectio
 
 static pawl_status schedule_timers(pawl_scheduler *scheduler, pawl_error *err)
 {
-    pawl_outgoing batch[TIMERS];
+    pawl_message_spec batch[TIMERS];
 
     for (int i = 0; i < TIMERS; i++) {
         batch[i] = queue_message("t", "x");

@@ -43,7 +43,7 @@ static void free_all(void *nothing)
 
 static void prepare_sqlite(void)
 {
-    pawl_outgoing content = PAWL_OUTGOING_INIT, checked = PAWL_OUTGOING_INIT;
+    pawl_message_spec content = PAWL_MESSAGE_SPEC_INIT, checked = PAWL_MESSAGE_SPEC_INIT;
     pawl_message_image image = PAWL_MESSAGE_IMAGE_INIT;
     pawl_error err = PAWL_ERROR_INIT;
 
@@ -55,7 +55,7 @@ static void prepare_sqlite(void)
     content.payload_size = 1;
     content.correlation_id = "c";
     content.headers = "{\"traceparent\":\"00\",\"tracestate\":\"a=b\"}";
-    assert_ok(pawl_outgoing_check(&content, &checked, &err), &err);
+    assert_ok(pawl_message_spec_check(&content, &checked, &err), &err);
     image.content = &checked;
     assert_ok(pawl_messages_new(&messages, &err), &err);
     assert_ok(pawl_messages_append(messages, &image, &err), &err);
@@ -141,7 +141,7 @@ PAWL_TEST(the_service_map_survives_every_failing_allocation)
     fail_each(map, NULL);
 }
 
-static void ignore_outcome(void *context, const pawl_send_outcome *outcome)
+static void ignore_outcome(void *context, const pawl_send_report *outcome)
 {
     (void)outcome;
     ++*(int *)context;
@@ -158,20 +158,20 @@ static pawl_status post(void *context, pawl_error *err)
     const sending *what = context;
     pawl_send_request request = PAWL_SEND_REQUEST_INIT;
     pawl_transports *transports = NULL;
-    pawl_carrier *carrier = NULL;
+    pawl_transport_client *carrier = NULL;
     int begun = 0, ended = 0;
     pawl_status st = pawl_transports_new(NULL, &transports, err);
 
     if (st == PAWL_OK)
-        st = pawl_carrier_open(transports, &carrier, err);
+        st = pawl_transport_client_open(transports, &carrier, err);
     request.url = what->url;
     request.service = what->service;
     request.envelope = what->envelope;
     if (st == PAWL_OK) {
-        st = pawl_carrier_send(carrier, &request, ignore_outcome, &ended, NULL, err);
+        st = pawl_transport_client_send(carrier, &request, ignore_outcome, &ended, NULL, err);
         begun = st == PAWL_OK;
     }
-    pawl_carrier_close(carrier);
+    pawl_transport_client_close(carrier);
     pawl_transports_free(transports);
     assert_int_equal(begun, ended);
     return st;

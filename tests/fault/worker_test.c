@@ -103,8 +103,8 @@ PAWL_TEST_ON(postgres, a_claim_that_is_committed_after_the_stop_is_given_back)
 
     fixture *f = fixture_open(NULL);
     const char *schema = fixture_store_options(f)->schema;
-    for (int i = 0; i < PAWL_CHORE_COUNT; i++)
-        options.chore_every_ms[i] = 0;
+    for (int i = 0; i < PAWL_MAINTENANCE_COUNT; i++)
+        options.maintenance_interval_ms[i] = 0;
     pawl_worker *worker = worker_open(f, &options);
     worker_handle(worker, "topic", recorder_handle, &record);
     pawl_work_id id = fixture_send(f, "topic", "x");
@@ -114,10 +114,10 @@ PAWL_TEST_ON(postgres, a_claim_that_is_committed_after_the_stop_is_given_back)
     fixture_tx_exec(f, 0, "LOCK TABLE {claim} IN SHARE MODE");
     running *run = worker_run(worker);
     int backend = fixture_await_blocked(f, "claim_batch");
-    pawl_worker_stop(worker);
+    pawl_worker_request_stop(worker);
     assert_true(failing_cut_last(backend));
     /* The worker has asked for it, in vain: only now is it committed. */
-    until(fixture_count(f, "SELECT count(*)" BACKENDS "state = 'idle'", schema, "held") > 0);
+    until(fixture_count(f, "SELECT count(*)" BACKENDS "state = 'idle'", schema, "owned") > 0);
     fixture_tx_exec(f, 0, "COMMIT");
     assert_ok(worker_join(run), &run->err);
     fixture_await_backend_end(f, backend);

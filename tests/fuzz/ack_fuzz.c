@@ -13,7 +13,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const int statuses[] = {200, 204, 302, 400, 409, 429, 500, 503};
-    pawl_send_outcome outcome = PAWL_SEND_OUTCOME_INIT;
+    pawl_send_report outcome = PAWL_SEND_REPORT_INIT;
     char room[PAWL_SEND_ERROR_SIZE];
     pawl_ack *ack = NULL;
 
@@ -25,9 +25,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         length = size - 2;
     char retry_after[41] = "";
     memcpy(retry_after, data + 2, length);
-    pawl_send_outcome_of_http(status, retry_after, data + 2 + length, size - 2 - length, room,
-                              &outcome, &ack);
-    bool success = outcome.sent <= PAWL_SENT_DUPLICATE;
+    pawl_send_report_of_http(status, retry_after, data + 2 + length, size - 2 - length, room,
+                             &outcome, &ack);
+    bool success = outcome.sent <= PAWL_SEND_DUPLICATE;
     if (success && (status >= 300 || !ack ||
                     (!pawl_ack_acknowledged(ack) && !pawl_ack_duplicate(ack)) || outcome.error))
         abort();

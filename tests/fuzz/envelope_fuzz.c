@@ -7,7 +7,7 @@
 #include <pawl/envelope.h>
 
 #include "fuzz.h"
-#include "scan.h"
+#include "json_scan.h"
 
 static void must(bool holds)
 {
@@ -39,7 +39,7 @@ static int depth_of(json_t *value)
 static void compare_with_jansson(const char *text, size_t size)
 {
     json_error_t problem;
-    bool ours = pawli_scan_is_value(text, size, 64);
+    bool ours = pawli_json_scan_is_value(text, size, 64);
     json_t *theirs = json_loadb(text, size, JSON_DECODE_ANY | JSON_ALLOW_NUL, &problem);
     bool space = size > 0 && (strchr(" \t\r\n", text[0]) || strchr(" \t\r\n", text[size - 1]));
 
@@ -71,9 +71,10 @@ static void check_whole(const pawl_envelope *envelope)
     must(strlen(pawl_envelope_endpoint(envelope)) > 0 && pawl_envelope_timestamp(envelope));
     must(payload[size] == '\0' && text[text_size] == '\0');
     if (pawl_envelope_payload_is_json(envelope))
-        must(pawli_scan_is_value(payload, size, 63) && memmem(text, text_size, payload, size));
+        must(pawli_json_scan_is_value(payload, size, 63) && memmem(text, text_size, payload, size));
     if (headers)
-        must(pawli_scan_is_value(headers, strlen(headers), 63) && strncmp(headers, "{\"", 2) == 0);
+        must(pawli_json_scan_is_value(headers, strlen(headers), 63) &&
+             strncmp(headers, "{\"", 2) == 0);
     must(pawl_envelope_decode(text, text_size, 0, &again, NULL) == PAWL_OK);
     must(memcmp(pawl_envelope_payload_hash(envelope), pawl_envelope_payload_hash(again), 32) == 0);
     (void)pawl_envelope_payload(again, &again_size);

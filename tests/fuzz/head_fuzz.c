@@ -11,7 +11,7 @@
 #include <strings.h>
 
 #include "fuzz.h"
-#include "guard.h"
+#include "request_check.h"
 
 #define FIELDS_MAX 64
 
@@ -99,7 +99,7 @@ static bool only_digits(const struct MHD_Connection *head)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct MHD_Connection head = {.count = 0};
-    pawli_head seen = {0};
+    pawli_request_head seen = {0};
     const char *wrong;
     bool is_1_1;
     int lengths;
@@ -109,7 +109,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     is_1_1 = data[0] % 4 != 0;
     split(&head, (const char *)data + 1, size - 1);
-    wrong = pawli_guard(&head, is_1_1 ? "HTTP/1.1" : "HTTP/1.0", &seen);
+    wrong = pawli_request_check(&head, is_1_1 ? "HTTP/1.1" : "HTTP/1.0", &seen);
     if (wrong)
         return strlen(wrong) < 10 ? abort(), 0 : 0;
     lengths = times(&head, "content-length");

@@ -14,8 +14,8 @@ static const int64_t times_s[] = {1767225600, 1774700000, 1325220000, INT64_C(40
 static void check_fires(const pawl_schedule *schedule, pawl_wall after)
 {
     for (int i = 0; i < 3; i++) {
-        pawl_fire fire;
-        pawl_fire back;
+        pawl_occurrence fire;
+        pawl_occurrence back;
         if (pawl_schedule_next(schedule, after, &fire, NULL) != PAWL_OK)
             abort();
         if (fire.at.us <= after.us || fire.skipped < 0)
@@ -48,7 +48,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     opts.zone = zones[data[0] % PAWLI_COUNT(zones)];
     st = pawl_schedule_parse(text, &opts, &schedule, &err);
     if (st == PAWL_OK) {
-        if (strlen(pawl_schedule_explain(schedule)) < 5)
+        if (strlen(pawl_schedule_describe(schedule)) < 5)
             abort();
         check_fires(schedule, (pawl_wall){times_s[data[0] / 4 % PAWLI_COUNT(times_s)] * US});
         pawl_schedule_free(schedule);

@@ -14,7 +14,7 @@ static void free_list(void *list)
 
 pawl_work_id fixture_send(fixture *f, const char *topic, const char *payload)
 {
-    pawl_outgoing message = PAWL_OUTGOING_INIT;
+    pawl_message_spec message = PAWL_MESSAGE_SPEC_INIT;
     pawl_error err = PAWL_ERROR_INIT;
     pawl_enqueued enqueued;
 
@@ -35,13 +35,13 @@ pawl_messages *fixture_claim(fixture *f, pawl_owner owner, int64_t lease_ms, int
     return list;
 }
 
-pawl_held fixture_held(const pawl_messages *list, size_t index)
+pawl_receipt fixture_held(const pawl_messages *list, size_t index)
 {
     const pawl_message *message = pawl_messages_at(list, index);
 
     if (!message)
         test_fail("message %zu was asked for; %zu were claimed", index, pawl_messages_count(list));
-    return (pawl_held){pawl_message_work_id(message), pawl_message_fence(message)};
+    return (pawl_receipt){pawl_message_work_id(message), pawl_message_fence(message)};
 }
 
 pawl_state fixture_state(fixture *f, pawl_work_id id)

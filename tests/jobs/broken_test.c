@@ -28,7 +28,8 @@ typedef struct broken_store {
 static const broken_store broken_stores[] = {
     {"a scheduler does not look whether the job has changed", SQLITE_NO_VERSION,
      POSTGRES_NO_VERSION},
-    {"the same, and a slot may be recorded twice", SQLITE_NO_VERSION "DROP INDEX {job_run_slot}",
+    {"the same, and a slot may be recorded twice",
+     SQLITE_NO_VERSION "DROP INDEX {job_run_occurrence}",
      /* The statement needs the index: whoever is in the way leaves it. */
      POSTGRES_NO_VERSION
      "CREATE FUNCTION {leave}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
@@ -36,9 +37,9 @@ static const broken_store broken_stores[] = {
      " AND scheduled_at = NEW.scheduled_at AND NOT triggered; RETURN NEW; END $$;"
      "CREATE TRIGGER zz_leave BEFORE INSERT ON {job_run} FOR EACH ROW EXECUTE FUNCTION {leave}();"},
     {"the last slot is not kept",
-     SQLITE_TRIGGER("UPDATE OF last_slot_at ON {job} WHEN new.last_slot_at IS NOT NULL",
-                    "UPDATE {job} SET last_slot_at = NULL WHERE id = new.id"),
-     POSTGRES_TRIGGER("BEFORE UPDATE ON {job}", "NEW.last_slot_at := NULL; RETURN NEW;")},
+     SQLITE_TRIGGER("UPDATE OF last_occurrence_at ON {job} WHEN new.last_occurrence_at IS NOT NULL",
+                    "UPDATE {job} SET last_occurrence_at = NULL WHERE id = new.id"),
+     POSTGRES_TRIGGER("BEFORE UPDATE ON {job}", "NEW.last_occurrence_at := NULL; RETURN NEW;")},
     {"what is skipped is not recorded",
      SQLITE_TRIGGER("INSERT ON {job_run} WHEN new.state = 7",
                     "DELETE FROM {job_run} WHERE id = new.id"),

@@ -83,9 +83,9 @@ PAWL_TEST(after_a_week_down_a_job_of_every_second_is_not_counted_for_ever)
     const pawl_run *ran = pawl_runs_at(job_runs(f, "second"), 0);
     const pawl_run *skipped = pawl_runs_at(job_runs(f, "second"), 1);
     assert_time(fixture_now(f).us, ran->scheduled_at);
-    assert_int_equal(PAWL_RUN_SLOTS_MAX, skipped->slots);
-    assert_true(skipped->slots_is_at_least);
-    assert_time(fixture_now(f).us - 1000000, skipped->last_slot_at);
+    assert_int_equal(PAWL_RUN_OCCURRENCES_MAX, skipped->slots);
+    assert_true(skipped->occurrences_is_at_least);
+    assert_time(fixture_now(f).us - 1000000, skipped->last_occurrence_at);
 }
 
 /* ---- two leaders ---- */
@@ -149,7 +149,7 @@ PAWL_TEST(who_read_before_the_job_was_changed_writes_nothing_of_it)
     assert_true(paused);
     assert_string_equal("", job_story(f, "both"));
     job_tick(f);
-    assert_time(FIXTURE_START.us + HOUR_MS * 1000, job_get(f, "both")->next_slot_at);
+    assert_time(FIXTURE_START.us + HOUR_MS * 1000, job_get(f, "both")->next_occurrence_at);
 }
 
 /* ---- a clock that is set back in between ---- */

@@ -78,7 +78,7 @@ static void misfire(const model_job *job, expectation *o, const pending *p, size
     if (count == 0)
         return;
     entry = add_entry(o, p->slots[0], p->slots[count - 1],
-                      count > PAWL_RUN_SLOTS_MAX ? PAWL_RUN_SLOTS_MAX : (int64_t)count);
+                      count > PAWL_RUN_OCCURRENCES_MAX ? PAWL_RUN_OCCURRENCES_MAX : (int64_t)count);
     entry->reason = PAWL_RUN_MISFIRE;
     entry->was_there = model_has(job, p->slots[0]);
 }
@@ -195,8 +195,9 @@ size_t expectation_to_record(const expectation *o)
 
 static bool is_same_entry(const expectation_entry *entry, const pawl_run *row)
 {
-    return entry->first.us == row->scheduled_at.us && entry->last.us == row->last_slot_at.us &&
-           entry->slots == row->slots && entry->runs == (row->state != PAWL_RUN_SKIPPED) &&
+    return entry->first.us == row->scheduled_at.us &&
+           entry->last.us == row->last_occurrence_at.us && entry->slots == row->slots &&
+           entry->runs == (row->state != PAWL_RUN_SKIPPED) &&
            (entry->runs || entry->reason == row->reason);
 }
 
@@ -242,7 +243,7 @@ static void compare_row(const expectation_entry *entry, const model_job *job, co
                     "%s: recorded %s %s %" PRId64 " to %" PRId64 " (%" PRId64
                     "), not %s %s %" PRId64 " to %" PRId64 " (%" PRId64 ")",
                     job->name, pawl_run_state_name(row->state), pawl_run_reason_name(row->reason),
-                    row->scheduled_at.us, row->last_slot_at.us, row->slots,
+                    row->scheduled_at.us, row->last_occurrence_at.us, row->slots,
                     entry->runs ? "a run" : "a skip", pawl_run_reason_name(entry->reason),
                     entry->first.us, entry->last.us, entry->slots);
 }
@@ -273,7 +274,7 @@ bool expectation_follow(expectation *o, model_job *job, const pawl_run *const *r
         job->since = o->since;
         job->last = o->last;
         job->awaited = o->awaits ? job->open.list[job->open.count - 1].id : 0;
-        job->awaited_since = PAWL_NEVER;
+        job->awaited_since = PAWL_TIME_UNSET;
         job->awaited_is_known = false;
     }
     job->lax_line &= model_runs_waiting(&job->open) > 0;

@@ -73,9 +73,10 @@ void model_ended(model_job *job, int64_t run_id, pawl_wall now)
 
 pawl_wall model_next(const model_job *job, pawl_wall after)
 {
-    pawl_fire fire;
+    pawl_occurrence fire;
 
-    return pawl_schedule_next(job->schedule, after, &fire, NULL) == PAWL_OK ? fire.at : PAWL_NEVER;
+    return pawl_schedule_next(job->schedule, after, &fire, NULL) == PAWL_OK ? fire.at
+                                                                            : PAWL_TIME_UNSET;
 }
 
 pawl_wall model_due(const model_job *job, pawl_wall slot)
@@ -179,7 +180,7 @@ void model_rewind(model_job *job, pawl_wall read, pawl_wall now, finding *wrong)
     size_t kept = 0;
 
     model_check_epoch(job, wrong);
-    job->last = PAWL_NEVER;
+    job->last = PAWL_TIME_UNSET;
     job->since = job->epoch = read;
     model_heard(job, read);
     if (job->awaited_is_known) /* its place was taken by the time of the rewind */
@@ -257,7 +258,7 @@ void model_deleted(model_job *job, finding *wrong)
     model_check_epoch(job, wrong);
     job->exists = job->lax_line = job->forgets = false;
     job->open.count = job->history_count = 0;
-    job->last = PAWL_NEVER;
+    job->last = PAWL_TIME_UNSET;
     job->awaited = 0;
     job->version++;
 }

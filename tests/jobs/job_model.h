@@ -52,7 +52,7 @@ typedef struct model_job {
     pawl_schedule *schedule;
     pawl_wall anchor;
     pawl_wall since; /* slots are after this, and after the last */
-    pawl_wall last;  /* or PAWL_NEVER */
+    pawl_wall last;  /* or PAWL_TIME_UNSET */
     bool from_start;
     int64_t awaited; /* the run whose start is waited for; 0: none */
     pawl_wall awaited_since;
@@ -89,7 +89,7 @@ bool model_trigger_is_busy(const model_job *job);
 bool model_claimed(model_job *job, int64_t run_id, int64_t work_id, pawl_wall now);
 void model_ended(model_job *job, int64_t run_id, pawl_wall now);
 
-/* The slot after `after`; PAWL_NEVER: none. And when its run is due. */
+/* The slot after `after`; PAWL_TIME_UNSET: none. And when its run is due. */
 pawl_wall model_next(const model_job *job, pawl_wall after);
 pawl_wall model_due(const model_job *job, pawl_wall slot);
 /* Slots are counted from here; false: none until a run has been claimed. */

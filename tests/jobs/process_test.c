@@ -97,7 +97,7 @@ static bool others_can_write(simulation *p)
         return true;
     opts.timeout_ms = 200;
     assert_ok(pawl_store_open(fixture_url(p->f), &opts, &store, &err), &err);
-    pawl_status st = pawl_queue_fold(store, NULL, NULL, &err);
+    pawl_status st = pawl_queue_compact_stats(store, NULL, NULL, &err);
     pawl_store_close(store);
     return st == PAWL_OK;
 }

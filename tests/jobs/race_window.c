@@ -10,14 +10,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "world.h"
+#include "platform.h"
 
 static struct {
     void (*call)(void *); /* NULL: not armed */
     void *context;
     pthread_t thread;
 } race_window;
-static pawli_world with_a_seam;
+static pawli_platform with_a_seam;
 
 static void random_numbers(void *bytes, size_t size)
 {
@@ -27,17 +27,17 @@ static void random_numbers(void *bytes, size_t size)
         race_window.call = NULL; /* what is called may arm it again */
         call(race_window.context);
     }
-    pawli_world_real.random(bytes, size);
+    pawli_platform_default.random(bytes, size);
 }
 
 void race_window_arm(void (*call)(void *), void *context)
 {
-    with_a_seam = pawli_world_real;
+    with_a_seam = pawli_platform_default;
     with_a_seam.random = random_numbers;
     race_window.thread = pthread_self();
     race_window.context = context;
     race_window.call = call;
-    pawli_world_install(&with_a_seam);
+    pawli_platform_install(&with_a_seam);
 }
 
 bool race_window_disarm(void)
@@ -45,6 +45,6 @@ bool race_window_disarm(void)
     bool reached = !race_window.call;
 
     race_window.call = NULL;
-    pawli_world_install(NULL);
+    pawli_platform_install(NULL);
     return reached;
 }

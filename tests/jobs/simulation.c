@@ -20,7 +20,7 @@ int simulation_dice(simulation *p, int sides)
 
 pawl_wall simulation_now(simulation *p)
 {
-    pawl_wall now = PAWL_NEVER;
+    pawl_wall now = PAWL_TIME_UNSET;
 
     if (pawl_store_now(fixture_store(p->f), &now, NULL) != PAWL_OK)
         finding_say(&p->wrong, "the clock cannot be read");

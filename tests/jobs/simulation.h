@@ -25,7 +25,7 @@ typedef struct coverage {
 
 /* A run's message that a worker holds. */
 typedef struct simulation_held {
-    pawl_held item;
+    pawl_receipt item;
     int64_t run_id;
 } simulation_held;
 

@@ -302,7 +302,7 @@ static void check_job(simulation *p, model_job *job)
 {
     pawl_jobs *one = NULL;
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_wall after, next = PAWL_NEVER;
+    pawl_wall after, next = PAWL_TIME_UNSET;
 
     if (pawl_job_get(fixture_store(p->f), job->name, &one, &err) != PAWL_OK) {
         finding_say(&p->wrong, "%s: %s", job->name, err.message);
@@ -311,12 +311,12 @@ static void check_job(simulation *p, model_job *job)
     const pawl_job *found = pawl_jobs_at(one, 0);
     if (model_base(job, &after))
         next = model_next(job, after);
-    if (found->last_slot_at.us != job->last.us)
+    if (found->last_occurrence_at.us != job->last.us)
         finding_say(&p->wrong, "%s: the last slot is %" PRId64 ", not %" PRId64, job->name,
-                    found->last_slot_at.us, job->last.us);
-    else if (found->next_slot_at.us != next.us)
+                    found->last_occurrence_at.us, job->last.us);
+    else if (found->next_occurrence_at.us != next.us)
         finding_say(&p->wrong, "%s: the next slot is %" PRId64 ", not %" PRId64, job->name,
-                    found->next_slot_at.us, next.us);
+                    found->next_occurrence_at.us, next.us);
     else if (found->unfinished != (int)job->open.count)
         finding_say(&p->wrong, "%s: %d runs have not ended, not %zu", job->name, found->unfinished,
                     job->open.count);

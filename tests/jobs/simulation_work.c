@@ -94,7 +94,7 @@ static void fail_run(simulation *p, const simulation_held *held, int how)
         p->covered.retried += (int64_t)changed;
 }
 
-static void end_runs(simulation *p, const pawl_held *items, const int64_t *run_ids, size_t count)
+static void end_runs(simulation *p, const pawl_receipt *items, const int64_t *run_ids, size_t count)
 {
     pawl_wall now = simulation_now(p);
     size_t changed = 0;
@@ -110,7 +110,7 @@ static void end_runs(simulation *p, const pawl_held *items, const int64_t *run_i
 
 static void answer_runs(simulation *p)
 {
-    pawl_held items[SIMULATION_HELD];
+    pawl_receipt items[SIMULATION_HELD];
     int64_t run_ids[SIMULATION_HELD];
     size_t count = 0;
 

@@ -155,7 +155,7 @@ static void do_clean(lease_history *p)
 static void do_claim(lease_history *p)
 {
     pawl_messages *list = NULL;
-    pawl_outgoing message = queue_message("t", "x");
+    pawl_message_spec message = queue_message("t", "x");
     pawl_store *store = some_store(p);
 
     if (pawl_outbox_enqueue(store, &message, NULL, NULL) != PAWL_OK ||

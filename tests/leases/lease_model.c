@@ -174,14 +174,14 @@ void model_looked(const model *m, int name, const pawl_lease *lease, finding *wr
     }
     if (!lease)
         return;
-    if (lease->held != model_held(m, name) || lease->fence != should->fence ||
+    if (lease->owned != model_held(m, name) || lease->fence != should->fence ||
         lease->expires_at.us != should->expires_at ||
         (lease->released_at.us != 0) != should->released ||
         lease->forced_fence != should->forced_fence)
         finding_say(wrong,
                     "it shows held %d, token %lld, end %lld, released %d, taken away %lld instead "
                     "of %d, %lld, %lld, %d, %lld",
-                    lease->held, (long long)lease->fence, (long long)lease->expires_at.us,
+                    lease->owned, (long long)lease->fence, (long long)lease->expires_at.us,
                     lease->released_at.us != 0, (long long)lease->forced_fence, model_held(m, name),
                     (long long)should->fence, (long long)should->expires_at, should->released,
                     (long long)should->forced_fence);

@@ -33,7 +33,7 @@ typedef struct total {
     uint64_t losing; /* histories in which a message was missed */
     uint64_t missed;
     uint64_t taken;
-    int64_t longest_us;
+    int64_t max_wait_us;
 } total;
 
 /* The chosen rule keeps its promise in each history. */
@@ -49,7 +49,7 @@ static void expect_promise_kept(const model_world *world, bool never_misses, uin
         if (o.too_long_us > 0)
             test_fail("PAWL_MODEL_SEED=%" PRIu64 ": a message was passed over for %" PRId64
                       " us, %" PRId64 " us longer than promised",
-                      seed, o.longest_us, o.too_long_us);
+                      seed, o.max_wait_us, o.too_long_us);
         if (o.still_running > 0)
             test_fail("PAWL_MODEL_SEED=%" PRIu64 ": %d transactions were taken for ended", seed,
                       o.still_running);
@@ -57,12 +57,12 @@ static void expect_promise_kept(const model_world *world, bool never_misses, uin
             test_fail("PAWL_MODEL_SEED=%" PRIu64 ": %d messages were never taken", seed, o.left);
         sum.missed += (uint64_t)o.missed;
         sum.taken += (uint64_t)o.taken;
-        if (o.longest_us > sum.longest_us)
-            sum.longest_us = o.longest_us;
+        if (o.max_wait_us > sum.max_wait_us)
+            sum.max_wait_us = o.max_wait_us;
     }
     print_message("# %" PRIu64 " histories, %" PRIu64 " taken, %" PRIu64
                   " passed over, longest %" PRId64 " us\n",
-                  sum.histories, sum.taken, sum.missed, sum.longest_us);
+                  sum.histories, sum.taken, sum.missed, sum.max_wait_us);
     assert_true(sum.taken > 20 * sum.histories);
 }
 

@@ -267,7 +267,7 @@ outcome history_run(uint64_t seed, model_rule rule, const model_world *world)
         history_step(&h);
     drain(&h);
     for (int i = 0; i < THREADS; i++)
-        pawli_look_done(&h.workers[i].look);
+        pawli_cursor_scan_done(&h.workers[i].look);
     for (int i = 0; i < STORES; i++)
         pawli_cursor_done(&h.cursors[i]);
     return h.outcome;

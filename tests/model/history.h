@@ -48,7 +48,7 @@ typedef struct outcome {
     int claims;
     int taken;
     int missed;          /* looks that passed over a message that was there to take */
-    int64_t longest_us;  /* a message was passed over by one store for so long */
+    int64_t max_wait_us; /* a message was passed over by one store for so long */
     int64_t too_long_us; /* by how much that was beyond what is promised; 0: it was not */
     int left;            /* messages that nobody took in the end */
     int still_running;   /* transactions that the cursor stopped awaiting before they had ended */

@@ -34,7 +34,7 @@ typedef struct worker {
     actor actor;
     int store;
     bool foreign; /* claims without a cursor, and always rolls back */
-    pawli_look look;
+    pawli_cursor_scan look;
     bool second;      /* the look is made again */
     int64_t started;  /* the call, not the second look */
     int64_t now;      /* the clock that decides what is due */

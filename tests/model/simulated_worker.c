@@ -17,7 +17,7 @@ void worker_reset(worker *w)
 {
     w->actor = (actor){.busy_until = w->actor.busy_until};
     w->held_count = 0;
-    pawli_look_done(&w->look);
+    pawli_cursor_scan_done(&w->look);
 }
 
 static pawl_mono mono(const history *h)
@@ -49,7 +49,7 @@ static void begin_claim(history *h, worker *w)
     w->limit = 1 + (int)history_random(h, history_chance(h, 2) ? 2 : LIMIT_MAX);
     w->taken_count = 0;
     w->passed_count = 0;
-    pawli_look_done(&w->look);
+    pawli_cursor_scan_done(&w->look);
     if (!w->foreign)
         pawli_cursor_begin(&h->cursors[w->store], h->connections[w->store], mono(h), w->second,
                            &w->look);
@@ -147,18 +147,18 @@ static void look_round(history *h, worker *w)
     const pawli_cursor *cursor = &h->cursors[w->store];
 
     see_ready(h, w, &at);
-    pawli_look_restart(&w->look);
-    pawli_look_epoch(&w->look, (pawl_wall){w->actor.time},
-                     h->rule == RULE_EPOCH_OF_XMAX ? w->next_xid : w->actor.xid);
+    pawli_cursor_scan_restart(&w->look);
+    pawli_cursor_scan_epoch(&w->look, (pawl_wall){w->actor.time},
+                            h->rule == RULE_EPOCH_OF_XMAX ? w->next_xid : w->actor.xid);
     /* As the statement does: what it does not list it does not know to have ended. */
-    pawli_look_next(&w->look,
-                    h->rule == RULE_UNLISTED || at.next < w->actor.xid ? at.next : w->actor.xid);
+    pawli_cursor_scan_next(
+        &w->look, h->rule == RULE_UNLISTED || at.next < w->actor.xid ? at.next : w->actor.xid);
     for (size_t i = 0; i < at.running_count && at.running[i] < w->actor.xid; i++)
-        pawli_look_running(&w->look, at.running[i]);
+        pawli_cursor_scan_running(&w->look, at.running[i]);
     for (size_t i = 0; i < cursor->awaited_count && h->rule == RULE_NO_AGAIN; i++)
-        pawli_look_running(&w->look, cursor->awaited[i]);
+        pawli_cursor_scan_running(&w->look, cursor->awaited[i]);
     for (int i = 0; i < w->reached; i++)
-        pawli_look_lane(&w->look, w->order[i], oldest_in(h, w, w->order[i]));
+        pawli_cursor_scan_lane(&w->look, w->order[i], oldest_in(h, w, w->order[i]));
 }
 
 /*
@@ -208,8 +208,8 @@ static void judge_claim(history *h, const worker *w)
             *since = h->server.elapsed;
         h->passed_stamp[w->store][row] = v ? v->run_at : 0;
         h->outcome.missed++;
-        if (w->started - *since > h->outcome.longest_us)
-            h->outcome.longest_us = w->started - *since;
+        if (w->started - *since > h->outcome.max_wait_us)
+            h->outcome.max_wait_us = w->started - *since;
         if (w->started - *since - promised(h, *since) > h->outcome.too_long_us)
             h->outcome.too_long_us = w->started - *since - promised(h, *since);
     }
@@ -295,7 +295,7 @@ static bool learn_from(history *h, worker *w)
 static void learn(history *h, worker *w)
 {
     if (h->rule == RULE_CLOCK_BLIND)
-        w->look.seen = PAWL_NEVER;
+        w->look.seen = PAWL_TIME_UNSET;
     bool again = h->rule != RULE_UNCOMMITTED && learn_from(h, w);
 
     if (again && w->taken_count == 0 && !w->second) {

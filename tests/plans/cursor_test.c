@@ -64,7 +64,7 @@ static const char *call_from(fixture *f, const char *function, pawli_cursor *cur
 static void send_many(fixture *f, int count)
 {
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing *messages = test_malloc((size_t)count * sizeof *messages);
+    pawl_message_spec *messages = test_malloc((size_t)count * sizeof *messages);
 
     for (int i = 0; i < count; i++)
         messages[i] = queue_message("t", "x");

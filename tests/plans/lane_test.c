@@ -43,7 +43,7 @@ static const char *const calls[] = {
 static void send_many(fixture *f)
 {
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing messages[BATCH];
+    pawl_message_spec messages[BATCH];
 
     for (int sent = 0; sent < MANY; sent += BATCH) {
         for (int i = 0; i < BATCH; i++) {

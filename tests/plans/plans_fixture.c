@@ -70,20 +70,21 @@ static void fill_leases(fixture *f, int64_t held)
 /* Not due for long, each with a history. */
 static void fill_jobs(fixture *f, int64_t count)
 {
-    fixture_exec(f,
-                 "INSERT INTO {job} (name, schedule, topic, look_at, next_slot_at, created_at,"
-                 " since, anchor) SELECT 'idle ' || n, '@yearly', 'busy', {at:%lld}, {at:%lld},"
-                 " {at:%lld}, {at:%lld}, {at:%lld} FROM %s",
-                 (long long)(FIXTURE_START.us + 365 * DAY_MS * 1000),
-                 (long long)(FIXTURE_START.us + 365 * DAY_MS * 1000), (long long)FIXTURE_START.us,
-                 (long long)FIXTURE_START.us, (long long)FIXTURE_START.us, numbers(f, count));
-    fixture_exec(f,
-                 "INSERT INTO {job_run} (job_id, state, scheduled_at, last_slot_at, created_at,"
-                 " started_at, ended_at) SELECT id, 2, {at:%lld}, {at:%lld}, {at:%lld}, {at:%lld},"
-                 " {at:%lld} FROM {job}",
-                 (long long)FIXTURE_START.us, (long long)FIXTURE_START.us,
-                 (long long)FIXTURE_START.us, (long long)FIXTURE_START.us,
-                 (long long)FIXTURE_START.us);
+    fixture_exec(
+        f,
+        "INSERT INTO {job} (name, schedule, topic, look_at, next_occurrence_at, created_at,"
+        " since, anchor) SELECT 'idle ' || n, '@yearly', 'busy', {at:%lld}, {at:%lld},"
+        " {at:%lld}, {at:%lld}, {at:%lld} FROM %s",
+        (long long)(FIXTURE_START.us + 365 * DAY_MS * 1000),
+        (long long)(FIXTURE_START.us + 365 * DAY_MS * 1000), (long long)FIXTURE_START.us,
+        (long long)FIXTURE_START.us, (long long)FIXTURE_START.us, numbers(f, count));
+    fixture_exec(
+        f,
+        "INSERT INTO {job_run} (job_id, state, scheduled_at, last_occurrence_at, created_at,"
+        " started_at, ended_at) SELECT id, 2, {at:%lld}, {at:%lld}, {at:%lld}, {at:%lld},"
+        " {at:%lld} FROM {job}",
+        (long long)FIXTURE_START.us, (long long)FIXTURE_START.us, (long long)FIXTURE_START.us,
+        (long long)FIXTURE_START.us, (long long)FIXTURE_START.us);
 }
 
 void plans_fill(fixture *f, int64_t finished, int64_t future)
@@ -122,7 +123,7 @@ void plans_fill(fixture *f, int64_t finished, int64_t future)
 
 static void send_to(fixture *f, const char *destination, int priority, int64_t delay_ms)
 {
-    pawl_outgoing message = queue_message("busy", "x");
+    pawl_message_spec message = queue_message("busy", "x");
 
     message.destination = destination;
     message.priority = priority;
@@ -143,7 +144,7 @@ void plans_lanes(fixture *f)
 static void send_many(fixture *f, const char *topic, int count, int64_t expires_us)
 {
     for (int i = 0; i < count; i++) {
-        pawl_outgoing message = queue_message(topic, "x");
+        pawl_message_spec message = queue_message(topic, "x");
 
         message.expires_at.us = expires_us;
         queue_send(f, &message);
@@ -240,5 +241,5 @@ void plans_people(plans_fixture *w)
     for (int i = 0; i < PLANS_BATCH; i++)
         send_to(f, "there", 0, 0);
     w->ready = fixture_send(f, "busy", "x").value;
-    w->find = pawl_message_get_id(queue_get(f, (pawl_work_id){w->ready}));
+    w->find = pawl_message_id(queue_get(f, (pawl_work_id){w->ready}));
 }

@@ -12,7 +12,7 @@ typedef struct plans_fixture {
     int64_t ready;       /* a message that is due */
     int64_t held, fence; /* one that queue_owner(1) holds */
     int64_t dead;        /* one that failed */
-    pawl_message_id find;
+    pawl_uuid find;
     int64_t job; /* one that is due */
 } plans_fixture;
 

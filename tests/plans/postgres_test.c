@@ -60,7 +60,7 @@ static const literal literals[] = {
     {"job_advance", "since", "ARRAY[now(), NULL]"},
     {"job_advance", "anchor", "ARRAY[now(), NULL]"},
     {"job_advance", "slots", "ARRAY[1, 1]::bigint[]"},
-    {"job_advance", "slots_more", "ARRAY[false, false]"},
+    {"job_advance", "occurrences_more", "ARRAY[false, false]"},
     {"job_advance", "in_line", "ARRAY[false, true]"},
     {"job_advance", "awaits", "ARRAY[false, false]"},
     {"job_advance", "problem", "ARRAY[NULL, NULL]::text[]"},
@@ -108,11 +108,11 @@ static const literal literals[] = {
     {NULL, "after_due", "NULL::timestamptz"},
     {NULL, "after_id", "0::bigint"},
     {NULL, "due_before", "NULL::timestamptz"},
-    {"dead_retry", "delay", "NULL::interval"},
+    {"dead_abandon", "delay", "NULL::interval"},
     {"topic_", "topic", "'busy'"},
     {"inbox_list", "source", "NULL::text"},
-    {"inbox_requeue", "source", "NULL::text"},
-    {"inbox_requeue", "id", "NULL::text"},
+    {"inbox_retry", "source", "NULL::text"},
+    {"inbox_retry", "id", "NULL::text"},
     {"inbox_purge", "source", "NULL::text"},
     {"inbox_purge", "id", "NULL::text"},
     {"inbox_", "source", "'few'"},
@@ -121,7 +121,7 @@ static const literal literals[] = {
     {"lease_", "name", "'name 7'"},
     {"lease_", "fence", "1::bigint"},
     {"lease_", "ttl", "interval '30 s'"},
-    {NULL, "only_held", "false"},
+    {NULL, "only_owned", "false"},
     {NULL, "after", "''"},
     {NULL, "by", "'x'"},
     {NULL, "reason", "'x'"},
@@ -164,7 +164,7 @@ static const literal literals[] = {
     {NULL, "limit", "50::bigint"},
     {NULL, "scan", "100::bigint"},
     {NULL, "cap", "100::bigint"},
-    {NULL, "sleeper", "'5ee9e700-0000-4000-8000-000000000001'::uuid"},
+    {NULL, "idle_worker", "'5ee9e700-0000-4000-8000-000000000001'::uuid"},
     {NULL, "present", "true"},
     {NULL, "epoch", "NULL::bigint"},
 };
@@ -182,7 +182,7 @@ static const char *made_literal(const plans_fixture *w, const char *statement, c
     if (strcmp(name, "owner") == 0)
         pawl_owner_format(queue_owner(1), uuid);
     else
-        pawl_message_id_format(w->find, uuid);
+        pawl_uuid_format(w->find, uuid);
     if (strcmp(name, "owner") == 0 || strcmp(name, "message_id") == 0)
         return test_note("'%s'::uuid", uuid);
     if (strcmp(name, "job_id") == 0)
@@ -194,7 +194,7 @@ static const char *made_literal(const plans_fixture *w, const char *statement, c
     if (strcmp(statement, "get") == 0)
         return test_note("%lld::bigint", (long long)w->ready);
     return test_note("ARRAY[%lld::bigint]",
-                     (long long)(is(statement, " redrive purge dead_done dead_retry dead_renew ")
+                     (long long)(is(statement, " retry purge dead_done dead_abandon dead_renew ")
                                      ? w->dead
                                  : is(statement, " cancel ") ? w->ready
                                                              : w->held));
@@ -296,7 +296,7 @@ static int64_t pages(fixture *f, int which, const char *sql)
 /* The limit, scan and cap of the literals say how many rows a statement may look at. */
 static int64_t bound(const char *statement)
 {
-    if (is(statement, " claim claim_remote expire retain dead_claim inbox_requeue inbox_purge"
+    if (is(statement, " claim claim_remote expire prune dead_claim inbox_retry inbox_purge"
                       " inbox_clean lease_clean job_due job_list job_clean "))
         return PAGES_PER_CALL + PLANS_BATCH * PAGES_PER_ROW;
     if (is(statement, " reap ")) /* fifty claims of two messages each */
@@ -309,9 +309,9 @@ static int64_t bound(const char *statement)
         return PAGES_PER_CALL + 5 * 100 * PAGES_PER_ROW_READ;
     if (is(statement, " destinations ")) /* those of plans_fixture.c, one probe each */
         return PAGES_PER_CALL + 3 * PAGES_PER_ROW;
-    if (is(statement, " held ")) /* all that the owner's three claims took */
+    if (is(statement, " owned ")) /* all that the owner's three claims took */
         return PAGES_PER_CALL + (4 * PLANS_BATCH + 10) * PAGES_PER_ROW_READ;
-    if (is(statement, " fold ")) /* the deltas that are there */
+    if (is(statement, " compact_stats ")) /* the deltas that are there */
         return PAGES_PER_CALL + 300 * PAGES_PER_ROW_READ;
     return PAGES_PER_CALL;
 }

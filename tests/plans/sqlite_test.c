@@ -31,7 +31,7 @@ static int64_t number_for(const plans_fixture *w, const char *statement, const c
     } numbers[] = {
         {"lease", 30000000},
         {"ttl", 30000000},
-        {"only_held", 0},
+        {"only_owned", 0},
         {"limit", PLANS_BATCH},
         {"local_base", 1000000},
         {"local_max", 60000000},
@@ -43,7 +43,7 @@ static int64_t number_for(const plans_fixture *w, const char *statement, const c
         {"before", INT64_MAX},
         {"after_id", 0},
         {"ttl", 30000000},
-        {"only_held", 1},
+        {"only_owned", 1},
         {"scan", 100},
         {"with_payload", 1},
         {"cap", 100},
@@ -77,7 +77,7 @@ static int64_t number_for(const plans_fixture *w, const char *statement, const c
         {"seen", 1},
         {"run_id", 1},
         {"slots", 1},
-        {"slots_more", 0},
+        {"occurrences_more", 0},
         {"in_line", 1},
         {"awaits", 0},
         {"rewinds", 0},
@@ -94,7 +94,7 @@ static int64_t number_for(const plans_fixture *w, const char *statement, const c
     if (is(name, " slot last_slot due look_at since anchor planned_at "))
         return fixture_now(w->f).us;
     if (strcmp(name, "id") == 0)
-        return is(statement, " redrive purge dead_done dead_retry dead_renew ") ? w->dead
+        return is(statement, " retry purge dead_done dead_abandon dead_renew ") ? w->dead
                : is(statement, " cancel get ")                                  ? w->ready
                                                                                 : w->held;
     for (size_t i = 0; i < COUNT_OF(numbers); i++)
@@ -109,7 +109,7 @@ static pawli_sqlite_rows *one_row(const plans_fixture *w, const char *statement)
     static const char *const names[] = {"id",    "fence",        "position",   "message_id",
                                         "topic", "payload",      "type",       "priority",
                                         "lease", "max_attempts", "other_lane", "due_at"};
-    static pawl_message_id fresh;
+    static pawl_uuid fresh;
     static pawli_value values[COUNT_OF(names)];
     static pawli_rows rows = {1, COUNT_OF(names), names, NULL, values};
     static pawli_sqlite_rows given = {.rows = &rows};
@@ -135,7 +135,7 @@ static pawli_sqlite_rows *one_row(const plans_fixture *w, const char *statement)
 /* The key, and what has no value, of the inbox's statements; false: it is another parameter. */
 static bool bind_inbox(sqlite3_stmt *statement, const char *name, const char *parameter, int index)
 {
-    bool key = !is(name, " inbox_list_any inbox_list_dead inbox_list_unfinished inbox_requeue"
+    bool key = !is(name, " inbox_list_any inbox_list_dead inbox_list_unfinished inbox_retry"
                          " inbox_purge ");
 
     if (strncmp(name, "inbox_", 6) != 0 ||
@@ -166,7 +166,7 @@ static bool bind_job(sqlite3_stmt *statement, const char *name, const char *para
     }
     if (strcmp(parameter, "message_id") != 0)
         return false;
-    pawl_message_id fresh = queue_id(123456789);
+    pawl_uuid fresh = queue_id(123456789);
     sqlite3_bind_blob(statement, index, fresh.bytes, 16, SQLITE_TRANSIENT);
     return true;
 }
@@ -174,7 +174,7 @@ static bool bind_job(sqlite3_stmt *statement, const char *name, const char *para
 static void bind(const plans_fixture *w, sqlite3_stmt *statement, const char *name, int index)
 {
     static const char nulls[] =
-        " topics topic correlation_id created_before delay sleeper destination destinations"
+        " topics topic correlation_id created_before delay idle_worker destination destinations"
         " after_due due_before headers problem ";
     const char *parameter = sqlite3_bind_parameter_name(statement, index) + 1;
     pawl_owner owner = queue_owner(1);
@@ -266,7 +266,7 @@ static void check_plan(const plans_fixture *w, const char *name, sqlite3_stmt *s
             (strncmp(name, "lease_", 6) == 0 && scans(detail, "lease", "l")) ||
             (strncmp(name, "job_", 4) == 0 &&
              (scans(detail, "job", "j") || scans(detail, "job_run", "r")) &&
-             !strstr(detail, "pawl_job_run_news")) ||
+             !strstr(detail, "pawl_job_run_pending_events")) ||
             (!tolerance->claims && scans(detail, "claim", "c"))) {
             printf("# %s: \"%s\" in the plan of %s\n", name, detail, sqlite3_sql(statement));
             tolerance->found++;
@@ -301,7 +301,7 @@ static plans_fixture open_world(void)
 {
     plans_fixture w = {.f = fixture_open(NULL)};
 
-    pawli_sqlite conn = {.base.wrapped = true, .handle = fixture_sqlite(w.f, 0)};
+    pawli_sqlite conn = {.base.foreign = true, .handle = fixture_sqlite(w.f, 0)};
     assert_int_equal(SQLITE_OK, pawli_sqlite_rows_register(&conn));
     assert_int_equal(SQLITE_OK, pawli_sqlite_sync_register(&conn));
     plans_lanes(w.f);

@@ -80,7 +80,7 @@ static void say_and_wait(const char *what)
 static pawl_status write_order(pawl_store *store, const application *b, char **arguments,
                                pawl_error *err)
 {
-    pawl_outgoing message = PAWL_OUTGOING_INIT;
+    pawl_message_spec message = PAWL_MESSAGE_SPEC_INIT;
     pawl_tx *tx = NULL;
     pawl_status st = wrap_transaction(store, b, &tx, err);
 

@@ -250,7 +250,7 @@ static bool can_write(processes *s)
 
     opts.timeout_ms = 200;
     assert_ok(pawl_store_open(fixture_url(s->f), &opts, &store, &err), &err);
-    pawl_status st = pawl_queue_fold(store, NULL, NULL, &err);
+    pawl_status st = pawl_queue_compact_stats(store, NULL, NULL, &err);
     pawl_store_close(store);
     return st == PAWL_OK;
 }
@@ -329,7 +329,7 @@ int64_t processes_held_by(processes *s, int which)
     pawl_messages *list = NULL;
 
     assert_true(s->workers[which].ready);
-    assert_ok(pawl_queue_held(fixture_store(s->f), s->workers[which].owner, &list, &err), &err);
+    assert_ok(pawl_queue_owned(fixture_store(s->f), s->workers[which].owner, &list, &err), &err);
     int64_t count = (int64_t)pawl_messages_count(list);
     pawl_messages_free(list);
     return count;

@@ -43,10 +43,10 @@ static bool write_row(const service *s, pawl_tx *tx, long number)
     return application_insert(tx, s->table, number);
 }
 
-static pawl_verdict handle_delivery(pawl_reception *reception, void *context)
+static pawl_result handle_delivery(pawl_receive_task *reception, void *context)
 {
     service *s = context;
-    const pawl_envelope *envelope = pawl_reception_envelope(reception);
+    const pawl_envelope *envelope = pawl_receive_task_envelope(reception);
     size_t size = 0;
     const char *payload = pawl_envelope_payload(envelope, &size);
     char digits[32] = "";
@@ -56,7 +56,7 @@ static pawl_verdict handle_delivery(pawl_reception *reception, void *context)
     long number = strtol(digits, NULL, 10);
     if (first && strcmp(s->hold, "before") == 0)
         hold_number(number);
-    if (!write_row(s, pawl_reception_tx(reception), number)) {
+    if (!write_row(s, pawl_receive_task_tx(reception), number)) {
         helper_say("again %ld", number);
         return PAWL_RETRY;
     }

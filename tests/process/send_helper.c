@@ -25,12 +25,12 @@
 typedef struct batch {
     size_t count;
     char payloads[BATCH_MAX][24];
-    pawl_outgoing messages[BATCH_MAX];
+    pawl_message_spec messages[BATCH_MAX];
 } batch;
 
-static pawl_message_id id_of(long number)
+static pawl_uuid id_of(long number)
 {
-    pawl_message_id id = {{0xaa}};
+    pawl_uuid id = {{0xaa}};
 
     id.bytes[6] = 0x40;
     id.bytes[8] = 0x80;
@@ -43,7 +43,7 @@ static void fill_batch(batch *b, long first, size_t count)
 {
     b->count = count;
     for (size_t i = 0; i < count; i++) {
-        pawl_outgoing message = PAWL_OUTGOING_INIT;
+        pawl_message_spec message = PAWL_MESSAGE_SPEC_INIT;
         int size = snprintf(b->payloads[i], sizeof b->payloads[i], "%ld", first + (long)i);
 
         message.topic = HELPER_TOPIC;

@@ -52,7 +52,7 @@ static void on_stop(int number)
     (void)number;
     if (leaves)
         _exit(0);
-    pawl_worker_stop(worker);
+    pawl_worker_request_stop(worker);
 }
 
 static void hold_number(long number)
@@ -67,11 +67,11 @@ static void hold_number(long number)
 static pawl_status begin_effect(const job *j, pawl_task *task, bool ask, pawl_tx **ret_tx,
                                 pawl_error *err)
 {
-    pawl_held held = {pawl_message_work_id(pawl_task_message(task)), pawl_task_fence(task)};
+    pawl_receipt held = {pawl_message_work_id(pawl_task_message(task)), pawl_task_fence(task)};
 
     if (ask)
         return pawl_task_begin(task, ret_tx, err);
-    return pawl_message_begin(j->store, pawl_worker_owner(worker), held, ret_tx, err);
+    return pawl_tx_begin_for(j->store, pawl_worker_owner(worker), held, ret_tx, err);
 }
 
 /* As it should be done: the row and the end of the message in one commit. */
@@ -81,7 +81,7 @@ static pawl_status write_once(const job *j, pawl_task *task, bool ask, long numb
     pawl_status st = begin_effect(j, task, ask, &tx, err);
 
     if (st == PAWL_OK && application_insert(tx, j->table, number))
-        st = pawl_message_commit(tx, err);
+        st = pawl_tx_commit_with_ack(tx, err);
     else if (st == PAWL_OK)
         st = PAWL_E_UNAVAILABLE;
     pawl_tx_free(tx);
@@ -98,7 +98,7 @@ static pawl_status write_effect(const job *j, pawl_task *task, bool ask, long nu
     return write_once(j, task, ask, number, err);
 }
 
-static pawl_verdict handle_number(pawl_task *task, void *context)
+static pawl_result handle_number(pawl_task *task, void *context)
 {
     job *j = context;
     bool held_up = atomic_fetch_add(&j->calls, 1) + 1 == j->hold_at;
@@ -121,7 +121,7 @@ static pawl_verdict handle_number(pawl_task *task, void *context)
     }
     /* In doubt, too: if it was committed there is nothing left to put off. */
     helper_say("again %s", pawl_status_name(st));
-    pawl_task_delay(task, AGAIN_MS);
+    pawl_task_set_retry_delay(task, AGAIN_MS);
     return pawl_status_retryable(st) ? PAWL_RETRY : PAWL_FAIL;
 }
 
@@ -153,7 +153,7 @@ static pawl_status run_worker(job *j, pawl_error *err)
 
     options.concurrency = THREADS;
     options.lease_ms = LEASE_MS;
-    options.chore_every_ms[PAWL_CHORE_REAP] = REAP_EVERY_MS;
+    options.maintenance_interval_ms[PAWL_MAINTENANCE_REAP] = REAP_EVERY_MS;
     st = pawl_worker_new(j->store, &options, &worker, err);
     if (st == PAWL_OK)
         st = pawl_worker_handle(worker, HELPER_TOPIC, handle_number, j, NULL, err);

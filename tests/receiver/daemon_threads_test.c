@@ -36,7 +36,7 @@ PAWL_TEST(an_end_that_waits_can_be_hurried)
     post_begin(fd, sample_text(s, &(sample){.id = ID}));
     controlled_await(&p.there);
     assert_int_equal(0, pthread_create(&stopper, NULL, stop_it, s->receiver));
-    pawl_receiver_hurry(s->receiver); /* before or while it stops: both are fine */
+    pawl_receiver_cancel_handlers(s->receiver); /* before or while it stops: both are fine */
     pthread_join(stopper, NULL);
     assert_int_equal(1, p.cancelled);
     assert_int_equal(500, client_read(fd)->status);
@@ -71,12 +71,12 @@ PAWL_TEST(health_tells_of_delivery_and_worker)
 
     p = (parts){.s = s};
     test_defer(free_parts, &p);
-    worker.chores_only = true;
+    worker.maintenance_only = true;
     delivery.source = "shop";
     assert_ok(pawl_worker_new(fixture_store(s->f), &worker, &p.worker, &err), &err);
     assert_ok(pawl_delivery_new(fixture_store(s->f), s->services, &delivery, &p.delivery, &err),
               &err);
-    assert_ok(pawl_receiver_tell_of(s->receiver, p.worker, p.delivery, &err), &err);
+    assert_ok(pawl_receiver_set_health_sources(s->receiver, p.worker, p.delivery, &err), &err);
     receiver_start(s);
     r = get(s, "/health");
     assert_int_equal(200, r->status);
@@ -86,5 +86,6 @@ PAWL_TEST(health_tells_of_delivery_and_worker)
                         "\"delivery\":{\"status\":\"ok\",\"destinations\":{}},"
                         "\"worker\":{\"status\":\"ok\",\"breaker\":\"closed\",\"failing\":[]}}",
                         r->body);
-    assert_int_equal(PAWL_E_MISUSE, pawl_receiver_tell_of(s->receiver, NULL, NULL, &err));
+    assert_int_equal(PAWL_E_MISUSE,
+                     pawl_receiver_set_health_sources(s->receiver, NULL, NULL, &err));
 }

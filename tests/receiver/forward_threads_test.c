@@ -235,12 +235,12 @@ PAWL_TEST(urls_that_are_none_are_refused)
 /* ---- a sender in the same process ---- */
 
 typedef struct outcome {
-    pawl_sent sent;
+    pawl_send_result sent;
     char payload[64];
     bool ended;
 } outcome;
 
-static void note_end(void *context, const pawl_send_outcome *given)
+static void note_end(void *context, const pawl_send_report *given)
 {
     outcome *o = context;
 
@@ -254,20 +254,20 @@ static outcome send_inproc(pawl_transports *transports, pawl_services *services,
                            const char *envelope_text)
 {
     pawl_send_request request = PAWL_SEND_REQUEST_INIT;
-    pawl_carrier *carrier = NULL;
+    pawl_transport_client *carrier = NULL;
     pawl_envelope *envelope = NULL;
     pawl_error err = PAWL_ERROR_INIT;
-    outcome o = {.sent = PAWL_SENT_CANCELLED};
+    outcome o = {.sent = PAWL_SEND_CANCELLED};
 
     assert_ok(pawl_envelope_decode(envelope_text, strlen(envelope_text), 0, &envelope, &err), &err);
-    assert_ok(pawl_carrier_open(transports, &carrier, &err), &err);
+    assert_ok(pawl_transport_client_open(transports, &carrier, &err), &err);
     request.url = "inproc://store";
     request.service = pawl_services_at(services, 0);
     request.envelope = envelope;
-    assert_ok(pawl_carrier_send(carrier, &request, note_end, &o, NULL, &err), &err);
+    assert_ok(pawl_transport_client_send(carrier, &request, note_end, &o, NULL, &err), &err);
     while (!o.ended)
-        assert_ok(pawl_carrier_turn(carrier, &err), &err);
-    pawl_carrier_close(carrier);
+        assert_ok(pawl_transport_client_process(carrier, &err), &err);
+    pawl_transport_client_close(carrier);
     pawl_envelope_free(envelope);
     return o;
 }
@@ -294,18 +294,18 @@ PAWL_TEST(a_sender_in_the_same_process_needs_no_signature)
         &err);
     text = sample_text(s, &(sample){.is_unsigned = true});
     o = send_inproc(transports, s->services, text);
-    assert_string_equal("acknowledged", pawl_sent_name(o.sent));
+    assert_string_equal("acknowledged", pawl_send_result_name(o.sent));
     assert_string_equal("[5]", o.payload);
     o = send_inproc(transports, s->services, text);
-    assert_string_equal("duplicate", pawl_sent_name(o.sent));
+    assert_string_equal("duplicate", pawl_send_result_name(o.sent));
     o = send_inproc(transports, s->services, sample_text(s, &(sample){.topic = "other"}));
-    assert_string_equal("refused", pawl_sent_name(o.sent));
+    assert_string_equal("refused", pawl_send_result_name(o.sent));
     p.verdict = PAWL_RETRY;
     o = send_inproc(transports, s->services, sample_text(s, &(sample){0}));
-    assert_string_equal("retry", pawl_sent_name(o.sent));
+    assert_string_equal("retry", pawl_send_result_name(o.sent));
     assert_int_equal(1, inbox_orders(s->f));
     pawl_receiver_stop(s->receiver);
     o = send_inproc(transports, s->services, sample_text(s, &(sample){0}));
-    assert_string_equal("retry", pawl_sent_name(o.sent));
+    assert_string_equal("retry", pawl_send_result_name(o.sent));
     pawl_transports_free(transports);
 }

@@ -291,7 +291,7 @@ PAWL_TEST_ON(one_engine, one_address_cannot_take_the_place_of_others)
         greedy[i] = client_connect(s);
         client_say(greedy[i], "GET /hea");
         while (stats.connections + stats.cut < i + 2)
-            pawl_receiver_read_stats(s->receiver, &stats);
+            pawl_receiver_get_stats(s->receiver, &stats);
     }
     assert_int_equal(429, client_read(greedy[0])->status);
     client_say(other, "lth HTTP/1.1\r\nHost: x\r\n\r\n");

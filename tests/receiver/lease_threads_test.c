@@ -23,10 +23,10 @@ typedef struct caller {
     sem_t cancelled;
 } caller;
 
-static pawl_verdict wait_until_cancelled(pawl_reception *reception, void *context)
+static pawl_result wait_until_cancelled(pawl_receive_task *reception, void *context)
 {
     caller *c = context;
-    struct pollfd fd = {pawl_reception_cancel_fd(reception), POLLIN, 0};
+    struct pollfd fd = {pawl_receive_task_cancel_fd(reception), POLLIN, 0};
 
     sem_post(&c->called);
     while (poll(&fd, 1, 60000) != 1)

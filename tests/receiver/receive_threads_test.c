@@ -293,7 +293,7 @@ PAWL_TEST(secrets_change_while_it_runs)
     receiver_fixture *s = open_with(&p, PAWL_RECEIVE_ATOMIC, NULL);
     pawl_services *changed = receiver_services("env:PAWL_TEST_OTHER_SECRET");
 
-    pawl_receiver_replace_services(s->receiver, changed);
+    pawl_receiver_set_services(s->receiver, changed);
     pawl_services_unref(changed);
     assert_int_equal(401, deliver(s, &(sample){0})->status);
     assert_int_equal(200, deliver(s, &(sample){.secret = "env:PAWL_TEST_OTHER_SECRET"})->status);
@@ -443,7 +443,7 @@ PAWL_TEST(stopping_answers_what_has_begun_and_turns_away_what_waits)
     controlled_await(&p.there);
     post_begin(second, sample_text(s, &(sample){0}));
     while (stats.waiting < 1)
-        pawl_receiver_read_stats(s->receiver, &stats);
+        pawl_receiver_get_stats(s->receiver, &stats);
     assert_int_equal(0, pthread_create(&stopper, NULL, stop_it, s->receiver));
     r = client_read(second);
     sem_post(&p.go);
@@ -525,7 +525,7 @@ PAWL_TEST(numbers_say_what_happened)
     post(s, "{}");
     p.verdict = PAWL_RETRY;
     deliver(s, &(sample){0});
-    pawl_receiver_read_stats(s->receiver, &stats);
+    pawl_receiver_get_stats(s->receiver, &stats);
     assert_int_equal(5, stats.received);
     assert_int_equal(1, stats.processed);
     assert_int_equal(1, stats.duplicates);

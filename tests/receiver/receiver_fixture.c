@@ -77,7 +77,7 @@ void receiver_start(receiver_fixture *s)
     assert_ok(pawl_receiver_start(s->receiver, &err), &err);
 }
 
-static pawl_verdict accept_all(pawl_reception *reception, void *context)
+static pawl_result accept_all(pawl_receive_task *reception, void *context)
 {
     (void)reception;
     (void)context;
@@ -99,7 +99,7 @@ receiver_fixture *receiver_open_accepting(const pawl_receiver_options *opts)
 /* ---- what is sent ---- */
 
 /* The sender's store may know the id with other content: that is the receiver's to notice. */
-static void forget_record(receiver_fixture *s, pawl_message_id id)
+static void forget_record(receiver_fixture *s, pawl_uuid id)
 {
     pawl_messages *one = NULL;
     pawl_error err = PAWL_ERROR_INIT;
@@ -114,7 +114,7 @@ static void forget_record(receiver_fixture *s, pawl_message_id id)
 /* As the sender would have it. */
 static const pawl_message *store_message(receiver_fixture *s, const sample *what)
 {
-    pawl_outgoing message = PAWL_OUTGOING_INIT;
+    pawl_message_spec message = PAWL_MESSAGE_SPEC_INIT;
     pawl_error err = PAWL_ERROR_INIT;
 
     message.topic = what->topic ? what->topic : "order";
@@ -122,7 +122,7 @@ static const pawl_message *store_message(receiver_fixture *s, const sample *what
     message.payload_size = strlen(message.payload);
     message.destination = "http://127.0.0.1/";
     if (what->id) {
-        assert_ok(pawl_message_id_parse(what->id, &message.id, &err), &err);
+        assert_ok(pawl_uuid_parse(what->id, &message.id, &err), &err);
         forget_record(s, message.id);
     }
     return queue_get(s->f, queue_send(s->f, &message).work_id);
@@ -193,9 +193,9 @@ void controlled_await(sem_t *semaphore)
 }
 
 /* `go`, or what cancels it. */
-static void wait_for_go(controlled_handler *p, const pawl_reception *reception)
+static void wait_for_go(controlled_handler *p, const pawl_receive_task *reception)
 {
-    struct pollfd fd = {pawl_reception_cancel_fd(reception), POLLIN, 0};
+    struct pollfd fd = {pawl_receive_task_cancel_fd(reception), POLLIN, 0};
 
     while (sem_trywait(&p->go) != 0) {
         if (poll(&fd, 1, 1) == 1) {
@@ -205,23 +205,23 @@ static void wait_for_go(controlled_handler *p, const pawl_reception *reception)
     }
 }
 
-pawl_verdict controlled_handle(pawl_reception *reception, void *context)
+pawl_result controlled_handle(pawl_receive_task *reception, void *context)
 {
     controlled_handler *p = context;
     pawl_error err = PAWL_ERROR_INIT;
 
     p->calls++;
-    p->last_attempt = pawl_reception_attempt(reception);
+    p->last_attempt = pawl_receive_task_attempt(reception);
     if (p->writes &&
-        !inbox_write(p->s->f, pawl_reception_tx(reception), "INSERT INTO {orders} VALUES (1)"))
+        !inbox_write(p->s->f, pawl_receive_task_tx(reception), "INSERT INTO {orders} VALUES (1)"))
         return PAWL_FAIL;
     if (p->waits) {
         sem_post(&p->there);
         wait_for_go(p, reception);
     }
-    pawl_reception_explain(reception, p->error);
+    pawl_receive_task_set_error(reception, p->error);
     if (p->response &&
-        pawl_reception_respond(reception, p->response, strlen(p->response), &err) != PAWL_OK)
+        pawl_receive_task_respond(reception, p->response, strlen(p->response), &err) != PAWL_OK)
         return PAWL_RETRY;
     return p->verdict;
 }

@@ -89,7 +89,7 @@ size_t inbox_count(receiver_fixture *s);
 
 typedef struct controlled_handler {
     receiver_fixture *s;
-    pawl_verdict verdict;
+    pawl_result verdict;
     const char *response; /* NULL: none */
     const char *error;    /* NULL: none */
     bool writes;          /* a row into {orders}, through the transaction */
@@ -101,7 +101,7 @@ typedef struct controlled_handler {
     _Atomic int cancelled;
 } controlled_handler;
 void controlled_handler_init(controlled_handler *p, receiver_fixture *s);
-pawl_verdict controlled_handle(pawl_reception *reception, void *context);
+pawl_result controlled_handle(pawl_receive_task *reception, void *context);
 /* Until a semaphore is posted, or the test fails. */
 void controlled_await(sem_t *semaphore);
 

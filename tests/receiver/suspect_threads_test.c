@@ -40,7 +40,7 @@ static void await_waiting(receiver_fixture *s, int64_t count)
     pawl_receiver_stats stats = PAWL_RECEIVER_STATS_INIT;
 
     while (stats.waiting != count)
-        pawl_receiver_read_stats(s->receiver, &stats);
+        pawl_receiver_get_stats(s->receiver, &stats);
 }
 
 PAWL_TEST(suspects_are_processed_one_at_a_time_and_others_pass)

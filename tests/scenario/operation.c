@@ -29,13 +29,13 @@ pawl_status operation_call(pawl_store *store, const operation *op, size_t *ret_c
     case OPERATION_CANCEL:
         return pawl_outbox_cancel(store, op->ids, op->count, ret_changed, err);
     case OPERATION_REDRIVE:
-        return pawl_outbox_redrive(store, op->ids, op->count, ret_changed, err);
+        return pawl_outbox_retry(store, op->ids, op->count, ret_changed, err);
     case OPERATION_PURGE:
         return pawl_outbox_purge(store, op->ids, op->count, ret_changed, err);
     case OPERATION_CANCEL_MATCHING:
         return pawl_outbox_cancel_matching(store, op->filter, ret_changed, err);
     case OPERATION_REDRIVE_MATCHING:
-        return pawl_outbox_redrive_matching(store, op->filter, ret_changed, err);
+        return pawl_outbox_retry_matching(store, op->filter, ret_changed, err);
     case OPERATION_PURGE_MATCHING:
         return pawl_outbox_purge_matching(store, op->filter, ret_changed, err);
     case OPERATION_REAP:
@@ -43,9 +43,9 @@ pawl_status operation_call(pawl_store *store, const operation *op, size_t *ret_c
     case OPERATION_EXPIRE:
         return pawl_queue_expire(store, ret_changed, NULL, err);
     case OPERATION_RETAIN:
-        return pawl_queue_retain(store, op->ms, ret_changed, NULL, err);
+        return pawl_queue_prune(store, op->ms, ret_changed, NULL, err);
     case OPERATION_FOLD:
-        return pawl_queue_fold(store, NULL, NULL, err);
+        return pawl_queue_compact_stats(store, NULL, NULL, err);
     default:
         return call_answer(store, op, ret_changed, err);
     }
@@ -60,7 +60,7 @@ pawl_status operation_claim_call(pawl_store *store, const operation_claim *op, s
     return pawl_queue_claim(store, op->owner, op->lease_ms, op->limit, op->opts, ret_list, err);
 }
 
-pawl_status operation_schedule(pawl_store *store, const pawl_outgoing *messages, size_t count,
+pawl_status operation_schedule(pawl_store *store, const pawl_message_spec *messages, size_t count,
                                pawl_enqueued *ret_enqueued, pawl_error *err)
 {
     pawl_scheduler *scheduler = NULL;
@@ -72,7 +72,7 @@ pawl_status operation_schedule(pawl_store *store, const pawl_outgoing *messages,
     return st;
 }
 
-pawl_status operation_unschedule(pawl_store *store, const pawl_message_id *ids, size_t count,
+pawl_status operation_unschedule(pawl_store *store, const pawl_uuid *ids, size_t count,
                                  size_t *ret_changed, pawl_error *err)
 {
     pawl_scheduler *scheduler = NULL;

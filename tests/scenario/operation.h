@@ -37,7 +37,7 @@ typedef enum operation_kind {
 typedef struct operation {
     operation_kind kind;
     pawl_owner owner;
-    const pawl_held *items;
+    const pawl_receipt *items;
     const pawl_work_id *ids;
     size_t count;
     const pawl_filter *filter;
@@ -51,7 +51,7 @@ pawl_status operation_call(pawl_store *store, const operation *op, size_t *ret_c
 /* A claim, which acknowledges in the same call when `acks` is not NULL. */
 typedef struct operation_claim {
     pawl_owner owner;
-    const pawl_held *acks;
+    const pawl_receipt *acks;
     size_t ack_count;
     int64_t lease_ms;
     int limit;
@@ -62,9 +62,9 @@ pawl_status operation_claim_call(pawl_store *store, const operation_claim *op, s
                                  pawl_messages **ret_list, pawl_error *err);
 
 /* Timers, each time with a scheduler of their own. */
-pawl_status operation_schedule(pawl_store *store, const pawl_outgoing *messages, size_t count,
+pawl_status operation_schedule(pawl_store *store, const pawl_message_spec *messages, size_t count,
                                pawl_enqueued *ret_enqueued, pawl_error *err);
-pawl_status operation_unschedule(pawl_store *store, const pawl_message_id *ids, size_t count,
+pawl_status operation_unschedule(pawl_store *store, const pawl_uuid *ids, size_t count,
                                  size_t *ret_changed, pawl_error *err);
 
 #endif

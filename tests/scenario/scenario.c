@@ -17,10 +17,11 @@ void scenario_clean(fixture *f)
     for (size_t i = 0; i < COUNT_OF(tables); i++)
         fixture_exec(f, "DELETE FROM {%s}", tables[i]);
     if (fixture_is_postgres(f))
-        fixture_exec(f, "DELETE FROM {tally}; DELETE FROM {tally_delta}");
+        fixture_exec(f, "DELETE FROM {topic_stats}; DELETE FROM {topic_stats_delta}");
     else
-        fixture_exec(f, "UPDATE {meta} SET latest_time = 0, boot_id = ''; "
-                        "DELETE FROM {total}; UPDATE {tally} SET held = 0, paused = 0, dead = 0");
+        fixture_exec(
+            f, "UPDATE {meta} SET latest_time = 0, boot_id = ''; "
+               "DELETE FROM {topic_stats}; UPDATE {lane_stats} SET held = 0, paused = 0, dead = 0");
     fixture_set(f, FIXTURE_START);
 }
 
@@ -28,7 +29,7 @@ void scenario_close(scenario *s)
 {
     pawl_tx_free(s->tx);
     s->tx = NULL;
-    pawl_arrival_free(s->arrival);
+    pawl_inbox_task_free(s->arrival);
     s->arrival = NULL;
     pawl_store_close(s->store);
     s->store = NULL;
@@ -39,7 +40,7 @@ pawl_status scenario_perform(scenario *s, const scenario_step *step, size_t *ret
 {
     if (step->call)
         return step->call(s, ret_changed, err);
-    pawl_held *first = &s->held[step->operation.first];
+    pawl_receipt *first = &s->held[step->operation.first];
     operation op = {.kind = step->operation.kind,
                     .owner = SCENARIO_OWNER,
                     .items = first,
@@ -89,9 +90,9 @@ const char *scenario_check_end(scenario *s, const char *expected)
 
 /* ---- sending and claiming ---- */
 
-pawl_outgoing scenario_message(int number)
+pawl_message_spec scenario_message(int number)
 {
-    pawl_outgoing m = queue_message("life", digits[number]);
+    pawl_message_spec m = queue_message("life", digits[number]);
 
     m.id = queue_id(number);
     m.correlation_id = digits[number];
@@ -109,7 +110,7 @@ pawl_status scenario_open(scenario *s, size_t *ret_changed, pawl_error *err)
     return pawl_store_open(s->url, &s->options, &s->store, err);
 }
 
-pawl_status scenario_send(scenario *s, const pawl_outgoing *messages, size_t count,
+pawl_status scenario_send(scenario *s, const pawl_message_spec *messages, size_t count,
                           size_t *ret_changed, pawl_error *err)
 {
     pawl_enqueued answers[8];
@@ -122,8 +123,8 @@ pawl_status scenario_send(scenario *s, const pawl_outgoing *messages, size_t cou
 
 pawl_status scenario_send_batch(scenario *s, size_t *ret_changed, pawl_error *err)
 {
-    pawl_outgoing batch[] = {scenario_message(5), scenario_message(3), scenario_message(2),
-                             scenario_message(4), scenario_message(6)};
+    pawl_message_spec batch[] = {scenario_message(5), scenario_message(3), scenario_message(2),
+                                 scenario_message(4), scenario_message(6)};
 
     return scenario_send(s, batch, COUNT_OF(batch), ret_changed, err);
 }
@@ -163,7 +164,7 @@ pawl_status scenario_claim_rest(scenario *s, size_t *ret_changed, pawl_error *er
 pawl_status scenario_learn_held(scenario *s, size_t *ret_held, pawl_error *err)
 {
     pawl_messages *list = NULL;
-    pawl_status st = pawl_queue_held(s->store, SCENARIO_OWNER, &list, err);
+    pawl_status st = pawl_queue_owned(s->store, SCENARIO_OWNER, &list, err);
 
     if (st == PAWL_OK) {
         scenario_remember(s, list);
@@ -241,7 +242,7 @@ void scenario_after_the_lease(scenario *s)
 
 void scenario_end_leases(scenario *s)
 {
-    pawl_arrival_free(s->arrival);
+    pawl_inbox_task_free(s->arrival);
     s->arrival = NULL;
     fixture_advance(s->f, HOUR_MS);
 }

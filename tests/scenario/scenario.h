@@ -22,11 +22,11 @@ typedef struct scenario {
     const char *url;            /* the store under test is opened with these */
     pawl_store_options options; /* ... */
     pawl_store *store;
-    pawl_held held[SCENARIO_MESSAGES]; /* what the owner was told */
-    int64_t lease_fence;               /* the same of its lease */
-    pawl_held run;                     /* the same of a job's run */
-    int64_t dead_fence;                /* the same of the dead letters */
-    pawl_arrival *arrival;             /* a message that is being processed; or NULL */
+    pawl_receipt held[SCENARIO_MESSAGES]; /* what the owner was told */
+    int64_t lease_fence;                  /* the same of its lease */
+    pawl_receipt run;                     /* the same of a job's run */
+    int64_t dead_fence;                   /* the same of the dead letters */
+    pawl_inbox_task *arrival;             /* a message that is being processed; or NULL */
     pawl_tx *tx;
     bool faulted;           /* in the step that runs */
     const char *client_url; /* the application's own connection, and what it is opened with */
@@ -85,9 +85,9 @@ const char *scenario_check_end(scenario *s, const char *expected);
 
 /* ---- calls that several lists have ---- */
 
-pawl_outgoing scenario_message(int number);
+pawl_message_spec scenario_message(int number);
 pawl_status scenario_open(scenario *s, size_t *ret_changed, pawl_error *err);
-pawl_status scenario_send(scenario *s, const pawl_outgoing *messages, size_t count,
+pawl_status scenario_send(scenario *s, const pawl_message_spec *messages, size_t count,
                           size_t *ret_changed, pawl_error *err);
 pawl_status scenario_send_batch(scenario *s, size_t *ret_changed, pawl_error *err);
 /* Four for a minute, and what is left for a second. */

@@ -50,19 +50,20 @@ static bool one_time_a_day(const pawl_schedule *schedule)
            __builtin_popcountll(cron->minutes) == 1 && __builtin_popcount(cron->hours) == 1;
 }
 
-static int64_t next_s(const pawl_schedule *schedule, int64_t after_s, pawl_fire *ret_fire)
+static int64_t next_s(const pawl_schedule *schedule, int64_t after_s, pawl_occurrence *ret_fire)
 {
     bool found = pawli_schedule_next(schedule, after_s, PAWLI_SCHEDULE_LAST_S, ret_fire);
 
     return found ? ret_fire->at.us / US : -1;
 }
 
-static bool moved_over_a_day(const pawl_schedule *schedule, const pawl_fire *fire)
+static bool moved_over_a_day(const pawl_schedule *schedule, const pawl_occurrence *fire)
 {
     pawli_zone_period before;
 
     pawli_zone_at(schedule->zone, fire->at.us / US - 1, &before);
-    return fire->kind == PAWL_FIRE_MOVED && fire->utc_offset_s - before.offset_s >= PAWLI_DAY_S;
+    return fire->kind == PAWL_OCCURRENCE_MOVED &&
+           fire->utc_offset_s - before.offset_s >= PAWLI_DAY_S;
 }
 
 /* The schedule by the peer's rules, as far as they are asked for; false if they are ours here. */
@@ -85,7 +86,7 @@ static bool by_rules(pawl_schedule *peer, bool either_day, bool rhythm, bool lon
  * it steps over the first two. What it finds then is right again. */
 static bool loses_days(const pawl_schedule *peer, int64_t after_s, int64_t peer_s)
 {
-    pawl_fire fire;
+    pawl_occurrence fire;
 
     return next_s(peer, after_s, &fire) < peer_s && fire.local.month == 3 && fire.local.day <= 2 &&
            next_s(peer, peer_s - 1, &fire) == peer_s;
@@ -95,7 +96,7 @@ static bool loses_days(const pawl_schedule *peer, int64_t after_s, int64_t peer_
  * by the peer's rule, so that an explanation is also an exact check. */
 static peer_rule explain(const pawl_schedule *schedule, int64_t after_s, int64_t peer_s)
 {
-    pawl_fire fire;
+    pawl_occurrence fire;
 
     if (next_s(schedule, after_s, &fire) == peer_s)
         return SAME;
@@ -157,7 +158,7 @@ static void compare_case(peer_case *c, tally *t)
     for (char *more = strtok_r(c->fires, ",", &rest); more; more = strtok_r(NULL, ",", &rest)) {
         int64_t peer_s = *more == '-' ? -1 : after_s + strtoll(more, NULL, 10);
         peer_rule rule = explain(schedule, after_s, peer_s);
-        pawl_fire fire;
+        pawl_occurrence fire;
         if (rule == RULES)
             test_fail("'%s' in %s after %" PRId64 ": %" PRId64 ", the peer says %" PRId64, c->text,
                       c->zone, after_s, next_s(schedule, after_s, &fire), peer_s);

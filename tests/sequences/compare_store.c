@@ -52,7 +52,7 @@ static bool compare_body(const model *m, const model_message *x, const pawl_mess
     size_t found_size;
     const void *found_payload = pawl_message_payload(found, &found_size);
 
-    if (!pawl_message_id_equal(x->id, pawl_message_get_id(found)))
+    if (!pawl_uuid_equal(x->id, pawl_message_id(found)))
         return finding_say(wrong, "message %d has another message id", n);
     if (with_payload && (size != found_size || memcmp(payload, found_payload, size) != 0))
         return finding_say(wrong, "message %d has another payload", n);
@@ -75,7 +75,7 @@ bool compare_message(const model *m, const model_message *x, const pawl_message 
                      bool with_payload, finding *wrong)
 {
     int n = x->sent.number;
-    bool held = x->state == PAWL_STATE_IN_PROGRESS;
+    bool held = x->state == PAWL_STATE_RUNNING;
     bool unfinished = held || x->state == PAWL_STATE_READY;
     pawl_owner owner = held ? model_owner(x->owner) : (pawl_owner){{0}};
 
@@ -169,13 +169,13 @@ static pawl_topic_stats expected_stats(const model *m, int topic)
             continue;
         bool ready = model_shown_state(m, x) == PAWL_STATE_READY;
         s.ready += ready;
-        s.in_progress += x->state == PAWL_STATE_IN_PROGRESS;
+        s.running += x->state == PAWL_STATE_RUNNING;
         s.total_expired += model_shown_state(m, x) != x->state;
         if (ready && x->run_at_us <= m->now_us &&
             (s.oldest_due_at.us == 0 || x->run_at_us < s.oldest_due_at.us))
             s.oldest_due_at.us = x->run_at_us;
     }
-    s.depth_estimate = s.ready + s.in_progress;
+    s.depth_estimate = s.ready + s.running;
     s.total_done = m->totals[topic][PAWL_STATE_DONE];
     s.total_failed = m->totals[topic][PAWL_STATE_FAILED];
     s.total_expired += m->totals[topic][PAWL_STATE_EXPIRED];
@@ -186,7 +186,7 @@ static pawl_topic_stats expected_stats(const model *m, int topic)
 static bool compare_topic(const pawl_topic_stats *x, const pawl_topic_stats *found, finding *wrong)
 {
     if (strcmp(x->topic, found->topic) == 0 && x->ready == found->ready &&
-        x->in_progress == found->in_progress && !found->depth_is_at_least &&
+        x->running == found->running && !found->depth_is_at_least &&
         x->depth_estimate == found->depth_estimate && x->total_done == found->total_done &&
         x->total_failed == found->total_failed && x->total_expired == found->total_expired &&
         x->total_cancelled == found->total_cancelled &&
@@ -196,12 +196,12 @@ static bool compare_topic(const pawl_topic_stats *x, const pawl_topic_stats *fou
         wrong,
         "%s counts %lld ready, %lld in progress, %lld done, %lld failed, %lld expired, %lld "
         "cancelled, oldest %lld; should be %s with %lld, %lld, %lld, %lld, %lld, %lld, %lld",
-        found->topic, (long long)found->ready, (long long)found->in_progress,
+        found->topic, (long long)found->ready, (long long)found->running,
         (long long)found->total_done, (long long)found->total_failed,
         (long long)found->total_expired, (long long)found->total_cancelled,
-        (long long)found->oldest_due_at.us, x->topic, (long long)x->ready,
-        (long long)x->in_progress, (long long)x->total_done, (long long)x->total_failed,
-        (long long)x->total_expired, (long long)x->total_cancelled, (long long)x->oldest_due_at.us);
+        (long long)found->oldest_due_at.us, x->topic, (long long)x->ready, (long long)x->running,
+        (long long)x->total_done, (long long)x->total_failed, (long long)x->total_expired,
+        (long long)x->total_cancelled, (long long)x->oldest_due_at.us);
 }
 
 static bool compare_stats(sequence_fixture *at, const model *m, int store, finding *wrong)
@@ -212,7 +212,7 @@ static bool compare_stats(sequence_fixture *at, const model *m, int store, findi
     bool right = true;
 
     pawli_store_changed(at->stores[store]); /* depths may be a second old; not here */
-    if (pawl_outbox_stats(at->stores[store], &stats, &err) != PAWL_OK)
+    if (pawl_outbox_get_stats(at->stores[store], &stats, &err) != PAWL_OK)
         return finding_say(wrong, "stats answered: %s", err.message);
     for (int i = 0; right && i < MODEL_TOPICS; i++) {
         pawl_topic_stats expected = expected_stats(m, i);
@@ -252,7 +252,7 @@ void compare_has_totals(sequence_fixture *at, const model *m, int store, bool re
     pawl_stats *stats = NULL;
 
     pawli_store_changed(at->stores[store]);
-    if (pawl_outbox_stats(at->stores[store], &stats, &err) != PAWL_OK) {
+    if (pawl_outbox_get_stats(at->stores[store], &stats, &err) != PAWL_OK) {
         finding_say(wrong, "stats answered: %s", err.message);
         return;
     }
@@ -269,9 +269,9 @@ static bool compare_held(sequence_fixture *at, const model *m, int store, int ow
     bool right = true;
 
     for (int i = 0; i < MODEL_MESSAGES; i++)
-        expected += m->messages[i].present && m->messages[i].state == PAWL_STATE_IN_PROGRESS &&
+        expected += m->messages[i].present && m->messages[i].state == PAWL_STATE_RUNNING &&
                     m->messages[i].owner == owner;
-    if (pawl_queue_held(at->stores[store], model_owner(owner), &list, &err) != PAWL_OK)
+    if (pawl_queue_owned(at->stores[store], model_owner(owner), &list, &err) != PAWL_OK)
         return finding_say(wrong, "held answered: %s", err.message);
     if (pawl_messages_count(list) != expected)
         right = finding_say(wrong, "%s holds %zu, should hold %zu", model_owner_names[owner],
@@ -309,7 +309,7 @@ void compare_in_progress(sequence_fixture *at, const model *m, bool ret_held[MOD
     pawl_messages *list = NULL;
 
     memset(ret_held, 0, MODEL_MESSAGES * sizeof *ret_held);
-    filter.states = 1u << PAWL_STATE_IN_PROGRESS;
+    filter.states = 1u << PAWL_STATE_RUNNING;
     if (pawl_outbox_list(at->stores[0], &filter, &list, NULL, &err) != PAWL_OK) {
         finding_say(wrong, "list answered: %s", err.message);
         return;

@@ -64,10 +64,10 @@ static int some_held(generator *g, const model *m, int owner)
     size_t count = 0;
 
     for (int i = 0; i < MODEL_MESSAGES; i++)
-        if (m->messages[i].present && m->messages[i].state == PAWL_STATE_IN_PROGRESS &&
+        if (m->messages[i].present && m->messages[i].state == PAWL_STATE_RUNNING &&
             m->messages[i].owner == owner)
             found[count++] = i;
-    return count > 0 ? found[below(g, count)] : some_message(g, m, 1u << PAWL_STATE_IN_PROGRESS);
+    return count > 0 ? found[below(g, count)] : some_message(g, m, 1u << PAWL_STATE_RUNNING);
 }
 
 static int new_number(generator *g, const model *m)

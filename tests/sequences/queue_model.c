@@ -26,11 +26,11 @@ const char *model_correlation(int correlation)
     return texts[correlation];
 }
 
-pawl_message_id model_id(const model *m, int number)
+pawl_uuid model_id(const model *m, int number)
 {
-    pawl_message_id id = {{0, 0, 0, 0, 0, 0, 0x40, 0, 0x80}};
+    pawl_uuid id = {{0, 0, 0, 0, 0, 0, 0x40, 0, 0x80}};
 
-    if (!pawl_message_id_is_zero(m->messages[number].id))
+    if (!pawl_uuid_is_zero(m->messages[number].id))
         return m->messages[number].id;
     id.bytes[0] = (uint8_t)(number * 37 + 11); /* batches are stored in another order than given */
     id.bytes[15] = (uint8_t)number;
@@ -155,7 +155,7 @@ pawl_status model_send(model *m, model_tx *tx, const sending *list, size_t count
         return PAWL_E_MISUSE;
     for (size_t i = 0; i < count; i++) {
         model_message *place = tx ? &tx->messages[list[i].number] : &m->messages[list[i].number];
-        pawl_message_id id = m->messages[list[i].number].id;
+        pawl_uuid id = m->messages[list[i].number].id;
 
         if (ret_existed[i])
             continue;
@@ -169,7 +169,7 @@ pawl_status model_send(model *m, model_tx *tx, const sending *list, size_t count
     return PAWL_OK;
 }
 
-void model_learn_id(model *m, model_message *x, pawl_message_id id, int64_t work_id, finding *wrong)
+void model_learn_id(model *m, model_message *x, pawl_uuid id, int64_t work_id, finding *wrong)
 {
     if (x->work_id != 0 && x->work_id != work_id)
         finding_say(wrong, "message %d has work id %lld, not %lld", x->sent.number,

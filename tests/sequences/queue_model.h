@@ -43,7 +43,7 @@ typedef struct sending {
 
 typedef struct model_message {
     bool present;
-    pawl_message_id id; /* outlives the message, so that it can be sent again */
+    pawl_uuid id; /* outlives the message, so that it can be sent again */
     sending sent;
     int64_t work_id;
     int64_t created_us;
@@ -113,7 +113,7 @@ extern const pawl_backoff model_own_backoff;
 pawl_owner model_owner(int owner);
 const char *model_correlation(int correlation); /* NULL for 0 */
 /* The id the message has, or will have if the caller brings it. */
-pawl_message_id model_id(const model *m, int number);
+pawl_uuid model_id(const model *m, int number);
 size_t model_payload(int number, int content, char ret_text[64]);
 
 void model_init(model *m, bool postgres, int64_t start_us, bool topics_known);
@@ -130,8 +130,7 @@ bool model_in_flight(const model *m, int number, const model_tx *mine);
 pawl_status model_send(model *m, model_tx *tx, const sending *list, size_t count,
                        bool *ret_existed);
 model_message *model_sent(model *m, model_tx *tx, int number);
-void model_learn_id(model *m, model_message *x, pawl_message_id id, int64_t work_id,
-                    finding *wrong);
+void model_learn_id(model *m, model_message *x, pawl_uuid id, int64_t work_id, finding *wrong);
 void model_end(model *m, model_tx *tx, bool commit);
 
 /* ---- claiming: queue_model_take.c ---- */
@@ -166,7 +165,7 @@ typedef enum answer_kind {
 typedef struct model_answer {
     answer_kind kind;
     int owner;
-    const pawl_held *items;
+    const pawl_receipt *items;
     size_t count;
     const char *error;
     int64_t delay_ms;

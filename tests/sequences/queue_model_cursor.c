@@ -12,7 +12,7 @@
 static void mark_all_held(model *m)
 {
     for (int i = 0; i < MODEL_MESSAGES; i++)
-        if (m->messages[i].present && m->messages[i].state == PAWL_STATE_IN_PROGRESS)
+        if (m->messages[i].present && m->messages[i].state == PAWL_STATE_RUNNING)
             m->messages[i].shaky = true;
 }
 

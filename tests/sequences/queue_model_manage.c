@@ -5,7 +5,7 @@
 
 static bool lease_is_over(const model *m, const model_message *x)
 {
-    return x->present && x->state == PAWL_STATE_IN_PROGRESS && x->lease_until_us <= m->now_us;
+    return x->present && x->state == PAWL_STATE_RUNNING && x->lease_until_us <= m->now_us;
 }
 
 bool model_reap_is_certain(const model *m, int store)
@@ -129,7 +129,7 @@ static bool has_unfinished(const model *m, int topic)
         const model_message *x = &m->messages[i];
 
         if (x->present && x->sent.topic == topic &&
-            (x->state == PAWL_STATE_READY || x->state == PAWL_STATE_IN_PROGRESS))
+            (x->state == PAWL_STATE_READY || x->state == PAWL_STATE_RUNNING))
             return true;
     }
     return false;
@@ -174,7 +174,7 @@ size_t model_cancel(model *m, const pawl_work_id *ids, size_t count)
     for (size_t i = 0; i < count; i++) {
         model_message *x = model_by_work_id(m, ids[i].value);
 
-        if (!x || (x->state != PAWL_STATE_READY && x->state != PAWL_STATE_IN_PROGRESS))
+        if (!x || (x->state != PAWL_STATE_READY && x->state != PAWL_STATE_RUNNING))
             continue;
         x->processed_by = NULL;
         model_finish(m, x, PAWL_STATE_CANCELLED);
@@ -214,7 +214,7 @@ size_t model_purge(model *m, const pawl_work_id *ids, size_t count)
     for (size_t i = 0; i < count; i++) {
         model_message *x = model_by_work_id(m, ids[i].value);
 
-        if (!x || x->state == PAWL_STATE_READY || x->state == PAWL_STATE_IN_PROGRESS)
+        if (!x || x->state == PAWL_STATE_READY || x->state == PAWL_STATE_RUNNING)
             continue;
         forget_message(x);
         changed++;

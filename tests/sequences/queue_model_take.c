@@ -95,7 +95,7 @@ static void take_message(model *m, const model_claim *call, int number, int64_t 
     model_message *x = &m->messages[number];
     int64_t lease_ms = x->sent.lease_ms ? x->sent.lease_ms : call->lease_ms;
 
-    x->state = PAWL_STATE_IN_PROGRESS;
+    x->state = PAWL_STATE_RUNNING;
     x->owner = call->owner;
     x->fence = fence;
     x->lease_until_us = m->now_us + lease_ms * 1000;
@@ -225,14 +225,14 @@ size_t model_answer_apply(model *m, const model_answer *answer)
     size_t changed = 0;
 
     for (size_t i = 0; i < answer->count; i++) {
-        const pawl_held *item = &answer->items[i];
+        const pawl_receipt *item = &answer->items[i];
         model_message *x = model_by_work_id(m, item->id.value);
         bool again = false;
 
         for (size_t before = 0; before < i; before++)
             again = again || (answer->items[before].id.value == item->id.value &&
                               answer->items[before].fence == item->fence);
-        if (again || !x || x->state != PAWL_STATE_IN_PROGRESS || x->fence != item->fence ||
+        if (again || !x || x->state != PAWL_STATE_RUNNING || x->fence != item->fence ||
             x->owner != answer->owner)
             continue;
         apply(m, answer, x);

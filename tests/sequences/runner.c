@@ -45,7 +45,7 @@ static void run_clock(runner *p, const step *s)
     int64_t wall_us = p->m.now_us + s->clock_us;
     int64_t least_us = wall_us, most_us = wall_us;
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_wall now = PAWL_NEVER;
+    pawl_wall now = PAWL_TIME_UNSET;
 
     if (!p->m.postgres && p->m.written_us > least_us)
         least_us = p->m.written_us;

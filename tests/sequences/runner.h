@@ -56,7 +56,7 @@ void run_held(runner *p, const step *s);
 void run_change(runner *p, const step *s);
 void run_reap(runner *p, const step *s);
 /* The pairs of an answer, from what owners were given. */
-size_t run_resolve(const model *m, const step *s, pawl_held ret_items[STEP_PICKS]);
+size_t run_resolve(const model *m, const step *s, pawl_receipt ret_items[STEP_PICKS]);
 void run_read(runner *p, const step *s);
 /* The filter of a step; strings are static. */
 pawl_filter run_filter(const model *m, const step *s);

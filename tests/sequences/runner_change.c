@@ -6,7 +6,7 @@
 /* What the step means at this moment. */
 typedef struct change {
     const step *s;
-    pawl_held items[STEP_PICKS];
+    pawl_receipt items[STEP_PICKS];
     pawl_work_id ids[STEP_PICKS];
     size_t count;
     pawl_filter filter;
@@ -28,7 +28,7 @@ static const ticket *find_ticket(const model *m, int number, int owner, bool oth
     return NULL;
 }
 
-static bool resolve_one(const model *m, const step *s, const pick *want, pawl_held *ret_item)
+static bool resolve_one(const model *m, const step *s, const pick *want, pawl_receipt *ret_item)
 {
     const ticket *t = NULL;
     int64_t work_id = m->messages[want->number].work_id;
@@ -46,18 +46,18 @@ static bool resolve_one(const model *m, const step *s, const pick *want, pawl_he
         t = find_ticket(m, want->number, s->owner, true, false, 0);
         break;
     case PICK_MADE_UP:
-        *ret_item = (pawl_held){{work_id}, m->last_fence + 1};
+        *ret_item = (pawl_receipt){{work_id}, m->last_fence + 1};
         return work_id != 0;
     default:
-        *ret_item = (pawl_held){{work_id}, 0};
+        *ret_item = (pawl_receipt){{work_id}, 0};
         return work_id != 0;
     }
     if (t)
-        *ret_item = (pawl_held){{t->work_id}, t->fence};
+        *ret_item = (pawl_receipt){{t->work_id}, t->fence};
     return t != NULL;
 }
 
-size_t run_resolve(const model *m, const step *s, pawl_held ret_items[STEP_PICKS])
+size_t run_resolve(const model *m, const step *s, pawl_receipt ret_items[STEP_PICKS])
 {
     size_t count = 0;
 
@@ -91,7 +91,7 @@ static unsigned states_for(const step *s)
 {
     switch (s->kind) {
     case STEP_CANCEL_MATCHING:
-        return STATE(READY) | STATE(IN_PROGRESS);
+        return STATE(READY) | STATE(RUNNING);
     case STEP_REDRIVE_MATCHING:
         return DEAD;
     default:

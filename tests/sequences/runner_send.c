@@ -7,15 +7,15 @@
 typedef struct parcel {
     sending list[STEP_SENDINGS];
     size_t count;
-    pawl_outgoing messages[STEP_SENDINGS];
+    pawl_message_spec messages[STEP_SENDINGS];
     char payloads[STEP_SENDINGS][64];
     bool existed[STEP_SENDINGS];
     pawl_enqueued answers[STEP_SENDINGS];
 } parcel;
 
-static pawl_outgoing outgoing(const model *m, const sending *s, char payload[64])
+static pawl_message_spec outgoing(const model *m, const sending *s, char payload[64])
 {
-    pawl_outgoing message = PAWL_OUTGOING_INIT;
+    pawl_message_spec message = PAWL_MESSAGE_SPEC_INIT;
     int64_t wait_ms = s->due_ms ? s->due_ms : s->delay_ms;
 
     message.topic = model_topics[s->topic];
@@ -60,7 +60,7 @@ static void pack_parcel(model *m, model_tx *tx, const step *s, parcel *c)
         if (model_in_flight(m, one.number, tx))
             continue;
         /* Who asks for a new id gets one: the number must be free for it. */
-        if (!pawl_message_id_is_zero(m->messages[one.number].id) || is_repeated(s, one.number))
+        if (!pawl_uuid_is_zero(m->messages[one.number].id) || is_repeated(s, one.number))
             one.library_id = false;
         c->list[c->count] = one;
         c->messages[c->count] = outgoing(m, &one, c->payloads[c->count]);
@@ -114,7 +114,7 @@ static void look_for_messages(runner *p, const step *s, parcel *c)
         if (pawl_outbox_find(runner_store(p, s), c->messages[i].id, &one, &err) == PAWL_OK) {
             const pawl_message *message = pawl_messages_at(one, 0);
 
-            model_learn_id(&after, &after.messages[c->list[i].number], pawl_message_get_id(message),
+            model_learn_id(&after, &after.messages[c->list[i].number], pawl_message_id(message),
                            pawl_message_work_id(message).value, &p->wrong);
             found++;
         }

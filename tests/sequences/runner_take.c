@@ -56,7 +56,7 @@ static doubt ask_owner(runner *p, const model_claim *call, const model *after)
     pawl_messages *list = NULL;
     doubt d = {.still_held = false};
 
-    if (pawl_queue_held(p->at->stores[call->store], model_owner(call->owner), &list, &err) !=
+    if (pawl_queue_owned(p->at->stores[call->store], model_owner(call->owner), &list, &err) !=
         PAWL_OK)
         finding_say(&p->wrong, "held answered: %s", err.message);
     for (size_t i = 0; i < pawl_messages_count(list); i++) {
@@ -67,7 +67,7 @@ static doubt ask_owner(runner *p, const model_claim *call, const model *after)
             finding_say(&p->wrong, "a message is held that should not be there");
         else if (pawl_message_fence(message) > p->m.last_fence)
             d.taken.numbers[d.taken.count++] = number;
-        else if (after->messages[number].state != PAWL_STATE_IN_PROGRESS)
+        else if (after->messages[number].state != PAWL_STATE_RUNNING)
             d.still_held = true;
         d.taken.fence = pawl_message_fence(message); /* the highest comes last */
     }
@@ -111,7 +111,7 @@ void run_claim(runner *p, const step *s)
 {
     const model_claim call = {s->owner, s->store, s->lease_ms, s->limit, s->topics, s->remote};
     bool with_ack = s->kind == STEP_ACK_AND_CLAIM;
-    pawl_held items[STEP_PICKS];
+    pawl_receipt items[STEP_PICKS];
     model_answer ack = {.kind = ANSWER_ACK, .owner = s->owner, .items = items};
     const char *topics[MODEL_TOPICS];
     pawl_claim_options options = options_of(s, topics);
@@ -157,7 +157,7 @@ void run_held(runner *p, const step *s)
     pawl_messages *list = NULL;
     size_t held = 0;
 
-    if (pawl_queue_held(runner_store(p, s), model_owner(s->owner), &list, &err) != PAWL_OK) {
+    if (pawl_queue_owned(runner_store(p, s), model_owner(s->owner), &list, &err) != PAWL_OK) {
         finding_say(&p->wrong, "held answered: %s", err.message);
         return;
     }

@@ -9,9 +9,9 @@ from scenario import Scenario
 SECONDS = 90  # at most: a run ends when the fault is found
 # What is broken, which check has to find it, and which others may, too, because of it.
 BROKEN = {
-    "reap": ("a reap that does not repeat", REAP, ("bound of lane", "bound of total")),
+    "reap": ("a reap that does not repeat", REAP, ("bound of lane", "bound of topic_stats")),
     "claim": ("claim rows left behind", "bound of claim", ()),
-    "lane": ("lanes never removed", "bound of lane", ("bound of total", "bound of tally")),
+    "lane": ("lanes never removed", "bound of lane", ("bound of topic_stats", "bound of lane_stats")),
     "leak": ("a leak of one descriptor per connection", "bound of daemon-descriptors", ()),
 }
 

@@ -14,8 +14,8 @@ class SqliteStore:
     """Tables are written as {queue}; times are seconds since 1970."""
 
     engine = "sqlite"
-    states = 1              # rows of the tally per lane
-    own_tables = ("total",)  # that the other engine has not
+    states = 1              # rows of topic_stats per lane
+    own_tables = ("lane_stats",)  # that the other engine has not
 
     def __init__(self, folder, name):
         self.file = folder / f"{name}.db"
@@ -67,13 +67,13 @@ class SqliteStore:
 
     def keep(self, table):
         """Wrong on purpose: rows of this table are never removed any more, and claim rows are never due."""
-        table = {"lane": "tally"}.get(table, table)  # without its row there a lane would stay and not be found
+        table = {"lane": "lane_stats"}.get(table, table)  # without its row there a lane would stay and not be found
         hide = f"UPDATE {{{table}}} SET check_at = 1 << 60 WHERE fence = OLD.fence; " if table == "claim" else ""
         self.run(f"CREATE TRIGGER soak_keep BEFORE DELETE ON {{{table}}} BEGIN {hide}SELECT RAISE(IGNORE); END")
 
     def age_lanes(self, seconds):
         """As if so much time had passed since the last use of each."""
-        self.run(f"UPDATE {{tally}} SET used_at = used_at - {seconds} * 1000000"
+        self.run(f"UPDATE {{lane_stats}} SET used_at = used_at - {seconds} * 1000000"
                  f" WHERE used_at / 1e6 > <NOW> - {seconds}")
 
     def fences(self):
@@ -127,7 +127,7 @@ def value(text):
 class PostgresStore:
     engine = "postgres"
     states = 6
-    own_tables = ("tally_delta", "sleeper", "lane_use", "mutex", "clock_watch")
+    own_tables = ("topic_stats_delta", "sleeper", "lane_use", "mutex", "clock_watch")
 
     def __init__(self, folder, name):
         self.name = f"soak_{name}"

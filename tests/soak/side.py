@@ -14,10 +14,10 @@ COUNTS = """SELECT (SELECT count(*) FROM {meta}), (SELECT count(*) FROM {topic})
     (SELECT count(*) FROM {body}), (SELECT count(*) FROM {queue}), (SELECT count(*) FROM {queue} WHERE fence <> 0),
     (SELECT count(*) FROM {claim}), (SELECT count(*) FROM {outcome}),
     (SELECT count(*) FROM {outcome} WHERE state IN (3, 4)), (SELECT count(*) FROM {dead}),
-    (SELECT count(*) FROM {tally}), (SELECT count(*) FROM {lease}), (SELECT count(*) FROM {inbox_record}),
+    (SELECT count(*) FROM {topic_stats}), (SELECT count(*) FROM {lease}), (SELECT count(*) FROM {inbox_record}),
     (SELECT count(*) FROM {job}), (SELECT count(*) FROM {job_run}),
     (SELECT coalesce(max(<NOW> - run_at <TIME>), 0) FROM {queue} WHERE fence = 0 AND run_at <TIME> <= <NOW>)"""
-NAMES = ("meta", "topic", "lane", "body", "queue", "running", "claim", "outcome", "dead_letters", "dead", "tally",
+NAMES = ("meta", "topic", "lane", "body", "queue", "running", "claim", "outcome", "dead_letters", "dead", "topic_stats",
          "lease", "inbox_record", "job", "job_run", "wait")
 
 

@@ -29,12 +29,12 @@ typedef struct hoard {
     long next;
     bool failed;
     size_t count;
-    pawl_held items[COUNT_MAX];
+    pawl_receipt items[COUNT_MAX];
 } hoard;
 
 static pawl_status send_one(hoard *h, long number, pawl_error *err)
 {
-    pawl_outgoing message = PAWL_OUTGOING_INIT;
+    pawl_message_spec message = PAWL_MESSAGE_SPEC_INIT;
     char payload[24];
 
     message.topic = TOPIC;
@@ -61,7 +61,7 @@ static pawl_status claim_one(hoard *h, pawl_error *err)
     pthread_mutex_lock(&h->lock);
     if (message && h->count < COUNT_MAX)
         h->items[h->count++] =
-            (pawl_held){pawl_message_work_id(message), pawl_message_fence(message)};
+            (pawl_receipt){pawl_message_work_id(message), pawl_message_fence(message)};
     pthread_mutex_unlock(&h->lock);
     pawl_messages_free(list);
     return PAWL_OK;

@@ -31,7 +31,7 @@ typedef struct sender {
     const char *kind;
     const char *destination;
     long next;
-    pawl_outgoing messages[BATCH_MAX];
+    pawl_message_spec messages[BATCH_MAX];
     char payloads[BATCH_MAX][24];
     char topics[BATCH_MAX][40];
     char destinations[BATCH_MAX][256];
@@ -42,9 +42,9 @@ static bool is(const sender *s, const char *kind)
     return strcmp(s->kind, kind) == 0;
 }
 
-static pawl_message_id id_of(const sender *s, long number)
+static pawl_uuid id_of(const sender *s, long number)
 {
-    pawl_message_id id = {{0x50}};
+    pawl_uuid id = {{0x50}};
 
     memcpy(id.bytes + 1, s->kind, strnlen(s->kind, 5));
     id.bytes[6] = 0x40;
@@ -66,7 +66,7 @@ static void name_topic(const sender *s, size_t at, long number, char *ret_topic,
 static void fill_message(sender *s, size_t at)
 {
     long number = s->next + (long)at;
-    pawl_outgoing message = PAWL_OUTGOING_INIT;
+    pawl_message_spec message = PAWL_MESSAGE_SPEC_INIT;
     int size = snprintf(s->payloads[at], sizeof s->payloads[at], "%ld", number);
 
     name_topic(s, at, number, s->topics[at], sizeof s->topics[at]);
@@ -90,7 +90,7 @@ static void fill_message(sender *s, size_t at)
 
 static pawl_status cancel_some(sender *s, size_t count, pawl_error *err)
 {
-    pawl_message_id ids[BATCH_MAX];
+    pawl_uuid ids[BATCH_MAX];
     size_t chosen = 0;
 
     for (size_t i = 0; i < count; i++)

@@ -54,11 +54,11 @@ static pawl_status use_lease(pawl_store *store, long number, pawl_error *err)
 
 /* ---- inbox ---- */
 
-static pawl_status arrive(pawl_store *store, long number, pawl_inbox_answer *ret_answer,
+static pawl_status arrive(pawl_store *store, long number, pawl_inbox_result *ret_answer,
                           pawl_error *err)
 {
     pawl_inbox_options options = PAWL_INBOX_OPTIONS_INIT;
-    pawl_arrival *arrival = NULL;
+    pawl_inbox_task *arrival = NULL;
     char id[24];
 
     snprintf(id, sizeof id, "%ld", number);
@@ -67,22 +67,22 @@ static pawl_status arrive(pawl_store *store, long number, pawl_inbox_answer *ret
     pawl_status st = pawl_inbox_begin(store, "soak", id, NULL, &options, &arrival, err);
     if (st != PAWL_OK)
         return st;
-    *ret_answer = pawl_arrival_answer(arrival);
+    *ret_answer = pawl_inbox_task_result(arrival);
     if (*ret_answer == PAWL_INBOX_NEW) {
-        if (application_insert(pawl_arrival_tx(arrival), "soak_inbox", number))
-            st = pawl_arrival_done(arrival, id, strlen(id), err);
+        if (application_insert(pawl_inbox_task_tx(arrival), "soak_inbox", number))
+            st = pawl_inbox_task_done(arrival, id, strlen(id), err);
         else
             st = PAWL_E_UNAVAILABLE;
     } else if (*ret_answer == PAWL_INBOX_IN_PROGRESS) {
         st = PAWL_E_BUSY;
     }
-    pawl_arrival_free(arrival);
+    pawl_inbox_task_free(arrival);
     return st;
 }
 
 static pawl_status use_inbox(pawl_store *store, long number, pawl_error *err)
 {
-    pawl_inbox_answer first, second;
+    pawl_inbox_result first, second;
     pawl_status st = arrive(store, number, &first, err);
 
     if (st != PAWL_OK)
@@ -90,7 +90,7 @@ static pawl_status use_inbox(pawl_store *store, long number, pawl_error *err)
     st = arrive(store, number, &second, err);
     if (st == PAWL_OK && second != PAWL_INBOX_DUPLICATE)
         helper_say("wrong the second arrival of %ld is '%s'", number,
-                   pawl_inbox_answer_name(second));
+                   pawl_inbox_result_name(second));
     return st;
 }
 
@@ -169,7 +169,7 @@ static pawl_status give_back(pawl_store *store, pawl_owner owner, const pawl_mes
 
     if (!message)
         return PAWL_OK;
-    pawl_held held = {pawl_message_work_id(message), pawl_message_fence(message)};
+    pawl_receipt held = {pawl_message_work_id(message), pawl_message_fence(message)};
     if (strcmp(pawl_message_topic(message), "soak.probe") == 0)
         return pawl_queue_ack(store, owner, &held, 1, NULL, err);
     return pawl_queue_release(store, owner, &held, 1, NULL, err);
@@ -177,7 +177,7 @@ static pawl_status give_back(pawl_store *store, pawl_owner owner, const pawl_mes
 
 static pawl_status use_probe(pawl_store *store, long number, pawl_error *err)
 {
-    pawl_outgoing message = PAWL_OUTGOING_INIT;
+    pawl_message_spec message = PAWL_MESSAGE_SPEC_INIT;
     pawl_owner owner = pawl_owner_new();
     pawl_messages *list = NULL;
     pawl_wall now;
@@ -214,14 +214,14 @@ static pawl_status use_once(pawl_store *store, long number, pawl_error *err)
 
     (void)number;
     for (size_t changed = 1; st == PAWL_OK && changed > 0;) /* as it should be */
-        st = pawl_queue_retain(store, RETENTION_MS, &changed, NULL, err);
+        st = pawl_queue_prune(store, RETENTION_MS, &changed, NULL, err);
     if (st == PAWL_OK)
         st = pawl_lease_clean(store, RETENTION_MS, NULL, NULL, err);
     if (st == PAWL_OK)
         st = pawl_inbox_clean(store, NULL, NULL, err);
     if (st == PAWL_OK)
         st = pawl_job_clean(store, NULL, NULL, err);
-    return st == PAWL_OK ? pawl_queue_fold(store, NULL, NULL, err) : st;
+    return st == PAWL_OK ? pawl_queue_compact_stats(store, NULL, NULL, err) : st;
 }
 
 /* ---- all of them ---- */

@@ -40,7 +40,7 @@ static pawl_worker *worker;
 static void on_stop(int number)
 {
     (void)number;
-    pawl_worker_stop(worker);
+    pawl_worker_request_stop(worker);
 }
 
 static long number_of(const pawl_task *task)
@@ -54,30 +54,30 @@ static pawl_status write_once(const kind *k, pawl_task *task, pawl_error *err)
     pawl_status st = pawl_task_begin(task, &tx, err);
 
     if (st == PAWL_OK && application_insert(tx, k->table, number_of(task)))
-        st = pawl_message_commit(tx, err);
+        st = pawl_tx_commit_with_ack(tx, err);
     else if (st == PAWL_OK)
         st = PAWL_E_UNAVAILABLE;
     pawl_tx_free(tx);
     return st;
 }
 
-static pawl_verdict handle_effect(pawl_task *task, void *context)
+static pawl_result handle_effect(pawl_task *task, void *context)
 {
     const kind *k = context;
     pawl_error err = PAWL_ERROR_INIT;
 
     if (strcmp(k->name, "flaky") == 0 && pawl_task_attempt(task) < FLAKY_ATTEMPTS) {
-        pawl_task_explain(task, "not yet");
+        pawl_task_set_error(task, "not yet");
         return PAWL_RETRY;
     }
     pawl_status st = write_once(k, task, &err);
     if (st == PAWL_OK || st == PAWL_E_LOST)
         return PAWL_DONE;
-    pawl_task_delay(task, AGAIN_MS);
+    pawl_task_set_retry_delay(task, AGAIN_MS);
     return PAWL_RETRY;
 }
 
-static pawl_verdict handle_marked(pawl_task *task, void *context)
+static pawl_result handle_marked(pawl_task *task, void *context)
 {
     const kind *k = context;
 
@@ -88,10 +88,10 @@ static pawl_verdict handle_marked(pawl_task *task, void *context)
 }
 
 /* Half of them at once, half of them at the last attempt. */
-static pawl_verdict handle_failing(pawl_task *task, void *context)
+static pawl_result handle_failing(pawl_task *task, void *context)
 {
     (void)context;
-    pawl_task_explain(task, "fails on purpose");
+    pawl_task_set_error(task, "fails on purpose");
     return number_of(task) % 2 == 0 ? PAWL_FAIL : PAWL_RETRY;
 }
 
@@ -126,10 +126,10 @@ static pawl_status add_handlers(const char *folder, pawl_error *err)
 
 static void set_pace(pawl_worker_options *options, long every_ms)
 {
-    for (int i = 0; i < PAWL_CHORE_COUNT; i++)
-        if (i != PAWL_CHORE_DEAD && i != PAWL_CHORE_SCHEDULE)
-            options->chore_every_ms[i] = every_ms;
-    options->chore_every_ms[PAWL_CHORE_DEAD] = 500;
+    for (int i = 0; i < PAWL_MAINTENANCE_COUNT; i++)
+        if (i != PAWL_MAINTENANCE_DEAD && i != PAWL_MAINTENANCE_SCHEDULE)
+            options->maintenance_interval_ms[i] = every_ms;
+    options->maintenance_interval_ms[PAWL_MAINTENANCE_DEAD] = 500;
 }
 
 static pawl_status run_worker(pawl_store *store, char **arguments, pawl_error *err)

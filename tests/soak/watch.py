@@ -84,7 +84,7 @@ class Watch:
             **counts, "wait": self.wait(side), "lag": self.lag(),
             "rate": self.rate(here, *MESSAGES, "probe", "hoard") + arriving + jobs,
             "lease": max(LEASE_S, scenario.deaths.lease), "retention": scenario.retention, "every": EVERY_S, "delay": 3,
-            "workers": len(side.workers) + 2, "killed": scenario.deaths.recent(), "in_hand": 200,
+            "workers": len(side.workers) + 2, "killed": scenario.deaths.recent(), "in_flight": 200,
             "killed_claims": scenario.deaths.claims * 2, "races": self.rate(here, "fence") - 1, "work_lease": LEASE_S,
             "topics": 20, "named_topics": 1, "new_lanes": self.rate(here, "topic", "url"),
             "idle": scenario.idle,

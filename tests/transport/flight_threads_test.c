@@ -17,14 +17,14 @@ PAWL_TEST(two_hundred_are_in_flight_at_once)
 
     for (int i = 0; i < many; i++)
         sender_send(sender, NULL, "hold", NULL);
-    assert_int_equal(many, pawl_carrier_in_flight(sender->carrier));
+    assert_int_equal(many, pawl_transport_client_in_flight(sender->carrier));
     sender_wait_held(sender, held);
     for (int i = 0; i < many; i++)
         assert_int_equal(0, sender->ends[i].count);
     peer_release(peer);
     for (int i = 0; i < many; i++)
-        assert_int_equal(PAWL_SENT_ACKNOWLEDGED, sender_wait(sender, (size_t)i)->sent);
-    assert_int_equal(0, pawl_carrier_in_flight(sender->carrier));
+        assert_int_equal(PAWL_SEND_ACKNOWLEDGED, sender_wait(sender, (size_t)i)->sent);
+    assert_int_equal(0, pawl_transport_client_in_flight(sender->carrier));
     assert_int_equal(many, peer_requests(peer));
 }
 
@@ -32,25 +32,25 @@ PAWL_TEST(a_cancelled_send_ends_with_the_next_turn)
 {
     test_peer *peer = peer_start();
     sender_fixture *sender = sender_open(peer, NULL);
-    pawl_send *first = NULL, *second = NULL;
+    pawl_send_op *first = NULL, *second = NULL;
     size_t held = sender_send(sender, NULL, "hold", &first);
 
     sender_wait_held(sender, 1);
     size_t fresh = sender_send(sender, NULL, "hold", &second);
     size_t other = sender_send(sender, NULL, "hold", NULL);
-    pawl_carrier_cancel(sender->carrier, first);
-    pawl_carrier_cancel(sender->carrier, second);
-    pawl_carrier_cancel(sender->carrier, second);
+    pawl_transport_client_cancel(sender->carrier, first);
+    pawl_transport_client_cancel(sender->carrier, second);
+    pawl_transport_client_cancel(sender->carrier, second);
     assert_int_equal(0, sender->ends[held].count);
     sender_turn(sender, -1);
     assert_int_equal(1, sender->ends[held].count);
     assert_int_equal(1, sender->ends[fresh].count);
-    assert_int_equal(PAWL_SENT_CANCELLED, sender->ends[held].outcome.sent);
-    assert_int_equal(PAWL_SENT_CANCELLED, sender->ends[fresh].outcome.sent);
+    assert_int_equal(PAWL_SEND_CANCELLED, sender->ends[held].outcome.sent);
+    assert_int_equal(PAWL_SEND_CANCELLED, sender->ends[fresh].outcome.sent);
     assert_non_null(sender->ends[held].outcome.error);
     assert_int_equal(0, sender->ends[other].count);
     peer_release(peer);
-    assert_int_equal(PAWL_SENT_ACKNOWLEDGED, sender_wait(sender, other)->sent);
+    assert_int_equal(PAWL_SEND_ACKNOWLEDGED, sender_wait(sender, other)->sent);
 }
 
 PAWL_TEST(closing_ends_what_is_in_flight)
@@ -64,33 +64,34 @@ PAWL_TEST(closing_ends_what_is_in_flight)
     sender_close(sender);
     for (size_t i = 0; i < 20; i++) {
         assert_int_equal(1, sender->ends[i].count);
-        assert_int_equal(PAWL_SENT_CANCELLED, sender->ends[i].outcome.sent);
+        assert_int_equal(PAWL_SEND_CANCELLED, sender->ends[i].outcome.sent);
     }
 }
 
 /* Each end begins the next send, and cancels one that waits. */
 typedef struct send_chain {
     sender_fixture *sender;
-    pawl_send *to_cancel;
+    pawl_send_op *to_cancel;
     int left;
     int ended;
 } send_chain;
 
-static void go_on(void *context, const pawl_send_outcome *outcome)
+static void go_on(void *context, const pawl_send_report *outcome)
 {
     send_chain *chain = context;
     pawl_send_request request = PAWL_SEND_REQUEST_INIT;
 
-    chain->ended += outcome->sent == PAWL_SENT_ACKNOWLEDGED;
+    chain->ended += outcome->sent == PAWL_SEND_ACKNOWLEDGED;
     if (chain->to_cancel)
-        pawl_carrier_cancel(chain->sender->carrier, chain->to_cancel);
+        pawl_transport_client_cancel(chain->sender->carrier, chain->to_cancel);
     chain->to_cancel = NULL;
     if (chain->left-- == 0)
         return;
     request.url = peer_url(chain->sender->peer);
     request.service = chain->sender->service;
     request.envelope = chain->sender->envelopes[0];
-    if (pawl_carrier_send(chain->sender->carrier, &request, go_on, chain, NULL, NULL) != PAWL_OK)
+    if (pawl_transport_client_send(chain->sender->carrier, &request, go_on, chain, NULL, NULL) !=
+        PAWL_OK)
         chain->left = -1;
 }
 
@@ -98,47 +99,47 @@ PAWL_TEST(the_end_of_one_may_begin_another)
 {
     sender_fixture *sender = sender_open(peer_start(), NULL);
     send_chain chain = {sender, NULL, 10, 0};
-    pawl_send_outcome begin = PAWL_SEND_OUTCOME_INIT;
+    pawl_send_report begin = PAWL_SEND_REPORT_INIT;
 
     sender_ask(sender, NULL, "ok");
     size_t to_cancel = sender_send(sender, NULL, "hold", &chain.to_cancel);
-    begin.sent = PAWL_SENT_RETRY;
+    begin.sent = PAWL_SEND_RETRY;
     go_on(&chain, &begin);
     while (chain.ended < 10)
         sender_turn(sender, -1);
-    assert_int_equal(PAWL_SENT_CANCELLED, sender_wait(sender, to_cancel)->sent);
-    assert_int_equal(0, pawl_carrier_in_flight(sender->carrier));
+    assert_int_equal(PAWL_SEND_CANCELLED, sender_wait(sender, to_cancel)->sent);
+    assert_int_equal(0, pawl_transport_client_in_flight(sender->carrier));
 }
 
-static void count_outcome(void *context, const pawl_send_outcome *outcome)
+static void count_outcome(void *context, const pawl_send_report *outcome)
 {
-    *(int *)context += outcome->sent == PAWL_SENT_ACKNOWLEDGED;
+    *(int *)context += outcome->sent == PAWL_SEND_ACKNOWLEDGED;
 }
 
 static const char *send_some(void *context, size_t index)
 {
     sender_fixture *sender = context;
-    pawl_carrier *carrier = NULL;
+    pawl_transport_client *carrier = NULL;
     int acknowledged = 0;
     pawl_send_request request = PAWL_SEND_REQUEST_INIT;
 
     (void)index;
-    if (pawl_carrier_open(sender->transports, &carrier, NULL) != PAWL_OK)
+    if (pawl_transport_client_open(sender->transports, &carrier, NULL) != PAWL_OK)
         return "a carrier cannot be opened";
     request.url = peer_url(sender->peer);
     request.service = sender->service;
     request.envelope = sender->envelopes[0];
     for (int i = 0; i < EACH; i++)
-        if (pawl_carrier_send(carrier, &request, count_outcome, &acknowledged, NULL, NULL) !=
-            PAWL_OK)
+        if (pawl_transport_client_send(carrier, &request, count_outcome, &acknowledged, NULL,
+                                       NULL) != PAWL_OK)
             return "a send was refused";
-    while (pawl_carrier_in_flight(carrier) > 0) {
-        struct pollfd fd = {pawl_carrier_fd(carrier), POLLIN, 0};
-        poll(&fd, 1, (int)pawl_carrier_timeout_ms(carrier));
-        if (pawl_carrier_turn(carrier, NULL) != PAWL_OK)
+    while (pawl_transport_client_in_flight(carrier) > 0) {
+        struct pollfd fd = {pawl_transport_client_fd(carrier), POLLIN, 0};
+        poll(&fd, 1, (int)pawl_transport_client_timeout_ms(carrier));
+        if (pawl_transport_client_process(carrier, NULL) != PAWL_OK)
             return "a turn failed";
     }
-    pawl_carrier_close(carrier);
+    pawl_transport_client_close(carrier);
     return acknowledged == EACH ? NULL : "not all were acknowledged";
 }
 

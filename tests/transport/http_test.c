@@ -15,40 +15,40 @@ PAWL_TEST(every_status_has_its_meaning)
 {
     static const struct {
         const char *status;
-        pawl_sent sent;
-    } cases[] = {{"201", PAWL_SENT_RETRY},   {"304", PAWL_SENT_RETRY},   {"400", PAWL_SENT_REFUSED},
-                 {"401", PAWL_SENT_REFUSED}, {"403", PAWL_SENT_REFUSED}, {"404", PAWL_SENT_REFUSED},
-                 {"408", PAWL_SENT_RETRY},   {"409", PAWL_SENT_RETRY},   {"410", PAWL_SENT_REFUSED},
-                 {"413", PAWL_SENT_REFUSED}, {"415", PAWL_SENT_REFUSED}, {"422", PAWL_SENT_REFUSED},
-                 {"425", PAWL_SENT_RETRY},   {"429", PAWL_SENT_RETRY},   {"500", PAWL_SENT_RETRY},
-                 {"502", PAWL_SENT_RETRY},   {"503", PAWL_SENT_RETRY},   {"504", PAWL_SENT_RETRY}};
+        pawl_send_result sent;
+    } cases[] = {
+        {"201", PAWL_SEND_RETRY},    {"304", PAWL_SEND_RETRY},    {"400", PAWL_SEND_REJECTED},
+        {"401", PAWL_SEND_REJECTED}, {"403", PAWL_SEND_REJECTED}, {"404", PAWL_SEND_REJECTED},
+        {"408", PAWL_SEND_RETRY},    {"409", PAWL_SEND_RETRY},    {"410", PAWL_SEND_REJECTED},
+        {"413", PAWL_SEND_REJECTED}, {"415", PAWL_SEND_REJECTED}, {"422", PAWL_SEND_REJECTED},
+        {"425", PAWL_SEND_RETRY},    {"429", PAWL_SEND_RETRY},    {"500", PAWL_SEND_RETRY},
+        {"502", PAWL_SEND_RETRY},    {"503", PAWL_SEND_RETRY},    {"504", PAWL_SEND_RETRY}};
     sender_fixture *sender = sender_open(peer_start(), NULL);
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        const pawl_send_outcome *outcome = sender_ask(sender, NULL, cases[i].status);
+        const pawl_send_report *outcome = sender_ask(sender, NULL, cases[i].status);
         if (outcome->sent != cases[i].sent ||
             outcome->status != (int)strtol(cases[i].status, NULL, 10) || !outcome->reached ||
             !outcome->error || outcome->payload)
-            test_fail("%s became %s", cases[i].status, pawl_sent_name(outcome->sent));
+            test_fail("%s became %s", cases[i].status, pawl_send_result_name(outcome->sent));
     }
     assert_non_null(strstr(sender_ask(sender, NULL, "404")->error, "HTTP 404: because"));
 }
 
 PAWL_TEST(success_without_an_acknowledgement_is_tried_again)
 {
-    const pawl_send_outcome *outcome =
-        sender_ask(sender_open(peer_start(), NULL), NULL, "nonsense");
+    const pawl_send_report *outcome = sender_ask(sender_open(peer_start(), NULL), NULL, "nonsense");
 
-    assert_int_equal(PAWL_SENT_RETRY, outcome->sent);
+    assert_int_equal(PAWL_SEND_RETRY, outcome->sent);
     assert_int_equal(200, outcome->status);
     assert_non_null(strstr(outcome->error, "acknowledgement"));
 }
 
 PAWL_TEST(retry_after_may_be_a_date)
 {
-    const pawl_send_outcome *outcome = sender_ask(sender_open(peer_start(), NULL), NULL, "date");
+    const pawl_send_report *outcome = sender_ask(sender_open(peer_start(), NULL), NULL, "date");
 
-    assert_int_equal(PAWL_SENT_RETRY, outcome->sent);
+    assert_int_equal(PAWL_SEND_RETRY, outcome->sent);
     assert_int_equal(0, outcome->retry_after_ms);
 }
 
@@ -56,27 +56,27 @@ PAWL_TEST(an_answer_that_is_cut_off_is_tried_again)
 {
     sender_fixture *sender = sender_open(peer_start(), NULL);
 
-    assert_int_equal(PAWL_SENT_RETRY, sender_ask(sender, NULL, "cut")->sent);
-    assert_int_equal(PAWL_SENT_ACKNOWLEDGED, sender_ask(sender, NULL, "ok")->sent);
+    assert_int_equal(PAWL_SEND_RETRY, sender_ask(sender, NULL, "cut")->sent);
+    assert_int_equal(PAWL_SEND_ACKNOWLEDGED, sender_ask(sender, NULL, "ok")->sent);
 }
 
 PAWL_TEST(an_answer_without_end_is_not_read_to_the_end)
 {
     sender_fixture *sender = sender_open(peer_start(), NULL);
-    const pawl_send_outcome *outcome = sender_ask(sender, NULL, "huge");
+    const pawl_send_report *outcome = sender_ask(sender, NULL, "huge");
 
-    assert_int_equal(PAWL_SENT_RETRY, outcome->sent);
+    assert_int_equal(PAWL_SEND_RETRY, outcome->sent);
     assert_non_null(strstr(outcome->error, "longer than 1048576 bytes"));
-    assert_int_equal(PAWL_SENT_REFUSED, sender_ask(sender, NULL, "huge-404")->sent);
-    assert_int_equal(PAWL_SENT_ACKNOWLEDGED, sender_ask(sender, NULL, "ok")->sent);
+    assert_int_equal(PAWL_SEND_REJECTED, sender_ask(sender, NULL, "huge-404")->sent);
+    assert_int_equal(PAWL_SEND_ACKNOWLEDGED, sender_ask(sender, NULL, "ok")->sent);
 }
 
 PAWL_TEST(redirects_are_not_followed)
 {
     test_peer *peer = peer_start();
-    const pawl_send_outcome *outcome = sender_ask(sender_open(peer, NULL), NULL, "redirect");
+    const pawl_send_report *outcome = sender_ask(sender_open(peer, NULL), NULL, "redirect");
 
-    assert_int_equal(PAWL_SENT_RETRY, outcome->sent);
+    assert_int_equal(PAWL_SEND_RETRY, outcome->sent);
     assert_int_equal(302, outcome->status);
     assert_non_null(strstr(outcome->error, "redirect"));
     assert_int_equal(1, peer_requests(peer));
@@ -84,7 +84,7 @@ PAWL_TEST(redirects_are_not_followed)
 
 PAWL_TEST(the_trace_travels_as_an_http_header_too)
 {
-    const pawl_send_outcome *outcome = sender_ask(sender_open(peer_start(), NULL), NULL, "trace");
+    const pawl_send_report *outcome = sender_ask(sender_open(peer_start(), NULL), NULL, "trace");
 
     assert_string_equal("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
                         outcome->payload);
@@ -96,7 +96,7 @@ PAWL_TEST(connections_are_kept_for_the_next_send)
     sender_fixture *sender = sender_open(peer, NULL);
 
     for (int i = 0; i < 20; i++)
-        assert_int_equal(PAWL_SENT_ACKNOWLEDGED, sender_ask(sender, NULL, "ok")->sent);
+        assert_int_equal(PAWL_SEND_ACKNOWLEDGED, sender_ask(sender, NULL, "ok")->sent);
     assert_int_equal(1, peer_connections(peer));
 }
 
@@ -114,9 +114,9 @@ PAWL_TEST(nobody_listening_is_tried_again)
         test_fail("no port");
     if (peer_is_tcp(peer))
         url = test_note("http://127.0.0.1:%d/", ntohs(address.sin_port));
-    const pawl_send_outcome *outcome = sender_ask(sender, url, "ok");
+    const pawl_send_report *outcome = sender_ask(sender, url, "ok");
     close(fd);
-    assert_int_equal(PAWL_SENT_RETRY, outcome->sent);
+    assert_int_equal(PAWL_SEND_RETRY, outcome->sent);
     assert_int_equal(0, outcome->status);
     assert_false(outcome->reached);
     assert_true(strlen(outcome->error) > 10);
@@ -171,7 +171,7 @@ static void answer_names(void *nothing)
 PAWL_TEST_ON(tcp, a_name_that_is_not_resolved_holds_nobody_up)
 {
     test_peer *peer = peer_start();
-    pawl_send *second = NULL;
+    pawl_send_op *second = NULL;
     pawl_error err = PAWL_ERROR_INIT;
 
     test_defer(answer_names, NULL);
@@ -180,17 +180,17 @@ PAWL_TEST_ON(tcp, a_name_that_is_not_resolved_holds_nobody_up)
     size_t late = sender_send(sender, "http://slow.test/", "ok", NULL);
     sender->timeout_ms = 0;
     size_t cancelled = sender_send(sender, "http://slow.test:81/", "ok", &second);
-    assert_ok(pawl_carrier_turn(sender->carrier, &err), &err);
+    assert_ok(pawl_transport_client_process(sender->carrier, &err), &err);
     pthread_mutex_lock(&names_lock);
     while (names_asked < 2)
         pthread_cond_wait(&names_changed, &names_lock);
     pthread_mutex_unlock(&names_lock);
-    pawl_carrier_cancel(sender->carrier, second);
-    assert_int_equal(PAWL_SENT_ACKNOWLEDGED, sender_ask(sender, NULL, "ok")->sent);
-    assert_int_equal(PAWL_SENT_CANCELLED, sender_wait(sender, cancelled)->sent);
-    assert_int_equal(PAWL_SENT_RETRY, sender_wait(sender, late)->sent);
+    pawl_transport_client_cancel(sender->carrier, second);
+    assert_int_equal(PAWL_SEND_ACKNOWLEDGED, sender_ask(sender, NULL, "ok")->sent);
+    assert_int_equal(PAWL_SEND_CANCELLED, sender_wait(sender, cancelled)->sent);
+    assert_int_equal(PAWL_SEND_RETRY, sender_wait(sender, late)->sent);
     sender_send(sender, "http://slow.test:82/", "ok", NULL);
-    assert_ok(pawl_carrier_turn(sender->carrier, &err), &err);
+    assert_ok(pawl_transport_client_process(sender->carrier, &err), &err);
     sender_close(sender);
 }
 
@@ -202,7 +202,7 @@ PAWL_TEST(a_proxy_of_the_environment_is_not_used)
     setenv("https_proxy", "http://127.0.0.1:1/", 1);
     setenv("ALL_PROXY", "http://127.0.0.1:1/", 1);
     sender = sender_open(peer_start(), NULL);
-    assert_int_equal(PAWL_SENT_ACKNOWLEDGED, sender_ask(sender, NULL, "ok")->sent);
+    assert_int_equal(PAWL_SEND_ACKNOWLEDGED, sender_ask(sender, NULL, "ok")->sent);
     unsetenv("http_proxy");
     unsetenv("https_proxy");
     unsetenv("ALL_PROXY");
@@ -215,8 +215,8 @@ PAWL_TEST_ON(tcp, private_addresses_are_refused_unless_allowed)
 
     service.allow_private = false;
     sender_fixture *sender = sender_open(peer, &service);
-    const pawl_send_outcome *outcome = sender_ask(sender, NULL, "ok");
-    assert_int_equal(PAWL_SENT_RETRY, outcome->sent);
+    const pawl_send_report *outcome = sender_ask(sender, NULL, "ok");
+    assert_int_equal(PAWL_SEND_RETRY, outcome->sent);
     assert_true(outcome->ours && !outcome->sent_whole);
     assert_non_null(strstr(outcome->error, "allow_private = on in [service peer]"));
     /* as they are after resolution */
@@ -237,16 +237,16 @@ PAWL_TEST_ON(tcp, a_kept_connection_is_no_way_round_that)
     all[1].name = "strict";
     all[1].allow_private = false;
     assert_ok(pawl_services_new(all, 2, NULL, &services, &err), &err);
-    assert_int_equal(PAWL_SENT_ACKNOWLEDGED, sender_ask(sender, NULL, "ok")->sent);
+    assert_int_equal(PAWL_SEND_ACKNOWLEDGED, sender_ask(sender, NULL, "ok")->sent);
     sender->service = pawl_services_at(services, 1);
-    const pawl_send_outcome *outcome = sender_ask(sender, NULL, "ok");
+    const pawl_send_report *outcome = sender_ask(sender, NULL, "ok");
     assert_true(outcome->ours);
     assert_non_null(strstr(outcome->error, "allow_private = on in [service strict]"));
     assert_int_equal(1, peer_requests(peer));
     pawl_services_unref(services);
 }
 
-static void ignore_outcome(void *context, const pawl_send_outcome *outcome)
+static void ignore_outcome(void *context, const pawl_send_report *outcome)
 {
     (void)context;
     (void)outcome;
@@ -266,13 +266,15 @@ PAWL_TEST(a_url_that_names_a_socket_is_refused_unless_allowed)
     request.service = urls;
     request.envelope = sender->envelopes[0];
     request.url = url;
-    assert_status(PAWL_E_DENIED,
-                  pawl_carrier_send(sender->carrier, &request, ignore_outcome, NULL, NULL, &err),
-                  &err);
+    assert_status(
+        PAWL_E_DENIED,
+        pawl_transport_client_send(sender->carrier, &request, ignore_outcome, NULL, NULL, &err),
+        &err);
     request.url = "pipe://peer";
-    assert_status(PAWL_E_DENIED,
-                  pawl_carrier_send(sender->carrier, &request, ignore_outcome, NULL, NULL, &err),
-                  &err);
+    assert_status(
+        PAWL_E_DENIED,
+        pawl_transport_client_send(sender->carrier, &request, ignore_outcome, NULL, NULL, &err),
+        &err);
 }
 
 PAWL_TEST_ON(https, an_unknown_certificate_is_not_trusted)
@@ -281,8 +283,8 @@ PAWL_TEST_ON(https, an_unknown_certificate_is_not_trusted)
     pawl_service_options service = sender_service(peer);
 
     service.ca_file = NULL;
-    const pawl_send_outcome *outcome = sender_ask(sender_open(peer, &service), NULL, "ok");
-    assert_int_equal(PAWL_SENT_RETRY, outcome->sent);
+    const pawl_send_report *outcome = sender_ask(sender_open(peer, &service), NULL, "ok");
+    assert_int_equal(PAWL_SEND_RETRY, outcome->sent);
     assert_false(outcome->reached || outcome->sent_whole || outcome->ours);
     assert_int_equal(0, peer_requests(peer));
 }
@@ -292,8 +294,8 @@ PAWL_TEST_ON(https, a_certificate_for_another_name_is_not_trusted)
     test_peer *peer = peer_start();
 
     const char *port = strrchr(peer_url(peer), ':');
-    const pawl_send_outcome *outcome =
+    const pawl_send_report *outcome =
         sender_ask(sender_open(peer, NULL), test_note("https://127.0.0.2%s/", port), "ok");
-    assert_int_equal(PAWL_SENT_RETRY, outcome->sent);
+    assert_int_equal(PAWL_SEND_RETRY, outcome->sent);
     assert_int_equal(0, peer_requests(peer));
 }

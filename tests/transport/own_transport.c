@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "peer_private.h"
-#include "world.h"
+#include "platform.h"
 
 typedef struct own_letter {
     const pawl_envelope *envelope;
@@ -94,12 +94,12 @@ static int64_t timeout_of(void *instance)
 }
 
 /* Whether its end has come. */
-static bool ends(own_bag *bag, const own_letter *letter, pawl_send_outcome *outcome)
+static bool ends(own_bag *bag, const own_letter *letter, pawl_send_report *outcome)
 {
     const behaviour *how = behaviour_of(pawl_envelope_endpoint(letter->envelope));
 
     if (letter->cancelled) {
-        outcome->sent = PAWL_SENT_CANCELLED;
+        outcome->sent = PAWL_SEND_CANCELLED;
         outcome->error = "cancelled";
         return true;
     }
@@ -111,7 +111,7 @@ static bool ends(own_bag *bag, const own_letter *letter, pawl_send_outcome *outc
     outcome->retry_after_ms = how->retry_after_ms;
     outcome->error = how->error;
     outcome->reached = true;
-    if (how->sent <= PAWL_SENT_DUPLICATE)
+    if (how->sent <= PAWL_SEND_DUPLICATE)
         outcome->payload = pawl_envelope_payload(letter->envelope, &outcome->payload_size);
     return true;
 }
@@ -121,7 +121,7 @@ static bool end_one(own_bag *bag)
 {
     for (own_letter **slot = &bag->letters; *slot; slot = &(*slot)->next) {
         own_letter *letter = *slot;
-        pawl_send_outcome outcome = PAWL_SEND_OUTCOME_INIT;
+        pawl_send_report outcome = PAWL_SEND_REPORT_INIT;
         if (!ends(bag, letter, &outcome))
             continue;
         *slot = letter->next;

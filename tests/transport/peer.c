@@ -12,12 +12,12 @@
 #define INPROC_THREADS 4
 
 static const behaviour behaviours[] = {
-    {"ok", PAWL_SENT_ACKNOWLEDGED, 200, -1, NULL},
-    {"hold", PAWL_SENT_ACKNOWLEDGED, 200, -1, NULL},
-    {"duplicate", PAWL_SENT_DUPLICATE, 200, -1, NULL},
-    {"refuse", PAWL_SENT_REFUSED, 422, -1, "never"},
-    {"busy", PAWL_SENT_RETRY, 429, 7000, "busy"},
-    {"error", PAWL_SENT_RETRY, 500, -1, "later"},
+    {"ok", PAWL_SEND_ACKNOWLEDGED, 200, -1, NULL},
+    {"hold", PAWL_SEND_ACKNOWLEDGED, 200, -1, NULL},
+    {"duplicate", PAWL_SEND_DUPLICATE, 200, -1, NULL},
+    {"refuse", PAWL_SEND_REJECTED, 422, -1, "never"},
+    {"busy", PAWL_SEND_RETRY, 429, 7000, "busy"},
+    {"error", PAWL_SEND_RETRY, 500, -1, "later"},
 };
 
 const behaviour *behaviour_of(const char *endpoint)
@@ -45,7 +45,7 @@ static void receive_inproc(void *context, const pawl_envelope *envelope, pawl_re
 {
     test_peer *peer = context;
     const behaviour *how = behaviour_of(pawl_envelope_endpoint(envelope));
-    pawl_send_outcome outcome = PAWL_SEND_OUTCOME_INIT;
+    pawl_send_report outcome = PAWL_SEND_REPORT_INIT;
 
     if (strcmp(how->endpoint, "hold") == 0)
         peer_hold(peer);
@@ -57,9 +57,9 @@ static void receive_inproc(void *context, const pawl_envelope *envelope, pawl_re
     outcome.sent = how->sent;
     outcome.retry_after_ms = how->retry_after_ms;
     outcome.error = how->error;
-    if (how->sent <= PAWL_SENT_DUPLICATE)
+    if (how->sent <= PAWL_SEND_DUPLICATE)
         outcome.payload = pawl_envelope_payload(envelope, &outcome.payload_size);
-    pawl_reply_give(reply, &outcome);
+    pawl_reply_send(reply, &outcome);
 }
 
 void peer_register(test_peer *peer, pawl_transports *transports)

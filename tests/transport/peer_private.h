@@ -25,7 +25,7 @@ struct test_peer {
 /* What an endpoint asks for, if it is one that every transport knows. */
 typedef struct behaviour {
     const char *endpoint;
-    pawl_sent sent;
+    pawl_send_result sent;
     int status;
     int64_t retry_after_ms;
     const char *error;
@@ -44,7 +44,7 @@ void server_stop(test_peer *peer);
 void certificate_make(const char **ret_key, const char **ret_certificate);
 
 extern const pawl_transport own_transport;
-void own_receive(test_peer *peer, const pawl_envelope *envelope, pawl_send_outcome *outcome);
+void own_receive(test_peer *peer, const pawl_envelope *envelope, pawl_send_report *outcome);
 void own_release(test_peer *peer);
 
 #endif

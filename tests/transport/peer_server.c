@@ -69,8 +69,8 @@ static enum MHD_Result answer_as_all(struct MHD_Connection *connection, const be
     pawl_ack_content content = PAWL_ACK_CONTENT_INIT;
     char seconds[32];
 
-    content.acknowledged = how->sent <= PAWL_SENT_DUPLICATE;
-    content.duplicate = how->sent == PAWL_SENT_DUPLICATE;
+    content.acknowledged = how->sent <= PAWL_SEND_DUPLICATE;
+    content.duplicate = how->sent == PAWL_SEND_DUPLICATE;
     content.error = how->error;
     if (content.acknowledged)
         content.payload = pawl_envelope_payload(envelope, &content.payload_size);

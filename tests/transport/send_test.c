@@ -7,30 +7,30 @@
 PAWL_TEST(an_acknowledged_send_brings_the_answer)
 {
     sender_fixture *sender = sender_open(peer_start(), NULL);
-    const pawl_send_outcome *outcome = sender_ask(sender, NULL, "ok");
+    const pawl_send_report *outcome = sender_ask(sender, NULL, "ok");
 
-    assert_int_equal(PAWL_SENT_ACKNOWLEDGED, outcome->sent);
+    assert_int_equal(PAWL_SEND_ACKNOWLEDGED, outcome->sent);
     assert_string_equal(SENDER_PAYLOAD, outcome->payload);
     assert_int_equal(strlen(SENDER_PAYLOAD), outcome->payload_size);
     assert_true(outcome->reached);
     assert_null(outcome->error);
-    assert_int_equal(0, pawl_carrier_in_flight(sender->carrier));
+    assert_int_equal(0, pawl_transport_client_in_flight(sender->carrier));
 }
 
 PAWL_TEST(a_duplicate_is_told_apart)
 {
-    const pawl_send_outcome *outcome =
+    const pawl_send_report *outcome =
         sender_ask(sender_open(peer_start(), NULL), NULL, "duplicate");
 
-    assert_int_equal(PAWL_SENT_DUPLICATE, outcome->sent);
+    assert_int_equal(PAWL_SEND_DUPLICATE, outcome->sent);
     assert_string_equal(SENDER_PAYLOAD, outcome->payload);
 }
 
 PAWL_TEST(a_refusal_is_for_good_and_says_why)
 {
-    const pawl_send_outcome *outcome = sender_ask(sender_open(peer_start(), NULL), NULL, "refuse");
+    const pawl_send_report *outcome = sender_ask(sender_open(peer_start(), NULL), NULL, "refuse");
 
-    assert_int_equal(PAWL_SENT_REFUSED, outcome->sent);
+    assert_int_equal(PAWL_SEND_REJECTED, outcome->sent);
     assert_non_null(strstr(outcome->error, "never"));
     assert_null(outcome->payload);
     assert_true(outcome->reached);
@@ -38,18 +38,18 @@ PAWL_TEST(a_refusal_is_for_good_and_says_why)
 
 PAWL_TEST(a_busy_receiver_says_when_to_come_again)
 {
-    const pawl_send_outcome *outcome = sender_ask(sender_open(peer_start(), NULL), NULL, "busy");
+    const pawl_send_report *outcome = sender_ask(sender_open(peer_start(), NULL), NULL, "busy");
 
-    assert_int_equal(PAWL_SENT_RETRY, outcome->sent);
+    assert_int_equal(PAWL_SEND_RETRY, outcome->sent);
     assert_int_equal(7000, outcome->retry_after_ms);
     assert_true(outcome->reached);
 }
 
 PAWL_TEST(a_failing_receiver_is_tried_again)
 {
-    const pawl_send_outcome *outcome = sender_ask(sender_open(peer_start(), NULL), NULL, "error");
+    const pawl_send_report *outcome = sender_ask(sender_open(peer_start(), NULL), NULL, "error");
 
-    assert_int_equal(PAWL_SENT_RETRY, outcome->sent);
+    assert_int_equal(PAWL_SEND_RETRY, outcome->sent);
     assert_int_equal(-1, outcome->retry_after_ms);
     assert_non_null(strstr(outcome->error, "later"));
 }
@@ -60,8 +60,8 @@ PAWL_TEST(a_receiver_that_does_not_answer_is_given_up)
     pawl_service_options service = sender_service(peer);
 
     service.timeout_ms = 50;
-    const pawl_send_outcome *outcome = sender_ask(sender_open(peer, &service), NULL, "hold");
-    assert_int_equal(PAWL_SENT_RETRY, outcome->sent);
+    const pawl_send_report *outcome = sender_ask(sender_open(peer, &service), NULL, "hold");
+    assert_int_equal(PAWL_SEND_RETRY, outcome->sent);
     assert_false(outcome->reached);
     assert_non_null(outcome->error);
 }
@@ -71,15 +71,15 @@ PAWL_TEST(one_send_may_have_less_time_than_the_service)
     sender_fixture *sender = sender_open(peer_start(), NULL);
 
     sender->timeout_ms = 50;
-    assert_int_equal(PAWL_SENT_RETRY, sender_ask(sender, NULL, "hold")->sent);
+    assert_int_equal(PAWL_SEND_RETRY, sender_ask(sender, NULL, "hold")->sent);
     sender->timeout_ms = INT64_C(1000000000); /* never more than the service's */
     size_t patient = sender_send(sender, NULL, "hold", NULL);
     sender_wait_held(sender, 1);
     peer_release(sender->peer);
-    assert_int_equal(PAWL_SENT_ACKNOWLEDGED, sender_wait(sender, patient)->sent);
+    assert_int_equal(PAWL_SEND_ACKNOWLEDGED, sender_wait(sender, patient)->sent);
 }
 
-static void ignore_outcome(void *context, const pawl_send_outcome *outcome)
+static void ignore_outcome(void *context, const pawl_send_report *outcome)
 {
     (void)context;
     (void)outcome;
@@ -93,9 +93,10 @@ PAWL_TEST(bad_requests_are_refused_at_once)
     pawl_send_request request = PAWL_SEND_REQUEST_INIT;
     pawl_error err = PAWL_ERROR_INIT;
 
-    assert_status(PAWL_E_INVALID,
-                  pawl_carrier_send(sender->carrier, &request, ignore_outcome, NULL, NULL, &err),
-                  &err);
+    assert_status(
+        PAWL_E_INVALID,
+        pawl_transport_client_send(sender->carrier, &request, ignore_outcome, NULL, NULL, &err),
+        &err);
     sender_ask(sender, NULL, "ok");
     request.service = sender->service;
     request.envelope = sender->envelopes[0];
@@ -103,16 +104,19 @@ PAWL_TEST(bad_requests_are_refused_at_once)
         request.url = urls[i];
         assert_status(
             PAWL_E_INVALID,
-            pawl_carrier_send(sender->carrier, &request, ignore_outcome, NULL, NULL, &err), &err);
+            pawl_transport_client_send(sender->carrier, &request, ignore_outcome, NULL, NULL, &err),
+            &err);
     }
     request.url = "inproc://nobody"; /* a matter of configuration */
-    assert_status(PAWL_E_NOT_FOUND,
-                  pawl_carrier_send(sender->carrier, &request, ignore_outcome, NULL, NULL, &err),
-                  &err);
+    assert_status(
+        PAWL_E_NOT_FOUND,
+        pawl_transport_client_send(sender->carrier, &request, ignore_outcome, NULL, NULL, &err),
+        &err);
     request.url = peer_url(sender->peer);
     assert_status(PAWL_E_INVALID,
-                  pawl_carrier_send(sender->carrier, &request, NULL, NULL, NULL, &err), &err);
-    assert_int_equal(0, pawl_carrier_in_flight(sender->carrier));
+                  pawl_transport_client_send(sender->carrier, &request, NULL, NULL, NULL, &err),
+                  &err);
+    assert_int_equal(0, pawl_transport_client_in_flight(sender->carrier));
 }
 
 PAWL_TEST(nothing_is_added_while_a_carrier_is_open)

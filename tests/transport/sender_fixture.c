@@ -24,7 +24,7 @@ pawl_service_options sender_service(const test_peer *peer)
 
 void sender_close(sender_fixture *sender)
 {
-    pawl_carrier_close(sender->carrier);
+    pawl_transport_client_close(sender->carrier);
     sender->carrier = NULL;
 }
 
@@ -58,7 +58,7 @@ sender_fixture *sender_open(test_peer *peer, const pawl_service_options *service
     sender->service = pawl_services_at(sender->services, 0);
     assert_ok(pawl_transports_new(&opts, &sender->transports, &err), &err);
     peer_register(peer, sender->transports);
-    assert_ok(pawl_carrier_open(sender->transports, &sender->carrier, &err), &err);
+    assert_ok(pawl_transport_client_open(sender->transports, &sender->carrier, &err), &err);
     return sender;
 }
 
@@ -66,7 +66,7 @@ static pawl_envelope *envelope_to(const char *endpoint)
 {
     pawl_envelope_options opts = PAWL_ENVELOPE_OPTIONS_INIT;
     pawl_message_image image = PAWL_MESSAGE_IMAGE_INIT;
-    pawl_outgoing content = PAWL_OUTGOING_INIT, checked = PAWL_OUTGOING_INIT;
+    pawl_message_spec content = PAWL_MESSAGE_SPEC_INIT, checked = PAWL_MESSAGE_SPEC_INIT;
     pawl_messages *list = NULL;
     pawl_envelope *envelope = NULL;
     pawl_error err = PAWL_ERROR_INIT;
@@ -76,7 +76,7 @@ static pawl_envelope *envelope_to(const char *endpoint)
     content.payload_size = strlen(SENDER_PAYLOAD);
     content.headers =
         "{\"traceparent\":\"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01\"}";
-    assert_ok(pawl_outgoing_check(&content, &checked, &err), &err);
+    assert_ok(pawl_message_spec_check(&content, &checked, &err), &err);
     image.content = &checked;
     assert_ok(pawl_messages_new(&list, &err), &err);
     assert_ok(pawl_messages_append(list, &image, &err), &err);
@@ -86,7 +86,7 @@ static pawl_envelope *envelope_to(const char *endpoint)
     return envelope;
 }
 
-static void ended(void *context, const pawl_send_outcome *outcome)
+static void ended(void *context, const pawl_send_report *outcome)
 {
     sender_end *end = context;
 
@@ -100,7 +100,7 @@ static void ended(void *context, const pawl_send_outcome *outcome)
 }
 
 size_t sender_send(sender_fixture *sender, const char *url, const char *endpoint,
-                   pawl_send **ret_send)
+                   pawl_send_op **ret_send)
 {
     pawl_send_request request = PAWL_SEND_REQUEST_INIT;
     pawl_error err = PAWL_ERROR_INIT;
@@ -113,27 +113,28 @@ size_t sender_send(sender_fixture *sender, const char *url, const char *endpoint
     request.service = sender->service;
     request.envelope = sender->envelopes[number];
     request.timeout_ms = sender->timeout_ms;
-    assert_ok(
-        pawl_carrier_send(sender->carrier, &request, ended, &sender->ends[number], ret_send, &err),
-        &err);
+    assert_ok(pawl_transport_client_send(sender->carrier, &request, ended, &sender->ends[number],
+                                         ret_send, &err),
+              &err);
     assert_int_equal(0, sender->ends[number].count);
     return number;
 }
 
 void sender_turn(sender_fixture *sender, int extra_fd)
 {
-    struct pollfd fds[2] = {{pawl_carrier_fd(sender->carrier), POLLIN, 0}, {extra_fd, POLLIN, 0}};
-    int64_t timeout_ms = pawl_carrier_timeout_ms(sender->carrier);
+    struct pollfd fds[2] = {{pawl_transport_client_fd(sender->carrier), POLLIN, 0},
+                            {extra_fd, POLLIN, 0}};
+    int64_t timeout_ms = pawl_transport_client_timeout_ms(sender->carrier);
     pawl_error err = PAWL_ERROR_INIT;
     uint64_t ignored;
 
     poll(fds, 2, (int)timeout_ms);
     if (fds[1].revents && read(extra_fd, &ignored, sizeof ignored) < 0)
         abort();
-    assert_ok(pawl_carrier_turn(sender->carrier, &err), &err);
+    assert_ok(pawl_transport_client_process(sender->carrier, &err), &err);
 }
 
-const pawl_send_outcome *sender_wait(sender_fixture *sender, size_t number)
+const pawl_send_report *sender_wait(sender_fixture *sender, size_t number)
 {
     while (sender->ends[number].count == 0)
         sender_turn(sender, -1);
@@ -147,7 +148,7 @@ void sender_wait_held(sender_fixture *sender, int count)
         sender_turn(sender, peer_held_fd(sender->peer));
 }
 
-const pawl_send_outcome *sender_ask(sender_fixture *sender, const char *url, const char *endpoint)
+const pawl_send_report *sender_ask(sender_fixture *sender, const char *url, const char *endpoint)
 {
     return sender_wait(sender, sender_send(sender, url, endpoint, NULL));
 }

@@ -9,7 +9,7 @@
 /* What became of a send, copied; strings live until the test ends. */
 typedef struct sender_end {
     int count; /* how often `end` was called */
-    pawl_send_outcome outcome;
+    pawl_send_report outcome;
 } sender_end;
 
 typedef struct sender_fixture {
@@ -17,7 +17,7 @@ typedef struct sender_fixture {
     pawl_transports *transports;
     pawl_services *services;
     const pawl_service *service;
-    pawl_carrier *carrier;
+    pawl_transport_client *carrier;
     int64_t timeout_ms; /* of the sends from now on; 0: the service's */
     size_t sent;
     sender_end ends[SENDER_SENDS_MAX];
@@ -32,15 +32,15 @@ sender_fixture *sender_open(test_peer *peer, const pawl_service_options *service
 void sender_close(sender_fixture *sender);
 /* Begin to send a message to `endpoint`; its number. */
 size_t sender_send(sender_fixture *sender, const char *url, const char *endpoint,
-                   pawl_send **ret_send);
+                   pawl_send_op **ret_send);
 /* One round: wait for the carrier, or `extra_fd` (-1: none), and give it its turn. */
 void sender_turn(sender_fixture *sender, int extra_fd);
 /* Until `number` has ended. */
-const pawl_send_outcome *sender_wait(sender_fixture *sender, size_t number);
+const pawl_send_report *sender_wait(sender_fixture *sender, size_t number);
 /* Until so many are held by the peer. */
 void sender_wait_held(sender_fixture *sender, int count);
 /* Send and wait. */
-const pawl_send_outcome *sender_ask(sender_fixture *sender, const char *url, const char *endpoint);
+const pawl_send_report *sender_ask(sender_fixture *sender, const char *url, const char *endpoint);
 
 #define SENDER_PAYLOAD "{ \"a\" : [1, 2.50] }"
 

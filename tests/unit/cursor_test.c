@@ -6,16 +6,16 @@
 #define SECOND_US INT64_C(1000000)
 
 /* A look at `second` that answers for the lanes from 1 to `count`, in which nothing is ready. */
-static void look_at(pawli_cursor *cursor, pawli_look *look, int second, int count)
+static void look_at(pawli_cursor *cursor, pawli_cursor_scan *look, int second, int count)
 {
     pawl_mono now = {second * SECOND_US};
 
     pawli_cursor_begin(cursor, 1, now, false, look);
-    pawli_look_restart(look);
-    pawli_look_epoch(look, (pawl_wall){(1000 + second) * SECOND_US}, 100 + second);
-    pawli_look_next(look, 100 + second);
+    pawli_cursor_scan_restart(look);
+    pawli_cursor_scan_epoch(look, (pawl_wall){(1000 + second) * SECOND_US}, 100 + second);
+    pawli_cursor_scan_next(look, 100 + second);
     for (int i = 1; i <= count; i++)
-        pawli_look_lane(look, i, PAWL_NEVER);
+        pawli_cursor_scan_lane(look, i, PAWL_TIME_UNSET);
     pawli_cursor_learn(cursor, look, 1, now);
 }
 
@@ -23,7 +23,7 @@ static void look_at(pawli_cursor *cursor, pawli_look *look, int second, int coun
 PAWL_TEST(a_lane_that_is_gone_makes_one_look_go_back_and_leaves_no_position)
 {
     pawli_cursor cursor;
-    pawli_look look = {0};
+    pawli_cursor_scan look = {0};
 
     pawli_cursor_init(&cursor, &pawli_cursor_usual);
     look_at(&cursor, &look, 1, 3);
@@ -41,7 +41,7 @@ PAWL_TEST(a_lane_that_is_gone_makes_one_look_go_back_and_leaves_no_position)
     assert_true(look.goes_back);
     look_at(&cursor, &look, 81, 1);
     assert_false(look.goes_back);
-    pawli_look_done(&look);
+    pawli_cursor_scan_done(&look);
     pawli_cursor_done(&cursor);
 }
 
@@ -50,7 +50,7 @@ PAWL_TEST(a_lane_that_is_gone_makes_one_look_go_back_and_leaves_no_position)
 PAWL_TEST(a_lane_that_comes_back_has_a_position_again)
 {
     pawli_cursor cursor;
-    pawli_look look = {0};
+    pawli_cursor_scan look = {0};
 
     pawli_cursor_init(&cursor, &pawli_cursor_usual);
     look_at(&cursor, &look, 1, 3);
@@ -59,6 +59,6 @@ PAWL_TEST(a_lane_that_comes_back_has_a_position_again)
     assert_int_equal(1, look.start_count);
     look_at(&cursor, &look, 42, 3);
     assert_int_equal(3, look.start_count);
-    pawli_look_done(&look);
+    pawli_cursor_scan_done(&look);
     pawli_cursor_done(&cursor);
 }

@@ -28,7 +28,7 @@ struct test_store {
     pawl_status answers[CALLERS];
     pawl_error errors[CALLERS];
     int odd_one; /* the caller that brings `odd_message` */
-    pawl_outgoing odd_message;
+    pawl_message_spec odd_message;
 };
 
 static void close_ground(void *context)
@@ -79,9 +79,9 @@ static struct test_store *open_test_store(int64_t timeout_ms)
     return test_store;
 }
 
-static pawl_outgoing ordinary(void)
+static pawl_message_spec ordinary(void)
 {
-    pawl_outgoing message = PAWL_OUTGOING_INIT;
+    pawl_message_spec message = PAWL_MESSAGE_SPEC_INIT;
 
     message.topic = "t";
     message.payload = "p";
@@ -122,7 +122,7 @@ static const char *call_store(void *context, size_t index)
             return "the foreign COMMIT failed";
         return NULL;
     }
-    pawl_outgoing message =
+    pawl_message_spec message =
         (int)index == test_store->odd_one ? test_store->odd_message : ordinary();
     test_store->answers[index] =
         pawl_outbox_enqueue(test_store->store, &message, NULL, &test_store->errors[index]);
@@ -156,10 +156,10 @@ PAWL_TEST(callers_that_wait_share_one_commit)
 PAWL_TEST(one_that_fails_is_undone_alone)
 {
     struct test_store *test_store = open_test_store(30000);
-    pawl_outgoing first = ordinary();
+    pawl_message_spec first = ordinary();
     pawl_error err = PAWL_ERROR_INIT;
 
-    first.id = pawl_message_id_new();
+    first.id = pawl_uuid_new();
     assert_ok(pawl_outbox_enqueue(test_store->store, &first, NULL, &err), &err);
     test_store->odd_one = 5;
     test_store->odd_message = first;
@@ -197,7 +197,7 @@ PAWL_TEST(one_that_loses_the_whole_transaction_takes_nobody_with_it)
 static const char *call_in_vain(void *context, size_t index)
 {
     struct test_store *test_store = context;
-    pawl_outgoing message = ordinary();
+    pawl_message_spec message = ordinary();
 
     test_store->answers[index] =
         pawl_outbox_enqueue(test_store->store, &message, NULL, &test_store->errors[index]);
@@ -230,7 +230,7 @@ static const char *call_and_interrupt(void *context, size_t index)
 PAWL_TEST(an_interrupt_ends_the_leader_and_all_that_wait)
 {
     struct test_store *test_store = open_test_store(60000);
-    pawl_outgoing message = ordinary();
+    pawl_message_spec message = ordinary();
     pawl_error err = PAWL_ERROR_INIT;
 
     foreign(test_store, "BEGIN IMMEDIATE");

@@ -11,25 +11,25 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define PAWLI_HOLD_MAX_US INT64_C(1000)
+#define PAWLI_OWNED_TX_MAX_US INT64_C(1000)
 #include "db_private.h"
 #include "group.h"
 #include "store_private.h"
 #include "test.h"
 
-static void settle_watched(pawli_group *group, pawli_tenant *tenant);
-static void leave_watched(pawli_group *group, pawli_tenant *tenant);
-#define pawli_group_settle settle_watched
+static void settle_watched(pawli_group *group, pawli_exclusive_writer *tenant);
+static void leave_watched(pawli_group *group, pawli_exclusive_writer *tenant);
+#define pawli_group_grant settle_watched
 #define pawli_group_leave leave_watched
-#include "hold.c" /* NOLINT(bugprone-suspicious-include): its calls are watched */
-#undef pawli_group_settle
+#include "owned_tx.c" /* NOLINT(bugprone-suspicious-include): its calls are watched */
+#undef pawli_group_grant
 #undef pawli_group_leave
 
-static bool (*real_may_evict)(pawli_tenant *tenant);
+static bool (*real_may_evict)(pawli_exclusive_writer *tenant);
 static atomic_bool has_ended;
 static sem_t looked;
 
-static bool may_evict_watched(pawli_tenant *tenant)
+static bool may_evict_watched(pawli_exclusive_writer *tenant)
 {
     bool after_the_end = atomic_load(&has_ended);
     bool may = real_may_evict(tenant);
@@ -39,15 +39,15 @@ static bool may_evict_watched(pawli_tenant *tenant)
     return may;
 }
 
-static void settle_watched(pawli_group *group, pawli_tenant *tenant)
+static void settle_watched(pawli_group *group, pawli_exclusive_writer *tenant)
 {
-    real_may_evict = tenant->may_evict;
-    tenant->may_evict = may_evict_watched;
-    pawli_group_settle(group, tenant);
+    real_may_evict = tenant->may_roll_back;
+    tenant->may_roll_back = may_evict_watched;
+    pawli_group_grant(group, tenant);
 }
 
 /* The transaction has ended: stay here until the waiting thread has looked at it. */
-static void leave_watched(pawli_group *group, pawli_tenant *tenant)
+static void leave_watched(pawli_group *group, pawli_exclusive_writer *tenant)
 {
     atomic_store(&has_ended, true);
     while (sem_wait(&looked) != 0)
@@ -62,7 +62,7 @@ static void close_store(void *store)
 
 static void *send_one(void *store)
 {
-    pawl_outgoing message = PAWL_OUTGOING_INIT;
+    pawl_message_spec message = PAWL_MESSAGE_SPEC_INIT;
     pawl_error err = PAWL_ERROR_INIT;
 
     message.topic = "t";
@@ -76,7 +76,7 @@ PAWL_TEST(a_transaction_that_has_ended_is_not_rolled_back_by_another_thread)
     pawl_store_options options = PAWL_STORE_OPTIONS_INIT;
     pawl_error err = PAWL_ERROR_INIT;
     pawl_store *store = NULL;
-    pawli_hold *hold = NULL;
+    pawli_owned_tx *hold = NULL;
     pthread_t waiter;
 
     options.deploy_schema = true;
@@ -88,7 +88,7 @@ PAWL_TEST(a_transaction_that_has_ended_is_not_rolled_back_by_another_thread)
     assert_ok(pawli_db_hold(store->db, &hold, &err), &err);
     assert_int_equal(0, pthread_create(&waiter, NULL, send_one, store));
     /* It waits for the turn, and looks now and then whether the one that has it is late. */
-    pawli_hold_free(hold);
+    pawli_owned_tx_free(hold);
     assert_int_equal(0, pthread_join(waiter, NULL));
     sem_destroy(&looked);
 }

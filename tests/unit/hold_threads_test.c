@@ -49,7 +49,7 @@ static int64_t number(struct test_store *test_store, const char *sql)
 
 static pawl_status send_one(struct test_store *test_store)
 {
-    pawl_outgoing message = PAWL_OUTGOING_INIT;
+    pawl_message_spec message = PAWL_MESSAGE_SPEC_INIT;
 
     message.topic = "t";
     message.payload = "";
@@ -83,17 +83,17 @@ static struct test_store *open_test_store(int count)
     return test_store;
 }
 
-static pawl_held held(struct test_store *test_store, size_t index)
+static pawl_receipt held(struct test_store *test_store, size_t index)
 {
     const pawl_message *message = pawl_messages_at(test_store->list, index);
 
-    return (pawl_held){pawl_message_work_id(message), pawl_message_fence(message)};
+    return (pawl_receipt){pawl_message_work_id(message), pawl_message_fence(message)};
 }
 
 static pawl_status begin_effect(struct test_store *test_store, size_t index, pawl_tx **ret_tx)
 {
-    return pawl_message_begin(test_store->store, test_store->owner, held(test_store, index), ret_tx,
-                              NULL);
+    return pawl_tx_begin_for(test_store->store, test_store->owner, held(test_store, index), ret_tx,
+                             NULL);
 }
 
 static bool write_row(pawl_tx *tx)
@@ -127,7 +127,7 @@ static const char *late_owner(struct test_store *test_store)
     await_step(test_store, 2); /* until somebody else has written */
     if (write_row(tx))
         wrong = "a statement after the turn was taken back was accepted";
-    else if (pawl_message_commit(tx, &err) != PAWL_E_TIMEOUT)
+    else if (pawl_tx_commit_with_ack(tx, &err) != PAWL_E_TIMEOUT)
         wrong = test_note("the late commit answered: %s", err.message);
     pawl_tx_free(tx);
     return wrong;
@@ -157,7 +157,7 @@ PAWL_TEST(who_takes_too_long_loses_its_turn)
     assert_int_equal(2, number(test_store, "SELECT count(*) FROM pawl_queue"));
     assert_ok(begin_effect(test_store, 0, &tx), &err);
     assert_true(write_row(tx));
-    assert_ok(pawl_message_commit(tx, &err), &err);
+    assert_ok(pawl_tx_commit_with_ack(tx, &err), &err);
     pawl_tx_free(tx);
     assert_int_equal(1, number(test_store, "SELECT count(*) FROM effect"));
     assert_int_equal(1, number(test_store, "SELECT count(*) FROM pawl_queue"));
@@ -178,7 +178,7 @@ PAWL_TEST(a_statement_does_not_run_past_the_turn)
                             NULL, NULL, NULL);
     assert_int_equal(SQLITE_INTERRUPT, code & 0xff);
     assert_false(write_row(tx)); /* there is no transaction any more that it could be part of */
-    assert_status(PAWL_E_TIMEOUT, pawl_message_commit(tx, &err), &err);
+    assert_status(PAWL_E_TIMEOUT, pawl_tx_commit_with_ack(tx, &err), &err);
     assert_true(err.retryable);
     pawl_tx_free(tx);
     assert_int_equal(0, number(test_store, "SELECT count(*) FROM effect"));
@@ -190,7 +190,7 @@ PAWL_TEST(a_statement_does_not_run_past_the_turn)
 static const char *hold_then_see(void *context, size_t index)
 {
     struct test_store *test_store = context;
-    pawl_held item = held(test_store, 0);
+    pawl_receipt item = held(test_store, 0);
     pawl_tx *tx = NULL;
     pawl_status st = PAWL_OK;
 
@@ -240,7 +240,7 @@ PAWL_TEST(waiting_for_the_turn_can_be_interrupted)
 
     assert_ok(begin_effect(test_store, 0, &tx), &err);
     pawl_store_interrupt(test_store->store);
-    assert_status(PAWL_E_INTERRUPTED, pawl_message_commit(tx, &err), &err);
+    assert_status(PAWL_E_INTERRUPTED, pawl_tx_commit_with_ack(tx, &err), &err);
     pawl_tx_free(tx);
     assert_ok(send_one(test_store), &err);
 }
@@ -262,7 +262,7 @@ static const char *work_or_send(void *context, size_t index)
         if (begin_effect(test_store, index * EACH + i, &tx) != PAWL_OK)
             return "beginning failed";
         bool written = write_row(tx);
-        pawl_status st = i % 5 == 4 ? PAWL_OK : pawl_message_commit(tx, &err);
+        pawl_status st = i % 5 == 4 ? PAWL_OK : pawl_tx_commit_with_ack(tx, &err);
         pawl_tx_free(tx);
         if (!written || st != PAWL_OK)
             return test_note("committing failed: %s", err.message);

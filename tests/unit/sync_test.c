@@ -81,7 +81,7 @@ static struct test_store *open_test_store(pawl_durability durability)
 
 static pawl_status send_message(struct test_store *test_store)
 {
-    pawl_outgoing message = PAWL_OUTGOING_INIT;
+    pawl_message_spec message = PAWL_MESSAGE_SPEC_INIT;
 
     message.topic = "mail";
     message.payload = "x";
@@ -96,11 +96,11 @@ static void send_many(struct test_store *test_store, int count)
 }
 
 /* Claims one, acknowledging `done` on the way unless it is NULL. */
-static pawl_held claim_message(struct test_store *test_store, const pawl_held *done)
+static pawl_receipt claim_message(struct test_store *test_store, const pawl_receipt *done)
 {
     pawl_error err = PAWL_ERROR_INIT;
     pawl_messages *list = NULL;
-    pawl_held none = {0};
+    pawl_receipt none = {0};
     size_t acked = 0;
 
     assert_ok(pawl_queue_ack_and_claim(test_store->store, test_store->owner, done ? done : &none,
@@ -108,7 +108,7 @@ static pawl_held claim_message(struct test_store *test_store, const pawl_held *d
               &err);
     assert_int_equal(1, pawl_messages_count(list));
     const pawl_message *message = pawl_messages_at(list, 0);
-    pawl_held held = {pawl_message_work_id(message), pawl_message_fence(message)};
+    pawl_receipt held = {pawl_message_work_id(message), pawl_message_fence(message)};
     pawl_messages_free(list);
     return held;
 }
@@ -120,7 +120,7 @@ PAWL_TEST(what_was_answered_as_done_has_waited_for_the_disk)
 
     send_many(test_store, 3);
     assert_int_equal(3, syncs_since_last());
-    pawl_held held = claim_message(test_store, NULL);
+    pawl_receipt held = claim_message(test_store, NULL);
     assert_int_equal(1, syncs_since_last());
     assert_int_equal(
         PAWL_OK, pawl_queue_ack(test_store->store, test_store->owner, &held, 1, &changed, NULL));
@@ -142,7 +142,7 @@ PAWL_TEST(where_commits_do_not_wait_for_the_disk_fencing_tokens_are_set_aside_th
     send_many(test_store, MANY);
     syncs_since_last();
     for (int i = 0; i < MANY; i++) {
-        pawl_held held = claim_message(test_store, NULL);
+        pawl_receipt held = claim_message(test_store, NULL);
         assert_true(held.fence > last);
         last = held.fence;
     }

@@ -15,15 +15,15 @@ typedef struct shared {
     atomic_int scheduling;
 } shared;
 
-static pawl_message_id id_of(int number)
+static pawl_uuid id_of(int number)
 {
-    pawl_message_id id = {{0x40, 0, 0, 0, 0, 0, 0x40, 0, 0x80}};
+    pawl_uuid id = {{0x40, 0, 0, 0, 0, 0, 0x40, 0, 0x80}};
 
     memcpy(id.bytes + 12, &number, sizeof number);
     return id;
 }
 
-static int number_of(pawl_message_id id)
+static int number_of(pawl_uuid id)
 {
     int number;
 
@@ -35,9 +35,9 @@ static int number_of(pawl_message_id id)
 static const char *schedule_and_cancel(shared *s, int first)
 {
     for (int i = first; i < first + EACH; i++) {
-        pawl_outgoing message = PAWL_OUTGOING_INIT;
+        pawl_message_spec message = PAWL_MESSAGE_SPEC_INIT;
         pawl_error err = PAWL_ERROR_INIT;
-        pawl_message_id id = id_of(i);
+        pawl_uuid id = id_of(i);
         size_t cancelled = 0;
 
         message.topic = "t";
@@ -67,8 +67,7 @@ static const char *take_due(shared *s)
             return test_note("take_due: %s", err.message);
         count = pawl_messages_count(list);
         for (size_t i = 0; i < count; i++)
-            atomic_fetch_add(&s->taken[number_of(pawl_message_get_id(pawl_messages_at(list, i)))],
-                             1);
+            atomic_fetch_add(&s->taken[number_of(pawl_message_id(pawl_messages_at(list, i)))], 1);
         pawl_messages_free(list);
         last = over && count == 0;
     }

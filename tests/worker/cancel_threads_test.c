@@ -11,7 +11,7 @@
 struct waiting {
     counter entered;
     counter left;
-    pawl_verdict verdict;
+    pawl_result verdict;
     atomic_int fd; /* of the last call */
 };
 
@@ -23,7 +23,7 @@ static bool readable(int fd, int timeout_ms)
 }
 
 /* A minute is a failure, which the missing count tells. */
-static pawl_verdict wait_at_fd(pawl_task *task, void *context)
+static pawl_result wait_at_fd(pawl_task *task, void *context)
 {
     struct waiting *waiting = context;
     int fd = -1, again = -1;
@@ -87,7 +87,7 @@ PAWL_TEST(stopping_makes_the_descriptor_readable)
 }
 
 /* Step by step the question itself finds out. */
-static pawl_verdict ask_after_cancel(pawl_task *task, void *context)
+static pawl_result ask_after_cancel(pawl_task *task, void *context)
 {
     fixture *f = context;
     int fd = -1;
@@ -98,11 +98,11 @@ static pawl_verdict ask_after_cancel(pawl_task *task, void *context)
         return PAWL_FAIL;
     if (!pawl_task_cancelled(task) || !readable(fd, 0))
         return PAWL_FAIL;
-    pawl_task_explain(task, "seen");
+    pawl_task_set_error(task, "seen");
     return PAWL_DONE;
 }
 
-static void keep_error(void *context, const pawl_settled *what)
+static void keep_error(void *context, const pawl_message_result *what)
 {
     *(bool *)context =
         what->error && strcmp(what->error, "seen") == 0 && what->outcome == PAWL_OUTCOME_LOST;

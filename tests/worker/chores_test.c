@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static pawl_verdict handle_done(pawl_task *task, void *context)
+static pawl_result handle_done(pawl_task *task, void *context)
 {
     (void)task;
     (void)context;
@@ -27,7 +27,7 @@ PAWL_TEST(expired_leases_are_reaped_and_handled_in_one_step)
     assert_int_equal(2, record.attempt);
     assert_int_equal(PAWL_STATE_DONE, fixture_state(f, id));
     assert_true(fixture_logged(f, PAWL_LOG_INFO, "reaped 1"));
-    pawl_chore_stats reap = worker_stats(worker).chores[PAWL_CHORE_REAP];
+    pawl_maintenance_stats reap = worker_stats(worker).maintenance[PAWL_MAINTENANCE_REAP];
     assert_int_equal(1, reap.changed);
     assert_time(fixture_now(f).us, reap.last_success);
 }
@@ -36,7 +36,7 @@ PAWL_TEST(messages_expire_and_old_ones_are_forgotten)
 {
     fixture *f = fixture_open(NULL);
     pawl_worker *worker = worker_open(f, NULL);
-    pawl_outgoing message = queue_message("other", "x");
+    pawl_message_spec message = queue_message("other", "x");
     pawl_work_id old = queue_make(f, "t", "x", PAWL_STATE_DONE);
 
     worker_handle(worker, "t", handle_done, NULL);
@@ -50,7 +50,7 @@ PAWL_TEST(messages_expire_and_old_ones_are_forgotten)
     worker_until_idle(worker);
     assert_int_equal(0,
                      fixture_count(f, "SELECT count(*) FROM {body} WHERE id = %d", (int)old.value));
-    assert_int_equal(1, worker_stats(worker).chores[PAWL_CHORE_RETAIN].changed);
+    assert_int_equal(1, worker_stats(worker).maintenance[PAWL_MAINTENANCE_PRUNE].changed);
 }
 
 PAWL_TEST(the_inbox_forgets_what_was_kept_long_enough)
@@ -63,20 +63,20 @@ PAWL_TEST(the_inbox_forgets_what_was_kept_long_enough)
     assert_ok(pawl_inbox_mark_processing(fixture_store(f), "shop", "1", &err), &err);
     assert_ok(pawl_inbox_mark_processed(fixture_store(f), "shop", "1", &err), &err);
     worker_until_idle(worker);
-    assert_int_equal(0, worker_stats(worker).chores[PAWL_CHORE_INBOX].changed);
+    assert_int_equal(0, worker_stats(worker).maintenance[PAWL_MAINTENANCE_INBOX].changed);
     fixture_advance(f, 2 * DAY_MS);
     worker_until_idle(worker);
     assert_int_equal(0, fixture_count(f, "SELECT count(*) FROM {inbox_record}"));
-    pawl_chore_stats chore = worker_stats(worker).chores[PAWL_CHORE_INBOX];
+    pawl_maintenance_stats chore = worker_stats(worker).maintenance[PAWL_MAINTENANCE_INBOX];
     assert_int_equal(1, chore.changed);
     assert_time(fixture_now(f).us, chore.last_success);
     int64_t runs = chore.runs;
     fixture_advance(f, 4 * MINUTE_MS);
     worker_until_idle(worker);
-    assert_int_equal(runs, worker_stats(worker).chores[PAWL_CHORE_INBOX].runs);
+    assert_int_equal(runs, worker_stats(worker).maintenance[PAWL_MAINTENANCE_INBOX].runs);
     fixture_advance(f, MINUTE_MS);
     worker_until_idle(worker);
-    assert_int_equal(runs + 1, worker_stats(worker).chores[PAWL_CHORE_INBOX].runs);
+    assert_int_equal(runs + 1, worker_stats(worker).maintenance[PAWL_MAINTENANCE_INBOX].runs);
 }
 
 PAWL_TEST(each_chore_is_done_at_its_own_pace)
@@ -84,9 +84,9 @@ PAWL_TEST(each_chore_is_done_at_its_own_pace)
     fixture *f = fixture_open(NULL);
     pawl_worker_options options = PAWL_WORKER_OPTIONS_INIT;
 
-    options.chore_every_ms[PAWL_CHORE_REAP] = 10 * SECOND_MS;
-    options.chore_every_ms[PAWL_CHORE_EXPIRE] = 30 * SECOND_MS;
-    options.chore_every_ms[PAWL_CHORE_FOLD] = 0;
+    options.maintenance_interval_ms[PAWL_MAINTENANCE_REAP] = 10 * SECOND_MS;
+    options.maintenance_interval_ms[PAWL_MAINTENANCE_EXPIRE] = 30 * SECOND_MS;
+    options.maintenance_interval_ms[PAWL_MAINTENANCE_COMPACT_STATS] = 0;
     pawl_worker *worker = worker_open(f, &options);
     worker_handle(worker, "t", handle_done, NULL);
     for (int i = 0; i < 7; i++) {
@@ -94,10 +94,10 @@ PAWL_TEST(each_chore_is_done_at_its_own_pace)
         fixture_advance(f, 10 * SECOND_MS);
     }
     pawl_worker_stats stats = worker_stats(worker);
-    assert_int_equal(7, stats.chores[PAWL_CHORE_REAP].runs);
-    assert_int_equal(3, stats.chores[PAWL_CHORE_EXPIRE].runs);
-    assert_int_equal(1, stats.chores[PAWL_CHORE_RETAIN].runs);
-    assert_int_equal(0, stats.chores[PAWL_CHORE_FOLD].runs);
+    assert_int_equal(7, stats.maintenance[PAWL_MAINTENANCE_REAP].runs);
+    assert_int_equal(3, stats.maintenance[PAWL_MAINTENANCE_EXPIRE].runs);
+    assert_int_equal(1, stats.maintenance[PAWL_MAINTENANCE_PRUNE].runs);
+    assert_int_equal(0, stats.maintenance[PAWL_MAINTENANCE_COMPACT_STATS].runs);
 }
 
 PAWL_TEST(a_chore_that_fails_stops_no_other_and_recovers)
@@ -110,13 +110,13 @@ PAWL_TEST(a_chore_that_fails_stops_no_other_and_recovers)
     fixture_exec(f, "ALTER TABLE {claim} RENAME TO moved_claim");
     assert_true(pawl_worker_step(worker, NULL, &err) != PAWL_OK);
     pawl_worker_stats stats = worker_stats(worker);
-    assert_int_equal(0, stats.chores[PAWL_CHORE_REAP].runs);
-    assert_int_equal(1, stats.chores[PAWL_CHORE_REAP].failures);
-    assert_true(strlen(stats.chores[PAWL_CHORE_REAP].last_error) > 0);
-    assert_time(0, stats.chores[PAWL_CHORE_REAP].last_success);
-    assert_int_equal(1, stats.chores[PAWL_CHORE_EXPIRE].runs);
-    assert_int_equal(1, stats.chores[PAWL_CHORE_RETAIN].runs);
-    assert_int_equal(1, stats.chores[PAWL_CHORE_FOLD].runs);
+    assert_int_equal(0, stats.maintenance[PAWL_MAINTENANCE_REAP].runs);
+    assert_int_equal(1, stats.maintenance[PAWL_MAINTENANCE_REAP].failures);
+    assert_true(strlen(stats.maintenance[PAWL_MAINTENANCE_REAP].last_error) > 0);
+    assert_time(0, stats.maintenance[PAWL_MAINTENANCE_REAP].last_success);
+    assert_int_equal(1, stats.maintenance[PAWL_MAINTENANCE_EXPIRE].runs);
+    assert_int_equal(1, stats.maintenance[PAWL_MAINTENANCE_PRUNE].runs);
+    assert_int_equal(1, stats.maintenance[PAWL_MAINTENANCE_COMPACT_STATS].runs);
     assert_true(fixture_logged(f, PAWL_LOG_WARNING, "the chore 'reap' failed"));
     if (fixture_is_postgres(f))
         fixture_exec(f, "ALTER TABLE {moved_claim} RENAME TO claim");
@@ -124,16 +124,16 @@ PAWL_TEST(a_chore_that_fails_stops_no_other_and_recovers)
         fixture_exec(f, "ALTER TABLE moved_claim RENAME TO {claim}");
     fixture_advance(f, 2 * SECOND_MS);
     worker_step(worker);
-    assert_int_equal(1, worker_stats(worker).chores[PAWL_CHORE_REAP].runs);
-    assert_string_equal("", worker_stats(worker).chores[PAWL_CHORE_REAP].last_error);
+    assert_int_equal(1, worker_stats(worker).maintenance[PAWL_MAINTENANCE_REAP].runs);
+    assert_string_equal("", worker_stats(worker).maintenance[PAWL_MAINTENANCE_REAP].last_error);
 }
 
 PAWL_TEST(chores_have_names)
 {
-    assert_string_equal("reap", pawl_chore_name(PAWL_CHORE_REAP));
-    assert_string_equal("checkpoint", pawl_chore_name(PAWL_CHORE_CHECKPOINT));
-    assert_string_equal("inbox", pawl_chore_name(PAWL_CHORE_INBOX));
-    assert_string_equal("jobs", pawl_chore_name(PAWL_CHORE_JOBS));
-    assert_string_equal("schedule", pawl_chore_name(PAWL_CHORE_SCHEDULE));
-    assert_string_equal("unknown", pawl_chore_name(PAWL_CHORE_COUNT));
+    assert_string_equal("reap", pawl_maintenance_name(PAWL_MAINTENANCE_REAP));
+    assert_string_equal("checkpoint", pawl_maintenance_name(PAWL_MAINTENANCE_CHECKPOINT));
+    assert_string_equal("inbox", pawl_maintenance_name(PAWL_MAINTENANCE_INBOX));
+    assert_string_equal("jobs", pawl_maintenance_name(PAWL_MAINTENANCE_JOBS));
+    assert_string_equal("schedule", pawl_maintenance_name(PAWL_MAINTENANCE_SCHEDULE));
+    assert_string_equal("unknown", pawl_maintenance_name(PAWL_MAINTENANCE_COUNT));
 }

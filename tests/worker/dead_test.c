@@ -42,7 +42,7 @@ PAWL_TEST(a_dead_letter_handler_is_called_for_what_expires)
     fixture *f = fixture_open(NULL);
     pawl_worker *worker = worker_open(f, NULL);
     recorder dead = {0};
-    pawl_outgoing message = queue_message("t", "late");
+    pawl_message_spec message = queue_message("t", "late");
 
     handle_dead(worker, "t", &dead);
     worker_step(worker);
@@ -81,7 +81,7 @@ PAWL_TEST(a_dead_letter_is_tried_again_until_its_handler_succeeds)
     assert_int_equal(1, worker_stats(worker).dead);
 }
 
-static pawl_verdict want_what_is_not_there(pawl_task *task, void *context)
+static pawl_result want_what_is_not_there(pawl_task *task, void *context)
 {
     pawl_tx *tx = NULL;
     int *wrong = context;

@@ -18,11 +18,11 @@ struct effect {
     int calls;
 };
 
-static pawl_verdict effect_handle(pawl_task *task, void *context)
+static pawl_result effect_handle(pawl_task *task, void *context)
 {
     struct effect *effect = context;
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing message = queue_message("next", "n");
+    pawl_message_spec message = queue_message("next", "n");
     pawl_tx *tx = NULL;
 
     effect->calls++;
@@ -35,9 +35,9 @@ static pawl_verdict effect_handle(pawl_task *task, void *context)
     if (effect->send)
         assert_ok(pawl_tx_enqueue(tx, &message, NULL, &err), &err);
     if (effect->roll_back)
-        pawl_message_rollback(tx);
+        pawl_tx_rollback(tx);
     else
-        effect->committed = pawl_message_commit(tx, &err);
+        effect->committed = pawl_tx_commit_with_ack(tx, &err);
     pawl_tx_free(tx);
     return effect->roll_back || effect->committed != PAWL_OK ? PAWL_RETRY : PAWL_DONE;
 }
@@ -100,7 +100,7 @@ PAWL_TEST(after_a_rollback_the_handlers_answer_counts)
     assert_int_equal(1, worker_stats(worker).retried);
 }
 
-static pawl_verdict progress_handle(pawl_task *task, void *context)
+static pawl_result progress_handle(pawl_task *task, void *context)
 {
     pawl_error err = PAWL_ERROR_INIT;
 

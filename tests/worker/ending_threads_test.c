@@ -41,10 +41,10 @@ PAWL_TEST(a_worker_ends_when_nothing_is_due)
 }
 
 /* Each message is followed by one of lower number, of a topic that was not there before. */
-static pawl_verdict pass_on(pawl_task *task, void *context)
+static pawl_result pass_on(pawl_task *task, void *context)
 {
     int left = (int)strtol(queue_payload(pawl_task_message(task)), NULL, 10);
-    pawl_outgoing message = PAWL_OUTGOING_INIT;
+    pawl_message_spec message = PAWL_MESSAGE_SPEC_INIT;
     char payload[16], topic[16];
 
     counter_add(context, 1);
@@ -108,7 +108,7 @@ PAWL_TEST(what_another_worker_left_behind_is_handled_before_it_ends)
     worker_check_nothing_held(f);
 }
 
-static pawl_verdict fail_task(pawl_task *task, void *context)
+static pawl_result fail_task(pawl_task *task, void *context)
 {
     (void)task;
     counter_add(context, 1);

@@ -24,7 +24,7 @@ typedef struct everything {
 static const char *const busy_topics[] = {"quick", "effect", "again", "bad"};
 #define BUSY COUNT_OF(busy_topics)
 
-static pawl_verdict handle_quick(pawl_task *task, void *context)
+static pawl_result handle_quick(pawl_task *task, void *context)
 {
     (void)task;
     (void)context;
@@ -32,9 +32,9 @@ static pawl_verdict handle_quick(pawl_task *task, void *context)
 }
 
 /* Ends together with a further message. */
-static pawl_verdict handle_effect(pawl_task *task, void *context)
+static pawl_result handle_effect(pawl_task *task, void *context)
 {
-    pawl_outgoing message = PAWL_OUTGOING_INIT;
+    pawl_message_spec message = PAWL_MESSAGE_SPEC_INIT;
     pawl_tx *tx = NULL;
 
     (void)context;
@@ -45,37 +45,37 @@ static pawl_verdict handle_effect(pawl_task *task, void *context)
     if (st == PAWL_OK)
         st = pawl_tx_enqueue(tx, &message, NULL, NULL);
     if (st == PAWL_OK)
-        st = pawl_message_commit(tx, NULL);
+        st = pawl_tx_commit_with_ack(tx, NULL);
     pawl_tx_free(tx);
     return st == PAWL_OK ? PAWL_DONE : PAWL_RETRY;
 }
 
-static pawl_verdict handle_again(pawl_task *task, void *context)
+static pawl_result handle_again(pawl_task *task, void *context)
 {
     (void)context;
     if (pawl_task_attempt(task) > 1)
         return pawl_task_progress(task, "the second time", NULL) == PAWL_OK ? PAWL_DONE
                                                                             : PAWL_RETRY;
-    pawl_task_explain(task, "not the first time");
-    pawl_task_delay(task, 1);
+    pawl_task_set_error(task, "not the first time");
+    pawl_task_set_retry_delay(task, 1);
     return PAWL_RETRY;
 }
 
-static pawl_verdict handle_bad(pawl_task *task, void *context)
+static pawl_result handle_bad(pawl_task *task, void *context)
 {
     (void)context;
-    pawl_task_explain(task, "never");
+    pawl_task_set_error(task, "never");
     return PAWL_FAIL;
 }
 
-static pawl_verdict handle_dead(pawl_task *task, void *context)
+static pawl_result handle_dead(pawl_task *task, void *context)
 {
     (void)task;
     counter_add(context, 1);
     return PAWL_DONE;
 }
 
-static pawl_verdict handle_endless(pawl_task *task, void *context)
+static pawl_result handle_endless(pawl_task *task, void *context)
 {
     counter_add(context, 1);
     (void)worker_await_cancel(task);
@@ -85,7 +85,7 @@ static pawl_verdict handle_endless(pawl_task *task, void *context)
 
 static const char *send_topic(pawl_store *store, const char *topic, pawl_work_id *ret_id)
 {
-    pawl_outgoing message = queue_message(topic, "x");
+    pawl_message_spec message = queue_message(topic, "x");
     pawl_error err = PAWL_ERROR_INIT;
     pawl_enqueued sent;
 
@@ -158,10 +158,10 @@ static pawl_worker *make_worker(everything *e, pawl_store *store)
     pawl_worker *worker = NULL;
 
     options.concurrency = 4;
-    options.lease_ms = 3 * PAWL_TURN_MAX_MS;
+    options.lease_ms = 3 * PAWL_SQLITE_TX_MAX_MS;
     options.retention_ms = 50;
-    for (int i = 0; i < PAWL_CHORE_COUNT; i++)
-        options.chore_every_ms[i] = 20;
+    for (int i = 0; i < PAWL_MAINTENANCE_COUNT; i++)
+        options.maintenance_interval_ms[i] = 20;
     assert_ok(pawl_worker_new(store, &options, &worker, &err), &err);
     test_defer(free_worker, worker);
     worker_handle(worker, NULL, handle_quick, NULL);
@@ -180,7 +180,7 @@ static int64_t total(fixture *f, const char *topic, pawl_state state)
     pawl_stats *stats = NULL;
     int64_t count = 0;
 
-    assert_ok(pawl_outbox_stats(fixture_store(f), &stats, &err), &err);
+    assert_ok(pawl_outbox_get_stats(fixture_store(f), &stats, &err), &err);
     for (size_t i = 0; i < pawl_stats_count(stats); i++) {
         const pawl_topic_stats *one = pawl_stats_at(stats, i);
         if (strcmp(one->topic, topic) == 0)

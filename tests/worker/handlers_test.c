@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-static pawl_verdict never(pawl_task *task, void *context)
+static pawl_result never(pawl_task *task, void *context)
 {
     (void)task;
     (void)context;
@@ -85,7 +85,7 @@ PAWL_TEST(bad_options_are_refused)
     assert_status(PAWL_E_INVALID, pawl_worker_new(fixture_store(f), &o, &worker, &err), &err);
     o = base, o.owner_name = "";
     assert_status(PAWL_E_INVALID, pawl_worker_new(fixture_store(f), &o, &worker, &err), &err);
-    o = base, o.chore_every_ms[PAWL_CHORE_REAP] = -1;
+    o = base, o.maintenance_interval_ms[PAWL_MAINTENANCE_REAP] = -1;
     assert_status(PAWL_E_INVALID, pawl_worker_new(fixture_store(f), &o, &worker, &err), &err);
     assert_null(worker);
 }
@@ -100,7 +100,7 @@ PAWL_TEST(a_worker_with_neither_handlers_nor_a_scheduler_does_not_run)
     assert_status(PAWL_E_MISUSE, pawl_worker_run(worker_open(f, &options), &err), &err);
 }
 
-static pawl_verdict look_at_everything(pawl_task *task, void *context)
+static pawl_result look_at_everything(pawl_task *task, void *context)
 {
     const pawl_message *message = pawl_task_message(task);
     int *calls = context;
@@ -121,7 +121,7 @@ PAWL_TEST(a_handler_gets_the_whole_message)
 {
     fixture *f = fixture_open(NULL);
     pawl_worker_options options = PAWL_WORKER_OPTIONS_INIT;
-    pawl_outgoing message = queue_message("t", "the payload");
+    pawl_message_spec message = queue_message("t", "the payload");
     int calls = 0;
 
     options.owner_name = "press";
@@ -202,7 +202,7 @@ PAWL_TEST(after_the_last_attempt_it_fails)
     fixture *f = fixture_open(NULL);
     pawl_worker *worker = worker_open(f, NULL);
     recorder record = {.verdict = PAWL_RETRY, .error = "again"};
-    pawl_outgoing message = queue_message("t", "x");
+    pawl_message_spec message = queue_message("t", "x");
 
     message.max_attempts = 3;
     pawl_work_id id = queue_send(f, &message).work_id;
@@ -215,11 +215,11 @@ PAWL_TEST(after_the_last_attempt_it_fails)
     assert_int_equal(PAWL_STATE_FAILED, fixture_state(f, id));
 }
 
-static pawl_verdict nonsense(pawl_task *task, void *context)
+static pawl_result nonsense(pawl_task *task, void *context)
 {
     (void)task;
     (void)context;
-    return (pawl_verdict)77;
+    return (pawl_result)77;
 }
 
 PAWL_TEST(an_answer_that_is_no_verdict_counts_as_retry)
@@ -259,7 +259,7 @@ PAWL_TEST(answers_of_all_kinds_in_one_batch_reach_their_messages)
     assert_int_equal(10, stats.retried);
     assert_int_equal(5, stats.failed);
     assert_int_equal(0, stats.lost);
-    assert_int_equal(0, stats.in_hand);
+    assert_int_equal(0, stats.in_flight);
     assert_int_equal(5, fixture_count(f,
                                       "SELECT count(*) FROM {queue} WHERE {us:run_at} = "
                                       "%" PRId64,
@@ -286,11 +286,11 @@ PAWL_TEST(a_missing_handler_is_warned_of_once_in_a_while_and_the_message_put_off
     assert_string_equal("z", record.seen);
     assert_true(fixture_logged(f, PAWL_LOG_WARNING, "no handler is registered for topic 'nobody'"));
     assert_int_equal(1, pawl_message_retries(queue_get(f, id)));
-    assert_int_equal(2, worker_stats(worker).missing);
+    assert_int_equal(2, worker_stats(worker).unhandled);
     fixture_log_clear(f);
     fixture_advance(f, SECOND_MS);
     worker_until_idle(worker);
-    assert_int_equal(4, worker_stats(worker).missing);
+    assert_int_equal(4, worker_stats(worker).unhandled);
     assert_false(fixture_logged(f, PAWL_LOG_WARNING, "no handler"));
     fixture_advance(f, MINUTE_MS);
     worker_until_idle(worker);
@@ -302,7 +302,7 @@ PAWL_TEST(a_topic_without_a_handler_is_warned_of_by_default_and_left_to_other_wo
     fixture *f = fixture_open(NULL);
     pawl_worker *worker = worker_open(f, NULL);
     recorder record = {0};
-    pawl_outgoing remote = PAWL_OUTGOING_INIT;
+    pawl_message_spec remote = PAWL_MESSAGE_SPEC_INIT;
 
     worker_handle(worker, "t", recorder_handle, &record);
     pawl_work_id id = fixture_send(f, "nobody", "x");
@@ -338,13 +338,13 @@ PAWL_TEST(calls_are_logged_as_info_and_failures_as_errors_without_the_payload)
     worker_handle(worker, "good", recorder_handle, &good);
     worker_handle(worker, "bad", recorder_handle, &bad);
     pawl_work_id work = fixture_send(f, "good", "secret-payload");
-    pawl_message_id_format(pawl_message_get_id(queue_get(f, work)), id);
+    pawl_uuid_format(pawl_message_id(queue_get(f, work)), id);
     worker_until_idle(worker);
     assert_true(
         fixture_logged(f, PAWL_LOG_INFO, test_note("handling message %s of topic 'good'", id)));
     assert_false(fixture_logged(f, PAWL_LOG_ERROR, ""));
     work = fixture_send(f, "bad", "secret-payload");
-    pawl_message_id_format(pawl_message_get_id(queue_get(f, work)), id);
+    pawl_uuid_format(pawl_message_id(queue_get(f, work)), id);
     worker_until_idle(worker);
     assert_true(fixture_logged(f, PAWL_LOG_ERROR, id));
     assert_true(fixture_logged(f, PAWL_LOG_ERROR, "the printer is on fire"));

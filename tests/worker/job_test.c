@@ -20,7 +20,7 @@ PAWL_TEST(a_worker_schedules_and_handles)
     }
     assert_int_equal(3, record.calls);
     assert_string_equal("done@60 done@120 done@180", job_story(f, "j"));
-    assert_int_equal(3, worker_stats(worker).chores[PAWL_CHORE_SCHEDULE].changed);
+    assert_int_equal(3, worker_stats(worker).maintenance[PAWL_MAINTENANCE_SCHEDULE].changed);
 }
 
 PAWL_TEST(one_scheduler_at_a_time_and_the_next_takes_over)
@@ -39,7 +39,7 @@ PAWL_TEST(one_scheduler_at_a_time_and_the_next_takes_over)
     job_add(f, "j", "*/10 * * * * *");
     worker_until_idle(first); /* the job is looked at, which needs the lease */
     assert_ok(pawl_lease_get(fixture_store(f), "pawl.scheduler", &lease, &err), &err);
-    assert_true(pawl_leases_at(lease, 0)->held);
+    assert_true(pawl_leases_at(lease, 0)->owned);
     pawl_leases_free(lease);
     fixture_advance(f, 10 * SECOND_MS);
     worker_until_idle(second); /* the other has the lease */
@@ -95,10 +95,10 @@ typedef struct slow {
     fixture *f;
     int64_t takes_ms;
     bool cancelled;
-    pawl_verdict verdict;
+    pawl_result verdict;
 } slow;
 
-static pawl_verdict work_slowly(pawl_task *task, void *context)
+static pawl_result work_slowly(pawl_task *task, void *context)
 {
     slow *s = context;
 
@@ -147,7 +147,7 @@ PAWL_TEST(a_run_is_renewed_at_its_heartbeat)
     assert_in_range(renewals, 19, 20);
 }
 
-static pawl_verdict leave_output(pawl_task *task, void *context)
+static pawl_result leave_output(pawl_task *task, void *context)
 {
     pawl_error err = PAWL_ERROR_INIT;
     const char *words = context;

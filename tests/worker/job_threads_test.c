@@ -2,7 +2,7 @@
 #include "job_fixture.h"
 #include "worker_fixture.h"
 
-static pawl_verdict count_calls(pawl_task *task, void *context)
+static pawl_result count_calls(pawl_task *task, void *context)
 {
     (void)task;
     counter_add(context, 1);

@@ -3,7 +3,7 @@
 
 #define LANES 25000 /* more than two calls remove */
 
-static pawl_verdict handle_done(pawl_task *task, void *context)
+static pawl_result handle_done(pawl_task *task, void *context)
 {
     (void)task;
     (void)context;

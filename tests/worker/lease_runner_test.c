@@ -119,7 +119,7 @@ PAWL_TEST(freeing_gives_it_back_too)
 
     test_defer_cancel(runner);
     pawl_lease_runner_free(runner);
-    assert_false(lease_look(f, "it")->held);
+    assert_false(lease_look(f, "it")->owned);
 }
 
 PAWL_TEST(it_is_lost_at_the_local_deadline)

@@ -12,10 +12,10 @@ struct slow {
     pawl_work_id to_cancel; /* cancelled by an administrator in the first call; 0: none */
     int calls;
     int cancelled; /* calls that were told to end */
-    pawl_verdict verdict;
+    pawl_result verdict;
 };
 
-static pawl_verdict slow_handle(pawl_task *task, void *context)
+static pawl_result slow_handle(pawl_task *task, void *context)
 {
     struct slow *slow = context;
     int64_t step_ms = slow->every_ms > 0 ? slow->every_ms : slow->takes_ms;
@@ -40,8 +40,8 @@ static pawl_worker *make_worker(fixture *f, struct slow *slow)
 {
     pawl_worker_options options = PAWL_WORKER_OPTIONS_INIT;
 
-    for (int i = 0; i < PAWL_CHORE_COUNT; i++)
-        options.chore_every_ms[i] = 0;
+    for (int i = 0; i < PAWL_MAINTENANCE_COUNT; i++)
+        options.maintenance_interval_ms[i] = 0;
     slow->f = f;
     pawl_worker *worker = worker_open(f, &options);
     worker_handle(worker, "t", slow_handle, slow);
@@ -85,7 +85,7 @@ PAWL_TEST(a_message_with_a_lease_of_its_own_is_renewed_by_that)
     pawl_worker *worker = make_worker(f, &slow);
 
     for (int i = 0; i < 5; i++) {
-        pawl_outgoing message = queue_message("t", "x");
+        pawl_message_spec message = queue_message("t", "x");
         message.lease_ms = 6 * SECOND_MS;
         queue_send(f, &message);
     }
@@ -123,7 +123,7 @@ PAWL_TEST(the_local_deadline_counts_even_if_nobody_has_reaped)
     worker_step(worker);
     assert_int_equal(1, slow.cancelled);
     assert_int_equal(1, worker_stats(worker).lost);
-    assert_int_equal(PAWL_STATE_IN_PROGRESS, fixture_state(f, id));
+    assert_int_equal(PAWL_STATE_RUNNING, fixture_state(f, id));
     assert_int_equal(1, (int)queue_reap(f));
 }
 
@@ -197,7 +197,7 @@ PAWL_TEST(a_handler_with_a_time_limit_is_cancelled_and_may_still_answer)
 }
 
 /* A message that was lost, and claimed again by the same worker. */
-static pawl_verdict steal_and_finish(pawl_task *task, void *context)
+static pawl_result steal_and_finish(pawl_task *task, void *context)
 {
     struct slow *slow = context;
 
@@ -229,7 +229,7 @@ PAWL_TEST(the_answer_of_an_overtaken_handler_does_not_end_the_later_claim)
 }
 
 /* A store that answers nothing for a while. */
-static pawl_verdict watch_renewals_fail(pawl_task *task, void *context)
+static pawl_result watch_renewals_fail(pawl_task *task, void *context)
 {
     struct slow *slow = context;
     fixture *f = slow->f;

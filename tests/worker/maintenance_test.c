@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static pawl_verdict handle_done(pawl_task *task, void *context)
+static pawl_result handle_done(pawl_task *task, void *context)
 {
     (void)task;
     (void)context;
@@ -47,7 +47,7 @@ PAWL_TEST(one_step_reads_all_claims_that_are_due)
     fixture_advance(f, 20 * SECOND_MS);
     worker_step(worker);
     assert_int_equal(0, claim_rows(f));
-    pawl_chore_stats reap = worker_stats(worker).chores[PAWL_CHORE_REAP];
+    pawl_maintenance_stats reap = worker_stats(worker).maintenance[PAWL_MAINTENANCE_REAP];
     assert_int_equal(0, reap.changed);
     assert_int_equal(10000, reap.scanned);
 }
@@ -103,11 +103,11 @@ PAWL_TEST_ON(postgres, one_step_folds_all_deltas)
 
     worker_handle(worker, "t", handle_done, NULL);
     worker_until_idle(worker);
-    fixture_exec(f, "INSERT INTO {tally_delta} (lane_id, state, n)"
+    fixture_exec(f, "INSERT INTO {topic_stats_delta} (lane_id, state, n)"
                     " SELECT 1, 2, 1 FROM generate_series(1, 25000)");
     fixture_advance(f, MINUTE_MS);
     worker_step(worker);
-    assert_int_equal(0, fixture_count(f, "SELECT count(*) FROM {tally_delta}"));
+    assert_int_equal(0, fixture_count(f, "SELECT count(*) FROM {topic_stats_delta}"));
 }
 
 /* As many as three calls remove, of messages, inbox records and leases alike. */

@@ -13,7 +13,7 @@ struct heard {
     bool on_time; /* `took_us` is what a handler took */
 };
 
-static void hear_settled(void *context, const pawl_settled *what)
+static void hear_settled(void *context, const pawl_message_result *what)
 {
     static const char *const names[] = {"done", "retried", "failed", "released", "lost"};
     struct heard *heard = context;
@@ -98,7 +98,7 @@ PAWL_TEST(dead_letters_are_heard_too)
 
 /* Three are acknowledged together, one of which was cancelled meanwhile: the store says how many.
  */
-static pawl_verdict cancel_second(pawl_task *task, void *context)
+static pawl_result cancel_second(pawl_task *task, void *context)
 {
     fixture *f = context;
 
@@ -139,7 +139,7 @@ PAWL_TEST(what_is_given_back_under_its_handler_is_heard_as_released)
     pawl_work_id id = fixture_send(f, "t", "a");
     running *run = worker_run(worker);
     counter_expect(&gate.entered, 1);
-    pawl_worker_stop(worker);
+    pawl_worker_request_stop(worker);
     until(fixture_state(f, id) == PAWL_STATE_READY);
     counter_add(&gate.open, 1);
     assert_ok(worker_join(run), &run->err);
@@ -148,7 +148,7 @@ PAWL_TEST(what_is_given_back_under_its_handler_is_heard_as_released)
     assert_int_equal(0, worker_stats(worker).lost);
 }
 
-static pawl_verdict do_nothing(pawl_task *task, void *context)
+static pawl_result do_nothing(pawl_task *task, void *context)
 {
     (void)task;
     (void)context;

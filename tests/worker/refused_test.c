@@ -7,19 +7,19 @@
 
 /* What the handlers of a test answer, and how often they were called. */
 typedef struct script {
-    pawl_verdict verdict;
+    pawl_result verdict;
     const char *error;
     const char *output;
     int calls;
 } script;
 
-static pawl_verdict follow(pawl_task *task, void *context)
+static pawl_result follow(pawl_task *task, void *context)
 {
     script *s = context;
     pawl_error err = PAWL_ERROR_INIT;
 
     s->calls++;
-    pawl_task_explain(task, s->error);
+    pawl_task_set_error(task, s->error);
     if (s->output)
         assert_ok(pawl_task_output(task, s->output, strlen(s->output), &err), &err);
     return s->verdict;
@@ -54,10 +54,10 @@ PAWL_TEST(an_acknowledgement_that_is_refused_stops_no_other)
     worker_handle(worker, "t", follow, &s);
     worker_until_idle(worker);
     assert_int_equal(MESSAGES - 1, count_done(f));
-    assert_int_equal(PAWL_STATE_IN_PROGRESS, fixture_state(f, id));
+    assert_int_equal(PAWL_STATE_RUNNING, fixture_state(f, id));
     assert_int_equal(MESSAGES - 1, worker_stats(worker).done);
     assert_int_equal(1, worker_stats(worker).lost);
-    assert_int_equal(0, worker_stats(worker).in_hand);
+    assert_int_equal(0, worker_stats(worker).in_flight);
     assert_int_equal(1, fixture_logged_times(f, "was refused by the database"));
 
     fixture_send(f, "t", "later");
@@ -82,7 +82,7 @@ PAWL_TEST(a_failure_that_is_refused_stops_no_other)
     worker_until_idle(worker);
     assert_int_equal(MESSAGES - 1,
                      fixture_count(f, "SELECT count(*) FROM {outcome} WHERE state = 3"));
-    assert_int_equal(PAWL_STATE_IN_PROGRESS, fixture_state(f, id));
+    assert_int_equal(PAWL_STATE_RUNNING, fixture_state(f, id));
     assert_int_equal(1, fixture_logged_times(f, "was refused by the database"));
     queue_check(f);
 }
@@ -127,7 +127,7 @@ PAWL_TEST(a_backoff_beyond_the_end_of_time_stops_no_other)
 {
     fixture *f = fixture_open(NULL);
     pawl_worker *worker = worker_open(f, NULL);
-    pawl_outgoing message = queue_message("late", "x");
+    pawl_message_spec message = queue_message("late", "x");
     script retry = {.verdict = PAWL_RETRY}, good = {.verdict = PAWL_DONE};
 
     message.backoff.base_ms = message.backoff.max_ms = 30 * DAY_MS;

@@ -7,7 +7,7 @@ static const pawl_backoff policy = {.base_ms = 6 * HOUR_MS, .max_ms = DAY_MS};
 /* A message with that policy, and 30 attempts behind it. */
 static pawl_work_id send_old(fixture *f)
 {
-    pawl_outgoing message = queue_message("old", "x");
+    pawl_message_spec message = queue_message("old", "x");
     pawl_work_id id;
 
     message.backoff = policy;
@@ -55,15 +55,15 @@ PAWL_TEST(the_31st_attempt_at_a_base_of_six_hours_is_retried_after_the_cap)
 
 static counter calls = COUNTER_INIT;
 
-static pawl_verdict fail_once_more(pawl_task *task, void *context)
+static pawl_result fail_once_more(pawl_task *task, void *context)
 {
-    pawl_task_explain(task, "no");
+    pawl_task_set_error(task, "no");
     counter_add(&calls, 1);
     (void)context;
     return PAWL_RETRY;
 }
 
-static pawl_verdict succeed(pawl_task *task, void *context)
+static pawl_result succeed(pawl_task *task, void *context)
 {
     (void)task;
     counter_add(context, 1);

@@ -17,7 +17,7 @@ struct crowd {
     counter calls;
 };
 
-static pawl_verdict crowd_handle(pawl_task *task, void *context)
+static pawl_result crowd_handle(pawl_task *task, void *context)
 {
     struct crowd *crowd = context;
     int64_t number = pawl_message_work_id(pawl_task_message(task)).value - crowd->first;
@@ -31,7 +31,7 @@ static struct crowd *crowd_new(fixture *f, int count)
 {
     static struct crowd crowd;
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_outgoing *messages = calloc((size_t)count, sizeof *messages);
+    pawl_message_spec *messages = calloc((size_t)count, sizeof *messages);
     pawl_enqueued *sent = calloc((size_t)count, sizeof *sent);
 
     if (!messages || !sent)
@@ -83,7 +83,7 @@ PAWL_TEST(many_messages_are_handled_once_each)
     assert_int_equal(MOST, stats.done);
     assert_int_equal(MOST, stats.claimed);
     assert_int_equal(0, stats.lost);
-    assert_int_equal(0, stats.in_hand);
+    assert_int_equal(0, stats.in_flight);
     assert_int_equal(MOST, fixture_count(f, "SELECT count(*) FROM {outcome} WHERE state = 2"));
     worker_check_nothing_held(f);
 }
@@ -121,7 +121,7 @@ struct limited {
     counter calls;
 };
 
-static pawl_verdict limited_handle(pawl_task *task, void *context)
+static pawl_result limited_handle(pawl_task *task, void *context)
 {
     struct limited *limited = context;
     int now = atomic_fetch_add(&limited->now, 1) + 1;
@@ -240,11 +240,11 @@ static pawl_worker_options brief(void)
     pawl_worker_options options = usual_options();
 
     options.lease_ms = 900;
-    options.chore_every_ms[PAWL_CHORE_REAP] = 50;
+    options.maintenance_interval_ms[PAWL_MAINTENANCE_REAP] = 50;
     return options;
 }
 
-static pawl_verdict outlast_lease(pawl_task *task, void *context)
+static pawl_result outlast_lease(pawl_task *task, void *context)
 {
     pawl_worker *worker = *(pawl_worker **)context;
 
@@ -271,7 +271,7 @@ PAWL_TEST(renewal_keeps_the_lease_of_a_long_handler)
     assert_int_equal(0, worker_stats(worker).lost);
 }
 
-static pawl_verdict wait_for_cancel(pawl_task *task, void *context)
+static pawl_result wait_for_cancel(pawl_task *task, void *context)
 {
     counter_add(context, 1);
     (void)worker_await_cancel(task);
@@ -345,7 +345,7 @@ PAWL_TEST(one_message_is_never_handled_twice_at_once)
 
 /* ---- stopping ---- */
 
-static pawl_verdict end_when_told(pawl_task *task, void *context)
+static pawl_result end_when_told(pawl_task *task, void *context)
 {
     counter_add(context, 1);
     return worker_await_cancel(task) ? PAWL_RETRY : PAWL_FAIL;
@@ -382,7 +382,7 @@ PAWL_TEST(a_second_call_to_stop_does_not_wait_for_the_grace_period)
     fixture_send(f, "t", "x");
     running *run = worker_run(worker);
     counter_expect(&calls, 1);
-    pawl_worker_stop(worker);
+    pawl_worker_request_stop(worker);
     worker_stop(run);
     worker_check_nothing_held(f);
     assert_int_equal(1, fixture_count(f, "SELECT count(*) FROM {queue} WHERE retries = 0"));
@@ -400,7 +400,7 @@ PAWL_TEST(the_message_of_a_handler_that_does_not_listen_is_given_back)
     pawl_work_id id = fixture_send(f, "t", "x");
     running *run = worker_run(worker);
     counter_expect(&gate.entered, 1);
-    pawl_worker_stop(worker);
+    pawl_worker_request_stop(worker);
     until(fixture_state(f, id) == PAWL_STATE_READY);
     counter_add(&gate.open, 1);
     assert_ok(worker_join(run), &run->err);
@@ -415,7 +415,7 @@ static pawl_worker *signalled;
 static void on_signal(int number)
 {
     (void)number;
-    pawl_worker_stop(signalled);
+    pawl_worker_request_stop(signalled);
 }
 
 PAWL_TEST(a_signal_handler_may_stop_the_worker)
@@ -448,7 +448,7 @@ PAWL_TEST(a_worker_that_was_stopped_before_does_not_begin_and_may_run_later)
 
     worker_handle(worker, "t", count_handle, &calls);
     fixture_send(f, "t", "x");
-    pawl_worker_stop(worker);
+    pawl_worker_request_stop(worker);
     assert_ok(pawl_worker_run(worker, &err), &err);
     assert_int_equal(0, counter_get(&calls));
     running *run = worker_run(worker);
@@ -470,12 +470,12 @@ PAWL_TEST(an_idle_worker_wakes_for_what_is_sent)
     pawl_store *other = fixture_another_store(f);
     pawl_error err = PAWL_ERROR_INIT;
 
-    options.longest_ms = 10 * MINUTE_MS;
+    options.max_poll_ms = 10 * MINUTE_MS;
     pawl_worker *worker = worker_open(f, &options);
     worker_handle(worker, "t", count_handle, &calls);
     running *run = worker_run(worker);
     for (int i = 0; i < 100; i++) {
-        pawl_outgoing message = queue_message("t", "x");
+        pawl_message_spec message = queue_message("t", "x");
         assert_ok(pawl_outbox_enqueue(i % 2 ? other : fixture_store(f), &message, NULL, &err),
                   &err);
         counter_expect(&calls, i + 1);
@@ -485,11 +485,11 @@ PAWL_TEST(an_idle_worker_wakes_for_what_is_sent)
 }
 
 /* "0" is done, "1" is put off for an hour, "2" fails. */
-static pawl_verdict answer_as_told(pawl_task *task, void *unused)
+static pawl_result answer_as_told(pawl_task *task, void *unused)
 {
     (void)unused;
-    pawl_task_delay(task, 60 * MINUTE_MS);
-    return (pawl_verdict)strtol(queue_payload(pawl_task_message(task)), NULL, 10);
+    pawl_task_set_retry_delay(task, 60 * MINUTE_MS);
+    return (pawl_result)strtol(queue_payload(pawl_task_message(task)), NULL, 10);
 }
 
 /* Short handlers end at any moment of the worker's falling asleep; nobody else would wake it. */
@@ -499,7 +499,7 @@ PAWL_TEST(an_idle_worker_stores_every_answer_before_it_sleeps)
     pawl_worker_options options = usual_options();
     pawl_worker_stats stats;
 
-    options.longest_ms = 10 * MINUTE_MS;
+    options.max_poll_ms = 10 * MINUTE_MS;
     pawl_worker *worker = worker_open(f, &options);
     worker_handle(worker, "t", answer_as_told, NULL);
     running *run = worker_run(worker);
@@ -517,10 +517,10 @@ PAWL_TEST(an_idle_worker_stores_every_answer_before_it_sleeps)
 }
 
 /* A handler that sends: each message is followed by one of lower number. */
-static pawl_verdict pass_on(pawl_task *task, void *context)
+static pawl_result pass_on(pawl_task *task, void *context)
 {
     int left = (int)strtol(queue_payload(pawl_task_message(task)), NULL, 10);
-    pawl_outgoing message = PAWL_OUTGOING_INIT;
+    pawl_message_spec message = PAWL_MESSAGE_SPEC_INIT;
     char payload[16];
 
     counter_add(context, 1);
@@ -589,7 +589,7 @@ PAWL_TEST(a_running_worker_puts_off_what_it_cannot_handle)
     counter_expect(&calls, 10);
     until(worker_stats(worker).retried == 10);
     worker_stop(run);
-    assert_int_equal(10, worker_stats(worker).missing);
+    assert_int_equal(10, worker_stats(worker).unhandled);
     assert_int_equal(10, fixture_count(f, "SELECT count(*) FROM {queue} WHERE retries = 1"));
     assert_true(fixture_logged(f, PAWL_LOG_WARNING, "no handler is registered"));
     worker_check_nothing_held(f);
@@ -629,18 +629,18 @@ PAWL_TEST(a_worker_for_housekeeping_needs_no_handler_and_claims_nothing)
 {
     fixture *f = fixture_open(NULL);
     pawl_worker_options options = PAWL_WORKER_OPTIONS_INIT;
-    pawl_outgoing message = queue_message("t", "x");
+    pawl_message_spec message = queue_message("t", "x");
     pawl_work_id stays = fixture_send(f, "t", "y");
     pawl_worker *worker;
 
     message.expires_at = (pawl_wall){FIXTURE_START.us + 1000000};
     pawl_work_id goes = queue_send(f, &message).work_id;
     fixture_advance(f, 2 * SECOND_MS);
-    options.chores_only = true;
+    options.maintenance_only = true;
     options.concurrency = 1;
     worker = worker_open(f, &options);
     running *run = worker_run(worker);
-    until(worker_stats(worker).chores[PAWL_CHORE_EXPIRE].changed > 0);
+    until(worker_stats(worker).maintenance[PAWL_MAINTENANCE_EXPIRE].changed > 0);
     worker_stop(run);
     assert_int_equal(PAWL_STATE_EXPIRED, fixture_state(f, goes));
     assert_int_equal(PAWL_STATE_READY, fixture_state(f, stays));

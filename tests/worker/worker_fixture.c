@@ -15,7 +15,7 @@ static void free_worker(void *worker)
     pawl_worker_free(worker);
 }
 
-static void report_settled(void *context, const pawl_settled *what)
+static void report_settled(void *context, const pawl_message_result *what)
 {
     (void)context;
     (void)what;
@@ -62,11 +62,11 @@ pawl_worker_stats worker_stats(pawl_worker *worker)
 {
     pawl_worker_stats stats = PAWL_WORKER_STATS_INIT;
 
-    pawl_worker_read_stats(worker, &stats);
+    pawl_worker_get_stats(worker, &stats);
     return stats;
 }
 
-pawl_verdict recorder_handle(pawl_task *task, void *context)
+pawl_result recorder_handle(pawl_task *task, void *context)
 {
     recorder *record = context;
     const char *payload = pawl_message_payload(pawl_task_message(task), NULL);
@@ -76,9 +76,9 @@ pawl_verdict recorder_handle(pawl_task *task, void *context)
     record->calls++;
     record->attempt = pawl_task_attempt(task);
     record->fence = pawl_task_fence(task);
-    pawl_task_explain(task, record->error);
+    pawl_task_set_error(task, record->error);
     if (record->delay_ms > 0)
-        pawl_task_delay(task, record->delay_ms);
+        pawl_task_set_retry_delay(task, record->delay_ms);
     return record->verdict;
 }
 
@@ -98,8 +98,8 @@ static void end_run(void *context)
     running *run = context;
 
     if (!run->joined) {
-        pawl_worker_stop(run->worker);
-        pawl_worker_stop(run->worker);
+        pawl_worker_request_stop(run->worker);
+        pawl_worker_request_stop(run->worker);
         pthread_join(run->thread, NULL);
     }
     free(run);
@@ -127,7 +127,7 @@ pawl_status worker_join(running *run)
 
 void worker_stop(running *run)
 {
-    pawl_worker_stop(run->worker);
+    pawl_worker_request_stop(run->worker);
     assert_ok(worker_join(run), &run->err);
 }
 
@@ -169,14 +169,14 @@ void counter_expect(counter *count, int least)
         test_fail("%d was reached, %d awaited", counter_get(count), least);
 }
 
-pawl_verdict count_handle(pawl_task *task, void *context)
+pawl_result count_handle(pawl_task *task, void *context)
 {
     (void)task;
     counter_add(context, 1);
     return PAWL_DONE;
 }
 
-pawl_verdict gate_handle(pawl_task *task, void *context)
+pawl_result gate_handle(pawl_task *task, void *context)
 {
     struct gate *gate = context;
 

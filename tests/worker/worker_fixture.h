@@ -17,7 +17,7 @@ pawl_worker_stats worker_stats(pawl_worker *worker);
 
 /* A handler that answers what it is told to and writes down what it saw. One thread. */
 typedef struct recorder {
-    pawl_verdict verdict;
+    pawl_result verdict;
     const char *error; /* NULL: explains nothing */
     int64_t delay_ms;  /* 0: by policy */
     int calls;
@@ -25,7 +25,7 @@ typedef struct recorder {
     int attempt;     /* of the last call */
     int64_t fence;
 } recorder;
-pawl_verdict recorder_handle(pawl_task *task, void *context);
+pawl_result recorder_handle(pawl_task *task, void *context);
 
 /* The worker on a thread of its own, until worker_stop(), which checks that it ended well. */
 typedef struct running {
@@ -59,12 +59,12 @@ void counter_expect(counter *count, int least);
 
 /* Handlers: counts its calls in a counter; and one that counts them in `entered` and then waits
  * until `open` is 1, for a test that has calls go on at the same time. */
-pawl_verdict count_handle(pawl_task *task, void *context);
+pawl_result count_handle(pawl_task *task, void *context);
 struct gate {
     counter entered;
     counter open;
 };
-pawl_verdict gate_handle(pawl_task *task, void *context);
+pawl_result gate_handle(pawl_task *task, void *context);
 
 /* In a handler: block until the call is cancelled, a minute at most; whether it was. */
 bool worker_await_cancel(pawl_task *task);

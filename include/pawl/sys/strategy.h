@@ -31,14 +31,14 @@ PAWL_BEGIN_DECLS
 typedef struct pawl_strategy {
     uint32_t version; /* PAWL_STRATEGY_VERSION */
     const char *name;
-    /* 1 .. PAWL_BATCH_MAX messages, all or none, not validated: see pawl_outgoing_check(). Step
+    /* 1 .. PAWL_BATCH_MAX messages, all or none, not validated: see pawl_message_spec_check(). Step
      * through them by messages[0].size, which may be that of another version. `ret_enqueued` has
      * `count` elements. */
-    pawl_status (*schedule)(void *self, const pawl_outgoing *messages, size_t count,
+    pawl_status (*schedule)(void *self, const pawl_message_spec *messages, size_t count,
                             pawl_enqueued *ret_enqueued, pawl_error *err);
-    pawl_status (*cancel)(void *self, const pawl_message_id *ids, size_t count,
-                          size_t *ret_cancelled, pawl_error *err);
-    pawl_status (*get)(void *self, pawl_message_id id, pawl_messages **ret_one, pawl_error *err);
+    pawl_status (*cancel)(void *self, const pawl_uuid *ids, size_t count, size_t *ret_cancelled,
+                          pawl_error *err);
+    pawl_status (*get)(void *self, pawl_uuid id, pawl_messages **ret_one, pawl_error *err);
     pawl_status (*pending)(void *self, const pawl_timer_query *query, pawl_messages **ret_list,
                            pawl_timer_mark *ret_next, pawl_error *err);
     pawl_status (*count)(void *self, const pawl_timer_query *query, pawl_timer_total *ret_total,
@@ -72,18 +72,18 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_scheduler_new(const pawl_strategy *str
  * Rejects a message that no store would accept, and returns the normalized message: a zero id is
  * replaced by a new one, an empty correlation id by NULL. Strings are borrowed from `message`.
  */
-PAWL_API PAWL_MUST_CHECK pawl_status pawl_outgoing_check(const pawl_outgoing *message,
-                                                         pawl_outgoing *ret_message,
-                                                         pawl_error *err);
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_message_spec_check(const pawl_message_spec *message,
+                                                             pawl_message_spec *ret_message,
+                                                             pawl_error *err);
 
 /* The data from which a pawl_message is created. Everything is copied. */
 typedef struct pawl_message_image {
     size_t size; /* set by PAWL_MESSAGE_IMAGE_INIT, never by hand */
-    const pawl_outgoing *content;
+    const pawl_message_spec *content;
     pawl_work_id work_id;
     pawl_wall created_at;
     pawl_wall due_at;
-    pawl_wall next_attempt_at; /* PAWL_NEVER: it has finished */
+    pawl_wall next_attempt_at; /* PAWL_TIME_UNSET: it has finished */
     pawl_wall finished_at;
     pawl_state state;
     int retries;
@@ -98,7 +98,7 @@ typedef struct pawl_message_image {
 
 /* Creates an empty list, which is the caller's (pawl_messages_free). */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_messages_new(pawl_messages **ret_list, pawl_error *err);
-/* Appends a message. `image->content` must have passed pawl_outgoing_check(). */
+/* Appends a message. `image->content` must have passed pawl_message_spec_check(). */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_messages_append(pawl_messages *list,
                                                           const pawl_message_image *image,
                                                           pawl_error *err);

@@ -42,7 +42,7 @@ typedef struct pawl_transport {
     pawl_status (*send)(void *instance, const pawl_send_request *request, pawl_send_end end,
                         void *context, void **ret_send, pawl_error *err);
     /*
-     * Cancels a send in flight: the next turn() ends it with PAWL_SENT_CANCELLED. The receiver may
+     * Cancels a send in flight: the next turn() ends it with PAWL_SEND_CANCELLED. The receiver may
      * have received it anyway.
      */
     void (*cancel)(void *instance, void *send);
@@ -52,7 +52,7 @@ typedef struct pawl_transport {
     int64_t (*timeout_ms)(void *instance);
     /* Does all work that is possible without waiting, and ends the sends that have finished. */
     pawl_status (*turn)(void *instance, pawl_error *err);
-    /* Ends every send in flight with PAWL_SENT_CANCELLED, and frees the instance. */
+    /* Ends every send in flight with PAWL_SEND_CANCELLED, and frees the instance. */
     void (*close)(void *instance);
     /* Called when the registry is freed, after all instances. May be NULL. */
     void (*free)(void *self);
@@ -77,9 +77,9 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_transports_register(pawl_transports *t
  * except for `error_room`, at least PAWL_SEND_ERROR_SIZE bytes of the caller's.
  */
 #define PAWL_SEND_ERROR_SIZE 512
-PAWL_API void pawl_send_outcome_of_http(int status, const char *retry_after, const void *body,
-                                        size_t body_size, char *error_room,
-                                        pawl_send_outcome *ret_outcome, struct pawl_ack **ret_ack);
+PAWL_API void pawl_send_report_of_http(int status, const char *retry_after, const void *body,
+                                       size_t body_size, char *error_room,
+                                       pawl_send_report *ret_outcome, struct pawl_ack **ret_ack);
 
 PAWL_END_DECLS
 

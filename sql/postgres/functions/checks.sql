@@ -36,10 +36,10 @@ LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
     kept text := value;
 BEGIN
-    IF octet_length(value) > @TEXT_MOST@ THEN
-        kept := left(value, @TEXT_MOST@);
-        WHILE octet_length(kept) > @TEXT_MOST@ LOOP
-            kept := left(kept, -(octet_length(kept) - @TEXT_MOST@ + 3) / 4);
+    IF octet_length(value) > @TEXT_MAX@ THEN
+        kept := left(value, @TEXT_MAX@);
+        WHILE octet_length(kept) > @TEXT_MAX@ LOOP
+            kept := left(kept, -(octet_length(kept) - @TEXT_MAX@ + 3) / 4);
         END LOOP;
     END IF;
     RETURN kept;
@@ -53,7 +53,7 @@ CREATE OR REPLACE FUNCTION pawl.backoff(base interval, most interval, doublings 
 LANGUAGE sql IMMUTABLE AS $$
     SELECT make_interval(secs => greatest(0, least(
         date_part('epoch', base) * power(2::double precision, greatest(0, least(doublings, 100))),
-        date_part('epoch', most), @BACKOFF_MOST@ / 1000)))
+        date_part('epoch', most), @BACKOFF_MAX@ / 1000)))
 $$;
 
 -- Why a message cannot be stored; NULL if it can.
@@ -65,56 +65,56 @@ CREATE OR REPLACE FUNCTION pawl.message_problem(
 RETURNS text
 LANGUAGE sql STABLE AS $$
     SELECT CASE
-        WHEN (char_length(topic) BETWEEN @TOPIC_LEAST@ AND @TOPIC_MOST@) IS NOT TRUE
-            THEN 'topic must have @TOPIC_WORDS@'
-        WHEN (octet_length(payload) <= @PAYLOAD_MOST@) IS NOT TRUE
-            THEN 'payload must not be NULL and have @PAYLOAD_WORDS@'
-        WHEN (type BETWEEN @TYPE_LEAST@ AND @TYPE_MOST@) IS NOT TRUE
+        WHEN (char_length(topic) BETWEEN @TOPIC_MIN@ AND @TOPIC_MAX@) IS NOT TRUE
+            THEN 'topic must have @TOPIC_RANGE@'
+        WHEN (octet_length(payload) <= @PAYLOAD_MAX@) IS NOT TRUE
+            THEN 'payload must not be NULL and have @PAYLOAD_RANGE@'
+        WHEN (type BETWEEN @TYPE_MIN@ AND @TYPE_MAX@) IS NOT TRUE
             THEN 'type must be signal, command, push_call or response (0 to 3)'
-        WHEN octet_length(destination) NOT BETWEEN @DESTINATION_LEAST@ AND @DESTINATION_MOST@
-            THEN 'destination must have @DESTINATION_WORDS@'
-        WHEN octet_length(headers) > @HEADERS_MOST@ THEN 'headers must be @HEADERS_WORDS@'
+        WHEN octet_length(destination) NOT BETWEEN @DESTINATION_MIN@ AND @DESTINATION_MAX@
+            THEN 'destination must have @DESTINATION_RANGE@'
+        WHEN octet_length(headers) > @HEADERS_MAX@ THEN 'headers must be @HEADERS_RANGE@'
         -- jsonb, because it also refuses \u0000, which no text of PostgreSQL can have.
-        WHEN jsonb_typeof(headers::jsonb) <> 'object' THEN 'headers must be @HEADERS_WORDS@'
-        WHEN char_length(correlation_id) NOT BETWEEN @CORRELATION_LEAST@ AND @CORRELATION_MOST@
-            THEN 'correlation_id must have @CORRELATION_WORDS@'
-        WHEN (priority BETWEEN @PRIORITY_LEAST@ AND @PRIORITY_MOST@) IS NOT TRUE
-            THEN 'priority must be @PRIORITY_WORDS@'
-        WHEN destination IS NULL AND (max_attempts BETWEEN @ATTEMPTS_LEAST@ AND @ATTEMPTS_MOST@) IS NOT TRUE
-            THEN 'max_attempts must be @ATTEMPTS_WORDS@'
-        WHEN (max_attempts BETWEEN @REMOTE_ATTEMPTS_LEAST@ AND @REMOTE_ATTEMPTS_MOST@) IS NOT TRUE
-            THEN 'max_attempts must be @REMOTE_ATTEMPTS_WORDS@'
-        WHEN count_all AND max_attempts < @ATTEMPTS_LEAST@
-            THEN 'max_attempts must be @ATTEMPTS_WORDS@ where every send counts'
+        WHEN jsonb_typeof(headers::jsonb) <> 'object' THEN 'headers must be @HEADERS_RANGE@'
+        WHEN char_length(correlation_id) NOT BETWEEN @CORRELATION_MIN@ AND @CORRELATION_MAX@
+            THEN 'correlation_id must have @CORRELATION_RANGE@'
+        WHEN (priority BETWEEN @PRIORITY_MIN@ AND @PRIORITY_MAX@) IS NOT TRUE
+            THEN 'priority must be @PRIORITY_RANGE@'
+        WHEN destination IS NULL AND (max_attempts BETWEEN @ATTEMPTS_MIN@ AND @ATTEMPTS_MAX@) IS NOT TRUE
+            THEN 'max_attempts must be @ATTEMPTS_RANGE@'
+        WHEN (max_attempts BETWEEN @REMOTE_ATTEMPTS_MIN@ AND @REMOTE_ATTEMPTS_MAX@) IS NOT TRUE
+            THEN 'max_attempts must be @REMOTE_ATTEMPTS_RANGE@'
+        WHEN count_all AND max_attempts < @ATTEMPTS_MIN@
+            THEN 'max_attempts must be @ATTEMPTS_RANGE@ where every send counts'
         WHEN due_at IS NOT NULL AND delay IS NOT NULL THEN 'due_at and delay exclude each other'
-        WHEN due_at NOT BETWEEN timestamptz 'epoch' + interval '@TIME_LEAST@ milliseconds'
-                            AND timestamptz 'epoch' + interval '@TIME_MOST@ milliseconds' + interval '999 microseconds'
-            THEN 'due_at must be @TIME_WORDS@'
+        WHEN due_at NOT BETWEEN timestamptz 'epoch' + interval '@TIME_MIN@ milliseconds'
+                            AND timestamptz 'epoch' + interval '@TIME_MAX@ milliseconds' + interval '999 microseconds'
+            THEN 'due_at must be @TIME_RANGE@'
         WHEN expires_at NOT BETWEEN timestamptz 'epoch'
-                                AND timestamptz 'epoch' + interval '@TIME_MOST@ milliseconds' + interval '999 microseconds'
-            THEN 'expires_at must be @EXPIRY_WORDS@'
+                                AND timestamptz 'epoch' + interval '@TIME_MAX@ milliseconds' + interval '999 microseconds'
+            THEN 'expires_at must be @EXPIRY_RANGE@'
         WHEN expires_at <= due_at THEN 'expires_at must be after due_at'
-        WHEN date_part('epoch', delay) * 1000 NOT BETWEEN @DELAY_LEAST@ AND @DELAY_MOST@
-            THEN 'delay must be @DELAY_WORDS@'
-        WHEN date_part('epoch', ttl) * 1000 NOT BETWEEN @TTL_LEAST@ AND @TTL_MOST@
-            THEN 'ttl must be @TTL_WORDS@'
-        WHEN date_part('epoch', lease) * 1000 NOT BETWEEN @LEASE_LEAST@ AND @LEASE_MOST@
-            THEN 'lease must be @LEASE_WORDS@'
+        WHEN date_part('epoch', delay) * 1000 NOT BETWEEN @DELAY_MIN@ AND @DELAY_MAX@
+            THEN 'delay must be @DELAY_RANGE@'
+        WHEN date_part('epoch', ttl) * 1000 NOT BETWEEN @TTL_MIN@ AND @TTL_MAX@
+            THEN 'ttl must be @TTL_RANGE@'
+        WHEN date_part('epoch', lease) * 1000 NOT BETWEEN @LEASE_MIN@ AND @LEASE_MAX@
+            THEN 'lease must be @LEASE_RANGE@'
         WHEN (retry_base IS NULL) <> (retry_max IS NULL) THEN 'retry_base and retry_max go together'
         WHEN retry_base IS NULL AND retry_jitter IS NOT NULL
             THEN 'retry_jitter needs retry_base and retry_max'
-        WHEN date_part('epoch', retry_base) * 1000 NOT BETWEEN @BACKOFF_LEAST@ AND @BACKOFF_MOST@
-            THEN 'retry_base must be @BACKOFF_WORDS@'
-        WHEN date_part('epoch', retry_max) * 1000 NOT BETWEEN @BACKOFF_LEAST@ AND @BACKOFF_MOST@
-            THEN 'retry_max must be @BACKOFF_WORDS@'
+        WHEN date_part('epoch', retry_base) * 1000 NOT BETWEEN @BACKOFF_MIN@ AND @BACKOFF_MAX@
+            THEN 'retry_base must be @BACKOFF_RANGE@'
+        WHEN date_part('epoch', retry_max) * 1000 NOT BETWEEN @BACKOFF_MIN@ AND @BACKOFF_MAX@
+            THEN 'retry_max must be @BACKOFF_RANGE@'
         WHEN date_part('epoch', retry_max) < date_part('epoch', retry_base)
             THEN 'retry_max must not be below retry_base'
-        WHEN date_part('epoch', retry_jitter) * 1000 NOT BETWEEN @JITTER_LEAST@ AND @JITTER_MOST@
-            THEN 'retry_jitter must be @JITTER_WORDS@'
-        WHEN date_part('epoch', timeout) * 1000 NOT BETWEEN @LEASE_LEAST@ AND @LEASE_MOST@
-            THEN 'timeout must be @LEASE_WORDS@'
-        WHEN date_part('epoch', heartbeat) * 1000 NOT BETWEEN @LEASE_LEAST@ AND @LEASE_MOST@
-            THEN 'heartbeat must be @LEASE_WORDS@'
+        WHEN date_part('epoch', retry_jitter) * 1000 NOT BETWEEN @JITTER_MIN@ AND @JITTER_MAX@
+            THEN 'retry_jitter must be @JITTER_RANGE@'
+        WHEN date_part('epoch', timeout) * 1000 NOT BETWEEN @LEASE_MIN@ AND @LEASE_MAX@
+            THEN 'timeout must be @LEASE_RANGE@'
+        WHEN date_part('epoch', heartbeat) * 1000 NOT BETWEEN @LEASE_MIN@ AND @LEASE_MAX@
+            THEN 'heartbeat must be @LEASE_RANGE@'
         WHEN date_part('epoch', heartbeat) >= date_part('epoch', lease)
             THEN 'heartbeat must be shorter than lease'
     END
@@ -139,8 +139,8 @@ DECLARE
     n CONSTANT integer := cardinality(message_ids);
     problem text;
 BEGIN
-    IF (n BETWEEN 1 AND @BATCH_MOST@) IS NOT TRUE THEN
-        problem := 'a call must have @BATCH_WORDS@ messages';
+    IF (n BETWEEN 1 AND @BATCH_MAX@) IS NOT TRUE THEN
+        problem := 'a call must have @BATCH_RANGE@ messages';
     ELSIF (n = ALL (ARRAY[cardinality(positions), cardinality(topics), cardinality(payloads),
                           cardinality(types), cardinality(priorities), cardinality(max_attempts)])) IS NOT TRUE
           OR n <> ANY (ARRAY[cardinality(destinations), cardinality(headers), cardinality(correlation_ids),
@@ -155,8 +155,8 @@ BEGIN
             topics[1], payloads[1], types[1], destinations[1], headers[1], correlation_ids[1], priorities[1],
             due_times[1], delays[1], expiries[1], ttls[1], max_attempts[1], leases[1], retry_bases[1],
             retry_maxes[1], retry_jitters[1], timeouts[1], heartbeats[1], count_alls[1]);
-    ELSIF (SELECT sum(octet_length(m.payload)) FROM unnest(payloads) AS m(payload)) > @BATCH_BYTES_MOST@ THEN
-        problem := 'a call with several messages must have @BATCH_BYTES_WORDS@';
+    ELSIF (SELECT sum(octet_length(m.payload)) FROM unnest(payloads) AS m(payload)) > @BATCH_BYTES_MAX@ THEN
+        problem := 'a call with several messages must have @BATCH_BYTES_RANGE@';
     ELSE
         SELECT format('message %s: %s', m.place, m.problem) INTO problem
         FROM (SELECT u.place, pawl.message_problem(

@@ -31,7 +31,7 @@ DECLARE
     t      CONSTANT timestamptz := pawl.clock();
     my_owner CONSTANT uuid := owner;
     my_lease CONSTANT interval := lease;
-    longest  CONSTANT interval := interval '@LEASE_MOST@ milliseconds'; -- whatever a row says
+    longest  CONSTANT interval := interval '@LEASE_MAX@ milliseconds'; -- whatever a row says
     my_name  CONSTANT text := coalesce(owner_name, owner::text);
     pivot    bigint := after_lane;
     lanes    bigint[];
@@ -54,24 +54,24 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
             MESSAGE = 'claim: owner must not be NULL or zero',
             HINT = 'Make a UUID once per worker start, for example with gen_random_uuid().';
-    ELSIF (date_part('epoch', my_lease) * 1000 BETWEEN @LEASE_LEAST@ AND @LEASE_MOST@) IS NOT TRUE THEN
+    ELSIF (date_part('epoch', my_lease) * 1000 BETWEEN @LEASE_MIN@ AND @LEASE_MAX@) IS NOT TRUE THEN
         RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
-            MESSAGE = 'claim: lease must be @LEASE_WORDS@';
-    ELSIF max_rows IS NULL OR max_rows NOT BETWEEN 1 AND @BATCH_MOST@ THEN
+            MESSAGE = 'claim: lease must be @LEASE_RANGE@';
+    ELSIF max_rows IS NULL OR max_rows NOT BETWEEN 1 AND @BATCH_MAX@ THEN
         RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
-            MESSAGE = 'claim: max_rows must be @BATCH_WORDS@';
+            MESSAGE = 'claim: max_rows must be @BATCH_RANGE@';
     ELSIF topics IS NOT NULL AND destinations IS NOT NULL THEN
         RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
             MESSAGE = 'claim: topics and destinations exclude each other';
-    ELSIF cardinality(topics) > @NAMES_MOST@ OR cardinality(destinations) > @NAMES_MOST@ THEN
+    ELSIF cardinality(topics) > @NAMES_MAX@ OR cardinality(destinations) > @NAMES_MAX@ THEN
         RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
-            MESSAGE = 'claim: topics and destinations must be at most @NAMES_MOST@';
+            MESSAGE = 'claim: topics and destinations must be at most @NAMES_MAX@';
     ELSIF 0 > ANY (limits) THEN
         RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
             MESSAGE = 'claim: limits must not be negative';
-    ELSIF char_length(owner_name) NOT BETWEEN @OWNER_NAME_LEAST@ AND @OWNER_NAME_MOST@ THEN
+    ELSIF char_length(owner_name) NOT BETWEEN @OWNER_NAME_MIN@ AND @OWNER_NAME_MAX@ THEN
         RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
-            MESSAGE = 'claim: owner_name must have @OWNER_NAME_WORDS@';
+            MESSAGE = 'claim: owner_name must have @OWNER_NAME_RANGE@';
     END IF;
 
     IF cardinality(done_ids) > 0 THEN
@@ -242,13 +242,13 @@ $$;
 
 -- Everything an owner holds now: after a claim whose answer was lost, or after a restart. In two
 -- steps, so that the planner cannot prefer the order of the fences to the index on the owner.
-CREATE OR REPLACE FUNCTION pawl.held(owner uuid) RETURNS SETOF pawl.message
+CREATE OR REPLACE FUNCTION pawl.owned(owner uuid) RETURNS SETOF pawl.message
 LANGUAGE plpgsql VOLATILE
 -- @include nested_index_plan
 AS $$
 #variable_conflict use_column
 DECLARE
-    fences CONSTANT bigint[] := ARRAY(SELECT c.fence FROM pawl.claim c WHERE c.owner = held.owner);
+    fences CONSTANT bigint[] := ARRAY(SELECT c.fence FROM pawl.claim c WHERE c.owner = owned.owner);
 BEGIN
     RETURN QUERY
         SELECT m.*

@@ -157,7 +157,7 @@ BEGIN
     UPDATE pawl.queue q
     SET lease_until = clock_heal_leases.t
                       + least(coalesce(q.lease, (SELECT c.lease FROM pawl.claim c WHERE c.fence = q.fence)),
-                              interval '@LEASE_MOST@ milliseconds')
+                              interval '@LEASE_MAX@ milliseconds')
     WHERE q.id = ANY (ids);
     GET DIAGNOSTICS changed = ROW_COUNT;
     UPDATE pawl.claim c SET check_at = clock_heal_leases.t + interval '100 milliseconds'
@@ -180,7 +180,7 @@ BEGIN
     numbers := ARRAY(SELECT i.number FROM pawl.inbox_record i
                      WHERE i.number = ANY (numbers) AND i.state = @INBOX_PROCESSING@ AND i.lease_until > clock_heal_inbox.t
                        AND (i.last_seen > clock_heal_inbox.t
-                            OR i.lease_until > clock_heal_inbox.t + interval '@LEASE_MOST@ milliseconds')
+                            OR i.lease_until > clock_heal_inbox.t + interval '@LEASE_MAX@ milliseconds')
                      FOR UPDATE SKIP LOCKED);
     UPDATE pawl.inbox_record i
     SET lease_until = clock_heal_inbox.t
@@ -230,8 +230,8 @@ BEGIN
         WHEN 3 THEN SELECT h.last, h.changed INTO last, changed
                     FROM pawl.clock_heal_dead(t, after, max_rows) h;
         ELSE
-            UPDATE pawl.sleeper s SET seen_at = clock_heal_part.t
-            WHERE s.id IN (SELECT f.id FROM pawl.sleeper f WHERE f.seen_at > clock_heal_part.t
+            UPDATE pawl.idle_worker s SET seen_at = clock_heal_part.t
+            WHERE s.id IN (SELECT f.id FROM pawl.idle_worker f WHERE f.seen_at > clock_heal_part.t
                            LIMIT clock_heal_part.max_rows FOR UPDATE SKIP LOCKED);
             changed := 0;
     END CASE;

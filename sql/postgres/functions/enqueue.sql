@@ -71,7 +71,7 @@ BEGIN
             OR coalesce(destinations[1], '') = ALL (array_replace(destinations, NULL, ''))) THEN
         to_wake := current_setting('transaction_isolation') <> 'read committed';
         IF NOT to_wake THEN -- the usual case without a call; as in lane_for()
-            SELECT l.id, EXISTS (SELECT FROM pawl.sleeper)
+            SELECT l.id, EXISTS (SELECT FROM pawl.idle_worker)
             INTO lane, to_wake FROM pawl.lane l
             WHERE l.topic = topics[1] AND l.destination = coalesce(destinations[1], '')
               AND l.priority = priorities[1] AND NOT l.retiring ORDER BY l.id LIMIT 1;
@@ -165,14 +165,14 @@ DECLARE
 BEGIN
     -- What check_messages() checks of many, shorter.
     problem := CASE
-        WHEN (n BETWEEN 1 AND @BATCH_MOST@) IS NOT TRUE THEN 'a call must have @BATCH_WORDS@ messages'
+        WHEN (n BETWEEN 1 AND @BATCH_MAX@) IS NOT TRUE THEN 'a call must have @BATCH_RANGE@ messages'
         WHEN (n = cardinality(positions) AND n = cardinality(payloads)) IS NOT TRUE
              OR array_position(message_ids, NULL) IS NOT NULL OR array_position(positions, NULL) IS NOT NULL
              OR array_position(payloads, NULL) IS NOT NULL
             THEN 'all arrays must have as many elements as message_ids, none of them NULL'
         WHEN n > 1 AND (SELECT sum(octet_length(m.payload)) FROM unnest(payloads) AS m(payload))
-                       > @BATCH_BYTES_MOST@
-            THEN 'a call with several messages must have @BATCH_BYTES_WORDS@'
+                       > @BATCH_BYTES_MAX@
+            THEN 'a call with several messages must have @BATCH_BYTES_RANGE@'
         ELSE pawl.message_problem(
             enqueue_plain.topic, payloads[1], enqueue_plain.type, NULL, NULL, NULL, enqueue_plain.priority,
             NULL, NULL, NULL, NULL, enqueue_plain.max_attempts, NULL, NULL, NULL, NULL, NULL, NULL)
@@ -182,7 +182,7 @@ BEGIN
             HINT = 'Nothing was stored.';
     END IF;
     IF NOT to_wake THEN
-        SELECT l.id, EXISTS (SELECT FROM pawl.sleeper)
+        SELECT l.id, EXISTS (SELECT FROM pawl.idle_worker)
         INTO lane, to_wake FROM pawl.lane l
         WHERE l.topic = my_topic AND l.destination = '' AND l.priority = my_priority AND NOT l.retiring
         ORDER BY l.id LIMIT 1;

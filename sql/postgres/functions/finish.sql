@@ -78,9 +78,9 @@ DECLARE
     ended   bigint[] := '{}'; -- the fences of those that changed
 BEGIN
     -- @include check_ids function=ack_output
-    IF EXISTS (SELECT FROM unnest(outputs) AS o(bytes) WHERE octet_length(o.bytes) > @OUTPUT_MOST@) THEN
+    IF EXISTS (SELECT FROM unnest(outputs) AS o(bytes) WHERE octet_length(o.bytes) > @OUTPUT_MAX@) THEN
         RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
-            MESSAGE = 'ack_output: each output must have @OUTPUT_WORDS@', HINT = 'Nothing was changed.';
+            MESSAGE = 'ack_output: each output must have @OUTPUT_RANGE@', HINT = 'Nothing was changed.';
     END IF;
     FOR i IN 1 .. coalesce(cardinality(ids), 0) LOOP
         WITH gone AS (
@@ -93,7 +93,7 @@ BEGIN
                    g.progress, outputs[i]
             FROM gone g),
         counted AS (
-            INSERT INTO pawl.tally_delta (lane_id, state, n) SELECT g.lane_id, @STATE_DONE@, 1 FROM gone g)
+            INSERT INTO pawl.topic_stats_delta (lane_id, state, n) SELECT g.lane_id, @STATE_DONE@, 1 FROM gone g)
         SELECT count(*) INTO one FROM gone;
         IF one > 0 THEN
             changed := changed + 1;
@@ -107,7 +107,7 @@ BEGIN
 END
 $$;
 
--- Failed for good: a dead letter, kept until it is redriven or purged.
+-- Failed for good: a dead letter, kept until it is retried_by_user or purged.
 CREATE OR REPLACE FUNCTION pawl.fail(owner uuid, ids bigint[], fences bigint[], error text DEFAULT NULL)
 RETURNS bigint
 LANGUAGE plpgsql VOLATILE
@@ -215,9 +215,9 @@ DECLARE
     changed bigint;
 BEGIN
     -- @include check_ids function=renew
-    PERFORM pawl.check_span('renew: lease', renew.lease, @LEASE_LEAST@, @LEASE_MOST@, '@LEASE_WORDS@');
+    PERFORM pawl.check_span('renew: lease', renew.lease, @LEASE_MIN@, @LEASE_MAX@, '@LEASE_RANGE@');
     UPDATE pawl.queue q
-    SET lease_until = t + least(coalesce(q.lease, renew.lease), interval '@LEASE_MOST@ milliseconds')
+    SET lease_until = t + least(coalesce(q.lease, renew.lease), interval '@LEASE_MAX@ milliseconds')
     -- @include held_under function=renew row=q
     ;
     GET DIAGNOSTICS changed = ROW_COUNT;

@@ -24,10 +24,10 @@ $$;
 CREATE OR REPLACE FUNCTION pawl.inbox_check(source text, id text, hash bytea) RETURNS void
 LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
-    IF coalesce(char_length(source), 0) NOT BETWEEN @INBOX_KEY_LEAST@ AND @INBOX_KEY_MOST@
-       OR coalesce(char_length(id), 0) NOT BETWEEN @INBOX_KEY_LEAST@ AND @INBOX_KEY_MOST@ THEN
+    IF coalesce(char_length(source), 0) NOT BETWEEN @INBOX_KEY_MIN@ AND @INBOX_KEY_MAX@
+       OR coalesce(char_length(id), 0) NOT BETWEEN @INBOX_KEY_MIN@ AND @INBOX_KEY_MAX@ THEN
         RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
-            MESSAGE = 'inbox: source and id must have @INBOX_KEY_WORDS@ each';
+            MESSAGE = 'inbox: source and id must have @INBOX_KEY_RANGE@ each';
     ELSIF octet_length(hash) <> 32 THEN
         RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
             MESSAGE = 'inbox: hash must be a SHA-256, 32 bytes';
@@ -75,12 +75,12 @@ DECLARE
     broken boolean := false; -- an attempt of it did not end
 BEGIN
     PERFORM pawl.inbox_check(inbox_begin.source, inbox_begin.id, inbox_begin.hash);
-    PERFORM pawl.check_span('inbox_begin: lease', inbox_begin.lease, @LEASE_LEAST@, @LEASE_MOST@, '@LEASE_WORDS@');
-    PERFORM pawl.check_span('inbox_begin: keep', inbox_begin.keep, @INBOX_KEEP_LEAST@, @INBOX_KEEP_MOST@, '@INBOX_KEEP_WORDS@');
+    PERFORM pawl.check_span('inbox_begin: lease', inbox_begin.lease, @LEASE_MIN@, @LEASE_MAX@, '@LEASE_RANGE@');
+    PERFORM pawl.check_span('inbox_begin: keep', inbox_begin.keep, @INBOX_KEEP_MIN@, @INBOX_KEEP_MAX@, '@INBOX_KEEP_RANGE@');
     PERFORM pawl.check_number('inbox_begin: max_attempts', inbox_begin.max_attempts,
-                              @ATTEMPTS_LEAST@, @ATTEMPTS_MOST@, '@ATTEMPTS_WORDS@');
+                              @ATTEMPTS_MIN@, @ATTEMPTS_MAX@, '@ATTEMPTS_RANGE@');
     PERFORM pawl.check_number('inbox_begin: the length of endpoint', char_length(coalesce(inbox_begin.endpoint, '-')),
-                              @INBOX_KEY_LEAST@, @INBOX_KEY_MOST@, '@INBOX_KEY_WORDS@');
+                              @INBOX_KEY_MIN@, @INBOX_KEY_MAX@, '@INBOX_KEY_RANGE@');
     idempotency_key := replace(replace(inbox_begin.source, '%', '%25'), ':', '%3A') || ':' || inbox_begin.id;
     SELECT * INTO r FROM pawl.inbox_record i
     WHERE i.source = inbox_begin.source AND i.id = inbox_begin.id;
@@ -174,7 +174,7 @@ $$;
 -- is still this caller's; then it is so until the end of the transaction. The row says whose it is: who
 -- takes a message over locks its row without waiting. Another delivery of it may have the row locked for
 -- a moment; its lock of the key says nothing here.
-CREATE OR REPLACE FUNCTION pawl.inbox_hold(source text, id text, fence bigint) RETURNS boolean
+CREATE OR REPLACE FUNCTION pawl.inbox_lease(source text, id text, fence bigint) RETURNS boolean
 LANGUAGE plpgsql VOLATILE
 SET lock_timeout = '1s'
 -- @include index_plan
@@ -182,8 +182,8 @@ AS $$
 #variable_conflict use_column
 BEGIN
     PERFORM FROM pawl.inbox_record i
-    WHERE i.source = inbox_hold.source AND i.id = inbox_hold.id AND i.state = @INBOX_PROCESSING@
-      AND i.fence = inbox_hold.fence
+    WHERE i.source = inbox_lease.source AND i.id = inbox_lease.id AND i.state = @INBOX_PROCESSING@
+      AND i.fence = inbox_lease.fence
     FOR NO KEY UPDATE;
     RETURN FOUND;
 EXCEPTION WHEN lock_not_available THEN
@@ -202,9 +202,9 @@ AS $$
 DECLARE
     t CONSTANT timestamptz := pawl.clock();
 BEGIN
-    PERFORM pawl.check_span('inbox_finish: keep', inbox_finish.keep, @INBOX_KEEP_LEAST@, @INBOX_KEEP_MOST@, '@INBOX_KEEP_WORDS@');
+    PERFORM pawl.check_span('inbox_finish: keep', inbox_finish.keep, @INBOX_KEEP_MIN@, @INBOX_KEEP_MAX@, '@INBOX_KEEP_RANGE@');
     PERFORM pawl.check_number('inbox_finish: the size of response', octet_length(coalesce(inbox_finish.response, '')),
-                              0, @PAYLOAD_MOST@, '@PAYLOAD_WORDS@');
+                              0, @PAYLOAD_MAX@, '@PAYLOAD_RANGE@');
     UPDATE pawl.inbox_record i
     SET state = @INBOX_DONE@, lease_until = 'epoch', processed_at = t, last_seen = t,
         expires_at = t + inbox_finish.keep, error = NULL, response = inbox_finish.response
@@ -254,7 +254,7 @@ DECLARE
     t CONSTANT timestamptz := pawl.clock();
     token bigint := inbox_fail.fence;
 BEGIN
-    PERFORM pawl.check_span('inbox_fail: keep', inbox_fail.keep, @INBOX_KEEP_LEAST@, @INBOX_KEEP_MOST@, '@INBOX_KEEP_WORDS@');
+    PERFORM pawl.check_span('inbox_fail: keep', inbox_fail.keep, @INBOX_KEEP_MIN@, @INBOX_KEEP_MAX@, '@INBOX_KEEP_RANGE@');
     IF token IS NULL THEN
         token := (SELECT b.fence FROM pawl.inbox_begin(inbox_fail.source, inbox_fail.id) b
                   WHERE b.answer = 'new');
@@ -278,7 +278,7 @@ AS $$
 DECLARE
     t CONSTANT timestamptz := pawl.clock();
 BEGIN
-    PERFORM pawl.check_span('inbox_give_up: keep', inbox_give_up.keep, @INBOX_KEEP_LEAST@, @INBOX_KEEP_MOST@, '@INBOX_KEEP_WORDS@');
+    PERFORM pawl.check_span('inbox_give_up: keep', inbox_give_up.keep, @INBOX_KEEP_MIN@, @INBOX_KEEP_MAX@, '@INBOX_KEEP_RANGE@');
     UPDATE pawl.inbox_record i
     SET state = CASE WHEN dead OR i.attempts - i.suspect::integer >= i.max_attempts THEN @INBOX_DEAD@
                      ELSE @INBOX_SEEN@ END,
@@ -317,7 +317,7 @@ AS $$
 DECLARE
     t CONSTANT timestamptz := pawl.clock();
 BEGIN
-    PERFORM pawl.check_span('inbox_renew: lease', inbox_renew.lease, @LEASE_LEAST@, @LEASE_MOST@, '@LEASE_WORDS@');
+    PERFORM pawl.check_span('inbox_renew: lease', inbox_renew.lease, @LEASE_MIN@, @LEASE_MAX@, '@LEASE_RANGE@');
     UPDATE pawl.inbox_record i
     SET lease_until = t + inbox_renew.lease, expires_at = greatest(i.expires_at, t + inbox_renew.lease)
     WHERE i.source = inbox_renew.source AND i.id = inbox_renew.id AND i.state = @INBOX_PROCESSING@
@@ -344,9 +344,9 @@ DECLARE
     r pawl.inbox_record;
 BEGIN
     PERFORM pawl.inbox_check(inbox_seen.source, inbox_seen.id, inbox_seen.hash);
-    PERFORM pawl.check_span('inbox_seen: keep', inbox_seen.keep, @INBOX_KEEP_LEAST@, @INBOX_KEEP_MOST@, '@INBOX_KEEP_WORDS@');
+    PERFORM pawl.check_span('inbox_seen: keep', inbox_seen.keep, @INBOX_KEEP_MIN@, @INBOX_KEEP_MAX@, '@INBOX_KEEP_RANGE@');
     PERFORM pawl.check_number('inbox_seen: max_attempts', inbox_seen.max_attempts,
-                              @ATTEMPTS_LEAST@, @ATTEMPTS_MOST@, '@ATTEMPTS_WORDS@');
+                              @ATTEMPTS_MIN@, @ATTEMPTS_MAX@, '@ATTEMPTS_RANGE@');
     SELECT * INTO r FROM pawl.inbox_record i
     WHERE i.source = inbox_seen.source AND i.id = inbox_seen.id;
     IF NOT FOUND AND pawl.inbox_lock(inbox_seen.source, inbox_seen.id) THEN
@@ -427,7 +427,7 @@ END
 $$;
 
 -- Dead records get all their attempts again, when the message comes again. Returns how many.
-CREATE OR REPLACE FUNCTION pawl.inbox_requeue(
+CREATE OR REPLACE FUNCTION pawl.inbox_retry(
     source   text     DEFAULT NULL, -- NULL: of all
     id       text     DEFAULT NULL,
     keep     interval DEFAULT interval '@INBOX_KEEP_DEFAULT@ milliseconds',
@@ -441,15 +441,15 @@ DECLARE
     t CONSTANT timestamptz := pawl.clock();
     chosen bigint[];
 BEGIN
-    PERFORM pawl.check_span('inbox_requeue: keep', inbox_requeue.keep, @INBOX_KEEP_LEAST@, @INBOX_KEEP_MOST@, '@INBOX_KEEP_WORDS@');
+    PERFORM pawl.check_span('inbox_retry: keep', inbox_retry.keep, @INBOX_KEEP_MIN@, @INBOX_KEEP_MAX@, '@INBOX_KEEP_RANGE@');
     chosen := ARRAY(
         SELECT i.number FROM pawl.inbox_record i
-        WHERE i.state = @INBOX_DEAD@ AND (inbox_requeue.source IS NULL OR i.source = inbox_requeue.source)
-          AND (inbox_requeue.id IS NULL OR i.id = inbox_requeue.id)
+        WHERE i.state = @INBOX_DEAD@ AND (inbox_retry.source IS NULL OR i.source = inbox_retry.source)
+          AND (inbox_retry.id IS NULL OR i.id = inbox_retry.id)
         ORDER BY i.number LIMIT max_rows
         FOR UPDATE SKIP LOCKED);
     UPDATE pawl.inbox_record i
-    SET state = @INBOX_SEEN@, attempts = 0, suspect = false, lease_until = 'epoch', expires_at = t + inbox_requeue.keep
+    SET state = @INBOX_SEEN@, attempts = 0, suspect = false, lease_until = 'epoch', expires_at = t + inbox_retry.keep
     WHERE i.number = ANY (chosen);
     RETURN cardinality(chosen);
 END

@@ -1,13 +1,13 @@
 -- Jobs: the triggers of their tables, managing them, and the scheduler's two steps. docs/internals/job.md
 
 -- A change by hand: the functions count the version up.
-CREATE OR REPLACE FUNCTION pawl.job_by_hand() RETURNS trigger
+CREATE OR REPLACE FUNCTION pawl.job_changed_by_user() RETURNS trigger
 LANGUAGE plpgsql AS $$
 BEGIN
     NEW.version := OLD.version + 1;
     NEW.look_at := 'epoch';
     NEW.problem := NULL;
-    NEW.next_slot_at := NULL;
+    NEW.next_occurrence_at := NULL;
     NEW.next_due_at := NULL;
     NEW.since := NULL;
     NEW.awaited_run := NULL;
@@ -97,28 +97,28 @@ DECLARE
     created boolean;
 BEGIN
     problem := CASE
-        WHEN (char_length(job_put.name) BETWEEN @JOB_NAME_LEAST@ AND @JOB_NAME_MOST@) IS NOT TRUE
-            THEN 'name must have @JOB_NAME_WORDS@'
-        WHEN (char_length(btrim(job_put.schedule)) BETWEEN @SCHEDULE_LEAST@ AND @SCHEDULE_MOST@) IS NOT TRUE
-            THEN 'schedule must have @SCHEDULE_WORDS@'
-        WHEN (char_length(job_put.zone) BETWEEN @SCHEDULE_LEAST@ AND @SCHEDULE_MOST@) IS NOT TRUE
-            THEN 'zone must have @SCHEDULE_WORDS@'
+        WHEN (char_length(job_put.name) BETWEEN @JOB_NAME_MIN@ AND @JOB_NAME_MAX@) IS NOT TRUE
+            THEN 'name must have @JOB_NAME_RANGE@'
+        WHEN (char_length(btrim(job_put.schedule)) BETWEEN @SCHEDULE_MIN@ AND @SCHEDULE_MAX@) IS NOT TRUE
+            THEN 'schedule must have @SCHEDULE_RANGE@'
+        WHEN (char_length(job_put.zone) BETWEEN @SCHEDULE_MIN@ AND @SCHEDULE_MAX@) IS NOT TRUE
+            THEN 'zone must have @SCHEDULE_RANGE@'
         WHEN (job_put.misfire IN ('once', 'all', 'skip')) IS NOT TRUE THEN 'misfire must be once, all or skip'
         WHEN (job_put.overlap IN ('skip', 'allow', 'queue')) IS NOT TRUE THEN 'overlap must be skip, allow or queue'
-        WHEN (job_put.misfire_cap BETWEEN @MISFIRE_CAP_LEAST@ AND @MISFIRE_CAP_MOST@) IS NOT TRUE
-            THEN 'misfire_cap must be @MISFIRE_CAP_WORDS@'
-        WHEN (job_put.keep_runs BETWEEN @KEEP_RUNS_LEAST@ AND @KEEP_RUNS_MOST@) IS NOT TRUE
-            THEN 'keep_runs must be @KEEP_RUNS_WORDS@'
-        WHEN (date_part('epoch', job_put.misfire_grace) * 1000 BETWEEN @MISFIRE_GRACE_LEAST@ AND @MISFIRE_GRACE_MOST@) IS NOT TRUE
-            THEN 'misfire_grace must be @MISFIRE_GRACE_WORDS@'
-        WHEN (date_part('epoch', job_put.jitter) * 1000 BETWEEN @JOB_JITTER_LEAST@ AND @JOB_JITTER_MOST@) IS NOT TRUE
-            THEN 'jitter must be @JOB_JITTER_WORDS@'
-        WHEN (date_part('epoch', job_put.lease) * 1000 BETWEEN @JOB_LEASE_LEAST@ AND @JOB_LEASE_MOST@) IS NOT TRUE
-            THEN 'lease must be @JOB_LEASE_WORDS@'
-        WHEN (date_part('epoch', job_put.heartbeat) * 1000 BETWEEN @JOB_HEARTBEAT_LEAST@ AND @JOB_HEARTBEAT_MOST@) IS NOT TRUE
-            THEN 'heartbeat must be @JOB_HEARTBEAT_WORDS@'
-        WHEN date_part('epoch', job_put.keep_age) * 1000 NOT BETWEEN @TTL_LEAST@ AND @TTL_MOST@
-            THEN 'keep_age must be @TTL_WORDS@'
+        WHEN (job_put.misfire_cap BETWEEN @MISFIRE_CAP_MIN@ AND @MISFIRE_CAP_MAX@) IS NOT TRUE
+            THEN 'misfire_cap must be @MISFIRE_CAP_RANGE@'
+        WHEN (job_put.keep_runs BETWEEN @KEEP_RUNS_MIN@ AND @KEEP_RUNS_MAX@) IS NOT TRUE
+            THEN 'keep_runs must be @KEEP_RUNS_RANGE@'
+        WHEN (date_part('epoch', job_put.misfire_grace) * 1000 BETWEEN @MISFIRE_GRACE_MIN@ AND @MISFIRE_GRACE_MAX@) IS NOT TRUE
+            THEN 'misfire_grace must be @MISFIRE_GRACE_RANGE@'
+        WHEN (date_part('epoch', job_put.jitter) * 1000 BETWEEN @JOB_JITTER_MIN@ AND @JOB_JITTER_MAX@) IS NOT TRUE
+            THEN 'jitter must be @JOB_JITTER_RANGE@'
+        WHEN (date_part('epoch', job_put.lease) * 1000 BETWEEN @JOB_LEASE_MIN@ AND @JOB_LEASE_MAX@) IS NOT TRUE
+            THEN 'lease must be @JOB_LEASE_RANGE@'
+        WHEN (date_part('epoch', job_put.heartbeat) * 1000 BETWEEN @JOB_HEARTBEAT_MIN@ AND @JOB_HEARTBEAT_MAX@) IS NOT TRUE
+            THEN 'heartbeat must be @JOB_HEARTBEAT_RANGE@'
+        WHEN date_part('epoch', job_put.keep_age) * 1000 NOT BETWEEN @TTL_MIN@ AND @TTL_MAX@
+            THEN 'keep_age must be @TTL_RANGE@'
         WHEN job_put.enabled IS NULL THEN 'enabled must not be NULL'
         -- The rest is what its messages are made of.
         ELSE pawl.message_problem(
@@ -135,7 +135,7 @@ BEGIN
         (name, schedule, zone, topic, payload, type, destination, headers, correlation_id, priority,
          max_attempts, retry_base, retry_max, retry_jitter, misfire, misfire_cap, misfire_grace, overlap,
          jitter, ttl, timeout, lease, heartbeat, keep_runs, keep_age, enabled, created_at, updated_at,
-         anchor, since, sweep_at)
+         anchor, since, sweep_due_at)
     VALUES (job_put.name, btrim(job_put.schedule), job_put.zone, job_put.topic, job_put.payload, type_id,
             job_put.destination, job_put.headers, nullif(job_put.correlation_id, ''), job_put.priority,
             job_put.max_attempts, job_put.retry_base, job_put.retry_max,
@@ -158,13 +158,13 @@ BEGIN
                       THEN coalesce(j.anchor, t) ELSE t END,
         since = CASE WHEN (j.schedule, j.zone) = (excluded.schedule, excluded.zone)
                      THEN coalesce(j.since, t) ELSE t END,
-        next_slot_at = CASE WHEN (j.schedule, j.zone) = (excluded.schedule, excluded.zone)
-                            THEN j.next_slot_at END,
+        next_occurrence_at = CASE WHEN (j.schedule, j.zone) = (excluded.schedule, excluded.zone)
+                            THEN j.next_occurrence_at END,
         next_due_at = CASE WHEN (j.schedule, j.zone) = (excluded.schedule, excluded.zone)
                            THEN j.next_due_at END,
         awaited_run = CASE WHEN (j.schedule, j.zone) = (excluded.schedule, excluded.zone)
                            THEN j.awaited_run END,
-        look_at = 'epoch', sweep_at = least(j.sweep_at, excluded.sweep_at), version = j.version + 1,
+        look_at = 'epoch', sweep_due_at = least(j.sweep_due_at, excluded.sweep_due_at), version = j.version + 1,
         problem = NULL
     RETURNING j.version = 0 INTO created;
     RETURN created;
@@ -195,7 +195,7 @@ DECLARE
     t CONSTANT timestamptz := pawl.clock();
 BEGIN
     UPDATE pawl.job j
-    SET enabled = job_switch.enabled, since = t, next_slot_at = NULL, next_due_at = NULL,
+    SET enabled = job_switch.enabled, since = t, next_occurrence_at = NULL, next_due_at = NULL,
         awaited_run = NULL, look_at = 'epoch', updated_at = t, version = j.version + 1, problem = NULL
     WHERE j.name = job_switch.name AND j.enabled <> job_switch.enabled;
     changed := FOUND;
@@ -268,10 +268,10 @@ BEGIN
         RETURN;
     END IF;
     busy := EXISTS (SELECT FROM pawl.job_run o WHERE o.job_id = j.id AND o.state IN (@RUN_STATES_STARTED@));
-    INSERT INTO pawl.job_run (job_id, triggered, state, scheduled_at, last_slot_at, created_at)
+    INSERT INTO pawl.job_run (job_id, triggered, state, scheduled_at, last_occurrence_at, created_at)
     VALUES (j.id, true, @RUN_WAITING@, t, t, t) RETURNING id INTO run_id;
     UPDATE pawl.job p
-    SET version = p.version + 1, sweep_at = least(p.sweep_at, t + interval '60 seconds'),
+    SET version = p.version + 1, sweep_due_at = least(p.sweep_due_at, t + interval '60 seconds'),
         look_at = CASE p.overlap WHEN 'queue' THEN 'epoch' ELSE p.look_at END
     WHERE p.id = j.id;
     IF busy AND NOT forced AND j.overlap <> 'allow' THEN
@@ -375,7 +375,7 @@ BEGIN
                s.correlation_id, s.priority, s.max_attempts, s.retry_base, s.retry_max, s.retry_jitter,
                s.misfire, s.misfire_cap, s.misfire_grace, s.overlap, s.jitter, s.ttl, s.timeout, s.lease,
                s.heartbeat, s.keep_runs, s.keep_age, s.enabled, s.created_at, s.updated_at, s.anchor,
-               s.since, s.next_slot_at, s.last_slot_at, s.awaited_run, s.problem, s.unfinished,
+               s.since, s.next_occurrence_at, s.last_occurrence_at, s.awaited_run, s.problem, s.unfinished,
                s.last_run_at, s.last_run_state
         FROM pawl.job_status s
         WHERE s.name > job_list.after COLLATE "C"
@@ -388,7 +388,7 @@ $$;
 CREATE OR REPLACE FUNCTION pawl.job_run_list(
     job text, states bigint, before bigint, max_rows bigint, scan bigint, with_output boolean)
 RETURNS TABLE (id bigint, name text, triggered boolean, state smallint, reason smallint,
-               scheduled_at timestamptz, last_slot_at timestamptz, slots bigint, slots_more boolean,
+               scheduled_at timestamptz, last_occurrence_at timestamptz, slots bigint, occurrences_more boolean,
                work_id bigint, message_id uuid, created_at timestamptz, started_at timestamptz,
                claimed_at timestamptz, ended_at timestamptz, claimed_by text, attempts integer, error text,
                output bytea, matches boolean, bounded boolean)
@@ -423,7 +423,7 @@ $$;
 
 CREATE OR REPLACE FUNCTION pawl.job_run_get(id bigint)
 RETURNS TABLE (run_id bigint, name text, triggered boolean, state smallint, reason smallint,
-               scheduled_at timestamptz, last_slot_at timestamptz, slots bigint, slots_more boolean,
+               scheduled_at timestamptz, last_occurrence_at timestamptz, slots bigint, occurrences_more boolean,
                work_id bigint, message_id uuid, created_at timestamptz, started_at timestamptz,
                claimed_at timestamptz, ended_at timestamptz, claimed_by text, attempts integer, error text,
                output bytea)
@@ -446,8 +446,8 @@ $$;
 CREATE OR REPLACE FUNCTION pawl.job_due(max_rows bigint)
 RETURNS TABLE (kind integer, job_id bigint, seen bigint, run_id bigint, at timestamptz, next timestamptz,
                schedule text, zone text, enabled boolean, misfire text, misfire_cap integer,
-               misfire_grace interval, overlap text, jitter interval, next_slot_at timestamptz,
-               last_slot_at timestamptz, has_waiting boolean, awaited_is_there boolean,
+               misfire_grace interval, overlap text, jitter interval, next_occurrence_at timestamptz,
+               last_occurrence_at timestamptz, has_waiting boolean, awaited_is_there boolean,
                awaited_since timestamptz, planned_at timestamptz)
 LANGUAGE plpgsql VOLATILE
 -- @include ordered_index_plan
@@ -482,8 +482,8 @@ BEGIN
     IF cardinality(due) > 0 THEN
         RETURN QUERY
             SELECT @JOB_DUE_JOB@, j.id, j.version, j.awaited_run, j.anchor, j.since, j.schedule, j.zone, j.enabled,
-                   j.misfire, j.misfire_cap, j.misfire_grace, j.overlap, j.jitter, j.next_slot_at,
-                   j.last_slot_at,
+                   j.misfire, j.misfire_cap, j.misfire_grace, j.overlap, j.jitter, j.next_occurrence_at,
+                   j.last_occurrence_at,
                    EXISTS (SELECT FROM pawl.job_run o WHERE o.job_id = j.id AND o.state = @RUN_WAITING@),
                    r.id IS NOT NULL, coalesce(r.started_at, r.ended_at), j.planned_at
             FROM pawl.job j
@@ -536,7 +536,7 @@ $$;
 -- step: a message was made.
 CREATE OR REPLACE FUNCTION pawl.job_advance(
     steps bigint[], job_ids bigint[], seen bigint[], run_ids bigint[], slots timestamptz[],
-    last_slots timestamptz[], dues timestamptz[], looks timestamptz[], sinces timestamptz[],
+    last_occurrences timestamptz[], dues timestamptz[], looks timestamptz[], sinces timestamptz[],
     anchors timestamptz[], counts bigint[], more boolean[], in_line boolean[], awaits boolean[],
     problems text[], message_ids uuid[], planned timestamptz[], rewinds boolean[])
 RETURNS TABLE (what integer, job_id bigint, state integer)
@@ -560,14 +560,14 @@ BEGIN
             mine := FOUND;
             CONTINUE WHEN NOT mine;
             UPDATE pawl.job p
-            SET next_slot_at = slots[i], next_due_at = dues[i], look_at = coalesce(looks[i], 'infinity'),
-                last_slot_at = CASE WHEN rewinds[i] THEN last_slots[i]
-                                    ELSE greatest(p.last_slot_at, last_slots[i]) END,
+            SET next_occurrence_at = slots[i], next_due_at = dues[i], look_at = coalesce(looks[i], 'infinity'),
+                last_occurrence_at = CASE WHEN rewinds[i] THEN last_occurrences[i]
+                                    ELSE greatest(p.last_occurrence_at, last_occurrences[i]) END,
                 planned_at = planned[i], since = sinces[i],
                 anchor = anchors[i], awaited_run = CASE WHEN awaits[i] THEN p.awaited_run END,
                 created_at = coalesce(p.created_at, t), updated_at = coalesce(p.updated_at, t),
-                sweep_at = CASE WHEN last_slots[i] IS NULL AND NOT rewinds[i] THEN p.sweep_at
-                                ELSE least(p.sweep_at, t + interval '60 seconds') END,
+                sweep_due_at = CASE WHEN last_occurrences[i] IS NULL AND NOT rewinds[i] THEN p.sweep_due_at
+                                ELSE least(p.sweep_due_at, t + interval '60 seconds') END,
                 problem = problems[i], version = p.version + 1
             WHERE p.id = j.id;
             IF rewinds[i] THEN
@@ -592,12 +592,12 @@ BEGIN
                                   AND NOT EXISTS (SELECT FROM pawl.job_run o
                                                   WHERE o.job_id = j.id AND o.state = @RUN_WAITING@))) THEN @RUN_WAITING@
                     ELSE @RUN_SKIPPED@ END;
-                INSERT INTO pawl.job_run (job_id, state, reason, scheduled_at, last_slot_at, slots,
-                                          slots_more, created_at)
+                INSERT INTO pawl.job_run (job_id, state, reason, scheduled_at, last_occurrence_at, slots,
+                                          occurrences_more, created_at)
                 VALUES (j.id, decided, CASE WHEN decided = @RUN_WAITING@ THEN @RUN_NO_REASON@
                                          WHEN steps[i] = @JOB_STEP_SKIP@ THEN @RUN_MISFIRE@
                                          ELSE @RUN_OVERLAP@ END,
-                        slots[i], coalesce(last_slots[i], slots[i]), coalesce(counts[i], 1),
+                        slots[i], coalesce(last_occurrences[i], slots[i]), coalesce(counts[i], 1),
                         coalesce(more[i], false), t)
                 ON CONFLICT (job_id, scheduled_at) WHERE NOT triggered DO NOTHING
                 RETURNING id INTO run;
@@ -653,7 +653,7 @@ DECLARE
 BEGIN
     removed := 0;
     scanned := 0;
-    FOR j IN SELECT p.* FROM pawl.job p WHERE p.sweep_at <= t ORDER BY p.sweep_at LIMIT max_rows
+    FOR j IN SELECT p.* FROM pawl.job p WHERE p.sweep_due_at <= t ORDER BY p.sweep_due_at LIMIT max_rows
              FOR UPDATE SKIP LOCKED
     LOOP
         scanned := scanned + 1;
@@ -671,7 +671,7 @@ BEGIN
         -- Again when the oldest gets too old. (A run or a skip brings it forward.) Not now: what the
         -- scheduler has not heard of stays, however old.
         UPDATE pawl.job p
-        SET sweep_at = greatest(t + interval '1 second',
+        SET sweep_due_at = greatest(t + interval '1 second',
                 coalesce((SELECT min(coalesce(r.ended_at, r.created_at)) FROM pawl.job_run r
                           WHERE r.job_id = j.id AND r.state NOT IN (@RUN_STATES_UNFINISHED@)) + pawl.seconds(j.keep_age), 'infinity'))
         WHERE p.id = j.id;

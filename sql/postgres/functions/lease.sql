@@ -15,7 +15,7 @@ $$;
 -- By name, from the first one behind `after` on.
 CREATE OR REPLACE FUNCTION pawl.lease_list(
     after     text    DEFAULT '',
-    only_held boolean DEFAULT false,
+    only_owned boolean DEFAULT false,
     max_rows  bigint  DEFAULT 100)
 RETURNS SETOF pawl.lease_answer
 LANGUAGE plpgsql VOLATILE
@@ -28,7 +28,7 @@ BEGIN
     RETURN QUERY
         SELECT 1::smallint, t, l.* FROM pawl.lease l
         WHERE l.name > after
-          AND (NOT only_held OR (l.released_at IS NULL AND l.expires_at > t))
+          AND (NOT only_owned OR (l.released_at IS NULL AND l.expires_at > t))
         ORDER BY l.name LIMIT max_rows;
 END
 $$;
@@ -36,14 +36,14 @@ $$;
 CREATE OR REPLACE FUNCTION pawl.lease_check(name text, owner uuid, ttl interval) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
-    IF coalesce(char_length(lease_check.name), 0) NOT BETWEEN @LEASE_NAME_LEAST@ AND @LEASE_NAME_MOST@ THEN
+    IF coalesce(char_length(lease_check.name), 0) NOT BETWEEN @LEASE_NAME_MIN@ AND @LEASE_NAME_MAX@ THEN
         RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
-            MESSAGE = 'lease: name must have @LEASE_NAME_WORDS@';
+            MESSAGE = 'lease: name must have @LEASE_NAME_RANGE@';
     ELSIF lease_check.owner IS NULL OR lease_check.owner = '00000000-0000-0000-0000-000000000000' THEN
         RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
             MESSAGE = 'lease: owner must not be NULL or zero';
     END IF;
-    PERFORM pawl.check_span('lease: ttl', lease_check.ttl, @LEASE_TTL_LEAST@, @LEASE_TTL_MOST@, '@LEASE_TTL_WORDS@');
+    PERFORM pawl.check_span('lease: ttl', lease_check.ttl, @LEASE_TTL_MIN@, @LEASE_TTL_MAX@, '@LEASE_TTL_RANGE@');
 END
 $$;
 
@@ -65,7 +65,7 @@ DECLARE
 BEGIN
     PERFORM pawl.lease_check(lease_acquire.name, lease_acquire.owner, lease_acquire.ttl);
     PERFORM pawl.check_number('lease: the length of owner_name', char_length(coalesce(lease_acquire.owner_name, '-')),
-                              @OWNER_NAME_LEAST@, @OWNER_NAME_MOST@, '@OWNER_NAME_WORDS@');
+                              @OWNER_NAME_MIN@, @OWNER_NAME_MAX@, '@OWNER_NAME_RANGE@');
 
     -- Who asks again and again for what somebody holds locks nothing and waits for nobody.
     SELECT p.* INTO l FROM pawl.lease p WHERE p.name = lease_acquire.name;
@@ -200,7 +200,7 @@ DECLARE
     l pawl.lease;
 BEGIN
     PERFORM pawl.check_number('lease_force: the length of by', char_length(coalesce(lease_force.by, '-')),
-                              @OWNER_NAME_LEAST@, @OWNER_NAME_MOST@, '@OWNER_NAME_WORDS@');
+                              @OWNER_NAME_MIN@, @OWNER_NAME_MAX@, '@OWNER_NAME_RANGE@');
     SELECT p.* INTO l FROM pawl.lease p WHERE p.name = lease_force.name FOR NO KEY UPDATE;
     t := pawl.clock();
     IF l.fence = coalesce(lease_force.fence, l.fence) AND l.released_at IS NULL AND l.expires_at > t THEN
@@ -262,7 +262,7 @@ DECLARE
     before timestamptz;
     old text[];
 BEGIN
-    PERFORM pawl.check_span('lease_clean: keep', lease_clean.keep, @KEEP_LEAST@, @KEEP_MOST@, '@KEEP_WORDS@');
+    PERFORM pawl.check_span('lease_clean: keep', lease_clean.keep, @KEEP_MIN@, @KEEP_MAX@, '@KEEP_RANGE@');
     before := pawl.clock() - pawl.seconds(keep);
     old := ARRAY(
         SELECT l.name FROM pawl.lease l

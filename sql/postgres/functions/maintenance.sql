@@ -128,7 +128,7 @@ BEGIN
     ended AS (
         INSERT INTO pawl.outcome (id, state, finished_at, retries, error, progress)
         SELECT g.id, @STATE_EXPIRED@, t, g.retries, g.last_error, g.progress FROM gone g)
-    INSERT INTO pawl.tally_delta (lane_id, state, n)
+    INSERT INTO pawl.topic_stats_delta (lane_id, state, n)
     SELECT g.lane_id, @STATE_EXPIRED@, count(*) FROM gone g GROUP BY g.lane_id;
 END
 $$;
@@ -161,17 +161,17 @@ BEGIN
         WITH moved AS (
             UPDATE pawl.outcome o SET state = @STATE_EXPIRED@, expires_at = NULL WHERE o.id = ANY (dead)
             RETURNING (SELECT b.topic FROM pawl.body b WHERE b.id = o.id) AS topic)
-        INSERT INTO pawl.tally_delta (topic, state, n)
+        INSERT INTO pawl.topic_stats_delta (topic, state, n)
         SELECT m.topic, @STATE_EXPIRED@, count(*) FROM moved m GROUP BY m.topic;
     END IF;
     RETURN cardinality(late) + cardinality(dead);
 END
 $$;
 
--- The library's form of retain(): forget what was done or cancelled longer than `keep` ago, and the
+-- The library's form of prune(): forget what was done or cancelled longer than `keep` ago, and the
 -- totals of topics that have no lane and of which no message has ended since then. Says how many
 -- messages were forgotten, and how many rows of both were found: if these are max_rows, there may be more.
-CREATE OR REPLACE FUNCTION pawl.retain_batch(keep interval, max_rows bigint)
+CREATE OR REPLACE FUNCTION pawl.prune_batch(keep interval, max_rows bigint)
 RETURNS TABLE (changed bigint, scanned bigint)
 LANGUAGE plpgsql VOLATILE
 -- @include ordered_index_plan
@@ -183,7 +183,7 @@ DECLARE
     names  text[];
     totals bigint := 0;
 BEGIN
-    PERFORM pawl.check_span('retain: keep', retain_batch.keep, @KEEP_LEAST@, @KEEP_MOST@, '@KEEP_WORDS@');
+    PERFORM pawl.check_span('retain: keep', prune_batch.keep, @KEEP_MIN@, @KEEP_MAX@, '@KEEP_RANGE@');
     before := pawl.clock() - pawl.seconds(keep);
     old := ARRAY(
         SELECT o.id FROM pawl.outcome o
@@ -193,20 +193,20 @@ BEGIN
         DELETE FROM pawl.body b WHERE b.id = ANY (old);
         DELETE FROM pawl.outcome o WHERE o.id = ANY (old);
     END IF;
-    -- fold() changes these rows, and takes the same lock: left to the next call while it does.
+    -- compact_stats() changes these rows, and takes the same lock: left to the next call while it does.
     PERFORM FROM pawl.mutex x WHERE x.name = 'totals' FOR UPDATE SKIP LOCKED;
     IF FOUND THEN
         -- All states of a topic go together. A delta with a topic is of a message that ended without a lane.
         names := ARRAY(
-            SELECT c.topic FROM pawl.tally c
+            SELECT c.topic FROM pawl.topic_stats c
             WHERE c.changed_at <= before
               AND NOT EXISTS (SELECT FROM pawl.lane l WHERE l.topic = c.topic)
-              AND NOT EXISTS (SELECT FROM pawl.tally n WHERE n.topic = c.topic AND n.changed_at > before)
+              AND NOT EXISTS (SELECT FROM pawl.topic_stats n WHERE n.topic = c.topic AND n.changed_at > before)
             ORDER BY c.changed_at LIMIT max_rows);
         IF cardinality(names) > 0 THEN
-            DELETE FROM pawl.tally a
+            DELETE FROM pawl.topic_stats a
             WHERE a.topic = ANY (names)
-              AND a.topic NOT IN (SELECT d.topic FROM pawl.tally_delta d WHERE d.topic IS NOT NULL);
+              AND a.topic NOT IN (SELECT d.topic FROM pawl.topic_stats_delta d WHERE d.topic IS NOT NULL);
             GET DIAGNOSTICS totals = ROW_COUNT;
         END IF;
     END IF;
@@ -215,11 +215,11 @@ END
 $$;
 
 -- The same for psql and every language. Returns how many messages were forgotten.
-CREATE OR REPLACE FUNCTION pawl.retain(keep interval DEFAULT interval '@KEEP_DEFAULT_DAYS@ days', max_rows bigint DEFAULT 1000)
+CREATE OR REPLACE FUNCTION pawl.prune(keep interval DEFAULT interval '@KEEP_DEFAULT_DAYS@ days', max_rows bigint DEFAULT 1000)
 RETURNS bigint
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
-    RETURN (SELECT b.changed FROM pawl.retain_batch(retain.keep, retain.max_rows) b);
+    RETURN (SELECT b.changed FROM pawl.prune_batch(prune.keep, prune.max_rows) b);
 END
 $$;
 
@@ -267,7 +267,7 @@ BEGIN
         empty := ARRAY(
             SELECT c.id FROM unnest(chosen) AS c(id)
             WHERE (SELECT q.id FROM pawl.queue q WHERE q.lane_id = c.id LIMIT 1) IS NULL
-              AND c.id NOT IN (SELECT d.lane_id FROM pawl.tally_delta d WHERE d.lane_id IS NOT NULL));
+              AND c.id NOT IN (SELECT d.lane_id FROM pawl.topic_stats_delta d WHERE d.lane_id IS NOT NULL));
         DELETE FROM pawl.lane l WHERE l.id = ANY (empty);
         DELETE FROM pawl.lane_use u WHERE u.lane_id = ANY (empty);
         UPDATE pawl.lane l SET retiring = false WHERE l.id = ANY (chosen) AND NOT l.id = ANY (empty);
@@ -309,10 +309,10 @@ BEGIN
 END
 $$;
 
--- The library's form of fold(): remove empty lanes, move the deltas behind the totals into the tally, and
+-- The library's form of compact_stats(): remove empty lanes, move the deltas behind the totals into the tally, and
 -- write down which lanes are paused. One at a time; a second caller has nothing to do. Says how many deltas
 -- were moved, and how many deltas and lanes were found: if these are max_rows, there may be more.
-CREATE OR REPLACE FUNCTION pawl.fold_batch(max_rows bigint)
+CREATE OR REPLACE FUNCTION pawl.compact_stats_batch(max_rows bigint)
 RETURNS TABLE (changed bigint, scanned bigint)
 LANGUAGE plpgsql VOLATILE
 -- @include ordered_index_plan
@@ -324,24 +324,24 @@ DECLARE
     lanes  bigint[];
     cleaned CONSTANT bigint := pawl.lane_clean(max_rows); -- first: it must begin the transaction
 BEGIN
-    PERFORM pawl.settle_lanes();
+    PERFORM pawl.lanes_read_pause();
     PERFORM FROM pawl.mutex x WHERE x.name = 'totals' FOR UPDATE SKIP LOCKED;
     IF NOT FOUND THEN
         RETURN QUERY SELECT 0::bigint, cleaned;
         RETURN;
     END IF;
     deltas := ARRAY(
-        SELECT d.id FROM pawl.tally_delta d ORDER BY d.id LIMIT max_rows FOR UPDATE SKIP LOCKED);
+        SELECT d.id FROM pawl.topic_stats_delta d ORDER BY d.id LIMIT max_rows FOR UPDATE SKIP LOCKED);
     IF cardinality(deltas) > 0 THEN
-        lanes := ARRAY(SELECT DISTINCT d.lane_id FROM pawl.tally_delta d WHERE d.id = ANY (deltas));
+        lanes := ARRAY(SELECT DISTINCT d.lane_id FROM pawl.topic_stats_delta d WHERE d.id = ANY (deltas));
         WITH gone AS (
-            DELETE FROM pawl.tally_delta d WHERE d.id = ANY (deltas)
+            DELETE FROM pawl.topic_stats_delta d WHERE d.id = ANY (deltas)
             RETURNING d.lane_id, d.topic, d.state, d.n),
         named AS (
             SELECT coalesce(g.topic, (SELECT l.topic FROM pawl.lane l WHERE l.id = g.lane_id)) AS topic,
                    g.state, g.n
             FROM gone g)
-        INSERT INTO pawl.tally AS a (topic, state, n, changed_at)
+        INSERT INTO pawl.topic_stats AS a (topic, state, n, changed_at)
         SELECT m.topic, m.state, sum(m.n), t FROM named m
         WHERE m.topic IS NOT NULL GROUP BY m.topic, m.state
         ON CONFLICT (topic, state) DO UPDATE SET n = a.n + excluded.n, changed_at = excluded.changed_at;
@@ -354,9 +354,9 @@ END
 $$;
 
 -- The same for psql and every language. Returns how many deltas were moved.
-CREATE OR REPLACE FUNCTION pawl.fold(max_rows bigint DEFAULT 10000) RETURNS bigint
+CREATE OR REPLACE FUNCTION pawl.compact_stats(max_rows bigint DEFAULT 10000) RETURNS bigint
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
-    RETURN (SELECT b.changed FROM pawl.fold_batch(fold.max_rows) b);
+    RETURN (SELECT b.changed FROM pawl.compact_stats_batch(compact_stats.max_rows) b);
 END
 $$;

@@ -31,7 +31,7 @@ $$;
 
 -- Dead letters become ready again: attempts 0, due now, as long to live as the first time: in seconds,
 -- because the difference of two times is in days, and a day has 23 hours when the clocks change.
-CREATE OR REPLACE FUNCTION pawl.redrive(ids bigint[]) RETURNS bigint
+CREATE OR REPLACE FUNCTION pawl.retry(ids bigint[]) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 -- @include index_plan
 AS $$
@@ -51,7 +51,7 @@ BEGIN
         SELECT g.id, pawl.lane_for(b.topic, b.priority, coalesce(b.destination, ''), t), t,
                CASE WHEN isfinite(b.expires_at) AND isfinite(b.due_at)
                     THEN t + least(extract(epoch FROM b.expires_at - greatest(b.due_at, b.created_at)),
-                                   @TTL_MOST@ / 1000) * interval '1 second' END,
+                                   @TTL_MAX@ / 1000) * interval '1 second' END,
                b.lease, b.run_id, t, g.error
         FROM gone g
         CROSS JOIN LATERAL (SELECT y.* FROM pawl.body y WHERE y.id = g.id LIMIT 1) b
@@ -62,7 +62,7 @@ BEGIN
         WHERE h.id = ANY (ARRAY(SELECT r.run_id FROM ready r WHERE r.run_id IS NOT NULL))
           AND h.state IN (@STATES_DEAD@)),
     counted AS (
-        INSERT INTO pawl.tally_delta (lane_id, state, n)
+        INSERT INTO pawl.topic_stats_delta (lane_id, state, n)
         SELECT r.lane_id, @STATE_READY@, count(*) FROM ready r GROUP BY r.lane_id)
     SELECT count(*) INTO changed FROM gone;
     IF changed > 0 THEN
@@ -255,7 +255,7 @@ $$;
 -- topics whose counting stopped: the planner's row density times the size of the table, less what
 -- was counted exactly, in equal parts.
 CREATE OR REPLACE FUNCTION pawl.stats(cap bigint DEFAULT 10000)
-RETURNS TABLE (topic text, ready bigint, in_progress bigint, at_least boolean, estimate bigint,
+RETURNS TABLE (topic text, ready bigint, running bigint, at_least boolean, estimate bigint,
                done bigint, failed bigint, expired bigint, cancelled bigint, oldest_due_at timestamptz)
 LANGUAGE plpgsql VOLATILE
 -- @include ordered_index_plan
@@ -290,10 +290,10 @@ BEGIN
             FROM (SELECT o.id FROM pawl.outcome o WHERE o.state = @STATE_FAILED@ AND o.expires_at <= t LIMIT cap) o
             JOIN pawl.body b ON b.id = o.id GROUP BY b.topic),
         counts AS (
-            SELECT a.topic, a.state, a.n FROM pawl.tally a
+            SELECT a.topic, a.state, a.n FROM pawl.topic_stats a
             UNION ALL
             SELECT coalesce(e.topic, (SELECT l.topic FROM pawl.lane l WHERE l.id = e.lane_id)), e.state, e.n
-            FROM (SELECT d.lane_id, d.topic, d.state, sum(d.n) AS n FROM pawl.tally_delta d
+            FROM (SELECT d.lane_id, d.topic, d.state, sum(d.n) AS n FROM pawl.topic_stats_delta d
                   GROUP BY d.lane_id, d.topic, d.state) e),
         ended AS MATERIALIZED (
             SELECT c.topic, sum(c.n) FILTER (WHERE c.state = @STATE_DONE@) AS done,

@@ -27,28 +27,28 @@ LANGUAGE sql IMMUTABLE AS $$
             'schema_version', 'now', 'new_message_id', 'enqueue', 'enqueue_plain', 'enqueue_batch', 'schedule']),
         ('pawl_work', ARRAY[
             -- claims, their answers, maintenance
-            'claim', 'ack_and_claim', 'claim_batch', 'held', 'ack', 'ack_output', 'fail', 'abandon', 'defer', 'renew',
-            'release', 'progress', 'reap', 'reap_batch', 'expire', 'retain', 'retain_batch', 'fold', 'fold_batch',
+            'claim', 'ack_and_claim', 'claim_batch', 'owned', 'ack', 'ack_output', 'fail', 'abandon', 'defer', 'renew',
+            'release', 'progress', 'reap', 'reap_batch', 'expire', 'prune', 'prune_batch', 'compact_stats', 'compact_stats_batch',
             'topic_pause', 'topic_resume', 'topic_dead', 'topic_list',
-            'dead_claim', 'dead_done', 'dead_retry', 'dead_renew',
-            'sleep', 'awake', 'settled', 'next_due', 'topics_due', 'destinations', 'find',
+            'dead_claim', 'dead_done', 'dead_abandon', 'dead_renew',
+            'idle', 'busy', 'snapshot_passed', 'next_due', 'topics_due', 'destinations', 'find',
             'timer_pending', 'timer_count', 'pending', 'unschedule',
             'lease_get', 'lease_list', 'lease_acquire', 'lease_renew', 'lease_release', 'lease_is_held',
             'lease_guard', 'lease_clean',
-            'inbox_begin', 'inbox_hold', 'inbox_finish', 'inbox_done', 'inbox_fail', 'inbox_give_up',
+            'inbox_begin', 'inbox_lease', 'inbox_finish', 'inbox_done', 'inbox_fail', 'inbox_give_up',
             'inbox_release', 'inbox_renew', 'inbox_seen', 'inbox_get', 'inbox_list', 'inbox_clean', 'inbox_stats',
             'job_due', 'job_advance', 'job_clean', 'job_switch', 'job_enable', 'job_disable', 'job_fire',
             'job_trigger', 'job_remove', 'job_delete', 'job_get', 'job_list', 'job_run_list', 'job_run_get',
             'job_put']),
         ('pawl_admin', ARRAY[
-            'get', 'list_any', 'list_unfinished', 'list_dead', 'stats', 'cancel', 'redrive', 'purge', 'wake_destination',
-            'lease_force', 'inbox_requeue', 'inbox_purge', 'clock_reset']),
+            'get', 'list_any', 'list_unfinished', 'list_dead', 'stats', 'cancel', 'retry', 'purge', 'wake_destination',
+            'lease_force', 'inbox_retry', 'inbox_purge', 'clock_reset']),
         ('owner', ARRAY[
-            'access', 'grant_roles', 'replace_view', 'job_by_hand', 'job_corrected', 'queue_run_held', 'queue_run_ended']),
+            'access', 'grant_roles', 'replace_view', 'job_changed_by_user', 'job_corrected', 'queue_run_held', 'queue_run_ended']),
         ('part', ARRAY[
             'clock', 'check_span', 'check_number', 'check_messages', 'message_problem', 'seconds', 'backoff',
             'cut_text', 'wake', 'lane_for', 'enqueue_rows', 'claims_ended', 'expire_ids', 'lane_clean', 'topic_paused',
-            'settle_lanes', 'list_seen', 'lease_check',
+            'lanes_read_pause', 'list_seen', 'lease_check',
             'inbox_lock', 'inbox_check', 'job_start', 'job_missing',
             'clock_watch_batch', 'clock_heal_part', 'clock_heal_queue', 'clock_heal_leases', 'clock_heal_inbox',
             'clock_heal_dead'])

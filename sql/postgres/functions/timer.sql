@@ -114,7 +114,7 @@ DECLARE
         CROSS JOIN LATERAL (SELECT y.id FROM pawl.body y WHERE y.message_id = m.id LIMIT 1) b);
     changed bigint;
 BEGIN
-    PERFORM pawl.check_number('unschedule: the number of ids', coalesce(cardinality(message_ids), 0), 0, @BATCH_MOST@, 'at most @BATCH_MOST@');
+    PERFORM pawl.check_number('unschedule: the number of ids', coalesce(cardinality(message_ids), 0), 0, @BATCH_MAX@, 'at most @BATCH_MAX@');
     WITH gone AS (
         DELETE FROM pawl.queue q WHERE q.id = ANY (ids) AND q.fence = 0
         RETURNING q.id, q.lane_id, q.retries, q.last_error, q.progress),

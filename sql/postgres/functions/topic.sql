@@ -2,7 +2,7 @@
 
 -- Claims look at lane.paused, which costs them nothing. A lane is added with NULL there: whoever adds it
 -- cannot know of a transaction that is just pausing its topic, nor that one of the lane. So claims ask
--- here until fold() has written down what holds. Pausing, resuming and fold() do that one after the
+-- here until compact_stats() has written down what holds. Pausing, resuming and compact_stats() do that one after the
 -- other: each sees what the one before has left.
 CREATE OR REPLACE FUNCTION pawl.topic_paused(topic text) RETURNS boolean
 LANGUAGE plpgsql VOLATILE AS $$
@@ -12,7 +12,7 @@ BEGIN
 END
 $$;
 
-CREATE OR REPLACE FUNCTION pawl.settle_lanes() RETURNS bigint
+CREATE OR REPLACE FUNCTION pawl.lanes_read_pause() RETURNS bigint
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     changed bigint;
@@ -36,9 +36,9 @@ CREATE OR REPLACE FUNCTION pawl.topic_pause(topic text) RETURNS boolean
 LANGUAGE plpgsql VOLATILE AS $$
 #variable_conflict use_column
 BEGIN
-    IF coalesce(char_length(topic_pause.topic), 0) NOT BETWEEN @TOPIC_LEAST@ AND @TOPIC_MOST@ THEN
+    IF coalesce(char_length(topic_pause.topic), 0) NOT BETWEEN @TOPIC_MIN@ AND @TOPIC_MAX@ THEN
         RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
-            MESSAGE = 'topic_pause: topic must have @TOPIC_WORDS@';
+            MESSAGE = 'topic_pause: topic must have @TOPIC_RANGE@';
     END IF;
     PERFORM FROM pawl.mutex x WHERE x.name = 'topics' FOR UPDATE;
     INSERT INTO pawl.topic AS p (name, paused_at) VALUES (topic_pause.topic, pawl.clock())
@@ -80,9 +80,9 @@ LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     changed boolean;
 BEGIN
-    IF (char_length(topic_dead.topic) <= @TOPIC_MOST@) IS NOT TRUE THEN
+    IF (char_length(topic_dead.topic) <= @TOPIC_MAX@) IS NOT TRUE THEN
         RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
-            MESSAGE = 'topic_dead: topic must have @TOPIC_WORDS@, or none for all topics';
+            MESSAGE = 'topic_dead: topic must have @TOPIC_RANGE@, or none for all topics';
     END IF;
     IF wanted THEN
         INSERT INTO pawl.topic AS p (name, dead) VALUES (topic_dead.topic, true)
@@ -105,7 +105,7 @@ BEGIN
         SELECT n.name, p.paused_at,
                EXISTS (SELECT FROM pawl.topic d WHERE d.dead AND d.name IN ('', n.name))
         FROM (SELECT l.topic AS name FROM pawl.lane l
-              UNION SELECT a.topic FROM pawl.tally a
+              UNION SELECT a.topic FROM pawl.topic_stats a
               UNION SELECT o.name FROM pawl.topic o WHERE o.name <> '') n
         LEFT JOIN pawl.topic p ON p.name = n.name
         ORDER BY n.name COLLATE "C";
@@ -131,8 +131,8 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
             MESSAGE = 'dead_claim: owner must not be NULL or zero';
     END IF;
-    PERFORM pawl.check_span('dead_claim: lease', dead_claim.lease, @LEASE_LEAST@, @LEASE_MOST@, '@LEASE_WORDS@');
-    PERFORM pawl.check_number('dead_claim: max_rows', max_rows, 1, @BATCH_MOST@, '@BATCH_WORDS@');
+    PERFORM pawl.check_span('dead_claim: lease', dead_claim.lease, @LEASE_MIN@, @LEASE_MAX@, '@LEASE_RANGE@');
+    PERFORM pawl.check_number('dead_claim: max_rows', max_rows, 1, @BATCH_MAX@, '@BATCH_RANGE@');
     taken := ARRAY(
         SELECT d.id FROM pawl.dead d
         WHERE d.run_at <= t
@@ -180,7 +180,7 @@ END
 $$;
 
 -- The handler was not successful: it is called again after `delay`, or min(base * 2^(calls - 1), max).
-CREATE OR REPLACE FUNCTION pawl.dead_retry(
+CREATE OR REPLACE FUNCTION pawl.dead_abandon(
     owner uuid, ids bigint[], fences bigint[],
     error text     DEFAULT NULL,
     delay interval DEFAULT NULL,
@@ -195,18 +195,18 @@ DECLARE
     t CONSTANT timestamptz := pawl.clock();
     changed bigint;
 BEGIN
-    -- @include check_ids function=dead_retry
-    IF dead_retry.delay IS NOT NULL THEN
-        PERFORM pawl.check_span('dead_retry: delay', dead_retry.delay, @DELAY_LEAST@, @DELAY_MOST@, '@DELAY_WORDS@');
+    -- @include check_ids function=dead_abandon
+    IF dead_abandon.delay IS NOT NULL THEN
+        PERFORM pawl.check_span('dead_abandon: delay', dead_abandon.delay, @DELAY_MIN@, @DELAY_MAX@, '@DELAY_RANGE@');
     END IF;
-    PERFORM pawl.check_span('dead_retry: base', dead_retry.base, @BACKOFF_LEAST@, @BACKOFF_MOST@, '@BACKOFF_WORDS@');
-    PERFORM pawl.check_span('dead_retry: most', dead_retry.most, @BACKOFF_LEAST@, @BACKOFF_MOST@, '@BACKOFF_WORDS@');
+    PERFORM pawl.check_span('dead_abandon: base', dead_abandon.base, @BACKOFF_MIN@, @BACKOFF_MAX@, '@BACKOFF_RANGE@');
+    PERFORM pawl.check_span('dead_abandon: most', dead_abandon.most, @BACKOFF_MIN@, @BACKOFF_MAX@, '@BACKOFF_RANGE@');
     UPDATE pawl.dead d
-    SET run_at = t + coalesce(dead_retry.delay,
-                              pawl.backoff(dead_retry.base, dead_retry.most, d.calls - 1)),
+    SET run_at = t + coalesce(dead_abandon.delay,
+                              pawl.backoff(dead_abandon.base, dead_abandon.most, d.calls - 1)),
         owner = '00000000-0000-0000-0000-000000000000', fence = 0,
-        error = coalesce(pawl.cut_text(dead_retry.error), d.error)
-    -- @include held_under function=dead_retry row=d
+        error = coalesce(pawl.cut_text(dead_abandon.error), d.error)
+    -- @include held_under function=dead_abandon row=d
     ;
     GET DIAGNOSTICS changed = ROW_COUNT;
     RETURN changed;
@@ -226,7 +226,7 @@ DECLARE
     changed bigint;
 BEGIN
     -- @include check_ids function=dead_renew
-    PERFORM pawl.check_span('dead_renew: lease', dead_renew.lease, @LEASE_LEAST@, @LEASE_MOST@, '@LEASE_WORDS@');
+    PERFORM pawl.check_span('dead_renew: lease', dead_renew.lease, @LEASE_MIN@, @LEASE_MAX@, '@LEASE_RANGE@');
     UPDATE pawl.dead d SET run_at = t + dead_renew.lease
     -- @include held_under function=dead_renew row=d
     ;

@@ -10,7 +10,7 @@ CREATE OR REPLACE FUNCTION pawl.wake() RETURNS boolean
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     IF current_setting('transaction_isolation') = 'read committed'
-       AND NOT EXISTS (SELECT FROM pawl.sleeper s
+       AND NOT EXISTS (SELECT FROM pawl.idle_worker s
                        WHERE s.seen_at > pawl.clock() - interval '90 seconds')
     THEN
         RETURN false;
@@ -23,40 +23,40 @@ BEGIN
 END
 $$;
 
--- Going to sleep, and again every half minute. The notification is for the sleeper itself: only when
+-- Going to sleep, and again every half minute. The notification is for the idle worker itself: only when
 -- it arrives is it known that others would. present = false: only that. Rows of the dead go; one that
 -- somebody else has locked is left to them.
-CREATE OR REPLACE FUNCTION pawl.sleep(sleeper uuid, present boolean) RETURNS boolean
+CREATE OR REPLACE FUNCTION pawl.idle(idle_worker uuid, present boolean) RETURNS boolean
 LANGUAGE plpgsql VOLATILE AS $$
 #variable_conflict use_column
 DECLARE
     t CONSTANT timestamptz := pawl.clock();
 BEGIN
     IF present THEN
-        INSERT INTO pawl.sleeper (id, seen_at) VALUES (sleep.sleeper, t)
+        INSERT INTO pawl.idle_worker (id, seen_at) VALUES (idle.idle_worker, t)
         ON CONFLICT (id) DO UPDATE SET seen_at = t;
-        DELETE FROM pawl.sleeper d
-        WHERE d.id IN (SELECT s.id FROM pawl.sleeper s
+        DELETE FROM pawl.idle_worker d
+        WHERE d.id IN (SELECT s.id FROM pawl.idle_worker s
                        WHERE s.seen_at < t - interval '90 seconds'
                        LIMIT 100 FOR UPDATE SKIP LOCKED);
     END IF;
-    PERFORM pg_notify(replace('pawl.wake', '"', ''), sleep.sleeper::text);
+    PERFORM pg_notify(replace('pawl.wake', '"', ''), idle.idle_worker::text);
     RETURN present;
 END
 $$;
 
-CREATE OR REPLACE FUNCTION pawl.awake(sleeper uuid) RETURNS boolean
+CREATE OR REPLACE FUNCTION pawl.busy(idle_worker uuid) RETURNS boolean
 LANGUAGE plpgsql VOLATILE AS $$
 #variable_conflict use_column
 BEGIN
-    DELETE FROM pawl.sleeper s WHERE s.id = awake.sleeper;
+    DELETE FROM pawl.idle_worker s WHERE s.id = busy.idle_worker;
     RETURN FOUND;
 END
 $$;
 
 -- Whether everybody who had a transaction id before `epoch` was given out has ended. NULL: give out
 -- one now.
-CREATE OR REPLACE FUNCTION pawl.settled(epoch bigint DEFAULT NULL) RETURNS TABLE (since bigint, settled boolean)
+CREATE OR REPLACE FUNCTION pawl.snapshot_passed(epoch bigint DEFAULT NULL) RETURNS TABLE (since bigint, settled boolean)
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     chosen CONSTANT bigint := coalesce(epoch, pg_current_xact_id()::text::bigint);

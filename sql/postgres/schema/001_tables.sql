@@ -47,7 +47,7 @@ CREATE SEQUENCE pawl.fence AS bigint CACHE 1;
 
 -- What was said about a topic, perhaps before its first message; '' is what holds for all topics.
 CREATE TABLE pawl.topic (
-    name      text        PRIMARY KEY CHECK (char_length(name) <= @TOPIC_MOST@),
+    name      text        PRIMARY KEY CHECK (char_length(name) <= @TOPIC_MAX@),
     paused_at timestamptz CHECK (name <> '' OR paused_at IS NULL), -- NULL: it is not paused
     dead      boolean     NOT NULL DEFAULT false                   -- dead letters are handled
 );
@@ -61,8 +61,8 @@ CREATE INDEX topic_dead ON pawl.topic (name) WHERE dead;
 -- stats walk all lanes of a topic. The id is never used again: a claim cursor may remember it.
 CREATE TABLE pawl.lane (
     id          bigint   GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    topic       text     NOT NULL CHECK (char_length(topic) BETWEEN @TOPIC_LEAST@ AND @TOPIC_MOST@),
-    priority    smallint NOT NULL CHECK (priority BETWEEN @PRIORITY_LEAST@ AND @PRIORITY_MOST@),
+    topic       text     NOT NULL CHECK (char_length(topic) BETWEEN @TOPIC_MIN@ AND @TOPIC_MAX@),
+    priority    smallint NOT NULL CHECK (priority BETWEEN @PRIORITY_MIN@ AND @PRIORITY_MAX@),
     paused      boolean,                    -- what pawl.topic says, in short; NULL: ask topic_paused()
     retiring    boolean  NOT NULL DEFAULT false, -- gets no further messages, and is removed when empty
     destination text     COLLATE "C" NOT NULL DEFAULT '', -- '': for local handlers
@@ -70,7 +70,7 @@ CREATE TABLE pawl.lane (
 );
 CREATE INDEX lane_topic ON pawl.lane (topic, destination, priority, id);
 CREATE INDEX lane_order ON pawl.lane (destination, priority, id);
-CREATE INDEX lane_unsettled ON pawl.lane (id) WHERE paused IS NULL;
+CREATE INDEX lane_pause_unread ON pawl.lane (id) WHERE paused IS NULL;
 
 -- When a lane was last in use, as far as lane_clean() knows: a row for each lane. It is apart from the
 -- lane, because claims would walk over the old versions of its row.
@@ -108,9 +108,9 @@ CREATE TABLE pawl.body (
     correlation_id text,
     headers        json        CHECK (json_typeof(headers) = 'object'),
     payload        bytea       NOT NULL,
-    CHECK (type BETWEEN @TYPE_LEAST@ AND @TYPE_MOST@ AND max_attempts BETWEEN @REMOTE_ATTEMPTS_LEAST@ AND @REMOTE_ATTEMPTS_MOST@
+    CHECK (type BETWEEN @TYPE_MIN@ AND @TYPE_MAX@ AND max_attempts BETWEEN @REMOTE_ATTEMPTS_MIN@ AND @REMOTE_ATTEMPTS_MAX@
            AND (max_attempts > 0 OR (destination IS NOT NULL AND count_all IS NOT TRUE))
-           AND char_length(correlation_id) BETWEEN @CORRELATION_LEAST@ AND @CORRELATION_MOST@)
+           AND char_length(correlation_id) BETWEEN @CORRELATION_MIN@ AND @CORRELATION_MAX@)
 );
 
 -- Unfinished messages only. owner, lease_until and fence have placeholders while nobody holds it;
@@ -163,7 +163,7 @@ CREATE INDEX outcome_dead ON pawl.outcome (id) WHERE state IN (@STATES_DEAD@);
 CREATE INDEX outcome_expiry ON pawl.outcome (expires_at) WHERE state = @STATE_FAILED@ AND expires_at IS NOT NULL;
 
 -- Dead letters whose handler has still to be called, if one is wanted: made with the message's end,
--- removed when the handler was successful, or the message was redriven or purged.
+-- removed when the handler was successful, or the message was retried_by_user or purged.
 CREATE TABLE pawl.dead (
     id     bigint      PRIMARY KEY, -- the message's
     run_at timestamptz NOT NULL,    -- the next call; while somebody is at it, the end of the lease
@@ -174,19 +174,19 @@ CREATE TABLE pawl.dead (
 );
 CREATE INDEX dead_due ON pawl.dead (run_at);
 
--- How many messages of a topic ended in a state; state 0 counts the redriven ones. Updating these
--- rows would make every worker wait for every other, so a batch adds a delta row and fold() moves
--- the deltas here. The truth is the sum of both. retain() forgets the counts of a topic that has no
+-- How many messages of a topic ended in a state; state 0 counts the retried_by_user ones. Updating these
+-- rows would make every worker wait for every other, so a batch adds a delta row and compact_stats() moves
+-- the deltas here. The truth is the sum of both. prune() forgets the counts of a topic that has no
 -- lane and whose counts did not change for as long as finished messages are kept.
-CREATE TABLE pawl.tally (
+CREATE TABLE pawl.topic_stats (
     topic      text        NOT NULL,
     state      smallint    NOT NULL,
     n          bigint      NOT NULL,
     changed_at timestamptz NOT NULL,
     PRIMARY KEY (topic, state)
 );
-CREATE INDEX tally_age ON pawl.tally (changed_at);
-CREATE TABLE pawl.tally_delta (
+CREATE INDEX topic_stats_age ON pawl.topic_stats (changed_at);
+CREATE TABLE pawl.topic_stats_delta (
     id      bigint   GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     lane_id bigint,                     -- NULL: of a message that has none any more
     topic   text,                       -- then this; NULL: the lane's
@@ -211,7 +211,7 @@ ALTER TABLE pawl.lane SET (
 ALTER TABLE pawl.lane_use SET (
     autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 500,
     autovacuum_vacuum_cost_delay = 0, vacuum_truncate = false);
-ALTER TABLE pawl.tally_delta SET (
+ALTER TABLE pawl.topic_stats_delta SET (
     autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
     autovacuum_vacuum_cost_delay = 0, vacuum_truncate = false);
 
@@ -237,7 +237,7 @@ $$;
 -- The row stays when the lease has ended, with who had it last, until lease_clean(). Renewing changes no
 -- column of the key: an UPDATE of it does not wait for FOR KEY SHARE, which is what the guard takes.
 CREATE TABLE pawl.lease (
-    name          text COLLATE "C" PRIMARY KEY CHECK (char_length(name) BETWEEN @LEASE_NAME_LEAST@ AND @LEASE_NAME_MOST@),
+    name          text COLLATE "C" PRIMARY KEY CHECK (char_length(name) BETWEEN @LEASE_NAME_MIN@ AND @LEASE_NAME_MAX@),
     owner         uuid        NOT NULL,   -- the holder, or the last one
     owner_name    text        NOT NULL,
     fence         bigint      NOT NULL,   -- drawn by the last take
@@ -305,58 +305,58 @@ ALTER TABLE pawl.inbox_record SET (autovacuum_vacuum_scale_factor = 0.02);
 -- computes the first slot. If it cannot be read, `problem` says why, and the job is passed over.
 CREATE TABLE pawl.job (
     id             bigint      GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY,
-    name           text        COLLATE "C" NOT NULL CHECK (char_length(name) BETWEEN @JOB_NAME_LEAST@ AND @JOB_NAME_MOST@),
-    schedule       text        NOT NULL CHECK (char_length(schedule) BETWEEN @SCHEDULE_LEAST@ AND @SCHEDULE_MOST@),
-    zone           text        NOT NULL DEFAULT 'UTC' CHECK (char_length(zone) BETWEEN @SCHEDULE_LEAST@ AND @SCHEDULE_MOST@),
-    topic          text        NOT NULL CHECK (char_length(topic) BETWEEN @TOPIC_LEAST@ AND @TOPIC_MOST@),
-    payload        bytea       NOT NULL DEFAULT '' CHECK (octet_length(payload) <= @PAYLOAD_MOST@),
-    type           smallint    NOT NULL DEFAULT @TYPE_SIGNAL@ CHECK (type BETWEEN @TYPE_LEAST@ AND @TYPE_MOST@),
-    destination    text        CHECK (octet_length(destination) BETWEEN @DESTINATION_LEAST@ AND @DESTINATION_MOST@),
-    headers        json        CHECK (octet_length(headers::text) <= @HEADERS_MOST@ AND jsonb_typeof(headers::jsonb) = 'object'),
-    correlation_id text        CHECK (char_length(correlation_id) BETWEEN @CORRELATION_LEAST@ AND @CORRELATION_MOST@),
-    priority       smallint    NOT NULL DEFAULT 0 CHECK (priority BETWEEN @PRIORITY_LEAST@ AND @PRIORITY_MOST@),
-    max_attempts   smallint    CHECK (max_attempts BETWEEN @ATTEMPTS_LEAST@ AND @ATTEMPTS_MOST@), -- of a run; NULL: 10, or until it expires with a destination
-    retry_base     interval    CHECK (date_part('epoch', retry_base) * 1000 BETWEEN @BACKOFF_LEAST@ AND @BACKOFF_MOST@),
-    retry_max      interval    CHECK (date_part('epoch', retry_max) >= date_part('epoch', retry_base) AND date_part('epoch', retry_max) * 1000 <= @BACKOFF_MOST@),
-    retry_jitter   interval    CHECK (date_part('epoch', retry_jitter) * 1000 BETWEEN @JITTER_LEAST@ AND @JITTER_MOST@),
+    name           text        COLLATE "C" NOT NULL CHECK (char_length(name) BETWEEN @JOB_NAME_MIN@ AND @JOB_NAME_MAX@),
+    schedule       text        NOT NULL CHECK (char_length(schedule) BETWEEN @SCHEDULE_MIN@ AND @SCHEDULE_MAX@),
+    zone           text        NOT NULL DEFAULT 'UTC' CHECK (char_length(zone) BETWEEN @SCHEDULE_MIN@ AND @SCHEDULE_MAX@),
+    topic          text        NOT NULL CHECK (char_length(topic) BETWEEN @TOPIC_MIN@ AND @TOPIC_MAX@),
+    payload        bytea       NOT NULL DEFAULT '' CHECK (octet_length(payload) <= @PAYLOAD_MAX@),
+    type           smallint    NOT NULL DEFAULT @TYPE_SIGNAL@ CHECK (type BETWEEN @TYPE_MIN@ AND @TYPE_MAX@),
+    destination    text        CHECK (octet_length(destination) BETWEEN @DESTINATION_MIN@ AND @DESTINATION_MAX@),
+    headers        json        CHECK (octet_length(headers::text) <= @HEADERS_MAX@ AND jsonb_typeof(headers::jsonb) = 'object'),
+    correlation_id text        CHECK (char_length(correlation_id) BETWEEN @CORRELATION_MIN@ AND @CORRELATION_MAX@),
+    priority       smallint    NOT NULL DEFAULT 0 CHECK (priority BETWEEN @PRIORITY_MIN@ AND @PRIORITY_MAX@),
+    max_attempts   smallint    CHECK (max_attempts BETWEEN @ATTEMPTS_MIN@ AND @ATTEMPTS_MAX@), -- of a run; NULL: 10, or until it expires with a destination
+    retry_base     interval    CHECK (date_part('epoch', retry_base) * 1000 BETWEEN @BACKOFF_MIN@ AND @BACKOFF_MAX@),
+    retry_max      interval    CHECK (date_part('epoch', retry_max) >= date_part('epoch', retry_base) AND date_part('epoch', retry_max) * 1000 <= @BACKOFF_MAX@),
+    retry_jitter   interval    CHECK (date_part('epoch', retry_jitter) * 1000 BETWEEN @JITTER_MIN@ AND @JITTER_MAX@),
     misfire        text        NOT NULL DEFAULT 'once' CHECK (misfire IN ('once', 'all', 'skip')),
-    misfire_cap    integer     NOT NULL DEFAULT @MISFIRE_CAP_DEFAULT@ CHECK (misfire_cap BETWEEN @MISFIRE_CAP_LEAST@ AND @MISFIRE_CAP_MOST@),
-    misfire_grace  interval    NOT NULL DEFAULT interval '@MISFIRE_GRACE_DEFAULT@ milliseconds' CHECK (date_part('epoch', misfire_grace) * 1000 BETWEEN @MISFIRE_GRACE_LEAST@ AND @MISFIRE_GRACE_MOST@),
+    misfire_cap    integer     NOT NULL DEFAULT @MISFIRE_CAP_DEFAULT@ CHECK (misfire_cap BETWEEN @MISFIRE_CAP_MIN@ AND @MISFIRE_CAP_MAX@),
+    misfire_grace  interval    NOT NULL DEFAULT interval '@MISFIRE_GRACE_DEFAULT@ milliseconds' CHECK (date_part('epoch', misfire_grace) * 1000 BETWEEN @MISFIRE_GRACE_MIN@ AND @MISFIRE_GRACE_MAX@),
     overlap        text        NOT NULL DEFAULT 'skip' CHECK (overlap IN ('skip', 'allow', 'queue')),
-    jitter         interval    NOT NULL DEFAULT interval '0' CHECK (date_part('epoch', jitter) * 1000 BETWEEN @JOB_JITTER_LEAST@ AND @JOB_JITTER_MOST@),
-    ttl            interval    CHECK (date_part('epoch', ttl) * 1000 BETWEEN @TTL_LEAST@ AND @TTL_MOST@),     -- NULL: none, or 24 h with a destination
-    timeout        interval    CHECK (date_part('epoch', timeout) * 1000 BETWEEN @LEASE_LEAST@ AND @LEASE_MOST@),
-    lease          interval    NOT NULL DEFAULT interval '@JOB_LEASE_DEFAULT@ milliseconds' CHECK (date_part('epoch', lease) * 1000 BETWEEN @JOB_LEASE_LEAST@ AND @JOB_LEASE_MOST@),
-    heartbeat      interval    NOT NULL DEFAULT interval '@JOB_HEARTBEAT_DEFAULT@ milliseconds' CHECK (date_part('epoch', heartbeat) * 1000 BETWEEN @JOB_HEARTBEAT_LEAST@ AND @JOB_HEARTBEAT_MOST@),
-    keep_runs      integer     NOT NULL DEFAULT @KEEP_RUNS_DEFAULT@ CHECK (keep_runs BETWEEN @KEEP_RUNS_LEAST@ AND @KEEP_RUNS_MOST@),
-    keep_age       interval    CHECK (date_part('epoch', keep_age) * 1000 BETWEEN @TTL_LEAST@ AND @TTL_MOST@),
+    jitter         interval    NOT NULL DEFAULT interval '0' CHECK (date_part('epoch', jitter) * 1000 BETWEEN @JOB_JITTER_MIN@ AND @JOB_JITTER_MAX@),
+    ttl            interval    CHECK (date_part('epoch', ttl) * 1000 BETWEEN @TTL_MIN@ AND @TTL_MAX@),     -- NULL: none, or 24 h with a destination
+    timeout        interval    CHECK (date_part('epoch', timeout) * 1000 BETWEEN @LEASE_MIN@ AND @LEASE_MAX@),
+    lease          interval    NOT NULL DEFAULT interval '@JOB_LEASE_DEFAULT@ milliseconds' CHECK (date_part('epoch', lease) * 1000 BETWEEN @JOB_LEASE_MIN@ AND @JOB_LEASE_MAX@),
+    heartbeat      interval    NOT NULL DEFAULT interval '@JOB_HEARTBEAT_DEFAULT@ milliseconds' CHECK (date_part('epoch', heartbeat) * 1000 BETWEEN @JOB_HEARTBEAT_MIN@ AND @JOB_HEARTBEAT_MAX@),
+    keep_runs      integer     NOT NULL DEFAULT @KEEP_RUNS_DEFAULT@ CHECK (keep_runs BETWEEN @KEEP_RUNS_MIN@ AND @KEEP_RUNS_MAX@),
+    keep_age       interval    CHECK (date_part('epoch', keep_age) * 1000 BETWEEN @TTL_MIN@ AND @TTL_MAX@),
     enabled        boolean     NOT NULL DEFAULT true,
     -- From here on the scheduler's.
     created_at     timestamptz,
     updated_at     timestamptz,
     anchor         timestamptz,                         -- "every D" counts from here
     since          timestamptz,                         -- the next slot is after this, and after the last
-    next_slot_at   timestamptz,                         -- NULL: to be computed, or there is none
+    next_occurrence_at   timestamptz,                         -- NULL: to be computed, or there is none
     next_due_at    timestamptz,                         -- the same with jitter
-    last_slot_at   timestamptz,                         -- outlives the history; less only when the clock was set back
+    last_occurrence_at   timestamptz,                         -- outlives the history; less only when the clock was set back
     planned_at     timestamptz NOT NULL DEFAULT 'epoch',    -- the clock when the rest of these was computed
     awaited_run    bigint,                              -- "from start": the run that has to be claimed first
     look_at        timestamptz NOT NULL DEFAULT 'epoch',    -- when the scheduler has to look
-    sweep_at       timestamptz NOT NULL DEFAULT 'infinity', -- when its history has to be looked at
+    sweep_due_at       timestamptz NOT NULL DEFAULT 'infinity', -- when its history has to be looked at
     version        bigint      NOT NULL DEFAULT 0,      -- grows with every change
     problem        text                                 -- why it cannot be scheduled
 );
 CREATE UNIQUE INDEX job_name ON pawl.job (name);
 CREATE INDEX job_look ON pawl.job (look_at);
 CREATE INDEX job_planned ON pawl.job (planned_at);
-CREATE INDEX job_sweep ON pawl.job (sweep_at);
+CREATE INDEX job_sweep ON pawl.job (sweep_due_at);
 
 -- A job's history: runs, and slots that were skipped. Self-contained: it outlives the messages.
 CREATE TABLE pawl.job_run (
     id           bigint      GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     job_id       bigint      NOT NULL,
     scheduled_at timestamptz NOT NULL,               -- the slot; of a skip the first
-    last_slot_at timestamptz NOT NULL,               -- of a skip the last
+    last_occurrence_at timestamptz NOT NULL,               -- of a skip the last
     created_at   timestamptz NOT NULL,
     started_at   timestamptz,                        -- claimed for the first time
     claimed_at   timestamptz,
@@ -369,25 +369,25 @@ CREATE TABLE pawl.job_run (
     state        smallint    NOT NULL CHECK (state BETWEEN @STATE_READY@ AND @RUN_SKIPPED@), -- the message's; 6 waiting, 7 skipped
     reason       smallint    NOT NULL DEFAULT 0 CHECK (reason BETWEEN 0 AND 2), -- of a skip: 1 overlap, 2 misfire
     triggered    boolean     NOT NULL DEFAULT false,
-    slots_more   boolean     NOT NULL DEFAULT false, -- it was counted no further
+    occurrences_more   boolean     NOT NULL DEFAULT false, -- it was counted no further
     claimed_by   text,
     error        text,
     output       bytea
 ) WITH (fillfactor = 70);
-CREATE UNIQUE INDEX job_run_slot ON pawl.job_run (job_id, scheduled_at) WHERE NOT triggered;
+CREATE UNIQUE INDEX job_run_occurrence ON pawl.job_run (job_id, scheduled_at) WHERE NOT triggered;
 CREATE INDEX job_run_job ON pawl.job_run (job_id, id);
 CREATE INDEX job_run_open ON pawl.job_run (job_id, id) WHERE state IN (@RUN_STATES_UNFINISHED@);
 -- Whether somebody waits in line must not cost a look at all that have not ended.
 CREATE INDEX job_run_waiting ON pawl.job_run (job_id, id) WHERE state = @RUN_WAITING@;
 CREATE INDEX job_run_begun ON pawl.job_run (job_id, started_at) WHERE started_at IS NOT NULL;
-CREATE INDEX job_run_news ON pawl.job_run (id) WHERE news > 0;
+CREATE INDEX job_run_pending_events ON pawl.job_run (id) WHERE news > 0;
 
 -- Workers that sleep, and waking them. docs/internals/wake-ups.md says why none is missed.
 --
 -- A row while its worker may be asleep and listens on the channel "pawl.wake" (one word: the schema's
 -- name, without the quotes that it has in the text of this file when it is run). Unlogged: after a
 -- crash of the server everybody has to connect again anyway, and going to sleep waits for no disk.
-CREATE UNLOGGED TABLE pawl.sleeper (
+CREATE UNLOGGED TABLE pawl.idle_worker (
     id      uuid        PRIMARY KEY,
     seen_at timestamptz NOT NULL        -- older than 90 seconds: it is dead, or will look by itself
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 50,

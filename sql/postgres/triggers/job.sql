@@ -2,9 +2,9 @@
 -- changes a trigger drops it in a migration.
 DO $$
 BEGIN
-    IF NOT EXISTS (SELECT FROM pg_trigger t WHERE t.tgrelid = 'pawl.job'::regclass AND t.tgname = 'job_by_hand') THEN
-        CREATE TRIGGER job_by_hand BEFORE UPDATE OF schedule, zone, enabled, jitter ON pawl.job
-        FOR EACH ROW WHEN (NEW.version = OLD.version) EXECUTE FUNCTION pawl.job_by_hand();
+    IF NOT EXISTS (SELECT FROM pg_trigger t WHERE t.tgrelid = 'pawl.job'::regclass AND t.tgname = 'job_changed_by_user') THEN
+        CREATE TRIGGER job_changed_by_user BEFORE UPDATE OF schedule, zone, enabled, jitter ON pawl.job
+        FOR EACH ROW WHEN (NEW.version = OLD.version) EXECUTE FUNCTION pawl.job_changed_by_user();
     END IF;
     IF NOT EXISTS (SELECT FROM pg_trigger t WHERE t.tgrelid = 'pawl.job'::regclass AND t.tgname = 'job_corrected') THEN
         CREATE TRIGGER job_corrected

@@ -30,7 +30,7 @@ BEGIN
                j.correlation_id, j.priority, j.max_attempts, j.retry_base, j.retry_max, j.retry_jitter, j.misfire,
                j.misfire_cap, j.misfire_grace, j.overlap, j.jitter, j.ttl, j.timeout, j.lease, j.heartbeat,
                j.keep_runs, j.keep_age, j.enabled, j.created_at, j.updated_at, j.anchor, j.since,
-               j.next_slot_at, j.last_slot_at, j.awaited_run, j.problem,
+               j.next_occurrence_at, j.last_occurrence_at, j.awaited_run, j.problem,
                (SELECT count(*) FROM pawl.job_run o
                 WHERE o.job_id = j.id AND o.state IN (@RUN_STATES_UNFINISHED@)) AS unfinished,
                r.started_at AS last_run_at, r.state AS last_run_state

@@ -39,7 +39,7 @@ CREATE VIEW pawl_boot AS SELECT NULL AS now, NULL AS id;
 
 -- What was said about a topic, perhaps before its first message; '' is what holds for all topics.
 CREATE TABLE pawl_topic (
-    name      TEXT    PRIMARY KEY CHECK (length(name) <= @TOPIC_MOST@),
+    name      TEXT    PRIMARY KEY CHECK (length(name) <= @TOPIC_MAX@),
     paused_at INTEGER CHECK (name <> '' OR paused_at IS NULL),       -- NULL: it is not paused
     dead      INTEGER NOT NULL DEFAULT 0 CHECK (dead IN (0, 1))      -- dead letters are handled
 ) STRICT, WITHOUT ROWID;
@@ -48,8 +48,8 @@ CREATE TABLE pawl_topic (
 -- pawl_queue refer to it, and fold removes it when it has been empty for a while.
 CREATE TABLE pawl_lane (
     id          INTEGER PRIMARY KEY,
-    topic       TEXT    NOT NULL CHECK (length(topic) BETWEEN @TOPIC_LEAST@ AND @TOPIC_MOST@),
-    priority    INTEGER NOT NULL CHECK (priority BETWEEN @PRIORITY_LEAST@ AND @PRIORITY_MOST@),
+    topic       TEXT    NOT NULL CHECK (length(topic) BETWEEN @TOPIC_MIN@ AND @TOPIC_MAX@),
+    priority    INTEGER NOT NULL CHECK (priority BETWEEN @PRIORITY_MIN@ AND @PRIORITY_MAX@),
     destination TEXT    NOT NULL DEFAULT '',        -- '': for local handlers
     woken       INTEGER NOT NULL DEFAULT 0          -- a token drawn by the last `pawl wake`
 ) STRICT;
@@ -57,7 +57,7 @@ CREATE UNIQUE INDEX pawl_lane_name ON pawl_lane (topic, priority, destination);
 CREATE INDEX pawl_lane_destination ON pawl_lane (destination) WHERE destination > '';
 
 -- What changes of a lane, in a row of its own: a claim or an ack adds its numbers with one upsert.
-CREATE TABLE pawl_tally (
+CREATE TABLE pawl_lane_stats (
     lane_id   INTEGER PRIMARY KEY,
     priority  INTEGER NOT NULL,             -- the lane's
     destination TEXT  NOT NULL DEFAULT '',  -- the lane's
@@ -68,51 +68,51 @@ CREATE TABLE pawl_tally (
     failed    INTEGER NOT NULL DEFAULT 0,
     expired   INTEGER NOT NULL DEFAULT 0,
     cancelled INTEGER NOT NULL DEFAULT 0,
-    redriven  INTEGER NOT NULL DEFAULT 0,
+    retried_by_user  INTEGER NOT NULL DEFAULT 0,
     paused    INTEGER NOT NULL DEFAULT 0,   -- what pawl_topic says of the lane's topic, in short
     dead      INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 -- The order in which claims look. They never come across a lane that is paused, or of a destination
 -- that they did not ask for.
-CREATE INDEX pawl_tally_turn ON pawl_tally (paused, destination, priority DESC, turn);
+CREATE INDEX pawl_lane_stats_turn ON pawl_lane_stats (paused, destination, priority DESC, turn);
 
 -- The totals of a topic's lanes that were removed. retain forgets them when the topic has no lane and
 -- they did not change for as long as finished messages are kept.
-CREATE TABLE pawl_total (
+CREATE TABLE pawl_topic_stats (
     topic      TEXT    PRIMARY KEY,
     done       INTEGER NOT NULL DEFAULT 0,
     failed     INTEGER NOT NULL DEFAULT 0,
     expired    INTEGER NOT NULL DEFAULT 0,
     cancelled  INTEGER NOT NULL DEFAULT 0,
-    redriven   INTEGER NOT NULL DEFAULT 0,
+    retried_by_user   INTEGER NOT NULL DEFAULT 0,
     changed_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX pawl_total_age ON pawl_total (changed_at);
+CREATE INDEX pawl_topic_stats_age ON pawl_topic_stats (changed_at);
 
 CREATE TABLE pawl_body (
     id             INTEGER PRIMARY KEY AUTOINCREMENT, -- the work id, never reused
     message_id     BLOB    NOT NULL CHECK (length(message_id) = 16),
     topic          TEXT    NOT NULL,
     priority       INTEGER NOT NULL,
-    type           INTEGER NOT NULL CHECK (type BETWEEN @TYPE_LEAST@ AND @TYPE_MOST@), -- signal, command, push_call, response
+    type           INTEGER NOT NULL CHECK (type BETWEEN @TYPE_MIN@ AND @TYPE_MAX@), -- signal, command, push_call, response
     created_at     INTEGER NOT NULL,
     due_at         INTEGER NOT NULL,                  -- as asked for, also when in the past
     expires_at     INTEGER,
     -- 0: until it expires; local ones have a limit.
-    max_attempts   INTEGER NOT NULL CHECK (max_attempts BETWEEN @REMOTE_ATTEMPTS_LEAST@ AND @REMOTE_ATTEMPTS_MOST@
+    max_attempts   INTEGER NOT NULL CHECK (max_attempts BETWEEN @REMOTE_ATTEMPTS_MIN@ AND @REMOTE_ATTEMPTS_MAX@
                                            AND (max_attempts > 0 OR (destination IS NOT NULL AND count_all IS NOT 1))),
     count_all      INTEGER CHECK (count_all IN (0, 1)), -- whether every send is an attempt; NULL: the service's setting
-    lease          INTEGER CHECK (lease BETWEEN @LEASE_LEAST@000 AND @LEASE_MOST@000),         -- this message's own lease
-    retry_base     INTEGER CHECK (retry_base BETWEEN @BACKOFF_LEAST@000 AND @BACKOFF_MOST@000),    -- its own backoff policy
-    retry_max      INTEGER CHECK (retry_max BETWEEN retry_base AND @BACKOFF_MOST@000),
-    retry_jitter   INTEGER CHECK (retry_jitter BETWEEN 0 AND @JITTER_MOST@000),
-    timeout        INTEGER CHECK (timeout BETWEEN @LEASE_LEAST@000 AND @LEASE_MOST@000),       -- of one attempt
-    heartbeat      INTEGER CHECK (heartbeat BETWEEN @LEASE_LEAST@000 AND @LEASE_MOST@000),     -- how often the worker renews it
+    lease          INTEGER CHECK (lease BETWEEN @LEASE_MIN@000 AND @LEASE_MAX@000),         -- this message's own lease
+    retry_base     INTEGER CHECK (retry_base BETWEEN @BACKOFF_MIN@000 AND @BACKOFF_MAX@000),    -- its own backoff policy
+    retry_max      INTEGER CHECK (retry_max BETWEEN retry_base AND @BACKOFF_MAX@000),
+    retry_jitter   INTEGER CHECK (retry_jitter BETWEEN 0 AND @JITTER_MAX@000),
+    timeout        INTEGER CHECK (timeout BETWEEN @LEASE_MIN@000 AND @LEASE_MAX@000),       -- of one attempt
+    heartbeat      INTEGER CHECK (heartbeat BETWEEN @LEASE_MIN@000 AND @LEASE_MAX@000),     -- how often the worker renews it
     run_id         INTEGER,                           -- the job's run that it is
-    destination    TEXT    CHECK (length(CAST(destination AS BLOB)) BETWEEN @DESTINATION_LEAST@ AND @DESTINATION_MOST@),
+    destination    TEXT    CHECK (length(CAST(destination AS BLOB)) BETWEEN @DESTINATION_MIN@ AND @DESTINATION_MAX@),
     headers        TEXT    CHECK (headers IS NULL OR json_type(headers) = 'object'),
-    correlation_id TEXT    CHECK (length(correlation_id) BETWEEN @CORRELATION_LEAST@ AND @CORRELATION_MOST@),
+    correlation_id TEXT    CHECK (length(correlation_id) BETWEEN @CORRELATION_MIN@ AND @CORRELATION_MAX@),
     payload        BLOB    NOT NULL                   -- last: nothing else has to be read past it
 ) STRICT;
 CREATE UNIQUE INDEX pawl_body_message ON pawl_body (message_id);
@@ -168,7 +168,7 @@ CREATE INDEX pawl_outcome_dead ON pawl_outcome (id) WHERE state >= @STATE_FAILED
 CREATE INDEX pawl_outcome_expiry ON pawl_outcome (expires_at) WHERE state = @STATE_FAILED@ AND expires_at IS NOT NULL;
 
 -- Dead letters whose handler has still to be called, if one is wanted: made with the message's end,
--- removed when the handler was successful, or the message was redriven or purged.
+-- removed when the handler was successful, or the message was retried_by_user or purged.
 CREATE TABLE pawl_dead (
     id     INTEGER PRIMARY KEY,             -- the message's
     run_at INTEGER NOT NULL,                -- the next call; while somebody is at it, the end of the lease
@@ -182,7 +182,7 @@ CREATE INDEX pawl_dead_due ON pawl_dead (run_at);
 -- Leases: exclusive, expiring ownership of a named thing. The row stays when the lease has ended, with
 -- who had it last, until lease_clean. docs/internals/lease.md
 CREATE TABLE pawl_lease (
-    name          TEXT    PRIMARY KEY CHECK (length(name) BETWEEN @LEASE_NAME_LEAST@ AND @LEASE_NAME_MOST@),
+    name          TEXT    PRIMARY KEY CHECK (length(name) BETWEEN @LEASE_NAME_MIN@ AND @LEASE_NAME_MAX@),
     owner         BLOB    NOT NULL,         -- the holder, or the last one
     owner_name    TEXT    NOT NULL,
     fence         INTEGER NOT NULL,         -- drawn by the last take
@@ -202,8 +202,8 @@ CREATE INDEX pawl_lease_end ON pawl_lease (expires_at);
 
 CREATE TABLE pawl_inbox_record (
     number       INTEGER PRIMARY KEY AUTOINCREMENT,      -- in the order of arrival: pages of a list
-    source       TEXT    NOT NULL CHECK (length(source) BETWEEN @INBOX_KEY_LEAST@ AND @INBOX_KEY_MOST@),
-    id           TEXT    NOT NULL CHECK (length(id) BETWEEN @INBOX_KEY_LEAST@ AND @INBOX_KEY_MOST@),
+    source       TEXT    NOT NULL CHECK (length(source) BETWEEN @INBOX_KEY_MIN@ AND @INBOX_KEY_MAX@),
+    id           TEXT    NOT NULL CHECK (length(id) BETWEEN @INBOX_KEY_MIN@ AND @INBOX_KEY_MAX@),
     state        INTEGER NOT NULL CHECK (state BETWEEN @INBOX_SEEN@ AND @INBOX_DEAD@), -- seen, processing, done, dead
     attempts     INTEGER NOT NULL DEFAULT 0,
     max_attempts INTEGER NOT NULL DEFAULT @INBOX_ATTEMPTS_DEFAULT@,
@@ -237,46 +237,46 @@ CREATE INDEX pawl_inbox_dead ON pawl_inbox_record (number) WHERE state = @INBOX_
 
 CREATE TABLE pawl_job (
     id             INTEGER PRIMARY KEY AUTOINCREMENT,
-    name           TEXT    NOT NULL CHECK (length(name) BETWEEN @JOB_NAME_LEAST@ AND @JOB_NAME_MOST@),
-    schedule       TEXT    NOT NULL CHECK (length(schedule) BETWEEN @SCHEDULE_LEAST@ AND @SCHEDULE_MOST@),
-    zone           TEXT    NOT NULL DEFAULT 'UTC' CHECK (length(zone) BETWEEN @SCHEDULE_LEAST@ AND @SCHEDULE_MOST@),
-    topic          TEXT    NOT NULL CHECK (length(topic) BETWEEN @TOPIC_LEAST@ AND @TOPIC_MOST@),
-    payload        ANY     NOT NULL DEFAULT x'' CHECK (length(CAST(payload AS BLOB)) <= @PAYLOAD_MOST@), -- text is sent as its bytes
-    type           INTEGER NOT NULL DEFAULT @TYPE_SIGNAL@ CHECK (type BETWEEN @TYPE_LEAST@ AND @TYPE_MOST@),
-    destination    TEXT    CHECK (length(CAST(destination AS BLOB)) BETWEEN @DESTINATION_LEAST@ AND @DESTINATION_MOST@),
-    headers        TEXT    CHECK (headers IS NULL OR (length(CAST(headers AS BLOB)) <= @HEADERS_MOST@ AND json_type(headers) = 'object')
+    name           TEXT    NOT NULL CHECK (length(name) BETWEEN @JOB_NAME_MIN@ AND @JOB_NAME_MAX@),
+    schedule       TEXT    NOT NULL CHECK (length(schedule) BETWEEN @SCHEDULE_MIN@ AND @SCHEDULE_MAX@),
+    zone           TEXT    NOT NULL DEFAULT 'UTC' CHECK (length(zone) BETWEEN @SCHEDULE_MIN@ AND @SCHEDULE_MAX@),
+    topic          TEXT    NOT NULL CHECK (length(topic) BETWEEN @TOPIC_MIN@ AND @TOPIC_MAX@),
+    payload        ANY     NOT NULL DEFAULT x'' CHECK (length(CAST(payload AS BLOB)) <= @PAYLOAD_MAX@), -- text is sent as its bytes
+    type           INTEGER NOT NULL DEFAULT @TYPE_SIGNAL@ CHECK (type BETWEEN @TYPE_MIN@ AND @TYPE_MAX@),
+    destination    TEXT    CHECK (length(CAST(destination AS BLOB)) BETWEEN @DESTINATION_MIN@ AND @DESTINATION_MAX@),
+    headers        TEXT    CHECK (headers IS NULL OR (length(CAST(headers AS BLOB)) <= @HEADERS_MAX@ AND json_type(headers) = 'object')
                           -- PostgreSQL cannot store this character
                           AND instr(replace(headers, '\\', ''), '\u0000') = 0),
-    correlation_id TEXT    CHECK (length(correlation_id) BETWEEN @CORRELATION_LEAST@ AND @CORRELATION_MOST@),
-    priority       INTEGER NOT NULL DEFAULT 0 CHECK (priority BETWEEN @PRIORITY_LEAST@ AND @PRIORITY_MOST@),
-    max_attempts   INTEGER CHECK (max_attempts BETWEEN @ATTEMPTS_LEAST@ AND @ATTEMPTS_MOST@), -- of a run; NULL: 10, or until it expires with a destination
-    retry_base     INTEGER CHECK (retry_base BETWEEN @BACKOFF_LEAST@000 AND @BACKOFF_MOST@000),
-    retry_max      INTEGER CHECK (retry_max BETWEEN retry_base AND @BACKOFF_MOST@000),
-    retry_jitter   INTEGER CHECK (retry_jitter BETWEEN 0 AND @JITTER_MOST@000),
+    correlation_id TEXT    CHECK (length(correlation_id) BETWEEN @CORRELATION_MIN@ AND @CORRELATION_MAX@),
+    priority       INTEGER NOT NULL DEFAULT 0 CHECK (priority BETWEEN @PRIORITY_MIN@ AND @PRIORITY_MAX@),
+    max_attempts   INTEGER CHECK (max_attempts BETWEEN @ATTEMPTS_MIN@ AND @ATTEMPTS_MAX@), -- of a run; NULL: 10, or until it expires with a destination
+    retry_base     INTEGER CHECK (retry_base BETWEEN @BACKOFF_MIN@000 AND @BACKOFF_MAX@000),
+    retry_max      INTEGER CHECK (retry_max BETWEEN retry_base AND @BACKOFF_MAX@000),
+    retry_jitter   INTEGER CHECK (retry_jitter BETWEEN 0 AND @JITTER_MAX@000),
     misfire        TEXT    NOT NULL DEFAULT 'once' CHECK (misfire IN ('once', 'all', 'skip')),
-    misfire_cap    INTEGER NOT NULL DEFAULT @MISFIRE_CAP_DEFAULT@ CHECK (misfire_cap BETWEEN @MISFIRE_CAP_LEAST@ AND @MISFIRE_CAP_MOST@),
-    misfire_grace  INTEGER NOT NULL DEFAULT @MISFIRE_GRACE_DEFAULT@000 CHECK (misfire_grace BETWEEN 0 AND @MISFIRE_GRACE_MOST@000),
+    misfire_cap    INTEGER NOT NULL DEFAULT @MISFIRE_CAP_DEFAULT@ CHECK (misfire_cap BETWEEN @MISFIRE_CAP_MIN@ AND @MISFIRE_CAP_MAX@),
+    misfire_grace  INTEGER NOT NULL DEFAULT @MISFIRE_GRACE_DEFAULT@000 CHECK (misfire_grace BETWEEN 0 AND @MISFIRE_GRACE_MAX@000),
     overlap        TEXT    NOT NULL DEFAULT 'skip' CHECK (overlap IN ('skip', 'allow', 'queue')),
-    jitter         INTEGER NOT NULL DEFAULT 0 CHECK (jitter BETWEEN 0 AND @JOB_JITTER_MOST@000),
-    ttl            INTEGER CHECK (ttl BETWEEN @TTL_LEAST@000 AND @TTL_MOST@000),          -- NULL: none, or 24 h with a destination
-    timeout        INTEGER CHECK (timeout BETWEEN @LEASE_LEAST@000 AND @LEASE_MOST@000),
-    lease          INTEGER NOT NULL DEFAULT @JOB_LEASE_DEFAULT@000 CHECK (lease BETWEEN @JOB_LEASE_LEAST@000 AND @JOB_LEASE_MOST@000),
-    heartbeat      INTEGER NOT NULL DEFAULT @JOB_HEARTBEAT_DEFAULT@000 CHECK (heartbeat BETWEEN @JOB_HEARTBEAT_LEAST@000 AND @JOB_HEARTBEAT_MOST@000),
-    keep_runs      INTEGER NOT NULL DEFAULT @KEEP_RUNS_DEFAULT@ CHECK (keep_runs BETWEEN @KEEP_RUNS_LEAST@ AND @KEEP_RUNS_MOST@),
-    keep_age       INTEGER CHECK (keep_age BETWEEN @TTL_LEAST@000 AND @TTL_MOST@000),
+    jitter         INTEGER NOT NULL DEFAULT 0 CHECK (jitter BETWEEN 0 AND @JOB_JITTER_MAX@000),
+    ttl            INTEGER CHECK (ttl BETWEEN @TTL_MIN@000 AND @TTL_MAX@000),          -- NULL: none, or 24 h with a destination
+    timeout        INTEGER CHECK (timeout BETWEEN @LEASE_MIN@000 AND @LEASE_MAX@000),
+    lease          INTEGER NOT NULL DEFAULT @JOB_LEASE_DEFAULT@000 CHECK (lease BETWEEN @JOB_LEASE_MIN@000 AND @JOB_LEASE_MAX@000),
+    heartbeat      INTEGER NOT NULL DEFAULT @JOB_HEARTBEAT_DEFAULT@000 CHECK (heartbeat BETWEEN @JOB_HEARTBEAT_MIN@000 AND @JOB_HEARTBEAT_MAX@000),
+    keep_runs      INTEGER NOT NULL DEFAULT @KEEP_RUNS_DEFAULT@ CHECK (keep_runs BETWEEN @KEEP_RUNS_MIN@ AND @KEEP_RUNS_MAX@),
+    keep_age       INTEGER CHECK (keep_age BETWEEN @TTL_MIN@000 AND @TTL_MAX@000),
     enabled        INTEGER NOT NULL DEFAULT 1 CHECK (enabled IN (0, 1)),
     -- From here on the scheduler's.
     created_at     INTEGER,
     updated_at     INTEGER,
     anchor         INTEGER,                          -- "every D" counts from here
     since          INTEGER,                          -- the next slot is after this, and after the last
-    next_slot_at   INTEGER,                          -- NULL: to be computed, or there is none
+    next_occurrence_at   INTEGER,                          -- NULL: to be computed, or there is none
     next_due_at    INTEGER,                          -- the same with jitter
-    last_slot_at   INTEGER,                          -- outlives the history; less only when the clock was set back
+    last_occurrence_at   INTEGER,                          -- outlives the history; less only when the clock was set back
     planned_at     INTEGER NOT NULL DEFAULT 0,       -- the clock when the rest of these was computed
     awaited_run    INTEGER,                          -- "from start": the run that has to be claimed first
     look_at        INTEGER NOT NULL DEFAULT 0,       -- when the scheduler has to look: 0 now, the highest number never
-    sweep_at       INTEGER NOT NULL DEFAULT 9223372036854775807, -- when its history has to be looked at
+    sweep_due_at       INTEGER NOT NULL DEFAULT 9223372036854775807, -- when its history has to be looked at
     version        INTEGER NOT NULL DEFAULT 0,       -- grows with every change
     tick           INTEGER NOT NULL DEFAULT 0,       -- who made the last one, while its transaction runs
     problem        TEXT                              -- why it cannot be scheduled
@@ -284,7 +284,7 @@ CREATE TABLE pawl_job (
 CREATE UNIQUE INDEX pawl_job_name ON pawl_job (name);
 CREATE INDEX pawl_job_look ON pawl_job (look_at);
 CREATE INDEX pawl_job_planned ON pawl_job (planned_at);
-CREATE INDEX pawl_job_sweep ON pawl_job (sweep_at) WHERE sweep_at < 9223372036854775807;
+CREATE INDEX pawl_job_sweep ON pawl_job (sweep_due_at) WHERE sweep_due_at < 9223372036854775807;
 
 -- A job's history: runs, and slots that were skipped. Self-contained: it outlives the messages.
 CREATE TABLE pawl_job_run (
@@ -294,9 +294,9 @@ CREATE TABLE pawl_job_run (
     state        INTEGER NOT NULL CHECK (state BETWEEN @STATE_READY@ AND @RUN_SKIPPED@), -- the message's; 6 waiting, 7 skipped
     reason       INTEGER NOT NULL DEFAULT 0 CHECK (reason BETWEEN 0 AND 2), -- of a skip: 1 overlap, 2 misfire
     scheduled_at INTEGER NOT NULL,                   -- the slot; of a skip the first
-    last_slot_at INTEGER NOT NULL,                   -- of a skip the last
+    last_occurrence_at INTEGER NOT NULL,                   -- of a skip the last
     slots        INTEGER NOT NULL DEFAULT 1 CHECK (slots > 0),
-    slots_more   INTEGER NOT NULL DEFAULT 0 CHECK (slots_more IN (0, 1)), -- it was counted no further
+    occurrences_more   INTEGER NOT NULL DEFAULT 0 CHECK (occurrences_more IN (0, 1)), -- it was counted no further
     work_id      INTEGER,
     message_id   BLOB,
     created_at   INTEGER NOT NULL,
@@ -309,11 +309,11 @@ CREATE TABLE pawl_job_run (
     news         INTEGER NOT NULL DEFAULT 0,         -- the scheduler has to look at the job because of it
     output       BLOB
 ) STRICT;
-CREATE UNIQUE INDEX pawl_job_run_slot ON pawl_job_run (job_id, scheduled_at) WHERE triggered = 0;
+CREATE UNIQUE INDEX pawl_job_run_occurrence ON pawl_job_run (job_id, scheduled_at) WHERE triggered = 0;
 CREATE INDEX pawl_job_run_job ON pawl_job_run (job_id, id);
 CREATE INDEX pawl_job_run_open ON pawl_job_run (job_id, id) WHERE state IN (@RUN_STATES_UNFINISHED@);
 
 -- Whether somebody waits in line must not cost a look at all that have not ended.
 CREATE INDEX pawl_job_run_waiting ON pawl_job_run (job_id, id) WHERE state = @RUN_WAITING@;
 CREATE INDEX pawl_job_run_begun ON pawl_job_run (job_id, started_at) WHERE started_at IS NOT NULL;
-CREATE INDEX pawl_job_run_news ON pawl_job_run (id) WHERE news > 0;
+CREATE INDEX pawl_job_run_pending_events ON pawl_job_run (id) WHERE news > 0;

@@ -1,10 +1,10 @@
 -- A change by hand: the library's statements count the version up.
-DROP TRIGGER IF EXISTS pawl_job_by_hand;
-CREATE TRIGGER pawl_job_by_hand AFTER UPDATE OF schedule, zone, enabled, jitter ON pawl_job
+DROP TRIGGER IF EXISTS pawl_job_changed_by_user;
+CREATE TRIGGER pawl_job_changed_by_user AFTER UPDATE OF schedule, zone, enabled, jitter ON pawl_job
 WHEN new.version = old.version
 BEGIN
     UPDATE pawl_job
-    SET version = version + 1, look_at = 0, problem = NULL, next_slot_at = NULL, next_due_at = NULL,
+    SET version = version + 1, look_at = 0, problem = NULL, next_occurrence_at = NULL, next_due_at = NULL,
         since = NULL, awaited_run = NULL,
         anchor = CASE WHEN old.schedule = new.schedule THEN anchor END
     WHERE id = new.id;

@@ -1,6 +1,6 @@
 -- What is in progress, claim by claim. The order of the joins is fixed: the claims decide.
-DROP VIEW IF EXISTS pawl_held;
-CREATE VIEW pawl_held AS
+DROP VIEW IF EXISTS pawl_owned;
+CREATE VIEW pawl_owned AS
     SELECT c.fence, c.owner_name, c.check_at, j.key AS place, q.id, q.lane_id, q.retries, q.owner,
            q.lease_until, q.expires_at
     FROM pawl_claim c

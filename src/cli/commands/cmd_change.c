@@ -202,8 +202,8 @@ static const cli_change retry_change = {
     .done = "retried",
     .allowed = 1u << PAWL_STATE_FAILED | 1u << PAWL_STATE_EXPIRED | 1u << PAWL_STATE_CANCELLED,
     .usual = 1u << PAWL_STATE_FAILED | 1u << PAWL_STATE_EXPIRED,
-    .by_id = pawl_outbox_redrive,
-    .matching = pawl_outbox_redrive_matching,
+    .by_id = pawl_outbox_retry,
+    .matching = pawl_outbox_retry_matching,
 };
 
 static pawl_status run_retry(const cli_args *args, pawl_error *err)
@@ -233,8 +233,8 @@ static const cli_change cancel_change = {
     .verb = "cancel",
     .title = "Cancel",
     .done = "cancelled",
-    .allowed = 1u << PAWL_STATE_READY | 1u << PAWL_STATE_IN_PROGRESS,
-    .usual = 1u << PAWL_STATE_READY | 1u << PAWL_STATE_IN_PROGRESS,
+    .allowed = 1u << PAWL_STATE_READY | 1u << PAWL_STATE_RUNNING,
+    .usual = 1u << PAWL_STATE_READY | 1u << PAWL_STATE_RUNNING,
     .by_id = pawl_outbox_cancel,
     .matching = pawl_outbox_cancel_matching,
 };

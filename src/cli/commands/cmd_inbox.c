@@ -208,7 +208,7 @@ static pawl_status change_dead_records(const inbox_change *what, const cli_args 
 static pawl_status requeue_records(const cli_args *args, pawl_store *store, pawl_error *err)
 {
     static const inbox_change requeue = {"requeue", "Requeue", "requeued", "requeued",
-                                         pawl_inbox_requeue};
+                                         pawl_inbox_retry};
 
     return change_dead_records(&requeue, args, store, err);
 }
@@ -253,7 +253,7 @@ static pawl_status list_records(const cli_args *args, pawl_store *store, pawl_er
     const inbox_settings *own = args->settings;
     CLI_AUTO_LISTING found = {0};
     pawl_inbox_filter filter = PAWL_INBOX_FILTER_INIT;
-    pawl_wall now = PAWL_NEVER;
+    pawl_wall now = PAWL_TIME_UNSET;
     pawl_status st = parse_inbox_states(&own->states, &filter.states, err);
 
     if (st == PAWL_OK && args->words.count > 1)
@@ -291,7 +291,7 @@ static pawl_status show_record(const cli_args *args, pawl_store *store, pawl_err
 {
     const inbox_settings *own = args->settings;
     PAWLI_AUTO(pawl_inbox_records) one = NULL;
-    pawl_wall now = PAWL_NEVER;
+    pawl_wall now = PAWL_TIME_UNSET;
     pawl_status st;
 
     if (args->words.count != 3)
@@ -333,7 +333,7 @@ static pawl_status show_inbox_stats(const cli_args *args, pawl_store *store, paw
     if (args->words.count > 1)
         return pawli_fail(err, PAWL_E_INVALID, "inbox stats takes no more words; '%s' is one",
                           args->words.items[1]);
-    st = pawl_inbox_read_stats(store, &found, err);
+    st = pawl_inbox_get_stats(store, &found, err);
     if (st != PAWL_OK)
         return st;
     if (args->common.json) {

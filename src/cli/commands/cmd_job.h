@@ -71,13 +71,13 @@ pawl_status cli_job_explain(pawl_store *store, const char *name, pawl_status st,
 
 /* "Mon 2026-01-05 02:30:00 CET" */
 #define CLI_FIRE_SIZE 96
-const char *cli_job_fire_text(const pawl_fire *fire, char ret_text[CLI_FIRE_SIZE]);
-json_t *cli_job_fire_json(const pawl_fire *fire);
+const char *cli_job_fire_text(const pawl_occurrence *fire, char ret_text[CLI_FIRE_SIZE]);
+json_t *cli_job_fire_json(const pawl_occurrence *fire);
 /*
  * The next occurrences of a job, up to `count`; fewer if no more are known. *ret_schedule (NULL
  * afterwards if it cannot be parsed) is the caller's.
  */
-size_t cli_job_next_fires(const pawl_job *job, pawl_fire *ret_fires, size_t count,
+size_t cli_job_next_fires(const pawl_job *job, pawl_occurrence *ret_fires, size_t count,
                           pawl_schedule **ret_schedule);
 
 /* A job with its next occurrences, without payload. */

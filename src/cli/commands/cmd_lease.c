@@ -41,15 +41,15 @@ typedef struct lease_subcommand {
 
 static const char *lease_state(const pawl_lease *lease)
 {
-    if (lease->held)
+    if (lease->owned)
         return "held";
-    return lease->released_at.us == PAWL_NEVER.us ? "ran out" : "free";
+    return lease->released_at.us == PAWL_TIME_UNSET.us ? "ran out" : "free";
 }
 
 CLI_FIELD_READ(pawl_lease, read_lease_state, cli_value_text(to, lease_state(it)));
 
 CLI_FIELD_READ(pawl_lease, read_lease_state_cell,
-               cli_value_colored(to, it->held ? CLI_GREEN : CLI_PLAIN, lease_state(it)));
+               cli_value_colored(to, it->owned ? CLI_GREEN : CLI_PLAIN, lease_state(it)));
 
 static void read_lease_owner(const void *from, pawl_wall now, cli_value *to)
 {
@@ -66,7 +66,7 @@ static void read_lease_holder(const void *from, pawl_wall now, cli_value *to)
 
     (void)now;
     cli_value_text(to, lease->owner_name);
-    to->label = lease->held ? "held by" : "was held by";
+    to->label = lease->owned ? "held by" : "was held by";
 }
 
 static void read_lease_end(const void *from, pawl_wall now, cli_value *to)
@@ -75,18 +75,18 @@ static void read_lease_end(const void *from, pawl_wall now, cli_value *to)
 
     (void)now;
     cli_value_time(to, lease->expires_at);
-    to->label = lease->held ? "ends" : "ended";
+    to->label = lease->owned ? "ends" : "ended";
 }
 
 CLI_FIELD_READ(pawl_lease, read_lease_taken_cell,
                cli_value_text(to, cli_when_relative(it->taken_at, now, to->room)));
 CLI_FIELD_READ(pawl_lease, read_forced_fence,
-               if (it->forced_at.us != PAWL_NEVER.us) cli_value_number(to, it->forced_fence));
+               if (it->forced_at.us != PAWL_TIME_UNSET.us) cli_value_number(to, it->forced_fence));
 
 #define LEASE(kind, member) CLI_FIELD_##kind, offsetof(pawl_lease, member)
 static const cli_field lease_fields[] = {
     {"name", LEASE(TEXT, name), .details = {1, "name"}, .column = {1, "NAME"}},
-    {"held", LEASE(BOOL, held)},
+    {"held", LEASE(BOOL, owned)},
     {NULL, .read = read_lease_state, .details = {2, "state"}},
     {NULL, .read = read_lease_state_cell, .column = {2, "STATE"}},
     {"owner", .read = read_lease_owner, .details = {4, "owner"}},
@@ -116,7 +116,7 @@ static pawl_status list_leases(const cli_args *args, pawl_store *store, pawl_err
 
     filter.after = own->after;
     filter.limit = (int)own->limit;
-    filter.only_held = own->held;
+    filter.only_owned = own->held;
     pawl_status st = pawl_lease_list(store, &filter, &leases, err);
     if (st != PAWL_OK)
         return st;
@@ -154,7 +154,7 @@ static pawl_status find_held_lease(const char *name, pawl_store *store, int64_t 
 
     if (st != PAWL_OK)
         return st;
-    if (!pawl_leases_at(*ret_one, 0)->held)
+    if (!pawl_leases_at(*ret_one, 0)->owned)
         return pawli_fail(err, PAWL_E_LOST, "nobody holds the lease; there is nothing to release");
     if (fence != 0 && pawl_leases_at(*ret_one, 0)->fence != fence)
         return pawli_fail(err, PAWL_E_LOST,

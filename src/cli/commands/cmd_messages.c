@@ -30,7 +30,7 @@ static pawl_status list_messages(const cli_args *args, const pawl_filter *filter
     const ls_settings *own = args->settings;
     PAWLI_AUTO(pawl_store) store = NULL;
     CLI_AUTO_LISTING found = {0};
-    pawl_wall now = PAWL_NEVER;
+    pawl_wall now = PAWL_TIME_UNSET;
     pawl_status st = cli_database_open(args, &store, err);
 
     if (st == PAWL_OK)
@@ -71,7 +71,7 @@ static pawl_status run_ls(const cli_args *args, pawl_error *err)
 #define FIELD(field) offsetof(ls_settings, field)
 static const cli_option ls_options[] = {
     {"state", "STATES",
-     "only these states: ready, in_progress, done, failed, expired, cancelled, or dead for failed "
+     "only these states: ready, running, done, failed, expired, cancelled, or dead for failed "
      "and expired; a comma list, or repeated",
      CLI_TEXTS, 's', FIELD(states), 0, 0},
     {"topic", "TOPIC", "only this topic", CLI_TEXT, 't', FIELD(topic), 0, 0},
@@ -89,7 +89,7 @@ const cli_verb cli_verb_ls = {
              "due, its lease ends or it finished, its age, and the last error.",
     .examples = "  pawl ls --topic mail\n"
                 "  pawl ls --state dead\n"
-                "  pawl ls --state ready,in_progress --limit 500 --json",
+                "  pawl ls --state ready,running --limit 500 --json",
     .options = ls_options,
     .option_count = PAWLI_COUNT(ls_options),
     .defaults = &ls_defaults,

@@ -219,13 +219,13 @@ static void report_clock_reset(const cli_args *args, const pawl_clock_reset *res
         json_t *document = json_object();
         cli_json_text(document, "action", reset->done ? "reset-clock" : "none");
         cli_json_number(document, "ahead_ms", reset->ahead_ms);
-        cli_json_number(document, "held", reset->held);
+        cli_json_number(document, "held", reset->owned);
         cli_json_print(stdout, document);
     } else if (reset->done) {
         printf("Set the clock back by %lld seconds.\n", seconds);
     } else if (reset->ahead_ms > 1000) {
         printf("Would set the clock back by %lld seconds; %lld messages or leases are held.\n",
-               seconds, (long long)reset->held);
+               seconds, (long long)reset->owned);
     } else {
         printf("The clock is not ahead; nothing to do.\n");
     }

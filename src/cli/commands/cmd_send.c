@@ -17,7 +17,7 @@ static void print_sent(const cli_args *args, const pawl_enqueued *stored)
     char id[PAWL_UUID_TEXT_SIZE];
     json_t *document;
 
-    pawl_message_id_format(stored->message_id, id);
+    pawl_uuid_format(stored->message_id, id);
     if (!args->common.json) {
         printf("%s work id %" PRId64 ", message id %s\n",
                stored->existed ? "Already there:" : "Sent:", stored->work_id.value, id);

@@ -58,7 +58,7 @@ static pawl_status print_pending(const cli_args *args, pawl_store *store,
     bool json = args->common.json;
     CLI_AUTO_LISTING found = {0};
     pawl_timer_query query = *given;
-    pawl_wall now = PAWL_NEVER;
+    pawl_wall now = PAWL_TIME_UNSET;
     pawl_status st = pawl_store_now(store, &now, err);
 
     if (st != PAWL_OK)
@@ -81,7 +81,7 @@ static void print_scheduled(const cli_args *args, pawl_wall now, const pawl_enqu
     char id[PAWL_UUID_TEXT_SIZE];
     json_t *document;
 
-    pawl_message_id_format(stored->message_id, id);
+    pawl_uuid_format(stored->message_id, id);
     if (!args->common.json) {
         bool passed = stored->due_at.us <= now.us;
         printf("%s due %s%s, work id %" PRId64 ", message id %s\n",
@@ -103,7 +103,7 @@ static pawl_status add_timer(const cli_args *args, const timer_settings *own, pa
     PAWLI_AUTO(pawl_scheduler) scheduler = NULL;
     CLI_AUTO_COMPOSED composed = {0};
     pawl_enqueued stored = {0};
-    pawl_wall now = PAWL_NEVER;
+    pawl_wall now = PAWL_TIME_UNSET;
     pawl_status st = cli_compose_read("timer add", &own->message, &args->words, &composed, err);
 
     if (st == PAWL_OK && !own->message.at && own->message.delay_ms == 0)
@@ -131,7 +131,7 @@ static pawl_status read_timer_time(pawl_store *store, const char *option, const 
                                    pawl_wall *ret_time, pawl_error *err)
 {
     cli_when when;
-    pawl_wall now = PAWL_NEVER;
+    pawl_wall now = PAWL_TIME_UNSET;
     pawl_status st;
 
     if (!text)
@@ -189,7 +189,7 @@ static pawl_status cancel_pending(pawl_store *store, const pawl_work_id *ids, si
 
         st = pawl_outbox_get(store, ids[i], &one, err);
         if (st == PAWL_OK) {
-            pawl_message_id id = pawl_message_get_id(pawl_messages_at(one, 0));
+            pawl_uuid id = pawl_message_id(pawl_messages_at(one, 0));
             st = pawl_timer_cancel(scheduler, &id, 1, &cancelled, err);
         }
         *ret_changed += cancelled;

@@ -65,12 +65,13 @@ static void read_topic_paused(const void *from, pawl_wall now, cli_value *to)
 
     (void)now;
     to->kind = CLI_FIELD_BOOL;
-    to->number = topic->paused_at.us != PAWL_NEVER.us;
+    to->number = topic->paused_at.us != PAWL_TIME_UNSET.us;
 }
 
 CLI_FIELD_READ(pawl_topic, read_topic_state,
-               cli_value_colored(to, it->paused_at.us != PAWL_NEVER.us ? CLI_YELLOW : CLI_PLAIN,
-                                 it->paused_at.us != PAWL_NEVER.us ? "paused" : "active"));
+               cli_value_colored(to,
+                                 it->paused_at.us != PAWL_TIME_UNSET.us ? CLI_YELLOW : CLI_PLAIN,
+                                 it->paused_at.us != PAWL_TIME_UNSET.us ? "paused" : "active"));
 
 #define TOPIC(kind, member) CLI_FIELD_##kind, offsetof(pawl_topic, member)
 static const cli_field topic_fields[] = {
@@ -86,7 +87,7 @@ static pawl_status list_topics(const cli_args *args, pawl_store *store, pawl_err
 {
     PAWLI_AUTO(pawl_topics) topics = NULL;
     CLI_AUTO_LISTING found = {0};
-    pawl_wall now = PAWL_NEVER;
+    pawl_wall now = PAWL_TIME_UNSET;
     pawl_status st = pawl_topic_list(store, &topics, err);
 
     if (st == PAWL_OK)
@@ -142,7 +143,7 @@ static void format_count(cli_value *to, int64_t count, cli_color color_if_any)
 
 #define COUNT_CELL(name, member, color)                                                            \
     CLI_FIELD_READ(pawl_topic_stats, name, format_count(to, it->member, color))
-COUNT_CELL(read_in_progress, in_progress, CLI_YELLOW);
+COUNT_CELL(read_in_progress, running, CLI_YELLOW);
 COUNT_CELL(read_done, total_done, CLI_GREEN);
 COUNT_CELL(read_failed, total_failed, CLI_RED);
 COUNT_CELL(read_expired, total_expired, CLI_MAGENTA);
@@ -156,7 +157,7 @@ static void read_ready_cell(const void *from, pawl_wall now, cli_value *to)
     (void)now;
     if (topic->depth_is_at_least)
         cli_value_format(to, CLI_PLAIN, ">= %s (~%s)", cli_count_text(topic->ready, CLI_ROOM),
-                         cli_count_text(topic->depth_estimate - topic->in_progress, CLI_ROOM));
+                         cli_count_text(topic->depth_estimate - topic->running, CLI_ROOM));
     else
         format_count(to, topic->ready, CLI_PLAIN);
 }
@@ -166,7 +167,7 @@ static const cli_field stats_fields[] = {
     {"topic", STATS(TEXT, topic), .column = {1, "TOPIC"}},
     {"ready", STATS(INT64, ready)},
     {NULL, .read = read_ready_cell, .column = {2, "READY", true}},
-    {"in_progress", STATS(INT64, in_progress)},
+    {"running", STATS(INT64, running)},
     {NULL, .read = read_in_progress, .column = {3, "IN PROGRESS", true}},
     {"depth_is_at_least", STATS(BOOL, depth_is_at_least)},
     {"depth_estimate", STATS(INT64, depth_estimate)},
@@ -185,15 +186,16 @@ static const cli_noun stats_noun = CLI_NOUN(stats_fields);
 static void add_to_sum(pawl_topic_stats *sum, const pawl_topic_stats *topic)
 {
     sum->ready += topic->ready;
-    sum->in_progress += topic->in_progress;
+    sum->running += topic->running;
     sum->depth_is_at_least |= topic->depth_is_at_least;
     sum->depth_estimate += topic->depth_estimate;
     sum->total_done += topic->total_done;
     sum->total_failed += topic->total_failed;
     sum->total_expired += topic->total_expired;
     sum->total_cancelled += topic->total_cancelled;
-    if (topic->oldest_due_at.us != PAWL_NEVER.us &&
-        (sum->oldest_due_at.us == PAWL_NEVER.us || topic->oldest_due_at.us < sum->oldest_due_at.us))
+    if (topic->oldest_due_at.us != PAWL_TIME_UNSET.us &&
+        (sum->oldest_due_at.us == PAWL_TIME_UNSET.us ||
+         topic->oldest_due_at.us < sum->oldest_due_at.us))
         sum->oldest_due_at = topic->oldest_due_at;
 }
 
@@ -203,14 +205,14 @@ static pawl_status run_stats(const cli_args *args, pawl_error *err)
     PAWLI_AUTO(pawl_stats) stats = NULL;
     CLI_AUTO_LISTING found = {0};
     pawl_topic_stats sum = {.topic = "(all)"};
-    pawl_wall now = PAWL_NEVER;
+    pawl_wall now = PAWL_TIME_UNSET;
     pawl_status st;
 
     st = cli_args_no_words(args, err);
     if (st == PAWL_OK)
         st = cli_database_open(args, &store, err);
     if (st == PAWL_OK)
-        st = pawl_outbox_stats(store, &stats, err);
+        st = pawl_outbox_get_stats(store, &stats, err);
     if (st == PAWL_OK)
         st = pawl_store_now(store, &now, err);
     if (st != PAWL_OK)

@@ -261,7 +261,7 @@ static pawl_worker_options worker_options(const work_settings *own, const cli_to
     options.grace_ms = own->grace_ms;
     options.cancel_ms = CLI_COMMAND_ENDS_MS;
     if (own->poll_ms > 0)
-        options.longest_ms = own->poll_ms;
+        options.max_poll_ms = own->poll_ms;
     options.claim_ahead = false; /* commands are slow, and other workers may be idle */
     options.until_empty = own->once || own->until_empty;
     options.max_messages = own->once ? 1 : own->max;

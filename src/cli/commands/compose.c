@@ -105,7 +105,8 @@ static pawl_status read_message_headers(const cli_compose *own, char **ret_text,
     return st;
 }
 
-static pawl_status read_due_time(const cli_compose *own, pawl_outgoing *message, pawl_error *err)
+static pawl_status read_due_time(const cli_compose *own, pawl_message_spec *message,
+                                 pawl_error *err)
 {
     cli_when when;
     pawl_status st;
@@ -124,10 +125,10 @@ static pawl_status read_due_time(const cli_compose *own, pawl_outgoing *message,
 }
 
 /* When it is due, by the database's clock. */
-static int64_t message_due_us(const pawl_outgoing *message, pawl_wall now)
+static int64_t message_due_us(const pawl_message_spec *message, pawl_wall now)
 {
-    int64_t due = message->due_at.us != PAWL_NEVER.us ? message->due_at.us
-                                                      : now.us + message->delay_ms * 1000;
+    int64_t due = message->due_at.us != PAWL_TIME_UNSET.us ? message->due_at.us
+                                                           : now.us + message->delay_ms * 1000;
 
     return due > now.us ? due : now.us;
 }
@@ -135,7 +136,7 @@ static int64_t message_due_us(const pawl_outgoing *message, pawl_wall now)
 /* "in 1h" counts by the database's clock, like everything that is stored. A message that expires
  * before it is due would never be handled. */
 static pawl_status set_message_expiry(pawl_store *store, const cli_when *when,
-                                      pawl_outgoing *message, pawl_error *err)
+                                      pawl_message_spec *message, pawl_error *err)
 {
     pawl_wall now;
     pawl_status st = pawl_store_now(store, &now, err);
@@ -154,15 +155,15 @@ static pawl_status set_message_expiry(pawl_store *store, const cli_when *when,
 }
 
 /* Without --id it stays zero: the library makes one, and knows that it is new. */
-static pawl_status read_message_id(const cli_compose *own, pawl_message_id *ret_id, pawl_error *err)
+static pawl_status read_message_id(const cli_compose *own, pawl_uuid *ret_id, pawl_error *err)
 {
     pawl_error ignored;
 
     if (!own->id)
         return PAWL_OK;
-    if (pawl_message_id_parse(own->id, ret_id, &ignored) != PAWL_OK)
+    if (pawl_uuid_parse(own->id, ret_id, &ignored) != PAWL_OK)
         return pawli_fail(err, PAWL_E_INVALID, "--id must be a UUID, not '%s'", own->id);
-    if (pawl_message_id_is_zero(*ret_id))
+    if (pawl_uuid_is_zero(*ret_id))
         return pawli_fail(err, PAWL_E_INVALID, "--id must not be all zeros");
     return PAWL_OK;
 }
@@ -188,10 +189,10 @@ static pawl_status read_count_policy(const char *text, pawl_count *ret_count, pa
 pawl_status cli_compose_read(const char *verb, const cli_compose *own, const cli_words *words,
                              cli_composed *to, pawl_error *err)
 {
-    pawl_outgoing *message = &to->message;
+    pawl_message_spec *message = &to->message;
     pawl_status st;
 
-    *to = (cli_composed){.message = PAWL_OUTGOING_INIT};
+    *to = (cli_composed){.message = PAWL_MESSAGE_SPEC_INIT};
     if (words->count < 1 || words->count > 2)
         return pawli_fail(err, PAWL_E_INVALID,
                           "%s needs a topic and at most one payload, for example "
@@ -232,13 +233,13 @@ pawl_status cli_compose_complete(pawl_store *store, cli_composed *to, pawl_error
     return st;
 }
 
-pawl_status cli_compose_explain(pawl_message_id sent, pawl_status st, pawl_error *err)
+pawl_status cli_compose_explain(pawl_uuid sent, pawl_status st, pawl_error *err)
 {
     char id[PAWL_UUID_TEXT_SIZE];
 
-    if (st != PAWL_E_IN_DOUBT || pawl_message_id_is_zero(sent))
+    if (st != PAWL_E_IN_DOUBT || pawl_uuid_is_zero(sent))
         return st;
-    pawl_message_id_format(sent, id);
+    pawl_uuid_format(sent, id);
     return pawli_fail(
         err, st,
         "the database did not answer whether it stored the message; send it again with "

@@ -58,16 +58,16 @@ typedef struct cli_compose {
     {"type", "TYPE", "signal, command, push_call or response (default: signal)", CLI_TEXT, 0, \
      CLI_COMPOSE_AT(base, type), 0, 0, o}, \
     {"max-attempts", "N", "fail after this many attempts (default: 10; with a destination none)", CLI_NUMBER, 0, \
-     CLI_COMPOSE_AT(base, max_attempts), 1, PAWLI_ATTEMPTS_MOST, o}, \
+     CLI_COMPOSE_AT(base, max_attempts), 1, PAWLI_ATTEMPTS_MAX, o}, \
     {"count", "WHICH", "with a destination: answered or all sends are attempts (default: as the service says)", CLI_TEXT, 0, \
      CLI_COMPOSE_AT(base, count), 0, 0, o}, \
     {"lease", "TIME", "how long a worker gets for it (default: the worker decides)", CLI_SPAN, 0, \
-     CLI_COMPOSE_AT(base, lease_ms), 1, PAWLI_LEASE_MOST, o}
+     CLI_COMPOSE_AT(base, lease_ms), 1, PAWLI_LEASE_MAX, o}
 /* clang-format on */
 
 /* The composed message; the strings belong to the command line or to this struct. */
 typedef struct cli_composed {
-    pawl_outgoing message;
+    pawl_message_spec message;
     char *headers;
     char *input;
     cli_when expires;
@@ -87,7 +87,7 @@ pawl_status cli_compose_complete(pawl_store *store, cli_composed *to, pawl_error
  * Returns the status of sending the message with this id; when it is in doubt, the error message
  * says how to send it again.
  */
-pawl_status cli_compose_explain(pawl_message_id sent, pawl_status st, pawl_error *err);
+pawl_status cli_compose_explain(pawl_uuid sent, pawl_status st, pawl_error *err);
 void cli_composed_done(cli_composed *composed);
 /* `CLI_AUTO_COMPOSED composed = {0};` */
 #define CLI_AUTO_COMPOSED __attribute__((cleanup(cli_composed_done))) cli_composed

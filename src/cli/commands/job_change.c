@@ -94,7 +94,7 @@ static pawl_status compose_job_message(const cli_args *args, cli_composed *to, p
     return cli_compose_read("job add", &own->message, &words, to, err);
 }
 
-static void set_job_message(const pawl_outgoing *message, pawl_job_definition *job)
+static void set_job_message(const pawl_message_spec *message, pawl_job_definition *job)
 {
     job->topic = message->topic;
     job->payload = message->payload;
@@ -110,12 +110,12 @@ static void set_job_message(const pawl_outgoing *message, pawl_job_definition *j
 static void print_next_fires(const pawl_job *job, pawl_wall now)
 {
     PAWLI_AUTO(pawl_schedule) schedule = NULL;
-    pawl_fire fires[FIRES];
+    pawl_occurrence fires[FIRES];
     size_t count = cli_job_next_fires(job, fires, FIRES, &schedule);
     char local[CLI_FIRE_SIZE];
 
     if (schedule)
-        printf("It fires %s.\n", pawl_schedule_explain(schedule));
+        printf("It fires %s.\n", pawl_schedule_describe(schedule));
     for (size_t i = 0; i < count; i++)
         printf("%s %s, %s\n", i == 0 ? "Next:" : "     ", cli_job_fire_text(&fires[i], local),
                cli_when_relative(fires[i].at, now, CLI_ROOM));
@@ -233,7 +233,7 @@ static void print_triggered(const cli_args *args, const pawl_job_triggered *run)
     char id[PAWL_UUID_TEXT_SIZE];
     json_t *object;
 
-    pawl_message_id_format(run->message_id, id);
+    pawl_uuid_format(run->message_id, id);
     if (args->common.json) {
         object = json_object();
         cli_json_number(object, "run_id", run->run_id);

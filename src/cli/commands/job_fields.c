@@ -136,11 +136,11 @@ static void set_json_fires(json_t *object, const void *record)
 {
     const pawl_job *job = record;
     PAWLI_AUTO(pawl_schedule) schedule = NULL;
-    pawl_fire fires[FIRES];
+    pawl_occurrence fires[FIRES];
     size_t count = cli_job_next_fires(job, fires, FIRES, &schedule);
     json_t *array = json_array();
 
-    cli_json_text(object, "words", schedule ? pawl_schedule_explain(schedule) : NULL);
+    cli_json_text(object, "words", schedule ? pawl_schedule_describe(schedule) : NULL);
     for (size_t i = 0; i < count; i++)
         json_array_append_new(array, cli_job_fire_json(&fires[i]));
     json_object_set_new(object, "fires", array);
@@ -150,13 +150,13 @@ static void print_job_fires(const void *record, pawl_wall now)
 {
     const pawl_job *job = record;
     PAWLI_AUTO(pawl_schedule) schedule = NULL;
-    pawl_fire fires[FIRES];
+    pawl_occurrence fires[FIRES];
     size_t count = cli_job_next_fires(job, fires, FIRES, &schedule);
     char local[CLI_FIRE_SIZE];
     char when[CLI_WHEN_SIZE];
 
     if (schedule)
-        cli_details_field("in words", CLI_PLAIN, "%s", pawl_schedule_explain(schedule));
+        cli_details_field("in words", CLI_PLAIN, "%s", pawl_schedule_describe(schedule));
     for (size_t i = 0; i < count; i++)
         cli_details_field(i == 0 ? "next" : "", CLI_PLAIN, "%s, %s",
                           cli_job_fire_text(&fires[i], local),
@@ -214,7 +214,7 @@ static void read_next_due_cell(const void *record, pawl_wall now, cli_value *to)
 }
 
 CLI_FIELD_READ(pawl_job, read_last_run_state,
-               if (it->last_run_at.us != PAWL_NEVER.us)
+               if (it->last_run_at.us != PAWL_TIME_UNSET.us)
                    cli_value_colored(to, cli_run_color(it->last_run_state),
                                      pawl_run_state_name(it->last_run_state)));
 
@@ -222,7 +222,7 @@ static void read_last_run_words(const void *record, pawl_wall now, cli_value *to
 {
     const pawl_job *job = record;
 
-    if (job->last_run_at.us == PAWL_NEVER.us)
+    if (job->last_run_at.us == PAWL_TIME_UNSET.us)
         cli_value_text(to, "none has begun so far");
     else
         cli_value_format(to, cli_run_color(job->last_run_state), "%s, %s",
@@ -246,10 +246,10 @@ static const cli_field job_fields[] = {
     {"enabled", JOB(BOOL, enabled)},
     {NULL, .read = read_job_state, .details = {5, "state"}},
     {"problem", .read = read_job_problem, .details = {4, "problem"}, .column = {6, "PROBLEM"}},
-    {"next_slot_at", JOB(TIME, next_slot_at)},
+    {"next_occurrence_at", JOB(TIME, next_occurrence_at)},
     {"next_due_at", JOB(TIME, next_due_at)},
     {NULL, .read = read_next_due_cell, .column = {3, "NEXT"}},
-    {"last_slot_at", JOB(TIME, last_slot_at)},
+    {"last_occurrence_at", JOB(TIME, last_occurrence_at)},
     {"last_run_at", JOB(TIME, last_run_at), .column = {4, "LAST RUN", false, "-"}},
     {"last_run_state", .read = read_last_run_state, .column = {5, "STATUS", false, "-"}},
     {NULL, .read = read_last_run_words, .details = {6, "last run"}},

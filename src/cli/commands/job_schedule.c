@@ -8,7 +8,7 @@
 #include "fail.h"
 #include "scope.h"
 #include "units.h"
-#include "world.h"
+#include "platform.h"
 
 #define NOTE_SIZE 160
 
@@ -20,37 +20,37 @@ static const char *format_local_time(const pawl_local_time *l, char ret_text[CLI
 }
 
 /* What a clock change did to this fire; "" if nothing. */
-static const char *clock_change_note(const pawl_fire *fire, char ret_text[NOTE_SIZE])
+static const char *clock_change_note(const pawl_occurrence *fire, char ret_text[NOTE_SIZE])
 {
     const char *times = fire->skipped == 1 ? "time" : "times";
     char written[CLI_WHEN_SIZE];
 
     ret_text[0] = '\0';
-    if (fire->kind == PAWL_FIRE_MOVED && fire->skipped > 0)
+    if (fire->kind == PAWL_OCCURRENCE_MOVED && fire->skipped > 0)
         snprintf(ret_text, NOTE_SIZE,
                  "moved: a clock change skips %s and %" PRId64 " more %s, which fire together",
                  format_local_time(&fire->written, written), fire->skipped, times);
-    else if (fire->kind == PAWL_FIRE_MOVED)
+    else if (fire->kind == PAWL_OCCURRENCE_MOVED)
         snprintf(ret_text, NOTE_SIZE, "moved: a clock change skips %s",
                  format_local_time(&fire->written, written));
     else if (fire->skipped > 0)
         snprintf(ret_text, NOTE_SIZE, "after %" PRId64 " %s that a clock change skips",
                  fire->skipped, times);
-    else if (fire->kind == PAWL_FIRE_ONCE)
+    else if (fire->kind == PAWL_OCCURRENCE_ONCE)
         snprintf(ret_text, NOTE_SIZE, "comes twice by a clock change, fires this time only");
-    else if (fire->kind == PAWL_FIRE_AGAIN)
+    else if (fire->kind == PAWL_OCCURRENCE_AGAIN)
         snprintf(ret_text, NOTE_SIZE, "comes again by a clock change");
     return ret_text;
 }
 
-static const char *fire_kind_name(pawl_fire_kind kind)
+static const char *fire_kind_name(pawl_occurrence_kind kind)
 {
     static const char *const names[] = {"plain", "moved", "once", "again"};
 
     return (size_t)kind < PAWLI_COUNT(names) ? names[kind] : "unknown";
 }
 
-json_t *cli_job_fire_json(const pawl_fire *fire)
+json_t *cli_job_fire_json(const pawl_occurrence *fire)
 {
     json_t *object = json_object();
     int32_t minutes = abs(fire->utc_offset_s) / 60;
@@ -71,7 +71,7 @@ json_t *cli_job_fire_json(const pawl_fire *fire)
     return object;
 }
 
-const char *cli_job_fire_text(const pawl_fire *fire, char ret_text[CLI_FIRE_SIZE])
+const char *cli_job_fire_text(const pawl_occurrence *fire, char ret_text[CLI_FIRE_SIZE])
 {
     static const char *const days[] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
     char local[CLI_WHEN_SIZE];
@@ -88,7 +88,7 @@ static cli_table *new_fire_table(void)
     return cli_table_new(columns, PAWLI_COUNT(columns));
 }
 
-static void add_fire_row(cli_table *table, const pawl_fire *fire)
+static void add_fire_row(cli_table *table, const pawl_occurrence *fire)
 {
     char local[CLI_FIRE_SIZE];
     char text[NOTE_SIZE];
@@ -103,7 +103,7 @@ static void add_fire_row(cli_table *table, const pawl_fire *fire)
 static bool just_before_slot(const pawl_schedule *schedule, pawl_wall slot, pawl_wall *ret_before)
 {
     pawl_error ignored = PAWL_ERROR_INIT;
-    pawl_fire later;
+    pawl_occurrence later;
 
     ret_before->us = slot.us - 1;
     if (pawl_schedule_kind_of(schedule) != PAWL_SCHEDULE_FROM_START)
@@ -114,7 +114,7 @@ static bool just_before_slot(const pawl_schedule *schedule, pawl_wall slot, pawl
     return true;
 }
 
-size_t cli_job_next_fires(const pawl_job *job, pawl_fire *ret_fires, size_t count,
+size_t cli_job_next_fires(const pawl_job *job, pawl_occurrence *ret_fires, size_t count,
                           pawl_schedule **ret_schedule)
 {
     pawl_schedule_options options = PAWL_SCHEDULE_OPTIONS_INIT;
@@ -123,14 +123,14 @@ size_t cli_job_next_fires(const pawl_job *job, pawl_fire *ret_fires, size_t coun
     pawl_wall after;
 
     options.zone = job->definition->zone;
-    options.anchor = job->next_slot_at; /* one of those that "every D" counts */
+    options.anchor = job->next_occurrence_at; /* one of those that "every D" counts */
     if (pawl_schedule_parse(job->definition->schedule, &options, ret_schedule, &ignored) !=
         PAWL_OK) {
         *ret_schedule = NULL;
         return 0;
     }
-    if (job->next_slot_at.us == PAWL_NEVER.us ||
-        !just_before_slot(*ret_schedule, job->next_slot_at, &after))
+    if (job->next_occurrence_at.us == PAWL_TIME_UNSET.us ||
+        !just_before_slot(*ret_schedule, job->next_occurrence_at, &after))
         return 0;
     if (pawl_schedule_kind_of(*ret_schedule) == PAWL_SCHEDULE_FROM_START && count > 1)
         count = 1; /* the others depend on when it starts */
@@ -170,7 +170,7 @@ static pawl_status read_schedule_text(const cli_args *args, char ret_text[PAWL_S
 static pawl_status read_start_time(const cli_job_settings *own, pawl_wall *ret_from,
                                    pawl_error *err)
 {
-    cli_when when = {true, 0, PAWL_NEVER};
+    cli_when when = {true, 0, PAWL_TIME_UNSET};
     pawl_status st = PAWL_OK;
 
     if (own->from)
@@ -183,7 +183,7 @@ static pawl_status read_start_time(const cli_job_settings *own, pawl_wall *ret_f
 
 static void print_schedule_heading(const pawl_schedule *schedule, const char *version)
 {
-    printf("%s%s%s\n", cli_style(stdout, CLI_BOLD), pawl_schedule_explain(schedule),
+    printf("%s%s%s\n", cli_style(stdout, CLI_BOLD), pawl_schedule_describe(schedule),
            cli_style(stdout, CLI_PLAIN));
     if (pawl_schedule_kind_of(schedule) != PAWL_SCHEDULE_CRON)
         puts("Intervals are real time: clock changes do not touch them.");
@@ -203,7 +203,7 @@ static pawl_status add_fires(const pawl_schedule *schedule, pawl_wall after, int
     pawl_status st = PAWL_OK;
 
     for (int64_t i = 0; i < count && st == PAWL_OK; i++) {
-        pawl_fire fire;
+        pawl_occurrence fire;
         st = pawl_schedule_next(schedule, after, &fire, err);
         if (st != PAWL_OK)
             break;
@@ -225,7 +225,7 @@ static pawl_status print_fires_json(const pawl_schedule *schedule, pawl_wall fro
 
     cli_json_text(object, "schedule", pawl_schedule_text(schedule));
     cli_json_text(object, "zone", pawl_schedule_zone(schedule));
-    cli_json_text(object, "words", pawl_schedule_explain(schedule));
+    cli_json_text(object, "words", pawl_schedule_describe(schedule));
     json_object_set_new(object, "keeps_rhythm", json_boolean(pawl_schedule_keeps_rhythm(schedule)));
     cli_json_text(object, "zone_data", version);
     cli_json_time(object, "from", from);
@@ -245,7 +245,7 @@ pawl_status cli_job_next(const cli_args *args, pawl_store *store, pawl_error *er
     PAWLI_AUTO(pawl_schedule) schedule = NULL;
     char text[PAWL_SCHEDULE_MAX + 2];
     char version[PAWL_ZONE_VERSION_SIZE];
-    pawl_wall from = PAWL_NEVER;
+    pawl_wall from = PAWL_TIME_UNSET;
     pawl_status st = read_schedule_text(args, text, err);
 
     (void)store;

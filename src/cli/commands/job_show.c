@@ -182,7 +182,7 @@ pawl_status cli_job_runs(const cli_args *args, pawl_store *store, pawl_error *er
     cli_listing_form form = CLI_LISTING_FORM(args);
     pawl_run_filter filter = PAWL_RUN_FILTER_INIT;
     CLI_AUTO_LISTING found = {0};
-    pawl_wall now = PAWL_NEVER;
+    pawl_wall now = PAWL_TIME_UNSET;
     const char *name = NULL;
     pawl_status st = cli_job_name("runs", args, &name, err);
 

@@ -37,7 +37,7 @@ CLI_FIELD_READ(pawl_message, read_processed_by, cli_value_text(to, pawl_message_
 static void read_message_id(const void *record, pawl_wall now, cli_value *to)
 {
     (void)now;
-    pawl_message_id_format(pawl_message_get_id(record), to->room);
+    pawl_uuid_format(pawl_message_id(record), to->room);
     cli_value_text(to, to->room);
 }
 
@@ -53,7 +53,7 @@ static void read_owner(const void *record, pawl_wall now, cli_value *to)
 static void read_state(const void *record, pawl_wall now, cli_value *to)
 {
     static const cli_color colors[PAWL_STATE_COUNT] = {
-        [PAWL_STATE_READY] = CLI_BLUE,      [PAWL_STATE_IN_PROGRESS] = CLI_YELLOW,
+        [PAWL_STATE_READY] = CLI_BLUE,      [PAWL_STATE_RUNNING] = CLI_YELLOW,
         [PAWL_STATE_DONE] = CLI_GREEN,      [PAWL_STATE_FAILED] = CLI_RED,
         [PAWL_STATE_EXPIRED] = CLI_MAGENTA, [PAWL_STATE_CANCELLED] = CLI_DIM,
     };
@@ -68,7 +68,7 @@ static void read_state(const void *record, pawl_wall now, cli_value *to)
 static int attempts_started(const pawl_message *message)
 {
     pawl_state state = pawl_message_state(message);
-    bool one_more = state == PAWL_STATE_IN_PROGRESS || state == PAWL_STATE_DONE;
+    bool one_more = state == PAWL_STATE_RUNNING || state == PAWL_STATE_DONE;
 
     return pawl_message_retries(message) + one_more;
 }
@@ -126,7 +126,7 @@ static void read_claim(const void *record, pawl_wall now, cli_value *to)
 {
     const char *claimed_by = pawl_message_claimed_by(record);
 
-    if (pawl_message_state(record) == PAWL_STATE_IN_PROGRESS)
+    if (pawl_message_state(record) == PAWL_STATE_RUNNING)
         cli_value_format(to, CLI_PLAIN, "%s, fence %" PRId64 ", lease ends %s",
                          claimed_by ? claimed_by : "?", pawl_message_fence(record),
                          cli_when_both(pawl_message_lease_until(record), now, CLI_ROOM));
@@ -141,7 +141,7 @@ static void read_when(const void *record, pawl_wall now, cli_value *to)
     if (pawl_message_state(record) == PAWL_STATE_READY) {
         word = pawl_message_retries(record) > 0 ? "next " : "due ";
         time = pawl_message_next_attempt_at(record);
-    } else if (pawl_message_state(record) == PAWL_STATE_IN_PROGRESS) {
+    } else if (pawl_message_state(record) == PAWL_STATE_RUNNING) {
         word = "lease ends ";
         time = pawl_message_lease_until(record);
     }

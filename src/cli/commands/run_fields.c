@@ -30,11 +30,11 @@ cli_color cli_run_color(pawl_run_state state)
 static const char *run_duration_text(const pawl_run *run, pawl_wall now,
                                      char ret_text[CLI_WHEN_SIZE])
 {
-    bool ended = run->ended_at.us != PAWL_NEVER.us;
+    bool ended = run->ended_at.us != PAWL_TIME_UNSET.us;
     int64_t us = (ended ? run->ended_at.us : now.us) - run->started_at.us;
     int64_t ms = us > 0 ? us / 1000 : 0;
 
-    if (run->started_at.us == PAWL_NEVER.us)
+    if (run->started_at.us == PAWL_TIME_UNSET.us)
         return "";
     /* Beyond a minute nobody cares for milliseconds. */
     return cli_span_text(ms < CLI_MINUTE_MS ? ms : ms / CLI_SECOND_MS * CLI_SECOND_MS, ret_text);
@@ -54,8 +54,8 @@ static const char *run_note(const pawl_run *run, char ret_text[NOTE_SIZE])
                                                     : "nobody looked in time");
     if (run->slots > 1)
         snprintf(ret_text + used, NOTE_SIZE - (size_t)used, "; %s%" PRId64 " slots, until %s",
-                 run->slots_is_at_least ? "at least " : "", run->slots,
-                 cli_when_absolute(run->last_slot_at, until));
+                 run->occurrences_is_at_least ? "at least " : "", run->slots,
+                 cli_when_absolute(run->last_occurrence_at, until));
     return ret_text;
 }
 
@@ -77,13 +77,13 @@ static void read_run_message_id(const void *record, pawl_wall now, cli_value *to
     const pawl_run *run = record;
 
     (void)now;
-    pawl_message_id_format(run->message_id, to->room);
+    pawl_uuid_format(run->message_id, to->room);
     cli_value_text(to, run->work_id.value > 0 ? to->room : NULL);
 }
 
 CLI_FIELD_READ(pawl_run, read_attempts_made, cli_value_positive(to, it->attempts));
 CLI_FIELD_READ(pawl_run, read_run_duration,
-               if (it->started_at.us != PAWL_NEVER.us)
+               if (it->started_at.us != PAWL_TIME_UNSET.us)
                    cli_value_text(to, run_duration_text(it, now, to->room)));
 
 /* Only if it was read. */
@@ -114,12 +114,12 @@ static const cli_field run_fields[] = {
     {"state", .read = read_run_state, .details = {3, "state"}, .column = {3, "STATE"}},
     {"triggered", RUN(BOOL, triggered)},
     {"scheduled_at", RUN(TIME, scheduled_at), .details = {2, "slot"}, .column = {2, "SLOT"}},
-    {"last_slot_at", RUN(TIME, last_slot_at)},
+    {"last_occurrence_at", RUN(TIME, last_occurrence_at)},
     {"reason", .read = read_skip_reason},
     {NULL, .read = read_skip_note, .details = {4, "why"}},
     {NULL, .read = read_run_note, .column = {8, "NOTE"}},
     {"slots", RUN(INT64, slots)},
-    {"slots_is_at_least", RUN(BOOL, slots_is_at_least)},
+    {"occurrences_is_at_least", RUN(BOOL, occurrences_is_at_least)},
     {"work_id", .read = read_run_work_id, .details = {5, "work id"}},
     {"message_id", .read = read_run_message_id},
     {"attempts", RUN(INT, attempts), .column = {4, "TRIES", true}},

@@ -35,7 +35,7 @@ static pawl_status unknown_state(const char *name, pawl_error *err)
         return pawli_fail(err, PAWL_E_INVALID, "there is no state '%s'; did you mean '%s'?", name,
                           nearest.best);
     return pawli_fail(err, PAWL_E_INVALID,
-                      "there is no state '%s'; the states are ready, in_progress, done, failed, "
+                      "there is no state '%s'; the states are ready, running, done, failed, "
                       "expired, cancelled, and dead for failed and expired",
                       name);
 }
@@ -88,7 +88,7 @@ pawl_status cli_id_parse(const char *text, cli_id *ret_id, pawl_error *err)
             *ret_id = id;
             return PAWL_OK;
         }
-    } else if (pawl_message_id_parse(text, &id.message, &ignored) == PAWL_OK) {
+    } else if (pawl_uuid_parse(text, &id.message, &ignored) == PAWL_OK) {
         *ret_id = id;
         return PAWL_OK;
     }

@@ -29,7 +29,7 @@ typedef struct cli_id {
     const char *text;
     bool is_work;
     pawl_work_id work;
-    pawl_message_id message;
+    pawl_uuid message;
 } cli_id;
 
 pawl_status cli_id_parse(const char *text, cli_id *ret_id, pawl_error *err);

@@ -25,11 +25,11 @@ static bool stop_now_requested(const cli_work *work)
 
 /* A message that can never be started must not circle; anything else is a problem of this machine:
  * release the message and end, so that an operator looks at it. */
-static pawl_verdict command_not_started(cli_work *work, pawl_task *task, int problem)
+static pawl_result command_not_started(cli_work *work, pawl_task *task, int problem)
 {
     if (problem == E2BIG) {
         PAWLI_AUTO_FREE char *error = cli_print("cannot start the command: %s", strerror(problem));
-        pawl_task_explain(task, error);
+        pawl_task_set_error(task, error);
         return PAWL_RETRY;
     }
     cli_work_break(work, "cannot start '%s': %s", work->command.argv[0], strerror(problem));
@@ -59,7 +59,7 @@ static void set_command_error(const cli_work *work, pawl_task *task, const cli_c
                         cli_span_text(work->options->run_timeout_ms, CLI_ROOM))
             : cli_child_error(child);
 
-    pawl_task_explain(task, error);
+    pawl_task_set_error(task, error);
 }
 
 /* What a job's run wrote, for its history. */
@@ -74,8 +74,8 @@ static void keep_run_output(pawl_task *task, const cli_child *child)
 }
 
 /* Success counts also when it was told to end and finished its work first. */
-static pawl_verdict command_result(const cli_work *work, pawl_task *task, const cli_child *child,
-                                   cli_stop stopped)
+static pawl_result command_result(const cli_work *work, pawl_task *task, const cli_child *child,
+                                  cli_stop stopped)
 {
     int status = cli_child_exit_status(child);
 
@@ -92,7 +92,7 @@ static pawl_verdict command_result(const cli_work *work, pawl_task *task, const 
 }
 
 /* Thread: one of the worker's, which block all signals. */
-pawl_verdict cli_work_command_handle(pawl_task *task, void *context)
+pawl_result cli_work_command_handle(pawl_task *task, void *context)
 {
     cli_work *work = context;
     cli_supervision how = CLI_SUPERVISION_INIT;
@@ -109,7 +109,7 @@ pawl_verdict cli_work_command_handle(pawl_task *task, void *context)
     how.kill_fd = work->stop_now_fd;
     how.timeout_ms = work->options->run_timeout_ms;
     int problem = start_command(work, pawl_task_message(task), &child);
-    pawl_verdict verdict =
+    pawl_result verdict =
         problem != 0 ? command_not_started(work, task, problem)
                      : command_result(work, task, &child, cli_child_supervise(&child, &how));
     cli_child_done(&child);
@@ -118,7 +118,7 @@ pawl_verdict cli_work_command_handle(pawl_task *task, void *context)
 
 /* ---- the observer's callbacks ---- */
 
-static const char *result_text(const pawl_settled *what, cli_color *ret_color)
+static const char *result_text(const pawl_message_result *what, cli_color *ret_color)
 {
     bool last = what->attempt >= pawl_message_max_attempts(what->message);
 
@@ -141,7 +141,7 @@ static const char *result_text(const pawl_settled *what, cli_color *ret_color)
     }
 }
 
-static char *result_reason(const pawl_settled *what)
+static char *result_reason(const pawl_message_result *what)
 {
     if (what->outcome == PAWL_OUTCOME_LOST)
         return cli_copy("the message is no longer ours, or the result could not be stored");
@@ -149,7 +149,7 @@ static char *result_reason(const pawl_settled *what)
 }
 
 /* "12 mail: done (attempt 1/10, 35 ms)". A dropped result is always worth a line. */
-void cli_report_result(void *context, const pawl_settled *what)
+void cli_report_result(void *context, const pawl_message_result *what)
 {
     const cli_work *work = context;
     const char *name = pawl_message_topic(what->message);

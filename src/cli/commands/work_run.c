@@ -15,7 +15,7 @@
 #include "terminal_text.h"
 #include "units.h"
 #include "work_run.h"
-#include "world.h"
+#include "platform.h"
 
 PAWLI_AUTO_DEFINE(pawl_worker, pawl_worker_free);
 
@@ -73,7 +73,7 @@ static char *progress_line(progress *of, const pawl_worker_stats *stats, bool *r
 
     if (per_second > 0)
         snprintf(speed, sizeof speed, " (%.*f/s)", per_second < 10 ? 1 : 0, per_second);
-    *ret_moves = per_second > 0 || stats->in_hand > 0 || stats->last_error[0];
+    *ret_moves = per_second > 0 || stats->in_flight > 0 || stats->last_error[0];
     return cli_print("%s: %s running, %s done%s, %s retried, %s failed%s", of->label,
                      cli_count_text(stats->running, running), cli_count_text(stats->done, done),
                      speed, cli_count_text(stats->retried, retried),
@@ -85,7 +85,7 @@ static pawl_worker_stats worker_stats(cli_work *work)
 {
     pawl_worker_stats stats = PAWL_WORKER_STATS_INIT;
 
-    pawl_worker_read_stats(work->worker, &stats);
+    pawl_worker_get_stats(work->worker, &stats);
     return stats;
 }
 
@@ -122,7 +122,7 @@ void cli_work_touch_progress(cli_work *work)
 static void stop_worker(cli_work *work)
 {
     if (!atomic_exchange(&work->stopping, true)) /* twice would mean: at once */
-        pawl_worker_stop(work->worker);
+        pawl_worker_request_stop(work->worker);
 }
 
 void cli_work_break(cli_work *work, const char *format, ...)
@@ -152,7 +152,7 @@ static void force_worker_stop(cli_work *work, stop_stage *now)
         return;
     now->forced = true;
     stop_worker(work);
-    pawl_worker_stop(work->worker);
+    pawl_worker_request_stop(work->worker);
 }
 
 static void announce_stop(const cli_work *work, bool busy)
@@ -169,7 +169,7 @@ static void take_signal(cli_work *work, stop_stage *now, int number)
     now->signals++;
     if (now->signals == 1) {
         atomic_store(&work->stop_signal, number);
-        bool busy = worker_stats(work).in_hand > 0;
+        bool busy = worker_stats(work).in_flight > 0;
         stop_worker(work); /* before it is said, so that it is true then */
         announce_stop(work, busy);
     } else if (now->signals == 2) {
@@ -308,7 +308,7 @@ pawl_status cli_work_run(cli_work *work, pawl_store *store, pawl_worker_options 
     }
     if (st == PAWL_OK) {
         st = run_watched_worker(work, err);
-        pawl_worker_read_stats(worker, ret_stats);
+        pawl_worker_get_stats(worker, ret_stats);
     }
     close_watch(work);
     return st;

@@ -79,9 +79,9 @@ void cli_work_touch_progress(cli_work *work);
 /* How long it may take to end a command: TERM, after 5 s KILL. */
 #define CLI_COMMAND_ENDS_MS (CLI_KILL_AFTER_MS + 1000)
 /* The handler; `context` is the cli_work. */
-pawl_verdict cli_work_command_handle(pawl_task *task, void *context);
+pawl_result cli_work_command_handle(pawl_task *task, void *context);
 /* The observer's callbacks; `context` is the cli_work. */
-void cli_report_result(void *context, const pawl_settled *what);
+void cli_report_result(void *context, const pawl_message_result *what);
 void cli_report_store(void *context, const pawl_error *err);
 
 #endif

@@ -137,8 +137,9 @@ static const cli_setting inbox_rows[] = {
     {ROW(inbox, retry_window_ms, "retry_window", SPAN), OPTION(store, inbox_retry_window_ms),
      RANGE(0, 3650 * DAY),
      .help = "how long senders go on retrying; retention must be at least twice as long"},
-    {ROW(inbox, cleanup_ms, "cleanup", SPAN), OPTION(worker, chore_every_ms[PAWL_CHORE_INBOX]),
-     RANGE(SECOND, DAY), .help = "how often what is past its retention is removed"},
+    {ROW(inbox, cleanup_ms, "cleanup", SPAN),
+     OPTION(worker, maintenance_interval_ms[PAWL_MAINTENANCE_INBOX]), RANGE(SECOND, DAY),
+     .help = "how often what is past its retention is removed"},
     {ROW(inbox, replay_window_ms, "replay_window", SPAN), OPTION(receiver, replay_window_ms),
      RANGE(SECOND, DAY), .help = "how far the time in a signature may be from now"},
 };
@@ -146,12 +147,15 @@ static const cli_setting inbox_rows[] = {
 static const cli_setting worker_rows[] = {
     {ROW(worker, retention_ms, "retention", SPAN), OPTION(worker, retention_ms),
      RANGE(MINUTE, 3650 * DAY), .help = "how long messages that are done or cancelled are kept"},
-    {ROW(worker, reap_ms, "reap", SPAN), OPTION(worker, chore_every_ms[PAWL_CHORE_REAP]),
-     RANGE(100, HOUR), .help = "how often leases that ended are looked for"},
-    {ROW(worker, expire_ms, "expire", SPAN), OPTION(worker, chore_every_ms[PAWL_CHORE_EXPIRE]),
-     RANGE(100, HOUR), .help = "how often messages past their time to live are looked for"},
-    {ROW(worker, retain_ms, "cleanup", SPAN), OPTION(worker, chore_every_ms[PAWL_CHORE_RETAIN]),
-     RANGE(SECOND, DAY), .help = "how often what is past its retention is removed"},
+    {ROW(worker, reap_ms, "reap", SPAN),
+     OPTION(worker, maintenance_interval_ms[PAWL_MAINTENANCE_REAP]), RANGE(100, HOUR),
+     .help = "how often leases that ended are looked for"},
+    {ROW(worker, expire_ms, "expire", SPAN),
+     OPTION(worker, maintenance_interval_ms[PAWL_MAINTENANCE_EXPIRE]), RANGE(100, HOUR),
+     .help = "how often messages past their time to live are looked for"},
+    {ROW(worker, retain_ms, "cleanup", SPAN),
+     OPTION(worker, maintenance_interval_ms[PAWL_MAINTENANCE_PRUNE]), RANGE(SECOND, DAY),
+     .help = "how often what is past its retention is removed"},
 };
 
 static const cli_setting service_rows[] = {

@@ -14,7 +14,7 @@
 #include "memory.h"
 #include "terminal_line.h"
 #include "terminal_text.h"
-#include "world.h"
+#include "platform.h"
 
 /* Bytes moved before anything else is looked at, so that a noisy command is told to end in time. */
 #define PUMP_BYTES 65536

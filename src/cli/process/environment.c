@@ -180,7 +180,7 @@ char **cli_environment_new(const pawl_message *message)
     environment_builder to = copy_environment(OURS);
     char id[PAWL_UUID_TEXT_SIZE];
 
-    pawl_message_id_format(pawl_message_get_id(message), id);
+    pawl_uuid_format(pawl_message_id(message), id);
     set_variable(&to, "PAWL_ID", id);
     set_number_variable(&to, "PAWL_WORK_ID", pawl_message_work_id(message).value);
     set_variable(&to, "PAWL_TOPIC", pawl_message_topic(message));

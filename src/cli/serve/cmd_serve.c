@@ -86,8 +86,8 @@ static void reload_services(cli_serve *serve)
                       "the configuration was not read anew: nothing has changed");
         return;
     }
-    pawl_receiver_replace_services(serve->receiver, services);
-    pawl_delivery_use(serve->delivery, services); /* NULL is fine */
+    pawl_receiver_set_services(serve->receiver, services);
+    pawl_delivery_set_services(serve->delivery, services); /* NULL is fine */
     pawl_services_unref(serve->services);
     serve->services = services;
     cli_serve_say(serve->config, PAWL_LOG_INFO,
@@ -135,8 +135,8 @@ typedef struct serve_shutdown {
 static void stop_services(cli_serve *serve)
 {
     if (serve->worker)
-        pawl_worker_stop(serve->worker);
-    pawl_delivery_stop(serve->delivery); /* NULL is fine */
+        pawl_worker_request_stop(serve->worker);
+    pawl_delivery_request_stop(serve->delivery); /* NULL is fine */
 }
 
 static void keep_first_error(serve_shutdown *end, pawl_status st, const pawl_error *err)
@@ -165,7 +165,7 @@ static void cancel_running(cli_serve *serve)
 {
     cli_serve_say(serve->config, PAWL_LOG_WARNING,
                   "in a hurry: what still runs is cancelled, and given back");
-    pawl_receiver_hurry(serve->receiver);
+    pawl_receiver_cancel_handlers(serve->receiver);
     stop_services(serve); /* the second time skips the grace */
 }
 

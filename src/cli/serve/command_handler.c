@@ -24,9 +24,9 @@ static void command_handler_free(void *context)
 
 /* ---- what the command learns ---- */
 
-static char **received_environment(const pawl_reception *reception)
+static char **received_environment(const pawl_receive_task *reception)
 {
-    const pawl_envelope *envelope = pawl_reception_envelope(reception);
+    const pawl_envelope *envelope = pawl_receive_task_envelope(reception);
     char attempt[32];
     char fence[32];
     const cli_variable variables[] = {
@@ -34,7 +34,7 @@ static char **received_environment(const pawl_reception *reception)
         {"PAWL_SOURCE", pawl_envelope_source(envelope)},
         {"PAWL_TOPIC", pawl_envelope_endpoint(envelope)},
         {"PAWL_TYPE", pawl_type_name(pawl_envelope_type(envelope))},
-        {"PAWL_KEY", pawl_reception_key(reception)},
+        {"PAWL_KEY", pawl_receive_task_key(reception)},
         {"PAWL_ATTEMPT", attempt},
         {"PAWL_FENCE", fence},
         {"PAWL_CORRELATION_ID", pawl_envelope_correlation_id(envelope)},
@@ -44,17 +44,17 @@ static char **received_environment(const pawl_reception *reception)
         {"PAWL_PRIORITY", NULL},
     };
 
-    snprintf(attempt, sizeof attempt, "%d", pawl_reception_attempt(reception));
-    snprintf(fence, sizeof fence, "%" PRId64, pawl_reception_fence(reception));
+    snprintf(attempt, sizeof attempt, "%d", pawl_receive_task_attempt(reception));
+    snprintf(fence, sizeof fence, "%" PRId64, pawl_receive_task_fence(reception));
     return cli_environment_with(variables, PAWLI_COUNT(variables));
 }
 
-static int start_received(const command_handler *by, const pawl_reception *reception,
+static int start_received(const command_handler *by, const pawl_receive_task *reception,
                           cli_child *child)
 {
     char **environment = received_environment(reception);
     size_t size;
-    const void *payload = pawl_envelope_payload(pawl_reception_envelope(reception), &size);
+    const void *payload = pawl_envelope_payload(pawl_receive_task_envelope(reception), &size);
     int problem = cli_child_start(child, &by->command, environment, payload, size);
 
     cli_environment_free(environment);
@@ -64,7 +64,7 @@ static int start_received(const command_handler *by, const pawl_reception *recep
 /* ---- the result ---- */
 
 /* Without the line end that `echo` adds, as in a shell: so that JSON travels as JSON. */
-static pawl_verdict respond_with_output(pawl_reception *reception, const cli_child *child)
+static pawl_result respond_with_output(pawl_receive_task *reception, const cli_child *child)
 {
     pawl_error err = PAWL_ERROR_INIT;
     size_t size = child->response_size;
@@ -72,17 +72,17 @@ static pawl_verdict respond_with_output(pawl_reception *reception, const cli_chi
     if (size > 0 && child->response[size - 1] == '\n')
         size--;
     if (child->response_too_long) {
-        pawl_reception_explain(reception, "the command's output is too large for a response");
+        pawl_receive_task_set_error(reception, "the command's output is too large for a response");
         return PAWL_RETRY;
     }
-    if (size == 0 || pawl_reception_respond(reception, child->response, size, &err) == PAWL_OK)
+    if (size == 0 || pawl_receive_task_respond(reception, child->response, size, &err) == PAWL_OK)
         return PAWL_DONE;
-    pawl_reception_explain(reception, err.message);
+    pawl_receive_task_set_error(reception, err.message);
     return PAWL_RETRY;
 }
 
-static pawl_verdict received_result(pawl_reception *reception, const cli_child *child,
-                                    cli_stop stopped)
+static pawl_result received_result(pawl_receive_task *reception, const cli_child *child,
+                                   cli_stop stopped)
 {
     int status = cli_child_exit_status(child);
 
@@ -91,25 +91,25 @@ static pawl_verdict received_result(pawl_reception *reception, const cli_child *
     PAWLI_AUTO_FREE char *error = stopped == CLI_STOP_NONE
                                       ? cli_child_error(child)
                                       : cli_copy("the command did not end in time");
-    pawl_reception_explain(reception, error);
+    pawl_receive_task_set_error(reception, error);
     return stopped == CLI_STOP_NONE && status == CLI_EXIT_FAIL ? PAWL_FAIL : PAWL_RETRY;
 }
 
 /* Thread: one of the receiver's, which block all signals. */
-static pawl_verdict handle_by_command(pawl_reception *reception, void *context)
+static pawl_result handle_by_command(pawl_receive_task *reception, void *context)
 {
     const command_handler *by = context;
     cli_supervision how = CLI_SUPERVISION_INIT;
     cli_child child;
     int problem = start_received(by, reception, &child);
-    pawl_verdict verdict;
+    pawl_result verdict;
 
     if (problem != 0) {
         PAWLI_AUTO_FREE char *why = cli_print("cannot start the command: %s", strerror(problem));
-        pawl_reception_explain(reception, why);
+        pawl_receive_task_set_error(reception, why);
         return PAWL_RETRY;
     }
-    how.cancel_fd = pawl_reception_cancel_fd(reception);
+    how.cancel_fd = pawl_receive_task_cancel_fd(reception);
     verdict = received_result(reception, &child, cli_child_supervise(&child, &how));
     cli_child_done(&child);
     return verdict;

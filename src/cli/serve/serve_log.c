@@ -9,7 +9,7 @@
 #include "serve.h"
 #include "terminal_text.h"
 #include "units.h"
-#include "world.h"
+#include "platform.h"
 
 /* In one piece, so that records of several threads do not mix. */
 static void write_log_line(const char *line)

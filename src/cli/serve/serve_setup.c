@@ -21,7 +21,7 @@ pawl_status cli_serve_worker(cli_serve *serve, pawl_error *err)
     pawl_worker_options options = PAWL_WORKER_OPTIONS_INIT;
 
     cli_config_fill(serve->config, CLI_LIBRARY_worker, &options);
-    options.chores_only = true;
+    options.maintenance_only = true;
     options.concurrency = 1;
     options.grace_ms = server->grace_ms;
     serve->worker_thread =
@@ -223,7 +223,7 @@ pawl_status cli_serve_receiver(cli_serve *serve, pawl_error *err)
     while (st == PAWL_OK && (part = cli_config_next(serve->config, CLI_SECTION_RECEIVE, part)))
         st = add_receive_handler(serve, part, &options, err);
     if (st == PAWL_OK)
-        st = pawl_receiver_tell_of(serve->receiver, serve->worker, serve->delivery, err);
+        st = pawl_receiver_set_health_sources(serve->receiver, serve->worker, serve->delivery, err);
     if (st == PAWL_OK)
         st = listen_on(serve, server, err);
     if (st == PAWL_OK)

@@ -74,7 +74,8 @@ void cli_json_text(json_t *object, const char *key, const char *text)
 
 void cli_json_time(json_t *object, const char *key, pawl_wall time)
 {
-    cli_json_text(object, key, time.us == PAWL_NEVER.us ? NULL : cli_when_rfc3339(time, CLI_ROOM));
+    cli_json_text(object, key,
+                  time.us == PAWL_TIME_UNSET.us ? NULL : cli_when_rfc3339(time, CLI_ROOM));
 }
 
 void cli_json_number(json_t *object, const char *key, long long number)

@@ -34,7 +34,7 @@ size_t cli_width(FILE *stream);
 void cli_json_print(FILE *stream, json_t *take_document);
 /* NULL becomes null; invalid UTF-8 is replaced. */
 void cli_json_text(json_t *object, const char *key, const char *text);
-void cli_json_time(json_t *object, const char *key, pawl_wall time); /* PAWL_NEVER: null */
+void cli_json_time(json_t *object, const char *key, pawl_wall time); /* PAWL_TIME_UNSET: null */
 void cli_json_number(json_t *object, const char *key, long long number);
 
 /* Flushes stdout; PAWL_E_IO if something could not be written. */

@@ -40,7 +40,7 @@ void cli_details_text(const char *name, const char *text)
 
 void cli_details_time(const char *name, pawl_wall time, pawl_wall now)
 {
-    if (time.us != PAWL_NEVER.us)
+    if (time.us != PAWL_TIME_UNSET.us)
         cli_details_field(name, CLI_PLAIN, "%s", cli_when_both(time, now, CLI_ROOM));
 }
 
@@ -161,7 +161,7 @@ void cli_value_positive(cli_value *value, int64_t number)
 
 void cli_value_time(cli_value *value, pawl_wall time)
 {
-    value->kind = time.us != PAWL_NEVER.us ? CLI_FIELD_TIME : CLI_FIELD_NONE;
+    value->kind = time.us != PAWL_TIME_UNSET.us ? CLI_FIELD_TIME : CLI_FIELD_NONE;
     value->time = time;
 }
 
@@ -259,7 +259,7 @@ void cli_noun_set_json(const cli_noun *noun, json_t *object, const void *record)
         if (field->set) {
             field->set(object, record);
         } else if (field->key) {
-            read_field(field, record, PAWL_NEVER, &value);
+            read_field(field, record, PAWL_TIME_UNSET, &value);
             set_json_value(object, field->key, &value);
         }
     }

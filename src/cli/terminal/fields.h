@@ -24,7 +24,7 @@ typedef enum cli_field_kind {
     CLI_FIELD_INT64,  /* int64_t */
     CLI_FIELD_LIMIT,  /* int64_t; 0: none */
     CLI_FIELD_BOOL,   /* bool */
-    CLI_FIELD_TIME,   /* pawl_wall; PAWL_NEVER: none */
+    CLI_FIELD_TIME,   /* pawl_wall; PAWL_TIME_UNSET: none */
     CLI_FIELD_OBJECT, /* json_t *; JSON only */
 } cli_field_kind;
 

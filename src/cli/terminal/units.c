@@ -191,7 +191,7 @@ static bool parse_instant(const char *text, pawl_wall *ret_at, bool *ret_zone_mi
 
 pawl_status cli_when_parse(const char *what, const char *text, cli_when *ret_when, pawl_error *err)
 {
-    cli_when when = {false, 0, PAWL_NEVER};
+    cli_when when = {false, 0, PAWL_TIME_UNSET};
     bool zone_missing = false;
 
     when.is_relative = strcmp(text, "now") == 0;

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "conn_postgres.h"
-#include "world.h"
+#include "platform.h"
 
 /* An SSLRequest: every server and every bouncer answers it with one byte, whatever its settings. */
 static const unsigned char question[] = {0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f};

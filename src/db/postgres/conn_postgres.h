@@ -46,10 +46,10 @@ typedef struct pawli_postgres {
 } pawli_postgres;
 
 /* What a lost response to a command means. */
-typedef enum pawli_postgres_stake {
+typedef enum pawli_postgres_outcome {
     PAWLI_POSTGRES_NOTHING, /* it reads, or its transaction was not committed */
     PAWLI_POSTGRES_A_COMMIT /* it commits: the result is unknown */
-} pawli_postgres_stake;
+} pawli_postgres_outcome;
 
 /* connection_postgres.c */
 pawl_status pawli_postgres_open(const pawli_db_settings *settings, pawli_use use,
@@ -121,22 +121,22 @@ void pawli_postgres_cancel(pawli_postgres *conn, pawl_mono deadline);
 pawl_status pawli_postgres_unsent(pawli_postgres *conn, const char *what, pawl_error *err);
 /* A failed result; NULL: the connection ended without one. */
 pawl_status pawli_postgres_fail(pawli_postgres *conn, const PGresult *result,
-                                pawli_postgres_stake stake, const char *what, pawl_error *err);
+                                pawli_postgres_outcome stake, const char *what, pawl_error *err);
 /* There was no response at all. */
-pawl_status pawli_postgres_silent(pawli_postgres *conn, pawli_postgres_stake stake,
+pawl_status pawli_postgres_silent(pawli_postgres *conn, pawli_postgres_outcome stake,
                                   const char *what, pawl_error *err);
 /* A connection attempt failed. */
 pawl_status pawli_postgres_connect_failed(PGconn *pg, pawl_error *err);
 
 /* exchange_postgres.c: a command and its complete response. */
 /* Waits for the response to the command that was sent; *ret_result is its last result. */
-pawl_status pawli_postgres_collect(pawli_postgres *conn, pawli_postgres_stake stake,
+pawl_status pawli_postgres_collect(pawli_postgres *conn, pawli_postgres_outcome stake,
                                    pawl_mono deadline, const char *what, PGresult **ret_result,
                                    pawl_error *err);
 /* Runs plain SQL without parameters, possibly several statements. `ret_result` may be NULL. */
 pawl_status pawli_postgres_command(pawli_postgres *conn, const char *sql,
-                                   pawli_postgres_stake stake, pawl_mono deadline, const char *what,
-                                   PGresult **ret_result, pawl_error *err);
+                                   pawli_postgres_outcome stake, pawl_mono deadline,
+                                   const char *what, PGresult **ret_result, pawl_error *err);
 
 /* prepare_postgres.c */
 #define PAWLI_POSTGRES_NAME_SIZE 32
@@ -166,10 +166,12 @@ void pawli_postgres_lend(pawli_conn *base, pawl_mono until);
 void pawli_postgres_take_back(pawli_conn *base);
 
 /* waiter_postgres.c */
-pawl_status pawli_postgres_ear_open(const pawli_db_settings *settings, const char *token,
-                                    pawl_mono deadline, pawli_ear **ret_ear, pawl_error *err);
-void pawli_postgres_ear_close(pawli_ear *base);
-pawl_status pawli_postgres_ear_hear(pawli_ear *base, pawli_heard *ret_heard, pawl_error *err);
+pawl_status pawli_postgres_listener_open(const pawli_db_settings *settings, const char *token,
+                                         pawl_mono deadline, pawli_commit_listener **ret_listener,
+                                         pawl_error *err);
+void pawli_postgres_listener_close(pawli_commit_listener *base);
+pawl_status pawli_postgres_listener_hear(pawli_commit_listener *base,
+                                         pawli_commit_events *ret_heard, pawl_error *err);
 
 /* schema_postgres.c */
 pawl_status pawli_postgres_schema(pawli_conn *base, const char *names, pawl_mono deadline,

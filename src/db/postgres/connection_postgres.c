@@ -6,7 +6,7 @@
 
 #include "conn_postgres.h"
 #include "fail.h"
-#include "world.h"
+#include "platform.h"
 
 /* Notices are for people at a terminal; a library is silent. */
 static void ignore_notice(void *context, const PGresult *notice)
@@ -116,7 +116,7 @@ pawl_status pawli_postgres_wrap(const pawli_db_settings *settings, void *native,
     conn = conn_new(settings);
     if (!conn)
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the transaction");
-    conn->base.wrapped = true;
+    conn->base.foreign = true;
     conn->pg = native;
     *ret_conn = &conn->base;
     return PAWL_OK;
@@ -153,7 +153,7 @@ void pawli_postgres_close(pawli_conn *base)
 
     if (!conn)
         return;
-    if (!base->wrapped)
+    if (!base->foreign)
         PQfinish(conn->pg);
     if (base->stop_fd >= 0)
         close(base->stop_fd);

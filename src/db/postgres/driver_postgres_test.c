@@ -89,7 +89,7 @@ PAWL_TEST(all_types_and_nulls_go_both_ways)
 {
     ground *g = ground_new();
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_message_id ids[2] = {pawl_message_id_new(), pawl_message_id_new()};
+    pawl_uuid ids[2] = {pawl_uuid_new(), pawl_uuid_new()};
     pawli_value values[2 * COLUMNS];
     pawli_value *full = values + COLUMNS;
     outgoing plain = {NULL, "p", ""};

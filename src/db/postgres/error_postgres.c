@@ -47,7 +47,7 @@ static size_t classify(const char *state)
     return PAWLI_COUNT(classes);
 }
 
-static pawl_status lost(pawli_postgres_stake stake, const char *state, const char *what,
+static pawl_status lost(pawli_postgres_outcome stake, const char *state, const char *what,
                         const char *why, pawl_error *err)
 {
     if (stake == PAWLI_POSTGRES_A_COMMIT)
@@ -75,7 +75,7 @@ pawl_status pawli_postgres_unsent(pawli_postgres *conn, const char *what, pawl_e
 }
 
 pawl_status pawli_postgres_fail(pawli_postgres *conn, const PGresult *result,
-                                pawli_postgres_stake stake, const char *what, pawl_error *err)
+                                pawli_postgres_outcome stake, const char *what, pawl_error *err)
 {
     const char *state = result ? PQresultErrorField(result, PG_DIAG_SQLSTATE) : NULL;
     const char *message = result ? PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY) : NULL;
@@ -97,7 +97,7 @@ pawl_status pawli_postgres_fail(pawli_postgres *conn, const PGresult *result,
                             classes[i].advice);
 }
 
-pawl_status pawli_postgres_silent(pawli_postgres *conn, pawli_postgres_stake stake,
+pawl_status pawli_postgres_silent(pawli_postgres *conn, pawli_postgres_outcome stake,
                                   const char *what, pawl_error *err)
 {
     conn->base.broken = true;

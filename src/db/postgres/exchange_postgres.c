@@ -12,7 +12,7 @@ static bool good(const PGresult *result)
  * Only when PQgetResult() says that nothing more comes has the server answered "ready for query":
  * before that an error can still follow, also one of the commit.
  */
-pawl_status pawli_postgres_collect(pawli_postgres *conn, pawli_postgres_stake stake,
+pawl_status pawli_postgres_collect(pawli_postgres *conn, pawli_postgres_outcome stake,
                                    pawl_mono deadline, const char *what, PGresult **ret_result,
                                    pawl_error *err)
 {
@@ -39,8 +39,8 @@ pawl_status pawli_postgres_collect(pawli_postgres *conn, pawli_postgres_stake st
 }
 
 pawl_status pawli_postgres_command(pawli_postgres *conn, const char *sql,
-                                   pawli_postgres_stake stake, pawl_mono deadline, const char *what,
-                                   PGresult **ret_result, pawl_error *err)
+                                   pawli_postgres_outcome stake, pawl_mono deadline,
+                                   const char *what, PGresult **ret_result, pawl_error *err)
 {
     pawl_status st = pawli_postgres_wait_check(conn, deadline, err);
 

@@ -11,7 +11,7 @@
 #include "handle.h"
 #include "statements.h"
 #include "test.h"
-#include "world.h"
+#include "platform.h"
 
 #define SECONDS INT64_C(1000000)
 #define COUNT_OF(array) (sizeof(array) / sizeof(array)[0])
@@ -165,7 +165,7 @@ static const pawli_type enqueue_types[] = {
     PAWLI_SPAN, PAWLI_SPAN, PAWLI_SPAN, PAWLI_SPAN,  PAWLI_SPAN, PAWLI_SPAN, PAWLI_BOOL};
 #define COLUMNS COUNT_OF(enqueue_types)
 
-static inline void fill_row(pawli_value *row, int position, const pawl_message_id *id,
+static inline void fill_row(pawli_value *row, int position, const pawl_uuid *id,
                             const outgoing *message)
 {
     for (size_t i = 0; i < COLUMNS; i++)
@@ -183,7 +183,7 @@ static inline pawl_status enqueue(pawli_conn *conn, const outgoing *messages, si
                                   bool fresh, pawl_mono deadline, answer *ret_answer,
                                   pawl_error *err)
 {
-    pawl_message_id ids[16];
+    pawl_uuid ids[16];
     pawli_value values[16 * COLUMNS];
     pawli_rows rows = {count, COLUMNS, enqueue_names, enqueue_types, values};
     pawli_op op = {.sql = fresh ? PAWLI_SQL_ENQUEUE_FRESH : PAWLI_SQL_ENQUEUE,
@@ -194,9 +194,9 @@ static inline pawl_status enqueue(pawli_conn *conn, const outgoing *messages, si
 
     assert_true(count <= COUNT_OF(ids));
     for (size_t i = 0; i < count; i++) {
-        ids[i] = pawl_message_id_new();
+        ids[i] = pawl_uuid_new();
         if (messages[i].id_text)
-            assert_ok(pawl_message_id_parse(messages[i].id_text, &ids[i], NULL), NULL);
+            assert_ok(pawl_uuid_parse(messages[i].id_text, &ids[i], NULL), NULL);
         fill_row(values + i * COLUMNS, (int)i, &ids[i], &messages[i]);
     }
     *ret_answer = (answer){.take_all = true};

@@ -58,7 +58,7 @@ static pawl_wall time_of(const pawli_row *row, int column)
     int64_t us = integer(row, column);
 
     if (is_null(row, column))
-        return PAWL_NEVER;
+        return PAWL_TIME_UNSET;
     if (us > INT64_MAX - EPOCH_2000_US) /* 'infinity' */
         return (pawl_wall){INT64_MAX};
     return (pawl_wall){us + EPOCH_2000_US};

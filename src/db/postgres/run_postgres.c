@@ -6,7 +6,7 @@ static pawl_status exchange(pawli_postgres *conn, const pawli_postgres_statement
                             const pawli_postgres_params *params, const pawli_op *op, bool prepared,
                             pawl_mono deadline, PGresult **ret_result, pawl_error *err)
 {
-    pawli_postgres_stake stake = op->writes ? PAWLI_POSTGRES_A_COMMIT : PAWLI_POSTGRES_NOTHING;
+    pawli_postgres_outcome stake = op->writes ? PAWLI_POSTGRES_A_COMMIT : PAWLI_POSTGRES_NOTHING;
     const char *what = pawli_sql_name(op->sql);
     char name[PAWLI_POSTGRES_NAME_SIZE];
     int sent;
@@ -77,7 +77,7 @@ static pawl_status run(pawli_postgres *conn, const pawli_op *op, pawl_mono deadl
         st = pawli_postgres_encode(conn, statement, op, &params, err);
     if (st != PAWL_OK)
         return st;
-    if (conn->begun || conn->base.wrapped)
+    if (conn->begun || conn->base.foreign)
         st = pawli_postgres_run_inside(conn, statement, &params, deadline, pawli_sql_name(op->sql),
                                        &result, err);
     else

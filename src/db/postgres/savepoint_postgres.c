@@ -1,7 +1,7 @@
 /* src/db/postgres/savepoint_postgres.c - a statement that cannot harm the transaction around it. */
 #include "conn_postgres.h"
 #include "fail.h"
-#include "world.h"
+#include "platform.h"
 
 /* How long undoing may take before the connection is given up. */
 #define UNDO_US INT64_C(2000000)

@@ -6,7 +6,7 @@
 
 #include "conn_postgres.h"
 #include "fail.h"
-#include "world.h"
+#include "platform.h"
 
 /* How much earlier than the deadline the lock gives up, so that it is the lock that answers. */
 #define LOCK_MARGIN_MS 100

@@ -3,7 +3,7 @@
 
 #include "conn_postgres.h"
 #include "fail.h"
-#include "world.h"
+#include "platform.h"
 
 /* How long a rollback may take before the connection is given up. */
 #define ROLLBACK_US INT64_C(2000000)

@@ -40,14 +40,14 @@ PAWL_TEST(a_commit_answered_by_a_rollback_is_a_failure)
     assert_true(conn->driver->alive(conn));
 }
 
-static pawli_conn *wrap(ground *g, handle *h)
+static pawli_conn *foreign_tx(ground *g, handle *h)
 {
     pawl_error err = PAWL_ERROR_INIT;
     pawli_conn *conn = NULL;
 
-    assert_ok(
-        pawli_driver_postgres->wrap(&g->settings, handle_engine_postgres->native(h), &conn, &err),
-        &err);
+    assert_ok(pawli_driver_postgres->foreign_tx(&g->settings, handle_engine_postgres->native(h),
+                                                &conn, &err),
+              &err);
     test_defer(close_conn, conn);
     return conn;
 }
@@ -79,19 +79,19 @@ PAWL_TEST(a_wrapped_transaction_is_the_applications)
     deploy(g);
     handle *h = second_handle(g);
     void *native = handle_engine_postgres->native(h);
-    assert_status(PAWL_E_MISUSE, pawli_driver_postgres->wrap(&g->settings, native, &conn, &err),
-                  &err);
+    assert_status(PAWL_E_MISUSE,
+                  pawli_driver_postgres->foreign_tx(&g->settings, native, &conn, &err), &err);
     ask(h, "BEGIN");
-    conn = wrap(g, h);
-    assert_true(conn->driver->wrapped_open(conn));
+    conn = foreign_tx(g, h);
+    assert_true(conn->driver->tx_open(conn));
     assert_ok(enqueue(conn, one, 1, true, soon(), &a, &err), &err);
     assert_status(PAWL_E_INVALID, claim(conn, -1, NULL, 0, note_claim, &c, &err), &err);
     assert_string_equal("1", ask(h, test_note("SELECT count(*) FROM %s.body", g->names)));
     ask(h, "ROLLBACK");
-    assert_false(conn->driver->wrapped_open(conn));
+    assert_false(conn->driver->tx_open(conn));
     assert_string_equal("0", ask(h, test_note("SELECT count(*) FROM %s.body", g->names)));
     ask(h, "BEGIN");
-    conn = wrap(g, h);
+    conn = foreign_tx(g, h);
     assert_ok(enqueue(conn, one, 1, false, soon(), &a, &err), &err);
     ask(h, "COMMIT");
     assert_string_equal("1", ask(h, test_note("SELECT count(*) FROM %s.body", g->names)));
@@ -107,10 +107,10 @@ PAWL_TEST(a_failed_wrapped_transaction_must_be_rolled_back_first)
 
     assert_false(handle_engine_postgres->run(h, "BEGIN; SELECT 1/0", NULL, message));
     /* A failed multi-statement text keeps the transaction it opened. */
-    assert_status(
-        PAWL_E_TX_RESTART,
-        pawli_driver_postgres->wrap(&g->settings, handle_engine_postgres->native(h), &conn, &err),
-        &err);
+    assert_status(PAWL_E_TX_RESTART,
+                  pawli_driver_postgres->foreign_tx(&g->settings, handle_engine_postgres->native(h),
+                                                    &conn, &err),
+                  &err);
 }
 
 PAWL_TEST(a_deadline_inside_a_wrapped_transaction_leaves_it_usable)
@@ -124,7 +124,7 @@ PAWL_TEST(a_deadline_inside_a_wrapped_transaction_leaves_it_usable)
     handle *h = second_handle(g);
     ask(g->other, test_note("BEGIN; LOCK TABLE %s.body IN ACCESS EXCLUSIVE MODE", g->names));
     ask(h, "BEGIN");
-    pawli_conn *conn = wrap(g, h);
+    pawli_conn *conn = foreign_tx(g, h);
     assert_status(
         PAWL_E_TIMEOUT,
         enqueue(conn, one, 1, true, pawli_mono_after(pawli_mono_now(), SECONDS / 10), &a, &err),
@@ -148,7 +148,7 @@ PAWL_TEST(crossed_ids_in_two_transactions_do_not_deadlock)
     const char *patience = ask(left, "SHOW lock_timeout");
     ask(left, "BEGIN");
     ask(right, "BEGIN");
-    pawli_conn *l = wrap(g, left), *r = wrap(g, right);
+    pawli_conn *l = foreign_tx(g, left), *r = foreign_tx(g, right);
     assert_ok(enqueue(l, first, 1, false, soon(), &a, &err), &err);
     assert_int_equal(0, a.third);
     assert_ok(enqueue(r, second, 1, false, soon(), &a, &err), &err);

@@ -5,7 +5,7 @@
 
 #include "conn_postgres.h"
 #include "fail.h"
-#include "world.h"
+#include "platform.h"
 
 /* How long a cancelled statement may take to say so before the connection is given up. */
 #define CANCEL_GRACE_US INT64_C(2000000)

@@ -16,66 +16,68 @@
 /* A schema's name has at most 40 characters. */
 #define COMMAND_SIZE 80
 
-typedef struct postgres_ear {
-    pawli_ear base; /* its fd is the connection's socket */
+typedef struct postgres_listener {
+    pawli_commit_listener base; /* its fd is the connection's socket */
     pawli_postgres *conn;
     char token[TOKEN_SIZE];
-} postgres_ear;
+} postgres_listener;
 
-void pawli_postgres_ear_close(pawli_ear *base)
+void pawli_postgres_listener_close(pawli_commit_listener *base)
 {
-    postgres_ear *ear = (postgres_ear *)base;
+    postgres_listener *listener = (postgres_listener *)base;
 
-    if (!ear)
+    if (!listener)
         return;
-    pawli_postgres_free(ear->conn);
-    free(ear);
+    pawli_postgres_free(listener->conn);
+    free(listener);
 }
 
-pawl_status pawli_postgres_ear_open(const pawli_db_settings *settings, const char *token,
-                                    pawl_mono deadline, pawli_ear **ret_ear, pawl_error *err)
+pawl_status pawli_postgres_listener_open(const pawli_db_settings *settings, const char *token,
+                                         pawl_mono deadline, pawli_commit_listener **ret_listener,
+                                         pawl_error *err)
 {
-    postgres_ear *ear = calloc(1, sizeof *ear);
+    postgres_listener *listener = calloc(1, sizeof *listener);
     pawli_conn *conn = NULL;
     char command[COMMAND_SIZE];
 
-    if (!ear)
+    if (!listener)
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for a waiting worker");
-    snprintf(ear->token, sizeof ear->token, "%s", token);
+    snprintf(listener->token, sizeof listener->token, "%s", token);
     snprintf(command, sizeof command, "LISTEN \"%s.wake\"", settings->names);
     pawl_status st = pawli_postgres_open(settings, PAWLI_READS, deadline, &conn, err);
-    ear->conn = (pawli_postgres *)conn;
+    listener->conn = (pawli_postgres *)conn;
     if (st == PAWL_OK)
-        st = pawli_postgres_command(ear->conn, command, PAWLI_POSTGRES_NOTHING, deadline, "listen",
-                                    NULL, err);
+        st = pawli_postgres_command(listener->conn, command, PAWLI_POSTGRES_NOTHING, deadline,
+                                    "listen", NULL, err);
     if (st != PAWL_OK) {
-        pawli_postgres_ear_close(&ear->base);
+        pawli_postgres_listener_close(&listener->base);
         return st;
     }
-    ear->base.fd = PQsocket(ear->conn->pg);
-    *ret_ear = &ear->base;
+    listener->base.fd = PQsocket(listener->conn->pg);
+    *ret_listener = &listener->base;
     return PAWL_OK;
 }
 
 /* Empty: something is ready. Else: somebody's notification to itself. */
-static void take_in(const postgres_ear *ear, const char *text, pawli_heard *heard)
+static void take_in(const postgres_listener *listener, const char *text, pawli_commit_events *heard)
 {
     if (*text == '\0')
         heard->commit = true;
-    else if (strcmp(text, ear->token) == 0)
+    else if (strcmp(text, listener->token) == 0)
         heard->echo = true;
 }
 
-pawl_status pawli_postgres_ear_hear(pawli_ear *base, pawli_heard *ret_heard, pawl_error *err)
+pawl_status pawli_postgres_listener_hear(pawli_commit_listener *base,
+                                         pawli_commit_events *ret_heard, pawl_error *err)
 {
-    postgres_ear *ear = (postgres_ear *)base;
-    pawli_heard heard = {0};
+    postgres_listener *listener = (postgres_listener *)base;
+    pawli_commit_events heard = {0};
     PGnotify *note;
 
-    if (!PQconsumeInput(ear->conn->pg) || PQstatus(ear->conn->pg) != CONNECTION_OK)
+    if (!PQconsumeInput(listener->conn->pg) || PQstatus(listener->conn->pg) != CONNECTION_OK)
         return pawli_fail(err, PAWL_E_UNAVAILABLE, "the connection that listens was lost");
-    while ((note = PQnotifies(ear->conn->pg))) {
-        take_in(ear, note->extra, &heard);
+    while ((note = PQnotifies(listener->conn->pg))) {
+        take_in(listener, note->extra, &heard);
         PQfreemem(note);
     }
     *ret_heard = heard;

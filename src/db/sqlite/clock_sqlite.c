@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "fail.h"
-#include "world.h"
+#include "platform.h"
 
 /* The offset that is stored may be wrong by as much: it is not written again for less. */
 #define SLACK_US INT64_C(100000)

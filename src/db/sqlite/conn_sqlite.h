@@ -35,8 +35,8 @@ typedef struct pawli_sqlite {
     bool moves_mark;    /* the open transaction sets fencing tokens aside */
     bool moved_mark;    /* one on this connection has done so, and it is on the disk */
     bool must_last;     /* the open transaction has to be on the disk in any case */
-    int turn_fd;        /* the lock file beside the database, or one of the two below */
-    bool has_turn;
+    int lock_fd;        /* the lock file beside the database, or one of the two below */
+    bool has_write_lock;
     int page_size;  /* of the file, in bytes; set when the log is watched */
     int max_length; /* the largest value this handle accepts, in bytes */
     sqlite3_stmt *commands[PAWLI_SQLITE_COMMAND_COUNT];
@@ -47,16 +47,16 @@ typedef struct pawli_sqlite {
     pawli_buffer json;                             /* list parameters of the running op */
 } pawli_sqlite;
 
-#define PAWLI_SQLITE_TURN_UNKNOWN (-1) /* not opened yet */
-#define PAWLI_SQLITE_TURN_NONE (-2)    /* not available: only SQLite's own lock is used */
+#define PAWLI_SQLITE_WRITE_LOCK_UNKNOWN (-1) /* not opened yet */
+#define PAWLI_SQLITE_WRITE_LOCK_NONE (-2)    /* not available: only SQLite's own lock is used */
 
 /*
- * turn_sqlite.c: queueing for the write lock with other processes, around a writing transaction.
- * Never fails.
+ * write_lock_sqlite.c: queueing for the write lock with other processes, around a writing
+ * transaction. Never fails.
  */
-void pawli_sqlite_turn_take(pawli_sqlite *conn);
-void pawli_sqlite_turn_give(pawli_sqlite *conn);
-void pawli_sqlite_turn_close(pawli_sqlite *conn);
+void pawli_sqlite_write_lock_acquire(pawli_sqlite *conn);
+void pawli_sqlite_write_lock_release(pawli_sqlite *conn);
+void pawli_sqlite_write_lock_close(pawli_sqlite *conn);
 
 /* sync_sqlite.c: before BEGIN, and after COMMIT. The latter two return a SQLite result code. */
 void pawli_sqlite_sync_before(pawli_sqlite *conn);
@@ -237,10 +237,12 @@ pawl_status pawli_sqlite_run(pawli_conn *base, const pawli_op *op, pawl_mono dea
                              pawl_error *err);
 
 /* waiter_sqlite.c */
-pawl_status pawli_sqlite_ear_open(const pawli_db_settings *settings, const char *token,
-                                  pawl_mono deadline, pawli_ear **ret_ear, pawl_error *err);
-void pawli_sqlite_ear_close(pawli_ear *base);
-pawl_status pawli_sqlite_ear_hear(pawli_ear *base, pawli_heard *ret_heard, pawl_error *err);
+pawl_status pawli_sqlite_listener_open(const pawli_db_settings *settings, const char *token,
+                                       pawl_mono deadline, pawli_commit_listener **ret_listener,
+                                       pawl_error *err);
+void pawli_sqlite_listener_close(pawli_commit_listener *base);
+pawl_status pawli_sqlite_listener_hear(pawli_commit_listener *base, pawli_commit_events *ret_heard,
+                                       pawl_error *err);
 
 /* schema_sqlite.c */
 pawl_status pawli_sqlite_schema(pawli_conn *base, const char *names, pawl_mono deadline,

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "fail.h"
-#include "world.h"
+#include "platform.h"
 
 #define OLDEST_VERSION 3038000
 
@@ -170,7 +170,7 @@ static pawli_sqlite *conn_new(const pawli_db_settings *settings, pawl_mono deadl
         return NULL;
     conn->base.driver = settings->driver;
     conn->base.stop_fd = -1;
-    conn->turn_fd = PAWLI_SQLITE_TURN_UNKNOWN;
+    conn->lock_fd = PAWLI_SQLITE_WRITE_LOCK_UNKNOWN;
     atomic_init(&conn->base.stop, false);
     conn->settings = settings;
     conn->deadline = deadline;
@@ -184,7 +184,7 @@ pawl_status pawli_sqlite_open(const pawli_db_settings *settings, pawli_use use, 
     bool reader = use == PAWLI_READS;
     bool create = settings->create && !reader;
     /* One that is lent may be rolled back by another thread while the application uses it. */
-    int flags = (use == PAWLI_HOLDS ? SQLITE_OPEN_FULLMUTEX : SQLITE_OPEN_NOMUTEX) |
+    int flags = (use == PAWLI_EXCLUSIVE ? SQLITE_OPEN_FULLMUTEX : SQLITE_OPEN_NOMUTEX) |
                 SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_EXRESCODE |
                 (reader ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE) |
                 (create ? SQLITE_OPEN_CREATE : 0);
@@ -210,7 +210,7 @@ pawl_status pawli_sqlite_open(const pawli_db_settings *settings, pawli_use use, 
 }
 
 /* SQLite's name of the main file is its full path; symbolic links make it differ from ours. */
-static pawl_status check_wrapped(const pawli_db_settings *settings, sqlite3 *handle,
+static pawl_status check_foreign(const pawli_db_settings *settings, sqlite3 *handle,
                                  pawl_error *err)
 {
     const char *path = sqlite3_db_filename(handle, "main");
@@ -237,14 +237,14 @@ pawl_status pawli_sqlite_wrap(const pawli_db_settings *settings, void *native,
                               pawli_conn **ret_conn, pawl_error *err)
 {
     PAWLI_AUTO(pawli_sqlite) conn = NULL;
-    pawl_status st = check_wrapped(settings, native, err);
+    pawl_status st = check_foreign(settings, native, err);
 
     if (st != PAWL_OK)
         return st;
     conn = conn_new(settings, pawli_mono_now());
     if (!conn)
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for a wrapped transaction");
-    conn->base.wrapped = true;
+    conn->base.foreign = true;
     conn->handle = native;
     conn->max_length = sqlite3_limit(conn->handle, SQLITE_LIMIT_LENGTH, -1);
     st = prepare(conn, err);
@@ -276,8 +276,8 @@ void pawli_sqlite_close(pawli_conn *base)
     sqlite3_finalize(conn->clock);
     sqlite3_finalize(conn->set_clock);
     sqlite3_finalize(conn->lock);
-    pawli_sqlite_turn_close(conn);
-    if (!base->wrapped)
+    pawli_sqlite_write_lock_close(conn);
+    if (!base->foreign)
         sqlite3_close_v2(conn->handle); /* an application may have left a statement behind */
     pawli_buffer_done(&conn->json);
     free(conn);

@@ -22,7 +22,7 @@ static pawl_status busy(const pawli_sqlite *conn, int code, pawl_error *err)
                                "the transaction read '%s' before another one wrote to it, so it "
                                "cannot write any more; roll back and begin it with BEGIN IMMEDIATE",
                                path);
-    if (conn->base.wrapped)
+    if (conn->base.foreign)
         return pawli_fail_code(err, PAWL_E_BUSY, code,
                                "another connection holds the write lock of '%s'; begin the "
                                "transaction with BEGIN IMMEDIATE and a busy timeout",
@@ -57,7 +57,7 @@ static pawl_status read_only(pawli_sqlite *conn, int code, pawl_error *err)
 
 static pawl_status interrupted(pawli_sqlite *conn, int code, pawl_error *err)
 {
-    pawl_status st = conn->base.wrapped ? PAWL_OK : pawli_sqlite_wait_check(conn, err);
+    pawl_status st = conn->base.foreign ? PAWL_OK : pawli_sqlite_wait_check(conn, err);
 
     if (st == PAWL_OK)
         return pawli_fail_code(err, PAWL_E_INTERRUPTED, code, "the call was interrupted");

@@ -10,7 +10,7 @@
 #include "sqlite/conn_sqlite.h"
 #include "statements.h"
 #include "test.h"
-#include "world.h"
+#include "platform.h"
 
 #define SECOND INT64_C(1000000)
 

@@ -40,10 +40,10 @@ static void check_invariants(ground *g)
         "SELECT count(*) FROM pawl_outcome WHERE id NOT IN (SELECT id FROM pawl_body)",
         "SELECT count(*) FROM pawl_queue WHERE (fence = 0) <> (owner = zeroblob(16))",
         "SELECT (SELECT count(*) FROM pawl_queue WHERE fence <> 0) - (SELECT count(*) FROM "
-        "pawl_held)",
-        "SELECT count(*) FROM pawl_held JOIN pawl_claim USING (fence) "
-        "WHERE pawl_held.owner <> pawl_claim.owner",
-        "SELECT count(*) FROM pawl_tally t WHERE held <> "
+        "pawl_owned)",
+        "SELECT count(*) FROM pawl_owned JOIN pawl_claim USING (fence) "
+        "WHERE pawl_owned.owner <> pawl_claim.owner",
+        "SELECT count(*) FROM pawl_lane_stats t WHERE held <> "
         "(SELECT count(*) FROM pawl_queue q WHERE q.lane_id = t.lane_id AND q.fence <> 0)",
     };
 
@@ -153,7 +153,8 @@ static pawl_status take_claimed(void *context, const pawli_row *row, pawl_error 
     return PAWL_OK;
 }
 
-static claimed claim_some(ground *g, const uint8_t *owner, int limit, const char *topic, int turn)
+static claimed claim_some(ground *g, const uint8_t *owner, int limit, const char *topic,
+                          int write_lock)
 {
     pawl_error err = PAWL_ERROR_INIT;
     claimed c = {0};
@@ -163,7 +164,7 @@ static claimed claim_some(ground *g, const uint8_t *owner, int limit, const char
     pawli_param params[] = {
         {"owner", pawli_uuid(owner)},       {"owner_name", pawli_text("host:1")},
         {"lease", pawli_span_ms(60000)},    {"limit", pawli_int(limit)},
-        {"topics", pawli_texts(&topic, 1)}, {"turn", pawli_int(turn)}};
+        {"topics", pawli_texts(&topic, 1)}, {"turn", pawli_int(write_lock)}};
     if (!topic)
         params[4].value = pawli_texts(NULL, 0);
     pawli_op op = {.sql = PAWLI_SQL_CLAIM,
@@ -314,7 +315,8 @@ PAWL_TEST(only_the_holder_answers)
     assert_int_equal(answer(g, PAWLI_SQL_FAIL, owner_a, s.ids[1], c.fence), 1);
     assert_int_equal(state_of(g, s.ids[0]), 2);
     assert_int_equal(state_of(g, s.ids[1]), 3);
-    assert_int_equal(number(handle_of(g->conn), "SELECT done * 10 + failed FROM pawl_tally"), 11);
+    assert_int_equal(number(handle_of(g->conn), "SELECT done * 10 + failed FROM pawl_lane_stats"),
+                     11);
 }
 
 PAWL_TEST(an_abandoned_message_comes_back_and_at_last_fails)
@@ -386,8 +388,8 @@ PAWL_TEST(cancel_expire_redrive_retain_and_purge)
     set_clock(g, START + MINUTE);
     assert_int_equal(housekeeping(g, PAWLI_SQL_EXPIRE), 1);
     assert_int_equal(state_of(g, s.ids[1]), 4);
-    assert_int_equal(manage(g, PAWLI_SQL_REDRIVE, s.ids[1]), 1);
-    assert_int_equal(manage(g, PAWLI_SQL_REDRIVE, s.ids[3]), 0); /* not dead */
+    assert_int_equal(manage(g, PAWLI_SQL_RETRY, s.ids[1]), 1);
+    assert_int_equal(manage(g, PAWLI_SQL_RETRY, s.ids[3]), 0); /* not dead */
     c = claim_some(g, owner_b, 8, NULL, 0);
     assert_int_equal(c.count, 2);
     assert_int_equal(answer(g, PAWLI_SQL_FAIL, owner_b, s.ids[1], c.fence), 1);
@@ -395,9 +397,9 @@ PAWL_TEST(cancel_expire_redrive_retain_and_purge)
     assert_int_equal(housekeeping(g, PAWLI_SQL_EXPIRE), 1); /* failed, then past its new life */
     assert_int_equal(state_of(g, s.ids[1]), 4);
     assert_int_equal(answer(g, PAWLI_SQL_ACK, owner_b, s.ids[3], c.fence), 1);
-    assert_int_equal(housekeeping(g, PAWLI_SQL_RETAIN), 0);
+    assert_int_equal(housekeeping(g, PAWLI_SQL_PRUNE), 0);
     set_clock(g, START + 62 * MINUTE);
-    assert_int_equal(housekeeping(g, PAWLI_SQL_RETAIN), 3); /* done and cancelled */
+    assert_int_equal(housekeeping(g, PAWLI_SQL_PRUNE), 3); /* done and cancelled */
     assert_int_equal(state_of(g, s.ids[3]), -1);
     assert_int_equal(manage(g, PAWLI_SQL_PURGE, s.ids[1]), 1);
     assert_int_equal(manage(g, PAWLI_SQL_PURGE, s.ids[1]), 0);
@@ -434,7 +436,7 @@ PAWL_TEST(held_answers_what_an_owner_has)
     claimed one = claim(g, 2);
     claimed seen = {0};
     pawli_param params[] = {{"owner", pawli_uuid(owner_a)}};
-    pawli_op op = {.sql = PAWLI_SQL_HELD,
+    pawli_op op = {.sql = PAWLI_SQL_OWNED,
                    .params = params,
                    .param_count = 1,
                    .on_row = take_claimed,

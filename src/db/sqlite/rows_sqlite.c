@@ -192,7 +192,7 @@ static bool is_known(sqlite3 *handle)
 int pawli_sqlite_rows_register(pawli_sqlite *conn)
 {
     /* Another wrapped transaction may be using it on the same handle right now. */
-    if (conn->base.wrapped && is_known(conn->handle))
+    if (conn->base.foreign && is_known(conn->handle))
         return SQLITE_OK;
     return sqlite3_create_module(conn->handle, "pawli_rows", &module, NULL);
 }

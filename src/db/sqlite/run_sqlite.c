@@ -24,7 +24,7 @@ static pawl_status failed(const running *run, int code, pawl_error *err)
 /* The handlers watch our own handles; on a wrapped one somebody has to look now and then. */
 static pawl_status may_go_on(const running *run, pawl_error *err)
 {
-    if (run->conn->base.wrapped ||
+    if (run->conn->base.foreign ||
         atomic_load_explicit(&run->conn->base.stop, memory_order_relaxed))
         return pawli_sqlite_wait_check(run->conn, err);
     return PAWL_OK;
@@ -133,7 +133,7 @@ static void note_lost_transaction(const running *run, pawl_error *err)
 {
     size_t length = err ? strlen(err->message) : 0;
 
-    if (err && run->conn->base.wrapped && sqlite3_get_autocommit(run->conn->handle))
+    if (err && run->conn->base.foreign && sqlite3_get_autocommit(run->conn->handle))
         snprintf(err->message + length, sizeof err->message - length,
                  "; SQLite has rolled back the application's whole transaction");
 }
@@ -182,10 +182,10 @@ pawl_status pawli_sqlite_run(pawli_conn *base, const pawli_op *op, pawl_mono dea
         st = pawli_sqlite_lists_write(conn, run.script, op, err);
     if (st != PAWL_OK)
         return st;
-    if (base->wrapped || base->lent)
+    if (base->foreign || base->lent)
         last_rowid = sqlite3_last_insert_rowid(conn->handle);
     st = run_unit(&run, err);
-    if (base->wrapped || base->lent) /* the application may still want to know its own */
+    if (base->foreign || base->lent) /* the application may still want to know its own */
         sqlite3_set_last_insert_rowid(conn->handle, last_rowid);
     return st;
 }

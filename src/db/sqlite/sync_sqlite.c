@@ -70,11 +70,11 @@ static bool is_known(sqlite3 *handle)
 
 int pawli_sqlite_sync_register(pawli_sqlite *conn)
 {
-    pawli_sqlite *context = conn->base.wrapped ? NULL : conn;
+    pawli_sqlite *context = conn->base.foreign ? NULL : conn;
     int flags = SQLITE_UTF8 | SQLITE_DIRECTONLY;
 
     /* Another wrapped transaction may be using them on the same handle right now. */
-    if (conn->base.wrapped && is_known(conn->handle))
+    if (conn->base.foreign && is_known(conn->handle))
         return SQLITE_OK;
     int code = sqlite3_create_function_v2(conn->handle, "pawli_first", 0, flags, context, first,
                                           NULL, NULL, NULL);

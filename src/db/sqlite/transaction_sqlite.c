@@ -16,7 +16,7 @@ static const char *const command_texts[PAWLI_SQLITE_COMMAND_COUNT] = {
 
 pawl_status pawli_sqlite_commands_prepare(pawli_sqlite *conn, pawl_error *err)
 {
-    int count = conn->base.wrapped ? PAWLI_SQLITE_UNDO + 1 : PAWLI_SQLITE_COMMAND_COUNT;
+    int count = conn->base.foreign ? PAWLI_SQLITE_UNDO + 1 : PAWLI_SQLITE_COMMAND_COUNT;
 
     for (int i = 0; i < count; i++) {
         int code = sqlite3_prepare_v3(conn->handle, command_texts[i], -1, SQLITE_PREPARE_PERSISTENT,
@@ -62,16 +62,16 @@ static void roll_back(pawli_sqlite *conn)
         undo_command(conn, PAWLI_SQLITE_ROLLBACK);
     if (in_transaction(conn))
         conn->base.broken = true;
-    pawli_sqlite_turn_give(conn);
+    pawli_sqlite_write_lock_release(conn);
 }
 
 static int begin_write(pawli_sqlite *conn)
 {
     pawli_sqlite_sync_before(conn);
-    pawli_sqlite_turn_take(conn);
+    pawli_sqlite_write_lock_acquire(conn);
     int code = pawli_sqlite_command_run(conn, PAWLI_SQLITE_BEGIN_WRITE);
     if (code != SQLITE_OK)
-        pawli_sqlite_turn_give(conn);
+        pawli_sqlite_write_lock_release(conn);
     return code;
 }
 
@@ -95,7 +95,7 @@ static pawl_status commit_now(pawli_sqlite *conn, bool writes, pawl_error *err)
     pawl_status st;
 
     if (code == SQLITE_OK) {
-        pawli_sqlite_turn_give(conn);
+        pawli_sqlite_write_lock_release(conn);
         code = pawli_sqlite_sync_after(conn);
         if (code == SQLITE_OK)
             return PAWL_OK;
@@ -148,7 +148,7 @@ pawl_status pawli_sqlite_commit(pawli_conn *base, pawl_mono deadline, pawl_error
     conn->deadline = deadline;
     conn->begun = false;
     if (!in_transaction(conn)) {
-        pawli_sqlite_turn_give(conn);
+        pawli_sqlite_write_lock_release(conn);
         return transaction_gone(err);
     }
     conn->committing = true;
@@ -203,7 +203,7 @@ void pawli_sqlite_take_back(pawli_conn *base)
  * write lock, and taking the lock first lets a transaction that has not read anything yet wait for
  * it instead of failing with SQLITE_BUSY_SNAPSHOT.
  */
-static pawl_status lock_wrapped(pawli_sqlite *conn, pawl_error *err)
+static pawl_status lock_foreign(pawli_sqlite *conn, pawl_error *err)
 {
     int code = SQLITE_OK;
 
@@ -229,8 +229,8 @@ static pawl_status open_savepoint(pawli_sqlite *conn, pawl_error *err)
 
     if (code != SQLITE_OK)
         return pawli_sqlite_fail(conn, code, "savepoint", err);
-    if (conn->base.wrapped)
-        st = lock_wrapped(conn, err);
+    if (conn->base.foreign)
+        st = lock_foreign(conn, err);
     if (st != PAWL_OK)
         pawli_sqlite_unit_undo(conn, PAWLI_SQLITE_SAVEPOINT);
     return st;
@@ -243,14 +243,14 @@ pawl_status pawli_sqlite_unit_open(pawli_sqlite *conn, bool writes, bool snapsho
     pawl_status st = PAWL_OK;
     int code = SQLITE_OK;
 
-    if (conn->base.wrapped && !in_transaction(conn))
+    if (conn->base.foreign && !in_transaction(conn))
         return pawli_fail(err, PAWL_E_MISUSE,
                           "the application's transaction has ended; wrap the handle again after "
                           "BEGIN IMMEDIATE");
     if (conn->begun && !in_transaction(conn))
         return transaction_gone(err);
-    if (conn->base.wrapped || conn->begun) {
-        if (writes && !conn->base.solo) {
+    if (conn->base.foreign || conn->begun) {
+        if (writes && !conn->base.single_op) {
             unit = PAWLI_SQLITE_SAVEPOINT;
             st = open_savepoint(conn, err);
         }
@@ -304,7 +304,7 @@ void pawli_sqlite_unit_undo(pawli_sqlite *conn, pawli_sqlite_unit unit)
         /* Half an op must not be committed with the rest. The application's transaction is not
          * ours to roll back: there the error that the op returns has to do. */
         conn->base.broken = true;
-        if (!conn->base.wrapped)
+        if (!conn->base.foreign)
             roll_back(conn);
     }
 }

@@ -2,7 +2,7 @@
 #include "conn_sqlite.h"
 
 #include "fail.h"
-#include "world.h"
+#include "platform.h"
 
 #define STEPS_BETWEEN_LOOKS 1000 /* of SQLite's virtual machine; a look costs one clock reading */
 #define FIRST_PAUSE_US 1000
@@ -24,7 +24,7 @@ bool pawli_sqlite_wait_again(pawli_sqlite *conn, int tries)
         pause = LONGEST_PAUSE_US;
     /* Half of it is chance, so that processes waiting for each other fall out of step. */
     pause = pause / 2 + (int64_t)(pawli_random_u64() % (uint64_t)(pause / 2 + 1));
-    pawli_pause(pause < left ? pause : left);
+    pawli_sleep_us(pause < left ? pause : left);
     return true;
 }
 
@@ -65,6 +65,6 @@ void pawli_sqlite_interrupt(pawli_conn *base)
     pawli_sqlite *conn = (pawli_sqlite *)base;
 
     atomic_store(&base->stop, true);
-    if (!base->wrapped)
+    if (!base->foreign)
         sqlite3_interrupt(conn->handle);
 }

@@ -18,7 +18,7 @@ static struct {
     int64_t now_us;
     int64_t step_us; /* at every look */
     int pauses;
-    int64_t longest_us;
+    int64_t max_wait_us;
     void (*on_pause)(void *context);
     void *context;
 } held;
@@ -33,8 +33,8 @@ static void held_pause(int64_t us)
 {
     held.now_us += us;
     held.pauses++;
-    if (us > held.longest_us)
-        held.longest_us = us;
+    if (us > held.max_wait_us)
+        held.max_wait_us = us;
     if (held.on_pause)
         held.on_pause(held.context);
 }
@@ -42,21 +42,21 @@ static void held_pause(int64_t us)
 static void let_world_go(void *unused)
 {
     (void)unused;
-    pawli_world_install(NULL);
+    pawli_platform_install(NULL);
 }
 
-static void hold_world(int64_t step_us)
+static void hold_platform(int64_t step_us)
 {
-    static pawli_world world;
+    static pawli_platform world;
 
-    world = pawli_world_real;
+    world = pawli_platform_default;
     world.mono_now = held_mono;
     world.pause = held_pause;
     memset(&held, 0, sizeof held);
     held.now_us = SECOND;
     held.step_us = step_us;
     test_defer(let_world_go, NULL);
-    pawli_world_install(&world);
+    pawli_platform_install(&world);
 }
 
 static pawl_mono held_deadline(int64_t us)
@@ -83,13 +83,13 @@ PAWL_TEST(a_lock_that_is_not_given_back_is_busy_at_the_deadline)
     pawli_op op = op_of(PAWLI_SQL_PURGE, true, NULL);
 
     exec(other, "BEGIN IMMEDIATE");
-    hold_world(0);
+    hold_platform(0);
     int64_t start = held.now_us;
     assert_status(PAWL_E_BUSY, pawli_driver_sqlite->run(g->conn, &op, held_deadline(SECOND), &err),
                   &err);
     assert_int_equal(held.now_us - start, SECOND); /* waited to the end and not longer */
     assert_true(held.pauses > 15);
-    assert_true(held.longest_us > 25000 && held.longest_us <= 50000);
+    assert_true(held.max_wait_us > 25000 && held.max_wait_us <= 50000);
     assert_int_equal(err.native_code, SQLITE_BUSY);
     assert_non_null(strstr(err.message, "write lock"));
     assert_non_null(strstr(err.message, g->settings.target));
@@ -113,7 +113,7 @@ PAWL_TEST(a_lock_that_comes_free_is_taken)
     pawli_op op = op_of(PAWLI_SQL_PURGE, true, NULL);
 
     exec(other, "BEGIN IMMEDIATE");
-    hold_world(0);
+    hold_platform(0);
     held.on_pause = commit_after_three;
     held.context = other;
     assert_ok(pawli_driver_sqlite->run(g->conn, &op, held_deadline(SECOND), &err), &err);
@@ -133,7 +133,7 @@ PAWL_TEST(waiting_for_a_lock_can_be_interrupted)
     pawli_op op = op_of(PAWLI_SQL_PURGE, true, NULL);
 
     exec(other, "BEGIN IMMEDIATE");
-    hold_world(0);
+    hold_platform(0);
     held.on_pause = interrupt_conn;
     held.context = g->conn;
     assert_status(PAWL_E_INTERRUPTED,
@@ -151,7 +151,7 @@ PAWL_TEST(a_statement_that_takes_too_long_ends_with_timeout)
     answers a = {0};
     pawli_op op = op_of(PAWLI_SQL_PURGE, false, &a);
 
-    hold_world(10);
+    hold_platform(10);
     assert_status(PAWL_E_TIMEOUT,
                   pawli_driver_sqlite->run(g->conn, &op, held_deadline(10000), &err), &err);
     assert_int_equal(a.rows, 1);
@@ -172,7 +172,7 @@ PAWL_TEST(a_deadline_that_has_passed_starts_nothing)
     pawl_error err = PAWL_ERROR_INIT;
     pawli_op op = op_of(PAWLI_SQL_PURGE, true, NULL);
 
-    hold_world(0);
+    hold_platform(0);
     assert_status(PAWL_E_TIMEOUT, pawli_driver_sqlite->run(g->conn, &op, held_deadline(0), &err),
                   &err);
     assert_int_equal(number(handle_of(g->conn), "SELECT count(*) FROM t"), 0);

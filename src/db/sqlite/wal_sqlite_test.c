@@ -36,7 +36,7 @@ static pawl_store *open_store(const char *path)
 
 static void send_megabytes(pawl_store *store, int count)
 {
-    pawl_outgoing message = PAWL_OUTGOING_INIT;
+    pawl_message_spec message = PAWL_MESSAGE_SPEC_INIT;
     pawl_error err = PAWL_ERROR_INIT;
     char *payload = calloc(1, MEGABYTE);
 

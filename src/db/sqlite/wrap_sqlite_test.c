@@ -19,22 +19,23 @@ static ground *ground_with_table(void)
     return g;
 }
 
-static pawli_conn *wrap(ground *g, sqlite3 *handle)
+static pawli_conn *foreign_tx(ground *g, sqlite3 *handle)
 {
     pawl_error err = PAWL_ERROR_INIT;
     pawli_conn *conn = NULL;
 
-    assert_ok(pawli_driver_sqlite->wrap(&g->settings, handle, &conn, &err), &err);
-    assert_true(conn->wrapped);
+    assert_ok(pawli_driver_sqlite->foreign_tx(&g->settings, handle, &conn, &err), &err);
+    assert_true(conn->foreign);
     return conn;
 }
 
-static void refuse_wrap(ground *g, sqlite3 *handle, pawl_status expected, const char *words)
+static void reject_foreign(ground *g, sqlite3 *handle, pawl_status expected, const char *words)
 {
     pawl_error err = PAWL_ERROR_INIT;
     pawli_conn *conn = NULL;
 
-    assert_status(expected, pawli_driver_sqlite->wrap(&g->settings, handle, &conn, &err), &err);
+    assert_status(expected, pawli_driver_sqlite->foreign_tx(&g->settings, handle, &conn, &err),
+                  &err);
     assert_null(conn);
     if (!strstr(err.message, words))
         test_fail("the message should say '%s': %s", words, err.message);
@@ -61,19 +62,19 @@ PAWL_TEST(only_an_open_transaction_on_the_same_file_is_wrapped)
     sqlite3 *other = ground_handle(elsewhere);
     sqlite3 *memory = NULL;
 
-    refuse_wrap(g, handle, PAWL_E_MISUSE, "BEGIN IMMEDIATE");
+    reject_foreign(g, handle, PAWL_E_MISUSE, "BEGIN IMMEDIATE");
     exec(other, "BEGIN IMMEDIATE");
-    refuse_wrap(g, other, PAWL_E_MISUSE, "same file");
+    reject_foreign(g, other, PAWL_E_MISUSE, "same file");
     exec(other, "COMMIT");
     exec(other, test_note("ATTACH '%s' AS attached; BEGIN IMMEDIATE", g->settings.target));
-    refuse_wrap(g, other, PAWL_E_MISUSE, "attached");
+    reject_foreign(g, other, PAWL_E_MISUSE, "attached");
     exec(other, "COMMIT");
     assert_int_equal(sqlite3_open(":memory:", &memory), SQLITE_OK);
     test_defer(close_handle, memory);
     exec(memory, "BEGIN");
-    refuse_wrap(g, memory, PAWL_E_MISUSE, "same file");
+    reject_foreign(g, memory, PAWL_E_MISUSE, "same file");
     g->settings.target = ":memory:";
-    refuse_wrap(g, memory, PAWL_E_MISUSE, "in-memory");
+    reject_foreign(g, memory, PAWL_E_MISUSE, "in-memory");
 }
 
 PAWL_TEST(another_name_of_the_same_file_is_the_same_file)
@@ -85,7 +86,7 @@ PAWL_TEST(another_name_of_the_same_file_is_the_same_file)
     assert_int_equal(symlink(g->settings.target, link_path), 0);
     g->settings.target = link_path;
     exec(handle, "BEGIN IMMEDIATE");
-    pawli_driver_sqlite->close(wrap(g, handle));
+    pawli_driver_sqlite->close(foreign_tx(g, handle));
 }
 
 PAWL_TEST(a_read_only_handle_is_refused)
@@ -97,7 +98,7 @@ PAWL_TEST(a_read_only_handle_is_refused)
                      SQLITE_OK);
     test_defer(close_handle, handle);
     exec(handle, "BEGIN");
-    refuse_wrap(g, handle, PAWL_E_READ_ONLY, "read-only");
+    reject_foreign(g, handle, PAWL_E_READ_ONLY, "read-only");
 }
 
 PAWL_TEST(ops_join_the_transaction_and_a_failing_one_leaves_it_as_it_was)
@@ -107,7 +108,7 @@ PAWL_TEST(ops_join_the_transaction_and_a_failing_one_leaves_it_as_it_was)
     pawl_error err = PAWL_ERROR_INIT;
 
     exec(handle, "BEGIN IMMEDIATE; INSERT INTO t VALUES (1)");
-    pawli_conn *conn = wrap(g, handle);
+    pawli_conn *conn = foreign_tx(g, handle);
     sqlite3_set_last_insert_rowid(handle, 77);
     assert_ok(insert(conn, PAWL_OK, &err), &err);
     assert_status(PAWL_E_CONFLICT, insert(conn, PAWL_E_CONFLICT, &err), &err);
@@ -115,14 +116,14 @@ PAWL_TEST(ops_join_the_transaction_and_a_failing_one_leaves_it_as_it_was)
     assert_int_equal(rows_in_t(handle), 3);
     assert_int_equal(rows_in_t(handle_of(g->conn)), 0);
     assert_int_equal(sqlite3_last_insert_rowid(handle), 77);
-    assert_true(pawli_driver_sqlite->wrapped_open(conn));
+    assert_true(pawli_driver_sqlite->tx_open(conn));
     exec(handle, "ROLLBACK");
-    assert_false(pawli_driver_sqlite->wrapped_open(conn));
+    assert_false(pawli_driver_sqlite->tx_open(conn));
     assert_status(PAWL_E_MISUSE, insert(conn, PAWL_OK, &err), &err);
     pawli_driver_sqlite->close(conn);
     assert_null(sqlite3_next_stmt(handle, NULL)); /* nothing of ours is left on it */
     exec(handle, "BEGIN");
-    conn = wrap(g, handle);
+    conn = foreign_tx(g, handle);
     assert_ok(insert(conn, PAWL_OK, &err), &err);
     pawli_driver_sqlite->close(conn);
     exec(handle, "COMMIT");
@@ -137,7 +138,7 @@ PAWL_TEST(a_transaction_that_read_before_somebody_wrote_must_be_restarted)
 
     exec(handle, "BEGIN; SELECT * FROM t");
     exec(handle_of(g->conn), "INSERT INTO t VALUES (1)");
-    pawli_conn *conn = wrap(g, handle);
+    pawli_conn *conn = foreign_tx(g, handle);
     assert_status(PAWL_E_TX_RESTART, insert(conn, PAWL_OK, &err), &err);
     assert_int_equal(err.native_code, SQLITE_BUSY_SNAPSHOT);
     assert_non_null(strstr(err.message, "BEGIN IMMEDIATE"));
@@ -145,7 +146,7 @@ PAWL_TEST(a_transaction_that_read_before_somebody_wrote_must_be_restarted)
     exec(handle, "ROLLBACK");
     exec(handle, "BEGIN"); /* nothing read yet: it takes the newest state and the lock */
     exec(handle_of(g->conn), "INSERT INTO t VALUES (1)");
-    conn = wrap(g, handle);
+    conn = foreign_tx(g, handle);
     assert_ok(insert(conn, PAWL_OK, &err), &err);
     pawli_driver_sqlite->close(conn);
     exec(handle, "COMMIT");
@@ -160,7 +161,7 @@ PAWL_TEST(a_held_write_lock_is_busy_and_the_transaction_unharmed)
 
     exec(handle_of(g->conn), "BEGIN IMMEDIATE");
     exec(handle, "BEGIN");
-    pawli_conn *conn = wrap(g, handle);
+    pawli_conn *conn = foreign_tx(g, handle);
     assert_status(PAWL_E_BUSY, insert(conn, PAWL_OK, &err), &err);
     exec(handle_of(g->conn), "ROLLBACK");
     assert_ok(insert(conn, PAWL_OK, &err), &err);
@@ -187,7 +188,7 @@ PAWL_TEST(an_interrupt_does_not_cost_the_application_its_transaction)
     ground_deploy(g, g->conn);
     sqlite3 *handle = ground_handle(g);
     exec(handle, "CREATE TABLE t (x); BEGIN IMMEDIATE; INSERT INTO t VALUES (1)");
-    pawli_conn *conn = wrap(g, handle);
+    pawli_conn *conn = foreign_tx(g, handle);
     pawli_op op = {.sql = SCRIPT, .writes = true, .on_row = interrupt_now, .context = conn};
     assert_status(PAWL_E_INTERRUPTED, run(conn, &op, &err), &err);
     pawli_driver_sqlite->close(conn);
@@ -206,7 +207,7 @@ PAWL_TEST(when_sqlite_gives_the_transaction_up_the_error_says_so)
     ground_deploy(g, g->conn);
     sqlite3 *handle = ground_handle(g);
     exec(handle, "CREATE TABLE t (x); PRAGMA max_page_count = 200; BEGIN IMMEDIATE");
-    pawli_conn *conn = wrap(g, handle);
+    pawli_conn *conn = foreign_tx(g, handle);
     pawli_op op = op_of(SCRIPT, true, NULL);
     assert_status(PAWL_E_FULL, run(conn, &op, &err), &err);
     bool gone = sqlite3_get_autocommit(handle) != 0;

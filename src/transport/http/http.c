@@ -17,7 +17,7 @@
 #include "fail.h"
 #include "http_private.h"
 #include "scope.h"
-#include "world.h"
+#include "platform.h"
 
 #define EVENTS 64
 
@@ -288,7 +288,7 @@ static CURLMcode act(pawli_http *http)
     return code;
 }
 
-static pawl_status turn_http(void *instance, pawl_error *err)
+static pawl_status process_http(void *instance, pawl_error *err)
 {
     pawli_http *http = instance;
 
@@ -305,7 +305,7 @@ static pawl_status turn_http(void *instance, pawl_error *err)
 #define HTTP_TRANSPORT(scheme, free_self)                                                          \
     {                                                                                              \
         PAWL_TRANSPORT_VERSION, scheme, open_http, send_http, cancel_http, fd_http, timeout_http,  \
-            turn_http, close_http, free_self                                                       \
+            process_http, close_http, free_self                                                    \
     }
 const pawl_transport pawli_http_transports[4] = {
     HTTP_TRANSPORT("http", free_settings), HTTP_TRANSPORT("https", NULL),

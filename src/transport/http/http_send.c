@@ -254,7 +254,7 @@ pawl_status pawli_http_send_new(pawli_http *http, const pawl_send_request *reque
 /* ---- the end of it ---- */
 
 /* There was no complete answer. */
-static void finish_failed(pawli_http_send *send, CURLcode code, pawl_send_outcome *outcome,
+static void finish_failed(pawli_http_send *send, CURLcode code, pawl_send_report *outcome,
                           char *room)
 {
     const char *why = send->problem[0] ? send->problem : curl_easy_strerror(code);
@@ -290,7 +290,7 @@ static bool was_sent_whole(const pawli_http_send *send)
 
 void pawli_http_send_finish(pawli_http_send *send, CURLcode code)
 {
-    pawl_send_outcome outcome = PAWL_SEND_OUTCOME_INIT;
+    pawl_send_report outcome = PAWL_SEND_REPORT_INIT;
     char room[PAWL_SEND_ERROR_SIZE];
     struct curl_header *retry_after = NULL;
     pawl_ack *ack = NULL;
@@ -301,9 +301,9 @@ void pawli_http_send_finish(pawli_http_send *send, CURLcode code)
         retry_after = NULL;
     /* A refusal counts even if its explanation was cut off. */
     if (code == CURLE_OK || status >= 300) {
-        pawl_send_outcome_of_http((int)status, retry_after ? retry_after->value : NULL,
-                                  code == CURLE_OK ? send->body.data : NULL, send->body.size, room,
-                                  &outcome, &ack);
+        pawl_send_report_of_http((int)status, retry_after ? retry_after->value : NULL,
+                                 code == CURLE_OK ? send->body.data : NULL, send->body.size, room,
+                                 &outcome, &ack);
     } else {
         outcome.status = (int)status;
         outcome.reached = send->body_too_long; /* else the answer was cut off */
@@ -317,9 +317,9 @@ void pawli_http_send_finish(pawli_http_send *send, CURLcode code)
 
 void pawli_http_send_finish_cancelled(pawli_http_send *send)
 {
-    pawl_send_outcome outcome = PAWL_SEND_OUTCOME_INIT;
+    pawl_send_report outcome = PAWL_SEND_REPORT_INIT;
 
-    outcome.sent = PAWL_SENT_CANCELLED;
+    outcome.sent = PAWL_SEND_CANCELLED;
     outcome.error = "cancelled";
     send->end(send->context, &outcome);
     pawli_http_send_free(send);

@@ -7,9 +7,9 @@
 
 #include "text.h"
 #include "timestamp.h"
-#include "world.h"
+#include "platform.h"
 
-const char *pawl_sent_name(pawl_sent sent)
+const char *pawl_send_result_name(pawl_send_result sent)
 {
     static const char *const names[] = {"acknowledged", "duplicate", "refused", "retry",
                                         "cancelled"};
@@ -36,7 +36,7 @@ static void explain(char *room, int status, const char *hint, const char *said)
             *at = ' ';
 }
 
-static void accept_ack(int status, const pawl_ack *ack, char *room, pawl_send_outcome *outcome)
+static void accept_ack(int status, const pawl_ack *ack, char *room, pawl_send_report *outcome)
 {
     if (!ack) {
         explain(room, status,
@@ -48,16 +48,16 @@ static void accept_ack(int status, const pawl_ack *ack, char *room, pawl_send_ou
         explain(room, status, "not acknowledged", pawl_ack_error(ack));
         return;
     }
-    outcome->sent = pawl_ack_duplicate(ack) ? PAWL_SENT_DUPLICATE : PAWL_SENT_ACKNOWLEDGED;
+    outcome->sent = pawl_ack_duplicate(ack) ? PAWL_SEND_DUPLICATE : PAWL_SEND_ACKNOWLEDGED;
     outcome->payload = pawl_ack_payload(ack, &outcome->payload_size);
     outcome->error = NULL;
 }
 
-void pawl_send_outcome_of_http(int status, const char *retry_after, const void *body,
-                               size_t body_size, char *error_room, pawl_send_outcome *ret_outcome,
-                               struct pawl_ack **ret_ack)
+void pawl_send_report_of_http(int status, const char *retry_after, const void *body,
+                              size_t body_size, char *error_room, pawl_send_report *ret_outcome,
+                              struct pawl_ack **ret_ack)
 {
-    pawl_send_outcome outcome = PAWL_SEND_OUTCOME_INIT;
+    pawl_send_report outcome = PAWL_SEND_REPORT_INIT;
     pawl_ack *ack = NULL;
 
     if (body && pawl_ack_decode(body, body_size, &ack, NULL) != PAWL_OK)
@@ -71,7 +71,7 @@ void pawl_send_outcome_of_http(int status, const char *retry_after, const void *
         accept_ack(status, ack, error_room, &outcome);
     } else {
         if (status >= 400 && status < 500 && !is_temporary(status))
-            outcome.sent = PAWL_SENT_REFUSED;
+            outcome.sent = PAWL_SEND_REJECTED;
         explain(error_room, status,
                 status >= 300 && status < 400 ? "redirects are not followed; change the URL" : NULL,
                 ack ? pawl_ack_error(ack) : NULL);

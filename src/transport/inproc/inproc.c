@@ -55,10 +55,10 @@ static void *copy_of(const void *bytes, size_t size, bool *failed)
 }
 
 /* Thread: the receiver's, while the parcel runs. */
-void pawl_reply_give(pawl_reply *reply, const pawl_send_outcome *outcome)
+void pawl_reply_send(pawl_reply *reply, const pawl_send_report *outcome)
 {
     pawli_parcel *parcel = reply->parcel;
-    pawl_send_outcome *own = &parcel->outcome;
+    pawl_send_report *own = &parcel->outcome;
     bool failed = false;
 
     if (parcel->replied)
@@ -75,7 +75,7 @@ void pawl_reply_give(pawl_reply *reply, const pawl_send_outcome *outcome)
         own->error = copy_of(outcome->error, strlen(outcome->error), &failed);
     /* Without its answer nobody may take it for done; the receiver will recognise it. */
     if (failed)
-        own->sent = PAWL_SENT_RETRY;
+        own->sent = PAWL_SEND_RETRY;
 }
 
 /* ---- the threads ---- */

@@ -29,7 +29,7 @@ typedef struct pawli_parcel {
     pawl_send_end end;
     void *context;
     bool replied;
-    pawl_send_outcome outcome; /* payload and error are owned copies */
+    pawl_send_report outcome; /* payload and error are owned copies */
     struct pawli_parcel *next_waiting;
     struct pawli_parcel *previous; /* of the instance */
     struct pawli_parcel *next;

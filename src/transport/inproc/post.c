@@ -9,7 +9,7 @@
 #include "fail.h"
 #include "inproc_private.h"
 #include "scheme.h"
-#include "world.h"
+#include "platform.h"
 
 /*
  * An instance. `parcels` are those that have not ended, the ones whose end has come first; guarded
@@ -117,7 +117,7 @@ static pawl_status send_post(void *instance, const pawl_send_request *request, p
                              .deadline = pawli_mono_after(pawli_mono_now(), timeout_ms * 1000),
                              .end = end,
                              .context = context,
-                             .outcome = PAWL_SEND_OUTCOME_INIT};
+                             .outcome = PAWL_SEND_REPORT_INIT};
     enqueue(post, parcel);
     *ret_send = parcel;
     return PAWL_OK;
@@ -161,13 +161,14 @@ typedef struct ending {
     pawli_parcel *parcel; /* NULL: its receiver still has it, and will free it */
     pawl_send_end end;
     void *context;
-    pawl_send_outcome outcome;
+    pawl_send_report outcome;
 } ending;
 
 /* Lock held. Takes it out of the instance, and out of the queue if it waits there. */
-static ending detach(pawli_post *post, pawli_parcel *parcel, pawl_sent sent, const char *error)
+static ending detach(pawli_post *post, pawli_parcel *parcel, pawl_send_result sent,
+                     const char *error)
 {
-    ending e = {parcel, parcel->end, parcel->context, PAWL_SEND_OUTCOME_INIT};
+    ending e = {parcel, parcel->end, parcel->context, PAWL_SEND_REPORT_INIT};
 
     leave(post, parcel);
     if (parcel->state == PAWLI_PARCEL_WAITING)
@@ -197,15 +198,15 @@ static bool next_ending(pawli_post *post, ending *ret_ending)
         bool late = pawli_mono_passed(at->deadline);
         if (at->state != PAWLI_PARCEL_DONE && !at->cancelled && !late)
             continue;
-        *ret_ending = at->cancelled ? detach(post, at, PAWL_SENT_CANCELLED, "cancelled")
-                                    : detach(post, at, PAWL_SENT_RETRY,
+        *ret_ending = at->cancelled ? detach(post, at, PAWL_SEND_CANCELLED, "cancelled")
+                                    : detach(post, at, PAWL_SEND_RETRY,
                                              "no answer within the service's timeout");
         return true;
     }
     return false;
 }
 
-static pawl_status turn_post(void *instance, pawl_error *err)
+static pawl_status process_post(void *instance, pawl_error *err)
 {
     pawli_post *post = instance;
     uint64_t ignored;
@@ -234,7 +235,7 @@ static void close_post(void *instance)
         bool found = post->parcels != NULL;
         if (found) {
             post->parcels->cancelled = true;
-            e = detach(post, post->parcels, PAWL_SENT_CANCELLED, "cancelled");
+            e = detach(post, post->parcels, PAWL_SEND_CANCELLED, "cancelled");
         }
         pthread_mutex_unlock(&post->inproc->lock);
         if (!found)
@@ -247,5 +248,5 @@ static void close_post(void *instance)
 }
 
 const pawl_transport pawli_inproc_transport = {
-    PAWL_TRANSPORT_VERSION, "inproc",  open_post,  send_post,        cancel_post, fd_post,
-    timeout_post,           turn_post, close_post, pawli_inproc_free};
+    PAWL_TRANSPORT_VERSION, "inproc",     open_post,  send_post,        cancel_post, fd_post,
+    timeout_post,           process_post, close_post, pawli_inproc_free};

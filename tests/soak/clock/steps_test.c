@@ -27,7 +27,7 @@ static int dice(clock_history *p, int sides)
 static pawl_wall store_now(clock_history *p)
 {
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_wall now = PAWL_NEVER;
+    pawl_wall now = PAWL_TIME_UNSET;
 
     assert_ok(pawl_store_now(fixture_store(p->f), &now, &err), &err);
     return now;
@@ -86,7 +86,7 @@ static void take_clock_step(clock_history *p)
 
 static void send_one(clock_history *p)
 {
-    pawl_outgoing message = queue_message("t", "x");
+    pawl_message_spec message = queue_message("t", "x");
 
     message.delay_ms = dice(p, 2) ? 0 : 1000 * (1 + dice(p, 60));
     message.max_attempts = 1000;
@@ -105,9 +105,9 @@ static void claim_one(clock_history *p)
 
 static void receive_one(clock_history *p)
 {
-    pawl_arrival *arrival = inbox_begin(p->f, test_note("%d", dice(p, 10)), NULL);
+    pawl_inbox_task *arrival = inbox_begin(p->f, test_note("%d", dice(p, 10)), NULL);
 
-    if (pawl_arrival_answer(arrival) == PAWL_INBOX_NEW) {
+    if (pawl_inbox_task_result(arrival) == PAWL_INBOX_NEW) {
         p->arrivals++;
         inbox_done(arrival, "r");
     }

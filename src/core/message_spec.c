@@ -1,0 +1,269 @@
+/* src/core/message_spec.c - checking a message that is to be sent, and laying it out as parameters.
+ */
+#include "message_spec.h"
+
+#include <string.h>
+
+#include "fail.h"
+#include "json.h"
+#include "bounds.h"
+#include "options.h"
+#include "text.h"
+
+#define REMOTE_TTL_MS ((int64_t)PAWLI_TTL_REMOTE)
+
+const char *const pawli_message_spec_names[SPEC_COLUMNS] = {
+    "position", "message_id",     "topic",     "payload",    "type",      "destination",
+    "headers",  "correlation_id", "priority",  "due_at",     "delay",     "expires_at",
+    "ttl",      "max_attempts",   "lease",     "retry_base", "retry_max", "retry_jitter",
+    "timeout",  "heartbeat",      "count_all", "other_lane",
+};
+const pawli_type pawli_message_spec_types[SPEC_COLUMNS] = {
+    PAWLI_INT,  PAWLI_UUID, PAWLI_TEXT, PAWLI_BYTES, PAWLI_INT,  PAWLI_TEXT, PAWLI_TEXT, PAWLI_TEXT,
+    PAWLI_INT,  PAWLI_TIME, PAWLI_SPAN, PAWLI_TIME,  PAWLI_SPAN, PAWLI_INT,  PAWLI_SPAN, PAWLI_SPAN,
+    PAWLI_SPAN, PAWLI_SPAN, PAWLI_SPAN, PAWLI_SPAN,  PAWLI_BOOL, PAWLI_BOOL,
+};
+
+/* `least` .. `most` characters of UTF-8. */
+static pawl_status check_text(const char *text, const char *what, size_t least, size_t most,
+                              pawl_error *err)
+{
+    size_t characters;
+
+    if (!pawli_utf8_check(text, strlen(text), &characters))
+        return pawli_fail(err, PAWL_E_INVALID, "the %s is not valid UTF-8", what);
+    if (characters < least)
+        return pawli_fail(err, PAWL_E_INVALID, "the %s must not be empty", what);
+    if (characters > most)
+        return pawli_fail(err, PAWL_E_INVALID, "the %s has %zu characters: at most %zu are allowed",
+                          what, characters, most);
+    return PAWL_OK;
+}
+
+static pawl_status check_texts(const pawl_message_spec *message, pawl_error *err)
+{
+    pawl_status st;
+
+    if (!message->topic)
+        return pawli_fail(err, PAWL_E_INVALID, "the topic must not be NULL");
+    st = check_text(message->topic, "topic", 1, PAWL_TOPIC_MAX, err);
+    if (st == PAWL_OK && message->correlation_id)
+        st = check_text(message->correlation_id, "correlation id", 0, PAWL_CORRELATION_MAX, err);
+    if (st == PAWL_OK && message->destination)
+        st = check_text(message->destination, "destination", 1, PAWL_DESTINATION_MAX, err);
+    /* It is part of an index, and an entry has to fit on a page. */
+    if (st == PAWL_OK && message->destination &&
+        strlen(message->destination) > PAWL_DESTINATION_MAX)
+        st = pawli_fail(err, PAWL_E_INVALID,
+                        "the destination has more than %d bytes: at most that are allowed",
+                        PAWL_DESTINATION_MAX);
+    if (st != PAWL_OK || !message->headers)
+        return st;
+    size_t size = strlen(message->headers);
+    if (size > (size_t)PAWLI_HEADERS_MAX)
+        return pawli_fail(err, PAWL_E_TOO_LARGE,
+                          "the headers are %zu bytes: at most %zu are allowed", size,
+                          (size_t)PAWLI_HEADERS_MAX);
+    return pawli_json_check_object(message->headers, size, "headers", err);
+}
+
+static bool is_time(pawl_wall at, int64_t least_ms)
+{
+    return at.us >= least_ms * 1000 && at.us <= INT64_C(1000) * PAWLI_TIME_MAX + 999;
+}
+
+static pawl_status check_times(const pawl_message_spec *message, pawl_error *err)
+{
+    if (message->delay_ms < 0 || message->delay_ms > PAWLI_DELAY_MAX)
+        return pawli_fail(err, PAWL_E_INVALID, "delay_ms must be " PAWLI_DELAY_RANGE);
+    if (message->delay_ms > 0 && message->due_at.us != 0)
+        return pawli_fail(err, PAWL_E_INVALID, "due_at and delay_ms exclude each other: set one");
+    if (!is_time(message->due_at, PAWLI_TIME_MIN))
+        return pawli_fail(err, PAWL_E_INVALID,
+                          "due_at is microseconds since 1970 and must be " PAWLI_TIME_RANGE);
+    if (!is_time(message->expires_at, 0))
+        return pawli_fail(err, PAWL_E_INVALID,
+                          "expires_at is microseconds since 1970 and must be " PAWLI_EXPIRY_RANGE);
+    if (message->expires_at.us != 0 && message->expires_at.us <= message->due_at.us)
+        return pawli_fail(err, PAWL_E_INVALID, "expires_at must be after due_at");
+    if (message->lease_ms < 0 || message->lease_ms > PAWLI_LEASE_MAX)
+        return pawli_fail(err, PAWL_E_INVALID, "lease_ms must be 0 (the claimer's) to 7 days");
+    if (message->timeout_ms < 0 || message->timeout_ms > PAWLI_LEASE_MAX)
+        return pawli_fail(err, PAWL_E_INVALID, "timeout_ms must be 0 (the handler's) to 7 days");
+    if (message->heartbeat_ms < 0 || message->heartbeat_ms > PAWLI_LEASE_MAX)
+        return pawli_fail(err, PAWL_E_INVALID, "heartbeat_ms must be 0 (by the lease) to 7 days");
+    if (message->lease_ms > 0 && message->heartbeat_ms >= message->lease_ms)
+        return pawli_fail(err, PAWL_E_INVALID,
+                          "heartbeat_ms must be below lease_ms, or the lease ends before it is "
+                          "renewed");
+    return PAWL_OK;
+}
+
+static bool has_backoff(const pawl_backoff *policy)
+{
+    return policy->base_ms != 0 || policy->max_ms != 0 || policy->jitter_ms != 0;
+}
+
+static bool counts_all(const pawl_message_spec *message)
+{
+    return message->destination && message->count == PAWL_COUNT_ALL;
+}
+
+static pawl_status check_numbers(const pawl_message_spec *message, pawl_error *err)
+{
+    const pawl_backoff *policy = &message->backoff;
+
+    if ((unsigned)message->type > PAWL_TYPE_RESPONSE)
+        return pawli_fail(err, PAWL_E_INVALID, "the type must be one of PAWL_TYPE_...");
+    if (message->priority < 0 || message->priority > PAWL_PRIORITY_MAX)
+        return pawli_fail(err, PAWL_E_INVALID, "the priority is %d: it must be 0 to %d",
+                          message->priority, PAWL_PRIORITY_MAX);
+    if ((unsigned)message->count > PAWL_COUNT_ALL)
+        return pawli_fail(err, PAWL_E_INVALID, "count must be one of PAWL_COUNT_...");
+    if (message->max_attempts < 0 || message->max_attempts > PAWLI_ATTEMPTS_MAX)
+        return pawli_fail(err, PAWL_E_INVALID, "max_attempts must be 0 (default) to %d",
+                          PAWLI_ATTEMPTS_MAX);
+    if (has_backoff(policy) &&
+        (policy->base_ms < 1 || policy->max_ms < policy->base_ms ||
+         policy->jitter_ms < PAWL_JITTER_TENTH || policy->max_ms > PAWLI_BACKOFF_MAX ||
+         policy->jitter_ms > PAWLI_JITTER_MAX))
+        return pawli_fail(err, PAWL_E_INVALID,
+                          "backoff needs base_ms > 0, max_ms >= base_ms, jitter_ms >= 0 (or "
+                          "PAWL_JITTER_TENTH), and none "
+                          "above 30 days");
+    return PAWL_OK;
+}
+
+pawl_status pawli_message_spec_read(const pawl_message_spec *given, size_t max_payload_bytes,
+                                    pawl_message_spec *message, bool *ret_made_id, pawl_error *err)
+{
+    pawl_status st;
+
+    *message = (pawl_message_spec)PAWL_MESSAGE_SPEC_INIT;
+    if (!given)
+        return pawli_fail(err, PAWL_E_INVALID, "the message must not be NULL");
+    st = pawli_options_copy(message, sizeof *message, given, err);
+    if (st != PAWL_OK)
+        return st;
+    if (!message->payload)
+        return pawli_fail(err, PAWL_E_INVALID,
+                          "the payload must not be NULL: an empty one is \"\" with size 0");
+    if (message->payload_size > max_payload_bytes)
+        return pawli_fail(err, PAWL_E_TOO_LARGE,
+                          "the payload is %zu bytes: this engine takes at most %zu; send a "
+                          "reference instead",
+                          message->payload_size, max_payload_bytes);
+    st = check_texts(message, err);
+    if (st == PAWL_OK)
+        st = check_times(message, err);
+    if (st == PAWL_OK)
+        st = check_numbers(message, err);
+    if (st != PAWL_OK)
+        return st;
+    if (counts_all(message) && !has_backoff(&message->backoff))
+        message->backoff = (pawl_backoff)PAWL_BACKOFF_ALL;
+    *ret_made_id = pawl_uuid_is_zero(message->id);
+    if (*ret_made_id)
+        message->id = pawl_uuid_new();
+    if (message->correlation_id && !*message->correlation_id)
+        message->correlation_id = NULL;
+    return PAWL_OK;
+}
+
+bool pawli_message_spec_is_plain(const pawl_message_spec *message)
+{
+    return !message->destination && !message->headers && !message->correlation_id &&
+           message->due_at.us == 0 && message->delay_ms == 0 && message->expires_at.us == 0 &&
+           message->lease_ms == 0 && message->timeout_ms == 0 && message->heartbeat_ms == 0 &&
+           !has_backoff(&message->backoff);
+}
+
+int pawli_message_spec_attempts(const pawl_message_spec *message)
+{
+    if (message->max_attempts != 0)
+        return message->max_attempts;
+    if (counts_all(message))
+        return PAWL_MAX_ATTEMPTS_ALL;
+    return message->destination ? PAWL_MAX_ATTEMPTS_REMOTE : PAWL_MAX_ATTEMPTS_LOCAL;
+}
+
+pawl_wall pawli_message_spec_due(const pawl_message_spec *message, pawl_wall now)
+{
+    if (message->due_at.us != 0)
+        return message->due_at;
+    return (pawl_wall){now.us + message->delay_ms * 1000};
+}
+
+pawl_wall pawli_message_spec_expiry(const pawl_message_spec *message, pawl_wall run_at)
+{
+    if (message->expires_at.us != 0 || !message->destination)
+        return message->expires_at;
+    return (pawl_wall){run_at.us + REMOTE_TTL_MS * 1000};
+}
+
+bool pawli_message_spec_same(const pawl_message_spec *a, const pawl_message_spec *b)
+{
+    return strcmp(a->topic, b->topic) == 0 && a->payload_size == b->payload_size &&
+           memcmp(a->payload, b->payload, a->payload_size) == 0;
+}
+
+pawl_status pawli_message_spec_conflict(const pawl_message_spec *message, pawl_error *err)
+{
+    char id[PAWL_UUID_TEXT_SIZE];
+
+    pawl_uuid_format(message->id, id);
+    return pawli_fail(err, PAWL_E_CONFLICT,
+                      "message id %s exists with another topic or payload: nothing was sent", id);
+}
+
+pawl_status pawli_message_spec_check_batch(size_t count, size_t bytes, pawl_error *err)
+{
+    if (count > 1 && bytes > PAWL_BATCH_MAX_BYTES)
+        return pawli_fail(err, PAWL_E_TOO_LARGE,
+                          "the batch has more than %zu bytes of payload: send it in parts",
+                          PAWL_BATCH_MAX_BYTES);
+    return PAWL_OK;
+}
+
+static pawli_value span_or_null(int64_t ms)
+{
+    return ms > 0 ? pawli_span_ms(ms) : pawli_null(PAWLI_SPAN);
+}
+
+pawli_value pawli_jitter(const pawl_backoff *policy)
+{
+    return policy->jitter_ms == PAWL_JITTER_TENTH ? pawli_null(PAWLI_SPAN)
+                                                  : pawli_span_ms(policy->jitter_ms);
+}
+
+void pawli_message_spec_lay_out(const pawl_message_spec *message, size_t position,
+                                pawli_value values[SPEC_COLUMNS])
+{
+    bool remote = message->destination != NULL;
+    bool own_backoff = has_backoff(&message->backoff);
+    pawli_value *at = values;
+
+    *at++ = pawli_int((int64_t)position);
+    *at++ = pawli_uuid(message->id.bytes);
+    *at++ = pawli_text(message->topic);
+    *at++ = pawli_bytes(message->payload, message->payload_size);
+    *at++ = pawli_int(message->type);
+    *at++ = pawli_text(message->destination);
+    *at++ = pawli_text(message->headers);
+    *at++ = pawli_text(message->correlation_id);
+    *at++ = pawli_int(message->priority);
+    *at++ = pawli_time(message->due_at);
+    *at++ = span_or_null(message->delay_ms);
+    *at++ = pawli_time(message->expires_at);
+    *at++ = remote ? pawli_span_ms(REMOTE_TTL_MS) : pawli_null(PAWLI_SPAN);
+    *at++ = pawli_int(pawli_message_spec_attempts(message));
+    *at++ = span_or_null(message->lease_ms);
+    *at++ = span_or_null(message->backoff.base_ms);
+    *at++ = span_or_null(message->backoff.max_ms);
+    *at++ = own_backoff ? pawli_jitter(&message->backoff) : pawli_null(PAWLI_SPAN);
+    *at++ = span_or_null(message->timeout_ms);
+    *at++ = span_or_null(message->heartbeat_ms);
+    *at++ = remote && message->count != PAWL_COUNT_DEFAULT ? pawli_bool(counts_all(message))
+                                                           : pawli_null(PAWLI_BOOL);
+    *at++ = pawli_bool(true); /* until the rows are in order */
+}

@@ -1,0 +1,184 @@
+/* src/core/timer_table.c - all timers in memory: by id, by due time, and the finished by age. */
+#include "timer_table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "message_spec.h"
+
+#define BUCKETS_AT_FIRST 1024
+
+void pawli_timer_table_init(pawli_timer_table *table)
+{
+    table->waiting.before = pawli_timer_earlier;
+    table->due.before = pawli_timer_more_urgent;
+}
+
+void pawli_timer_table_done(pawli_timer_table *table)
+{
+    for (size_t i = 0; i < table->bucket_count; i++) {
+        pawli_timer *next;
+        for (pawli_timer *timer = table->buckets[i]; timer; timer = next) {
+            next = timer->next_in_bucket;
+            free(timer);
+        }
+    }
+    free(table->buckets);
+    pawli_timer_heap_done(&table->waiting);
+    pawli_timer_heap_done(&table->due);
+}
+
+static size_t text_size(const char *text)
+{
+    return text ? strlen(text) + 1 : 0;
+}
+
+/* Move what `*text` points to behind the timer; NULL stays NULL. */
+static void move_in(char **free_bytes, const char **text)
+{
+    size_t size = text_size(*text);
+
+    if (!*text)
+        return;
+    memcpy(*free_bytes, *text, size);
+    *text = *free_bytes;
+    *free_bytes += size;
+}
+
+pawli_timer *pawli_timer_copy(const pawl_message_spec *message, pawl_wall now)
+{
+    size_t size = text_size(message->topic) + text_size(message->destination) +
+                  text_size(message->headers) + text_size(message->correlation_id) +
+                  message->payload_size;
+    pawli_timer *timer = malloc(sizeof *timer + size);
+
+    if (!timer)
+        return NULL;
+    char *free_bytes = (char *)(timer + 1);
+    *timer = (pawli_timer){.message = *message, .created_at = now, .state = PAWL_STATE_READY};
+    move_in(&free_bytes, &timer->message.topic);
+    move_in(&free_bytes, &timer->message.destination);
+    move_in(&free_bytes, &timer->message.headers);
+    move_in(&free_bytes, &timer->message.correlation_id);
+    memcpy(free_bytes, message->payload, message->payload_size);
+    timer->message.payload = free_bytes;
+    timer->due_at = pawli_message_spec_due(message, now);
+    timer->run_at = timer->due_at.us > now.us ? timer->due_at : now;
+    timer->message.expires_at = pawli_message_spec_expiry(message, timer->run_at);
+    return timer;
+}
+
+/* Ids may be random, or sorted by time, or a caller's own numbers: all of it is mixed. */
+static size_t bucket_of(const pawli_timer_table *table, pawl_uuid id)
+{
+    uint64_t halves[2];
+
+    memcpy(halves, id.bytes, sizeof halves);
+    uint64_t mixed = (halves[0] ^ (halves[1] << 31 | halves[1] >> 33)) * 0x9E3779B97F4A7C15u;
+    mixed = (mixed ^ mixed >> 29) * 0xBF58476D1CE4E5B9u;
+    return (size_t)(mixed >> 32) & (table->bucket_count - 1);
+}
+
+static void link_in(pawli_timer_table *table, pawli_timer *timer)
+{
+    pawli_timer **bucket = &table->buckets[bucket_of(table, timer->message.id)];
+
+    timer->next_in_bucket = *bucket;
+    *bucket = timer;
+}
+
+static bool grow_buckets(pawli_timer_table *table, size_t count)
+{
+    size_t bucket_count = table->bucket_count ? table->bucket_count : BUCKETS_AT_FIRST;
+    pawli_timer **old = table->buckets;
+    size_t old_count = table->bucket_count;
+
+    if (count <= table->bucket_count)
+        return true;
+    while (bucket_count < count)
+        bucket_count *= 2;
+    pawli_timer **buckets = calloc(bucket_count, sizeof(pawli_timer *));
+    if (!buckets)
+        return false;
+    table->buckets = buckets;
+    table->bucket_count = bucket_count;
+    for (size_t i = 0; i < old_count; i++) {
+        pawli_timer *next;
+        for (pawli_timer *timer = old[i]; timer; timer = next) {
+            next = timer->next_in_bucket;
+            link_in(table, timer);
+        }
+    }
+    free(old);
+    return true;
+}
+
+bool pawli_timer_table_reserve(pawli_timer_table *table, size_t more)
+{
+    size_t unfinished = table->waiting.count + table->due.count + more;
+
+    /* All of them may become due, and then there must be nothing left to fail. */
+    return grow_buckets(table, table->count + more) &&
+           pawli_timer_heap_reserve(&table->waiting, unfinished) &&
+           pawli_timer_heap_reserve(&table->due, unfinished);
+}
+
+pawli_timer *pawli_timer_table_find(const pawli_timer_table *table, pawl_uuid id)
+{
+    if (table->bucket_count == 0)
+        return NULL;
+    pawli_timer *timer = table->buckets[bucket_of(table, id)];
+    while (timer && !pawl_uuid_equal(timer->message.id, id))
+        timer = timer->next_in_bucket;
+    return timer;
+}
+
+void pawli_timer_table_add(pawli_timer_table *table, pawli_timer *take_timer)
+{
+    take_timer->work_id.value = ++table->last_work_id;
+    link_in(table, take_timer);
+    table->count++;
+    pawli_timer_heap_push(&table->waiting, take_timer);
+}
+
+void pawli_timer_table_turn(pawli_timer_table *table, pawl_wall now)
+{
+    pawli_timer *first;
+
+    while ((first = pawli_timer_heap_first(&table->waiting)) && first->run_at.us <= now.us) {
+        pawli_timer_heap_remove(first);
+        pawli_timer_heap_push(&table->due, first);
+    }
+}
+
+static void forget_oldest(pawli_timer_table *table)
+{
+    pawli_timer *oldest = table->oldest_finished;
+    pawli_timer **link = &table->buckets[bucket_of(table, oldest->message.id)];
+
+    while (*link != oldest)
+        link = &(*link)->next_in_bucket;
+    *link = oldest->next_in_bucket;
+    table->oldest_finished = oldest->next_finished;
+    if (!table->oldest_finished)
+        table->latest_finished = NULL;
+    table->finished_count--;
+    table->count--;
+    free(oldest);
+}
+
+void pawli_timer_table_finish(pawli_timer_table *table, pawli_timer *timer, pawl_state state,
+                              pawl_wall now)
+{
+    timer->state = state;
+    timer->finished_at = now;
+    timer->next_finished = NULL;
+    if (table->latest_finished)
+        table->latest_finished->next_finished = timer;
+    else
+        table->oldest_finished = timer;
+    table->latest_finished = timer;
+    table->finished_count++;
+    if (table->finished_count > table->keep_finished)
+        forget_oldest(table);
+}

@@ -1,0 +1,323 @@
+/* src/server/receive_pool.c - the threads that process messages, and the line in front of them. */
+#include "receive_pool.h"
+
+#include <stdlib.h>
+
+#include "fail.h"
+#include "thread.h"
+#include "platform.h"
+
+/* ---- lists of jobs; the lock is held ---- */
+
+static void append(pawli_request **first, pawli_request **last, pawli_request *job)
+{
+    job->next = NULL;
+    if (*last)
+        (*last)->next = job;
+    else
+        *first = job;
+    *last = job;
+}
+
+static pawli_request *take_first(pawli_request **first, pawli_request **last)
+{
+    pawli_request *job = *first;
+
+    if (job) {
+        *first = job->next;
+        if (!*first)
+            *last = NULL;
+    }
+    return job;
+}
+
+/* One that has waited goes before all others. */
+static void put_first(pawli_receive_pool *pool, pawli_request *job)
+{
+    job->next = pool->first;
+    pool->first = job;
+    if (!pool->last)
+        pool->last = job;
+    pthread_cond_broadcast(&pool->changed);
+}
+
+/* ---- room on a route; the lock is held ---- */
+
+static bool has_room(const pawli_route *route)
+{
+    return route->options.concurrency == 0 || route->running < route->options.concurrency;
+}
+
+static void begin(pawli_receive_pool *pool, pawli_route *route)
+{
+    route->running++;
+    pool->running++;
+}
+
+/* A job that waited for this route goes to the front of the line: it has waited longest. */
+static void end(pawli_receive_pool *pool, pawli_route *route)
+{
+    pawli_request *blocked;
+
+    route->running--;
+    pool->running--;
+    blocked = take_first(&route->blocked, &route->last_blocked);
+    if (blocked)
+        put_first(pool, blocked);
+}
+
+/* ---- suspects; the lock is held ---- */
+
+static void wait_as_suspect(pawli_receive_pool *pool, pawli_request *job, const pawli_route *route)
+{
+    pawli_suspects *suspects = &pool->suspects[route->mode];
+
+    pool->waiting++;
+    if (suspects->is_busy) {
+        append(&suspects->first, &suspects->last, job);
+        return;
+    }
+    suspects->is_busy = true;
+    job->is_next = true;
+    put_first(pool, job);
+}
+
+/* The one whose time had come has ended. */
+static void next_suspect(pawli_receive_pool *pool, pawl_receive_mode mode)
+{
+    pawli_suspects *suspects = &pool->suspects[mode];
+    pawli_request *job = take_first(&suspects->first, &suspects->last);
+
+    suspects->is_busy = job != NULL;
+    if (!job)
+        return;
+    job->is_next = true;
+    put_first(pool, job);
+}
+
+/* ---- a thread of the crew ---- */
+
+/* The next job, whose route has room if it is known; NULL: the crew ends. The lock is held. */
+static pawli_request *next_job(pawli_receive_pool *pool)
+{
+    while (!pool->first && !pool->ending)
+        pthread_cond_wait(&pool->changed, &pool->lock);
+    pawli_request *job = take_first(&pool->first, &pool->last);
+    if (job)
+        pool->waiting--;
+    return job;
+}
+
+/* Whether the job may go on now; otherwise it waits, out of the way. The lock is held. */
+static bool admit(pawli_receive_pool *pool, pawli_request *job)
+{
+    if (!pool->closed && !has_room(job->route)) {
+        append(&job->route->blocked, &job->route->last_blocked, job);
+        pool->waiting++;
+        return false;
+    }
+    return true;
+}
+
+static void finish(pawli_request *job)
+{
+    pawl_envelope_free(job->envelope);
+    job->envelope = NULL;
+    job->done(job);
+}
+
+/* True: the suspect waits, and the lock is held; false: the crew is closed. */
+static bool put_aside(pawli_receive_pool *pool, pawli_request *job, pawli_route *route)
+{
+    pthread_mutex_lock(&pool->lock);
+    if (pool->closed) {
+        pthread_mutex_unlock(&pool->lock);
+        return false;
+    }
+    wait_as_suspect(pool, job, route);
+    end(pool, route);
+    return true;
+}
+
+/* It has left its route: answered, or as a suspect that waits. Takes the lock. */
+static void leave(pawli_receive_pool *pool, pawli_request *job, pawli_route *route, bool answered)
+{
+    bool was_next = job->is_next;
+    pawl_receive_mode mode = job->route ? job->route->mode : PAWL_RECEIVE_ATOMIC;
+
+    if (!answered && route && put_aside(pool, job, route))
+        return;
+    if (!answered)
+        pool->work.reject(pool->work.context, job);
+    finish(job); /* it is gone */
+    pthread_mutex_lock(&pool->lock);
+    if (was_next)
+        next_suspect(pool, mode);
+    if (route)
+        end(pool, route);
+}
+
+/* One job from the line to its answer, or to where it is parked. The lock is held, but not while it
+ * is being worked on. */
+static void work_on(pawli_receive_pool *pool, pawli_request *job)
+{
+    bool closed = pool->closed;
+    bool go_on = true;
+    bool answered = true;
+
+    pthread_mutex_unlock(&pool->lock);
+    if (!closed && !job->route)
+        go_on = pool->work.read(pool->work.context, job);
+    pthread_mutex_lock(&pool->lock);
+    if (go_on && !closed && !admit(pool, job))
+        return;
+    closed = pool->closed;
+    if (go_on && !closed)
+        begin(pool, job->route);
+    pthread_mutex_unlock(&pool->lock);
+    if (go_on && !closed)
+        answered = pool->work.process(pool->work.context, job);
+    else if (go_on)
+        pool->work.reject(pool->work.context, job);
+    pawli_route *route = go_on && !closed ? job->route : NULL;
+    leave(pool, job, route, answered);
+}
+
+static void *run(void *context)
+{
+    pawli_receive_pool *pool = context;
+    pawli_request *job;
+
+    pthread_mutex_lock(&pool->lock);
+    while ((job = next_job(pool)) != NULL) {
+        pool->working++;
+        work_on(pool, job);
+        if (--pool->working == 0)
+            pthread_cond_broadcast(&pool->changed);
+    }
+    pthread_mutex_unlock(&pool->lock);
+    return NULL;
+}
+
+/* ---- from outside ---- */
+
+void pawli_receive_pool_init(pawli_receive_pool *pool)
+{
+    pthread_mutex_init(&pool->lock, NULL);
+    pawli_wait_init(&pool->changed);
+}
+
+void pawli_receive_pool_destroy(pawli_receive_pool *pool)
+{
+    pthread_cond_destroy(&pool->changed);
+    pthread_mutex_destroy(&pool->lock);
+}
+
+pawl_status pawli_receive_pool_start(pawli_receive_pool *pool, const pawli_receive_pool_work *work,
+                                     size_t threads, size_t most_waiting, pawl_error *err)
+{
+    pool->work = *work;
+    pool->most_waiting = most_waiting + threads;
+    pool->threads = calloc(threads, sizeof *pool->threads);
+    if (!pool->threads)
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for %zu threads", threads);
+    while (pool->count < threads) {
+        if (!pawli_thread_begin(&pool->threads[pool->count], run, pool))
+            return pawli_fail(err, PAWL_E_NOMEM, "the receiver could start only %zu of %zu threads",
+                              pool->count, threads);
+        pool->count++;
+    }
+    return PAWL_OK;
+}
+
+bool pawli_receive_pool_take(pawli_receive_pool *pool, pawli_request *job)
+{
+    bool taken;
+
+    pthread_mutex_lock(&pool->lock);
+    taken = !pool->closed && pool->waiting + pool->working < pool->most_waiting;
+    if (taken) {
+        append(&pool->first, &pool->last, job);
+        pool->waiting++;
+        pthread_cond_signal(&pool->changed);
+    }
+    pthread_mutex_unlock(&pool->lock);
+    return taken;
+}
+
+void pawli_receive_pool_close(pawli_receive_pool *pool, pawli_routes *routes)
+{
+    pawli_request *job;
+    pawli_request *waiting;
+
+    pthread_mutex_lock(&pool->lock);
+    pool->closed = true;
+    for (size_t i = 0; i < routes->count; i++)
+        while ((job = take_first(&routes->items[i]->blocked, &routes->items[i]->last_blocked)))
+            append(&pool->first, &pool->last, job);
+    for (size_t i = 0; i < PAWLI_MODE_COUNT; i++)
+        while ((job = take_first(&pool->suspects[i].first, &pool->suspects[i].last)))
+            append(&pool->first, &pool->last, job);
+    waiting = pool->first;
+    pool->first = pool->last = NULL;
+    pool->waiting = 0;
+    pthread_mutex_unlock(&pool->lock);
+    while ((job = waiting)) {
+        waiting = job->next;
+        pool->work.reject(pool->work.context, job);
+        finish(job);
+    }
+}
+
+bool pawli_receive_pool_wait(pawli_receive_pool *pool, pawl_mono deadline)
+{
+    bool idle;
+
+    pthread_mutex_lock(&pool->lock);
+    while ((pool->working > 0 || pool->running > 0 || pool->first) && !pawli_mono_passed(deadline))
+        pawli_wait_until(&pool->changed, &pool->lock, deadline);
+    idle = pool->working == 0 && pool->running == 0 && !pool->first;
+    pthread_mutex_unlock(&pool->lock);
+    return idle;
+}
+
+void pawli_receive_pool_done(pawli_receive_pool *pool)
+{
+    pthread_mutex_lock(&pool->lock);
+    pool->ending = true;
+    pthread_cond_broadcast(&pool->changed);
+    pthread_mutex_unlock(&pool->lock);
+    for (size_t i = 0; i < pool->count; i++)
+        pthread_join(pool->threads[i], NULL);
+    free(pool->threads);
+    pool->threads = NULL;
+    pool->count = 0;
+}
+
+bool pawli_receive_pool_enter(pawli_receive_pool *pool, pawli_route *route)
+{
+    bool entered;
+
+    pthread_mutex_lock(&pool->lock);
+    entered = !pool->closed && has_room(route);
+    if (entered)
+        begin(pool, route);
+    pthread_mutex_unlock(&pool->lock);
+    return entered;
+}
+
+void pawli_receive_pool_leave(pawli_receive_pool *pool, pawli_route *route)
+{
+    pthread_mutex_lock(&pool->lock);
+    end(pool, route);
+    pthread_cond_broadcast(&pool->changed);
+    pthread_mutex_unlock(&pool->lock);
+}
+
+void pawli_receive_pool_count(pawli_receive_pool *pool, int64_t *ret_running, int64_t *ret_waiting)
+{
+    pthread_mutex_lock(&pool->lock);
+    *ret_running = (int64_t)pool->running;
+    *ret_waiting = (int64_t)pool->waiting;
+    pthread_mutex_unlock(&pool->lock);
+}

@@ -1,0 +1,128 @@
+/* src/server/request_check.c - the head of a request, looked at before anything else. */
+#include "request_check.h"
+
+#include <ctype.h>
+#include <microhttpd.h>
+#include <string.h>
+#include <strings.h>
+
+typedef struct look {
+    const char *wrong;
+    int lengths;
+    int encodings; /* Transfer-Encoding */
+    int hosts;
+    int types;
+    pawli_request_head head;
+} look;
+
+/* RFC 9110: the characters of a field's name. */
+static bool is_token(const char *name, size_t size)
+{
+    if (size == 0)
+        return false;
+    for (size_t i = 0; i < size; i++)
+        if (!isalnum((unsigned char)name[i]) &&
+            (name[i] == '\0' || !strchr("!#$%&'*+-.^_`|~", name[i])))
+            return false;
+    return true;
+}
+
+static bool has_controls(const char *value, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        if (((unsigned char)value[i] < 0x20 && value[i] != '\t') || value[i] == 0x7f)
+            return true;
+    return false;
+}
+
+static bool parse_length(const char *value, size_t size, int64_t *ret_length)
+{
+    int64_t length = 0;
+
+    if (size == 0 || size > 18)
+        return false;
+    for (size_t i = 0; i < size; i++) {
+        if (!isdigit((unsigned char)value[i]))
+            return false;
+        length = length * 10 + (value[i] - '0');
+    }
+    *ret_length = length;
+    return true;
+}
+
+/* "application/json", with parameters or without. */
+static bool is_json(const char *value, size_t size)
+{
+    static const char json[] = "application/json";
+    size_t length = sizeof json - 1;
+
+    if (size < length || strncasecmp(value, json, length) != 0)
+        return false;
+    for (value += length, size -= length; size > 0 && (*value == ' ' || *value == '\t'); size--)
+        value++;
+    return size == 0 || *value == ';';
+}
+
+static bool is(const char *name, size_t size, const char *wanted)
+{
+    return size == strlen(wanted) && strncasecmp(name, wanted, size) == 0;
+}
+
+static void look_at(look *so_far, const char *name, size_t name_size, const char *value,
+                    size_t size)
+{
+    if (is(name, name_size, "content-length")) {
+        so_far->lengths++;
+        so_far->head.has_length = true;
+        if (!parse_length(value, size, &so_far->head.length))
+            so_far->wrong = "Content-Length is not a number";
+    } else if (is(name, name_size, "transfer-encoding")) {
+        so_far->encodings++;
+        so_far->head.is_chunked = true;
+        if (!is(value, size, "chunked"))
+            so_far->wrong = "Transfer-Encoding can only be chunked";
+    } else if (is(name, name_size, "host")) {
+        so_far->hosts++;
+    } else if (is(name, name_size, "content-type")) {
+        so_far->types++;
+        so_far->head.is_json = is_json(value, size);
+    } else if (is(name, name_size, "content-encoding")) {
+        so_far->head.is_encoded = !is(value, size, "identity");
+    }
+}
+
+static enum MHD_Result each(void *context, enum MHD_ValueKind kind, const char *name,
+                            size_t name_size, const char *value, size_t value_size)
+{
+    look *so_far = context;
+
+    (void)kind;
+    if (!is_token(name, name_size))
+        so_far->wrong = "a header's name has a character that it must not have";
+    else if (has_controls(value ? value : "", value ? value_size : 0))
+        so_far->wrong = "a header has a control character";
+    else
+        look_at(so_far, name, name_size, value ? value : "", value ? value_size : 0);
+    return so_far->wrong ? MHD_NO : MHD_YES;
+}
+
+const char *pawli_request_check(struct MHD_Connection *connection, const char *version,
+                                pawli_request_head *ret_head)
+{
+    look seen = {0};
+    bool is_1_1 = strcmp(version, MHD_HTTP_VERSION_1_1) == 0;
+
+    if (!is_1_1 && strcmp(version, MHD_HTTP_VERSION_1_0) != 0)
+        return "the version must be HTTP/1.1 or HTTP/1.0";
+    MHD_get_connection_values_n(connection, MHD_HEADER_KIND, each, &seen);
+    if (seen.wrong)
+        return seen.wrong;
+    if (seen.hosts > 1 || (is_1_1 && seen.hosts == 0))
+        return "there must be exactly one Host";
+    if (seen.lengths > 1 || seen.types > 1)
+        return "Content-Length and Content-Type can be there only once";
+    if (seen.encodings > 1 || (seen.encodings > 0 && (seen.lengths > 0 || !is_1_1)))
+        return "Transfer-Encoding can be there only once, and without Content-Length";
+    *ret_head = seen.head;
+    return NULL;
+}

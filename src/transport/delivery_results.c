@@ -1,0 +1,452 @@
+/* src/transport/delivery_results.c - telling the database what became of messages; keeping leases.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include <pawl/outbox.h>
+#include <pawl/tx.h>
+
+#include "delivery_private.h"
+#include "fail.h"
+#include "log.h"
+#include "scope.h"
+#include "platform.h"
+
+#define RENEW_AGAIN_US INT64_C(500000)
+
+/* ---- groups: what one call can answer for ---- */
+
+static bool wants_response(const pawli_send_op *op)
+{
+    return op->result == PAWLI_RESULT_DONE && op->payload && op->delivery->options.responses;
+}
+
+static bool has_output(const pawli_send_op *op)
+{
+    return op->result == PAWLI_RESULT_DONE && op->payload && !wants_response(op);
+}
+
+static bool is_plain_ack(const pawli_send_op *op)
+{
+    return op->result == PAWLI_RESULT_DONE && !op->payload;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+/* One call answers for both. */
+static bool alike(const pawli_send_op *a, const pawli_send_op *b)
+{
+    if (a->result != b->result)
+        return false;
+    return same_text(a->error, b->error) &&
+           (a->result == PAWLI_RESULT_FAIL ||
+            (a->delay_ms == b->delay_ms && a->policy.base_ms == b->policy.base_ms &&
+             a->policy.max_ms == b->policy.max_ms && a->policy.jitter_ms == b->policy.jitter_ms));
+}
+
+static pawl_status gather(const pawli_send_op *like, bool (*wanted)(const pawli_send_op *),
+                          const pawli_send_ops *completed, size_t most, pawl_receipt **ret_items,
+                          size_t *ret_count, pawl_error *err)
+{
+    pawl_receipt *items = calloc(completed->count + 1, sizeof *items);
+    size_t count = 0;
+
+    if (!items)
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for %zu answers", completed->count);
+    for (const pawli_send_op *at = completed->first; at && count < most; at = at->next)
+        if (like ? alike(like, at) : wanted(at))
+            items[count++] = at->receipt;
+    *ret_items = items;
+    *ret_count = count;
+    return PAWL_OK;
+}
+
+/* It was accepted after what the other side said had been left out. */
+static void log_stripped(pawl_delivery *delivery, const pawli_send_op *op)
+{
+    char id[PAWL_UUID_TEXT_SIZE];
+
+    if (!op->stripped)
+        return;
+    pawl_uuid_format(pawl_message_id(op->message), id);
+    pawli_log(&delivery->options.log, PAWL_LOG_WARNING, "outbox",
+              "message %s to %s: what was answered was refused by the database and is not kept", id,
+              op->destination->name);
+}
+
+/* The first `count` of them are answered for. */
+static void finish(pawl_delivery *delivery, const pawli_send_op *like,
+                   bool (*wanted)(const pawli_send_op *), size_t count)
+{
+    pawli_send_op *next = NULL;
+
+    for (pawli_send_op *at = delivery->completed.first; at && count > 0; at = next) {
+        next = at->next;
+        if (at == like || !(like ? alike(like, at) : wanted(at)))
+            continue;
+        log_stripped(delivery, at);
+        pawli_send_op_done(at);
+        delivery->moved++;
+        count--;
+    }
+}
+
+static pawl_status call(pawl_delivery *delivery, const pawli_send_op *like,
+                        const pawl_receipt *items, size_t count, pawl_error *err)
+{
+    pawl_store *store = delivery->store;
+    pawl_owner owner = delivery->owner;
+
+    switch (like->result) {
+    case PAWLI_RESULT_FAIL:
+        return pawl_queue_fail(store, owner, items, count, like->error, NULL, err);
+    case PAWLI_RESULT_DEFER:
+        return pawl_queue_defer(store, owner, items, count, like->error, like->delay_ms,
+                                &like->policy, NULL, err);
+    case PAWLI_RESULT_RETRY:
+        if (like->delay_ms != PAWL_DELAY_BY_POLICY)
+            return pawl_queue_abandon(store, owner, items, count, like->error, like->delay_ms, NULL,
+                                      err);
+        return pawl_queue_abandon_by(store, owner, items, count, like->error, &like->policy, NULL,
+                                     err);
+    default:
+        return PAWL_OK;
+    }
+}
+
+/* ---- what the database refuses ---- */
+
+/*
+ * A single answer was refused for what is in it, and waiting does not help. First what the other
+ * side said is left out; if there is nothing to leave out, or that was refused, too, the answer is
+ * dropped and the message is sent again when its lease ends. Said once for each message.
+ */
+static void refused(pawl_delivery *delivery, pawli_send_op *op, const pawl_error *why)
+{
+    char id[PAWL_UUID_TEXT_SIZE];
+
+    if (op->error || op->payload) {
+        free(op->error);
+        free(op->payload);
+        op->error = NULL;
+        op->payload = NULL;
+        op->stripped = true;
+        return;
+    }
+    pawl_uuid_format(pawl_message_id(op->message), id);
+    pawli_log(&delivery->options.log, PAWL_LOG_ERROR, "outbox",
+              "message %s to %s: its result was refused by the database; it is sent again when its "
+              "lease ends: %s",
+              id, op->destination->name, why ? why->message : "-");
+    pawli_send_op_done(op);
+    delivery->moved++;
+}
+
+/* Half as many as were refused, so that the one that it is about is found; 0: that is it. */
+static size_t divide(size_t count)
+{
+    return count / 2;
+}
+
+/* In doubt or not at all: the same is told again; what was done already then changes nothing. */
+static pawl_status tell_group(pawl_delivery *delivery, pawli_send_op *first, pawl_error *err)
+{
+    PAWLI_AUTO_FREE pawl_receipt *items = NULL;
+    pawl_error why = PAWL_ERROR_INIT;
+    size_t count = 0;
+    pawl_status st = gather(first, NULL, &delivery->completed, PAWL_BATCH_MAX, &items, &count, err);
+
+    if (st != PAWL_OK)
+        return st;
+    pawli_send_pump_lend(delivery);
+    st = call(delivery, first, items, count, &why);
+    while (pawli_store_error_is_refusal(st) && divide(count) > 0) {
+        count = divide(count);
+        st = call(delivery, first, items, count, &why);
+    }
+    pawli_send_pump_reclaim(delivery);
+    if (pawli_store_error_is_refusal(st)) {
+        refused(delivery, first, &why);
+        return PAWL_OK;
+    }
+    if (st != PAWL_OK) {
+        if (err)
+            *err = why;
+        return st;
+    }
+    finish(delivery, first, NULL, count - 1);
+    log_stripped(delivery, first);
+    pawli_send_op_done(first);
+    delivery->moved++;
+    return PAWL_OK;
+}
+
+/* ---- responses ---- */
+
+static pawl_message_spec response_to(const pawli_send_op *op, char id[PAWL_UUID_TEXT_SIZE])
+{
+    const pawl_delivery_options *options = &op->delivery->options;
+    pawl_message_spec response = PAWL_MESSAGE_SPEC_INIT;
+
+    pawl_uuid_format(pawl_message_id(op->message), id);
+    response.id = op->reply;
+    response.topic =
+        options->response_topic ? options->response_topic : pawl_message_topic(op->message);
+    response.payload = op->payload;
+    response.payload_size = op->payload_size;
+    response.type = PAWL_TYPE_RESPONSE;
+    response.correlation_id = pawl_message_correlation_id(op->message);
+    if (!response.correlation_id)
+        response.correlation_id = id;
+    return response;
+}
+
+/* The end of the request and its response: both or neither. */
+static pawl_status store_response(pawl_delivery *delivery, const pawli_send_op *op,
+                                  const pawl_message_spec *response, pawl_error *err)
+{
+    PAWLI_AUTO(pawl_tx) tx = NULL;
+    pawl_status st = pawl_tx_begin_for(delivery->store, delivery->owner, op->receipt, &tx, err);
+
+    if (st == PAWL_OK)
+        st = pawl_tx_enqueue(tx, response, NULL, err);
+    if (st == PAWL_OK && op->payload_size <= PAWL_OUTPUT_MAX)
+        st = pawl_tx_output(tx, op->payload, op->payload_size, err);
+    if (st == PAWL_OK)
+        st = pawl_tx_commit_with_ack(tx, err);
+    return st;
+}
+
+static pawl_status respond(pawl_delivery *delivery, pawli_send_op *op, pawl_error *err)
+{
+    if (pawl_uuid_is_zero(op->reply))
+        op->reply = pawl_uuid_new();
+    char id[PAWL_UUID_TEXT_SIZE];
+    pawl_message_spec response = response_to(op, id);
+    pawl_status st;
+
+    pawli_send_pump_lend(delivery);
+    st = store_response(delivery, op, &response, err);
+    pawli_send_pump_reclaim(delivery);
+    if (pawli_store_error_is_refusal(st)) {
+        /* It cannot become a message. The request is done all the same. */
+        pawli_log(&delivery->options.log, PAWL_LOG_ERROR, "outbox",
+                  "the response to message %s is dropped: %s", id, err ? err->message : "-");
+        free(op->payload);
+        op->payload = NULL;
+        return PAWL_OK;
+    }
+    if (st != PAWL_OK && st != PAWL_E_LOST)
+        return st;
+    pawli_send_op_done(op);
+    delivery->moved++;
+    return PAWL_OK;
+}
+
+/* ---- acknowledgements that brought something ---- */
+
+static void forget_payload(pawli_send_op *op)
+{
+    free(op->payload);
+    op->payload = NULL;
+}
+
+static pawli_send_op *first_that(pawl_delivery *delivery, bool (*wanted)(const pawli_send_op *))
+{
+    pawli_send_op *at = delivery->completed.first;
+
+    while (at && !wanted(at))
+        at = at->next;
+    return at;
+}
+
+static pawl_status tell_outputs(pawl_delivery *delivery, pawl_error *err)
+{
+    PAWLI_AUTO_FREE pawl_receipt_output *items =
+        calloc(delivery->completed.count + 1, sizeof(pawl_receipt_output));
+    size_t count = 0;
+    pawl_status st = PAWL_OK;
+
+    if (!items)
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the answers");
+    for (pawli_send_op *at = delivery->completed.first; at && count < PAWL_BATCH_MAX;
+         at = at->next) {
+        if (!has_output(at))
+            continue;
+        if (at->payload_size > PAWL_OUTPUT_MAX) {
+            pawli_log(&delivery->options.log, PAWL_LOG_WARNING, "outbox",
+                      "an answer of %s has %zu bytes and is not kept: at most %zu are",
+                      at->destination->name, at->payload_size, PAWL_OUTPUT_MAX);
+            forget_payload(at);
+            continue;
+        }
+        items[count++] = (pawl_receipt_output){at->receipt, at->payload, at->payload_size};
+    }
+    pawli_send_pump_lend(delivery);
+    if (count > 0)
+        st = pawl_queue_ack_outputs(delivery->store, delivery->owner, items, count, NULL, err);
+    while (pawli_store_error_is_refusal(st) && divide(count) > 0) {
+        count = divide(count);
+        st = pawl_queue_ack_outputs(delivery->store, delivery->owner, items, count, NULL, err);
+    }
+    pawli_send_pump_reclaim(delivery);
+    if (pawli_store_error_is_refusal(st)) {
+        refused(delivery, first_that(delivery, has_output), err);
+        return PAWL_OK;
+    }
+    if (st == PAWL_OK)
+        finish(delivery, NULL, has_output, count);
+    return st;
+}
+
+pawl_status pawli_delivery_store_others(pawl_delivery *delivery, pawl_error *err)
+{
+    pawl_status st = PAWL_OK;
+    pawli_send_op *at = delivery->completed.first;
+
+    while (at && st == PAWL_OK) {
+        if (is_plain_ack(at)) {
+            at = at->next;
+        } else if (at->result == PAWLI_RESULT_NONE) {
+            pawli_send_op_done(at);
+            at = delivery->completed.first;
+        } else if (has_output(at)) {
+            st = tell_outputs(delivery, err);
+            at = delivery->completed.first;
+        } else {
+            st = wants_response(at) ? respond(delivery, at, err) : tell_group(delivery, at, err);
+            at = delivery->completed.first;
+        }
+    }
+    return st;
+}
+
+/* ---- acknowledgements ---- */
+
+pawl_status pawli_delivery_acks(pawl_delivery *delivery, pawl_receipt **ret_items,
+                                size_t *ret_count, pawl_error *err)
+{
+    return gather(NULL, is_plain_ack, &delivery->completed, PAWL_BATCH_MAX, ret_items, ret_count,
+                  err);
+}
+
+void pawli_delivery_acked(pawl_delivery *delivery, size_t count)
+{
+    finish(delivery, NULL, is_plain_ack, count);
+}
+
+/* As many as the database takes at once, or the one that it refuses. */
+static pawl_status tell_some_done(pawl_delivery *delivery, size_t *ret_count, pawl_error *err)
+{
+    PAWLI_AUTO_FREE pawl_receipt *items = NULL;
+    size_t count = 0;
+    pawl_status st = pawli_delivery_acks(delivery, &items, &count, err);
+
+    *ret_count = count;
+    if (st != PAWL_OK || count == 0)
+        return st;
+    pawli_send_pump_lend(delivery);
+    st = pawl_queue_ack(delivery->store, delivery->owner, items, count, NULL, err);
+    while (pawli_store_error_is_refusal(st) && divide(count) > 0) {
+        count = divide(count);
+        st = pawl_queue_ack(delivery->store, delivery->owner, items, count, NULL, err);
+    }
+    pawli_send_pump_reclaim(delivery);
+    if (pawli_store_error_is_refusal(st)) {
+        refused(delivery, first_that(delivery, is_plain_ack), err);
+        return PAWL_OK;
+    }
+    if (st == PAWL_OK)
+        pawli_delivery_acked(delivery, count);
+    return st;
+}
+
+pawl_status pawli_delivery_store_done(pawl_delivery *delivery, pawl_error *err)
+{
+    pawl_status st;
+    size_t count;
+
+    do
+        st = tell_some_done(delivery, &count, err);
+    while (st == PAWL_OK && count > 0);
+    return st;
+}
+
+/* ---- leases ---- */
+
+pawl_mono pawli_delivery_renew_at(const pawl_delivery *delivery)
+{
+    pawl_mono at = {INT64_MAX};
+
+    for (const pawli_send_op *op = delivery->in_flight.first; op; op = op->next)
+        if (!op->lost && op->renew_at.us < at.us)
+            at = op->renew_at;
+    return at;
+}
+
+static bool is_held(const pawl_messages *list, pawl_receipt receipt)
+{
+    for (size_t i = 0; i < pawl_messages_count(list); i++) {
+        const pawl_message *message = pawl_messages_at(list, i);
+        if (pawl_message_work_id(message).value == receipt.id.value &&
+            pawl_message_fence(message) == receipt.fence)
+            return true;
+    }
+    return false;
+}
+
+/* Fewer were renewed than asked for: whose? */
+static pawl_status find_lost(pawl_delivery *delivery, pawl_error *err)
+{
+    PAWLI_AUTO(pawl_messages) list = NULL;
+
+    pawli_send_pump_lend(delivery);
+    pawl_status st = pawl_queue_owned(delivery->store, delivery->owner, &list, err);
+    pawli_send_pump_reclaim(delivery);
+    for (pawli_send_op *at = delivery->in_flight.first; st == PAWL_OK && at; at = at->next) {
+        if (at->lost || is_held(list, at->receipt))
+            continue;
+        at->lost = true;
+        if (at->send)
+            pawl_transport_client_cancel(delivery->client, at->send);
+    }
+    return st;
+}
+
+pawl_status pawli_delivery_renew(pawl_delivery *delivery, pawl_error *err)
+{
+    PAWLI_AUTO_FREE pawl_receipt *items = NULL;
+    pawl_mono now = pawli_mono_now();
+    size_t count = 0, changed = 0;
+    pawl_status st;
+
+    if (pawli_delivery_renew_at(delivery).us > now.us)
+        return PAWL_OK;
+    items = calloc(delivery->in_flight.count + 1, sizeof *items);
+    if (!items)
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for %zu leases",
+                          delivery->in_flight.count);
+    for (pawli_send_op *at = delivery->in_flight.first; at && count < PAWL_BATCH_MAX;
+         at = at->next) {
+        if (at->lost || at->renew_at.us > now.us)
+            continue;
+        items[count++] = at->receipt;
+        at->renew_at = pawli_mono_after(now, RENEW_AGAIN_US); /* unless it succeeds */
+    }
+    pawli_send_pump_lend(delivery);
+    st = pawl_queue_renew(delivery->store, delivery->owner, items, count,
+                          delivery->options.lease_ms, &changed, err);
+    pawli_send_pump_reclaim(delivery);
+    if (st != PAWL_OK)
+        return st;
+    for (pawli_send_op *at = delivery->in_flight.first; at; at = at->next) {
+        if (at->renew_at.us != now.us + RENEW_AGAIN_US)
+            continue;
+        at->renew_at = pawli_mono_after(now, at->lease_us / 3);
+        at->lease_end = pawli_mono_after(now, at->lease_us); /* from before the call */
+    }
+    return changed < count ? find_lost(delivery, err) : PAWL_OK;
+}

@@ -1,0 +1,205 @@
+/* src/transport/transport_client.c - all transports behind one descriptor; each is opened when it
+ * is needed.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "fail.h"
+#include "options.h"
+#include "scope.h"
+#include "transports.h"
+
+/* An opened transport. */
+typedef struct instance {
+    const pawli_known *known;
+    void *inner;
+    struct instance *next;
+} instance;
+
+struct pawl_transport_client {
+    pawl_transports *transports;
+    int epoll;
+    instance *instances;
+    size_t in_flight;
+};
+
+struct pawl_send_op {
+    pawl_transport_client *client;
+    const instance *by;
+    void *inner;
+    pawl_send_end end;
+    void *context;
+};
+
+void pawl_transport_client_close(pawl_transport_client *client)
+{
+    if (!client)
+        return;
+    while (client->instances) {
+        instance *at = client->instances;
+        client->instances = at->next;
+        at->known->transport->close(at->inner);
+        free(at);
+    }
+    if (client->epoll >= 0)
+        close(client->epoll);
+    atomic_fetch_sub(&client->transports->carriers, 1);
+    free(client);
+}
+
+pawl_status pawl_transport_client_open(pawl_transports *transports,
+                                       pawl_transport_client **ret_carrier, pawl_error *err)
+{
+    pawl_transport_client *client;
+
+    if (!transports || !ret_carrier)
+        return pawli_fail(err, PAWL_E_INVALID, "transports and ret_carrier must not be NULL");
+    client = calloc(1, sizeof *client);
+    if (!client)
+        return pawli_fail(err, PAWL_E_NOMEM, "no memory for a carrier");
+    client->epoll = epoll_create1(EPOLL_CLOEXEC);
+    if (client->epoll < 0) {
+        int code = errno;
+        free(client);
+        return pawli_fail_code(err, PAWL_E_IO, code, "no descriptor is left for a carrier");
+    }
+    client->transports = transports;
+    atomic_fetch_add(&transports->carriers, 1);
+    *ret_carrier = client;
+    return PAWL_OK;
+}
+
+static pawl_status open_instance(pawl_transport_client *client, const pawli_known *known,
+                                 instance **ret_instance, pawl_error *err)
+{
+    struct epoll_event event = {.events = EPOLLIN};
+    instance *opened = malloc(sizeof *opened);
+    pawl_status st;
+
+    if (!opened)
+        return pawli_fail(err, PAWL_E_NOMEM, "no memory for a transport");
+    *opened = (instance){known, NULL, NULL};
+    st = known->transport->open(known->self, &opened->inner, err);
+    if (st != PAWL_OK) {
+        free(opened);
+        return st;
+    }
+    if (epoll_ctl(client->epoll, EPOLL_CTL_ADD, known->transport->fd(opened->inner), &event) != 0) {
+        (void)pawli_fail_code(err, PAWL_E_IO, errno,
+                              "a transport's descriptor cannot be waited for");
+        known->transport->close(opened->inner);
+        free(opened);
+        return PAWL_E_IO;
+    }
+    opened->next = client->instances;
+    client->instances = opened;
+    *ret_instance = opened;
+    return PAWL_OK;
+}
+
+/* Schemes that are one transport under several names share an instance. */
+static pawl_status find_instance(pawl_transport_client *client, const char *url,
+                                 instance **ret_instance, pawl_error *err)
+{
+    const pawli_known *known = NULL;
+    pawl_status st = pawli_transports_find(client->transports, url, &known, err);
+
+    if (st != PAWL_OK)
+        return st;
+    for (instance *at = client->instances; at; at = at->next) {
+        if (at->known->transport->open == known->transport->open &&
+            at->known->self == known->self) {
+            *ret_instance = at;
+            return PAWL_OK;
+        }
+    }
+    return open_instance(client, known, ret_instance, err);
+}
+
+static void ended(void *context, const pawl_send_report *outcome)
+{
+    pawl_send_op *send = context;
+
+    send->client->in_flight--;
+    send->end(send->context, outcome);
+    free(send);
+}
+
+pawl_status pawl_transport_client_send(pawl_transport_client *client,
+                                       const pawl_send_request *given, pawl_send_end end,
+                                       void *context, pawl_send_op **ret_send, pawl_error *err)
+{
+    pawl_send_request request = PAWL_SEND_REQUEST_INIT;
+    instance *by = NULL;
+    pawl_send_op *send;
+    pawl_status st;
+
+    if (!client || !given || !end)
+        return pawli_fail(err, PAWL_E_INVALID, "carrier, request and end must not be NULL");
+    st = pawli_options_copy(&request, sizeof request, given, err);
+    if (st != PAWL_OK)
+        return st;
+    if (!request.url || !request.service || !request.envelope || request.timeout_ms < 0)
+        return pawli_fail(
+            err, PAWL_E_INVALID,
+            "a request needs url, service and envelope, and a timeout_ms not below 0");
+    st = find_instance(client, request.url, &by, err);
+    if (st != PAWL_OK || !by)
+        return st;
+    send = malloc(sizeof *send);
+    if (!send)
+        return pawli_fail(err, PAWL_E_NOMEM, "no memory for a send");
+    *send = (pawl_send_op){client, by, NULL, end, context};
+    st = by->known->transport->send(by->inner, &request, ended, send, &send->inner, err);
+    if (st != PAWL_OK) {
+        free(send);
+        return st;
+    }
+    client->in_flight++;
+    if (ret_send)
+        *ret_send = send;
+    return PAWL_OK;
+}
+
+void pawl_transport_client_cancel(pawl_transport_client *client, pawl_send_op *send)
+{
+    (void)client;
+    send->by->known->transport->cancel(send->by->inner, send->inner);
+}
+
+int pawl_transport_client_fd(pawl_transport_client *client)
+{
+    return client->epoll;
+}
+
+int64_t pawl_transport_client_timeout_ms(pawl_transport_client *client)
+{
+    int64_t soonest = -1;
+
+    for (const instance *at = client->instances; at; at = at->next) {
+        int64_t timeout_ms = at->known->transport->timeout_ms(at->inner);
+        if (timeout_ms >= 0 && (soonest < 0 || timeout_ms < soonest))
+            soonest = timeout_ms;
+    }
+    return soonest;
+}
+
+/* Each gets its turn, also after one that failed; the first failure is told. */
+pawl_status pawl_transport_client_process(pawl_transport_client *client, pawl_error *err)
+{
+    pawl_status first = PAWL_OK;
+
+    for (const instance *at = client->instances; at; at = at->next) {
+        pawl_status st = at->known->transport->turn(at->inner, first == PAWL_OK ? err : NULL);
+        if (first == PAWL_OK)
+            first = st;
+    }
+    return first;
+}
+
+size_t pawl_transport_client_in_flight(const pawl_transport_client *client)
+{
+    return client->in_flight;
+}

@@ -1,0 +1,231 @@
+/* src/worker/claim_plan.c - how many messages to claim now, and of which topics. */
+#include "claim_plan.h"
+
+#include <stdlib.h>
+
+#include "auto_stop.h"
+#include "fail.h"
+#include "worker_private.h"
+#include "platform.h"
+
+/* Handlers should have enough to do for this long, or for three claims if those take longer. */
+#define AHEAD_US INT64_C(10000)
+
+void pawli_claim_plan_done(pawli_claim_plan *plan)
+{
+    pawli_topic_cache_done(&plan->topic_cache);
+    free(plan->items);
+    free(plan->topics);
+    *plan = (pawli_claim_plan){0};
+}
+
+size_t pawli_claim_plan_ahead(const pawl_worker *worker)
+{
+    int64_t handler_us = worker->inflight.handler_us;
+    int64_t ahead_us =
+        worker->claim_loop.call_us * 3 > AHEAD_US ? worker->claim_loop.call_us * 3 : AHEAD_US;
+    int64_t most = (int64_t)worker->options.batch * 2;
+
+    if (handler_us < 0 || !worker->options.claim_ahead)
+        return 0; /* none has returned yet: who knows how long they take */
+    int64_t ahead = ahead_us * worker->options.concurrency / (handler_us + 1);
+    return (size_t)(ahead < most ? ahead : most);
+}
+
+/* ---- lists ---- */
+
+static pawl_status reserve(pawl_worker *worker, pawl_error *err)
+{
+    pawli_claim_plan *plan = &worker->claim_loop.plan;
+    size_t capacity = worker->handlers.count + pawli_topic_cache_count(&plan->topic_cache) + 2;
+
+    if (capacity <= plan->capacity)
+        return PAWL_OK;
+    pawli_planned_claim *items = realloc(plan->items, capacity * sizeof *items);
+    if (items)
+        plan->items = items;
+    const char **topics = realloc(plan->topics, capacity * sizeof *topics);
+    if (topics)
+        plan->topics = topics;
+    if (!items || !topics)
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for %zu topics", capacity);
+    plan->capacity = capacity;
+    return PAWL_OK;
+}
+
+/* The topics added since `first` are one claim. */
+static void add_want(pawli_claim_plan *plan, size_t first, size_t limit)
+{
+    size_t count = plan->topic_count - first;
+
+    if (count == 0 || limit == 0)
+        return;
+    plan->items[plan->count++] = (pawli_planned_claim){
+        plan->topics + first, count, (int)(limit < INT32_MAX ? limit : INT32_MAX)};
+}
+
+/* ---- room; with the hand's lock held ---- */
+
+static size_t used(const pawl_worker *worker)
+{
+    return worker->inflight.queue.count + worker->inflight.running;
+}
+
+/* When half of what may wait in line is used up, or a thread is free, there is room. */
+static size_t low_mark(const pawl_worker *worker)
+{
+    size_t threads = (size_t)worker->options.concurrency;
+    size_t ahead = pawli_claim_plan_ahead(worker);
+
+    return ahead < 2 ? threads + ahead - 1 : threads + ahead / 2;
+}
+
+static size_t room_in_all(const pawl_worker *worker)
+{
+    if (used(worker) > low_mark(worker))
+        return 0;
+    return (size_t)worker->options.concurrency + pawli_claim_plan_ahead(worker) - used(worker);
+}
+
+size_t pawli_claim_plan_room(pawl_worker *worker)
+{
+    pthread_mutex_lock(&worker->inflight.lock);
+    size_t room = room_in_all(worker);
+    pthread_mutex_unlock(&worker->inflight.lock);
+    return room;
+}
+
+/* Of one handler: its limit, and its share of what may wait in line. */
+static size_t room_of(const pawl_worker *worker, const pawli_handler *handler)
+{
+    size_t share;
+
+    if (!handler || handler->limit == 0 || handler->limit >= worker->options.concurrency)
+        return SIZE_MAX;
+    share = pawli_claim_plan_ahead(worker) * (size_t)handler->limit /
+            (size_t)worker->options.concurrency;
+    size_t most = (size_t)handler->limit + share;
+    return most > (size_t)handler->in_flight ? most - (size_t)handler->in_flight : 0;
+}
+
+static bool takes_all(const pawl_worker *worker)
+{
+    return worker->handlers.fallback || worker->options.all_topics;
+}
+
+/* Whether some topic needs a claim of its own, or none. */
+static bool is_tight(const pawl_worker *worker, size_t room)
+{
+    for (size_t i = 0; i < worker->handlers.count; i++)
+        if (room_of(worker, worker->handlers.items[i]) < room)
+            return true;
+    return room_of(worker, worker->handlers.fallback) < room;
+}
+
+/* ---- making them; with the hand's lock held ---- */
+
+static void add_others(pawl_worker *worker)
+{
+    pawli_claim_plan *plan = &worker->claim_loop.plan;
+    size_t count = pawli_topic_cache_count(&plan->topic_cache);
+
+    for (size_t i = 0; i < count; i++) {
+        const char *name = pawli_topic_cache_at(&plan->topic_cache, (i + plan->turn) % count);
+        if (!pawli_handlers_own(&worker->handlers, name))
+            plan->topics[plan->topic_count++] = name;
+    }
+}
+
+/* First those that have room enough, together; then each of the others by itself. */
+static void divide(pawl_worker *worker)
+{
+    pawli_claim_plan *plan = &worker->claim_loop.plan;
+    const pawli_handlers *handlers = &worker->handlers;
+    size_t others = takes_all(worker) ? room_of(worker, handlers->fallback) : 0;
+    size_t first;
+
+    if (others >= plan->room)
+        add_others(worker);
+    for (size_t i = 0; i < handlers->count; i++)
+        if (room_of(worker, handlers->items[i]) >= plan->room)
+            plan->topics[plan->topic_count++] = handlers->items[i]->topic;
+    if (plan->topic_count > PAWLI_HANDLERS_MAX)
+        plan->topic_count = PAWLI_HANDLERS_MAX; /* a claim names no more; the others' turn comes */
+    add_want(plan, 0, plan->room);
+    for (size_t i = 0; i < handlers->count; i++) {
+        size_t room = room_of(worker, handlers->items[i]);
+        if (room >= plan->room || room == 0)
+            continue;
+        first = plan->topic_count;
+        plan->topics[plan->topic_count++] = handlers->items[i]->topic;
+        add_want(plan, first, room);
+    }
+    if (others < plan->room && others > 0) {
+        first = plan->topic_count;
+        add_others(worker);
+        if (plan->topic_count - first > PAWLI_HANDLERS_MAX)
+            plan->topic_count = first + PAWLI_HANDLERS_MAX;
+        add_want(plan, first, others);
+    }
+}
+
+/* Where it is the topics' limits that leave no room, whatever ends may make some. */
+static size_t next_check(const pawl_worker *worker)
+{
+    size_t low = low_mark(worker);
+
+    return used(worker) > 0 && used(worker) <= low ? used(worker) - 1 : low;
+}
+
+pawl_status pawli_claim_plan_make(pawl_worker *worker, bool *ret_names_changed, pawl_error *err)
+{
+    pawli_claim_plan *plan = &worker->claim_loop.plan;
+    pawli_inflight *inflight = &worker->inflight;
+    pawl_status st = PAWL_OK;
+
+    *ret_names_changed = false;
+    pthread_mutex_lock(&inflight->lock);
+    plan->room = room_in_all(worker);
+    if (plan->room > pawli_auto_stop_left(worker))
+        plan->room = pawli_auto_stop_left(worker);
+    bool tight = is_tight(worker, plan->room);
+    pthread_mutex_unlock(&inflight->lock);
+    plan->by_name = takes_all(worker) && tight && plan->room > 0;
+    if (plan->by_name)
+        st = pawli_topic_cache_refresh(worker, ret_names_changed, err);
+    if (st == PAWL_OK)
+        st = reserve(worker, err);
+    if (st != PAWL_OK)
+        return st;
+    plan->count = plan->topic_count = 0;
+    plan->turn++;
+    /* Handlers may have ended meanwhile: then there is more room than was seen, never less. */
+    pthread_mutex_lock(&inflight->lock);
+    plan->low = next_check(worker);
+    if (plan->room > 0 && takes_all(worker) && !tight)
+        plan->items[plan->count++] =
+            (pawli_planned_claim){NULL, 0, (int)(plan->room < INT32_MAX ? plan->room : INT32_MAX)};
+    else if (plan->room > 0)
+        divide(worker);
+    pthread_mutex_unlock(&inflight->lock);
+    return PAWL_OK;
+}
+
+pawl_status pawli_claim_plan_one_batch(pawl_worker *worker, pawl_error *err)
+{
+    pawli_claim_plan *plan = &worker->claim_loop.plan;
+    pawl_status st = reserve(worker, err);
+
+    if (st != PAWL_OK)
+        return st;
+    plan->room = (size_t)worker->options.batch;
+    plan->count = plan->topic_count = 0;
+    if (!takes_all(worker))
+        for (size_t i = 0; i < worker->handlers.count; i++)
+            plan->topics[plan->topic_count++] = worker->handlers.items[i]->topic;
+    if (takes_all(worker))
+        plan->items[plan->count++] = (pawli_planned_claim){NULL, 0, worker->options.batch};
+    else
+        add_want(plan, 0, plan->room);
+    return PAWL_OK;
+}

@@ -1,0 +1,308 @@
+/* src/worker/lease_renewer.c - keeping the leases of what is in hand. */
+#include "lease_renewer.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <pawl/dead.h>
+
+#include "fail.h"
+#include "lease_clock.h"
+#include "thread_deadline.h"
+#include "log.h"
+#include "worker_private.h"
+#include "platform.h"
+
+#define FAILURES_MAX 3
+#define FIRST_ROOM 64
+/* A renewal that gets no answer in this time counts as failed, however long the lease is. */
+#define TRY_LEAST_US INT64_C(1000000)
+
+static pawl_status make_room(pawli_lease_renewer *renewer, size_t count, pawl_error *err)
+{
+    if (count <= renewer->room)
+        return PAWL_OK;
+    pawl_task **due = malloc(count * sizeof(pawl_task *));
+    pawl_receipt *items = malloc(count * sizeof *items);
+    if (!due || !items) {
+        free(due);
+        free(items);
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for renewing %zu leases", count);
+    }
+    free(renewer->due);
+    free(renewer->items);
+    renewer->due = due;
+    renewer->items = items;
+    renewer->room = count;
+    return PAWL_OK;
+}
+
+pawl_status pawli_lease_renewer_init(pawli_lease_renewer *renewer, pawl_error *err)
+{
+    atomic_init(&renewer->leave, false);
+    renewer->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (renewer->fd < 0)
+        return pawli_fail_code(err, PAWL_E_NOMEM, errno, "no descriptor is left for the worker: %s",
+                               strerror(errno));
+    return make_room(renewer, FIRST_ROOM, err);
+}
+
+void pawli_lease_renewer_done(pawli_lease_renewer *renewer)
+{
+    if (renewer->fd >= 0)
+        close(renewer->fd);
+    renewer->fd = -1;
+    free(renewer->due);
+    free(renewer->items);
+}
+
+/* ---- what is due; with the hand's lock held ---- */
+
+static bool is_kept(const pawl_task *task)
+{
+    return task->phase != PAWLI_PHASE_STORING && !pawli_task_lost(task);
+}
+
+/* A handler that had its time is not waited for longer than its lease lasts. */
+static bool is_renewed(const pawl_task *task)
+{
+    return is_kept(task) && task->cause != PAWLI_CAUSE_TIMEOUT;
+}
+
+static pawl_mono time_up(const pawl_task *task)
+{
+    if (task->phase != PAWLI_PHASE_RUNNING || task->timeout_us == 0 ||
+        task->cause != PAWLI_CAUSE_NONE)
+        return (pawl_mono){INT64_MAX};
+    return pawli_mono_after(task->started, task->timeout_us);
+}
+
+/* Deadlines first: nothing that has passed one is worth a renewal. */
+static bool check_clocks(pawli_inflight *inflight, pawl_mono now)
+{
+    bool due = false;
+    pawl_task *next;
+
+    for (pawl_task *task = inflight->all; task; task = next) {
+        next = task->next;
+        if (!is_kept(task))
+            continue;
+        if (task->deadline.us <= now.us)
+            pawli_inflight_lose(inflight, task);
+        else if (time_up(task).us <= now.us)
+            pawli_inflight_time_out(task);
+        due |= is_renewed(task) && task->renew_at.us <= now.us;
+    }
+    return due;
+}
+
+/* When one is due, those that will be soon come along; dead letters or others. */
+static size_t collect(pawl_worker *worker, pawl_mono now, bool dead)
+{
+    pawli_inflight *inflight = &worker->inflight;
+    pawli_lease_renewer *renewer = &worker->renewer;
+    size_t count = 0;
+
+    pthread_mutex_lock(&inflight->lock);
+    size_t wanted = inflight->count;
+    pthread_mutex_unlock(&inflight->lock);
+    (void)make_room(renewer, wanted, NULL); /* without it, some have to wait for the next turn */
+    pthread_mutex_lock(&inflight->lock);
+    if (check_clocks(inflight, now)) {
+        for (pawl_task *task = inflight->all; task && count < renewer->room; task = task->next) {
+            if (task->dead != dead || !is_renewed(task) ||
+                task->renew_at.us > now.us + task->lease_us / 8)
+                continue;
+            task->pins++;
+            renewer->items[count] = task->receipt;
+            renewer->due[count++] = task;
+        }
+    }
+    pthread_mutex_unlock(&inflight->lock);
+    return count;
+}
+
+static pawl_mono next_check(pawl_worker *worker, pawl_mono now)
+{
+    pawli_inflight *inflight = &worker->inflight;
+    /* When nothing is in hand: what comes next is not due before that. */
+    pawl_mono next = pawli_mono_after(now, worker->options.lease_ms * 1000 / 3);
+
+    pthread_mutex_lock(&inflight->lock);
+    for (pawl_task *task = inflight->all; task; task = task->next) {
+        if (!is_kept(task))
+            continue;
+        pawl_mono times[] = {task->deadline, time_up(task),
+                             is_renewed(task) ? task->renew_at : task->deadline};
+        for (int i = 0; i < 3; i++)
+            next = times[i].us < next.us ? times[i] : next;
+    }
+    inflight->renewer_at = next;
+    pthread_mutex_unlock(&inflight->lock);
+    return next;
+}
+
+/* ---- renewing ---- */
+
+static void renewed(pawl_worker *worker, pawl_task **tasks, size_t count, pawl_mono asked_at)
+{
+    pthread_mutex_lock(&worker->inflight.lock);
+    for (size_t i = 0; i < count; i++)
+        pawli_lease_start(tasks[i], asked_at);
+    pthread_mutex_unlock(&worker->inflight.lock);
+    pawli_worker_count(worker, &worker->stats.renewals, count);
+}
+
+/* Those whose answer is being told meanwhile, or has been, are nobody's loss. */
+static void refused(pawl_worker *worker, pawl_task **tasks, size_t count)
+{
+    pthread_mutex_lock(&worker->inflight.lock);
+    for (size_t i = 0; i < count; i++)
+        if (!tasks[i]->gone && is_kept(tasks[i]))
+            pawli_inflight_lose(&worker->inflight, tasks[i]);
+    pthread_mutex_unlock(&worker->inflight.lock);
+}
+
+static void failed(pawl_worker *worker, pawl_task **tasks, size_t count)
+{
+    pawl_mono now = pawli_worker_now(worker);
+
+    pthread_mutex_lock(&worker->inflight.lock);
+    for (size_t i = 0; i < count; i++) {
+        pawl_task *task = tasks[i];
+        task->renew_at = pawli_mono_after(now, task->lease_us / 6);
+        if (++task->failures >= FAILURES_MAX && !task->gone && is_kept(task))
+            pawli_inflight_lose(&worker->inflight, task);
+    }
+    pthread_mutex_unlock(&worker->inflight.lock);
+}
+
+static pawl_status ask(pawl_worker *worker, size_t first, size_t count, size_t *ret_changed,
+                       pawl_error *err)
+{
+    pawli_lease_renewer *renewer = &worker->renewer;
+
+    if (renewer->due[first]->dead)
+        return pawl_dead_renew(worker->store, worker->owner, renewer->items + first, count,
+                               worker->options.lease_ms, ret_changed, err);
+    return pawl_queue_renew(worker->store, worker->owner, renewer->items + first, count,
+                            worker->options.lease_ms, ret_changed, err);
+}
+
+/*
+ * The store says how many, not which: a part of which some are gone is divided until it is known.
+ */
+static pawl_status renew(pawl_worker *worker, size_t first, size_t count, pawl_error *err)
+{
+    pawl_task **tasks = worker->renewer.due + first;
+    pawl_mono asked_at = pawli_worker_now(worker);
+    size_t changed = 0;
+    pawl_status st = ask(worker, first, count, &changed, err);
+
+    if (st != PAWL_OK) {
+        failed(worker, tasks, count);
+        return st;
+    }
+    if (changed >= count) {
+        renewed(worker, tasks, count, asked_at);
+    } else if (changed == 0) {
+        refused(worker, tasks, count);
+    } else {
+        st = renew(worker, first, count / 2, err);
+        pawl_status other = renew(worker, first + count / 2, count - count / 2, err);
+        st = st != PAWL_OK ? st : other;
+    }
+    return st;
+}
+
+/* Three tries must fit into a lease, so that none of them waits for as long as the store would. */
+static void limit_try(pawl_worker *worker, size_t count)
+{
+    pawl_mono now = pawli_mono_now();
+    int64_t try_us = worker->options.lease_ms * 1000 / 6;
+
+    for (size_t i = 0; i < count; i++)
+        if (worker->renewer.due[i]->lease_us / 6 < try_us)
+            try_us = worker->renewer.due[i]->lease_us / 6;
+    pawli_thread_deadline_begin(
+        pawli_mono_after(now, try_us > TRY_LEAST_US ? try_us : TRY_LEAST_US));
+}
+
+static pawl_status renew_due(pawl_worker *worker, pawl_mono now, bool dead, pawl_error *err)
+{
+    pawl_error why = PAWL_ERROR_INIT;
+    size_t count = collect(worker, now, dead);
+    pawl_status st = PAWL_OK;
+
+    if (count == 0)
+        return PAWL_OK;
+    limit_try(worker, count);
+    for (size_t first = 0; first < count; first += PAWL_BATCH_MAX) {
+        size_t part = count - first < PAWL_BATCH_MAX ? count - first : PAWL_BATCH_MAX;
+        pawl_status one = renew(worker, first, part, &why);
+        st = st != PAWL_OK ? st : one;
+    }
+    pawli_thread_deadline_end();
+    pthread_mutex_lock(&worker->inflight.lock);
+    for (size_t i = 0; i < count; i++)
+        pawli_inflight_unpin(worker->renewer.due[i]);
+    pthread_mutex_unlock(&worker->inflight.lock);
+    if (st != PAWL_OK)
+        pawli_log(&worker->log, PAWL_LOG_WARNING, "worker", "leases could not be renewed: %s",
+                  why.message);
+    if (st != PAWL_OK && err)
+        *err = why;
+    return st;
+}
+
+static pawl_status turn(pawl_worker *worker, pawl_mono now, pawl_error *err)
+{
+    pawl_status st = renew_due(worker, now, false, err);
+    pawl_status dead = PAWL_OK;
+
+    if (!pawli_handlers_empty(&worker->dead_handlers))
+        dead = renew_due(worker, now, true, st == PAWL_OK ? err : NULL);
+    return st != PAWL_OK ? st : dead;
+}
+
+pawl_status pawli_lease_renewer_step(pawl_worker *worker, pawl_error *err)
+{
+    pawl_status st = pawli_worker_read_clock(worker, err);
+
+    return st == PAWL_OK ? turn(worker, pawli_worker_now(worker), err) : st;
+}
+
+/* Thread: its own. */
+static void *keep(void *context)
+{
+    pawl_worker *worker = context;
+    struct pollfd fd = {.fd = worker->renewer.fd, .events = POLLIN};
+    eventfd_t count;
+
+    while (!atomic_load(&worker->renewer.leave)) {
+        (void)turn(worker, pawli_mono_now(), NULL);
+        pawl_mono next = next_check(worker, pawli_mono_now());
+        (void)poll(&fd, 1, pawli_mono_left_ms(next));
+        (void)eventfd_read(fd.fd, &count);
+    }
+    return NULL;
+}
+
+pawl_status pawli_lease_renewer_start(pawl_worker *worker, pawl_error *err)
+{
+    atomic_store(&worker->renewer.leave, false);
+    worker->inflight.renewer_fd = worker->renewer.fd;
+    return pawli_thread_start(&worker->renewer.thread, keep, worker, err);
+}
+
+void pawli_lease_renewer_end(pawl_worker *worker)
+{
+    atomic_store(&worker->renewer.leave, true);
+    (void)eventfd_write(worker->renewer.fd, 1);
+    pthread_join(worker->renewer.thread, NULL);
+    worker->inflight.renewer_fd = -1;
+}

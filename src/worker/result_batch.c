@@ -1,0 +1,398 @@
+/* src/worker/result_batch.c - what handlers answered, on its way to the store. */
+#include "result_batch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "fail.h"
+#include "job_private.h"
+#include "log.h"
+#include "observer.h"
+#include "worker_private.h"
+
+void pawli_result_batch_done(pawli_result_batch *results)
+{
+    free(results->items);
+    *results = (pawli_result_batch){0};
+}
+
+bool pawli_result_batch_empty(const pawli_result_batch *results)
+{
+    return !results->list;
+}
+
+static pawl_status make_room(pawli_result_batch *results, pawl_error *err)
+{
+    size_t count = 0;
+
+    for (pawl_task *task = results->list; task; task = task->next_in_line)
+        count++;
+    if (count <= results->room)
+        return PAWL_OK;
+    pawl_receipt *items = realloc(results->items, count * sizeof *items);
+    if (!items)
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for %zu answers", count);
+    results->items = items;
+    results->room = count;
+    return PAWL_OK;
+}
+
+/* ---- results that are not told ---- */
+
+static void drop(pawl_worker *worker, pawl_task *task)
+{
+    char id[PAWL_UUID_TEXT_SIZE];
+
+    pawli_observe_dropped(worker, task);
+    if (pawli_task_acknowledged(task)) {
+        pawli_worker_count(worker, &worker->stats.done, 1);
+    } else if (!task->disowned) { /* those were counted when they were given back */
+        pawl_uuid_format(pawl_message_id(task->message), id);
+        pawli_log(&worker->log, PAWL_LOG_WARNING, "worker",
+                  "the result of message %s of topic '%.255s' was dropped: its lease was lost, or "
+                  "it was cancelled",
+                  id, pawl_message_topic(task->message));
+        pawli_worker_count(worker, &worker->stats.lost, 1);
+    }
+    pawli_inflight_remove_stored(&worker->inflight, task);
+}
+
+void pawli_result_batch_gather(pawl_worker *worker)
+{
+    pawl_task **at = &worker->claim_loop.results.list;
+
+    pawli_inflight_store_again(&worker->inflight, *at);
+    while (*at)
+        at = &(*at)->next_in_line;
+    *at = pawli_inflight_collect(&worker->inflight);
+    at = &worker->claim_loop.results.list;
+    while (*at) {
+        pawl_task *task = *at;
+        if (pawli_task_answer(task) == PAWLI_ANSWER_NONE) {
+            *at = task->next_in_line;
+            task->next_in_line = NULL;
+            drop(worker, task);
+        } else {
+            at = &task->next_in_line;
+        }
+    }
+}
+
+void pawli_result_batch_postpone(pawl_worker *worker)
+{
+    if (worker->claim_loop.results.list)
+        pawli_inflight_keep_results(&worker->inflight, worker->claim_loop.results.list);
+}
+
+/* ---- telling ---- */
+
+static int64_t *counter_of(pawl_worker *worker, const pawl_task *task)
+{
+    pawli_answer answer = pawli_task_answer(task);
+
+    if (task->dead)
+        return answer == PAWLI_ANSWER_ACK ? &worker->stats.dead : NULL;
+    switch (answer) {
+    case PAWLI_ANSWER_ACK:
+        return &worker->stats.done;
+    case PAWLI_ANSWER_ABANDON:
+        return &worker->stats.retried;
+    case PAWLI_ANSWER_FAIL:
+        return &worker->stats.failed;
+    default:
+        return &worker->stats.released;
+    }
+}
+
+static bool same(const pawl_task *a, const pawl_task *b)
+{
+    pawli_answer answer = pawli_task_answer(a);
+
+    if (a->dead != b->dead || answer != pawli_task_answer(b))
+        return false;
+    if (answer == PAWLI_ANSWER_ACK) /* what somebody leaves goes by itself */
+        return !a->output.data && !b->output.data;
+    if (answer == PAWLI_ANSWER_RELEASE)
+        return true;
+    if (answer == PAWLI_ANSWER_ABANDON && a->delay_ms != b->delay_ms)
+        return false;
+    return strcmp(a->error ? a->error : "", b->error ? b->error : "") == 0;
+}
+
+/* Those like `sample` are moved to the returned list, as many as fit into one call. */
+static pawl_task *pick(pawli_result_batch *results, const pawl_task *sample, size_t *ret_count)
+{
+    pawl_task *picked = NULL, **end = &picked;
+    pawl_task **at = &results->list;
+
+    *ret_count = 0;
+    while (*at && *ret_count < PAWL_BATCH_MAX) {
+        pawl_task *task = *at;
+        if (task != sample && !same(task, sample)) {
+            at = &task->next_in_line;
+            continue;
+        }
+        *at = task->next_in_line;
+        task->next_in_line = NULL;
+        *end = task;
+        end = &task->next_in_line;
+        results->items[(*ret_count)++] = task->receipt;
+    }
+    return picked;
+}
+
+static void put_back(pawli_result_batch *results, pawl_task *picked, bool doubt)
+{
+    pawl_task **at = &results->list;
+
+    for (pawl_task *task = picked; task; task = task->next_in_line)
+        task->doubt |= doubt;
+    while (*at)
+        at = &(*at)->next_in_line;
+    *at = picked;
+}
+
+/* Those that did not change, although nothing can have changed them before us, were lost. */
+static void settle(pawl_worker *worker, pawl_task *picked, size_t count, size_t changed)
+{
+    int64_t *counter = counter_of(worker, picked);
+    size_t unsure = 0;
+    bool run = false;
+
+    for (pawl_task *task = picked; task; task = task->next_in_line) {
+        unsure += task->doubt || pawli_task_acknowledged(task);
+        run |= pawl_message_run_id(task->message) != 0;
+    }
+    if (run) /* another one of its job may be in line */
+        pawli_jobs_changed(worker->store);
+    size_t unchanged = count > changed ? count - changed : 0;
+    size_t lost = unchanged > unsure ? unchanged - unsure : 0;
+    if (counter)
+        pawli_worker_count(worker, counter, count - lost);
+    pawli_observe_stored(worker, picked, count, lost);
+    pawli_inflight_remove_stored(&worker->inflight, picked);
+    if (lost == 0)
+        return;
+    pawli_worker_count(worker, &worker->stats.lost, lost);
+    pawli_log(&worker->log, PAWL_LOG_WARNING, "worker",
+              "%zu of %zu results came too late: the messages were no longer this worker's", lost,
+              count);
+}
+
+/* ---- results that the store refuses ---- */
+
+/* What the handler said is left out, and the result told without it. */
+static void strip(pawl_task *task)
+{
+    pawli_output_done(&task->output);
+    free(task->error);
+    task->error = NULL;
+}
+
+/* Said once for each message, whether it is only the words that are lost or the whole result. */
+static void log_refusal(pawl_worker *worker, const pawl_task *task, bool stored, const char *why)
+{
+    char id[PAWL_UUID_TEXT_SIZE];
+
+    pawl_uuid_format(pawl_message_id(task->message), id);
+    if (stored)
+        pawli_log(&worker->log, PAWL_LOG_WARNING, "worker",
+                  "topic '%.255s': the error text or output of message %s was refused by the "
+                  "database and is not kept: %s",
+                  pawl_message_topic(task->message), id, why);
+    else
+        pawli_log(&worker->log, PAWL_LOG_ERROR, "worker",
+                  "topic '%.255s': the result of message %s was refused by the database; the "
+                  "message is attempted again when its lease ends: %s",
+                  pawl_message_topic(task->message), id, why);
+}
+
+/* Not stored, and not to be told again: its lease is no longer renewed, and ends. */
+static void drop_refused(pawl_worker *worker, pawl_task *task)
+{
+    pawli_observe_dropped(worker, task);
+    pawli_worker_count(worker, &worker->stats.lost, 1);
+    pawli_inflight_remove_stored(&worker->inflight, task);
+}
+
+static pawl_status tell_output(pawl_worker *worker, const pawl_task *task, size_t *ret_changed,
+                               pawl_error *err)
+{
+    pawl_status st = pawl_queue_ack_output(worker->store, worker->owner, task->receipt,
+                                           task->output.data, task->output.size, err);
+
+    *ret_changed = st == PAWL_OK;
+    return st == PAWL_E_LOST ? PAWL_OK : st;
+}
+
+static pawl_status tell(pawl_worker *worker, const pawl_task *sample, const pawl_receipt *items,
+                        size_t count, size_t *ret_changed, pawl_error *err)
+{
+    if (sample->dead)
+        return pawli_dead_letters_store(worker, sample, items, count, ret_changed, err);
+    switch (pawli_task_answer(sample)) {
+    case PAWLI_ANSWER_ACK:
+        if (sample->output.data)
+            return tell_output(worker, sample, ret_changed, err);
+        return pawl_queue_ack(worker->store, worker->owner, items, count, ret_changed, err);
+    case PAWLI_ANSWER_ABANDON:
+        return pawl_queue_abandon(worker->store, worker->owner, items, count, sample->error,
+                                  sample->delay_ms, ret_changed, err);
+    case PAWLI_ANSWER_FAIL:
+        return pawl_queue_fail(worker->store, worker->owner, items, count, sample->error,
+                               ret_changed, err);
+    default:
+        return pawl_queue_release(worker->store, worker->owner, items, count, ret_changed, err);
+    }
+}
+
+/* The store has refused this one result, for the reason `why`: it gets one more chance, without
+ * what the handler said. */
+static pawl_status tell_refused(pawl_worker *worker, pawl_task *task, const pawl_error *why,
+                                pawl_error *err)
+{
+    bool had_words = task->error || task->output.data;
+    size_t changed = 0;
+
+    strip(task);
+    pawl_status st = tell(worker, task, &task->receipt, 1, &changed, err);
+    if (st == PAWL_OK) {
+        if (had_words)
+            log_refusal(worker, task, true, why->message);
+        settle(worker, task, 1, changed);
+    } else if (pawli_store_error_is_refusal(st)) {
+        log_refusal(worker, task, false, why->message);
+        drop_refused(worker, task);
+        st = PAWL_OK;
+    } else {
+        put_back(&worker->claim_loop.results, task, st == PAWL_E_IN_DOUBT);
+    }
+    return st;
+}
+
+/* The list ends after this many tasks; returns the others. */
+static pawl_task *cut_after(pawl_task *list, size_t count)
+{
+    while (--count > 0 && list->next_in_line)
+        list = list->next_in_line;
+    pawl_task *rest = list->next_in_line;
+    list->next_in_line = NULL;
+    return rest;
+}
+
+/*
+ * Tell equal results together. If the store refuses them, for what one of them brings, they are
+ * divided until that one is found; the others are told.
+ */
+static pawl_status store_list(pawl_worker *worker, pawl_task *list, const pawl_receipt *items,
+                              size_t count, pawl_error *err)
+{
+    size_t changed = 0, half = count / 2;
+    pawl_error why = PAWL_ERROR_INIT;
+    pawl_status st = tell(worker, list, items, count, &changed, &why);
+
+    if (st == PAWL_OK) {
+        settle(worker, list, count, changed);
+        return PAWL_OK;
+    }
+    if (!pawli_store_error_is_refusal(st)) {
+        put_back(&worker->claim_loop.results, list, st == PAWL_E_IN_DOUBT);
+        if (err)
+            *err = why;
+        return st;
+    }
+    if (count == 1)
+        return tell_refused(worker, list, &why, err);
+    pawl_task *rest = cut_after(list, half);
+    st = store_list(worker, list, items, half, err);
+    if (st == PAWL_OK)
+        return rest ? store_list(worker, rest, items + half, count - half, err) : PAWL_OK;
+    put_back(&worker->claim_loop.results, rest, false);
+    return st;
+}
+
+static pawl_status tell_like(pawl_worker *worker, const pawl_task *sample, pawl_error *err)
+{
+    pawli_result_batch *results = &worker->claim_loop.results;
+    size_t count;
+    pawl_task *picked = pick(results, sample, &count);
+
+    return store_list(worker, picked, results->items, count, err);
+}
+
+/* One that may go with others of its kind, and with a claim. */
+static bool is_ack(const pawl_task *task)
+{
+    return !task->dead && pawli_task_answer(task) == PAWLI_ANSWER_ACK && !task->output.data;
+}
+
+static pawl_task *first_that_is(pawli_result_batch *results, bool ack)
+{
+    pawl_task *task = results->list;
+
+    while (task && is_ack(task) != ack)
+        task = task->next_in_line;
+    return task;
+}
+
+static pawl_status store_all(pawl_worker *worker, bool acks, pawl_error *err)
+{
+    pawli_result_batch *results = &worker->claim_loop.results;
+    pawl_status st = make_room(results, err);
+    pawl_task *task;
+
+    while (st == PAWL_OK && (task = first_that_is(results, acks)) != NULL)
+        st = tell_like(worker, task, err);
+    return st;
+}
+
+pawl_status pawli_result_batch_store_others(pawl_worker *worker, pawl_error *err)
+{
+    return store_all(worker, false, err);
+}
+
+pawl_status pawli_result_batch_store(pawl_worker *worker, pawl_error *err)
+{
+    pawl_status st = store_all(worker, false, err);
+
+    return st == PAWL_OK ? store_all(worker, true, err) : st;
+}
+
+pawl_status pawli_result_batch_store_acks(pawl_worker *worker, pawl_error *err)
+{
+    return store_all(worker, true, err);
+}
+
+/* ---- acknowledgements that go with a claim ---- */
+
+pawl_status pawli_result_batch_acks(pawl_worker *worker, const pawl_receipt **ret_items,
+                                    size_t *ret_count, pawl_error *err)
+{
+    pawli_result_batch *results = &worker->claim_loop.results;
+    static const pawl_receipt none;
+    size_t count = 0;
+    pawl_status st = make_room(results, err);
+
+    if (st != PAWL_OK)
+        return st;
+    for (pawl_task *task = results->list; task && count < PAWL_BATCH_MAX; task = task->next_in_line)
+        if (is_ack(task))
+            results->items[count++] = task->receipt;
+    *ret_items = count > 0 ? results->items : &none;
+    *ret_count = count;
+    return PAWL_OK;
+}
+
+void pawli_result_batch_acked(pawl_worker *worker, pawl_status st, size_t count, size_t acked)
+{
+    pawli_result_batch *results = &worker->claim_loop.results;
+    pawl_task *sample = first_that_is(results, true);
+
+    if (!sample || count == 0)
+        return;
+    pawl_task *picked = pick(results, sample, &count);
+    if (st == PAWL_OK)
+        settle(worker, picked, count, acked);
+    else
+        put_back(results, picked, st == PAWL_E_IN_DOUBT);
+}
