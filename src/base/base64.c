@@ -24,7 +24,7 @@ void pawli_base64_encode(const void *bytes, size_t size, char *ret_text)
 }
 
 /* 0 .. 63; 64 and more: not in the alphabet. */
-static uint32_t value_of(char character)
+static uint32_t base64_value_of(char character)
 {
     if (character >= 'A' && character <= 'Z')
         return (uint32_t)(character - 'A');
@@ -48,7 +48,7 @@ bool pawli_base64_decode(const char *text, size_t length, void *room, size_t *re
         size_t wanted = i + 4 == length ? 4 - padding : 4;
         uint32_t word = 0;
         for (size_t k = 0; k < 4; k++) {
-            uint32_t value = k < wanted ? value_of(text[i + k]) : 0;
+            uint32_t value = k < wanted ? base64_value_of(text[i + k]) : 0;
             if (value > 63)
                 return false;
             word = word << 6 | value;

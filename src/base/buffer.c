@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* Makes room for `size` more bytes and a terminating zero. */
-static bool grow(pawli_buffer *buffer, size_t size)
+static bool buffer_grow(pawli_buffer *buffer, size_t size)
 {
     size_t needed, capacity;
     char *data;
@@ -36,7 +36,7 @@ static bool grow(pawli_buffer *buffer, size_t size)
 
 void *pawli_buffer_reserve(pawli_buffer *buffer, size_t size)
 {
-    if (!grow(buffer, size))
+    if (!buffer_grow(buffer, size))
         return NULL;
     char *start = buffer->data + buffer->size;
     buffer->size += size;
@@ -65,7 +65,7 @@ void pawli_buffer_format(pawli_buffer *buffer, const char *format, ...)
     va_start(args, format);
     size = vsnprintf(NULL, 0, format, args);
     va_end(args);
-    if (size < 0 || !grow(buffer, (size_t)size)) {
+    if (size < 0 || !buffer_grow(buffer, (size_t)size)) {
         buffer->failed = true;
         return;
     }
@@ -79,7 +79,7 @@ char *pawli_buffer_take(pawli_buffer *buffer)
 {
     char *data = NULL;
 
-    if (grow(buffer, 0)) { /* an empty buffer, too, becomes a string */
+    if (buffer_grow(buffer, 0)) { /* an empty buffer, too, becomes a string */
         data = buffer->data;
         data[buffer->size] = '\0';
         buffer->data = NULL;

@@ -42,12 +42,12 @@ static void say_ordinal(pawli_buffer *buffer, int value)
                                     : "th");
 }
 
-static uint64_t bits(int from, int to)
+static uint64_t describe_bits(int from, int to)
 {
     return ((UINT64_C(2) << (to - from)) - 1) << from;
 }
 
-static bool has(uint64_t set, int value)
+static bool describe_has(uint64_t set, int value)
 {
     return set >> value & 1;
 }
@@ -64,7 +64,7 @@ static int run_end(uint64_t set, int from)
 {
     int to = from;
 
-    while (to < 63 && has(set, to + 1))
+    while (to < 63 && describe_has(set, to + 1))
         to++;
     return to >= from + 2 ? to : from;
 }
@@ -74,7 +74,7 @@ static int count_pieces(uint64_t set)
     int count = 0;
 
     for (int value = 0; value < 64; value++)
-        if (has(set, value)) {
+        if (describe_has(set, value)) {
             value = run_end(set, value);
             count++;
         }
@@ -88,7 +88,7 @@ static void say_set(pawli_buffer *buffer, uint64_t set, say_value say)
 
     for (int value = 0; value < 64; value++) {
         int end = run_end(set, value);
-        if (!has(set, value))
+        if (!describe_has(set, value))
             continue;
         say_between(buffer, index++, count);
         say(buffer, value);
@@ -111,7 +111,7 @@ static int even_step(uint64_t set, int max, int *ret_first)
     first = __builtin_ctzll(set);
     step = __builtin_ctzll(set & ~(UINT64_C(1) << first)) - first;
     for (int value = first; value <= max; value++)
-        if (has(set, value) != ((value - first) % step == 0))
+        if (describe_has(set, value) != ((value - first) % step == 0))
             return 0;
     *ret_first = first;
     return step;
@@ -156,15 +156,15 @@ static void say_times(pawli_buffer *buffer, const pawli_cron *cron)
     for (int time = 0; time < 86400; time++) {
         int hour = time / 3600;
         int minute = time / 60 % 60;
-        if (!has(cron->hours, hour)) {
+        if (!describe_has(cron->hours, hour)) {
             time += 3599; /* every schedule that is read is explained: not second by second */
             continue;
         }
-        if (!has(cron->minutes, minute)) {
+        if (!describe_has(cron->minutes, minute)) {
             time += 59;
             continue;
         }
-        if (!has(cron->seconds, time % 60))
+        if (!describe_has(cron->seconds, time % 60))
             continue;
         say_between(buffer, index++, count);
         pawli_buffer_format(buffer, "%02d:%02d", hour, minute);
@@ -190,7 +190,7 @@ static void say_hours(pawli_buffer *buffer, const pawli_cron *cron)
     }
     pawli_buffer_text(buffer, " between ");
     for (int hour = 0; hour < 24; hour++) {
-        if (!has(cron->hours, hour))
+        if (!describe_has(cron->hours, hour))
             continue;
         say_between(buffer, index++, count);
         int end = run_end(cron->hours, hour);
@@ -201,8 +201,8 @@ static void say_hours(pawli_buffer *buffer, const pawli_cron *cron)
 
 static void say_time_of_day(pawli_buffer *buffer, const pawli_cron *cron)
 {
-    bool all_minutes = cron->minutes == bits(0, 59);
-    bool all_hours = cron->hours == bits(0, 23);
+    bool all_minutes = cron->minutes == describe_bits(0, 59);
+    bool all_hours = cron->hours == describe_bits(0, 23);
 
     if (few_times(cron)) {
         say_times(buffer, cron);
@@ -210,7 +210,7 @@ static void say_time_of_day(pawli_buffer *buffer, const pawli_cron *cron)
     }
     if (cron->seconds != 1) {
         say_field(buffer, cron->seconds, 59, "second");
-        if (!all_minutes || cron->seconds != bits(0, 59))
+        if (!all_minutes || cron->seconds != describe_bits(0, 59))
             pawli_buffer_text(buffer, all_minutes ? " of every minute" : ", ");
         if (!all_minutes)
             say_field(buffer, cron->minutes, 59, "minute");
@@ -246,12 +246,12 @@ static void say_month_days(day_list *list, const pawli_cron *cron)
     if (step > 1) {
         pawli_buffer_format(next_item(list), "every %d days of the month from the ", step);
         say_ordinal(list->buffer, first);
-    } else if (cron->month_days && cron->month_days != bits(1, 31)) {
+    } else if (cron->month_days && cron->month_days != describe_bits(1, 31)) {
         pawli_buffer_text(next_item(list), "the ");
         say_set(list->buffer, cron->month_days, say_ordinal);
     }
     for (int before = 0; before < 32; before++) {
-        if (!has(cron->before_last, before))
+        if (!describe_has(cron->before_last, before))
             continue;
         if (before == 0)
             pawli_buffer_text(next_item(list), "the last day of the month");
@@ -260,7 +260,7 @@ static void say_month_days(day_list *list, const pawli_cron *cron)
                                 before == 1 ? "" : "s");
     }
     for (int day = 1; day < 32; day++)
-        if (has(cron->nearest_weekday, day)) {
+        if (describe_has(cron->nearest_weekday, day)) {
             pawli_buffer_text(next_item(list), "the weekday nearest the ");
             say_ordinal(list->buffer, day);
         }
@@ -276,20 +276,20 @@ static uint64_t from_monday(uint8_t week_days)
 
 static void say_week_days(day_list *list, const pawli_cron *cron)
 {
-    if (cron->week_days && cron->week_days != bits(0, 6)) {
+    if (cron->week_days && cron->week_days != describe_bits(0, 6)) {
         next_item(list);
         say_set(list->buffer, from_monday(cron->week_days), say_weekday);
     }
     for (int day = 1; day <= 7; day++)
         for (int nth = 1; nth <= 6; nth++)
-            if (has(cron->nth_week_days[day % 7], nth % 6))
+            if (describe_has(cron->nth_week_days[day % 7], nth % 6))
                 pawli_buffer_format(next_item(list), "the %s %s of the month", nth_names[nth % 6],
                                     weekday_names[day % 7]);
 }
 
 static bool any_day(const pawli_cron *cron)
 {
-    return cron->month_days == bits(1, 31) && cron->week_days == bits(0, 6);
+    return cron->month_days == describe_bits(1, 31) && cron->week_days == describe_bits(0, 6);
 }
 
 void pawli_cron_describe(const pawli_cron *cron, pawli_buffer *buffer)
@@ -312,7 +312,7 @@ void pawli_cron_describe(const pawli_cron *cron, pawli_buffer *buffer)
     } else if (few_times(cron)) {
         pawli_buffer_text(buffer, " every day");
     }
-    if (cron->months != bits(1, 12)) {
+    if (cron->months != describe_bits(1, 12)) {
         pawli_buffer_text(buffer, " in ");
         say_set(buffer, cron->months, say_month);
     }

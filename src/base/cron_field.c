@@ -46,27 +46,27 @@ const char *pawli_cron_shown(pawli_cron_piece piece, char ret_text[PAWLI_CRON_SH
     return ret_text;
 }
 
-static char peek(const element *e)
+static char cron_field_peek(const element *e)
 {
     return e->rest.size > 0 ? e->rest.text[0] : '\0';
 }
 
-static void advance(element *e, size_t count)
+static void cron_field_advance(element *e, size_t count)
 {
     e->rest.text += count;
     e->rest.size -= count;
     e->rest.column += count;
 }
 
-static bool take(element *e, char wanted)
+static bool cron_field_take(element *e, char wanted)
 {
     if (e->rest.size == 0 || toupper((unsigned char)e->rest.text[0]) != wanted)
         return false;
-    advance(e, 1);
+    cron_field_advance(e, 1);
     return true;
 }
 
-static pawl_status unexpected(const element *e)
+static pawl_status cron_field_unexpected(const element *e)
 {
     char shown[PAWLI_CRON_SHOWN];
 
@@ -90,7 +90,7 @@ static bool take_digits(element *e, int *ret_number)
         number = number < 100000 ? number * 10 + (e->rest.text[count] - '0') : number;
     if (count == 0)
         return false;
-    advance(e, count);
+    cron_field_advance(e, count);
     *ret_number = number;
     return true;
 }
@@ -130,7 +130,7 @@ static pawl_status unknown_name(const element *e, size_t letters)
                           "letters, such as %.3s",
                           word.column, pawli_cron_shown(word, shown), e->kind->name,
                           e->kind->names);
-    return unexpected(e);
+    return cron_field_unexpected(e);
 }
 
 /* Of a run of letters, the name is the first three; in "FRIL" the L is left for later. */
@@ -146,7 +146,7 @@ static pawl_status take_name(element *e, int *ret_number)
     for (const char *name = e->kind->names; name && *name; name += NAME_SIZE) {
         if (common_start(name, e->rest) < NAME_SIZE || (letters != NAME_SIZE && !last))
             continue;
-        advance(e, NAME_SIZE);
+        cron_field_advance(e, NAME_SIZE);
         *ret_number = e->kind->first_name + (int)(name - e->kind->names) / NAME_SIZE;
         return PAWL_OK;
     }
@@ -157,10 +157,10 @@ static pawl_status take_value(element *e, int *ret_number)
 {
     size_t column = e->rest.column;
 
-    if (isalpha((unsigned char)peek(e)))
+    if (isalpha((unsigned char)cron_field_peek(e)))
         return take_name(e, ret_number);
     if (!take_digits(e, ret_number))
-        return unexpected(e);
+        return cron_field_unexpected(e);
     if (*ret_number < e->kind->min || *ret_number > e->kind->max)
         return pawli_fail(e->err, PAWL_E_INVALID,
                           "column %zu of the schedule: the %s must be %d to %d, not %d", column,
@@ -173,7 +173,7 @@ static pawl_status take_step(element *e, int *ret_step)
     size_t column = e->rest.column;
 
     if (!take_digits(e, ret_step))
-        return unexpected(e);
+        return cron_field_unexpected(e);
     if (*ret_step == 0)
         return pawli_fail(e->err, PAWL_E_INVALID,
                           "column %zu of the schedule: a step of 0 never gets anywhere; the least "
@@ -193,7 +193,7 @@ static pawl_status take_step(element *e, int *ret_step)
                       column, *ret_step, e->kind->name, e->kind->min, e->kind->max);
 }
 
-static void add(const element *e, pawli_cron *cron, int value)
+static void cron_field_add(const element *e, pawli_cron *cron, int value)
 {
     switch (e->id) {
     case PAWLI_CRON_SECOND:
@@ -234,16 +234,16 @@ static pawl_status take_month_day(element *e, pawli_cron *cron, bool *ret_taken)
     int day;
 
     *ret_taken = true;
-    if (take(e, 'L')) {
-        if (take(e, 'W')) {
+    if (cron_field_take(e, 'L')) {
+        if (cron_field_take(e, 'W')) {
             cron->last_weekday = true;
             return PAWL_OK;
         }
         day = 0;
-        if (take(e, '-')) {
+        if (cron_field_take(e, '-')) {
             size_t column = e->rest.column;
             if (!take_digits(e, &day))
-                return unexpected(e);
+                return cron_field_unexpected(e);
             if (day > 30)
                 return pawli_fail(e->err, PAWL_E_INVALID,
                                   "column %zu of the schedule: no month has a day that is %d days "
@@ -253,7 +253,7 @@ static pawl_status take_month_day(element *e, pawli_cron *cron, bool *ret_taken)
         cron->before_last |= UINT32_C(1) << day;
         return PAWL_OK;
     }
-    if (take_digits(e, &day) && take(e, 'W') && day >= 1 && day <= 31) {
+    if (take_digits(e, &day) && cron_field_take(e, 'W') && day >= 1 && day <= 31) {
         cron->nearest_weekday |= UINT32_C(1) << day;
         return PAWL_OK;
     }
@@ -270,17 +270,17 @@ static pawl_status take_nth(element *e, int week_day, pawli_cron *cron, bool *re
     int nth;
 
     *ret_taken = true;
-    if (take(e, 'L')) {
+    if (cron_field_take(e, 'L')) {
         *nths |= 1;
         return PAWL_OK;
     }
-    if (!take(e, '#')) {
+    if (!cron_field_take(e, '#')) {
         *ret_taken = false;
         return PAWL_OK;
     }
     column = e->rest.column;
     if (!take_digits(e, &nth))
-        return unexpected(e);
+        return cron_field_unexpected(e);
     if (nth < 1 || nth > 5)
         return pawli_fail(e->err, PAWL_E_INVALID,
                           "column %zu of the schedule: a month has a first to fifth day of each "
@@ -290,7 +290,7 @@ static pawl_status take_nth(element *e, int week_day, pawli_cron *cron, bool *re
     return PAWL_OK;
 }
 
-static pawl_status backwards(const element *e, size_t column, int from, int to)
+static pawl_status cron_field_backwards(const element *e, size_t column, int from, int to)
 {
     return pawli_fail(e->err, PAWL_E_INVALID,
                       "column %zu of the schedule: the range %d-%d goes backwards; write "
@@ -303,14 +303,14 @@ static pawl_status backwards(const element *e, size_t column, int from, int to)
 static pawl_status take_range_end(element *e, int from, int *ret_to)
 {
     size_t column = e->rest.column;
-    bool is_name = isalpha((unsigned char)peek(e));
+    bool is_name = isalpha((unsigned char)cron_field_peek(e));
     pawl_status st = take_value(e, ret_to);
 
     if (st != PAWL_OK)
         return st;
     if (is_name && e->id == PAWLI_CRON_WEEK_DAY && *ret_to == 0 && from > 0)
         *ret_to = 7;
-    return *ret_to < from ? backwards(e, column, from, *ret_to) : PAWL_OK;
+    return *ret_to < from ? cron_field_backwards(e, column, from, *ret_to) : PAWL_OK;
 }
 
 /* *, 5, 1-5, each with a step; a step after a single value runs to the end of the field. */
@@ -319,7 +319,7 @@ static pawl_status take_range(element *e, pawli_cron *cron)
     int from = e->kind->min;
     int to = e->id == PAWLI_CRON_WEEK_DAY ? 6 : e->kind->max;
     int step = 1;
-    bool star = take(e, '*');
+    bool star = cron_field_take(e, '*');
     pawl_status st = PAWL_OK;
 
     if (star) {
@@ -333,15 +333,15 @@ static pawl_status take_range(element *e, pawli_cron *cron)
         if (st != PAWL_OK || taken)
             return st;
         to = from;
-        if (take(e, '-'))
+        if (cron_field_take(e, '-'))
             st = take_range_end(e, from, &to);
-        else if (peek(e) == '/')
+        else if (cron_field_peek(e) == '/')
             to = from > last ? from : last;
     }
-    if (st == PAWL_OK && take(e, '/'))
+    if (st == PAWL_OK && cron_field_take(e, '/'))
         st = take_step(e, &step);
     for (int value = from; st == PAWL_OK && value <= to; value += step)
-        add(e, cron, value);
+        cron_field_add(e, cron, value);
     return st;
 }
 
@@ -355,7 +355,7 @@ static pawl_status take_question(element *e, pawli_cron *cron)
                           e->rest.column - 1, e->kind->name);
     note_star(e, cron);
     for (int value = e->kind->min; value <= e->kind->max; value++)
-        add(e, cron, value);
+        cron_field_add(e, cron, value);
     return PAWL_OK;
 }
 
@@ -364,10 +364,10 @@ static pawl_status take_element(element *e, pawli_cron *cron)
     pawl_status st = PAWL_OK;
     bool taken = false;
 
-    if (take(e, '?'))
+    if (cron_field_take(e, '?'))
         st = take_question(e, cron);
     else if (e->id == PAWLI_CRON_WEEK_DAY && e->rest.size == 1 &&
-             toupper((unsigned char)peek(e)) == 'L')
+             toupper((unsigned char)cron_field_peek(e)) == 'L')
         st = pawli_fail(e->err, PAWL_E_INVALID,
                         "column %zu of the schedule: the last of which day of the week? Write 5L "
                         "for the last Friday, or 6 for every Saturday",
@@ -379,7 +379,7 @@ static pawl_status take_element(element *e, pawli_cron *cron)
             st = take_range(e, cron);
     }
     if (st == PAWL_OK && e->rest.size > 0)
-        return unexpected(e);
+        return cron_field_unexpected(e);
     return st;
 }
 

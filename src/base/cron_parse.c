@@ -23,7 +23,7 @@ static const struct {
 };
 
 /* What is divided by blanks; returns the number of pieces, at most PIECES. */
-static size_t split(const char *text, pawli_cron_piece pieces[PIECES])
+static size_t cron_parse_split(const char *text, pawli_cron_piece pieces[PIECES])
 {
     size_t count = 0;
     size_t at = 0;
@@ -81,7 +81,8 @@ static pawl_status parse_fields(const pawli_cron_piece *pieces, size_t count, pa
 }
 
 /* Only days can be impossible: the 31st of February, L-30 in April, star/11 that is a 5L. */
-static pawl_status check_ever(const pawli_cron *cron, pawli_cron_piece days, pawl_error *err)
+static pawl_status cron_parse_check_ever(const pawli_cron *cron, pawli_cron_piece days,
+                                         pawl_error *err)
 {
     char shown[PAWLI_CRON_SHOWN];
     int64_t from_s = pawli_civil_days(2000, 1, 1) * PAWLI_DAY_S;
@@ -114,7 +115,7 @@ static pawl_status wrong_count(const pawli_cron_piece *pieces, size_t count, siz
 pawl_status pawli_cron_parse(const char *text, pawli_cron *ret_cron, pawl_error *err)
 {
     pawli_cron_piece pieces[PIECES];
-    size_t count = split(text, pieces);
+    size_t count = cron_parse_split(text, pieces);
     pawli_cron cron = {0};
     pawl_status st;
 
@@ -128,7 +129,7 @@ pawl_status pawli_cron_parse(const char *text, pawli_cron *ret_cron, pawl_error 
         return wrong_count(pieces, count, strlen(text), err);
     st = parse_fields(pieces, count, &cron, err);
     if (st == PAWL_OK)
-        st = check_ever(&cron, pieces[count - 3], err);
+        st = cron_parse_check_ever(&cron, pieces[count - 3], err);
     if (st == PAWL_OK)
         *ret_cron = cron;
     return st;

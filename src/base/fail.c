@@ -8,7 +8,7 @@
 #include "text.h"
 
 static void PAWL_PRINTF(3, 0)
-    fill(pawl_error *err, pawl_status status, const char *format, va_list args)
+    fail_fill(pawl_error *err, pawl_status status, const char *format, va_list args)
 {
     memset(err, 0, sizeof *err);
     err->status = status;
@@ -29,7 +29,7 @@ pawl_status pawli_fail(pawl_error *err, pawl_status status, const char *format, 
     if (!err)
         return status;
     va_start(args, format);
-    fill(err, status, format, args);
+    fail_fill(err, status, format, args);
     va_end(args);
     return status;
 }
@@ -42,7 +42,7 @@ pawl_status pawli_fail_code(pawl_error *err, pawl_status status, int native_code
     if (!err)
         return status;
     va_start(args, format);
-    fill(err, status, format, args);
+    fail_fill(err, status, format, args);
     va_end(args);
     err->native_code = native_code;
     return status;
@@ -56,7 +56,7 @@ pawl_status pawli_fail_state(pawl_error *err, pawl_status status, const char *sq
     if (!err)
         return status;
     va_start(args, format);
-    fill(err, status, format, args);
+    fail_fill(err, status, format, args);
     va_end(args);
     if (sqlstate)
         snprintf(err->sqlstate, sizeof err->sqlstate, "%s", sqlstate);

@@ -6,7 +6,8 @@
 #include "fail.h"
 #include "uuid.h"
 
-static pawl_status parse(const char *text, const char *what, uint8_t ret_bytes[16], pawl_error *err)
+static pawl_status id_parse(const char *text, const char *what, uint8_t ret_bytes[16],
+                            pawl_error *err)
 {
     if (!pawli_uuid_parse(text, ret_bytes))
         return pawli_fail(err, PAWL_E_INVALID,
@@ -44,14 +45,14 @@ pawl_status pawl_uuid_parse(const char *text, pawl_uuid *ret_id, pawl_error *err
 {
     if (!ret_id)
         return pawli_fail(err, PAWL_E_INVALID, "ret_id must not be NULL");
-    return parse(text, "the message id", ret_id->bytes, err);
+    return id_parse(text, "the message id", ret_id->bytes, err);
 }
 
 pawl_status pawl_owner_parse(const char *text, pawl_owner *ret_owner, pawl_error *err)
 {
     if (!ret_owner)
         return pawli_fail(err, PAWL_E_INVALID, "ret_owner must not be NULL");
-    return parse(text, "the owner", ret_owner->bytes, err);
+    return id_parse(text, "the owner", ret_owner->bytes, err);
 }
 
 bool pawl_uuid_is_zero(pawl_uuid id)

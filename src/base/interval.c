@@ -25,7 +25,7 @@ static const struct {
              {'m', "minute", PAWLI_MINUTE_S, "every 1m"},
              {'s', "second", 1, "every 1s"}};
 
-static const char *skip_blanks(const char *at)
+static const char *interval_skip_blanks(const char *at)
 {
     return at + strspn(at, " \t");
 }
@@ -34,11 +34,11 @@ bool pawli_interval_begins(const char *text)
 {
     size_t size = strlen(EVERY);
 
-    text = skip_blanks(text);
+    text = interval_skip_blanks(text);
     return strncasecmp(text, EVERY, size) == 0 && !isalnum((unsigned char)text[size]);
 }
 
-static size_t column(const char *text, const char *at)
+static size_t interval_column(const char *text, const char *at)
 {
     return (size_t)(at - text) + 1;
 }
@@ -48,17 +48,17 @@ static pawl_status not_a_length(const char *text, const char *at, pawl_error *er
     if (*at == '-')
         return pawli_fail(err, PAWL_E_INVALID,
                           "column %zu of the schedule: an interval cannot be negative",
-                          column(text, at));
+                          interval_column(text, at));
     for (size_t i = 0; i < PAWLI_COUNT(units); i++)
         if (strncasecmp(at, units[i].name, strlen(units[i].name)) == 0)
             return pawli_fail(err, PAWL_E_INVALID,
                               "column %zu of the schedule: an interval is a number and a unit; did "
                               "you mean '%s'?",
-                              column(text, at), units[i].instead);
+                              interval_column(text, at), units[i].instead);
     return pawli_fail(err, PAWL_E_INVALID,
                       "column %zu of the schedule: an interval is written as 30s, 10m, 1h30m, 2d "
                       "or 1w, and may end with 'from start'",
-                      column(text, at));
+                      interval_column(text, at));
 }
 
 /* A number and its unit, added to *total_s. */
@@ -75,7 +75,7 @@ static pawl_status take_part(const char *text, const char **at, int64_t *total_s
         return pawli_fail(err, PAWL_E_INVALID,
                           "column %zu of the schedule: schedules count whole seconds; the shortest "
                           "interval is 1s",
-                          column(text, *at));
+                          interval_column(text, *at));
     for (size_t i = 0; i < PAWLI_COUNT(units); i++) {
         if (tolower((unsigned char)**at) != units[i].letter || isalpha((unsigned char)(*at)[1]))
             continue;
@@ -88,7 +88,7 @@ static pawl_status take_part(const char *text, const char **at, int64_t *total_s
     return pawli_fail(err, PAWL_E_INVALID,
                       "column %zu of the schedule: a number needs a unit behind it: w, d, h, m or "
                       "s, as in 1h30m",
-                      column(text, *at));
+                      interval_column(text, *at));
 }
 
 static bool take_word(const char **at, const char *word)
@@ -97,13 +97,13 @@ static bool take_word(const char **at, const char *word)
 
     if (strncasecmp(*at, word, size) != 0 || isalnum((unsigned char)(*at)[size]))
         return false;
-    *at = skip_blanks(*at + size);
+    *at = interval_skip_blanks(*at + size);
     return true;
 }
 
 pawl_status pawli_interval_parse(const char *text, pawli_interval *ret_interval, pawl_error *err)
 {
-    const char *at = skip_blanks(skip_blanks(text) + strlen(EVERY));
+    const char *at = interval_skip_blanks(interval_skip_blanks(text) + strlen(EVERY));
     const char *length = at;
     pawli_interval interval = {0, false};
     pawl_status st = PAWL_OK;
@@ -112,12 +112,12 @@ pawl_status pawli_interval_parse(const char *text, pawli_interval *ret_interval,
         st = take_part(text, &at, &interval.length_s, err);
         if (st != PAWL_OK)
             return st;
-        at = skip_blanks(at);
+        at = interval_skip_blanks(at);
     } while (isdigit((unsigned char)*at));
     if (interval.length_s < 1 || interval.length_s > LONGEST_S)
         return pawli_fail(err, PAWL_E_INVALID,
                           "column %zu of the schedule: an interval is one second to ten years",
-                          column(text, length));
+                          interval_column(text, length));
     if (*at) {
         const char *tail = at;
         interval.from_start = take_word(&at, "from") && take_word(&at, "start") && !*at;
@@ -125,7 +125,7 @@ pawl_status pawli_interval_parse(const char *text, pawli_interval *ret_interval,
             return pawli_fail(err, PAWL_E_INVALID,
                               "column %zu of the schedule: only 'from start' may follow an "
                               "interval",
-                              column(text, tail));
+                              interval_column(text, tail));
     }
     *ret_interval = interval;
     return PAWL_OK;

@@ -22,7 +22,7 @@ void pawl_schedule_free(pawl_schedule *schedule)
 }
 
 /* The text as the parsers may read it: blanks at the end gone, no line breaks or control bytes. */
-static pawl_status copy_text(const char *text, pawl_schedule *schedule, pawl_error *err)
+static pawl_status schedule_copy_text(const char *text, pawl_schedule *schedule, pawl_error *err)
 {
     size_t size = strlen(text);
 
@@ -53,7 +53,7 @@ static void trim_start(pawl_schedule *schedule)
 }
 
 /* A rhythm may ask only for times that every clock change skips. */
-static pawl_status check_ever(const pawl_schedule *schedule, pawl_error *err)
+static pawl_status schedule_check_ever(const pawl_schedule *schedule, pawl_error *err)
 {
     int64_t from_s = pawli_civil_days(SETTLED_YEAR, 1, 1) * PAWLI_DAY_S;
     int64_t until_s = pawli_civil_days(SETTLED_YEAR + NEVER_YEARS, 1, 1) * PAWLI_DAY_S;
@@ -80,7 +80,7 @@ static pawl_status parse_text(pawl_schedule *schedule, pawl_error *err)
     }
     schedule->kind = PAWL_SCHEDULE_CRON;
     st = pawli_cron_parse(schedule->text, &schedule->cron, err);
-    return st == PAWL_OK ? check_ever(schedule, err) : st;
+    return st == PAWL_OK ? schedule_check_ever(schedule, err) : st;
 }
 
 static pawl_status make_words(pawl_schedule *schedule, pawl_error *err)
@@ -113,7 +113,7 @@ pawl_status pawl_schedule_parse(const char *text, const pawl_schedule_options *o
     if (!schedule)
         return pawli_fail(err, PAWL_E_NOMEM, "no memory for a schedule");
     schedule->anchor = o.anchor;
-    st = copy_text(text, schedule, err);
+    st = schedule_copy_text(text, schedule, err);
     if (st == PAWL_OK)
         st = pawli_zone_load(o.zone ? o.zone : "UTC", NULL, &schedule->zone, err);
     if (st == PAWL_OK)

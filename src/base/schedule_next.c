@@ -23,7 +23,7 @@ static pawl_local_time local_time(int64_t local_s)
 }
 
 /* Everything that follows from the instant; `written_s` is the local time that was asked for. */
-static void fill(const pawl_schedule *schedule, int64_t at_us, pawl_occurrence *fire)
+static void schedule_next_fill(const pawl_schedule *schedule, int64_t at_us, pawl_occurrence *fire)
 {
     int64_t at_s = pawli_floor_div(at_us, US);
     pawli_zone_period period;
@@ -69,7 +69,7 @@ static bool next_fixed(const pawl_schedule *schedule, int64_t after_s, int64_t l
     at_s = pawli_zone_reach(schedule->zone, written_s);
     if (at_s > limit_s)
         return false;
-    fill(schedule, at_s * US, fire);
+    schedule_next_fill(schedule, at_s * US, fire);
     fire->written = local_time(written_s);
     pawli_zone_find(schedule->zone, written_s, &found);
     if (at_s + fire->utc_offset_s != written_s) {
@@ -104,7 +104,7 @@ static bool next_rhythm(const pawl_schedule *schedule, int64_t after_s, int64_t 
         pawli_zone_at(schedule->zone, from_s, &period);
         skipped += count_matches(&schedule->cron, from_s + offset_s, from_s + period.offset_s);
     }
-    fill(schedule, (local_s - period.offset_s) * US, fire);
+    schedule_next_fill(schedule, (local_s - period.offset_s) * US, fire);
     fire->skipped = skipped;
     pawli_zone_find(schedule->zone, local_s, &found);
     if (found.kind == PAWLI_LOCAL_OVERLAP && found.first_s != local_s - period.offset_s)
@@ -132,11 +132,12 @@ static bool next_interval(const pawl_schedule *schedule, pawl_wall after, pawl_o
     }
     if (at_us > PAWLI_SCHEDULE_LAST_S * US)
         return false;
-    fill(schedule, at_us, ret_fire);
+    schedule_next_fill(schedule, at_us, ret_fire);
     return true;
 }
 
-static bool next(const pawl_schedule *schedule, pawl_wall after, pawl_occurrence *ret_fire)
+static bool schedule_next_next(const pawl_schedule *schedule, pawl_wall after,
+                               pawl_occurrence *ret_fire)
 {
     if (schedule->kind != PAWL_SCHEDULE_CRON)
         return next_interval(schedule, after, ret_fire);
@@ -144,8 +145,8 @@ static bool next(const pawl_schedule *schedule, pawl_wall after, pawl_occurrence
                                ret_fire);
 }
 
-static pawl_status check(const pawl_schedule *schedule, pawl_wall time, const void *ret,
-                         pawl_error *err)
+static pawl_status schedule_next_check(const pawl_schedule *schedule, pawl_wall time,
+                                       const void *ret, pawl_error *err)
 {
     if (!schedule || !ret)
         return pawli_fail(err, PAWL_E_INVALID, "a schedule and a place for the answer are needed");
@@ -157,12 +158,12 @@ static pawl_status check(const pawl_schedule *schedule, pawl_wall time, const vo
 pawl_status pawl_schedule_next(const pawl_schedule *schedule, pawl_wall after,
                                pawl_occurrence *ret_fire, pawl_error *err)
 {
-    pawl_status st = check(schedule, after, ret_fire, err);
+    pawl_status st = schedule_next_check(schedule, after, ret_fire, err);
     pawl_occurrence fire;
 
     if (st != PAWL_OK)
         return st;
-    if (!next(schedule, after, &fire))
+    if (!schedule_next_next(schedule, after, &fire))
         return pawli_fail(err, PAWL_E_EMPTY,
                           "the schedule does not fire again until the year 9999");
     *ret_fire = fire;
@@ -177,7 +178,7 @@ static bool some_fire_before(const pawl_schedule *schedule, pawl_wall before,
 
     for (int64_t back_us = US;; back_us *= 2) {
         pawl_wall from = {before.us - first_us > back_us ? before.us - back_us : first_us};
-        if (next(schedule, from, ret_fire) && ret_fire->at.us < before.us)
+        if (schedule_next_next(schedule, from, ret_fire) && ret_fire->at.us < before.us)
             return true;
         if (from.us == first_us)
             return false;
@@ -187,7 +188,7 @@ static bool some_fire_before(const pawl_schedule *schedule, pawl_wall before,
 pawl_status pawl_schedule_previous(const pawl_schedule *schedule, pawl_wall before,
                                    pawl_occurrence *ret_fire, pawl_error *err)
 {
-    pawl_status st = check(schedule, before, ret_fire, err);
+    pawl_status st = schedule_next_check(schedule, before, ret_fire, err);
     pawl_occurrence best;
     pawl_occurrence fire;
     int64_t high_us = before.us; /* no fire from here on until `before` */
@@ -199,7 +200,7 @@ pawl_status pawl_schedule_previous(const pawl_schedule *schedule, pawl_wall befo
     /* Halve what lies between the last fire known and the first instant known to be after all. */
     while (best.at.us < high_us) {
         pawl_wall middle = {best.at.us + (high_us - best.at.us) / 2};
-        if (next(schedule, middle, &fire) && fire.at.us < before.us)
+        if (schedule_next_next(schedule, middle, &fire) && fire.at.us < before.us)
             best = fire;
         else
             high_us = middle.us;

@@ -81,7 +81,7 @@ void pawli_zone_at(const pawli_zone *zone, int64_t utc_s, pawli_zone_period *ret
 }
 
 /* The instant within the period at which the clock shows exactly that. */
-static bool shows(const pawli_zone_period *period, int64_t local_s, int64_t *ret_utc_s)
+static bool zone_shows(const pawli_zone_period *period, int64_t local_s, int64_t *ret_utc_s)
 {
     *ret_utc_s = local_s - period->offset_s;
     return *ret_utc_s >= period->begins_s && *ret_utc_s < period->ends_s;
@@ -89,7 +89,7 @@ static bool shows(const pawli_zone_period *period, int64_t local_s, int64_t *ret
 
 /* Step to the period after this one; false if that begins later than any clock that shows
  * `local_s` could. */
-static bool step(const pawli_zone *zone, int64_t local_s, pawli_zone_period *period)
+static bool zone_step(const pawli_zone *zone, int64_t local_s, pawli_zone_period *period)
 {
     if (period->ends_s > local_s + REACH_S)
         return false;
@@ -109,7 +109,7 @@ int64_t pawli_zone_reach(const pawli_zone *zone, int64_t local_s)
             utc_s = period.begins_s;
         if (utc_s < period.ends_s)
             break;
-    } while (step(zone, local_s, &period));
+    } while (zone_step(zone, local_s, &period));
     return utc_s;
 }
 
@@ -138,14 +138,14 @@ void pawli_zone_find(const pawli_zone *zone, int64_t local_s, pawli_local *ret_l
 
     pawli_zone_at(zone, local_s - REACH_S, &period);
     do {
-        if (!shows(&period, local_s, &utc_s))
+        if (!zone_shows(&period, local_s, &utc_s))
             continue;
         times++;
         if (times == 1)
             found.first_s = utc_s;
         if (times <= 2)
             found.second_s = utc_s;
-    } while (step(zone, local_s, &period));
+    } while (zone_step(zone, local_s, &period));
     if (times > 0) {
         found.kind = times == 1 ? PAWLI_LOCAL_UNIQUE : PAWLI_LOCAL_OVERLAP;
     } else {

@@ -49,7 +49,7 @@ static bool other_file(const char *name)
     return false;
 }
 
-static pawl_status not_found(const char *name, const char *directory, pawl_error *err)
+static pawl_status zone_file_not_found(const char *name, const char *directory, pawl_error *err)
 {
     char nearest[PAWLI_ZONE_NAME_MAX + 1];
 
@@ -98,8 +98,8 @@ static pawl_status read_file(int fd, const char *name, uint8_t *bytes, size_t *r
     return PAWL_OK;
 }
 
-static pawl_status load_file(const char *name, const char *directory, pawli_zone **ret_zone,
-                             pawl_error *err)
+static pawl_status zone_file_load_file(const char *name, const char *directory,
+                                       pawli_zone **ret_zone, pawl_error *err)
 {
     PAWLI_AUTO_FREE uint8_t *bytes = NULL;
     char path[PATH_SIZE];
@@ -114,7 +114,7 @@ static pawl_status load_file(const char *name, const char *directory, pawli_zone
         return pawli_fail(err, PAWL_E_NOMEM, "no memory for time zone '%s'", name);
     fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
-        return not_found(name, directory, err);
+        return zone_file_not_found(name, directory, err);
     if (fd < 0)
         return pawli_fail_code(err, PAWL_E_IO, errno,
                                "the file of time zone '%s' cannot be opened: %s", name,
@@ -157,5 +157,5 @@ pawl_status pawli_zone_load(const char *name, const char *directory, pawli_zone 
                           "'%s' is not the same everywhere; name the time zone itself, such as "
                           "Europe/Berlin",
                           name);
-    return load_file(name, pawli_zone_directory(directory), ret_zone, err);
+    return zone_file_load_file(name, pawli_zone_directory(directory), ret_zone, err);
 }

@@ -12,7 +12,7 @@
 /* How different a name may be and still be meant. */
 #define NEAR 3
 
-static FILE *open_file(const char *directory, const char *name)
+static FILE *zone_name_open_file(const char *directory, const char *name)
 {
     char path[PATH_SIZE];
 
@@ -40,7 +40,7 @@ static bool copy_version(const char *text, char ret_version[PAWLI_ZONE_VERSION_S
 static bool version_in(const char *directory, const char *name, const char *prefix,
                        char ret_version[PAWLI_ZONE_VERSION_SIZE])
 {
-    FILE *file = open_file(directory, name);
+    FILE *file = zone_name_open_file(directory, name);
     char line[LINE_SIZE];
     bool found = false;
 
@@ -61,13 +61,13 @@ void pawli_zone_data_version(const char *directory, char ret_version[PAWLI_ZONE_
         memcpy(ret_version, "unknown", sizeof "unknown");
 }
 
-static size_t least(size_t a, size_t b)
+static size_t zone_name_least(size_t a, size_t b)
 {
     return a < b ? a : b;
 }
 
 /* How many letters must be put in, taken out or replaced, whatever their case. */
-static size_t distance(const char *a, const char *b)
+static size_t zone_name_distance(const char *a, const char *b)
 {
     size_t row[PAWLI_ZONE_NAME_MAX + 1];
     size_t width = strlen(b);
@@ -81,7 +81,7 @@ static size_t distance(const char *a, const char *b)
             size_t replaced =
                 diagonal + (tolower((unsigned char)a[i]) != tolower((unsigned char)b[k]));
             diagonal = row[k + 1];
-            row[k + 1] = least(replaced, least(row[k], row[k + 1]) + 1);
+            row[k + 1] = zone_name_least(replaced, zone_name_least(row[k], row[k + 1]) + 1);
         }
     }
     return row[width];
@@ -94,7 +94,7 @@ static size_t name_distance(const char *name, const char *candidate)
 
     if (city && strcasecmp(name, city + 1) == 0)
         return 1;
-    return distance(name, candidate);
+    return zone_name_distance(name, candidate);
 }
 
 /* The name that a line of tzdata.zi defines: "Z name ..." or "L target name". */
@@ -114,7 +114,7 @@ static char *name_in_line(char *line)
 bool pawli_zone_nearest(const char *name, const char *directory,
                         char ret_nearest[PAWLI_ZONE_NAME_MAX + 1])
 {
-    FILE *file = open_file(directory, "tzdata.zi");
+    FILE *file = zone_name_open_file(directory, "tzdata.zi");
     size_t best = NEAR + 1;
     char line[LINE_SIZE];
 

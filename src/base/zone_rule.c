@@ -17,7 +17,7 @@ typedef struct reader {
     const char *end;
 } reader;
 
-static bool take(reader *r, char wanted)
+static bool rule_take(reader *r, char wanted)
 {
     if (r->at == r->end || *r->at != wanted)
         return false;
@@ -41,19 +41,19 @@ static bool take_number(reader *r, int min, int max, int *ret_number)
 /* hh[:mm[:ss]] with a sign, in seconds. */
 static bool take_time(reader *r, int max_hours, int32_t *ret_time_s)
 {
-    bool negative = take(r, '-');
+    bool negative = rule_take(r, '-');
     int hours;
     int minutes = 0;
     int seconds = 0;
 
     if (!negative)
-        take(r, '+');
+        rule_take(r, '+');
     if (!take_number(r, 0, max_hours, &hours))
         return false;
-    if (take(r, ':')) {
+    if (rule_take(r, ':')) {
         if (!take_number(r, 0, 59, &minutes))
             return false;
-        if (take(r, ':') && !take_number(r, 0, 59, &seconds))
+        if (rule_take(r, ':') && !take_number(r, 0, 59, &seconds))
             return false;
     }
     *ret_time_s = (hours * PAWLI_HOUR_S + minutes * PAWLI_MINUTE_S + seconds) * (negative ? -1 : 1);
@@ -63,7 +63,7 @@ static bool take_time(reader *r, int max_hours, int32_t *ret_time_s)
 /* "CET", or anything alphanumeric with signs in angle brackets: "<+0530>". */
 static bool take_abbreviation(reader *r, char ret_text[PAWLI_ZONE_ABBREVIATION_SIZE])
 {
-    bool quoted = take(r, '<');
+    bool quoted = rule_take(r, '<');
     const char *first = r->at;
     size_t length;
 
@@ -72,7 +72,7 @@ static bool take_abbreviation(reader *r, char ret_text[PAWLI_ZONE_ABBREVIATION_S
             (quoted && (isdigit((unsigned char)*r->at) || *r->at == '+' || *r->at == '-'))))
         r->at++;
     length = (size_t)(r->at - first);
-    if (length < 3 || length >= PAWLI_ZONE_ABBREVIATION_SIZE || (quoted && !take(r, '>')))
+    if (length < 3 || length >= PAWLI_ZONE_ABBREVIATION_SIZE || (quoted && !rule_take(r, '>')))
         return false;
     memcpy(ret_text, first, length);
     ret_text[length] = '\0';
@@ -81,14 +81,14 @@ static bool take_abbreviation(reader *r, char ret_text[PAWLI_ZONE_ABBREVIATION_S
 
 static bool take_day(reader *r, pawli_rule_date *date)
 {
-    if (take(r, 'J')) {
+    if (rule_take(r, 'J')) {
         date->kind = PAWLI_RULE_JULIAN;
         return take_number(r, 1, 365, &date->day);
     }
-    if (take(r, 'M')) {
+    if (rule_take(r, 'M')) {
         date->kind = PAWLI_RULE_WEEKDAY;
-        return take_number(r, 1, 12, &date->month) && take(r, '.') &&
-               take_number(r, 1, 5, &date->week) && take(r, '.') &&
+        return take_number(r, 1, 12, &date->month) && rule_take(r, '.') &&
+               take_number(r, 1, 5, &date->week) && rule_take(r, '.') &&
                take_number(r, 0, 6, &date->weekday);
     }
     date->kind = PAWLI_RULE_DAY;
@@ -98,8 +98,8 @@ static bool take_day(reader *r, pawli_rule_date *date)
 static bool take_date(reader *r, pawli_rule_date *date)
 {
     date->time_s = 2 * PAWLI_HOUR_S;
-    return take(r, ',') && take_day(r, date) &&
-           (!take(r, '/') || take_time(r, RULE_MAX_HOURS, &date->time_s));
+    return rule_take(r, ',') && take_day(r, date) &&
+           (!rule_take(r, '/') || take_time(r, RULE_MAX_HOURS, &date->time_s));
 }
 
 /* POSIX counts offsets west of Greenwich. */
@@ -113,7 +113,7 @@ static bool take_offset(reader *r, int32_t *ret_offset_s)
     return true;
 }
 
-static bool sane(const pawli_rule_time *time)
+static bool rule_sane(const pawli_rule_time *time)
 {
     return time->offset_s >= OFFSET_MIN_S && time->offset_s <= OFFSET_MAX_S;
 }
@@ -136,7 +136,7 @@ bool pawli_zone_rule_parse(const char *text, size_t size, pawli_zone_rule *ret_r
         if (!take_date(&r, &rule.dst_begins) || !take_date(&r, &rule.dst_ends))
             return false;
     }
-    if (r.at < r.end || !sane(&rule.standard) || (rule.has_dst && !sane(&rule.dst)))
+    if (r.at < r.end || !rule_sane(&rule.standard) || (rule.has_dst && !rule_sane(&rule.dst)))
         return false;
     *ret_rule = rule;
     return true;

@@ -28,7 +28,7 @@ typedef struct header {
     uint32_t text;
 } header;
 
-static pawl_status damaged(const file *f, const char *why)
+static pawl_status tzif_damaged(const file *f, const char *why)
 {
     return pawli_fail(f->err, PAWL_E_CORRUPT,
                       "the file of time zone '%s' %s; install the system's tzdata again", f->name,
@@ -52,7 +52,7 @@ static int64_t signed_number(const uint8_t *bytes, size_t size)
 }
 
 /* NULL if there is not so much left. */
-static const uint8_t *take(file *f, size_t size)
+static const uint8_t *tzif_take(file *f, size_t size)
 {
     const uint8_t *bytes = f->at;
 
@@ -65,12 +65,12 @@ static const uint8_t *take(file *f, size_t size)
 
 static pawl_status take_header(file *f, header *ret_header)
 {
-    const uint8_t *bytes = take(f, HEADER_SIZE);
+    const uint8_t *bytes = tzif_take(f, HEADER_SIZE);
 
     if (!bytes || memcmp(bytes, "TZif", 4) != 0)
-        return damaged(f, "is not a TZif file");
+        return tzif_damaged(f, "is not a TZif file");
     if (bytes[4] != 0 && (bytes[4] < '2' || bytes[4] > '4'))
-        return damaged(f, "has a version that is not 1 to 4");
+        return tzif_damaged(f, "has a version that is not 1 to 4");
     *ret_header = (header){bytes[4],
                            (uint32_t)big_endian(bytes + 20, 4),
                            (uint32_t)big_endian(bytes + 24, 4),
@@ -97,27 +97,27 @@ static pawl_status check_header(const file *f, const header *h, size_t time_size
                           f->name);
     if (h->types < 1 || h->types > PAWLI_ZONE_TYPES_MAX || h->changes > PAWLI_ZONE_CHANGES_MAX ||
         h->text < 1 || h->text > PAWLI_ZONE_TEXT_MAX)
-        return damaged(f, "has an impossible number of entries");
+        return tzif_damaged(f, "has an impossible number of entries");
     if ((h->ut_indicators != 0 && h->ut_indicators != h->types) ||
         (h->standard_indicators != 0 && h->standard_indicators != h->types))
-        return damaged(f, "has an impossible number of indicators");
+        return tzif_damaged(f, "has an impossible number of indicators");
     if (block_size(h, time_size) > f->left)
-        return damaged(f, "ends too early");
+        return tzif_damaged(f, "ends too early");
     return PAWL_OK;
 }
 
 static pawl_status take_changes(file *f, const header *h, size_t time_size, pawli_zone *zone)
 {
-    const uint8_t *times = take(f, h->changes * time_size);
-    const uint8_t *types = take(f, h->changes);
+    const uint8_t *times = tzif_take(f, h->changes * time_size);
+    const uint8_t *types = tzif_take(f, h->changes);
 
     for (size_t i = 0; i < h->changes; i++) {
         zone->changes[i] = signed_number(times + i * time_size, time_size);
         zone->change_types[i] = types[i];
         if (i > 0 && zone->changes[i] <= zone->changes[i - 1])
-            return damaged(f, "has changes that are out of order");
+            return tzif_damaged(f, "has changes that are out of order");
         if (types[i] >= h->types)
-            return damaged(f, "names a local time that it does not have");
+            return tzif_damaged(f, "names a local time that it does not have");
     }
     return PAWL_OK;
 }
@@ -136,41 +136,41 @@ static bool good_abbreviation(const char *text, size_t room)
 
 static pawl_status take_types(file *f, const header *h, pawli_zone *zone)
 {
-    const uint8_t *types = take(f, (size_t)h->types * TYPE_SIZE);
-    const uint8_t *text = take(f, h->text);
+    const uint8_t *types = tzif_take(f, (size_t)h->types * TYPE_SIZE);
+    const uint8_t *text = tzif_take(f, h->text);
 
     memcpy(zone->text, text, h->text);
     for (size_t i = 0; i < h->types; i++, types += TYPE_SIZE) {
         int64_t offset_s = signed_number(types, 4);
         if (offset_s < OFFSET_MIN_S || offset_s > OFFSET_MAX_S)
-            return damaged(f, "has a local time that is days away from UTC");
+            return tzif_damaged(f, "has a local time that is days away from UTC");
         if (types[4] > 1)
-            return damaged(f, "has a daylight saving mark that is neither 0 nor 1");
+            return tzif_damaged(f, "has a daylight saving mark that is neither 0 nor 1");
         if (types[5] >= h->text || !good_abbreviation(zone->text + types[5], h->text - types[5]))
-            return damaged(f, "has a bad abbreviation");
+            return tzif_damaged(f, "has a bad abbreviation");
         zone->types[i] = (pawli_zone_type){(int32_t)offset_s, types[4] == 1, types[5]};
     }
-    take(f, (size_t)h->standard_indicators + h->ut_indicators);
+    tzif_take(f, (size_t)h->standard_indicators + h->ut_indicators);
     return PAWL_OK;
 }
 
 /* Between two newlines; empty means that nothing is said about later times. */
 static pawl_status take_footer(file *f, pawli_zone *zone)
 {
-    const uint8_t *newline = take(f, 1);
+    const uint8_t *newline = tzif_take(f, 1);
     const uint8_t *end;
     size_t size;
 
     if (!newline || *newline != '\n')
-        return damaged(f, "has no footer");
+        return tzif_damaged(f, "has no footer");
     end = f->left > 0 ? memchr(f->at, '\n', f->left) : NULL;
     if (!end)
-        return damaged(f, "has a footer without an end");
+        return tzif_damaged(f, "has a footer without an end");
     size = (size_t)(end - f->at);
     if (size == 0)
         return PAWL_OK;
     if (!pawli_zone_rule_parse((const char *)f->at, size, &zone->rule))
-        return damaged(f, "has a footer that cannot be understood");
+        return tzif_damaged(f, "has a footer that cannot be understood");
     zone->has_rule = true;
     return PAWL_OK;
 }
@@ -210,12 +210,12 @@ pawl_status pawli_zone_decode(const char *name, const void *bytes, size_t size,
     if (first.version == 0)
         return decode_block(&f, &first, ret_zone);
     if (block_size(&first, 4) > f.left)
-        return damaged(&f, "ends too early");
-    take(&f, (size_t)block_size(&first, 4));
+        return tzif_damaged(&f, "ends too early");
+    tzif_take(&f, (size_t)block_size(&first, 4));
     st = take_header(&f, &second);
     if (st != PAWL_OK)
         return st;
     if (second.version != first.version)
-        return damaged(&f, "says two different versions");
+        return tzif_damaged(&f, "says two different versions");
     return decode_block(&f, &second, ret_zone);
 }

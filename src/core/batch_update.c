@@ -19,9 +19,9 @@ pawl_status pawli_count_on_row(void *context, const pawli_row *row, pawl_error *
     return PAWL_OK;
 }
 
-static pawl_status run(pawl_store *store, enum pawli_sql sql, const pawli_param *params,
-                       size_t param_count, const pawli_rows *rows, size_t *ret_changed,
-                       pawl_error *err)
+static pawl_status update_run(pawl_store *store, enum pawli_sql sql, const pawli_param *params,
+                              size_t param_count, const pawli_rows *rows, size_t *ret_changed,
+                              pawl_error *err)
 {
     size_t changed = 0;
     pawli_op op = {
@@ -53,7 +53,7 @@ static pawl_status check_list(const void *items, size_t count, pawl_error *err)
 }
 
 /* By id, then by fence. */
-static int by_item(const void *a, const void *b)
+static int update_by_item(const void *a, const void *b)
 {
     const pawli_value *x = a, *y = b;
 
@@ -69,18 +69,18 @@ static void sort_items(pawli_value *values, size_t count)
 {
     size_t i = 1;
 
-    while (i < count && by_item(&values[2 * (i - 1)], &values[2 * i]) < 0)
+    while (i < count && update_by_item(&values[2 * (i - 1)], &values[2 * i]) < 0)
         i++;
     if (i < count)
-        qsort(values, count, 2 * sizeof *values, by_item);
+        qsort(values, count, 2 * sizeof *values, update_by_item);
 }
 
-static size_t drop_repeated(pawli_value *values, size_t count)
+static size_t update_drop_repeated(pawli_value *values, size_t count)
 {
     size_t kept = count > 0 ? 1 : 0;
 
     for (size_t i = 1; i < count; i++) {
-        if (by_item(&values[2 * (kept - 1)], &values[2 * i]) == 0)
+        if (update_by_item(&values[2 * (kept - 1)], &values[2 * i]) == 0)
             continue;
         values[2 * kept] = values[2 * i];
         values[2 * kept + 1] = values[2 * i + 1];
@@ -110,7 +110,7 @@ pawl_status pawli_receipt_rows_fill(pawli_receipt_rows *receipt, const pawl_rece
         values[2 * i + 1] = pawli_int(items[i].fence);
     }
     sort_items(values, count);
-    receipt->rows = (pawli_rows){drop_repeated(values, count), 2, names, types, values};
+    receipt->rows = (pawli_rows){update_drop_repeated(values, count), 2, names, types, values};
     return PAWL_OK;
 }
 
@@ -128,7 +128,7 @@ pawl_status pawli_batch_update_receipts(pawl_store *store, enum pawli_sql sql,
     pawl_status st = pawli_receipt_rows_fill(&receipt, items, count, err);
 
     if (st == PAWL_OK && count > 0)
-        st = run(store, sql, params, param_count, &receipt.rows, ret_changed, err);
+        st = update_run(store, sql, params, param_count, &receipt.rows, ret_changed, err);
     else if (st == PAWL_OK && ret_changed)
         *ret_changed = 0;
     pawli_receipt_rows_done(&receipt);
@@ -158,7 +158,7 @@ pawl_status pawli_batch_update_ids(pawl_store *store, enum pawli_sql sql, const 
     for (size_t i = 0; i < count; i++)
         values[i] = pawli_int(ids[i].value);
     pawli_rows rows = {count, 1, names, types, values};
-    return run(store, sql, NULL, 0, &rows, ret_changed, err);
+    return update_run(store, sql, NULL, 0, &rows, ret_changed, err);
 }
 
 pawl_status pawli_batch_update_messages(pawl_store *store, enum pawli_sql sql, const pawl_uuid *ids,
@@ -173,7 +173,7 @@ pawl_status pawli_batch_update_messages(pawl_store *store, enum pawli_sql sql, c
     for (size_t i = 0; i < count; i++)
         values[i] = pawli_uuid(ids[i].bytes);
     pawli_rows rows = {count, 1, names, types, values};
-    return run(store, sql, NULL, 0, &rows, ret_changed, err);
+    return update_run(store, sql, NULL, 0, &rows, ret_changed, err);
 }
 
 pawl_status pawli_batch_update_found(pawl_store *store, enum pawli_sql sql,
@@ -182,7 +182,7 @@ pawl_status pawli_batch_update_found(pawl_store *store, enum pawli_sql sql,
 {
     if (!store)
         return pawli_fail(err, PAWL_E_INVALID, "the store must not be NULL");
-    return run(store, sql, params, param_count, NULL, ret_changed, err);
+    return update_run(store, sql, params, param_count, NULL, ret_changed, err);
 }
 
 pawl_status pawli_batch_update_scanned(pawl_store *store, enum pawli_sql sql,

@@ -122,7 +122,7 @@ static pawl_receipt *slot_of(pawl_receipt *slots, size_t capacity, int64_t id)
 }
 
 /* Room for `more` further ids, at most half full. */
-static bool reserve(pawl_claimant *claimant, size_t more)
+static bool claimant_reserve(pawl_claimant *claimant, size_t more)
 {
     size_t capacity = claimant->capacity ? claimant->capacity : 64;
 
@@ -142,7 +142,7 @@ static bool reserve(pawl_claimant *claimant, size_t more)
     return true;
 }
 
-static void remember(pawl_claimant *claimant, const pawl_message *message)
+static void claimant_remember(pawl_claimant *claimant, const pawl_message *message)
 {
     pawl_work_id id = pawl_message_work_id(message);
     pawl_receipt *slot = slot_of(claimant->slots, claimant->capacity, id.value);
@@ -152,7 +152,7 @@ static void remember(pawl_claimant *claimant, const pawl_message *message)
 }
 
 /* Removes one and closes the gap, so that later probes still find what was pushed on. */
-static void forget(pawl_claimant *claimant, int64_t id)
+static void claimant_forget(pawl_claimant *claimant, int64_t id)
 {
     pawl_receipt *slot = slot_of(claimant->slots, claimant->capacity, id);
     size_t at = (size_t)(slot - claimant->slots);
@@ -186,13 +186,13 @@ pawl_status pawl_claimant_claim(pawl_claimant *claimant, int64_t lease_ms, int l
     options.owner_name = claimant->owner_name;
     options.reap = claimant->reap;
     /* Before the claim: a lease whose fence could not be kept would be stuck until it ends. */
-    if (limit > 0 && limit <= PAWL_BATCH_MAX && !reserve(claimant, (size_t)limit))
+    if (limit > 0 && limit <= PAWL_BATCH_MAX && !claimant_reserve(claimant, (size_t)limit))
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for %d fences", limit);
     st = pawl_queue_claim(claimant->store, claimant->owner, lease_ms, limit, &options, &list, err);
     if (st != PAWL_OK)
         return st;
     for (size_t i = 0; i < pawl_messages_count(list); i++)
-        remember(claimant, pawl_messages_at(list, i));
+        claimant_remember(claimant, pawl_messages_at(list, i));
     *ret_list = list;
     return PAWL_OK;
 }
@@ -220,7 +220,7 @@ static pawl_status find_held(const pawl_claimant *claimant, const pawl_work_id *
 static void forget_all(pawl_claimant *claimant, const pawl_receipt *items, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        forget(claimant, items[i].id.value);
+        claimant_forget(claimant, items[i].id.value);
 }
 
 pawl_status pawl_claimant_ack(pawl_claimant *claimant, const pawl_work_id *ids, size_t count,

@@ -5,12 +5,12 @@
 #include "log.h"
 #include "store_private.h"
 
-static void on_start(void *context)
+static void clock_reset_on_start(void *context)
 {
     *(pawl_clock_reset *)context = (pawl_clock_reset){0};
 }
 
-static pawl_status on_row(void *context, const pawli_row *row, pawl_error *err)
+static pawl_status clock_reset_on_row(void *context, const pawli_row *row, pawl_error *err)
 {
     pawl_clock_reset *reset = context;
 
@@ -34,8 +34,8 @@ pawl_status pawl_store_reset_clock(pawl_store *store, bool force, bool dry_run,
         .writes = true,
         .params = params,
         .param_count = PAWLI_COUNT(params),
-        .on_row = on_row,
-        .on_start = on_start,
+        .on_row = clock_reset_on_row,
+        .on_start = clock_reset_on_start,
         .context = &reset,
     };
 

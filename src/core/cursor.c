@@ -30,17 +30,17 @@ void pawli_cursor_done(pawli_cursor *cursor)
     free(cursor->lanes);
 }
 
-static pawl_wall earlier(pawl_wall a, pawl_wall b)
+static pawl_wall cursor_earlier(pawl_wall a, pawl_wall b)
 {
     return a.us < b.us ? a : b;
 }
 
-static pawl_wall later(pawl_wall a, pawl_wall b)
+static pawl_wall cursor_later(pawl_wall a, pawl_wall b)
 {
     return a.us > b.us ? a : b;
 }
 
-static void drop(pawli_cursor *cursor)
+static void cursor_drop(pawli_cursor *cursor)
 {
     cursor->version++;
     cursor->seen = PAWL_TIME_UNSET;
@@ -52,7 +52,7 @@ static void drop(pawli_cursor *cursor)
 void pawli_cursor_drop(pawli_cursor *cursor)
 {
     pthread_mutex_lock(&cursor->lock);
-    drop(cursor);
+    cursor_drop(cursor);
     pthread_mutex_unlock(&cursor->lock);
 }
 
@@ -76,8 +76,8 @@ void pawli_cursor_clock(pawli_cursor *cursor, pawl_wall seen, pawl_wall clock)
  * A look that goes further back can be slow. It is one worker's: the others go on from where they
  * were until it has answered, or long enough has passed without.
  */
-static pawli_cursor_scan_start start_of(const pawli_cursor *cursor, pawli_cursor_lane *lane,
-                                        pawl_mono now, bool at_any_cost)
+static pawli_cursor_scan_start cursor_start_of(const pawli_cursor *cursor, pawli_cursor_lane *lane,
+                                               pawl_mono now, bool at_any_cost)
 {
     if (lane->start.us == PAWL_TIME_UNSET.us && !lane->again) /* at the beginning anyway */
         return (pawli_cursor_scan_start){lane->id, PAWL_TIME_UNSET, PAWLI_SCAN_SETTLED};
@@ -103,7 +103,8 @@ static void copy_starts(pawli_cursor *cursor, pawl_mono now, bool at_any_cost,
         return;
     scan->starts = malloc(cursor->lane_count * sizeof *scan->starts);
     for (size_t i = 0; scan->starts && i < cursor->lane_count; i++) {
-        pawli_cursor_scan_start start = start_of(cursor, &cursor->lanes[i], now, at_any_cost);
+        pawli_cursor_scan_start start =
+            cursor_start_of(cursor, &cursor->lanes[i], now, at_any_cost);
         scan->goes_back =
             scan->goes_back || start.kind == PAWLI_SCAN_AGAIN || start.kind == PAWLI_SCAN_SWEEP;
         if (start.since.us != PAWL_TIME_UNSET.us)
@@ -117,7 +118,7 @@ void pawli_cursor_begin(pawli_cursor *cursor, uint64_t connections, pawl_mono no
     pawli_cursor_scan_done(scan);
     pthread_mutex_lock(&cursor->lock);
     if (connections != cursor->connections)
-        drop(cursor);
+        cursor_drop(cursor);
     cursor->connections = connections;
     scan->number = ++cursor->scans;
     scan->version = cursor->version;
@@ -173,7 +174,7 @@ static void forget_epochs_before(pawli_cursor *cursor, pawl_wall time)
 
 /* ---- transactions that take long ---- */
 
-static bool contains(const int64_t *xids, size_t count, int64_t xid)
+static bool cursor_contains(const int64_t *xids, size_t count, int64_t xid)
 {
     for (size_t i = 0; i < count; i++)
         if (xids[i] == xid)
@@ -188,7 +189,7 @@ static void notice_endings(pawli_cursor *cursor, const pawli_cursor_scan *scan)
 
     for (size_t i = 0; i < cursor->awaited_count; i++) {
         int64_t xid = cursor->awaited[i];
-        if (xid >= scan->next_xid || contains(scan->running, scan->running_count, xid))
+        if (xid >= scan->next_xid || cursor_contains(scan->running, scan->running_count, xid))
             cursor->awaited[kept++] = xid;
     }
     if (kept == cursor->awaited_count)
@@ -211,7 +212,7 @@ static void await_long(pawli_cursor *cursor, const pawli_cursor_scan *scan)
             first_recent = cursor->epochs[i].xid;
     for (size_t i = 0; i < scan->running_count && scan->running[i] < first_recent; i++)
         if (cursor->awaited_count < PAWLI_CURSOR_RUNNING &&
-            !contains(cursor->awaited, cursor->awaited_count, scan->running[i]))
+            !cursor_contains(cursor->awaited, cursor->awaited_count, scan->running[i]))
             cursor->awaited[cursor->awaited_count++] = scan->running[i];
 }
 
@@ -224,14 +225,14 @@ static int64_t first_running(const pawli_cursor_scan *scan)
 static int64_t first_not_awaited(const pawli_cursor *cursor, const pawli_cursor_scan *scan)
 {
     for (size_t i = 0; i < scan->running_count && scan->running[i] < scan->next_xid; i++)
-        if (!contains(cursor->awaited, cursor->awaited_count, scan->running[i]))
+        if (!cursor_contains(cursor->awaited, cursor->awaited_count, scan->running[i]))
             return scan->running[i];
     return scan->next_xid;
 }
 
 /* ---- lanes ---- */
 
-static size_t place_of(const pawli_cursor *cursor, int64_t id)
+static size_t cursor_place_of(const pawli_cursor *cursor, int64_t id)
 {
     size_t low = 0, high = cursor->lane_count;
 
@@ -248,7 +249,7 @@ static size_t place_of(const pawli_cursor *cursor, int64_t id)
 /* The lane, or a new one at its beginning; NULL without memory. */
 static pawli_cursor_lane *lane_of(pawli_cursor *cursor, int64_t id)
 {
-    size_t at = place_of(cursor, id);
+    size_t at = cursor_place_of(cursor, id);
 
     if (at < cursor->lane_count && cursor->lanes[at].id == id)
         return &cursor->lanes[at];
@@ -345,7 +346,7 @@ static bool learn_lane(pawli_cursor *cursor, const observation *says,
     if (lane->back_by == says->scan->number)
         lane->back_by = 0;
     if (some_left)
-        end = earlier(end, found->oldest);
+        end = cursor_earlier(end, found->oldest);
     if (kind == PAWLI_SCAN_SWEEP)
         plan_sweep(cursor, says, lane);
     else if (kind == PAWLI_SCAN_AGAIN)
@@ -354,15 +355,15 @@ static bool learn_lane(pawli_cursor *cursor, const observation *says,
         moved_back = some_left && found->oldest.us < lane->start.us;
         if (moved_back)
             lane->start = end;
-        lane->settled = earlier(lane->settled, lane->start);
+        lane->settled = cursor_earlier(lane->settled, lane->start);
     }
     if (kind != PAWLI_SCAN_OPEN) {
-        lane->settled = later(lane->settled, earlier(says->settled, end));
+        lane->settled = cursor_later(lane->settled, cursor_earlier(says->settled, end));
         lane->again = lane->again && !says->current;
     }
     if (says->current)
-        lane->start = later(lane->start, earlier(says->open, end));
-    lane->start = later(lane->start, lane->settled);
+        lane->start = cursor_later(lane->start, cursor_earlier(says->open, end));
+    lane->start = cursor_later(lane->start, lane->settled);
     return moved_back;
 }
 
@@ -370,7 +371,7 @@ static bool learn_lane(pawli_cursor *cursor, const observation *says,
 static bool again_due(const pawli_cursor *cursor, const pawli_cursor_scan *scan)
 {
     for (size_t i = 0; i < scan->start_count; i++) {
-        size_t at = place_of(cursor, scan->starts[i].lane);
+        size_t at = cursor_place_of(cursor, scan->starts[i].lane);
         if (scan->starts[i].kind == PAWLI_SCAN_OPEN && at < cursor->lane_count &&
             cursor->lanes[at].id == scan->starts[i].lane && cursor->lanes[at].again)
             return true;
@@ -412,8 +413,8 @@ static void take_back_unmet(pawli_cursor *cursor, const pawli_cursor_scan *scan)
         cursor->version++; /* looks under way do not know what awaited transactions brought */
 }
 
-static bool learn(pawli_cursor *cursor, const pawli_cursor_scan *scan, uint64_t connections,
-                  pawl_mono now)
+static bool cursor_learn(pawli_cursor *cursor, const pawli_cursor_scan *scan, uint64_t connections,
+                         pawl_mono now)
 {
     observation says = {.scan = scan, .now = now, .spent = now.us - scan->began.us};
     bool moved_back = false;
@@ -423,7 +424,7 @@ static bool learn(pawli_cursor *cursor, const pawli_cursor_scan *scan, uint64_t 
         return true;
     }
     if (scan->clock.us != PAWL_TIME_UNSET.us && scan->clock.us < scan->seen.us) {
-        drop(cursor);
+        cursor_drop(cursor);
         return true;
     }
     if (scan->epoch.xid == 0 || scan->failed) {
@@ -431,10 +432,10 @@ static bool learn(pawli_cursor *cursor, const pawli_cursor_scan *scan, uint64_t 
         return false;
     }
     if (connections != scan->connections || scan->epoch.time.us < scan->seen.us) {
-        drop(cursor);
+        cursor_drop(cursor);
         return true;
     }
-    cursor->seen = later(cursor->seen, scan->epoch.time);
+    cursor->seen = cursor_later(cursor->seen, scan->epoch.time);
     remember_epoch(cursor, scan->epoch);
     says.current = scan->endings == cursor->endings;
     notice_endings(cursor, scan);
@@ -456,7 +457,7 @@ bool pawli_cursor_learn(pawli_cursor *cursor, const pawli_cursor_scan *scan, uin
                         pawl_mono now)
 {
     pthread_mutex_lock(&cursor->lock);
-    bool taken_back = learn(cursor, scan, connections, now);
+    bool taken_back = cursor_learn(cursor, scan, connections, now);
     pthread_mutex_unlock(&cursor->lock);
     return taken_back && scan->start_count > 0;
 }

@@ -27,7 +27,7 @@ typedef struct run_context {
     pawli_param params[PARAMS_MAX];
 } run_context;
 
-static void on_start(void *context)
+static void cursor_run_on_start(void *context)
 {
     run_context *run = context;
 
@@ -37,7 +37,7 @@ static void on_start(void *context)
         run->op->on_start(run->op->context);
 }
 
-static pawl_status on_row(void *context, const pawli_row *row, pawl_error *err)
+static pawl_status cursor_run_on_row(void *context, const pawli_row *row, pawl_error *err)
 {
     run_context *run = context;
 
@@ -96,7 +96,7 @@ static size_t span_of(const pawli_cursor_scan *scan, size_t *ret_first)
     return best == 0 ? 0 : (size_t)(starts[last].lane - starts[first].lane + 1);
 }
 
-static pawl_status run_from(pawl_store *store, run_context *run, pawl_error *err)
+static pawl_status cursor_run_run_from(pawl_store *store, run_context *run, pawl_error *err)
 {
     const pawli_cursor_scan *scan = &run->scan;
     size_t from = 0, span = span_of(scan, &from);
@@ -114,8 +114,8 @@ static pawl_status run_from(pawl_store *store, run_context *run, pawl_error *err
     run->params[op.param_count++] = (pawli_param){"cursor_since", pawli_times(since, span)};
     run->params[op.param_count++] = (pawli_param){"notes", pawli_bool(run->notes)};
     op.params = run->params;
-    op.on_row = on_row;
-    op.on_start = on_start;
+    op.on_row = cursor_run_on_row;
+    op.on_start = cursor_run_on_start;
     op.context = run;
     return pawli_store_write(store, &op, err);
 }
@@ -134,7 +134,7 @@ pawl_status pawli_cursor_run(pawl_store *store, pawli_cursor *cursor, const pawl
                            &run.scan);
         run.notes = tries > 0 || run.scan.goes_back || run.scan.start_count == 0 ||
                     atomic_load(&cursor->since_note) >= LAG_MAX;
-        st = run_from(store, &run, err);
+        st = cursor_run_run_from(store, &run, err);
         if (run.scan.epoch.xid != 0)
             atomic_store(&cursor->since_note, 0);
         notes->acked += run.found.acked; /* committed: another try finds none of them */

@@ -9,7 +9,7 @@
 #include "options.h"
 #include "store_private.h"
 
-static pawl_status add(void *context, const pawli_row *row, pawl_error *err)
+static pawl_status dead_letter_add(void *context, const pawli_row *row, pawl_error *err)
 {
     pawl_status st = pawli_messages_add(context, row, err);
 
@@ -47,7 +47,7 @@ pawl_status pawl_dead_claim(pawl_store *store, pawl_owner owner, int64_t lease_m
         .writes = true,
         .params = params,
         .param_count = PAWLI_COUNT(params),
-        .on_row = add,
+        .on_row = dead_letter_add,
         .on_start = pawli_messages_on_start,
         .context = list,
     };

@@ -29,7 +29,7 @@ struct pawl_destinations {
 
 PAWLI_AUTO_DEFINE(pawl_destinations, pawl_destinations_free);
 
-static void start(void *context)
+static void destinations_start(void *context)
 {
     pawl_destinations *list = context;
 
@@ -39,7 +39,7 @@ static void start(void *context)
     list->more = false;
 }
 
-static pawl_status add(void *context, const pawli_row *row, pawl_error *err)
+static pawl_status destinations_add(void *context, const pawli_row *row, pawl_error *err)
 {
     pawl_destinations *list = context;
     size_t size;
@@ -88,8 +88,8 @@ pawl_status pawl_queue_destinations(pawl_store *store, const char *after, int li
         .sql = PAWLI_SQL_DESTINATIONS,
         .params = params,
         .param_count = PAWLI_COUNT(params),
-        .on_row = add,
-        .on_start = start,
+        .on_row = destinations_add,
+        .on_start = destinations_start,
         .context = list,
     };
     pawl_status st = pawli_db_run(store->db, &op, err);

@@ -71,7 +71,7 @@ static bool same_id(const pawli_value *a, const pawli_value *b)
 }
 
 /* The database gets each id once. */
-static pawl_status drop_repeated(struct sending *sending, pawl_error *err)
+static pawl_status enqueue_drop_repeated(struct sending *sending, pawl_error *err)
 {
     size_t row_size = SPEC_COLUMNS * sizeof *sending->values;
     pawli_value *kept = sending->values;
@@ -146,13 +146,14 @@ static pawl_status read_messages(struct sending *sending, const pawl_message_spe
         pawli_message_spec_lay_out(&sending->messages[i], i, sending->values + i * SPEC_COLUMNS);
     }
     sort_rows(sending);
-    pawl_status st = drop_repeated(sending, err);
+    pawl_status st = enqueue_drop_repeated(sending, err);
     if (st == PAWL_OK)
         compare_rows(sending);
     return st;
 }
 
-static pawl_status prepare(struct sending *sending, const pawl_message_spec *given, pawl_error *err)
+static pawl_status enqueue_prepare(struct sending *sending, const pawl_message_spec *given,
+                                   pawl_error *err)
 {
     size_t count = sending->count;
 
@@ -171,7 +172,7 @@ static pawl_status prepare(struct sending *sending, const pawl_message_spec *giv
     return read_messages(sending, given, err);
 }
 
-static void on_start(void *context)
+static void enqueue_on_start(void *context)
 {
     struct sending *sending = context;
 
@@ -179,7 +180,7 @@ static void on_start(void *context)
     memset(sending->answers, 0, sending->count * sizeof *sending->answers);
 }
 
-static pawl_status in_flight(const pawl_message_spec *message, pawl_error *err)
+static pawl_status enqueue_in_flight(const pawl_message_spec *message, pawl_error *err)
 {
     char id[PAWL_UUID_TEXT_SIZE];
 
@@ -214,7 +215,7 @@ static pawl_status note_all(struct sending *sending, int64_t first, pawl_wall no
     return PAWL_OK;
 }
 
-static pawl_status on_row(void *context, const pawli_row *row, pawl_error *err)
+static pawl_status enqueue_on_row(void *context, const pawli_row *row, pawl_error *err)
 {
     struct sending *sending = context;
 
@@ -227,7 +228,7 @@ static pawl_status on_row(void *context, const pawli_row *row, pawl_error *err)
     if (result == PAWLI_ENQUEUE_CONFLICT)
         return pawli_message_spec_conflict(&sending->messages[position], err);
     if (result == PAWLI_ENQUEUE_BUSY)
-        return in_flight(&sending->messages[position], err);
+        return enqueue_in_flight(&sending->messages[position], err);
     if (sending->answers[position].work_id.value != 0)
         return PAWL_OK; /* the first answer counts */
     note_answer(sending, position, pawli_row_int(row, 1), result == PAWLI_ENQUEUE_EXISTED,
@@ -235,7 +236,7 @@ static pawl_status on_row(void *context, const pawli_row *row, pawl_error *err)
     return PAWL_OK;
 }
 
-static pawl_status run_once(struct sending *sending, bool fresh, pawl_error *err)
+static pawl_status enqueue_run_once(struct sending *sending, bool fresh, pawl_error *err)
 {
     pawli_rows rows = {sending->row_count, SPEC_COLUMNS, pawli_message_spec_names,
                        pawli_message_spec_types, sending->values};
@@ -246,8 +247,8 @@ static pawl_status run_once(struct sending *sending, bool fresh, pawl_error *err
         .writes = true,
         .merges = fresh, /* nothing that is sent can be in the way of another's */
         .rows = &rows,
-        .on_row = on_row,
-        .on_start = on_start,
+        .on_row = enqueue_on_row,
+        .on_start = enqueue_on_start,
         .context = sending,
     };
 
@@ -267,7 +268,7 @@ static void answer_repeated(struct sending *sending)
 }
 
 /* In doubt is asked again by id, a rival that has not ended is waited for, until the timeout. */
-static pawl_status run(struct sending *sending, pawl_error *err)
+static pawl_status enqueue_run(struct sending *sending, pawl_error *err)
 {
     pawl_mono deadline = pawli_mono_after(pawli_mono_now(), sending->store->timeout_ms * 1000);
     uint64_t interrupts = pawli_db_interrupts(sending->store->db);
@@ -275,9 +276,9 @@ static pawl_status run(struct sending *sending, pawl_error *err)
     pawl_status st;
 
     if (sending->tx)
-        return run_once(sending, sending->fresh, err);
+        return enqueue_run_once(sending, sending->fresh, err);
     for (int tries = 0;; tries++) {
-        st = run_once(sending, sending->fresh && !in_doubt, err);
+        st = enqueue_run_once(sending, sending->fresh && !in_doubt, err);
         in_doubt = in_doubt || st == PAWL_E_IN_DOUBT;
         if (st != PAWL_E_BUSY && !(in_doubt && (st == PAWL_E_IN_DOUBT || st == PAWL_E_UNAVAILABLE)))
             break;
@@ -322,14 +323,15 @@ static void log_sent(const struct sending *sending)
     }
 }
 
-static pawl_status send_all(pawl_store *store, pawl_tx *tx, const pawl_message_spec *messages,
-                            size_t count, pawl_enqueued *ret_enqueued, pawl_error *err)
+static pawl_status enqueue_send_all(pawl_store *store, pawl_tx *tx,
+                                    const pawl_message_spec *messages, size_t count,
+                                    pawl_enqueued *ret_enqueued, pawl_error *err)
 {
     struct sending sending = {.store = store, .tx = tx, .count = count};
-    pawl_status st = prepare(&sending, messages, err);
+    pawl_status st = enqueue_prepare(&sending, messages, err);
 
     if (st == PAWL_OK) {
-        st = run(&sending, err);
+        st = enqueue_run(&sending, err);
         if (st == PAWL_E_IN_DOUBT && ret_enqueued)
             note_ids(&sending, ret_enqueued);
     }
@@ -353,7 +355,7 @@ pawl_status pawl_outbox_enqueue_batch(pawl_store *store, const pawl_message_spec
 {
     if (!store)
         return pawli_fail(err, PAWL_E_INVALID, "the store must not be NULL");
-    return send_all(store, NULL, messages, count, ret_enqueued, err);
+    return enqueue_send_all(store, NULL, messages, count, ret_enqueued, err);
 }
 
 pawl_status pawl_outbox_enqueue(pawl_store *store, const pawl_message_spec *message,
@@ -367,7 +369,7 @@ pawl_status pawl_tx_enqueue_batch(pawl_tx *tx, const pawl_message_spec *messages
 {
     if (!tx)
         return pawli_fail(err, PAWL_E_INVALID, "the transaction must not be NULL");
-    return send_all(tx->store, tx, messages, count, ret_enqueued, err);
+    return enqueue_send_all(tx->store, tx, messages, count, ret_enqueued, err);
 }
 
 pawl_status pawl_tx_enqueue(pawl_tx *tx, const pawl_message_spec *message,

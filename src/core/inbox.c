@@ -34,7 +34,7 @@ const char *pawl_inbox_result_name(pawl_inbox_result answer)
 
 /* ---- the arrival ---- */
 
-static bool copy_text(pawli_arena *arena, const char *text, const char **ret_copy)
+static bool inbox_copy_text(pawli_arena *arena, const char *text, const char **ret_copy)
 {
     *ret_copy = text ? pawli_arena_copy(arena, text, strlen(text)) : NULL;
     return !text || *ret_copy;
@@ -55,9 +55,9 @@ static pawl_inbox_task *inbox_task_new(pawl_store *store, const char *source, co
     task->has_hash = hash != NULL;
     if (hash)
         memcpy(task->hash, hash, PAWL_HASH_SIZE);
-    if (!copy_text(&task->given, source, &task->source) ||
-        !copy_text(&task->given, id, &task->id) ||
-        !copy_text(&task->given, options->endpoint, &task->endpoint))
+    if (!inbox_copy_text(&task->given, source, &task->source) ||
+        !inbox_copy_text(&task->given, id, &task->id) ||
+        !inbox_copy_text(&task->given, options->endpoint, &task->endpoint))
         return NULL;
     return pawl_inbox_task_take(&task);
 }
@@ -72,8 +72,8 @@ static void forget_answer(void *context)
     task->answered = false;
 }
 
-static bool read_text(pawl_inbox_task *task, const pawli_row *row, int column,
-                      const char **ret_text, size_t *ret_size)
+static bool inbox_read_text(pawl_inbox_task *task, const pawli_row *row, int column,
+                            const char **ret_text, size_t *ret_size)
 {
     const void *bytes = pawli_row_bytes(row, column, ret_size);
 
@@ -96,9 +96,9 @@ static pawl_status read_answer(void *context, const pawli_row *row, pawl_error *
 
     if (task->answered)
         return PAWL_OK;
-    if (!read_text(task, row, COLUMN_KEY, &task->key, &size) ||
-        !read_text(task, row, COLUMN_ERROR, &task->error, &size) ||
-        !read_text(task, row, COLUMN_RESPONSE, &task->response, &task->response_size))
+    if (!inbox_read_text(task, row, COLUMN_KEY, &task->key, &size) ||
+        !inbox_read_text(task, row, COLUMN_ERROR, &task->error, &size) ||
+        !inbox_read_text(task, row, COLUMN_RESPONSE, &task->response, &task->response_size))
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the arrival");
     task->answer = (pawl_inbox_result)pawli_row_int(row, COLUMN_ANSWER);
     task->attempt = (int)pawli_row_int(row, COLUMN_ATTEMPT);
@@ -251,8 +251,8 @@ void pawli_arrival_leave(pawl_inbox_task *task)
  * A first delivery takes what is not a suspect. A suspect is asked for again when it is the only
  * one of this process, so that its attempt is counted while no other suspect's is.
  */
-static pawl_status deliver(pawl_inbox_task *task, pawli_inbox_way *way, int64_t wait_ms,
-                           pawl_error *err)
+static pawl_status inbox_deliver(pawl_inbox_task *task, pawli_inbox_way *way, int64_t wait_ms,
+                                 pawl_error *err)
 {
     pawl_status st = pawli_arrival_deliver(task, way, err);
 
@@ -275,10 +275,10 @@ static pawl_status deliver(pawl_inbox_task *task, pawli_inbox_way *way, int64_t 
 
 /* ---- the three ways ---- */
 
-static pawl_status begin(pawl_store *store, pawli_inbox_way way, pawli_arrival_mode mode,
-                         const char *source, const char *id, const uint8_t *hash,
-                         const pawl_inbox_options *opts, pawl_inbox_task **ret_task,
-                         pawl_error *err)
+static pawl_status inbox_begin_attempt(pawl_store *store, pawli_inbox_way way,
+                                       pawli_arrival_mode mode, const char *source, const char *id,
+                                       const uint8_t *hash, const pawl_inbox_options *opts,
+                                       pawl_inbox_task **ret_task, pawl_error *err)
 {
     PAWLI_AUTO(pawl_inbox_task) task = NULL;
     pawl_inbox_options options = PAWL_INBOX_OPTIONS_INIT;
@@ -298,7 +298,7 @@ static pawl_status begin(pawl_store *store, pawli_inbox_way way, pawli_arrival_m
     task->mode = mode;
     task->tx = way.tx;
     way.lease_ms = mode == PAWLI_CALL ? options.lease_ms : PAWLI_INBOX_ATOMIC_LEASE_MS;
-    st = deliver(task, &way, options.suspect_wait_ms, err);
+    st = inbox_deliver(task, &way, options.suspect_wait_ms, err);
     if (st != PAWL_OK)
         return st;
     task->ended = task->answer != PAWL_INBOX_NEW;
@@ -319,7 +319,8 @@ pawl_status pawl_inbox_begin(pawl_store *store, const char *source, const char *
 {
     if (!store)
         return pawli_fail(err, PAWL_E_INVALID, "the store must not be NULL");
-    return begin(store, (pawli_inbox_way){0}, PAWLI_ATOMIC, source, id, hash, opts, ret_task, err);
+    return inbox_begin_attempt(store, (pawli_inbox_way){0}, PAWLI_ATOMIC, source, id, hash, opts,
+                               ret_task, err);
 }
 
 pawl_status pawl_inbox_call(pawl_store *store, const char *source, const char *id,
@@ -328,7 +329,8 @@ pawl_status pawl_inbox_call(pawl_store *store, const char *source, const char *i
 {
     if (!store)
         return pawli_fail(err, PAWL_E_INVALID, "the store must not be NULL");
-    return begin(store, (pawli_inbox_way){0}, PAWLI_CALL, source, id, hash, opts, ret_task, err);
+    return inbox_begin_attempt(store, (pawli_inbox_way){0}, PAWLI_CALL, source, id, hash, opts,
+                               ret_task, err);
 }
 
 pawl_status pawl_tx_inbox_begin(pawl_tx *tx, const char *source, const char *id,
@@ -344,8 +346,8 @@ pawl_status pawl_tx_inbox_begin(pawl_tx *tx, const char *source, const char *id,
             "use pawl_inbox_begin()");
     /* If the process dies, so does the transaction, and with it the count: none needs to be alone.
      */
-    return begin(tx->store, (pawli_inbox_way){.tx = tx, .alone = true}, PAWLI_JOINED, source, id,
-                 hash, opts, ret_task, err);
+    return inbox_begin_attempt(tx->store, (pawli_inbox_way){.tx = tx, .alone = true}, PAWLI_JOINED,
+                               source, id, hash, opts, ret_task, err);
 }
 
 /* Nothing says when its attempt ends, so it cannot be the only suspect until then. */
@@ -353,6 +355,6 @@ pawl_status pawli_inbox_call_by(pawl_store *store, const char *holder, const cha
                                 const char *id, const pawl_inbox_options *opts,
                                 pawl_inbox_task **ret_task, pawl_error *err)
 {
-    return begin(store, (pawli_inbox_way){.alone = true, .holder = holder}, PAWLI_CALL, source, id,
-                 NULL, opts, ret_task, err);
+    return inbox_begin_attempt(store, (pawli_inbox_way){.alone = true, .holder = holder},
+                               PAWLI_CALL, source, id, NULL, opts, ret_task, err);
 }

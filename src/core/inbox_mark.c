@@ -13,8 +13,8 @@
 #define ATTEMPTS 10
 #define HOLDER_SIZE 48
 
-static pawl_status check(const pawl_store *store, const char *source, const char *id,
-                         pawl_error *err)
+static pawl_status inbox_mark_check(const pawl_store *store, const char *source, const char *id,
+                                    pawl_error *err)
 {
     if (!store)
         return pawli_fail(err, PAWL_E_INVALID, "the store must not be NULL");
@@ -38,7 +38,7 @@ pawl_status pawl_inbox_already_processed(pawl_store *store, const char *source, 
                                          const uint8_t *hash, bool *ret_processed, pawl_error *err)
 {
     sighting seen = {PAWL_INBOX_SEEN, false};
-    pawl_status st = check(store, source, id, err);
+    pawl_status st = inbox_mark_check(store, source, id, err);
 
     if (st != PAWL_OK)
         return st;
@@ -85,7 +85,7 @@ pawl_status pawl_inbox_mark_processing_by(pawl_store *store, const char *source,
     PAWLI_AUTO(pawl_inbox_task) task = NULL;
     pawl_inbox_options options = PAWL_INBOX_OPTIONS_INIT;
     char thread[HOLDER_SIZE];
-    pawl_status st = check(store, source, id, err);
+    pawl_status st = inbox_mark_check(store, source, id, err);
 
     if (st == PAWL_OK && holder && pawli_inbox_check_key(holder, id, NULL) != PAWL_OK)
         st = pawli_fail(err, PAWL_E_INVALID, "holder must be NULL or 1 to %d characters of UTF-8",
@@ -120,7 +120,8 @@ pawl_status pawl_inbox_mark_processing(pawl_store *store, const char *source, co
 }
 
 /* Nothing changed: was it there, and is it already what it should become? */
-static pawl_status explain(const pawli_inbox_item *item, pawl_inbox_state wanted, pawl_error *err)
+static pawl_status inbox_mark_explain(const pawli_inbox_item *item, pawl_inbox_state wanted,
+                                      pawl_error *err)
 {
     pawl_inbox_records *one = NULL;
     pawl_status st = pawl_inbox_get(item->store, item->source, item->id, &one, err);
@@ -138,7 +139,7 @@ static pawl_status explain(const pawli_inbox_item *item, pawl_inbox_state wanted
 pawl_status pawl_inbox_mark_processed(pawl_store *store, const char *source, const char *id,
                                       pawl_error *err)
 {
-    pawl_status st = check(store, source, id, err);
+    pawl_status st = inbox_mark_check(store, source, id, err);
     bool changed = false;
 
     if (st != PAWL_OK)
@@ -146,13 +147,13 @@ pawl_status pawl_inbox_mark_processed(pawl_store *store, const char *source, con
     pawli_inbox_item item = {
         .store = store, .source = source, .id = id, .keep_ms = store->inbox_keep_ms};
     st = pawli_inbox_finish(&item, NULL, 0, &changed, err);
-    return st == PAWL_OK && !changed ? explain(&item, PAWL_INBOX_DONE, err) : st;
+    return st == PAWL_OK && !changed ? inbox_mark_explain(&item, PAWL_INBOX_DONE, err) : st;
 }
 
 pawl_status pawl_inbox_mark_dead(pawl_store *store, const char *source, const char *id,
                                  const char *error, pawl_error *err)
 {
-    pawl_status st = check(store, source, id, err);
+    pawl_status st = inbox_mark_check(store, source, id, err);
     bool changed = false;
 
     if (st != PAWL_OK)
@@ -160,7 +161,7 @@ pawl_status pawl_inbox_mark_dead(pawl_store *store, const char *source, const ch
     pawli_inbox_item item = {
         .store = store, .source = source, .id = id, .keep_ms = store->inbox_keep_ms};
     st = pawli_inbox_fail_permanently(&item, error, true, &changed, err);
-    return st == PAWL_OK && !changed ? explain(&item, PAWL_INBOX_DEAD, err) : st;
+    return st == PAWL_OK && !changed ? inbox_mark_explain(&item, PAWL_INBOX_DEAD, err) : st;
 }
 
 pawl_status pawl_tx_inbox_done(pawl_tx *tx, const char *source, const char *id, int64_t fence,

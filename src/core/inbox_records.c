@@ -63,7 +63,7 @@ const char *pawl_inbox_state_name(pawl_inbox_state state)
 
 /* ---- the list ---- */
 
-static void start(void *context)
+static void records_start(void *context)
 {
     pawl_inbox_records *list = context;
 
@@ -72,8 +72,8 @@ static void start(void *context)
     list->next = 0;
 }
 
-static const void *copy(pawl_inbox_records *list, const pawli_row *row, int column,
-                        size_t *ret_size, bool *failed)
+static const void *records_copy(pawl_inbox_records *list, const pawli_row *row, int column,
+                                size_t *ret_size, bool *failed)
 {
     size_t size;
     const void *bytes = pawli_row_bytes(row, column, &size);
@@ -91,10 +91,10 @@ static bool read_record(pawl_inbox_records *list, const pawli_row *row, pawl_inb
 
     *record = (pawl_inbox_record){
         .number = pawli_row_int(row, COLUMN_NUMBER),
-        .source = copy(list, row, COLUMN_SOURCE, NULL, &failed),
-        .id = copy(list, row, COLUMN_ID, NULL, &failed),
+        .source = records_copy(list, row, COLUMN_SOURCE, NULL, &failed),
+        .id = records_copy(list, row, COLUMN_ID, NULL, &failed),
         .state = (pawl_inbox_state)pawli_row_int(row, COLUMN_STATE),
-        .endpoint = copy(list, row, COLUMN_ENDPOINT, NULL, &failed),
+        .endpoint = records_copy(list, row, COLUMN_ENDPOINT, NULL, &failed),
         .attempts = (int)pawli_row_int(row, COLUMN_ATTEMPTS),
         .max_attempts = (int)pawli_row_int(row, COLUMN_MAX_ATTEMPTS),
         .suspect = pawli_row_int(row, COLUMN_SUSPECT) != 0,
@@ -105,14 +105,14 @@ static bool read_record(pawl_inbox_records *list, const pawli_row *row, pawl_inb
         .last_seen = pawli_row_time(row, COLUMN_LAST_SEEN),
         .processed_at = pawli_row_time(row, COLUMN_PROCESSED_AT),
         .expires_at = pawli_row_time(row, COLUMN_EXPIRES_AT),
-        .hash = copy(list, row, COLUMN_HASH, NULL, &failed),
-        .error = copy(list, row, COLUMN_ERROR, NULL, &failed),
+        .hash = records_copy(list, row, COLUMN_HASH, NULL, &failed),
+        .error = records_copy(list, row, COLUMN_ERROR, NULL, &failed),
     };
-    record->response = copy(list, row, COLUMN_RESPONSE, &record->response_size, &failed);
+    record->response = records_copy(list, row, COLUMN_RESPONSE, &record->response_size, &failed);
     return !failed;
 }
 
-static pawl_status add(void *context, const pawli_row *row, pawl_error *err)
+static pawl_status records_add(void *context, const pawli_row *row, pawl_error *err)
 {
     pawl_inbox_records *list = context;
 
@@ -130,7 +130,7 @@ static pawl_status add(void *context, const pawli_row *row, pawl_error *err)
     return PAWL_OK;
 }
 
-static pawl_status add_to_page(void *context, const pawli_row *row, pawl_error *err)
+static pawl_status records_add_to_page(void *context, const pawli_row *row, pawl_error *err)
 {
     pawl_inbox_records *list = context;
     bool matches = pawli_row_int(row, COLUMN_MATCHES) != 0;
@@ -141,7 +141,7 @@ static pawl_status add_to_page(void *context, const pawli_row *row, pawl_error *
     }
     if (list->next == 0 || list->count < list->limit)
         list->next = pawli_row_int(row, COLUMN_BOUNDED) ? pawli_row_int(row, COLUMN_NUMBER) : 0;
-    return matches ? add(list, row, err) : PAWL_OK;
+    return matches ? records_add(list, row, err) : PAWL_OK;
 }
 
 size_t pawl_inbox_records_count(const pawl_inbox_records *records)
@@ -181,8 +181,8 @@ pawl_status pawl_inbox_get(pawl_store *store, const char *source, const char *id
         .sql = PAWLI_SQL_INBOX_GET,
         .params = params,
         .param_count = PAWLI_COUNT(params),
-        .on_row = add,
-        .on_start = start,
+        .on_row = records_add,
+        .on_start = records_start,
         .context = one,
     };
     st = pawli_db_run(store->db, &op, err);
@@ -194,8 +194,8 @@ pawl_status pawl_inbox_get(pawl_store *store, const char *source, const char *id
     return st;
 }
 
-static pawl_status read_filter(const pawl_inbox_filter *given, pawl_inbox_filter *filter,
-                               pawl_error *err)
+static pawl_status records_read_filter(const pawl_inbox_filter *given, pawl_inbox_filter *filter,
+                                       pawl_error *err)
 {
     pawl_status st = pawli_options_copy(filter, sizeof *filter, given, err);
 
@@ -217,7 +217,7 @@ static pawl_status read_filter(const pawl_inbox_filter *given, pawl_inbox_filter
 }
 
 /* The narrowest index that holds all wanted states. */
-static enum pawli_sql choose_list(unsigned states)
+static enum pawli_sql records_choose_list(unsigned states)
 {
     if ((states & ~UNFINISHED) == 0)
         return PAWLI_SQL_INBOX_LIST_UNFINISHED;
@@ -235,7 +235,7 @@ pawl_status pawl_inbox_list(pawl_store *store, const pawl_inbox_filter *given,
 
     if (!store || !ret_list)
         return pawli_fail(err, PAWL_E_INVALID, "store and ret_list must not be NULL");
-    st = read_filter(given, &filter, err);
+    st = records_read_filter(given, &filter, err);
     if (st != PAWL_OK)
         return st;
     list = calloc(1, sizeof *list);
@@ -250,11 +250,11 @@ pawl_status pawl_inbox_list(pawl_store *store, const pawl_inbox_filter *given,
         {"scan", pawli_int(ROWS_LOOKED_AT)},
     };
     pawli_op op = {
-        .sql = choose_list(filter.states),
+        .sql = records_choose_list(filter.states),
         .params = params,
         .param_count = PAWLI_COUNT(params),
-        .on_row = add_to_page,
-        .on_start = start,
+        .on_row = records_add_to_page,
+        .on_start = records_start,
         .context = list,
     };
     st = pawli_db_run(store->db, &op, err);

@@ -10,8 +10,9 @@
 
 /* ---- the two ends, by key and fence ---- */
 
-static pawl_status end(const pawli_inbox_item *item, enum pawli_sql sql, const pawli_param *params,
-                       size_t param_count, bool *ret_changed, pawl_error *err)
+static pawl_status inbox_task_end(const pawli_inbox_item *item, enum pawli_sql sql,
+                                  const pawli_param *params, size_t param_count, bool *ret_changed,
+                                  pawl_error *err)
 {
     size_t changed = 0;
     pawli_op op = {
@@ -48,7 +49,8 @@ pawl_status pawli_inbox_finish(const pawli_inbox_item *item, const void *respons
         {"keep", pawli_span_ms(item->keep_ms)},
     };
 
-    return end(item, PAWLI_SQL_INBOX_DONE, params, PAWLI_COUNT(params), ret_changed, err);
+    return inbox_task_end(item, PAWLI_SQL_INBOX_DONE, params, PAWLI_COUNT(params), ret_changed,
+                          err);
 }
 
 pawl_status pawli_inbox_fail_permanently(const pawli_inbox_item *item, const char *error, bool dead,
@@ -61,7 +63,8 @@ pawl_status pawli_inbox_fail_permanently(const pawli_inbox_item *item, const cha
         {"dead", pawli_bool(dead)},           {"keep", pawli_span_ms(item->keep_ms)},
     };
 
-    return end(item, PAWLI_SQL_INBOX_FAIL, params, PAWLI_COUNT(params), ret_changed, err);
+    return inbox_task_end(item, PAWLI_SQL_INBOX_FAIL, params, PAWLI_COUNT(params), ret_changed,
+                          err);
 }
 
 pawl_status pawli_inbox_release(const pawli_inbox_item *item, bool *ret_changed, pawl_error *err)
@@ -72,7 +75,8 @@ pawl_status pawli_inbox_release(const pawli_inbox_item *item, bool *ret_changed,
         {"fence", pawli_int(item->fence)},
     };
 
-    return end(item, PAWLI_SQL_INBOX_RELEASE, params, PAWLI_COUNT(params), ret_changed, err);
+    return inbox_task_end(item, PAWLI_SQL_INBOX_RELEASE, params, PAWLI_COUNT(params), ret_changed,
+                          err);
 }
 
 pawl_status pawli_inbox_check_response(pawl_store *store, const void *response, size_t size,
@@ -103,7 +107,7 @@ static pawli_inbox_item item_of(const pawl_inbox_task *task, pawl_tx *tx)
     };
 }
 
-static pawl_status lost(const pawl_inbox_task *task, pawl_error *err)
+static pawl_status inbox_task_lost(const pawl_inbox_task *task, pawl_error *err)
 {
     return pawli_fail(err, PAWL_E_LOST,
                       "%s of %s is no longer held under this fence: its lease ran out, or somebody "
@@ -111,7 +115,7 @@ static pawl_status lost(const pawl_inbox_task *task, pawl_error *err)
                       task->id, task->source);
 }
 
-static pawl_status check_open(const pawl_inbox_task *task, pawl_error *err)
+static pawl_status inbox_task_check_open(const pawl_inbox_task *task, pawl_error *err)
 {
     if (!task)
         return pawli_fail(err, PAWL_E_INVALID, "the arrival must not be NULL");
@@ -125,7 +129,7 @@ static pawl_status check_open(const pawl_inbox_task *task, pawl_error *err)
 }
 
 /* Others need not wait for the lease. If that is not possible, they do. */
-static void give_back(const pawl_inbox_task *task)
+static void inbox_task_give_back(const pawl_inbox_task *task)
 {
     pawli_inbox_item item = item_of(task, NULL);
     bool changed;
@@ -133,7 +137,8 @@ static void give_back(const pawl_inbox_task *task)
     (void)pawli_inbox_fail_permanently(&item, NULL, false, &changed, NULL);
 }
 
-static pawl_status commit(pawl_inbox_task *task, bool changed, pawl_status st, pawl_error *err)
+static pawl_status inbox_task_commit(pawl_inbox_task *task, bool changed, pawl_status st,
+                                     pawl_error *err)
 {
     pawl_store *store = task->store;
 
@@ -141,7 +146,7 @@ static pawl_status commit(pawl_inbox_task *task, bool changed, pawl_status st, p
     if (st == PAWL_E_IN_DOUBT)
         st = pawli_fail(err, PAWL_E_NOMEM, "out of memory; nothing of the transaction remains");
     if (st == PAWL_OK && !changed)
-        st = lost(task, err);
+        st = inbox_task_lost(task, err);
     if (st == PAWL_OK) {
         st = pawli_owned_tx_commit(task->tx->owned, err);
         pawli_store_changed(store);
@@ -151,7 +156,7 @@ static pawl_status commit(pawl_inbox_task *task, bool changed, pawl_status st, p
         pawli_owned_tx_rollback(task->tx->owned);
     }
     if (st != PAWL_OK && st != PAWL_E_IN_DOUBT && st != PAWL_E_LOST)
-        give_back(task);
+        inbox_task_give_back(task);
     return st;
 }
 
@@ -159,7 +164,7 @@ pawl_status pawl_inbox_task_done(pawl_inbox_task *task, const void *response, si
                                  pawl_error *err)
 {
     bool changed = false;
-    pawl_status st = check_open(task, err);
+    pawl_status st = inbox_task_check_open(task, err);
 
     if (st == PAWL_OK)
         st = pawli_inbox_check_response(task->store, response, size, err);
@@ -169,12 +174,12 @@ pawl_status pawl_inbox_task_done(pawl_inbox_task *task, const void *response, si
     pawli_inbox_item item = item_of(task, task->tx);
     st = pawli_inbox_finish(&item, response, size, &changed, err);
     if (task->mode == PAWLI_ATOMIC)
-        st = commit(task, changed, st, err);
+        st = inbox_task_commit(task, changed, st, err);
     else if (st == PAWL_E_IN_DOUBT && task->mode == PAWLI_JOINED)
         st = pawli_fail(err, PAWL_E_TX_RESTART,
                         "out of memory for the answer: roll the transaction back");
     else if (st == PAWL_OK && !changed)
-        st = lost(task, err);
+        st = inbox_task_lost(task, err);
     pawli_arrival_leave(task);
     if (st == PAWL_OK)
         pawli_log(&task->store->log, PAWL_LOG_INFO, "inbox",
@@ -190,7 +195,7 @@ static pawl_status count_again(pawl_inbox_task *task, pawl_error *err)
     pawl_status st = pawli_arrival_deliver(task, &way, err);
 
     if (st == PAWL_OK && task->answer != PAWL_INBOX_NEW)
-        st = lost(task, err);
+        st = inbox_task_lost(task, err);
     return st;
 }
 
@@ -198,7 +203,7 @@ static pawl_status fail_attempt(pawl_inbox_task *task, const char *error, bool d
                                 pawl_error *err)
 {
     bool changed = false;
-    pawl_status st = check_open(task, err);
+    pawl_status st = inbox_task_check_open(task, err);
 
     if (st != PAWL_OK)
         return st;
@@ -213,7 +218,7 @@ static pawl_status fail_attempt(pawl_inbox_task *task, const char *error, bool d
     st = pawli_inbox_fail_permanently(&item, error, dead, &changed, err);
     pawli_arrival_leave(task);
     if (st == PAWL_OK && !changed)
-        return lost(task, err);
+        return inbox_task_lost(task, err);
     if (st == PAWL_OK && (dead || task->attempt >= task->max_attempts))
         pawli_log(&task->store->log, PAWL_LOG_WARNING, "inbox",
                   "%s from %s is dead after %d attempts", task->id, task->source, task->attempt);
@@ -234,7 +239,7 @@ pawl_status pawl_inbox_task_fail_permanently(pawl_inbox_task *task, const char *
 pawl_status pawl_inbox_task_renew(pawl_inbox_task *task, int64_t lease_ms, pawl_error *err)
 {
     bool changed = false;
-    pawl_status st = check_open(task, err);
+    pawl_status st = inbox_task_check_open(task, err);
 
     if (st == PAWL_OK && task->mode != PAWLI_CALL)
         st =
@@ -252,8 +257,8 @@ pawl_status pawl_inbox_task_renew(pawl_inbox_task *task, int64_t lease_ms, pawl_
         {"fence", pawli_int(item.fence)},
         {"lease", pawli_span_ms(lease_ms)},
     };
-    st = end(&item, PAWLI_SQL_INBOX_RENEW, params, PAWLI_COUNT(params), &changed, err);
-    return st == PAWL_OK && !changed ? lost(task, err) : st;
+    st = inbox_task_end(&item, PAWLI_SQL_INBOX_RENEW, params, PAWLI_COUNT(params), &changed, err);
+    return st == PAWL_OK && !changed ? inbox_task_lost(task, err) : st;
 }
 
 void pawl_inbox_task_free(pawl_inbox_task *task)
@@ -263,7 +268,7 @@ void pawl_inbox_task_free(pawl_inbox_task *task)
     if (task->mode == PAWLI_ATOMIC) {
         pawl_tx_free(task->tx); /* rolls back what is open */
         if (!task->ended)
-            give_back(task);
+            inbox_task_give_back(task);
     }
     pawli_arrival_leave(task);
     pawli_arena_done(&task->given);

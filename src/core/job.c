@@ -24,7 +24,7 @@ pawl_status pawli_job_missing(const char *name, pawl_error *err)
 
 /* ---- put ---- */
 
-static pawli_value span_or_null(int64_t ms)
+static pawli_value job_span_or_null(int64_t ms)
 {
     return ms > 0 ? pawli_span_ms(ms) : pawli_null(PAWLI_SPAN);
 }
@@ -51,20 +51,20 @@ static pawl_status store_definition(pawl_store *store, const pawl_job_definition
         {"correlation_id", pawli_text(job->correlation_id)},
         {"priority", pawli_int(job->priority)},
         {"max_attempts", int_or_null(job->max_attempts)},
-        {"retry_base", span_or_null(job->backoff.base_ms)},
-        {"retry_max", span_or_null(job->backoff.max_ms)},
+        {"retry_base", job_span_or_null(job->backoff.base_ms)},
+        {"retry_max", job_span_or_null(job->backoff.max_ms)},
         {"retry_jitter", own_backoff ? pawli_jitter(&job->backoff) : pawli_null(PAWLI_SPAN)},
         {"misfire", pawli_text(pawl_misfire_name(job->misfire))},
         {"misfire_cap", pawli_int(job->misfire_cap)},
         {"misfire_grace", pawli_span_ms(job->misfire_grace_ms)},
         {"overlap", pawli_text(pawl_overlap_name(job->overlap))},
         {"jitter", pawli_span_ms(job->jitter_ms)},
-        {"ttl", span_or_null(job->ttl_ms)},
-        {"timeout", span_or_null(job->timeout_ms)},
+        {"ttl", job_span_or_null(job->ttl_ms)},
+        {"timeout", job_span_or_null(job->timeout_ms)},
         {"lease", pawli_span_ms(job->lease_ms)},
         {"heartbeat", pawli_span_ms(job->heartbeat_ms)},
         {"keep_runs", pawli_int(job->keep_runs)},
-        {"keep_age", span_or_null(job->keep_ms)},
+        {"keep_age", job_span_or_null(job->keep_ms)},
         {"enabled", pawli_bool(!job->disabled)},
     };
 
@@ -185,8 +185,8 @@ static pawl_status on_fire_row(void *context, const pawli_row *row, pawl_error *
     return PAWL_OK;
 }
 
-static pawl_status fire(pawl_store *store, const char *name, bool force, pawl_uuid id,
-                        firing *answer, pawl_error *err)
+static pawl_status job_fire(pawl_store *store, const char *name, bool force, pawl_uuid id,
+                            firing *answer, pawl_error *err)
 {
     pawli_param params[] = {
         {"name", pawli_text(name)},
@@ -228,7 +228,7 @@ pawl_status pawl_job_trigger(pawl_store *store, const char *name,
     if (st == PAWL_OK)
         st = pawli_options_copy(&options, sizeof options, opts, err);
     if (st == PAWL_OK)
-        st = fire(store, name, options.force, id, &answer, err);
+        st = job_fire(store, name, options.force, id, &answer, err);
     if (st != PAWL_OK)
         return st;
     if (ret_triggered) {

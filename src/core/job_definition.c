@@ -24,7 +24,8 @@ const char *pawl_overlap_name(pawl_overlap overlap)
     return (unsigned)overlap < PAWLI_COUNT(overlaps) ? overlaps[overlap] : "unknown";
 }
 
-static unsigned find(const char *const *names, unsigned count, const pawli_row *row, int column)
+static unsigned definition_find(const char *const *names, unsigned count, const pawli_row *row,
+                                int column)
 {
     size_t size;
     const char *text = pawli_row_bytes(row, column, &size);
@@ -37,12 +38,12 @@ static unsigned find(const char *const *names, unsigned count, const pawli_row *
 
 pawl_misfire pawli_misfire_of(const pawli_row *row, int column)
 {
-    return (pawl_misfire)find(misfires, PAWLI_COUNT(misfires), row, column);
+    return (pawl_misfire)definition_find(misfires, PAWLI_COUNT(misfires), row, column);
 }
 
 pawl_overlap pawli_overlap_of(const pawli_row *row, int column)
 {
-    return (pawl_overlap)find(overlaps, PAWLI_COUNT(overlaps), row, column);
+    return (pawl_overlap)definition_find(overlaps, PAWLI_COUNT(overlaps), row, column);
 }
 
 pawl_status pawli_job_check_name(const pawl_store *store, const char *name, pawl_error *err)
@@ -62,8 +63,8 @@ pawl_status pawli_job_check_name(const pawl_store *store, const char *name, pawl
     return PAWL_OK;
 }
 
-static pawl_status check_span(int64_t ms, int64_t least_ms, int64_t most_ms, const char *what,
-                              const char *range, pawl_error *err)
+static pawl_status definition_check_span(int64_t ms, int64_t least_ms, int64_t most_ms,
+                                         const char *what, const char *range, pawl_error *err)
 {
     if (ms < least_ms || ms > most_ms)
         return pawli_fail(err, PAWL_E_INVALID, "%s is %lld: it must be %s", what, (long long)ms,
@@ -73,29 +74,30 @@ static pawl_status check_span(int64_t ms, int64_t least_ms, int64_t most_ms, con
 
 static pawl_status check_spans(const pawl_job_definition *job, pawl_error *err)
 {
-    pawl_status st =
-        check_span(job->misfire_grace_ms, PAWLI_MISFIRE_GRACE_MIN, PAWLI_MISFIRE_GRACE_MAX,
-                   "misfire_grace_ms", PAWLI_MISFIRE_GRACE_RANGE, err);
+    pawl_status st = definition_check_span(job->misfire_grace_ms, PAWLI_MISFIRE_GRACE_MIN,
+                                           PAWLI_MISFIRE_GRACE_MAX, "misfire_grace_ms",
+                                           PAWLI_MISFIRE_GRACE_RANGE, err);
 
     if (st == PAWL_OK)
-        st = check_span(job->jitter_ms, PAWLI_JOB_JITTER_MIN, PAWLI_JOB_JITTER_MAX, "jitter_ms",
-                        PAWLI_JOB_JITTER_RANGE, err);
+        st = definition_check_span(job->jitter_ms, PAWLI_JOB_JITTER_MIN, PAWLI_JOB_JITTER_MAX,
+                                   "jitter_ms", PAWLI_JOB_JITTER_RANGE, err);
     if (st == PAWL_OK)
-        st = check_span(job->ttl_ms, 0, PAWLI_TTL_MAX, "ttl_ms", "0 (none) or " PAWLI_TTL_RANGE,
-                        err);
+        st = definition_check_span(job->ttl_ms, 0, PAWLI_TTL_MAX, "ttl_ms",
+                                   "0 (none) or " PAWLI_TTL_RANGE, err);
     if (st == PAWL_OK)
-        st = check_span(job->lease_ms, PAWLI_JOB_LEASE_MIN, PAWLI_JOB_LEASE_MAX, "lease_ms",
-                        PAWLI_JOB_LEASE_RANGE, err);
+        st = definition_check_span(job->lease_ms, PAWLI_JOB_LEASE_MIN, PAWLI_JOB_LEASE_MAX,
+                                   "lease_ms", PAWLI_JOB_LEASE_RANGE, err);
     if (st == PAWL_OK)
-        st = check_span(job->heartbeat_ms, PAWLI_JOB_HEARTBEAT_MIN, PAWLI_JOB_HEARTBEAT_MAX,
-                        "heartbeat_ms", PAWLI_JOB_HEARTBEAT_RANGE, err);
+        st = definition_check_span(job->heartbeat_ms, PAWLI_JOB_HEARTBEAT_MIN,
+                                   PAWLI_JOB_HEARTBEAT_MAX, "heartbeat_ms",
+                                   PAWLI_JOB_HEARTBEAT_RANGE, err);
     if (st == PAWL_OK)
-        st = check_span(job->keep_ms, 0, PAWLI_TTL_MAX, "keep_ms",
-                        "0 (any age) or " PAWLI_TTL_RANGE, err);
+        st = definition_check_span(job->keep_ms, 0, PAWLI_TTL_MAX, "keep_ms",
+                                   "0 (any age) or " PAWLI_TTL_RANGE, err);
     return st;
 }
 
-static pawl_status check_numbers(const pawl_job_definition *job, pawl_error *err)
+static pawl_status definition_check_numbers(const pawl_job_definition *job, pawl_error *err)
 {
     if ((unsigned)job->misfire >= PAWLI_COUNT(misfires))
         return pawli_fail(err, PAWL_E_INVALID, "misfire must be one of PAWL_MISFIRE_...");
@@ -165,7 +167,7 @@ pawl_status pawli_job_definition_read(const pawl_job_definition *given, size_t m
     if (st == PAWL_OK)
         st = check_schedule(definition, err);
     if (st == PAWL_OK)
-        st = check_numbers(definition, err);
+        st = definition_check_numbers(definition, err);
     if (st == PAWL_OK)
         st = check_message(definition, max_payload_bytes, err);
     if (st == PAWL_OK && !definition->zone)

@@ -90,7 +90,7 @@ void pawl_jobs_free(pawl_jobs *jobs)
     free(jobs);
 }
 
-static void on_start(void *context)
+static void job_list_on_start(void *context)
 {
     pawl_jobs *jobs = context;
 
@@ -98,8 +98,8 @@ static void on_start(void *context)
     jobs->count = 0;
 }
 
-static const char *copy(pawl_jobs *jobs, const pawli_row *row, int column, size_t *ret_size,
-                        bool *failed)
+static const char *job_list_copy(pawl_jobs *jobs, const pawli_row *row, int column,
+                                 size_t *ret_size, bool *failed)
 {
     size_t size;
     const void *bytes = pawli_row_bytes(row, column, &size);
@@ -116,22 +116,23 @@ static int64_t ms_of(const pawli_row *row, int column)
     return pawli_row_int(row, column) / 1000;
 }
 
-static bool read_texts(pawl_jobs *jobs, const pawli_row *row, pawl_job_definition *definition)
+static bool job_list_read_texts(pawl_jobs *jobs, const pawli_row *row,
+                                pawl_job_definition *definition)
 {
     bool failed = false;
 
-    definition->name = copy(jobs, row, NAME, NULL, &failed);
-    definition->schedule = copy(jobs, row, SCHEDULE, NULL, &failed);
-    definition->zone = copy(jobs, row, ZONE, NULL, &failed);
-    definition->topic = copy(jobs, row, TOPIC, NULL, &failed);
-    definition->payload = copy(jobs, row, PAYLOAD, &definition->payload_size, &failed);
-    definition->destination = copy(jobs, row, DESTINATION, NULL, &failed);
-    definition->headers = copy(jobs, row, HEADERS, NULL, &failed);
-    definition->correlation_id = copy(jobs, row, CORRELATION_ID, NULL, &failed);
+    definition->name = job_list_copy(jobs, row, NAME, NULL, &failed);
+    definition->schedule = job_list_copy(jobs, row, SCHEDULE, NULL, &failed);
+    definition->zone = job_list_copy(jobs, row, ZONE, NULL, &failed);
+    definition->topic = job_list_copy(jobs, row, TOPIC, NULL, &failed);
+    definition->payload = job_list_copy(jobs, row, PAYLOAD, &definition->payload_size, &failed);
+    definition->destination = job_list_copy(jobs, row, DESTINATION, NULL, &failed);
+    definition->headers = job_list_copy(jobs, row, HEADERS, NULL, &failed);
+    definition->correlation_id = job_list_copy(jobs, row, CORRELATION_ID, NULL, &failed);
     return !failed;
 }
 
-static void read_numbers(const pawli_row *row, pawl_job_definition *definition)
+static void job_list_read_numbers(const pawli_row *row, pawl_job_definition *definition)
 {
     definition->type = (pawl_type)pawli_row_int(row, TYPE);
     definition->priority = (int)pawli_row_int(row, PRIORITY);
@@ -190,9 +191,9 @@ static bool read_job(pawl_jobs *jobs, const pawli_row *row, pawl_job *job)
     if (!definition)
         return false;
     *definition = (pawl_job_definition)PAWL_JOB_DEFINITION_INIT;
-    if (!read_texts(jobs, row, definition))
+    if (!job_list_read_texts(jobs, row, definition))
         return false;
-    read_numbers(row, definition);
+    job_list_read_numbers(row, definition);
     *job = (pawl_job){
         .id = pawli_row_int(row, ID),
         .name = definition->name,
@@ -204,7 +205,7 @@ static bool read_job(pawl_jobs *jobs, const pawli_row *row, pawl_job *job)
         .unfinished = (int)pawli_row_int(row, UNFINISHED),
         .last_run_at = pawli_row_time(row, LAST_RUN_AT),
         .last_run_state = (pawl_run_state)pawli_row_int(row, LAST_RUN_STATE),
-        .problem = copy(jobs, row, PROBLEM, NULL, &failed),
+        .problem = job_list_copy(jobs, row, PROBLEM, NULL, &failed),
     };
     jobs->now = pawli_row_time(row, AT);
     return !failed && read_next(jobs, row, job);
@@ -215,7 +216,7 @@ static pawl_status no_memory(pawl_error *err)
     return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the jobs");
 }
 
-static pawl_status on_row(void *context, const pawli_row *row, pawl_error *err)
+static pawl_status job_list_on_row(void *context, const pawli_row *row, pawl_error *err)
 {
     pawl_jobs *jobs = context;
 
@@ -244,8 +245,8 @@ static pawl_status read_jobs(pawl_store *store, enum pawli_sql sql, const pawli_
         .sql = sql,
         .params = params,
         .param_count = param_count,
-        .on_row = on_row,
-        .on_start = on_start,
+        .on_row = job_list_on_row,
+        .on_start = job_list_on_start,
         .context = jobs,
     };
     pawl_status st = pawli_db_run(store->db, &op, err);

@@ -40,7 +40,7 @@ static bool previous_of(const pawl_schedule *schedule, pawl_wall before, pawl_wa
 }
 
 /* The finalizer of splitmix64: every bit of the result depends on every bit of both. */
-static uint64_t mix(int64_t job_id, pawl_wall slot)
+static uint64_t job_plan_mix(int64_t job_id, pawl_wall slot)
 {
     uint64_t x = (uint64_t)slot.us + (uint64_t)job_id * UINT64_C(0x9e3779b97f4a7c15);
 
@@ -60,7 +60,7 @@ pawl_wall pawli_job_due(const pawl_schedule *schedule, int64_t job_id, pawl_wall
         jitter_us = JITTER_MAX_US;
     if (next_of(schedule, slot, &after) && after.us - slot.us < jitter_us)
         jitter_us = after.us - slot.us;
-    return (pawl_wall){slot.us + (int64_t)(mix(job_id, slot) % (uint64_t)jitter_us)};
+    return (pawl_wall){slot.us + (int64_t)(job_plan_mix(job_id, slot) % (uint64_t)jitter_us)};
 }
 
 /* ---- a look at one job ---- */
@@ -83,7 +83,7 @@ static bool is_late(const look *l, pawl_wall slot)
 }
 
 /* The slots from `first` to `last`, one by one while they are few. */
-static void skip(look *l, pawl_wall first, pawl_wall last)
+static void job_plan_skip(look *l, pawl_wall first, pawl_wall last)
 {
     pawli_job_plan *plan = l->plan;
     pawl_wall slot = first;
@@ -102,19 +102,19 @@ static void skip(look *l, pawl_wall first, pawl_wall last)
     plan->last_occurrence_at = last;
 }
 
-static void run(look *l, pawl_wall slot)
+static void job_plan_run(look *l, pawl_wall slot)
 {
     l->plan->runs[l->plan->run_count++] = slot;
     l->plan->last_occurrence_at = slot;
 }
 
 /* As many as one look makes. */
-static void run_from(look *l, pawl_wall first, pawl_wall newest)
+static void job_plan_run_from(look *l, pawl_wall first, pawl_wall newest)
 {
     pawl_wall slot = first;
 
     do {
-        run(l, slot);
+        job_plan_run(l, slot);
     } while (l->plan->run_count < RUNS_IN_TIME && next_of(l->schedule, slot, &slot) &&
              slot.us <= newest.us);
 }
@@ -142,9 +142,9 @@ static void run_newest(look *l, pawl_wall oldest, pawl_wall newest, int cap)
     if (first.us < oldest.us)
         first = oldest;
     if (first.us > oldest.us && previous_of(l->schedule, first, &before))
-        skip(l, oldest, before);
+        job_plan_skip(l, oldest, before);
     for (pawl_wall slot = first; slot.us <= newest.us && l->plan->run_count < PAWLI_JOB_RUNS_MAX;) {
-        run(l, slot);
+        job_plan_run(l, slot);
         if (!next_of(l->schedule, slot, &slot))
             break;
     }
@@ -158,7 +158,7 @@ static void run_in_time(look *l, pawl_wall oldest, pawl_wall newest)
     if (!next_of(l->schedule, (pawl_wall){l->now.us - l->facts->grace_us - 1}, &first) ||
         first.us > newest.us) {
         if (is_late(l, newest)) {
-            skip(l, oldest, newest);
+            job_plan_skip(l, oldest, newest);
             return;
         }
         first = newest;
@@ -168,8 +168,8 @@ static void run_in_time(look *l, pawl_wall oldest, pawl_wall newest)
         before.us >= oldest.us && !is_late(l, before))
         first = before;
     if (first.us > oldest.us && previous_of(l->schedule, first, &before))
-        skip(l, oldest, before);
-    run_from(l, first.us < oldest.us ? oldest : first, newest);
+        job_plan_skip(l, oldest, before);
+    job_plan_run_from(l, first.us < oldest.us ? oldest : first, newest);
 }
 
 static void take_slots(look *l, pawl_wall oldest)
@@ -178,7 +178,7 @@ static void take_slots(look *l, pawl_wall oldest)
     pawl_wall newest = newest_due(l, oldest);
 
     if (!is_late(l, oldest)) {
-        run_from(l, oldest, newest);
+        job_plan_run_from(l, oldest, newest);
     } else if (facts->misfire == PAWL_MISFIRE_SKIP) {
         run_in_time(l, oldest, newest);
     } else {
@@ -198,7 +198,7 @@ static void set_next(look *l, pawl_wall after)
     plan->next_due_at = plan->look_at = due_of(l, plan->next_occurrence_at);
 }
 
-static pawl_wall later(pawl_wall a, pawl_wall b)
+static pawl_wall job_plan_later(pawl_wall a, pawl_wall b)
 {
     return a.us > b.us ? a : b;
 }
@@ -213,10 +213,10 @@ static void take_slot_from_start(look *l, pawl_wall slot)
         plan->skip_first = plan->skip_last = plan->last_occurrence_at = slot;
         plan->skip_count = 1;
         plan->since = l->now;
-        set_next(l, later(l->now, slot));
+        set_next(l, job_plan_later(l->now, slot));
         return;
     }
-    run(l, slot);
+    job_plan_run(l, slot);
     plan->awaits = true;
     plan->next_occurrence_at = plan->next_due_at = plan->look_at = PAWL_TIME_UNSET;
 }
@@ -248,7 +248,7 @@ static void look_at_schedule(look *l)
     plan->next_occurrence_at =
         facts->awaits || plan->rewinds ? PAWL_TIME_UNSET : facts->next_occurrence_at;
     if (plan->next_occurrence_at.us == 0 || plan->next_occurrence_at.us <= last.us)
-        set_next(l, later(plan->since, last));
+        set_next(l, job_plan_later(plan->since, last));
     else
         plan->next_due_at = plan->look_at = due_of(l, plan->next_occurrence_at);
     if (plan->next_occurrence_at.us == 0 || plan->next_due_at.us > l->now.us)
@@ -273,12 +273,13 @@ static pawl_status read_schedule(const pawli_job_facts *facts, pawl_wall anchor,
 
 static bool was_set_back(const pawli_job_facts *facts, pawl_wall now)
 {
-    pawl_wall seen = later(later(facts->planned_at, facts->since), facts->last_occurrence_at);
+    pawl_wall seen =
+        job_plan_later(job_plan_later(facts->planned_at, facts->since), facts->last_occurrence_at);
 
     return seen.us - now.us > PAWLI_JOB_REWIND_US;
 }
 
-static void start(const pawli_job_facts *facts, pawl_wall now, pawli_job_plan *plan)
+static void job_plan_start(const pawli_job_facts *facts, pawl_wall now, pawli_job_plan *plan)
 {
     size_t kept = sizeof plan->runs; /* large, and counted */
 
@@ -297,7 +298,7 @@ pawl_status pawli_job_plan_make(const pawli_job_facts *facts, pawl_wall now, paw
     PAWLI_AUTO(pawl_schedule) schedule = NULL;
     pawl_error why = PAWL_ERROR_INIT;
 
-    start(facts, now, plan);
+    job_plan_start(facts, now, plan);
     pawl_status st = read_schedule(facts, plan->anchor, &schedule, &why);
     if (st == PAWL_E_NOMEM)
         return pawli_fail(err, st, "out of memory for a schedule");
@@ -326,7 +327,7 @@ pawl_status pawli_job_next(const pawli_job_facts *facts, pawl_wall now, pawl_wal
     if (st != PAWL_OK)
         return st;
     if (!facts->enabled || facts->awaits ||
-        (slot.us == 0 && !next_of(schedule, later(since, last), &slot)))
+        (slot.us == 0 && !next_of(schedule, job_plan_later(since, last), &slot)))
         slot = PAWL_TIME_UNSET;
     *ret_slot = slot;
     *ret_due =

@@ -89,7 +89,7 @@ void pawl_runs_free(pawl_runs *runs)
     free(runs);
 }
 
-static void on_start(void *context)
+static void runs_on_start(void *context)
 {
     pawl_runs *runs = context;
 
@@ -98,8 +98,8 @@ static void on_start(void *context)
     runs->next = 0;
 }
 
-static const void *copy(pawl_runs *runs, const pawli_row *row, int column, size_t *ret_size,
-                        bool *failed)
+static const void *runs_copy(pawl_runs *runs, const pawli_row *row, int column, size_t *ret_size,
+                             bool *failed)
 {
     size_t size;
     const void *bytes = pawli_row_bytes(row, column, &size);
@@ -117,7 +117,7 @@ static bool read_run(pawl_runs *runs, const pawli_row *row, pawl_run *run)
 
     *run = (pawl_run){
         .id = pawli_row_int(row, ID),
-        .job = copy(runs, row, JOB, NULL, &failed),
+        .job = runs_copy(runs, row, JOB, NULL, &failed),
         .triggered = pawli_row_int(row, TRIGGERED) != 0,
         .state = (pawl_run_state)pawli_row_int(row, STATE),
         .reason = (pawl_run_reason)pawli_row_int(row, REASON),
@@ -130,11 +130,11 @@ static bool read_run(pawl_runs *runs, const pawli_row *row, pawl_run *run)
         .started_at = pawli_row_time(row, STARTED_AT),
         .claimed_at = pawli_row_time(row, CLAIMED_AT),
         .ended_at = pawli_row_time(row, ENDED_AT),
-        .claimed_by = copy(runs, row, CLAIMED_BY, NULL, &failed),
+        .claimed_by = runs_copy(runs, row, CLAIMED_BY, NULL, &failed),
         .attempts = (int)pawli_row_int(row, ATTEMPTS),
-        .error = copy(runs, row, ERROR, NULL, &failed),
+        .error = runs_copy(runs, row, ERROR, NULL, &failed),
     };
-    run->output = copy(runs, row, OUTPUT, &run->output_size, &failed);
+    run->output = runs_copy(runs, row, OUTPUT, &run->output_size, &failed);
     pawli_row_uuid(row, MESSAGE_ID, run->message_id.bytes);
     return !failed;
 }
@@ -144,7 +144,7 @@ static pawl_status no_memory(pawl_error *err)
     return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the runs");
 }
 
-static pawl_status add(void *context, const pawli_row *row, pawl_error *err)
+static pawl_status runs_add(void *context, const pawli_row *row, pawl_error *err)
 {
     pawl_runs *runs = context;
 
@@ -162,7 +162,7 @@ static pawl_status add(void *context, const pawli_row *row, pawl_error *err)
     return PAWL_OK;
 }
 
-static pawl_status add_to_page(void *context, const pawli_row *row, pawl_error *err)
+static pawl_status runs_add_to_page(void *context, const pawli_row *row, pawl_error *err)
 {
     pawl_runs *runs = context;
     bool matches = pawli_row_int(row, MATCHES) != 0;
@@ -173,7 +173,7 @@ static pawl_status add_to_page(void *context, const pawli_row *row, pawl_error *
     }
     if (runs->next == 0 || runs->count < runs->limit)
         runs->next = pawli_row_int(row, BOUNDED) ? pawli_row_int(row, ID) : 0;
-    return matches ? add(runs, row, err) : PAWL_OK;
+    return matches ? runs_add(runs, row, err) : PAWL_OK;
 }
 
 /* ---- reading ---- */
@@ -192,8 +192,8 @@ pawl_status pawl_job_run(pawl_store *store, int64_t run_id, pawl_runs **ret_one,
         .sql = PAWLI_SQL_JOB_RUN,
         .params = params,
         .param_count = PAWLI_COUNT(params),
-        .on_row = add,
-        .on_start = on_start,
+        .on_row = runs_add,
+        .on_start = runs_on_start,
         .context = one,
     };
     pawl_status st = pawli_db_run(store->db, &op, err);
@@ -221,16 +221,16 @@ static pawl_status read_page(pawl_store *store, const char *job, const pawl_run_
         .sql = PAWLI_SQL_JOB_RUNS,
         .params = params,
         .param_count = PAWLI_COUNT(params),
-        .on_row = add_to_page,
-        .on_start = on_start,
+        .on_row = runs_add_to_page,
+        .on_start = runs_on_start,
         .context = page,
     };
 
     return pawli_db_run(store->db, &op, err);
 }
 
-static pawl_status check_filter(const pawl_store *store, const char *job,
-                                const pawl_run_filter *filter, pawl_error *err)
+static pawl_status runs_check_filter(const pawl_store *store, const char *job,
+                                     const pawl_run_filter *filter, pawl_error *err)
 {
     if (filter->limit < 0 || filter->limit > LIMIT_MAX)
         return pawli_fail(err, PAWL_E_INVALID, "the limit must be 0 to %d", LIMIT_MAX);
@@ -258,7 +258,7 @@ pawl_status pawl_job_runs(pawl_store *store, const char *job, const pawl_run_fil
         return pawli_fail(err, PAWL_E_INVALID, "store and ret_list must not be NULL");
     st = pawli_options_copy(&wanted, sizeof wanted, filter, err);
     if (st == PAWL_OK)
-        st = check_filter(store, job, &wanted, err);
+        st = runs_check_filter(store, job, &wanted, err);
     if (st != PAWL_OK)
         return st;
     page = calloc(1, sizeof *page);

@@ -50,7 +50,7 @@ void pawli_job_steps_done(pawli_job_steps *steps)
 }
 
 /* A row with nothing in it but these two; NULL when memory ran out. */
-static pawli_value *add(pawli_job_steps *steps, int step, int64_t job_id)
+static pawli_value *job_steps_add(pawli_job_steps *steps, int step, int64_t job_id)
 {
     if (steps->count == steps->room) {
         size_t room = steps->room ? steps->room * 2 : 16;
@@ -83,7 +83,7 @@ static bool add_message_id(pawli_job_steps *steps, pawli_value *row)
 bool pawli_job_steps_move(pawli_job_steps *steps, int64_t job_id, int64_t version,
                           pawl_wall planned_at, const pawli_job_plan *plan)
 {
-    pawli_value *row = add(steps, PAWLI_JOB_STEP_MOVE, job_id);
+    pawli_value *row = job_steps_add(steps, PAWLI_JOB_STEP_MOVE, job_id);
 
     if (!row)
         return false;
@@ -106,7 +106,7 @@ bool pawli_job_steps_move(pawli_job_steps *steps, int64_t job_id, int64_t versio
 
 bool pawli_job_steps_heard(pawli_job_steps *steps, int64_t job_id, int64_t run_id, int64_t count)
 {
-    pawli_value *row = add(steps, PAWLI_JOB_STEP_HEARD, job_id);
+    pawli_value *row = job_steps_add(steps, PAWLI_JOB_STEP_HEARD, job_id);
 
     if (!row)
         return false;
@@ -117,14 +117,14 @@ bool pawli_job_steps_heard(pawli_job_steps *steps, int64_t job_id, int64_t run_i
 
 bool pawli_job_steps_promote(pawli_job_steps *steps, int64_t job_id)
 {
-    pawli_value *row = add(steps, PAWLI_JOB_STEP_PROMOTE, job_id);
+    pawli_value *row = job_steps_add(steps, PAWLI_JOB_STEP_PROMOTE, job_id);
 
     return row && add_message_id(steps, row);
 }
 
 bool pawli_job_steps_skip(pawli_job_steps *steps, int64_t job_id, const pawli_job_plan *plan)
 {
-    pawli_value *row = add(steps, PAWLI_JOB_STEP_SKIP, job_id);
+    pawli_value *row = job_steps_add(steps, PAWLI_JOB_STEP_SKIP, job_id);
 
     if (!row)
         return false;
@@ -138,7 +138,7 @@ bool pawli_job_steps_skip(pawli_job_steps *steps, int64_t job_id, const pawli_jo
 bool pawli_job_steps_run(pawli_job_steps *steps, int64_t job_id, pawl_wall slot,
                          const pawli_job_plan *plan)
 {
-    pawli_value *row = add(steps, PAWLI_JOB_STEP_RUN, job_id);
+    pawli_value *row = job_steps_add(steps, PAWLI_JOB_STEP_RUN, job_id);
 
     if (!row)
         return false;
@@ -155,7 +155,7 @@ typedef struct storing {
     pawli_job_done done;
 } storing;
 
-static void on_start(void *context)
+static void job_steps_on_start(void *context)
 {
     ((storing *)context)->done = (pawli_job_done){0};
 }
@@ -171,7 +171,7 @@ static bool is_from_start(const pawli_job_steps *steps, int64_t job_id)
     return false;
 }
 
-static pawl_status on_row(void *context, const pawli_row *row, pawl_error *err)
+static pawl_status job_steps_on_row(void *context, const pawli_row *row, pawl_error *err)
 {
     storing *s = context;
     pawli_job_done *done = &s->done;
@@ -224,8 +224,8 @@ pawl_status pawli_job_steps_store(const pawli_job_steps *steps, pawl_store *stor
         .params = params,
         .param_count = PAWLI_COUNT(params),
         .rows = &rows,
-        .on_row = on_row,
-        .on_start = on_start,
+        .on_row = job_steps_on_row,
+        .on_start = job_steps_on_start,
         .context = &s,
     };
     pawl_status st = pawli_store_write(store, &op, err);

@@ -76,7 +76,7 @@ typedef struct agenda {
 
 /* ---- reading ---- */
 
-static void on_start(void *context)
+static void job_tick_on_start(void *context)
 {
     agenda *a = context;
 
@@ -85,12 +85,12 @@ static void on_start(void *context)
 }
 
 /* Room for what one statement answers at most: the due ones, and those with news. */
-static void *make_room(agenda *a, size_t item_size)
+static void *job_tick_make_room(agenda *a, size_t item_size)
 {
     return pawli_arena_alloc(&a->memory, (size_t)2 * JOBS_PER_TICK * item_size);
 }
 
-static const char *copy(agenda *a, const pawli_row *row, int column)
+static const char *job_tick_copy(agenda *a, const pawli_row *row, int column)
 {
     size_t size;
     const void *bytes = pawli_row_bytes(row, column, &size);
@@ -105,7 +105,7 @@ static pawl_status no_memory(pawl_error *err)
 
 static pawl_status add_job(agenda *a, const pawli_row *row, pawl_error *err)
 {
-    if (!a->jobs && !(a->jobs = make_room(a, sizeof *a->jobs)))
+    if (!a->jobs && !(a->jobs = job_tick_make_room(a, sizeof *a->jobs)))
         return no_memory(err);
     if (a->job_count == 2 * (size_t)JOBS_PER_TICK)
         return PAWL_OK;
@@ -113,8 +113,8 @@ static pawl_status add_job(agenda *a, const pawli_row *row, pawl_error *err)
     job->version = pawli_row_int(row, SEEN);
     job->facts = (pawli_job_facts){
         .id = pawli_row_int(row, JOB_ID),
-        .schedule = copy(a, row, SCHEDULE),
-        .zone = copy(a, row, ZONE),
+        .schedule = job_tick_copy(a, row, SCHEDULE),
+        .zone = job_tick_copy(a, row, ZONE),
         .enabled = pawli_row_int(row, ENABLED) != 0,
         .misfire = pawli_misfire_of(row, MISFIRE),
         .overlap = pawli_overlap_of(row, OVERLAP),
@@ -139,7 +139,7 @@ static pawl_status add_job(agenda *a, const pawli_row *row, pawl_error *err)
 
 static pawl_status add_news(agenda *a, const pawli_row *row, pawl_error *err)
 {
-    if (!a->news && !(a->news = make_room(a, sizeof *a->news)))
+    if (!a->news && !(a->news = job_tick_make_room(a, sizeof *a->news)))
         return no_memory(err);
     if (a->news_count < 2 * (size_t)JOBS_PER_TICK)
         a->news[a->news_count++] = (news){
@@ -150,7 +150,7 @@ static pawl_status add_news(agenda *a, const pawli_row *row, pawl_error *err)
     return PAWL_OK;
 }
 
-static pawl_status on_row(void *context, const pawli_row *row, pawl_error *err)
+static pawl_status job_tick_on_row(void *context, const pawli_row *row, pawl_error *err)
 {
     agenda *a = context;
 
@@ -173,8 +173,8 @@ static pawl_status read_agenda(pawl_store *store, agenda *a, pawl_error *err)
         .sql = PAWLI_SQL_JOB_DUE,
         .params = params,
         .param_count = PAWLI_COUNT(params),
-        .on_row = on_row,
-        .on_start = on_start,
+        .on_row = job_tick_on_row,
+        .on_start = job_tick_on_start,
         .context = a,
     };
 
@@ -182,7 +182,7 @@ static pawl_status read_agenda(pawl_store *store, agenda *a, pawl_error *err)
 }
 
 /* Two schedulers that lock several jobs do so in one order. */
-static int by_id(const void *a, const void *b)
+static int job_tick_by_id(const void *a, const void *b)
 {
     int64_t x = ((const due_job *)a)->facts.id, y = ((const due_job *)b)->facts.id;
 
@@ -191,7 +191,7 @@ static int by_id(const void *a, const void *b)
 
 /* ---- deciding ---- */
 
-static bool sooner(pawl_wall a, pawl_wall b)
+static bool job_tick_sooner(pawl_wall a, pawl_wall b)
 {
     return a.us != 0 && (b.us == 0 || a.us < b.us);
 }
@@ -216,7 +216,7 @@ static pawl_status add_steps(pawli_job_steps *steps, const agenda *a, const due_
 static void note_plan(pawl_store *store, const due_job *job, const pawli_job_plan *plan,
                       pawl_job_tick_result *result)
 {
-    if (sooner(plan->look_at, result->next))
+    if (job_tick_sooner(plan->look_at, result->next))
         result->next = plan->look_at;
     result->more |= plan->look_at.us != 0 && plan->look_at.us <= result->now.us;
     if (plan->rewinds)
@@ -230,8 +230,8 @@ static void note_plan(pawl_store *store, const due_job *job, const pawli_job_pla
               (long long)job->facts.id, plan->problem);
 }
 
-static pawl_status decide(pawl_store *store, const agenda *a, pawli_job_steps *steps,
-                          pawl_job_tick_result *result, pawl_error *err)
+static pawl_status job_tick_decide(pawl_store *store, const agenda *a, pawli_job_steps *steps,
+                                   pawl_job_tick_result *result, pawl_error *err)
 {
     PAWLI_AUTO_FREE pawli_job_plan *plan = malloc(sizeof *plan);
     pawl_status st = plan ? PAWL_OK : no_memory(err);
@@ -321,7 +321,8 @@ static pawl_status store_apart(pawl_store *store, const agenda *a, pawl_job_tick
 
 /* ---- the turn ---- */
 
-static void count(const pawli_job_done *done, size_t job_count, pawl_job_tick_result *result)
+static void job_tick_count(const pawli_job_done *done, size_t job_count,
+                           pawl_job_tick_result *result)
 {
     pawl_wall again = {result->now.us + CHANGED_AGAIN_US};
 
@@ -329,12 +330,12 @@ static void count(const pawli_job_done *done, size_t job_count, pawl_job_tick_re
     result->skips = done->skips;
     result->started = done->promoted;
     result->more |= done->skipped_from_start;
-    if (done->moved < (int64_t)job_count && sooner(again, result->next))
+    if (done->moved < (int64_t)job_count && job_tick_sooner(again, result->next))
         result->next = again;
 }
 
-static pawl_status take_turn(pawl_store *store, agenda *a, pawl_job_tick_result *result,
-                             pawl_error *err)
+static pawl_status job_tick_take_turn(pawl_store *store, agenda *a, pawl_job_tick_result *result,
+                                      pawl_error *err)
 {
     pawli_job_steps steps = PAWLI_JOB_STEPS_INIT;
     pawli_job_done done = {0};
@@ -346,8 +347,8 @@ static pawl_status take_turn(pawl_store *store, agenda *a, pawl_job_tick_result 
     result->more = a->job_count >= JOBS_PER_TICK || a->news_count >= JOBS_PER_TICK;
     if (a->job_count == 0)
         return PAWL_OK;
-    qsort(a->jobs, a->job_count, sizeof *a->jobs, by_id);
-    st = decide(store, a, &steps, result, err);
+    qsort(a->jobs, a->job_count, sizeof *a->jobs, job_tick_by_id);
+    st = job_tick_decide(store, a, &steps, result, err);
     if (st == PAWL_OK)
         st = pawli_job_steps_store(&steps, store, &done, err);
     pawli_job_steps_done(&steps);
@@ -355,7 +356,7 @@ static pawl_status take_turn(pawl_store *store, agenda *a, pawl_job_tick_result 
         st = store_apart(store, a, result, &done, err);
     if (st != PAWL_OK)
         return st;
-    count(&done, a->job_count, result);
+    job_tick_count(&done, a->job_count, result);
     if (done.started > 0)
         pawli_wake_signal(pawli_db_wake(store->db));
     if (done.runs + done.skips + done.promoted > 0)
@@ -376,7 +377,7 @@ pawl_status pawli_job_tick(pawl_store *store, pawli_job_permit permit, void *con
     if (st == PAWL_OK && permit && a.job_count > 0)
         st = permit(context, a.now, ret_permitted, err);
     if (st == PAWL_OK && *ret_permitted)
-        st = take_turn(store, &a, result, err);
+        st = job_tick_take_turn(store, &a, result, err);
     pawli_arena_done(&a.memory);
     return st;
 }

@@ -18,8 +18,8 @@ static pawl_status check_ttl(int64_t ttl_ms, pawl_error *err)
 }
 
 /* Its last row is the answer. */
-static pawl_status run(pawl_store *store, enum pawli_sql sql, const pawli_param *params,
-                       size_t param_count, pawl_leases *answer, pawl_error *err)
+static pawl_status lease_run(pawl_store *store, enum pawli_sql sql, const pawli_param *params,
+                             size_t param_count, pawl_leases *answer, pawl_error *err)
 {
     pawli_op op = {
         .sql = sql,
@@ -35,14 +35,14 @@ static pawl_status run(pawl_store *store, enum pawli_sql sql, const pawli_param 
     return answer ? pawli_db_run(store->db, &op, err) : pawli_leases_no_memory(err);
 }
 
-static const pawl_lease *last(const pawl_leases *answer)
+static const pawl_lease *lease_last(const pawl_leases *answer)
 {
     return pawl_leases_at(answer, answer->count - 1);
 }
 
-static void fill(const pawl_leases *answer, bool taken, pawl_lease_grant *ret_grant)
+static void lease_fill(const pawl_leases *answer, bool taken, pawl_lease_grant *ret_grant)
 {
-    const pawl_lease *lease = last(answer);
+    const pawl_lease *lease = lease_last(answer);
 
     *ret_grant = (pawl_lease_grant){
         .fence = lease->fence,
@@ -54,7 +54,7 @@ static void fill(const pawl_leases *answer, bool taken, pawl_lease_grant *ret_gr
 
 static pawl_status held_by_another(const pawl_leases *answer, const char *name, pawl_error *err)
 {
-    const pawl_lease *lease = last(answer);
+    const pawl_lease *lease = lease_last(answer);
     int64_t left_ms = (lease->expires_at.us - answer->now.us + 999) / 1000;
 
     return pawli_fail(err, PAWL_E_HELD,
@@ -88,21 +88,21 @@ pawl_status pawl_lease_acquire(pawl_store *store, const char *name, pawl_owner o
         {"ttl", pawli_span_ms(ttl_ms)},
         {"owner_name", pawli_text(who)},
     };
-    st = run(store, PAWLI_SQL_LEASE_ACQUIRE, params, PAWLI_COUNT(params), answer, err);
+    st = lease_run(store, PAWLI_SQL_LEASE_ACQUIRE, params, PAWLI_COUNT(params), answer, err);
     if (st != PAWL_OK || !answer)
         return st;
     if (answer->result == PAWLI_LEASE_RESULT_HELD)
         return held_by_another(answer, name, err);
-    fill(answer, answer->result == PAWLI_LEASE_RESULT_TAKEN, ret_grant);
+    lease_fill(answer, answer->result == PAWLI_LEASE_RESULT_TAKEN, ret_grant);
     pawli_log(&store->log, PAWL_LOG_DEBUG, "lease", "%s %s the lease '%s' under token %lld", who,
               ret_grant->taken ? "took" : "extended", name, (long long)ret_grant->fence);
     return PAWL_OK;
 }
 
 /* Renew or release: by its holder, under its token. */
-static pawl_status change(pawl_store *store, enum pawli_sql sql, const char *name, pawl_owner owner,
-                          int64_t fence, int64_t ttl_ms, pawl_lease_grant *ret_grant,
-                          pawl_error *err)
+static pawl_status lease_change(pawl_store *store, enum pawli_sql sql, const char *name,
+                                pawl_owner owner, int64_t fence, int64_t ttl_ms,
+                                pawl_lease_grant *ret_grant, pawl_error *err)
 {
     PAWLI_AUTO(pawl_leases) answer = pawli_leases_new();
     pawli_param params[] = {
@@ -117,7 +117,7 @@ static pawl_status change(pawl_store *store, enum pawli_sql sql, const char *nam
     if (st == PAWL_OK)
         st = pawli_check_owner(store, owner, err);
     if (st == PAWL_OK)
-        st = run(store, sql, params, count, answer, err);
+        st = lease_run(store, sql, params, count, answer, err);
     if (st != PAWL_OK || !answer)
         return st;
     if (answer->result == 0)
@@ -126,7 +126,7 @@ static pawl_status change(pawl_store *store, enum pawli_sql sql, const char *nam
                           "given back or was taken away",
                           name, (long long)fence);
     if (ret_grant)
-        fill(answer, false, ret_grant);
+        lease_fill(answer, false, ret_grant);
     return PAWL_OK;
 }
 
@@ -139,13 +139,13 @@ pawl_status pawl_lease_renew(pawl_store *store, const char *name, pawl_owner own
         return st;
     if (!ret_grant)
         return pawli_fail(err, PAWL_E_INVALID, "ret_grant must not be NULL");
-    return change(store, PAWLI_SQL_LEASE_RENEW, name, owner, fence, ttl_ms, ret_grant, err);
+    return lease_change(store, PAWLI_SQL_LEASE_RENEW, name, owner, fence, ttl_ms, ret_grant, err);
 }
 
 pawl_status pawl_lease_release(pawl_store *store, const char *name, pawl_owner owner, int64_t fence,
                                pawl_lease_grant *ret_grant, pawl_error *err)
 {
-    return change(store, PAWLI_SQL_LEASE_RELEASE, name, owner, fence, 0, ret_grant, err);
+    return lease_change(store, PAWLI_SQL_LEASE_RELEASE, name, owner, fence, 0, ret_grant, err);
 }
 
 /* ---- the guard ---- */
@@ -155,7 +155,7 @@ typedef struct guarding {
     int64_t fence;
 } guarding;
 
-static pawl_status judge(void *context, const pawli_row *row, pawl_error *err)
+static pawl_status lease_judge(void *context, const pawli_row *row, pawl_error *err)
 {
     const guarding *guard = context;
 
@@ -176,7 +176,7 @@ pawl_status pawl_lease_guard(pawl_tx *tx, const char *name, int64_t fence, pawl_
         .writes = true,
         .params = params,
         .param_count = PAWLI_COUNT(params),
-        .on_row = judge,
+        .on_row = lease_judge,
         .context = &guard,
     };
 

@@ -82,7 +82,7 @@ void pawli_leases_on_start(void *context)
     leases->now = PAWL_TIME_UNSET;
 }
 
-static bool make_room(pawl_leases *leases)
+static bool lease_list_make_room(pawl_leases *leases)
 {
     if (leases->count < leases->capacity)
         return true;
@@ -96,7 +96,8 @@ static bool make_room(pawl_leases *leases)
 }
 
 /* NULL stays NULL. False: out of memory. */
-static bool copy_text(pawl_leases *leases, const pawli_row *row, int column, const char **ret_text)
+static bool lease_list_copy_text(pawl_leases *leases, const pawli_row *row, int column,
+                                 const char **ret_text)
 {
     size_t size;
     const void *text = pawli_row_bytes(row, column, &size);
@@ -125,10 +126,10 @@ pawl_status pawli_leases_on_row(void *context, const pawli_row *row, pawl_error 
         return PAWL_OK;
     lease.owned = pawli_row_is_null(row, RELEASED_AT) && lease.expires_at.us > leases->now.us;
     pawli_row_uuid(row, OWNER, lease.owner.bytes);
-    if (!make_room(leases) || !copy_text(leases, row, NAME, &lease.name) ||
-        !copy_text(leases, row, OWNER_NAME, &lease.owner_name) ||
-        !copy_text(leases, row, FORCED_BY, &lease.forced_by) ||
-        !copy_text(leases, row, FORCED_REASON, &lease.forced_reason))
+    if (!lease_list_make_room(leases) || !lease_list_copy_text(leases, row, NAME, &lease.name) ||
+        !lease_list_copy_text(leases, row, OWNER_NAME, &lease.owner_name) ||
+        !lease_list_copy_text(leases, row, FORCED_BY, &lease.forced_by) ||
+        !lease_list_copy_text(leases, row, FORCED_REASON, &lease.forced_reason))
         return pawli_leases_no_memory(err);
     leases->items[leases->count++] = lease;
     return PAWL_OK;
@@ -188,7 +189,7 @@ pawl_status pawl_lease_get(pawl_store *store, const char *name, pawl_leases **re
     return PAWL_OK;
 }
 
-static pawl_status check_filter(const pawl_lease_filter *filter, pawl_error *err)
+static pawl_status lease_list_check_filter(const pawl_lease_filter *filter, pawl_error *err)
 {
     if (filter->limit < 0 || filter->limit > LIMIT_MAX)
         return pawli_fail(err, PAWL_E_INVALID, "the limit must be 0 to %d", LIMIT_MAX);
@@ -208,7 +209,7 @@ pawl_status pawl_lease_list(pawl_store *store, const pawl_lease_filter *filter,
         return pawli_fail(err, PAWL_E_INVALID, "store and ret_leases must not be NULL");
     st = pawli_options_copy(&wanted, sizeof wanted, filter, err);
     if (st == PAWL_OK)
-        st = check_filter(&wanted, err);
+        st = lease_list_check_filter(&wanted, err);
     if (st != PAWL_OK)
         return st;
     leases = pawli_leases_new();
@@ -227,9 +228,9 @@ pawl_status pawl_lease_list(pawl_store *store, const pawl_lease_filter *filter,
 
 /* ---- the administrator's ---- */
 
-static pawl_status force(pawl_store *store, const char *name,
-                         const pawl_lease_force_options *options, const char *by, pawl_leases *one,
-                         pawl_error *err)
+static pawl_status lease_list_force(pawl_store *store, const char *name,
+                                    const pawl_lease_force_options *options, const char *by,
+                                    pawl_leases *one, pawl_error *err)
 {
     char reason[PAWLI_CLEAN_TEXT_SIZE];
     pawli_param params[] = {
@@ -284,7 +285,7 @@ pawl_status pawl_lease_force_release(pawl_store *store, const char *name,
     one = pawli_leases_new();
     if (!one)
         return pawli_leases_no_memory(err);
-    st = force(store, name, &options, by, one, err);
+    st = lease_list_force(store, name, &options, by, one, err);
     if (st != PAWL_OK)
         return st;
     pawli_log(&store->log, PAWL_LOG_WARNING, "lease",

@@ -86,8 +86,8 @@ void pawl_messages_free(pawl_messages *list)
 }
 
 /* SQL NULL stays NULL; *failed is set when memory runs out. */
-static const char *text_of(pawl_messages *list, const pawli_row *row, int column, size_t *ret_size,
-                           bool *failed)
+static const char *message_text_of(pawl_messages *list, const pawli_row *row, int column,
+                                   size_t *ret_size, bool *failed)
 {
     size_t size;
     const void *bytes = pawli_row_bytes(row, column, &size);
@@ -102,27 +102,27 @@ static const char *text_of(pawl_messages *list, const pawli_row *row, int column
     return copy;
 }
 
-static bool read_texts(pawl_messages *list, const pawli_row *row, pawl_message *message)
+static bool message_read_texts(pawl_messages *list, const pawli_row *row, pawl_message *message)
 {
     bool failed = false;
 
-    message->topic = text_of(list, row, COLUMN_TOPIC, NULL, &failed);
-    message->payload = text_of(list, row, COLUMN_PAYLOAD, &message->payload_size, &failed);
-    message->destination = text_of(list, row, COLUMN_DESTINATION, NULL, &failed);
-    message->headers = text_of(list, row, COLUMN_HEADERS, NULL, &failed);
-    message->correlation_id = text_of(list, row, COLUMN_CORRELATION_ID, NULL, &failed);
-    message->claimed_by = text_of(list, row, COLUMN_CLAIMED_BY, NULL, &failed);
-    message->processed_by = text_of(list, row, COLUMN_PROCESSED_BY, NULL, &failed);
-    message->last_error = text_of(list, row, COLUMN_LAST_ERROR, NULL, &failed);
-    message->progress = text_of(list, row, COLUMN_PROGRESS, NULL, &failed);
-    message->output = text_of(list, row, COLUMN_OUTPUT, &message->output_size, &failed);
+    message->topic = message_text_of(list, row, COLUMN_TOPIC, NULL, &failed);
+    message->payload = message_text_of(list, row, COLUMN_PAYLOAD, &message->payload_size, &failed);
+    message->destination = message_text_of(list, row, COLUMN_DESTINATION, NULL, &failed);
+    message->headers = message_text_of(list, row, COLUMN_HEADERS, NULL, &failed);
+    message->correlation_id = message_text_of(list, row, COLUMN_CORRELATION_ID, NULL, &failed);
+    message->claimed_by = message_text_of(list, row, COLUMN_CLAIMED_BY, NULL, &failed);
+    message->processed_by = message_text_of(list, row, COLUMN_PROCESSED_BY, NULL, &failed);
+    message->last_error = message_text_of(list, row, COLUMN_LAST_ERROR, NULL, &failed);
+    message->progress = message_text_of(list, row, COLUMN_PROGRESS, NULL, &failed);
+    message->output = message_text_of(list, row, COLUMN_OUTPUT, &message->output_size, &failed);
     if (!message->payload)
         message->payload = ""; /* not asked for */
     return !failed;
 }
 
 /* As sent: all zero if it brought none of its own. */
-static pawl_backoff backoff_of(const pawli_row *row)
+static pawl_backoff message_backoff_of(const pawli_row *row)
 {
     pawl_backoff own = {pawli_row_int(row, COLUMN_RETRY_BASE) / 1000,
                         pawli_row_int(row, COLUMN_RETRY_MAX) / 1000,
@@ -133,14 +133,14 @@ static pawl_backoff backoff_of(const pawli_row *row)
     return own;
 }
 
-static pawl_count count_of(const pawli_row *row)
+static pawl_count message_count_of(const pawli_row *row)
 {
     if (pawli_row_is_null(row, COLUMN_COUNT_ALL))
         return PAWL_COUNT_DEFAULT;
     return pawli_row_int(row, COLUMN_COUNT_ALL) ? PAWL_COUNT_ALL : PAWL_COUNT_ANSWERED;
 }
 
-static void read_numbers(const pawli_row *row, pawl_message *message)
+static void message_read_numbers(const pawli_row *row, pawl_message *message)
 {
     message->work_id.value = pawli_row_int(row, COLUMN_ID);
     pawli_row_uuid(row, COLUMN_MESSAGE_ID, message->id.bytes);
@@ -149,10 +149,10 @@ static void read_numbers(const pawli_row *row, pawl_message *message)
     message->state = (pawl_state)pawli_row_int(row, COLUMN_STATE);
     message->priority = (int)pawli_row_int(row, COLUMN_PRIORITY);
     message->max_attempts = (int)pawli_row_int(row, COLUMN_MAX_ATTEMPTS);
-    message->count = count_of(row);
+    message->count = message_count_of(row);
     message->deferrals = (int)pawli_row_int(row, COLUMN_DEFERRALS);
     message->retries = (int)pawli_row_int(row, COLUMN_RETRIES);
-    message->backoff = backoff_of(row);
+    message->backoff = message_backoff_of(row);
     message->fence = pawli_row_int(row, COLUMN_FENCE);
     message->timeout_ms = pawli_row_int(row, COLUMN_TIMEOUT) / 1000;
     message->heartbeat_ms = pawli_row_int(row, COLUMN_HEARTBEAT) / 1000;
@@ -165,7 +165,7 @@ static void read_numbers(const pawli_row *row, pawl_message *message)
     message->finished_at = pawli_row_time(row, COLUMN_FINISHED_AT);
 }
 
-static pawl_status make_room(pawl_messages *list, pawl_error *err)
+static pawl_status message_make_room(pawl_messages *list, pawl_error *err)
 {
     if (list->count < list->capacity)
         return PAWL_OK;
@@ -181,13 +181,13 @@ static pawl_status make_room(pawl_messages *list, pawl_error *err)
 pawl_status pawli_messages_add(pawl_messages *list, const pawli_row *row, pawl_error *err)
 {
     pawl_message message = {0};
-    pawl_status st = make_room(list, err);
+    pawl_status st = message_make_room(list, err);
 
     if (st != PAWL_OK)
         return st;
-    if (!read_texts(list, row, &message))
+    if (!message_read_texts(list, row, &message))
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for a message");
-    read_numbers(row, &message);
+    message_read_numbers(row, &message);
     list->items[list->count++] = message;
     return PAWL_OK;
 }
@@ -200,7 +200,7 @@ pawl_status pawl_messages_new(pawl_messages **ret_list, pawl_error *err)
 }
 
 /* A copy in the list's memory; NULL stays NULL. */
-static const char *keep(pawl_messages *list, const char *text, size_t size, bool *failed)
+static const char *message_keep(pawl_messages *list, const char *text, size_t size, bool *failed)
 {
     const char *copy = text ? pawli_arena_copy(&list->texts, text, size) : NULL;
 
@@ -210,17 +210,18 @@ static const char *keep(pawl_messages *list, const char *text, size_t size, bool
 
 static const char *keep_text(pawl_messages *list, const char *text, bool *failed)
 {
-    return keep(list, text, text ? strlen(text) : 0, failed);
+    return message_keep(list, text, text ? strlen(text) : 0, failed);
 }
 
-static bool copy_texts(pawl_messages *list, const pawl_message_image *image, pawl_message *message)
+static bool message_copy_texts(pawl_messages *list, const pawl_message_image *image,
+                               pawl_message *message)
 {
     const pawl_message_spec *content = image->content;
     bool failed = false;
 
     message->topic = keep_text(list, content->topic, &failed);
     message->payload_size = image->without_payload ? 0 : content->payload_size;
-    message->payload = keep(list, content->payload, message->payload_size, &failed);
+    message->payload = message_keep(list, content->payload, message->payload_size, &failed);
     message->destination = keep_text(list, content->destination, &failed);
     message->headers = keep_text(list, content->headers, &failed);
     message->correlation_id = keep_text(list, content->correlation_id, &failed);
@@ -238,7 +239,7 @@ pawl_status pawl_messages_append(pawl_messages *list, const pawl_message_image *
         return pawli_fail(err, PAWL_E_INVALID, "list, image and its content must not be NULL");
     st = pawli_options_copy(&image, sizeof image, given, err);
     if (st == PAWL_OK)
-        st = make_room(list, err);
+        st = message_make_room(list, err);
     if (st != PAWL_OK)
         return st;
     const pawl_message_spec *content = image.content;
@@ -260,7 +261,7 @@ pawl_status pawl_messages_append(pawl_messages *list, const pawl_message_image *
         .type = content->type,
         .state = image.state,
     };
-    if (!copy_texts(list, &image, &message))
+    if (!message_copy_texts(list, &image, &message))
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for a message");
     list->items[list->count++] = message;
     return PAWL_OK;

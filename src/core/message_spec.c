@@ -72,7 +72,7 @@ static bool is_time(pawl_wall at, int64_t least_ms)
     return at.us >= least_ms * 1000 && at.us <= INT64_C(1000) * PAWLI_TIME_MAX + 999;
 }
 
-static pawl_status check_times(const pawl_message_spec *message, pawl_error *err)
+static pawl_status spec_check_times(const pawl_message_spec *message, pawl_error *err)
 {
     if (message->delay_ms < 0 || message->delay_ms > PAWLI_DELAY_MAX)
         return pawli_fail(err, PAWL_E_INVALID, "delay_ms must be " PAWLI_DELAY_RANGE);
@@ -109,7 +109,7 @@ static bool counts_all(const pawl_message_spec *message)
     return message->destination && message->count == PAWL_COUNT_ALL;
 }
 
-static pawl_status check_numbers(const pawl_message_spec *message, pawl_error *err)
+static pawl_status spec_check_numbers(const pawl_message_spec *message, pawl_error *err)
 {
     const pawl_backoff *policy = &message->backoff;
 
@@ -155,9 +155,9 @@ pawl_status pawli_message_spec_read(const pawl_message_spec *given, size_t max_p
                           message->payload_size, max_payload_bytes);
     st = check_texts(message, err);
     if (st == PAWL_OK)
-        st = check_times(message, err);
+        st = spec_check_times(message, err);
     if (st == PAWL_OK)
-        st = check_numbers(message, err);
+        st = spec_check_numbers(message, err);
     if (st != PAWL_OK)
         return st;
     if (counts_all(message) && !has_backoff(&message->backoff))
@@ -225,7 +225,7 @@ pawl_status pawli_message_spec_check_batch(size_t count, size_t bytes, pawl_erro
     return PAWL_OK;
 }
 
-static pawli_value span_or_null(int64_t ms)
+static pawli_value spec_span_or_null(int64_t ms)
 {
     return ms > 0 ? pawli_span_ms(ms) : pawli_null(PAWLI_SPAN);
 }
@@ -253,16 +253,16 @@ void pawli_message_spec_lay_out(const pawl_message_spec *message, size_t positio
     *at++ = pawli_text(message->correlation_id);
     *at++ = pawli_int(message->priority);
     *at++ = pawli_time(message->due_at);
-    *at++ = span_or_null(message->delay_ms);
+    *at++ = spec_span_or_null(message->delay_ms);
     *at++ = pawli_time(message->expires_at);
     *at++ = remote ? pawli_span_ms(REMOTE_TTL_MS) : pawli_null(PAWLI_SPAN);
     *at++ = pawli_int(pawli_message_spec_attempts(message));
-    *at++ = span_or_null(message->lease_ms);
-    *at++ = span_or_null(message->backoff.base_ms);
-    *at++ = span_or_null(message->backoff.max_ms);
+    *at++ = spec_span_or_null(message->lease_ms);
+    *at++ = spec_span_or_null(message->backoff.base_ms);
+    *at++ = spec_span_or_null(message->backoff.max_ms);
     *at++ = own_backoff ? pawli_jitter(&message->backoff) : pawli_null(PAWLI_SPAN);
-    *at++ = span_or_null(message->timeout_ms);
-    *at++ = span_or_null(message->heartbeat_ms);
+    *at++ = spec_span_or_null(message->timeout_ms);
+    *at++ = spec_span_or_null(message->heartbeat_ms);
     *at++ = remote && message->count != PAWL_COUNT_DEFAULT ? pawli_bool(counts_all(message))
                                                            : pawli_null(PAWLI_BOOL);
     *at++ = pawli_bool(true); /* until the rows are in order */

@@ -50,7 +50,7 @@ pawl_status pawl_tx_output(pawl_tx *tx, const void *output, size_t output_size, 
 }
 
 /* The fence decides, under the row's lock and in the same transaction as everything else. */
-static pawl_status acknowledge(pawl_tx *tx, pawl_error *err)
+static pawl_status message_tx_acknowledge(pawl_tx *tx, pawl_error *err)
 {
     pawli_param params[] = {{"owner", pawli_uuid(tx->owner.bytes)}};
     pawli_value values[PAWLI_OUTPUT_COLUMNS];
@@ -91,7 +91,7 @@ pawl_status pawl_tx_commit_with_ack(pawl_tx *tx, pawl_error *err)
     if (tx->item.fence == 0)
         return pawli_fail(err, PAWL_E_MISUSE,
                           "this transaction is of a delivery: end it with pawl_inbox_task_done()");
-    pawl_status st = acknowledge(tx, err);
+    pawl_status st = message_tx_acknowledge(tx, err);
     /* Inside the transaction nothing was committed yet, whatever happened to the answer. */
     if (st == PAWL_E_IN_DOUBT)
         st = pawli_fail(err, PAWL_E_NOMEM, "out of memory; nothing of the transaction remains");

@@ -65,7 +65,8 @@ pawl_status pawl_outbox_find(pawl_store *store, pawl_uuid id, pawl_messages **re
     return read_one(store, PAWLI_SQL_FIND, &param, ret_one, err);
 }
 
-static pawl_status read_filter(const pawl_filter *given, pawl_filter *filter, pawl_error *err)
+static pawl_status outbox_read_filter(const pawl_filter *given, pawl_filter *filter,
+                                      pawl_error *err)
 {
     pawl_status st = pawli_options_copy(filter, sizeof *filter, given, err);
 
@@ -85,7 +86,7 @@ static pawl_status read_filter(const pawl_filter *given, pawl_filter *filter, pa
 }
 
 /* The narrowest table that holds all wanted states. */
-static enum pawli_sql choose_list(unsigned states)
+static enum pawli_sql outbox_choose_list(unsigned states)
 {
     if ((states & ~UNFINISHED) == 0)
         return PAWLI_SQL_LIST_UNFINISHED;
@@ -135,7 +136,7 @@ pawl_status pawl_outbox_list(pawl_store *store, const pawl_filter *given, pawl_m
 
     if (!store || !ret_list)
         return pawli_fail(err, PAWL_E_INVALID, "store and ret_list must not be NULL");
-    st = read_filter(given, &filter, err);
+    st = outbox_read_filter(given, &filter, err);
     if (st == PAWL_OK)
         st = pawli_messages_new(&list, err);
     if (st != PAWL_OK)
@@ -152,7 +153,7 @@ pawl_status pawl_outbox_list(pawl_store *store, const pawl_filter *given, pawl_m
         {"with_payload", pawli_bool(filter.with_payload)},
     };
     pawli_op op = {
-        .sql = choose_list(filter.states),
+        .sql = outbox_choose_list(filter.states),
         .params = params,
         .param_count = PAWLI_COUNT(params),
         .on_row = page_row,
@@ -213,7 +214,7 @@ static pawl_status change_matching(pawl_store *store, const pawl_filter *given, 
 {
     pawl_filter filter = PAWL_FILTER_INIT;
     size_t total = 0;
-    pawl_status st = read_filter(given, &filter, err);
+    pawl_status st = outbox_read_filter(given, &filter, err);
 
     if (st != PAWL_OK)
         return st;

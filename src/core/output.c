@@ -10,7 +10,7 @@
 #include "scope.h"
 #include "store_private.h"
 
-static pawl_status check(const void *data, size_t size, pawl_error *err)
+static pawl_status output_check(const void *data, size_t size, pawl_error *err)
 {
     if (!data && size > 0)
         return pawli_fail(err, PAWL_E_INVALID, "the output must not be NULL");
@@ -26,7 +26,7 @@ pawl_status pawli_output_copy(const void *data, size_t size, pawli_output *ret_o
                               pawl_error *err)
 {
     void *copy = NULL;
-    pawl_status st = check(data, size, err);
+    pawl_status st = output_check(data, size, err);
 
     if (st != PAWL_OK)
         return st;
@@ -78,7 +78,7 @@ pawl_status pawl_queue_ack_output(pawl_store *store, pawl_owner owner, pawl_rece
     pawl_status st = pawli_check_owner(store, owner, err);
 
     if (st == PAWL_OK)
-        st = check(output, output_size, err);
+        st = output_check(output, output_size, err);
     if (st == PAWL_OK)
         st = pawli_store_write(store, &op, err);
     if (st == PAWL_OK && changed != 1)
@@ -89,7 +89,7 @@ pawl_status pawl_queue_ack_output(pawl_store *store, pawl_owner owner, pawl_rece
     return st;
 }
 
-static int by_item(const void *a, const void *b)
+static int output_by_item(const void *a, const void *b)
 {
     const pawli_value *row_a = a, *row_b = b;
 
@@ -100,17 +100,17 @@ static int by_item(const void *a, const void *b)
 }
 
 /* In the order of their ids, none twice. How many there are. */
-static size_t lay_out(const pawl_receipt_output *items, size_t count, pawli_value *values)
+static size_t output_lay_out(const pawl_receipt_output *items, size_t count, pawli_value *values)
 {
     size_t kept = 0;
 
     for (size_t i = 0; i < count; i++)
         (void)pawli_output_rows(items[i].item, items[i].output, items[i].output_size,
                                 &values[i * PAWLI_OUTPUT_COLUMNS]);
-    qsort(values, count, PAWLI_OUTPUT_COLUMNS * sizeof *values, by_item);
+    qsort(values, count, PAWLI_OUTPUT_COLUMNS * sizeof *values, output_by_item);
     for (size_t i = 0; i < count; i++) {
         pawli_value *row = &values[i * PAWLI_OUTPUT_COLUMNS];
-        if (kept > 0 && by_item(&values[(kept - 1) * PAWLI_OUTPUT_COLUMNS], row) == 0)
+        if (kept > 0 && output_by_item(&values[(kept - 1) * PAWLI_OUTPUT_COLUMNS], row) == 0)
             continue;
         memmove(&values[kept++ * PAWLI_OUTPUT_COLUMNS], row, PAWLI_OUTPUT_COLUMNS * sizeof *row);
     }
@@ -122,7 +122,7 @@ static pawl_status check_all(const pawl_receipt_output *items, size_t count, paw
     pawl_status st = PAWL_OK;
 
     for (size_t i = 0; st == PAWL_OK && i < count; i++)
-        st = check(items[i].output, items[i].output_size, err);
+        st = output_check(items[i].output, items[i].output_size, err);
     return st;
 }
 
@@ -135,7 +135,7 @@ static pawl_status write_all(pawl_store *store, pawl_owner owner, const pawl_rec
     if (!values)
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for %zu outputs", count);
     pawli_rows rows = pawli_output_rows(items[0].item, NULL, 0, values);
-    rows.row_count = lay_out(items, count, values);
+    rows.row_count = output_lay_out(items, count, values);
     pawli_op op = {
         .sql = PAWLI_SQL_ACK_OUTPUT,
         .writes = true,

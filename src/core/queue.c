@@ -15,7 +15,7 @@
 #define CLAIMS_PER_REAP 20
 #define DELAY_MAX_MS ((int64_t)36500 * 24 * 3600 * 1000)
 
-static bool is_empty(const void *list)
+static bool queue_is_empty(const void *list)
 {
     return pawl_messages_count(list) == 0;
 }
@@ -31,9 +31,10 @@ static int64_t highest_limit(const pawl_claim_options *options, int limit)
     return highest < limit ? highest : limit;
 }
 
-static pawl_status claim(pawl_store *store, pawl_owner owner, const pawli_rows *acks,
-                         int64_t lease_ms, int limit, const pawl_claim_options *options,
-                         const char *name, size_t *ret_acked, pawl_messages *list, pawl_error *err)
+static pawl_status queue_claim(pawl_store *store, pawl_owner owner, const pawli_rows *acks,
+                               int64_t lease_ms, int limit, const pawl_claim_options *options,
+                               const char *name, size_t *ret_acked, pawl_messages *list,
+                               pawl_error *err)
 {
     bool remote = options->destinations != NULL;
     pawli_cursor *cursor = remote ? &store->remote_cursor : &store->claim_cursor;
@@ -68,7 +69,8 @@ static pawl_status claim(pawl_store *store, pawl_owner owner, const pawli_rows *
     /* What is sent from here on may be missed by this claim, and ends the next pawl_queue_wait().
      */
     atomic_store(&store->sent_before_claim, pawli_wake_sent(pawli_db_wake(store->db)));
-    pawl_status st = pawli_cursor_run(store, cursor, &op, COLUMN_COUNT, is_empty, &notes, err);
+    pawl_status st =
+        pawli_cursor_run(store, cursor, &op, COLUMN_COUNT, queue_is_empty, &notes, err);
     if (st != PAWL_OK)
         return st;
     if (!remote)
@@ -106,7 +108,8 @@ static pawl_status claim_again(pawl_store *store, pawl_owner owner, pawli_rows *
     pawl_error why = PAWL_ERROR_INIT;
 
     acks->row_count = 0;
-    pawl_status st = claim(store, owner, acks, lease_ms, limit, options, name, NULL, list, &why);
+    pawl_status st =
+        queue_claim(store, owner, acks, lease_ms, limit, options, name, NULL, list, &why);
     if (st == PAWL_OK)
         return PAWL_OK;
     if (st == PAWL_E_IN_DOUBT) {
@@ -143,8 +146,10 @@ pawl_status pawl_queue_ack_and_claim(pawl_store *store, pawl_owner owner, const 
         return st;
     st = pawli_receipt_rows_fill(&acks, items, count, err);
     if (st == PAWL_OK)
-        st = claim(store, owner, &acks.rows, lease_ms, limit, &options, name, ret_acked, list, err);
-    if (st == PAWL_OK && options.reap && reap_for_claim(store, !is_empty(list)) && is_empty(list))
+        st = queue_claim(store, owner, &acks.rows, lease_ms, limit, &options, name, ret_acked, list,
+                         err);
+    if (st == PAWL_OK && options.reap && reap_for_claim(store, !queue_is_empty(list)) &&
+        queue_is_empty(list))
         st = claim_again(store, owner, &acks.rows, lease_ms, limit, &options, name, list, err);
     pawli_receipt_rows_done(&acks);
     if (st == PAWL_OK)
@@ -203,10 +208,10 @@ pawl_status pawl_queue_ack(pawl_store *store, pawl_owner owner, const pawl_recei
 }
 
 /* The statements abandon and defer, which have the same parameters. */
-static pawl_status put_off(pawl_store *store, enum pawli_sql sql, pawl_owner owner,
-                           const pawl_receipt *items, size_t count, const char *error,
-                           pawli_value delay, const pawl_backoff *local, const pawl_backoff *remote,
-                           size_t *ret_changed, pawl_error *err)
+static pawl_status queue_put_off(pawl_store *store, enum pawli_sql sql, pawl_owner owner,
+                                 const pawl_receipt *items, size_t count, const char *error,
+                                 pawli_value delay, const pawl_backoff *local,
+                                 const pawl_backoff *remote, size_t *ret_changed, pawl_error *err)
 {
     char room[PAWLI_CLEAN_TEXT_SIZE];
     pawli_param params[] = {
@@ -235,8 +240,8 @@ pawl_status pawl_queue_abandon(pawl_store *store, pawl_owner owner, const pawl_r
         st = pawli_check_delay(delay_ms, &delay, err);
     if (st != PAWL_OK)
         return st;
-    return put_off(store, PAWLI_SQL_ABANDON, owner, items, count, error, delay,
-                   &store->backoff_local, &store->backoff_remote, ret_changed, err);
+    return queue_put_off(store, PAWLI_SQL_ABANDON, owner, items, count, error, delay,
+                         &store->backoff_local, &store->backoff_remote, ret_changed, err);
 }
 
 static pawl_status check_policy(const pawl_backoff *policy, pawl_error *err)
@@ -260,8 +265,8 @@ pawl_status pawl_queue_abandon_by(pawl_store *store, pawl_owner owner, const paw
         st = check_policy(policy, err);
     if (st != PAWL_OK)
         return st;
-    return put_off(store, PAWLI_SQL_ABANDON, owner, items, count, error, pawli_null(PAWLI_SPAN),
-                   policy, policy, ret_changed, err);
+    return queue_put_off(store, PAWLI_SQL_ABANDON, owner, items, count, error,
+                         pawli_null(PAWLI_SPAN), policy, policy, ret_changed, err);
 }
 
 pawl_status pawl_queue_defer(pawl_store *store, pawl_owner owner, const pawl_receipt *items,
@@ -278,10 +283,10 @@ pawl_status pawl_queue_defer(pawl_store *store, pawl_owner owner, const pawl_rec
                         "delay_ms must be 0 to 100 years, or PAWL_DELAY_BY_POLICY");
     if (st != PAWL_OK)
         return st;
-    return put_off(store, PAWLI_SQL_DEFER, owner, items, count, error,
-                   by_policy ? pawli_null(PAWLI_SPAN) : pawli_span_ms(delay_ms),
-                   policy ? policy : &store->backoff_local,
-                   policy ? policy : &store->backoff_remote, ret_changed, err);
+    return queue_put_off(store, PAWLI_SQL_DEFER, owner, items, count, error,
+                         by_policy ? pawli_null(PAWLI_SPAN) : pawli_span_ms(delay_ms),
+                         policy ? policy : &store->backoff_local,
+                         policy ? policy : &store->backoff_remote, ret_changed, err);
 }
 
 pawl_status pawl_queue_fail(pawl_store *store, pawl_owner owner, const pawl_receipt *items,

@@ -10,7 +10,7 @@
 
 PAWLI_AUTO_DEFINE(pawl_store, pawl_store_close);
 
-static void on_start(void *context)
+static void roles_on_start(void *context)
 {
     char **missing = context;
 
@@ -18,7 +18,7 @@ static void on_start(void *context)
     *missing = NULL;
 }
 
-static pawl_status on_row(void *context, const pawli_row *row, pawl_error *err)
+static pawl_status roles_on_row(void *context, const pawli_row *row, pawl_error *err)
 {
     char **missing = context;
 
@@ -41,8 +41,8 @@ pawl_status pawl_schema_grant(const char *url, const pawl_store_options *opts, c
     pawli_op op = {
         .sql = PAWLI_SQL_GRANT_ROLES,
         .writes = true,
-        .on_row = on_row,
-        .on_start = on_start,
+        .on_row = roles_on_row,
+        .on_start = roles_on_start,
         .context = &missing,
     };
     pawl_error problem = PAWL_ERROR_INIT;

@@ -32,7 +32,7 @@ void pawl_stats_free(pawl_stats *stats)
     free(stats);
 }
 
-static void start(void *context)
+static void stats_start(void *context)
 {
     pawl_stats *stats = context;
 
@@ -72,7 +72,7 @@ static pawl_status add_topic(void *context, const pawli_row *row, pawl_error *er
     return PAWL_OK;
 }
 
-static pawl_stats *cached(pawl_store *store)
+static pawl_stats *stats_cached(pawl_store *store)
 {
     pawl_stats *stats = NULL;
 
@@ -85,7 +85,7 @@ static pawl_stats *cached(pawl_store *store)
     return stats;
 }
 
-static void cache(pawl_store *store, pawl_stats *stats)
+static void stats_cache(pawl_store *store, pawl_stats *stats)
 {
     pthread_mutex_lock(&store->stats_lock);
     pawl_stats *old = store->stats;
@@ -104,7 +104,7 @@ pawl_status pawl_outbox_get_stats(pawl_store *store, pawl_stats **ret_stats, paw
 
     if (!store || !ret_stats)
         return pawli_fail(err, PAWL_E_INVALID, "store and ret_stats must not be NULL");
-    stats = cached(store);
+    stats = stats_cached(store);
     if (!stats) {
         stats = calloc(1, sizeof *stats);
         if (!stats)
@@ -115,13 +115,13 @@ pawl_status pawl_outbox_get_stats(pawl_store *store, pawl_stats **ret_stats, paw
             .params = params,
             .param_count = PAWLI_COUNT(params),
             .on_row = add_topic,
-            .on_start = start,
+            .on_start = stats_start,
             .context = stats,
         };
         st = pawli_db_run(store->db, &op, err);
         if (st != PAWL_OK)
             return st;
-        cache(store, stats);
+        stats_cache(store, stats);
     }
     *ret_stats = pawl_stats_take(&stats);
     return PAWL_OK;

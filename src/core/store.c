@@ -26,8 +26,8 @@ static pawl_status check_backoff(const pawl_backoff *policy, const char *what, p
     return PAWL_OK;
 }
 
-static pawl_status read_options(const pawl_store_options *given, pawl_store_options *options,
-                                pawl_error *err)
+static pawl_status store_read_options(const pawl_store_options *given, pawl_store_options *options,
+                                      pawl_error *err)
 {
     pawl_status st = pawli_options_copy(options, sizeof *options, given, err);
 
@@ -46,7 +46,7 @@ static pawl_status read_options(const pawl_store_options *given, pawl_store_opti
  * The library works with the functions of another release (docs/internals/migrations.md), so a user
  * who may not replace them can go on.
  */
-static pawl_status deploy(pawl_store *store, pawl_error *err)
+static pawl_status store_deploy(pawl_store *store, pawl_error *err)
 {
     pawl_error problem = PAWL_ERROR_INIT;
     pawl_schema_info info = {0};
@@ -75,7 +75,7 @@ pawl_status pawl_store_open(const char *url, const pawl_store_options *opts, paw
 
     if (!ret_store)
         return pawli_fail(err, PAWL_E_INVALID, "ret_store must not be NULL");
-    st = read_options(opts, &options, err);
+    st = store_read_options(opts, &options, err);
     if (st != PAWL_OK)
         return st;
     store = calloc(1, sizeof *store);
@@ -95,7 +95,7 @@ pawl_status pawl_store_open(const char *url, const pawl_store_options *opts, paw
     store->inbox_holder = pawli_random_u64();
     st = pawli_db_new(url, &options, &store->db, err);
     if (st == PAWL_OK && options.deploy_schema)
-        st = deploy(store, err);
+        st = store_deploy(store, err);
     if (st == PAWL_OK)
         st = pawli_db_schema(store->db, &info, err);
     if (st == PAWL_OK)
@@ -184,7 +184,7 @@ pawl_status pawl_schema_inspect(const char *url, const pawl_store_options *opts,
 
     if (!ret_info)
         return pawli_fail(err, PAWL_E_INVALID, "ret_info must not be NULL");
-    st = read_options(opts, &options, err);
+    st = store_read_options(opts, &options, err);
     options.deploy_schema = false; /* looking creates no file */
     if (st == PAWL_OK)
         st = pawli_db_new(url, &options, &db, err);
@@ -209,7 +209,7 @@ pawl_status pawl_schema_deploy(const char *url, const pawl_store_options *opts,
     PAWLI_AUTO(pawli_db) db = NULL;
     pawl_store_options options = PAWL_STORE_OPTIONS_INIT;
     pawl_schema_info before;
-    pawl_status st = read_options(opts, &options, err);
+    pawl_status st = store_read_options(opts, &options, err);
 
     options.deploy_schema = true;
     if (st == PAWL_OK)
@@ -246,7 +246,7 @@ pawl_status pawl_schema_sql(const char *engine_name, int from_version,
                           "ret_sql must not be NULL, from_version not below 0");
     if (!engine)
         return pawli_fail(err, PAWL_E_INVALID, "the engine must be sqlite or postgres");
-    st = read_options(opts, &options, err);
+    st = store_read_options(opts, &options, err);
     if (st != PAWL_OK)
         return st;
     bool sqlite = engine->sql->is_prefix != 0;

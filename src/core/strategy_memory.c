@@ -74,7 +74,7 @@ static pawl_enqueued answer_for(const pawli_timer *timer, bool existed)
     return (pawl_enqueued){timer->work_id, timer->message.id, existed, timer->due_at};
 }
 
-static int by_id(const void *a, const void *b)
+static int memory_by_id(const void *a, const void *b)
 {
     const pawli_timer *const *x = a, *const *y = b;
 
@@ -92,9 +92,9 @@ static pawl_status check_repeated(const batch *b, pawl_error *err)
     if (!sorted)
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for %zu timers", b->count);
     memcpy(sorted, b->timers, b->count * sizeof(pawli_timer *));
-    qsort(sorted, b->count, sizeof(pawli_timer *), by_id);
+    qsort(sorted, b->count, sizeof(pawli_timer *), memory_by_id);
     for (size_t i = 1; i < b->count; i++)
-        if (by_id(&sorted[i - 1], &sorted[i]) == 0 &&
+        if (memory_by_id(&sorted[i - 1], &sorted[i]) == 0 &&
             !pawli_message_spec_same(&sorted[i - 1]->message, &sorted[i]->message))
             return pawli_message_spec_conflict(&sorted[i]->message, err);
     return PAWL_OK;
@@ -134,8 +134,8 @@ static pawl_status add_all(pawli_timer_table *table, batch *b, pawl_enqueued *re
     return PAWL_OK;
 }
 
-static pawl_status schedule(void *self, const pawl_message_spec *messages, size_t count,
-                            pawl_enqueued *ret_enqueued, pawl_error *err)
+static pawl_status memory_schedule(void *self, const pawl_message_spec *messages, size_t count,
+                                   pawl_enqueued *ret_enqueued, pawl_error *err)
 {
     memory *m = self;
     batch b = {0};
@@ -152,8 +152,8 @@ static pawl_status schedule(void *self, const pawl_message_spec *messages, size_
     return st;
 }
 
-static pawl_status cancel(void *self, const pawl_uuid *ids, size_t count, size_t *ret_cancelled,
-                          pawl_error *err)
+static pawl_status memory_cancel(void *self, const pawl_uuid *ids, size_t count,
+                                 size_t *ret_cancelled, pawl_error *err)
 {
     memory *m = self;
     pawl_wall now = read_clock(m);
@@ -177,8 +177,8 @@ static pawl_status cancel(void *self, const pawl_uuid *ids, size_t count, size_t
 
 /* ---- looking ---- */
 
-static pawl_status append(pawl_messages *list, const pawli_timer *timer, bool with_payload,
-                          pawl_error *err)
+static pawl_status memory_append(pawl_messages *list, const pawli_timer *timer, bool with_payload,
+                                 pawl_error *err)
 {
     pawl_message_image image = PAWL_MESSAGE_IMAGE_INIT;
 
@@ -193,7 +193,7 @@ static pawl_status append(pawl_messages *list, const pawli_timer *timer, bool wi
     return pawl_messages_append(list, &image, err);
 }
 
-static pawl_status get(void *self, pawl_uuid id, pawl_messages **ret_one, pawl_error *err)
+static pawl_status memory_get(void *self, pawl_uuid id, pawl_messages **ret_one, pawl_error *err)
 {
     memory *m = self;
     PAWLI_AUTO(pawl_messages) list = NULL;
@@ -203,7 +203,7 @@ static pawl_status get(void *self, pawl_uuid id, pawl_messages **ret_one, pawl_e
         return st;
     pthread_mutex_lock(&m->lock);
     const pawli_timer *timer = pawli_timer_table_find(&m->table, id);
-    st = timer ? append(list, timer, true, err)
+    st = timer ? memory_append(list, timer, true, err)
                : pawli_fail(err, PAWL_E_NOT_FOUND, "there is no such timer, or no longer");
     pthread_mutex_unlock(&m->lock);
     if (st == PAWL_OK)
@@ -223,7 +223,7 @@ static bool comes_after(const pawli_timer *timer, pawl_timer_mark mark)
     return timer->work_id.value > mark.id.value;
 }
 
-static bool matches(const pawli_timer *timer, const pawl_timer_query *query)
+static bool memory_matches(const pawli_timer *timer, const pawl_timer_query *query)
 {
     const pawl_message_spec *message = &timer->message;
 
@@ -236,11 +236,11 @@ static bool matches(const pawli_timer *timer, const pawl_timer_query *query)
 }
 
 /* The first of those that match, at most as many as `best` has room for: its last is at its top. */
-static void choose(const pawli_timer_heap *from, const pawl_timer_query *query, size_t most,
-                   pawli_timer_heap *best)
+static void memory_choose(const pawli_timer_heap *from, const pawl_timer_query *query, size_t most,
+                          pawli_timer_heap *best)
 {
     for (size_t i = 0; i < from->count; i++) {
-        if (!matches(from->items[i], query))
+        if (!memory_matches(from->items[i], query))
             continue;
         if (best->count == most) {
             if (!pawli_timer_earlier(from->items[i], pawli_timer_heap_first(best)))
@@ -265,12 +265,13 @@ static pawl_status list_best(pawli_timer_heap *best, const pawl_timer_query *que
         *ret_next = (pawl_timer_mark){last->run_at, last->work_id};
     }
     for (size_t i = 0; i < count && st == PAWL_OK; i++)
-        st = append(list, best->items[i], query->with_payload, err);
+        st = memory_append(list, best->items[i], query->with_payload, err);
     return st;
 }
 
-static pawl_status pending(void *self, const pawl_timer_query *query, pawl_messages **ret_list,
-                           pawl_timer_mark *ret_next, pawl_error *err)
+static pawl_status memory_pending(void *self, const pawl_timer_query *query,
+                                  pawl_messages **ret_list, pawl_timer_mark *ret_next,
+                                  pawl_error *err)
 {
     memory *m = self;
     PAWLI_AUTO(pawl_messages) list = NULL;
@@ -283,8 +284,8 @@ static pawl_status pending(void *self, const pawl_timer_query *query, pawl_messa
         st = pawli_fail(err, PAWL_E_NOMEM, "out of memory for %zu timers", most);
     if (st == PAWL_OK) {
         pthread_mutex_lock(&m->lock);
-        choose(&m->table.waiting, query, most, &best);
-        choose(&m->table.due, query, most, &best);
+        memory_choose(&m->table.waiting, query, most, &best);
+        memory_choose(&m->table.due, query, most, &best);
         st = list_best(&best, query, list, &next, err);
         pthread_mutex_unlock(&m->lock);
     }
@@ -301,12 +302,12 @@ static int64_t count_in(const pawli_timer_heap *heap, const pawl_timer_query *qu
     int64_t found = 0;
 
     for (size_t i = 0; i < heap->count; i++)
-        found += matches(heap->items[i], query);
+        found += memory_matches(heap->items[i], query);
     return found;
 }
 
-static pawl_status count(void *self, const pawl_timer_query *query, pawl_timer_total *ret_total,
-                         pawl_error *err)
+static pawl_status memory_count(void *self, const pawl_timer_query *query,
+                                pawl_timer_total *ret_total, pawl_error *err)
 {
     memory *m = self;
 
@@ -367,7 +368,7 @@ static pawl_status take_all(memory *m, size_t limit, pawli_timer **taken, pawl_m
         pawli_timer delivered = *taken[found++];
         delivered.state = PAWL_STATE_DONE;
         delivered.finished_at = now;
-        st = append(list, &delivered, true, err);
+        st = memory_append(list, &delivered, true, err);
     }
     for (size_t i = 0; i < found; i++) {
         if (st == PAWL_OK)
@@ -379,7 +380,7 @@ static pawl_status take_all(memory *m, size_t limit, pawli_timer **taken, pawl_m
     return st;
 }
 
-static pawl_status take_due(void *self, int limit, pawl_messages **ret_list, pawl_error *err)
+static pawl_status memory_take_due(void *self, int limit, pawl_messages **ret_list, pawl_error *err)
 {
     PAWLI_AUTO(pawl_messages) list = NULL;
     PAWLI_AUTO_FREE pawli_timer **taken = malloc((size_t)limit * sizeof(pawli_timer *));
@@ -409,13 +410,13 @@ static void free_memory(void *self)
 static const pawl_strategy strategy = {
     .version = PAWL_STRATEGY_VERSION,
     .name = "memory",
-    .schedule = schedule,
-    .cancel = cancel,
-    .get = get,
-    .pending = pending,
-    .count = count,
+    .schedule = memory_schedule,
+    .cancel = memory_cancel,
+    .get = memory_get,
+    .pending = memory_pending,
+    .count = memory_count,
     .next_due = next_due,
-    .take_due = take_due,
+    .take_due = memory_take_due,
     .free = free_memory,
 };
 

@@ -12,20 +12,20 @@
 #define ROWS_LOOKED_AT 10000
 #define WIDER 8 /* a page that was not filled is looked for among so many times as many rows */
 
-static pawl_status schedule(void *self, const pawl_message_spec *messages, size_t count,
-                            pawl_enqueued *ret_enqueued, pawl_error *err)
+static pawl_status stored_schedule(void *self, const pawl_message_spec *messages, size_t count,
+                                   pawl_enqueued *ret_enqueued, pawl_error *err)
 {
     return pawl_outbox_enqueue_batch(self, messages, count, ret_enqueued, err);
 }
 
-static pawl_status cancel(void *self, const pawl_uuid *ids, size_t count, size_t *ret_cancelled,
-                          pawl_error *err)
+static pawl_status stored_cancel(void *self, const pawl_uuid *ids, size_t count,
+                                 size_t *ret_cancelled, pawl_error *err)
 {
     return pawli_batch_update_messages(self, PAWLI_SQL_TIMER_CANCEL, ids, count, ret_cancelled,
                                        err);
 }
 
-static pawl_status get(void *self, pawl_uuid id, pawl_messages **ret_one, pawl_error *err)
+static pawl_status stored_get(void *self, pawl_uuid id, pawl_messages **ret_one, pawl_error *err)
 {
     return pawl_outbox_find(self, id, ret_one, err);
 }
@@ -55,7 +55,7 @@ static void fill_params(const pawl_timer_query *query, pawl_timer_mark after, in
 }
 
 /* Work ids are above 0, so this is before all that are due at due_from. */
-static pawl_timer_mark start_of(const pawl_timer_query *query)
+static pawl_timer_mark stored_start_of(const pawl_timer_query *query)
 {
     pawl_timer_mark from = {query->due_from, {0}};
 
@@ -121,11 +121,12 @@ static pawl_status look_once(pawl_store *store, const pawl_timer_query *query,
 }
 
 /* Mostly the first look finds a whole page; where matches are rare, the next ones are wider. */
-static pawl_status pending(void *self, const pawl_timer_query *query, pawl_messages **ret_list,
-                           pawl_timer_mark *ret_next, pawl_error *err)
+static pawl_status stored_pending(void *self, const pawl_timer_query *query,
+                                  pawl_messages **ret_list, pawl_timer_mark *ret_next,
+                                  pawl_error *err)
 {
     PAWLI_AUTO(pawl_messages) list = NULL;
-    pawl_timer_mark after = start_of(query);
+    pawl_timer_mark after = stored_start_of(query);
     int64_t scan = query->limit + 1, looked_at = 0;
     struct look look = {.limit = (size_t)query->limit};
     pawl_status st = pawli_messages_new(&list, err);
@@ -159,8 +160,8 @@ static pawl_status read_total(void *context, const pawli_row *row, pawl_error *e
     return PAWL_OK;
 }
 
-static pawl_status count(void *self, const pawl_timer_query *query, pawl_timer_total *ret_total,
-                         pawl_error *err)
+static pawl_status stored_count(void *self, const pawl_timer_query *query,
+                                pawl_timer_total *ret_total, pawl_error *err)
 {
     pawl_store *store = self;
     pawl_timer_total total = {0, false};
@@ -173,7 +174,7 @@ static pawl_status count(void *self, const pawl_timer_query *query, pawl_timer_t
         .context = &total,
     };
 
-    fill_params(query, start_of(query), ROWS_LOOKED_AT, params);
+    fill_params(query, stored_start_of(query), ROWS_LOOKED_AT, params);
     pawl_status st = pawli_db_run(store->db, &op, err);
     if (st == PAWL_OK)
         *ret_total = total;
@@ -183,11 +184,11 @@ static pawl_status count(void *self, const pawl_timer_query *query, pawl_timer_t
 static const pawl_strategy strategy = {
     .version = PAWL_STRATEGY_VERSION,
     .name = "store",
-    .schedule = schedule,
-    .cancel = cancel,
-    .get = get,
-    .pending = pending,
-    .count = count,
+    .schedule = stored_schedule,
+    .cancel = stored_cancel,
+    .get = stored_get,
+    .pending = stored_pending,
+    .count = stored_count,
 };
 
 pawl_status pawl_scheduler_new_on_store(pawl_store *store, pawl_scheduler **ret_scheduler,

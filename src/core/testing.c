@@ -111,8 +111,8 @@ static bool is_sqlite(const pawl_testing *testing)
 }
 
 /* On a connection of its own: before the store is opened, and after it was closed. */
-static pawl_status run_alone(const char *url, const char *schema, int64_t timeout_ms,
-                             const char *name, pawl_error *err)
+static pawl_status testing_run_alone(const char *url, const char *schema, int64_t timeout_ms,
+                                     const char *name, pawl_error *err)
 {
     PAWLI_AUTO(pawli_db) db = NULL;
     pawl_store_options options = PAWL_STORE_OPTIONS_INIT;
@@ -131,15 +131,16 @@ static pawl_status make_schema(pawl_testing *testing, pawl_error *err)
 
     if (is_sqlite(testing))
         return PAWL_OK;
-    st = run_alone(testing->url, testing->schema, testing->options.timeout_ms, "begin", err);
+    st =
+        testing_run_alone(testing->url, testing->schema, testing->options.timeout_ms, "begin", err);
     testing->has_schema = st == PAWL_OK || st == PAWL_E_IN_DOUBT;
     return st;
 }
 
 /* ---- a life ---- */
 
-static pawl_status read_options(pawl_testing *testing, const pawl_testing_options *given,
-                                pawl_error *err)
+static pawl_status testing_read_options(pawl_testing *testing, const pawl_testing_options *given,
+                                        pawl_error *err)
 {
     const pawl_store_options defaults = PAWL_STORE_OPTIONS_INIT;
     pawl_testing_options options = PAWL_TESTING_OPTIONS_INIT;
@@ -178,7 +179,7 @@ pawl_status pawl_testing_new(const char *url, const pawl_testing_options *opts,
     if (!testing)
         return no_memory(err);
     testing->pid = getpid();
-    st = read_options(testing, opts, err);
+    st = testing_read_options(testing, opts, err);
     if (st == PAWL_OK)
         st = choose_place(testing, url, err);
     if (st == PAWL_OK)
@@ -210,7 +211,7 @@ static void remove_schema(const pawl_testing *testing)
 {
     pawl_error err = PAWL_ERROR_INIT;
 
-    if (run_alone(testing->url, testing->schema, REMOVE_TIMEOUT_MS, "end", &err) != PAWL_OK)
+    if (testing_run_alone(testing->url, testing->schema, REMOVE_TIMEOUT_MS, "end", &err) != PAWL_OK)
         pawli_log(&testing->options.log, PAWL_LOG_WARNING, "testing",
                   "the schema %s of a temporary store stays behind, until pawl_testing_sweep(): %s",
                   testing->schema, err.message);
@@ -325,7 +326,7 @@ pawl_status pawl_testing_sweep(const char *url, int64_t older_ms, size_t *ret_re
         st = oldest_schema(url, older_ms, &schema, err);
         more = schema != NULL;
         if (st == PAWL_OK && more)
-            st = run_alone(url, schema, REMOVE_TIMEOUT_MS, "end", err);
+            st = testing_run_alone(url, schema, REMOVE_TIMEOUT_MS, "end", err);
         removed += st == PAWL_OK && more;
     }
     if (ret_removed)

@@ -19,7 +19,7 @@ struct pawl_scheduler {
     void *self;
 };
 
-static bool is_whole(const pawl_strategy *strategy)
+static bool timer_is_whole(const pawl_strategy *strategy)
 {
     return strategy->name && strategy->schedule && strategy->cancel && strategy->get &&
            strategy->pending && strategy->count;
@@ -34,7 +34,7 @@ pawl_status pawl_scheduler_new(const pawl_strategy *strategy, void *take_self,
         return pawli_fail(err, PAWL_E_INVALID,
                           "the strategy's version is %u: this library knows version %u",
                           (unsigned)strategy->version, (unsigned)PAWL_STRATEGY_VERSION);
-    if (!is_whole(strategy))
+    if (!timer_is_whole(strategy))
         return pawli_fail(err, PAWL_E_INVALID,
                           "the strategy needs a name, schedule, cancel, get, pending and count");
     pawl_scheduler *scheduler = malloc(sizeof *scheduler);

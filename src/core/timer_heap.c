@@ -45,7 +45,7 @@ bool pawli_timer_heap_reserve(pawli_timer_heap *heap, size_t count)
     return true;
 }
 
-static void put(pawli_timer_heap *heap, size_t place, pawli_timer *timer)
+static void timer_heap_put(pawli_timer_heap *heap, size_t place, pawli_timer *timer)
 {
     heap->items[place] = timer;
     if (heap->loose)
@@ -55,17 +55,17 @@ static void put(pawli_timer_heap *heap, size_t place, pawli_timer *timer)
 }
 
 /* The place that is free for the timer, going up from `place`. */
-static size_t rise(pawli_timer_heap *heap, size_t place, const pawli_timer *timer)
+static size_t timer_heap_rise(pawli_timer_heap *heap, size_t place, const pawli_timer *timer)
 {
     while (place > 0 && heap->before(timer, heap->items[(place - 1) / 2])) {
-        put(heap, place, heap->items[(place - 1) / 2]);
+        timer_heap_put(heap, place, heap->items[(place - 1) / 2]);
         place = (place - 1) / 2;
     }
     return place;
 }
 
 /* The same, going down. */
-static size_t sink(pawli_timer_heap *heap, size_t place, const pawli_timer *timer)
+static size_t timer_heap_sink(pawli_timer_heap *heap, size_t place, const pawli_timer *timer)
 {
     for (;;) {
         size_t child = 2 * place + 1;
@@ -76,7 +76,7 @@ static size_t sink(pawli_timer_heap *heap, size_t place, const pawli_timer *time
             child++;
         if (!heap->before(heap->items[child], timer))
             return place;
-        put(heap, place, heap->items[child]);
+        timer_heap_put(heap, place, heap->items[child]);
         place = child;
     }
 }
@@ -84,7 +84,7 @@ static size_t sink(pawli_timer_heap *heap, size_t place, const pawli_timer *time
 void pawli_timer_heap_push(pawli_timer_heap *heap, pawli_timer *timer)
 {
     heap->count++;
-    put(heap, rise(heap, heap->count - 1, timer), timer);
+    timer_heap_put(heap, timer_heap_rise(heap, heap->count - 1, timer), timer);
 }
 
 pawli_timer *pawli_timer_heap_first(const pawli_timer_heap *heap)
@@ -99,10 +99,10 @@ static void close_gap(pawli_timer_heap *heap, size_t gap)
 
     if (gap == heap->count)
         return;
-    size_t place = rise(heap, gap, last);
+    size_t place = timer_heap_rise(heap, gap, last);
     if (place == gap)
-        place = sink(heap, gap, last);
-    put(heap, place, last);
+        place = timer_heap_sink(heap, gap, last);
+    timer_heap_put(heap, place, last);
 }
 
 pawli_timer *pawli_timer_heap_pop(pawli_timer_heap *heap)

@@ -69,7 +69,7 @@ pawli_timer *pawli_timer_copy(const pawl_message_spec *message, pawl_wall now)
 }
 
 /* Ids may be random, or sorted by time, or a caller's own numbers: all of it is mixed. */
-static size_t bucket_of(const pawli_timer_table *table, pawl_uuid id)
+static size_t timer_table_bucket_of(const pawli_timer_table *table, pawl_uuid id)
 {
     uint64_t halves[2];
 
@@ -81,7 +81,7 @@ static size_t bucket_of(const pawli_timer_table *table, pawl_uuid id)
 
 static void link_in(pawli_timer_table *table, pawli_timer *timer)
 {
-    pawli_timer **bucket = &table->buckets[bucket_of(table, timer->message.id)];
+    pawli_timer **bucket = &table->buckets[timer_table_bucket_of(table, timer->message.id)];
 
     timer->next_in_bucket = *bucket;
     *bucket = timer;
@@ -127,7 +127,7 @@ pawli_timer *pawli_timer_table_find(const pawli_timer_table *table, pawl_uuid id
 {
     if (table->bucket_count == 0)
         return NULL;
-    pawli_timer *timer = table->buckets[bucket_of(table, id)];
+    pawli_timer *timer = table->buckets[timer_table_bucket_of(table, id)];
     while (timer && !pawl_uuid_equal(timer->message.id, id))
         timer = timer->next_in_bucket;
     return timer;
@@ -154,7 +154,7 @@ void pawli_timer_table_turn(pawli_timer_table *table, pawl_wall now)
 static void forget_oldest(pawli_timer_table *table)
 {
     pawli_timer *oldest = table->oldest_finished;
-    pawli_timer **link = &table->buckets[bucket_of(table, oldest->message.id)];
+    pawli_timer **link = &table->buckets[timer_table_bucket_of(table, oldest->message.id)];
 
     while (*link != oldest)
         link = &(*link)->next_in_bucket;

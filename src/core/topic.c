@@ -24,7 +24,7 @@ struct pawl_topics {
 
 PAWLI_AUTO_DEFINE(pawl_topics, pawl_topics_free);
 
-static pawl_status check(const pawl_store *store, const char *topic, pawl_error *err)
+static pawl_status topic_check(const pawl_store *store, const char *topic, pawl_error *err)
 {
     size_t characters;
 
@@ -37,12 +37,12 @@ static pawl_status check(const pawl_store *store, const char *topic, pawl_error 
     return PAWL_OK;
 }
 
-static pawl_status say(pawl_store *store, enum pawli_sql sql, const char *topic, bool *ret_changed,
-                       pawl_error *err)
+static pawl_status topic_say(pawl_store *store, enum pawli_sql sql, const char *topic,
+                             bool *ret_changed, pawl_error *err)
 {
     pawli_param params[] = {{"topic", pawli_text(topic)}};
     size_t changed = 0;
-    pawl_status st = check(store, topic, err);
+    pawl_status st = topic_check(store, topic, err);
 
     if (st == PAWL_OK)
         st = pawli_batch_update_found(store, sql, params, PAWLI_COUNT(params), &changed, err);
@@ -54,13 +54,13 @@ static pawl_status say(pawl_store *store, enum pawli_sql sql, const char *topic,
 pawl_status pawl_topic_pause(pawl_store *store, const char *topic, bool *ret_changed,
                              pawl_error *err)
 {
-    return say(store, PAWLI_SQL_TOPIC_PAUSE, topic, ret_changed, err);
+    return topic_say(store, PAWLI_SQL_TOPIC_PAUSE, topic, ret_changed, err);
 }
 
 pawl_status pawl_topic_resume(pawl_store *store, const char *topic, bool *ret_changed,
                               pawl_error *err)
 {
-    pawl_status st = say(store, PAWLI_SQL_TOPIC_RESUME, topic, ret_changed, err);
+    pawl_status st = topic_say(store, PAWLI_SQL_TOPIC_RESUME, topic, ret_changed, err);
 
     if (st == PAWL_OK || st == PAWL_E_IN_DOUBT)
         pawli_wake_signal(pawli_db_wake(store->db));
@@ -74,7 +74,7 @@ pawl_status pawl_topic_dead_letters(pawl_store *store, const char *topic, bool w
         {"topic", pawli_text(topic ? topic : "")},
         {"wanted", pawli_bool(wanted)},
     };
-    pawl_status st = check(store, topic ? topic : "any", err);
+    pawl_status st = topic_check(store, topic ? topic : "any", err);
 
     if (st != PAWL_OK)
         return st;
@@ -82,7 +82,7 @@ pawl_status pawl_topic_dead_letters(pawl_store *store, const char *topic, bool w
                                     err);
 }
 
-static void start(void *context)
+static void topic_start(void *context)
 {
     pawl_topics *topics = context;
 
@@ -111,7 +111,7 @@ static pawl_status add_name(void *context, const pawli_row *row, pawl_error *err
     return PAWL_OK;
 }
 
-static pawl_status add(void *context, const pawli_row *row, pawl_error *err)
+static pawl_status topic_add(void *context, const pawli_row *row, pawl_error *err)
 {
     pawl_topics *topics = context;
     pawl_status st = add_name(context, row, err);
@@ -133,7 +133,7 @@ pawl_status pawli_topics_due(pawl_store *store, int limit, pawl_topics **ret_top
         .params = params,
         .param_count = PAWLI_COUNT(params),
         .on_row = add_name,
-        .on_start = start,
+        .on_start = topic_start,
         .context = topics,
     };
     pawl_status st;
@@ -155,8 +155,10 @@ pawl_status pawl_topic_list(pawl_store *store, pawl_topics **ret_topics, pawl_er
     topics = calloc(1, sizeof *topics);
     if (!topics)
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the topics");
-    pawli_op op = {
-        .sql = PAWLI_SQL_TOPIC_LIST, .on_row = add, .on_start = start, .context = topics};
+    pawli_op op = {.sql = PAWLI_SQL_TOPIC_LIST,
+                   .on_row = topic_add,
+                   .on_start = topic_start,
+                   .context = topics};
     pawl_status st = pawli_db_run(store->db, &op, err);
     if (st == PAWL_OK)
         *ret_topics = pawl_topics_take(&topics);

@@ -7,8 +7,8 @@
 #include "store_private.h"
 #include "tx_private.h"
 
-static pawl_status foreign(pawl_store *store, const char *engine, void *handle, pawl_tx **ret_tx,
-                           pawl_error *err)
+static pawl_status tx_foreign(pawl_store *store, const char *engine, void *handle, pawl_tx **ret_tx,
+                              pawl_error *err)
 {
     pawl_tx *tx;
     pawl_status st;
@@ -31,13 +31,13 @@ static pawl_status foreign(pawl_store *store, const char *engine, void *handle, 
 pawl_status pawl_tx_wrap_sqlite(pawl_store *store, struct sqlite3 *handle, pawl_tx **ret_tx,
                                 pawl_error *err)
 {
-    return foreign(store, "sqlite", handle, ret_tx, err);
+    return tx_foreign(store, "sqlite", handle, ret_tx, err);
 }
 
 pawl_status pawl_tx_wrap_postgres(pawl_store *store, struct pg_conn *handle, pawl_tx **ret_tx,
                                   pawl_error *err)
 {
-    return foreign(store, "postgres", handle, ret_tx, err);
+    return tx_foreign(store, "postgres", handle, ret_tx, err);
 }
 
 void pawl_tx_committed(pawl_tx *tx)
@@ -54,7 +54,7 @@ pawl_status pawli_tx_run(pawl_tx *tx, const pawli_op *op, pawl_error *err)
                      : pawli_foreign_tx_run(tx->foreign, op, err);
 }
 
-static void *native(pawl_tx *tx, const char *engine)
+static void *tx_native(pawl_tx *tx, const char *engine)
 {
     if (!tx)
         return NULL;
@@ -64,12 +64,12 @@ static void *native(pawl_tx *tx, const char *engine)
 
 struct sqlite3 *pawl_tx_sqlite(pawl_tx *tx)
 {
-    return native(tx, "sqlite");
+    return tx_native(tx, "sqlite");
 }
 
 struct pg_conn *pawl_tx_postgres(pawl_tx *tx)
 {
-    return native(tx, "postgres");
+    return tx_native(tx, "postgres");
 }
 
 void pawl_tx_free(pawl_tx *tx)

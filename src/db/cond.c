@@ -17,7 +17,7 @@ void pawli_cond_init(pthread_cond_t *cond)
 }
 
 /* Nothing here can wait by CLOCK_BOOTTIME: whoever wakes looks at its deadline again. */
-static struct timespec monotonic(pawl_mono deadline)
+static struct timespec cond_monotonic(pawl_mono deadline)
 {
     struct timespec until;
     int64_t left = pawli_mono_left(deadline);
@@ -34,7 +34,7 @@ static struct timespec monotonic(pawl_mono deadline)
 
 void pawli_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, pawl_mono deadline)
 {
-    struct timespec until = monotonic(deadline);
+    struct timespec until = cond_monotonic(deadline);
 
     pthread_cond_timedwait(cond, lock, &until);
 }
@@ -47,7 +47,7 @@ void pawli_sem_wait(sem_t *semaphore)
 
 bool pawli_sem_wait_until(sem_t *semaphore, pawl_mono deadline)
 {
-    struct timespec until = monotonic(deadline);
+    struct timespec until = cond_monotonic(deadline);
 
     while (sem_clockwait(semaphore, CLOCK_MONOTONIC, &until) != 0) {
         if (errno != EINTR)

@@ -18,7 +18,7 @@
 
 static const pawl_backoff retry_policy = {5, 500, 20};
 
-static pawl_status check_options(const pawl_store_options *opts, pawl_error *err)
+static pawl_status db_check_options(const pawl_store_options *opts, pawl_error *err)
 {
     if (opts->timeout_ms < 1 || opts->timeout_ms > 3600000)
         return pawli_fail(err, PAWL_E_INVALID, "timeout_ms must be 1 to 3600000");
@@ -75,7 +75,7 @@ pawl_status pawli_db_new(const char *url, const pawl_store_options *opts, pawli_
     pawl_status st = pawli_url_parse(url, &engine, &target, err);
 
     if (st == PAWL_OK)
-        st = check_options(opts, err);
+        st = db_check_options(opts, err);
     if (st != PAWL_OK)
         return st;
     db = calloc(1, sizeof *db);
@@ -166,8 +166,8 @@ pawl_status pawli_db_check_thread(pawli_db *db, pawl_error *err)
     return PAWL_OK;
 }
 
-static pawl_status run_once(pawli_db *db, pawli_pool *pool, uint64_t interrupts_seen,
-                            const pawli_op *op, pawl_mono deadline, pawl_error *err)
+static pawl_status db_run_once(pawli_db *db, pawli_pool *pool, uint64_t interrupts_seen,
+                               const pawli_op *op, pawl_mono deadline, pawl_error *err)
 {
     pawli_conn *conn = NULL;
     pawl_status st;
@@ -202,7 +202,7 @@ pawl_status pawli_db_run(pawli_db *db, const pawli_op *op, pawl_error *err)
         return st;
     uint64_t interrupts_seen = pawli_pool_turn(pool);
     for (int tries = 0;; tries++) {
-        st = run_once(db, pool, interrupts_seen, op, deadline, err);
+        st = db_run_once(db, pool, interrupts_seen, op, deadline, err);
         pawli_clock_log(db);
         if (!worth_another_try(st, tries))
             return st;

@@ -67,7 +67,7 @@ void pawli_group_free(pawli_group *group)
     free(group);
 }
 
-static void append(request_list *list, request *item)
+static void group_append(request_list *list, request *item)
 {
     item->next = NULL;
     if (list->last)
@@ -78,7 +78,7 @@ static void append(request_list *list, request *item)
     list->count++;
 }
 
-static request *pop(request_list *list)
+static request *group_pop(request_list *list)
 {
     request *item = list->first;
 
@@ -136,13 +136,13 @@ static void carry_out_alone(pawli_group *group, request *item)
 }
 
 /* Take what waits, as far as there is room; the leader's own is first. */
-static void gather(pawli_group *group, request_list *batch)
+static void group_gather(pawli_group *group, request_list *batch)
 {
     pthread_mutex_lock(&group->lock);
     while (batch->count < MOST_OPS && group->waiting.first && group->waiting.first->op) {
-        request *item = pop(&group->waiting);
+        request *item = group_pop(&group->waiting);
         item->taken = true;
-        append(batch, item);
+        group_append(batch, item);
     }
     pthread_mutex_unlock(&group->lock);
 }
@@ -153,16 +153,16 @@ static void put_back_after(pawli_group *group, request_list *batch, request *las
     request_list kept = {0}, rest = {0};
     request *item;
 
-    while ((item = pop(batch)) != last)
-        append(&kept, item);
-    append(&kept, last);
+    while ((item = group_pop(batch)) != last)
+        group_append(&kept, item);
+    group_append(&kept, last);
     pthread_mutex_lock(&group->lock);
-    while ((item = pop(batch))) {
+    while ((item = group_pop(batch))) {
         item->taken = false;
-        append(&rest, item);
+        group_append(&rest, item);
     }
-    while ((item = pop(&group->waiting)))
-        append(&rest, item);
+    while ((item = group_pop(&group->waiting)))
+        group_append(&rest, item);
     group->waiting = rest;
     pthread_mutex_unlock(&group->lock);
     *batch = kept;
@@ -244,7 +244,7 @@ static void share_answer(request_list *batch, pawl_status st, const pawl_error *
     }
 }
 
-static void commit(pawli_conn *conn, request_list *batch)
+static void group_commit(pawli_conn *conn, request_list *batch)
 {
     pawl_error err = PAWL_ERROR_INIT;
     pawl_status st;
@@ -263,7 +263,7 @@ static void commit(pawli_conn *conn, request_list *batch)
         share_answer(batch, st, &err);
 }
 
-static void run_group(pawli_group *group, request_list *batch)
+static void group_run_group(pawli_group *group, request_list *batch)
 {
     request *leader = batch->first;
     pawli_conn *conn = NULL;
@@ -284,13 +284,13 @@ static void run_group(pawli_group *group, request_list *batch)
         return;
     }
     /* Only now: whoever waits for the lock longer than its timeout can still give up. */
-    gather(group, batch);
+    group_gather(group, batch);
     conn->single_op = batch->count == 1;
     bool lost = run_batch(group, conn, batch);
     if (lost)
         conn->driver->rollback(conn);
     else
-        commit(conn, batch);
+        group_commit(conn, batch);
     conn->single_op = false;
     pawli_pool_give_back(group->writers, conn);
     if (lost)
@@ -300,7 +300,7 @@ static void run_group(pawli_group *group, request_list *batch)
 /* The next in the list leads from now on; the lock is held. */
 static void hand_on(pawli_group *group)
 {
-    request *next = pop(&group->waiting);
+    request *next = group_pop(&group->waiting);
 
     group->led = next != NULL;
     if (!next)
@@ -309,16 +309,16 @@ static void hand_on(pawli_group *group)
     sem_post(&next->moved); /* it needs the lock before it can be gone */
 }
 
-static void lead(pawli_group *group, request *leader)
+static void group_lead(pawli_group *group, request *leader)
 {
     request_list batch = {0};
     request *item;
 
-    append(&batch, leader);
-    run_group(group, &batch);
+    group_append(&batch, leader);
+    group_run_group(group, &batch);
 
     /* The others first: some come back at once, and are in the next group then. */
-    while ((item = pop(&batch))) {
+    while ((item = group_pop(&batch))) {
         if (item == leader)
             continue;
         atomic_store(&item->done, true);
@@ -369,7 +369,7 @@ static void watch_exclusive_writer(pawli_group *group)
 }
 
 /* When to look again: at the deadline, or sooner to see what the one in front does. */
-static pawl_mono next_look(const request *item)
+static pawl_mono group_next_look(const request *item)
 {
     pawl_mono look = pawli_mono_after(pawli_mono_now(), WATCH_US);
 
@@ -390,7 +390,7 @@ static void wait_write_lock(pawli_group *group, request *item)
         if (patient)
             pawli_sem_wait(&item->moved);
         else
-            woken = pawli_sem_wait_until(&item->moved, next_look(item));
+            woken = pawli_sem_wait_until(&item->moved, group_next_look(item));
         told += woken;
         if (woken && atomic_load(&item->leads))
             return;
@@ -418,13 +418,13 @@ pawl_status pawli_group_run(pawli_group *group, const pawli_op *op, uint64_t int
     pthread_mutex_lock(&group->lock);
     bool waits = group->led;
     if (waits)
-        append(&group->waiting, &item);
+        group_append(&group->waiting, &item);
     group->led = true;
     pthread_mutex_unlock(&group->lock);
     if (waits)
         wait_write_lock(group, &item);
     if (!waits || atomic_load(&item.leads))
-        lead(group, &item);
+        group_lead(group, &item);
     sem_destroy(&item.moved);
     if (item.status != PAWL_OK && err)
         *err = item.err;
@@ -439,10 +439,10 @@ static void hand_on_urgent_first(pawli_group *group)
     request_list urgent = {0}, rest = {0};
     request *item;
 
-    while ((item = pop(&group->waiting)))
-        append(item->op && item->op->urgent ? &urgent : &rest, item);
-    while ((item = pop(&rest)))
-        append(&urgent, item);
+    while ((item = group_pop(&group->waiting)))
+        group_append(item->op && item->op->urgent ? &urgent : &rest, item);
+    while ((item = group_pop(&rest)))
+        group_append(&urgent, item);
     group->waiting = urgent;
     hand_on(group);
 }
@@ -457,7 +457,7 @@ pawl_status pawli_group_enter(pawli_group *group, uint64_t interrupts_seen, pawl
     pthread_mutex_lock(&group->lock);
     bool waits = group->led;
     if (waits)
-        append(&group->waiting, &item);
+        group_append(&group->waiting, &item);
     group->led = true;
     pthread_mutex_unlock(&group->lock);
     if (waits)

@@ -14,7 +14,7 @@
  * later need not write it again, and the table does not fill with dead rows. */
 #define ERASE_SELDOM 50
 
-static bool older(pawl_mono since, int64_t us)
+static bool idle_worker_older(pawl_mono since, int64_t us)
 {
     return pawli_mono_now().us - since.us >= us;
 }
@@ -93,13 +93,14 @@ pawl_status pawli_idle_worker_arm(pawli_waiter *waiter, pawl_error *err)
     pawli_waiter_read_events(waiter, &heard);
     if (heard.echo)
         pawli_idle_worker_echo(waiter);
-    if (waiter->listener && idle_worker->echo_awaited && older(idle_worker->echo_sent, ECHO_US))
+    if (waiter->listener && idle_worker->echo_awaited &&
+        idle_worker_older(idle_worker->echo_sent, ECHO_US))
         pawli_waiter_close_listener(waiter, idle_worker->proven ? LOST_PAUSE_US : DEAF_PAUSE_US);
     if (!waiter->listener)
         return PAWL_OK;
     if (!idle_worker->proven)
         return idle_worker->echo_awaited ? PAWL_OK : run_sleep(waiter, false, err);
-    if (!idle_worker->written || older(idle_worker->echo_sent, RENEW_US))
+    if (!idle_worker->written || idle_worker_older(idle_worker->echo_sent, RENEW_US))
         return write_down(waiter, err);
     return idle_worker->visible_to_all ? PAWL_OK : ask_settled(waiter, err);
 }
@@ -139,7 +140,7 @@ void pawli_idle_worker_busy(pawli_waiter *waiter)
 
     if (waiter->armed)
         idle_worker->busy_since = pawli_mono_now();
-    else if (idle_worker->written && older(idle_worker->busy_since, linger_us) &&
-             older(idle_worker->erased, ERASE_SELDOM * linger_us))
+    else if (idle_worker->written && idle_worker_older(idle_worker->busy_since, linger_us) &&
+             idle_worker_older(idle_worker->erased, ERASE_SELDOM * linger_us))
         pawli_idle_worker_unregister(waiter);
 }

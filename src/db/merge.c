@@ -68,7 +68,7 @@ static const pawli_row_table part_table = {part_is_null, part_integer, part_time
 
 /* ---- the whole ---- */
 
-static void on_start(void *context)
+static void merge_on_start(void *context)
 {
     pawli_merge *merge = context;
 
@@ -102,7 +102,7 @@ static pawl_status answer_all(pawli_merge *merge, const pawli_row *row, pawl_err
     return st;
 }
 
-static pawl_status on_row(void *context, const pawli_row *row, pawl_error *err)
+static pawl_status merge_on_row(void *context, const pawli_row *row, pawl_error *err)
 {
     pawli_merge *merge = context;
 
@@ -152,8 +152,8 @@ bool pawli_merge_make(pawli_merge *merge, const pawli_op *const *parts, size_t c
     merge->rows.row_count = rows;
     merge->rows.values = merge->values;
     merge->op.rows = &merge->rows;
-    merge->op.on_start = on_start;
-    merge->op.on_row = on_row;
+    merge->op.on_start = merge_on_start;
+    merge->op.on_row = merge_on_row;
     merge->op.context = merge;
     return true;
 }

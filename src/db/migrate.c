@@ -72,8 +72,8 @@ pawl_status pawli_db_check_schema(const pawl_schema_info *info, pawl_error *err)
     return PAWL_OK;
 }
 
-static pawl_status run_script(pawli_db *db, pawli_conn *conn, const char *script,
-                              pawl_mono deadline, pawl_error *err)
+static pawl_status migrate_run_script(pawli_db *db, pawli_conn *conn, const char *script,
+                                      pawl_mono deadline, pawl_error *err)
 {
     PAWLI_AUTO_FREE char *text = pawli_sql_fill_names(db->engine->sql, script, db->names);
 
@@ -83,8 +83,8 @@ static pawl_status run_script(pawli_db *db, pawli_conn *conn, const char *script
 }
 
 /* Inside the transaction that holds the migration lock. */
-static pawl_status apply(pawli_db *db, pawli_conn *conn, const pawl_schema_info *before,
-                         pawl_mono deadline, pawl_error *err)
+static pawl_status migrate_apply(pawli_db *db, pawli_conn *conn, const pawl_schema_info *before,
+                                 pawl_mono deadline, pawl_error *err)
 {
     const pawli_engine_sql *sql = db->engine->sql;
     pawl_status st = PAWL_OK;
@@ -93,14 +93,14 @@ static pawl_status apply(pawli_db *db, pawli_conn *conn, const pawl_schema_info 
         const pawli_migration *migration = &sql->migrations[i];
         if (migration->version <= before->version)
             continue;
-        st = run_script(db, conn, migration->text, deadline, err);
+        st = migrate_run_script(db, conn, migration->text, deadline, err);
         if (st != PAWL_OK)
             return st;
         pawli_log(&db->log, PAWL_LOG_INFO, "store", "applied migration %s", migration->name);
     }
     if (!before->code_outdated)
         return PAWL_OK;
-    st = run_script(db, conn, sql->code, deadline, err);
+    st = migrate_run_script(db, conn, sql->code, deadline, err);
     if (st == PAWL_OK && before->version > 0)
         pawli_log(&db->log, PAWL_LOG_INFO, "store",
                   "replaced the functions and views of an older release");
@@ -121,7 +121,7 @@ static pawl_status deploy_on(pawli_db *db, pawli_conn *conn, pawl_mono deadline,
     if (st == PAWL_OK && before.version > 0 && before.compatible_from > before.library_version)
         st = pawli_db_check_schema(&before, err);
     if (st == PAWL_OK)
-        st = apply(db, conn, &before, deadline, err);
+        st = migrate_apply(db, conn, &before, deadline, err);
     if (st != PAWL_OK) {
         conn->driver->rollback(conn);
         return st;

@@ -60,7 +60,7 @@ static void owned_tx_roll_back_late(pawli_exclusive_writer *writer)
 /* ---- the owner ---- */
 
 /* Nobody else touches the transaction from here on. The lock is held. */
-static void give_back(pawli_owned_tx *tx)
+static void owned_tx_give_back(pawli_owned_tx *tx)
 {
     pawli_open_tx_forget(tx->remembered);
     tx->remembered = NULL;
@@ -86,7 +86,7 @@ static pawl_status too_late(pawl_error *err)
 }
 
 /* Whether the transaction may still be used. The lock is held. */
-static pawl_status check_open(pawli_owned_tx *tx, pawl_error *err)
+static pawl_status owned_tx_check_open(pawli_owned_tx *tx, pawl_error *err)
 {
     pawl_status st = pawli_db_check_process(tx->db, err);
 
@@ -117,7 +117,7 @@ static pawl_mono call_deadline(const pawli_owned_tx *tx)
 pawl_status pawli_owned_tx_run(pawli_owned_tx *tx, const pawli_op *op, pawl_error *err)
 {
     pthread_mutex_lock(&tx->lock);
-    pawl_status st = check_open(tx, err);
+    pawl_status st = owned_tx_check_open(tx, err);
     if (st == PAWL_OK) {
         if (op->on_start)
             op->on_start(op->context);
@@ -133,7 +133,7 @@ pawl_status pawli_owned_tx_run(pawli_owned_tx *tx, const pawli_op *op, pawl_erro
 pawl_status pawli_owned_tx_commit(pawli_owned_tx *tx, pawl_error *err)
 {
     pthread_mutex_lock(&tx->lock);
-    pawl_status st = check_open(tx, err);
+    pawl_status st = owned_tx_check_open(tx, err);
     if (tx->state == OWNED_TX_ENDED) {
         pthread_mutex_unlock(&tx->lock);
         return st;
@@ -144,7 +144,7 @@ pawl_status pawli_owned_tx_commit(pawli_owned_tx *tx, pawl_error *err)
         st = tx->conn->driver->commit(tx->conn, pawli_db_deadline(tx->db), err);
     else if (tx->state == OWNED_TX_OPEN)
         tx->conn->driver->rollback(tx->conn);
-    give_back(tx);
+    owned_tx_give_back(tx);
     pthread_mutex_unlock(&tx->lock);
     leave_group(tx);
     return st;
@@ -160,7 +160,7 @@ void pawli_owned_tx_rollback(pawli_owned_tx *tx)
     if (tx->state == OWNED_TX_OPEN)
         tx->conn->driver->rollback(tx->conn);
     if (ends)
-        give_back(tx);
+        owned_tx_give_back(tx);
     pthread_mutex_unlock(&tx->lock);
     if (ends)
         leave_group(tx);
@@ -188,8 +188,8 @@ void pawli_owned_tx_free(pawli_owned_tx *tx)
 /* ---- the beginning ---- */
 
 /* A connection, lent to the application, with a transaction open on it. */
-static pawl_status begin(pawli_owned_tx *tx, uint64_t interrupts_seen, pawl_mono deadline,
-                         pawl_error *err)
+static pawl_status owned_tx_begin(pawli_owned_tx *tx, uint64_t interrupts_seen, pawl_mono deadline,
+                                  pawl_error *err)
 {
     pawli_db *db = tx->db;
     pawl_status st = PAWL_E_UNAVAILABLE;
@@ -207,7 +207,7 @@ static pawl_status begin(pawli_owned_tx *tx, uint64_t interrupts_seen, pawl_mono
     return st;
 }
 
-static pawl_status remember(pawli_owned_tx *tx, pawl_error *err)
+static pawl_status owned_tx_remember(pawli_owned_tx *tx, pawl_error *err)
 {
     pawli_db *db = tx->db;
 
@@ -222,10 +222,10 @@ static pawl_status remember(pawli_owned_tx *tx, pawl_error *err)
 static pawl_status begin_with_write_lock(pawli_owned_tx *tx, uint64_t interrupts_seen,
                                          pawl_mono deadline, pawl_error *err)
 {
-    pawl_status st = begin(tx, interrupts_seen, deadline, err);
+    pawl_status st = owned_tx_begin(tx, interrupts_seen, deadline, err);
 
     if (st == PAWL_OK)
-        st = remember(tx, err);
+        st = owned_tx_remember(tx, err);
     if (st != PAWL_OK) {
         if (tx->conn) {
             tx->conn->driver->rollback(tx->conn);

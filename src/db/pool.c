@@ -60,8 +60,8 @@ static void close_place(pawli_pool *pool)
 }
 
 /* Called with the lock held, which makes it one step with pawli_pool_interrupt(). */
-static pawl_status hand_out(pawli_pool *pool, pawli_conn *conn, uint64_t interrupts_seen,
-                            pawli_conn **ret_conn, pawl_error *err)
+static pawl_status pool_hand_out(pawli_pool *pool, pawli_conn *conn, uint64_t interrupts_seen,
+                                 pawli_conn **ret_conn, pawl_error *err)
 {
     if (pool->interrupts_seen != interrupts_seen) {
         conn->next = pool->idle;
@@ -88,7 +88,7 @@ static pawl_status open_one(pawli_pool *pool, uint64_t interrupts_seen, pawl_mon
     }
     pthread_mutex_lock(&pool->lock);
     pool->opened++;
-    st = hand_out(pool, conn, interrupts_seen, ret_conn, err);
+    st = pool_hand_out(pool, conn, interrupts_seen, ret_conn, err);
     pthread_mutex_unlock(&pool->lock);
     return st;
 }
@@ -104,7 +104,7 @@ pawl_status pawli_pool_acquire(pawli_pool *pool, uint64_t interrupts_seen, pawl_
         if (conn) {
             pool->idle = conn->next;
             if (conn->driver->alive(conn)) {
-                st = hand_out(pool, conn, interrupts_seen, ret_conn, err);
+                st = pool_hand_out(pool, conn, interrupts_seen, ret_conn, err);
                 break;
             }
             pool->open--;

@@ -12,7 +12,7 @@ struct pawli_statements {
     char *texts[PAWLI_SQL_COUNT];
 };
 
-static bool is_word(char c)
+static bool statements_is_word(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
@@ -23,11 +23,12 @@ static bool stands_here(const pawli_engine_sql *engine, const char *start, const
 {
     size_t length = strlen(engine->placeholder);
 
-    if (strncmp(at, engine->placeholder, length) != 0 || (at > start && is_word(at[-1])))
+    if (strncmp(at, engine->placeholder, length) != 0 || (at > start && statements_is_word(at[-1])))
         return false;
     if (engine->is_prefix)
         return !quoted;
-    return quoted ? at[length] == '.' && is_word(at[length + 1]) : !is_word(at[length]);
+    return quoted ? at[length] == '.' && statements_is_word(at[length + 1])
+                  : !statements_is_word(at[length]);
 }
 
 char *pawli_sql_fill_names(const pawli_engine_sql *engine, const char *text, const char *names)

@@ -46,7 +46,7 @@ static pawl_status run_on(pawli_conn *conn, const char *sql, pawl_mono deadline,
     return st;
 }
 
-static pawl_status run(pawli_db *db, const char *sql, char **ret_answer, pawl_error *err)
+static pawl_status testing_run(pawli_db *db, const char *sql, char **ret_answer, pawl_error *err)
 {
     pawl_mono deadline = pawli_db_deadline(db);
     pawli_conn *conn = NULL;
@@ -76,5 +76,5 @@ pawl_status pawli_db_testing(pawli_db *db, const char *name, int64_t us, char **
     PAWLI_AUTO_FREE char *sql = named ? fill_number(named, us) : NULL;
     if (!sql)
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the SQL of a test");
-    return run(db, sql, ret_answer, err);
+    return testing_run(db, sql, ret_answer, err);
 }

@@ -167,7 +167,7 @@ static pawl_status ask_due(pawli_waiter *waiter, pawl_error *err)
  * Everything here comes before the claim that follows: what is forgotten or asked now cannot be
  * older than what that claim sees.
  */
-static pawl_status arm(pawli_waiter *waiter, pawl_error *err)
+static pawl_status waiter_arm(pawli_waiter *waiter, pawl_error *err)
 {
     pawli_commit_events heard;
     pawl_status st = PAWL_OK;
@@ -195,7 +195,7 @@ pawl_status pawli_waiter_arm(pawli_waiter *waiter, const char *const *topics, si
     waiter->destinations = NULL;
     waiter->destination_count = 0;
     waiter->others = false;
-    return arm(waiter, err);
+    return waiter_arm(waiter, err);
 }
 
 pawl_status pawli_waiter_arm_remote(pawli_waiter *waiter, const char *const *names, size_t count,
@@ -208,7 +208,7 @@ pawl_status pawli_waiter_arm_remote(pawli_waiter *waiter, const char *const *nam
     waiter->destinations = names ? names : none;
     waiter->destination_count = names ? count : 0;
     waiter->others = others;
-    return arm(waiter, err);
+    return waiter_arm(waiter, err);
 }
 
 void pawli_waiter_watch(pawli_waiter *waiter, int fd)
@@ -230,7 +230,7 @@ static void postpone_poll(const pawli_waiter *waiter, waiting *run, int64_t us)
     run->poll_interval = pawli_mono_after(pawli_mono_now(), run->poll_us);
 }
 
-static waiting begin(pawli_waiter *waiter, pawl_mono deadline)
+static waiting waiter_begin(pawli_waiter *waiter, pawl_mono deadline)
 {
     bool sleepers = waiter->driver->registers_idle_workers;
     int64_t max_wait_us =
@@ -326,8 +326,8 @@ static bool time_is_up(const pawli_waiter *waiter, const waiting *run, pawli_wok
     return true;
 }
 
-static pawl_status check(pawli_waiter *waiter, waiting *run, pawli_woken *ret_why, bool *ret_woken,
-                         pawl_error *err)
+static pawl_status waiter_check(pawli_waiter *waiter, waiting *run, pawli_woken *ret_why,
+                                bool *ret_woken, pawl_error *err)
 {
     pawl_status st = clear_wake_fd(waiter, run, ret_why, ret_woken, err);
 
@@ -346,13 +346,13 @@ static pawl_status check(pawli_waiter *waiter, waiting *run, pawli_woken *ret_wh
     return st;
 }
 
-static void keep_earlier(pawl_mono *time, pawl_mono other)
+static void waiter_keep_earlier(pawl_mono *time, pawl_mono other)
 {
     if (other.us < time->us)
         *time = other;
 }
 
-static void rest(const pawli_waiter *waiter, const waiting *run)
+static void waiter_rest(const pawli_waiter *waiter, const waiting *run)
 {
     bool quiet_until = !pawli_mono_passed(run->quiet_until);
     bool listens = waiter->listener && waiter->listener->fd >= 0;
@@ -362,12 +362,12 @@ static void rest(const pawli_waiter *waiter, const waiting *run)
         {.fd = waiter->watched_fd, .events = POLLIN}};
     pawl_mono until = run->look;
 
-    keep_earlier(&until, run->deadline);
-    keep_earlier(&until, run->poll_interval);
+    waiter_keep_earlier(&until, run->deadline);
+    waiter_keep_earlier(&until, run->poll_interval);
     if (waiter->has_due)
-        keep_earlier(&until, waiter->due);
+        waiter_keep_earlier(&until, waiter->due);
     if (listens && quiet_until)
-        keep_earlier(&until, run->quiet_until);
+        waiter_keep_earlier(&until, run->quiet_until);
     int64_t left_us = until.us - pawli_mono_now().us;
     if (left_us < 0)
         left_us = 0;
@@ -379,17 +379,17 @@ static void rest(const pawli_waiter *waiter, const waiting *run)
 pawl_status pawli_waiter_wait(pawli_waiter *waiter, pawl_mono deadline, pawli_woken *ret_why,
                               pawl_error *err)
 {
-    waiting run = begin(waiter, deadline);
+    waiting run = waiter_begin(waiter, deadline);
     pawli_woken why = PAWLI_WOKEN_POLL;
     bool woken = !waiter->armed; /* then there is nothing to wait for yet */
     pawl_status st = PAWL_OK;
 
     while (!woken) {
-        st = check(waiter, &run, &why, &woken, err);
+        st = waiter_check(waiter, &run, &why, &woken, err);
         if (st != PAWL_OK)
             break;
         if (!woken)
-            rest(waiter, &run);
+            waiter_rest(waiter, &run);
     }
     pawli_waiter_disarm(waiter);
     if (st == PAWL_OK && ret_why)

@@ -23,7 +23,7 @@ void pawli_wake_done(pawli_wake *wake)
 }
 
 /* Called with the lock held. */
-static void ring(pawli_wake_fd *wake_fd)
+static void wake_ring(pawli_wake_fd *wake_fd)
 {
     if (!wake_fd->signaled)
         (void)eventfd_write(wake_fd->fd, 1); /* fails only when it is readable already */
@@ -36,7 +36,7 @@ void pawli_wake_signal(pawli_wake *wake)
     wake->sent++;
     for (pawli_wake_fd *wake_fd = wake->wake_fds; wake_fd; wake_fd = wake_fd->next)
         if (wake_fd->wants_sends)
-            ring(wake_fd);
+            wake_ring(wake_fd);
     pthread_cond_broadcast(&wake->signal);
     pthread_mutex_unlock(&wake->lock);
 }
@@ -46,7 +46,7 @@ void pawli_wake_interrupt(pawli_wake *wake)
     pthread_mutex_lock(&wake->lock);
     wake->stopped++;
     for (pawli_wake_fd *wake_fd = wake->wake_fds; wake_fd; wake_fd = wake_fd->next)
-        ring(wake_fd);
+        wake_ring(wake_fd);
     pthread_cond_broadcast(&wake->signal);
     pthread_mutex_unlock(&wake->lock);
 }
@@ -122,6 +122,6 @@ pawli_wake_counts pawli_wake_clear(pawli_wake *wake, pawli_wake_fd *wake_fd, boo
 void pawli_wake_signal_one(pawli_wake *wake, pawli_wake_fd *wake_fd)
 {
     pthread_mutex_lock(&wake->lock);
-    ring(wake_fd);
+    wake_ring(wake_fd);
     pthread_mutex_unlock(&wake->lock);
 }

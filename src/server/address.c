@@ -11,7 +11,7 @@
 #include "address.h"
 #include "fail.h"
 
-static pawl_status refuse(const char *text, pawl_error *err)
+static pawl_status address_refuse(const char *text, pawl_error *err)
 {
     return pawli_fail(err, PAWL_E_INVALID,
                       "an address looks like 127.0.0.1:7295 or [::1]:7295, not '%.80s'", text);
@@ -68,12 +68,12 @@ pawl_status pawli_address_parse(const char *text, pawli_address *ret_address, pa
     size_t length = colon ? (size_t)(colon - text) - (six ? 2 : 0) : 0;
 
     if (!colon || !parse_port(colon + 1, &port) || length >= sizeof host)
-        return refuse(text, err);
+        return address_refuse(text, err);
     memcpy(host, text + (six ? 1 : 0), length);
     if (length == 0 || strcmp(host, "localhost") == 0)
         memcpy(host, "127.0.0.1", sizeof "127.0.0.1");
     if (six ? !parse_6(host, port, &address) : !parse_4(host, port, &address))
-        return refuse(text, err);
+        return address_refuse(text, err);
     *ret_address = address;
     return PAWL_OK;
 }

@@ -20,7 +20,8 @@ struct pawli_peer {
 
 /* ---- the lists; the lock is held ---- */
 
-static void append(pawli_connection_queue *queue, pawli_connection *connection, pawli_which which)
+static void connections_append(pawli_connection_queue *queue, pawli_connection *connection,
+                               pawli_which which)
 {
     connection->previous[which] = queue->last;
     connection->next[which] = NULL;
@@ -31,7 +32,8 @@ static void append(pawli_connection_queue *queue, pawli_connection *connection, 
     queue->last = connection;
 }
 
-static void take_out(pawli_connection_queue *queue, pawli_connection *connection, pawli_which which)
+static void connections_take_out(pawli_connection_queue *queue, pawli_connection *connection,
+                                 pawli_which which)
 {
     pawli_connection *previous = connection->previous[which];
     pawli_connection *next = connection->next[which];
@@ -57,8 +59,8 @@ static bool is_busy(pawli_connection_state state)
 }
 
 /* All have the same time, so whoever comes last has the last deadline. */
-static void enter(pawli_connections *connections, pawli_connection *connection,
-                  pawli_connection_state state)
+static void connections_enter(pawli_connections *connections, pawli_connection *connection,
+                              pawli_connection_state state)
 {
     connection->state = state;
     if (is_busy(state))
@@ -69,14 +71,14 @@ static void enter(pawli_connections *connections, pawli_connection *connection,
         return;
     connection->deadline =
         pawli_mono_after(pawli_mono_now(), connections->limits.timeout_ms * 1000);
-    append(&connections->waited_for, connection, PAWLI_OF_ALL);
+    connections_append(&connections->waited_for, connection, PAWLI_OF_ALL);
     if (connection->peer)
-        append(&connection->peer->waited_for, connection, PAWLI_OF_PEER);
+        connections_append(&connection->peer->waited_for, connection, PAWLI_OF_PEER);
     if (connections->waited_for.first == connection)
         pthread_cond_broadcast(&connections->changed);
 }
 
-static void leave(pawli_connections *connections, pawli_connection *connection)
+static void connections_leave(pawli_connections *connections, pawli_connection *connection)
 {
     if (is_busy(connection->state) && --connections->busy == 0)
         pthread_cond_broadcast(&connections->changed);
@@ -84,9 +86,9 @@ static void leave(pawli_connections *connections, pawli_connection *connection)
         connection->peer->held -= connection->body_bytes;
     if (!is_waited_for(connection->state))
         return;
-    take_out(&connections->waited_for, connection, PAWLI_OF_ALL);
+    connections_take_out(&connections->waited_for, connection, PAWLI_OF_ALL);
     if (connection->peer)
-        take_out(&connection->peer->waited_for, connection, PAWLI_OF_PEER);
+        connections_take_out(&connection->peer->waited_for, connection, PAWLI_OF_PEER);
 }
 
 /* ---- peers; the lock is held ---- */
@@ -107,7 +109,7 @@ static bool address_of(const struct sockaddr *address, uint8_t ret_address[16])
     return false;
 }
 
-static pawli_peer **bucket_of(pawli_connections *connections, const uint8_t address[16])
+static pawli_peer **connections_bucket_of(pawli_connections *connections, const uint8_t address[16])
 {
     uint64_t hash = connections->seed;
 
@@ -118,7 +120,7 @@ static pawli_peer **bucket_of(pawli_connections *connections, const uint8_t addr
 
 static pawli_peer *find_peer(pawli_connections *connections, const uint8_t address[16])
 {
-    pawli_peer **bucket = bucket_of(connections, address);
+    pawli_peer **bucket = connections_bucket_of(connections, address);
     pawli_peer *peer = *bucket;
 
     while (peer && memcmp(peer->address, address, 16) != 0)
@@ -137,7 +139,7 @@ static pawli_peer *find_peer(pawli_connections *connections, const uint8_t addre
 
 static void let_go_of_peer(pawli_connections *connections, pawli_peer *peer)
 {
-    pawli_peer **link = bucket_of(connections, peer->address);
+    pawli_peer **link = connections_bucket_of(connections, peer->address);
 
     if (--peer->count > 0)
         return;
@@ -150,7 +152,7 @@ static void let_go_of_peer(pawli_connections *connections, pawli_peer *peer)
 /* ---- cutting; the lock is held, so that the descriptor is still this connection's ---- */
 
 /* Nobody else is writing to it: its request has not arrived. */
-static void tell(const pawli_connection *connection, pawli_rejection why)
+static void connections_tell(const pawli_connection *connection, pawli_rejection why)
 {
     char answer[PAWLI_REJECTION_RESPONSE_SIZE];
     size_t size;
@@ -161,9 +163,9 @@ static void tell(const pawli_connection *connection, pawli_rejection why)
     (void)!send(connection->fd, answer, size, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-static void shut(pawli_connections *connections, pawli_connection *connection)
+static void connections_shut(pawli_connections *connections, pawli_connection *connection)
 {
-    leave(connections, connection);
+    connections_leave(connections, connection);
     connection->state = PAWLI_CUT;
     connections->open--;
     connections->cut++;
@@ -173,17 +175,18 @@ static void shut(pawli_connections *connections, pawli_connection *connection)
 }
 
 /* One that is idle has no request that could be refused: it has only waited long enough. */
-static void cut(pawli_connections *connections, pawli_connection *connection, pawli_rejection why)
+static void connections_cut(pawli_connections *connections, pawli_connection *connection,
+                            pawli_rejection why)
 {
     if (why != PAWLI_REJECTED_TIMEOUT || connection->state == PAWLI_ARRIVING)
         pawli_rejections_add(connections->limits.rejections, why);
-    tell(connection, why);
-    shut(connections, connection);
+    connections_tell(connection, why);
+    connections_shut(connections, connection);
 }
 
 /* ---- the thread that keeps the deadlines ---- */
 
-static void *watch(void *context)
+static void *connections_watch(void *context)
 {
     pawli_connections *connections = context;
 
@@ -193,7 +196,7 @@ static void *watch(void *context)
         if (!first)
             pthread_cond_wait(&connections->changed, &connections->lock);
         else if (pawli_mono_passed(first->deadline))
-            cut(connections, first, PAWLI_REJECTED_TIMEOUT);
+            connections_cut(connections, first, PAWLI_REJECTED_TIMEOUT);
         else
             pawli_wait_until(&connections->changed, &connections->lock, first->deadline);
     }
@@ -225,7 +228,8 @@ bool pawli_connections_start(pawli_connections *connections, const pawli_connect
 {
     connections->limits = *limits;
     connections->seed = pawli_random_u64();
-    connections->has_thread = pawli_thread_begin(&connections->thread, watch, connections);
+    connections->has_thread =
+        pawli_thread_begin(&connections->thread, connections_watch, connections);
     return connections->has_thread;
 }
 
@@ -243,13 +247,13 @@ void pawli_connections_done(pawli_connections *connections)
 
 /* ---- a connection's life ---- */
 
-static void make_room(pawli_connections *connections, const pawli_peer *peer)
+static void connections_make_room(pawli_connections *connections, const pawli_peer *peer)
 {
     if (peer && !peer->is_free && peer->open > connections->limits.most_per_peer &&
         peer->waited_for.first)
-        cut(connections, peer->waited_for.first, PAWLI_REJECTED_CONNECTIONS_PER_IP);
+        connections_cut(connections, peer->waited_for.first, PAWLI_REJECTED_CONNECTIONS_PER_IP);
     else if (connections->open > connections->limits.most && connections->waited_for.first)
-        cut(connections, connections->waited_for.first, PAWLI_REJECTED_CONNECTIONS);
+        connections_cut(connections, connections->waited_for.first, PAWLI_REJECTED_CONNECTIONS);
 }
 
 pawli_connection *pawli_connection_open(pawli_connections *connections, int fd, bool can_be_told,
@@ -271,8 +275,8 @@ pawli_connection *pawli_connection_open(pawli_connections *connections, int fd, 
         connection->peer->open++;
     }
     connections->open++;
-    enter(connections, connection, PAWLI_ARRIVING);
-    make_room(connections, connection->peer);
+    connections_enter(connections, connection, PAWLI_ARRIVING);
+    connections_make_room(connections, connection->peer);
     pthread_mutex_unlock(&connections->lock);
     return connection;
 }
@@ -285,8 +289,8 @@ bool pawli_connection_move(pawli_connections *connections, pawli_connection *con
     pthread_mutex_lock(&connections->lock);
     alive = connection->state != PAWLI_CUT;
     if (alive && connection->state != state) {
-        leave(connections, connection);
-        enter(connections, connection, state);
+        connections_leave(connections, connection);
+        connections_enter(connections, connection, state);
     }
     pthread_mutex_unlock(&connections->lock);
     return alive;
@@ -298,7 +302,7 @@ void pawli_connection_close(pawli_connections *connections, pawli_connection *co
         return;
     pthread_mutex_lock(&connections->lock);
     if (connection->state != PAWLI_CUT) {
-        leave(connections, connection);
+        connections_leave(connections, connection);
         connections->open--;
         if (connection->peer)
             connection->peer->open--;
@@ -378,7 +382,7 @@ size_t pawli_connections_shed(pawli_connections *connections)
             oldest = oldest->next[PAWLI_OF_PEER];
     if (oldest) {
         held = oldest->body_bytes;
-        cut(connections, oldest, PAWLI_REJECTED_MEMORY);
+        connections_cut(connections, oldest, PAWLI_REJECTED_MEMORY);
         oldest->body_bytes = 0; /* its thread will not count them again */
     }
     pthread_mutex_unlock(&connections->lock);
@@ -393,7 +397,7 @@ void pawli_connections_drain(pawli_connections *connections, pawl_mono deadline)
     for (pawli_connection *at = connections->waited_for.first; at; at = next) {
         next = at->next[PAWLI_OF_ALL];
         if (at->state == PAWLI_IDLE)
-            shut(connections, at);
+            connections_shut(connections, at);
     }
     while (connections->busy > 0 && !pawli_mono_passed(deadline))
         pawli_wait_until(&connections->changed, &connections->lock, deadline);

@@ -27,7 +27,7 @@ static void target_free(void *context)
     free(to);
 }
 
-static pawl_result enqueue(pawl_receive_task *task, void *context)
+static pawl_result enqueue_handler_enqueue(pawl_receive_task *task, void *context)
 {
     const target *to = context;
     const pawl_envelope *envelope = pawl_receive_task_envelope(task);
@@ -47,7 +47,7 @@ static pawl_result enqueue(pawl_receive_task *task, void *context)
     return err.status == PAWL_E_INVALID || err.status == PAWL_E_TOO_LARGE ? PAWL_FAIL : PAWL_RETRY;
 }
 
-static bool copy(const char *text, char **ret_copy)
+static bool enqueue_handler_copy(const char *text, char **ret_copy)
 {
     *ret_copy = text ? strdup(text) : NULL;
     return !text || *ret_copy;
@@ -66,10 +66,12 @@ pawl_status pawl_receiver_enqueue(pawl_receiver *receiver, const char *topic, co
         return st;
     options.free = target_free;
     to = calloc(1, sizeof *to);
-    if (!to || !copy(to_topic, &to->topic) || !copy(destination, &to->destination))
+    if (!to || !enqueue_handler_copy(to_topic, &to->topic) ||
+        !enqueue_handler_copy(destination, &to->destination))
         st = pawli_fail(err, PAWL_E_NOMEM, "out of memory for the handler");
     else
-        st = pawl_receiver_handle(receiver, topic, PAWL_RECEIVE_ATOMIC, enqueue, to, &options, err);
+        st = pawl_receiver_handle(receiver, topic, PAWL_RECEIVE_ATOMIC, enqueue_handler_enqueue, to,
+                                  &options, err);
     if (st != PAWL_OK)
         target_free(to);
     return st;

@@ -54,7 +54,7 @@ static bool fits_header(const char *value)
     return true;
 }
 
-static bool add_header(struct curl_slist **list, const char *name, const char *value)
+static bool forward_add_header(struct curl_slist **list, const char *name, const char *value)
 {
     PAWLI_AUTO_FREE char *line = NULL;
     struct curl_slist *longer;
@@ -76,7 +76,7 @@ static bool add_number(struct curl_slist **list, const char *name, int64_t numbe
     char text[32];
 
     snprintf(text, sizeof text, "%lld", (long long)number);
-    return add_header(list, name, text);
+    return forward_add_header(list, name, text);
 }
 
 static struct curl_slist *make_headers(pawl_receive_task *task)
@@ -85,19 +85,19 @@ static struct curl_slist *make_headers(pawl_receive_task *task)
     struct curl_slist *list = NULL;
     bool is_json = pawl_envelope_payload_is_json(envelope);
 
-    if (add_header(&list, "Content-Type",
-                   is_json ? "application/json" : "application/octet-stream") &&
-        add_header(&list, "Expect", "") && /* no question before the body */
-        add_header(&list, "Idempotency-Key", pawl_receive_task_key(task)) &&
-        add_header(&list, "pawl-message-id", pawl_envelope_id(envelope)) &&
-        add_header(&list, "pawl-source", pawl_envelope_source(envelope)) &&
-        add_header(&list, "pawl-topic", pawl_envelope_endpoint(envelope)) &&
-        add_header(&list, "pawl-type", pawl_type_wire_name(pawl_envelope_type(envelope))) &&
-        add_header(&list, "pawl-correlation-id", pawl_envelope_correlation_id(envelope)) &&
+    if (forward_add_header(&list, "Content-Type",
+                           is_json ? "application/json" : "application/octet-stream") &&
+        forward_add_header(&list, "Expect", "") && /* no question before the body */
+        forward_add_header(&list, "Idempotency-Key", pawl_receive_task_key(task)) &&
+        forward_add_header(&list, "pawl-message-id", pawl_envelope_id(envelope)) &&
+        forward_add_header(&list, "pawl-source", pawl_envelope_source(envelope)) &&
+        forward_add_header(&list, "pawl-topic", pawl_envelope_endpoint(envelope)) &&
+        forward_add_header(&list, "pawl-type", pawl_type_wire_name(pawl_envelope_type(envelope))) &&
+        forward_add_header(&list, "pawl-correlation-id", pawl_envelope_correlation_id(envelope)) &&
         add_number(&list, "pawl-attempt", pawl_receive_task_attempt(task)) &&
         add_number(&list, "pawl-fence", pawl_receive_task_fence(task)) &&
-        add_header(&list, "traceparent", pawl_envelope_traceparent(envelope)) &&
-        add_header(&list, "tracestate", pawl_envelope_tracestate(envelope)))
+        forward_add_header(&list, "traceparent", pawl_envelope_traceparent(envelope)) &&
+        forward_add_header(&list, "tracestate", pawl_envelope_tracestate(envelope)))
         return list;
     curl_slist_free_all(list);
     return NULL;
@@ -105,7 +105,7 @@ static struct curl_slist *make_headers(pawl_receive_task *task)
 
 /* ---- the answer ---- */
 
-static size_t take_body(char *bytes, size_t one, size_t size, void *context)
+static size_t forward_take_body(char *bytes, size_t one, size_t size, void *context)
 {
     call *c = context;
 
@@ -118,7 +118,7 @@ static size_t take_body(char *bytes, size_t one, size_t size, void *context)
     return c->body.failed ? 0 : size;
 }
 
-static int go_on(void *context, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
+static int forward_go_on(void *context, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
 {
     (void)a;
     (void)b;
@@ -127,9 +127,10 @@ static int go_on(void *context, curl_off_t a, curl_off_t b, curl_off_t c, curl_o
     return pawl_receive_task_cancelled(((call *)context)->task);
 }
 
-static pawl_result explain(pawl_receive_task *task, pawl_result verdict, const char *format, ...)
-    PAWL_PRINTF(3, 4);
-static pawl_result explain(pawl_receive_task *task, pawl_result verdict, const char *format, ...)
+static pawl_result forward_explain(pawl_receive_task *task, pawl_result verdict, const char *format,
+                                   ...) PAWL_PRINTF(3, 4);
+static pawl_result forward_explain(pawl_receive_task *task, pawl_result verdict, const char *format,
+                                   ...)
 {
     char text[256];
     va_list arguments;
@@ -158,22 +159,22 @@ static void trim_json(pawli_buffer *body, const char *type)
 }
 
 /* What is in its body is not told: it may be the payload again. */
-static pawl_result judge(call *c, long status)
+static pawl_result forward_judge(call *c, long status)
 {
     pawl_error err = PAWL_ERROR_INIT;
     bool later = status == 408 || status == 409 || status == 425 || status == 429;
 
     if (status >= 400 && status < 500 && !later)
-        return explain(c->task, PAWL_FAIL, "the application answered %ld", status);
+        return forward_explain(c->task, PAWL_FAIL, "the application answered %ld", status);
     if (status < 200 || status > 299)
-        return explain(c->task, PAWL_RETRY, "the application answered %ld", status);
+        return forward_explain(c->task, PAWL_RETRY, "the application answered %ld", status);
     if (c->body.size > 0 &&
         pawl_receive_task_respond(c->task, c->body.data, c->body.size, &err) != PAWL_OK)
-        return explain(c->task, PAWL_RETRY, "%s", err.message);
+        return forward_explain(c->task, PAWL_RETRY, "%s", err.message);
     return PAWL_DONE;
 }
 
-static void set_up(CURL *curl, const application *app, call *c, struct curl_slist *headers)
+static void forward_set_up(CURL *curl, const application *app, call *c, struct curl_slist *headers)
 {
     size_t size;
     const void *payload = pawl_envelope_payload(pawl_receive_task_envelope(c->task), &size);
@@ -188,33 +189,34 @@ static void set_up(CURL *curl, const application *app, call *c, struct curl_slis
     curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)size);
     curl_easy_setopt(curl, CURLOPT_POSTFIELDS, payload);
     curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
-    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_body);
+    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, forward_take_body);
     curl_easy_setopt(curl, CURLOPT_WRITEDATA, c);
     curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
-    curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, go_on);
+    curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, forward_go_on);
     curl_easy_setopt(curl, CURLOPT_XFERINFODATA, c);
 }
 
-static pawl_result perform(const application *app, call *c, CURL *curl, struct curl_slist *headers)
+static pawl_result forward_perform(const application *app, call *c, CURL *curl,
+                                   struct curl_slist *headers)
 {
     CURLcode code;
     const char *type = NULL;
     long status = 0;
 
-    set_up(curl, app, c, headers);
+    forward_set_up(curl, app, c, headers);
     code = curl_easy_perform(curl);
     curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
     if (c->too_large)
-        return explain(c->task, PAWL_RETRY, "the application's answer has more than %zu bytes",
-                       c->most);
+        return forward_explain(c->task, PAWL_RETRY,
+                               "the application's answer has more than %zu bytes", c->most);
     if (code == CURLE_ABORTED_BY_CALLBACK)
-        return explain(c->task, PAWL_RETRY, "the application did not answer in time");
+        return forward_explain(c->task, PAWL_RETRY, "the application did not answer in time");
     if (code != CURLE_OK)
-        return explain(c->task, PAWL_RETRY, "the application was not reached: %s",
-                       curl_easy_strerror(code));
+        return forward_explain(c->task, PAWL_RETRY, "the application was not reached: %s",
+                               curl_easy_strerror(code));
     curl_easy_getinfo(curl, CURLINFO_CONTENT_TYPE, &type);
     trim_json(&c->body, type);
-    return judge(c, status);
+    return forward_judge(c, status);
 }
 
 static CURL *take_handle(application *app)
@@ -228,7 +230,7 @@ static CURL *take_handle(application *app)
     return curl ? curl : curl_easy_init();
 }
 
-static void give_back(application *app, CURL *curl)
+static void forward_give_back(application *app, CURL *curl)
 {
     if (!curl)
         return;
@@ -250,10 +252,10 @@ static pawl_result forward(pawl_receive_task *task, void *context)
     pawl_result verdict;
 
     if (curl && headers)
-        verdict = perform(context, &c, curl, headers);
+        verdict = forward_perform(context, &c, curl, headers);
     else
-        verdict = explain(task, PAWL_RETRY, "out of memory for the call");
-    give_back(context, curl);
+        verdict = forward_explain(task, PAWL_RETRY, "out of memory for the call");
+    forward_give_back(context, curl);
     curl_slist_free_all(headers);
     pawli_buffer_done(&c.body);
     return verdict;
@@ -273,7 +275,7 @@ static bool parse_unix(const char *place, application *app)
     return app->unix_socket && app->url;
 }
 
-static pawl_status parse(const char *url, application *app, pawl_error *err)
+static pawl_status forward_parse(const char *url, application *app, pawl_error *err)
 {
     static const char unix_scheme[] = "unix://";
     const char *place = url + sizeof unix_scheme - 1;
@@ -311,7 +313,7 @@ pawl_status pawl_receiver_forward(pawl_receiver *receiver, const char *topic, co
     app = calloc(1, sizeof *app);
     if (app)
         pthread_mutex_init(&app->lock, NULL);
-    st = app ? parse(url, app, err) : pawli_fail(err, PAWL_E_NOMEM, "out of memory");
+    st = app ? forward_parse(url, app, err) : pawli_fail(err, PAWL_E_NOMEM, "out of memory");
     if (st == PAWL_OK)
         st = pawl_receiver_handle(receiver, topic, PAWL_RECEIVE_CALL_OUT, forward, app, &options,
                                   err);

@@ -48,7 +48,7 @@ static pawli_connection *peer_of(struct MHD_Connection *connection)
 
 /* ---- answering ---- */
 
-static void add_headers(struct MHD_Response *response, const pawli_answer *answer)
+static void http_add_headers(struct MHD_Response *response, const pawli_answer *answer)
 {
     char seconds[32];
 
@@ -82,14 +82,14 @@ static enum MHD_Result send_answer(exchange *x)
     if (!response)
         return MHD_NO;
     answer->body = NULL;
-    add_headers(response, answer);
+    http_add_headers(response, answer);
     queued = MHD_queue_response(x->connection, (unsigned)answer->status, response);
     MHD_destroy_response(response);
     return queued;
 }
 
 /* Not an envelope's answer: the request itself is no good. */
-static enum MHD_Result refuse(exchange *x, int status, const char *why)
+static enum MHD_Result http_refuse(exchange *x, int status, const char *why)
 {
     pawli_response_reject(&x->job.answer, status, "%s", why);
     x->job.answer.close = true;
@@ -103,7 +103,7 @@ static enum MHD_Result refuse_by(exchange *x, pawli_rejection why)
     enum MHD_Result queued;
 
     x->job.answer.retry_after = status == 413 ? 0 : 1;
-    queued = refuse(x, status, pawli_rejection_text(why));
+    queued = http_refuse(x, status, pawli_rejection_text(why));
     if (queued == MHD_YES) /* else it was cut, and counted then */
         pawli_rejections_add(&x->listener->receiver->rejections, why);
     return queued;
@@ -112,7 +112,7 @@ static enum MHD_Result refuse_by(exchange *x, pawli_rejection why)
 /* ---- the crew's part ---- */
 
 /* Thread: one of the crew's, or that of the door if there was no room. */
-static void answered(pawli_request *job)
+static void http_answered(pawli_request *job)
 {
     exchange *x = (exchange *)job;
 
@@ -127,7 +127,7 @@ static enum MHD_Result give_to_pool(exchange *x)
         return MHD_NO;
     x->job.body = x->body.data;
     x->job.body_size = x->body.size;
-    x->job.done = answered;
+    x->job.done = http_answered;
     x->state = WAITING;
     MHD_suspend_connection(x->connection); /* before anybody can resume it */
     if (!pawli_receive_pool_take(&x->listener->receiver->pool, &x->job)) {
@@ -138,7 +138,7 @@ static enum MHD_Result give_to_pool(exchange *x)
         if (runs)
             pawli_rejections_add(&x->listener->receiver->rejections, PAWLI_REJECTED_WAITING);
         x->job.answer.retry_after = 1;
-        answered(&x->job);
+        http_answered(&x->job);
     }
     return MHD_YES;
 }
@@ -157,7 +157,8 @@ static path_kind path_of(const char *url)
 }
 
 /* Everything that can be said before the body has come. */
-static enum MHD_Result begin(exchange *x, const char *url, const char *method, const char *version)
+static enum MHD_Result http_begin(exchange *x, const char *url, const char *method,
+                                  const char *version)
 {
     const pawl_receiver_options *options = &x->listener->receiver->options;
     path_kind path = path_of(url);
@@ -165,40 +166,41 @@ static enum MHD_Result begin(exchange *x, const char *url, const char *method, c
     const char *wrong = pawli_request_check(x->connection, version, &head);
 
     if (wrong)
-        return refuse(x, 400, wrong);
+        return http_refuse(x, 400, wrong);
     if (!pawli_layout_is_plain(x->connection, version))
-        return refuse(x, 400, "every header must be one line that ends with CRLF");
+        return http_refuse(x, 400, "every header must be one line that ends with CRLF");
     /* libmicrohttpd ends a chunk's line at LF, others at CRLF: where the body ends is in the eye of
      * the reader. */
     x->is_last = head.is_chunked;
     if (head.length > (int64_t)options->max_body_bytes)
         return refuse_by(x, PAWLI_REJECTED_BODY);
     if (path == PATH_UNKNOWN)
-        return refuse(x, 404, "there is nothing at this path");
+        return http_refuse(x, 404, "there is nothing at this path");
     if (strcmp(method, path == PATH_RECEIVE ? "POST" : "GET") != 0 &&
         !(path == PATH_HEALTH && strcmp(method, "HEAD") == 0))
-        return refuse(x, 405,
-                      path == PATH_RECEIVE ? "this path takes POST" : "this path takes GET");
+        return http_refuse(x, 405,
+                           path == PATH_RECEIVE ? "this path takes POST" : "this path takes GET");
     if (path == PATH_RECEIVE && (!head.is_json || head.is_encoded))
-        return refuse(x, 415, "the Content-Type must be application/json, without an encoding");
+        return http_refuse(x, 415,
+                           "the Content-Type must be application/json, without an encoding");
     return MHD_YES;
 }
 
-static void let_go(exchange *x)
+static void http_let_go(exchange *x)
 {
     pawli_body_release(x->listener, x->peer);
     pawli_buffer_done(&x->body);
 }
 
 /* The answer to a body that is too large comes when it has ended: only then can it be sent. */
-static void take_body(exchange *x, const char *data, size_t size)
+static void http_take_body(exchange *x, const char *data, size_t size)
 {
     pawl_receiver *receiver = x->listener->receiver;
 
     if (x->body.size + size > receiver->options.max_body_bytes)
         x->too_large = true;
     if (x->too_large || x->no_room) {
-        let_go(x);
+        http_let_go(x);
         return;
     }
     if (pawli_body_reserve(x->listener, x->peer, size))
@@ -207,7 +209,7 @@ static void take_body(exchange *x, const char *data, size_t size)
         x->no_room = true;
 }
 
-static enum MHD_Result arrived(exchange *x, const char *url)
+static enum MHD_Result http_arrived(exchange *x, const char *url)
 {
     if (x->too_large)
         return refuse_by(x, PAWLI_REJECTED_BODY);
@@ -235,21 +237,21 @@ static exchange *exchange_new(pawli_listener *listener, struct MHD_Connection *c
 }
 
 /* libmicrohttpd calls this when the head is there, for each piece of the body, and at its end. */
-static enum MHD_Result serve(void *context, struct MHD_Connection *connection, const char *url,
-                             const char *method, const char *version, const char *data,
-                             size_t *size, void **slot)
+static enum MHD_Result http_serve(void *context, struct MHD_Connection *connection, const char *url,
+                                  const char *method, const char *version, const char *data,
+                                  size_t *size, void **slot)
 {
     exchange *x = *slot;
 
     if (!x) {
         x = *slot = exchange_new(context, connection);
-        return x ? begin(x, url, method, version) : MHD_NO;
+        return x ? http_begin(x, url, method, version) : MHD_NO;
     }
     switch (x->state) {
     case READING:
         if (*size == 0)
-            return arrived(x, url);
-        take_body(x, data, *size);
+            return http_arrived(x, url);
+        http_take_body(x, data, *size);
         *size = 0;
         return MHD_YES;
     case ANSWERED:
@@ -264,8 +266,8 @@ static enum MHD_Result serve(void *context, struct MHD_Connection *connection, c
 
 /* ---- the life of requests and connections ---- */
 
-static void completed(void *context, struct MHD_Connection *connection, void **slot,
-                      enum MHD_RequestTerminationCode code)
+static void http_completed(void *context, struct MHD_Connection *connection, void **slot,
+                           enum MHD_RequestTerminationCode code)
 {
     pawli_listener *listener = context;
     exchange *x = *slot;
@@ -276,7 +278,7 @@ static void completed(void *context, struct MHD_Connection *connection, void **s
         return;
     pawli_connection_move(&listener->connections, x->peer, PAWLI_IDLE);
     pawli_response_done(&x->job.answer);
-    let_go(x);
+    http_let_go(x);
     free(x);
     *slot = NULL;
 }
@@ -293,8 +295,8 @@ static void *has_begun(void *context, const char *uri, struct MHD_Connection *co
     return NULL;
 }
 
-static void connected(void *context, struct MHD_Connection *connection, void **slot,
-                      enum MHD_ConnectionNotificationCode code)
+static void http_connected(void *context, struct MHD_Connection *connection, void **slot,
+                           enum MHD_ConnectionNotificationCode code)
 {
     pawli_listener *listener = context;
     const union MHD_ConnectionInfo *info;
@@ -346,14 +348,14 @@ static struct MHD_Daemon *start_daemon(pawli_listener *listener)
     if (listener->tls_cert)
         flags |= MHD_USE_TLS;
     return MHD_start_daemon(
-        flags, 0, NULL, NULL, serve, listener, MHD_OPTION_EXTERNAL_LOGGER, write_log, listener,
+        flags, 0, NULL, NULL, http_serve, listener, MHD_OPTION_EXTERNAL_LOGGER, write_log, listener,
         MHD_OPTION_LISTEN_SOCKET, listener->daemon_fd, MHD_OPTION_THREAD_POOL_SIZE,
         (unsigned)options->threads, MHD_OPTION_CONNECTION_LIMIT,
         (unsigned)(options->connections + ROOM_FOR_CUT), MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         options->max_header_bytes, MHD_OPTION_CONNECTION_TIMEOUT, 0u, MHD_OPTION_STRICT_FOR_CLIENT,
-        1, MHD_OPTION_NOTIFY_CONNECTION, connected, listener, MHD_OPTION_NOTIFY_COMPLETED,
-        completed, listener, MHD_OPTION_URI_LOG_CALLBACK, has_begun, listener, MHD_OPTION_ARRAY,
-        listener->tls_cert ? tls : none, MHD_OPTION_END);
+        1, MHD_OPTION_NOTIFY_CONNECTION, http_connected, listener, MHD_OPTION_NOTIFY_COMPLETED,
+        http_completed, listener, MHD_OPTION_URI_LOG_CALLBACK, has_begun, listener,
+        MHD_OPTION_ARRAY, listener->tls_cert ? tls : none, MHD_OPTION_END);
 }
 
 pawl_status pawli_http_start(pawli_listener *listener, pawl_error *err)

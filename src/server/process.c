@@ -117,8 +117,8 @@ static void answer_known(const pawl_inbox_task *inbox_task, pawli_answer *answer
     answer->retry_after = (pawl_inbox_task_retry_after_ms(inbox_task) + 999) / 1000;
 }
 
-static pawl_status arrive(pawl_receiver *receiver, const pawli_request *job,
-                          pawl_inbox_task **ret_arrival, pawl_error *err)
+static pawl_status process_arrive(pawl_receiver *receiver, const pawli_request *job,
+                                  pawl_inbox_task **ret_arrival, pawl_error *err)
 {
     const pawl_envelope *envelope = job->envelope;
     const pawli_route *route = job->route;
@@ -205,7 +205,7 @@ static void log_failure(const pawl_receive_task *task, const char *what, const c
               why);
 }
 
-static void handle(pawl_receive_task *task, const pawli_route *route, pawli_answer *answer)
+static void process_handle(pawl_receive_task *task, const pawli_route *route, pawli_answer *answer)
 {
     pawl_error err = PAWL_ERROR_INIT;
     pawl_result verdict = call_handler(task, route);
@@ -230,7 +230,7 @@ bool pawli_process(void *context, pawli_request *job)
     PAWLI_AUTO(pawl_inbox_task) inbox_task = NULL;
     pawl_error err = PAWL_ERROR_INIT;
     pawl_mono began = pawli_mono_now();
-    pawl_status st = arrive(receiver, job, &inbox_task, &err);
+    pawl_status st = process_arrive(receiver, job, &inbox_task, &err);
 
     if (st != PAWL_OK) {
         pawli_log(&receiver->options.log, PAWL_LOG_ERROR, AREA, "%s from %s was not taken: %s",
@@ -250,7 +250,7 @@ bool pawli_process(void *context, pawli_request *job)
                               .inbox_task = inbox_task,
                               .began = began,
                               .mode = job->route->mode};
-    handle(&task, job->route, &job->answer);
+    process_handle(&task, job->route, &job->answer);
     pawli_buffer_done(&task.response);
     return true;
 }

@@ -9,7 +9,7 @@
 
 /* ---- lists of jobs; the lock is held ---- */
 
-static void append(pawli_request **first, pawli_request **last, pawli_request *job)
+static void pool_append(pawli_request **first, pawli_request **last, pawli_request *job)
 {
     job->next = NULL;
     if (*last)
@@ -48,14 +48,14 @@ static bool has_room(const pawli_route *route)
     return route->options.concurrency == 0 || route->running < route->options.concurrency;
 }
 
-static void begin(pawli_receive_pool *pool, pawli_route *route)
+static void pool_begin(pawli_receive_pool *pool, pawli_route *route)
 {
     route->running++;
     pool->running++;
 }
 
 /* A job that waited for this route goes to the front of the line: it has waited longest. */
-static void end(pawli_receive_pool *pool, pawli_route *route)
+static void pool_end(pawli_receive_pool *pool, pawli_route *route)
 {
     pawli_request *blocked;
 
@@ -74,7 +74,7 @@ static void wait_as_suspect(pawli_receive_pool *pool, pawli_request *job, const 
 
     pool->waiting++;
     if (suspects->is_busy) {
-        append(&suspects->first, &suspects->last, job);
+        pool_append(&suspects->first, &suspects->last, job);
         return;
     }
     suspects->is_busy = true;
@@ -109,17 +109,17 @@ static pawli_request *next_job(pawli_receive_pool *pool)
 }
 
 /* Whether the job may go on now; otherwise it waits, out of the way. The lock is held. */
-static bool admit(pawli_receive_pool *pool, pawli_request *job)
+static bool pool_admit(pawli_receive_pool *pool, pawli_request *job)
 {
     if (!pool->closed && !has_room(job->route)) {
-        append(&job->route->blocked, &job->route->last_blocked, job);
+        pool_append(&job->route->blocked, &job->route->last_blocked, job);
         pool->waiting++;
         return false;
     }
     return true;
 }
 
-static void finish(pawli_request *job)
+static void pool_finish(pawli_request *job)
 {
     pawl_envelope_free(job->envelope);
     job->envelope = NULL;
@@ -135,12 +135,13 @@ static bool put_aside(pawli_receive_pool *pool, pawli_request *job, pawli_route 
         return false;
     }
     wait_as_suspect(pool, job, route);
-    end(pool, route);
+    pool_end(pool, route);
     return true;
 }
 
 /* It has left its route: answered, or as a suspect that waits. Takes the lock. */
-static void leave(pawli_receive_pool *pool, pawli_request *job, pawli_route *route, bool answered)
+static void pool_leave(pawli_receive_pool *pool, pawli_request *job, pawli_route *route,
+                       bool answered)
 {
     bool was_next = job->is_next;
     pawl_receive_mode mode = job->route ? job->route->mode : PAWL_RECEIVE_ATOMIC;
@@ -149,12 +150,12 @@ static void leave(pawli_receive_pool *pool, pawli_request *job, pawli_route *rou
         return;
     if (!answered)
         pool->work.reject(pool->work.context, job);
-    finish(job); /* it is gone */
+    pool_finish(job); /* it is gone */
     pthread_mutex_lock(&pool->lock);
     if (was_next)
         next_suspect(pool, mode);
     if (route)
-        end(pool, route);
+        pool_end(pool, route);
 }
 
 /* One job from the line to its answer, or to where it is parked. The lock is held, but not while it
@@ -169,21 +170,21 @@ static void work_on(pawli_receive_pool *pool, pawli_request *job)
     if (!closed && !job->route)
         go_on = pool->work.read(pool->work.context, job);
     pthread_mutex_lock(&pool->lock);
-    if (go_on && !closed && !admit(pool, job))
+    if (go_on && !closed && !pool_admit(pool, job))
         return;
     closed = pool->closed;
     if (go_on && !closed)
-        begin(pool, job->route);
+        pool_begin(pool, job->route);
     pthread_mutex_unlock(&pool->lock);
     if (go_on && !closed)
         answered = pool->work.process(pool->work.context, job);
     else if (go_on)
         pool->work.reject(pool->work.context, job);
     pawli_route *route = go_on && !closed ? job->route : NULL;
-    leave(pool, job, route, answered);
+    pool_leave(pool, job, route, answered);
 }
 
-static void *run(void *context)
+static void *pool_run(void *context)
 {
     pawli_receive_pool *pool = context;
     pawli_request *job;
@@ -222,7 +223,7 @@ pawl_status pawli_receive_pool_start(pawli_receive_pool *pool, const pawli_recei
     if (!pool->threads)
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for %zu threads", threads);
     while (pool->count < threads) {
-        if (!pawli_thread_begin(&pool->threads[pool->count], run, pool))
+        if (!pawli_thread_begin(&pool->threads[pool->count], pool_run, pool))
             return pawli_fail(err, PAWL_E_NOMEM, "the receiver could start only %zu of %zu threads",
                               pool->count, threads);
         pool->count++;
@@ -237,7 +238,7 @@ bool pawli_receive_pool_take(pawli_receive_pool *pool, pawli_request *job)
     pthread_mutex_lock(&pool->lock);
     taken = !pool->closed && pool->waiting + pool->working < pool->most_waiting;
     if (taken) {
-        append(&pool->first, &pool->last, job);
+        pool_append(&pool->first, &pool->last, job);
         pool->waiting++;
         pthread_cond_signal(&pool->changed);
     }
@@ -254,10 +255,10 @@ void pawli_receive_pool_close(pawli_receive_pool *pool, pawli_routes *routes)
     pool->closed = true;
     for (size_t i = 0; i < routes->count; i++)
         while ((job = take_first(&routes->items[i]->blocked, &routes->items[i]->last_blocked)))
-            append(&pool->first, &pool->last, job);
+            pool_append(&pool->first, &pool->last, job);
     for (size_t i = 0; i < PAWLI_MODE_COUNT; i++)
         while ((job = take_first(&pool->suspects[i].first, &pool->suspects[i].last)))
-            append(&pool->first, &pool->last, job);
+            pool_append(&pool->first, &pool->last, job);
     waiting = pool->first;
     pool->first = pool->last = NULL;
     pool->waiting = 0;
@@ -265,7 +266,7 @@ void pawli_receive_pool_close(pawli_receive_pool *pool, pawli_routes *routes)
     while ((job = waiting)) {
         waiting = job->next;
         pool->work.reject(pool->work.context, job);
-        finish(job);
+        pool_finish(job);
     }
 }
 
@@ -301,7 +302,7 @@ bool pawli_receive_pool_enter(pawli_receive_pool *pool, pawli_route *route)
     pthread_mutex_lock(&pool->lock);
     entered = !pool->closed && has_room(route);
     if (entered)
-        begin(pool, route);
+        pool_begin(pool, route);
     pthread_mutex_unlock(&pool->lock);
     return entered;
 }
@@ -309,7 +310,7 @@ bool pawli_receive_pool_enter(pawli_receive_pool *pool, pawli_route *route)
 void pawli_receive_pool_leave(pawli_receive_pool *pool, pawli_route *route)
 {
     pthread_mutex_lock(&pool->lock);
-    end(pool, route);
+    pool_end(pool, route);
     pthread_cond_broadcast(&pool->changed);
     pthread_mutex_unlock(&pool->lock);
 }

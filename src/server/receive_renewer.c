@@ -25,12 +25,12 @@ static pawl_mono after_ms(int64_t ms)
     return pawli_mono_after(pawli_mono_now(), ms * 1000);
 }
 
-static pawl_mono earlier(pawl_mono a, pawl_mono b)
+static pawl_mono renewer_earlier(pawl_mono a, pawl_mono b)
 {
     return a.us < b.us ? a : b;
 }
 
-static void cancel(pawli_handler_call *call)
+static void renewer_cancel(pawli_handler_call *call)
 {
     uint64_t one = 1;
 
@@ -42,7 +42,7 @@ static void cancel(pawli_handler_call *call)
 
 /* ---- the thread that asks the database; the lock is held, but not while it does ---- */
 
-static void renew(pawli_receive_renewer *renewer, pawli_handler_call *call)
+static void renewer_renew(pawli_receive_renewer *renewer, pawli_handler_call *call)
 {
     pawl_error err = PAWL_ERROR_INIT;
     pawl_mono began = pawli_mono_now();
@@ -62,7 +62,7 @@ static void renew(pawli_receive_renewer *renewer, pawli_handler_call *call)
         call->lease_ends = pawli_mono_after(began, call->lease_ms * 1000);
     if (st == PAWL_E_LOST) {
         call->renew_at = never;
-        cancel(call);
+        renewer_cancel(call);
     }
     pthread_cond_broadcast(&renewer->changed);
 }
@@ -89,16 +89,16 @@ static void probe_database(pawli_receive_renewer *renewer)
 }
 
 /* Does what is due, and says when to come again. */
-static pawl_mono ask(pawli_receive_renewer *renewer)
+static pawl_mono renewer_ask(pawli_receive_renewer *renewer)
 {
     pawl_mono next = renewer->probe_at;
 
     for (pawli_handler_call *call = renewer->calls; call; call = call->next) {
         if (call->inbox_task && pawli_mono_passed(call->renew_at)) {
-            renew(renewer, call);
+            renewer_renew(renewer, call);
             return pawli_mono_now(); /* the list may have changed meanwhile */
         }
-        next = earlier(next, call->renew_at);
+        next = renewer_earlier(next, call->renew_at);
     }
     if (pawli_mono_passed(renewer->probe_at)) {
         probe_database(renewer);
@@ -113,7 +113,7 @@ static void *ask_database(void *context)
 
     pthread_mutex_lock(&renewer->lock);
     while (!renewer->ending) {
-        pawl_mono next = ask(renewer);
+        pawl_mono next = renewer_ask(renewer);
         if (!renewer->ending && !pawli_mono_passed(next))
             pawli_wait_until(&renewer->changed, &renewer->lock, next);
     }
@@ -135,8 +135,8 @@ static pawl_mono cancel_due(pawli_receive_renewer *renewer, size_t *ret_ended)
 
         *ret_ended += has_ended;
         if (has_ended || pawli_mono_passed(call->cancel_at))
-            cancel(call);
-        next = earlier(next, earlier(call->cancel_at, call->lease_ends));
+            renewer_cancel(call);
+        next = renewer_earlier(next, renewer_earlier(call->cancel_at, call->lease_ends));
     }
     return next;
 }
@@ -229,7 +229,7 @@ pawl_status pawli_receive_renewer_add(pawli_receive_renewer *renewer, pawli_hand
         renewer->calls->previous = call;
     renewer->calls = call;
     if (renewer->cancelling)
-        cancel(call);
+        renewer_cancel(call);
     pthread_cond_broadcast(&renewer->changed);
     pthread_mutex_unlock(&renewer->lock);
     return PAWL_OK;
@@ -255,7 +255,7 @@ void pawli_receive_renewer_cancel_all(pawli_receive_renewer *renewer)
     pthread_mutex_lock(&renewer->lock);
     renewer->cancelling = true;
     for (pawli_handler_call *call = renewer->calls; call; call = call->next)
-        cancel(call);
+        renewer_cancel(call);
     pthread_mutex_unlock(&renewer->lock);
 }
 

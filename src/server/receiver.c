@@ -21,7 +21,7 @@ typedef struct range {
     int64_t max;
 } range;
 
-static pawl_status check_options(const pawl_receiver_options *o, pawl_error *err)
+static pawl_status receiver_check_options(const pawl_receiver_options *o, pawl_error *err)
 {
     const range ranges[] = {
         {"threads", o->threads, 1, 64},
@@ -76,7 +76,7 @@ pawl_status pawl_receiver_new(pawl_store *store, pawl_services *services,
         return pawli_fail(err, PAWL_E_INVALID, "store, services and ret_receiver must not be NULL");
     st = pawli_options_copy(&options, sizeof options, opts, err);
     if (st == PAWL_OK)
-        st = check_options(&options, err);
+        st = receiver_check_options(&options, err);
     if (st == PAWL_OK)
         st = check_keep(store, &options, err);
     if (st == PAWL_OK)

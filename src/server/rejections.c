@@ -59,7 +59,8 @@ int64_t pawli_rejections_count(pawli_rejections *rejections, pawli_rejection kin
 }
 
 /* How many are to be logged now. */
-static int64_t take_due(pawli_rejections *rejections, pawli_rejection kind, pawl_mono now)
+static int64_t rejections_take_due(pawli_rejections *rejections, pawli_rejection kind,
+                                   pawl_mono now)
 {
     int64_t due = 0;
 
@@ -77,7 +78,7 @@ static int64_t take_due(pawli_rejections *rejections, pawli_rejection kind, pawl
 void pawli_rejections_log(pawli_rejections *rejections, const pawl_log_sink *log, pawl_mono now)
 {
     for (int i = 0; i < PAWLI_REJECTION_COUNT; i++) {
-        int64_t due = take_due(rejections, (pawli_rejection)i, now);
+        int64_t due = rejections_take_due(rejections, (pawli_rejection)i, now);
 
         if (due > 0)
             pawli_log(log, PAWL_LOG_WARNING, "receiver", "refused %lld with %d: %s", (long long)due,

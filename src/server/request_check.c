@@ -63,7 +63,7 @@ static bool is_json(const char *value, size_t size)
     return size == 0 || *value == ';';
 }
 
-static bool is(const char *name, size_t size, const char *wanted)
+static bool check_is(const char *name, size_t size, const char *wanted)
 {
     return size == strlen(wanted) && strncasecmp(name, wanted, size) == 0;
 }
@@ -71,28 +71,28 @@ static bool is(const char *name, size_t size, const char *wanted)
 static void look_at(look *so_far, const char *name, size_t name_size, const char *value,
                     size_t size)
 {
-    if (is(name, name_size, "content-length")) {
+    if (check_is(name, name_size, "content-length")) {
         so_far->lengths++;
         so_far->head.has_length = true;
         if (!parse_length(value, size, &so_far->head.length))
             so_far->wrong = "Content-Length is not a number";
-    } else if (is(name, name_size, "transfer-encoding")) {
+    } else if (check_is(name, name_size, "transfer-encoding")) {
         so_far->encodings++;
         so_far->head.is_chunked = true;
-        if (!is(value, size, "chunked"))
+        if (!check_is(value, size, "chunked"))
             so_far->wrong = "Transfer-Encoding can only be chunked";
-    } else if (is(name, name_size, "host")) {
+    } else if (check_is(name, name_size, "host")) {
         so_far->hosts++;
-    } else if (is(name, name_size, "content-type")) {
+    } else if (check_is(name, name_size, "content-type")) {
         so_far->types++;
         so_far->head.is_json = is_json(value, size);
-    } else if (is(name, name_size, "content-encoding")) {
-        so_far->head.is_encoded = !is(value, size, "identity");
+    } else if (check_is(name, name_size, "content-encoding")) {
+        so_far->head.is_encoded = !check_is(value, size, "identity");
     }
 }
 
-static enum MHD_Result each(void *context, enum MHD_ValueKind kind, const char *name,
-                            size_t name_size, const char *value, size_t value_size)
+static enum MHD_Result check_each(void *context, enum MHD_ValueKind kind, const char *name,
+                                  size_t name_size, const char *value, size_t value_size)
 {
     look *so_far = context;
 
@@ -114,7 +114,7 @@ const char *pawli_request_check(struct MHD_Connection *connection, const char *v
 
     if (!is_1_1 && strcmp(version, MHD_HTTP_VERSION_1_0) != 0)
         return "the version must be HTTP/1.1 or HTTP/1.0";
-    MHD_get_connection_values_n(connection, MHD_HEADER_KIND, each, &seen);
+    MHD_get_connection_values_n(connection, MHD_HEADER_KIND, check_each, &seen);
     if (seen.wrong)
         return seen.wrong;
     if (seen.hosts > 1 || (is_1_1 && seen.hosts == 0))

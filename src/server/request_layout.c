@@ -35,15 +35,15 @@ static bool is_line_end(const char *at)
     return at[0] == '\0' && at[1] == '\0';
 }
 
-static const char *skip_blanks(const char *at)
+static const char *layout_skip_blanks(const char *at)
 {
     while (*at == ' ' || *at == '\t')
         at++;
     return at;
 }
 
-static enum MHD_Result each(void *context, enum MHD_ValueKind kind, const char *name,
-                            size_t name_size, const char *value, size_t value_size)
+static enum MHD_Result layout_each(void *context, enum MHD_ValueKind kind, const char *name,
+                                   size_t name_size, const char *value, size_t value_size)
 {
     walk *so_far = context;
     const char *here = so_far->at;
@@ -51,7 +51,7 @@ static enum MHD_Result each(void *context, enum MHD_ValueKind kind, const char *
     (void)kind;
     so_far->at = NULL;
     if (name != here || !value || name[name_size] != '\0' ||
-        skip_blanks(name + name_size + 1) != value || !is_line_end(value + value_size))
+        layout_skip_blanks(name + name_size + 1) != value || !is_line_end(value + value_size))
         return MHD_NO;
     so_far->at = value + value_size + 2;
     return MHD_YES;
@@ -64,6 +64,6 @@ bool pawli_layout_is_plain(struct MHD_Connection *connection, const char *versio
     if (!has_known_layout(MHD_get_version()))
         return true;
     lines.at = version + strlen(version) + 2;
-    MHD_get_connection_values_n(connection, MHD_HEADER_KIND, each, &lines);
+    MHD_get_connection_values_n(connection, MHD_HEADER_KIND, layout_each, &lines);
     return lines.at && is_line_end(lines.at);
 }

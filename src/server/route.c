@@ -13,7 +13,7 @@
 #define ROUTES_MAX 10000
 
 /* The route of all others comes first. */
-static int compare(const char *a, const char *b)
+static int route_compare(const char *a, const char *b)
 {
     if (!a || !b)
         return (a != NULL) - (b != NULL);
@@ -21,14 +21,14 @@ static int compare(const char *a, const char *b)
 }
 
 /* Where it is, or where it would have to be. */
-static size_t place_of(const pawli_routes *routes, const char *topic)
+static size_t route_place_of(const pawli_routes *routes, const char *topic)
 {
     size_t low = 0;
     size_t high = routes->count;
 
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (compare(routes->items[middle]->topic, topic) < 0)
+        if (route_compare(routes->items[middle]->topic, topic) < 0)
             low = middle + 1;
         else
             high = middle;
@@ -36,7 +36,8 @@ static size_t place_of(const pawli_routes *routes, const char *topic)
     return low;
 }
 
-static pawl_status check(const char *topic, const pawl_receive_options *options, pawl_error *err)
+static pawl_status route_check(const char *topic, const pawl_receive_options *options,
+                               pawl_error *err)
 {
     size_t characters = 0;
 
@@ -61,8 +62,8 @@ static void route_free(pawli_route *route)
 }
 PAWLI_AUTO_DEFINE(pawli_route, route_free);
 
-static pawl_status insert(pawli_routes *routes, pawli_route **take_route, size_t place,
-                          pawl_error *err)
+static pawl_status route_insert(pawli_routes *routes, pawli_route **take_route, size_t place,
+                                pawl_error *err)
 {
     pawli_route **items = reallocarray(routes->items, routes->count + 1, sizeof(pawli_route *));
 
@@ -80,12 +81,12 @@ pawl_status pawli_routes_add(pawli_routes *routes, const char *topic, pawl_recei
                              const pawl_receive_options *options, pawl_error *err)
 {
     PAWLI_AUTO(pawli_route) route = NULL;
-    size_t place = place_of(routes, topic);
-    pawl_status st = check(topic, options, err);
+    size_t place = route_place_of(routes, topic);
+    pawl_status st = route_check(topic, options, err);
 
     if (st != PAWL_OK)
         return st;
-    if (place < routes->count && compare(routes->items[place]->topic, topic) == 0)
+    if (place < routes->count && route_compare(routes->items[place]->topic, topic) == 0)
         return pawli_fail(err, PAWL_E_INVALID, "'%s' has a handler already", topic ? topic : "*");
     if (routes->count >= ROUTES_MAX)
         return pawli_fail(err, PAWL_E_INVALID, "there are %d handlers already", ROUTES_MAX);
@@ -98,14 +99,14 @@ pawl_status pawli_routes_add(pawli_routes *routes, const char *topic, pawl_recei
     route->handler = handler;
     route->context = context;
     route->options = *options;
-    return insert(routes, &route, place, err);
+    return route_insert(routes, &route, place, err);
 }
 
 pawli_route *pawli_routes_find(const pawli_routes *routes, const char *topic)
 {
-    size_t place = place_of(routes, topic);
+    size_t place = route_place_of(routes, topic);
 
-    if (place < routes->count && compare(routes->items[place]->topic, topic) == 0)
+    if (place < routes->count && route_compare(routes->items[place]->topic, topic) == 0)
         return routes->items[place];
     if (routes->count > 0 && !routes->items[0]->topic)
         return routes->items[0];

@@ -46,7 +46,7 @@ void pawl_ack_free(pawl_ack *ack)
 
 /* ---- writing ---- */
 
-static pawl_status fill(pawl_ack *ack, const pawl_ack_content *content, pawl_error *err)
+static pawl_status ack_fill(pawl_ack *ack, const pawl_ack_content *content, pawl_error *err)
 {
     char error[ERROR_MAX];
 
@@ -64,7 +64,7 @@ static pawl_status fill(pawl_ack *ack, const pawl_ack_content *content, pawl_err
                                                                                   : PAWL_OK;
 }
 
-static pawl_status write_text(pawl_ack *ack, pawl_error *err)
+static pawl_status ack_write_text(pawl_ack *ack, pawl_error *err)
 {
     PAWLI_AUTO_BUFFER buffer = {0};
     bool is_json = true;
@@ -104,9 +104,9 @@ pawl_status pawl_ack_encode(const pawl_ack_content *given, pawl_ack **ret_ack, p
     ack = calloc(1, sizeof *ack);
     if (!ack)
         return no_memory(err);
-    st = fill(ack, &content, err);
+    st = ack_fill(ack, &content, err);
     if (st == PAWL_OK)
-        st = write_text(ack, err);
+        st = ack_write_text(ack, err);
     if (st != PAWL_OK)
         return st;
     *ret_ack = pawl_ack_take(&ack);
@@ -116,8 +116,8 @@ pawl_status pawl_ack_encode(const pawl_ack_content *given, pawl_ack **ret_ack, p
 /* ---- reading ---- */
 
 /* As with envelopes: where the payload is, and the rest for jansson. */
-static pawl_status outline(const char *text, size_t size, pawli_span *ret_payload,
-                           pawli_buffer *buffer, pawl_error *err)
+static pawl_status ack_outline(const char *text, size_t size, pawli_span *ret_payload,
+                               pawli_buffer *buffer, pawl_error *err)
 {
     const char *separator = "{";
     pawli_members members;
@@ -153,7 +153,7 @@ static bool is_absent(const json_t *value)
     return !value || json_is_null(value);
 }
 
-static pawl_status read_fields(pawl_ack *ack, const json_t *fields, pawl_error *err)
+static pawl_status ack_read_fields(pawl_ack *ack, const json_t *fields, pawl_error *err)
 {
     const json_t *acknowledged = json_object_get(fields, "acknowledged");
     const json_t *duplicate = json_object_get(fields, "duplicateDetected");
@@ -177,13 +177,13 @@ static pawl_status read_fields(pawl_ack *ack, const json_t *fields, pawl_error *
     return ack->error ? PAWL_OK : no_memory(err);
 }
 
-static pawl_status decode(pawl_ack *ack, pawl_error *err)
+static pawl_status ack_decode(pawl_ack *ack, pawl_error *err)
 {
     PAWLI_AUTO_BUFFER buffer = {0};
     pawli_span payload = {NULL, 0};
     json_error_t problem;
     bool is_base64;
-    pawl_status st = outline(ack->text, ack->text_size, &payload, &buffer, err);
+    pawl_status st = ack_outline(ack->text, ack->text_size, &payload, &buffer, err);
 
     if (st != PAWL_OK)
         return st;
@@ -194,7 +194,7 @@ static pawl_status decode(pawl_ack *ack, pawl_error *err)
                    : pawli_fail(err, PAWL_E_INVALID,
                                 "a name comes twice in the acknowledgement, or a value cannot be "
                                 "read");
-    st = read_fields(ack, fields, err);
+    st = ack_read_fields(ack, fields, err);
     is_base64 = json_is_string(json_object_get(fields, "payloadEncoding"));
     json_decref(fields);
     if (st != PAWL_OK || !payload.start || (!is_base64 && pawli_span_equals(payload, "null")))
@@ -218,7 +218,7 @@ pawl_status pawl_ack_decode(const void *text, size_t size, pawl_ack **ret_ack, p
     memcpy(ack->text, text, size);
     ack->text[size] = '\0';
     ack->text_size = size;
-    st = decode(ack, err);
+    st = ack_decode(ack, err);
     if (st != PAWL_OK)
         return st;
     *ret_ack = pawl_ack_take(&ack);

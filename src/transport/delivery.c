@@ -36,7 +36,7 @@ static bool backoff_is_good(const pawl_backoff *policy)
            policy->jitter_ms <= TIME_MAX_MS;
 }
 
-static pawl_status check(const pawl_delivery_options *options, pawl_error *err)
+static pawl_status delivery_check(const pawl_delivery_options *options, pawl_error *err)
 {
     if (!options->source || !*options->source || strlen(options->source) > PAWL_SOURCE_MAX ||
         pawli_has_controls(options->source))
@@ -62,7 +62,7 @@ static pawl_status check(const pawl_delivery_options *options, pawl_error *err)
     return PAWL_OK;
 }
 
-static bool copy_text(const char **text)
+static bool delivery_copy_text(const char **text)
 {
     if (*text)
         *text = strdup(*text);
@@ -70,18 +70,18 @@ static bool copy_text(const char **text)
 }
 
 /* Each text is the delivery's own, or NULL. */
-static bool copy_texts(pawl_delivery_options *options)
+static bool delivery_copy_texts(pawl_delivery_options *options)
 {
     bool had_owner = options->owner_name, had_topic = options->response_topic;
 
-    copy_text(&options->source);
-    copy_text(&options->owner_name);
-    copy_text(&options->response_topic);
+    delivery_copy_text(&options->source);
+    delivery_copy_text(&options->owner_name);
+    delivery_copy_text(&options->response_topic);
     return options->source && (!had_owner || options->owner_name) &&
            (!had_topic || options->response_topic);
 }
 
-static pawl_status watch(pawl_delivery *delivery, int fd, pawl_error *err)
+static pawl_status delivery_watch(pawl_delivery *delivery, int fd, pawl_error *err)
 {
     struct epoll_event event = {.events = EPOLLIN};
 
@@ -108,11 +108,11 @@ static pawl_status open_all(pawl_delivery *delivery, pawl_error *err)
         return st;
     delivery->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     delivery->events = epoll_create1(EPOLL_CLOEXEC);
-    st = watch(delivery, delivery->stop_fd, err);
+    st = delivery_watch(delivery, delivery->stop_fd, err);
     if (st == PAWL_OK)
-        st = watch(delivery, pawl_transport_client_fd(delivery->client), err);
+        st = delivery_watch(delivery, pawl_transport_client_fd(delivery->client), err);
     if (st == PAWL_OK)
-        st = watch(delivery, delivery->pump.completed_fd, err);
+        st = delivery_watch(delivery, delivery->pump.completed_fd, err);
     return st;
 }
 
@@ -128,7 +128,7 @@ pawl_status pawl_delivery_new(pawl_store *store, pawl_services *services,
         return pawli_fail(err, PAWL_E_INVALID, "store, services and ret_delivery must not be NULL");
     st = pawli_options_copy(&options, sizeof options, opts, err);
     if (st == PAWL_OK)
-        st = check(&options, err);
+        st = delivery_check(&options, err);
     if (st != PAWL_OK)
         return st;
     delivery = calloc(1, sizeof *delivery);
@@ -146,7 +146,7 @@ pawl_status pawl_delivery_new(pawl_store *store, pawl_services *services,
     delivery->clock_at.us = delivery->destinations_at.us = delivery->armed_at.us = INT64_MIN / 2;
     delivery->ask_until.us = INT64_MIN;
     pawli_breaker_init(&delivery->health, &pawli_breaker_usual);
-    if (!copy_texts(&delivery->options))
+    if (!delivery_copy_texts(&delivery->options))
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for a delivery");
     if (st == PAWL_OK)
         st = open_all(delivery, err);
@@ -240,7 +240,7 @@ pawli_destination *pawli_delivery_recipient(pawl_delivery *delivery, const char 
 /* ---- a turn ---- */
 
 /* PAWL_OK: go on, later if need be. */
-static pawl_status hear(pawl_delivery *delivery, pawl_status st, const pawl_error *why)
+static pawl_status delivery_hear(pawl_delivery *delivery, pawl_status st, const pawl_error *why)
 {
     if (st == PAWL_OK) {
         delivery->worked = true;
@@ -257,7 +257,8 @@ static pawl_status hear(pawl_delivery *delivery, pawl_status st, const pawl_erro
     return PAWL_OK;
 }
 
-static pawl_status exchange(pawl_delivery *delivery, bool claims, bool may_arm, pawl_error *err)
+static pawl_status delivery_exchange(pawl_delivery *delivery, bool claims, bool may_arm,
+                                     pawl_error *err)
 {
     pawl_status st = pawli_delivery_renew(delivery, err);
 
@@ -273,7 +274,8 @@ static pawl_status exchange(pawl_delivery *delivery, bool claims, bool may_arm, 
     return st;
 }
 
-static pawl_status turn(pawl_delivery *delivery, bool claims, bool may_arm, pawl_error *err)
+static pawl_status delivery_turn(pawl_delivery *delivery, bool claims, bool may_arm,
+                                 pawl_error *err)
 {
     pawl_error why = PAWL_ERROR_INIT;
 
@@ -285,8 +287,8 @@ static pawl_status turn(pawl_delivery *delivery, bool claims, bool may_arm, pawl
                   why.message);
     if (!pawli_breaker_allows(&delivery->health, pawli_mono_now()))
         return PAWL_OK;
-    pawl_status st = exchange(delivery, claims, may_arm, &why);
-    st = hear(delivery, st, &why);
+    pawl_status st = delivery_exchange(delivery, claims, may_arm, &why);
+    st = delivery_hear(delivery, st, &why);
     if (st != PAWL_OK && err)
         *err = why;
     return st;
@@ -294,7 +296,7 @@ static pawl_status turn(pawl_delivery *delivery, bool claims, bool may_arm, pawl
 
 /* ---- waiting ---- */
 
-static void keep_earlier(pawl_mono *at, pawl_mono other)
+static void delivery_keep_earlier(pawl_mono *at, pawl_mono other)
 {
     if (other.us < at->us)
         *at = other;
@@ -307,26 +309,26 @@ static int64_t wait_ms(pawl_delivery *delivery, int64_t max_poll_ms)
     int64_t carrier_ms = pawl_transport_client_timeout_ms(delivery->client);
 
     if (carrier_ms >= 0)
-        keep_earlier(&at, pawli_mono_after(now, carrier_ms * 1000));
-    keep_earlier(&at, pawli_delivery_renew_at(delivery));
+        delivery_keep_earlier(&at, pawli_mono_after(now, carrier_ms * 1000));
+    delivery_keep_earlier(&at, pawli_delivery_renew_at(delivery));
     if (delivery->health.failures > 0)
-        keep_earlier(&at, delivery->health.retry_at);
+        delivery_keep_earlier(&at, delivery->health.retry_at);
     if (pawli_delivery_in_doubt(delivery))
-        keep_earlier(&at, pawli_mono_after(now, 500000));
+        delivery_keep_earlier(&at, pawli_mono_after(now, 500000));
     if (!delivery->armed && delivery->health.failures == 0)
-        keep_earlier(&at, pawli_mono_after(now, 50000));
+        delivery_keep_earlier(&at, pawli_mono_after(now, 50000));
     for (size_t i = 0; i < delivery->destinations.count; i++) {
         pawl_mono ready = pawli_destination_ready_at(delivery->destinations.items[i]);
         if (ready.us <= now.us)
             continue;
         /* What `pawl wake` says of one that is left out is seen only by asking. */
-        keep_earlier(&at, pawli_mono_after(now, WAKE_POLL_US));
-        keep_earlier(&at, ready);
+        delivery_keep_earlier(&at, pawli_mono_after(now, WAKE_POLL_US));
+        delivery_keep_earlier(&at, ready);
     }
     return at.us > now.us ? (at.us - now.us + 999) / 1000 : 0;
 }
 
-static pawl_status rest(pawl_delivery *delivery, int64_t ms, pawl_error *err)
+static pawl_status delivery_rest(pawl_delivery *delivery, int64_t ms, pawl_error *err)
 {
     struct pollfd events = {.fd = delivery->events, .events = POLLIN};
     pawl_error why = PAWL_ERROR_INIT;
@@ -343,7 +345,7 @@ static pawl_status rest(pawl_delivery *delivery, int64_t ms, pawl_error *err)
     /* What ended it may be a message for somebody new. */
     delivery->destinations_at.us = INT64_MIN / 2;
     if (st != PAWL_OK)
-        st = hear(delivery, st, &why);
+        st = delivery_hear(delivery, st, &why);
     if (st != PAWL_OK && err)
         *err = why;
     return st;
@@ -380,7 +382,7 @@ static void cancel_all(pawl_delivery *delivery)
             pawl_transport_client_cancel(delivery->client, at->send);
 }
 
-static bool owns_nothing(const pawl_delivery *delivery)
+static bool delivery_owns_nothing(const pawl_delivery *delivery)
 {
     return delivery->in_flight.count == 0 && delivery->completed.count == 0 &&
            !pawli_delivery_in_doubt(delivery);
@@ -396,13 +398,13 @@ static pawl_status wind_down(pawl_delivery *delivery, pawl_error *err)
 
     delivery->armed = false;
     pawl_waiter_disarm(delivery->waiter);
-    while (!owns_nothing(delivery)) {
+    while (!delivery_owns_nothing(delivery)) {
         hush_stop(delivery);
         if (cancelled || atomic_load(&delivery->stops) > 1 || pawli_mono_passed(grace)) {
             cancel_all(delivery);
             cancelled = true;
         }
-        pawl_status st = turn(delivery, false, false, &why);
+        pawl_status st = delivery_turn(delivery, false, false, &why);
         if (st != PAWL_OK || pawli_mono_passed(end)) {
             if (st == PAWL_OK)
                 st = pawli_fail(&why, PAWL_E_TIMEOUT,
@@ -413,23 +415,23 @@ static pawl_status wind_down(pawl_delivery *delivery, pawl_error *err)
                 *err = why;
             return st;
         }
-        if (delivery->moved > 0 || owns_nothing(delivery))
+        if (delivery->moved > 0 || delivery_owns_nothing(delivery))
             continue;
         int64_t left_ms = cancelled ? 50 : pawli_mono_left(grace) / 1000 + 1;
-        (void)rest(delivery, wait_ms(delivery, left_ms), NULL);
+        (void)delivery_rest(delivery, wait_ms(delivery, left_ms), NULL);
     }
     return PAWL_OK;
 }
 
-static pawl_status go_on(pawl_delivery *delivery, pawl_error *err)
+static pawl_status delivery_go_on(pawl_delivery *delivery, pawl_error *err)
 {
     pawl_status st = PAWL_OK;
 
     while (st == PAWL_OK && atomic_load(&delivery->stops) == 0) {
-        st = turn(delivery, true, true, err);
+        st = delivery_turn(delivery, true, true, err);
         if (st == PAWL_OK && delivery->moved == 0 &&
             (delivery->armed || !delivery->drained || delivery->in_flight.count > 0))
-            st = rest(delivery, wait_ms(delivery, LONGEST_WAIT_MS), err);
+            st = delivery_rest(delivery, wait_ms(delivery, LONGEST_WAIT_MS), err);
     }
     return st;
 }
@@ -443,7 +445,7 @@ pawl_status pawl_delivery_run(pawl_delivery *delivery, pawl_error *err)
     if (atomic_exchange(&delivery->running, true))
         return pawli_fail(err, PAWL_E_MISUSE, "this delivery runs already");
     pawli_send_pump_enter(delivery);
-    st = go_on(delivery, err);
+    st = delivery_go_on(delivery, err);
     if (st != PAWL_OK) /* nothing more will come of it: give back what can be */
         atomic_fetch_add(&delivery->stops, 2);
     end = wind_down(delivery, st == PAWL_OK ? err : NULL);
@@ -464,11 +466,11 @@ pawl_status pawl_delivery_step(pawl_delivery *delivery, int64_t timeout_ms, size
     if (atomic_exchange(&delivery->running, true))
         return pawli_fail(err, PAWL_E_MISUSE, "this delivery runs already");
     pawli_send_pump_enter(delivery);
-    st = turn(delivery, true, timeout_ms > 0, err);
+    st = delivery_turn(delivery, true, timeout_ms > 0, err);
     if (st == PAWL_OK && delivery->moved == 0 && timeout_ms > 0) {
-        st = rest(delivery, wait_ms(delivery, timeout_ms), err);
+        st = delivery_rest(delivery, wait_ms(delivery, timeout_ms), err);
         if (st == PAWL_OK)
-            st = turn(delivery, true, false, err);
+            st = delivery_turn(delivery, true, false, err);
     }
     if (st == PAWL_OK && ret_moved)
         *ret_moved = delivery->moved;

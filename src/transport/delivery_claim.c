@@ -139,8 +139,8 @@ typedef struct claim_wants {
     int limit;
 } claim_wants;
 
-static void add_want(const pawl_delivery *delivery, claim_wants *wants,
-                     const pawli_destination *destination, size_t room)
+static void claim_add_want(const pawl_delivery *delivery, claim_wants *wants,
+                           const pawli_destination *destination, size_t room)
 {
     size_t places = (size_t)delivery->options.max_in_flight - delivery->in_flight.count;
     size_t most =
@@ -187,7 +187,7 @@ static pawl_status make_wants(pawl_delivery *delivery, claim_wants *wants, pawl_
         pawli_destination *destination = delivery->destinations.items[(i + delivery->turn) % count];
         size_t room = full ? 0 : pawli_destination_room(destination, services, now);
         if (room > 0 && destination->wanted)
-            add_want(delivery, wants, destination, room);
+            claim_add_want(delivery, wants, destination, room);
         if ((int)destination->stats.breaker != (int)destination->breaker.state) {
             pthread_mutex_lock(&delivery->lock);
             destination->stats.breaker = (pawl_breaker_state)destination->breaker.state;
@@ -209,7 +209,7 @@ static pawl_status make_wants(pawl_delivery *delivery, claim_wants *wants, pawl_
 
 /* ---- taking over ---- */
 
-static bool is_known(const pawli_send_ops *ops, pawl_receipt receipt)
+static bool claim_is_known(const pawli_send_ops *ops, pawl_receipt receipt)
 {
     for (const pawli_send_op *at = ops->first; at; at = at->next)
         if (at->receipt.id.value == receipt.id.value && at->receipt.fence == receipt.fence)
@@ -218,8 +218,8 @@ static bool is_known(const pawli_send_ops *ops, pawl_receipt receipt)
 }
 
 /* Sends what is new of the list, which becomes the flights'. */
-static pawl_status adopt(pawl_delivery *delivery, pawl_messages *take_list, bool resumed,
-                         pawl_mono claimed_at, pawl_error *err)
+static pawl_status claim_adopt(pawl_delivery *delivery, pawl_messages *take_list, bool resumed,
+                               pawl_mono claimed_at, pawl_error *err)
 {
     pawli_claim_batch *batch = calloc(1, sizeof *batch);
     size_t count = pawl_messages_count(take_list);
@@ -232,8 +232,8 @@ static pawl_status adopt(pawl_delivery *delivery, pawl_messages *take_list, bool
     for (size_t i = 0; memory && i < count; i++) {
         const pawl_message *message = pawl_messages_at(batch->list, i);
         pawl_receipt receipt = {pawl_message_work_id(message), pawl_message_fence(message)};
-        if (resumed &&
-            (is_known(&delivery->in_flight, receipt) || is_known(&delivery->completed, receipt)))
+        if (resumed && (claim_is_known(&delivery->in_flight, receipt) ||
+                        claim_is_known(&delivery->completed, receipt)))
             continue;
         memory = pawli_send_op_begin(delivery, batch, message, claimed_at);
         delivery->moved += memory;
@@ -272,7 +272,7 @@ pawl_status pawli_delivery_resume(pawl_delivery *delivery, pawl_error *err)
         delivery->ask_until = pawli_mono_after(now, STILL_COMMITTING_US);
     delivery->in_doubt = false;
     delivery->claimed_at = now;
-    return adopt(delivery, list, true, now, err);
+    return claim_adopt(delivery, list, true, now, err);
 }
 
 /* ---- claiming ---- */
@@ -322,7 +322,7 @@ static pawl_status claim(pawl_delivery *delivery, const claim_wants *wants, size
         return st;
     pawli_delivery_acked(delivery, ack_count);
     delivery->drained = pawl_messages_count(list) < (size_t)wants->limit;
-    return adopt(delivery, list, false, claimed_at, err);
+    return claim_adopt(delivery, list, false, claimed_at, err);
 }
 
 /* A refusal may be about one of the acknowledgements: told by themselves, they are divided until
@@ -339,7 +339,7 @@ static pawl_status claim_divided(pawl_delivery *delivery, const claim_wants *wan
 }
 
 /* Get ready to sleep: what becomes ready after this, for whoever has room, ends the wait. */
-static pawl_status arm(pawl_delivery *delivery, pawl_error *err)
+static pawl_status claim_arm(pawl_delivery *delivery, pawl_error *err)
 {
     pawli_send_pump_lend(delivery);
     pawl_status st =
@@ -370,7 +370,7 @@ pawl_status pawli_delivery_claim(pawl_delivery *delivery, bool may_arm, pawl_err
         return st;
     bool arming = time_to_arm(delivery, may_arm);
     if (arming)
-        st = arm(delivery, err);
+        st = claim_arm(delivery, err);
     /* After arming: one that was sent to before must be found, also if it is new. */
     if (st == PAWL_OK &&
         (arming || pawli_mono_now().us >= delivery->destinations_at.us + TARGETS_US)) {

@@ -37,7 +37,7 @@ static bool same_text(const char *a, const char *b)
 }
 
 /* One call answers for both. */
-static bool alike(const pawli_send_op *a, const pawli_send_op *b)
+static bool result_alike(const pawli_send_op *a, const pawli_send_op *b)
 {
     if (a->result != b->result)
         return false;
@@ -47,9 +47,9 @@ static bool alike(const pawli_send_op *a, const pawli_send_op *b)
              a->policy.max_ms == b->policy.max_ms && a->policy.jitter_ms == b->policy.jitter_ms));
 }
 
-static pawl_status gather(const pawli_send_op *like, bool (*wanted)(const pawli_send_op *),
-                          const pawli_send_ops *completed, size_t most, pawl_receipt **ret_items,
-                          size_t *ret_count, pawl_error *err)
+static pawl_status result_gather(const pawli_send_op *like, bool (*wanted)(const pawli_send_op *),
+                                 const pawli_send_ops *completed, size_t most,
+                                 pawl_receipt **ret_items, size_t *ret_count, pawl_error *err)
 {
     pawl_receipt *items = calloc(completed->count + 1, sizeof *items);
     size_t count = 0;
@@ -57,7 +57,7 @@ static pawl_status gather(const pawli_send_op *like, bool (*wanted)(const pawli_
     if (!items)
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for %zu answers", completed->count);
     for (const pawli_send_op *at = completed->first; at && count < most; at = at->next)
-        if (like ? alike(like, at) : wanted(at))
+        if (like ? result_alike(like, at) : wanted(at))
             items[count++] = at->receipt;
     *ret_items = items;
     *ret_count = count;
@@ -78,14 +78,14 @@ static void log_stripped(pawl_delivery *delivery, const pawli_send_op *op)
 }
 
 /* The first `count` of them are answered for. */
-static void finish(pawl_delivery *delivery, const pawli_send_op *like,
-                   bool (*wanted)(const pawli_send_op *), size_t count)
+static void result_finish(pawl_delivery *delivery, const pawli_send_op *like,
+                          bool (*wanted)(const pawli_send_op *), size_t count)
 {
     pawli_send_op *next = NULL;
 
     for (pawli_send_op *at = delivery->completed.first; at && count > 0; at = next) {
         next = at->next;
-        if (at == like || !(like ? alike(like, at) : wanted(at)))
+        if (at == like || !(like ? result_alike(like, at) : wanted(at)))
             continue;
         log_stripped(delivery, at);
         pawli_send_op_done(at);
@@ -94,8 +94,8 @@ static void finish(pawl_delivery *delivery, const pawli_send_op *like,
     }
 }
 
-static pawl_status call(pawl_delivery *delivery, const pawli_send_op *like,
-                        const pawl_receipt *items, size_t count, pawl_error *err)
+static pawl_status result_call(pawl_delivery *delivery, const pawli_send_op *like,
+                               const pawl_receipt *items, size_t count, pawl_error *err)
 {
     pawl_store *store = delivery->store;
     pawl_owner owner = delivery->owner;
@@ -124,7 +124,7 @@ static pawl_status call(pawl_delivery *delivery, const pawli_send_op *like,
  * side said is left out; if there is nothing to leave out, or that was refused, too, the answer is
  * dropped and the message is sent again when its lease ends. Said once for each message.
  */
-static void refused(pawl_delivery *delivery, pawli_send_op *op, const pawl_error *why)
+static void result_refused(pawl_delivery *delivery, pawli_send_op *op, const pawl_error *why)
 {
     char id[PAWL_UUID_TEXT_SIZE];
 
@@ -146,7 +146,7 @@ static void refused(pawl_delivery *delivery, pawli_send_op *op, const pawl_error
 }
 
 /* Half as many as were refused, so that the one that it is about is found; 0: that is it. */
-static size_t divide(size_t count)
+static size_t result_divide(size_t count)
 {
     return count / 2;
 }
@@ -157,19 +157,20 @@ static pawl_status tell_group(pawl_delivery *delivery, pawli_send_op *first, paw
     PAWLI_AUTO_FREE pawl_receipt *items = NULL;
     pawl_error why = PAWL_ERROR_INIT;
     size_t count = 0;
-    pawl_status st = gather(first, NULL, &delivery->completed, PAWL_BATCH_MAX, &items, &count, err);
+    pawl_status st =
+        result_gather(first, NULL, &delivery->completed, PAWL_BATCH_MAX, &items, &count, err);
 
     if (st != PAWL_OK)
         return st;
     pawli_send_pump_lend(delivery);
-    st = call(delivery, first, items, count, &why);
-    while (pawli_store_error_is_refusal(st) && divide(count) > 0) {
-        count = divide(count);
-        st = call(delivery, first, items, count, &why);
+    st = result_call(delivery, first, items, count, &why);
+    while (pawli_store_error_is_refusal(st) && result_divide(count) > 0) {
+        count = result_divide(count);
+        st = result_call(delivery, first, items, count, &why);
     }
     pawli_send_pump_reclaim(delivery);
     if (pawli_store_error_is_refusal(st)) {
-        refused(delivery, first, &why);
+        result_refused(delivery, first, &why);
         return PAWL_OK;
     }
     if (st != PAWL_OK) {
@@ -177,7 +178,7 @@ static pawl_status tell_group(pawl_delivery *delivery, pawli_send_op *first, paw
             *err = why;
         return st;
     }
-    finish(delivery, first, NULL, count - 1);
+    result_finish(delivery, first, NULL, count - 1);
     log_stripped(delivery, first);
     pawli_send_op_done(first);
     delivery->moved++;
@@ -220,7 +221,7 @@ static pawl_status store_response(pawl_delivery *delivery, const pawli_send_op *
     return st;
 }
 
-static pawl_status respond(pawl_delivery *delivery, pawli_send_op *op, pawl_error *err)
+static pawl_status result_respond(pawl_delivery *delivery, pawli_send_op *op, pawl_error *err)
 {
     if (pawl_uuid_is_zero(op->reply))
         op->reply = pawl_uuid_new();
@@ -288,17 +289,17 @@ static pawl_status tell_outputs(pawl_delivery *delivery, pawl_error *err)
     pawli_send_pump_lend(delivery);
     if (count > 0)
         st = pawl_queue_ack_outputs(delivery->store, delivery->owner, items, count, NULL, err);
-    while (pawli_store_error_is_refusal(st) && divide(count) > 0) {
-        count = divide(count);
+    while (pawli_store_error_is_refusal(st) && result_divide(count) > 0) {
+        count = result_divide(count);
         st = pawl_queue_ack_outputs(delivery->store, delivery->owner, items, count, NULL, err);
     }
     pawli_send_pump_reclaim(delivery);
     if (pawli_store_error_is_refusal(st)) {
-        refused(delivery, first_that(delivery, has_output), err);
+        result_refused(delivery, first_that(delivery, has_output), err);
         return PAWL_OK;
     }
     if (st == PAWL_OK)
-        finish(delivery, NULL, has_output, count);
+        result_finish(delivery, NULL, has_output, count);
     return st;
 }
 
@@ -317,7 +318,8 @@ pawl_status pawli_delivery_store_others(pawl_delivery *delivery, pawl_error *err
             st = tell_outputs(delivery, err);
             at = delivery->completed.first;
         } else {
-            st = wants_response(at) ? respond(delivery, at, err) : tell_group(delivery, at, err);
+            st = wants_response(at) ? result_respond(delivery, at, err)
+                                    : tell_group(delivery, at, err);
             at = delivery->completed.first;
         }
     }
@@ -329,13 +331,13 @@ pawl_status pawli_delivery_store_others(pawl_delivery *delivery, pawl_error *err
 pawl_status pawli_delivery_acks(pawl_delivery *delivery, pawl_receipt **ret_items,
                                 size_t *ret_count, pawl_error *err)
 {
-    return gather(NULL, is_plain_ack, &delivery->completed, PAWL_BATCH_MAX, ret_items, ret_count,
-                  err);
+    return result_gather(NULL, is_plain_ack, &delivery->completed, PAWL_BATCH_MAX, ret_items,
+                         ret_count, err);
 }
 
 void pawli_delivery_acked(pawl_delivery *delivery, size_t count)
 {
-    finish(delivery, NULL, is_plain_ack, count);
+    result_finish(delivery, NULL, is_plain_ack, count);
 }
 
 /* As many as the database takes at once, or the one that it refuses. */
@@ -350,13 +352,13 @@ static pawl_status tell_some_done(pawl_delivery *delivery, size_t *ret_count, pa
         return st;
     pawli_send_pump_lend(delivery);
     st = pawl_queue_ack(delivery->store, delivery->owner, items, count, NULL, err);
-    while (pawli_store_error_is_refusal(st) && divide(count) > 0) {
-        count = divide(count);
+    while (pawli_store_error_is_refusal(st) && result_divide(count) > 0) {
+        count = result_divide(count);
         st = pawl_queue_ack(delivery->store, delivery->owner, items, count, NULL, err);
     }
     pawli_send_pump_reclaim(delivery);
     if (pawli_store_error_is_refusal(st)) {
-        refused(delivery, first_that(delivery, is_plain_ack), err);
+        result_refused(delivery, first_that(delivery, is_plain_ack), err);
         return PAWL_OK;
     }
     if (st == PAWL_OK)

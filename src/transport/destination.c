@@ -13,7 +13,7 @@ void pawli_destinations_done(pawli_destinations *destinations)
     *destinations = (pawli_destinations){0};
 }
 
-static size_t place_of(const pawli_destinations *destinations, const char *name)
+static size_t destination_place_of(const pawli_destinations *destinations, const char *name)
 {
     size_t low = 0, high = destinations->count;
 
@@ -27,7 +27,7 @@ static size_t place_of(const pawli_destinations *destinations, const char *name)
     return low;
 }
 
-static bool grow(pawli_destinations *destinations)
+static bool destination_grow(pawli_destinations *destinations)
 {
     size_t capacity = destinations->capacity ? destinations->capacity * 2 : 16;
 
@@ -44,12 +44,12 @@ static bool grow(pawli_destinations *destinations)
 pawli_destination *pawli_destinations_get(pawli_destinations *destinations, const char *name,
                                           const pawli_breaker_policy *policy)
 {
-    size_t at = place_of(destinations, name), size = strlen(name) + 1;
+    size_t at = destination_place_of(destinations, name), size = strlen(name) + 1;
 
     if (at < destinations->count && strcmp(destinations->items[at]->name, name) == 0)
         return destinations->items[at];
     pawli_destination *destination =
-        grow(destinations) ? calloc(1, sizeof *destination + size) : NULL;
+        destination_grow(destinations) ? calloc(1, sizeof *destination + size) : NULL;
     if (!destination)
         return NULL;
     memcpy(destination->name, name, size);

@@ -42,8 +42,8 @@ static bool is_plain_field(pawli_span name)
  * One pass over all of it: is it JSON, where is the payload, and what is left for jansson. The
  * outline has every name, so that jansson finds those that come twice however they are written.
  */
-static pawl_status outline(const char *text, size_t size, places *ret_places, pawli_buffer *buffer,
-                           pawl_error *err)
+static pawl_status envelope_decode_outline(const char *text, size_t size, places *ret_places,
+                                           pawli_buffer *buffer, pawl_error *err)
 {
     const char *separator = "{";
     pawli_members members;
@@ -101,8 +101,9 @@ static pawl_status read_outline(const pawli_buffer *buffer, json_t **ret_fields,
 }
 
 /* A text of 1 to `max` characters; where it is `optional`, null and "" are none. */
-static pawl_status read_text(pawl_envelope *envelope, const json_t *object, const char *name,
-                             size_t max, bool optional, const char **ret_text, pawl_error *err)
+static pawl_status envelope_decode_read_text(pawl_envelope *envelope, const json_t *object,
+                                             const char *name, size_t max, bool optional,
+                                             const char **ret_text, pawl_error *err)
 {
     const json_t *value = json_object_get(object, name);
     const char *text = json_string_value(value);
@@ -118,21 +119,22 @@ static pawl_status read_text(pawl_envelope *envelope, const json_t *object, cons
     return pawli_envelope_keep(envelope, text, ret_text, err);
 }
 
-static pawl_status read_fields(pawl_envelope *envelope, const json_t *fields, pawl_error *err)
+static pawl_status envelope_decode_read_fields(pawl_envelope *envelope, const json_t *fields,
+                                               pawl_error *err)
 {
     const char *type = json_string_value(json_object_get(fields, "messageType"));
-    pawl_status st =
-        read_text(envelope, fields, "messageId", PAWL_ENVELOPE_ID_MAX, false, &envelope->id, err);
+    pawl_status st = envelope_decode_read_text(envelope, fields, "messageId", PAWL_ENVELOPE_ID_MAX,
+                                               false, &envelope->id, err);
 
     if (st == PAWL_OK)
-        st = read_text(envelope, fields, "sourceServiceId", PAWL_SOURCE_MAX, false,
-                       &envelope->source, err);
+        st = envelope_decode_read_text(envelope, fields, "sourceServiceId", PAWL_SOURCE_MAX, false,
+                                       &envelope->source, err);
     if (st == PAWL_OK)
-        st = read_text(envelope, fields, "endpoint", PAWL_TOPIC_MAX, false, &envelope->endpoint,
-                       err);
+        st = envelope_decode_read_text(envelope, fields, "endpoint", PAWL_TOPIC_MAX, false,
+                                       &envelope->endpoint, err);
     if (st == PAWL_OK)
-        st = read_text(envelope, fields, "correlationId", PAWL_CORRELATION_MAX, true,
-                       &envelope->correlation_id, err);
+        st = envelope_decode_read_text(envelope, fields, "correlationId", PAWL_CORRELATION_MAX,
+                                       true, &envelope->correlation_id, err);
     if (st != PAWL_OK)
         return st;
     if (pawli_has_controls(envelope->id) || pawli_has_controls(envelope->source))
@@ -166,17 +168,19 @@ static pawl_status read_headers(pawl_envelope *envelope, const json_t *headers, 
 
     if (!json_is_object(headers))
         return pawli_fail(err, PAWL_E_INVALID, "headers are missing");
-    st = read_text(envelope, headers, "rf-version", HEADER_MAX, false, &envelope->version, err);
+    st = envelope_decode_read_text(envelope, headers, "rf-version", HEADER_MAX, false,
+                                   &envelope->version, err);
     if (st == PAWL_OK && (!envelope->version || strncmp(envelope->version, "2.", 2) != 0))
         st = pawli_fail(err, PAWL_E_INVALID, "rf-version must be \"2.0\"");
     if (st == PAWL_OK)
-        st = read_text(envelope, headers, "rf-timestamp", HEADER_MAX, false, &envelope->timestamp,
-                       err);
+        st = envelope_decode_read_text(envelope, headers, "rf-timestamp", HEADER_MAX, false,
+                                       &envelope->timestamp, err);
     if (st == PAWL_OK && !pawli_timestamp_parse(envelope->timestamp, &ignored))
         st = pawli_fail(err, PAWL_E_INVALID,
                         "rf-timestamp must be a time such as \"2026-02-14T12:00:00Z\"");
     if (st == PAWL_OK)
-        st = read_text(envelope, headers, "rf-hmac", HEADER_MAX, true, &envelope->hmac, err);
+        st = envelope_decode_read_text(envelope, headers, "rf-hmac", HEADER_MAX, true,
+                                       &envelope->hmac, err);
     if (st == PAWL_OK)
         st = read_attempt(headers, &envelope->attempt, err);
     if (st == PAWL_OK)
@@ -227,20 +231,21 @@ static pawl_status read_payload(pawl_envelope *envelope, const json_t *headers, 
                : no_memory(err);
 }
 
-static pawl_status decode(pawl_envelope *envelope, pawl_error *err)
+static pawl_status envelope_decode_decode(pawl_envelope *envelope, pawl_error *err)
 {
     PAWLI_AUTO_BUFFER buffer = {0};
     const json_t *headers;
     places at = {{0}, {0}};
     json_t *fields = NULL;
-    pawl_status st = outline(envelope->text, envelope->text_size, &at, &buffer, err);
+    pawl_status st =
+        envelope_decode_outline(envelope->text, envelope->text_size, &at, &buffer, err);
 
     if (st == PAWL_OK)
         st = read_outline(&buffer, &fields, err);
     if (st != PAWL_OK)
         return st;
     headers = json_object_get(fields, "headers");
-    st = read_fields(envelope, fields, err);
+    st = envelope_decode_read_fields(envelope, fields, err);
     if (st == PAWL_OK)
         st = read_headers(envelope, headers, err);
     if (st == PAWL_OK)
@@ -272,7 +277,7 @@ pawl_status pawl_envelope_decode(const void *text, size_t size, size_t max_bytes
     memcpy(envelope->text, text, size);
     envelope->text[size] = '\0';
     envelope->text_size = size;
-    st = decode(envelope, err);
+    st = envelope_decode_decode(envelope, err);
     if (st != PAWL_OK)
         return st;
     *ret_envelope = pawl_envelope_take(&envelope);

@@ -22,8 +22,8 @@ static pawl_status no_memory(pawl_error *err)
     return pawli_fail(err, PAWL_E_NOMEM, "no memory for an envelope");
 }
 
-static pawl_status check_options(const pawl_envelope_options *given, pawl_envelope_options *opts,
-                                 pawl_error *err)
+static pawl_status envelope_encode_check_options(const pawl_envelope_options *given,
+                                                 pawl_envelope_options *opts, pawl_error *err)
 {
     size_t characters = 0;
     pawl_status st = pawli_options_copy(opts, sizeof *opts, given, err);
@@ -48,8 +48,8 @@ static pawl_status check_options(const pawl_envelope_options *given, pawl_envelo
 }
 
 /* Everything but headers, signature and text. */
-static pawl_status fill(pawl_envelope *envelope, const pawl_message *message,
-                        const pawl_envelope_options *opts, pawl_error *err)
+static pawl_status envelope_encode_fill(pawl_envelope *envelope, const pawl_message *message,
+                                        const pawl_envelope_options *opts, pawl_error *err)
 {
     char id[PAWL_UUID_TEXT_SIZE], timestamp[PAWLI_TIMESTAMP_SIZE];
     const void *payload = pawl_message_payload(message, &envelope->payload_size);
@@ -82,7 +82,8 @@ static pawl_status fill(pawl_envelope *envelope, const pawl_message *message,
     return st;
 }
 
-static pawl_status sign(pawl_envelope *envelope, const pawl_envelope_options *opts, pawl_error *err)
+static pawl_status envelope_encode_sign(pawl_envelope *envelope, const pawl_envelope_options *opts,
+                                        pawl_error *err)
 {
     char text[PAWLI_SIGNATURE_TEXT_SIZE];
     pawl_status st;
@@ -163,7 +164,8 @@ static void append_headers(pawli_buffer *buffer, const pawl_envelope *envelope,
     pawli_buffer_text(buffer, "}}");
 }
 
-static pawl_status write_text(pawl_envelope *envelope, const pawli_buffer *own, pawl_error *err)
+static pawl_status envelope_encode_write_text(pawl_envelope *envelope, const pawli_buffer *own,
+                                              pawl_error *err)
 {
     PAWLI_AUTO_BUFFER buffer = {0};
 
@@ -193,19 +195,19 @@ pawl_status pawl_envelope_encode(const pawl_message *message, const pawl_envelop
 
     if (!message || !ret_envelope)
         return pawli_fail(err, PAWL_E_INVALID, "message and ret_envelope must not be NULL");
-    st = check_options(given, &opts, err);
+    st = envelope_encode_check_options(given, &opts, err);
     if (st != PAWL_OK)
         return st;
     envelope = calloc(1, sizeof *envelope);
     if (!envelope)
         return no_memory(err);
-    st = fill(envelope, message, &opts, err);
+    st = envelope_encode_fill(envelope, message, &opts, err);
     if (st == PAWL_OK)
         st = copy_own_headers(envelope, pawl_message_headers(message), &own, err);
     if (st == PAWL_OK)
-        st = sign(envelope, &opts, err);
+        st = envelope_encode_sign(envelope, &opts, err);
     if (st == PAWL_OK)
-        st = write_text(envelope, &own, err);
+        st = envelope_encode_write_text(envelope, &own, err);
     if (st != PAWL_OK)
         return st;
     *ret_envelope = pawl_envelope_take(&envelope);

@@ -16,7 +16,7 @@ static void skip_space(walk *w)
         w->at++;
 }
 
-static bool take(walk *w, char wanted)
+static bool json_scan_take(walk *w, char wanted)
 {
     if (w->at == w->end || *w->at != wanted)
         return false;
@@ -45,14 +45,14 @@ static bool walk_digits(walk *w)
 
 static bool walk_number(walk *w)
 {
-    take(w, '-');
-    if (!take(w, '0') && !walk_digits(w))
+    json_scan_take(w, '-');
+    if (!json_scan_take(w, '0') && !walk_digits(w))
         return false;
-    if (take(w, '.') && !walk_digits(w))
+    if (json_scan_take(w, '.') && !walk_digits(w))
         return false;
-    if (take(w, 'e') || take(w, 'E')) {
-        if (!take(w, '+'))
-            take(w, '-');
+    if (json_scan_take(w, 'e') || json_scan_take(w, 'E')) {
+        if (!json_scan_take(w, '+'))
+            json_scan_take(w, '-');
         return walk_digits(w);
     }
     return true;
@@ -76,7 +76,7 @@ static bool walk_string(walk *w)
 {
     const char *start;
 
-    if (!take(w, '"'))
+    if (!json_scan_take(w, '"'))
         return false;
     for (start = w->at; w->at < w->end;) {
         unsigned char c = (unsigned char)*w->at++;
@@ -128,7 +128,7 @@ static bool walk_name(walk *w)
     if (!walk_string(w))
         return false;
     skip_space(w);
-    return take(w, ':');
+    return json_scan_take(w, ':');
 }
 
 /*
@@ -141,11 +141,11 @@ static bool walk_on(walk *w, nest *n, bool *ret_more)
     while (n->open > 0) {
         bool object = n->objects & 1;
         skip_space(w);
-        if (take(w, ',')) {
+        if (json_scan_take(w, ',')) {
             *ret_more = true;
             return !object || walk_name(w);
         }
-        if (!take(w, object ? '}' : ']'))
+        if (!json_scan_take(w, object ? '}' : ']'))
             return false;
         n->objects >>= 1;
         n->open--;
@@ -199,7 +199,7 @@ bool pawli_members_begin(pawli_members *members, const char *text, size_t size, 
     walk w = {text, text + size};
 
     skip_space(&w);
-    if (depth < 1 || !take(&w, '{'))
+    if (depth < 1 || !json_scan_take(&w, '{'))
         return false;
     *members = (pawli_members){w.at, w.end, depth - 1, true};
     return true;
@@ -217,10 +217,10 @@ static pawli_found next_member(walk *w, const pawli_members *members, pawli_span
     const char *start;
 
     skip_space(w);
-    if (take(w, '}'))
+    if (json_scan_take(w, '}'))
         return at_end(w);
     if (!members->first) {
-        if (!take(w, ','))
+        if (!json_scan_take(w, ','))
             return PAWLI_FOUND_FAULT;
         skip_space(w);
     }
@@ -229,7 +229,7 @@ static pawli_found next_member(walk *w, const pawli_members *members, pawli_span
         return PAWLI_FOUND_FAULT;
     *ret_name = (pawli_span){start + 1, (size_t)(w->at - start) - 2};
     skip_space(w);
-    if (!take(w, ':'))
+    if (!json_scan_take(w, ':'))
         return PAWLI_FOUND_FAULT;
     skip_space(w);
     start = w->at;

@@ -42,8 +42,8 @@ size_t pawl_secrets_count(const pawl_secrets *secrets)
 }
 
 /* `where` says in messages which one it is, without saying what it is. */
-static pawl_status add(pawl_secrets *secrets, const char *where, const void *bytes, size_t size,
-                       pawl_error *err)
+static pawl_status secrets_add(pawl_secrets *secrets, const char *where, const void *bytes,
+                               size_t size, pawl_error *err)
 {
     uint8_t *copy;
 
@@ -69,7 +69,7 @@ pawl_status pawl_secrets_add(pawl_secrets *secrets, const void *bytes, size_t si
 {
     if (!secrets || !bytes)
         return pawli_fail(err, PAWL_E_INVALID, "secrets and bytes must not be NULL");
-    return add(secrets, "the secret", bytes, size, err);
+    return secrets_add(secrets, "the secret", bytes, size, err);
 }
 
 /* The text of a file or a variable: line ends do not count, "base64:" is decoded. Changes `text`.
@@ -83,16 +83,17 @@ static pawl_status add_text(pawl_secrets *secrets, const char *where, char *text
     while (size > 0 && (text[size - 1] == '\n' || text[size - 1] == '\r'))
         size--;
     if (size < skip || memcmp(text, prefix, skip) != 0)
-        return add(secrets, where, text, size, err);
+        return secrets_add(secrets, where, text, size, err);
     /* Decoded in place: three bytes never overtake the four they came from. */
     if (!pawli_base64_decode(text + skip, size - skip, text, &size))
         return pawli_fail(err, PAWL_E_INVALID,
                           "%s begins with \"base64:\", but what follows is not base64", where);
-    return add(secrets, where, text, size, err);
+    return secrets_add(secrets, where, text, size, err);
 }
 
 /* Opened first and looked at then, so that nobody can exchange it in between. */
-static pawl_status open_file(const char *place, const char *path, int *ret_fd, pawl_error *err)
+static pawl_status secrets_open_file(const char *place, const char *path, int *ret_fd,
+                                     pawl_error *err)
 {
     struct stat status;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -117,14 +118,14 @@ static pawl_status open_file(const char *place, const char *path, int *ret_fd, p
     return PAWL_OK;
 }
 
-static pawl_status load_file(pawl_secrets *secrets, const char *place, const char *path,
-                             pawl_error *err)
+static pawl_status secrets_load_file(pawl_secrets *secrets, const char *place, const char *path,
+                                     pawl_error *err)
 {
     /* Room for base64 of the longest and a line end; one more tells that it is too long. */
     char text[(PAWL_SECRET_MAX + 2) / 3 * 4 + 64];
     size_t size = 0;
     int fd = -1;
-    pawl_status st = open_file(place, path, &fd, err);
+    pawl_status st = secrets_open_file(place, path, &fd, err);
 
     if (st != PAWL_OK)
         return st;
@@ -173,7 +174,7 @@ pawl_status pawl_secrets_load(pawl_secrets *secrets, const char *place, pawl_err
     if (!secrets || !place)
         return pawli_fail(err, PAWL_E_INVALID, "secrets and place must not be NULL");
     if (strncmp(place, "file:", 5) == 0 && place[5])
-        return load_file(secrets, place, place + 5, err);
+        return secrets_load_file(secrets, place, place + 5, err);
     if (strncmp(place, "env:", 4) == 0 && place[4])
         return load_variable(secrets, place, place + 4, err);
     /* Not repeated: somebody may have written the secret itself. */

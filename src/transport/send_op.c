@@ -66,7 +66,7 @@ void pawli_send_op_done(pawli_send_op *op)
 
 /* ---- landing ---- */
 
-static void say(const pawli_send_op *op, pawl_log_level level, const char *what)
+static void send_op_say(const pawli_send_op *op, pawl_log_level level, const char *what)
 {
     char id[PAWL_UUID_TEXT_SIZE];
 
@@ -126,26 +126,26 @@ static void log_landing(const pawli_send_op *op, bool duplicate)
     case PAWLI_RESULT_DONE:
         snprintf(what, sizeof what, "sent in %lld ms%s", ms,
                  duplicate ? ", where it had been before" : "");
-        say(op, PAWL_LOG_INFO, what);
+        send_op_say(op, PAWL_LOG_INFO, what);
         break;
     case PAWLI_RESULT_RETRY:
     case PAWLI_RESULT_DEFER:
         explain_retry(op, retry, sizeof retry);
         snprintf(what, sizeof what, "%s: %s", retry, why);
-        say(op, PAWL_LOG_WARNING, what);
+        send_op_say(op, PAWL_LOG_WARNING, what);
         break;
     case PAWLI_RESULT_FAIL:
         snprintf(what, sizeof what, "failed for good at attempt %d: %s",
                  pawl_message_attempt(op->message), why);
-        say(op, PAWL_LOG_ERROR, what);
+        send_op_say(op, PAWL_LOG_ERROR, what);
         break;
     case PAWLI_RESULT_NONE:
-        say(op, PAWL_LOG_WARNING, "dropped: its lease is lost");
+        send_op_say(op, PAWL_LOG_WARNING, "dropped: its lease is lost");
         break;
     }
 }
 
-static void count(pawli_send_op *op, bool duplicate)
+static void send_op_count(pawli_send_op *op, bool duplicate)
 {
     pawl_destination_stats *stats = &op->destination->stats;
 
@@ -157,7 +157,7 @@ static void count(pawli_send_op *op, bool duplicate)
     stats->failed += op->result == PAWLI_RESULT_FAIL;
 }
 
-static void land(pawli_send_op *op, pawli_result result, const char *error, bool duplicate)
+static void send_op_land(pawli_send_op *op, pawli_result result, const char *error, bool duplicate)
 {
     pawl_delivery *delivery = op->delivery;
 
@@ -169,7 +169,7 @@ static void land(pawli_send_op *op, pawli_result result, const char *error, bool
     op->destination->unsendable |= op->unsendable;
     /* The map that prevented it is no longer in use: try again, by the one that is. */
     delivery->map_changed |= op->unsendable && op->services != delivery->services;
-    count(op, duplicate);
+    send_op_count(op, duplicate);
     op->destination->stats.breaker = (pawl_breaker_state)op->destination->breaker.state;
     pthread_mutex_unlock(&delivery->lock);
     pawli_send_ops_remove(&delivery->in_flight, op);
@@ -203,7 +203,7 @@ static void note_success(pawli_send_op *op)
                   op->destination->name);
 }
 
-static void judge(pawli_send_op *op, const pawl_send_report *outcome, pawl_mono now)
+static void send_op_judge(pawli_send_op *op, const pawl_send_report *outcome, pawl_mono now)
 {
     if (outcome->sent == PAWL_SEND_CANCELLED || outcome->ours)
         return;
@@ -248,8 +248,8 @@ static void wait_for_breaker(pawli_send_op *op, pawl_mono now)
 }
 
 /* Neither acknowledged nor refused. At the last attempt "put off" is "failed". */
-static void put_off(pawli_send_op *op, const pawl_service *service, const pawl_send_report *outcome,
-                    pawl_mono now)
+static void send_op_put_off(pawli_send_op *op, const pawl_service *service,
+                            const pawl_send_report *outcome, pawl_mono now)
 {
     pawli_send_facts facts = {op->breaker_was_closed,
                               op->destination->answered_at.us > op->began.us,
@@ -258,21 +258,21 @@ static void put_off(pawli_send_op *op, const pawl_service *service, const pawl_s
 
     if (!pawli_send_counts(outcome, &facts)) {
         wait_for_breaker(op, now);
-        land(op, PAWLI_RESULT_DEFER, outcome->error, false);
+        send_op_land(op, PAWLI_RESULT_DEFER, outcome->error, false);
     } else {
-        land(op, last ? PAWLI_RESULT_FAIL : PAWLI_RESULT_RETRY, outcome->error, false);
+        send_op_land(op, last ? PAWLI_RESULT_FAIL : PAWLI_RESULT_RETRY, outcome->error, false);
     }
 }
 
 /* Given up by us: another delivery may take it at once. */
-static void give_back(pawli_send_op *op)
+static void send_op_give_back(pawli_send_op *op)
 {
     op->delay_ms = 0;
     op->cancelled = true;
-    land(op, PAWLI_RESULT_DEFER,
-         op->late ? "its lease ran out before the answer came"
-                  : "the delivery was stopped before the answer came",
-         false);
+    send_op_land(op, PAWLI_RESULT_DEFER,
+                 op->late ? "its lease ran out before the answer came"
+                          : "the delivery was stopped before the answer came",
+                 false);
 }
 
 static void keep_payload(pawli_send_op *op, const pawl_send_report *outcome)
@@ -300,22 +300,22 @@ static void on_end(void *context, const pawl_send_report *outcome)
     op->unsendable = outcome->ours;
     if (pawl_services_find(op->services, op->destination->name, &service, &url, NULL) != PAWL_OK)
         service = NULL;
-    judge(op, outcome, now);
+    send_op_judge(op, outcome, now);
     obey_retry_after(op, outcome, now);
     switch (outcome->sent) {
     case PAWL_SEND_ACKNOWLEDGED:
     case PAWL_SEND_DUPLICATE:
         keep_payload(op, outcome);
-        land(op, PAWLI_RESULT_DONE, NULL, duplicate);
+        send_op_land(op, PAWLI_RESULT_DONE, NULL, duplicate);
         break;
     case PAWL_SEND_REJECTED:
-        land(op, PAWLI_RESULT_FAIL, outcome->error, false);
+        send_op_land(op, PAWLI_RESULT_FAIL, outcome->error, false);
         break;
     case PAWL_SEND_RETRY:
-        put_off(op, service, outcome, now);
+        send_op_put_off(op, service, outcome, now);
         break;
     case PAWL_SEND_CANCELLED:
-        give_back(op);
+        send_op_give_back(op);
         break;
     }
 }
@@ -323,8 +323,8 @@ static void on_end(void *context, const pawl_send_report *outcome)
 /* ---- starting ---- */
 
 /* *ret_ours: the URL is the map's, so what is wrong with it is not the message's fault. */
-static pawl_status send(pawli_send_op *op, const pawl_service *service, const char *url,
-                        bool *ret_ours, pawl_error *err)
+static pawl_status send_op_send(pawli_send_op *op, const pawl_service *service, const char *url,
+                                bool *ret_ours, pawl_error *err)
 {
     pawl_delivery *delivery = op->delivery;
     pawl_envelope_options envelope = PAWL_ENVELOPE_OPTIONS_INIT;
@@ -357,12 +357,12 @@ static void take_off(pawli_send_op *op)
     op->policy = pawli_send_backoff(op->message, service);
     op->limit = pawli_send_limit(op->message, service);
     if (st == PAWL_OK)
-        st = send(op, service, url, &ours, &err);
+        st = send_op_send(op, service, url, &ours, &err);
     if (st == PAWL_OK)
         return;
     op->unsendable = ours; /* by the map, not for want of memory */
     ours = ours || st != PAWL_E_INVALID;
-    land(op, ours ? PAWLI_RESULT_DEFER : PAWLI_RESULT_FAIL, err.message, false);
+    send_op_land(op, ours ? PAWLI_RESULT_DEFER : PAWLI_RESULT_FAIL, err.message, false);
 }
 
 /* A message may have a shorter lease of its own; the store's clock tells. */
@@ -406,7 +406,7 @@ bool pawli_send_op_begin(pawl_delivery *delivery, pawli_claim_batch *batch,
     pthread_mutex_unlock(&delivery->lock);
     pawli_send_ops_add(&delivery->in_flight, op);
     if (op->late)
-        give_back(op);
+        send_op_give_back(op);
     else
         take_off(op);
     return true;

@@ -29,12 +29,12 @@ pawl_status pawli_send_pump_init(pawli_send_pump *pump, pawl_error *err)
     return PAWL_OK;
 }
 
-static void ring(int fd)
+static void pump_ring(int fd)
 {
     (void)eventfd_write(fd, 1); /* fails only when it is readable already */
 }
 
-static void hush(int fd)
+static void pump_hush(int fd)
 {
     eventfd_t ignored;
 
@@ -45,7 +45,7 @@ void pawli_send_pump_done(pawli_send_pump *pump)
 {
     if (pump->runs) {
         atomic_store(&pump->stop, true);
-        ring(pump->wake_fd);
+        pump_ring(pump->wake_fd);
         pthread_join(pump->thread, NULL);
     }
     if (pump->wake_fd >= 0)
@@ -78,7 +78,7 @@ static void process_client(pawl_delivery *delivery)
         pawli_log(&delivery->options.log, PAWL_LOG_WARNING, "outbox", "sending is held up: %s",
                   why.message);
     if (delivery->completed.count > completed)
-        ring(delivery->pump.completed_fd);
+        pump_ring(delivery->pump.completed_fd);
 }
 
 static bool call_is_slow(pawli_send_pump *pump)
@@ -106,7 +106,7 @@ static void *run_pump(void *context)
     while (!atomic_load(&pump->stop)) {
         struct pollfd sleep = {.fd = pump->wake_fd, .events = POLLIN};
         if (poll(&sleep, 1, atomic_load(&pump->ticks) ? TICK_MS : -1) > 0)
-            hush(pump->wake_fd);
+            pump_hush(pump->wake_fd);
         if (!call_is_slow(pump)) {
             quiet = atomic_load(&pump->called) == 0 ? quiet + 1 : 0;
             if (quiet >= QUIET_TICKS)
@@ -123,7 +123,7 @@ static void *run_pump(void *context)
 }
 
 /* Signals are for the application's threads. Without a thread sends may be late, nothing else. */
-static void start(pawl_delivery *delivery)
+static void pump_start(pawl_delivery *delivery)
 {
     sigset_t all, before;
 
@@ -142,7 +142,7 @@ void pawli_send_pump_enter(pawl_delivery *delivery)
 
 void pawli_send_pump_pause(pawl_delivery *delivery)
 {
-    hush(delivery->pump.completed_fd);
+    pump_hush(delivery->pump.completed_fd);
 }
 
 void pawli_send_pump_leave(pawl_delivery *delivery)
@@ -157,10 +157,10 @@ void pawli_send_pump_lend(pawl_delivery *delivery)
     if (delivery->in_flight.count == 0) /* nothing to keep an eye on */
         return;
     if (!pump->runs)
-        start(delivery);
+        pump_start(delivery);
     atomic_store(&pump->called, (int_fast64_t)pawli_mono_now().us);
     if (!atomic_exchange(&pump->ticks, true))
-        ring(pump->wake_fd);
+        pump_ring(pump->wake_fd);
     pthread_mutex_unlock(&pump->lock);
 }
 

@@ -70,7 +70,8 @@ static pawl_status check_name(const char *name, pawl_error *err)
     return PAWL_OK;
 }
 
-static pawl_status check_times(const pawl_service_options *opts, const char *name, pawl_error *err)
+static pawl_status services_check_times(const pawl_service_options *opts, const char *name,
+                                        pawl_error *err)
 {
     if (opts->timeout_ms < 1 || opts->timeout_ms > TIMEOUT_MAX_MS)
         return pawli_fail(err, PAWL_E_INVALID,
@@ -91,8 +92,8 @@ static pawl_status check_times(const pawl_service_options *opts, const char *nam
     return PAWL_OK;
 }
 
-static pawl_status check_numbers(const pawl_service_options *opts, const char *name,
-                                 pawl_error *err)
+static pawl_status services_check_numbers(const pawl_service_options *opts, const char *name,
+                                          pawl_error *err)
 {
     if (opts->scheme != PAWL_SCHEME_1 && opts->scheme != PAWL_SCHEME_2)
         return pawli_fail(err, PAWL_E_INVALID,
@@ -113,10 +114,10 @@ static pawl_status check_numbers(const pawl_service_options *opts, const char *n
         return pawli_fail(err, PAWL_E_INVALID,
                           "service '%s': response_max_bytes %zu is out of range: %d to %zu", name,
                           opts->response_max_bytes, RESPONSE_MIN, RESPONSE_MAX);
-    return check_times(opts, name, err);
+    return services_check_times(opts, name, err);
 }
 
-static bool keep(pawli_arena *arena, const char *text, const char **ret_copy)
+static bool services_keep(pawli_arena *arena, const char *text, const char **ret_copy)
 {
     *ret_copy = text ? pawli_arena_copy(arena, text, strlen(text)) : NULL;
     return !text || *ret_copy;
@@ -142,13 +143,13 @@ static pawl_status load_secrets(const pawl_service_options *opts, pawl_service *
     return PAWL_OK;
 }
 
-static pawl_count count_of(const pawl_service_options *opts)
+static pawl_count services_count_of(const pawl_service_options *opts)
 {
     return opts->count == PAWL_COUNT_DEFAULT ? PAWL_COUNT_ANSWERED : opts->count;
 }
 
 /* Where every send counts, the usual policy would take a day for six. */
-static pawl_backoff backoff_of(const pawl_service_options *opts)
+static pawl_backoff services_backoff_of(const pawl_service_options *opts)
 {
     static const pawl_backoff usual = PAWL_BACKOFF_REMOTE, all = PAWL_BACKOFF_ALL;
 
@@ -158,12 +159,12 @@ static pawl_backoff backoff_of(const pawl_service_options *opts)
 }
 
 /* Its name has been checked. Copies what it needs, and on failure leaves what can be freed. */
-static pawl_status fill(pawli_arena *arena, const pawl_service_options *opts, pawl_service *service,
-                        pawl_error *err)
+static pawl_status services_fill(pawli_arena *arena, const pawl_service_options *opts,
+                                 pawl_service *service, pawl_error *err)
 {
     char scheme[PAWLI_SCHEME_SIZE] = "";
     const char *name = opts->name ? opts->name : "";
-    pawl_status st = check_numbers(opts, name, err);
+    pawl_status st = services_check_numbers(opts, name, err);
 
     if (st != PAWL_OK)
         return st;
@@ -176,15 +177,16 @@ static pawl_status fill(pawli_arena *arena, const pawl_service_options *opts, pa
                                                         : opts->timeout_ms,
                               .timeout_ms = opts->timeout_ms,
                               .concurrency = opts->concurrency,
-                              .backoff = backoff_of(opts),
+                              .backoff = services_backoff_of(opts),
                               .max_attempts = opts->max_attempts,
-                              .count = count_of(opts),
+                              .count = services_count_of(opts),
                               /* Who writes a socket's path into the map has allowed it. */
                               .allow_private = opts->allow_private || pawli_scheme_is_local(scheme),
                               .response_max_bytes = opts->response_max_bytes};
-    if (!keep(arena, name, &service->name) || !keep(arena, opts->url, &service->url) ||
-        !keep(arena, opts->ca_file, &service->ca_file) ||
-        !keep(arena, opts->proxy, &service->proxy))
+    if (!services_keep(arena, name, &service->name) ||
+        !services_keep(arena, opts->url, &service->url) ||
+        !services_keep(arena, opts->ca_file, &service->ca_file) ||
+        !services_keep(arena, opts->proxy, &service->proxy))
         return pawli_fail(err, PAWL_E_NOMEM, "no memory for service '%s'", name);
     return load_secrets(opts, service, err);
 }
@@ -200,7 +202,7 @@ static pawl_status fill_urls(pawl_services *services, const pawl_service_options
     if (opts.name || opts.url)
         return pawli_fail(err, PAWL_E_INVALID,
                           "the entry for URLs has neither a name nor a url of its own");
-    return fill(&services->arena, &opts, &services->urls, err);
+    return services_fill(&services->arena, &opts, &services->urls, err);
 }
 
 static int compare_names(const void *one, const void *other)
@@ -210,7 +212,7 @@ static int compare_names(const void *one, const void *other)
     return strcmp((*a)->name, (*b)->name);
 }
 
-static pawl_status sort(pawl_services *services, pawl_error *err)
+static pawl_status services_sort(pawl_services *services, pawl_error *err)
 {
     services->by_name = pawli_arena_alloc(&services->arena, (services->count + 1) * sizeof(void *));
     if (!services->by_name)
@@ -237,7 +239,7 @@ static pawl_status fill_all(pawl_services *services, const pawl_service_options 
             st = check_name(opts.name, err);
         services->count = i + 1;
         if (st == PAWL_OK)
-            st = fill(&services->arena, &opts, &services->items[i], err);
+            st = services_fill(&services->arena, &opts, &services->items[i], err);
         if (st != PAWL_OK)
             return st;
     }
@@ -259,15 +261,16 @@ pawl_status pawl_services_new(const pawl_service_options *given, size_t count,
         return st;
     if (count < (SIZE_MAX - sizeof *services) / sizeof services->items[0])
         services = calloc(1, sizeof *services + count * sizeof services->items[0]);
-    if (!services || !keep(&services->arena, opts.map_name ? opts.map_name : "the service map",
-                           &services->map_name))
+    if (!services ||
+        !services_keep(&services->arena, opts.map_name ? opts.map_name : "the service map",
+                       &services->map_name))
         return pawli_fail(err, PAWL_E_NOMEM, "no memory for the service map");
     atomic_init(&services->references, 1);
     st = fill_urls(services, opts.urls, err);
     if (st == PAWL_OK)
         st = fill_all(services, given, count, err);
     if (st == PAWL_OK)
-        st = sort(services, err);
+        st = services_sort(services, err);
     if (st != PAWL_OK)
         return st;
     *ret_services = pawl_services_take(&services);

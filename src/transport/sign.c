@@ -38,7 +38,7 @@ static void add_field(pawli_buffer *buffer, const char *text)
     pawli_buffer_text(buffer, ",");
 }
 
-static void lay_out(pawli_buffer *buffer, const pawli_signed *what, int scheme)
+static void sign_lay_out(pawli_buffer *buffer, const pawli_signed *what, int scheme)
 {
     char hash[2 * PAWLI_SHA256_SIZE + 1];
 
@@ -68,7 +68,7 @@ pawl_status pawli_sign(const pawli_signed *what, int scheme, const pawli_secret 
 {
     PAWLI_AUTO_BUFFER buffer = {0};
 
-    lay_out(&buffer, what, scheme);
+    sign_lay_out(&buffer, what, scheme);
     if (buffer.failed ||
         !pawli_hmac_sha256(secret->bytes, secret->size, buffer.data, buffer.size, ret_code))
         return pawli_fail(err, PAWL_E_NOMEM, "no memory for a signature");

@@ -12,8 +12,8 @@
 #define WINDOW_MIN_MS 1000
 #define WINDOW_MAX_MS INT64_C(86400000)
 
-static pawl_status check_options(const pawl_signature_options *given, pawl_signature_options *opts,
-                                 pawl_error *err)
+static pawl_status signature_check_options(const pawl_signature_options *given,
+                                           pawl_signature_options *opts, pawl_error *err)
 {
     pawl_status st = pawli_options_copy(opts, sizeof *opts, given, err);
 
@@ -32,8 +32,10 @@ static pawl_status check_options(const pawl_signature_options *given, pawl_signa
 }
 
 /* Every secret is tried, also after the right one: the time says nothing about which it was. */
-static pawl_status matches(const pawli_signed *what, int scheme, const pawl_secrets *secrets,
-                           const uint8_t given[PAWLI_HMAC_SIZE], bool *ret_match, pawl_error *err)
+static pawl_status signature_matches(const pawli_signed *what, int scheme,
+                                     const pawl_secrets *secrets,
+                                     const uint8_t given[PAWLI_HMAC_SIZE], bool *ret_match,
+                                     pawl_error *err)
 {
     bool match = false;
 
@@ -94,7 +96,7 @@ pawl_status pawl_signature_check(const pawl_envelope *envelope, const pawl_secre
 
     if (!envelope)
         return pawli_fail(err, PAWL_E_INVALID, "envelope must not be NULL");
-    st = check_options(given, &opts, err);
+    st = signature_check_options(given, &opts, err);
     if (st != PAWL_OK)
         return st;
     if (pawl_secrets_count(secrets) == 0)
@@ -110,11 +112,11 @@ pawl_status pawl_signature_check(const pawl_envelope *envelope, const pawl_secre
                                pawl_envelope_endpoint(envelope),
                                pawl_envelope_correlation_id(envelope),
                                pawl_envelope_payload_hash(envelope)};
-    st = matches(&what, PAWL_SCHEME_2, secrets, code, &match, err);
+    st = signature_matches(&what, PAWL_SCHEME_2, secrets, code, &match, err);
     if (st == PAWL_OK && match)
         return check_age(envelope, &opts, err);
     if (st == PAWL_OK && opts.scheme == PAWL_SCHEME_1)
-        st = matches(&what, PAWL_SCHEME_1, secrets, code, &match, err);
+        st = signature_matches(&what, PAWL_SCHEME_1, secrets, code, &match, err);
     if (st == PAWL_OK && !match)
         st = pawli_fail(err, PAWL_E_DENIED, "the signature is not the right one");
     return st;

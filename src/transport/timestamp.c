@@ -39,8 +39,8 @@ static bool read_digits(const char **at, int count, char after, int *ret_number)
 }
 
 /* A second 60 is a leap second, and counts as the next one. */
-static bool combine(int year, int month, int day, int hour, int minute, int second,
-                    int64_t *ret_seconds)
+static bool timestamp_combine(int year, int month, int day, int hour, int minute, int second,
+                              int64_t *ret_seconds)
 {
     if (year < 1970 || month < 1 || month > 12 || day < 1 ||
         day > pawli_civil_month_days(year, month) || hour > 23 || minute > 59 || second > 60)
@@ -88,7 +88,7 @@ bool pawli_timestamp_parse(const char *text, pawl_wall *ret_time)
     if (!read_digits(&at, 4, '-', &year) || !read_digits(&at, 2, '-', &month) ||
         !read_digits(&at, 2, 'T', &day) || !read_digits(&at, 2, ':', &hour) ||
         !read_digits(&at, 2, ':', &minute) || !read_digits(&at, 2, 0, &second) ||
-        !combine(year, month, day, hour, minute, second, &seconds))
+        !timestamp_combine(year, month, day, hour, minute, second, &seconds))
         return false;
     if (*at == '.' && !read_fraction(&at, &us))
         return false;
@@ -119,7 +119,7 @@ static bool read_http_date(const char *text, int64_t *ret_seconds)
     return read_digits(&at, 4, ' ', &year) && read_digits(&at, 2, ':', &hour) &&
            read_digits(&at, 2, ':', &minute) && read_digits(&at, 2, ' ', &second) &&
            strcmp(at, "GMT") == 0 &&
-           combine(year, month + 1, day, hour, minute, second, ret_seconds);
+           timestamp_combine(year, month + 1, day, hour, minute, second, ret_seconds);
 }
 
 int64_t pawli_retry_after_ms(const char *text, pawl_wall now)

@@ -118,7 +118,7 @@ static pawl_status find_instance(pawl_transport_client *client, const char *url,
     return open_instance(client, known, ret_instance, err);
 }
 
-static void ended(void *context, const pawl_send_report *outcome)
+static void client_ended(void *context, const pawl_send_report *outcome)
 {
     pawl_send_op *send = context;
 
@@ -152,7 +152,7 @@ pawl_status pawl_transport_client_send(pawl_transport_client *client,
     if (!send)
         return pawli_fail(err, PAWL_E_NOMEM, "no memory for a send");
     *send = (pawl_send_op){client, by, NULL, end, context};
-    st = by->known->transport->send(by->inner, &request, ended, send, &send->inner, err);
+    st = by->known->transport->send(by->inner, &request, client_ended, send, &send->inner, err);
     if (st != PAWL_OK) {
         free(send);
         return st;

@@ -36,7 +36,7 @@ static pawl_status not_any_more(const pawl_transports *transports, pawl_error *e
     return PAWL_OK;
 }
 
-static bool is_whole(const pawl_transport *transport)
+static bool transports_is_whole(const pawl_transport *transport)
 {
     return transport->scheme && transport->open && transport->send && transport->cancel &&
            transport->fd && transport->timeout_ms && transport->turn && transport->close;
@@ -51,7 +51,7 @@ pawl_status pawl_transports_register(pawl_transports *transports, const pawl_tra
 
     if (!transports || !transport)
         return pawli_fail(err, PAWL_E_INVALID, "transports and transport must not be NULL");
-    if (transport->version != PAWL_TRANSPORT_VERSION || !is_whole(transport))
+    if (transport->version != PAWL_TRANSPORT_VERSION || !transports_is_whole(transport))
         return pawli_fail(err, PAWL_E_INVALID,
                           "a transport must be of version %d and have all its functions",
                           PAWL_TRANSPORT_VERSION);

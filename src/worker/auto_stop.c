@@ -15,7 +15,7 @@ size_t pawli_auto_stop_left(const pawl_worker *worker)
 }
 
 /* Only the intake takes out of the hand, so what is empty now was so when the claim was made. */
-static bool owns_nothing(pawl_worker *worker)
+static bool auto_stop_owns_nothing(pawl_worker *worker)
 {
     pthread_mutex_lock(&worker->inflight.lock);
     bool nothing = worker->inflight.count == 0;
@@ -48,7 +48,7 @@ static bool saw_everything(pawl_worker *worker)
 
 /* What is due, but not seen by a claim: leases that ended, and dead letters. True: there was some.
  */
-static bool sweep(pawl_worker *worker)
+static bool auto_stop_sweep(pawl_worker *worker)
 {
     size_t reaped = 0, dead = 0;
     pawli_maintenance_result result = {0};
@@ -67,7 +67,7 @@ static bool sweep(pawl_worker *worker)
  * The claim that finds nothing must have been made after sweeping, whatever that found: our own
  * chores may have swept between the claim before and now.
  */
-static bool is_empty(pawl_worker *worker)
+static bool auto_stop_is_empty(pawl_worker *worker)
 {
     pawli_claim_loop *claim_loop = &worker->claim_loop;
 
@@ -75,7 +75,7 @@ static bool is_empty(pawl_worker *worker)
         return false;
     if (claim_loop->swept)
         return true;
-    bool more = sweep(worker);
+    bool more = auto_stop_sweep(worker);
     if (pawli_handlers_empty(&worker->handlers))
         return !more;
     claim_loop->swept = true;
@@ -89,12 +89,13 @@ bool pawli_auto_stop_reached(pawl_worker *worker, size_t found)
 
     if (!worker->options.until_empty && worker->options.max_messages == 0)
         return false;
-    if (found > 0 || !owns_nothing(worker)) {
+    if (found > 0 || !auto_stop_owns_nothing(worker)) {
         claim_loop->empty_at = (pawl_mono){INT64_MAX};
         claim_loop->swept = false;
         return false;
     }
     if (pawli_auto_stop_left(worker) == 0)
         return true;
-    return worker->options.until_empty && !pawli_claim_loop_in_doubt(worker) && is_empty(worker);
+    return worker->options.until_empty && !pawli_claim_loop_in_doubt(worker) &&
+           auto_stop_is_empty(worker);
 }

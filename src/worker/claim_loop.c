@@ -63,7 +63,7 @@ static void free_unused(pawli_batch *batch, pawl_messages *list)
  * There was no memory to take them over. What is held can be asked for later; dead letters cannot,
  * and are given back one by one, without memory of ours.
  */
-static void decline(pawl_worker *worker, const pawl_messages *list, bool dead)
+static void claim_loop_decline(pawl_worker *worker, const pawl_messages *list, bool dead)
 {
     pawl_status st = PAWL_OK;
 
@@ -87,7 +87,7 @@ pawl_status pawli_claim_loop_adopt(pawl_worker *worker, const pawli_claimed_list
         batch->tasks = calloc(count, sizeof *batch->tasks);
     if (!batch || !batch->tasks) {
         if (count > 0)
-            decline(worker, list, arrival->dead);
+            claim_loop_decline(worker, list, arrival->dead);
         free_unused(batch, list);
         if (count == 0)
             return PAWL_OK;
@@ -231,7 +231,7 @@ static bool armed_for(const pawli_claim_loop *claim_loop)
 }
 
 /* The waiter borrows the topics for longer than they are in `wants`. */
-static pawl_status arm(pawli_claim_loop *claim_loop, pawl_error *err)
+static pawl_status claim_loop_arm(pawli_claim_loop *claim_loop, pawl_error *err)
 {
     const pawli_claim_plan *plan = &claim_loop->plan;
     size_t count = plan->topic_count;
@@ -257,7 +257,7 @@ static pawl_status arm(pawli_claim_loop *claim_loop, pawl_error *err)
  */
 static pawl_status arm_and_gather(pawl_worker *worker, pawl_error *err)
 {
-    pawl_status st = arm(&worker->claim_loop, err);
+    pawl_status st = claim_loop_arm(&worker->claim_loop, err);
 
     if (st != PAWL_OK)
         return st;
@@ -307,7 +307,7 @@ static pawl_status sleep_until_called(pawl_worker *worker, pawl_error *err)
 
 /* ---- a turn ---- */
 
-static pawl_status exchange(pawl_worker *worker, size_t *ret_found, pawl_error *err)
+static pawl_status claim_loop_exchange(pawl_worker *worker, size_t *ret_found, pawl_error *err)
 {
     pawli_claim_loop *claim_loop = &worker->claim_loop;
     bool names_changed;
@@ -338,7 +338,7 @@ static pawl_status exchange(pawl_worker *worker, size_t *ret_found, pawl_error *
 }
 
 /* False: it will not get better; *err says why. */
-static bool turn(pawl_worker *worker, pawl_error *err)
+static bool claim_loop_turn(pawl_worker *worker, pawl_error *err)
 {
     pawli_claim_loop *claim_loop = &worker->claim_loop;
     pawl_mono retry_at;
@@ -350,7 +350,7 @@ static bool turn(pawl_worker *worker, pawl_error *err)
         pawli_inflight_wait_finished(&worker->inflight, retry_at);
         return true;
     }
-    pawl_status st = exchange(worker, &found, err);
+    pawl_status st = claim_loop_exchange(worker, &found, err);
     pawli_result_batch_postpone(worker);
     if (st == PAWL_OK && pawli_auto_stop_reached(worker, found)) {
         claim_loop->over = true;
@@ -372,7 +372,7 @@ pawl_status pawli_claim_loop_run(pawl_worker *worker, pawl_error *err)
     pawl_error why = PAWL_ERROR_INIT;
 
     while (!pawli_stop_asked(&worker->stop) && !worker->claim_loop.over) {
-        if (turn(worker, &why))
+        if (claim_loop_turn(worker, &why))
             continue;
         if (err)
             *err = why;

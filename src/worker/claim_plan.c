@@ -34,7 +34,7 @@ size_t pawli_claim_plan_ahead(const pawl_worker *worker)
 
 /* ---- lists ---- */
 
-static pawl_status reserve(pawl_worker *worker, pawl_error *err)
+static pawl_status claim_plan_reserve(pawl_worker *worker, pawl_error *err)
 {
     pawli_claim_plan *plan = &worker->claim_loop.plan;
     size_t capacity = worker->handlers.count + pawli_topic_cache_count(&plan->topic_cache) + 2;
@@ -54,7 +54,7 @@ static pawl_status reserve(pawl_worker *worker, pawl_error *err)
 }
 
 /* The topics added since `first` are one claim. */
-static void add_want(pawli_claim_plan *plan, size_t first, size_t limit)
+static void claim_plan_add_want(pawli_claim_plan *plan, size_t first, size_t limit)
 {
     size_t count = plan->topic_count - first;
 
@@ -66,7 +66,7 @@ static void add_want(pawli_claim_plan *plan, size_t first, size_t limit)
 
 /* ---- room; with the hand's lock held ---- */
 
-static size_t used(const pawl_worker *worker)
+static size_t claim_plan_used(const pawl_worker *worker)
 {
     return worker->inflight.queue.count + worker->inflight.running;
 }
@@ -82,9 +82,10 @@ static size_t low_mark(const pawl_worker *worker)
 
 static size_t room_in_all(const pawl_worker *worker)
 {
-    if (used(worker) > low_mark(worker))
+    if (claim_plan_used(worker) > low_mark(worker))
         return 0;
-    return (size_t)worker->options.concurrency + pawli_claim_plan_ahead(worker) - used(worker);
+    return (size_t)worker->options.concurrency + pawli_claim_plan_ahead(worker) -
+           claim_plan_used(worker);
 }
 
 size_t pawli_claim_plan_room(pawl_worker *worker)
@@ -137,7 +138,7 @@ static void add_others(pawl_worker *worker)
 }
 
 /* First those that have room enough, together; then each of the others by itself. */
-static void divide(pawl_worker *worker)
+static void claim_plan_divide(pawl_worker *worker)
 {
     pawli_claim_plan *plan = &worker->claim_loop.plan;
     const pawli_handlers *handlers = &worker->handlers;
@@ -151,30 +152,32 @@ static void divide(pawl_worker *worker)
             plan->topics[plan->topic_count++] = handlers->items[i]->topic;
     if (plan->topic_count > PAWLI_HANDLERS_MAX)
         plan->topic_count = PAWLI_HANDLERS_MAX; /* a claim names no more; the others' turn comes */
-    add_want(plan, 0, plan->room);
+    claim_plan_add_want(plan, 0, plan->room);
     for (size_t i = 0; i < handlers->count; i++) {
         size_t room = room_of(worker, handlers->items[i]);
         if (room >= plan->room || room == 0)
             continue;
         first = plan->topic_count;
         plan->topics[plan->topic_count++] = handlers->items[i]->topic;
-        add_want(plan, first, room);
+        claim_plan_add_want(plan, first, room);
     }
     if (others < plan->room && others > 0) {
         first = plan->topic_count;
         add_others(worker);
         if (plan->topic_count - first > PAWLI_HANDLERS_MAX)
             plan->topic_count = first + PAWLI_HANDLERS_MAX;
-        add_want(plan, first, others);
+        claim_plan_add_want(plan, first, others);
     }
 }
 
 /* Where it is the topics' limits that leave no room, whatever ends may make some. */
-static size_t next_check(const pawl_worker *worker)
+static size_t claim_plan_next_check(const pawl_worker *worker)
 {
     size_t low = low_mark(worker);
 
-    return used(worker) > 0 && used(worker) <= low ? used(worker) - 1 : low;
+    return claim_plan_used(worker) > 0 && claim_plan_used(worker) <= low
+               ? claim_plan_used(worker) - 1
+               : low;
 }
 
 pawl_status pawli_claim_plan_make(pawl_worker *worker, bool *ret_names_changed, pawl_error *err)
@@ -194,19 +197,19 @@ pawl_status pawli_claim_plan_make(pawl_worker *worker, bool *ret_names_changed, 
     if (plan->by_name)
         st = pawli_topic_cache_refresh(worker, ret_names_changed, err);
     if (st == PAWL_OK)
-        st = reserve(worker, err);
+        st = claim_plan_reserve(worker, err);
     if (st != PAWL_OK)
         return st;
     plan->count = plan->topic_count = 0;
     plan->turn++;
     /* Handlers may have ended meanwhile: then there is more room than was seen, never less. */
     pthread_mutex_lock(&inflight->lock);
-    plan->low = next_check(worker);
+    plan->low = claim_plan_next_check(worker);
     if (plan->room > 0 && takes_all(worker) && !tight)
         plan->items[plan->count++] =
             (pawli_planned_claim){NULL, 0, (int)(plan->room < INT32_MAX ? plan->room : INT32_MAX)};
     else if (plan->room > 0)
-        divide(worker);
+        claim_plan_divide(worker);
     pthread_mutex_unlock(&inflight->lock);
     return PAWL_OK;
 }
@@ -214,7 +217,7 @@ pawl_status pawli_claim_plan_make(pawl_worker *worker, bool *ret_names_changed, 
 pawl_status pawli_claim_plan_one_batch(pawl_worker *worker, pawl_error *err)
 {
     pawli_claim_plan *plan = &worker->claim_loop.plan;
-    pawl_status st = reserve(worker, err);
+    pawl_status st = claim_plan_reserve(worker, err);
 
     if (st != PAWL_OK)
         return st;
@@ -226,6 +229,6 @@ pawl_status pawli_claim_plan_one_batch(pawl_worker *worker, pawl_error *err)
     if (takes_all(worker))
         plan->items[plan->count++] = (pawli_planned_claim){NULL, 0, worker->options.batch};
     else
-        add_want(plan, 0, plan->room);
+        claim_plan_add_want(plan, 0, plan->room);
     return PAWL_OK;
 }

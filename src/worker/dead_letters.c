@@ -28,7 +28,7 @@ void pawli_dead_letters_claim_soon(pawli_dead_letters *dead)
     dead->due = (pawl_mono){INT64_MIN};
 }
 
-static bool is_wanted(const pawl_worker *worker)
+static bool dead_letters_is_wanted(const pawl_worker *worker)
 {
     return !pawli_handlers_empty(&worker->dead_handlers) &&
            worker->options.maintenance_interval_ms[PAWL_MAINTENANCE_DEAD] > 0;
@@ -36,7 +36,7 @@ static bool is_wanted(const pawl_worker *worker)
 
 pawl_mono pawli_dead_letters_due(const pawl_worker *worker)
 {
-    return is_wanted(worker) ? worker->dead.due : (pawl_mono){INT64_MAX};
+    return dead_letters_is_wanted(worker) ? worker->dead.due : (pawl_mono){INT64_MAX};
 }
 
 static pawl_status name_topics(pawl_worker *worker, pawl_error *err)
@@ -55,7 +55,7 @@ static pawl_status name_topics(pawl_worker *worker, pawl_error *err)
     return PAWL_OK;
 }
 
-static pawl_status announce(pawl_worker *worker, pawl_error *err)
+static pawl_status dead_letters_announce(pawl_worker *worker, pawl_error *err)
 {
     const pawli_handlers *handlers = &worker->dead_handlers;
     pawl_status st = name_topics(worker, err);
@@ -70,15 +70,16 @@ static pawl_status announce(pawl_worker *worker, pawl_error *err)
 
 bool pawli_dead_letters_is_announced(const pawl_worker *worker)
 {
-    return !is_wanted(worker) || atomic_load(&worker->dead.announced);
+    return !dead_letters_is_wanted(worker) || atomic_load(&worker->dead.announced);
 }
 
 pawl_status pawli_dead_letters_announce(pawl_worker *worker, pawl_error *err)
 {
-    return pawli_dead_letters_is_announced(worker) ? PAWL_OK : announce(worker, err);
+    return pawli_dead_letters_is_announced(worker) ? PAWL_OK : dead_letters_announce(worker, err);
 }
 
-static pawl_status claim(pawl_worker *worker, int limit, size_t *ret_found, pawl_error *err)
+static pawl_status dead_letters_claim(pawl_worker *worker, int limit, size_t *ret_found,
+                                      pawl_error *err)
 {
     pawl_claim_options options = PAWL_CLAIM_OPTIONS_INIT;
     pawl_mono asked_at = pawli_worker_now(worker);
@@ -103,7 +104,7 @@ pawl_status pawli_dead_letters_claim(pawl_worker *worker, size_t *ret_found, paw
     pawl_status st;
 
     *ret_found = 0;
-    if (!is_wanted(worker) || now.us < worker->dead.due.us)
+    if (!dead_letters_is_wanted(worker) || now.us < worker->dead.due.us)
         return PAWL_OK;
     room = pawli_claim_plan_room(worker);
     room = room < (size_t)worker->options.batch ? room : (size_t)worker->options.batch;
@@ -111,7 +112,7 @@ pawl_status pawli_dead_letters_claim(pawl_worker *worker, size_t *ret_found, paw
         return PAWL_OK;
     pawli_thread_deadline_begin(pawli_mono_after(
         pawli_mono_now(), worker->options.maintenance_timeout_ms[PAWL_MAINTENANCE_DEAD] * 1000));
-    st = claim(worker, (int)room, ret_found, &why);
+    st = dead_letters_claim(worker, (int)room, ret_found, &why);
     pawli_thread_deadline_end();
     pawli_maintenance_result result = {*ret_found, {*ret_found, *ret_found == room}};
     pawli_maintenance_ended(worker, PAWL_MAINTENANCE_DEAD, st, &result, &why);

@@ -36,7 +36,7 @@ pawl_status pawli_thread_start(pthread_t *ret_thread, void *(*body)(void *), voi
 }
 
 /* Thread: one of the crew. */
-static void *work(void *context)
+static void *pool_work(void *context)
 {
     pawl_worker *worker = context;
     pawl_task *task = NULL;
@@ -57,7 +57,7 @@ pawl_status pawli_handler_pool_start(pawl_worker *worker, pawl_error *err)
     if (!pool->threads)
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for %zu threads", wanted);
     while (st == PAWL_OK && pool->count < wanted) {
-        st = pawli_thread_start(&pool->threads[pool->count], work, worker, err);
+        st = pawli_thread_start(&pool->threads[pool->count], pool_work, worker, err);
         if (st == PAWL_OK)
             pool->count++;
     }

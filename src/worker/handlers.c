@@ -34,7 +34,7 @@ bool pawli_handlers_empty(const pawli_handlers *handlers)
 }
 
 /* Where the topic is, or where it belongs. */
-static size_t place_of(const pawli_handlers *handlers, const char *topic, bool *ret_found)
+static size_t handlers_place_of(const pawli_handlers *handlers, const char *topic, bool *ret_found)
 {
     size_t low = 0, high = handlers->count;
 
@@ -57,7 +57,7 @@ static size_t place_of(const pawli_handlers *handlers, const char *topic, bool *
 pawli_handler *pawli_handlers_own(const pawli_handlers *handlers, const char *topic)
 {
     bool found;
-    size_t place = place_of(handlers, topic, &found);
+    size_t place = handlers_place_of(handlers, topic, &found);
 
     return found ? handlers->items[place] : NULL;
 }
@@ -95,8 +95,8 @@ static pawl_status check_topic(const pawli_handlers *handlers, const char *topic
     return PAWL_OK;
 }
 
-static pawl_status read_options(const pawl_handler_options *given, pawl_handler_options *options,
-                                pawl_error *err)
+static pawl_status handlers_read_options(const pawl_handler_options *given,
+                                         pawl_handler_options *options, pawl_error *err)
 {
     pawl_status st = pawli_options_copy(options, sizeof *options, given, err);
 
@@ -110,7 +110,8 @@ static pawl_status read_options(const pawl_handler_options *given, pawl_handler_
     return PAWL_OK;
 }
 
-static pawl_status insert(pawli_handlers *handlers, pawli_handler *handler, pawl_error *err)
+static pawl_status handlers_insert(pawli_handlers *handlers, pawli_handler *handler,
+                                   pawl_error *err)
 {
     pawli_handler **items =
         realloc(handlers->items, (handlers->count + 1) * sizeof(pawli_handler *));
@@ -120,7 +121,7 @@ static pawl_status insert(pawli_handlers *handlers, pawli_handler *handler, pawl
     if (!items)
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for a handler");
     handlers->items = items;
-    place = place_of(handlers, handler->topic, &found);
+    place = handlers_place_of(handlers, handler->topic, &found);
     memmove(items + place + 1, items + place, (handlers->count - place) * sizeof(pawli_handler *));
     items[place] = handler;
     handlers->count++;
@@ -138,7 +139,7 @@ pawl_status pawli_handlers_add(pawli_handlers *handlers, const char *topic, pawl
         return pawli_fail(err, PAWL_E_INVALID, "the handler must not be NULL");
     st = check_topic(handlers, topic, err);
     if (st == PAWL_OK)
-        st = read_options(opts, &options, err);
+        st = handlers_read_options(opts, &options, err);
     if (st != PAWL_OK)
         return st;
     handler = calloc(1, sizeof *handler);
@@ -154,7 +155,7 @@ pawl_status pawli_handlers_add(pawli_handlers *handlers, const char *topic, pawl
         handlers->fallback = handler;
         return PAWL_OK;
     }
-    st = insert(handlers, handler, err);
+    st = handlers_insert(handlers, handler, err);
     if (st != PAWL_OK)
         free_handler(handler);
     return st;

@@ -28,7 +28,7 @@ static void free_batch(pawli_batch *batch)
 }
 
 /* Called with the lock held; what it answers is freed without it. NULL: somebody needs it yet. */
-static pawli_batch *forget(pawli_inflight *inflight, pawl_task *task)
+static pawli_batch *inflight_forget(pawli_inflight *inflight, pawl_task *task)
 {
     if (task->previous)
         task->previous->next = task->next;
@@ -45,7 +45,7 @@ static pawli_batch *forget(pawli_inflight *inflight, pawl_task *task)
     return task->pins == 0 && --task->batch->users == 0 ? task->batch : NULL;
 }
 
-static size_t clear(pawli_inflight *inflight)
+static size_t inflight_clear(pawli_inflight *inflight)
 {
     size_t count = inflight->count;
 
@@ -53,7 +53,7 @@ static size_t clear(pawli_inflight *inflight)
         if (task->handler)
             task->handler->in_flight = task->handler->running = 0;
     while (inflight->all)
-        free_batch(forget(inflight, inflight->all));
+        free_batch(inflight_forget(inflight, inflight->all));
     inflight->queue = inflight->finished = (pawli_task_queue){0};
     inflight->running = 0;
     return count;
@@ -62,7 +62,7 @@ static size_t clear(pawli_inflight *inflight)
 size_t pawli_inflight_open(pawli_inflight *inflight, pawli_waiter *waiter)
 {
     pthread_mutex_lock(&inflight->lock);
-    size_t count = clear(inflight);
+    size_t count = inflight_clear(inflight);
     inflight->waiter = waiter;
     inflight->closed = inflight->woken = false;
     pthread_mutex_unlock(&inflight->lock);
@@ -71,7 +71,7 @@ size_t pawli_inflight_open(pawli_inflight *inflight, pawli_waiter *waiter)
 
 void pawli_inflight_done(pawli_inflight *inflight)
 {
-    (void)clear(inflight);
+    (void)inflight_clear(inflight);
     pthread_cond_destroy(&inflight->work);
     pthread_cond_destroy(&inflight->finished_signal);
     pthread_mutex_destroy(&inflight->lock);
@@ -79,7 +79,7 @@ void pawli_inflight_done(pawli_inflight *inflight)
 
 /* ---- lines ---- */
 
-static void append(pawli_task_queue *next_in_line, pawl_task *task)
+static void inflight_append(pawli_task_queue *next_in_line, pawl_task *task)
 {
     task->next_in_line = NULL;
     if (next_in_line->last)
@@ -90,7 +90,7 @@ static void append(pawli_task_queue *next_in_line, pawl_task *task)
     next_in_line->count++;
 }
 
-static void take_out(pawli_task_queue *next_in_line, pawl_task *before, pawl_task *task)
+static void inflight_take_out(pawli_task_queue *next_in_line, pawl_task *before, pawl_task *task)
 {
     if (before)
         before->next_in_line = task->next_in_line;
@@ -103,7 +103,7 @@ static void take_out(pawli_task_queue *next_in_line, pawl_task *before, pawl_tas
 
 /* ---- telling the intake; with the lock held ---- */
 
-static size_t unfinished(const pawli_inflight *inflight)
+static size_t inflight_unfinished(const pawli_inflight *inflight)
 {
     return inflight->queue.count + inflight->running;
 }
@@ -114,16 +114,16 @@ static void tell_intake(pawli_inflight *inflight)
         inflight->watch = PAWLI_WAIT_NONE;
         pawli_waiter_wake(inflight->waiter);
     } else if (inflight->watch == PAWLI_WAIT_FINISHED &&
-               (inflight->woken || unfinished(inflight) <= inflight->low ||
+               (inflight->woken || inflight_unfinished(inflight) <= inflight->low ||
                 inflight->finished.count == 1)) {
         pthread_cond_signal(&inflight->finished_signal);
     }
 }
 
-static void finish(pawli_inflight *inflight, pawl_task *task)
+static void inflight_finish(pawli_inflight *inflight, pawl_task *task)
 {
     task->phase = PAWLI_PHASE_FINISHED;
-    append(&inflight->finished, task);
+    inflight_append(&inflight->finished, task);
     tell_intake(inflight);
 }
 
@@ -152,12 +152,12 @@ static void add_one(pawli_inflight *inflight, pawl_task *task)
     inflight->all = task;
     inflight->count++;
     if (!task->handler) {
-        finish(inflight, task);
+        inflight_finish(inflight, task);
         return;
     }
     task->phase = PAWLI_PHASE_QUEUED;
     task->handler->in_flight++;
-    append(&inflight->queue, task);
+    inflight_append(&inflight->queue, task);
 }
 
 /*
@@ -231,7 +231,7 @@ void pawli_inflight_remove_stored(pawli_inflight *inflight, pawl_task *list)
     pthread_mutex_lock(&inflight->lock);
     for (pawl_task *next; list; list = next) {
         next = list->next_in_line;
-        pawli_batch *batch = forget(inflight, list);
+        pawli_batch *batch = inflight_forget(inflight, list);
         if (batch) {
             batch->next = unused;
             unused = batch;
@@ -251,7 +251,8 @@ void pawli_inflight_wait(pawli_inflight *inflight, size_t low, pawl_mono deadlin
     pthread_mutex_lock(&inflight->lock);
     inflight->low = low;
     inflight->watch = PAWLI_WAIT_FINISHED;
-    while (!inflight->woken && unfinished(inflight) > low && !pawli_mono_passed(deadline)) {
+    while (!inflight->woken && inflight_unfinished(inflight) > low &&
+           !pawli_mono_passed(deadline)) {
         if (inflight->finished.count > 0 && !gathering) {
             pawl_mono soon = pawli_mono_after(pawli_mono_now(), GATHER_US);
             deadline = soon.us < deadline.us ? soon : deadline;
@@ -304,7 +305,7 @@ void pawli_inflight_wake(pawli_inflight *inflight)
 /* ---- stopping ---- */
 
 /* A higher cause is never replaced by a lower one. With the lock held. */
-static void cancel(pawl_task *task, pawli_cause cause)
+static void inflight_cancel(pawl_task *task, pawli_cause cause)
 {
     if (task->cause < cause)
         task->cause = cause;
@@ -318,11 +319,11 @@ void pawli_inflight_empty_queue(pawli_inflight *inflight)
     pthread_mutex_lock(&inflight->lock);
     while (inflight->queue.first) {
         pawl_task *task = inflight->queue.first;
-        take_out(&inflight->queue, NULL, task);
+        inflight_take_out(&inflight->queue, NULL, task);
         task->handler->in_flight--;
         task->result = PAWL_RETRY;
-        cancel(task, PAWLI_CAUSE_STOP);
-        finish(inflight, task);
+        inflight_cancel(task, PAWLI_CAUSE_STOP);
+        inflight_finish(inflight, task);
     }
     pthread_mutex_unlock(&inflight->lock);
 }
@@ -332,7 +333,7 @@ void pawli_inflight_cancel_running(pawli_inflight *inflight)
     pthread_mutex_lock(&inflight->lock);
     for (pawl_task *task = inflight->all; task; task = task->next)
         if (task->phase == PAWLI_PHASE_RUNNING)
-            cancel(task, PAWLI_CAUSE_STOP);
+            inflight_cancel(task, PAWLI_CAUSE_STOP);
     pthread_mutex_unlock(&inflight->lock);
 }
 
@@ -345,7 +346,7 @@ size_t pawli_inflight_disown_running(pawli_inflight *inflight, bool dead, pawl_r
     for (pawl_task *task = inflight->all; task && count < room; task = task->next) {
         if (task->phase != PAWLI_PHASE_RUNNING || pawli_task_lost(task) || task->dead != dead)
             continue;
-        cancel(task, PAWLI_CAUSE_LOST);
+        inflight_cancel(task, PAWLI_CAUSE_LOST);
         task->disowned = true;
         ret_items[count++] = task->receipt;
     }
@@ -397,7 +398,7 @@ static pawl_task *start_next(pawli_inflight *inflight, pawl_mono now)
     for (pawl_task *task = inflight->queue.first; task; before = task, task = task->next_in_line) {
         if (!may_run(inflight, task))
             continue;
-        take_out(&inflight->queue, before, task);
+        inflight_take_out(&inflight->queue, before, task);
         task->phase = PAWLI_PHASE_RUNNING;
         task->started = now;
         task->handler->running++;
@@ -420,7 +421,7 @@ static void hand_in(pawli_inflight *inflight, pawl_task *task, pawl_mono now)
     task->handler->running--;
     task->handler->in_flight--;
     inflight->running--;
-    finish(inflight, task);
+    inflight_finish(inflight, task);
 }
 
 pawl_task *pawli_inflight_next(pawli_inflight *inflight, pawl_task *finished)
@@ -466,19 +467,19 @@ void pawli_inflight_lose(pawli_inflight *inflight, pawl_task *task)
 {
     pawl_task *before = NULL;
 
-    cancel(task, PAWLI_CAUSE_LOST);
+    inflight_cancel(task, PAWLI_CAUSE_LOST);
     if (task->phase != PAWLI_PHASE_QUEUED)
         return;
     for (pawl_task *at = inflight->queue.first; at && at != task; at = at->next_in_line)
         before = at;
-    take_out(&inflight->queue, before, task);
+    inflight_take_out(&inflight->queue, before, task);
     task->handler->in_flight--;
-    finish(inflight, task);
+    inflight_finish(inflight, task);
 }
 
 void pawli_inflight_time_out(pawl_task *task)
 {
-    cancel(task, PAWLI_CAUSE_TIMEOUT);
+    inflight_cancel(task, PAWLI_CAUSE_TIMEOUT);
 }
 
 void pawli_inflight_unpin(pawl_task *task)

@@ -22,7 +22,7 @@
 /* ---- one turn ---- */
 
 /* Whether this scheduler is the one; the lease is prolonged when half of it has passed. */
-static pawl_status lead(void *context, pawl_wall now, bool *ret_leads, pawl_error *err)
+static pawl_status scheduler_lead(void *context, pawl_wall now, bool *ret_leads, pawl_error *err)
 {
     pawl_worker *worker = context;
     pawli_job_scheduler *job_scheduler = &worker->job_scheduler;
@@ -61,12 +61,12 @@ static int64_t pause_of(pawl_worker *worker, pawl_wall now, pawl_wall next, bool
 }
 
 /* *ret_pause_us: until the next turn. */
-static pawl_status take_turn(pawl_worker *worker, size_t *ret_changed, int64_t *ret_pause_us,
-                             pawl_error *err)
+static pawl_status scheduler_take_turn(pawl_worker *worker, size_t *ret_changed,
+                                       int64_t *ret_pause_us, pawl_error *err)
 {
     pawl_job_tick_result tick = PAWL_JOB_TICK_RESULT_INIT;
     bool leads = true;
-    pawl_status st = pawli_job_tick(worker->store, lead, worker, &leads, &tick, err);
+    pawl_status st = pawli_job_tick(worker->store, scheduler_lead, worker, &leads, &tick, err);
 
     *ret_changed = 0;
     if (st != PAWL_OK)
@@ -79,14 +79,14 @@ static pawl_status take_turn(pawl_worker *worker, size_t *ret_changed, int64_t *
     return PAWL_OK;
 }
 
-static pawl_status turn(pawl_worker *worker, size_t *ret_changed, int64_t *ret_pause_us,
-                        pawl_error *err)
+static pawl_status scheduler_turn(pawl_worker *worker, size_t *ret_changed, int64_t *ret_pause_us,
+                                  pawl_error *err)
 {
     int64_t timeout_ms = worker->options.maintenance_timeout_ms[PAWL_MAINTENANCE_SCHEDULE];
     pawl_error why = PAWL_ERROR_INIT;
 
     pawli_thread_deadline_begin(pawli_mono_after(pawli_mono_now(), timeout_ms * 1000));
-    pawl_status st = take_turn(worker, ret_changed, ret_pause_us, &why);
+    pawl_status st = scheduler_take_turn(worker, ret_changed, ret_pause_us, &why);
     pawli_thread_deadline_end();
     if (st != PAWL_OK)
         *ret_pause_us = FAILED_US;
@@ -97,7 +97,7 @@ static pawl_status turn(pawl_worker *worker, size_t *ret_changed, int64_t *ret_p
     return st;
 }
 
-static bool is_wanted(const pawl_worker *worker)
+static bool scheduler_is_wanted(const pawl_worker *worker)
 {
     return worker->options.scheduler &&
            worker->options.maintenance_interval_ms[PAWL_MAINTENANCE_SCHEDULE] > 0;
@@ -111,8 +111,8 @@ pawl_status pawli_job_scheduler_step(pawl_worker *worker, size_t *ret_changed, p
     pawl_status st = PAWL_OK;
 
     *ret_changed = 0;
-    while (st == PAWL_OK && pause_us == 0 && is_wanted(worker)) {
-        st = turn(worker, &changed, &pause_us, err);
+    while (st == PAWL_OK && pause_us == 0 && scheduler_is_wanted(worker)) {
+        st = scheduler_turn(worker, &changed, &pause_us, err);
         *ret_changed += changed;
     }
     return st;
@@ -121,7 +121,7 @@ pawl_status pawli_job_scheduler_step(pawl_worker *worker, size_t *ret_changed, p
 /* ---- the thread ---- */
 
 /* Thread: its own. While the store is likely to be down the intake alone tries it. */
-static void *schedule(void *context)
+static void *scheduler_schedule(void *context)
 {
     pawl_worker *worker = context;
     pawli_job_scheduler *job_scheduler = &worker->job_scheduler;
@@ -132,7 +132,7 @@ static void *schedule(void *context)
         int64_t pause_us = CLOSED_US;
         size_t changed;
         if (!pawli_store_health_is_open(&worker->health))
-            (void)turn(worker, &changed, &pause_us, NULL);
+            (void)scheduler_turn(worker, &changed, &pause_us, NULL);
         if (pause_us > 0 && !atomic_load(&job_scheduler->leave))
             (void)pawli_wake_wait(wake, seen, pawli_mono_after(pawli_mono_now(), pause_us));
     }
@@ -156,9 +156,9 @@ pawl_status pawli_job_scheduler_start(pawl_worker *worker, pawl_error *err)
 
     *job_scheduler = (pawli_job_scheduler){.fence = 0};
     atomic_init(&job_scheduler->leave, false);
-    if (!is_wanted(worker))
+    if (!scheduler_is_wanted(worker))
         return PAWL_OK;
-    pawl_status st = pawli_thread_start(&job_scheduler->thread, schedule, worker, err);
+    pawl_status st = pawli_thread_start(&job_scheduler->thread, scheduler_schedule, worker, err);
     job_scheduler->started = st == PAWL_OK;
     return st;
 }

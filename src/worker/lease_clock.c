@@ -23,15 +23,15 @@ void pawli_lease_start(pawl_task *task, pawl_mono from)
     task->deadline = pawli_mono_after(from, task->lease_us - margin_us(task->lease_us));
 }
 
-static void set(pawl_task *task, int64_t lease_us, pawl_mono from)
+static void lease_clock_set(pawl_task *task, int64_t lease_us, pawl_mono from)
 {
     task->lease_us = lease_us > 1000 ? lease_us : 1000;
     pawli_lease_start(task, from);
 }
 
 /* Whether all of them have the worker's own lease, as far as the clocks tell. */
-static bool fits(const pawli_lease_clock *clock, const pawl_task *tasks, size_t count,
-                 pawl_mono asked_at, int64_t lease_us)
+static bool lease_clock_fits(const pawli_lease_clock *clock, const pawl_task *tasks, size_t count,
+                             pawl_mono asked_at, int64_t lease_us)
 {
     int64_t slack_us = margin_us(lease_us);
 
@@ -58,9 +58,10 @@ static void measure_by_store(pawl_worker *worker, pawl_task *tasks, size_t count
         clock->ahead_us = now.us - (before.us + pawli_mono_now().us) / 2;
     for (size_t i = 0; i < count; i++) {
         if (clock->known)
-            set(&tasks[i], pawl_message_lease_until(tasks[i].message).us - now.us, before);
+            lease_clock_set(&tasks[i], pawl_message_lease_until(tasks[i].message).us - now.us,
+                            before);
         else
-            set(&tasks[i], worker->options.lease_ms * 1000, asked_at);
+            lease_clock_set(&tasks[i], worker->options.lease_ms * 1000, asked_at);
     }
 }
 
@@ -73,12 +74,13 @@ void pawli_lease_measure(pawl_worker *worker, pawl_task *tasks, size_t count, pa
         return;
     if (atomic_load(&worker->mode) == PAWLI_MODE_STEP) { /* our clock is the store's */
         for (size_t i = 0; i < count; i++)
-            set(&tasks[i], pawl_message_lease_until(tasks[i].message).us - asked_at.us, asked_at);
-    } else if (fits(clock, tasks, count, asked_at, lease_us)) {
+            lease_clock_set(&tasks[i], pawl_message_lease_until(tasks[i].message).us - asked_at.us,
+                            asked_at);
+    } else if (lease_clock_fits(clock, tasks, count, asked_at, lease_us)) {
         int64_t began_us = pawl_message_lease_until(tasks[0].message).us - lease_us;
         clock->ahead_us = began_us - (asked_at.us + pawli_mono_now().us) / 2;
         for (size_t i = 0; i < count; i++)
-            set(&tasks[i], lease_us, asked_at);
+            lease_clock_set(&tasks[i], lease_us, asked_at);
     } else {
         measure_by_store(worker, tasks, count, asked_at);
     }

@@ -22,7 +22,7 @@
 /* A renewal that gets no answer in this time counts as failed, however long the lease is. */
 #define TRY_LEAST_US INT64_C(1000000)
 
-static pawl_status make_room(pawli_lease_renewer *renewer, size_t count, pawl_error *err)
+static pawl_status renewal_make_room(pawli_lease_renewer *renewer, size_t count, pawl_error *err)
 {
     if (count <= renewer->room)
         return PAWL_OK;
@@ -48,7 +48,7 @@ pawl_status pawli_lease_renewer_init(pawli_lease_renewer *renewer, pawl_error *e
     if (renewer->fd < 0)
         return pawli_fail_code(err, PAWL_E_NOMEM, errno, "no descriptor is left for the worker: %s",
                                strerror(errno));
-    return make_room(renewer, FIRST_ROOM, err);
+    return renewal_make_room(renewer, FIRST_ROOM, err);
 }
 
 void pawli_lease_renewer_done(pawli_lease_renewer *renewer)
@@ -101,7 +101,7 @@ static bool check_clocks(pawli_inflight *inflight, pawl_mono now)
 }
 
 /* When one is due, those that will be soon come along; dead letters or others. */
-static size_t collect(pawl_worker *worker, pawl_mono now, bool dead)
+static size_t renewal_collect(pawl_worker *worker, pawl_mono now, bool dead)
 {
     pawli_inflight *inflight = &worker->inflight;
     pawli_lease_renewer *renewer = &worker->renewer;
@@ -110,7 +110,8 @@ static size_t collect(pawl_worker *worker, pawl_mono now, bool dead)
     pthread_mutex_lock(&inflight->lock);
     size_t wanted = inflight->count;
     pthread_mutex_unlock(&inflight->lock);
-    (void)make_room(renewer, wanted, NULL); /* without it, some have to wait for the next turn */
+    (void)renewal_make_room(renewer, wanted,
+                            NULL); /* without it, some have to wait for the next turn */
     pthread_mutex_lock(&inflight->lock);
     if (check_clocks(inflight, now)) {
         for (pawl_task *task = inflight->all; task && count < renewer->room; task = task->next) {
@@ -126,7 +127,7 @@ static size_t collect(pawl_worker *worker, pawl_mono now, bool dead)
     return count;
 }
 
-static pawl_mono next_check(pawl_worker *worker, pawl_mono now)
+static pawl_mono renewal_next_check(pawl_worker *worker, pawl_mono now)
 {
     pawli_inflight *inflight = &worker->inflight;
     /* When nothing is in hand: what comes next is not due before that. */
@@ -148,7 +149,8 @@ static pawl_mono next_check(pawl_worker *worker, pawl_mono now)
 
 /* ---- renewing ---- */
 
-static void renewed(pawl_worker *worker, pawl_task **tasks, size_t count, pawl_mono asked_at)
+static void renewal_renewed(pawl_worker *worker, pawl_task **tasks, size_t count,
+                            pawl_mono asked_at)
 {
     pthread_mutex_lock(&worker->inflight.lock);
     for (size_t i = 0; i < count; i++)
@@ -158,7 +160,7 @@ static void renewed(pawl_worker *worker, pawl_task **tasks, size_t count, pawl_m
 }
 
 /* Those whose answer is being told meanwhile, or has been, are nobody's loss. */
-static void refused(pawl_worker *worker, pawl_task **tasks, size_t count)
+static void renewal_refused(pawl_worker *worker, pawl_task **tasks, size_t count)
 {
     pthread_mutex_lock(&worker->inflight.lock);
     for (size_t i = 0; i < count; i++)
@@ -167,7 +169,7 @@ static void refused(pawl_worker *worker, pawl_task **tasks, size_t count)
     pthread_mutex_unlock(&worker->inflight.lock);
 }
 
-static void failed(pawl_worker *worker, pawl_task **tasks, size_t count)
+static void renewal_failed(pawl_worker *worker, pawl_task **tasks, size_t count)
 {
     pawl_mono now = pawli_worker_now(worker);
 
@@ -181,8 +183,8 @@ static void failed(pawl_worker *worker, pawl_task **tasks, size_t count)
     pthread_mutex_unlock(&worker->inflight.lock);
 }
 
-static pawl_status ask(pawl_worker *worker, size_t first, size_t count, size_t *ret_changed,
-                       pawl_error *err)
+static pawl_status renewal_ask(pawl_worker *worker, size_t first, size_t count, size_t *ret_changed,
+                               pawl_error *err)
 {
     pawli_lease_renewer *renewer = &worker->renewer;
 
@@ -196,31 +198,31 @@ static pawl_status ask(pawl_worker *worker, size_t first, size_t count, size_t *
 /*
  * The store says how many, not which: a part of which some are gone is divided until it is known.
  */
-static pawl_status renew(pawl_worker *worker, size_t first, size_t count, pawl_error *err)
+static pawl_status renewal_renew(pawl_worker *worker, size_t first, size_t count, pawl_error *err)
 {
     pawl_task **tasks = worker->renewer.due + first;
     pawl_mono asked_at = pawli_worker_now(worker);
     size_t changed = 0;
-    pawl_status st = ask(worker, first, count, &changed, err);
+    pawl_status st = renewal_ask(worker, first, count, &changed, err);
 
     if (st != PAWL_OK) {
-        failed(worker, tasks, count);
+        renewal_failed(worker, tasks, count);
         return st;
     }
     if (changed >= count) {
-        renewed(worker, tasks, count, asked_at);
+        renewal_renewed(worker, tasks, count, asked_at);
     } else if (changed == 0) {
-        refused(worker, tasks, count);
+        renewal_refused(worker, tasks, count);
     } else {
-        st = renew(worker, first, count / 2, err);
-        pawl_status other = renew(worker, first + count / 2, count - count / 2, err);
+        st = renewal_renew(worker, first, count / 2, err);
+        pawl_status other = renewal_renew(worker, first + count / 2, count - count / 2, err);
         st = st != PAWL_OK ? st : other;
     }
     return st;
 }
 
 /* Three tries must fit into a lease, so that none of them waits for as long as the store would. */
-static void limit_try(pawl_worker *worker, size_t count)
+static void renewal_limit_try(pawl_worker *worker, size_t count)
 {
     pawl_mono now = pawli_mono_now();
     int64_t try_us = worker->options.lease_ms * 1000 / 6;
@@ -235,15 +237,15 @@ static void limit_try(pawl_worker *worker, size_t count)
 static pawl_status renew_due(pawl_worker *worker, pawl_mono now, bool dead, pawl_error *err)
 {
     pawl_error why = PAWL_ERROR_INIT;
-    size_t count = collect(worker, now, dead);
+    size_t count = renewal_collect(worker, now, dead);
     pawl_status st = PAWL_OK;
 
     if (count == 0)
         return PAWL_OK;
-    limit_try(worker, count);
+    renewal_limit_try(worker, count);
     for (size_t first = 0; first < count; first += PAWL_BATCH_MAX) {
         size_t part = count - first < PAWL_BATCH_MAX ? count - first : PAWL_BATCH_MAX;
-        pawl_status one = renew(worker, first, part, &why);
+        pawl_status one = renewal_renew(worker, first, part, &why);
         st = st != PAWL_OK ? st : one;
     }
     pawli_thread_deadline_end();
@@ -259,7 +261,7 @@ static pawl_status renew_due(pawl_worker *worker, pawl_mono now, bool dead, pawl
     return st;
 }
 
-static pawl_status turn(pawl_worker *worker, pawl_mono now, pawl_error *err)
+static pawl_status renewal_turn(pawl_worker *worker, pawl_mono now, pawl_error *err)
 {
     pawl_status st = renew_due(worker, now, false, err);
     pawl_status dead = PAWL_OK;
@@ -273,19 +275,19 @@ pawl_status pawli_lease_renewer_step(pawl_worker *worker, pawl_error *err)
 {
     pawl_status st = pawli_worker_read_clock(worker, err);
 
-    return st == PAWL_OK ? turn(worker, pawli_worker_now(worker), err) : st;
+    return st == PAWL_OK ? renewal_turn(worker, pawli_worker_now(worker), err) : st;
 }
 
 /* Thread: its own. */
-static void *keep(void *context)
+static void *renewal_keep(void *context)
 {
     pawl_worker *worker = context;
     struct pollfd fd = {.fd = worker->renewer.fd, .events = POLLIN};
     eventfd_t count;
 
     while (!atomic_load(&worker->renewer.leave)) {
-        (void)turn(worker, pawli_mono_now(), NULL);
-        pawl_mono next = next_check(worker, pawli_mono_now());
+        (void)renewal_turn(worker, pawli_mono_now(), NULL);
+        pawl_mono next = renewal_next_check(worker, pawli_mono_now());
         (void)poll(&fd, 1, pawli_mono_left_ms(next));
         (void)eventfd_read(fd.fd, &count);
     }
@@ -296,7 +298,7 @@ pawl_status pawli_lease_renewer_start(pawl_worker *worker, pawl_error *err)
 {
     atomic_store(&worker->renewer.leave, false);
     worker->inflight.renewer_fd = worker->renewer.fd;
-    return pawli_thread_start(&worker->renewer.thread, keep, worker, err);
+    return pawli_thread_start(&worker->renewer.thread, renewal_keep, worker, err);
 }
 
 void pawli_lease_renewer_end(pawl_worker *worker)

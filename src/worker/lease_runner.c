@@ -51,7 +51,7 @@ pawl_status pawli_lease_runner_read_clock(pawl_lease_runner *runner, pawl_error 
 }
 
 /* Relative: a timer counts what is left, whatever clock the tests have put behind ours. */
-static void set_timer(int fd, pawl_mono at)
+static void runner_set_timer(int fd, pawl_mono at)
 {
     int64_t left = pawli_mono_left(at);
     struct itimerspec spec = {.it_value = {left / 1000000, left % 1000000 * 1000}};
@@ -81,12 +81,12 @@ void pawli_lease_runner_granted(pawl_lease_runner *runner, pawl_mono asked_at, p
     runner->deadline = pawli_mono_after(asked_at, ttl_us(runner) - margin_us);
     atomic_store(&runner->expires_at, expires_at.us);
     if (!runner->options.by_steps)
-        set_timer(runner->deadline_fd, runner->deadline);
+        runner_set_timer(runner->deadline_fd, runner->deadline);
 }
 
 /* ---- losing it; with the lock held ---- */
 
-static void lose(pawl_lease_runner *runner, pawl_lease_loss loss)
+static void runner_lose(pawl_lease_runner *runner, pawl_lease_loss loss)
 {
     if (atomic_load(&runner->loss) != PAWL_LEASE_KEPT)
         return;
@@ -97,7 +97,7 @@ static void lose(pawl_lease_runner *runner, pawl_lease_loss loss)
 static bool look_at_clock(pawl_lease_runner *runner)
 {
     if (pawli_lease_runner_now(runner).us >= runner->deadline.us)
-        lose(runner, PAWL_LEASE_LATE);
+        runner_lose(runner, PAWL_LEASE_LATE);
     return atomic_load(&runner->loss) != PAWL_LEASE_KEPT;
 }
 
@@ -108,7 +108,7 @@ static void note_renewal(pawl_lease_runner *runner, pawl_status st, pawl_mono as
     int64_t retry_us = ttl_us(runner) / 20 > RETRY_LEAST_US ? ttl_us(runner) / 20 : RETRY_LEAST_US;
 
     if (st == PAWL_E_LOST)
-        lose(runner, PAWL_LEASE_REFUSED);
+        runner_lose(runner, PAWL_LEASE_REFUSED);
     if (look_at_clock(runner))
         return;
     if (st == PAWL_OK) {
@@ -117,13 +117,13 @@ static void note_renewal(pawl_lease_runner *runner, pawl_status st, pawl_mono as
     }
     runner->renew_at = pawli_mono_after(pawli_lease_runner_now(runner), retry_us);
     if (++runner->failures >= FAILURES_MAX)
-        lose(runner, PAWL_LEASE_FAILED);
+        runner_lose(runner, PAWL_LEASE_FAILED);
 }
 
 /* ---- renewing ---- */
 
 /* Three tries must fit into the lease, and none is of use after it. */
-static void limit_try(const pawl_lease_runner *runner, pawl_mono deadline)
+static void runner_limit_try(const pawl_lease_runner *runner, pawl_mono deadline)
 {
     int64_t try_us = ttl_us(runner) / 6 > TRY_LEAST_US ? ttl_us(runner) / 6 : TRY_LEAST_US;
     pawl_mono end = pawli_mono_after(pawli_mono_now(), try_us);
@@ -134,7 +134,7 @@ static void limit_try(const pawl_lease_runner *runner, pawl_mono deadline)
 }
 
 /* PAWL_OK, PAWL_E_LOST, or why this one failed. */
-static pawl_status renew(pawl_lease_runner *runner, pawl_error *err)
+static pawl_status runner_renew(pawl_lease_runner *runner, pawl_error *err)
 {
     pawl_error why = PAWL_ERROR_INIT;
     pawl_lease_grant grant = {0};
@@ -147,7 +147,7 @@ static pawl_status renew(pawl_lease_runner *runner, pawl_error *err)
     pawl_mono deadline = runner->deadline;
     pthread_mutex_unlock(&runner->lock);
     if (!lost) {
-        limit_try(runner, deadline);
+        runner_limit_try(runner, deadline);
         st = pawl_lease_renew(runner->store, runner->name, runner->owner, runner->fence,
                               runner->options.ttl_ms, &grant, &why);
         pawli_thread_deadline_end();
@@ -173,28 +173,29 @@ static pawl_status renew(pawl_lease_runner *runner, pawl_error *err)
 /* ---- the thread ---- */
 
 /* Whether it is time to renew; otherwise the timer is set for when to look again. */
-static bool is_due(pawl_lease_runner *runner)
+static bool runner_is_due(pawl_lease_runner *runner)
 {
     pthread_mutex_lock(&runner->lock);
     bool lost = look_at_clock(runner);
     bool due = !lost && runner->renew_at.us <= pawli_mono_now().us;
     if (!lost && !due)
-        set_timer(runner->alarm_fd,
-                  runner->renew_at.us < runner->deadline.us ? runner->renew_at : runner->deadline);
+        runner_set_timer(runner->alarm_fd, runner->renew_at.us < runner->deadline.us
+                                               ? runner->renew_at
+                                               : runner->deadline);
     pthread_mutex_unlock(&runner->lock);
     return due;
 }
 
 /* Thread: its own. When the lease is lost it only waits to be ended. */
-static void *keep(void *context)
+static void *runner_keep(void *context)
 {
     pawl_lease_runner *runner = context;
     struct pollfd fds[] = {{.fd = runner->wake_fd, .events = POLLIN},
                            {.fd = runner->alarm_fd, .events = POLLIN}};
 
     while (!atomic_load(&runner->leave)) {
-        if (is_due(runner)) {
-            (void)renew(runner, NULL);
+        if (runner_is_due(runner)) {
+            (void)runner_renew(runner, NULL);
             continue;
         }
         if (atomic_load(&runner->loss) != PAWL_LEASE_KEPT)
@@ -206,7 +207,7 @@ static void *keep(void *context)
 
 pawl_status pawli_lease_runner_start_thread(pawl_lease_runner *runner, pawl_error *err)
 {
-    pawl_status st = pawli_thread_start(&runner->thread, keep, runner, err);
+    pawl_status st = pawli_thread_start(&runner->thread, runner_keep, runner, err);
 
     runner->has_thread = st == PAWL_OK;
     return st;
@@ -225,7 +226,7 @@ void pawli_lease_runner_end_thread(pawl_lease_runner *runner)
 /* ---- what the application asks ---- */
 
 /* In the caller's thread, with no lock held. */
-static void tell(pawl_lease_runner *runner)
+static void runner_tell(pawl_lease_runner *runner)
 {
     pawl_lease_loss loss = atomic_load(&runner->loss);
     bool mine;
@@ -247,7 +248,7 @@ bool pawl_lease_runner_lost(pawl_lease_runner *runner)
     pthread_mutex_lock(&runner->lock);
     bool lost = runner->stopped || look_at_clock(runner);
     pthread_mutex_unlock(&runner->lock);
-    tell(runner);
+    runner_tell(runner);
     return lost;
 }
 
@@ -274,7 +275,7 @@ pawl_status pawl_lease_runner_renew_now(pawl_lease_runner *runner, pawl_error *e
 
     if (st != PAWL_OK)
         return st;
-    st = renew(runner, err);
+    st = runner_renew(runner, err);
     return st == PAWL_E_LOST ? pawl_lease_runner_check(runner, err) : st;
 }
 

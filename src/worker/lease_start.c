@@ -20,7 +20,7 @@
 /* Giving back what is lost anyway is a courtesy. */
 #define COURTESY_US INT64_C(1000000)
 
-static pawl_status check_options(const pawl_lease_runner_options *options, pawl_error *err)
+static pawl_status runner_check_options(const pawl_lease_runner_options *options, pawl_error *err)
 {
     if (options->ttl_ms < PAWL_LEASE_TTL_MIN_MS || options->ttl_ms > PAWL_LEASE_TTL_MAX_MS)
         return pawli_fail(err, PAWL_E_INVALID, "ttl_ms must be %d to %d", PAWL_LEASE_TTL_MIN_MS,
@@ -39,7 +39,7 @@ static pawl_status check_options(const pawl_lease_runner_options *options, pawl_
     return PAWL_OK;
 }
 
-static bool watch(int epoll, int fd)
+static bool runner_watch(int epoll, int fd)
 {
     struct epoll_event event = {.events = EPOLLIN};
 
@@ -54,15 +54,16 @@ static pawl_status open_descriptors(pawl_lease_runner *runner, pawl_error *err)
     runner->alarm_fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
     runner->any_fd = epoll_create1(EPOLL_CLOEXEC);
     if (runner->lost_fd < 0 || runner->wake_fd < 0 || runner->deadline_fd < 0 ||
-        runner->alarm_fd < 0 || runner->any_fd < 0 || !watch(runner->any_fd, runner->lost_fd) ||
-        !watch(runner->any_fd, runner->deadline_fd))
+        runner->alarm_fd < 0 || runner->any_fd < 0 ||
+        !runner_watch(runner->any_fd, runner->lost_fd) ||
+        !runner_watch(runner->any_fd, runner->deadline_fd))
         return pawli_fail_code(err, PAWL_E_NOMEM, errno, "no descriptor is left for the lease: %s",
                                strerror(errno));
     return PAWL_OK;
 }
 
-static pawl_status fill(pawl_lease_runner *runner, pawl_store *store, const char *name,
-                        const pawl_lease_runner_options *options, pawl_error *err)
+static pawl_status runner_fill(pawl_lease_runner *runner, pawl_store *store, const char *name,
+                               const pawl_lease_runner_options *options, pawl_error *err)
 {
     runner->store = store;
     runner->options = *options;
@@ -82,13 +83,13 @@ static pawl_status fill(pawl_lease_runner *runner, pawl_store *store, const char
     return open_descriptors(runner, err);
 }
 
-static pawl_status release(pawl_lease_runner *runner, pawl_error *err)
+static pawl_status runner_release(pawl_lease_runner *runner, pawl_error *err)
 {
     return pawl_lease_release(runner->store, runner->name, runner->owner, runner->fence, NULL, err);
 }
 
 /* Once the lease is taken, nothing may fail without giving it back. */
-static pawl_status begin(pawl_lease_runner *runner, pawl_error *err)
+static pawl_status runner_begin(pawl_lease_runner *runner, pawl_error *err)
 {
     pawl_lease_grant grant;
     pawl_mono asked_at;
@@ -106,7 +107,7 @@ static pawl_status begin(pawl_lease_runner *runner, pawl_error *err)
     if (st == PAWL_OK)
         runner->stopped = false;
     else
-        (void)!release(runner, NULL);
+        (void)!runner_release(runner, NULL);
     return st;
 }
 
@@ -122,15 +123,15 @@ pawl_status pawl_lease_runner_start(pawl_store *store, const char *name,
         return pawli_fail(err, PAWL_E_INVALID, "store, name and ret_runner must not be NULL");
     st = pawli_options_copy(&options, sizeof options, opts, err);
     if (st == PAWL_OK)
-        st = check_options(&options, err);
+        st = runner_check_options(&options, err);
     if (st != PAWL_OK)
         return st;
     runner = calloc(1, sizeof *runner);
     if (!runner)
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the lease");
-    st = fill(runner, store, name, &options, err);
+    st = runner_fill(runner, store, name, &options, err);
     if (st == PAWL_OK)
-        st = begin(runner, err);
+        st = runner_begin(runner, err);
     if (st == PAWL_OK)
         *ret_runner = pawl_lease_runner_take(&runner);
     return st;
@@ -142,7 +143,7 @@ static void release_lost(pawl_lease_runner *runner)
     if (pawl_lease_runner_loss(runner) == PAWL_LEASE_REFUSED)
         return;
     pawli_thread_deadline_begin(pawli_mono_after(pawli_mono_now(), COURTESY_US));
-    (void)!release(runner, NULL);
+    (void)!runner_release(runner, NULL);
     pawli_thread_deadline_end();
 }
 
@@ -158,7 +159,7 @@ pawl_status pawl_lease_runner_stop(pawl_lease_runner *runner, pawl_error *err)
     pawli_lease_runner_end_thread(runner);
     pawl_status st = pawl_lease_runner_check(runner, err); /* its last chance to tell */
     if (st == PAWL_OK)
-        st = release(runner, err);
+        st = runner_release(runner, err);
     else
         release_lost(runner);
     pthread_mutex_lock(&runner->lock);

@@ -9,7 +9,7 @@
 #define FIRST_PAUSE_US INT64_C(50000)
 #define LONGEST_PAUSE_US INT64_C(1000000)
 
-static pawl_status interrupted(const pawl_lease_runner *runner, pawl_error *err)
+static pawl_status lease_wait_interrupted(const pawl_lease_runner *runner, pawl_error *err)
 {
     return pawli_fail(err, PAWL_E_INTERRUPTED, "waiting for the lease '%.255s' was interrupted",
                       runner->name);
@@ -22,19 +22,19 @@ static int64_t with_jitter(int64_t pause_us)
 }
 
 /* Sends wake the same threads, and are nothing to us. */
-static pawl_status rest(pawl_lease_runner *runner, uint64_t interrupts, pawl_mono until,
-                        pawl_error *err)
+static pawl_status lease_wait_rest(pawl_lease_runner *runner, uint64_t interrupts, pawl_mono until,
+                                   pawl_error *err)
 {
     pawli_db *db = runner->store->db;
     pawli_wake *wake = pawli_db_wake(db);
 
     while (pawli_db_interrupts(db) == interrupts && !pawli_mono_passed(until))
         (void)pawli_wake_wait(wake, pawli_wake_sent(wake), until);
-    return pawli_db_interrupts(db) == interrupts ? PAWL_OK : interrupted(runner, err);
+    return pawli_db_interrupts(db) == interrupts ? PAWL_OK : lease_wait_interrupted(runner, err);
 }
 
 /* A look takes no lock. *ret_left_us: how long the holder has it, 0 when nobody does. */
-static pawl_status look(pawl_lease_runner *runner, int64_t *ret_left_us, pawl_error *err)
+static pawl_status lease_wait_look(pawl_lease_runner *runner, int64_t *ret_left_us, pawl_error *err)
 {
     pawl_leases *one = NULL;
     pawl_status st = pawl_lease_get(runner->store, runner->name, &one, err);
@@ -59,14 +59,14 @@ static pawl_status wait_until_free(pawl_lease_runner *runner, uint64_t interrupt
     for (;;) {
         pawl_error why = PAWL_ERROR_INIT;
 
-        st = look(runner, &left_us, &why);
+        st = lease_wait_look(runner, &left_us, &why);
         if (st == PAWL_OK && left_us > 0 && pawli_mono_passed(end))
             return PAWL_E_HELD;
         if (st == PAWL_OK && left_us > 0) {
             int64_t next_us = with_jitter(pause_us);
             pawl_mono until =
                 pawli_mono_after(pawli_mono_now(), left_us < next_us ? left_us + 1000 : next_us);
-            st = rest(runner, interrupts, until.us < end.us ? until : end, &why);
+            st = lease_wait_rest(runner, interrupts, until.us < end.us ? until : end, &why);
         }
         if (st != PAWL_OK && err)
             *err = why;

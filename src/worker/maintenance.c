@@ -48,7 +48,8 @@ void pawli_maintenance_reset(pawli_maintenance *maintenance)
 /* ---- one chore ---- */
 
 /* What has been finished, and leases that have ended, for long enough. */
-static pawl_status retain(pawl_worker *worker, pawli_maintenance_result *ret, pawl_error *err)
+static pawl_status maintenance_retain(pawl_worker *worker, pawli_maintenance_result *ret,
+                                      pawl_error *err)
 {
     pawli_maintenance_result leases = {0};
     pawl_status st = pawl_queue_prune(worker->store, worker->options.retention_ms, &ret->changed,
@@ -63,8 +64,8 @@ static pawl_status retain(pawl_worker *worker, pawli_maintenance_result *ret, pa
     return st;
 }
 
-static pawl_status call(pawl_worker *worker, pawl_maintenance task_kind,
-                        pawli_maintenance_result *ret, pawl_error *err)
+static pawl_status maintenance_call(pawl_worker *worker, pawl_maintenance task_kind,
+                                    pawli_maintenance_result *ret, pawl_error *err)
 {
     pawl_store *store = worker->store;
 
@@ -74,7 +75,7 @@ static pawl_status call(pawl_worker *worker, pawl_maintenance task_kind,
     case PAWL_MAINTENANCE_EXPIRE:
         return pawl_queue_expire(store, &ret->changed, &ret->scan, err);
     case PAWL_MAINTENANCE_PRUNE:
-        return retain(worker, ret, err);
+        return maintenance_retain(worker, ret, err);
     case PAWL_MAINTENANCE_COMPACT_STATS:
         return pawl_queue_compact_stats(store, &ret->changed, &ret->scan, err);
     case PAWL_MAINTENANCE_CHECKPOINT:
@@ -135,7 +136,7 @@ pawl_status pawli_maintenance_run(pawl_worker *worker, pawl_maintenance task_kin
     *ret_result = (pawli_maintenance_result){0};
     pthread_mutex_lock(doing);
     pawli_thread_deadline_begin(pawli_mono_after(pawli_mono_now(), timeout_ms * 1000));
-    pawl_status st = call(worker, task_kind, ret_result, &why);
+    pawl_status st = maintenance_call(worker, task_kind, ret_result, &why);
     pawli_thread_deadline_end();
     pthread_mutex_unlock(doing);
     pawli_maintenance_ended(worker, task_kind, st, ret_result, &why);
@@ -203,7 +204,7 @@ pawl_status pawli_maintenance_step(pawl_worker *worker, size_t *ret_changed, paw
 }
 
 /* When the next of the thread's chores is due. */
-static pawl_mono soonest(const pawl_worker *worker, int thread, pawl_mono now)
+static pawl_mono maintenance_soonest(const pawl_worker *worker, int thread, pawl_mono now)
 {
     pawl_mono soonest = pawli_mono_after(now, INT64_C(3600000000));
 
@@ -223,7 +224,7 @@ static bool is_leaving(pawli_maintenance *maintenance)
 }
 
 /* False: it is time to leave. */
-static bool rest(pawli_maintenance *maintenance, pawl_mono until)
+static bool maintenance_rest(pawli_maintenance *maintenance, pawl_mono until)
 {
     pthread_mutex_lock(&maintenance->lock);
     while (!maintenance->leave && !pawli_mono_passed(until))
@@ -245,13 +246,13 @@ static void do_due(pawl_worker *worker, int thread, pawl_mono now)
 }
 
 /* Thread: its own. While the store is likely to be down the intake alone tries it. */
-static void *maintain(void *context)
+static void *maintenance_maintain(void *context)
 {
     pawl_worker *worker = ((pawli_maintenance_thread *)context)->worker;
     int thread = (int)((pawli_maintenance_thread *)context - worker->maintenance.threads);
     pawl_mono until = pawli_mono_now();
 
-    while (rest(&worker->maintenance, until)) {
+    while (maintenance_rest(&worker->maintenance, until)) {
         pawl_mono now = pawli_mono_now();
         if (!pawli_dead_letters_is_announced(worker)) { /* the intake is about to */
             until = pawli_mono_after(now, 50000);
@@ -262,7 +263,7 @@ static void *maintain(void *context)
             continue;
         }
         do_due(worker, thread, now);
-        until = soonest(worker, thread, pawli_mono_now());
+        until = maintenance_soonest(worker, thread, pawli_mono_now());
     }
     return NULL;
 }
@@ -284,7 +285,7 @@ pawl_status pawli_maintenance_start(pawl_worker *worker, pawl_error *err)
     while (started < PAWLI_MAINTENANCE_THREADS && st == PAWL_OK) {
         pawli_maintenance_thread *next = &worker->maintenance.threads[started];
         next->worker = worker;
-        st = pawli_thread_start(&next->thread, maintain, next, err);
+        st = pawli_thread_start(&next->thread, maintenance_maintain, next, err);
         started += st == PAWL_OK;
     }
     if (st != PAWL_OK)

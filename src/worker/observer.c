@@ -5,7 +5,7 @@
 
 #include "worker_private.h"
 
-static void say(pawl_worker *worker, const pawl_task *task, pawl_outcome outcome)
+static void observer_say(pawl_worker *worker, const pawl_task *task, pawl_outcome outcome)
 {
     const pawl_observer *observer = &worker->options.observer;
     pawl_message_result what = {
@@ -20,7 +20,7 @@ static void say(pawl_worker *worker, const pawl_task *task, pawl_outcome outcome
     observer->settled(observer->context, &what);
 }
 
-static pawl_outcome answered(const pawl_task *task)
+static pawl_outcome observer_answered(const pawl_task *task)
 {
     switch (pawli_task_answer(task)) {
     case PAWLI_ANSWER_ACK:
@@ -36,7 +36,7 @@ static pawl_outcome answered(const pawl_task *task)
     }
 }
 
-static bool fits(pawl_outcome outcome, pawl_state state)
+static bool observer_fits(pawl_outcome outcome, pawl_state state)
 {
     switch (outcome) {
     case PAWL_OUTCOME_DONE:
@@ -53,12 +53,12 @@ static bool fits(pawl_outcome outcome, pawl_state state)
 /* The store said how many answers came too late, not which: look. */
 static pawl_outcome find_out(pawl_worker *worker, const pawl_task *task)
 {
-    pawl_outcome outcome = answered(task);
+    pawl_outcome outcome = observer_answered(task);
     pawl_messages *one = NULL;
 
     if (task->dead || pawl_outbox_get(worker->store, task->receipt.id, &one, NULL) != PAWL_OK)
         return outcome;
-    if (!fits(outcome, pawl_message_state(pawl_messages_at(one, 0))))
+    if (!observer_fits(outcome, pawl_message_state(pawl_messages_at(one, 0))))
         outcome = PAWL_OUTCOME_LOST;
     pawl_messages_free(one);
     return outcome;
@@ -70,11 +70,11 @@ void pawli_observe_stored(pawl_worker *worker, const pawl_task *list, size_t cou
         return;
     for (const pawl_task *task = list; task; task = task->next_in_line) {
         if (lost == 0)
-            say(worker, task, answered(task));
+            observer_say(worker, task, observer_answered(task));
         else if (lost >= count)
-            say(worker, task, PAWL_OUTCOME_LOST);
+            observer_say(worker, task, PAWL_OUTCOME_LOST);
         else
-            say(worker, task, find_out(worker, task));
+            observer_say(worker, task, find_out(worker, task));
     }
 }
 
@@ -83,9 +83,9 @@ void pawli_observe_dropped(pawl_worker *worker, const pawl_task *task)
     if (!worker->options.observer.settled)
         return;
     if (pawli_task_acknowledged(task))
-        say(worker, task, PAWL_OUTCOME_DONE);
+        observer_say(worker, task, PAWL_OUTCOME_DONE);
     else
-        say(worker, task, task->disowned ? PAWL_OUTCOME_RELEASED : PAWL_OUTCOME_LOST);
+        observer_say(worker, task, task->disowned ? PAWL_OUTCOME_RELEASED : PAWL_OUTCOME_LOST);
 }
 
 void pawli_observe_store(pawl_worker *worker, const pawl_error *err)

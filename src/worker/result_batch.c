@@ -21,7 +21,7 @@ bool pawli_result_batch_empty(const pawli_result_batch *results)
     return !results->list;
 }
 
-static pawl_status make_room(pawli_result_batch *results, pawl_error *err)
+static pawl_status results_make_room(pawli_result_batch *results, pawl_error *err)
 {
     size_t count = 0;
 
@@ -39,7 +39,7 @@ static pawl_status make_room(pawli_result_batch *results, pawl_error *err)
 
 /* ---- results that are not told ---- */
 
-static void drop(pawl_worker *worker, pawl_task *task)
+static void results_drop(pawl_worker *worker, pawl_task *task)
 {
     char id[PAWL_UUID_TEXT_SIZE];
 
@@ -71,7 +71,7 @@ void pawli_result_batch_gather(pawl_worker *worker)
         if (pawli_task_answer(task) == PAWLI_ANSWER_NONE) {
             *at = task->next_in_line;
             task->next_in_line = NULL;
-            drop(worker, task);
+            results_drop(worker, task);
         } else {
             at = &task->next_in_line;
         }
@@ -104,7 +104,7 @@ static int64_t *counter_of(pawl_worker *worker, const pawl_task *task)
     }
 }
 
-static bool same(const pawl_task *a, const pawl_task *b)
+static bool results_same(const pawl_task *a, const pawl_task *b)
 {
     pawli_answer answer = pawli_task_answer(a);
 
@@ -120,7 +120,8 @@ static bool same(const pawl_task *a, const pawl_task *b)
 }
 
 /* Those like `sample` are moved to the returned list, as many as fit into one call. */
-static pawl_task *pick(pawli_result_batch *results, const pawl_task *sample, size_t *ret_count)
+static pawl_task *results_pick(pawli_result_batch *results, const pawl_task *sample,
+                               size_t *ret_count)
 {
     pawl_task *picked = NULL, **end = &picked;
     pawl_task **at = &results->list;
@@ -128,7 +129,7 @@ static pawl_task *pick(pawli_result_batch *results, const pawl_task *sample, siz
     *ret_count = 0;
     while (*at && *ret_count < PAWL_BATCH_MAX) {
         pawl_task *task = *at;
-        if (task != sample && !same(task, sample)) {
+        if (task != sample && !results_same(task, sample)) {
             at = &task->next_in_line;
             continue;
         }
@@ -153,7 +154,7 @@ static void put_back(pawli_result_batch *results, pawl_task *picked, bool doubt)
 }
 
 /* Those that did not change, although nothing can have changed them before us, were lost. */
-static void settle(pawl_worker *worker, pawl_task *picked, size_t count, size_t changed)
+static void results_settle(pawl_worker *worker, pawl_task *picked, size_t count, size_t changed)
 {
     int64_t *counter = counter_of(worker, picked);
     size_t unsure = 0;
@@ -182,7 +183,7 @@ static void settle(pawl_worker *worker, pawl_task *picked, size_t count, size_t 
 /* ---- results that the store refuses ---- */
 
 /* What the handler said is left out, and the result told without it. */
-static void strip(pawl_task *task)
+static void results_strip(pawl_task *task)
 {
     pawli_output_done(&task->output);
     free(task->error);
@@ -225,8 +226,9 @@ static pawl_status tell_output(pawl_worker *worker, const pawl_task *task, size_
     return st == PAWL_E_LOST ? PAWL_OK : st;
 }
 
-static pawl_status tell(pawl_worker *worker, const pawl_task *sample, const pawl_receipt *items,
-                        size_t count, size_t *ret_changed, pawl_error *err)
+static pawl_status results_tell(pawl_worker *worker, const pawl_task *sample,
+                                const pawl_receipt *items, size_t count, size_t *ret_changed,
+                                pawl_error *err)
 {
     if (sample->dead)
         return pawli_dead_letters_store(worker, sample, items, count, ret_changed, err);
@@ -254,12 +256,12 @@ static pawl_status tell_refused(pawl_worker *worker, pawl_task *task, const pawl
     bool had_words = task->error || task->output.data;
     size_t changed = 0;
 
-    strip(task);
-    pawl_status st = tell(worker, task, &task->receipt, 1, &changed, err);
+    results_strip(task);
+    pawl_status st = results_tell(worker, task, &task->receipt, 1, &changed, err);
     if (st == PAWL_OK) {
         if (had_words)
             log_refusal(worker, task, true, why->message);
-        settle(worker, task, 1, changed);
+        results_settle(worker, task, 1, changed);
     } else if (pawli_store_error_is_refusal(st)) {
         log_refusal(worker, task, false, why->message);
         drop_refused(worker, task);
@@ -289,10 +291,10 @@ static pawl_status store_list(pawl_worker *worker, pawl_task *list, const pawl_r
 {
     size_t changed = 0, half = count / 2;
     pawl_error why = PAWL_ERROR_INIT;
-    pawl_status st = tell(worker, list, items, count, &changed, &why);
+    pawl_status st = results_tell(worker, list, items, count, &changed, &why);
 
     if (st == PAWL_OK) {
-        settle(worker, list, count, changed);
+        results_settle(worker, list, count, changed);
         return PAWL_OK;
     }
     if (!pawli_store_error_is_refusal(st)) {
@@ -315,7 +317,7 @@ static pawl_status tell_like(pawl_worker *worker, const pawl_task *sample, pawl_
 {
     pawli_result_batch *results = &worker->claim_loop.results;
     size_t count;
-    pawl_task *picked = pick(results, sample, &count);
+    pawl_task *picked = results_pick(results, sample, &count);
 
     return store_list(worker, picked, results->items, count, err);
 }
@@ -338,7 +340,7 @@ static pawl_task *first_that_is(pawli_result_batch *results, bool ack)
 static pawl_status store_all(pawl_worker *worker, bool acks, pawl_error *err)
 {
     pawli_result_batch *results = &worker->claim_loop.results;
-    pawl_status st = make_room(results, err);
+    pawl_status st = results_make_room(results, err);
     pawl_task *task;
 
     while (st == PAWL_OK && (task = first_that_is(results, acks)) != NULL)
@@ -371,7 +373,7 @@ pawl_status pawli_result_batch_acks(pawl_worker *worker, const pawl_receipt **re
     pawli_result_batch *results = &worker->claim_loop.results;
     static const pawl_receipt none;
     size_t count = 0;
-    pawl_status st = make_room(results, err);
+    pawl_status st = results_make_room(results, err);
 
     if (st != PAWL_OK)
         return st;
@@ -390,9 +392,9 @@ void pawli_result_batch_acked(pawl_worker *worker, pawl_status st, size_t count,
 
     if (!sample || count == 0)
         return;
-    pawl_task *picked = pick(results, sample, &count);
+    pawl_task *picked = results_pick(results, sample, &count);
     if (st == PAWL_OK)
-        settle(worker, picked, count, acked);
+        results_settle(worker, picked, count, acked);
     else
         put_back(results, picked, st == PAWL_E_IN_DOUBT);
 }

@@ -16,7 +16,7 @@
 /* Between two questions whether a claim has come after all. */
 #define ASK_AGAIN_US INT64_C(50000)
 
-static bool in_flight(pawl_worker *worker)
+static bool shutdown_in_flight(pawl_worker *worker)
 {
     pthread_mutex_lock(&worker->inflight.lock);
     bool any = worker->inflight.count > 0;
@@ -25,7 +25,7 @@ static bool in_flight(pawl_worker *worker)
 }
 
 /* One try to tell what there is to be told. False: not before *ret_retry_at. */
-static bool tell(pawl_worker *worker, pawl_mono *ret_retry_at)
+static bool shutdown_tell(pawl_worker *worker, pawl_mono *ret_retry_at)
 {
     pawl_error err = PAWL_ERROR_INIT;
     pawl_status st;
@@ -49,16 +49,17 @@ static void finish_until(pawl_worker *worker, pawl_mono until)
 {
     while (true) {
         pawl_mono retry_at;
-        bool reported = tell(worker, &retry_at);
-        if (!in_flight(worker) || pawli_mono_passed(until) || pawli_stop_forced(&worker->stop))
+        bool reported = shutdown_tell(worker, &retry_at);
+        if (!shutdown_in_flight(worker) || pawli_mono_passed(until) ||
+            pawli_stop_forced(&worker->stop))
             return;
         pawli_inflight_wait_finished(&worker->inflight,
                                      reported || retry_at.us > until.us ? until : retry_at);
     }
 }
 
-static pawl_status release(pawl_worker *worker, bool dead, const pawl_receipt *items, size_t count,
-                           pawl_error *err)
+static pawl_status shutdown_release(pawl_worker *worker, bool dead, const pawl_receipt *items,
+                                    size_t count, pawl_error *err)
 {
     size_t released = 0;
     pawl_status st;
@@ -86,7 +87,7 @@ static pawl_status give_back_running(pawl_worker *worker, bool dead, pawl_error 
         pawli_log(&worker->log, PAWL_LOG_WARNING, "worker",
                   "%zu handlers did not end in time: their messages are given back", count);
         pawli_thread_deadline_begin(pawli_mono_after(pawli_mono_now(), LAST_WORD_US));
-        st = release(worker, dead, items, count, err);
+        st = shutdown_release(worker, dead, items, count, err);
         pawli_thread_deadline_end();
     }
     free(items);
@@ -157,7 +158,7 @@ pawl_status pawli_worker_shut_down(pawl_worker *worker, pawl_error *err)
 
     pawli_inflight_empty_queue(&worker->inflight);
     finish_until(worker, pawli_mono_after(now, worker->options.grace_ms * 1000));
-    if (in_flight(worker)) {
+    if (shutdown_in_flight(worker)) {
         pawli_inflight_cancel_running(&worker->inflight);
         now = pawli_mono_now();
         if (!pawli_stop_forced(&worker->stop))

@@ -172,7 +172,7 @@ pawl_status pawl_task_begin(pawl_task *task, pawl_tx **ret_tx, pawl_error *err)
 
 /* ---- the call ---- */
 
-static bool plan(const pawl_log_sink *log, pawl_log_level level)
+static bool task_plan(const pawl_log_sink *log, pawl_log_level level)
 {
     return log->write && level >= log->level;
 }
@@ -182,7 +182,7 @@ static void log_call(const pawl_task *task)
     const pawl_log_sink *log = &task->worker->log;
     char id[PAWL_UUID_TEXT_SIZE];
 
-    if (!plan(log, PAWL_LOG_INFO))
+    if (!task_plan(log, PAWL_LOG_INFO))
         return;
     pawl_uuid_format(pawl_message_id(task->message), id);
     pawli_log(log, PAWL_LOG_INFO, "worker", "handling message %s of topic '%.255s', attempt %d%s",
@@ -196,7 +196,7 @@ static void log_trouble(const pawl_task *task, pawli_cause cause)
     const pawl_log_sink *log = &task->worker->log;
     char id[PAWL_UUID_TEXT_SIZE];
 
-    if (cause > PAWLI_CAUSE_TIMEOUT || !plan(log, PAWL_LOG_ERROR))
+    if (cause > PAWLI_CAUSE_TIMEOUT || !task_plan(log, PAWL_LOG_ERROR))
         return;
     pawl_uuid_format(pawl_message_id(task->message), id);
     pawli_log(log, PAWL_LOG_ERROR, "worker",

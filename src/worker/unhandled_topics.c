@@ -40,7 +40,7 @@ static size_t entry_of(pawli_unhandled_topics *unhandled, const char *topic)
 }
 
 /* Whether it is time to warn of the topic again; then that is noted. */
-static bool is_due(pawl_worker *worker, const char *topic)
+static bool topics_is_due(pawl_worker *worker, const char *topic)
 {
     pawli_unhandled_topics *unhandled = &worker->unhandled;
     pawl_mono now = pawli_worker_now(worker);
@@ -59,7 +59,7 @@ static bool is_due(pawl_worker *worker, const char *topic)
 void pawli_unhandled_topics_claimed(pawl_worker *worker, const char *topic)
 {
     pawli_worker_count(worker, &worker->stats.unhandled, 1);
-    if (is_due(worker, topic))
+    if (topics_is_due(worker, topic))
         pawli_log(&worker->log, PAWL_LOG_WARNING, "worker",
                   "no handler is registered for topic '%.255s': its messages are put off", topic);
 }
@@ -85,7 +85,7 @@ void pawli_unhandled_topics_check(pawl_worker *worker)
         return;
     for (size_t i = 0; i < pawl_topics_count(topics); i++) {
         const char *topic = pawl_topics_at(topics, i)->name;
-        if (!pawli_handlers_own(&worker->handlers, topic) && is_due(worker, topic))
+        if (!pawli_handlers_own(&worker->handlers, topic) && topics_is_due(worker, topic))
             pawli_log(&worker->log, PAWL_LOG_WARNING, "worker",
                       "no handler is registered for topic '%.255s': its messages that are due are "
                       "left to other workers",

@@ -20,7 +20,8 @@ PAWLI_AUTO_DEFINE(pawl_worker, pawl_worker_free);
 
 /* ---- options ---- */
 
-static pawl_status check_span(int64_t value_ms, int64_t least_ms, const char *what, pawl_error *err)
+static pawl_status worker_check_span(int64_t value_ms, int64_t least_ms, const char *what,
+                                     pawl_error *err)
 {
     if (value_ms < least_ms || value_ms > SPAN_MAX_MS)
         return pawli_fail(err, PAWL_E_INVALID, "%s must be %d ms to 7 days", what, (int)least_ms);
@@ -32,14 +33,16 @@ static pawl_status check_chores(const pawl_worker_options *options, pawl_error *
     pawl_status st = PAWL_OK;
 
     for (int i = 0; st == PAWL_OK && i < PAWL_MAINTENANCE_COUNT; i++) {
-        st = check_span(options->maintenance_interval_ms[i], 0, "maintenance_interval_ms", err);
+        st = worker_check_span(options->maintenance_interval_ms[i], 0, "maintenance_interval_ms",
+                               err);
         if (st == PAWL_OK)
-            st = check_span(options->maintenance_timeout_ms[i], 1, "maintenance_timeout_ms", err);
+            st = worker_check_span(options->maintenance_timeout_ms[i], 1, "maintenance_timeout_ms",
+                                   err);
     }
     return st;
 }
 
-static pawl_status check_options(const pawl_worker_options *options, pawl_error *err)
+static pawl_status worker_check_options(const pawl_worker_options *options, pawl_error *err)
 {
     const char *name = options->owner_name;
     size_t characters = 1;
@@ -57,22 +60,22 @@ static pawl_status check_options(const pawl_worker_options *options, pawl_error 
                  characters > OWNER_NAME_MAX))
         return pawli_fail(err, PAWL_E_INVALID, "owner_name must be 1 to %d characters of UTF-8",
                           OWNER_NAME_MAX);
-    st = check_span(options->lease_ms, 10, "lease_ms", err);
+    st = worker_check_span(options->lease_ms, 10, "lease_ms", err);
     if (st == PAWL_OK)
-        st = check_span(options->grace_ms, 0, "grace_ms", err);
+        st = worker_check_span(options->grace_ms, 0, "grace_ms", err);
     if (st == PAWL_OK)
-        st = check_span(options->cancel_ms, 0, "cancel_ms", err);
+        st = worker_check_span(options->cancel_ms, 0, "cancel_ms", err);
     if (st == PAWL_OK)
-        st = check_span(options->no_handler_warn_ms, 0, "no_handler_warn_ms", err);
+        st = worker_check_span(options->no_handler_warn_ms, 0, "no_handler_warn_ms", err);
     if (st == PAWL_OK)
-        st = check_span(options->max_poll_ms, 1, "max_poll_ms", err);
+        st = worker_check_span(options->max_poll_ms, 1, "max_poll_ms", err);
     return st == PAWL_OK ? check_chores(options, err) : st;
 }
 
 /* ---- life ---- */
 
-static pawl_status fill(pawl_worker *worker, pawl_store *store, const pawl_worker_options *options,
-                        pawl_error *err)
+static pawl_status worker_fill(pawl_worker *worker, pawl_store *store,
+                               const pawl_worker_options *options, pawl_error *err)
 {
     pawl_status st;
 
@@ -107,13 +110,13 @@ pawl_status pawl_worker_new(pawl_store *store, const pawl_worker_options *opts,
         return pawli_fail(err, PAWL_E_INVALID, "store and ret_worker must not be NULL");
     st = pawli_options_copy(&options, sizeof options, opts, err);
     if (st == PAWL_OK)
-        st = check_options(&options, err);
+        st = worker_check_options(&options, err);
     if (st != PAWL_OK)
         return st;
     worker = calloc(1, sizeof *worker);
     if (!worker)
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the worker");
-    st = fill(worker, store, &options, err);
+    st = worker_fill(worker, store, &options, err);
     if (st == PAWL_OK)
         *ret_worker = pawl_worker_take(&worker);
     return st;
@@ -202,7 +205,7 @@ static void free_waiter(pawl_worker *worker)
 }
 
 /* The others are started by turns, and ended by turns if one cannot be. */
-static pawl_status start_threads(pawl_worker *worker, pawl_error *err)
+static pawl_status worker_start_threads(pawl_worker *worker, pawl_error *err)
 {
     pawl_status st = pawli_stop_start(worker, err);
 
@@ -227,7 +230,7 @@ static pawl_status start_threads(pawl_worker *worker, pawl_error *err)
     return st;
 }
 
-static pawl_status work(pawl_worker *worker, pawl_error *err)
+static pawl_status worker_work(pawl_worker *worker, pawl_error *err)
 {
     pawl_status st, ended;
 
@@ -277,9 +280,9 @@ pawl_status pawl_worker_run(pawl_worker *worker, pawl_error *err)
     st = make_waiter(worker, err);
     if (st == PAWL_OK) {
         get_ready(worker);
-        st = start_threads(worker, err);
+        st = worker_start_threads(worker, err);
         if (st == PAWL_OK)
-            st = work(worker, err);
+            st = worker_work(worker, err);
         free_waiter(worker);
     }
     atomic_store(&worker->mode, PAWLI_MODE_IDLE);

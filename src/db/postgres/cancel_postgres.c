@@ -10,7 +10,7 @@
 /* An SSLRequest: every server and every bouncer answers it with one byte, whatever its settings. */
 static const unsigned char question[] = {0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f};
 
-static bool ready(int fd, short events, pawl_mono deadline)
+static bool cancel_ready(int fd, short events, pawl_mono deadline)
 {
     struct pollfd one = {.fd = fd, .events = events};
     int count;
@@ -28,9 +28,9 @@ static bool asks_and_hears(int fd, const struct sockaddr *address, socklen_t siz
 
     if (connect(fd, address, size) != 0 && errno != EINPROGRESS)
         return false;
-    return ready(fd, POLLOUT, deadline) &&
+    return cancel_ready(fd, POLLOUT, deadline) &&
            send(fd, question, sizeof question, MSG_NOSIGNAL) == (ssize_t)sizeof question &&
-           ready(fd, POLLIN, deadline) && recv(fd, &answer, 1, 0) == 1;
+           cancel_ready(fd, POLLIN, deadline) && recv(fd, &answer, 1, 0) == 1;
 }
 
 /*

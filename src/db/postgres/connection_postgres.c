@@ -15,7 +15,7 @@ static void ignore_notice(void *context, const PGresult *notice)
     (void)notice;
 }
 
-static pawli_postgres *conn_new(const pawli_db_settings *settings)
+static pawli_postgres *postgres_conn_new(const pawli_db_settings *settings)
 {
     pawli_postgres *conn = calloc(1, sizeof *conn);
 
@@ -28,7 +28,7 @@ static pawli_postgres *conn_new(const pawli_db_settings *settings)
 }
 
 /* What stands before dbname may be overridden by the connection string, what follows may not. */
-static PGconn *start(const char *target)
+static PGconn *postgres_start(const char *target)
 {
     static const char *const names[] = {"fallback_application_name", "tcp_user_timeout", "dbname",
                                         "client_encoding", NULL};
@@ -72,7 +72,7 @@ pawl_status pawli_postgres_open(const pawli_db_settings *settings, pawli_use use
         return pawli_fail(err, PAWL_E_INVALID,
                           "the connection string is not one that libpq understands (it is not "
                           "repeated here, since it may hold a password)");
-    conn = conn_new(settings);
+    conn = postgres_conn_new(settings);
     if (!conn)
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for a connection");
     conn->base.read_only = use == PAWLI_READS;
@@ -80,7 +80,7 @@ pawl_status pawli_postgres_open(const pawli_db_settings *settings, pawli_use use
                      : settings->prepare == PAWL_PREPARE_OFF ? PAWLI_POSTGRES_PLAIN
                                                              : PAWLI_POSTGRES_UNDECIDED;
     conn->base.stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    conn->pg = start(settings->target);
+    conn->pg = postgres_start(settings->target);
     if (!conn->pg || conn->base.stop_fd < 0)
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory or descriptors for a connection");
     PQsetNoticeReceiver(conn->pg, ignore_notice, NULL);
@@ -113,7 +113,7 @@ pawl_status pawli_postgres_wrap(const pawli_db_settings *settings, void *native,
         return pawli_fail(err, PAWL_E_MISUSE,
                           "no transaction is open on the connection: send BEGIN first");
     }
-    conn = conn_new(settings);
+    conn = postgres_conn_new(settings);
     if (!conn)
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the transaction");
     conn->base.foreign = true;

@@ -39,7 +39,7 @@ static const struct {
     {"58030", PAWL_E_IO, "look at the server's log"},
 };
 
-static size_t classify(const char *state)
+static size_t postgres_error_classify(const char *state)
 {
     for (size_t i = 0; i < PAWLI_COUNT(classes); i++)
         if (strncmp(state, classes[i].prefix, strlen(classes[i].prefix)) == 0)
@@ -47,8 +47,8 @@ static size_t classify(const char *state)
     return PAWLI_COUNT(classes);
 }
 
-static pawl_status lost(pawli_postgres_outcome stake, const char *state, const char *what,
-                        const char *why, pawl_error *err)
+static pawl_status postgres_error_lost(pawli_postgres_outcome stake, const char *state,
+                                       const char *what, const char *why, pawl_error *err)
 {
     if (stake == PAWLI_POSTGRES_A_COMMIT)
         return pawli_fail_state(err, PAWL_E_IN_DOUBT, state,
@@ -71,7 +71,8 @@ static bool is_fatal(const PGresult *result)
 pawl_status pawli_postgres_unsent(pawli_postgres *conn, const char *what, pawl_error *err)
 {
     conn->base.broken = true; /* no memory, or the connection was already gone */
-    return lost(PAWLI_POSTGRES_NOTHING, NULL, what, "the statement could not be sent", err);
+    return postgres_error_lost(PAWLI_POSTGRES_NOTHING, NULL, what,
+                               "the statement could not be sent", err);
 }
 
 pawl_status pawli_postgres_fail(pawli_postgres *conn, const PGresult *result,
@@ -82,7 +83,8 @@ pawl_status pawli_postgres_fail(pawli_postgres *conn, const PGresult *result,
 
     if (!state || is_fatal(result)) {
         conn->base.broken = true;
-        return lost(stake, state, what, message ? message : "the server closed it", err);
+        return postgres_error_lost(stake, state, what, message ? message : "the server closed it",
+                                   err);
     }
     if (PQstatus(conn->pg) != CONNECTION_OK)
         conn->base.broken = true;
@@ -90,7 +92,7 @@ pawl_status pawli_postgres_fail(pawli_postgres *conn, const PGresult *result,
         return pawli_fail_state(err, conn->stopped, state, "%s: %s; nothing was changed", what,
                                 conn->stopped == PAWL_E_TIMEOUT ? "the time was up"
                                                                 : "interrupted");
-    size_t i = classify(state);
+    size_t i = postgres_error_classify(state);
     if (i == PAWLI_COUNT(classes))
         return pawli_fail_state(err, PAWL_E_STORE, state, "%s: %s", what, message);
     return pawli_fail_state(err, classes[i].status, state, "%s: %s (%s)", what, message,
@@ -157,7 +159,7 @@ pawl_status pawli_postgres_connect_failed(PGconn *pg, pawl_error *err)
 
     if (server_said(text, state, &message)) {
         length = (int)strcspn(message, "\n");
-        size_t i = classify(state);
+        size_t i = postgres_error_classify(state);
         if (i == PAWLI_COUNT(classes))
             return pawli_fail_state(err, PAWL_E_UNAVAILABLE, state, "cannot connect: %.*s", length,
                                     message);

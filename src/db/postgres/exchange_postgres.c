@@ -1,7 +1,7 @@
 /* src/db/postgres/exchange_postgres.c - a command and its whole answer. */
 #include "conn_postgres.h"
 
-static bool good(const PGresult *result)
+static bool exchange_good(const PGresult *result)
 {
     ExecStatusType status = PQresultStatus(result);
 
@@ -24,14 +24,14 @@ pawl_status pawli_postgres_collect(pawli_postgres *conn, pawli_postgres_outcome 
             return pawli_postgres_silent(conn, stake, what, err);
         if (!result)
             break;
-        if (kept && !good(kept)) {
+        if (kept && !exchange_good(kept)) {
             PQclear(result); /* the first failure is the one to tell */
         } else {
             PQclear(kept);
             kept = result;
         }
     }
-    if (!kept || !good(kept) || PQstatus(conn->pg) != CONNECTION_OK)
+    if (!kept || !exchange_good(kept) || PQstatus(conn->pg) != CONNECTION_OK)
         return pawli_postgres_fail(conn, kept, stake, what, err);
     if (ret_result)
         *ret_result = PGresult_take(&kept);

@@ -2,9 +2,10 @@
 #include "conn_postgres.h"
 #include "fail.h"
 
-static pawl_status exchange(pawli_postgres *conn, const pawli_postgres_statement *statement,
-                            const pawli_postgres_params *params, const pawli_op *op, bool prepared,
-                            pawl_mono deadline, PGresult **ret_result, pawl_error *err)
+static pawl_status op_exchange(pawli_postgres *conn, const pawli_postgres_statement *statement,
+                               const pawli_postgres_params *params, const pawli_op *op,
+                               bool prepared, pawl_mono deadline, PGresult **ret_result,
+                               pawl_error *err)
 {
     pawli_postgres_outcome stake = op->writes ? PAWLI_POSTGRES_A_COMMIT : PAWLI_POSTGRES_NOTHING;
     const char *what = pawli_sql_name(op->sql);
@@ -24,9 +25,9 @@ static pawl_status exchange(pawli_postgres *conn, const pawli_postgres_statement
 }
 
 /* As a transaction of its own: the statement commits itself. */
-static pawl_status run_alone(pawli_postgres *conn, pawli_postgres_statement *statement,
-                             const pawli_postgres_params *params, const pawli_op *op,
-                             pawl_mono deadline, PGresult **ret_result, pawl_error *err)
+static pawl_status op_run_alone(pawli_postgres *conn, pawli_postgres_statement *statement,
+                                const pawli_postgres_params *params, const pawli_op *op,
+                                pawl_mono deadline, PGresult **ret_result, pawl_error *err)
 {
     pawl_error failure = PAWL_ERROR_INIT;
     bool prepared = false;
@@ -34,9 +35,9 @@ static pawl_status run_alone(pawli_postgres *conn, pawli_postgres_statement *sta
         pawli_postgres_prepare(conn, statement, params, op, deadline, &prepared, &failure);
 
     if (st == PAWL_OK)
-        st = exchange(conn, statement, params, op, prepared, deadline, ret_result, &failure);
+        st = op_exchange(conn, statement, params, op, prepared, deadline, ret_result, &failure);
     if (st != PAWL_OK && prepared && pawli_postgres_unprepare(conn, &failure))
-        st = exchange(conn, statement, params, op, false, deadline, ret_result, &failure);
+        st = op_exchange(conn, statement, params, op, false, deadline, ret_result, &failure);
     if (st != PAWL_OK && err)
         *err = failure;
     return st;
@@ -47,7 +48,7 @@ static pawl_status run_alone(pawli_postgres *conn, pawli_postgres_statement *sta
  * committed by then; inside a transaction the savepoint is already released, too. So when the
  * callback of a writing op has no memory left, the op is done and its answer is not.
  */
-static pawl_status hand_out(const PGresult *result, const pawli_op *op, pawl_error *err)
+static pawl_status op_hand_out(const PGresult *result, const pawli_op *op, pawl_error *err)
 {
     pawli_postgres_row row = {.base = {&pawli_postgres_row_table}, .result = result};
 
@@ -63,8 +64,8 @@ static pawl_status hand_out(const PGresult *result, const pawli_op *op, pawl_err
     return PAWL_OK;
 }
 
-static pawl_status run(pawli_postgres *conn, const pawli_op *op, pawl_mono deadline,
-                       pawl_error *err)
+static pawl_status op_run(pawli_postgres *conn, const pawli_op *op, pawl_mono deadline,
+                          pawl_error *err)
 {
     PAWLI_AUTO(PGresult) result = NULL;
     pawli_postgres_statement *statement;
@@ -81,8 +82,8 @@ static pawl_status run(pawli_postgres *conn, const pawli_op *op, pawl_mono deadl
         st = pawli_postgres_run_inside(conn, statement, &params, deadline, pawli_sql_name(op->sql),
                                        &result, err);
     else
-        st = run_alone(conn, statement, &params, op, deadline, &result, err);
-    return st == PAWL_OK ? hand_out(result, op, err) : st;
+        st = op_run_alone(conn, statement, &params, op, deadline, &result, err);
+    return st == PAWL_OK ? op_hand_out(result, op, err) : st;
 }
 
 pawl_status pawli_postgres_run(pawli_conn *base, const pawli_op *op, pawl_mono deadline,
@@ -94,7 +95,7 @@ pawl_status pawli_postgres_run(pawli_conn *base, const pawli_op *op, pawl_mono d
 
     if (!nonblocking)
         PQsetnonblocking(conn->pg, 1);
-    pawl_status st = run(conn, op, deadline, err);
+    pawl_status st = op_run(conn, op, deadline, err);
     if (!nonblocking)
         PQsetnonblocking(conn->pg, 0);
     return st;

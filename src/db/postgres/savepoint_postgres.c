@@ -15,8 +15,8 @@
  * ones in one transaction make other sessions' snapshots slower, so many messages should go as one
  * batch.)
  */
-static bool send_all(PGconn *pg, const pawli_postgres_statement *statement,
-                     const pawli_postgres_params *params)
+static bool savepoint_send_all(PGconn *pg, const pawli_postgres_statement *statement,
+                               const pawli_postgres_params *params)
 {
     return PQsendQueryParams(pg, SAVE, 0, NULL, NULL, NULL, NULL, 1) &&
            PQsendQueryParams(pg, statement->text, params->count, params->types, params->values,
@@ -63,7 +63,7 @@ static void read_all(pawli_postgres *conn, pawl_mono deadline, answers *a)
     }
 }
 
-static void undo(pawli_postgres *conn)
+static void savepoint_undo(pawli_postgres *conn)
 {
     pawl_mono deadline = pawli_mono_after(pawli_mono_now(), UNDO_US);
 
@@ -81,8 +81,8 @@ static bool answer_lost(const pawli_postgres *conn, const PGresult *failure)
            PQstatus(conn->pg) == CONNECTION_OK;
 }
 
-static pawl_status judge(pawli_postgres *conn, bool sent, const answers *a, const char *what,
-                         pawl_error *err)
+static pawl_status savepoint_judge(pawli_postgres *conn, bool sent, const answers *a,
+                                   const char *what, pawl_error *err)
 {
     if (a->silent)
         return pawli_postgres_silent(conn, PAWLI_POSTGRES_NOTHING, what, err);
@@ -110,15 +110,15 @@ pawl_status pawli_postgres_run_inside(pawli_postgres *conn,
     if (PQpipelineStatus(conn->pg) != PQ_PIPELINE_OFF || !PQenterPipelineMode(conn->pg))
         return pawli_fail(err, PAWL_E_MISUSE,
                           "%s: the connection is busy with a statement of the application", what);
-    bool sent = send_all(conn->pg, statement, params);
+    bool sent = savepoint_send_all(conn->pg, statement, params);
     /* A part that was sent is answered, too: the application wants its connection back idle. */
     if (sent || PQpipelineSync(conn->pg))
         read_all(conn, deadline, &a);
-    pawl_status st = judge(conn, sent, &a, what, err);
+    pawl_status st = savepoint_judge(conn, sent, &a, what, err);
     if (!PQexitPipelineMode(conn->pg))
         conn->base.broken = true;
     if (st != PAWL_OK && a.saved && !conn->base.broken)
-        undo(conn);
+        savepoint_undo(conn);
     PQclear(a.failure);
     if (st == PAWL_OK)
         *ret_result = a.result;

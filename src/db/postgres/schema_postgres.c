@@ -23,15 +23,15 @@
     "SELECT v.product, v.version, v.compatible_from, v.code_release, v.code_digest "               \
     "FROM \"%s\".schema_version() v"
 
-static pawl_status not_ours(const char *names, pawl_error *err)
+static pawl_status schema_not_ours(const char *names, pawl_error *err)
 {
     return pawli_fail(err, PAWL_E_NOT_OURS,
                       "the table %s.meta is there but is not pawl's: choose another schema name",
                       names);
 }
 
-static pawl_status query(pawli_postgres *conn, const char *format, const char *names,
-                         pawl_mono deadline, PGresult **ret_result, pawl_error *err)
+static pawl_status schema_query(pawli_postgres *conn, const char *format, const char *names,
+                                pawl_mono deadline, PGresult **ret_result, pawl_error *err)
 {
     PAWLI_AUTO_BUFFER sql = {0};
     const char *gap = strstr(format, "%s");
@@ -52,7 +52,7 @@ pawl_status pawli_postgres_schema(pawli_conn *base, const char *names, pawl_mono
     pawli_postgres *conn = (pawli_postgres *)base;
     PAWLI_AUTO(PGresult) columns = NULL;
     PAWLI_AUTO(PGresult) meta = NULL;
-    pawl_status st = query(conn, MEASURE_META, names, deadline, &columns, err);
+    pawl_status st = schema_query(conn, MEASURE_META, names, deadline, &columns, err);
 
     if (st != PAWL_OK)
         return st;
@@ -62,14 +62,14 @@ pawl_status pawli_postgres_schema(pawli_conn *base, const char *names, pawl_mono
         return PAWL_OK;
     }
     if (count < 3)
-        return not_ours(names, err);
-    st = query(conn, READ_META, names, deadline, &meta, err);
+        return schema_not_ours(names, err);
+    st = schema_query(conn, READ_META, names, deadline, &meta, err);
     if (st == PAWL_E_NO_SCHEMA) /* there is no such function */
-        return not_ours(names, err);
+        return schema_not_ours(names, err);
     if (st != PAWL_OK)
         return st;
     if (PQntuples(meta) != 1 || strcmp(PQgetvalue(meta, 0, 0), "pawl") != 0)
-        return not_ours(names, err);
+        return schema_not_ours(names, err);
     ret_installed->version = (int)strtol(PQgetvalue(meta, 0, 1), NULL, 10);
     ret_installed->compatible_from = (int)strtol(PQgetvalue(meta, 0, 2), NULL, 10);
     ret_installed->code_release = (int)strtol(PQgetvalue(meta, 0, 3), NULL, 10);

@@ -40,7 +40,7 @@ static size_t skip_quoted(const char *at)
 }
 
 /* The number of the parameter, from 1; 0 when there are too many. */
-static int number_of(pawli_postgres_statement *statement, const char *name, size_t length)
+static int translate_number_of(pawli_postgres_statement *statement, const char *name, size_t length)
 {
     for (int i = 0; i < statement->count; i++)
         if (statement->names[i].length == length &&
@@ -68,7 +68,7 @@ static bool translate(const char *source, pawli_postgres_statement *statement,
             size_t length = 0;
             while (is_name(at[1 + length]))
                 length++;
-            int number = number_of(statement, at + 1, length);
+            int number = translate_number_of(statement, at + 1, length);
             if (number == 0)
                 return false;
             pawli_buffer_format(translated, "$%d", number);

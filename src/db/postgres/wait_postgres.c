@@ -36,14 +36,14 @@ pawli_postgres_wait pawli_postgres_wait_for(pawli_postgres *conn, short events, 
 }
 
 /* Until when to wait for the next sign of the server. */
-static pawl_mono next_look(const pawli_postgres *conn, pawl_mono deadline)
+static pawl_mono wait_next_look(const pawli_postgres *conn, pawl_mono deadline)
 {
     pawl_mono again = pawli_mono_after(pawli_mono_now(), CANCEL_AGAIN_US);
 
     return conn->stopped != PAWL_OK && again.us < deadline.us ? again : deadline;
 }
 
-static void stop(pawli_postgres *conn, pawl_status why, pawl_mono *deadline)
+static void wait_stop(pawli_postgres *conn, pawl_status why, pawl_mono *deadline)
 {
     if (conn->stopped == PAWL_OK) {
         conn->stopped = why;
@@ -61,7 +61,7 @@ bool pawli_postgres_next(pawli_postgres *conn, pawl_mono *deadline, PGresult **r
             return true;
         }
         short events = unsent > 0 ? POLLIN | POLLOUT : POLLIN;
-        switch (pawli_postgres_wait_for(conn, events, next_look(conn, *deadline))) {
+        switch (pawli_postgres_wait_for(conn, events, wait_next_look(conn, *deadline))) {
         case PAWLI_POSTGRES_READY:
             (void)PQconsumeInput(conn->pg); /* a failure shows in PQgetResult */
             break;
@@ -70,10 +70,10 @@ bool pawli_postgres_next(pawli_postgres *conn, pawl_mono *deadline, PGresult **r
                 conn->base.broken = true;
                 return false;
             }
-            stop(conn, PAWL_E_TIMEOUT, deadline);
+            wait_stop(conn, PAWL_E_TIMEOUT, deadline);
             break;
         case PAWLI_POSTGRES_STOPPED:
-            stop(conn, PAWL_E_INTERRUPTED, deadline);
+            wait_stop(conn, PAWL_E_INTERRUPTED, deadline);
             break;
         }
     }

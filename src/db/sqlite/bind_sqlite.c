@@ -178,7 +178,7 @@ pawl_status pawli_sqlite_lists_write(pawli_sqlite *conn, pawli_sqlite_script *sc
 }
 
 /* SQLite takes a missing address for NULL, also of an empty value. */
-static const char *address(const void *data)
+static const char *bind_address(const void *data)
 {
     return data ? data : "";
 }
@@ -194,11 +194,11 @@ static int bind_value(sqlite3_stmt *handle, int index, const pawli_value *value)
     case PAWLI_SPAN:
         return sqlite3_bind_int64(handle, index, value->as.number);
     case PAWLI_TEXT:
-        return sqlite3_bind_text64(handle, index, address(value->as.bytes.data),
+        return sqlite3_bind_text64(handle, index, bind_address(value->as.bytes.data),
                                    value->as.bytes.size, SQLITE_STATIC, SQLITE_UTF8);
     case PAWLI_BYTES:
     case PAWLI_UUID:
-        return sqlite3_bind_blob64(handle, index, address(value->as.bytes.data),
+        return sqlite3_bind_blob64(handle, index, bind_address(value->as.bytes.data),
                                    value->as.bytes.size, SQLITE_STATIC);
     case PAWLI_TEXTS:
     case PAWLI_INTS:

@@ -17,8 +17,8 @@
 
 enum { NOW, WALL, BOOT, BOOT_ID, KNOWN_BOOT_ID, BOOT_OFFSET, RESETS };
 
-static pawl_status prepare(pawli_sqlite *conn, const char *format, sqlite3_stmt **statement,
-                           pawl_error *err)
+static pawl_status clock_prepare(pawli_sqlite *conn, const char *format, sqlite3_stmt **statement,
+                                 pawl_error *err)
 {
     char text[256];
 
@@ -30,7 +30,7 @@ static pawl_status prepare(pawli_sqlite *conn, const char *format, sqlite3_stmt 
     return code == SQLITE_OK ? PAWL_OK : pawli_sqlite_fail(conn, code, "clock", err);
 }
 
-static const char *text_of(sqlite3_stmt *row, int column)
+static const char *clock_text_of(sqlite3_stmt *row, int column)
 {
     const unsigned char *text = sqlite3_column_text(row, column);
 
@@ -75,8 +75,8 @@ static void work_out(const pawli_sqlite *conn, sqlite3_stmt *row, pawli_sqlite_t
     int64_t wall = sqlite3_column_int64(row, WALL);
     bool real = sqlite3_column_type(row, BOOT) == SQLITE_NULL;
     int64_t boot = real ? pawli_boot_now_us() : sqlite3_column_int64(row, BOOT);
-    const char *id = real ? pawli_boot_id() : text_of(row, BOOT_ID);
-    bool known = strcmp(id, text_of(row, KNOWN_BOOT_ID)) == 0;
+    const char *id = real ? pawli_boot_id() : clock_text_of(row, BOOT_ID);
+    bool known = strcmp(id, clock_text_of(row, KNOWN_BOOT_ID)) == 0;
     int64_t by_boot = known ? boot + sqlite3_column_int64(row, BOOT_OFFSET) : wall;
 
     if (latest - (by_boot > wall ? by_boot : wall) > (known ? SLACK_US : 0))
@@ -94,10 +94,10 @@ static void work_out(const pawli_sqlite *conn, sqlite3_stmt *row, pawli_sqlite_t
 pawl_status pawli_sqlite_clock_read(pawli_sqlite *conn, pawli_sqlite_time *ret_time,
                                     pawl_error *err)
 {
-    pawl_status st = prepare(conn,
-                             "SELECT now, wall, boot, boot_id, known_boot_id, boot_offset, "
-                             "clock_resets FROM main.\"%wclock\"",
-                             &conn->clock, err);
+    pawl_status st = clock_prepare(conn,
+                                   "SELECT now, wall, boot, boot_id, known_boot_id, boot_offset, "
+                                   "clock_resets FROM main.\"%wclock\"",
+                                   &conn->clock, err);
 
     if (st != PAWL_OK)
         return st;
@@ -121,10 +121,10 @@ pawl_status pawli_sqlite_clock_write(pawli_sqlite *conn, const pawli_sqlite_time
 
     if (!time->write_offset)
         return PAWL_OK;
-    st = prepare(conn,
-                 "UPDATE main.\"%wmeta\" SET boot_offset = ?1, boot_id = coalesce(?2, "
-                 "(SELECT id FROM main.\"%wboot\")) WHERE id = 1 AND clock_resets = ?3",
-                 &conn->set_clock, err);
+    st = clock_prepare(conn,
+                       "UPDATE main.\"%wmeta\" SET boot_offset = ?1, boot_id = coalesce(?2, "
+                       "(SELECT id FROM main.\"%wboot\")) WHERE id = 1 AND clock_resets = ?3",
+                       &conn->set_clock, err);
     if (st != PAWL_OK)
         return st;
     /* A value that could not be bound would be the one of the last time. */

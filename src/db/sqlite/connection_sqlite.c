@@ -14,8 +14,8 @@ typedef struct pragma_answer {
     char text[16];
 } pragma_answer;
 
-static pawl_status pragma(pawli_sqlite *conn, const char *text, pragma_answer *ret_answer,
-                          pawl_error *err)
+static pawl_status sqlite_pragma(pawli_sqlite *conn, const char *text, pragma_answer *ret_answer,
+                                 pawl_error *err)
 {
     sqlite3_stmt *handle = NULL;
     int code = sqlite3_prepare_v2(conn->handle, text, -1, &handle, NULL);
@@ -33,7 +33,7 @@ static pawl_status pragma(pawli_sqlite *conn, const char *text, pragma_answer *r
     return st;
 }
 
-static pawl_status pragmas(pawli_sqlite *conn, pawl_error *err)
+static pawl_status sqlite_pragmas(pawli_sqlite *conn, pawl_error *err)
 {
     const char *synchronous = conn->settings->durability == PAWL_DURABILITY_NORMAL
                                   ? "PRAGMA synchronous = NORMAL"
@@ -49,7 +49,7 @@ static pawl_status pragmas(pawli_sqlite *conn, pawl_error *err)
 
     for (size_t i = 0; i < PAWLI_COUNT(texts) && st == PAWL_OK; i++) {
         if (texts[i])
-            st = pragma(conn, texts[i], NULL, err);
+            st = sqlite_pragma(conn, texts[i], NULL, err);
     }
     return st;
 }
@@ -102,7 +102,7 @@ static pawl_status use_wal(pawli_sqlite *conn, pawl_error *err)
     int tries = 0;
 
     do
-        st = pragma(conn, "PRAGMA journal_mode = WAL", &mode, err);
+        st = sqlite_pragma(conn, "PRAGMA journal_mode = WAL", &mode, err);
     while (st == PAWL_E_BUSY && pawli_sqlite_wait_again(conn, tries++));
     if (st == PAWL_OK && strcmp(mode.text, "wal") != 0)
         return pawli_fail(err, PAWL_E_STORE,
@@ -110,13 +110,13 @@ static pawl_status use_wal(pawli_sqlite *conn, pawl_error *err)
                           "file system",
                           conn->settings->target, mode.text);
     if (st == PAWL_OK)
-        st = pragma(conn, "PRAGMA page_size", &page_size, err);
+        st = sqlite_pragma(conn, "PRAGMA page_size", &page_size, err);
     if (st == PAWL_OK)
         pawli_sqlite_wal_watch(conn, (int)strtol(page_size.text, NULL, 10));
     return st;
 }
 
-static pawl_status prepare(pawli_sqlite *conn, pawl_error *err)
+static pawl_status sqlite_prepare(pawli_sqlite *conn, pawl_error *err)
 {
     int code = pawli_sqlite_rows_register(conn);
 
@@ -142,12 +142,12 @@ static pawl_status make_ready(pawli_sqlite *conn, pawl_error *err)
         return pawli_sqlite_path_read_only(settings->target, err);
     st = look_inside(conn, &has_meta, err);
     if (st == PAWL_OK)
-        st = pragmas(conn, err);
+        st = sqlite_pragmas(conn, err);
     if (st == PAWL_OK && !conn->base.read_only && !pawli_sqlite_in_memory(settings) &&
         (has_meta || settings->create))
         st = use_wal(conn, err);
     if (st == PAWL_OK)
-        st = prepare(conn, err);
+        st = sqlite_prepare(conn, err);
     return st;
 }
 
@@ -162,7 +162,7 @@ static pawl_status check_library(pawl_error *err)
     return PAWL_OK;
 }
 
-static pawli_sqlite *conn_new(const pawli_db_settings *settings, pawl_mono deadline)
+static pawli_sqlite *sqlite_conn_new(const pawli_db_settings *settings, pawl_mono deadline)
 {
     pawli_sqlite *conn = calloc(1, sizeof *conn);
 
@@ -194,7 +194,7 @@ pawl_status pawli_sqlite_open(const pawli_db_settings *settings, pawli_use use, 
         st = pawli_sqlite_path_check(settings->target, create, err);
     if (st != PAWL_OK)
         return st;
-    conn = conn_new(settings, deadline);
+    conn = sqlite_conn_new(settings, deadline);
     if (!conn)
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for a connection");
     conn->base.read_only = use == PAWLI_READS;
@@ -241,13 +241,13 @@ pawl_status pawli_sqlite_wrap(const pawli_db_settings *settings, void *native,
 
     if (st != PAWL_OK)
         return st;
-    conn = conn_new(settings, pawli_mono_now());
+    conn = sqlite_conn_new(settings, pawli_mono_now());
     if (!conn)
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for a wrapped transaction");
     conn->base.foreign = true;
     conn->handle = native;
     conn->max_length = sqlite3_limit(conn->handle, SQLITE_LIMIT_LENGTH, -1);
-    st = prepare(conn, err);
+    st = sqlite_prepare(conn, err);
     if (st == PAWL_OK)
         *ret_conn = &pawli_sqlite_take(&conn)->base;
     return st;

@@ -3,7 +3,7 @@
 #include "bounds.h"
 
 /* There is no server that could go away; a moved or damaged file shows at the next statement. */
-static bool alive(pawli_conn *base)
+static bool sqlite_alive(pawli_conn *base)
 {
     (void)base;
     return true;
@@ -15,7 +15,7 @@ static const pawli_driver driver = {
     .max_payload_bytes = PAWLI_PAYLOAD_MAX,
     .open = pawli_sqlite_open,
     .close = pawli_sqlite_close,
-    .alive = alive,
+    .alive = sqlite_alive,
     .run = pawli_sqlite_run,
     .begin = pawli_sqlite_begin,
     .commit = pawli_sqlite_commit,

@@ -13,7 +13,7 @@ int pawli_sqlite_extended(sqlite3 *handle, int code)
     return (extended & 0xff) == (code & 0xff) ? extended : code;
 }
 
-static pawl_status busy(const pawli_sqlite *conn, int code, pawl_error *err)
+static pawl_status sqlite_error_busy(const pawli_sqlite *conn, int code, pawl_error *err)
 {
     const char *path = conn->settings->target;
 
@@ -55,7 +55,7 @@ static pawl_status read_only(pawli_sqlite *conn, int code, pawl_error *err)
                            path, sqlite3_errmsg(conn->handle));
 }
 
-static pawl_status interrupted(pawli_sqlite *conn, int code, pawl_error *err)
+static pawl_status sqlite_error_interrupted(pawli_sqlite *conn, int code, pawl_error *err)
 {
     pawl_status st = conn->base.foreign ? PAWL_OK : pawli_sqlite_wait_check(conn, err);
 
@@ -79,7 +79,7 @@ static pawl_status no_schema_or_store(const pawli_sqlite *conn, int code, const 
                            conn->settings->target, message);
 }
 
-static pawl_status damaged(pawli_sqlite *conn, int code, pawl_error *err)
+static pawl_status sqlite_error_damaged(pawli_sqlite *conn, int code, pawl_error *err)
 {
     const char *path = conn->settings->target;
 
@@ -115,8 +115,8 @@ pawl_status pawli_sqlite_fail(pawli_sqlite *conn, int code, const char *what, pa
     case SQLITE_LOCKED:
     case SQLITE_PROTOCOL:
         if (atomic_load(&conn->base.stop))
-            return interrupted(conn, code, err);
-        return busy(conn, code, err);
+            return sqlite_error_interrupted(conn, code, err);
+        return sqlite_error_busy(conn, code, err);
     case SQLITE_READONLY:
         return read_only(conn, code, err);
     case SQLITE_CANTOPEN:
@@ -127,7 +127,7 @@ pawl_status pawli_sqlite_fail(pawli_sqlite *conn, int code, const char *what, pa
                                path, sqlite3_errmsg(conn->handle));
     case SQLITE_NOTADB:
     case SQLITE_CORRUPT:
-        return damaged(conn, code, err);
+        return sqlite_error_damaged(conn, code, err);
     case SQLITE_FULL:
         return pawli_fail_code(err, PAWL_E_FULL, code,
                                "no space is left for '%s'; free some, or raise its page limit",
@@ -137,7 +137,7 @@ pawl_status pawli_sqlite_fail(pawli_sqlite *conn, int code, const char *what, pa
     case SQLITE_NOMEM:
         return pawli_fail_code(err, PAWL_E_NOMEM, code, "SQLite ran out of memory at '%s'", what);
     case SQLITE_INTERRUPT:
-        return interrupted(conn, code, err);
+        return sqlite_error_interrupted(conn, code, err);
     case SQLITE_TOOBIG:
         return pawli_fail_code(err, PAWL_E_TOO_LARGE, code,
                                "a value is larger than the %d bytes that SQLite takes; store it "

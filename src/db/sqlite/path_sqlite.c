@@ -26,7 +26,7 @@ static bool parent_missing(const char *path)
     return parent && stat(parent, &about) != 0 && (errno == ENOENT || errno == ENOTDIR);
 }
 
-static pawl_status not_found(const char *path, pawl_error *err)
+static pawl_status path_not_found(const char *path, pawl_error *err)
 {
     if (parent_missing(path))
         return pawli_fail_code(err, PAWL_E_NOT_FOUND, ENOENT,
@@ -77,7 +77,7 @@ pawl_status pawli_sqlite_path_explain(const char *path, int system_errno, pawl_e
     switch (system_errno) {
     case ENOENT:
     case ENOTDIR:
-        return not_found(path, err);
+        return path_not_found(path, err);
     case EACCES:
     case EPERM:
         return pawli_fail_code(err, PAWL_E_DENIED, system_errno,
@@ -90,7 +90,7 @@ pawl_status pawli_sqlite_path_explain(const char *path, int system_errno, pawl_e
                                path);
     case 0:
         if (parent_missing(path))
-            return not_found(path, err);
+            return path_not_found(path, err);
         return pawli_fail_code(err, PAWL_E_UNAVAILABLE, SQLITE_CANTOPEN,
                                "SQLite cannot open '%s'; check the path", path);
     default:

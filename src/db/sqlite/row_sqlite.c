@@ -8,23 +8,23 @@ static sqlite3_stmt *handle_of(const pawli_row *row)
     return ((const pawli_sqlite_row *)row)->handle;
 }
 
-static bool is_null(const pawli_row *row, int column)
+static bool row_is_null(const pawli_row *row, int column)
 {
     return sqlite3_column_type(handle_of(row), column) == SQLITE_NULL;
 }
 
-static int64_t integer(const pawli_row *row, int column)
+static int64_t row_integer(const pawli_row *row, int column)
 {
     return sqlite3_column_int64(handle_of(row), column);
 }
 
-static pawl_wall time_of(const pawli_row *row, int column)
+static pawl_wall row_time_of(const pawli_row *row, int column)
 {
     return (pawl_wall){sqlite3_column_int64(handle_of(row), column)};
 }
 
 /* A text goes through column_text(): the file may be stored as UTF-16. */
-static const void *bytes(const pawli_row *row, int column, size_t *ret_size)
+static const void *row_bytes(const pawli_row *row, int column, size_t *ret_size)
 {
     sqlite3_stmt *handle = handle_of(row);
     int type = sqlite3_column_type(handle, column);
@@ -44,10 +44,10 @@ static const void *bytes(const pawli_row *row, int column, size_t *ret_size)
     return data ? data : ""; /* an empty blob has no address */
 }
 
-static void uuid(const pawli_row *row, int column, uint8_t ret_bytes[16])
+static void row_uuid(const pawli_row *row, int column, uint8_t ret_bytes[16])
 {
     size_t size = 0;
-    const void *data = bytes(row, column, &size);
+    const void *data = row_bytes(row, column, &size);
 
     if (size == 16)
         memcpy(ret_bytes, data, 16);
@@ -56,9 +56,9 @@ static void uuid(const pawli_row *row, int column, uint8_t ret_bytes[16])
 }
 
 const pawli_row_table pawli_sqlite_row_table = {
-    .is_null = is_null,
-    .integer = integer,
-    .time = time_of,
-    .uuid = uuid,
-    .bytes = bytes,
+    .is_null = row_is_null,
+    .integer = row_integer,
+    .time = row_time_of,
+    .uuid = row_uuid,
+    .bytes = row_bytes,
 };

@@ -124,7 +124,7 @@ static int rows_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret_rowid)
 }
 
 /* SQLITE_STATIC: the values outlive the statement. */
-static void answer(sqlite3_context *context, const pawli_value *value)
+static void rows_answer(sqlite3_context *context, const pawli_value *value)
 {
     const char *data;
 
@@ -161,8 +161,8 @@ static int rows_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int 
     int slot = column < PAWLI_SQLITE_ROW_COLUMNS ? given->slots[column] : -1;
 
     if (slot >= 0)
-        answer(context,
-               &given->rows->values[cursor->row * given->rows->column_count + (size_t)slot]);
+        rows_answer(context,
+                    &given->rows->values[cursor->row * given->rows->column_count + (size_t)slot]);
     return SQLITE_OK;
 }
 
@@ -180,7 +180,7 @@ static const sqlite3_module module = {
     .xRowid = rows_rowid,
 };
 
-static bool is_known(sqlite3 *handle)
+static bool rows_is_known(sqlite3 *handle)
 {
     sqlite3_stmt *probe = NULL;
     int code = sqlite3_prepare_v2(handle, "SELECT 1 FROM pawli_rows(NULL)", -1, &probe, NULL);
@@ -192,7 +192,7 @@ static bool is_known(sqlite3 *handle)
 int pawli_sqlite_rows_register(pawli_sqlite *conn)
 {
     /* Another wrapped transaction may be using it on the same handle right now. */
-    if (conn->base.foreign && is_known(conn->handle))
+    if (conn->base.foreign && rows_is_known(conn->handle))
         return SQLITE_OK;
     return sqlite3_create_module(conn->handle, "pawli_rows", &module, NULL);
 }

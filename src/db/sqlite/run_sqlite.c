@@ -16,7 +16,7 @@ typedef struct running {
     size_t touched; /* statements that have been bound */
 } running;
 
-static pawl_status failed(const running *run, int code, pawl_error *err)
+static pawl_status op_failed(const running *run, int code, pawl_error *err)
 {
     return pawli_sqlite_fail(run->conn, code, pawli_sql_name(run->op->sql), err);
 }
@@ -43,10 +43,10 @@ static pawl_status step_all(const running *run, sqlite3_stmt *handle, pawl_error
         if (st != PAWL_OK)
             return st;
         if (out_of_memory)
-            return failed(run, SQLITE_NOMEM, err);
+            return op_failed(run, SQLITE_NOMEM, err);
     }
     if (code != SQLITE_DONE)
-        return failed(run, code, err);
+        return op_failed(run, code, err);
     sqlite3_reset(handle);
     return PAWL_OK;
 }
@@ -62,7 +62,7 @@ static pawl_status run_one(const running *run, const pawli_sqlite_statement *sta
     if (row)
         code = pawli_sqlite_bind_row(statement, row);
     if (code != SQLITE_OK)
-        return failed(run, code, err);
+        return op_failed(run, code, err);
     st = step_all(run, statement->handle, err);
     if (st == PAWL_OK && statement->stop_unless_changed)
         *ret_ended = sqlite3_changes64(run->conn->handle) == 0;
@@ -76,12 +76,12 @@ static pawl_status bind_constants(running *run, size_t statement, pawl_error *er
     run->touched = statement + 1;
     code = pawli_sqlite_bind_constants(run->conn, run->script, &run->script->statements[statement],
                                        run->op, run->time.now);
-    return code == SQLITE_OK ? PAWL_OK : failed(run, code, err);
+    return code == SQLITE_OK ? PAWL_OK : op_failed(run, code, err);
 }
 
 /* Consecutive "-- @each" statements from `first`: all of them for one row, then the next row. */
-static pawl_status run_group(running *run, size_t first, size_t *ret_next, bool *ret_ended,
-                             pawl_error *err)
+static pawl_status op_run_group(running *run, size_t first, size_t *ret_next, bool *ret_ended,
+                                pawl_error *err)
 {
     const pawli_rows *rows = run->op->rows;
     pawl_status st = PAWL_OK;
@@ -98,7 +98,7 @@ static pawl_status run_group(running *run, size_t first, size_t *ret_next, bool 
     return st;
 }
 
-static pawl_status run_script(running *run, pawl_error *err)
+static pawl_status op_run_script(running *run, pawl_error *err)
 {
     bool ended = false;
     pawl_status st = PAWL_OK;
@@ -106,7 +106,7 @@ static pawl_status run_script(running *run, pawl_error *err)
     for (size_t i = 0; i < run->script->count && st == PAWL_OK && !ended;) {
         const pawli_sqlite_statement *statement = &run->script->statements[i];
         if (statement->each) {
-            st = run_group(run, i, &i, &ended, err);
+            st = op_run_group(run, i, &i, &ended, err);
         } else if (statement->if_rows && run->op->rows->row_count == 0) {
             i++;
         } else {
@@ -120,7 +120,7 @@ static pawl_status run_script(running *run, pawl_error *err)
 }
 
 /* The bound values are the caller's memory: nothing may keep pointing at it. */
-static void let_go(const running *run)
+static void op_let_go(const running *run)
 {
     for (size_t i = 0; i < run->touched; i++) {
         sqlite3_reset(run->script->statements[i].handle);
@@ -150,8 +150,8 @@ static pawl_status run_unit(running *run, pawl_error *err)
         st = pawli_sqlite_clock_read(run->conn, &run->time, err);
     int64_t changes = sqlite3_total_changes64(run->conn->handle);
     if (st == PAWL_OK)
-        st = run_script(run, err);
-    let_go(run);
+        st = op_run_script(run, err);
+    op_let_go(run);
     /* Nothing is committed for the clock alone. */
     if (st == PAWL_OK && run->script->uses_now && run->op->writes &&
         sqlite3_total_changes64(run->conn->handle) != changes)

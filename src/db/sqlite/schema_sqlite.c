@@ -12,7 +12,7 @@ static void finalize_auto(sqlite3_stmt **handle)
     sqlite3_finalize(*handle);
 }
 
-static pawl_status not_ours(const char *names, pawl_error *err)
+static pawl_status schema_not_ours(const char *names, pawl_error *err)
 {
     return pawli_fail(err, PAWL_E_NOT_OURS,
                       "the table '%smeta' is not pawl's; choose another table prefix", names);
@@ -36,14 +36,14 @@ static pawl_status read_meta(pawli_sqlite *conn, sqlite3_stmt *handle, const cha
     int code = sqlite3_step(handle);
 
     if (code == SQLITE_DONE)
-        return not_ours(names, err);
+        return schema_not_ours(names, err);
     if (code != SQLITE_ROW)
         return pawli_sqlite_fail(conn, code, "schema", err);
     const void *product = sqlite3_column_text(handle, 0);
     if (!product || strcmp(product, "pawl") != 0 || !number_at(handle, 1, 1, &found.version) ||
         !number_at(handle, 2, 1, &found.compatible_from) ||
         !number_at(handle, 3, 0, &found.code_release))
-        return not_ours(names, err);
+        return schema_not_ours(names, err);
     const void *digest = sqlite3_column_text(handle, 4);
     snprintf(found.code_digest, sizeof found.code_digest, "%s", digest ? (const char *)digest : "");
     *ret_installed = found;
@@ -68,7 +68,7 @@ pawl_status pawli_sqlite_schema(pawli_conn *base, const char *names, pawl_mono d
     if ((code & 0xff) == SQLITE_ERROR) {
         const char *message = sqlite3_errmsg(conn->handle);
         if (strncmp(message, "no such column", 14) == 0)
-            return not_ours(names, err);
+            return schema_not_ours(names, err);
         if (strncmp(message, "no such table", 13) == 0) {
             *ret_installed = (pawli_installed){0};
             return PAWL_OK;

@@ -14,12 +14,12 @@ typedef struct marks {
     bool unknown;
 } marks;
 
-static const char *skip_blanks(const char *at)
+static const char *script_skip_blanks(const char *at)
 {
     return at + strspn(at, " \t\r\n\f;");
 }
 
-static bool is_word(const char *start, size_t size, const char *word)
+static bool script_is_word(const char *start, size_t size, const char *word)
 {
     return size == strlen(word) && memcmp(start, word, size) == 0;
 }
@@ -33,11 +33,11 @@ static void read_mark(const char *line, size_t size, marks *found)
         return;
     line += blanks;
     size = strcspn(line, " \t\r\n");
-    if (is_word(line, size, "@each"))
+    if (script_is_word(line, size, "@each"))
         found->each = true;
-    else if (is_word(line, size, "@if-rows"))
+    else if (script_is_word(line, size, "@if-rows"))
         found->if_rows = true;
-    else if (is_word(line, size, "@stop-unless-changed"))
+    else if (script_is_word(line, size, "@stop-unless-changed"))
         found->stop_unless_changed = true;
     else
         found->unknown = true;
@@ -47,7 +47,7 @@ static void read_mark(const char *line, size_t size, marks *found)
 static const char *skip_comments(const char *at, marks *found)
 {
     *found = (marks){0};
-    for (at = skip_blanks(at); *at; at = skip_blanks(at)) {
+    for (at = script_skip_blanks(at); *at; at = script_skip_blanks(at)) {
         if (at[0] == '-' && at[1] == '-') {
             size_t size = strcspn(at, "\n");
             read_mark(at + 2, size - 2, found);
@@ -123,7 +123,7 @@ void pawli_sqlite_script_free(pawli_sqlite_script *script)
     free(script);
 }
 
-static pawl_status prepare(pawli_sqlite *conn, enum pawli_sql sql, pawl_error *err)
+static pawl_status script_prepare(pawli_sqlite *conn, enum pawli_sql sql, pawl_error *err)
 {
     const char *text = pawli_statements_text(conn->settings->statements, sql);
     PAWLI_AUTO(pawli_sqlite_script) script = calloc(1, sizeof *script);
@@ -142,7 +142,7 @@ pawl_status pawli_sqlite_script_get(pawli_sqlite *conn, const pawli_op *op,
     pawl_status st = PAWL_OK;
 
     if (!conn->scripts[op->sql])
-        st = prepare(conn, op->sql, err);
+        st = script_prepare(conn, op->sql, err);
     if (st == PAWL_OK)
         st = pawli_sqlite_resolve(conn->scripts[op->sql], op, err);
     if (st == PAWL_OK)

@@ -37,7 +37,7 @@ int pawli_sqlite_sync_after(pawli_sqlite *conn)
 }
 
 /* The handle of an application may be anybody's next time: there every draw is a first one. */
-static void first(sqlite3_context *context, int count, sqlite3_value **values)
+static void sync_first(sqlite3_context *context, int count, sqlite3_value **values)
 {
     const pawli_sqlite *conn = sqlite3_user_data(context);
 
@@ -59,7 +59,7 @@ static void must_last(sqlite3_context *context, int count, sqlite3_value **value
     sqlite3_result_int(context, 1);
 }
 
-static bool is_known(sqlite3 *handle)
+static bool sync_is_known(sqlite3 *handle)
 {
     sqlite3_stmt *probe = NULL;
     int code = sqlite3_prepare_v2(handle, "SELECT pawli_first()", -1, &probe, NULL);
@@ -74,10 +74,10 @@ int pawli_sqlite_sync_register(pawli_sqlite *conn)
     int flags = SQLITE_UTF8 | SQLITE_DIRECTONLY;
 
     /* Another wrapped transaction may be using them on the same handle right now. */
-    if (conn->base.foreign && is_known(conn->handle))
+    if (conn->base.foreign && sync_is_known(conn->handle))
         return SQLITE_OK;
-    int code = sqlite3_create_function_v2(conn->handle, "pawli_first", 0, flags, context, first,
-                                          NULL, NULL, NULL);
+    int code = sqlite3_create_function_v2(conn->handle, "pawli_first", 0, flags, context,
+                                          sync_first, NULL, NULL, NULL);
     if (code == SQLITE_OK)
         code = sqlite3_create_function_v2(conn->handle, "pawli_must_last", 0, flags, context,
                                           must_last, NULL, NULL, NULL);

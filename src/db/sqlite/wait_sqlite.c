@@ -8,7 +8,7 @@
 #define FIRST_PAUSE_US 1000
 #define LONGEST_PAUSE_US 50000
 
-static bool stopped(pawli_sqlite *conn)
+static bool wait_stopped(pawli_sqlite *conn)
 {
     return atomic_load_explicit(&conn->base.stop, memory_order_relaxed);
 }
@@ -18,7 +18,7 @@ bool pawli_sqlite_wait_again(pawli_sqlite *conn, int tries)
     int64_t left = pawli_mono_left(conn->deadline);
     int64_t pause = tries < 6 ? (int64_t)FIRST_PAUSE_US << tries : LONGEST_PAUSE_US;
 
-    if (stopped(conn) || left == 0)
+    if (wait_stopped(conn) || left == 0)
         return false;
     if (pause > LONGEST_PAUSE_US)
         pause = LONGEST_PAUSE_US;
@@ -37,7 +37,7 @@ static int on_progress(void *context)
 {
     pawli_sqlite *conn = context;
 
-    return !conn->undoing && (stopped(conn) || pawli_mono_passed(conn->deadline));
+    return !conn->undoing && (wait_stopped(conn) || pawli_mono_passed(conn->deadline));
 }
 
 void pawli_sqlite_wait_install(pawli_sqlite *conn)
@@ -48,7 +48,7 @@ void pawli_sqlite_wait_install(pawli_sqlite *conn)
 
 pawl_status pawli_sqlite_wait_check(pawli_sqlite *conn, pawl_error *err)
 {
-    if (stopped(conn))
+    if (wait_stopped(conn))
         return pawli_fail(err, PAWL_E_INTERRUPTED, "the call was interrupted");
     if (pawli_mono_passed(conn->deadline))
         return pawli_fail(err, PAWL_E_TIMEOUT,

@@ -49,7 +49,7 @@ static void watch_log(sqlite_listener *listener)
             inotify_add_watch(listener->base.fd, sqlite3_filename_wal(path), IN_MODIFY);
 }
 
-static bool drain(sqlite_listener *listener)
+static bool listener_drain(sqlite_listener *listener)
 {
     alignas(struct inotify_event) char events[4096];
     bool any = false;
@@ -126,7 +126,7 @@ pawl_status pawli_sqlite_listener_hear(pawli_commit_listener *base, pawli_commit
     int64_t version = listener->seen;
 
     watch_log(listener);
-    bool stir = drain(listener);
+    bool stir = listener_drain(listener);
     pawl_status st = read_version(listener, &version, err);
     if (st != PAWL_OK)
         return st;

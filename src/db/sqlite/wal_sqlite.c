@@ -13,7 +13,7 @@
 #define TRUNCATE_BYTES INT64_C(67108864) /* 64 MB */
 
 /* Moves what can be moved without waiting for anybody. */
-static int move(pawli_sqlite *conn, const char *database, int mode)
+static int wal_move(pawli_sqlite *conn, const char *database, int mode)
 {
     pawl_mono deadline = conn->deadline;
     int code;
@@ -36,8 +36,9 @@ static int after_commit(void *context, sqlite3 *handle, const char *database, in
 
     (void)handle;
     if (bytes >= PASSIVE_BYTES)
-        (void)move(conn, database,
-                   bytes < TRUNCATE_BYTES ? SQLITE_CHECKPOINT_PASSIVE : SQLITE_CHECKPOINT_TRUNCATE);
+        (void)wal_move(conn, database,
+                       bytes < TRUNCATE_BYTES ? SQLITE_CHECKPOINT_PASSIVE
+                                              : SQLITE_CHECKPOINT_TRUNCATE);
     return SQLITE_OK;
 }
 
@@ -45,7 +46,7 @@ static int after_commit(void *context, sqlite3 *handle, const char *database, in
 pawl_status pawli_sqlite_checkpoint(pawli_conn *base, pawl_error *err)
 {
     pawli_sqlite *conn = (pawli_sqlite *)base;
-    int code = move(conn, NULL, SQLITE_CHECKPOINT_PASSIVE);
+    int code = wal_move(conn, NULL, SQLITE_CHECKPOINT_PASSIVE);
 
     if ((code & 0xff) == SQLITE_BUSY || (code & 0xff) == SQLITE_LOCKED)
         return PAWL_OK;

@@ -55,7 +55,7 @@ pawl_status pawli_http_settings_new(const pawl_transports_options *opts,
 /* ---- what libcurl waits for ---- */
 
 /* A failure here shows as a timeout of the send; there is no way to tell libcurl. */
-static int watch(CURL *easy, curl_socket_t fd, int what, void *context, void *known)
+static int http_watch(CURL *easy, curl_socket_t fd, int what, void *context, void *known)
 {
     pawli_http *http = context;
     struct epoll_event event = {0};
@@ -77,7 +77,7 @@ static int watch(CURL *easy, curl_socket_t fd, int what, void *context, void *kn
     return 0;
 }
 
-static int set_timer(CURLM *multi, long timeout_ms, void *context)
+static int http_set_timer(CURLM *multi, long timeout_ms, void *context)
 {
     pawli_http *http = context;
 
@@ -143,14 +143,14 @@ static void close_http(void *instance)
 }
 PAWLI_AUTO_DEFINE(pawli_http, close_http);
 
-static CURLMcode set_up(pawli_http *http)
+static CURLMcode http_set_up(pawli_http *http)
 {
-    CURLMcode code = curl_multi_setopt(http->multi, CURLMOPT_SOCKETFUNCTION, watch);
+    CURLMcode code = curl_multi_setopt(http->multi, CURLMOPT_SOCKETFUNCTION, http_watch);
 
     if (code == CURLM_OK)
         code = curl_multi_setopt(http->multi, CURLMOPT_SOCKETDATA, http);
     if (code == CURLM_OK)
-        code = curl_multi_setopt(http->multi, CURLMOPT_TIMERFUNCTION, set_timer);
+        code = curl_multi_setopt(http->multi, CURLMOPT_TIMERFUNCTION, http_set_timer);
     if (code == CURLM_OK)
         code = curl_multi_setopt(http->multi, CURLMOPT_TIMERDATA, http);
     if (code == CURLM_OK)
@@ -180,7 +180,7 @@ static pawl_status open_http(void *self, void **ret_instance, pawl_error *err)
     if (http->epoll < 0)
         return pawli_fail_code(err, PAWL_E_IO, errno, "no descriptor is left for a transport");
     http->multi = curl_multi_init();
-    if (!http->multi || set_up(http) != CURLM_OK)
+    if (!http->multi || http_set_up(http) != CURLM_OK)
         return pawli_fail(err, PAWL_E_NOMEM, "no memory for a transport");
     *ret_instance = pawli_http_take(&http);
     return PAWL_OK;
@@ -264,7 +264,7 @@ static void end_finished(pawli_http *http)
     }
 }
 
-static CURLMcode act(pawli_http *http)
+static CURLMcode http_act(pawli_http *http)
 {
     struct epoll_event events[EVENTS];
     int count = epoll_wait(http->epoll, events, EVENTS, 0);
@@ -293,7 +293,7 @@ static pawl_status process_http(void *instance, pawl_error *err)
     pawli_http *http = instance;
 
     end_cancelled(http);
-    CURLMcode code = act(http);
+    CURLMcode code = http_act(http);
     end_finished(http);
     if (code == CURLM_OUT_OF_MEMORY)
         return pawli_fail_code(err, PAWL_E_NOMEM, (int)code, "no memory for requests in flight");

@@ -40,7 +40,7 @@ PAWLI_AUTO_DEFINE(pawli_http_send, pawli_http_send_free);
 /* ---- what libcurl calls ---- */
 
 /* What is not a success needs no long explanation; the rest of it is not read. */
-static size_t take_body(char *bytes, size_t one, size_t size, void *context)
+static size_t http_send_take_body(char *bytes, size_t one, size_t size, void *context)
 {
     pawli_http_send *send = context;
     size_t max = send->body_max;
@@ -88,7 +88,7 @@ static int before_request(void *context, char *remote, char *local, int remote_p
 
 /* ---- setting it up ---- */
 
-static bool add_header(pawli_http_send *send, const char *line)
+static bool http_send_add_header(pawli_http_send *send, const char *line)
 {
     struct curl_slist *longer = curl_slist_append(send->headers, line);
 
@@ -108,14 +108,14 @@ static bool add_trace(pawli_http_send *send, const char *name, const char *value
         if ((unsigned char)*at < 0x20 || (unsigned char)*at > 0x7e)
             return true;
     snprintf(line, sizeof line, "%s: %s", name, value);
-    return add_header(send, line);
+    return http_send_add_header(send, line);
 }
 
-static bool add_headers(pawli_http_send *send, const pawl_envelope *envelope)
+static bool http_send_add_headers(pawli_http_send *send, const pawl_envelope *envelope)
 {
-    return add_header(send, "Content-Type: application/json") &&
-           add_header(send, "Accept: application/json") &&
-           add_header(send, "Expect:") && /* no round trip of 100-continue */
+    return http_send_add_header(send, "Content-Type: application/json") &&
+           http_send_add_header(send, "Accept: application/json") &&
+           http_send_add_header(send, "Expect:") && /* no round trip of 100-continue */
            add_trace(send, "traceparent", pawl_envelope_traceparent(envelope)) &&
            add_trace(send, "tracestate", pawl_envelope_tracestate(envelope));
 }
@@ -146,7 +146,7 @@ static CURLcode set_request(pawli_http_send *send, const pawl_send_request *requ
     SET(CURLOPT_HTTPHEADER, send->headers);
     SET(CURLOPT_USERAGENT, send->http->settings->user_agent);
     SET(CURLOPT_FOLLOWLOCATION, 0L);
-    SET(CURLOPT_WRITEFUNCTION, take_body);
+    SET(CURLOPT_WRITEFUNCTION, http_send_take_body);
     SET(CURLOPT_WRITEDATA, send);
     SET(CURLOPT_PRIVATE, send);
     SET(CURLOPT_ERRORBUFFER, send->problem);
@@ -191,7 +191,8 @@ static CURLcode set_tls(pawli_http_send *send, const pawl_service *service)
 }
 #undef SET
 
-static pawl_status set_up(pawli_http_send *send, const pawl_send_request *request, pawl_error *err)
+static pawl_status http_send_set_up(pawli_http_send *send, const pawl_send_request *request,
+                                    pawl_error *err)
 {
     pawli_target target = {NULL, NULL};
     bool allowed = pawl_service_allow_private(request->service);
@@ -212,7 +213,7 @@ static pawl_status set_up(pawli_http_send *send, const pawl_send_request *reques
     send->public_only = !allowed && !pawl_service_proxy(request->service);
     send->service_name = pawl_service_name(request->service);
     send->body_max = pawl_service_response_max_bytes(request->service);
-    code = add_headers(send, request->envelope) ? CURLE_OK : CURLE_OUT_OF_MEMORY;
+    code = http_send_add_headers(send, request->envelope) ? CURLE_OK : CURLE_OUT_OF_MEMORY;
     if (code == CURLE_OK)
         code = set_request(send, request, &target);
     if (code == CURLE_OK)
@@ -244,7 +245,7 @@ pawl_status pawli_http_send_new(pawli_http *http, const pawl_send_request *reque
     http->spare = NULL;
     if (!send->easy)
         return no_memory(err);
-    st = set_up(send, request, err);
+    st = http_send_set_up(send, request, err);
     if (st != PAWL_OK)
         return st;
     *ret_send = pawli_http_send_take(&send);

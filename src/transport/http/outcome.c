@@ -24,7 +24,7 @@ static bool is_temporary(int status)
 }
 
 /* One line, cut to the room, of a text of any origin. */
-static void explain(char *room, int status, const char *hint, const char *said)
+static void outcome_explain(char *room, int status, const char *hint, const char *said)
 {
     char line[PAWL_SEND_ERROR_SIZE];
 
@@ -39,13 +39,13 @@ static void explain(char *room, int status, const char *hint, const char *said)
 static void accept_ack(int status, const pawl_ack *ack, char *room, pawl_send_report *outcome)
 {
     if (!ack) {
-        explain(room, status,
-                "the answer is not an acknowledgement, so nobody knows whether it was processed",
-                NULL);
+        outcome_explain(
+            room, status,
+            "the answer is not an acknowledgement, so nobody knows whether it was processed", NULL);
         return;
     }
     if (!pawl_ack_acknowledged(ack) && !pawl_ack_duplicate(ack)) {
-        explain(room, status, "not acknowledged", pawl_ack_error(ack));
+        outcome_explain(room, status, "not acknowledged", pawl_ack_error(ack));
         return;
     }
     outcome->sent = pawl_ack_duplicate(ack) ? PAWL_SEND_DUPLICATE : PAWL_SEND_ACKNOWLEDGED;
@@ -72,9 +72,10 @@ void pawl_send_report_of_http(int status, const char *retry_after, const void *b
     } else {
         if (status >= 400 && status < 500 && !is_temporary(status))
             outcome.sent = PAWL_SEND_REJECTED;
-        explain(error_room, status,
-                status >= 300 && status < 400 ? "redirects are not followed; change the URL" : NULL,
-                ack ? pawl_ack_error(ack) : NULL);
+        outcome_explain(error_room, status,
+                        status >= 300 && status < 400 ? "redirects are not followed; change the URL"
+                                                      : NULL,
+                        ack ? pawl_ack_error(ack) : NULL);
     }
     *ret_outcome = outcome;
     *ret_ack = ack;

@@ -24,7 +24,7 @@ void pawli_target_done(pawli_target *target)
 }
 
 /* Add the path where receivers listen, if there is none, and take a fragment away. */
-static CURLUcode complete(CURLU *parts, const char *url)
+static CURLUcode target_complete(CURLU *parts, const char *url)
 {
     char *path = NULL;
     CURLUcode code = curl_url_set(parts, CURLUPART_URL, url, CURLU_DISALLOW_USER);
@@ -47,7 +47,7 @@ static pawl_status parse_http(const char *url, char **ret_url, pawl_error *err)
 
     if (!parts)
         return no_memory(err);
-    CURLUcode code = complete(parts, url);
+    CURLUcode code = target_complete(parts, url);
     if (code == CURLUE_OK)
         code = curl_url_get(parts, CURLUPART_URL, &whole, 0);
     if (code == CURLUE_OK)

@@ -81,7 +81,7 @@ void pawl_reply_send(pawl_reply *reply, const pawl_send_report *outcome)
 /* ---- the threads ---- */
 
 /* Lock held; let go of while the receiver works. */
-static void serve(pawli_inproc *inproc, pawli_receiver *receiver, pawli_parcel *parcel)
+static void inproc_serve(pawli_inproc *inproc, pawli_receiver *receiver, pawli_parcel *parcel)
 {
     pawl_reply reply = {parcel};
 
@@ -96,7 +96,7 @@ static void serve(pawli_inproc *inproc, pawli_receiver *receiver, pawli_parcel *
         pawli_parcel_free(parcel);
 }
 
-static void *run(void *context)
+static void *inproc_run(void *context)
 {
     pawli_receiver *receiver = context;
     pawli_inproc *inproc = receiver->inproc;
@@ -109,14 +109,14 @@ static void *run(void *context)
             continue;
         }
         pawli_parcel_unqueue(parcel);
-        serve(inproc, receiver, parcel);
+        inproc_serve(inproc, receiver, parcel);
     }
     pthread_mutex_unlock(&inproc->lock);
     return NULL;
 }
 
 /* Threads of a library take no signals; those of faults come anyway. */
-static bool start_threads(pawli_receiver *receiver, int count)
+static bool inproc_start_threads(pawli_receiver *receiver, int count)
 {
     sigset_t all, before;
 
@@ -126,7 +126,8 @@ static bool start_threads(pawli_receiver *receiver, int count)
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     while (receiver->thread_count < count &&
-           pthread_create(&receiver->threads[receiver->thread_count], NULL, run, receiver) == 0)
+           pthread_create(&receiver->threads[receiver->thread_count], NULL, inproc_run, receiver) ==
+               0)
         receiver->thread_count++;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return receiver->thread_count == count;
@@ -174,8 +175,8 @@ pawl_status pawli_inproc_new(pawli_inproc **ret_inproc, pawl_error *err)
     return PAWL_OK;
 }
 
-static pawl_status check(const pawli_inproc *inproc, const char *name, int threads,
-                         pawl_inproc_receiver receiver, pawl_error *err)
+static pawl_status inproc_check(const pawli_inproc *inproc, const char *name, int threads,
+                                pawl_inproc_receiver receiver, pawl_error *err)
 {
     if (!name || !*name || strchr(name, '/') || pawli_has_controls(name) ||
         strlen(name) > PAWL_SERVICE_NAME_MAX)
@@ -197,7 +198,7 @@ pawl_status pawli_inproc_add(pawli_inproc *inproc, const char *name, int threads
                              pawl_inproc_receiver receive, void *context, pawl_error *err)
 {
     pawli_receiver *receiver;
-    pawl_status st = check(inproc, name, threads, receive, err);
+    pawl_status st = inproc_check(inproc, name, threads, receive, err);
 
     if (st != PAWL_OK)
         return st;
@@ -210,7 +211,7 @@ pawl_status pawli_inproc_add(pawli_inproc *inproc, const char *name, int threads
     receiver->last = &receiver->first;
     pthread_cond_init(&receiver->wake, NULL);
     receiver->name = strdup(name);
-    if (!receiver->name || !start_threads(receiver, threads)) {
+    if (!receiver->name || !inproc_start_threads(receiver, threads)) {
         pthread_mutex_lock(&inproc->lock);
         inproc->stopping = true; /* for the threads that have started */
         pthread_cond_broadcast(&receiver->wake);

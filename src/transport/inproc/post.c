@@ -21,7 +21,7 @@ typedef struct pawli_post {
     pawli_parcel *parcels;
 } pawli_post;
 
-static void enter(pawli_post *post, pawli_parcel *parcel)
+static void post_enter(pawli_post *post, pawli_parcel *parcel)
 {
     parcel->previous = NULL;
     parcel->next = post->parcels;
@@ -30,7 +30,7 @@ static void enter(pawli_post *post, pawli_parcel *parcel)
     post->parcels = parcel;
 }
 
-static void leave(pawli_post *post, pawli_parcel *parcel)
+static void post_leave(pawli_post *post, pawli_parcel *parcel)
 {
     if (parcel->previous)
         parcel->previous->next = parcel->next;
@@ -45,8 +45,8 @@ void pawli_parcel_done(pawli_parcel *parcel)
     pawli_post *post = parcel->post;
     uint64_t one = 1;
 
-    leave(post, parcel);
-    enter(post, parcel);
+    post_leave(post, parcel);
+    post_enter(post, parcel);
     if (write(post->event, &one, sizeof one) < 0)
         return; /* the counter is full, so it is readable */
 }
@@ -68,7 +68,7 @@ static pawl_status open_post(void *self, void **ret_instance, pawl_error *err)
     return PAWL_OK;
 }
 
-static pawli_receiver *find(pawli_inproc *inproc, const char *url)
+static pawli_receiver *post_find(pawli_inproc *inproc, const char *url)
 {
     const char *name = pawli_scheme_rest(url);
 
@@ -78,12 +78,12 @@ static pawli_receiver *find(pawli_inproc *inproc, const char *url)
     return NULL;
 }
 
-static void enqueue(pawli_post *post, pawli_parcel *parcel)
+static void post_enqueue(pawli_post *post, pawli_parcel *parcel)
 {
     pawli_receiver *receiver = parcel->receiver;
 
     pthread_mutex_lock(&post->inproc->lock);
-    enter(post, parcel);
+    post_enter(post, parcel);
     *receiver->last = parcel;
     receiver->last = &parcel->next_waiting;
     pthread_cond_signal(&receiver->wake);
@@ -94,7 +94,7 @@ static pawl_status send_post(void *instance, const pawl_send_request *request, p
                              void *context, void **ret_send, pawl_error *err)
 {
     pawli_post *post = instance;
-    pawli_receiver *receiver = find(post->inproc, request->url);
+    pawli_receiver *receiver = post_find(post->inproc, request->url);
     int64_t timeout_ms = pawl_service_timeout_ms(request->service);
     pawli_parcel *parcel;
 
@@ -118,7 +118,7 @@ static pawl_status send_post(void *instance, const pawl_send_request *request, p
                              .end = end,
                              .context = context,
                              .outcome = PAWL_SEND_REPORT_INIT};
-    enqueue(post, parcel);
+    post_enqueue(post, parcel);
     *ret_send = parcel;
     return PAWL_OK;
 }
@@ -130,8 +130,8 @@ static void cancel_post(void *instance, void *token)
 
     pthread_mutex_lock(&post->inproc->lock);
     parcel->cancelled = true;
-    leave(post, parcel);
-    enter(post, parcel);
+    post_leave(post, parcel);
+    post_enter(post, parcel);
     pthread_mutex_unlock(&post->inproc->lock);
 }
 
@@ -165,12 +165,12 @@ typedef struct ending {
 } ending;
 
 /* Lock held. Takes it out of the instance, and out of the queue if it waits there. */
-static ending detach(pawli_post *post, pawli_parcel *parcel, pawl_send_result sent,
-                     const char *error)
+static ending post_detach(pawli_post *post, pawli_parcel *parcel, pawl_send_result sent,
+                          const char *error)
 {
     ending e = {parcel, parcel->end, parcel->context, PAWL_SEND_REPORT_INIT};
 
-    leave(post, parcel);
+    post_leave(post, parcel);
     if (parcel->state == PAWLI_PARCEL_WAITING)
         pawli_parcel_unqueue(parcel);
     if (parcel->state == PAWLI_PARCEL_RUNNING) {
@@ -198,9 +198,9 @@ static bool next_ending(pawli_post *post, ending *ret_ending)
         bool late = pawli_mono_passed(at->deadline);
         if (at->state != PAWLI_PARCEL_DONE && !at->cancelled && !late)
             continue;
-        *ret_ending = at->cancelled ? detach(post, at, PAWL_SEND_CANCELLED, "cancelled")
-                                    : detach(post, at, PAWL_SEND_RETRY,
-                                             "no answer within the service's timeout");
+        *ret_ending = at->cancelled ? post_detach(post, at, PAWL_SEND_CANCELLED, "cancelled")
+                                    : post_detach(post, at, PAWL_SEND_RETRY,
+                                                  "no answer within the service's timeout");
         return true;
     }
     return false;
@@ -235,7 +235,7 @@ static void close_post(void *instance)
         bool found = post->parcels != NULL;
         if (found) {
             post->parcels->cancelled = true;
-            e = detach(post, post->parcels, PAWL_SEND_CANCELLED, "cancelled");
+            e = post_detach(post, post->parcels, PAWL_SEND_CANCELLED, "cancelled");
         }
         pthread_mutex_unlock(&post->inproc->lock);
         if (!found)
