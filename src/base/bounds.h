@@ -5,7 +5,7 @@
  * X_LEAST and X_MOST are inclusive; X_WORDS is the same as text for error messages. Durations are
  * in milliseconds. The SQL files contain @X_LEAST@, @X_MOST@ and @X_WORDS@, which
  * scripts/embed-sql.py replaces by these values; so they must be plain numbers, not expressions.
- * src/core/state.c compares the constants of the public headers with these.
+ * src/core/message.c compares the constants of the public headers with these.
  */
 #ifndef PAWLI_BOUNDS_H
 #define PAWLI_BOUNDS_H

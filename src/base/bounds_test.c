@@ -5,7 +5,7 @@
 
 #include "test.h"
 
-/* src/core/state.c compares what the compiler can compare. */
+/* src/core/message.c compares what the compiler can compare. */
 PAWL_TEST(initializers_have_the_defaults_of_both_engines)
 {
     const pawl_backoff local = PAWL_BACKOFF_LOCAL, remote = PAWL_BACKOFF_REMOTE;

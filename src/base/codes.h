@@ -3,8 +3,8 @@
  * SQL: one place for both engines and for C.
  *
  * The SQL files contain @STATE_DONE@ and so on, which scripts/embed-sql.py replaces by these
- * values; so they must be plain numbers, or lists of such names as text. src/core/state.c compares
- * them with the enums of the public headers.
+ * values; so they must be plain numbers, or lists of such names as text. src/core/message.c
+ * compares them with the enums of the public headers.
  */
 #ifndef PAWLI_CODES_H
 #define PAWLI_CODES_H

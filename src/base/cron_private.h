@@ -1,4 +1,4 @@
-/* src/base/cron_private.h - parsing one field of a cron expression; for cron_parse.c. */
+/* src/base/cron_private.h - parsing one field of a cron expression; for cron.c. */
 #ifndef PAWLI_CRON_PRIVATE_H
 #define PAWLI_CRON_PRIVATE_H
 

@@ -1,12 +1,15 @@
-/* src/base/schedule.c - reading a schedule, and what it says. */
+/* src/base/schedule.c - schedules: parsing them, and their occurrences. */
 #include "schedule.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "civil.h"
 #include "fail.h"
 #include "options.h"
+
+/* ---- reading a schedule, and what it says ---- */
 
 /* Far enough that the zone's rule for all years to come decides; and the horizon of "never". */
 #define SETTLED_YEAR 2040
@@ -156,4 +159,212 @@ void pawl_zone_data_version(char ret_version[PAWL_ZONE_VERSION_SIZE])
 {
     _Static_assert(PAWL_ZONE_VERSION_SIZE == PAWLI_ZONE_VERSION_SIZE, "one size for both");
     pawli_zone_data_version(NULL, ret_version);
+}
+
+/* ---- when a schedule fires, through clock changes ---- */
+
+#define US INT64_C(1000000)
+
+static pawl_local_time local_time(int64_t local_s)
+{
+    int64_t days = pawli_floor_div(local_s, PAWLI_DAY_S);
+    int32_t second = (int32_t)(local_s - days * PAWLI_DAY_S);
+    pawli_civil date = pawli_civil_date(days);
+
+    return (pawl_local_time){(int32_t)date.year,
+                             date.month,
+                             date.day,
+                             second / PAWLI_HOUR_S,
+                             second / PAWLI_MINUTE_S % 60,
+                             second % 60,
+                             pawli_civil_weekday(days)};
+}
+
+/* Everything that follows from the instant; `written_s` is the local time that was asked for. */
+static void schedule_next_fill(const pawl_schedule *schedule, int64_t at_us, pawl_occurrence *fire)
+{
+    int64_t at_s = pawli_floor_div(at_us, US);
+    pawli_zone_period period;
+
+    pawli_zone_at(schedule->zone, at_s, &period);
+    *fire = (pawl_occurrence){.at = {at_us}, .kind = PAWL_OCCURRENCE_PLAIN};
+    fire->local = local_time(at_s + period.offset_s);
+    fire->written = fire->local;
+    fire->utc_offset_s = period.offset_s;
+    fire->is_dst = period.is_dst;
+    snprintf(fire->abbreviation, sizeof fire->abbreviation, "%s", period.abbreviation);
+}
+
+/* How many local times fit from `from_s` until before `until_s`. */
+static int64_t count_matches(const pawli_cron *cron, int64_t from_s, int64_t until_s)
+{
+    int64_t count = 0;
+
+    while (pawli_cron_match(cron, from_s, until_s, &from_s)) {
+        count++;
+        from_s++;
+    }
+    return count;
+}
+
+/*
+ * docs/internals/schedule.md. A fixed time fires at the first instant at which the clock shows it
+ * or more: itself, the first of two, or the moment at which the clock jumps over it. That instant
+ * grows with the local time, so the next one belongs to the first fitting time beyond all that the
+ * clock has shown so far.
+ */
+static bool next_fixed(const pawl_schedule *schedule, int64_t after_s, int64_t limit_s,
+                       pawl_occurrence *fire)
+{
+    int64_t shown_s = pawli_zone_highest(schedule->zone, after_s);
+    int64_t written_s;
+    int64_t at_s;
+    pawli_local found;
+
+    if (!pawli_cron_match(&schedule->cron, shown_s + 1, limit_s + INT64_C(2) * PAWLI_DAY_S,
+                          &written_s))
+        return false;
+    at_s = pawli_zone_reach(schedule->zone, written_s);
+    if (at_s > limit_s)
+        return false;
+    schedule_next_fill(schedule, at_s * US, fire);
+    fire->written = local_time(written_s);
+    pawli_zone_find(schedule->zone, written_s, &found);
+    if (at_s + fire->utc_offset_s != written_s) {
+        fire->kind = PAWL_OCCURRENCE_MOVED;
+        fire->skipped = count_matches(&schedule->cron, written_s + 1, at_s + fire->utc_offset_s);
+    } else if (found.kind == PAWLI_LOCAL_OVERLAP) {
+        fire->kind = PAWL_OCCURRENCE_ONCE;
+    }
+    return true;
+}
+
+/* A rhythm fires whenever the clock shows a fitting time: look at one even stretch after another.
+ */
+static bool next_rhythm(const pawl_schedule *schedule, int64_t after_s, int64_t limit_s,
+                        pawl_occurrence *fire)
+{
+    int64_t from_s = after_s + 1;
+    int64_t skipped = 0;
+    int64_t local_s;
+    pawli_zone_period period;
+    pawli_local found;
+
+    pawli_zone_at(schedule->zone, after_s, &period);
+    for (;;) {
+        int64_t end_s = period.ends_s <= limit_s ? period.ends_s : limit_s + 1;
+        int32_t offset_s = period.offset_s;
+        if (pawli_cron_match(&schedule->cron, from_s + offset_s, end_s + offset_s, &local_s))
+            break;
+        if (period.ends_s > limit_s)
+            return false;
+        from_s = period.ends_s;
+        pawli_zone_at(schedule->zone, from_s, &period);
+        skipped += count_matches(&schedule->cron, from_s + offset_s, from_s + period.offset_s);
+    }
+    schedule_next_fill(schedule, (local_s - period.offset_s) * US, fire);
+    fire->skipped = skipped;
+    pawli_zone_find(schedule->zone, local_s, &found);
+    if (found.kind == PAWLI_LOCAL_OVERLAP && found.first_s != local_s - period.offset_s)
+        fire->kind = PAWL_OCCURRENCE_AGAIN;
+    return true;
+}
+
+bool pawli_schedule_next(const pawl_schedule *schedule, int64_t after_s, int64_t limit_s,
+                         pawl_occurrence *ret_fire)
+{
+    return schedule->cron.has_wildcard ? next_rhythm(schedule, after_s, limit_s, ret_fire)
+                                       : next_fixed(schedule, after_s, limit_s, ret_fire);
+}
+
+static bool next_interval(const pawl_schedule *schedule, pawl_wall after, pawl_occurrence *ret_fire)
+{
+    int64_t length_us = schedule->interval.length_s * US;
+    int64_t at_us = after.us + length_us;
+
+    if (schedule->kind == PAWL_SCHEDULE_EVERY) {
+        /* The remainders are taken apart: a far anchor must not overflow the difference. */
+        int64_t since =
+            pawli_floor_mod(after.us, length_us) - pawli_floor_mod(schedule->anchor.us, length_us);
+        at_us = after.us - pawli_floor_mod(since, length_us) + length_us;
+    }
+    if (at_us > PAWLI_SCHEDULE_LAST_S * US)
+        return false;
+    schedule_next_fill(schedule, at_us, ret_fire);
+    return true;
+}
+
+static bool schedule_next_next(const pawl_schedule *schedule, pawl_wall after,
+                               pawl_occurrence *ret_fire)
+{
+    if (schedule->kind != PAWL_SCHEDULE_CRON)
+        return next_interval(schedule, after, ret_fire);
+    return pawli_schedule_next(schedule, pawli_floor_div(after.us, US), PAWLI_SCHEDULE_LAST_S,
+                               ret_fire);
+}
+
+static pawl_status schedule_next_check(const pawl_schedule *schedule, pawl_wall time,
+                                       const void *ret, pawl_error *err)
+{
+    if (!schedule || !ret)
+        return pawli_fail(err, PAWL_E_INVALID, "a schedule and a place for the answer are needed");
+    if (time.us < PAWLI_SCHEDULE_FIRST_S * US || time.us > PAWLI_SCHEDULE_LAST_S * US)
+        return pawli_fail(err, PAWL_E_INVALID, "the time must be in the years 1 to 9999");
+    return PAWL_OK;
+}
+
+pawl_status pawl_schedule_next(const pawl_schedule *schedule, pawl_wall after,
+                               pawl_occurrence *ret_fire, pawl_error *err)
+{
+    pawl_status st = schedule_next_check(schedule, after, ret_fire, err);
+    pawl_occurrence fire;
+
+    if (st != PAWL_OK)
+        return st;
+    if (!schedule_next_next(schedule, after, &fire))
+        return pawli_fail(err, PAWL_E_EMPTY,
+                          "the schedule does not fire again until the year 9999");
+    *ret_fire = fire;
+    return PAWL_OK;
+}
+
+/* Go back twice as far each time until there is a fire between there and `before`. */
+static bool some_fire_before(const pawl_schedule *schedule, pawl_wall before,
+                             pawl_occurrence *ret_fire)
+{
+    int64_t first_us = PAWLI_SCHEDULE_FIRST_S * US;
+
+    for (int64_t back_us = US;; back_us *= 2) {
+        pawl_wall from = {before.us - first_us > back_us ? before.us - back_us : first_us};
+        if (schedule_next_next(schedule, from, ret_fire) && ret_fire->at.us < before.us)
+            return true;
+        if (from.us == first_us)
+            return false;
+    }
+}
+
+pawl_status pawl_schedule_previous(const pawl_schedule *schedule, pawl_wall before,
+                                   pawl_occurrence *ret_fire, pawl_error *err)
+{
+    pawl_status st = schedule_next_check(schedule, before, ret_fire, err);
+    pawl_occurrence best;
+    pawl_occurrence fire;
+    int64_t high_us = before.us; /* no fire from here on until `before` */
+
+    if (st != PAWL_OK)
+        return st;
+    if (schedule->kind == PAWL_SCHEDULE_FROM_START || !some_fire_before(schedule, before, &best))
+        return pawli_fail(err, PAWL_E_EMPTY, "the schedule did not fire before that time");
+    /* Halve what lies between the last fire known and the first instant known to be after all. */
+    while (best.at.us < high_us) {
+        pawl_wall middle = {best.at.us + (high_us - best.at.us) / 2};
+        if (schedule_next_next(schedule, middle, &fire) && fire.at.us < before.us)
+            best = fire;
+        else
+            high_us = middle.us;
+    }
+    if (best.kind != PAWL_OCCURRENCE_MOVED)
+        best.skipped = 0;
+    *ret_fire = best;
+    return PAWL_OK;
 }

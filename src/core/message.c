@@ -1,15 +1,21 @@
-/* src/core/message.c - messages as they are read from the store. */
+/* src/core/message.c - messages read from the store, their states and types. */
 #include <pawl/message.h>
-#include <pawl/sys/strategy.h>
 
 #include <stdlib.h>
 #include <string.h>
 
+#include <pawl/pawl.h>
+#include <pawl/sys/strategy.h>
+
 #include "arena.h"
+#include "bounds.h"
+#include "codes.h"
 #include "fail.h"
 #include "message_private.h"
-#include "options.h"
 #include "message_spec.h"
+#include "options.h"
+
+/* ---- messages as they are read from the store ---- */
 
 struct pawl_message {
     pawl_work_id work_id;
@@ -346,3 +352,92 @@ GETTER(int64_t, timeout_ms, timeout_ms)
 GETTER(int64_t, heartbeat_ms, heartbeat_ms)
 GETTER(int64_t, run_id, run_id)
 GETTER(int, dead_call, dead_call)
+
+/* ---- the states of a message and the moves between them: one table ---- */
+
+#define SAME(name, other) _Static_assert((name) == (other), #name " is not " #other)
+
+SAME(PAWLI_TOPIC_MAX, PAWL_TOPIC_MAX);
+SAME(PAWLI_CORRELATION_MAX, PAWL_CORRELATION_MAX);
+SAME(PAWLI_DESTINATION_MAX, PAWL_DESTINATION_MAX);
+SAME(PAWLI_PRIORITY_MAX, PAWL_PRIORITY_MAX);
+SAME(PAWLI_TYPE_MAX, PAWL_TYPE_RESPONSE);
+SAME(PAWLI_BATCH_MAX, PAWL_BATCH_MAX);
+SAME(PAWLI_BATCH_BYTES_MAX, PAWL_BATCH_MAX_BYTES);
+SAME(PAWLI_OUTPUT_MAX, PAWL_OUTPUT_MAX);
+SAME(PAWLI_LEASE_NAME_MAX, PAWL_LEASE_NAME_MAX);
+SAME(PAWLI_LEASE_TTL_MIN, PAWL_LEASE_TTL_MIN_MS);
+SAME(PAWLI_LEASE_TTL_MAX, PAWL_LEASE_TTL_MAX_MS);
+SAME(PAWLI_INBOX_KEY_MAX, PAWL_INBOX_KEY_MAX);
+SAME(PAWLI_JOB_NAME_MAX, PAWL_JOB_NAME_MAX);
+SAME(PAWLI_SCHEDULE_MAX, PAWL_SCHEDULE_MAX);
+SAME(PAWLI_ATTEMPTS_LOCAL, PAWL_MAX_ATTEMPTS_LOCAL);
+SAME(PAWLI_ATTEMPTS_REMOTE, PAWL_MAX_ATTEMPTS_REMOTE);
+SAME(PAWLI_ATTEMPTS_COUNTED, PAWL_MAX_ATTEMPTS_ALL);
+SAME(PAWLI_LEASE_DEFAULT, PAWL_LEASE_TTL_MS);
+SAME(PAWLI_KEEP_DEFAULT_DAYS *INT64_C(86400000), PAWL_RETENTION_MS);
+
+SAME(PAWLI_STATE_READY, PAWL_STATE_READY);
+SAME(PAWLI_STATE_RUNNING, PAWL_STATE_RUNNING);
+SAME(PAWLI_STATE_DONE, PAWL_STATE_DONE);
+SAME(PAWLI_STATE_FAILED, PAWL_STATE_FAILED);
+SAME(PAWLI_STATE_EXPIRED, PAWL_STATE_EXPIRED);
+SAME(PAWLI_STATE_CANCELLED, PAWL_STATE_CANCELLED);
+SAME(PAWLI_STATE_READY, PAWL_RUN_READY);
+SAME(PAWLI_STATE_RUNNING, PAWL_RUN_RUNNING);
+SAME(PAWLI_STATE_DONE, PAWL_RUN_DONE);
+SAME(PAWLI_STATE_FAILED, PAWL_RUN_FAILED);
+SAME(PAWLI_STATE_EXPIRED, PAWL_RUN_EXPIRED);
+SAME(PAWLI_STATE_CANCELLED, PAWL_RUN_CANCELLED);
+SAME(PAWLI_RUN_WAITING, PAWL_RUN_WAITING);
+SAME(PAWLI_RUN_SKIPPED, PAWL_RUN_SKIPPED);
+SAME(PAWLI_RUN_NO_REASON, PAWL_RUN_NO_REASON);
+SAME(PAWLI_RUN_OVERLAP, PAWL_RUN_OVERLAP);
+SAME(PAWLI_RUN_MISFIRE, PAWL_RUN_MISFIRE);
+SAME(PAWLI_TYPE_SIGNAL, PAWL_TYPE_SIGNAL);
+SAME(PAWLI_TYPE_COMMAND, PAWL_TYPE_COMMAND);
+SAME(PAWLI_TYPE_PUSH_CALL, PAWL_TYPE_PUSH_CALL);
+SAME(PAWLI_TYPE_RESPONSE, PAWL_TYPE_RESPONSE);
+SAME(PAWLI_INBOX_SEEN, PAWL_INBOX_SEEN);
+SAME(PAWLI_INBOX_PROCESSING, PAWL_INBOX_PROCESSING);
+SAME(PAWLI_INBOX_DONE, PAWL_INBOX_DONE);
+SAME(PAWLI_INBOX_DEAD, PAWL_INBOX_DEAD);
+SAME(PAWLI_INBOX_RESULT_NEW, PAWL_INBOX_NEW);
+SAME(PAWLI_INBOX_RESULT_DUPLICATE, PAWL_INBOX_DUPLICATE);
+SAME(PAWLI_INBOX_RESULT_IN_PROGRESS, PAWL_INBOX_IN_PROGRESS);
+SAME(PAWLI_INBOX_RESULT_CONFLICT, PAWL_INBOX_CONFLICT);
+SAME(PAWLI_INBOX_RESULT_DEAD, PAWL_INBOX_REJECTED);
+
+#define MAY(to) (1u << PAWL_STATE_##to)
+
+/* Row: from. The SQL constraint on outcome.state says the same of the final ones. */
+static const unsigned moves[PAWL_STATE_COUNT] = {
+    [PAWL_STATE_READY] = MAY(RUNNING) | MAY(EXPIRED) | MAY(CANCELLED),
+    [PAWL_STATE_RUNNING] = MAY(READY) | MAY(DONE) | MAY(FAILED) | MAY(CANCELLED),
+    [PAWL_STATE_DONE] = 0,
+    [PAWL_STATE_FAILED] = MAY(READY) | MAY(EXPIRED),
+    [PAWL_STATE_EXPIRED] = MAY(READY),
+    [PAWL_STATE_CANCELLED] = MAY(READY),
+};
+
+bool pawl_state_may_become(pawl_state from, pawl_state to)
+{
+    if ((unsigned)from >= PAWL_STATE_COUNT || (unsigned)to >= PAWL_STATE_COUNT)
+        return false;
+    return (moves[from] & (1u << to)) != 0;
+}
+
+const char *pawl_state_name(pawl_state state)
+{
+    static const char *const names[PAWL_STATE_COUNT] = {"ready",  "running", "done",
+                                                        "failed", "expired", "cancelled"};
+
+    return (unsigned)state < PAWL_STATE_COUNT ? names[state] : "unknown";
+}
+
+const char *pawl_type_name(pawl_type type)
+{
+    static const char *const names[] = {"signal", "command", "push_call", "response"};
+
+    return (unsigned)type < 4 ? names[type] : "unknown";
+}

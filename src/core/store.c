@@ -1,17 +1,20 @@
-/* src/core/store.c - a database that pawl keeps its tables in. */
+/* src/core/store.c - stores: opening, deploying, roles, resetting the clock. */
 #include <pawl/store.h>
 
 #include <stdlib.h>
+#include <string.h>
 
+#include "buffer.h"
 #include "fail.h"
 #include "inbox_private.h"
 #include "log.h"
 #include "options.h"
-#include "buffer.h"
+#include "platform.h"
 #include "scope.h"
 #include "store_private.h"
 #include "url.h"
-#include "platform.h"
+
+/* ---- a database that pawl keeps its tables in ---- */
 
 #define INBOX_MAX_MS ((int64_t)3650 * 24 * 3600 * 1000)
 
@@ -270,4 +273,122 @@ pawl_status pawl_schema_sql(const char *engine_name, int from_version,
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the schema's text");
     *ret_sql = sql;
     return PAWL_OK;
+}
+
+/* ---- setting a store's clock back after the machine's was ahead ---- */
+
+static void clock_reset_on_start(void *context)
+{
+    *(pawl_clock_reset *)context = (pawl_clock_reset){0};
+}
+
+static pawl_status clock_reset_on_row(void *context, const pawli_row *row, pawl_error *err)
+{
+    pawl_clock_reset *reset = context;
+
+    (void)err;
+    if (pawli_row_int(row, 0) != 0) {
+        reset->done = true;
+        return PAWL_OK;
+    }
+    reset->ahead_ms = pawli_row_int(row, 1) / 1000;
+    reset->owned = pawli_row_int(row, 2);
+    return PAWL_OK;
+}
+
+pawl_status pawl_store_reset_clock(pawl_store *store, bool force, bool dry_run,
+                                   pawl_clock_reset *ret_reset, pawl_error *err)
+{
+    pawl_clock_reset reset = {0};
+    pawli_param params[] = {{"force", pawli_bool(force)}, {"dry_run", pawli_bool(dry_run)}};
+    pawli_op op = {
+        .sql = PAWLI_SQL_CLOCK_RESET,
+        .writes = true,
+        .params = params,
+        .param_count = PAWLI_COUNT(params),
+        .on_row = clock_reset_on_row,
+        .on_start = clock_reset_on_start,
+        .context = &reset,
+    };
+
+    if (!store)
+        return pawli_fail(err, PAWL_E_INVALID, "the store must not be NULL");
+    pawl_status st = pawli_store_write(store, &op, err);
+    if (st != PAWL_OK)
+        return st;
+    if (!reset.done && !dry_run && reset.ahead_ms > 1000)
+        return pawli_fail(
+            err, PAWL_E_HELD,
+            "%lld messages or leases are held: stop all workers, or force it and have "
+            "them end by the new clock",
+            (long long)reset.owned);
+    if (reset.done)
+        pawli_log(&store->log, PAWL_LOG_WARNING, "store", "the clock was set back by %lld ms",
+                  (long long)reset.ahead_ms);
+    if (ret_reset)
+        *ret_reset = reset;
+    return PAWL_OK;
+}
+
+/* ---- the roles of a PostgreSQL schema ---- */
+
+static void roles_on_start(void *context)
+{
+    char **missing = context;
+
+    free(*missing);
+    *missing = NULL;
+}
+
+static pawl_status roles_on_row(void *context, const pawli_row *row, pawl_error *err)
+{
+    char **missing = context;
+
+    if (pawli_row_is_null(row, 0))
+        return PAWL_OK;
+    size_t size;
+    const char *names = pawli_row_bytes(row, 0, &size);
+
+    *missing = strndup(names, size);
+    if (!*missing)
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the names of roles");
+    return PAWL_OK;
+}
+
+pawl_status pawl_schema_grant(const char *url, const pawl_store_options *opts, char **ret_missing,
+                              pawl_error *err)
+{
+    PAWLI_AUTO(pawl_store) store = NULL;
+    PAWLI_AUTO_FREE char *missing = NULL;
+    pawli_op op = {
+        .sql = PAWLI_SQL_GRANT_ROLES,
+        .writes = true,
+        .on_row = roles_on_row,
+        .on_start = roles_on_start,
+        .context = &missing,
+    };
+    pawl_error problem = PAWL_ERROR_INIT;
+    pawl_status st;
+
+    if (!ret_missing)
+        return pawli_fail(err, PAWL_E_INVALID, "ret_missing must not be NULL");
+    st = pawl_store_open(url, opts, &store, err);
+    if (st != PAWL_OK)
+        return st;
+    if (pawli_db_driver(store->db)->single_writer)
+        return pawli_fail(err, PAWL_E_UNSUPPORTED,
+                          "SQLite has no roles: the rights on the file decide who may use it");
+    st = pawli_db_run(store->db, &op, &problem);
+    if (st == PAWL_OK) {
+        *ret_missing = missing;
+        missing = NULL;
+        return PAWL_OK;
+    }
+    if (st == PAWL_E_DENIED)
+        return pawli_fail(err, st,
+                          "only the owner of the schema or a superuser may grant rights on it: %s",
+                          problem.message);
+    if (err)
+        *err = problem;
+    return st;
 }

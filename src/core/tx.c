@@ -1,11 +1,14 @@
-/* src/core/tx.c - a transaction that the application works in, too. */
+/* src/core/tx.c - transactions: the application's, and pawl's own that acknowledge a message. */
 #include <pawl/tx.h>
 
 #include <stdlib.h>
 
+#include "batch_update.h"
 #include "fail.h"
 #include "store_private.h"
 #include "tx_private.h"
+
+/* ---- a transaction that the application works in, too ---- */
 
 static pawl_status tx_foreign(pawl_store *store, const char *engine, void *handle, pawl_tx **ret_tx,
                               pawl_error *err)
@@ -80,4 +83,110 @@ void pawl_tx_free(pawl_tx *tx)
     pawli_owned_tx_free(tx->owned);
     pawli_output_done(&tx->output);
     free(tx);
+}
+
+/* ---- a message is done in the same commit as what it brought about ---- */
+
+pawl_status pawl_tx_begin_for(pawl_store *store, pawl_owner owner, pawl_receipt item,
+                              pawl_tx **ret_tx, pawl_error *err)
+{
+    if (!store || !ret_tx)
+        return pawli_fail(err, PAWL_E_INVALID, "store and ret_tx must not be NULL");
+    if (pawl_owner_is_zero(owner) || item.id.value <= 0 || item.fence <= 0)
+        return pawli_fail(err, PAWL_E_INVALID,
+                          "owner, id and fence must be those of a claimed message");
+    pawl_tx *tx = calloc(1, sizeof *tx);
+    if (!tx)
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the transaction");
+    tx->store = store;
+    tx->owner = owner;
+    tx->item = item;
+    pawl_status st = pawli_db_hold(store->db, &tx->owned, err);
+    if (st != PAWL_OK) {
+        free(tx);
+        return st;
+    }
+    *ret_tx = tx;
+    return PAWL_OK;
+}
+
+pawl_status pawl_tx_output(pawl_tx *tx, const void *output, size_t output_size, pawl_error *err)
+{
+    pawli_output copy;
+
+    if (!tx)
+        return pawli_fail(err, PAWL_E_INVALID, "the transaction must not be NULL");
+    if (!tx->owned || tx->item.fence == 0)
+        return pawli_fail(err, PAWL_E_MISUSE,
+                          "only a transaction of pawl_tx_begin_for() ends a message, which alone "
+                          "has an output");
+    pawl_status st = pawli_output_copy(output, output_size, &copy, err);
+    if (st != PAWL_OK)
+        return st;
+    pawli_output_done(&tx->output);
+    tx->output = copy;
+    return PAWL_OK;
+}
+
+/* The fence decides, under the row's lock and in the same transaction as everything else. */
+static pawl_status message_tx_acknowledge(pawl_tx *tx, pawl_error *err)
+{
+    pawli_param params[] = {{"owner", pawli_uuid(tx->owner.bytes)}};
+    pawli_value values[PAWLI_OUTPUT_COLUMNS];
+    pawli_rows rows = pawli_output_rows(tx->item, tx->output.data, tx->output.size, values);
+    size_t changed = 0;
+    pawli_op op = {
+        .sql = PAWLI_SQL_ACK,
+        .writes = true,
+        .params = params,
+        .param_count = PAWLI_COUNT(params),
+        .rows = &rows,
+        .on_row = pawli_count_on_row,
+        .on_start = pawli_count_on_start,
+        .context = &changed,
+    };
+
+    if (tx->output.data)
+        op.sql = PAWLI_SQL_ACK_OUTPUT;
+    else
+        rows.column_count--; /* the last one */
+    pawl_status st = pawli_tx_run(tx, &op, err);
+    if (st == PAWL_OK && changed != 1)
+        st = pawli_fail(err, PAWL_E_LOST,
+                        "message %lld is no longer held under this fence: its lease ran out or it "
+                        "was cancelled; nothing of the transaction remains",
+                        (long long)tx->item.id.value);
+    return st;
+}
+
+pawl_status pawl_tx_commit_with_ack(pawl_tx *tx, pawl_error *err)
+{
+    if (!tx)
+        return pawli_fail(err, PAWL_E_INVALID, "the transaction must not be NULL");
+    if (!tx->owned)
+        return pawli_fail(err, PAWL_E_MISUSE,
+                          "the application opened this transaction and has to end it: only those "
+                          "of pawl_tx_begin_for() are committed here");
+    if (tx->item.fence == 0)
+        return pawli_fail(err, PAWL_E_MISUSE,
+                          "this transaction is of a delivery: end it with pawl_inbox_task_done()");
+    pawl_status st = message_tx_acknowledge(tx, err);
+    /* Inside the transaction nothing was committed yet, whatever happened to the answer. */
+    if (st == PAWL_E_IN_DOUBT)
+        st = pawli_fail(err, PAWL_E_NOMEM, "out of memory; nothing of the transaction remains");
+    if (st != PAWL_OK) {
+        pawli_owned_tx_rollback(tx->owned);
+        return st;
+    }
+    st = pawli_owned_tx_commit(tx->owned, err);
+    pawli_store_changed(tx->store);
+    if (st == PAWL_OK || st == PAWL_E_IN_DOUBT)
+        pawli_wake_signal(pawli_db_wake(tx->store->db));
+    return st;
+}
+
+void pawl_tx_rollback(pawl_tx *tx)
+{
+    if (tx && tx->owned)
+        pawli_owned_tx_rollback(tx->owned);
 }

@@ -1,4 +1,4 @@
-/* src/db/db.c - one database: its connections, its statements, and running ops on it. */
+/* src/db/db.c - a database: its connections, its clock memory, running ops on it. */
 #include "db.h"
 
 #include <stdlib.h>
@@ -7,10 +7,12 @@
 
 #include "db_private.h"
 #include "fail.h"
-#include "thread_deadline.h"
 #include "log.h"
-#include "platform.h"
 #include "open_tx.h"
+#include "platform.h"
+#include "thread_deadline.h"
+
+/* ---- one database: its connections, its statements, and running ops on it ---- */
 
 #define MEMORY ":memory:"
 #define RECONNECTS 3
@@ -230,4 +232,56 @@ void pawli_db_interrupt(pawli_db *db)
 uint64_t pawli_db_interrupts(pawli_db *db)
 {
     return pawli_pool_turn(db->writers);
+}
+
+/* ---- moving what was written into the database's own file, while it is quiet ---- */
+
+pawl_status pawli_db_checkpoint(pawli_db *db, pawl_error *err)
+{
+    const pawli_driver *driver = db->settings.driver;
+    pawli_conn *conn = NULL;
+    pawl_status st = pawli_db_check_process(db, err);
+
+    if (st != PAWL_OK || !driver->checkpoint)
+        return st;
+    st = pawli_pool_acquire(db->writers, pawli_pool_turn(db->writers), pawli_db_deadline(db), &conn,
+                            err);
+    if (st != PAWL_OK)
+        return st;
+    st = driver->checkpoint(conn, err);
+    pawli_pool_give_back(db->writers, conn);
+    return st;
+}
+
+/* ---- telling the log of a store whose clock is ahead of the machine's ---- */
+
+void pawli_clock_init(pawli_clock_memory *clock)
+{
+    pthread_mutex_init(&clock->lock, NULL);
+    clock->resets = -1;
+    atomic_init(&clock->ahead_us, 0);
+    atomic_init(&clock->told, false);
+}
+
+void pawli_clock_done(pawli_clock_memory *clock)
+{
+    pthread_mutex_destroy(&clock->lock);
+}
+
+void pawli_clock_log(pawli_db *db)
+{
+    int64_t ahead_us = atomic_load_explicit(&db->clock.ahead_us, memory_order_relaxed);
+    bool ahead = ahead_us > 0;
+
+    if (atomic_load_explicit(&db->clock.told, memory_order_relaxed) == ahead ||
+        atomic_exchange(&db->clock.told, ahead) == ahead)
+        return;
+    if (ahead)
+        pawli_log(&db->log, PAWL_LOG_ERROR, "store",
+                  "the store's clock is %lld s ahead of this machine's, because the machine's was "
+                  "ahead once: the store's goes on by the boot clock; if the machine's is right "
+                  "now, stop all workers and run 'pawl migrate --reset-clock'",
+                  (long long)(ahead_us / 1000000));
+    else
+        pawli_log(&db->log, PAWL_LOG_INFO, "store", "the store's clock is the machine's again");
 }

@@ -64,7 +64,7 @@ pawl_status pawli_db_check_schema(const pawl_schema_info *info, pawl_error *err)
 /* Upgrades it in one transaction; *ret_before is the state before. */
 pawl_status pawli_db_deploy(pawli_db *db, pawl_schema_info *ret_before, pawl_error *err);
 
-/* ---- for tests only (testing.c) ---- */
+/* ---- for tests only (migrate.c) ---- */
 
 /*
  * Runs sql/ENGINE/testing/NAME.sql with `us` in place of :us, in a transaction of its own.

@@ -30,7 +30,7 @@ struct pawli_db {
 
 pawl_mono pawli_db_deadline(const pawli_db *db);
 
-/* clock.c */
+/* db.c */
 void pawli_clock_init(pawli_clock_memory *clock);
 void pawli_clock_done(pawli_clock_memory *clock);
 /*

@@ -5,7 +5,7 @@
  * it is idle) has a deadline, however steadily data trickles in. When there are more connections
  * than allowed, in total or from one address, the one that the server has waited for longest is
  * closed, so that slow clients cannot keep others out. When request bodies use more memory than
- * allowed (body_memory.c), the server closes the request that has been arriving longest from the
+ * allowed (listener.c), the server closes the request that has been arriving longest from the
  * address whose requests use the most memory. A connection whose message is being processed is
  * never closed. A closed connection is told the reason, if possible.
  */

@@ -1,6 +1,7 @@
-/* src/server/listener.c - the sockets that a receiver listens on. */
+/* src/server/listener.c - listeners: their sockets, and the memory of request bodies. */
 #include <errno.h>
 #include <fcntl.h>
+#include <microhttpd.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,12 +10,12 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <microhttpd.h>
-
 #include "address.h"
 #include "fail.h"
 #include "receiver_private.h"
 #include "scope.h"
+
+/* ---- the sockets that a receiver listens on ---- */
 
 PAWLI_AUTO_DEFINE(pawli_listener, pawli_listener_free);
 
@@ -247,4 +248,57 @@ pawl_status pawl_receiver_listen_unix(pawl_receiver *receiver, const char *path,
     if (st == PAWL_OK)
         add_listener(receiver, &listener);
     return st;
+}
+
+/* ---- the memory of request bodies, and which request is cut when it is full ---- */
+
+/*
+ * Anyone may send a body, signed or not, so a few clients that send slowly could hold all the
+ * memory for as long as a request may take. What is full therefore makes room: the request is cut
+ * that has been arriving longest from the address whose requests hold most.
+ */
+/* How many bytes that gave; 0: nothing that is still arriving holds any. */
+static size_t shed_one(pawl_receiver *receiver)
+{
+    pawli_listener *fullest = NULL;
+    size_t most = 0;
+
+    for (pawli_listener *listener = receiver->listeners; listener; listener = listener->next) {
+        size_t held = pawli_connections_most_bytes(&listener->connections);
+        if (held > most) {
+            most = held;
+            fullest = listener;
+        }
+    }
+    return fullest ? pawli_connections_shed(&fullest->connections) : 0;
+}
+
+bool pawli_body_reserve(pawli_listener *listener, pawli_connection *connection, size_t size)
+{
+    pawl_receiver *receiver = listener->receiver;
+    size_t all;
+    size_t freed;
+
+    /* Before the connection has them, since whoever cuts it takes them from this sum. */
+    all = atomic_fetch_add(&receiver->body_bytes, size) + size;
+    if (!pawli_connection_add_bytes(&listener->connections, connection, size)) {
+        atomic_fetch_sub(&receiver->body_bytes, size);
+        return false;
+    }
+    while (all > receiver->options.max_held_bytes) {
+        freed = shed_one(receiver);
+        if (freed == 0) {
+            pawli_body_release(listener, connection);
+            return false;
+        }
+        all = atomic_fetch_sub(&receiver->body_bytes, freed) - freed;
+    }
+    return pawli_connection_add_bytes(&listener->connections, connection,
+                                      0); /* or it was this one */
+}
+
+void pawli_body_release(pawli_listener *listener, pawli_connection *connection)
+{
+    atomic_fetch_sub(&listener->receiver->body_bytes,
+                     pawli_connection_drop_bytes(&listener->connections, connection));
 }

@@ -1,10 +1,17 @@
-/* src/server/receive_task.c - one message in a handler's hands. */
+/* src/server/receive_task.c - a received message in a handler's hands, and its response. */
+#include <stdarg.h>
 #include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "auto.h"
 #include "fail.h"
 #include "receiver_private.h"
+#include "response.h"
 #include "text.h"
+
+/* ---- one message in a handler's hands ---- */
 
 const pawl_envelope *pawl_receive_task_envelope(const pawl_receive_task *task)
 {
@@ -71,4 +78,63 @@ pawl_status pawl_receive_task_respond(pawl_receive_task *task, const void *paylo
 void pawl_receive_task_set_error(pawl_receive_task *task, const char *error)
 {
     pawli_utf8_clean(error ? error : "", task->error, sizeof task->error);
+}
+
+/* ---- what a request is answered with ---- */
+
+#define ERROR_ROOM 4608
+
+void pawli_response_done(pawli_answer *answer)
+{
+    free(answer->body);
+    *answer = (pawli_answer){0};
+}
+
+static void write_body(pawli_answer *answer, const pawl_ack_content *content)
+{
+    PAWLI_AUTO(pawl_ack) ack = NULL;
+    const char *text;
+
+    free(answer->body);
+    answer->body = NULL;
+    answer->body_size = 0;
+    if (pawl_ack_encode(content, &ack, NULL) != PAWL_OK)
+        return;
+    text = pawl_ack_text(ack, &answer->body_size);
+    answer->body = malloc(answer->body_size + 1);
+    if (answer->body)
+        memcpy(answer->body, text, answer->body_size + 1);
+    else
+        answer->body_size = 0;
+}
+
+void pawli_response_acknowledge(pawli_answer *answer, bool duplicate, const void *payload,
+                                size_t size)
+{
+    pawl_ack_content content = PAWL_ACK_CONTENT_INIT;
+
+    content.acknowledged = true;
+    content.duplicate = duplicate;
+    content.payload = payload;
+    content.payload_size = size;
+    answer->status = 200;
+    answer->duplicate = duplicate;
+    write_body(answer, &content);
+    /* Without its body it would be no acknowledgement: the sender asks again, and gets it. */
+    if (!answer->body)
+        answer->status = 503;
+}
+
+void pawli_response_reject(pawli_answer *answer, int status, const char *format, ...)
+{
+    pawl_ack_content content = PAWL_ACK_CONTENT_INIT;
+    char error[ERROR_ROOM];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(error, sizeof error, format, arguments);
+    va_end(arguments);
+    content.error = error;
+    answer->status = status;
+    write_body(answer, &content);
 }

@@ -99,7 +99,7 @@ void pawli_http_quiesce(pawli_listener *listener);
 /* No request may be suspended any more. */
 void pawli_http_stop(pawli_listener *listener);
 
-/* ---- body_memory.c: the memory of request bodies ---- */
+/* ---- listener.c: the memory of request bodies ---- */
 
 /*
  * Reserves `size` more bytes for the body that is arriving on this connection; false: there is no

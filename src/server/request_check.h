@@ -26,7 +26,7 @@ const char *pawli_request_check(struct MHD_Connection *connection, const char *v
                                 pawli_request_head *ret_head);
 
 /* Whether requests cannot be smuggled past this version of libmicrohttpd
- * (src/server/request_layout.c). */
+ * (src/server/request_check.c). */
 bool pawli_layout_is_supported(const char *version);
 
 /*

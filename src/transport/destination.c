@@ -1,9 +1,19 @@
-/* src/transport/destination.c - what a delivery knows of one destination: its places, its breaker.
- */
+/* src/transport/destination.c - destinations of a delivery: room, retry policy, statistics. */
 #include "destination.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <pawl/delivery.h>
+
+#include "arena.h"
+#include "delivery_private.h"
+#include "fail.h"
+#include "scope.h"
+#include "send_policy.h"
+
+/* ---- what a delivery knows of one destination: its places, its breaker ---- */
 
 void pawli_destinations_done(pawli_destinations *destinations)
 {
@@ -155,4 +165,147 @@ pawl_mono pawli_destination_ready_at(const pawli_destination *destination)
     if (destination->breaker.retry_at.us > at)
         at = destination->breaker.retry_at.us;
     return (pawl_mono){destination->wanted && at != INT64_MIN ? at : INT64_MAX};
+}
+
+/* ---- which sends count as attempts, and how many there may be ---- */
+
+/* The answer is about the destination, or about now; not about the message. */
+static bool says_later(int status)
+{
+    switch (status) {
+    case 408:
+    case 409:
+    case 425:
+    case 429:
+    case 502:
+    case 503:
+    case 504:
+        return true;
+    default:
+        return false;
+    }
+}
+
+bool pawli_send_counts(const pawl_send_report *outcome, const pawli_send_facts *facts)
+{
+    if (outcome->ours || outcome->sent == PAWL_SEND_CANCELLED)
+        return false; /* the destination has no part in it */
+    if (facts->count == PAWL_COUNT_ALL)
+        return true;
+    if (!facts->breaker_was_closed || outcome->retry_after_ms >= 0)
+        return false;
+    if (outcome->reached)
+        return !says_later(outcome->status);
+    return outcome->sent_whole && facts->others_answered;
+}
+
+pawl_count pawli_send_count(const pawl_message *message, const pawl_service *service)
+{
+    if (pawl_message_count(message) != PAWL_COUNT_DEFAULT)
+        return pawl_message_count(message);
+    return service ? pawl_service_count(service) : PAWL_COUNT_ANSWERED;
+}
+
+int pawli_send_limit(const pawl_message *message, const pawl_service *service)
+{
+    int limit = pawl_message_max_attempts(message);
+    int most = service ? pawl_service_max_attempts(service) : 0;
+
+    if (most > 0 && (limit == 0 || most < limit))
+        limit = most;
+    if (limit == 0 && pawli_send_count(message, service) == PAWL_COUNT_ALL)
+        limit = PAWL_MAX_ATTEMPTS_ALL;
+    return limit;
+}
+
+pawl_backoff pawli_send_backoff(const pawl_message *message, const pawl_service *service)
+{
+    static const pawl_backoff usual = PAWL_BACKOFF_REMOTE;
+    pawl_backoff own = pawl_message_backoff(message);
+
+    if (own.base_ms > 0)
+        return own;
+    return service ? pawl_service_backoff(service) : usual;
+}
+
+const char *pawli_span_text(int64_t ms, char room[PAWLI_SPAN_SIZE])
+{
+    long long seconds = (ms + 500) / 1000, minutes = seconds / 60;
+
+    if (ms < 1000)
+        snprintf(room, PAWLI_SPAN_SIZE, "%lldms", (long long)ms);
+    else if (seconds < 60)
+        snprintf(room, PAWLI_SPAN_SIZE, "%llds", seconds);
+    else if (minutes < 60 && seconds % 60 == 0)
+        snprintf(room, PAWLI_SPAN_SIZE, "%lldm", minutes);
+    else if (minutes < 60)
+        snprintf(room, PAWLI_SPAN_SIZE, "%lldm %llds", minutes, seconds % 60);
+    else if (minutes % 60 == 0)
+        snprintf(room, PAWLI_SPAN_SIZE, "%lldh", minutes / 60);
+    else
+        snprintf(room, PAWLI_SPAN_SIZE, "%lldh %lldm", minutes / 60, minutes % 60);
+    return room;
+}
+
+/* ---- how a delivery goes, destination by destination ---- */
+
+struct pawl_delivery_stats {
+    pawl_destination_stats *items;
+    size_t count;
+    pawli_arena names;
+};
+PAWLI_AUTO_DEFINE(pawl_delivery_stats, pawl_delivery_stats_free);
+
+/* Under the lock. */
+static bool copy_recipients(const pawli_destinations *destinations, pawl_delivery_stats *stats)
+{
+    stats->items = calloc(destinations->count + 1, sizeof *stats->items);
+    if (!stats->items)
+        return false;
+    for (size_t i = 0; i < destinations->count; i++) {
+        const pawli_destination *destination = destinations->items[i];
+        stats->items[i] = destination->stats;
+        stats->items[i].destination =
+            pawli_arena_copy(&stats->names, destination->name, strlen(destination->name));
+        if (!stats->items[i].destination)
+            return false;
+        stats->count++;
+    }
+    return true;
+}
+
+pawl_status pawl_delivery_get_stats(pawl_delivery *delivery, pawl_delivery_stats **ret_stats,
+                                    pawl_error *err)
+{
+    PAWLI_AUTO(pawl_delivery_stats) stats = NULL;
+
+    if (!delivery || !ret_stats)
+        return pawli_fail(err, PAWL_E_INVALID, "delivery and ret_stats must not be NULL");
+    stats = calloc(1, sizeof *stats);
+    pthread_mutex_lock(&delivery->lock);
+    bool copied = stats && copy_recipients(&delivery->destinations, stats);
+    pthread_mutex_unlock(&delivery->lock);
+    if (!copied)
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the statistics");
+    *ret_stats = pawl_delivery_stats_take(&stats);
+    return PAWL_OK;
+}
+
+size_t pawl_delivery_stats_count(const pawl_delivery_stats *stats)
+{
+    return stats ? stats->count : 0;
+}
+
+const pawl_destination_stats *pawl_delivery_stats_at(const pawl_delivery_stats *stats, size_t index)
+{
+    return stats && index < stats->count ? &stats->items[index] : NULL;
+}
+
+void pawl_delivery_stats_free(pawl_delivery_stats *stats)
+{
+    if (!stats)
+        return;
+    pawli_arena_done(&stats->names);
+    free(stats->items);
+    free(stats);
 }

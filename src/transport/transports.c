@@ -1,6 +1,7 @@
-/* src/transport/transports.c - the transports that are known, by the scheme of their URLs. */
+/* src/transport/transports.c - the registry of transports. */
 #include "transports.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,8 @@
 #include "options.h"
 #include "scheme.h"
 #include "scope.h"
+
+/* ---- the transports that are known, by the scheme of their URLs ---- */
 
 #define CONNECTIONS_MAX 10000
 
@@ -159,4 +162,38 @@ pawl_status pawli_transports_find(const pawl_transports *transports, const char 
                       "nobody knows how to send to %s:// - known are http, https, unix, pipe, "
                       "inproc and what was registered",
                       scheme);
+}
+
+/* ---- what stands before "://" ---- */
+
+bool pawli_scheme_of(const char *url, char ret_scheme[PAWLI_SCHEME_SIZE])
+{
+    char scheme[PAWLI_SCHEME_SIZE];
+    size_t size = 0;
+
+    for (; url[size] && url[size] != ':'; size++) {
+        char c = url[size];
+        if (c >= 'A' && c <= 'Z')
+            c = (char)(c - 'A' + 'a');
+        bool letter = c >= 'a' && c <= 'z';
+        bool other = (c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.';
+        if ((!letter && (!other || size == 0)) || size + 1 == PAWLI_SCHEME_SIZE)
+            return false;
+        scheme[size] = c;
+    }
+    if (size == 0 || strncmp(url + size, "://", 3) != 0)
+        return false;
+    memcpy(ret_scheme, scheme, size);
+    ret_scheme[size] = '\0';
+    return true;
+}
+
+bool pawli_scheme_is_local(const char *scheme)
+{
+    return strcmp(scheme, "unix") == 0 || strcmp(scheme, "pipe") == 0;
+}
+
+const char *pawli_scheme_rest(const char *url)
+{
+    return strstr(url, "://") + 3;
 }

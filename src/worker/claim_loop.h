@@ -28,7 +28,7 @@ typedef struct pawli_claim_loop {
     pawl_mono ask_until; /* it may still commit until then */
     int64_t taken;       /* messages claimed in this run */
     bool over;           /* a limit of the options is reached */
-    pawl_mono empty_at;  /* since when nothing is in flight and nothing arrives; see auto_stop.c */
+    pawl_mono empty_at;  /* since when nothing is in flight and nothing arrives; see shutdown.c */
     bool swept;          /* since then, expired leases were reaped */
 } pawli_claim_loop;
 

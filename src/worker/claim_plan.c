@@ -1,12 +1,19 @@
-/* src/worker/claim_plan.c - how many messages to claim now, and of which topics. */
+/* src/worker/claim_plan.c - what to claim next, of which topics, and topics without a handler. */
 #include "claim_plan.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "auto_stop.h"
 #include "fail.h"
-#include "worker_private.h"
+#include "log.h"
 #include "platform.h"
+#include "topic_cache.h"
+#include "topic_private.h"
+#include "unhandled_topics.h"
+#include "worker_private.h"
+
+/* ---- how many messages to claim now, and of which topics ---- */
 
 /* Handlers should have enough to do for this long, or for three claims if those take longer. */
 #define AHEAD_US INT64_C(10000)
@@ -231,4 +238,129 @@ pawl_status pawli_claim_plan_one_batch(pawl_worker *worker, pawl_error *err)
     else
         claim_plan_add_want(plan, 0, plan->room);
     return PAWL_OK;
+}
+
+/* ---- the topics there are in the store, for "all but these" ---- */
+
+void pawli_topic_cache_done(pawli_topic_cache *topic_cache)
+{
+    pawl_topics_free(topic_cache->topics);
+    *topic_cache = (pawli_topic_cache){0};
+}
+
+pawl_status pawli_topic_cache_refresh(pawl_worker *worker, bool *ret_changed, pawl_error *err)
+{
+    pawli_topic_cache *topic_cache = &worker->claim_loop.plan.topic_cache;
+    pawl_mono now = pawli_mono_now();
+    pawl_topics *topics = NULL;
+    pawl_status st;
+
+    *ret_changed = false;
+    if (topic_cache->topics && now.us < topic_cache->read_at.us + PAWLI_NAMES_AGE_US)
+        return PAWL_OK;
+    st = pawl_topic_list(worker->store, &topics, err);
+    if (st != PAWL_OK)
+        return st;
+    pawl_topics_free(topic_cache->topics);
+    topic_cache->topics = topics;
+    topic_cache->read_at = now;
+    *ret_changed = true;
+    return PAWL_OK;
+}
+
+size_t pawli_topic_cache_count(const pawli_topic_cache *topic_cache)
+{
+    return pawl_topics_count(topic_cache->topics);
+}
+
+const char *pawli_topic_cache_at(const pawli_topic_cache *topic_cache, size_t index)
+{
+    return pawl_topics_at(topic_cache->topics, index)->name;
+}
+
+/* ---- warning of topics without a handler, once in a while for each ---- */
+
+void pawli_unhandled_topics_done(pawli_unhandled_topics *unhandled)
+{
+    for (size_t i = 0; i < unhandled->count; i++)
+        free(unhandled->entries[i].topic);
+    *unhandled = (pawli_unhandled_topics){0};
+}
+
+/* The topic's entry, or the one that was used longest ago, with its topic changed. */
+static size_t entry_of(pawli_unhandled_topics *unhandled, const char *topic)
+{
+    size_t oldest = 0;
+
+    for (size_t i = 0; i < unhandled->count; i++) {
+        if (strcmp(unhandled->entries[i].topic, topic) == 0)
+            return i;
+        if (unhandled->entries[i].warned.us < unhandled->entries[oldest].warned.us)
+            oldest = i;
+    }
+    char *copy = strdup(topic);
+    if (!copy)
+        return SIZE_MAX;
+    if (unhandled->count < PAWLI_UNHANDLED_TOPICS_ROOM)
+        oldest = unhandled->count++;
+    else
+        free(unhandled->entries[oldest].topic);
+    unhandled->entries[oldest].topic = copy;
+    unhandled->entries[oldest].warned = (pawl_mono){INT64_MIN};
+    return oldest;
+}
+
+/* Whether it is time to warn of the topic again; then that is noted. */
+static bool topics_is_due(pawl_worker *worker, const char *topic)
+{
+    pawli_unhandled_topics *unhandled = &worker->unhandled;
+    pawl_mono now = pawli_worker_now(worker);
+    size_t entry = entry_of(unhandled, topic);
+
+    if (entry < unhandled->count) {
+        pawl_mono warned = unhandled->entries[entry].warned;
+        if (warned.us != INT64_MIN &&
+            now.us < warned.us + worker->options.no_handler_warn_ms * 1000)
+            return false;
+        unhandled->entries[entry].warned = now;
+    }
+    return true;
+}
+
+void pawli_unhandled_topics_claimed(pawl_worker *worker, const char *topic)
+{
+    pawli_worker_count(worker, &worker->stats.unhandled, 1);
+    if (topics_is_due(worker, topic))
+        pawli_log(&worker->log, PAWL_LOG_WARNING, "worker",
+                  "no handler is registered for topic '%.255s': its messages are put off", topic);
+}
+
+static bool claims_all(const pawl_worker *worker)
+{
+    return worker->handlers.fallback || worker->options.all_topics ||
+           worker->options.maintenance_only;
+}
+
+void pawli_unhandled_topics_check(pawl_worker *worker)
+{
+    pawli_unhandled_topics *unhandled = &worker->unhandled;
+    pawl_mono now = pawli_worker_now(worker);
+    pawl_topics *topics = NULL;
+
+    if (claims_all(worker) || worker->options.no_handler_warn_ms == 0 ||
+        now.us < unhandled->next_check.us)
+        return;
+    unhandled->next_check = (pawl_mono){now.us + worker->options.no_handler_warn_ms * 1000};
+    if (pawli_topics_due(worker->store, (int)worker->handlers.count + PAWLI_UNHANDLED_TOPICS_ROOM,
+                         &topics, NULL) != PAWL_OK)
+        return;
+    for (size_t i = 0; i < pawl_topics_count(topics); i++) {
+        const char *topic = pawl_topics_at(topics, i)->name;
+        if (!pawli_handlers_own(&worker->handlers, topic) && topics_is_due(worker, topic))
+            pawli_log(&worker->log, PAWL_LOG_WARNING, "worker",
+                      "no handler is registered for topic '%.255s': its messages that are due are "
+                      "left to other workers",
+                      topic);
+    }
+    pawl_topics_free(topics);
 }

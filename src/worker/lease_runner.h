@@ -60,7 +60,7 @@ pawl_status pawli_lease_runner_start_thread(pawl_lease_runner *runner, pawl_erro
 void pawli_lease_runner_end_thread(pawl_lease_runner *runner);
 
 /*
- * lease_wait.c: acquires the lease, trying until options.wait_ms have passed while it has another
+ * lease_start.c: acquires the lease, trying until options.wait_ms have passed while it has another
  * owner. *ret_asked_at is the time before the successful request.
  */
 pawl_status pawli_lease_runner_acquire(pawl_lease_runner *runner, pawl_lease_grant *ret_grant,

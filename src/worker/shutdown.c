@@ -1,14 +1,23 @@
-/* src/worker/shutdown.c - from the moment that stopping began until nothing is held any more. */
+/* src/worker/shutdown.c - ending a worker: requests, limits, and what is released. */
+#include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include <pawl/dead.h>
 
+#include "auto_stop.h"
 #include "fail.h"
-#include "thread_deadline.h"
 #include "log.h"
 #include "observer.h"
-#include "worker_private.h"
 #include "platform.h"
+#include "stop_request.h"
+#include "thread_deadline.h"
+#include "worker_private.h"
+
+/* ---- from the moment that stopping began until nothing is held any more ---- */
 
 /* However late it is, the store gets this long for what there is to say; and never longer, so that
  * a second call to stop is heard. */
@@ -180,4 +189,175 @@ pawl_status pawli_worker_shut_down(pawl_worker *worker, pawl_error *err)
                       "stopped, but %zu messages could not be answered and are ready again when "
                       "their leases end: %.300s",
                       untold, why.message);
+}
+
+/* ---- being told to stop, from anywhere, a signal handler included ---- */
+
+pawl_status pawli_stop_init(pawli_stop *stop, pawl_error *err)
+{
+    atomic_init(&stop->calls, 0);
+    atomic_init(&stop->leave, false);
+    stop->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (stop->fd < 0)
+        return pawli_fail_code(err, PAWL_E_NOMEM, errno, "no descriptor is left for the worker: %s",
+                               strerror(errno));
+    return PAWL_OK;
+}
+
+void pawli_stop_done(pawli_stop *stop)
+{
+    if (stop->fd >= 0)
+        close(stop->fd);
+    stop->fd = -1;
+}
+
+/* Async-signal-safe: an atomic number and write(), errno kept. */
+void pawl_worker_request_stop(pawl_worker *worker)
+{
+    int kept = errno;
+    uint64_t one = 1;
+
+    if (!worker)
+        return;
+    atomic_fetch_add(&worker->stop.calls, 1);
+    /* Fails only when it is readable already. */
+    ssize_t written = write(worker->stop.fd, &one, sizeof one);
+    (void)written;
+    errno = kept;
+}
+
+bool pawli_stop_asked(const pawli_stop *stop)
+{
+    return atomic_load(&stop->calls) > 0;
+}
+
+bool pawli_stop_forced(const pawli_stop *stop)
+{
+    return atomic_load(&stop->calls) > 1;
+}
+
+/* Thread: its own. */
+static void *pass_on(void *context)
+{
+    pawl_worker *worker = context;
+    struct pollfd fd = {.fd = worker->stop.fd, .events = POLLIN};
+    eventfd_t count;
+
+    while (!atomic_load(&worker->stop.leave)) {
+        (void)poll(&fd, 1, -1);
+        (void)eventfd_read(worker->stop.fd, &count);
+        pawli_inflight_wake(&worker->inflight);
+    }
+    return NULL;
+}
+
+pawl_status pawli_stop_start(pawl_worker *worker, pawl_error *err)
+{
+    atomic_store(&worker->stop.leave, false);
+    return pawli_thread_start(&worker->stop.thread, pass_on, worker, err);
+}
+
+void pawli_stop_end(pawl_worker *worker)
+{
+    atomic_store(&worker->stop.leave, true);
+    (void)eventfd_write(worker->stop.fd, 1);
+    pthread_join(worker->stop.thread, NULL);
+    atomic_store(&worker->stop.calls, 0);
+}
+
+/* ---- when a worker ends by itself, because its options say that it is enough ---- */
+
+size_t pawli_auto_stop_left(const pawl_worker *worker)
+{
+    int64_t most = worker->options.max_messages;
+
+    if (most == 0)
+        return SIZE_MAX;
+    return worker->claim_loop.taken < most ? (size_t)(most - worker->claim_loop.taken) : 0;
+}
+
+/* Only the intake takes out of the hand, so what is empty now was so when the claim was made. */
+static bool auto_stop_owns_nothing(pawl_worker *worker)
+{
+    pthread_mutex_lock(&worker->inflight.lock);
+    bool nothing = worker->inflight.count == 0;
+    pthread_mutex_unlock(&worker->inflight.lock);
+    return nothing;
+}
+
+/* Where topics are claimed by their names, the names must have been read since. */
+static bool saw_all_topics(pawl_worker *worker)
+{
+    const pawli_claim_plan *plan = &worker->claim_loop.plan;
+    pawl_mono now = pawli_mono_now();
+
+    if (!plan->by_name)
+        return true;
+    if (worker->claim_loop.empty_at.us > now.us)
+        worker->claim_loop.empty_at = now;
+    return plan->topic_cache.read_at.us > worker->claim_loop.empty_at.us;
+}
+
+/* Whether the last claim asked for all there is, and got nothing. */
+static bool saw_everything(pawl_worker *worker)
+{
+    const pawli_claim_loop *claim_loop = &worker->claim_loop;
+
+    if (pawli_handlers_empty(&worker->handlers))
+        return true; /* it is here for dead letters */
+    return claim_loop->plan.count > 0 && claim_loop->drained && saw_all_topics(worker);
+}
+
+/* What is due, but not seen by a claim: leases that ended, and dead letters. True: there was some.
+ */
+static bool auto_stop_sweep(pawl_worker *worker)
+{
+    size_t reaped = 0, dead = 0;
+    pawli_maintenance_result result = {0};
+
+    if (worker->options.maintenance_interval_ms[PAWL_MAINTENANCE_REAP] > 0)
+        do {
+            (void)pawli_maintenance_run(worker, PAWL_MAINTENANCE_REAP, &result, NULL);
+            reaped += result.changed;
+        } while (result.scan.more && !pawli_stop_asked(&worker->stop));
+    pawli_dead_letters_claim_soon(&worker->dead);
+    (void)pawli_dead_letters_claim(worker, &dead, NULL);
+    return reaped + dead > 0;
+}
+
+/*
+ * The claim that finds nothing must have been made after sweeping, whatever that found: our own
+ * chores may have swept between the claim before and now.
+ */
+static bool auto_stop_is_empty(pawl_worker *worker)
+{
+    pawli_claim_loop *claim_loop = &worker->claim_loop;
+
+    if (!saw_everything(worker))
+        return false;
+    if (claim_loop->swept)
+        return true;
+    bool more = auto_stop_sweep(worker);
+    if (pawli_handlers_empty(&worker->handlers))
+        return !more;
+    claim_loop->swept = true;
+    claim_loop->drained = false; /* claim again, instead of falling asleep */
+    return false;
+}
+
+bool pawli_auto_stop_reached(pawl_worker *worker, size_t found)
+{
+    pawli_claim_loop *claim_loop = &worker->claim_loop;
+
+    if (!worker->options.until_empty && worker->options.max_messages == 0)
+        return false;
+    if (found > 0 || !auto_stop_owns_nothing(worker)) {
+        claim_loop->empty_at = (pawl_mono){INT64_MAX};
+        claim_loop->swept = false;
+        return false;
+    }
+    if (pawli_auto_stop_left(worker) == 0)
+        return true;
+    return worker->options.until_empty && !pawli_claim_loop_in_doubt(worker) &&
+           auto_stop_is_empty(worker);
 }

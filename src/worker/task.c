@@ -1,4 +1,4 @@
-/* src/worker/task.c - one message in a handler's hands. */
+/* src/worker/task.c - a task, and the index of tasks by message. */
 #include "task.h"
 
 #include <errno.h>
@@ -13,8 +13,11 @@
 
 #include "fail.h"
 #include "log.h"
+#include "task_index.h"
 #include "text.h"
 #include "worker_private.h"
+
+/* ---- one message in a handler's hands ---- */
 
 #define ERROR_SIZE 4096
 #define DELAY_MAX_MS ((int64_t)36500 * 24 * 3600 * 1000)
@@ -249,4 +252,40 @@ pawli_answer pawli_task_answer(const pawl_task *task)
     if (task->result == PAWL_RELEASE)
         return PAWLI_ANSWER_RELEASE;
     return task->cause == PAWLI_CAUSE_STOP ? PAWLI_ANSWER_RELEASE : PAWLI_ANSWER_ABANDON;
+}
+
+/* ---- tasks by the message they are about ---- */
+
+/* Ids are given out one after the other: as they are, they spread evenly. */
+static size_t task_index_bucket_of(pawl_work_id id)
+{
+    return (size_t)id.value & (PAWLI_TASK_INDEX_SIZE - 1);
+}
+
+void pawli_task_index_add(pawli_task_index *index, pawl_task *task)
+{
+    pawl_task **bucket = &index->buckets[task_index_bucket_of(task->receipt.id)];
+
+    task->same_bucket = *bucket;
+    *bucket = task;
+}
+
+void pawli_task_index_remove(pawli_task_index *index, const pawl_task *task)
+{
+    pawl_task **at = &index->buckets[task_index_bucket_of(task->receipt.id)];
+
+    while (*at && *at != task)
+        at = &(*at)->same_bucket;
+    if (*at)
+        *at = task->same_bucket;
+}
+
+pawl_task *pawli_task_index_next(const pawli_task_index *index, pawl_work_id id,
+                                 const pawl_task *before)
+{
+    pawl_task *task = before ? before->same_bucket : index->buckets[task_index_bucket_of(id)];
+
+    while (task && task->receipt.id.value != id.value)
+        task = task->same_bucket;
+    return task;
 }

@@ -1,4 +1,4 @@
-/* src/worker/worker.c - a worker's life: made, given handlers, run, freed. */
+/* src/worker/worker.c - the worker: creating, running, single steps, statistics. */
 #include <pawl/worker.h>
 
 #include <stdlib.h>
@@ -7,11 +7,13 @@
 #include "fail.h"
 #include "log.h"
 #include "options.h"
+#include "platform.h"
 #include "scope.h"
 #include "store_private.h"
 #include "text.h"
 #include "worker_private.h"
-#include "platform.h"
+
+/* ---- a worker's life: made, given handlers, run, freed ---- */
 
 #define SPAN_MAX_MS ((int64_t)7 * 24 * 3600 * 1000)
 #define OWNER_NAME_MAX 255
@@ -287,4 +289,126 @@ pawl_status pawl_worker_run(pawl_worker *worker, pawl_error *err)
     }
     atomic_store(&worker->mode, PAWLI_MODE_IDLE);
     return st;
+}
+
+/* ---- a worker that is driven step by step, for tests ---- */
+
+pawl_status pawli_worker_read_clock(pawl_worker *worker, pawl_error *err)
+{
+    pawl_wall now;
+    pawl_status st = pawl_store_now(worker->store, &now, err);
+
+    if (st == PAWL_OK)
+        worker->step_now = (pawl_mono){now.us};
+    return st;
+}
+
+/* Between two handlers leases are kept as the keeper's thread would. */
+static pawl_status handle_all(pawl_worker *worker, pawl_error *err)
+{
+    pawl_status st = PAWL_OK;
+    pawl_task *task;
+
+    while (st == PAWL_OK &&
+           (task = pawli_inflight_try_next(&worker->inflight, worker->step_now)) != NULL) {
+        pawli_task_run(task);
+        st = pawli_lease_renewer_step(worker, err);
+        pawli_inflight_finish(&worker->inflight, task, worker->step_now);
+    }
+    return st;
+}
+
+static pawl_status do_step(pawl_worker *worker, bool *ret_idle, pawl_error *err)
+{
+    size_t changed = 0, found = 0, resumed = 0, dead = 0, scheduled = 0;
+    bool answered;
+    pawl_status st = pawli_lease_renewer_step(worker, err);
+
+    if (st == PAWL_OK)
+        st = pawli_dead_letters_announce(worker, err);
+    if (st == PAWL_OK)
+        st = pawli_maintenance_step(worker, &changed, err);
+    if (st == PAWL_OK)
+        st = pawli_job_scheduler_step(worker, &scheduled, err);
+    pawli_result_batch_gather(worker);
+    answered = !pawli_result_batch_empty(&worker->claim_loop.results);
+    if (st == PAWL_OK)
+        st = pawli_result_batch_store(worker, err);
+    if (st == PAWL_OK)
+        st = pawli_claim_loop_resume(worker, &resumed, err);
+    if (st == PAWL_OK)
+        st = pawli_dead_letters_claim(worker, &dead, err);
+    if (st == PAWL_OK)
+        st = pawli_claim_plan_one_batch(worker, err);
+    if (st == PAWL_OK)
+        pawli_unhandled_topics_check(worker);
+    if (st == PAWL_OK)
+        st = pawli_claim_loop_claim(worker, &found, err);
+    if (st == PAWL_OK)
+        st = handle_all(worker, err);
+    pawli_result_batch_gather(worker);
+    if (st == PAWL_OK)
+        st = pawli_result_batch_store(worker, err);
+    pawli_result_batch_postpone(worker);
+    if (st == PAWL_OK && ret_idle)
+        *ret_idle = changed + found + resumed + dead + scheduled == 0 && !answered;
+    return st;
+}
+
+pawl_status pawl_worker_step(pawl_worker *worker, bool *ret_idle, pawl_error *err)
+{
+    pawli_mode rest = PAWLI_MODE_IDLE;
+    pawl_status st;
+
+    if (!worker)
+        return pawli_fail(err, PAWL_E_INVALID, "the worker must not be NULL");
+    if (!atomic_compare_exchange_strong(&worker->mode, &rest, PAWLI_MODE_STEP))
+        return pawli_fail(err, PAWL_E_MISUSE,
+                          "the worker is running: a step cannot be made meanwhile");
+    st = do_step(worker, ret_idle, err);
+    atomic_store(&worker->mode, PAWLI_MODE_IDLE);
+    return st;
+}
+
+pawl_status pawl_worker_until_idle(pawl_worker *worker, pawl_error *err)
+{
+    bool idle = false;
+    pawl_status st = PAWL_OK;
+
+    while (st == PAWL_OK && !idle)
+        st = pawl_worker_step(worker, &idle, err);
+    return st;
+}
+
+/* ---- how a worker is doing ---- */
+
+_Static_assert((int)PAWL_BREAKER_CLOSED == (int)PAWLI_BREAKER_CLOSED &&
+                   (int)PAWL_BREAKER_OPEN == (int)PAWLI_BREAKER_OPEN &&
+                   (int)PAWL_BREAKER_HALF_OPEN == (int)PAWLI_BREAKER_HALF_OPEN,
+               "the breaker's states are public");
+
+void pawli_worker_count(pawl_worker *worker, int64_t *counter, size_t count)
+{
+    if (count == 0)
+        return;
+    pthread_mutex_lock(&worker->stats_lock);
+    *counter += (int64_t)count;
+    pthread_mutex_unlock(&worker->stats_lock);
+}
+
+void pawl_worker_get_stats(pawl_worker *worker, pawl_worker_stats *ret_stats)
+{
+    pawl_worker_stats stats;
+    size_t size = ret_stats->size < sizeof stats ? ret_stats->size : sizeof stats;
+
+    pthread_mutex_lock(&worker->stats_lock);
+    stats = worker->stats;
+    pthread_mutex_unlock(&worker->stats_lock);
+    pthread_mutex_lock(&worker->inflight.lock);
+    stats.in_flight = (int64_t)worker->inflight.count;
+    stats.running = (int64_t)worker->inflight.running;
+    pthread_mutex_unlock(&worker->inflight.lock);
+    stats.breaker = (pawl_breaker_state)atomic_load(&worker->health.state);
+    stats.size = ret_stats->size;
+    memcpy(ret_stats, &stats, size);
 }

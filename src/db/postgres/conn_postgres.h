@@ -51,7 +51,7 @@ typedef enum pawli_postgres_outcome {
     PAWLI_POSTGRES_A_COMMIT /* it commits: the result is unknown */
 } pawli_postgres_outcome;
 
-/* connection_postgres.c */
+/* driver_postgres.c */
 pawl_status pawli_postgres_open(const pawli_db_settings *settings, pawli_use use,
                                 pawl_mono deadline, pawli_conn **ret_conn, pawl_error *err);
 pawl_status pawli_postgres_wrap(const pawli_db_settings *settings, void *native,
@@ -67,7 +67,7 @@ static inline void pawli_postgres_free(pawli_postgres *conn)
 PAWLI_AUTO_DEFINE(pawli_postgres, pawli_postgres_free);
 PAWLI_AUTO_DEFINE(PGresult, PQclear);
 
-/* translate_postgres.c: the statement, translated at its first use; borrowed from `conn`. */
+/* encode_postgres.c: the statement, translated at its first use; borrowed from `conn`. */
 pawl_status pawli_postgres_translate(pawli_postgres *conn, enum pawli_sql sql,
                                      pawli_postgres_statement **ret_statement, pawl_error *err);
 
@@ -84,7 +84,7 @@ pawl_status pawli_postgres_encode(pawli_postgres *conn, const pawli_postgres_sta
                                   const pawli_op *op, pawli_postgres_params *ret_params,
                                   pawl_error *err);
 
-/* row_postgres.c */
+/* run_postgres.c */
 typedef struct pawli_postgres_row {
     pawli_row base;
     const PGresult *result;
@@ -92,7 +92,7 @@ typedef struct pawli_postgres_row {
 } pawli_postgres_row;
 extern const pawli_row_table pawli_postgres_row_table;
 
-/* wait_postgres.c: responses, deadlines and interruption. */
+/* exchange_postgres.c: responses, deadlines and interruption. */
 /* How a wait for the server ended. */
 typedef enum pawli_postgres_wait {
     PAWLI_POSTGRES_READY,
@@ -111,7 +111,7 @@ bool pawli_postgres_next(pawli_postgres *conn, pawl_mono *deadline, PGresult **r
 pawl_status pawli_postgres_wait_check(pawli_postgres *conn, pawl_mono deadline, pawl_error *err);
 void pawli_postgres_interrupt(pawli_conn *base);
 
-/* cancel_postgres.c: asks the server to end the running statement. May have no effect. */
+/* exchange_postgres.c: asks the server to end the running statement. May have no effect. */
 void pawli_postgres_cancel(pawli_postgres *conn, pawl_mono deadline);
 
 /*
@@ -138,7 +138,7 @@ pawl_status pawli_postgres_command(pawli_postgres *conn, const char *sql,
                                    pawli_postgres_outcome stake, pawl_mono deadline,
                                    const char *what, PGresult **ret_result, pawl_error *err);
 
-/* prepare_postgres.c */
+/* run_postgres.c */
 #define PAWLI_POSTGRES_NAME_SIZE 32
 void pawli_postgres_statement_name(enum pawli_sql sql, char ret_name[PAWLI_POSTGRES_NAME_SIZE]);
 /* Prepares the statement if it should be; returns whether it is prepared. */
@@ -152,7 +152,7 @@ bool pawli_postgres_unprepare(pawli_postgres *conn, const pawl_error *err);
 pawl_status pawli_postgres_run(pawli_conn *base, const pawli_op *op, pawl_mono deadline,
                                pawl_error *err);
 
-/* savepoint_postgres.c: a statement inside an open transaction, which survives a failure. */
+/* transaction_postgres.c: a statement inside an open transaction, which survives a failure. */
 pawl_status pawli_postgres_run_inside(pawli_postgres *conn,
                                       const pawli_postgres_statement *statement,
                                       const pawli_postgres_params *params, pawl_mono deadline,

@@ -1,6 +1,14 @@
-/* src/db/postgres/run_postgres.c - carrying out one op. */
+/* src/db/postgres/run_postgres.c - running an op and reading its rows. */
 #include "conn_postgres.h"
+
+#include <endian.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "fail.h"
+
+/* ---- carrying out one op ---- */
 
 static pawl_status op_exchange(pawli_postgres *conn, const pawli_postgres_statement *statement,
                                const pawli_postgres_params *params, const pawli_op *op,
@@ -100,3 +108,154 @@ pawl_status pawli_postgres_run(pawli_conn *base, const pawli_op *op, pawl_mono d
         PQsetnonblocking(conn->pg, 0);
     return st;
 }
+
+/* ---- statements that are kept on the connection, where there is one ---- */
+
+/*
+ * The server spends more time on understanding "SELECT * FROM claim_batch(...)" than on an empty
+ * claim. But behind a pooler that hands out connections per transaction, what was prepared is not
+ * there the next time. Such a pooler invents the process number that it tells a client when it
+ * connects: where the server says the same number, nobody is in between.
+ */
+static pawl_status look_who_answers(pawli_postgres *conn, pawl_mono deadline, pawl_error *err)
+{
+    PAWLI_AUTO(PGresult) result = NULL;
+    pawl_status st =
+        pawli_postgres_command(conn, "SELECT pg_catalog.pg_backend_pid()", PAWLI_POSTGRES_NOTHING,
+                               deadline, "backend pid", &result, err);
+
+    if (st != PAWL_OK)
+        return st;
+    bool direct = PQntuples(result) == 1 &&
+                  strtol(PQgetvalue(result, 0, 0), NULL, 10) == PQbackendPID(conn->pg);
+    conn->prepares = direct ? PAWLI_POSTGRES_PREPARES : PAWLI_POSTGRES_PLAIN;
+    return PAWL_OK;
+}
+
+/* From its second use on: a program that makes one call does not pay for it. */
+pawl_status pawli_postgres_prepare(pawli_postgres *conn, pawli_postgres_statement *statement,
+                                   const pawli_postgres_params *params, const pawli_op *op,
+                                   pawl_mono deadline, bool *ret_prepared, pawl_error *err)
+{
+    pawl_status st = PAWL_OK;
+    char name[PAWLI_POSTGRES_NAME_SIZE];
+
+    *ret_prepared = statement->prepared;
+    if (statement->prepared)
+        return PAWL_OK;
+    if (conn->prepares == PAWLI_POSTGRES_UNDECIDED) {
+        if (!statement->used) {
+            statement->used = true;
+            return PAWL_OK;
+        }
+        st = look_who_answers(conn, deadline, err);
+    }
+    if (st != PAWL_OK || conn->prepares == PAWLI_POSTGRES_PLAIN)
+        return st;
+    pawli_postgres_statement_name(op->sql, name);
+    if (!PQsendPrepare(conn->pg, name, statement->text, params->count, params->types))
+        return pawli_postgres_unsent(conn, pawli_sql_name(op->sql), err);
+    st = pawli_postgres_collect(conn, PAWLI_POSTGRES_NOTHING, deadline, pawli_sql_name(op->sql),
+                                NULL, err);
+    statement->prepared = st == PAWL_OK;
+    *ret_prepared = statement->prepared;
+    return st;
+}
+
+void pawli_postgres_statement_name(enum pawli_sql sql, char ret_name[PAWLI_POSTGRES_NAME_SIZE])
+{
+    snprintf(ret_name, PAWLI_POSTGRES_NAME_SIZE, "pawl_%d", (int)sql);
+}
+
+bool pawli_postgres_unprepare(pawli_postgres *conn, const pawl_error *err)
+{
+    /* Somebody deallocated it, or a migration gave the function another result. */
+    if (strcmp(err->sqlstate, "26000") != 0 && strcmp(err->sqlstate, "0A000") != 0)
+        return false;
+    conn->prepares = PAWLI_POSTGRES_PLAIN;
+    for (int i = 0; i < PAWLI_SQL_COUNT; i++)
+        conn->statements[i].prepared = false;
+    return true;
+}
+
+/* ---- reading a result row in PostgreSQL's binary form ---- */
+
+/* timestamptz counts from 2000-01-01, pawl from 1970-01-01. */
+#define EPOCH_2000_US INT64_C(946684800000000)
+#define DAY_US INT64_C(86400000000)
+#define INTERVAL_SIZE 16
+
+static const pawli_postgres_row *row_own(const pawli_row *row)
+{
+    return (const pawli_postgres_row *)row;
+}
+
+static const char *row_value_of(const pawli_row *row, int column, size_t *ret_size)
+{
+    *ret_size = (size_t)PQgetlength(row_own(row)->result, row_own(row)->index, column);
+    return PQgetvalue(row_own(row)->result, row_own(row)->index, column);
+}
+
+static bool row_is_null(const pawli_row *row, int column)
+{
+    return PQgetisnull(row_own(row)->result, row_own(row)->index, column);
+}
+
+/* smallint, integer and bigint differ only in their length, and boolean is one byte. */
+static int64_t row_number_of(const char *value, size_t size)
+{
+    int64_t number = size > 1 && (value[0] & 0x80) ? -1 : 0;
+
+    for (size_t i = 0; i < size && i < sizeof number; i++)
+        number = (int64_t)(((uint64_t)number << 8) | (uint8_t)value[i]);
+    return number;
+}
+
+/* An interval is microseconds, then days, then months: of 24 hours and 30 days, as EXTRACT has it.
+ */
+static int64_t row_integer(const pawli_row *row, int column)
+{
+    size_t size;
+    const char *value = row_value_of(row, column, &size);
+
+    if (row_is_null(row, column))
+        return 0;
+    if (size != INTERVAL_SIZE)
+        return row_number_of(value, size);
+    int64_t days = row_number_of(value + 8, 4) + 30 * row_number_of(value + 12, 4), us;
+    if (__builtin_mul_overflow(days, DAY_US, &us) ||
+        __builtin_add_overflow(us, row_number_of(value, 8), &us))
+        return days < 0 ? INT64_MIN : INT64_MAX; /* 300,000 years: rows written by hand have it */
+    return us;
+}
+
+static pawl_wall row_time_of(const pawli_row *row, int column)
+{
+    int64_t us = row_integer(row, column);
+
+    if (row_is_null(row, column))
+        return PAWL_TIME_UNSET;
+    if (us > INT64_MAX - EPOCH_2000_US) /* 'infinity' */
+        return (pawl_wall){INT64_MAX};
+    return (pawl_wall){us + EPOCH_2000_US};
+}
+
+static void row_uuid(const pawli_row *row, int column, uint8_t ret_bytes[16])
+{
+    size_t size;
+    const char *value = row_value_of(row, column, &size);
+
+    memset(ret_bytes, 0, 16);
+    if (size == 16)
+        memcpy(ret_bytes, value, 16);
+}
+
+static const void *row_bytes(const pawli_row *row, int column, size_t *ret_size)
+{
+    const char *value = row_value_of(row, column, ret_size);
+
+    return row_is_null(row, column) ? NULL : value;
+}
+
+const pawli_row_table pawli_postgres_row_table = {row_is_null, row_integer, row_time_of, row_uuid,
+                                                  row_bytes};

@@ -1,9 +1,11 @@
-/* src/db/postgres/transaction_postgres.c - a transaction over several runs. */
+/* src/db/postgres/transaction_postgres.c - transactions and savepoints. */
 #include <string.h>
 
 #include "conn_postgres.h"
 #include "fail.h"
 #include "platform.h"
+
+/* ---- a transaction over several runs ---- */
 
 /* How long a rollback may take before the connection is given up. */
 #define ROLLBACK_US INT64_C(2000000)
@@ -66,4 +68,130 @@ void pawli_postgres_rollback(pawli_conn *base)
                                NULL) != PAWL_OK)
         base->broken = true;
     conn->undoing = false;
+}
+
+/* ---- a statement that cannot harm the transaction around it ---- */
+
+/* How long undoing may take before the connection is given up. */
+#define UNDO_US INT64_C(2000000)
+#define SAVE "SAVEPOINT pawl_op"
+#define KEEP "RELEASE SAVEPOINT pawl_op"
+#define UNDO "ROLLBACK TO SAVEPOINT pawl_op; RELEASE SAVEPOINT pawl_op"
+
+/*
+ * Savepoint, statement and release travel together in one pipeline: one round trip, and the server
+ * skips the rest when one of them fails. (A savepoint costs a subtransaction; more than 64 writing
+ * ones in one transaction make other sessions' snapshots slower, so many messages should go as one
+ * batch.)
+ */
+static bool savepoint_send_all(PGconn *pg, const pawli_postgres_statement *statement,
+                               const pawli_postgres_params *params)
+{
+    return PQsendQueryParams(pg, SAVE, 0, NULL, NULL, NULL, NULL, 1) &&
+           PQsendQueryParams(pg, statement->text, params->count, params->types, params->values,
+                             params->lengths, params->formats, 1) &&
+           PQsendQueryParams(pg, KEEP, 0, NULL, NULL, NULL, NULL, 1) && PQpipelineSync(pg);
+}
+
+/* What the three commands answered. */
+typedef struct answers {
+    int step;           /* 0: the savepoint, 1: the statement, 2: the release */
+    PGresult *result;   /* the statement's */
+    PGresult *failure;  /* the first one */
+    bool saved;         /* the savepoint is there */
+    bool silent, ended; /* no answer; the end of the pipeline was seen */
+} answers;
+
+static void read_all(pawli_postgres *conn, pawl_mono deadline, answers *a)
+{
+    int nothing = 0; /* NULLs in a row: one ends each step, two mean there is nothing more */
+
+    while (!a->ended && nothing < 2) {
+        PGresult *result;
+        if (!pawli_postgres_next(conn, &deadline, &result)) {
+            a->silent = true;
+            return;
+        }
+        ExecStatusType status = PQresultStatus(result);
+        if (!result) {
+            nothing++;
+            a->step++;
+            continue;
+        }
+        nothing = 0;
+        if (status == PGRES_PIPELINE_SYNC)
+            a->ended = true;
+        if (status == PGRES_COMMAND_OK && a->step == 0)
+            a->saved = true;
+        if (status == PGRES_FATAL_ERROR && !a->failure)
+            a->failure = result;
+        else if (status == PGRES_TUPLES_OK && !a->result)
+            a->result = result;
+        else
+            PQclear(result);
+    }
+}
+
+static void savepoint_undo(pawli_postgres *conn)
+{
+    pawl_mono deadline = pawli_mono_after(pawli_mono_now(), UNDO_US);
+
+    conn->undoing = true;
+    if (pawli_postgres_command(conn, UNDO, PAWLI_POSTGRES_NOTHING, deadline, "undo", NULL, NULL) !=
+        PAWL_OK)
+        conn->base.broken = true;
+    conn->undoing = false;
+}
+
+/* An answer that libpq lost leaves open whether the statement is in the transaction. */
+static bool answer_lost(const pawli_postgres *conn, const PGresult *failure)
+{
+    return failure && !PQresultErrorField(failure, PG_DIAG_SQLSTATE) &&
+           PQstatus(conn->pg) == CONNECTION_OK;
+}
+
+static pawl_status savepoint_judge(pawli_postgres *conn, bool sent, const answers *a,
+                                   const char *what, pawl_error *err)
+{
+    if (a->silent)
+        return pawli_postgres_silent(conn, PAWLI_POSTGRES_NOTHING, what, err);
+    if (!sent && PQstatus(conn->pg) == CONNECTION_OK)
+        return pawli_fail(err, PAWL_E_NOMEM, "%s: out of memory; nothing was changed", what);
+    if (!sent)
+        return pawli_postgres_unsent(conn, what, err);
+    if (answer_lost(conn, a->failure))
+        return pawli_fail(err, PAWL_E_TX_RESTART,
+                          "%s: the answer was lost on the way; roll the transaction back and start "
+                          "it again",
+                          what);
+    if (a->failure || !a->result)
+        return pawli_postgres_fail(conn, a->failure, PAWLI_POSTGRES_NOTHING, what, err);
+    return PAWL_OK;
+}
+
+pawl_status pawli_postgres_run_inside(pawli_postgres *conn,
+                                      const pawli_postgres_statement *statement,
+                                      const pawli_postgres_params *params, pawl_mono deadline,
+                                      const char *what, PGresult **ret_result, pawl_error *err)
+{
+    answers a = {0};
+
+    if (PQpipelineStatus(conn->pg) != PQ_PIPELINE_OFF || !PQenterPipelineMode(conn->pg))
+        return pawli_fail(err, PAWL_E_MISUSE,
+                          "%s: the connection is busy with a statement of the application", what);
+    bool sent = savepoint_send_all(conn->pg, statement, params);
+    /* A part that was sent is answered, too: the application wants its connection back idle. */
+    if (sent || PQpipelineSync(conn->pg))
+        read_all(conn, deadline, &a);
+    pawl_status st = savepoint_judge(conn, sent, &a, what, err);
+    if (!PQexitPipelineMode(conn->pg))
+        conn->base.broken = true;
+    if (st != PAWL_OK && a.saved && !conn->base.broken)
+        savepoint_undo(conn);
+    PQclear(a.failure);
+    if (st == PAWL_OK)
+        *ret_result = a.result;
+    else
+        PQclear(a.result);
+    return st;
 }

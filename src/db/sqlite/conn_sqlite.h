@@ -51,14 +51,14 @@ typedef struct pawli_sqlite {
 #define PAWLI_SQLITE_WRITE_LOCK_NONE (-2)    /* not available: only SQLite's own lock is used */
 
 /*
- * write_lock_sqlite.c: queueing for the write lock with other processes, around a writing
+ * transaction_sqlite.c: queueing for the write lock with other processes, around a writing
  * transaction. Never fails.
  */
 void pawli_sqlite_write_lock_acquire(pawli_sqlite *conn);
 void pawli_sqlite_write_lock_release(pawli_sqlite *conn);
 void pawli_sqlite_write_lock_close(pawli_sqlite *conn);
 
-/* sync_sqlite.c: before BEGIN, and after COMMIT. The latter two return a SQLite result code. */
+/* wal_sqlite.c: before BEGIN, and after COMMIT. The latter two return a SQLite result code. */
 void pawli_sqlite_sync_before(pawli_sqlite *conn);
 int pawli_sqlite_sync_after(pawli_sqlite *conn);
 int pawli_sqlite_sync_register(pawli_sqlite *conn);
@@ -83,7 +83,7 @@ pawl_status pawli_sqlite_clock_write(pawli_sqlite *conn, const pawli_sqlite_time
 void pawli_sqlite_wal_watch(pawli_sqlite *conn, int page_size);
 pawl_status pawli_sqlite_checkpoint(pawli_conn *base, pawl_error *err);
 
-/* connection_sqlite.c */
+/* driver_sqlite.c */
 pawl_status pawli_sqlite_open(const pawli_db_settings *settings, pawli_use use, pawl_mono deadline,
                               pawli_conn **ret_conn, pawl_error *err);
 pawl_status pawli_sqlite_wrap(const pawli_db_settings *settings, void *native,
@@ -109,7 +109,7 @@ pawl_status pawli_sqlite_path_explain(const char *path, int system_errno, pawl_e
 pawl_status pawli_sqlite_path_read_only(const char *path, pawl_error *err);
 bool pawli_sqlite_same_file(const char *first, const char *second);
 
-/* wait_sqlite.c: deadlines, interruption and waiting for locks. */
+/* error_sqlite.c: deadlines, interruption and waiting for locks. */
 void pawli_sqlite_wait_install(pawli_sqlite *conn); /* never on an application's handle */
 /* PAWL_E_INTERRUPTED or PAWL_E_TIMEOUT if the call should end now. */
 pawl_status pawli_sqlite_wait_check(pawli_sqlite *conn, pawl_error *err);
@@ -224,7 +224,7 @@ int pawli_sqlite_rows_register(pawli_sqlite *conn);
 void pawli_sqlite_rows_match(const pawli_rows *rows, int8_t ret_slots[PAWLI_SQLITE_ROW_COLUMNS]);
 int pawli_sqlite_rows_bind(sqlite3_stmt *handle, int index, pawli_sqlite_rows *rows);
 
-/* row_sqlite.c */
+/* bind_sqlite.c */
 typedef struct pawli_sqlite_row {
     pawli_row base;
     sqlite3_stmt *handle;
@@ -244,7 +244,7 @@ void pawli_sqlite_listener_close(pawli_commit_listener *base);
 pawl_status pawli_sqlite_listener_hear(pawli_commit_listener *base, pawli_commit_events *ret_heard,
                                        pawl_error *err);
 
-/* schema_sqlite.c */
+/* script_sqlite.c */
 pawl_status pawli_sqlite_schema(pawli_conn *base, const char *names, pawl_mono deadline,
                                 pawli_installed *ret_installed, pawl_error *err);
 pawl_status pawli_sqlite_schema_lock(pawli_conn *base, const char *names, pawl_mono deadline,

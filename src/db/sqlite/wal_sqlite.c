@@ -1,14 +1,15 @@
+/* src/db/sqlite/wal_sqlite.c - the write-ahead log: its size, and when it is synced. */
+#include "conn_sqlite.h"
+
+/* ---- keeping the write-ahead log small without making callers wait ---- */
+
 /*
- * src/db/sqlite/wal_sqlite.c - keeping the write-ahead log small without making callers wait.
- *
  * SQLite's own rule (a checkpoint every 1,000 pages) moves pages into the database several times
  * as often as is useful under load. Ours: beyond 16 MB whatever can be moved without waiting is
  * moved after a commit; beyond 64 MB, which means that a reader has been in the way for long, one
  * try is made to empty the file as well. A checkpoint that does not succeed is not an error: the
  * commit before it stands, and the next commit tries again.
  */
-#include "conn_sqlite.h"
-
 #define PASSIVE_BYTES INT64_C(16777216)  /* 16 MB */
 #define TRUNCATE_BYTES INT64_C(67108864) /* 64 MB */
 
@@ -57,4 +58,88 @@ void pawli_sqlite_wal_watch(pawli_sqlite *conn, int page_size)
 {
     conn->page_size = page_size;
     sqlite3_wal_hook(conn->handle, after_commit, conn);
+}
+
+/* ---- fencing tokens that were given out are never given out again ---- */
+
+/*
+ * With synchronous=NORMAL a loss of power takes the last commits with it, and with them which
+ * tokens were drawn. So tokens are set aside in advance: pawl_meta.fence_mark is the last one that
+ * may be given out, and is on the disk before any of them is. The first draw on a connection starts
+ * behind the mark, for it does not know what was drawn before power went. The SQL
+ * (sql/sqlite/claim.sql) asks two functions:
+ *
+ * pawli_first()      1 until the mark was moved by this connection
+ *   pawli_must_last()  1; the mark is moved by the transaction at hand: it must be on the disk
+ */
+void pawli_sqlite_sync_before(pawli_sqlite *conn)
+{
+    conn->moves_mark = false;
+    conn->must_last = false;
+}
+
+int pawli_sqlite_sync_after(pawli_sqlite *conn)
+{
+    bool synced = conn->settings->durability == PAWL_DURABILITY_FULL; /* by the COMMIT */
+    sqlite3_file *wal = NULL;
+    int code = SQLITE_OK;
+
+    if (conn->must_last && !synced && !pawli_sqlite_in_memory(conn->settings)) {
+        code = sqlite3_file_control(conn->handle, "main", SQLITE_FCNTL_JOURNAL_POINTER, &wal);
+        if (code == SQLITE_OK && wal && wal->pMethods)
+            code = wal->pMethods->xSync(wal, SQLITE_SYNC_NORMAL);
+    }
+    if (code == SQLITE_OK && conn->moves_mark)
+        conn->moved_mark = true;
+    conn->moves_mark = false;
+    conn->must_last = false;
+    return code;
+}
+
+/* The handle of an application may be anybody's next time: there every draw is a first one. */
+static void sync_first(sqlite3_context *context, int count, sqlite3_value **values)
+{
+    const pawli_sqlite *conn = sqlite3_user_data(context);
+
+    (void)count;
+    (void)values;
+    sqlite3_result_int(context, !conn || !conn->moved_mark);
+}
+
+static void must_last(sqlite3_context *context, int count, sqlite3_value **values)
+{
+    pawli_sqlite *conn = sqlite3_user_data(context);
+
+    (void)count;
+    (void)values;
+    if (conn) {
+        conn->moves_mark = true;
+        conn->must_last = true;
+    }
+    sqlite3_result_int(context, 1);
+}
+
+static bool sync_is_known(sqlite3 *handle)
+{
+    sqlite3_stmt *probe = NULL;
+    int code = sqlite3_prepare_v2(handle, "SELECT pawli_first()", -1, &probe, NULL);
+
+    sqlite3_finalize(probe);
+    return code == SQLITE_OK;
+}
+
+int pawli_sqlite_sync_register(pawli_sqlite *conn)
+{
+    pawli_sqlite *context = conn->base.foreign ? NULL : conn;
+    int flags = SQLITE_UTF8 | SQLITE_DIRECTONLY;
+
+    /* Another wrapped transaction may be using them on the same handle right now. */
+    if (conn->base.foreign && sync_is_known(conn->handle))
+        return SQLITE_OK;
+    int code = sqlite3_create_function_v2(conn->handle, "pawli_first", 0, flags, context,
+                                          sync_first, NULL, NULL, NULL);
+    if (code == SQLITE_OK)
+        code = sqlite3_create_function_v2(conn->handle, "pawli_must_last", 0, flags, context,
+                                          must_last, NULL, NULL, NULL);
+    return code;
 }

@@ -1,10 +1,32 @@
-/* src/db/cond.c - condition variables and semaphores that wait until one of pawl's deadlines. */
-#include "cond.h"
+/* src/db/deadline.c - deadlines of threads, and condition variables that wait until one. */
+#include "thread_deadline.h"
 
 #include <errno.h>
 #include <time.h>
 
+#include "cond.h"
 #include "platform.h"
+
+/* ---- a time limit for the calls that this thread makes on any store ---- */
+
+static _Thread_local pawl_mono limit = {INT64_MAX};
+
+void pawli_thread_deadline_begin(pawl_mono deadline)
+{
+    limit = deadline;
+}
+
+void pawli_thread_deadline_end(void)
+{
+    limit = (pawl_mono){INT64_MAX};
+}
+
+pawl_mono pawli_thread_deadline_apply(pawl_mono deadline)
+{
+    return limit.us < deadline.us ? limit : deadline;
+}
+
+/* ---- condition variables and semaphores that wait until one of pawl's deadlines ---- */
 
 void pawli_cond_init(pthread_cond_t *cond)
 {
