@@ -21,7 +21,11 @@ typedef enum pawl_type {
     PAWL_TYPE_RESPONSE = 3
 } pawl_type;
 
-/* ready -> running -> done | failed. Expired and cancelled are final states, too. */
+/*
+ * ready -> running -> done | failed. A running message becomes ready again if its attempt failed or
+ * its lease expired. A ready or failed one may expire, a ready or running one may be cancelled. An
+ * operator makes failed, expired and cancelled messages ready again; done is final.
+ */
 typedef enum pawl_state {
     PAWL_STATE_READY = 0,
     PAWL_STATE_RUNNING = 1,
@@ -35,8 +39,6 @@ typedef enum pawl_state {
 /* "signal", "command", "push_call", "response"; "ready", "running", ... Never NULL. */
 PAWL_API const char *pawl_type_name(pawl_type type);
 PAWL_API const char *pawl_state_name(pawl_state state);
-/* Whether a message can ever change from state `from` to state `to`. */
-PAWL_API bool pawl_state_may_become(pawl_state from, pawl_state to);
 
 #define PAWL_TOPIC_MAX 255        /* characters */
 #define PAWL_CORRELATION_MAX 255  /* characters */

@@ -353,7 +353,7 @@ GETTER(int64_t, heartbeat_ms, heartbeat_ms)
 GETTER(int64_t, run_id, run_id)
 GETTER(int, dead_call, dead_call)
 
-/* ---- the states of a message and the moves between them: one table ---- */
+/* ---- names of states and types; the numbers that SQL and the public headers share ---- */
 
 #define SAME(name, other) _Static_assert((name) == (other), #name " is not " #other)
 
@@ -407,25 +407,6 @@ SAME(PAWLI_INBOX_RESULT_DUPLICATE, PAWL_INBOX_DUPLICATE);
 SAME(PAWLI_INBOX_RESULT_IN_PROGRESS, PAWL_INBOX_IN_PROGRESS);
 SAME(PAWLI_INBOX_RESULT_CONFLICT, PAWL_INBOX_CONFLICT);
 SAME(PAWLI_INBOX_RESULT_DEAD, PAWL_INBOX_REJECTED);
-
-#define MAY(to) (1u << PAWL_STATE_##to)
-
-/* Row: from. The SQL constraint on outcome.state says the same of the final ones. */
-static const unsigned moves[PAWL_STATE_COUNT] = {
-    [PAWL_STATE_READY] = MAY(RUNNING) | MAY(EXPIRED) | MAY(CANCELLED),
-    [PAWL_STATE_RUNNING] = MAY(READY) | MAY(DONE) | MAY(FAILED) | MAY(CANCELLED),
-    [PAWL_STATE_DONE] = 0,
-    [PAWL_STATE_FAILED] = MAY(READY) | MAY(EXPIRED),
-    [PAWL_STATE_EXPIRED] = MAY(READY),
-    [PAWL_STATE_CANCELLED] = MAY(READY),
-};
-
-bool pawl_state_may_become(pawl_state from, pawl_state to)
-{
-    if ((unsigned)from >= PAWL_STATE_COUNT || (unsigned)to >= PAWL_STATE_COUNT)
-        return false;
-    return (moves[from] & (1u << to)) != 0;
-}
 
 const char *pawl_state_name(pawl_state state)
 {
