@@ -9,23 +9,17 @@
 #include <pawl/error.h>
 #include <pawl/export.h>
 #include <pawl/message.h>
+#include <pawl/result.h>
 
 PAWL_BEGIN_DECLS
 
 /* The result of a message that a worker had claimed. */
-typedef enum pawl_outcome {
-    PAWL_OUTCOME_DONE = 0,
-    PAWL_OUTCOME_RETRIED = 1,  /* to be retried; if it was the last attempt, failed */
-    PAWL_OUTCOME_FAILED = 2,   /* a dead letter */
-    PAWL_OUTCOME_RELEASED = 3, /* ready again, the attempt not counted */
-    /* The result was discarded: the message was cancelled, is owned by another worker, or the
-     * result could not be stored before the worker ended. */
-    PAWL_OUTCOME_LOST = 4
-} pawl_outcome;
-
 typedef struct pawl_message_result {
     const pawl_message *message; /* borrowed until the call returns */
-    pawl_outcome outcome;
+    /* As stored: PAWL_RELEASE for a handler that was cancelled by the shutdown, PAWL_RETRY for each
+     * failed call of a dead-letter handler, PAWL_LOST if it was not stored. With PAWL_RETRY at the
+     * last attempt the message has failed. */
+    pawl_result result;
     bool dead;         /* it was a call of a dead-letter handler */
     int attempt;       /* as pawl_task_attempt() */
     const char *error; /* the error text of the handler; NULL: none. Borrowed */

@@ -20,6 +20,7 @@
 #include <pawl/outbox.h>
 #include <pawl/maintenance.h>
 #include <pawl/queue.h>
+#include <pawl/result.h>
 #include <pawl/schedule.h>
 #include <pawl/store.h>
 #include <pawl/timer.h>

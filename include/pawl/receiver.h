@@ -19,6 +19,7 @@
 #include <pawl/export.h>
 #include <pawl/inbox.h>
 #include <pawl/log.h>
+#include <pawl/result.h>
 #include <pawl/services.h>
 #include <pawl/store.h>
 #include <pawl/transport.h>

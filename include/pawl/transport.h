@@ -21,6 +21,13 @@ struct pawl_ack;
 
 /* ---- one send and its result ---- */
 
+/*
+ * What the receiver said about one send. This is not the result for the message (pawl_result): a
+ * transport knows neither the attempts of the message nor the circuit breaker of its destination,
+ * by which the delivery decides whether PAWL_SEND_RETRY is a retry, a deferral or a failure; and
+ * to a caller without a store, duplicate and cancelled matter. The delivery maps the one to the
+ * other in one function, send_op_result() in src/transport/send_op.c.
+ */
 typedef enum pawl_send_result {
     PAWL_SEND_ACKNOWLEDGED = 0, /* the receiver has processed it */
     PAWL_SEND_DUPLICATE = 1,    /* the receiver had already processed it */

@@ -13,6 +13,7 @@
 #include <pawl/log.h>
 #include <pawl/message.h>
 #include <pawl/observe.h>
+#include <pawl/result.h>
 #include <pawl/store.h>
 #include <pawl/tx.h>
 
@@ -25,21 +26,12 @@ typedef struct pawl_worker pawl_worker; /* opaque */
 /* Valid only during the handler's call, and only on its thread. */
 typedef struct pawl_task pawl_task;
 
-/* The result that a handler returns. */
-typedef enum pawl_result {
-    PAWL_DONE = 0,  /* processed; the message is finished */
-    PAWL_RETRY = 1, /* the attempt failed: retried after a delay while attempts remain */
-    PAWL_FAIL = 2,  /* failed permanently: becomes a dead letter */
-    /* Give the message back: it is ready again at once and the attempt is not counted. For a
-     * process that is shutting down; the same worker may claim it again. */
-    PAWL_RELEASE = 3
-} pawl_result;
-
 /*
  * Processes one message. The worker calls it on one of its handler threads, with no lock held and
  * no transaction open. It may be called again for the same message (if a worker died before it
  * stored the result), but one worker never calls it twice at once for the same message. All signals
- * except those for faults are blocked on that thread.
+ * except those for faults are blocked on that thread. It returns PAWL_DONE, PAWL_RETRY, PAWL_FAIL
+ * or PAWL_RELEASE; any other value counts as PAWL_RETRY.
  */
 typedef pawl_result (*pawl_handler)(pawl_task *task, void *context);
 

@@ -18,17 +18,17 @@
 
 static bool wants_response(const pawli_send_op *op)
 {
-    return op->result == PAWLI_RESULT_DONE && op->payload && op->delivery->options.responses;
+    return op->result == PAWL_DONE && op->payload && op->delivery->options.responses;
 }
 
 static bool has_output(const pawli_send_op *op)
 {
-    return op->result == PAWLI_RESULT_DONE && op->payload && !wants_response(op);
+    return op->result == PAWL_DONE && op->payload && !wants_response(op);
 }
 
 static bool is_plain_ack(const pawli_send_op *op)
 {
-    return op->result == PAWLI_RESULT_DONE && !op->payload;
+    return op->result == PAWL_DONE && !op->payload;
 }
 
 static bool same_text(const char *a, const char *b)
@@ -42,7 +42,7 @@ static bool result_alike(const pawli_send_op *a, const pawli_send_op *b)
     if (a->result != b->result)
         return false;
     return same_text(a->error, b->error) &&
-           (a->result == PAWLI_RESULT_FAIL ||
+           (a->result == PAWL_FAIL ||
             (a->delay_ms == b->delay_ms && a->policy.base_ms == b->policy.base_ms &&
              a->policy.max_ms == b->policy.max_ms && a->policy.jitter_ms == b->policy.jitter_ms));
 }
@@ -101,12 +101,12 @@ static pawl_status result_call(pawl_delivery *delivery, const pawli_send_op *lik
     pawl_owner owner = delivery->owner;
 
     switch (like->result) {
-    case PAWLI_RESULT_FAIL:
+    case PAWL_FAIL:
         return pawl_queue_fail(store, owner, items, count, like->error, NULL, err);
-    case PAWLI_RESULT_DEFER:
+    case PAWL_DEFER:
         return pawl_queue_defer(store, owner, items, count, like->error, like->delay_ms,
                                 &like->policy, NULL, err);
-    case PAWLI_RESULT_RETRY:
+    case PAWL_RETRY:
         if (like->delay_ms != PAWL_DELAY_BY_POLICY)
             return pawl_queue_abandon(store, owner, items, count, like->error, like->delay_ms, NULL,
                                       err);
@@ -311,7 +311,7 @@ pawl_status pawli_delivery_store_others(pawl_delivery *delivery, pawl_error *err
     while (at && st == PAWL_OK) {
         if (is_plain_ack(at)) {
             at = at->next;
-        } else if (at->result == PAWLI_RESULT_NONE) {
+        } else if (at->result == PAWL_LOST) {
             pawli_send_op_done(at);
             at = delivery->completed.first;
         } else if (has_output(at)) {

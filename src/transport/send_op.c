@@ -103,7 +103,7 @@ static void explain_retry(const pawli_send_op *op, char *room, size_t size)
 {
     char span[PAWLI_SPAN_SIZE], which[48];
 
-    if (op->result == PAWLI_RESULT_DEFER)
+    if (op->result == PAWL_DEFER)
         snprintf(which, sizeof which, "deferred, not counted as an attempt");
     else if (op->limit > 0)
         snprintf(which, sizeof which, "attempt %d of %d", pawl_message_attempt(op->message),
@@ -123,23 +123,23 @@ static void log_landing(const pawli_send_op *op, bool duplicate)
     long long ms = (pawli_mono_now().us - op->began.us) / 1000;
 
     switch (op->result) {
-    case PAWLI_RESULT_DONE:
+    case PAWL_DONE:
         snprintf(what, sizeof what, "sent in %lld ms%s", ms,
                  duplicate ? ", where it had been before" : "");
         send_op_say(op, PAWL_LOG_INFO, what);
         break;
-    case PAWLI_RESULT_RETRY:
-    case PAWLI_RESULT_DEFER:
+    case PAWL_RETRY:
+    case PAWL_DEFER:
         explain_retry(op, retry, sizeof retry);
         snprintf(what, sizeof what, "%s: %s", retry, why);
         send_op_say(op, PAWL_LOG_WARNING, what);
         break;
-    case PAWLI_RESULT_FAIL:
+    case PAWL_FAIL:
         snprintf(what, sizeof what, "failed for good at attempt %d: %s",
                  pawl_message_attempt(op->message), why);
         send_op_say(op, PAWL_LOG_ERROR, what);
         break;
-    case PAWLI_RESULT_NONE:
+    default:
         send_op_say(op, PAWL_LOG_WARNING, "dropped: its lease is lost");
         break;
     }
@@ -149,19 +149,18 @@ static void send_op_count(pawli_send_op *op, bool duplicate)
 {
     pawl_destination_stats *stats = &op->destination->stats;
 
-    stats->sent += op->result == PAWLI_RESULT_DONE;
-    stats->duplicate += op->result == PAWLI_RESULT_DONE && duplicate;
-    stats->retried +=
-        op->result == PAWLI_RESULT_RETRY || (op->result == PAWLI_RESULT_DEFER && !op->cancelled);
-    stats->deferred += op->result == PAWLI_RESULT_DEFER && !op->cancelled;
-    stats->failed += op->result == PAWLI_RESULT_FAIL;
+    stats->sent += op->result == PAWL_DONE;
+    stats->duplicate += op->result == PAWL_DONE && duplicate;
+    stats->retried += op->result == PAWL_RETRY || (op->result == PAWL_DEFER && !op->cancelled);
+    stats->deferred += op->result == PAWL_DEFER && !op->cancelled;
+    stats->failed += op->result == PAWL_FAIL;
 }
 
-static void send_op_land(pawli_send_op *op, pawli_result result, const char *error, bool duplicate)
+static void send_op_land(pawli_send_op *op, pawl_result result, const char *error, bool duplicate)
 {
     pawl_delivery *delivery = op->delivery;
 
-    op->result = op->lost ? PAWLI_RESULT_NONE : result;
+    op->result = op->lost ? PAWL_LOST : result;
     if (error && *error)
         op->error = strdup(error);
     pthread_mutex_lock(&delivery->lock);
@@ -247,21 +246,24 @@ static void wait_for_breaker(pawli_send_op *op, pawl_mono now)
         op->delay_ms = (breaker->retry_at.us - now.us + 999) / 1000;
 }
 
-/* Neither acknowledged nor refused. At the last attempt "put off" is "failed". */
-static void send_op_put_off(pawli_send_op *op, const pawl_service *service,
-                            const pawl_send_report *outcome, pawl_mono now)
+/*
+ * What the result of the send means for the message. At the last attempt a retry is a failure; a
+ * cancelled send, and one that does not count as an attempt, is deferred.
+ */
+static pawl_result send_op_result(const pawli_send_op *op, const pawl_service *service,
+                                  const pawl_send_report *outcome)
 {
     pawli_send_facts facts = {op->breaker_was_closed,
                               op->destination->answered_at.us > op->began.us,
                               pawli_send_count(op->message, service)};
-    bool last = op->limit > 0 && pawl_message_attempt(op->message) >= op->limit;
 
-    if (!pawli_send_counts(outcome, &facts)) {
-        wait_for_breaker(op, now);
-        send_op_land(op, PAWLI_RESULT_DEFER, outcome->error, false);
-    } else {
-        send_op_land(op, last ? PAWLI_RESULT_FAIL : PAWLI_RESULT_RETRY, outcome->error, false);
-    }
+    if (outcome->sent == PAWL_SEND_ACKNOWLEDGED || outcome->sent == PAWL_SEND_DUPLICATE)
+        return PAWL_DONE;
+    if (outcome->sent == PAWL_SEND_REJECTED)
+        return PAWL_FAIL;
+    if (outcome->sent == PAWL_SEND_CANCELLED || !pawli_send_counts(outcome, &facts))
+        return PAWL_DEFER;
+    return op->limit > 0 && pawl_message_attempt(op->message) >= op->limit ? PAWL_FAIL : PAWL_RETRY;
 }
 
 /* Given up by us: another delivery may take it at once. */
@@ -269,7 +271,7 @@ static void send_op_give_back(pawli_send_op *op)
 {
     op->delay_ms = 0;
     op->cancelled = true;
-    send_op_land(op, PAWLI_RESULT_DEFER,
+    send_op_land(op, PAWL_DEFER,
                  op->late ? "its lease ran out before the answer came"
                           : "the delivery was stopped before the answer came",
                  false);
@@ -302,22 +304,16 @@ static void on_end(void *context, const pawl_send_report *outcome)
         service = NULL;
     send_op_judge(op, outcome, now);
     obey_retry_after(op, outcome, now);
-    switch (outcome->sent) {
-    case PAWL_SEND_ACKNOWLEDGED:
-    case PAWL_SEND_DUPLICATE:
-        keep_payload(op, outcome);
-        send_op_land(op, PAWLI_RESULT_DONE, NULL, duplicate);
-        break;
-    case PAWL_SEND_REJECTED:
-        send_op_land(op, PAWLI_RESULT_FAIL, outcome->error, false);
-        break;
-    case PAWL_SEND_RETRY:
-        send_op_put_off(op, service, outcome, now);
-        break;
-    case PAWL_SEND_CANCELLED:
+    if (outcome->sent == PAWL_SEND_CANCELLED) {
         send_op_give_back(op);
-        break;
+        return;
     }
+    pawl_result result = send_op_result(op, service, outcome);
+    if (result == PAWL_DONE)
+        keep_payload(op, outcome);
+    if (result == PAWL_DEFER)
+        wait_for_breaker(op, now);
+    send_op_land(op, result, result == PAWL_DONE ? NULL : outcome->error, duplicate);
 }
 
 /* ---- starting ---- */
@@ -362,7 +358,7 @@ static void take_off(pawli_send_op *op)
         return;
     op->unsendable = ours; /* by the map, not for want of memory */
     ours = ours || st != PAWL_E_INVALID;
-    send_op_land(op, ours ? PAWLI_RESULT_DEFER : PAWLI_RESULT_FAIL, err.message, false);
+    send_op_land(op, ours ? PAWL_DEFER : PAWL_FAIL, err.message, false);
 }
 
 /* A message may have a shorter lease of its own; the store's clock tells. */

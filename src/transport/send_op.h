@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include <pawl/queue.h>
+#include <pawl/result.h>
 
 #include "destination.h"
 
@@ -16,15 +17,6 @@ typedef struct pawli_claim_batch {
     pawl_messages *list;
     size_t users;
 } pawli_claim_batch;
-
-/* The result for the message. */
-typedef enum pawli_result {
-    PAWLI_RESULT_DONE,  /* acknowledged */
-    PAWLI_RESULT_RETRY, /* retried, counted as an attempt */
-    PAWLI_RESULT_DEFER, /* retried, not counted */
-    PAWLI_RESULT_FAIL,  /* failed permanently */
-    PAWLI_RESULT_NONE   /* it has another owner: nothing is stored */
-} pawli_result;
 
 typedef struct pawli_send_op {
     struct pawli_send_op *previous, *next; /* in the list that contains it */
@@ -44,7 +36,7 @@ typedef struct pawli_send_op {
     bool late; /* the lease has expired by the local clock: dropped, unless it is still owned */
     bool breaker_was_closed; /* when the send began */
     /* Set when the send has ended: */
-    pawli_result result;
+    pawl_result result;  /* never PAWL_RELEASE */
     pawl_backoff policy; /* for a retry: the message's own, or the service's */
     int limit;           /* maximum counted attempts; 0: no limit */
     bool cancelled;      /* by this side */

@@ -128,10 +128,10 @@ pawl_status pawli_dead_letters_store(pawl_worker *worker, const pawl_task *sampl
                                      const pawl_receipt *items, size_t count, size_t *ret_changed,
                                      pawl_error *err)
 {
-    switch (pawli_task_answer(sample)) {
-    case PAWLI_ANSWER_ACK:
+    switch (pawli_task_result(sample)) {
+    case PAWL_DONE:
         return pawl_dead_done(worker->store, worker->owner, items, count, ret_changed, err);
-    case PAWLI_ANSWER_RELEASE: /* the soonest there is */
+    case PAWL_RELEASE: /* the soonest there is */
         return pawl_dead_abandon(worker->store, worker->owner, items, count, NULL, 1, ret_changed,
                                  err);
     default:

@@ -11,12 +11,12 @@
 
 /* ---- telling the application's observer what becomes of messages ---- */
 
-static void observer_say(pawl_worker *worker, const pawl_task *task, pawl_outcome outcome)
+static void observer_say(pawl_worker *worker, const pawl_task *task, pawl_result result)
 {
     const pawl_observer *observer = &worker->options.observer;
     pawl_message_result what = {
         .message = task->message,
-        .outcome = outcome,
+        .result = result,
         .dead = task->dead,
         .attempt = pawl_task_attempt(task),
         .error = task->error,
@@ -26,30 +26,22 @@ static void observer_say(pawl_worker *worker, const pawl_task *task, pawl_outcom
     observer->settled(observer->context, &what);
 }
 
-static pawl_outcome observer_answered(const pawl_task *task)
+static pawl_result observer_result(const pawl_task *task)
 {
-    switch (pawli_task_answer(task)) {
-    case PAWLI_ANSWER_ACK:
-        return PAWL_OUTCOME_DONE;
-    case PAWLI_ANSWER_ABANDON:
-        return PAWL_OUTCOME_RETRIED;
-    case PAWLI_ANSWER_FAIL: /* a dead letter is called for until it is done */
-        return task->dead ? PAWL_OUTCOME_RETRIED : PAWL_OUTCOME_FAILED;
-    case PAWLI_ANSWER_RELEASE:
-        return PAWL_OUTCOME_RELEASED;
-    default:
-        return PAWL_OUTCOME_LOST;
-    }
+    pawl_result result = pawli_task_result(task);
+
+    /* A dead letter is called for until it is done. */
+    return task->dead && result == PAWL_FAIL ? PAWL_RETRY : result;
 }
 
-static bool observer_fits(pawl_outcome outcome, pawl_state state)
+static bool observer_fits(pawl_result result, pawl_state state)
 {
-    switch (outcome) {
-    case PAWL_OUTCOME_DONE:
+    switch (result) {
+    case PAWL_DONE:
         return state == PAWL_STATE_DONE;
-    case PAWL_OUTCOME_FAILED:
+    case PAWL_FAIL:
         return state == PAWL_STATE_FAILED;
-    case PAWL_OUTCOME_RETRIED:
+    case PAWL_RETRY:
         return state == PAWL_STATE_READY || state == PAWL_STATE_FAILED;
     default:
         return state == PAWL_STATE_READY;
@@ -57,17 +49,17 @@ static bool observer_fits(pawl_outcome outcome, pawl_state state)
 }
 
 /* The store said how many answers came too late, not which: look. */
-static pawl_outcome find_out(pawl_worker *worker, const pawl_task *task)
+static pawl_result find_out(pawl_worker *worker, const pawl_task *task)
 {
-    pawl_outcome outcome = observer_answered(task);
+    pawl_result result = observer_result(task);
     pawl_messages *one = NULL;
 
     if (task->dead || pawl_outbox_get(worker->store, task->receipt.id, &one, NULL) != PAWL_OK)
-        return outcome;
-    if (!observer_fits(outcome, pawl_message_state(pawl_messages_at(one, 0))))
-        outcome = PAWL_OUTCOME_LOST;
+        return result;
+    if (!observer_fits(result, pawl_message_state(pawl_messages_at(one, 0))))
+        result = PAWL_LOST;
     pawl_messages_free(one);
-    return outcome;
+    return result;
 }
 
 void pawli_observe_stored(pawl_worker *worker, const pawl_task *list, size_t count, size_t lost)
@@ -76,9 +68,9 @@ void pawli_observe_stored(pawl_worker *worker, const pawl_task *list, size_t cou
         return;
     for (const pawl_task *task = list; task; task = task->next_in_line) {
         if (lost == 0)
-            observer_say(worker, task, observer_answered(task));
+            observer_say(worker, task, observer_result(task));
         else if (lost >= count)
-            observer_say(worker, task, PAWL_OUTCOME_LOST);
+            observer_say(worker, task, PAWL_LOST);
         else
             observer_say(worker, task, find_out(worker, task));
     }
@@ -89,9 +81,9 @@ void pawli_observe_dropped(pawl_worker *worker, const pawl_task *task)
     if (!worker->options.observer.settled)
         return;
     if (pawli_task_acknowledged(task))
-        observer_say(worker, task, PAWL_OUTCOME_DONE);
+        observer_say(worker, task, PAWL_DONE);
     else
-        observer_say(worker, task, task->disowned ? PAWL_OUTCOME_RELEASED : PAWL_OUTCOME_LOST);
+        observer_say(worker, task, task->disowned ? PAWL_RELEASE : PAWL_LOST);
 }
 
 void pawli_observe_store(pawl_worker *worker, const pawl_error *err)

@@ -68,7 +68,7 @@ void pawli_result_batch_gather(pawl_worker *worker)
     at = &worker->claim_loop.results.list;
     while (*at) {
         pawl_task *task = *at;
-        if (pawli_task_answer(task) == PAWLI_ANSWER_NONE) {
+        if (pawli_task_result(task) == PAWL_LOST) {
             *at = task->next_in_line;
             task->next_in_line = NULL;
             results_drop(worker, task);
@@ -88,16 +88,16 @@ void pawli_result_batch_postpone(pawl_worker *worker)
 
 static int64_t *counter_of(pawl_worker *worker, const pawl_task *task)
 {
-    pawli_answer answer = pawli_task_answer(task);
+    pawl_result result = pawli_task_result(task);
 
     if (task->dead)
-        return answer == PAWLI_ANSWER_ACK ? &worker->stats.dead : NULL;
-    switch (answer) {
-    case PAWLI_ANSWER_ACK:
+        return result == PAWL_DONE ? &worker->stats.dead : NULL;
+    switch (result) {
+    case PAWL_DONE:
         return &worker->stats.done;
-    case PAWLI_ANSWER_ABANDON:
+    case PAWL_RETRY:
         return &worker->stats.retried;
-    case PAWLI_ANSWER_FAIL:
+    case PAWL_FAIL:
         return &worker->stats.failed;
     default:
         return &worker->stats.released;
@@ -106,15 +106,15 @@ static int64_t *counter_of(pawl_worker *worker, const pawl_task *task)
 
 static bool results_same(const pawl_task *a, const pawl_task *b)
 {
-    pawli_answer answer = pawli_task_answer(a);
+    pawl_result result = pawli_task_result(a);
 
-    if (a->dead != b->dead || answer != pawli_task_answer(b))
+    if (a->dead != b->dead || result != pawli_task_result(b))
         return false;
-    if (answer == PAWLI_ANSWER_ACK) /* what somebody leaves goes by itself */
+    if (result == PAWL_DONE) /* what somebody leaves goes by itself */
         return !a->output.data && !b->output.data;
-    if (answer == PAWLI_ANSWER_RELEASE)
+    if (result == PAWL_RELEASE)
         return true;
-    if (answer == PAWLI_ANSWER_ABANDON && a->delay_ms != b->delay_ms)
+    if (result == PAWL_RETRY && a->delay_ms != b->delay_ms)
         return false;
     return strcmp(a->error ? a->error : "", b->error ? b->error : "") == 0;
 }
@@ -232,15 +232,15 @@ static pawl_status results_tell(pawl_worker *worker, const pawl_task *sample,
 {
     if (sample->dead)
         return pawli_dead_letters_store(worker, sample, items, count, ret_changed, err);
-    switch (pawli_task_answer(sample)) {
-    case PAWLI_ANSWER_ACK:
+    switch (pawli_task_result(sample)) {
+    case PAWL_DONE:
         if (sample->output.data)
             return tell_output(worker, sample, ret_changed, err);
         return pawl_queue_ack(worker->store, worker->owner, items, count, ret_changed, err);
-    case PAWLI_ANSWER_ABANDON:
+    case PAWL_RETRY:
         return pawl_queue_abandon(worker->store, worker->owner, items, count, sample->error,
                                   sample->delay_ms, ret_changed, err);
-    case PAWLI_ANSWER_FAIL:
+    case PAWL_FAIL:
         return pawl_queue_fail(worker->store, worker->owner, items, count, sample->error,
                                ret_changed, err);
     default:
@@ -325,7 +325,7 @@ static pawl_status tell_like(pawl_worker *worker, const pawl_task *sample, pawl_
 /* One that may go with others of its kind, and with a claim. */
 static bool is_ack(const pawl_task *task)
 {
-    return !task->dead && pawli_task_answer(task) == PAWLI_ANSWER_ACK && !task->output.data;
+    return !task->dead && pawli_task_result(task) == PAWL_DONE && !task->output.data;
 }
 
 static pawl_task *first_that_is(pawli_result_batch *results, bool ack)

@@ -241,17 +241,13 @@ void pawli_task_refuse(pawl_task *task)
     pawl_task_set_error(task, "no handler is registered for this topic");
 }
 
-pawli_answer pawli_task_answer(const pawl_task *task)
+pawl_result pawli_task_result(const pawl_task *task)
 {
     if (pawli_task_lost(task))
-        return PAWLI_ANSWER_NONE;
-    if (task->result == PAWL_DONE)
-        return PAWLI_ANSWER_ACK;
-    if (task->result == PAWL_FAIL)
-        return PAWLI_ANSWER_FAIL;
-    if (task->result == PAWL_RELEASE)
-        return PAWLI_ANSWER_RELEASE;
-    return task->cause == PAWLI_CAUSE_STOP ? PAWLI_ANSWER_RELEASE : PAWLI_ANSWER_ABANDON;
+        return PAWL_LOST;
+    if (task->result == PAWL_RETRY && task->cause == PAWLI_CAUSE_STOP)
+        return PAWL_RELEASE;
+    return task->result;
 }
 
 /* ---- tasks by the message they are about ---- */

@@ -21,15 +21,6 @@ typedef enum pawli_phase {
     PAWLI_PHASE_STORING   /* the result is being stored */
 } pawli_phase;
 
-/* The operation that ends the claim. */
-typedef enum pawli_answer {
-    PAWLI_ANSWER_ACK,
-    PAWLI_ANSWER_ABANDON,
-    PAWLI_ANSWER_FAIL,
-    PAWLI_ANSWER_RELEASE,
-    PAWLI_ANSWER_NONE /* it has another owner now */
-} pawli_answer;
-
 /*
  * Why a handler is cancelled. The first cause stays, except that a lost lease overrides all others.
  */
@@ -99,10 +90,11 @@ static inline bool pawli_task_acknowledged(const pawl_task *task)
 /* Calls the handler. No lock is held. */
 void pawli_task_run(pawl_task *task);
 /*
- * The operation that its result requires. With the lock of pawli_inflight held, or when no other
+ * The result to store: the handler's, except that a retry during the shutdown is a release, and
+ * that the result of a lost task is lost. With the lock of pawli_inflight held, or when no other
  * thread can access the task.
  */
-pawli_answer pawli_task_answer(const pawl_task *task);
+pawl_result pawli_task_result(const pawl_task *task);
 /* Finishes the task with "no handler" without calling anything. */
 void pawli_task_refuse(pawl_task *task);
 

@@ -104,8 +104,7 @@ static pawl_result ask_after_cancel(pawl_task *task, void *context)
 
 static void keep_error(void *context, const pawl_message_result *what)
 {
-    *(bool *)context =
-        what->error && strcmp(what->error, "seen") == 0 && what->outcome == PAWL_OUTCOME_LOST;
+    *(bool *)context = what->error && strcmp(what->error, "seen") == 0 && what->result == PAWL_LOST;
 }
 
 PAWL_TEST(step_by_step_asking_makes_it_readable)

@@ -7,7 +7,7 @@
 /* What an observer heard, as text. */
 struct heard {
     char text[2048];
-    int outcomes[PAWL_OUTCOME_LOST + 1];
+    int results[PAWL_LOST + 1];
     int failed, well; /* of the store */
     counter news;
     bool on_time; /* `took_us` is what a handler took */
@@ -15,14 +15,15 @@ struct heard {
 
 static void hear_settled(void *context, const pawl_message_result *what)
 {
-    static const char *const names[] = {"done", "retried", "failed", "released", "lost"};
+    static const char *const names[] = {"done",     "retried",  "failed",
+                                        "released", "deferred", "lost"};
     struct heard *heard = context;
     size_t used = strlen(heard->text);
 
     snprintf(heard->text + used, sizeof heard->text - used, "%s%s %s%s %d%s%s", used ? "; " : "",
-             queue_payload(what->message), names[what->outcome], what->dead ? " dead" : "",
+             queue_payload(what->message), names[what->result], what->dead ? " dead" : "",
              what->attempt, what->error ? " " : "", what->error ? what->error : "");
-    heard->outcomes[what->outcome]++;
+    heard->results[what->result]++;
     heard->on_time &= what->took_us >= 0;
     counter_add(&heard->news, 1);
 }
@@ -49,7 +50,7 @@ static pawl_worker *observed(fixture *f, struct heard *heard, pawl_worker_option
 
 static const pawl_worker_options usual = PAWL_WORKER_OPTIONS_INIT;
 
-PAWL_TEST(every_outcome_is_heard_once_with_its_reason)
+PAWL_TEST(every_result_is_heard_once_with_its_reason)
 {
     fixture *f = fixture_open(NULL);
     struct heard heard;
@@ -74,7 +75,7 @@ PAWL_TEST(every_outcome_is_heard_once_with_its_reason)
     release.verdict = retry.verdict = PAWL_DONE;
     heard.text[0] = '\0';
     worker_until_idle(worker);
-    assert_int_equal(3, heard.outcomes[PAWL_OUTCOME_DONE]);
+    assert_int_equal(3, heard.results[PAWL_DONE]);
     assert_non_null(strstr(heard.text, "b done 2"));
     assert_true(heard.on_time);
 }
@@ -168,7 +169,7 @@ PAWL_TEST(everything_that_was_claimed_is_heard_of_once)
     for (int i = 0; i < 200; i++)
         fixture_send(f, "t", "x");
     assert_ok(pawl_worker_run(worker, &err), &err);
-    assert_int_equal(200, heard.outcomes[PAWL_OUTCOME_DONE]);
+    assert_int_equal(200, heard.results[PAWL_DONE]);
     assert_int_equal(200, counter_get(&heard.news));
 }
 
@@ -193,5 +194,5 @@ PAWL_TEST(a_store_that_fails_and_comes_back_is_heard_of_by_turns)
     worker_stop(run);
     assert_int_equal(1, heard.failed);
     assert_int_equal(1, heard.well);
-    assert_int_equal(2, heard.outcomes[PAWL_OUTCOME_DONE]);
+    assert_int_equal(2, heard.results[PAWL_DONE]);
 }

@@ -122,17 +122,17 @@ static const char *result_text(const pawl_message_result *what, cli_color *ret_c
 {
     bool last = what->attempt >= pawl_message_max_attempts(what->message);
 
-    switch (what->outcome) {
-    case PAWL_OUTCOME_DONE:
+    switch (what->result) {
+    case PAWL_DONE:
         *ret_color = CLI_GREEN;
         return "done";
-    case PAWL_OUTCOME_RETRIED:
+    case PAWL_RETRY:
         *ret_color = last ? CLI_RED : CLI_YELLOW;
         return last ? "failed, no attempts left" : "will be tried again";
-    case PAWL_OUTCOME_FAILED:
+    case PAWL_FAIL:
         *ret_color = CLI_RED;
         return "failed";
-    case PAWL_OUTCOME_RELEASED:
+    case PAWL_RELEASE:
         *ret_color = CLI_YELLOW;
         return "released";
     default:
@@ -143,7 +143,7 @@ static const char *result_text(const pawl_message_result *what, cli_color *ret_c
 
 static char *result_reason(const pawl_message_result *what)
 {
-    if (what->outcome == PAWL_OUTCOME_LOST)
+    if (what->result == PAWL_LOST)
         return cli_copy("the message is no longer ours, or the result could not be stored");
     return what->error ? cli_text_clean(what->error, strlen(what->error), true) : NULL;
 }
@@ -158,7 +158,7 @@ void cli_report_result(void *context, const pawl_message_result *what)
     cli_color color;
     const char *text = result_text(what, &color);
 
-    if (!work->options->talk && what->outcome != PAWL_OUTCOME_LOST)
+    if (!work->options->talk && what->result != PAWL_LOST)
         return;
     topic = cli_text_clean(name, strlen(name), true);
     error = result_reason(what);
