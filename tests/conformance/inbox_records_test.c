@@ -179,13 +179,13 @@ PAWL_TEST(the_view_shows_what_people_know)
 {
     fixture *f = with_all_states();
 
-    assert_string_equal("Done",
+    assert_string_equal("done",
                         fixture_text(f, "SELECT status FROM {inbox} WHERE message_id = 'done'"));
-    assert_string_equal("Dead",
+    assert_string_equal("dead",
                         fixture_text(f, "SELECT status FROM {inbox} WHERE message_id = 'dead'"));
-    assert_string_equal("Seen",
+    assert_string_equal("seen",
                         fixture_text(f, "SELECT status FROM {inbox} WHERE message_id = 'seen'"));
-    assert_string_equal("Processing", fixture_text(f, "SELECT status FROM {inbox}"
+    assert_string_equal("processing", fixture_text(f, "SELECT status FROM {inbox}"
                                                       " WHERE message_id = 'processing'"));
     assert_int_equal(1, fixture_count(f, "SELECT attempts FROM {inbox} WHERE source = 'shop'"
                                          " AND message_id = 'done' AND processed_utc IS NOT NULL"

@@ -113,7 +113,7 @@ PAWL_TEST(a_suspect_that_fails_has_as_many_attempts_as_any_other_and_one)
     assert_int_equal(ATTEMPTS + 1, attempts_of(f, 1));
     assert_true(inbox_record(f, "1")->suspect);
     assert_int_equal(1, fixture_count(f, "SELECT count(*) FROM {inbox}"
-                                         " WHERE suspect = (1 = 1) AND status = 'Dead'"));
+                                         " WHERE suspect = (1 = 1) AND status = 'dead'"));
 }
 
 PAWL_TEST(a_suspect_that_is_requeued_begins_like_any_other)

@@ -10,11 +10,11 @@ PAWL_TEST(the_views_show_what_their_users_know)
     job_add(f, "j", "* * * * *");
     job_tick(f);
     job_after(f, MINUTE_MS);
-    assert_string_equal("Pending", fixture_text(f, "SELECT status FROM {job_runs}"));
+    assert_string_equal("ready", fixture_text(f, "SELECT status FROM {job_runs}"));
     assert_int_equal(FIXTURE_START.us + 60000000,
                      fixture_count(f, "SELECT {us:scheduled_time} FROM {job_runs}"));
     job_work(f);
-    assert_string_equal("Succeeded",
+    assert_string_equal("done",
                         fixture_text(f, "SELECT last_run_status FROM {jobs} WHERE job_name = 'j'"));
     assert_int_equal(FIXTURE_START.us + 120000000,
                      fixture_count(f, "SELECT {us:next_due_time} FROM {jobs}"));

@@ -3,8 +3,8 @@ DROP VIEW IF EXISTS pawl_jobs;
 CREATE VIEW pawl_jobs AS
     SELECT j.id, j.name AS job_name, j.schedule AS cron_schedule, j.topic, j.payload,
            j.enabled AS is_enabled, j.next_due_at AS next_due_time, r.started_at AS last_run_time,
-           CASE r.state WHEN @STATE_READY@ THEN 'Pending' WHEN @STATE_RUNNING@ THEN 'Running' WHEN @STATE_DONE@ THEN 'Succeeded'
-                        WHEN @STATE_FAILED@ THEN 'Failed' WHEN @STATE_EXPIRED@ THEN 'Expired' WHEN @STATE_CANCELLED@ THEN 'Cancelled' END AS last_run_status,
+           CASE r.state WHEN @STATE_READY@ THEN 'ready' WHEN @STATE_RUNNING@ THEN 'running' WHEN @STATE_DONE@ THEN 'done'
+                        WHEN @STATE_FAILED@ THEN 'failed' WHEN @STATE_EXPIRED@ THEN 'expired' WHEN @STATE_CANCELLED@ THEN 'cancelled' END AS last_run_status,
            j.zone, j.misfire, j.overlap, j.problem
     FROM pawl_job j
     LEFT JOIN pawl_job_run r ON r.id = (SELECT b.id FROM pawl_job_run b INDEXED BY pawl_job_run_begun
@@ -13,9 +13,9 @@ CREATE VIEW pawl_jobs AS
 DROP VIEW IF EXISTS pawl_job_runs;
 CREATE VIEW pawl_job_runs AS
     SELECT r.id, r.job_id, j.name AS job_name, r.scheduled_at AS scheduled_time,
-           CASE r.state WHEN @STATE_READY@ THEN 'Pending' WHEN @STATE_RUNNING@ THEN 'Running' WHEN @STATE_DONE@ THEN 'Succeeded'
-                        WHEN @STATE_FAILED@ THEN 'Failed' WHEN @STATE_EXPIRED@ THEN 'Expired' WHEN @STATE_CANCELLED@ THEN 'Cancelled'
-                        WHEN @RUN_WAITING@ THEN 'Waiting' ELSE 'Skipped' END AS status,
+           CASE r.state WHEN @STATE_READY@ THEN 'ready' WHEN @STATE_RUNNING@ THEN 'running' WHEN @STATE_DONE@ THEN 'done'
+                        WHEN @STATE_FAILED@ THEN 'failed' WHEN @STATE_EXPIRED@ THEN 'expired' WHEN @STATE_CANCELLED@ THEN 'cancelled'
+                        WHEN @RUN_WAITING@ THEN 'waiting' ELSE 'skipped' END AS status,
            r.claimed_by, r.claimed_at, max(r.attempts - 1, 0) AS retry_count,
            r.started_at AS start_time, r.ended_at AS end_time, r.output, r.error AS last_error,
            r.triggered, r.slots, r.work_id, r.message_id
