@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <pawl/export.h>
 
@@ -69,6 +70,18 @@ PAWL_API const char *pawl_status_text(pawl_status status);
 PAWL_API bool pawl_status_retryable(pawl_status status);
 PAWL_API int pawl_status_http(pawl_status status);
 PAWL_API int pawl_status_exit(pawl_status status);
+
+/*
+ * Writes the error to `to` as one line: the status's name, the message, and whether the same call
+ * may succeed later. NULL or PAWL_ERROR_INIT is written as PAWL_OK. For programs that report errors
+ * on stderr; pawl itself never calls it.
+ *
+ *     PAWL_E_BUSY: the database is locked (retryable: the same call may succeed later)
+ *
+ * Threads:   any.
+ * Errors:    none; a failed write is left to ferror(to).
+ */
+PAWL_API void pawl_error_print(FILE *to, const pawl_error *err);
 
 PAWL_END_DECLS
 

@@ -364,6 +364,17 @@ pawl_status pawl_outbox_enqueue(pawl_store *store, const pawl_message_spec *mess
     return pawl_outbox_enqueue_batch(store, message, 1, ret_enqueued, err);
 }
 
+pawl_status pawl_send(pawl_store *store, const char *topic, const void *payload, size_t size,
+                      pawl_error *err)
+{
+    pawl_message_spec message = PAWL_MESSAGE_SPEC_INIT;
+
+    message.topic = topic;
+    message.payload = payload || size > 0 ? payload : "";
+    message.payload_size = size;
+    return pawl_outbox_enqueue(store, &message, NULL, err);
+}
+
 pawl_status pawl_tx_enqueue_batch(pawl_tx *tx, const pawl_message_spec *messages, size_t count,
                                   pawl_enqueued *ret_enqueued, pawl_error *err)
 {
