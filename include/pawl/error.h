@@ -50,6 +50,7 @@ typedef enum pawl_status { PAWL_STATUS_TABLE(PAWL_STATUS_ENUM) PAWL_STATUS_COUNT
 /*
  * Filled in by a failing call if the caller passes one; untouched on success. The caller owns it,
  * nothing in it is allocated, and it may be copied. Never contains a payload or a password.
+ * The struct is fixed: it will not get further members.
  */
 typedef struct pawl_error {
     pawl_status status;

@@ -23,6 +23,8 @@ typedef enum pawl_outcome {
     PAWL_OUTCOME_LOST = 4
 } pawl_outcome;
 
+/* The result of one message, as an observer gets it. Owned by the library; members are added only
+ * at the end. */
 typedef struct pawl_message_result {
     const pawl_message *message; /* borrowed until the call returns */
     pawl_outcome outcome;
@@ -37,6 +39,7 @@ typedef struct pawl_message_result {
  * pawl_worker_run() or pawl_worker_step(), one at a time, with no lock held and no transaction
  * open. Nothing is claimed and no result is stored until they return, so they should return soon.
  * They must not call the worker, except pawl_worker_request_stop() and pawl_worker_get_stats().
+ * The struct is fixed: it will not get further members.
  */
 typedef struct pawl_observer {
     void *context;

@@ -164,7 +164,7 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_outbox_purge_matching(pawl_store *stor
                                                                 size_t *ret_changed,
                                                                 pawl_error *err);
 
-/* Counts of one topic. */
+/* Counts of one topic. Owned by the library; members are added only at the end. */
 typedef struct pawl_topic_stats {
     const char *topic; /* borrowed from the stats */
     int64_t ready;     /* unfinished and not claimed, due or not */
