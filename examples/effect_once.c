@@ -35,7 +35,7 @@ static void expect(pawl_status status, const pawl_error *err)
 {
     if (status == PAWL_OK)
         return;
-    fprintf(stderr, "%s: %s\n", pawl_status_name(status), err->message);
+    pawl_error_print(stderr, err);
     exit(1);
 }
 

@@ -16,7 +16,8 @@ static void check(bool good, const pawl_error *err)
 {
     if (good)
         return;
-    fprintf(stderr, "failed: %s\n", err->message);
+    fputs("failed: ", stderr);
+    pawl_error_print(stderr, err);
     exit(1);
 }
 

@@ -34,24 +34,26 @@ typedef struct pawl_ack_content {
  * For a receiver: encodes the body of its response; read it with pawl_ack_text(). *ret_ack is the
  * caller's.
  */
-PAWL_API PAWL_MUST_CHECK pawl_status pawl_ack_encode(const pawl_ack_content *content,
-                                                     pawl_ack **ret_ack, pawl_error *err);
+PAWL_API PAWL_EXPERIMENTAL PAWL_MUST_CHECK pawl_status
+pawl_ack_encode(const pawl_ack_content *content, pawl_ack **ret_ack, pawl_error *err);
 
 /*
  * For a sender: decodes such a body. Strict like pawl_envelope_decode(): names exactly as in
  * docs/wire.md (camelCase), `acknowledged` is required. PAWL_E_INVALID, PAWL_E_NOMEM.
  */
-PAWL_API PAWL_MUST_CHECK pawl_status pawl_ack_decode(const void *text, size_t size,
-                                                     pawl_ack **ret_ack, pawl_error *err);
+PAWL_API PAWL_EXPERIMENTAL PAWL_MUST_CHECK pawl_status pawl_ack_decode(const void *text,
+                                                                       size_t size,
+                                                                       pawl_ack **ret_ack,
+                                                                       pawl_error *err);
 
 /* Borrowed, followed by a zero byte that is not counted in *ret_size (may be NULL). */
-PAWL_API const char *pawl_ack_text(const pawl_ack *ack, size_t *ret_size);
-PAWL_API bool pawl_ack_acknowledged(const pawl_ack *ack);
-PAWL_API bool pawl_ack_duplicate(const pawl_ack *ack);
+PAWL_API PAWL_EXPERIMENTAL const char *pawl_ack_text(const pawl_ack *ack, size_t *ret_size);
+PAWL_API PAWL_EXPERIMENTAL bool pawl_ack_acknowledged(const pawl_ack *ack);
+PAWL_API PAWL_EXPERIMENTAL bool pawl_ack_duplicate(const pawl_ack *ack);
 /* NULL: absent or null. Otherwise as pawl_ack_text(). */
-PAWL_API const void *pawl_ack_payload(const pawl_ack *ack, size_t *ret_size);
-PAWL_API const char *pawl_ack_error(const pawl_ack *ack); /* may be NULL */
-PAWL_API void pawl_ack_free(pawl_ack *ack);               /* NULL is allowed */
+PAWL_API PAWL_EXPERIMENTAL const void *pawl_ack_payload(const pawl_ack *ack, size_t *ret_size);
+PAWL_API PAWL_EXPERIMENTAL const char *pawl_ack_error(const pawl_ack *ack); /* may be NULL */
+PAWL_API PAWL_EXPERIMENTAL void pawl_ack_free(pawl_ack *ack);               /* NULL is allowed */
 
 PAWL_END_DECLS
 

@@ -10,6 +10,7 @@
 
 PAWL_BEGIN_DECLS
 
+/* A backoff policy. The struct is fixed: it will not get further members. */
 typedef struct pawl_backoff {
     int64_t base_ms;
     int64_t max_ms;

@@ -126,6 +126,7 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_delivery_step(pawl_delivery *delivery,
 
 /* ---- statistics ---- */
 
+/* Counts of one destination. Owned by the library; members are added only at the end. */
 typedef struct pawl_destination_stats {
     const char *destination; /* borrowed from the stats */
     size_t in_flight;

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <pawl/export.h>
 
@@ -49,6 +50,7 @@ typedef enum pawl_status { PAWL_STATUS_TABLE(PAWL_STATUS_ENUM) PAWL_STATUS_COUNT
 /*
  * Filled in by a failing call if the caller passes one; untouched on success. The caller owns it,
  * nothing in it is allocated, and it may be copied. Never contains a payload or a password.
+ * The struct is fixed: it will not get further members.
  */
 typedef struct pawl_error {
     pawl_status status;
@@ -69,6 +71,18 @@ PAWL_API const char *pawl_status_text(pawl_status status);
 PAWL_API bool pawl_status_retryable(pawl_status status);
 PAWL_API int pawl_status_http(pawl_status status);
 PAWL_API int pawl_status_exit(pawl_status status);
+
+/*
+ * Writes the error to `to` as one line: the status's name, the message, and whether the same call
+ * may succeed later. NULL or PAWL_ERROR_INIT is written as PAWL_OK. For programs that report errors
+ * on stderr; pawl itself never calls it.
+ *
+ *     PAWL_E_BUSY: the database is locked (retryable: the same call may succeed later)
+ *
+ * Threads:   any.
+ * Errors:    none; a failed write is left to ferror(to).
+ */
+PAWL_API void pawl_error_print(FILE *to, const pawl_error *err);
 
 PAWL_END_DECLS
 

@@ -20,4 +20,16 @@
 #define PAWL_PRINTF(string, first)
 #endif
 
+/*
+ * Marks a function that may still change incompatibly in a minor release: what extensions and
+ * libpawl-net itself need, and most applications do not. Its symbol has the version node
+ * PAWL_EXPERIMENTAL. Define PAWL_WARN_EXPERIMENTAL before including pawl's headers to get a
+ * compiler warning for each use.
+ */
+#if defined(PAWL_WARN_EXPERIMENTAL) && defined(__GNUC__)
+#define PAWL_EXPERIMENTAL __attribute__((deprecated("experimental: it may still change")))
+#else
+#define PAWL_EXPERIMENTAL
+#endif
+
 #endif

@@ -12,17 +12,20 @@
 
 PAWL_BEGIN_DECLS
 
-/* The queue's key of a message. Assigned by the database, never reused. */
+/* The queue's key of a message. Assigned by the database, never reused. The struct is fixed: it
+ * will not get further members. */
 typedef struct pawl_work_id {
     int64_t value;
 } pawl_work_id;
 
-/* The logical message: a UUID chosen by the sender, the same for all attempts. */
+/* The logical message: a UUID chosen by the sender, the same for all attempts. The struct is fixed:
+ * it will not get further members. */
 typedef struct pawl_uuid {
     uint8_t bytes[16];
 } pawl_uuid;
 
-/* One worker instance: a UUID per start. All zero means "no owner" and is rejected as an owner. */
+/* One worker instance: a UUID per start. All zero means "no owner" and is rejected as an owner. The
+ * struct is fixed: it will not get further members. */
 typedef struct pawl_owner {
     uint8_t bytes[16];
 } pawl_owner;

@@ -26,6 +26,7 @@ typedef enum pawl_inbox_state {
 /* "seen", "processing", "done", "dead". Never NULL. */
 PAWL_API const char *pawl_inbox_state_name(pawl_inbox_state state);
 
+/* One record. Owned by the library; members are added only at the end. */
 typedef struct pawl_inbox_record {
     int64_t number; /* increases in order of arrival */
     const char *source;

@@ -122,6 +122,7 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_job_put(pawl_store *store,
 
 /* ---- reading ---- */
 
+/* One job. Owned by the library; members are added only at the end. */
 typedef struct pawl_job {
     int64_t id;
     const char *name;
@@ -192,11 +193,17 @@ typedef struct pawl_job_trigger_options {
     {                                                                                              \
         sizeof(pawl_job_trigger_options), false                                                    \
     }
+/* The result of pawl_job_trigger(). */
 typedef struct pawl_job_triggered {
+    size_t size; /* set by PAWL_JOB_TRIGGERED_INIT, never by hand */
     int64_t run_id;
     pawl_uuid message_id; /* all zero while it waits */
     bool waiting;         /* PAWL_OVERLAP_QUEUE: waits until the others have ended */
 } pawl_job_triggered;
+#define PAWL_JOB_TRIGGERED_INIT                                                                    \
+    {                                                                                              \
+        sizeof(pawl_job_triggered), 0, {{0}}, false                                                \
+    }
 
 /**
  * Runs a job now, outside its schedule, which does not change. Works for disabled jobs, too.

@@ -45,6 +45,7 @@ PAWL_API const char *pawl_run_reason_name(pawl_run_reason reason);
 /* The occurrences of a skip are counted exactly up to this number. */
 #define PAWL_RUN_OCCURRENCES_MAX 10000
 
+/* One run, or one skip. Owned by the library; members are added only at the end. */
 typedef struct pawl_run {
     int64_t id; /* increases with every run and every skip */
     const char *job;

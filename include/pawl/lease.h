@@ -33,7 +33,8 @@ PAWL_BEGIN_DECLS
 #define PAWL_LEASE_TTL_MAX_MS 86400000
 #define PAWL_LEASE_TTL_MS 30000 /* a reasonable default */
 
-/* The state of a lease as granted by the database. */
+/* The state of a lease as granted by the database. The struct is fixed: it will not get further
+ * members. */
 typedef struct pawl_lease_grant {
     int64_t fence;        /* the fencing token */
     pawl_wall now;        /* the database's clock when the lease was granted */
@@ -104,7 +105,8 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_lease_guard(pawl_tx *tx, const char *n
 
 /* ---- administering leases ---- */
 
-/* A lease and its owner, or its last owner. */
+/* A lease and its owner, or its last owner. Owned by the library; members are added only at the
+ * end. */
 typedef struct pawl_lease {
     const char *name;
     bool owned;       /* owned, by the database's clock when it was read */

@@ -3,6 +3,9 @@
 #ifndef PAWL_LOG_H
 #define PAWL_LOG_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 #include <pawl/export.h>
 
 PAWL_BEGIN_DECLS
@@ -15,13 +18,33 @@ typedef enum pawl_log_level {
 } pawl_log_level;
 
 /*
- * Receives one log record. Called from within the pawl call that logs, on its thread, with no lock
- * held. `area` is "outbox", "store", ...; `message` is one line without a newline, valid during the
- * call only. Never contains a payload or a secret. Must not call pawl with the same store.
+ * One value of a record. Names: message_id, topic, destination, source, attempt, duration_ms,
+ * correlation_id, store (the engine), failures, error. The struct is fixed: it will not get further
+ * members.
  */
-typedef void (*pawl_log_fn)(void *context, pawl_log_level level, const char *area,
-                            const char *message);
+typedef struct pawl_log_field {
+    const char *name;  /* lower case, digits and '_' */
+    const char *value; /* not NULL; text may contain control characters: escape them */
+    bool is_number;    /* `value` is a decimal integer */
+} pawl_log_field;
 
+/* One log record. Everything is valid during the call only. Members are added only at the end. */
+typedef struct pawl_log_record {
+    size_t size; /* set by the library: how much of the struct it has filled in */
+    pawl_log_level level;
+    const char *area;             /* "outbox", "store", ... */
+    const char *message;          /* one line without a newline; contains the fields' values */
+    const pawl_log_field *fields; /* `field_count` of them, each name at most once */
+    size_t field_count;
+} pawl_log_record;
+
+/*
+ * Receives one log record. Called from within the pawl call that logs, on its thread, with no lock
+ * held. Never contains a payload or a secret. Must not call pawl with the same store.
+ */
+typedef void (*pawl_log_fn)(void *context, const pawl_log_record *record);
+
+/* Where log records go. The struct is fixed: it will not get further members. */
 typedef struct pawl_log_sink {
     pawl_log_fn write; /* NULL: no logging */
     void *context;

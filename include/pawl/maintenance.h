@@ -14,6 +14,7 @@ PAWL_BEGIN_DECLS
  * bounded amount of work per call, so that locks last only milliseconds. Each call reports how much
  * it read, which may be more than it changed. Call it again while `more` is true; every call that
  * sets it has made progress.
+ * The struct is fixed: it will not get further members.
  */
 typedef struct pawl_scan {
     size_t rows; /* rows read: claims, messages, totals, lanes, records, jobs */

@@ -14,6 +14,7 @@
 PAWL_BEGIN_DECLS
 
 /* The result of a message that a worker had claimed. */
+/* As an observer gets it. Owned by the library; members are added only at the end. */
 typedef struct pawl_message_result {
     const pawl_message *message; /* borrowed until the call returns */
     /* As stored: PAWL_RELEASE for a handler that was cancelled by the shutdown, PAWL_RETRY for each
@@ -31,6 +32,7 @@ typedef struct pawl_message_result {
  * pawl_worker_run() or pawl_worker_step(), one at a time, with no lock held and no transaction
  * open. Nothing is claimed and no result is stored until they return, so they should return soon.
  * They must not call the worker, except pawl_worker_request_stop() and pawl_worker_get_stats().
+ * The struct is fixed: it will not get further members.
  */
 typedef struct pawl_observer {
     void *context;

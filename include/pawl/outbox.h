@@ -14,7 +14,22 @@
 
 PAWL_BEGIN_DECLS
 
-/* The result of enqueueing one message. */
+/**
+ * Stores a message with `topic` and `payload`, and the defaults of PAWL_MESSAGE_SPEC_INIT for
+ * everything else: due now, for a handler of this database, with a new id.
+ *
+ * Ownership: nothing is kept. `payload` may be NULL if `size` is 0.
+ * Threads:   any.
+ * Blocks:    one round trip, bounded by the store's timeout, as pawl_outbox_enqueue().
+ * Durable:   on PAWL_OK the message is committed. PAWL_E_IN_DOUBT: it may or may not be committed,
+ *            and calling again may store a second one; a program that must not do so uses
+ *            pawl_outbox_enqueue() with an id of its own.
+ * Errors:    as pawl_outbox_enqueue(), without PAWL_E_CONFLICT.
+ */
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_send(pawl_store *store, const char *topic,
+                                               const void *payload, size_t size, pawl_error *err);
+
+/* The result of enqueueing one message. The struct is fixed: it will not get further members. */
 typedef struct pawl_enqueued {
     pawl_work_id work_id;
     pawl_uuid message_id;
@@ -149,7 +164,7 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_outbox_purge_matching(pawl_store *stor
                                                                 size_t *ret_changed,
                                                                 pawl_error *err);
 
-/* Counts of one topic. */
+/* Counts of one topic. Owned by the library; members are added only at the end. */
 typedef struct pawl_topic_stats {
     const char *topic; /* borrowed from the stats */
     int64_t ready;     /* ready or scheduled: counting stops early, so they are not told apart */

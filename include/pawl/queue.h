@@ -15,7 +15,8 @@
 
 PAWL_BEGIN_DECLS
 
-/* The receipt of one claimed message: identifies this claim and no later one. */
+/* The receipt of one claimed message: identifies this claim and no later one. The struct is fixed:
+ * it will not get further members. */
 typedef struct pawl_receipt {
     pawl_work_id id;
     int64_t fence;
@@ -149,17 +150,16 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_release(pawl_store *store, pawl_
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_ack_output(pawl_store *store, pawl_owner owner,
                                                            pawl_receipt item, const void *output,
                                                            size_t output_size, pawl_error *err);
-/* One item of pawl_queue_ack_outputs(). */
+/* One item of pawl_queue_ack_outputs(). The struct is fixed: it will not get further members. */
 typedef struct pawl_receipt_output {
     pawl_receipt item;
     const void *output; /* NULL: none */
     size_t output_size;
 } pawl_receipt_output;
 /* The same for several messages in one transaction; otherwise as pawl_queue_ack(). */
-PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_ack_outputs(pawl_store *store, pawl_owner owner,
-                                                            const pawl_receipt_output *items,
-                                                            size_t count, size_t *ret_changed,
-                                                            pawl_error *err);
+PAWL_API PAWL_EXPERIMENTAL PAWL_MUST_CHECK pawl_status
+pawl_queue_ack_outputs(pawl_store *store, pawl_owner owner, const pawl_receipt_output *items,
+                       size_t count, size_t *ret_changed, pawl_error *err);
 
 /*
  * Stores a progress text with the message for others to read. It stays until it is replaced, across
@@ -184,19 +184,20 @@ typedef struct pawl_destinations pawl_destinations;
  * Blocks:    one round trip, bounded by the store's timeout.
  * Errors:    PAWL_E_INVALID, PAWL_E_BUSY, PAWL_E_TIMEOUT, PAWL_E_UNAVAILABLE, PAWL_E_NOMEM.
  */
-PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_destinations(pawl_store *store, const char *after,
-                                                             int limit,
-                                                             pawl_destinations **ret_list,
-                                                             pawl_error *err);
-PAWL_API size_t pawl_destinations_count(const pawl_destinations *list);
+PAWL_API PAWL_EXPERIMENTAL PAWL_MUST_CHECK pawl_status pawl_queue_destinations(
+    pawl_store *store, const char *after, int limit, pawl_destinations **ret_list, pawl_error *err);
+PAWL_API PAWL_EXPERIMENTAL size_t pawl_destinations_count(const pawl_destinations *list);
 /* NULL past the end. */
-PAWL_API const char *pawl_destinations_at(const pawl_destinations *list, size_t index);
-PAWL_API int pawl_destinations_more(const pawl_destinations *list);
+PAWL_API PAWL_EXPERIMENTAL const char *pawl_destinations_at(const pawl_destinations *list,
+                                                            size_t index);
+PAWL_API PAWL_EXPERIMENTAL int pawl_destinations_more(const pawl_destinations *list);
 /* The `after` of the next page; NULL: nothing was found. */
-PAWL_API const char *pawl_destinations_last(const pawl_destinations *list);
+PAWL_API PAWL_EXPERIMENTAL const char *pawl_destinations_last(const pawl_destinations *list);
 /* Increases with every pawl_queue_wake() of that destination; 0: none so far, or past the end. */
-PAWL_API int64_t pawl_destinations_woken(const pawl_destinations *list, size_t index);
-PAWL_API void pawl_destinations_free(pawl_destinations *list); /* NULL is allowed */
+PAWL_API PAWL_EXPERIMENTAL int64_t pawl_destinations_woken(const pawl_destinations *list,
+                                                           size_t index);
+PAWL_API PAWL_EXPERIMENTAL void
+pawl_destinations_free(pawl_destinations *list); /* NULL is allowed */
 
 /**
  * Retries a destination now: messages that wait for their next attempt there become due at once,

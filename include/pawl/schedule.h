@@ -89,7 +89,7 @@ PAWL_API const char *pawl_schedule_describe(const pawl_schedule *schedule);
 /* Whether it keeps its rhythm across clock changes (see above); true for intervals. */
 PAWL_API bool pawl_schedule_keeps_rhythm(const pawl_schedule *schedule);
 
-/* A local date and time. */
+/* A local date and time. The struct is fixed: it will not get further members. */
 typedef struct pawl_local_time {
     int32_t year;
     int32_t month;   /* 1 .. 12 */
@@ -108,7 +108,7 @@ typedef enum pawl_occurrence_kind {
     PAWL_OCCURRENCE_AGAIN /* its time occurs twice and this is a repetition: the rhythm continues */
 } pawl_occurrence_kind;
 
-/* One time at which a schedule fires. */
+/* One time at which a schedule fires. The struct is fixed: it will not get further members. */
 typedef struct pawl_occurrence {
     pawl_wall at;
     pawl_occurrence_kind kind;

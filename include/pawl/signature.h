@@ -29,11 +29,14 @@ typedef struct pawl_secrets pawl_secrets;
 #define PAWL_SECRETS_MAX 16 /* per peer */
 
 /* Creates an empty list. *ret_secrets is the caller's (pawl_secrets_free). */
-PAWL_API PAWL_MUST_CHECK pawl_status pawl_secrets_new(pawl_secrets **ret_secrets, pawl_error *err);
+PAWL_API PAWL_EXPERIMENTAL PAWL_MUST_CHECK pawl_status pawl_secrets_new(pawl_secrets **ret_secrets,
+                                                                        pawl_error *err);
 
 /* Adds exactly these bytes, copied. PAWL_E_INVALID: shorter or longer than allowed. */
-PAWL_API PAWL_MUST_CHECK pawl_status pawl_secrets_add(pawl_secrets *secrets, const void *bytes,
-                                                      size_t size, pawl_error *err);
+PAWL_API PAWL_EXPERIMENTAL PAWL_MUST_CHECK pawl_status pawl_secrets_add(pawl_secrets *secrets,
+                                                                        const void *bytes,
+                                                                        size_t size,
+                                                                        pawl_error *err);
 
 /**
  * Adds the secret stored at `place`: "file:/etc/pawl/orders.secret" or "env:ORDERS_SECRET".
@@ -48,11 +51,13 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_secrets_add(pawl_secrets *secrets, con
  *            PAWL_E_NOT_FOUND (no such file or variable), PAWL_E_DENIED (the file cannot be read;
  *            or it is readable or writable by all users: chmod o-rwx), PAWL_E_IO, PAWL_E_NOMEM.
  */
-PAWL_API PAWL_MUST_CHECK pawl_status pawl_secrets_load(pawl_secrets *secrets, const char *place,
-                                                       pawl_error *err);
+PAWL_API PAWL_EXPERIMENTAL PAWL_MUST_CHECK pawl_status pawl_secrets_load(pawl_secrets *secrets,
+                                                                         const char *place,
+                                                                         pawl_error *err);
 
-PAWL_API size_t pawl_secrets_count(const pawl_secrets *secrets); /* NULL: 0 */
-PAWL_API void pawl_secrets_free(pawl_secrets *secrets);          /* NULL is allowed; wipes them */
+PAWL_API PAWL_EXPERIMENTAL size_t pawl_secrets_count(const pawl_secrets *secrets); /* NULL: 0 */
+PAWL_API PAWL_EXPERIMENTAL void
+pawl_secrets_free(pawl_secrets *secrets); /* NULL is allowed; wipes them */
 
 /* ---- verifying received envelopes ---- */
 
@@ -94,10 +99,9 @@ typedef struct pawl_signature_options {
  *            wrong, or its time is outside the window. The message says which, for the receiver's
  *            own log; the sender gets a plain 401. PAWL_E_INVALID (options), PAWL_E_NOMEM.
  */
-PAWL_API PAWL_MUST_CHECK pawl_status pawl_signature_check(const pawl_envelope *envelope,
-                                                          const pawl_secrets *secrets,
-                                                          const pawl_signature_options *opts,
-                                                          pawl_error *err);
+PAWL_API PAWL_EXPERIMENTAL PAWL_MUST_CHECK pawl_status
+pawl_signature_check(const pawl_envelope *envelope, const pawl_secrets *secrets,
+                     const pawl_signature_options *opts, pawl_error *err);
 
 PAWL_END_DECLS
 

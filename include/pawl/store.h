@@ -96,7 +96,7 @@ PAWL_API void pawl_store_close(pawl_store *store);
 PAWL_API const char *pawl_store_engine(const pawl_store *store);
 
 /* The inbox_keep_ms that the store was opened with. */
-PAWL_API int64_t pawl_store_inbox_keep_ms(const pawl_store *store);
+PAWL_API PAWL_EXPERIMENTAL int64_t pawl_store_inbox_keep_ms(const pawl_store *store);
 
 /*
  * Reads the database's clock, which decides what is due. One round trip. SQLite: the machine's wall
@@ -108,10 +108,15 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_store_now(pawl_store *store, pawl_wall
 
 /* The result of pawl_store_reset_clock(). */
 typedef struct pawl_clock_reset {
+    size_t size;      /* set by PAWL_CLOCK_RESET_INIT, never by hand */
     int64_t ahead_ms; /* how far the store's clock, or the times stored by it, were ahead */
     int64_t owned;    /* claimed messages, owned leases and inbox messages being processed */
     bool done;        /* the clock was set back */
 } pawl_clock_reset;
+#define PAWL_CLOCK_RESET_INIT                                                                      \
+    {                                                                                              \
+        sizeof(pawl_clock_reset), 0, 0, false                                                      \
+    }
 
 /**
  * Corrects the store after the machine's clock was ahead for a time and is right again: sets the
@@ -143,12 +148,17 @@ PAWL_API void pawl_store_interrupt(pawl_store *store);
 
 /* The installed schema version and the version that this library installs. */
 typedef struct pawl_schema_info {
+    size_t size;         /* set by PAWL_SCHEMA_INFO_INIT, never by hand */
     int version;         /* 0: pawl's tables do not exist */
     int compatible_from; /* the oldest library schema version that may use it */
     int library_version; /* the version that this library installs */
     bool code_outdated;  /* the functions and views are to be created or are of an older release:
                             pawl_schema_deploy() replaces them */
 } pawl_schema_info;
+#define PAWL_SCHEMA_INFO_INIT                                                                      \
+    {                                                                                              \
+        sizeof(pawl_schema_info), 0, 0, 0, false                                                   \
+    }
 
 /*
  * Reads the schema version without opening a store, so that a missing or newer schema can be

@@ -123,7 +123,8 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_timer_cancel(pawl_scheduler *scheduler
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_timer_get(pawl_scheduler *scheduler, pawl_uuid id,
                                                     pawl_messages **ret_one, pawl_error *err);
 
-/* The end of a page; treat it as opaque. All zero: the beginning, or no next page. */
+/* The end of a page; treat it as opaque. All zero: the beginning, or no next page. The struct is
+ * fixed: it will not get further members. */
 typedef struct pawl_timer_mark {
     pawl_wall due_at;
     pawl_work_id id;
@@ -166,6 +167,7 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_timer_pending(pawl_scheduler *schedule
                                                         pawl_messages **ret_list,
                                                         pawl_timer_mark *ret_next, pawl_error *err);
 
+/* The result of pawl_timer_count(). The struct is fixed: it will not get further members. */
 typedef struct pawl_timer_total {
     int64_t count;
     bool is_at_least; /* counting stopped after 10,000 messages: there are this many or more */

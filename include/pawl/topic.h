@@ -45,6 +45,7 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_topic_resume(pawl_store *store, const 
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_topic_dead_letters(pawl_store *store, const char *topic,
                                                              bool wanted, pawl_error *err);
 
+/* One topic. Owned by the library; members are added only at the end. */
 typedef struct pawl_topic {
     const char *name;
     pawl_wall paused_at; /* PAWL_TIME_UNSET: not paused */

@@ -125,9 +125,8 @@ typedef struct pawl_transport_client pawl_transport_client;
 typedef struct pawl_send_op pawl_send_op;
 
 /* *ret_carrier is the caller's (pawl_transport_client_close). `transports` must outlive it. */
-PAWL_API PAWL_MUST_CHECK pawl_status pawl_transport_client_open(pawl_transports *transports,
-                                                                pawl_transport_client **ret_carrier,
-                                                                pawl_error *err);
+PAWL_API PAWL_EXPERIMENTAL PAWL_MUST_CHECK pawl_status pawl_transport_client_open(
+    pawl_transports *transports, pawl_transport_client **ret_carrier, pawl_error *err);
 
 /**
  * Starts a send.
@@ -142,25 +141,25 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_transport_client_open(pawl_transports 
  * such receiver in this process): until the configuration is changed. PAWL_E_NOMEM, PAWL_E_IO:
  * retry. On failure `end` is not called.
  */
-PAWL_API PAWL_MUST_CHECK pawl_status pawl_transport_client_send(pawl_transport_client *carrier,
-                                                                const pawl_send_request *request,
-                                                                pawl_send_end end, void *context,
-                                                                pawl_send_op **ret_send,
-                                                                pawl_error *err);
+PAWL_API PAWL_EXPERIMENTAL PAWL_MUST_CHECK pawl_status pawl_transport_client_send(
+    pawl_transport_client *carrier, const pawl_send_request *request, pawl_send_end end,
+    void *context, pawl_send_op **ret_send, pawl_error *err);
 /* Cancels a send: the next pawl_transport_client_process() ends it with PAWL_SEND_CANCELLED. */
-PAWL_API void pawl_transport_client_cancel(pawl_transport_client *carrier, pawl_send_op *send);
+PAWL_API PAWL_EXPERIMENTAL void pawl_transport_client_cancel(pawl_transport_client *carrier,
+                                                             pawl_send_op *send);
 /* For poll() or epoll: readable when pawl_transport_client_process() has work to do. It never
  * changes. */
-PAWL_API int pawl_transport_client_fd(pawl_transport_client *carrier);
+PAWL_API PAWL_EXPERIMENTAL int pawl_transport_client_fd(pawl_transport_client *carrier);
 /* The maximum time to wait for that; -1: no limit; 0: do not wait. */
-PAWL_API int64_t pawl_transport_client_timeout_ms(pawl_transport_client *carrier);
+PAWL_API PAWL_EXPERIMENTAL int64_t pawl_transport_client_timeout_ms(pawl_transport_client *carrier);
 /* Does all work that is possible without waiting. PAWL_E_NOMEM, PAWL_E_IO: call again soon. */
-PAWL_API PAWL_MUST_CHECK pawl_status pawl_transport_client_process(pawl_transport_client *carrier,
-                                                                   pawl_error *err);
+PAWL_API PAWL_EXPERIMENTAL PAWL_MUST_CHECK pawl_status
+pawl_transport_client_process(pawl_transport_client *carrier, pawl_error *err);
 /* The number of sends in flight. */
-PAWL_API size_t pawl_transport_client_in_flight(const pawl_transport_client *carrier);
+PAWL_API PAWL_EXPERIMENTAL size_t
+pawl_transport_client_in_flight(const pawl_transport_client *carrier);
 /* Ends all sends in flight with PAWL_SEND_CANCELLED. NULL is allowed. */
-PAWL_API void pawl_transport_client_close(pawl_transport_client *carrier);
+PAWL_API PAWL_EXPERIMENTAL void pawl_transport_client_close(pawl_transport_client *carrier);
 
 PAWL_END_DECLS
 

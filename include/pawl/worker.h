@@ -112,6 +112,9 @@ typedef enum pawl_maintenance {
                                 least this often; `changed` counts runs and skips */
     PAWL_MAINTENANCE_COUNT = 9
 } pawl_maintenance;
+/* The size of arrays that have an element per maintenance task: room for tasks of later versions,
+ * so that they do not move the members behind them. */
+#define PAWL_MAINTENANCE_MAX 16
 
 /* "reap", "expire", ... Never NULL. */
 PAWL_API const char *pawl_maintenance_name(pawl_maintenance chore);
@@ -136,11 +139,7 @@ typedef struct pawl_worker_options {
     bool use_notify; /* use wake-ups; off: only poll, every second, for example where LISTEN does
                     not work */
     int64_t retention_ms; /* how long done and cancelled messages are kept */
-    /* The interval of each maintenance task, and the time limit of one call. A call that stopped at
-     * its limit is repeated at once. Interval 0: this worker never runs that task. */
-    int64_t maintenance_interval_ms[PAWL_MAINTENANCE_COUNT];
-    int64_t maintenance_timeout_ms[PAWL_MAINTENANCE_COUNT];
-    pawl_log_sink log; /* write NULL: use the store's */
+    pawl_log_sink log;    /* write NULL: use the store's */
     /* pawl_worker_run() returns by itself once no message is in flight and one of these applies: */
     bool until_empty;     /* no message is due; messages scheduled for later remain */
     int64_t max_messages; /* this many messages were claimed; 0: no limit. More may have been
@@ -155,14 +154,19 @@ typedef struct pawl_worker_options {
      * stops. */
     bool scheduler;
     bool maintenance_only; /* no handler is required: for a worker that only runs maintenance */
+    /* The interval of each maintenance task, and the time limit of one call. A call that stopped at
+     * its limit is repeated at once. Interval 0: this worker never runs that task. Both 0: the
+     * library's defaults, so that a program built before a task existed gets it. */
+    int64_t maintenance_interval_ms[PAWL_MAINTENANCE_MAX];
+    int64_t maintenance_timeout_ms[PAWL_MAINTENANCE_MAX];
 } pawl_worker_options;
 #define PAWL_WORKER_OPTIONS_INIT                                                                   \
     {                                                                                              \
         sizeof(pawl_worker_options), 10, 50, 30000, 30000, 2000, NULL, false, 60000, 30000, true,  \
-            (int64_t)7 * 24 * 3600 * 1000,                                                         \
+            (int64_t)7 * 24 * 3600 * 1000, {NULL, NULL, PAWL_LOG_INFO}, false, 0, true,            \
+            PAWL_OBSERVER_INIT, true, false,                                                       \
             {1000, 5000, 300000, 30000, 1000, 60000, 300000, 60000, 1000},                         \
             {10000, 10000, 30000, 10000, 10000, 10000, 30000, 30000, 10000},                       \
-            {NULL, NULL, PAWL_LOG_INFO}, false, 0, true, PAWL_OBSERVER_INIT, true, false           \
     }
 
 /**
@@ -264,6 +268,7 @@ typedef enum pawl_breaker_state {
     PAWL_BREAKER_HALF_OPEN = 2 /* a probe is under way */
 } pawl_breaker_state;
 
+/* An element of an array, and therefore fixed: it will not get further members. */
 typedef struct pawl_maintenance_stats {
     int64_t runs;           /* completed without an error */
     int64_t failures;       /* ended with an error */
@@ -288,7 +293,7 @@ typedef struct pawl_worker_stats {
     int64_t running;   /* now: handlers being called */
     pawl_breaker_state breaker;
     char last_error[256]; /* of the store; "" while it responds */
-    pawl_maintenance_stats maintenance[PAWL_MAINTENANCE_COUNT];
+    pawl_maintenance_stats maintenance[PAWL_MAINTENANCE_MAX]; /* indexed by pawl_maintenance */
 } pawl_worker_stats;
 #define PAWL_MAINTENANCE_STATS_INIT                                                                \
     {                                                                                              \
@@ -298,10 +303,7 @@ typedef struct pawl_worker_stats {
     {                                                                                              \
         sizeof(pawl_worker_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, PAWL_BREAKER_CLOSED, "",       \
         {                                                                                          \
-            PAWL_MAINTENANCE_STATS_INIT, PAWL_MAINTENANCE_STATS_INIT, PAWL_MAINTENANCE_STATS_INIT, \
-                PAWL_MAINTENANCE_STATS_INIT, PAWL_MAINTENANCE_STATS_INIT,                          \
-                PAWL_MAINTENANCE_STATS_INIT, PAWL_MAINTENANCE_STATS_INIT,                          \
-                PAWL_MAINTENANCE_STATS_INIT, PAWL_MAINTENANCE_STATS_INIT                           \
+            PAWL_MAINTENANCE_STATS_INIT                                                            \
         }                                                                                          \
     }
 

@@ -1,20 +1,28 @@
 /* src/base/log_test.c - handing records to a sink. */
+#include <stdio.h>
 #include <string.h>
 
 #include "log.h"
 #include "test.h"
 
 static char seen[1024];
+static char keys[4096];
+static size_t fields;
 static int records;
 
-static void keep(void *context, pawl_log_level level, const char *area, const char *message)
+static void keep(void *context, const pawl_log_record *record)
 {
     (void)context;
-    (void)level;
     records++;
-    strncpy(seen, area, sizeof seen - 1);
-    strncat(seen, ": ", sizeof seen - strlen(seen) - 1);
-    strncat(seen, message, sizeof seen - strlen(seen) - 1);
+    fields = record->field_count;
+    snprintf(seen, sizeof seen, "%s: %s", record->area, record->message);
+    snprintf(keys, sizeof keys, "%s", "");
+    for (size_t i = 0; i < record->field_count; i++) {
+        const pawl_log_field *field = &record->fields[i];
+        snprintf(keys + strlen(keys), sizeof keys - strlen(keys), "%s=%s%s;", field->name,
+                 field->is_number ? "#" : "", field->value);
+    }
+    assert_int_equal(sizeof *record, record->size);
 }
 
 PAWL_TEST(without_a_sink_nothing_happens)
@@ -42,4 +50,60 @@ PAWL_TEST(a_record_is_one_line_whatever_is_in_it)
 
     pawli_log(&sink, PAWL_LOG_INFO, "outbox", "topic %s", "a\nfake: record\r\x1b[31m");
     assert_null(strpbrk(seen, "\n\r\x1b"));
+}
+
+PAWL_TEST(a_record_without_fields_has_none)
+{
+    pawl_log_sink sink = {keep, NULL, PAWL_LOG_DEBUG};
+
+    pawli_log(&sink, PAWL_LOG_INFO, "outbox", "x");
+    assert_int_equal(0, fields);
+}
+
+PAWL_TEST(the_message_is_made_from_the_fields)
+{
+    pawl_log_sink sink = {keep, NULL, PAWL_LOG_DEBUG};
+    pawl_uuid id = {{0x01, 0x02}};
+    pawli_log_fields with = {0};
+
+    pawli_log_id(&with, "message_id", id);
+    pawli_log_text(&with, "topic", "a\nb");
+    pawli_log_text(&with, "destination", NULL);
+    pawli_log_number(&with, "attempt", 2);
+    pawli_log_number(&with, "duration_ms", INT64_MIN);
+    pawli_log_record(&sink, PAWL_LOG_INFO, "worker", &with,
+                     "{topic}: attempt {attempt} of {message_id}");
+    assert_string_equal("worker: a b: attempt 2 of 01020000-0000-0000-0000-000000000000", seen);
+    assert_string_equal("message_id=01020000-0000-0000-0000-000000000000;topic=a\nb;attempt=#2;"
+                        "duration_ms=#-9223372036854775808;",
+                        keys);
+}
+
+PAWL_TEST(a_long_value_leaves_room_for_the_last_one)
+{
+    pawl_log_sink sink = {keep, NULL, PAWL_LOG_DEBUG};
+    char topic[1021], error[1025];
+    pawli_log_fields with = {0};
+
+    memset(topic, 't', sizeof topic - 1);
+    memset(error, 'e', sizeof error - 1);
+    topic[sizeof topic - 1] = error[sizeof error - 1] = 0;
+    pawli_log_text(&with, "topic", topic);
+    pawli_log_text(&with, "error", error);
+    pawli_log_record(&sink, PAWL_LOG_INFO, "w", &with, "{topic}: {error}");
+    assert_int_equal(3 + 767, strlen(seen));
+    assert_int_equal(255, strspn(seen + 3, "t"));
+    assert_int_equal(sizeof topic + sizeof error - 2 + strlen("topic=;error=;"), strlen(keys));
+}
+
+PAWL_TEST(a_record_with_fields_is_dropped_below_the_sinks_level)
+{
+    pawl_log_sink sink = {keep, NULL, PAWL_LOG_WARNING};
+    pawli_log_fields none = {0};
+
+    records = 0;
+    pawli_log_record(&sink, PAWL_LOG_INFO, "w", &none, "no");
+    assert_int_equal(records, 0);
+    assert_false(pawli_log_enabled(&sink, PAWL_LOG_INFO));
+    assert_true(pawli_log_enabled(&sink, PAWL_LOG_WARNING));
 }

@@ -1,4 +1,5 @@
-/* src/base/options.h - reading option structs that may be older or newer than this library. */
+/* src/base/options.h - reading option structs and filling in result structs of another version.
+ */
 #ifndef PAWLI_OPTIONS_H
 #define PAWLI_OPTIONS_H
 
@@ -13,5 +14,16 @@
  */
 pawl_status pawli_options_copy(void *target, size_t target_size, const void *given,
                                pawl_error *err);
+
+/*
+ * The same for a struct that the library fills in and the caller allocates. Check it before the
+ * call has an effect: PAWL_E_INVALID if its size is not set; NULL is allowed.
+ */
+pawl_status pawli_returned_check(const void *ret_output, pawl_error *err);
+/*
+ * Copies `filled` to the caller's struct, as much as both have. The caller's `size` and the members
+ * that this library does not know stay as they are. NULL is allowed.
+ */
+void pawli_returned_copy(void *ret_output, const void *filled, size_t filled_size);
 
 #endif

@@ -1,5 +1,6 @@
-/* src/base/status.c - the status table as functions. */
+/* src/base/status.c - the status table as functions, and an error as a line of text. */
 #include <stddef.h>
+#include <stdio.h>
 
 #include <pawl/error.h>
 
@@ -50,4 +51,31 @@ int pawl_status_http(pawl_status status)
 int pawl_status_exit(pawl_status status)
 {
     return row_of(status)->exit_code;
+}
+
+static const char *error_advice(const pawl_error *err)
+{
+    if (err->status == PAWL_OK)
+        return "";
+    if (err->status == PAWL_E_IN_DOUBT)
+        return " (in doubt: the call may have taken effect)";
+    if (err->retryable)
+        return " (retryable: the same call may succeed later)";
+    return " (not retryable)";
+}
+
+void pawl_error_print(FILE *to, const pawl_error *err)
+{
+    static const pawl_error none = PAWL_ERROR_INIT;
+    char message[sizeof none.message];
+
+    if (!err)
+        err = &none;
+    snprintf(message, sizeof message, "%s",
+             err->message[0] ? err->message : pawl_status_text(err->status));
+    /* A message may quote a topic that contains a newline; the output is one line. */
+    for (char *at = message; *at; at++)
+        if ((unsigned char)*at < 0x20)
+            *at = ' ';
+    fprintf(to, "%s: %s%s\n", pawl_status_name(err->status), message, error_advice(err));
 }

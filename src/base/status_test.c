@@ -1,4 +1,5 @@
 /* src/base/status_test.c - the status table: complete, consistent, total. */
+#include <stdio.h>
 #include <string.h>
 
 #include "test.h"
@@ -52,4 +53,48 @@ PAWL_TEST(what_the_caller_got_wrong_is_not_retryable)
     assert_false(pawl_status_retryable(PAWL_E_CONFLICT));
     assert_true(pawl_status_retryable(PAWL_E_BUSY));
     assert_true(pawl_status_retryable(PAWL_E_IN_DOUBT));
+}
+
+/* What is printed for an error. */
+static const char *printed(const pawl_error *err)
+{
+    static char text[1024];
+    FILE *to = fmemopen(text, sizeof text, "w");
+
+    assert_non_null(to);
+    pawl_error_print(to, err);
+    assert_int_equal(fclose(to), 0);
+    return text;
+}
+
+PAWL_TEST(an_error_is_printed_with_its_name_its_message_and_what_to_do)
+{
+    pawl_error busy = {PAWL_E_BUSY, true, 5, "", "the database is locked"};
+    pawl_error invalid = {PAWL_E_INVALID, false, 0, "", "the topic is empty"};
+    pawl_error doubt = {PAWL_E_IN_DOUBT, true, 0, "", "no answer to COMMIT"};
+
+    assert_string_equal(printed(&busy), "PAWL_E_BUSY: the database is locked "
+                                        "(retryable: the same call may succeed later)\n");
+    assert_string_equal(printed(&invalid), "PAWL_E_INVALID: the topic is empty (not retryable)\n");
+    assert_string_equal(printed(&doubt), "PAWL_E_IN_DOUBT: no answer to COMMIT "
+                                         "(in doubt: the call may have taken effect)\n");
+}
+
+PAWL_TEST(an_error_without_a_message_is_printed_as_its_status)
+{
+    pawl_error none = PAWL_ERROR_INIT;
+    pawl_error nomem = {PAWL_E_NOMEM, true, 0, "", ""};
+
+    assert_string_equal(printed(&none), "PAWL_OK: done\n");
+    assert_string_equal(printed(NULL), "PAWL_OK: done\n");
+    assert_string_equal(printed(&nomem), "PAWL_E_NOMEM: out of memory "
+                                         "(retryable: the same call may succeed later)\n");
+}
+
+PAWL_TEST(an_error_is_printed_as_one_line_whatever_its_message_contains)
+{
+    pawl_error err = {PAWL_E_INVALID, false, 0, "", "topic 'a\nPAWL_OK: done\r\x1b[31m'"};
+
+    assert_string_equal(printed(&err),
+                        "PAWL_E_INVALID: topic 'a PAWL_OK: done  [31m' (not retryable)\n");
 }

@@ -33,14 +33,13 @@ const char *cli_database_engine(const char *url)
     return strncmp(url, "sqlite:", 7) == 0 ? "sqlite" : "postgres";
 }
 
-static void print_log_record(void *context, pawl_log_level level, const char *area,
-                             const char *message)
+static void print_log_record(void *context, const pawl_log_record *record)
 {
     static const cli_color colors[] = {CLI_DIM, CLI_DIM, CLI_YELLOW, CLI_RED};
 
     (void)context;
-    cli_terminal_line_print("%s%s %s: %s%s\n", cli_style(stderr, colors[level]),
-                            pawl_log_level_name(level), area, message,
+    cli_terminal_line_print("%s%s %s: %s%s\n", cli_style(stderr, colors[record->level]),
+                            pawl_log_level_name(record->level), record->area, record->message,
                             cli_style(stderr, CLI_PLAIN));
 }
 

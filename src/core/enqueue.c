@@ -1,6 +1,7 @@
 /* src/core/enqueue.c - storing messages, alone or inside the application's transaction. */
 #include <pawl/outbox.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -308,18 +309,24 @@ static void note_ids(const struct sending *sending, pawl_enqueued *enqueued)
 
 static void log_sent(const struct sending *sending)
 {
-    char id[PAWL_UUID_TEXT_SIZE];
+    const pawl_log_sink *log = &sending->store->log;
+    char pattern[128];
 
-    if (!sending->store->log.write || sending->store->log.level > PAWL_LOG_INFO)
+    if (!pawli_log_enabled(log, PAWL_LOG_INFO))
         return;
     for (size_t i = 0; i < sending->count; i++) {
         const pawl_message_spec *message = &sending->messages[i];
-        pawl_uuid_format(message->id, id);
-        pawli_log(&sending->store->log, PAWL_LOG_INFO, "outbox",
-                  "message %s %s: topic %s, destination %s, correlation id %s", id,
-                  sending->answers[i].existed ? "existed" : "enqueued", message->topic,
-                  message->destination ? message->destination : "-",
-                  message->correlation_id ? message->correlation_id : "-");
+        pawli_log_fields fields = {0};
+        pawli_log_id(&fields, "message_id", message->id);
+        pawli_log_text(&fields, "topic", message->topic);
+        pawli_log_text(&fields, "destination", message->destination);
+        pawli_log_text(&fields, "correlation_id", message->correlation_id);
+        snprintf(pattern, sizeof pattern,
+                 "message {message_id} %s: topic {topic}, destination %s, correlation id %s",
+                 sending->answers[i].existed ? "existed" : "enqueued",
+                 message->destination ? "{destination}" : "-",
+                 message->correlation_id ? "{correlation_id}" : "-");
+        pawli_log_record(log, PAWL_LOG_INFO, "outbox", &fields, pattern);
     }
 }
 
@@ -362,6 +369,17 @@ pawl_status pawl_outbox_enqueue(pawl_store *store, const pawl_message_spec *mess
                                 pawl_enqueued *ret_enqueued, pawl_error *err)
 {
     return pawl_outbox_enqueue_batch(store, message, 1, ret_enqueued, err);
+}
+
+pawl_status pawl_send(pawl_store *store, const char *topic, const void *payload, size_t size,
+                      pawl_error *err)
+{
+    pawl_message_spec message = PAWL_MESSAGE_SPEC_INIT;
+
+    message.topic = topic;
+    message.payload = payload || size > 0 ? payload : "";
+    message.payload_size = size;
+    return pawl_outbox_enqueue(store, &message, NULL, err);
 }
 
 pawl_status pawl_tx_enqueue_batch(pawl_tx *tx, const pawl_message_spec *messages, size_t count,

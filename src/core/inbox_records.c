@@ -358,7 +358,6 @@ pawl_status pawl_inbox_get_stats(pawl_store *store, pawl_inbox_stats *ret_stats,
     pawl_status st = pawli_db_run(store->db, &op, err);
     if (st != PAWL_OK)
         return st;
-    stats.size = ret_stats->size;
-    memcpy(ret_stats, &stats, ret_stats->size < sizeof stats ? ret_stats->size : sizeof stats);
+    pawli_returned_copy(ret_stats, &stats, sizeof stats);
     return PAWL_OK;
 }

@@ -228,15 +228,16 @@ pawl_status pawl_job_trigger(pawl_store *store, const char *name,
     if (st == PAWL_OK)
         st = pawli_options_copy(&options, sizeof options, opts, err);
     if (st == PAWL_OK)
+        st = pawli_returned_check(ret_triggered, err);
+    if (st == PAWL_OK)
         st = job_fire(store, name, options.force, id, &answer, err);
     if (st != PAWL_OK)
         return st;
-    if (ret_triggered) {
-        *ret_triggered = (pawl_job_triggered){.run_id = answer.run_id};
-        ret_triggered->waiting = answer.how == PAWLI_JOB_TRIGGER_WAITS;
-        if (answer.how == PAWLI_JOB_TRIGGER_STARTED)
-            ret_triggered->message_id = id;
-    }
+    pawl_job_triggered triggered = {.run_id = answer.run_id};
+    triggered.waiting = answer.how == PAWLI_JOB_TRIGGER_WAITS;
+    if (answer.how == PAWLI_JOB_TRIGGER_STARTED)
+        triggered.message_id = id;
+    pawli_returned_copy(ret_triggered, &triggered, sizeof triggered);
     pawli_log(&store->log, PAWL_LOG_INFO, "job", "the job '%.400s' was triggered: run %lld", name,
               (long long)answer.run_id);
     pawli_wake_signal(pawli_db_wake(store->db));

@@ -390,10 +390,7 @@ pawl_status pawl_job_tick(pawl_store *store, pawl_job_tick_result *ret_result, p
     if (!store)
         return pawli_fail(err, PAWL_E_INVALID, "the store must not be NULL");
     pawl_status st = pawli_job_tick(store, NULL, NULL, &permitted, &result, err);
-    if (st == PAWL_OK && ret_result) {
-        size_t size = ret_result->size < sizeof result ? ret_result->size : sizeof result;
-        result.size = ret_result->size;
-        memcpy(ret_result, &result, size);
-    }
+    if (st == PAWL_OK)
+        pawli_returned_copy(ret_result, &result, sizeof result);
     return st;
 }

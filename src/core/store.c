@@ -182,26 +182,31 @@ pawl_status pawl_schema_inspect(const char *url, const pawl_store_options *opts,
 {
     PAWLI_AUTO(pawli_db) db = NULL;
     pawl_store_options options = PAWL_STORE_OPTIONS_INIT;
+    pawl_schema_info info = PAWL_SCHEMA_INFO_INIT;
     pawl_error problem = PAWL_ERROR_INIT;
     pawl_status st;
 
     if (!ret_info)
         return pawli_fail(err, PAWL_E_INVALID, "ret_info must not be NULL");
-    st = store_read_options(opts, &options, err);
+    st = pawli_returned_check(ret_info, err);
+    if (st == PAWL_OK)
+        st = store_read_options(opts, &options, err);
     options.deploy_schema = false; /* looking creates no file */
     if (st == PAWL_OK)
         st = pawli_db_new(url, &options, &db, err);
     if (st != PAWL_OK)
         return st;
-    st = pawli_db_schema(db, ret_info, &problem);
+    st = pawli_db_schema(db, &info, &problem);
     /* A SQLite file that is not there has no schema yet; a PostgreSQL database that is not there
      * is something else, and not for pawl to create. */
     if (st == PAWL_E_NOT_FOUND && pawli_db_driver(db)->single_writer) {
-        *ret_info = (pawl_schema_info){.library_version = pawli_db_library_version(db),
-                                       .code_outdated = true};
-        return PAWL_OK;
+        info = (pawl_schema_info){.library_version = pawli_db_library_version(db),
+                                  .code_outdated = true};
+        st = PAWL_OK;
     }
-    if (st != PAWL_OK && err)
+    if (st == PAWL_OK)
+        pawli_returned_copy(ret_info, &info, sizeof info);
+    else if (err)
         *err = problem;
     return st;
 }
@@ -211,16 +216,18 @@ pawl_status pawl_schema_deploy(const char *url, const pawl_store_options *opts,
 {
     PAWLI_AUTO(pawli_db) db = NULL;
     pawl_store_options options = PAWL_STORE_OPTIONS_INIT;
-    pawl_schema_info before;
+    pawl_schema_info before = PAWL_SCHEMA_INFO_INIT;
     pawl_status st = store_read_options(opts, &options, err);
 
     options.deploy_schema = true;
     if (st == PAWL_OK)
+        st = pawli_returned_check(ret_info, err);
+    if (st == PAWL_OK)
         st = pawli_db_new(url, &options, &db, err);
     if (st == PAWL_OK)
         st = pawli_db_deploy(db, &before, err);
-    if (st == PAWL_OK && ret_info)
-        *ret_info = before;
+    if (st == PAWL_OK)
+        pawli_returned_copy(ret_info, &before, sizeof before);
     return st;
 }
 
@@ -313,7 +320,9 @@ pawl_status pawl_store_reset_clock(pawl_store *store, bool force, bool dry_run,
 
     if (!store)
         return pawli_fail(err, PAWL_E_INVALID, "the store must not be NULL");
-    pawl_status st = pawli_store_write(store, &op, err);
+    pawl_status st = pawli_returned_check(ret_reset, err);
+    if (st == PAWL_OK)
+        st = pawli_store_write(store, &op, err);
     if (st != PAWL_OK)
         return st;
     if (!reset.done && !dry_run && reset.ahead_ms > 1000)
@@ -325,8 +334,7 @@ pawl_status pawl_store_reset_clock(pawl_store *store, bool force, bool dry_run,
     if (reset.done)
         pawli_log(&store->log, PAWL_LOG_WARNING, "store", "the clock was set back by %lld ms",
                   (long long)reset.ahead_ms);
-    if (ret_reset)
-        *ret_reset = reset;
+    pawli_returned_copy(ret_reset, &reset, sizeof reset);
     return PAWL_OK;
 }
 

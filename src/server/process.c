@@ -199,10 +199,16 @@ static pawl_status finish_undone(pawl_receive_task *task, pawl_result verdict, p
 /* Why a handler said no may hold parts of the payload: it is kept with the record, not logged. */
 static void log_failure(const pawl_receive_task *task, const char *what, const char *why)
 {
-    pawli_log(&task->receiver->options.log, PAWL_LOG_WARNING, AREA,
-              "%s from %s %s (attempt %d): %s", pawl_envelope_id(task->envelope),
-              pawl_envelope_source(task->envelope), what, pawl_inbox_task_attempt(task->inbox_task),
-              why);
+    pawli_log_fields fields = {0};
+    char pattern[96];
+
+    pawli_log_text(&fields, "message_id", pawl_envelope_id(task->envelope));
+    pawli_log_text(&fields, "source", pawl_envelope_source(task->envelope));
+    pawli_log_number(&fields, "attempt", pawl_inbox_task_attempt(task->inbox_task));
+    pawli_log_text(&fields, "error", why);
+    snprintf(pattern, sizeof pattern, "{message_id} from {source} %s (attempt {attempt}): {error}",
+             what);
+    pawli_log_record(&task->receiver->options.log, PAWL_LOG_WARNING, AREA, &fields, pattern);
 }
 
 static void process_handle(pawl_receive_task *task, const pawli_route *route, pawli_answer *answer)

@@ -258,7 +258,6 @@ void pawl_receiver_get_stats(pawl_receiver *receiver, pawl_receiver_stats *ret_s
 {
     const pawli_receiver_counts *counts = &receiver->counts;
     pawl_receiver_stats stats = PAWL_RECEIVER_STATS_INIT;
-    size_t size = ret_stats->size;
 
     stats.received = atomic_load(&counts->received);
     stats.processed = atomic_load(&counts->processed);
@@ -274,8 +273,7 @@ void pawl_receiver_get_stats(pawl_receiver *receiver, pawl_receiver_stats *ret_s
         stats.connections += open;
         stats.cut += cut;
     }
-    memcpy(ret_stats, &stats, size < sizeof stats ? size : sizeof stats);
-    ret_stats->size = size;
+    pawli_returned_copy(ret_stats, &stats, sizeof stats);
 }
 
 /* ---- messages from a sender in the same process ---- */

@@ -13,14 +13,14 @@ typedef struct journal {
     char last[512];
 } journal;
 
-static void write_down(void *context, pawl_log_level level, const char *area, const char *message)
+static void write_down(void *context, const pawl_log_record *record)
 {
     journal *to = context;
 
-    assert_int_equal(PAWL_LOG_WARNING, level);
-    assert_string_equal("receiver", area);
+    assert_int_equal(PAWL_LOG_WARNING, record->level);
+    assert_string_equal("receiver", record->area);
     to->records++;
-    snprintf(to->last, sizeof to->last, "%s", message);
+    snprintf(to->last, sizeof to->last, "%s", record->message);
 }
 
 PAWL_TEST(a_kind_of_refusal_is_logged_once_a_minute_with_its_count)

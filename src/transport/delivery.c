@@ -251,9 +251,13 @@ static pawl_status delivery_hear(pawl_delivery *delivery, pawl_status st, const 
     delivery->armed = delivery->drained = false;
     if (pawli_store_error_is_final(st, delivery->worked))
         return st;
-    if (pawli_breaker_failed(&delivery->health, pawli_mono_now(), pawli_random_u64()))
-        pawli_log(&delivery->options.log, PAWL_LOG_WARNING, "store",
-                  "nothing can be claimed or answered for; going on to try: %s", why->message);
+    if (pawli_breaker_failed(&delivery->health, pawli_mono_now(), pawli_random_u64())) {
+        pawli_log_fields fields = {0};
+        pawli_log_text(&fields, "store", pawl_store_engine(delivery->store));
+        pawli_log_text(&fields, "error", why->message);
+        pawli_log_record(&delivery->options.log, PAWL_LOG_WARNING, "store", &fields,
+                         "nothing can be claimed or answered for; going on to try: {error}");
+    }
     return PAWL_OK;
 }
 

@@ -35,8 +35,8 @@ static pawl_status mark_page(pawl_delivery *delivery, const pawl_destinations *l
             return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the destinations");
         destination->wanted = true;
         if (pawli_destination_read_wake(destination, pawl_destinations_woken(list, i)))
-            pawli_log(&delivery->options.log, PAWL_LOG_INFO, "outbox",
-                      "%s: woken by an operator, trying it now", destination->name);
+            pawli_destination_log(destination, &delivery->options.log,
+                                  "{destination}: woken by an operator, trying it now");
     }
     return PAWL_OK;
 }
@@ -98,8 +98,8 @@ static pawl_status wake_one(pawl_delivery *delivery, pawli_destination *destinat
     pawli_send_pump_reclaim(delivery);
     if (st == PAWL_OK) {
         pawli_destination_wake(destination);
-        pawli_log(&delivery->options.log, PAWL_LOG_INFO, "outbox",
-                  "%s: the services were reloaded, trying it now", destination->name);
+        pawli_destination_log(destination, &delivery->options.log,
+                              "{destination}: the services were reloaded, trying it now");
     }
     return st;
 }

@@ -64,17 +64,26 @@ static pawl_status result_gather(const pawli_send_op *like, bool (*wanted)(const
     return PAWL_OK;
 }
 
+static void log_result(const pawl_delivery *delivery, const pawli_send_op *op, pawl_log_level level,
+                       const char *error, const char *pattern)
+{
+    pawli_log_fields fields = {0};
+
+    pawli_log_id(&fields, "message_id", pawl_message_id(op->message));
+    pawli_log_text(&fields, "topic", pawl_message_topic(op->message));
+    pawli_log_text(&fields, "destination", op->destination->name);
+    pawli_log_number(&fields, "attempt", pawl_message_attempt(op->message));
+    pawli_log_text(&fields, "error", error);
+    pawli_log_record(&delivery->options.log, level, "outbox", &fields, pattern);
+}
+
 /* It was accepted after what the other side said had been left out. */
 static void log_stripped(pawl_delivery *delivery, const pawli_send_op *op)
 {
-    char id[PAWL_UUID_TEXT_SIZE];
-
-    if (!op->stripped)
-        return;
-    pawl_uuid_format(pawl_message_id(op->message), id);
-    pawli_log(&delivery->options.log, PAWL_LOG_WARNING, "outbox",
-              "message %s to %s: what was answered was refused by the database and is not kept", id,
-              op->destination->name);
+    if (op->stripped)
+        log_result(delivery, op, PAWL_LOG_WARNING, NULL,
+                   "message {message_id} to {destination}: what was answered was refused by the "
+                   "database and is not kept");
 }
 
 /* The first `count` of them are answered for. */
@@ -126,8 +135,6 @@ static pawl_status result_call(pawl_delivery *delivery, const pawli_send_op *lik
  */
 static void result_refused(pawl_delivery *delivery, pawli_send_op *op, const pawl_error *why)
 {
-    char id[PAWL_UUID_TEXT_SIZE];
-
     if (op->error || op->payload) {
         free(op->error);
         free(op->payload);
@@ -136,11 +143,9 @@ static void result_refused(pawl_delivery *delivery, pawli_send_op *op, const paw
         op->stripped = true;
         return;
     }
-    pawl_uuid_format(pawl_message_id(op->message), id);
-    pawli_log(&delivery->options.log, PAWL_LOG_ERROR, "outbox",
-              "message %s to %s: its result was refused by the database; it is sent again when its "
-              "lease ends: %s",
-              id, op->destination->name, why ? why->message : "-");
+    log_result(delivery, op, PAWL_LOG_ERROR, why ? why->message : "-",
+               "message {message_id} to {destination}: its result was refused by the database; it "
+               "is sent again when its lease ends: {error}");
     pawli_send_op_done(op);
     delivery->moved++;
 }
@@ -234,8 +239,8 @@ static pawl_status result_respond(pawl_delivery *delivery, pawli_send_op *op, pa
     pawli_send_pump_reclaim(delivery);
     if (pawli_store_error_is_refusal(st)) {
         /* It cannot become a message. The request is done all the same. */
-        pawli_log(&delivery->options.log, PAWL_LOG_ERROR, "outbox",
-                  "the response to message %s is dropped: %s", id, err ? err->message : "-");
+        log_result(delivery, op, PAWL_LOG_ERROR, err ? err->message : "-",
+                   "the response to message {message_id} is dropped: {error}");
         free(op->payload);
         op->payload = NULL;
         return PAWL_OK;

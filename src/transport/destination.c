@@ -10,6 +10,7 @@
 #include "arena.h"
 #include "delivery_private.h"
 #include "fail.h"
+#include "log.h"
 #include "scope.h"
 #include "send_policy.h"
 
@@ -308,4 +309,13 @@ void pawl_delivery_stats_free(pawl_delivery_stats *stats)
     pawli_arena_done(&stats->names);
     free(stats->items);
     free(stats);
+}
+
+void pawli_destination_log(const pawli_destination *destination, const pawl_log_sink *log,
+                           const char *pattern)
+{
+    pawli_log_fields fields = {0};
+
+    pawli_log_text(&fields, "destination", destination->name);
+    pawli_log_record(log, PAWL_LOG_INFO, "outbox", &fields, pattern);
 }

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include <pawl/delivery.h>
+#include <pawl/log.h>
 
 #include "breaker.h"
 
@@ -59,5 +60,9 @@ size_t pawli_destination_room(pawli_destination *destination, const pawl_service
                               pawl_mono now);
 /* When there may be room again although no send has ended; INT64_MAX: no such time. */
 pawl_mono pawli_destination_ready_at(const pawli_destination *destination);
+
+/* Logs `pattern`, with {destination} in it, at level info. */
+void pawli_destination_log(const pawli_destination *destination, const pawl_log_sink *log,
+                           const char *pattern);
 
 #endif

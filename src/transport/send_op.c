@@ -66,13 +66,24 @@ void pawli_send_op_done(pawli_send_op *op)
 
 /* ---- landing ---- */
 
-static void send_op_say(const pawli_send_op *op, pawl_log_level level, const char *what)
+/* `error` may be NULL; `pattern` is what comes after "message M to D ". */
+static void send_op_say(const pawli_send_op *op, pawl_log_level level, const char *error,
+                        const char *pattern)
 {
-    char id[PAWL_UUID_TEXT_SIZE];
+    const pawl_log_sink *log = &op->delivery->options.log;
+    pawli_log_fields fields = {0};
+    char whole[256];
 
-    pawl_uuid_format(pawl_message_id(op->message), id);
-    pawli_log(&op->delivery->options.log, level, "outbox", "message %s to %s %s", id,
-              op->destination->name, what);
+    if (!pawli_log_enabled(log, level))
+        return;
+    pawli_log_id(&fields, "message_id", pawl_message_id(op->message));
+    pawli_log_text(&fields, "topic", pawl_message_topic(op->message));
+    pawli_log_text(&fields, "destination", op->destination->name);
+    pawli_log_number(&fields, "attempt", pawl_message_attempt(op->message));
+    pawli_log_number(&fields, "duration_ms", (pawli_mono_now().us - op->began.us) / 1000);
+    pawli_log_text(&fields, "error", error);
+    snprintf(whole, sizeof whole, "message {message_id} to {destination} %s", pattern);
+    pawli_log_record(log, level, "outbox", &fields, whole);
 }
 
 /* The other side's words may repeat the payload: they belong into the record, not into the log. */
@@ -117,30 +128,26 @@ static void explain_retry(const pawli_send_op *op, char *room, size_t size)
 
 static void log_landing(const pawli_send_op *op, bool duplicate)
 {
-    char room[64], retry[128];
+    char room[64], retry[128], pattern[sizeof retry + 16];
     const char *why = reason_to_log(op, room, sizeof room);
-    char what[sizeof(pawl_error) + sizeof retry];
-    long long ms = (pawli_mono_now().us - op->began.us) / 1000;
 
     switch (op->result) {
     case PAWL_DONE:
-        snprintf(what, sizeof what, "sent in %lld ms%s", ms,
-                 duplicate ? ", where it had been before" : "");
-        send_op_say(op, PAWL_LOG_INFO, what);
+        send_op_say(op, PAWL_LOG_INFO, NULL,
+                    duplicate ? "sent in {duration_ms} ms, where it had been before"
+                              : "sent in {duration_ms} ms");
         break;
     case PAWL_RETRY:
     case PAWL_DEFER:
         explain_retry(op, retry, sizeof retry);
-        snprintf(what, sizeof what, "%s: %s", retry, why);
-        send_op_say(op, PAWL_LOG_WARNING, what);
+        snprintf(pattern, sizeof pattern, "%s: {error}", retry);
+        send_op_say(op, PAWL_LOG_WARNING, why, pattern);
         break;
     case PAWL_FAIL:
-        snprintf(what, sizeof what, "failed for good at attempt %d: %s",
-                 pawl_message_attempt(op->message), why);
-        send_op_say(op, PAWL_LOG_ERROR, what);
+        send_op_say(op, PAWL_LOG_ERROR, why, "failed for good at attempt {attempt}: {error}");
         break;
     default:
-        send_op_say(op, PAWL_LOG_WARNING, "dropped: its lease is lost");
+        send_op_say(op, PAWL_LOG_WARNING, NULL, "dropped: its lease is lost");
         break;
     }
 }
@@ -188,18 +195,24 @@ static void note_failure(pawli_send_op *op, pawl_mono now)
     bool opens = pawli_breaker_failed(breaker, now, pawli_random_u64());
     if (breaker->state != PAWLI_BREAKER_OPEN)
         return;
-    char span[PAWLI_SPAN_SIZE];
-    pawli_log(&op->delivery->options.log, opens ? PAWL_LOG_WARNING : PAWL_LOG_INFO, "outbox",
-              "%s: circuit breaker %s after %d consecutive failures, next probe in %s",
-              op->destination->name, opens ? "opened" : "stays open", breaker->failures,
-              pawli_span_text((breaker->retry_at.us - now.us) / 1000, span));
+    char span[PAWLI_SPAN_SIZE], pattern[160];
+    pawli_log_fields fields = {0};
+    pawli_log_text(&fields, "destination", op->destination->name);
+    pawli_log_number(&fields, "failures", breaker->failures);
+    snprintf(pattern, sizeof pattern,
+             "{destination}: circuit breaker %s after {failures} consecutive failures, next probe "
+             "in %s",
+             opens ? "opened" : "stays open",
+             pawli_span_text((breaker->retry_at.us - now.us) / 1000, span));
+    pawli_log_record(&op->delivery->options.log, opens ? PAWL_LOG_WARNING : PAWL_LOG_INFO, "outbox",
+                     &fields, pattern);
 }
 
 static void note_success(pawli_send_op *op)
 {
     if (pawli_breaker_succeeded(&op->destination->breaker))
-        pawli_log(&op->delivery->options.log, PAWL_LOG_INFO, "outbox", "%s answers again",
-                  op->destination->name);
+        pawli_destination_log(op->destination, &op->delivery->options.log,
+                              "{destination} answers again");
 }
 
 static void send_op_judge(pawli_send_op *op, const pawl_send_report *outcome, pawl_mono now)

@@ -327,12 +327,20 @@ static bool topics_is_due(pawl_worker *worker, const char *topic)
     return true;
 }
 
+static void log_topic(const pawl_worker *worker, const char *topic, const char *pattern)
+{
+    pawli_log_fields fields = {0};
+
+    pawli_log_text(&fields, "topic", topic);
+    pawli_log_record(&worker->log, PAWL_LOG_WARNING, "worker", &fields, pattern);
+}
+
 void pawli_unhandled_topics_claimed(pawl_worker *worker, const char *topic)
 {
     pawli_worker_count(worker, &worker->stats.unhandled, 1);
     if (topics_is_due(worker, topic))
-        pawli_log(&worker->log, PAWL_LOG_WARNING, "worker",
-                  "no handler is registered for topic '%.255s': its messages are put off", topic);
+        log_topic(worker, topic,
+                  "no handler is registered for topic '{topic}': its messages are put off");
 }
 
 static bool claims_all(const pawl_worker *worker)
@@ -357,10 +365,9 @@ void pawli_unhandled_topics_check(pawl_worker *worker)
     for (size_t i = 0; i < pawl_topics_count(topics); i++) {
         const char *topic = pawl_topics_at(topics, i)->name;
         if (!pawli_handlers_own(&worker->handlers, topic) && topics_is_due(worker, topic))
-            pawli_log(&worker->log, PAWL_LOG_WARNING, "worker",
-                      "no handler is registered for topic '%.255s': its messages that are due are "
-                      "left to other workers",
-                      topic);
+            log_topic(worker, topic,
+                      "no handler is registered for topic '{topic}': its messages that are due "
+                      "are left to other workers");
     }
     pawl_topics_free(topics);
 }

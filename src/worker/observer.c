@@ -141,6 +141,17 @@ static void is_well(pawl_worker *worker)
     pawli_observe_store(worker, NULL);
 }
 
+static void log_store(const pawl_worker *worker, pawl_log_level level, const pawl_error *err,
+                      const char *pattern)
+{
+    pawli_log_fields fields = {0};
+
+    pawli_log_text(&fields, "store", pawl_store_engine(worker->store));
+    pawli_log_number(&fields, "failures", worker->health.breaker.failures);
+    pawli_log_text(&fields, "error", err->message);
+    pawli_log_record(&worker->log, level, "worker", &fields, pattern);
+}
+
 bool pawli_store_health_responded(pawl_worker *worker, pawl_status st, const pawl_error *err)
 {
     pawli_store_health *health = &worker->health;
@@ -158,11 +169,11 @@ bool pawli_store_health_responded(pawl_worker *worker, pawl_status st, const paw
         pawli_observe_store(worker, err);
     health->failing = true;
     if (pawli_breaker_failed(&health->breaker, pawli_mono_now(), pawli_random_u64()))
-        pawli_log(&worker->log, PAWL_LOG_WARNING, "worker",
-                  "the store has failed %d times in a row and is left alone for a while: %s",
-                  health->breaker.failures, err->message);
+        log_store(worker, PAWL_LOG_WARNING, err,
+                  "the store has failed {failures} times in a row and is left alone for a while: "
+                  "{error}");
     else
-        pawli_log(&worker->log, PAWL_LOG_DEBUG, "worker", "will try again: %s", err->message);
+        log_store(worker, PAWL_LOG_DEBUG, err, "will try again: {error}");
     atomic_store(&health->state, health->breaker.state);
     return true;
 }

@@ -39,19 +39,26 @@ static pawl_status results_make_room(pawli_result_batch *results, pawl_error *er
 
 /* ---- results that are not told ---- */
 
+static void result_log_fields(const pawl_task *task, pawli_log_fields *fields)
+{
+    pawli_log_id(fields, "message_id", pawl_message_id(task->message));
+    pawli_log_text(fields, "topic", pawl_message_topic(task->message));
+    pawli_log_number(fields, "attempt", pawl_task_attempt(task));
+    if (task->took_us > 0)
+        pawli_log_number(fields, "duration_ms", task->took_us / 1000);
+}
+
 static void results_drop(pawl_worker *worker, pawl_task *task)
 {
-    char id[PAWL_UUID_TEXT_SIZE];
-
     pawli_observe_dropped(worker, task);
     if (pawli_task_acknowledged(task)) {
         pawli_worker_count(worker, &worker->stats.done, 1);
     } else if (!task->disowned) { /* those were counted when they were given back */
-        pawl_uuid_format(pawl_message_id(task->message), id);
-        pawli_log(&worker->log, PAWL_LOG_WARNING, "worker",
-                  "the result of message %s of topic '%.255s' was dropped: its lease was lost, or "
-                  "it was cancelled",
-                  id, pawl_message_topic(task->message));
+        pawli_log_fields fields = {0};
+        result_log_fields(task, &fields);
+        pawli_log_record(&worker->log, PAWL_LOG_WARNING, "worker", &fields,
+                         "the result of message {message_id} of topic '{topic}' was dropped: its "
+                         "lease was lost, or it was cancelled");
         pawli_worker_count(worker, &worker->stats.lost, 1);
     }
     pawli_inflight_remove_stored(&worker->inflight, task);
@@ -193,19 +200,18 @@ static void results_strip(pawl_task *task)
 /* Said once for each message, whether it is only the words that are lost or the whole result. */
 static void log_refusal(pawl_worker *worker, const pawl_task *task, bool stored, const char *why)
 {
-    char id[PAWL_UUID_TEXT_SIZE];
+    pawli_log_fields fields = {0};
 
-    pawl_uuid_format(pawl_message_id(task->message), id);
+    result_log_fields(task, &fields);
+    pawli_log_text(&fields, "error", why);
     if (stored)
-        pawli_log(&worker->log, PAWL_LOG_WARNING, "worker",
-                  "topic '%.255s': the error text or output of message %s was refused by the "
-                  "database and is not kept: %s",
-                  pawl_message_topic(task->message), id, why);
+        pawli_log_record(&worker->log, PAWL_LOG_WARNING, "worker", &fields,
+                         "topic '{topic}': the error text or output of message {message_id} was "
+                         "refused by the database and is not kept: {error}");
     else
-        pawli_log(&worker->log, PAWL_LOG_ERROR, "worker",
-                  "topic '%.255s': the result of message %s was refused by the database; the "
-                  "message is attempted again when its lease ends: %s",
-                  pawl_message_topic(task->message), id, why);
+        pawli_log_record(&worker->log, PAWL_LOG_ERROR, "worker", &fields,
+                         "topic '{topic}': the result of message {message_id} was refused by the "
+                         "database; the message is attempted again when its lease ends: {error}");
 }
 
 /* Not stored, and not to be told again: its lease is no longer renewed, and ends. */

@@ -13,6 +13,7 @@
 
 #include "fail.h"
 #include "log.h"
+#include "platform.h"
 #include "task_index.h"
 #include "text.h"
 #include "worker_private.h"
@@ -175,38 +176,45 @@ pawl_status pawl_task_begin(pawl_task *task, pawl_tx **ret_tx, pawl_error *err)
 
 /* ---- the call ---- */
 
-static bool task_plan(const pawl_log_sink *log, pawl_log_level level)
+static void task_log_fields(const pawl_task *task, pawli_log_fields *fields)
 {
-    return log->write && level >= log->level;
+    pawli_log_id(fields, "message_id", pawl_message_id(task->message));
+    pawli_log_text(fields, "topic", pawl_message_topic(task->message));
+    pawli_log_number(fields, "attempt", pawl_task_attempt(task));
 }
 
 static void log_call(const pawl_task *task)
 {
     const pawl_log_sink *log = &task->worker->log;
-    char id[PAWL_UUID_TEXT_SIZE];
+    pawli_log_fields fields = {0};
 
-    if (!task_plan(log, PAWL_LOG_INFO))
+    if (!pawli_log_enabled(log, PAWL_LOG_INFO))
         return;
-    pawl_uuid_format(pawl_message_id(task->message), id);
-    pawli_log(log, PAWL_LOG_INFO, "worker", "handling message %s of topic '%.255s', attempt %d%s",
-              id, pawl_message_topic(task->message), pawl_task_attempt(task),
-              task->dead ? ", a dead letter" : "");
+    task_log_fields(task, &fields);
+    pawli_log_record(log, PAWL_LOG_INFO, "worker", &fields,
+                     task->dead ? "handling message {message_id} of topic '{topic}', attempt "
+                                  "{attempt}, a dead letter"
+                                : "handling message {message_id} of topic '{topic}', attempt "
+                                  "{attempt}");
 }
 
 /* A handler that ends because it was told to has not failed. */
 static void log_trouble(const pawl_task *task, pawli_cause cause)
 {
     const pawl_log_sink *log = &task->worker->log;
-    char id[PAWL_UUID_TEXT_SIZE];
+    pawli_log_fields fields = {0};
+    char pattern[128];
 
-    if (cause > PAWLI_CAUSE_TIMEOUT || !task_plan(log, PAWL_LOG_ERROR))
+    if (cause > PAWLI_CAUSE_TIMEOUT || !pawli_log_enabled(log, PAWL_LOG_ERROR))
         return;
-    pawl_uuid_format(pawl_message_id(task->message), id);
-    pawli_log(log, PAWL_LOG_ERROR, "worker",
-              "the %shandler of topic '%.255s' %s message %s at attempt %d: %s",
-              task->dead ? "dead-letter " : "", pawl_message_topic(task->message),
-              task->result == PAWL_RETRY ? "put off" : "gave up", id, pawl_task_attempt(task),
-              task->error ? task->error : "it did not say why");
+    task_log_fields(task, &fields);
+    pawli_log_number(&fields, "duration_ms", (pawli_mono_now().us - task->started.us) / 1000);
+    pawli_log_text(&fields, "error", task->error);
+    snprintf(pattern, sizeof pattern,
+             "the %shandler of topic '{topic}' %s message {message_id} at attempt {attempt}: %s",
+             task->dead ? "dead-letter " : "", task->result == PAWL_RETRY ? "put off" : "gave up",
+             task->error ? "{error}" : "it did not say why");
+    pawli_log_record(log, PAWL_LOG_ERROR, "worker", &fields, pattern);
 }
 
 static void explain_delay(pawl_task *task)

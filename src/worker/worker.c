@@ -30,6 +30,19 @@ static pawl_status worker_check_span(int64_t value_ms, int64_t least_ms, const c
     return PAWL_OK;
 }
 
+/* Tasks that the caller's version did not know, and left at 0, get the defaults. */
+static void maintenance_fill_defaults(pawl_worker_options *options)
+{
+    const pawl_worker_options defaults = PAWL_WORKER_OPTIONS_INIT;
+
+    for (int i = 0; i < PAWL_MAINTENANCE_COUNT; i++) {
+        if (options->maintenance_interval_ms[i] != 0 || options->maintenance_timeout_ms[i] != 0)
+            continue;
+        options->maintenance_interval_ms[i] = defaults.maintenance_interval_ms[i];
+        options->maintenance_timeout_ms[i] = defaults.maintenance_timeout_ms[i];
+    }
+}
+
 static pawl_status check_chores(const pawl_worker_options *options, pawl_error *err)
 {
     pawl_status st = PAWL_OK;
@@ -41,6 +54,12 @@ static pawl_status check_chores(const pawl_worker_options *options, pawl_error *
             st = worker_check_span(options->maintenance_timeout_ms[i], 1, "maintenance_timeout_ms",
                                    err);
     }
+    for (int i = PAWL_MAINTENANCE_COUNT; st == PAWL_OK && i < PAWL_MAINTENANCE_MAX; i++)
+        if (options->maintenance_interval_ms[i] != 0 || options->maintenance_timeout_ms[i] != 0)
+            st = pawli_fail(err, PAWL_E_INVALID,
+                            "maintenance task %d is not known to this library: use a libpawl at "
+                            "least as new as the headers",
+                            i);
     return st;
 }
 
@@ -111,6 +130,7 @@ pawl_status pawl_worker_new(pawl_store *store, const pawl_worker_options *opts,
     if (!store || !ret_worker)
         return pawli_fail(err, PAWL_E_INVALID, "store and ret_worker must not be NULL");
     st = pawli_options_copy(&options, sizeof options, opts, err);
+    maintenance_fill_defaults(&options);
     if (st == PAWL_OK)
         st = worker_check_options(&options, err);
     if (st != PAWL_OK)
@@ -399,7 +419,6 @@ void pawli_worker_count(pawl_worker *worker, int64_t *counter, size_t count)
 void pawl_worker_get_stats(pawl_worker *worker, pawl_worker_stats *ret_stats)
 {
     pawl_worker_stats stats;
-    size_t size = ret_stats->size < sizeof stats ? ret_stats->size : sizeof stats;
 
     pthread_mutex_lock(&worker->stats_lock);
     stats = worker->stats;
@@ -409,6 +428,5 @@ void pawl_worker_get_stats(pawl_worker *worker, pawl_worker_stats *ret_stats)
     stats.running = (int64_t)worker->inflight.running;
     pthread_mutex_unlock(&worker->inflight.lock);
     stats.breaker = (pawl_breaker_state)atomic_load(&worker->health.state);
-    stats.size = ret_stats->size;
-    memcpy(ret_stats, &stats, size);
+    pawli_returned_copy(ret_stats, &stats, sizeof stats);
 }

@@ -15,9 +15,10 @@ static const char *deploy(void *context, size_t index)
 {
     struct deployment *deployment = context;
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_schema_info before = {-1, -1, -1};
+    pawl_schema_info before = PAWL_SCHEMA_INFO_INIT;
 
     (void)index;
+    before.version = -1;
     if (pawl_schema_deploy(deployment->url, deployment->opts, &before, &err) != PAWL_OK)
         return test_note("deploy: %s", err.message);
     if (before.version == 0)

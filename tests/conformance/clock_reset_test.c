@@ -10,7 +10,7 @@ static void set_clock(fixture *f, int64_t ms)
 
 static pawl_clock_reset reset(fixture *f, bool force)
 {
-    pawl_clock_reset done = {0};
+    pawl_clock_reset done = PAWL_CLOCK_RESET_INIT;
     pawl_error err = PAWL_ERROR_INIT;
 
     assert_ok(pawl_store_reset_clock(fixture_store(f), force, false, &done, &err), &err);
@@ -94,7 +94,7 @@ PAWL_TEST(other_processes_follow_the_clock_that_was_set_back)
 PAWL_TEST(what_is_held_stops_it_unless_it_is_forced)
 {
     fixture *f = fixture_open(NULL);
-    pawl_clock_reset done = {0};
+    pawl_clock_reset done = PAWL_CLOCK_RESET_INIT;
     pawl_error err = PAWL_ERROR_INIT;
 
     set_clock(f, YEAR_MS);

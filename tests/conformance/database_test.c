@@ -30,7 +30,7 @@ PAWL_TEST(a_url_is_of_a_known_kind)
 
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
         pawl_error err = refuse_open(bad[i], NULL);
-        pawl_schema_info info;
+        pawl_schema_info info = PAWL_SCHEMA_INFO_INIT;
 
         assert_int_equal(PAWL_E_INVALID, err.status);
         assert_says(&err, "sqlite:");

@@ -20,8 +20,9 @@ static fixture *deployed(void)
 static pawl_schema_info inspect(fixture *f)
 {
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_schema_info info = {.version = -1};
+    pawl_schema_info info = PAWL_SCHEMA_INFO_INIT;
 
+    info.version = -1;
     assert_ok(pawl_schema_inspect(fixture_url(f), fixture_store_options(f), &info, &err), &err);
     return info;
 }
@@ -29,8 +30,9 @@ static pawl_schema_info inspect(fixture *f)
 static pawl_schema_info deploy(fixture *f)
 {
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_schema_info before = {.version = -1};
+    pawl_schema_info before = PAWL_SCHEMA_INFO_INIT;
 
+    before.version = -1;
     assert_ok(pawl_schema_deploy(fixture_url(f), fixture_store_options(f), &before, &err), &err);
     return before;
 }

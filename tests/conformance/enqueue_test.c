@@ -54,6 +54,46 @@ PAWL_TEST(a_sent_message_is_committed_and_outlives_the_store)
     assert_string_equal("kept", queue_payload(queue_get(f, id)));
 }
 
+PAWL_TEST(a_message_is_sent_in_one_line)
+{
+    fixture *f = fixture_open(NULL);
+    static const char payload[] = "a\0b";
+    pawl_error err = PAWL_ERROR_INIT;
+    pawl_messages *list = NULL;
+    size_t size = 0;
+
+    assert_int_equal(PAWL_OK,
+                     pawl_send(fixture_store(f), "greeting", payload, sizeof payload, &err));
+    assert_int_equal(PAWL_OK, pawl_send(fixture_store(f), "greeting", NULL, 0, NULL));
+    pawl_filter filter = PAWL_FILTER_INIT;
+    filter.topic = "greeting";
+    filter.with_payload = true;
+    assert_int_equal(PAWL_OK, pawl_outbox_list(fixture_store(f), &filter, &list, NULL, &err));
+    assert_int_equal(2, pawl_messages_count(list)); /* newest first; two calls are two messages */
+    pawl_message_payload(pawl_messages_at(list, 0), &size);
+    assert_int_equal(0, size);
+    const pawl_message *first = pawl_messages_at(list, 1);
+    assert_memory_equal(payload, pawl_message_payload(first, &size), sizeof payload);
+    assert_int_equal(sizeof payload, size);
+    assert_int_equal(PAWL_STATE_READY, pawl_message_state(first));
+    assert_int_equal(PAWL_MAX_ATTEMPTS_LOCAL, pawl_message_max_attempts(first));
+    assert_null(pawl_message_destination(first));
+    pawl_messages_free(list);
+    queue_check(f);
+}
+
+PAWL_TEST(sending_in_one_line_refuses_what_enqueueing_refuses)
+{
+    fixture *f = fixture_open(NULL);
+    pawl_error err = PAWL_ERROR_INIT;
+
+    assert_int_equal(PAWL_E_INVALID, pawl_send(NULL, "t", "x", 1, &err));
+    assert_int_equal(PAWL_E_INVALID, pawl_send(fixture_store(f), NULL, "x", 1, &err));
+    assert_int_equal(PAWL_E_INVALID, pawl_send(fixture_store(f), "", "x", 1, &err));
+    assert_int_equal(PAWL_E_INVALID, pawl_send(fixture_store(f), "t", NULL, 1, &err));
+    assert_int_equal(0, fixture_count(f, "SELECT count(*) FROM {body}"));
+}
+
 PAWL_TEST(every_field_comes_back_as_given)
 {
     fixture *f = fixture_open(NULL);

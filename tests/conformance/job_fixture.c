@@ -145,7 +145,7 @@ size_t job_work(fixture *f)
 
 pawl_job_triggered job_trigger(fixture *f, const char *name)
 {
-    pawl_job_triggered triggered = {0};
+    pawl_job_triggered triggered = PAWL_JOB_TRIGGERED_INIT;
     pawl_error err = PAWL_ERROR_INIT;
 
     assert_ok(pawl_job_trigger(fixture_store(f), name, NULL, &triggered, &err), &err);

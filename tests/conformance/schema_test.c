@@ -10,8 +10,9 @@ static const fixture_options empty = {.no_schema = true};
 static pawl_schema_info inspect(fixture *f)
 {
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_schema_info info = {.version = -1};
+    pawl_schema_info info = PAWL_SCHEMA_INFO_INIT;
 
+    info.version = -1;
     assert_ok(pawl_schema_inspect(fixture_url(f), fixture_store_options(f), &info, &err), &err);
     return info;
 }
@@ -45,9 +46,10 @@ PAWL_TEST(deploy_creates_the_schema_and_may_be_repeated)
 {
     fixture *f = fixture_open(&empty);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_schema_info before = {.version = -1}, again = {.version = -1};
+    pawl_schema_info before = PAWL_SCHEMA_INFO_INIT, again = PAWL_SCHEMA_INFO_INIT;
     const pawl_store_options *opts = fixture_store_options(f);
 
+    before.version = again.version = -1;
     assert_ok(pawl_schema_deploy(fixture_url(f), opts, &before, &err), &err);
     assert_int_equal(0, before.version);
     assert_true(before.library_version > 0);
@@ -284,4 +286,31 @@ PAWL_TEST_ON(postgres, postgres_gives_the_public_nothing)
                                       " has_table_privilege('%s', c.oid, 'SELECT')",
                                       fixture_store_options(f)->schema, nobody));
     fixture_exec(f, "DROP ROLE %s", nobody);
+}
+
+PAWL_TEST(a_result_struct_of_another_version_is_filled_as_far_as_both_have_it)
+{
+    fixture *f = fixture_open(NULL);
+    const pawl_store_options *opts = fixture_store_options(f);
+    pawl_error err = PAWL_ERROR_INIT;
+    pawl_schema_info older = PAWL_SCHEMA_INFO_INIT, unset = {0};
+    struct {
+        pawl_schema_info info;
+        int64_t added;
+    } newer = {PAWL_SCHEMA_INFO_INIT, 7};
+
+    older.size = offsetof(pawl_schema_info, library_version);
+    older.library_version = -7;
+    assert_ok(pawl_schema_inspect(fixture_url(f), opts, &older, &err), &err);
+    assert_true(older.version > 0);
+    assert_int_equal(-7, older.library_version);
+    assert_int_equal(offsetof(pawl_schema_info, library_version), older.size);
+    newer.info.size = sizeof newer;
+    assert_ok(pawl_schema_inspect(fixture_url(f), opts, &newer.info, &err), &err);
+    assert_true(newer.info.library_version > 0);
+    assert_int_equal(7, newer.added);
+    assert_int_equal(sizeof newer, newer.info.size);
+    assert_status(PAWL_E_INVALID, pawl_schema_inspect(fixture_url(f), opts, &unset, &err), &err);
+    assert_status(PAWL_E_INVALID, pawl_schema_deploy(fixture_url(f), opts, &unset, &err), &err);
+    assert_says(&err, "_INIT");
 }

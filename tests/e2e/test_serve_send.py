@@ -1,5 +1,6 @@
 """pawl serve sends: two services, what becomes of their messages, reload, health, the end."""
 
+import json
 import signal
 
 import pytest
@@ -64,6 +65,25 @@ def test_what_was_sent_before_it_started_is_sent_and_a_failure_is_told(pair, db)
     pair.shop.hear("not sent, attempt 1 of 2")
     pair.shop.hear("failed for good at attempt 2")
     until(lambda: {db.state(sent), db.state(later)} == {"failed"})
+
+
+def test_json_log_records_carry_the_values_of_their_message(pair, db):
+    pair.start_bank("[receive *]\ncommand = exit 65\n", "127.0.0.1:0", "--log-format", "json")
+    sent = pair.send("{}", "--correlation-id", "c-1")
+    pair.start_shop(None, "", "--log-format", "json")
+    pair.shop.hear("failed for good at attempt 1")
+    assert pair.shop.end() == 0
+    assert pair.bank.end() == 0
+    records = [json.loads(line) for line in pair.shop.log.splitlines()]
+    failed = next(record for record in records if "failed for good" in record["message"])
+    assert failed["message_id"] == db.show(sent)["message_id"]
+    assert (failed["topic"], failed["destination"], failed["attempt"]) == ("order", "bank", 1)
+    assert isinstance(failed["duration_ms"], int) and failed["duration_ms"] >= 0
+    assert failed["error"].startswith("HTTP 422") and failed["message"].endswith(failed["error"])
+    records = [json.loads(line) for line in pair.bank.log.splitlines()]
+    refused = next(record for record in records if "was refused (attempt 1)" in record["message"])
+    assert (refused["message_id"], refused["source"], refused["attempt"]) == (failed["message_id"], "shop", 1)
+    assert refused["error"]
 
 
 def test_without_a_name_it_receives_and_says_why_it_does_not_send(daemons, db):

@@ -242,6 +242,11 @@ bool fixture_logged(fixture *f, pawl_log_level level, const char *text_in_it)
     return log_capture_has(&f->log, level, text_in_it);
 }
 
+bool fixture_logged_field(fixture *f, const char *text_in_it, const char *name, const char *value)
+{
+    return log_capture_has_field(&f->log, text_in_it, name, value);
+}
+
 size_t fixture_logged_times(fixture *f, const char *text_in_it)
 {
     return log_capture_times(&f->log, text_in_it);

@@ -112,6 +112,8 @@ struct pg_conn *fixture_postgres(fixture *f, int which);
 size_t fixture_log_count(fixture *f);
 const char *fixture_log_at(fixture *f, size_t index); /* "warning outbox: text" */
 bool fixture_logged(fixture *f, pawl_log_level level, const char *text_in_it);
+/* Whether a record with `text_in_it` has this field; a number is "#2". */
+bool fixture_logged_field(fixture *f, const char *text_in_it, const char *name, const char *value);
 size_t fixture_logged_times(fixture *f, const char *text_in_it);
 void fixture_log_clear(fixture *f);
 

@@ -19,8 +19,10 @@ void log_capture_init(log_capture *capture)
 void log_capture_clear(log_capture *capture)
 {
     pthread_mutex_lock(&capture->lock);
-    for (size_t i = 0; i < capture->count; i++)
+    for (size_t i = 0; i < capture->count; i++) {
         free(capture->records[i].text);
+        free(capture->records[i].fields);
+    }
     free(capture->records);
     capture->records = NULL;
     capture->count = 0;
@@ -34,15 +36,37 @@ void log_capture_done(log_capture *capture)
     pthread_mutex_destroy(&capture->lock);
 }
 
-void log_capture_write(void *context, pawl_log_level level, const char *area, const char *message)
+static char *fields_text(const pawl_log_record *record)
 {
+    char *text = NULL;
+    size_t size = 0;
+    FILE *to = open_memstream(&text, &size);
+
+    if (!to)
+        return NULL;
+    fputc('\n', to);
+    for (size_t i = 0; i < record->field_count; i++)
+        fprintf(to, "%s=%s%s\n", record->fields[i].name, record->fields[i].is_number ? "#" : "",
+                record->fields[i].value);
+    if (fclose(to) == 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
+void log_capture_write(void *context, const pawl_log_record *record)
+{
+    pawl_log_level level = record->level;
+    const char *area = record->area, *message = record->message;
     log_capture *capture = context;
     struct log_record *records;
-    char *text = NULL;
+    char *text = NULL, *fields = NULL;
 
     /* Twice each: a test that lets one allocation fail means one of the library's. */
     if (asprintf(&text, "%s %s: %s", pawl_log_level_name(level), area, message) < 0 &&
         asprintf(&text, "%s %s: %s", pawl_log_level_name(level), area, message) < 0)
+        abort();
+    if (!(fields = fields_text(record)) && !(fields = fields_text(record)))
         abort();
     pthread_mutex_lock(&capture->lock);
     records = realloc(capture->records, (capture->count + 1) * sizeof *records);
@@ -50,7 +74,7 @@ void log_capture_write(void *context, pawl_log_level level, const char *area, co
         records = realloc(capture->records, (capture->count + 1) * sizeof *records);
     if (!records)
         abort();
-    records[capture->count++] = (struct log_record){level, text};
+    records[capture->count++] = (struct log_record){level, text, fields};
     capture->records = records;
     pthread_cond_broadcast(&capture->written);
     pthread_mutex_unlock(&capture->lock);
@@ -118,4 +142,21 @@ size_t log_capture_times(log_capture *capture, const char *text_in_it)
         times += strstr(capture->records[i].text, text_in_it) != NULL;
     pthread_mutex_unlock(&capture->lock);
     return times;
+}
+
+bool log_capture_has_field(log_capture *capture, const char *text_in_it, const char *name,
+                           const char *value)
+{
+    char *wanted = NULL;
+    bool found = false;
+
+    if (asprintf(&wanted, "\n%s=%s\n", name, value) < 0)
+        abort();
+    pthread_mutex_lock(&capture->lock);
+    for (size_t i = 0; i < capture->count && !found; i++)
+        found = strstr(capture->records[i].text, text_in_it) &&
+                strstr(capture->records[i].fields, wanted);
+    pthread_mutex_unlock(&capture->lock);
+    free(wanted);
+    return found;
 }

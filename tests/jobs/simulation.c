@@ -99,7 +99,7 @@ static void put_job(simulation *p, model_job *job, int which)
 static void trigger(simulation *p, model_job *job)
 {
     pawl_job_trigger_options options = PAWL_JOB_TRIGGER_OPTIONS_INIT;
-    pawl_job_triggered triggered = {0};
+    pawl_job_triggered triggered = PAWL_JOB_TRIGGERED_INIT;
     pawl_error err = PAWL_ERROR_INIT;
 
     options.force = simulation_dice(p, 3) == 0;

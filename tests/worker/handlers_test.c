@@ -87,7 +87,27 @@ PAWL_TEST(bad_options_are_refused)
     assert_status(PAWL_E_INVALID, pawl_worker_new(fixture_store(f), &o, &worker, &err), &err);
     o = base, o.maintenance_interval_ms[PAWL_MAINTENANCE_REAP] = -1;
     assert_status(PAWL_E_INVALID, pawl_worker_new(fixture_store(f), &o, &worker, &err), &err);
+    o = base, o.maintenance_timeout_ms[PAWL_MAINTENANCE_REAP] = 0;
+    assert_status(PAWL_E_INVALID, pawl_worker_new(fixture_store(f), &o, &worker, &err), &err);
+    o = base, o.maintenance_interval_ms[PAWL_MAINTENANCE_COUNT] = 1000;
+    assert_status(PAWL_E_INVALID, pawl_worker_new(fixture_store(f), &o, &worker, &err), &err);
+    assert_says(&err, "at least as new as the headers");
     assert_null(worker);
+}
+
+PAWL_TEST(a_maintenance_task_that_the_program_does_not_know_runs_by_default)
+{
+    fixture *f = fixture_open(NULL);
+    pawl_worker_options options = PAWL_WORKER_OPTIONS_INIT;
+
+    options.maintenance_interval_ms[PAWL_MAINTENANCE_REAP] = 0;
+    options.maintenance_timeout_ms[PAWL_MAINTENANCE_REAP] = 0; /* as in an older struct */
+    options.maintenance_interval_ms[PAWL_MAINTENANCE_EXPIRE] = 0;
+    options.maintenance_only = true;
+    pawl_worker *worker = worker_open(f, &options);
+    worker_until_idle(worker);
+    assert_int_equal(1, worker_stats(worker).maintenance[PAWL_MAINTENANCE_REAP].runs);
+    assert_int_equal(0, worker_stats(worker).maintenance[PAWL_MAINTENANCE_EXPIRE].runs);
 }
 
 PAWL_TEST(a_worker_with_neither_handlers_nor_a_scheduler_does_not_run)
@@ -348,6 +368,12 @@ PAWL_TEST(calls_are_logged_as_info_and_failures_as_errors_without_the_payload)
     worker_until_idle(worker);
     assert_true(fixture_logged(f, PAWL_LOG_ERROR, id));
     assert_true(fixture_logged(f, PAWL_LOG_ERROR, "the printer is on fire"));
+    static const char failed[] = "the handler of topic 'bad' put off message";
+    assert_true(fixture_logged_field(f, failed, "message_id", id));
+    assert_true(fixture_logged_field(f, failed, "topic", "bad"));
+    assert_true(fixture_logged_field(f, failed, "attempt", "#1"));
+    assert_true(fixture_logged_field(f, failed, "error", "the printer is on fire"));
+    assert_true(fixture_logged_field(f, "enqueued: topic bad", "message_id", id));
     for (size_t i = 0; i < fixture_log_count(f); i++)
         assert_null(strstr(fixture_log_at(f, i), "secret-payload"));
 }

@@ -61,10 +61,9 @@ typedef struct pawl_strategy {
  * Durable:   nothing is written.
  * Errors:    PAWL_E_INVALID (NULL, another version, a function missing), PAWL_E_NOMEM.
  */
-PAWL_API PAWL_MUST_CHECK pawl_status pawl_scheduler_new(const pawl_strategy *strategy,
-                                                        void *take_self,
-                                                        pawl_scheduler **ret_scheduler,
-                                                        pawl_error *err);
+PAWL_API PAWL_EXPERIMENTAL PAWL_MUST_CHECK pawl_status
+pawl_scheduler_new(const pawl_strategy *strategy, void *take_self, pawl_scheduler **ret_scheduler,
+                   pawl_error *err);
 
 /* ---- helpers for strategies, so that they behave as pawl's own ---- */
 
@@ -72,9 +71,8 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_scheduler_new(const pawl_strategy *str
  * Rejects a message that no store would accept, and returns the normalized message: a zero id is
  * replaced by a new one, an empty correlation id by NULL. Strings are borrowed from `message`.
  */
-PAWL_API PAWL_MUST_CHECK pawl_status pawl_message_spec_check(const pawl_message_spec *message,
-                                                             pawl_message_spec *ret_message,
-                                                             pawl_error *err);
+PAWL_API PAWL_EXPERIMENTAL PAWL_MUST_CHECK pawl_status pawl_message_spec_check(
+    const pawl_message_spec *message, pawl_message_spec *ret_message, pawl_error *err);
 
 /* The data from which a pawl_message is created. Everything is copied. */
 typedef struct pawl_message_image {
@@ -97,11 +95,11 @@ typedef struct pawl_message_image {
     }
 
 /* Creates an empty list, which is the caller's (pawl_messages_free). */
-PAWL_API PAWL_MUST_CHECK pawl_status pawl_messages_new(pawl_messages **ret_list, pawl_error *err);
+PAWL_API PAWL_EXPERIMENTAL PAWL_MUST_CHECK pawl_status pawl_messages_new(pawl_messages **ret_list,
+                                                                         pawl_error *err);
 /* Appends a message. `image->content` must have passed pawl_message_spec_check(). */
-PAWL_API PAWL_MUST_CHECK pawl_status pawl_messages_append(pawl_messages *list,
-                                                          const pawl_message_image *image,
-                                                          pawl_error *err);
+PAWL_API PAWL_EXPERIMENTAL PAWL_MUST_CHECK pawl_status
+pawl_messages_append(pawl_messages *list, const pawl_message_image *image, pawl_error *err);
 
 PAWL_END_DECLS
 

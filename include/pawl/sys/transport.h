@@ -63,9 +63,8 @@ typedef struct pawl_transport {
  * PAWL_E_MISUSE). A transport with the same scheme is replaced. PAWL_E_INVALID: another version, a
  * function missing, an invalid scheme. On failure `take_self` stays the caller's.
  */
-PAWL_API PAWL_MUST_CHECK pawl_status pawl_transports_register(pawl_transports *transports,
-                                                              const pawl_transport *transport,
-                                                              void *take_self, pawl_error *err);
+PAWL_API PAWL_EXPERIMENTAL PAWL_MUST_CHECK pawl_status pawl_transports_register(
+    pawl_transports *transports, const pawl_transport *transport, void *take_self, pawl_error *err);
 
 /* ---- helper for HTTP transports, so that they behave as pawl's own ---- */
 
@@ -77,9 +76,11 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_transports_register(pawl_transports *t
  * except for `error_room`, at least PAWL_SEND_ERROR_SIZE bytes of the caller's.
  */
 #define PAWL_SEND_ERROR_SIZE 512
-PAWL_API void pawl_send_report_of_http(int status, const char *retry_after, const void *body,
-                                       size_t body_size, char *error_room,
-                                       pawl_send_report *ret_outcome, struct pawl_ack **ret_ack);
+PAWL_API PAWL_EXPERIMENTAL void pawl_send_report_of_http(int status, const char *retry_after,
+                                                         const void *body, size_t body_size,
+                                                         char *error_room,
+                                                         pawl_send_report *ret_outcome,
+                                                         struct pawl_ack **ret_ack);
 
 PAWL_END_DECLS
 

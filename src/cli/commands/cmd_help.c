@@ -197,7 +197,7 @@ static const struct {
 
 static bool engine_is_built_in(const char *url)
 {
-    pawl_schema_info info;
+    pawl_schema_info info = PAWL_SCHEMA_INFO_INIT;
 
     return pawl_schema_inspect(url, NULL, &info, NULL) != PAWL_E_UNSUPPORTED;
 }

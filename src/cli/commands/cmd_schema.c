@@ -88,7 +88,7 @@ static pawl_status check_roles(const char *url, const pawl_store_options *option
 static pawl_status run_init(const cli_args *args, pawl_error *err)
 {
     pawl_store_options options = cli_database_options(args);
-    pawl_schema_info before = {0};
+    pawl_schema_info before = PAWL_SCHEMA_INFO_INIT;
     PAWLI_AUTO_FREE char *missing = NULL;
     const char *url = NULL;
     pawl_status st;
@@ -165,7 +165,7 @@ static pawl_status print_upgrade(const cli_args *args, pawl_error *err)
 {
     const migrate_settings *own = args->settings;
     pawl_store_options options = cli_database_options(args);
-    pawl_schema_info info = {0};
+    pawl_schema_info info = PAWL_SCHEMA_INFO_INIT;
     const char *url = NULL;
     pawl_status st;
 
@@ -191,7 +191,7 @@ static pawl_status upgrade_schema(const cli_args *args, pawl_error *err)
 {
     const migrate_settings *own = args->settings;
     pawl_store_options options = cli_database_options(args);
-    pawl_schema_info info = {0};
+    pawl_schema_info info = PAWL_SCHEMA_INFO_INIT;
     const char *url = NULL;
     pawl_status st = cli_database_url(args, &url, err);
 
@@ -235,7 +235,7 @@ static pawl_status reset_store_clock(const cli_args *args, pawl_error *err)
 {
     const migrate_settings *own = args->settings;
     PAWLI_AUTO(pawl_store) store = NULL;
-    pawl_clock_reset reset = {0};
+    pawl_clock_reset reset = PAWL_CLOCK_RESET_INIT;
     pawl_status st = cli_database_open(args, &store, err);
 
     if (st == PAWL_OK)

@@ -252,7 +252,7 @@ pawl_status cli_job_trigger(const cli_args *args, pawl_store *store, pawl_error 
 {
     const cli_job_settings *own = args->settings;
     pawl_job_trigger_options options = PAWL_JOB_TRIGGER_OPTIONS_INIT;
-    pawl_job_triggered run;
+    pawl_job_triggered run = PAWL_JOB_TRIGGERED_INIT;
     const char *name = NULL;
     pawl_status st = cli_job_name("trigger", args, &name, err);
 

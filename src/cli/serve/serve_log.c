@@ -1,6 +1,7 @@
 /* src/cli/serve/serve_log.c - the daemon's log on stderr: a line per record, as text or as JSON. */
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -25,44 +26,50 @@ static void write_log_line(const char *line)
     }
 }
 
-static void write_log_json(pawl_log_level level, const char *area, const char *message)
+static void write_log_json(const pawl_log_record *given)
 {
     json_t *record = json_object();
     PAWLI_AUTO_FREE char *text = NULL;
     PAWLI_AUTO_FREE char *line = NULL;
 
     cli_json_text(record, "time", cli_when_rfc3339(pawli_wall_now(), CLI_ROOM));
-    cli_json_text(record, "level", pawl_log_level_name(level));
-    cli_json_text(record, "area", area);
-    cli_json_text(record, "message", message);
+    cli_json_text(record, "level", pawl_log_level_name(given->level));
+    cli_json_text(record, "area", given->area);
+    cli_json_text(record, "message", given->message);
+    for (size_t i = 0; i < given->field_count; i++) {
+        const pawl_log_field *field = &given->fields[i];
+        if (field->is_number)
+            cli_json_number(record, field->name, strtoll(field->value, NULL, 10));
+        else
+            cli_json_text(record, field->name, field->value);
+    }
     text = json_dumps(record, JSON_COMPACT);
     json_decref(record);
     line = cli_print("%s\n", text ? text : "{}");
     write_log_line(line);
 }
 
-static void write_log_text(pawl_log_level level, const char *area, const char *message)
+static void write_log_text(const pawl_log_record *given)
 {
     static const cli_color colors[] = {CLI_DIM, CLI_PLAIN, CLI_YELLOW, CLI_RED};
-    PAWLI_AUTO_FREE char *clean = cli_text_clean(message, strlen(message), true);
+    PAWLI_AUTO_FREE char *clean = cli_text_clean(given->message, strlen(given->message), true);
     PAWLI_AUTO_FREE char *line =
         cli_print("%s %s%-7s%s %s: %s\n", cli_when_rfc3339(pawli_wall_now(), CLI_ROOM),
-                  cli_style(stderr, colors[level]), pawl_log_level_name(level),
-                  cli_style(stderr, CLI_PLAIN), area, clean);
+                  cli_style(stderr, colors[given->level]), pawl_log_level_name(given->level),
+                  cli_style(stderr, CLI_PLAIN), given->area, clean);
 
     write_log_line(line);
 }
 
 /* Any thread. */
-static void write_log_record(void *context, pawl_log_level level, const char *area,
-                             const char *message)
+static void write_log_record(void *context, const pawl_log_record *record)
 {
     const cli_log_settings *log = context;
 
     if (log->format == CLI_LOG_JSON)
-        write_log_json(level, area, message);
+        write_log_json(record);
     else
-        write_log_text(level, area, message);
+        write_log_text(record);
 }
 
 pawl_log_sink cli_serve_log(const cli_config *config)
@@ -83,5 +90,6 @@ void cli_serve_say(const cli_config *config, pawl_log_level level, const char *f
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
-    sink.write(sink.context, level, "serve", message);
+    pawl_log_record record = {sizeof record, level, "serve", message, NULL, 0};
+    sink.write(sink.context, &record);
 }
