@@ -1,13 +1,13 @@
 DO $$
 BEGIN
-    -- Every message with everything known of it. Column order is the library's (src/core/message.c).
+    -- Every message with all its properties. src/core/message.c relies on the column order.
     PERFORM pawl.replace_view('pawl.message', $view$
         SELECT b.id, b.message_id, b.topic, b.payload, b.type, b.destination, b.headers,
                b.correlation_id, b.priority, b.created_at, b.due_at,
                coalesce(q.expires_at, o.expires_at, b.expires_at) AS expires_at,
                b.max_attempts,
                coalesce(q.retries, o.retries) AS retries,
-               -- What is past its time to live reads as expired, also before maintenance has moved it.
+               -- A message past its expiry reads as expired even before maintenance has moved it.
                CASE WHEN q.fence <> 0 THEN @STATE_RUNNING@
                     WHEN q.expires_at <= (SELECT pawl.now()) THEN @STATE_EXPIRED@
                     WHEN o.state = @STATE_FAILED@ AND o.expires_at <= (SELECT pawl.now()) THEN @STATE_EXPIRED@
@@ -28,7 +28,7 @@ BEGIN
         LEFT JOIN pawl.claim c ON c.fence = q.fence
     $view$);
 
-    -- The outbox as its users know it.
+    -- The public view of the outbox.
     PERFORM pawl.replace_view('pawl.outbox', $view$
         SELECT id, topic, payload, created_at, state AS status, lease_until AS locked_until,
                owner AS owner_token, state = @STATE_DONE@ AS is_processed, finished_at AS processed_at,
@@ -37,7 +37,7 @@ BEGIN
         FROM pawl.message
     $view$);
 
-    -- A timer is a message that was sent for a time: for later, or for one that has passed, so due at once.
+    -- A timer is a message with an explicit due time: later, or already past and therefore due at once.
     PERFORM pawl.replace_view('pawl.timer', $view$
         SELECT id, message_id, topic, payload, created_at, due_at AS due_time, state AS status,
                lease_until AS locked_until, owner AS owner_token, claimed_by, retries AS retry_count,
