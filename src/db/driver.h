@@ -47,7 +47,7 @@ typedef struct pawli_clock_memory {
     int64_t offset; /* to the boot clock, while the database does not store the right one */
     int64_t resets; /* the clock reset that it belongs to; -1: none */
     _Atomic int64_t ahead_us; /* of the wall clock, when it was last read; 0: not worth reporting */
-    atomic_bool told;         /* it was logged */
+    atomic_bool logged;       /* the current state was logged */
 } pawli_clock_memory;
 
 /* The settings of a connection; owned by pawli_db, outlives every connection. */
@@ -85,9 +85,9 @@ typedef struct pawli_commit_listener {
 } pawli_commit_listener;
 
 typedef struct pawli_commit_events {
-    bool commit; /* something was committed: messages may be claimable now */
-    bool stir;   /* something is being written, and is committed soon or not at all */
-    bool echo;   /* the waiter's own notification came back */
+    bool commit;  /* something was committed: messages may be claimable now */
+    bool writing; /* something is being written, and is committed soon or not at all */
+    bool echo;    /* the waiter's own notification came back */
 } pawli_commit_events;
 
 struct pawli_driver {

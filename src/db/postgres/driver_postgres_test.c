@@ -26,7 +26,7 @@ static void live_once(ground *g)
     assert_int_equal(2, c.rows);
     c = (claimed){0};
     assert_ok(claim(conn, 30000, (const char *const[]){"x"}, 0, note_claim, &c, &err), &err);
-    assert_int_equal(0, c.rows); /* an empty list of topics is none, not all */
+    assert_int_equal(0, c.rows); /* an empty list of topics means none, not all */
     assert_true(conn->driver->alive(conn));
 }
 
@@ -219,7 +219,7 @@ PAWL_TEST(a_connection_that_cannot_be_made_says_why_and_no_secrets)
 {
     static const struct {
         const char *target;
-        bool added; /* to the test server's */
+        bool added; /* appended to the test server's */
         pawl_status status;
     } cases[] = {
         {"host=/nowhere/at/all dbname=x password=hush", false, PAWL_E_UNAVAILABLE},
@@ -239,7 +239,7 @@ PAWL_TEST(a_connection_that_cannot_be_made_says_why_and_no_secrets)
         assert_status(cases[i].status,
                       pawli_driver_postgres->open(&settings, false, soon(), &conn, &err), &err);
         assert_null(conn);
-        if (i != 1) /* the database's name is no secret, and worth telling */
+        if (i != 1) /* the database's name is no secret, and useful */
             assert_null(strstr(err.message, "hush"));
     }
 }

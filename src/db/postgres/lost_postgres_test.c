@@ -1,4 +1,4 @@
-/* src/db/postgres/lost_postgres_test.c - deadlines, interruption and sessions that are killed. */
+/* src/db/postgres/lost_postgres_test.c - deadlines, interruption and killed sessions. */
 #include <string.h>
 
 #include "ground_postgres.h"
@@ -20,7 +20,7 @@ PAWL_TEST(a_deadline_ends_a_statement_for_certain)
     assert_ok(conn->driver->script(conn, "SELECT 1", soon(), &err), &err);
 }
 
-/* Waits until the connection's session is in the given kind of wait, then does something to it. */
+/* Waits until the connection's session is in the given wait state, then interferes with it. */
 typedef struct meddler {
     ground *g;
     pawli_conn *conn;

@@ -106,7 +106,7 @@ PAWL_TEST(a_failed_wrapped_transaction_must_be_rolled_back_first)
     char message[512];
 
     assert_false(handle_engine_postgres->run(h, "BEGIN; SELECT 1/0", NULL, message));
-    /* A failed multi-statement text keeps the transaction it opened. */
+    /* A failed multi-statement text keeps the transaction that it opened. */
     assert_status(PAWL_E_TX_RESTART,
                   pawli_driver_postgres->foreign_tx(&g->settings, handle_engine_postgres->native(h),
                                                     &conn, &err),

@@ -132,8 +132,8 @@ pawl_status pawli_sqlite_commands_prepare(pawli_sqlite *conn, pawl_error *err);
 pawl_status pawli_sqlite_begin(pawli_conn *base, pawl_mono deadline, pawl_error *err);
 pawl_status pawli_sqlite_commit(pawli_conn *base, pawl_mono deadline, pawl_error *err);
 void pawli_sqlite_rollback(pawli_conn *base);
-void pawli_sqlite_lend(pawli_conn *base, pawl_mono until);
-void pawli_sqlite_take_back(pawli_conn *base);
+void pawli_sqlite_expose(pawli_conn *base, pawl_mono until);
+void pawli_sqlite_unexpose(pawli_conn *base);
 
 /* The transaction context of one op. */
 typedef enum pawli_sqlite_unit {
@@ -241,7 +241,7 @@ pawl_status pawli_sqlite_listener_open(const pawli_db_settings *settings, const 
                                        pawl_mono deadline, pawli_commit_listener **ret_listener,
                                        pawl_error *err);
 void pawli_sqlite_listener_close(pawli_commit_listener *base);
-pawl_status pawli_sqlite_listener_hear(pawli_commit_listener *base, pawli_commit_events *ret_heard,
+pawl_status pawli_sqlite_listener_read(pawli_commit_listener *base, pawli_commit_events *ret_events,
                                        pawl_error *err);
 
 /* script_sqlite.c */

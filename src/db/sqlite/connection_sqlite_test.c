@@ -1,4 +1,4 @@
-/* src/db/sqlite/connection_sqlite_test.c - opening files of every sort, and looking at the schema.
+/* src/db/sqlite/connection_sqlite_test.c - opening files of all kinds, and reading the schema.
  */
 #include "test.h"
 
@@ -13,7 +13,7 @@
 
 #define NOBODY 65534
 
-/* Opening must fail like this. */
+/* Expects opening to fail like this. */
 static void expect_refusal(ground *g, bool reader, pawl_status expected, const char *words)
 {
     pawl_error err = PAWL_ERROR_INIT;
@@ -43,7 +43,7 @@ PAWL_TEST(a_missing_file_is_not_created_unless_asked)
     expect_refusal(g, false, PAWL_E_NOT_FOUND, "pawl init");
     assert_int_equal(access(g->settings.target, F_OK), -1);
     g->settings.create = true;
-    expect_refusal(g, true, PAWL_E_NOT_FOUND, "pawl init"); /* a reader never creates */
+    expect_refusal(g, true, PAWL_E_NOT_FOUND, "pawl init"); /* a reader never creates a file */
     assert_int_equal(access(g->settings.target, F_OK), -1);
     ground_open(g);
     assert_int_equal(access(g->settings.target, F_OK), 0);
@@ -99,7 +99,7 @@ PAWL_TEST(a_damaged_database_is_told)
     expect_refusal(g, true, PAWL_E_CORRUPT, "damaged");
 }
 
-/* Permissions do not bind root, so these run as somebody else. */
+/* Permissions do not bind root, so these tests run as another user. */
 static void become_root(void *unused)
 {
     (void)unused;
@@ -135,7 +135,7 @@ PAWL_TEST(a_file_without_permission_is_read_only_or_denied)
     assert_int_equal(chmod(g->settings.target, 0666), 0);
     assert_int_equal(chmod(directory, 0555), 0);
     become_nobody();
-    expect_refusal(g, false, PAWL_E_READ_ONLY, "permission"); /* the -wal cannot be made */
+    expect_refusal(g, false, PAWL_E_READ_ONLY, "permission"); /* the -wal file cannot be created */
     become_root(NULL);
     assert_int_equal(chmod(directory, 0700), 0);
 }
@@ -180,7 +180,7 @@ PAWL_TEST(a_foreign_file_that_is_only_looked_at_keeps_its_journal_mode)
     g->settings.create = false;
     ground_open(g);
     assert_int_equal(number(handle, mode), 1);
-    g->settings.create = true; /* about to put pawl's tables there */
+    g->settings.create = true; /* pawl's tables are about to be created */
     ground_open(g);
     assert_int_equal(number(handle, mode), 0);
 }

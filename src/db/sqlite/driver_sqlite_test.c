@@ -5,7 +5,7 @@
 #if PAWL_TEST_SQLITE
 #include "ground_sqlite_test.h"
 
-/* Test scripts stand in for real ones; any name does. */
+/* Test scripts replace real ones; any name does. */
 #define SCRIPT PAWLI_SQL_PURGE
 #define OTHER PAWLI_SQL_GET
 
@@ -99,7 +99,7 @@ PAWL_TEST(a_parameter_that_nobody_gives_is_named)
     assert_non_null(strstr(err.message, ":lost"));
     assert_status(PAWL_E_STORE, run(g->conn, &other, &err), &err);
     assert_non_null(strstr(err.message, "rows"));
-    op.params = params; /* and it is not a lasting state */
+    op.params = params; /* and the error is not permanent */
     op.param_count = 1;
     assert_ok(run(g->conn, &op, &err), &err);
 }
@@ -278,7 +278,7 @@ PAWL_TEST(the_clock_is_read_once_for_an_op)
     pawli_op op = op_of(SCRIPT, true, &a);
     sqlite3 *handle = handle_of(g->conn);
 
-    /* A clock that moves at every reading. */
+    /* A clock that advances at every reading. */
     exec(handle,
          "DROP VIEW pawl_wall;"
          "CREATE VIEW pawl_wall AS SELECT 9000000000000000 + abs(random() % 1000000000) AS now");
@@ -458,7 +458,7 @@ static pawl_status interrupt_now(void *context, const pawli_row *row, pawl_error
     return PAWL_OK;
 }
 
-/* A writing statement that is interrupted takes SQLite's whole transaction with it. */
+/* Interrupting a writing statement rolls back SQLite's whole transaction. */
 PAWL_TEST(a_transaction_that_sqlite_gave_up_must_be_started_again)
 {
     ground *g = ground_with(two_inserts, "INSERT INTO t WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL "

@@ -1,5 +1,6 @@
-/* src/db/sqlite/ground_sqlite_test.h - fixtures of the SQLite driver's tests: a database and ops on
- * it.
+/*
+ * src/db/sqlite/ground_sqlite_test.h - fixture of the SQLite driver's tests: a database and ops
+ * on it.
  */
 #ifndef GROUND_SQLITE_TEST_H
 #define GROUND_SQLITE_TEST_H
@@ -95,7 +96,7 @@ static inline void ground_deploy(ground *g, pawli_conn *conn)
     assert_ok(driver->commit(conn, soon(), &err), &err);
 }
 
-/* Opens it, with pawl's tables deployed. */
+/* Opens it with pawl's tables deployed. */
 static inline ground *ground_ready(void)
 {
     ground *g = ground_new();

@@ -1,4 +1,5 @@
-/* src/db/sqlite/life_sqlite_test.c - the real statements through the driver, from send to purge. */
+/* src/db/sqlite/life_sqlite_test.c - the real statements through the driver, from enqueue to
+ * purge. */
 #include "test.h"
 
 #if PAWL_TEST_SQLITE
@@ -10,7 +11,7 @@
 static const uint8_t owner_a[16] = "owner-aaaaaaaaaa";
 static const uint8_t owner_b[16] = "owner-bbbbbbbbbb";
 
-/* ---- a clock that the test moves ---- */
+/* ---- a clock that the test sets ---- */
 
 static void set_clock(ground *g, int64_t now)
 {
@@ -30,7 +31,7 @@ static ground *ground_with_clock(void)
     return g;
 }
 
-/* What must hold after every op. */
+/* Invariants that hold after every op. */
 static void check_invariants(ground *g)
 {
     static const char *const zero[] = {
@@ -93,7 +94,7 @@ static pawl_status take_sent(void *context, const pawli_row *row, pawl_error *er
 
     (void)err;
     if (s->ids[position] != 0)
-        return PAWL_OK; /* the first answer counts */
+        return PAWL_OK; /* the first row counts */
     s->ids[position] = pawli_row_int(row, 1);
     s->results[position] = pawli_row_int(row, 2);
     return PAWL_OK;
@@ -185,7 +186,7 @@ static claimed claim(ground *g, int limit)
     return claim_some(g, owner_a, limit, NULL, 0);
 }
 
-/* ack, fail, abandon, renew, release of one item; answers how many changed. */
+/* ack, fail, abandon, renew or release one message; returns how many changed. */
 static int64_t answer(ground *g, enum pawli_sql sql, const uint8_t *owner, int64_t id,
                       int64_t fence)
 {
@@ -266,7 +267,7 @@ PAWL_TEST(a_message_is_stored_once)
     claimed c = claim(g, 8);
     assert_int_equal(c.count, 2);
     assert_int_equal(answer(g, PAWLI_SQL_ACK, owner_a, s.ids[0], c.fence), 1);
-    assert_int_equal(enqueue(g, again, 1).results[0], 1); /* finished, and stays so */
+    assert_int_equal(enqueue(g, again, 1).results[0], 1); /* finished, and remains so */
     assert_int_equal(state_of(g, s.ids[0]), 2);
 }
 
@@ -394,7 +395,8 @@ PAWL_TEST(cancel_expire_redrive_retain_and_purge)
     assert_int_equal(c.count, 2);
     assert_int_equal(answer(g, PAWLI_SQL_FAIL, owner_b, s.ids[1], c.fence), 1);
     set_clock(g, START + 2 * MINUTE);
-    assert_int_equal(housekeeping(g, PAWLI_SQL_EXPIRE), 1); /* failed, then past its new life */
+    assert_int_equal(housekeeping(g, PAWLI_SQL_EXPIRE),
+                     1); /* failed, then past its new time to live */
     assert_int_equal(state_of(g, s.ids[1]), 4);
     assert_int_equal(answer(g, PAWLI_SQL_ACK, owner_b, s.ids[3], c.fence), 1);
     assert_int_equal(housekeeping(g, PAWLI_SQL_PRUNE), 0);
@@ -404,7 +406,7 @@ PAWL_TEST(cancel_expire_redrive_retain_and_purge)
     assert_int_equal(manage(g, PAWLI_SQL_PURGE, s.ids[1]), 1);
     assert_int_equal(manage(g, PAWLI_SQL_PURGE, s.ids[1]), 0);
     assert_int_equal(number(handle_of(g->conn), "SELECT count(*) FROM pawl_body"), 0);
-    assert_true(enqueue(g, m, 1).ids[0] > s.ids[3]); /* ids are never used again */
+    assert_true(enqueue(g, m, 1).ids[0] > s.ids[3]); /* ids are never reused */
 }
 
 PAWL_TEST(the_clock_never_goes_back)

@@ -1,4 +1,4 @@
-/* src/db/sqlite/plan_sqlite_test.c - no statement walks over a whole table. */
+/* src/db/sqlite/plan_sqlite_test.c - no statement scans a whole table. */
 #include "test.h"
 
 #if PAWL_TEST_SQLITE
@@ -6,9 +6,9 @@
 
 #include "ground_sqlite_test.h"
 
-/* A few lanes are walked by design; these tables grow without bound. */
+/* A few lanes are scanned by design; these tables grow without bound. */
 static const char *const big[] = {"pawl_body", "pawl_queue", "pawl_outcome", "pawl_claim",
-                                  /* and their short names in the statements */
+                                  /* and their aliases in the statements */
                                   "b", "q", "o", "c", "m", "h"};
 
 static void check_step(const char *statement, const char *step, int *ret_searches)
@@ -44,7 +44,7 @@ static void check_all(ground *g)
     for (int i = 0; i < PAWLI_SQL_COUNT; i++) {
         const char *at = g->texts[i].text;
         sqlite3_stmt *statement = NULL;
-        if (i == PAWLI_SQL_CLOCK_RESET) /* looks at everything, and is run by hand */
+        if (i == PAWLI_SQL_CLOCK_RESET) /* scans everything, and is only run by hand */
             continue;
         while (sqlite3_prepare_v2(handle, at, -1, &statement, &at) == SQLITE_OK && statement) {
             const char *sql = test_note("EXPLAIN QUERY PLAN %s", sqlite3_sql(statement));
@@ -52,7 +52,7 @@ static void check_all(ground *g)
             check_statement(handle, g->texts[i].name, sql, &searches);
         }
     }
-    assert_true(searches > 80); /* the loop did look at them */
+    assert_true(searches > 80); /* the loop did check them */
 }
 
 PAWL_TEST(no_statement_walks_over_a_whole_table)
@@ -60,7 +60,7 @@ PAWL_TEST(no_statement_walks_over_a_whole_table)
     check_all(ground_ready());
 }
 
-/* Somebody ran ANALYZE while there was little in the tables. */
+/* ANALYZE was run while the tables were almost empty. */
 PAWL_TEST(nor_with_misleading_statistics)
 {
     ground *g = ground_ready();

@@ -1,5 +1,5 @@
-/* src/db/sqlite/wait_sqlite_threads_test.c - deadlines, interruption and locks, with a clock of its
- * own. */
+/* src/db/sqlite/wait_sqlite_threads_test.c - deadlines, interruption and locks, with a simulated
+ * clock. */
 #include "test.h"
 
 #if PAWL_TEST_SQLITE
@@ -12,11 +12,11 @@
     "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) "                             \
     "SELECT i FROM n WHERE i = 1 OR i < 0;"
 
-/* ---- a world in which time passes only by sleeping and looking ---- */
+/* ---- a platform whose time advances only by sleeping and by reading the clock ---- */
 
 static struct {
     int64_t now_us;
-    int64_t step_us; /* at every look */
+    int64_t step_us; /* at every clock reading */
     int pauses;
     int64_t max_wait_us;
     void (*on_pause)(void *context);
@@ -139,7 +139,7 @@ PAWL_TEST(waiting_for_a_lock_can_be_interrupted)
     assert_status(PAWL_E_INTERRUPTED,
                   pawli_driver_sqlite->run(g->conn, &op, held_deadline(SECOND), &err), &err);
     assert_int_equal(held.pauses, 1);
-    /* It stays so until the pool clears the flag. */
+    /* It stays set until the pool clears the flag. */
     assert_status(PAWL_E_INTERRUPTED,
                   pawli_driver_sqlite->run(g->conn, &op, held_deadline(SECOND), &err), &err);
 }
@@ -178,7 +178,7 @@ PAWL_TEST(a_deadline_that_has_passed_starts_nothing)
     assert_int_equal(number(handle_of(g->conn), "SELECT count(*) FROM t"), 0);
 }
 
-/* ---- another thread ---- */
+/* ---- a second thread ---- */
 
 typedef struct meeting {
     pawli_conn *conn;

@@ -1,4 +1,4 @@
-/* src/db/sqlite/wal_sqlite_test.c - the write-ahead log is kept small, and nobody waits for that.
+/* src/db/sqlite/wal_sqlite_test.c - the write-ahead log stays small without blocking callers.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -121,7 +121,7 @@ PAWL_TEST(ops_join_the_transaction_and_a_failing_one_leaves_it_as_it_was)
     assert_false(pawli_driver_sqlite->tx_open(conn));
     assert_status(PAWL_E_MISUSE, insert(conn, PAWL_OK, &err), &err);
     pawli_driver_sqlite->close(conn);
-    assert_null(sqlite3_next_stmt(handle, NULL)); /* nothing of ours is left on it */
+    assert_null(sqlite3_next_stmt(handle, NULL)); /* no statement of ours is left on it */
     exec(handle, "BEGIN");
     conn = foreign_tx(g, handle);
     assert_ok(insert(conn, PAWL_OK, &err), &err);
@@ -144,7 +144,7 @@ PAWL_TEST(a_transaction_that_read_before_somebody_wrote_must_be_restarted)
     assert_non_null(strstr(err.message, "BEGIN IMMEDIATE"));
     pawli_driver_sqlite->close(conn);
     exec(handle, "ROLLBACK");
-    exec(handle, "BEGIN"); /* nothing read yet: it takes the newest state and the lock */
+    exec(handle, "BEGIN"); /* nothing read yet: it gets the latest state and the lock */
     exec(handle_of(g->conn), "INSERT INTO t VALUES (1)");
     conn = foreign_tx(g, handle);
     assert_ok(insert(conn, PAWL_OK, &err), &err);
