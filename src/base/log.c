@@ -1,4 +1,4 @@
-/* src/base/log.c - handing records to the application's sink. */
+/* src/base/log.c - passing log records to the application's sink. */
 #include "log.h"
 
 #include <stdarg.h>
@@ -15,7 +15,7 @@ void pawli_log(const pawl_log_sink *sink, pawl_log_level level, const char *area
     va_start(args, format);
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
-    /* A topic may hold a newline; a record is one line. */
+    /* A topic may contain a newline; a record is one line. */
     for (char *at = message; *at; at++)
         if ((unsigned char)*at < 0x20)
             *at = ' ';

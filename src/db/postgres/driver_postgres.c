@@ -32,7 +32,7 @@ static const pawli_driver driver = {
     .schema = pawli_postgres_schema,
     .schema_lock = pawli_postgres_schema_lock,
     .foreign_tx = pawli_postgres_wrap,
-    .tx_open = pawli_postgres_wrapped_open,
+    .tx_open = pawli_postgres_tx_open,
     .interrupt = pawli_postgres_interrupt,
     .registers_idle_workers = true,
     .listener_open = pawli_postgres_listener_open,
@@ -158,7 +158,7 @@ pawl_status pawli_postgres_wrap(const pawli_db_settings *settings, void *native,
     return PAWL_OK;
 }
 
-bool pawli_postgres_wrapped_open(pawli_conn *base)
+bool pawli_postgres_tx_open(pawli_conn *base)
 {
     return PQtransactionStatus(((pawli_postgres *)base)->pg) == PQTRANS_INTRANS;
 }

@@ -43,14 +43,14 @@ pawl_status pawli_postgres_commit(pawli_conn *base, pawl_mono deadline, pawl_err
 void pawli_postgres_expose(pawli_conn *base, pawl_mono until)
 {
     (void)until; /* no other writer waits for it */
-    base->lent = true;
+    base->exposed = true;
     if (PQsetnonblocking(((pawli_postgres *)base)->pg, 0) != 0)
         base->broken = true;
 }
 
 void pawli_postgres_unexpose(pawli_conn *base)
 {
-    base->lent = false;
+    base->exposed = false;
     if (PQsetnonblocking(((pawli_postgres *)base)->pg, 1) != 0)
         base->broken = true;
 }

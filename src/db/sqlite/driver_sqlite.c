@@ -35,7 +35,7 @@ static const pawli_driver driver = {
     .schema = pawli_sqlite_schema,
     .schema_lock = pawli_sqlite_schema_lock,
     .foreign_tx = pawli_sqlite_wrap,
-    .tx_open = pawli_sqlite_wrapped_open,
+    .tx_open = pawli_sqlite_tx_open,
     .interrupt = pawli_sqlite_interrupt,
     .registers_idle_workers = false,
     .listener_open = pawli_sqlite_listener_open,
@@ -223,7 +223,7 @@ pawl_status pawli_sqlite_open(const pawli_db_settings *settings, pawli_use use, 
     PAWLI_AUTO(pawli_sqlite) conn = NULL;
     bool reader = use == PAWLI_READS;
     bool create = settings->create && !reader;
-    /* Another thread may roll back a lent connection while the application uses it. */
+    /* Another thread may roll back an exposed connection while the application uses it. */
     int flags = (use == PAWLI_EXCLUSIVE ? SQLITE_OPEN_FULLMUTEX : SQLITE_OPEN_NOMUTEX) |
                 SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_EXRESCODE |
                 (reader ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE) |
@@ -285,7 +285,7 @@ pawl_status pawli_sqlite_wrap(const pawli_db_settings *settings, void *native,
         return st;
     conn = sqlite_conn_new(settings, pawli_mono_now());
     if (!conn)
-        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for a wrapped transaction");
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for a foreign transaction");
     conn->base.foreign = true;
     conn->handle = native;
     conn->max_length = sqlite3_limit(conn->handle, SQLITE_LIMIT_LENGTH, -1);
@@ -295,7 +295,7 @@ pawl_status pawli_sqlite_wrap(const pawli_db_settings *settings, void *native,
     return st;
 }
 
-bool pawli_sqlite_wrapped_open(pawli_conn *base)
+bool pawli_sqlite_tx_open(pawli_conn *base)
 {
     return sqlite3_get_autocommit(((pawli_sqlite *)base)->handle) == 0;
 }

@@ -3,7 +3,7 @@
 #include "test.h"
 
 #if PAWL_TEST_SQLITE
-#include "ground_sqlite_test.h"
+#include "fixture_sqlite_test.h"
 
 #define START INT64_C(1800000000000000)
 #define MINUTE (60 * SECOND)
@@ -13,14 +13,14 @@ static const uint8_t owner_b[16] = "owner-bbbbbbbbbb";
 
 /* ---- a clock that the test sets ---- */
 
-static void set_clock(ground *g, int64_t now)
+static void set_clock(sqlite_fixture *g, int64_t now)
 {
     exec(handle_of(g->conn), test_note("UPDATE test_clock SET now = %lld", (long long)now));
 }
 
-static ground *ground_with_clock(void)
+static sqlite_fixture *sqlite_fixture_with_clock(void)
 {
-    ground *g = ground_ready();
+    sqlite_fixture *g = sqlite_fixture_ready();
 
     exec(handle_of(g->conn), "CREATE TABLE test_clock (now); INSERT INTO test_clock VALUES (0);"
                              "DROP VIEW pawl_wall;"
@@ -32,7 +32,7 @@ static ground *ground_with_clock(void)
 }
 
 /* Invariants that hold after every op. */
-static void check_invariants(ground *g)
+static void check_invariants(sqlite_fixture *g)
 {
     static const char *const zero[] = {
         "SELECT count(*) FROM pawl_body WHERE (id IN (SELECT id FROM pawl_queue)) + "
@@ -100,7 +100,7 @@ static pawl_status take_sent(void *context, const pawli_row *row, pawl_error *er
     return PAWL_OK;
 }
 
-static sent enqueue(ground *g, const message *messages, size_t count)
+static sent enqueue(sqlite_fixture *g, const message *messages, size_t count)
 {
     pawl_error err = PAWL_ERROR_INIT;
     uint8_t uuids[8][16] = {{0}};
@@ -154,7 +154,7 @@ static pawl_status take_claimed(void *context, const pawli_row *row, pawl_error 
     return PAWL_OK;
 }
 
-static claimed claim_some(ground *g, const uint8_t *owner, int limit, const char *topic,
+static claimed claim_some(sqlite_fixture *g, const uint8_t *owner, int limit, const char *topic,
                           int write_lock)
 {
     pawl_error err = PAWL_ERROR_INIT;
@@ -181,13 +181,13 @@ static claimed claim_some(ground *g, const uint8_t *owner, int limit, const char
     return c;
 }
 
-static claimed claim(ground *g, int limit)
+static claimed claim(sqlite_fixture *g, int limit)
 {
     return claim_some(g, owner_a, limit, NULL, 0);
 }
 
 /* ack, fail, abandon, renew or release one message; returns how many changed. */
-static int64_t answer(ground *g, enum pawli_sql sql, const uint8_t *owner, int64_t id,
+static int64_t answer(sqlite_fixture *g, enum pawli_sql sql, const uint8_t *owner, int64_t id,
                       int64_t fence)
 {
     static const char *const names[] = {"id", "fence"};
@@ -212,7 +212,7 @@ static int64_t answer(ground *g, enum pawli_sql sql, const uint8_t *owner, int64
     return a.sum;
 }
 
-static int64_t manage(ground *g, enum pawli_sql sql, int64_t id)
+static int64_t manage(sqlite_fixture *g, enum pawli_sql sql, int64_t id)
 {
     static const char *const names[] = {"id"};
     pawl_error err = PAWL_ERROR_INIT;
@@ -227,7 +227,7 @@ static int64_t manage(ground *g, enum pawli_sql sql, int64_t id)
     return a.sum;
 }
 
-static int64_t housekeeping(ground *g, enum pawli_sql sql)
+static int64_t housekeeping(sqlite_fixture *g, enum pawli_sql sql)
 {
     pawl_error err = PAWL_ERROR_INIT;
     answers a = {0};
@@ -241,7 +241,7 @@ static int64_t housekeeping(ground *g, enum pawli_sql sql)
     return a.sum;
 }
 
-static int64_t state_of(ground *g, int64_t id)
+static int64_t state_of(sqlite_fixture *g, int64_t id)
 {
     return number(handle_of(g->conn),
                   test_note("SELECT coalesce(max(state), -1) FROM pawl_message WHERE id = %lld",
@@ -252,7 +252,7 @@ static int64_t state_of(ground *g, int64_t id)
 
 PAWL_TEST(a_message_is_stored_once)
 {
-    ground *g = ground_with_clock();
+    sqlite_fixture *g = sqlite_fixture_with_clock();
     message first[] = {{"a", "one", 1}, {"a", "two", 2}};
     message again[] = {{"a", "one", 1}, {"b", "one", 1}, {"a", "other", 2}};
 
@@ -273,7 +273,7 @@ PAWL_TEST(a_message_is_stored_once)
 
 PAWL_TEST(claims_follow_priority_turn_and_due_time)
 {
-    ground *g = ground_with_clock();
+    sqlite_fixture *g = sqlite_fixture_with_clock();
     message m[] = {{"a", "", 1},
                    {"b", "", 2},
                    {"a", "", 3, .priority = 5},
@@ -303,7 +303,7 @@ PAWL_TEST(claims_follow_priority_turn_and_due_time)
 
 PAWL_TEST(only_the_holder_answers)
 {
-    ground *g = ground_with_clock();
+    sqlite_fixture *g = sqlite_fixture_with_clock();
     message m[] = {{"a", "x", 1}, {"a", "x", 2}};
     sent s = enqueue(g, m, 2);
     claimed c = claim(g, 8);
@@ -322,7 +322,7 @@ PAWL_TEST(only_the_holder_answers)
 
 PAWL_TEST(an_abandoned_message_comes_back_and_at_last_fails)
 {
-    ground *g = ground_with_clock();
+    sqlite_fixture *g = sqlite_fixture_with_clock();
     message m[] = {{"a", "x", 1, .max_attempts = 3}};
     sent s = enqueue(g, m, 1);
     int64_t now = START;
@@ -348,7 +348,7 @@ PAWL_TEST(an_abandoned_message_comes_back_and_at_last_fails)
 
 PAWL_TEST(reap_counts_the_attempt_and_release_does_not)
 {
-    ground *g = ground_with_clock();
+    sqlite_fixture *g = sqlite_fixture_with_clock();
     message m[] = {{"a", "x", 1, .max_attempts = 2}, {"a", "x", 2}};
     sent s = enqueue(g, m, 2);
     claimed c = claim(g, 8);
@@ -375,7 +375,7 @@ PAWL_TEST(reap_counts_the_attempt_and_release_does_not)
 
 PAWL_TEST(cancel_expire_redrive_retain_and_purge)
 {
-    ground *g = ground_with_clock();
+    sqlite_fixture *g = sqlite_fixture_with_clock();
     message m[] = {{"a", "x", 1}, {"a", "x", 2, .ttl_us = MINUTE}, {"a", "x", 3}, {"a", "x", 4}};
     sent s = enqueue(g, m, 4);
     claimed c = claim_some(g, owner_a, 1, NULL, 0);
@@ -411,7 +411,7 @@ PAWL_TEST(cancel_expire_redrive_retain_and_purge)
 
 PAWL_TEST(the_clock_never_goes_back)
 {
-    ground *g = ground_with_clock();
+    sqlite_fixture *g = sqlite_fixture_with_clock();
     message m[] = {{"a", "x", 1}};
     pawl_error err = PAWL_ERROR_INIT;
     answers a = {0};
@@ -431,7 +431,7 @@ PAWL_TEST(the_clock_never_goes_back)
 
 PAWL_TEST(held_answers_what_an_owner_has)
 {
-    ground *g = ground_with_clock();
+    sqlite_fixture *g = sqlite_fixture_with_clock();
     message m[] = {{"a", "x", 1}, {"a", "x", 2}, {"a", "x", 3}};
     sent s = enqueue(g, m, 3);
     pawl_error err = PAWL_ERROR_INIT;

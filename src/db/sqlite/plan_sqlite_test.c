@@ -4,7 +4,7 @@
 #if PAWL_TEST_SQLITE
 #include <stdio.h>
 
-#include "ground_sqlite_test.h"
+#include "fixture_sqlite_test.h"
 
 /* A few lanes are scanned by design; these tables grow without bound. */
 static const char *const big[] = {"pawl_body", "pawl_queue", "pawl_outcome", "pawl_claim",
@@ -36,7 +36,7 @@ static void check_statement(sqlite3 *handle, const char *name, const char *sql, 
     sqlite3_finalize(plan);
 }
 
-static void check_all(ground *g)
+static void check_all(sqlite_fixture *g)
 {
     sqlite3 *handle = handle_of(g->conn);
     int searches = 0;
@@ -57,13 +57,13 @@ static void check_all(ground *g)
 
 PAWL_TEST(no_statement_walks_over_a_whole_table)
 {
-    check_all(ground_ready());
+    check_all(sqlite_fixture_ready());
 }
 
 /* ANALYZE was run while the tables were almost empty. */
 PAWL_TEST(nor_with_misleading_statistics)
 {
-    ground *g = ground_ready();
+    sqlite_fixture *g = sqlite_fixture_ready();
     sqlite3 *handle = handle_of(g->conn);
 
     exec(handle,
@@ -80,11 +80,11 @@ PAWL_TEST(nor_with_misleading_statistics)
          "ANALYZE");
     pawli_driver_sqlite->close(g->conn);
     test_defer_cancel(g->conn);
-    g->conn = ground_open(g);
+    g->conn = sqlite_fixture_open(g);
     check_all(g);
 }
 
-static void check_claim(const ground *g, enum pawli_sql claim)
+static void check_claim(const sqlite_fixture *g, enum pawli_sql claim)
 {
     sqlite3 *handle = handle_of(g->conn);
     sqlite3_stmt *plan = NULL;
@@ -107,7 +107,7 @@ static void check_claim(const ground *g, enum pawli_sql claim)
 
 PAWL_TEST(a_claim_looks_at_bounded_ranges_of_the_lanes_in_order)
 {
-    ground *g = ground_ready();
+    sqlite_fixture *g = sqlite_fixture_ready();
 
     check_claim(g, PAWLI_SQL_CLAIM);
     check_claim(g, PAWLI_SQL_CLAIM_REMOTE);

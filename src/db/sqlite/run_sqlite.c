@@ -184,10 +184,10 @@ pawl_status pawli_sqlite_run(pawli_conn *base, const pawli_op *op, pawl_mono dea
         st = pawli_sqlite_lists_write(conn, run.script, op, err);
     if (st != PAWL_OK)
         return st;
-    if (base->foreign || base->lent)
+    if (base->foreign || base->exposed)
         last_rowid = sqlite3_last_insert_rowid(conn->handle);
     st = run_unit(&run, err);
-    if (base->foreign || base->lent) /* the application may still need its own */
+    if (base->foreign || base->exposed) /* the application may still need its own */
         sqlite3_set_last_insert_rowid(conn->handle, last_rowid);
     return st;
 }

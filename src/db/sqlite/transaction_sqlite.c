@@ -169,7 +169,7 @@ void pawli_sqlite_rollback(pawli_conn *base)
 {
     pawli_sqlite *conn = (pawli_sqlite *)base;
 
-    /* On a lent handle: a running statement of the application ends first. */
+    /* On an exposed handle: a running statement of the application ends first. */
     sqlite3_mutex_enter(sqlite3_db_mutex(conn->handle));
     conn->begun = false;
     roll_back(conn);
@@ -177,7 +177,7 @@ void pawli_sqlite_rollback(pawli_conn *base)
 }
 
 /*
- * While a handle is lent, only pawl commits. That is not only about an application's COMMIT:
+ * While a handle is exposed, only pawl commits. That is not only about an application's COMMIT:
  * after SQLite or a waiting thread has rolled back the transaction, every further statement would
  * be a transaction of its own and be committed.
  */
@@ -192,7 +192,7 @@ void pawli_sqlite_expose(pawli_conn *base, pawl_mono until)
 {
     pawli_sqlite *conn = (pawli_sqlite *)base;
 
-    base->lent = true;
+    base->exposed = true;
     conn->deadline = until; /* of the application's statements, too */
     sqlite3_commit_hook(conn->handle, refuse_commit, conn);
 }
@@ -201,7 +201,7 @@ void pawli_sqlite_unexpose(pawli_conn *base)
 {
     pawli_sqlite *conn = (pawli_sqlite *)base;
 
-    base->lent = false;
+    base->exposed = false;
     sqlite3_commit_hook(conn->handle, NULL, NULL);
     pawli_sqlite_wait_install(conn);
 }
