@@ -220,7 +220,7 @@ FROM (SELECT * FROM (SELECT id FROM pawl_job INDEXED BY pawl_job_look
 CROSS JOIN pawl_job j ON j.id = due.id
 LEFT JOIN pawl_job_run r ON r.id = j.awaited_run;
 
-SELECT @JOB_DUE_NEWS@, job_id, news, id FROM pawl_job_run INDEXED BY pawl_job_run_pending_events
+SELECT @JOB_DUE_EVENT@, job_id, news, id FROM pawl_job_run INDEXED BY pawl_job_run_pending_events
 WHERE news > 0 ORDER BY id LIMIT :limit;
 
 -- name: job_advance
@@ -251,7 +251,7 @@ WHERE :rewinds AND :step = @JOB_STEP_MOVE@ AND job_id = :job_id AND state = @RUN
 
 -- @each
 UPDATE OR FAIL pawl_job_run SET news = 0
-WHERE :step = @JOB_STEP_HEARD@ AND id = :run_id AND news = :seen
+WHERE :step = @JOB_STEP_EVENT@ AND id = :run_id AND news = :seen
   AND (SELECT tick FROM pawl_job WHERE id = :job_id) = :tick;
 
 -- @each

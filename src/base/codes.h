@@ -75,9 +75,9 @@
 /* ---- jobs: rows of job_due; steps and results of job_advance; results of job_trigger ---- */
 #define PAWLI_JOB_DUE_CLOCK             0
 #define PAWLI_JOB_DUE_JOB               1
-#define PAWLI_JOB_DUE_NEWS              2
+#define PAWLI_JOB_DUE_EVENT             2
 #define PAWLI_JOB_STEP_MOVE             0 /* updates the job */
-#define PAWLI_JOB_STEP_HEARD            1 /* acknowledges pending events */
+#define PAWLI_JOB_STEP_EVENT            1 /* acknowledges pending events */
 #define PAWLI_JOB_STEP_PROMOTE          2 /* starts the first waiting run */
 #define PAWLI_JOB_STEP_SKIP             3 /* occurrences that are skipped */
 #define PAWLI_JOB_STEP_RUN              4 /* an occurrence that runs, waits or is skipped */

@@ -469,7 +469,7 @@ BEGIN
     IF cardinality(event_ids) > 0 THEN
         -- The events first: an event that arrives after the jobs were read is left for the next call.
         RETURN QUERY
-            SELECT @JOB_DUE_NEWS@, r.job_id, r.news::bigint, r.id, NULL::timestamptz, NULL::timestamptz, NULL, NULL,
+            SELECT @JOB_DUE_EVENT@, r.job_id, r.news::bigint, r.id, NULL::timestamptz, NULL::timestamptz, NULL, NULL,
                    NULL::boolean, NULL, NULL::integer, NULL::interval, NULL, NULL::interval,
                    NULL::timestamptz, NULL::timestamptz, NULL::boolean, NULL::boolean, NULL::timestamptz,
                    NULL::timestamptz
@@ -577,7 +577,7 @@ BEGIN
             RETURN QUERY SELECT @JOB_STEP_MOVE@, j.id, 0;
         ELSIF NOT current THEN
             CONTINUE;
-        ELSIF steps[i] = @JOB_STEP_HEARD@ THEN
+        ELSIF steps[i] = @JOB_STEP_EVENT@ THEN
             UPDATE pawl.job_run r SET news = 0 WHERE r.id = run_ids[i] AND r.news = seen[i];
         ELSE
             IF steps[i] >= @JOB_STEP_SKIP@ THEN

@@ -256,7 +256,7 @@ PAWL_TEST(functions_that_are_not_there_mean_pawl_init)
     assert_true(conn->driver->alive(conn));
 }
 
-PAWL_TEST(tables_of_somebody_else_are_left_alone)
+PAWL_TEST(tables_of_another_product_are_refused)
 {
     static const struct {
         const char *columns;

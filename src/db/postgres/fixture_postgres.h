@@ -203,7 +203,7 @@ static inline pawl_status enqueue(pawli_conn *conn, const outgoing *messages, si
     return conn->driver->run(conn, &op, deadline, err);
 }
 
-static inline pawl_owner somebody(void)
+static inline pawl_owner new_owner(void)
 {
     static const pawl_owner owner = {{1, 2, 3}};
     return owner;
@@ -214,7 +214,7 @@ static inline pawl_status claim(pawli_conn *conn, int64_t lease_ms, const char *
                                 pawl_status (*on_row)(void *, const pawli_row *, pawl_error *),
                                 void *context, pawl_error *err)
 {
-    pawl_owner owner = somebody();
+    pawl_owner owner = new_owner();
     pawli_param params[] = {{"owner", pawli_uuid(owner.bytes)},
                             {"owner_name", pawli_text("tester")},
                             {"lease", pawli_span_ms(lease_ms)},
@@ -243,7 +243,7 @@ static inline pawl_status ack(pawli_conn *conn, int64_t id, int64_t fence, answe
 {
     static const char *const names[] = {"id", "fence"};
     static const pawli_type types[] = {PAWLI_INT, PAWLI_INT};
-    pawl_owner owner = somebody();
+    pawl_owner owner = new_owner();
     pawli_value values[] = {pawli_int(id), pawli_int(fence), pawli_int(id), pawli_int(fence)};
     pawli_param params[] = {{"owner", pawli_uuid(owner.bytes)}};
     pawli_rows rows = {2, 2, names, types, values}; /* the same item twice */

@@ -107,7 +107,7 @@ static void become_root(void *unused)
         abort();
 }
 
-static void become_nobody(void)
+static void become_unprivileged(void)
 {
     test_defer(become_root, NULL);
     if (geteuid() == 0)
@@ -124,17 +124,17 @@ PAWL_TEST(a_file_without_permission_is_read_only_or_denied)
     test_defer_cancel(g->conn);
     assert_int_equal(chmod(directory, 0777), 0);
     assert_int_equal(chmod(g->settings.target, 0444), 0);
-    become_nobody();
+    become_unprivileged();
     expect_refusal(g, false, PAWL_E_READ_ONLY, "permission to write");
     become_root(NULL);
     assert_int_equal(chmod(g->settings.target, 0000), 0);
-    become_nobody();
+    become_unprivileged();
     expect_refusal(g, false, PAWL_E_DENIED, "permission");
     expect_refusal(g, true, PAWL_E_DENIED, "permission");
     become_root(NULL);
     assert_int_equal(chmod(g->settings.target, 0666), 0);
     assert_int_equal(chmod(directory, 0555), 0);
-    become_nobody();
+    become_unprivileged();
     expect_refusal(g, false, PAWL_E_READ_ONLY, "permission"); /* the -wal file cannot be created */
     become_root(NULL);
     assert_int_equal(chmod(directory, 0700), 0);

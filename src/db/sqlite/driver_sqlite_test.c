@@ -88,7 +88,7 @@ PAWL_TEST(a_script_stops_when_nothing_changed)
     assert_int_equal(rows_in_t(g), 2);
 }
 
-PAWL_TEST(a_parameter_that_nobody_gives_is_named)
+PAWL_TEST(a_missing_parameter_is_named)
 {
     sqlite_fixture *g = sqlite_fixture_with("SELECT 1; SELECT :lost;", "-- @each\nSELECT :x;");
     pawl_error err = PAWL_ERROR_INIT;

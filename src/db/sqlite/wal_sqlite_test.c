@@ -68,7 +68,7 @@ PAWL_TEST(the_log_is_written_back_beyond_16_megabytes)
     assert_true(size_of(path) > 32 * MEGABYTE);
 }
 
-PAWL_TEST(a_reader_in_the_way_lets_it_grow_and_delays_nobody_until_it_is_gone)
+PAWL_TEST(a_long_reader_lets_the_log_grow_and_blocks_no_caller)
 {
     const char *path = test_note("%s/wal.db", test_directory());
     const char *log = test_note("%s-wal", path);

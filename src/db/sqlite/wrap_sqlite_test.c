@@ -131,7 +131,7 @@ PAWL_TEST(ops_join_the_transaction_and_a_failing_one_leaves_it_as_it_was)
     assert_int_equal(rows_in_t(handle_of(g->conn)), 2);
 }
 
-PAWL_TEST(a_transaction_that_read_before_somebody_wrote_must_be_restarted)
+PAWL_TEST(a_transaction_that_read_before_another_write_must_be_restarted)
 {
     sqlite_fixture *g = sqlite_fixture_with_table();
     sqlite3 *handle = sqlite_fixture_handle(g);
