@@ -119,7 +119,7 @@ pawl_status pawli_sqlite_resolve(pawli_sqlite_script *script, const pawli_op *op
     pawl_status st = store_names(script, op, err);
     for (size_t i = 0; i < script->count && st == PAWL_OK; i++) {
         if ((script->statements[i].each || script->statements[i].if_rows) && !op->rows)
-            return pawli_fail(err, PAWL_E_STORE, "the statement '%s' has no row table",
+            return pawli_fail(err, PAWL_E_STORE, "the statement '%s' was given no rows",
                               pawli_sql_name(op->sql));
         st = resolve_statement(script, &script->statements[i], pawli_sql_name(op->sql), err);
     }
