@@ -1,15 +1,15 @@
--- sql/postgres/claim.sql - taking messages under a lease.
+-- sql/postgres/claim.sql - claim messages under a lease.
 
 -- name: claim
--- Finish what was done of an earlier claim, then take what is ready and due, from the cursor's
--- positions on.
+-- Acknowledge finished messages of an earlier claim, then claim messages that are ready and due, starting at
+-- the cursor's positions.
 SELECT * FROM pawl.claim_batch(
     owner => :owner, lease => :lease, max_rows => :limit, topics => :topics,
     owner_name => :owner_name, after_lane => :after_lane, done_ids => :id, done_fences => :fence,
     cursor_first => :cursor_first, cursor_since => :cursor_since, notes => :notes);
 
 -- name: claim_remote
--- As claim, of the messages for the destinations.
+-- Claim messages for the given destinations.
 SELECT * FROM pawl.claim_batch(
     owner => :owner, lease => :lease, max_rows => :limit, topics => NULL,
     owner_name => :owner_name, after_lane => NULL, done_ids => :id, done_fences => :fence,
@@ -17,5 +17,5 @@ SELECT * FROM pawl.claim_batch(
     destinations => :destinations, limits => :limits);
 
 -- name: owned
--- What an owner holds now.
+-- The messages that an owner holds now.
 SELECT * FROM pawl.owned(owner => :owner);

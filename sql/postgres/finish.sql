@@ -1,4 +1,4 @@
--- sql/postgres/finish.sql - what the owner of a claim does with its messages.
+-- sql/postgres/finish.sql - finish, return or renew claimed messages.
 
 -- part: later_policy
 owner => :owner, ids => :id, fences => :fence, error => :error, delay => :delay,
@@ -6,37 +6,37 @@ local_base => :local_base, local_max => :local_max, local_jitter => :local_jitte
 remote_base => :remote_base, remote_max => :remote_max, remote_jitter => :remote_jitter
 
 -- name: ack
--- Done.
+-- Acknowledge messages as done.
 SELECT pawl.ack(owner => :owner, ids => :id, fences => :fence);
 
 -- name: ack_output
--- Done, with what the handlers left.
+-- Acknowledge messages as done and store the handlers' output.
 SELECT pawl.ack_output(owner => :owner, ids => :id, fences => :fence, outputs => :output);
 
 -- name: abandon
--- Not now: ready again later, or failed at the last attempt.
+-- Record a failed attempt: the message is retried later, or fails on its last attempt.
 SELECT pawl.abandon(
     -- @include later_policy
     );
 
 -- name: defer
--- Not now, and not counted: ready again later.
+-- Return messages for a later retry without counting an attempt.
 SELECT pawl.defer(
     -- @include later_policy
     );
 
 -- name: fail
--- Failed for good.
+-- Fail messages permanently.
 SELECT pawl.fail(owner => :owner, ids => :id, fences => :fence, error => :error);
 
 -- name: release
--- Ready again at once, the attempt not counted.
+-- Make messages ready again at once without counting an attempt.
 SELECT pawl.release(owner => :owner, ids => :id, fences => :fence);
 
 -- name: renew
--- Push the end of the lease.
+-- Extend the lease.
 SELECT pawl.renew(owner => :owner, ids => :id, fences => :fence, lease => :lease);
 
 -- name: progress
--- How far it is, in the words of whoever holds it.
+-- Store the handler's progress text.
 SELECT pawl.progress(owner => :owner, ids => :id, fences => :fence, words => :text);

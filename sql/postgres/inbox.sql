@@ -1,4 +1,4 @@
--- sql/postgres/inbox.sql - deliveries from other services, processed once.
+-- sql/postgres/inbox.sql - messages received from other services, processed once.
 
 -- part: inbox_columns
 SELECT number, source, id, state, attempts, max_attempts, suspect, duplicates, fence, nullif(lease_until, 'epoch'),
@@ -12,8 +12,9 @@ FROM pawl.inbox_list(
     kind => @kind@);
 
 -- name: inbox_begin
--- A delivery: see the function. Its answer as a number, the time to wait in microseconds.
--- It runs under the caller's search_path: nothing in it may be a name that public could have a better match for.
+-- Begin to process a delivery (see the function). Returns the result as a number and the wait in microseconds.
+-- The statement runs under the caller's search_path, so it must not use a name for which public could have a
+-- better match.
 SELECT CASE b.answer WHEN 'new' THEN @INBOX_RESULT_NEW@ WHEN 'duplicate' THEN @INBOX_RESULT_DUPLICATE@
                      WHEN 'in_progress' THEN @INBOX_RESULT_IN_PROGRESS@ WHEN 'conflict' THEN @INBOX_RESULT_CONFLICT@
                      WHEN 'dead' THEN @INBOX_RESULT_DEAD@ WHEN 'suspect' THEN @INBOX_RESULT_SUSPECT@ END,
@@ -25,29 +26,30 @@ FROM pawl.inbox_begin(
     keep => :keep, endpoint => :endpoint, alone => :alone, holder => :holder) b;
 
 -- name: inbox_lease
--- Inside the transaction of an atomic attempt: it is still this caller's, and stays so.
+-- Within the transaction of an atomic attempt: whether the caller still owns the attempt. It then stays the
+-- owner until the transaction ends.
 SELECT pawl.inbox_lease(source => :source, id => :id, fence => :fence);
 
 -- name: inbox_done
--- Done, once: under the fence of the attempt, or (no fence) whoever is at it.
+-- Mark the message as done: with the attempt's fence, or without a fence regardless of the holder.
 SELECT pawl.inbox_finish(
     source => :source, id => :id, fence => :fence, response => :response, keep => :keep);
 
 -- name: inbox_fail
--- The attempt failed.
+-- Record a failed attempt.
 SELECT pawl.inbox_give_up(
     source => :source, id => :id, fence => :fence, error => :error, dead => :dead, keep => :keep);
 
 -- name: inbox_release
--- The attempt was not made: it is given back, and does not count.
+-- Give back an attempt that was not made; it does not count.
 SELECT pawl.inbox_release(source => :source, id => :id, fence => :fence);
 
 -- name: inbox_renew
--- Still at it.
+-- Extend the lease of an attempt.
 SELECT pawl.inbox_renew(source => :source, id => :id, fence => :fence, lease => :lease);
 
 -- name: inbox_seen
--- Write down that it was seen.
+-- Record that the message was seen.
 SELECT * FROM pawl.inbox_seen(
     source => :source, id => :id, hash => :hash, max_attempts => :max_attempts, keep => :keep);
 
@@ -69,17 +71,17 @@ FROM pawl.inbox_get(source => :source, id => :id);
 -- @include inbox_list kind=@INBOX_LIST_DEAD@
 
 -- name: inbox_retry
--- Dead records get all their attempts again.
+-- Give dead records all their attempts again.
 SELECT pawl.inbox_retry(source => :source, id => :id, keep => :keep, max_rows => :limit);
 
 -- name: inbox_purge
--- Forget dead records.
+-- Delete dead records.
 SELECT pawl.inbox_purge(source => :source, id => :id, max_rows => :limit);
 
 -- name: inbox_clean
--- Forget what has been kept long enough.
+-- Delete records that are past their retention time.
 SELECT pawl.inbox_clean(max_rows => :limit);
 
 -- name: inbox_stats
--- How many are in which state.
+-- Record counts per state.
 SELECT * FROM pawl.inbox_stats(cap => :cap);

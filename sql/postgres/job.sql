@@ -1,7 +1,7 @@
 -- sql/postgres/job.sql - scheduled jobs and their runs.
 
 -- name: job_put
--- Create a job or change it. Answers whether there was none before.
+-- Create or change a job. Returns whether it is new.
 SELECT pawl.job_put(
     name => :name, schedule => :schedule, topic => :topic, payload => :payload, zone => :zone,
     destination => :destination, headers => CAST(:headers AS json), correlation_id => :correlation_id,
@@ -20,25 +20,24 @@ SELECT pawl.now(), s.* FROM pawl.job_get(name => :name) s;
 SELECT pawl.now(), s.* FROM pawl.job_list(after => :after, max_rows => :limit) s;
 
 -- name: job_switch
--- Enable or disable a job. Answers whether there is such a job, and whether that was a change.
+-- Enable or disable a job. Returns whether the job exists and whether it changed.
 SELECT * FROM pawl.job_switch(name => :name, enabled => :enabled);
 
 -- name: job_trigger
--- A run outside the schedule.
+-- Start a run outside the schedule.
 SELECT * FROM pawl.job_fire(name => :name, forced => :force, message_id => :message_id);
 
 -- name: job_delete
--- Remove a job and its history. Answers 0 and how many runs were cancelled, then 1 and how many jobs
--- that were.
+-- Remove a job and its history. Returns the rows (0, number of cancelled runs) and (1, number of removed jobs).
 SELECT 1 - n.kind, CASE n.kind WHEN 1 THEN coalesce(r.cancelled, 0) ELSE (r.cancelled IS NOT NULL)::integer END
 FROM pawl.job_remove(name => :name) AS r(cancelled), generate_series(0, 1) AS n(kind);
 
 -- name: job_due
--- What the scheduler has to look at.
+-- The jobs that the scheduler must process.
 SELECT * FROM pawl.job_due(max_rows => :limit);
 
 -- name: job_advance
--- What the scheduler decided.
+-- Apply the scheduler's decisions.
 SELECT * FROM pawl.job_advance(
     steps => :step, job_ids => :job_id, seen => :seen, run_ids => :run_id, slots => :slot,
     last_occurrences => :last_slot, dues => :due, looks => :look_at, sinces => :since, anchors => :anchor,
@@ -56,5 +55,5 @@ SELECT * FROM pawl.job_run_list(
 SELECT * FROM pawl.job_run_get(id => :id);
 
 -- name: job_clean
--- Forget what the jobs do not want to keep of their history.
+-- Delete job history that is past its retention.
 SELECT * FROM pawl.job_clean(max_rows => :limit);

@@ -1,19 +1,19 @@
 -- sql/postgres/lease.sql - exclusive, expiring ownership of a name.
 
 -- name: lease_acquire
--- Take a lease, or extend it.
+-- Acquire or extend a lease.
 SELECT * FROM pawl.lease_acquire(name => :name, owner => :owner, ttl => :ttl, owner_name => :owner_name);
 
 -- name: lease_renew
--- Still at it.
+-- Renew a lease.
 SELECT * FROM pawl.lease_renew(name => :name, owner => :owner, fence => :fence, ttl => :ttl);
 
 -- name: lease_release
--- Give a lease back.
+-- Release a lease.
 SELECT * FROM pawl.lease_release(name => :name, owner => :owner, fence => :fence);
 
 -- name: lease_force
--- Take a lease away from its holder.
+-- Take a lease from its holder.
 SELECT * FROM pawl.lease_force(name => :name, by => :by, reason => :reason, fence => :fence);
 
 -- name: lease_get
@@ -25,9 +25,10 @@ SELECT * FROM pawl.lease_get(name => :name);
 SELECT * FROM pawl.lease_list(after => :after, only_owned => :only_owned, max_rows => :limit);
 
 -- name: lease_guard
--- Whether the lease is held under this token; if so, nobody takes it before the transaction has ended.
+-- Whether the lease is held under this token. If so, no other owner can acquire it before this transaction
+-- ends.
 SELECT pawl.lease_is_held(name => :name, fence => :fence);
 
 -- name: lease_clean
--- Forget leases that ended long ago.
+-- Delete leases that ended long ago.
 SELECT pawl.lease_clean(keep => :keep, max_rows => :limit);

@@ -1,4 +1,4 @@
--- sql/postgres/message.sql - messages one by one, in lists, and counted.
+-- sql/postgres/message.sql - read, list, count and change messages.
 
 -- part: list_arguments
 states => :states, topic => :topic, correlation_id => :correlation_id,
@@ -32,17 +32,17 @@ SELECT * FROM pawl.list_dead(
     );
 
 -- name: stats
--- Per topic: what is unfinished, and what has ended.
+-- Unfinished and finished message counts per topic.
 SELECT * FROM pawl.stats(cap => :cap);
 
 -- name: cancel
--- End messages that are ready or in progress.
+-- Cancel messages that are ready or running.
 SELECT pawl.cancel(ids => :id);
 
 -- name: retry
--- Dead letters become ready again.
+-- Make dead letters ready again.
 SELECT pawl.retry(ids => :id);
 
 -- name: purge
--- Remove finished messages for good.
+-- Delete finished messages.
 SELECT pawl.purge(ids => :id);

@@ -1,14 +1,14 @@
--- sql/postgres/parts.sql - what several functions share.
+-- sql/postgres/parts.sql - fragments that several functions include.
 --
--- First their settings. A queue is usually empty, and plpgsql keeps the plan of a statement: one made while the
--- tables were empty would read them from end to end, and go on doing so when a million rows have arrived, until the
--- next ANALYZE. So the planner is left no other way than the index. force_generic_plan: the plan never depends on
--- the values, and no call pays for planning. jit: a forbidden node has a huge nominal cost, which alone would start
--- the compiler.
+-- First, planner settings. plpgsql keeps the plan of a statement. A queue is usually empty, and a plan made
+-- while the tables are empty would use sequential scans until the next ANALYZE, even after a million rows have
+-- arrived. These settings leave the planner only index scans. force_generic_plan: plans never depend on
+-- parameter values, and calls do not pay for planning. jit: a disabled plan node has a huge nominal cost, which
+-- alone would start JIT compilation.
 --
--- index_plan             by an index
--- ordered_index_plan     by an index that brings the rows in order
--- nested_...             and joins only row by row: by an index of the inner table, too
+-- index_plan             index scans only
+-- ordered_index_plan     index scans that return the rows in order (no sort)
+-- nested_...             in addition, only nested-loop joins with an index on the inner table
 
 -- part: index_plan
 SET plan_cache_mode = force_generic_plan
@@ -45,19 +45,19 @@ PERFORM pawl.check_number('@function@: the number of ids', coalesce(cardinality(
                           'at most @BATCH_MAX@');
 
 -- part: held_under
--- The rows that the caller still has under the fences that it names. `id = ANY (ids)` walks the primary key in id
--- order, so that two calls that meet on the same rows wait for each other instead of deadlocking. The pairs are
--- checked by a hash table built once: IS TRUE keeps the planner from turning it into a join.
+-- The rows that the caller still owns under the given fences. `id = ANY (ids)` walks the primary key in id
+-- order, so that two calls on the same rows wait for each other instead of deadlocking. A hash table that is
+-- built once checks the pairs; IS TRUE keeps the planner from turning it into a join.
 WHERE @row@.id = ANY (ids) AND @row@.owner = @function@.owner AND @row@.fence <> 0
   AND ((@row@.id, @row@.fence) IN (SELECT h.id, h.fence FROM unnest(ids, fences) AS h(id, fence))) IS TRUE
 
 -- part: lock_held
-SELECT array_agg(m.id), array_agg(m.fence) INTO mine, ended
+SELECT array_agg(m.id), array_agg(m.fence) INTO held_ids, ended
 FROM (SELECT q.id, q.fence FROM pawl.queue q
       -- @include held_under function=@function@ row=q
       ORDER BY q.id
       FOR UPDATE) m;
-IF mine IS NULL THEN
+IF held_ids IS NULL THEN
     RETURN 0;
 END IF;
 
@@ -84,9 +84,9 @@ PERFORM pawl.check_span('@function@: remote_max', @function@.remote_max, @BACKOF
 PERFORM pawl.check_span('@function@: remote_jitter', coalesce(@function@.remote_jitter, interval '0'), @JITTER_MIN@, @JITTER_MAX@, '@JITTER_RANGE@');
 
 -- part: give_back_later
--- After `delay`, or after min(base * 2^(retries + deferrals), max) + random(0, jitter) of its own or the given
--- policy: the local one for messages without a destination, the remote one for those with. A jitter that is NULL is
--- a tenth of the delay.
+-- Delay the next attempt by `delay`, or by min(base * 2^(retries + deferrals), max) + random(0, jitter). The
+-- policy is the message's own, or the given local policy for messages without a destination and the remote
+-- policy for those with one. A NULL jitter means a tenth of the delay.
 UPDATE pawl.queue q
 SET @counter@ = q.@counter@ + 1, owner = '00000000-0000-0000-0000-000000000000',
     lease_until = 'epoch', fence = 0, last_error = coalesce(pawl.cut_text(@function@.error), q.last_error),
@@ -100,44 +100,44 @@ SET @counter@ = q.@counter@ + 1, owner = '00000000-0000-0000-0000-000000000000',
                      CASE WHEN b.retry_base IS NOT NULL THEN b.retry_jitter
                           WHEN b.destination IS NULL THEN local_jitter ELSE remote_jitter END AS jitter
               FROM pawl.body b WHERE b.id = q.id) d))
-WHERE q.id = ANY (mine);
+WHERE q.id = ANY (held_ids);
 
 -- part: end_failed
--- The messages of `gone` become dead letters.
+-- The messages of `left_queue` become dead letters.
 ended AS (
     INSERT INTO pawl.outcome (id, state, finished_at, retries, processed_by, error, expires_at,
                               progress)
     SELECT g.id, @STATE_FAILED@, t, g.retries + 1,
            (SELECT c.owner_name FROM pawl.claim c WHERE c.fence = g.fence),
            @error@, g.expires_at, g.progress
-    FROM gone g),
--- @include end_buried
+    FROM left_queue g),
+-- @include record_dead_letters
 ,
 -- @include end_counted state=@STATE_FAILED@
 
--- part: end_buried
--- Their handler is to be called, if that was asked for.
-buried AS (
+-- part: record_dead_letters
+-- Record them for the dead-letter handler, if the topic has one.
+dead_letters AS (
     INSERT INTO pawl.dead (id, run_at)
-    SELECT g.id, t FROM gone g
+    SELECT g.id, t FROM left_queue g
     WHERE EXISTS (SELECT FROM pawl.topic w
                   WHERE w.dead AND w.name IN ('', (SELECT l.topic FROM pawl.lane l WHERE l.id = g.lane_id)))
     ON CONFLICT (id) DO NOTHING)
 
 -- part: end_cancelled
--- The messages of `gone` are cancelled.
+-- The messages of `left_queue` become cancelled.
 ended AS (
     INSERT INTO pawl.outcome (id, state, finished_at, retries, error, progress)
-    SELECT g.id, @STATE_CANCELLED@, t, g.retries, g.last_error, g.progress FROM gone g),
+    SELECT g.id, @STATE_CANCELLED@, t, g.retries, g.last_error, g.progress FROM left_queue g),
 -- @include end_counted state=@STATE_CANCELLED@
 
 -- part: end_counted
 counted AS (
     INSERT INTO pawl.topic_stats_delta (lane_id, state, n)
-    SELECT g.lane_id, @state@, count(*) FROM gone g GROUP BY g.lane_id)
+    SELECT g.lane_id, @state@, count(*) FROM left_queue g GROUP BY g.lane_id)
 
 -- part: ready_from_the_cursor_on
--- One range of queue_due: the rows of a lane that are ready and due, from the claim's cursor on.
+-- One range of queue_due: the rows of a lane that are ready and due, starting at the claim's cursor.
 FROM pawl.queue c
 WHERE c.lane_id = lane.id AND c.run_at <= t
   AND c.run_at >= coalesce(cursor_since[least(lane.id - cursor_first + 1, 2147483647)::integer], '-infinity')
@@ -152,7 +152,7 @@ CROSS JOIN LATERAL (
     FOR UPDATE SKIP LOCKED) r
 
 -- part: take_rows
--- What a claim takes, in its order, in arrays side by side; and, if there may be more, how far it got.
+-- The rows of a claim in order, as parallel arrays, and how far the scan got if there may be more rows.
 SELECT array_agg(q.id), array_agg(q.lane), array_agg(q.retries), array_agg(q.deferrals), array_agg(q.run_at),
        array_agg(least(coalesce(q.lease, my_lease), longest)), array_agg(q.expires_at),
        array_agg(q.last_error), array_agg(q.progress), least(min(coalesce(q.lease, my_lease)), longest),
@@ -160,7 +160,7 @@ SELECT array_agg(q.id), array_agg(q.lane), array_agg(q.retries), array_agg(q.def
 INTO taken, from_lane, tries, waits, times, leases, expiries, errors, reports, shortest, reached
 
 -- part: lanes_by_turns
--- The local lanes of higher priority first; those of one priority by turns, beginning after `pivot`.
+-- The local lanes by descending priority; lanes of equal priority in rotation, starting after `pivot`.
 FROM generate_series(@PRIORITY_MAX@, @PRIORITY_MIN@, -1) AS p(priority)
 CROSS JOIN LATERAL (
     (SELECT l.id FROM pawl.lane l
@@ -172,11 +172,11 @@ CROSS JOIN LATERAL (
        AND NOT coalesce(l.paused, pawl.topic_paused(l.topic)) ORDER BY l.id)) w
 
 -- part: cursor_notes
--- Which transactions run, for the next claim's cursor (docs/internals/claim-cursor.md).
+-- The running transactions, for the next claim's cursor (docs/internals/claim-cursor.md).
 SELECT @NOTE_EPOCH@, my_xid::text::bigint, began
 UNION ALL
--- Not the end of the snapshot: that of a slow claim may show ids above its own as running,
--- and those are not listed.
+-- Not the end of the snapshot: the snapshot of a slow claim may show ids above its own as running, and those
+-- are not listed.
 SELECT @NOTE_NEXT@, least(pg_snapshot_xmax(pg_current_snapshot()), my_xid)::text::bigint, NULL
 UNION ALL
 SELECT @NOTE_RUNNING@, x.xid::text::bigint, NULL
@@ -238,7 +238,7 @@ END
 $$;
 
 -- part: message_arrays
--- The messages of a call, column by column.
+-- The messages of a call, one array per column.
 message_ids uuid[], topics text[], payloads bytea[], types bigint[],
 destinations text[], headers text[], correlation_ids text[], priorities bigint[],
 due_times timestamptz[], delays interval[], expiries timestamptz[], ttls interval[],
@@ -246,29 +246,29 @@ max_attempts bigint[], leases interval[], retry_bases interval[], retry_maxes in
 retry_jitters interval[], timeouts interval[], heartbeats interval[]
 
 -- part: message_options
--- What may be said of one message.
-message_id     uuid        DEFAULT NULL,     -- NULL: one is made
+-- The options of one message.
+message_id     uuid        DEFAULT NULL,     -- NULL: generated
 due_at         timestamptz DEFAULT NULL,     -- NULL: now; the past means now
-delay          interval    DEFAULT NULL,     -- instead of due_at: this long from now
+delay          interval    DEFAULT NULL,     -- instead of due_at: relative to now
 priority       integer     DEFAULT 0,        -- 0 to 9, higher first
 correlation_id text        DEFAULT NULL,
 destination    text        DEFAULT NULL,     -- NULL: for a local handler
 headers        json        DEFAULT NULL,
 type           text        DEFAULT 'signal', -- signal, command, push_call, response
-expires_at     timestamptz DEFAULT NULL,     -- NULL: never, or 24 h after due with a destination
-max_attempts   integer     DEFAULT NULL,     -- NULL: 10; with a destination 6 if every send counts, or 0: until it expires
-lease          interval    DEFAULT NULL,     -- NULL: the worker decides
-retry_base     interval    DEFAULT NULL,     -- these three: NULL: the worker decides
+expires_at     timestamptz DEFAULT NULL,     -- NULL: never; with a destination, 24 h after it is due
+max_attempts   integer     DEFAULT NULL,     -- NULL: 10; with a destination 6 if every send counts, else 0: no limit
+lease          interval    DEFAULT NULL,     -- NULL: the worker's setting
+retry_base     interval    DEFAULT NULL,     -- all three NULL: the worker's policy
 retry_max      interval    DEFAULT NULL,
 retry_jitter   interval    DEFAULT NULL,
-timeout        interval    DEFAULT NULL,     -- of one attempt; NULL: the handler's own
-heartbeat      interval    DEFAULT NULL,     -- how often its lease is renewed; NULL: the worker decides
-count_all      boolean     DEFAULT NULL      -- with a destination: whether every send is an attempt; NULL: the service decides
+timeout        interval    DEFAULT NULL,     -- of one attempt; NULL: the handler's setting
+heartbeat      interval    DEFAULT NULL,     -- how often the lease is renewed; NULL: the worker's setting
+count_all      boolean     DEFAULT NULL      -- with a destination: whether every send is an attempt; NULL: set by the service
 
 -- part: timer_options
 due_at         timestamptz DEFAULT NULL,
 delay          interval    DEFAULT NULL,
-message_id     uuid        DEFAULT NULL, -- NULL: one is made
+message_id     uuid        DEFAULT NULL, -- NULL: generated
 priority       integer     DEFAULT 0,    -- 0 to 9, higher first
 correlation_id text        DEFAULT NULL,
 destination    text        DEFAULT NULL, -- NULL: for a local handler
@@ -286,14 +286,14 @@ END
 $$;
 
 -- part: job_options
-zone           text     DEFAULT 'UTC',      -- a name of the IANA database
+zone           text     DEFAULT 'UTC',      -- an IANA time zone name
 destination    text     DEFAULT NULL,       -- NULL: for a local handler
 headers        json     DEFAULT NULL,
 correlation_id text     DEFAULT NULL,
 priority       bigint   DEFAULT 0,          -- 0 to 9, higher first
 type           text     DEFAULT 'signal',
-max_attempts   bigint   DEFAULT NULL,       -- of a run; NULL: 10, or until it expires with a destination
-retry_base     interval DEFAULT NULL,       -- these three: NULL: the worker decides
+max_attempts   bigint   DEFAULT NULL,       -- of a run; NULL: 10; with a destination, until it expires
+retry_base     interval DEFAULT NULL,       -- all three NULL: the worker's policy
 retry_max      interval DEFAULT NULL,
 retry_jitter   interval DEFAULT NULL,
 misfire        text     DEFAULT 'once',     -- once, all, skip
@@ -306,8 +306,8 @@ timeout        interval DEFAULT NULL,       -- of one attempt; NULL: none
 lease          interval DEFAULT interval '@JOB_LEASE_DEFAULT@ milliseconds',
 heartbeat      interval DEFAULT interval '@JOB_HEARTBEAT_DEFAULT@ milliseconds',
 keep_runs      bigint   DEFAULT @KEEP_RUNS_DEFAULT@,
-keep_age       interval DEFAULT NULL,       -- NULL: any
-enabled        boolean  DEFAULT true        -- of a new job; one that exists stays as it is
+keep_age       interval DEFAULT NULL,       -- NULL: unlimited
+enabled        boolean  DEFAULT true        -- of a new job; an existing job keeps its setting
 
 -- part: run_columns
 SELECT @row@.id, (SELECT j.name FROM pawl.job j WHERE j.id = @row@.job_id), @row@.triggered, @row@.state, @row@.reason,
@@ -315,6 +315,6 @@ SELECT @row@.id, (SELECT j.name FROM pawl.job j WHERE j.id = @row@.job_id), @row
        @row@.created_at, @row@.started_at, @row@.claimed_at, @row@.ended_at, @row@.claimed_by, @row@.attempts, @row@.error,
 
 -- part: held_of_claim
--- The messages of the claim c that it still holds. The LIMIT keeps the planner from reading the whole queue.
+-- The messages that claim c still holds. The LIMIT keeps the planner from reading the whole queue.
 FROM @ids@
 CROSS JOIN LATERAL (SELECT @columns@ FROM pawl.queue q WHERE q.id = u.id AND q.fence = c.fence LIMIT 1) r

@@ -1,39 +1,39 @@
--- sql/postgres/topic.sql - topics, and the dead letters that are recorded for a handler.
+-- sql/postgres/topic.sql - topic settings, and the dead letters recorded for a handler.
 
 -- name: topic_pause
--- Nothing of the topic is claimed from now on.
+-- Pause a topic: its messages are not claimed any more.
 SELECT pawl.topic_pause(topic => :topic);
 
 -- name: topic_resume
--- Claims look at the topic again.
+-- Resume a topic.
 SELECT pawl.topic_resume(topic => :topic);
 
 -- name: topics_due
--- Topics with a message that is due now, for local handlers and not paused.
+-- Topics with a due message for local handlers that are not paused.
 SELECT * FROM pawl.topics_due(max_rows => :limit);
 
 -- name: topic_list
--- Every topic that has had a message or of which something was said.
+-- Every topic that has had a message or a setting.
 SELECT * FROM pawl.topic_list();
 
 -- name: topic_dead
--- Whether the dead letters of a topic, or of all ('' as its name), are recorded for a handler.
+-- Whether the dead letters of a topic, or of all topics (name ''), are recorded for a handler.
 SELECT pawl.topic_dead(topic => :topic, wanted => :wanted);
 
 -- name: dead_claim
--- Dead letters whose handler is to be called now.
+-- Claim dead letters whose handler is due.
 SELECT * FROM pawl.dead_claim(owner => :owner, lease => :lease, max_rows => :limit, topics => :topics);
 
 -- name: dead_done
--- The handler was successful.
+-- The dead-letter handler succeeded.
 SELECT pawl.dead_done(owner => :owner, ids => :id, fences => :fence);
 
 -- name: dead_abandon
--- The handler was not successful: it is called again later.
+-- The dead-letter handler failed; it is called again later.
 SELECT pawl.dead_abandon(
     owner => :owner, ids => :id, fences => :fence, error => :error, delay => :delay, base => :base,
     most => :max);
 
 -- name: dead_renew
--- The handler is still at it.
+-- Extend the lease of a dead-letter handler's call.
 SELECT pawl.dead_renew(owner => :owner, ids => :id, fences => :fence, lease => :lease);

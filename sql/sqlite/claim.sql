@@ -1,12 +1,12 @@
--- sql/sqlite/claim.sql - taking messages under a lease.
+-- sql/sqlite/claim.sql - claim messages under a lease.
 
 -- part: next_fence
-       -- The next fencing token. What this connection does not know may have been given out.
+       -- The next fencing token. Tokens that this connection does not know of may have been issued.
        (SELECT CASE WHEN pawli_first() THEN max(fence, fence_mark) ELSE fence END + 1
         FROM pawl_meta WHERE id = 1)
 
 -- part: fence_mark
-    -- Tokens beyond the mark are not given out before it is moved, and that is on the disk.
+    -- Tokens beyond the mark are not issued before a higher mark is durable.
     fence_mark = CASE WHEN fence >= fence_mark OR pawli_first()
                       THEN max(fence, fence_mark) + 1000 * pawli_must_last()
                       ELSE fence_mark END,
@@ -21,8 +21,8 @@ SET fence =
 WHERE id = 1
 
 -- part: claim_acks
--- What was done of an earlier claim, in the same commit as the next. Answered as a note: no message,
--- then item 5 and how many.
+-- Acknowledge messages of an earlier claim, in the same commit as the next. Returned as a note: no message,
+-- then item 5 and the number.
 -- @include ack
 -- @if-rows
 SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
@@ -31,7 +31,7 @@ SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, N
 -- @include claims_ended
 
 -- part: claim_row
--- The claim row is written first and names the items; nothing due writes nothing.
+-- The claim row is written first and lists the messages; if nothing is due, nothing is written.
 -- @stop-unless-changed
 INSERT OR FAIL INTO pawl_claim (fence, owner, owner_name, check_at, runs, last_id, ids)
 SELECT
@@ -41,7 +41,7 @@ FROM (SELECT count(*) AS n, :now + min(min(coalesce(lease, :lease)), @LEASE_MAX@
              max(run_id IS NOT NULL) AS runs, max(id) AS last_id, json_group_array(id) AS ids
 
 -- part: claim_end
--- The claim row is written: draw its token, mark what it names, answer it.
+-- The claim row is written: draw its token, mark its messages as claimed, return them.
 UPDATE pawl_meta
 SET fence = last_insert_rowid(),
 -- @include fence_mark
@@ -61,8 +61,8 @@ WHERE h.fence = (SELECT fence FROM pawl_meta WHERE id = 1)
 GROUP BY h.lane_id
 ON CONFLICT (lane_id) DO UPDATE SET turn = excluded.turn, used_at = excluded.used_at, held = held + excluded.held;
 
--- The columns of pawl_message, without looking for an outcome that cannot be there. json_each answers
--- in the array's order, which is the claim's; sorting would copy the payloads.
+-- The columns of pawl_message, without a lookup of the outcome, which cannot exist. json_each returns the
+-- array's order, which is the claim's; sorting would copy the payloads.
 SELECT b.id, b.message_id, b.topic, b.payload, b.type, b.destination, b.headers, b.correlation_id,
        b.priority, b.created_at, b.due_at, coalesce(q.expires_at, b.expires_at), b.max_attempts,
        q.retries, @STATE_RUNNING@, c.fence, c.owner, c.owner_name, q.lease_until, q.run_at, NULL, NULL, q.last_error,
@@ -74,7 +74,7 @@ CROSS JOIN pawl_queue q ON q.id = j.value
 CROSS JOIN pawl_body b ON b.id = q.id
 WHERE c.fence = (SELECT fence FROM pawl_meta WHERE id = 1);
 
--- The history of jobs, if runs are among them.
+-- Update the history of jobs if the claim has job runs.
 -- @stop-unless-changed
 UPDATE OR FAIL pawl_claim SET runs = 0 WHERE fence = (SELECT fence FROM pawl_meta WHERE id = 1) AND runs > 0;
 
@@ -92,8 +92,8 @@ WHERE id IN (SELECT q.run_id
 -- name: claim
 -- @include claim_acks
 
--- Take what is ready and due for local handlers. Each lane is one bounded range of the index, until there are
--- enough: lanes of higher priority first, then the one that has waited longest for its turn.
+-- Claim messages for local handlers that are ready and due. Each lane is one bounded index range, scanned until
+-- there are enough: lanes of higher priority first, then the one that has waited longest since its last claim.
 -- @include claim_row
       FROM (SELECT q.id, q.lease, q.run_id
             FROM pawl_lane_stats t INDEXED BY pawl_lane_stats_turn
@@ -113,9 +113,9 @@ WHERE n > 0;
 -- name: claim_remote
 -- @include claim_acks
 
--- Take what is ready and due for the destinations, in their order, of each as many as :limits says.
--- A limit cannot depend on a row, so :most, the highest of them, are looked at. Within one, as in
--- claim: lanes of higher priority first, then the one that has waited longest.
+-- Claim messages for the destinations that are ready and due, in their order, for each at most the number in
+-- :limits. A LIMIT cannot depend on a row, so up to :most rows, the highest of the limits, are scanned for
+-- each. Within a destination as in claim: lanes of higher priority first, then the one that has waited longest.
 -- @include claim_row
       FROM (SELECT f.id, f.lease, f.run_id
             FROM json_each(:destinations) named
@@ -138,7 +138,7 @@ WHERE n > 0;
 -- @include claim_end
 
 -- name: owned
--- What an owner holds now.
+-- The messages that an owner holds now.
 SELECT m.*
 FROM pawl_claim c INDEXED BY pawl_claim_owner
 CROSS JOIN json_each(c.ids) j

@@ -1,7 +1,7 @@
--- sql/sqlite/enqueue.sql - storing messages.
+-- sql/sqlite/enqueue.sql - store messages.
 
 -- part: lanes
--- Lanes that these messages are the first of.
+-- Add the lanes that are missing for these messages.
 INSERT OR IGNORE INTO pawl_lane (topic, priority, destination)
 SELECT topic, priority, coalesce(destination, '') FROM pawli_rows(:rows) WHERE other_lane;
 
@@ -10,7 +10,7 @@ SELECT topic, priority, coalesce(destination, '') FROM pawli_rows(:rows) WHERE o
  WHERE l.topic = b.topic AND l.priority = b.priority AND l.destination = coalesce(b.destination, ''))
 
 -- part: lane_of_row
-       -- Mostly they are of one lane, and what does not depend on the row is looked up once.
+       -- The messages are mostly of one lane; the expressions that do not depend on the row are evaluated once.
        CASE (SELECT count(*) FROM pawli_rows(:rows) WHERE other_lane)
            WHEN 1 THEN (SELECT l.id FROM pawli_rows(:rows) f CROSS JOIN pawl_lane l INDEXED BY pawl_lane_name
                         ON l.topic = f.topic AND l.priority = f.priority
@@ -30,16 +30,15 @@ SELECT message_id, topic, priority, type, :now, coalesce(due_at, :now + delay, :
 FROM pawli_rows(:rows) r
 
 -- part: new_bodies
--- One INSERT gives consecutive ids, and the queue row has the body's, so the last one inserted tells them all.
+-- One INSERT assigns consecutive ids, and the queue row has the body's id, so the last id implies all others.
 FROM pawl_body b
 WHERE id > last_insert_rowid() - (SELECT count(*) FROM pawli_rows(:rows));
 
 SELECT NULL, last_insert_rowid() - (SELECT count(*) FROM pawli_rows(:rows)) + 1, @ENQUEUE_STORED@, :now;
 
 -- name: enqueue
--- Store messages that may be there already. Answers position, work id, 0 stored | 1 existed |
--- 2 conflict, and the due time; first for those that existed, then for all: a message's first answer
--- counts.
+-- Store messages that may already exist. Returns position, work id, 0 stored | 1 existed | 2 conflict, and the
+-- due time: first for the existing messages, then for all. The first row of a message counts.
 SELECT r.position, b.id,
        CASE WHEN b.topic = r.topic AND b.payload = r.payload
             THEN @ENQUEUE_EXISTED@ ELSE @ENQUEUE_CONFLICT@ END,
@@ -47,8 +46,8 @@ SELECT r.position, b.id,
 FROM pawli_rows(:rows) r
 CROSS JOIN pawl_body b INDEXED BY pawl_body_message ON b.message_id = r.message_id;
 
--- Lanes that these messages are the first of; a message that exists makes none. Usually no lane is missing,
--- and the messages are not read for it.
+-- Add the lanes that are missing; existing messages add none. Usually no lane is missing, and this does not
+-- read the messages.
 INSERT OR IGNORE INTO pawl_lane (topic, priority, destination)
 SELECT topic, priority, coalesce(destination, '')
 FROM pawli_rows(:rows) r
@@ -63,7 +62,7 @@ WHERE EXISTS (SELECT 1 FROM pawli_rows(:rows) f
 WHERE true
 ON CONFLICT (message_id) DO NOTHING;
 
--- A message that existed has a queue row (ignored) or an outcome, and keeps it.
+-- An existing message keeps its queue row (ignored here) or its outcome.
 INSERT OR IGNORE INTO pawl_queue (id, lane_id, run_at, expires_at, lease)
 SELECT b.id,
        -- @include lane_of_body
@@ -78,8 +77,8 @@ FROM pawli_rows(:rows) r
 CROSS JOIN pawl_body b INDEXED BY pawl_body_message ON b.message_id = r.message_id;
 
 -- name: enqueue_fresh
--- Store messages whose ids were made just now, so that none can be there. Answers once, for all: NULL, the
--- first work id, 0, the clock; the ids are in the order of the rows.
+-- Store messages whose ids were just generated and cannot exist. Returns one row for all: NULL, the first work
+-- id, 0, the clock. The ids are in the order of the rows.
 -- @include lanes
 -- @include insert_bodies insert='INSERT OR FAIL'
 ;

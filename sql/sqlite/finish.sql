@@ -1,7 +1,7 @@
--- sql/sqlite/finish.sql - what the owner of a claim does with its messages.
+-- sql/sqlite/finish.sql - finish, return or renew claimed messages.
 
 -- part: ack
--- Done: the queue row goes, an outcome row comes. Afterwards changes() says how many.
+-- Done: the queue row is removed, an outcome row is added. Afterwards changes() is the number of messages.
 -- @if-rows
 UPDATE pawl_meta SET latest_time = :now WHERE id = 1;
 
@@ -26,9 +26,9 @@ WHERE id IN (SELECT q.id FROM pawli_rows(:rows) r CROSS JOIN pawl_queue q ON q.i
              WHERE q.fence = r.fence AND q.owner = :owner AND q.fence <> 0);
 
 -- part: claim_ended
--- The claim goes with the last message that it took. Messages mostly end in the order in which they were
--- claimed, so whether the last one is still held is asked first: that answers for almost every message of
--- a batch that is finished one by one.
+-- The claim row is removed with the last message that it covers. Messages mostly end in the order in which they
+-- were claimed, so first check whether the last one is still held: that decides for almost every message of a
+-- batch that is finished one by one.
 -- @each
 DELETE FROM pawl_claim
 WHERE fence = :fence
@@ -46,7 +46,7 @@ WHERE fence IN (SELECT fence FROM pawli_rows(:rows))
                   CROSS JOIN pawl_queue q ON q.id = j.value AND q.fence = pawl_claim.fence);
 
 -- part: run_ready
--- The job's run is nobody's again.
+-- The job's run is ready again.
 -- @each
 UPDATE OR FAIL pawl_job_run
 SET state = @STATE_READY@, attempts = (SELECT retries FROM pawl_queue WHERE id = :id),
@@ -61,8 +61,9 @@ WHERE lane_id = (SELECT lane_id FROM pawl_queue WHERE id = :id) AND changes() = 
 SELECT changes();
 
 -- part: give_back_later
--- After :delay, or after min(base * 2^(retries + deferrals), max) + random(0, jitter) of its own or the given
--- policy, whatever a row says within the bounds that a policy has; a jitter that is NULL is a tenth of the delay.
+-- Delay the next attempt by :delay, or by min(base * 2^(retries + deferrals), max) + random(0, jitter) of the
+-- message's own or the given policy, limited to the bounds of a policy. A NULL jitter means a tenth of the
+-- delay.
 UPDATE pawl_meta SET latest_time = :now WHERE id = 1;
 -- @each
 UPDATE OR FAIL pawl_queue
@@ -71,7 +72,7 @@ SET @counter@ = @counter@ + 1, owner = zeroblob(16), lease_until = 0, fence = 0,
     run_at = :now + coalesce(:delay, (
         SELECT delay + abs(random() % (1 + coalesce(max(0, min(@JITTER_MAX@000, jitter)), delay / 10)))
         FROM (SELECT max(0, min(coalesce(retry_base, CASE WHEN destination IS NULL THEN :local_base ELSE :remote_base END)
-                                    -- too large for an integer: a real number
+                                    -- too large for an integer, so a real number
                                     * (1 << min(pawl_queue.retries + pawl_queue.deferrals, 30)),
                                 coalesce(retry_max, CASE WHEN destination IS NULL THEN :local_max ELSE :remote_max END),
                                 @BACKOFF_MAX@000)) AS delay,
@@ -82,7 +83,7 @@ WHERE id = :id AND fence = :fence AND owner = :owner AND fence <> 0;
 -- @include given_back
 
 -- part: dead_letter
--- The dead-letter handler is to be called, if that was asked for.
+-- Record it for the dead-letter handler, if the topic has one.
 -- @each
 INSERT OR IGNORE INTO pawl_dead (id, run_at)
 SELECT b.id, :now FROM pawl_body b
@@ -95,15 +96,15 @@ SELECT changes();
 -- @include claims_ended
 
 -- name: ack_output
--- Done, with what the handlers left.
+-- Acknowledge messages as done and store the handlers' output.
 -- @include ack
 SELECT changes();
 -- @include claims_ended
 
 -- name: abandon
--- Not now: ready again later. At the last attempt it fails instead.
+-- Record a failed attempt: the message is retried later, or fails on its last attempt.
 -- @include give_back_later counter=retries
--- That was the last attempt?
+-- On the last attempt:
 -- @each
 INSERT OR FAIL INTO pawl_outcome (id, state, finished_at, retries, processed_by, error, expires_at, progress)
 SELECT q.id, @STATE_FAILED@, :now, q.retries, c.owner_name, q.last_error, q.expires_at, q.progress
@@ -121,13 +122,13 @@ DELETE FROM pawl_queue WHERE id = :id AND changes() = 1;
 -- @include claim_ended
 
 -- name: defer
--- Not now, and not counted: ready again later.
+-- Return messages for a later retry without counting an attempt.
 -- @include give_back_later counter=deferrals
 -- @include run_ready
 -- @include claim_ended
 
 -- name: fail
--- Failed for good: a dead letter, kept until it is retried_by_user or purged.
+-- Fail messages permanently. They are dead letters until they are retried or purged.
 UPDATE pawl_meta SET latest_time = :now WHERE id = 1;
 -- @each
 INSERT OR FAIL INTO pawl_outcome (id, state, finished_at, retries, processed_by, error, expires_at, progress)
@@ -145,7 +146,7 @@ SELECT changes();
 -- @include claim_ended
 
 -- name: release
--- Ready again at once, the attempt not counted.
+-- Make messages ready again at once without counting an attempt.
 UPDATE pawl_meta SET latest_time = :now WHERE id = 1;
 -- @each
 UPDATE OR FAIL pawl_queue SET owner = zeroblob(16), lease_until = 0, fence = 0, run_at = :now
@@ -155,8 +156,8 @@ WHERE id = :id AND fence = :fence AND owner = :owner AND fence <> 0;
 -- @include claim_ended
 
 -- name: renew
--- Push the end of the lease; reap looks at the new end when the claim's check comes up. That is too
--- late for a lease that was made shorter, so its check is brought forward; one too many costs little.
+-- Extend leases. reap sees the new end at the claim's next check. For a shortened lease that would be too late,
+-- so the check is moved forward; an unnecessary check is cheap.
 -- @each
 UPDATE OR FAIL pawl_claim SET check_at = :now + :lease
 WHERE fence = :fence AND owner = :owner AND check_at > :now + :lease;
@@ -167,7 +168,7 @@ WHERE id = :id AND fence = :fence AND owner = :owner AND fence <> 0;
 SELECT changes();
 
 -- name: progress
--- How far it is, in the words of whoever holds it.
+-- Store the progress text of the handler.
 -- @each
 UPDATE OR FAIL pawl_queue SET progress = :text
 WHERE id = :id AND fence = :fence AND owner = :owner AND fence <> 0;

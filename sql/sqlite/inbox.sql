@@ -1,12 +1,12 @@
--- sql/sqlite/inbox.sql - deliveries from other services, processed once.
+-- sql/sqlite/inbox.sql - messages received from other services, processed once.
 
 -- part: inbox_columns
 SELECT number, source, id, state, attempts, max_attempts, suspect, duplicates, fence, nullif(lease_until, 0),
        first_seen, last_seen, processed_at, expires_at, hash, endpoint, error, @response@
 
 -- part: inbox_list_end
--- The records of `seen`, without responses; whether each matches (the last row looked at is always answered, so
--- that the next page can start there) and whether the scan ended by its bound.
+-- The records of `seen`, without responses; whether each matches (the last scanned row is always returned, so
+-- that the next page can start there) and whether the scan ended at its limit.
 matching AS (
     SELECT r.*, ((1 << r.state) & :states) <> 0 AND (:source IS NULL OR r.source = :source) AS matches
     FROM seen CROSS JOIN pawl_inbox_record r ON r.number = seen.number)
@@ -17,14 +17,14 @@ WHERE matches OR number = (SELECT min(number) FROM seen)
 LIMIT :limit;
 
 -- name: inbox_begin
--- A delivery. Answers once or twice, and the first row counts: the answer (0 new, 1 duplicate,
--- 2 in progress, 3 conflict, 4 dead, 5 suspect: only :alone), attempt, fence, idempotency key,
--- microseconds until it is worth asking again, cached response, last error.
+-- Begin to process a delivery. Returns one or two rows, and the first one counts: the result (0 new, 1
+-- duplicate, 2 in progress, 3 conflict, 4 dead, 5 suspect: only :alone), attempt, fence, idempotency key,
+-- microseconds to wait before asking again, cached response, last error.
 --
--- An attempt that did not end makes its message a suspect. The first one does not count, since it was
--- made beside others; all later ones are made alone, and count.
+-- An attempt that did not end makes its message a suspect. The first such attempt does not count, since it ran
+-- beside others; all later ones run alone, and count.
 
--- The last attempt was the last.
+-- The attempts are used up.
 UPDATE pawl_inbox_record INDEXED BY pawl_inbox_key
 SET state = @INBOX_DEAD@, lease_until = 0, expires_at = NULL, last_seen = :now,
     error = coalesce(error, 'the last attempt did not end')
@@ -39,7 +39,7 @@ WHERE source = :source AND id = :id AND (hash <> :hash) IS NOT TRUE
                          OR (r.state = @INBOX_PROCESSING@ AND r.lease_until > :now AND (r.holder = :holder) IS NOT TRUE)
                          OR (NOT :alone AND (r.suspect OR (r.state = @INBOX_PROCESSING@ AND (r.holder = :holder) IS NOT TRUE)))));
 
--- It is this caller's now, if a token was drawn.
+-- The caller owns the attempt if a token was drawn.
 INSERT INTO pawl_inbox_record AS r
     (fence, source, id, state, attempts, max_attempts, lease_until, holder, first_seen, last_seen,
      expires_at, hash, endpoint)
@@ -68,13 +68,13 @@ FROM pawl_inbox_record INDEXED BY pawl_inbox_key
 WHERE source = :source AND id = :id;
 
 -- name: inbox_lease
--- Inside the transaction of an atomic attempt: it is still this caller's. Nobody else writes until it
--- ends.
+-- Within the transaction of an atomic attempt: whether the caller still owns the attempt. No other connection
+-- can write until the transaction ends.
 SELECT EXISTS (SELECT 1 FROM pawl_inbox_record INDEXED BY pawl_inbox_key
                WHERE source = :source AND id = :id AND state = @INBOX_PROCESSING@ AND fence = :fence);
 
 -- name: inbox_done
--- Done, once: under the fence of the attempt, or (no fence) whoever is at it.
+-- Mark the message as done: with the attempt's fence, or without a fence regardless of the holder.
 UPDATE pawl_meta SET latest_time = :now WHERE id = 1;
 
 UPDATE pawl_inbox_record INDEXED BY pawl_inbox_key
@@ -86,8 +86,8 @@ WHERE source = :source AND id = :id AND state < @INBOX_DONE@
 SELECT changes();
 
 -- name: inbox_fail
--- The attempt failed: another may follow at once, unless it was the last or :dead says that none may.
--- A suspect has one attempt that does not count (inbox_begin).
+-- Record a failed attempt. Another may follow at once, unless it was the last or :dead is set. A suspect has
+-- one attempt that does not count (inbox_begin).
 UPDATE pawl_meta SET latest_time = :now WHERE id = 1;
 
 UPDATE pawl_inbox_record INDEXED BY pawl_inbox_key
@@ -101,7 +101,7 @@ WHERE source = :source AND id = :id AND state < @INBOX_DONE@
 SELECT changes();
 
 -- name: inbox_release
--- The attempt was not made: it is given back, and does not count.
+-- Give back an attempt that was not made; it does not count.
 UPDATE pawl_inbox_record INDEXED BY pawl_inbox_key
 SET state = @INBOX_SEEN@, attempts = attempts - 1, lease_until = 0
 WHERE source = :source AND id = :id AND state = @INBOX_PROCESSING@ AND fence = :fence;
@@ -109,7 +109,7 @@ WHERE source = :source AND id = :id AND state = @INBOX_PROCESSING@ AND fence = :
 SELECT changes();
 
 -- name: inbox_renew
--- Still at it: the lease now ends :lease from now.
+-- Extend the attempt's lease to :lease from now.
 UPDATE pawl_inbox_record INDEXED BY pawl_inbox_key
 SET lease_until = :now + :lease, expires_at = max(expires_at, :now + :lease)
 WHERE source = :source AND id = :id AND state = @INBOX_PROCESSING@ AND fence = :fence;
@@ -117,7 +117,7 @@ WHERE source = :source AND id = :id AND state = @INBOX_PROCESSING@ AND fence = :
 SELECT changes();
 
 -- name: inbox_seen
--- Write down that it was seen. Answers its state, and whether it is there with other content, in which
+-- Record that the message was seen. Returns its state, and whether the key exists with other content, in which
 -- case nothing was written.
 INSERT INTO pawl_inbox_record AS r (source, id, state, max_attempts, first_seen, last_seen, expires_at, hash)
 VALUES (:source, :id, @INBOX_SEEN@, :max_attempts, :now, :now, :now + :keep, :hash)
@@ -138,7 +138,7 @@ FROM pawl_inbox_record INDEXED BY pawl_inbox_key
 WHERE source = :source AND id = :id;
 
 -- name: inbox_list_any
--- All records, newest first. Looks at :scan rows at most, as the next two.
+-- All records, newest first. Scans at most :scan rows, like the next two.
 WITH seen AS MATERIALIZED (
     SELECT number FROM pawl_inbox_record
     WHERE number < :before
@@ -162,7 +162,7 @@ WITH seen AS MATERIALIZED (
 -- @include inbox_list_end
 
 -- name: inbox_retry
--- Dead records get all their attempts again, when the message comes again.
+-- Give dead records all their attempts again, for the next delivery.
 UPDATE pawl_inbox_record
 SET state = @INBOX_SEEN@, attempts = 0, suspect = 0, lease_until = 0, expires_at = :now + :keep
 WHERE number IN (SELECT number FROM pawl_inbox_record INDEXED BY pawl_inbox_dead
@@ -172,7 +172,7 @@ WHERE number IN (SELECT number FROM pawl_inbox_record INDEXED BY pawl_inbox_dead
 SELECT changes();
 
 -- name: inbox_purge
--- Forget dead records.
+-- Delete dead records.
 DELETE FROM pawl_inbox_record
 WHERE number IN (SELECT number FROM pawl_inbox_record INDEXED BY pawl_inbox_dead
                  WHERE state = @INBOX_DEAD@ AND (:source IS NULL OR source = :source) AND (:id IS NULL OR id = :id)
@@ -181,7 +181,7 @@ WHERE number IN (SELECT number FROM pawl_inbox_record INDEXED BY pawl_inbox_dead
 SELECT changes();
 
 -- name: inbox_clean
--- Forget what has been kept long enough. Whoever is still at one keeps it.
+-- Delete records past their retention time, except those with a running attempt.
 DELETE FROM pawl_inbox_record
 WHERE number IN (SELECT number FROM pawl_inbox_record INDEXED BY pawl_inbox_expiry
                  WHERE expires_at <= :now AND (state <> @INBOX_PROCESSING@ OR lease_until <= :now)
@@ -190,7 +190,7 @@ WHERE number IN (SELECT number FROM pawl_inbox_record INDEXED BY pawl_inbox_expi
 SELECT changes();
 
 -- name: inbox_stats
--- How many are seen, processing, processing past their lease, done and dead; each counted up to :cap.
+-- Record counts: seen, processing, processing with an expired lease, done and dead, each counted up to :cap.
 SELECT (SELECT count(*) FROM (SELECT 1 FROM pawl_inbox_record INDEXED BY pawl_inbox_unfinished
                               WHERE state < @INBOX_DONE@ AND state = @INBOX_SEEN@ LIMIT :cap)),
        (SELECT count(*) FROM (SELECT 1 FROM pawl_inbox_record INDEXED BY pawl_inbox_unfinished

@@ -6,7 +6,7 @@ SELECT r.id, (SELECT name FROM pawl_job WHERE id = r.job_id), r.triggered, r.sta
        r.claimed_at, r.ended_at, r.claimed_by, r.attempts, r.error,
 
 -- part: job_message
--- The message of the run r of the job j.
+-- The message of run r of job j.
 INSERT OR FAIL INTO pawl_body (message_id, topic, priority, type, created_at, due_at, expires_at,
                                max_attempts, lease, retry_base, retry_max, retry_jitter, timeout, heartbeat, run_id,
                                destination, headers, correlation_id, payload)
@@ -47,8 +47,8 @@ matching AS (
 FROM matching r
 
 -- name: job_put
--- Create a job or change it. The same schedule and zone keep the next slot; others are computed anew by
--- the scheduler, from now on. Answers whether there was none before.
+-- Create or change a job. With the same schedule and zone the next occurrence stays; otherwise the scheduler
+-- computes it from now on. Returns whether the job is new.
 SELECT NOT EXISTS (SELECT 1 FROM pawl_job WHERE name = :name);
 
 INSERT INTO pawl_job AS j
@@ -96,8 +96,8 @@ WHERE name > :after
 ORDER BY name LIMIT :limit;
 
 -- name: job_switch
--- Enable or disable a job: enabled again, its slots are computed from now on. Answers whether there is
--- such a job, and whether that was a change.
+-- Enable or disable a job. After enabling, occurrences are computed from now on. Returns whether the job exists
+-- and whether it changed.
 UPDATE pawl_meta SET latest_time = :now WHERE id = 1;
 
 SELECT 1, enabled <> :enabled FROM pawl_job WHERE name = :name;
@@ -108,8 +108,8 @@ SET enabled = :enabled, since = :now, next_occurrence_at = NULL, next_due_at = N
 WHERE name = :name AND enabled <> :enabled;
 
 -- name: job_trigger
--- A run outside the schedule. Answers how it went: 2 a message was made, 1 it waits in line, 0 another run
--- has not ended; then that run's id (of 0 the other's) and state. No row: there is no such job.
+-- Start a run outside the schedule. Returns the result (2 a message was enqueued, 1 the run waits, 0 another
+-- run has not ended) and that run's id and state (for 0 the other run's). No row: the job does not exist.
 UPDATE pawl_meta SET latest_time = :now WHERE id = 1;
 
 INSERT OR IGNORE INTO pawl_lane (topic, priority, destination)
@@ -139,7 +139,7 @@ WHERE j.name = :name
 
 SELECT @JOB_TRIGGER_WAITS@, last_insert_rowid(), @RUN_WAITING@;
 
--- If it waits, the scheduler has to know.
+-- If the run waits, the scheduler must examine the job.
 UPDATE OR FAIL pawl_job
 SET version = version + 1, sweep_due_at = min(sweep_due_at, :now + 60000000),
     look_at = CASE overlap WHEN 'queue' THEN 0 ELSE look_at END
@@ -162,8 +162,8 @@ WHERE id = (SELECT run_id FROM pawl_body WHERE id = last_insert_rowid());
 SELECT @JOB_TRIGGER_STARTED@, run_id, @STATE_READY@ FROM pawl_body WHERE id = last_insert_rowid();
 
 -- name: job_delete
--- Remove a job and its history. What nobody has begun with is cancelled. Answers 0 and how many, several
--- times; then 1 and how many jobs that were.
+-- Remove a job and its history. Runs that are not claimed are cancelled. Returns the rows (0, number of
+-- cancelled runs), possibly several, and (1, number of removed jobs).
 UPDATE pawl_meta SET latest_time = :now WHERE id = 1;
 
 INSERT OR FAIL INTO pawl_outcome (id, state, finished_at, retries, error, progress)
@@ -197,8 +197,9 @@ DELETE FROM pawl_job WHERE name = :name;
 SELECT 1, changes();
 
 -- name: job_due
--- What the scheduler has to look at. First (0) the clock and when the next job comes up; then (1) the
--- jobs that are due, of whose runs there is news, or that were planned by a clock that was ahead; then (2) those news. Columns of src/core/job_tick.c.
+-- The jobs that the scheduler must process. Returns (0) the clock and when the next job is due; (1) the jobs
+-- that are due, that have pending events, or that were planned by a clock that was ahead; (2) those events.
+-- src/core/job_tick.c relies on the columns.
 SELECT @JOB_DUE_CLOCK@, NULL, NULL, NULL, :now,
        (SELECT look_at FROM pawl_job INDEXED BY pawl_job_look
         WHERE look_at > :now AND look_at < 9223372036854775807 ORDER BY look_at LIMIT 1);
@@ -219,14 +220,15 @@ FROM (SELECT * FROM (SELECT id FROM pawl_job INDEXED BY pawl_job_look
 CROSS JOIN pawl_job j ON j.id = due.id
 LEFT JOIN pawl_job_run r ON r.id = j.awaited_run;
 
-SELECT @JOB_DUE_NEWS@, job_id, news, id FROM pawl_job_run INDEXED BY pawl_job_run_pending_events
+SELECT @JOB_DUE_EVENT@, job_id, news, id FROM pawl_job_run INDEXED BY pawl_job_run_pending_events
 WHERE news > 0 ORDER BY id LIMIT :limit;
 
 -- name: job_advance
--- What the scheduler decided: all of a job's steps, or none if the job has changed since it was read, or if the clock was set back since then. Steps: 0 the job moves on, 1 news
--- that were heard, 2 whoever is first in line may start, 3 slots that are skipped, 4 a slot that runs, waits or
--- is skipped, as the job says of overlaps. Answers what was done: 0, job; 3 or 4, job, state of the run; 5, job,
--- step: a message was made.
+-- Apply the scheduler's decisions: all steps of a job, or none if the job has changed since it was read or if
+-- the clock was set back since then. The steps are 0 update the job, 1 acknowledge events, 2 start the first
+-- waiting run, 3 record skipped occurrences, 4 an occurrence that runs, waits or is skipped, as the job's
+-- overlap setting requires. Returns what was done: 0, job; 3 or 4, job, state of the run; 5, job, step: a
+-- message was enqueued.
 UPDATE pawl_meta SET latest_time = :now WHERE id = 1;
 
 -- @each
@@ -241,7 +243,7 @@ SET next_occurrence_at = :slot, next_due_at = :due, look_at = coalesce(:look_at,
 WHERE :step = @JOB_STEP_MOVE@ AND id = :job_id AND version = :seen AND :planned_at <= :now;
 -- @each
 SELECT @JOB_STEP_MOVE@, :job_id, 0 WHERE :step = @JOB_STEP_MOVE@ AND changes() = 1;
--- The clock was set back: occurrences that are still to come were not missed.
+-- The clock was set back: future occurrences were not missed.
 -- @each
 DELETE FROM pawl_job_run
 WHERE :rewinds AND :step = @JOB_STEP_MOVE@ AND job_id = :job_id AND state = @RUN_SKIPPED@ AND scheduled_at > :now AND NOT triggered
@@ -249,7 +251,7 @@ WHERE :rewinds AND :step = @JOB_STEP_MOVE@ AND job_id = :job_id AND state = @RUN
 
 -- @each
 UPDATE OR FAIL pawl_job_run SET news = 0
-WHERE :step = @JOB_STEP_HEARD@ AND id = :run_id AND news = :seen
+WHERE :step = @JOB_STEP_EVENT@ AND id = :run_id AND news = :seen
   AND (SELECT tick FROM pawl_job WHERE id = :job_id) = :tick;
 
 -- @each
@@ -257,7 +259,7 @@ INSERT OR IGNORE INTO pawl_lane (topic, priority, destination)
 SELECT topic, priority, coalesce(destination, '') FROM pawl_job
 WHERE :step IN (@JOB_STEP_PROMOTE@, @JOB_STEP_RUN@) AND id = :job_id AND tick = :tick;
 
--- Everything that will run waits first.
+-- Every run waits first.
 -- @each
 INSERT OR IGNORE INTO pawl_job_run (job_id, state, reason, scheduled_at, last_occurrence_at, slots, occurrences_more,
                                     created_at)
@@ -278,7 +280,8 @@ FROM (SELECT j.id,
 -- @each
 SELECT :step, :job_id, state FROM pawl_job_run
 WHERE id = last_insert_rowid() AND changes() = 1 AND :step IN (@JOB_STEP_SKIP@, @JOB_STEP_RUN@);
--- "From start": nothing more until it is claimed; if it is skipped, it is computed again.
+-- "From start": nothing else until this run is claimed; if it is skipped, the next occurrence is computed
+-- again.
 -- @each
 UPDATE OR FAIL pawl_job
 SET awaited_run = CASE WHEN r.state = @RUN_WAITING@ THEN r.id END,
@@ -286,7 +289,7 @@ SET awaited_run = CASE WHEN r.state = @RUN_WAITING@ THEN r.id END,
     look_at = CASE WHEN r.state = @RUN_WAITING@ THEN look_at ELSE 0 END
 FROM (SELECT id, state FROM pawl_job_run WHERE id = last_insert_rowid() AND changes() = 1) r
 WHERE :step = @JOB_STEP_RUN@ AND :awaits AND pawl_job.id = :job_id;
--- It has run, before the clock was set back.
+-- It has already run, before the clock was set back.
 -- @each
 UPDATE OR FAIL pawl_job SET since = :now, look_at = 0
 WHERE :step = @JOB_STEP_RUN@ AND :awaits AND id = :job_id AND tick = :tick AND awaited_run IS NULL AND look_at > 0;
@@ -310,9 +313,9 @@ WHERE id = (SELECT run_id FROM pawl_body WHERE id = last_insert_rowid()) AND cha
 SELECT @JOB_STEP_STARTED@, :job_id, :step WHERE changes() = 1 AND :step IN (@JOB_STEP_PROMOTE@, @JOB_STEP_RUN@);
 
 -- name: job_runs
--- A job's history (:job NULL: of all), newest first. Looks at :scan rows at most. Answers the columns of
--- job_run, whether it matches (the last row looked at is always answered, so that the next page can start
--- there) and whether the scan ended by its bound.
+-- A job's history (:job NULL: of all jobs), newest first. Scans at most :scan rows. Returns the columns of
+-- job_run, whether the row matches (the last scanned row is always returned, so that the next page can start
+-- there) and whether the scan ended at its limit.
 WITH seen AS MATERIALIZED (
     SELECT id FROM pawl_job_run INDEXED BY pawl_job_run_job
     WHERE job_id = (SELECT id FROM pawl_job WHERE name = :job) AND id < :before
@@ -336,10 +339,10 @@ LIMIT :limit;
 FROM pawl_job_run r WHERE r.id = :id;
 
 -- name: job_clean
--- Forget what the jobs whose history is to be looked at do not want to keep: beyond the newest keep_runs
--- runs and as many skips, or too old. What has not ended stays, what the scheduler has not heard of, and,
--- when the clock was set back, what is still to come: it must not run again.
--- Answers 0 and how many jobs are read; then how many runs were removed and 0.
+-- Delete the history that a job's retention does not keep: beyond the newest keep_runs runs and as many skips,
+-- or older than keep_age. Runs that have not ended and runs with unread events stay. So do, after the clock was
+-- set back, future occurrences, which must not run again. Returns (0, number of jobs read), then (number of
+-- removed runs, 0).
 SELECT 0, count(*) FROM (SELECT 1 FROM pawl_job INDEXED BY pawl_job_sweep
                          WHERE sweep_due_at < 9223372036854775807 AND sweep_due_at <= :now LIMIT :limit);
 
@@ -358,8 +361,8 @@ WHERE id IN (SELECT past.id
 
 SELECT changes(), 0;
 
--- If all of it is gone: again when the oldest gets too old. (A run or a skip brings it forward.) Not now:
--- what the scheduler has not heard of stays, however old.
+-- If all of it was deleted, check again when the oldest run gets too old. (A new run or skip makes it earlier.)
+-- Not now, because runs with unread events stay at any age.
 UPDATE OR FAIL pawl_job
 SET sweep_due_at = max(:now + 1000000,
                    coalesce((SELECT min(coalesce(r.ended_at, r.created_at))

@@ -1,8 +1,8 @@
 -- sql/sqlite/lease.sql - exclusive, expiring ownership of a name.
 
 -- name: lease_acquire
--- Take a lease, or extend it. Answers what is there after every step; the last answer counts. result: 0
--- held by somebody else, 1 extended (it keeps its token, and is never shortened), 2 taken.
+-- Acquire or extend a lease. Returns the lease after every step; the last row counts. result: 0 held by another
+-- owner, 1 extended (it keeps its token, and is never shortened), 2 acquired.
 UPDATE OR FAIL pawl_lease SET renewed_at = :now, expires_at = max(expires_at, :now + :ttl)
 WHERE name = :name AND owner = :owner AND released_at IS NULL AND expires_at > :now;
 
@@ -29,21 +29,21 @@ WHERE id = 1;
 SELECT @LEASE_RESULT_TAKEN@, :now, l.* FROM pawl_lease l WHERE l.name = :name;
 
 -- name: lease_renew
--- Still at it. A lease that has run out is not revived, also if nobody has taken it.
+-- Renew a lease. An expired lease is not renewed, even if no other owner has acquired it.
 UPDATE OR FAIL pawl_lease SET renewed_at = :now, expires_at = max(expires_at, :now + :ttl)
 WHERE name = :name AND owner = :owner AND fence = :fence AND released_at IS NULL AND expires_at > :now;
 
 SELECT changes(), :now, l.* FROM pawl_lease l WHERE l.name = :name;
 
 -- name: lease_release
--- Give a lease back.
+-- Release a lease.
 UPDATE OR FAIL pawl_lease SET released_at = :now, expires_at = :now
 WHERE name = :name AND owner = :owner AND fence = :fence AND released_at IS NULL AND expires_at > :now;
 
 SELECT changes(), :now, l.* FROM pawl_lease l WHERE l.name = :name;
 
 -- name: lease_force
--- Take a lease away from its holder, and keep who did it and why.
+-- Take a lease from its holder, and record the operator and the reason.
 UPDATE OR FAIL pawl_lease
 SET released_at = :now, expires_at = :now, forced_at = :now, forced_by = :by, forced_reason = :reason,
     forced_fence = fence
@@ -62,16 +62,16 @@ WHERE l.name > :after AND (NOT :only_owned OR (l.released_at IS NULL AND l.expir
 ORDER BY l.name LIMIT :limit;
 
 -- name: lease_guard
--- Whether the lease is held under this token. The write comes first: it takes the write lock, so that nobody
--- takes the lease before the transaction has ended.
+-- Whether the lease is held under this token. The write comes first: it takes the write lock, so that no other
+-- owner can acquire the lease before this transaction ends.
 UPDATE pawl_meta SET latest_time = max(latest_time, :now) WHERE id = 1;
 
 SELECT EXISTS (SELECT 1 FROM pawl_lease
                WHERE name = :name AND fence = :fence AND released_at IS NULL AND expires_at > :now);
 
 -- name: lease_clean
--- Forget leases that ended longer than :keep ago. Tokens come from pawl_meta: none comes again. The time is
--- written down: a clock that steps back must not come to before the end of what was forgotten.
+-- Delete leases that ended longer than :keep ago. Tokens come from pawl_meta, so none is reused. The time is
+-- stored: after the clock steps back, it must not show a time before the end of a deleted lease.
 DELETE FROM pawl_lease
 WHERE name IN (SELECT name FROM pawl_lease INDEXED BY pawl_lease_end
                WHERE expires_at <= :now - :keep ORDER BY expires_at LIMIT :limit);

@@ -1,4 +1,4 @@
--- sql/sqlite/maintenance.sql - what runs beside the handlers.
+-- sql/sqlite/maintenance.sql - maintenance.
 
 -- part: due_claims
 SELECT @columns@ FROM pawl_claim INDEXED BY pawl_claim_check
@@ -44,20 +44,20 @@ WHERE t.held = 0 AND t.used_at <= :now - 300000000
 ORDER BY t.lane_id LIMIT :limit
 
 -- name: reap
--- Expired leases, found through the claim rows whose check is due. Counts the attempt, so that a
--- message that kills its worker ends as failed instead of circling for ever. A message with a destination
--- is deferred, unless every send of it counts: that its delivery was killed is not the destination's
--- refusal, and its time to live ends it in any case.
+-- End expired leases, found through the claim rows whose check is due. Counts the attempt, so that a message
+-- that crashes its worker fails eventually instead of being retried without limit. A message with a destination
+-- is deferred, unless every send of it counts: an interrupted delivery is not a refusal by the destination, and
+-- its time to live ends the message in any case.
 -- @stop-unless-changed
 UPDATE pawl_meta SET latest_time = :now
 WHERE id = 1 AND EXISTS (SELECT 1 FROM pawl_claim INDEXED BY pawl_claim_check WHERE check_at <= :now);
 
--- How many claims are read; the rows after this one say how many messages changed.
+-- The number of claims read; the rows after this one have the number of changed messages.
 SELECT 0, count(*) FROM (SELECT 1 FROM pawl_claim INDEXED BY pawl_claim_check
                          WHERE check_at <= :now LIMIT :limit);
 
 INSERT OR FAIL INTO pawl_outcome (id, state, finished_at, retries, processed_by, error, expires_at, progress)
-SELECT q.id, @STATE_FAILED@, :now, q.retries + 1, due.owner_name, 'the lease ran out at the last attempt', q.expires_at,
+SELECT q.id, @STATE_FAILED@, :now, q.retries + 1, due.owner_name, 'the lease expired on the last attempt', q.expires_at,
        q.progress
 -- @include reaped_at_the_last_attempt
 ;
@@ -91,7 +91,7 @@ SET retries = retries + (SELECT b.destination IS NULL OR b.count_all IS 1
                          FROM pawl_body b WHERE b.id = pawl_queue.id),
     deferrals = deferrals + (SELECT b.destination IS NOT NULL AND b.count_all IS NOT 1
                              FROM pawl_body b WHERE b.id = pawl_queue.id),
-    owner = zeroblob(16), lease_until = 0, fence = 0, run_at = :now, last_error = 'the lease ran out'
+    owner = zeroblob(16), lease_until = 0, fence = 0, run_at = :now, last_error = 'the lease expired'
 WHERE id IN (SELECT q.id
              -- @include reaped
              WHERE q.lease_until <= :now);
@@ -110,8 +110,8 @@ WHERE state = @STATE_RUNNING@
              CROSS JOIN pawl_queue q ON q.id = j.value
              WHERE q.fence = 0 AND q.run_id IS NOT NULL);
 
--- Claims with renewed items are looked at again when the first of these leases ends. That is later than
--- now: what ended by now was taken back above.
+-- Check claims with renewed messages again when the first of these leases ends. That is in the future, because
+-- leases that have ended were handled above.
 UPDATE OR FAIL pawl_claim
 SET check_at = (SELECT min(h.lease_until) FROM pawl_owned h WHERE h.fence = pawl_claim.fence)
 WHERE fence IN (
@@ -119,8 +119,8 @@ WHERE fence IN (
     )
   AND EXISTS (SELECT 1 FROM pawl_owned h WHERE h.fence = pawl_claim.fence);
 
--- Those with nothing left go. The claims that moved just now have made room for some that were not looked
--- at; of those, too, only the ones with nothing left go.
+-- Remove claims without messages. The claims that were just moved have made room for others that were not
+-- scanned; of those, too, only the ones without messages are removed.
 DELETE FROM pawl_claim
 WHERE fence IN (
     -- @include due_claims columns=fence
@@ -128,8 +128,8 @@ WHERE fence IN (
   AND NOT EXISTS (SELECT 1 FROM pawl_owned h WHERE h.fence = pawl_claim.fence);
 
 -- name: expire
--- What nobody holds and is past its time to live; then failed messages that are past theirs.
--- Nothing of either writes nothing.
+-- Expire messages that are not claimed and past their time to live, then failed messages past theirs. If there
+-- are none, nothing is written.
 UPDATE pawl_meta SET latest_time = :now
 WHERE id = 1
   AND (EXISTS (SELECT 1 FROM pawl_queue INDEXED BY pawl_queue_expiry
@@ -165,7 +165,7 @@ WHERE id IN (
 
 SELECT changes();
 
--- These were dead letters before, and were recorded as such then.
+-- These are dead letters already, and were recorded when they failed.
 INSERT INTO pawl_topic_stats (topic, expired, changed_at)
 SELECT b.topic, count(*), :now
 FROM (
@@ -184,8 +184,8 @@ WHERE id IN (
 SELECT changes();
 
 -- name: prune
--- Forget what was done or cancelled longer than :keep ago. The body goes first, while the
--- outcome still says which.
+-- Delete messages that were done or cancelled longer than :keep ago. The body is deleted first, while the
+-- outcome still identifies it.
 DELETE FROM pawl_body
 WHERE id IN (
     -- @include kept_long_enough
@@ -198,7 +198,7 @@ WHERE id IN (
 
 SELECT changes(), changes();
 
--- The totals of topics that have no lane and of which no message has ended since then.
+-- The counts of topics that have no lane and no message that ended since then.
 DELETE FROM pawl_topic_stats
 WHERE topic IN (SELECT topic FROM pawl_topic_stats o INDEXED BY pawl_topic_stats_age
                 WHERE changed_at <= :now - :keep
@@ -208,13 +208,13 @@ WHERE topic IN (SELECT topic FROM pawl_topic_stats o INDEXED BY pawl_topic_stats
 SELECT 0, changes();
 
 -- name: compact_stats
--- Remove lanes that are empty and from which nothing was claimed for five minutes, :limit of them:
--- claims cost what is waiting, not what ever was. To find them costs as much as a claim that finds
--- nothing. One transaction at a time writes, so nothing can come into a lane meanwhile. (An empty lane
--- from which nothing was ever claimed goes at once; after the clock was set back, lanes go when it is
--- ahead again.) The totals move to the topic's.
+-- Remove lanes that are empty and from which nothing was claimed for five minutes, at most :limit of them, so
+-- that the cost of claims depends on the waiting messages and not on all topics that ever existed. Finding them
+-- costs as much as a claim that finds nothing. SQLite has one writer at a time, so no message can be added to a
+-- lane meanwhile. (An empty lane from which nothing was ever claimed is removed at once. After the clock was
+-- set back, lanes are removed when it has caught up.) The lanes' totals are added to the topic's.
 --
--- What is in progress counts in "held", the rest has an entry in the index.
+-- Claimed messages are counted in "held"; all others have an index entry.
 -- @stop-unless-changed
 INSERT INTO pawl_topic_stats (topic, done, failed, expired, cancelled, retried_by_user, changed_at)
 SELECT topic, sum(done), sum(failed), sum(expired), sum(cancelled), sum(retried_by_user), :now

@@ -1,7 +1,8 @@
--- sql/sqlite/message.sql - messages one by one, in lists, and counted.
+-- sql/sqlite/message.sql - read, list, count and change messages.
 
 -- part: state_now
--- A message is expired, and due, by the store's clock. The view has only the part of it that SQL can read.
+-- The state by the store's clock, which decides whether a message has expired and is due. The view has only the
+-- part of the clock that SQL can read.
 CASE WHEN m.state IN (@STATE_READY@, @STATE_SCHEDULED@, @STATE_FAILED@) AND m.expires_at <= :now THEN @STATE_EXPIRED@
      WHEN m.state IN (@STATE_READY@, @STATE_SCHEDULED@)
      THEN CASE WHEN m.next_attempt_at > :now THEN @STATE_SCHEDULED@ ELSE @STATE_READY@ END
@@ -24,8 +25,8 @@ SELECT m.id, m.message_id, m.topic, @payload@, m.type, m.destination, m.headers,
 -- @include message_columns payload='CASE WHEN :with_payload THEN m.payload END' output='CASE WHEN :with_payload THEN m.output END'
 
 -- part: list_end
--- The messages of `seen`, as they are by the store's clock, whether each matches (the last row looked at is
--- always answered, so that the next page can start there) and whether the scan ended by its bound.
+-- The messages of `seen` with their states by the store's clock, whether each matches (the last scanned row is
+-- always returned, so that the next page can start there) and whether the scan ended at its limit.
 matching AS (
     SELECT m.*,
            ((1 <<
@@ -42,7 +43,7 @@ WHERE m.matches OR m.id = (SELECT min(id) FROM seen)
 LIMIT :limit;
 
 -- part: expire_id
--- One that is past its time to live reads as expired before maintenance has been there: it becomes so now.
+-- A message past its time to live reads as expired before maintenance has moved it: expire it now.
 -- @each
 INSERT OR FAIL INTO pawl_outcome (id, state, finished_at, retries, error, progress)
 SELECT id, @STATE_EXPIRED@, :now, retries, last_error, progress FROM pawl_queue
@@ -66,7 +67,7 @@ FROM pawl_message m
 WHERE m.id = (SELECT id FROM pawl_body INDEXED BY pawl_body_message WHERE message_id = :message_id);
 
 -- name: list_any
--- All messages, newest first. Looks at :scan rows at most, as the next two.
+-- All messages, newest first. Scans at most :scan rows, like the next two.
 WITH seen AS MATERIALIZED (
     SELECT id FROM pawl_body
     WHERE id < :before
@@ -82,9 +83,9 @@ WITH seen AS MATERIALIZED (
 -- @include list_end
 
 -- name: list_dead
--- Failed, expired and cancelled messages, newest first; also what is past its time to live and has
--- not been moved by maintenance yet. Of that there is little where any worker runs; where it is more
--- than :scan, all that is unfinished is looked at in the order of ids.
+-- Failed, expired and cancelled messages, newest first. Includes messages past their time to live that
+-- maintenance has not moved yet. Where a worker runs there are few. If there are more than :scan, all
+-- unfinished messages are scanned in id order.
 WITH ended AS MATERIALIZED (
     SELECT id FROM pawl_outcome INDEXED BY pawl_outcome_dead
     WHERE state >= @STATE_FAILED@ AND id < :before
@@ -104,9 +105,9 @@ seen AS MATERIALIZED (
 -- @include list_end
 
 -- name: stats
--- Per topic: what is unfinished, ready messages counted up to :cap a lane, and what has ended. What
--- the exact counts leave over of the whole is the estimate for the topics whose counting stopped.
--- What is past its time to live counts as expired, also before maintenance has moved it.
+-- Message counts per topic: unfinished messages, counted up to :cap per lane, and finished ones. For topics
+-- that reached the cap, the estimate is the total minus the exact counts. A message past its time to live
+-- counts as expired even before maintenance has moved it.
 WITH late AS MATERIALIZED (
     SELECT lane_id, count(*) AS n
     FROM (SELECT lane_id FROM pawl_queue INDEXED BY pawl_queue_expiry
@@ -125,7 +126,7 @@ depth AS MATERIALIZED (
     FROM pawl_lane l CROSS JOIN pawl_lane_stats t ON t.lane_id = l.id
     UNION ALL
     SELECT topic, 0, done, failed, cancelled, expired, 0, 0, NULL FROM pawl_topic_stats
-    UNION ALL -- dead letters, whose lane may be gone
+    UNION ALL -- dead letters; their lane may have been removed
     SELECT * FROM (SELECT b.topic, 0, 0, 0, 0, 1, 0, 0, NULL
                    FROM pawl_outcome o INDEXED BY pawl_outcome_expiry
                    CROSS JOIN pawl_body b ON b.id = o.id
@@ -147,9 +148,9 @@ FROM topic
 ORDER BY topic;
 
 -- name: cancel
--- Ready or in progress: ended at once. A holder's fence no longer matches anything.
+-- Cancel messages that are ready or running. The holder's fence no longer matches any row.
 UPDATE pawl_meta SET latest_time = :now WHERE id = 1;
--- The claim that holds it goes with it if it is the last; afterwards nothing would say which that was.
+-- Remove the message's claim too if this was its last message; afterwards the claim could not be found.
 -- @each
 DELETE FROM pawl_claim
 WHERE fence = (SELECT fence FROM pawl_queue WHERE id = :id AND fence <> 0)
@@ -169,9 +170,9 @@ DELETE FROM pawl_queue WHERE id = :id AND changes() = 1;
 SELECT changes();
 
 -- name: retry
--- Dead letters become ready again: attempts 0, due now, as long to live as the first time.
+-- Make dead letters ready again: 0 attempts, due now, with the original time to live.
 -- @include expire_id
--- (Between the two, so that each is done for all ids: one that is named twice is changed once.)
+-- (Between the two, so that each is done for all ids: an id that is given twice is changed once.)
 UPDATE pawl_meta SET latest_time = :now WHERE id = 1;
 -- @each
 INSERT OR IGNORE INTO pawl_lane (topic, priority, destination)
@@ -201,7 +202,7 @@ UPDATE OR FAIL pawl_job_run SET state = @STATE_READY@, ended_at = NULL, attempts
 WHERE id = (SELECT run_id FROM pawl_queue WHERE id = :id) AND state IN (@STATES_DEAD@);
 
 -- name: purge
--- Remove finished messages for good.
+-- Delete finished messages.
 -- @include expire_id
 UPDATE pawl_meta SET latest_time = :now WHERE id = 1;
 -- @each

@@ -5,15 +5,15 @@
 SELECT :now;
 
 -- name: clock_reset
--- Set the store's clock back to the wall clock, and with it every time that was written while it was ahead,
--- so that what was to happen in a minute still happens in a minute. docs/internals/clock.md
--- Answers 0, by how much the clock is ahead, how many leases are held; then 1 if it was set back.
+-- Set the store's clock back to the wall clock, and every time that was written while it was ahead by the same
+-- offset, so that a message that was due in a minute is still due in a minute. docs/internals/clock.md Returns
+-- 0, the offset, the number of held leases; then 1 if the clock was set back.
 SELECT 0, :now - (SELECT now FROM pawl_wall),
        (SELECT count(*) FROM pawl_owned WHERE lease_until > :now)
        + (SELECT count(*) FROM pawl_lease WHERE released_at IS NULL AND expires_at > :now)
        + (SELECT count(*) FROM pawl_inbox_record WHERE state = @INBOX_PROCESSING@ AND lease_until > :now);
 
--- From here on latest_time is the wall clock, and :now the clock as it was.
+-- From here on latest_time is the wall clock, and :now is the clock before the change.
 -- @stop-unless-changed
 UPDATE pawl_meta
 SET latest_time = (SELECT now FROM pawl_wall), boot_id = '', clock_resets = clock_resets + 1
@@ -23,7 +23,7 @@ WHERE id = 1 AND NOT :dry_run AND :now - (SELECT now FROM pawl_wall) > 1000000
           AND NOT EXISTS (SELECT 1 FROM pawl_lease WHERE released_at IS NULL AND expires_at > :now)
           AND NOT EXISTS (SELECT 1 FROM pawl_inbox_record WHERE state = @INBOX_PROCESSING@ AND lease_until > :now));
 
--- A time for which a message was sent before the clock was ahead is right; a retry's is not.
+-- Due times that were set before the clock was ahead are correct; those of retries are not.
 UPDATE pawl_queue AS q
 SET run_at = CASE WHEN q.run_at > m.latest_time AND (b.created_at > m.latest_time OR q.run_at <> b.due_at)
                   THEN q.run_at - (:now - m.latest_time) ELSE q.run_at END,
@@ -80,7 +80,7 @@ FROM pawl_meta m WHERE m.id = 1 AND last_seen > m.latest_time;
 UPDATE pawl_topic SET paused_at = paused_at - (:now - m.latest_time)
 FROM pawl_meta m WHERE m.id = 1 AND paused_at > m.latest_time;
 
--- What was planned is computed again by the scheduler: planned_at says that it lies ahead.
+-- The scheduler plans again where planned_at is in the future.
 UPDATE pawl_job
 SET created_at = CASE WHEN created_at > m.latest_time
                       THEN created_at - (:now - m.latest_time) ELSE created_at END,
@@ -88,7 +88,7 @@ SET created_at = CASE WHEN created_at > m.latest_time
                       THEN updated_at - (:now - m.latest_time) ELSE updated_at END
 FROM pawl_meta m WHERE m.id = 1 AND updated_at > m.latest_time;
 
--- The times of occurrences stay: they are their names.
+-- Occurrences keep their times, which identify them.
 UPDATE pawl_job_run
 SET created_at = CASE WHEN created_at > m.latest_time
                       THEN created_at - (:now - m.latest_time) ELSE created_at END,
@@ -103,5 +103,5 @@ WHERE m.id = 1 AND max(created_at, coalesce(claimed_at, 0), coalesce(ended_at, 0
 SELECT 1, 0, 0;
 
 -- name: grant_roles
--- SQLite has no roles: who may open the file may do everything.
+-- SQLite has no roles: access to the file is access to everything.
 SELECT NULL;

@@ -1,10 +1,10 @@
--- sql/sqlite/timer.sql - messages sent for later.
+-- sql/sqlite/timer.sql - messages with a due time.
 
 -- part: timer_walk
--- The messages that nobody holds, of all lanes asked for in one order: the queue of the recursion is
--- sorted, and a row that is taken from it brings the next one of its lane. :scan rows at most. The
--- next one is looked for at the same time first: as one comparison of both columns, SQLite would walk
--- over all that are due at that time, for each of them.
+-- The unclaimed messages of all requested lanes in one order. The queue of the recursive query is sorted, and
+-- each row taken from it adds the next row of its lane, at most :scan rows. The next row is first searched at
+-- the same time: with one comparison of both columns, SQLite would walk over all rows that are due at that
+-- time, for each of them.
 WITH RECURSIVE walk (run_at, id, lane_id) AS (
     SELECT q.run_at, q.id, q.lane_id
     FROM pawl_lane l
@@ -41,9 +41,8 @@ seen AS MATERIALIZED (
     FROM walk w CROSS JOIN pawl_body b ON b.id = w.id)
 
 -- name: timer_pending
--- Messages sent for later that nobody holds, by due time. Answers the message's columns, whether it
--- matches (the last row looked at is always answered, so that the next page can start there) and
--- whether the walk ended by its bound.
+-- Timers that are not claimed, by due time. Returns the message's columns, whether it matches (the last scanned
+-- row is always returned, so that the next page can start there) and whether the scan ended at its limit.
 -- @include timer_walk
 -- @include listed_columns
        , s.matches, (SELECT count(*) FROM seen) = :scan
@@ -52,12 +51,12 @@ WHERE s.matches OR s.id = (SELECT id FROM seen ORDER BY run_at DESC, id DESC LIM
 LIMIT :limit;
 
 -- name: timer_count
--- How many messages sent for later nobody holds, and whether counting ended by its bound.
+-- The number of timers that are not claimed, and whether counting stopped at its limit.
 -- @include timer_walk
 SELECT coalesce(sum(matches), 0), count(*) = :scan FROM seen;
 
 -- name: timer_cancel
--- Ready, whether due or not: ended at once. What somebody holds is left to its holder.
+-- Cancel ready timers, due or not. Claimed ones are left to their holders.
 UPDATE pawl_meta SET latest_time = :now WHERE id = 1;
 -- @each
 INSERT OR FAIL INTO pawl_outcome (id, state, finished_at, retries, error, progress)

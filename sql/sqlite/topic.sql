@@ -1,7 +1,7 @@
--- sql/sqlite/topic.sql - topics, and the dead letters that are recorded for a handler.
+-- sql/sqlite/topic.sql - topic settings, and the dead letters recorded for a handler.
 
 -- name: topic_pause
--- Nothing of the topic is claimed from now on; also not of lanes that it gets later.
+-- Pause a topic: its messages are not claimed any more, also those in lanes that are added later.
 INSERT INTO pawl_topic (name, paused_at) VALUES (:topic, :now)
 ON CONFLICT (name) DO UPDATE SET paused_at = excluded.paused_at WHERE paused_at IS NULL;
 
@@ -11,7 +11,7 @@ UPDATE OR FAIL pawl_lane_stats SET paused = 1
 WHERE lane_id IN (SELECT id FROM pawl_lane INDEXED BY pawl_lane_name WHERE topic = :topic);
 
 -- name: topic_resume
--- Claims look at the topic again.
+-- Resume a topic.
 -- @stop-unless-changed
 UPDATE OR FAIL pawl_topic SET paused_at = NULL WHERE name = :topic AND paused_at IS NOT NULL;
 
@@ -23,7 +23,7 @@ WHERE lane_id IN (SELECT id FROM pawl_lane INDEXED BY pawl_lane_name WHERE topic
 DELETE FROM pawl_topic WHERE name = :topic AND NOT dead;
 
 -- name: topics_due
--- Topics with a message that is due now, for local handlers and not paused; :limit of them at most.
+-- Topics with a due message for local handlers that are not paused, at most :limit.
 SELECT DISTINCT l.topic
 FROM pawl_lane_stats t INDEXED BY pawl_lane_stats_turn
 CROSS JOIN pawl_lane l ON l.id = t.lane_id
@@ -34,7 +34,7 @@ WHERE t.paused = 0 AND t.destination = ''
 LIMIT :limit;
 
 -- name: topic_list
--- Every topic that has messages, or had some that the totals still know of, or of which something was said.
+-- Every topic that has messages, counts or a setting.
 SELECT n.name, t.paused_at,
        EXISTS (SELECT 1 FROM pawl_topic d WHERE d.dead AND d.name IN ('', n.name))
 FROM (SELECT topic AS name FROM pawl_lane UNION SELECT topic FROM pawl_topic_stats UNION SELECT name FROM pawl_topic WHERE name <> '') n
@@ -42,7 +42,7 @@ LEFT JOIN pawl_topic t ON t.name = n.name
 ORDER BY n.name;
 
 -- name: topic_dead
--- Whether the dead letters of a topic, or of all ('' as its name), are recorded for a handler.
+-- Set whether the dead letters of a topic, or of all topics (name ''), are recorded for a handler.
 -- @stop-unless-changed
 INSERT INTO pawl_topic (name, dead)
 SELECT :topic, :wanted WHERE :wanted OR EXISTS (SELECT 1 FROM pawl_topic WHERE name = :topic)
@@ -58,8 +58,8 @@ SET dead = EXISTS (SELECT 1 FROM pawl_topic t
                      AND t.name IN ('', (SELECT topic FROM pawl_lane WHERE id = pawl_lane_stats.lane_id)));
 
 -- name: dead_claim
--- Dead letters whose handler is to be called now. Answers the columns of pawl_message, the lease
--- being that of the call, and which call it is.
+-- Claim dead letters whose handler is due. Returns the columns of pawl_message, with the lease of the call, and
+-- the number of the call.
 -- @stop-unless-changed
 -- @include draw_fence
   AND EXISTS (SELECT 1 FROM pawl_dead d INDEXED BY pawl_dead_due
@@ -87,14 +87,14 @@ WHERE d.run_at = :now + :lease AND d.fence = (SELECT fence FROM pawl_meta WHERE 
 ORDER BY m.id;
 
 -- name: dead_done
--- The handler was successful: it is not called for these again.
+-- The handler succeeded: remove the records.
 -- @each
 DELETE FROM pawl_dead WHERE id = :id AND fence = :fence AND owner = :owner AND fence <> 0;
 -- @each
 SELECT changes();
 
 -- name: dead_abandon
--- The handler was not successful: it is called again after :delay, or after min(base * 2^(calls - 1), max).
+-- The handler failed: it is called again after :delay, or after min(base * 2^(calls - 1), max).
 UPDATE pawl_meta SET latest_time = :now WHERE id = 1;
 -- @each
 UPDATE OR FAIL pawl_dead
@@ -105,7 +105,7 @@ WHERE id = :id AND fence = :fence AND owner = :owner AND fence <> 0;
 SELECT changes();
 
 -- name: dead_renew
--- The handler is still at it.
+-- Extend the lease of a running handler's call.
 -- @each
 UPDATE OR FAIL pawl_dead SET run_at = :now + :lease
 WHERE id = :id AND fence = :fence AND owner = :owner AND fence <> 0;

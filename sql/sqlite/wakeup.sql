@@ -1,10 +1,10 @@
--- sql/sqlite/wakeup.sql - when the next message is ready, and who waits for it.
+-- sql/sqlite/wakeup.sql - when the next message is ready, and which workers are idle.
 
 -- name: next_due
--- The clock, and when the next message is ready: also before it, for there are no dead index entries
--- to walk over. One range of the index per lane that is not paused, left at its first row that has
--- not expired. Of the messages for local handlers; or for :destinations; or, with :others, for all
--- destinations but those.
+-- The clock, and when the next message is ready, which may be in the past: unlike in PostgreSQL, there are no
+-- dead index entries to walk over. One index range per lane that is not paused, read until its first row that
+-- has not expired. Counts messages for local handlers; or for :destinations; or, with :others, for all other
+-- destinations.
 SELECT :now,
        (SELECT min((SELECT q.run_at FROM pawl_queue q INDEXED BY pawl_queue_due
                     WHERE q.lane_id = t.lane_id AND q.fence = 0
@@ -25,9 +25,9 @@ SELECT :now,
                   IN (SELECT value FROM json_each(:topics))));
 
 -- name: destinations
--- Destinations after :after by name, :scan of them at most. Answers the name, and whether there are
--- unfinished messages for it; the last one looked at is always answered, so that the next page can
--- start there; whether the walk ended by its bound; and the token of the last wake.
+-- Destinations after :after by name, at most :scan. Returns the name; whether it has unfinished messages;
+-- whether the scan ended at its limit; and the token of the last wake. The last scanned destination is always
+-- returned, so that the next page can start there.
 WITH RECURSIVE seen (name) AS (
     SELECT (SELECT l.destination FROM pawl_lane l INDEXED BY pawl_lane_destination
             WHERE l.destination > :after AND l.destination > ''
@@ -56,8 +56,8 @@ WHERE matches OR name = (SELECT max(name) FROM looked)
 ORDER BY name;
 
 -- name: wake
--- What waits for another attempt at :destination is due now, :limit of it at most; and whoever delivers
--- learns by the lanes' new token that it is to try now. Answers how many became due.
+-- Make messages that wait for another attempt at :destination due now, at most :limit. The lanes' new token
+-- tells deliverers to retry now. Returns the number of messages that became due.
 -- @include draw_fence
 ;
 
@@ -75,13 +75,13 @@ WHERE id IN (SELECT q.id
 SELECT changes();
 
 -- name: idle
--- An idle worker need not be written down: it sees every commit by itself (docs/internals/wake-ups.md).
+-- Nothing to register: an idle worker sees every commit itself (docs/internals/wake-ups.md).
 SELECT :idle_worker, :present WHERE 0;
 
 -- name: busy
--- An idle worker is not written down.
+-- Nothing to remove: idle workers are not registered.
 SELECT :idle_worker WHERE 0;
 
 -- name: snapshot_passed
--- Nobody is overtaken: there is one writer at a time.
+-- Always true, because there is one writer at a time.
 SELECT :epoch, 1;

@@ -1,4 +1,5 @@
-/* src/base/backoff.c - when to try again. The SQL of abandon computes the same (tests compare). */
+/* src/base/backoff.c - the delay before a retry. The SQL of abandon computes the same (tests
+ * compare). */
 #include <pawl/backoff.h>
 
 int64_t pawl_backoff_delay_ms(const pawl_backoff *policy, int retries, uint64_t random)

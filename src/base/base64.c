@@ -1,4 +1,4 @@
-/* src/base/base64.c - bytes as text: RFC 4648, section 4, with padding. */
+/* src/base/base64.c - base64: RFC 4648, section 4, with padding. */
 #include "base64.h"
 
 #include <stdint.h>
@@ -23,7 +23,7 @@ void pawli_base64_encode(const void *bytes, size_t size, char *ret_text)
     *ret_text = '=';
 }
 
-/* 0 .. 63; 64 and more: not in the alphabet. */
+/* 0 .. 63; 64 and above: not in the alphabet. */
 static uint32_t base64_value_of(char character)
 {
     if (character >= 'A' && character <= 'Z')
@@ -54,7 +54,7 @@ bool pawli_base64_decode(const char *text, size_t length, void *room, size_t *re
             word = word << 6 | value;
         }
         if ((wanted == 3 && (word & 0xff)) || (wanted == 2 && (word & 0xffff)))
-            return false; /* bits that stand for nothing */
+            return false; /* bits that encode nothing */
         for (size_t k = 0; k + 1 < wanted; k++)
             *out++ = (uint8_t)(word >> (16 - 8 * k));
     }

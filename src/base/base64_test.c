@@ -1,4 +1,4 @@
-/* src/base/base64_test.c - the values of RFC 4648, and what is not base64. */
+/* src/base/base64_test.c - the test vectors of RFC 4648, and invalid input. */
 #include "base64.h"
 
 #include <string.h>

@@ -2,10 +2,10 @@
  * src/base/bounds.h - the limits of every stored value, and defaults: one place for both engines
  * and for C.
  *
- * X_LEAST and X_MOST are inclusive; X_WORDS is the same as text for error messages. Durations are
- * in milliseconds. The SQL files contain @X_LEAST@, @X_MOST@ and @X_WORDS@, which
- * scripts/embed-sql.py replaces by these values; so they must be plain numbers, not expressions.
- * src/core/message.c compares the constants of the public headers with these.
+ * X_MIN and X_MAX are inclusive; X_RANGE is the same as text for error messages. Durations are in
+ * milliseconds. The SQL files contain @X_MIN@, @X_MAX@ and @X_RANGE@, which scripts/embed-sql.py
+ * replaces by these values, so they must be plain numbers, not expressions. src/core/message.c
+ * compares the constants of the public headers with these.
  */
 #ifndef PAWLI_BOUNDS_H
 #define PAWLI_BOUNDS_H
@@ -19,14 +19,14 @@
 #define PAWLI_CORRELATION_MIN         1
 #define PAWLI_CORRELATION_MAX          255 /* characters */
 #define PAWLI_CORRELATION_RANGE         "1 to 255 characters"
-/* Bytes: with a topic it is an entry of an index, and PostgreSQL's take 2,704 bytes. */
+/* In bytes: topic and destination share an index entry, which PostgreSQL limits to 2,704 bytes. */
 #define PAWLI_DESTINATION_MIN         1
 #define PAWLI_DESTINATION_MAX          1024
 #define PAWLI_DESTINATION_RANGE         "1 to 1024 bytes"
 #define PAWLI_HEADERS_MAX              1048576 /* bytes */
 #define PAWLI_HEADERS_RANGE             "a JSON object of at most 1 MiB"
-/* Both engines can store a row of that size with everything else in it: SQLite 1,000,000,000 bytes,
- * PostgreSQL 1 GiB. */
+/* Both engines can store a row of this size with all other columns: the limits are 1,000,000,000
+ * bytes (SQLite) and 1 GiB (PostgreSQL). */
 #define PAWLI_PAYLOAD_MAX              943718400 /* bytes */
 #define PAWLI_PAYLOAD_RANGE             "at most 900 MiB"
 #define PAWLI_PRIORITY_MIN            0
@@ -37,7 +37,7 @@
 #define PAWLI_ATTEMPTS_MIN            1
 #define PAWLI_ATTEMPTS_MAX             1000
 #define PAWLI_ATTEMPTS_RANGE            "1 to 1000"
-/* With a destination. 0: until it expires; below 0: as many, and every send counts. */
+/* With a destination. 0: until it expires. Below 0: as many, and every send counts. */
 #define PAWLI_REMOTE_ATTEMPTS_MIN     0
 #define PAWLI_REMOTE_ATTEMPTS_MAX      1000
 #define PAWLI_REMOTE_ATTEMPTS_RANGE     "0 (until it expires) to 1000"
@@ -46,7 +46,7 @@
 #define PAWLI_BATCH_BYTES_MAX          67108864 /* of payload in one call with several messages */
 #define PAWLI_BATCH_BYTES_RANGE         "at most 64 MiB of payload"
 
-/* ---- times, from the beginning of 1970 in milliseconds: years that both engines store and print ---- */
+/* ---- times, in milliseconds since 1970: years that both engines store and print ---- */
 #define PAWLI_TIME_MIN                (-62135596800000)
 #define PAWLI_TIME_MAX                 253402300799999
 #define PAWLI_TIME_RANGE                "between the year 1 and the year 9999"
@@ -57,7 +57,7 @@
 #define PAWLI_TTL_MIN                 1
 #define PAWLI_TTL_MAX                  3153600000000
 #define PAWLI_TTL_RANGE                 "1 millisecond to 100 years"
-#define PAWLI_KEEP_MIN                0 /* of what is finished */
+#define PAWLI_KEEP_MIN                0 /* of finished messages */
 #define PAWLI_KEEP_MAX                 3153600000000
 #define PAWLI_KEEP_RANGE                "0 to 100 years"
 #define PAWLI_LEASE_MIN               1 /* also of a timeout and a heartbeat */
@@ -76,7 +76,7 @@
 #define PAWLI_OWNER_NAME_RANGE          "1 to 255 characters"
 #define PAWLI_NAMES_MAX                1000 /* topics or destinations of one claim */
 #define PAWLI_NAMES_RANGE               "1 to 1000"
-#define PAWLI_TEXT_MAX                 4095 /* bytes of an error or a progress; the rest is cut off */
+#define PAWLI_TEXT_MAX                 4095 /* bytes of an error or progress text; longer text is truncated */
 #define PAWLI_OUTPUT_MAX               65536 /* bytes */
 #define PAWLI_OUTPUT_RANGE              "at most 64 KiB"
 
@@ -135,7 +135,7 @@
 #define PAWLI_BACKOFF_COUNTED_MOST      300000
 #define PAWLI_BACKOFF_COUNTED_JITTER    500
 #define PAWLI_LEASE_DEFAULT             30000 /* of a claim, a lease, an attempt of the inbox */
-#define PAWLI_KEEP_DEFAULT_DAYS         7 /* of what is finished, and of ended leases */
+#define PAWLI_KEEP_DEFAULT_DAYS         7 /* of finished messages and ended leases */
 #define PAWLI_INBOX_KEEP_DEFAULT        172800000
 #define PAWLI_INBOX_ATTEMPTS_DEFAULT    10
 #define PAWLI_MISFIRE_CAP_DEFAULT       100

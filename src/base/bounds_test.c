@@ -1,11 +1,11 @@
-/* src/base/bounds_test.c - the defaults of the public headers are those of bounds.h. */
+/* src/base/bounds_test.c - the defaults of the public headers equal those of bounds.h. */
 #include "bounds.h"
 
 #include <pawl/pawl.h>
 
 #include "test.h"
 
-/* src/core/message.c compares what the compiler can compare. */
+/* src/core/message.c compares everything that the compiler can compare. */
 PAWL_TEST(initializers_have_the_defaults_of_both_engines)
 {
     const pawl_backoff local = PAWL_BACKOFF_LOCAL, remote = PAWL_BACKOFF_REMOTE;
@@ -28,7 +28,7 @@ PAWL_TEST(initializers_have_the_defaults_of_both_engines)
     assert_int_equal(PAWLI_KEEP_RUNS_DEFAULT, job.keep_runs);
 }
 
-/* 2,704 bytes is the most that an entry of an index of PostgreSQL may have. */
+/* An index entry of PostgreSQL has at most 2,704 bytes. */
 PAWL_TEST(the_widest_names_fit_into_an_index)
 {
     assert_true(PAWLI_TOPIC_MAX * 4 + PAWLI_DESTINATION_MAX + 64 <= 2704); /* lanes */

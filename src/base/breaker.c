@@ -1,4 +1,5 @@
-/* src/base/breaker.c - when to leave something alone that keeps failing, and when to try again. */
+/* src/base/breaker.c - a circuit breaker: stops calling a failing dependency, and probes it
+ * later. */
 #include "breaker.h"
 
 const pawli_breaker_policy pawli_breaker_usual = {5, {50, 500, 50}, {1000, 15000, 1000}};

@@ -11,9 +11,9 @@
 #include <pawl/error.h>
 
 /*
- * Closed: it works; after a failure the next attempt waits, longer each time. Open: so many
- * consecutive attempts have failed that an outage is likely, and attempts are rare. Half-open: such
- * an attempt is under way; its result closes or opens the breaker. One thread at a time.
+ * Closed: calls work; after a failure the next attempt waits, longer each time. Open: enough
+ * consecutive attempts have failed that an outage is likely, and attempts are rare. Half-open:
+ * such an attempt is running; its result closes or opens the breaker. One thread at a time.
  */
 typedef enum pawli_breaker_state {
     PAWLI_BREAKER_CLOSED = 0,

@@ -1,12 +1,12 @@
-/* src/base/civil.c - dates of the Gregorian calendar and days since 1970. */
+/* src/base/civil.c - conversion between dates of the Gregorian calendar and days since 1970. */
 #include "civil.h"
 
 #include <stdbool.h>
 
-/* The calendar repeats itself after this many days, which are whole weeks. */
+/* The calendar repeats after this many days, which are whole weeks. */
 #define CYCLE_YEARS 400
 #define CYCLE_DAYS 146097
-/* From 0000-03-01, where the years of the computation begin, to 1970-01-01. */
+/* From 0000-03-01, the epoch of the computation, to 1970-01-01. */
 #define EPOCH_DAYS 719468
 
 /* Years are counted from March, so that the leap day is the last day of a year. */

@@ -1,4 +1,4 @@
-/* src/base/civil_test.c - dates there and back, against the C library. */
+/* src/base/civil_test.c - date conversions in both directions, compared with the C library. */
 #include <time.h>
 
 #include "civil.h"

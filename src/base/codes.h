@@ -1,6 +1,6 @@
 /*
- * src/base/codes.h - the numbers that stand for something in tables, results and parameters of the
- * SQL: one place for both engines and for C.
+ * src/base/codes.h - numeric codes in tables, results and parameters of the SQL: one place for
+ * both engines and for C.
  *
  * The SQL files contain @STATE_DONE@ and so on, which scripts/embed-sql.py replaces by these
  * values; so they must be plain numbers, or lists of such names as text. src/core/message.c
@@ -11,7 +11,7 @@
 
 /* clang-format off */
 
-/* ---- states of a message: outcome.state, tally.state, job_run.state ---- */
+/* ---- states of a message: outcome.state, topic_stats.state, job_run.state ---- */
 #define PAWLI_STATE_READY               0
 #define PAWLI_STATE_RUNNING             1
 #define PAWLI_STATE_DONE                2
@@ -21,9 +21,9 @@
 #define PAWLI_STATE_SCHEDULED           6 /* ready, not due yet: only shown, never in a table */
 #define PAWLI_STATES_FINISHED           "@STATE_DONE@, @STATE_FAILED@, @STATE_EXPIRED@, @STATE_CANCELLED@"
 #define PAWLI_STATES_DEAD               "@STATE_FAILED@, @STATE_EXPIRED@, @STATE_CANCELLED@"
-#define PAWLI_STATES_NOT_KEPT           "@STATE_DONE@, @STATE_CANCELLED@" /* forgotten after a time */
+#define PAWLI_STATES_NOT_KEPT           "@STATE_DONE@, @STATE_CANCELLED@" /* deleted after a time */
 
-/* ---- states of a job's run: those of its message, and these; why it was skipped ---- */
+/* ---- states of a job's run: those of its message, and these; reasons of a skip ---- */
 #define PAWLI_RUN_WAITING               6
 #define PAWLI_RUN_SKIPPED               7
 #define PAWLI_RUN_STATES_STARTED        "@STATE_READY@, @STATE_RUNNING@"
@@ -38,26 +38,26 @@
 #define PAWLI_TYPE_PUSH_CALL            2
 #define PAWLI_TYPE_RESPONSE             3
 
-/* ---- enqueue: what happened to each message ---- */
+/* ---- enqueue: the result for each message ---- */
 #define PAWLI_ENQUEUE_STORED            0
 #define PAWLI_ENQUEUE_EXISTED           1 /* with the same topic and payload */
 #define PAWLI_ENQUEUE_CONFLICT          2 /* with another topic or payload */
 #define PAWLI_ENQUEUE_BUSY              3 /* another open transaction is sending the same id */
 
-/* ---- rows of a claim and of reap that are no message: `item` (docs/internals/claim-cursor.md) ---- */
+/* ---- rows of a claim and of reap that are not messages: `item` (docs/internals/claim-cursor.md) ---- */
 #define PAWLI_NOTE_EPOCH                1 /* this transaction's id, and a clock reading before it */
 #define PAWLI_NOTE_NEXT                 2 /* this transaction id and all higher ones count as running */
 #define PAWLI_NOTE_RUNNING              3 /* a transaction below that which was running */
-#define PAWLI_NOTE_LANE                 4 /* a lane, and its oldest row that is ready and not taken */
-#define PAWLI_NOTE_ACKED                5 /* how many messages of an earlier claim were done */
-#define PAWLI_NOTE_LAST                 6 /* the lane that the last message was taken from */
+#define PAWLI_NOTE_LANE                 4 /* a lane, and its oldest row that is ready and not claimed */
+#define PAWLI_NOTE_ACKED                5 /* how many messages of an earlier claim were acknowledged */
+#define PAWLI_NOTE_LAST                 6 /* the lane of the last claimed message */
 
-/* ---- leases: what lease_acquire did ---- */
+/* ---- leases: the result of lease_acquire ---- */
 #define PAWLI_LEASE_RESULT_HELD         0 /* another owner has it */
 #define PAWLI_LEASE_RESULT_EXTENDED     1
 #define PAWLI_LEASE_RESULT_TAKEN        2
 
-/* ---- the inbox: states of a record; what inbox_begin says ---- */
+/* ---- the inbox: states of a record; results of inbox_begin ---- */
 #define PAWLI_INBOX_SEEN                0
 #define PAWLI_INBOX_PROCESSING          1
 #define PAWLI_INBOX_DONE                2
@@ -76,13 +76,13 @@
 /* ---- jobs: rows of job_due; steps and results of job_advance; results of job_trigger ---- */
 #define PAWLI_JOB_DUE_CLOCK             0
 #define PAWLI_JOB_DUE_JOB               1
-#define PAWLI_JOB_DUE_NEWS              2
-#define PAWLI_JOB_STEP_MOVE             0 /* the job moves on */
-#define PAWLI_JOB_STEP_HEARD            1 /* news that were heard */
-#define PAWLI_JOB_STEP_PROMOTE          2 /* the first one that waits may start */
+#define PAWLI_JOB_DUE_EVENT             2
+#define PAWLI_JOB_STEP_MOVE             0 /* updates the job */
+#define PAWLI_JOB_STEP_EVENT            1 /* acknowledges pending events */
+#define PAWLI_JOB_STEP_PROMOTE          2 /* starts the first waiting run */
 #define PAWLI_JOB_STEP_SKIP             3 /* occurrences that are skipped */
 #define PAWLI_JOB_STEP_RUN              4 /* an occurrence that runs, waits or is skipped */
-#define PAWLI_JOB_STEP_STARTED          5 /* only a result: a message was made */
+#define PAWLI_JOB_STEP_STARTED          5 /* only a result: a message was enqueued */
 #define PAWLI_JOB_TRIGGER_BUSY          0 /* another run has not ended */
 #define PAWLI_JOB_TRIGGER_WAITS         1
 #define PAWLI_JOB_TRIGGER_STARTED       2

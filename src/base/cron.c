@@ -1,4 +1,4 @@
-/* src/base/cron.c - cron expressions: parsing them, and finding their times. */
+/* src/base/cron.c - cron expressions: parsing, and the next matching time. */
 #include <ctype.h>
 #include <string.h>
 #include <strings.h>
@@ -9,11 +9,11 @@
 #include "fail.h"
 #include "scope.h"
 
-/* ---- reading a cron expression as a whole ---- */
+/* ---- parsing a cron expression ---- */
 
-/* One more than there may be, to see that there are too many. */
+/* One more than allowed, to detect too many fields. */
 #define PIECES (PAWLI_CRON_FIELDS + 1)
-/* The rarest day there is, a fifth weekday in February, comes at least every 40 years. */
+/* The rarest day, a fifth weekday in February, occurs at least every 40 years. */
 #define NEVER_YEARS 100
 
 static const struct {
@@ -25,7 +25,7 @@ static const struct {
     {"@hourly", "0 0 * * * *"},
 };
 
-/* What is divided by blanks; returns the number of pieces, at most PIECES. */
+/* Splits at blanks; returns the number of pieces, at most PIECES. */
 static size_t cron_parse_split(const char *text, pawli_cron_piece pieces[PIECES])
 {
     size_t count = 0;
@@ -84,8 +84,8 @@ static pawl_status parse_fields(const pawli_cron_piece *pieces, size_t count, pa
 }
 
 /* Only days can be impossible: the 31st of February, L-30 in April, star/11 that is a 5L. */
-static pawl_status cron_parse_check_ever(const pawli_cron *cron, pawli_cron_piece days,
-                                         pawl_error *err)
+static pawl_status cron_check_matches(const pawli_cron *cron, pawli_cron_piece days,
+                                      pawl_error *err)
 {
     char shown[PAWLI_CRON_SHOWN];
     int64_t from_s = pawli_civil_days(2000, 1, 1) * PAWLI_DAY_S;
@@ -100,8 +100,8 @@ static pawl_status cron_parse_check_ever(const pawli_cron *cron, pawli_cron_piec
                       days.column, pawli_cron_shown(days, shown));
 }
 
-static pawl_status wrong_count(const pawli_cron_piece *pieces, size_t count, size_t length,
-                               pawl_error *err)
+static pawl_status wrong_field_count(const pawli_cron_piece *pieces, size_t count, size_t length,
+                                     pawl_error *err)
 {
     if (count == PIECES)
         return pawli_fail(err, PAWL_E_INVALID,
@@ -129,16 +129,16 @@ pawl_status pawli_cron_parse(const char *text, pawli_cron *ret_cron, pawl_error 
         return unknown_shortcut(pieces[0], err);
     }
     if (count != PAWLI_CRON_FIELDS && count != PAWLI_CRON_FIELDS - 1)
-        return wrong_count(pieces, count, strlen(text), err);
+        return wrong_field_count(pieces, count, strlen(text), err);
     st = parse_fields(pieces, count, &cron, err);
     if (st == PAWL_OK)
-        st = cron_parse_check_ever(&cron, pieces[count - 3], err);
+        st = cron_check_matches(&cron, pieces[count - 3], err);
     if (st == PAWL_OK)
         *ret_cron = cron;
     return st;
 }
 
-/* ---- when a cron expression comes next, on a clock that never changes ---- */
+/* ---- the next match, in local time without clock changes ---- */
 
 #define SUNDAY 0
 #define SATURDAY 6
@@ -151,7 +151,7 @@ static int next_bit(uint64_t set, int from)
     return left ? __builtin_ctzll(left) : -1;
 }
 
-/* A month that is being looked at. */
+/* The month that is being searched. */
 typedef struct month {
     int days;
     int first_weekday; /* of day 1 */
@@ -162,7 +162,7 @@ static int weekday_of(const month *m, int day)
     return (m->first_weekday + day - 1) % 7;
 }
 
-/* Never out of the month: the Saturday 1st goes to Monday 3rd, the Sunday 31st to Friday 29th. */
+/* Never leaves the month: the Saturday 1st gives Monday 3rd, the Sunday 31st gives Friday 29th. */
 static int nearest_weekday(const month *m, int day)
 {
     int weekday = weekday_of(m, day);
@@ -203,8 +203,8 @@ static uint32_t days_by_weekday(const pawli_cron *cron, const month *m)
     return days;
 }
 
-/* The days of the month that fit, as bits 1 .. 31. */
-static uint32_t fitting_days(const pawli_cron *cron, int64_t year, int number)
+/* The matching days of the month, as bits 1 .. 31. */
+static uint32_t matching_days(const pawli_cron *cron, int64_t year, int number)
 {
     month m = {pawli_civil_month_days(year, number),
                pawli_civil_weekday(pawli_civil_days(year, number, 1))};
@@ -216,14 +216,14 @@ static uint32_t fitting_days(const pawli_cron *cron, int64_t year, int number)
     return (both ? by_number & by_weekday : by_number | by_weekday) & in_month;
 }
 
-/* The first fitting day from that one on, before `end`, as days since 1970. */
+/* The first matching day from that one on, before `end`, as days since 1970. */
 static bool next_day(const pawli_cron *cron, int64_t from, int64_t end, int64_t *ret_day)
 {
     pawli_civil date = pawli_civil_date(from);
 
     while (pawli_civil_days(date.year, date.month, date.day) < end) {
         int day = cron->months >> date.month & 1
-                      ? next_bit(fitting_days(cron, date.year, date.month), date.day)
+                      ? next_bit(matching_days(cron, date.year, date.month), date.day)
                       : -1;
         if (day > 0) {
             *ret_day = pawli_civil_days(date.year, date.month, day);
@@ -241,7 +241,7 @@ static int64_t second_of_day(int hour, int minute, int second)
     return hour * PAWLI_HOUR_S + minute * PAWLI_MINUTE_S + second;
 }
 
-/* The first fitting second of a day that is not before `from_s`; -1 if there is none any more. */
+/* The first matching second of a day that is not before `from_s`; -1 if there is none. */
 static int64_t next_second(const pawli_cron *cron, int64_t from_s)
 {
     int hour = (int)(from_s / PAWLI_HOUR_S);
@@ -263,7 +263,8 @@ static int64_t next_second(const pawli_cron *cron, int64_t from_s)
 bool pawli_cron_match(const pawli_cron *cron, int64_t from_s, int64_t until_s, int64_t *ret_local_s)
 {
     int64_t today = pawli_floor_div(from_s, PAWLI_DAY_S);
-    int64_t end = pawli_floor_div(until_s - 1, PAWLI_DAY_S) + 1; /* the first day not looked at */
+    int64_t end =
+        pawli_floor_div(until_s - 1, PAWLI_DAY_S) + 1; /* the first day that is not searched */
     int64_t second = from_s - today * PAWLI_DAY_S;
     int64_t day;
 

@@ -1,4 +1,4 @@
-/* src/base/cron_describe.c - a cron expression in words. */
+/* src/base/cron_describe.c - describes a cron expression in words. */
 #include <stdio.h>
 
 #include "cron.h"
@@ -11,25 +11,25 @@ static const char *const weekday_names[] = {"Sunday",   "Monday", "Tuesday", "We
                                             "Thursday", "Friday", "Saturday"};
 static const char *const nth_names[] = {"last", "first", "second", "third", "fourth", "fifth"};
 
-/* How one value of a set is written. */
+/* Formats one value of a set. */
 typedef void (*say_value)(pawli_buffer *buffer, int value);
 
-static void say_number(pawli_buffer *buffer, int value)
+static void describe_number(pawli_buffer *buffer, int value)
 {
     pawli_buffer_format(buffer, "%d", value);
 }
 
-static void say_month(pawli_buffer *buffer, int value)
+static void describe_month(pawli_buffer *buffer, int value)
 {
     pawli_buffer_text(buffer, month_names[value]);
 }
 
-static void say_weekday(pawli_buffer *buffer, int value)
+static void describe_weekday(pawli_buffer *buffer, int value)
 {
     pawli_buffer_text(buffer, weekday_names[value % 7]);
 }
 
-static void say_ordinal(pawli_buffer *buffer, int value)
+static void describe_ordinal(pawli_buffer *buffer, int value)
 {
     int last = value % 10;
     bool teen = value / 10 == 1;
@@ -53,13 +53,13 @@ static bool describe_has(uint64_t set, int value)
 }
 
 /* "a", "a and b", "a, b and c": between the pieces of a list of `count`. */
-static void say_between(pawli_buffer *buffer, int index, int count)
+static void describe_separator(pawli_buffer *buffer, int index, int count)
 {
     if (index > 0)
         pawli_buffer_text(buffer, index == count - 1 ? " and " : ", ");
 }
 
-/* A run of three or more neighbours is "a to b". */
+/* A run of three or more adjacent values is "a to b". */
 static int run_end(uint64_t set, int from)
 {
     int to = from;
@@ -81,7 +81,7 @@ static int count_pieces(uint64_t set)
     return count;
 }
 
-static void say_set(pawli_buffer *buffer, uint64_t set, say_value say)
+static void describe_set(pawli_buffer *buffer, uint64_t set, say_value say)
 {
     int count = count_pieces(set);
     int index = 0;
@@ -90,7 +90,7 @@ static void say_set(pawli_buffer *buffer, uint64_t set, say_value say)
         int end = run_end(set, value);
         if (!describe_has(set, value))
             continue;
-        say_between(buffer, index++, count);
+        describe_separator(buffer, index++, count);
         say(buffer, value);
         if (end > value) {
             pawli_buffer_text(buffer, " to ");
@@ -100,7 +100,8 @@ static void say_set(pawli_buffer *buffer, uint64_t set, say_value say)
     }
 }
 
-/* The even step of a set of three or more values up to the end of its field; 0 if there is none. */
+/* The step of a set of three or more evenly spaced values up to the end of its field, otherwise
+ * 0. */
 static int even_step(uint64_t set, int max, int *ret_first)
 {
     int first;
@@ -118,7 +119,7 @@ static int even_step(uint64_t set, int max, int *ret_first)
 }
 
 /* "every minute", "every 5 minutes", "every 7 minutes from minute 3", "at minute 5 and 10" */
-static void say_field(pawli_buffer *buffer, uint64_t set, int max, const char *unit)
+static void describe_field(pawli_buffer *buffer, uint64_t set, int max, const char *unit)
 {
     int first = 0;
     int step = even_step(set, max, &first);
@@ -131,7 +132,7 @@ static void say_field(pawli_buffer *buffer, uint64_t set, int max, const char *u
             pawli_buffer_format(buffer, " from %s %d on", unit, first);
     } else {
         pawli_buffer_format(buffer, "at %s ", unit);
-        say_set(buffer, set, say_number);
+        describe_set(buffer, set, describe_number);
     }
 }
 
@@ -146,7 +147,7 @@ static bool few_times(const pawli_cron *cron)
 }
 
 /* "at 02:30", "at 02:30:15 and 14:30:15" */
-static void say_times(pawli_buffer *buffer, const pawli_cron *cron)
+static void describe_times(pawli_buffer *buffer, const pawli_cron *cron)
 {
     int count = __builtin_popcountll(cron->seconds) * __builtin_popcountll(cron->minutes) *
                 __builtin_popcount(cron->hours);
@@ -157,7 +158,7 @@ static void say_times(pawli_buffer *buffer, const pawli_cron *cron)
         int hour = time / 3600;
         int minute = time / 60 % 60;
         if (!describe_has(cron->hours, hour)) {
-            time += 3599; /* every schedule that is read is explained: not second by second */
+            time += 3599; /* bounds the length: not second by second */
             continue;
         }
         if (!describe_has(cron->minutes, minute)) {
@@ -166,14 +167,14 @@ static void say_times(pawli_buffer *buffer, const pawli_cron *cron)
         }
         if (!describe_has(cron->seconds, time % 60))
             continue;
-        say_between(buffer, index++, count);
+        describe_separator(buffer, index++, count);
         pawli_buffer_format(buffer, "%02d:%02d", hour, minute);
         if (cron->seconds != 1)
             pawli_buffer_format(buffer, ":%02d", time % 60);
     }
 }
 
-static void say_hours(pawli_buffer *buffer, const pawli_cron *cron)
+static void describe_hours(pawli_buffer *buffer, const pawli_cron *cron)
 {
     int first = 0;
     int step = even_step(cron->hours, 23, &first);
@@ -192,35 +193,35 @@ static void say_hours(pawli_buffer *buffer, const pawli_cron *cron)
     for (int hour = 0; hour < 24; hour++) {
         if (!describe_has(cron->hours, hour))
             continue;
-        say_between(buffer, index++, count);
+        describe_separator(buffer, index++, count);
         int end = run_end(cron->hours, hour);
         pawli_buffer_format(buffer, "%02d:00 and %02d:59", hour, end);
         hour = end;
     }
 }
 
-static void say_time_of_day(pawli_buffer *buffer, const pawli_cron *cron)
+static void describe_time_of_day(pawli_buffer *buffer, const pawli_cron *cron)
 {
     bool all_minutes = cron->minutes == describe_bits(0, 59);
     bool all_hours = cron->hours == describe_bits(0, 23);
 
     if (few_times(cron)) {
-        say_times(buffer, cron);
+        describe_times(buffer, cron);
         return;
     }
     if (cron->seconds != 1) {
-        say_field(buffer, cron->seconds, 59, "second");
+        describe_field(buffer, cron->seconds, 59, "second");
         if (!all_minutes || cron->seconds != describe_bits(0, 59))
             pawli_buffer_text(buffer, all_minutes ? " of every minute" : ", ");
         if (!all_minutes)
-            say_field(buffer, cron->minutes, 59, "minute");
+            describe_field(buffer, cron->minutes, 59, "minute");
     } else if (cron->minutes == 1 && all_hours) {
         pawli_buffer_text(buffer, "every hour");
     } else {
-        say_field(buffer, cron->minutes, 59, "minute");
+        describe_field(buffer, cron->minutes, 59, "minute");
     }
     if (!all_hours)
-        say_hours(buffer, cron);
+        describe_hours(buffer, cron);
     else if (cron->minutes != 1 && even_step(cron->minutes, 59, &(int){0}) == 0)
         pawli_buffer_text(buffer, " of every hour");
 }
@@ -238,17 +239,17 @@ static pawli_buffer *next_item(day_list *list)
     return list->buffer;
 }
 
-static void say_month_days(day_list *list, const pawli_cron *cron)
+static void describe_month_days(day_list *list, const pawli_cron *cron)
 {
     int first = 0;
     int step = even_step(cron->month_days, 31, &first);
 
     if (step > 1) {
         pawli_buffer_format(next_item(list), "every %d days of the month from the ", step);
-        say_ordinal(list->buffer, first);
+        describe_ordinal(list->buffer, first);
     } else if (cron->month_days && cron->month_days != describe_bits(1, 31)) {
         pawli_buffer_text(next_item(list), "the ");
-        say_set(list->buffer, cron->month_days, say_ordinal);
+        describe_set(list->buffer, cron->month_days, describe_ordinal);
     }
     for (int before = 0; before < 32; before++) {
         if (!describe_has(cron->before_last, before))
@@ -262,23 +263,23 @@ static void say_month_days(day_list *list, const pawli_cron *cron)
     for (int day = 1; day < 32; day++)
         if (describe_has(cron->nearest_weekday, day)) {
             pawli_buffer_text(next_item(list), "the weekday nearest the ");
-            say_ordinal(list->buffer, day);
+            describe_ordinal(list->buffer, day);
         }
     if (cron->last_weekday)
         pawli_buffer_text(next_item(list), "the last weekday of the month");
 }
 
-/* Monday comes first when people speak of a week: Sunday is said as 7. */
+/* The week starts on Monday here, so Sunday is value 7. */
 static uint64_t from_monday(uint8_t week_days)
 {
     return (uint64_t)(week_days & ~1u) | (uint64_t)(week_days & 1u) << 7;
 }
 
-static void say_week_days(day_list *list, const pawli_cron *cron)
+static void describe_week_days(day_list *list, const pawli_cron *cron)
 {
     if (cron->week_days && cron->week_days != describe_bits(0, 6)) {
         next_item(list);
-        say_set(list->buffer, from_monday(cron->week_days), say_weekday);
+        describe_set(list->buffer, from_monday(cron->week_days), describe_weekday);
     }
     for (int day = 1; day <= 7; day++)
         for (int nth = 1; nth <= 6; nth++)
@@ -300,9 +301,9 @@ void pawli_cron_describe(const pawli_cron *cron, pawli_buffer *buffer)
     day_list by_number = {&numbers, 0};
     day_list by_weekday = {&weekdays, 0};
 
-    say_time_of_day(buffer, cron);
-    say_month_days(&by_number, cron);
-    say_week_days(&by_weekday, cron);
+    describe_time_of_day(buffer, cron);
+    describe_month_days(&by_number, cron);
+    describe_week_days(&by_weekday, cron);
     if (!any_day(cron) && by_number.index + by_weekday.index > 0) {
         pawli_buffer_text(buffer, " on ");
         pawli_buffer_append(buffer, numbers.data, numbers.size);
@@ -314,7 +315,7 @@ void pawli_cron_describe(const pawli_cron *cron, pawli_buffer *buffer)
     }
     if (cron->months != describe_bits(1, 12)) {
         pawli_buffer_text(buffer, " in ");
-        say_set(buffer, cron->months, say_month);
+        describe_set(buffer, cron->months, describe_month);
     }
     if (numbers.failed || weekdays.failed)
         buffer->failed = true;

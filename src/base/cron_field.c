@@ -1,4 +1,4 @@
-/* src/base/cron_field.c - reading one field of a cron expression. */
+/* src/base/cron_field.c - parses one field of a cron expression. */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,8 +15,8 @@ typedef struct field_kind {
     int min;
     int max;
     const char *names;    /* three letters each; NULL: none */
-    int first_name;       /* what the first one means */
-    const char *interval; /* the unit of "every", for what a step cannot say */
+    int first_name;       /* the value of the first name */
+    const char *interval; /* the unit of "every", for steps that the field cannot express */
 } field_kind;
 
 static const field_kind kinds[PAWLI_CRON_FIELDS] = {
@@ -28,7 +28,7 @@ static const field_kind kinds[PAWLI_CRON_FIELDS] = {
     {"day of the week", 0, 7, "SUNMONTUEWEDTHUFRISAT", 0, NULL},
 };
 
-/* One element of the list in a field, being read from the left. */
+/* One element of the list in a field, parsed from the left. */
 typedef struct element {
     const field_kind *kind;
     pawli_cron_field_id id;
@@ -76,11 +76,11 @@ static pawl_status cron_field_unexpected(const element *e)
                           "are 5, 1-5, */10 and 1,15",
                           e->rest.column, e->kind->name);
     return pawli_fail(e->err, PAWL_E_INVALID,
-                      "column %zu of the schedule: '%s' cannot stand here in the %s",
+                      "column %zu of the schedule: '%s' is not valid here in the %s",
                       e->rest.column, pawli_cron_shown(e->rest, shown), e->kind->name);
 }
 
-/* At least one digit; what is too long to be right becomes too large. */
+/* At least one digit; a number that is too long becomes too large. */
 static bool take_digits(element *e, int *ret_number)
 {
     int number = 0;
@@ -95,7 +95,7 @@ static bool take_digits(element *e, int *ret_number)
     return true;
 }
 
-/* How many letters two names have in common from the start. */
+/* The length of the common prefix of two names. */
 static size_t common_start(const char *name, pawli_cron_piece piece)
 {
     size_t count = 0;
@@ -121,19 +121,20 @@ static pawl_status unknown_name(const element *e, size_t letters)
         }
     }
     if (best)
-        return pawli_fail(e->err, PAWL_E_INVALID,
-                          "column %zu of the schedule: '%s' is no name of a %s; did you mean %.3s?",
-                          word.column, pawli_cron_shown(word, shown), e->kind->name, best);
+        return pawli_fail(
+            e->err, PAWL_E_INVALID,
+            "column %zu of the schedule: '%s' is not the name of a %s; did you mean %.3s?",
+            word.column, pawli_cron_shown(word, shown), e->kind->name, best);
     if (e->kind->names)
-        return pawli_fail(e->err, PAWL_E_INVALID,
-                          "column %zu of the schedule: '%s' is no name of a %s; they have three "
-                          "letters, such as %.3s",
-                          word.column, pawli_cron_shown(word, shown), e->kind->name,
-                          e->kind->names);
+        return pawli_fail(
+            e->err, PAWL_E_INVALID,
+            "column %zu of the schedule: '%s' is not the name of a %s; they have three "
+            "letters, such as %.3s",
+            word.column, pawli_cron_shown(word, shown), e->kind->name, e->kind->names);
     return cron_field_unexpected(e);
 }
 
-/* Of a run of letters, the name is the first three; in "FRIL" the L is left for later. */
+/* A name is the first three of a run of letters; in "FRIL" the L is left for later. */
 static pawl_status take_name(element *e, int *ret_number)
 {
     size_t letters = 0;
@@ -176,19 +177,20 @@ static pawl_status take_step(element *e, int *ret_step)
         return cron_field_unexpected(e);
     if (*ret_step == 0)
         return pawli_fail(e->err, PAWL_E_INVALID,
-                          "column %zu of the schedule: a step of 0 never gets anywhere; the least "
+                          "column %zu of the schedule: a step of 0 is not allowed; the smallest "
                           "is 1",
                           column);
     if (*ret_step <= e->kind->max - e->kind->min)
         return PAWL_OK;
     if (e->kind->interval)
-        return pawli_fail(e->err, PAWL_E_INVALID,
-                          "column %zu of the schedule: a step of %d leaves the field at once (the "
-                          "%s is %d to %d); for an even rhythm write 'every %d%s'",
-                          column, *ret_step, e->kind->name, e->kind->min, e->kind->max, *ret_step,
-                          e->kind->interval);
+        return pawli_fail(
+            e->err, PAWL_E_INVALID,
+            "column %zu of the schedule: a step of %d is too large for the field (the "
+            "%s is %d to %d); for an even interval write 'every %d%s'",
+            column, *ret_step, e->kind->name, e->kind->min, e->kind->max, *ret_step,
+            e->kind->interval);
     return pawli_fail(e->err, PAWL_E_INVALID,
-                      "column %zu of the schedule: a step of %d leaves the field at once (the %s "
+                      "column %zu of the schedule: a step of %d is too large for the field (the %s "
                       "is %d to %d)",
                       column, *ret_step, e->kind->name, e->kind->min, e->kind->max);
 }
@@ -246,8 +248,8 @@ static pawl_status take_month_day(element *e, pawli_cron *cron, bool *ret_taken)
                 return cron_field_unexpected(e);
             if (day > 30)
                 return pawli_fail(e->err, PAWL_E_INVALID,
-                                  "column %zu of the schedule: no month has a day that is %d days "
-                                  "before its last; L-0 to L-30 may come",
+                                  "column %zu of the schedule: no month has a day %d days before "
+                                  "its last; use L-0 to L-30",
                                   column, day);
         }
         cron->before_last |= UINT32_C(1) << day;
@@ -262,7 +264,7 @@ static pawl_status take_month_day(element *e, pawli_cron *cron, bool *ret_taken)
     return PAWL_OK;
 }
 
-/* 5L, FRI#2: what may follow a day of the week. */
+/* 5L, FRI#2: suffixes of a day of the week. */
 static pawl_status take_nth(element *e, int week_day, pawli_cron *cron, bool *ret_taken)
 {
     uint8_t *nths = &cron->nth_week_days[week_day % 7];
@@ -293,13 +295,13 @@ static pawl_status take_nth(element *e, int week_day, pawli_cron *cron, bool *re
 static pawl_status cron_field_backwards(const element *e, size_t column, int from, int to)
 {
     return pawli_fail(e->err, PAWL_E_INVALID,
-                      "column %zu of the schedule: the range %d-%d goes backwards; write "
+                      "column %zu of the schedule: the range %d-%d is reversed; write "
                       "%d-%d,%d-%d",
                       column, from, to, from, e->id == PAWLI_CRON_WEEK_DAY ? 6 : e->kind->max,
                       e->kind->min, to);
 }
 
-/* The upper end of a range that began with `from`; Sunday ends a week as it begins one. */
+/* The upper end of a range that began with `from`; Sunday can begin or end a week. */
 static pawl_status take_range_end(element *e, int from, int *ret_to)
 {
     size_t column = e->rest.column;
@@ -345,7 +347,7 @@ static pawl_status take_range(element *e, pawli_cron *cron)
     return st;
 }
 
-/* ? is another way to write a star where a day may be left open. */
+/* ? is the same as a star in the two day fields. */
 static pawl_status take_question(element *e, pawli_cron *cron)
 {
     if (e->id != PAWLI_CRON_MONTH_DAY && e->id != PAWLI_CRON_WEEK_DAY)
@@ -369,7 +371,7 @@ static pawl_status take_element(element *e, pawli_cron *cron)
     else if (e->id == PAWLI_CRON_WEEK_DAY && e->rest.size == 1 &&
              toupper((unsigned char)cron_field_peek(e)) == 'L')
         st = pawli_fail(e->err, PAWL_E_INVALID,
-                        "column %zu of the schedule: the last of which day of the week? Write 5L "
+                        "column %zu of the schedule: L needs a day of the week: write 5L "
                         "for the last Friday, or 6 for every Saturday",
                         e->rest.column);
     else {

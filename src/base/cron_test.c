@@ -1,4 +1,4 @@
-/* src/base/cron_test.c - cron expressions: what is read, what is refused and where, what fits. */
+/* src/base/cron_test.c - cron expressions: valid ones, errors and their columns, matches. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,7 +72,7 @@ PAWL_TEST(stars_are_noticed)
     assert_true(parse("0 0 0 1 * ?").week_day_star);
 }
 
-/* Text, column, what the message must contain. */
+/* Text, column, a part of the message. */
 static const struct {
     const char *text;
     int column;
@@ -98,27 +98,27 @@ static const struct {
     {"0 0 * * 5#6", 11, "first to fifth"},
     {"0 0 * * 5#", 11, "something is missing"},
     {"0 0 L-31 * *", 7, "31 days before its last"},
-    {"0 0 L-3W * *", 8, "cannot stand here"},
+    {"0 0 L-3W * *", 8, "is not valid here"},
     {"0 0 32W * *", 5, "must be 1 to 31"},
-    {"0 0 1-5W * *", 8, "cannot stand here"},
+    {"0 0 1-5W * *", 8, "is not valid here"},
     {"*/0 * * * *", 3, "a step of 0"},
     {"*/90 * * * *", 3, "every 90m"},
     {"0 */24 * * *", 5, "every 24h"},
-    {"0 0 * */12 *", 9, "leaves the field at once"},
+    {"0 0 * */12 *", 9, "is too large for the field"},
     {"5-1 * * * *", 3, "write 5-59,0-1"},
     {"0 0 * * 6-0", 11, "write 6-6,0-0"},
     {"1,,2 * * * *", 3, "something is missing"},
     {"1, * * * *", 3, "something is missing"},
     {",1 * * * *", 1, "something is missing"},
     {"? * * * *", 1, "write '*'"},
-    {"-5 * * * *", 1, "cannot stand here"},
+    {"-5 * * * *", 1, "is not valid here"},
     {"5- * * * *", 3, "something is missing"},
     {"5/ * * * *", 3, "something is missing"},
-    {"*5 * * * *", 2, "cannot stand here"},
-    {"1-2-3 * * * *", 4, "cannot stand here"},
-    {"1.5 * * * *", 2, "cannot stand here"},
+    {"*5 * * * *", 2, "is not valid here"},
+    {"1-2-3 * * * *", 4, "is not valid here"},
+    {"1.5 * * * *", 2, "is not valid here"},
     {"99999999999999999999 * * * *", 1, "must be 0 to 59"},
-    {"\xc3\xa9 * * * *", 1, "cannot stand here"},
+    {"\xc3\xa9 * * * *", 1, "is not valid here"},
     {"0 0 31 2 *", 5, "never fire"},
     {"0 0 0 30 FEB *", 7, "never fire"},
     {"0 0 31 4,6,9,11 ?", 5, "never fire"},
@@ -142,7 +142,7 @@ PAWL_TEST(what_is_wrong_is_told_with_its_column)
     }
 }
 
-/* The first `count` fitting days from 2026-01-01 on, as "01-31 02-28". */
+/* The first `count` matching days from 2026-01-01 on, as "01-31 02-28". */
 static const char *days(const char *text, int count)
 {
     pawli_cron cron = parse(text);
@@ -182,7 +182,7 @@ PAWL_TEST(days_that_fit)
     assert_string_equal(days("0 0 1,L 1 SAT#1", 3), "01-01 01-03 01-31");
 }
 
-/* Each second of some days, by looking at it; the search must find exactly these. */
+/* Checks each second of some days; the search must find exactly the matching ones. */
 PAWL_TEST(the_search_finds_every_fitting_second_and_no_other)
 {
     static const char *const texts[] = {"*/7 * * * * *", "13 */11 3-5 * * *",

@@ -1,4 +1,4 @@
-/* src/base/fail.c - filling the caller's pawl_error. */
+/* src/base/fail.c - filling in the caller's pawl_error. */
 #include "fail.h"
 
 #include <stdarg.h>
@@ -14,7 +14,7 @@ static void PAWL_PRINTF(3, 0)
     err->status = status;
     err->retryable = pawl_status_retryable(status);
     int wanted = vsnprintf(err->message, sizeof err->message, format, args);
-    /* A cut message must still be valid UTF-8: it ends up in JSON and in logs. */
+    /* A truncated message must remain valid UTF-8, because it is written to JSON and logs. */
     if (wanted >= (int)sizeof err->message) {
         size_t kept =
             pawli_utf8_prefix(err->message, strlen(err->message), sizeof err->message - 1);

@@ -1,4 +1,4 @@
-/* src/base/fail_test.c - filling the caller's error. */
+/* src/base/fail_test.c - filling in the caller's error. */
 #include <string.h>
 
 #include "fail.h"

@@ -1,4 +1,4 @@
-/* src/base/hash.c - SHA-256 and HMAC, by libcrypto. */
+/* src/base/hash.c - SHA-256 and HMAC-SHA256, using libcrypto. */
 #include "hash.h"
 
 #include <openssl/crypto.h>
@@ -7,14 +7,14 @@
 
 #include "hmac.h"
 
-/* ---- SHA-256, by libcrypto ---- */
+/* ---- SHA-256 ---- */
 
 bool pawli_sha256(const void *bytes, size_t size, uint8_t ret_hash[PAWLI_SHA256_SIZE])
 {
     return EVP_Digest(size > 0 ? bytes : "", size, ret_hash, NULL, EVP_sha256(), NULL) == 1;
 }
 
-/* ---- HMAC-SHA256, by libcrypto ---- */
+/* ---- HMAC-SHA256 ---- */
 
 bool pawli_hmac_sha256(const void *key, size_t key_size, const void *bytes, size_t size,
                        uint8_t ret_code[PAWLI_HMAC_SIZE])

@@ -1,4 +1,4 @@
-/* src/base/hash_test.c - SHA-256 against the values of its standard. */
+/* src/base/hash_test.c - SHA-256 against the test vectors of its standard. */
 #include "hash.h"
 
 #include <stdio.h>

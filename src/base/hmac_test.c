@@ -1,4 +1,4 @@
-/* src/base/hmac_test.c - HMAC-SHA256 against the values of RFC 4231. */
+/* src/base/hmac_test.c - HMAC-SHA256 against the test vectors of RFC 4231. */
 #include "hmac.h"
 
 #include <stdio.h>

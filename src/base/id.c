@@ -1,4 +1,4 @@
-/* src/base/id.c - identifiers: work ids, owners, UUIDs and their text. */
+/* src/base/id.c - identifiers: work ids, owners, UUIDs and their text form. */
 #include <pawl/id.h>
 
 #include <pthread.h>
@@ -9,7 +9,7 @@
 #include "platform.h"
 #include "uuid.h"
 
-/* ---- the public id types ---- */
+/* ---- public id types ---- */
 
 static pawl_status id_parse(const char *text, const char *what, uint8_t ret_bytes[16],
                             pawl_error *err)
@@ -80,11 +80,11 @@ bool pawl_owner_equal(pawl_owner a, pawl_owner b)
     return memcmp(a.bytes, b.bytes, sizeof a.bytes) == 0;
 }
 
-/* ---- uuid ---- */
+/* ---- UUIDs ---- */
 
 /*
- * The counter makes ids of one process strictly increasing, which keeps inserts at the right-hand
- * edge of the index on message ids.
+ * The counter makes the ids of one process strictly increasing, which keeps inserts at the
+ * right-hand edge of the index on message ids.
  */
 #define COUNTER_BITS 42
 #define COUNTER_MAX ((UINT64_C(1) << COUNTER_BITS) - 1)
@@ -94,15 +94,15 @@ static uint64_t last_ms;
 static uint64_t counter;
 
 /*
- * Random numbers for a while: asking the kernel for each id would cost more than the id. A child
- * process must not use what its parent has left.
+ * A buffer of random numbers, because asking the kernel for each id would cost more than the id.
+ * A child process must not use its parent's buffer.
  */
 #define STOCK 64
 static uint32_t stock[STOCK];
 static size_t stock_left;
 static pid_t stock_owner;
 
-/* With the lock held. */
+/* The lock is held. */
 static uint32_t take_random(void)
 {
     pid_t me = getpid();
@@ -115,7 +115,8 @@ static uint32_t take_random(void)
     return stock[--stock_left];
 }
 
-/* Half the range is left free, so that a millisecond has room for 2^41 ids. */
+/* The counter starts in the lower half of its range, so that a millisecond has room for 2^41 ids.
+ */
 static uint64_t new_counter(void)
 {
     return ((uint64_t)take_random() << 32 | take_random()) & (COUNTER_MAX >> 1);
@@ -133,7 +134,7 @@ void pawli_uuid_new(uint8_t ret_bytes[16])
         counter = new_counter();
     } else if (counter < COUNTER_MAX) {
         counter++;
-    } else { /* the clock stands still: borrow from the future */
+    } else { /* the clock stands still: use a later millisecond */
         last_ms++;
         counter = new_counter();
     }

@@ -1,4 +1,4 @@
-/* src/base/interval.c - "every 1h30m" and "every 10m from start". */
+/* src/base/interval.c - interval schedules: "every 1h30m" and "every 10m from start". */
 #include "interval.h"
 
 #include <ctype.h>
@@ -11,14 +11,14 @@
 #include "scope.h"
 
 #define EVERY "every"
-#define LONGEST_S (INT64_C(3653) * PAWLI_DAY_S) /* ten years */
+#define MAX_INTERVAL_S (INT64_C(3653) * PAWLI_DAY_S) /* ten years */
 
 /* Largest first. */
 static const struct {
     char letter;
     const char *name;
     int64_t length_s;
-    const char *instead; /* what is meant by "every day" */
+    const char *suggestion; /* the suggestion for "every day" */
 } units[] = {{'w', "week", INT64_C(7) * PAWLI_DAY_S, "@weekly"},
              {'d', "day", PAWLI_DAY_S, "@daily"},
              {'h', "hour", PAWLI_HOUR_S, "@hourly"},
@@ -43,7 +43,7 @@ static size_t interval_column(const char *text, const char *at)
     return (size_t)(at - text) + 1;
 }
 
-static pawl_status not_a_length(const char *text, const char *at, pawl_error *err)
+static pawl_status invalid_interval(const char *text, const char *at, pawl_error *err)
 {
     if (*at == '-')
         return pawli_fail(err, PAWL_E_INVALID,
@@ -54,7 +54,7 @@ static pawl_status not_a_length(const char *text, const char *at, pawl_error *er
             return pawli_fail(err, PAWL_E_INVALID,
                               "column %zu of the schedule: an interval is a number and a unit; did "
                               "you mean '%s'?",
-                              interval_column(text, at), units[i].instead);
+                              interval_column(text, at), units[i].suggestion);
     return pawli_fail(err, PAWL_E_INVALID,
                       "column %zu of the schedule: an interval is written as 30s, 10m, 1h30m, 2d "
                       "or 1w, and may end with 'from start'",
@@ -68,9 +68,9 @@ static pawl_status take_part(const char *text, const char **at, int64_t *total_s
     int64_t number = 0;
 
     for (; isdigit((unsigned char)**at); (*at)++)
-        number = number < LONGEST_S ? number * 10 + (**at - '0') : number;
+        number = number < MAX_INTERVAL_S ? number * 10 + (**at - '0') : number;
     if (*at == start)
-        return not_a_length(text, *at, err);
+        return invalid_interval(text, *at, err);
     if (strncasecmp(*at, "ms", 2) == 0)
         return pawli_fail(err, PAWL_E_INVALID,
                           "column %zu of the schedule: schedules count whole seconds; the shortest "
@@ -80,9 +80,9 @@ static pawl_status take_part(const char *text, const char **at, int64_t *total_s
         if (tolower((unsigned char)**at) != units[i].letter || isalpha((unsigned char)(*at)[1]))
             continue;
         (*at)++;
-        *total_s += number > LONGEST_S ? LONGEST_S + 1 : number * units[i].length_s;
-        if (*total_s > LONGEST_S)
-            *total_s = LONGEST_S + 1;
+        *total_s += number > MAX_INTERVAL_S ? MAX_INTERVAL_S + 1 : number * units[i].length_s;
+        if (*total_s > MAX_INTERVAL_S)
+            *total_s = MAX_INTERVAL_S + 1;
         return PAWL_OK;
     }
     return pawli_fail(err, PAWL_E_INVALID,
@@ -114,7 +114,7 @@ pawl_status pawli_interval_parse(const char *text, pawli_interval *ret_interval,
             return st;
         at = interval_skip_blanks(at);
     } while (isdigit((unsigned char)*at));
-    if (interval.length_s < 1 || interval.length_s > LONGEST_S)
+    if (interval.length_s < 1 || interval.length_s > MAX_INTERVAL_S)
         return pawli_fail(err, PAWL_E_INVALID,
                           "column %zu of the schedule: an interval is one second to ten years",
                           interval_column(text, length));

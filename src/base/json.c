@@ -1,4 +1,4 @@
-/* src/base/json.c - is this text a JSON object? */
+/* src/base/json.c - checks that a text is a JSON object. */
 #include "json.h"
 
 #include <jansson.h>
@@ -13,7 +13,7 @@ pawl_status pawli_json_check_object(const char *text, size_t size, const char *w
 
     if (!value && json_error_code(&problem) == json_error_out_of_memory)
         return pawli_fail(err, PAWL_E_NOMEM, "%s could not be checked: out of memory", what);
-    if (!value) /* jansson's own text may quote the input: say only where */
+    if (!value) /* jansson's own message may quote the input, so give only the position */
         return pawli_fail(err, PAWL_E_INVALID,
                           "%s must be a JSON object: line %d, column %d is not valid JSON", what,
                           problem.line, problem.column);

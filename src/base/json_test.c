@@ -1,4 +1,4 @@
-/* src/base/json_test.c - what counts as a JSON object. */
+/* src/base/json_test.c - which texts are JSON objects. */
 #include <string.h>
 
 #include "json.h"

@@ -1,4 +1,4 @@
-/* src/base/log.c - handing records to the application's sink. */
+/* src/base/log.c - passing log records to the application's sink. */
 #include "log.h"
 
 #include <assert.h>
@@ -18,7 +18,7 @@ bool pawli_log_enabled(const pawl_log_sink *sink, pawl_log_level level)
 static void log_pass(const pawl_log_sink *sink, pawl_log_level level, const char *area,
                      const pawli_log_fields *fields, char *message)
 {
-    /* A topic may hold a newline; a record is one line. */
+    /* A topic may contain a newline; a record is one line. */
     for (char *at = message; *at; at++)
         if ((unsigned char)*at < 0x20)
             *at = ' ';

@@ -1,4 +1,4 @@
-/* src/base/log_test.c - handing records to a sink. */
+/* src/base/log_test.c - passing log records to a sink. */
 #include <stdio.h>
 #include <string.h>
 

@@ -10,7 +10,7 @@
 
 #include "buffer.h"
 
-/* ---- many small pieces of memory that are freed together ---- */
+/* ---- arenas: many small allocations that are freed together ---- */
 
 #define CHUNK_BYTES 16384
 
@@ -73,7 +73,7 @@ void pawli_arena_done(pawli_arena *arena)
     }
 }
 
-/* ---- a growing run of bytes ---- */
+/* ---- growing byte buffers ---- */
 
 /* Makes room for `size` more bytes and a terminating zero. */
 static bool buffer_grow(pawli_buffer *buffer, size_t size)
@@ -148,7 +148,7 @@ char *pawli_buffer_take(pawli_buffer *buffer)
 {
     char *data = NULL;
 
-    if (buffer_grow(buffer, 0)) { /* an empty buffer, too, becomes a string */
+    if (buffer_grow(buffer, 0)) { /* an empty buffer becomes a string, too */
         data = buffer->data;
         data[buffer->size] = '\0';
         buffer->data = NULL;

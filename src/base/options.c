@@ -20,7 +20,7 @@ pawl_status pawli_options_copy(void *target, size_t target_size, const void *giv
     for (size_t i = target_size; i < size; i++)
         if (bytes[i] != 0)
             return pawli_fail(err, PAWL_E_INVALID,
-                              "the option struct asks for something this library does not know: "
+                              "the option struct sets fields that this library does not know: "
                               "use a libpawl at least as new as the headers");
     memcpy(target, given, size < target_size ? size : target_size);
     memcpy(target, &target_size, sizeof target_size);

@@ -1,4 +1,4 @@
-/* src/base/platform.c - the one door through which time and randomness enter. */
+/* src/base/platform.c - the single access point to time and randomness. */
 #include "platform.h"
 
 #include <errno.h>
@@ -32,7 +32,7 @@ static void real_random(void *bytes, size_t size)
 {
     unsigned char *at = bytes;
 
-    /* Blocks only before the kernel's pool is first seeded; EINTR is the only other answer. */
+    /* Blocks only until the kernel's pool is first seeded; the only error is EINTR. */
     while (size > 0) {
         ssize_t got = getrandom(at, size, 0);
         if (got < 0)
@@ -76,7 +76,7 @@ static pthread_once_t boot_id_once = PTHREAD_ONCE_INIT;
 static void read_boot_id(void)
 {
     FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
-    char name[64] = "", space[48] = "";
+    char name[64] = "", namespace[48] = "";
 
     if (file && !fgets(name, sizeof name, file))
         name[0] = '\0';
@@ -85,9 +85,9 @@ static void read_boot_id(void)
     name[strcspn(name, "\n")] = '\0';
     if (name[0] == '\0')
         snprintf(name, sizeof name, "process %016" PRIx64, pawli_random_u64());
-    ssize_t size = readlink("/proc/self/ns/time", space, sizeof space - 1);
-    space[size > 0 ? size : 0] = '\0'; /* an old kernel has no time namespaces */
-    snprintf(boot_id, sizeof boot_id, "%s %s", name, space);
+    ssize_t size = readlink("/proc/self/ns/time", namespace, sizeof namespace - 1);
+    namespace[size > 0 ? size : 0] = '\0'; /* an old kernel has no time namespaces */
+    snprintf(boot_id, sizeof boot_id, "%s %s", name, namespace);
 }
 
 int64_t pawli_boot_now_us(void)

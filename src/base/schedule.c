@@ -1,4 +1,4 @@
-/* src/base/schedule.c - schedules: parsing them, and their occurrences. */
+/* src/base/schedule.c - schedules: parsing, and their occurrences. */
 #include "schedule.h"
 
 #include <ctype.h>
@@ -9,9 +9,10 @@
 #include "fail.h"
 #include "options.h"
 
-/* ---- reading a schedule, and what it says ---- */
+/* ---- parsing a schedule, and describing it ---- */
 
-/* Far enough that the zone's rule for all years to come decides; and the horizon of "never". */
+/* Late enough that the zone's rule for future years applies; also the horizon of the search for a
+ * match. */
 #define SETTLED_YEAR 2040
 #define NEVER_YEARS 100
 
@@ -20,11 +21,12 @@ void pawl_schedule_free(pawl_schedule *schedule)
     if (!schedule)
         return;
     pawli_zone_unref(schedule->zone);
-    free(schedule->words);
+    free(schedule->description);
     free(schedule);
 }
 
-/* The text as the parsers may read it: blanks at the end gone, no line breaks or control bytes. */
+/* Copies the text for the parsers: without trailing blanks; rejects line breaks and control
+ * bytes. */
 static pawl_status schedule_copy_text(const char *text, pawl_schedule *schedule, pawl_error *err)
 {
     size_t size = strlen(text);
@@ -47,7 +49,7 @@ static pawl_status schedule_copy_text(const char *text, pawl_schedule *schedule,
     return PAWL_OK;
 }
 
-/* Columns in messages are those of the text as given, so that blanks before it go last. */
+/* Columns in messages are those of the original text, so leading blanks are skipped last. */
 static void trim_start(pawl_schedule *schedule)
 {
     size_t blanks = strspn(schedule->text, " \t");
@@ -55,8 +57,8 @@ static void trim_start(pawl_schedule *schedule)
     memmove(schedule->text, schedule->text + blanks, strlen(schedule->text) - blanks + 1);
 }
 
-/* A rhythm may ask only for times that every clock change skips. */
-static pawl_status schedule_check_ever(const pawl_schedule *schedule, pawl_error *err)
+/* A repeating schedule may have only times that clock changes skip. */
+static pawl_status schedule_check_occurs(const pawl_schedule *schedule, pawl_error *err)
 {
     int64_t from_s = pawli_civil_days(SETTLED_YEAR, 1, 1) * PAWLI_DAY_S;
     int64_t until_s = pawli_civil_days(SETTLED_YEAR + NEVER_YEARS, 1, 1) * PAWLI_DAY_S;
@@ -83,10 +85,10 @@ static pawl_status parse_text(pawl_schedule *schedule, pawl_error *err)
     }
     schedule->kind = PAWL_SCHEDULE_CRON;
     st = pawli_cron_parse(schedule->text, &schedule->cron, err);
-    return st == PAWL_OK ? schedule_check_ever(schedule, err) : st;
+    return st == PAWL_OK ? schedule_check_occurs(schedule, err) : st;
 }
 
-static pawl_status make_words(pawl_schedule *schedule, pawl_error *err)
+static pawl_status make_description(pawl_schedule *schedule, pawl_error *err)
 {
     PAWLI_AUTO_BUFFER buffer = {0};
 
@@ -96,8 +98,9 @@ static pawl_status make_words(pawl_schedule *schedule, pawl_error *err)
     } else {
         pawli_interval_describe(&schedule->interval, &buffer);
     }
-    schedule->words = pawli_buffer_take(&buffer);
-    return schedule->words ? PAWL_OK : pawli_fail(err, PAWL_E_NOMEM, "no memory for a schedule");
+    schedule->description = pawli_buffer_take(&buffer);
+    return schedule->description ? PAWL_OK
+                                 : pawli_fail(err, PAWL_E_NOMEM, "out of memory for a schedule");
 }
 
 pawl_status pawl_schedule_parse(const char *text, const pawl_schedule_options *opts,
@@ -108,13 +111,13 @@ pawl_status pawl_schedule_parse(const char *text, const pawl_schedule_options *o
     pawl_status st;
 
     if (!text || !ret_schedule)
-        return pawli_fail(err, PAWL_E_INVALID, "a schedule needs a text and a place to go");
+        return pawli_fail(err, PAWL_E_INVALID, "text and ret_schedule must not be NULL");
     st = pawli_options_copy(&o, sizeof o, opts, err);
     if (st != PAWL_OK)
         return st;
     schedule = calloc(1, sizeof *schedule);
     if (!schedule)
-        return pawli_fail(err, PAWL_E_NOMEM, "no memory for a schedule");
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for a schedule");
     schedule->anchor = o.anchor;
     st = schedule_copy_text(text, schedule, err);
     if (st == PAWL_OK)
@@ -122,7 +125,7 @@ pawl_status pawl_schedule_parse(const char *text, const pawl_schedule_options *o
     if (st == PAWL_OK)
         st = parse_text(schedule, err);
     if (st == PAWL_OK)
-        st = make_words(schedule, err);
+        st = make_description(schedule, err);
     if (st != PAWL_OK)
         return st;
     trim_start(schedule);
@@ -147,7 +150,7 @@ const char *pawl_schedule_zone(const pawl_schedule *schedule)
 
 const char *pawl_schedule_describe(const pawl_schedule *schedule)
 {
-    return schedule->words;
+    return schedule->description;
 }
 
 bool pawl_schedule_keeps_rhythm(const pawl_schedule *schedule)
@@ -161,7 +164,7 @@ void pawl_zone_data_version(char ret_version[PAWL_ZONE_VERSION_SIZE])
     pawli_zone_data_version(NULL, ret_version);
 }
 
-/* ---- when a schedule fires, through clock changes ---- */
+/* ---- occurrences, through clock changes ---- */
 
 #define US INT64_C(1000000)
 
@@ -180,7 +183,7 @@ static pawl_local_time local_time(int64_t local_s)
                              pawli_civil_weekday(days)};
 }
 
-/* Everything that follows from the instant; `written_s` is the local time that was asked for. */
+/* Fills in all fields that follow from the instant. */
 static void schedule_next_fill(const pawl_schedule *schedule, int64_t at_us, pawl_occurrence *fire)
 {
     int64_t at_s = pawli_floor_div(at_us, US);
@@ -195,7 +198,7 @@ static void schedule_next_fill(const pawl_schedule *schedule, int64_t at_us, paw
     snprintf(fire->abbreviation, sizeof fire->abbreviation, "%s", period.abbreviation);
 }
 
-/* How many local times fit from `from_s` until before `until_s`. */
+/* The number of matching local times from `from_s` until before `until_s`. */
 static int64_t count_matches(const pawli_cron *cron, int64_t from_s, int64_t until_s)
 {
     int64_t count = 0;
@@ -209,9 +212,9 @@ static int64_t count_matches(const pawli_cron *cron, int64_t from_s, int64_t unt
 
 /*
  * docs/internals/schedule.md. A fixed time fires at the first instant at which the clock shows it
- * or more: itself, the first of two, or the moment at which the clock jumps over it. That instant
- * grows with the local time, so the next one belongs to the first fitting time beyond all that the
- * clock has shown so far.
+ * or a later time: the time itself, the first of two, or the moment at which the clock jumps over
+ * it. That instant grows with the local time, so the next occurrence is at the first matching
+ * time beyond all that the clock has shown so far.
  */
 static bool next_fixed(const pawl_schedule *schedule, int64_t after_s, int64_t limit_s,
                        pawl_occurrence *fire)
@@ -239,10 +242,12 @@ static bool next_fixed(const pawl_schedule *schedule, int64_t after_s, int64_t l
     return true;
 }
 
-/* A rhythm fires whenever the clock shows a fitting time: look at one even stretch after another.
+/*
+ * A schedule with a wildcard fires whenever the clock shows a matching time: search one period of
+ * constant offset after another.
  */
-static bool next_rhythm(const pawl_schedule *schedule, int64_t after_s, int64_t limit_s,
-                        pawl_occurrence *fire)
+static bool next_wildcard(const pawl_schedule *schedule, int64_t after_s, int64_t limit_s,
+                          pawl_occurrence *fire)
 {
     int64_t from_s = after_s + 1;
     int64_t skipped = 0;
@@ -273,7 +278,7 @@ static bool next_rhythm(const pawl_schedule *schedule, int64_t after_s, int64_t 
 bool pawli_schedule_next(const pawl_schedule *schedule, int64_t after_s, int64_t limit_s,
                          pawl_occurrence *ret_fire)
 {
-    return schedule->cron.has_wildcard ? next_rhythm(schedule, after_s, limit_s, ret_fire)
+    return schedule->cron.has_wildcard ? next_wildcard(schedule, after_s, limit_s, ret_fire)
                                        : next_fixed(schedule, after_s, limit_s, ret_fire);
 }
 
@@ -283,7 +288,7 @@ static bool next_interval(const pawl_schedule *schedule, pawl_wall after, pawl_o
     int64_t at_us = after.us + length_us;
 
     if (schedule->kind == PAWL_SCHEDULE_EVERY) {
-        /* The remainders are taken apart: a far anchor must not overflow the difference. */
+        /* Take the remainders separately: with a far anchor the difference could overflow. */
         int64_t since =
             pawli_floor_mod(after.us, length_us) - pawli_floor_mod(schedule->anchor.us, length_us);
         at_us = after.us - pawli_floor_mod(since, length_us) + length_us;
@@ -307,7 +312,7 @@ static pawl_status schedule_next_check(const pawl_schedule *schedule, pawl_wall 
                                        const void *ret, pawl_error *err)
 {
     if (!schedule || !ret)
-        return pawli_fail(err, PAWL_E_INVALID, "a schedule and a place for the answer are needed");
+        return pawli_fail(err, PAWL_E_INVALID, "schedule and result must not be NULL");
     if (time.us < PAWLI_SCHEDULE_FIRST_S * US || time.us > PAWLI_SCHEDULE_LAST_S * US)
         return pawli_fail(err, PAWL_E_INVALID, "the time must be in the years 1 to 9999");
     return PAWL_OK;
@@ -323,14 +328,13 @@ pawl_status pawl_schedule_next(const pawl_schedule *schedule, pawl_wall after,
         return st;
     if (!schedule_next_next(schedule, after, &fire))
         return pawli_fail(err, PAWL_E_EMPTY,
-                          "the schedule does not fire again until the year 9999");
+                          "the schedule does not fire again before the end of the year 9999");
     *ret_fire = fire;
     return PAWL_OK;
 }
 
-/* Go back twice as far each time until there is a fire between there and `before`. */
-static bool some_fire_before(const pawl_schedule *schedule, pawl_wall before,
-                             pawl_occurrence *ret_fire)
+/* Goes back twice as far each time until there is an occurrence between there and `before`. */
+static bool find_earlier(const pawl_schedule *schedule, pawl_wall before, pawl_occurrence *ret_fire)
 {
     int64_t first_us = PAWLI_SCHEDULE_FIRST_S * US;
 
@@ -349,13 +353,14 @@ pawl_status pawl_schedule_previous(const pawl_schedule *schedule, pawl_wall befo
     pawl_status st = schedule_next_check(schedule, before, ret_fire, err);
     pawl_occurrence best;
     pawl_occurrence fire;
-    int64_t high_us = before.us; /* no fire from here on until `before` */
+    int64_t high_us = before.us; /* no occurrence from here on until `before` */
 
     if (st != PAWL_OK)
         return st;
-    if (schedule->kind == PAWL_SCHEDULE_FROM_START || !some_fire_before(schedule, before, &best))
+    if (schedule->kind == PAWL_SCHEDULE_FROM_START || !find_earlier(schedule, before, &best))
         return pawli_fail(err, PAWL_E_EMPTY, "the schedule did not fire before that time");
-    /* Halve what lies between the last fire known and the first instant known to be after all. */
+    /* Bisect between the last known occurrence and the first instant known to be after all of
+     * them. */
     while (best.at.us < high_us) {
         pawl_wall middle = {best.at.us + (high_us - best.at.us) / 2};
         if (schedule_next_next(schedule, middle, &fire) && fire.at.us < before.us)

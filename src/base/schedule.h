@@ -15,7 +15,7 @@ struct pawl_schedule {
     pawli_interval interval; /* the others */
     pawl_wall anchor;
     pawli_zone *zone;
-    char *words;
+    char *description;
     char text[PAWL_SCHEDULE_MAX + 1];
 };
 PAWLI_AUTO_DEFINE(pawl_schedule, pawl_schedule_free);

@@ -1,4 +1,5 @@
-/* src/base/schedule_test.c - schedules through clock changes, in words, and their bad input. */
+/* src/base/schedule_test.c - schedules through clock changes, their descriptions, and invalid
+ * input. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,12 +50,12 @@ static const char *show(const pawl_occurrence *fire)
     return text;
 }
 
-/* A clock change as clocks show it: a fixed daily time that it touches, and what becomes of it. */
+/* A clock change, and the occurrences of a fixed daily time that it affects. */
 typedef struct change {
     const char *zone;
     const char *text;
     const char *after; /* UTC */
-    const char *fires; /* local, divided by ", " */
+    const char *fires; /* local, separated by ", " */
 } change;
 
 static const change changes[] = {
@@ -113,14 +114,14 @@ static const change changes[] = {
      "2026-02-15T02:30:00+01 once, 2026-02-16T02:30:00+00"},
     {"Africa/Casablanca", "30 2 * * *", "2026-03-21T12:00", "2026-03-22T03:00:00+01 moved"},
     {"Antarctica/Troll", "30 1 * * *", "2026-03-28T12:00", "2026-03-29T03:00:00+02 moved"},
-    /* The day that Apia never had. */
+    /* The day that was skipped in Apia. */
     {"Pacific/Apia", "0 9 * * *", "2011-12-29T12:00",
      "2011-12-29T09:00:00-10, 2011-12-31T00:00:00+14 moved, 2011-12-31T09:00:00+14"},
     {"Pacific/Apia", "0 9 30 * *", "2011-12-01T12:00",
      "2011-12-31T00:00:00+14 moved, 2012-01-30T09:00:00+14"},
     {"Pacific/Apia", "0 */6 * * *", "2011-12-30T01:00",
      "2011-12-29T18:00:00-10, 2011-12-31T00:00:00+14 -4, 2011-12-31T06:00:00+14"},
-    /* Rhythms: nothing in the gap, both in the overlap. */
+    /* Schedules with a wildcard: nothing in the gap, both in the overlap. */
     {"Europe/Berlin", "*/30 * * * *", "2026-03-29T00:20",
      "2026-03-29T01:30:00CET, 2026-03-29T03:00:00CEST -2, 2026-03-29T03:30:00CEST"},
     {"Europe/Berlin", "*/30 2 * * *", "2026-03-28T12:00", "2026-03-30T02:00:00CEST -2"},
@@ -133,7 +134,7 @@ static const change changes[] = {
      "2026-03-29T00:30:00CET, 2026-03-29T04:30:00CEST -1"},
     {"Australia/Lord_Howe", "*/20 1 * * *", "2026-04-04T14:30",
      "2026-04-05T01:40:00+11, 2026-04-05T01:40:00+1030 again, 2026-04-06T01:00:00+1030"},
-    /* Intervals are real time. */
+    /* Intervals count elapsed time. */
     {"Europe/Berlin", "every 1d", "2026-03-28T12:00",
      "2026-03-29T01:00:00CET, 2026-03-30T02:00:00CEST"},
     {"Europe/Berlin", "every 90m from start", "2026-03-29T00:00",
@@ -175,7 +176,7 @@ PAWL_TEST(a_moved_fire_tells_what_was_written)
     assert_true(fire.is_dst);
 }
 
-/* Going back finds what going forward found, in all kinds of schedules and zones. */
+/* Searching backward finds what searching forward found, for all kinds of schedules and zones. */
 PAWL_TEST(previous_is_the_reverse_of_next)
 {
     static const char *const texts[] = {"30 2 * * *",   "*/30 * * * *", "* * * * * *",
@@ -361,7 +362,7 @@ PAWL_TEST(schedules_in_words)
     assert_true(pawl_schedule_keeps_rhythm(every));
 }
 
-/* One schedule, many threads: nothing in it changes. */
+/* Many threads share a schedule, which is immutable. */
 static const char *compute(void *context, size_t index)
 {
     const pawl_schedule *schedule = context;

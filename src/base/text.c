@@ -1,4 +1,4 @@
-/* src/base/text.c - UTF-8: counting characters, checking, cutting without breaking one. */
+/* src/base/text.c - UTF-8: counting characters, validating, truncating at a character boundary. */
 #include "text.h"
 
 #include <stdint.h>
@@ -72,12 +72,13 @@ size_t pawli_utf8_prefix(const char *text, size_t size, size_t limit)
     const unsigned char *bytes = (const unsigned char *)text;
     size_t kept = 0;
 
-    /* Step over whole sequences; stray bytes count as one, so that any input ends. */
+    /* Steps over whole sequences. A stray byte counts as one, so that the loop ends for any
+     * input. */
     while (kept < size) {
         size_t length = sequence_length(bytes + kept, size - kept);
         if (length == 0) {
             if (bytes[kept] >= 0xc2 && size - kept < 4)
-                break; /* a character cut off at the end */
+                break; /* a character that is cut off at the end */
             length = 1;
         }
         if (kept + length > limit)

@@ -123,10 +123,10 @@ PAWL_TEST(what_is_not_a_uuid_is_refused_and_nothing_is_written)
     assert_int_equal(owner.bytes[0], 7);
 }
 
-PAWL_TEST(zero_means_nobody)
+PAWL_TEST(the_zero_owner_is_no_owner)
 {
-    pawl_owner nobody = {{0}};
+    pawl_owner zero = {{0}};
 
-    assert_true(pawl_owner_is_zero(nobody));
+    assert_true(pawl_owner_is_zero(zero));
     assert_false(pawl_owner_is_zero(pawl_owner_new()));
 }

@@ -1,4 +1,4 @@
-/* src/base/zone.c - time zones: conversion of times, and their names. */
+/* src/base/zone.c - time zones: conversion between UTC and local time, and zone names. */
 #include "zone.h"
 
 #include <ctype.h>
@@ -9,12 +9,12 @@
 #include "civil.h"
 #include "zone_private.h"
 
-/* ---- what clocks show where, and when: looking it up in a loaded zone ---- */
+/* ---- converting times in a loaded zone ---- */
 
-/* The years 1 to 9999 with some room: no sum of these overflows. */
+/* The years 1 to 9999 with some margin: no sum of these overflows. */
 #define FIRST_S (INT64_C(-62200000000))
 #define LAST_S (INT64_C(253500000000))
-/* More than any local time differs from UTC. */
+/* More than the difference of any local time to UTC. */
 #define REACH_S (INT64_C(26) * PAWLI_HOUR_S)
 
 pawli_zone *pawli_zone_new(const char *name, size_t change_count)
@@ -49,7 +49,7 @@ const char *pawli_zone_name(const pawli_zone *zone)
     return zone->name;
 }
 
-/* How many changes happened until then, the instant included. */
+/* The number of changes up to and including that instant. */
 static size_t changes_until(const pawli_zone *zone, int64_t utc_s)
 {
     size_t low = 0;
@@ -84,15 +84,15 @@ void pawli_zone_at(const pawli_zone *zone, int64_t utc_s, pawli_zone_period *ret
                             type->offset_s, type->is_dst, zone->text + type->abbreviation};
 }
 
-/* The instant within the period at which the clock shows exactly that. */
+/* The instant within the period at which the local time is exactly that. */
 static bool zone_shows(const pawli_zone_period *period, int64_t local_s, int64_t *ret_utc_s)
 {
     *ret_utc_s = local_s - period->offset_s;
     return *ret_utc_s >= period->begins_s && *ret_utc_s < period->ends_s;
 }
 
-/* Step to the period after this one; false if that begins later than any clock that shows
- * `local_s` could. */
+/* Steps to the next period; false if it begins after every instant at which a clock could show
+ * `local_s`. */
 static bool zone_step(const pawli_zone *zone, int64_t local_s, pawli_zone_period *period)
 {
     if (period->ends_s > local_s + REACH_S)
@@ -162,12 +162,12 @@ void pawli_zone_find(const pawli_zone *zone, int64_t local_s, pawli_local *ret_l
     *ret_local = found;
 }
 
-/* ---- what tzdata says about itself: its version, and the names it has ---- */
+/* ---- the version of tzdata, and its zone names ---- */
 
 #define PATH_SIZE 4096
-/* The longest line that matters in tzdata.zi is a link: "L target name". */
+/* The longest relevant line in tzdata.zi is a link: "L target name". */
 #define LINE_SIZE 512
-/* How different a name may be and still be meant. */
+/* The maximum edit distance of a suggestion. */
 #define NEAR 3
 
 static FILE *zone_name_open_file(const char *directory, const char *name)
@@ -224,7 +224,7 @@ static size_t zone_name_least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* How many letters must be put in, taken out or replaced, whatever their case. */
+/* The edit distance of two names, ignoring case. */
 static size_t zone_name_distance(const char *a, const char *b)
 {
     size_t row[PAWLI_ZONE_NAME_MAX + 1];
@@ -245,7 +245,7 @@ static size_t zone_name_distance(const char *a, const char *b)
     return row[width];
 }
 
-/* "berlin" for "Europe/Berlin": people leave the continent out. */
+/* "berlin" matches "Europe/Berlin": users leave out the continent. */
 static size_t name_distance(const char *name, const char *candidate)
 {
     const char *city = strrchr(candidate, '/');

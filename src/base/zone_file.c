@@ -1,4 +1,4 @@
-/* src/base/zone_file.c - reading and decoding the system's time zone files (RFC 8536). */
+/* src/base/zone_file.c - reads and decodes the system's time zone files (RFC 8536). */
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 #include "text.h"
 #include "zone_private.h"
 
-/* ---- finding the files of time zones, by names that may be anything ---- */
+/* ---- finding time zone files by untrusted names ---- */
 
 #define SYSTEM_DIRECTORY "/usr/share/zoneinfo"
 #define PATH_SIZE 4096
@@ -24,7 +24,7 @@ const char *pawli_zone_directory(const char *given)
     return directory && directory[0] ? directory : SYSTEM_DIRECTORY;
 }
 
-/* Letters, digits and _+-. in parts divided by slashes; a part does not begin with a dot. */
+/* Letters, digits and _+-. in parts separated by slashes; a part does not begin with a dot. */
 static bool good_name(const char *name)
 {
     bool part_begins = true;
@@ -41,7 +41,7 @@ static bool good_name(const char *name)
     return length > 0 && length <= PAWLI_ZONE_NAME_MAX && !part_begins;
 }
 
-/* Names of files that are not zones, or not the same zone on every machine. */
+/* Names of files that are not zones, or that differ between machines. */
 static bool other_file(const char *name)
 {
     static const char *const others[] = {"localtime", "posixrules", "Factory"};
@@ -69,7 +69,7 @@ static pawl_status zone_file_not_found(const char *name, const char *directory, 
                       name, directory);
 }
 
-/* The whole file, if it is a file and small enough. */
+/* The whole file, if it is a regular file and small enough. */
 static pawl_status read_file(int fd, const char *name, uint8_t *bytes, size_t *ret_size,
                              pawl_error *err)
 {
@@ -95,8 +95,8 @@ static pawl_status read_file(int fd, const char *name, uint8_t *bytes, size_t *r
         size += (size_t)got;
     }
     if (size == PAWLI_ZONE_FILE_MAX)
-        return pawli_fail(err, PAWL_E_CORRUPT, "the file of time zone '%s' is too large to be one",
-                          name);
+        return pawli_fail(err, PAWL_E_CORRUPT,
+                          "the file of time zone '%s' is too large for a time zone", name);
     *ret_size = size;
     return PAWL_OK;
 }
@@ -111,10 +111,10 @@ static pawl_status zone_file_load_file(const char *name, const char *directory,
     int fd;
 
     if (snprintf(path, sizeof path, "%s/%s", directory, name) >= (int)sizeof path)
-        return pawli_fail(err, PAWL_E_INVALID, "the directory of the time zones is too long");
+        return pawli_fail(err, PAWL_E_INVALID, "the path of the time zone directory is too long");
     bytes = malloc(PAWLI_ZONE_FILE_MAX);
     if (!bytes)
-        return pawli_fail(err, PAWL_E_NOMEM, "no memory for time zone '%s'", name);
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for time zone '%s'", name);
     fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
         return zone_file_not_found(name, directory, err);
@@ -127,12 +127,12 @@ static pawl_status zone_file_load_file(const char *name, const char *directory,
     return st == PAWL_OK ? pawli_zone_decode(name, bytes, size, ret_zone, err) : st;
 }
 
-static pawl_status make_utc(pawli_zone **ret_zone, pawl_error *err)
+static pawl_status new_utc_zone(pawli_zone **ret_zone, pawl_error *err)
 {
     pawli_zone *zone = pawli_zone_new("UTC", 0);
 
     if (!zone)
-        return pawli_fail(err, PAWL_E_NOMEM, "no memory for time zone 'UTC'");
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for time zone 'UTC'");
     memcpy(zone->text, "UTC", sizeof "UTC");
     *ret_zone = zone;
     return PAWL_OK;
@@ -144,7 +144,7 @@ pawl_status pawli_zone_load(const char *name, const char *directory, pawli_zone 
     char shown[PAWLI_ZONE_NAME_MAX + 1];
 
     if (strcmp(name, "UTC") == 0)
-        return make_utc(ret_zone, err);
+        return new_utc_zone(ret_zone, err);
     if (!good_name(name)) {
         pawli_utf8_clean(name, shown, sizeof shown);
         for (char *c = shown; *c; c++)
@@ -157,13 +157,13 @@ pawl_status pawli_zone_load(const char *name, const char *directory, pawli_zone 
     }
     if (other_file(name))
         return pawli_fail(err, PAWL_E_INVALID,
-                          "'%s' is not the same everywhere; name the time zone itself, such as "
+                          "'%s' differs between machines; name the time zone itself, such as "
                           "Europe/Berlin",
                           name);
     return zone_file_load_file(name, pawli_zone_directory(directory), ret_zone, err);
 }
 
-/* ---- decoding TZif files (RFC 8536, 9636), which may be hostile ---- */
+/* ---- decoding TZif files (RFC 8536, 9636), which may be malicious ---- */
 
 #define HEADER_SIZE 44
 #define TYPE_SIZE 6
@@ -210,7 +210,7 @@ static int64_t signed_number(const uint8_t *bytes, size_t size)
     return size == 4 ? (int32_t)(uint32_t)number : (int64_t)number;
 }
 
-/* NULL if there is not so much left. */
+/* NULL if there are fewer bytes left. */
 static const uint8_t *tzif_take(file *f, size_t size)
 {
     const uint8_t *bytes = f->at;
@@ -240,7 +240,7 @@ static pawl_status take_header(file *f, header *ret_header)
     return PAWL_OK;
 }
 
-/* What follows the header; 64-bit sums of 32-bit numbers do not overflow. */
+/* The size of the data after the header; 64-bit sums of 32-bit numbers do not overflow. */
 static uint64_t block_size(const header *h, size_t time_size)
 {
     return (uint64_t)h->changes * (time_size + 1) + (uint64_t)h->types * TYPE_SIZE + h->text +
@@ -251,7 +251,7 @@ static pawl_status check_header(const file *f, const header *h, size_t time_size
 {
     if (h->leap_seconds > 0)
         return pawli_fail(f->err, PAWL_E_UNSUPPORTED,
-                          "time zone '%s' counts leap seconds, which no other clock here does; use "
+                          "time zone '%s' counts leap seconds, which are not supported; use "
                           "the zone of the same name without 'right/'",
                           f->name);
     if (h->types < 1 || h->types > PAWLI_ZONE_TYPES_MAX || h->changes > PAWLI_ZONE_CHANGES_MAX ||
@@ -281,7 +281,7 @@ static pawl_status take_changes(file *f, const header *h, size_t time_size, pawl
     return PAWL_OK;
 }
 
-/* Abbreviations are shown to people: letters, digits and signs, terminated, not too long. */
+/* Abbreviations are displayed: letters, digits and signs, terminated, not too long. */
 static bool good_abbreviation(const char *text, size_t room)
 {
     size_t length = 0;
@@ -306,14 +306,14 @@ static pawl_status take_types(file *f, const header *h, pawli_zone *zone)
         if (types[4] > 1)
             return tzif_damaged(f, "has a daylight saving mark that is neither 0 nor 1");
         if (types[5] >= h->text || !good_abbreviation(zone->text + types[5], h->text - types[5]))
-            return tzif_damaged(f, "has a bad abbreviation");
+            return tzif_damaged(f, "has an invalid abbreviation");
         zone->types[i] = (pawli_zone_type){(int32_t)offset_s, types[4] == 1, types[5]};
     }
     tzif_take(f, (size_t)h->standard_indicators + h->ut_indicators);
     return PAWL_OK;
 }
 
-/* Between two newlines; empty means that nothing is said about later times. */
+/* The text between two newlines; empty means that there is no rule for later times. */
 static pawl_status take_footer(file *f, pawli_zone *zone)
 {
     const uint8_t *newline = tzif_take(f, 1);
@@ -324,12 +324,12 @@ static pawl_status take_footer(file *f, pawli_zone *zone)
         return tzif_damaged(f, "has no footer");
     end = f->left > 0 ? memchr(f->at, '\n', f->left) : NULL;
     if (!end)
-        return tzif_damaged(f, "has a footer without an end");
+        return tzif_damaged(f, "has an unterminated footer");
     size = (size_t)(end - f->at);
     if (size == 0)
         return PAWL_OK;
     if (!pawli_zone_rule_parse((const char *)f->at, size, &zone->rule))
-        return tzif_damaged(f, "has a footer that cannot be understood");
+        return tzif_damaged(f, "has an invalid footer");
     zone->has_rule = true;
     return PAWL_OK;
 }
@@ -344,7 +344,7 @@ static pawl_status decode_block(file *f, const header *h, pawli_zone **ret_zone)
         return st;
     zone = pawli_zone_new(f->name, h->changes);
     if (!zone)
-        return pawli_fail(f->err, PAWL_E_NOMEM, "no memory for time zone '%s'", f->name);
+        return pawli_fail(f->err, PAWL_E_NOMEM, "out of memory for time zone '%s'", f->name);
     st = take_changes(f, h, time_size, zone);
     if (st == PAWL_OK)
         st = take_types(f, h, zone);
@@ -355,7 +355,7 @@ static pawl_status decode_block(file *f, const header *h, pawli_zone **ret_zone)
     return st;
 }
 
-/* From version 2 on, a block for readers of version 1 comes first and is passed over. */
+/* From version 2 on, a block for version 1 readers comes first and is skipped. */
 pawl_status pawli_zone_decode(const char *name, const void *bytes, size_t size,
                               pawli_zone **ret_zone, pawl_error *err)
 {
@@ -375,6 +375,6 @@ pawl_status pawli_zone_decode(const char *name, const void *bytes, size_t size,
     if (st != PAWL_OK)
         return st;
     if (second.version != first.version)
-        return tzif_damaged(&f, "says two different versions");
+        return tzif_damaged(&f, "has two different versions");
     return decode_block(&f, &second, ret_zone);
 }

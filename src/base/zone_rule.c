@@ -1,4 +1,4 @@
-/* src/base/zone_rule.c - the rule for all years to come, in the footer of a TZif file. */
+/* src/base/zone_rule.c - the rule for future years, in the footer of a TZif file. */
 #include "zone_rule.h"
 
 #include <ctype.h>
@@ -8,7 +8,7 @@
 
 #define OFFSET_MAX_HOURS 24
 #define RULE_MAX_HOURS 167
-/* RFC 8536: what a local time may differ from UTC. */
+/* RFC 8536: the maximum difference between local time and UTC. */
 #define OFFSET_MIN_S (-25 * PAWLI_HOUR_S + 1)
 #define OFFSET_MAX_S (26 * PAWLI_HOUR_S - 1)
 
@@ -60,7 +60,7 @@ static bool take_time(reader *r, int max_hours, int32_t *ret_time_s)
     return true;
 }
 
-/* "CET", or anything alphanumeric with signs in angle brackets: "<+0530>". */
+/* "CET", or alphanumeric with signs in angle brackets: "<+0530>". */
 static bool take_abbreviation(reader *r, char ret_text[PAWLI_ZONE_ABBREVIATION_SIZE])
 {
     bool quoted = rule_take(r, '<');
@@ -113,7 +113,7 @@ static bool take_offset(reader *r, int32_t *ret_offset_s)
     return true;
 }
 
-static bool rule_sane(const pawli_rule_time *time)
+static bool rule_is_valid(const pawli_rule_time *time)
 {
     return time->offset_s >= OFFSET_MIN_S && time->offset_s <= OFFSET_MAX_S;
 }
@@ -136,7 +136,8 @@ bool pawli_zone_rule_parse(const char *text, size_t size, pawli_zone_rule *ret_r
         if (!take_date(&r, &rule.dst_begins) || !take_date(&r, &rule.dst_ends))
             return false;
     }
-    if (r.at < r.end || !rule_sane(&rule.standard) || (rule.has_dst && !rule_sane(&rule.dst)))
+    if (r.at < r.end || !rule_is_valid(&rule.standard) ||
+        (rule.has_dst && !rule_is_valid(&rule.dst)))
         return false;
     *ret_rule = rule;
     return true;
@@ -167,9 +168,10 @@ typedef struct change {
 } change;
 
 /*
- * A date may be a week away from its year (RFC 8536's long times): so three years around. Changes
- * of the same instant stay in their order, which makes DST last where it ends when the next year's
- * begins, and makes none of it where it ends when it began.
+ * A date may be a week away from its year (RFC 8536's long times), so this covers three years.
+ * Changes at the same instant keep their order. Then DST continues where it ends at the instant
+ * at which the next year's DST begins, and does not occur where it ends at the instant at which
+ * it began.
  */
 #define CHANGES 6
 static void changes_around(const pawli_zone_rule *rule, int64_t year, change changes[CHANGES])

@@ -1,4 +1,4 @@
-/* src/base/zone_test.c - files of time zones, sound and hostile, and looking up both ways. */
+/* src/base/zone_test.c - valid and malicious time zone files, and conversion in both directions. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -48,7 +48,7 @@ PAWL_TEST(names_that_lead_elsewhere_are_refused)
     memset(longest, 'a', sizeof longest - 1);
     longest[sizeof longest - 1] = '\0';
     refuse(longest, PAWL_E_INVALID, "cannot be the name");
-    refuse("localtime", PAWL_E_INVALID, "not the same everywhere");
+    refuse("localtime", PAWL_E_INVALID, "differs between machines");
 }
 
 PAWL_TEST(an_unknown_zone_names_a_near_one)
@@ -143,7 +143,7 @@ PAWL_TEST(a_local_time_in_an_overlap_is_told_twice)
     assert_int_equal(found.second_s, at(2026, 4, 4, 15, 15));
     pawli_zone_find(zone, at(2026, 4, 5, 1, 29), &found);
     assert_int_equal(found.kind, PAWLI_LOCAL_UNIQUE);
-    /* The most that was shown by the second 01:40 is the end of the first pass. */
+    /* The maximum local time until the second 01:40 is the end of the first pass. */
     assert_int_equal(pawli_zone_highest(zone, at(2026, 4, 4, 15, 10)), at(2026, 4, 5, 2, 0) - 1);
 }
 

@@ -1,4 +1,4 @@
-/* src/base/zone_tzif_test.c - the bytes of TZif files: every version, every way to be broken. */
+/* src/base/zone_tzif_test.c - the bytes of TZif files: every version, every kind of damage. */
 #include <stdio.h>
 #include <string.h>
 
@@ -137,7 +137,7 @@ PAWL_TEST(a_file_cut_anywhere_is_refused)
 
 PAWL_TEST(what_is_broken_is_refused_with_the_reason)
 {
-    /* Where things stand in the second block of a file of version 2. */
+    /* Offsets in the second block of a version 2 file. */
     enum { FIRST = 44 + 6 + 4, BLOCK = FIRST + 44, TYPES = BLOCK + 16 + 2 };
     static const struct {
         size_t where;
@@ -154,9 +154,9 @@ PAWL_TEST(what_is_broken_is_refused_with_the_reason)
         {BLOCK + 16, 2, "a local time that it does not have"},
         {TYPES, 0x7f, "days away from UTC"},
         {TYPES + 4, 2, "daylight saving mark"},
-        {TYPES + 5, 9, "bad abbreviation"},
-        {TYPES + 12, 0x1b, "bad abbreviation"},
-        {TYPES + 19, 'X', "bad abbreviation"},
+        {TYPES + 5, 9, "invalid abbreviation"},
+        {TYPES + 12, 0x1b, "invalid abbreviation"},
+        {TYPES + 19, 'X', "invalid abbreviation"},
         {TYPES + 20, 'X', "has no footer"},
     };
 
@@ -166,7 +166,7 @@ PAWL_TEST(what_is_broken_is_refused_with_the_reason)
         refused(&b, PAWL_E_CORRUPT, faults[i].said);
     }
     bytes b = make_file('2', "nonsense");
-    refused(&b, PAWL_E_CORRUPT, "footer that cannot be understood");
+    refused(&b, PAWL_E_CORRUPT, "an invalid footer");
 }
 
 PAWL_TEST(leap_seconds_are_refused)

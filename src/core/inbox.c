@@ -219,7 +219,7 @@ static pawl_status open_transaction(pawl_inbox_task *task, pawl_error *err)
     task->tx = tx;
     if (tx) {
         tx->store = task->store;
-        st = pawli_db_hold(task->store->db, &tx->owned, err);
+        st = pawli_db_begin_owned_tx(task->store->db, &tx->owned, err);
     } else {
         st = pawli_fail(err, PAWL_E_NOMEM, "out of memory for the transaction");
     }

@@ -106,7 +106,7 @@ bool pawli_job_steps_move(pawli_job_steps *steps, int64_t job_id, int64_t versio
 
 bool pawli_job_steps_heard(pawli_job_steps *steps, int64_t job_id, int64_t run_id, int64_t count)
 {
-    pawli_value *row = job_steps_add(steps, PAWLI_JOB_STEP_HEARD, job_id);
+    pawli_value *row = job_steps_add(steps, PAWLI_JOB_STEP_EVENT, job_id);
 
     if (!row)
         return false;

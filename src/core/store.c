@@ -263,7 +263,7 @@ pawl_status pawl_schema_sql(const char *engine_name, int from_version,
     const char *names = sqlite ? options.table_prefix : options.schema;
     if (!names)
         names = engine->default_names;
-    st = pawli_topic_cache_check(names, sqlite ? "table prefix" : "schema name", err);
+    st = pawli_names_check(names, sqlite ? "table prefix" : "schema name", err);
     if (st != PAWL_OK)
         return st;
     pawli_buffer_text(&text, "BEGIN;\n\n");

@@ -101,7 +101,7 @@ pawl_status pawl_tx_begin_for(pawl_store *store, pawl_owner owner, pawl_receipt 
     tx->store = store;
     tx->owner = owner;
     tx->item = item;
-    pawl_status st = pawli_db_hold(store->db, &tx->owned, err);
+    pawl_status st = pawli_db_begin_owned_tx(store->db, &tx->owned, err);
     if (st != PAWL_OK) {
         free(tx);
         return st;

@@ -1,4 +1,4 @@
-/* src/db/db.c - a database: its connections, its clock memory, running ops on it. */
+/* src/db/db.c - a database: its connections, its clock state, and running ops on it. */
 #include "db.h"
 
 #include <stdlib.h>
@@ -12,11 +12,12 @@
 #include "platform.h"
 #include "thread_deadline.h"
 
-/* ---- one database: its connections, its statements, and running ops on it ---- */
+/* ---- a database: its connections, its statements, and running ops on it ---- */
 
 #define MEMORY ":memory:"
 #define RECONNECTS 3
-#define HOLDERS 64 /* one is used at a time; the others are those of owners who are late */
+/* One is in use at a time; the others are held by owners that were rolled back late. */
+#define EXCLUSIVE_MAX 64
 
 static const pawl_backoff retry_policy = {5, 500, 20};
 
@@ -40,7 +41,7 @@ static pawl_status choose_names(pawli_db *db, const pawl_store_options *opts, pa
 
     if (!names)
         names = db->engine->default_names;
-    pawl_status st = pawli_topic_cache_check(names, postgres ? "schema name" : "table prefix", err);
+    pawl_status st = pawli_names_check(names, postgres ? "schema name" : "table prefix", err);
     if (st != PAWL_OK)
         return st;
     db->names = strdup(names);
@@ -53,16 +54,16 @@ static pawl_status make_pools(pawli_db *db, int pool_size, pawl_error *err)
     pawl_status st =
         pawli_pool_new(&db->settings, PAWLI_WRITES, single ? 1 : pool_size, &db->writers, err);
 
-    /* A database in memory is one connection: there is nothing a second one could read. */
+    /* An in-memory database has one connection: a second one would be another database. */
     bool alone = single && strcmp(db->target, MEMORY) == 0;
     if (st == PAWL_OK && single && !alone)
         st = pawli_pool_new(&db->settings, PAWLI_READS, 1, &db->readers, err);
-    /* Apart from the writers: a renewal never waits for handlers that are busy. */
+    /* Not from the writers' pool: a lease renewal must never wait for busy handlers. */
     if (st == PAWL_OK && alone)
-        db->holders = db->writers;
+        db->exclusive = db->writers;
     else if (st == PAWL_OK)
-        st = pawli_pool_new(&db->settings, PAWLI_EXCLUSIVE, single ? HOLDERS : pool_size,
-                            &db->holders, err);
+        st = pawli_pool_new(&db->settings, PAWLI_EXCLUSIVE, single ? EXCLUSIVE_MAX : pool_size,
+                            &db->exclusive, err);
     if (st == PAWL_OK && single)
         st = pawli_group_new(db->writers, &db->group, err);
     return st;
@@ -120,8 +121,8 @@ void pawli_db_free(pawli_db *db)
         return;
     pawli_group_free(db->group);
     pawli_pool_free(db->readers);
-    if (db->holders != db->writers)
-        pawli_pool_free(db->holders);
+    if (db->exclusive != db->writers)
+        pawli_pool_free(db->exclusive);
     pawli_pool_free(db->writers);
     pawli_statements_free(db->statements);
     pawli_wake_done(&db->wake);
@@ -186,8 +187,8 @@ static pawl_status db_run_once(pawli_db *db, pawli_pool *pool, uint64_t interrup
     return st;
 }
 
-/* Only statuses that say for certain that nothing was done. */
-static bool worth_another_try(pawl_status st, int tries)
+/* Only statuses that guarantee that nothing was changed. */
+static bool is_retryable(pawl_status st, int tries)
 {
     return st == PAWL_E_SERIALIZATION || (st == PAWL_E_UNAVAILABLE && tries < RECONNECTS);
 }
@@ -198,21 +199,21 @@ pawl_status pawli_db_run(pawli_db *db, const pawli_op *op, pawl_error *err)
     pawli_pool *pool = !op->writes && db->readers ? db->readers : db->writers;
     pawl_status st = pawli_db_check_process(db, err);
 
-    if (st == PAWL_OK && (op->writes || pool == db->holders))
+    if (st == PAWL_OK && (op->writes || pool == db->exclusive))
         st = pawli_db_check_thread(db, err);
     if (st != PAWL_OK)
         return st;
-    uint64_t interrupts_seen = pawli_pool_turn(pool);
+    uint64_t interrupts_seen = pawli_pool_interrupts(pool);
     for (int tries = 0;; tries++) {
         st = db_run_once(db, pool, interrupts_seen, op, deadline, err);
         pawli_clock_log(db);
-        if (!worth_another_try(st, tries))
+        if (!is_retryable(st, tries))
             return st;
         int64_t pause_us = 1000 * pawl_backoff_delay_ms(&retry_policy, tries, pawli_random_u64());
         if (pause_us >= pawli_mono_left(deadline))
             return st;
-        pawli_log(&db->log, PAWL_LOG_DEBUG, "store", "%s: %s, trying again",
-                  pawli_sql_name(op->sql), pawl_status_text(st));
+        pawli_log(&db->log, PAWL_LOG_DEBUG, "store", "%s: %s, retrying", pawli_sql_name(op->sql),
+                  pawl_status_text(st));
         pawli_sleep_us(pause_us);
     }
 }
@@ -222,8 +223,8 @@ void pawli_db_interrupt(pawli_db *db)
     if (db->readers)
         pawli_pool_interrupt(db->readers);
     pawli_pool_interrupt(db->writers);
-    if (db->holders != db->writers)
-        pawli_pool_interrupt(db->holders);
+    if (db->exclusive != db->writers)
+        pawli_pool_interrupt(db->exclusive);
     if (db->group)
         pawli_group_interrupt(db->group);
     pawli_wake_interrupt(&db->wake);
@@ -231,10 +232,10 @@ void pawli_db_interrupt(pawli_db *db)
 
 uint64_t pawli_db_interrupts(pawli_db *db)
 {
-    return pawli_pool_turn(db->writers);
+    return pawli_pool_interrupts(db->writers);
 }
 
-/* ---- moving what was written into the database's own file, while it is quiet ---- */
+/* ---- checkpointing while the store is idle ---- */
 
 pawl_status pawli_db_checkpoint(pawli_db *db, pawl_error *err)
 {
@@ -244,8 +245,8 @@ pawl_status pawli_db_checkpoint(pawli_db *db, pawl_error *err)
 
     if (st != PAWL_OK || !driver->checkpoint)
         return st;
-    st = pawli_pool_acquire(db->writers, pawli_pool_turn(db->writers), pawli_db_deadline(db), &conn,
-                            err);
+    st = pawli_pool_acquire(db->writers, pawli_pool_interrupts(db->writers), pawli_db_deadline(db),
+                            &conn, err);
     if (st != PAWL_OK)
         return st;
     st = driver->checkpoint(conn, err);
@@ -253,14 +254,14 @@ pawl_status pawli_db_checkpoint(pawli_db *db, pawl_error *err)
     return st;
 }
 
-/* ---- telling the log of a store whose clock is ahead of the machine's ---- */
+/* ---- logging that the store's clock is ahead of the machine's ---- */
 
 void pawli_clock_init(pawli_clock_memory *clock)
 {
     pthread_mutex_init(&clock->lock, NULL);
     clock->resets = -1;
     atomic_init(&clock->ahead_us, 0);
-    atomic_init(&clock->told, false);
+    atomic_init(&clock->logged, false);
 }
 
 void pawli_clock_done(pawli_clock_memory *clock)
@@ -273,15 +274,16 @@ void pawli_clock_log(pawli_db *db)
     int64_t ahead_us = atomic_load_explicit(&db->clock.ahead_us, memory_order_relaxed);
     bool ahead = ahead_us > 0;
 
-    if (atomic_load_explicit(&db->clock.told, memory_order_relaxed) == ahead ||
-        atomic_exchange(&db->clock.told, ahead) == ahead)
+    if (atomic_load_explicit(&db->clock.logged, memory_order_relaxed) == ahead ||
+        atomic_exchange(&db->clock.logged, ahead) == ahead)
         return;
     if (ahead)
         pawli_log(&db->log, PAWL_LOG_ERROR, "store",
                   "the store's clock is %lld s ahead of this machine's, because the machine's was "
-                  "ahead once: the store's goes on by the boot clock; if the machine's is right "
-                  "now, stop all workers and run 'pawl migrate --reset-clock'",
+                  "ahead before; it now advances with the boot clock; if the machine's clock is "
+                  "right now, stop all workers and run 'pawl migrate --reset-clock'",
                   (long long)(ahead_us / 1000000));
     else
-        pawli_log(&db->log, PAWL_LOG_INFO, "store", "the store's clock is the machine's again");
+        pawli_log(&db->log, PAWL_LOG_INFO, "store",
+                  "the store's clock matches this machine's again");
 }

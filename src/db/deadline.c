@@ -1,4 +1,4 @@
-/* src/db/deadline.c - deadlines of threads, and condition variables that wait until one. */
+/* src/db/deadline.c - thread deadlines, and condition variables that wait until a deadline. */
 #include "thread_deadline.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 #include "cond.h"
 #include "platform.h"
 
-/* ---- a time limit for the calls that this thread makes on any store ---- */
+/* ---- a deadline for all calls that this thread makes on any store ---- */
 
 static _Thread_local pawl_mono limit = {INT64_MAX};
 
@@ -26,7 +26,7 @@ pawl_mono pawli_thread_deadline_apply(pawl_mono deadline)
     return limit.us < deadline.us ? limit : deadline;
 }
 
-/* ---- condition variables and semaphores that wait until one of pawl's deadlines ---- */
+/* ---- condition variables and semaphores with pawl's deadlines ---- */
 
 void pawli_cond_init(pthread_cond_t *cond)
 {
@@ -38,7 +38,7 @@ void pawli_cond_init(pthread_cond_t *cond)
     pthread_condattr_destroy(&attributes);
 }
 
-/* Nothing here can wait by CLOCK_BOOTTIME: whoever wakes looks at its deadline again. */
+/* These functions cannot wait by CLOCK_BOOTTIME, so callers check their deadline again. */
 static struct timespec cond_monotonic(pawl_mono deadline)
 {
     struct timespec until;

@@ -35,7 +35,7 @@ typedef struct pawli_statements pawli_statements; /* the engine's SQL, names fil
 typedef enum pawli_use {
     PAWLI_WRITES = false,
     PAWLI_READS = true, /* it only reads */
-    PAWLI_EXCLUSIVE = 2 /* it is lent to the application while a transaction is open */
+    PAWLI_EXCLUSIVE = 2 /* it is exposed to the application while a transaction is open */
 } pawli_use;
 
 /*
@@ -47,7 +47,7 @@ typedef struct pawli_clock_memory {
     int64_t offset; /* to the boot clock, while the database does not store the right one */
     int64_t resets; /* the clock reset that it belongs to; -1: none */
     _Atomic int64_t ahead_us; /* of the wall clock, when it was last read; 0: not worth reporting */
-    atomic_bool told;         /* it was logged */
+    atomic_bool logged;       /* the current state was logged */
 } pawli_clock_memory;
 
 /* The settings of a connection; owned by pawli_db, outlives every connection. */
@@ -72,7 +72,7 @@ typedef struct pawli_conn {
     bool lost;        /* the engine rolled back the open transaction; until the next begin() */
     bool read_only;   /* opened as a reader */
     bool foreign;     /* the handle and its transaction are the application's */
-    bool lent;        /* the handle is pawl's, and the application uses it, too */
+    bool exposed;     /* the handle is pawl's, and the application uses it, too */
     struct pawli_conn *next; /* the pool's list */
 } pawli_conn;
 
@@ -85,9 +85,9 @@ typedef struct pawli_commit_listener {
 } pawli_commit_listener;
 
 typedef struct pawli_commit_events {
-    bool commit; /* something was committed: messages may be claimable now */
-    bool stir;   /* something is being written, and is committed soon or not at all */
-    bool echo;   /* the waiter's own notification came back */
+    bool commit;  /* something was committed: messages may be claimable now */
+    bool writing; /* something is being written, and is committed soon or not at all */
+    bool echo;    /* the waiter's own notification came back */
 } pawli_commit_events;
 
 struct pawli_driver {
@@ -98,14 +98,14 @@ struct pawli_driver {
     /* Connects. `deadline` bounds everything. */
     pawl_status (*open)(const pawli_db_settings *settings, pawli_use use, pawl_mono deadline,
                         pawli_conn **ret_conn, pawl_error *err);
-    /* NULL is allowed. A wrapped connection's handle stays open. */
+    /* NULL is allowed. A foreign connection's handle stays open. */
     void (*close)(pawli_conn *conn);
     /* Cheap check whether the server of an idle connection has gone away. */
     bool (*alive)(pawli_conn *conn);
 
     /*
      * Runs the op: in a transaction of its own when none is open, otherwise inside the open one (or
-     * the wrapped one), where a failure leaves the transaction as it was before the op.
+     * the foreign one), where a failure leaves the transaction as it was before the op.
      * PAWL_E_IN_DOUBT only if op->writes and the commit may have happened. Sets conn->broken when
      * the connection cannot be used again.
      */
@@ -149,7 +149,7 @@ struct pawli_driver {
      */
     pawl_status (*foreign_tx)(const pawli_db_settings *settings, void *native,
                               pawli_conn **ret_conn, pawl_error *err);
-    /* Whether the wrapped or lent transaction is still open. */
+    /* Whether the foreign or exposed transaction is still open. */
     bool (*tx_open)(pawli_conn *conn);
 
     /* Makes the running call end soon. Any thread. */

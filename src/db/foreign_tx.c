@@ -1,4 +1,4 @@
-/* src/db/foreign_tx.c - transactions of the application, and which threads have one open. */
+/* src/db/foreign_tx.c - the application's own transactions, and which threads have one open. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 struct pawli_foreign_tx {
     pawli_db *db;
     pawli_conn *conn;
-    pawli_open_tx *remembered; /* NULL if the engine lets others write meanwhile */
+    pawli_open_tx *remembered; /* NULL if the engine allows concurrent writers */
 };
 
 pawl_status pawli_db_wrap(pawli_db *db, const char *engine, void *native,
@@ -26,9 +26,10 @@ pawl_status pawli_db_wrap(pawli_db *db, const char *engine, void *native,
     if (st != PAWL_OK)
         return st;
     if (strcmp(engine, db->engine->name) != 0)
-        return pawli_fail(err, PAWL_E_UNSUPPORTED,
-                          "the handle is of %s but the store is of %s: wrap a handle of its engine",
-                          engine, db->engine->name);
+        return pawli_fail(
+            err, PAWL_E_UNSUPPORTED,
+            "the handle is for %s but the store uses %s: wrap a handle of that engine", engine,
+            db->engine->name);
     foreign_tx = calloc(1, sizeof *foreign_tx);
     if (!foreign_tx)
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the transaction");
@@ -55,7 +56,7 @@ pawl_status pawli_foreign_tx_run(pawli_foreign_tx *foreign_tx, const pawli_op *o
         return st;
     if (!foreign_tx->conn->driver->tx_open(foreign_tx->conn))
         return pawli_fail(err, PAWL_E_MISUSE,
-                          "the wrapped transaction has ended: begin one and wrap it");
+                          "the foreign transaction has ended: begin one and wrap its handle");
     if (op->on_start)
         op->on_start(op->context);
     return foreign_tx->conn->driver->run(foreign_tx->conn, op, pawli_db_deadline(foreign_tx->db),
@@ -94,48 +95,48 @@ struct pawli_open_tx {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pawli_open_tx *all;
-static atomic_int count; /* so that the usual case, none at all, costs one load */
+static atomic_int count; /* makes the usual case, no open transaction, a single load */
 
 pawli_open_tx *pawli_open_tx_remember(pawli_conn *conn, const void *database, const char *path)
 {
-    pawli_open_tx *foreign = calloc(1, sizeof *foreign);
+    pawli_open_tx *open_tx = calloc(1, sizeof *open_tx);
     struct stat file = {0};
 
-    if (!foreign)
+    if (!open_tx)
         return NULL;
-    (void)stat(path, &file); /* a file that is gone blocks nobody */
-    foreign->conn = conn;
-    foreign->thread = pthread_self();
-    foreign->database = database;
-    foreign->device = file.st_dev;
-    foreign->inode = file.st_ino;
+    (void)stat(path, &file); /* a deleted file blocks no thread */
+    open_tx->conn = conn;
+    open_tx->thread = pthread_self();
+    open_tx->database = database;
+    open_tx->device = file.st_dev;
+    open_tx->inode = file.st_ino;
     pthread_mutex_lock(&lock);
-    foreign->next = all;
-    all = foreign;
+    open_tx->next = all;
+    all = open_tx;
     atomic_fetch_add(&count, 1);
     pthread_mutex_unlock(&lock);
-    return foreign;
+    return open_tx;
 }
 
-void pawli_open_tx_forget(pawli_open_tx *foreign)
+void pawli_open_tx_forget(pawli_open_tx *open_tx)
 {
-    if (!foreign)
+    if (!open_tx)
         return;
     pthread_mutex_lock(&lock);
     for (pawli_open_tx **at = &all; *at; at = &(*at)->next) {
-        if (*at == foreign) {
-            *at = foreign->next;
+        if (*at == open_tx) {
+            *at = open_tx->next;
             atomic_fetch_sub(&count, 1);
             break;
         }
     }
     pthread_mutex_unlock(&lock);
-    free(foreign);
+    free(open_tx);
 }
 
-static bool same_file(const pawli_open_tx *foreign, const struct stat *file)
+static bool same_file(const pawli_open_tx *open_tx, const struct stat *file)
 {
-    return file->st_ino != 0 && foreign->device == file->st_dev && foreign->inode == file->st_ino;
+    return file->st_ino != 0 && open_tx->device == file->st_dev && open_tx->inode == file->st_ino;
 }
 
 bool pawli_open_tx_blocks(const void *database, const char *path)

@@ -12,21 +12,21 @@
 #include "merge.h"
 #include "platform.h"
 
-#define MOST_OPS 1000
-#define MOST_ROWS 1000 /* of ops that run as one */
-#define MOST_WORK_US 5000
-#define WATCH_US 100000 /* how often those that wait look whether a tenant is late */
+#define MAX_OPS 1000
+#define MAX_MERGED_ROWS 1000 /* of ops that are merged into one */
+#define MAX_BATCH_US 5000
+#define CHECK_WRITER_US 100000 /* how often waiting threads check for a late exclusive writer */
 
 /* One caller's op. It lives on the caller's stack: the caller waits until it is done. */
 typedef struct request {
-    const pawli_op *op; /* NULL: a tenant, who needs the turn for itself */
+    const pawli_op *op; /* NULL: an exclusive writer, which needs the write lock for itself */
     uint64_t interrupts_seen;
     pawl_mono deadline;
-    sem_t moved; /* done, or made leader, or a nudge */
+    sem_t wakeup; /* posted when done, chosen as leader, or interrupted */
     atomic_bool done;
-    atomic_bool leads;
-    bool taken;    /* a leader is at it: too late to give up */
-    size_t nudges; /* to look whether to go on waiting; none once it is taken */
+    atomic_bool is_leader;
+    bool taken;        /* a leader is processing it: too late to give up */
+    size_t interrupts; /* interrupts posted to it; none once it is taken */
     pawl_status status;
     pawl_error err;
     struct request *next;
@@ -40,11 +40,11 @@ typedef struct request_list {
 
 struct pawli_group {
     pawli_pool *writers;
-    pthread_mutex_t lock; /* guards what follows, and taken/nudges/next of waiting requests */
-    bool led;             /* somebody leads or has been chosen to */
+    pthread_mutex_t lock; /* guards the rest, and taken/interrupts/next of waiting requests */
+    bool has_leader;      /* there is a leader, or one has been chosen */
     request_list waiting;
     pawli_exclusive_writer
-        *writer; /* who has the turn for itself; NULL: nobody, or being evicted */
+        *writer; /* has the write lock for itself; NULL: none, or being rolled back */
 };
 
 pawl_status pawli_group_new(pawli_pool *writers, pawli_group **ret_group, pawl_error *err)
@@ -106,24 +106,24 @@ static void remove_from(request_list *list, request *item)
     list->count--;
 }
 
-static pawl_status waited_in_vain(request *item)
+static pawl_status lock_timed_out(request *item)
 {
     return pawli_fail(&item->err, PAWL_E_BUSY,
-                      "the database's write lock was held by others until the timeout; try again, "
-                      "or end the transaction that was left open there");
+                      "timed out waiting for the database's write lock; try again, or end the "
+                      "transaction that holds it");
 }
 
-/* ---- the leader's work; no lock held, the requests in `batch` are the leader's alone ---- */
+/* ---- the leader's work: no lock is held, the requests in `batch` belong to the leader ---- */
 
-static void carry_out(pawli_conn *conn, request *item)
+static void run_request(pawli_conn *conn, request *item)
 {
     if (item->op->on_start)
         item->op->on_start(item->op->context);
     item->status = conn->driver->run(conn, item->op, item->deadline, &item->err);
 }
 
-/* As a transaction of its own. */
-static void carry_out_alone(pawli_group *group, request *item)
+/* Runs the op in a transaction of its own. */
+static void run_alone(pawli_group *group, request *item)
 {
     pawli_conn *conn = NULL;
 
@@ -131,15 +131,15 @@ static void carry_out_alone(pawli_group *group, request *item)
                                       &item->err);
     if (item->status != PAWL_OK)
         return;
-    carry_out(conn, item);
+    run_request(conn, item);
     pawli_pool_give_back(group->writers, conn);
 }
 
-/* Take what waits, as far as there is room; the leader's own is first. */
+/* Moves waiting requests to the batch, as many as fit. The leader's own request is first. */
 static void group_gather(pawli_group *group, request_list *batch)
 {
     pthread_mutex_lock(&group->lock);
-    while (batch->count < MOST_OPS && group->waiting.first && group->waiting.first->op) {
+    while (batch->count < MAX_OPS && group->waiting.first && group->waiting.first->op) {
         request *item = group_pop(&group->waiting);
         item->taken = true;
         group_append(batch, item);
@@ -147,8 +147,9 @@ static void group_gather(pawli_group *group, request_list *batch)
     pthread_mutex_unlock(&group->lock);
 }
 
-/* What comes after `last` did not fit into the time: back to the front of those that wait. */
-static void put_back_after(pawli_group *group, request_list *batch, request *last)
+/* The requests after `last` did not fit into the time limit: puts them back to the front of the
+ * queue. */
+static void requeue_after(pawli_group *group, request_list *batch, request *last)
 {
     request_list kept = {0}, rest = {0};
     request *item;
@@ -168,25 +169,26 @@ static void put_back_after(pawli_group *group, request_list *batch, request *las
     *batch = kept;
 }
 
-/* The last of those from `first` on that can run as one op with it. */
-static request *last_alike(request *first)
+/* Returns the last request that can be merged with `first` and those in between. */
+static request *last_mergeable(request *first)
 {
     size_t rows = first->op->rows ? first->op->rows->row_count : 0;
     request *last = first;
 
     while (last->next && pawli_merge_fits(first->op, last->next->op)) {
         rows += last->next->op->rows->row_count;
-        if (rows > MOST_ROWS)
+        if (rows > MAX_MERGED_ROWS)
             break;
         last = last->next;
     }
     return last;
 }
 
-/* False: it did not work, nothing of it was done, and nobody knows whose fault it is. */
-static bool carry_out_together(pawli_conn *conn, request *first, request *last)
+/* Returns false if the merged op failed. Nothing was changed then, and the failing op is unknown.
+ */
+static bool run_merged(pawli_conn *conn, request *first, request *last)
 {
-    const pawli_op *parts[MOST_OPS];
+    const pawli_op *parts[MAX_OPS];
     pawl_error err = PAWL_ERROR_INIT;
     pawli_merge merge;
     size_t count = 0;
@@ -202,39 +204,40 @@ static bool carry_out_together(pawli_conn *conn, request *first, request *last)
 }
 
 /*
- * Each op in a savepoint of its own, so that one that fails is undone alone. True if the engine
- * gave up the whole transaction: then nothing of the batch is in the database.
+ * Runs each op in a savepoint of its own, so that a failed op is undone alone. Returns true if
+ * the engine rolled back the whole transaction: then nothing of the batch is in the database.
  */
 static bool run_batch(pawli_group *group, pawli_conn *conn, request_list *batch)
 {
     pawl_mono start = pawli_mono_now();
 
     for (request *item = batch->first; item; item = item->next) {
-        request *last = last_alike(item);
+        request *last = last_mergeable(item);
 
-        if (last != item && carry_out_together(conn, item, last))
+        if (last != item && run_merged(conn, item, last))
             item = last;
         else if (!conn->lost)
-            carry_out(conn, item);
+            run_request(conn, item);
         if (conn->lost)
             return true;
-        if (item->next && pawli_mono_now().us - start.us > MOST_WORK_US)
-            put_back_after(group, batch, item);
+        if (item->next && pawli_mono_now().us - start.us > MAX_BATCH_US)
+            requeue_after(group, batch, item);
     }
     return false;
 }
 
-/* What succeeded was undone with the rest; what had failed for itself has its answer. */
-static void run_again(pawli_group *group, request_list *batch)
+/* Runs the successful ops again, which were rolled back with the transaction. Failed ops keep
+ * their error. */
+static void rerun_batch(pawli_group *group, request_list *batch)
 {
     for (request *item = batch->first; item; item = item->next) {
         if (item->status == PAWL_OK)
-            carry_out_alone(group, item);
+            run_alone(group, item);
     }
 }
 
-/* The commit's answer is everyone's, except of those that had failed before it. */
-static void share_answer(request_list *batch, pawl_status st, const pawl_error *err)
+/* The commit's status applies to every op except those that had failed before. */
+static void share_commit_status(request_list *batch, pawl_status st, const pawl_error *err)
 {
     for (request *item = batch->first; item; item = item->next) {
         if (item->status != PAWL_OK)
@@ -260,16 +263,16 @@ static void group_commit(pawli_conn *conn, request_list *batch)
         st = conn->driver->commit(conn, batch->first->deadline, &err);
     }
     if (st != PAWL_OK)
-        share_answer(batch, st, &err);
+        share_commit_status(batch, st, &err);
 }
 
-static void group_run_group(pawli_group *group, request_list *batch)
+static void run_group(pawli_group *group, request_list *batch)
 {
     request *leader = batch->first;
     pawli_conn *conn = NULL;
 
-    if (pawli_mono_passed(leader->deadline)) { /* the lead came too late */
-        leader->status = waited_in_vain(leader);
+    if (pawli_mono_passed(leader->deadline)) { /* chosen as leader too late */
+        leader->status = lock_timed_out(leader);
         return;
     }
     leader->status = pawli_pool_acquire(group->writers, leader->interrupts_seen, leader->deadline,
@@ -277,13 +280,13 @@ static void group_run_group(pawli_group *group, request_list *batch)
     if (leader->status != PAWL_OK)
         return;
     leader->status = conn->driver->begin(conn, leader->deadline, &leader->err);
-    if (leader->status == PAWL_E_TIMEOUT) /* it passed just now, with nothing begun */
-        leader->status = waited_in_vain(leader);
+    if (leader->status == PAWL_E_TIMEOUT) /* it passed just now, and nothing has begun */
+        leader->status = lock_timed_out(leader);
     if (leader->status != PAWL_OK) {
         pawli_pool_give_back(group->writers, conn);
         return;
     }
-    /* Only now: whoever waits for the lock longer than its timeout can still give up. */
+    /* Not earlier: until here, a waiting caller can still give up at its timeout. */
     group_gather(group, batch);
     conn->single_op = batch->count == 1;
     bool lost = run_batch(group, conn, batch);
@@ -294,19 +297,19 @@ static void group_run_group(pawli_group *group, request_list *batch)
     conn->single_op = false;
     pawli_pool_give_back(group->writers, conn);
     if (lost)
-        run_again(group, batch);
+        rerun_batch(group, batch);
 }
 
-/* The next in the list leads from now on; the lock is held. */
-static void hand_on(pawli_group *group)
+/* Chooses the next request as leader. The lock is held. */
+static void choose_leader(pawli_group *group)
 {
     request *next = group_pop(&group->waiting);
 
-    group->led = next != NULL;
+    group->has_leader = next != NULL;
     if (!next)
         return;
-    atomic_store(&next->leads, true);
-    sem_post(&next->moved); /* it needs the lock before it can be gone */
+    atomic_store(&next->is_leader, true);
+    sem_post(&next->wakeup); /* it takes the lock before it can return */
 }
 
 static void group_lead(pawli_group *group, request *leader)
@@ -315,42 +318,42 @@ static void group_lead(pawli_group *group, request *leader)
     request *item;
 
     group_append(&batch, leader);
-    group_run_group(group, &batch);
+    run_group(group, &batch);
 
-    /* The others first: some come back at once, and are in the next group then. */
+    /* The other callers first: some of them call again at once, and then join the next group. */
     while ((item = group_pop(&batch))) {
         if (item == leader)
             continue;
         atomic_store(&item->done, true);
-        sem_post(&item->moved); /* and it is gone */
+        sem_post(&item->wakeup); /* its memory may be gone from here on */
     }
     pthread_mutex_lock(&group->lock);
-    hand_on(group);
+    choose_leader(group);
     pthread_mutex_unlock(&group->lock);
 }
 
 /* ---- the callers ---- */
 
-/* Whether the caller leaves instead of waiting on; the lock is held. */
+/* Whether the caller gives up waiting. The lock is held. */
 static bool give_up(pawli_group *group, request *item)
 {
-    if (item->taken || atomic_load(&item->leads))
+    if (item->taken || atomic_load(&item->is_leader))
         return false;
-    if (pawli_pool_turn(group->writers) != item->interrupts_seen)
+    if (pawli_pool_interrupts(group->writers) != item->interrupts_seen)
         item->status = pawli_fail(&item->err, PAWL_E_INTERRUPTED,
                                   "interrupted while waiting for the write lock");
     else if (pawli_mono_passed(item->deadline))
-        item->status = waited_in_vain(item);
+        item->status = lock_timed_out(item);
     else
         return false;
     remove_from(&group->waiting, item);
     return true;
 }
 
-static void hand_on_urgent_first(pawli_group *group);
+static void choose_leader_urgent_first(pawli_group *group);
 
-/* A tenant that has overstayed its time makes room. */
-static void watch_exclusive_writer(pawli_group *group)
+/* Rolls back an exclusive writer that has exceeded its time limit. */
+static void evict_late_writer(pawli_group *group)
 {
     pthread_mutex_lock(&group->lock);
     pawli_exclusive_writer *late = group->writer;
@@ -364,46 +367,46 @@ static void watch_exclusive_writer(pawli_group *group)
         return;
     late->roll_back_late(late);
     pthread_mutex_lock(&group->lock);
-    hand_on_urgent_first(group);
+    choose_leader_urgent_first(group);
     pthread_mutex_unlock(&group->lock);
 }
 
-/* When to look again: at the deadline, or sooner to see what the one in front does. */
-static pawl_mono group_next_look(const request *item)
+/* When to check again: at the deadline, or earlier to check the exclusive writer. */
+static pawl_mono group_next_check(const request *item)
 {
-    pawl_mono look = pawli_mono_after(pawli_mono_now(), WATCH_US);
+    pawl_mono check = pawli_mono_after(pawli_mono_now(), CHECK_WRITER_US);
 
-    return look.us < item->deadline.us ? look : item->deadline;
+    return check.us < item->deadline.us ? check : item->deadline;
 }
 
 /*
- * Until the request is done or leads, or the caller gives up. Whoever is told needs no lock to go
- * on: 64 callers that wake at once would only queue for it.
+ * Waits until the request is done or becomes the leader, or the caller gives up. A caller that is
+ * posted does not need the lock: 64 callers that wake at the same time would only contend for it.
  */
 static void wait_write_lock(pawli_group *group, request *item)
 {
-    bool patient = false; /* somebody is at it, and will say so */
-    size_t told = 0;
+    bool must_finish = false; /* taken or leading: a post will follow */
+    size_t posts = 0;
 
     while (true) {
         bool woken = true;
-        if (patient)
-            pawli_sem_wait(&item->moved);
+        if (must_finish)
+            pawli_sem_wait(&item->wakeup);
         else
-            woken = pawli_sem_wait_until(&item->moved, group_next_look(item));
-        told += woken;
-        if (woken && atomic_load(&item->leads))
+            woken = pawli_sem_wait_until(&item->wakeup, group_next_check(item));
+        posts += woken;
+        if (woken && atomic_load(&item->is_leader))
             return;
-        /* The leader lets go of the request with its last word, and not before. */
-        if (woken && atomic_load(&item->done) && told > item->nudges)
+        /* Posting is the leader's last access to the request. */
+        if (woken && atomic_load(&item->done) && posts > item->interrupts)
             return;
         if (!woken)
-            watch_exclusive_writer(group);
+            evict_late_writer(group);
         pthread_mutex_lock(&group->lock);
-        bool gone = give_up(group, item);
-        patient = item->taken || atomic_load(&item->leads);
+        bool gave_up = give_up(group, item);
+        must_finish = item->taken || atomic_load(&item->is_leader);
         pthread_mutex_unlock(&group->lock);
-        if (gone)
+        if (gave_up)
             return;
     }
 }
@@ -414,27 +417,27 @@ pawl_status pawli_group_run(pawli_group *group, const pawli_op *op, uint64_t int
     request item = {
         .op = op, .interrupts_seen = interrupts_seen, .deadline = deadline, .err = PAWL_ERROR_INIT};
 
-    sem_init(&item.moved, 0, 0);
+    sem_init(&item.wakeup, 0, 0);
     pthread_mutex_lock(&group->lock);
-    bool waits = group->led;
+    bool waits = group->has_leader;
     if (waits)
         group_append(&group->waiting, &item);
-    group->led = true;
+    group->has_leader = true;
     pthread_mutex_unlock(&group->lock);
     if (waits)
         wait_write_lock(group, &item);
-    if (!waits || atomic_load(&item.leads))
+    if (!waits || atomic_load(&item.is_leader))
         group_lead(group, &item);
-    sem_destroy(&item.moved);
+    sem_destroy(&item.wakeup);
     if (item.status != PAWL_OK && err)
         *err = item.err;
     return item.status;
 }
 
-/* ---- tenants ---- */
+/* ---- exclusive writers ---- */
 
-/* What is urgent first, everything else in the order in which it came; the lock is held. */
-static void hand_on_urgent_first(pawli_group *group)
+/* Urgent requests first, all others in order of arrival. The lock is held. */
+static void choose_leader_urgent_first(pawli_group *group)
 {
     request_list urgent = {0}, rest = {0};
     request *item;
@@ -444,7 +447,7 @@ static void hand_on_urgent_first(pawli_group *group)
     while ((item = group_pop(&rest)))
         group_append(&urgent, item);
     group->waiting = urgent;
-    hand_on(group);
+    choose_leader(group);
 }
 
 pawl_status pawli_group_enter(pawli_group *group, uint64_t interrupts_seen, pawl_mono deadline,
@@ -453,18 +456,18 @@ pawl_status pawli_group_enter(pawli_group *group, uint64_t interrupts_seen, pawl
     request item = {
         .interrupts_seen = interrupts_seen, .deadline = deadline, .err = PAWL_ERROR_INIT};
 
-    sem_init(&item.moved, 0, 0);
+    sem_init(&item.wakeup, 0, 0);
     pthread_mutex_lock(&group->lock);
-    bool waits = group->led;
+    bool waits = group->has_leader;
     if (waits)
         group_append(&group->waiting, &item);
-    group->led = true;
+    group->has_leader = true;
     pthread_mutex_unlock(&group->lock);
     if (waits)
         wait_write_lock(group, &item);
-    sem_destroy(&item.moved);
-    if (waits && atomic_load(&item.leads) && pawli_mono_passed(deadline)) {
-        item.status = waited_in_vain(&item);
+    sem_destroy(&item.wakeup);
+    if (waits && atomic_load(&item.is_leader) && pawli_mono_passed(deadline)) {
+        item.status = lock_timed_out(&item);
         pawli_group_leave(group, NULL);
     }
     if (item.status != PAWL_OK && err)
@@ -484,7 +487,7 @@ void pawli_group_leave(pawli_group *group, pawli_exclusive_writer *writer)
     pthread_mutex_lock(&group->lock);
     if (group->writer == writer) {
         group->writer = NULL;
-        hand_on_urgent_first(group);
+        choose_leader_urgent_first(group);
     }
     pthread_mutex_unlock(&group->lock);
 }
@@ -493,8 +496,8 @@ void pawli_group_interrupt(pawli_group *group)
 {
     pthread_mutex_lock(&group->lock);
     for (request *item = group->waiting.first; item; item = item->next) {
-        item->nudges++;
-        sem_post(&item->moved);
+        item->interrupts++;
+        sem_post(&item->wakeup);
     }
     pthread_mutex_unlock(&group->lock);
 }

@@ -26,28 +26,28 @@ void pawli_group_free(pawli_group *group); /* NULL is allowed; no call may be wa
 
 /*
  * Runs a writing op, possibly together with those of other threads. Another thread may run the op's
- * callbacks while this one waits. `turn` is as for pawli_pool_acquire().
+ * callbacks while this one waits. `interrupts_seen` is as for pawli_pool_acquire().
  */
 pawl_status pawli_group_run(pawli_group *group, const pawli_op *op, uint64_t interrupts_seen,
                             pawl_mono deadline, pawl_error *err);
 
 /*
  * An exclusive writer: has the write lock for itself, for a transaction over several calls. Enter
- * waits for the lock like a writing op; settle records the owner and its time limit; leave passes
+ * waits for the lock like a writing op; grant records the owner and its time limit; leave passes
  * the lock on, to renewals and other urgent ops first. After `until`, a waiting thread takes the
- * lock back with evict(), if may_roll_back() returns true.
+ * lock back with roll_back_late(), if may_roll_back() returns true.
  */
 typedef struct pawli_exclusive_writer {
     pawl_mono until;
     /* Any thread, with the group's lock held: must not wait. NULL: never. */
     bool (*may_roll_back)(struct pawli_exclusive_writer *writer);
-    /* Called next by the same thread, without the lock. The tenant may be freed when it returns. */
+    /* Called next by the same thread, without the lock. The writer may be freed when it returns. */
     void (*roll_back_late)(struct pawli_exclusive_writer *writer);
 } pawli_exclusive_writer;
 pawl_status pawli_group_enter(pawli_group *group, uint64_t interrupts_seen, pawl_mono deadline,
                               pawl_error *err);
 void pawli_group_grant(pawli_group *group, pawli_exclusive_writer *writer);
-/* No-op if the tenant was evicted. NULL: before settle. */
+/* No-op if the writer was rolled back. NULL: before grant. */
 void pawli_group_leave(pawli_group *group, pawli_exclusive_writer *writer);
 
 /* The number of callers that wait behind the leader; for tests, which have no other way to know. */

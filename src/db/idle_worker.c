@@ -1,25 +1,26 @@
-/* src/db/idle_worker.c - being written down as asleep, so that senders notify. See wake-ups.md. */
+/* src/db/idle_worker.c - registration as an idle worker, so that senders notify it. See
+ * wake-ups.md. */
 #include "waiter_private.h"
 #include "platform.h"
 
 #define SECOND_US INT64_C(1000000)
-/* Senders pass over a row that was not renewed for 90 seconds. */
+/* Senders ignore a row that was not renewed for 90 seconds. */
 #define RENEW_US (20 * SECOND_US)
-/* A notification of our own takes milliseconds. One that takes this long does not come. */
+/* The worker's own notification takes milliseconds. After this time it is considered lost. */
 #define ECHO_US (10 * SECOND_US)
-/* When it did not come: probably a pooler in between, which does not change by itself. */
-#define DEAF_PAUSE_US (300 * SECOND_US)
+/* The pause after a lost notification. The cause is usually a connection pooler, which stays. */
+#define NO_ECHO_PAUSE_US (300 * SECOND_US)
 #define LOST_PAUSE_US SECOND_US
-/* The row of a worker that is busy goes, but not at once, and not often: who is idle again a moment
- * later need not write it again, and the table does not fill with dead rows. */
-#define ERASE_SELDOM 50
+/* A busy worker removes its row, but not at once and not often: a worker that is soon idle again
+ * need not write it again, and the table does not fill with dead rows. */
+#define UNREGISTER_FACTOR 50
 
 static bool idle_worker_older(pawl_mono since, int64_t us)
 {
     return pawli_mono_now().us - since.us >= us;
 }
 
-static pawl_status run_sleep(pawli_waiter *waiter, bool present, pawl_error *err)
+static pawl_status run_idle(pawli_waiter *waiter, bool present, pawl_error *err)
 {
     pawli_param params[] = {
         {"idle_worker", pawli_uuid(waiter->id)},
@@ -40,7 +41,7 @@ static pawl_status run_sleep(pawli_waiter *waiter, bool present, pawl_error *err
     return st;
 }
 
-static pawl_status read_settled(void *context, const pawli_row *row, pawl_error *err)
+static pawl_status read_snapshot_passed(void *context, const pawli_row *row, pawl_error *err)
 {
     pawli_idle_worker *idle_worker = context;
 
@@ -50,7 +51,7 @@ static pawl_status read_settled(void *context, const pawli_row *row, pawl_error 
     return PAWL_OK;
 }
 
-static pawl_status ask_settled(pawli_waiter *waiter, pawl_error *err)
+static pawl_status query_snapshot_passed(pawli_waiter *waiter, pawl_error *err)
 {
     pawli_idle_worker *idle_worker = &waiter->idle_worker;
     pawli_param param = {"epoch", idle_worker->epoch ? pawli_int(idle_worker->epoch)
@@ -59,50 +60,50 @@ static pawl_status ask_settled(pawli_waiter *waiter, pawl_error *err)
         .sql = PAWLI_SQL_SNAPSHOT_PASSED,
         .params = &param,
         .param_count = 1,
-        .on_row = read_settled,
+        .on_row = read_snapshot_passed,
         .context = idle_worker,
     };
 
     return pawli_db_run(waiter->db, &op, err);
 }
 
-/* Also when the row is there already: senders may have taken it for dead until now. */
-static pawl_status write_down(pawli_waiter *waiter, pawl_error *err)
+/* Also if the row exists: senders may have considered it dead until now. */
+static pawl_status register_idle(pawli_waiter *waiter, pawl_error *err)
 {
     pawli_idle_worker *idle_worker = &waiter->idle_worker;
-    pawl_status st = run_sleep(waiter, true, err);
+    pawl_status st = run_idle(waiter, true, err);
 
     if (st != PAWL_OK)
         return st;
     idle_worker->written = true;
     idle_worker->visible_to_all = false;
-    idle_worker->epoch = 0; /* a new one, which only now is given out */
-    return ask_settled(waiter, err);
+    idle_worker->epoch = 0; /* a new epoch is started only now */
+    return query_snapshot_passed(waiter, err);
 }
 
 pawl_status pawli_idle_worker_arm(pawli_waiter *waiter, pawl_error *err)
 {
     pawli_idle_worker *idle_worker = &waiter->idle_worker;
     bool was_there = waiter->listener != NULL;
-    pawli_commit_events heard;
+    pawli_commit_events events;
 
     pawli_waiter_open_listener(waiter);
     if (!waiter->listener || !was_there)
         *idle_worker = (pawli_idle_worker){.erased = idle_worker->erased};
-    /* What is heard until here was committed before the claim that follows. */
-    pawli_waiter_read_events(waiter, &heard);
-    if (heard.echo)
+    /* Events read here were committed before the claim that follows. */
+    pawli_waiter_read_events(waiter, &events);
+    if (events.echo)
         pawli_idle_worker_echo(waiter);
     if (waiter->listener && idle_worker->echo_awaited &&
         idle_worker_older(idle_worker->echo_sent, ECHO_US))
-        pawli_waiter_close_listener(waiter, idle_worker->proven ? LOST_PAUSE_US : DEAF_PAUSE_US);
+        pawli_waiter_close_listener(waiter, idle_worker->proven ? LOST_PAUSE_US : NO_ECHO_PAUSE_US);
     if (!waiter->listener)
         return PAWL_OK;
     if (!idle_worker->proven)
-        return idle_worker->echo_awaited ? PAWL_OK : run_sleep(waiter, false, err);
+        return idle_worker->echo_awaited ? PAWL_OK : run_idle(waiter, false, err);
     if (!idle_worker->written || idle_worker_older(idle_worker->echo_sent, RENEW_US))
-        return write_down(waiter, err);
-    return idle_worker->visible_to_all ? PAWL_OK : ask_settled(waiter, err);
+        return register_idle(waiter, err);
+    return idle_worker->visible_to_all ? PAWL_OK : query_snapshot_passed(waiter, err);
 }
 
 int64_t pawli_idle_worker_max_wait_us(const pawli_waiter *waiter)
@@ -127,7 +128,7 @@ void pawli_idle_worker_unregister(pawli_waiter *waiter)
 
     if (!waiter->idle_worker.written)
         return;
-    /* If it fails, the row is taken for dead after a while. */
+    /* If it fails, senders consider the row dead after a while. */
     (void)pawli_db_run(waiter->db, &op, NULL);
     waiter->idle_worker.written = false;
     waiter->idle_worker.erased = pawli_mono_now();
@@ -141,6 +142,6 @@ void pawli_idle_worker_busy(pawli_waiter *waiter)
     if (waiter->armed)
         idle_worker->busy_since = pawli_mono_now();
     else if (idle_worker->written && idle_worker_older(idle_worker->busy_since, linger_us) &&
-             idle_worker_older(idle_worker->erased, ERASE_SELDOM * linger_us))
+             idle_worker_older(idle_worker->erased, UNREGISTER_FACTOR * linger_us))
         pawli_idle_worker_unregister(waiter);
 }

@@ -1,4 +1,4 @@
-/* src/db/merge.c - several ops of one kind, of several callers, run as one. */
+/* src/db/merge.c - runs ops of the same kind from several callers as one op. */
 #include "merge.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@ bool pawli_merge_fits(const pawli_op *first, const pawli_op *next)
            first->rows->names == next->rows->names;
 }
 
-/* ---- a part's answer: the whole's, with the position counted from the part's own first row ----
+/* ---- a part's result rows: the merged rows, with positions relative to the part ----
  */
 
 typedef struct part_row {
@@ -53,7 +53,8 @@ static const void *part_bytes(const pawli_row *row, int column, size_t *ret_size
     return pawli_row_bytes(whole_of(row), column, ret_size);
 }
 
-/* An answer for all: what column 1 says of the first row, the next number says of the next. */
+/* A row for the whole batch: column 1 is the value of the first row, and increases by one per
+ * row. */
 static int64_t range_integer(const pawli_row *row, int column)
 {
     int64_t number = pawli_row_int(whole_of(row), column);
@@ -66,7 +67,7 @@ static const pawli_row_table range_table = {part_is_null, range_integer, part_ti
 static const pawli_row_table part_table = {part_is_null, part_integer, part_time, part_uuid,
                                            part_bytes};
 
-/* ---- the whole ---- */
+/* ---- the merged op ---- */
 
 static void merge_on_start(void *context)
 {
@@ -79,7 +80,7 @@ static void merge_on_start(void *context)
     }
 }
 
-/* Answers come in the order of the rows, or nearly so. */
+/* Result rows come in the order of the op's rows, or nearly so. */
 static bool find_part(pawli_merge *merge, size_t position)
 {
     if (position >= merge->rows.row_count)
@@ -91,13 +92,13 @@ static bool find_part(pawli_merge *merge, size_t position)
     return true;
 }
 
-static pawl_status answer_all(pawli_merge *merge, const pawli_row *row, pawl_error *err)
+static pawl_status forward_to_all(pawli_merge *merge, const pawli_row *row, pawl_error *err)
 {
     pawl_status st = PAWL_OK;
 
     for (size_t i = 0; i < merge->count && st == PAWL_OK; i++) {
-        part_row answer = {{&range_table}, row, (int64_t)merge->starts[i]};
-        st = merge->parts[i]->on_row(merge->parts[i]->context, &answer.base, err);
+        part_row part_result = {{&range_table}, row, (int64_t)merge->starts[i]};
+        st = merge->parts[i]->on_row(merge->parts[i]->context, &part_result.base, err);
     }
     return st;
 }
@@ -107,12 +108,13 @@ static pawl_status merge_on_row(void *context, const pawli_row *row, pawl_error 
     pawli_merge *merge = context;
 
     if (pawli_row_is_null(row, 0))
-        return answer_all(merge, row, err);
+        return forward_to_all(merge, row, err);
     if (!find_part(merge, (size_t)pawli_row_int(row, 0)))
-        return pawli_fail(err, PAWL_E_STORE, "the database answered for a row not sent");
+        return pawli_fail(err, PAWL_E_STORE,
+                          "the database returned a result for a row that was not sent");
     const pawli_op *part = merge->parts[merge->part];
-    part_row answer = {{&part_table}, row, (int64_t)merge->starts[merge->part]};
-    return part->on_row(part->context, &answer.base, err);
+    part_row part_result = {{&part_table}, row, (int64_t)merge->starts[merge->part]};
+    return part->on_row(part->context, &part_result.base, err);
 }
 
 static void copy_rows(pawli_merge *merge)

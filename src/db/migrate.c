@@ -1,4 +1,4 @@
-/* src/db/migrate.c - deploying the schema, and the test's virtual clock. */
+/* src/db/migrate.c - deploying the schema, and the SQL of pawl/testing.h. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "fail.h"
 #include "log.h"
 
-/* ---- looking at the schema and bringing it up to date ---- */
+/* ---- reading and upgrading the schema ---- */
 
 int pawli_db_library_version(const pawli_db *db)
 {
@@ -15,8 +15,8 @@ int pawli_db_library_version(const pawli_db *db)
 }
 
 /*
- * Whether the functions and views are to be replaced by this library's. Those of a newer schema or
- * release are left alone: the library works with them.
+ * Whether to replace the functions and views by this library's. Those of a newer schema or
+ * release stay: the library works with them.
  */
 static bool code_is_outdated(const pawli_engine_sql *sql, const pawli_installed *installed)
 {
@@ -48,7 +48,7 @@ pawl_status pawli_db_schema(pawli_db *db, pawl_schema_info *ret_info, pawl_error
     pawli_pool *pool = db->readers ? db->readers : db->writers;
     pawl_mono deadline = pawli_db_deadline(db);
     pawli_conn *conn = NULL;
-    pawl_status st = pawli_pool_acquire(pool, pawli_pool_turn(pool), deadline, &conn, err);
+    pawl_status st = pawli_pool_acquire(pool, pawli_pool_interrupts(pool), deadline, &conn, err);
 
     if (st != PAWL_OK)
         return st;
@@ -130,7 +130,7 @@ static pawl_status deploy_on(pawli_db *db, pawli_conn *conn, pawl_mono deadline,
         return st;
     }
     if (!before.code_outdated)
-        conn->driver->rollback(conn); /* nothing to do: leave no trace, not even an empty commit */
+        conn->driver->rollback(conn); /* nothing to do: no trace, not even an empty commit */
     else
         st = conn->driver->commit(conn, deadline, err);
     if (st == PAWL_OK)
@@ -143,7 +143,7 @@ pawl_status pawli_db_deploy(pawli_db *db, pawl_schema_info *ret_before, pawl_err
     pawl_mono deadline = pawli_db_deadline(db);
     pawli_conn *conn = NULL;
     pawl_status st =
-        pawli_pool_acquire(db->writers, pawli_pool_turn(db->writers), deadline, &conn, err);
+        pawli_pool_acquire(db->writers, pawli_pool_interrupts(db->writers), deadline, &conn, err);
 
     if (st != PAWL_OK)
         return st;
@@ -152,9 +152,9 @@ pawl_status pawli_db_deploy(pawli_db *db, pawl_schema_info *ret_before, pawl_err
     return st;
 }
 
-/* ---- running the SQL that only pawl/testing.h uses ---- */
+/* ---- running the SQL of pawl/testing.h ---- */
 
-/* The one number that such a text may ask for. */
+/* Replaces the one parameter that such a text may have. */
 #define NUMBER ":us"
 
 static char *fill_number(const char *text, int64_t us)
@@ -203,7 +203,8 @@ static pawl_status testing_run(pawli_db *db, const char *sql, char **ret_answer,
     if (st == PAWL_OK)
         st = pawli_db_check_thread(db, err);
     if (st == PAWL_OK)
-        st = pawli_pool_acquire(db->writers, pawli_pool_turn(db->writers), deadline, &conn, err);
+        st = pawli_pool_acquire(db->writers, pawli_pool_interrupts(db->writers), deadline, &conn,
+                                err);
     if (st != PAWL_OK)
         return st;
     st = run_on(conn, sql, deadline, ret_answer, err);

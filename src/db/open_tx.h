@@ -18,7 +18,7 @@
  */
 typedef struct pawli_open_tx pawli_open_tx;
 pawli_open_tx *pawli_open_tx_remember(pawli_conn *conn, const void *database, const char *path);
-void pawli_open_tx_forget(pawli_open_tx *foreign); /* NULL is allowed */
+void pawli_open_tx_forget(pawli_open_tx *open_tx); /* NULL is allowed */
 
 /* Whether this thread has a recorded transaction open on that database. */
 bool pawli_open_tx_blocks(const void *database, const char *path);

@@ -14,7 +14,7 @@
 
 typedef enum owned_tx_state {
     OWNED_TX_OPEN,
-    OWNED_TX_LATE, /* rolled back, because it took too long */
+    OWNED_TX_LATE, /* rolled back because it exceeded its time limit */
     OWNED_TX_ENDED /* the connection is back in its pool */
 } owned_tx_state;
 
@@ -25,15 +25,16 @@ struct pawli_owned_tx {
     pthread_mutex_t lock; /* guards the state; held while pawl works with the connection */
     owned_tx_state state;
     bool limited;              /* other writers wait for it */
-    pawli_open_tx *remembered; /* NULL if plain calls of this thread do not wait for it */
+    pawli_open_tx *remembered; /* NULL if other calls of this thread do not wait for it */
 };
 
-/* ---- eviction: by a thread that waits for its turn; group.c says when ---- */
+/* ---- rollback by a thread that waits for the write lock; group.c decides when ---- */
 
 /*
- * Not while the owner is inside a call of pawl: then that call ends it. And not if it has ended or
- * was rolled back already: between that and leave_turn() the group still knows it as a tenant, but
- * its connection is gone, and the owner hands the turn on itself.
+ * Not while the owner is inside a pawl call: that call ends the transaction itself. Also not if
+ * it has ended or was rolled back already: until leave_group(), the group still has it as its
+ * exclusive writer, but its connection is back in the pool, and the owner releases the write lock
+ * itself.
  */
 static bool owned_tx_may_roll_back(pawli_exclusive_writer *writer)
 {
@@ -42,12 +43,12 @@ static bool owned_tx_may_roll_back(pawli_exclusive_writer *writer)
     if (pthread_mutex_trylock(&tx->lock) != 0)
         return false;
     if (tx->state == OWNED_TX_OPEN)
-        return true; /* hold_evict() comes next, and unlocks */
+        return true; /* owned_tx_roll_back_late() follows and unlocks */
     pthread_mutex_unlock(&tx->lock);
     return false;
 }
 
-/* The owner may go on to use the handle, so the connection stays with it. */
+/* The owner may continue to use the handle, so the connection stays with it. */
 static void owned_tx_roll_back_late(pawli_exclusive_writer *writer)
 {
     pawli_owned_tx *tx = (pawli_owned_tx *)writer;
@@ -59,18 +60,19 @@ static void owned_tx_roll_back_late(pawli_exclusive_writer *writer)
 
 /* ---- the owner ---- */
 
-/* Nobody else touches the transaction from here on. The lock is held. */
+/* No other thread accesses the transaction from here on. The lock is held. */
 static void owned_tx_give_back(pawli_owned_tx *tx)
 {
     pawli_open_tx_forget(tx->remembered);
     tx->remembered = NULL;
     tx->conn->driver->unexpose(tx->conn);
-    pawli_pool_give_back(tx->db->holders, tx->conn);
+    pawli_pool_give_back(tx->db->exclusive, tx->conn);
     tx->conn = NULL;
     tx->state = OWNED_TX_ENDED;
 }
 
-/* Without the lock: others are waiting for it. Nothing happens if it was taken back. */
+/* Called without the lock, because other threads wait for it. No-op if the write lock was taken
+ * back. */
 static void leave_group(pawli_owned_tx *tx)
 {
     if (tx->limited)
@@ -80,12 +82,12 @@ static void leave_group(pawli_owned_tx *tx)
 static pawl_status too_late(pawl_error *err)
 {
     return pawli_fail(err, PAWL_E_TIMEOUT,
-                      "the transaction was open for more than %d ms, while all other writers "
-                      "waited, and was rolled back: do the slow work before it begins",
+                      "the transaction was rolled back after %d ms, because all other writers "
+                      "wait for it: do slow work before it begins",
                       (int)(PAWLI_OWNED_TX_MAX_US / 1000));
 }
 
-/* Whether the transaction may still be used. The lock is held. */
+/* Whether the transaction is still usable. The lock is held. */
 static pawl_status owned_tx_check_open(pawli_owned_tx *tx, pawl_error *err)
 {
     pawl_status st = pawli_db_check_process(tx->db, err);
@@ -102,8 +104,8 @@ static pawl_status owned_tx_check_open(pawli_owned_tx *tx, pawl_error *err)
         return too_late(err);
     if (!tx->conn->driver->tx_open(tx->conn))
         return pawli_fail(err, PAWL_E_TX_RESTART,
-                          "the transaction is not open any more, because a statement of it failed "
-                          "or ended it: begin again, and leave its end to pawl");
+                          "the transaction is no longer open, because one of its statements failed "
+                          "or ended it: begin again, and let pawl end it");
     return PAWL_OK;
 }
 
@@ -152,7 +154,7 @@ pawl_status pawli_owned_tx_commit(pawli_owned_tx *tx, pawl_error *err)
 
 void pawli_owned_tx_rollback(pawli_owned_tx *tx)
 {
-    /* In a child process the transaction is the parent's. */
+    /* In a child process the transaction belongs to the parent. */
     if (!tx || pawli_db_check_process(tx->db, NULL) != PAWL_OK)
         return;
     pthread_mutex_lock(&tx->lock);
@@ -185,9 +187,9 @@ void pawli_owned_tx_free(pawli_owned_tx *tx)
     free(tx);
 }
 
-/* ---- the beginning ---- */
+/* ---- begin ---- */
 
-/* A connection, lent to the application, with a transaction open on it. */
+/* Acquires a connection and begins a transaction on it. */
 static pawl_status owned_tx_begin(pawli_owned_tx *tx, uint64_t interrupts_seen, pawl_mono deadline,
                                   pawl_error *err)
 {
@@ -195,13 +197,13 @@ static pawl_status owned_tx_begin(pawli_owned_tx *tx, uint64_t interrupts_seen, 
     pawl_status st = PAWL_E_UNAVAILABLE;
 
     for (int tries = 0; st == PAWL_E_UNAVAILABLE && tries < BEGIN_TRIES; tries++) {
-        st = pawli_pool_acquire(db->holders, interrupts_seen, deadline, &tx->conn, err);
+        st = pawli_pool_acquire(db->exclusive, interrupts_seen, deadline, &tx->conn, err);
         if (st != PAWL_OK)
             return st;
         st = tx->conn->driver->begin(tx->conn, deadline, err);
         if (st == PAWL_OK)
             return PAWL_OK;
-        pawli_pool_give_back(db->holders, tx->conn);
+        pawli_pool_give_back(db->exclusive, tx->conn);
         tx->conn = NULL;
     }
     return st;
@@ -218,7 +220,7 @@ static pawl_status owned_tx_remember(pawli_owned_tx *tx, pawl_error *err)
                           : pawli_fail(err, PAWL_E_NOMEM, "out of memory for the transaction");
 }
 
-/* The turn of the single writer is the caller's now. */
+/* Begins the transaction; the caller has the write lock. */
 static pawl_status begin_with_write_lock(pawli_owned_tx *tx, uint64_t interrupts_seen,
                                          pawl_mono deadline, pawl_error *err)
 {
@@ -229,7 +231,7 @@ static pawl_status begin_with_write_lock(pawli_owned_tx *tx, uint64_t interrupts
     if (st != PAWL_OK) {
         if (tx->conn) {
             tx->conn->driver->rollback(tx->conn);
-            pawli_pool_give_back(tx->db->holders, tx->conn);
+            pawli_pool_give_back(tx->db->exclusive, tx->conn);
         }
         return st;
     }
@@ -239,23 +241,23 @@ static pawl_status begin_with_write_lock(pawli_owned_tx *tx, uint64_t interrupts
     return PAWL_OK;
 }
 
-static pawl_status begin_when_allowed(pawli_owned_tx *tx, pawl_error *err)
+static pawl_status wait_and_begin(pawli_owned_tx *tx, pawl_error *err)
 {
     pawli_db *db = tx->db;
     pawl_mono deadline = pawli_db_deadline(db);
-    uint64_t interrupts_seen = pawli_pool_turn(db->holders);
+    uint64_t interrupts_seen = pawli_pool_interrupts(db->exclusive);
     pawl_status st;
 
     if (!db->group)
         return begin_with_write_lock(tx, interrupts_seen, deadline, err);
-    st = pawli_group_enter(db->group, pawli_pool_turn(db->writers), deadline, err);
+    st = pawli_group_enter(db->group, pawli_pool_interrupts(db->writers), deadline, err);
     if (st != PAWL_OK)
         return st;
     st = begin_with_write_lock(tx, interrupts_seen, deadline, err);
     if (st == PAWL_OK) {
         tx->limited = true;
-        /* A connection that everybody needs cannot be left with a late owner. */
-        if (db->holders == db->writers)
+        /* The only connection of the store cannot be left with a late owner. */
+        if (db->exclusive == db->writers)
             tx->writer.may_roll_back = NULL;
         pawli_group_grant(db->group, &tx->writer);
     } else {
@@ -264,7 +266,7 @@ static pawl_status begin_when_allowed(pawli_owned_tx *tx, pawl_error *err)
     return st;
 }
 
-pawl_status pawli_db_hold(pawli_db *db, pawli_owned_tx **ret_tx, pawl_error *err)
+pawl_status pawli_db_begin_owned_tx(pawli_db *db, pawli_owned_tx **ret_tx, pawl_error *err)
 {
     pawl_status st = pawli_db_check_process(db, err);
 
@@ -280,7 +282,7 @@ pawl_status pawli_db_hold(pawli_db *db, pawli_owned_tx **ret_tx, pawl_error *err
     tx->db = db;
     tx->state = OWNED_TX_ENDED;
     pthread_mutex_init(&tx->lock, NULL);
-    st = begin_when_allowed(tx, err);
+    st = wait_and_begin(tx, err);
     if (st != PAWL_OK) {
         pawli_owned_tx_free(tx);
         return st;

@@ -21,7 +21,7 @@
 typedef struct pawli_owned_tx pawli_owned_tx;
 
 /* Begins, once the caller has the write lock. Everything below: the thread that began. */
-pawl_status pawli_db_hold(pawli_db *db, pawli_owned_tx **ret_tx, pawl_error *err);
+pawl_status pawli_db_begin_owned_tx(pawli_db *db, pawli_owned_tx **ret_tx, pawl_error *err);
 /*
  * Runs an op inside the transaction; a failure leaves the transaction unchanged, unless the error
  * says otherwise.

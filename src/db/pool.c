@@ -1,4 +1,4 @@
-/* src/db/pool.c - connections that threads take turns with. */
+/* src/db/pool.c - a pool of connections shared by threads. */
 #include "pool.h"
 
 #include <pthread.h>
@@ -11,9 +11,9 @@
 struct pawli_pool {
     const pawli_db_settings *settings;
     pawli_use use;
-    int most;
+    int max;
     pthread_mutex_t lock;     /* guards everything below */
-    pthread_cond_t given;     /* a connection or a place for one came free, or an interrupt */
+    pthread_cond_t available; /* a connection or a free slot became available, or an interrupt */
     int open;                 /* idle, busy and being opened */
     uint64_t interrupts_seen; /* counts interrupts */
     uint64_t opened;          /* counts connections */
@@ -21,7 +21,7 @@ struct pawli_pool {
     pawli_conn *busy;
 };
 
-pawl_status pawli_pool_new(const pawli_db_settings *settings, pawli_use use, int most,
+pawl_status pawli_pool_new(const pawli_db_settings *settings, pawli_use use, int max,
                            pawli_pool **ret_pool, pawl_error *err)
 {
     pawli_pool *pool = calloc(1, sizeof *pool);
@@ -30,9 +30,9 @@ pawl_status pawli_pool_new(const pawli_db_settings *settings, pawli_use use, int
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the connection pool");
     pool->settings = settings;
     pool->use = use;
-    pool->most = most;
+    pool->max = max;
     pthread_mutex_init(&pool->lock, NULL);
-    pawli_cond_init(&pool->given);
+    pawli_cond_init(&pool->available);
     *ret_pool = pool;
     return PAWL_OK;
 }
@@ -46,28 +46,28 @@ void pawli_pool_free(pawli_pool *pool)
         pool->idle = conn->next;
         conn->driver->close(conn);
     }
-    pthread_cond_destroy(&pool->given);
+    pthread_cond_destroy(&pool->available);
     pthread_mutex_destroy(&pool->lock);
     free(pool);
 }
 
-static void close_place(pawli_pool *pool)
+static void release_slot(pawli_pool *pool)
 {
     pthread_mutex_lock(&pool->lock);
     pool->open--;
-    pthread_cond_signal(&pool->given);
+    pthread_cond_signal(&pool->available);
     pthread_mutex_unlock(&pool->lock);
 }
 
-/* Called with the lock held, which makes it one step with pawli_pool_interrupt(). */
-static pawl_status pool_hand_out(pawli_pool *pool, pawli_conn *conn, uint64_t interrupts_seen,
-                                 pawli_conn **ret_conn, pawl_error *err)
+/* Called with the lock held, which makes it atomic with pawli_pool_interrupt(). */
+static pawl_status pool_lend(pawli_pool *pool, pawli_conn *conn, uint64_t interrupts_seen,
+                             pawli_conn **ret_conn, pawl_error *err)
 {
     if (pool->interrupts_seen != interrupts_seen) {
         conn->next = pool->idle;
         pool->idle = conn;
-        pthread_cond_signal(&pool->given);
-        return pawli_fail(err, PAWL_E_INTERRUPTED, "interrupted before the database was asked");
+        pthread_cond_signal(&pool->available);
+        return pawli_fail(err, PAWL_E_INTERRUPTED, "interrupted before the statement was sent");
     }
     atomic_store(&conn->stop, false);
     conn->next = pool->busy;
@@ -83,12 +83,12 @@ static pawl_status open_one(pawli_pool *pool, uint64_t interrupts_seen, pawl_mon
     pawl_status st = pool->settings->driver->open(pool->settings, pool->use, deadline, &conn, err);
 
     if (st != PAWL_OK) {
-        close_place(pool);
+        release_slot(pool);
         return st;
     }
     pthread_mutex_lock(&pool->lock);
     pool->opened++;
-    st = pool_hand_out(pool, conn, interrupts_seen, ret_conn, err);
+    st = pool_lend(pool, conn, interrupts_seen, ret_conn, err);
     pthread_mutex_unlock(&pool->lock);
     return st;
 }
@@ -104,7 +104,7 @@ pawl_status pawli_pool_acquire(pawli_pool *pool, uint64_t interrupts_seen, pawl_
         if (conn) {
             pool->idle = conn->next;
             if (conn->driver->alive(conn)) {
-                st = pool_hand_out(pool, conn, interrupts_seen, ret_conn, err);
+                st = pool_lend(pool, conn, interrupts_seen, ret_conn, err);
                 break;
             }
             pool->open--;
@@ -112,17 +112,17 @@ pawl_status pawli_pool_acquire(pawli_pool *pool, uint64_t interrupts_seen, pawl_
         } else if (pool->interrupts_seen != interrupts_seen) {
             st = pawli_fail(err, PAWL_E_INTERRUPTED, "interrupted while waiting for a connection");
             break;
-        } else if (pool->open < pool->most) {
+        } else if (pool->open < pool->max) {
             pool->open++;
             pthread_mutex_unlock(&pool->lock);
             return open_one(pool, interrupts_seen, deadline, ret_conn, err);
         } else if (pawli_mono_passed(deadline)) {
             st = pawli_fail(err, PAWL_E_BUSY,
                             "all %d connections of the store were in use until the timeout",
-                            pool->most);
+                            pool->max);
             break;
         } else {
-            pawli_cond_wait_until(&pool->given, &pool->lock, deadline);
+            pawli_cond_wait_until(&pool->available, &pool->lock, deadline);
         }
     }
     pthread_mutex_unlock(&pool->lock);
@@ -145,13 +145,13 @@ void pawli_pool_give_back(pawli_pool *pool, pawli_conn *conn)
     } else {
         pool->open--;
     }
-    pthread_cond_signal(&pool->given);
+    pthread_cond_signal(&pool->available);
     pthread_mutex_unlock(&pool->lock);
     if (conn)
         conn->driver->close(conn);
 }
 
-uint64_t pawli_pool_turn(pawli_pool *pool)
+uint64_t pawli_pool_interrupts(pawli_pool *pool)
 {
     pthread_mutex_lock(&pool->lock);
     uint64_t interrupts_seen = pool->interrupts_seen;
@@ -173,6 +173,6 @@ void pawli_pool_interrupt(pawli_pool *pool)
     pool->interrupts_seen++;
     for (pawli_conn *conn = pool->busy; conn; conn = conn->next)
         conn->driver->interrupt(conn);
-    pthread_cond_broadcast(&pool->given);
+    pthread_cond_broadcast(&pool->available);
     pthread_mutex_unlock(&pool->lock);
 }

@@ -21,7 +21,7 @@ static bool statements_is_word(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/* Whether the placeholder stands at `at`; inside a quoted string only as a qualifier ("pawl.x"). */
+/* Whether the placeholder is at `at`; inside a quoted string only as a qualifier ("pawl.x"). */
 static bool stands_here(const pawli_engine_sql *engine, const char *start, const char *at,
                         bool quoted)
 {
@@ -46,7 +46,8 @@ char *pawli_sql_fill_names(const pawli_engine_sql *engine, const char *text, con
             pawli_buffer_append(&filled, at, comment);
             at += comment;
         } else if (stands_here(engine, text, at, quoted)) {
-            /* A schema may be named like a keyword ("user"); a prefix is part of a longer word. */
+            /* A schema may have a keyword as its name ("user"); a table prefix is part of a
+             * longer word. */
             pawli_buffer_format(&filled, engine->is_prefix ? "%s" : "\"%s\"", names);
             at += strlen(engine->placeholder);
         } else {
@@ -90,7 +91,7 @@ const char *pawli_statements_text(const pawli_statements *statements, enum pawli
 
 const char *pawli_sql_name(enum pawli_sql sql)
 {
-    return pawli_sql_sqlite.statements[sql].name; /* the same names in both */
+    return pawli_sql_sqlite.statements[sql].name; /* the same names in both engines */
 }
 
 const char *pawli_sql_testing(const pawli_engine_sql *engine, const char *name)
@@ -101,7 +102,7 @@ const char *pawli_sql_testing(const pawli_engine_sql *engine, const char *name)
     return NULL;
 }
 
-/* ---- making parameter values, reading result rows ---- */
+/* ---- constructing parameter values, reading result rows ---- */
 
 pawli_value pawli_int(int64_t number)
 {

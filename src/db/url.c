@@ -1,4 +1,4 @@
-/* src/db/url.c - which engine a store's URL means, and what the driver connects to. */
+/* src/db/url.c - parses a store's URL: the engine, and what its driver connects to. */
 #include "url.h"
 
 #include <string.h>
@@ -59,7 +59,7 @@ pawl_status pawli_url_parse(const char *url, const pawli_engine **ret_engine,
     return PAWL_OK;
 }
 
-pawl_status pawli_topic_cache_check(const char *names, const char *what, pawl_error *err)
+pawl_status pawli_names_check(const char *names, const char *what, pawl_error *err)
 {
     size_t length = strlen(names);
     bool good = length >= 1 && length <= NAMES_MAX && (names[0] < '0' || names[0] > '9');

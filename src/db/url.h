@@ -25,6 +25,6 @@ pawl_status pawli_url_parse(const char *url, const pawli_engine **ret_engine,
                             const char **ret_target, pawl_error *err);
 
 /* Schema name or table prefix: 1-40 of a-z, 0-9 and _, not starting with a digit. */
-pawl_status pawli_topic_cache_check(const char *names, const char *what, pawl_error *err);
+pawl_status pawli_names_check(const char *names, const char *what, pawl_error *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* src/db/url_test.c - which engine a URL means. */
+/* src/db/url_test.c - parsing store URLs. */
 #include <string.h>
 
 #include "test.h"
@@ -54,8 +54,8 @@ PAWL_TEST(names_are_checked_because_they_become_sql)
         "a\"", "a;drop", "pg_x", "sqlite_x", "a23456789a123456789a123456789a123456789ab"};
     pawl_error err = PAWL_ERROR_INIT;
 
-    assert_ok(pawli_topic_cache_check("my_app_2", "schema name", &err), &err);
-    assert_ok(pawli_topic_cache_check("_", "schema name", &err), &err);
+    assert_ok(pawli_names_check("my_app_2", "schema name", &err), &err);
+    assert_ok(pawli_names_check("_", "schema name", &err), &err);
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
-        assert_status(PAWL_E_INVALID, pawli_topic_cache_check(bad[i], "schema name", &err), &err);
+        assert_status(PAWL_E_INVALID, pawli_names_check(bad[i], "schema name", &err), &err);
 }

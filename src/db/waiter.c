@@ -1,4 +1,4 @@
-/* src/db/waiter.c - how a thread that claims waits until there may be something to take. */
+/* src/db/waiter.c - how a claiming thread waits until there may be something to claim. */
 #include "waiter.h"
 
 #include <poll.h>
@@ -11,26 +11,27 @@
 #include "waiter_private.h"
 #include "platform.h"
 
-/* How long opening the ear may take. */
+/* How long opening the commit listener may take, and the pause after a failure. */
 #define OPEN_US INT64_C(5000000)
 #define OPEN_AGAIN_US INT64_C(5000000)
-/* Glances begin with the one, and double. When something is being written they begin with the
- * other, and grow by half: a commit is seen as soon as the disk has it, give or take a third. */
+/* Polling starts at FIRST_POLL_US and doubles. When a write is in progress, it starts at
+ * WRITE_POLL_US and grows by half, so that a commit is noticed at most a third later than it is
+ * durable. */
 #define FIRST_POLL_US INT64_C(50000)
-#define STIR_POLL_US INT64_C(250)
-/* Somebody who writes all the time, but nothing for us, is not listened to all the time. */
+#define WRITE_POLL_US INT64_C(250)
+/* Limits how often a waiter reacts to commits that have no messages for it. */
 #define FIRST_QUIET_US INT64_C(1000)
 #define LONGEST_QUIET_US INT64_C(50000)
 
-/* One wait while it runs. */
+/* The state of one wait. */
 typedef struct waiting {
     pawl_mono deadline;
-    pawl_mono look;          /* the longest time has passed */
-    int64_t poll_us;         /* until the glance after next */
-    pawl_mono poll_interval; /* the next one */
-    pawl_mono quiet_until;   /* the ear's descriptor is left alone until then */
-    int64_t quiet_us;        /* how long the last such time was */
-    uint64_t stopped;        /* the wake's counter when it began */
+    pawl_mono max_until;   /* the maximum duration of the wait has passed */
+    int64_t poll_us;       /* the current poll interval */
+    pawl_mono next_poll;   /* the next poll for a commit */
+    pawl_mono quiet_until; /* the listener's descriptor is ignored until then */
+    int64_t quiet_us;      /* the last such pause */
+    uint64_t stopped;      /* the wake's interrupt counter when the wait began */
 } waiting;
 
 pawl_status pawli_waiter_new(pawli_db *db, const pawli_waiter_options *opts,
@@ -74,9 +75,9 @@ void pawli_waiter_wake(pawli_waiter *waiter)
     pawli_wake_signal_one(&waiter->db->wake, &waiter->wake_fd);
 }
 
-/* ---- the ear ---- */
+/* ---- the commit listener ---- */
 
-/* Without one, looking now and then has to do: that it failed is no reason to stop working. */
+/* If it cannot be opened, the waiter polls: the failure is no reason to stop working. */
 void pawli_waiter_open_listener(pawli_waiter *waiter)
 {
     pawl_error why = PAWL_ERROR_INIT;
@@ -88,7 +89,7 @@ void pawli_waiter_open_listener(pawli_waiter *waiter)
     if (waiter->driver->listener_open(&waiter->db->settings, waiter->token, deadline,
                                       &waiter->listener, &why) == PAWL_OK)
         return;
-    pawli_log(&waiter->db->log, PAWL_LOG_DEBUG, "store", "polling, because nobody can be heard: %s",
+    pawli_log(&waiter->db->log, PAWL_LOG_DEBUG, "store", "polling, no commit listener: %s",
               why.message);
     waiter->reopen_at = pawli_mono_after(pawli_mono_now(), OPEN_AGAIN_US);
 }
@@ -100,47 +101,48 @@ void pawli_waiter_close_listener(pawli_waiter *waiter, int64_t pause_us)
     waiter->reopen_at = pawli_mono_after(pawli_mono_now(), pause_us);
 }
 
-void pawli_waiter_read_events(pawli_waiter *waiter, pawli_commit_events *ret_heard)
+void pawli_waiter_read_events(pawli_waiter *waiter, pawli_commit_events *ret_events)
 {
     pawl_error why = PAWL_ERROR_INIT;
 
-    *ret_heard = (pawli_commit_events){0};
+    *ret_events = (pawli_commit_events){0};
     if (!waiter->listener)
         return;
-    if (waiter->driver->listener_read(waiter->listener, ret_heard, &why) == PAWL_OK)
+    if (waiter->driver->listener_read(waiter->listener, ret_events, &why) == PAWL_OK)
         return;
-    pawli_log(&waiter->db->log, PAWL_LOG_DEBUG, "store", "polling for now: %s", why.message);
+    pawli_log(&waiter->db->log, PAWL_LOG_DEBUG, "store",
+              "lost the commit listener, polling for now: %s", why.message);
     pawli_waiter_close_listener(waiter, 0);
 }
 
 /* ---- arming ---- */
 
-/* Senders of this process need not be heard twice. */
+/* Sends of this process need not be signaled twice. */
 static bool wants_sends(const pawli_waiter *waiter)
 {
     return !waiter->driver->registers_idle_workers || !waiter->listener ||
            !waiter->idle_worker.written;
 }
 
-typedef struct due_answer {
+typedef struct due_row {
     pawl_wall now;
-    pawl_wall due; /* PAWL_TIME_UNSET: nothing is waiting */
-} due_answer;
+    pawl_wall due; /* PAWL_TIME_UNSET: no message is waiting */
+} due_row;
 
 static pawl_status read_due(void *context, const pawli_row *row, pawl_error *err)
 {
-    due_answer *answer = context;
+    due_row *due = context;
 
     (void)err;
-    answer->now = pawli_row_time(row, 0);
-    answer->due = pawli_row_time(row, 1);
+    due->now = pawli_row_time(row, 0);
+    due->due = pawli_row_time(row, 1);
     return PAWL_OK;
 }
 
-/* The database's clock says when; ours, how long until then. */
-static pawl_status ask_due(pawli_waiter *waiter, pawl_error *err)
+/* The database's clock determines the time left; the local clock measures it. */
+static pawl_status query_next_due(pawli_waiter *waiter, pawl_error *err)
 {
-    due_answer answer = {PAWL_TIME_UNSET, PAWL_TIME_UNSET};
+    due_row row = {PAWL_TIME_UNSET, PAWL_TIME_UNSET};
     pawli_param params[] = {
         {"topics", pawli_texts(waiter->topics, waiter->topic_count)},
         {"destinations", pawli_texts(waiter->destinations, waiter->destination_count)},
@@ -151,25 +153,25 @@ static pawl_status ask_due(pawli_waiter *waiter, pawl_error *err)
         .params = params,
         .param_count = sizeof params / sizeof *params,
         .on_row = read_due,
-        .context = &answer,
+        .context = &row,
     };
     pawl_status st = pawli_db_run(waiter->db, &op, err);
 
     if (st != PAWL_OK)
         return st;
-    waiter->has_due = answer.due.us != 0;
+    waiter->has_due = row.due.us != 0;
     if (waiter->has_due)
-        waiter->due = pawli_mono_after(pawli_mono_now(), answer.due.us - answer.now.us);
+        waiter->due = pawli_mono_after(pawli_mono_now(), row.due.us - row.now.us);
     return PAWL_OK;
 }
 
 /*
- * Everything here comes before the claim that follows: what is forgotten or asked now cannot be
- * older than what that claim sees.
+ * All of this happens before the claim that follows: events that are discarded here and results
+ * that are read here are not newer than what that claim sees.
  */
 static pawl_status waiter_arm(pawli_waiter *waiter, pawl_error *err)
 {
-    pawli_commit_events heard;
+    pawli_commit_events events;
     pawl_status st = PAWL_OK;
 
     waiter->armed = false;
@@ -177,12 +179,12 @@ static pawl_status waiter_arm(pawli_waiter *waiter, pawl_error *err)
         st = pawli_idle_worker_arm(waiter, err);
     } else {
         pawli_waiter_open_listener(waiter);
-        pawli_waiter_read_events(waiter, &heard);
+        pawli_waiter_read_events(waiter, &events);
     }
     if (st != PAWL_OK)
         return st;
     waiter->sent = pawli_wake_clear(&waiter->db->wake, &waiter->wake_fd, wants_sends(waiter)).sent;
-    st = ask_due(waiter, err);
+    st = query_next_due(waiter, err);
     waiter->armed = st == PAWL_OK;
     return st;
 }
@@ -227,34 +229,34 @@ void pawli_waiter_disarm(pawli_waiter *waiter)
 static void postpone_poll(const pawli_waiter *waiter, waiting *run, int64_t us)
 {
     run->poll_us = us < waiter->options.poll_us ? us : waiter->options.poll_us;
-    run->poll_interval = pawli_mono_after(pawli_mono_now(), run->poll_us);
+    run->next_poll = pawli_mono_after(pawli_mono_now(), run->poll_us);
 }
 
 static waiting waiter_begin(pawli_waiter *waiter, pawl_mono deadline)
 {
-    bool sleepers = waiter->driver->registers_idle_workers;
+    bool registers = waiter->driver->registers_idle_workers;
     int64_t max_wait_us =
-        sleepers ? pawli_idle_worker_max_wait_us(waiter) : waiter->options.max_wait_us;
+        registers ? pawli_idle_worker_max_wait_us(waiter) : waiter->options.max_wait_us;
     waiting run = {.deadline = deadline, .stopped = pawli_wake_stopped(&waiter->db->wake)};
 
-    run.look = pawli_mono_after(pawli_mono_now(), max_wait_us);
+    run.max_until = pawli_mono_after(pawli_mono_now(), max_wait_us);
     postpone_poll(waiter, &run, FIRST_POLL_US);
-    if (sleepers)
-        run.poll_interval.us = INT64_MAX;
+    if (registers)
+        run.next_poll.us = INT64_MAX;
     return run;
 }
 
-/* What was committed is only seen if somebody looks. Is there anything to take now? */
-static pawl_status poll_interval(pawli_waiter *waiter, waiting *run, pawli_woken *ret_why,
-                                 bool *ret_woken, pawl_error *err)
+/* Checks whether a commit has made messages claimable. */
+static pawl_status poll_for_commit(pawli_waiter *waiter, waiting *run, pawli_woken *ret_why,
+                                   bool *ret_woken, pawl_error *err)
 {
-    bool time = pawli_mono_passed(run->poll_interval);
-    pawli_commit_events heard;
+    bool time = pawli_mono_passed(run->next_poll);
+    pawli_commit_events events;
     pawl_status st;
 
-    pawli_waiter_read_events(waiter, &heard);
-    if (heard.commit || (!waiter->listener && time)) {
-        st = ask_due(waiter, err);
+    pawli_waiter_read_events(waiter, &events);
+    if (events.commit || (!waiter->listener && time)) {
+        st = query_next_due(waiter, err);
         if (st != PAWL_OK)
             return st;
         *ret_why = PAWLI_WOKEN_SENT;
@@ -264,30 +266,30 @@ static pawl_status poll_interval(pawli_waiter *waiter, waiting *run, pawli_woken
             run->quiet_us = LONGEST_QUIET_US;
         run->quiet_until = pawli_mono_after(pawli_mono_now(), run->quiet_us);
         postpone_poll(waiter, run, FIRST_POLL_US);
-    } else if (heard.stir && run->poll_us >= FIRST_POLL_US) {
-        postpone_poll(waiter, run, STIR_POLL_US);
-        run->quiet_until = run->poll_interval;
+    } else if (events.writing && run->poll_us >= FIRST_POLL_US) {
+        postpone_poll(waiter, run, WRITE_POLL_US);
+        run->quiet_until = run->next_poll;
     } else if (time) {
-        bool stirred = run->poll_us < FIRST_POLL_US;
-        postpone_poll(waiter, run, stirred ? run->poll_us * 3 / 2 : run->poll_us * 2);
+        bool writing = run->poll_us < FIRST_POLL_US;
+        postpone_poll(waiter, run, writing ? run->poll_us * 3 / 2 : run->poll_us * 2);
         if (run->poll_us < FIRST_POLL_US)
-            run->quiet_until = run->poll_interval;
+            run->quiet_until = run->next_poll;
     }
     return PAWL_OK;
 }
 
-static void hear_sender(pawli_waiter *waiter, pawli_woken *ret_why, bool *ret_woken)
+static void read_notification(pawli_waiter *waiter, pawli_woken *ret_why, bool *ret_woken)
 {
-    bool could_hear = waiter->listener != NULL;
-    pawli_commit_events heard;
+    bool had_listener = waiter->listener != NULL;
+    pawli_commit_events events;
 
-    pawli_waiter_read_events(waiter, &heard);
-    *ret_why = heard.commit ? PAWLI_WOKEN_SENT : PAWLI_WOKEN_POLL;
-    *ret_woken = heard.commit || (could_hear && !waiter->listener) ||
-                 (heard.echo && pawli_idle_worker_echo(waiter));
+    pawli_waiter_read_events(waiter, &events);
+    *ret_why = events.commit ? PAWLI_WOKEN_SENT : PAWLI_WOKEN_POLL;
+    *ret_woken = events.commit || (had_listener && !waiter->listener) ||
+                 (events.echo && pawli_idle_worker_echo(waiter));
 }
 
-/* Calls from this process. */
+/* Wake-ups from this process. */
 static pawl_status clear_wake_fd(pawli_waiter *waiter, const waiting *run, pawli_woken *ret_why,
                                  bool *ret_woken, pawl_error *err)
 {
@@ -319,7 +321,7 @@ static bool time_is_up(const pawli_waiter *waiter, const waiting *run, pawli_wok
         *ret_why = PAWLI_WOKEN_DUE;
     else if (pawli_mono_passed(run->deadline))
         *ret_why = PAWLI_WOKEN_DEADLINE;
-    else if (pawli_mono_passed(run->look))
+    else if (pawli_mono_passed(run->max_until))
         *ret_why = PAWLI_WOKEN_POLL;
     else
         return false;
@@ -334,9 +336,9 @@ static pawl_status waiter_check(pawli_waiter *waiter, waiting *run, pawli_woken 
     if (st != PAWL_OK || *ret_woken)
         return st;
     if (waiter->driver->registers_idle_workers)
-        hear_sender(waiter, ret_why, ret_woken);
+        read_notification(waiter, ret_why, ret_woken);
     else
-        st = poll_interval(waiter, run, ret_why, ret_woken, err);
+        st = poll_for_commit(waiter, run, ret_why, ret_woken, err);
     if (st == PAWL_OK && !*ret_woken)
         *ret_woken = time_is_up(waiter, run, ret_why);
     if (st == PAWL_OK && !*ret_woken && watched_is_ready(waiter)) {
@@ -352,28 +354,27 @@ static void waiter_keep_earlier(pawl_mono *time, pawl_mono other)
         *time = other;
 }
 
-static void waiter_rest(const pawli_waiter *waiter, const waiting *run)
+static void waiter_sleep(const pawli_waiter *waiter, const waiting *run)
 {
-    bool quiet_until = !pawli_mono_passed(run->quiet_until);
+    bool quiet = !pawli_mono_passed(run->quiet_until);
     bool listens = waiter->listener && waiter->listener->fd >= 0;
-    struct pollfd fds[3] = {
-        {.fd = waiter->wake_fd.fd, .events = POLLIN},
-        {.fd = listens && !quiet_until ? waiter->listener->fd : -1, .events = POLLIN},
-        {.fd = waiter->watched_fd, .events = POLLIN}};
-    pawl_mono until = run->look;
+    struct pollfd fds[3] = {{.fd = waiter->wake_fd.fd, .events = POLLIN},
+                            {.fd = listens && !quiet ? waiter->listener->fd : -1, .events = POLLIN},
+                            {.fd = waiter->watched_fd, .events = POLLIN}};
+    pawl_mono until = run->max_until;
 
     waiter_keep_earlier(&until, run->deadline);
-    waiter_keep_earlier(&until, run->poll_interval);
+    waiter_keep_earlier(&until, run->next_poll);
     if (waiter->has_due)
         waiter_keep_earlier(&until, waiter->due);
-    if (listens && quiet_until)
+    if (listens && quiet)
         waiter_keep_earlier(&until, run->quiet_until);
     int64_t left_us = until.us - pawli_mono_now().us;
     if (left_us < 0)
         left_us = 0;
     struct timespec left = {.tv_sec = (time_t)(left_us / 1000000),
                             .tv_nsec = (long)(left_us % 1000000) * 1000};
-    (void)ppoll(fds, 3, &left, NULL); /* whatever ended it: everything is checked */
+    (void)ppoll(fds, 3, &left, NULL); /* whatever ended it, the caller checks everything */
 }
 
 pawl_status pawli_waiter_wait(pawli_waiter *waiter, pawl_mono deadline, pawli_woken *ret_why,
@@ -381,7 +382,7 @@ pawl_status pawli_waiter_wait(pawli_waiter *waiter, pawl_mono deadline, pawli_wo
 {
     waiting run = waiter_begin(waiter, deadline);
     pawli_woken why = PAWLI_WOKEN_POLL;
-    bool woken = !waiter->armed; /* then there is nothing to wait for yet */
+    bool woken = !waiter->armed; /* not armed: claim first */
     pawl_status st = PAWL_OK;
 
     while (!woken) {
@@ -389,7 +390,7 @@ pawl_status pawli_waiter_wait(pawli_waiter *waiter, pawl_mono deadline, pawli_wo
         if (st != PAWL_OK)
             break;
         if (!woken)
-            waiter_rest(waiter, &run);
+            waiter_sleep(waiter, &run);
     }
     pawli_waiter_disarm(waiter);
     if (st == PAWL_OK && ret_why)

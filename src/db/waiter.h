@@ -53,8 +53,8 @@ typedef enum pawli_woken {
 
 /*
  * `db` must outlive it. `opts` may be NULL. PostgreSQL: one connection of its own, in addition to
- * the pool's, opened when it is first armed. One thread at a time uses a waiter, except for the
- * nudge.
+ * the pool's, opened when it is first armed. One thread at a time uses a waiter, except for
+ * pawli_waiter_wake().
  */
 pawl_status pawli_waiter_new(pawli_db *db, const pawli_waiter_options *opts,
                              pawli_waiter **ret_waiter, pawl_error *err);
@@ -88,7 +88,8 @@ pawl_status pawli_waiter_wait(pawli_waiter *waiter, pawl_mono deadline, pawli_wo
 void pawli_waiter_disarm(pawli_waiter *waiter);
 
 /*
- * Sets a descriptor that also ends waits, as a nudge does, when it is readable; -1: none. Borrowed.
+ * Sets a descriptor that also ends waits, as pawli_waiter_wake() does, when it is readable; -1:
+ * none. Borrowed.
  */
 void pawli_waiter_watch(pawli_waiter *waiter, int fd);
 

@@ -45,7 +45,7 @@ struct pawli_waiter {
 };
 
 /* waiter.c: reads the commit listener's events, or closes it on an error. */
-void pawli_waiter_read_events(pawli_waiter *waiter, pawli_commit_events *ret_heard);
+void pawli_waiter_read_events(pawli_waiter *waiter, pawli_commit_events *ret_events);
 void pawli_waiter_open_listener(pawli_waiter *waiter);
 /* Closes the listener; it is not opened again for `pause_us`. */
 void pawli_waiter_close_listener(pawli_waiter *waiter, int64_t pause_us);

@@ -1,4 +1,4 @@
-/* src/db/wake.c - telling waiting threads of this process that something was sent. */
+/* src/db/wake.c - wakes waiting threads of this process when a message was enqueued. */
 #include "wake.h"
 
 #include <sys/eventfd.h>
@@ -23,10 +23,10 @@ void pawli_wake_done(pawli_wake *wake)
 }
 
 /* Called with the lock held. */
-static void wake_ring(pawli_wake_fd *wake_fd)
+static void wake_fd_signal(pawli_wake_fd *wake_fd)
 {
     if (!wake_fd->signaled)
-        (void)eventfd_write(wake_fd->fd, 1); /* fails only when it is readable already */
+        (void)eventfd_write(wake_fd->fd, 1); /* fails only if it is already readable */
     wake_fd->signaled = true;
 }
 
@@ -36,7 +36,7 @@ void pawli_wake_signal(pawli_wake *wake)
     wake->sent++;
     for (pawli_wake_fd *wake_fd = wake->wake_fds; wake_fd; wake_fd = wake_fd->next)
         if (wake_fd->wants_sends)
-            wake_ring(wake_fd);
+            wake_fd_signal(wake_fd);
     pthread_cond_broadcast(&wake->signal);
     pthread_mutex_unlock(&wake->lock);
 }
@@ -46,7 +46,7 @@ void pawli_wake_interrupt(pawli_wake *wake)
     pthread_mutex_lock(&wake->lock);
     wake->stopped++;
     for (pawli_wake_fd *wake_fd = wake->wake_fds; wake_fd; wake_fd = wake_fd->next)
-        wake_ring(wake_fd);
+        wake_fd_signal(wake_fd);
     pthread_cond_broadcast(&wake->signal);
     pthread_mutex_unlock(&wake->lock);
 }
@@ -122,6 +122,6 @@ pawli_wake_counts pawli_wake_clear(pawli_wake *wake, pawli_wake_fd *wake_fd, boo
 void pawli_wake_signal_one(pawli_wake *wake, pawli_wake_fd *wake_fd)
 {
     pthread_mutex_lock(&wake->lock);
-    wake_ring(wake_fd);
+    wake_fd_signal(wake_fd);
     pthread_mutex_unlock(&wake->lock);
 }

@@ -40,7 +40,7 @@ typedef struct pawli_wake_counts {
 } pawli_wake_counts;
 
 /*
- * Registers `bell`, which stays the caller's until it is taken down. False: no descriptor
+ * Registers `wake_fd`, which the caller must keep until it is unregistered. False: no descriptor
  * available.
  */
 bool pawli_wake_register(pawli_wake *wake, pawli_wake_fd *wake_fd);

@@ -46,7 +46,7 @@ PAWL_TEST(a_run_is_followed_through_its_attempts)
     run = job_last_run(f, "j");
     assert_int_equal(PAWL_RUN_READY, run->state);
     assert_int_equal(2, run->attempts);
-    assert_string_equal("the lease ran out", run->error);
+    assert_string_equal("the lease expired", run->error);
     list = queue_claim(f, owner, 30 * SECOND_MS, 10, &by);
     int64_t claimed = fixture_now(f).us;
     fixture_advance(f, SECOND_MS);

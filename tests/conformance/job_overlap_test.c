@@ -88,7 +88,7 @@ PAWL_TEST(who_waits_starts_whatever_ended_the_other)
     assert_int_equal(PAWL_RUN_FAILED, pawl_runs_at(runs, last)->state);
     assert_int_equal(PAWL_RUN_FAILED, pawl_runs_at(runs, last - 1)->state);
     assert_int_equal(PAWL_RUN_FAILED, pawl_runs_at(runs, last - 2)->state);
-    assert_string_equal("the lease ran out at the last attempt",
+    assert_string_equal("the lease expired on the last attempt",
                         pawl_runs_at(runs, last - 2)->error);
     assert_int_equal(PAWL_RUN_READY, pawl_runs_at(runs, last - 3)->state);
     assert_int_equal(1, queue_cancel(f, pawl_runs_at(runs, last - 3)->work_id));

@@ -19,7 +19,7 @@ bool model_reap_is_certain(const model *m, int store)
 
 static void reap_one(model *m, model_message *x)
 {
-    x->error = "the lease ran out";
+    x->error = "the lease expired";
     if (x->sent.remote) /* the delivery died, the destination has not refused it */
         x->deferrals++;
     else

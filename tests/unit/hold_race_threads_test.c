@@ -85,7 +85,7 @@ PAWL_TEST(a_transaction_that_has_ended_is_not_rolled_back_by_another_thread)
         &err);
     test_defer(close_store, store);
     assert_int_equal(0, sem_init(&looked, 0, 0));
-    assert_ok(pawli_db_hold(store->db, &hold, &err), &err);
+    assert_ok(pawli_db_begin_owned_tx(store->db, &hold, &err), &err);
     assert_int_equal(0, pthread_create(&waiter, NULL, send_one, store));
     /* It waits for the turn, and looks now and then whether the one that has it is late. */
     pawli_owned_tx_free(hold);

@@ -1,16 +1,16 @@
--- What every deployment runs after the migrations that are missing and before views/, functions/ and triggers/.
+-- Every deployment runs this after the missing migrations and before views/, functions/ and triggers/.
 -- docs/internals/migrations.md
 
--- Views, and the bodies of functions in SQL, keep the operators that were found when they were made: none of
--- public's.
+-- Pin the search_path: views and SQL function bodies keep the operators that they resolve to now, and must not
+-- use any from public.
 SET LOCAL search_path = pg_catalog, pg_temp;
 
--- A view, where it is not there or was another one. What is the same stays untouched: to replace a view is to wait
--- for every transaction that has read it, and all later ones wait behind that.
+-- Create a view, or replace it if its definition differs. An unchanged view is not touched: replacing it would
+-- wait for every transaction that has read it, and all later ones would queue behind that.
 --
--- A view can be replaced by one that has more columns at its end. Where they come in between, which only row types
--- do, the functions that return its rows are dropped with it; they are created again in the same transaction. Not
--- by CASCADE: if anything else depends on them, the deployment fails and says on what.
+-- A view can be replaced by one with additional columns at its end. Where columns are added in between, which
+-- happens only with row types, the functions that return its rows are dropped with it and created again in the
+-- same transaction. CASCADE is not used: if anything else depends on them, the deployment fails and names it.
 CREATE OR REPLACE FUNCTION pawl.replace_view(view_name text, query text) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE

@@ -1,5 +1,5 @@
--- What every deployment runs at its end: the settings of the functions, and who may call them. pg_temp is last:
--- first, where it is when it is not named, the caller's temporary tables would come before everything else.
+-- Every deployment runs this at its end: it sets the functions' settings and privileges. pg_temp is named last,
+-- because an unnamed pg_temp is searched first and the caller's temporary tables would hide everything else.
 DO $$
 DECLARE
     space CONSTANT oid := (SELECT c.relnamespace FROM pg_class c WHERE c.oid = 'pawl.meta'::regclass);
@@ -8,8 +8,8 @@ DECLARE
     missing text[];
     one     record;
 BEGIN
-    -- A function that has got another argument is a second one of that name, and a call that fits both is
-    -- refused. What this transaction has not created is of an older release.
+    -- A function with an additional argument is an overload, and a call that matches both is ambiguous. Drop
+    -- every function that this transaction has not created: it belongs to an older release.
     FOR one IN SELECT p.oid::regprocedure AS name
                FROM pawl.access() a
                JOIN pg_proc p ON p.pronamespace = space AND p.proname = a.function_name
@@ -27,8 +27,8 @@ BEGIN
                        CASE one.caller WHEN 'owner' THEN '' ELSE 'SECURITY DEFINER' END);
     END LOOP;
 
-    -- A superuser who installs pawl into another role's schema gives everything to that role. A role that
-    -- may only create things in the schema keeps what it made, and the functions run with its rights.
+    -- If a superuser installs pawl into another role's schema, that role becomes the owner of all objects. A
+    -- role that may only create objects in the schema keeps them, and the functions run with its privileges.
     IF owner <> current_user AND pg_has_role(current_user, owner, 'MEMBER') THEN
         FOR one IN SELECT format('%s %s', CASE c.relkind WHEN 'v' THEN 'VIEW' WHEN 'S' THEN 'SEQUENCE'
                                                          ELSE 'TABLE' END, c.oid::regclass) AS name
@@ -47,7 +47,7 @@ BEGIN
 
     missing := pawl.grant_roles();
     IF missing <> '{}' THEN
-        RAISE NOTICE 'the roles % are missing and may not be created; `pawl grant` makes them later',
+        RAISE NOTICE 'the roles % do not exist and may not be created; run `pawl grant` as a CREATEROLE role',
             array_to_string(missing, ', ');
     END IF;
 END

@@ -1,12 +1,12 @@
--- What callers may pass. The library has checked it already; others call these functions, too. The
--- bounds are those of src/base/bounds.h, which are filled in where @...@ stands.
+-- Argument checks. The library checks its arguments itself; these functions can also be called from elsewhere.
+-- The bounds are those of src/base/bounds.h, which the build substitutes for @...@.
 --
--- A span is measured as extract(epoch) does, and is kept as seconds: '290000 years -105920000 days' is
--- nearly nothing by that measure and by every comparison, but added to a time it can leave the range
--- of times, at some later day and in another caller's claim.
+-- An interval is measured with extract(epoch) and stored as seconds: '290000 years -105920000 days' is nearly
+-- zero by that measure and in every comparison, but added to a time it can leave the range of timestamps on a
+-- later day, in another caller's claim.
 
--- invalid_parameter_value unless the value is within the bounds, which are in milliseconds. `argument` is
--- "function: argument" in the message.
+-- Raises invalid_parameter_value unless the value is within the bounds, in milliseconds. `argument` appears in
+-- the message as "function: argument".
 CREATE OR REPLACE FUNCTION pawl.check_span(argument text, value interval, least_ms bigint, most_ms bigint, words text)
 RETURNS void
 LANGUAGE plpgsql IMMUTABLE AS $$
@@ -18,7 +18,7 @@ BEGIN
 END
 $$;
 
--- The same for a number.
+-- The same check for a number.
 CREATE OR REPLACE FUNCTION pawl.check_number(argument text, value bigint, lowest bigint, highest bigint, words text)
 RETURNS void
 LANGUAGE plpgsql IMMUTABLE AS $$
@@ -30,7 +30,7 @@ BEGIN
 END
 $$;
 
--- As the library does with the text of an error: what is too long is cut off.
+-- Truncates an error text to its maximum length, as the library does.
 CREATE OR REPLACE FUNCTION pawl.cut_text(value text) RETURNS text
 LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
@@ -46,9 +46,9 @@ BEGIN
 END
 $$;
 
--- min(base * 2^doublings, most), in numbers that cannot overflow: an interval does at some 290,000 years,
--- long before it could be capped. Whatever is stored, the answer is 0 to the longest backoff that a
--- policy may have.
+-- min(base * 2^doublings, most), computed in numbers that cannot overflow: an interval overflows at about
+-- 290,000 years, long before it could be capped. Whatever is stored, the result is between 0 and the longest
+-- backoff that a policy may have.
 CREATE OR REPLACE FUNCTION pawl.backoff(base interval, most interval, doublings integer) RETURNS interval
 LANGUAGE sql IMMUTABLE AS $$
     SELECT make_interval(secs => greatest(0, least(
@@ -56,7 +56,7 @@ LANGUAGE sql IMMUTABLE AS $$
         date_part('epoch', most), @BACKOFF_MAX@ / 1000)))
 $$;
 
--- Why a message cannot be stored; NULL if it can.
+-- Returns why a message is invalid, or NULL if it is valid.
 CREATE OR REPLACE FUNCTION pawl.message_problem(
     topic text, payload bytea, type bigint, destination text, headers text, correlation_id text,
     priority bigint, due_at timestamptz, delay interval, expires_at timestamptz, ttl interval,
@@ -74,7 +74,7 @@ LANGUAGE sql STABLE AS $$
         WHEN octet_length(destination) NOT BETWEEN @DESTINATION_MIN@ AND @DESTINATION_MAX@
             THEN 'destination must have @DESTINATION_RANGE@'
         WHEN octet_length(headers) > @HEADERS_MAX@ THEN 'headers must be @HEADERS_RANGE@'
-        -- jsonb, because it also refuses \u0000, which no text of PostgreSQL can have.
+        -- jsonb also rejects \u0000, which PostgreSQL's text type cannot store.
         WHEN jsonb_typeof(headers::jsonb) <> 'object' THEN 'headers must be @HEADERS_RANGE@'
         WHEN char_length(correlation_id) NOT BETWEEN @CORRELATION_MIN@ AND @CORRELATION_MAX@
             THEN 'correlation_id must have @CORRELATION_RANGE@'
@@ -120,14 +120,14 @@ LANGUAGE sql STABLE AS $$
     END
 $$;
 
--- A span as it is stored.
+-- Normalizes an interval to seconds, the form that is stored.
 CREATE OR REPLACE FUNCTION pawl.seconds(span interval) RETURNS interval
 LANGUAGE sql IMMUTABLE AS $$
     SELECT make_interval(secs => date_part('epoch', span))
 $$;
 
--- The arrays of enqueue_batch(): as many of each, or NULL where all are; not too many; and no message
--- with a problem.
+-- Checks the arrays of enqueue_batch(): equal lengths (or NULL), at most the maximum number, and only valid
+-- messages.
 CREATE OR REPLACE FUNCTION pawl.check_messages(
     positions bigint[],
     -- @include message_arrays

@@ -1,19 +1,19 @@
--- Taking work, and asking what one has taken.
+-- Claiming messages, and listing what an owner has claimed.
 
--- Take up to max_rows messages for local handlers that are ready and due, for `lease` each (or the
--- message's own). Higher priorities first; lanes of equal priority take turns, beginning after the lane after_lane,
--- where the caller's last claim ended (NULL: anywhere); within a lane by run_at. Nothing due writes
--- nothing and draws no token.
+-- Claims up to max_rows messages for local handlers that are ready and due, each for `lease` or the message's
+-- own lease. Higher priorities come first. Lanes of equal priority rotate, starting after the lane after_lane,
+-- where the caller's last claim ended (NULL: anywhere). Within a lane the order is run_at. If nothing is due,
+-- the function writes nothing and draws no fencing token.
 --
--- With `destinations` (and then without topics) only messages for those: in their order, of each at
--- most as many as the same place of `limits` says, within one as above, but topics in any order.
+-- With `destinations` (and then without topics) it claims only messages for those, in the given order, for each
+-- at most the number at the same position of `limits`. Within a destination the order is as above, except that
+-- topics are in any order.
 --
--- The library's form of claim(): in the lane cursor_first it looks only at rows from the time
--- cursor_since[1] on, in the next lane from cursor_since[2], and so on, which keeps it from walking
--- over the index entries of finished rows that vacuum cannot remove yet. NULL: everything is looked
--- at, and nothing but messages is answered. With `notes` it says what it saw; when there are fewer
--- messages than asked for it does so anyway. First it acknowledges what is in done_ids and
--- done_fences.
+-- This is the library's form of claim(). In the lane cursor_first it scans only rows from the time
+-- cursor_since[1] on, in the next lane from cursor_since[2], and so on, so that it does not walk over index
+-- entries of finished rows that vacuum cannot remove yet. NULL: all rows are scanned, and only messages are
+-- returned. With `notes` it also returns what the next claim's cursor needs; it always does so when there are
+-- fewer messages than requested. Before it claims, it acknowledges the messages in done_ids and done_fences.
 CREATE OR REPLACE FUNCTION pawl.claim_batch(
     owner uuid, lease interval, max_rows bigint, topics text[], owner_name text, after_lane bigint,
     done_ids bigint[], done_fences bigint[], cursor_first bigint, cursor_since timestamptz[],
@@ -24,20 +24,20 @@ LANGUAGE plpgsql VOLATILE
 AS $$
 #variable_conflict use_column
 DECLARE
-    -- The order of these three matters. Whoever stamped a row before `began` has an id below `my_xid`;
-    -- and this transaction has its id before it reads the clock that its own claim row is stamped with.
+    -- The order of these three matters. A transaction that stamped a row before `began` has an id below
+    -- `my_xid`, and this transaction has its id before it reads the clock that stamps its own claim row.
     began  CONSTANT timestamptz := pawl.clock();
     my_xid CONSTANT xid8 := pg_current_xact_id();
     t      CONSTANT timestamptz := pawl.clock();
     my_owner CONSTANT uuid := owner;
     my_lease CONSTANT interval := lease;
-    longest  CONSTANT interval := interval '@LEASE_MAX@ milliseconds'; -- whatever a row says
+    longest  CONSTANT interval := interval '@LEASE_MAX@ milliseconds'; -- also where a stored lease is longer
     my_name  CONSTANT text := coalesce(owner_name, owner::text);
     pivot    bigint := after_lane;
     lanes    bigint[];
     reached  bigint;
     taken    bigint[];
-    -- the rest of what was taken, side by side
+    -- the other columns of the claimed rows, as parallel arrays
     from_lane  bigint[];
     tries      integer[];
     waits      integer[];
@@ -84,8 +84,8 @@ BEGIN
         pivot := floor(random() * (1 + coalesce((SELECT max(l.id) FROM pawl.lane l), 0)));
     END IF;
 
-    -- Each lane is one range of queue_due, walked in order until enough rows are locked. Of all lanes
-    -- only those are looked at that are needed: the index has them in order.
+    -- Each lane is one range of queue_due, walked in order until enough rows are locked. The index has the
+    -- lanes in order, so the scan stops at the last lane that is needed.
     IF destinations IS NOT NULL THEN
         -- @include take_rows reached='count(*)'
         FROM (SELECT g.*
@@ -120,7 +120,7 @@ BEGIN
     END IF;
 
     IF taken IS NOT NULL THEN
-        -- Drawn while the rows are locked: a later holder of any of them has a higher token.
+        -- Drawn while the rows are locked, so that a later owner of any of them gets a higher token.
         token := nextval('pawl.fence');
         INSERT INTO pawl.claim (fence, owner, owner_name, check_at, lease, ids)
         VALUES (token, my_owner, my_name, t + shortest, least(my_lease, longest), taken);
@@ -154,7 +154,7 @@ BEGIN
         RETURN;
     END IF;
 
-    -- The lanes that were looked at: all of those asked for, or up to the last that was needed.
+    -- The scanned lanes: all requested ones, or those up to the last one that was needed.
     IF destinations IS NOT NULL THEN
         lanes := ARRAY(SELECT l.id FROM pawl.lane l
                        WHERE l.destination = ANY (destinations) AND l.destination <> ''
@@ -167,8 +167,8 @@ BEGIN
     ELSIF reached IS NOT NULL THEN
         lanes := lanes[1:reached];
     END IF;
-    -- One statement, so that all of it is true of one snapshot. The rows taken above are held in it;
-    -- one that another open claim has locked is still ready, and is if that claim is rolled back.
+    -- One statement, so that all results come from one snapshot. It shows the rows claimed above as claimed. A
+    -- row that another open claim has locked is still ready; it stays ready if that claim is rolled back.
     FOR note.item, note.number, note.at IN
         -- @include cursor_notes
         UNION ALL
@@ -183,20 +183,20 @@ BEGIN
 END
 $$;
 
--- The same for psql and every language, from the beginning of every lane.
+-- Claims messages for psql and any language, always from the start of every lane.
 --
--- Where only SQL is used there may be no worker that reaps. So a claim that finds nothing reaps up to 100
--- claims whose leases have ended and tries once more; and so does one of twenty before it looks, because
--- where there is always something to find no claim would ever find nothing.
+-- Where only SQL is used, no worker may be reaping. Therefore a claim that finds nothing reaps up to 100 claims
+-- with expired leases and tries once more. One claim in twenty also reaps before it scans, because on a busy
+-- queue no claim ever finds nothing.
 CREATE OR REPLACE FUNCTION pawl.claim(
     owner      uuid,
     lease      interval DEFAULT interval '@LEASE_DEFAULT@ milliseconds',
     max_rows   bigint   DEFAULT 1,
     topics     text[]   DEFAULT NULL, -- NULL: all
-    owner_name text     DEFAULT NULL, -- kept as claimed_by and processed_by; NULL: the owner
-    after_lane bigint   DEFAULT NULL, -- whose turn it was last; NULL: anybody's
-    destinations text[] DEFAULT NULL, -- NULL: messages without one
-    limits     bigint[] DEFAULT NULL) -- the most for each of them; NULL: max_rows
+    owner_name text     DEFAULT NULL, -- stored as claimed_by and processed_by; NULL: the owner
+    after_lane bigint   DEFAULT NULL, -- the lane where the last claim ended; NULL: start anywhere
+    destinations text[] DEFAULT NULL, -- NULL: messages without a destination
+    limits     bigint[] DEFAULT NULL) -- maximum per destination; NULL: max_rows
 RETURNS SETOF pawl.message
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -217,7 +217,7 @@ BEGIN
 END
 $$;
 
--- ack() of what was done of an earlier claim, and the next claim, in one transaction.
+-- Acknowledges messages of an earlier claim and claims more, in one transaction.
 CREATE OR REPLACE FUNCTION pawl.ack_and_claim(
     owner      uuid,
     ids        bigint[],
@@ -226,8 +226,8 @@ CREATE OR REPLACE FUNCTION pawl.ack_and_claim(
     max_rows   bigint   DEFAULT 1,
     topics     text[]   DEFAULT NULL,
     owner_name text     DEFAULT NULL,
-    after_lane bigint   DEFAULT NULL, -- whose turn it was last; NULL: anybody's
-    destinations text[] DEFAULT NULL, -- this and the next as in claim()
+    after_lane bigint   DEFAULT NULL, -- the lane where the last claim ended; NULL: start anywhere
+    destinations text[] DEFAULT NULL, -- this and the next argument as in claim()
     limits     bigint[] DEFAULT NULL)
 RETURNS SETOF pawl.message
 LANGUAGE plpgsql VOLATILE AS $$
@@ -240,8 +240,8 @@ BEGIN
 END
 $$;
 
--- Everything an owner holds now: after a claim whose answer was lost, or after a restart. In two
--- steps, so that the planner cannot prefer the order of the fences to the index on the owner.
+-- Everything an owner holds now, for use after a claim whose response was lost or after a restart. Two steps
+-- keep the planner from preferring the order of the fences to the index on the owner.
 CREATE OR REPLACE FUNCTION pawl.owned(owner uuid) RETURNS SETOF pawl.message
 LANGUAGE plpgsql VOLATILE
 -- @include nested_index_plan

@@ -1,8 +1,8 @@
--- After the server's clock was ahead and is right again.
+-- Recovery after the server's clock was ahead and has been corrected.
 
--- Set back every time that was written while the clock was ahead, so that what was to happen in a minute
--- still happens in a minute. How far it was ahead is what the newest time that was stored says.
--- docs/internals/clock.md. Returns 0, by how much, how many leases are held; then 1 if it was done.
+-- Moves every time that was written while the clock was ahead back, so that a message that was due in a minute
+-- is still due in a minute. The newest stored time tells how far the clock was ahead. docs/internals/clock.md.
+-- Returns 0, the offset, the number of held leases; then 1 if times were moved.
 CREATE OR REPLACE FUNCTION pawl.clock_reset(force boolean DEFAULT false, dry_run boolean DEFAULT false)
 RETURNS TABLE (what integer, ahead interval, held bigint)
 LANGUAGE plpgsql VOLATILE AS $$
@@ -23,7 +23,7 @@ BEGIN
                        (SELECT max(i.last_seen) FROM pawl.inbox_record i),
                        (SELECT max(j.planned_at) FROM pawl.job j),
                        (SELECT max(r.created_at) FROM pawl.job_run r));
-    -- Not age(): a month is not the same everywhere.
+    -- Not age(), because the length of a month varies.
     lead := make_interval(secs => greatest(extract(epoch FROM newest - t), 0)::float8);
     what := 0;
     ahead := lead;
@@ -35,8 +35,8 @@ BEGIN
         RETURN;
     END IF;
 
-    -- A time for which a message was sent before the clock was ahead is right. When a retry or a claim was
-    -- written is not known: a retry is due now, and a lease ends within an hour.
+    -- Due times that were set before the clock was ahead are correct. It is not known when a retry or a claim
+    -- was written, so a retry becomes due now and a lease ends within an hour.
     UPDATE pawl.queue q
     SET run_at = CASE WHEN q.run_at <= t THEN q.run_at
                       WHEN q.run_at <> b.due_at THEN least(q.run_at - lead, t)
@@ -78,12 +78,12 @@ BEGIN
         expires_at = CASE WHEN i.expires_at > newest THEN i.expires_at - lead ELSE i.expires_at END
     WHERE i.last_seen > t;
     UPDATE pawl.topic p SET paused_at = p.paused_at - lead WHERE p.paused_at > t;
-    -- What was planned is computed again by the scheduler: planned_at says that it lies ahead.
+    -- The scheduler plans again where planned_at is in the future.
     UPDATE pawl.job j
     SET created_at = CASE WHEN j.created_at > t THEN j.created_at - lead ELSE j.created_at END,
         updated_at = CASE WHEN j.updated_at > t THEN j.updated_at - lead ELSE j.updated_at END
     WHERE j.updated_at > t;
-    -- The times of occurrences stay: they are their names.
+    -- Occurrences keep their times, which identify them.
     UPDATE pawl.job_run r
     SET created_at = CASE WHEN r.created_at > t THEN r.created_at - lead ELSE r.created_at END,
         started_at = CASE WHEN r.started_at > t THEN r.started_at - lead ELSE r.started_at END,
@@ -98,10 +98,11 @@ BEGIN
 END
 $$;
 
--- Messages that wait. A time that the sender named stays; what was stamped by a clock that was ahead waits
--- as long from now on as it was to wait then. Without `everything`: only what was to wait for nothing.
--- t is a clock that was read after the transaction had its id: no claim cursor is beyond it. Returns the last
--- row examined; NULL: that was the end. `changed`: how many were moved.
+-- Ready messages. A due time that the sender chose stays. A time that was stamped by a clock that was ahead is
+-- moved: the message waits as long from now on as it was to wait then. Without `everything`, only messages that
+-- were due at once are moved. t is a clock reading taken after the transaction had its id, so no claim cursor
+-- is beyond it. Returns the last row examined, or NULL at the end of the table; `changed` is the number of
+-- moved messages.
 CREATE OR REPLACE FUNCTION pawl.clock_heal_queue(
     t timestamptz, everything boolean, after bigint, max_rows bigint, OUT last bigint, OUT changed bigint)
 LANGUAGE plpgsql VOLATILE AS $$
@@ -130,7 +131,7 @@ BEGIN
 END
 $$;
 
--- Leases of messages: none lasts longer from now on than it was given for. reap() examines such claims soon,
+-- Leases of messages: each is shortened to at most its full duration from now. reap() checks such claims soon
 -- and sets their next check.
 CREATE OR REPLACE FUNCTION pawl.clock_heal_leases(
     t timestamptz, after bigint, max_rows bigint, OUT last bigint, OUT changed bigint)
@@ -165,8 +166,8 @@ BEGIN
 END
 $$;
 
--- Messages of the inbox that are marked as being processed: an hour at most. When an attempt was renewed is not
--- known.
+-- Inbox records that are marked as processing: their leases end within an hour, because it is not known when an
+-- attempt was last renewed.
 CREATE OR REPLACE FUNCTION pawl.clock_heal_inbox(
     t timestamptz, after bigint, max_rows bigint, OUT last bigint, OUT changed bigint)
 LANGUAGE plpgsql VOLATILE AS $$
@@ -191,7 +192,7 @@ BEGIN
 END
 $$;
 
--- Dead letters: those whose handler was never called are due, the others within an hour.
+-- Dead letters: those whose handler was never called become due now, the others within an hour.
 CREATE OR REPLACE FUNCTION pawl.clock_heal_dead(
     t timestamptz, after bigint, max_rows bigint, OUT last bigint, OUT changed bigint)
 LANGUAGE plpgsql VOLATILE AS $$
@@ -213,7 +214,7 @@ BEGIN
 END
 $$;
 
--- One batch of a part. Sleepers are few: one batch is all.
+-- One batch of a part. There are few idle workers, so one batch covers them.
 CREATE OR REPLACE FUNCTION pawl.clock_heal_part(
     part integer, t timestamptz, everything boolean, after bigint, max_rows bigint, OUT last bigint,
     OUT changed bigint)
@@ -238,11 +239,11 @@ BEGIN
 END
 $$;
 
--- Called by every reap(). Notices that the clock is more than five minutes below the latest time that was
--- seen or that the newest message has, and then makes three passes, a minute apart. The first moves only
--- what was due at once: a clock that is behind for some seconds, instead of one that was ahead, must not make
--- timers run early. The third is for rows that were locked, or not committed, during the second. One caller at
--- a time; the others have nothing to do. Returns max_rows if there is more to do now, otherwise 0.
+-- Called by every reap(). Detects that the clock is more than five minutes behind the latest time seen or the
+-- newest message's time, and then makes three passes, a minute apart. The first pass moves only messages that
+-- were due at once: if instead the clock is wrong now, being behind for some seconds, timers must not fire
+-- early. The third pass covers rows that were locked or not committed during the second. One caller works at a
+-- time; the others return at once. Returns max_rows if there is more work to do now, otherwise 0.
 CREATE OR REPLACE FUNCTION pawl.clock_watch_batch(max_rows bigint) RETURNS bigint
 LANGUAGE plpgsql VOLATILE AS $$
 #variable_conflict use_column

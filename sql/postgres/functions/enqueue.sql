@@ -1,6 +1,6 @@
--- Sending: a batch at once for the library, one message for everybody else.
+-- Enqueueing: batches for the library, single messages for SQL callers.
 
--- UUID version 7: 48 bits of milliseconds, then random.
+-- UUID version 7: 48 bits of Unix milliseconds, then random bits.
 CREATE OR REPLACE FUNCTION pawl.new_message_id() RETURNS uuid
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -12,12 +12,12 @@ BEGIN
 END
 $$;
 
--- A lane that this transaction may use, or a new one. A lane that is retiring gets no further messages.
+-- Returns a lane that this transaction may use, or adds one. A retiring lane gets no further messages.
 --
--- The caller has its transaction id already: lane_clean() waits for the ends of all who had theirs when
--- the lane could still be seen not to be retiring. That does not cover a transaction above READ
--- COMMITTED, which may see what was the case long before its id: it locks the lane, so that it is not
--- removed, and does not use one that is gone.
+-- The caller already has its transaction id: lane_clean() waits for all transactions that had an id while the
+-- lane could still be seen as not retiring. That does not cover a transaction above READ COMMITTED, whose
+-- snapshot may be much older than its id. Such a transaction locks the lane so that it is not removed, and does
+-- not use a lane that has been removed.
 CREATE OR REPLACE FUNCTION pawl.lane_for(topic text, priority bigint, destination text, t timestamptz)
 RETURNS bigint
 LANGUAGE plpgsql VOLATILE AS $$
@@ -36,7 +36,7 @@ BEGIN
               AND l.priority = lane_for.priority AND NOT l.retiring ORDER BY l.id LIMIT 1
             FOR KEY SHARE;
         EXCEPTION
-            WHEN serialization_failure THEN NULL; -- it is gone
+            WHEN serialization_failure THEN NULL; -- the lane has been removed
         END;
     END IF;
     IF lane IS NULL THEN
@@ -48,9 +48,9 @@ BEGIN
 END
 $$;
 
--- The inserts of enqueue_batch, which alone calls it, under its settings. Rows go in in the order
--- of the arrays. A lane that is missing is made after the bodies: only new messages need one. Returns how
--- many were new.
+-- The inserts of enqueue_batch(), its only caller, which provides the planner settings. Rows are inserted in
+-- array order. A missing lane is added after the bodies, because only new messages need one. Returns the number
+-- of new messages.
 CREATE OR REPLACE FUNCTION pawl.enqueue_rows(
     ids bigint[],
     -- @include message_arrays
@@ -60,17 +60,17 @@ RETURNS bigint
 LANGUAGE plpgsql VOLATILE AS $$
 #variable_conflict use_column
 DECLARE
-    lane    bigint;  -- NULL: the messages are of several, or it is missing
-    to_wake boolean; -- false: certainly none is asleep; wake() decides
+    lane    bigint;  -- NULL: the messages are of several lanes, or the lane is missing
+    to_wake boolean; -- false: no worker can be idle; otherwise wake() decides
     due     timestamptz;
     expiry  timestamptz;
     stored  bigint;
 BEGIN
     IF topics[1] = ALL (topics) AND priorities[1] = ALL (priorities)
-       AND (destinations IS NULL -- all are
+       AND (destinations IS NULL -- all are NULL
             OR coalesce(destinations[1], '') = ALL (array_replace(destinations, NULL, ''))) THEN
         to_wake := current_setting('transaction_isolation') <> 'read committed';
-        IF NOT to_wake THEN -- the usual case without a call; as in lane_for()
+        IF NOT to_wake THEN -- avoids a call in the usual case; as in lane_for()
             SELECT l.id, EXISTS (SELECT FROM pawl.idle_worker)
             INTO lane, to_wake FROM pawl.lane l
             WHERE l.topic = topics[1] AND l.destination = coalesce(destinations[1], '')
@@ -78,7 +78,7 @@ BEGIN
         END IF;
     END IF;
 
-    -- One message is the usual case, and cheaper without the machinery for many.
+    -- A single message is the usual case, and cheaper without the set operations.
     IF cardinality(ids) = 1 THEN
         due := coalesce(due_times[1], t + delays[1], t);
         expiry := coalesce(expiries[1], greatest(due, t) + ttls[1]);
@@ -140,8 +140,8 @@ BEGIN
 END
 $$;
 
--- New messages of one lane without any options, which is what most are: half the work of the way for
--- all. The ids were made just now and cannot exist. Answers position, work id, 0 and the due time.
+-- Stores new messages of one lane without options: the most common case, at half the cost of the general path.
+-- The ids were just generated and cannot exist. Returns position, work id, 0 and the due time.
 CREATE OR REPLACE FUNCTION pawl.enqueue_plain(
     positions bigint[], message_ids uuid[], payloads bytea[], topic text, priority bigint,
     type bigint, max_attempts bigint)
@@ -163,7 +163,7 @@ DECLARE
     ids     bigint[];
     problem text;
 BEGIN
-    -- What check_messages() checks of many, shorter.
+    -- The checks of check_messages(), reduced to what applies here.
     problem := CASE
         WHEN (n BETWEEN 1 AND @BATCH_MAX@) IS NOT TRUE THEN 'a call must have @BATCH_RANGE@ messages'
         WHEN (n = cardinality(positions) AND n = cardinality(payloads)) IS NOT TRUE
@@ -216,15 +216,15 @@ BEGIN
 END
 $$;
 
--- Store the messages of the arrays, all or none. Answers position, work id, result and due time: 0 stored,
--- 1 existed with the same topic and payload, 2 exists with other content, 3 another transaction
--- that has not ended is sending the same id (or, above READ COMMITTED, sent it after this one
--- began). With 2 or 3 nothing of the call is stored, and only the rows that say so are answered.
+-- Stores the messages of the arrays, all or none. Returns position, work id, result and due time. The results
+-- are 0 stored; 1 exists with the same topic and payload; 2 exists with other content; 3 another open
+-- transaction is sending the same id (or, above READ COMMITTED, sent it after this one began). With 2 or 3
+-- nothing of the call is stored, and only those rows are returned.
 --
--- fresh: every id was made just now and cannot exist. Otherwise nothing here may wait for long or
--- fail: the caller may be inside a transaction of the application that sends A then B while another
--- one sends B then A. A wait on the unique index ends after lock_timeout, below deadlock_timeout,
--- and the subtransaction takes back what this call did and nothing else.
+-- fresh: every id was just generated and cannot exist. Otherwise nothing here may wait for long or fail: the
+-- caller may be inside an application transaction that sends A then B while another one sends B then A. A wait
+-- on the unique index ends after lock_timeout, which is below deadlock_timeout, and the subtransaction undoes
+-- this call and nothing else.
 CREATE OR REPLACE FUNCTION pawl.enqueue_batch(
     positions bigint[],
     -- @include message_arrays
@@ -236,8 +236,8 @@ LANGUAGE plpgsql VOLATILE
 AS $$
 #variable_conflict use_column
 DECLARE
-    -- The transaction id first, then the clock: whoever sees that this transaction is over knows
-    -- that no earlier run_at of it can still appear.
+    -- The transaction id first, then the clock: once this transaction is seen as finished, no earlier run_at of
+    -- it can still appear.
     xid CONSTANT xid8 := pg_current_xact_id();
     t   CONSTANT timestamptz := pawl.clock();
     n   CONSTANT bigint := coalesce(cardinality(message_ids), 0);
@@ -245,7 +245,7 @@ DECLARE
     ids      bigint[];
     existing bigint[];
     results  integer[];
-    dues     timestamptz[]; -- of those that existed
+    dues     timestamptz[]; -- of the existing messages
 BEGIN
     PERFORM pawl.check_messages(
         positions, message_ids, topics, payloads, types, destinations, headers, correlation_ids, priorities,
@@ -266,13 +266,13 @@ BEGIN
 
     patience := current_setting('lock_timeout');
     BEGIN
-        PERFORM set_config('lock_timeout', '200ms', true); -- a failing block puts it back by itself
+        PERFORM set_config('lock_timeout', '200ms', true); -- a failing block restores it
         IF pawl.enqueue_rows(
                ids, message_ids, topics, payloads, types, destinations, headers, correlation_ids,
                priorities, due_times, delays, expiries, ttls, max_attempts, leases, retry_bases,
                retry_maxes, retry_jitters, timeouts, heartbeats, count_alls, t) < n
         THEN
-            -- A row that is gone again (retention, just now) answers 3: the next try stores it.
+            -- A row that retention has just removed yields 3: the next attempt stores it.
             SELECT array_agg(b.id ORDER BY m.place),
                    array_agg(CASE WHEN b.id = m.id THEN @ENQUEUE_STORED@
                                   WHEN b.id IS NULL THEN @ENQUEUE_BUSY@
@@ -286,7 +286,7 @@ BEGIN
                                FROM pawl.body e
                                WHERE e.message_id = m.message_id LIMIT 1) b ON true;
             IF @ENQUEUE_CONFLICT@ = ANY (results) OR @ENQUEUE_BUSY@ = ANY (results) THEN
-                RAISE EXCEPTION USING ERRCODE = 'PW000', MESSAGE = 'take the batch back';
+                RAISE EXCEPTION USING ERRCODE = 'PW000', MESSAGE = 'undo the batch';
             END IF;
         END IF;
         PERFORM set_config('lock_timeout', patience, true);
@@ -307,8 +307,8 @@ BEGIN
 END
 $$;
 
--- One message, for psql and every language. Returns the message id. A message id of your own makes
--- the call safe to repeat: the same id with the same topic and payload is stored once.
+-- Enqueues one message, for psql and any language. Returns the message id. With an explicit message id the call
+-- is safe to repeat: the same id with the same topic and payload is stored once.
 CREATE OR REPLACE FUNCTION pawl.enqueue(
     topic text, payload bytea,
     -- @include message_options
@@ -322,7 +322,7 @@ DECLARE
     type_id CONSTANT integer := CASE lower(type) WHEN 'signal' THEN @TYPE_SIGNAL@ WHEN 'command' THEN @TYPE_COMMAND@
                                                  WHEN 'push_call' THEN @TYPE_PUSH_CALL@ WHEN 'response' THEN @TYPE_RESPONSE@ END;
     counts  CONSTANT boolean := CASE WHEN destination IS NOT NULL THEN count_all END;
-    -- every send counts, and there is no policy of its own
+    -- every send counts, and the message has no backoff policy of its own
     every_send CONSTANT boolean := counts IS TRUE
         AND retry_base IS NULL AND retry_max IS NULL AND retry_jitter IS NULL;
     answer  integer;
@@ -344,24 +344,24 @@ BEGIN
     IF answer = @ENQUEUE_CONFLICT@ THEN
         RAISE EXCEPTION USING ERRCODE = 'unique_violation',
             MESSAGE = format('enqueue: message id %s exists with another topic or payload', chosen),
-            HINT = 'Nothing was stored. A message id stands for one message for ever.';
+            HINT = 'Nothing was stored. A message id identifies one message permanently.';
     ELSIF answer = @ENQUEUE_BUSY@ THEN
         RAISE EXCEPTION USING ERRCODE = 'lock_not_available',
             MESSAGE = format('enqueue: another transaction is sending message id %s', chosen),
-            HINT = 'Nothing was stored. Try again when that transaction has ended.';
+            HINT = 'Nothing was stored. Retry after that transaction has ended.';
     END IF;
     RETURN chosen;
 END
 $$;
 
--- With the payload as text; it is stored as UTF-8. A quoted literal comes here.
+-- The payload as text, stored as UTF-8. Quoted literals resolve to this overload.
 CREATE OR REPLACE FUNCTION pawl.enqueue(
     topic text, payload text,
     -- @include message_options
     )
 -- @include enqueue_bytes payload=payload
 
--- With the payload as jsonb; it is stored as its text.
+-- The payload as jsonb, stored as its text.
 CREATE OR REPLACE FUNCTION pawl.enqueue(
     topic text, payload jsonb,
     -- @include message_options

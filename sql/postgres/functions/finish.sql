@@ -1,16 +1,16 @@
--- The six answers to a claim. Each takes an owner and pairs of work id and fence, changes only what
--- that owner still holds under that fence, and returns how many changed.
+-- Finishing and renewing claims. Each function takes an owner and pairs of work id and fence, changes only
+-- messages that the owner still holds under that fence, and returns the number of changed messages.
 
--- A claim's row goes with the last message that it took. `ended` has the fence of each message that its
--- holder has lost just now, one for each: when they are as many as the claim took, nothing is left of it.
--- Otherwise the messages that it took are looked for, the last one first: messages mostly end in the order
--- in which they were claimed, so that this answers for almost every message of a batch that is finished one
--- by one.
+-- A claim row is removed with the last message that it covers. `ended` has the fence of each message that has
+-- just left its claim, one entry per message. If the count equals the size of the claim, the claim is empty.
+-- Otherwise the claim's messages are looked up, the last one first: messages mostly end in the order in which
+-- they were claimed, so that one lookup decides for almost every message of a batch that is finished one by
+-- one.
 --
--- Never waits. Two transactions that end the last two messages of a claim at the same time each see
--- the other's as held, and a row that reap() has locked is passed over: then reap() removes it, when its
--- check comes up. (The subqueries refer to the claim in FROM and have a LIMIT, which keeps the planner from
--- reading the whole queue for them.)
+-- Never waits. Two transactions that end the last two messages of a claim at the same time each see the other's
+-- message as held, and a claim row that reap() has locked is skipped. In both cases reap() removes the row at
+-- its next check. (The subqueries refer to the claim in FROM and have a LIMIT, which keeps the planner from
+-- reading the whole queue.)
 CREATE OR REPLACE FUNCTION pawl.claims_ended(ended bigint[]) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
@@ -29,7 +29,7 @@ BEGIN
 END
 $$;
 
--- Done: the queue row goes, an outcome row comes.
+-- Acknowledges messages: the queue row is removed, an outcome row is added.
 CREATE OR REPLACE FUNCTION pawl.ack(owner uuid, ids bigint[], fences bigint[]) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 -- @include index_plan
@@ -37,7 +37,7 @@ AS $$
 #variable_conflict use_column
 DECLARE
     t CONSTANT timestamptz := pawl.clock();
-    my_name text; -- NULL: they are of several claims
+    my_name text; -- NULL: the messages are of several claims
     changed bigint;
     ended   bigint[]; -- the fences of those that changed
 BEGIN
@@ -45,7 +45,7 @@ BEGIN
     IF fences[1] = ALL (fences) THEN
         SELECT c.owner_name INTO my_name FROM pawl.claim c WHERE c.fence = fences[1];
     END IF;
-    WITH gone AS (
+    WITH left_queue AS (
         DELETE FROM pawl.queue q
         -- @include held_under function=ack row=q
         RETURNING q.id, q.lane_id, q.retries, q.fence, q.progress),
@@ -54,9 +54,9 @@ BEGIN
         SELECT g.id, @STATE_DONE@, t, g.retries,
                coalesce(my_name, (SELECT c.owner_name FROM pawl.claim c WHERE c.fence = g.fence)),
                g.progress
-        FROM gone g),
+        FROM left_queue g),
     -- @include end_counted state=@STATE_DONE@
-    SELECT count(*), array_agg(g.fence) INTO changed, ended FROM gone g;
+    SELECT count(*), array_agg(g.fence) INTO changed, ended FROM left_queue g;
     IF changed > 0 THEN
         PERFORM pawl.claims_ended(ended);
     END IF;
@@ -64,8 +64,8 @@ BEGIN
 END
 $$;
 
--- The same with what the handlers left, kept with the outcome: NULL for nothing. One at a time: few have
--- something to leave.
+-- Acknowledges messages and stores the handlers' output (NULL: none). Rows are processed one by one, because
+-- few have output.
 CREATE OR REPLACE FUNCTION pawl.ack_output(owner uuid, ids bigint[], fences bigint[], outputs bytea[]) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 -- @include index_plan
@@ -83,7 +83,7 @@ BEGIN
             MESSAGE = 'ack_output: each output must have @OUTPUT_RANGE@', HINT = 'Nothing was changed.';
     END IF;
     FOR i IN 1 .. coalesce(cardinality(ids), 0) LOOP
-        WITH gone AS (
+        WITH left_queue AS (
             DELETE FROM pawl.queue q
             WHERE q.id = ids[i] AND q.fence = fences[i] AND q.owner = ack_output.owner AND q.fence <> 0
             RETURNING q.id, q.lane_id, q.retries, q.fence, q.progress),
@@ -91,10 +91,10 @@ BEGIN
             INSERT INTO pawl.outcome (id, state, finished_at, retries, processed_by, progress, output)
             SELECT g.id, @STATE_DONE@, t, g.retries, (SELECT c.owner_name FROM pawl.claim c WHERE c.fence = g.fence),
                    g.progress, outputs[i]
-            FROM gone g),
+            FROM left_queue g),
         counted AS (
-            INSERT INTO pawl.topic_stats_delta (lane_id, state, n) SELECT g.lane_id, @STATE_DONE@, 1 FROM gone g)
-        SELECT count(*) INTO one FROM gone;
+            INSERT INTO pawl.topic_stats_delta (lane_id, state, n) SELECT g.lane_id, @STATE_DONE@, 1 FROM left_queue g)
+        SELECT count(*) INTO one FROM left_queue;
         IF one > 0 THEN
             changed := changed + 1;
             ended := ended || fences[i];
@@ -107,7 +107,7 @@ BEGIN
 END
 $$;
 
--- Failed for good: a dead letter, kept until it is retried_by_user or purged.
+-- Fails messages permanently. They are dead letters until they are retried or purged.
 CREATE OR REPLACE FUNCTION pawl.fail(owner uuid, ids bigint[], fences bigint[], error text DEFAULT NULL)
 RETURNS bigint
 LANGUAGE plpgsql VOLATILE
@@ -120,12 +120,12 @@ DECLARE
     ended   bigint[]; -- the fences of those that changed
 BEGIN
     -- @include check_ids function=fail
-    WITH gone AS (
+    WITH left_queue AS (
         DELETE FROM pawl.queue q
         -- @include held_under function=fail row=q
         RETURNING q.id, q.lane_id, q.retries, q.fence, q.expires_at, q.last_error, q.progress),
     -- @include end_failed error='coalesce(pawl.cut_text(fail.error), g.last_error)'
-    SELECT count(*), array_agg(g.fence) INTO changed, ended FROM gone g;
+    SELECT count(*), array_agg(g.fence) INTO changed, ended FROM left_queue g;
     IF changed > 0 THEN
         PERFORM pawl.claims_ended(ended);
     END IF;
@@ -133,8 +133,8 @@ BEGIN
 END
 $$;
 
--- Not now. At the last attempt the message fails; otherwise it is ready again after `delay`, or as its own or the
--- given policy says.
+-- Records failed attempts. On its last attempt the message fails; otherwise it is ready again after `delay`, or
+-- after the backoff of its own or the given policy.
 CREATE OR REPLACE FUNCTION pawl.abandon(
     -- @include later_arguments
     )
@@ -146,7 +146,7 @@ AS $$
 DECLARE
     xid CONSTANT xid8 := pg_current_xact_id();
     t   CONSTANT timestamptz := pawl.clock();
-    mine    bigint[];
+    held_ids bigint[];
     ended   bigint[]; -- their fences
     failed  bigint;
     retried bigint;
@@ -155,14 +155,14 @@ BEGIN
     -- @include check_later function=abandon
     -- @include lock_held function=abandon
 
-    WITH gone AS (
+    WITH left_queue AS (
         DELETE FROM pawl.queue q
-        WHERE q.id = ANY (mine)
+        WHERE q.id = ANY (held_ids)
           AND EXISTS (SELECT FROM pawl.body b
                       WHERE b.id = q.id AND b.max_attempts > 0 AND q.retries + 1 >= b.max_attempts)
         RETURNING q.id, q.lane_id, q.retries, q.fence, q.expires_at, q.last_error, q.progress),
     -- @include end_failed error='coalesce(pawl.cut_text(abandon.error), g.last_error)'
-    SELECT count(*) INTO failed FROM gone;
+    SELECT count(*) INTO failed FROM left_queue;
 
     -- @include give_back_later function=abandon counter=retries
     GET DIAGNOSTICS retried = ROW_COUNT;
@@ -174,8 +174,9 @@ BEGIN
 END
 $$;
 
--- Not now, and not counted: nothing was wrong with the message. Ready again after `delay`, or as after
--- abandon(); the attempts stay as they are, and only its time to live ends it.
+-- Returns messages without counting an attempt, for failures that are not the message's. They are ready again
+-- after `delay` or the backoff of abandon(). The attempts do not change; only its time to live ends such a
+-- message.
 CREATE OR REPLACE FUNCTION pawl.defer(
     -- @include later_arguments
     )
@@ -187,7 +188,7 @@ AS $$
 DECLARE
     xid CONSTANT xid8 := pg_current_xact_id();
     t   CONSTANT timestamptz := pawl.clock();
-    mine    bigint[];
+    held_ids bigint[];
     ended   bigint[]; -- their fences
 BEGIN
     -- @include check_ids function=defer
@@ -196,12 +197,12 @@ BEGIN
     -- @include give_back_later function=defer counter=deferrals
     PERFORM pawl.wake();
     PERFORM pawl.claims_ended(ended);
-    RETURN cardinality(mine);
+    RETURN cardinality(held_ids);
 END
 $$;
 
--- Push the end of the lease; reap looks at the new end when the claim's check comes up. That is too
--- late for a lease that was made shorter, so its check is brought forward; one too many costs little.
+-- Extends leases. reap() sees the new end at the claim's next check. For a shortened lease that would be too
+-- late, so the check is moved forward; an unnecessary check is cheap.
 CREATE OR REPLACE FUNCTION pawl.renew(
     owner uuid, ids bigint[], fences bigint[], lease interval DEFAULT interval '@LEASE_DEFAULT@ milliseconds')
 RETURNS bigint
@@ -229,7 +230,7 @@ BEGIN
 END
 $$;
 
--- Ready again at once, the attempt not counted.
+-- Makes messages ready again at once without counting an attempt.
 CREATE OR REPLACE FUNCTION pawl.release(owner uuid, ids bigint[], fences bigint[]) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 -- @include index_plan
@@ -238,7 +239,7 @@ AS $$
 DECLARE
     xid CONSTANT xid8 := pg_current_xact_id();
     t   CONSTANT timestamptz := pawl.clock();
-    mine    bigint[];
+    held_ids bigint[];
     ended   bigint[]; -- their fences
 BEGIN
     -- @include check_ids function=release
@@ -246,14 +247,14 @@ BEGIN
     UPDATE pawl.queue q
     SET owner = '00000000-0000-0000-0000-000000000000', lease_until = 'epoch', fence = 0, run_at = t,
         stamped_at = t
-    WHERE q.id = ANY (mine);
+    WHERE q.id = ANY (held_ids);
     PERFORM pawl.wake();
     PERFORM pawl.claims_ended(ended);
-    RETURN cardinality(mine);
+    RETURN cardinality(held_ids);
 END
 $$;
 
--- How far it is, in the words of whoever holds it.
+-- Stores the progress text of the handler.
 CREATE OR REPLACE FUNCTION pawl.progress(owner uuid, ids bigint[], fences bigint[], words text) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 -- @include index_plan

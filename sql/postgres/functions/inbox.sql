@@ -1,15 +1,16 @@
--- The inbox: what others deliver, processed once. docs/internals/inbox.md
+-- The inbox: messages received from other services, processed once. docs/internals/inbox.md
 --
 -- From any language, in a transaction of your own (atomic):
---   SELECT * FROM pawl.inbox_begin('shop', 'order-17', hash => sha256(...));  -- answer = 'new'? go on
+--   SELECT * FROM pawl.inbox_begin('shop', 'order-17', hash => sha256(...));  -- continue if answer = 'new'
 --   ... your own statements ...
---   SELECT pawl.inbox_done('shop', 'order-17', fence, response => '...');     -- fails if it is not yours
--- or around a call of something else (call-out): the first committed by itself, then the call, then the
--- last committed by itself.
+--   SELECT pawl.inbox_done('shop', 'order-17', fence, response => '...');     -- fails if the attempt is not yours
+-- or around an external call (call-out): commit the first by itself, make the call, then commit the last by
+-- itself.
 
--- The lock of a key that has no record yet, until the end of the transaction, or false at once. A
--- transaction that inserts a key has it, so that no other waits on the unique index. Any user of the
--- database may take any advisory lock: the number is one that only this schema's functions can compute.
+-- Takes the lock of a key that has no record yet until the end of the transaction, or returns false at once. A
+-- transaction that inserts a key holds this lock, so that no other transaction waits on the unique index. Any
+-- database user may take any advisory lock, so the lock number is one that only this schema's functions can
+-- compute.
 CREATE OR REPLACE FUNCTION pawl.inbox_lock(source text, id text) RETURNS boolean
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
@@ -35,21 +36,21 @@ BEGIN
 END
 $$;
 
--- A delivery. `answer`:
---   new          it is yours: process it, then inbox_done() or inbox_fail() under `fence`
---   duplicate    it was processed; `response` is what was answered then
---   in_progress  somebody is at it; ask again after `retry_after`
---   conflict     the key is known with other content; nothing was written
---   dead         it failed too often, or was given up
---   suspect      only with alone => false: an attempt of it did not end. It may have killed its receiver:
---                ask again with alone => true when no other suspect runs in your process
--- `idempotency_key` is the same for all attempts. What is written here is part of your transaction: the
--- attempt is counted only if it commits. After a rollback, inbox_fail() without a fence counts it.
+-- Begins to process a delivery. `answer`:
+--   new          the attempt is yours: process the message, then call inbox_done() or inbox_fail() with `fence`
+--   duplicate    it was processed before; `response` is the cached response
+--   in_progress  another attempt is running; ask again after `retry_after`
+--   conflict     the key exists with other content; nothing was written
+--   dead         it has used up its attempts, or was failed permanently
+--   suspect      only with alone => false: an attempt did not end and may have crashed its receiver. Ask again
+--                with alone => true when no other suspect runs in your process
+-- `idempotency_key` is the same for all attempts. All writes are part of your transaction: the attempt is
+-- counted only if it commits. After a rollback, inbox_fail() without a fence counts it.
 --
--- An attempt that did not end makes its message a suspect. The first one does not count, since it was
--- made beside others, any of which may have killed the process; all later ones are made alone, and
--- count. `holder` says who asks, for callers that ask again while they hold the message: they get another
--- attempt instead of 'in_progress'.
+-- An attempt that did not end makes its message a suspect. The first such attempt does not count, since it ran
+-- beside others, any of which may have crashed the process. All later attempts run alone, and count. `holder`
+-- identifies the caller. A caller that asks again while it holds the message gets another attempt instead of
+-- 'in_progress'.
 CREATE OR REPLACE FUNCTION pawl.inbox_begin(
     source       text,
     id           text,
@@ -71,8 +72,8 @@ DECLARE
     r      pawl.inbox_record;
     there  boolean;
     locked boolean := false;
-    mine   boolean := false; -- the caller holds it
-    broken boolean := false; -- an attempt of it did not end
+    is_holder boolean := false; -- the caller holds it
+    broken boolean := false; -- an earlier attempt did not end
 BEGIN
     PERFORM pawl.inbox_check(inbox_begin.source, inbox_begin.id, inbox_begin.hash);
     PERFORM pawl.check_span('inbox_begin: lease', inbox_begin.lease, @LEASE_MIN@, @LEASE_MAX@, '@LEASE_RANGE@');
@@ -86,7 +87,7 @@ BEGIN
     WHERE i.source = inbox_begin.source AND i.id = inbox_begin.id;
     there := FOUND;
 
-    -- It seems that it can be taken: now for certain.
+    -- It looks available. Check again under the lock.
     IF NOT there OR (r.state < @INBOX_DONE@ AND (r.lease_until <= t OR r.holder = inbox_begin.holder)
                      AND (r.hash <> inbox_begin.hash) IS NOT TRUE) THEN
         locked := there OR pawl.inbox_lock(inbox_begin.source, inbox_begin.id);
@@ -131,8 +132,8 @@ BEGIN
 
     attempt := r.attempts;
     error := r.error;
-    mine := (r.state = @INBOX_PROCESSING@ AND r.holder = inbox_begin.holder) IS TRUE;
-    broken := r.suspect OR (r.state = @INBOX_PROCESSING@ AND NOT mine);
+    is_holder := (r.state = @INBOX_PROCESSING@ AND r.holder = inbox_begin.holder) IS TRUE;
+    broken := r.suspect OR (r.state = @INBOX_PROCESSING@ AND NOT is_holder);
     IF r.hash <> inbox_begin.hash THEN
         answer := 'conflict';
     ELSIF r.state >= @INBOX_DONE@ THEN
@@ -142,9 +143,9 @@ BEGIN
         SET last_seen = t, duplicates = i.duplicates + (i.state = @INBOX_DONE@)::integer
         WHERE i.number = (SELECT l.number FROM pawl.inbox_record l
                           WHERE l.number = r.number FOR UPDATE SKIP LOCKED);
-    ELSIF NOT locked OR (r.state = @INBOX_PROCESSING@ AND r.lease_until > t AND NOT mine) THEN
+    ELSIF NOT locked OR (r.state = @INBOX_PROCESSING@ AND r.lease_until > t AND NOT is_holder) THEN
         answer := 'in_progress';
-        -- The lease says when its receiver would be given up, not when it will be done.
+        -- The lease tells when its receiver is given up, not when the attempt ends.
         retry_after := least(greatest(r.lease_until - t, interval '1 millisecond'), interval '2 seconds');
     ELSIF r.attempts - broken::integer >= inbox_begin.max_attempts THEN
         answer := 'dead';
@@ -170,10 +171,10 @@ BEGIN
 END
 $$;
 
--- For the library: inside the transaction of an atomic attempt that was begun under `fence`. Whether it
--- is still this caller's; then it is so until the end of the transaction. The row says whose it is: who
--- takes a message over locks its row without waiting. Another delivery of it may have the row locked for
--- a moment; its lock of the key says nothing here.
+-- For the library, inside the transaction of an atomic attempt that was begun under `fence`: whether the caller
+-- still owns the attempt. If so, it stays the owner until the end of the transaction. The record's row decides,
+-- because a takeover locks the row without waiting. Another delivery of the message may have the row locked for
+-- a moment; the key's lock does not matter here.
 CREATE OR REPLACE FUNCTION pawl.inbox_lease(source text, id text, fence bigint) RETURNS boolean
 LANGUAGE plpgsql VOLATILE
 SET lock_timeout = '1s'
@@ -191,7 +192,7 @@ EXCEPTION WHEN lock_not_available THEN
 END
 $$;
 
--- For the library: inbox_done() that answers instead of failing.
+-- For the library: inbox_done() that returns a result instead of raising an error.
 CREATE OR REPLACE FUNCTION pawl.inbox_finish(
     source text, id text, fence bigint, response bytea, keep interval)
 RETURNS boolean
@@ -214,9 +215,9 @@ BEGIN
 END
 $$;
 
--- It is processed, with what was answered. In the same transaction as what the message brought about,
--- both happen once: if the attempt is not yours any more, or somebody has finished it, this fails, and
--- your transaction with it. Without a fence: whoever comes first.
+-- Marks the message as processed and stores its response. Called in the same transaction as the message's
+-- effects, it makes both happen exactly once: if the attempt is no longer yours, or the message is already
+-- finished, it fails, and your transaction with it. Without a fence the first caller wins.
 CREATE OR REPLACE FUNCTION pawl.inbox_done(
     source   text,
     id       text,
@@ -229,15 +230,15 @@ BEGIN
     IF NOT pawl.inbox_finish(inbox_done.source, inbox_done.id, inbox_done.fence, inbox_done.response,
                              inbox_done.keep) THEN
         RAISE EXCEPTION USING ERRCODE = 'PW001',
-            MESSAGE = 'inbox_done: the message is not held under this fence any more, or was processed already',
-            HINT = 'Roll back: nothing of this attempt may stay.';
+            MESSAGE = 'inbox_done: the message is no longer held under this fence, or was already processed',
+            HINT = 'Roll back to discard the effects of this attempt.';
     END IF;
 END
 $$;
 
--- The attempt failed; the next delivery may try again at once, unless it was the last or `dead` says
--- that none may. Whether something changed. Without a fence it counts an attempt itself: for a
--- transaction that began with inbox_begin() and was rolled back.
+-- Records a failed attempt. The next delivery may retry at once, unless this was the last attempt or `dead` is
+-- set. Returns whether anything changed. Without a fence it counts an attempt itself, for a transaction that
+-- began with inbox_begin() and was rolled back.
 CREATE OR REPLACE FUNCTION pawl.inbox_fail(
     source text,
     id     text,
@@ -267,7 +268,7 @@ BEGIN
 END
 $$;
 
--- For the library: inbox_fail() that counts nothing; without a fence it ends whatever is at it.
+-- For the library: inbox_fail() that counts no attempt. Without a fence it ends any current attempt.
 CREATE OR REPLACE FUNCTION pawl.inbox_give_up(
     source text, id text, fence bigint, error text, dead boolean, keep interval)
 RETURNS boolean
@@ -291,7 +292,7 @@ BEGIN
 END
 $$;
 
--- For the library: the attempt was not made. It is given back, and does not count.
+-- For the library: gives back an attempt that was not made; it does not count.
 CREATE OR REPLACE FUNCTION pawl.inbox_release(source text, id text, fence bigint) RETURNS boolean
 LANGUAGE plpgsql VOLATILE
 -- @include index_plan
@@ -306,7 +307,7 @@ BEGIN
 END
 $$;
 
--- Still at it: the lease now ends `lease` from now. False: it is not yours any more.
+-- Extends the attempt's lease to `lease` from now. Returns false if the attempt is no longer yours.
 CREATE OR REPLACE FUNCTION pawl.inbox_renew(
     source text, id text, fence bigint, lease interval DEFAULT interval '@LEASE_DEFAULT@ milliseconds')
 RETURNS boolean
@@ -326,7 +327,7 @@ BEGIN
 END
 $$;
 
--- Write down that it was seen, and nothing else. Answers its state, and whether it is there with other
+-- Records that the message was seen, nothing else. Returns its state, and whether the key exists with other
 -- content, in which case nothing was written.
 CREATE OR REPLACE FUNCTION pawl.inbox_seen(
     source       text,
@@ -385,10 +386,10 @@ BEGIN
 END
 $$;
 
--- Records, newest first, without their responses. Looks at `scan` rows at most. `kind` chooses the
--- index: 0 all records, 1 unfinished, 2 dead.
+-- Records, newest first, without responses. Scans at most `scan` rows. `kind` chooses the index: 0 all records,
+-- 1 unfinished, 2 dead.
 CREATE OR REPLACE FUNCTION pawl.inbox_list(
-    states   bigint  DEFAULT 15, -- a bit for each state: 1 seen, 2 processing, 4 done, 8 dead
+    states   bigint  DEFAULT 15, -- one bit per state: 1 seen, 2 processing, 4 done, 8 dead
     source   text    DEFAULT NULL,
     before   bigint  DEFAULT 9223372036854775807,
     max_rows bigint  DEFAULT 100,
@@ -426,9 +427,9 @@ BEGIN
 END
 $$;
 
--- Dead records get all their attempts again, when the message comes again. Returns how many.
+-- Gives dead records all their attempts again, for the next delivery. Returns the number of records.
 CREATE OR REPLACE FUNCTION pawl.inbox_retry(
-    source   text     DEFAULT NULL, -- NULL: of all
+    source   text     DEFAULT NULL, -- NULL: all sources
     id       text     DEFAULT NULL,
     keep     interval DEFAULT interval '@INBOX_KEEP_DEFAULT@ milliseconds',
     max_rows bigint   DEFAULT 1000)
@@ -455,7 +456,7 @@ BEGIN
 END
 $$;
 
--- Forget dead records. Returns how many.
+-- Deletes dead records. Returns the number of records.
 CREATE OR REPLACE FUNCTION pawl.inbox_purge(
     source text DEFAULT NULL, id text DEFAULT NULL, max_rows bigint DEFAULT 1000)
 RETURNS bigint
@@ -477,7 +478,8 @@ BEGIN
 END
 $$;
 
--- Forget what has been kept long enough. Whoever is still at one keeps it. Returns how many.
+-- Deletes records past their retention time, except those with a running attempt. Returns the number of
+-- records.
 CREATE OR REPLACE FUNCTION pawl.inbox_clean(max_rows bigint DEFAULT 1000) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 -- @include ordered_index_plan
@@ -497,7 +499,7 @@ BEGIN
 END
 $$;
 
--- How many are in which state, each counted up to `cap`; `stuck` are processing past their lease.
+-- Record counts per state, each counted up to `cap`. `stuck` counts processing records with an expired lease.
 CREATE OR REPLACE FUNCTION pawl.inbox_stats(cap bigint DEFAULT 10000)
 RETURNS TABLE (seen bigint, processing bigint, stuck bigint, done bigint, dead bigint)
 LANGUAGE plpgsql VOLATILE

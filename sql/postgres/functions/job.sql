@@ -1,6 +1,6 @@
--- Jobs: the triggers of their tables, managing them, and the scheduler's two steps. docs/internals/job.md
+-- Jobs: table triggers, management, and the two steps of the scheduler. docs/internals/job.md
 
--- A change by hand: the functions count the version up.
+-- A manual change. The functions of this file increment the version themselves.
 CREATE OR REPLACE FUNCTION pawl.job_changed_by_user() RETURNS trigger
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -18,7 +18,7 @@ BEGIN
 END
 $$;
 
--- A correction by hand of a job whose message could not be stored: it is tried at once.
+-- A manual correction of a job whose message could not be stored: the scheduler tries it at once.
 CREATE OR REPLACE FUNCTION pawl.job_corrected() RETURNS trigger
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -29,9 +29,9 @@ BEGIN
 END
 $$;
 
--- The history follows the queue, whoever changes it. The scheduler hears of a run that it waits for, and
--- of an end where others may be in line. It is told by the run's row, which nobody else writes meanwhile:
--- the jobs' rows would be locked in any order.
+-- The history follows the queue, whatever changes the queue. When a run is claimed that the scheduler waits
+-- for, or a run ends while others may wait, an event is recorded in the run's row, which no other transaction
+-- writes at that time. Events in the jobs' rows would lock those in arbitrary order.
 CREATE OR REPLACE FUNCTION pawl.queue_run_held() RETURNS trigger
 LANGUAGE plpgsql
 -- @include index_plan
@@ -76,11 +76,11 @@ BEGIN
 END
 $$;
 
--- Creating, changing, triggering and removing jobs, and reading them.
+-- Create, change, trigger, remove and read jobs.
 
--- Create a job or change it: all of it, each time. The same schedule and zone keep the next slot; others
--- are computed anew, from now on. Returns whether there was none before. A schedule that cannot be read
--- is found by the scheduler: see pawl.job.problem.
+-- Creates a job or replaces all its properties. With the same schedule and zone the next occurrence stays;
+-- otherwise it is computed from now on. Returns whether the job is new. The scheduler finds an invalid schedule
+-- and records it in pawl.job.problem.
 CREATE OR REPLACE FUNCTION pawl.job_put(
     name text, schedule text, topic text,
     payload        bytea    DEFAULT '',
@@ -120,7 +120,7 @@ BEGIN
         WHEN date_part('epoch', job_put.keep_age) * 1000 NOT BETWEEN @TTL_MIN@ AND @TTL_MAX@
             THEN 'keep_age must be @TTL_RANGE@'
         WHEN job_put.enabled IS NULL THEN 'enabled must not be NULL'
-        -- The rest is what its messages are made of.
+        -- message_problem() checks the rest.
         ELSE pawl.message_problem(
             job_put.topic, job_put.payload, type_id, job_put.destination, job_put.headers::text,
             nullif(job_put.correlation_id, ''), job_put.priority, NULL, NULL, NULL, job_put.ttl,
@@ -171,7 +171,7 @@ BEGIN
 END
 $$;
 
--- With the payload as text; it is stored as UTF-8. A quoted literal comes here.
+-- The payload as text, stored as UTF-8. Quoted literals resolve to this overload.
 CREATE OR REPLACE FUNCTION pawl.job_put(
     name text, schedule text, topic text, payload text,
     -- @include job_options
@@ -186,8 +186,7 @@ BEGIN
 END
 $$;
 
--- For the library: job_enable() and job_disable() that answer whether there is such a job, and whether
--- that was a change.
+-- For the library: job_enable() and job_disable() that return whether the job exists and whether it changed.
 CREATE OR REPLACE FUNCTION pawl.job_switch(name text, enabled boolean) RETURNS TABLE (is_there boolean, changed boolean)
 LANGUAGE plpgsql VOLATILE AS $$
 #variable_conflict use_column
@@ -211,7 +210,7 @@ BEGIN
 END
 $$;
 
--- No slot is made any more; runs that exist go on. Whether it was enabled.
+-- Stops scheduling occurrences; existing runs continue. Returns whether the job was enabled.
 CREATE OR REPLACE FUNCTION pawl.job_disable(name text) RETURNS boolean
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -225,7 +224,7 @@ BEGIN
 END
 $$;
 
--- Its slots are computed from now on. Whether it was disabled.
+-- Schedules occurrences from now on. Returns whether the job was disabled.
 CREATE OR REPLACE FUNCTION pawl.job_enable(name text) RETURNS boolean
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -239,9 +238,9 @@ BEGIN
 END
 $$;
 
--- For the library: a run outside the schedule. Answers how it went: 2 a message was made, 1 it waits in
--- line, 0 another run has not ended; then that run's id (of 0 the other's) and state. No row: there is no
--- such job.
+-- For the library: starts a run outside the schedule. Returns the result (2 a message was enqueued, 1 the run
+-- waits, 0 another run has not ended) and that run's id and state (for 0 the other run's). No row: the job does
+-- not exist.
 CREATE OR REPLACE FUNCTION pawl.job_fire(name text, forced boolean, message_id uuid)
 RETURNS TABLE (how integer, run_id bigint, state integer)
 LANGUAGE plpgsql VOLATILE
@@ -252,7 +251,7 @@ DECLARE
     xid CONSTANT xid8 := pg_current_xact_id(); -- first, as in enqueue_batch
     t   CONSTANT timestamptz := pawl.clock();
     j    pawl.job;
-    busy boolean; -- a run is a message, not ended
+    busy boolean; -- a run has a message that has not ended
 BEGIN
     SELECT p.* INTO j FROM pawl.job p WHERE p.name = job_fire.name FOR UPDATE;
     IF NOT FOUND THEN
@@ -287,8 +286,8 @@ BEGIN
 END
 $$;
 
--- Run a job now, outside its schedule; also a disabled one. Returns the run's id. Fails if another run has
--- not ended and the job does not allow that, unless it is forced.
+-- Runs a job now, outside its schedule, even if it is disabled. Returns the run's id. Fails if another run has
+-- not ended and the job does not allow overlaps, unless `forced` is set.
 CREATE OR REPLACE FUNCTION pawl.job_trigger(name text, forced boolean DEFAULT false) RETURNS bigint
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -300,13 +299,13 @@ BEGIN
     ELSIF f.how = @JOB_TRIGGER_BUSY@ THEN
         RAISE EXCEPTION USING ERRCODE = 'object_in_use',
             MESSAGE = format('job_trigger: run %s of the job "%s" has not ended', f.run_id, job_trigger.name),
-            HINT = 'Wait for it, cancel it, or give forced => true.';
+            HINT = 'Wait for it, cancel it, or set forced => true.';
     END IF;
     RETURN f.run_id;
 END
 $$;
 
--- For the library: job_delete() that answers NULL if there is no such job.
+-- For the library: job_delete() that returns NULL if the job does not exist.
 CREATE OR REPLACE FUNCTION pawl.job_remove(name text) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 -- @include index_plan
@@ -324,11 +323,11 @@ BEGIN
         RETURN NULL;
     END IF;
     works := ARRAY(SELECT r.work_id FROM pawl.job_run r WHERE r.job_id = job AND r.state IN (@RUN_STATES_STARTED@));
-    WITH gone AS (
+    WITH left_queue AS (
         DELETE FROM pawl.queue q WHERE q.id = ANY (works) AND q.fence = 0
         RETURNING q.id, q.lane_id, q.retries, q.last_error, q.progress),
     -- @include end_cancelled
-    SELECT count(*) INTO changed FROM gone;
+    SELECT count(*) INTO changed FROM left_queue;
     waiting := (SELECT count(*) FROM pawl.job_run r WHERE r.job_id = job AND r.state = @RUN_WAITING@);
     DELETE FROM pawl.job_run r WHERE r.job_id = job;
     DELETE FROM pawl.job j WHERE j.id = job;
@@ -336,8 +335,8 @@ BEGIN
 END
 $$;
 
--- Remove a job and its history. What nobody has begun with is cancelled; returns how many. What is being
--- handled goes on to its end.
+-- Removes a job and its history. Runs that are not claimed are cancelled; returns their number. Claimed runs
+-- continue to their end.
 CREATE OR REPLACE FUNCTION pawl.job_delete(name text) RETURNS bigint
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -362,7 +361,7 @@ BEGIN
 END
 $$;
 
--- By name, without payloads.
+-- Jobs by name, without payloads.
 CREATE OR REPLACE FUNCTION pawl.job_list(after text DEFAULT '', max_rows bigint DEFAULT 100)
 RETURNS SETOF pawl.job_status
 LANGUAGE plpgsql VOLATILE
@@ -383,8 +382,8 @@ BEGIN
 END
 $$;
 
--- A job's history (NULL: of all), newest first; the library's form of a look at pawl.job_runs. Looks at
--- `scan` rows at most. The last row looked at is always answered, so that the next page can start there.
+-- A job's history (NULL: of all jobs), newest first; the library's form of reading pawl.job_runs. Scans at most
+-- `scan` rows. The last scanned row is always returned, so that the next page can start there.
 CREATE OR REPLACE FUNCTION pawl.job_run_list(
     job text, states bigint, before bigint, max_rows bigint, scan bigint, with_output boolean)
 RETURNS TABLE (id bigint, name text, triggered boolean, state smallint, reason smallint,
@@ -439,10 +438,10 @@ BEGIN
 END
 $$;
 
--- The scheduler's two steps: what is due, and what was decided; the decisions themselves are made in C.
+-- The two steps of the scheduler: read what is due, and apply the decisions, which are made in C.
 
--- First (0) the clock and when the next job comes up; then (1) the jobs that are due, of whose runs there
--- is news, or that were planned by a clock that was ahead; then (2) those news. Columns of src/core/job_tick.c.
+-- Returns (0) the clock and when the next job is due; (1) the jobs that are due, that have pending events, or
+-- that were planned by a clock that was ahead; (2) those events. src/core/job_tick.c relies on the columns.
 CREATE OR REPLACE FUNCTION pawl.job_due(max_rows bigint)
 RETURNS TABLE (kind integer, job_id bigint, seen bigint, run_id bigint, at timestamptz, next timestamptz,
                schedule text, zone text, enabled boolean, misfire text, misfire_cap integer,
@@ -455,8 +454,8 @@ AS $$
 #variable_conflict use_column
 DECLARE
     t CONSTANT timestamptz := pawl.clock();
-    due  bigint[];
-    told bigint[];
+    due       bigint[];
+    event_ids bigint[];
 BEGIN
     kind := @JOB_DUE_CLOCK@;
     at := t;
@@ -466,18 +465,18 @@ BEGIN
     due := ARRAY(SELECT j.id FROM pawl.job j WHERE j.look_at <= t ORDER BY j.look_at LIMIT max_rows);
     due := due || ARRAY(SELECT j.id FROM pawl.job j WHERE j.planned_at > t + interval '5 minutes'
                         ORDER BY j.planned_at DESC LIMIT max_rows);
-    told := ARRAY(SELECT r.id FROM pawl.job_run r WHERE r.news > 0 ORDER BY r.id LIMIT max_rows);
-    IF cardinality(told) > 0 THEN
-        -- The news first: what comes after the jobs were read is not heard yet.
+    event_ids := ARRAY(SELECT r.id FROM pawl.job_run r WHERE r.news > 0 ORDER BY r.id LIMIT max_rows);
+    IF cardinality(event_ids) > 0 THEN
+        -- The events first: an event that arrives after the jobs were read is left for the next call.
         RETURN QUERY
-            SELECT @JOB_DUE_NEWS@, r.job_id, r.news::bigint, r.id, NULL::timestamptz, NULL::timestamptz, NULL, NULL,
+            SELECT @JOB_DUE_EVENT@, r.job_id, r.news::bigint, r.id, NULL::timestamptz, NULL::timestamptz, NULL, NULL,
                    NULL::boolean, NULL, NULL::integer, NULL::interval, NULL, NULL::interval,
                    NULL::timestamptz, NULL::timestamptz, NULL::boolean, NULL::boolean, NULL::timestamptz,
                    NULL::timestamptz
-            FROM pawl.job_run r WHERE r.id = ANY (told);
+            FROM pawl.job_run r WHERE r.id = ANY (event_ids);
         due := ARRAY(SELECT d.id FROM unnest(due) AS d(id)
                      UNION
-                     SELECT r.job_id FROM pawl.job_run r WHERE r.id = ANY (told));
+                     SELECT r.job_id FROM pawl.job_run r WHERE r.id = ANY (event_ids));
     END IF;
     IF cardinality(due) > 0 THEN
         RETURN QUERY
@@ -494,7 +493,7 @@ BEGIN
 END
 $$;
 
--- Make the message of a run.
+-- Enqueues the message of a run.
 CREATE OR REPLACE FUNCTION pawl.job_start(j pawl.job, run bigint, message_id uuid, t timestamptz) RETURNS bigint
 LANGUAGE plpgsql VOLATILE AS $$
 #variable_conflict use_column
@@ -529,11 +528,11 @@ BEGIN
 END
 $$;
 
--- What the scheduler decided: all of a job's steps, or none if the job has changed since it was read, if
--- another transaction is changing it, or if the clock was set back since then. Steps: 0 the job moves on, 1 news
--- that were heard, 2 whoever is first in line may start, 3 slots that are skipped, 4 a slot that runs, waits or
--- is skipped, as the job says of overlaps. Answers what was done: 0, job; 3 or 4, job, state of the run; 5, job,
--- step: a message was made.
+-- Applies the scheduler's decisions: all steps of a job, or none if the job has changed since it was read, if
+-- another transaction is changing it, or if the clock was set back since then. The steps are 0 update the job,
+-- 1 acknowledge events, 2 start the first waiting run, 3 record skipped occurrences, 4 an occurrence that runs,
+-- waits or is skipped, as the job's overlap setting requires. Returns what was done: 0, job; 3 or 4, job, state
+-- of the run; 5, job, step: a message was enqueued.
 CREATE OR REPLACE FUNCTION pawl.job_advance(
     steps bigint[], job_ids bigint[], seen bigint[], run_ids bigint[], slots timestamptz[],
     last_occurrences timestamptz[], dues timestamptz[], looks timestamptz[], sinces timestamptz[],
@@ -548,7 +547,7 @@ DECLARE
     xid CONSTANT xid8 := pg_current_xact_id(); -- first, as in enqueue_batch
     t   CONSTANT timestamptz := pawl.clock();
     j       pawl.job;
-    mine    boolean := false;
+    current boolean := false; -- the job was unchanged and is locked
     run     bigint;
     decided smallint;
     started boolean := false;
@@ -557,8 +556,8 @@ BEGIN
         IF steps[i] = @JOB_STEP_MOVE@ THEN
             SELECT p.* INTO j FROM pawl.job p
             WHERE p.id = job_ids[i] AND p.version = seen[i] AND planned[i] <= t FOR UPDATE SKIP LOCKED;
-            mine := FOUND;
-            CONTINUE WHEN NOT mine;
+            current := FOUND;
+            CONTINUE WHEN NOT current;
             UPDATE pawl.job p
             SET next_occurrence_at = slots[i], next_due_at = dues[i], look_at = coalesce(looks[i], 'infinity'),
                 last_occurrence_at = CASE WHEN rewinds[i] THEN last_occurrences[i]
@@ -571,18 +570,18 @@ BEGIN
                 problem = problems[i], version = p.version + 1
             WHERE p.id = j.id;
             IF rewinds[i] THEN
-                -- The clock was set back: occurrences that are still to come were not missed.
+                -- The clock was set back: future occurrences were not missed.
                 DELETE FROM pawl.job_run r
                 WHERE r.job_id = j.id AND r.state = @RUN_SKIPPED@ AND r.scheduled_at > t AND NOT r.triggered;
             END IF;
             RETURN QUERY SELECT @JOB_STEP_MOVE@, j.id, 0;
-        ELSIF NOT mine THEN
+        ELSIF NOT current THEN
             CONTINUE;
-        ELSIF steps[i] = @JOB_STEP_HEARD@ THEN
+        ELSIF steps[i] = @JOB_STEP_EVENT@ THEN
             UPDATE pawl.job_run r SET news = 0 WHERE r.id = run_ids[i] AND r.news = seen[i];
         ELSE
             IF steps[i] >= @JOB_STEP_SKIP@ THEN
-                -- Everything that will run waits first.
+                -- Every run waits first.
                 decided := CASE
                     WHEN steps[i] = @JOB_STEP_RUN@
                          AND (j.overlap = 'allow' OR in_line[i]
@@ -603,7 +602,8 @@ BEGIN
                 RETURNING id INTO run;
                 IF FOUND THEN
                     RETURN QUERY SELECT steps[i]::integer, j.id, decided::integer;
-                    -- "From start": nothing more until it is claimed; if it is skipped, it is computed again.
+                    -- "From start": nothing else until this run is claimed; if it is skipped, the next
+                    -- occurrence is computed again.
                     IF steps[i] = @JOB_STEP_RUN@ AND awaits[i] THEN
                         UPDATE pawl.job p
                         SET awaited_run = CASE WHEN decided = @RUN_WAITING@ THEN run END,
@@ -612,7 +612,7 @@ BEGIN
                         WHERE p.id = j.id;
                     END IF;
                 ELSIF steps[i] = @JOB_STEP_RUN@ AND awaits[i] THEN
-                    -- It has run, before the clock was set back.
+                    -- It has already run, before the clock was set back.
                     UPDATE pawl.job p SET since = t, look_at = 'epoch' WHERE p.id = j.id;
                 END IF;
             END IF;
@@ -636,11 +636,10 @@ BEGIN
 END
 $$;
 
--- Forget what the jobs whose history is to be looked at do not want to keep: beyond the newest keep_runs
--- runs and as many skips, or too old. What has not ended stays, what the scheduler has not heard of, and,
--- when the clock was set back, what is still to come: it must not run again.
--- Answers how many runs were removed, and how many jobs were read: if these are max_rows, or those ten times
--- as many, there may be more to do.
+-- Deletes the history that a job's retention does not keep: beyond the newest keep_runs runs and as many skips,
+-- or older than keep_age. Runs that have not ended and runs with unread events stay. So do, after the clock was
+-- set back, future occurrences, which must not run again. Returns how many runs were removed and how many jobs
+-- were read: if these are max_rows, or ten times as many, there may be more to do.
 CREATE OR REPLACE FUNCTION pawl.job_clean(max_rows bigint DEFAULT 100, OUT removed bigint, OUT scanned bigint)
 LANGUAGE plpgsql VOLATILE
 -- @include index_plan
@@ -649,7 +648,7 @@ AS $$
 DECLARE
     t CONSTANT timestamptz := pawl.clock();
     j       pawl.job;
-    gone    bigint;
+    deleted bigint;
 BEGIN
     removed := 0;
     scanned := 0;
@@ -665,11 +664,11 @@ BEGIN
                   FROM pawl.job_run r WHERE r.job_id = j.id) h
             WHERE h.state NOT IN (@RUN_STATES_UNFINISHED@) AND h.news = 0 AND h.scheduled_at <= t AND (h.place > j.keep_runs OR h.is_old)
             LIMIT 10 * max_rows));
-        GET DIAGNOSTICS gone = ROW_COUNT;
-        removed := removed + gone;
+        GET DIAGNOSTICS deleted = ROW_COUNT;
+        removed := removed + deleted;
         EXIT WHEN removed >= 10 * max_rows;
-        -- Again when the oldest gets too old. (A run or a skip brings it forward.) Not now: what the
-        -- scheduler has not heard of stays, however old.
+        -- Check again when the oldest run gets too old. (A new run or skip makes it earlier.) Not now, because
+        -- runs with unread events stay at any age.
         UPDATE pawl.job p
         SET sweep_due_at = greatest(t + interval '1 second',
                 coalesce((SELECT min(coalesce(r.ended_at, r.created_at)) FROM pawl.job_run r

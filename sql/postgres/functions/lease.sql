@@ -12,7 +12,7 @@ BEGIN
 END
 $$;
 
--- By name, from the first one behind `after` on.
+-- Leases by name, starting behind `after`.
 CREATE OR REPLACE FUNCTION pawl.lease_list(
     after     text    DEFAULT '',
     only_owned boolean DEFAULT false,
@@ -47,8 +47,9 @@ BEGIN
 END
 $$;
 
--- Take the lease, or learn who holds it. By its holder: extend it, never shorten it, and keep the token.
--- A take waits for the transactions that have passed lease_guard() with the token before.
+-- Acquires the lease, or returns its holder. For the current holder it extends the lease, never shortens it,
+-- and keeps the token. Acquiring waits for the transactions that have passed lease_guard() with the previous
+-- token.
 CREATE OR REPLACE FUNCTION pawl.lease_acquire(
     name       text,
     owner      uuid,
@@ -67,11 +68,11 @@ BEGIN
     PERFORM pawl.check_number('lease: the length of owner_name', char_length(coalesce(lease_acquire.owner_name, '-')),
                               @OWNER_NAME_MIN@, @OWNER_NAME_MAX@, '@OWNER_NAME_RANGE@');
 
-    -- Who asks again and again for what somebody holds locks nothing and waits for nobody.
+    -- A caller that polls for a lease of another owner takes no lock and waits for no one.
     SELECT p.* INTO l FROM pawl.lease p WHERE p.name = lease_acquire.name;
     IF l.released_at IS NULL AND l.expires_at > t THEN
         IF l.owner <> lease_acquire.owner THEN
-            -- Renewed by a clock that was ahead: from now on it has as long as it was given.
+            -- Renewed by a clock that was ahead: limit it to its full duration from now.
             IF l.renewed_at > t + interval '5 minutes' THEN
                 UPDATE pawl.lease p
                 SET renewed_at = t, expires_at = t + (p.expires_at - p.renewed_at),
@@ -99,8 +100,8 @@ BEGIN
         END IF;
     END IF;
 
-    -- FOR UPDATE waits for FOR KEY SHARE, the lock of the guard. A new name gets a row that nobody holds
-    -- first: the token has to be drawn while the row is locked, or a later holder might have a lower one.
+    -- FOR UPDATE waits for FOR KEY SHARE, the lock of lease_guard(). A new name first gets a row without a
+    -- holder: the token must be drawn while the row is locked, or a later holder might have a lower one.
     LOOP
         SELECT p.* INTO l FROM pawl.lease p WHERE p.name = lease_acquire.name FOR UPDATE;
         EXIT WHEN FOUND;
@@ -109,7 +110,7 @@ BEGIN
         ON CONFLICT (name) DO NOTHING;
     END LOOP;
     t := pawl.clock();
-    IF l.released_at IS NULL AND l.expires_at > t THEN -- somebody was faster
+    IF l.released_at IS NULL AND l.expires_at > t THEN -- another session acquired it first
         RETURN QUERY SELECT @LEASE_RESULT_HELD@::smallint, t, l.*;
         RETURN;
     END IF;
@@ -124,8 +125,8 @@ BEGIN
 END
 $$;
 
--- Still at it: the end is now at least `ttl` away. Only while it is held under this token; a lease that has
--- run out is not revived, also if nobody has taken it.
+-- Renews the lease to end at least `ttl` from now, only while it is held under this token. An expired lease is
+-- not renewed, even if no other owner has acquired it.
 CREATE OR REPLACE FUNCTION pawl.lease_renew(
     name  text,
     owner uuid,
@@ -158,7 +159,7 @@ BEGIN
 END
 $$;
 
--- Give it back. Anybody may take it from now on; the take waits for guarded transactions.
+-- Releases the lease. Any owner may acquire it from now on; acquiring waits for guarded transactions.
 CREATE OR REPLACE FUNCTION pawl.lease_release(name text, owner uuid, fence bigint)
 RETURNS SETOF pawl.lease_answer
 LANGUAGE plpgsql VOLATILE
@@ -183,8 +184,8 @@ BEGIN
 END
 $$;
 
--- Take it away from whoever holds it, or from the holder of this token only. Who did it and why is kept
--- with the lease.
+-- Takes the lease from its holder, or only from the holder of the given token. The lease records the operator
+-- and the reason.
 CREATE OR REPLACE FUNCTION pawl.lease_force(
     name   text,
     by     text   DEFAULT current_user,
@@ -216,9 +217,9 @@ BEGIN
 END
 $$;
 
--- Whether the lease is held under this token. If so, nobody else takes it before this transaction has
--- ended, also if it runs out meanwhile; its holder can still renew it. The look comes first: a refusal
--- should leave no lock behind for which others would wait.
+-- Whether the lease is held under this token. If so, no other owner can acquire it before this transaction
+-- ends, even if it expires meanwhile; its holder can still renew it. The unlocked check comes first, so that a
+-- refusal leaves no lock behind for others to wait on.
 CREATE OR REPLACE FUNCTION pawl.lease_is_held(name text, fence bigint) RETURNS boolean
 LANGUAGE plpgsql VOLATILE
 -- @include ordered_index_plan
@@ -239,19 +240,19 @@ BEGIN
 END
 $$;
 
--- The same as a guard for the rest of the transaction: it fails if the token is no longer current.
+-- The same as a guard for the rest of the transaction: fails if the token is not current.
 CREATE OR REPLACE FUNCTION pawl.lease_guard(name text, fence bigint) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     IF NOT pawl.lease_is_held(lease_guard.name, lease_guard.fence) THEN
         RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state',
             MESSAGE = format('the lease "%s" is no longer held under token %s', lease_guard.name, lease_guard.fence),
-            HINT = 'Somebody else may be at it: roll back, and take the lease again.';
+            HINT = 'Another owner may hold it now: roll back, and acquire the lease again.';
     END IF;
 END
 $$;
 
--- Forget leases that ended longer than `keep` ago. Tokens come from the sequence: none comes again.
+-- Deletes leases that ended longer than `keep` ago. Tokens come from the sequence, so none is reused.
 CREATE OR REPLACE FUNCTION pawl.lease_clean(keep interval DEFAULT interval '@KEEP_DEFAULT_DAYS@ days', max_rows bigint DEFAULT 1000)
 RETURNS bigint
 LANGUAGE plpgsql VOLATILE

@@ -1,16 +1,16 @@
--- Housekeeping. Each call does a bounded amount of work, and any number of processes may make it at
--- once: a row that somebody else has locked is left to them.
+-- Maintenance. Each call does a bounded amount of work, and any number of processes may call concurrently: a
+-- row that another session has locked is left to that session.
 
--- Expired leases, found through the claim rows whose check is due (max_rows of those). Counts the
--- attempt, so that a message that kills its worker ends as failed instead of circling for ever. A message
--- with a destination is deferred, unless every send of it counts: that its delivery was killed is not the
--- destination's refusal, and its time to live ends it in any case.
+-- Ends expired leases, found through the claim rows whose check is due (at most max_rows of them). Counts the
+-- attempt, so that a message that crashes its worker fails eventually instead of being retried without limit. A
+-- message with a destination is deferred, unless every send of it counts: an interrupted delivery is not a
+-- refusal by the destination, and its time to live ends the message in any case.
 --
--- The library's form of reap(): looks only at claim rows whose check is at cursor_since[1] or later. The
--- first row says how many messages changed, and how many claim rows were read: if these are max_rows or more,
--- there may be more, also of what is to be done after the clock was set back (clock.sql). After it
--- comes what the next call needs to know where it may start: the items of claim_batch, the claim rows being
--- lane 0. NULL: all are looked at, only the count comes.
+-- This is the library's form of reap(): it scans only claim rows whose check is at cursor_since[1] or later.
+-- The first row has the number of changed messages and the number of claim rows read: if the latter is max_rows
+-- or more, there may be more work, including the recovery after the clock was set back (clock.sql). The items
+-- of claim_batch follow, which tell the next call where it may start; the claim rows are lane 0. NULL: all rows
+-- are scanned, and only the counts are returned.
 CREATE OR REPLACE FUNCTION pawl.reap_batch(max_rows bigint, cursor_since timestamptz[])
 RETURNS TABLE (changed bigint, scanned bigint, item smallint, number bigint, at timestamptz)
 LANGUAGE plpgsql VOLATILE
@@ -26,7 +26,7 @@ DECLARE
     lost    bigint[];
     failed  bigint;
     retried bigint;
-    healed  CONSTANT bigint := pawl.clock_watch_batch(1000); -- first: what it locks comes first
+    healed  CONSTANT bigint := pawl.clock_watch_batch(1000); -- first, because its locks come first
 BEGIN
     due := ARRAY(
         SELECT c.fence FROM pawl.claim c
@@ -43,20 +43,20 @@ BEGIN
                 LIMIT 1
                 FOR UPDATE SKIP LOCKED) r);
 
-        WITH gone AS (
+        WITH left_queue AS (
             DELETE FROM pawl.queue q
             WHERE q.id = ANY (lost)
               AND EXISTS (SELECT FROM pawl.body b
                           WHERE b.id = q.id AND (b.destination IS NULL OR b.count_all)
                             AND q.retries + 1 >= b.max_attempts)
             RETURNING q.id, q.lane_id, q.retries, q.fence, q.expires_at, q.progress),
-        -- @include end_failed error="'the lease ran out at the last attempt'"
-        SELECT count(*) INTO failed FROM gone;
+        -- @include end_failed error="'the lease expired on the last attempt'"
+        SELECT count(*) INTO failed FROM left_queue;
 
         UPDATE pawl.queue q
         SET retries = q.retries + c.counts, deferrals = q.deferrals + 1 - c.counts,
             owner = '00000000-0000-0000-0000-000000000000',
-            lease_until = 'epoch', fence = 0, run_at = t, stamped_at = t, last_error = 'the lease ran out'
+            lease_until = 'epoch', fence = 0, run_at = t, stamped_at = t, last_error = 'the lease expired'
         FROM (SELECT b.id, (b.destination IS NULL OR b.count_all IS TRUE)::integer AS counts
               FROM pawl.body b WHERE b.id = ANY (lost)) c
         WHERE q.id = ANY (lost) AND c.id = q.id;
@@ -65,9 +65,10 @@ BEGIN
             PERFORM pawl.wake();
         END IF;
 
-        -- Claims with nothing left go; those with renewed items are looked at again when the first
-        -- ends; those with an item that was locked just now soon: not at once, so that reaping until
-        -- nothing is due comes to an end. Never with a time that is past: a cursor may be beyond it.
+        -- Claims without messages are removed. Claims with renewed messages are checked again when the first
+        -- lease ends. Claims with a message that is locked now are checked soon, but not at once, so that
+        -- reaping until nothing is due terminates. The time is never in the past, because a cursor may be
+        -- beyond it.
         UPDATE pawl.claim c
         SET check_at = (SELECT CASE WHEN min(r.lease_until) > t THEN min(r.lease_until)
                                     ELSE t + interval '100 milliseconds' END
@@ -84,13 +85,13 @@ BEGIN
                           );
     END IF;
     changed := coalesce(failed, 0) + coalesce(retried, 0);
-    scanned := cardinality(due) + healed; -- max_rows is the library's 100, so this says that there is more
+    scanned := cardinality(due) + healed; -- max_rows is the library's 100, so this reports that there is more
     RETURN NEXT;
     IF cursor_since IS NULL THEN
         RETURN;
     END IF;
 
-    -- One statement, so that all of it is true of one snapshot.
+    -- One statement, so that all results come from one snapshot.
     changed := NULL;
     scanned := NULL;
     FOR item, number, at IN
@@ -105,7 +106,7 @@ BEGIN
 END
 $$;
 
--- The same for psql and every language.
+-- The same for psql and any language.
 CREATE OR REPLACE FUNCTION pawl.reap(max_rows bigint DEFAULT 100) RETURNS bigint
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
@@ -113,27 +114,27 @@ BEGIN
 END
 $$;
 
--- Ends as expired those of the messages that have no owner and are past their time to live.
+-- Expires those of the messages that have no owner and are past their time to live.
 CREATE OR REPLACE FUNCTION pawl.expire_ids(ids bigint[], t timestamptz) RETURNS void
 LANGUAGE plpgsql VOLATILE
 -- @include index_plan
 AS $$
 #variable_conflict use_column
 BEGIN
-    WITH gone AS (
+    WITH left_queue AS (
         DELETE FROM pawl.queue q WHERE q.id = ANY (ids) AND q.expires_at <= t AND q.fence = 0
         RETURNING q.id, q.lane_id, q.retries, q.last_error, q.progress),
-    -- @include end_buried
+    -- @include record_dead_letters
     ,
     ended AS (
         INSERT INTO pawl.outcome (id, state, finished_at, retries, error, progress)
-        SELECT g.id, @STATE_EXPIRED@, t, g.retries, g.last_error, g.progress FROM gone g)
+        SELECT g.id, @STATE_EXPIRED@, t, g.retries, g.last_error, g.progress FROM left_queue g)
     INSERT INTO pawl.topic_stats_delta (lane_id, state, n)
-    SELECT g.lane_id, @STATE_EXPIRED@, count(*) FROM gone g GROUP BY g.lane_id;
+    SELECT g.lane_id, @STATE_EXPIRED@, count(*) FROM left_queue g GROUP BY g.lane_id;
 END
 $$;
 
--- What nobody holds and is past its time to live; then failed messages that are past theirs.
+-- Expires messages that are not claimed and past their time to live, then failed messages past theirs.
 CREATE OR REPLACE FUNCTION pawl.expire(max_rows bigint DEFAULT 1000) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 -- @include ordered_index_plan
@@ -152,7 +153,7 @@ BEGIN
         PERFORM pawl.expire_ids(late, t);
     END IF;
 
-    -- These were dead letters before, and were recorded as such then.
+    -- These are dead letters already, and were recorded when they failed.
     dead := ARRAY(
         SELECT o.id FROM pawl.outcome o
         WHERE o.state = @STATE_FAILED@ AND o.expires_at <= t ORDER BY o.expires_at LIMIT max_rows
@@ -168,9 +169,9 @@ BEGIN
 END
 $$;
 
--- The library's form of prune(): forget what was done or cancelled longer than `keep` ago, and the
--- totals of topics that have no lane and of which no message has ended since then. Says how many
--- messages were forgotten, and how many rows of both were found: if these are max_rows, there may be more.
+-- The library's form of prune(): deletes messages that were done or cancelled longer than `keep` ago, and the
+-- counts of topics that have no lane and no message that ended since then. Returns the number of deleted
+-- messages, and how many rows of both kinds were found: if that is max_rows, there may be more.
 CREATE OR REPLACE FUNCTION pawl.prune_batch(keep interval, max_rows bigint)
 RETURNS TABLE (changed bigint, scanned bigint)
 LANGUAGE plpgsql VOLATILE
@@ -183,7 +184,7 @@ DECLARE
     names  text[];
     totals bigint := 0;
 BEGIN
-    PERFORM pawl.check_span('retain: keep', prune_batch.keep, @KEEP_MIN@, @KEEP_MAX@, '@KEEP_RANGE@');
+    PERFORM pawl.check_span('prune: keep', prune_batch.keep, @KEEP_MIN@, @KEEP_MAX@, '@KEEP_RANGE@');
     before := pawl.clock() - pawl.seconds(keep);
     old := ARRAY(
         SELECT o.id FROM pawl.outcome o
@@ -193,10 +194,12 @@ BEGIN
         DELETE FROM pawl.body b WHERE b.id = ANY (old);
         DELETE FROM pawl.outcome o WHERE o.id = ANY (old);
     END IF;
-    -- compact_stats() changes these rows, and takes the same lock: left to the next call while it does.
+    -- compact_stats() changes these rows under the same lock. If the lock is taken, this is left to the next
+    -- call.
     PERFORM FROM pawl.mutex x WHERE x.name = 'totals' FOR UPDATE SKIP LOCKED;
     IF FOUND THEN
-        -- All states of a topic go together. A delta with a topic is of a message that ended without a lane.
+        -- All states of a topic are deleted together. A delta with a topic is of a message that ended without a
+        -- lane.
         names := ARRAY(
             SELECT c.topic FROM pawl.topic_stats c
             WHERE c.changed_at <= before
@@ -214,7 +217,7 @@ BEGIN
 END
 $$;
 
--- The same for psql and every language. Returns how many messages were forgotten.
+-- The same for psql and any language. Returns the number of deleted messages.
 CREATE OR REPLACE FUNCTION pawl.prune(keep interval DEFAULT interval '@KEEP_DEFAULT_DAYS@ days', max_rows bigint DEFAULT 1000)
 RETURNS bigint
 LANGUAGE plpgsql VOLATILE AS $$
@@ -223,16 +226,16 @@ BEGIN
 END
 $$;
 
--- Remove lanes that have been empty for a while: claims and their answers cost what is waiting, not what
--- ever was. docs/internals/queue.md says why nothing is lost. A lane that was not in use for `idle` and
--- is empty is first marked as retiring, and gets no further messages. In a later call the lane gets an
--- epoch, a transaction id that is given out after everyone can see the mark; and when all lower ids
--- have ended, whoever might have put a message in has committed or never will: what is empty then is
--- removed, and a lane with a message is in use again.
+-- Removes lanes that have been empty for a while, so that the cost of claims depends on the waiting messages
+-- and not on all topics that ever existed. docs/internals/queue.md explains why no message is lost. A lane that
+-- is empty and was not used for `idle` is first marked as retiring, and gets no further messages. A later call
+-- gives the lane an epoch, a transaction id assigned after the mark is visible to everyone. When all lower ids
+-- have ended, every transaction that could have added a message has committed or rolled back. Then an empty
+-- lane is removed, and a lane with a message is put back into use.
 --
--- Does nothing unless it is alone, READ COMMITTED and the first in its transaction to need an id: what
--- it reads has to be newer than its lock, and its id newer than what the call before has committed.
--- Returns how many lanes it examined, in each of the three steps at most max_rows.
+-- Does nothing unless it is the only caller, READ COMMITTED, and the first in its transaction to need an id:
+-- its reads must be newer than its lock, and its id newer than the commit of the previous call. Returns the
+-- number of lanes that it examined, at most max_rows in each of the three steps.
 CREATE OR REPLACE FUNCTION pawl.lane_clean(max_rows bigint, idle interval DEFAULT interval '5 minutes')
 RETURNS bigint
 LANGUAGE plpgsql VOLATILE AS $$
@@ -248,22 +251,23 @@ BEGIN
        OR pg_current_xact_id_if_assigned() IS NOT NULL THEN
         RETURN 0;
     END IF;
-    -- The transaction gets its id when the row is found unlocked: after the call before has committed.
+    -- The transaction gets its id when the row is found unlocked, that is after the commit of the previous
+    -- call.
     PERFORM FROM pawl.mutex x WHERE x.name = 'lanes' FOR UPDATE SKIP LOCKED;
     IF NOT FOUND THEN
         RETURN 0;
     END IF;
     my_xid := pg_current_xact_id()::text::bigint;
 
-    -- Lanes whose epoch is over. The order matters: lock, so that no transaction above READ COMMITTED uses
-    -- them any more; then look for messages.
+    -- Lanes whose epoch has ended. The order matters: lock first, so that no transaction above READ COMMITTED
+    -- uses them any more, then check for messages.
     chosen := ARRAY(
         SELECT u.lane_id FROM pawl.lane_use u
         WHERE u.epoch > 0 AND u.epoch <= pg_snapshot_xmin(pg_current_snapshot())::text::bigint
         ORDER BY u.epoch LIMIT max_rows);
     chosen := ARRAY(SELECT l.id FROM pawl.lane l WHERE l.id = ANY (chosen) FOR UPDATE SKIP LOCKED);
     IF cardinality(chosen) > 0 THEN
-        -- One statement: a message's end removes its row and adds a delta at the same moment.
+        -- One statement, because the end of a message removes its row and adds a delta at the same moment.
         empty := ARRAY(
             SELECT c.id FROM unnest(chosen) AS c(id)
             WHERE (SELECT q.id FROM pawl.queue q WHERE q.lane_id = c.id LIMIT 1) IS NULL
@@ -281,14 +285,14 @@ BEGIN
     UPDATE pawl.lane_use u SET epoch = my_xid WHERE u.lane_id = ANY (chosen);
     worked_on := worked_on + cardinality(chosen);
 
-    -- A clock that was set back: what was in use in the future was so now.
+    -- After the clock was set back, a lane that was used in the future counts as used now.
     UPDATE pawl.lane_use u SET used_at = t
     WHERE u.lane_id = ANY (ARRAY(SELECT f.lane_id FROM pawl.lane_use f
                                  WHERE f.epoch IS NULL AND f.used_at > t + idle
                                  ORDER BY f.used_at DESC LIMIT max_rows));
 
-    -- Lanes that were not in use for a while. Not while a long transaction keeps such a lane: a topic that
-    -- is used now and then would get one lane after the other.
+    -- Lanes that were not used for a while. Not while a long transaction keeps such a lane alive: a topic that
+    -- is used occasionally would get one new lane after another.
     IF (SELECT u.used_at FROM pawl.lane_use u WHERE u.epoch > 0 ORDER BY u.epoch LIMIT 1)
        < t - interval '1 minute' THEN
         RETURN worked_on;
@@ -299,7 +303,7 @@ BEGIN
         empty := ARRAY(SELECT c.id FROM unnest(chosen) AS c(id)
                        WHERE (SELECT q.id FROM pawl.queue q WHERE q.lane_id = c.id LIMIT 1) IS NULL);
         empty := ARRAY(SELECT l.id FROM pawl.lane l WHERE l.id = ANY (empty)
-                       FOR NO KEY UPDATE SKIP LOCKED); -- nothing here waits for a lane while it has another
+                       FOR NO KEY UPDATE SKIP LOCKED); -- never wait for a lane while holding another one
         UPDATE pawl.lane l SET retiring = true WHERE l.id = ANY (empty);
         UPDATE pawl.lane_use u SET epoch = CASE WHEN u.lane_id = ANY (empty) THEN 0 END, used_at = t
         WHERE u.lane_id = ANY (chosen);
@@ -309,9 +313,9 @@ BEGIN
 END
 $$;
 
--- The library's form of compact_stats(): remove empty lanes, move the deltas behind the totals into the tally, and
--- write down which lanes are paused. One at a time; a second caller has nothing to do. Says how many deltas
--- were moved, and how many deltas and lanes were found: if these are max_rows, there may be more.
+-- The library's form of compact_stats(): removes empty lanes, merges the deltas into the counts, and updates
+-- the cached pause state of the lanes. One caller at a time; a second one does nothing. Returns the number of
+-- merged deltas, and the number of deltas and lanes that were found: if that is max_rows, there may be more.
 CREATE OR REPLACE FUNCTION pawl.compact_stats_batch(max_rows bigint)
 RETURNS TABLE (changed bigint, scanned bigint)
 LANGUAGE plpgsql VOLATILE
@@ -322,7 +326,7 @@ DECLARE
     t CONSTANT timestamptz := pawl.clock();
     deltas bigint[];
     lanes  bigint[];
-    cleaned CONSTANT bigint := pawl.lane_clean(max_rows); -- first: it must begin the transaction
+    cleaned CONSTANT bigint := pawl.lane_clean(max_rows); -- first, because it must begin the transaction
 BEGIN
     PERFORM pawl.lanes_read_pause();
     PERFORM FROM pawl.mutex x WHERE x.name = 'totals' FOR UPDATE SKIP LOCKED;
@@ -334,18 +338,18 @@ BEGIN
         SELECT d.id FROM pawl.topic_stats_delta d ORDER BY d.id LIMIT max_rows FOR UPDATE SKIP LOCKED);
     IF cardinality(deltas) > 0 THEN
         lanes := ARRAY(SELECT DISTINCT d.lane_id FROM pawl.topic_stats_delta d WHERE d.id = ANY (deltas));
-        WITH gone AS (
+        WITH moved AS (
             DELETE FROM pawl.topic_stats_delta d WHERE d.id = ANY (deltas)
             RETURNING d.lane_id, d.topic, d.state, d.n),
         named AS (
             SELECT coalesce(g.topic, (SELECT l.topic FROM pawl.lane l WHERE l.id = g.lane_id)) AS topic,
                    g.state, g.n
-            FROM gone g)
+            FROM moved g)
         INSERT INTO pawl.topic_stats AS a (topic, state, n, changed_at)
         SELECT m.topic, m.state, sum(m.n), t FROM named m
         WHERE m.topic IS NOT NULL GROUP BY m.topic, m.state
         ON CONFLICT (topic, state) DO UPDATE SET n = a.n + excluded.n, changed_at = excluded.changed_at;
-        -- Not at every call: a row that is written is a row that vacuum has to remove.
+        -- Not at every call, because every update leaves a row for vacuum to remove.
         UPDATE pawl.lane_use u SET used_at = t
         WHERE u.lane_id = ANY (lanes) AND u.epoch IS NULL AND u.used_at < t - interval '1 minute';
     END IF;
@@ -353,7 +357,7 @@ BEGIN
 END
 $$;
 
--- The same for psql and every language. Returns how many deltas were moved.
+-- The same for psql and any language. Returns the number of merged deltas.
 CREATE OR REPLACE FUNCTION pawl.compact_stats(max_rows bigint DEFAULT 10000) RETURNS bigint
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN

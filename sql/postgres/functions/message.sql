@@ -1,11 +1,11 @@
--- An administrator's hand: by work id, each returns how many changed and passes over the rest. They
--- wait for a row that a worker is just changing (in id order, so never in a circle): skipping it
--- would be a cancel that silently did not happen.
+-- Operator commands, by work id. Each returns the number of changed messages and ignores the others. They wait
+-- for a row that a worker is changing (in id order, so they cannot deadlock): skipping it would be a cancel
+-- that silently did not happen.
 --
--- A message that is past its time to live reads as expired before maintenance has been there: to redrive
--- and to purge it is, and the same transaction ends it first.
+-- A message past its time to live reads as expired before maintenance has moved it. Retry and purge treat it as
+-- expired, and expire it first in the same transaction.
 
--- Ready or in progress: ended at once. A holder's fence no longer matches anything.
+-- Cancels messages that are ready or running. The holder's fence no longer matches any row.
 CREATE OR REPLACE FUNCTION pawl.cancel(ids bigint[]) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 -- @include index_plan
@@ -14,14 +14,14 @@ AS $$
 DECLARE
     t CONSTANT timestamptz := pawl.clock();
     changed bigint;
-    ended   bigint[]; -- the fences of those that were held
+    ended   bigint[]; -- the fences of those that were claimed
 BEGIN
     -- @include check_ids function=cancel
-    WITH gone AS (
+    WITH left_queue AS (
         DELETE FROM pawl.queue q WHERE q.id = ANY (ids)
         RETURNING q.id, q.lane_id, q.retries, q.last_error, q.progress, q.fence),
     -- @include end_cancelled
-    SELECT count(*), array_agg(g.fence) FILTER (WHERE g.fence <> 0) INTO changed, ended FROM gone g;
+    SELECT count(*), array_agg(g.fence) FILTER (WHERE g.fence <> 0) INTO changed, ended FROM left_queue g;
     IF ended IS NOT NULL THEN
         PERFORM pawl.claims_ended(ended);
     END IF;
@@ -29,8 +29,9 @@ BEGIN
 END
 $$;
 
--- Dead letters become ready again: attempts 0, due now, as long to live as the first time: in seconds,
--- because the difference of two times is in days, and a day has 23 hours when the clocks change.
+-- Makes dead letters ready again: 0 attempts, due now, with the original time to live. The time to live is
+-- computed in seconds, because the difference of two timestamps counts days, and a day has 23 hours when
+-- daylight saving time starts.
 CREATE OR REPLACE FUNCTION pawl.retry(ids bigint[]) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 -- @include index_plan
@@ -41,9 +42,9 @@ DECLARE
     t   CONSTANT timestamptz := pawl.clock();
     changed bigint;
 BEGIN
-    -- @include check_ids function=redrive
+    -- @include check_ids function=retry
     PERFORM pawl.expire_ids(ids, t);
-    WITH gone AS (
+    WITH retried AS (
         DELETE FROM pawl.outcome o WHERE o.id = ANY (ids) AND o.state IN (@STATES_DEAD@)
         RETURNING o.id, o.error),
     ready AS (
@@ -53,10 +54,10 @@ BEGIN
                     THEN t + least(extract(epoch FROM b.expires_at - greatest(b.due_at, b.created_at)),
                                    @TTL_MAX@ / 1000) * interval '1 second' END,
                b.lease, b.run_id, t, g.error
-        FROM gone g
+        FROM retried g
         CROSS JOIN LATERAL (SELECT y.* FROM pawl.body y WHERE y.id = g.id LIMIT 1) b
         RETURNING lane_id, run_id),
-    unburied AS (DELETE FROM pawl.dead d WHERE d.id IN (SELECT g.id FROM gone g)),
+    unrecorded AS (DELETE FROM pawl.dead d WHERE d.id IN (SELECT g.id FROM retried g)),
     resumed AS ( -- the jobs' runs are unfinished again
         UPDATE pawl.job_run h SET state = @STATE_READY@, ended_at = NULL, attempts = 0
         WHERE h.id = ANY (ARRAY(SELECT r.run_id FROM ready r WHERE r.run_id IS NOT NULL))
@@ -64,7 +65,7 @@ BEGIN
     counted AS (
         INSERT INTO pawl.topic_stats_delta (lane_id, state, n)
         SELECT r.lane_id, @STATE_READY@, count(*) FROM ready r GROUP BY r.lane_id)
-    SELECT count(*) INTO changed FROM gone;
+    SELECT count(*) INTO changed FROM retried;
     IF changed > 0 THEN
         PERFORM pawl.wake();
     END IF;
@@ -72,8 +73,8 @@ BEGIN
 END
 $$;
 
--- What waits for another attempt at a destination is due now, max_rows of it at most; and whoever
--- delivers learns by the lanes' new token that it is to try now. Returns how many became due.
+-- Makes messages that wait for another attempt at a destination due now, max_rows at most. The lanes' new token
+-- tells deliverers to retry now. Returns the number of messages that became due.
 CREATE OR REPLACE FUNCTION pawl.wake_destination(destination text, max_rows bigint DEFAULT 10000) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 -- @include ordered_index_plan
@@ -107,26 +108,26 @@ BEGIN
 END
 $$;
 
--- Remove finished messages for good.
+-- Deletes finished messages.
 CREATE OR REPLACE FUNCTION pawl.purge(ids bigint[]) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 -- @include index_plan
 AS $$
 #variable_conflict use_column
 DECLARE
-    gone bigint[];
+    purged bigint[];
 BEGIN
     -- @include check_ids function=purge
     PERFORM pawl.expire_ids(ids, pawl.clock());
     WITH o AS (DELETE FROM pawl.outcome o WHERE o.id = ANY (ids) RETURNING o.id)
-    SELECT array_agg(o.id) INTO gone FROM o;
-    DELETE FROM pawl.dead d WHERE d.id = ANY (gone);
-    DELETE FROM pawl.body b WHERE b.id = ANY (gone);
-    RETURN coalesce(cardinality(gone), 0);
+    SELECT array_agg(o.id) INTO purged FROM o;
+    DELETE FROM pawl.dead d WHERE d.id = ANY (purged);
+    DELETE FROM pawl.body b WHERE b.id = ANY (purged);
+    RETURN coalesce(cardinality(purged), 0);
 END
 $$;
 
--- Looking at messages without changing them.
+-- Read-only functions.
 
 -- One message by its work id.
 CREATE OR REPLACE FUNCTION pawl.get(id bigint) RETURNS SETOF pawl.message
@@ -152,8 +153,8 @@ BEGIN
 END
 $$;
 
--- What list_any, list_unfinished and list_dead have in common; they alone call it. Looks at the
--- messages of `seen` in their order until max_rows are found.
+-- The common part of list_any, list_unfinished and list_dead, its only callers. Reads the messages of `seen` in
+-- order until max_rows match.
 CREATE OR REPLACE FUNCTION pawl.list_seen(
     seen bigint[], bounded boolean, states bigint, topic text, correlation_id text,
     created_before timestamptz, max_rows bigint, with_payload boolean)
@@ -179,7 +180,7 @@ BEGIN
 END
 $$;
 
--- All messages, newest first. Looks at `scan` rows at most.
+-- All messages, newest first. Scans at most `scan` rows.
 CREATE OR REPLACE FUNCTION pawl.list_any(
 -- @include list_head
     seen CONSTANT bigint[] := ARRAY(
@@ -199,9 +200,8 @@ CREATE OR REPLACE FUNCTION pawl.list_unfinished(
 CREATE OR REPLACE FUNCTION pawl.list_dead(
 -- @include list_head
     t CONSTANT timestamptz := pawl.clock();
-    -- Also what is past its time to live and has not been moved by maintenance yet. Of that there is
-    -- little where any worker runs; where it is more than `scan`, all that is unfinished is looked at in
-    -- the order of ids.
+    -- Includes messages past their time to live that maintenance has not moved yet. Where a worker runs there
+    -- are few. If there are more than `scan`, all unfinished messages are scanned in id order.
     few CONSTANT bigint[] := ARRAY(
         SELECT q.id FROM pawl.queue q WHERE q.fence = 0 AND q.expires_at <= t LIMIT list_dead.scan);
     late CONSTANT bigint[] := CASE
@@ -218,9 +218,9 @@ CREATE OR REPLACE FUNCTION pawl.list_dead(
         ORDER BY a.id DESC LIMIT list_dead.scan);
 -- @include list_end function=list_dead
 
--- Destinations after `after` by name, `scan` of them at most. Answers the name, and whether there are
--- unfinished messages for it; the last one looked at is always answered, so that the next page can
--- start there; whether the walk ended by its bound; and the token of the last wake_destination().
+-- Destinations after `after` by name, `scan` at most. Returns the name; whether it has unfinished messages;
+-- whether the scan ended at its limit; and the token of the last wake_destination(). The last scanned
+-- destination is always returned, so that the next page can start there.
 CREATE OR REPLACE FUNCTION pawl.destinations(after text DEFAULT '', scan bigint DEFAULT 1000)
 RETURNS TABLE (name text, matches boolean, bounded boolean, woken bigint)
 LANGUAGE plpgsql VOLATILE
@@ -232,7 +232,7 @@ DECLARE
     left_over bigint := destinations.scan;
     found_any boolean;
 BEGIN
-    -- One step of the index per name, however many lanes it has.
+    -- One index probe per name, however many lanes it has.
     WHILE left_over > 0 LOOP
         seen := (SELECT l.destination FROM pawl.lane l
                  WHERE l.destination > seen AND l.destination > ''
@@ -250,10 +250,10 @@ BEGIN
 END
 $$;
 
--- Per topic: what is unfinished, counted up to `cap` per lane, and what has ended. What is past its time
--- to live counts as expired, also before maintenance has moved it. The estimate for
--- topics whose counting stopped: the planner's row density times the size of the table, less what
--- was counted exactly, in equal parts.
+-- Message counts per topic: unfinished messages, counted up to `cap` per lane, and finished ones. A message
+-- past its time to live counts as expired even before maintenance has moved it. For topics that reached the
+-- cap, the estimate is the planner's row density times the size of the table, minus the exact counts, in equal
+-- parts.
 CREATE OR REPLACE FUNCTION pawl.stats(cap bigint DEFAULT 10000)
 RETURNS TABLE (topic text, ready bigint, running bigint, at_least boolean, estimate bigint,
                done bigint, failed bigint, expired bigint, cancelled bigint, oldest_due_at timestamptz)
@@ -285,7 +285,7 @@ BEGIN
             SELECT d.topic, sum(d.n)::bigint AS n, sum(d.held)::bigint AS held,
                    sum(d.late)::bigint AS late, max(d.seen) >= cap AS at_least, min(d.oldest) AS oldest
             FROM depth d GROUP BY d.topic),
-        overdue AS ( -- failed messages past their time to live, which maintenance makes expired
+        overdue AS ( -- failed messages past their time to live, which maintenance will expire
             SELECT b.topic, count(*) AS n
             FROM (SELECT o.id FROM pawl.outcome o WHERE o.state = @STATE_FAILED@ AND o.expires_at <= t LIMIT cap) o
             JOIN pawl.body b ON b.id = o.id GROUP BY b.topic),

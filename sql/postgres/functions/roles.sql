@@ -1,11 +1,11 @@
--- Who may do what. The three roles have no right on any table or sequence: all they may do is call
--- functions, which run with the rights of the schema's owner under a search_path that has nothing of
--- anyone else in it, and (pawl_work and pawl_admin) read views. docs/internals/roles.md
+-- Privileges. The three roles have no privilege on any table or sequence. They may call functions, which run
+-- with the privileges of the schema's owner under a search_path that contains no other user's objects, and
+-- (pawl_work and pawl_admin) read views. docs/internals/roles.md
 --
--- Roles belong to the whole server. Where they may not be created, the functions are the owner's alone
--- until grant_roles() is called by someone who may: that is what `pawl grant` does.
+-- Roles belong to the whole server. Where they may not be created, only the owner can call the functions until
+-- a role with sufficient privileges calls grant_roles(), as `pawl grant` does.
 
--- The library's form of a look at pawl.meta: whether this is a schema of pawl's, and which.
+-- The library's form of reading pawl.meta: whether this is a pawl schema, and which version.
 CREATE OR REPLACE FUNCTION pawl.schema_version()
 RETURNS TABLE (product text, version integer, compatible_from integer, code_release integer, code_digest text)
 LANGUAGE plpgsql STABLE AS $$
@@ -15,10 +15,10 @@ BEGIN
 END
 $$;
 
--- Every function of the schema with the lowest role that may call it: pawl_work may also call what
--- pawl_send may, and pawl_admin everything that a role may. 'owner': no role may. 'part': the same, and
--- it is called by other functions only, under their settings; so it has none of its own, which would
--- cost every call some microseconds. A function that is not listed here is one that a test complains of.
+-- Every function of the schema with the lowest role that may call it: pawl_work may also call the functions of
+-- pawl_send, and pawl_admin those of both. 'owner': no role. 'part': no role, and only called by other
+-- functions, under their settings; it has none of its own, which would cost some microseconds per call. A test
+-- fails for a function that is not listed.
 CREATE OR REPLACE FUNCTION pawl.access() RETURNS TABLE (function_name text, caller text)
 LANGUAGE sql IMMUTABLE AS $$
     SELECT f.name, r.caller
@@ -26,7 +26,7 @@ LANGUAGE sql IMMUTABLE AS $$
         ('pawl_send', ARRAY[
             'schema_version', 'now', 'new_message_id', 'enqueue', 'enqueue_plain', 'enqueue_batch', 'schedule']),
         ('pawl_work', ARRAY[
-            -- claims, their answers, maintenance
+            -- claims, finishing them, maintenance
             'claim', 'ack_and_claim', 'claim_batch', 'owned', 'ack', 'ack_output', 'fail', 'abandon', 'defer', 'renew',
             'release', 'progress', 'reap', 'reap_batch', 'expire', 'prune', 'prune_batch', 'compact_stats', 'compact_stats_batch',
             'topic_pause', 'topic_resume', 'topic_dead', 'topic_list',
@@ -56,8 +56,8 @@ LANGUAGE sql IMMUTABLE AS $$
     CROSS JOIN LATERAL unnest(r.names) AS f(name)
 $$;
 
--- Make the roles where they are missing, take every right from them and from PUBLIC, and grant what is
--- listed. Returns the roles that are missing and may not be created; then nothing was granted.
+-- Creates the missing roles, revokes all privileges from them and from PUBLIC, and grants the listed ones.
+-- Returns the roles that do not exist and may not be created; in that case nothing was granted.
 CREATE OR REPLACE FUNCTION pawl.grant_roles() RETURNS text[]
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -76,7 +76,7 @@ BEGIN
         BEGIN
             EXECUTE format('CREATE ROLE %I NOLOGIN', one.name);
         EXCEPTION
-            WHEN duplicate_object OR unique_violation THEN NULL; -- another session was faster
+            WHEN duplicate_object OR unique_violation THEN NULL; -- another session created it first
             WHEN insufficient_privilege THEN missing := missing || one.name;
         END;
     END LOOP;
@@ -88,7 +88,7 @@ BEGIN
     REVOKE ALL ON ALL TABLES IN SCHEMA pawl FROM pawl_send, pawl_work, pawl_admin;
     REVOKE ALL ON ALL SEQUENCES IN SCHEMA pawl FROM pawl_send, pawl_work, pawl_admin;
     REVOKE ALL ON SCHEMA pawl FROM pawl_send, pawl_work, pawl_admin;
-    -- The two above do not take back rights on single columns.
+    -- The two statements above do not revoke column privileges.
     FOR one IN SELECT DISTINCT a.attrelid::regclass AS relation, a.attname AS name
                FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
                WHERE c.relnamespace = space AND a.attacl IS NOT NULL
@@ -106,7 +106,7 @@ BEGIN
         EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO %s', one.functions,
                        array_to_string(roles[array_position(roles, one.caller):], ', '));
     END LOOP;
-    -- Views read the tables with the rights of their owner.
+    -- Views read the tables with the privileges of their owner.
     GRANT SELECT ON pawl.message, pawl.outbox, pawl.timer, pawl.inbox, pawl.jobs, pawl.job_runs, pawl.job_status
         TO pawl_work, pawl_admin;
     RETURN '{}';

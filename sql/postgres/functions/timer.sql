@@ -1,13 +1,13 @@
--- Timers: messages sent for later. Here is what only they need; the rest is the queue's.
+-- Timers: messages with a due time. These functions are specific to timers; everything else is the queue's.
 
--- What nobody holds, by due time: the message's columns, whether it is one sent for later that fits
--- (the last row looked at is always answered, so that the next page can start there) and whether the
--- look ended by its bound. One range of the index per lane asked for, `scan` rows each at most.
+-- Unclaimed messages by due time: the message's columns, whether it is a timer that matches (the last scanned
+-- row is always returned, so that the next page can start there), and whether the scan ended at its limit. One
+-- index range per requested lane, at most `scan` rows each.
 CREATE OR REPLACE FUNCTION pawl.timer_pending(
     topic          text        DEFAULT NULL,
     destination    text        DEFAULT NULL,
     correlation_id text        DEFAULT NULL,
-    after_due      timestamptz DEFAULT NULL, -- with after_id: only what comes after this
+    after_due      timestamptz DEFAULT NULL, -- with after_id: only later rows
     after_id       bigint      DEFAULT 0,
     due_before     timestamptz DEFAULT NULL,
     max_rows       bigint      DEFAULT 100,
@@ -25,7 +25,7 @@ DECLARE
     since   CONSTANT timestamptz := coalesce(after_due, '-infinity');
     until   CONSTANT timestamptz := coalesce(due_before, 'infinity');
 BEGIN
-    -- One statement, and so one moment: what was seen is still there when it is read.
+    -- One statement, and therefore one snapshot: rows that were found still exist when they are read.
     RETURN QUERY
         WITH seen AS MATERIALIZED (
             SELECT w.id, w.run_at
@@ -59,7 +59,7 @@ BEGIN
 END
 $$;
 
--- How many messages sent for later nobody holds, and whether counting ended after `scan` messages.
+-- The number of timers that are not claimed, and whether counting stopped after `scan` messages.
 CREATE OR REPLACE FUNCTION pawl.timer_count(
     topic          text        DEFAULT NULL,
     destination    text        DEFAULT NULL,
@@ -100,8 +100,8 @@ BEGIN
 END
 $$;
 
--- Take timers back that nobody has begun with, due or not; returns how many. It waits for a row that
--- a worker is just claiming, and leaves it to the worker then.
+-- Cancels timers that are not claimed, due or not; returns their number. Waits for a row that a worker is
+-- claiming, and then leaves it to the worker.
 CREATE OR REPLACE FUNCTION pawl.unschedule(message_ids uuid[]) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 -- @include index_plan
@@ -115,18 +115,18 @@ DECLARE
     changed bigint;
 BEGIN
     PERFORM pawl.check_number('unschedule: the number of ids', coalesce(cardinality(message_ids), 0), 0, @BATCH_MAX@, 'at most @BATCH_MAX@');
-    WITH gone AS (
+    WITH left_queue AS (
         DELETE FROM pawl.queue q WHERE q.id = ANY (ids) AND q.fence = 0
         RETURNING q.id, q.lane_id, q.retries, q.last_error, q.progress),
     -- @include end_cancelled
-    SELECT count(*) INTO changed FROM gone;
+    SELECT count(*) INTO changed FROM left_queue;
     RETURN changed;
 END
 $$;
 
--- ---- for psql and every language ----
+-- ---- for psql and any language ----
 
--- What is pending, by due time: one that is tried again counts by its next attempt.
+-- Pending timers by due time; one that is being retried is ordered by its next attempt.
 CREATE OR REPLACE FUNCTION pawl.pending(
     topic          text        DEFAULT NULL,
     destination    text        DEFAULT NULL,
@@ -151,8 +151,8 @@ BEGIN
 END
 $$;
 
--- pawl.enqueue for later; answers the message id and the due time as stored, which is that of the
--- first call when the id existed. due_at or delay; the past, and neither of them, mean at once.
+-- Enqueues a timer. Returns the message id and the stored due time, which is that of the first call if the id
+-- existed. Give due_at or delay; a time in the past, or neither, means due at once.
 CREATE OR REPLACE FUNCTION pawl.schedule(
     topic text, payload bytea,
     -- @include timer_options
@@ -168,14 +168,14 @@ BEGIN
 END
 $$;
 
--- With the payload as text; it is stored as UTF-8. A quoted literal comes here.
+-- The payload as text, stored as UTF-8. Quoted literals resolve to this overload.
 CREATE OR REPLACE FUNCTION pawl.schedule(
     topic text, payload text,
     -- @include timer_options
     )
 -- @include schedule_bytes payload=payload
 
--- With the payload as jsonb; it is stored as its text.
+-- The payload as jsonb, stored as its text.
 CREATE OR REPLACE FUNCTION pawl.schedule(
     topic text, payload jsonb,
     -- @include timer_options

@@ -1,9 +1,9 @@
--- What is said about whole topics.
+-- Topic settings.
 
--- Claims look at lane.paused, which costs them nothing. A lane is added with NULL there: whoever adds it
--- cannot know of a transaction that is just pausing its topic, nor that one of the lane. So claims ask
--- here until compact_stats() has written down what holds. Pausing, resuming and compact_stats() do that one after the
--- other: each sees what the one before has left.
+-- Claims check lane.paused, which costs them nothing. A new lane has NULL there: the transaction that adds it
+-- cannot see another transaction that is pausing the topic, nor can that one see the lane. Until
+-- compact_stats() has cached the state, claims call this function. Pausing, resuming and compact_stats()
+-- exclude each other, so each sees the result of the previous one.
 CREATE OR REPLACE FUNCTION pawl.topic_paused(topic text) RETURNS boolean
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
@@ -30,8 +30,8 @@ BEGIN
 END
 $$;
 
--- Nothing of the topic is claimed by claims that begin after this is committed; also not of lanes that
--- it gets later. What is in progress goes on. Returns whether it was not paused before.
+-- Pauses a topic: claims that begin after this is committed skip its messages, also those in lanes that are
+-- added later. Running messages continue. Returns whether the topic was not paused before.
 CREATE OR REPLACE FUNCTION pawl.topic_pause(topic text) RETURNS boolean
 LANGUAGE plpgsql VOLATILE AS $$
 #variable_conflict use_column
@@ -51,8 +51,7 @@ BEGIN
 END
 $$;
 
--- Claims look at the topic again. Its messages have the times that they had; a cursor has not moved
--- past them, because nobody looked.
+-- Resumes a topic. Its messages keep their times; no cursor has moved past them, because no claim scanned them.
 CREATE OR REPLACE FUNCTION pawl.topic_resume(topic text) RETURNS boolean
 LANGUAGE plpgsql VOLATILE AS $$
 #variable_conflict use_column
@@ -72,8 +71,8 @@ BEGIN
 END
 $$;
 
--- Whether the dead letters of a topic, or of all ('' as its name), are recorded for a handler from now
--- on. Returns whether that is a change.
+-- Sets whether the dead letters of a topic, or of all topics (name ''), are recorded for a handler. Returns
+-- whether that is a change.
 CREATE OR REPLACE FUNCTION pawl.topic_dead(topic text, wanted boolean DEFAULT true) RETURNS boolean
 LANGUAGE plpgsql VOLATILE AS $$
 #variable_conflict use_column
@@ -96,7 +95,7 @@ BEGIN
 END
 $$;
 
--- Every topic that has messages, or had some that the counts still know of, or of which something was said.
+-- Every topic that has messages, counts or a setting.
 CREATE OR REPLACE FUNCTION pawl.topic_list() RETURNS TABLE (topic text, paused_at timestamptz, dead boolean)
 LANGUAGE plpgsql VOLATILE AS $$
 #variable_conflict use_column
@@ -161,7 +160,7 @@ BEGIN
 END
 $$;
 
--- The handler was successful: it is not called for these again.
+-- The handler succeeded: remove the records.
 CREATE OR REPLACE FUNCTION pawl.dead_done(owner uuid, ids bigint[], fences bigint[]) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 -- @include index_plan
@@ -179,7 +178,7 @@ BEGIN
 END
 $$;
 
--- The handler was not successful: it is called again after `delay`, or min(base * 2^(calls - 1), max).
+-- The handler failed: it is called again after `delay`, or min(base * 2^(calls - 1), max).
 CREATE OR REPLACE FUNCTION pawl.dead_abandon(
     owner uuid, ids bigint[], fences bigint[],
     error text     DEFAULT NULL,
@@ -213,7 +212,7 @@ BEGIN
 END
 $$;
 
--- The handler is still at it.
+-- Extends the lease of a running handler's call.
 CREATE OR REPLACE FUNCTION pawl.dead_renew(
     owner uuid, ids bigint[], fences bigint[], lease interval DEFAULT interval '@LEASE_DEFAULT@ milliseconds')
 RETURNS bigint

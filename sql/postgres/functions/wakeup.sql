@@ -1,11 +1,11 @@
--- Workers that sleep, and waking them. docs/internals/wake-ups.md says why none is missed.
+-- Idle workers, and waking them. docs/internals/wake-ups.md explains why no wake-up is lost.
 
--- Called by everything that makes a message ready, after it has its transaction id. To notify is to
--- take a lock that all notifying commits of the server share, so it is done only for somebody.
+-- Called by every function that makes a message ready, after it has its transaction id. NOTIFY takes a lock
+-- that all notifying commits of the server share, so it is sent only if a worker is idle.
 --
--- A transaction above READ COMMITTED may look with a snapshot that is older than its id, and would
--- miss who went to sleep since; it always notifies. A transaction that notifies cannot be PREPAREd:
--- who needs that says SET LOCAL pawl.notify = off, and workers find the message when they next look.
+-- A transaction above READ COMMITTED may read with a snapshot older than its id and would miss workers that
+-- became idle since; it always notifies. A transaction that notifies cannot be PREPAREd. Applications that need
+-- two-phase commit SET LOCAL pawl.notify = off, and workers find the message at their next poll.
 CREATE OR REPLACE FUNCTION pawl.wake() RETURNS boolean
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
@@ -23,9 +23,9 @@ BEGIN
 END
 $$;
 
--- Going to sleep, and again every half minute. The notification is for the idle worker itself: only when
--- it arrives is it known that others would. present = false: only that. Rows of the dead go; one that
--- somebody else has locked is left to them.
+-- Registers an idle worker, and again every half minute. The notification is for this worker itself: only its
+-- arrival proves that others would arrive. present = false: only notify. Rows of dead workers are removed,
+-- except rows that another session has locked.
 CREATE OR REPLACE FUNCTION pawl.idle(idle_worker uuid, present boolean) RETURNS boolean
 LANGUAGE plpgsql VOLATILE AS $$
 #variable_conflict use_column
@@ -54,8 +54,7 @@ BEGIN
 END
 $$;
 
--- Whether everybody who had a transaction id before `epoch` was given out has ended. NULL: give out
--- one now.
+-- Whether all transactions with an id below `epoch` have ended. NULL: starts an epoch.
 CREATE OR REPLACE FUNCTION pawl.snapshot_passed(epoch bigint DEFAULT NULL) RETURNS TABLE (since bigint, settled boolean)
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -66,9 +65,9 @@ BEGIN
 END
 $$;
 
--- The clock, and the earliest time after it at which a message of the topics (NULL: all) is ready for
--- a local handler; or one for the destinations; or, with `others`, for any destination but those.
--- Paused topics do not count; resuming one wakes.
+-- The clock, and the earliest later time at which a message becomes ready: one of the topics (NULL: all) for a
+-- local handler, one for the destinations, or, with `others`, one for any other destination. Paused topics do
+-- not count; resuming a topic wakes workers.
 CREATE OR REPLACE FUNCTION pawl.next_due(
     topics text[] DEFAULT NULL, destinations text[] DEFAULT NULL, others boolean DEFAULT false)
 RETURNS TABLE (at timestamptz, due timestamptz)
@@ -97,8 +96,8 @@ BEGIN
 END
 $$;
 
--- Topics with a message that is due now, for local handlers and not paused: one probe of the index per
--- lane. For the worker, which warns of those that it has no handler for.
+-- Topics with a due message for local handlers that are not paused: one index probe per lane. The worker uses
+-- it to warn about topics without a handler.
 CREATE OR REPLACE FUNCTION pawl.topics_due(max_rows bigint DEFAULT 1000)
 RETURNS TABLE (topic text)
 LANGUAGE plpgsql VOLATILE

@@ -1,2 +1,2 @@
--- The test clock moves on by :us microseconds.
+-- Advance the test clock by :us microseconds.
 UPDATE pawl.test_clock SET now = now + :us * interval '1 microsecond';

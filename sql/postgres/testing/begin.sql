@@ -1,4 +1,4 @@
--- The schema of a temporary store, with a note by which it is found again if nobody removes it.
+-- Create the schema of a temporary store, with a comment by which a leftover schema is found and removed later.
 DO $$
 BEGIN
     CREATE SCHEMA pawl;

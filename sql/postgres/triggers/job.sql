@@ -1,5 +1,5 @@
--- The triggers of the jobs' history. Creating one locks its table, so what is there stays: a release that
--- changes a trigger drops it in a migration.
+-- The triggers of the job history. Creating a trigger locks its table, so an existing one stays. A release that
+-- changes a trigger drops the old one in a migration.
 DO $$
 BEGIN
     IF NOT EXISTS (SELECT FROM pg_trigger t WHERE t.tgrelid = 'pawl.job'::regclass AND t.tgname = 'job_changed_by_user') THEN

@@ -1,6 +1,6 @@
 DO $$
 BEGIN
-    -- The inbox as its users know it.
+    -- The public view of the inbox.
     PERFORM pawl.replace_view('pawl.inbox', $view$
         SELECT id AS message_id, source, endpoint, hash, first_seen AS first_seen_utc,
                last_seen AS last_seen_utc, processed_at AS processed_utc, attempts,

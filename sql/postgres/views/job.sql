@@ -1,6 +1,6 @@
 DO $$
 BEGIN
-    -- Jobs and their history as their users know them.
+    -- The public views of jobs and their history.
     PERFORM pawl.replace_view('pawl.jobs', $view$
         SELECT j.id, j.name AS job_name, j.schedule AS cron_schedule, j.topic, j.payload,
                j.enabled AS is_enabled, j.next_due_at AS next_due_time, r.started_at AS last_run_time,
@@ -24,7 +24,7 @@ BEGIN
         FROM pawl.job_run r LEFT JOIN pawl.job j ON j.id = r.job_id
     $view$);
 
-    -- A job with everything known of it. Column order is the library's (src/core/job_list.c).
+    -- Every job with all its properties. src/core/job_list.c relies on the column order.
     PERFORM pawl.replace_view('pawl.job_status', $view$
         SELECT j.id, j.name, j.schedule, j.zone, j.topic, j.payload, j.type, j.destination, j.headers,
                j.correlation_id, j.priority, j.max_attempts, j.retry_base, j.retry_max, j.retry_jitter, j.misfire,

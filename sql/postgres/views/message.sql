@@ -1,14 +1,14 @@
 DO $$
 BEGIN
-    -- Every message with everything known of it. Column order is the library's (src/core/message.c).
+    -- Every message with all its properties. src/core/message.c relies on the column order.
     PERFORM pawl.replace_view('pawl.message', $view$
         SELECT b.id, b.message_id, b.topic, b.payload, b.type, b.destination, b.headers,
                b.correlation_id, b.priority, b.created_at, b.due_at,
                coalesce(q.expires_at, o.expires_at, b.expires_at) AS expires_at,
                b.max_attempts,
                coalesce(q.retries, o.retries) AS retries,
-               -- What is past its time to live reads as expired, also before maintenance has moved it;
-               -- what is not due yet reads as scheduled.
+               -- A message past its expiry reads as expired even before maintenance has moved it; one that is
+               -- not due yet reads as scheduled.
                CASE WHEN q.fence <> 0 THEN @STATE_RUNNING@
                     WHEN q.expires_at <= (SELECT pawl.now()) THEN @STATE_EXPIRED@
                     WHEN o.state = @STATE_FAILED@ AND o.expires_at <= (SELECT pawl.now()) THEN @STATE_EXPIRED@
@@ -30,7 +30,7 @@ BEGIN
         LEFT JOIN pawl.claim c ON c.fence = q.fence
     $view$);
 
-    -- The outbox as its users know it.
+    -- The public view of the outbox.
     PERFORM pawl.replace_view('pawl.outbox', $view$
         SELECT id, topic, payload, created_at,
                -- @include state_word
@@ -41,7 +41,7 @@ BEGIN
         FROM pawl.message
     $view$);
 
-    -- A timer is a message that was sent for a time: for later, or for one that has passed, so due at once.
+    -- A timer is a message with an explicit due time: later, or already past and therefore due at once.
     PERFORM pawl.replace_view('pawl.timer', $view$
         SELECT id, message_id, topic, payload, created_at, due_at AS due_time,
                -- @include state_word

@@ -1,2 +1,2 @@
--- Time passes: both clocks move on by :us microseconds.
+-- Advance both clocks by :us microseconds.
 UPDATE pawl_test_clock SET now = now + :us, boot = boot + :us;

@@ -1,7 +1,7 @@
--- The test clocks: a row that tests move, in place of the machine's clocks. Installed by tests only.
--- Time passes: UPDATE pawl_test_clock SET now = now + n, boot = boot + n;
--- The wall clock is stepped: UPDATE pawl_test_clock SET now = microseconds;
--- The machine is started again: UPDATE pawl_test_clock SET boot = 0, boot_id = another;
+-- The test clocks: a row that tests update instead of reading the machine's clocks. Installed only by tests.
+-- Advance time:          UPDATE pawl_test_clock SET now = now + n, boot = boot + n;
+-- Step the wall clock:   UPDATE pawl_test_clock SET now = microseconds;
+-- Reboot the machine:    UPDATE pawl_test_clock SET boot = 0, boot_id = another;
 CREATE TABLE pawl_test_clock (
     now     INTEGER NOT NULL,
     boot    INTEGER NOT NULL DEFAULT 1000000000,

@@ -1,4 +1,4 @@
--- A change by hand: the library's statements count the version up.
+-- A manual change. The library's statements increment the version themselves.
 DROP TRIGGER IF EXISTS pawl_job_changed_by_user;
 CREATE TRIGGER pawl_job_changed_by_user AFTER UPDATE OF schedule, zone, enabled, jitter ON pawl_job
 WHEN new.version = old.version
@@ -10,7 +10,7 @@ BEGIN
     WHERE id = new.id;
 END;
 
--- A correction by hand of a job whose message could not be stored: it is tried at once.
+-- A manual correction of a job whose message could not be stored: the scheduler tries it at once.
 DROP TRIGGER IF EXISTS pawl_job_corrected;
 CREATE TRIGGER pawl_job_corrected
 AFTER UPDATE OF name, topic, payload, type, destination, headers, correlation_id, priority, max_attempts,
@@ -20,9 +20,10 @@ BEGIN
     UPDATE pawl_job SET version = version + 1, look_at = 0, problem = NULL WHERE id = new.id;
 END;
 
--- The history follows the queue: its beginning is written by the statements claim, abandon, release and
--- reap, its end here, whatever ends it. (A trigger on UPDATE would cost every claim a temporary table.)
--- The scheduler hears of a run that it waits for, and of an end where others may be in line.
+-- The history follows the queue. The statements claim, abandon, release and reap record when a run is claimed;
+-- this trigger records its end, however it ends. (A trigger on UPDATE would cost every claim a temporary
+-- table.) An event is recorded for the scheduler when a run that it waits for is claimed, or when a run ends
+-- while others may wait.
 DROP TRIGGER IF EXISTS pawl_queue_run_ended;
 CREATE TRIGGER pawl_queue_run_ended AFTER DELETE ON pawl_queue
 WHEN old.run_id IS NOT NULL

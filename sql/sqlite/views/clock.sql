@@ -1,5 +1,5 @@
--- The clock every statement uses: never less than a time that was already written down. The library adds
--- what the boot clock says, from the other columns (src/db/sqlite/clock_sqlite.c).
+-- The clock of every statement: never less than a time that was already written. The library adds the boot
+-- clock's part from the other columns (src/db/sqlite/clock_sqlite.c).
 DROP VIEW IF EXISTS pawl_clock;
 CREATE VIEW pawl_clock AS
     SELECT max(w.now, t.latest_time,

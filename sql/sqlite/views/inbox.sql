@@ -1,4 +1,4 @@
--- The inbox as its users know it.
+-- The public view of the inbox.
 DROP VIEW IF EXISTS pawl_inbox;
 CREATE VIEW pawl_inbox AS
     SELECT id AS message_id, source, endpoint, hash, first_seen AS first_seen_utc,

@@ -1,4 +1,4 @@
--- Jobs and their history as their users know them.
+-- The public views of jobs and their history.
 DROP VIEW IF EXISTS pawl_jobs;
 CREATE VIEW pawl_jobs AS
     SELECT j.id, j.name AS job_name, j.schedule AS cron_schedule, j.topic, j.payload,
@@ -21,7 +21,7 @@ CREATE VIEW pawl_job_runs AS
            r.triggered, r.slots, r.work_id, r.message_id
     FROM pawl_job_run r LEFT JOIN pawl_job j ON j.id = r.job_id;
 
--- A job with everything known of it. Column order is the library's (src/core/job_list.c).
+-- Every job with all its properties. src/core/job_list.c relies on the column order.
 DROP VIEW IF EXISTS pawl_job_status;
 CREATE VIEW pawl_job_status AS
     SELECT j.id, j.name, j.schedule, j.zone, j.topic, CAST(j.payload AS BLOB) AS payload, j.type,

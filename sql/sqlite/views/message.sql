@@ -1,4 +1,4 @@
--- What is in progress, claim by claim. The order of the joins is fixed: the claims decide.
+-- Claimed messages by claim. The order of the joins is fixed and starts at the claims.
 DROP VIEW IF EXISTS pawl_owned;
 CREATE VIEW pawl_owned AS
     SELECT c.fence, c.owner_name, c.check_at, j.key AS place, q.id, q.lane_id, q.retries, q.owner,
@@ -7,7 +7,7 @@ CREATE VIEW pawl_owned AS
     CROSS JOIN json_each(c.ids) j
     CROSS JOIN pawl_queue q ON q.id = j.value AND q.fence = c.fence;
 
--- Every message with everything known of it. Column order is the library's (src/core/message.c).
+-- Every message with all its properties. src/core/message.c relies on the column order.
 DROP VIEW IF EXISTS pawl_message;
 CREATE VIEW pawl_message AS
     SELECT b.id, b.message_id, b.topic, b.payload, b.type, b.destination, b.headers,
@@ -15,8 +15,8 @@ CREATE VIEW pawl_message AS
            coalesce(q.expires_at, o.expires_at, b.expires_at) AS expires_at,
            b.max_attempts,
            coalesce(q.retries, o.retries) AS retries,
-           -- What is past its time to live reads as expired, also before maintenance has moved it;
-           -- what is not due yet reads as scheduled.
+           -- A message past its expiry reads as expired even before maintenance has moved it; one that is
+           -- not due yet reads as scheduled.
            CASE WHEN q.fence <> 0 THEN @STATE_RUNNING@
                 WHEN q.expires_at <= (SELECT now FROM pawl_clock) THEN @STATE_EXPIRED@
                 WHEN o.state = @STATE_FAILED@ AND o.expires_at <= (SELECT now FROM pawl_clock) THEN @STATE_EXPIRED@
@@ -37,7 +37,7 @@ CREATE VIEW pawl_message AS
     LEFT JOIN pawl_outcome o ON o.id = b.id
     LEFT JOIN pawl_claim c ON c.fence = q.fence;
 
--- The outbox as its users know it.
+-- The public view of the outbox.
 DROP VIEW IF EXISTS pawl_outbox;
 CREATE VIEW pawl_outbox AS
     SELECT id, topic, payload, created_at,
@@ -48,7 +48,7 @@ CREATE VIEW pawl_outbox AS
            correlation_id, due_at AS due_time_utc, destination, type, headers, priority, expires_at
     FROM pawl_message;
 
--- A timer is a message that was sent for a time: for later, or for one that has passed, so due at once.
+-- A timer is a message with an explicit due time: later, or already past and therefore due at once.
 DROP VIEW IF EXISTS pawl_timer;
 CREATE VIEW pawl_timer AS
     SELECT id, message_id, topic, payload, created_at, due_at AS due_time,

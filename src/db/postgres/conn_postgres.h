@@ -56,7 +56,7 @@ pawl_status pawli_postgres_open(const pawli_db_settings *settings, pawli_use use
                                 pawl_mono deadline, pawli_conn **ret_conn, pawl_error *err);
 pawl_status pawli_postgres_wrap(const pawli_db_settings *settings, void *native,
                                 pawli_conn **ret_conn, pawl_error *err);
-bool pawli_postgres_wrapped_open(pawli_conn *base);
+bool pawli_postgres_tx_open(pawli_conn *base);
 void *pawli_postgres_native(pawli_conn *base);
 bool pawli_postgres_alive(pawli_conn *base);
 void pawli_postgres_close(pawli_conn *base);
@@ -162,16 +162,16 @@ pawl_status pawli_postgres_run_inside(pawli_postgres *conn,
 pawl_status pawli_postgres_begin(pawli_conn *base, pawl_mono deadline, pawl_error *err);
 pawl_status pawli_postgres_commit(pawli_conn *base, pawl_mono deadline, pawl_error *err);
 void pawli_postgres_rollback(pawli_conn *base);
-void pawli_postgres_lend(pawli_conn *base, pawl_mono until);
-void pawli_postgres_take_back(pawli_conn *base);
+void pawli_postgres_expose(pawli_conn *base, pawl_mono until);
+void pawli_postgres_unexpose(pawli_conn *base);
 
 /* waiter_postgres.c */
 pawl_status pawli_postgres_listener_open(const pawli_db_settings *settings, const char *token,
                                          pawl_mono deadline, pawli_commit_listener **ret_listener,
                                          pawl_error *err);
 void pawli_postgres_listener_close(pawli_commit_listener *base);
-pawl_status pawli_postgres_listener_hear(pawli_commit_listener *base,
-                                         pawli_commit_events *ret_heard, pawl_error *err);
+pawl_status pawli_postgres_listener_read(pawli_commit_listener *base,
+                                         pawli_commit_events *ret_events, pawl_error *err);
 
 /* schema_postgres.c */
 pawl_status pawli_postgres_schema(pawli_conn *base, const char *names, pawl_mono deadline,

@@ -10,7 +10,7 @@
 #include "fail.h"
 #include "platform.h"
 
-/* ---- the PostgreSQL engine's table ---- */
+/* ---- the driver's table ---- */
 
 static const pawli_driver driver = {
     .name = "postgres",
@@ -24,27 +24,27 @@ static const pawli_driver driver = {
     .begin = pawli_postgres_begin,
     .commit = pawli_postgres_commit,
     .rollback = pawli_postgres_rollback,
-    .expose = pawli_postgres_lend,
-    .unexpose = pawli_postgres_take_back,
+    .expose = pawli_postgres_expose,
+    .unexpose = pawli_postgres_unexpose,
     .native = pawli_postgres_native,
     .script = pawli_postgres_schema_script,
     .ask = pawli_postgres_schema_ask,
     .schema = pawli_postgres_schema,
     .schema_lock = pawli_postgres_schema_lock,
     .foreign_tx = pawli_postgres_wrap,
-    .tx_open = pawli_postgres_wrapped_open,
+    .tx_open = pawli_postgres_tx_open,
     .interrupt = pawli_postgres_interrupt,
     .registers_idle_workers = true,
     .listener_open = pawli_postgres_listener_open,
     .listener_close = pawli_postgres_listener_close,
-    .listener_read = pawli_postgres_listener_hear,
+    .listener_read = pawli_postgres_listener_read,
 };
 
 const pawli_driver *const pawli_driver_postgres = &driver;
 
 /* ---- opening, checking and closing a connection ---- */
 
-/* Notices are for people at a terminal; a library is silent. */
+/* Discards notices, which are meant for a terminal. */
 static void ignore_notice(void *context, const PGresult *notice)
 {
     (void)context;
@@ -63,18 +63,18 @@ static pawli_postgres *postgres_conn_new(const pawli_db_settings *settings)
     return conn;
 }
 
-/* What stands before dbname may be overridden by the connection string, what follows may not. */
+/* The connection string can override parameters before dbname, but not those after it. */
 static PGconn *postgres_start(const char *target)
 {
     static const char *const names[] = {"fallback_application_name", "tcp_user_timeout", "dbname",
                                         "client_encoding", NULL};
-    /* tcp_user_timeout: a network that went away is noticed, and also ends PQcancel(). */
+    /* tcp_user_timeout detects a lost network, and also ends PQcancel(). */
     const char *const values[] = {"pawl", "10000", target, "UTF8", NULL};
 
     return PQconnectStartParams(names, values, 1);
 }
 
-static pawl_status connect_by(pawli_postgres *conn, pawl_mono deadline, pawl_error *err)
+static pawl_status connect_until(pawli_postgres *conn, pawl_mono deadline, pawl_error *err)
 {
     PostgresPollingStatusType want = PGRES_POLLING_WRITING;
 
@@ -82,8 +82,8 @@ static pawl_status connect_by(pawli_postgres *conn, pawl_mono deadline, pawl_err
         short events = want == PGRES_POLLING_READING ? POLLIN : POLLOUT;
         if (pawli_postgres_wait_for(conn, events, deadline) == PAWLI_POSTGRES_LATE)
             return pawli_fail(err, PAWL_E_UNAVAILABLE,
-                              "the database server did not let a connection in before the time "
-                              "was up");
+                              "the database server did not accept a connection before the "
+                              "deadline");
         want = PQconnectPoll(conn->pg);
         if (want == PGRES_POLLING_FAILED)
             break;
@@ -106,8 +106,8 @@ pawl_status pawli_postgres_open(const pawli_db_settings *settings, pawli_use use
 
     if (!valid_target(settings->target))
         return pawli_fail(err, PAWL_E_INVALID,
-                          "the connection string is not one that libpq understands (it is not "
-                          "repeated here, since it may hold a password)");
+                          "libpq cannot parse the connection string (it is not repeated here, "
+                          "because it may contain a password)");
     conn = postgres_conn_new(settings);
     if (!conn)
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for a connection");
@@ -121,7 +121,7 @@ pawl_status pawli_postgres_open(const pawli_db_settings *settings, pawli_use use
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory or descriptors for a connection");
     PQsetNoticeReceiver(conn->pg, ignore_notice, NULL);
     PQsetErrorVerbosity(conn->pg, PQERRORS_VERBOSE); /* see pawli_postgres_connect_failed() */
-    pawl_status st = connect_by(conn, deadline, err);
+    pawl_status st = connect_until(conn, deadline, err);
     if (st != PAWL_OK)
         return st;
     PQsetErrorVerbosity(conn->pg, PQERRORS_DEFAULT);
@@ -144,7 +144,7 @@ pawl_status pawli_postgres_wrap(const pawli_db_settings *settings, void *native,
                           "a statement of the transaction has failed: roll back first");
     case PQTRANS_ACTIVE:
         return pawli_fail(err, PAWL_E_MISUSE,
-                          "a statement is still running on the connection: read its answer first");
+                          "a statement is still running on the connection: read its result first");
     default:
         return pawli_fail(err, PAWL_E_MISUSE,
                           "no transaction is open on the connection: send BEGIN first");
@@ -158,7 +158,7 @@ pawl_status pawli_postgres_wrap(const pawli_db_settings *settings, void *native,
     return PAWL_OK;
 }
 
-bool pawli_postgres_wrapped_open(pawli_conn *base)
+bool pawli_postgres_tx_open(pawli_conn *base)
 {
     return PQtransactionStatus(((pawli_postgres *)base)->pg) == PQTRANS_INTRANS;
 }
@@ -168,7 +168,7 @@ void *pawli_postgres_native(pawli_conn *base)
     return ((pawli_postgres *)base)->pg;
 }
 
-/* An idle connection has nothing to say, unless it is a goodbye. */
+/* An idle connection is only readable if the server has closed it. */
 bool pawli_postgres_alive(pawli_conn *base)
 {
     pawli_postgres *conn = (pawli_postgres *)base;

@@ -2,9 +2,9 @@
  */
 #include <string.h>
 
-#include "ground_postgres.h"
+#include "fixture_postgres.h"
 
-static void live_once(ground *g)
+static void live_once(postgres_fixture *g)
 {
     static const outgoing messages[] = {{NULL, "a", "one"}, {NULL, "b", "two"}, {NULL, "a", ""}};
     pawl_error err = PAWL_ERROR_INIT;
@@ -26,13 +26,13 @@ static void live_once(ground *g)
     assert_int_equal(2, c.rows);
     c = (claimed){0};
     assert_ok(claim(conn, 30000, (const char *const[]){"x"}, 0, note_claim, &c, &err), &err);
-    assert_int_equal(0, c.rows); /* an empty list of topics is none, not all */
+    assert_int_equal(0, c.rows); /* an empty list of topics means none, not all */
     assert_true(conn->driver->alive(conn));
 }
 
 PAWL_TEST(a_message_lives_through_the_driver)
 {
-    ground *g = ground_new();
+    postgres_fixture *g = postgres_fixture_new();
 
     deploy(g);
     live_once(g);
@@ -40,7 +40,7 @@ PAWL_TEST(a_message_lives_through_the_driver)
 
 PAWL_TEST(a_message_lives_through_prepared_statements)
 {
-    ground *g = ground_new();
+    postgres_fixture *g = postgres_fixture_new();
 
     deploy(g);
     g->settings.prepare = true;
@@ -87,7 +87,7 @@ static pawl_status check_full(void *context, const pawli_row *row, pawl_error *e
 
 PAWL_TEST(all_types_and_nulls_go_both_ways)
 {
-    ground *g = ground_new();
+    postgres_fixture *g = postgres_fixture_new();
     pawl_error err = PAWL_ERROR_INIT;
     pawl_uuid ids[2] = {pawl_uuid_new(), pawl_uuid_new()};
     pawli_value values[2 * COLUMNS];
@@ -152,7 +152,7 @@ static pawl_status check_odd(void *context, const pawli_row *row, pawl_error *er
 
 PAWL_TEST(only_real_parameters_are_translated)
 {
-    ground *g = ground_new();
+    postgres_fixture *g = postgres_fixture_new();
     pawl_error err = PAWL_ERROR_INIT;
     pawli_sql_text texts[PAWLI_SQL_COUNT];
     pawli_engine_sql odd = {texts, NULL, 0, "pawl", 0};
@@ -199,7 +199,7 @@ PAWL_TEST(every_sqlstate_has_its_status)
         {"22P05", PAWL_E_INVALID},       {"54000", PAWL_E_TOO_LARGE},
         {"23505", PAWL_E_STORE},         {"P0001", PAWL_E_STORE},
     };
-    ground *g = ground_new();
+    postgres_fixture *g = postgres_fixture_new();
     pawli_conn *conn = connect_to(g);
 
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
@@ -219,7 +219,7 @@ PAWL_TEST(a_connection_that_cannot_be_made_says_why_and_no_secrets)
 {
     static const struct {
         const char *target;
-        bool added; /* to the test server's */
+        bool added; /* appended to the test server's */
         pawl_status status;
     } cases[] = {
         {"host=/nowhere/at/all dbname=x password=hush", false, PAWL_E_UNAVAILABLE},
@@ -229,7 +229,7 @@ PAWL_TEST(a_connection_that_cannot_be_made_says_why_and_no_secrets)
         {"postgresql://u:p@hush@localhost:1/x", false, PAWL_E_UNAVAILABLE},
         {"host=127.0.0.1 port=1 connect_timeout=2 password=hush", false, PAWL_E_UNAVAILABLE},
     };
-    ground *g = ground_new();
+    postgres_fixture *g = postgres_fixture_new();
 
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         pawl_error err = PAWL_ERROR_INIT;
@@ -239,14 +239,14 @@ PAWL_TEST(a_connection_that_cannot_be_made_says_why_and_no_secrets)
         assert_status(cases[i].status,
                       pawli_driver_postgres->open(&settings, false, soon(), &conn, &err), &err);
         assert_null(conn);
-        if (i != 1) /* the database's name is no secret, and worth telling */
+        if (i != 1) /* the database's name is no secret, and useful */
             assert_null(strstr(err.message, "hush"));
     }
 }
 
 PAWL_TEST(functions_that_are_not_there_mean_pawl_init)
 {
-    ground *g = ground_new();
+    postgres_fixture *g = postgres_fixture_new();
     pawl_error err = PAWL_ERROR_INIT;
     pawli_conn *conn = connect_to(g);
     claimed c = {0};
@@ -256,7 +256,7 @@ PAWL_TEST(functions_that_are_not_there_mean_pawl_init)
     assert_true(conn->driver->alive(conn));
 }
 
-PAWL_TEST(tables_of_somebody_else_are_left_alone)
+PAWL_TEST(tables_of_another_product_are_refused)
 {
     static const struct {
         const char *columns;
@@ -264,7 +264,7 @@ PAWL_TEST(tables_of_somebody_else_are_left_alone)
     } others[] = {{"name text", "'pawl'"},
                   {"product text, version text, compatible_from text", "'pawl', 'x', 'y'"},
                   {"product text, version int, compatible_from int", "'other', 1, 1"}};
-    ground *g = ground_new();
+    postgres_fixture *g = postgres_fixture_new();
     pawli_conn *conn = connect_to(g);
 
     for (size_t i = 0; i < COUNT_OF(others); i++) {
@@ -283,7 +283,7 @@ PAWL_TEST(tables_of_somebody_else_are_left_alone)
 
 PAWL_TEST(a_second_migration_waits_and_gives_up_in_time)
 {
-    ground *g = ground_new();
+    postgres_fixture *g = postgres_fixture_new();
     pawl_error err = PAWL_ERROR_INIT;
     pawli_conn *one = connect_to(g), *two = connect_to(g);
     const pawli_driver *driver = pawli_driver_postgres;

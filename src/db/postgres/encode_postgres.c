@@ -1,4 +1,4 @@
-/* src/db/postgres/encode_postgres.c - parameters as the server reads them. */
+/* src/db/postgres/encode_postgres.c - translating statements, and encoding parameters in binary. */
 #include <endian.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -7,14 +7,14 @@
 #include "conn_postgres.h"
 #include "fail.h"
 
-/* ---- an op's values in PostgreSQL's binary form ---- */
+/* ---- encoding an op's values in PostgreSQL's binary format ---- */
 
 /* timestamptz counts from 2000-01-01, pawl from 1970-01-01. */
 #define EPOCH_2000_US INT64_C(946684800000000)
-/* What a connection keeps between calls; a larger batch gives its memory back. */
+/* The buffer size that a connection keeps between calls; larger buffers are freed. */
 #define KEEP_BYTES ((size_t)1024 * 1024)
 
-/* Numbers of the built-in types; they never change. */
+/* OIDs of built-in types; they never change. */
 static const struct {
     Oid one;
     Oid array;
@@ -67,7 +67,7 @@ static void put_number(pawli_buffer *out, const pawli_value *value)
     }
 }
 
-/* A one-dimensional array's beginning. */
+/* The header of a one-dimensional array. */
 static void put_array_head(pawli_buffer *out, size_t count, bool has_null, Oid type)
 {
     put_i32(out, count > 0 ? 1 : 0);
@@ -129,7 +129,7 @@ static void put_column(pawli_buffer *out, const pawli_rows *rows, size_t column,
     }
 }
 
-/* While the buffer grows it may move, so encoded values are remembered by their place in it. */
+/* The buffer may move while it grows, so encoded values are recorded by their offset. */
 typedef struct places {
     bool in_buffer[PAWLI_POSTGRES_PARAMS_MAX];
     size_t start[PAWLI_POSTGRES_PARAMS_MAX];
@@ -165,7 +165,7 @@ static void encode_column(pawli_buffer *out, const pawli_rows *rows, size_t colu
 
     params->types[i] = type_numbers[rows->types[column]].array;
     if (nulls == rows->row_count && nulls > 0)
-        return; /* unnest() makes the same of no array, and the server need not read it */
+        return; /* unnest() treats it like no array, and the server need not parse it */
     at->in_buffer[i] = true;
     at->start[i] = out->size;
     put_column(out, rows, column, nulls > 0);
@@ -178,7 +178,7 @@ static bool same_name(const pawli_postgres_statement *statement, int i, const ch
            memcmp(name, statement->names[i].start, statement->names[i].length) == 0;
 }
 
-/* Find who brings parameter `i`; false if nobody does. */
+/* Finds the source of parameter `i`; false if there is none. */
 static bool encode_one(pawli_buffer *out, const pawli_postgres_statement *statement,
                        const pawli_op *op, int i, pawli_postgres_params *params, places *at)
 {
@@ -212,7 +212,7 @@ pawl_status pawli_postgres_encode(pawli_postgres *conn, const pawli_postgres_sta
     for (int i = 0; i < statement->count; i++)
         if (!encode_one(out, statement, op, i, ret_params, &at))
             return pawli_fail(err, PAWL_E_STORE,
-                              "the statement %s wants :%.*s, which was not given",
+                              "the statement %s has no value for its parameter :%.*s",
                               pawli_sql_name(op->sql), (int)statement->names[i].length,
                               statement->names[i].start);
     if (out->failed)
@@ -231,21 +231,23 @@ pawl_status pawli_postgres_encode(pawli_postgres *conn, const pawli_postgres_sta
     return PAWL_OK;
 }
 
-/* ---- turning ":name" into "$1" ---- */
+/* ---- translating ":name" to "$1" ---- */
 
 static bool is_name(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/* How far a string, a quoted name, a comment or a dollar-quoted text reaches; 0 if none starts. */
+/* The length of a string, quoted name, comment or dollar-quoted text at `at`; 0 if none starts
+ * there. */
 static size_t skip_quoted(const char *at)
 {
     const char *end = NULL;
     size_t tag;
 
     if (*at == '\'' || *at == '"') {
-        end = strchr(at + 1, *at); /* a doubled quote is two strings in a row: the same here */
+        end =
+            strchr(at + 1, *at); /* a doubled quote is two adjacent strings, with the same result */
         return end ? (size_t)(end - at) + 1 : strlen(at);
     }
     if (at[0] == '-' && at[1] == '-')
@@ -268,7 +270,7 @@ static size_t skip_quoted(const char *at)
 }
 
 /* The number of the parameter, from 1; 0 when there are too many. */
-static int translate_number_of(pawli_postgres_statement *statement, const char *name, size_t length)
+static int parameter_number(pawli_postgres_statement *statement, const char *name, size_t length)
 {
     for (int i = 0; i < statement->count; i++)
         if (statement->names[i].length == length &&
@@ -296,7 +298,7 @@ static bool translate(const char *source, pawli_postgres_statement *statement,
             size_t length = 0;
             while (is_name(at[1 + length]))
                 length++;
-            int number = translate_number_of(statement, at + 1, length);
+            int number = parameter_number(statement, at + 1, length);
             if (number == 0)
                 return false;
             pawli_buffer_format(translated, "$%d", number);

@@ -1,4 +1,4 @@
-/* src/db/postgres/error_postgres.c - from SQLSTATE to a status that says what to do next. */
+/* src/db/postgres/error_postgres.c - maps SQLSTATEs to statuses and hints. */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "conn_postgres.h"
 #include "fail.h"
 
-/* The first row whose state is a prefix of the answered one. */
+/* The first row whose state is a prefix of the error's SQLSTATE. */
 static const struct {
     const char *prefix;
     pawl_status status;
@@ -14,7 +14,7 @@ static const struct {
 } classes[] = {
     {"40001", PAWL_E_SERIALIZATION, "try again"},
     {"40P01", PAWL_E_SERIALIZATION, "try again"},
-    {"55P03", PAWL_E_BUSY, "somebody else holds a lock; try again"},
+    {"55P03", PAWL_E_BUSY, "another session holds a lock; try again"},
     {"57014", PAWL_E_TIMEOUT, "the server's statement_timeout or an administrator ended it"},
     {"08", PAWL_E_UNAVAILABLE, "try again"},
     {"57P01", PAWL_E_UNAVAILABLE, "try again"},
@@ -36,7 +36,7 @@ static const struct {
     {"XX002", PAWL_E_CORRUPT, "rebuild the index"},
     {"22", PAWL_E_INVALID, "check the values"},
     {"54", PAWL_E_TOO_LARGE, "send less at once"},
-    {"58030", PAWL_E_IO, "look at the server's log"},
+    {"58030", PAWL_E_IO, "check the server's log"},
 };
 
 static size_t postgres_error_classify(const char *state)
@@ -52,8 +52,8 @@ static pawl_status postgres_error_lost(pawli_postgres_outcome stake, const char 
 {
     if (stake == PAWLI_POSTGRES_A_COMMIT)
         return pawli_fail_state(err, PAWL_E_IN_DOUBT, state,
-                                "%s: the connection was lost before the answer came (%s); it may "
-                                "or may not have been done",
+                                "%s: the connection was lost before the response arrived (%s); it "
+                                "may or may not have been committed",
                                 what, why);
     return pawli_fail_state(err, PAWL_E_UNAVAILABLE, state,
                             "%s: the connection to the database was lost (%s); nothing was "
@@ -90,7 +90,7 @@ pawl_status pawli_postgres_fail(pawli_postgres *conn, const PGresult *result,
         conn->base.broken = true;
     if (strcmp(state, "57014") == 0 && conn->stopped != PAWL_OK)
         return pawli_fail_state(err, conn->stopped, state, "%s: %s; nothing was changed", what,
-                                conn->stopped == PAWL_E_TIMEOUT ? "the time was up"
+                                conn->stopped == PAWL_E_TIMEOUT ? "the deadline passed"
                                                                 : "interrupted");
     size_t i = postgres_error_classify(state);
     if (i == PAWLI_COUNT(classes))
@@ -105,15 +105,15 @@ pawl_status pawli_postgres_silent(pawli_postgres *conn, pawli_postgres_outcome s
     conn->base.broken = true;
     if (stake == PAWLI_POSTGRES_A_COMMIT)
         return pawli_fail(err, PAWL_E_IN_DOUBT,
-                          "%s: the database did not answer, not even to the request to stop; it "
-                          "may or may not have been done",
+                          "%s: the database did not respond, not even to the cancel request; it "
+                          "may or may not have been committed",
                           what);
     return pawli_fail(err, conn->stopped == PAWL_E_INTERRUPTED ? conn->stopped : PAWL_E_TIMEOUT,
-                      "%s: the database did not answer, not even to the request to stop", what);
+                      "%s: the database did not respond, not even to the cancel request", what);
 }
 
-/* "FATAL:  28P01: password ..." -> state and message; false if the server did not speak. */
-static bool server_said(const char *text, char ret_state[6], const char **ret_message)
+/* "FATAL:  28P01: password ..." -> state and message; false if the text is not the server's. */
+static bool parse_server_error(const char *text, char ret_state[6], const char **ret_message)
 {
     for (const char *at = strstr(text, ":  "); at; at = strstr(at + 1, ":  ")) {
         size_t length = 0;
@@ -130,11 +130,11 @@ static bool server_said(const char *text, char ret_state[6], const char **ret_me
 }
 
 /*
- * libpq's own text may repeat pieces of the connection string, in which a password may have been
- * misplaced. Of it only the reason is passed on: what follows "... port 5432 failed: ", or else the
- * end of the line after the last colon, unless that is a quoted piece.
+ * libpq's own text may repeat parts of the connection string, which may contain a misplaced
+ * password. Only the reason is kept: the text after "... port 5432 failed: ", or else the end of
+ * the line after the last colon, unless that is a quoted part.
  */
-static const char *reason_in(const char *text, int *ret_length)
+static const char *connect_reason(const char *text, int *ret_length)
 {
     int line = (int)strcspn(text, "\n");
     const char *failed = strstr(text, " failed: ");
@@ -149,7 +149,8 @@ static const char *reason_in(const char *text, int *ret_length)
     return reason;
 }
 
-/* Verbose errors are asked for while connecting: there is no other way to learn the SQLSTATE. */
+/* Verbose errors are requested while connecting, because there is no other way to get the
+ * SQLSTATE. */
 pawl_status pawli_postgres_connect_failed(PGconn *pg, pawl_error *err)
 {
     const char *text = PQerrorMessage(pg);
@@ -157,7 +158,7 @@ pawl_status pawli_postgres_connect_failed(PGconn *pg, pawl_error *err)
     char state[6] = "";
     int length;
 
-    if (server_said(text, state, &message)) {
+    if (parse_server_error(text, state, &message)) {
         length = (int)strcspn(message, "\n");
         size_t i = postgres_error_classify(state);
         if (i == PAWLI_COUNT(classes))
@@ -168,12 +169,12 @@ pawl_status pawli_postgres_connect_failed(PGconn *pg, pawl_error *err)
     }
     if (PQconnectionNeedsPassword(pg))
         return pawli_fail(err, PAWL_E_DENIED,
-                          "cannot connect: the server wants a password and none was given");
-    message = reason_in(text, &length);
+                          "cannot connect: the server requires a password and none was given");
+    message = connect_reason(text, &length);
     if (!message)
         return pawli_fail(err, PAWL_E_INVALID,
                           "a setting in the connection string has a value that libpq does not "
-                          "accept (it is not repeated here, since it may be a password)");
+                          "accept (it is not repeated here, because it may be a password)");
     return pawli_fail(err, PAWL_E_UNAVAILABLE,
                       "cannot connect to the database server (%.*s): is it running, and are host "
                       "and port right?",

@@ -10,9 +10,9 @@
 #include "fail.h"
 #include "platform.h"
 
-/* ---- a command and its whole answer ---- */
+/* ---- a command and its complete response ---- */
 
-static bool exchange_good(const PGresult *result)
+static bool is_success(const PGresult *result)
 {
     ExecStatusType status = PQresultStatus(result);
 
@@ -20,8 +20,8 @@ static bool exchange_good(const PGresult *result)
 }
 
 /*
- * Only when PQgetResult() says that nothing more comes has the server answered "ready for query":
- * before that an error can still follow, also one of the commit.
+ * The response is complete only when PQgetResult() returns NULL, after "ready for query". Until
+ * then an error can still follow, even one of the commit.
  */
 pawl_status pawli_postgres_collect(pawli_postgres *conn, pawli_postgres_outcome stake,
                                    pawl_mono deadline, const char *what, PGresult **ret_result,
@@ -35,14 +35,14 @@ pawl_status pawli_postgres_collect(pawli_postgres *conn, pawli_postgres_outcome 
             return pawli_postgres_silent(conn, stake, what, err);
         if (!result)
             break;
-        if (kept && !exchange_good(kept)) {
-            PQclear(result); /* the first failure is the one to tell */
+        if (kept && !is_success(kept)) {
+            PQclear(result); /* the first failure is the one to report */
         } else {
             PQclear(kept);
             kept = result;
         }
     }
-    if (!kept || !exchange_good(kept) || PQstatus(conn->pg) != CONNECTION_OK)
+    if (!kept || !is_success(kept) || PQstatus(conn->pg) != CONNECTION_OK)
         return pawli_postgres_fail(conn, kept, stake, what, err);
     if (ret_result)
         *ret_result = PGresult_take(&kept);
@@ -64,14 +64,14 @@ pawl_status pawli_postgres_command(pawli_postgres *conn, const char *sql,
 
 /* ---- waiting for the server: deadlines and interruption ---- */
 
-/* How long a cancelled statement may take to say so before the connection is given up. */
+/* How long a cancelled statement may take to end before the connection is closed. */
 #define CANCEL_GRACE_US INT64_C(2000000)
-/* A request to cancel that overtakes its statement has no effect, so it is made again. */
+/* A cancel request that overtakes its statement has no effect, so it is repeated. */
 #define CANCEL_AGAIN_US INT64_C(100000)
 
 pawli_postgres_wait pawli_postgres_wait_for(pawli_postgres *conn, short events, pawl_mono deadline)
 {
-    /* While a cancelled statement ends or a rollback runs, nothing hurries it any more. */
+    /* A statement that is being cancelled and a running rollback are not interrupted. */
     bool may_stop = conn->stopped == PAWL_OK && !conn->undoing;
     eventfd_t count;
     struct pollfd fds[2] = {{.fd = PQsocket(conn->pg), .events = events},
@@ -84,7 +84,7 @@ pawli_postgres_wait pawli_postgres_wait_for(pawli_postgres *conn, short events, 
         if (ready > 0 && fds[0].revents)
             return PAWLI_POSTGRES_READY;
         if (ready < 0 && errno != EINTR)
-            return PAWLI_POSTGRES_READY; /* let libpq find out what is wrong with the socket */
+            return PAWLI_POSTGRES_READY; /* let libpq determine the error */
         if (ready > 0 && !atomic_load(&conn->base.stop))
             (void)eventfd_read(conn->base.stop_fd, &count); /* left over from an earlier call */
         if (pawli_mono_passed(deadline))
@@ -92,8 +92,8 @@ pawli_postgres_wait pawli_postgres_wait_for(pawli_postgres *conn, short events, 
     }
 }
 
-/* Until when to wait for the next sign of the server. */
-static pawl_mono wait_next_look(const pawli_postgres *conn, pawl_mono deadline)
+/* The deadline for the next data from the server. */
+static pawl_mono wait_deadline(const pawli_postgres *conn, pawl_mono deadline)
 {
     pawl_mono again = pawli_mono_after(pawli_mono_now(), CANCEL_AGAIN_US);
 
@@ -118,7 +118,7 @@ bool pawli_postgres_next(pawli_postgres *conn, pawl_mono *deadline, PGresult **r
             return true;
         }
         short events = unsent > 0 ? POLLIN | POLLOUT : POLLIN;
-        switch (pawli_postgres_wait_for(conn, events, wait_next_look(conn, *deadline))) {
+        switch (pawli_postgres_wait_for(conn, events, wait_deadline(conn, *deadline))) {
         case PAWLI_POSTGRES_READY:
             (void)PQconsumeInput(conn->pg); /* a failure shows in PQgetResult */
             break;
@@ -140,9 +140,9 @@ pawl_status pawli_postgres_wait_check(pawli_postgres *conn, pawl_mono deadline, 
 {
     conn->stopped = PAWL_OK;
     if (atomic_load(&conn->base.stop) && !conn->undoing)
-        return pawli_fail(err, PAWL_E_INTERRUPTED, "interrupted before the database was asked");
+        return pawli_fail(err, PAWL_E_INTERRUPTED, "interrupted before the statement was sent");
     if (pawli_mono_passed(deadline))
-        return pawli_fail(err, PAWL_E_TIMEOUT, "the time was up before the database was asked");
+        return pawli_fail(err, PAWL_E_TIMEOUT, "the deadline passed before the statement was sent");
     return PAWL_OK;
 }
 
@@ -150,13 +150,13 @@ void pawli_postgres_interrupt(pawli_conn *base)
 {
     atomic_store(&base->stop, true);
     if (base->stop_fd >= 0)
-        (void)eventfd_write(base->stop_fd, 1); /* fails only when it is readable already */
+        (void)eventfd_write(base->stop_fd, 1); /* fails only if it is already readable */
 }
 
-/* ---- asking the server to end the running statement ---- */
+/* ---- asking the server to cancel the running statement ---- */
 
-/* An SSLRequest: every server and every bouncer answers it with one byte, whatever its settings. */
-static const unsigned char question[] = {0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f};
+/* An SSLRequest: every server and every pooler answers it with one byte, whatever its settings. */
+static const unsigned char ssl_request[] = {0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f};
 
 static bool cancel_ready(int fd, short events, pawl_mono deadline)
 {
@@ -169,23 +169,22 @@ static bool cancel_ready(int fd, short events, pawl_mono deadline)
     return count > 0;
 }
 
-static bool asks_and_hears(int fd, const struct sockaddr *address, socklen_t size,
-                           pawl_mono deadline)
+static bool probe_server(int fd, const struct sockaddr *address, socklen_t size, pawl_mono deadline)
 {
-    char answer;
+    char response;
 
     if (connect(fd, address, size) != 0 && errno != EINPROGRESS)
         return false;
     return cancel_ready(fd, POLLOUT, deadline) &&
-           send(fd, question, sizeof question, MSG_NOSIGNAL) == (ssize_t)sizeof question &&
-           cancel_ready(fd, POLLIN, deadline) && recv(fd, &answer, 1, 0) == 1;
+           send(fd, ssl_request, sizeof ssl_request, MSG_NOSIGNAL) == (ssize_t)sizeof ssl_request &&
+           cancel_ready(fd, POLLIN, deadline) && recv(fd, &response, 1, 0) == 1;
 }
 
 /*
- * PQcancel() opens a connection of its own and waits for its end without a limit: a server that
- * hangs, or a network that is gone, would make the call endless. So first see that it answers.
+ * PQcancel() opens a connection of its own and waits for its end without a limit. A server that
+ * hangs, or a lost network, would make the call endless, so first check that the server responds.
  */
-static bool server_answers(PGconn *pg, pawl_mono deadline)
+static bool server_responds(PGconn *pg, pawl_mono deadline)
 {
     struct sockaddr_storage storage = {0};
     struct sockaddr *address = (struct sockaddr *)&storage;
@@ -196,15 +195,15 @@ static bool server_answers(PGconn *pg, pawl_mono deadline)
     int fd = socket(address->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return false;
-    bool answers = asks_and_hears(fd, address, size, deadline);
+    bool responds = probe_server(fd, address, size, deadline);
     close(fd);
-    return answers;
+    return responds;
 }
 
 void pawli_postgres_cancel(pawli_postgres *conn, pawl_mono deadline)
 {
     char problem[256];
-    PGcancel *request = server_answers(conn->pg, deadline) ? PQgetCancel(conn->pg) : NULL;
+    PGcancel *request = server_responds(conn->pg, deadline) ? PQgetCancel(conn->pg) : NULL;
 
     /* If it fails, the statement ends by itself or the grace period ends the connection. */
     if (request)

@@ -1,13 +1,13 @@
-/* src/db/postgres/lost_postgres_test.c - deadlines, interruption and sessions that are killed. */
+/* src/db/postgres/lost_postgres_test.c - deadlines, interruption and killed sessions. */
 #include <string.h>
 
-#include "ground_postgres.h"
+#include "fixture_postgres.h"
 
 #define SLEEP "SELECT pg_sleep(60)"
 
 PAWL_TEST(a_deadline_ends_a_statement_for_certain)
 {
-    ground *g = ground_new();
+    postgres_fixture *g = postgres_fixture_new();
     pawl_error err = PAWL_ERROR_INIT;
     pawli_conn *conn = connect_to(g);
     pawl_mono deadline = pawli_mono_after(pawli_mono_now(), SECONDS / 10);
@@ -20,9 +20,9 @@ PAWL_TEST(a_deadline_ends_a_statement_for_certain)
     assert_ok(conn->driver->script(conn, "SELECT 1", soon(), &err), &err);
 }
 
-/* Waits until the connection's session is in the given kind of wait, then does something to it. */
+/* Waits until the connection's session is in the given wait state, then interferes with it. */
 typedef struct meddler {
-    ground *g;
+    postgres_fixture *g;
     pawli_conn *conn;
     const char *waiting; /* of pg_stat_activity */
     const char *sql;     /* called with its pid; NULL: interrupt */
@@ -64,7 +64,7 @@ static const char *meddle(void *context, size_t index)
     return NULL;
 }
 
-static pawli_conn *connect_named(ground *g)
+static pawli_conn *connect_named(postgres_fixture *g)
 {
     size_t length = strlen(g->target);
 
@@ -74,7 +74,7 @@ static pawli_conn *connect_named(ground *g)
 
 PAWL_TEST(an_interrupt_ends_a_statement_for_certain)
 {
-    ground *g = ground_new();
+    postgres_fixture *g = postgres_fixture_new();
     pawl_error err = PAWL_ERROR_INIT;
     meddler m = {.g = g, .conn = connect_named(g), .waiting = "PgSleep", .run_sleep = true};
 
@@ -90,7 +90,7 @@ PAWL_TEST(an_interrupt_ends_a_statement_for_certain)
 
 PAWL_TEST(a_killed_session_while_reading_is_unavailable)
 {
-    ground *g = ground_new();
+    postgres_fixture *g = postgres_fixture_new();
     meddler m = {.g = g,
                  .conn = connect_named(g),
                  .waiting = "PgSleep",
@@ -105,7 +105,7 @@ PAWL_TEST(a_killed_session_while_reading_is_unavailable)
 
 PAWL_TEST(a_killed_session_while_writing_is_in_doubt)
 {
-    ground *g = ground_new();
+    postgres_fixture *g = postgres_fixture_new();
 
     deploy(g);
     meddler m = {.g = g,
@@ -122,7 +122,7 @@ PAWL_TEST(a_killed_session_while_writing_is_in_doubt)
 
 PAWL_TEST(a_killed_session_inside_a_transaction_is_not_done)
 {
-    ground *g = ground_new();
+    postgres_fixture *g = postgres_fixture_new();
     pawl_error err = PAWL_ERROR_INIT;
 
     deploy(g);
@@ -140,7 +140,7 @@ PAWL_TEST(a_killed_session_inside_a_transaction_is_not_done)
 
 PAWL_TEST(an_idle_connection_that_was_killed_is_noticed)
 {
-    ground *g = ground_new();
+    postgres_fixture *g = postgres_fixture_new();
     pawl_error err = PAWL_ERROR_INIT;
     pawli_conn *conn = connect_named(g);
 

@@ -1,4 +1,4 @@
-/* src/db/postgres/run_postgres.c - running an op and reading its rows. */
+/* src/db/postgres/run_postgres.c - runs an op and reads its rows. */
 #include "conn_postgres.h"
 
 #include <endian.h>
@@ -8,7 +8,7 @@
 
 #include "fail.h"
 
-/* ---- carrying out one op ---- */
+/* ---- running one op ---- */
 
 static pawl_status op_exchange(pawli_postgres *conn, const pawli_postgres_statement *statement,
                                const pawli_postgres_params *params, const pawli_op *op,
@@ -32,7 +32,7 @@ static pawl_status op_exchange(pawli_postgres *conn, const pawli_postgres_statem
     return pawli_postgres_collect(conn, stake, deadline, what, ret_result, err);
 }
 
-/* As a transaction of its own: the statement commits itself. */
+/* Runs the op as a transaction of its own: the statement commits itself. */
 static pawl_status op_run_alone(pawli_postgres *conn, pawli_postgres_statement *statement,
                                 const pawli_postgres_params *params, const pawli_op *op,
                                 pawl_mono deadline, PGresult **ret_result, pawl_error *err)
@@ -52,11 +52,11 @@ static pawl_status op_run_alone(pawli_postgres *conn, pawli_postgres_statement *
 }
 
 /*
- * Rows are handed out when the answer is complete. A callback that fails cannot take back what is
- * committed by then; inside a transaction the savepoint is already released, too. So when the
- * callback of a writing op has no memory left, the op is done and its answer is not.
+ * Rows are passed to the callback when the response is complete. A callback that fails cannot
+ * undo what is already committed; inside a transaction the savepoint is already released, too. So
+ * if the callback of a writing op runs out of memory, the op is done and its result is lost.
  */
-static pawl_status op_hand_out(const PGresult *result, const pawli_op *op, pawl_error *err)
+static pawl_status op_pass_rows(const PGresult *result, const pawli_op *op, pawl_error *err)
 {
     pawli_postgres_row row = {.base = {&pawli_postgres_row_table}, .result = result};
 
@@ -64,7 +64,7 @@ static pawl_status op_hand_out(const PGresult *result, const pawli_op *op, pawl_
         pawl_status st = op->on_row(op->context, &row.base, err);
         if (st == PAWL_E_NOMEM && op->writes)
             return pawli_fail(err, PAWL_E_IN_DOUBT,
-                              "%s: it was done, but there was no memory for its answer",
+                              "%s: it was committed, but there was no memory for its result",
                               pawli_sql_name(op->sql));
         if (st != PAWL_OK)
             return st;
@@ -91,14 +91,14 @@ static pawl_status op_run(pawli_postgres *conn, const pawli_op *op, pawl_mono de
                                        &result, err);
     else
         st = op_run_alone(conn, statement, &params, op, deadline, &result, err);
-    return st == PAWL_OK ? op_hand_out(result, op, err) : st;
+    return st == PAWL_OK ? op_pass_rows(result, op, err) : st;
 }
 
 pawl_status pawli_postgres_run(pawli_conn *base, const pawli_op *op, pawl_mono deadline,
                                pawl_error *err)
 {
     pawli_postgres *conn = (pawli_postgres *)base;
-    /* The application's handle may be a blocking one; it gets it back as it was. */
+    /* The application's handle may be a blocking one; its mode is restored afterwards. */
     int nonblocking = PQisnonblocking(conn->pg);
 
     if (!nonblocking)
@@ -109,15 +109,15 @@ pawl_status pawli_postgres_run(pawli_conn *base, const pawli_op *op, pawl_mono d
     return st;
 }
 
-/* ---- statements that are kept on the connection, where there is one ---- */
+/* ---- prepared statements, where the connection supports them ---- */
 
 /*
- * The server spends more time on understanding "SELECT * FROM claim_batch(...)" than on an empty
- * claim. But behind a pooler that hands out connections per transaction, what was prepared is not
- * there the next time. Such a pooler invents the process number that it tells a client when it
- * connects: where the server says the same number, nobody is in between.
+ * The server spends more time on parsing and planning "SELECT * FROM claim_batch(...)" than on
+ * running an empty claim. But behind a transaction pooler, a prepared statement may be missing
+ * the next time. Such a pooler invents the backend process id that it reports at connect. If the
+ * server itself reports the same id, there is no pooler.
  */
-static pawl_status look_who_answers(pawli_postgres *conn, pawl_mono deadline, pawl_error *err)
+static pawl_status detect_pooler(pawli_postgres *conn, pawl_mono deadline, pawl_error *err)
 {
     PAWLI_AUTO(PGresult) result = NULL;
     pawl_status st =
@@ -132,7 +132,7 @@ static pawl_status look_who_answers(pawli_postgres *conn, pawl_mono deadline, pa
     return PAWL_OK;
 }
 
-/* From its second use on: a program that makes one call does not pay for it. */
+/* From its second use on, so that a program that makes one call does not pay for it. */
 pawl_status pawli_postgres_prepare(pawli_postgres *conn, pawli_postgres_statement *statement,
                                    const pawli_postgres_params *params, const pawli_op *op,
                                    pawl_mono deadline, bool *ret_prepared, pawl_error *err)
@@ -148,7 +148,7 @@ pawl_status pawli_postgres_prepare(pawli_postgres *conn, pawli_postgres_statemen
             statement->used = true;
             return PAWL_OK;
         }
-        st = look_who_answers(conn, deadline, err);
+        st = detect_pooler(conn, deadline, err);
     }
     if (st != PAWL_OK || conn->prepares == PAWLI_POSTGRES_PLAIN)
         return st;
@@ -169,7 +169,7 @@ void pawli_postgres_statement_name(enum pawli_sql sql, char ret_name[PAWLI_POSTG
 
 bool pawli_postgres_unprepare(pawli_postgres *conn, const pawl_error *err)
 {
-    /* Somebody deallocated it, or a migration gave the function another result. */
+    /* It was deallocated, or a migration has changed the function's result type. */
     if (strcmp(err->sqlstate, "26000") != 0 && strcmp(err->sqlstate, "0A000") != 0)
         return false;
     conn->prepares = PAWLI_POSTGRES_PLAIN;
@@ -178,27 +178,27 @@ bool pawli_postgres_unprepare(pawli_postgres *conn, const pawl_error *err)
     return true;
 }
 
-/* ---- reading a result row in PostgreSQL's binary form ---- */
+/* ---- reading a result row in PostgreSQL's binary format ---- */
 
 /* timestamptz counts from 2000-01-01, pawl from 1970-01-01. */
 #define EPOCH_2000_US INT64_C(946684800000000)
 #define DAY_US INT64_C(86400000000)
 #define INTERVAL_SIZE 16
 
-static const pawli_postgres_row *row_own(const pawli_row *row)
+static const pawli_postgres_row *own_row(const pawli_row *row)
 {
     return (const pawli_postgres_row *)row;
 }
 
 static const char *row_value_of(const pawli_row *row, int column, size_t *ret_size)
 {
-    *ret_size = (size_t)PQgetlength(row_own(row)->result, row_own(row)->index, column);
-    return PQgetvalue(row_own(row)->result, row_own(row)->index, column);
+    *ret_size = (size_t)PQgetlength(own_row(row)->result, own_row(row)->index, column);
+    return PQgetvalue(own_row(row)->result, own_row(row)->index, column);
 }
 
 static bool row_is_null(const pawli_row *row, int column)
 {
-    return PQgetisnull(row_own(row)->result, row_own(row)->index, column);
+    return PQgetisnull(own_row(row)->result, own_row(row)->index, column);
 }
 
 /* smallint, integer and bigint differ only in their length, and boolean is one byte. */
@@ -211,7 +211,9 @@ static int64_t row_number_of(const char *value, size_t size)
     return number;
 }
 
-/* An interval is microseconds, then days, then months: of 24 hours and 30 days, as EXTRACT has it.
+/*
+ * An interval has microseconds, days and months. A day counts 24 hours and a month 30 days, as in
+ * EXTRACT.
  */
 static int64_t row_integer(const pawli_row *row, int column)
 {
@@ -225,7 +227,8 @@ static int64_t row_integer(const pawli_row *row, int column)
     int64_t days = row_number_of(value + 8, 4) + 30 * row_number_of(value + 12, 4), us;
     if (__builtin_mul_overflow(days, DAY_US, &us) ||
         __builtin_add_overflow(us, row_number_of(value, 8), &us))
-        return days < 0 ? INT64_MIN : INT64_MAX; /* 300,000 years: rows written by hand have it */
+        return days < 0 ? INT64_MIN
+                        : INT64_MAX; /* 300,000 years: possible in rows written by hand */
     return us;
 }
 

@@ -1,4 +1,4 @@
-/* src/db/postgres/schema_postgres.c - the installed schema: looking, locking, migrating. */
+/* src/db/postgres/schema_postgres.c - reading, locking and migrating the installed schema. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,17 +8,17 @@
 #include "fail.h"
 #include "platform.h"
 
-/* How much earlier than the deadline the lock gives up, so that it is the lock that answers. */
+/* The lock times out this much earlier than the deadline, so that the error is the lock's. */
 #define LOCK_MARGIN_MS 100
 
-/* How many of meta's columns a table of that name has: -1 if there is no such table. */
+/* How many of meta's columns a table of that name has; -1 if there is no such table. */
 #define MEASURE_META                                                                               \
     "SELECT coalesce((SELECT pg_catalog.count(a.attname) FILTER (WHERE a.attname IN "              \
     "('product', 'version', 'compatible_from')) FROM pg_catalog.pg_class c "                       \
     "JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "                                    \
     "JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 "                       \
     "WHERE n.nspname = '%s' AND c.relname = 'meta' HAVING count(*) > 0), -1)"
-/* Through a function: pawl's roles have no right on the table. */
+/* Through a function, because pawl's roles have no privilege on the table. */
 #define READ_META                                                                                  \
     "SELECT v.product, v.version, v.compatible_from, v.code_release, v.code_digest "               \
     "FROM \"%s\".schema_version() v"
@@ -26,7 +26,7 @@
 static pawl_status schema_not_ours(const char *names, pawl_error *err)
 {
     return pawli_fail(err, PAWL_E_NOT_OURS,
-                      "the table %s.meta is there but is not pawl's: choose another schema name",
+                      "the table %s.meta exists but is not pawl's: choose another schema name",
                       names);
 }
 
@@ -40,7 +40,7 @@ static pawl_status schema_query(pawli_postgres *conn, const char *format, const 
     pawli_buffer_text(&sql, names);
     pawli_buffer_text(&sql, gap + 2);
     if (sql.failed)
-        return pawli_fail(err, PAWL_E_NOMEM, "out of memory while looking at the schema");
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory while reading the schema");
     return pawli_postgres_command(conn, sql.data, PAWLI_POSTGRES_NOTHING, deadline, "schema",
                                   ret_result, err);
 }
@@ -64,7 +64,7 @@ pawl_status pawli_postgres_schema(pawli_conn *base, const char *names, pawl_mono
     if (count < 3)
         return schema_not_ours(names, err);
     st = schema_query(conn, READ_META, names, deadline, &meta, err);
-    if (st == PAWL_E_NO_SCHEMA) /* there is no such function */
+    if (st == PAWL_E_NO_SCHEMA) /* the function does not exist */
         return schema_not_ours(names, err);
     if (st != PAWL_OK)
         return st;
@@ -78,7 +78,7 @@ pawl_status pawli_postgres_schema(pawli_conn *base, const char *names, pawl_mono
     return PAWL_OK;
 }
 
-/* FNV-1a: any number that is the same in every process and seldom the same for other names. */
+/* FNV-1a: a number that is the same in every process and usually differs for other names. */
 static int64_t lock_key(const char *names)
 {
     uint64_t hash = UINT64_C(14695981039346656037);
@@ -90,8 +90,8 @@ static int64_t lock_key(const char *names)
     return (int64_t)hash;
 }
 
-/* lock_timeout stays for the migration: it must not queue behind a long reader either, because
- * everybody else would then queue behind it. */
+/* lock_timeout also applies to the migration: it must not queue behind a long reader, because all
+ * other sessions would then queue behind it. */
 pawl_status pawli_postgres_schema_lock(pawli_conn *base, const char *names, pawl_mono deadline,
                                        pawl_error *err)
 {
@@ -107,7 +107,7 @@ pawl_status pawli_postgres_schema_lock(pawli_conn *base, const char *names, pawl
                                 err);
     if (st == PAWL_E_BUSY || st == PAWL_E_TIMEOUT)
         return pawli_fail(err, PAWL_E_BUSY,
-                          "another process was changing the schema until the time was up: try "
+                          "another process was changing the schema until the deadline: try "
                           "again");
     return st;
 }

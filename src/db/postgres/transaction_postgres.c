@@ -7,7 +7,7 @@
 
 /* ---- a transaction over several runs ---- */
 
-/* How long a rollback may take before the connection is given up. */
+/* How long a rollback may take before the connection is closed. */
 #define ROLLBACK_US INT64_C(2000000)
 
 pawl_status pawli_postgres_begin(pawli_conn *base, pawl_mono deadline, pawl_error *err)
@@ -28,29 +28,29 @@ pawl_status pawli_postgres_commit(pawli_conn *base, pawl_mono deadline, pawl_err
                                             "commit", &result, err);
 
     if (st == PAWL_E_INTERRUPTED || st == PAWL_E_TIMEOUT) {
-        pawli_postgres_rollback(base); /* it was not sent, or undone: leave nothing open */
+        pawli_postgres_rollback(base); /* it was not sent, or was rolled back: leave nothing open */
         return st;
     }
     conn->begun = false;
-    /* A transaction that had failed answers COMMIT with ROLLBACK, and no error. */
+    /* A failed transaction responds to COMMIT with ROLLBACK, without an error. */
     if (st == PAWL_OK && strcmp(PQcmdStatus(result), "COMMIT") != 0)
         return pawli_fail(err, PAWL_E_STORE,
                           "commit: a statement of the transaction had failed; nothing was changed");
     return st;
 }
 
-/* The application expects a connection as PQconnectdb() makes it. */
-void pawli_postgres_lend(pawli_conn *base, pawl_mono until)
+/* The application expects a connection with the settings of PQconnectdb(). */
+void pawli_postgres_expose(pawli_conn *base, pawl_mono until)
 {
-    (void)until; /* nobody waits for it */
-    base->lent = true;
+    (void)until; /* no other writer waits for it */
+    base->exposed = true;
     if (PQsetnonblocking(((pawli_postgres *)base)->pg, 0) != 0)
         base->broken = true;
 }
 
-void pawli_postgres_take_back(pawli_conn *base)
+void pawli_postgres_unexpose(pawli_conn *base)
 {
-    base->lent = false;
+    base->exposed = false;
     if (PQsetnonblocking(((pawli_postgres *)base)->pg, 1) != 0)
         base->broken = true;
 }
@@ -70,18 +70,18 @@ void pawli_postgres_rollback(pawli_conn *base)
     conn->undoing = false;
 }
 
-/* ---- a statement that cannot harm the transaction around it ---- */
+/* ---- a statement that cannot abort the surrounding transaction ---- */
 
-/* How long undoing may take before the connection is given up. */
+/* How long undoing may take before the connection is closed. */
 #define UNDO_US INT64_C(2000000)
 #define SAVE "SAVEPOINT pawl_op"
 #define KEEP "RELEASE SAVEPOINT pawl_op"
 #define UNDO "ROLLBACK TO SAVEPOINT pawl_op; RELEASE SAVEPOINT pawl_op"
 
 /*
- * Savepoint, statement and release travel together in one pipeline: one round trip, and the server
- * skips the rest when one of them fails. (A savepoint costs a subtransaction; more than 64 writing
- * ones in one transaction make other sessions' snapshots slower, so many messages should go as one
+ * Savepoint, statement and release are sent in one pipeline: one round trip, and the server skips
+ * the rest when one of them fails. (A savepoint costs a subtransaction. More than 64 writing ones
+ * in a transaction slow down other sessions' snapshots, so many messages should be sent as one
  * batch.)
  */
 static bool savepoint_send_all(PGconn *pg, const pawli_postgres_statement *statement,
@@ -93,18 +93,18 @@ static bool savepoint_send_all(PGconn *pg, const pawli_postgres_statement *state
            PQsendQueryParams(pg, KEEP, 0, NULL, NULL, NULL, NULL, 1) && PQpipelineSync(pg);
 }
 
-/* What the three commands answered. */
+/* The results of the three commands. */
 typedef struct answers {
     int step;           /* 0: the savepoint, 1: the statement, 2: the release */
     PGresult *result;   /* the statement's */
     PGresult *failure;  /* the first one */
-    bool saved;         /* the savepoint is there */
-    bool silent, ended; /* no answer; the end of the pipeline was seen */
+    bool saved;         /* the savepoint exists */
+    bool silent, ended; /* no response; the end of the pipeline was seen */
 } answers;
 
 static void read_all(pawli_postgres *conn, pawl_mono deadline, answers *a)
 {
-    int nothing = 0; /* NULLs in a row: one ends each step, two mean there is nothing more */
+    int nothing = 0; /* NULLs in a row: one ends each step, two end the pipeline */
 
     while (!a->ended && nothing < 2) {
         PGresult *result;
@@ -143,15 +143,15 @@ static void savepoint_undo(pawli_postgres *conn)
     conn->undoing = false;
 }
 
-/* An answer that libpq lost leaves open whether the statement is in the transaction. */
-static bool answer_lost(const pawli_postgres *conn, const PGresult *failure)
+/* A result that libpq lost leaves open whether the statement is part of the transaction. */
+static bool result_lost(const pawli_postgres *conn, const PGresult *failure)
 {
     return failure && !PQresultErrorField(failure, PG_DIAG_SQLSTATE) &&
            PQstatus(conn->pg) == CONNECTION_OK;
 }
 
-static pawl_status savepoint_judge(pawli_postgres *conn, bool sent, const answers *a,
-                                   const char *what, pawl_error *err)
+static pawl_status savepoint_result(pawli_postgres *conn, bool sent, const answers *a,
+                                    const char *what, pawl_error *err)
 {
     if (a->silent)
         return pawli_postgres_silent(conn, PAWLI_POSTGRES_NOTHING, what, err);
@@ -159,9 +159,9 @@ static pawl_status savepoint_judge(pawli_postgres *conn, bool sent, const answer
         return pawli_fail(err, PAWL_E_NOMEM, "%s: out of memory; nothing was changed", what);
     if (!sent)
         return pawli_postgres_unsent(conn, what, err);
-    if (answer_lost(conn, a->failure))
+    if (result_lost(conn, a->failure))
         return pawli_fail(err, PAWL_E_TX_RESTART,
-                          "%s: the answer was lost on the way; roll the transaction back and start "
+                          "%s: the response was lost; roll the transaction back and start "
                           "it again",
                           what);
     if (a->failure || !a->result)
@@ -180,10 +180,11 @@ pawl_status pawli_postgres_run_inside(pawli_postgres *conn,
         return pawli_fail(err, PAWL_E_MISUSE,
                           "%s: the connection is busy with a statement of the application", what);
     bool sent = savepoint_send_all(conn->pg, statement, params);
-    /* A part that was sent is answered, too: the application wants its connection back idle. */
+    /* A part that was sent has a response, too. Read it: the application needs an idle connection
+     * back. */
     if (sent || PQpipelineSync(conn->pg))
         read_all(conn, deadline, &a);
-    pawl_status st = savepoint_judge(conn, sent, &a, what, err);
+    pawl_status st = savepoint_result(conn, sent, &a, what, err);
     if (!PQexitPipelineMode(conn->pg))
         conn->base.broken = true;
     if (st != PAWL_OK && a.saved && !conn->base.broken)

@@ -2,12 +2,12 @@
  * application's. */
 #include <string.h>
 
-#include "ground_postgres.h"
+#include "fixture_postgres.h"
 
 PAWL_TEST(a_failing_op_leaves_the_transaction_as_it_was)
 {
     static const outgoing one[] = {{NULL, "a", "x"}};
-    ground *g = ground_new();
+    postgres_fixture *g = postgres_fixture_new();
     pawl_error err = PAWL_ERROR_INIT;
     answer a;
     claimed c = {0};
@@ -30,7 +30,7 @@ PAWL_TEST(a_failing_op_leaves_the_transaction_as_it_was)
 
 PAWL_TEST(a_commit_answered_by_a_rollback_is_a_failure)
 {
-    ground *g = ground_new();
+    postgres_fixture *g = postgres_fixture_new();
     pawl_error err = PAWL_ERROR_INIT;
     pawli_conn *conn = connect_to(g);
 
@@ -40,7 +40,7 @@ PAWL_TEST(a_commit_answered_by_a_rollback_is_a_failure)
     assert_true(conn->driver->alive(conn));
 }
 
-static pawli_conn *foreign_tx(ground *g, handle *h)
+static pawli_conn *foreign_tx(postgres_fixture *g, handle *h)
 {
     pawl_error err = PAWL_ERROR_INIT;
     pawli_conn *conn = NULL;
@@ -57,7 +57,7 @@ static void close_handle(void *argument)
     handle_engine_postgres->close(argument);
 }
 
-static handle *second_handle(ground *g)
+static handle *second_handle(postgres_fixture *g)
 {
     char message[512];
     handle *h = handle_engine_postgres->open(g->target, message);
@@ -70,7 +70,7 @@ static handle *second_handle(ground *g)
 PAWL_TEST(a_wrapped_transaction_is_the_applications)
 {
     static const outgoing one[] = {{NULL, "a", "x"}};
-    ground *g = ground_new();
+    postgres_fixture *g = postgres_fixture_new();
     pawl_error err = PAWL_ERROR_INIT;
     pawli_conn *conn = NULL;
     answer a;
@@ -99,14 +99,14 @@ PAWL_TEST(a_wrapped_transaction_is_the_applications)
 
 PAWL_TEST(a_failed_wrapped_transaction_must_be_rolled_back_first)
 {
-    ground *g = ground_new();
+    postgres_fixture *g = postgres_fixture_new();
     pawl_error err = PAWL_ERROR_INIT;
     pawli_conn *conn = NULL;
     handle *h = second_handle(g);
     char message[512];
 
     assert_false(handle_engine_postgres->run(h, "BEGIN; SELECT 1/0", NULL, message));
-    /* A failed multi-statement text keeps the transaction it opened. */
+    /* A failed multi-statement text keeps the transaction that it opened. */
     assert_status(PAWL_E_TX_RESTART,
                   pawli_driver_postgres->foreign_tx(&g->settings, handle_engine_postgres->native(h),
                                                     &conn, &err),
@@ -116,7 +116,7 @@ PAWL_TEST(a_failed_wrapped_transaction_must_be_rolled_back_first)
 PAWL_TEST(a_deadline_inside_a_wrapped_transaction_leaves_it_usable)
 {
     static const outgoing one[] = {{NULL, "a", "x"}};
-    ground *g = ground_new();
+    postgres_fixture *g = postgres_fixture_new();
     pawl_error err = PAWL_ERROR_INIT;
     answer a;
 
@@ -139,7 +139,7 @@ PAWL_TEST(crossed_ids_in_two_transactions_do_not_deadlock)
 {
     static const outgoing first[] = {{"00000000-0000-7000-8000-00000000000a", "a", "x"}};
     static const outgoing second[] = {{"00000000-0000-7000-8000-00000000000b", "b", "y"}};
-    ground *g = ground_new();
+    postgres_fixture *g = postgres_fixture_new();
     pawl_error err = PAWL_ERROR_INIT;
     answer a;
 
@@ -174,7 +174,7 @@ PAWL_TEST(other_content_under_the_same_id_takes_the_whole_batch_back)
                                      {"00000000-0000-7000-8000-00000000000c", "c", "z"}};
     static const outgoing torn[] = {{"00000000-0000-7000-8000-00000000000d", "d", "z"},
                                     {"00000000-0000-7000-8000-00000000000d", "d", "zz"}};
-    ground *g = ground_new();
+    postgres_fixture *g = postgres_fixture_new();
     pawl_error err = PAWL_ERROR_INIT;
     answer a;
 

@@ -1,9 +1,10 @@
 /*
- * src/db/postgres/waiter_postgres.c - listening to those who notify sleepers.
+ * src/db/postgres/waiter_postgres.c - the commit listener: receives NOTIFY from senders.
  *
- * The connection does nothing but listen. Behind a pooler that hands out connections by transaction
- * another one may be listening in our place; since ours never asks anything else, nothing can come
- * to it by accident, and the notification we send ourselves over the pool tells the truth.
+ * The connection is only used for LISTEN. Behind a transaction pooler, another server connection
+ * may be listening instead. Since this connection runs no other statement, it cannot receive
+ * notifications by accident, so the worker's notification to itself, which is sent through the
+ * pool, proves that notifications arrive.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +14,7 @@
 #include "fail.h"
 
 #define TOKEN_SIZE 37
-/* A schema's name has at most 40 characters. */
+/* A schema name has at most 40 characters. */
 #define COMMAND_SIZE 80
 
 typedef struct postgres_listener {
@@ -58,28 +59,30 @@ pawl_status pawli_postgres_listener_open(const pawli_db_settings *settings, cons
     return PAWL_OK;
 }
 
-/* Empty: something is ready. Else: somebody's notification to itself. */
-static void take_in(const postgres_listener *listener, const char *text, pawli_commit_events *heard)
+/* An empty payload means that a message is ready. Otherwise it is a worker's notification to
+ * itself. */
+static void read_payload(const postgres_listener *listener, const char *text,
+                         pawli_commit_events *events)
 {
     if (*text == '\0')
-        heard->commit = true;
+        events->commit = true;
     else if (strcmp(text, listener->token) == 0)
-        heard->echo = true;
+        events->echo = true;
 }
 
-pawl_status pawli_postgres_listener_hear(pawli_commit_listener *base,
-                                         pawli_commit_events *ret_heard, pawl_error *err)
+pawl_status pawli_postgres_listener_read(pawli_commit_listener *base,
+                                         pawli_commit_events *ret_events, pawl_error *err)
 {
     postgres_listener *listener = (postgres_listener *)base;
-    pawli_commit_events heard = {0};
+    pawli_commit_events events = {0};
     PGnotify *note;
 
     if (!PQconsumeInput(listener->conn->pg) || PQstatus(listener->conn->pg) != CONNECTION_OK)
-        return pawli_fail(err, PAWL_E_UNAVAILABLE, "the connection that listens was lost");
+        return pawli_fail(err, PAWL_E_UNAVAILABLE, "the listening connection was lost");
     while ((note = PQnotifies(listener->conn->pg))) {
-        take_in(listener, note->extra, &heard);
+        read_payload(listener, note->extra, &events);
         PQfreemem(note);
     }
-    *ret_heard = heard;
+    *ret_events = events;
     return PAWL_OK;
 }

@@ -8,11 +8,11 @@
 #include "fail.h"
 #include "statements.h"
 
-/* ---- an op's values as the parameters of prepared statements ---- */
+/* ---- binding an op's values to prepared statements ---- */
 
 /*
- * Names are constants of the program, so equal pointers mean equal names: the same caller's op is
- * recognised without comparing strings.
+ * Names are constants of the program, so equal pointers are equal names: an op of the same caller
+ * is recognized without comparing strings.
  */
 static bool same_names(const pawli_sqlite_script *script, const pawli_op *op)
 {
@@ -32,7 +32,7 @@ static bool same_names(const pawli_sqlite_script *script, const pawli_op *op)
     return true;
 }
 
-static pawl_status remember_names(pawli_sqlite_script *script, const pawli_op *op, pawl_error *err)
+static pawl_status store_names(pawli_sqlite_script *script, const pawli_op *op, pawl_error *err)
 {
     size_t columns = op->rows ? op->rows->column_count : 0;
     size_t count = op->param_count + columns;
@@ -100,8 +100,9 @@ static pawl_status resolve_statement(const pawli_sqlite_script *script,
         const char *name = sqlite3_bind_parameter_name(statement->handle, i);
         pawli_sqlite_binding binding = {.index = i};
         if (!name || !find_source(script, statement->each, name + 1, &binding))
-            return pawli_fail(err, PAWL_E_STORE, "nobody gave the statement '%s' a value for '%s'",
-                              sql_name, name ? name : "?");
+            return pawli_fail(err, PAWL_E_STORE,
+                              "the statement '%s' has no value for its parameter '%s'", sql_name,
+                              name ? name : "?");
         if (binding.source == PAWLI_SQLITE_FROM_COLUMN)
             statement->bindings[--back] = binding;
         else
@@ -115,10 +116,10 @@ pawl_status pawli_sqlite_resolve(pawli_sqlite_script *script, const pawli_op *op
 {
     if (same_names(script, op))
         return PAWL_OK;
-    pawl_status st = remember_names(script, op, err);
+    pawl_status st = store_names(script, op, err);
     for (size_t i = 0; i < script->count && st == PAWL_OK; i++) {
         if ((script->statements[i].each || script->statements[i].if_rows) && !op->rows)
-            return pawli_fail(err, PAWL_E_STORE, "nobody gave the statement '%s' its rows",
+            return pawli_fail(err, PAWL_E_STORE, "the statement '%s' was given no rows",
                               pawli_sql_name(op->sql));
         st = resolve_statement(script, &script->statements[i], pawli_sql_name(op->sql), err);
     }
@@ -179,7 +180,7 @@ pawl_status pawli_sqlite_lists_write(pawli_sqlite *conn, pawli_sqlite_script *sc
     return pawli_fail(err, PAWL_E_NOMEM, "out of memory for a list that the statement takes");
 }
 
-/* SQLite takes a missing address for NULL, also of an empty value. */
+/* SQLite takes a NULL pointer for SQL NULL, even with size 0. */
 static const char *bind_address(const void *data)
 {
     return data ? data : "";
@@ -280,7 +281,7 @@ static pawl_wall row_time_of(const pawli_row *row, int column)
     return (pawl_wall){sqlite3_column_int64(handle_of(row), column)};
 }
 
-/* A text goes through column_text(): the file may be stored as UTF-16. */
+/* Text is read with column_text(), because the file's encoding may be UTF-16. */
 static const void *row_bytes(const pawli_row *row, int column, size_t *ret_size)
 {
     sqlite3_stmt *handle = handle_of(row);
@@ -298,7 +299,7 @@ static const void *row_bytes(const pawli_row *row, int column, size_t *ret_size)
         *ret_size = (size_t)sqlite3_column_bytes(handle, column);
     else if (type != SQLITE_BLOB)
         *((const pawli_sqlite_row *)row)->out_of_memory = true;
-    return data ? data : ""; /* an empty blob has no address */
+    return data ? data : ""; /* an empty blob has a NULL pointer */
 }
 
 static void row_uuid(const pawli_row *row, int column, uint8_t ret_bytes[16])

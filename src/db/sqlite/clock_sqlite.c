@@ -1,7 +1,7 @@
 /*
- * src/db/sqlite/clock_sqlite.c - the store's clock: the wall clock, or what is known to be later.
+ * src/db/sqlite/clock_sqlite.c - the store's clock: the wall clock, or a time known to be later.
  *
- * docs/internals/clock.md has the argument. Everything is read in the op's own transaction.
+ * docs/internals/clock.md explains it. Everything is read in the op's own transaction.
  */
 #include "conn_sqlite.h"
 
@@ -10,9 +10,9 @@
 #include "fail.h"
 #include "platform.h"
 
-/* The offset that is stored may be wrong by as much: it is not written again for less. */
+/* The stored offset may be wrong by this much; it is not updated for less. */
 #define SLACK_US INT64_C(100000)
-/* A clock that is less ahead does no harm that anyone would notice. */
+/* A clock that is ahead by less is not worth reporting. */
 #define WORTH_TELLING_US INT64_C(5000000)
 
 enum { NOW, WALL, BOOT, BOOT_ID, KNOWN_BOOT_ID, BOOT_OFFSET, RESETS };
@@ -38,8 +38,9 @@ static const char *clock_text_of(sqlite3_stmt *row, int column)
 }
 
 /*
- * The database's offset belongs to another boot clock, or contradicts the highest time: this
- * process goes on from that time, by what it remembers, until a write has put its own offset there.
+ * The database's offset belongs to another boot clock, or contradicts the highest time. This
+ * process continues from that time with the offset that it remembers, until a write has stored
+ * its own offset.
  */
 static int64_t go_on_alone(const pawli_sqlite *conn, int64_t latest, int64_t boot, int64_t resets)
 {
@@ -58,18 +59,18 @@ static int64_t go_on_alone(const pawli_sqlite *conn, int64_t latest, int64_t boo
     return now;
 }
 
-static void note_ahead(const pawli_sqlite *conn, int64_t ahead_us)
+static void record_ahead(const pawli_sqlite *conn, int64_t ahead_us)
 {
     pawli_clock_memory *memory = conn->settings->clock;
 
     if (ahead_us < WORTH_TELLING_US)
         ahead_us = 0;
-    /* Mostly 0 and 0: then the line of memory that all threads share is not written. */
+    /* Usually both are 0: then this cache line, which all threads share, is not written. */
     if (memory && atomic_load_explicit(&memory->ahead_us, memory_order_relaxed) != ahead_us)
         atomic_store_explicit(&memory->ahead_us, ahead_us, memory_order_relaxed);
 }
 
-static void work_out(const pawli_sqlite *conn, sqlite3_stmt *row, pawli_sqlite_time *ret_time)
+static void compute_time(const pawli_sqlite *conn, sqlite3_stmt *row, pawli_sqlite_time *ret_time)
 {
     int64_t latest = sqlite3_column_int64(row, NOW); /* or the wall clock, if that is later */
     int64_t wall = sqlite3_column_int64(row, WALL);
@@ -85,10 +86,10 @@ static void work_out(const pawli_sqlite *conn, sqlite3_stmt *row, pawli_sqlite_t
     ret_time->boot = boot;
     ret_time->boot_is_real = real;
     ret_time->resets = sqlite3_column_int64(row, RESETS);
-    /* The offset in the database gives another time. */
+    /* The stored offset gives another time. */
     int64_t stored = boot + sqlite3_column_int64(row, BOOT_OFFSET);
     ret_time->write_offset = !known || ret_time->now - stored > SLACK_US;
-    note_ahead(conn, ret_time->now - wall);
+    record_ahead(conn, ret_time->now - wall);
 }
 
 pawl_status pawli_sqlite_clock_read(pawli_sqlite *conn, pawli_sqlite_time *ret_time,
@@ -103,12 +104,12 @@ pawl_status pawli_sqlite_clock_read(pawli_sqlite *conn, pawli_sqlite_time *ret_t
         return st;
     int code = sqlite3_step(conn->clock);
     if (code == SQLITE_ROW)
-        work_out(conn, conn->clock, ret_time);
+        compute_time(conn, conn->clock, ret_time);
     int end = sqlite3_reset(conn->clock);
     if (code == SQLITE_ROW)
         return PAWL_OK;
     if (end == SQLITE_OK)
-        return pawli_fail(err, PAWL_E_STORE, "the view '%sclock' answers no time",
+        return pawli_fail(err, PAWL_E_STORE, "the view '%sclock' returned no time",
                           conn->settings->names);
     return pawli_sqlite_fail(conn, end, "clock", err);
 }
@@ -127,7 +128,7 @@ pawl_status pawli_sqlite_clock_write(pawli_sqlite *conn, const pawli_sqlite_time
                        &conn->set_clock, err);
     if (st != PAWL_OK)
         return st;
-    /* A value that could not be bound would be the one of the last time. */
+    /* A value that could not be bound would be the previous call's. */
     code = sqlite3_bind_int64(conn->set_clock, 1, time->now - time->boot);
     if (code == SQLITE_OK && time->boot_is_real) /* NULL: the test clock's */
         code = sqlite3_bind_text(conn->set_clock, 2, pawli_boot_id(), -1, SQLITE_STATIC);

@@ -11,7 +11,7 @@
 
 /* Engine commands, prepared when a connection is opened, so that a rollback never allocates. */
 typedef enum pawli_sqlite_command {
-    PAWLI_SQLITE_SAVE, /* a wrapped connection has only the first three */
+    PAWLI_SQLITE_SAVE, /* a foreign connection has only the first three */
     PAWLI_SQLITE_KEEP,
     PAWLI_SQLITE_UNDO,
     PAWLI_SQLITE_BEGIN_WRITE,
@@ -30,7 +30,7 @@ typedef struct pawli_sqlite {
     sqlite3 *handle;
     pawl_mono deadline; /* of the running call */
     bool begun;         /* between begin() and commit() or rollback() */
-    bool committing;    /* pawl's own COMMIT is running: on a lent handle no other is allowed */
+    bool committing;    /* pawl's own COMMIT is running: on an exposed handle no other is allowed */
     bool undoing;       /* a rollback is running: neither deadline nor stop may end it */
     bool moves_mark;    /* the open transaction sets fencing tokens aside */
     bool moved_mark;    /* one on this connection has done so, and it is on the disk */
@@ -42,7 +42,7 @@ typedef struct pawli_sqlite {
     sqlite3_stmt *commands[PAWLI_SQLITE_COMMAND_COUNT];
     sqlite3_stmt *clock;     /* as the next one prepared when first needed */
     sqlite3_stmt *set_clock; /* rarely */
-    sqlite3_stmt *lock;      /* wrapped only: takes the write lock and changes nothing */
+    sqlite3_stmt *lock;      /* foreign only: takes the write lock and changes nothing */
     pawli_sqlite_script *scripts[PAWLI_SQL_COUNT]; /* prepared when first needed */
     pawli_buffer json;                             /* list parameters of the running op */
 } pawli_sqlite;
@@ -88,7 +88,7 @@ pawl_status pawli_sqlite_open(const pawli_db_settings *settings, pawli_use use, 
                               pawli_conn **ret_conn, pawl_error *err);
 pawl_status pawli_sqlite_wrap(const pawli_db_settings *settings, void *native,
                               pawli_conn **ret_conn, pawl_error *err);
-bool pawli_sqlite_wrapped_open(pawli_conn *base);
+bool pawli_sqlite_tx_open(pawli_conn *base);
 void *pawli_sqlite_native(pawli_conn *base);
 void pawli_sqlite_close(pawli_conn *base);
 static inline void pawli_sqlite_free(pawli_sqlite *conn)
@@ -132,8 +132,8 @@ pawl_status pawli_sqlite_commands_prepare(pawli_sqlite *conn, pawl_error *err);
 pawl_status pawli_sqlite_begin(pawli_conn *base, pawl_mono deadline, pawl_error *err);
 pawl_status pawli_sqlite_commit(pawli_conn *base, pawl_mono deadline, pawl_error *err);
 void pawli_sqlite_rollback(pawli_conn *base);
-void pawli_sqlite_lend(pawli_conn *base, pawl_mono until);
-void pawli_sqlite_take_back(pawli_conn *base);
+void pawli_sqlite_expose(pawli_conn *base, pawl_mono until);
+void pawli_sqlite_unexpose(pawli_conn *base);
 
 /* The transaction context of one op. */
 typedef enum pawli_sqlite_unit {
@@ -241,7 +241,7 @@ pawl_status pawli_sqlite_listener_open(const pawli_db_settings *settings, const 
                                        pawl_mono deadline, pawli_commit_listener **ret_listener,
                                        pawl_error *err);
 void pawli_sqlite_listener_close(pawli_commit_listener *base);
-pawl_status pawli_sqlite_listener_hear(pawli_commit_listener *base, pawli_commit_events *ret_heard,
+pawl_status pawli_sqlite_listener_read(pawli_commit_listener *base, pawli_commit_events *ret_events,
                                        pawl_error *err);
 
 /* script_sqlite.c */

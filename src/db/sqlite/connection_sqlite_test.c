@@ -1,4 +1,4 @@
-/* src/db/sqlite/connection_sqlite_test.c - opening files of every sort, and looking at the schema.
+/* src/db/sqlite/connection_sqlite_test.c - opening files of all kinds, and reading the schema.
  */
 #include "test.h"
 
@@ -9,12 +9,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "ground_sqlite_test.h"
+#include "fixture_sqlite_test.h"
 
 #define NOBODY 65534
 
-/* Opening must fail like this. */
-static void expect_refusal(ground *g, bool reader, pawl_status expected, const char *words)
+/* Expects opening to fail like this. */
+static void expect_refusal(sqlite_fixture *g, bool reader, pawl_status expected, const char *words)
 {
     pawl_error err = PAWL_ERROR_INIT;
     pawli_conn *conn = NULL;
@@ -37,21 +37,21 @@ static void write_file(const char *path, const void *bytes, size_t size)
 
 PAWL_TEST(a_missing_file_is_not_created_unless_asked)
 {
-    ground *g = ground_new();
+    sqlite_fixture *g = sqlite_fixture_new();
 
     g->settings.create = false;
     expect_refusal(g, false, PAWL_E_NOT_FOUND, "pawl init");
     assert_int_equal(access(g->settings.target, F_OK), -1);
     g->settings.create = true;
-    expect_refusal(g, true, PAWL_E_NOT_FOUND, "pawl init"); /* a reader never creates */
+    expect_refusal(g, true, PAWL_E_NOT_FOUND, "pawl init"); /* a reader never creates a file */
     assert_int_equal(access(g->settings.target, F_OK), -1);
-    ground_open(g);
+    sqlite_fixture_open(g);
     assert_int_equal(access(g->settings.target, F_OK), 0);
 }
 
 PAWL_TEST(paths_that_cannot_be_a_database_are_explained)
 {
-    ground *g = ground_new();
+    sqlite_fixture *g = sqlite_fixture_new();
     const char *directory = test_directory();
 
     g->settings.target = directory;
@@ -73,7 +73,7 @@ PAWL_TEST(paths_that_cannot_be_a_database_are_explained)
 
 PAWL_TEST(a_file_that_is_no_database_is_not_ours)
 {
-    ground *g = ground_new();
+    sqlite_fixture *g = sqlite_fixture_new();
     char text[5000];
 
     memset(text, 'x', sizeof text);
@@ -86,7 +86,7 @@ PAWL_TEST(a_file_that_is_no_database_is_not_ours)
 
 PAWL_TEST(a_damaged_database_is_told)
 {
-    ground *g = ground_ready();
+    sqlite_fixture *g = sqlite_fixture_ready();
     char zeros[3000] = "";
 
     pawli_driver_sqlite->close(g->conn);
@@ -99,7 +99,7 @@ PAWL_TEST(a_damaged_database_is_told)
     expect_refusal(g, true, PAWL_E_CORRUPT, "damaged");
 }
 
-/* Permissions do not bind root, so these run as somebody else. */
+/* Permissions do not bind root, so these tests run as another user. */
 static void become_root(void *unused)
 {
     (void)unused;
@@ -107,7 +107,7 @@ static void become_root(void *unused)
         abort();
 }
 
-static void become_nobody(void)
+static void become_unprivileged(void)
 {
     test_defer(become_root, NULL);
     if (geteuid() == 0)
@@ -116,7 +116,7 @@ static void become_nobody(void)
 
 PAWL_TEST(a_file_without_permission_is_read_only_or_denied)
 {
-    ground *g = ground_ready();
+    sqlite_fixture *g = sqlite_fixture_ready();
     const char *target = g->settings.target;
     const char *directory = test_note("%.*s", (int)(strrchr(target, '/') - target), target);
 
@@ -124,25 +124,25 @@ PAWL_TEST(a_file_without_permission_is_read_only_or_denied)
     test_defer_cancel(g->conn);
     assert_int_equal(chmod(directory, 0777), 0);
     assert_int_equal(chmod(g->settings.target, 0444), 0);
-    become_nobody();
+    become_unprivileged();
     expect_refusal(g, false, PAWL_E_READ_ONLY, "permission to write");
     become_root(NULL);
     assert_int_equal(chmod(g->settings.target, 0000), 0);
-    become_nobody();
+    become_unprivileged();
     expect_refusal(g, false, PAWL_E_DENIED, "permission");
     expect_refusal(g, true, PAWL_E_DENIED, "permission");
     become_root(NULL);
     assert_int_equal(chmod(g->settings.target, 0666), 0);
     assert_int_equal(chmod(directory, 0555), 0);
-    become_nobody();
-    expect_refusal(g, false, PAWL_E_READ_ONLY, "permission"); /* the -wal cannot be made */
+    become_unprivileged();
+    expect_refusal(g, false, PAWL_E_READ_ONLY, "permission"); /* the -wal file cannot be created */
     become_root(NULL);
     assert_int_equal(chmod(directory, 0700), 0);
 }
 
 PAWL_TEST(a_connection_is_set_up_as_asked)
 {
-    ground *g = ground_ready();
+    sqlite_fixture *g = sqlite_fixture_ready();
     sqlite3 *writer = handle_of(g->conn);
     pawl_error err = PAWL_ERROR_INIT;
     pawli_conn *reader = NULL;
@@ -155,7 +155,7 @@ PAWL_TEST(a_connection_is_set_up_as_asked)
     assert_int_equal(number(writer, "PRAGMA temp_store"), 2);
     assert_int_equal(number(writer, "PRAGMA cache_size"), -8000);
     g->settings.durability = PAWL_DURABILITY_FULL;
-    assert_int_equal(number(handle_of(ground_open(g)), "PRAGMA synchronous"), 2);
+    assert_int_equal(number(handle_of(sqlite_fixture_open(g)), "PRAGMA synchronous"), 2);
     assert_ok(pawli_driver_sqlite->open(&g->settings, true, soon(), &reader, &err), &err);
     test_defer(close_conn, reader);
     assert_true(reader->read_only);
@@ -172,30 +172,30 @@ PAWL_TEST(a_connection_is_set_up_as_asked)
 
 PAWL_TEST(a_foreign_file_that_is_only_looked_at_keeps_its_journal_mode)
 {
-    ground *g = ground_new();
-    sqlite3 *handle = ground_handle(g);
+    sqlite_fixture *g = sqlite_fixture_new();
+    sqlite3 *handle = sqlite_fixture_handle(g);
     const char *mode = "SELECT journal_mode = 'delete' FROM pragma_journal_mode";
 
     exec(handle, "CREATE TABLE customer (name)");
     g->settings.create = false;
-    ground_open(g);
+    sqlite_fixture_open(g);
     assert_int_equal(number(handle, mode), 1);
-    g->settings.create = true; /* about to put pawl's tables there */
-    ground_open(g);
+    g->settings.create = true; /* pawl's tables are about to be created */
+    sqlite_fixture_open(g);
     assert_int_equal(number(handle, mode), 0);
 }
 
 PAWL_TEST(a_database_in_memory_needs_no_file)
 {
-    ground *g = ground_new();
+    sqlite_fixture *g = sqlite_fixture_new();
     pawl_error err = PAWL_ERROR_INIT;
     answers a = {0};
     pawli_op op = op_of(PAWLI_SQL_NOW, false, &a);
 
     g->settings.target = ":memory:";
     g->settings.create = false;
-    g->conn = ground_open(g);
-    ground_deploy(g, g->conn);
+    g->conn = sqlite_fixture_open(g);
+    sqlite_fixture_deploy(g, g->conn);
     assert_ok(run(g->conn, &op, &err), &err);
     assert_int_equal(a.rows, 1);
     assert_int_equal(access(":memory:", F_OK), -1);
@@ -203,7 +203,7 @@ PAWL_TEST(a_database_in_memory_needs_no_file)
 
 /* ---- the schema ---- */
 
-static void expect_schema(ground *g, pawl_status expected, int version, int compatible_from)
+static void expect_schema(sqlite_fixture *g, pawl_status expected, int version, int compatible_from)
 {
     pawl_error err = PAWL_ERROR_INIT;
     pawli_installed seen = {.version = -1, .compatible_from = -1};
@@ -219,10 +219,10 @@ static void expect_schema(ground *g, pawl_status expected, int version, int comp
 
 PAWL_TEST(the_schema_is_recognised_or_refused)
 {
-    ground *g = ground_new();
+    sqlite_fixture *g = sqlite_fixture_new();
 
     g->settings.names = "mine_";
-    g->conn = ground_open(g);
+    g->conn = sqlite_fixture_open(g);
     sqlite3 *handle = handle_of(g->conn);
     expect_schema(g, PAWL_OK, 0, 0);
     exec(handle, "CREATE TABLE mine_meta (product, version)");
@@ -238,17 +238,17 @@ PAWL_TEST(the_schema_is_recognised_or_refused)
     exec(handle, "UPDATE mine_meta SET version = 3");
     expect_schema(g, PAWL_OK, 3, 2);
     exec(handle, "DROP TABLE mine_meta");
-    ground_deploy(g, g->conn);
+    sqlite_fixture_deploy(g, g->conn);
     expect_schema(g, PAWL_OK, 1, 1);
 }
 
 PAWL_TEST(a_schema_script_that_fails_can_be_rolled_back)
 {
-    ground *g = ground_new();
+    sqlite_fixture *g = sqlite_fixture_new();
     const pawli_driver *driver = pawli_driver_sqlite;
     pawl_error err = PAWL_ERROR_INIT;
 
-    g->conn = ground_open(g);
+    g->conn = sqlite_fixture_open(g);
     assert_ok(driver->begin(g->conn, soon(), &err), &err);
     assert_ok(driver->schema_lock(g->conn, "pawl_", soon(), &err), &err);
     assert_ok(driver->script(g->conn, " -- nothing\n", soon(), &err), &err);

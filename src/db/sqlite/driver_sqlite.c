@@ -10,7 +10,7 @@
 
 /* ---- the SQLite driver's table ---- */
 
-/* There is no server that could go away; a moved or damaged file shows at the next statement. */
+/* There is no server that could go away. A moved or damaged file shows at the next statement. */
 static bool sqlite_alive(pawli_conn *base)
 {
     (void)base;
@@ -28,25 +28,25 @@ static const pawli_driver driver = {
     .begin = pawli_sqlite_begin,
     .commit = pawli_sqlite_commit,
     .rollback = pawli_sqlite_rollback,
-    .expose = pawli_sqlite_lend,
-    .unexpose = pawli_sqlite_take_back,
+    .expose = pawli_sqlite_expose,
+    .unexpose = pawli_sqlite_unexpose,
     .native = pawli_sqlite_native,
     .script = pawli_sqlite_schema_script,
     .schema = pawli_sqlite_schema,
     .schema_lock = pawli_sqlite_schema_lock,
     .foreign_tx = pawli_sqlite_wrap,
-    .tx_open = pawli_sqlite_wrapped_open,
+    .tx_open = pawli_sqlite_tx_open,
     .interrupt = pawli_sqlite_interrupt,
     .registers_idle_workers = false,
     .listener_open = pawli_sqlite_listener_open,
     .listener_close = pawli_sqlite_listener_close,
-    .listener_read = pawli_sqlite_listener_hear,
+    .listener_read = pawli_sqlite_listener_read,
     .checkpoint = pawli_sqlite_checkpoint,
 };
 
 const pawli_driver *const pawli_driver_sqlite = &driver;
 
-/* ---- opening a database file, or joining an application's handle ---- */
+/* ---- opening a database file, or using an application's handle ---- */
 
 #define OLDEST_VERSION 3038000
 
@@ -95,10 +95,10 @@ static pawl_status sqlite_pragmas(pawli_sqlite *conn, pawl_error *err)
 }
 
 /*
- * Somebody died in a transaction before the file was in WAL mode, as when power went while the
- * store was being made. What was left over can only be undone by a connection that writes.
+ * A process died in a transaction before the file was in WAL mode, for example by a power loss
+ * while the store was being created. Only a connection that writes can roll back the hot journal.
  */
-static void undo_leftovers(const char *path)
+static void recover_hot_journal(const char *path)
 {
     sqlite3 *handle = NULL;
 
@@ -113,8 +113,8 @@ static int find_table(sqlite3 *handle, const char *table)
     return sqlite3_table_column_metadata(handle, "main", table, NULL, NULL, NULL, NULL, NULL, NULL);
 }
 
-/* Whether the file has a table that could be pawl's. Also SQLite's first look into the file. */
-static pawl_status look_inside(pawli_sqlite *conn, bool *ret_has_meta, pawl_error *err)
+/* Whether the file has a table that could be pawl's. Also SQLite's first access to the file. */
+static pawl_status find_meta(pawli_sqlite *conn, bool *ret_has_meta, pawl_error *err)
 {
     char table[64];
     int code;
@@ -122,7 +122,7 @@ static pawl_status look_inside(pawli_sqlite *conn, bool *ret_has_meta, pawl_erro
     sqlite3_snprintf(sizeof table, table, "%smeta", conn->settings->names);
     code = find_table(conn->handle, table);
     if (code == SQLITE_READONLY_ROLLBACK) {
-        undo_leftovers(conn->settings->target);
+        recover_hot_journal(conn->settings->target);
         code = find_table(conn->handle, table);
     }
     if (code != SQLITE_OK && (code & 0xff) != SQLITE_ERROR)
@@ -132,8 +132,8 @@ static pawl_status look_inside(pawli_sqlite *conn, bool *ret_has_meta, pawl_erro
 }
 
 /*
- * The switch to WAL is written into the file, so it is not made in a file that only happened to be
- * looked at. It needs the file for itself, and SQLite does not wait for that on its own.
+ * The switch to WAL is stored in the file, so it is not made in a file that is only inspected. It
+ * needs exclusive access to the file, and SQLite does not wait for that by itself.
  */
 static pawl_status use_wal(pawli_sqlite *conn, pawl_error *err)
 {
@@ -167,20 +167,20 @@ static pawl_status sqlite_prepare(pawli_sqlite *conn, pawl_error *err)
     return pawli_sqlite_commands_prepare(conn, err);
 }
 
-static pawl_status make_ready(pawli_sqlite *conn, pawl_error *err)
+static pawl_status prepare_connection(pawli_sqlite *conn, pawl_error *err)
 {
     const pawli_db_settings *settings = conn->settings;
     bool has_meta = false;
     pawl_status st;
 
     pawli_sqlite_wait_install(conn);
-    /* Without it SQLite plans a statement anew whenever a bound value could decide whether a
-     * partial index may be used: on every row of an ack. */
+    /* Without it SQLite re-plans a statement whenever a bound value could decide whether a
+     * partial index is usable: on every row of an ack. */
     sqlite3_db_config(conn->handle, SQLITE_DBCONFIG_ENABLE_QPSG, 1, NULL);
     conn->max_length = sqlite3_limit(conn->handle, SQLITE_LIMIT_LENGTH, -1);
     if (!conn->base.read_only && sqlite3_db_readonly(conn->handle, "main") == 1)
         return pawli_sqlite_path_read_only(settings->target, err);
-    st = look_inside(conn, &has_meta, err);
+    st = find_meta(conn, &has_meta, err);
     if (st == PAWL_OK)
         st = sqlite_pragmas(conn, err);
     if (st == PAWL_OK && !conn->base.read_only && !pawli_sqlite_in_memory(settings) &&
@@ -223,7 +223,7 @@ pawl_status pawli_sqlite_open(const pawli_db_settings *settings, pawli_use use, 
     PAWLI_AUTO(pawli_sqlite) conn = NULL;
     bool reader = use == PAWLI_READS;
     bool create = settings->create && !reader;
-    /* One that is lent may be rolled back by another thread while the application uses it. */
+    /* Another thread may roll back an exposed connection while the application uses it. */
     int flags = (use == PAWLI_EXCLUSIVE ? SQLITE_OPEN_FULLMUTEX : SQLITE_OPEN_NOMUTEX) |
                 SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_EXRESCODE |
                 (reader ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE) |
@@ -243,13 +243,15 @@ pawl_status pawli_sqlite_open(const pawli_db_settings *settings, pawli_use use, 
     int code = sqlite3_open_v2(settings->target, &conn->handle, flags, NULL);
     if (!conn->handle)
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for a connection");
-    st = code == SQLITE_OK ? make_ready(conn, err) : pawli_sqlite_fail(conn, code, "open", err);
+    st = code == SQLITE_OK ? prepare_connection(conn, err)
+                           : pawli_sqlite_fail(conn, code, "open", err);
     if (st == PAWL_OK)
         *ret_conn = &pawli_sqlite_take(&conn)->base;
     return st;
 }
 
-/* SQLite's name of the main file is its full path; symbolic links make it differ from ours. */
+/* SQLite's name of the main file is its full path, which differs from ours if there are symbolic
+ * links. */
 static pawl_status check_foreign(const pawli_db_settings *settings, sqlite3 *handle,
                                  pawl_error *err)
 {
@@ -265,7 +267,7 @@ static pawl_status check_foreign(const pawli_db_settings *settings, sqlite3 *han
     if (!path || path[0] == '\0' || !pawli_sqlite_same_file(path, settings->target))
         return pawli_fail(err, PAWL_E_MISUSE,
                           "the SQLite handle's main database is '%s' and the store is '%s'; open "
-                          "the same file (an attached one does not do)",
+                          "the same file (an attached database is not enough)",
                           path ? path : "", settings->target);
     if (sqlite3_db_readonly(handle, "main") == 1)
         return pawli_fail_code(err, PAWL_E_READ_ONLY, SQLITE_READONLY,
@@ -283,7 +285,7 @@ pawl_status pawli_sqlite_wrap(const pawli_db_settings *settings, void *native,
         return st;
     conn = sqlite_conn_new(settings, pawli_mono_now());
     if (!conn)
-        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for a wrapped transaction");
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for a foreign transaction");
     conn->base.foreign = true;
     conn->handle = native;
     conn->max_length = sqlite3_limit(conn->handle, SQLITE_LIMIT_LENGTH, -1);
@@ -293,7 +295,7 @@ pawl_status pawli_sqlite_wrap(const pawli_db_settings *settings, void *native,
     return st;
 }
 
-bool pawli_sqlite_wrapped_open(pawli_conn *base)
+bool pawli_sqlite_tx_open(pawli_conn *base)
 {
     return sqlite3_get_autocommit(((pawli_sqlite *)base)->handle) == 0;
 }
@@ -318,7 +320,7 @@ void pawli_sqlite_close(pawli_conn *base)
     sqlite3_finalize(conn->lock);
     pawli_sqlite_write_lock_close(conn);
     if (!base->foreign)
-        sqlite3_close_v2(conn->handle); /* an application may have left a statement behind */
+        sqlite3_close_v2(conn->handle); /* the application may have left a statement behind */
     pawli_buffer_done(&conn->json);
     free(conn);
 }

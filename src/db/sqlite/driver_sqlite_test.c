@@ -3,32 +3,33 @@
 #include "test.h"
 
 #if PAWL_TEST_SQLITE
-#include "ground_sqlite_test.h"
+#include "fixture_sqlite_test.h"
 
-/* Test scripts stand in for real ones; any name does. */
+/* Test scripts replace real ones; any name does. */
 #define SCRIPT PAWLI_SQL_PURGE
 #define OTHER PAWLI_SQL_GET
 
-static ground *ground_with(const char *script, const char *other)
+static sqlite_fixture *sqlite_fixture_with(const char *script, const char *other)
 {
-    ground *g = ground_new();
+    sqlite_fixture *g = sqlite_fixture_new();
 
     g->texts[SCRIPT].text = script;
     g->texts[OTHER].text = other ? other : "SELECT 1";
-    g->conn = ground_open(g);
-    ground_deploy(g, g->conn);
+    g->conn = sqlite_fixture_open(g);
+    sqlite_fixture_deploy(g, g->conn);
     exec(handle_of(g->conn), "CREATE TABLE t (x, y)");
     return g;
 }
 
-static int64_t rows_in_t(ground *g)
+static int64_t rows_in_t(sqlite_fixture *g)
 {
     return number(handle_of(g->conn), "SELECT count(*) FROM t");
 }
 
 PAWL_TEST(each_group_runs_row_by_row_and_comments_do_not_confuse)
 {
-    ground *g = ground_with("-- A comment with a ; and an 'apostrophe.\n"
+    sqlite_fixture *g =
+        sqlite_fixture_with("-- A comment with a ; and an 'apostrophe.\n"
                             "/* -- @each */\n"
                             "INSERT INTO t VALUES (:p, 'first'); -- behind\n"
                             "\n;\n"
@@ -66,11 +67,11 @@ PAWL_TEST(each_group_runs_row_by_row_and_comments_do_not_confuse)
 
 PAWL_TEST(a_script_stops_when_nothing_changed)
 {
-    ground *g = ground_with("-- @stop-unless-changed\n"
-                            "UPDATE t SET y = 1 WHERE x = :p;\n"
-                            "INSERT INTO t VALUES (2, 2);\n"
-                            "SELECT 5;",
-                            NULL);
+    sqlite_fixture *g = sqlite_fixture_with("-- @stop-unless-changed\n"
+                                            "UPDATE t SET y = 1 WHERE x = :p;\n"
+                                            "INSERT INTO t VALUES (2, 2);\n"
+                                            "SELECT 5;",
+                                            NULL);
     pawl_error err = PAWL_ERROR_INIT;
     answers a = {0};
     pawli_param params[] = {{"p", pawli_int(1)}};
@@ -87,9 +88,9 @@ PAWL_TEST(a_script_stops_when_nothing_changed)
     assert_int_equal(rows_in_t(g), 2);
 }
 
-PAWL_TEST(a_parameter_that_nobody_gives_is_named)
+PAWL_TEST(a_missing_parameter_is_named)
 {
-    ground *g = ground_with("SELECT 1; SELECT :lost;", "-- @each\nSELECT :x;");
+    sqlite_fixture *g = sqlite_fixture_with("SELECT 1; SELECT :lost;", "-- @each\nSELECT :x;");
     pawl_error err = PAWL_ERROR_INIT;
     pawli_op op = op_of(SCRIPT, false, NULL);
     pawli_op other = op_of(OTHER, false, NULL);
@@ -99,14 +100,14 @@ PAWL_TEST(a_parameter_that_nobody_gives_is_named)
     assert_non_null(strstr(err.message, ":lost"));
     assert_status(PAWL_E_STORE, run(g->conn, &other, &err), &err);
     assert_non_null(strstr(err.message, "rows"));
-    op.params = params; /* and it is not a lasting state */
+    op.params = params; /* and the error is not permanent */
     op.param_count = 1;
     assert_ok(run(g->conn, &op, &err), &err);
 }
 
 PAWL_TEST(an_unknown_mark_is_refused)
 {
-    ground *g = ground_with("-- @evry\nSELECT 1;", NULL);
+    sqlite_fixture *g = sqlite_fixture_with("-- @evry\nSELECT 1;", NULL);
     pawl_error err = PAWL_ERROR_INIT;
     pawli_op op = op_of(SCRIPT, false, NULL);
 
@@ -116,7 +117,7 @@ PAWL_TEST(an_unknown_mark_is_refused)
 
 PAWL_TEST(callers_may_bring_their_parameters_in_another_order)
 {
-    ground *g = ground_with("-- @each\nSELECT :a * 100 + :b * 10 + :x;", NULL);
+    sqlite_fixture *g = sqlite_fixture_with("-- @each\nSELECT :a * 100 + :b * 10 + :x;", NULL);
     static const char *const names[] = {"unused", "x"};
     static const pawli_type types[] = {PAWLI_TEXT, PAWLI_INT};
     pawl_error err = PAWL_ERROR_INIT;
@@ -178,7 +179,7 @@ static pawl_status check_values(void *context, const pawli_row *row, pawl_error 
     return PAWL_OK;
 }
 
-static void check_all_types(ground *g)
+static void check_all_types(sqlite_fixture *g)
 {
     pawl_error err = PAWL_ERROR_INIT;
     pawli_param params[] = {
@@ -209,31 +210,31 @@ static const char all_types[] =
 
 PAWL_TEST(values_of_every_type_go_in_and_come_back)
 {
-    check_all_types(ground_with(all_types, NULL));
+    check_all_types(sqlite_fixture_with(all_types, NULL));
 }
 
 PAWL_TEST(a_file_in_utf16_answers_utf8)
 {
-    ground *g = ground_new();
-    sqlite3 *handle = ground_handle(g);
+    sqlite_fixture *g = sqlite_fixture_new();
+    sqlite3 *handle = sqlite_fixture_handle(g);
 
     exec(handle, "PRAGMA encoding = 'UTF-16le'; CREATE TABLE t (x)");
     g->texts[SCRIPT].text = all_types;
-    g->conn = ground_open(g);
+    g->conn = sqlite_fixture_open(g);
     check_all_types(g);
 }
 
 PAWL_TEST(a_list_of_texts_arrives_as_json)
 {
-    ground *g =
-        ground_with("SELECT count(*) FROM json_each(:list);"
-                    "SELECT :list IS NULL;"
-                    "SELECT value = 'a\"b' FROM json_each(:list) WHERE key = 0;"
-                    "SELECT value = '\\n' || char(10) || char(1) || 'ä' FROM json_each(:list) "
-                    "WHERE key = 1;"
-                    "SELECT value = '' FROM json_each(:list) WHERE key = 2;"
-                    "SELECT json_array_length(:second);",
-                    NULL);
+    sqlite_fixture *g = sqlite_fixture_with(
+        "SELECT count(*) FROM json_each(:list);"
+        "SELECT :list IS NULL;"
+        "SELECT value = 'a\"b' FROM json_each(:list) WHERE key = 0;"
+        "SELECT value = '\\n' || char(10) || char(1) || 'ä' FROM json_each(:list) "
+        "WHERE key = 1;"
+        "SELECT value = '' FROM json_each(:list) WHERE key = 2;"
+        "SELECT json_array_length(:second);",
+        NULL);
     static const char *const items[] = {"a\"b", "\\n\n\x01ä", ""};
     pawl_error err = PAWL_ERROR_INIT;
     answers a = {0};
@@ -256,7 +257,7 @@ PAWL_TEST(a_list_of_texts_arrives_as_json)
 
 PAWL_TEST(a_value_that_sqlite_does_not_take_is_too_large)
 {
-    ground *g = ground_with("SELECT length(:p)", NULL);
+    sqlite_fixture *g = sqlite_fixture_with("SELECT length(:p)", NULL);
     pawl_error err = PAWL_ERROR_INIT;
     char text[2000] = "";
     pawli_param params[] = {{"p", pawli_bytes(text, sizeof text)}};
@@ -270,7 +271,8 @@ PAWL_TEST(a_value_that_sqlite_does_not_take_is_too_large)
 
 PAWL_TEST(the_clock_is_read_once_for_an_op)
 {
-    ground *g = ground_with("-- @each\nINSERT INTO t VALUES (:now, :x);\nSELECT :now;", NULL);
+    sqlite_fixture *g =
+        sqlite_fixture_with("-- @each\nINSERT INTO t VALUES (:now, :x);\nSELECT :now;", NULL);
     pawl_error err = PAWL_ERROR_INIT;
     answers a = {0};
     pawli_value values[] = {pawli_int(1), pawli_int(2)};
@@ -278,7 +280,7 @@ PAWL_TEST(the_clock_is_read_once_for_an_op)
     pawli_op op = op_of(SCRIPT, true, &a);
     sqlite3 *handle = handle_of(g->conn);
 
-    /* A clock that moves at every reading. */
+    /* A clock that advances at every reading. */
     exec(handle,
          "DROP VIEW pawl_wall;"
          "CREATE VIEW pawl_wall AS SELECT 9000000000000000 + abs(random() % 1000000000) AS now");
@@ -297,7 +299,8 @@ static const char two_inserts[] = "INSERT INTO t VALUES (:p, 1);\n"
                                   "INSERT INTO t VALUES (:p, 2);\n"
                                   "SELECT :p;";
 
-static pawl_status run_inserts(ground *g, int64_t value, pawl_status refuse_with, pawl_error *err)
+static pawl_status run_inserts(sqlite_fixture *g, int64_t value, pawl_status refuse_with,
+                               pawl_error *err)
 {
     answers a = {.refuse_with = refuse_with};
     pawli_param params[] = {{"p", pawli_int(value)}};
@@ -310,7 +313,7 @@ static pawl_status run_inserts(ground *g, int64_t value, pawl_status refuse_with
 
 PAWL_TEST(a_callback_that_refuses_undoes_the_op)
 {
-    ground *g = ground_with(two_inserts, NULL);
+    sqlite_fixture *g = sqlite_fixture_with(two_inserts, NULL);
     pawl_error err = PAWL_ERROR_INIT;
 
     assert_status(PAWL_E_CONFLICT, run_inserts(g, 1, PAWL_E_CONFLICT, &err), &err);
@@ -322,7 +325,7 @@ PAWL_TEST(a_callback_that_refuses_undoes_the_op)
 
 PAWL_TEST(an_op_that_fails_inside_a_transaction_leaves_the_rest)
 {
-    ground *g = ground_with(two_inserts, NULL);
+    sqlite_fixture *g = sqlite_fixture_with(two_inserts, NULL);
     const pawli_driver *driver = pawli_driver_sqlite;
     pawl_error err = PAWL_ERROR_INIT;
 
@@ -341,7 +344,7 @@ PAWL_TEST(an_op_that_fails_inside_a_transaction_leaves_the_rest)
 
 PAWL_TEST(a_constraint_is_a_store_error_and_undone)
 {
-    ground *g = ground_with(two_inserts, NULL);
+    sqlite_fixture *g = sqlite_fixture_with(two_inserts, NULL);
     pawl_error err = PAWL_ERROR_INIT;
 
     exec(handle_of(g->conn), "CREATE UNIQUE INDEX u ON t (x)");
@@ -353,9 +356,9 @@ PAWL_TEST(a_constraint_is_a_store_error_and_undone)
 
 PAWL_TEST(a_full_database_is_told_and_undone)
 {
-    ground *g = ground_with("INSERT INTO t VALUES (1, 1);"
-                            "INSERT INTO t VALUES (zeroblob(:p), 1)",
-                            NULL);
+    sqlite_fixture *g = sqlite_fixture_with("INSERT INTO t VALUES (1, 1);"
+                                            "INSERT INTO t VALUES (zeroblob(:p), 1)",
+                                            NULL);
     pawl_error err = PAWL_ERROR_INIT;
 
     exec(handle_of(g->conn), "PRAGMA max_page_count = 100");
@@ -401,7 +404,7 @@ static void mend_disk(void *unused)
 
 PAWL_TEST(a_commit_whose_sync_fails_is_in_doubt_and_breaks_the_connection)
 {
-    ground *g = ground_new();
+    sqlite_fixture *g = sqlite_fixture_new();
     pawl_error err = PAWL_ERROR_INIT;
 
     failing_vfs = *sqlite3_vfs_find(NULL);
@@ -412,8 +415,8 @@ PAWL_TEST(a_commit_whose_sync_fails_is_in_doubt_and_breaks_the_connection)
     assert_int_equal(sqlite3_vfs_register(&failing_vfs, 1), SQLITE_OK);
     g->settings.durability = PAWL_DURABILITY_FULL;
     g->texts[SCRIPT].text = two_inserts;
-    g->conn = ground_open(g);
-    ground_deploy(g, g->conn);
+    g->conn = sqlite_fixture_open(g);
+    sqlite_fixture_deploy(g, g->conn);
     exec(handle_of(g->conn), "CREATE TABLE t (x, y)");
     sync_fails = true;
     assert_status(PAWL_E_IN_DOUBT, run_inserts(g, 1, PAWL_OK, &err), &err);
@@ -422,7 +425,7 @@ PAWL_TEST(a_commit_whose_sync_fails_is_in_doubt_and_breaks_the_connection)
     assert_int_equal(sqlite3_get_autocommit(handle_of(g->conn)), 1);
     /* The same over several ops. */
     sync_fails = false;
-    pawli_conn *second = ground_open(g);
+    pawli_conn *second = sqlite_fixture_open(g);
     g->conn = second;
     assert_ok(pawli_driver_sqlite->begin(second, soon(), &err), &err);
     assert_ok(run_inserts(g, 2, PAWL_OK, &err), &err);
@@ -439,7 +442,7 @@ static int refuse_commit(void *context)
 
 PAWL_TEST(a_commit_that_was_refused_is_not_in_doubt)
 {
-    ground *g = ground_with(two_inserts, NULL);
+    sqlite_fixture *g = sqlite_fixture_with(two_inserts, NULL);
     pawl_error err = PAWL_ERROR_INIT;
 
     sqlite3_commit_hook(handle_of(g->conn), refuse_commit, NULL);
@@ -458,10 +461,11 @@ static pawl_status interrupt_now(void *context, const pawli_row *row, pawl_error
     return PAWL_OK;
 }
 
-/* A writing statement that is interrupted takes SQLite's whole transaction with it. */
+/* Interrupting a writing statement rolls back SQLite's whole transaction. */
 PAWL_TEST(a_transaction_that_sqlite_gave_up_must_be_started_again)
 {
-    ground *g = ground_with(two_inserts, "INSERT INTO t WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL "
+    sqlite_fixture *g =
+        sqlite_fixture_with(two_inserts, "INSERT INTO t WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL "
                                          "SELECT i + 1 FROM n) SELECT i, i FROM n");
     const pawli_driver *driver = pawli_driver_sqlite;
     pawl_error err = PAWL_ERROR_INIT;
@@ -482,7 +486,7 @@ PAWL_TEST(a_transaction_that_sqlite_gave_up_must_be_started_again)
 
 PAWL_TEST(an_interrupt_before_the_commit_undoes_the_op)
 {
-    ground *g = ground_with("INSERT INTO t VALUES (1, 1); SELECT 1;", NULL);
+    sqlite_fixture *g = sqlite_fixture_with("INSERT INTO t VALUES (1, 1); SELECT 1;", NULL);
     pawl_error err = PAWL_ERROR_INIT;
     pawli_op op = {.sql = SCRIPT, .writes = true, .on_row = interrupt_now, .context = g->conn};
 

@@ -1,4 +1,4 @@
-/* src/db/sqlite/error_sqlite.c - errors, and waiting for other writers. */
+/* src/db/sqlite/error_sqlite.c - errors, and waiting for SQLite's locks. */
 #include "conn_sqlite.h"
 
 #include <string.h>
@@ -6,13 +6,13 @@
 #include "fail.h"
 #include "platform.h"
 
-/* ---- what a SQLite result code means to the caller ---- */
+/* ---- from a SQLite result code to a status ---- */
 
 int pawli_sqlite_extended(sqlite3 *handle, int code)
 {
     int extended = sqlite3_extended_errcode(handle);
 
-    /* Some answers (SQLITE_MISUSE) are not remembered in the handle. */
+    /* Some codes (SQLITE_MISUSE) are not recorded in the handle. */
     return (extended & 0xff) == (code & 0xff) ? extended : code;
 }
 
@@ -21,22 +21,23 @@ static pawl_status sqlite_error_busy(const pawli_sqlite *conn, int code, pawl_er
     const char *path = conn->settings->target;
 
     if (code == SQLITE_BUSY_SNAPSHOT)
-        return pawli_fail_code(err, PAWL_E_TX_RESTART, code,
-                               "the transaction read '%s' before another one wrote to it, so it "
-                               "cannot write any more; roll back and begin it with BEGIN IMMEDIATE",
-                               path);
+        return pawli_fail_code(
+            err, PAWL_E_TX_RESTART, code,
+            "the transaction read '%s' before another connection wrote to it and can "
+            "no longer write; roll back and begin it with BEGIN IMMEDIATE",
+            path);
     if (conn->base.foreign)
         return pawli_fail_code(err, PAWL_E_BUSY, code,
                                "another connection holds the write lock of '%s'; begin the "
                                "transaction with BEGIN IMMEDIATE and a busy timeout",
                                path);
     return pawli_fail_code(err, PAWL_E_BUSY, code,
-                           "another process or connection held the write lock of '%s' until the "
-                           "deadline; try again, or end the transaction that was left open there",
+                           "timed out waiting for the write lock of '%s'; try again, or end the "
+                           "transaction that holds it in another process or connection",
                            path);
 }
 
-static pawl_status read_only(pawli_sqlite *conn, int code, pawl_error *err)
+static pawl_status sqlite_error_read_only(pawli_sqlite *conn, int code, pawl_error *err)
 {
     const char *path = conn->settings->target;
 
@@ -76,7 +77,7 @@ static pawl_status no_schema_or_store(const pawli_sqlite *conn, int code, const 
 
     if ((code & 0xff) == SQLITE_ERROR && strncmp(message, "no such table", 13) == 0)
         return pawli_fail_code(err, PAWL_E_NO_SCHEMA, code,
-                               "'%s' does not hold pawl's tables (%s); run `pawl init`",
+                               "'%s' has no pawl tables (%s); run `pawl init`",
                                conn->settings->target, message);
     return pawli_fail_code(err, PAWL_E_STORE, code, "SQLite failed at '%s' of '%s': %s", what,
                            conn->settings->target, message);
@@ -95,8 +96,8 @@ static pawl_status sqlite_error_damaged(pawli_sqlite *conn, int code, pawl_error
                            path, sqlite3_errmsg(conn->handle));
 }
 
-/* After an I/O error only a new connection knows what is on the disk. */
-static pawl_status input_output(pawli_sqlite *conn, int code, const char *what, pawl_error *err)
+/* After an I/O error only a new connection can read the true state of the file. */
+static pawl_status sqlite_error_io(pawli_sqlite *conn, int code, const char *what, pawl_error *err)
 {
     int system_errno = sqlite3_system_errno(conn->handle);
 
@@ -121,7 +122,7 @@ pawl_status pawli_sqlite_fail(pawli_sqlite *conn, int code, const char *what, pa
             return sqlite_error_interrupted(conn, code, err);
         return sqlite_error_busy(conn, code, err);
     case SQLITE_READONLY:
-        return read_only(conn, code, err);
+        return sqlite_error_read_only(conn, code, err);
     case SQLITE_CANTOPEN:
         return pawli_sqlite_path_explain(path, sqlite3_system_errno(conn->handle), err);
     case SQLITE_PERM:
@@ -136,7 +137,7 @@ pawl_status pawli_sqlite_fail(pawli_sqlite *conn, int code, const char *what, pa
                                "no space is left for '%s'; free some, or raise its page limit",
                                path);
     case SQLITE_IOERR:
-        return input_output(conn, code, what, err);
+        return sqlite_error_io(conn, code, what, err);
     case SQLITE_NOMEM:
         return pawli_fail_code(err, PAWL_E_NOMEM, code, "SQLite ran out of memory at '%s'", what);
     case SQLITE_INTERRUPT:
@@ -153,7 +154,8 @@ pawl_status pawli_sqlite_fail(pawli_sqlite *conn, int code, const char *what, pa
 
 /* ---- deadlines, interruption, and waiting for SQLite's locks ---- */
 
-#define STEPS_BETWEEN_LOOKS 1000 /* of SQLite's virtual machine; a look costs one clock reading */
+/* Steps of SQLite's virtual machine; a check costs one clock reading. */
+#define STEPS_BETWEEN_CHECKS 1000
 #define FIRST_PAUSE_US 1000
 #define LONGEST_PAUSE_US 50000
 
@@ -171,7 +173,7 @@ bool pawli_sqlite_wait_again(pawli_sqlite *conn, int tries)
         return false;
     if (pause > LONGEST_PAUSE_US)
         pause = LONGEST_PAUSE_US;
-    /* Half of it is chance, so that processes waiting for each other fall out of step. */
+    /* Half of the delay is random, so that waiting processes do not stay in step. */
     pause = pause / 2 + (int64_t)(pawli_random_u64() % (uint64_t)(pause / 2 + 1));
     pawli_sleep_us(pause < left ? pause : left);
     return true;
@@ -192,7 +194,7 @@ static int on_progress(void *context)
 void pawli_sqlite_wait_install(pawli_sqlite *conn)
 {
     sqlite3_busy_handler(conn->handle, on_busy, conn);
-    sqlite3_progress_handler(conn->handle, STEPS_BETWEEN_LOOKS, on_progress, conn);
+    sqlite3_progress_handler(conn->handle, STEPS_BETWEEN_CHECKS, on_progress, conn);
 }
 
 pawl_status pawli_sqlite_wait_check(pawli_sqlite *conn, pawl_error *err)
@@ -206,8 +208,9 @@ pawl_status pawli_sqlite_wait_check(pawli_sqlite *conn, pawl_error *err)
 }
 
 /*
- * Any thread. A writing statement that sqlite3_interrupt() stops takes its whole transaction with
- * it, and a wrapped one is the application's: there the flag alone must do, between statements.
+ * Any thread. sqlite3_interrupt() on a writing statement rolls back its whole transaction, and a
+ * foreign transaction belongs to the application: there only the flag is set, and is checked
+ * between statements.
  */
 void pawli_sqlite_interrupt(pawli_conn *base)
 {

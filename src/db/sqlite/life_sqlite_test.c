@@ -1,8 +1,9 @@
-/* src/db/sqlite/life_sqlite_test.c - the real statements through the driver, from send to purge. */
+/* src/db/sqlite/life_sqlite_test.c - the real statements through the driver, from enqueue to
+ * purge. */
 #include "test.h"
 
 #if PAWL_TEST_SQLITE
-#include "ground_sqlite_test.h"
+#include "fixture_sqlite_test.h"
 
 #define START INT64_C(1800000000000000)
 #define MINUTE (60 * SECOND)
@@ -10,16 +11,16 @@
 static const uint8_t owner_a[16] = "owner-aaaaaaaaaa";
 static const uint8_t owner_b[16] = "owner-bbbbbbbbbb";
 
-/* ---- a clock that the test moves ---- */
+/* ---- a clock that the test sets ---- */
 
-static void set_clock(ground *g, int64_t now)
+static void set_clock(sqlite_fixture *g, int64_t now)
 {
     exec(handle_of(g->conn), test_note("UPDATE test_clock SET now = %lld", (long long)now));
 }
 
-static ground *ground_with_clock(void)
+static sqlite_fixture *sqlite_fixture_with_clock(void)
 {
-    ground *g = ground_ready();
+    sqlite_fixture *g = sqlite_fixture_ready();
 
     exec(handle_of(g->conn), "CREATE TABLE test_clock (now); INSERT INTO test_clock VALUES (0);"
                              "DROP VIEW pawl_wall;"
@@ -30,8 +31,8 @@ static ground *ground_with_clock(void)
     return g;
 }
 
-/* What must hold after every op. */
-static void check_invariants(ground *g)
+/* Invariants that hold after every op. */
+static void check_invariants(sqlite_fixture *g)
 {
     static const char *const zero[] = {
         "SELECT count(*) FROM pawl_body WHERE (id IN (SELECT id FROM pawl_queue)) + "
@@ -93,13 +94,13 @@ static pawl_status take_sent(void *context, const pawli_row *row, pawl_error *er
 
     (void)err;
     if (s->ids[position] != 0)
-        return PAWL_OK; /* the first answer counts */
+        return PAWL_OK; /* the first row counts */
     s->ids[position] = pawli_row_int(row, 1);
     s->results[position] = pawli_row_int(row, 2);
     return PAWL_OK;
 }
 
-static sent enqueue(ground *g, const message *messages, size_t count)
+static sent enqueue(sqlite_fixture *g, const message *messages, size_t count)
 {
     pawl_error err = PAWL_ERROR_INIT;
     uint8_t uuids[8][16] = {{0}};
@@ -153,7 +154,7 @@ static pawl_status take_claimed(void *context, const pawli_row *row, pawl_error 
     return PAWL_OK;
 }
 
-static claimed claim_some(ground *g, const uint8_t *owner, int limit, const char *topic,
+static claimed claim_some(sqlite_fixture *g, const uint8_t *owner, int limit, const char *topic,
                           int write_lock)
 {
     pawl_error err = PAWL_ERROR_INIT;
@@ -180,13 +181,13 @@ static claimed claim_some(ground *g, const uint8_t *owner, int limit, const char
     return c;
 }
 
-static claimed claim(ground *g, int limit)
+static claimed claim(sqlite_fixture *g, int limit)
 {
     return claim_some(g, owner_a, limit, NULL, 0);
 }
 
-/* ack, fail, abandon, renew, release of one item; answers how many changed. */
-static int64_t answer(ground *g, enum pawli_sql sql, const uint8_t *owner, int64_t id,
+/* ack, fail, abandon, renew or release one message; returns how many changed. */
+static int64_t answer(sqlite_fixture *g, enum pawli_sql sql, const uint8_t *owner, int64_t id,
                       int64_t fence)
 {
     static const char *const names[] = {"id", "fence"};
@@ -211,7 +212,7 @@ static int64_t answer(ground *g, enum pawli_sql sql, const uint8_t *owner, int64
     return a.sum;
 }
 
-static int64_t manage(ground *g, enum pawli_sql sql, int64_t id)
+static int64_t manage(sqlite_fixture *g, enum pawli_sql sql, int64_t id)
 {
     static const char *const names[] = {"id"};
     pawl_error err = PAWL_ERROR_INIT;
@@ -226,7 +227,7 @@ static int64_t manage(ground *g, enum pawli_sql sql, int64_t id)
     return a.sum;
 }
 
-static int64_t housekeeping(ground *g, enum pawli_sql sql)
+static int64_t housekeeping(sqlite_fixture *g, enum pawli_sql sql)
 {
     pawl_error err = PAWL_ERROR_INIT;
     answers a = {0};
@@ -240,7 +241,7 @@ static int64_t housekeeping(ground *g, enum pawli_sql sql)
     return a.sum;
 }
 
-static int64_t state_of(ground *g, int64_t id)
+static int64_t state_of(sqlite_fixture *g, int64_t id)
 {
     return number(handle_of(g->conn),
                   test_note("SELECT coalesce(max(state), -1) FROM pawl_message WHERE id = %lld",
@@ -251,7 +252,7 @@ static int64_t state_of(ground *g, int64_t id)
 
 PAWL_TEST(a_message_is_stored_once)
 {
-    ground *g = ground_with_clock();
+    sqlite_fixture *g = sqlite_fixture_with_clock();
     message first[] = {{"a", "one", 1}, {"a", "two", 2}};
     message again[] = {{"a", "one", 1}, {"b", "one", 1}, {"a", "other", 2}};
 
@@ -266,13 +267,13 @@ PAWL_TEST(a_message_is_stored_once)
     claimed c = claim(g, 8);
     assert_int_equal(c.count, 2);
     assert_int_equal(answer(g, PAWLI_SQL_ACK, owner_a, s.ids[0], c.fence), 1);
-    assert_int_equal(enqueue(g, again, 1).results[0], 1); /* finished, and stays so */
+    assert_int_equal(enqueue(g, again, 1).results[0], 1); /* finished, and remains so */
     assert_int_equal(state_of(g, s.ids[0]), 2);
 }
 
 PAWL_TEST(claims_follow_priority_turn_and_due_time)
 {
-    ground *g = ground_with_clock();
+    sqlite_fixture *g = sqlite_fixture_with_clock();
     message m[] = {{"a", "", 1},
                    {"b", "", 2},
                    {"a", "", 3, .priority = 5},
@@ -302,7 +303,7 @@ PAWL_TEST(claims_follow_priority_turn_and_due_time)
 
 PAWL_TEST(only_the_holder_answers)
 {
-    ground *g = ground_with_clock();
+    sqlite_fixture *g = sqlite_fixture_with_clock();
     message m[] = {{"a", "x", 1}, {"a", "x", 2}};
     sent s = enqueue(g, m, 2);
     claimed c = claim(g, 8);
@@ -321,7 +322,7 @@ PAWL_TEST(only_the_holder_answers)
 
 PAWL_TEST(an_abandoned_message_comes_back_and_at_last_fails)
 {
-    ground *g = ground_with_clock();
+    sqlite_fixture *g = sqlite_fixture_with_clock();
     message m[] = {{"a", "x", 1, .max_attempts = 3}};
     sent s = enqueue(g, m, 1);
     int64_t now = START;
@@ -347,7 +348,7 @@ PAWL_TEST(an_abandoned_message_comes_back_and_at_last_fails)
 
 PAWL_TEST(reap_counts_the_attempt_and_release_does_not)
 {
-    ground *g = ground_with_clock();
+    sqlite_fixture *g = sqlite_fixture_with_clock();
     message m[] = {{"a", "x", 1, .max_attempts = 2}, {"a", "x", 2}};
     sent s = enqueue(g, m, 2);
     claimed c = claim(g, 8);
@@ -374,7 +375,7 @@ PAWL_TEST(reap_counts_the_attempt_and_release_does_not)
 
 PAWL_TEST(cancel_expire_redrive_retain_and_purge)
 {
-    ground *g = ground_with_clock();
+    sqlite_fixture *g = sqlite_fixture_with_clock();
     message m[] = {{"a", "x", 1}, {"a", "x", 2, .ttl_us = MINUTE}, {"a", "x", 3}, {"a", "x", 4}};
     sent s = enqueue(g, m, 4);
     claimed c = claim_some(g, owner_a, 1, NULL, 0);
@@ -394,7 +395,8 @@ PAWL_TEST(cancel_expire_redrive_retain_and_purge)
     assert_int_equal(c.count, 2);
     assert_int_equal(answer(g, PAWLI_SQL_FAIL, owner_b, s.ids[1], c.fence), 1);
     set_clock(g, START + 2 * MINUTE);
-    assert_int_equal(housekeeping(g, PAWLI_SQL_EXPIRE), 1); /* failed, then past its new life */
+    assert_int_equal(housekeeping(g, PAWLI_SQL_EXPIRE),
+                     1); /* failed, then past its new time to live */
     assert_int_equal(state_of(g, s.ids[1]), 4);
     assert_int_equal(answer(g, PAWLI_SQL_ACK, owner_b, s.ids[3], c.fence), 1);
     assert_int_equal(housekeeping(g, PAWLI_SQL_PRUNE), 0);
@@ -404,12 +406,12 @@ PAWL_TEST(cancel_expire_redrive_retain_and_purge)
     assert_int_equal(manage(g, PAWLI_SQL_PURGE, s.ids[1]), 1);
     assert_int_equal(manage(g, PAWLI_SQL_PURGE, s.ids[1]), 0);
     assert_int_equal(number(handle_of(g->conn), "SELECT count(*) FROM pawl_body"), 0);
-    assert_true(enqueue(g, m, 1).ids[0] > s.ids[3]); /* ids are never used again */
+    assert_true(enqueue(g, m, 1).ids[0] > s.ids[3]); /* ids are never reused */
 }
 
 PAWL_TEST(the_clock_never_goes_back)
 {
-    ground *g = ground_with_clock();
+    sqlite_fixture *g = sqlite_fixture_with_clock();
     message m[] = {{"a", "x", 1}};
     pawl_error err = PAWL_ERROR_INIT;
     answers a = {0};
@@ -429,7 +431,7 @@ PAWL_TEST(the_clock_never_goes_back)
 
 PAWL_TEST(held_answers_what_an_owner_has)
 {
-    ground *g = ground_with_clock();
+    sqlite_fixture *g = sqlite_fixture_with_clock();
     message m[] = {{"a", "x", 1}, {"a", "x", 2}, {"a", "x", 3}};
     sent s = enqueue(g, m, 3);
     pawl_error err = PAWL_ERROR_INIT;

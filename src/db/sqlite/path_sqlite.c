@@ -1,4 +1,4 @@
-/* src/db/sqlite/path_sqlite.c - what the system says of a database file, in words. */
+/* src/db/sqlite/path_sqlite.c - checks a database file's path and explains errors. */
 #include "conn_sqlite.h"
 
 #include <errno.h>
@@ -41,7 +41,7 @@ pawl_status pawli_sqlite_path_check(const char *path, bool create, pawl_error *e
 
     if (path[0] == '\0')
         return pawli_fail(err, PAWL_E_INVALID, "the path of the SQLite database file is empty");
-    if (strncmp(path, "file:", 5) == 0) /* some builds of SQLite would take it for a URI */
+    if (strncmp(path, "file:", 5) == 0) /* some builds of SQLite would parse it as a URI */
         return pawli_fail(err, PAWL_E_INVALID,
                           "'%s' looks like a URI; give a plain path, './file:...' for such a name",
                           path);
@@ -60,16 +60,16 @@ pawl_status pawli_sqlite_path_check(const char *path, bool create, pawl_error *e
 }
 
 /*
- * SQLite would make it 0644, less the umask; it gives -wal and -shm the mode of the database.
- * mknod() does not open the file, so it drops no lock. It fails if the file is there; whatever else
- * is wrong SQLite finds, too, and explains.
+ * SQLite would create the file with mode 0644 minus the umask; it gives -wal and -shm the mode of
+ * the database. mknod() does not open the file, so it drops no lock. It fails if the file exists;
+ * SQLite detects and explains all other errors.
  */
 void pawli_sqlite_path_create(const char *path)
 {
     const mode_t mode = S_IRUSR | S_IWUSR;
 
     if (mknod(path, S_IFREG | mode, 0) == 0)
-        (void)chmod(path, mode); /* the umask may have taken bits away */
+        (void)chmod(path, mode); /* the umask may have cleared bits */
 }
 
 pawl_status pawli_sqlite_path_explain(const char *path, int system_errno, pawl_error *err)
@@ -100,7 +100,7 @@ pawl_status pawli_sqlite_path_explain(const char *path, int system_errno, pawl_e
     }
 }
 
-/* Not to be allowed to write is "read-only", too; "denied" is not to be allowed to read. */
+/* A missing write permission is "read-only"; "denied" means a missing read permission. */
 pawl_status pawli_sqlite_path_read_only(const char *path, pawl_error *err)
 {
     if (faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) != 0 && (errno == EACCES || errno == EPERM))

@@ -1,14 +1,14 @@
-/* src/db/sqlite/plan_sqlite_test.c - no statement walks over a whole table. */
+/* src/db/sqlite/plan_sqlite_test.c - no statement scans a whole table. */
 #include "test.h"
 
 #if PAWL_TEST_SQLITE
 #include <stdio.h>
 
-#include "ground_sqlite_test.h"
+#include "fixture_sqlite_test.h"
 
-/* A few lanes are walked by design; these tables grow without bound. */
+/* A few lanes are scanned by design; these tables grow without bound. */
 static const char *const big[] = {"pawl_body", "pawl_queue", "pawl_outcome", "pawl_claim",
-                                  /* and their short names in the statements */
+                                  /* and their aliases in the statements */
                                   "b", "q", "o", "c", "m", "h"};
 
 static void check_step(const char *statement, const char *step, int *ret_searches)
@@ -36,7 +36,7 @@ static void check_statement(sqlite3 *handle, const char *name, const char *sql, 
     sqlite3_finalize(plan);
 }
 
-static void check_all(ground *g)
+static void check_all(sqlite_fixture *g)
 {
     sqlite3 *handle = handle_of(g->conn);
     int searches = 0;
@@ -44,7 +44,7 @@ static void check_all(ground *g)
     for (int i = 0; i < PAWLI_SQL_COUNT; i++) {
         const char *at = g->texts[i].text;
         sqlite3_stmt *statement = NULL;
-        if (i == PAWLI_SQL_CLOCK_RESET) /* looks at everything, and is run by hand */
+        if (i == PAWLI_SQL_CLOCK_RESET) /* scans everything, and is only run by hand */
             continue;
         while (sqlite3_prepare_v2(handle, at, -1, &statement, &at) == SQLITE_OK && statement) {
             const char *sql = test_note("EXPLAIN QUERY PLAN %s", sqlite3_sql(statement));
@@ -52,18 +52,18 @@ static void check_all(ground *g)
             check_statement(handle, g->texts[i].name, sql, &searches);
         }
     }
-    assert_true(searches > 80); /* the loop did look at them */
+    assert_true(searches > 80); /* the loop did check them */
 }
 
 PAWL_TEST(no_statement_walks_over_a_whole_table)
 {
-    check_all(ground_ready());
+    check_all(sqlite_fixture_ready());
 }
 
-/* Somebody ran ANALYZE while there was little in the tables. */
+/* ANALYZE was run while the tables were almost empty. */
 PAWL_TEST(nor_with_misleading_statistics)
 {
-    ground *g = ground_ready();
+    sqlite_fixture *g = sqlite_fixture_ready();
     sqlite3 *handle = handle_of(g->conn);
 
     exec(handle,
@@ -80,11 +80,11 @@ PAWL_TEST(nor_with_misleading_statistics)
          "ANALYZE");
     pawli_driver_sqlite->close(g->conn);
     test_defer_cancel(g->conn);
-    g->conn = ground_open(g);
+    g->conn = sqlite_fixture_open(g);
     check_all(g);
 }
 
-static void check_claim(const ground *g, enum pawli_sql claim)
+static void check_claim(const sqlite_fixture *g, enum pawli_sql claim)
 {
     sqlite3 *handle = handle_of(g->conn);
     sqlite3_stmt *plan = NULL;
@@ -107,7 +107,7 @@ static void check_claim(const ground *g, enum pawli_sql claim)
 
 PAWL_TEST(a_claim_looks_at_bounded_ranges_of_the_lanes_in_order)
 {
-    ground *g = ground_ready();
+    sqlite_fixture *g = sqlite_fixture_ready();
 
     check_claim(g, PAWLI_SQL_CLAIM);
     check_claim(g, PAWLI_SQL_CLAIM_REMOTE);

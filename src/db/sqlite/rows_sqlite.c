@@ -1,10 +1,10 @@
 /*
  * src/db/sqlite/rows_sqlite.c - an op's row table as a table of SQLite: "FROM pawli_rows(:rows)".
  *
- * One statement for all rows is about twice as fast as one per row: nothing is bound and started
- * again, and the sequence behind AUTOINCREMENT is read and written once. The table is a
- * table-valued function whose argument is a pointer, so the module has no state of its own and any
- * number of connections may share an application's handle.
+ * One statement for all rows is about twice as fast as one per row: nothing is bound and
+ * restarted for each row, and the AUTOINCREMENT sequence is read and written once. The table is a
+ * table-valued function whose argument is a pointer, so the module has no state of its own and
+ * any number of connections can share an application's handle.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -58,7 +58,7 @@ static int rows_disconnect(sqlite3_vtab *table)
     return SQLITE_OK;
 }
 
-/* There is one plan: the argument given, the rows from the first to the last. */
+/* The only plan: the argument is given, and all rows are read in order. */
 static int rows_plan(sqlite3_vtab *table, sqlite3_index_info *plan)
 {
     (void)table;
@@ -124,7 +124,7 @@ static int rows_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret_rowid)
 }
 
 /* SQLITE_STATIC: the values outlive the statement. */
-static void rows_answer(sqlite3_context *context, const pawli_value *value)
+static void rows_result(sqlite3_context *context, const pawli_value *value)
 {
     const char *data;
 
@@ -161,7 +161,7 @@ static int rows_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int 
     int slot = column < PAWLI_SQLITE_ROW_COLUMNS ? given->slots[column] : -1;
 
     if (slot >= 0)
-        rows_answer(context,
+        rows_result(context,
                     &given->rows->values[cursor->row * given->rows->column_count + (size_t)slot]);
     return SQLITE_OK;
 }
@@ -180,7 +180,7 @@ static const sqlite3_module module = {
     .xRowid = rows_rowid,
 };
 
-static bool rows_is_known(sqlite3 *handle)
+static bool rows_is_registered(sqlite3 *handle)
 {
     sqlite3_stmt *probe = NULL;
     int code = sqlite3_prepare_v2(handle, "SELECT 1 FROM pawli_rows(NULL)", -1, &probe, NULL);
@@ -191,8 +191,8 @@ static bool rows_is_known(sqlite3 *handle)
 
 int pawli_sqlite_rows_register(pawli_sqlite *conn)
 {
-    /* Another wrapped transaction may be using it on the same handle right now. */
-    if (conn->base.foreign && rows_is_known(conn->handle))
+    /* Another foreign transaction may be using it on the same handle now. */
+    if (conn->base.foreign && rows_is_registered(conn->handle))
         return SQLITE_OK;
     return sqlite3_create_module(conn->handle, "pawli_rows", &module, NULL);
 }

@@ -1,4 +1,4 @@
-/* src/db/sqlite/run_sqlite.c - carrying out one op: lock, clock, statements, commit. */
+/* src/db/sqlite/run_sqlite.c - runs one op: lock, clock, statements, commit. */
 #include "conn_sqlite.h"
 
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include "fail.h"
 #include "statements.h"
 
-/* The op while it runs. */
+/* The state of the running op. */
 typedef struct running {
     pawli_sqlite *conn;
     pawli_sqlite_script *script;
@@ -21,8 +21,9 @@ static pawl_status op_failed(const running *run, int code, pawl_error *err)
     return pawli_sqlite_fail(run->conn, code, pawli_sql_name(run->op->sql), err);
 }
 
-/* The handlers watch our own handles; on a wrapped one somebody has to look now and then. */
-static pawl_status may_go_on(const running *run, pawl_error *err)
+/* Our own handles have busy and progress handlers. On a foreign handle this function checks the
+ * deadline and the stop flag between statements. */
+static pawl_status check_foreign_stop(const running *run, pawl_error *err)
 {
     if (run->conn->base.foreign ||
         atomic_load_explicit(&run->conn->base.stop, memory_order_relaxed))
@@ -54,7 +55,7 @@ static pawl_status step_all(const running *run, sqlite3_stmt *handle, pawl_error
 static pawl_status run_one(const running *run, const pawli_sqlite_statement *statement,
                            const pawli_value *row, bool *ret_ended, pawl_error *err)
 {
-    pawl_status st = may_go_on(run, err);
+    pawl_status st = check_foreign_stop(run, err);
     int code = SQLITE_OK;
 
     if (st != PAWL_OK)
@@ -79,7 +80,8 @@ static pawl_status bind_constants(running *run, size_t statement, pawl_error *er
     return code == SQLITE_OK ? PAWL_OK : op_failed(run, code, err);
 }
 
-/* Consecutive "-- @each" statements from `first`: all of them for one row, then the next row. */
+/* Runs consecutive "-- @each" statements from `first`: all of them for one row, then the next
+ * row. */
 static pawl_status op_run_group(running *run, size_t first, size_t *ret_next, bool *ret_ended,
                                 pawl_error *err)
 {
@@ -119,8 +121,8 @@ static pawl_status op_run_script(running *run, pawl_error *err)
     return st;
 }
 
-/* The bound values are the caller's memory: nothing may keep pointing at it. */
-static void op_let_go(const running *run)
+/* The bound values are the caller's memory, so no statement may keep a pointer to it. */
+static void op_clear_bindings(const running *run)
 {
     for (size_t i = 0; i < run->touched; i++) {
         sqlite3_reset(run->script->statements[i].handle);
@@ -128,8 +130,8 @@ static void op_let_go(const running *run)
     }
 }
 
-/* Out of space, out of memory or a broken disk: SQLite may have given up more than this op. */
-static void note_lost_transaction(const running *run, pawl_error *err)
+/* Out of space, out of memory or an I/O error: SQLite may have rolled back more than this op. */
+static void append_lost_transaction(const running *run, pawl_error *err)
 {
     size_t length = err ? strlen(err->message) : 0;
 
@@ -151,7 +153,7 @@ static pawl_status run_unit(running *run, pawl_error *err)
     int64_t changes = sqlite3_total_changes64(run->conn->handle);
     if (st == PAWL_OK)
         st = op_run_script(run, err);
-    op_let_go(run);
+    op_clear_bindings(run);
     /* Nothing is committed for the clock alone. */
     if (st == PAWL_OK && run->script->uses_now && run->op->writes &&
         sqlite3_total_changes64(run->conn->handle) != changes)
@@ -163,7 +165,7 @@ static pawl_status run_unit(running *run, pawl_error *err)
     if (st == PAWL_OK)
         return PAWL_OK;
     run->conn->base.lost = run->conn->begun && sqlite3_get_autocommit(run->conn->handle);
-    note_lost_transaction(run, err);
+    append_lost_transaction(run, err);
     return st;
 }
 
@@ -182,10 +184,10 @@ pawl_status pawli_sqlite_run(pawli_conn *base, const pawli_op *op, pawl_mono dea
         st = pawli_sqlite_lists_write(conn, run.script, op, err);
     if (st != PAWL_OK)
         return st;
-    if (base->foreign || base->lent)
+    if (base->foreign || base->exposed)
         last_rowid = sqlite3_last_insert_rowid(conn->handle);
     st = run_unit(&run, err);
-    if (base->foreign || base->lent) /* the application may still want to know its own */
+    if (base->foreign || base->exposed) /* the application may still need its own */
         sqlite3_set_last_insert_rowid(conn->handle, last_rowid);
     return st;
 }

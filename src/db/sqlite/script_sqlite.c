@@ -1,4 +1,4 @@
-/* src/db/sqlite/script_sqlite.c - scripts of statements, and the installed schema. */
+/* src/db/sqlite/script_sqlite.c - statement scripts, and the installed schema. */
 #include "conn_sqlite.h"
 
 #include <limits.h>
@@ -9,7 +9,7 @@
 #include "fail.h"
 #include "statements.h"
 
-/* ---- a statement file: split at its statements, prepared, marked ---- */
+/* ---- splitting a statement file, preparing its statements, reading its marks ---- */
 
 typedef struct marks {
     bool each;
@@ -28,7 +28,7 @@ static bool script_is_word(const char *start, size_t size, const char *word)
     return size == strlen(word) && memcmp(start, word, size) == 0;
 }
 
-/* `line` is what follows the two dashes. */
+/* `line` is the text after the two dashes. */
 static void read_mark(const char *line, size_t size, marks *found)
 {
     size_t blanks = strspn(line, " \t");
@@ -47,7 +47,7 @@ static void read_mark(const char *line, size_t size, marks *found)
         found->unknown = true;
 }
 
-/* The start of the next statement; what the comments before it say goes to `found`. */
+/* The start of the next statement; the marks in the comments before it go to `found`. */
 static const char *skip_comments(const char *at, marks *found)
 {
     *found = (marks){0};
@@ -154,7 +154,7 @@ pawl_status pawli_sqlite_script_get(pawli_sqlite *conn, const pawli_op *op,
     return st;
 }
 
-/* ---- which schema is installed, and running schema text ---- */
+/* ---- reading the installed schema, and running schema scripts ---- */
 
 static void finalize_auto(sqlite3_stmt **handle)
 {
@@ -226,7 +226,7 @@ pawl_status pawli_sqlite_schema(pawli_conn *base, const char *names, pawl_mono d
     return pawli_sqlite_fail(conn, code, "schema", err);
 }
 
-/* BEGIN IMMEDIATE has the file's only write lock already. */
+/* BEGIN IMMEDIATE already has the file's only write lock. */
 pawl_status pawli_sqlite_schema_lock(pawli_conn *base, const char *names, pawl_mono deadline,
                                      pawl_error *err)
 {

@@ -12,7 +12,7 @@
 #include "fail.h"
 #include "platform.h"
 
-/* ---- transactions, and the unit of work that one op is ---- */
+/* ---- transactions, and the transaction context of one op ---- */
 
 #define UNDO_TRIES 3
 
@@ -36,7 +36,7 @@ pawl_status pawli_sqlite_commands_prepare(pawli_sqlite *conn, pawl_error *err)
     return PAWL_OK;
 }
 
-/* SQLITE_OK or what went wrong, still to be read from the handle. */
+/* Returns SQLITE_OK or the error, which can still be read from the handle. */
 int pawli_sqlite_command_run(pawli_sqlite *conn, pawli_sqlite_command command)
 {
     sqlite3_step(conn->commands[command]);
@@ -48,7 +48,7 @@ static bool in_transaction(const pawli_sqlite *conn)
     return sqlite3_get_autocommit(conn->handle) == 0;
 }
 
-/* An interrupt that comes late must not end a rollback half-way. */
+/* A late interrupt must not end a rollback half-way. */
 static int undo_command(pawli_sqlite *conn, pawli_sqlite_command command)
 {
     int code = SQLITE_OK;
@@ -63,7 +63,7 @@ static int undo_command(pawli_sqlite *conn, pawli_sqlite_command command)
     return code;
 }
 
-/* Some errors make SQLite roll back by itself; then there is nothing left to do. */
+/* Some errors make SQLite roll back by itself; then there is nothing to do. */
 static void roll_back(pawli_sqlite *conn)
 {
     conn->moves_mark = false;
@@ -84,7 +84,7 @@ static int begin_write(pawli_sqlite *conn)
     return code;
 }
 
-/* Whether a COMMIT that failed like this has certainly not happened. */
+/* Whether a COMMIT with this error has certainly not happened. */
 static bool surely_not_committed(int code)
 {
     switch (code & 0xff) {
@@ -114,19 +114,18 @@ static pawl_status commit_now(pawli_sqlite *conn, bool writes, pawl_error *err)
     st = pawli_sqlite_fail(conn, code, "commit", &why);
     roll_back(conn);
     if (writes && !surely_not_committed(code)) {
-        /* A sync that failed once may succeed the second time without having written anything:
-         * only a new handle can tell what is on the disk. */
+        /* A failed sync may succeed the second time without having written anything: only a new
+         * handle can tell what is on the disk. */
         conn->base.broken = true;
         return pawli_fail_code(err, PAWL_E_IN_DOUBT, code,
-                               "the commit failed half-way and may or may not survive: %s",
-                               why.message);
+                               "the commit failed and may or may not be durable: %s", why.message);
     }
     if (err)
         *err = why;
     return st;
 }
 
-static pawl_status transaction_gone(pawl_error *err)
+static pawl_status transaction_rolled_back(pawl_error *err)
 {
     return pawli_fail(err, PAWL_E_TX_RESTART,
                       "SQLite rolled the whole transaction back after an earlier error; start it "
@@ -158,7 +157,7 @@ pawl_status pawli_sqlite_commit(pawli_conn *base, pawl_mono deadline, pawl_error
     conn->begun = false;
     if (!in_transaction(conn)) {
         pawli_sqlite_write_lock_release(conn);
-        return transaction_gone(err);
+        return transaction_rolled_back(err);
     }
     conn->committing = true;
     pawl_status st = commit_now(conn, true, err);
@@ -170,7 +169,7 @@ void pawli_sqlite_rollback(pawli_conn *base)
 {
     pawli_sqlite *conn = (pawli_sqlite *)base;
 
-    /* Of a lent handle: the application's statement, if one runs, ends first. */
+    /* On an exposed handle: a running statement of the application ends first. */
     sqlite3_mutex_enter(sqlite3_db_mutex(conn->handle));
     conn->begun = false;
     roll_back(conn);
@@ -178,39 +177,39 @@ void pawli_sqlite_rollback(pawli_conn *base)
 }
 
 /*
- * While a handle is lent, only pawl commits. That is not just about an application's COMMIT: when
- * SQLite or a thread that waited too long has rolled the transaction back, further statements would
- * each be a transaction of their own, and stay.
+ * While a handle is exposed, only pawl commits. That is not only about an application's COMMIT:
+ * after SQLite or a waiting thread has rolled back the transaction, every further statement would
+ * be a transaction of its own and be committed.
  */
-static int may_not_commit(void *context)
+static int refuse_commit(void *context)
 {
     const pawli_sqlite *conn = context;
 
     return !conn->committing;
 }
 
-void pawli_sqlite_lend(pawli_conn *base, pawl_mono until)
+void pawli_sqlite_expose(pawli_conn *base, pawl_mono until)
 {
     pawli_sqlite *conn = (pawli_sqlite *)base;
 
-    base->lent = true;
+    base->exposed = true;
     conn->deadline = until; /* of the application's statements, too */
-    sqlite3_commit_hook(conn->handle, may_not_commit, conn);
+    sqlite3_commit_hook(conn->handle, refuse_commit, conn);
 }
 
-void pawli_sqlite_take_back(pawli_conn *base)
+void pawli_sqlite_unexpose(pawli_conn *base)
 {
     pawli_sqlite *conn = (pawli_sqlite *)base;
 
-    base->lent = false;
+    base->exposed = false;
     sqlite3_commit_hook(conn->handle, NULL, NULL);
     pawli_sqlite_wait_install(conn);
 }
 
 /*
  * The application's transaction may have begun with plain BEGIN. The clock must be read under the
- * write lock, and taking the lock first lets a transaction that has not read anything yet wait for
- * it instead of failing with SQLITE_BUSY_SNAPSHOT.
+ * write lock. Taking the lock first lets a transaction that has not read anything yet wait for it
+ * instead of failing with SQLITE_BUSY_SNAPSHOT.
  */
 static pawl_status lock_foreign(pawli_sqlite *conn, pawl_error *err)
 {
@@ -257,7 +256,7 @@ pawl_status pawli_sqlite_unit_open(pawli_sqlite *conn, bool writes, bool snapsho
                           "the application's transaction has ended; wrap the handle again after "
                           "BEGIN IMMEDIATE");
     if (conn->begun && !in_transaction(conn))
-        return transaction_gone(err);
+        return transaction_rolled_back(err);
     if (conn->base.foreign || conn->begun) {
         if (writes && !conn->base.single_op) {
             unit = PAWLI_SQLITE_SAVEPOINT;
@@ -303,7 +302,7 @@ pawl_status pawli_sqlite_unit_keep(pawli_sqlite *conn, pawli_sqlite_unit unit, b
 
 void pawli_sqlite_unit_undo(pawli_sqlite *conn, pawli_sqlite_unit unit)
 {
-    conn->moves_mark = false; /* if it was another op that did: then the mark is moved once more */
+    conn->moves_mark = false; /* if another op did, the mark is moved once more */
     if (unit == PAWLI_SQLITE_TRANSACTION) {
         roll_back(conn);
     } else if (unit == PAWLI_SQLITE_SAVEPOINT && in_transaction(conn)) {
@@ -311,29 +310,29 @@ void pawli_sqlite_unit_undo(pawli_sqlite *conn, pawli_sqlite_unit unit)
             undo_command(conn, PAWLI_SQLITE_KEEP) == SQLITE_OK)
             return;
         /* Half an op must not be committed with the rest. The application's transaction is not
-         * ours to roll back: there the error that the op returns has to do. */
+         * ours to roll back: there the op's error must be enough. */
         conn->base.broken = true;
         if (!conn->base.foreign)
             roll_back(conn);
     }
 }
 
-/* ---- taking turns with the other pawl processes that write to the file ---- */
+/* ---- queueing for the write lock with other pawl processes ---- */
 
 /*
- * SQLite's own lock is found free only by trying again and again, ever more slowly; whoever has
- * just let go finds it free first. A second lock, on a file of its own beside the database, is
- * asked for much more often and costs next to nothing. It is a courtesy, not a protection: who
- * cannot have it in time goes on to SQLite's lock, which decides. (Opening or closing the database
- * file itself would drop the locks that SQLite holds on it.)
+ * SQLite's own lock is polled with growing delays, and the process that has just released it
+ * finds it free first. A second lock, on a file of its own beside the database, is polled much
+ * more often at almost no cost. It provides fairness, not protection: a process that cannot get
+ * it in time continues to SQLite's lock, which decides. (Opening or closing the database file
+ * itself would drop the locks that SQLite holds on it.)
  */
-#define PATIENCE_US 250000 /* a holder that was stopped keeps nobody longer than this */
+#define MAX_QUEUE_US 250000 /* limits the delay by a stopped holder */
 #define FIRST_PAUSE_US 30
 #define LONGEST_PAUSE_US 1000
 
 /*
- * Who may write the database may take turns, and no others: a lock on a file that others may read
- * could hold us up. So 0600 beside a database that pawl made, whatever the umask.
+ * Only users who may write the database may take this lock: a lock on a file that others can read
+ * could block us. Hence mode 0600 beside a database that pawl created, whatever the umask.
  */
 static void set_mode(int fd, const char *database)
 {
@@ -347,7 +346,7 @@ static void set_mode(int fd, const char *database)
     (void)fchmod(fd, mode);
 }
 
-/* Made when first needed, so that only what is written to gets a second file. */
+/* Created when first needed, so that only a database that is written gets a second file. */
 static void open_lock(pawli_sqlite *conn)
 {
     PAWLI_AUTO_BUFFER path = {0};
@@ -378,7 +377,7 @@ void pawli_sqlite_write_lock_close(pawli_sqlite *conn)
 
 void pawli_sqlite_write_lock_acquire(pawli_sqlite *conn)
 {
-    pawl_mono patience = pawli_mono_after(pawli_mono_now(), PATIENCE_US);
+    pawl_mono patience = pawli_mono_after(pawli_mono_now(), MAX_QUEUE_US);
     int64_t pause = FIRST_PAUSE_US;
 
     open_lock(conn);

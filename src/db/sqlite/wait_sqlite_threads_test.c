@@ -1,22 +1,22 @@
-/* src/db/sqlite/wait_sqlite_threads_test.c - deadlines, interruption and locks, with a clock of its
- * own. */
+/* src/db/sqlite/wait_sqlite_threads_test.c - deadlines, interruption and locks, with a simulated
+ * clock. */
 #include "test.h"
 
 #if PAWL_TEST_SQLITE
 #include <pthread.h>
 #include <semaphore.h>
 
-#include "ground_sqlite_test.h"
+#include "fixture_sqlite_test.h"
 
 #define ENDLESS                                                                                    \
     "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) "                             \
     "SELECT i FROM n WHERE i = 1 OR i < 0;"
 
-/* ---- a world in which time passes only by sleeping and looking ---- */
+/* ---- a platform whose time advances only by sleeping and by reading the clock ---- */
 
 static struct {
     int64_t now_us;
-    int64_t step_us; /* at every look */
+    int64_t step_us; /* at every clock reading */
     int pauses;
     int64_t max_wait_us;
     void (*on_pause)(void *context);
@@ -64,21 +64,21 @@ static pawl_mono held_deadline(int64_t us)
     return (pawl_mono){held.now_us + us};
 }
 
-static ground *ground_with(const char *script)
+static sqlite_fixture *sqlite_fixture_with(const char *script)
 {
-    ground *g = ground_new();
+    sqlite_fixture *g = sqlite_fixture_new();
 
     g->texts[PAWLI_SQL_PURGE].text = script;
-    g->conn = ground_open(g);
-    ground_deploy(g, g->conn);
+    g->conn = sqlite_fixture_open(g);
+    sqlite_fixture_deploy(g, g->conn);
     exec(handle_of(g->conn), "CREATE TABLE t (x)");
     return g;
 }
 
 PAWL_TEST(a_lock_that_is_not_given_back_is_busy_at_the_deadline)
 {
-    ground *g = ground_with("INSERT INTO t VALUES (1)");
-    sqlite3 *other = ground_handle(g);
+    sqlite_fixture *g = sqlite_fixture_with("INSERT INTO t VALUES (1)");
+    sqlite3 *other = sqlite_fixture_handle(g);
     pawl_error err = PAWL_ERROR_INIT;
     pawli_op op = op_of(PAWLI_SQL_PURGE, true, NULL);
 
@@ -107,8 +107,8 @@ static void commit_after_three(void *other)
 
 PAWL_TEST(a_lock_that_comes_free_is_taken)
 {
-    ground *g = ground_with("INSERT INTO t VALUES (1)");
-    sqlite3 *other = ground_handle(g);
+    sqlite_fixture *g = sqlite_fixture_with("INSERT INTO t VALUES (1)");
+    sqlite3 *other = sqlite_fixture_handle(g);
     pawl_error err = PAWL_ERROR_INIT;
     pawli_op op = op_of(PAWLI_SQL_PURGE, true, NULL);
 
@@ -127,8 +127,8 @@ static void interrupt_conn(void *conn)
 
 PAWL_TEST(waiting_for_a_lock_can_be_interrupted)
 {
-    ground *g = ground_with("INSERT INTO t VALUES (1)");
-    sqlite3 *other = ground_handle(g);
+    sqlite_fixture *g = sqlite_fixture_with("INSERT INTO t VALUES (1)");
+    sqlite3 *other = sqlite_fixture_handle(g);
     pawl_error err = PAWL_ERROR_INIT;
     pawli_op op = op_of(PAWLI_SQL_PURGE, true, NULL);
 
@@ -139,14 +139,14 @@ PAWL_TEST(waiting_for_a_lock_can_be_interrupted)
     assert_status(PAWL_E_INTERRUPTED,
                   pawli_driver_sqlite->run(g->conn, &op, held_deadline(SECOND), &err), &err);
     assert_int_equal(held.pauses, 1);
-    /* It stays so until the pool clears the flag. */
+    /* It stays set until the pool clears the flag. */
     assert_status(PAWL_E_INTERRUPTED,
                   pawli_driver_sqlite->run(g->conn, &op, held_deadline(SECOND), &err), &err);
 }
 
 PAWL_TEST(a_statement_that_takes_too_long_ends_with_timeout)
 {
-    ground *g = ground_with(ENDLESS);
+    sqlite_fixture *g = sqlite_fixture_with(ENDLESS);
     pawl_error err = PAWL_ERROR_INIT;
     answers a = {0};
     pawli_op op = op_of(PAWLI_SQL_PURGE, false, &a);
@@ -168,7 +168,7 @@ PAWL_TEST(a_statement_that_takes_too_long_ends_with_timeout)
 
 PAWL_TEST(a_deadline_that_has_passed_starts_nothing)
 {
-    ground *g = ground_with("INSERT INTO t VALUES (1)");
+    sqlite_fixture *g = sqlite_fixture_with("INSERT INTO t VALUES (1)");
     pawl_error err = PAWL_ERROR_INIT;
     pawli_op op = op_of(PAWLI_SQL_PURGE, true, NULL);
 
@@ -178,7 +178,7 @@ PAWL_TEST(a_deadline_that_has_passed_starts_nothing)
     assert_int_equal(number(handle_of(g->conn), "SELECT count(*) FROM t"), 0);
 }
 
-/* ---- another thread ---- */
+/* ---- a second thread ---- */
 
 typedef struct meeting {
     pawli_conn *conn;
@@ -206,7 +206,7 @@ static void *interrupt_when_running(void *context)
 
 PAWL_TEST(a_running_statement_is_interrupted_from_another_thread)
 {
-    ground *g = ground_with(ENDLESS);
+    sqlite_fixture *g = sqlite_fixture_with(ENDLESS);
     pawl_error err = PAWL_ERROR_INIT;
     meeting m = {.conn = g->conn};
     pthread_t thread;

@@ -1,10 +1,10 @@
 /*
- * src/db/sqlite/waiter_sqlite.c - noticing what others commit to the file.
+ * src/db/sqlite/waiter_sqlite.c - the commit listener: notices commits by other connections.
  *
- * The truth is SQLite's data_version, which has to be asked for. When to ask, the kernel says:
- * every commit is written to the -wal file first, and inotify tells of that, whichever process it
- * was. Where inotify is not to be had, asking now and then has to do. docs/internals/wake-ups.md
- * says why there is no socket between processes.
+ * SQLite's data_version tells whether there was a commit, and must be polled. inotify tells when
+ * to poll: every commit is first written to the -wal file, whichever process makes it. Without
+ * inotify the waiter polls periodically. docs/internals/wake-ups.md explains why there is no
+ * socket between processes.
  */
 #include "conn_sqlite.h"
 
@@ -17,8 +17,8 @@
 #include "fail.h"
 #include "platform.h"
 
-/* Reading one number waits for nobody. */
-#define PATIENCE_US INT64_C(1000000)
+/* Reading one number waits for no lock. */
+#define READ_TIMEOUT_US INT64_C(1000000)
 #define NO_WATCH (-1)
 
 typedef struct sqlite_listener {
@@ -31,7 +31,7 @@ typedef struct sqlite_listener {
 
 static pawl_status read_version(sqlite_listener *listener, int64_t *ret_version, pawl_error *err)
 {
-    listener->conn->deadline = pawli_mono_after(pawli_mono_now(), PATIENCE_US);
+    listener->conn->deadline = pawli_mono_after(pawli_mono_now(), READ_TIMEOUT_US);
     if (sqlite3_step(listener->version) == SQLITE_ROW)
         *ret_version = sqlite3_column_int64(listener->version, 0);
     int code = sqlite3_reset(listener->version);
@@ -39,7 +39,7 @@ static pawl_status read_version(sqlite_listener *listener, int64_t *ret_version,
                              : pawli_sqlite_fail(listener->conn, code, "data_version", err);
 }
 
-/* The file is there at the latest after the first read, and stays as long as we have it open. */
+/* The file exists at the latest after the first read, and stays while this connection is open. */
 static void watch_log(sqlite_listener *listener)
 {
     const char *path = sqlite3_db_filename(listener->conn->handle, "main");
@@ -93,7 +93,8 @@ pawl_status pawli_sqlite_listener_open(const pawli_db_settings *settings, const 
 
     (void)token;
     if (pawli_sqlite_in_memory(settings))
-        return pawli_fail(err, PAWL_E_UNSUPPORTED, "nobody else can write to a database in memory");
+        return pawli_fail(err, PAWL_E_UNSUPPORTED,
+                          "no other connection can write to an in-memory database");
     listener = calloc(1, sizeof *listener);
     if (!listener)
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for a waiting worker");
@@ -118,19 +119,19 @@ pawl_status pawli_sqlite_listener_open(const pawli_db_settings *settings, const 
     return PAWL_OK;
 }
 
-/* First the descriptor, then the version: what is written in between makes it readable again. */
-pawl_status pawli_sqlite_listener_hear(pawli_commit_listener *base, pawli_commit_events *ret_heard,
+/* Drain the descriptor first, then read the version: a later write makes it readable again. */
+pawl_status pawli_sqlite_listener_read(pawli_commit_listener *base, pawli_commit_events *ret_events,
                                        pawl_error *err)
 {
     sqlite_listener *listener = (sqlite_listener *)base;
     int64_t version = listener->seen;
 
     watch_log(listener);
-    bool stir = listener_drain(listener);
+    bool writing = listener_drain(listener);
     pawl_status st = read_version(listener, &version, err);
     if (st != PAWL_OK)
         return st;
-    *ret_heard = (pawli_commit_events){.commit = version != listener->seen, .stir = stir};
+    *ret_events = (pawli_commit_events){.commit = version != listener->seen, .writing = writing};
     listener->seen = version;
     return PAWL_OK;
 }

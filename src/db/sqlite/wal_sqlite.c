@@ -1,35 +1,35 @@
 /* src/db/sqlite/wal_sqlite.c - the write-ahead log: its size, and when it is synced. */
 #include "conn_sqlite.h"
 
-/* ---- keeping the write-ahead log small without making callers wait ---- */
+/* ---- limiting the write-ahead log's size without blocking callers ---- */
 
 /*
- * SQLite's own rule (a checkpoint every 1,000 pages) moves pages into the database several times
- * as often as is useful under load. Ours: beyond 16 MB whatever can be moved without waiting is
- * moved after a commit; beyond 64 MB, which means that a reader has been in the way for long, one
- * try is made to empty the file as well. A checkpoint that does not succeed is not an error: the
- * commit before it stands, and the next commit tries again.
+ * SQLite's default (a checkpoint every 1,000 pages) moves pages into the database several times
+ * as often as is useful under load. Here, beyond 16 MB a passive checkpoint runs after a commit;
+ * beyond 64 MB, which means that a reader has blocked checkpoints for long, one attempt is made
+ * to also truncate the file. A checkpoint that does not succeed is not an error: the commit
+ * before it stands, and the next commit tries again.
  */
 #define PASSIVE_BYTES INT64_C(16777216)  /* 16 MB */
 #define TRUNCATE_BYTES INT64_C(67108864) /* 64 MB */
 
-/* Moves what can be moved without waiting for anybody. */
+/* Moves what can be moved without waiting. */
 static int wal_move(pawli_sqlite *conn, const char *database, int mode)
 {
     pawl_mono deadline = conn->deadline;
     int code;
 
-    conn->deadline = (pawl_mono){0}; /* the busy handler answers at once: nobody is waited for */
-    conn->undoing = true;            /* and the progress handler does not stop it half-way */
+    conn->deadline = (pawl_mono){0}; /* the busy handler gives up at once */
+    conn->undoing = true;            /* the progress handler does not stop it half-way */
     code = sqlite3_wal_checkpoint_v2(conn->handle, database, mode, NULL, NULL);
-    if ((code & 0xff) == SQLITE_IOERR) /* a sync that failed is never tried again on this handle */
+    if ((code & 0xff) == SQLITE_IOERR) /* a failed sync is never retried on this handle */
         conn->base.broken = true;
     conn->undoing = false;
     conn->deadline = deadline;
     return code;
 }
 
-/* Called by SQLite after each commit, with the write lock free again. */
+/* SQLite calls this after each commit, when the write lock is free again. */
 static int after_commit(void *context, sqlite3 *handle, const char *database, int pages)
 {
     pawli_sqlite *conn = context;
@@ -43,7 +43,7 @@ static int after_commit(void *context, sqlite3 *handle, const char *database, in
     return SQLITE_OK;
 }
 
-/* Somebody who reads or writes just now is no failure: there is a next time. */
+/* A concurrent reader or writer is no failure: the checkpoint is tried again later. */
 pawl_status pawli_sqlite_checkpoint(pawli_conn *base, pawl_error *err)
 {
     pawli_sqlite *conn = (pawli_sqlite *)base;
@@ -60,17 +60,17 @@ void pawli_sqlite_wal_watch(pawli_sqlite *conn, int page_size)
     sqlite3_wal_hook(conn->handle, after_commit, conn);
 }
 
-/* ---- fencing tokens that were given out are never given out again ---- */
+/* ---- fencing tokens are never issued twice ---- */
 
 /*
- * With synchronous=NORMAL a loss of power takes the last commits with it, and with them which
- * tokens were drawn. So tokens are set aside in advance: pawl_meta.fence_mark is the last one that
- * may be given out, and is on the disk before any of them is. The first draw on a connection starts
- * behind the mark, for it does not know what was drawn before power went. The SQL
- * (sql/sqlite/claim.sql) asks two functions:
+ * With synchronous=NORMAL a power loss undoes the last commits, and with them the record of
+ * issued tokens. Therefore tokens are reserved in advance: pawl_meta.fence_mark is the highest
+ * token that may be issued, and is durable before any reserved token is used. The first draw on a
+ * connection starts behind the mark, because the connection does not know which tokens were
+ * issued before a power loss. The SQL (sql/sqlite/claim.sql) calls two functions:
  *
- * pawli_first()      1 until the mark was moved by this connection
- *   pawli_must_last()  1; the mark is moved by the transaction at hand: it must be on the disk
+ * pawli_first()      1 until this connection has moved the mark
+ * pawli_must_last()  1; the current transaction moves the mark: it must be durable
  */
 void pawli_sqlite_sync_before(pawli_sqlite *conn)
 {
@@ -96,7 +96,7 @@ int pawli_sqlite_sync_after(pawli_sqlite *conn)
     return code;
 }
 
-/* The handle of an application may be anybody's next time: there every draw is a first one. */
+/* Any connection may use an application's handle next: there every draw counts as a first one. */
 static void sync_first(sqlite3_context *context, int count, sqlite3_value **values)
 {
     const pawli_sqlite *conn = sqlite3_user_data(context);
@@ -119,7 +119,7 @@ static void must_last(sqlite3_context *context, int count, sqlite3_value **value
     sqlite3_result_int(context, 1);
 }
 
-static bool sync_is_known(sqlite3 *handle)
+static bool sync_is_registered(sqlite3 *handle)
 {
     sqlite3_stmt *probe = NULL;
     int code = sqlite3_prepare_v2(handle, "SELECT pawli_first()", -1, &probe, NULL);
@@ -133,8 +133,8 @@ int pawli_sqlite_sync_register(pawli_sqlite *conn)
     pawli_sqlite *context = conn->base.foreign ? NULL : conn;
     int flags = SQLITE_UTF8 | SQLITE_DIRECTONLY;
 
-    /* Another wrapped transaction may be using them on the same handle right now. */
-    if (conn->base.foreign && sync_is_known(conn->handle))
+    /* Another foreign transaction may be using them on the same handle now. */
+    if (conn->base.foreign && sync_is_registered(conn->handle))
         return SQLITE_OK;
     int code = sqlite3_create_function_v2(conn->handle, "pawli_first", 0, flags, context,
                                           sync_first, NULL, NULL, NULL);

@@ -1,4 +1,4 @@
-/* src/db/sqlite/wal_sqlite_test.c - the write-ahead log is kept small, and nobody waits for that.
+/* src/db/sqlite/wal_sqlite_test.c - the write-ahead log stays small without blocking callers.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,7 +68,7 @@ PAWL_TEST(the_log_is_written_back_beyond_16_megabytes)
     assert_true(size_of(path) > 32 * MEGABYTE);
 }
 
-PAWL_TEST(a_reader_in_the_way_lets_it_grow_and_delays_nobody_until_it_is_gone)
+PAWL_TEST(a_long_reader_lets_the_log_grow_and_blocks_no_caller)
 {
     const char *path = test_note("%s/wal.db", test_directory());
     const char *log = test_note("%s-wal", path);

@@ -4,22 +4,22 @@
 #if PAWL_TEST_SQLITE
 #include <unistd.h>
 
-#include "ground_sqlite_test.h"
+#include "fixture_sqlite_test.h"
 
 #define SCRIPT PAWLI_SQL_PURGE
 
-static ground *ground_with_table(void)
+static sqlite_fixture *sqlite_fixture_with_table(void)
 {
-    ground *g = ground_new();
+    sqlite_fixture *g = sqlite_fixture_new();
 
     g->texts[SCRIPT].text = "INSERT INTO t VALUES (:now); INSERT INTO t VALUES (2); SELECT 1;";
-    g->conn = ground_open(g);
-    ground_deploy(g, g->conn);
+    g->conn = sqlite_fixture_open(g);
+    sqlite_fixture_deploy(g, g->conn);
     exec(handle_of(g->conn), "CREATE TABLE t (x)");
     return g;
 }
 
-static pawli_conn *foreign_tx(ground *g, sqlite3 *handle)
+static pawli_conn *foreign_tx(sqlite_fixture *g, sqlite3 *handle)
 {
     pawl_error err = PAWL_ERROR_INIT;
     pawli_conn *conn = NULL;
@@ -29,7 +29,8 @@ static pawli_conn *foreign_tx(ground *g, sqlite3 *handle)
     return conn;
 }
 
-static void reject_foreign(ground *g, sqlite3 *handle, pawl_status expected, const char *words)
+static void reject_foreign(sqlite_fixture *g, sqlite3 *handle, pawl_status expected,
+                           const char *words)
 {
     pawl_error err = PAWL_ERROR_INIT;
     pawli_conn *conn = NULL;
@@ -56,10 +57,10 @@ static int64_t rows_in_t(sqlite3 *handle)
 
 PAWL_TEST(only_an_open_transaction_on_the_same_file_is_wrapped)
 {
-    ground *g = ground_with_table();
-    ground *elsewhere = ground_with_table();
-    sqlite3 *handle = ground_handle(g);
-    sqlite3 *other = ground_handle(elsewhere);
+    sqlite_fixture *g = sqlite_fixture_with_table();
+    sqlite_fixture *elsewhere = sqlite_fixture_with_table();
+    sqlite3 *handle = sqlite_fixture_handle(g);
+    sqlite3 *other = sqlite_fixture_handle(elsewhere);
     sqlite3 *memory = NULL;
 
     reject_foreign(g, handle, PAWL_E_MISUSE, "BEGIN IMMEDIATE");
@@ -79,8 +80,8 @@ PAWL_TEST(only_an_open_transaction_on_the_same_file_is_wrapped)
 
 PAWL_TEST(another_name_of_the_same_file_is_the_same_file)
 {
-    ground *g = ground_with_table();
-    sqlite3 *handle = ground_handle(g);
+    sqlite_fixture *g = sqlite_fixture_with_table();
+    sqlite3 *handle = sqlite_fixture_handle(g);
     const char *link_path = test_note("%s/link.db", test_directory());
 
     assert_int_equal(symlink(g->settings.target, link_path), 0);
@@ -91,7 +92,7 @@ PAWL_TEST(another_name_of_the_same_file_is_the_same_file)
 
 PAWL_TEST(a_read_only_handle_is_refused)
 {
-    ground *g = ground_with_table();
+    sqlite_fixture *g = sqlite_fixture_with_table();
     sqlite3 *handle = NULL;
 
     assert_int_equal(sqlite3_open_v2(g->settings.target, &handle, SQLITE_OPEN_READONLY, NULL),
@@ -103,8 +104,8 @@ PAWL_TEST(a_read_only_handle_is_refused)
 
 PAWL_TEST(ops_join_the_transaction_and_a_failing_one_leaves_it_as_it_was)
 {
-    ground *g = ground_with_table();
-    sqlite3 *handle = ground_handle(g);
+    sqlite_fixture *g = sqlite_fixture_with_table();
+    sqlite3 *handle = sqlite_fixture_handle(g);
     pawl_error err = PAWL_ERROR_INIT;
 
     exec(handle, "BEGIN IMMEDIATE; INSERT INTO t VALUES (1)");
@@ -121,7 +122,7 @@ PAWL_TEST(ops_join_the_transaction_and_a_failing_one_leaves_it_as_it_was)
     assert_false(pawli_driver_sqlite->tx_open(conn));
     assert_status(PAWL_E_MISUSE, insert(conn, PAWL_OK, &err), &err);
     pawli_driver_sqlite->close(conn);
-    assert_null(sqlite3_next_stmt(handle, NULL)); /* nothing of ours is left on it */
+    assert_null(sqlite3_next_stmt(handle, NULL)); /* no statement of ours is left on it */
     exec(handle, "BEGIN");
     conn = foreign_tx(g, handle);
     assert_ok(insert(conn, PAWL_OK, &err), &err);
@@ -130,10 +131,10 @@ PAWL_TEST(ops_join_the_transaction_and_a_failing_one_leaves_it_as_it_was)
     assert_int_equal(rows_in_t(handle_of(g->conn)), 2);
 }
 
-PAWL_TEST(a_transaction_that_read_before_somebody_wrote_must_be_restarted)
+PAWL_TEST(a_transaction_that_read_before_another_write_must_be_restarted)
 {
-    ground *g = ground_with_table();
-    sqlite3 *handle = ground_handle(g);
+    sqlite_fixture *g = sqlite_fixture_with_table();
+    sqlite3 *handle = sqlite_fixture_handle(g);
     pawl_error err = PAWL_ERROR_INIT;
 
     exec(handle, "BEGIN; SELECT * FROM t");
@@ -144,7 +145,7 @@ PAWL_TEST(a_transaction_that_read_before_somebody_wrote_must_be_restarted)
     assert_non_null(strstr(err.message, "BEGIN IMMEDIATE"));
     pawli_driver_sqlite->close(conn);
     exec(handle, "ROLLBACK");
-    exec(handle, "BEGIN"); /* nothing read yet: it takes the newest state and the lock */
+    exec(handle, "BEGIN"); /* nothing read yet: it gets the latest state and the lock */
     exec(handle_of(g->conn), "INSERT INTO t VALUES (1)");
     conn = foreign_tx(g, handle);
     assert_ok(insert(conn, PAWL_OK, &err), &err);
@@ -155,8 +156,8 @@ PAWL_TEST(a_transaction_that_read_before_somebody_wrote_must_be_restarted)
 
 PAWL_TEST(a_held_write_lock_is_busy_and_the_transaction_unharmed)
 {
-    ground *g = ground_with_table();
-    sqlite3 *handle = ground_handle(g);
+    sqlite_fixture *g = sqlite_fixture_with_table();
+    sqlite3 *handle = sqlite_fixture_handle(g);
     pawl_error err = PAWL_ERROR_INIT;
 
     exec(handle_of(g->conn), "BEGIN IMMEDIATE");
@@ -180,13 +181,13 @@ static pawl_status interrupt_now(void *context, const pawli_row *row, pawl_error
 
 PAWL_TEST(an_interrupt_does_not_cost_the_application_its_transaction)
 {
-    ground *g = ground_new();
+    sqlite_fixture *g = sqlite_fixture_new();
     pawl_error err = PAWL_ERROR_INIT;
 
     g->texts[SCRIPT].text = "SELECT 1; INSERT INTO t VALUES (2);";
-    g->conn = ground_open(g);
-    ground_deploy(g, g->conn);
-    sqlite3 *handle = ground_handle(g);
+    g->conn = sqlite_fixture_open(g);
+    sqlite_fixture_deploy(g, g->conn);
+    sqlite3 *handle = sqlite_fixture_handle(g);
     exec(handle, "CREATE TABLE t (x); BEGIN IMMEDIATE; INSERT INTO t VALUES (1)");
     pawli_conn *conn = foreign_tx(g, handle);
     pawli_op op = {.sql = SCRIPT, .writes = true, .on_row = interrupt_now, .context = conn};
@@ -199,13 +200,13 @@ PAWL_TEST(an_interrupt_does_not_cost_the_application_its_transaction)
 
 PAWL_TEST(when_sqlite_gives_the_transaction_up_the_error_says_so)
 {
-    ground *g = ground_new();
+    sqlite_fixture *g = sqlite_fixture_new();
     pawl_error err = PAWL_ERROR_INIT;
 
     g->texts[SCRIPT].text = "INSERT INTO t VALUES (zeroblob(10000000));";
-    g->conn = ground_open(g);
-    ground_deploy(g, g->conn);
-    sqlite3 *handle = ground_handle(g);
+    g->conn = sqlite_fixture_open(g);
+    sqlite_fixture_deploy(g, g->conn);
+    sqlite3 *handle = sqlite_fixture_handle(g);
     exec(handle, "CREATE TABLE t (x); PRAGMA max_page_count = 200; BEGIN IMMEDIATE");
     pawli_conn *conn = foreign_tx(g, handle);
     pawli_op op = op_of(SCRIPT, true, NULL);

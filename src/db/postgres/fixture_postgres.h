@@ -1,6 +1,6 @@
-/* src/db/postgres/ground_postgres.h - fixtures of the PostgreSQL driver's tests. */
-#ifndef PAWLI_GROUND_POSTGRES_H
-#define PAWLI_GROUND_POSTGRES_H
+/* src/db/postgres/fixture_postgres.h - fixtures of the PostgreSQL driver's tests. */
+#ifndef PAWLI_FIXTURE_POSTGRES_H
+#define PAWLI_FIXTURE_POSTGRES_H
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,13 +18,13 @@
 
 /* ---- a schema of the test's own, and connections to it ---- */
 
-typedef struct ground {
+typedef struct postgres_fixture {
     pawli_db_settings settings;
     char names[40];
     char target[512];
     pawli_statements *statements;
     handle *other; /* a second session, to observe and interfere */
-} ground;
+} postgres_fixture;
 
 static inline pawl_mono soon(void)
 {
@@ -44,9 +44,9 @@ static inline const char *ask(handle *h, const char *sql)
     return kept;
 }
 
-static inline void ground_done(void *argument)
+static inline void postgres_fixture_done(void *argument)
 {
-    ground *g = argument;
+    postgres_fixture *g = argument;
     char message[512];
 
     if (g->other) {
@@ -59,7 +59,7 @@ static inline void ground_done(void *argument)
     free(g);
 }
 
-static inline ground *ground_new(void)
+static inline postgres_fixture *postgres_fixture_new(void)
 {
     static int number;
     const char *target = getenv("PAWL_TEST_POSTGRES");
@@ -67,8 +67,8 @@ static inline ground *ground_new(void)
 
     if (!target)
         test_fail("PAWL_TEST_POSTGRES is not set: run the test under tests/with-postgres");
-    ground *g = calloc(1, sizeof *g);
-    test_defer(ground_done, g);
+    postgres_fixture *g = calloc(1, sizeof *g);
+    test_defer(postgres_fixture_done, g);
     snprintf(g->names, sizeof g->names, "driver_%ld_%d", (long)getpid(), ++number);
     snprintf(g->target, sizeof g->target, "%s", target);
     g->other = handle_engine_postgres->open(target, message);
@@ -88,7 +88,7 @@ static inline void close_conn(void *argument)
     pawli_driver_postgres->close(argument);
 }
 
-static inline pawli_conn *connect_to(ground *g)
+static inline pawli_conn *connect_to(postgres_fixture *g)
 {
     pawl_error err = PAWL_ERROR_INIT;
     pawli_conn *conn = NULL;
@@ -98,7 +98,7 @@ static inline pawli_conn *connect_to(ground *g)
     return conn;
 }
 
-static inline void deploy(ground *g)
+static inline void deploy(postgres_fixture *g)
 {
     const pawli_driver *driver = pawli_driver_postgres;
     pawl_error err = PAWL_ERROR_INIT;
@@ -203,7 +203,7 @@ static inline pawl_status enqueue(pawli_conn *conn, const outgoing *messages, si
     return conn->driver->run(conn, &op, deadline, err);
 }
 
-static inline pawl_owner somebody(void)
+static inline pawl_owner new_owner(void)
 {
     static const pawl_owner owner = {{1, 2, 3}};
     return owner;
@@ -214,7 +214,7 @@ static inline pawl_status claim(pawli_conn *conn, int64_t lease_ms, const char *
                                 pawl_status (*on_row)(void *, const pawli_row *, pawl_error *),
                                 void *context, pawl_error *err)
 {
-    pawl_owner owner = somebody();
+    pawl_owner owner = new_owner();
     pawli_param params[] = {{"owner", pawli_uuid(owner.bytes)},
                             {"owner_name", pawli_text("tester")},
                             {"lease", pawli_span_ms(lease_ms)},
@@ -243,7 +243,7 @@ static inline pawl_status ack(pawli_conn *conn, int64_t id, int64_t fence, answe
 {
     static const char *const names[] = {"id", "fence"};
     static const pawli_type types[] = {PAWLI_INT, PAWLI_INT};
-    pawl_owner owner = somebody();
+    pawl_owner owner = new_owner();
     pawli_value values[] = {pawli_int(id), pawli_int(fence), pawli_int(id), pawli_int(fence)};
     pawli_param params[] = {{"owner", pawli_uuid(owner.bytes)}};
     pawli_rows rows = {2, 2, names, types, values}; /* the same item twice */

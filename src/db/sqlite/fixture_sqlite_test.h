@@ -1,8 +1,9 @@
-/* src/db/sqlite/ground_sqlite_test.h - fixtures of the SQLite driver's tests: a database and ops on
- * it.
+/*
+ * src/db/sqlite/fixture_sqlite_test.h - fixture of the SQLite driver's tests: a database and ops
+ * on it.
  */
-#ifndef GROUND_SQLITE_TEST_H
-#define GROUND_SQLITE_TEST_H
+#ifndef FIXTURE_SQLITE_TEST_H
+#define FIXTURE_SQLITE_TEST_H
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,12 +15,12 @@
 
 #define SECOND INT64_C(1000000)
 
-typedef struct ground {
+typedef struct sqlite_fixture {
     pawli_db_settings settings;
     pawli_sql_text texts[PAWLI_SQL_COUNT]; /* the real statements; a test may replace them */
     pawli_statements *statements;
     pawli_conn *conn;
-} ground;
+} sqlite_fixture;
 
 static inline pawl_mono soon(void)
 {
@@ -36,21 +37,21 @@ static inline void close_handle(void *handle)
     sqlite3_close(handle);
 }
 
-static inline void ground_done(void *argument)
+static inline void sqlite_fixture_done(void *argument)
 {
-    ground *g = argument;
+    sqlite_fixture *g = argument;
 
     pawli_statements_free(g->statements);
     free(g);
 }
 
 /* Settings for a file in a new directory; the file does not exist yet. */
-static inline ground *ground_new(void)
+static inline sqlite_fixture *sqlite_fixture_new(void)
 {
-    ground *g = calloc(1, sizeof *g);
+    sqlite_fixture *g = calloc(1, sizeof *g);
 
     assert_non_null(g);
-    test_defer(ground_done, g);
+    test_defer(sqlite_fixture_done, g);
     memcpy(g->texts, pawli_sql_sqlite.statements, sizeof g->texts);
     g->settings = (pawli_db_settings){
         .driver = pawli_driver_sqlite,
@@ -62,7 +63,7 @@ static inline ground *ground_new(void)
     return g;
 }
 
-static inline pawli_conn *ground_open(ground *g)
+static inline pawli_conn *sqlite_fixture_open(sqlite_fixture *g)
 {
     pawl_error err = PAWL_ERROR_INIT;
     pawli_conn *conn = NULL;
@@ -78,7 +79,7 @@ static inline pawli_conn *ground_open(ground *g)
     return conn;
 }
 
-static inline void ground_deploy(ground *g, pawli_conn *conn)
+static inline void sqlite_fixture_deploy(sqlite_fixture *g, pawli_conn *conn)
 {
     pawl_error err = PAWL_ERROR_INIT;
     const pawli_driver *driver = pawli_driver_sqlite;
@@ -95,18 +96,18 @@ static inline void ground_deploy(ground *g, pawli_conn *conn)
     assert_ok(driver->commit(conn, soon(), &err), &err);
 }
 
-/* Opens it, with pawl's tables deployed. */
-static inline ground *ground_ready(void)
+/* Opens it with pawl's tables deployed. */
+static inline sqlite_fixture *sqlite_fixture_ready(void)
 {
-    ground *g = ground_new();
+    sqlite_fixture *g = sqlite_fixture_new();
 
-    g->conn = ground_open(g);
-    ground_deploy(g, g->conn);
+    g->conn = sqlite_fixture_open(g);
+    sqlite_fixture_deploy(g, g->conn);
     return g;
 }
 
 /* A second handle on the same file, as an application would use it. */
-static inline sqlite3 *ground_handle(const ground *g)
+static inline sqlite3 *sqlite_fixture_handle(const sqlite_fixture *g)
 {
     sqlite3 *handle = NULL;
 
