@@ -1,4 +1,4 @@
-/* src/worker/dead_letters.c - dead letters: calling handlers for what failed or expired. */
+/* src/worker/dead_letters.c - dead letters: calls handlers for messages that failed or expired. */
 #include "dead_letters.h"
 
 #include <stdlib.h>
@@ -131,7 +131,7 @@ pawl_status pawli_dead_letters_store(pawl_worker *worker, const pawl_task *sampl
     switch (pawli_task_answer(sample)) {
     case PAWLI_ANSWER_ACK:
         return pawl_dead_done(worker->store, worker->owner, items, count, ret_changed, err);
-    case PAWLI_ANSWER_RELEASE: /* the soonest there is */
+    case PAWLI_ANSWER_RELEASE: /* the shortest delay allowed */
         return pawl_dead_abandon(worker->store, worker->owner, items, count, NULL, 1, ret_changed,
                                  err);
     default:

@@ -1,4 +1,5 @@
-/* src/worker/observer.c - what a worker reports, and the store's circuit breaker. */
+/* src/worker/observer.c - reports results to the application's observer; the store's circuit
+ * breaker. */
 #include "observer.h"
 
 #include <pawl/outbox.h>
@@ -9,9 +10,9 @@
 #include "text.h"
 #include "worker_private.h"
 
-/* ---- telling the application's observer what becomes of messages ---- */
+/* ---- calling the application's observer ---- */
 
-static void observer_say(pawl_worker *worker, const pawl_task *task, pawl_outcome outcome)
+static void observer_report(pawl_worker *worker, const pawl_task *task, pawl_outcome outcome)
 {
     const pawl_observer *observer = &worker->options.observer;
     pawl_message_result what = {
@@ -26,14 +27,14 @@ static void observer_say(pawl_worker *worker, const pawl_task *task, pawl_outcom
     observer->settled(observer->context, &what);
 }
 
-static pawl_outcome observer_answered(const pawl_task *task)
+static pawl_outcome outcome_of(const pawl_task *task)
 {
     switch (pawli_task_answer(task)) {
     case PAWLI_ANSWER_ACK:
         return PAWL_OUTCOME_DONE;
     case PAWLI_ANSWER_ABANDON:
         return PAWL_OUTCOME_RETRIED;
-    case PAWLI_ANSWER_FAIL: /* a dead letter is called for until it is done */
+    case PAWLI_ANSWER_FAIL: /* a dead letter is retried until its handler succeeds */
         return task->dead ? PAWL_OUTCOME_RETRIED : PAWL_OUTCOME_FAILED;
     case PAWLI_ANSWER_RELEASE:
         return PAWL_OUTCOME_RELEASED;
@@ -56,10 +57,10 @@ static bool observer_fits(pawl_outcome outcome, pawl_state state)
     }
 }
 
-/* The store said how many answers came too late, not which: look. */
-static pawl_outcome find_out(pawl_worker *worker, const pawl_task *task)
+/* The store returned how many results were too late, not which: read the message. */
+static pawl_outcome read_outcome(pawl_worker *worker, const pawl_task *task)
 {
-    pawl_outcome outcome = observer_answered(task);
+    pawl_outcome outcome = outcome_of(task);
     pawl_messages *one = NULL;
 
     if (task->dead || pawl_outbox_get(worker->store, task->receipt.id, &one, NULL) != PAWL_OK)
@@ -76,11 +77,11 @@ void pawli_observe_stored(pawl_worker *worker, const pawl_task *list, size_t cou
         return;
     for (const pawl_task *task = list; task; task = task->next_in_line) {
         if (lost == 0)
-            observer_say(worker, task, observer_answered(task));
+            observer_report(worker, task, outcome_of(task));
         else if (lost >= count)
-            observer_say(worker, task, PAWL_OUTCOME_LOST);
+            observer_report(worker, task, PAWL_OUTCOME_LOST);
         else
-            observer_say(worker, task, find_out(worker, task));
+            observer_report(worker, task, read_outcome(worker, task));
     }
 }
 
@@ -89,9 +90,9 @@ void pawli_observe_dropped(pawl_worker *worker, const pawl_task *task)
     if (!worker->options.observer.settled)
         return;
     if (pawli_task_acknowledged(task))
-        observer_say(worker, task, PAWL_OUTCOME_DONE);
+        observer_report(worker, task, PAWL_OUTCOME_DONE);
     else
-        observer_say(worker, task, task->disowned ? PAWL_OUTCOME_RELEASED : PAWL_OUTCOME_LOST);
+        observer_report(worker, task, task->disowned ? PAWL_OUTCOME_RELEASED : PAWL_OUTCOME_LOST);
 }
 
 void pawli_observe_store(pawl_worker *worker, const pawl_error *err)
@@ -102,7 +103,7 @@ void pawli_observe_store(pawl_worker *worker, const pawl_error *err)
         observer->store(observer->context, err);
 }
 
-/* ---- whether the store answers, and when to try again if it does not ---- */
+/* ---- the store's circuit breaker ---- */
 
 void pawli_store_health_init(pawli_store_health *health)
 {
@@ -132,7 +133,7 @@ static void set_error(pawl_worker *worker, const char *text)
     pthread_mutex_unlock(&worker->stats_lock);
 }
 
-static void is_well(pawl_worker *worker)
+static void store_responded(pawl_worker *worker)
 {
     pawli_store_health *health = &worker->health;
     bool had_failed = health->breaker.failures > 0;
@@ -141,7 +142,8 @@ static void is_well(pawl_worker *worker)
     if (!had_failed)
         return;
     if (pawli_breaker_succeeded(&health->breaker))
-        pawli_log(&worker->log, PAWL_LOG_INFO, "worker", "the store answers again");
+        pawli_log(&worker->log, PAWL_LOG_INFO, "worker",
+                  "store: circuit breaker closed, the database responds again");
     atomic_store(&health->state, health->breaker.state);
     set_error(worker, "");
     health->failing = false;
@@ -153,11 +155,11 @@ bool pawli_store_health_responded(pawl_worker *worker, pawl_status st, const paw
     pawli_store_health *health = &worker->health;
 
     if (st == PAWL_OK) {
-        is_well(worker);
+        store_responded(worker);
         return true;
     }
     if (st == PAWL_E_INTERRUPTED)
-        return true; /* by the application; it says nothing of the store */
+        return true; /* interrupted by the application: says nothing about the store */
     if (pawli_store_error_is_final(st, health->worked))
         return false;
     set_error(worker, err->message);
@@ -166,10 +168,11 @@ bool pawli_store_health_responded(pawl_worker *worker, pawl_status st, const paw
     health->failing = true;
     if (pawli_breaker_failed(&health->breaker, pawli_mono_now(), pawli_random_u64()))
         pawli_log(&worker->log, PAWL_LOG_WARNING, "worker",
-                  "the store has failed %d times in a row and is left alone for a while: %s",
+                  "store: circuit breaker opened after %d consecutive failures: %s",
                   health->breaker.failures, err->message);
     else
-        pawli_log(&worker->log, PAWL_LOG_DEBUG, "worker", "will try again: %s", err->message);
+        pawli_log(&worker->log, PAWL_LOG_DEBUG, "worker", "store call failed, retrying: %s",
+                  err->message);
     atomic_store(&health->state, health->breaker.state);
     return true;
 }

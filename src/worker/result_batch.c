@@ -1,4 +1,4 @@
-/* src/worker/result_batch.c - what handlers answered, on its way to the store. */
+/* src/worker/result_batch.c - results of handlers on their way to the store. */
 #include "result_batch.h"
 
 #include <stdlib.h>
@@ -31,13 +31,13 @@ static pawl_status results_make_room(pawli_result_batch *results, pawl_error *er
         return PAWL_OK;
     pawl_receipt *items = realloc(results->items, count * sizeof *items);
     if (!items)
-        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for %zu answers", count);
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for %zu results", count);
     results->items = items;
     results->room = count;
     return PAWL_OK;
 }
 
-/* ---- results that are not told ---- */
+/* ---- results that are not stored ---- */
 
 static void results_drop(pawl_worker *worker, pawl_task *task)
 {
@@ -46,11 +46,11 @@ static void results_drop(pawl_worker *worker, pawl_task *task)
     pawli_observe_dropped(worker, task);
     if (pawli_task_acknowledged(task)) {
         pawli_worker_count(worker, &worker->stats.done, 1);
-    } else if (!task->disowned) { /* those were counted when they were given back */
+    } else if (!task->disowned) { /* those were counted when they were released */
         pawl_uuid_format(pawl_message_id(task->message), id);
         pawli_log(&worker->log, PAWL_LOG_WARNING, "worker",
-                  "the result of message %s of topic '%.255s' was dropped: its lease was lost, or "
-                  "it was cancelled",
+                  "topic '%.255s': the result of message %s was dropped: its lease was lost, or it "
+                  "was cancelled",
                   id, pawl_message_topic(task->message));
         pawli_worker_count(worker, &worker->stats.lost, 1);
     }
@@ -84,7 +84,7 @@ void pawli_result_batch_postpone(pawl_worker *worker)
         pawli_inflight_keep_results(&worker->inflight, worker->claim_loop.results.list);
 }
 
-/* ---- telling ---- */
+/* ---- storing results ---- */
 
 static int64_t *counter_of(pawl_worker *worker, const pawl_task *task)
 {
@@ -110,7 +110,7 @@ static bool results_same(const pawl_task *a, const pawl_task *b)
 
     if (a->dead != b->dead || answer != pawli_task_answer(b))
         return false;
-    if (answer == PAWLI_ANSWER_ACK) /* what somebody leaves goes by itself */
+    if (answer == PAWLI_ANSWER_ACK) /* acknowledgements with an output are stored separately */
         return !a->output.data && !b->output.data;
     if (answer == PAWLI_ANSWER_RELEASE)
         return true;
@@ -119,7 +119,8 @@ static bool results_same(const pawl_task *a, const pawl_task *b)
     return strcmp(a->error ? a->error : "", b->error ? b->error : "") == 0;
 }
 
-/* Those like `sample` are moved to the returned list, as many as fit into one call. */
+/* Moves tasks with the same result as `sample`, as many as fit into one call, to the returned
+ * list. */
 static pawl_task *results_pick(pawli_result_batch *results, const pawl_task *sample,
                                size_t *ret_count)
 {
@@ -153,7 +154,7 @@ static void put_back(pawli_result_batch *results, pawl_task *picked, bool doubt)
     *at = picked;
 }
 
-/* Those that did not change, although nothing can have changed them before us, were lost. */
+/* Tasks that were not changed, although no earlier attempt can have changed them, were lost. */
 static void results_settle(pawl_worker *worker, pawl_task *picked, size_t count, size_t changed)
 {
     int64_t *counter = counter_of(worker, picked);
@@ -164,7 +165,7 @@ static void results_settle(pawl_worker *worker, pawl_task *picked, size_t count,
         unsure += task->doubt || pawli_task_acknowledged(task);
         run |= pawl_message_run_id(task->message) != 0;
     }
-    if (run) /* another one of its job may be in line */
+    if (run) /* another run of its job may be waiting */
         pawli_jobs_changed(worker->store);
     size_t unchanged = count > changed ? count - changed : 0;
     size_t lost = unchanged > unsure ? unchanged - unsure : 0;
@@ -176,13 +177,13 @@ static void results_settle(pawl_worker *worker, pawl_task *picked, size_t count,
         return;
     pawli_worker_count(worker, &worker->stats.lost, lost);
     pawli_log(&worker->log, PAWL_LOG_WARNING, "worker",
-              "%zu of %zu results came too late: the messages were no longer this worker's", lost,
+              "%zu of %zu results were rejected: this worker no longer owned the leases", lost,
               count);
 }
 
-/* ---- results that the store refuses ---- */
+/* ---- results that the store rejects ---- */
 
-/* What the handler said is left out, and the result told without it. */
+/* Removes the handler's output and error text, so that the result can be stored without them. */
 static void results_strip(pawl_task *task)
 {
     pawli_output_done(&task->output);
@@ -190,7 +191,7 @@ static void results_strip(pawl_task *task)
     task->error = NULL;
 }
 
-/* Said once for each message, whether it is only the words that are lost or the whole result. */
+/* Logs once per message, whether only the texts are lost or the whole result. */
 static void log_refusal(pawl_worker *worker, const pawl_task *task, bool stored, const char *why)
 {
     char id[PAWL_UUID_TEXT_SIZE];
@@ -198,17 +199,17 @@ static void log_refusal(pawl_worker *worker, const pawl_task *task, bool stored,
     pawl_uuid_format(pawl_message_id(task->message), id);
     if (stored)
         pawli_log(&worker->log, PAWL_LOG_WARNING, "worker",
-                  "topic '%.255s': the error text or output of message %s was refused by the "
-                  "database and is not kept: %s",
+                  "topic '%.255s': the database rejected the error text or output of message %s, "
+                  "which is discarded: %s",
                   pawl_message_topic(task->message), id, why);
     else
         pawli_log(&worker->log, PAWL_LOG_ERROR, "worker",
-                  "topic '%.255s': the result of message %s was refused by the database; the "
-                  "message is attempted again when its lease ends: %s",
+                  "topic '%.255s': the database rejected the result of message %s, which is "
+                  "attempted again when its lease expires: %s",
                   pawl_message_topic(task->message), id, why);
 }
 
-/* Not stored, and not to be told again: its lease is no longer renewed, and ends. */
+/* The result is not stored and not retried: its lease is no longer renewed, and expires. */
 static void drop_refused(pawl_worker *worker, pawl_task *task)
 {
     pawli_observe_dropped(worker, task);
@@ -248,8 +249,8 @@ static pawl_status results_tell(pawl_worker *worker, const pawl_task *sample,
     }
 }
 
-/* The store has refused this one result, for the reason `why`: it gets one more chance, without
- * what the handler said. */
+/* The store rejected this single result because of `why`: it is retried once, without the
+ * handler's texts. */
 static pawl_status tell_refused(pawl_worker *worker, pawl_task *task, const pawl_error *why,
                                 pawl_error *err)
 {
@@ -272,7 +273,7 @@ static pawl_status tell_refused(pawl_worker *worker, pawl_task *task, const pawl
     return st;
 }
 
-/* The list ends after this many tasks; returns the others. */
+/* Truncates the list after this many tasks; returns the rest. */
 static pawl_task *cut_after(pawl_task *list, size_t count)
 {
     while (--count > 0 && list->next_in_line)
@@ -283,8 +284,8 @@ static pawl_task *cut_after(pawl_task *list, size_t count)
 }
 
 /*
- * Tell equal results together. If the store refuses them, for what one of them brings, they are
- * divided until that one is found; the others are told.
+ * Stores equal results together. If the store rejects a batch because of the content of one
+ * result, the batch is split until that result is found; the others are stored.
  */
 static pawl_status store_list(pawl_worker *worker, pawl_task *list, const pawl_receipt *items,
                               size_t count, pawl_error *err)
@@ -322,7 +323,7 @@ static pawl_status tell_like(pawl_worker *worker, const pawl_task *sample, pawl_
     return store_list(worker, picked, results->items, count, err);
 }
 
-/* One that may go with others of its kind, and with a claim. */
+/* Whether it can be batched with other acknowledgements, and sent with a claim. */
 static bool is_ack(const pawl_task *task)
 {
     return !task->dead && pawli_task_answer(task) == PAWLI_ANSWER_ACK && !task->output.data;
@@ -365,7 +366,7 @@ pawl_status pawli_result_batch_store_acks(pawl_worker *worker, pawl_error *err)
     return store_all(worker, true, err);
 }
 
-/* ---- acknowledgements that go with a claim ---- */
+/* ---- acknowledgements that are sent with a claim ---- */
 
 pawl_status pawli_result_batch_acks(pawl_worker *worker, const pawl_receipt **ret_items,
                                     size_t *ret_count, pawl_error *err)

@@ -59,7 +59,7 @@ PAWL_TEST(bad_registrations_are_refused)
     assert_status(PAWL_E_INVALID, pawl_worker_handle(worker, "a", NULL, NULL, NULL, &err), &err);
     worker_handle(worker, "a", never, NULL);
     assert_status(PAWL_E_INVALID, pawl_worker_handle(worker, "a", never, NULL, NULL, &err), &err);
-    assert_says(&err, "one topic, one handler");
+    assert_says(&err, "already has a handler");
     worker_handle(worker, NULL, never, NULL);
     assert_status(PAWL_E_INVALID, pawl_worker_handle(worker, NULL, never, NULL, NULL, &err), &err);
     opts.concurrency = -1;
@@ -231,7 +231,7 @@ PAWL_TEST(an_answer_that_is_no_verdict_counts_as_retry)
     worker_handle(worker, "t", nonsense, NULL);
     worker_until_idle(worker);
     assert_int_equal(PAWL_STATE_READY, fixture_state(f, id));
-    assert_non_null(strstr(pawl_message_last_error(queue_get(f, id)), "no verdict"));
+    assert_non_null(strstr(pawl_message_last_error(queue_get(f, id)), "invalid result"));
 }
 
 PAWL_TEST(answers_of_all_kinds_in_one_batch_reach_their_messages)
