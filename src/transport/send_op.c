@@ -1,4 +1,4 @@
-/* src/transport/send_op.c - one claimed message on its way, from the claim to the answer. */
+/* src/transport/send_op.c - one send, from the claim of its message to its result. */
 #include "send_op.h"
 
 #include <stdio.h>
@@ -64,7 +64,7 @@ void pawli_send_op_done(pawli_send_op *op)
     pawli_send_op_free(op);
 }
 
-/* ---- landing ---- */
+/* ---- completing a send ---- */
 
 static void send_op_say(const pawli_send_op *op, pawl_log_level level, const char *what)
 {
@@ -75,19 +75,20 @@ static void send_op_say(const pawli_send_op *op, pawl_log_level level, const cha
               op->destination->name, what);
 }
 
-/* The other side's words may repeat the payload: they belong into the record, not into the log. */
+/* The peer's text may repeat the payload, so it is stored with the message but not logged. */
 static const char *reason_to_log(const pawli_send_op *op, char *room, size_t size)
 {
     if (!op->answered)
         return op->error ? op->error : "out of memory for the reason";
     if (op->status > 0)
-        snprintf(room, size, "HTTP %d; the record has the answer's words", op->status);
+        snprintf(room, size, "HTTP %d; see the message record for the response text", op->status);
     else
-        snprintf(room, size, "refused; the record has the answer's words");
+        snprintf(room, size, "rejected; see the message record for the response text");
     return room;
 }
 
-/* When it is due again but for the jitter: what the database will compute, or was told. */
+/* The delay until the next attempt, without jitter: as the database will compute it, or as
+ * requested. */
 static int64_t nominal_delay_ms(const pawli_send_op *op)
 {
     const pawl_message *message = op->message;
@@ -98,7 +99,8 @@ static int64_t nominal_delay_ms(const pawli_send_op *op)
         &op->policy, pawl_message_retries(message) + pawl_message_deferrals(message), 0);
 }
 
-/* "attempt 2 of 6, retrying in about 4s" (the database adds the jitter), "not counted, ..." */
+/* Formats "attempt 2 of 6, retrying in about 4s" (the database adds the jitter), or "deferred,
+ * ..." */
 static void explain_retry(const pawli_send_op *op, char *room, size_t size)
 {
     char span[PAWLI_SPAN_SIZE], which[48];
@@ -125,7 +127,7 @@ static void log_landing(const pawli_send_op *op, bool duplicate)
     switch (op->result) {
     case PAWLI_RESULT_DONE:
         snprintf(what, sizeof what, "sent in %lld ms%s", ms,
-                 duplicate ? ", where it had been before" : "");
+                 duplicate ? ", already processed earlier" : "");
         send_op_say(op, PAWL_LOG_INFO, what);
         break;
     case PAWLI_RESULT_RETRY:
@@ -135,7 +137,7 @@ static void log_landing(const pawli_send_op *op, bool duplicate)
         send_op_say(op, PAWL_LOG_WARNING, what);
         break;
     case PAWLI_RESULT_FAIL:
-        snprintf(what, sizeof what, "failed for good at attempt %d: %s",
+        snprintf(what, sizeof what, "failed permanently at attempt %d: %s",
                  pawl_message_attempt(op->message), why);
         send_op_say(op, PAWL_LOG_ERROR, what);
         break;
@@ -167,7 +169,7 @@ static void send_op_land(pawli_send_op *op, pawli_result result, const char *err
     pthread_mutex_lock(&delivery->lock);
     op->destination->stats.in_flight--;
     op->destination->unsendable |= op->unsendable;
-    /* The map that prevented it is no longer in use: try again, by the one that is. */
+    /* The service map that prevented the send was replaced: retry with the current one. */
     delivery->map_changed |= op->unsendable && op->services != delivery->services;
     send_op_count(op, duplicate);
     op->destination->stats.breaker = (pawl_breaker_state)op->destination->breaker.state;
@@ -177,13 +179,13 @@ static void send_op_land(pawli_send_op *op, pawli_result result, const char *err
     log_landing(op, duplicate);
 }
 
-/* ---- the destination's fault, or not ---- */
+/* ---- the destination's circuit breaker ---- */
 
 static void note_failure(pawli_send_op *op, pawl_mono now)
 {
     pawli_breaker *breaker = &op->destination->breaker;
 
-    /* What was under way when it opened says nothing new. */
+    /* Results of sends that were in flight when it opened are ignored. */
     if (breaker->state == PAWLI_BREAKER_OPEN)
         return;
     bool opens = pawli_breaker_failed(breaker, now, pawli_random_u64());
@@ -199,7 +201,7 @@ static void note_failure(pawli_send_op *op, pawl_mono now)
 static void note_success(pawli_send_op *op)
 {
     if (pawli_breaker_succeeded(&op->destination->breaker))
-        pawli_log(&op->delivery->options.log, PAWL_LOG_INFO, "outbox", "%s answers again",
+        pawli_log(&op->delivery->options.log, PAWL_LOG_INFO, "outbox", "%s: circuit breaker closed",
                   op->destination->name);
 }
 
@@ -215,7 +217,8 @@ static void send_op_judge(pawli_send_op *op, const pawl_send_report *outcome, pa
         note_success(op);
 }
 
-/* Not before the destination wants it; and if it is too busy, nothing else either. */
+/* Waits at least as long as the destination requested; if the destination is overloaded, so do
+ * all its other messages. */
 static void obey_retry_after(pawli_send_op *op, const pawl_send_report *outcome, pawl_mono now)
 {
     const pawl_delivery_options *options = &op->delivery->options;
@@ -237,7 +240,8 @@ static void obey_retry_after(pawli_send_op *op, const pawl_send_report *outcome,
         op->delay_ms = 1;
 }
 
-/* A probe's message waits as long as the breaker does, so that there is one for the next probe. */
+/* A probe's message waits as long as the circuit breaker does, so that a message is available
+ * for the next probe. */
 static void wait_for_breaker(pawli_send_op *op, pawl_mono now)
 {
     const pawli_breaker *breaker = &op->destination->breaker;
@@ -247,7 +251,7 @@ static void wait_for_breaker(pawli_send_op *op, pawl_mono now)
         op->delay_ms = (breaker->retry_at.us - now.us + 999) / 1000;
 }
 
-/* Neither acknowledged nor refused. At the last attempt "put off" is "failed". */
+/* Neither acknowledged nor rejected. After the last attempt, a retry becomes a failure. */
 static void send_op_put_off(pawli_send_op *op, const pawl_service *service,
                             const pawl_send_report *outcome, pawl_mono now)
 {
@@ -264,14 +268,14 @@ static void send_op_put_off(pawli_send_op *op, const pawl_service *service,
     }
 }
 
-/* Given up by us: another delivery may take it at once. */
+/* Cancelled by us: another delivery may send it at once. */
 static void send_op_give_back(pawli_send_op *op)
 {
     op->delay_ms = 0;
     op->cancelled = true;
     send_op_land(op, PAWLI_RESULT_DEFER,
-                 op->late ? "its lease ran out before the answer came"
-                          : "the delivery was stopped before the answer came",
+                 op->late ? "its lease expired before the response arrived"
+                          : "the delivery was stopped before the response arrived",
                  false);
 }
 
@@ -322,7 +326,7 @@ static void on_end(void *context, const pawl_send_report *outcome)
 
 /* ---- starting ---- */
 
-/* *ret_ours: the URL is the map's, so what is wrong with it is not the message's fault. */
+/* *ret_ours: the URL comes from the service map, so an error in it is not the message's fault. */
 static pawl_status send_op_send(pawli_send_op *op, const pawl_service *service, const char *url,
                                 bool *ret_ours, pawl_error *err)
 {
@@ -344,8 +348,8 @@ static pawl_status send_op_send(pawli_send_op *op, const pawl_service *service, 
     return pawl_transport_client_send(delivery->client, &request, on_end, op, &op->send, err);
 }
 
-/* Where to, and off. What cannot be begun has landed: deferred, unless the message itself is wrong.
- */
+/* Resolves the destination and starts the send. A send that cannot be started is completed:
+ * deferred, unless the message itself is invalid. */
 static void take_off(pawli_send_op *op)
 {
     pawl_error err = PAWL_ERROR_INIT;
@@ -353,19 +357,19 @@ static void take_off(pawli_send_op *op)
     const char *url = NULL;
     pawl_status st = pawl_services_find(op->services, op->destination->name, &service, &url, &err);
 
-    bool ours = st != PAWL_OK; /* the map's fault, not the message's */
+    bool ours = st != PAWL_OK; /* the service map's fault, not the message's */
     op->policy = pawli_send_backoff(op->message, service);
     op->limit = pawli_send_limit(op->message, service);
     if (st == PAWL_OK)
         st = send_op_send(op, service, url, &ours, &err);
     if (st == PAWL_OK)
         return;
-    op->unsendable = ours; /* by the map, not for want of memory */
+    op->unsendable = ours; /* because of the service map, not because memory ran out */
     ours = ours || st != PAWL_E_INVALID;
     send_op_land(op, ours ? PAWLI_RESULT_DEFER : PAWLI_RESULT_FAIL, err.message, false);
 }
 
-/* A message may have a shorter lease of its own; the store's clock tells. */
+/* A message may have a shorter lease of its own, which the store's clock determines. */
 static int64_t lease_us(const pawl_delivery *delivery, const pawl_message *message,
                         pawl_mono claimed_at)
 {
@@ -399,7 +403,8 @@ bool pawli_send_op_begin(pawl_delivery *delivery, pawli_claim_batch *batch,
     op->lease_us = lease_us(delivery, message, claimed_at);
     op->renew_at = pawli_mono_after(claimed_at, op->lease_us / 3);
     op->lease_end = pawli_mono_after(claimed_at, op->lease_us);
-    op->late = pawli_mono_passed(op->lease_end); /* the claim's answer took that long */
+    op->late = pawli_mono_passed(op->lease_end); /* the claim took so long that the lease has
+                                                  * expired */
     op->breaker_was_closed = destination->breaker.state == PAWLI_BREAKER_CLOSED;
     pthread_mutex_lock(&delivery->lock);
     destination->stats.in_flight++;
