@@ -1,12 +1,13 @@
 /*
- * examples/effect_once.c - an account that is charged once per message, whatever happens.
+ * examples/effect_once.c - charges an account exactly once per message, despite crashes.
  *
  *     effect_once [URL]        sqlite:effect_once.db, or a PostgreSQL URL
  *
- * Every message charges the account. The handler changes the balance in the transaction that also
- * acknowledges its message, so both happen or neither does. To show it, things go wrong on purpose:
- * three worker processes die with the balance changed and not committed, and now and then a message
- * is taken away from its handler before it commits. The sum is right all the same.
+ * Every message charges the account. The handler changes the balance in the transaction that
+ * also acknowledges its message, so both are committed or neither is. To demonstrate this, the
+ * example injects failures: three worker processes die after changing the balance and before the
+ * commit, and some messages are taken away from their handlers before the commit. The final
+ * balance is still correct.
  *
  * Build it against an installed pawl:
  *     cc effect_once.c $(pkg-config --cflags --libs pawl) -lsqlite3 -lpq
@@ -27,10 +28,11 @@
 #define CHARGES 60
 #define AMOUNT 5
 #define CRASHES 3
-/* What a dead worker held comes back after this long: three turns of SQLite's writer. */
+/* The lease, after which a dead worker's message is ready again: three times SQLite's longest
+ * write transaction. */
 #define LEASE_MS 3000
 
-/* An example gives up on the first surprise; a program would look at err->retryable. */
+/* The example exits on any unexpected error; an application would check err->retryable. */
 static void expect(pawl_status status, const pawl_error *err)
 {
     if (status == PAWL_OK)
@@ -39,9 +41,9 @@ static void expect(pawl_status status, const pawl_error *err)
     exit(1);
 }
 
-/* ---- the application's own rows, on either engine ---- */
+/* ---- the application's own tables, on either engine ---- */
 
-static int64_t first_value; /* of the last query */
+static int64_t first_value; /* the first value of the last query */
 
 static int read_value(void *context, int columns, char **values, char **names)
 {
@@ -52,7 +54,7 @@ static int read_value(void *context, int columns, char **values, char **names)
     return 0;
 }
 
-/* Run a statement on whichever handle is there. */
+/* Runs a statement on whichever handle is not NULL. */
 static bool run(sqlite3 *sqlite, PGconn *postgres, const char *sql)
 {
     if (sqlite)
@@ -65,7 +67,7 @@ static bool run(sqlite3 *sqlite, PGconn *postgres, const char *sql)
     return status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK;
 }
 
-/* Outside of any message: a connection for one statement. */
+/* Runs one statement outside of any message, on its own connection. */
 static int64_t ask(const char *url, const char *sql)
 {
     bool is_sqlite = strncmp(url, "sqlite:", 7) == 0;
@@ -96,22 +98,22 @@ static pawl_store *open_store(const char *url)
     pawl_store *store = NULL;
 
     options.deploy_schema = true;
-    options.schema = "pawl_example"; /* PostgreSQL: beside whatever else is in the database */
+    options.schema = "pawl_example"; /* PostgreSQL: use a schema of its own in the database */
     expect(pawl_store_open(url, &options, &store, &err), &err);
     return store;
 }
 
-/* ---- the worker's process ---- */
+/* ---- the worker process ---- */
 
-typedef struct clerk {
+typedef struct charger {
     pawl_worker *worker;
-    bool dies; /* with its first message half done */
+    bool dies; /* in the middle of its first message */
     int calls, charged, refused;
-    int64_t left; /* messages to go until the clerk may go home */
-} clerk;
+    int64_t left; /* how many messages to handle before exiting */
+} charger;
 
-/* Somebody else thinks that we are gone: the message is ready again, and no longer ours. */
-static void take_away(clerk *c, pawl_task *task)
+/* Simulates an expired lease: the message is ready again, and this worker no longer owns it. */
+static void expire_lease(charger *c, pawl_task *task)
 {
     pawl_receipt item = {pawl_message_work_id(pawl_task_message(task)), pawl_task_fence(task)};
     pawl_error err = PAWL_ERROR_INIT;
@@ -123,7 +125,7 @@ static void take_away(clerk *c, pawl_task *task)
 
 static pawl_result charge(pawl_task *task, void *context)
 {
-    clerk *c = context;
+    charger *c = context;
     char sql[80];
     pawl_error err = PAWL_ERROR_INIT;
     pawl_tx *tx = NULL;
@@ -131,15 +133,15 @@ static pawl_result charge(pawl_task *task, void *context)
 
     snprintf(sql, sizeof sql, "UPDATE example_account SET balance = balance - %d", AMOUNT);
     if (!c->dies && ++c->calls % 7 == 0)
-        take_away(c, task);
+        expire_lease(c, task);
     st = pawl_task_begin(task, &tx, &err);
     if (st == PAWL_OK && !run(pawl_tx_sqlite(tx), pawl_tx_postgres(tx), sql))
         st = PAWL_E_STORE;
     if (c->dies)
-        raise(SIGKILL); /* the balance is changed, nothing is committed */
+        raise(SIGKILL); /* the balance is changed but not committed */
     if (st == PAWL_OK)
-        st =
-            pawl_tx_commit_with_ack(tx, &err); /* the balance and the acknowledgement, or nothing */
+        st = pawl_tx_commit_with_ack(tx, &err); /* commits the balance and the acknowledgement
+                                                 * together */
     pawl_tx_free(tx);
     if (st == PAWL_OK)
         c->charged++;
@@ -150,10 +152,10 @@ static pawl_result charge(pawl_task *task, void *context)
     return st == PAWL_OK ? PAWL_DONE : PAWL_RETRY;
 }
 
-/* effect_once URL TOPIC COUNT: handle COUNT messages; 0: die with the first. */
+/* effect_once URL TOPIC COUNT: handles COUNT messages; 0: dies while handling the first. */
 static int work(const char *url, const char *topic, const char *count)
 {
-    clerk c = {.left = strtoll(count, NULL, 10)};
+    charger c = {.left = strtoll(count, NULL, 10)};
     pawl_worker_options options = PAWL_WORKER_OPTIONS_INIT;
     pawl_error err = PAWL_ERROR_INIT;
     pawl_store *store = open_store(url);
@@ -165,15 +167,15 @@ static int work(const char *url, const char *topic, const char *count)
     expect(pawl_worker_new(store, &options, &c.worker, &err), &err);
     expect(pawl_worker_handle(c.worker, topic, charge, &c, NULL, &err), &err);
     expect(pawl_worker_run(c.worker, &err), &err);
-    printf("worker %d: %d charges, %d times the message had been taken away: rolled back\n",
-           (int)getpid(), c.charged, c.refused);
+    printf("worker %d: %d charges, %d rolled back because the lease was lost\n", (int)getpid(),
+           c.charged, c.refused);
     pawl_worker_free(c.worker);
     pawl_store_close(store);
     return 0;
 }
 
-/* Run ourselves as a worker, to the end; what the process ended with. */
-static int hire(const char *url, const char *topic, const char *count)
+/* Runs this program as a worker process and returns its exit status. */
+static int run_worker(const char *url, const char *topic, const char *count)
 {
     char *const argv[] = {(char *)(uintptr_t) "effect_once", (char *)(uintptr_t)url,
                           (char *)(uintptr_t)topic, (char *)(uintptr_t)count, NULL};
@@ -189,7 +191,7 @@ static int hire(const char *url, const char *topic, const char *count)
     return status;
 }
 
-/* ---- the whole story ---- */
+/* ---- the main program ---- */
 
 static void send_charges(const char *url, const char *topic)
 {
@@ -211,7 +213,7 @@ static int show(const char *url)
 {
     char topic[64], count[16];
 
-    /* A topic of its own, so that what an interrupted run left is not counted. */
+    /* A topic of its own, so that messages of an interrupted run are not counted. */
     snprintf(topic, sizeof topic, "charge.%d", (int)getpid());
     snprintf(count, sizeof count, "%d", CHARGES);
     (void)ask(url, "DROP TABLE IF EXISTS example_account");
@@ -220,12 +222,12 @@ static int show(const char *url)
     send_charges(url, topic);
     printf("the balance is 1000; %d messages charge %d each\n", CHARGES, AMOUNT);
     for (int i = 0; i < CRASHES; i++) {
-        if (!WIFSIGNALED(hire(url, topic, "0")))
+        if (!WIFSIGNALED(run_worker(url, topic, "0")))
             return 1;
-        printf("a worker died with the balance changed and not committed: it is %" PRId64 "\n",
+        printf("a worker died before its commit: the balance is still %" PRId64 "\n",
                ask(url, "SELECT balance FROM example_account"));
     }
-    if (hire(url, topic, count) != 0)
+    if (run_worker(url, topic, count) != 0)
         return 1;
     int64_t balance = ask(url, "SELECT balance FROM example_account");
     int64_t expected = 1000 - CHARGES * AMOUNT;

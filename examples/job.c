@@ -1,18 +1,19 @@
 /*
- * examples/job.c - a job that takes its time and says what it is doing, on any number of machines.
+ * examples/job.c - a long-running job that reports its progress, on any number of machines.
  *
  *     job URL [NAME [RUNS]]
  *
- * Works for the job "sample" until Ctrl-C, or until it has done RUNS of them. NAME is what it calls
- * itself. The job is seeded by plain SQL, before or while this runs:
+ * Handles runs of the job "sample" until Ctrl-C, or until it has finished RUNS of them. NAME
+ * appears in its output. The job is created by plain SQL, before or while this runs:
  *
  *     psql DATABASE -f job_seed_postgres.sql
  *     sqlite3 FILE < job_seed_sqlite.sql
  *
- * Start it several times on the same database: each run is done by one of them. Kill the one that
- * is at it, and another does that run again when its lease has ended.
+ * Start it several times on the same database: each run is handled by one of the processes. Kill
+ * the one that is handling a run, and another handles that run again when its lease has expired.
  *
- * Build it against an installed pawl: cc job.c $(pkg-config --cflags --libs pawl)
+ * Build it against an installed pawl:
+ *     cc job.c $(pkg-config --cflags --libs pawl)
  */
 #include <poll.h>
 #include <signal.h>
@@ -30,9 +31,9 @@
 
 static pawl_worker *worker; /* for the signal handler */
 
-/* One line of the story: when, who, what. */
-static void tell(const char *who, const char *format, ...) PAWL_PRINTF(2, 3);
-static void tell(const char *who, const char *format, ...)
+/* Prints one line: time, process, event. */
+static void report(const char *who, const char *format, ...) PAWL_PRINTF(2, 3);
+static void report(const char *who, const char *format, ...)
 {
     struct timespec now;
     struct tm tm;
@@ -49,7 +50,7 @@ static void tell(const char *who, const char *format, ...)
     fflush(stdout);
 }
 
-/* An example gives up on the first surprise; a program would look at err->retryable. */
+/* The example exits on any unexpected error; an application would check err->retryable. */
 static void expect(pawl_status status, const pawl_error *err)
 {
     if (status == PAWL_OK)
@@ -58,8 +59,8 @@ static void expect(pawl_status status, const pawl_error *err)
     exit(pawl_status_exit(status));
 }
 
-/* Whether there is still somebody who wants the result: not when the run was cancelled, its time is
- * up, it is no longer ours, or the worker stops. */
+/* Works for a while. False if the result is no longer needed: the run was cancelled or has timed
+ * out, its lease is lost, or the worker is shutting down. */
 static bool work_for(pawl_task *task, int ms)
 {
     struct pollfd cancelled = {-1, POLLIN, 0};
@@ -70,7 +71,7 @@ static bool work_for(pawl_task *task, int ms)
     return poll(&cancelled, 1, ms) == 0;
 }
 
-/* Called by the worker for each run. Meanwhile the worker renews the lease. */
+/* The worker calls this for each run, and renews the lease meanwhile. */
 static pawl_result handle(pawl_task *task, void *context)
 {
     const char *name = context;
@@ -85,28 +86,28 @@ static pawl_result handle(pawl_task *task, void *context)
         pawl_task_set_error(task, "the payload must be a number of seconds, at most 3600");
         return PAWL_FAIL;
     }
-    tell(name, "run %lld starts, attempt %d, %g s", run, pawl_task_attempt(task), seconds);
+    report(name, "run %lld starts, attempt %d, %g s", run, pawl_task_attempt(task), seconds);
     for (int step = 1; step <= STEPS; step++) {
         if (!work_for(task, (int)(seconds * 1000 / STEPS))) {
-            tell(name, "run %lld is given up", run);
+            report(name, "run %lld was cancelled", run);
             return PAWL_RETRY;
         }
         snprintf(text, sizeof text, "%d %%", 100 * step / STEPS);
-        tell(name, "run %lld: %s", run, text);
-        if (pawl_task_progress(task, text, &err) != PAWL_OK) /* for others: `pawl show` */
-            tell(name, "run %lld: %s", run, err.message);
+        report(name, "run %lld: %s", run, text);
+        if (pawl_task_progress(task, text, &err) != PAWL_OK) /* visible to others in `pawl show` */
+            report(name, "run %lld: %s", run, err.message);
     }
     size = snprintf(text, sizeof text, "%.30s worked for %g s", name, seconds);
-    if (pawl_task_output(task, text, (size_t)size, &err) != PAWL_OK) /* for the history */
-        tell(name, "run %lld: %s", run, err.message);
-    tell(name, "run %lld ends", run);
+    if (pawl_task_output(task, text, (size_t)size, &err) != PAWL_OK) /* stored in the run history */
+        report(name, "run %lld: %s", run, err.message);
+    report(name, "run %lld ends", run);
     return PAWL_DONE;
 }
 
 static void on_signal(int number)
 {
     (void)number;
-    pawl_worker_request_stop(worker); /* a second time: at once */
+    pawl_worker_request_stop(worker); /* the second request stops it at once */
 }
 
 int main(int argc, char **argv)
@@ -124,7 +125,7 @@ int main(int argc, char **argv)
         return 64;
     }
     snprintf(own_name, sizeof own_name, "worker-%ld", (long)getpid());
-    store_options.deploy_schema = true; /* pawl's tables, if they are not there */
+    store_options.deploy_schema = true; /* create pawl's tables if they do not exist */
     expect(pawl_store_open(argv[1], &store_options, &store, &err), &err);
 
     options.owner_name = name;
@@ -134,9 +135,9 @@ int main(int argc, char **argv)
     expect(pawl_worker_handle(worker, TOPIC, handle, name, NULL, &err), &err);
     sigaction(SIGINT, &stop, NULL);
     sigaction(SIGTERM, &stop, NULL);
-    tell(name, "waits for runs");
+    report(name, "waits for runs");
     expect(pawl_worker_run(worker, &err), &err);
-    tell(name, "stopped");
+    report(name, "stopped");
 
     pawl_worker_free(worker);
     pawl_store_close(store);

@@ -1,15 +1,16 @@
 /*
- * examples/orders.c - a shop that never loses an order: an outbox inside its own SQLite file.
+ * examples/orders.c - a shop that never loses an order: an outbox in its own SQLite file.
  *
  *     orders FILE.db
  *
- * The shop writes an order and the message "ship it" in one transaction: both are there, or neither
- * is. A worker with three threads takes the messages; it notes that an order is shipped in the
- * transaction that ends the message. One order needs a second attempt, one becomes a dead letter
- * until the shop repairs what was wrong, one is never placed because its transaction is rolled
- * back.
+ * The shop writes an order and a message to ship it in one transaction: both are committed or
+ * neither is. A worker with three threads handles the messages, and marks each order as shipped
+ * in the transaction that acknowledges its message. One order needs a second attempt, one
+ * becomes a dead letter until an operator fixes the cause, and one is never placed because its
+ * transaction is rolled back.
  *
- * Build it against an installed pawl: cc orders.c $(pkg-config --cflags --libs pawl) -lsqlite3
+ * Build it against an installed pawl:
+ *     cc orders.c $(pkg-config --cflags --libs pawl) -lsqlite3
  */
 #include <pthread.h>
 #include <semaphore.h>
@@ -30,15 +31,15 @@
 typedef struct shop {
     const char *file;
     pawl_store *store;
-    sem_t settled;            /* posted for every message that ends: shipped, or a dead letter */
-    atomic_bool bigger_boxes; /* the repair that the dead letter waits for */
+    sem_t finished;           /* posted once per message that is shipped or becomes a dead letter */
+    atomic_bool bigger_boxes; /* fixes the cause of the dead letter */
 } shop;
 
 static struct timespec started;
 
-/* One line of the story: when, who, what. */
-static void tell(const char *who, const char *format, ...) PAWL_PRINTF(2, 3);
-static void tell(const char *who, const char *format, ...)
+/* Prints one line: time, event. */
+static void report(const char *who, const char *format, ...) PAWL_PRINTF(2, 3);
+static void report(const char *who, const char *format, ...)
 {
     static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
     struct timespec now;
@@ -57,7 +58,7 @@ static void tell(const char *who, const char *format, ...)
     pthread_mutex_unlock(&one_at_a_time);
 }
 
-/* An example gives up on the first surprise; a program would look at err->retryable. */
+/* The example exits on any unexpected error; an application would check err->retryable. */
 static void expect(pawl_status status, const pawl_error *err)
 {
     if (status == PAWL_OK)
@@ -78,7 +79,7 @@ static sqlite3 *open_database(const char *file)
     return db;
 }
 
-/* Run one statement of the shop's own; %Q and %lld are sqlite3_mprintf's. */
+/* Runs one statement on the shop's tables; %Q and %lld are sqlite3_mprintf's. */
 static void sql(sqlite3 *db, const char *format, ...)
 {
     va_list arguments;
@@ -94,7 +95,7 @@ static void sql(sqlite3 *db, const char *format, ...)
     sqlite3_free(text);
 }
 
-/* The outbox: the order and the message that it causes are one transaction. */
+/* The outbox: stores the order and its message in one transaction. */
 static void place_order(shop *s, sqlite3 *db, const char *item, bool paid)
 {
     pawl_message_spec message = PAWL_MESSAGE_SPEC_INIT;
@@ -107,36 +108,37 @@ static void place_order(shop *s, sqlite3 *db, const char *item, bool paid)
     message.topic = TOPIC;
     message.payload = item;
     message.payload_size = strlen(item);
-    message.backoff = (pawl_backoff){300, 3000, 0}; /* again after 0.3 s, 0.6 s, ... */
+    message.backoff = (pawl_backoff){300, 3000, 0}; /* retry after 0.3 s, 0.6 s, ... */
     expect(pawl_tx_wrap_sqlite(s->store, db, &tx, &err), &err);
     expect(pawl_tx_enqueue(tx, &message, NULL, &err), &err);
 
     if (paid) {
         sql(db, "COMMIT");
-        pawl_tx_committed(tx); /* an idle worker looks at once */
-        tell("shop", "%s: ordered, row and message committed together", item);
+        pawl_tx_committed(tx); /* wakes an idle worker */
+        report("shop", "%s: ordered, row and message committed together", item);
     } else {
         sql(db, "ROLLBACK");
-        tell("shop", "%s: card declined, rolled back, the message is gone with the row", item);
+        report("shop", "%s: card declined, order and message rolled back", item);
     }
     pawl_tx_free(tx);
 }
 
-/* Pack and send one order. NULL: done. Otherwise what went wrong, and whether trying again helps.
- */
+/* Packs and ships one order. Returns NULL on success, otherwise the error and whether a retry
+ * may help. */
 static const char *ship(shop *s, const char *item, int attempt, bool *ret_hopeless)
 {
     *ret_hopeless = false;
     if (strcmp(item, "lamp") == 0 && attempt == 1)
-        return "the carrier does not answer";
+        return "the carrier does not respond";
     if (strcmp(item, "piano") == 0 && !atomic_load(&s->bigger_boxes)) {
         *ret_hopeless = true;
-        return "no box is big enough";
+        return "no box is large enough";
     }
     return NULL;
 }
 
-/* The order's row and the end of its message are one transaction, too: shipped once. */
+/* Marks the order as shipped and acknowledges its message in one transaction, so it is shipped
+ * once. */
 static pawl_status mark_shipped(pawl_task *task, const char *item, pawl_error *err)
 {
     pawl_tx *tx = NULL;
@@ -150,7 +152,7 @@ static pawl_status mark_shipped(pawl_task *task, const char *item, pawl_error *e
     return st;
 }
 
-/* Called by the worker for every order, on one of its threads. */
+/* The worker calls this for every order, on one of its threads. */
 static pawl_result handle(pawl_task *task, void *context)
 {
     shop *s = context;
@@ -163,28 +165,28 @@ static pawl_result handle(pawl_task *task, void *context)
     if (!problem && mark_shipped(task, item, &err) != PAWL_OK)
         problem = err.message;
     if (!problem) {
-        tell("worker", "%s: shipped, attempt %d", item, pawl_task_attempt(task));
-        sem_post(&s->settled);
+        report("worker", "%s: shipped, attempt %d", item, pawl_task_attempt(task));
+        sem_post(&s->finished);
         return PAWL_DONE;
     }
     pawl_task_set_error(task, problem);
     if (hopeless) {
-        tell("worker", "%s: %s", item, problem);
+        report("worker", "%s: %s", item, problem);
         return PAWL_FAIL;
     }
-    tell("worker", "%s: %s, attempt %d of %d, again in 0.3 s", item, problem,
-         pawl_task_attempt(task), pawl_message_max_attempts(message));
+    report("worker", "%s: %s, attempt %d of %d, retrying in 0.3 s", item, problem,
+           pawl_task_attempt(task), pawl_message_max_attempts(message));
     return PAWL_RETRY;
 }
 
-/* Called for what failed, when that is committed. */
+/* The worker calls this for failed messages, after the failure is committed. */
 static pawl_result handle_dead(pawl_task *task, void *context)
 {
     shop *s = context;
 
-    tell("worker", "%s: is a dead letter now",
-         (const char *)pawl_message_payload(pawl_task_message(task), NULL));
-    sem_post(&s->settled);
+    report("worker", "%s: became a dead letter",
+           (const char *)pawl_message_payload(pawl_task_message(task), NULL));
+    sem_post(&s->finished);
     return PAWL_DONE;
 }
 
@@ -195,14 +197,15 @@ static pawl_worker *make_worker(shop *s)
     pawl_worker *worker = NULL;
 
     options.concurrency = THREADS;
-    options.maintenance_interval_ms[PAWL_MAINTENANCE_DEAD] = 50; /* the example is in a hurry */
+    options.maintenance_interval_ms[PAWL_MAINTENANCE_DEAD] = 50; /* shorter than usual, to keep
+                                                                  * the example fast */
     expect(pawl_worker_new(s->store, &options, &worker, &err), &err);
     expect(pawl_worker_handle(worker, TOPIC, handle, s, NULL, &err), &err);
     expect(pawl_worker_handle_dead(worker, TOPIC, handle_dead, s, &err), &err);
     return worker;
 }
 
-/* Until pawl_worker_request_stop(); any number of threads and processes may do the same. */
+/* Runs until pawl_worker_request_stop(); any number of threads and processes may run workers. */
 static void *work(void *worker)
 {
     pawl_error err = PAWL_ERROR_INIT;
@@ -211,14 +214,14 @@ static void *work(void *worker)
     return NULL;
 }
 
-static void wait_until_settled(shop *s, int count)
+static void wait_until_finished(shop *s, int count)
 {
     while (count-- > 0)
-        sem_wait(&s->settled);
+        sem_wait(&s->finished);
 }
 
-/* What an administrator would do with `pawl ls` and `pawl retry`. */
-static void look_at_dead_letters(shop *s)
+/* What an operator would do with `pawl ls` and `pawl retry`. */
+static void retry_dead_letters(shop *s)
 {
     pawl_filter filter = PAWL_FILTER_INIT;
     pawl_error err = PAWL_ERROR_INIT;
@@ -231,14 +234,14 @@ static void look_at_dead_letters(shop *s)
     for (size_t i = 0; i < pawl_messages_count(list); i++) {
         const pawl_message *message = pawl_messages_at(list, i);
 
-        tell("shop", "dead letter: %s, because %s",
-             (const char *)pawl_message_payload(message, NULL), pawl_message_last_error(message));
+        report("shop", "dead letter: %s: %s", (const char *)pawl_message_payload(message, NULL),
+               pawl_message_last_error(message));
     }
     pawl_messages_free(list);
 
     atomic_store(&s->bigger_boxes, true);
     expect(pawl_outbox_retry_matching(s->store, &filter, &retried_by_user, &err), &err);
-    tell("shop", "bigger boxes have come, %zu dead letter sent again", retried_by_user);
+    report("shop", "bigger boxes have arrived, %zu dead letter retried", retried_by_user);
 }
 
 int main(int argc, char **argv)
@@ -256,14 +259,14 @@ int main(int argc, char **argv)
         return 64;
     }
     clock_gettime(CLOCK_MONOTONIC, &started);
-    sem_init(&s.settled, 0, 0);
+    sem_init(&s.finished, 0, 0);
     db = open_database(s.file);
     sql(db, "CREATE TABLE IF NOT EXISTS orders ("
             "id INTEGER PRIMARY KEY, item TEXT NOT NULL, shipped INTEGER NOT NULL DEFAULT 0)");
     snprintf(url, sizeof url, "sqlite:%s", s.file);
-    options.deploy_schema = true; /* pawl's tables, beside the shop's own */
+    options.deploy_schema = true; /* pawl's tables, next to the shop's own */
     expect(pawl_store_open(url, &options, &s.store, &err), &err);
-    tell("shop", "opened %s, pawl %s", s.file, pawl_version());
+    report("shop", "opened %s, pawl %s", s.file, pawl_version());
 
     place_order(&s, db, "book", true);
     place_order(&s, db, "lamp", true);
@@ -274,15 +277,15 @@ int main(int argc, char **argv)
     worker = make_worker(&s);
     if (pthread_create(&thread, NULL, work, worker) != 0)
         return 1;
-    wait_until_settled(&s, 4);
-    look_at_dead_letters(&s);
-    place_order(&s, db, "violin", true); /* the worker is awake: watch the times */
-    wait_until_settled(&s, 2);
+    wait_until_finished(&s, 4);
+    retry_dead_letters(&s);
+    place_order(&s, db, "violin", true); /* an idle worker is woken at once: compare the times */
+    wait_until_finished(&s, 2);
 
-    pawl_worker_request_stop(worker); /* nothing is left half done, nothing held */
+    pawl_worker_request_stop(worker); /* finishes running handlers and releases all leases */
     pthread_join(thread, NULL);
     pawl_worker_free(worker);
-    tell("shop", "closed: every order that was paid for is shipped");
+    report("shop", "closed: every paid order is shipped");
     pawl_store_close(s.store);
     sqlite3_close(db);
     return 0;

@@ -21,7 +21,7 @@ static void check(bool good, const pawl_error *err)
     exit(1);
 }
 
-/* The handler under test; a real one would write a letter here. */
+/* The handler under test; a real one would send a letter here. */
 static pawl_result remind(pawl_task *task, void *letters)
 {
     *(int *)letters += 1;
@@ -46,13 +46,13 @@ int main(int argc, char **argv)
     check(!pawl_worker_handle(worker, "reminder", remind, &letters, NULL, &err), &err);
     check(!pawl_outbox_enqueue(pawl_testing_store(testing), &tomorrow, NULL, &err), &err);
 
-    check(!pawl_worker_until_idle(worker, &err) && letters == 0, &err); /* too early */
+    check(!pawl_worker_until_idle(worker, &err) && letters == 0, &err); /* not due yet */
     check(!pawl_testing_advance(testing, tomorrow.delay_ms, &err), &err);
     check(!pawl_worker_until_idle(worker, &err) && letters == 1, &err);
-    check(!pawl_testing_advance(testing, 1000, &err), &err); /* until the second attempt */
+    check(!pawl_testing_advance(testing, 1000, &err), &err); /* when the second attempt is due */
     check(!pawl_worker_until_idle(worker, &err) && letters == 2, &err);
 
     pawl_worker_free(worker);
-    pawl_testing_free(testing); /* nothing remains */
+    pawl_testing_free(testing); /* removes the store */
     return 0;
 }

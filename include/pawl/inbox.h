@@ -82,7 +82,7 @@ typedef struct pawl_inbox_task pawl_inbox_task;
  * (pawl_inbox_task_tx): write rows through it, send further messages with pawl_tx_enqueue(), then
  * call pawl_inbox_task_done(). The attempt is counted before, in a transaction of its own.
  *
- * Ownership: *ret_arrival is the caller's (pawl_inbox_task_free), whatever the result; untouched on
+ * Ownership: *ret_task is the caller's (pawl_inbox_task_free), whatever the result; untouched on
  *            failure. `hash` (PAWL_HASH_SIZE bytes, or NULL: contents are not compared), `opts`
  *            (NULL: defaults) and the strings are copied. `store` must outlive it.
  * Threads:   any; an arrival is used by the thread that began it. Until it has ended, a plain call
@@ -99,8 +99,7 @@ typedef struct pawl_inbox_task pawl_inbox_task;
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_inbox_begin(pawl_store *store, const char *source,
                                                       const char *id, const uint8_t *hash,
                                                       const pawl_inbox_options *opts,
-                                                      pawl_inbox_task **ret_arrival,
-                                                      pawl_error *err);
+                                                      pawl_inbox_task **ret_task, pawl_error *err);
 
 /*
  * Call-out mode: the same without a transaction. After PAWL_INBOX_NEW the caller owns the message
@@ -112,8 +111,7 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_inbox_begin(pawl_store *store, const c
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_inbox_call(pawl_store *store, const char *source,
                                                      const char *id, const uint8_t *hash,
                                                      const pawl_inbox_options *opts,
-                                                     pawl_inbox_task **ret_arrival,
-                                                     pawl_error *err);
+                                                     pawl_inbox_task **ret_task, pawl_error *err);
 
 /*
  * Atomic mode in a transaction that the application opened and wrapped (tx.h): the record and the
@@ -125,7 +123,7 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_inbox_call(pawl_store *store, const ch
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_tx_inbox_begin(pawl_tx *tx, const char *source,
                                                          const char *id, const uint8_t *hash,
                                                          const pawl_inbox_options *opts,
-                                                         pawl_inbox_task **ret_arrival,
+                                                         pawl_inbox_task **ret_task,
                                                          pawl_error *err);
 
 PAWL_API pawl_inbox_result pawl_inbox_task_result(const pawl_inbox_task *arrival);

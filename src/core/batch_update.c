@@ -1,4 +1,5 @@
-/* src/core/batch_update.c - ops that change listed items, and the output stored with them. */
+/* src/core/batch_update.c - ops that update a list of messages, and the outputs stored with
+ * them. */
 #include "batch_update.h"
 
 #include <stdlib.h>
@@ -10,7 +11,7 @@
 #include "scope.h"
 #include "store_private.h"
 
-/* ---- ops that change listed items and answer how many ---- */
+/* ---- ops that update a list and return the number of rows changed ---- */
 
 void pawli_count_on_start(void *context)
 {
@@ -32,7 +33,7 @@ static pawl_status update_run(pawl_store *store, enum pawli_sql sql, const pawli
     pawli_op op = {
         .sql = sql,
         .writes = true,
-        .urgent = sql == PAWLI_SQL_RENEW, /* a lease may be about to end */
+        .urgent = sql == PAWLI_SQL_RENEW, /* a lease may be about to expire */
         .params = params,
         .param_count = param_count,
         .rows = rows,
@@ -52,8 +53,8 @@ static pawl_status check_list(const void *items, size_t count, pawl_error *err)
     if (!items)
         return pawli_fail(err, PAWL_E_INVALID, "the list of items must not be NULL");
     if (count > PAWL_BATCH_MAX)
-        return pawli_fail(err, PAWL_E_INVALID, "the list has %zu items: at most %d at a time",
-                          count, PAWL_BATCH_MAX);
+        return pawli_fail(err, PAWL_E_INVALID, "the list has %zu items; the maximum is %d", count,
+                          PAWL_BATCH_MAX);
     return PAWL_OK;
 }
 
@@ -69,7 +70,7 @@ static int update_by_item(const void *a, const void *b)
     return 0;
 }
 
-/* Usually they come as they were claimed, which is in order. */
+/* The list usually arrives in the order of the claim, which is already sorted. */
 static void sort_items(pawli_value *values, size_t count)
 {
     size_t i = 1;
@@ -221,7 +222,7 @@ pawl_status pawli_scanned_on_row(void *context, const pawli_row *row, pawl_error
     return PAWL_OK;
 }
 
-/* ---- what a handler leaves, stored with the end of its message ---- */
+/* ---- handler outputs, stored together with the message's result ---- */
 
 static pawl_status output_check(const void *data, size_t size, pawl_error *err)
 {
@@ -229,8 +230,8 @@ static pawl_status output_check(const void *data, size_t size, pawl_error *err)
         return pawli_fail(err, PAWL_E_INVALID, "the output must not be NULL");
     if (size > PAWL_OUTPUT_MAX)
         return pawli_fail(err, PAWL_E_TOO_LARGE,
-                          "the output is %zu bytes: at most %zu are kept; cut it, or keep it "
-                          "elsewhere and leave a reference",
+                          "the output is %zu bytes; the maximum is %zu: shorten it, or store it "
+                          "elsewhere and pass a reference",
                           size, PAWL_OUTPUT_MAX);
     return PAWL_OK;
 }
@@ -244,7 +245,7 @@ pawl_status pawli_output_copy(const void *data, size_t size, pawli_output *ret_o
     if (st != PAWL_OK)
         return st;
     if (data) {
-        copy = malloc(size + 1); /* an empty one is something, too */
+        copy = malloc(size + 1); /* an empty output is not the same as none */
         if (!copy)
             return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the output");
         memcpy(copy, data, size);
@@ -296,8 +297,8 @@ pawl_status pawl_queue_ack_output(pawl_store *store, pawl_owner owner, pawl_rece
         st = pawli_store_write(store, &op, err);
     if (st == PAWL_OK && changed != 1)
         st = pawli_fail(err, PAWL_E_LOST,
-                        "message %lld is no longer held under this fence: its lease ran out or it "
-                        "has ended",
+                        "message %lld is no longer leased under this fence: its lease expired or "
+                        "it has already ended",
                         (long long)item.id.value);
     return st;
 }
@@ -312,7 +313,7 @@ static int output_by_item(const void *a, const void *b)
     return 0;
 }
 
-/* In the order of their ids, none twice. How many there are. */
+/* Sorts by id and drops duplicates. Returns the number of items left. */
 static size_t output_lay_out(const pawl_receipt_output *items, size_t count, pawli_value *values)
 {
     size_t kept = 0;
@@ -372,8 +373,8 @@ pawl_status pawl_queue_ack_outputs(pawl_store *store, pawl_owner owner,
     if (st != PAWL_OK)
         return st;
     if (!items || count > PAWL_BATCH_MAX)
-        return pawli_fail(err, PAWL_E_INVALID, "items must not be NULL, and at most %d",
-                          PAWL_BATCH_MAX);
+        return pawli_fail(err, PAWL_E_INVALID,
+                          "items must not be NULL, and there may be at most %d", PAWL_BATCH_MAX);
     st = check_all(items, count, err);
     if (st == PAWL_OK && count > 0)
         st = write_all(store, owner, items, count, &changed, err);

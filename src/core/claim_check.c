@@ -1,4 +1,4 @@
-/* src/core/claim_check.c - what claims and the answers to them have to be. */
+/* src/core/claim_check.c - argument checks of claims and of their results. */
 #include "claim_check.h"
 
 #include <stdio.h>
@@ -15,7 +15,7 @@ pawl_status pawli_check_owner(const pawl_store *store, pawl_owner owner, pawl_er
         return pawli_fail(err, PAWL_E_INVALID, "the store must not be NULL");
     if (pawl_owner_is_zero(owner))
         return pawli_fail(err, PAWL_E_INVALID,
-                          "the owner is all zero: make one with pawl_owner_new()");
+                          "the owner is all zero: create one with pawl_owner_new()");
     return PAWL_OK;
 }
 
@@ -34,7 +34,7 @@ pawl_status pawli_check_topics(const pawl_claim_options *options, pawl_error *er
         return PAWL_OK;
     }
     if (options->topic_count < 1 || options->topic_count > PAWLI_NAMES_MAX)
-        return pawli_fail(err, PAWL_E_INVALID, "name %d to %d topics, or NULL for all", 1,
+        return pawli_fail(err, PAWL_E_INVALID, "pass %d to %d topics, or NULL for all", 1,
                           PAWLI_NAMES_MAX);
     for (size_t i = 0; i < options->topic_count; i++) {
         const char *topic = options->topics[i];
@@ -49,16 +49,17 @@ pawl_status pawli_check_destinations(const pawl_claim_options *options, pawl_err
 {
     if (!options->destinations) {
         if (options->destination_count > 0 || options->destination_limits)
-            return pawli_fail(err, PAWL_E_INVALID,
-                              "destinations is NULL but their count or limits are not");
+            return pawli_fail(
+                err, PAWL_E_INVALID,
+                "destinations is NULL but destination_count or destination_limits is set");
         return PAWL_OK;
     }
     if (options->topics)
-        return pawli_fail(err, PAWL_E_INVALID,
-                          "a claim names topics or destinations: a destination's messages are "
-                          "taken whatever their topic");
+        return pawli_fail(
+            err, PAWL_E_INVALID,
+            "pass topics or destinations, not both: a claim by destination covers all topics");
     if (options->destination_count < 1 || options->destination_count > PAWLI_NAMES_MAX)
-        return pawli_fail(err, PAWL_E_INVALID, "name 1 to %d destinations, or NULL for none",
+        return pawli_fail(err, PAWL_E_INVALID, "pass 1 to %d destinations, or NULL for none",
                           PAWLI_NAMES_MAX);
     for (size_t i = 0; i < options->destination_count; i++) {
         const char *name = options->destinations[i];
@@ -68,7 +69,7 @@ pawl_status pawli_check_destinations(const pawl_claim_options *options, pawl_err
                               i + 1);
         if (options->destination_limits && options->destination_limits[i] <= 0)
             return pawli_fail(err, PAWL_E_INVALID,
-                              "the limit of destination %zu must be more than 0", i + 1);
+                              "the limit of destination %zu must be greater than 0", i + 1);
     }
     return PAWL_OK;
 }
@@ -92,9 +93,9 @@ pawl_status pawli_check_delay(int64_t delay_ms, pawli_value *ret_delay, pawl_err
     bool by_policy = delay_ms == PAWL_DELAY_BY_POLICY;
 
     if (!by_policy && (delay_ms <= 0 || delay_ms > PAWLI_DELAY_MAX))
-        return pawli_fail(err, PAWL_E_INVALID,
-                          "delay_ms must be more than 0 and at most 100 years, or "
-                          "PAWL_DELAY_BY_POLICY");
+        return pawli_fail(
+            err, PAWL_E_INVALID,
+            "delay_ms must be greater than 0 and at most 100 years, or PAWL_DELAY_BY_POLICY");
     *ret_delay = by_policy ? pawli_null(PAWLI_SPAN) : pawli_span_ms(delay_ms);
     return PAWL_OK;
 }

@@ -1,5 +1,6 @@
 /*
- * src/core/claimant.c - an owner that remembers its fences and answers by work id alone.
+ * src/core/claimant.c - an owner that remembers its fences, so that callers report results by
+ * work id alone.
  *
  * The fences are a hash table with open addressing, keyed by work id; 0 is never a work id.
  */
@@ -18,7 +19,7 @@ struct pawl_claimant {
     char *owner_name;
     char **topics; /* NULL: all */
     size_t topic_count;
-    char **destinations; /* NULL: none, local messages */
+    char **destinations; /* NULL: none, claim local messages */
     size_t destination_count;
     int64_t *limits; /* of the destinations; may be NULL */
     bool reap;
@@ -48,7 +49,7 @@ void pawl_claimant_free(pawl_claimant *claimant)
     free(claimant);
 }
 
-/* A half copy is freed with the claimant. */
+/* On failure the caller frees the partial copy together with the claimant. */
 static bool copy_names(const char *const *names, size_t count, char ***ret_names, size_t *ret_count)
 {
     if (!names || count == 0)
@@ -97,7 +98,7 @@ pawl_status pawl_claimant_new(pawl_store *store, pawl_owner owner, const pawl_cl
         return pawli_fail(err, PAWL_E_INVALID, "store and ret_claimant must not be NULL");
     if (pawl_owner_is_zero(owner))
         return pawli_fail(err, PAWL_E_INVALID,
-                          "the owner is all zero: make one with pawl_owner_new()");
+                          "the owner is all zero: create one with pawl_owner_new()");
     st = pawli_options_copy(&options, sizeof options, opts, err);
     if (st != PAWL_OK)
         return st;
@@ -111,7 +112,7 @@ pawl_status pawl_claimant_new(pawl_store *store, pawl_owner owner, const pawl_cl
     return PAWL_OK;
 }
 
-/* Where the id is, or the free place where it would be. */
+/* The slot that holds the id, or the empty slot where it would be inserted. */
 static pawl_receipt *slot_of(pawl_receipt *slots, size_t capacity, int64_t id)
 {
     size_t at = (size_t)((uint64_t)id * UINT64_C(0x9e3779b97f4a7c15) >> 17) & (capacity - 1);
@@ -121,7 +122,7 @@ static pawl_receipt *slot_of(pawl_receipt *slots, size_t capacity, int64_t id)
     return &slots[at];
 }
 
-/* Room for `more` further ids, at most half full. */
+/* Makes room for `more` further ids; the table stays at most half full. */
 static bool claimant_reserve(pawl_claimant *claimant, size_t more)
 {
     size_t capacity = claimant->capacity ? claimant->capacity : 64;
@@ -151,7 +152,7 @@ static void claimant_remember(pawl_claimant *claimant, const pawl_message *messa
     *slot = (pawl_receipt){id, pawl_message_fence(message)};
 }
 
-/* Removes one and closes the gap, so that later probes still find what was pushed on. */
+/* Removes one entry and closes the gap, so that later probes still find displaced entries. */
 static void claimant_forget(pawl_claimant *claimant, int64_t id)
 {
     pawl_receipt *slot = slot_of(claimant->slots, claimant->capacity, id);
@@ -185,7 +186,8 @@ pawl_status pawl_claimant_claim(pawl_claimant *claimant, int64_t lease_ms, int l
     options.destination_limits = claimant->limits;
     options.owner_name = claimant->owner_name;
     options.reap = claimant->reap;
-    /* Before the claim: a lease whose fence could not be kept would be stuck until it ends. */
+    /* Reserve before the claim: if a fence could not be stored, its lease would be stuck until
+     * expiry. */
     if (limit > 0 && limit <= PAWL_BATCH_MAX && !claimant_reserve(claimant, (size_t)limit))
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for %d fences", limit);
     st = pawl_queue_claim(claimant->store, claimant->owner, lease_ms, limit, &options, &list, err);
@@ -197,7 +199,7 @@ pawl_status pawl_claimant_claim(pawl_claimant *claimant, int64_t lease_ms, int l
     return PAWL_OK;
 }
 
-/* The items among `ids` that this claimant was given; the caller frees them. */
+/* Those items of `ids` that this claimant has claimed; the caller frees them. */
 static pawl_status find_held(const pawl_claimant *claimant, const pawl_work_id *ids, size_t count,
                              pawl_receipt **ret_items, size_t *ret_count, pawl_error *err)
 {

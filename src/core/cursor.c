@@ -1,8 +1,9 @@
 /*
- * src/core/cursor.c - where the next look at the queue may start.
+ * src/core/cursor.c - the claim cursor: positions in the queue from which the next claim may
+ * scan.
  *
- * Every step here has its reason in docs/internals/claim-cursor.md, and is tried against thousands
- * of random histories by tests/model/.
+ * docs/internals/claim-cursor.md explains every step; tests/model/ checks them against thousands
+ * of random histories.
  */
 #include "cursor.h"
 
@@ -70,16 +71,16 @@ void pawli_cursor_clock(pawli_cursor *cursor, pawl_wall seen, pawl_wall clock)
         pawli_cursor_drop(cursor);
 }
 
-/* ---- beginning a look ---- */
+/* ---- starting a scan ---- */
 
 /*
- * A look that goes further back can be slow. It is one worker's: the others go on from where they
- * were until it has answered, or long enough has passed without.
+ * A scan that goes further back can be slow, so only one worker runs it; the others continue
+ * from their positions until it has finished or a time limit has passed.
  */
 static pawli_cursor_scan_start cursor_start_of(const pawli_cursor *cursor, pawli_cursor_lane *lane,
                                                pawl_mono now, bool at_any_cost)
 {
-    if (lane->start.us == PAWL_TIME_UNSET.us && !lane->again) /* at the beginning anyway */
+    if (lane->start.us == PAWL_TIME_UNSET.us && !lane->again) /* starts at the beginning anyway */
         return (pawli_cursor_scan_start){lane->id, PAWL_TIME_UNSET, PAWLI_SCAN_SETTLED};
     if (now.us >= lane->sweep_after.us) {
         lane->sweep_after = (pawl_mono){now.us + cursor->limits.sweep_us};
@@ -132,7 +133,8 @@ void pawli_cursor_begin(pawli_cursor *cursor, uint64_t connections, pawl_mono no
 
 /* ---- epochs ---- */
 
-/* When full, every second one goes: the older, the further apart, so that any age is covered. */
+/* When the list is full, every second epoch is dropped. Older epochs end up further apart, so
+ * the list covers any age. */
 static void thin_out(pawli_cursor *cursor)
 {
     size_t kept = 0;
@@ -152,8 +154,8 @@ static void remember_epoch(pawli_cursor *cursor, pawli_epoch epoch)
     cursor->epochs[at] = epoch;
 }
 
-/* The latest epoch all of whose predecessors are below `first_xid`; PAWL_TIME_UNSET: none is known.
- */
+/* The latest epoch all of whose predecessors are below `first_xid`; PAWL_TIME_UNSET if none is
+ * known. */
 static pawl_wall epoch_up_to(const pawli_cursor *cursor, int64_t first_xid)
 {
     for (size_t i = cursor->epoch_count; i > 0; i--)
@@ -172,7 +174,7 @@ static void forget_epochs_before(pawli_cursor *cursor, pawl_wall time)
     memmove(cursor->epochs, cursor->epochs + old, cursor->epoch_count * sizeof *cursor->epochs);
 }
 
-/* ---- transactions that take long ---- */
+/* ---- long-running transactions ---- */
 
 static bool cursor_contains(const int64_t *xids, size_t count, int64_t xid)
 {
@@ -182,8 +184,9 @@ static bool cursor_contains(const int64_t *xids, size_t count, int64_t xid)
     return false;
 }
 
-/* What awaited transactions brought is below the lanes' start, so those are looked at again. */
-static void notice_endings(pawli_cursor *cursor, const pawli_cursor_scan *scan)
+/* Rows committed by awaited transactions are below the lanes' start, so those lanes are scanned
+ * again. */
+static void note_endings(pawli_cursor *cursor, const pawli_cursor_scan *scan)
 {
     size_t kept = 0;
 
@@ -201,7 +204,8 @@ static void notice_endings(pawli_cursor *cursor, const pawli_cursor_scan *scan)
             cursor->lanes[i].again = true;
 }
 
-/* What runs since before an epoch that is long ago is from now on awaited. */
+/* A transaction that has been running since before a sufficiently old epoch is awaited from now
+ * on. */
 static void await_long(pawli_cursor *cursor, const pawli_cursor_scan *scan)
 {
     int64_t long_ago = scan->epoch.time.us - cursor->limits.long_us;
@@ -246,7 +250,7 @@ static size_t cursor_place_of(const pawli_cursor *cursor, int64_t id)
     return low;
 }
 
-/* The lane, or a new one at its beginning; NULL without memory. */
+/* Finds the lane, or adds it at its beginning; NULL if memory ran out. */
 static pawli_cursor_lane *lane_of(pawli_cursor *cursor, int64_t id)
 {
     size_t at = cursor_place_of(cursor, id);
@@ -269,9 +273,9 @@ static pawli_cursor_lane *lane_of(pawli_cursor *cursor, int64_t id)
 }
 
 /*
- * Lanes that were removed, or whose topics are not asked for any more. That is always safe: a lane
- * without a position is looked at from its beginning. So the lanes here are at most those that the
- * store's claims reached within twice forget_us.
+ * Forgets lanes that were removed or whose topics are no longer claimed. This is always safe: a
+ * lane without a position is scanned from its beginning. The cursor therefore holds at most the
+ * lanes that the store's claims reached within twice forget_us.
  */
 static void forget_lanes(pawli_cursor *cursor, pawl_mono now)
 {
@@ -283,7 +287,7 @@ static void forget_lanes(pawli_cursor *cursor, pawl_mono now)
         if (now.us - cursor->lanes[i].found_at.us < cursor->limits.forget_us)
             cursor->lanes[kept++] = cursor->lanes[i];
     if (kept < cursor->lane_count)
-        cursor->version++; /* looks under way may not bring them back with what they do not know */
+        cursor->version++; /* scans in progress must not restore them from outdated results */
     cursor->lane_count = kept;
     cursor->forget_after = (pawl_mono){now.us + cursor->limits.forget_us};
     if (kept < cursor->lane_capacity / 4) {
@@ -295,7 +299,7 @@ static void forget_lanes(pawli_cursor *cursor, pawl_mono now)
     }
 }
 
-/* Where the look started in the lane; NULL: at the beginning. */
+/* Where the scan started in the lane; NULL: at the beginning. */
 static const pawli_cursor_scan_start *start_in(const pawli_cursor_scan *scan, int64_t lane)
 {
     size_t low = 0, high = scan->start_count;
@@ -310,47 +314,49 @@ static const pawli_cursor_scan_start *start_in(const pawli_cursor_scan *scan, in
     return low < scan->start_count && scan->starts[low].lane == lane ? &scan->starts[low] : NULL;
 }
 
-/* What one look says about all its lanes. */
+/* What one scan observed about all its lanes. */
 typedef struct observation {
     const pawli_cursor_scan *scan;
-    pawl_wall settled; /* everything stamped before this is in the look's snapshot */
-    pawl_wall open;    /* the same but for awaited transactions */
-    bool current;      /* no ending was noticed while it was under way */
+    pawl_wall settled; /* everything stamped before this is in the scan's snapshot */
+    pawl_wall open;    /* the same, except for awaited transactions */
+    bool current;      /* no awaited transaction was seen to end during the scan */
     pawl_mono now;
     int64_t spent;
 } observation;
 
-static void plan_sweep(const pawli_cursor *cursor, const observation *says, pawli_cursor_lane *lane)
+static void plan_sweep(const pawli_cursor *cursor, const observation *observed,
+                       pawli_cursor_lane *lane)
 {
-    int64_t pause = says->spent * cursor->limits.sweep_share;
+    int64_t pause = observed->spent * cursor->limits.sweep_share;
 
     if (pause < cursor->limits.sweep_us)
         pause = cursor->limits.sweep_us;
-    lane->sweep_after = (pawl_mono){says->now.us + pause};
+    lane->sweep_after = (pawl_mono){observed->now.us + pause};
 }
 
-/* True when the look found that the lane's position was too far on. */
-static bool learn_lane(pawli_cursor *cursor, const observation *says,
+/* Returns true if the scan found that the lane's position was too far ahead. */
+static bool learn_lane(pawli_cursor *cursor, const observation *observed,
                        const pawli_cursor_scan_found *found)
 {
-    const pawli_cursor_scan_start *start = start_in(says->scan, found->lane);
+    const pawli_cursor_scan_start *start = start_in(observed->scan, found->lane);
     pawli_cursor_scan_kind kind = start ? start->kind : PAWLI_SCAN_SWEEP;
     pawli_cursor_lane *lane = lane_of(cursor, found->lane);
     bool some_left = found->oldest.us != PAWL_TIME_UNSET.us;
-    pawl_wall end = says->scan->epoch.time;
+    pawl_wall end = observed->scan->epoch.time;
     bool moved_back = false;
 
     if (!lane)
         return false;
-    lane->found_at = says->now;
-    if (lane->back_by == says->scan->number)
+    lane->found_at = observed->now;
+    if (lane->back_by == observed->scan->number)
         lane->back_by = 0;
     if (some_left)
         end = cursor_earlier(end, found->oldest);
     if (kind == PAWLI_SCAN_SWEEP)
-        plan_sweep(cursor, says, lane);
+        plan_sweep(cursor, observed, lane);
     else if (kind == PAWLI_SCAN_AGAIN)
-        lane->again_after = (pawl_mono){says->now.us + says->spent * cursor->limits.again_share};
+        lane->again_after =
+            (pawl_mono){observed->now.us + observed->spent * cursor->limits.again_share};
     if (kind == PAWLI_SCAN_SWEEP || (kind != PAWLI_SCAN_OPEN && lane->again)) {
         moved_back = some_left && found->oldest.us < lane->start.us;
         if (moved_back)
@@ -358,16 +364,16 @@ static bool learn_lane(pawli_cursor *cursor, const observation *says,
         lane->settled = cursor_earlier(lane->settled, lane->start);
     }
     if (kind != PAWLI_SCAN_OPEN) {
-        lane->settled = cursor_later(lane->settled, cursor_earlier(says->settled, end));
-        lane->again = lane->again && !says->current;
+        lane->settled = cursor_later(lane->settled, cursor_earlier(observed->settled, end));
+        lane->again = lane->again && !observed->current;
     }
-    if (says->current)
-        lane->start = cursor_later(lane->start, cursor_earlier(says->open, end));
+    if (observed->current)
+        lane->start = cursor_later(lane->start, cursor_earlier(observed->open, end));
     lane->start = cursor_later(lane->start, lane->settled);
     return moved_back;
 }
 
-/* Whether an awaited transaction may have brought something that the look could not see. */
+/* True if an awaited transaction may have committed rows that the scan could not see. */
 static bool again_due(const pawli_cursor *cursor, const pawli_cursor_scan *scan)
 {
     for (size_t i = 0; i < scan->start_count; i++) {
@@ -379,8 +385,8 @@ static bool again_due(const pawli_cursor *cursor, const pawli_cursor_scan *scan)
     return false;
 }
 
-/* Where the look was to go back for all, and did not answer for the lane, the next one is to. */
-static void leave_to_others(pawli_cursor *cursor, const pawli_cursor_scan *scan)
+/* If the scan was to go back for all lanes but did not report on this one, the next scan must. */
+static void leave_to_next_scan(pawli_cursor *cursor, const pawli_cursor_scan *scan)
 {
     for (size_t i = 0; scan->goes_back && i < cursor->lane_count; i++) {
         pawli_cursor_lane *lane = &cursor->lanes[i];
@@ -393,11 +399,12 @@ static void leave_to_others(pawli_cursor *cursor, const pawli_cursor_scan *scan)
 }
 
 /*
- * Lanes that the look was to sweep, and that it did not meet: most of them are gone. A look that
- * goes back examines all lanes to answer for them, so they must not make every look do so. Without
- * a position the lane is looked at from its beginning, should it still be there: that is the sweep.
+ * Handles lanes that the scan was to sweep but did not meet; most of them no longer exist. A
+ * scan that goes back examines all lanes in order to report on them, so missing lanes must not
+ * make every scan do so. Their positions are dropped; if such a lane still exists, it is scanned
+ * from its beginning, which is the sweep.
  */
-static void take_back_unmet(pawli_cursor *cursor, const pawli_cursor_scan *scan)
+static void drop_unmet_positions(pawli_cursor *cursor, const pawli_cursor_scan *scan)
 {
     bool was_again = false;
 
@@ -410,17 +417,17 @@ static void take_back_unmet(pawli_cursor *cursor, const pawli_cursor_scan *scan)
         lane->again = false;
     }
     if (was_again)
-        cursor->version++; /* looks under way do not know what awaited transactions brought */
+        cursor->version++; /* scans in progress do not know what awaited transactions committed */
 }
 
 static bool cursor_learn(pawli_cursor *cursor, const pawli_cursor_scan *scan, uint64_t connections,
                          pawl_mono now)
 {
-    observation says = {.scan = scan, .now = now, .spent = now.us - scan->began.us};
+    observation observed = {.scan = scan, .now = now, .spent = now.us - scan->began.us};
     bool moved_back = false;
 
     if (scan->version != cursor->version) {
-        leave_to_others(cursor, scan);
+        leave_to_next_scan(cursor, scan);
         return true;
     }
     if (scan->clock.us != PAWL_TIME_UNSET.us && scan->clock.us < scan->seen.us) {
@@ -428,7 +435,7 @@ static bool cursor_learn(pawli_cursor *cursor, const pawli_cursor_scan *scan, ui
         return true;
     }
     if (scan->epoch.xid == 0 || scan->failed) {
-        leave_to_others(cursor, scan);
+        leave_to_next_scan(cursor, scan);
         return false;
     }
     if (connections != scan->connections || scan->epoch.time.us < scan->seen.us) {
@@ -437,19 +444,19 @@ static bool cursor_learn(pawli_cursor *cursor, const pawli_cursor_scan *scan, ui
     }
     cursor->seen = cursor_later(cursor->seen, scan->epoch.time);
     remember_epoch(cursor, scan->epoch);
-    says.current = scan->endings == cursor->endings;
-    notice_endings(cursor, scan);
+    observed.current = scan->endings == cursor->endings;
+    note_endings(cursor, scan);
     await_long(cursor, scan);
-    says.settled = epoch_up_to(cursor, first_running(scan));
-    says.open = epoch_up_to(cursor, first_not_awaited(cursor, scan));
+    observed.settled = epoch_up_to(cursor, first_running(scan));
+    observed.open = epoch_up_to(cursor, first_not_awaited(cursor, scan));
     for (size_t i = 0; i < scan->found_count; i++)
-        moved_back = learn_lane(cursor, &says, &scan->found[i]) || moved_back;
-    take_back_unmet(cursor, scan);
-    leave_to_others(cursor, scan);
+        moved_back = learn_lane(cursor, &observed, &scan->found[i]) || moved_back;
+    drop_unmet_positions(cursor, scan);
+    leave_to_next_scan(cursor, scan);
     forget_lanes(cursor, now);
-    forget_epochs_before(cursor, says.settled);
+    forget_epochs_before(cursor, observed.settled);
     if (moved_back)
-        cursor->version++; /* looks under way may not push those lanes on */
+        cursor->version++; /* scans in progress must not advance those lanes */
     return again_due(cursor, scan);
 }
 

@@ -115,9 +115,9 @@ void pawli_cursor_init(pawli_cursor *cursor, const pawli_cursor_limits *limits);
 void pawli_cursor_done(pawli_cursor *cursor);
 
 /*
- * Any thread. `look` is zeroed memory or was used before. `connections` changes when the database
- * may be a different one; that drops all positions. `at_any_cost`: scan after ended long
- * transactions now, even if that was just done. If memory runs out, the scan starts at the
+ * Any thread. `scan` is zeroed memory or was used before. `connections` changes when the
+ * database may be a different one; that drops all positions. `at_any_cost`: scan after ended
+ * long transactions now, even if that was just done. If memory runs out, the scan starts at the
  * beginning.
  */
 void pawli_cursor_begin(pawli_cursor *cursor, uint64_t connections, pawl_mono now, bool at_any_cost,

@@ -1,5 +1,5 @@
-/* src/core/cursor_run.c - running ops that scan from a cursor's positions, and what they report.
- */
+/* src/core/cursor_run.c - runs ops that scan from a cursor's positions, and reads their
+ * observations. */
 #include "codes.h"
 
 #include <stdlib.h>
@@ -12,21 +12,21 @@
 #include "scope.h"
 #include "store_private.h"
 
-/* ---- ops that start to look where a cursor says ---- */
+/* ---- ops that scan from a cursor's positions ---- */
 
-#define PARAMS_MAX 10 /* the cursor's own among them */
-/* Messages that positions may lag behind: to walk over them costs less than to ask at every claim.
- */
+#define PARAMS_MAX 10 /* including the cursor's own */
+/* How many messages a position may lag behind: walking over them is cheaper than asking at every
+ * claim. */
 #define LAG_MAX 400
-/* Lanes that a list of positions may span without being mentioned in it. */
+/* How many lanes without a position a list of positions may span. */
 #define GAPS_MAX 10000
 
-/* What both the op and the look get their rows from. */
+/* Shared by the op and the scan: where both read their rows from. */
 typedef struct run_context {
     const pawli_op *op;
     int column;
     pawli_cursor_scan scan;
-    bool notes;               /* asked for */
+    bool notes;               /* requested by the caller */
     pawli_cursor_notes found; /* by this attempt */
     pawli_param params[PARAMS_MAX];
 } run_context;
@@ -71,15 +71,15 @@ static pawl_status cursor_run_on_row(void *context, const pawli_row *row, pawl_e
         pawli_cursor_scan_clock(&run->scan, time);
         break;
     default:
-        break; /* a later schema may say more */
+        break; /* ignore rows that a later schema adds */
     }
     return PAWL_OK;
 }
 
 /*
- * The list has a place for every lane from the first to the last, so it may not span too much: of
- * all stretches that are not too long it is the one with the most positions. The other lanes are
- * looked at from their beginning.
+ * The list has an entry for every lane from the first to the last, so its span is limited: of
+ * all spans within the limit, choose the one with the most positions. The other lanes are
+ * scanned from their beginning.
  */
 static size_t span_of(const pawli_cursor_scan *scan, size_t *ret_first)
 {
@@ -129,7 +129,8 @@ pawl_status pawli_cursor_run(pawl_store *store, pawli_cursor *cursor, const pawl
                              pawli_cursor_notes *notes, pawl_error *err)
 {
     run_context run = {.op = op, .column = column};
-    /* Before any lock: a child process may have got it locked. */
+    /* Before any lock is taken: in a forked child the lock may have been inherited in a locked
+     * state. */
     pawl_status st = pawli_db_check_process(store->db, err);
     bool again = true;
 
@@ -141,7 +142,7 @@ pawl_status pawli_cursor_run(pawl_store *store, pawli_cursor *cursor, const pawl
         st = cursor_run_run_from(store, &run, err);
         if (run.scan.epoch.xid != 0)
             atomic_store(&cursor->since_note, 0);
-        notes->acked += run.found.acked; /* committed: another try finds none of them */
+        notes->acked += run.found.acked; /* committed: a repeated attempt finds none of them */
         if (run.found.last_lane != 0)
             notes->last_lane = run.found.last_lane;
         if (run.found.clock.us != 0)
@@ -151,13 +152,13 @@ pawl_status pawli_cursor_run(pawl_store *store, pawli_cursor *cursor, const pawl
                                        pawli_mono_now()) &&
                     found_nothing(op->context);
         else
-            pawli_cursor_drop(cursor); /* in doubt, or it is not known what went wrong */
+            pawli_cursor_drop(cursor); /* in doubt, or failed for an unknown reason */
     }
     pawli_cursor_scan_done(&run.scan);
     return st;
 }
 
-/* ---- what the database answered to one look at the queue ---- */
+/* ---- the observations returned by one scan ---- */
 
 void pawli_cursor_scan_restart(pawli_cursor_scan *scan)
 {
@@ -196,7 +197,7 @@ void pawli_cursor_scan_running(pawli_cursor_scan *scan, int64_t xid)
     if (scan->running_count < PAWLI_CURSOR_RUNNING)
         scan->running[scan->running_count++] = xid;
     else if (xid < scan->next_xid)
-        scan->next_xid = xid; /* no room: this and all later ones count as running */
+        scan->next_xid = xid; /* no room: this transaction and all later ones count as running */
 }
 
 void pawli_cursor_scan_lane(pawli_cursor_scan *scan, int64_t lane, pawl_wall oldest)

@@ -1,5 +1,4 @@
-/* src/core/dead_letter_queue.c - calling a dead-letter handler for what failed or expired, until it
- * succeeds. */
+/* src/core/dead_letter_queue.c - claims failed and expired messages for dead-letter handlers. */
 #include <pawl/dead.h>
 
 #include "batch_update.h"
@@ -31,7 +30,8 @@ pawl_status pawl_dead_claim(pawl_store *store, pawl_owner owner, int64_t lease_m
     if (st == PAWL_OK)
         st = pawli_check_topics(&options, err);
     if (st == PAWL_OK && options.destinations)
-        st = pawli_fail(err, PAWL_E_INVALID, "dead letters are claimed by topic, not destination");
+        st = pawli_fail(err, PAWL_E_INVALID,
+                        "dead letters are claimed by topic, not by destination");
     if (st == PAWL_OK)
         st = pawli_messages_new(&list, err);
     if (st != PAWL_OK)

@@ -1,4 +1,4 @@
-/* src/core/destinations.c - the destinations for which there are unfinished messages. */
+/* src/core/destinations.c - lists the destinations that have unfinished messages. */
 #include <pawl/queue.h>
 
 #include <stdbool.h>
@@ -12,17 +12,17 @@
 #include "store_private.h"
 #include "text.h"
 
-/* Names that may be looked at for one that is asked for. */
+/* How many names may be examined per requested one. */
 #define SCAN_PER_NAME 10
 
 enum { COLUMN_NAME, COLUMN_MATCHES, COLUMN_BOUNDED, COLUMN_WOKEN };
 
 struct pawl_destinations {
     const char **names;
-    int64_t *woken; /* beside the names */
+    int64_t *woken; /* parallel to the names */
     size_t count;
     size_t limit;
-    const char *last; /* the last one looked at */
+    const char *last; /* the last name examined */
     bool more;
     pawli_arena memory;
 };
@@ -44,7 +44,7 @@ static pawl_status destinations_add(void *context, const pawli_row *row, pawl_er
     pawl_destinations *list = context;
     size_t size;
 
-    if (list->count == list->limit) { /* what follows is for the next page */
+    if (list->count == list->limit) { /* the remaining rows belong to the next page */
         list->more = true;
         return PAWL_OK;
     }
@@ -71,7 +71,7 @@ pawl_status pawl_queue_destinations(pawl_store *store, const char *after, int li
     if (limit < 1 || limit > PAWL_BATCH_MAX)
         return pawli_fail(err, PAWL_E_INVALID, "the limit must be 1 to %d", PAWL_BATCH_MAX);
     if (after && !pawli_utf8_check(after, strlen(after), NULL))
-        return pawli_fail(err, PAWL_E_INVALID, "the destination to go on after is not UTF-8");
+        return pawli_fail(err, PAWL_E_INVALID, "the `after` destination is not UTF-8");
     list = calloc(1, sizeof *list);
     if (list) {
         list->names = calloc((size_t)limit, sizeof *list->names);
@@ -133,7 +133,8 @@ void pawl_destinations_free(pawl_destinations *list)
     free(list);
 }
 
-/* Page by page: a transaction that made a million messages due would keep all others waiting. */
+/* Updates page by page: a single transaction over a million messages would block all other
+ * writers. */
 pawl_status pawl_queue_wake(pawl_store *store, const char *destination, size_t *ret_changed,
                             pawl_error *err)
 {
@@ -143,7 +144,7 @@ pawl_status pawl_queue_wake(pawl_store *store, const char *destination, size_t *
     if (!store || !destination || !*destination ||
         !pawli_utf8_check(destination, strlen(destination), NULL))
         return pawli_fail(err, PAWL_E_INVALID,
-                          "store must not be NULL, the destination a name in UTF-8");
+                          "store must not be NULL, and the destination must be a UTF-8 name");
     pawli_param params[] = {{"destination", pawli_text(destination)},
                             {"limit", pawli_int(PAWL_BATCH_MAX)}};
     do {

@@ -16,19 +16,19 @@
 
 static const pawl_backoff again_policy = {10, 500, 20};
 
-/* One call, from the caller's structs to the answers. */
+/* The state of one enqueue call, from the caller's structs to the results. */
 struct sending {
     pawl_store *store;
-    pawl_tx *tx; /* NULL: in a transaction of its own */
+    pawl_tx *tx; /* NULL: use an owned transaction */
     size_t count;
     pawl_message_spec *messages;
-    bool *made_id;       /* the id was made here, so nothing can have existed */
-    bool fresh;          /* all were */
-    bool plain;          /* and they differ in nothing but id and payload, and have no options */
+    bool *made_id;       /* the id was generated here, so the message cannot exist yet */
+    bool fresh;          /* all ids were generated here */
+    bool plain;          /* and the messages differ only in id and payload, and have no options */
     size_t *first;       /* by position: the first message of the call with the same id */
-    pawli_value *values; /* a row for each that is the first; in the order of their ids */
+    pawli_value *values; /* one row per distinct id, sorted by id */
     size_t row_count;
-    pawl_enqueued *answers; /* by position; work id 0: not answered yet */
+    pawl_enqueued *answers; /* by position; work id 0: no result yet */
     size_t answered;
     pawli_arena memory;
 };
@@ -50,8 +50,8 @@ static int by_message_id(const void *a, const void *b)
 }
 
 /*
- * In the order of their ids, so that two batches never wait for each other crosswise. Ids made
- * here are in order already.
+ * Sorts by id, so that two concurrent batches cannot deadlock. Ids generated here are sorted
+ * already.
  */
 static void sort_rows(struct sending *sending)
 {
@@ -71,7 +71,7 @@ static bool same_id(const pawli_value *a, const pawli_value *b)
     return memcmp(a[SPEC_MESSAGE_ID].as.bytes.data, b[SPEC_MESSAGE_ID].as.bytes.data, 16) == 0;
 }
 
-/* The database gets each id once. */
+/* Sends each id to the database once. */
 static pawl_status enqueue_drop_repeated(struct sending *sending, pawl_error *err)
 {
     size_t row_size = SPEC_COLUMNS * sizeof *sending->values;
@@ -103,8 +103,8 @@ static bool same_destination(const char *a, const char *b)
     return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
-/* The database looks for a lane only where it is another than the row before's; and are they plain?
- */
+/* The database looks up a lane only where it differs from the previous row's. Also finds out
+ * whether all rows are plain. */
 static void compare_rows(struct sending *sending)
 {
     const pawl_message_spec *before = NULL;
@@ -129,7 +129,7 @@ static pawl_status read_messages(struct sending *sending, const pawl_message_spe
                                  pawl_error *err)
 {
     size_t most = pawli_db_driver(sending->store->db)->max_payload_bytes;
-    size_t stride = given->size; /* the caller's struct may be of another version's size */
+    size_t stride = given->size; /* the caller's struct may have another version's size */
     size_t bytes = 0;
 
     sending->fresh = true;
@@ -159,8 +159,7 @@ static pawl_status enqueue_prepare(struct sending *sending, const pawl_message_s
     size_t count = sending->count;
 
     if (!given || count < 1 || count > PAWL_BATCH_MAX)
-        return pawli_fail(err, PAWL_E_INVALID, "send 1 to %d messages at a time, not NULL",
-                          PAWL_BATCH_MAX);
+        return pawli_fail(err, PAWL_E_INVALID, "pass 1 to %d messages, not NULL", PAWL_BATCH_MAX);
     sending->messages = pawli_arena_alloc(&sending->memory, count * sizeof *sending->messages);
     sending->made_id = pawli_arena_alloc(&sending->memory, count * sizeof *sending->made_id);
     sending->first = pawli_arena_alloc(&sending->memory, count * sizeof *sending->first);
@@ -187,8 +186,8 @@ static pawl_status enqueue_in_flight(const pawl_message_spec *message, pawl_erro
 
     pawl_uuid_format(message->id, id);
     return pawli_fail(err, PAWL_E_BUSY,
-                      "another transaction that has not ended is sending message id %s: nothing "
-                      "was sent, try again when it has",
+                      "message id %s is being sent by another open transaction: nothing was "
+                      "stored, retry when that transaction has ended",
                       id);
 }
 
@@ -204,7 +203,7 @@ static void note_answer(struct sending *sending, size_t position, int64_t work_i
     sending->answered++;
 }
 
-/* One answer for all: they were stored in the order of their rows, at one time. */
+/* A single result row covers all messages: they were stored in row order at one time. */
 static pawl_status note_all(struct sending *sending, int64_t first, pawl_wall now)
 {
     for (size_t i = 0; i < sending->row_count; i++) {
@@ -225,13 +224,14 @@ static pawl_status enqueue_on_row(void *context, const pawli_row *row, pawl_erro
     size_t position = (size_t)pawli_row_int(row, 0);
     int64_t result = pawli_row_int(row, 2);
     if (position >= sending->count)
-        return pawli_fail(err, PAWL_E_STORE, "the database answered for a message not sent");
+        return pawli_fail(err, PAWL_E_STORE,
+                          "the database returned a result for a message that was not sent");
     if (result == PAWLI_ENQUEUE_CONFLICT)
         return pawli_message_spec_conflict(&sending->messages[position], err);
     if (result == PAWLI_ENQUEUE_BUSY)
         return enqueue_in_flight(&sending->messages[position], err);
     if (sending->answers[position].work_id.value != 0)
-        return PAWL_OK; /* the first answer counts */
+        return PAWL_OK; /* the first result counts */
     note_answer(sending, position, pawli_row_int(row, 1), result == PAWLI_ENQUEUE_EXISTED,
                 pawli_row_time(row, 3));
     return PAWL_OK;
@@ -246,7 +246,7 @@ static pawl_status enqueue_run_once(struct sending *sending, bool fresh, pawl_er
                : sending->plain ? PAWLI_SQL_ENQUEUE_PLAIN
                                 : PAWLI_SQL_ENQUEUE_FRESH,
         .writes = true,
-        .merges = fresh, /* nothing that is sent can be in the way of another's */
+        .merges = fresh, /* new ids cannot conflict with another transaction's */
         .rows = &rows,
         .on_row = enqueue_on_row,
         .on_start = enqueue_on_start,
@@ -268,7 +268,8 @@ static void answer_repeated(struct sending *sending)
     }
 }
 
-/* In doubt is asked again by id, a rival that has not ended is waited for, until the timeout. */
+/* A commit in doubt is resolved by asking again by id; an open rival transaction is waited for
+ * until the timeout. */
 static pawl_status enqueue_run(struct sending *sending, pawl_error *err)
 {
     pawl_mono deadline = pawli_mono_after(pawli_mono_now(), sending->store->timeout_ms * 1000);
@@ -288,19 +289,18 @@ static pawl_status enqueue_run(struct sending *sending, pawl_error *err)
             break;
         pawli_sleep_us(pause_us);
         if (pawli_db_interrupts(sending->store->db) != interrupts) {
-            st = pawli_fail(err, PAWL_E_INTERRUPTED, "interrupted while waiting to try again");
+            st = pawli_fail(err, PAWL_E_INTERRUPTED, "interrupted while waiting to retry");
             break;
         }
     }
     if (in_doubt && st != PAWL_OK)
-        return pawli_fail(
-            err, PAWL_E_IN_DOUBT,
-            "the answer to the commit was lost and the database did not answer again: "
-            "send the same message id once more");
+        return pawli_fail(err, PAWL_E_IN_DOUBT,
+                          "the result of the commit was lost and the database did not respond "
+                          "again: send the same message id again");
     return st;
 }
 
-/* With these ids the messages can be sent again. */
+/* Returns the ids, with which the caller can safely send the messages again. */
 static void note_ids(const struct sending *sending, pawl_enqueued *enqueued)
 {
     for (size_t i = 0; i < sending->count; i++)
@@ -343,7 +343,7 @@ static pawl_status enqueue_send_all(pawl_store *store, pawl_tx *tx,
             note_ids(&sending, ret_enqueued);
     }
     if (st == PAWL_OK && sending.answered != sending.row_count)
-        st = pawli_fail(err, PAWL_E_STORE, "the database answered for %zu of %zu messages",
+        st = pawli_fail(err, PAWL_E_STORE, "the database returned %zu results for %zu messages",
                         sending.answered, sending.row_count);
     if (st == PAWL_OK) {
         answer_repeated(&sending);

@@ -1,4 +1,5 @@
-/* src/core/inbox.c - a message has come: is it new, known, in somebody's hands, or dead? */
+/* src/core/inbox.c - receives a message: decides whether it is new, a duplicate, being processed
+ * or dead. */
 #include <pawl/inbox.h>
 
 #include <stdlib.h>
@@ -11,10 +12,11 @@
 #include "tx_private.h"
 #include "platform.h"
 
-/* When it is worth asking again is not known: soon, and not all copies at the same time. */
+/* The time when another attempt makes sense is unknown: soon, with jitter so that copies do not
+ * retry together. */
 #define LATER_US 1000000
 
-/* The columns of the answer to inbox_begin. */
+/* The columns of the result of inbox_begin. */
 enum {
     COLUMN_ANSWER,
     COLUMN_ATTEMPT,
@@ -32,7 +34,7 @@ const char *pawl_inbox_result_name(pawl_inbox_result answer)
     return (unsigned)answer < PAWLI_COUNT(names) ? names[answer] : "unknown";
 }
 
-/* ---- the arrival ---- */
+/* ---- the inbox task of a received message ---- */
 
 static bool inbox_copy_text(pawli_arena *arena, const char *text, const char **ret_copy)
 {
@@ -40,7 +42,7 @@ static bool inbox_copy_text(pawli_arena *arena, const char *text, const char **r
     return !text || *ret_copy;
 }
 
-/* NULL: there was no memory for it. */
+/* Returns NULL if memory ran out. */
 static pawl_inbox_task *inbox_task_new(pawl_store *store, const char *source, const char *id,
                                        const uint8_t *hash, const pawl_inbox_options *options)
 {
@@ -62,7 +64,7 @@ static pawl_inbox_task *inbox_task_new(pawl_store *store, const char *source, co
     return pawl_inbox_task_take(&task);
 }
 
-/* ---- what is answered ---- */
+/* ---- reading the result ---- */
 
 static void forget_answer(void *context)
 {
@@ -88,7 +90,7 @@ static int64_t later_us(int64_t lease_us)
     return lease_us > 0 && lease_us < later ? lease_us : later;
 }
 
-/* SQLite's script tells a new one, and then how it stands. */
+/* SQLite's script returns a row for a new message, then a row with its current state. */
 static pawl_status read_answer(void *context, const pawli_row *row, pawl_error *err)
 {
     pawl_inbox_task *task = context;
@@ -99,7 +101,7 @@ static pawl_status read_answer(void *context, const pawli_row *row, pawl_error *
     if (!inbox_read_text(task, row, COLUMN_KEY, &task->key, &size) ||
         !inbox_read_text(task, row, COLUMN_ERROR, &task->error, &size) ||
         !inbox_read_text(task, row, COLUMN_RESPONSE, &task->response, &task->response_size))
-        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the arrival");
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the inbox task");
     task->answer = (pawl_inbox_result)pawli_row_int(row, COLUMN_ANSWER);
     task->attempt = (int)pawli_row_int(row, COLUMN_ATTEMPT);
     task->fence = task->answer == PAWL_INBOX_NEW ? pawli_row_int(row, COLUMN_FENCE) : 0;
@@ -126,8 +128,9 @@ pawl_status pawli_arrival_deliver(pawl_inbox_task *task, const pawli_inbox_way *
     pawli_op op = {
         .sql = PAWLI_SQL_INBOX_BEGIN,
         .writes = true,
-        /* Power that takes an atomic attempt takes all of it; the commit of its end carries the
-         * count along. A call-out may have been seen by others. */
+        /* A power failure that undoes an atomic attempt undoes all of it, and the commit of its
+         * end includes the count. The effects of a call outside a transaction may already be
+         * visible to others. */
         .params = params,
         .param_count = PAWLI_COUNT(params),
         .on_row = read_answer,
@@ -136,12 +139,12 @@ pawl_status pawli_arrival_deliver(pawl_inbox_task *task, const pawli_inbox_way *
     };
     pawl_status st = tx ? pawli_tx_run(tx, &op, err) : pawli_db_run(task->store->db, &op, err);
 
-    /* Inside a transaction nothing was committed yet, whatever happened to the answer. */
+    /* Inside a transaction nothing is committed yet, so a lost reply leaves no doubt. */
     if (st == PAWL_E_IN_DOUBT && tx)
         return pawli_fail(err, PAWL_E_TX_RESTART,
-                          "out of memory for the answer: roll the transaction back");
+                          "out of memory for the result: roll the transaction back");
     if (st == PAWL_OK && !task->answered)
-        return pawli_fail(err, PAWL_E_STORE, "the database gave no answer for the delivery");
+        return pawli_fail(err, PAWL_E_STORE, "the database returned no result for the delivery");
     return st;
 }
 
@@ -153,10 +156,10 @@ static void log_answer(const pawl_inbox_task *task)
         pawli_log(log, PAWL_LOG_WARNING, "inbox", "duplicate %s detected from %s", task->id,
                   task->source);
     else if (task->answer == PAWL_INBOX_CONFLICT)
-        pawli_log(log, PAWL_LOG_WARNING, "inbox", "%s from %s is known with other content: refused",
-                  task->id, task->source);
+        pawli_log(log, PAWL_LOG_WARNING, "inbox",
+                  "%s from %s is known with different content: rejected", task->id, task->source);
     else if (task->answer == PAWL_INBOX_REJECTED)
-        pawli_log(log, PAWL_LOG_WARNING, "inbox", "%s from %s is dead after %d attempts: refused",
+        pawli_log(log, PAWL_LOG_WARNING, "inbox", "%s from %s is dead after %d attempts: rejected",
                   task->id, task->source, task->attempt);
 }
 
@@ -169,7 +172,8 @@ static pawl_status read_flag(void *context, const pawli_row *row, pawl_error *er
     return PAWL_OK;
 }
 
-/* Between the commit of the attempt and the beginning of the transaction others may have come. */
+/* Between the commit of the attempt and the start of the transaction another receiver may have
+ * taken over. */
 static pawl_status still_ours(const pawl_inbox_task *task, bool *ret_ours, pawl_error *err)
 {
     pawli_param params[] = {
@@ -189,7 +193,8 @@ static pawl_status still_ours(const pawl_inbox_task *task, bool *ret_ours, pawl_
     return pawli_tx_run(task->tx, &op, err);
 }
 
-/* The handler was not called, so the attempt does not count; if that cannot be said, it does. */
+/* The handler was not called, so the attempt is uncounted; if that update fails, it stays
+ * counted. */
 static void take_back(pawl_inbox_task *task)
 {
     pawli_inbox_item item = {
@@ -248,8 +253,9 @@ void pawli_arrival_leave(pawl_inbox_task *task)
 }
 
 /*
- * A first delivery takes what is not a suspect. A suspect is asked for again when it is the only
- * one of this process, so that its attempt is counted while no other suspect's is.
+ * A first delivery takes only messages that are not suspects. A suspect is delivered again only
+ * when it is the sole suspect in this process, so that no other suspect's attempt is counted if
+ * it crashes the process.
  */
 static pawl_status inbox_deliver(pawl_inbox_task *task, pawli_inbox_way *way, int64_t wait_ms,
                                  pawl_error *err)
@@ -273,7 +279,7 @@ static pawl_status inbox_deliver(pawl_inbox_task *task, pawli_inbox_way *way, in
     return st;
 }
 
-/* ---- the three ways ---- */
+/* ---- the three ways to begin: atomic, in a foreign transaction, as a call ---- */
 
 static pawl_status inbox_begin_attempt(pawl_store *store, pawli_inbox_way way,
                                        pawli_arrival_mode mode, const char *source, const char *id,
@@ -285,7 +291,7 @@ static pawl_status inbox_begin_attempt(pawl_store *store, pawli_inbox_way way,
     pawl_status st = pawli_inbox_check_key(source, id, err);
 
     if (!ret_task)
-        return pawli_fail(err, PAWL_E_INVALID, "ret_arrival must not be NULL");
+        return pawli_fail(err, PAWL_E_INVALID, "ret_task must not be NULL");
     if (st == PAWL_OK)
         st = pawli_options_copy(&options, sizeof options, opts, err);
     if (st == PAWL_OK)
@@ -294,7 +300,7 @@ static pawl_status inbox_begin_attempt(pawl_store *store, pawli_inbox_way way,
         return st;
     task = inbox_task_new(store, source, id, hash, &options);
     if (!task)
-        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the arrival");
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the inbox task");
     task->mode = mode;
     task->tx = way.tx;
     way.lease_ms = mode == PAWLI_CALL ? options.lease_ms : PAWLI_INBOX_ATOMIC_LEASE_MS;
@@ -340,17 +346,16 @@ pawl_status pawl_tx_inbox_begin(pawl_tx *tx, const char *source, const char *id,
     if (!tx)
         return pawli_fail(err, PAWL_E_INVALID, "the transaction must not be NULL");
     if (!tx->foreign)
-        return pawli_fail(
-            err, PAWL_E_MISUSE,
-            "pawl began this transaction for something else: wrap one of your own, or "
-            "use pawl_inbox_begin()");
-    /* If the process dies, so does the transaction, and with it the count: none needs to be alone.
-     */
+        return pawli_fail(err, PAWL_E_MISUSE,
+                          "this transaction was begun by pawl for another purpose: wrap a "
+                          "transaction of your own, or use pawl_inbox_begin()");
+    /* If the process dies, the transaction rolls back and the count with it, so suspects need
+     * not run alone. */
     return inbox_begin_attempt(tx->store, (pawli_inbox_way){.tx = tx, .alone = true}, PAWLI_JOINED,
                                source, id, hash, opts, ret_task, err);
 }
 
-/* Nothing says when its attempt ends, so it cannot be the only suspect until then. */
+/* The end of such an attempt is not observed, so it cannot be the sole suspect until then. */
 pawl_status pawli_inbox_call_by(pawl_store *store, const char *holder, const char *source,
                                 const char *id, const pawl_inbox_options *opts,
                                 pawl_inbox_task **ret_task, pawl_error *err)

@@ -1,4 +1,4 @@
-/* src/core/inbox_mark.c - the inbox's primitives, and its options. */
+/* src/core/inbox_mark.c - the inbox's primitives and options. */
 #include <pawl/inbox.h>
 
 #include <inttypes.h>
@@ -16,7 +16,7 @@
 #include "text.h"
 #include "tx_private.h"
 
-/* ---- the inbox's small calls: one thing each, by key alone ---- */
+/* ---- single-step primitives, by key alone ---- */
 
 #define ATTEMPTS 10
 #define HOLDER_SIZE 48
@@ -70,13 +70,15 @@ pawl_status pawl_inbox_already_processed(pawl_store *store, const char *source, 
     st = pawli_db_run(store->db, &op, err);
     if (st == PAWL_OK && seen.conflict)
         return pawli_fail(err, PAWL_E_CONFLICT,
-                          "%s of %s is known with other content; nothing was changed", id, source);
+                          "%s of %s is known with different content; nothing was changed", id,
+                          source);
     if (st == PAWL_OK)
         *ret_processed = seen.state == PAWL_INBOX_DONE;
     return st;
 }
 
-/* This thread, among all that use this store or another one: ids of threads are used again. */
+/* Names this thread, unique among all users of this store and other stores, because thread ids
+ * are reused. */
 static void name_thread(const pawl_store *store, char ret_holder[HOLDER_SIZE])
 {
     static _Atomic uint64_t last;
@@ -114,10 +116,9 @@ pawl_status pawl_inbox_mark_processing_by(pawl_store *store, const char *source,
                           "%s of %s is being processed by another caller: try again in %lld ms", id,
                           source, (long long)pawl_inbox_task_retry_after_ms(task));
     case PAWL_INBOX_DUPLICATE:
-        return pawli_fail(err, PAWL_E_LOST, "%s of %s was processed already: ignore it", id,
-                          source);
+        return pawli_fail(err, PAWL_E_LOST, "%s of %s was processed already: skip it", id, source);
     default:
-        return pawli_fail(err, PAWL_E_LOST, "%s of %s is dead: requeue it first", id, source);
+        return pawli_fail(err, PAWL_E_LOST, "%s of %s is dead: retry it first", id, source);
     }
 }
 
@@ -127,7 +128,8 @@ pawl_status pawl_inbox_mark_processing(pawl_store *store, const char *source, co
     return pawl_inbox_mark_processing_by(store, source, id, NULL, err);
 }
 
-/* Nothing changed: was it there, and is it already what it should become? */
+/* Nothing changed: finds out whether the record exists and whether it already has the wanted
+ * state. */
 static pawl_status inbox_mark_explain(const pawli_inbox_item *item, pawl_inbox_state wanted,
                                       pawl_error *err)
 {
@@ -140,7 +142,7 @@ static pawl_status inbox_mark_explain(const pawli_inbox_item *item, pawl_inbox_s
     pawl_inbox_records_free(one);
     if (state == wanted)
         return PAWL_OK;
-    return pawli_fail(err, PAWL_E_LOST, "%s of %s is %s and stays so", item->id, item->source,
+    return pawli_fail(err, PAWL_E_LOST, "%s of %s is %s, which is final", item->id, item->source,
                       pawl_inbox_state_name(state));
 }
 
@@ -179,8 +181,9 @@ pawl_status pawl_tx_inbox_done(pawl_tx *tx, const char *source, const char *id, 
     bool changed = false;
 
     if (!tx || fence <= 0)
-        return pawli_fail(err, PAWL_E_INVALID,
-                          "the transaction must not be NULL, and the fence that of the call");
+        return pawli_fail(
+            err, PAWL_E_INVALID,
+            "tx must not be NULL, and the fence must be the one that the call returned");
     if (st == PAWL_OK)
         st = pawli_inbox_check_response(tx->store, response, size, err);
     if (st != PAWL_OK)
@@ -194,20 +197,20 @@ pawl_status pawl_tx_inbox_done(pawl_tx *tx, const char *source, const char *id, 
     st = pawli_inbox_finish(&item, response, size, &changed, err);
     if (st == PAWL_E_IN_DOUBT)
         return pawli_fail(err, PAWL_E_TX_RESTART,
-                          "out of memory for the answer: roll the transaction back");
+                          "out of memory for the result: roll the transaction back");
     if (st == PAWL_OK && !changed)
         return pawli_fail(err, PAWL_E_LOST,
-                          "%s of %s is no longer held under this fence, or was finished: roll the "
-                          "transaction back",
+                          "%s of %s is no longer leased under this fence, or has already ended: "
+                          "roll the transaction back",
                           id, source);
     return st;
 }
 
-/* ---- what a delivery is given: key, content, options ---- */
+/* ---- arguments of a delivery: key, content, options ---- */
 
 #define WAIT_MAX_MS ((int64_t)24 * 3600 * 1000)
 
-_Static_assert(PAWL_HASH_SIZE == PAWLI_SHA256_SIZE, "the inbox keeps SHA-256");
+_Static_assert(PAWL_HASH_SIZE == PAWLI_SHA256_SIZE, "the inbox stores SHA-256 hashes only");
 
 pawl_status pawl_inbox_hash(const void *payload, size_t size, uint8_t ret_hash[PAWL_HASH_SIZE],
                             pawl_error *err)
@@ -219,7 +222,7 @@ pawl_status pawl_inbox_hash(const void *payload, size_t size, uint8_t ret_hash[P
     return PAWL_OK;
 }
 
-/* ---- what is given ---- */
+/* ---- argument checks ---- */
 
 static bool is_text(const char *text)
 {
@@ -268,17 +271,17 @@ void pawli_inbox_warn_keep(pawl_store *store, int64_t keep_ms)
     if (keep_ms / 2 >= store->inbox_retry_window_ms ||
         atomic_exchange(&store->warned_of_keep, true))
         return;
-    pawli_log(
-        &store->log, PAWL_LOG_WARNING, "inbox",
-        "processed messages are remembered for %lld s, which should be at least twice the %lld s "
-        "during which senders retry: what comes later is processed again",
-        (long long)(keep_ms / 1000), (long long)(store->inbox_retry_window_ms / 1000));
+    pawli_log(&store->log, PAWL_LOG_WARNING, "inbox",
+              "processed messages are remembered for %lld s, but senders retry for %lld s: a "
+              "message that arrives after its record was pruned is processed again; keep records "
+              "for at least twice the retry time",
+              (long long)(keep_ms / 1000), (long long)(store->inbox_retry_window_ms / 1000));
 }
 
 int64_t pawli_inbox_keep(pawl_store *store, int64_t keep_ms)
 {
     if (keep_ms == 0)
-        return store->inbox_keep_ms; /* looked at when the store was opened */
+        return store->inbox_keep_ms; /* checked when the store was opened */
     pawli_inbox_warn_keep(store, keep_ms);
     return keep_ms;
 }

@@ -71,12 +71,13 @@ typedef struct pawli_inbox_way {
 /* A further result besides pawl_inbox_result: nothing was written, deliver again with `alone`. */
 #define PAWLI_INBOX_SUSPECT ((pawl_inbox_result)PAWLI_INBOX_RESULT_SUSPECT)
 
-/* Reports a delivery to the database; the result is stored in the arrival. */
+/* Reports a delivery to the database; the result is stored in the inbox task. */
 pawl_status pawli_arrival_deliver(pawl_inbox_task *task, const pawli_inbox_way *way,
                                   pawl_error *err);
-/* It has ended: the next suspect may begin. No-op if it was not alone. */
+/* The task has ended: the next suspect may begin. No-op if the task was not a sole suspect. */
 void pawli_arrival_leave(pawl_inbox_task *task);
-/* A delivery by pawl_inbox_call() for a caller that may call again: its arrival is not ended. */
+/* A delivery by pawl_inbox_call() for a caller that may call again: freeing its inbox task does
+ * not end it. */
 pawl_status pawli_inbox_call_by(pawl_store *store, const char *holder, const char *source,
                                 const char *id, const pawl_inbox_options *opts,
                                 pawl_inbox_task **ret_task, pawl_error *err);

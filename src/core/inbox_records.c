@@ -1,4 +1,4 @@
-/* src/core/inbox_records.c - looking after the inbox: records, counts, dead ones, forgetting. */
+/* src/core/inbox_records.c - inbox records: list, count, retry or delete dead ones, prune. */
 #include <pawl/inbox_records.h>
 
 #include <stdlib.h>
@@ -47,9 +47,9 @@ struct pawl_inbox_records {
     size_t count;
     size_t capacity;
     pawli_arena texts;
-    /* Of a page: */
+    /* Paging: */
     size_t limit;
-    int64_t next; /* 0: nothing older was left */
+    int64_t next; /* 0: there are no older records */
 };
 
 PAWLI_AUTO_DEFINE(pawl_inbox_records, pawl_inbox_records_free);
@@ -135,7 +135,8 @@ static pawl_status records_add_to_page(void *context, const pawli_row *row, pawl
     pawl_inbox_records *list = context;
     bool matches = pawli_row_int(row, COLUMN_MATCHES) != 0;
 
-    if (matches && list->count == list->limit) { /* one more than asked for: there is a next page */
+    if (matches && list->count == list->limit) { /* one more row than requested: there is a next
+                                                  * page */
         list->next = list->items[list->count - 1].number;
         return PAWL_OK;
     }
@@ -188,7 +189,7 @@ pawl_status pawl_inbox_get(pawl_store *store, const char *source, const char *id
     st = pawli_db_run(store->db, &op, err);
     if (st == PAWL_OK && one->count == 0)
         st = pawli_fail(err, PAWL_E_NOT_FOUND,
-                        "there is no such message in the inbox, or it was forgotten");
+                        "no such message in the inbox; it may have been pruned");
     if (st == PAWL_OK)
         *ret_one = pawl_inbox_records_take(&one);
     return st;
@@ -204,7 +205,7 @@ static pawl_status records_read_filter(const pawl_inbox_filter *given, pawl_inbo
     if (filter->limit < 0 || filter->limit > LIMIT_MAX)
         return pawli_fail(err, PAWL_E_INVALID, "the limit must be 0 (default) to %d", LIMIT_MAX);
     if ((filter->states & ~ANY) != 0)
-        return pawli_fail(err, PAWL_E_INVALID, "states has a bit that is no state of the inbox");
+        return pawli_fail(err, PAWL_E_INVALID, "states has a bit that is not an inbox state");
     if (filter->before < 0)
         return pawli_fail(err, PAWL_E_INVALID, "before must be a record's number, or 0");
     if (filter->source)
@@ -216,7 +217,7 @@ static pawl_status records_read_filter(const pawl_inbox_filter *given, pawl_inbo
     return st;
 }
 
-/* The narrowest index that holds all wanted states. */
+/* Chooses the narrowest index that covers all wanted states. */
 static enum pawli_sql records_choose_list(unsigned states)
 {
     if ((states & ~UNFINISHED) == 0)
@@ -266,9 +267,9 @@ pawl_status pawl_inbox_list(pawl_store *store, const pawl_inbox_filter *given,
     return PAWL_OK;
 }
 
-/* ---- changes ---- */
+/* ---- updates ---- */
 
-/* Dead records, a bounded amount per transaction, until none is left. */
+/* Updates dead records in bounded transactions until none is left. */
 static pawl_status change_dead(pawl_store *store, enum pawli_sql sql, const char *source,
                                const char *id, size_t *ret_changed, pawl_error *err)
 {
@@ -320,7 +321,7 @@ pawl_status pawl_inbox_clean(pawl_store *store, size_t *ret_changed, pawl_scan *
     if (st != PAWL_OK)
         return st;
     if (changed > 0)
-        pawli_log(&store->log, PAWL_LOG_DEBUG, "inbox", "forgot %zu records", changed);
+        pawli_log(&store->log, PAWL_LOG_DEBUG, "inbox", "pruned %zu records", changed);
     if (ret_changed)
         *ret_changed = changed;
     return PAWL_OK;

@@ -1,4 +1,4 @@
-/* src/core/inbox_task.c - a received message in a handler's hands, and suspects one at a time. */
+/* src/core/inbox_task.c - ends a delivery (done, failed, dead), and runs suspects one at a time. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -13,9 +13,9 @@
 #include "platform.h"
 #include "tx_private.h"
 
-/* ---- one delivery in somebody's hands, and its end: done, failed, given up ---- */
+/* ---- ending a delivery: done, failed, dead ---- */
 
-/* ---- the two ends, by key and fence ---- */
+/* ---- ending it by key and fence ---- */
 
 static pawl_status inbox_task_end(const pawli_inbox_item *item, enum pawli_sql sql,
                                   const pawli_param *params, size_t param_count, bool *ret_changed,
@@ -25,7 +25,7 @@ static pawl_status inbox_task_end(const pawli_inbox_item *item, enum pawli_sql s
     pawli_op op = {
         .sql = sql,
         .writes = true,
-        .urgent = sql == PAWLI_SQL_INBOX_RENEW, /* a lease may be about to end */
+        .urgent = sql == PAWLI_SQL_INBOX_RENEW, /* a lease may be about to expire */
         .params = params,
         .param_count = param_count,
         .on_row = pawli_count_on_row,
@@ -95,12 +95,13 @@ pawl_status pawli_inbox_check_response(pawl_store *store, const void *response, 
         return pawli_fail(err, PAWL_E_INVALID, "the response is NULL but its size is not 0");
     if (size > most)
         return pawli_fail(err, PAWL_E_TOO_LARGE,
-                          "the response has %zu bytes; at most %zu can be kept: keep a reference",
+                          "the response has %zu bytes; the maximum is %zu: store it elsewhere and "
+                          "pass a reference",
                           size, most);
     return PAWL_OK;
 }
 
-/* ---- the arrival ---- */
+/* ---- ending it as an inbox task ---- */
 
 static pawli_inbox_item item_of(const pawl_inbox_task *task, pawl_tx *tx)
 {
@@ -117,25 +118,25 @@ static pawli_inbox_item item_of(const pawl_inbox_task *task, pawl_tx *tx)
 static pawl_status inbox_task_lost(const pawl_inbox_task *task, pawl_error *err)
 {
     return pawli_fail(err, PAWL_E_LOST,
-                      "%s of %s is no longer held under this fence: its lease ran out, or somebody "
-                      "has finished it; nothing of this attempt may stay",
+                      "%s of %s is no longer leased under this fence: its lease expired, or "
+                      "another caller has finished it; discard this attempt's effects",
                       task->id, task->source);
 }
 
 static pawl_status inbox_task_check_open(const pawl_inbox_task *task, pawl_error *err)
 {
     if (!task)
-        return pawli_fail(err, PAWL_E_INVALID, "the arrival must not be NULL");
+        return pawli_fail(err, PAWL_E_INVALID, "the inbox task must not be NULL");
     if (task->answer != PAWL_INBOX_NEW)
         return pawli_fail(err, PAWL_E_MISUSE,
-                          "the answer was '%s': there is nothing to process or to end",
+                          "the delivery's status is '%s': there is nothing to process or to end",
                           pawl_inbox_result_name(task->answer));
     if (task->ended)
-        return pawli_fail(err, PAWL_E_MISUSE, "the arrival has ended: begin again");
+        return pawli_fail(err, PAWL_E_MISUSE, "the inbox task has ended: begin again");
     return PAWL_OK;
 }
 
-/* Others need not wait for the lease. If that is not possible, they do. */
+/* Releases the lease so that others need not wait for it to expire. If that fails, they wait. */
 static void inbox_task_give_back(const pawl_inbox_task *task)
 {
     pawli_inbox_item item = item_of(task, NULL);
@@ -149,16 +150,17 @@ static pawl_status inbox_task_commit(pawl_inbox_task *task, bool changed, pawl_s
 {
     pawl_store *store = task->store;
 
-    /* Inside the transaction nothing was committed yet, whatever happened to the answer. */
+    /* Inside the transaction nothing is committed yet, so a lost reply leaves no doubt. */
     if (st == PAWL_E_IN_DOUBT)
-        st = pawli_fail(err, PAWL_E_NOMEM, "out of memory; nothing of the transaction remains");
+        st = pawli_fail(err, PAWL_E_NOMEM, "out of memory; the transaction was rolled back");
     if (st == PAWL_OK && !changed)
         st = inbox_task_lost(task, err);
     if (st == PAWL_OK) {
         st = pawli_owned_tx_commit(task->tx->owned, err);
         pawli_store_changed(store);
         if (st == PAWL_OK || st == PAWL_E_IN_DOUBT)
-            pawli_wake_signal(pawli_db_wake(store->db)); /* it may have sent messages */
+            pawli_wake_signal(pawli_db_wake(store->db)); /* the transaction may have enqueued
+                                                          * messages */
     } else {
         pawli_owned_tx_rollback(task->tx->owned);
     }
@@ -184,7 +186,7 @@ pawl_status pawl_inbox_task_done(pawl_inbox_task *task, const void *response, si
         st = inbox_task_commit(task, changed, st, err);
     else if (st == PAWL_E_IN_DOUBT && task->mode == PAWLI_JOINED)
         st = pawli_fail(err, PAWL_E_TX_RESTART,
-                        "out of memory for the answer: roll the transaction back");
+                        "out of memory for the result: roll the transaction back");
     else if (st == PAWL_OK && !changed)
         st = inbox_task_lost(task, err);
     pawli_arrival_leave(task);
@@ -195,7 +197,7 @@ pawl_status pawl_inbox_task_done(pawl_inbox_task *task, const void *response, si
     return st;
 }
 
-/* The transaction took the attempt with it when it was rolled back, so it is counted again. */
+/* Rolling the transaction back also undid the attempt count, so count the attempt again. */
 static pawl_status count_again(pawl_inbox_task *task, pawl_error *err)
 {
     const pawli_inbox_way way = {.lease_ms = PAWLI_INBOX_ATOMIC_LEASE_MS, .alone = true};
@@ -249,10 +251,9 @@ pawl_status pawl_inbox_task_renew(pawl_inbox_task *task, int64_t lease_ms, pawl_
     pawl_status st = inbox_task_check_open(task, err);
 
     if (st == PAWL_OK && task->mode != PAWLI_CALL)
-        st =
-            pawli_fail(err, PAWL_E_MISUSE,
-                       "an open transaction holds the message as long as it is open: only those of "
-                       "pawl_inbox_call() are renewed");
+        st = pawli_fail(err, PAWL_E_MISUSE,
+                        "only inbox tasks of pawl_inbox_call() have a lease to renew: here the "
+                        "open transaction itself holds the message");
     if (st == PAWL_OK)
         st = pawli_check_lease(lease_ms, err);
     if (st != PAWL_OK)
@@ -273,7 +274,7 @@ void pawl_inbox_task_free(pawl_inbox_task *task)
     if (!task)
         return;
     if (task->mode == PAWLI_ATOMIC) {
-        pawl_tx_free(task->tx); /* rolls back what is open */
+        pawl_tx_free(task->tx); /* rolls back an open transaction */
         if (!task->ended)
             inbox_task_give_back(task);
     }
@@ -330,9 +331,9 @@ const char *pawl_inbox_task_error(const pawl_inbox_task *task)
     return task->error;
 }
 
-/* ---- messages that may have killed their receiver, one at a time ---- */
+/* ---- suspects: messages that may have killed their receiver run one at a time ---- */
 
-/* Of the process, not of a store: all stores of a process die with it. */
+/* Per process, not per store: a crash takes all stores of the process down. */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t left[PAWLI_SUSPECT_KINDS];
@@ -351,7 +352,7 @@ bool pawli_suspect_enter(pawli_suspect_kind kind, pawl_mono deadline)
 
     pthread_once(&once, init_conditions);
     pthread_mutex_lock(&lock);
-    /* What the parent of a fork() had taken is the parent's. */
+    /* After fork(), what the parent had taken still belongs to the parent. */
     while (taken_by[kind] == self && !pawli_mono_passed(deadline))
         pawli_cond_wait_until(&left[kind], &lock, deadline);
     entered = taken_by[kind] != self;

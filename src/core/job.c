@@ -1,4 +1,4 @@
-/* src/core/job.c - creating, changing, triggering and removing jobs. */
+/* src/core/job.c - creates, updates, triggers and deletes jobs. */
 #include <pawl/job.h>
 
 #include <string.h>
@@ -19,7 +19,7 @@ void pawli_jobs_changed(pawl_store *store)
 
 pawl_status pawli_job_missing(const char *name, pawl_error *err)
 {
-    return pawli_fail(err, PAWL_E_NOT_FOUND, "there is no job '%.400s'", name);
+    return pawli_fail(err, PAWL_E_NOT_FOUND, "no such job: '%.400s'", name);
 }
 
 /* ---- put ---- */
@@ -91,7 +91,7 @@ pawl_status pawl_job_put(pawl_store *store, const pawl_job_definition *definitio
         return st;
     if (ret_created)
         *ret_created = created > 0;
-    pawli_log(&store->log, PAWL_LOG_INFO, "job", "the job '%.400s' was %s: %s in %s", job.name,
+    pawli_log(&store->log, PAWL_LOG_INFO, "job", "job '%.400s' was %s: %s in %s", job.name,
               created > 0 ? "created" : "changed", job.schedule, job.zone);
     pawli_jobs_changed(store);
     return PAWL_OK;
@@ -141,7 +141,7 @@ static pawl_status set_enabled(pawl_store *store, const char *name, bool enabled
     if (ret_changed)
         *ret_changed = answer.changed;
     if (answer.changed)
-        pawli_log(&store->log, PAWL_LOG_INFO, "job", "the job '%.400s' was %s", name,
+        pawli_log(&store->log, PAWL_LOG_INFO, "job", "job '%.400s' was %s", name,
                   enabled ? "enabled" : "disabled");
     pawli_jobs_changed(store);
     return PAWL_OK;
@@ -160,7 +160,7 @@ pawl_status pawl_job_disable(pawl_store *store, const char *name, bool *ret_chan
 
 /* ---- trigger ---- */
 
-/* What job_trigger answers; the last row counts. */
+/* The result of job_trigger; the last row counts. */
 typedef struct firing {
     bool found;
     int how;
@@ -209,10 +209,10 @@ static pawl_status job_fire(pawl_store *store, const char *name, bool force, paw
     if (!answer->found)
         return pawli_job_missing(name, err);
     if (answer->how == PAWLI_JOB_TRIGGER_BUSY)
-        return pawli_fail(err, PAWL_E_BUSY,
-                          "run %lld of the job '%.300s' is %s: wait for its end, cancel it, or "
-                          "trigger by force",
-                          (long long)answer->run_id, name, pawl_run_state_name(answer->state));
+        return pawli_fail(
+            err, PAWL_E_BUSY,
+            "run %lld of job '%.300s' is %s: wait for it to end, cancel it, or force the trigger",
+            (long long)answer->run_id, name, pawl_run_state_name(answer->state));
     return PAWL_OK;
 }
 
@@ -294,7 +294,7 @@ pawl_status pawl_job_delete(pawl_store *store, const char *name, size_t *ret_can
     if (ret_cancelled)
         *ret_cancelled = answer.cancelled;
     pawli_log(&store->log, PAWL_LOG_INFO, "job",
-              "the job '%.400s' was deleted, and %zu runs were cancelled", name, answer.cancelled);
+              "job '%.400s' was deleted; %zu runs were cancelled", name, answer.cancelled);
     pawli_jobs_changed(store);
     return PAWL_OK;
 }

@@ -1,4 +1,4 @@
-/* src/core/job_definition.c - what a job may be asked to be. */
+/* src/core/job_definition.c - checks job definitions. */
 #include <string.h>
 
 #include <pawl/schedule.h>
@@ -53,12 +53,10 @@ pawl_status pawli_job_check_name(const pawl_store *store, const char *name, pawl
     if (!store)
         return pawli_fail(err, PAWL_E_INVALID, "the store must not be NULL");
     if (!name || !*name || !pawli_utf8_check(name, strlen(name), &characters))
-        return pawli_fail(err, PAWL_E_INVALID,
-                          "the name of a job must be 1 to %d characters of UTF-8",
+        return pawli_fail(err, PAWL_E_INVALID, "the job name must be 1 to %d characters of UTF-8",
                           PAWL_JOB_NAME_MAX);
     if (characters > PAWL_JOB_NAME_MAX)
-        return pawli_fail(err, PAWL_E_INVALID,
-                          "the name of the job has %zu characters: at most %d are allowed",
+        return pawli_fail(err, PAWL_E_INVALID, "the job name has %zu characters; the maximum is %d",
                           characters, PAWL_JOB_NAME_MAX);
     return PAWL_OK;
 }
@@ -111,7 +109,7 @@ static pawl_status definition_check_numbers(const pawl_job_definition *job, pawl
     return check_spans(job, err);
 }
 
-/* What its messages are made of has to be what messages may be. */
+/* The message fields of the job must be valid message fields. */
 static pawl_status check_message(pawl_job_definition *job, size_t max_payload_bytes,
                                  pawl_error *err)
 {
@@ -139,7 +137,7 @@ static pawl_status check_message(pawl_job_definition *job, size_t max_payload_by
     return st;
 }
 
-/* An unknown zone is a wrong argument here, like a schedule that cannot be read. */
+/* An unknown time zone is an invalid argument here, as is a schedule that cannot be parsed. */
 static pawl_status check_schedule(const pawl_job_definition *job, pawl_error *err)
 {
     PAWLI_AUTO(pawl_schedule) schedule = NULL;

@@ -1,4 +1,4 @@
-/* src/core/job_list.c - looking at jobs. */
+/* src/core/job_list.c - lists jobs. */
 #include <pawl/job.h>
 
 #include <stdlib.h>
@@ -157,8 +157,8 @@ static void job_list_read_numbers(const pawli_row *row, pawl_job_definition *def
 }
 
 /*
- * The next slot is computed as the scheduler would: it may not have looked at the job yet. So is
- * the problem, of a row that was written by hand just now.
+ * Computes the next occurrence as the scheduler would, since the scheduler may not have seen the
+ * job yet. The same goes for the problem of a row that was edited by hand.
  */
 static bool read_next(pawl_jobs *jobs, const pawli_row *row, pawl_job *job)
 {
@@ -288,7 +288,7 @@ pawl_status pawl_job_list(pawl_store *store, const pawl_job_filter *filter, pawl
     if (wanted.limit < 0 || wanted.limit > LIMIT_MAX)
         return pawli_fail(err, PAWL_E_INVALID, "the limit must be 0 to %d", LIMIT_MAX);
     if (wanted.after && !pawli_utf8_check(wanted.after, strlen(wanted.after), NULL))
-        return pawli_fail(err, PAWL_E_INVALID, "'after' must be UTF-8, as the names are");
+        return pawli_fail(err, PAWL_E_INVALID, "`after` must be UTF-8");
     pawli_param params[] = {
         {"after", pawli_text(wanted.after ? wanted.after : "")},
         {"limit", pawli_int(wanted.limit ? wanted.limit : LIMIT_DEFAULT)},

@@ -1,5 +1,5 @@
-/* src/core/job_plan.c - what is to be done with a job at a moment: slots, misfires, the next one.
- */
+/* src/core/job_plan.c - decides what is due for a job at a given time: occurrences, misfires,
+ * the next one. */
 #include "job_plan.h"
 
 #include <string.h>
@@ -10,14 +10,14 @@
 #include "schedule.h"
 #include "text.h"
 
-/* How many slots that are not late one look makes runs of. */
+/* How many on-time occurrences one tick turns into runs. */
 #define RUNS_IN_TIME 100
-/* No interval of a job is sensibly longer; a row that was written by hand may have any. */
+/* No sensible job has a longer interval; a row edited by hand may have any. */
 #define JITTER_MAX_US INT64_C(86400000000)
-/* Runs in line: usually an end is heard of; this is for what is not foreseen. */
+/* Recheck interval for queued runs: their end is normally notified, this is the safety net. */
 #define LINE_AGAIN_US INT64_C(60000000)
 
-/* ---- slots ---- */
+/* ---- occurrences ---- */
 
 static bool next_of(const pawl_schedule *schedule, pawl_wall after, pawl_wall *ret_slot)
 {
@@ -40,59 +40,60 @@ static bool previous_of(const pawl_schedule *schedule, pawl_wall before, pawl_wa
 }
 
 /* The finalizer of splitmix64: every bit of the result depends on every bit of both. */
-static uint64_t job_plan_mix(int64_t job_id, pawl_wall slot)
+static uint64_t job_plan_mix(int64_t job_id, pawl_wall occurrence)
 {
-    uint64_t x = (uint64_t)slot.us + (uint64_t)job_id * UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t x = (uint64_t)occurrence.us + (uint64_t)job_id * UINT64_C(0x9e3779b97f4a7c15);
 
     x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
     x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
     return x ^ (x >> 31);
 }
 
-pawl_wall pawli_job_due(const pawl_schedule *schedule, int64_t job_id, pawl_wall slot,
+pawl_wall pawli_job_due(const pawl_schedule *schedule, int64_t job_id, pawl_wall occurrence,
                         int64_t jitter_us)
 {
     pawl_wall after;
 
     if (jitter_us <= 0)
-        return slot;
+        return occurrence;
     if (jitter_us > JITTER_MAX_US)
         jitter_us = JITTER_MAX_US;
-    if (next_of(schedule, slot, &after) && after.us - slot.us < jitter_us)
-        jitter_us = after.us - slot.us;
-    return (pawl_wall){slot.us + (int64_t)(job_plan_mix(job_id, slot) % (uint64_t)jitter_us)};
+    if (next_of(schedule, occurrence, &after) && after.us - occurrence.us < jitter_us)
+        jitter_us = after.us - occurrence.us;
+    return (pawl_wall){occurrence.us +
+                       (int64_t)(job_plan_mix(job_id, occurrence) % (uint64_t)jitter_us)};
 }
 
-/* ---- a look at one job ---- */
+/* ---- planning one job ---- */
 
-typedef struct look {
+typedef struct planning {
     const pawli_job_facts *facts;
     const pawl_schedule *schedule;
     pawl_wall now;
     pawli_job_plan *plan;
-} look;
+} planning;
 
-static pawl_wall due_of(const look *l, pawl_wall slot)
+static pawl_wall due_of(const planning *p, pawl_wall occurrence)
 {
-    return pawli_job_due(l->schedule, l->facts->id, slot, l->facts->jitter_us);
+    return pawli_job_due(p->schedule, p->facts->id, occurrence, p->facts->jitter_us);
 }
 
-static bool is_late(const look *l, pawl_wall slot)
+static bool is_late(const planning *p, pawl_wall occurrence)
 {
-    return l->now.us - due_of(l, slot).us > l->facts->grace_us;
+    return p->now.us - due_of(p, occurrence).us > p->facts->grace_us;
 }
 
-/* The slots from `first` to `last`, one by one while they are few. */
-static void job_plan_skip(look *l, pawl_wall first, pawl_wall last)
+/* Skips the occurrences from `first` to `last`, one row each while there are few. */
+static void job_plan_skip(planning *p, pawl_wall first, pawl_wall last)
 {
-    pawli_job_plan *plan = l->plan;
-    pawl_wall slot = first;
+    pawli_job_plan *plan = p->plan;
+    pawl_wall occurrence = first;
 
     plan->skips = true;
     plan->skip_first = first;
     plan->skip_last = last;
     plan->skip_count = 1;
-    while (next_of(l->schedule, slot, &slot) && slot.us <= last.us) {
+    while (next_of(p->schedule, occurrence, &occurrence) && occurrence.us <= last.us) {
         if (plan->skip_count == PAWL_RUN_OCCURRENCES_MAX) {
             plan->skip_is_at_least = true;
             break;
@@ -102,100 +103,102 @@ static void job_plan_skip(look *l, pawl_wall first, pawl_wall last)
     plan->last_occurrence_at = last;
 }
 
-static void job_plan_run(look *l, pawl_wall slot)
+static void job_plan_run(planning *p, pawl_wall occurrence)
 {
-    l->plan->runs[l->plan->run_count++] = slot;
-    l->plan->last_occurrence_at = slot;
+    p->plan->runs[p->plan->run_count++] = occurrence;
+    p->plan->last_occurrence_at = occurrence;
 }
 
-/* As many as one look makes. */
-static void job_plan_run_from(look *l, pawl_wall first, pawl_wall newest)
+/* Runs as many as one tick may create. */
+static void job_plan_run_from(planning *p, pawl_wall first, pawl_wall newest)
 {
-    pawl_wall slot = first;
+    pawl_wall occurrence = first;
 
     do {
-        job_plan_run(l, slot);
-    } while (l->plan->run_count < RUNS_IN_TIME && next_of(l->schedule, slot, &slot) &&
-             slot.us <= newest.us);
+        job_plan_run(p, occurrence);
+    } while (p->plan->run_count < RUNS_IN_TIME && next_of(p->schedule, occurrence, &occurrence) &&
+             occurrence.us <= newest.us);
 }
 
-/* The newest slot that is due; there is one. */
-static pawl_wall newest_due(const look *l, pawl_wall oldest)
+/* The latest occurrence that is due; the caller has made sure that there is one. */
+static pawl_wall newest_due(const planning *p, pawl_wall oldest)
 {
-    pawl_wall slot = oldest;
+    pawl_wall occurrence = oldest;
 
-    if (!previous_of(l->schedule, (pawl_wall){l->now.us + 1}, &slot) || slot.us < oldest.us)
+    if (!previous_of(p->schedule, (pawl_wall){p->now.us + 1}, &occurrence) ||
+        occurrence.us < oldest.us)
         return oldest;
-    if (due_of(l, slot).us > l->now.us && !previous_of(l->schedule, slot, &slot))
+    if (due_of(p, occurrence).us > p->now.us && !previous_of(p->schedule, occurrence, &occurrence))
         return oldest;
-    return slot.us < oldest.us ? oldest : slot;
+    return occurrence.us < oldest.us ? oldest : occurrence;
 }
 
-/* The newest `cap`, oldest first; what is before them is skipped. */
-static void run_newest(look *l, pawl_wall oldest, pawl_wall newest, int cap)
+/* Runs the latest `cap` occurrences, oldest first, and skips those before. */
+static void run_newest(planning *p, pawl_wall oldest, pawl_wall newest, int cap)
 {
     pawl_wall first = newest, before;
 
     for (int i = 1; i < cap && first.us > oldest.us; i++)
-        if (!previous_of(l->schedule, first, &first))
+        if (!previous_of(p->schedule, first, &first))
             break;
     if (first.us < oldest.us)
         first = oldest;
-    if (first.us > oldest.us && previous_of(l->schedule, first, &before))
-        job_plan_skip(l, oldest, before);
-    for (pawl_wall slot = first; slot.us <= newest.us && l->plan->run_count < PAWLI_JOB_RUNS_MAX;) {
-        job_plan_run(l, slot);
-        if (!next_of(l->schedule, slot, &slot))
+    if (first.us > oldest.us && previous_of(p->schedule, first, &before))
+        job_plan_skip(p, oldest, before);
+    for (pawl_wall occurrence = first;
+         occurrence.us <= newest.us && p->plan->run_count < PAWLI_JOB_RUNS_MAX;) {
+        job_plan_run(p, occurrence);
+        if (!next_of(p->schedule, occurrence, &occurrence))
             break;
     }
 }
 
-/* Those that are late are skipped, the others run. */
-static void run_in_time(look *l, pawl_wall oldest, pawl_wall newest)
+/* Skips the late occurrences and runs the others. */
+static void run_in_time(planning *p, pawl_wall oldest, pawl_wall newest)
 {
     pawl_wall first, before;
 
-    if (!next_of(l->schedule, (pawl_wall){l->now.us - l->facts->grace_us - 1}, &first) ||
+    if (!next_of(p->schedule, (pawl_wall){p->now.us - p->facts->grace_us - 1}, &first) ||
         first.us > newest.us) {
-        if (is_late(l, newest)) {
-            job_plan_skip(l, oldest, newest);
+        if (is_late(p, newest)) {
+            job_plan_skip(p, oldest, newest);
             return;
         }
         first = newest;
     }
-    /* By its jitter the one before may be in time, too. */
-    if (first.us > oldest.us && previous_of(l->schedule, first, &before) &&
-        before.us >= oldest.us && !is_late(l, before))
+    /* With jitter the previous occurrence may still be on time. */
+    if (first.us > oldest.us && previous_of(p->schedule, first, &before) &&
+        before.us >= oldest.us && !is_late(p, before))
         first = before;
-    if (first.us > oldest.us && previous_of(l->schedule, first, &before))
-        job_plan_skip(l, oldest, before);
-    job_plan_run_from(l, first.us < oldest.us ? oldest : first, newest);
+    if (first.us > oldest.us && previous_of(p->schedule, first, &before))
+        job_plan_skip(p, oldest, before);
+    job_plan_run_from(p, first.us < oldest.us ? oldest : first, newest);
 }
 
-static void take_slots(look *l, pawl_wall oldest)
+static void take_occurrences(planning *p, pawl_wall oldest)
 {
-    const pawli_job_facts *facts = l->facts;
-    pawl_wall newest = newest_due(l, oldest);
+    const pawli_job_facts *facts = p->facts;
+    pawl_wall newest = newest_due(p, oldest);
 
-    if (!is_late(l, oldest)) {
-        job_plan_run_from(l, oldest, newest);
+    if (!is_late(p, oldest)) {
+        job_plan_run_from(p, oldest, newest);
     } else if (facts->misfire == PAWL_MISFIRE_SKIP) {
-        run_in_time(l, oldest, newest);
+        run_in_time(p, oldest, newest);
     } else {
         int cap = facts->misfire == PAWL_MISFIRE_ALL ? facts->misfire_cap : 1;
-        l->plan->in_line = facts->misfire == PAWL_MISFIRE_ALL;
-        run_newest(l, oldest, newest, cap < PAWLI_JOB_RUNS_MAX ? cap : PAWLI_JOB_RUNS_MAX);
+        p->plan->in_line = facts->misfire == PAWL_MISFIRE_ALL;
+        run_newest(p, oldest, newest, cap < PAWLI_JOB_RUNS_MAX ? cap : PAWLI_JOB_RUNS_MAX);
     }
 }
 
-static void set_next(look *l, pawl_wall after)
+static void set_next(planning *p, pawl_wall after)
 {
-    pawli_job_plan *plan = l->plan;
+    pawli_job_plan *plan = p->plan;
 
     plan->next_occurrence_at = plan->next_due_at = plan->look_at = PAWL_TIME_UNSET;
-    if (!next_of(l->schedule, after, &plan->next_occurrence_at))
+    if (!next_of(p->schedule, after, &plan->next_occurrence_at))
         return;
-    plan->next_due_at = plan->look_at = due_of(l, plan->next_occurrence_at);
+    plan->next_due_at = plan->look_at = due_of(p, plan->next_occurrence_at);
 }
 
 static pawl_wall job_plan_later(pawl_wall a, pawl_wall b)
@@ -203,61 +206,61 @@ static pawl_wall job_plan_later(pawl_wall a, pawl_wall b)
     return a.us > b.us ? a : b;
 }
 
-/* "From start" has one slot at a time, and the next when its run has been claimed. */
-static void take_slot_from_start(look *l, pawl_wall slot)
+/* "From start" has one occurrence at a time; the next follows once its run has been claimed. */
+static void take_occurrence_from_start(planning *p, pawl_wall occurrence)
 {
-    pawli_job_plan *plan = l->plan;
+    pawli_job_plan *plan = p->plan;
 
-    if (l->facts->misfire == PAWL_MISFIRE_SKIP && is_late(l, slot)) {
+    if (p->facts->misfire == PAWL_MISFIRE_SKIP && is_late(p, occurrence)) {
         plan->skips = true;
-        plan->skip_first = plan->skip_last = plan->last_occurrence_at = slot;
+        plan->skip_first = plan->skip_last = plan->last_occurrence_at = occurrence;
         plan->skip_count = 1;
-        plan->since = l->now;
-        set_next(l, job_plan_later(l->now, slot));
+        plan->since = p->now;
+        set_next(p, job_plan_later(p->now, occurrence));
         return;
     }
-    job_plan_run(l, slot);
+    job_plan_run(p, occurrence);
     plan->awaits = true;
     plan->next_occurrence_at = plan->next_due_at = plan->look_at = PAWL_TIME_UNSET;
 }
 
-/* Whether the awaited run lets the schedule go on. */
-static bool hears_of_awaited(look *l)
+/* True if the awaited run lets the schedule continue. */
+static bool may_schedule_next(planning *p)
 {
-    if (!l->facts->awaits)
+    if (!p->facts->awaits)
         return true;
-    if (l->facts->awaited_is_there && l->facts->awaited_since.us == 0) {
-        l->plan->still_awaits = true;
+    if (p->facts->awaited_is_there && p->facts->awaited_since.us == 0) {
+        p->plan->still_awaits = true;
         return false;
     }
-    l->plan->since = l->facts->awaited_is_there && l->facts->awaited_since.us <= l->now.us
-                         ? l->facts->awaited_since
-                         : l->now;
+    p->plan->since = p->facts->awaited_is_there && p->facts->awaited_since.us <= p->now.us
+                         ? p->facts->awaited_since
+                         : p->now;
     return true;
 }
 
-static void look_at_schedule(look *l)
+static void plan_schedule(planning *p)
 {
-    const pawli_job_facts *facts = l->facts;
-    pawli_job_plan *plan = l->plan;
-    bool from_start = pawl_schedule_kind_of(l->schedule) == PAWL_SCHEDULE_FROM_START;
+    const pawli_job_facts *facts = p->facts;
+    pawli_job_plan *plan = p->plan;
+    bool from_start = pawl_schedule_kind_of(p->schedule) == PAWL_SCHEDULE_FROM_START;
 
-    if (!hears_of_awaited(l))
+    if (!may_schedule_next(p))
         return;
     pawl_wall last = plan->rewinds ? PAWL_TIME_UNSET : facts->last_occurrence_at;
     plan->next_occurrence_at =
         facts->awaits || plan->rewinds ? PAWL_TIME_UNSET : facts->next_occurrence_at;
     if (plan->next_occurrence_at.us == 0 || plan->next_occurrence_at.us <= last.us)
-        set_next(l, job_plan_later(plan->since, last));
+        set_next(p, job_plan_later(plan->since, last));
     else
-        plan->next_due_at = plan->look_at = due_of(l, plan->next_occurrence_at);
-    if (plan->next_occurrence_at.us == 0 || plan->next_due_at.us > l->now.us)
+        plan->next_due_at = plan->look_at = due_of(p, plan->next_occurrence_at);
+    if (plan->next_occurrence_at.us == 0 || plan->next_due_at.us > p->now.us)
         return;
     if (from_start) {
-        take_slot_from_start(l, plan->next_occurrence_at);
+        take_occurrence_from_start(p, plan->next_occurrence_at);
     } else {
-        take_slots(l, plan->next_occurrence_at);
-        set_next(l, plan->last_occurrence_at);
+        take_occurrences(p, plan->next_occurrence_at);
+        set_next(p, plan->last_occurrence_at);
     }
 }
 
@@ -281,7 +284,7 @@ static bool was_set_back(const pawli_job_facts *facts, pawl_wall now)
 
 static void job_plan_start(const pawli_job_facts *facts, pawl_wall now, pawli_job_plan *plan)
 {
-    size_t kept = sizeof plan->runs; /* large, and counted */
+    size_t kept = sizeof plan->runs; /* large, so zero only its used part */
 
     memset(plan, 0, offsetof(pawli_job_plan, runs));
     memset((char *)plan + offsetof(pawli_job_plan, runs) + kept, 0,
@@ -306,8 +309,8 @@ pawl_status pawli_job_plan_make(const pawli_job_facts *facts, pawl_wall now, paw
         pawli_utf8_clean(why.message, plan->problem, sizeof plan->problem);
         plan->look_at = (pawl_wall){now.us + PAWLI_JOB_PROBLEM_AGAIN_US};
     } else if (facts->enabled) {
-        look l = {facts, schedule, now, plan};
-        look_at_schedule(&l);
+        planning p = {facts, schedule, now, plan};
+        plan_schedule(&p);
     }
     if (facts->has_waiting && (plan->look_at.us == 0 || plan->look_at.us > now.us + LINE_AGAIN_US))
         plan->look_at = (pawl_wall){now.us + LINE_AGAIN_US};
@@ -321,16 +324,16 @@ pawl_status pawli_job_next(const pawli_job_facts *facts, pawl_wall now, pawl_wal
     bool rewinds = was_set_back(facts, now);
     pawl_wall since = facts->since.us && !rewinds ? facts->since : now;
     pawl_wall last = rewinds ? PAWL_TIME_UNSET : facts->last_occurrence_at;
-    pawl_wall slot = rewinds ? PAWL_TIME_UNSET : facts->next_occurrence_at;
+    pawl_wall occurrence = rewinds ? PAWL_TIME_UNSET : facts->next_occurrence_at;
     pawl_status st = read_schedule(facts, facts->anchor.us ? facts->anchor : since, &schedule, err);
 
     if (st != PAWL_OK)
         return st;
     if (!facts->enabled || facts->awaits ||
-        (slot.us == 0 && !next_of(schedule, job_plan_later(since, last), &slot)))
-        slot = PAWL_TIME_UNSET;
-    *ret_slot = slot;
-    *ret_due =
-        slot.us ? pawli_job_due(schedule, facts->id, slot, facts->jitter_us) : PAWL_TIME_UNSET;
+        (occurrence.us == 0 && !next_of(schedule, job_plan_later(since, last), &occurrence)))
+        occurrence = PAWL_TIME_UNSET;
+    *ret_slot = occurrence;
+    *ret_due = occurrence.us ? pawli_job_due(schedule, facts->id, occurrence, facts->jitter_us)
+                             : PAWL_TIME_UNSET;
     return PAWL_OK;
 }

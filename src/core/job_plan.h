@@ -85,7 +85,7 @@ pawl_status pawli_job_plan_make(const pawli_job_facts *facts, pawl_wall now, paw
  * When the run of an occurrence is due: jitter depends on job and occurrence, and does not exceed
  * the next occurrence.
  */
-pawl_wall pawli_job_due(const pawl_schedule *schedule, int64_t job_id, pawl_wall slot,
+pawl_wall pawli_job_due(const pawl_schedule *schedule, int64_t job_id, pawl_wall occurrence,
                         int64_t jitter_us);
 
 /*

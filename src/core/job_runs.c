@@ -1,4 +1,4 @@
-/* src/core/job_runs.c - a job's history. */
+/* src/core/job_runs.c - the run history of a job. */
 #include <pawl/job_runs.h>
 
 #include <stdint.h>
@@ -15,7 +15,7 @@
 #define LIMIT_MAX 10000
 #define ROWS_LOOKED_AT 10000
 #define JOBS_PER_CLEAN 100
-#define RUNS_PER_JOB 10 /* as the statement says */
+#define RUNS_PER_JOB 10 /* must match the SQL statement */
 #define ANY ((1u << PAWL_RUN_STATE_COUNT) - 1)
 
 /* The columns of job_run; a list has two more. */
@@ -48,9 +48,9 @@ struct pawl_runs {
     size_t count;
     size_t capacity;
     pawli_arena texts;
-    /* Of a page: */
+    /* Paging: */
     size_t limit;
-    int64_t next; /* 0: nothing older was left */
+    int64_t next; /* 0: there are no older runs */
 };
 
 const char *pawl_run_state_name(pawl_run_state state)
@@ -167,7 +167,8 @@ static pawl_status runs_add_to_page(void *context, const pawli_row *row, pawl_er
     pawl_runs *runs = context;
     bool matches = pawli_row_int(row, MATCHES) != 0;
 
-    if (matches && runs->count == runs->limit) { /* one more than asked for: there is a next page */
+    if (matches && runs->count == runs->limit) { /* one more row than requested: there is a next
+                                                  * page */
         runs->next = runs->items[runs->count - 1].id;
         return PAWL_OK;
     }
@@ -200,7 +201,7 @@ pawl_status pawl_job_run(pawl_store *store, int64_t run_id, pawl_runs **ret_one,
     if (st != PAWL_OK)
         return st;
     if (one->count == 0)
-        return pawli_fail(err, PAWL_E_NOT_FOUND, "there is no run %lld, or no longer",
+        return pawli_fail(err, PAWL_E_NOT_FOUND, "no such run: %lld; it may have been pruned",
                           (long long)run_id);
     *ret_one = pawl_runs_take(&one);
     return PAWL_OK;
@@ -235,11 +236,12 @@ static pawl_status runs_check_filter(const pawl_store *store, const char *job,
     if (filter->limit < 0 || filter->limit > LIMIT_MAX)
         return pawli_fail(err, PAWL_E_INVALID, "the limit must be 0 to %d", LIMIT_MAX);
     if (filter->states & ~ANY)
-        return pawli_fail(err, PAWL_E_INVALID, "states must be a set of 1u << PAWL_RUN_...");
+        return pawli_fail(err, PAWL_E_INVALID,
+                          "states must be a combination of 1u << PAWL_RUN_...");
     return job ? pawli_job_check_name(store, job, err) : PAWL_OK;
 }
 
-/* An empty page may be that of a job that is not there. */
+/* An empty page may mean that the job does not exist. */
 static pawl_status check_job(pawl_store *store, const char *job, pawl_error *err)
 {
     PAWLI_AUTO(pawl_jobs) one = NULL;
@@ -298,7 +300,7 @@ pawl_status pawl_job_clean(pawl_store *store, size_t *ret_removed, pawl_scan *re
         return st;
     if (ret_removed)
         *ret_removed = scanned.changed;
-    if (ret_scan) /* it stops at so many jobs, or at RUNS_PER_JOB runs for each of these */
+    if (ret_scan) /* it stops after this many jobs, or after RUNS_PER_JOB runs of each of them */
         *ret_scan =
             (pawl_scan){scanned.rows, scanned.rows >= JOBS_PER_CLEAN ||
                                           scanned.changed >= (size_t)JOBS_PER_CLEAN * RUNS_PER_JOB};

@@ -1,5 +1,4 @@
-/* src/core/job_steps.c - what the scheduler decided about several jobs, stored as one transaction.
- */
+/* src/core/job_steps.c - stores the scheduler's decisions about several jobs in one transaction. */
 #include "codes.h"
 #include "job_steps.h"
 
@@ -49,7 +48,7 @@ void pawli_job_steps_done(pawli_job_steps *steps)
     free(steps->values);
 }
 
-/* A row with nothing in it but these two; NULL when memory ran out. */
+/* Adds a row with only these two columns set; NULL if memory ran out. */
 static pawli_value *job_steps_add(pawli_job_steps *steps, int step, int64_t job_id)
 {
     if (steps->count == steps->room) {
@@ -160,7 +159,7 @@ static void job_steps_on_start(void *context)
     ((storing *)context)->done = (pawli_job_done){0};
 }
 
-/* Whether the job's run is one that would have been awaited. */
+/* Whether this is the run that the job would wait for. */
 static bool is_from_start(const pawli_job_steps *steps, int64_t job_id)
 {
     for (size_t i = 0; i < steps->count; i++) {
@@ -216,7 +215,7 @@ pawl_status pawli_job_steps_store(const pawli_job_steps *steps, pawl_store *stor
 {
     storing s = {.steps = steps};
     pawli_rows rows = {steps->count, COLUMNS, names, types, steps->values};
-    /* Marks the jobs that moved by this call, never 0. */
+    /* a mark for the jobs moved by this call, never 0 */
     pawli_param params[] = {{"tick", pawli_int((int64_t)(pawli_random_u64() >> 1) | 1)}};
     pawli_op op = {
         .sql = PAWLI_SQL_JOB_ADVANCE,

@@ -1,9 +1,9 @@
 /*
- * src/core/job_tick.c - the scheduler's turn: read what is due, decide, store what was decided.
+ * src/core/job_tick.c - one pass of the job scheduler: read what is due, plan, store the plan.
  *
- * Deciding happens outside any transaction. What is stored counts only if the job is still as it
- * was read, so that any number of schedulers may do this at once; docs/internals/job.md has the
- * argument.
+ * Planning happens outside any transaction. A plan takes effect only if the job has not changed
+ * since it was read, so any number of schedulers may run concurrently; docs/internals/job.md has
+ * the argument.
  */
 #include <pawl/job.h>
 
@@ -24,11 +24,11 @@
 #include "platform.h"
 
 #define JOBS_PER_TICK 100
-/* A job that somebody else was changing is looked at again after this. */
+/* A job that another transaction was changing is read again after this. */
 #define CHANGED_AGAIN_US INT64_C(100000)
 
-/* The columns of job_due: rows of kind 0 have the times of the next two, those of kind 2 the first
- * four. */
+/* The columns of job_due. Rows of kind 0 use only the first three, with times in JOB_ID and
+ * SEEN; rows of kind 2 use the first four. */
 enum {
     KIND,
     JOB_ID,
@@ -57,20 +57,20 @@ typedef struct due_job {
     int64_t version;
 } due_job;
 
-/* A run of which the scheduler was told. */
-typedef struct news {
+/* A pending event of a run. */
+typedef struct pending_event {
     int64_t job_id;
     int64_t run_id;
     int64_t count;
-} news;
+} pending_event;
 
 typedef struct agenda {
     pawl_wall now;
-    pawl_wall next; /* of those that are not due; or PAWL_TIME_UNSET */
+    pawl_wall next; /* of jobs that are not due yet; PAWL_TIME_UNSET: none */
     due_job *jobs;
     size_t job_count;
-    news *news;
-    size_t news_count;
+    pending_event *events;
+    size_t event_count;
     pawli_arena memory;
 } agenda;
 
@@ -84,7 +84,7 @@ static void job_tick_on_start(void *context)
     *a = (agenda){.now = PAWL_TIME_UNSET};
 }
 
-/* Room for what one statement answers at most: the due ones, and those with news. */
+/* Makes room for the most rows that one statement returns: due jobs and pending events. */
 static void *job_tick_make_room(agenda *a, size_t item_size)
 {
     return pawli_arena_alloc(&a->memory, (size_t)2 * JOBS_PER_TICK * item_size);
@@ -137,12 +137,12 @@ static pawl_status add_job(agenda *a, const pawli_row *row, pawl_error *err)
     return PAWL_OK;
 }
 
-static pawl_status add_news(agenda *a, const pawli_row *row, pawl_error *err)
+static pawl_status add_event(agenda *a, const pawli_row *row, pawl_error *err)
 {
-    if (!a->news && !(a->news = job_tick_make_room(a, sizeof *a->news)))
+    if (!a->events && !(a->events = job_tick_make_room(a, sizeof *a->events)))
         return no_memory(err);
-    if (a->news_count < 2 * (size_t)JOBS_PER_TICK)
-        a->news[a->news_count++] = (news){
+    if (a->event_count < 2 * (size_t)JOBS_PER_TICK)
+        a->events[a->event_count++] = (pending_event){
             .job_id = pawli_row_int(row, JOB_ID),
             .run_id = pawli_row_int(row, RUN_ID),
             .count = pawli_row_int(row, SEEN),
@@ -162,7 +162,7 @@ static pawl_status job_tick_on_row(void *context, const pawli_row *row, pawl_err
     case PAWLI_JOB_DUE_JOB:
         return add_job(a, row, err);
     default:
-        return add_news(a, row, err);
+        return add_event(a, row, err);
     }
 }
 
@@ -181,7 +181,7 @@ static pawl_status read_agenda(pawl_store *store, agenda *a, pawl_error *err)
     return pawli_db_run(store->db, &op, err);
 }
 
-/* Two schedulers that lock several jobs do so in one order. */
+/* Schedulers that lock several jobs lock them in the same order. */
 static int job_tick_by_id(const void *a, const void *b)
 {
     int64_t x = ((const due_job *)a)->facts.id, y = ((const due_job *)b)->facts.id;
@@ -189,7 +189,7 @@ static int job_tick_by_id(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* ---- deciding ---- */
+/* ---- planning ---- */
 
 static bool job_tick_sooner(pawl_wall a, pawl_wall b)
 {
@@ -201,9 +201,10 @@ static pawl_status add_steps(pawli_job_steps *steps, const agenda *a, const due_
 {
     bool fits = pawli_job_steps_move(steps, job->facts.id, job->version, a->now, plan);
 
-    for (size_t i = 0; fits && i < a->news_count; i++)
-        if (a->news[i].job_id == job->facts.id)
-            fits = pawli_job_steps_heard(steps, job->facts.id, a->news[i].run_id, a->news[i].count);
+    for (size_t i = 0; fits && i < a->event_count; i++)
+        if (a->events[i].job_id == job->facts.id)
+            fits = pawli_job_steps_heard(steps, job->facts.id, a->events[i].run_id,
+                                         a->events[i].count);
     if (fits && plan->promote)
         fits = pawli_job_steps_promote(steps, job->facts.id);
     if (fits && plan->skips)
@@ -247,22 +248,22 @@ static pawl_status job_tick_decide(pawl_store *store, const agenda *a, pawli_job
     return st;
 }
 
-/* ---- one by one: a job whose message the database refuses ---- */
+/* ---- one transaction per job, after the database rejected a batch ---- */
 
-/* Whether what was to be stored is the reason, and not the state of the database. */
+/* Whether the rows to be stored caused the error, not the state of the database. */
 static bool is_refused(pawl_status st)
 {
     return st == PAWL_E_INVALID || st == PAWL_E_TOO_LARGE || st == PAWL_E_STORE;
 }
 
-/* The job stays where it is, and says why; it is tried again when it was changed, or after a while.
- */
+/* Leaves the job where it is and records the problem; the job is retried after a change, or
+ * after a while. */
 static void plan_problem(const due_job *job, pawl_wall now, const char *why, pawli_job_plan *plan)
 {
     const pawli_job_facts *facts = &job->facts;
     char text[sizeof plan->problem];
 
-    snprintf(text, sizeof text, "its message cannot be stored, correct the job: %.180s", why);
+    snprintf(text, sizeof text, "its message cannot be stored; correct the job: %.180s", why);
     pawli_utf8_clean(text, plan->problem, sizeof plan->problem);
     plan->since = facts->since.us && !plan->rewinds ? facts->since : now;
     plan->next_occurrence_at = plan->rewinds ? PAWL_TIME_UNSET : facts->next_occurrence_at;
@@ -286,8 +287,8 @@ static pawl_status store_one(pawl_store *store, const agenda *a, const due_job *
 }
 
 /*
- * A transaction for each job. It is only for what was refused as a whole, so that a tick is one
- * commit as long as all jobs are good.
+ * Stores each job in its own transaction. Only used after the batch was rejected, so that a tick
+ * needs one commit as long as all jobs are valid.
  */
 static pawl_status store_apart(pawl_store *store, const agenda *a, pawl_job_tick_result *result,
                                pawli_job_done *ret_done, pawl_error *err)
@@ -309,7 +310,7 @@ static pawl_status store_apart(pawl_store *store, const agenda *a, pawl_job_tick
             plan_problem(job, a->now, why.message, plan);
             note_plan(store, job, plan, result);
             st = store_one(store, a, job, plan, &done, err);
-            if (is_refused(st)) /* not even that: the others still have theirs */
+            if (is_refused(st)) /* even the problem was rejected: continue with the other jobs */
                 st = PAWL_OK;
         } else if (st != PAWL_OK && err) {
             *err = why;
@@ -319,7 +320,7 @@ static pawl_status store_apart(pawl_store *store, const agenda *a, pawl_job_tick
     return st;
 }
 
-/* ---- the turn ---- */
+/* ---- one pass ---- */
 
 static void job_tick_count(const pawli_job_done *done, size_t job_count,
                            pawl_job_tick_result *result)
@@ -344,7 +345,7 @@ static pawl_status job_tick_take_turn(pawl_store *store, agenda *a, pawl_job_tic
     result->now = a->now;
     result->next = a->next;
     result->looked = (int64_t)a->job_count;
-    result->more = a->job_count >= JOBS_PER_TICK || a->news_count >= JOBS_PER_TICK;
+    result->more = a->job_count >= JOBS_PER_TICK || a->event_count >= JOBS_PER_TICK;
     if (a->job_count == 0)
         return PAWL_OK;
     qsort(a->jobs, a->job_count, sizeof *a->jobs, job_tick_by_id);
@@ -360,10 +361,11 @@ static pawl_status job_tick_take_turn(pawl_store *store, agenda *a, pawl_job_tic
     if (done.started > 0)
         pawli_wake_signal(pawli_db_wake(store->db));
     if (done.runs + done.skips + done.promoted > 0)
-        pawli_log(&store->log, PAWL_LOG_DEBUG, "job",
-                  "%lld jobs due: %lld runs made, %lld skips recorded, %lld had waited",
-                  (long long)result->looked, (long long)done.runs, (long long)done.skips,
-                  (long long)done.promoted);
+        pawli_log(
+            &store->log, PAWL_LOG_DEBUG, "job",
+            "%lld jobs due: %lld runs created, %lld occurrences skipped, %lld waiting runs started",
+            (long long)result->looked, (long long)done.runs, (long long)done.skips,
+            (long long)done.promoted);
     return PAWL_OK;
 }
 

@@ -1,4 +1,4 @@
-/* src/core/lease.c - taking, keeping and giving back a lease, and the guard. */
+/* src/core/lease.c - acquires, renews and releases leases, and guards transactions with them. */
 #include <pawl/lease.h>
 
 #include "claim_check.h"
@@ -17,14 +17,14 @@ static pawl_status check_ttl(int64_t ttl_ms, pawl_error *err)
     return PAWL_OK;
 }
 
-/* Its last row is the answer. */
+/* The last row is the result. */
 static pawl_status lease_run(pawl_store *store, enum pawli_sql sql, const pawli_param *params,
                              size_t param_count, pawl_leases *answer, pawl_error *err)
 {
     pawli_op op = {
         .sql = sql,
         .writes = true,
-        .urgent = sql == PAWLI_SQL_LEASE_RENEW, /* it may be about to end */
+        .urgent = sql == PAWLI_SQL_LEASE_RENEW, /* it may be about to expire */
         .params = params,
         .param_count = param_count,
         .on_row = pawli_leases_on_row,
@@ -58,7 +58,7 @@ static pawl_status held_by_another(const pawl_leases *answer, const char *name, 
     int64_t left_ms = (lease->expires_at.us - answer->now.us + 999) / 1000;
 
     return pawli_fail(err, PAWL_E_HELD,
-                      "the lease '%.100s' is held by %.100s for another %lld.%03lld s unless it is "
+                      "lease '%.100s' is held by %.100s and expires in %lld.%03lld s unless "
                       "renewed; try again later",
                       name, lease->owner_name, (long long)(left_ms / 1000),
                       (long long)(left_ms % 1000));
@@ -94,12 +94,12 @@ pawl_status pawl_lease_acquire(pawl_store *store, const char *name, pawl_owner o
     if (answer->result == PAWLI_LEASE_RESULT_HELD)
         return held_by_another(answer, name, err);
     lease_fill(answer, answer->result == PAWLI_LEASE_RESULT_TAKEN, ret_grant);
-    pawli_log(&store->log, PAWL_LOG_DEBUG, "lease", "%s %s the lease '%s' under token %lld", who,
+    pawli_log(&store->log, PAWL_LOG_DEBUG, "lease", "%s %s lease '%s' with fencing token %lld", who,
               ret_grant->taken ? "took" : "extended", name, (long long)ret_grant->fence);
     return PAWL_OK;
 }
 
-/* Renew or release: by its holder, under its token. */
+/* Renews or releases, for its owner, with its fencing token. */
 static pawl_status lease_change(pawl_store *store, enum pawli_sql sql, const char *name,
                                 pawl_owner owner, int64_t fence, int64_t ttl_ms,
                                 pawl_lease_grant *ret_grant, pawl_error *err)
@@ -122,8 +122,8 @@ static pawl_status lease_change(pawl_store *store, enum pawli_sql sql, const cha
         return st;
     if (answer->result == 0)
         return pawli_fail(err, PAWL_E_LOST,
-                          "the lease '%.255s' is no longer held under token %lld: it ran out, was "
-                          "given back or was taken away",
+                          "lease '%.255s' is no longer owned with fencing token %lld: it expired, "
+                          "was released or was taken away",
                           name, (long long)fence);
     if (ret_grant)
         lease_fill(answer, false, ret_grant);
@@ -148,7 +148,7 @@ pawl_status pawl_lease_release(pawl_store *store, const char *name, pawl_owner o
     return lease_change(store, PAWLI_SQL_LEASE_RELEASE, name, owner, fence, 0, ret_grant, err);
 }
 
-/* ---- the guard ---- */
+/* ---- the transaction guard ---- */
 
 typedef struct guarding {
     const char *name;
@@ -162,8 +162,8 @@ static pawl_status lease_judge(void *context, const pawli_row *row, pawl_error *
     if (pawli_row_int(row, 0) != 0)
         return PAWL_OK;
     return pawli_fail(err, PAWL_E_LOST,
-                      "the lease '%.255s' is no longer held under token %lld: roll the transaction "
-                      "back, somebody else may be at it",
+                      "lease '%.255s' is no longer owned with fencing token %lld: roll the "
+                      "transaction back, another owner may be active",
                       guard->name, (long long)guard->fence);
 }
 
@@ -184,11 +184,12 @@ pawl_status pawl_lease_guard(pawl_tx *tx, const char *name, int64_t fence, pawl_
         return pawli_fail(err, PAWL_E_INVALID, "the transaction must not be NULL");
     pawl_status st = pawli_lease_check_name(tx, name, err);
     if (st == PAWL_OK && fence <= 0)
-        st = pawli_fail(err, PAWL_E_INVALID, "the token must be one that a lease was taken with");
+        st = pawli_fail(err, PAWL_E_INVALID,
+                        "the fencing token must be one that an acquisition returned");
     if (st != PAWL_OK)
         return st;
     st = pawli_tx_run(tx, &op, err);
-    /* Inside the transaction nothing was committed yet, whatever happened to the answer. */
+    /* Inside the transaction nothing is committed yet, so a lost reply leaves no doubt. */
     if (st == PAWL_E_IN_DOUBT)
         st = pawli_fail(err, PAWL_E_NOMEM, "out of memory; roll the transaction back");
     if (st != PAWL_OK && tx->owned)

@@ -1,4 +1,4 @@
-/* src/core/lease_list.c - looking at leases, and looking after them. */
+/* src/core/lease_list.c - lists leases, releases them by force, and prunes old ones. */
 #include <pawl/lease.h>
 
 #include <stdlib.h>
@@ -18,7 +18,7 @@
 #define LIMIT_MAX 10000
 #define ROWS_PER_CLEAN 1000
 
-/* The columns of every answer, in the order of the table. */
+/* The columns of every result, in the order of the table. */
 enum column {
     RESULT,
     AT,
@@ -95,7 +95,7 @@ static bool lease_list_make_room(pawl_leases *leases)
     return true;
 }
 
-/* NULL stays NULL. False: out of memory. */
+/* NULL stays NULL. Returns false if memory ran out. */
 static bool lease_list_copy_text(pawl_leases *leases, const pawli_row *row, int column,
                                  const char **ret_text)
 {
@@ -122,7 +122,7 @@ pawl_status pawli_leases_on_row(void *context, const pawli_row *row, pawl_error 
 
     leases->result = (int)pawli_row_int(row, RESULT);
     leases->now = pawli_row_time(row, AT);
-    if (pawli_row_is_null(row, NAME)) /* there is none of that name */
+    if (pawli_row_is_null(row, NAME)) /* no lease has that name */
         return PAWL_OK;
     lease.owned = pawli_row_is_null(row, RELEASED_AT) && lease.expires_at.us > leases->now.us;
     pawli_row_uuid(row, OWNER, lease.owner.bytes);
@@ -184,7 +184,9 @@ pawl_status pawl_lease_get(pawl_store *store, const char *name, pawl_leases **re
     if (st != PAWL_OK)
         return st;
     if (one->count == 0)
-        return pawli_fail(err, PAWL_E_NOT_FOUND, "nobody has held a lease '%.255s' lately", name);
+        return pawli_fail(err, PAWL_E_NOT_FOUND,
+                          "no such lease: '%.255s'; it was never held, or its record was pruned",
+                          name);
     *ret_one = pawl_leases_take(&one);
     return PAWL_OK;
 }
@@ -194,7 +196,7 @@ static pawl_status lease_list_check_filter(const pawl_lease_filter *filter, pawl
     if (filter->limit < 0 || filter->limit > LIMIT_MAX)
         return pawli_fail(err, PAWL_E_INVALID, "the limit must be 0 to %d", LIMIT_MAX);
     if (filter->after && !pawli_utf8_check(filter->after, strlen(filter->after), NULL))
-        return pawli_fail(err, PAWL_E_INVALID, "'after' must be UTF-8, as the names are");
+        return pawli_fail(err, PAWL_E_INVALID, "`after` must be UTF-8");
     return PAWL_OK;
 }
 
@@ -226,7 +228,7 @@ pawl_status pawl_lease_list(pawl_store *store, const pawl_lease_filter *filter,
     return st;
 }
 
-/* ---- the administrator's ---- */
+/* ---- forced release ---- */
 
 static pawl_status lease_list_force(pawl_store *store, const char *name,
                                     const pawl_lease_force_options *options, const char *by,
@@ -253,15 +255,17 @@ static pawl_status lease_list_force(pawl_store *store, const char *name,
     if (st != PAWL_OK)
         return st;
     if (one->count == 0)
-        return pawli_fail(err, PAWL_E_NOT_FOUND, "nobody has held a lease '%.255s' lately", name);
+        return pawli_fail(err, PAWL_E_NOT_FOUND,
+                          "no such lease: '%.255s'; it was never held, or its record was pruned",
+                          name);
     if (one->result != 0)
         return PAWL_OK;
     return one->items[0].owned
-               ? pawli_fail(err, PAWL_E_LOST,
-                            "the lease is held under token %lld, not %lld; it was left alone",
-                            (long long)one->items[0].fence, (long long)options->fence)
-               : pawli_fail(err, PAWL_E_LOST,
-                            "nobody holds the lease; there is nothing to release");
+               ? pawli_fail(
+                     err, PAWL_E_LOST,
+                     "the lease is held with fencing token %lld, not %lld; nothing was changed",
+                     (long long)one->items[0].fence, (long long)options->fence)
+               : pawli_fail(err, PAWL_E_LOST, "the lease is not held; there is nothing to release");
 }
 
 pawl_status pawl_lease_force_release(pawl_store *store, const char *name,
@@ -276,7 +280,7 @@ pawl_status pawl_lease_force_release(pawl_store *store, const char *name,
     if (st == PAWL_OK)
         st = pawli_options_copy(&options, sizeof options, opts, err);
     if (st == PAWL_OK && options.fence < 0)
-        st = pawli_fail(err, PAWL_E_INVALID, "the token must not be below 0");
+        st = pawli_fail(err, PAWL_E_INVALID, "the fencing token must not be negative");
     if (st == PAWL_OK && pawli_owner_name(options.by, by, NULL) != PAWL_OK)
         st = pawli_fail(err, PAWL_E_INVALID, "'by' must be 1 to %d characters of UTF-8",
                         PAWLI_OWNER_NAME_MAX);
@@ -289,7 +293,7 @@ pawl_status pawl_lease_force_release(pawl_store *store, const char *name,
     if (st != PAWL_OK)
         return st;
     pawli_log(&store->log, PAWL_LOG_WARNING, "lease",
-              "the lease '%s' was taken away from %s (token %lld) by %s", name,
+              "lease '%s' was taken away from %s (fencing token %lld) by %s", name,
               one->items[0].owner_name, (long long)one->items[0].fence, by);
     if (ret_one)
         *ret_one = pawl_leases_take(&one);

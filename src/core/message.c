@@ -15,7 +15,7 @@
 #include "message_spec.h"
 #include "options.h"
 
-/* ---- messages as they are read from the store ---- */
+/* ---- messages as read from the store ---- */
 
 struct pawl_message {
     pawl_work_id work_id;
@@ -123,11 +123,11 @@ static bool message_read_texts(pawl_messages *list, const pawli_row *row, pawl_m
     message->progress = message_text_of(list, row, COLUMN_PROGRESS, NULL, &failed);
     message->output = message_text_of(list, row, COLUMN_OUTPUT, &message->output_size, &failed);
     if (!message->payload)
-        message->payload = ""; /* not asked for */
+        message->payload = ""; /* not requested */
     return !failed;
 }
 
-/* As sent: all zero if it brought none of its own. */
+/* As sent; all zero if the message has no policy of its own. */
 static pawl_backoff message_backoff_of(const pawli_row *row)
 {
     pawl_backoff own = {pawli_row_int(row, COLUMN_RETRY_BASE) / 1000,
@@ -205,7 +205,7 @@ pawl_status pawl_messages_new(pawl_messages **ret_list, pawl_error *err)
     return pawli_messages_new(ret_list, err);
 }
 
-/* A copy in the list's memory; NULL stays NULL. */
+/* Copies the text into the list's memory; NULL stays NULL. */
 static const char *message_keep(pawl_messages *list, const char *text, size_t size, bool *failed)
 {
     const char *copy = text ? pawli_arena_copy(&list->texts, text, size) : NULL;

@@ -1,5 +1,4 @@
-/* src/core/message_spec.c - checking a message that is to be sent, and laying it out as parameters.
- */
+/* src/core/message_spec.c - validates a message to send, and converts it to parameters. */
 #include "message_spec.h"
 
 #include <string.h>
@@ -24,7 +23,7 @@ const pawli_type pawli_message_spec_types[SPEC_COLUMNS] = {
     PAWLI_SPAN, PAWLI_SPAN, PAWLI_SPAN, PAWLI_SPAN,  PAWLI_BOOL, PAWLI_BOOL,
 };
 
-/* `least` .. `most` characters of UTF-8. */
+/* `least` to `most` characters of UTF-8. */
 static pawl_status check_text(const char *text, const char *what, size_t least, size_t most,
                               pawl_error *err)
 {
@@ -35,7 +34,7 @@ static pawl_status check_text(const char *text, const char *what, size_t least, 
     if (characters < least)
         return pawli_fail(err, PAWL_E_INVALID, "the %s must not be empty", what);
     if (characters > most)
-        return pawli_fail(err, PAWL_E_INVALID, "the %s has %zu characters: at most %zu are allowed",
+        return pawli_fail(err, PAWL_E_INVALID, "the %s has %zu characters; the maximum is %zu",
                           what, characters, most);
     return PAWL_OK;
 }
@@ -51,19 +50,18 @@ static pawl_status check_texts(const pawl_message_spec *message, pawl_error *err
         st = check_text(message->correlation_id, "correlation id", 0, PAWL_CORRELATION_MAX, err);
     if (st == PAWL_OK && message->destination)
         st = check_text(message->destination, "destination", 1, PAWL_DESTINATION_MAX, err);
-    /* It is part of an index, and an entry has to fit on a page. */
+    /* The destination is part of an index entry, which must fit on a page. */
     if (st == PAWL_OK && message->destination &&
         strlen(message->destination) > PAWL_DESTINATION_MAX)
         st = pawli_fail(err, PAWL_E_INVALID,
-                        "the destination has more than %d bytes: at most that are allowed",
+                        "the destination is longer than the maximum of %d bytes",
                         PAWL_DESTINATION_MAX);
     if (st != PAWL_OK || !message->headers)
         return st;
     size_t size = strlen(message->headers);
     if (size > (size_t)PAWLI_HEADERS_MAX)
-        return pawli_fail(err, PAWL_E_TOO_LARGE,
-                          "the headers are %zu bytes: at most %zu are allowed", size,
-                          (size_t)PAWLI_HEADERS_MAX);
+        return pawli_fail(err, PAWL_E_TOO_LARGE, "the headers are %zu bytes; the maximum is %zu",
+                          size, (size_t)PAWLI_HEADERS_MAX);
     return pawli_json_check_object(message->headers, size, "headers", err);
 }
 
@@ -87,15 +85,18 @@ static pawl_status spec_check_times(const pawl_message_spec *message, pawl_error
     if (message->expires_at.us != 0 && message->expires_at.us <= message->due_at.us)
         return pawli_fail(err, PAWL_E_INVALID, "expires_at must be after due_at");
     if (message->lease_ms < 0 || message->lease_ms > PAWLI_LEASE_MAX)
-        return pawli_fail(err, PAWL_E_INVALID, "lease_ms must be 0 (the claimer's) to 7 days");
-    if (message->timeout_ms < 0 || message->timeout_ms > PAWLI_LEASE_MAX)
-        return pawli_fail(err, PAWL_E_INVALID, "timeout_ms must be 0 (the handler's) to 7 days");
-    if (message->heartbeat_ms < 0 || message->heartbeat_ms > PAWLI_LEASE_MAX)
-        return pawli_fail(err, PAWL_E_INVALID, "heartbeat_ms must be 0 (by the lease) to 7 days");
-    if (message->lease_ms > 0 && message->heartbeat_ms >= message->lease_ms)
         return pawli_fail(err, PAWL_E_INVALID,
-                          "heartbeat_ms must be below lease_ms, or the lease ends before it is "
-                          "renewed");
+                          "lease_ms must be 0 (the lease of the claim) to 7 days");
+    if (message->timeout_ms < 0 || message->timeout_ms > PAWLI_LEASE_MAX)
+        return pawli_fail(err, PAWL_E_INVALID,
+                          "timeout_ms must be 0 (the handler's timeout) to 7 days");
+    if (message->heartbeat_ms < 0 || message->heartbeat_ms > PAWLI_LEASE_MAX)
+        return pawli_fail(err, PAWL_E_INVALID,
+                          "heartbeat_ms must be 0 (derived from the lease) to 7 days");
+    if (message->lease_ms > 0 && message->heartbeat_ms >= message->lease_ms)
+        return pawli_fail(
+            err, PAWL_E_INVALID,
+            "heartbeat_ms must be less than lease_ms, or the lease expires before it is renewed");
     return PAWL_OK;
 }
 
@@ -129,8 +130,7 @@ static pawl_status spec_check_numbers(const pawl_message_spec *message, pawl_err
          policy->jitter_ms > PAWLI_JITTER_MAX))
         return pawli_fail(err, PAWL_E_INVALID,
                           "backoff needs base_ms > 0, max_ms >= base_ms, jitter_ms >= 0 (or "
-                          "PAWL_JITTER_TENTH), and none "
-                          "above 30 days");
+                          "PAWL_JITTER_TENTH), and no value above 30 days");
     return PAWL_OK;
 }
 
@@ -147,11 +147,11 @@ pawl_status pawli_message_spec_read(const pawl_message_spec *given, size_t max_p
         return st;
     if (!message->payload)
         return pawli_fail(err, PAWL_E_INVALID,
-                          "the payload must not be NULL: an empty one is \"\" with size 0");
+                          "the payload must not be NULL: pass \"\" with size 0 for an empty one");
     if (message->payload_size > max_payload_bytes)
         return pawli_fail(err, PAWL_E_TOO_LARGE,
-                          "the payload is %zu bytes: this engine takes at most %zu; send a "
-                          "reference instead",
+                          "the payload is %zu bytes; this engine's maximum is %zu: store it "
+                          "elsewhere and send a reference",
                           message->payload_size, max_payload_bytes);
     st = check_texts(message, err);
     if (st == PAWL_OK)
@@ -213,14 +213,15 @@ pawl_status pawli_message_spec_conflict(const pawl_message_spec *message, pawl_e
 
     pawl_uuid_format(message->id, id);
     return pawli_fail(err, PAWL_E_CONFLICT,
-                      "message id %s exists with another topic or payload: nothing was sent", id);
+                      "message id %s exists with a different topic or payload: nothing was stored",
+                      id);
 }
 
 pawl_status pawli_message_spec_check_batch(size_t count, size_t bytes, pawl_error *err)
 {
     if (count > 1 && bytes > PAWL_BATCH_MAX_BYTES)
         return pawli_fail(err, PAWL_E_TOO_LARGE,
-                          "the batch has more than %zu bytes of payload: send it in parts",
+                          "the batch has more than %zu bytes of payload: split it",
                           PAWL_BATCH_MAX_BYTES);
     return PAWL_OK;
 }
@@ -265,5 +266,5 @@ void pawli_message_spec_lay_out(const pawl_message_spec *message, size_t positio
     *at++ = spec_span_or_null(message->heartbeat_ms);
     *at++ = remote && message->count != PAWL_COUNT_DEFAULT ? pawli_bool(counts_all(message))
                                                            : pawli_null(PAWLI_BOOL);
-    *at++ = pawli_bool(true); /* until the rows are in order */
+    *at++ = pawli_bool(true); /* set until the rows are sorted */
 }

@@ -1,4 +1,4 @@
-/* src/core/outbox.c - looking after what was sent: get, list, cancel, redrive, purge. */
+/* src/core/outbox.c - operations on sent messages: get, list, cancel, retry, purge. */
 #include <pawl/outbox.h>
 
 #include <stdlib.h>
@@ -44,7 +44,7 @@ static pawl_status read_one(pawl_store *store, enum pawli_sql sql, const pawli_p
     if (st != PAWL_OK)
         return st;
     if (pawl_messages_count(list) == 0)
-        return pawli_fail(err, PAWL_E_NOT_FOUND, "there is no such message, or it was purged");
+        return pawli_fail(err, PAWL_E_NOT_FOUND, "no such message; it may have been purged");
     *ret_one = pawl_messages_take(&list);
     return PAWL_OK;
 }
@@ -75,7 +75,7 @@ static pawl_status outbox_read_filter(const pawl_filter *given, pawl_filter *fil
     if (filter->limit < 0 || filter->limit > LIMIT_MAX)
         return pawli_fail(err, PAWL_E_INVALID, "the limit must be 0 (default) to %d", LIMIT_MAX);
     if ((filter->states & ~ANY) != 0)
-        return pawli_fail(err, PAWL_E_INVALID, "states has a bit that is no PAWL_STATE_...");
+        return pawli_fail(err, PAWL_E_INVALID, "states has a bit that is not a PAWL_STATE_...");
     if (filter->before.value < 0)
         return pawli_fail(err, PAWL_E_INVALID, "before must be a work id, or 0");
     if (filter->limit == 0)
@@ -85,7 +85,7 @@ static pawl_status outbox_read_filter(const pawl_filter *given, pawl_filter *fil
     return PAWL_OK;
 }
 
-/* The narrowest table that holds all wanted states. */
+/* Chooses the narrowest table that contains all wanted states. */
 static enum pawli_sql outbox_choose_list(unsigned states)
 {
     if ((states & ~UNFINISHED) == 0)
@@ -95,11 +95,11 @@ static enum pawli_sql outbox_choose_list(unsigned states)
     return PAWLI_SQL_LIST_ANY;
 }
 
-/* One page as it is read: rows that match, and how far was looked. */
+/* One page: the matching rows, and how far the scan got. */
 struct page {
     pawl_messages *list;
     size_t limit;
-    pawl_work_id next; /* 0: nothing older was left */
+    pawl_work_id next; /* 0: there are no older messages */
 };
 
 static void page_start(void *context)
@@ -118,7 +118,7 @@ static pawl_status page_row(void *context, const pawli_row *row, pawl_error *err
     bool bound_reached = pawli_row_int(row, COLUMN_COUNT + 1) != 0;
     size_t count = pawl_messages_count(page->list);
 
-    if (matches && count == page->limit) { /* one more than asked for: there is a next page */
+    if (matches && count == page->limit) { /* one more row than requested: there is a next page */
         page->next = pawl_message_work_id(pawl_messages_at(page->list, count - 1));
         return PAWL_OK;
     }
@@ -194,7 +194,7 @@ pawl_status pawl_outbox_purge(pawl_store *store, const pawl_work_id *ids, size_t
 typedef pawl_status (*change_ids)(pawl_store *store, const pawl_work_id *ids, size_t count,
                                   size_t *ret_changed, pawl_error *err);
 
-/* One page of matches: read, change; *next is where the following one starts. */
+/* Reads and changes one page of matches; *next is where the following page starts. */
 static pawl_status change_page(pawl_store *store, pawl_filter *filter, change_ids change,
                                size_t *ret_changed, pawl_error *err)
 {
@@ -227,7 +227,7 @@ static pawl_status change_matching(pawl_store *store, const pawl_filter *given, 
     do {
         size_t changed = 0;
         if (filter.states == 0)
-            break; /* only states that the change does not apply to */
+            break; /* the filter has only states that the change does not apply to */
         st = change_page(store, &filter, change, &changed, err);
         total += changed;
         if (ret_changed)

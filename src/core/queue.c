@@ -1,4 +1,5 @@
-/* src/core/queue.c - the worker's side of the queue: claim, the answers to a claim, held. */
+/* src/core/queue.c - the consumer's side of the queue: claim, the results of claims, owned
+ * messages. */
 #include <pawl/queue.h>
 
 #include "batch_update.h"
@@ -20,7 +21,7 @@ static bool queue_is_empty(const void *list)
     return pawl_messages_count(list) == 0;
 }
 
-/* No destination gives more than this. */
+/* The highest limit of all destinations. */
 static int64_t highest_limit(const pawl_claim_options *options, int limit)
 {
     int64_t highest = options->destination_limits ? 0 : limit;
@@ -66,8 +67,8 @@ static pawl_status queue_claim(pawl_store *store, pawl_owner owner, const pawli_
             "limits", pawli_ints(options->destination_limits, options->destination_count)};
         params[6].value = pawli_int(highest_limit(options, limit));
     }
-    /* What is sent from here on may be missed by this claim, and ends the next pawl_queue_wait().
-     */
+    /* A message sent from here on may be missed by this claim; it ends the next
+     * pawl_queue_wait(). */
     atomic_store(&store->sent_before_claim, pawli_wake_sent(pawli_db_wake(store->db)));
     pawl_status st =
         pawli_cursor_run(store, cursor, &op, COLUMN_COUNT, queue_is_empty, &notes, err);
@@ -84,8 +85,9 @@ static pawl_status queue_claim(pawl_store *store, pawl_owner owner, const pawli_
 }
 
 /*
- * Reap for a caller that has no worker, if this claim found nothing, or it is time. True: something
- * is ready that was not before. What fails here fails again, and is told, when it is needed.
+ * Reaps for callers without a worker, if this claim found nothing or if it is time. Returns true
+ * if messages became ready. An error here is ignored: it will recur, and is reported, when the
+ * result matters.
  */
 static bool reap_for_claim(pawl_store *store, bool found)
 {
@@ -98,8 +100,9 @@ static bool reap_for_claim(pawl_store *store, bool found)
 }
 
 /*
- * After reaping: the same claim without its acknowledgements, which were stored. If it fails, the
- * first one's answer, that there was nothing, stands; but not if it may have leased something.
+ * After reaping, repeats the claim without its acknowledgements, which are already stored. If
+ * the repeat fails, the first claim's empty result stands, unless the repeat may have leased
+ * messages.
  */
 static pawl_status claim_again(pawl_store *store, pawl_owner owner, pawli_rows *acks,
                                int64_t lease_ms, int limit, const pawl_claim_options *options,
@@ -117,7 +120,7 @@ static pawl_status claim_again(pawl_store *store, pawl_owner owner, pawli_rows *
             *err = why;
         return st;
     }
-    pawli_messages_on_start(list); /* what was read of it is not ours */
+    pawli_messages_on_start(list); /* discard what was read: those messages are not leased */
     return PAWL_OK;
 }
 
@@ -207,7 +210,7 @@ pawl_status pawl_queue_ack(pawl_store *store, pawl_owner owner, const pawl_recei
                                        count, ret_changed, err);
 }
 
-/* The statements abandon and defer, which have the same parameters. */
+/* Runs abandon or defer, which have the same parameters. */
 static pawl_status queue_put_off(pawl_store *store, enum pawli_sql sql, pawl_owner owner,
                                  const pawl_receipt *items, size_t count, const char *error,
                                  pawli_value delay, const pawl_backoff *local,
@@ -350,18 +353,18 @@ pawl_status pawl_queue_progress(pawl_store *store, pawl_owner owner, pawl_receip
     st = pawli_batch_update_receipts(store, PAWLI_SQL_PROGRESS, params, PAWLI_COUNT(params), &item,
                                      1, &changed, err);
     if (st == PAWL_OK && changed != 1)
-        return pawli_fail(
-            err, PAWL_E_LOST,
-            "message %lld is no longer held under this fence: its lease ran out or it "
-            "has ended",
-            (long long)item.id.value);
+        return pawli_fail(err, PAWL_E_LOST,
+                          "message %lld is no longer leased under this fence: its lease expired or "
+                          "it has already ended",
+                          (long long)item.id.value);
     return st;
 }
 
 pawl_status pawl_queue_wait(pawl_store *store, int64_t timeout_ms, pawl_error *err)
 {
     if (!store || timeout_ms < 0 || timeout_ms > DELAY_MAX_MS)
-        return pawli_fail(err, PAWL_E_INVALID, "store must not be NULL, timeout_ms not below 0");
+        return pawli_fail(err, PAWL_E_INVALID,
+                          "store must not be NULL, and timeout_ms must not be negative");
     pawli_wake *wake = pawli_db_wake(store->db);
     pawl_mono deadline = pawli_mono_after(pawli_mono_now(), timeout_ms * 1000);
     if (!pawli_wake_wait(wake, atomic_load(&store->sent_before_claim), deadline))

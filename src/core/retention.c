@@ -1,4 +1,5 @@
-/* src/core/retention.c - maintenance: leases, time to live, what is old, the counts. */
+/* src/core/retention.c - maintenance: reap expired leases, expire messages, prune old ones,
+ * compact statistics. */
 #include <pawl/queue.h>
 
 #include "batch_update.h"
@@ -9,12 +10,12 @@
 #include "scope.h"
 #include "store_private.h"
 
-/* How much one call does: small enough to hold a write lock for milliseconds only. */
+/* How much one call does: little enough to keep the write lock for only milliseconds. */
 #define CLAIMS_PER_REAP 100
 #define ROWS_PER_CALL 1000
 #define ROWS_PER_FOLD 10000
 
-/* Run a statement that answers what it changed and how many rows of all kinds it found. */
+/* Runs a statement that returns how many rows it changed and how many it read. */
 static pawl_status run_scanned(pawl_store *store, enum pawli_sql sql, const pawli_param *params,
                                size_t param_count, size_t limit, size_t *ret_changed,
                                pawl_scan *ret_scan, pawl_error *err)
@@ -42,7 +43,7 @@ static pawl_status run_scanned(pawl_store *store, enum pawli_sql sql, const pawl
     return PAWL_OK;
 }
 
-/* What was read is committed, and a second run would not count it. */
+/* What was read is committed; a second run would not count it. */
 static bool read_nothing(const void *context)
 {
     return ((const pawli_scanned *)context)->rows == 0;
@@ -72,7 +73,7 @@ pawl_status pawl_queue_reap(pawl_store *store, size_t *ret_changed, pawl_scan *r
         pawli_cursor_run(store, &store->reap_cursor, &op, 2, read_nothing, &notes, err);
     if (st != PAWL_OK)
         return st;
-    if (notes.clock.us != 0) { /* a clock that no claim saw, perhaps */
+    if (notes.clock.us != 0) { /* possibly a clock reading that no claim saw */
         pawli_cursor_clock(&store->claim_cursor, seen, notes.clock);
         pawli_cursor_clock(&store->remote_cursor, seen_remote, notes.clock);
     }
@@ -97,7 +98,7 @@ pawl_status pawl_queue_expire(pawl_store *store, size_t *ret_changed, pawl_scan 
     if (st != PAWL_OK)
         return st;
     if (changed > 0)
-        pawli_log(&store->log, PAWL_LOG_INFO, "outbox", "%zu messages expired", changed);
+        pawli_log(&store->log, PAWL_LOG_INFO, "outbox", "expired %zu messages", changed);
     if (ret_changed)
         *ret_changed = changed;
     return PAWL_OK;

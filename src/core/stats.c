@@ -1,4 +1,4 @@
-/* src/core/stats.c - how much is waiting, and how much has ended, per topic. */
+/* src/core/stats.c - message counts per topic. */
 #include <pawl/outbox.h>
 
 #include <stdatomic.h>

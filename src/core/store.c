@@ -1,4 +1,4 @@
-/* src/core/store.c - stores: opening, deploying, roles, resetting the clock. */
+/* src/core/store.c - opens and deploys stores, grants roles, resets the store's clock. */
 #include <pawl/store.h>
 
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #include "store_private.h"
 #include "url.h"
 
-/* ---- a database that pawl keeps its tables in ---- */
+/* ---- opening and deploying ---- */
 
 #define INBOX_MAX_MS ((int64_t)3650 * 24 * 3600 * 1000)
 
@@ -41,13 +41,14 @@ static pawl_status store_read_options(const pawl_store_options *given, pawl_stor
     if (st == PAWL_OK && (options->inbox_keep_ms < 1 || options->inbox_keep_ms > INBOX_MAX_MS ||
                           options->inbox_retry_window_ms < 0))
         st = pawli_fail(err, PAWL_E_INVALID,
-                        "inbox_keep_ms must be 1 ms to 10 years, inbox_retry_window_ms 0 or more");
+                        "inbox_keep_ms must be 1 ms to 10 years, and inbox_retry_window_ms must "
+                        "not be negative");
     return st;
 }
 
 /*
- * The library works with the functions of another release (docs/internals/migrations.md), so a user
- * who may not replace them can go on.
+ * The library works with another release's functions (docs/internals/migrations.md), so a user
+ * without the right to replace them can continue.
  */
 static pawl_status store_deploy(pawl_store *store, pawl_error *err)
 {
@@ -58,7 +59,7 @@ static pawl_status store_deploy(pawl_store *store, pawl_error *err)
     if (st == PAWL_E_DENIED && pawli_db_schema(store->db, &info, NULL) == PAWL_OK &&
         info.version >= info.library_version && info.code_outdated) {
         pawli_log(&store->log, PAWL_LOG_WARNING, "store",
-                  "the database has the functions and views of an older release, and this user may "
+                  "the database has the functions and views of an older release and this user may "
                   "not replace them: run `pawl migrate` as the owner of the schema (%s)",
                   problem.message);
         return PAWL_OK;
@@ -231,7 +232,7 @@ pawl_status pawl_schema_deploy(const char *url, const pawl_store_options *opts,
     return st;
 }
 
-/* If memory runs out, the buffer has failed. */
+/* If memory runs out, the buffer's failed flag is set. */
 static void append_script(pawli_buffer *text, const pawli_engine_sql *sql, const char *script,
                           const char *names)
 {
@@ -253,7 +254,7 @@ pawl_status pawl_schema_sql(const char *engine_name, int from_version,
 
     if (!ret_sql || from_version < 0)
         return pawli_fail(err, PAWL_E_INVALID,
-                          "ret_sql must not be NULL, from_version not below 0");
+                          "ret_sql must not be NULL, and from_version must not be negative");
     if (!engine)
         return pawli_fail(err, PAWL_E_INVALID, "the engine must be sqlite or postgres");
     st = store_read_options(opts, &options, err);
@@ -277,12 +278,12 @@ pawl_status pawl_schema_sql(const char *engine_name, int from_version,
     pawli_buffer_text(&text, "\nCOMMIT;\n");
     char *sql = pawli_buffer_take(&text);
     if (!sql)
-        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the schema's text");
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the schema script");
     *ret_sql = sql;
     return PAWL_OK;
 }
 
-/* ---- setting a store's clock back after the machine's was ahead ---- */
+/* ---- setting a store's clock back after the machine's clock was ahead ---- */
 
 static void clock_reset_on_start(void *context)
 {
@@ -326,11 +327,10 @@ pawl_status pawl_store_reset_clock(pawl_store *store, bool force, bool dry_run,
     if (st != PAWL_OK)
         return st;
     if (!reset.done && !dry_run && reset.ahead_ms > 1000)
-        return pawli_fail(
-            err, PAWL_E_HELD,
-            "%lld messages or leases are held: stop all workers, or force it and have "
-            "them end by the new clock",
-            (long long)reset.owned);
+        return pawli_fail(err, PAWL_E_HELD,
+                          "%lld messages or leases are held: stop all workers first, or use force "
+                          "to let the leases expire by the new clock",
+                          (long long)reset.owned);
     if (reset.done)
         pawli_log(&store->log, PAWL_LOG_WARNING, "store", "the clock was set back by %lld ms",
                   (long long)reset.ahead_ms);
@@ -359,7 +359,7 @@ static pawl_status roles_on_row(void *context, const pawli_row *row, pawl_error 
 
     *missing = strndup(names, size);
     if (!*missing)
-        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the names of roles");
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the role names");
     return PAWL_OK;
 }
 
@@ -385,7 +385,7 @@ pawl_status pawl_schema_grant(const char *url, const pawl_store_options *opts, c
         return st;
     if (pawli_db_driver(store->db)->single_writer)
         return pawli_fail(err, PAWL_E_UNSUPPORTED,
-                          "SQLite has no roles: the rights on the file decide who may use it");
+                          "SQLite has no roles: file permissions control access");
     st = pawli_db_run(store->db, &op, &problem);
     if (st == PAWL_OK) {
         *ret_missing = missing;

@@ -1,4 +1,4 @@
-/* src/core/strategy_memory.c - timers in this process's memory, for development and tests. */
+/* src/core/strategy_memory.c - timers in process memory, for development and tests. */
 #include <pawl/sys/strategy.h>
 
 #include <pthread.h>
@@ -22,7 +22,7 @@ typedef struct memory {
     pawli_timer_table table; /* guarded by the lock */
 } memory;
 
-/* Never with the lock held: it may be the application's function. */
+/* Call it without the lock: the clock may be a function of the application. */
 static pawl_wall read_clock(const memory *m)
 {
     return m->now ? m->now(m->context) : pawli_wall_now();
@@ -30,7 +30,7 @@ static pawl_wall read_clock(const memory *m)
 
 /* ---- scheduling ---- */
 
-/* Copies of all messages, made before the lock is taken; those that are not used are freed. */
+/* Copies of all messages, made before the lock is taken; unused copies are freed. */
 typedef struct batch {
     pawli_timer **timers;
     size_t count;
@@ -81,7 +81,7 @@ static int memory_by_id(const void *a, const void *b)
     return memcmp((*x)->message.id.bytes, (*y)->message.id.bytes, 16);
 }
 
-/* The same id twice in one batch must be the same message. */
+/* A repeated id in one batch must have the same message. */
 static pawl_status check_repeated(const batch *b, pawl_error *err)
 {
     PAWLI_AUTO_FREE pawli_timer **sorted = NULL;
@@ -111,7 +111,7 @@ static pawl_status check_known(const pawli_timer_table *table, const batch *b, p
     return PAWL_OK;
 }
 
-/* All or none: everything that can fail comes before the first change. With the lock. */
+/* All or none: every step that can fail comes before the first change. With the lock. */
 static pawl_status add_all(pawli_timer_table *table, batch *b, pawl_enqueued *ret_enqueued,
                            pawl_error *err)
 {
@@ -175,7 +175,7 @@ static pawl_status memory_cancel(void *self, const pawl_uuid *ids, size_t count,
     return PAWL_OK;
 }
 
-/* ---- looking ---- */
+/* ---- reading ---- */
 
 static pawl_status memory_append(pawl_messages *list, const pawli_timer *timer, pawl_wall now,
                                  bool with_payload, pawl_error *err)
@@ -237,7 +237,7 @@ static bool memory_matches(const pawli_timer *timer, const pawl_timer_query *que
            comes_after(timer, query->after);
 }
 
-/* The first of those that match, at most as many as `best` has room for: its last is at its top. */
+/* The first matching timers, as many as `best` has room for; the last of them is at its top. */
 static void memory_choose(const pawli_timer_heap *from, const pawl_timer_query *query, size_t most,
                           pawli_timer_heap *best)
 {
@@ -332,7 +332,7 @@ static pawl_status next_due(void *self, pawl_wall *ret_due, pawl_error *err)
     pthread_mutex_lock(&m->lock);
     first = pawli_timer_heap_first(&m->table.waiting);
     due = pawli_timer_heap_first(&m->table.due);
-    if (due) /* perhaps not the earliest of them, but its time has come */
+    if (due) /* perhaps not the earliest timer, but it is due now */
         next = due->run_at;
     else if (first)
         next = first->run_at;
@@ -341,9 +341,9 @@ static pawl_status next_due(void *self, pawl_wall *ret_due, pawl_error *err)
     return PAWL_OK;
 }
 
-/* ---- taking ---- */
+/* ---- taking due timers ---- */
 
-/* The next one that is still wanted; what is past its time to live ends on the way. */
+/* Takes the next timer that still applies; expired timers are finished on the way. */
 static pawli_timer *take_one(pawli_timer_table *table, pawl_wall now)
 {
     pawli_timer *timer;
@@ -377,7 +377,7 @@ static pawl_status take_all(memory *m, size_t limit, pawli_timer **taken, pawl_m
         if (st == PAWL_OK)
             pawli_timer_table_finish(&m->table, taken[i], PAWL_STATE_DONE, now);
         else
-            pawli_timer_heap_push(&m->table.due, taken[i]); /* nothing was handed out */
+            pawli_timer_heap_push(&m->table.due, taken[i]); /* on failure nothing was taken */
     }
     pthread_mutex_unlock(&m->lock);
     return st;
@@ -399,7 +399,7 @@ static pawl_status memory_take_due(void *self, int limit, pawl_messages **ret_li
     return st;
 }
 
-/* ---- its life ---- */
+/* ---- the strategy's interface ---- */
 
 static void free_memory(void *self)
 {

@@ -1,4 +1,4 @@
-/* src/core/strategy_store.c - timers that are messages of a store which are not due yet. */
+/* src/core/strategy_store.c - timers stored as scheduled messages of a store. */
 #include <pawl/sys/strategy.h>
 
 #include <stdlib.h>
@@ -9,8 +9,8 @@
 #include "scope.h"
 #include "store_private.h"
 
-#define ROWS_LOOKED_AT 10000
-#define WIDER 8 /* a page that was not filled is looked for among so many times as many rows */
+#define ROWS_READ_MAX 10000
+#define WIDER 8 /* if a page was not filled, the next scan reads this many times as many rows */
 
 static pawl_status stored_schedule(void *self, const pawl_message_spec *messages, size_t count,
                                    pawl_enqueued *ret_enqueued, pawl_error *err)
@@ -38,7 +38,7 @@ enum {
     PARAM_AFTER_ID,
     PARAM_DUE_BEFORE,
     PARAM_SCAN,
-    PARAM_COUNT /* of a count; a page has two more */
+    PARAM_COUNT /* for a count; a page has two more */
 };
 
 static void fill_params(const pawl_timer_query *query, pawl_timer_mark after, int64_t scan,
@@ -54,7 +54,7 @@ static void fill_params(const pawl_timer_query *query, pawl_timer_mark after, in
     params[PARAM_SCAN] = (pawli_param){"scan", pawli_int(scan)};
 }
 
-/* Work ids are above 0, so this is before all that are due at due_from. */
+/* Work ids are above 0, so this precedes all timers due at due_from. */
 static pawl_timer_mark stored_start_of(const pawl_timer_query *query)
 {
     pawl_timer_mark from = {query->due_from, {0}};
@@ -62,92 +62,90 @@ static pawl_timer_mark stored_start_of(const pawl_timer_query *query)
     return query->after.due_at.us >= from.due_at.us ? query->after : from;
 }
 
-/* One look: rows that match go to the list, and where it ended is remembered. */
-struct look {
+/* One scan: matching rows are added to the list, and the end position is recorded. */
+struct page_scan {
     pawl_messages *list;
     size_t limit;         /* of the page */
-    size_t had;           /* what the looks before found */
-    pawl_timer_mark from; /* where it begins */
-    pawl_timer_mark last; /* of the row that was looked at last */
-    pawl_timer_mark full; /* of the last row of a page that is full and not the last; id 0: none */
-    bool bounded;         /* there was more to look at */
+    size_t had;           /* found by earlier scans */
+    pawl_timer_mark from; /* start position */
+    pawl_timer_mark last; /* position of the last row read */
+    pawl_timer_mark full; /* of the last row of a full page that is not the last page; id 0: none */
+    bool bounded;         /* the scan stopped at its limit */
 };
 
 static void scan_start(void *context)
 {
-    struct look *look = context;
+    struct page_scan *page = context;
 
-    pawli_messages_truncate(look->list, look->had);
-    look->last = look->from;
-    look->full = (pawl_timer_mark){{0}, {0}};
-    look->bounded = false;
+    pawli_messages_truncate(page->list, page->had);
+    page->last = page->from;
+    page->full = (pawl_timer_mark){{0}, {0}};
+    page->bounded = false;
 }
 
-static pawl_status look_row(void *context, const pawli_row *row, pawl_error *err)
+static pawl_status page_row(void *context, const pawli_row *row, pawl_error *err)
 {
-    struct look *look = context;
+    struct page_scan *page = context;
     bool matches = pawli_row_int(row, COLUMN_COUNT) != 0;
 
-    if (matches && pawl_messages_count(look->list) == look->limit) { /* one more than asked for */
-        look->full = look->last;
+    if (matches && pawl_messages_count(page->list) == page->limit) { /* one more than requested */
+        page->full = page->last;
         return PAWL_OK;
     }
-    look->last = (pawl_timer_mark){pawli_row_time(row, COLUMN_NEXT_ATTEMPT_AT),
+    page->last = (pawl_timer_mark){pawli_row_time(row, COLUMN_NEXT_ATTEMPT_AT),
                                    {pawli_row_int(row, COLUMN_ID)}};
-    look->bounded = pawli_row_int(row, COLUMN_COUNT + 1) != 0;
-    return matches ? pawli_messages_add(look->list, row, err) : PAWL_OK;
+    page->bounded = pawli_row_int(row, COLUMN_COUNT + 1) != 0;
+    return matches ? pawli_messages_add(page->list, row, err) : PAWL_OK;
 }
 
-static pawl_status look_once(pawl_store *store, const pawl_timer_query *query,
-                             pawl_timer_mark after, int64_t scan, struct look *look,
-                             pawl_error *err)
+static pawl_status page_scan_once(pawl_store *store, const pawl_timer_query *query,
+                                  pawl_timer_mark after, int64_t scan, struct page_scan *page,
+                                  pawl_error *err)
 {
     pawli_param params[PARAM_COUNT + 2];
     pawli_op op = {
         .sql = PAWLI_SQL_TIMER_PENDING,
         .params = params,
         .param_count = PAWLI_COUNT(params),
-        .on_row = look_row,
+        .on_row = page_row,
         .on_start = scan_start,
-        .context = look,
+        .context = page,
     };
 
-    look->from = after;
-    look->had = pawl_messages_count(look->list);
+    page->from = after;
+    page->had = pawl_messages_count(page->list);
     fill_params(query, after, scan, params);
-    params[PARAM_COUNT] = (pawli_param){"limit", pawli_int((int64_t)(look->limit - look->had) + 1)};
+    params[PARAM_COUNT] = (pawli_param){"limit", pawli_int((int64_t)(page->limit - page->had) + 1)};
     params[PARAM_COUNT + 1] = (pawli_param){"with_payload", pawli_bool(query->with_payload)};
     return pawli_db_run(store->db, &op, err);
 }
 
-/* Mostly the first look finds a whole page; where matches are rare, the next ones are wider. */
+/* The first scan normally fills the page; where matches are rare, later scans read more rows. */
 static pawl_status stored_pending(void *self, const pawl_timer_query *query,
                                   pawl_messages **ret_list, pawl_timer_mark *ret_next,
                                   pawl_error *err)
 {
     PAWLI_AUTO(pawl_messages) list = NULL;
     pawl_timer_mark after = stored_start_of(query);
-    int64_t scan = query->limit + 1, looked_at = 0;
-    struct look look = {.limit = (size_t)query->limit};
+    int64_t scan = query->limit + 1, rows_read = 0;
+    struct page_scan page = {.limit = (size_t)query->limit};
     pawl_status st = pawli_messages_new(&list, err);
 
-    look.list = list;
+    page.list = list;
     while (st == PAWL_OK) {
-        st = look_once(self, query, after, scan, &look, err);
-        looked_at += scan;
-        if (st != PAWL_OK || look.full.id.value != 0 || !look.bounded ||
-            looked_at >= ROWS_LOOKED_AT)
+        st = page_scan_once(self, query, after, scan, &page, err);
+        rows_read += scan;
+        if (st != PAWL_OK || page.full.id.value != 0 || !page.bounded || rows_read >= ROWS_READ_MAX)
             break;
-        after = look.last;
-        scan =
-            scan * WIDER < ROWS_LOOKED_AT - looked_at ? scan * WIDER : ROWS_LOOKED_AT - looked_at;
+        after = page.last;
+        scan = scan * WIDER < ROWS_READ_MAX - rows_read ? scan * WIDER : ROWS_READ_MAX - rows_read;
     }
     if (st != PAWL_OK)
         return st;
-    if (look.full.id.value != 0)
-        *ret_next = look.full;
+    if (page.full.id.value != 0)
+        *ret_next = page.full;
     else
-        *ret_next = look.bounded ? look.last : (pawl_timer_mark){{0}, {0}};
+        *ret_next = page.bounded ? page.last : (pawl_timer_mark){{0}, {0}};
     *ret_list = pawl_messages_take(&list);
     return PAWL_OK;
 }
@@ -174,7 +172,7 @@ static pawl_status stored_count(void *self, const pawl_timer_query *query,
         .context = &total,
     };
 
-    fill_params(query, stored_start_of(query), ROWS_LOOKED_AT, params);
+    fill_params(query, stored_start_of(query), ROWS_READ_MAX, params);
     pawl_status st = pawli_db_run(store->db, &op, err);
     if (st == PAWL_OK)
         *ret_total = total;

@@ -19,7 +19,7 @@
 
 #define SCHEMA_SIZE 41
 #define MEMORY_URL "sqlite::memory:"
-/* A test that tries a short timeout does not mean this. */
+/* Generous, since setup must not fail in a test that uses a short timeout. */
 #define REMOVE_TIMEOUT_MS 30000
 #define ADVANCE_MAX_MS (INT64_C(100) * 366 * 24 * 3600 * 1000)
 
@@ -28,10 +28,10 @@ struct pawl_testing {
     char *url;
     char *directory;          /* NULL: SQLite in memory, or PostgreSQL */
     char schema[SCHEMA_SIZE]; /* "main": SQLite */
-    bool has_schema;          /* there may be one to remove */
+    bool has_schema;          /* there may be a schema to drop */
     bool virtual_clock;
     pawl_store_options
-        options; /* strings in it are the caller's, used by pawl_testing_new() only */
+        options; /* the strings belong to the caller and are used only by pawl_testing_new() */
     pawl_store *store;
 };
 
@@ -42,7 +42,7 @@ static pawl_status no_memory(pawl_error *err)
     return pawli_fail(err, PAWL_E_NOMEM, "out of memory for a temporary store");
 }
 
-/* ---- where it is ---- */
+/* ---- location ---- */
 
 static pawl_status make_directory(pawl_testing *testing, pawl_error *err)
 {
@@ -57,10 +57,10 @@ static pawl_status make_directory(pawl_testing *testing, pawl_error *err)
     if (!directory)
         return no_memory(err);
     if (!mkdtemp(directory))
-        return pawli_fail_code(err, PAWL_E_IO, errno,
-                               "no directory can be made in '%s' (%s): set TMPDIR to one that can "
-                               "be written",
-                               parent, strerror(errno));
+        return pawli_fail_code(
+            err, PAWL_E_IO, errno,
+            "cannot create a directory in '%s' (%s): set TMPDIR to a writable directory", parent,
+            strerror(errno));
     testing->directory = directory; /* from now on it is removed with the rest */
     directory = NULL;
     pawli_buffer_format(&url, "sqlite:%s/test.db", testing->directory);
@@ -68,7 +68,7 @@ static pawl_status make_directory(pawl_testing *testing, pawl_error *err)
     return testing->url ? PAWL_OK : no_memory(err);
 }
 
-/* Nobody else has the name: a time and 64 random bits. */
+/* The name is unique: a time and 64 random bits. */
 static void name_schema(pawl_testing *testing)
 {
     uint8_t bytes[16];
@@ -91,9 +91,9 @@ static pawl_status choose_place(pawl_testing *testing, const char *url, pawl_err
         return st;
     bool sqlite = engine == pawli_engine_by_name("sqlite");
     if (sqlite && url && strcmp(url, MEMORY_URL) != 0)
-        return pawli_fail(err, PAWL_E_INVALID,
-                          "a temporary SQLite store makes a file of its own: give no URL, or "
-                          "sqlite::memory:");
+        return pawli_fail(
+            err, PAWL_E_INVALID,
+            "a temporary SQLite store creates its own file: pass no URL, or sqlite::memory:");
     snprintf(testing->schema, sizeof testing->schema, "main");
     if (!url)
         return make_directory(testing, err);
@@ -103,14 +103,14 @@ static pawl_status choose_place(pawl_testing *testing, const char *url, pawl_err
     return testing->url ? PAWL_OK : no_memory(err);
 }
 
-/* ---- PostgreSQL: its schema ---- */
+/* ---- the PostgreSQL schema ---- */
 
 static bool is_sqlite(const pawl_testing *testing)
 {
     return strcmp(testing->schema, "main") == 0;
 }
 
-/* On a connection of its own: before the store is opened, and after it was closed. */
+/* Uses its own connection, before the store is opened or after it was closed. */
 static pawl_status testing_run_alone(const char *url, const char *schema, int64_t timeout_ms,
                                      const char *name, pawl_error *err)
 {
@@ -124,7 +124,8 @@ static pawl_status testing_run_alone(const char *url, const char *schema, int64_
     return st == PAWL_OK ? pawli_db_testing(db, name, 0, NULL, err) : st;
 }
 
-/* It is noted in the same commit as one to be swept, so that a killed test leaves no other. */
+/* The same commit registers the schema for the sweep, so that a killed test leaves no
+ * unregistered one. */
 static pawl_status make_schema(pawl_testing *testing, pawl_error *err)
 {
     pawl_status st;
@@ -137,7 +138,7 @@ static pawl_status make_schema(pawl_testing *testing, pawl_error *err)
     return st;
 }
 
-/* ---- a life ---- */
+/* ---- creating and freeing ---- */
 
 static pawl_status testing_read_options(pawl_testing *testing, const pawl_testing_options *given,
                                         pawl_error *err)
@@ -191,7 +192,7 @@ pawl_status pawl_testing_new(const char *url, const pawl_testing_options *opts,
     return st;
 }
 
-/* Files, not directories: pawl makes none, and what else is there may be somebody's. */
+/* Removes files only: pawl creates no subdirectories, and anything else is not pawl's. */
 static void remove_directory(const pawl_testing *testing)
 {
     DIR *directory = opendir(testing->directory);
@@ -203,7 +204,7 @@ static void remove_directory(const pawl_testing *testing)
         closedir(directory);
     if (rmdir(testing->directory) != 0)
         pawli_log(&testing->options.log, PAWL_LOG_WARNING, "testing",
-                  "the directory '%s' of a temporary store stays behind: %s", testing->directory,
+                  "the directory '%s' of a temporary store was not removed: %s", testing->directory,
                   strerror(errno));
 }
 
@@ -213,7 +214,8 @@ static void remove_schema(const pawl_testing *testing)
 
     if (testing_run_alone(testing->url, testing->schema, REMOVE_TIMEOUT_MS, "end", &err) != PAWL_OK)
         pawli_log(&testing->options.log, PAWL_LOG_WARNING, "testing",
-                  "the schema %s of a temporary store stays behind, until pawl_testing_sweep(): %s",
+                  "the schema %s of a temporary store was not dropped, pawl_testing_sweep() will "
+                  "drop it: %s",
                   testing->schema, err.message);
 }
 
@@ -255,7 +257,7 @@ static pawl_status move_clock(pawl_testing *testing, const char *how, int64_t us
     if (st != PAWL_OK)
         return st;
     pawli_store_changed(testing->store);
-    pawli_wake_signal(pawli_db_wake(testing->store->db)); /* something may be due now */
+    pawli_wake_signal(pawli_db_wake(testing->store->db)); /* messages may be due now */
     return PAWL_OK;
 }
 
@@ -265,7 +267,7 @@ static pawl_status check_clock(const pawl_testing *testing, pawl_error *err)
         return pawli_fail(err, PAWL_E_INVALID, "testing must not be NULL");
     if (!testing->virtual_clock)
         return pawli_fail(err, PAWL_E_MISUSE,
-                          "the store keeps the database's own clock: ask for virtual_clock");
+                          "the store uses the database's own clock: set virtual_clock");
     return PAWL_OK;
 }
 
@@ -280,7 +282,7 @@ pawl_status pawl_testing_set(pawl_testing *testing, pawl_wall now, pawl_error *e
         return st;
     if (now.us < before.us || now.us - before.us > ADVANCE_MAX_MS * 1000)
         return pawli_fail(err, PAWL_E_INVALID,
-                          "the clock of a store goes forwards, by 100 years at most");
+                          "a store's clock only moves forward, by at most 100 years");
     return move_clock(testing, "set_clock", now.us, err);
 }
 
@@ -292,13 +294,13 @@ pawl_status pawl_testing_advance(pawl_testing *testing, int64_t ms, pawl_error *
         return st;
     if (ms < 0 || ms > ADVANCE_MAX_MS)
         return pawli_fail(err, PAWL_E_INVALID,
-                          "the clock of a store goes forwards, by 100 years at most");
+                          "a store's clock only moves forward, by at most 100 years");
     return move_clock(testing, "advance_clock", ms * 1000, err);
 }
 
-/* ---- what killed tests left ---- */
+/* ---- sweeping what killed tests left behind ---- */
 
-/* *ret_schema: the caller's; NULL when there is none. */
+/* *ret_schema belongs to the caller; NULL if there is none. */
 static pawl_status oldest_schema(const char *url, int64_t older_ms, char **ret_schema,
                                  pawl_error *err)
 {
@@ -307,8 +309,9 @@ static pawl_status oldest_schema(const char *url, int64_t older_ms, char **ret_s
     pawl_status st = pawli_db_new(url, &options, &db, err);
 
     if (st == PAWL_OK && pawli_db_driver(db)->single_writer)
-        return pawli_fail(err, PAWL_E_UNSUPPORTED,
-                          "only PostgreSQL is swept: temporary SQLite stores are files in TMPDIR");
+        return pawli_fail(
+            err, PAWL_E_UNSUPPORTED,
+            "only PostgreSQL has schemas to sweep: temporary SQLite stores are files in TMPDIR");
     return st == PAWL_OK ? pawli_db_testing(db, "oldest", older_ms * 1000, ret_schema, err) : st;
 }
 

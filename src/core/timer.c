@@ -1,4 +1,5 @@
-/* src/core/timer.c - the scheduler: what all strategies refuse alike, and whose turn it is then. */
+/* src/core/timer.c - the scheduler: checks arguments for all strategies, then calls the
+ * strategy. */
 #include <pawl/timer.h>
 
 #include <pawl/sys/strategy.h>
@@ -32,11 +33,12 @@ pawl_status pawl_scheduler_new(const pawl_strategy *strategy, void *take_self,
         return pawli_fail(err, PAWL_E_INVALID, "strategy and ret_scheduler must not be NULL");
     if (strategy->version != PAWL_STRATEGY_VERSION)
         return pawli_fail(err, PAWL_E_INVALID,
-                          "the strategy's version is %u: this library knows version %u",
+                          "the strategy has version %u; this library supports version %u",
                           (unsigned)strategy->version, (unsigned)PAWL_STRATEGY_VERSION);
     if (!timer_is_whole(strategy))
         return pawli_fail(err, PAWL_E_INVALID,
-                          "the strategy needs a name, schedule, cancel, get, pending and count");
+                          "the strategy must implement schedule, cancel, get, pending and count, "
+                          "and have a name");
     pawl_scheduler *scheduler = malloc(sizeof *scheduler);
     if (!scheduler)
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the scheduler");
@@ -90,8 +92,7 @@ pawl_status pawl_timer_schedule_batch(pawl_scheduler *scheduler, const pawl_mess
     if (st != PAWL_OK)
         return st;
     if (!messages || count < 1 || count > PAWL_BATCH_MAX)
-        return pawli_fail(err, PAWL_E_INVALID, "schedule 1 to %d messages at a time, not NULL",
-                          PAWL_BATCH_MAX);
+        return pawli_fail(err, PAWL_E_INVALID, "pass 1 to %d messages, not NULL", PAWL_BATCH_MAX);
     if (!ret_enqueued) {
         ret_enqueued = unwanted = malloc(count * sizeof *unwanted);
         if (!unwanted)
@@ -122,8 +123,7 @@ pawl_status pawl_timer_cancel(pawl_scheduler *scheduler, const pawl_uuid *ids, s
     if (st != PAWL_OK)
         return st;
     if (!ids || count > PAWL_BATCH_MAX)
-        return pawli_fail(err, PAWL_E_INVALID, "cancel at most %d timers at a time, not NULL",
-                          PAWL_BATCH_MAX);
+        return pawli_fail(err, PAWL_E_INVALID, "pass at most %d timers, not NULL", PAWL_BATCH_MAX);
     if (count > 0)
         st = scheduler->strategy->cancel(scheduler->self, ids, count, &cancelled, err);
     if (st == PAWL_OK && ret_cancelled)
@@ -156,7 +156,7 @@ static pawl_status read_query(const pawl_timer_query *given, pawl_timer_query *q
         return pawli_fail(err, PAWL_E_INVALID, "the limit must be 0 (default) to %d", LIMIT_MAX);
     if (query->due_from.us < 0 || query->due_before.us < 0 || query->after.id.value < 0)
         return pawli_fail(err, PAWL_E_INVALID,
-                          "due_from, due_before and after must not lie before 1970");
+                          "due_from, due_before and after must not be before 1970");
     if (query->limit == 0)
         query->limit = LIMIT_DEFAULT;
     return PAWL_OK;
@@ -195,7 +195,7 @@ pawl_status pawl_timer_count(pawl_scheduler *scheduler, const pawl_timer_query *
     return st;
 }
 
-/* For strategies that keep no better account: page by page until there is one. */
+/* For strategies without a next_due function: reads page by page until a timer is found. */
 static pawl_status first_pending(pawl_scheduler *scheduler, pawl_wall *ret_due, pawl_error *err)
 {
     pawl_timer_query query = PAWL_TIMER_QUERY_INIT;
@@ -242,8 +242,8 @@ pawl_status pawl_timer_take_due(pawl_scheduler *scheduler, int limit, pawl_messa
                           "the limit must be 1 to %d, and ret_list must not be NULL", LIMIT_MAX);
     if (!scheduler->strategy->take_due)
         return pawli_fail(err, PAWL_E_UNSUPPORTED,
-                          "due timers of the strategy '%s' are not taken: a worker claims them, or "
-                          "pawl_queue_claim()",
+                          "the strategy '%s' has no take function: a worker or pawl_queue_claim() "
+                          "claims its due timers",
                           scheduler->strategy->name);
     return scheduler->strategy->take_due(scheduler->self, limit, ret_list, err);
 }

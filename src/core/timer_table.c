@@ -7,7 +7,7 @@
 #include "message_spec.h"
 #include "timer_heap.h"
 
-/* ---- all timers in memory: by id, by due time, and the finished by age ---- */
+/* ---- the table: all timers by id, by due time, and finished ones by age ---- */
 
 #define BUCKETS_AT_FIRST 1024
 
@@ -36,7 +36,7 @@ static size_t text_size(const char *text)
     return text ? strlen(text) + 1 : 0;
 }
 
-/* Move what `*text` points to behind the timer; NULL stays NULL. */
+/* Copies the string behind the timer and updates `*text`; NULL stays NULL. */
 static void move_in(char **free_bytes, const char **text)
 {
     size_t size = text_size(*text);
@@ -71,7 +71,7 @@ pawli_timer *pawli_timer_copy(const pawl_message_spec *message, pawl_wall now)
     return timer;
 }
 
-/* Ids may be random, or sorted by time, or a caller's own numbers: all of it is mixed. */
+/* Ids may be random, sorted by time or numbered by the caller, so all bits are mixed. */
 static size_t timer_table_bucket_of(const pawli_timer_table *table, pawl_uuid id)
 {
     uint64_t halves[2];
@@ -120,7 +120,7 @@ bool pawli_timer_table_reserve(pawli_timer_table *table, size_t more)
 {
     size_t unfinished = table->waiting.count + table->due.count + more;
 
-    /* All of them may become due, and then there must be nothing left to fail. */
+    /* Reserves for the case that all timers become due, when nothing may fail any more. */
     return grow_buckets(table, table->count + more) &&
            pawli_timer_heap_reserve(&table->waiting, unfinished) &&
            pawli_timer_heap_reserve(&table->due, unfinished);
@@ -186,7 +186,7 @@ void pawli_timer_table_finish(pawli_timer_table *table, pawli_timer *timer, pawl
         forget_oldest(table);
 }
 
-/* ---- a binary heap of timers that know their places, so that any can leave ---- */
+/* ---- binary heap of timers that store their positions, so that any can be removed ---- */
 
 bool pawli_timer_earlier(const pawli_timer *a, const pawli_timer *b)
 {
@@ -239,7 +239,7 @@ static void timer_heap_put(pawli_timer_heap *heap, size_t place, pawli_timer *ti
     timer->place = place;
 }
 
-/* The place that is free for the timer, going up from `place`. */
+/* Moves up from `place` and returns the position for the timer. */
 static size_t timer_heap_rise(pawli_timer_heap *heap, size_t place, const pawli_timer *timer)
 {
     while (place > 0 && heap->before(timer, heap->items[(place - 1) / 2])) {
@@ -249,7 +249,7 @@ static size_t timer_heap_rise(pawli_timer_heap *heap, size_t place, const pawli_
     return place;
 }
 
-/* The same, going down. */
+/* The same, moving down. */
 static size_t timer_heap_sink(pawli_timer_heap *heap, size_t place, const pawli_timer *timer)
 {
     for (;;) {
@@ -277,7 +277,7 @@ pawli_timer *pawli_timer_heap_first(const pawli_timer_heap *heap)
     return heap->count > 0 ? heap->items[0] : NULL;
 }
 
-/* The last one fills the gap, and goes to where it belongs from there. */
+/* Moves the last timer into the gap, then up or down to its position. */
 static void close_gap(pawli_timer_heap *heap, size_t gap)
 {
     pawli_timer *last = heap->items[--heap->count];

@@ -1,5 +1,4 @@
-/* src/core/topic.c - what is said about whole topics: paused or not, dead letters handled or not.
- */
+/* src/core/topic.c - settings of topics: paused or not, dead letters handled or not. */
 #include <pawl/topic.h>
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* src/core/tx.c - transactions: the application's, and pawl's own that acknowledge a message. */
+/* src/core/tx.c - transactions: the application's, and owned ones that acknowledge a message. */
 #include <pawl/tx.h>
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "store_private.h"
 #include "tx_private.h"
 
-/* ---- a transaction that the application works in, too ---- */
+/* ---- foreign transactions: begun by the application ---- */
 
 static pawl_status tx_foreign(pawl_store *store, const char *engine, void *handle, pawl_tx **ret_tx,
                               pawl_error *err)
@@ -85,7 +85,7 @@ void pawl_tx_free(pawl_tx *tx)
     free(tx);
 }
 
-/* ---- a message is done in the same commit as what it brought about ---- */
+/* ---- owned transactions: acknowledge a message in the same commit as its effects ---- */
 
 pawl_status pawl_tx_begin_for(pawl_store *store, pawl_owner owner, pawl_receipt item,
                               pawl_tx **ret_tx, pawl_error *err)
@@ -118,8 +118,8 @@ pawl_status pawl_tx_output(pawl_tx *tx, const void *output, size_t output_size, 
         return pawli_fail(err, PAWL_E_INVALID, "the transaction must not be NULL");
     if (!tx->owned || tx->item.fence == 0)
         return pawli_fail(err, PAWL_E_MISUSE,
-                          "only a transaction of pawl_tx_begin_for() ends a message, which alone "
-                          "has an output");
+                          "only a transaction of pawl_tx_begin_for() acknowledges a message and "
+                          "can store an output");
     pawl_status st = pawli_output_copy(output, output_size, &copy, err);
     if (st != PAWL_OK)
         return st;
@@ -128,7 +128,7 @@ pawl_status pawl_tx_output(pawl_tx *tx, const void *output, size_t output_size, 
     return PAWL_OK;
 }
 
-/* The fence decides, under the row's lock and in the same transaction as everything else. */
+/* The fence decides, under the row lock, in the same transaction as all other writes. */
 static pawl_status message_tx_acknowledge(pawl_tx *tx, pawl_error *err)
 {
     pawli_param params[] = {{"owner", pawli_uuid(tx->owner.bytes)}};
@@ -149,12 +149,12 @@ static pawl_status message_tx_acknowledge(pawl_tx *tx, pawl_error *err)
     if (tx->output.data)
         op.sql = PAWLI_SQL_ACK_OUTPUT;
     else
-        rows.column_count--; /* the last one */
+        rows.column_count--; /* the output is the last column */
     pawl_status st = pawli_tx_run(tx, &op, err);
     if (st == PAWL_OK && changed != 1)
         st = pawli_fail(err, PAWL_E_LOST,
-                        "message %lld is no longer held under this fence: its lease ran out or it "
-                        "was cancelled; nothing of the transaction remains",
+                        "message %lld is no longer leased under this fence: its lease expired or "
+                        "it was cancelled; the transaction was rolled back",
                         (long long)tx->item.id.value);
     return st;
 }
@@ -165,15 +165,16 @@ pawl_status pawl_tx_commit_with_ack(pawl_tx *tx, pawl_error *err)
         return pawli_fail(err, PAWL_E_INVALID, "the transaction must not be NULL");
     if (!tx->owned)
         return pawli_fail(err, PAWL_E_MISUSE,
-                          "the application opened this transaction and has to end it: only those "
-                          "of pawl_tx_begin_for() are committed here");
+                          "the application began this transaction and must end it: only "
+                          "transactions of pawl_tx_begin_for() are committed here");
     if (tx->item.fence == 0)
-        return pawli_fail(err, PAWL_E_MISUSE,
-                          "this transaction is of a delivery: end it with pawl_inbox_task_done()");
+        return pawli_fail(
+            err, PAWL_E_MISUSE,
+            "this transaction belongs to an inbox delivery: end it with pawl_inbox_task_done()");
     pawl_status st = message_tx_acknowledge(tx, err);
-    /* Inside the transaction nothing was committed yet, whatever happened to the answer. */
+    /* Inside the transaction nothing is committed yet, so a lost reply leaves no doubt. */
     if (st == PAWL_E_IN_DOUBT)
-        st = pawli_fail(err, PAWL_E_NOMEM, "out of memory; nothing of the transaction remains");
+        st = pawli_fail(err, PAWL_E_NOMEM, "out of memory; the transaction was rolled back");
     if (st != PAWL_OK) {
         pawli_owned_tx_rollback(tx->owned);
         return st;

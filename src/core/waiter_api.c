@@ -1,6 +1,4 @@
-/* src/core/waiter_api.c - waiting until there may be something to claim, for claim loops of one's
- * own.
- */
+/* src/core/waiter_api.c - waiting for work in an application's own claim loop. */
 #include <pawl/waiter.h>
 
 #include <stdlib.h>
@@ -69,14 +67,15 @@ pawl_status pawl_waiter_arm_others(pawl_waiter *waiter, const char *const *desti
 {
     if (!waiter || (!destinations && count > 0))
         return pawli_fail(err, PAWL_E_INVALID,
-                          "the waiter must not be NULL, nor the destinations if there are any");
+                          "the waiter must not be NULL, nor destinations unless their count is 0");
     return pawli_waiter_arm_remote(waiter->inner, destinations, count, true, err);
 }
 
 pawl_status pawl_waiter_wait(pawl_waiter *waiter, int64_t timeout_ms, int fd, pawl_error *err)
 {
     if (!waiter || timeout_ms < 0 || timeout_ms > TIMEOUT_MAX_MS)
-        return pawli_fail(err, PAWL_E_INVALID, "waiter must not be NULL, timeout_ms not below 0");
+        return pawli_fail(err, PAWL_E_INVALID,
+                          "waiter must not be NULL, and timeout_ms must not be negative");
     pawl_mono deadline = pawli_mono_after(pawli_mono_now(), timeout_ms * 1000);
     pawli_waiter_watch(waiter->inner, fd);
     pawl_status st = pawli_waiter_wait(waiter->inner, deadline, NULL, err);

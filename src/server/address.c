@@ -11,12 +11,13 @@
 #include "fail.h"
 #include "networks.h"
 
-/* ---- "ADDRESS:PORT", as one writes where to listen ---- */
+/* ---- listen addresses: "ADDRESS:PORT" ---- */
 
 static pawl_status address_refuse(const char *text, pawl_error *err)
 {
-    return pawli_fail(err, PAWL_E_INVALID,
-                      "an address looks like 127.0.0.1:7295 or [::1]:7295, not '%.80s'", text);
+    return pawli_fail(
+        err, PAWL_E_INVALID,
+        "invalid address '%.80s': use ADDRESS:PORT, such as 127.0.0.1:7295 or [::1]:7295", text);
 }
 
 static bool parse_port(const char *text, in_port_t *ret_port)
@@ -93,7 +94,7 @@ pawl_status pawl_address_check(const char *address, bool *ret_loopback, pawl_err
     return st;
 }
 
-/* ---- a list of addresses and networks ---- */
+/* ---- lists of addresses and networks ---- */
 
 #define WORD_MAX 64
 
@@ -135,16 +136,16 @@ pawl_status pawli_networks_parse(const char *text, pawli_networks *ret_networks,
         char word[WORD_MAX] = "";
 
         if (networks.count == PAWLI_NETWORKS_MAX)
-            return pawli_fail(err, PAWL_E_INVALID, "there may be %d addresses at most",
+            return pawli_fail(err, PAWL_E_INVALID, "too many addresses: the maximum is %d",
                               PAWLI_NETWORKS_MAX);
         if (size < sizeof word)
             memcpy(word, at, size);
         if (!parse_one(word, networks.items[networks.count].address,
                        &networks.items[networks.count].bits))
-            return pawli_fail(
-                err, PAWL_E_INVALID,
-                "an address looks like 10.0.0.7 or ::1, a network like 10.0.0.0/8, not '%.*s'",
-                (int)(size < WORD_MAX ? size : WORD_MAX), at);
+            return pawli_fail(err, PAWL_E_INVALID,
+                              "invalid address or network '%.*s': use an address such as 10.0.0.7 "
+                              "or ::1, or a network such as 10.0.0.0/8",
+                              (int)(size < WORD_MAX ? size : WORD_MAX), at);
         networks.count++;
         at += size;
     }
@@ -158,7 +159,8 @@ pawl_status pawl_network_check(const char *network, pawl_error *err)
     pawl_status st = pawli_networks_parse(network, &one, err);
 
     if (st == PAWL_OK && one.count != 1)
-        st = pawli_fail(err, PAWL_E_INVALID, "one address or network is wanted");
+        st = pawli_fail(err, PAWL_E_INVALID,
+                        "the list must contain at least one address or network");
     return st;
 }
 

@@ -1,4 +1,4 @@
-/* src/server/address_test.c - where to listen, as people write it. */
+/* src/server/address_test.c - parsing listen addresses. */
 #include "address.h"
 #include "test.h"
 
@@ -44,5 +44,5 @@ PAWL_TEST(addresses_are_read)
     }
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         if (pawli_address_parse(bad[i], &address, &err) != PAWL_E_INVALID)
-            test_fail("'%s' was read as an address", bad[i]);
+            test_fail("'%s' was accepted as an address", bad[i]);
 }

@@ -13,11 +13,12 @@
 #include "receiver_private.h"
 #include "scope.h"
 
-/* ---- what has come goes into the outbox, in the transaction that remembers it ---- */
+/* ---- the enqueue handler: stores received messages in the outbox, in the inbox's transaction
+ * ---- */
 
 typedef struct target {
-    char *topic;       /* NULL: the message's own */
-    char *destination; /* NULL: a local handler */
+    char *topic;       /* NULL: the topic of the received message */
+    char *destination; /* NULL: for a local handler */
 } target;
 
 static void target_free(void *context)
@@ -81,19 +82,19 @@ pawl_status pawl_receiver_enqueue(pawl_receiver *receiver, const char *topic, co
     return st;
 }
 
-/* ---- what has come is posted to an application on this machine ---- */
+/* ---- the forward handler: posts received messages to an application on this machine ---- */
 
 #define IDLE_MAX 64
 
 typedef struct application {
-    char *url;         /* as curl wants it */
-    char *unix_socket; /* NULL: by TCP */
+    char *url;         /* in curl's format */
+    char *unix_socket; /* NULL: over TCP */
     pthread_mutex_t lock;
-    CURL *idle[IDLE_MAX]; /* with their connections, for the next calls */
+    CURL *idle[IDLE_MAX]; /* curl handles with their connections, for reuse */
     size_t idle_count;
 } application;
 
-/* One call of it. */
+/* One forwarded call. */
 typedef struct call {
     pawl_receive_task *task;
     pawli_buffer body;
@@ -117,7 +118,7 @@ static void application_free(void *context)
 
 /* ---- the request ---- */
 
-/* Whether it can be the value of a header: a line break would end it. */
+/* Whether it is valid as a header value: a line break would end the header. */
 static bool fits_header(const char *value)
 {
     for (; *value; value++)
@@ -159,7 +160,8 @@ static struct curl_slist *make_headers(pawl_receive_task *task)
 
     if (forward_add_header(&list, "Content-Type",
                            is_json ? "application/json" : "application/octet-stream") &&
-        forward_add_header(&list, "Expect", "") && /* no question before the body */
+        forward_add_header(&list, "Expect", "") && /* send the body without waiting for
+                                                    * 100-continue */
         forward_add_header(&list, "Idempotency-Key", pawl_receive_task_key(task)) &&
         forward_add_header(&list, "pawl-message-id", pawl_envelope_id(envelope)) &&
         forward_add_header(&list, "pawl-source", pawl_envelope_source(envelope)) &&
@@ -175,7 +177,7 @@ static struct curl_slist *make_headers(pawl_receive_task *task)
     return NULL;
 }
 
-/* ---- the answer ---- */
+/* ---- the response ---- */
 
 static size_t forward_take_body(char *bytes, size_t one, size_t size, void *context)
 {
@@ -214,7 +216,7 @@ static pawl_result forward_explain(pawl_receive_task *task, pawl_result verdict,
     return verdict;
 }
 
-/* Of JSON, blanks and line ends around it do not count: so that it travels as JSON. */
+/* Trims white space around JSON, so that it is passed on as JSON. */
 static void trim_json(pawli_buffer *body, const char *type)
 {
     size_t before = 0;
@@ -230,16 +232,16 @@ static void trim_json(pawli_buffer *body, const char *type)
         memmove(body->data, body->data + before, body->size);
 }
 
-/* What is in its body is not told: it may be the payload again. */
-static pawl_result forward_judge(call *c, long status)
+/* The response body is not part of the error text: it may repeat the payload. */
+static pawl_result forward_result(call *c, long status)
 {
     pawl_error err = PAWL_ERROR_INIT;
     bool later = status == 408 || status == 409 || status == 425 || status == 429;
 
     if (status >= 400 && status < 500 && !later)
-        return forward_explain(c->task, PAWL_FAIL, "the application answered %ld", status);
+        return forward_explain(c->task, PAWL_FAIL, "the application returned HTTP %ld", status);
     if (status < 200 || status > 299)
-        return forward_explain(c->task, PAWL_RETRY, "the application answered %ld", status);
+        return forward_explain(c->task, PAWL_RETRY, "the application returned HTTP %ld", status);
     if (c->body.size > 0 &&
         pawl_receive_task_respond(c->task, c->body.data, c->body.size, &err) != PAWL_OK)
         return forward_explain(c->task, PAWL_RETRY, "%s", err.message);
@@ -280,15 +282,15 @@ static pawl_result forward_perform(const application *app, call *c, CURL *curl,
     curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
     if (c->too_large)
         return forward_explain(c->task, PAWL_RETRY,
-                               "the application's answer has more than %zu bytes", c->most);
+                               "the application's response is larger than %zu bytes", c->most);
     if (code == CURLE_ABORTED_BY_CALLBACK)
-        return forward_explain(c->task, PAWL_RETRY, "the application did not answer in time");
+        return forward_explain(c->task, PAWL_RETRY, "the application did not respond in time");
     if (code != CURLE_OK)
-        return forward_explain(c->task, PAWL_RETRY, "the application was not reached: %s",
+        return forward_explain(c->task, PAWL_RETRY, "cannot reach the application: %s",
                                curl_easy_strerror(code));
     curl_easy_getinfo(curl, CURLINFO_CONTENT_TYPE, &type);
     trim_json(&c->body, type);
-    return forward_judge(c, status);
+    return forward_result(c, status);
 }
 
 static CURL *take_handle(application *app)
@@ -333,9 +335,9 @@ static pawl_result forward(pawl_receive_task *task, void *context)
     return verdict;
 }
 
-/* ---- where it is ---- */
+/* ---- the application's URL ---- */
 
-/* "unix:///run/app.sock:/path" is a socket and a path; without one, "/". */
+/* "unix:///run/app.sock:/path" is a socket and an HTTP path; the default path is "/". */
 static bool parse_unix(const char *place, application *app)
 {
     const char *colon = strrchr(place, ':');
@@ -357,7 +359,7 @@ static pawl_status forward_parse(const char *url, application *app, pawl_error *
         const char *colon = strrchr(place, ':');
         if (*place != '/' || (colon && colon[1] != '/'))
             return pawli_fail(err, PAWL_E_INVALID,
-                              "a socket and a path look like unix:///run/app.sock:/path");
+                              "invalid unix URL: use unix:///run/app.sock:/path");
         copied = parse_unix(place, app);
     } else if (strncmp(url, "http://", 7) == 0 || strncmp(url, "https://", 8) == 0) {
         copied = (app->url = strdup(url)) != NULL;

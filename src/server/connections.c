@@ -1,4 +1,4 @@
-/* src/server/connections.c - who is connected, and which of them takes too long. */
+/* src/server/connections.c - the open connections, their limits and their deadlines. */
 #include "connections.h"
 
 #include <netinet/in.h>
@@ -9,16 +9,16 @@
 #include "platform.h"
 
 struct pawli_peer {
-    pawli_peer *next; /* in its bucket */
+    pawli_peer *next; /* in its hash bucket */
     uint8_t address[16];
     size_t count; /* of connections that are not closed */
-    size_t open;  /* of those that are not cut */
+    size_t open;  /* of connections that the server has not shut down */
     size_t held;  /* bytes of bodies that are arriving */
-    bool is_free; /* of the limit for one address */
+    bool is_free; /* exempt from the limit per address */
     pawli_connection_queue waited_for;
 };
 
-/* ---- the lists; the lock is held ---- */
+/* ---- lists; with the lock held ---- */
 
 static void connections_append(pawli_connection_queue *queue, pawli_connection *connection,
                                pawli_which which)
@@ -58,7 +58,7 @@ static bool is_busy(pawli_connection_state state)
     return state == PAWLI_WORKING || state == PAWLI_LEAVING;
 }
 
-/* All have the same time, so whoever comes last has the last deadline. */
+/* All entries have the same time limit, so the last one added has the last deadline. */
 static void connections_enter(pawli_connections *connections, pawli_connection *connection,
                               pawli_connection_state state)
 {
@@ -91,9 +91,9 @@ static void connections_leave(pawli_connections *connections, pawli_connection *
         connections_take_out(&connection->peer->waited_for, connection, PAWLI_OF_PEER);
 }
 
-/* ---- peers; the lock is held ---- */
+/* ---- peers; with the lock held ---- */
 
-/* False: it has no address of the internet. */
+/* Returns false if it is not an IP address. */
 static bool address_of(const struct sockaddr *address, uint8_t ret_address[16])
 {
     memset(ret_address, 0, 16);
@@ -149,10 +149,11 @@ static void let_go_of_peer(pawli_connections *connections, pawli_peer *peer)
     free(peer);
 }
 
-/* ---- cutting; the lock is held, so that the descriptor is still this connection's ---- */
+/* ---- closing connections; with the lock held, so that the descriptor is still this
+ * connection's ---- */
 
-/* Nobody else is writing to it: its request has not arrived. */
-static void connections_tell(const pawli_connection *connection, pawli_rejection why)
+/* No other thread writes to the socket: its request has not arrived yet. */
+static void connections_send_rejection(const pawli_connection *connection, pawli_rejection why)
 {
     char answer[PAWLI_REJECTION_RESPONSE_SIZE];
     size_t size;
@@ -174,19 +175,19 @@ static void connections_shut(pawli_connections *connections, pawli_connection *c
     shutdown(connection->fd, SHUT_RDWR);
 }
 
-/* One that is idle has no request that could be refused: it has only waited long enough. */
+/* An idle connection has no request to reject: it is closed without a response. */
 static void connections_cut(pawli_connections *connections, pawli_connection *connection,
                             pawli_rejection why)
 {
     if (why != PAWLI_REJECTED_TIMEOUT || connection->state == PAWLI_ARRIVING)
         pawli_rejections_add(connections->limits.rejections, why);
-    connections_tell(connection, why);
+    connections_send_rejection(connection, why);
     connections_shut(connections, connection);
 }
 
-/* ---- the thread that keeps the deadlines ---- */
+/* ---- the thread that enforces deadlines ---- */
 
-static void *connections_watch(void *context)
+static void *connections_enforce(void *context)
 {
     pawli_connections *connections = context;
 
@@ -229,7 +230,7 @@ bool pawli_connections_start(pawli_connections *connections, const pawli_connect
     connections->limits = *limits;
     connections->seed = pawli_random_u64();
     connections->has_thread =
-        pawli_thread_begin(&connections->thread, connections_watch, connections);
+        pawli_thread_begin(&connections->thread, connections_enforce, connections);
     return connections->has_thread;
 }
 
@@ -245,7 +246,7 @@ void pawli_connections_done(pawli_connections *connections)
     connections->has_thread = false;
 }
 
-/* ---- a connection's life ---- */
+/* ---- opening, moving and closing a connection ---- */
 
 static void connections_make_room(pawli_connections *connections, const pawli_peer *peer)
 {
@@ -313,7 +314,7 @@ void pawli_connection_close(pawli_connections *connections, pawli_connection *co
     free(connection);
 }
 
-/* ---- the memory of bodies ---- */
+/* ---- the memory of request bodies ---- */
 
 bool pawli_connection_add_bytes(pawli_connections *connections, pawli_connection *connection,
                                 size_t size)
@@ -344,8 +345,8 @@ size_t pawli_connection_drop_bytes(pawli_connections *connections, pawli_connect
     return held;
 }
 
-/* The lock is held. */
-static pawli_peer *holds_most(const pawli_connections *connections)
+/* With the lock held. */
+static pawli_peer *most_bytes_peer(const pawli_connections *connections)
 {
     pawli_peer *most = NULL;
 
@@ -362,7 +363,7 @@ size_t pawli_connections_most_bytes(pawli_connections *connections)
     size_t held;
 
     pthread_mutex_lock(&connections->lock);
-    most = holds_most(connections);
+    most = most_bytes_peer(connections);
     held = most ? most->held : 0;
     pthread_mutex_unlock(&connections->lock);
     return held;
@@ -375,7 +376,7 @@ size_t pawli_connections_shed(pawli_connections *connections)
     size_t held = 0;
 
     pthread_mutex_lock(&connections->lock);
-    most = holds_most(connections);
+    most = most_bytes_peer(connections);
     if (most)
         for (oldest = most->waited_for.first;
              oldest && (oldest->state != PAWLI_ARRIVING || oldest->body_bytes == 0);)
@@ -383,7 +384,7 @@ size_t pawli_connections_shed(pawli_connections *connections)
     if (oldest) {
         held = oldest->body_bytes;
         connections_cut(connections, oldest, PAWLI_REJECTED_MEMORY);
-        oldest->body_bytes = 0; /* its thread will not count them again */
+        oldest->body_bytes = 0; /* so that its thread does not subtract them again */
     }
     pthread_mutex_unlock(&connections->lock);
     return held;

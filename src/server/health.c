@@ -1,4 +1,4 @@
-/* src/server/health.c - GET /health: may messages be sent here, and how is all the rest? */
+/* src/server/health.c - GET /health: the state of the receiver, the delivery and the worker. */
 #include <jansson.h>
 #include <string.h>
 
@@ -16,9 +16,10 @@ static const char *breaker_name(pawl_breaker_state state)
     }
 }
 
-/* ---- the parts; each answers whether it is well; memory that runs out leaves parts out ---- */
+/* ---- the sections; each returns whether it is healthy; if memory runs out, sections are left
+ * out ---- */
 
-static json_t *tell_destination(const pawl_destination_stats *stats)
+static json_t *destination_json(const pawl_destination_stats *stats)
 {
     return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I}", "breaker", breaker_name(stats->breaker),
                      "in_flight", (json_int_t)stats->in_flight, "sent", (json_int_t)stats->sent,
@@ -26,7 +27,7 @@ static json_t *tell_destination(const pawl_destination_stats *stats)
                      (json_int_t)stats->retried, "failed", (json_int_t)stats->failed);
 }
 
-static bool tell_delivery(json_t *document, pawl_delivery *delivery)
+static bool add_delivery(json_t *document, pawl_delivery *delivery)
 {
     pawl_delivery_stats *stats = NULL;
     json_t *destinations = json_object();
@@ -36,7 +37,7 @@ static bool tell_delivery(json_t *document, pawl_delivery *delivery)
         for (size_t i = 0; i < pawl_delivery_stats_count(stats); i++) {
             const pawl_destination_stats *one = pawl_delivery_stats_at(stats, i);
             well = well && one->breaker == PAWL_BREAKER_CLOSED;
-            json_object_set_new(destinations, one->destination, tell_destination(one));
+            json_object_set_new(destinations, one->destination, destination_json(one));
         }
     pawl_delivery_stats_free(stats);
     json_object_set_new(
@@ -45,8 +46,8 @@ static bool tell_delivery(json_t *document, pawl_delivery *delivery)
     return well;
 }
 
-/* What they failed of is in the log: it may have names in it that are nobody else's business. */
-static json_t *tell_chores(const pawl_worker_stats *stats, bool *well)
+/* The reasons of failures are only logged: they may contain names that are not for everyone. */
+static json_t *maintenance_json(const pawl_worker_stats *stats, bool *well)
 {
     json_t *failing = json_array();
 
@@ -58,21 +59,21 @@ static json_t *tell_chores(const pawl_worker_stats *stats, bool *well)
     return failing;
 }
 
-static bool tell_worker(json_t *document, pawl_worker *worker)
+static bool add_worker(json_t *document, pawl_worker *worker)
 {
     pawl_worker_stats stats = PAWL_WORKER_STATS_INIT;
     bool well;
 
     pawl_worker_get_stats(worker, &stats);
     well = stats.breaker == PAWL_BREAKER_CLOSED;
-    json_t *failing = tell_chores(&stats, &well);
+    json_t *failing = maintenance_json(&stats, &well);
     json_object_set_new(document, "worker",
                         json_pack("{s:s, s:s, s:o}", "status", well ? "ok" : "degraded", "breaker",
                                   breaker_name(stats.breaker), "failing", failing));
     return well;
 }
 
-static json_t *tell_refusals(pawl_receiver *receiver)
+static json_t *rejections_json(pawl_receiver *receiver)
 {
     json_t *refused = json_object();
 
@@ -84,11 +85,11 @@ static json_t *tell_refusals(pawl_receiver *receiver)
 }
 
 /*
- * Answered from what is known: nobody waits for the database here. Whom we send to is told on this
- * machine only, since nobody has to show who he is.
+ * Reports the last known state without calling the database. The endpoint needs no
+ * authentication, so destinations are reported only to clients on this machine.
  */
-static json_t *tell_all(const pawli_listener *listener, bool runs, bool healthy,
-                        const char *problem)
+static json_t *health_json(const pawli_listener *listener, bool runs, bool healthy,
+                           const char *problem)
 {
     pawl_receiver *receiver = listener->receiver;
     int64_t running = 0;
@@ -103,11 +104,11 @@ static json_t *tell_all(const pawli_listener *listener, bool runs, bool healthy,
                                    : "unavailable",
                          "ready", runs && healthy, "database", healthy ? "ok" : problem, "running",
                          (json_int_t)running, "waiting", (json_int_t)waiting);
-    json_object_set_new(document, "refused", tell_refusals(receiver));
+    json_object_set_new(document, "refused", rejections_json(receiver));
     if (receiver->delivery && listener->is_local)
-        well = tell_delivery(document, receiver->delivery);
+        well = add_delivery(document, receiver->delivery);
     if (receiver->worker && listener->is_local)
-        well = tell_worker(document, receiver->worker) && well;
+        well = add_worker(document, receiver->worker) && well;
     if (runs && healthy && !well)
         json_object_set_new(document, "status", json_string("degraded"));
     return document;
@@ -119,7 +120,7 @@ void pawli_respond_health(const pawli_listener *listener, pawli_answer *answer)
     char problem[256];
     bool healthy = pawli_receive_renewer_healthy(&receiver->renewer, problem, sizeof problem);
     bool runs = atomic_load(&receiver->state) == PAWLI_RECEIVER_RUNS;
-    json_t *document = tell_all(listener, runs, healthy, problem);
+    json_t *document = health_json(listener, runs, healthy, problem);
 
     answer->status = runs && healthy ? 200 : 503;
     answer->body = document ? json_dumps(document, JSON_COMPACT) : NULL;

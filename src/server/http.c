@@ -1,4 +1,5 @@
-/* src/server/http.c - the requests of a door: libmicrohttpd on one side, the crew on the other. */
+/* src/server/http.c - the HTTP requests of a listener: passes them from libmicrohttpd to the
+ * handler pool. */
 #include <errno.h>
 #include <fcntl.h>
 #include <microhttpd.h>
@@ -15,28 +16,28 @@
 #include "scope.h"
 #include "thread.h"
 
-/* Connections that are cut, but not closed yet, have a place, too. */
+/* Connections that were shut down but not closed yet also take a slot. */
 #define ROOM_FOR_CUT 256
 
 typedef enum exchange_state {
     READING,  /* the request is arriving */
-    WAITING,  /* for the crew; the connection is suspended */
-    ANSWERED, /* by the crew */
-    SENT      /* the answer is libmicrohttpd's */
+    WAITING,  /* queued for the handler pool; the connection is suspended */
+    ANSWERED, /* by the handler pool */
+    SENT      /* the response was passed to libmicrohttpd */
 } exchange_state;
 
-/* One request and its answer. */
-typedef struct exchange {
-    pawli_request job; /* first: the crew gives it back */
+/* One request and its response. */
+typedef struct http_request {
+    pawli_request job; /* must be first: the handler pool returns a pointer to it */
     pawli_listener *listener;
     pawli_connection *peer;
     struct MHD_Connection *connection;
     exchange_state state;
-    bool is_last; /* on its connection, whatever follows */
+    bool is_last; /* of its connection, which is closed afterwards */
     bool too_large;
-    bool no_room; /* others hold too much already, or it was cut for them */
+    bool no_room; /* the limit for bodies is reached, or the connection was closed to make room */
     pawli_buffer body;
-} exchange;
+} http_request;
 
 static pawli_connection *peer_of(struct MHD_Connection *connection)
 {
@@ -46,7 +47,7 @@ static pawli_connection *peer_of(struct MHD_Connection *connection)
     return info ? info->socket_context : NULL;
 }
 
-/* ---- answering ---- */
+/* ---- responding ---- */
 
 static void http_add_headers(struct MHD_Response *response, const pawli_answer *answer)
 {
@@ -65,8 +66,8 @@ static void http_add_headers(struct MHD_Response *response, const pawli_answer *
         MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
 }
 
-/* Hands the answer over; the body goes with it. */
-static enum MHD_Result send_answer(exchange *x)
+/* Passes the response and its body to libmicrohttpd. */
+static enum MHD_Result send_response(http_request *x)
 {
     pawli_answer *answer = &x->job.answer;
     struct MHD_Response *response;
@@ -88,62 +89,62 @@ static enum MHD_Result send_answer(exchange *x)
     return queued;
 }
 
-/* Not an envelope's answer: the request itself is no good. */
-static enum MHD_Result http_refuse(exchange *x, int status, const char *why)
+/* Rejects the request itself: it contains no valid envelope. */
+static enum MHD_Result http_reject(http_request *x, int status, const char *why)
 {
     pawli_response_reject(&x->job.answer, status, "%s", why);
     x->job.answer.close = true;
-    return send_answer(x);
+    return send_response(x);
 }
 
-/* Refused by one of the limits. */
-static enum MHD_Result refuse_by(exchange *x, pawli_rejection why)
+/* Rejected by one of the limits. */
+static enum MHD_Result reject_by_limit(http_request *x, pawli_rejection why)
 {
     int status = pawli_rejection_status(why);
     enum MHD_Result queued;
 
     x->job.answer.retry_after = status == 413 ? 0 : 1;
-    queued = http_refuse(x, status, pawli_rejection_text(why));
-    if (queued == MHD_YES) /* else it was cut, and counted then */
+    queued = http_reject(x, status, pawli_rejection_text(why));
+    if (queued == MHD_YES) /* otherwise it was closed, and counted at that time */
         pawli_rejections_add(&x->listener->receiver->rejections, why);
     return queued;
 }
 
-/* ---- the crew's part ---- */
+/* ---- requests in the handler pool ---- */
 
-/* Thread: one of the crew's, or that of the door if there was no room. */
-static void http_answered(pawli_request *job)
+/* Thread: one of the handler pool's, or the listener's if the queue was full. */
+static void http_responded(pawli_request *job)
 {
-    exchange *x = (exchange *)job;
+    http_request *x = (http_request *)job;
 
     pawli_process_count(x->listener->receiver, &job->answer);
     x->state = ANSWERED;
     MHD_resume_connection(x->connection);
 }
 
-static enum MHD_Result give_to_pool(exchange *x)
+static enum MHD_Result submit_to_pool(http_request *x)
 {
     if (!pawli_connection_move(&x->listener->connections, x->peer, PAWLI_WORKING))
         return MHD_NO;
     x->job.body = x->body.data;
     x->job.body_size = x->body.size;
-    x->job.done = http_answered;
+    x->job.done = http_responded;
     x->state = WAITING;
-    MHD_suspend_connection(x->connection); /* before anybody can resume it */
+    MHD_suspend_connection(x->connection); /* must come before any thread can resume it */
     if (!pawli_receive_pool_take(&x->listener->receiver->pool, &x->job)) {
         bool runs = atomic_load(&x->listener->receiver->state) == PAWLI_RECEIVER_RUNS;
         pawli_response_reject(&x->job.answer, runs ? 429 : 503, "%s",
                               runs ? pawli_rejection_text(PAWLI_REJECTED_WAITING)
-                                   : "this receiver is stopping");
+                                   : "this receiver is shutting down");
         if (runs)
             pawli_rejections_add(&x->listener->receiver->rejections, PAWLI_REJECTED_WAITING);
         x->job.answer.retry_after = 1;
-        http_answered(&x->job);
+        http_responded(&x->job);
     }
     return MHD_YES;
 }
 
-/* ---- a request arrives ---- */
+/* ---- receiving a request ---- */
 
 typedef enum path_kind { PATH_UNKNOWN, PATH_RECEIVE, PATH_HEALTH } path_kind;
 
@@ -156,8 +157,8 @@ static path_kind path_of(const char *url)
     return PATH_UNKNOWN;
 }
 
-/* Everything that can be said before the body has come. */
-static enum MHD_Result http_begin(exchange *x, const char *url, const char *method,
+/* Does all checks that do not need the body. */
+static enum MHD_Result http_begin(http_request *x, const char *url, const char *method,
                                   const char *version)
 {
     const pawl_receiver_options *options = &x->listener->receiver->options;
@@ -166,41 +167,41 @@ static enum MHD_Result http_begin(exchange *x, const char *url, const char *meth
     const char *wrong = pawli_request_check(x->connection, version, &head);
 
     if (wrong)
-        return http_refuse(x, 400, wrong);
+        return http_reject(x, 400, wrong);
     if (!pawli_layout_is_plain(x->connection, version))
-        return http_refuse(x, 400, "every header must be one line that ends with CRLF");
-    /* libmicrohttpd ends a chunk's line at LF, others at CRLF: where the body ends is in the eye of
-     * the reader. */
+        return http_reject(x, 400, "every header must be one line that ends with CRLF");
+    /* libmicrohttpd accepts LF at the end of a chunk's line, others require CRLF, so the end of
+     * the body is ambiguous. */
     x->is_last = head.is_chunked;
     if (head.length > (int64_t)options->max_body_bytes)
-        return refuse_by(x, PAWLI_REJECTED_BODY);
+        return reject_by_limit(x, PAWLI_REJECTED_BODY);
     if (path == PATH_UNKNOWN)
-        return http_refuse(x, 404, "there is nothing at this path");
+        return http_reject(x, 404, "no such path");
     if (strcmp(method, path == PATH_RECEIVE ? "POST" : "GET") != 0 &&
         !(path == PATH_HEALTH && strcmp(method, "HEAD") == 0))
-        return http_refuse(x, 405,
-                           path == PATH_RECEIVE ? "this path takes POST" : "this path takes GET");
+        return http_reject(
+            x, 405, path == PATH_RECEIVE ? "this path requires POST" : "this path requires GET");
     if (path == PATH_RECEIVE && (!head.is_json || head.is_encoded))
-        return http_refuse(x, 415,
-                           "the Content-Type must be application/json, without an encoding");
+        return http_reject(x, 415,
+                           "the Content-Type must be application/json, without a Content-Encoding");
     return MHD_YES;
 }
 
-static void http_let_go(exchange *x)
+static void http_release_body(http_request *x)
 {
     pawli_body_release(x->listener, x->peer);
     pawli_buffer_done(&x->body);
 }
 
-/* The answer to a body that is too large comes when it has ended: only then can it be sent. */
-static void http_take_body(exchange *x, const char *data, size_t size)
+/* If a body is too large, the response can only be sent when the body has ended. */
+static void http_take_body(http_request *x, const char *data, size_t size)
 {
     pawl_receiver *receiver = x->listener->receiver;
 
     if (x->body.size + size > receiver->options.max_body_bytes)
         x->too_large = true;
     if (x->too_large || x->no_room) {
-        http_let_go(x);
+        http_release_body(x);
         return;
     }
     if (pawli_body_reserve(x->listener, x->peer, size))
@@ -209,21 +210,21 @@ static void http_take_body(exchange *x, const char *data, size_t size)
         x->no_room = true;
 }
 
-static enum MHD_Result http_arrived(exchange *x, const char *url)
+static enum MHD_Result http_arrived(http_request *x, const char *url)
 {
     if (x->too_large)
-        return refuse_by(x, PAWLI_REJECTED_BODY);
+        return reject_by_limit(x, PAWLI_REJECTED_BODY);
     if (x->no_room || x->body.failed)
-        return refuse_by(x, PAWLI_REJECTED_MEMORY);
+        return reject_by_limit(x, PAWLI_REJECTED_MEMORY);
     if (path_of(url) == PATH_RECEIVE)
-        return give_to_pool(x);
+        return submit_to_pool(x);
     pawli_respond_health(x->listener, &x->job.answer);
-    return send_answer(x);
+    return send_response(x);
 }
 
-static exchange *exchange_new(pawli_listener *listener, struct MHD_Connection *connection)
+static http_request *http_request_new(pawli_listener *listener, struct MHD_Connection *connection)
 {
-    exchange *x = calloc(1, sizeof *x);
+    http_request *x = calloc(1, sizeof *x);
 
     if (!x)
         return NULL;
@@ -236,15 +237,16 @@ static exchange *exchange_new(pawli_listener *listener, struct MHD_Connection *c
     return NULL;
 }
 
-/* libmicrohttpd calls this when the head is there, for each piece of the body, and at its end. */
+/* libmicrohttpd calls this when the head has arrived, for each piece of the body, and at its
+ * end. */
 static enum MHD_Result http_serve(void *context, struct MHD_Connection *connection, const char *url,
                                   const char *method, const char *version, const char *data,
                                   size_t *size, void **slot)
 {
-    exchange *x = *slot;
+    http_request *x = *slot;
 
     if (!x) {
-        x = *slot = exchange_new(context, connection);
+        x = *slot = http_request_new(context, connection);
         return x ? http_begin(x, url, method, version) : MHD_NO;
     }
     switch (x->state) {
@@ -255,7 +257,7 @@ static enum MHD_Result http_serve(void *context, struct MHD_Connection *connecti
         *size = 0;
         return MHD_YES;
     case ANSWERED:
-        return send_answer(x);
+        return send_response(x);
     case WAITING:
     case SENT:
         break;
@@ -264,13 +266,13 @@ static enum MHD_Result http_serve(void *context, struct MHD_Connection *connecti
     return MHD_YES;
 }
 
-/* ---- the life of requests and connections ---- */
+/* ---- start and end of requests and connections ---- */
 
 static void http_completed(void *context, struct MHD_Connection *connection, void **slot,
                            enum MHD_RequestTerminationCode code)
 {
     pawli_listener *listener = context;
-    exchange *x = *slot;
+    http_request *x = *slot;
 
     (void)code;
     (void)connection;
@@ -278,12 +280,12 @@ static void http_completed(void *context, struct MHD_Connection *connection, voi
         return;
     pawli_connection_move(&listener->connections, x->peer, PAWLI_IDLE);
     pawli_response_done(&x->job.answer);
-    http_let_go(x);
+    http_release_body(x);
     free(x);
     *slot = NULL;
 }
 
-/* The first line of a request is there. */
+/* The first line of a request has arrived. */
 static void *has_begun(void *context, const char *uri, struct MHD_Connection *connection)
 {
     pawli_listener *listener = context;
@@ -307,7 +309,7 @@ static void http_connected(void *context, struct MHD_Connection *connection, voi
         *slot = NULL;
         return;
     }
-    /* From 1.0 on every call answers in the same memory: copy before asking again. */
+    /* Since version 1.0 all calls return the same memory: copy the result before the next call. */
     info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
     address = info ? info->client_addr : NULL;
     info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
@@ -365,7 +367,7 @@ pawl_status pawli_http_start(pawli_listener *listener, pawl_error *err)
 
     if (!pawli_layout_is_supported(MHD_get_version()))
         return pawli_fail(err, PAWL_E_UNSUPPORTED,
-                          "libmicrohttpd %s reads some requests differently than proxies do: use "
+                          "libmicrohttpd %s parses some requests differently than proxies do: use "
                           "version 0.9.75, or 1.0 or later",
                           MHD_get_version());
     const pawli_connection_limits limits = {
@@ -377,19 +379,19 @@ pawl_status pawli_http_start(pawli_listener *listener, pawl_error *err)
     };
 
     if (!pawli_connections_start(&listener->connections, &limits))
-        return pawli_fail(err, PAWL_E_NOMEM, "the receiver could not start a thread");
-    /* Its own copy, since it closes the descriptor in some cases and in others does not. */
+        return pawli_fail(err, PAWL_E_NOMEM, "the receiver cannot start a thread");
+    /* The daemon gets a duplicate, because it closes the descriptor in some cases and not in
+     * others. */
     listener->daemon_fd = fcntl(listener->fd, F_DUPFD_CLOEXEC, 0);
     if (listener->daemon_fd < 0)
-        return pawli_fail_code(err, PAWL_E_NOMEM, errno, "no descriptor is left");
+        return pawli_fail_code(err, PAWL_E_NOMEM, errno, "no file descriptor is available");
     pawli_signals_block(&before);
     listener->daemon = start_daemon(listener);
     pawli_signals_restore(&before);
     if (!listener->daemon)
         return pawli_fail(err, PAWL_E_IO,
-                          "the receiver could not start its HTTP server%s; log records of level "
-                          "debug say why",
-                          listener->tls_cert ? ": is the certificate the key's?" : "");
+                          "the receiver cannot start its HTTP server%s; see the log at level debug",
+                          listener->tls_cert ? ": do the certificate and the key match?" : "");
     return PAWL_OK;
 }
 
@@ -398,14 +400,15 @@ void pawli_http_quiesce(pawli_listener *listener)
     if (!listener->daemon)
         return;
     MHD_quiesce_daemon(listener->daemon);
-    shutdown(listener->fd, SHUT_RDWR); /* nobody waits in line for what will not come */
+    shutdown(listener->fd, SHUT_RDWR); /* reject clients that are still in the accept queue */
 }
 
 void pawli_http_stop(pawli_listener *listener)
 {
     if (listener->daemon) {
         MHD_stop_daemon(listener->daemon);
-        close(listener->daemon_fd); /* it was quiesced: the descriptor is ours again */
+        close(listener->daemon_fd); /* the daemon was quiesced: the descriptor belongs to us
+                                     * again */
     }
     listener->daemon = NULL;
     pawli_connections_done(&listener->connections);

@@ -15,7 +15,7 @@
 #include "receiver_private.h"
 #include "scope.h"
 
-/* ---- the sockets that a receiver listens on ---- */
+/* ---- the listeners of a receiver ---- */
 
 PAWLI_AUTO_DEFINE(pawli_listener, pawli_listener_free);
 
@@ -41,7 +41,7 @@ static pawli_listener *listener_new(pawl_receiver *receiver)
     return listener;
 }
 
-/* Only if it is still the one that was made here. */
+/* Removes the file only if it is still the one created here. */
 static void remove_socket_file(const pawli_listener *listener)
 {
     struct stat now;
@@ -96,8 +96,7 @@ static pawl_status read_tls(pawli_listener *listener, const char *cert, const ch
     if (!cert && !key)
         return PAWL_OK;
     if (!cert || !key)
-        return pawli_fail(err, PAWL_E_INVALID,
-                          "tls_cert and tls_key belong together: give both or neither");
+        return pawli_fail(err, PAWL_E_INVALID, "tls_cert and tls_key must be set together");
     if (MHD_is_feature_supported(MHD_FEATURE_TLS) != MHD_YES)
         return pawli_fail(err, PAWL_E_UNSUPPORTED, "libmicrohttpd was built without TLS");
     st = read_pem(cert, &listener->tls_cert, err);
@@ -110,7 +109,7 @@ static pawl_status open_tcp(pawli_listener *listener, const char *text, int *ret
                             pawl_error *err)
 {
     pawli_address address = {.size = 0};
-    struct sockaddr_in6 bound = {.sin6_port = 0}; /* the port is in the same place in both */
+    struct sockaddr_in6 bound = {.sin6_port = 0}; /* the port has the same offset in both structs */
     socklen_t size = sizeof bound;
     int on = 1;
     pawl_status st = pawli_address_parse(text, &address, err);
@@ -119,7 +118,7 @@ static pawl_status open_tcp(pawli_listener *listener, const char *text, int *ret
         return st;
     listener->fd = socket(address.socket.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (listener->fd < 0)
-        return fail_errno(err, "cannot make a socket for", text);
+        return fail_errno(err, "cannot create a socket for", text);
     setsockopt(listener->fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     if (address.socket.ss_family == AF_INET6)
         setsockopt(listener->fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
@@ -145,7 +144,7 @@ pawl_status pawl_address_try(const char *address, pawl_error *err)
     return open_tcp(listener, address, NULL, err);
 }
 
-/* A socket file that nobody listens on was left behind by a process that died: it may go. */
+/* A socket file without a listener was left behind by a process that died: it may be removed. */
 static pawl_status clear_path(const struct sockaddr_un *address, pawl_error *err)
 {
     struct stat there;
@@ -153,18 +152,19 @@ static pawl_status clear_path(const struct sockaddr_un *address, pawl_error *err
     int answer;
 
     if (lstat(address->sun_path, &there) != 0)
-        return errno == ENOENT ? PAWL_OK : fail_errno(err, "cannot look at", address->sun_path);
+        return errno == ENOENT ? PAWL_OK : fail_errno(err, "cannot stat", address->sun_path);
     if (!S_ISSOCK(there.st_mode))
         return pawli_fail(err, PAWL_E_INVALID,
-                          "'%s' is there, and is not a socket: choose another path",
+                          "'%s' exists and is not a socket: choose another path",
                           address->sun_path);
     fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
-        return fail_errno(err, "cannot make a socket for", address->sun_path);
+        return fail_errno(err, "cannot create a socket for", address->sun_path);
     answer = connect(fd, (const struct sockaddr *)address, sizeof *address) == 0 ? 0 : errno;
     close(fd);
     if (answer != ECONNREFUSED)
-        return pawli_fail(err, PAWL_E_IO, "somebody listens on '%s' already", address->sun_path);
+        return pawli_fail(err, PAWL_E_IO, "another process is listening on '%s'",
+                          address->sun_path);
     if (unlink(address->sun_path) != 0 && errno != ENOENT)
         return fail_errno(err, "cannot remove the abandoned", address->sun_path);
     return PAWL_OK;
@@ -177,7 +177,7 @@ static pawl_status open_unix(pawli_listener *listener, const char *path, pawl_er
     pawl_status st;
 
     if (!*path || strlen(path) >= sizeof address.sun_path)
-        return pawli_fail(err, PAWL_E_INVALID, "the path of a unix socket has 1 to %zu bytes",
+        return pawli_fail(err, PAWL_E_INVALID, "the path of a unix socket must have 1 to %zu bytes",
                           sizeof address.sun_path - 1);
     memcpy(address.sun_path, path, strlen(path));
     st = clear_path(&address, err);
@@ -185,8 +185,8 @@ static pawl_status open_unix(pawli_listener *listener, const char *path, pawl_er
         return st;
     listener->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (listener->fd < 0)
-        return fail_errno(err, "cannot make a socket for", path);
-    /* Until listen() nobody can connect, so the mode is right before anybody may. */
+        return fail_errno(err, "cannot create a socket for", path);
+    /* No client can connect before listen(), so the file's mode is set in time. */
     if (bind(listener->fd, (struct sockaddr *)&address, sizeof address) != 0 ||
         chmod(path, 0660) != 0 || stat(path, &made) != 0 || listen(listener->fd, BACKLOG) != 0)
         return fail_errno(err, "cannot listen on", path);
@@ -198,14 +198,14 @@ static pawl_status open_unix(pawli_listener *listener, const char *path, pawl_er
     return PAWL_OK;
 }
 
-/* ---- the public calls ---- */
+/* ---- public functions ---- */
 
 static pawl_status check_new(const pawl_receiver *receiver, const void *given, pawl_error *err)
 {
     if (!receiver || !given)
         return pawli_fail(err, PAWL_E_INVALID, "receiver and address must not be NULL");
     if (atomic_load(&receiver->state) != PAWLI_RECEIVER_NEW)
-        return pawli_fail(err, PAWL_E_MISUSE, "say where to listen before pawl_receiver_start()");
+        return pawli_fail(err, PAWL_E_MISUSE, "add listeners before pawl_receiver_start()");
     return PAWL_OK;
 }
 
@@ -250,14 +250,15 @@ pawl_status pawl_receiver_listen_unix(pawl_receiver *receiver, const char *path,
     return st;
 }
 
-/* ---- the memory of request bodies, and which request is cut when it is full ---- */
+/* ---- the memory of request bodies, and which request is closed when it is full ---- */
 
 /*
- * Anyone may send a body, signed or not, so a few clients that send slowly could hold all the
- * memory for as long as a request may take. What is full therefore makes room: the request is cut
- * that has been arriving longest from the address whose requests hold most.
+ * Any client may send a body, signed or not, so a few clients that send slowly could use all the
+ * memory for as long as a request may take. Therefore, when the memory is full, the server
+ * closes the request that has been arriving longest from the address whose requests use the most
+ * memory.
  */
-/* How many bytes that gave; 0: nothing that is still arriving holds any. */
+/* Returns the number of bytes freed; 0: no arriving request has any. */
 static size_t shed_one(pawl_receiver *receiver)
 {
     pawli_listener *fullest = NULL;
@@ -279,7 +280,8 @@ bool pawli_body_reserve(pawli_listener *listener, pawli_connection *connection, 
     size_t all;
     size_t freed;
 
-    /* Before the connection has them, since whoever cuts it takes them from this sum. */
+    /* Adds to the total before the connection is charged, because closing a connection subtracts
+     * its bytes from the total. */
     all = atomic_fetch_add(&receiver->body_bytes, size) + size;
     if (!pawli_connection_add_bytes(&listener->connections, connection, size)) {
         atomic_fetch_sub(&receiver->body_bytes, size);
@@ -294,7 +296,7 @@ bool pawli_body_reserve(pawli_listener *listener, pawli_connection *connection, 
         all = atomic_fetch_sub(&receiver->body_bytes, freed) - freed;
     }
     return pawli_connection_add_bytes(&listener->connections, connection,
-                                      0); /* or it was this one */
+                                      0); /* or this connection itself was closed */
 }
 
 void pawli_body_release(pawli_listener *listener, pawli_connection *connection)

@@ -1,4 +1,4 @@
-/* src/server/networks_test.c - addresses and networks, as people write them. */
+/* src/server/networks_test.c - parsing lists of addresses and networks. */
 #include "networks.h"
 
 #include <arpa/inet.h>

@@ -1,4 +1,5 @@
-/* src/server/process.c - a message that has come: from its bytes to the answer of 001 §4.2. */
+/* src/server/process.c - processes a received envelope, from its bytes to the response
+ * (docs/wire.md). */
 #include <pawl/signature.h>
 
 #include "auto.h"
@@ -8,7 +9,7 @@
 
 #define AREA "receiver"
 
-/* ---- reading, and who sent it ---- */
+/* ---- decoding, and authenticating the sender ---- */
 
 static pawl_services *current_services(pawl_receiver *receiver)
 {
@@ -33,26 +34,27 @@ static pawl_status check_signature(pawl_receiver *receiver, const pawl_envelope 
     return pawl_signature_check(envelope, peer ? pawl_service_secrets(peer) : NULL, &options, err);
 }
 
-/* What the sender learns of the database is that it is not this message's fault. */
-static void answer_trouble(pawli_answer *answer, pawl_status st)
+/* The response for a database error: the sender only learns that it should retry. */
+static void respond_store_error(pawli_answer *answer, pawl_status st)
 {
     int status = pawl_status_http(st);
 
-    pawli_response_reject(answer, status >= 500 ? status : 500, "not now: %s",
+    pawli_response_reject(answer, status >= 500 ? status : 500, "temporarily unavailable: %s",
                           pawl_status_text(st));
     answer->retry_after = 1;
 }
 
-static void answer_unread(pawl_receiver *receiver, pawli_answer *answer, const pawl_error *err)
+static void respond_undecodable(pawl_receiver *receiver, pawli_answer *answer,
+                                const pawl_error *err)
 {
-    pawli_log(&receiver->options.log, PAWL_LOG_WARNING, AREA, "an envelope was refused: %s",
+    pawli_log(&receiver->options.log, PAWL_LOG_WARNING, AREA, "rejected an invalid envelope: %s",
               err->message);
     if (err->status == PAWL_E_INVALID)
         pawli_response_reject(answer, 400, "%s", err->message);
     else if (err->status == PAWL_E_TOO_LARGE)
         pawli_response_reject(answer, 413, "%s", err->message);
     else
-        answer_trouble(answer, err->status);
+        respond_store_error(answer, err->status);
 }
 
 bool pawli_process_read(void *context, pawli_request *job)
@@ -63,7 +65,7 @@ bool pawli_process_read(void *context, pawli_request *job)
                                           receiver->options.max_body_bytes, &job->envelope, &err);
 
     if (st != PAWL_OK) {
-        answer_unread(receiver, &job->answer, &err);
+        respond_undecodable(receiver, &job->answer, &err);
         return false;
     }
     st = check_signature(receiver, job->envelope, &err);
@@ -75,23 +77,23 @@ bool pawli_process_read(void *context, pawli_request *job)
         return false;
     }
     if (st != PAWL_OK) {
-        answer_trouble(&job->answer, st);
+        respond_store_error(&job->answer, st);
         return false;
     }
     job->route = pawli_routes_find(&receiver->routes, pawl_envelope_endpoint(job->envelope));
     if (!job->route) {
         pawli_log(&receiver->options.log, PAWL_LOG_WARNING, AREA,
-                  "nobody handles %s from %s: there is no handler for its endpoint",
+                  "rejected %s from %s: no handler is registered for its endpoint",
                   pawl_envelope_id(job->envelope), pawl_envelope_source(job->envelope));
-        pawli_response_reject(&job->answer, 404, "there is no handler for this endpoint");
+        pawli_response_reject(&job->answer, 404, "no handler is registered for this endpoint");
         return false;
     }
     return true;
 }
 
-/* ---- what the inbox says ---- */
+/* ---- responses from the inbox ---- */
 
-static void answer_known(const pawl_inbox_task *inbox_task, pawli_answer *answer)
+static void respond_known(const pawl_inbox_task *inbox_task, pawli_answer *answer)
 {
     const char *why = pawl_inbox_task_error(inbox_task);
     const void *response;
@@ -103,17 +105,18 @@ static void answer_known(const pawl_inbox_task *inbox_task, pawli_answer *answer
         pawli_response_acknowledge(answer, true, response, size);
         return;
     case PAWL_INBOX_CONFLICT:
-        pawli_response_reject(answer, 422, "this messageId has come before with another payload");
+        pawli_response_reject(answer, 422,
+                              "this messageId was received before with a different payload");
         return;
     case PAWL_INBOX_REJECTED:
-        pawli_response_reject(answer, 422, "it is dead after %d attempts%s%s",
+        pawli_response_reject(answer, 422, "the message is dead after %d attempts%s%s",
                               pawl_inbox_task_attempt(inbox_task), why ? ": " : "", why ? why : "");
         return;
     case PAWL_INBOX_NEW:
     case PAWL_INBOX_IN_PROGRESS:
         break;
     }
-    pawli_response_reject(answer, 409, "it is being processed");
+    pawli_response_reject(answer, 409, "the message is being processed");
     answer->retry_after = (pawl_inbox_task_retry_after_ms(inbox_task) + 999) / 1000;
 }
 
@@ -137,7 +140,7 @@ static pawl_status process_arrive(pawl_receiver *receiver, const pawli_request *
                  pawl_envelope_payload_hash(envelope), &options, ret_arrival, err);
 }
 
-/* ---- the handler, and what its verdict makes of the message ---- */
+/* ---- calling the handler, and turning its result into a response ---- */
 
 static pawl_result call_handler(pawl_receive_task *task, const pawli_route *route)
 {
@@ -184,11 +187,11 @@ static pawl_status finish_undone(pawl_receive_task *task, pawl_result verdict, p
     const char *error = task->error[0] ? task->error : NULL;
 
     if (verdict == PAWL_FAIL) {
-        pawli_response_reject(answer, 422, "%s", error ? error : "it was refused");
+        pawli_response_reject(answer, 422, "%s", error ? error : "it was rejected");
         return pawl_inbox_task_fail_permanently(task->inbox_task, error, err);
     }
     if (verdict == PAWL_RELEASE) {
-        pawli_response_reject(answer, 503, "%s", error ? error : "not by this process");
+        pawli_response_reject(answer, 503, "%s", error ? error : "this process cannot handle it");
         answer->retry_after = 1;
     } else {
         pawli_response_reject(answer, 500, "%s", error ? error : "it could not be processed");
@@ -196,7 +199,8 @@ static pawl_status finish_undone(pawl_receive_task *task, pawl_result verdict, p
     return pawl_inbox_task_fail(task->inbox_task, error, err);
 }
 
-/* Why a handler said no may hold parts of the payload: it is kept with the record, not logged. */
+/* The handler's error text may contain parts of the payload, so it is stored in the inbox record
+ * but not logged. */
 static void log_failure(const pawl_receive_task *task, const char *what, const char *why)
 {
     pawli_log_fields fields = {0};
@@ -219,15 +223,15 @@ static void process_handle(pawl_receive_task *task, const pawli_route *route, pa
 
     if (verdict != PAWL_DONE)
         log_failure(task, verdict == PAWL_FAIL ? "was refused" : "was not processed",
-                    task->error[0] ? "the reason is in its record" : "no reason was given");
+                    task->error[0] ? "see the inbox record for the reason" : "no reason given");
     st = verdict == PAWL_DONE ? finish_done(task, answer, &err)
                               : finish_undone(task, verdict, answer, &err);
     if (st == PAWL_OK)
         return;
-    log_failure(task, "has no certain end", err.message);
-    /* In doubt or lost: the next delivery of it learns what holds. */
+    log_failure(task, "has an unknown result", err.message);
+    /* In doubt or lost: the next delivery of this message finds out what was committed. */
     if (verdict == PAWL_DONE)
-        answer_trouble(answer, st);
+        respond_store_error(answer, st);
 }
 
 bool pawli_process(void *context, pawli_request *job)
@@ -239,16 +243,16 @@ bool pawli_process(void *context, pawli_request *job)
     pawl_status st = process_arrive(receiver, job, &inbox_task, &err);
 
     if (st != PAWL_OK) {
-        pawli_log(&receiver->options.log, PAWL_LOG_ERROR, AREA, "%s from %s was not taken: %s",
-                  pawl_envelope_id(job->envelope), pawl_envelope_source(job->envelope),
-                  err.message);
-        answer_trouble(&job->answer, st);
+        pawli_log(&receiver->options.log, PAWL_LOG_ERROR, AREA,
+                  "%s from %s could not be recorded: %s", pawl_envelope_id(job->envelope),
+                  pawl_envelope_source(job->envelope), err.message);
+        respond_store_error(&job->answer, st);
         return true;
     }
     if (pawl_inbox_task_suspect(inbox_task) && !job->is_next)
         return false;
     if (pawl_inbox_task_result(inbox_task) != PAWL_INBOX_NEW) {
-        answer_known(inbox_task, &job->answer);
+        respond_known(inbox_task, &job->answer);
         return true;
     }
     pawl_receive_task task = {.receiver = receiver,
@@ -264,7 +268,7 @@ bool pawli_process(void *context, pawli_request *job)
 void pawli_process_reject(void *context, pawli_request *job)
 {
     (void)context;
-    pawli_response_reject(&job->answer, 503, "this receiver is stopping");
+    pawli_response_reject(&job->answer, 503, "this receiver is shutting down");
     job->answer.retry_after = 1;
 }
 

@@ -1,4 +1,4 @@
-/* src/server/receive_pool.c - the handler pool and its threads. */
+/* src/server/receive_pool.c - the handler pool and its queue. */
 #include "receive_pool.h"
 
 #include <stdlib.h>
@@ -9,9 +9,9 @@
 #include "scope.h"
 #include "thread.h"
 
-/* ---- the threads that process messages, and the line in front of them ---- */
+/* ---- the handler pool ---- */
 
-/* ---- lists of jobs; the lock is held ---- */
+/* ---- job lists; with the lock held ---- */
 
 static void pool_append(pawli_request **first, pawli_request **last, pawli_request *job)
 {
@@ -35,7 +35,7 @@ static pawli_request *take_first(pawli_request **first, pawli_request **last)
     return job;
 }
 
-/* One that has waited goes before all others. */
+/* A job that has already waited goes to the front. */
 static void put_first(pawli_receive_pool *pool, pawli_request *job)
 {
     job->next = pool->first;
@@ -45,7 +45,7 @@ static void put_first(pawli_receive_pool *pool, pawli_request *job)
     pthread_cond_broadcast(&pool->changed);
 }
 
-/* ---- room on a route; the lock is held ---- */
+/* ---- room on a route; with the lock held ---- */
 
 static bool has_room(const pawli_route *route)
 {
@@ -58,7 +58,7 @@ static void pool_begin(pawli_receive_pool *pool, pawli_route *route)
     pool->running++;
 }
 
-/* A job that waited for this route goes to the front of the line: it has waited longest. */
+/* A job blocked by this route goes to the front of the queue, because it has waited longest. */
 static void pool_end(pawli_receive_pool *pool, pawli_route *route)
 {
     pawli_request *blocked;
@@ -70,7 +70,7 @@ static void pool_end(pawli_receive_pool *pool, pawli_route *route)
         put_first(pool, blocked);
 }
 
-/* ---- suspects; the lock is held ---- */
+/* ---- suspects; with the lock held ---- */
 
 static void wait_as_suspect(pawli_receive_pool *pool, pawli_request *job, const pawli_route *route)
 {
@@ -86,7 +86,7 @@ static void wait_as_suspect(pawli_receive_pool *pool, pawli_request *job, const 
     put_first(pool, job);
 }
 
-/* The one whose time had come has ended. */
+/* The active suspect has ended: makes the next one active. */
 static void next_suspect(pawli_receive_pool *pool, pawl_receive_mode mode)
 {
     pawli_suspects *suspects = &pool->suspects[mode];
@@ -99,9 +99,10 @@ static void next_suspect(pawli_receive_pool *pool, pawl_receive_mode mode)
     put_first(pool, job);
 }
 
-/* ---- a thread of the crew ---- */
+/* ---- a pool thread ---- */
 
-/* The next job, whose route has room if it is known; NULL: the crew ends. The lock is held. */
+/* The next job, whose route has room if it is already known; NULL: the thread must end. With the
+ * lock held. */
 static pawli_request *next_job(pawli_receive_pool *pool)
 {
     while (!pool->first && !pool->ending)
@@ -112,7 +113,7 @@ static pawli_request *next_job(pawli_receive_pool *pool)
     return job;
 }
 
-/* Whether the job may go on now; otherwise it waits, out of the way. The lock is held. */
+/* Whether the job may run now; otherwise it is blocked without a thread. With the lock held. */
 static bool pool_admit(pawli_receive_pool *pool, pawli_request *job)
 {
     if (!pool->closed && !has_room(job->route)) {
@@ -130,8 +131,8 @@ static void pool_finish(pawli_request *job)
     job->done(job);
 }
 
-/* True: the suspect waits, and the lock is held; false: the crew is closed. */
-static bool put_aside(pawli_receive_pool *pool, pawli_request *job, pawli_route *route)
+/* True: the suspect waits, and the lock is held; false: the pool is closed. */
+static bool park_suspect(pawli_receive_pool *pool, pawli_request *job, pawli_route *route)
 {
     pthread_mutex_lock(&pool->lock);
     if (pool->closed) {
@@ -143,18 +144,18 @@ static bool put_aside(pawli_receive_pool *pool, pawli_request *job, pawli_route 
     return true;
 }
 
-/* It has left its route: answered, or as a suspect that waits. Takes the lock. */
+/* The job has left its route: it has a response, or waits as a suspect. Takes the lock. */
 static void pool_leave(pawli_receive_pool *pool, pawli_request *job, pawli_route *route,
                        bool answered)
 {
     bool was_next = job->is_next;
     pawl_receive_mode mode = job->route ? job->route->mode : PAWL_RECEIVE_ATOMIC;
 
-    if (!answered && route && put_aside(pool, job, route))
+    if (!answered && route && park_suspect(pool, job, route))
         return;
     if (!answered)
         pool->work.reject(pool->work.context, job);
-    pool_finish(job); /* it is gone */
+    pool_finish(job); /* the job was freed */
     pthread_mutex_lock(&pool->lock);
     if (was_next)
         next_suspect(pool, mode);
@@ -162,9 +163,9 @@ static void pool_leave(pawli_receive_pool *pool, pawli_request *job, pawli_route
         pool_end(pool, route);
 }
 
-/* One job from the line to its answer, or to where it is parked. The lock is held, but not while it
- * is being worked on. */
-static void work_on(pawli_receive_pool *pool, pawli_request *job)
+/* Runs one job from the queue until it has a response or is blocked. Call it with the lock held;
+ * the lock is released while the job runs. */
+static void run_job(pawli_receive_pool *pool, pawli_request *job)
 {
     bool closed = pool->closed;
     bool go_on = true;
@@ -196,7 +197,7 @@ static void *pool_run(void *context)
     pthread_mutex_lock(&pool->lock);
     while ((job = next_job(pool)) != NULL) {
         pool->working++;
-        work_on(pool, job);
+        run_job(pool, job);
         if (--pool->working == 0)
             pthread_cond_broadcast(&pool->changed);
     }
@@ -204,7 +205,7 @@ static void *pool_run(void *context)
     return NULL;
 }
 
-/* ---- from outside ---- */
+/* ---- other threads ---- */
 
 void pawli_receive_pool_init(pawli_receive_pool *pool)
 {
@@ -327,7 +328,7 @@ void pawli_receive_pool_count(pawli_receive_pool *pool, int64_t *ret_running, in
     pthread_mutex_unlock(&pool->lock);
 }
 
-/* ---- threads of the library's own, and waiting until one of its deadlines ---- */
+/* ---- the library's threads, and waiting with a deadline ---- */
 
 void pawli_signals_block(sigset_t *ret_before)
 {
@@ -366,7 +367,8 @@ void pawli_wait_init(pthread_cond_t *cond)
     pthread_condattr_destroy(&attributes);
 }
 
-/* Nothing here can wait by CLOCK_BOOTTIME: whoever wakes looks at its deadline again. */
+/* Condition variables cannot use CLOCK_BOOTTIME, so callers check their deadline after each
+ * wake-up. */
 void pawli_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, pawl_mono deadline)
 {
     struct timespec until;

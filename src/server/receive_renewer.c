@@ -1,5 +1,5 @@
-/* src/server/receive_renewer.c - what is done for messages while their handlers run: two threads.
- */
+/* src/server/receive_renewer.c - renews leases and enforces timeouts while handlers run: two
+ * threads. */
 #include "receive_renewer.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include "platform.h"
 
 #define PROBE_US 2000000
-#define RETRY_US 1000000 /* after a renewal that failed */
+#define RETRY_US 1000000 /* the pause after a failed renewal */
 #define FLUSH_US 2000000
 
 static const pawl_mono never = {INT64_MAX};
@@ -40,7 +40,7 @@ static void renewer_cancel(pawli_handler_call *call)
     call->lease_ends = never;
 }
 
-/* ---- the thread that asks the database; the lock is held, but not while it does ---- */
+/* ---- the database thread; with the lock held, except during database calls ---- */
 
 static void renewer_renew(pawli_receive_renewer *renewer, pawli_handler_call *call)
 {
@@ -52,7 +52,7 @@ static void renewer_renew(pawli_receive_renewer *renewer, pawli_handler_call *ca
     pthread_mutex_unlock(&renewer->lock);
     st = pawl_inbox_task_renew(call->inbox_task, call->lease_ms, &err);
     if (st != PAWL_OK)
-        pawli_log(renewer->log, PAWL_LOG_WARNING, "receiver", "a lease was not renewed: %s",
+        pawli_log(renewer->log, PAWL_LOG_WARNING, "receiver", "cannot renew a lease, retrying: %s",
                   err.message);
     pthread_mutex_lock(&renewer->lock);
     call->in_flight = false;
@@ -76,11 +76,11 @@ static void probe_database(pawli_receive_renewer *renewer)
 
     pthread_mutex_unlock(&renewer->lock);
     pawl_status st = pawl_store_now(renewer->store, &now, &err);
-    /* An interruption is the application's own doing. */
+    /* An interruption was requested by the application, so it is not a failure. */
     answers = st == PAWL_OK || (st == PAWL_E_INTERRUPTED && before);
     if (before != answers)
         pawli_log(renewer->log, before ? PAWL_LOG_ERROR : PAWL_LOG_INFO, "receiver", "%s%s",
-                  before ? "the database does not answer: " : "the database answers again",
+                  before ? "the database does not respond: " : "the database responds again",
                   before ? err.message : "");
     pthread_mutex_lock(&renewer->lock);
     renewer->answers = answers;
@@ -88,7 +88,7 @@ static void probe_database(pawli_receive_renewer *renewer)
     renewer->probe_at = pawli_mono_after(pawli_mono_now(), PROBE_US);
 }
 
-/* Does what is due, and says when to come again. */
+/* Does what is due, and returns when to run again. */
 static pawl_mono renewer_ask(pawli_receive_renewer *renewer)
 {
     pawl_mono next = renewer->probe_at;
@@ -121,10 +121,10 @@ static void *ask_database(void *context)
     return NULL;
 }
 
-/* ---- the thread that keeps deadlines, and never waits for anything else ---- */
+/* ---- the deadline thread, which never waits for the database ---- */
 
-/* Cancels what is due; says when to come again, and how many leases have ended. The lock is held.
- */
+/* Cancels what is due; returns when to run again, and how many leases have expired. With the
+ * lock held. */
 static pawl_mono cancel_due(pawli_receive_renewer *renewer, size_t *ret_ended)
 {
     pawl_mono next = pawli_mono_after(pawli_mono_now(), FLUSH_US);
@@ -151,12 +151,13 @@ static void *keep_deadlines(void *context)
         pawl_mono next = cancel_due(renewer, &ended);
         pthread_mutex_unlock(&renewer->lock);
         if (ended > 0)
-            pawli_log(renewer->log, PAWL_LOG_WARNING, "receiver",
-                      "%zu calls were cancelled: their leases ended before they could be renewed",
-                      ended);
+            pawli_log(
+                renewer->log, PAWL_LOG_WARNING, "receiver",
+                "cancelled %zu handler calls: their leases expired before they could be renewed",
+                ended);
         renewer->flush(renewer->flush_context);
         pthread_mutex_lock(&renewer->lock);
-        /* A call that was added meanwhile may have the first deadline. */
+        /* A call that was added meanwhile may have an earlier deadline. */
         if (!renewer->ending && !renewer->added && !pawli_mono_passed(next))
             pawli_wait_until(&renewer->changed, &renewer->lock, next);
         renewer->added = false;
@@ -165,7 +166,7 @@ static void *keep_deadlines(void *context)
     return NULL;
 }
 
-/* ---- from outside ---- */
+/* ---- other threads ---- */
 
 void pawli_receive_renewer_init(pawli_receive_renewer *renewer)
 {
@@ -187,12 +188,12 @@ pawl_status pawli_receive_renewer_start(pawli_receive_renewer *renewer, pawl_sto
     renewer->flush = flush;
     renewer->flush_context = flush_context;
     renewer->log = log;
-    renewer->answers = true; /* a store that is open has just answered */
+    renewer->answers = true; /* an open store has just responded */
     renewer->probe_at = pawli_mono_after(pawli_mono_now(), PROBE_US);
     renewer->has_threads[0] = pawli_thread_begin(&renewer->threads[0], ask_database, renewer);
     renewer->has_threads[1] = pawli_thread_begin(&renewer->threads[1], keep_deadlines, renewer);
     if (!renewer->has_threads[0] || !renewer->has_threads[1])
-        return pawli_fail(err, PAWL_E_NOMEM, "the receiver could not start a thread");
+        return pawli_fail(err, PAWL_E_NOMEM, "the receiver cannot start a thread");
     return PAWL_OK;
 }
 
@@ -215,7 +216,7 @@ pawl_status pawli_receive_renewer_add(pawli_receive_renewer *renewer, pawli_hand
 {
     call->cancel_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (call->cancel_fd < 0)
-        return pawli_fail_code(err, PAWL_E_NOMEM, errno, "no descriptor is left: %s",
+        return pawli_fail_code(err, PAWL_E_NOMEM, errno, "no file descriptor is available: %s",
                                strerror(errno));
     call->inbox_task = inbox_task;
     call->lease_ms = times->lease_ms;

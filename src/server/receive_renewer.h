@@ -66,7 +66,7 @@ typedef struct pawli_handler_call_times {
 } pawli_handler_call_times;
 
 /*
- * Starts watching a call; without an arrival there is no lease to renew. PAWL_E_NOMEM: no
+ * Starts watching a call; without an inbox task there is no lease to renew. PAWL_E_NOMEM: no
  * descriptor.
  */
 pawl_status pawli_receive_renewer_add(pawli_receive_renewer *renewer, pawli_handler_call *call,

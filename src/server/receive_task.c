@@ -1,4 +1,4 @@
-/* src/server/receive_task.c - a received message in a handler's hands, and its response. */
+/* src/server/receive_task.c - a received message during its handler's call, and the response. */
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "response.h"
 #include "text.h"
 
-/* ---- one message in a handler's hands ---- */
+/* ---- the task passed to a handler ---- */
 
 const pawl_envelope *pawl_receive_task_envelope(const pawl_receive_task *task)
 {
@@ -63,8 +63,8 @@ pawl_status pawl_receive_task_respond(pawl_receive_task *task, const void *paylo
     if (size > task->receiver->options.max_response_bytes) {
         task->too_large = true;
         return pawli_fail(err, PAWL_E_TOO_LARGE,
-                          "the response has %zu bytes; it may have %zu (max_response_bytes)", size,
-                          task->receiver->options.max_response_bytes);
+                          "the response has %zu bytes; the maximum is %zu (max_response_bytes)",
+                          size, task->receiver->options.max_response_bytes);
     }
     pawli_buffer_append(&copy, payload, size);
     if (copy.failed)
@@ -80,7 +80,7 @@ void pawl_receive_task_set_error(pawl_receive_task *task, const char *error)
     pawli_utf8_clean(error ? error : "", task->error, sizeof task->error);
 }
 
-/* ---- what a request is answered with ---- */
+/* ---- the response ---- */
 
 #define ERROR_ROOM 4608
 
@@ -120,7 +120,8 @@ void pawli_response_acknowledge(pawli_answer *answer, bool duplicate, const void
     answer->status = 200;
     answer->duplicate = duplicate;
     write_body(answer, &content);
-    /* Without its body it would be no acknowledgement: the sender asks again, and gets it. */
+    /* Without a body it would not be an acknowledgement; with an error the sender retries and
+     * then gets it. */
     if (!answer->body)
         answer->status = 503;
 }

@@ -11,13 +11,15 @@
 #include "receiver_private.h"
 #include "scope.h"
 
-/* ---- the receiver: made, started, stopped ---- */
+/* ---- creating, starting and stopping the receiver ---- */
 
 #define DAY_MS INT64_C(86400000)
-#define ANSWERS_LEAVE_US 5000000 /* how long clients may take to read their answers at the end */
+#define ANSWERS_LEAVE_US                                                                           \
+    5000000 /* how long clients may take to read their responses during                            \
+             * shutdown */
 #define HOUR_US INT64_C(3600000000)
 
-/* ---- made ---- */
+/* ---- creating ---- */
 
 typedef struct range {
     const char *name;
@@ -53,7 +55,7 @@ static pawl_status receiver_check_options(const pawl_receiver_options *o, pawl_e
     return PAWL_OK;
 }
 
-/* A signature is good from one window before its time to one after it. */
+/* A signature is valid from one window before its timestamp to one after it. */
 static pawl_status check_keep(const pawl_store *store, const pawl_receiver_options *o,
                               pawl_error *err)
 {
@@ -61,9 +63,9 @@ static pawl_status check_keep(const pawl_store *store, const pawl_receiver_optio
 
     if (keep_ms < 2 * o->replay_window_ms)
         return pawli_fail(err, PAWL_E_INVALID,
-                          "processed messages are remembered for %lld ms, which must be at least "
-                          "twice replay_window_ms (%lld ms): a copy could be sent again when its "
-                          "message is forgotten and its signature is still good",
+                          "processed messages are remembered for %lld ms, but signatures are valid "
+                          "for %lld ms before and after their timestamp: keep records for at least "
+                          "twice replay_window_ms, or a replayed message is processed again",
                           (long long)keep_ms, (long long)o->replay_window_ms);
     return PAWL_OK;
 }
@@ -88,7 +90,7 @@ pawl_status pawl_receiver_new(pawl_store *store, pawl_services *services,
         st = pawli_networks_parse(options.trusted_proxies, &trusted, err);
     if (st != PAWL_OK)
         return st;
-    options.trusted_proxies = NULL; /* the caller's text */
+    options.trusted_proxies = NULL; /* it points to the caller's string */
     receiver = calloc(1, sizeof *receiver);
     if (!receiver)
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the receiver");
@@ -134,7 +136,7 @@ pawl_status pawl_receiver_handle(pawl_receiver *receiver, const char *topic, paw
     if (!receiver || !handler)
         return pawli_fail(err, PAWL_E_INVALID, "receiver and handler must not be NULL");
     if (mode != PAWL_RECEIVE_ATOMIC && mode != PAWL_RECEIVE_CALL_OUT)
-        return pawli_fail(err, PAWL_E_INVALID, "there is no such mode");
+        return pawli_fail(err, PAWL_E_INVALID, "unknown mode");
     if (atomic_load(&receiver->state) != PAWLI_RECEIVER_NEW)
         return pawli_fail(err, PAWL_E_MISUSE, "register handlers before pawl_receiver_start()");
     st = pawli_options_copy(&options, sizeof options, opts, err);
@@ -149,7 +151,7 @@ pawl_status pawl_receiver_set_health_sources(pawl_receiver *receiver, pawl_worke
     if (!receiver)
         return pawli_fail(err, PAWL_E_INVALID, "receiver must not be NULL");
     if (atomic_load(&receiver->state) != PAWLI_RECEIVER_NEW)
-        return pawli_fail(err, PAWL_E_MISUSE, "say so before pawl_receiver_start()");
+        return pawli_fail(err, PAWL_E_MISUSE, "call this before pawl_receiver_start()");
     receiver->worker = worker;
     receiver->delivery = delivery;
     return PAWL_OK;
@@ -167,7 +169,7 @@ void pawl_receiver_set_services(pawl_receiver *receiver, pawl_services *services
     pawl_services_unref(before);
 }
 
-/* ---- started ---- */
+/* ---- starting ---- */
 
 static void log_refusals(void *context)
 {
@@ -200,14 +202,14 @@ pawl_status pawl_receiver_start(pawl_receiver *receiver, pawl_error *err)
     if (!receiver)
         return pawli_fail(err, PAWL_E_INVALID, "receiver must not be NULL");
     if (!atomic_compare_exchange_strong(&receiver->state, &expected, PAWLI_RECEIVER_RUNS))
-        return pawli_fail(err, PAWL_E_MISUSE, "a receiver runs once");
+        return pawli_fail(err, PAWL_E_MISUSE, "a receiver can be started only once");
     st = start_all(receiver, err);
     if (st != PAWL_OK)
         pawl_receiver_stop(receiver);
     return st;
 }
 
-/* ---- stopped ---- */
+/* ---- stopping ---- */
 
 static pawl_mono after_us(int64_t us)
 {
@@ -220,7 +222,8 @@ void pawl_receiver_cancel_handlers(pawl_receiver *receiver)
         pawli_receive_renewer_cancel_all(&receiver->renewer);
 }
 
-/* What has arrived is answered: processed if it has begun, else turned away. */
+/* Responds to all requests that have arrived: waits for those being processed, and rejects the
+ * others. */
 static void finish_work(pawl_receiver *receiver)
 {
     pawli_receive_pool_close(&receiver->pool, &receiver->routes);
@@ -252,7 +255,7 @@ void pawl_receiver_stop(pawl_receiver *receiver)
     atomic_store(&receiver->state, PAWLI_RECEIVER_STOPPED);
 }
 
-/* ---- how it is doing ---- */
+/* ---- statistics ---- */
 
 void pawl_receiver_get_stats(pawl_receiver *receiver, pawl_receiver_stats *ret_stats)
 {
@@ -289,15 +292,15 @@ static void process_inproc(pawl_receiver *receiver, const pawl_envelope *envelop
     }
     job.route = pawli_routes_find(&receiver->routes, pawl_envelope_endpoint(envelope));
     if (!job.route) {
-        pawli_response_reject(answer, 404, "there is no handler for this endpoint");
+        pawli_response_reject(answer, 404, "no handler is registered for this endpoint");
         return;
     }
     if (!pawli_receive_pool_enter(&receiver->pool, job.route)) {
-        pawli_response_reject(answer, 429, "too many messages are waiting");
+        pawli_response_reject(answer, 429, "too many messages are queued");
         return;
     }
     job.is_next = true; /* a suspect waits here, on the sender's thread */
-    /* The job only borrows it. */
+    /* The job borrows the envelope. */
     job.envelope = (pawl_envelope *)(uintptr_t)envelope;
     pawli_process(receiver, &job);
     pawli_receive_pool_leave(&receiver->pool, job.route);

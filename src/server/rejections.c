@@ -1,4 +1,4 @@
-/* src/server/rejections.c - requests and connections that a limit refused: counted and logged. */
+/* src/server/rejections.c - requests and connections rejected by a limit: counted and logged. */
 #include "rejections.h"
 
 #include <stdio.h>
@@ -14,18 +14,18 @@ static const struct {
     const char *text;
     const char *logged;
 } kinds[PAWLI_REJECTION_COUNT] = {
-    [PAWLI_REJECTED_CONNECTIONS] = {"connections", 503, "there are too many connections",
+    [PAWLI_REJECTED_CONNECTIONS] = {"connections", 503, "too many connections",
                                     "more connections than 'connections' allows"},
     [PAWLI_REJECTED_CONNECTIONS_PER_IP] =
-        {"connections_per_ip", 429, "there are too many connections from this address",
-         "more connections from one address than 'connections_per_ip' allows (is it a reverse "
-         "proxy? See 'trusted_proxies')"},
+        {"connections_per_ip", 429, "too many connections from this address",
+         "more connections from one address than 'connections_per_ip' allows (for a reverse proxy, "
+         "set 'trusted_proxies')"},
     [PAWLI_REJECTED_MEMORY] = {"held_bytes", 429, "too many request bodies are being received",
-                               "request bodies of more bytes than 'max_held' allows"},
+                               "more bytes of request bodies than 'max_held' allows"},
     [PAWLI_REJECTED_BODY] = {"body", 413, "the request is too large",
-                             "a request body of more bytes than 'max_body' allows"},
-    [PAWLI_REJECTED_WAITING] = {"waiting", 429, "too many messages are waiting",
-                                "more messages waiting for a handler than 'waiting' allows"},
+                             "a request body larger than 'max_body' allows"},
+    [PAWLI_REJECTED_WAITING] = {"waiting", 429, "too many messages are queued",
+                                "more messages queued for a handler than 'waiting' allows"},
     [PAWLI_REJECTED_TIMEOUT] = {"timeout", 408, "the request did not arrive in time",
                                 "a request that took longer to arrive than 'timeout' allows"},
 };
@@ -58,7 +58,7 @@ int64_t pawli_rejections_count(pawli_rejections *rejections, pawli_rejection kin
     return count;
 }
 
-/* How many are to be logged now. */
+/* Returns how many to log now. */
 static int64_t rejections_take_due(pawli_rejections *rejections, pawli_rejection kind,
                                    pawl_mono now)
 {
@@ -81,8 +81,8 @@ void pawli_rejections_log(pawli_rejections *rejections, const pawl_log_sink *log
         int64_t due = rejections_take_due(rejections, (pawli_rejection)i, now);
 
         if (due > 0)
-            pawli_log(log, PAWL_LOG_WARNING, "receiver", "refused %lld with %d: %s", (long long)due,
-                      kinds[i].status, kinds[i].logged);
+            pawli_log(log, PAWL_LOG_WARNING, "receiver", "rejected %lld with HTTP %d: %s",
+                      (long long)due, kinds[i].status, kinds[i].logged);
     }
 }
 

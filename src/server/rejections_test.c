@@ -1,4 +1,4 @@
-/* src/server/rejections_test.c - refusals are counted, and logged once a minute at most. */
+/* src/server/rejections_test.c - rejections are counted, and logged at most once a minute. */
 #include "rejections.h"
 
 #include <stdio.h>
@@ -37,19 +37,20 @@ PAWL_TEST(a_kind_of_refusal_is_logged_once_a_minute_with_its_count)
         pawli_rejections_add(&rejections, PAWLI_REJECTED_MEMORY);
     pawli_rejections_log(&rejections, &sink, start);
     assert_int_equal(1, to.records);
-    assert_non_null(strstr(to.last, "refused 3 with 429"));
+    assert_non_null(strstr(to.last, "rejected 3 with HTTP 429"));
     for (int i = 0; i < 500; i++) {
         pawli_rejections_add(&rejections, PAWLI_REJECTED_MEMORY);
         pawli_rejections_log(&rejections, &sink, (pawl_mono){start.us + 59 * SECOND_US});
     }
     assert_int_equal(1, to.records);
-    pawli_rejections_add(&rejections, PAWLI_REJECTED_TIMEOUT); /* another kind has its own minute */
+    pawli_rejections_add(&rejections, PAWLI_REJECTED_TIMEOUT); /* each kind is rate-limited
+                                                                * separately */
     pawli_rejections_log(&rejections, &sink, (pawl_mono){start.us + 59 * SECOND_US});
     assert_int_equal(2, to.records);
-    assert_non_null(strstr(to.last, "refused 1 with 408"));
+    assert_non_null(strstr(to.last, "rejected 1 with HTTP 408"));
     pawli_rejections_log(&rejections, &sink, (pawl_mono){start.us + 60 * SECOND_US});
     assert_int_equal(3, to.records);
-    assert_non_null(strstr(to.last, "refused 500 with 429"));
+    assert_non_null(strstr(to.last, "rejected 500 with HTTP 429"));
     pawli_rejections_log(&rejections, &sink, (pawl_mono){start.us + 3600 * SECOND_US});
     assert_int_equal(3, to.records);
     assert_int_equal(503, pawli_rejections_count(&rejections, PAWLI_REJECTED_MEMORY));
@@ -66,6 +67,6 @@ PAWL_TEST(every_kind_has_a_name_a_status_and_a_sentence)
         assert_in_range(pawli_rejection_status((pawli_rejection)i), 400, 599);
         size_t size = pawli_rejection_response((pawli_rejection)i, answer);
         assert_true(size < sizeof answer);
-        assert_int_equal('}', answer[size - 1]); /* it is whole */
+        assert_int_equal('}', answer[size - 1]); /* the response is complete */
     }
 }

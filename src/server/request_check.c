@@ -7,7 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* ---- the head of a request, looked at before anything else ---- */
+/* ---- checking the headers of a request ---- */
 
 typedef struct look {
     const char *wrong;
@@ -18,7 +18,7 @@ typedef struct look {
     pawli_request_head head;
 } look;
 
-/* RFC 9110: the characters of a field's name. */
+/* RFC 9110: the characters allowed in a field name. */
 static bool is_token(const char *name, size_t size)
 {
     if (size == 0)
@@ -53,7 +53,7 @@ static bool parse_length(const char *value, size_t size, int64_t *ret_length)
     return true;
 }
 
-/* "application/json", with parameters or without. */
+/* "application/json", with or without parameters. */
 static bool is_json(const char *value, size_t size)
 {
     static const char json[] = "application/json";
@@ -83,7 +83,7 @@ static void look_at(look *so_far, const char *name, size_t name_size, const char
         so_far->encodings++;
         so_far->head.is_chunked = true;
         if (!check_is(value, size, "chunked"))
-            so_far->wrong = "Transfer-Encoding can only be chunked";
+            so_far->wrong = "Transfer-Encoding must be chunked";
     } else if (check_is(name, name_size, "host")) {
         so_far->hosts++;
     } else if (check_is(name, name_size, "content-type")) {
@@ -101,7 +101,7 @@ static enum MHD_Result check_each(void *context, enum MHD_ValueKind kind, const 
 
     (void)kind;
     if (!is_token(name, name_size))
-        so_far->wrong = "a header's name has a character that it must not have";
+        so_far->wrong = "a header name has an invalid character";
     else if (has_controls(value ? value : "", value ? value_size : 0))
         so_far->wrong = "a header has a control character";
     else
@@ -121,25 +121,25 @@ const char *pawli_request_check(struct MHD_Connection *connection, const char *v
     if (seen.wrong)
         return seen.wrong;
     if (seen.hosts > 1 || (is_1_1 && seen.hosts == 0))
-        return "there must be exactly one Host";
+        return "there must be exactly one Host header";
     if (seen.lengths > 1 || seen.types > 1)
-        return "Content-Length and Content-Type can be there only once";
+        return "Content-Length and Content-Type must not be repeated";
     if (seen.encodings > 1 || (seen.encodings > 0 && (seen.lengths > 0 || !is_1_1)))
-        return "Transfer-Encoding can be there only once, and without Content-Length";
+        return "Transfer-Encoding must not be repeated, or combined with Content-Length";
     *ret_head = seen.head;
     return NULL;
 }
 
-/* ---- whether the head of a request is what it is taken for, byte by byte ---- */
+/* ---- checking the layout of the head, byte by byte ---- */
 
 /*
- * A proxy that reads the same bytes differently than this server sees another end of the request:
- * that is how requests are smuggled. From 1.0 on libmicrohttpd refuses such heads itself in its
- * strict mode. Version 0.9.75 does not: it reads a head where it lies, hands out pointers into it
- * with zeros for colons and line ends, and loses things on the way (a header that goes on in the
- * next line, a header after one without a name, what follows a zero byte; LF passes for CRLF). So
- * for that version, and for no other, the pointers are compared: nothing may lie between one header
- * and the next but one line end.
+ * If a proxy parses the same bytes differently than this server, it sees another end of the
+ * request, which enables request smuggling. Since version 1.0, libmicrohttpd rejects such heads
+ * itself in its strict mode. Version 0.9.75 does not: it parses the head in place, returns
+ * pointers into it with NUL bytes in place of colons and line ends, and loses parts of it (a
+ * header that continues on the next line, a header after one without a name, anything after a
+ * NUL byte; it accepts LF for CRLF). Only for that version, the pointers are compared: between
+ * one header and the next there must be exactly one line end.
  */
 static bool has_known_layout(const char *version)
 {
@@ -152,7 +152,7 @@ bool pawli_layout_is_supported(const char *version)
 }
 
 typedef struct walk {
-    const char *at; /* where the next line has to begin; NULL: it is already wrong */
+    const char *at; /* where the next line must begin; NULL: the layout is wrong */
 } walk;
 
 static bool is_line_end(const char *at)

@@ -1,4 +1,4 @@
-/* src/server/request_layout_test.c - which versions of libmicrohttpd can be served with. */
+/* src/server/request_layout_test.c - which versions of libmicrohttpd are supported. */
 #include <microhttpd.h>
 
 #include "request_check.h"

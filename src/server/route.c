@@ -1,4 +1,4 @@
-/* src/server/route.c - which handler takes which messages. */
+/* src/server/route.c - routes: the handler of each topic. */
 #include "route.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #define CONCURRENCY_MAX 1000
 #define ROUTES_MAX 10000
 
-/* The route of all others comes first. */
+/* The default route sorts first. */
 static int route_compare(const char *a, const char *b)
 {
     if (!a || !b)
@@ -20,7 +20,7 @@ static int route_compare(const char *a, const char *b)
     return strcmp(a, b);
 }
 
-/* Where it is, or where it would have to be. */
+/* Its index, or the index where it would be inserted. */
 static size_t route_place_of(const pawli_routes *routes, const char *topic)
 {
     size_t low = 0;
@@ -87,9 +87,9 @@ pawl_status pawli_routes_add(pawli_routes *routes, const char *topic, pawl_recei
     if (st != PAWL_OK)
         return st;
     if (place < routes->count && route_compare(routes->items[place]->topic, topic) == 0)
-        return pawli_fail(err, PAWL_E_INVALID, "'%s' has a handler already", topic ? topic : "*");
+        return pawli_fail(err, PAWL_E_INVALID, "'%s' already has a handler", topic ? topic : "*");
     if (routes->count >= ROUTES_MAX)
-        return pawli_fail(err, PAWL_E_INVALID, "there are %d handlers already", ROUTES_MAX);
+        return pawli_fail(err, PAWL_E_INVALID, "too many handlers: the maximum is %d", ROUTES_MAX);
     route = calloc(1, sizeof *route);
     if (route && topic)
         route->topic = strdup(topic);

@@ -1,4 +1,4 @@
-/* src/transport/ack.c - what a receiver answers to an envelope: writing and reading it. */
+/* src/transport/ack.c - a receiver's response to an envelope: encoding and decoding. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,7 +32,7 @@ PAWLI_AUTO_DEFINE(pawl_ack, pawl_ack_free);
 
 static pawl_status no_memory(pawl_error *err)
 {
-    return pawli_fail(err, PAWL_E_NOMEM, "no memory for an acknowledgement");
+    return pawli_fail(err, PAWL_E_NOMEM, "out of memory for an acknowledgement");
 }
 
 void pawl_ack_free(pawl_ack *ack)
@@ -44,7 +44,7 @@ void pawl_ack_free(pawl_ack *ack)
     free(ack);
 }
 
-/* ---- writing ---- */
+/* ---- encoding ---- */
 
 static pawl_status ack_fill(pawl_ack *ack, const pawl_ack_content *content, pawl_error *err)
 {
@@ -113,9 +113,9 @@ pawl_status pawl_ack_encode(const pawl_ack_content *given, pawl_ack **ret_ack, p
     return PAWL_OK;
 }
 
-/* ---- reading ---- */
+/* ---- decoding ---- */
 
-/* As with envelopes: where the payload is, and the rest for jansson. */
+/* As with envelopes: locates the payload, and leaves the rest to jansson. */
 static pawl_status ack_outline(const char *text, size_t size, pawli_span *ret_payload,
                                pawli_buffer *buffer, pawl_error *err)
 {
@@ -162,13 +162,12 @@ static pawl_status ack_read_fields(pawl_ack *ack, const json_t *fields, pawl_err
 
     if (!json_is_boolean(acknowledged) || (!is_absent(duplicate) && !json_is_boolean(duplicate)))
         return pawli_fail(err, PAWL_E_INVALID,
-                          "acknowledged must be there, and it and duplicateDetected true or false");
+                          "acknowledged must be true or false, and so must duplicateDetected");
     if (!is_absent(error) && !json_is_string(error))
         return pawli_fail(err, PAWL_E_INVALID, "error must be a string or null");
     if (!is_absent(encoding) &&
         (!json_is_string(encoding) || strcmp(json_string_value(encoding), "base64") != 0))
-        return pawli_fail(err, PAWL_E_INVALID,
-                          "payloadEncoding must be \"base64\" or not be there");
+        return pawli_fail(err, PAWL_E_INVALID, "payloadEncoding must be \"base64\" or absent");
     ack->acknowledged = json_is_true(acknowledged);
     ack->duplicate = json_is_true(duplicate);
     if (is_absent(error))
@@ -192,8 +191,8 @@ static pawl_status ack_decode(pawl_ack *ack, pawl_error *err)
         return json_error_code(&problem) == json_error_out_of_memory
                    ? no_memory(err)
                    : pawli_fail(err, PAWL_E_INVALID,
-                                "a name comes twice in the acknowledgement, or a value cannot be "
-                                "read");
+                                "the acknowledgement has a repeated name, or a value that cannot "
+                                "be decoded");
     st = ack_read_fields(ack, fields, err);
     is_base64 = json_is_string(json_object_get(fields, "payloadEncoding"));
     json_decref(fields);
@@ -225,7 +224,7 @@ pawl_status pawl_ack_decode(const void *text, size_t size, pawl_ack **ret_ack, p
     return PAWL_OK;
 }
 
-/* ---- looking at it ---- */
+/* ---- accessors ---- */
 
 const char *pawl_ack_text(const pawl_ack *ack, size_t *ret_size)
 {

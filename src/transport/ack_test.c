@@ -1,4 +1,4 @@
-/* src/transport/ack_test.c - acknowledgements, written and read. */
+/* src/transport/ack_test.c - encoding and decoding acknowledgements. */
 #include <string.h>
 
 #include <pawl/ack.h>
@@ -62,7 +62,7 @@ PAWL_TEST(payloads_come_back_byte_by_byte)
         content.payload_size = payloads[i].size;
         const pawl_ack *ack = decoded(pawl_ack_text(encoded(&content), NULL));
         const char *payload = pawl_ack_payload(ack, &size);
-        if (strcmp(payloads[i].bytes, "null") == 0) { /* the same as none, on the wire */
+        if (strcmp(payloads[i].bytes, "null") == 0) { /* on the wire the same as no payload */
             assert_null(payload);
             continue;
         }

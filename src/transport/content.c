@@ -9,7 +9,7 @@
 #include "fail.h"
 #include "headers.h"
 
-/* ---- a payload inside a JSON object: as it is, or as base64 ---- */
+/* ---- a payload inside a JSON object: verbatim, or as base64 ---- */
 
 bool pawli_content_is_json(const void *payload, size_t size, int depth)
 {
@@ -33,10 +33,11 @@ void pawli_content_append(pawli_buffer *buffer, const void *payload, size_t size
 
 static pawl_status no_memory(const char *what, pawl_error *err)
 {
-    return pawli_fail(err, PAWL_E_NOMEM, "no memory for %s", what);
+    return pawli_fail(err, PAWL_E_NOMEM, "out of memory for %s", what);
 }
 
-/* Writers of JSON may escape '/' and '+', which are in the alphabet: undo that first. */
+/* JSON encoders may escape '/' and '+', which are in the base64 alphabet, so unescape them
+ * first. */
 static pawl_status read_base64(pawli_arena *arena, pawli_span value, const char *what,
                                const char **ret_payload, size_t *ret_size, pawl_error *err)
 {
@@ -55,10 +56,9 @@ static pawl_status read_base64(pawli_arena *arena, pawli_span value, const char 
     }
     if (st == PAWL_OK && (!room || !pawli_base64_decode(json_string_value(text),
                                                         json_string_length(text), room, &size)))
-        st = pawli_fail(err, PAWL_E_INVALID,
-                        "%s is announced as base64, and is not: a string of the usual alphabet "
-                        "with padding",
-                        what);
+        st = pawli_fail(
+            err, PAWL_E_INVALID,
+            "%s is not valid base64: use a string of the standard alphabet with padding", what);
     json_decref(text);
     if (st != PAWL_OK)
         return st;
@@ -104,7 +104,7 @@ void pawli_quote(pawli_buffer *buffer, const char *text)
     pawli_buffer_text(buffer, "\"");
 }
 
-/* ---- an envelope's headers: the envelope's own and the sender's ---- */
+/* ---- an envelope's headers: its own and the sender's ---- */
 
 static pawl_status not_an_object(pawl_error *err)
 {
@@ -112,7 +112,7 @@ static pawl_status not_an_object(pawl_error *err)
                       "headers must be a JSON object, such as {\"key\":\"value\"}");
 }
 
-/* A name that is written with escapes may turn out to be a reserved one. */
+/* A name with escapes may decode to a reserved name. */
 static bool is_reserved(pawli_span name)
 {
     json_t *text;
@@ -120,7 +120,7 @@ static bool is_reserved(pawli_span name)
 
     if (!memchr(name.start, '\\', name.size))
         return pawli_header_is_reserved(name);
-    /* With its quotes, which stand around it. */
+    /* include the surrounding quotes */
     text = json_loadb(name.start - 1, name.size + 2, JSON_DECODE_ANY, NULL);
     if (text)
         reserved = pawli_header_is_reserved(

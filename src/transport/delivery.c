@@ -1,4 +1,4 @@
-/* src/transport/delivery.c - sending what is in the queue to where it is to go: the loop. */
+/* src/transport/delivery.c - the delivery loop: sends messages that have a destination. */
 #include <pawl/delivery.h>
 
 #include <errno.h>
@@ -22,12 +22,12 @@ PAWLI_AUTO_DEFINE(pawl_delivery, pawl_delivery_free);
 #define LEASE_MIN_MS 3000
 #define LEASE_MAX_MS ((int64_t)7 * 24 * 3600 * 1000)
 #define TIME_MAX_MS ((int64_t)365 * 24 * 3600 * 1000)
-/* How long a stopped delivery tries to reach the database. */
+/* How long a delivery that is shutting down tries to reach the database. */
 #define FAREWELL_US INT64_C(10000000)
 #define LONGEST_WAIT_MS 30000
 #define WAKE_POLL_US INT64_C(1000000)
 
-/* ---- making one ---- */
+/* ---- creating a delivery ---- */
 
 static bool backoff_is_good(const pawl_backoff *policy)
 {
@@ -40,10 +40,10 @@ static pawl_status delivery_check(const pawl_delivery_options *options, pawl_err
 {
     if (!options->source || !*options->source || strlen(options->source) > PAWL_SOURCE_MAX ||
         pawli_has_controls(options->source))
-        return pawli_fail(err, PAWL_E_INVALID,
-                          "source, the name this service sends under, must have 1 to %d bytes and "
-                          "no controls",
-                          PAWL_SOURCE_MAX);
+        return pawli_fail(
+            err, PAWL_E_INVALID,
+            "source, the name of this service, must have 1 to %d bytes and no control characters",
+            PAWL_SOURCE_MAX);
     if (options->batch < 1 || options->batch > PAWL_BATCH_MAX || options->max_in_flight < 1 ||
         options->max_in_flight > PAWL_BATCH_MAX)
         return pawli_fail(err, PAWL_E_INVALID, "batch and max_in_flight must be 1 to %d",
@@ -52,8 +52,9 @@ static pawl_status delivery_check(const pawl_delivery_options *options, pawl_err
         return pawli_fail(err, PAWL_E_INVALID, "lease_ms must be 3000 to 7 days");
     if (options->grace_ms < 0 || options->grace_ms > TIME_MAX_MS ||
         options->retry_after_max_ms < 1 || options->retry_after_max_ms > TIME_MAX_MS)
-        return pawli_fail(err, PAWL_E_INVALID,
-                          "grace_ms must not be below 0, retry_after_max_ms be more than 0");
+        return pawli_fail(
+            err, PAWL_E_INVALID,
+            "grace_ms must not be negative, and retry_after_max_ms must be greater than 0");
     if (options->breaker_failures < 1 || options->breaker_failures > 1000 ||
         !backoff_is_good(&options->breaker_open))
         return pawli_fail(err, PAWL_E_INVALID,
@@ -69,7 +70,7 @@ static bool delivery_copy_text(const char **text)
     return true;
 }
 
-/* Each text is the delivery's own, or NULL. */
+/* Replaces the strings by copies that the delivery owns; NULL stays NULL. */
 static bool delivery_copy_texts(pawl_delivery_options *options)
 {
     bool had_owner = options->owner_name, had_topic = options->response_topic;
@@ -87,7 +88,8 @@ static pawl_status delivery_watch(pawl_delivery *delivery, int fd, pawl_error *e
 
     if (fd < 0 || delivery->events < 0 ||
         epoll_ctl(delivery->events, EPOLL_CTL_ADD, fd, &event) != 0)
-        return pawli_fail_code(err, PAWL_E_IO, errno, "no descriptor is left for a delivery");
+        return pawli_fail_code(err, PAWL_E_IO, errno,
+                               "no file descriptor is available for a delivery");
     return PAWL_OK;
 }
 
@@ -155,7 +157,7 @@ pawl_status pawl_delivery_new(pawl_store *store, pawl_services *services,
     return st;
 }
 
-static void free_flights(pawli_send_ops *ops)
+static void free_send_ops(pawli_send_ops *ops)
 {
     while (ops->first) {
         pawli_send_op *op = ops->first;
@@ -169,9 +171,9 @@ void pawl_delivery_free(pawl_delivery *delivery)
     if (!delivery)
         return;
     pawli_send_pump_done(&delivery->pump);
-    pawl_transport_client_close(delivery->client); /* lands what is in the air */
-    free_flights(&delivery->in_flight);
-    free_flights(&delivery->completed);
+    pawl_transport_client_close(delivery->client); /* completes the sends in flight */
+    free_send_ops(&delivery->in_flight);
+    free_send_ops(&delivery->completed);
     pawl_transports_free(delivery->own_transports);
     pawl_waiter_free(delivery->waiter);
     pawl_services_unref(delivery->services);
@@ -193,7 +195,7 @@ pawl_owner pawl_delivery_owner(const pawl_delivery *delivery)
     return delivery->owner;
 }
 
-/* ---- what the other files ask for ---- */
+/* ---- access for other files ---- */
 
 pawl_services *pawli_delivery_services(pawl_delivery *delivery)
 {
@@ -219,7 +221,7 @@ void pawl_delivery_set_services(pawl_delivery *delivery, pawl_services *services
     pawl_services *old = delivery->services;
     delivery->services = pawl_services_ref(services);
     delivery->map_changed = true;
-    /* Messages may have been deferred by a process that ran before this one. */
+    /* Messages may have been deferred by a process that ran earlier. */
     for (size_t i = 0; i < delivery->destinations.count; i++)
         delivery->destinations.items[i]->unsendable |=
             !is_in_map(old, delivery->destinations.items[i]->name);
@@ -237,15 +239,17 @@ pawli_destination *pawli_delivery_recipient(pawl_delivery *delivery, const char 
     return destination;
 }
 
-/* ---- a turn ---- */
+/* ---- one iteration ---- */
 
-/* PAWL_OK: go on, later if need be. */
-static pawl_status delivery_hear(pawl_delivery *delivery, pawl_status st, const pawl_error *why)
+/* PAWL_OK: continue, after a pause if the circuit breaker is open. */
+static pawl_status delivery_note_status(pawl_delivery *delivery, pawl_status st,
+                                        const pawl_error *why)
 {
     if (st == PAWL_OK) {
         delivery->worked = true;
         if (pawli_breaker_succeeded(&delivery->health))
-            pawli_log(&delivery->options.log, PAWL_LOG_INFO, "store", "the database answers again");
+            pawli_log(&delivery->options.log, PAWL_LOG_INFO, "store",
+                      "circuit breaker closed: the database responds again");
         return PAWL_OK;
     }
     delivery->armed = delivery->drained = false;
@@ -278,8 +282,8 @@ static pawl_status delivery_exchange(pawl_delivery *delivery, bool claims, bool 
     return st;
 }
 
-static pawl_status delivery_turn(pawl_delivery *delivery, bool claims, bool may_arm,
-                                 pawl_error *err)
+static pawl_status delivery_iterate(pawl_delivery *delivery, bool claims, bool may_arm,
+                                    pawl_error *err)
 {
     pawl_error why = PAWL_ERROR_INIT;
 
@@ -287,12 +291,12 @@ static pawl_status delivery_turn(pawl_delivery *delivery, bool claims, bool may_
     pawli_send_pump_pause(delivery);
     pawli_send_pump_drop_late(delivery);
     if (pawl_transport_client_process(delivery->client, &why) != PAWL_OK)
-        pawli_log(&delivery->options.log, PAWL_LOG_WARNING, "outbox", "sending is held up: %s",
+        pawli_log(&delivery->options.log, PAWL_LOG_WARNING, "outbox", "sends are delayed: %s",
                   why.message);
     if (!pawli_breaker_allows(&delivery->health, pawli_mono_now()))
         return PAWL_OK;
     pawl_status st = delivery_exchange(delivery, claims, may_arm, &why);
-    st = delivery_hear(delivery, st, &why);
+    st = delivery_note_status(delivery, st, &why);
     if (st != PAWL_OK && err)
         *err = why;
     return st;
@@ -306,7 +310,8 @@ static void delivery_keep_earlier(pawl_mono *at, pawl_mono other)
         *at = other;
 }
 
-/* When a turn is wanted though nothing happens. Times that have passed had their turn. */
+/* When the next iteration is due if nothing happens. Times that have passed were handled
+ * already. */
 static int64_t wait_ms(pawl_delivery *delivery, int64_t max_poll_ms)
 {
     pawl_mono now = pawli_mono_now(), at = pawli_mono_after(now, max_poll_ms * 1000);
@@ -325,14 +330,14 @@ static int64_t wait_ms(pawl_delivery *delivery, int64_t max_poll_ms)
         pawl_mono ready = pawli_destination_ready_at(delivery->destinations.items[i]);
         if (ready.us <= now.us)
             continue;
-        /* What `pawl wake` says of one that is left out is seen only by asking. */
+        /* an excluded destination's `pawl wake` is only noticed by polling */
         delivery_keep_earlier(&at, pawli_mono_after(now, WAKE_POLL_US));
         delivery_keep_earlier(&at, ready);
     }
     return at.us > now.us ? (at.us - now.us + 999) / 1000 : 0;
 }
 
-static pawl_status delivery_rest(pawl_delivery *delivery, int64_t ms, pawl_error *err)
+static pawl_status delivery_wait(pawl_delivery *delivery, int64_t ms, pawl_error *err)
 {
     struct pollfd events = {.fd = delivery->events, .events = POLLIN};
     pawl_error why = PAWL_ERROR_INIT;
@@ -342,14 +347,14 @@ static pawl_status delivery_rest(pawl_delivery *delivery, int64_t ms, pawl_error
         (void)poll(&events, 1, ms < LONGEST_WAIT_MS ? (int)ms : LONGEST_WAIT_MS);
         return PAWL_OK;
     }
-    pawli_send_pump_lend(delivery); /* it may ask the database, too */
+    pawli_send_pump_lend(delivery); /* this may also call the database */
     st = pawl_waiter_wait(delivery->waiter, ms, delivery->events, &why);
     pawli_send_pump_reclaim(delivery);
     delivery->armed = delivery->drained = false;
-    /* What ended it may be a message for somebody new. */
+    /* The wait may have ended because of a message for a new destination. */
     delivery->destinations_at.us = INT64_MIN / 2;
     if (st != PAWL_OK)
-        st = delivery_hear(delivery, st, &why);
+        st = delivery_note_status(delivery, st, &why);
     if (st != PAWL_OK && err)
         *err = why;
     return st;
@@ -357,7 +362,7 @@ static pawl_status delivery_rest(pawl_delivery *delivery, int64_t ms, pawl_error
 
 /* ---- running ---- */
 
-/* Async-signal-safe: an atomic number and write(), errno kept. */
+/* Async-signal-safe: sets an atomic and calls write(); preserves errno. */
 void pawl_delivery_request_stop(pawl_delivery *delivery)
 {
     int kept = errno;
@@ -366,12 +371,13 @@ void pawl_delivery_request_stop(pawl_delivery *delivery)
     if (!delivery)
         return;
     atomic_fetch_add(&delivery->stops, 1);
-    ssize_t written = write(delivery->stop_fd, &one, sizeof one); /* fails only when readable */
+    ssize_t written = write(delivery->stop_fd, &one, sizeof one); /* fails only if it is readable
+                                                                   * already */
     (void)written;
     errno = kept;
 }
 
-static void hush_stop(pawl_delivery *delivery)
+static void clear_stop_event(pawl_delivery *delivery)
 {
     uint64_t calls;
     ssize_t got = read(delivery->stop_fd, &calls, sizeof calls);
@@ -392,7 +398,7 @@ static bool delivery_owns_nothing(const pawl_delivery *delivery)
            !pawli_delivery_in_doubt(delivery);
 }
 
-/* What an in-doubt claim brought after all is sent, too, if it comes within the grace. */
+/* Messages of a claim in doubt are also sent if they arrive within the grace period. */
 static pawl_status wind_down(pawl_delivery *delivery, pawl_error *err)
 {
     pawl_mono grace = pawli_mono_after(pawli_mono_now(), delivery->options.grace_ms * 1000);
@@ -403,17 +409,17 @@ static pawl_status wind_down(pawl_delivery *delivery, pawl_error *err)
     delivery->armed = false;
     pawl_waiter_disarm(delivery->waiter);
     while (!delivery_owns_nothing(delivery)) {
-        hush_stop(delivery);
+        clear_stop_event(delivery);
         if (cancelled || atomic_load(&delivery->stops) > 1 || pawli_mono_passed(grace)) {
             cancel_all(delivery);
             cancelled = true;
         }
-        pawl_status st = delivery_turn(delivery, false, false, &why);
+        pawl_status st = delivery_iterate(delivery, false, false, &why);
         if (st != PAWL_OK || pawli_mono_passed(end)) {
             if (st == PAWL_OK)
                 st = pawli_fail(&why, PAWL_E_TIMEOUT,
-                                "the database could not be told what became of %zu messages: they "
-                                "are ready again when their leases end",
+                                "the results of %zu messages could not be stored: they become "
+                                "ready again when their leases expire",
                                 delivery->in_flight.count + delivery->completed.count);
             if (err)
                 *err = why;
@@ -422,20 +428,20 @@ static pawl_status wind_down(pawl_delivery *delivery, pawl_error *err)
         if (delivery->moved > 0 || delivery_owns_nothing(delivery))
             continue;
         int64_t left_ms = cancelled ? 50 : pawli_mono_left(grace) / 1000 + 1;
-        (void)delivery_rest(delivery, wait_ms(delivery, left_ms), NULL);
+        (void)delivery_wait(delivery, wait_ms(delivery, left_ms), NULL);
     }
     return PAWL_OK;
 }
 
-static pawl_status delivery_go_on(pawl_delivery *delivery, pawl_error *err)
+static pawl_status delivery_goes_on(pawl_delivery *delivery, pawl_error *err)
 {
     pawl_status st = PAWL_OK;
 
     while (st == PAWL_OK && atomic_load(&delivery->stops) == 0) {
-        st = delivery_turn(delivery, true, true, err);
+        st = delivery_iterate(delivery, true, true, err);
         if (st == PAWL_OK && delivery->moved == 0 &&
             (delivery->armed || !delivery->drained || delivery->in_flight.count > 0))
-            st = delivery_rest(delivery, wait_ms(delivery, LONGEST_WAIT_MS), err);
+            st = delivery_wait(delivery, wait_ms(delivery, LONGEST_WAIT_MS), err);
     }
     return st;
 }
@@ -447,14 +453,14 @@ pawl_status pawl_delivery_run(pawl_delivery *delivery, pawl_error *err)
     if (!delivery)
         return pawli_fail(err, PAWL_E_INVALID, "the delivery must not be NULL");
     if (atomic_exchange(&delivery->running, true))
-        return pawli_fail(err, PAWL_E_MISUSE, "this delivery runs already");
+        return pawli_fail(err, PAWL_E_MISUSE, "this delivery is already running");
     pawli_send_pump_enter(delivery);
-    st = delivery_go_on(delivery, err);
-    if (st != PAWL_OK) /* nothing more will come of it: give back what can be */
+    st = delivery_goes_on(delivery, err);
+    if (st != PAWL_OK) /* permanent error: release what can be released */
         atomic_fetch_add(&delivery->stops, 2);
     end = wind_down(delivery, st == PAWL_OK ? err : NULL);
     atomic_store(&delivery->stops, 0);
-    hush_stop(delivery);
+    clear_stop_event(delivery);
     pawli_send_pump_leave(delivery);
     atomic_store(&delivery->running, false);
     return st == PAWL_OK ? end : st;
@@ -466,15 +472,16 @@ pawl_status pawl_delivery_step(pawl_delivery *delivery, int64_t timeout_ms, size
     pawl_status st;
 
     if (!delivery || timeout_ms < 0)
-        return pawli_fail(err, PAWL_E_INVALID, "delivery must not be NULL, wait_ms not below 0");
+        return pawli_fail(err, PAWL_E_INVALID,
+                          "delivery must not be NULL, and wait_ms must not be negative");
     if (atomic_exchange(&delivery->running, true))
-        return pawli_fail(err, PAWL_E_MISUSE, "this delivery runs already");
+        return pawli_fail(err, PAWL_E_MISUSE, "this delivery is already running");
     pawli_send_pump_enter(delivery);
-    st = delivery_turn(delivery, true, timeout_ms > 0, err);
+    st = delivery_iterate(delivery, true, timeout_ms > 0, err);
     if (st == PAWL_OK && delivery->moved == 0 && timeout_ms > 0) {
-        st = delivery_rest(delivery, wait_ms(delivery, timeout_ms), err);
+        st = delivery_wait(delivery, wait_ms(delivery, timeout_ms), err);
         if (st == PAWL_OK)
-            st = delivery_turn(delivery, true, false, err);
+            st = delivery_iterate(delivery, true, false, err);
     }
     if (st == PAWL_OK && ret_moved)
         *ret_moved = delivery->moved;

@@ -1,6 +1,4 @@
-/* src/transport/delivery_claim.c - which destinations there are, and taking what they have room
- * for.
- */
+/* src/transport/delivery_claim.c - lists destinations, and claims as much as they have room for. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,20 +8,20 @@
 #include "scope.h"
 #include "platform.h"
 
-/* As many as one claim can name. */
+/* The maximum number of names in one claim. */
 #define NAMES_MAX 1000
-/* New destinations are looked for this often while there is work. */
+/* While there is work, new destinations are searched for at this interval. */
 #define TARGETS_US INT64_C(250000)
-/* While sends are under way, falling asleep is prepared no more often than this. */
+/* While sends are in flight, the waiter is armed at most this often. */
 #define ARM_US INT64_C(50000)
 #define CLOCK_US INT64_C(60000000)
-/* A destination that was not in use for this long is forgotten, with its statistics. */
+/* A destination unused for this long is dropped, with its statistics. */
 #define FORGET_US INT64_C(300000000)
 /* A claim whose connection was lost may still be committed by the server for this long. */
 #define STILL_COMMITTING_US INT64_C(5000000)
 #define ASK_AGAIN_US INT64_C(500000)
 
-/* ---- which destinations ---- */
+/* ---- the destinations ---- */
 
 static pawl_status mark_page(pawl_delivery *delivery, const pawl_destinations *list,
                              pawl_error *err)
@@ -41,8 +39,8 @@ static pawl_status mark_page(pawl_delivery *delivery, const pawl_destinations *l
     return PAWL_OK;
 }
 
-/* Names of those that are gone are in the list of whom the waiter does not wait for. */
-static void forget_recipients(pawl_delivery *delivery)
+/* The names of dropped destinations may be in the list of those that the waiter ignores. */
+static void forget_destinations(pawl_delivery *delivery)
 {
     pthread_mutex_lock(&delivery->lock);
     size_t gone = pawli_destinations_forget(&delivery->destinations, pawli_mono_now(), FORGET_US);
@@ -53,7 +51,7 @@ static void forget_recipients(pawl_delivery *delivery)
     delivery->armed = false;
 }
 
-static pawl_status find_recipients(pawl_delivery *delivery, pawl_error *err)
+static pawl_status find_destinations(pawl_delivery *delivery, pawl_error *err)
 {
     PAWLI_AUTO_FREE char *after = NULL;
     bool more = true;
@@ -76,17 +74,17 @@ static pawl_status find_recipients(pawl_delivery *delivery, pawl_error *err)
         if (!after)
             st = pawli_fail(err, PAWL_E_NOMEM, "out of memory for the destinations");
     }
-    /* After a failure all count as wanted: the claim finds out. */
+    /* After a failure all destinations count as due: the claim finds out. */
     for (size_t i = 0; st != PAWL_OK && i < delivery->destinations.count; i++)
         delivery->destinations.items[i]->wanted = true;
     if (st == PAWL_OK) {
         delivery->destinations_at = pawli_mono_now();
-        forget_recipients(delivery);
+        forget_destinations(delivery);
     }
     return st;
 }
 
-/* ---- what the map prevented ---- */
+/* ---- destinations that the service map prevented from sending ---- */
 
 static pawl_status wake_one(pawl_delivery *delivery, pawli_destination *destination,
                             pawl_error *err)
@@ -104,7 +102,7 @@ static pawl_status wake_one(pawl_delivery *delivery, pawli_destination *destinat
     return st;
 }
 
-/* All deferrals were told before, so that a wake finds them. */
+/* All deferrals are stored before this, so that a wake finds them. */
 pawl_status pawli_delivery_wake_unsendable(pawl_delivery *delivery, pawl_error *err)
 {
     pawl_status st = PAWL_OK;
@@ -130,7 +128,7 @@ pawl_status pawli_delivery_wake_unsendable(pawl_delivery *delivery, pawl_error *
     return st;
 }
 
-/* ---- what there is room for ---- */
+/* ---- room of the destinations ---- */
 
 typedef struct claim_wants {
     const char *names[NAMES_MAX];
@@ -166,14 +164,15 @@ static bool leave_out(pawl_delivery *delivery, size_t at, const char *name)
         delivery->left_out = names;
         delivery->left_out_capacity = capacity;
     }
-    /* What the waiter waits for has to be what can be claimed. */
+    /* The waiter must wait for exactly those destinations that can be claimed. */
     if (at >= delivery->left_out_count || delivery->left_out[at] != name)
         delivery->armed = false;
     delivery->left_out[at] = name;
     return true;
 }
 
-/* What to claim, beginning with another destination each time; and whom not to wait for. */
+/* Lists what to claim, starting with another destination each time, and which destinations not
+ * to wait for. */
 static pawl_status make_wants(pawl_delivery *delivery, claim_wants *wants, pawl_error *err)
 {
     PAWLI_AUTO(pawl_services) services = pawli_delivery_services(delivery);
@@ -194,7 +193,7 @@ static pawl_status make_wants(pawl_delivery *delivery, claim_wants *wants, pawl_
             pthread_mutex_unlock(&delivery->lock);
         }
     }
-    for (size_t i = 0; memory && i < count; i++) { /* in an order that stays the same */
+    for (size_t i = 0; memory && i < count; i++) { /* in a stable order */
         pawli_destination *destination = delivery->destinations.items[i];
         if (full || pawli_destination_room(destination, services, now) == 0)
             memory = leave_out(delivery, left_out++, destination->name);
@@ -207,7 +206,7 @@ static pawl_status make_wants(pawl_delivery *delivery, claim_wants *wants, pawl_
     return PAWL_OK;
 }
 
-/* ---- taking over ---- */
+/* ---- adopting claimed messages ---- */
 
 static bool claim_is_known(const pawli_send_ops *ops, pawl_receipt receipt)
 {
@@ -217,7 +216,7 @@ static bool claim_is_known(const pawli_send_ops *ops, pawl_receipt receipt)
     return false;
 }
 
-/* Sends what is new of the list, which becomes the flights'. */
+/* Sends the new messages of the list, and gives them ownership of the list. */
 static pawl_status claim_adopt(pawl_delivery *delivery, pawl_messages *take_list, bool resumed,
                                pawl_mono claimed_at, pawl_error *err)
 {
@@ -245,7 +244,7 @@ static pawl_status claim_adopt(pawl_delivery *delivery, pawl_messages *take_list
     pawl_messages_free(take_list);
     if (memory)
         return PAWL_OK;
-    delivery->in_doubt = true; /* they are held: ask again when there is memory */
+    delivery->in_doubt = true; /* they are leased: read them again when there is memory */
     return pawli_fail(err, PAWL_E_NOMEM, "out of memory for %zu messages", count);
 }
 
@@ -325,8 +324,8 @@ static pawl_status claim(pawl_delivery *delivery, const claim_wants *wants, size
     return claim_adopt(delivery, list, false, claimed_at, err);
 }
 
-/* A refusal may be about one of the acknowledgements: told by themselves, they are divided until
- * that one is found. */
+/* The rejection may be caused by one of the acknowledgements: stored without the claim, the
+ * batch is split until that one is found. */
 static pawl_status claim_divided(pawl_delivery *delivery, const claim_wants *wants, pawl_error *err)
 {
     size_t acks = 0;
@@ -338,7 +337,8 @@ static pawl_status claim_divided(pawl_delivery *delivery, const claim_wants *wan
     return st == PAWL_OK ? claim(delivery, wants, &acks, err) : st;
 }
 
-/* Get ready to sleep: what becomes ready after this, for whoever has room, ends the wait. */
+/* Arms the waiter: a message that becomes ready after this, for a destination with room, ends
+ * the wait. */
 static pawl_status claim_arm(pawl_delivery *delivery, pawl_error *err)
 {
     pawli_send_pump_lend(delivery);
@@ -371,10 +371,10 @@ pawl_status pawli_delivery_claim(pawl_delivery *delivery, bool may_arm, pawl_err
     bool arming = time_to_arm(delivery, may_arm);
     if (arming)
         st = claim_arm(delivery, err);
-    /* After arming: one that was sent to before must be found, also if it is new. */
+    /* After arming: a destination used before must be found even if it is new again. */
     if (st == PAWL_OK &&
         (arming || pawli_mono_now().us >= delivery->destinations_at.us + TARGETS_US)) {
-        st = find_recipients(delivery, err);
+        st = find_destinations(delivery, err);
         if (st == PAWL_OK)
             st = make_wants(delivery, &wants, err);
     }

@@ -1,5 +1,4 @@
-/* src/transport/delivery_results.c - telling the database what became of messages; keeping leases.
- */
+/* src/transport/delivery_results.c - stores the results of sends, and renews leases. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +13,7 @@
 
 #define RENEW_AGAIN_US INT64_C(500000)
 
-/* ---- groups: what one call can answer for ---- */
+/* ---- groups of results that one call can store ---- */
 
 static bool wants_response(const pawli_send_op *op)
 {
@@ -36,8 +35,8 @@ static bool same_text(const char *a, const char *b)
     return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
-/* One call answers for both. */
-static bool result_alike(const pawli_send_op *a, const pawli_send_op *b)
+/* Whether one call can store both. */
+static bool results_equal(const pawli_send_op *a, const pawli_send_op *b)
 {
     if (a->result != b->result)
         return false;
@@ -55,9 +54,9 @@ static pawl_status result_gather(const pawli_send_op *like, bool (*wanted)(const
     size_t count = 0;
 
     if (!items)
-        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for %zu answers", completed->count);
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for %zu results", completed->count);
     for (const pawli_send_op *at = completed->first; at && count < most; at = at->next)
-        if (like ? result_alike(like, at) : wanted(at))
+        if (like ? results_equal(like, at) : wanted(at))
             items[count++] = at->receipt;
     *ret_items = items;
     *ret_count = count;
@@ -86,7 +85,7 @@ static void log_stripped(pawl_delivery *delivery, const pawli_send_op *op)
                    "database and is not kept");
 }
 
-/* The first `count` of them are answered for. */
+/* The results of the first `count` are stored. */
 static void result_finish(pawl_delivery *delivery, const pawli_send_op *like,
                           bool (*wanted)(const pawli_send_op *), size_t count)
 {
@@ -94,7 +93,7 @@ static void result_finish(pawl_delivery *delivery, const pawli_send_op *like,
 
     for (pawli_send_op *at = delivery->completed.first; at && count > 0; at = next) {
         next = at->next;
-        if (at == like || !(like ? result_alike(like, at) : wanted(at)))
+        if (at == like || !(like ? results_equal(like, at) : wanted(at)))
             continue;
         log_stripped(delivery, at);
         pawli_send_op_done(at);
@@ -126,14 +125,15 @@ static pawl_status result_call(pawl_delivery *delivery, const pawli_send_op *lik
     }
 }
 
-/* ---- what the database refuses ---- */
+/* ---- results that the database rejects ---- */
 
 /*
- * A single answer was refused for what is in it, and waiting does not help. First what the other
- * side said is left out; if there is nothing to leave out, or that was refused, too, the answer is
- * dropped and the message is sent again when its lease ends. Said once for each message.
+ * The database rejected a single result because of its content, so waiting does not help. First
+ * the peer's text is removed. If there is none, or the database rejects the result again, the
+ * result is discarded and the message is sent again when its lease expires. Logged once per
+ * message.
  */
-static void result_refused(pawl_delivery *delivery, pawli_send_op *op, const pawl_error *why)
+static void result_rejected(pawl_delivery *delivery, pawli_send_op *op, const pawl_error *why)
 {
     if (op->error || op->payload) {
         free(op->error);
@@ -150,14 +150,15 @@ static void result_refused(pawl_delivery *delivery, pawli_send_op *op, const paw
     delivery->moved++;
 }
 
-/* Half as many as were refused, so that the one that it is about is found; 0: that is it. */
+/* Half of the rejected batch, to find the result that caused it; 0: that is the one. */
 static size_t result_divide(size_t count)
 {
     return count / 2;
 }
 
-/* In doubt or not at all: the same is told again; what was done already then changes nothing. */
-static pawl_status tell_group(pawl_delivery *delivery, pawli_send_op *first, pawl_error *err)
+/* If the call failed or is in doubt, the same results are stored again; those already stored do
+ * not change. */
+static pawl_status store_group(pawl_delivery *delivery, pawli_send_op *first, pawl_error *err)
 {
     PAWLI_AUTO_FREE pawl_receipt *items = NULL;
     pawl_error why = PAWL_ERROR_INIT;
@@ -175,7 +176,7 @@ static pawl_status tell_group(pawl_delivery *delivery, pawli_send_op *first, paw
     }
     pawli_send_pump_reclaim(delivery);
     if (pawli_store_error_is_refusal(st)) {
-        result_refused(delivery, first, &why);
+        result_rejected(delivery, first, &why);
         return PAWL_OK;
     }
     if (st != PAWL_OK) {
@@ -210,7 +211,7 @@ static pawl_message_spec response_to(const pawli_send_op *op, char id[PAWL_UUID_
     return response;
 }
 
-/* The end of the request and its response: both or neither. */
+/* Stores the result of the request and its response: both or neither. */
 static pawl_status store_response(pawl_delivery *delivery, const pawli_send_op *op,
                                   const pawl_message_spec *response, pawl_error *err)
 {
@@ -252,7 +253,7 @@ static pawl_status result_respond(pawl_delivery *delivery, pawli_send_op *op, pa
     return PAWL_OK;
 }
 
-/* ---- acknowledgements that brought something ---- */
+/* ---- acknowledgements with a payload ---- */
 
 static void forget_payload(pawli_send_op *op)
 {
@@ -269,7 +270,7 @@ static pawli_send_op *first_that(pawl_delivery *delivery, bool (*wanted)(const p
     return at;
 }
 
-static pawl_status tell_outputs(pawl_delivery *delivery, pawl_error *err)
+static pawl_status store_outputs(pawl_delivery *delivery, pawl_error *err)
 {
     PAWLI_AUTO_FREE pawl_receipt_output *items =
         calloc(delivery->completed.count + 1, sizeof(pawl_receipt_output));
@@ -277,15 +278,16 @@ static pawl_status tell_outputs(pawl_delivery *delivery, pawl_error *err)
     pawl_status st = PAWL_OK;
 
     if (!items)
-        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the answers");
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the results");
     for (pawli_send_op *at = delivery->completed.first; at && count < PAWL_BATCH_MAX;
          at = at->next) {
         if (!has_output(at))
             continue;
         if (at->payload_size > PAWL_OUTPUT_MAX) {
-            pawli_log(&delivery->options.log, PAWL_LOG_WARNING, "outbox",
-                      "an answer of %s has %zu bytes and is not kept: at most %zu are",
-                      at->destination->name, at->payload_size, PAWL_OUTPUT_MAX);
+            pawli_log(
+                &delivery->options.log, PAWL_LOG_WARNING, "outbox",
+                "a response of %s has %zu bytes, more than the maximum of %zu, and is discarded",
+                at->destination->name, at->payload_size, PAWL_OUTPUT_MAX);
             forget_payload(at);
             continue;
         }
@@ -300,7 +302,7 @@ static pawl_status tell_outputs(pawl_delivery *delivery, pawl_error *err)
     }
     pawli_send_pump_reclaim(delivery);
     if (pawli_store_error_is_refusal(st)) {
-        result_refused(delivery, first_that(delivery, has_output), err);
+        result_rejected(delivery, first_that(delivery, has_output), err);
         return PAWL_OK;
     }
     if (st == PAWL_OK)
@@ -320,11 +322,11 @@ pawl_status pawli_delivery_store_others(pawl_delivery *delivery, pawl_error *err
             pawli_send_op_done(at);
             at = delivery->completed.first;
         } else if (has_output(at)) {
-            st = tell_outputs(delivery, err);
+            st = store_outputs(delivery, err);
             at = delivery->completed.first;
         } else {
             st = wants_response(at) ? result_respond(delivery, at, err)
-                                    : tell_group(delivery, at, err);
+                                    : store_group(delivery, at, err);
             at = delivery->completed.first;
         }
     }
@@ -345,8 +347,8 @@ void pawli_delivery_acked(pawl_delivery *delivery, size_t count)
     result_finish(delivery, NULL, is_plain_ack, count);
 }
 
-/* As many as the database takes at once, or the one that it refuses. */
-static pawl_status tell_some_done(pawl_delivery *delivery, size_t *ret_count, pawl_error *err)
+/* As many as the database accepts at once, or the single one that it rejects. */
+static pawl_status store_some_acks(pawl_delivery *delivery, size_t *ret_count, pawl_error *err)
 {
     PAWLI_AUTO_FREE pawl_receipt *items = NULL;
     size_t count = 0;
@@ -363,7 +365,7 @@ static pawl_status tell_some_done(pawl_delivery *delivery, size_t *ret_count, pa
     }
     pawli_send_pump_reclaim(delivery);
     if (pawli_store_error_is_refusal(st)) {
-        result_refused(delivery, first_that(delivery, is_plain_ack), err);
+        result_rejected(delivery, first_that(delivery, is_plain_ack), err);
         return PAWL_OK;
     }
     if (st == PAWL_OK)
@@ -377,7 +379,7 @@ pawl_status pawli_delivery_store_done(pawl_delivery *delivery, pawl_error *err)
     size_t count;
 
     do
-        st = tell_some_done(delivery, &count, err);
+        st = store_some_acks(delivery, &count, err);
     while (st == PAWL_OK && count > 0);
     return st;
 }
@@ -405,7 +407,7 @@ static bool is_held(const pawl_messages *list, pawl_receipt receipt)
     return false;
 }
 
-/* Fewer were renewed than asked for: whose? */
+/* Fewer leases were renewed than requested: finds out which were lost. */
 static pawl_status find_lost(pawl_delivery *delivery, pawl_error *err)
 {
     PAWLI_AUTO(pawl_messages) list = NULL;
@@ -441,7 +443,7 @@ pawl_status pawli_delivery_renew(pawl_delivery *delivery, pawl_error *err)
         if (at->lost || at->renew_at.us > now.us)
             continue;
         items[count++] = at->receipt;
-        at->renew_at = pawli_mono_after(now, RENEW_AGAIN_US); /* unless it succeeds */
+        at->renew_at = pawli_mono_after(now, RENEW_AGAIN_US); /* unless the renewal succeeds */
     }
     pawli_send_pump_lend(delivery);
     st = pawl_queue_renew(delivery->store, delivery->owner, items, count,
@@ -453,7 +455,7 @@ pawl_status pawli_delivery_renew(pawl_delivery *delivery, pawl_error *err)
         if (at->renew_at.us != now.us + RENEW_AGAIN_US)
             continue;
         at->renew_at = pawli_mono_after(now, at->lease_us / 3);
-        at->lease_end = pawli_mono_after(now, at->lease_us); /* from before the call */
+        at->lease_end = pawli_mono_after(now, at->lease_us); /* measured from before the call */
     }
     return changed < count ? find_lost(delivery, err) : PAWL_OK;
 }

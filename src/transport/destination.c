@@ -14,7 +14,7 @@
 #include "scope.h"
 #include "send_policy.h"
 
-/* ---- what a delivery knows of one destination: its places, its breaker ---- */
+/* ---- one destination: its room and its circuit breaker ---- */
 
 void pawli_destinations_done(pawli_destinations *destinations)
 {
@@ -76,8 +76,8 @@ pawli_destination *pawli_destinations_get(pawli_destinations *destinations, cons
 }
 
 /*
- * An open breaker matters until its next trial is due. After that, with nothing to send, it would
- * stay half-open for ever: that of a destination which is gone, and whose messages have expired.
+ * An open circuit breaker matters until its next probe is due. After that, with nothing to send,
+ * it would stay half-open forever if the destination is gone and its messages have expired.
  */
 static bool is_idle(pawli_destination *destination, pawl_mono now, int64_t idle_us)
 {
@@ -118,7 +118,7 @@ static size_t concurrency_of(const pawli_destination *destination, const pawl_se
     const pawl_service *service = NULL;
     const char *url = NULL;
 
-    /* One that nobody knows: its messages are claimed to be failed. */
+    /* The destination is unknown: its messages are claimed in order to fail them. */
     if (pawl_services_find(services, destination->name, &service, &url, NULL) != PAWL_OK)
         return (size_t)usual.concurrency;
     return (size_t)pawl_service_concurrency(service);
@@ -168,10 +168,10 @@ pawl_mono pawli_destination_ready_at(const pawli_destination *destination)
     return (pawl_mono){destination->wanted && at != INT64_MIN ? at : INT64_MAX};
 }
 
-/* ---- which sends count as attempts, and how many there may be ---- */
+/* ---- which sends count as attempts, and the maximum number of attempts ---- */
 
-/* The answer is about the destination, or about now; not about the message. */
-static bool says_later(int status)
+/* Whether the status is about the destination's current state, not about the message. */
+static bool is_temporary_status(int status)
 {
     switch (status) {
     case 408:
@@ -190,13 +190,13 @@ static bool says_later(int status)
 bool pawli_send_counts(const pawl_send_report *outcome, const pawli_send_facts *facts)
 {
     if (outcome->ours || outcome->sent == PAWL_SEND_CANCELLED)
-        return false; /* the destination has no part in it */
+        return false; /* independent of the destination */
     if (facts->count == PAWL_COUNT_ALL)
         return true;
     if (!facts->breaker_was_closed || outcome->retry_after_ms >= 0)
         return false;
     if (outcome->reached)
-        return !says_later(outcome->status);
+        return !is_temporary_status(outcome->status);
     return outcome->sent_whole && facts->others_answered;
 }
 
@@ -248,7 +248,7 @@ const char *pawli_span_text(int64_t ms, char room[PAWLI_SPAN_SIZE])
     return room;
 }
 
-/* ---- how a delivery goes, destination by destination ---- */
+/* ---- statistics per destination ---- */
 
 struct pawl_delivery_stats {
     pawl_destination_stats *items;
@@ -257,8 +257,8 @@ struct pawl_delivery_stats {
 };
 PAWLI_AUTO_DEFINE(pawl_delivery_stats, pawl_delivery_stats_free);
 
-/* Under the lock. */
-static bool copy_recipients(const pawli_destinations *destinations, pawl_delivery_stats *stats)
+/* With the lock held. */
+static bool copy_destinations(const pawli_destinations *destinations, pawl_delivery_stats *stats)
 {
     stats->items = calloc(destinations->count + 1, sizeof *stats->items);
     if (!stats->items)
@@ -284,7 +284,7 @@ pawl_status pawl_delivery_get_stats(pawl_delivery *delivery, pawl_delivery_stats
         return pawli_fail(err, PAWL_E_INVALID, "delivery and ret_stats must not be NULL");
     stats = calloc(1, sizeof *stats);
     pthread_mutex_lock(&delivery->lock);
-    bool copied = stats && copy_recipients(&delivery->destinations, stats);
+    bool copied = stats && copy_destinations(&delivery->destinations, stats);
     pthread_mutex_unlock(&delivery->lock);
     if (!copied)
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the statistics");

@@ -1,4 +1,4 @@
-/* src/transport/destination_test.c - a delivery's memory of destinations has a bound. */
+/* src/transport/destination_test.c - the number of destinations a delivery remembers is bounded. */
 #include "destination.h"
 
 #include "test.h"
@@ -47,13 +47,13 @@ PAWL_TEST(what_is_in_use_stays)
     destinations->items[3]->breaker.state = PAWLI_BREAKER_OPEN;
     destinations->items[3]->breaker.retry_at = (pawl_mono){IDLE_US + 1};
     destinations->items[4]->breaker.state =
-        PAWLI_BREAKER_HALF_OPEN; /* and nothing to try it with */
+        PAWLI_BREAKER_HALF_OPEN; /* and there is no message for a probe */
     assert_int_equal(2, pawli_destinations_forget(destinations, (pawl_mono){IDLE_US}, IDLE_US));
     assert_int_equal(4, destinations->count);
     assert_string_equal("d0003", destinations->items[3]->name);
     destinations->items[0]->wanted = false;
     destinations->items[1]->users = 0;
-    /* Counted from when they were last seen in use. */
+    /* Measured from when they were last in use. */
     assert_int_equal(
         0, pawli_destinations_forget(destinations, (pawl_mono){2 * IDLE_US - 1}, IDLE_US));
     assert_int_equal(4, pawli_destinations_forget(destinations, (pawl_mono){2 * IDLE_US}, IDLE_US));

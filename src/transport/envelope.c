@@ -16,7 +16,7 @@
 #include "text.h"
 #include "timestamp.h"
 
-/* ---- an envelope: reading its fields, freeing it ---- */
+/* ---- the envelope: accessors and freeing ---- */
 
 static const char *const type_names[] = {"Signal", "Command", "PushCall", "Response"};
 
@@ -55,14 +55,14 @@ pawl_status pawli_envelope_keep(pawl_envelope *envelope, const char *text, const
     const char *copy = text ? pawli_arena_copy(&envelope->arena, text, strlen(text)) : NULL;
 
     if (text && !copy)
-        return pawli_fail(err, PAWL_E_NOMEM, "no memory for an envelope");
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for an envelope");
     *ret_copy = copy;
     return PAWL_OK;
 }
 
 void pawli_envelope_borrow(const pawl_envelope *envelope)
 {
-    /* Only the count changes, which nobody sees. */
+    /* Only the reference count changes, which is not visible to users. */
     pawl_envelope *counted = (pawl_envelope *)(uintptr_t)envelope;
 
     atomic_fetch_add_explicit(&counted->borrowers, 1, memory_order_relaxed);
@@ -161,13 +161,13 @@ const char *pawl_envelope_tracestate(const pawl_envelope *envelope)
     return envelope->tracestate;
 }
 
-/* ---- from a message to the envelope it travels in ---- */
+/* ---- encoding a message as an envelope ---- */
 
 #define ATTEMPT_MAX 1000000
 
 static pawl_status no_memory(pawl_error *err)
 {
-    return pawli_fail(err, PAWL_E_NOMEM, "no memory for an envelope");
+    return pawli_fail(err, PAWL_E_NOMEM, "out of memory for an envelope");
 }
 
 static pawl_status envelope_encode_check_options(const pawl_envelope_options *given,
@@ -195,7 +195,7 @@ static pawl_status envelope_encode_check_options(const pawl_envelope_options *gi
     return PAWL_OK;
 }
 
-/* Everything but headers, signature and text. */
+/* Fills in everything except headers, signature and text. */
 static pawl_status envelope_encode_fill(pawl_envelope *envelope, const pawl_message *message,
                                         const pawl_envelope_options *opts, pawl_error *err)
 {
@@ -206,7 +206,8 @@ static pawl_status envelope_encode_fill(pawl_envelope *envelope, const pawl_mess
     pawl_uuid_format(pawl_message_id(message), id);
     pawli_timestamp_format(opts->now, timestamp);
     envelope->type = pawl_message_type(message);
-    /* The receiver wants to know whether it may have seen the message: deferred sends, too. */
+    /* The attempt tells the receiver whether it may have seen the message before, so deferred
+     * sends count. */
     envelope->attempt = opts->attempt
                             ? opts->attempt
                             : pawl_message_attempt(message) + pawl_message_deferrals(message);
@@ -252,7 +253,7 @@ static pawl_status envelope_encode_sign(pawl_envelope *envelope, const pawl_enve
     return pawli_envelope_keep(envelope, text, &envelope->hmac, err);
 }
 
-/* The sender's own headers, as a list with a comma before each, and as an object. */
+/* Copies the sender's own headers, as a list with a comma before each, and as an object. */
 static pawl_status copy_own_headers(pawl_envelope *envelope, const char *headers,
                                     pawli_buffer *list, pawl_error *err)
 {
@@ -268,14 +269,15 @@ static pawl_status copy_own_headers(pawl_envelope *envelope, const char *headers
         return st;
     PAWLI_AUTO_BUFFER whole = {0};
     pawli_buffer_text(&whole, "{");
-    pawli_buffer_append(&whole, list->data + 1, list->size - 1); /* without the first comma */
+    pawli_buffer_append(&whole, list->data + 1, list->size - 1); /* skip the first comma */
     pawli_buffer_text(&whole, "}");
     if (list->failed || whole.failed)
         return no_memory(err);
     st = pawli_envelope_keep(envelope, whole.data, &envelope->headers, err);
     if (st != PAWL_OK)
         return st;
-    /* Stored headers have been checked; what jansson cannot read has no trace to follow. */
+    /* Stored headers have been validated; if jansson cannot decode them, there is no trace to
+     * propagate. */
     read = json_loadb(whole.data, whole.size, 0, NULL);
     st = pawli_envelope_keep(envelope, json_string_value(json_object_get(read, "traceparent")),
                              &envelope->traceparent, err);

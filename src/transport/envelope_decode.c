@@ -1,4 +1,4 @@
-/* src/transport/envelope_decode.c - from bytes that have come to an envelope, strictly. */
+/* src/transport/envelope_decode.c - decodes received bytes strictly into an envelope. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,16 +17,16 @@
 
 static pawl_status no_memory(pawl_error *err)
 {
-    return pawli_fail(err, PAWL_E_NOMEM, "no memory for an envelope");
+    return pawli_fail(err, PAWL_E_NOMEM, "out of memory for an envelope");
 }
 
-/* Where the two members are that are not read like the others. */
+/* The positions of the two members that jansson does not decode. */
 typedef struct places {
     pawli_span payload;
     pawli_span headers;
 } places;
 
-/* Only these are read by jansson; the value of any other member does not matter. */
+/* jansson decodes only these members; the values of others do not matter. */
 static bool is_plain_field(pawli_span name)
 {
     static const char *const names[] = {"messageId", "correlationId", "sourceServiceId",
@@ -39,8 +39,9 @@ static bool is_plain_field(pawli_span name)
 }
 
 /*
- * One pass over all of it: is it JSON, where is the payload, and what is left for jansson. The
- * outline has every name, so that jansson finds those that come twice however they are written.
+ * One pass over the text: validates the JSON, locates the payload, and copies the rest into an
+ * outline for jansson. The outline has every name, so jansson detects duplicates however they
+ * are escaped.
  */
 static pawl_status envelope_decode_outline(const char *text, size_t size, places *ret_places,
                                            pawli_buffer *buffer, pawl_error *err)
@@ -73,9 +74,10 @@ static pawl_status envelope_decode_outline(const char *text, size_t size, places
             pawli_buffer_text(buffer, "null");
     }
     if (found != PAWLI_FOUND_END)
-        return pawli_fail(err, PAWL_E_INVALID,
-                          "the envelope is not valid JSON in UTF-8, or deeper than %d: byte %zu",
-                          PAWL_ENVELOPE_DEPTH_MAX, (size_t)(members.at - text));
+        return pawli_fail(
+            err, PAWL_E_INVALID,
+            "the envelope is not valid JSON in UTF-8, or is nested deeper than %d: byte %zu",
+            PAWL_ENVELOPE_DEPTH_MAX, (size_t)(members.at - text));
     pawli_buffer_text(buffer, strcmp(separator, "{") == 0 ? "{}" : "}");
     return PAWL_OK;
 }
@@ -91,16 +93,16 @@ static pawl_status read_outline(const pawli_buffer *buffer, json_t **ret_fields,
     if (!fields && json_error_code(&problem) == json_error_out_of_memory)
         return no_memory(err);
     if (!fields && json_error_code(&problem) == json_error_duplicate_key)
-        return pawli_fail(err, PAWL_E_INVALID, "a name comes twice in the envelope");
+        return pawli_fail(err, PAWL_E_INVALID, "the envelope has a repeated name");
     if (!fields)
         return pawli_fail(err, PAWL_E_INVALID,
-                          "a field of the envelope has a value that cannot be read: a zero "
-                          "character, half a surrogate pair, or a number out of range");
+                          "a field of the envelope has a value that cannot be decoded: a NUL "
+                          "character, an unpaired surrogate, or a number out of range");
     *ret_fields = fields;
     return PAWL_OK;
 }
 
-/* A text of 1 to `max` characters; where it is `optional`, null and "" are none. */
+/* A string of 1 to `max` characters; if it is `optional`, null and "" mean none. */
 static pawl_status envelope_decode_read_text(pawl_envelope *envelope, const json_t *object,
                                              const char *name, size_t max, bool optional,
                                              const char **ret_text, pawl_error *err)
@@ -167,7 +169,7 @@ static pawl_status read_headers(pawl_envelope *envelope, const json_t *headers, 
     pawl_status st;
 
     if (!json_is_object(headers))
-        return pawli_fail(err, PAWL_E_INVALID, "headers are missing");
+        return pawli_fail(err, PAWL_E_INVALID, "headers is missing");
     st = envelope_decode_read_text(envelope, headers, "rf-version", HEADER_MAX, false,
                                    &envelope->version, err);
     if (st == PAWL_OK && (!envelope->version || strncmp(envelope->version, "2.", 2) != 0))
@@ -205,7 +207,7 @@ static pawl_status keep_own_headers(pawl_envelope *envelope, pawli_span headers,
     pawli_buffer_text(&buffer, "}");
     if (buffer.failed)
         return no_memory(err);
-    buffer.data[0] = '{'; /* in place of the first comma */
+    buffer.data[0] = '{'; /* overwrites the first comma */
     return pawli_envelope_keep(envelope, buffer.data, &envelope->headers, err);
 }
 
@@ -219,8 +221,7 @@ static pawl_status read_payload(pawl_envelope *envelope, const json_t *headers, 
     if (!payload.start)
         return pawli_fail(err, PAWL_E_INVALID, "payload is missing");
     if (encoding && (!name || strcmp(name, "base64") != 0))
-        return pawli_fail(err, PAWL_E_INVALID,
-                          "rf-payload-encoding must be \"base64\" or not be there");
+        return pawli_fail(err, PAWL_E_INVALID, "rf-payload-encoding must be \"base64\" or absent");
     envelope->payload_is_json = !encoding;
     st = pawli_content_read(&envelope->arena, payload, encoding != NULL, "payload",
                             &envelope->payload, &envelope->payload_size, err);
@@ -266,9 +267,8 @@ pawl_status pawl_envelope_decode(const void *text, size_t size, size_t max_bytes
     if (!text || !ret_envelope)
         return pawli_fail(err, PAWL_E_INVALID, "text and ret_envelope must not be NULL");
     if (size > limit)
-        return pawli_fail(err, PAWL_E_TOO_LARGE,
-                          "the envelope has %zu bytes, and no more than %zu are taken", size,
-                          limit);
+        return pawli_fail(err, PAWL_E_TOO_LARGE, "the envelope has %zu bytes; the maximum is %zu",
+                          size, limit);
     envelope = calloc(1, sizeof *envelope);
     if (envelope)
         envelope->text = malloc(size + 1);

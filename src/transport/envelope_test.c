@@ -1,4 +1,5 @@
-/* src/transport/envelope_test.c - what travels is what was sent, and anything else is refused. */
+/* src/transport/envelope_test.c - envelopes decode to what was encoded, and anything else is
+ * rejected. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -177,7 +178,7 @@ PAWL_TEST(what_is_not_an_envelope_is_refused)
         "{" FIELDS ",\"payload\":\"\xff\"," HEADERS "}", "{" FIELDS "," HEADERS "}",
         "{" FIELDS ",\"payload\":1}", "{" FIELDS ",\"payload\":1,\"headers\":[]}",
         "{" FIELDS ",\"payload\":1,\"headers\":{}}",
-        /* twice, also in disguise */
+        /* repeated, also with escapes */
         "{" FIELDS ",\"payload\":1,\"payload\":2," HEADERS "}",
         "{" FIELDS ",\"payload\":1,\"p\\u0061yload\":2," HEADERS "}",
         "{" FIELDS ",\"p\\u0061yload\":2," HEADERS "}",

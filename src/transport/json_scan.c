@@ -1,4 +1,4 @@
-/* src/transport/json_scan.c - walking over JSON text without changing or copying it. */
+/* src/transport/json_scan.c - scans JSON text without changing or copying it. */
 #include "json_scan.h"
 
 #include <string.h>
@@ -98,14 +98,14 @@ static bool walk_word(walk *w, const char *word)
     return true;
 }
 
-/* Objects and arrays that are open, innermost in the lowest bit: 1 is an object. */
+/* The open objects and arrays, innermost in the lowest bit: 1 is an object. */
 typedef struct nest {
     unsigned long long objects;
     int open;
 } nest;
-_Static_assert(sizeof(unsigned long long) * 8 >= 64, "a nest holds 64 levels");
+_Static_assert(sizeof(unsigned long long) * 8 >= 64, "a nest has at most 64 levels");
 
-/* A value that holds no others, or the opening of one that does. */
+/* A scalar, or the start of an object or array. */
 static bool walk_scalar(walk *w)
 {
     switch (*w->at) {
@@ -132,8 +132,8 @@ static bool walk_name(walk *w)
 }
 
 /*
- * After a value: leave what it closes. *ret_more: another value follows, its name already read. A
- * false answer is a fault.
+ * After a value: closes what ends here. *ret_more: another value follows, whose name has been
+ * read. Returns false on a syntax error.
  */
 static bool walk_on(walk *w, nest *n, bool *ret_more)
 {
@@ -153,7 +153,7 @@ static bool walk_on(walk *w, nest *n, bool *ret_more)
     return true;
 }
 
-/* Not recursive: the depth is the peer's choice. White space before the value is passed over. */
+/* Not recursive, because the peer chooses the depth. Skips white space before the value. */
 static bool walk_value(walk *w, int depth)
 {
     nest n = {0, 0};

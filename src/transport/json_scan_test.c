@@ -1,4 +1,4 @@
-/* src/transport/json_scan_test.c - what is JSON and what is not, and where its members are. */
+/* src/transport/json_scan_test.c - valid and invalid JSON, and locating members. */
 #include "json_scan.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/* src/transport/secrets.c - secrets of one peer: where they come from, and wiping them. */
+/* src/transport/secrets.c - the secrets of one peer: reading them from files and variables, and
+ * wiping them. */
 #include "secrets.h"
 
 #include <errno.h>
@@ -20,7 +21,7 @@ pawl_status pawl_secrets_new(pawl_secrets **ret_secrets, pawl_error *err)
         return pawli_fail(err, PAWL_E_INVALID, "ret_secrets must not be NULL");
     secrets = calloc(1, sizeof *secrets);
     if (!secrets)
-        return pawli_fail(err, PAWL_E_NOMEM, "no memory for secrets");
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for secrets");
     *ret_secrets = secrets;
     return PAWL_OK;
 }
@@ -41,7 +42,7 @@ size_t pawl_secrets_count(const pawl_secrets *secrets)
     return secrets ? secrets->count : 0;
 }
 
-/* `where` says in messages which one it is, without saying what it is. */
+/* `where` identifies the secret in messages without revealing it. */
 static pawl_status secrets_add(pawl_secrets *secrets, const char *where, const void *bytes,
                                size_t size, pawl_error *err)
 {
@@ -49,17 +50,17 @@ static pawl_status secrets_add(pawl_secrets *secrets, const char *where, const v
 
     if (size < PAWL_SECRET_MIN || size > PAWL_SECRET_MAX)
         return pawli_fail(err, PAWL_E_INVALID,
-                          "%s has %zu bytes, and a secret %d to %d: make one with "
-                          "`openssl rand -base64 32`",
+                          "%s has %zu bytes; a secret must have %d to %d: create one with `openssl "
+                          "rand -base64 32`",
                           where, size, PAWL_SECRET_MIN, PAWL_SECRET_MAX);
     if (secrets->count == PAWL_SECRETS_MAX)
-        return pawli_fail(err, PAWL_E_INVALID,
-                          "%s is one too many: a peer has at most %d secrets; take away those that "
-                          "are no longer used",
-                          where, PAWL_SECRETS_MAX);
+        return pawli_fail(
+            err, PAWL_E_INVALID,
+            "%s is one too many: a peer can have at most %d secrets; remove those no longer in use",
+            where, PAWL_SECRETS_MAX);
     copy = malloc(size);
     if (!copy)
-        return pawli_fail(err, PAWL_E_NOMEM, "no memory for a secret");
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for a secret");
     memcpy(copy, bytes, size);
     secrets->items[secrets->count++] = (pawli_secret){copy, size};
     return PAWL_OK;
@@ -72,8 +73,8 @@ pawl_status pawl_secrets_add(pawl_secrets *secrets, const void *bytes, size_t si
     return secrets_add(secrets, "the secret", bytes, size, err);
 }
 
-/* The text of a file or a variable: line ends do not count, "base64:" is decoded. Changes `text`.
- */
+/* Adds the text of a file or a variable: trailing line ends are stripped, "base64:" is decoded.
+ * Modifies `text`. */
 static pawl_status add_text(pawl_secrets *secrets, const char *where, char *text, size_t size,
                             pawl_error *err)
 {
@@ -84,14 +85,14 @@ static pawl_status add_text(pawl_secrets *secrets, const char *where, char *text
         size--;
     if (size < skip || memcmp(text, prefix, skip) != 0)
         return secrets_add(secrets, where, text, size, err);
-    /* Decoded in place: three bytes never overtake the four they came from. */
+    /* Decodes in place: the three bytes written never pass the four read. */
     if (!pawli_base64_decode(text + skip, size - skip, text, &size))
         return pawli_fail(err, PAWL_E_INVALID,
-                          "%s begins with \"base64:\", but what follows is not base64", where);
+                          "%s begins with \"base64:\", but the rest is not valid base64", where);
     return secrets_add(secrets, where, text, size, err);
 }
 
-/* Opened first and looked at then, so that nobody can exchange it in between. */
+/* Opens the file before checking it, so that it cannot be replaced in between. */
 static pawl_status secrets_open_file(const char *place, const char *path, int *ret_fd,
                                      pawl_error *err)
 {
@@ -100,19 +101,19 @@ static pawl_status secrets_open_file(const char *place, const char *path, int *r
 
     if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
         return pawli_fail_code(err, PAWL_E_NOT_FOUND, errno,
-                               "the secret %s is not there: make the file, or change its place",
+                               "the secret %s does not exist: create the file, or correct the path",
                                place);
     if (fd < 0)
         return pawli_fail_code(err, errno == EACCES ? PAWL_E_DENIED : PAWL_E_IO, errno,
                                "the secret %s cannot be opened: %s", place, strerror(errno));
     if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
         close(fd);
-        return pawli_fail(err, PAWL_E_INVALID, "the secret %s is not a plain file", place);
+        return pawli_fail(err, PAWL_E_INVALID, "the secret %s is not a regular file", place);
     }
     if (status.st_mode & (S_IRWXO & ~S_IXOTH)) {
         close(fd);
         return pawli_fail(err, PAWL_E_DENIED,
-                          "the secret %s may be read or changed by everybody: chmod o-rwx", place);
+                          "the secret %s is accessible by all users: run chmod o-rwx on it", place);
     }
     *ret_fd = fd;
     return PAWL_OK;
@@ -121,7 +122,8 @@ static pawl_status secrets_open_file(const char *place, const char *path, int *r
 static pawl_status secrets_load_file(pawl_secrets *secrets, const char *place, const char *path,
                                      pawl_error *err)
 {
-    /* Room for base64 of the longest and a line end; one more tells that it is too long. */
+    /* Fits the base64 of the longest secret and a line end; one more byte shows that it is too
+     * long. */
     char text[(PAWL_SECRET_MAX + 2) / 3 * 4 + 64];
     size_t size = 0;
     int fd = -1;
@@ -156,12 +158,12 @@ static pawl_status load_variable(pawl_secrets *secrets, const char *place, const
     pawl_status st;
 
     if (!value)
-        return pawli_fail(err, PAWL_E_NOT_FOUND,
-                          "the secret %s is not there: set the variable before the program starts",
-                          place);
+        return pawli_fail(
+            err, PAWL_E_NOT_FOUND,
+            "the secret %s does not exist: set the variable before starting the program", place);
     copy = malloc(size + 1);
     if (!copy)
-        return pawli_fail(err, PAWL_E_NOMEM, "no memory for a secret");
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for a secret");
     memcpy(copy, value, size + 1);
     st = add_text(secrets, place, copy, size, err);
     pawli_wipe(copy, size);
@@ -177,8 +179,8 @@ pawl_status pawl_secrets_load(pawl_secrets *secrets, const char *place, pawl_err
         return secrets_load_file(secrets, place, place + 5, err);
     if (strncmp(place, "env:", 4) == 0 && place[4])
         return load_variable(secrets, place, place + 4, err);
-    /* Not repeated: somebody may have written the secret itself. */
-    return pawli_fail(err, PAWL_E_INVALID,
-                      "a secret's place must be \"file:PATH\" or \"env:NAME\": the secret itself "
-                      "does not belong there");
+    /* The value is not repeated here: it may be the secret itself. */
+    return pawli_fail(
+        err, PAWL_E_INVALID,
+        "a secret must be given as \"file:PATH\" or \"env:NAME\", not as the secret itself");
 }

@@ -1,4 +1,4 @@
-/* src/transport/send_op.c - one claimed message on its way, from the claim to the answer. */
+/* src/transport/send_op.c - one send, from the claim of its message to its result. */
 #include "send_op.h"
 
 #include <stdio.h>
@@ -64,7 +64,7 @@ void pawli_send_op_done(pawli_send_op *op)
     pawli_send_op_free(op);
 }
 
-/* ---- landing ---- */
+/* ---- completing a send ---- */
 
 /* `error` may be NULL; `pattern` is what comes after "message M to D ". */
 static void send_op_say(const pawli_send_op *op, pawl_log_level level, const char *error,
@@ -86,19 +86,20 @@ static void send_op_say(const pawli_send_op *op, pawl_log_level level, const cha
     pawli_log_record(log, level, "outbox", &fields, whole);
 }
 
-/* The other side's words may repeat the payload: they belong into the record, not into the log. */
+/* The peer's text may repeat the payload, so it is stored with the message but not logged. */
 static const char *reason_to_log(const pawli_send_op *op, char *room, size_t size)
 {
     if (!op->answered)
         return op->error ? op->error : "out of memory for the reason";
     if (op->status > 0)
-        snprintf(room, size, "HTTP %d; the record has the answer's words", op->status);
+        snprintf(room, size, "HTTP %d; see the message record for the response text", op->status);
     else
-        snprintf(room, size, "refused; the record has the answer's words");
+        snprintf(room, size, "rejected; see the message record for the response text");
     return room;
 }
 
-/* When it is due again but for the jitter: what the database will compute, or was told. */
+/* The delay until the next attempt, without jitter: as the database will compute it, or as
+ * requested. */
 static int64_t nominal_delay_ms(const pawli_send_op *op)
 {
     const pawl_message *message = op->message;
@@ -109,7 +110,8 @@ static int64_t nominal_delay_ms(const pawli_send_op *op)
         &op->policy, pawl_message_retries(message) + pawl_message_deferrals(message), 0);
 }
 
-/* "attempt 2 of 6, retrying in about 4s" (the database adds the jitter), "not counted, ..." */
+/* Formats "attempt 2 of 6, retrying in about 4s" (the database adds the jitter), or "deferred,
+ * ..." */
 static void explain_retry(const pawli_send_op *op, char *room, size_t size)
 {
     char span[PAWLI_SPAN_SIZE], which[48];
@@ -173,7 +175,7 @@ static void send_op_land(pawli_send_op *op, pawl_result result, const char *erro
     pthread_mutex_lock(&delivery->lock);
     op->destination->stats.in_flight--;
     op->destination->unsendable |= op->unsendable;
-    /* The map that prevented it is no longer in use: try again, by the one that is. */
+    /* The service map that prevented the send was replaced: retry with the current one. */
     delivery->map_changed |= op->unsendable && op->services != delivery->services;
     send_op_count(op, duplicate);
     op->destination->stats.breaker = (pawl_breaker_state)op->destination->breaker.state;
@@ -183,13 +185,13 @@ static void send_op_land(pawli_send_op *op, pawl_result result, const char *erro
     log_landing(op, duplicate);
 }
 
-/* ---- the destination's fault, or not ---- */
+/* ---- the destination's circuit breaker ---- */
 
 static void note_failure(pawli_send_op *op, pawl_mono now)
 {
     pawli_breaker *breaker = &op->destination->breaker;
 
-    /* What was under way when it opened says nothing new. */
+    /* Results of sends that were in flight when it opened are ignored. */
     if (breaker->state == PAWLI_BREAKER_OPEN)
         return;
     bool opens = pawli_breaker_failed(breaker, now, pawli_random_u64());
@@ -227,7 +229,8 @@ static void send_op_judge(pawli_send_op *op, const pawl_send_report *outcome, pa
         note_success(op);
 }
 
-/* Not before the destination wants it; and if it is too busy, nothing else either. */
+/* Waits at least as long as the destination requested; if the destination is overloaded, so do
+ * all its other messages. */
 static void obey_retry_after(pawli_send_op *op, const pawl_send_report *outcome, pawl_mono now)
 {
     const pawl_delivery_options *options = &op->delivery->options;
@@ -249,7 +252,8 @@ static void obey_retry_after(pawli_send_op *op, const pawl_send_report *outcome,
         op->delay_ms = 1;
 }
 
-/* A probe's message waits as long as the breaker does, so that there is one for the next probe. */
+/* A probe's message waits as long as the circuit breaker does, so that a message is available
+ * for the next probe. */
 static void wait_for_breaker(pawli_send_op *op, pawl_mono now)
 {
     const pawli_breaker *breaker = &op->destination->breaker;
@@ -279,7 +283,7 @@ static pawl_result send_op_result(const pawli_send_op *op, const pawl_service *s
     return op->limit > 0 && pawl_message_attempt(op->message) >= op->limit ? PAWL_FAIL : PAWL_RETRY;
 }
 
-/* Given up by us: another delivery may take it at once. */
+/* Cancelled by us: another delivery may send it at once. */
 static void send_op_give_back(pawli_send_op *op)
 {
     op->delay_ms = 0;
@@ -331,7 +335,7 @@ static void on_end(void *context, const pawl_send_report *outcome)
 
 /* ---- starting ---- */
 
-/* *ret_ours: the URL is the map's, so what is wrong with it is not the message's fault. */
+/* *ret_ours: the URL comes from the service map, so an error in it is not the message's fault. */
 static pawl_status send_op_send(pawli_send_op *op, const pawl_service *service, const char *url,
                                 bool *ret_ours, pawl_error *err)
 {
@@ -353,8 +357,8 @@ static pawl_status send_op_send(pawli_send_op *op, const pawl_service *service, 
     return pawl_transport_client_send(delivery->client, &request, on_end, op, &op->send, err);
 }
 
-/* Where to, and off. What cannot be begun has landed: deferred, unless the message itself is wrong.
- */
+/* Resolves the destination and starts the send. A send that cannot be started is completed:
+ * deferred, unless the message itself is invalid. */
 static void take_off(pawli_send_op *op)
 {
     pawl_error err = PAWL_ERROR_INIT;
@@ -362,19 +366,19 @@ static void take_off(pawli_send_op *op)
     const char *url = NULL;
     pawl_status st = pawl_services_find(op->services, op->destination->name, &service, &url, &err);
 
-    bool ours = st != PAWL_OK; /* the map's fault, not the message's */
+    bool ours = st != PAWL_OK; /* the service map's fault, not the message's */
     op->policy = pawli_send_backoff(op->message, service);
     op->limit = pawli_send_limit(op->message, service);
     if (st == PAWL_OK)
         st = send_op_send(op, service, url, &ours, &err);
     if (st == PAWL_OK)
         return;
-    op->unsendable = ours; /* by the map, not for want of memory */
+    op->unsendable = ours; /* because of the service map, not because memory ran out */
     ours = ours || st != PAWL_E_INVALID;
     send_op_land(op, ours ? PAWL_DEFER : PAWL_FAIL, err.message, false);
 }
 
-/* A message may have a shorter lease of its own; the store's clock tells. */
+/* A message may have a shorter lease of its own, which the store's clock determines. */
 static int64_t lease_us(const pawl_delivery *delivery, const pawl_message *message,
                         pawl_mono claimed_at)
 {
@@ -408,7 +412,8 @@ bool pawli_send_op_begin(pawl_delivery *delivery, pawli_claim_batch *batch,
     op->lease_us = lease_us(delivery, message, claimed_at);
     op->renew_at = pawli_mono_after(claimed_at, op->lease_us / 3);
     op->lease_end = pawli_mono_after(claimed_at, op->lease_us);
-    op->late = pawli_mono_passed(op->lease_end); /* the claim's answer took that long */
+    op->late = pawli_mono_passed(op->lease_end); /* the claim took so long that the lease has
+                                                  * expired */
     op->breaker_was_closed = destination->breaker.state == PAWLI_BREAKER_CLOSED;
     pthread_mutex_lock(&delivery->lock);
     destination->stats.in_flight++;

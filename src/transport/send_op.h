@@ -61,8 +61,8 @@ void pawli_send_ops_add(pawli_send_ops *ops, pawli_send_op *op);
 void pawli_send_ops_remove(pawli_send_ops *ops, pawli_send_op *op);
 
 /*
- * Sends the message: afterwards it is in the delivery's list `air`, or in `landed` if the send
- * ended at once. False: out of memory, nothing was done.
+ * Sends the message: afterwards it is in the delivery's list `in_flight`, or in `completed` if the
+ * send ended at once. False: out of memory, nothing was done.
  */
 bool pawli_send_op_begin(pawl_delivery *delivery, pawli_claim_batch *batch,
                          const pawl_message *message, pawl_mono claimed_at);

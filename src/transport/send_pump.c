@@ -1,4 +1,4 @@
-/* src/transport/send_pump.c - keeping sends to their time while a call of the database is slow. */
+/* src/transport/send_pump.c - keeps sends on time while a database call is slow. */
 #include "send_pump.h"
 
 #include <errno.h>
@@ -12,11 +12,12 @@
 #include "log.h"
 #include "platform.h"
 
-/* How often the second thread looks while something is in flight. */
+/* How often the pump thread runs while sends are in flight. */
 #define TICK_MS 100
-/* A call that has lasted this long is slow. */
+/* A database call that has lasted this long is slow. */
 #define SLOW_US INT64_C(50000)
-/* After this many without a call it sleeps until the next one: waking it costs more than a tick. */
+/* After this many ticks without a database call the thread sleeps until the next one: waking it
+ * costs more than a tick. */
 #define QUIET_TICKS 20
 
 pawl_status pawli_send_pump_init(pawli_send_pump *pump, pawl_error *err)
@@ -25,13 +26,14 @@ pawl_status pawli_send_pump_init(pawli_send_pump *pump, pawl_error *err)
     pump->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     pump->completed_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (pump->wake_fd < 0 || pump->completed_fd < 0)
-        return pawli_fail_code(err, PAWL_E_IO, errno, "no descriptor is left for a delivery");
+        return pawli_fail_code(err, PAWL_E_IO, errno,
+                               "no file descriptor is available for a delivery");
     return PAWL_OK;
 }
 
 static void pump_ring(int fd)
 {
-    (void)eventfd_write(fd, 1); /* fails only when it is readable already */
+    (void)eventfd_write(fd, 1); /* fails only if it is readable already */
 }
 
 static void pump_hush(int fd)
@@ -65,9 +67,9 @@ void pawli_send_pump_drop_late(pawl_delivery *delivery)
     }
 }
 
-/* ---- the second thread ---- */
+/* ---- the pump thread ---- */
 
-/* Has the lock, while the delivery's thread waits for the database. */
+/* Runs with the lock while the delivery's thread waits for the database. */
 static void process_client(pawl_delivery *delivery)
 {
     pawl_error why = PAWL_ERROR_INIT;
@@ -75,7 +77,7 @@ static void process_client(pawl_delivery *delivery)
 
     pawli_send_pump_drop_late(delivery);
     if (pawl_transport_client_process(delivery->client, &why) != PAWL_OK)
-        pawli_log(&delivery->options.log, PAWL_LOG_WARNING, "outbox", "sending is held up: %s",
+        pawli_log(&delivery->options.log, PAWL_LOG_WARNING, "outbox", "sends are delayed: %s",
                   why.message);
     if (delivery->completed.count > completed)
         pump_ring(delivery->pump.completed_fd);
@@ -88,7 +90,7 @@ static bool call_is_slow(pawli_send_pump *pump)
     return began != 0 && pawli_mono_now().us - began >= SLOW_US;
 }
 
-/* A call that begins just now either finds this undone, or wakes us. */
+/* A database call that starts just now either finds this undone, or wakes this thread. */
 static int stop_ticking(pawli_send_pump *pump)
 {
     atomic_store(&pump->ticks, false);
@@ -122,7 +124,8 @@ static void *run_pump(void *context)
     return NULL;
 }
 
-/* Signals are for the application's threads. Without a thread sends may be late, nothing else. */
+/* Signals are for the application's threads. Without this thread sends may be late, but still
+ * work. */
 static void pump_start(pawl_delivery *delivery)
 {
     sigset_t all, before;
@@ -154,7 +157,7 @@ void pawli_send_pump_lend(pawl_delivery *delivery)
 {
     pawli_send_pump *pump = &delivery->pump;
 
-    if (delivery->in_flight.count == 0) /* nothing to keep an eye on */
+    if (delivery->in_flight.count == 0) /* nothing is in flight */
         return;
     if (!pump->runs)
         pump_start(delivery);

@@ -14,7 +14,7 @@
 #include "scope.h"
 #include "text.h"
 
-/* ---- the service map: made whole, then never changed ---- */
+/* ---- the service map: immutable once created ---- */
 
 #define TIMEOUT_MAX_MS INT64_C(600000)
 #define CONCURRENCY_MAX 10000
@@ -57,7 +57,7 @@ void pawl_services_unref(pawl_services *services)
         free_services(services);
 }
 
-/* ---- making one ---- */
+/* ---- creating a service map ---- */
 
 static pawl_status check_name(const char *name, pawl_error *err)
 {
@@ -150,7 +150,7 @@ static pawl_count services_count_of(const pawl_service_options *opts)
     return opts->count == PAWL_COUNT_DEFAULT ? PAWL_COUNT_ANSWERED : opts->count;
 }
 
-/* Where every send counts, the usual policy would take a day for six. */
+/* If every send counts, the usual policy would take a day for six attempts. */
 static pawl_backoff services_backoff_of(const pawl_service_options *opts)
 {
     static const pawl_backoff usual = PAWL_BACKOFF_REMOTE, all = PAWL_BACKOFF_ALL;
@@ -160,7 +160,7 @@ static pawl_backoff services_backoff_of(const pawl_service_options *opts)
                : opts->backoff;
 }
 
-/* Its name has been checked. Copies what it needs, and on failure leaves what can be freed. */
+/* The name has been validated. Copies what it needs; on failure, what was copied can be freed. */
 static pawl_status services_fill(pawli_arena *arena, const pawl_service_options *opts,
                                  pawl_service *service, pawl_error *err)
 {
@@ -182,14 +182,15 @@ static pawl_status services_fill(pawli_arena *arena, const pawl_service_options 
                               .backoff = services_backoff_of(opts),
                               .max_attempts = opts->max_attempts,
                               .count = services_count_of(opts),
-                              /* Who writes a socket's path into the map has allowed it. */
+                              /* Writing a socket path into the map is explicit permission to use
+                               * it. */
                               .allow_private = opts->allow_private || pawli_scheme_is_local(scheme),
                               .response_max_bytes = opts->response_max_bytes};
     if (!services_keep(arena, name, &service->name) ||
         !services_keep(arena, opts->url, &service->url) ||
         !services_keep(arena, opts->ca_file, &service->ca_file) ||
         !services_keep(arena, opts->proxy, &service->proxy))
-        return pawli_fail(err, PAWL_E_NOMEM, "no memory for service '%s'", name);
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for service '%s'", name);
     return load_secrets(opts, service, err);
 }
 
@@ -203,7 +204,7 @@ static pawl_status fill_urls(pawl_services *services, const pawl_service_options
         return st;
     if (opts.name || opts.url)
         return pawli_fail(err, PAWL_E_INVALID,
-                          "the entry for URLs has neither a name nor a url of its own");
+                          "the entry for URLs must have no name and no url of its own");
     return services_fill(&services->arena, &opts, &services->urls, err);
 }
 
@@ -218,13 +219,13 @@ static pawl_status services_sort(pawl_services *services, pawl_error *err)
 {
     services->by_name = pawli_arena_alloc(&services->arena, (services->count + 1) * sizeof(void *));
     if (!services->by_name)
-        return pawli_fail(err, PAWL_E_NOMEM, "no memory for the service map");
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the service map");
     for (size_t i = 0; i < services->count; i++)
         services->by_name[i] = &services->items[i];
     qsort(services->by_name, services->count, sizeof(void *), compare_names);
     for (size_t i = 1; i < services->count; i++)
         if (strcmp(services->by_name[i - 1]->name, services->by_name[i]->name) == 0)
-            return pawli_fail(err, PAWL_E_INVALID, "service '%s' is there twice",
+            return pawli_fail(err, PAWL_E_INVALID, "service '%s' is defined twice",
                               services->by_name[i]->name);
     return PAWL_OK;
 }
@@ -266,7 +267,7 @@ pawl_status pawl_services_new(const pawl_service_options *given, size_t count,
     if (!services ||
         !services_keep(&services->arena, opts.map_name ? opts.map_name : "the service map",
                        &services->map_name))
-        return pawli_fail(err, PAWL_E_NOMEM, "no memory for the service map");
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the service map");
     atomic_init(&services->references, 1);
     st = fill_urls(services, opts.urls, err);
     if (st == PAWL_OK)
@@ -279,7 +280,7 @@ pawl_status pawl_services_new(const pawl_service_options *given, size_t count,
     return PAWL_OK;
 }
 
-/* ---- asking it ---- */
+/* ---- lookups ---- */
 
 size_t pawl_services_count(const pawl_services *services)
 {
@@ -323,14 +324,14 @@ pawl_status pawl_services_find(const pawl_services *services, const char *destin
                           services->map_name);
     if (!service->url)
         return pawli_fail(err, PAWL_E_INVALID,
-                          "service '%s' has no url in %s: nothing can be sent to it", destination,
+                          "service '%s' has no url in %s: add one to send to it", destination,
                           services->map_name);
     *ret_service = service;
     *ret_url = service->url;
     return PAWL_OK;
 }
 
-/* ---- reading an entry of the service map ---- */
+/* ---- accessors of an entry ---- */
 
 const char *pawl_service_name(const pawl_service *service)
 {

@@ -1,4 +1,4 @@
-/* src/transport/services_test.c - the service map: what is found, what is refused, who keeps it. */
+/* src/transport/services_test.c - the service map: lookup, rejected entries, reference counting. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* src/transport/signature.c - signing envelopes and checking signatures. */
+/* src/transport/signature.c - signs envelopes and verifies signatures. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@
 #include "sign.h"
 #include "timestamp.h"
 
-/* ---- was this envelope signed with one of these secrets, and lately? ---- */
+/* ---- verifying: signed with one of the secrets, and recently ---- */
 
 #define WINDOW_MIN_MS 1000
 #define WINDOW_MAX_MS INT64_C(86400000)
@@ -35,7 +35,7 @@ static pawl_status signature_check_options(const pawl_signature_options *given,
     return PAWL_OK;
 }
 
-/* Every secret is tried, also after the right one: the time says nothing about which it was. */
+/* Tries all secrets, even after a match, so that the duration does not reveal which one matched. */
 static pawl_status signature_matches(const pawli_signed *what, int scheme,
                                      const pawl_secrets *secrets,
                                      const uint8_t given[PAWLI_HMAC_SIZE], bool *ret_match,
@@ -61,15 +61,15 @@ static pawl_status check_age(const pawl_envelope *envelope, const pawl_signature
     int64_t window_us = opts->window_ms * 1000;
 
     if (!pawli_timestamp_parse(pawl_envelope_timestamp(envelope), &sent))
-        return pawli_fail(err, PAWL_E_DENIED, "rf-timestamp is not a time");
+        return pawli_fail(err, PAWL_E_DENIED, "rf-timestamp is not a valid time");
     if (sent.us < opts->now.us - window_us)
         return pawli_fail(err, PAWL_E_DENIED,
-                          "the signature is %" PRId64 " s old, and no more than %" PRId64
-                          " s are allowed: it was replayed, or the clocks disagree",
+                          "the signature is %" PRId64 " s old, and the maximum is %" PRId64
+                          " s: it was replayed, or the clocks differ",
                           (opts->now.us - sent.us) / 1000000, opts->window_ms / 1000);
     if (sent.us > opts->now.us + window_us)
         return pawli_fail(err, PAWL_E_DENIED,
-                          "the signature is from %" PRId64 " s in the future: the clocks disagree",
+                          "the signature is from %" PRId64 " s in the future: the clocks differ",
                           (sent.us - opts->now.us) / 1000000);
     return PAWL_OK;
 }
@@ -104,7 +104,8 @@ pawl_status pawl_signature_check(const pawl_envelope *envelope, const pawl_secre
     if (st != PAWL_OK)
         return st;
     if (pawl_secrets_count(secrets) == 0)
-        return pawli_fail(err, PAWL_E_DENIED, "there is no secret to check the signature with");
+        return pawli_fail(err, PAWL_E_DENIED,
+                          "no secret is configured to verify the signature with");
     st = read_hmac(envelope, code, err);
     if (st != PAWL_OK)
         return st;
@@ -122,15 +123,15 @@ pawl_status pawl_signature_check(const pawl_envelope *envelope, const pawl_secre
     if (st == PAWL_OK && opts.scheme == PAWL_SCHEME_1)
         st = signature_matches(&what, PAWL_SCHEME_1, secrets, code, &match, err);
     if (st == PAWL_OK && !match)
-        st = pawli_fail(err, PAWL_E_DENIED, "the signature is not the right one");
+        st = pawli_fail(err, PAWL_E_DENIED, "the signature is wrong");
     return st;
 }
 
-/* ---- what exactly is signed ---- */
+/* ---- the signed bytes ---- */
 
 _Static_assert((PAWLI_HMAC_SIZE + 2) / 3 * 4 + 1 == PAWLI_SIGNATURE_TEXT_SIZE, "base64 of 32");
 
-/* By hand, here and below: printf took as long as the HMAC, twice per message. */
+/* Formats by hand, here and below: printf took as long as the HMAC, twice per message. */
 static void write_hex(const uint8_t *bytes, size_t size, char *ret_text)
 {
     static const char digits[] = "0123456789abcdef";
@@ -142,7 +143,7 @@ static void write_hex(const uint8_t *bytes, size_t size, char *ret_text)
     *ret_text = '\0';
 }
 
-/* LENGTH:BYTES, - a field cannot run into the next one. */
+/* Writes LENGTH:BYTES, so that fields cannot be confused. */
 static void add_field(pawli_buffer *buffer, const char *text)
 {
     char head[24];
@@ -191,7 +192,7 @@ pawl_status pawli_sign(const pawli_signed *what, int scheme, const pawli_secret 
     sign_lay_out(&buffer, what, scheme);
     if (buffer.failed ||
         !pawli_hmac_sha256(secret->bytes, secret->size, buffer.data, buffer.size, ret_code))
-        return pawli_fail(err, PAWL_E_NOMEM, "no memory for a signature");
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for a signature");
     return PAWL_OK;
 }
 

@@ -1,5 +1,5 @@
-/* src/transport/signature_test.c - signatures: the known ones, wrong ones, old ones, and secrets.
- */
+/* src/transport/signature_test.c - signatures: test vectors, wrong and expired ones, and
+ * secrets. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -96,13 +96,13 @@ PAWL_TEST(old_and_future_signatures_are_refused)
     assert_non_null(strstr(err.message, "301 s old"));
     assert_status(PAWL_E_DENIED, check(envelope, secrets, 2, -301, &err), &err);
     assert_non_null(strstr(err.message, "future"));
-    /* also where scheme 1 would do: it is a scheme 2 signature */
+    /* scheme 1 would match, too, but this is a scheme 2 signature */
     assert_status(PAWL_E_DENIED, check(envelope, secrets, 1, 301, &err), &err);
     assert_ok(check(signed_envelope(secrets, 1), secrets, 1, 1000000, &err), &err);
     assert_status(PAWL_E_DENIED, pawl_signature_check(envelope, secrets, NULL, &err), &err);
 }
 
-/* Replace `from` by `to`, which is no longer, in a copy. */
+/* Replaces `from` by `to`, which is not longer, in a copy. */
 static const pawl_envelope *tampered(const pawl_envelope *envelope, const char *from,
                                      const char *to)
 {
@@ -134,9 +134,10 @@ PAWL_TEST(every_signed_field_counts)
     for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
         const pawl_envelope *changed = tampered(envelope, changes[i][0], changes[i][1]);
         if (check(changed, secrets, 2, 0, &err) != PAWL_E_DENIED)
-            test_fail("%s became %s, and nobody saw it", changes[i][0], changes[i][1]);
+            test_fail("%s became %s, and the signature still matched", changes[i][0],
+                      changes[i][1]);
     }
-    /* said plainly in docs/wire.md: attempt and own headers are not signed */
+    /* documented in docs/wire.md: attempt and own headers are not signed */
     assert_ok(check(tampered(envelope, "\"rf-attempt\":\"1\"", "\"rf-attempt\":\"2\""), secrets, 2,
                     0, &err),
               &err);
@@ -152,7 +153,7 @@ PAWL_TEST(fields_cannot_run_into_each_other)
     two = tampered(two, "inventory-service\"", "inventory-serviceO\"");
     two = tampered(two, "OrderApproved", "rderApproved");
     assert_status(PAWL_E_DENIED, check(two, secrets, 2, 0, &err), &err);
-    /* scheme 1 cannot tell: the reason for scheme 2 */
+    /* scheme 1 cannot detect this: the reason for scheme 2 */
     one = tampered(one, "inventory-service\"", "inventory-serviceO\"");
     one = tampered(one, "OrderApproved", "rderApproved");
     assert_ok(check(one, secrets, 1, 0, &err), &err);

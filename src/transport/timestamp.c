@@ -22,7 +22,7 @@ void pawli_timestamp_format(pawl_wall time, char ret_text[PAWLI_TIMESTAMP_SIZE])
              of_day / PAWLI_MINUTE_S % 60, of_day % 60);
 }
 
-/* Exactly `count` digits and then `after` (0: whatever). Moves *at past both. */
+/* Reads exactly `count` digits and then `after` (0: anything). Moves *at past both. */
 static bool read_digits(const char **at, int count, char after, int *ret_number)
 {
     int number = 0;
@@ -38,7 +38,7 @@ static bool read_digits(const char **at, int count, char after, int *ret_number)
     return true;
 }
 
-/* A second 60 is a leap second, and counts as the next one. */
+/* A second of 60 is a leap second, and counts as the next second. */
 static bool timestamp_combine(int year, int month, int day, int hour, int minute, int second,
                               int64_t *ret_seconds)
 {
@@ -50,7 +50,7 @@ static bool timestamp_combine(int year, int month, int day, int hour, int minute
     return true;
 }
 
-/* ".123": microseconds; what is finer is cut off. */
+/* Reads ".123" as microseconds; further digits are dropped. */
 static bool read_fraction(const char **at, int64_t *ret_us)
 {
     int64_t us = 0, unit = US_PER_S / 10;

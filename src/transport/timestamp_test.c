@@ -1,4 +1,4 @@
-/* src/transport/timestamp_test.c - times of envelopes and of Retry-After. */
+/* src/transport/timestamp_test.c - timestamps of envelopes and of Retry-After. */
 #include "timestamp.h"
 
 #include "test.h"

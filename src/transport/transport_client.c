@@ -1,6 +1,5 @@
-/* src/transport/transport_client.c - all transports behind one descriptor; each is opened when it
- * is needed.
- */
+/* src/transport/transport_client.c - all transports behind one descriptor; each is opened on
+ * first use. */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -55,15 +54,16 @@ pawl_status pawl_transport_client_open(pawl_transports *transports,
     pawl_transport_client *client;
 
     if (!transports || !ret_carrier)
-        return pawli_fail(err, PAWL_E_INVALID, "transports and ret_carrier must not be NULL");
+        return pawli_fail(err, PAWL_E_INVALID, "transports and ret_client must not be NULL");
     client = calloc(1, sizeof *client);
     if (!client)
-        return pawli_fail(err, PAWL_E_NOMEM, "no memory for a carrier");
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for a transport client");
     client->epoll = epoll_create1(EPOLL_CLOEXEC);
     if (client->epoll < 0) {
         int code = errno;
         free(client);
-        return pawli_fail_code(err, PAWL_E_IO, code, "no descriptor is left for a carrier");
+        return pawli_fail_code(err, PAWL_E_IO, code,
+                               "no file descriptor is available for a transport client");
     }
     client->transports = transports;
     atomic_fetch_add(&transports->carriers, 1);
@@ -79,7 +79,7 @@ static pawl_status open_instance(pawl_transport_client *client, const pawli_know
     pawl_status st;
 
     if (!opened)
-        return pawli_fail(err, PAWL_E_NOMEM, "no memory for a transport");
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for a transport");
     *opened = (instance){known, NULL, NULL};
     st = known->transport->open(known->self, &opened->inner, err);
     if (st != PAWL_OK) {
@@ -88,7 +88,7 @@ static pawl_status open_instance(pawl_transport_client *client, const pawli_know
     }
     if (epoll_ctl(client->epoll, EPOLL_CTL_ADD, known->transport->fd(opened->inner), &event) != 0) {
         (void)pawli_fail_code(err, PAWL_E_IO, errno,
-                              "a transport's descriptor cannot be waited for");
+                              "a transport's file descriptor cannot be added to epoll");
         known->transport->close(opened->inner);
         free(opened);
         return PAWL_E_IO;
@@ -99,7 +99,7 @@ static pawl_status open_instance(pawl_transport_client *client, const pawli_know
     return PAWL_OK;
 }
 
-/* Schemes that are one transport under several names share an instance. */
+/* Schemes served by one transport share an instance. */
 static pawl_status find_instance(pawl_transport_client *client, const char *url,
                                  instance **ret_instance, pawl_error *err)
 {
@@ -137,20 +137,20 @@ pawl_status pawl_transport_client_send(pawl_transport_client *client,
     pawl_status st;
 
     if (!client || !given || !end)
-        return pawli_fail(err, PAWL_E_INVALID, "carrier, request and end must not be NULL");
+        return pawli_fail(err, PAWL_E_INVALID, "client, request and end must not be NULL");
     st = pawli_options_copy(&request, sizeof request, given, err);
     if (st != PAWL_OK)
         return st;
     if (!request.url || !request.service || !request.envelope || request.timeout_ms < 0)
         return pawli_fail(
             err, PAWL_E_INVALID,
-            "a request needs url, service and envelope, and a timeout_ms not below 0");
+            "a request needs url, service and envelope, and timeout_ms must not be negative");
     st = find_instance(client, request.url, &by, err);
     if (st != PAWL_OK || !by)
         return st;
     send = malloc(sizeof *send);
     if (!send)
-        return pawli_fail(err, PAWL_E_NOMEM, "no memory for a send");
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for a send");
     *send = (pawl_send_op){client, by, NULL, end, context};
     st = by->known->transport->send(by->inner, &request, client_ended, send, &send->inner, err);
     if (st != PAWL_OK) {
@@ -186,7 +186,7 @@ int64_t pawl_transport_client_timeout_ms(pawl_transport_client *client)
     return soonest;
 }
 
-/* Each gets its turn, also after one that failed; the first failure is told. */
+/* Processes every transport, even after one failed; returns the first error. */
 pawl_status pawl_transport_client_process(pawl_transport_client *client, pawl_error *err)
 {
     pawl_status first = PAWL_OK;

@@ -12,7 +12,7 @@
 #include "scheme.h"
 #include "scope.h"
 
-/* ---- the transports that are known, by the scheme of their URLs ---- */
+/* ---- the registered transports, by URL scheme ---- */
 
 #define CONNECTIONS_MAX 10000
 
@@ -35,7 +35,7 @@ static pawl_status not_any_more(const pawl_transports *transports, pawl_error *e
 {
     if (atomic_load(&transports->carriers) > 0)
         return pawli_fail(err, PAWL_E_MISUSE,
-                          "transports are in use: add to them before a carrier is opened");
+                          "the transports are in use: add transports before a client is opened");
     return PAWL_OK;
 }
 
@@ -55,27 +55,26 @@ pawl_status pawl_transports_register(pawl_transports *transports, const pawl_tra
     if (!transports || !transport)
         return pawli_fail(err, PAWL_E_INVALID, "transports and transport must not be NULL");
     if (transport->version != PAWL_TRANSPORT_VERSION || !transports_is_whole(transport))
-        return pawli_fail(err, PAWL_E_INVALID,
-                          "a transport must be of version %d and have all its functions",
+        return pawli_fail(err, PAWL_E_INVALID, "a transport must have version %d and all functions",
                           PAWL_TRANSPORT_VERSION);
     snprintf(url, sizeof url, "%s://", transport->scheme);
     if (!pawli_scheme_of(url, scheme) || strcmp(scheme, transport->scheme) != 0)
         return pawli_fail(err, PAWL_E_INVALID,
-                          "a transport's scheme must be up to %d lower-case letters, digits, '+', "
-                          "'-' and '.', a letter first",
+                          "a transport's scheme must be a letter followed by lower-case letters, "
+                          "digits, '+', '-' and '.', at most %d characters in total",
                           PAWLI_SCHEME_SIZE - 1);
     st = not_any_more(transports, err);
     if (st != PAWL_OK)
         return st;
     known = malloc(sizeof *known);
     if (!known)
-        return pawli_fail(err, PAWL_E_NOMEM, "no memory for a transport");
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for a transport");
     *known = (pawli_known){transport, take_self, transports->newest};
     transports->newest = known;
     return PAWL_OK;
 }
 
-/* The first of them takes `settings`, whatever happens to the others. */
+/* The first one takes ownership of `settings`, even if registering the others fails. */
 static pawl_status register_http(pawl_transports *transports, const pawl_transports_options *opts,
                                  pawl_error *err)
 {
@@ -121,7 +120,7 @@ pawl_status pawl_transports_new(const pawl_transports_options *given,
                           CONNECTIONS_MAX, CONNECTIONS_MAX);
     transports = calloc(1, sizeof *transports);
     if (!transports)
-        return pawli_fail(err, PAWL_E_NOMEM, "no memory for the transports");
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the transports");
     st = register_http(transports, &opts, err);
     if (st == PAWL_OK)
         st = register_inproc(transports, err);
@@ -159,12 +158,12 @@ pawl_status pawli_transports_find(const pawl_transports *transports, const char 
         }
     }
     return pawli_fail(err, PAWL_E_INVALID,
-                      "nobody knows how to send to %s:// - known are http, https, unix, pipe, "
-                      "inproc and what was registered",
+                      "unknown scheme %s://: available are http, https, unix, pipe, inproc and "
+                      "registered transports",
                       scheme);
 }
 
-/* ---- what stands before "://" ---- */
+/* ---- URL schemes ---- */
 
 bool pawli_scheme_of(const char *url, char ret_scheme[PAWLI_SCHEME_SIZE])
 {

@@ -1,4 +1,4 @@
-/* src/worker/claim_loop.c - the thread that claims and answers. */
+/* src/worker/claim_loop.c - the claim loop: the thread that claims messages and stores results. */
 #include "claim_loop.h"
 
 #include <stdlib.h>
@@ -25,7 +25,7 @@ void pawli_claim_loop_done(pawli_claim_loop *claim_loop)
     *claim_loop = (pawli_claim_loop){0};
 }
 
-/* ---- taking over what was claimed ---- */
+/* ---- adopting claimed messages ---- */
 
 static void make_task(pawl_worker *worker, pawli_batch *batch, const pawl_message *message,
                       bool dead, pawl_task *task)
@@ -60,8 +60,8 @@ static void free_unused(pawli_batch *batch, pawl_messages *list)
 }
 
 /*
- * There was no memory to take them over. What is held can be asked for later; dead letters cannot,
- * and are given back one by one, without memory of ours.
+ * Memory ran out while adopting the messages. Leased messages can be read again later; dead
+ * letters cannot, so they are released one by one, without allocating.
  */
 static void claim_loop_decline(pawl_worker *worker, const pawl_messages *list, bool dead)
 {
@@ -134,7 +134,7 @@ pawl_status pawli_claim_loop_resume(pawl_worker *worker, size_t *ret_found, pawl
     st = pawl_queue_owned(worker->store, worker->owner, &list, err);
     if (st != PAWL_OK)
         return st;
-    /* Of a server "nothing" is not believed at once. */
+    /* A server may still commit the claim, so an empty list is not trusted at once. */
     if (claim_loop->in_doubt && !pawli_db_driver(worker->store->db)->single_writer)
         claim_loop->ask_until = pawli_mono_after(asked_at, STILL_COMMITTING_US);
     claim_loop->in_doubt = false;
@@ -153,7 +153,8 @@ static void note_duration(pawli_claim_loop *claim_loop, pawl_mono began)
                               : claim_loop->call_us + (took_us - claim_loop->call_us) / 8;
 }
 
-/* Acknowledge what there is and claim, in one call. *ret_acks: how many went with it. */
+/* Acknowledges the finished messages and claims, in one call. *ret_acks: how many
+ * acknowledgements it carried. */
 static pawl_status ack_and_claim(pawl_worker *worker, const pawl_claim_options *options, int limit,
                                  size_t *ret_acks, pawl_messages **ret_list, pawl_error *err)
 {
@@ -183,7 +184,7 @@ static pawl_status claim_one(pawl_worker *worker, const pawli_planned_claim *pla
     options.owner_name = worker->options.owner_name;
     pawl_status st = ack_and_claim(worker, &options, limit, &acks, &list, err);
     if (pawli_store_error_is_refusal(st) && acks > 0) {
-        /* Told by themselves, they are divided until the one that is refused is found. */
+        /* Stored without a claim, the batch is split until the rejected one is found. */
         st = pawli_result_batch_store_acks(worker, err);
         if (st == PAWL_OK)
             st = ack_and_claim(worker, &options, limit, &acks, &list, err);
@@ -219,7 +220,7 @@ pawl_status pawli_claim_loop_claim(pawl_worker *worker, size_t *ret_found, pawl_
     return st;
 }
 
-/* ---- falling asleep ---- */
+/* ---- going idle ---- */
 
 static bool armed_for(const pawli_claim_loop *claim_loop)
 {
@@ -230,7 +231,7 @@ static bool armed_for(const pawli_claim_loop *claim_loop)
                                              plan->topic_count * sizeof(char *)) == 0);
 }
 
-/* The waiter borrows the topics for longer than they are in `wants`. */
+/* The waiter borrows the topics for longer than they remain in the plan. */
 static pawl_status claim_loop_arm(pawli_claim_loop *claim_loop, pawl_error *err)
 {
     const pawli_claim_plan *plan = &claim_loop->plan;
@@ -253,8 +254,8 @@ static pawl_status claim_loop_arm(pawli_claim_loop *claim_loop, pawl_error *err)
     return st;
 }
 
-/* Short handlers end while the waiter is armed: their answers still reach the claim that follows.
- */
+/* Short handlers may finish while the waiter is being armed: their results still go with the
+ * next claim. */
 static pawl_status arm_and_gather(pawl_worker *worker, pawl_error *err)
 {
     pawl_status st = claim_loop_arm(&worker->claim_loop, err);
@@ -262,11 +263,12 @@ static pawl_status arm_and_gather(pawl_worker *worker, pawl_error *err)
     if (st != PAWL_OK)
         return st;
     pawli_result_batch_gather(worker);
-    return pawli_result_batch_store_others(worker, err); /* nobody would, asleep */
+    return pawli_result_batch_store_others(worker, err); /* no other call would store them while
+                                                          * the loop is idle */
 }
 
-/* Nothing has to be done by itself before. */
-static pawl_mono at_the_latest(const pawl_worker *worker)
+/* The time until which no timed work is due. */
+static pawl_mono next_timed_work(const pawl_worker *worker)
 {
     bool by_name = worker->claim_loop.plan.by_name;
     int64_t wait_us = by_name ? PAWLI_NAMES_AGE_US : HOUR_US;
@@ -279,33 +281,35 @@ static pawl_mono at_the_latest(const pawl_worker *worker)
     return dead.us < latest.us ? dead : latest;
 }
 
-/* Where nothing is in hand it is not for want of room that nothing is claimed. */
+/* If nothing is in flight, claiming has stopped for a reason other than lack of room. */
 static void wait_for_room(pawl_worker *worker)
 {
     pthread_mutex_lock(&worker->inflight.lock);
     bool busy = worker->inflight.queue.count + worker->inflight.running > 0;
     pthread_mutex_unlock(&worker->inflight.lock);
     if (busy)
-        pawli_inflight_wait(&worker->inflight, worker->claim_loop.plan.low, at_the_latest(worker));
+        pawli_inflight_wait(&worker->inflight, worker->claim_loop.plan.low,
+                            next_timed_work(worker));
     else
-        pawli_inflight_wait_finished(&worker->inflight, at_the_latest(worker));
+        pawli_inflight_wait_finished(&worker->inflight, next_timed_work(worker));
 }
 
-static pawl_status sleep_until_called(pawl_worker *worker, pawl_error *err)
+static pawl_status wait_until_called(pawl_worker *worker, pawl_error *err)
 {
     pawli_claim_loop *claim_loop = &worker->claim_loop;
     pawli_woken why = PAWLI_WOKEN_CALLED;
 
     if (!pawli_inflight_announce_wait(&worker->inflight))
         return PAWL_OK;
-    pawl_status st = pawli_waiter_wait(claim_loop->waiter, at_the_latest(worker), &why, err);
+    pawl_status st = pawli_waiter_wait(claim_loop->waiter, next_timed_work(worker), &why, err);
     pawli_inflight_end_wait(&worker->inflight);
     claim_loop->armed = false;
-    claim_loop->drained = why == PAWLI_WOKEN_CALLED; /* then there is nothing new to claim */
+    claim_loop->drained = why == PAWLI_WOKEN_CALLED; /* woken by a finished task: no message was
+                                                      * enqueued */
     return st;
 }
 
-/* ---- a turn ---- */
+/* ---- one iteration ---- */
 
 static pawl_status claim_loop_exchange(pawl_worker *worker, size_t *ret_found, pawl_error *err)
 {
@@ -322,7 +326,8 @@ static pawl_status claim_loop_exchange(pawl_worker *worker, size_t *ret_found, p
     if (st != PAWL_OK)
         return st;
     if (pawli_auto_stop_left(worker) > 0)
-        (void)pawli_dead_letters_claim(worker, &dead, NULL); /* a chore that fails stops nobody */
+        (void)pawli_dead_letters_claim(worker, &dead, NULL); /* a failing maintenance task must
+                                                              * not stop the loop */
     pawli_unhandled_topics_check(worker);
     st = pawli_claim_plan_make(worker, &names_changed, err);
     if (st != PAWL_OK)
@@ -337,8 +342,8 @@ static pawl_status claim_loop_exchange(pawl_worker *worker, size_t *ret_found, p
     return st;
 }
 
-/* False: it will not get better; *err says why. */
-static bool claim_loop_turn(pawl_worker *worker, pawl_error *err)
+/* Returns false on a permanent error, with the reason in *err. */
+static bool claim_loop_iterate(pawl_worker *worker, pawl_error *err)
 {
     pawli_claim_loop *claim_loop = &worker->claim_loop;
     pawl_mono retry_at;
@@ -360,7 +365,7 @@ static bool claim_loop_turn(pawl_worker *worker, pawl_error *err)
     } else if (st == PAWL_OK && claim_loop->plan.count == 0) {
         wait_for_room(worker);
     } else if (st == PAWL_OK && claim_loop->drained && claim_loop->armed) {
-        st = sleep_until_called(worker, err);
+        st = wait_until_called(worker, err);
     }
     if (st != PAWL_OK)
         claim_loop->armed = claim_loop->drained = false;
@@ -372,7 +377,7 @@ pawl_status pawli_claim_loop_run(pawl_worker *worker, pawl_error *err)
     pawl_error why = PAWL_ERROR_INIT;
 
     while (!pawli_stop_asked(&worker->stop) && !worker->claim_loop.over) {
-        if (claim_loop_turn(worker, &why))
+        if (claim_loop_iterate(worker, &why))
             continue;
         if (err)
             *err = why;

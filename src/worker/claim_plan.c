@@ -1,4 +1,5 @@
-/* src/worker/claim_plan.c - what to claim next, of which topics, and topics without a handler. */
+/* src/worker/claim_plan.c - the claim plan: how many messages to claim of which topics; topics
+ * without a handler. */
 #include "claim_plan.h"
 
 #include <stdlib.h>
@@ -13,9 +14,10 @@
 #include "unhandled_topics.h"
 #include "worker_private.h"
 
-/* ---- how many messages to claim now, and of which topics ---- */
+/* ---- the claim plan ---- */
 
-/* Handlers should have enough to do for this long, or for three claims if those take longer. */
+/* Claim enough work to keep handlers busy for this long, or for three claims if those take
+ * longer. */
 #define AHEAD_US INT64_C(10000)
 
 void pawli_claim_plan_done(pawli_claim_plan *plan)
@@ -34,12 +36,12 @@ size_t pawli_claim_plan_ahead(const pawl_worker *worker)
     int64_t most = (int64_t)worker->options.batch * 2;
 
     if (handler_us < 0 || !worker->options.claim_ahead)
-        return 0; /* none has returned yet: who knows how long they take */
+        return 0; /* no handler has returned yet: their duration is unknown */
     int64_t ahead = ahead_us * worker->options.concurrency / (handler_us + 1);
     return (size_t)(ahead < most ? ahead : most);
 }
 
-/* ---- lists ---- */
+/* ---- the planned claims ---- */
 
 static pawl_status claim_plan_reserve(pawl_worker *worker, pawl_error *err)
 {
@@ -60,7 +62,7 @@ static pawl_status claim_plan_reserve(pawl_worker *worker, pawl_error *err)
     return PAWL_OK;
 }
 
-/* The topics added since `first` are one claim. */
+/* The topics added since `first` form one claim. */
 static void claim_plan_add_want(pawli_claim_plan *plan, size_t first, size_t limit)
 {
     size_t count = plan->topic_count - first;
@@ -71,14 +73,14 @@ static void claim_plan_add_want(pawli_claim_plan *plan, size_t first, size_t lim
         plan->topics + first, count, (int)(limit < INT32_MAX ? limit : INT32_MAX)};
 }
 
-/* ---- room; with the hand's lock held ---- */
+/* ---- room; with the lock of pawli_inflight held ---- */
 
 static size_t claim_plan_used(const pawl_worker *worker)
 {
     return worker->inflight.queue.count + worker->inflight.running;
 }
 
-/* When half of what may wait in line is used up, or a thread is free, there is room. */
+/* There is room when half of the allowed queue is used up, or a thread is idle. */
 static size_t low_mark(const pawl_worker *worker)
 {
     size_t threads = (size_t)worker->options.concurrency;
@@ -103,7 +105,7 @@ size_t pawli_claim_plan_room(pawl_worker *worker)
     return room;
 }
 
-/* Of one handler: its limit, and its share of what may wait in line. */
+/* Of one handler: what its limit allows, plus its share of the queue. */
 static size_t room_of(const pawl_worker *worker, const pawli_handler *handler)
 {
     size_t share;
@@ -130,7 +132,7 @@ static bool is_tight(const pawl_worker *worker, size_t room)
     return room_of(worker, worker->handlers.fallback) < room;
 }
 
-/* ---- making them; with the hand's lock held ---- */
+/* ---- making the plan; with the lock of pawli_inflight held ---- */
 
 static void add_others(pawl_worker *worker)
 {
@@ -144,7 +146,7 @@ static void add_others(pawl_worker *worker)
     }
 }
 
-/* First those that have room enough, together; then each of the others by itself. */
+/* First the topics with enough room, together; then each of the others separately. */
 static void claim_plan_divide(pawl_worker *worker)
 {
     pawli_claim_plan *plan = &worker->claim_loop.plan;
@@ -158,7 +160,8 @@ static void claim_plan_divide(pawl_worker *worker)
         if (room_of(worker, handlers->items[i]) >= plan->room)
             plan->topics[plan->topic_count++] = handlers->items[i]->topic;
     if (plan->topic_count > PAWLI_HANDLERS_MAX)
-        plan->topic_count = PAWLI_HANDLERS_MAX; /* a claim names no more; the others' turn comes */
+        plan->topic_count = PAWLI_HANDLERS_MAX; /* the maximum for one claim; other topics are
+                                                 * claimed in later rotations */
     claim_plan_add_want(plan, 0, plan->room);
     for (size_t i = 0; i < handlers->count; i++) {
         size_t room = room_of(worker, handlers->items[i]);
@@ -177,7 +180,7 @@ static void claim_plan_divide(pawl_worker *worker)
     }
 }
 
-/* Where it is the topics' limits that leave no room, whatever ends may make some. */
+/* If topic limits leave no room, any finished message may create some. */
 static size_t claim_plan_next_check(const pawl_worker *worker)
 {
     size_t low = low_mark(worker);
@@ -209,7 +212,7 @@ pawl_status pawli_claim_plan_make(pawl_worker *worker, bool *ret_names_changed, 
         return st;
     plan->count = plan->topic_count = 0;
     plan->turn++;
-    /* Handlers may have ended meanwhile: then there is more room than was seen, never less. */
+    /* Handlers may have finished meanwhile: then there is more room than computed, never less. */
     pthread_mutex_lock(&inflight->lock);
     plan->low = claim_plan_next_check(worker);
     if (plan->room > 0 && takes_all(worker) && !tight)
@@ -240,7 +243,7 @@ pawl_status pawli_claim_plan_one_batch(pawl_worker *worker, pawl_error *err)
     return PAWL_OK;
 }
 
-/* ---- the topics there are in the store, for "all but these" ---- */
+/* ---- the topics in the store, for claiming all except some ---- */
 
 void pawli_topic_cache_done(pawli_topic_cache *topic_cache)
 {
@@ -278,7 +281,7 @@ const char *pawli_topic_cache_at(const pawli_topic_cache *topic_cache, size_t in
     return pawl_topics_at(topic_cache->topics, index)->name;
 }
 
-/* ---- warning of topics without a handler, once in a while for each ---- */
+/* ---- rate-limited warnings about topics without a handler ---- */
 
 void pawli_unhandled_topics_done(pawli_unhandled_topics *unhandled)
 {
@@ -287,7 +290,7 @@ void pawli_unhandled_topics_done(pawli_unhandled_topics *unhandled)
     *unhandled = (pawli_unhandled_topics){0};
 }
 
-/* The topic's entry, or the one that was used longest ago, with its topic changed. */
+/* The topic's entry; if there is none, the least recently used entry is reassigned to it. */
 static size_t entry_of(pawli_unhandled_topics *unhandled, const char *topic)
 {
     size_t oldest = 0;
@@ -310,7 +313,7 @@ static size_t entry_of(pawli_unhandled_topics *unhandled, const char *topic)
     return oldest;
 }
 
-/* Whether it is time to warn of the topic again; then that is noted. */
+/* Returns true, and records the time, if a warning about the topic is due again. */
 static bool topics_is_due(pawl_worker *worker, const char *topic)
 {
     pawli_unhandled_topics *unhandled = &worker->unhandled;

@@ -1,4 +1,4 @@
-/* src/worker/dead_letters.c - dead letters: calling handlers for what failed or expired. */
+/* src/worker/dead_letters.c - dead letters: calls handlers for messages that failed or expired. */
 #include "dead_letters.h"
 
 #include <stdlib.h>

@@ -24,7 +24,7 @@ void pawli_dead_letters_done(pawli_dead_letters *dead);
 /* Resets the state: claim at once. */
 void pawli_dead_letters_reset(pawli_dead_letters *dead);
 /*
- * Tells the store to record dead letters for the registered handlers; without this nothing is
+ * Makes the store record dead letters for the registered handlers; without this nothing is
  * recorded. Done once, before this worker can end any message; repeated after a failure.
  */
 pawl_status pawli_dead_letters_announce(pawl_worker *worker, pawl_error *err);

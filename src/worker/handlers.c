@@ -1,4 +1,4 @@
-/* src/worker/handlers.c - handlers by topic and the threads that call them. */
+/* src/worker/handlers.c - handlers by topic, and the threads that call them. */
 #include "handlers.h"
 
 #include <signal.h>
@@ -11,7 +11,7 @@
 #include "text.h"
 #include "worker_private.h"
 
-/* ---- which function is called for which topic ---- */
+/* ---- the handler of each topic ---- */
 
 #define TIMEOUT_MAX_MS ((int64_t)7 * 24 * 3600 * 1000)
 #define LIMIT_MAX 1000
@@ -38,7 +38,7 @@ bool pawli_handlers_empty(const pawli_handlers *handlers)
     return handlers->count == 0 && !handlers->fallback;
 }
 
-/* Where the topic is, or where it belongs. */
+/* The topic's index, or the index where it would be inserted. */
 static size_t handlers_place_of(const pawli_handlers *handlers, const char *topic, bool *ret_found)
 {
     size_t low = 0, high = handlers->count;
@@ -80,7 +80,7 @@ static pawl_status check_topic(const pawli_handlers *handlers, const char *topic
 
     if (!topic) {
         if (handlers->fallback)
-            return pawli_fail(err, PAWL_E_INVALID, "there is a default handler already");
+            return pawli_fail(err, PAWL_E_INVALID, "there is already a default handler");
         return PAWL_OK;
     }
     if (!*topic || !pawli_utf8_check(topic, strlen(topic), &characters) ||
@@ -91,8 +91,7 @@ static pawl_status check_topic(const pawli_handlers *handlers, const char *topic
                           PAWL_TOPIC_MAX);
     if (pawli_handlers_own(handlers, topic))
         return pawli_fail(err, PAWL_E_INVALID,
-                          "the topic '%.200s' has a handler already: one topic, one handler",
-                          topic);
+                          "topic '%.200s' already has a handler; only one is allowed", topic);
     if (handlers->count >= PAWLI_HANDLERS_MAX)
         return pawli_fail(err, PAWL_E_INVALID,
                           "a worker has handlers for at most %d topics: use a default handler",
@@ -166,9 +165,10 @@ pawl_status pawli_handlers_add(pawli_handlers *handlers, const char *topic, pawl
     return st;
 }
 
-/* ---- the threads that call handlers ---- */
+/* ---- handler threads ---- */
 
-/* The application's signals are for its own threads; those of faults are for the one at fault. */
+/* Asynchronous signals go to the application's own threads; fault signals must reach the thread
+ * at fault. */
 static void block_signals(sigset_t *ret_before)
 {
     static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS};
@@ -189,13 +189,12 @@ pawl_status pawli_thread_start(pthread_t *ret_thread, void *(*body)(void *), voi
     int problem = pthread_create(ret_thread, NULL, body, context);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (problem != 0)
-        return pawli_fail_code(err, PAWL_E_NOMEM, problem,
-                               "a thread of the worker could not be started: %s",
+        return pawli_fail_code(err, PAWL_E_NOMEM, problem, "cannot start a worker thread: %s",
                                strerror(problem));
     return PAWL_OK;
 }
 
-/* Thread: one of the crew. */
+/* Thread: a handler thread. */
 static void *pool_work(void *context)
 {
     pawl_worker *worker = context;

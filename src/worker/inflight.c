@@ -1,4 +1,4 @@
-/* src/worker/inflight.c - everything the worker has claimed and not answered yet. */
+/* src/worker/inflight.c - tasks in flight: claimed messages whose result is not stored yet. */
 #include "inflight.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "cond.h"
 #include "platform.h"
 
-/* How long an answer waits for others while there is enough to do. */
+/* How long a result waits for others while handlers are busy. */
 #define GATHER_US INT64_C(5000)
 
 void pawli_inflight_init(pawli_inflight *inflight)
@@ -27,7 +27,8 @@ static void free_batch(pawli_batch *batch)
     free(batch);
 }
 
-/* Called with the lock held; what it answers is freed without it. NULL: somebody needs it yet. */
+/* Call it with the lock held; the caller frees the returned batch without the lock. NULL: the
+ * batch is still in use. */
 static pawli_batch *inflight_forget(pawli_inflight *inflight, pawl_task *task)
 {
     if (task->previous)
@@ -77,7 +78,7 @@ void pawli_inflight_done(pawli_inflight *inflight)
     pthread_mutex_destroy(&inflight->lock);
 }
 
-/* ---- lines ---- */
+/* ---- queues ---- */
 
 static void inflight_append(pawli_task_queue *next_in_line, pawl_task *task)
 {
@@ -101,14 +102,14 @@ static void inflight_take_out(pawli_task_queue *next_in_line, pawl_task *before,
     next_in_line->count--;
 }
 
-/* ---- telling the intake; with the lock held ---- */
+/* ---- waking the claim loop; with the lock held ---- */
 
 static size_t inflight_unfinished(const pawli_inflight *inflight)
 {
     return inflight->queue.count + inflight->running;
 }
 
-static void tell_intake(pawli_inflight *inflight)
+static void wake_claim_loop(pawli_inflight *inflight)
 {
     if (inflight->watch == PAWLI_WAIT_WAITER) {
         inflight->watch = PAWLI_WAIT_NONE;
@@ -124,10 +125,10 @@ static void inflight_finish(pawli_inflight *inflight, pawl_task *task)
 {
     task->phase = PAWLI_PHASE_FINISHED;
     inflight_append(&inflight->finished, task);
-    tell_intake(inflight);
+    wake_claim_loop(inflight);
 }
 
-/* ---- the intake ---- */
+/* ---- the claim loop ---- */
 
 bool pawli_inflight_contains(pawli_inflight *inflight, pawl_receipt receipt)
 {
@@ -161,10 +162,10 @@ static void add_one(pawli_inflight *inflight, pawl_task *task)
 }
 
 /*
- * One thread at a time is on its way; it wakes the next if there is more. Called with the lock
- * held, which it gives back first: who wakes up needs it at once.
+ * Wakes one handler thread, which wakes the next if there is more work. Call it with the lock
+ * held; it unlocks first, because the woken thread needs the lock at once.
  */
-static void unlock_and_wake_crew(pawli_inflight *inflight)
+static void unlock_and_wake_handler(pawli_inflight *inflight)
 {
     bool wake = inflight->queue.count > 0 && inflight->idle > 0 && !inflight->waking;
 
@@ -189,7 +190,7 @@ void pawli_inflight_add(pawli_inflight *inflight, pawli_batch *batch, size_t cou
         add_one(inflight, &batch->tasks[i]);
         wake_renewer(inflight, batch->tasks[i].renew_at);
     }
-    unlock_and_wake_crew(inflight);
+    unlock_and_wake_handler(inflight);
 }
 
 pawl_task *pawli_inflight_collect(pawli_inflight *inflight)
@@ -298,13 +299,13 @@ void pawli_inflight_wake(pawli_inflight *inflight)
 {
     pthread_mutex_lock(&inflight->lock);
     inflight->woken = true;
-    tell_intake(inflight);
+    wake_claim_loop(inflight);
     pthread_mutex_unlock(&inflight->lock);
 }
 
 /* ---- stopping ---- */
 
-/* A higher cause is never replaced by a lower one. With the lock held. */
+/* A stronger cause is never replaced by a weaker one. With the lock held. */
 static void inflight_cancel(pawl_task *task, pawli_cause cause)
 {
     if (task->cause < cause)
@@ -370,7 +371,7 @@ void pawli_inflight_close(pawli_inflight *inflight)
     pthread_mutex_unlock(&inflight->lock);
 }
 
-/* ---- the crew; with the lock held ---- */
+/* ---- handler threads; with the lock held ---- */
 
 static bool twin_runs(const pawli_inflight *inflight, const pawl_task *task)
 {
@@ -410,7 +411,7 @@ static pawl_task *start_next(pawli_inflight *inflight, pawl_mono now)
     return NULL;
 }
 
-static void hand_in(pawli_inflight *inflight, pawl_task *task, pawl_mono now)
+static void return_finished(pawli_inflight *inflight, pawl_task *task, pawl_mono now)
 {
     int64_t took_us = now.us - task->started.us;
 
@@ -431,7 +432,7 @@ pawl_task *pawli_inflight_next(pawli_inflight *inflight, pawl_task *finished)
 
     pthread_mutex_lock(&inflight->lock);
     if (finished)
-        hand_in(inflight, finished, now);
+        return_finished(inflight, finished, now);
     while (!inflight->closed) {
         task = start_next(inflight, now);
         if (task)
@@ -442,7 +443,7 @@ pawl_task *pawli_inflight_next(pawli_inflight *inflight, pawl_task *finished)
         inflight->waking = false;
         now = pawli_mono_now();
     }
-    unlock_and_wake_crew(inflight);
+    unlock_and_wake_handler(inflight);
     return task;
 }
 
@@ -457,11 +458,11 @@ pawl_task *pawli_inflight_try_next(pawli_inflight *inflight, pawl_mono now)
 void pawli_inflight_finish(pawli_inflight *inflight, pawl_task *finished, pawl_mono now)
 {
     pthread_mutex_lock(&inflight->lock);
-    hand_in(inflight, finished, now);
+    return_finished(inflight, finished, now);
     pthread_mutex_unlock(&inflight->lock);
 }
 
-/* ---- the keeper; with the lock held ---- */
+/* ---- the lease renewer; with the lock held ---- */
 
 void pawli_inflight_lose(pawli_inflight *inflight, pawl_task *task)
 {

@@ -1,4 +1,5 @@
-/* src/worker/job_scheduler.c - the worker's scheduler: runs of jobs are made when they are due. */
+/* src/worker/job_scheduler.c - the worker's job scheduler: creates the runs of jobs when they
+ * are due. */
 #include "job_scheduler.h"
 
 #include <pawl/job.h>
@@ -12,16 +13,17 @@
 #include "platform.h"
 
 #define LEASE_MS 15000
-/* Another scheduler has the lease: looked at again after this, in case it has died. */
+/* While another scheduler has the lease, check at this interval, in case that scheduler has
+ * died. */
 #define HELD_US INT64_C(1000000)
 #define CLOSED_US INT64_C(1000000)
 #define FAILED_US INT64_C(1000000)
-/* While there is no job at all, looks get rarer down to this. */
+/* While there are no jobs, the interval between checks grows to this. */
 #define REST_MAX_US INT64_C(5000000)
 
-/* ---- one turn ---- */
+/* ---- one pass ---- */
 
-/* Whether this scheduler is the one; the lease is prolonged when half of it has passed. */
+/* Whether this scheduler is the active one; renews the lease when half of it has passed. */
 static pawl_status scheduler_lead(void *context, pawl_wall now, bool *ret_leads, pawl_error *err)
 {
     pawl_worker *worker = context;
@@ -45,7 +47,7 @@ static pawl_status scheduler_lead(void *context, pawl_wall now, bool *ret_leads,
     return st == PAWL_E_HELD ? PAWL_OK : st;
 }
 
-/* How long to wait when there is nothing to do until `next`. */
+/* How long to pause if nothing is due before `next`. */
 static int64_t pause_of(pawl_worker *worker, pawl_wall now, pawl_wall next, bool any)
 {
     int64_t max_wait_us = worker->options.maintenance_interval_ms[PAWL_MAINTENANCE_SCHEDULE] * 1000;
@@ -60,7 +62,7 @@ static int64_t pause_of(pawl_worker *worker, pawl_wall now, pawl_wall next, bool
     return *rest_us > max_wait_us ? *rest_us : max_wait_us;
 }
 
-/* *ret_pause_us: until the next turn. */
+/* *ret_pause_us: the pause before the next pass. */
 static pawl_status scheduler_take_turn(pawl_worker *worker, size_t *ret_changed,
                                        int64_t *ret_pause_us, pawl_error *err)
 {
@@ -103,7 +105,7 @@ static bool scheduler_is_wanted(const pawl_worker *worker)
            worker->options.maintenance_interval_ms[PAWL_MAINTENANCE_SCHEDULE] > 0;
 }
 
-/* Until nothing is due at this moment. */
+/* Repeats passes until nothing is due. */
 pawl_status pawli_job_scheduler_step(pawl_worker *worker, size_t *ret_changed, pawl_error *err)
 {
     int64_t pause_us = 0;
@@ -120,7 +122,7 @@ pawl_status pawli_job_scheduler_step(pawl_worker *worker, size_t *ret_changed, p
 
 /* ---- the thread ---- */
 
-/* Thread: its own. While the store is likely to be down the intake alone tries it. */
+/* Thread: its own. While the store is probably down, only the claim loop calls it. */
 static void *scheduler_schedule(void *context)
 {
     pawl_worker *worker = context;
@@ -147,7 +149,7 @@ void pawli_job_scheduler_release(pawl_worker *worker)
     if (fence != 0 && pawl_lease_release(worker->store, PAWLI_SCHEDULER_LEASE, worker->owner, fence,
                                          NULL, NULL) != PAWL_OK)
         pawli_log(&worker->log, PAWL_LOG_DEBUG, "worker",
-                  "the scheduler's lease could not be given back: it ends by itself");
+                  "the scheduler's lease could not be released: it will expire by itself");
 }
 
 pawl_status pawli_job_scheduler_start(pawl_worker *worker, pawl_error *err)

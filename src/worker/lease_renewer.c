@@ -1,4 +1,4 @@
-/* src/worker/lease_renewer.c - the lease renewer, and leases by the local clock. */
+/* src/worker/lease_renewer.c - the lease renewer, and lease times by the local clock. */
 #include "lease_renewer.h"
 
 #include <errno.h>
@@ -17,11 +17,11 @@
 #include "thread_deadline.h"
 #include "worker_private.h"
 
-/* ---- keeping the leases of what is in hand ---- */
+/* ---- renewing the leases of tasks in flight ---- */
 
 #define FAILURES_MAX 3
 #define FIRST_ROOM 64
-/* A renewal that gets no answer in this time counts as failed, however long the lease is. */
+/* A renewal without a response within this time has failed, however long the lease is. */
 #define TRY_LEAST_US INT64_C(1000000)
 
 static pawl_status renewal_make_room(pawli_lease_renewer *renewer, size_t count, pawl_error *err)
@@ -48,7 +48,8 @@ pawl_status pawli_lease_renewer_init(pawli_lease_renewer *renewer, pawl_error *e
     atomic_init(&renewer->leave, false);
     renewer->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (renewer->fd < 0)
-        return pawli_fail_code(err, PAWL_E_NOMEM, errno, "no descriptor is left for the worker: %s",
+        return pawli_fail_code(err, PAWL_E_NOMEM, errno,
+                               "no file descriptor is available for the worker: %s",
                                strerror(errno));
     return renewal_make_room(renewer, FIRST_ROOM, err);
 }
@@ -62,14 +63,14 @@ void pawli_lease_renewer_done(pawli_lease_renewer *renewer)
     free(renewer->items);
 }
 
-/* ---- what is due; with the hand's lock held ---- */
+/* ---- what is due; with the lock of pawli_inflight held ---- */
 
 static bool is_kept(const pawl_task *task)
 {
     return task->phase != PAWLI_PHASE_STORING && !pawli_task_lost(task);
 }
 
-/* A handler that had its time is not waited for longer than its lease lasts. */
+/* The lease of a handler that has timed out is not renewed. */
 static bool is_renewed(const pawl_task *task)
 {
     return is_kept(task) && task->cause != PAWLI_CAUSE_TIMEOUT;
@@ -83,7 +84,7 @@ static pawl_mono time_up(const pawl_task *task)
     return pawli_mono_after(task->started, task->timeout_us);
 }
 
-/* Deadlines first: nothing that has passed one is worth a renewal. */
+/* Check deadlines first: a task that has passed one need not be renewed. */
 static bool check_clocks(pawli_inflight *inflight, pawl_mono now)
 {
     bool due = false;
@@ -102,7 +103,7 @@ static bool check_clocks(pawli_inflight *inflight, pawl_mono now)
     return due;
 }
 
-/* When one is due, those that will be soon come along; dead letters or others. */
+/* When one renewal is due, those due soon are included; either dead letters or others. */
 static size_t renewal_collect(pawl_worker *worker, pawl_mono now, bool dead)
 {
     pawli_inflight *inflight = &worker->inflight;
@@ -113,7 +114,7 @@ static size_t renewal_collect(pawl_worker *worker, pawl_mono now, bool dead)
     size_t wanted = inflight->count;
     pthread_mutex_unlock(&inflight->lock);
     (void)renewal_make_room(renewer, wanted,
-                            NULL); /* without it, some have to wait for the next turn */
+                            NULL); /* without it, some tasks wait for the next pass */
     pthread_mutex_lock(&inflight->lock);
     if (check_clocks(inflight, now)) {
         for (pawl_task *task = inflight->all; task && count < renewer->room; task = task->next) {
@@ -132,7 +133,7 @@ static size_t renewal_collect(pawl_worker *worker, pawl_mono now, bool dead)
 static pawl_mono renewal_next_check(pawl_worker *worker, pawl_mono now)
 {
     pawli_inflight *inflight = &worker->inflight;
-    /* When nothing is in hand: what comes next is not due before that. */
+    /* If nothing is in flight, nothing will be due before this. */
     pawl_mono next = pawli_mono_after(now, worker->options.lease_ms * 1000 / 3);
 
     pthread_mutex_lock(&inflight->lock);
@@ -161,7 +162,7 @@ static void renewal_renewed(pawl_worker *worker, pawl_task **tasks, size_t count
     pawli_worker_count(worker, &worker->stats.renewals, count);
 }
 
-/* Those whose answer is being told meanwhile, or has been, are nobody's loss. */
+/* Tasks whose result is being stored, or has been, are not lost. */
 static void renewal_refused(pawl_worker *worker, pawl_task **tasks, size_t count)
 {
     pthread_mutex_lock(&worker->inflight.lock);
@@ -198,7 +199,8 @@ static pawl_status renewal_ask(pawl_worker *worker, size_t first, size_t count, 
 }
 
 /*
- * The store says how many, not which: a part of which some are gone is divided until it is known.
+ * The store returns how many were renewed, not which: if some were not, the list is split until
+ * they are found.
  */
 static pawl_status renewal_renew(pawl_worker *worker, size_t first, size_t count, pawl_error *err)
 {
@@ -223,7 +225,7 @@ static pawl_status renewal_renew(pawl_worker *worker, size_t first, size_t count
     return st;
 }
 
-/* Three tries must fit into a lease, so that none of them waits for as long as the store would. */
+/* Three attempts must fit into a lease, so none may wait for the store's whole timeout. */
 static void renewal_limit_try(pawl_worker *worker, size_t count)
 {
     pawl_mono now = pawli_mono_now();
@@ -311,9 +313,10 @@ void pawli_lease_renewer_end(pawl_worker *worker)
     worker->inflight.renewer_fd = -1;
 }
 
-/* ---- how long a lease lasts by our own clock ---- */
+/* ---- how long a lease lasts by the local clock ---- */
 
-/* Lost this long before the end: what we do then must reach the store in time. */
+/* A lease counts as lost this long before it expires, so that what follows still reaches the
+ * store in time. */
 static int64_t margin_us(int64_t lease_us)
 {
     int64_t margin = lease_us / 100 > 50000 ? lease_us / 100 : 50000;
@@ -338,7 +341,7 @@ static void lease_clock_set(pawl_task *task, int64_t lease_us, pawl_mono from)
     pawli_lease_start(task, from);
 }
 
-/* Whether all of them have the worker's own lease, as far as the clocks tell. */
+/* Whether all tasks have the worker's own lease time, as far as the clocks show. */
 static bool lease_clock_fits(const pawli_lease_clock *clock, const pawl_task *tasks, size_t count,
                              pawl_mono asked_at, int64_t lease_us)
 {

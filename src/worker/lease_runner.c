@@ -1,4 +1,4 @@
-/* src/worker/lease_runner.c - keeping a lease: renewing it, and knowing when it is lost. */
+/* src/worker/lease_runner.c - the lease runner: renews a lease, and detects its loss. */
 #include "lease_runner.h"
 
 #include <poll.h>
@@ -14,7 +14,7 @@
 
 #define FAILURES_MAX 3
 #define RETRY_LEAST_US INT64_C(100000)
-/* A renewal that gets no answer in a sixth of the lease, and in this time, counts as failed. */
+/* A renewal without a response within a sixth of the lease, and within this time, has failed. */
 #define TRY_LEAST_US INT64_C(1000000)
 #define MARGIN_LEAST_US INT64_C(50000)
 
@@ -50,14 +50,14 @@ pawl_status pawli_lease_runner_read_clock(pawl_lease_runner *runner, pawl_error 
     return PAWL_OK;
 }
 
-/* Relative: a timer counts what is left, whatever clock the tests have put behind ours. */
+/* Relative, because a timer counts the remaining time even when tests have replaced the clock. */
 static void runner_set_timer(int fd, pawl_mono at)
 {
     int64_t left = pawli_mono_left(at);
     struct itimerspec spec = {.it_value = {left / 1000000, left % 1000000 * 1000}};
 
     if (left == 0)
-        spec.it_value.tv_nsec = 1; /* zero would switch it off */
+        spec.it_value.tv_nsec = 1; /* zero would disarm it */
     (void)timerfd_settime(fd, 0, &spec, NULL);
 }
 
@@ -84,7 +84,7 @@ void pawli_lease_runner_granted(pawl_lease_runner *runner, pawl_mono asked_at, p
         runner_set_timer(runner->deadline_fd, runner->deadline);
 }
 
-/* ---- losing it; with the lock held ---- */
+/* ---- losing the lease; with the lock held ---- */
 
 static void runner_lose(pawl_lease_runner *runner, pawl_lease_loss loss)
 {
@@ -94,14 +94,15 @@ static void runner_lose(pawl_lease_runner *runner, pawl_lease_loss loss)
     (void)eventfd_write(runner->lost_fd, 1);
 }
 
-static bool look_at_clock(pawl_lease_runner *runner)
+static bool check_clock(pawl_lease_runner *runner)
 {
     if (pawli_lease_runner_now(runner).us >= runner->deadline.us)
         runner_lose(runner, PAWL_LEASE_LATE);
     return atomic_load(&runner->loss) != PAWL_LEASE_KEPT;
 }
 
-/* An answer after the deadline comes too late, also a good one: others may have been told. */
+/* A response after the deadline is too late even if it is positive: the loss may already have
+ * been reported. */
 static void note_renewal(pawl_lease_runner *runner, pawl_status st, pawl_mono asked_at,
                          const pawl_lease_grant *grant)
 {
@@ -109,7 +110,7 @@ static void note_renewal(pawl_lease_runner *runner, pawl_status st, pawl_mono as
 
     if (st == PAWL_E_LOST)
         runner_lose(runner, PAWL_LEASE_REFUSED);
-    if (look_at_clock(runner))
+    if (check_clock(runner))
         return;
     if (st == PAWL_OK) {
         pawli_lease_runner_granted(runner, asked_at, grant->expires_at);
@@ -122,7 +123,7 @@ static void note_renewal(pawl_lease_runner *runner, pawl_status st, pawl_mono as
 
 /* ---- renewing ---- */
 
-/* Three tries must fit into the lease, and none is of use after it. */
+/* Three attempts must fit into the lease, and an attempt after its end is useless. */
 static void runner_limit_try(const pawl_lease_runner *runner, pawl_mono deadline)
 {
     int64_t try_us = ttl_us(runner) / 6 > TRY_LEAST_US ? ttl_us(runner) / 6 : TRY_LEAST_US;
@@ -133,7 +134,7 @@ static void runner_limit_try(const pawl_lease_runner *runner, pawl_mono deadline
     pawli_thread_deadline_begin(end);
 }
 
-/* PAWL_OK, PAWL_E_LOST, or why this one failed. */
+/* Returns PAWL_OK, PAWL_E_LOST, or the error of this attempt. */
 static pawl_status runner_renew(pawl_lease_runner *runner, pawl_error *err)
 {
     pawl_error why = PAWL_ERROR_INIT;
@@ -142,7 +143,7 @@ static pawl_status runner_renew(pawl_lease_runner *runner, pawl_error *err)
 
     pthread_mutex_lock(&runner->renewing);
     pthread_mutex_lock(&runner->lock);
-    bool lost = look_at_clock(runner);
+    bool lost = check_clock(runner);
     pawl_mono asked_at = pawli_lease_runner_now(runner);
     pawl_mono deadline = runner->deadline;
     pthread_mutex_unlock(&runner->lock);
@@ -156,13 +157,12 @@ static pawl_status runner_renew(pawl_lease_runner *runner, pawl_error *err)
         lost = atomic_load(&runner->loss) != PAWL_LEASE_KEPT;
         pthread_mutex_unlock(&runner->lock);
         if (lost)
-            pawli_log(&runner->log, PAWL_LOG_WARNING, "lease", "the lease '%s' is lost (%s)%s%s",
+            pawli_log(&runner->log, PAWL_LOG_WARNING, "lease", "lease '%s' is lost (%s)%s%s",
                       runner->name, pawl_lease_loss_name(pawl_lease_runner_loss(runner)),
                       why.message[0] ? ": " : "", why.message);
         else if (st != PAWL_OK)
             pawli_log(&runner->log, PAWL_LOG_WARNING, "lease",
-                      "the lease '%s' could not be renewed, trying again: %s", runner->name,
-                      why.message);
+                      "lease '%s' could not be renewed, retrying: %s", runner->name, why.message);
     }
     pthread_mutex_unlock(&runner->renewing);
     if (st != PAWL_OK && err)
@@ -172,11 +172,11 @@ static pawl_status runner_renew(pawl_lease_runner *runner, pawl_error *err)
 
 /* ---- the thread ---- */
 
-/* Whether it is time to renew; otherwise the timer is set for when to look again. */
+/* Whether it is time to renew; if not, sets the timer for the next check. */
 static bool runner_is_due(pawl_lease_runner *runner)
 {
     pthread_mutex_lock(&runner->lock);
-    bool lost = look_at_clock(runner);
+    bool lost = check_clock(runner);
     bool due = !lost && runner->renew_at.us <= pawli_mono_now().us;
     if (!lost && !due)
         runner_set_timer(runner->alarm_fd, runner->renew_at.us < runner->deadline.us
@@ -186,7 +186,7 @@ static bool runner_is_due(pawl_lease_runner *runner)
     return due;
 }
 
-/* Thread: its own. When the lease is lost it only waits to be ended. */
+/* Thread: its own. Once the lease is lost, it only waits to be stopped. */
 static void *runner_keep(void *context)
 {
     pawl_lease_runner *runner = context;
@@ -199,7 +199,7 @@ static void *runner_keep(void *context)
             continue;
         }
         if (atomic_load(&runner->loss) != PAWL_LEASE_KEPT)
-            fds[1].fd = -1; /* its timer has nothing more to say */
+            fds[1].fd = -1; /* its timer is no longer needed */
         (void)poll(fds, 2, -1);
     }
     return NULL;
@@ -223,10 +223,10 @@ void pawli_lease_runner_end_thread(pawl_lease_runner *runner)
     runner->has_thread = false;
 }
 
-/* ---- what the application asks ---- */
+/* ---- the application's calls ---- */
 
 /* In the caller's thread, with no lock held. */
-static void runner_tell(pawl_lease_runner *runner)
+static void runner_report_loss(pawl_lease_runner *runner)
 {
     pawl_lease_loss loss = atomic_load(&runner->loss);
     bool mine;
@@ -246,27 +246,28 @@ bool pawl_lease_runner_lost(pawl_lease_runner *runner)
     if (!runner)
         return true;
     pthread_mutex_lock(&runner->lock);
-    bool lost = runner->stopped || look_at_clock(runner);
+    bool lost = runner->stopped || check_clock(runner);
     pthread_mutex_unlock(&runner->lock);
-    runner_tell(runner);
+    runner_report_loss(runner);
     return lost;
 }
 
 pawl_status pawl_lease_runner_check(pawl_lease_runner *runner, pawl_error *err)
 {
     static const char *const reasons[] = {
-        [PAWL_LEASE_KEPT] = "it was given back",
-        [PAWL_LEASE_REFUSED] = "the database says that it ran out or was taken away",
+        [PAWL_LEASE_KEPT] = "it was released",
+        [PAWL_LEASE_REFUSED] = "the database reports that it expired or was taken away",
         [PAWL_LEASE_LATE] = "it was not renewed in time",
-        [PAWL_LEASE_FAILED] = "three renewals in a row failed",
+        [PAWL_LEASE_FAILED] = "three consecutive renewals failed",
     };
 
     if (!runner)
         return pawli_fail(err, PAWL_E_INVALID, "the runner must not be NULL");
     if (!pawl_lease_runner_lost(runner))
         return PAWL_OK;
-    return pawli_fail(err, PAWL_E_LOST, "the lease '%.255s' is lost: %s; stop what it protects",
-                      runner->name, reasons[atomic_load(&runner->loss)]);
+    return pawli_fail(err, PAWL_E_LOST,
+                      "lease '%.255s' is lost: %s; stop the work that it protects", runner->name,
+                      reasons[atomic_load(&runner->loss)]);
 }
 
 pawl_status pawl_lease_runner_renew_now(pawl_lease_runner *runner, pawl_error *err)
@@ -284,7 +285,8 @@ pawl_status pawl_lease_runner_step(pawl_lease_runner *runner, pawl_error *err)
     pawl_status st;
 
     if (!runner || !runner->options.by_steps)
-        return pawli_fail(err, PAWL_E_MISUSE, "only a runner that was started by_steps is stepped");
+        return pawli_fail(err, PAWL_E_MISUSE,
+                          "only a runner with the option by_steps can be stepped");
     st = pawli_lease_runner_read_clock(runner, err);
     if (st == PAWL_OK)
         st = pawl_lease_runner_check(runner, err);

@@ -1,4 +1,4 @@
-/* src/worker/lease_start.c - starting a lease runner, and waiting for the lease. */
+/* src/worker/lease_start.c - starts and stops a lease runner, and waits for the lease. */
 #include "lease_runner.h"
 
 #include <errno.h>
@@ -16,10 +16,10 @@
 #include "store_private.h"
 #include "thread_deadline.h"
 
-/* ---- a runner's life: made, started, stopped, freed ---- */
+/* ---- creating, starting, stopping and freeing a runner ---- */
 
 #define WAIT_MAX_MS ((int64_t)7 * 24 * 3600 * 1000)
-/* Giving back what is lost anyway is a courtesy. */
+/* The time limit for releasing a lease that is lost: a courtesy to the next owner. */
 #define COURTESY_US INT64_C(1000000)
 
 static pawl_status runner_check_options(const pawl_lease_runner_options *options, pawl_error *err)
@@ -31,13 +31,14 @@ static pawl_status runner_check_options(const pawl_lease_runner_options *options
         return pawli_fail(err, PAWL_E_INVALID, "renew_percent must be 10 to 90");
     if (options->jitter_percent < 0 || options->jitter_percent > 20 ||
         options->renew_percent + options->jitter_percent > 95)
-        return pawli_fail(err, PAWL_E_INVALID,
-                          "jitter_percent must be 0 to 20, and at most 95 with renew_percent");
+        return pawli_fail(
+            err, PAWL_E_INVALID,
+            "jitter_percent must be 0 to 20, and together with renew_percent at most 95");
     if (options->wait_ms < 0 || options->wait_ms > WAIT_MAX_MS)
         return pawli_fail(err, PAWL_E_INVALID, "wait_ms must be 0 to 7 days");
     if (options->by_steps && options->wait_ms > 0)
         return pawli_fail(err, PAWL_E_INVALID,
-                          "a runner by steps does not wait: wait_ms must be 0");
+                          "wait_ms must be 0 with by_steps: such a runner does not wait");
     return PAWL_OK;
 }
 
@@ -59,7 +60,8 @@ static pawl_status open_descriptors(pawl_lease_runner *runner, pawl_error *err)
         runner->alarm_fd < 0 || runner->any_fd < 0 ||
         !runner_watch(runner->any_fd, runner->lost_fd) ||
         !runner_watch(runner->any_fd, runner->deadline_fd))
-        return pawli_fail_code(err, PAWL_E_NOMEM, errno, "no descriptor is left for the lease: %s",
+        return pawli_fail_code(err, PAWL_E_NOMEM, errno,
+                               "no file descriptor is available for the lease: %s",
                                strerror(errno));
     return PAWL_OK;
 }
@@ -90,7 +92,7 @@ static pawl_status runner_release(pawl_lease_runner *runner, pawl_error *err)
     return pawl_lease_release(runner->store, runner->name, runner->owner, runner->fence, NULL, err);
 }
 
-/* Once the lease is taken, nothing may fail without giving it back. */
+/* After the lease is acquired, any failure must release it. */
 static pawl_status runner_begin(pawl_lease_runner *runner, pawl_error *err)
 {
     pawl_lease_grant grant;
@@ -139,7 +141,8 @@ pawl_status pawl_lease_runner_start(pawl_store *store, const char *name,
     return st;
 }
 
-/* What the database may take for ours after we have given it up would only keep others waiting. */
+/* The database may still count the lease as owned after we gave up on it; that would only delay
+ * others. */
 static void release_lost(pawl_lease_runner *runner)
 {
     if (pawl_lease_runner_loss(runner) == PAWL_LEASE_REFUSED)
@@ -159,7 +162,7 @@ pawl_status pawl_lease_runner_stop(pawl_lease_runner *runner, pawl_error *err)
     if (stopped)
         return PAWL_OK;
     pawli_lease_runner_end_thread(runner);
-    pawl_status st = pawl_lease_runner_check(runner, err); /* its last chance to tell */
+    pawl_status st = pawl_lease_runner_check(runner, err); /* the last chance to call on_lost */
     if (st == PAWL_OK)
         st = runner_release(runner, err);
     else
@@ -195,25 +198,25 @@ void pawl_lease_runner_free(pawl_lease_runner *runner)
     free(runner);
 }
 
-/* ---- taking a lease that somebody else may still hold ---- */
+/* ---- waiting for a lease that has another owner ---- */
 
-/* While it is held it is looked at after so long, then twice as long, and so on. */
+/* The first pause before the lease is checked again; each further pause is twice as long. */
 #define FIRST_PAUSE_US INT64_C(50000)
 #define LONGEST_PAUSE_US INT64_C(1000000)
 
 static pawl_status lease_wait_interrupted(const pawl_lease_runner *runner, pawl_error *err)
 {
-    return pawli_fail(err, PAWL_E_INTERRUPTED, "waiting for the lease '%.255s' was interrupted",
+    return pawli_fail(err, PAWL_E_INTERRUPTED, "interrupted while waiting for lease '%.255s'",
                       runner->name);
 }
 
-/* Many who wait for the same lease need not meet: three to five quarters of it. */
+/* Three to five quarters of the pause, so that waiters for the same lease spread out. */
 static int64_t with_jitter(int64_t pause_us)
 {
     return pause_us * 3 / 4 + (int64_t)(pawli_random_u64() % (uint64_t)(pause_us / 2 + 1));
 }
 
-/* Sends wake the same threads, and are nothing to us. */
+/* Enqueues wake the same threads and are ignored here. */
 static pawl_status lease_wait_rest(pawl_lease_runner *runner, uint64_t interrupts, pawl_mono until,
                                    pawl_error *err)
 {
@@ -225,8 +228,10 @@ static pawl_status lease_wait_rest(pawl_lease_runner *runner, uint64_t interrupt
     return pawli_db_interrupts(db) == interrupts ? PAWL_OK : lease_wait_interrupted(runner, err);
 }
 
-/* A look takes no lock. *ret_left_us: how long the holder has it, 0 when nobody does. */
-static pawl_status lease_wait_look(pawl_lease_runner *runner, int64_t *ret_left_us, pawl_error *err)
+/* The check takes no lock. *ret_left_us: the remaining time of the current owner's lease; 0 if
+ * it has no owner. */
+static pawl_status lease_wait_check(pawl_lease_runner *runner, int64_t *ret_left_us,
+                                    pawl_error *err)
 {
     pawl_leases *one = NULL;
     pawl_status st = pawl_lease_get(runner->store, runner->name, &one, err);
@@ -240,7 +245,8 @@ static pawl_status lease_wait_look(pawl_lease_runner *runner, int64_t *ret_left_
     return st;
 }
 
-/* Until nobody holds it, or the end of the wait, which is PAWL_E_HELD with `err` as it is. */
+/* Waits until the lease has no owner. At the end of the wait returns PAWL_E_HELD and leaves
+ * `err` as it is. */
 static pawl_status wait_until_free(pawl_lease_runner *runner, uint64_t interrupts, pawl_mono end,
                                    pawl_error *err)
 {
@@ -251,7 +257,7 @@ static pawl_status wait_until_free(pawl_lease_runner *runner, uint64_t interrupt
     for (;;) {
         pawl_error why = PAWL_ERROR_INIT;
 
-        st = lease_wait_look(runner, &left_us, &why);
+        st = lease_wait_check(runner, &left_us, &why);
         if (st == PAWL_OK && left_us > 0 && pawli_mono_passed(end))
             return PAWL_E_HELD;
         if (st == PAWL_OK && left_us > 0) {

@@ -1,4 +1,5 @@
-/* src/worker/maintenance.c - maintenance: each chore at its own pace, with its own time limit. */
+/* src/worker/maintenance.c - maintenance: each task at its own interval, with its own time
+ * limit. */
 #include "maintenance.h"
 
 #include <pawl/inbox_records.h>
@@ -45,9 +46,9 @@ void pawli_maintenance_reset(pawli_maintenance *maintenance)
         maintenance->due[i] = (pawl_mono){INT64_MIN};
 }
 
-/* ---- one chore ---- */
+/* ---- one task ---- */
 
-/* What has been finished, and leases that have ended, for long enough. */
+/* Prunes messages and leases that ended long enough ago. */
 static pawl_status maintenance_retain(pawl_worker *worker, pawli_maintenance_result *ret,
                                       pawl_error *err)
 {
@@ -89,7 +90,8 @@ static pawl_status maintenance_call(pawl_worker *worker, pawl_maintenance task_k
     }
 }
 
-/* Dead letters are called for by the intake, which hands them to the crew; jobs have the ticker. */
+/* The claim loop claims dead letters and passes them to the handler pool; jobs have the job
+ * scheduler. */
 static bool is_done_here(const pawl_worker *worker, pawl_maintenance task_kind)
 {
     return task_kind != PAWL_MAINTENANCE_DEAD && task_kind != PAWL_MAINTENANCE_SCHEDULE &&
@@ -121,8 +123,9 @@ void pawli_maintenance_ended(pawl_worker *worker, pawl_maintenance task_kind, pa
         pawli_utf8_clean(err->message, stats->last_error, sizeof stats->last_error);
     }
     pthread_mutex_unlock(&worker->stats_lock);
-    if (finished_signal) /* said once, until it has worked again */
-        pawli_log(&worker->log, PAWL_LOG_WARNING, "worker", "the chore '%s' failed: %s",
+    if (finished_signal) /* logged once, until the task succeeds again */
+        pawli_log(&worker->log, PAWL_LOG_WARNING, "worker",
+                  "maintenance task '%s' failed, retrying at its next interval: %s",
                   pawl_maintenance_name(task_kind), err->message);
 }
 
@@ -145,7 +148,7 @@ pawl_status pawli_maintenance_run(pawl_worker *worker, pawl_maintenance task_kin
     return st;
 }
 
-/* Many workers that were started together need not meet every time. */
+/* Adds jitter, so that workers started together spread out. */
 static pawl_mono next_time(const pawl_worker *worker, pawl_maintenance task_kind, pawl_mono now)
 {
     int64_t every_us = worker->options.maintenance_interval_ms[task_kind] * 1000;
@@ -156,9 +159,9 @@ static pawl_mono next_time(const pawl_worker *worker, pawl_maintenance task_kind
     return pawli_mono_after(now, every_us + jitter_us);
 }
 
-/* ---- all of them ---- */
+/* ---- all tasks ---- */
 
-/* The chore's next call: at once if it stopped at its limit. */
+/* The task's next call: at once if it stopped at its limit. */
 static pawl_status do_one(pawl_worker *worker, pawl_maintenance task_kind, pawl_mono now,
                           pawli_maintenance_result *ret_result, pawl_error *err)
 {
@@ -169,7 +172,7 @@ static pawl_status do_one(pawl_worker *worker, pawl_maintenance task_kind, pawl_
     return st;
 }
 
-/* One call of each that is due. The first error is answered; it keeps no other from being done. */
+/* Calls each due task once. Returns the first error; an error does not prevent the other calls. */
 static pawl_status step_once(pawl_worker *worker, pawl_mono now, size_t *ret_changed,
                              bool *ret_more, pawl_error *err)
 {
@@ -203,7 +206,7 @@ pawl_status pawli_maintenance_step(pawl_worker *worker, size_t *ret_changed, paw
     return st;
 }
 
-/* When the next of the thread's chores is due. */
+/* When the next task of this thread is due. */
 static pawl_mono maintenance_soonest(const pawl_worker *worker, int thread, pawl_mono now)
 {
     pawl_mono soonest = pawli_mono_after(now, INT64_C(3600000000));
@@ -223,7 +226,7 @@ static bool is_leaving(pawli_maintenance *maintenance)
     return leaving;
 }
 
-/* False: it is time to leave. */
+/* Returns false if the thread must end. */
 static bool maintenance_rest(pawli_maintenance *maintenance, pawl_mono until)
 {
     pthread_mutex_lock(&maintenance->lock);
@@ -234,7 +237,7 @@ static bool maintenance_rest(pawli_maintenance *maintenance, pawl_mono until)
     return stay;
 }
 
-/* One call of each of the thread's chores that is due, until it is time to leave. */
+/* Calls each due task of this thread once, unless the thread must end. */
 static void do_due(pawl_worker *worker, int thread, pawl_mono now)
 {
     pawli_maintenance_result result;
@@ -245,7 +248,7 @@ static void do_due(pawl_worker *worker, int thread, pawl_mono now)
             (void)do_one(worker, (pawl_maintenance)i, now, &result, NULL);
 }
 
-/* Thread: its own. While the store is likely to be down the intake alone tries it. */
+/* Thread: its own. While the store is probably down, only the claim loop calls it. */
 static void *maintenance_maintain(void *context)
 {
     pawl_worker *worker = ((pawli_maintenance_thread *)context)->worker;
@@ -254,7 +257,7 @@ static void *maintenance_maintain(void *context)
 
     while (maintenance_rest(&worker->maintenance, until)) {
         pawl_mono now = pawli_mono_now();
-        if (!pawli_dead_letters_is_announced(worker)) { /* the intake is about to */
+        if (!pawli_dead_letters_is_announced(worker)) { /* the claim loop is about to */
             until = pawli_mono_after(now, 50000);
             continue;
         }

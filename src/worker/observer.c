@@ -1,4 +1,5 @@
-/* src/worker/observer.c - what a worker reports, and the store's circuit breaker. */
+/* src/worker/observer.c - reports results to the application's observer; the store's circuit
+ * breaker. */
 #include "observer.h"
 
 #include <pawl/outbox.h>
@@ -9,7 +10,7 @@
 #include "text.h"
 #include "worker_private.h"
 
-/* ---- telling the application's observer what becomes of messages ---- */
+/* ---- calling the application's observer ---- */
 
 static void observer_say(pawl_worker *worker, const pawl_task *task, pawl_result result)
 {
@@ -73,7 +74,7 @@ void pawli_observe_stored(pawl_worker *worker, const pawl_task *list, size_t cou
         else if (lost >= count)
             observer_say(worker, task, PAWL_LOST);
         else
-            observer_say(worker, task, find_out(worker, task));
+            observer_report(worker, task, read_outcome(worker, task));
     }
 }
 
@@ -95,7 +96,7 @@ void pawli_observe_store(pawl_worker *worker, const pawl_error *err)
         observer->store(observer->context, err);
 }
 
-/* ---- whether the store answers, and when to try again if it does not ---- */
+/* ---- the store's circuit breaker ---- */
 
 void pawli_store_health_init(pawli_store_health *health)
 {
@@ -125,7 +126,7 @@ static void set_error(pawl_worker *worker, const char *text)
     pthread_mutex_unlock(&worker->stats_lock);
 }
 
-static void is_well(pawl_worker *worker)
+static void store_responded(pawl_worker *worker)
 {
     pawli_store_health *health = &worker->health;
     bool had_failed = health->breaker.failures > 0;
@@ -134,7 +135,8 @@ static void is_well(pawl_worker *worker)
     if (!had_failed)
         return;
     if (pawli_breaker_succeeded(&health->breaker))
-        pawli_log(&worker->log, PAWL_LOG_INFO, "worker", "the store answers again");
+        pawli_log(&worker->log, PAWL_LOG_INFO, "worker",
+                  "store: circuit breaker closed, the database responds again");
     atomic_store(&health->state, health->breaker.state);
     set_error(worker, "");
     health->failing = false;
@@ -157,11 +159,11 @@ bool pawli_store_health_responded(pawl_worker *worker, pawl_status st, const paw
     pawli_store_health *health = &worker->health;
 
     if (st == PAWL_OK) {
-        is_well(worker);
+        store_responded(worker);
         return true;
     }
     if (st == PAWL_E_INTERRUPTED)
-        return true; /* by the application; it says nothing of the store */
+        return true; /* interrupted by the application: says nothing about the store */
     if (pawli_store_error_is_final(st, health->worked))
         return false;
     set_error(worker, err->message);

@@ -1,4 +1,4 @@
-/* src/worker/result_batch.c - what handlers answered, on its way to the store. */
+/* src/worker/result_batch.c - results of handlers on their way to the store. */
 #include "result_batch.h"
 
 #include <stdlib.h>
@@ -31,13 +31,13 @@ static pawl_status results_make_room(pawli_result_batch *results, pawl_error *er
         return PAWL_OK;
     pawl_receipt *items = realloc(results->items, count * sizeof *items);
     if (!items)
-        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for %zu answers", count);
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for %zu results", count);
     results->items = items;
     results->room = count;
     return PAWL_OK;
 }
 
-/* ---- results that are not told ---- */
+/* ---- results that are not stored ---- */
 
 static void result_log_fields(const pawl_task *task, pawli_log_fields *fields)
 {
@@ -91,7 +91,7 @@ void pawli_result_batch_postpone(pawl_worker *worker)
         pawli_inflight_keep_results(&worker->inflight, worker->claim_loop.results.list);
 }
 
-/* ---- telling ---- */
+/* ---- storing results ---- */
 
 static int64_t *counter_of(pawl_worker *worker, const pawl_task *task)
 {
@@ -126,7 +126,8 @@ static bool results_same(const pawl_task *a, const pawl_task *b)
     return strcmp(a->error ? a->error : "", b->error ? b->error : "") == 0;
 }
 
-/* Those like `sample` are moved to the returned list, as many as fit into one call. */
+/* Moves tasks with the same result as `sample`, as many as fit into one call, to the returned
+ * list. */
 static pawl_task *results_pick(pawli_result_batch *results, const pawl_task *sample,
                                size_t *ret_count)
 {
@@ -160,7 +161,7 @@ static void put_back(pawli_result_batch *results, pawl_task *picked, bool doubt)
     *at = picked;
 }
 
-/* Those that did not change, although nothing can have changed them before us, were lost. */
+/* Tasks that were not changed, although no earlier attempt can have changed them, were lost. */
 static void results_settle(pawl_worker *worker, pawl_task *picked, size_t count, size_t changed)
 {
     int64_t *counter = counter_of(worker, picked);
@@ -171,7 +172,7 @@ static void results_settle(pawl_worker *worker, pawl_task *picked, size_t count,
         unsure += task->doubt || pawli_task_acknowledged(task);
         run |= pawl_message_run_id(task->message) != 0;
     }
-    if (run) /* another one of its job may be in line */
+    if (run) /* another run of its job may be waiting */
         pawli_jobs_changed(worker->store);
     size_t unchanged = count > changed ? count - changed : 0;
     size_t lost = unchanged > unsure ? unchanged - unsure : 0;
@@ -183,13 +184,13 @@ static void results_settle(pawl_worker *worker, pawl_task *picked, size_t count,
         return;
     pawli_worker_count(worker, &worker->stats.lost, lost);
     pawli_log(&worker->log, PAWL_LOG_WARNING, "worker",
-              "%zu of %zu results came too late: the messages were no longer this worker's", lost,
+              "%zu of %zu results were rejected: this worker no longer owned the leases", lost,
               count);
 }
 
-/* ---- results that the store refuses ---- */
+/* ---- results that the store rejects ---- */
 
-/* What the handler said is left out, and the result told without it. */
+/* Removes the handler's output and error text, so that the result can be stored without them. */
 static void results_strip(pawl_task *task)
 {
     pawli_output_done(&task->output);
@@ -197,7 +198,7 @@ static void results_strip(pawl_task *task)
     task->error = NULL;
 }
 
-/* Said once for each message, whether it is only the words that are lost or the whole result. */
+/* Logs once per message, whether only the texts are lost or the whole result. */
 static void log_refusal(pawl_worker *worker, const pawl_task *task, bool stored, const char *why)
 {
     pawli_log_fields fields = {0};
@@ -214,7 +215,7 @@ static void log_refusal(pawl_worker *worker, const pawl_task *task, bool stored,
                          "database; the message is attempted again when its lease ends: {error}");
 }
 
-/* Not stored, and not to be told again: its lease is no longer renewed, and ends. */
+/* The result is not stored and not retried: its lease is no longer renewed, and expires. */
 static void drop_refused(pawl_worker *worker, pawl_task *task)
 {
     pawli_observe_dropped(worker, task);
@@ -254,8 +255,8 @@ static pawl_status results_tell(pawl_worker *worker, const pawl_task *sample,
     }
 }
 
-/* The store has refused this one result, for the reason `why`: it gets one more chance, without
- * what the handler said. */
+/* The store rejected this single result because of `why`: it is retried once, without the
+ * handler's texts. */
 static pawl_status tell_refused(pawl_worker *worker, pawl_task *task, const pawl_error *why,
                                 pawl_error *err)
 {
@@ -278,7 +279,7 @@ static pawl_status tell_refused(pawl_worker *worker, pawl_task *task, const pawl
     return st;
 }
 
-/* The list ends after this many tasks; returns the others. */
+/* Truncates the list after this many tasks; returns the rest. */
 static pawl_task *cut_after(pawl_task *list, size_t count)
 {
     while (--count > 0 && list->next_in_line)
@@ -289,8 +290,8 @@ static pawl_task *cut_after(pawl_task *list, size_t count)
 }
 
 /*
- * Tell equal results together. If the store refuses them, for what one of them brings, they are
- * divided until that one is found; the others are told.
+ * Stores equal results together. If the store rejects a batch because of the content of one
+ * result, the batch is split until that result is found; the others are stored.
  */
 static pawl_status store_list(pawl_worker *worker, pawl_task *list, const pawl_receipt *items,
                               size_t count, pawl_error *err)
@@ -328,7 +329,7 @@ static pawl_status tell_like(pawl_worker *worker, const pawl_task *sample, pawl_
     return store_list(worker, picked, results->items, count, err);
 }
 
-/* One that may go with others of its kind, and with a claim. */
+/* Whether it can be batched with other acknowledgements, and sent with a claim. */
 static bool is_ack(const pawl_task *task)
 {
     return !task->dead && pawli_task_result(task) == PAWL_DONE && !task->output.data;
@@ -371,7 +372,7 @@ pawl_status pawli_result_batch_store_acks(pawl_worker *worker, pawl_error *err)
     return store_all(worker, true, err);
 }
 
-/* ---- acknowledgements that go with a claim ---- */
+/* ---- acknowledgements that are sent with a claim ---- */
 
 pawl_status pawli_result_batch_acks(pawl_worker *worker, const pawl_receipt **ret_items,
                                     size_t *ret_count, pawl_error *err)

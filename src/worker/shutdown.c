@@ -1,4 +1,4 @@
-/* src/worker/shutdown.c - ending a worker: requests, limits, and what is released. */
+/* src/worker/shutdown.c - shutting down a worker: stop requests, grace period, releasing leases. */
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -17,12 +17,12 @@
 #include "thread_deadline.h"
 #include "worker_private.h"
 
-/* ---- from the moment that stopping began until nothing is held any more ---- */
+/* ---- from the start of the shutdown until no lease is owned any more ---- */
 
-/* However late it is, the store gets this long for what there is to say; and never longer, so that
- * a second call to stop is heard. */
+/* However late it is, storing the last results may take this long, and never longer, so that a
+ * second stop request takes effect. */
 #define LAST_WORD_US INT64_C(5000000)
-/* Between two questions whether a claim has come after all. */
+/* The interval between checks whether a claim in doubt was committed. */
 #define ASK_AGAIN_US INT64_C(50000)
 
 static bool shutdown_in_flight(pawl_worker *worker)
@@ -33,8 +33,8 @@ static bool shutdown_in_flight(pawl_worker *worker)
     return any;
 }
 
-/* One try to tell what there is to be told. False: not before *ret_retry_at. */
-static bool shutdown_tell(pawl_worker *worker, pawl_mono *ret_retry_at)
+/* One attempt to store all results. False: not before *ret_retry_at. */
+static bool shutdown_store_results(pawl_worker *worker, pawl_mono *ret_retry_at)
 {
     pawl_error err = PAWL_ERROR_INIT;
     pawl_status st;
@@ -53,12 +53,12 @@ static bool shutdown_tell(pawl_worker *worker, pawl_mono *ret_retry_at)
     return st == PAWL_OK;
 }
 
-/* Until nothing is in hand, the time is up, or a second call to stop. */
+/* Runs until nothing is in flight, the time is up, or a second stop request arrives. */
 static void finish_until(pawl_worker *worker, pawl_mono until)
 {
     while (true) {
         pawl_mono retry_at;
-        bool reported = shutdown_tell(worker, &retry_at);
+        bool reported = shutdown_store_results(worker, &retry_at);
         if (!shutdown_in_flight(worker) || pawli_mono_passed(until) ||
             pawli_stop_forced(&worker->stop))
             return;
@@ -80,8 +80,8 @@ static pawl_status shutdown_release(pawl_worker *worker, bool dead, const pawl_r
     return st;
 }
 
-/* Their handlers did not end when they were told to: others may have the messages now. */
-static pawl_status give_back_running(pawl_worker *worker, bool dead, pawl_error *err)
+/* These handlers ignored their cancellation: release their messages to other workers. */
+static pawl_status release_running(pawl_worker *worker, bool dead, pawl_error *err)
 {
     size_t running = pawli_inflight_running(&worker->inflight);
     pawl_receipt *items = running > 0 ? malloc(running * sizeof *items) : NULL;
@@ -90,11 +90,13 @@ static pawl_status give_back_running(pawl_worker *worker, bool dead, pawl_error 
     if (running == 0)
         return PAWL_OK;
     if (!items)
-        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for giving back %zu messages", running);
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for releasing %zu messages", running);
     size_t count = pawli_inflight_disown_running(&worker->inflight, dead, items, running);
     if (count > 0) {
-        pawli_log(&worker->log, PAWL_LOG_WARNING, "worker",
-                  "%zu handlers did not end in time: their messages are given back", count);
+        pawli_log(
+            &worker->log, PAWL_LOG_WARNING, "worker",
+            "%zu handlers did not return within the grace period: their messages are released",
+            count);
         pawli_thread_deadline_begin(pawli_mono_after(pawli_mono_now(), LAST_WORD_US));
         st = shutdown_release(worker, dead, items, count, err);
         pawli_thread_deadline_end();
@@ -120,10 +122,10 @@ static pawl_status resume_and_release(pawl_worker *worker, pawl_mono until, size
 }
 
 /*
- * A claim whose answer was lost may have brought something, or is being committed yet: the store is
- * asked until it has come, or cannot come any more.
+ * A claim in doubt may have leased messages, or may still be committing: asks the store until
+ * they have arrived or can no longer arrive.
  */
-static pawl_status give_back_unknown(pawl_worker *worker, pawl_error *err)
+static pawl_status release_in_doubt(pawl_worker *worker, pawl_error *err)
 {
     pawl_mono until = pawli_mono_after(pawli_mono_now(), LAST_WORD_US);
     bool came = false;
@@ -141,8 +143,8 @@ static pawl_status give_back_unknown(pawl_worker *worker, pawl_error *err)
     }
 }
 
-/* What could not be told by now is forgotten: the leases end by themselves. */
-static size_t forget_untold(pawl_worker *worker)
+/* Discards results that could not be stored by now: their leases expire by themselves. */
+static size_t forget_unstored(pawl_worker *worker)
 {
     pawl_task *list;
     size_t count = 0;
@@ -174,24 +176,24 @@ pawl_status pawli_worker_shut_down(pawl_worker *worker, pawl_error *err)
             now = pawli_mono_after(now, worker->options.cancel_ms * 1000);
         finish_until(worker, now);
     }
-    st = give_back_running(worker, false, &why);
-    dead = give_back_running(worker, true, st == PAWL_OK ? &why : NULL);
+    st = release_running(worker, false, &why);
+    dead = release_running(worker, true, st == PAWL_OK ? &why : NULL);
     st = st != PAWL_OK ? st : dead;
-    pawli_handler_pool_end(worker); /* waits for handlers that do not listen */
-    unknown = give_back_unknown(worker, st == PAWL_OK ? &why : NULL);
+    pawli_handler_pool_end(worker); /* waits for handlers that ignore their cancellation */
+    unknown = release_in_doubt(worker, st == PAWL_OK ? &why : NULL);
     st = st != PAWL_OK ? st : unknown;
-    size_t untold = forget_untold(worker);
+    size_t untold = forget_unstored(worker);
     if (st == PAWL_OK && untold == 0)
         return PAWL_OK;
     if (st == PAWL_OK)
         st = PAWL_E_UNAVAILABLE;
     return pawli_fail(err, st,
-                      "stopped, but %zu messages could not be answered and are ready again when "
-                      "their leases end: %.300s",
+                      "stopped, but the results of %zu messages could not be stored; they become "
+                      "ready again when their leases expire: %.300s",
                       untold, why.message);
 }
 
-/* ---- being told to stop, from anywhere, a signal handler included ---- */
+/* ---- stop requests, from any thread and from signal handlers ---- */
 
 pawl_status pawli_stop_init(pawli_stop *stop, pawl_error *err)
 {
@@ -199,7 +201,8 @@ pawl_status pawli_stop_init(pawli_stop *stop, pawl_error *err)
     atomic_init(&stop->leave, false);
     stop->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (stop->fd < 0)
-        return pawli_fail_code(err, PAWL_E_NOMEM, errno, "no descriptor is left for the worker: %s",
+        return pawli_fail_code(err, PAWL_E_NOMEM, errno,
+                               "no file descriptor is available for the worker: %s",
                                strerror(errno));
     return PAWL_OK;
 }
@@ -211,7 +214,7 @@ void pawli_stop_done(pawli_stop *stop)
     stop->fd = -1;
 }
 
-/* Async-signal-safe: an atomic number and write(), errno kept. */
+/* Async-signal-safe: sets an atomic and calls write(); preserves errno. */
 void pawl_worker_request_stop(pawl_worker *worker)
 {
     int kept = errno;
@@ -220,7 +223,7 @@ void pawl_worker_request_stop(pawl_worker *worker)
     if (!worker)
         return;
     atomic_fetch_add(&worker->stop.calls, 1);
-    /* Fails only when it is readable already. */
+    /* Fails only if it is readable already. */
     ssize_t written = write(worker->stop.fd, &one, sizeof one);
     (void)written;
     errno = kept;
@@ -237,7 +240,7 @@ bool pawli_stop_forced(const pawli_stop *stop)
 }
 
 /* Thread: its own. */
-static void *pass_on(void *context)
+static void *forward_stop_requests(void *context)
 {
     pawl_worker *worker = context;
     struct pollfd fd = {.fd = worker->stop.fd, .events = POLLIN};
@@ -254,7 +257,7 @@ static void *pass_on(void *context)
 pawl_status pawli_stop_start(pawl_worker *worker, pawl_error *err)
 {
     atomic_store(&worker->stop.leave, false);
-    return pawli_thread_start(&worker->stop.thread, pass_on, worker, err);
+    return pawli_thread_start(&worker->stop.thread, forward_stop_requests, worker, err);
 }
 
 void pawli_stop_end(pawl_worker *worker)
@@ -265,7 +268,7 @@ void pawli_stop_end(pawl_worker *worker)
     atomic_store(&worker->stop.calls, 0);
 }
 
-/* ---- when a worker ends by itself, because its options say that it is enough ---- */
+/* ---- automatic stop: a limit in the options is reached ---- */
 
 size_t pawli_auto_stop_left(const pawl_worker *worker)
 {
@@ -276,7 +279,8 @@ size_t pawli_auto_stop_left(const pawl_worker *worker)
     return worker->claim_loop.taken < most ? (size_t)(most - worker->claim_loop.taken) : 0;
 }
 
-/* Only the intake takes out of the hand, so what is empty now was so when the claim was made. */
+/* Only the claim loop removes tasks, so if nothing is in flight now, nothing was when the claim
+ * was made. */
 static bool auto_stop_owns_nothing(pawl_worker *worker)
 {
     pthread_mutex_lock(&worker->inflight.lock);
@@ -285,7 +289,7 @@ static bool auto_stop_owns_nothing(pawl_worker *worker)
     return nothing;
 }
 
-/* Where topics are claimed by their names, the names must have been read since. */
+/* Where topics are claimed by name, the names must have been read since. */
 static bool saw_all_topics(pawl_worker *worker)
 {
     const pawli_claim_plan *plan = &worker->claim_loop.plan;
@@ -298,18 +302,18 @@ static bool saw_all_topics(pawl_worker *worker)
     return plan->topic_cache.read_at.us > worker->claim_loop.empty_at.us;
 }
 
-/* Whether the last claim asked for all there is, and got nothing. */
+/* Whether the last claim covered all topics and found nothing. */
 static bool saw_everything(pawl_worker *worker)
 {
     const pawli_claim_loop *claim_loop = &worker->claim_loop;
 
     if (pawli_handlers_empty(&worker->handlers))
-        return true; /* it is here for dead letters */
+        return true; /* this worker only handles dead letters */
     return claim_loop->plan.count > 0 && claim_loop->drained && saw_all_topics(worker);
 }
 
-/* What is due, but not seen by a claim: leases that ended, and dead letters. True: there was some.
- */
+/* Processes what is due but not visible to a claim: expired leases and dead letters. Returns
+ * true if there was any. */
 static bool auto_stop_sweep(pawl_worker *worker)
 {
     size_t reaped = 0, dead = 0;
@@ -326,8 +330,8 @@ static bool auto_stop_sweep(pawl_worker *worker)
 }
 
 /*
- * The claim that finds nothing must have been made after sweeping, whatever that found: our own
- * chores may have swept between the claim before and now.
+ * The claim that finds nothing must follow the sweep, whatever that found: our own maintenance
+ * may have swept between the previous claim and now.
  */
 static bool auto_stop_is_empty(pawl_worker *worker)
 {
@@ -341,7 +345,7 @@ static bool auto_stop_is_empty(pawl_worker *worker)
     if (pawli_handlers_empty(&worker->handlers))
         return !more;
     claim_loop->swept = true;
-    claim_loop->drained = false; /* claim again, instead of falling asleep */
+    claim_loop->drained = false; /* claim again instead of going idle */
     return false;
 }
 

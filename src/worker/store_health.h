@@ -13,7 +13,7 @@
 typedef struct pawli_store_health {
     pawli_breaker breaker;
     bool worked;  /* at least once */
-    bool failing; /* the observer was told of the failure */
+    bool failing; /* the failure was reported to the observer */
     _Atomic pawli_breaker_state state;
 } pawli_store_health;
 

@@ -18,7 +18,7 @@
 #include "text.h"
 #include "worker_private.h"
 
-/* ---- one message in a handler's hands ---- */
+/* ---- the task ---- */
 
 #define ERROR_SIZE 4096
 #define DELAY_MAX_MS ((int64_t)36500 * 24 * 3600 * 1000)
@@ -46,19 +46,19 @@ pawl_store *pawl_task_store(const pawl_task *task)
 bool pawl_task_cancelled(const pawl_task *task)
 {
     if (atomic_load(&task->worker->mode) == PAWLI_MODE_STEP)
-        (void)pawli_lease_renewer_step(task->worker,
-                                       NULL); /* a failure is found by the step itself */
+        (void)pawli_lease_renewer_step(task->worker, NULL); /* the step itself reports a failure */
     return atomic_load(&task->cancelled);
 }
 
-/* Called by the handler's thread only, which therefore may look at it without the lock. */
+/* Only the handler's thread calls this, so it may read the field without the lock. */
 pawl_status pawl_task_cancel_fd(pawl_task *task, int *ret_fd, pawl_error *err)
 {
     if (task->cancel_fd < 0) {
         int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
         if (fd < 0)
             return pawli_fail_code(err, PAWL_E_NOMEM, errno,
-                                   "no descriptor is left for the task: %s", strerror(errno));
+                                   "no file descriptor is available for the task: %s",
+                                   strerror(errno));
         pthread_mutex_lock(&task->worker->inflight.lock);
         task->cancel_fd = fd;
         if (atomic_load(&task->cancelled))
@@ -106,8 +106,8 @@ void pawl_task_set_retry_delay(pawl_task *task, int64_t delay_ms)
 static pawl_status check_alive(const pawl_task *task, const char *what, pawl_error *err)
 {
     if (task->dead)
-        return pawli_fail(err, PAWL_E_MISUSE, "a dead letter has no %s: its message has ended",
-                          what);
+        return pawli_fail(err, PAWL_E_MISUSE,
+                          "a dead letter has no %s: its message has already ended", what);
     return PAWL_OK;
 }
 
@@ -122,7 +122,8 @@ static pawli_cause cause_of(pawl_task *task)
 static pawl_status check_held(pawl_task *task, pawl_error *err)
 {
     if (cause_of(task) == PAWLI_CAUSE_LOST)
-        return pawli_fail(err, PAWL_E_LOST, "the message is no longer this worker's: return");
+        return pawli_fail(err, PAWL_E_LOST,
+                          "this worker no longer owns the message: return from the handler");
     return PAWL_OK;
 }
 
@@ -174,7 +175,7 @@ pawl_status pawl_task_begin(pawl_task *task, pawl_tx **ret_tx, pawl_error *err)
     return st;
 }
 
-/* ---- the call ---- */
+/* ---- calling the handler ---- */
 
 static void task_log_fields(const pawl_task *task, pawli_log_fields *fields)
 {
@@ -198,8 +199,8 @@ static void log_call(const pawl_task *task)
                                   "{attempt}");
 }
 
-/* A handler that ends because it was told to has not failed. */
-static void log_trouble(const pawl_task *task, pawli_cause cause)
+/* A handler that returns because it was cancelled has not failed. */
+static void log_failure(const pawl_task *task, pawli_cause cause)
 {
     const pawl_log_sink *log = &task->worker->log;
     pawli_log_fields fields = {0};
@@ -221,7 +222,8 @@ static void explain_delay(pawl_task *task)
 {
     char why[64];
 
-    snprintf(why, sizeof why, "it took longer than %" PRId64 " ms", task->timeout_us / 1000);
+    snprintf(why, sizeof why, "the handler took longer than %" PRId64 " ms",
+             task->timeout_us / 1000);
     pawl_task_set_error(task, why);
 }
 
@@ -231,7 +233,7 @@ void pawli_task_run(pawl_task *task)
     pawl_result result = task->handler->call(task, task->handler->context);
     close_cancel_fd(task);
     if ((unsigned)result > PAWL_RELEASE) {
-        pawl_task_set_error(task, "the handler answered with a number that is no verdict");
+        pawl_task_set_error(task, "the handler returned an invalid result");
         result = PAWL_RETRY;
     }
     task->result = result;
@@ -240,7 +242,7 @@ void pawli_task_run(pawl_task *task)
     pawli_cause cause = cause_of(task);
     if (!task->error && cause == PAWLI_CAUSE_TIMEOUT)
         explain_delay(task);
-    log_trouble(task, cause);
+    log_failure(task, cause);
 }
 
 void pawli_task_refuse(pawl_task *task)
@@ -258,9 +260,9 @@ pawl_result pawli_task_result(const pawl_task *task)
     return task->result;
 }
 
-/* ---- tasks by the message they are about ---- */
+/* ---- the index of tasks by message ---- */
 
-/* Ids are given out one after the other: as they are, they spread evenly. */
+/* Ids are assigned sequentially, so they spread evenly without hashing. */
 static size_t task_index_bucket_of(pawl_work_id id)
 {
     return (size_t)id.value & (PAWLI_TASK_INDEX_SIZE - 1);

@@ -11,8 +11,9 @@
 #include "output.h"
 
 /*
- * queued -> running -> finished -> telling -> gone. A task that is lost while queued goes directly
- * to finished; a task whose result could not be stored goes from telling back to finished.
+ * queued -> running -> finished -> storing -> freed. A task that is lost while queued goes
+ * directly to finished; a task whose result could not be stored goes from storing back to
+ * finished.
  */
 typedef enum pawli_phase {
     PAWLI_PHASE_QUEUED,   /* waits for a thread */

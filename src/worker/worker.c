@@ -13,7 +13,7 @@
 #include "text.h"
 #include "worker_private.h"
 
-/* ---- a worker's life: made, given handlers, run, freed ---- */
+/* ---- creating and running a worker ---- */
 
 #define SPAN_MAX_MS ((int64_t)7 * 24 * 3600 * 1000)
 #define OWNER_NAME_MAX 255
@@ -74,9 +74,9 @@ static pawl_status worker_check_options(const pawl_worker_options *options, pawl
     if (options->batch < 1 || options->batch > PAWL_BATCH_MAX)
         return pawli_fail(err, PAWL_E_INVALID, "batch must be 1 to %d", PAWL_BATCH_MAX);
     if (options->max_messages < 0)
-        return pawli_fail(err, PAWL_E_INVALID, "max_messages must not be below 0");
+        return pawli_fail(err, PAWL_E_INVALID, "max_messages must not be negative");
     if (options->retention_ms < 0)
-        return pawli_fail(err, PAWL_E_INVALID, "retention_ms must not be below 0");
+        return pawli_fail(err, PAWL_E_INVALID, "retention_ms must not be negative");
     if (name && (!*name || !pawli_utf8_check(name, strlen(name), &characters) ||
                  characters > OWNER_NAME_MAX))
         return pawli_fail(err, PAWL_E_INVALID, "owner_name must be 1 to %d characters of UTF-8",
@@ -181,7 +181,7 @@ static pawl_status check_resting(const pawl_worker *worker, pawl_error *err)
         return pawli_fail(err, PAWL_E_INVALID, "the worker must not be NULL");
     if (atomic_load(&worker->mode) != PAWLI_MODE_IDLE)
         return pawli_fail(err, PAWL_E_MISUSE,
-                          "the worker is running: register handlers before it is run");
+                          "the worker is running: register handlers before running it");
     return PAWL_OK;
 }
 
@@ -202,7 +202,7 @@ pawl_status pawl_worker_handle_dead(pawl_worker *worker, const char *topic, pawl
 
     if (st != PAWL_OK)
         return st;
-    pawli_dead_letters_done(&worker->dead); /* what it knows of the handlers is no longer all */
+    pawli_dead_letters_done(&worker->dead); /* the announced handlers are no longer complete */
     pawli_dead_letters_reset(&worker->dead);
     return pawli_handlers_add(&worker->dead_handlers, topic, handler, context, NULL, err);
 }
@@ -226,7 +226,8 @@ static void free_waiter(pawl_worker *worker)
     worker->claim_loop.waiter = NULL;
 }
 
-/* The others are started by turns, and ended by turns if one cannot be. */
+/* Starts the other threads one after the other; if one fails to start, ends those already
+ * started. */
 static pawl_status worker_start_threads(pawl_worker *worker, pawl_error *err)
 {
     pawl_status st = pawli_stop_start(worker, err);
@@ -258,8 +259,8 @@ static pawl_status worker_work(pawl_worker *worker, pawl_error *err)
 
     st = pawli_claim_loop_run(worker, err);
     if (st != PAWL_OK)
-        pawli_log(&worker->log, PAWL_LOG_ERROR, "worker", "the worker gives up: %s",
-                  pawl_status_text(st));
+        pawli_log(&worker->log, PAWL_LOG_ERROR, "worker",
+                  "the worker stopped after a permanent error: %s", pawl_status_text(st));
     pawli_maintenance_leave(worker);
     pawli_job_scheduler_leave(worker);
     ended = pawli_worker_shut_down(worker, st == PAWL_OK ? err : NULL);
@@ -270,7 +271,7 @@ static pawl_status worker_work(pawl_worker *worker, pawl_error *err)
     return st != PAWL_OK ? st : ended;
 }
 
-/* What a step left behind when it failed was measured with another clock: it is asked for anew. */
+/* A failed step measured its leases with another clock: read the owned messages again. */
 static void get_ready(pawl_worker *worker)
 {
     worker->claim_loop.results.list = NULL;
@@ -294,11 +295,11 @@ pawl_status pawl_worker_run(pawl_worker *worker, pawl_error *err)
         return pawli_fail(err, PAWL_E_INVALID, "the worker must not be NULL");
     if (!worker->options.maintenance_only && !worker->options.scheduler &&
         pawli_handlers_empty(&worker->handlers) && pawli_handlers_empty(&worker->dead_handlers))
-        return pawli_fail(err, PAWL_E_MISUSE,
-                          "the worker has neither a handler nor a scheduler: register one with "
-                          "pawl_worker_handle()");
+        return pawli_fail(
+            err, PAWL_E_MISUSE,
+            "the worker has no handler and no scheduler: register one with pawl_worker_handle()");
     if (!atomic_compare_exchange_strong(&worker->mode, &rest, PAWLI_MODE_RUN))
-        return pawli_fail(err, PAWL_E_MISUSE, "the worker is running already");
+        return pawli_fail(err, PAWL_E_MISUSE, "the worker is already running");
     st = make_waiter(worker, err);
     if (st == PAWL_OK) {
         get_ready(worker);
@@ -311,7 +312,7 @@ pawl_status pawl_worker_run(pawl_worker *worker, pawl_error *err)
     return st;
 }
 
-/* ---- a worker that is driven step by step, for tests ---- */
+/* ---- single-step mode, for tests ---- */
 
 pawl_status pawli_worker_read_clock(pawl_worker *worker, pawl_error *err)
 {
@@ -323,7 +324,7 @@ pawl_status pawli_worker_read_clock(pawl_worker *worker, pawl_error *err)
     return st;
 }
 
-/* Between two handlers leases are kept as the keeper's thread would. */
+/* Between two handlers, leases are renewed as the lease renewer's thread would. */
 static pawl_status handle_all(pawl_worker *worker, pawl_error *err)
 {
     pawl_status st = PAWL_OK;
@@ -383,8 +384,7 @@ pawl_status pawl_worker_step(pawl_worker *worker, bool *ret_idle, pawl_error *er
     if (!worker)
         return pawli_fail(err, PAWL_E_INVALID, "the worker must not be NULL");
     if (!atomic_compare_exchange_strong(&worker->mode, &rest, PAWLI_MODE_STEP))
-        return pawli_fail(err, PAWL_E_MISUSE,
-                          "the worker is running: a step cannot be made meanwhile");
+        return pawli_fail(err, PAWL_E_MISUSE, "the worker is running: it cannot be stepped");
     st = do_step(worker, ret_idle, err);
     atomic_store(&worker->mode, PAWLI_MODE_IDLE);
     return st;
@@ -400,12 +400,12 @@ pawl_status pawl_worker_until_idle(pawl_worker *worker, pawl_error *err)
     return st;
 }
 
-/* ---- how a worker is doing ---- */
+/* ---- status and statistics ---- */
 
 _Static_assert((int)PAWL_BREAKER_CLOSED == (int)PAWLI_BREAKER_CLOSED &&
                    (int)PAWL_BREAKER_OPEN == (int)PAWLI_BREAKER_OPEN &&
                    (int)PAWL_BREAKER_HALF_OPEN == (int)PAWLI_BREAKER_HALF_OPEN,
-               "the breaker's states are public");
+               "the breaker states are part of the public interface");
 
 void pawli_worker_count(pawl_worker *worker, int64_t *counter, size_t count)
 {

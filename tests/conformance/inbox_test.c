@@ -329,7 +329,7 @@ PAWL_TEST(a_retention_shorter_than_twice_the_retries_is_warned_of_once)
     opts.inbox_keep_ms = DAY_MS;
     opts.inbox_retry_window_ms = 13 * HOUR_MS;
     f = inbox_fixture(&opts);
-    assert_true(fixture_logged(f, PAWL_LOG_WARNING, "46800 s during which senders retry"));
+    assert_true(fixture_logged(f, PAWL_LOG_WARNING, "senders retry for 46800 s"));
     opts = *fixture_store_options(f);
     opts.inbox_keep_ms = 0;
     pawl_store *store = NULL;

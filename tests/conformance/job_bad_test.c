@@ -80,7 +80,7 @@ PAWL_TEST(numbers_out_of_range)
     REFUSED(lease_ms, 0, "lease_ms");
     REFUSED(lease_ms, 8 * DAY_MS, "lease_ms");
     REFUSED(heartbeat_ms, 0, "heartbeat_ms");
-    REFUSED(heartbeat_ms, 120000, "heartbeat_ms must be below lease_ms");
+    REFUSED(heartbeat_ms, 120000, "heartbeat_ms must be less than lease_ms");
     REFUSED(misfire_cap, 0, "misfire_cap");
     REFUSED(misfire_cap, 1001, "misfire_cap");
     REFUSED(keep_runs, 0, "keep_runs");

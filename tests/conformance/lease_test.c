@@ -193,7 +193,7 @@ PAWL_TEST(a_lease_can_be_taken_away_and_that_is_recorded)
     options.fence = fence + 1;
     assert_status(PAWL_E_LOST,
                   pawl_lease_force_release(fixture_store(f), "it", &options, NULL, &err), &err);
-    assert_says(&err, "left alone");
+    assert_says(&err, "nothing was changed");
     assert_int_equal(PAWL_OK, lease_renew(f, "it", 1, fence));
     fixture_advance(f, SECOND_MS);
     options.fence = fence;

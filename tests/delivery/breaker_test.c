@@ -95,7 +95,7 @@ PAWL_TEST(one_message_tries_whether_it_is_back)
     fixture_advance(d->f, MINUTE_MS); /* what was put off */
     delivery_until(d, 11, PAWL_STATE_DONE);
     assert_int_equal(PAWL_BREAKER_CLOSED, delivery_stats(d, "moody").breaker);
-    assert_true(log_capture_has(&d->log, PAWL_LOG_INFO, "moody answers again"));
+    assert_true(log_capture_has(&d->log, PAWL_LOG_INFO, "moody: circuit breaker closed"));
 }
 
 PAWL_TEST(a_flapping_destination_gets_everything_in_the_end)

@@ -63,7 +63,7 @@ PAWL_TEST(what_is_refused_fails_at_once)
     delivery_until(d, 1, PAWL_STATE_FAILED);
     assert_non_null(strstr(pawl_message_last_error(queue_get(d->f, id)), "never"));
     assert_int_equal(1, delivery_stats(d, "peer").failed);
-    assert_true(log_capture_has(&d->log, PAWL_LOG_ERROR, "failed for good at attempt 1"));
+    assert_true(log_capture_has(&d->log, PAWL_LOG_ERROR, "failed permanently at attempt 1"));
 }
 
 PAWL_TEST(where_all_count_it_is_sent_six_times_with_growing_pauses)
@@ -92,7 +92,7 @@ PAWL_TEST(where_all_count_it_is_sent_six_times_with_growing_pauses)
     assert_non_null(strstr(pawl_message_last_error(queue_get(d->f, id)), "later"));
     assert_true(log_capture_has(&d->log, PAWL_LOG_WARNING,
                                 "not sent, attempt 1 of 6, retrying in about 2s: "));
-    assert_true(log_capture_has(&d->log, PAWL_LOG_ERROR, "failed for good at attempt 6"));
+    assert_true(log_capture_has(&d->log, PAWL_LOG_ERROR, "failed permanently at attempt 6"));
 }
 
 PAWL_TEST(a_service_has_a_policy_and_a_message_may_have_its_own)
@@ -340,7 +340,7 @@ PAWL_TEST(a_server_that_becomes_read_only_is_waited_for)
     fixture_exec(d->f, fixture_is_postgres(d->f) ? "DROP TRIGGER standby ON {claim}"
                                                  : "DROP TRIGGER standby");
     delivery_until(d, 2, PAWL_STATE_DONE); /* the failover is over */
-    assert_true(log_capture_has(&d->log, PAWL_LOG_INFO, "answers again"));
+    assert_true(log_capture_has(&d->log, PAWL_LOG_INFO, "responds again"));
 }
 
 PAWL_TEST(bad_options_are_refused)

@@ -35,7 +35,7 @@ PAWL_TEST(an_acknowledgement_that_is_refused_stops_no_other)
     delivery_send(d, "peer", "ok", "later");
     delivery_until(d, MESSAGES, PAWL_STATE_DONE);
     assert_int_equal(PAWL_STATE_RUNNING, fixture_state(d->f, id));
-    assert_int_equal(1, log_capture_times(&d->log, "was refused by the database"));
+    assert_int_equal(1, log_capture_times(&d->log, "the database rejected"));
     queue_check(d->f);
 }
 
@@ -48,7 +48,7 @@ PAWL_TEST(a_failure_that_is_refused_stops_no_other)
     delivery_send(d, "peer", "ok", "later");
     delivery_until(d, 1, PAWL_STATE_DONE);
     assert_int_equal(PAWL_STATE_RUNNING, fixture_state(d->f, id));
-    assert_int_equal(1, log_capture_times(&d->log, "was refused by the database"));
+    assert_int_equal(1, log_capture_times(&d->log, "the database rejected"));
     queue_check(d->f);
 }
 
@@ -62,7 +62,7 @@ PAWL_TEST(an_answer_that_is_refused_is_left_out)
     delivery_until(d, 1, PAWL_STATE_DONE);
     (void)pawl_message_output(queue_get(d->f, id), &size);
     assert_int_equal(0, size);
-    assert_int_equal(1, log_capture_times(&d->log, "was refused by the database"));
+    assert_int_equal(1, log_capture_times(&d->log, "the database rejected"));
 }
 
 PAWL_TEST(an_error_text_that_is_refused_is_left_out)
@@ -74,5 +74,5 @@ PAWL_TEST(an_error_text_that_is_refused_is_left_out)
     delivery_settle(d);
     assert_int_equal(1, pawl_message_retries(queue_get(d->f, id)));
     assert_null(pawl_message_last_error(queue_get(d->f, id)));
-    assert_int_equal(1, log_capture_times(&d->log, "was refused by the database"));
+    assert_int_equal(1, log_capture_times(&d->log, "the database rejected"));
 }

@@ -112,7 +112,7 @@ PAWL_TEST(what_is_never_delivered_expires_and_its_last_error_stays)
     const pawl_message *m = queue_get(d->f, id);
     assert_int_equal(PAWL_STATE_EXPIRED, pawl_message_state(m));
     assert_int_equal(0, pawl_message_retries(m));
-    assert_string_equal("the receiver gave no answer", pawl_message_last_error(m));
+    assert_string_equal("the receiver returned no reply", pawl_message_last_error(m));
 }
 
 static delivery_fixture *with_timeout(int64_t timeout_ms)

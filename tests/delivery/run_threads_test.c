@@ -133,5 +133,5 @@ PAWL_TEST(a_send_ends_at_its_timeout_though_a_call_of_the_database_is_slow)
 
 PAWL_TEST(a_send_ends_with_its_lease_though_a_call_of_the_database_is_slow)
 {
-    expect_behind_a_lock(60000, "its lease ran out");
+    expect_behind_a_lock(60000, "its lease expired");
 }

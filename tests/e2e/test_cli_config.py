@@ -126,7 +126,7 @@ def test_everything_that_is_wrong_is_said_at_once(file):
 
 @pytest.mark.parametrize("text, said", [
     ("listen = 127.0.0.1:1\n", ":1: this stands before the first section"),
-    ("[server]\nlisten = 127.0.0.1:1\nlisten = here\n", "an address looks like 127.0.0.1:7295"),
+    ("[server]\nlisten = 127.0.0.1:1\nlisten = here\n", "use ADDRESS:PORT, such as 127.0.0.1:7295"),
     ("[server]\nsocket = a\nsocket = b\n", ":3: [server] socket is set twice: line 2 sets it, too"),
     ("[server]\n[log]\n[server]\n", ":3: [server] was begun in line 1 already"),
     ("[server x]\n", ":1: [server] has no name behind it"),
@@ -139,7 +139,7 @@ def test_everything_that_is_wrong_is_said_at_once(file):
     ("[server]\nsocket = a\033[31mb\n", ":2: the line has bytes that are not text in UTF-8"),
     ("[server]\nlisten = 0.0.0.0:80\n", "token, tls_cert and tls_key in [server] must be set"),
     ("[server]\nlisten = [::]:80\n", "is not a loopback address"),
-    ("[server]\nlisten = 127.0.0.1:99999\n", "an address looks like"),
+    ("[server]\nlisten = 127.0.0.1:99999\n", "invalid address"),
     ("[server]\nlisten = 127.0.0.1:1,\n", "words with commas between them"),
     ("[server]\ntls_cert = /none\n", "tls_cert needs tls_key beside it"),
     ("[server]\ntls_cert = /none\n", "names a file that cannot be read: '/none'"),
@@ -184,7 +184,7 @@ def test_a_secret_in_the_file_is_refused_and_not_repeated(file, text):
 
 def test_a_short_secret_is_refused_and_not_repeated(file):
     result = check(file("[server]\ntoken = env:TOKEN\n"), TOKEN="hunter2")
-    refused(result, 64, "env:TOKEN", "7 bytes, and a secret 16 to 4096")
+    refused(result, 64, "env:TOKEN", "7 bytes; a secret must have 16 to 4096")
     assert "hunter2" not in result.stderr.decode()
 
 

@@ -167,7 +167,7 @@ def test_a_job_is_triggered_handled_and_remembered(db):
     add(db, "report", "@yearly", "x", "-t", "mail", "--header", "lang=de")
     run = db.json("job", "trigger", "report")
     assert run["waiting"] is False
-    refused(db.raw("job", "trigger", "report"), 75, f"run {run['run_id']} of the job 'report' is ready", "force")
+    refused(db.raw("job", "trigger", "report"), 75, f"run {run['run_id']} of job 'report' is ready", "force")
     assert "Triggered: run " in db.text("job", "trigger", "report", "--force")
     assert [one["state"] for one in runs(db, "report")] == ["ready", "ready"]
     db.send("other", "not a run")
@@ -277,7 +277,7 @@ WRONG = [
     (["add", "j", "0 0 31 2 *", "-t", "t"], "never fire"),
     (["add", "j", "every -1m", "-t", "t"], "negative"),
     ([*ADD, "--tz", "Europe/Berln"], "did you mean 'Europe/Berlin'?"),
-    (["add", "n" * 101, "@daily", "-t", "t"], "101 characters: at most 100"),
+    (["add", "n" * 101, "@daily", "-t", "t"], "101 characters; the maximum is 100"),
     (["add", "", "@daily", "-t", "t"], "1 to 100 characters"),
     (["add", "j", "@daily"], "which topic"),
     (["add", "j", "-t", "t"], "a name, a schedule"),
@@ -286,7 +286,7 @@ WRONG = [
     ([*ADD, "--overlap", "never"], "--overlap must be skip, allow or queue, not 'never'"),
     ([*ADD, "--jitter", "-5s"], "--jitter must be a length of time"),
     ([*ADD, "--lease", "500ms"], "--lease must be from 1s to 7d"),
-    ([*ADD, "--lease", "10s", "--heartbeat", "10s"], "heartbeat_ms must be below lease_ms"),
+    ([*ADD, "--lease", "10s", "--heartbeat", "10s"], "heartbeat_ms must be less than lease_ms"),
     ([*ADD, "--keep", "0"], "--keep must be"),
     ([*ADD, "--limit", "3"], "--limit is not for 'job add'"),
     (["ls", "j"], "pawl job show j"),

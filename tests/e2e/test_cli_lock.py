@@ -63,7 +63,7 @@ def test_what_is_wrong_is_said_and_nothing_is_held(db):
     refused(db.raw("lock", "a", "--ttl", "1ms", "--", "true"), 64, "--ttl")
     refused(db.raw("lock", "a", "--", "/no/such/command"), 66, "cannot be run")
     assert not lease(db, "a")["held"]
-    refused(db.raw("lease", "show", "other"), 66, "nobody has held")
+    refused(db.raw("lease", "show", "other"), 66, "no such lease")
     refused(db.raw("lease", "relese", "a"), 64, "did you mean 'release'?")
     refused(db.raw("lease", "release", "a"), 64, "--yes")
 
@@ -78,7 +78,7 @@ def test_two_take_turns(db, lock, gate):
     gate.open()
     assert first.end()[0] == 0
     assert second.end()[:2] == (0, b"second\n")
-    refused(db.raw("lease", "release", "a", "--yes"), LOST, "nobody holds")
+    refused(db.raw("lease", "release", "a", "--yes"), LOST, "is not held")
     assert "free" in db.text("lease", "ls") and db.json("lease", "ls", "--held") == []
 
 
@@ -108,7 +108,7 @@ def test_a_lease_that_is_taken_away_ends_the_command(db, lock):
                  "trap '' TERM; echo $$ > pid; while :; do sleep 1000; done")
     pid = pid_in(db.folder / "pid")
     fence = lease(db, "a")["fence"]
-    refused(db.raw("lease", "release", "a", "--yes", "--fence", fence + 1), LOST, "left alone")
+    refused(db.raw("lease", "release", "a", "--yes", "--fence", fence + 1), LOST, "nothing was changed")
     out = db.text("lease", "release", "a", "--yes", "--reason", "it hangs", "--by", "ann")
     assert f"token {fence}" in out
     code, _, said = first.end()

@@ -178,7 +178,7 @@ def test_nothing_hidden_is_told_anywhere(daemons, empty_db, tmp_path):
              for daemon in (shop, bank) for verb in ("show", "check") for more in ([], ["--json"])]
     healths = [repr(daemon.health()).encode() for daemon in (shop, bank)]
     assert (bank.end(), shop.end()) == (0, 0)
-    assert b"HMAC verification failed" in bank.log and b"failed for good" in shop.log
+    assert b"HMAC verification failed" in bank.log and b"failed permanently" in shop.log
     for text in (bank.log, shop.log, *shown, *healths):
         assert hidden_in(text) == [], text.decode()
     assert hidden_in(payload.encode() + base64.b64encode(payload.encode())) == ["payload", "payload"]

@@ -56,15 +56,15 @@ def test_a_service_that_is_down_for_more_than_six_sends_gets_its_message(shop, d
     assert "until it expires; " in text and "sends were deferred, not counted" in text
     shop.start_bank()
     until(lambda: db.state(sent) == "done")
-    daemon.hear("bank answers again")
+    daemon.hear("bank: circuit breaker closed")
 
 
 def test_with_count_all_every_send_is_an_attempt_and_the_sixth_is_the_last(shop, db):
     daemon = shop.start("count = all\n")
     sent, twice = shop.send(), shop.send("--max-attempts", "2")
     daemon.hear("not sent, attempt 1 of 6, retrying in about 20ms: ")
-    daemon.hear("failed for good at attempt 6: ")
-    daemon.hear("failed for good at attempt 2: ")
+    daemon.hear("failed permanently at attempt 6: ")
+    daemon.hear("failed permanently at attempt 2: ")
     until(lambda: {db.state(sent), db.state(twice)} == {"failed"})
     assert db.show(sent)["retries"] == 6
 

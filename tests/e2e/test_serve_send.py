@@ -61,9 +61,9 @@ def test_what_was_sent_before_it_started_is_sent_and_a_failure_is_told(pair, db)
     sent = pair.send()
     later = db.send("later", "{}", "--destination", "bank", "--max-attempts", "2")
     pair.start_shop()
-    pair.shop.hear("failed for good at attempt 1")
+    pair.shop.hear("failed permanently at attempt 1")
     pair.shop.hear("not sent, attempt 1 of 2")
-    pair.shop.hear("failed for good at attempt 2")
+    pair.shop.hear("failed permanently at attempt 2")
     until(lambda: {db.state(sent), db.state(later)} == {"failed"})
 
 

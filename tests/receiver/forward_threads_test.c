@@ -190,7 +190,7 @@ PAWL_TEST(an_application_that_refuses_makes_it_dead)
         assert_int_equal(500, deliver(s, &(sample){.id = ID})->status);
     assert_int_equal(422, deliver(s, &(sample){.id = ID})->status);
     assert_int_equal(PAWL_INBOX_DEAD, inbox_record(s->f, ID)->state);
-    assert_string_equal("the application answered 400", inbox_record(s->f, ID)->error);
+    assert_string_equal("the application returned HTTP 400", inbox_record(s->f, ID)->error);
 }
 
 PAWL_TEST(an_application_that_is_not_there_is_tried_again)
@@ -201,7 +201,7 @@ PAWL_TEST(an_application_that_is_not_there_is_tried_again)
     close(app->fd);
     free(app);
     assert_int_equal(500, deliver(s, &(sample){.id = ID})->status);
-    assert_non_null(strstr(inbox_record(s->f, ID)->error, "was not reached"));
+    assert_non_null(strstr(inbox_record(s->f, ID)->error, "cannot reach the application"));
 }
 
 PAWL_TEST(an_application_that_never_answers_is_given_up)
@@ -213,7 +213,7 @@ PAWL_TEST(an_application_that_never_answers_is_given_up)
     options.timeout_ms = 20;
     s = forward_to(test_note("http://127.0.0.1:%d/", app->port), &options);
     assert_int_equal(500, deliver(s, &(sample){.id = ID})->status);
-    assert_non_null(strstr(inbox_record(s->f, ID)->error, "did not answer in time"));
+    assert_non_null(strstr(inbox_record(s->f, ID)->error, "did not respond in time"));
     close(app->fd);
     free(app);
 }

@@ -117,7 +117,7 @@ PAWL_TEST(a_chore_that_fails_stops_no_other_and_recovers)
     assert_int_equal(1, stats.maintenance[PAWL_MAINTENANCE_EXPIRE].runs);
     assert_int_equal(1, stats.maintenance[PAWL_MAINTENANCE_PRUNE].runs);
     assert_int_equal(1, stats.maintenance[PAWL_MAINTENANCE_COMPACT_STATS].runs);
-    assert_true(fixture_logged(f, PAWL_LOG_WARNING, "the chore 'reap' failed"));
+    assert_true(fixture_logged(f, PAWL_LOG_WARNING, "maintenance task 'reap' failed"));
     if (fixture_is_postgres(f))
         fixture_exec(f, "ALTER TABLE {moved_claim} RENAME TO claim");
     else

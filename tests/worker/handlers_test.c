@@ -59,7 +59,7 @@ PAWL_TEST(bad_registrations_are_refused)
     assert_status(PAWL_E_INVALID, pawl_worker_handle(worker, "a", NULL, NULL, NULL, &err), &err);
     worker_handle(worker, "a", never, NULL);
     assert_status(PAWL_E_INVALID, pawl_worker_handle(worker, "a", never, NULL, NULL, &err), &err);
-    assert_says(&err, "one topic, one handler");
+    assert_says(&err, "already has a handler");
     worker_handle(worker, NULL, never, NULL);
     assert_status(PAWL_E_INVALID, pawl_worker_handle(worker, NULL, never, NULL, NULL, &err), &err);
     opts.concurrency = -1;

@@ -126,7 +126,7 @@ PAWL_TEST(a_run_that_takes_too_long_is_cancelled)
     assert_true(s.cancelled);
     const pawl_run *run = job_last_run(f, "j");
     assert_int_equal(PAWL_RUN_FAILED, run->state);
-    assert_string_equal("it took longer than 5000 ms", run->error);
+    assert_string_equal("the handler took longer than 5000 ms", run->error);
     assert_time(FIXTURE_START.us + HOUR_MS * 1000 + 5000000, run->ended_at);
 }
 

@@ -106,7 +106,7 @@ PAWL_TEST(stopping_gives_it_back)
     assert_true(pawl_lease_runner_lost(runner));
     assert_true(readable(runner));
     assert_status(PAWL_E_LOST, pawl_lease_runner_check(runner, &err), &err);
-    assert_says(&err, "given back");
+    assert_says(&err, "was released");
     assert_status(PAWL_E_LOST, pawl_lease_runner_renew_now(runner, &err), &err);
     assert_int_equal(0, loss.calls); /* nothing was lost */
 }

@@ -58,7 +58,7 @@ PAWL_TEST(an_acknowledgement_that_is_refused_stops_no_other)
     assert_int_equal(MESSAGES - 1, worker_stats(worker).done);
     assert_int_equal(1, worker_stats(worker).lost);
     assert_int_equal(0, worker_stats(worker).in_flight);
-    assert_int_equal(1, fixture_logged_times(f, "was refused by the database"));
+    assert_int_equal(1, fixture_logged_times(f, "the database rejected"));
 
     fixture_send(f, "t", "later");
     worker_until_idle(worker);
@@ -83,7 +83,7 @@ PAWL_TEST(a_failure_that_is_refused_stops_no_other)
     assert_int_equal(MESSAGES - 1,
                      fixture_count(f, "SELECT count(*) FROM {outcome} WHERE state = 3"));
     assert_int_equal(PAWL_STATE_RUNNING, fixture_state(f, id));
-    assert_int_equal(1, fixture_logged_times(f, "was refused by the database"));
+    assert_int_equal(1, fixture_logged_times(f, "the database rejected"));
     queue_check(f);
 }
 
@@ -101,7 +101,7 @@ PAWL_TEST(an_error_text_that_is_refused_is_left_out)
     assert_int_equal(PAWL_STATE_SCHEDULED, fixture_state(f, id));
     assert_int_equal(1, pawl_message_retries(queue_get(f, id)));
     assert_null(pawl_message_last_error(queue_get(f, id)));
-    assert_int_equal(1, fixture_logged_times(f, "was refused by the database"));
+    assert_int_equal(1, fixture_logged_times(f, "the database rejected"));
     assert_int_equal(1, worker_stats(worker).retried);
     queue_check(f);
 }
@@ -117,7 +117,7 @@ PAWL_TEST(an_output_that_is_refused_is_left_out)
     worker_handle(worker, "t", follow, &s);
     worker_until_idle(worker);
     assert_int_equal(PAWL_STATE_DONE, fixture_state(f, id));
-    assert_int_equal(1, fixture_logged_times(f, "was refused by the database"));
+    assert_int_equal(1, fixture_logged_times(f, "the database rejected"));
     assert_int_equal(1, worker_stats(worker).done);
     queue_check(f);
 }
@@ -157,5 +157,5 @@ PAWL_TEST(a_running_worker_does_not_end_because_of_a_result)
     worker_handle(worker, "t", follow, &s);
     assert_ok(pawl_worker_run(worker, &err), &err);
     assert_int_equal(MESSAGES - 1, count_done(f));
-    assert_int_equal(1, fixture_logged_times(f, "was refused by the database"));
+    assert_int_equal(1, fixture_logged_times(f, "the database rejected"));
 }

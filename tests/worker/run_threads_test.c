@@ -406,7 +406,7 @@ PAWL_TEST(the_message_of_a_handler_that_does_not_listen_is_given_back)
     assert_ok(worker_join(run), &run->err);
     assert_int_equal(PAWL_STATE_READY, fixture_state(f, id));
     assert_int_equal(0, pawl_message_retries(queue_get(f, id)));
-    assert_true(fixture_logged(f, PAWL_LOG_WARNING, "did not end in time"));
+    assert_true(fixture_logged(f, PAWL_LOG_WARNING, "did not return within the grace period"));
     worker_check_nothing_held(f);
 }
 
@@ -621,8 +621,8 @@ PAWL_TEST(a_worker_waits_out_a_store_that_fails_and_goes_on_by_itself)
     worker_stop(run);
     assert_int_equal(PAWL_BREAKER_CLOSED, worker_stats(worker).breaker);
     assert_string_equal("", worker_stats(worker).last_error);
-    assert_true(fixture_logged(f, PAWL_LOG_WARNING, "left alone for a while"));
-    assert_true(fixture_logged(f, PAWL_LOG_INFO, "answers again"));
+    assert_true(fixture_logged(f, PAWL_LOG_WARNING, "circuit breaker opened"));
+    assert_true(fixture_logged(f, PAWL_LOG_INFO, "responds again"));
 }
 
 PAWL_TEST(a_worker_for_housekeeping_needs_no_handler_and_claims_nothing)

@@ -1,4 +1,4 @@
-/* src/transport/http/address_test.c - public addresses and all the others. */
+/* src/transport/http/address_test.c - public and non-public addresses. */
 #include "address.h"
 
 #include "test.h"

@@ -1,8 +1,7 @@
-/* src/transport/http/http.c - many requests at once on one thread, behind one descriptor.
+/* src/transport/http/http.c - many concurrent requests on one thread, behind one descriptor.
  *
- * libcurl says which sockets it waits for and when it wants to be called; an epoll descriptor holds
- * the sockets, and is itself what the user waits for.
- */
+ * libcurl reports the sockets it waits for and when it must be called; an epoll descriptor
+ * contains the sockets, and is what the user waits for. */
 #include "http.h"
 
 #include <errno.h>
@@ -38,7 +37,7 @@ pawl_status pawli_http_settings_new(const pawl_transports_options *opts,
     pawli_http_settings *settings = calloc(1, sizeof *settings);
 
     if (!settings)
-        return pawli_fail(err, PAWL_E_NOMEM, "no memory for the transports");
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the transports");
     settings->idle_connections = opts->idle_connections;
     settings->connections_per_host_port = opts->connections_per_host_port;
     settings->user_agent = strdup(opts->user_agent ? opts->user_agent : "pawl/" PAWL_VERSION);
@@ -46,15 +45,15 @@ pawl_status pawli_http_settings_new(const pawl_transports_options *opts,
         settings->pipe_directory = strdup(opts->pipe_directory);
     if (!settings->user_agent || (opts->pipe_directory && !settings->pipe_directory)) {
         free_settings(settings);
-        return pawli_fail(err, PAWL_E_NOMEM, "no memory for the transports");
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the transports");
     }
     *ret_settings = settings;
     return PAWL_OK;
 }
 
-/* ---- what libcurl waits for ---- */
+/* ---- libcurl's sockets and timer ---- */
 
-/* A failure here shows as a timeout of the send; there is no way to tell libcurl. */
+/* A failure here shows up as a timeout of the send; libcurl provides no way to report it. */
 static int http_watch(CURL *easy, curl_socket_t fd, int what, void *context, void *known)
 {
     pawli_http *http = context;
@@ -73,7 +72,7 @@ static int http_watch(CURL *easy, curl_socket_t fd, int what, void *context, voi
     if (epoll_ctl(http->epoll, known ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &event) != 0 &&
         (errno == ENOENT || errno == EEXIST))
         epoll_ctl(http->epoll, errno == ENOENT ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, fd, &event);
-    curl_multi_assign(http->multi, fd, http); /* so that it is known next time */
+    curl_multi_assign(http->multi, fd, http); /* marks the socket as known for the next call */
     return 0;
 }
 
@@ -170,18 +169,19 @@ static pawl_status open_http(void *self, void **ret_instance, pawl_error *err)
 
     pthread_once(&curl_once, start_curl);
     if (curl_started != CURLE_OK)
-        return pawli_fail(err, PAWL_E_IO, "libcurl cannot be started: %s",
+        return pawli_fail(err, PAWL_E_IO, "cannot initialize libcurl: %s",
                           curl_easy_strerror(curl_started));
     http = calloc(1, sizeof *http);
     if (!http)
-        return pawli_fail(err, PAWL_E_NOMEM, "no memory for a transport");
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for a transport");
     http->settings = self;
     http->epoll = epoll_create1(EPOLL_CLOEXEC);
     if (http->epoll < 0)
-        return pawli_fail_code(err, PAWL_E_IO, errno, "no descriptor is left for a transport");
+        return pawli_fail_code(err, PAWL_E_IO, errno,
+                               "no file descriptor is available for a transport");
     http->multi = curl_multi_init();
     if (!http->multi || http_set_up(http) != CURLM_OK)
-        return pawli_fail(err, PAWL_E_NOMEM, "no memory for a transport");
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for a transport");
     *ret_instance = pawli_http_take(&http);
     return PAWL_OK;
 }
@@ -198,7 +198,7 @@ static pawl_status send_http(void *instance, const pawl_send_request *request, p
     CURLMcode code = curl_multi_add_handle(http->multi, send->easy);
     if (code != CURLM_OK) {
         pawli_http_send_free(send);
-        return pawli_fail_code(err, PAWL_E_NOMEM, (int)code, "libcurl takes no request: %s",
+        return pawli_fail_code(err, PAWL_E_NOMEM, (int)code, "libcurl rejects the request: %s",
                                curl_multi_strerror(code));
     }
     enter_list(send);
@@ -214,7 +214,7 @@ static void cancel_http(void *instance, void *token)
     http->cancelled += !send->cancelled;
     send->cancelled = true;
     leave_list(send);
-    enter_list(send); /* to the front, where the next turn looks first */
+    enter_list(send); /* to the front, where the next turn() starts */
 }
 
 static int fd_http(void *instance)
@@ -231,9 +231,9 @@ static int64_t timeout_http(void *instance)
     return http->timer_set ? pawli_mono_left_ms(http->timer) : -1;
 }
 
-/* ---- a turn ---- */
+/* ---- one turn() ---- */
 
-/* From the start each time: `end` may cancel others. */
+/* Starts over each time, because `end` may cancel other sends. */
 static void end_cancelled(pawli_http *http)
 {
     while (http->cancelled > 0) {
@@ -253,7 +253,7 @@ static void end_finished(pawli_http *http)
     int left;
 
     while ((message = curl_multi_info_read(http->multi, &left))) {
-        CURLcode code = message->data.result; /* gone when the handle is removed */
+        CURLcode code = message->data.result; /* invalid once the handle is removed */
         char *found = NULL;
         if (message->msg != CURLMSG_DONE)
             continue;
@@ -282,7 +282,7 @@ static CURLMcode http_act(pawli_http *http)
         code = curl_multi_socket_action(http->multi, events[i].data.fd, mask, &running);
     }
     if (code == CURLM_OK && http->timer_set && pawli_mono_passed(http->timer)) {
-        http->timer_set = false; /* it sets the next one itself */
+        http->timer_set = false; /* libcurl sets the next one itself */
         code = curl_multi_socket_action(http->multi, CURL_SOCKET_TIMEOUT, 0, &running);
     }
     return code;
@@ -296,7 +296,8 @@ static pawl_status process_http(void *instance, pawl_error *err)
     CURLMcode code = http_act(http);
     end_finished(http);
     if (code == CURLM_OUT_OF_MEMORY)
-        return pawli_fail_code(err, PAWL_E_NOMEM, (int)code, "no memory for requests in flight");
+        return pawli_fail_code(err, PAWL_E_NOMEM, (int)code,
+                               "out of memory for requests in flight");
     if (code != CURLM_OK)
         return pawli_fail_code(err, PAWL_E_IO, (int)code, "libcurl: %s", curl_multi_strerror(code));
     return PAWL_OK;

@@ -4,6 +4,7 @@
 
 #include <curl/curl.h>
 #include <stdbool.h>
+#include <sys/un.h>
 
 #include <pawl/clock.h>
 
@@ -23,9 +24,9 @@ typedef struct pawli_http_send {
     bool body_too_long;
     bool public_only;     /* connections to private addresses are not allowed */
     bool private_refused; /* and one was attempted */
-    bool is_unix;         /* over a unix socket */
     bool cancelled;
-    char problem[CURL_ERROR_SIZE]; /* libcurl's error text */
+    char unix_socket[sizeof((struct sockaddr_un *)0)->sun_path]; /* "": over TCP */
+    char problem[CURL_ERROR_SIZE];                               /* libcurl's error text */
     pawl_send_end end;
     void *context;
     struct pawli_http_send *previous;

@@ -17,14 +17,14 @@
 #include "text.h"
 #include "timestamp.h"
 
-/* ---- one POST of an envelope, and what its answer means ---- */
+/* ---- one POST of an envelope ---- */
 
 #define HEADER_VALUE_MAX 512
 #define ERROR_BODY_MAX 65536
 
 static pawl_status no_memory(pawl_error *err)
 {
-    return pawli_fail(err, PAWL_E_NOMEM, "no memory for a request");
+    return pawli_fail(err, PAWL_E_NOMEM, "out of memory for a request");
 }
 
 void pawli_http_send_free(pawli_http_send *send)
@@ -43,9 +43,9 @@ void pawli_http_send_free(pawli_http_send *send)
 }
 PAWLI_AUTO_DEFINE(pawli_http_send, pawli_http_send_free);
 
-/* ---- what libcurl calls ---- */
+/* ---- libcurl callbacks ---- */
 
-/* What is not a success needs no long explanation; the rest of it is not read. */
+/* The body of an error response is read only up to a limit. */
 static size_t http_send_take_body(char *bytes, size_t one, size_t size, void *context)
 {
     pawli_http_send *send = context;
@@ -64,7 +64,7 @@ static size_t http_send_take_body(char *bytes, size_t one, size_t size, void *co
     return send->body.failed ? 0 : size;
 }
 
-/* Before a new connection, with the address that the name has turned out to be. */
+/* Called before a new connection, with the resolved address. */
 static curl_socket_t open_socket(void *context, curlsocktype purpose, struct curl_sockaddr *address)
 {
     pawli_http_send *send = context;
@@ -77,7 +77,8 @@ static curl_socket_t open_socket(void *context, curlsocktype purpose, struct cur
     return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
-/* Before each request: a kept connection may have been opened by a service that is allowed more. */
+/* Called before each request: a reused connection may have been opened for a service with more
+ * permissions. */
 static int before_request(void *context, char *remote, char *local, int remote_port, int local_port)
 {
     pawli_http_send *send = context;
@@ -92,7 +93,7 @@ static int before_request(void *context, char *remote, char *local, int remote_p
     return CURL_PREREQFUNC_OK;
 }
 
-/* ---- setting it up ---- */
+/* ---- setup ---- */
 
 static bool http_send_add_header(pawli_http_send *send, const char *line)
 {
@@ -103,7 +104,7 @@ static bool http_send_add_header(pawli_http_send *send, const char *line)
     return longer != NULL;
 }
 
-/* Trace headers, for proxies and servers that look there; what cannot stand in HTTP stays out. */
+/* Adds trace headers for proxies and servers that use them; values invalid in HTTP are left out. */
 static bool add_trace(pawli_http_send *send, const char *name, const char *value)
 {
     char line[HEADER_VALUE_MAX + 32];
@@ -121,12 +122,12 @@ static bool http_send_add_headers(pawli_http_send *send, const pawl_envelope *en
 {
     return http_send_add_header(send, "Content-Type: application/json") &&
            http_send_add_header(send, "Accept: application/json") &&
-           http_send_add_header(send, "Expect:") && /* no round trip of 100-continue */
+           http_send_add_header(send, "Expect:") && /* avoid the round trip of 100-continue */
            add_trace(send, "traceparent", pawl_envelope_traceparent(envelope)) &&
            add_trace(send, "tracestate", pawl_envelope_tracestate(envelope));
 }
 
-/* The first failure stays. */
+/* The first failure is kept. */
 #define SET(option, value)                                                                         \
     do {                                                                                           \
         if (code == CURLE_OK)                                                                      \
@@ -142,7 +143,8 @@ static CURLcode set_request(pawli_http_send *send, const pawl_send_request *requ
 
     SET(CURLOPT_URL, target->url);
     SET(CURLOPT_UNIX_SOCKET_PATH, target->socket_path);
-    send->is_unix = target->socket_path != NULL;
+    if (target->socket_path)
+        snprintf(send->unix_socket, sizeof send->unix_socket, "%s", target->socket_path);
     send->request_size = (curl_off_t)size;
     SET(CURLOPT_PROTOCOLS_STR, "http,https");
     SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
@@ -168,8 +170,8 @@ static CURLcode set_connection(pawli_http_send *send, const pawl_send_request *r
     if (request->timeout_ms > 0 && request->timeout_ms < timeout_ms)
         timeout_ms = request->timeout_ms;
     SET(CURLOPT_NOSIGNAL, 1L);
-    /* Or ending a send would wait for a name server that does not answer, and all others with it.
-     */
+    /* Otherwise, ending a send would wait for an unresponsive name server, and block all other
+     * sends. */
     SET(CURLOPT_QUICK_EXIT, 1L);
     SET(CURLOPT_TIMEOUT_MS, (long)timeout_ms);
     SET(CURLOPT_CONNECTTIMEOUT_MS, (long)pawl_service_connect_timeout_ms(service));
@@ -178,7 +180,7 @@ static CURLcode set_connection(pawli_http_send *send, const pawl_send_request *r
     SET(CURLOPT_OPENSOCKETDATA, send);
     SET(CURLOPT_PREREQFUNCTION, before_request);
     SET(CURLOPT_PREREQDATA, send);
-    /* "" also means: not those that the environment names. */
+    /* "" also disables the proxies that the environment names. */
     SET(CURLOPT_PROXY, pawl_service_proxy(service) ? pawl_service_proxy(service) : "");
     SET(CURLOPT_NOPROXY, "");
     return code;
@@ -210,12 +212,11 @@ static pawl_status http_send_set_up(pawli_http_send *send, const pawl_send_reque
         return st;
     if (target.socket_path && !allowed) {
         pawli_target_done(&target);
-        return pawli_fail(
-            err, PAWL_E_DENIED,
-            "a URL that names a socket of this machine is not allowed: give it a name "
-            "in the service map, or set allow_private = on in [service *]");
+        return pawli_fail(err, PAWL_E_DENIED,
+                          "a URL with a unix socket or pipe is not allowed as a destination: "
+                          "define a service for it, or set allow_private = on in [service *]");
     }
-    /* Behind a proxy the proxy resolves names, and is asked on purpose. */
+    /* With a proxy, the proxy resolves names, as configured. */
     send->public_only = !allowed && !pawl_service_proxy(request->service);
     send->service_name = pawl_service_name(request->service);
     send->body_max = pawl_service_response_max_bytes(request->service);
@@ -230,7 +231,7 @@ static pawl_status http_send_set_up(pawli_http_send *send, const pawl_send_reque
     if (code == CURLE_OUT_OF_MEMORY)
         return no_memory(err);
     if (code != CURLE_OK)
-        return pawli_fail_code(err, PAWL_E_INVALID, (int)code, "libcurl refuses an option: %s",
+        return pawli_fail_code(err, PAWL_E_INVALID, (int)code, "libcurl rejects an option: %s",
                                curl_easy_strerror(code));
     return PAWL_OK;
 }
@@ -258,9 +259,9 @@ pawl_status pawli_http_send_new(pawli_http *http, const pawl_send_request *reque
     return PAWL_OK;
 }
 
-/* ---- the end of it ---- */
+/* ---- completion ---- */
 
-/* There was no complete answer. */
+/* There was no complete response. */
 static void finish_failed(pawli_http_send *send, CURLcode code, pawl_send_report *outcome,
                           char *room)
 {
@@ -274,12 +275,14 @@ static void finish_failed(pawli_http_send *send, CURLcode code, pawl_send_report
                  "on in [service %s] to allow it",
                  *send->service_name ? send->service_name : "*");
     } else if (send->body_too_long) {
-        snprintf(room, PAWL_SEND_ERROR_SIZE, "the answer is longer than %zu bytes", send->body_max);
+        snprintf(room, PAWL_SEND_ERROR_SIZE, "the response is longer than %zu bytes",
+                 send->body_max);
     } else if (send->body.failed) {
-        snprintf(room, PAWL_SEND_ERROR_SIZE, "no memory for the answer");
-    } else if (send->is_unix && code == CURLE_COULDNT_CONNECT) {
+        snprintf(room, PAWL_SEND_ERROR_SIZE, "out of memory for the response");
+    } else if (send->unix_socket[0] && code == CURLE_COULDNT_CONNECT) {
         /* libcurl would speak of port 80 of localhost. */
-        snprintf(room, PAWL_SEND_ERROR_SIZE, "nobody listens on its unix socket");
+        snprintf(room, PAWL_SEND_ERROR_SIZE, "connection refused: no listener on unix socket %s",
+                 send->unix_socket);
     } else {
         snprintf(room, PAWL_SEND_ERROR_SIZE, "%s", why);
     }
@@ -306,14 +309,14 @@ void pawli_http_send_finish(pawli_http_send *send, CURLcode code)
     curl_easy_getinfo(send->easy, CURLINFO_RESPONSE_CODE, &status);
     if (curl_easy_header(send->easy, "Retry-After", 0, CURLH_HEADER, -1, &retry_after) != CURLHE_OK)
         retry_after = NULL;
-    /* A refusal counts even if its explanation was cut off. */
+    /* A rejection counts even if its explanation was truncated. */
     if (code == CURLE_OK || status >= 300) {
         pawl_send_report_of_http((int)status, retry_after ? retry_after->value : NULL,
                                  code == CURLE_OK ? send->body.data : NULL, send->body.size, room,
                                  &outcome, &ack);
     } else {
         outcome.status = (int)status;
-        outcome.reached = send->body_too_long; /* else the answer was cut off */
+        outcome.reached = send->body_too_long; /* otherwise the response was truncated */
         outcome.sent_whole = was_sent_whole(send);
         finish_failed(send, code, &outcome, room);
     }
@@ -332,7 +335,7 @@ void pawli_http_send_finish_cancelled(pawli_http_send *send)
     pawli_http_send_free(send);
 }
 
-/* ---- what an HTTP answer means for the message ---- */
+/* ---- mapping an HTTP response to a result ---- */
 
 const char *pawl_send_result_name(pawl_send_result sent)
 {
@@ -342,13 +345,13 @@ const char *pawl_send_result_name(pawl_send_result sent)
     return (unsigned)sent < sizeof names / sizeof names[0] ? names[sent] : "unknown";
 }
 
-/* Codes of 4xx that say "later" or "again". */
+/* 4xx codes that are temporary. */
 static bool is_temporary(int status)
 {
     return status == 408 || status == 409 || status == 425 || status == 429;
 }
 
-/* One line, cut to the room, of a text of any origin. */
+/* Formats one line from untrusted text, truncated to the room. */
 static void outcome_explain(char *room, int status, const char *hint, const char *said)
 {
     char line[PAWL_SEND_ERROR_SIZE];
@@ -364,9 +367,10 @@ static void outcome_explain(char *room, int status, const char *hint, const char
 static void accept_ack(int status, const pawl_ack *ack, char *room, pawl_send_report *outcome)
 {
     if (!ack) {
-        outcome_explain(
-            room, status,
-            "the answer is not an acknowledgement, so nobody knows whether it was processed", NULL);
+        outcome_explain(room, status,
+                        "the response is not an acknowledgement, so it is unknown whether the "
+                        "message was processed",
+                        NULL);
         return;
     }
     if (!pawl_ack_acknowledged(ack) && !pawl_ack_duplicate(ack)) {
@@ -398,7 +402,7 @@ void pawl_send_report_of_http(int status, const char *retry_after, const void *b
         if (status >= 400 && status < 500 && !is_temporary(status))
             outcome.sent = PAWL_SEND_REJECTED;
         outcome_explain(error_room, status,
-                        status >= 300 && status < 400 ? "redirects are not followed; change the URL"
+                        status >= 300 && status < 400 ? "redirects are not followed: change the URL"
                                                       : NULL,
                         ack ? pawl_ack_error(ack) : NULL);
     }

@@ -20,11 +20,11 @@
 #include "scheme.h"
 #include "scope.h"
 
-/* ---- where an HTTP request goes: a URL, and maybe a socket's path ---- */
+/* ---- parsing: the URL, and optionally a socket path ---- */
 
 static pawl_status no_memory(pawl_error *err)
 {
-    return pawli_fail(err, PAWL_E_NOMEM, "no memory for a URL");
+    return pawli_fail(err, PAWL_E_NOMEM, "out of memory for a URL");
 }
 
 void pawli_target_done(pawli_target *target)
@@ -34,7 +34,7 @@ void pawli_target_done(pawli_target *target)
     *target = (pawli_target){NULL, NULL};
 }
 
-/* Add the path where receivers listen, if there is none, and take a fragment away. */
+/* Adds the receivers' default path if there is none, and removes a fragment. */
 static CURLUcode target_complete(CURLU *parts, const char *url)
 {
     char *path = NULL;
@@ -77,7 +77,7 @@ static pawl_status parse_http(const char *url, char **ret_url, pawl_error *err)
     return st;
 }
 
-/* "PATH" or "PATH:/http/path". `directory` and `prefix` are put before it. */
+/* Parses "PATH" or "PATH:/http/path". `directory` and `prefix` are prepended. */
 static pawl_status parse_socket(const char *rest, const char *directory, const char *prefix,
                                 pawli_target *ret_target, pawl_error *err)
 {
@@ -91,11 +91,11 @@ static pawl_status parse_socket(const char *rest, const char *directory, const c
     }
     if (size == 0 || strlen(ret_target->socket_path) >= sizeof((struct sockaddr_un *)0)->sun_path)
         return pawli_fail(err, PAWL_E_INVALID,
-                          "a socket's path must have 1 to %zu bytes, the directory included",
+                          "a socket path must have 1 to %zu bytes, including its directory",
                           sizeof((struct sockaddr_un *)0)->sun_path - 1);
     int used = snprintf(http, sizeof http, "http://localhost%s", colon ? colon + 1 : "/");
     if (used < 0 || (size_t)used >= sizeof http)
-        return pawli_fail(err, PAWL_E_INVALID, "the path after the socket's is too long");
+        return pawli_fail(err, PAWL_E_INVALID, "the HTTP path after the socket path is too long");
     return parse_http(http, &ret_target->url, err);
 }
 
@@ -107,9 +107,9 @@ static pawl_status parse_pipe(const char *rest, const char *directory, pawli_tar
     char prefix[] = "/" PAWLI_PIPE_PREFIX;
 
     if (memchr(rest, '/', colon ? (size_t)(colon - rest) : strlen(rest)))
-        return pawli_fail(err, PAWL_E_INVALID, "a pipe's name must not contain '/'");
+        return pawli_fail(err, PAWL_E_INVALID, "a pipe name must not contain '/'");
     if (!*rest || colon == rest)
-        return pawli_fail(err, PAWL_E_INVALID, "a pipe needs a name: pipe://NAME");
+        return pawli_fail(err, PAWL_E_INVALID, "the pipe name is missing: use pipe://NAME");
     if (!directory)
         directory = fallback && *fallback ? fallback : "/tmp";
     return parse_socket(rest, directory, prefix, ret_target, err);
@@ -127,7 +127,7 @@ pawl_status pawli_target_parse(const char *url, const char *pipe_directory,
     const char *rest = pawli_scheme_rest(url);
     if (strcmp(scheme, "unix") == 0 && rest[0] != '/')
         st = pawli_fail(err, PAWL_E_INVALID,
-                        "a socket's path must begin with '/': unix:///run/app.sock");
+                        "a socket path must begin with '/': unix:///run/app.sock");
     else if (strcmp(scheme, "unix") == 0)
         st = parse_socket(rest, "", "", &target, err);
     else if (strcmp(scheme, "pipe") == 0)
@@ -142,9 +142,9 @@ pawl_status pawli_target_parse(const char *url, const char *pipe_directory,
     return PAWL_OK;
 }
 
-/* ---- is this an address that everybody may be sent to? ---- */
+/* ---- public IP addresses ---- */
 
-/* From IANA's registry of special-purpose addresses; 224/3 is multicast and what was reserved. */
+/* From IANA's registry of special-purpose addresses; 224/3 is multicast and reserved space. */
 static const struct {
     uint32_t network;
     int bits;
@@ -173,12 +173,12 @@ static bool v4_is_public(uint32_t address)
     return true;
 }
 
-/* Of the whole space only 2000::/3 is in use as public; these parts of it are not. */
+/* Only 2000::/3 is allocated for public use; these parts of it are not public. */
 static const struct {
     uint8_t start[4];
     int bits;
 } special_v6[] = {
-    {{0x20, 0x01, 0x00, 0x00}, 23}, /* protocol assignments, Teredo among them */
+    {{0x20, 0x01, 0x00, 0x00}, 23}, /* protocol assignments, including Teredo */
     {{0x20, 0x01, 0x0d, 0xb8}, 32}, /* documentation */
     {{0x20, 0x02, 0x00, 0x00}, 16}, /* 6to4: any IPv4 address inside */
     {{0x3f, 0xff, 0x00, 0x00}, 20}, /* documentation */
@@ -231,7 +231,7 @@ bool pawli_address_text_is_public(const char *text)
     return inet_pton(AF_INET6, text, &v6) == 1 && v6_is_public(v6.s6_addr);
 }
 
-/* ---- does a URL name an address that is not public? ---- */
+/* ---- URLs with a non-public address ---- */
 
 static bool ends_with(const char *text, const char *end)
 {
@@ -248,7 +248,7 @@ static bool is_number(const char *host)
     return inet_pton(AF_INET, host, bytes) == 1 || inet_pton(AF_INET6, host, bytes) == 1;
 }
 
-/* "[::1]" without its brackets. */
+/* Turns "[::1]" into "::1". */
 static void strip_brackets(char *host)
 {
     size_t length = strlen(host);
@@ -265,7 +265,7 @@ bool pawl_url_is_private(const char *url)
     char *host = NULL;
     bool found = false;
 
-    /* libcurl also understands 127.1 and 0x7f000001, and writes them as four numbers. */
+    /* libcurl also accepts 127.1 and 0x7f000001, and normalizes them to four numbers. */
     if (parts && curl_url_set(parts, CURLUPART_URL, url, 0) == CURLUE_OK &&
         curl_url_get(parts, CURLUPART_HOST, &host, 0) == CURLUE_OK) {
         strip_brackets(host);

@@ -1,4 +1,4 @@
-/* src/transport/http/target_test.c - which URL becomes which request. */
+/* src/transport/http/target_test.c - the request that results from a URL. */
 #include "target.h"
 
 #include <stdlib.h>

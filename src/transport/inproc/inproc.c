@@ -13,33 +13,33 @@
 #define THREADS_MAX 64
 
 struct pawl_reply {
-    pawli_parcel *parcel;
+    pawli_inproc_send *send;
 };
 
-void pawli_parcel_free(pawli_parcel *parcel)
+void pawli_inproc_send_free(pawli_inproc_send *send)
 {
-    if (!parcel)
+    if (!send)
         return;
-    /* Ends what pawli_envelope_borrow() began. */
-    pawl_envelope_free((pawl_envelope *)(uintptr_t)parcel->envelope);
-    free((void *)(uintptr_t)parcel->outcome.payload);
-    free((void *)(uintptr_t)parcel->outcome.error);
-    free(parcel);
+    /* Releases the reference taken by pawli_envelope_borrow(). */
+    pawl_envelope_free((pawl_envelope *)(uintptr_t)send->envelope);
+    free((void *)(uintptr_t)send->outcome.payload);
+    free((void *)(uintptr_t)send->outcome.error);
+    free(send);
 }
 
-void pawli_parcel_unqueue(pawli_parcel *parcel)
+void pawli_inproc_send_unqueue(pawli_inproc_send *send)
 {
-    pawli_receiver *receiver = parcel->receiver;
-    pawli_parcel **slot = &receiver->first;
+    pawli_receiver *receiver = send->receiver;
+    pawli_inproc_send **slot = &receiver->first;
 
-    while (*slot != parcel)
+    while (*slot != send)
         slot = &(*slot)->next_waiting;
-    *slot = parcel->next_waiting;
-    if (receiver->last == &parcel->next_waiting)
+    *slot = send->next_waiting;
+    if (receiver->last == &send->next_waiting)
         receiver->last = slot;
 }
 
-/* ---- what a receiver answers ---- */
+/* ---- the receiver's reply ---- */
 
 static void *copy_of(const void *bytes, size_t size, bool *failed)
 {
@@ -54,16 +54,16 @@ static void *copy_of(const void *bytes, size_t size, bool *failed)
     return copy;
 }
 
-/* Thread: the receiver's, while the parcel runs. */
+/* Thread: the receiver's, while the send runs. */
 void pawl_reply_send(pawl_reply *reply, const pawl_send_report *outcome)
 {
-    pawli_parcel *parcel = reply->parcel;
-    pawl_send_report *own = &parcel->outcome;
+    pawli_inproc_send *send = reply->send;
+    pawl_send_report *own = &send->outcome;
     bool failed = false;
 
-    if (parcel->replied)
+    if (send->replied)
         return;
-    parcel->replied = true;
+    send->replied = true;
     own->sent = outcome->sent;
     own->status = outcome->status;
     own->retry_after_ms = outcome->retry_after_ms;
@@ -73,27 +73,27 @@ void pawl_reply_send(pawl_reply *reply, const pawl_send_report *outcome)
     own->payload_size = own->payload ? outcome->payload_size : 0;
     if (outcome->error)
         own->error = copy_of(outcome->error, strlen(outcome->error), &failed);
-    /* Without its answer nobody may take it for done; the receiver will recognise it. */
+    /* Without its reply the send must not count as done; the receiver will detect the duplicate. */
     if (failed)
         own->sent = PAWL_SEND_RETRY;
 }
 
 /* ---- the threads ---- */
 
-/* Lock held; let go of while the receiver works. */
-static void inproc_serve(pawli_inproc *inproc, pawli_receiver *receiver, pawli_parcel *parcel)
+/* With the lock held; it is released while the receiver works. */
+static void inproc_serve(pawli_inproc *inproc, pawli_receiver *receiver, pawli_inproc_send *send)
 {
-    pawl_reply reply = {parcel};
+    pawl_reply reply = {send};
 
-    parcel->state = PAWLI_PARCEL_RUNNING;
+    send->state = PAWLI_INPROC_SEND_RUNNING;
     pthread_mutex_unlock(&inproc->lock);
-    receiver->receive(receiver->context, parcel->envelope, &reply);
+    receiver->receive(receiver->context, send->envelope, &reply);
     pthread_mutex_lock(&inproc->lock);
-    parcel->state = PAWLI_PARCEL_DONE;
-    if (parcel->post)
-        pawli_parcel_done(parcel);
+    send->state = PAWLI_INPROC_SEND_DONE;
+    if (send->post)
+        pawli_inproc_send_done(send);
     else
-        pawli_parcel_free(parcel);
+        pawli_inproc_send_free(send);
 }
 
 static void *inproc_run(void *context)
@@ -103,19 +103,19 @@ static void *inproc_run(void *context)
 
     pthread_mutex_lock(&inproc->lock);
     while (!inproc->stopping) {
-        pawli_parcel *parcel = receiver->first;
-        if (!parcel) {
+        pawli_inproc_send *send = receiver->first;
+        if (!send) {
             pthread_cond_wait(&receiver->wake, &inproc->lock);
             continue;
         }
-        pawli_parcel_unqueue(parcel);
-        inproc_serve(inproc, receiver, parcel);
+        pawli_inproc_send_unqueue(send);
+        inproc_serve(inproc, receiver, send);
     }
     pthread_mutex_unlock(&inproc->lock);
     return NULL;
 }
 
-/* Threads of a library take no signals; those of faults come anyway. */
+/* Library threads block all signals except those of faults. */
 static bool inproc_start_threads(pawli_receiver *receiver, int count)
 {
     sigset_t all, before;
@@ -133,9 +133,9 @@ static bool inproc_start_threads(pawli_receiver *receiver, int count)
     return receiver->thread_count == count;
 }
 
-/* ---- all receivers ---- */
+/* ---- registering and freeing receivers ---- */
 
-/* `stopping` is set. */
+/* Call it with `stopping` set. */
 static void free_receiver(pawli_receiver *receiver)
 {
     for (int i = 0; i < receiver->thread_count; i++)
@@ -169,7 +169,7 @@ pawl_status pawli_inproc_new(pawli_inproc **ret_inproc, pawl_error *err)
     pawli_inproc *inproc = calloc(1, sizeof *inproc);
 
     if (!inproc)
-        return pawli_fail(err, PAWL_E_NOMEM, "no memory for the transports");
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the transports");
     pthread_mutex_init(&inproc->lock, NULL);
     *ret_inproc = inproc;
     return PAWL_OK;
@@ -190,7 +190,7 @@ static pawl_status inproc_check(const pawli_inproc *inproc, const char *name, in
                           threads);
     for (const pawli_receiver *at = inproc->receivers; at; at = at->next)
         if (strcmp(at->name, name) == 0)
-            return pawli_fail(err, PAWL_E_INVALID, "inproc://%s is taken", name);
+            return pawli_fail(err, PAWL_E_INVALID, "inproc://%s is already in use", name);
     return PAWL_OK;
 }
 
@@ -204,7 +204,7 @@ pawl_status pawli_inproc_add(pawli_inproc *inproc, const char *name, int threads
         return st;
     receiver = calloc(1, sizeof *receiver);
     if (!receiver)
-        return pawli_fail(err, PAWL_E_NOMEM, "no memory for a receiver");
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for a receiver");
     receiver->inproc = inproc;
     receiver->receive = receive;
     receiver->context = context;
@@ -213,12 +213,12 @@ pawl_status pawli_inproc_add(pawli_inproc *inproc, const char *name, int threads
     receiver->name = strdup(name);
     if (!receiver->name || !inproc_start_threads(receiver, threads)) {
         pthread_mutex_lock(&inproc->lock);
-        inproc->stopping = true; /* for the threads that have started */
+        inproc->stopping = true; /* ends the threads that were started */
         pthread_cond_broadcast(&receiver->wake);
         pthread_mutex_unlock(&inproc->lock);
         free_receiver(receiver);
         inproc->stopping = false;
-        return pawli_fail(err, PAWL_E_NOMEM, "the threads of inproc://%s cannot be started", name);
+        return pawli_fail(err, PAWL_E_NOMEM, "cannot start the threads of inproc://%s", name);
     }
     receiver->next = inproc->receivers;
     inproc->receivers = receiver;

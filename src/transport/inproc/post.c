@@ -11,42 +11,39 @@
 #include "scheme.h"
 #include "platform.h"
 
-/*
- * An instance. `parcels` are those that have not ended, the ones whose end has come first; guarded
- * by the lock.
- */
+/* An instance. `sends` are those not ended yet, completed ones first; guarded by the lock. */
 typedef struct pawli_post {
     pawli_inproc *inproc;
     int event;
-    pawli_parcel *parcels;
+    pawli_inproc_send *sends;
 } pawli_post;
 
-static void post_enter(pawli_post *post, pawli_parcel *parcel)
+static void post_enter(pawli_post *post, pawli_inproc_send *send)
 {
-    parcel->previous = NULL;
-    parcel->next = post->parcels;
-    if (parcel->next)
-        parcel->next->previous = parcel;
-    post->parcels = parcel;
+    send->previous = NULL;
+    send->next = post->sends;
+    if (send->next)
+        send->next->previous = send;
+    post->sends = send;
 }
 
-static void post_leave(pawli_post *post, pawli_parcel *parcel)
+static void post_leave(pawli_post *post, pawli_inproc_send *send)
 {
-    if (parcel->previous)
-        parcel->previous->next = parcel->next;
+    if (send->previous)
+        send->previous->next = send->next;
     else
-        post->parcels = parcel->next;
-    if (parcel->next)
-        parcel->next->previous = parcel->previous;
+        post->sends = send->next;
+    if (send->next)
+        send->next->previous = send->previous;
 }
 
-void pawli_parcel_done(pawli_parcel *parcel)
+void pawli_inproc_send_done(pawli_inproc_send *send)
 {
-    pawli_post *post = parcel->post;
+    pawli_post *post = send->post;
     uint64_t one = 1;
 
-    post_leave(post, parcel);
-    post_enter(post, parcel);
+    post_leave(post, send);
+    post_enter(post, send);
     if (write(post->event, &one, sizeof one) < 0)
         return; /* the counter is full, so it is readable */
 }
@@ -56,13 +53,14 @@ static pawl_status open_post(void *self, void **ret_instance, pawl_error *err)
     pawli_post *post = calloc(1, sizeof *post);
 
     if (!post)
-        return pawli_fail(err, PAWL_E_NOMEM, "no memory for a transport");
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for a transport");
     post->inproc = self;
     post->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (post->event < 0) {
         int code = errno;
         free(post);
-        return pawli_fail_code(err, PAWL_E_IO, code, "no descriptor is left for a transport");
+        return pawli_fail_code(err, PAWL_E_IO, code,
+                               "no file descriptor is available for a transport");
     }
     *ret_instance = post;
     return PAWL_OK;
@@ -78,14 +76,14 @@ static pawli_receiver *post_find(pawli_inproc *inproc, const char *url)
     return NULL;
 }
 
-static void post_enqueue(pawli_post *post, pawli_parcel *parcel)
+static void post_enqueue(pawli_post *post, pawli_inproc_send *send)
 {
-    pawli_receiver *receiver = parcel->receiver;
+    pawli_receiver *receiver = send->receiver;
 
     pthread_mutex_lock(&post->inproc->lock);
-    post_enter(post, parcel);
-    *receiver->last = parcel;
-    receiver->last = &parcel->next_waiting;
+    post_enter(post, send);
+    *receiver->last = send;
+    receiver->last = &send->next_waiting;
     pthread_cond_signal(&receiver->wake);
     pthread_mutex_unlock(&post->inproc->lock);
 }
@@ -96,42 +94,42 @@ static pawl_status send_post(void *instance, const pawl_send_request *request, p
     pawli_post *post = instance;
     pawli_receiver *receiver = post_find(post->inproc, request->url);
     int64_t timeout_ms = pawl_service_timeout_ms(request->service);
-    pawli_parcel *parcel;
+    pawli_inproc_send *send;
 
     if (!receiver)
         return pawli_fail(err, PAWL_E_NOT_FOUND,
-                          "url = %s in [service %s]: this process has no such receiver. A program "
-                          "adds one with pawl_transports_add_inproc(); pawl serve has none",
+                          "url = %s in [service %s]: this process has no such receiver; add it "
+                          "with pawl_transports_add_inproc() (pawl serve has none)",
                           request->url,
                           *pawl_service_name(request->service) ? pawl_service_name(request->service)
                                                                : "*");
-    parcel = calloc(1, sizeof *parcel);
-    if (!parcel)
-        return pawli_fail(err, PAWL_E_NOMEM, "no memory for a message");
+    send = calloc(1, sizeof *send);
+    if (!send)
+        return pawli_fail(err, PAWL_E_NOMEM, "out of memory for a message");
     if (request->timeout_ms > 0 && request->timeout_ms < timeout_ms)
         timeout_ms = request->timeout_ms;
     pawli_envelope_borrow(request->envelope);
-    *parcel = (pawli_parcel){.post = post,
-                             .receiver = receiver,
-                             .envelope = request->envelope,
-                             .deadline = pawli_mono_after(pawli_mono_now(), timeout_ms * 1000),
-                             .end = end,
-                             .context = context,
-                             .outcome = PAWL_SEND_REPORT_INIT};
-    post_enqueue(post, parcel);
-    *ret_send = parcel;
+    *send = (pawli_inproc_send){.post = post,
+                                .receiver = receiver,
+                                .envelope = request->envelope,
+                                .deadline = pawli_mono_after(pawli_mono_now(), timeout_ms * 1000),
+                                .end = end,
+                                .context = context,
+                                .outcome = PAWL_SEND_REPORT_INIT};
+    post_enqueue(post, send);
+    *ret_send = send;
     return PAWL_OK;
 }
 
 static void cancel_post(void *instance, void *token)
 {
     pawli_post *post = instance;
-    pawli_parcel *parcel = token;
+    pawli_inproc_send *send = token;
 
     pthread_mutex_lock(&post->inproc->lock);
-    parcel->cancelled = true;
-    post_leave(post, parcel);
-    post_enter(post, parcel);
+    send->cancelled = true;
+    post_leave(post, send);
+    post_enter(post, send);
     pthread_mutex_unlock(&post->inproc->lock);
 }
 
@@ -146,8 +144,8 @@ static int64_t timeout_post(void *instance)
     int64_t soonest_us = INT64_MAX;
 
     pthread_mutex_lock(&post->inproc->lock);
-    for (const pawli_parcel *at = post->parcels; at; at = at->next) {
-        if (at->cancelled || at->state == PAWLI_PARCEL_DONE)
+    for (const pawli_inproc_send *at = post->sends; at; at = at->next) {
+        if (at->cancelled || at->state == PAWLI_INPROC_SEND_DONE)
             soonest_us = 0;
         if (at->deadline.us < soonest_us)
             soonest_us = at->deadline.us;
@@ -156,51 +154,52 @@ static int64_t timeout_post(void *instance)
     return soonest_us == INT64_MAX ? -1 : pawli_mono_left_ms((pawl_mono){soonest_us});
 }
 
-/* The way to the end of one parcel, as long as nobody else may touch it. */
+/* How to end one send, while no other thread can access it. */
 typedef struct ending {
-    pawli_parcel *parcel; /* NULL: its receiver still has it, and will free it */
+    pawli_inproc_send *send; /* NULL: its receiver still uses it, and will free it */
     pawl_send_end end;
     void *context;
     pawl_send_report outcome;
 } ending;
 
-/* Lock held. Takes it out of the instance, and out of the queue if it waits there. */
-static ending post_detach(pawli_post *post, pawli_parcel *parcel, pawl_send_result sent,
+/* With the lock held. Removes the send from the instance, and from the queue if it is still
+ * queued. */
+static ending post_detach(pawli_post *post, pawli_inproc_send *send, pawl_send_result sent,
                           const char *error)
 {
-    ending e = {parcel, parcel->end, parcel->context, PAWL_SEND_REPORT_INIT};
+    ending e = {send, send->end, send->context, PAWL_SEND_REPORT_INIT};
 
-    post_leave(post, parcel);
-    if (parcel->state == PAWLI_PARCEL_WAITING)
-        pawli_parcel_unqueue(parcel);
-    if (parcel->state == PAWLI_PARCEL_RUNNING) {
-        parcel->post = NULL;
-        e.parcel = NULL;
+    post_leave(post, send);
+    if (send->state == PAWLI_INPROC_SEND_WAITING)
+        pawli_inproc_send_unqueue(send);
+    if (send->state == PAWLI_INPROC_SEND_RUNNING) {
+        send->post = NULL;
+        e.send = NULL;
     }
-    if (parcel->state == PAWLI_PARCEL_DONE && !parcel->cancelled) {
-        e.outcome = parcel->outcome;
-        if (!parcel->replied) {
-            e.outcome.error = "the receiver gave no answer";
+    if (send->state == PAWLI_INPROC_SEND_DONE && !send->cancelled) {
+        e.outcome = send->outcome;
+        if (!send->replied) {
+            e.outcome.error = "the receiver returned no reply";
             e.outcome.sent_whole = true;
         }
         return e;
     }
     e.outcome.sent = sent;
     e.outcome.error = error;
-    e.outcome.sent_whole = true; /* it is handed over as a whole */
+    e.outcome.sent_whole = true; /* an inproc send is always complete */
     return e;
 }
 
-/* Lock held. One parcel whose end has come; false: there is none. */
+/* With the lock held. Takes one send that has ended; false: there is none. */
 static bool next_ending(pawli_post *post, ending *ret_ending)
 {
-    for (pawli_parcel *at = post->parcels; at; at = at->next) {
+    for (pawli_inproc_send *at = post->sends; at; at = at->next) {
         bool late = pawli_mono_passed(at->deadline);
-        if (at->state != PAWLI_PARCEL_DONE && !at->cancelled && !late)
+        if (at->state != PAWLI_INPROC_SEND_DONE && !at->cancelled && !late)
             continue;
         *ret_ending = at->cancelled ? post_detach(post, at, PAWL_SEND_CANCELLED, "cancelled")
                                     : post_detach(post, at, PAWL_SEND_RETRY,
-                                                  "no answer within the service's timeout");
+                                                  "no response within the service's timeout");
         return true;
     }
     return false;
@@ -221,7 +220,7 @@ static pawl_status process_post(void *instance, pawl_error *err)
         if (!found)
             return PAWL_OK;
         e.end(e.context, &e.outcome);
-        pawli_parcel_free(e.parcel);
+        pawli_inproc_send_free(e.send);
     }
 }
 
@@ -232,16 +231,16 @@ static void close_post(void *instance)
     for (;;) {
         ending e;
         pthread_mutex_lock(&post->inproc->lock);
-        bool found = post->parcels != NULL;
+        bool found = post->sends != NULL;
         if (found) {
-            post->parcels->cancelled = true;
-            e = post_detach(post, post->parcels, PAWL_SEND_CANCELLED, "cancelled");
+            post->sends->cancelled = true;
+            e = post_detach(post, post->sends, PAWL_SEND_CANCELLED, "cancelled");
         }
         pthread_mutex_unlock(&post->inproc->lock);
         if (!found)
             break;
         e.end(e.context, &e.outcome);
-        pawli_parcel_free(e.parcel);
+        pawli_inproc_send_free(e.send);
     }
     close(post->event);
     free(post);
