@@ -238,7 +238,7 @@ pawl_status pawl_job_trigger(pawl_store *store, const char *name,
     if (answer.how == PAWLI_JOB_TRIGGER_STARTED)
         triggered.message_id = id;
     pawli_returned_copy(ret_triggered, &triggered, sizeof triggered);
-    pawli_log(&store->log, PAWL_LOG_INFO, "job", "the job '%.400s' was triggered: run %lld", name,
+    pawli_log(&store->log, PAWL_LOG_INFO, "job", "job '%.400s' was triggered: run %lld", name,
               (long long)answer.run_id);
     pawli_wake_signal(pawli_db_wake(store->db));
     pawli_jobs_changed(store);

@@ -192,7 +192,7 @@ pawl_status pawl_schema_inspect(const char *url, const pawl_store_options *opts,
     st = pawli_returned_check(ret_info, err);
     if (st == PAWL_OK)
         st = store_read_options(opts, &options, err);
-    options.deploy_schema = false; /* looking creates no file */
+    options.deploy_schema = false; /* inspecting must not create a file */
     if (st == PAWL_OK)
         st = pawli_db_new(url, &options, &db, err);
     if (st != PAWL_OK)
@@ -332,7 +332,7 @@ pawl_status pawl_store_reset_clock(pawl_store *store, bool force, bool dry_run,
                           "to let the leases expire by the new clock",
                           (long long)reset.owned);
     if (reset.done)
-        pawli_log(&store->log, PAWL_LOG_WARNING, "store", "the clock was set back by %lld ms",
+        pawli_log(&store->log, PAWL_LOG_WARNING, "store", "the store's clock was set back by %lld ms",
                   (long long)reset.ahead_ms);
     pawli_returned_copy(ret_reset, &reset, sizeof reset);
     return PAWL_OK;

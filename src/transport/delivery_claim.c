@@ -34,7 +34,7 @@ static pawl_status mark_page(pawl_delivery *delivery, const pawl_destinations *l
         destination->wanted = true;
         if (pawli_destination_read_wake(destination, pawl_destinations_woken(list, i)))
             pawli_destination_log(destination, &delivery->options.log,
-                                  "{destination}: woken by an operator, trying it now");
+                                  "{destination}: woken by an operator, sending again now");
     }
     return PAWL_OK;
 }
@@ -97,7 +97,7 @@ static pawl_status wake_one(pawl_delivery *delivery, pawli_destination *destinat
     if (st == PAWL_OK) {
         pawli_destination_wake(destination);
         pawli_destination_log(destination, &delivery->options.log,
-                              "{destination}: the services were reloaded, trying it now");
+                              "{destination}: the services were reloaded, sending again now");
     }
     return st;
 }

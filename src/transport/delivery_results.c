@@ -81,8 +81,8 @@ static void log_stripped(pawl_delivery *delivery, const pawli_send_op *op)
 {
     if (op->stripped)
         log_result(delivery, op, PAWL_LOG_WARNING, NULL,
-                   "message {message_id} to {destination}: what was answered was refused by the "
-                   "database and is not kept");
+                   "message {message_id} to {destination}: the database rejected the response, "
+                   "which is discarded");
 }
 
 /* The results of the first `count` are stored. */
@@ -241,7 +241,7 @@ static pawl_status result_respond(pawl_delivery *delivery, pawli_send_op *op, pa
     if (pawli_store_error_is_refusal(st)) {
         /* It cannot become a message. The request is done all the same. */
         log_result(delivery, op, PAWL_LOG_ERROR, err ? err->message : "-",
-                   "the response to message {message_id} is dropped: {error}");
+                   "the response to message {message_id} is discarded: {error}");
         free(op->payload);
         op->payload = NULL;
         return PAWL_OK;

@@ -136,7 +136,7 @@ static void log_landing(const pawli_send_op *op, bool duplicate)
     switch (op->result) {
     case PAWL_DONE:
         send_op_say(op, PAWL_LOG_INFO, NULL,
-                    duplicate ? "sent in {duration_ms} ms, where it had been before"
+                    duplicate ? "sent in {duration_ms} ms, already processed earlier"
                               : "sent in {duration_ms} ms");
         break;
     case PAWL_RETRY:
@@ -146,7 +146,7 @@ static void log_landing(const pawli_send_op *op, bool duplicate)
         send_op_say(op, PAWL_LOG_WARNING, why, pattern);
         break;
     case PAWL_FAIL:
-        send_op_say(op, PAWL_LOG_ERROR, why, "failed for good at attempt {attempt}: {error}");
+        send_op_say(op, PAWL_LOG_ERROR, why, "failed permanently at attempt {attempt}: {error}");
         break;
     default:
         send_op_say(op, PAWL_LOG_WARNING, NULL, "dropped: its lease is lost");
@@ -214,7 +214,7 @@ static void note_success(pawli_send_op *op)
 {
     if (pawli_breaker_succeeded(&op->destination->breaker))
         pawli_destination_log(op->destination, &op->delivery->options.log,
-                              "{destination} answers again");
+                              "{destination}: circuit breaker closed");
 }
 
 static void send_op_judge(pawli_send_op *op, const pawl_send_report *outcome, pawl_mono now)
@@ -289,8 +289,8 @@ static void send_op_give_back(pawli_send_op *op)
     op->delay_ms = 0;
     op->cancelled = true;
     send_op_land(op, PAWL_DEFER,
-                 op->late ? "its lease ran out before the answer came"
-                          : "the delivery was stopped before the answer came",
+                 op->late ? "its lease expired before the response arrived"
+                          : "the delivery was stopped before the response arrived",
                  false);
 }
 

@@ -343,7 +343,7 @@ void pawli_unhandled_topics_claimed(pawl_worker *worker, const char *topic)
     pawli_worker_count(worker, &worker->stats.unhandled, 1);
     if (topics_is_due(worker, topic))
         log_topic(worker, topic,
-                  "no handler is registered for topic '{topic}': its messages are put off");
+                  "topic '{topic}': no handler is registered, its messages are deferred");
 }
 
 static bool claims_all(const pawl_worker *worker)
@@ -369,8 +369,8 @@ void pawli_unhandled_topics_check(pawl_worker *worker)
         const char *topic = pawl_topics_at(topics, i)->name;
         if (!pawli_handlers_own(&worker->handlers, topic) && topics_is_due(worker, topic))
             log_topic(worker, topic,
-                      "no handler is registered for topic '{topic}': its messages that are due "
-                      "are left to other workers");
+                      "topic '{topic}': no handler is registered, its due messages are left to "
+                      "other workers");
     }
     pawl_topics_free(topics);
 }

@@ -131,7 +131,7 @@ pawl_status pawli_dead_letters_store(pawl_worker *worker, const pawl_task *sampl
     switch (pawli_task_result(sample)) {
     case PAWL_DONE:
         return pawl_dead_done(worker->store, worker->owner, items, count, ret_changed, err);
-    case PAWL_RELEASE: /* the soonest there is */
+    case PAWL_RELEASE: /* the shortest delay allowed */
         return pawl_dead_abandon(worker->store, worker->owner, items, count, NULL, 1, ret_changed,
                                  err);
     default:

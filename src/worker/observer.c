@@ -12,7 +12,7 @@
 
 /* ---- calling the application's observer ---- */
 
-static void observer_say(pawl_worker *worker, const pawl_task *task, pawl_result result)
+static void observer_report(pawl_worker *worker, const pawl_task *task, pawl_result result)
 {
     const pawl_observer *observer = &worker->options.observer;
     pawl_message_result what = {
@@ -31,7 +31,7 @@ static pawl_result observer_result(const pawl_task *task)
 {
     pawl_result result = pawli_task_result(task);
 
-    /* A dead letter is called for until it is done. */
+    /* A dead letter is retried until its handler succeeds. */
     return task->dead && result == PAWL_FAIL ? PAWL_RETRY : result;
 }
 
@@ -50,8 +50,8 @@ static bool observer_fits(pawl_result result, pawl_state state)
     }
 }
 
-/* The store said how many answers came too late, not which: look. */
-static pawl_result find_out(pawl_worker *worker, const pawl_task *task)
+/* The store returned how many results were too late, not which: read the message. */
+static pawl_result read_result(pawl_worker *worker, const pawl_task *task)
 {
     pawl_result result = observer_result(task);
     pawl_messages *one = NULL;
@@ -70,11 +70,11 @@ void pawli_observe_stored(pawl_worker *worker, const pawl_task *list, size_t cou
         return;
     for (const pawl_task *task = list; task; task = task->next_in_line) {
         if (lost == 0)
-            observer_say(worker, task, observer_result(task));
+            observer_report(worker, task, observer_result(task));
         else if (lost >= count)
-            observer_say(worker, task, PAWL_LOST);
+            observer_report(worker, task, PAWL_LOST);
         else
-            observer_report(worker, task, read_outcome(worker, task));
+            observer_report(worker, task, read_result(worker, task));
     }
 }
 
@@ -83,9 +83,9 @@ void pawli_observe_dropped(pawl_worker *worker, const pawl_task *task)
     if (!worker->options.observer.settled)
         return;
     if (pawli_task_acknowledged(task))
-        observer_say(worker, task, PAWL_DONE);
+        observer_report(worker, task, PAWL_DONE);
     else
-        observer_say(worker, task, task->disowned ? PAWL_RELEASE : PAWL_LOST);
+        observer_report(worker, task, task->disowned ? PAWL_RELEASE : PAWL_LOST);
 }
 
 void pawli_observe_store(pawl_worker *worker, const pawl_error *err)
@@ -172,10 +172,9 @@ bool pawli_store_health_responded(pawl_worker *worker, pawl_status st, const paw
     health->failing = true;
     if (pawli_breaker_failed(&health->breaker, pawli_mono_now(), pawli_random_u64()))
         log_store(worker, PAWL_LOG_WARNING, err,
-                  "the store has failed {failures} times in a row and is left alone for a while: "
-                  "{error}");
+                  "store: circuit breaker opened after {failures} consecutive failures: {error}");
     else
-        log_store(worker, PAWL_LOG_DEBUG, err, "will try again: {error}");
+        log_store(worker, PAWL_LOG_DEBUG, err, "store call failed, retrying: {error}");
     atomic_store(&health->state, health->breaker.state);
     return true;
 }

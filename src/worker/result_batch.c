@@ -53,12 +53,12 @@ static void results_drop(pawl_worker *worker, pawl_task *task)
     pawli_observe_dropped(worker, task);
     if (pawli_task_acknowledged(task)) {
         pawli_worker_count(worker, &worker->stats.done, 1);
-    } else if (!task->disowned) { /* those were counted when they were given back */
+    } else if (!task->disowned) { /* those were counted when they were released */
         pawli_log_fields fields = {0};
         result_log_fields(task, &fields);
         pawli_log_record(&worker->log, PAWL_LOG_WARNING, "worker", &fields,
-                         "the result of message {message_id} of topic '{topic}' was dropped: its "
-                         "lease was lost, or it was cancelled");
+                         "topic '{topic}': the result of message {message_id} was dropped: its lease "
+                         "was lost, or it was cancelled");
         pawli_worker_count(worker, &worker->stats.lost, 1);
     }
     pawli_inflight_remove_stored(&worker->inflight, task);
@@ -117,7 +117,7 @@ static bool results_same(const pawl_task *a, const pawl_task *b)
 
     if (a->dead != b->dead || result != pawli_task_result(b))
         return false;
-    if (result == PAWL_DONE) /* what somebody leaves goes by itself */
+    if (result == PAWL_DONE) /* acknowledgements with an output are stored separately */
         return !a->output.data && !b->output.data;
     if (result == PAWL_RELEASE)
         return true;
@@ -207,12 +207,12 @@ static void log_refusal(pawl_worker *worker, const pawl_task *task, bool stored,
     pawli_log_text(&fields, "error", why);
     if (stored)
         pawli_log_record(&worker->log, PAWL_LOG_WARNING, "worker", &fields,
-                         "topic '{topic}': the error text or output of message {message_id} was "
-                         "refused by the database and is not kept: {error}");
+                         "topic '{topic}': the database rejected the error text or output of message "
+                         "{message_id}, which is discarded: {error}");
     else
         pawli_log_record(&worker->log, PAWL_LOG_ERROR, "worker", &fields,
-                         "topic '{topic}': the result of message {message_id} was refused by the "
-                         "database; the message is attempted again when its lease ends: {error}");
+                         "topic '{topic}': the database rejected the result of message {message_id}, "
+                         "which is attempted again when its lease expires: {error}");
 }
 
 /* The result is not stored and not retried: its lease is no longer renewed, and expires. */

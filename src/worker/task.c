@@ -212,9 +212,10 @@ static void log_failure(const pawl_task *task, pawli_cause cause)
     pawli_log_number(&fields, "duration_ms", (pawli_mono_now().us - task->started.us) / 1000);
     pawli_log_text(&fields, "error", task->error);
     snprintf(pattern, sizeof pattern,
-             "the %shandler of topic '{topic}' %s message {message_id} at attempt {attempt}: %s",
-             task->dead ? "dead-letter " : "", task->result == PAWL_RETRY ? "put off" : "gave up",
-             task->error ? "{error}" : "it did not say why");
+             "topic '{topic}': %sattempt {attempt} of message {message_id} failed%s: %s",
+             task->dead ? "dead-letter " : "",
+             task->result == PAWL_RETRY || task->dead ? ", will be retried" : " permanently",
+             task->error ? "{error}" : "no reason given");
     pawli_log_record(log, PAWL_LOG_ERROR, "worker", &fields, pattern);
 }
 
