@@ -245,6 +245,10 @@ due_times timestamptz[], delays interval[], expiries timestamptz[], ttls interva
 max_attempts bigint[], leases interval[], retry_bases interval[], retry_maxes interval[],
 retry_jitters interval[], timeouts interval[], heartbeats interval[]
 
+-- part: message_values
+message_ids, topics, payloads, types, destinations, headers, correlation_ids, priorities, due_times, delays,
+expiries, ttls, max_attempts, leases, retry_bases, retry_maxes, retry_jitters, timeouts, heartbeats, count_alls
+
 -- part: message_options
 -- The options of one message.
 message_id     uuid        DEFAULT NULL,     -- NULL: generated

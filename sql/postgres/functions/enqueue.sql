@@ -110,10 +110,10 @@ BEGIN
                    pawl.seconds(m.lease), pawl.seconds(m.retry_base), pawl.seconds(m.retry_max),
                    pawl.seconds(m.retry_jitter), pawl.seconds(m.timeout), pawl.seconds(m.heartbeat),
                    m.destination, m.correlation_id, m.header::json, m.payload
-            FROM unnest(ids, message_ids, topics, payloads, types, destinations, headers,
-                        correlation_ids, priorities, due_times, delays, expiries, ttls,
-                        max_attempts, leases, retry_bases, retry_maxes, retry_jitters, timeouts,
-                        heartbeats, count_alls)
+            FROM unnest(
+                     ids,
+                     -- @include message_values
+                     )
                  AS m(id, message_id, topic, payload, type, destination, header,
                       correlation_id, priority, due_at, delay, expires_at, ttl,
                       max_attempts, lease, retry_base, retry_max, retry_jitter, timeout, heartbeat,
@@ -248,16 +248,16 @@ DECLARE
     dues     timestamptz[]; -- of the existing messages
 BEGIN
     PERFORM pawl.check_messages(
-        positions, message_ids, topics, payloads, types, destinations, headers, correlation_ids, priorities,
-        due_times, delays, expiries, ttls, max_attempts, leases, retry_bases, retry_maxes, retry_jitters,
-        timeouts, heartbeats, count_alls);
+        positions,
+        -- @include message_values
+        );
     ids := ARRAY(SELECT nextval('pawl.body_id_seq') FROM generate_series(1, n));
     existing := ids;
     IF fresh THEN
         PERFORM pawl.enqueue_rows(
-            ids, message_ids, topics, payloads, types, destinations, headers, correlation_ids,
-            priorities, due_times, delays, expiries, ttls, max_attempts, leases, retry_bases,
-            retry_maxes, retry_jitters, timeouts, heartbeats, count_alls, t);
+            ids,
+            -- @include message_values
+            , t);
         RETURN QUERY
             SELECT m.place, m.id, @ENQUEUE_STORED@, coalesce(m.due_at, t + m.delay, t)
             FROM unnest(positions, ids, due_times, delays) AS m(place, id, due_at, delay);
@@ -268,9 +268,9 @@ BEGIN
     BEGIN
         PERFORM set_config('lock_timeout', '200ms', true); -- a failing block restores it
         IF pawl.enqueue_rows(
-               ids, message_ids, topics, payloads, types, destinations, headers, correlation_ids,
-               priorities, due_times, delays, expiries, ttls, max_attempts, leases, retry_bases,
-               retry_maxes, retry_jitters, timeouts, heartbeats, count_alls, t) < n
+               ids,
+               -- @include message_values
+               , t) < n
         THEN
             -- A row that retention has just removed yields 3: the next attempt stores it.
             SELECT array_agg(b.id ORDER BY m.place),
