@@ -23,8 +23,8 @@ PAWL_BEGIN_DECLS
     X(E_CONFLICT, 5, "same id, other content", 0, 409, 65)                                         \
     X(E_TOO_LARGE, 6, "too large", 0, 413, 65)                                                     \
     X(E_EMPTY, 7, "nothing there", 0, 204, 1)                                                      \
-    X(E_HELD, 8, "held by somebody else", 1, 409, 80)                                              \
-    X(E_LOST, 9, "no longer held", 0, 409, 76)                                                     \
+    X(E_HELD, 8, "owned by another", 1, 409, 80)                                                   \
+    X(E_LOST, 9, "no longer owned", 0, 409, 76)                                                    \
     X(E_IN_DOUBT, 10, "commit sent, answer lost", 1, 503, 79)                                      \
     X(E_BUSY, 11, "database busy", 1, 503, 75)                                                     \
     X(E_TIMEOUT, 12, "deadline passed", 1, 504, 75)                                                \

@@ -172,7 +172,7 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_schema_inspect(const char *url,
 
 /*
  * Creates or upgrades the schema in one transaction; safe to call from many processes at once.
- * Functions and views of an older release are replaced; those of a newer one are left alone.
+ * Functions and views of an older release are replaced; those of a newer one are not changed.
  * *ret_info (may be NULL) is the state before the call. Durable on PAWL_OK.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_schema_deploy(const char *url,

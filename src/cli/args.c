@@ -17,20 +17,21 @@
 #define COMMON(field) offsetof(cli_common, field)
 const cli_option cli_common_options[] = {
     {"config", "FILE",
-     "the configuration file (default: $PAWL_CONFIG); flags go before environment, environment "
-     "before file",
+     "the configuration file (default: $PAWL_CONFIG); flags override the environment, "
+     "the environment overrides the file",
      CLI_TEXT, 'c', COMMON(config), 0, 0},
     {"db", "URL", "the database (default: $PAWL_DATABASE_URL, or url in [database] of the file)",
      CLI_TEXT, 0, COMMON(db), 0, 0},
-    {"schema", "NAME", "PostgreSQL: the schema pawl lives in (default: pawl)", CLI_TEXT, 0,
+    {"schema", "NAME", "PostgreSQL: the schema with pawl's tables (default: pawl)", CLI_TEXT, 0,
      COMMON(schema), 0, 0},
-    {"prefix", "NAME", "SQLite: how pawl's tables begin (default: pawl_)", CLI_TEXT, 0,
+    {"prefix", "NAME", "SQLite: the prefix of pawl's tables (default: pawl_)", CLI_TEXT, 0,
      COMMON(prefix), 0, 0},
-    {"timeout", "TIME", "the longest a database call may take (default: 30s)", CLI_SPAN, 0,
+    {"timeout", "TIME", "timeout of a database call (default: 30s)", CLI_SPAN, 0,
      COMMON(timeout_ms), 1, 3600000},
     {"json", NULL, "one JSON document on stdout; errors as JSON on stderr", CLI_FLAG, 0,
      COMMON(json), 0, 0},
-    {"verbose", NULL, "the library's log records on stderr", CLI_FLAG, 'v', COMMON(verbose), 0, 0},
+    {"verbose", NULL, "print the library's log records to stderr", CLI_FLAG, 'v', COMMON(verbose),
+     0, 0},
     {"help", NULL, "this text", CLI_FLAG, 'h', COMMON(help), 0, 0},
     {"version", NULL, "the version", CLI_FLAG, 'V', COMMON(version), 0, 0},
 };
@@ -124,14 +125,15 @@ static pawl_status unknown_verb(const char *name, pawl_error *err)
     cli_suggestion nearest = {name, NULL, 0};
 
     if (strcmp(name, "dead") == 0 || strcmp(name, "dlq") == 0)
-        return pawli_fail(err, PAWL_E_INVALID,
-                          "there is no verb '%s'; 'pawl ls --state dead' lists dead letters, 'pawl "
-                          "retry' makes them ready again, 'pawl purge' removes them",
-                          name);
+        return pawli_fail(
+            err, PAWL_E_INVALID,
+            "unknown verb '%s'; 'pawl ls --state dead' lists dead letters, 'pawl retry' "
+            "makes them ready again, 'pawl purge' removes them",
+            name);
     for (size_t i = 0; cli_verbs[i]; i++)
         cli_suggest(&nearest, cli_verbs[i]->name);
     PAWLI_AUTO_FREE char *hint = cli_suggestion_text(&nearest);
-    return pawli_fail(err, PAWL_E_INVALID, "there is no verb '%s'%s", name, hint);
+    return pawli_fail(err, PAWL_E_INVALID, "unknown verb '%s'%s", name, hint);
 }
 
 static pawl_status unknown_option(const cli_args *args, const char *argument, pawl_error *err)
@@ -150,7 +152,8 @@ static pawl_status unknown_option(const cli_args *args, const char *argument, pa
         return pawli_fail(err, PAWL_E_INVALID, "%s has no option %s; did you mean --%s?", verb,
                           name, nearest.best);
     return pawli_fail(err, PAWL_E_INVALID,
-                      "%s has no option %s (to pass it as a word, put -- before it)", verb, name);
+                      "%s has no option %s (to pass it as an argument, put -- before it)", verb,
+                      name);
 }
 
 static pawl_status store_option_number(const cli_option *option, const char *value, int64_t *field,
@@ -359,6 +362,6 @@ pawl_status cli_args_no_words(const cli_args *args, pawl_error *err)
 {
     if (args->words.count == 0)
         return PAWL_OK;
-    return pawli_fail(err, PAWL_E_INVALID, "%s takes no words, only options; '%s' is one",
-                      args->verb->name, args->words.items[0]);
+    return pawli_fail(err, PAWL_E_INVALID, "%s takes no argument '%s'", args->verb->name,
+                      args->words.items[0]);
 }

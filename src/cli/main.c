@@ -39,7 +39,7 @@ static pawl_status run_verb(const cli_args *args, pawl_error *err)
         return PAWL_OK;
     }
     if (!args->verb)
-        return pawli_fail(err, PAWL_E_INVALID, "what to do? Give a verb, for example 'pawl stats'");
+        return pawli_fail(err, PAWL_E_INVALID, "no command given; try 'pawl help'");
     return args->verb->run(args, err);
 }
 

@@ -72,7 +72,7 @@ def test_what_is_unknown_gets_a_suggestion(args, nearest):
 
 
 @pytest.mark.parametrize("args, said", [
-    (["xyzzy"], "there is no verb 'xyzzy'"),
+    (["xyzzy"], "unknown verb 'xyzzy'"),
     (["ls", "--frobnicate"], "ls has no option --frobnicate"),
     (["ls", "--limit"], "--limit needs a value: --limit N"),
     (["ls", "--limit", "x"], "--limit must be a whole number from 1 to"),
@@ -80,9 +80,9 @@ def test_what_is_unknown_gets_a_suggestion(args, nearest):
     (["ls", "--json=yes"], "--json takes no value"),
     (["ls", "--timeout", "5"], "--timeout must be a length of time such as"),
     (["ls", "--timeout", "2h"], "--timeout must be from 1ms to 1h"),
-    (["ls", "--state", "happy"], "there is no state 'happy'"),
+    (["ls", "--state", "happy"], "unknown state 'happy'"),
     (["ls", "12"], "'pawl show 12'"),
-    (["show"], "show needs one work id or message id"),
+    (["show"], "show needs a work id or a message id"),
     (["show", "1", "2"], "show needs one"),
     (["show", "abc"], "'abc' is neither a work id (a number) nor a message id (a UUID)"),
     (["show", "0"], "'0' is neither"),
@@ -106,17 +106,17 @@ def test_what_is_unknown_gets_a_suggestion(args, nearest):
     (["send", "t", "--id", str(uuid.UUID(int=0))], "--id must not be all zeros"),
     (["send", "t", "--max-attempts", "0"], "--max-attempts must be"),
     (["send", "t", "--lease", "8d"], "--lease must be from 1ms to 7d"),
-    (["work"], "which command?"),
+    (["work"], "no command given"),
     (["work", "--exec", ""], "--exec is empty"),
-    (["work", "--exec", "true", "--", "true"], "which command?"),
+    (["work", "--exec", "true", "--", "true"], "no command given"),
     (["work", "true"], "'true' is not an option"),
-    (["work", "--", "no-such-command-here"], "there is no command 'no-such-command-here'"),
+    (["work", "--", "no-such-command-here"], "command not found: 'no-such-command-here'"),
     (["work", "--exec", "true", "--lease", "10ms"], "--lease must be from 1s to 7d"),
     (["work", "--exec", "true", "--concurrency", "0"], "--concurrency must be"),
-    (["work", "--exec", "true", "--once", "--max", "3"], "--once goes with neither"),
-    (["retry"], "which messages?"),
-    (["cancel"], "which messages?"),
-    (["purge"], "which messages?"),
+    (["work", "--exec", "true", "--once", "--max", "3"], "--once excludes"),
+    (["retry"], "no messages given"),
+    (["cancel"], "no messages given"),
+    (["purge"], "no messages given"),
     (["purge", "1", "--all"], "not both"),
     (["purge", "x", "--yes"], "'x' is neither"),
     (["retry", "--state", "done", "--yes"], "retry works on failed, expired, cancelled"),
@@ -128,7 +128,7 @@ def test_what_is_unknown_gets_a_suggestion(args, nearest):
     (["migrate", "up"], "'up'"),
     (["init", "now"], "'now'"),
     (["stats", "mail"], "'mail'"),
-    (["help", "ls", "show"], "one verb at a time"),
+    (["help", "ls", "show"], "help takes one verb"),
 ])
 def test_bad_input_is_refused_with_a_reason(args, said, tmp_path):
     result = run_pawl("--db", f"sqlite:{tmp_path}/none.db", *args)
@@ -326,7 +326,7 @@ def test_send_is_idempotent_by_id(db):
     again = db.json("send", "t", "x", "--id", own_id)
     assert first == {"work_id": 1, "message_id": own_id, "existed": False}
     assert again == {"work_id": 1, "message_id": own_id, "existed": True}
-    assert db.text("send", "t", "x", "--id", own_id).startswith("Already there: work id 1,")
+    assert db.text("send", "t", "x", "--id", own_id).startswith("Exists: work id 1,")
     refused(db.raw("send", "t", "other", "--id", own_id), 65, "pawl: ")
     refused(db.raw("send", "u", "x", "--id", own_id, "--json"), 65, "PAWL_E_CONFLICT")
 
@@ -372,7 +372,7 @@ def test_show_cannot_write_bytes_and_json(db):
 
 
 def test_show_what_is_not_there(db):
-    refused(db.raw("show", "77"), 66, "there is no message 77 here")
+    refused(db.raw("show", "77"), 66, "message 77 does not exist")
     missing = str(uuid.uuid4())
     result = db.raw("show", missing, "--json")
     refused(result, 66, missing)
@@ -442,7 +442,7 @@ def test_cancel_retry_purge_by_id(db):
 def test_unknown_ids_are_told_and_the_others_changed(db):
     db.send("t")
     result = db.raw("cancel", "1", "99", "--yes")
-    refused(result, 66, "there is no message 99")
+    refused(result, 66, "message 99 does not exist")
     assert db.state(1) == "cancelled"
     result = db.raw("retry", "99", "--yes", "--json")
     assert result.returncode == 66

@@ -171,7 +171,7 @@ def test_what_is_wrong_is_said(file, text, said):
 def test_what_is_good_is_good(file, text):
     result = check(file(text))
     assert result.returncode == 0, result
-    assert result.stdout.decode() == "The configuration is good.\n"
+    assert result.stdout.decode() == "The configuration is valid.\n"
 
 
 @pytest.mark.parametrize("text", [f"[service a]\nsecret = {SECRET}\n", f"[server]\ntoken = {SECRET}\n",
@@ -204,9 +204,9 @@ def test_a_wrong_flag_is_named_by_its_own_name():
 
 
 @pytest.mark.parametrize("args, said", [
-    (["config"], "say 'pawl config show'"),
+    (["config"], "use 'pawl config show'"),
     (["config", "shw"], "did you mean 'show'"),
-    (["config", "show", "me"], "takes no more words"),
+    (["config", "show", "me"], "takes no argument 'me'"),
     (["config", "show", "--lisen", "x"], "did you mean --listen?"),
 ])
 def test_a_wrong_command_line_is_said(args, said):

@@ -166,7 +166,7 @@ def test_removing_a_job_can_be_tried(db):
 
 def test_releasing_a_lease_can_be_tried(db):
     out = db.text("lock", "a", "--", PAWL, "--db", db.url, *db.schema_options, "lease", "release", "a", "--dry-run")
-    assert "would be taken away from" in out
+    assert "would be released from" in out
     refused(db.raw("lease", "release", "a", "-n"), 76, "nobody holds the lease")
     refused(db.raw("lease", "show", "a", "-n"), 64, "--dry-run is not for 'lease show'")
 
@@ -178,7 +178,7 @@ def dead_record(serve, number):
     assert daemon.end() == 0
 
 
-@pytest.mark.parametrize("action, would", [("requeue", "requeued"), ("purge", "forgotten")])
+@pytest.mark.parametrize("action, would", [("retry", "retried"), ("purge", "forgotten")])
 def test_changing_the_inbox_can_be_tried(serve, empty_db, action, would):
     dead_record(serve, 2)
     assert f"2 messages would be {would}" in empty_db.text("inbox", action, "--all", "--dry-run")

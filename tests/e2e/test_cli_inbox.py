@@ -82,12 +82,12 @@ def test_stats(some):
     assert "stuck" in some.text("inbox", "stats")
 
 
-def test_requeue_one_or_all(some):
-    assert some.text("inbox", "requeue", "shop", "2") == "requeued 1 message\n"
+def test_retry_one_or_all(some):
+    assert some.text("inbox", "retry", "shop", "2") == "retried 1 message\n"
     assert some.json("inbox", "show", "shop", "2")["state"] == "seen"
     refused(some.raw("inbox", "requeue", "shop", "2"), 1, "no dead message 2 of shop")
-    refused(some.raw("inbox", "requeue", "--all"), 64, "--yes")
-    assert some.json("inbox", "requeue", "--all", "--yes") == {"changed": 1}
+    refused(some.raw("inbox", "redrive", "--all"), 64, "--yes")
+    assert some.json("inbox", "retry", "--all", "--yes") == {"changed": 1}
     assert listed(some, "--state", "dead") == []
 
 
@@ -112,13 +112,13 @@ def test_a_worker_forgets_what_was_kept_long_enough(db, start):
 
 @pytest.mark.parametrize("args, said", [
     (["inbox"], "pawl inbox ls"),
-    (["inbox", "requeu"], "did you mean 'requeue'"),
+    (["inbox", "retr"], "did you mean 'retry'"),
     (["inbox", "show", "shop"], "a source and an id"),
-    (["inbox", "ls", "x"], "takes options only"),
+    (["inbox", "ls", "x"], "takes no argument"),
     (["inbox", "ls", "--state", "ready"], "seen, processing, done and dead"),
-    (["inbox", "requeue"], "which messages?"),
-    (["inbox", "purge", "shop", "1", "--all"], "which messages?"),
-    (["inbox", "stats", "x"], "takes no more words"),
+    (["inbox", "retry"], "no messages given"),
+    (["inbox", "purge", "shop", "1", "--all"], "no messages given"),
+    (["inbox", "stats", "x"], "takes no argument"),
 ])
 def test_what_is_wrong_is_said(db, args, said):
     refused(db.raw(*args), 64, said)

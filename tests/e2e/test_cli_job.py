@@ -114,9 +114,9 @@ def test_a_job_is_created_shown_and_changed(db):
     assert {key: job[key] for key in expected} == expected
     assert [fire["at"] for fire in job["fires"]][0] == job["next_occurrence_at"] and len(job["fires"]) == 3
     page = db.text("job", "show", "report")
-    for words in ["at 06:30 on Monday to Friday, in Europe/Berlin", "the newest 7 run, oldest first",
-                  "one slot waits in line", "30s, renewed every 10s", "2m per attempt", "up to 5m after its slot",
-                  "expires", "the newest 9 runs and skips, for 30d", "none has begun so far", "other"]:
+    for words in ["at 06:30 on Monday to Friday, in Europe/Berlin", "the latest 7 run, oldest first",
+                  "one occurrence is queued", "30s, renewed every 10s", "2m per attempt", "by a random time up to 5m",
+                  "expires", "the newest 9 runs and skips, for 30d", "none has started yet", "other"]:
         assert words in page, page
 
 
@@ -253,7 +253,7 @@ def test_a_job_is_removed_with_its_history_after_a_question(db):
     refused(db.raw("job", "rm", "old"), 64, "add --yes")
     command = ["--db", db.url, *db.schema_options, "job", "rm", "old"]
     code, shown = on_terminal(command, answer=b"n\n", cwd=db.folder)
-    assert code == 1 and "Remove the job 'old' and its history (1 run has not ended)?" in shown
+    assert code == 1 and "Remove the job 'old' and its history (1 unfinished run)?" in shown
     assert names(db) == ["new", "old"]
     refused(db.raw("job", "rm", "new", "odl", "--yes"), 66, "there is no job 'odl'; did you mean 'old'?")
     assert names(db) == ["new", "old"]
@@ -279,7 +279,7 @@ WRONG = [
     ([*ADD, "--tz", "Europe/Berln"], "did you mean 'Europe/Berlin'?"),
     (["add", "n" * 101, "@daily", "-t", "t"], "101 characters; the maximum is 100"),
     (["add", "", "@daily", "-t", "t"], "1 to 100 characters"),
-    (["add", "j", "@daily"], "which topic"),
+    (["add", "j", "@daily"], "no topic given"),
     (["add", "j", "-t", "t"], "a name, a schedule"),
     (["add", "j", "0", "6", "*", "*", "*", "-t", "t"], "quote the schedule"),
     ([*ADD, "--misfire", "al"], "--misfire must be once, all or skip, not 'al'; did you mean 'all'?"),
@@ -292,7 +292,7 @@ WRONG = [
     (["ls", "j"], "pawl job show j"),
     (["runs", "j", "--state", "dnoe"], "did you mean 'done'?"),
     (["trigger", "j", "--yes"], "--yes is not for 'job trigger'"),
-    (["rm", "--yes"], "which job?"),
+    (["rm", "--yes"], "no job given"),
 ]
 
 

@@ -61,7 +61,7 @@ def test_what_is_wrong_is_said_and_nothing_is_held(db):
     refused(db.raw("lock", "a"), 64, "pawl lock NAME -- COMMAND")
     refused(db.raw("lock", "--", "true"), 64, "pawl lock NAME -- COMMAND")
     refused(db.raw("lock", "a", "--ttl", "1ms", "--", "true"), 64, "--ttl")
-    refused(db.raw("lock", "a", "--", "/no/such/command"), 66, "cannot be run")
+    refused(db.raw("lock", "a", "--", "/no/such/command"), 66, "cannot run")
     assert not lease(db, "a")["held"]
     refused(db.raw("lease", "show", "other"), 66, "no such lease")
     refused(db.raw("lease", "relese", "a"), 64, "did you mean 'release'?")
@@ -115,7 +115,7 @@ def test_a_lease_that_is_taken_away_ends_the_command(db, lock):
     assert code == LOST and "the lease 'a' is lost" in said
     assert not alive(pid)
     page = db.text("lease", "show", "a")
-    assert "taken away" in page and "ann" in page and "it hangs" in page
+    assert "released by force" in page and "ann" in page and "it hangs" in page
 
 
 def test_a_holder_that_is_stopped_past_its_lease_is_overtaken_and_told(db, lock):

@@ -100,13 +100,13 @@ def test_an_outage_is_survived(db, far, gate):
         until(lambda: near.state(work_id) == "running")
         proxy.cut()
         gate.open()
-        worker.hear("trying again until it works")
+        worker.hear("retrying until it succeeds")
         proxy.open()
-        worker.hear("the database answers again")
+        worker.hear("the database responds again")
         gate.open()
         code, out, err = worker.end()
         assert code == 0 and json.loads(out)["done"] == 2
-        assert err.count("trying again") == 1
+        assert err.count("retrying until") == 1
         assert near.state(work_id) == near.state(later) == "done"
         assert near.show(work_id)["attempts"] == 1
     finally:
@@ -177,11 +177,11 @@ def test_a_result_waits_for_a_busy_database(tmp_path, gate):
         other = sqlite3.connect(tmp_path / "app.db", isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
         gate.open()
-        worker.hear("trying again until it works")
+        worker.hear("retrying until it succeeds")
         other.execute("ROLLBACK")
-        worker.hear("the database answers again")
+        worker.hear("the database responds again")
         code, _, err = worker.end()
-        assert code == 0 and err.count("trying again") == 1
+        assert code == 0 and err.count("retrying until") == 1
         assert db.state(work_id) == "done"
     finally:
         worker.kill()

@@ -67,7 +67,7 @@ def test_work_talks_on_a_terminal(db):
     db.send("mail", "geheim")
     code, shown = terminal(db, "work", "--until-empty", "--exec", "true")
     assert code == 0 and "1 mail: \x1b[32mdone\x1b[0m (attempt 1/10" in shown
-    assert "worked on 1 message, 1 done" in shown and "geheim" not in shown
+    assert "processed 1 message, 1 done" in shown and "geheim" not in shown
 
 
 def test_a_progress_line_is_redrawn_in_place(db, worker, gate):
@@ -84,7 +84,7 @@ def test_a_progress_line_is_redrawn_in_place(db, worker, gate):
     gate.open()
     assert shown.end() == 130
     lines = picture(shown.shown)
-    assert lines[-2:] == ["pawl: worked on 2 messages, 2 done.", ""]
+    assert lines[-2:] == ["pawl: processed 2 messages, 2 done.", ""]
     assert "geheim" not in shown.shown
 
 
@@ -98,7 +98,7 @@ def test_the_progress_line_mixes_with_nothing(db, worker):
     assert lines.count("out") + lines.count("unfinishedout") == 5, lines
     for line in lines:
         assert "running" not in line, lines
-    assert lines[-2:] == ["pawl: worked on 5 messages, 4 done, 1 failed.", ""]
+    assert lines[-2:] == ["pawl: processed 5 messages, 4 done, 1 failed.", ""]
 
 
 def test_no_progress_line_with_quiet_or_json(db):

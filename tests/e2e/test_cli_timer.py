@@ -67,7 +67,7 @@ def test_pending_timers_come_by_due_time_and_can_be_narrowed(db):
     assert pending(db, "--limit", "2") == [soon, other]
     result = db.run("timer", "ls", "--limit", "2")
     assert result.stdout.decode().splitlines()[0].split()[:3] == ["ID", "TOPIC", "DUE"]
-    assert "More:" in result.stderr.decode()
+    assert "For more" in result.stderr.decode()
 
 
 def test_only_what_nobody_has_begun_with_is_cancelled(db):
@@ -90,7 +90,7 @@ def test_only_what_nobody_has_begun_with_is_cancelled(db):
 @pytest.mark.parametrize("args, said", [
     (["timer"], "pawl timer add TOPIC"),
     (["timer", "ad", "x"], "did you mean 'add'"),
-    (["timer", "add", "x"], "when?"),
+    (["timer", "add", "x"], "no due time given"),
     (["timer", "add", "x", "y", "z", "--delay", "1s"], "quote a payload"),
     (["timer", "add", "x", "--at", "tomorrow"], "--at"),
     (["timer", "add", "x", "--at", "now", "--delay", "5m"], "exclude each other"),
@@ -98,7 +98,7 @@ def test_only_what_nobody_has_begun_with_is_cancelled(db):
     (["timer", "ls", "x"], "options only"),
     (["timer", "ls", "--from", "soon"], "--from"),
     (["timer", "show"], "pawl timer show 12"),
-    (["timer", "cancel", "--yes"], "which timers?"),
+    (["timer", "cancel", "--yes"], "no timer given"),
     (["timer", "cancel", "1"], "--yes"),
 ])
 def test_what_is_wrong_is_said(db, args, said):

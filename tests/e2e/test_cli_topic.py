@@ -59,7 +59,7 @@ def test_an_empty_database_has_no_topics(db):
     (["topic"], "pawl topic pause TOPIC"),
     (["topic", "pasue", "x"], "did you mean 'pause'"),
     (["topic", "pause"], "which topic?"),
-    (["topic", "ls", "x"], "takes no more words"),
+    (["topic", "ls", "x"], "takes no argument"),
     (["topic", "pause", ""], "1 to 255 characters"),
 ])
 def test_what_is_wrong_is_said(db, args, said):

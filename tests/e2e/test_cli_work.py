@@ -202,7 +202,7 @@ def test_a_cancelled_message_ends_its_command(db, start, gate):
     db.run("cancel", work_id, "--yes")
     code, out, err = worker.end()
     assert code == 0 and json.loads(out)["dropped"] == 1
-    assert "result dropped" in err and "no longer ours" in err
+    assert "result discarded" in err and "another owner" in err
     assert db.state(work_id) == "cancelled"
     until(lambda: not alive(pid))  # the whole process group is gone, not only the shell
 

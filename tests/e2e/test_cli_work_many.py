@@ -52,9 +52,9 @@ def test_strange_topic_names(db):
 
 
 @pytest.mark.parametrize("topics, text", [
-    ("a:", r"a colon that belongs to the name is written \:"), ("a:0", "from 1 to 256"),
+    ("a:", r"write a colon in a name as \:"), ("a:0", "from 1 to 256"),
     ("a:257", "from 1 to 256"), ("a:x", "number"), ("a:1x,b", "number"), ("a:-1", "number"),
-    ("", "empty topic"), ("a,,b", r"a comma that belongs to the name is written \,"),
+    ("", "empty topic"), ("a,,b", r"write a comma in a name as \,"),
     ("a,", "empty topic"), (":1", "empty topic"), ("a:1,a:2", "twice")])
 def test_wrong_topics_are_refused(topics, text):
     refused(run_pawl("work", "--db", "sqlite:none", "--topic", topics, "--exec", "true"), 64, text)
@@ -106,7 +106,7 @@ def test_a_cancelled_message_ends_its_command_and_no_other(db, start, gate):
     pid, other = [int(until(lambda: (file := db.folder / f"pid.{i}").exists() and file.read_text()))
                   for i in [1, 2]]
     db.run("cancel", first, "--yes")
-    worker.hear(f"{first} t: result dropped")
+    worker.hear(f"{first} t: result discarded")
     assert not alive(pid) and alive(other)
     gate.open()
     code, out, _ = worker.end()

@@ -151,7 +151,7 @@ def test_nothing_hidden_is_told_anywhere(daemons, empty_db, tmp_path):
                    server=f"token = file:{token}\n", name="bank")
     bank.set_secret(HIDDEN["secret"])
     bank.tell(signal.SIGHUP)
-    bank.hear("read anew")
+    bank.hear("reloaded ")
     shop = daemons(empty_db, f"[service bank]\nurl = http://127.0.0.1:{bank.port}\nsecret = file:{bank.secret}\nallow_private = on\n"
                  "retry_base = 10ms\nretry_max = 20ms\nretry_jitter = 0s\n[delivery]\nresponses = on\n",
                  "--service-id", "shop")
@@ -169,10 +169,10 @@ def test_nothing_hidden_is_told_anywhere(daemons, empty_db, tmp_path):
     exchange(bank, b"GET /health HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nConnection: close\r\n\r\n"
              % HIDDEN["token"].encode())
     shop.hear("to bank sent in", 3)
-    for daemon, secret, told in ((bank, "new secret", "read anew"), (bank, "short secret", "nothing has changed")):
+    for daemon, secret, told in ((bank, "new secret", "reloaded "), (bank, "short secret", "nothing has changed")):
         daemon.set_secret(HIDDEN[secret])
         daemon.tell(signal.SIGHUP)
-        daemon.hear(told, 2 if told == "read anew" else 1)
+        daemon.hear(told, 2 if told == "reloaded " else 1)
     send("good", "failed")  # 401: the shop still signs with the old one
     shown = [run_pawl("config", verb, "--config", daemon.file, *more).stdout
              for daemon in (shop, bank) for verb in ("show", "check") for more in ([], ["--json"])]

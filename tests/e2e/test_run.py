@@ -54,7 +54,7 @@ def test_it_ends_by_itself_and_leaves_nothing(run, tmp_path):
     assert "connection refused: no listener on unix socket" in shown
     for text in ("pawl send", "curl http", "pawl job add", "STAY=1"):
         assert text in shown
-    assert shown.count("nothing is held any more") == 2
+    assert shown.count("all leases released") == 2
     assert list((tmp_path / "t").iterdir()) == []
 
 

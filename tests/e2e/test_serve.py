@@ -69,7 +69,7 @@ def test_secrets_are_read_anew_on_sighup(serve):
     daemon.set_secret(OTHER)
     assert daemon.receive(envelope(SECRET))[0] == 200
     daemon.tell(signal.SIGHUP)
-    daemon.hear("1 services and their secrets were read anew")
+    daemon.hear("reloaded 1 services")
     assert daemon.receive(envelope(SECRET))[0] == 401
     assert daemon.receive(envelope(OTHER))[0] == 200
     daemon.set_secret("short")
@@ -159,5 +159,5 @@ def test_what_is_wrong_is_said_and_nothing_is_started(tmp_path):
     result = run_pawl("serve", "--config", file, "--db", f"sqlite:{tmp_path}/app.db")
     refused(result, 64, "token, tls_cert and tls_key", "did you mean 'listen'?")
     assert not (tmp_path / "app.db").exists()
-    refused(run_pawl("serve", "now"), 64, "serve takes no words")
+    refused(run_pawl("serve", "now"), 64, "serve takes no argument")
     refused(run_pawl("serve"), 64, "which database?")

@@ -127,7 +127,7 @@ def test_the_map_is_read_anew_and_a_bad_file_changes_nothing(pair, db):
     assert f"{pair.shop.file}:{line}: ".encode() in pair.shop.log
     pair.shop.configure(pair.service(pair.bank.port))
     pair.shop.tell(signal.SIGHUP)
-    pair.shop.hear("2 services and their secrets were read anew")
+    pair.shop.hear("reloaded 2 services")
     pair.shop.hear("to bank sent in")
     until(lambda: db.state(sent) == "done")
 
@@ -142,12 +142,12 @@ def test_a_secret_is_changed_without_a_loss(pair, db):
     pair.bank.head = pair.bank.head.replace("shop.secret", f"shop.secret\nsecret = file:{both}")
     pair.bank.configure("[receive *]\nenqueue = *\n")
     pair.bank.tell(signal.SIGHUP)
-    pair.bank.hear("were read anew")
+    pair.bank.hear("reloaded ")
     before = pair.send()
     until(lambda: db.state(before) == "done")
     pair.shop.set_secret(OTHER)
     pair.shop.tell(signal.SIGHUP)
-    pair.shop.hear("were read anew")
+    pair.shop.hear("reloaded ")
     after = pair.send()
     until(lambda: db.state(after) == "done")
     assert pair.bank.receive(envelope(OTHER))[0] == 200
@@ -178,7 +178,7 @@ def test_sigterm_waits_for_what_is_in_the_air(pair, db, gate):
     gate.open()
     assert pair.shop.wait() == 0
     assert db.state(sent) == "done"
-    assert b"nothing is held any more" in pair.shop.log
+    assert b"all leases released" in pair.shop.log
 
 
 def test_a_second_sigterm_hurries(pair, db, gate):
@@ -191,7 +191,7 @@ def test_a_second_sigterm_hurries(pair, db, gate):
         daemon.tell(signal.SIGTERM)
         daemon.hear("stopping")
         daemon.tell(signal.SIGTERM)
-        daemon.hear("in a hurry")
+        daemon.hear("second signal")
         assert daemon.wait() == 0
     shown = db.show(sent)
     assert shown["state"] in ("scheduled", "ready") and shown["attempts"] == 0

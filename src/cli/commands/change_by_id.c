@@ -74,8 +74,8 @@ static void print_change_line(const cli_change *change, const named_message *ite
         fprintf(stderr, "not %s: %s is %s, and %s works on %s.\n", change->done, item->id.text,
                 pawl_state_name(item->state), change->verb, allowed);
     else
-        fprintf(stderr, "not %s: there is no message %s here (or no longer).\n", change->done,
-                item->id.text);
+        fprintf(stderr, "not %s: message %s does not exist (it may have been purged).\n",
+                change->done, item->id.text);
 }
 
 static void print_changes_json(const cli_change *change, const named_message *list, size_t count,

@@ -13,22 +13,22 @@
 
 #define FIELD(field) offsetof(cli_change_settings, field)
 const cli_option cli_change_options[CLI_CHANGE_OPTION_COUNT] = {
-    {"state", "STATES", "those in these states; a comma list, or repeated", CLI_TEXTS, 's',
+    {"state", "STATES", "in these states: a list with commas, or repeated", CLI_TEXTS, 's',
      FIELD(states), 0, 0},
-    {"topic", "TOPIC", "those of this topic", CLI_TEXT, 't', FIELD(topic), 0, 0},
-    {"correlation", "TEXT", "those with this correlation id", CLI_TEXT, 0, FIELD(correlation), 0,
-     0},
-    {"older-than", "TIME", "those sent longer ago than this: 12h, 7d", CLI_SPAN, 0,
+    {"topic", "TOPIC", "of this topic", CLI_TEXT, 't', FIELD(topic), 0, 0},
+    {"correlation", "TEXT", "with this correlation id", CLI_TEXT, 0, FIELD(correlation), 0, 0},
+    {"older-than", "TIME", "enqueued longer ago than this: 12h, 7d", CLI_SPAN, 0,
      FIELD(older_than_ms), 1, CLI_CENTURY_MS},
     {"all", NULL, "all of them", CLI_FLAG, 0, FIELD(all), 0, 0},
-    {"dry-run", NULL, "show which and how many, and change nothing", CLI_FLAG, 'n', FIELD(dry_run),
-     0, 0},
+    {"dry-run", NULL, "show the messages and their number without changing anything", CLI_FLAG, 'n',
+     FIELD(dry_run), 0, 0},
     {"yes", NULL, "do not ask", CLI_FLAG, 'y', FIELD(yes), 0, 0},
 };
 
 const cli_exit cli_change_exits[CLI_CHANGE_EXIT_COUNT] = {
-    {PAWL_E_EMPTY, "a message named by id was not in a state this works on, or you said no"},
-    {PAWL_E_NOT_FOUND, "a message named by id is not there; the others were still changed"},
+    {PAWL_E_EMPTY,
+     "a message given by id was in another state, or the question was answered with no"},
+    {PAWL_E_NOT_FOUND, "a message given by id does not exist; the others were changed"},
 };
 
 pawl_status cli_change_run(const cli_change *change, const cli_args *args, pawl_error *err)
@@ -39,11 +39,12 @@ pawl_status cli_change_run(const cli_change *change, const cli_args *args, pawl_
     pawl_status st;
 
     if (filtered && args->words.count > 0)
-        return pawli_fail(err, PAWL_E_INVALID, "name messages by id or by a filter, not both");
+        return pawli_fail(err, PAWL_E_INVALID, "give ids or a filter, not both");
     if (!filtered && args->words.count == 0)
-        return pawli_fail(err, PAWL_E_INVALID,
-                          "which messages? Give ids, or --topic, --state, --correlation, "
-                          "--older-than or --all");
+        return pawli_fail(
+            err, PAWL_E_INVALID,
+            "no messages given; use ids, or --topic, --state, --correlation, --older-than or "
+            "--all");
     if (!own->dry_run && !own->yes) {
         st = cli_confirm_possible(change->verb, err);
         if (st != PAWL_OK)
@@ -215,10 +216,10 @@ const cli_verb cli_verb_retry = {
     .name = "retry",
     .usage = "[ID...]",
     .summary = "make dead letters ready again",
-    .about = "Failed, expired and cancelled messages become ready at once, with the same message "
-             "id, no attempts made and as long to live as at first. A filter that names no state "
-             "means failed and expired. Asks first, unless --yes is given. 'redrive' and 'requeue' "
-             "are other names of this verb.",
+    .about = "Failed, expired and cancelled messages become ready at once, with the same "
+             "message id, no attempts counted and their full time to live. A filter without "
+             "--state selects failed and expired messages. Asks for confirmation unless --yes "
+             "is given. 'redrive' and 'requeue' are aliases of this verb.",
     .examples = "  pawl retry 12 15 --yes\n  pawl retry --topic mail --dry-run\n  pawl retry "
                 "--state cancelled --older-than 1h",
     .options = cli_change_options,
@@ -249,11 +250,11 @@ static pawl_status run_cancel(const cli_args *args, pawl_error *err)
 const cli_verb cli_verb_cancel = {
     .name = "cancel",
     .usage = "[ID...]",
-    .summary = "end messages that are waiting or running",
-    .about = "Ends messages that are scheduled, ready or running. A worker that has one learns of "
-             "it when "
-             "it next renews its lease; its result is dropped. A filter that names no state means "
-             "all three. Asks first, unless --yes is given.",
+    .summary = "cancel messages that are not finished",
+    .about = "Cancels messages that are scheduled, ready or running. A worker that is "
+             "processing one is told when it next renews the lease, and its result is "
+             "discarded. A filter without --state selects all of these. Asks for confirmation "
+             "unless --yes is given.",
     .examples = "  pawl cancel 12\n  pawl cancel --topic report --state ready --yes\n  pawl cancel "
                 "--correlation order-77 --dry-run",
     .options = cli_change_options,
@@ -284,10 +285,10 @@ static pawl_status run_purge(const cli_args *args, pawl_error *err)
 const cli_verb cli_verb_purge = {
     .name = "purge",
     .usage = "[ID...]",
-    .summary = "remove finished messages for good",
-    .about = "Removes messages that are done, failed, expired or cancelled, and forgets their ids: "
-             "the same message id can then be sent again. A filter that names no state means all "
-             "of these. Asks first, unless --yes is given.",
+    .summary = "delete finished messages permanently",
+    .about = "Deletes messages that are done, failed, expired or cancelled, including their "
+             "ids: the same message id can be sent again. A filter without --state selects "
+             "all of these. Asks for confirmation unless --yes is given.",
     .examples = "  pawl purge --state dead --older-than 30d\n  pawl purge --topic test --all "
                 "--dry-run\n  pawl purge 12 --yes",
     .options = cli_change_options,

@@ -76,7 +76,7 @@ static pawl_status run_config_check(const cli_args *args, pawl_error *err)
     print_warnings(config);
     print_problems(config);
     if (config->problem_count == 0)
-        puts("The configuration is good.");
+        puts("The configuration is valid.");
     else
         cli_note("%zu problem%s", config->problem_count, config->problem_count == 1 ? "" : "s");
     return config_status(config);
@@ -94,7 +94,7 @@ static const config_subcommand config_subcommands[] = {
     {"show", run_config_show}, {"check", run_config_check}, {"reference", run_config_reference}};
 
 static const char config_usage[] =
-    "say 'pawl config show', 'pawl config check' or 'pawl config reference'";
+    "use 'pawl config show', 'pawl config check' or 'pawl config reference'";
 
 static pawl_status run_config(const cli_args *args, pawl_error *err)
 {
@@ -103,22 +103,21 @@ static pawl_status run_config(const cli_args *args, pawl_error *err)
     if (!action)
         return PAWL_E_INVALID;
     if (args->words.count > 1)
-        return pawli_fail(err, PAWL_E_INVALID, "config %s takes no more words; '%s' is one",
-                          action->name, args->words.items[1]);
+        return pawli_fail(err, PAWL_E_INVALID, "config %s takes no argument '%s'", action->name,
+                          args->words.items[1]);
     return action->run(args, err);
 }
 
 const cli_verb cli_verb_config = {
     .name = "config",
     .usage = "show\ncheck\nreference",
-    .summary = "what pawl serve would run with, and what is wrong with it",
-    .about =
-        "'config show' prints every setting that holds, as a configuration file, and where "
-        "each comes from: flag, environment, line of the file, default. Of secrets it shows "
-        "where they come from, not what they are. 'config check' says everything that is "
-        "wrong, not only the first thing, and ends with 64 if anything is; it warns of a service "
-        "without a secret. 'config reference' "
-        "prints the manual of all settings. It takes the options of pawl serve.",
+    .summary = "show and check the configuration of pawl serve",
+    .about = "'config show' prints all effective settings as a configuration file, with the "
+             "source of each: flag, environment, line of the file, default. It shows the "
+             "source of a secret, not its value. 'config check' reports all errors, not only "
+             "the first, and exits with 64 if there are any; it warns of services without a "
+             "secret. 'config reference' prints the manual of all settings. All take the "
+             "options of pawl serve.",
     .examples = "  pawl config check --config pawl.ini\n"
                 "  pawl config show --config pawl.ini --listen 127.0.0.1:8080",
     .make_options = cli_config_options,

@@ -71,12 +71,12 @@ static void print_options(FILE *stream, const cli_option *options, size_t count)
     }
 }
 
-static const cli_exit usual_exits[] = {
-    {PAWL_OK, "done"}, {PAWL_E_INVALID, "the command line is wrong; nothing was done"}};
+static const cli_exit usual_exits[] = {{PAWL_OK, "done"},
+                                       {PAWL_E_INVALID, "invalid command line; nothing was done"}};
 static const cli_exit database_exits[] = {
     {PAWL_E_UNAVAILABLE, "the database is not reachable"},
     {PAWL_E_BUSY, "the database is busy or timed out; try again"},
-    {PAWL_E_NO_SCHEMA, "pawl's tables are missing or of another version; see pawl init"},
+    {PAWL_E_NO_SCHEMA, "pawl's tables are missing or of another version; run pawl init"},
 };
 
 /* The codes of this verb in rising order. */
@@ -147,8 +147,9 @@ static void print_program_help(FILE *stream)
     fputs("  export PAWL_DATABASE_URL=sqlite:app.db\n"
           "  pawl init\n"
           "  pawl send mail '{\"to\": \"ann@example.org\"}'\n"
-          "  pawl work --topic mail --exec ./send-mail\n\n"
-          "'pawl VERB --help' explains a verb.\n",
+          "  pawl work --topic mail --exec ./send-mail\n"
+          "\n"
+          "'pawl VERB --help' describes a verb.\n",
           stream);
 }
 
@@ -167,12 +168,12 @@ static pawl_status run_help(const cli_args *args, pawl_error *err)
     cli_suggestion nearest = {name, NULL, 0};
 
     if (args->words.count > 1)
-        return pawli_fail(err, PAWL_E_INVALID, "help explains one verb at a time");
+        return pawli_fail(err, PAWL_E_INVALID, "help takes one verb");
     if (name && !verb) {
         for (size_t i = 0; cli_verbs[i]; i++)
             cli_suggest(&nearest, cli_verbs[i]->name);
         PAWLI_AUTO_FREE char *hint = cli_suggestion_text(&nearest);
-        return pawli_fail(err, PAWL_E_INVALID, "there is no verb '%s'%s", name, hint);
+        return pawli_fail(err, PAWL_E_INVALID, "unknown verb '%s'%s", name, hint);
     }
     cli_help_print(verb, stdout);
     return PAWL_OK;
@@ -181,7 +182,7 @@ static pawl_status run_help(const cli_args *args, pawl_error *err)
 const cli_verb cli_verb_help = {
     .name = "help",
     .usage = "[VERB]",
-    .summary = "explain a verb",
+    .summary = "describe a verb",
     .about = "Prints the same text as 'pawl VERB --help'; without a verb, the list of verbs.",
     .examples = "  pawl help\n  pawl help send",
     .no_database = true,
@@ -230,9 +231,9 @@ static pawl_status run_version(const cli_args *args, pawl_error *err)
 const cli_verb cli_verb_version = {
     .name = "version",
     .usage = "",
-    .summary = "the versions of program and library, and the engines built in",
-    .about = "Prints the version this program was built as, the version of the library it runs "
-             "with, and the database engines that library has.",
+    .summary = "print versions and the database engines built in",
+    .about = "Prints the version of this program, the version of the library it runs with, "
+             "and the database engines that the library supports.",
     .examples = "  pawl version\n  pawl version --json",
     .no_database = true,
     .run = run_version,

@@ -58,14 +58,16 @@ static void read_state_words(const void *record, pawl_wall now, cli_value *to)
 {
     read_record_state(record, now, to);
     if (record_is_stuck(record, now))
-        cli_value_format(to, to->color, "%s (stuck: whoever was at it has died)", to->text);
+        cli_value_format(to, to->color, "%s (stuck: the process that was processing it has died)",
+                         to->text);
 }
 
 CLI_FIELD_READ(pawl_inbox_record, read_attempts_cell,
                cli_value_format(to, CLI_PLAIN, "%d/%d", it->attempts, it->max_attempts));
 CLI_FIELD_READ(pawl_inbox_record, read_attempts_words,
                cli_value_format(to, CLI_PLAIN, "%d of %d%s", it->attempts, it->max_attempts,
-                                it->suspect ? " (the first that did not end does not count)" : ""));
+                                it->suspect ? " (the first unfinished attempt does not count)"
+                                            : ""));
 CLI_FIELD_READ(pawl_inbox_record, read_fence_of_claim,
                if (it->state == PAWL_INBOX_PROCESSING) cli_value_number(to, it->fence));
 
@@ -108,10 +110,10 @@ static const cli_field record_fields[] = {
 };
 static const cli_noun record_noun = CLI_NOUN(record_fields);
 
-/* ---- requeue and purge: dead records, by key or all of them ---- */
+/* ---- retry and purge: dead records, by key or all of them ---- */
 
 typedef struct inbox_change {
-    const char *name;     /* "requeue" */
+    const char *name;     /* "retry" */
     const char *question; /* with a place for "of shop" */
     const char *done;
     const char *would; /* "3 messages would be ..." */
@@ -191,7 +193,8 @@ static pawl_status change_dead_records(const inbox_change *what, const cli_args 
     if ((args->words.count != 1 && !by_key) || by_key == (own->all || own->source))
         return pawli_fail(
             err, PAWL_E_INVALID,
-            "which messages? Say 'pawl inbox %s SOURCE ID', or give --source or --all", what->name);
+            "no messages given; use 'pawl inbox %s SOURCE ID', or give --source or --all",
+            what->name);
     st = by_key || own->dry_run ? PAWL_OK : confirm_inbox_change(what, own, err);
     if (st == PAWL_OK && own->dry_run)
         st = count_dead_records(store, source, id, &changed, err);
@@ -205,12 +208,11 @@ static pawl_status change_dead_records(const inbox_change *what, const cli_args 
     return PAWL_OK;
 }
 
-static pawl_status requeue_records(const cli_args *args, pawl_store *store, pawl_error *err)
+static pawl_status retry_records(const cli_args *args, pawl_store *store, pawl_error *err)
 {
-    static const inbox_change requeue = {"requeue", "Requeue", "requeued", "requeued",
-                                         pawl_inbox_retry};
+    static const inbox_change retry = {"retry", "Retry", "retried", "retried", pawl_inbox_retry};
 
-    return change_dead_records(&requeue, args, store, err);
+    return change_dead_records(&retry, args, store, err);
 }
 
 static pawl_status purge_records(const cli_args *args, pawl_store *store, pawl_error *err)
@@ -257,7 +259,7 @@ static pawl_status list_records(const cli_args *args, pawl_store *store, pawl_er
     pawl_status st = parse_inbox_states(&own->states, &filter.states, err);
 
     if (st == PAWL_OK && args->words.count > 1)
-        st = pawli_fail(err, PAWL_E_INVALID, "inbox ls takes options only; '%s' is none",
+        st = pawli_fail(err, PAWL_E_INVALID, "inbox ls takes no argument '%s'",
                         args->words.items[1]);
     if (st == PAWL_OK)
         st = pawl_store_now(store, &now, err);
@@ -331,7 +333,7 @@ static pawl_status show_inbox_stats(const cli_args *args, pawl_store *store, paw
     pawl_status st;
 
     if (args->words.count > 1)
-        return pawli_fail(err, PAWL_E_INVALID, "inbox stats takes no more words; '%s' is one",
+        return pawli_fail(err, PAWL_E_INVALID, "inbox stats takes no argument '%s'",
                           args->words.items[1]);
     st = pawl_inbox_get_stats(store, &found, err);
     if (st != PAWL_OK)
@@ -362,8 +364,9 @@ typedef struct inbox_subcommand {
 } inbox_subcommand;
 
 static const inbox_subcommand inbox_subcommands[] = {
-    {"ls", list_records},     {"show", show_record},       {"requeue", requeue_records},
-    {"purge", purge_records}, {"stats", show_inbox_stats},
+    {"ls", list_records},       {"show", show_record},       {"retry", retry_records},
+    {"purge", purge_records},   {"stats", show_inbox_stats}, {"requeue", retry_records},
+    {"redrive", retry_records},
 };
 
 static pawl_status run_inbox(const cli_args *args, pawl_error *err)
@@ -371,7 +374,7 @@ static pawl_status run_inbox(const cli_args *args, pawl_error *err)
     PAWLI_AUTO(pawl_store) store = NULL;
     const inbox_subcommand *action =
         CLI_SUBCOMMAND(args, inbox_subcommands,
-                       "say 'pawl inbox ls', 'show SOURCE ID', 'requeue', 'purge' or 'stats'", err);
+                       "use 'pawl inbox ls', 'show SOURCE ID', 'retry', 'purge' or 'stats'", err);
 
     if (!action)
         return PAWL_E_INVALID;
@@ -384,36 +387,35 @@ static const cli_option inbox_options[] = {
     {"state", "STATES",
      "ls: only these states: seen, processing, done, dead; a comma list, or repeated", CLI_TEXTS,
      's', FIELD(states), 0, 0},
-    {"source", "SOURCE", "ls, requeue, purge: only of this source", CLI_TEXT, 0, FIELD(source), 0,
-     0},
-    {"limit", "N", "ls: at most so many (default: 50)", CLI_NUMBER, 0, FIELD(limit), 1, 1000000},
-    {"before", "NUMBER", "ls: only numbers below this one: the next page", CLI_NUMBER, 0,
+    {"source", "SOURCE", "ls, retry, purge: only of this source", CLI_TEXT, 0, FIELD(source), 0, 0},
+    {"limit", "N", "ls: at most N (default: 50)", CLI_NUMBER, 0, FIELD(limit), 1, 1000000},
+    {"before", "NUMBER", "ls: only numbers below this one (next page)", CLI_NUMBER, 0,
      FIELD(before), 1, INT64_MAX},
-    {"response", NULL, "show: write the cached response's bytes to stdout, and nothing else",
-     CLI_FLAG, 0, FIELD(response), 0, 0},
-    {"all", NULL, "requeue, purge: all that are dead", CLI_FLAG, 0, FIELD(all), 0, 0},
-    {"dry-run", NULL, "requeue, purge: show how many, and change nothing", CLI_FLAG, 'n',
+    {"response", NULL, "show: write only the cached response, as bytes, to stdout", CLI_FLAG, 0,
+     FIELD(response), 0, 0},
+    {"all", NULL, "retry, purge: all dead messages", CLI_FLAG, 0, FIELD(all), 0, 0},
+    {"dry-run", NULL, "retry, purge: show the number without changing anything", CLI_FLAG, 'n',
      FIELD(dry_run), 0, 0},
-    {"yes", NULL, "requeue, purge: do not ask", CLI_FLAG, 'y', FIELD(yes), 0, 0},
+    {"yes", NULL, "retry, purge: do not ask for confirmation", CLI_FLAG, 'y', FIELD(yes), 0, 0},
 };
 static const cli_exit inbox_exits[] = {
-    {PAWL_E_EMPTY, "there is no such dead message, or you said no"},
+    {PAWL_E_EMPTY, "no such dead message, or the question was answered with no"},
     {PAWL_E_NOT_FOUND, "there is no such message in the inbox"},
 };
 
 const cli_verb cli_verb_inbox = {
     .name = "inbox",
-    .usage = "ls\nshow SOURCE ID\nrequeue SOURCE ID | --source SOURCE | --all\n"
+    .usage = "ls\nshow SOURCE ID\nretry SOURCE ID | --source SOURCE | --all\n"
              "purge SOURCE ID | --source SOURCE | --all\nstats",
-    .summary = "what was received, and what is dead of it",
-    .about =
-        "Every message that was received is recorded under its source and id, so that it has its "
-        "effect once however often it is delivered. 'requeue' lets dead ones be processed when "
-        "they are delivered again, with all their attempts; 'purge' forgets them. 'stuck' is what "
-        "somebody was at when it died: the next delivery takes it over.",
+    .summary = "inspect received messages, retry or purge dead ones",
+    .about = "Every received message is recorded under its source and id, so that it is "
+             "processed once however often it is delivered. 'retry' allows dead messages to "
+             "be processed when they are delivered again, with all their attempts; 'purge' "
+             "deletes their records. A message is 'stuck' if the process that was processing "
+             "it has died; the next delivery takes it over.",
     .examples = "  pawl inbox ls --state dead\n"
                 "  pawl inbox show shop order-17\n"
-                "  pawl inbox requeue shop order-17",
+                "  pawl inbox retry shop order-17",
     .options = inbox_options,
     .option_count = PAWLI_COUNT(inbox_options),
     .defaults = &inbox_defaults,

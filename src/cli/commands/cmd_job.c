@@ -39,9 +39,8 @@ pawl_status cli_job_explain(pawl_store *store, const char *name, pawl_status st,
     for (size_t i = 0; i < pawl_jobs_count(all); i++)
         cli_suggest(&nearest, pawl_jobs_at(all, i)->name);
     if (nearest.best)
-        return pawli_fail(err, st, "there is no job '%.400s'; did you mean '%s'?", name,
-                          nearest.best);
-    return pawli_fail(err, st, "there is no job '%.400s'; 'pawl job ls' lists them", name);
+        return pawli_fail(err, st, "unknown job '%.400s'; did you mean '%s'?", name, nearest.best);
+    return pawli_fail(err, st, "unknown job '%.400s'; 'pawl job ls' lists them", name);
 }
 
 static const cli_job_settings job_defaults = {.misfire_grace_ms = CLI_JOB_GRACE_NOT_GIVEN};
@@ -79,8 +78,9 @@ static const job_subcommand job_subcommands[] = {
 };
 
 static const char job_usage[] =
-    "say 'pawl job add NAME SCHEDULE --topic TOPIC', 'pawl job ls', 'show NAME', 'runs NAME', "
-    "'enable NAME', 'disable NAME', 'trigger NAME', 'rm NAME' or 'pawl job next SCHEDULE'";
+    "use 'pawl job add NAME SCHEDULE --topic TOPIC', 'pawl job ls', 'show NAME', "
+    "'runs NAME', 'enable NAME', 'disable NAME', 'trigger NAME', 'rm NAME' or 'pawl "
+    "job next SCHEDULE'";
 
 static pawl_status run_job(const cli_args *args, pawl_error *err)
 {
@@ -107,33 +107,37 @@ static const cli_option job_options[] = {
     {"tz", "ZONE", "add, next: the time zone, such as Europe/Berlin (default: UTC)", CLI_TEXT, 'z',
      FIELD(zone), 0, 0, ADD | NEXT},
     {"misfire", "POLICY",
-     "add: of slots that nobody looked at in time run the newest: once (default), several: all, or "
-     "none: skip",
+     "add: of the occurrences that were missed, run the latest only: once (default), "
+     "several: all, or none: skip",
      CLI_TEXT, 0, FIELD(misfire), 0, 0, ADD},
-    {"misfire-cap", "N", "add: with 'all', at most so many (default: 100)", CLI_NUMBER, 0,
+    {"misfire-cap", "N", "add: with 'all', at most N (default: 100)", CLI_NUMBER, 0,
      FIELD(misfire_cap), 1, 1000, ADD},
-    {"misfire-grace", "TIME", "add: what is less late is in time (default: 1m)", CLI_SPAN, 0,
+    {"misfire-grace", "TIME",
+     "add: an occurrence counts as missed when it is later than this (default: 1m)", CLI_SPAN, 0,
      FIELD(misfire_grace_ms), 0, 7 * CLI_DAY_MS, ADD},
     {"overlap", "POLICY",
-     "add: while a run has not ended, skip slots (default), allow another run, or queue one",
+     "add: while a run is unfinished, skip occurrences (default), allow another run, "
+     "or queue one",
      CLI_TEXT, 0, FIELD(overlap), 0, 0, ADD},
-    {"jitter", "TIME", "add: a run is due up to so much after its slot", CLI_SPAN, 0,
+    {"jitter", "TIME", "add: delay each run by a random time up to this", CLI_SPAN, 0,
      FIELD(jitter_ms), 0, CLI_DAY_MS, ADD},
     {"max-attempts", "N", "add: of a run (default: 10; with a destination: until it expires)",
      CLI_NUMBER, 0, FIELD(message.max_attempts), 1, 1000, ADD},
-    {"run-timeout", "TIME", "add: stop an attempt after this; 0: never (default)", CLI_SPAN, 0,
+    {"run-timeout", "TIME", "add: timeout of an attempt; 0: none (default)", CLI_SPAN, 0,
      FIELD(run_timeout_ms), 0, 7 * CLI_DAY_MS, ADD},
     {"ttl", "TIME",
-     "add: a run that nobody has begun so long after it was due expires (default: never; with a "
-     "destination 24h)",
+     "add: runs that have not started this long after they were due expire (default: "
+     "never; with a destination 24h)",
      CLI_SPAN, 0, FIELD(ttl_ms), 0, 36500 * CLI_DAY_MS, ADD},
-    {"lease", "TIME", "add: how long a run is its worker's; renewed (default: 2m)", CLI_SPAN, 0,
+    {"lease", "TIME", "add: duration of a run's lease, which is renewed (default: 2m)", CLI_SPAN, 0,
      FIELD(message.lease_ms), CLI_SECOND_MS, 7 * CLI_DAY_MS, ADD},
-    {"heartbeat", "TIME", "add: how often it is renewed (default: 30s, or a third of the lease)",
+    {"heartbeat", "TIME",
+     "add: interval at which the lease is renewed (default: 30s, or a third of the "
+     "lease)",
      CLI_SPAN, 0, FIELD(heartbeat_ms), 100, 7 * CLI_DAY_MS, ADD},
-    {"keep", "N", "add: history: the newest so many runs, and skips (default: 100)", CLI_NUMBER, 0,
-     FIELD(keep), 1, 100000, ADD},
-    {"keep-for", "TIME", "add: history: and only for this long (default: any time)", CLI_SPAN, 0,
+    {"keep", "N", "add: keep the newest N runs and skips in the history (default: 100)", CLI_NUMBER,
+     0, FIELD(keep), 1, 100000, ADD},
+    {"keep-for", "TIME", "add: keep them for this long only (default: no limit)", CLI_SPAN, 0,
      FIELD(keep_for_ms), 0, 36500 * CLI_DAY_MS, ADD},
     {"disabled", NULL, "add: a new job does not run until it is enabled", CLI_FLAG, 0,
      FIELD(disabled), 0, 0, ADD},
@@ -145,59 +149,58 @@ static const cli_option job_options[] = {
      FIELD(message.headers), 0, 0, ADD},
     {"correlation", "TEXT", "add: a correlation id", CLI_TEXT, 0, FIELD(message.correlation), 0, 0,
      ADD},
-    {"destination", "NAME", "add: whom a transport delivers it to (default: a local worker)",
-     CLI_TEXT, 0, FIELD(message.destination), 0, 0, ADD},
+    {"destination", "NAME", "add: the service to deliver it to (default: a local worker)", CLI_TEXT,
+     0, FIELD(message.destination), 0, 0, ADD},
     {"type", "TYPE", "add: signal, command, push_call or response (default: signal)", CLI_TEXT, 0,
      FIELD(message.type), 0, 0, ADD},
-    {"limit", "N", "ls, runs: at most so many (default: 100; runs: 50)", CLI_NUMBER, 0,
-     FIELD(limit), 1, 1000000, LS | RUNS},
-    {"after", "NAME", "ls: names behind this one: the next page", CLI_TEXT, 0, FIELD(after), 0, 0,
-     LS},
-    {"payload", NULL, "show: write the payload's bytes to stdout, and nothing else", CLI_FLAG, 0,
+    {"limit", "N", "ls, runs: at most N (default: 100; runs: 50)", CLI_NUMBER, 0, FIELD(limit), 1,
+     1000000, LS | RUNS},
+    {"after", "NAME", "ls: names after this one (next page)", CLI_TEXT, 0, FIELD(after), 0, 0, LS},
+    {"payload", NULL, "show: write only the payload, as bytes, to stdout", CLI_FLAG, 0,
      FIELD(payload), 0, 0, SHOW},
     {"state", "STATES",
      "runs: only ready, running, done, failed, expired, cancelled, waiting, skipped; a comma "
      "list, or repeated",
      CLI_TEXTS, 's', FIELD(states), 0, 0, RUNS},
-    {"before", "RUN", "runs: only ids below this one: the next page", CLI_NUMBER, 0, FIELD(before),
-     1, INT64_MAX, RUNS},
+    {"before", "RUN", "runs: only ids below this one (next page)", CLI_NUMBER, 0, FIELD(before), 1,
+     INT64_MAX, RUNS},
     {"output", NULL, "runs: one paragraph per run, with its output", CLI_FLAG, 0, FIELD(output), 0,
      0, RUNS},
-    {"force", NULL, "trigger: beside runs that have not ended, whatever --overlap said", CLI_FLAG,
-     0, FIELD(force), 0, 0, TRIGGER},
-    {"dry-run", NULL, "rm: show which, and change nothing", CLI_FLAG, 'n', FIELD(dry_run), 0, 0,
-     RM},
-    {"yes", NULL, "rm: do not ask", CLI_FLAG, 'y', FIELD(yes), 0, 0, RM},
-    {"count", "N", "next: how many fires to show (default: 10)", CLI_NUMBER, 0, FIELD(count), 1,
-     1000, NEXT},
-    {"from", "TIME", "next: those after this time (default: now)", CLI_TEXT, 0, FIELD(from), 0, 0,
-     NEXT},
+    {"force", NULL, "trigger: even while runs are unfinished, whatever --overlap is", CLI_FLAG, 0,
+     FIELD(force), 0, 0, TRIGGER},
+    {"dry-run", NULL, "rm: show the jobs without changing anything", CLI_FLAG, 'n', FIELD(dry_run),
+     0, 0, RM},
+    {"yes", NULL, "rm: do not ask for confirmation", CLI_FLAG, 'y', FIELD(yes), 0, 0, RM},
+    {"count", "N", "next: number of occurrences to show (default: 10)", CLI_NUMBER, 0, FIELD(count),
+     1, 1000, NEXT},
+    {"from", "TIME", "next: occurrences after this time (default: now)", CLI_TEXT, 0, FIELD(from),
+     0, 0, NEXT},
 };
 
 static const cli_exit job_exits[] = {
     {PAWL_E_EMPTY, "rm: answered with no; nothing was changed"},
     {PAWL_E_CONFLICT, "the payload is too large"},
     {PAWL_E_NOT_FOUND, "there is no such job; next: no such time zone"},
-    {PAWL_E_BUSY, "trigger: a run has not ended; see --force"},
-    {PAWL_E_IN_DOUBT, "stored or not, unknown; the message says how to find out"},
+    {PAWL_E_BUSY, "trigger: a run is unfinished; see --force"},
+    {PAWL_E_IN_DOUBT, "in doubt: it may have been stored; the error message says how to find out"},
 };
 
 const cli_verb cli_verb_job = {
     .name = "job",
     .usage = "add NAME SCHEDULE [PAYLOAD | -] --topic TOPIC\nls\nshow NAME\nruns NAME\n"
              "enable NAME...\ndisable NAME...\ntrigger NAME\nrm NAME...\nnext SCHEDULE",
-    .summary = "recurring work: schedules, their runs and their history",
-    .about =
-        "A job sends a message each time its schedule fires; a worker ('pawl work', or the "
-        "application) makes these runs and handles them. 'add' creates the job, or changes "
-        "everything about the one of that name. 'trigger' runs it now, outside its schedule. 'rm' "
-        "removes it with its history and cancels runs that nobody has begun; it asks first, unless "
-        "--yes is given.\n"
-        "A schedule is a cron expression of 6 fields (second, minute, hour, day of the month, "
-        "month, day of the week) or 5 (without seconds), with names, ranges, steps, lists, L, W "
-        "and #; @hourly, @daily, @weekly, @monthly or @yearly; 'every 1h30m'; or 'every 10m from "
-        "start'. Put it into quotes. 'next' explains one in words and shows when it fires, in "
-        "local time and in UTC, with what clock changes do to it; it needs no database.",
+    .summary = "manage recurring jobs: schedules, runs, history",
+    .about = "A job enqueues a message at each occurrence of its schedule; a worker ('pawl "
+             "work', or the application) creates these runs and processes them. 'add' creates "
+             "the job, or replaces the definition of an existing one. 'trigger' runs it now, "
+             "outside its schedule. 'rm' deletes it with its history and cancels runs that "
+             "have not started; it asks for confirmation unless --yes is given.\n"
+             "A schedule is a cron expression of 6 fields (second, minute, hour, day of the "
+             "month, month, day of the week) or 5 (without seconds), with names, ranges, "
+             "steps, lists, L, W and #; @hourly, @daily, @weekly, @monthly or @yearly; 'every "
+             "1h30m'; or 'every 10m from start'. Quote it. 'next' describes a schedule in "
+             "English and shows its next occurrences in local time and in UTC, with the "
+             "effects of clock changes; it needs no database.",
     .examples = "  pawl job add report '30 6 * * MON-FRI' '{\"to\": \"ann\"}' -t report -z "
                 "Europe/Berlin\n"
                 "  pawl job runs report --state failed --output\n"

@@ -97,7 +97,7 @@ static const cli_field lease_fields[] = {
     {"renewed_at", LEASE(TIME, renewed_at), .details = {7, "renewed"}},
     {"expires_at", .read = read_lease_end, .details = {8, "ends"}, .column = {6, "ENDS"}},
     {"released_at", LEASE(TIME, released_at)},
-    {"forced_at", LEASE(TIME, forced_at), .details = {9, "taken away"}},
+    {"forced_at", LEASE(TIME, forced_at), .details = {9, "released by force"}},
     {"forced_by", LEASE(TEXT, forced_by), .details = {10, "  by"}},
     {"forced_reason", LEASE(TEXT, forced_reason), .details = {11, "  because"}},
     {"forced_fence", LEASE(INT64, forced_fence)},
@@ -125,7 +125,7 @@ static pawl_status list_leases(const cli_args *args, pawl_store *store, pawl_err
                       pawl_leases_now(leases));
     for (size_t i = 0; i < count; i++)
         cli_listing_add(&found, pawl_leases_at(leases, i), 0);
-    cli_listing_print(&found, own->held ? "Nobody holds a lease." : "There are no leases.");
+    cli_listing_print(&found, own->held ? "No leases are owned." : "There are no leases.");
     if (count == (size_t)own->limit && !args->common.json)
         cli_note("there may be more; go on with --after '%s'",
                  pawl_leases_at(leases, count - 1)->name);
@@ -146,7 +146,7 @@ static pawl_status show_lease(const cli_args *args, pawl_store *store, pawl_erro
     return PAWL_OK;
 }
 
-/* The lease that would be taken away, or why none would. */
+/* The lease to release by force, or the reason why there is none. */
 static pawl_status find_held_lease(const char *name, pawl_store *store, int64_t fence,
                                    pawl_leases **ret_one, pawl_error *err)
 {
@@ -155,11 +155,11 @@ static pawl_status find_held_lease(const char *name, pawl_store *store, int64_t 
     if (st != PAWL_OK)
         return st;
     if (!pawl_leases_at(*ret_one, 0)->owned)
-        return pawli_fail(err, PAWL_E_LOST, "nobody holds the lease; there is nothing to release");
+        return pawli_fail(err, PAWL_E_LOST, "the lease has no owner; there is nothing to release");
     if (fence != 0 && pawl_leases_at(*ret_one, 0)->fence != fence)
         return pawli_fail(err, PAWL_E_LOST,
-                          "the lease is held under the token %" PRId64 ", not %" PRId64
-                          "; it was left alone",
+                          "the lease is owned under the token %" PRId64 ", not %" PRId64
+                          "; it was not changed",
                           pawl_leases_at(*ret_one, 0)->fence, fence);
     return PAWL_OK;
 }
@@ -177,12 +177,11 @@ static pawl_status preview_release(const cli_args *args, pawl_store *store, pawl
         cli_json_print(stdout, json_pack("{s:b, s:o}", "dry_run", 1, "lease",
                                          cli_noun_json(&lease_noun, lease)));
     else
-        printf("would be taken away from %s (token %" PRId64 ")\n", lease->owner_name,
-               lease->fence);
+        printf("would be released from %s (token %" PRId64 ")\n", lease->owner_name, lease->fence);
     return PAWL_OK;
 }
 
-/* The token that was seen is the one that is taken away: a later holder is not meant. */
+/* Only the owner with the token that was read loses the lease, not a later one. */
 static pawl_status confirm_release(const char *name, pawl_store *store, int64_t *ret_fence,
                                    pawl_error *err)
 {
@@ -238,7 +237,7 @@ static pawl_status release_lease(const cli_args *args, pawl_store *store, pawl_e
     if (args->common.json)
         cli_json_print(stdout, cli_noun_json(&lease_noun, pawl_leases_at(one, 0)));
     else
-        printf("taken away from %s (token %" PRId64 ")\n", pawl_leases_at(one, 0)->owner_name,
+        printf("released from %s (token %" PRId64 ")\n", pawl_leases_at(one, 0)->owner_name,
                pawl_leases_at(one, 0)->fence);
     return PAWL_OK;
 }
@@ -249,7 +248,7 @@ static const lease_subcommand lease_subcommands[] = {
     {"ls", 0, list_leases}, {"show", 1, show_lease}, {"release", 1, release_lease}};
 
 static const char lease_usage[] =
-    "say 'pawl lease ls', 'pawl lease show NAME' or 'pawl lease release NAME'";
+    "use 'pawl lease ls', 'pawl lease show NAME' or 'pawl lease release NAME'";
 
 static pawl_status run_lease(const cli_args *args, pawl_error *err)
 {
@@ -276,31 +275,33 @@ static pawl_status run_lease(const cli_args *args, pawl_error *err)
 
 #define FIELD(field) offsetof(lease_settings, field)
 static const cli_option lease_options[] = {
-    {"held", NULL, "ls: only those that somebody holds now", CLI_FLAG, 0, FIELD(held), 0, 0},
-    {"limit", "N", "ls: at most so many (default: 100)", CLI_NUMBER, 0, FIELD(limit), 1, 10000},
-    {"after", "NAME", "ls: names behind this one", CLI_TEXT, 0, FIELD(after), 0, 0},
-    {"fence", "TOKEN", "release: only from the holder of this token", CLI_NUMBER, 0, FIELD(fence),
-     1, INT64_MAX},
-    {"by", "NAME", "release: who does it (default: user@host)", CLI_TEXT, 0, FIELD(by), 0, 0},
-    {"reason", "TEXT", "release: why; kept with the lease", CLI_TEXT, 0, FIELD(reason), 0, 0},
-    {"dry-run", NULL, "release: show from whom, and change nothing", CLI_FLAG, 'n', FIELD(dry_run),
-     0, 0},
-    {"yes", NULL, "release: do not ask", CLI_FLAG, 'y', FIELD(yes), 0, 0},
+    {"held", NULL, "ls: only leases that have an owner now", CLI_FLAG, 0, FIELD(held), 0, 0},
+    {"limit", "N", "ls: at most N (default: 100)", CLI_NUMBER, 0, FIELD(limit), 1, 10000},
+    {"after", "NAME", "ls: names after this one (next page)", CLI_TEXT, 0, FIELD(after), 0, 0},
+    {"fence", "TOKEN", "release: only from the owner of this token", CLI_NUMBER, 0, FIELD(fence), 1,
+     INT64_MAX},
+    {"by", "NAME", "release: your name, stored with the lease (default: user@host)", CLI_TEXT, 0,
+     FIELD(by), 0, 0},
+    {"reason", "TEXT", "release: the reason, stored with the lease", CLI_TEXT, 0, FIELD(reason), 0,
+     0},
+    {"dry-run", NULL, "release: show the owner without changing anything", CLI_FLAG, 'n',
+     FIELD(dry_run), 0, 0},
+    {"yes", NULL, "release: do not ask for confirmation", CLI_FLAG, 'y', FIELD(yes), 0, 0},
 };
 
 static const cli_exit lease_exits[] = {
     {PAWL_E_EMPTY, "release: answered with no; nothing was changed"},
     {PAWL_E_NOT_FOUND, "there is no such lease"},
-    {PAWL_E_LOST, "release: nobody holds it, or not under that token"},
+    {PAWL_E_LOST, "release: it has no owner, or the owner has another token"},
 };
 
 const cli_verb cli_verb_lease = {
     .name = "lease",
     .usage = "ls\nshow NAME\nrelease NAME",
-    .summary = "see who holds which lease, and take it away",
-    .about = "A lease is listed for a week after it has ended. 'release' takes it away from its "
-             "holder, who learns of it when it next renews; who did it and why is kept and shown. "
-             "Asks first, unless --yes is given.",
+    .summary = "list leases and release them by force",
+    .about = "A lease is listed for a week after it has expired. 'release' ends a lease by "
+             "force; its owner is told at its next renewal. The name and reason that were "
+             "given are stored with the lease. Asks for confirmation unless --yes is given.",
     .examples = "  pawl lease ls --held\n  pawl lease show nightly\n"
                 "  pawl lease release nightly --reason 'host is gone'",
     .options = lease_options,

@@ -142,8 +142,7 @@ static pawl_status start_locked(locked_command *of, char *const *argv, char *con
     int problem = cli_child_start(&of->child, &command, environment, NULL, 0);
 
     if (problem != 0)
-        return pawli_fail(err, PAWL_E_NOT_FOUND, "'%s' cannot be run: %s", argv[0],
-                          strerror(problem));
+        return pawli_fail(err, PAWL_E_NOT_FOUND, "cannot run '%s': %s", argv[0], strerror(problem));
     /* In a pipeline others of our group need the terminal: then it is given when it is wanted. */
     if (isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1)
         foreground_give(&of->terminal, of->child.pid);
@@ -204,9 +203,9 @@ static pawl_status check_lock_words(const cli_args *args, pawl_error *err)
     const cli_words *words = &args->words;
 
     if (words->literal_from != 1 || words->count < 2)
-        return pawli_fail(err, PAWL_E_INVALID,
-                          "say which lease, and behind -- the command: 'pawl lock NAME -- COMMAND "
-                          "ARGUMENTS'");
+        return pawli_fail(
+            err, PAWL_E_INVALID,
+            "no lease or no command given; use 'pawl lock NAME -- COMMAND ARGUMENTS'");
     return PAWL_OK;
 }
 
@@ -257,7 +256,7 @@ static void release_lock(pawl_lease_runner *runner)
     pawl_status st = pawl_lease_runner_stop(runner, &err);
 
     if (st != PAWL_OK && st != PAWL_E_LOST)
-        cli_note("the lease could not be given back, and ends by itself: %s", err.message);
+        cli_note("the lease could not be released and will expire: %s", err.message);
 }
 
 static pawl_status run_lock(const cli_args *args, pawl_error *err)
@@ -282,33 +281,33 @@ static pawl_status run_lock(const cli_args *args, pawl_error *err)
 
 #define FIELD(field) offsetof(lock_settings, field)
 static const cli_option lock_options[] = {
-    {"ttl", "TIME", "how long the lease lasts if we die; renewed at 60 % (default: 30s)", CLI_SPAN,
-     0, FIELD(ttl_ms), PAWL_LEASE_TTL_MIN_MS, PAWL_LEASE_TTL_MAX_MS},
-    {"wait", "TIME", "while somebody else holds it, wait so long (default: 0)", CLI_SPAN, 'w',
+    {"ttl", "TIME", "duration of the lease, renewed after 60 % of it (default: 30s)", CLI_SPAN, 0,
+     FIELD(ttl_ms), PAWL_LEASE_TTL_MIN_MS, PAWL_LEASE_TTL_MAX_MS},
+    {"wait", "TIME", "wait this long while the lease has another owner (default: 0)", CLI_SPAN, 'w',
      FIELD(wait_ms), 0, 7 * CLI_DAY_MS},
-    {"grace", "TIME", "when it is lost, between TERM and KILL (default: 5s)", CLI_SPAN, 0,
-     FIELD(grace_ms), 0, CLI_HOUR_MS},
-    {"owner", "NAME", "who we are, for people (default: host:pid)", CLI_TEXT, 0, FIELD(owner), 0,
+    {"grace", "TIME", "when the lease is lost: time between TERM and KILL (default: 5s)", CLI_SPAN,
+     0, FIELD(grace_ms), 0, CLI_HOUR_MS},
+    {"owner", "NAME", "display name of the owner (default: host:pid)", CLI_TEXT, 0, FIELD(owner), 0,
      0},
 };
 
 static const cli_exit lock_exits[] = {
     {PAWL_E_NOT_FOUND, "the command cannot be run"},
-    {PAWL_E_HELD, "somebody else holds the lease; the command was not run"},
+    {PAWL_E_HELD, "the lease has another owner; the command was not run"},
     {PAWL_E_LOST, "the lease was lost before the command had ended; it was killed"},
 };
 
 const cli_verb cli_verb_lock = {
     .name = "lock",
     .usage = "NAME -- COMMAND ARGUMENTS",
-    .summary = "run a command while holding a lease",
-    .about =
-        "Takes the lease NAME, runs the command, renews the lease while it runs, gives it back "
-        "when it has ended, and ends with its exit code (128 and the number if a signal ended it). "
-        "The command is in a process group of its own; its environment has PAWL_LEASE and, for "
-        "whatever must refuse a holder that was overtaken, the token in PAWL_FENCE. If the lease "
-        "is lost, the group gets TERM and after --grace KILL. If pawl itself is killed the command "
-        "goes on, without the lease: then only the token protects.",
+    .summary = "run a command under a lease",
+    .about = "Acquires the lease NAME, runs the command, renews the lease while it runs, "
+             "releases it when the command has exited, and exits with the command's exit code "
+             "(128 plus the number if a signal killed it). The command runs in its own "
+             "process group; its environment has PAWL_LEASE and the fencing token PAWL_FENCE, "
+             "by which other systems can reject an owner whose lease has expired. If the "
+             "lease is lost, the group gets TERM and, after --grace, KILL. If pawl itself is "
+             "killed, the command continues without the lease; then only the token protects.",
     .examples = "  pawl lock nightly -- ./report.sh\n"
                 "  pawl lock deploy --wait 10m --ttl 1m -- make deploy\n"
                 "  pawl lock import -- sh -c 'psql -v fence=$PAWL_FENCE -f import.sql'",

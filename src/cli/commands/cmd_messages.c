@@ -77,8 +77,8 @@ static const cli_option ls_options[] = {
      CLI_TEXTS, 's', FIELD(states), 0, 0},
     {"topic", "TOPIC", "only this topic", CLI_TEXT, 't', FIELD(topic), 0, 0},
     {"correlation", "TEXT", "only this correlation id", CLI_TEXT, 0, FIELD(correlation), 0, 0},
-    {"limit", "N", "at most so many (default: 50)", CLI_NUMBER, 0, FIELD(limit), 1, 1000000},
-    {"before", "ID", "only work ids below this one: the next page", CLI_NUMBER, 0, FIELD(before), 1,
+    {"limit", "N", "at most N (default: 50)", CLI_NUMBER, 0, FIELD(limit), 1, 1000000},
+    {"before", "ID", "only work ids below this one (next page)", CLI_NUMBER, 0, FIELD(before), 1,
      INT64_MAX},
 };
 
@@ -86,8 +86,8 @@ const cli_verb cli_verb_ls = {
     .name = "ls",
     .usage = "",
     .summary = "list messages, newest first",
-    .about = "Shows work id, topic, state, attempts made of attempts allowed, when the message is "
-             "due, its lease ends or it finished, its age, and the last error.",
+    .about = "Shows work id, topic, state, attempts made and allowed, the time at which the "
+             "message is due, its lease expires or it finished, its age, and the last error.",
     .examples = "  pawl ls --topic mail\n"
                 "  pawl ls --state dead\n"
                 "  pawl ls --state ready,running --limit 500 --json",
@@ -133,7 +133,7 @@ pawl_status cli_show_one(const char *verb, const cli_args *args, bool payload_on
 
     if (args->words.count != 1)
         return pawli_fail(err, PAWL_E_INVALID,
-                          "%s needs one work id or message id, for example 'pawl %s 12'", verb,
+                          "%s needs a work id or a message id, for example 'pawl %s 12'", verb,
                           verb);
     if (payload_only && args->common.json)
         return pawli_fail(err, PAWL_E_INVALID,
@@ -158,7 +158,7 @@ static pawl_status run_show(const cli_args *args, pawl_error *err)
 }
 
 static const cli_option show_options[] = {
-    {"payload", NULL, "write the payload's bytes to stdout, and nothing else", CLI_FLAG, 0,
+    {"payload", NULL, "write only the payload, as bytes, to stdout", CLI_FLAG, 0,
      offsetof(show_settings, payload), 0, 0},
 };
 static const cli_exit show_exits[] = {{PAWL_E_NOT_FOUND, "there is no such message"}};
@@ -166,9 +166,9 @@ static const cli_exit show_exits[] = {{PAWL_E_NOT_FOUND, "there is no such messa
 const cli_verb cli_verb_show = {
     .name = "show",
     .usage = "ID",
-    .summary = "everything about one message",
-    .about = "A number is a work id, a UUID a message id. The payload is shown if it is text; "
-             "otherwise its size and first bytes are.",
+    .summary = "show one message in full",
+    .about = "A number is a work id, a UUID is a message id. A payload that is not text is "
+             "shown as its size and first bytes.",
     .examples = "  pawl show 12\n"
                 "  pawl show 0192d3c4-7b1e-7c3a-9f57-3b1f6f0c2a11 --json\n"
                 "  pawl show 12 --payload > picture.png",

@@ -110,13 +110,12 @@ static pawl_status run_init(const cli_args *args, pawl_error *err)
 const cli_verb cli_verb_init = {
     .name = "init",
     .usage = "",
-    .summary = "create pawl's tables, or bring them up to date",
+    .summary = "create pawl's tables, or upgrade them",
     .about = "Creates pawl's tables in the database, or upgrades them to this version, in one "
-             "transaction. Running it again changes nothing. A SQLite file that does not exist is "
-             "created. On PostgreSQL it also creates the roles pawl_send, pawl_work and "
-             "pawl_admin, and says so if this user may not (--json: in missing_roles): 'pawl "
-             "grant' creates them "
-             "later.",
+             "transaction. Running it again changes nothing. A SQLite file that does not "
+             "exist is created. On PostgreSQL it also creates the roles pawl_send, pawl_work "
+             "and pawl_admin, and reports the ones that this user may not create (--json: "
+             "missing_roles); 'pawl grant' creates them later.",
     .examples = "  pawl init --db sqlite:app.db\n"
                 "  pawl init --db postgresql://user@host/app --schema jobs",
     .run = run_init,
@@ -224,7 +223,7 @@ static void report_clock_reset(const cli_args *args, const pawl_clock_reset *res
     } else if (reset->done) {
         printf("Set the clock back by %lld seconds.\n", seconds);
     } else if (reset->ahead_ms > 1000) {
-        printf("Would set the clock back by %lld seconds; %lld messages or leases are held.\n",
+        printf("Would set the clock back by %lld seconds; %lld messages or leases are owned.\n",
                seconds, (long long)reset->owned);
     } else {
         printf("The clock is not ahead; nothing to do.\n");
@@ -271,41 +270,40 @@ static pawl_status run_migrate(const cli_args *args, pawl_error *err)
 
 #define FIELD(field) offsetof(migrate_settings, field)
 static const cli_option migrate_options[] = {
-    {"print", NULL, "print the SQL that would run, and change nothing", CLI_FLAG, 0, FIELD(print),
+    {"print", NULL, "print the SQL without running it", CLI_FLAG, 0, FIELD(print), 0, 0},
+    {"dry-run", NULL, "print the versions without changing anything", CLI_FLAG, 'n', FIELD(dry_run),
      0, 0},
-    {"dry-run", NULL, "say from which version to which, and change nothing", CLI_FLAG, 'n',
-     FIELD(dry_run), 0, 0},
-    {"engine", "ENGINE", "with --print: sqlite or postgres; no database is needed then", CLI_TEXT,
-     0, FIELD(engine), 0, 0},
+    {"engine", "ENGINE", "with --print: sqlite or postgres; no database is needed", CLI_TEXT, 0,
+     FIELD(engine), 0, 0},
     {"from", "N",
-     "with --print: the installed version (default: what the database says; with --engine: 0, "
-     "nothing installed)",
+     "with --print: the installed version (default: read from the database; with "
+     "--engine: 0, nothing installed)",
      CLI_NUMBER, 0, FIELD(from), 0, 1000000},
     {"reset-clock", NULL,
-     "instead: the machine's clock was ahead and is right now; set the store's clock, and the "
-     "times "
-     "stored meanwhile, back to it",
+     "do this instead of upgrading: after the machine's clock was ahead and has been "
+     "corrected, set the store's clock and the times stored meanwhile back",
      CLI_FLAG, 0, FIELD(reset_clock), 0, 0},
     {"force", NULL,
-     "with --reset-clock: though messages or leases are held; they end by the new clock", CLI_FLAG,
-     0, FIELD(force), 0, 0},
+     "with --reset-clock: even if messages or leases are owned; they expire by the "
+     "new clock",
+     CLI_FLAG, 0, FIELD(force), 0, 0},
 };
 
 const cli_verb cli_verb_migrate = {
     .name = "migrate",
     .usage = "",
     .summary = "upgrade an existing schema, or print the SQL for it",
-    .about = "Upgrades pawl's tables to this version and replaces functions and views of an older "
-             "release, in one transaction; a database without them is left alone. Programs of the "
-             "previous version keep working on the new schema.\n"
+    .about = "Upgrades pawl's tables to this version and replaces functions and views of an "
+             "older release, in one transaction. A database without pawl's tables is not "
+             "changed. Programs of the previous version keep working on the new schema.\n"
              "\n"
-             "A SQLite store never answers a lower time than one it has stored. If the machine's "
-             "clock was ahead once, the store's stays ahead: it goes on by the boot clock, and the "
-             "log has an error. Stop all workers, set the machine's clock right, and run "
-             "--reset-clock: the store's clock is the machine's again, and what was to happen in a "
-             "minute still happens in a minute. Due times that were given before stay as they are. "
-             "PostgreSQL's clock is the server's: there only the times that were stored while it "
-             "was ahead are set back.",
+             "The clock of a SQLite store never goes back. If the machine's clock was ahead "
+             "once, the store's clock stays ahead: it advances with the boot clock, and an "
+             "error is logged. To correct it, stop all workers, set the machine's clock, and "
+             "run --reset-clock. Delays are kept: what was due in a minute is still due in a "
+             "minute. Due times that were given as times do not change. PostgreSQL uses the "
+             "server's clock; there, only the times that were stored while it was ahead are "
+             "set back.",
     .examples = "  pawl migrate --dry-run\n"
                 "  pawl migrate --reset-clock --dry-run\n"
                 "  pawl migrate --print --engine postgres --schema jobs",
@@ -357,10 +355,10 @@ const cli_verb cli_verb_grant = {
     .name = "grant",
     .usage = "",
     .summary = "create PostgreSQL's roles and grant them their rights",
-    .about = "Creates the roles pawl_send, pawl_work and pawl_admin where they are missing, and "
-             "grants them their rights on pawl's schema: exactly those, also where rights were "
-             "changed by hand. Running it again changes nothing. SQLite has no roles: the rights "
-             "on the file decide who may use it.",
+    .about = "Creates the roles pawl_send, pawl_work and pawl_admin where they are missing, "
+             "and grants them their rights on pawl's schema. Rights that were changed by hand "
+             "are reset. Running it again changes nothing. SQLite has no roles: file "
+             "permissions decide who may use the database.",
     .examples = "  pawl grant --db postgresql://owner@host/app\n"
                 "  pawl grant --db postgresql://postgres@host/app --schema jobs",
     .run = run_grant,

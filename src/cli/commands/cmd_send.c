@@ -20,7 +20,7 @@ static void print_sent(const cli_args *args, const pawl_enqueued *stored)
     pawl_uuid_format(stored->message_id, id);
     if (!args->common.json) {
         printf("%s work id %" PRId64 ", message id %s\n",
-               stored->existed ? "Already there:" : "Sent:", stored->work_id.value, id);
+               stored->existed ? "Exists:" : "Sent:", stored->work_id.value, id);
         return;
     }
     document = json_object();
@@ -51,15 +51,18 @@ static pawl_status run_send(const cli_args *args, pawl_error *err)
 static const cli_option send_options[] = {CLI_COMPOSE_OPTIONS(0, 0, 0)};
 static const cli_exit send_exits[] = {
     {PAWL_E_CONFLICT, "the id exists with another topic or payload, or the payload is too large"},
-    {PAWL_E_IN_DOUBT, "stored or not, unknown; send again with the --id in the message"},
+    {PAWL_E_IN_DOUBT,
+     "in doubt: it may have been stored; send it again with the --id from the error "
+     "message"},
 };
 
 const cli_verb cli_verb_send = {
     .name = "send",
     .usage = "TOPIC [PAYLOAD | -]",
-    .summary = "store a message for a worker, now or later",
-    .about = "The payload is the second word, or with '-' whatever is on stdin, byte for byte; "
-             "without one it is empty. When the program exits with 0, the message is committed.",
+    .summary = "enqueue a message, due now or later",
+    .about = "The payload is the second argument; '-' reads it from stdin, byte for byte; "
+             "without one it is empty. When the program exits with 0, the message is "
+             "committed.",
     .examples = "  pawl send mail '{\"to\": \"ann@example.org\"}' --priority 5\n"
                 "  pawl send report --at 2026-01-01T09:00+01:00 --header lang=de\n"
                 "  pawl send picture - --expires 'in 1h' < picture.png",
@@ -97,8 +100,7 @@ static pawl_status run_wake(const cli_args *args, pawl_error *err)
 
     if (args->words.count < 1)
         return pawli_fail(err, PAWL_E_INVALID,
-                          "wake needs a destination, for example "
-                          "'pawl wake bank'");
+                          "no destination given; for example 'pawl wake bank'");
     st = cli_database_open(args, &store, err);
     if (st != PAWL_OK)
         return st;
@@ -115,11 +117,11 @@ static pawl_status run_wake(const cli_args *args, pawl_error *err)
 const cli_verb cli_verb_wake = {
     .name = "wake",
     .usage = "DESTINATION...",
-    .summary = "try destinations now",
-    .about = "Messages that wait for another attempt at the destination are due at once, and every "
-             "daemon of the database ends the pause of its circuit breaker and sends one message, "
-             "within a second; if that succeeds, all others follow. Messages that were sent for "
-             "later stay as they are. The attempts made so far stay, too.",
+    .summary = "retry deferred messages to a destination now",
+    .about = "Makes messages that wait for their next attempt to the destination due now. "
+             "Within a second every daemon of the database half-opens its circuit breaker and "
+             "sends one message; if that succeeds, the others follow. Messages that are "
+             "scheduled for later do not change, and neither do the attempts made so far.",
     .examples = "  pawl wake bank\n  pawl wake https://bank.example.org/hook",
     .run = run_wake,
 };

@@ -70,7 +70,7 @@ static pawl_status print_pending(const cli_args *args, pawl_store *store,
         return st;
     cli_listing_print(&found, "No timers are pending.");
     if (query.after.id.value != 0)
-        cli_listing_hint(&found, "More: add --from with the last time, or a larger --limit.");
+        cli_listing_hint(&found, "For more, add --from with the last time, or a larger --limit.");
     return PAWL_OK;
 }
 
@@ -85,7 +85,7 @@ static void print_scheduled(const cli_args *args, pawl_wall now, const pawl_enqu
     if (!args->common.json) {
         bool passed = stored->due_at.us <= now.us;
         printf("%s due %s%s, work id %" PRId64 ", message id %s\n",
-               stored->existed ? "Already there:" : "Scheduled:", passed ? "now, was due " : "",
+               stored->existed ? "Exists:" : "Scheduled:", passed ? "now, was due " : "",
                cli_when_both(stored->due_at, now, CLI_ROOM), stored->work_id.value, id);
         return;
     }
@@ -107,8 +107,9 @@ static pawl_status add_timer(const cli_args *args, const timer_settings *own, pa
     pawl_status st = cli_compose_read("timer add", &own->message, &args->words, &composed, err);
 
     if (st == PAWL_OK && !own->message.at && own->message.delay_ms == 0)
-        st = pawli_fail(err, PAWL_E_INVALID,
-                        "when? Give --at 2026-01-01T09:00+01:00, --at 'in 5m' or --delay 5m");
+        st = pawli_fail(
+            err, PAWL_E_INVALID,
+            "no due time given; use --at 2026-01-01T09:00+01:00, --at 'in 5m' or --delay 5m");
     if (st == PAWL_OK)
         st = cli_database_open(args, &store, err);
     if (st == PAWL_OK)
@@ -213,7 +214,7 @@ static pawl_status cancel_timers(const cli_args *args, const timer_settings *own
 
     if (args->words.count == 0)
         return pawli_fail(err, PAWL_E_INVALID,
-                          "which timers? Give their ids, for example 'pawl timer cancel 12'");
+                          "no timer given; use ids, for example 'pawl timer cancel 12'");
     named.settings = &chosen;
     return cli_change_run(&change, &named, err);
 }
@@ -234,7 +235,7 @@ static const timer_subcommand timer_subcommands[] = {{"add", ADD, add_timer},
                                                      {"cancel", CANCEL, cancel_timers}};
 
 static const char timer_usage[] =
-    "say 'pawl timer add TOPIC --at TIME', 'pawl timer ls', 'pawl timer show ID' or "
+    "use 'pawl timer add TOPIC --at TIME', 'pawl timer ls', 'pawl timer show ID' or "
     "'pawl timer cancel ID...'";
 
 static pawl_status run_timer(const cli_args *args, pawl_error *err)
@@ -254,35 +255,36 @@ static pawl_status run_timer(const cli_args *args, pawl_error *err)
 static const cli_option timer_options[] = {
     CLI_COMPOSE_OPTIONS(FIELD(message), ADD, ADD | LS),
     {"topic", "TOPIC", "ls: only this topic", CLI_TEXT, 't', FIELD(topic), 0, 0, LS},
-    {"from", "TIME", "ls: due then or later; 'now' leaves out what is overdue", CLI_TEXT, 0,
+    {"from", "TIME", "ls: due at this time or later; 'now' excludes overdue timers", CLI_TEXT, 0,
      FIELD(from), 0, 0, LS},
-    {"before", "TIME", "ls: due before then, for example 'in 1h'", CLI_TEXT, 0, FIELD(before), 0, 0,
-     LS},
-    {"limit", "N", "ls: at most so many (default: 50)", CLI_NUMBER, 0, FIELD(limit), 1, 1000000,
-     LS},
-    {"payload", NULL, "show: write the payload's bytes to stdout, and nothing else", CLI_FLAG, 0,
+    {"before", "TIME", "ls: due before this time, for example 'in 1h'", CLI_TEXT, 0, FIELD(before),
+     0, 0, LS},
+    {"limit", "N", "ls: at most N (default: 50)", CLI_NUMBER, 0, FIELD(limit), 1, 1000000, LS},
+    {"payload", NULL, "show: write only the payload, as bytes, to stdout", CLI_FLAG, 0,
      FIELD(payload), 0, 0, SHOW},
-    {"dry-run", NULL, "cancel: show which, and change nothing", CLI_FLAG, 'n',
+    {"dry-run", NULL, "cancel: show the timers without changing anything", CLI_FLAG, 'n',
      FIELD(change.dry_run), 0, 0, CANCEL},
-    {"yes", NULL, "cancel: do not ask", CLI_FLAG, 'y', FIELD(change.yes), 0, 0, CANCEL},
+    {"yes", NULL, "cancel: do not ask for confirmation", CLI_FLAG, 'y', FIELD(change.yes), 0, 0,
+     CANCEL},
 };
 static const cli_exit timer_exits[] = {
-    {PAWL_E_EMPTY, "a timer to cancel has begun or ended already, or you said no"},
+    {PAWL_E_EMPTY, "a timer is running or finished already, or the question was answered with no"},
     {PAWL_E_CONFLICT, "the id exists with another topic or payload, or the payload is too large"},
     {PAWL_E_NOT_FOUND, "there is no such timer"},
-    {PAWL_E_IN_DOUBT, "stored or not, unknown; add it again with the --id in the message"},
+    {PAWL_E_IN_DOUBT,
+     "in doubt: it may have been stored; add it again with the --id from the error "
+     "message"},
 };
 
 const cli_verb cli_verb_timer = {
     .name = "timer",
     .usage = "add TOPIC [PAYLOAD | -] --at TIME\nls\nshow ID\ncancel ID...",
-    .summary = "messages for later: schedule, list, cancel",
-    .about =
-        "A timer is a message that is not due yet; a worker handles it when its time has come. "
-        "'timer add' takes the options of 'send' and needs --at or --delay. 'timer ls' lists "
-        "what is pending, the next one first; --destination and --correlation narrow it. "
-        "'timer cancel' takes back what nobody has begun with, and asks first unless --yes is "
-        "given.",
+    .summary = "schedule, list and cancel messages that are due later",
+    .about = "A timer is a message that is not due yet; a worker processes it when it is due. "
+             "'timer add' takes the options of 'send' and needs --at or --delay. 'timer ls' "
+             "lists pending timers, the next one first; --destination and --correlation "
+             "filter them. 'timer cancel' cancels timers that have not started, and asks for "
+             "confirmation unless --yes is given.",
     .examples = "  pawl timer add mail 'hello' --at 'in 5m'\n"
                 "  pawl timer ls --topic mail --before 'in 1h'\n"
                 "  pawl timer cancel 12 --yes",

@@ -33,7 +33,7 @@ static const topic_subcommand topic_subcommands[] = {
 };
 
 static const char topic_usage[] =
-    "say 'pawl topic pause TOPIC...', 'pawl topic resume TOPIC...' or 'pawl topic ls'";
+    "use 'pawl topic pause TOPIC...', 'pawl topic resume TOPIC...' or 'pawl topic ls'";
 
 static pawl_status change_topics(const cli_args *args, pawl_store *store,
                                  const topic_subcommand *action, pawl_error *err)
@@ -110,10 +110,10 @@ static pawl_status run_topic(const cli_args *args, pawl_error *err)
     if (!action)
         return PAWL_E_INVALID;
     if (action->change && args->words.count < 2)
-        return pawli_fail(err, PAWL_E_INVALID, "which topic? For example 'pawl topic %s mail'",
+        return pawli_fail(err, PAWL_E_INVALID, "no topic given; for example 'pawl topic %s mail'",
                           action->name);
     if (!action->change && args->words.count > 1)
-        return pawli_fail(err, PAWL_E_INVALID, "topic ls takes no more words; '%s' is one",
+        return pawli_fail(err, PAWL_E_INVALID, "topic ls takes no argument '%s'",
                           args->words.items[1]);
     st = cli_database_open(args, &store, err);
     if (st != PAWL_OK)
@@ -124,12 +124,11 @@ static pawl_status run_topic(const cli_args *args, pawl_error *err)
 const cli_verb cli_verb_topic = {
     .name = "topic",
     .usage = "pause TOPIC...\nresume TOPIC...\nls",
-    .summary = "stop and go on with whole topics",
-    .about =
-        "A paused topic is not claimed by any worker of the database, whatever the priority of "
-        "its messages, until it is resumed; also if it is paused before its first message. "
-        "What is in progress goes on, what is sent waits, what has a time to live still "
-        "expires. 'topic ls' lists every topic.",
+    .summary = "pause and resume topics",
+    .about = "A paused topic is not claimed by any worker of the database, whatever the "
+             "priority of its messages, until it is resumed. It can be paused before its "
+             "first message. Running messages finish, new messages wait, and messages still "
+             "expire at the end of their time to live. 'topic ls' lists all topics.",
     .examples = "  pawl topic pause mail\n  pawl topic ls\n  pawl topic resume mail",
     .run = run_topic,
 };
@@ -224,17 +223,18 @@ static pawl_status run_stats(const cli_args *args, pawl_error *err)
     }
     if (pawl_stats_count(stats) > 1 && !args->common.json)
         cli_listing_add(&found, &sum, 0);
-    cli_listing_print(&found, "Nothing was sent here yet.");
+    cli_listing_print(&found, "No messages were sent yet.");
     return PAWL_OK;
 }
 
 const cli_verb cli_verb_stats = {
     .name = "stats",
     .usage = "",
-    .summary = "how much waits, runs and ended, per topic",
-    .about = "READY counts messages that wait, due or not; beyond 10,000 counting stops and the "
-             "estimate is shown. OLDEST DUE is the one that has waited longest. The other columns "
-             "count what ended since the tables were made; a message that failed, was retried and "
+    .summary = "message counts per topic",
+    .about = "READY counts ready and scheduled messages; counting stops at 10,000 per topic, "
+             "and beyond that an estimate is shown. OLDEST DUE is the due time of the message "
+             "that has waited longest. The other columns count the messages that have "
+             "finished since the tables were created; a message that failed, was retried and "
              "failed again counts twice.",
     .examples = "  pawl stats\n  pawl stats --json | jq '.[] | select(.failed > 0)'",
     .run = run_stats,

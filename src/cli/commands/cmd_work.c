@@ -53,10 +53,11 @@ static pawl_status read_topic_limit(const char *given, const char **at, int *ret
     if (isdigit((unsigned char)**at))
         limit = strtol(*at, &end, 10);
     if (!end || (*end && *end != ',') || limit < 1 || limit > CLI_COMMANDS_MAX)
-        return pawli_fail(err, PAWL_E_INVALID,
-                          "--topic '%s': behind a colon stands a number from 1 to %d; a colon that "
-                          "belongs to the name is written \\:",
-                          given, CLI_COMMANDS_MAX);
+        return pawli_fail(
+            err, PAWL_E_INVALID,
+            "--topic '%s': after a colon there must be a number from 1 to %d; write a colon "
+            "in a name as \\:",
+            given, CLI_COMMANDS_MAX);
     *at = end;
     *ret_limit = (int)limit;
     return PAWL_OK;
@@ -70,7 +71,7 @@ static pawl_status add_topic(cli_topics *topics, char *take_name, int limit, paw
         free(take_name);
         if (topics->items[i].limit == limit)
             return PAWL_OK;
-        return pawli_fail(err, PAWL_E_INVALID, "--topic names '%s' twice, with two limits",
+        return pawli_fail(err, PAWL_E_INVALID, "--topic gives '%s' twice with different limits",
                           topics->items[i].name);
     }
     topics->items = cli_grow(topics->items, topics->count + 1, sizeof *topics->items);
@@ -87,11 +88,9 @@ static pawl_status parse_topic_list(const char *given, cli_topics *topics, pawl_
         char *name = read_topic_name(&at);
         int limit = 0;
         if (!*name)
-            st =
-                pawli_fail(err, PAWL_E_INVALID,
-                           "--topic '%s' names an empty topic; a comma that belongs to the name is "
-                           "written \\,",
-                           given);
+            st = pawli_fail(err, PAWL_E_INVALID,
+                            "--topic '%s' names an empty topic; write a comma in a name as \\,",
+                            given);
         if (st == PAWL_OK)
             st = read_topic_limit(given, &at, &limit, err);
         if (st == PAWL_OK)
@@ -172,16 +171,15 @@ static pawl_status read_work_command(const cli_args *args, char ***ret_argv, paw
 
     if (words->literal_from > 0)
         return pawli_fail(err, PAWL_E_INVALID,
-                          "'%s' is not an option; a command goes behind --exec, or behind --",
+                          "'%s' is not an option; give the command after --exec or after --",
                           words->items[0]);
     if ((own->exec != NULL) == (count > 0))
         return pawli_fail(err, PAWL_E_INVALID,
-                          "which command? Give either --exec 'COMMAND' or -- COMMAND ARGUMENTS");
+                          "no command given; use --exec 'COMMAND' or -- COMMAND ARGUMENTS");
     if (own->exec && !*own->exec)
         return pawli_fail(err, PAWL_E_INVALID, "--exec is empty; it must be a command");
     if (!own->exec && !command_in_path(words->items[0]))
-        return pawli_fail(err, PAWL_E_INVALID, "there is no command '%s' that could be run",
-                          words->items[0]);
+        return pawli_fail(err, PAWL_E_INVALID, "command not found: '%s'", words->items[0]);
     argv = cli_alloc(own->exec ? 4 : count + 1, sizeof *argv);
     if (own->exec) {
         static char shell[] = "/bin/sh";
@@ -199,7 +197,7 @@ static pawl_status read_work_command(const cli_args *args, char ***ret_argv, paw
 static pawl_status check_work_options(const work_settings *own, pawl_error *err)
 {
     if (own->once + own->until_empty + (own->max > 0) > 1 && !(own->until_empty && own->max > 0))
-        return pawli_fail(err, PAWL_E_INVALID, "--once goes with neither --until-empty nor --max");
+        return pawli_fail(err, PAWL_E_INVALID, "--once excludes --until-empty and --max");
     return PAWL_OK;
 }
 
@@ -243,7 +241,7 @@ static void print_work_summary(const cli_args *args, const cli_work *work,
     }
     if (!work->options->talk)
         return;
-    fprintf(stderr, "pawl: worked on %lld message%s", (long long)stats->claimed,
+    fprintf(stderr, "pawl: processed %lld message%s", (long long)stats->claimed,
             stats->claimed == 1 ? "" : "s");
     for (size_t i = 0; i < PAWLI_COUNT(counts); i++)
         if (counts[i].count > 0)
@@ -321,31 +319,34 @@ static pawl_status run_work(const cli_args *args, pawl_error *err)
 #define FIELD(field) offsetof(work_settings, field)
 static const cli_option work_options[] = {
     {"topic", "TOPIC[:N],...",
-     "only these topics (default: all), N of a topic at a time; may be repeated; a comma, colon or "
-     "backslash in a name is written \\, \\: \\\\",
+     "claim only these topics (default: all), at most N messages of a topic at a "
+     "time; may be repeated; write a comma, colon or backslash in a name as \\, \\: "
+     "\\\\",
      CLI_TEXTS, 't', FIELD(topics), 0, 0},
-    {"exec", "COMMAND", "what to run, by /bin/sh; or put the command behind --", CLI_TEXT, 'e',
-     FIELD(exec), 0, 0},
-    {"concurrency", "N", "commands at a time (default: 1, or as many as --topic allows)",
+    {"exec", "COMMAND", "run by /bin/sh; or give the command after --", CLI_TEXT, 'e', FIELD(exec),
+     0, 0},
+    {"concurrency", "N",
+     "run at most N commands at a time (default: 1, or the sum of the limits in "
+     "--topic)",
      CLI_NUMBER, 'j', FIELD(concurrency), 1, CLI_COMMANDS_MAX},
-    {"lease", "TIME", "how long a message is ours; renewed at a third (default: 30s)", CLI_SPAN, 0,
-     FIELD(lease_ms), CLI_SECOND_MS, 7 * CLI_DAY_MS},
-    {"run-timeout", "TIME", "stop a command after this; 0: never (default)", CLI_SPAN, 0,
+    {"lease", "TIME", "duration of the lease, renewed after a third of it (default: 30s)", CLI_SPAN,
+     0, FIELD(lease_ms), CLI_SECOND_MS, 7 * CLI_DAY_MS},
+    {"run-timeout", "TIME", "timeout of a command; 0: none (default)", CLI_SPAN, 0,
      FIELD(run_timeout_ms), 0, 365 * CLI_DAY_MS},
-    {"once", NULL, "one message, if one is due, and end", CLI_FLAG, 0, FIELD(once), 0, 0},
-    {"until-empty", NULL, "end when nothing is due", CLI_FLAG, 0, FIELD(until_empty), 0, 0},
-    {"max", "N", "end after so many messages", CLI_NUMBER, 0, FIELD(max), 1, INT64_MAX},
-    {"no-scheduler", NULL, "leave it to other workers to make the runs of jobs that are due",
-     CLI_FLAG, 0, FIELD(no_scheduler), 0, 0},
-    {"poll", "TIME", "look at least so often when idle and nothing wakes it (default: 30s)",
-     CLI_SPAN, 0, FIELD(poll_ms), 1, CLI_HOUR_MS},
-    {"grace", "TIME", "how long commands may finish after a signal (default: 10s)", CLI_SPAN, 0,
-     FIELD(grace_ms), 0, CLI_DAY_MS},
+    {"once", NULL, "process one message, if one is due, and exit", CLI_FLAG, 0, FIELD(once), 0, 0},
+    {"until-empty", NULL, "exit when no message is due", CLI_FLAG, 0, FIELD(until_empty), 0, 0},
+    {"max", "N", "exit after N messages", CLI_NUMBER, 0, FIELD(max), 1, INT64_MAX},
+    {"no-scheduler", NULL, "do not create the runs of due jobs; other workers do", CLI_FLAG, 0,
+     FIELD(no_scheduler), 0, 0},
+    {"poll", "TIME", "poll at least this often when idle (default: 30s)", CLI_SPAN, 0,
+     FIELD(poll_ms), 1, CLI_HOUR_MS},
+    {"grace", "TIME", "grace period for running commands after a signal (default: 10s)", CLI_SPAN,
+     0, FIELD(grace_ms), 0, CLI_DAY_MS},
     {"quiet", NULL, "on a terminal: no progress line, no line per message, no summary", CLI_FLAG,
      'q', FIELD(quiet), 0, 0},
 };
 static const cli_exit work_exits[] = {
-    {PAWL_E_EMPTY, "--once, and nothing was due"},
+    {PAWL_E_EMPTY, "--once: no message was due"},
     {PAWL_E_INTERRUPTED, "stopped by Ctrl-C (by SIGTERM: 0); unfinished messages were released"},
     {PAWL_E_IO, "the command could not be started"},
 };
@@ -354,19 +355,20 @@ const cli_verb cli_verb_work = {
     .name = "work",
     .usage = "--exec COMMAND\n-- COMMAND [ARGUMENT...]",
     .summary = "run a command for each message",
-    .about =
-        "The command gets the payload on stdin and, in its environment, PAWL_ID, PAWL_WORK_ID, "
-        "PAWL_TOPIC, PAWL_TYPE, PAWL_ATTEMPT, PAWL_MAX_ATTEMPTS, PAWL_FENCE, PAWL_PRIORITY, "
-        "PAWL_CORRELATION_ID and PAWL_HEADERS; for a run of a job also PAWL_JOB, PAWL_RUN and "
-        "PAWL_SCHEDULED_AT, and the end of its stdout is kept as the run's output. Exit status 0: "
-        "done. 65: failed for good. Anything "
-        "else: tried again later, as the message's attempts allow. The end of its stderr is kept "
-        "as the error.\n"
-        "While it runs the lease is renewed; if the message is cancelled or lost to another "
-        "worker, the command is stopped. SIGINT or SIGTERM: no new messages, commands may finish, "
-        "what is left is released without counting the attempt; a second signal does it at once.\n"
-        "It also makes the runs of jobs that are due; one worker of a database does at a time.\n"
-        "On a terminal a line at the bottom says how it is going.",
+    .about = "The command gets the payload on stdin and, in its environment, PAWL_ID, "
+             "PAWL_WORK_ID, PAWL_TOPIC, PAWL_TYPE, PAWL_ATTEMPT, PAWL_MAX_ATTEMPTS, "
+             "PAWL_FENCE, PAWL_PRIORITY, PAWL_CORRELATION_ID and PAWL_HEADERS; for a run of a "
+             "job also PAWL_JOB, PAWL_RUN and PAWL_SCHEDULED_AT, and the last part of its "
+             "stdout is stored as the run's output. Exit status 0: done. 65: failed "
+             "permanently. Any other: retried with exponential backoff while attempts remain. "
+             "The last part of its stderr is stored as the error.\n"
+             "The lease is renewed while the command runs. If the message is cancelled or the "
+             "lease is lost, the command is stopped. SIGINT or SIGTERM stops claiming and "
+             "lets commands finish during the grace period; then the remaining messages are "
+             "released without counting the attempt. A second signal skips the grace period.\n"
+             "The worker also creates the runs of due jobs; one worker of a database at a "
+             "time does so.\n"
+             "On a terminal the last line shows the progress.",
     .examples = "  pawl work --topic mail --exec ./send-mail\n"
                 "  pawl work --topic image:4,report:1 -- ./convert --quality 80\n"
                 "  pawl work --until-empty --exec 'cat >> inbox.txt'",

@@ -38,7 +38,7 @@ typedef struct cli_compose {
 #define CLI_COMPOSE_OPTIONS(base, o, s) \
     {"priority", "N", "0 to 9, higher first (default: 0)", CLI_NUMBER, 'p', \
      CLI_COMPOSE_AT(base, priority), 0, PAWL_PRIORITY_MAX, o}, \
-    {"delay", "TIME", "due so long from now: 30s, 5m, 2h, 7d", CLI_SPAN, 0, \
+    {"delay", "TIME", "due after this time: 30s, 5m, 2h, 7d", CLI_SPAN, 0, \
      CLI_COMPOSE_AT(base, delay_ms), 0, CLI_CENTURY_MS, o}, \
     {"at", "TIME", "due at 2026-01-01T09:00+01:00, or 'in 5m'", CLI_TEXT, 0, \
      CLI_COMPOSE_AT(base, at), 0, 0, o}, \
@@ -51,17 +51,17 @@ typedef struct cli_compose {
      CLI_COMPOSE_AT(base, header), 0, 0, o}, \
     {"headers", "JSON", "all headers as a JSON object; --header adds to it", CLI_TEXT, 0, \
      CLI_COMPOSE_AT(base, headers), 0, 0, o}, \
-    {"id", "UUID", "the message id: the same id and content is stored once", CLI_TEXT, 0, \
+    {"id", "UUID", "the message id; sending the same id and content again stores nothing", CLI_TEXT, 0, \
      CLI_COMPOSE_AT(base, id), 0, 0, o}, \
-    {"destination", "NAME", "whom a transport delivers it to (default: a local worker)", CLI_TEXT, 0, \
+    {"destination", "NAME", "the service to deliver it to (default: a local worker)", CLI_TEXT, 0, \
      CLI_COMPOSE_AT(base, destination), 0, 0, s}, \
     {"type", "TYPE", "signal, command, push_call or response (default: signal)", CLI_TEXT, 0, \
      CLI_COMPOSE_AT(base, type), 0, 0, o}, \
     {"max-attempts", "N", "fail after this many attempts (default: 10; with a destination none)", CLI_NUMBER, 0, \
      CLI_COMPOSE_AT(base, max_attempts), 1, PAWLI_ATTEMPTS_MAX, o}, \
-    {"count", "WHICH", "with a destination: answered or all sends are attempts (default: as the service says)", CLI_TEXT, 0, \
+    {"count", "WHICH", "with a destination: which sends count as attempts, answered or all (default: the service's setting)", CLI_TEXT, 0, \
      CLI_COMPOSE_AT(base, count), 0, 0, o}, \
-    {"lease", "TIME", "how long a worker gets for it (default: the worker decides)", CLI_SPAN, 0, \
+    {"lease", "TIME", "duration of its lease (default: the worker's setting)", CLI_SPAN, 0, \
      CLI_COMPOSE_AT(base, lease_ms), 1, PAWLI_LEASE_MAX, o}
 /* clang-format on */
 

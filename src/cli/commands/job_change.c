@@ -87,8 +87,7 @@ static pawl_status compose_job_message(const cli_args *args, cli_composed *to, p
                           "pawl job add report '0 6 * * *' --topic report%s",
                           given->count > 3 ? " (quote the schedule)" : "");
     if (!own->topic)
-        return pawli_fail(err, PAWL_E_INVALID,
-                          "which topic do its messages have? For example --topic report");
+        return pawli_fail(err, PAWL_E_INVALID, "no topic given; for example --topic report");
     if (given->count == 3)
         items[words.count++] = given->items[2];
     return cli_compose_read("job add", &own->message, &words, to, err);
@@ -120,7 +119,7 @@ static void print_next_fires(const pawl_job *job, pawl_wall now)
         printf("%s %s, %s\n", i == 0 ? "Next:" : "     ", cli_job_fire_text(&fires[i], local),
                cli_when_relative(fires[i].at, now, CLI_ROOM));
     if (!job->enabled)
-        puts("It is disabled; 'pawl job enable' starts it.");
+        puts("The job is disabled; 'pawl job enable' enables it.");
 }
 
 static pawl_status print_job(const cli_args *args, pawl_store *store, const char *name,
@@ -142,7 +141,7 @@ static pawl_status print_job(const cli_args *args, pawl_store *store, const char
     printf("%s the job '%s'.\n", created ? "Created" : "Changed", name);
     print_next_fires(pawl_jobs_at(one, 0), pawl_jobs_now(one));
     if (own->disabled && pawl_jobs_at(one, 0)->enabled)
-        puts("It existed, and stays enabled; 'pawl job disable' stops it.");
+        puts("The job existed and stays enabled; 'pawl job disable' disables it.");
     return PAWL_OK;
 }
 
@@ -173,7 +172,8 @@ static pawl_status check_job_names(const char *action, const cli_args *args, paw
 {
     if (args->words.count > 0)
         return PAWL_OK;
-    return pawli_fail(err, PAWL_E_INVALID, "which job? For example 'pawl job %s report'", action);
+    return pawli_fail(err, PAWL_E_INVALID, "no job given; for example 'pawl job %s report'",
+                      action);
 }
 
 /* ---- enable, disable ---- */
@@ -241,7 +241,7 @@ static void print_triggered(const cli_args *args, const pawl_job_triggered *run)
         json_object_set_new(object, "waiting", json_boolean(run->waiting));
         cli_json_print(stdout, object);
     } else if (run->waiting) {
-        printf("Triggered: run %" PRId64 ", which waits until the others have ended\n",
+        printf("Triggered: run %" PRId64 ", which waits until the other runs have finished\n",
                run->run_id);
     } else {
         printf("Triggered: run %" PRId64 ", message id %s\n", run->run_id, id);
@@ -300,9 +300,9 @@ static void show_removal(const cli_args *args, int unfinished)
                                          "unfinished", unfinished));
         return;
     }
-    printf("%zu job%s would be removed, with %s history (%d run%s not ended).\n", count,
+    printf("%zu job%s would be removed, with %s history (%d unfinished run%s).\n", count,
            count == 1 ? "" : "s", count == 1 ? "its" : "their", unfinished,
-           unfinished == 1 ? " has" : "s have");
+           unfinished == 1 ? "" : "s");
 }
 
 static pawl_status confirm_removal(const cli_args *args, int unfinished, pawl_error *err)
@@ -312,8 +312,8 @@ static pawl_status confirm_removal(const cli_args *args, int unfinished, pawl_er
     PAWLI_AUTO_FREE char *name = cli_text_clean(first, strlen(first), true);
     PAWLI_AUTO_FREE char *which = count == 1 ? cli_print("the job '%s' and its history", name)
                                              : cli_print("%zu jobs and their history", count);
-    PAWLI_AUTO_FREE char *question = cli_print("Remove %s (%d run%s not ended)?", which, unfinished,
-                                               unfinished == 1 ? " has" : "s have");
+    PAWLI_AUTO_FREE char *question = cli_print("Remove %s (%d unfinished run%s)?", which,
+                                               unfinished, unfinished == 1 ? "" : "s");
 
     if (cli_confirm(question))
         return PAWL_OK;

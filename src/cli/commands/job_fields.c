@@ -18,13 +18,14 @@ static const char *misfire_words(const pawl_job_definition *is, char ret_words[W
 
     cli_span_text(is->misfire_grace_ms, late);
     if (is->misfire == PAWL_MISFIRE_ONCE)
-        snprintf(ret_words, WORDS_SIZE, "of slots found more than %s late, the newest runs", late);
+        snprintf(ret_words, WORDS_SIZE, "of occurrences missed by more than %s, the latest runs",
+                 late);
     else if (is->misfire == PAWL_MISFIRE_ALL)
         snprintf(ret_words, WORDS_SIZE,
-                 "of slots found more than %s late, the newest %d run, oldest first", late,
+                 "of occurrences missed by more than %s, the latest %d run, oldest first", late,
                  is->misfire_cap);
     else
-        snprintf(ret_words, WORDS_SIZE, "slots found more than %s late do not run", late);
+        snprintf(ret_words, WORDS_SIZE, "occurrences missed by more than %s do not run", late);
     return ret_words;
 }
 
@@ -33,8 +34,8 @@ static const char *overlap_words(pawl_overlap overlap)
     if (overlap == PAWL_OVERLAP_ALLOW)
         return "runs may overlap";
     if (overlap == PAWL_OVERLAP_QUEUE)
-        return "while a run has not ended one slot waits in line, others are skipped";
-    return "while a run has not ended slots are skipped";
+        return "while a run is unfinished, one occurrence is queued and others are skipped";
+    return "while a run is unfinished, occurrences are skipped";
 }
 
 CLI_FIELD_READ(pawl_job_definition, read_type, cli_value_text(to, pawl_type_name(it->type)));
@@ -69,7 +70,7 @@ CLI_FIELD_READ(pawl_job_definition, read_timeout_words,
                                                         cli_span_text(it->timeout_ms, CLI_ROOM)));
 CLI_FIELD_READ(pawl_job_definition, read_ttl_words,
                if (it->ttl_ms > 0)
-                   cli_value_format(to, CLI_PLAIN, "a run that nobody begins within %s expires",
+                   cli_value_format(to, CLI_PLAIN, "a run that has not started within %s expires",
                                     cli_span_text(it->ttl_ms, CLI_ROOM)));
 CLI_FIELD_READ(pawl_job_definition, read_backoff_words,
                if (it->backoff.base_ms > 0)
@@ -165,9 +166,9 @@ static void print_job_fires(const void *record, pawl_wall now)
     if (count == 0 && !job->enabled)
         cli_details_field("next", CLI_PLAIN, "none, it is disabled");
     else if (count == 0 && !job->problem)
-        cli_details_field("next", CLI_PLAIN, "known when the last run starts");
+        cli_details_field("next", CLI_PLAIN, "not known until the last run starts");
     if (job->definition->jitter_ms > 0)
-        cli_details_field("jitter", CLI_PLAIN, "a run is due up to %s after its slot",
+        cli_details_field("jitter", CLI_PLAIN, "each run is delayed by a random time up to %s",
                           cli_span_text(job->definition->jitter_ms, when));
     if (count > 0 && job->definition->jitter_ms > 0)
         cli_details_time("next due", job->next_due_at, now);
@@ -223,7 +224,7 @@ static void read_last_run_words(const void *record, pawl_wall now, cli_value *to
     const pawl_job *job = record;
 
     if (job->last_run_at.us == PAWL_TIME_UNSET.us)
-        cli_value_text(to, "none has begun so far");
+        cli_value_text(to, "none has started yet");
     else
         cli_value_format(to, cli_run_color(job->last_run_state), "%s, %s",
                          pawl_run_state_name(job->last_run_state),

@@ -127,13 +127,12 @@ static pawl_status read_run_state(const char *name, unsigned *states, pawl_error
         cli_suggest(&nearest, state);
     }
     if (nearest.best)
-        return pawli_fail(err, PAWL_E_INVALID, "there is no state '%s'; did you mean '%s'?", name,
+        return pawli_fail(err, PAWL_E_INVALID, "unknown state '%s'; did you mean '%s'?", name,
                           nearest.best);
-    return pawli_fail(
-        err, PAWL_E_INVALID,
-        "there is no state '%s'; the states are ready, running, done, failed, expired, "
-        "cancelled, waiting and skipped",
-        name);
+    return pawli_fail(err, PAWL_E_INVALID,
+                      "unknown state '%s'; the states are ready, running, done, failed, expired, "
+                      "cancelled, waiting and skipped",
+                      name);
 }
 
 static pawl_status read_run_states(const cli_texts *texts, unsigned *ret_states, pawl_error *err)

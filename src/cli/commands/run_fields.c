@@ -51,7 +51,7 @@ static const char *run_note(const pawl_run *run, char ret_text[NOTE_SIZE])
         return run->error ? run->error : run->triggered ? "triggered by hand" : "";
     used = snprintf(ret_text, NOTE_SIZE, "%s",
                     run->reason == PAWL_RUN_OVERLAP ? "another run had not ended"
-                                                    : "nobody looked in time");
+                                                    : "no scheduler was running in time");
     if (run->slots > 1)
         snprintf(ret_text + used, NOTE_SIZE - (size_t)used, "; %s%" PRId64 " slots, until %s",
                  run->occurrences_is_at_least ? "at least " : "", run->slots,

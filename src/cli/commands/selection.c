@@ -32,11 +32,11 @@ static pawl_status unknown_state(const char *name, pawl_error *err)
     for (int i = 0; i < PAWL_STATE_COUNT; i++)
         cli_suggest(&nearest, pawl_state_name((pawl_state)i));
     if (nearest.best)
-        return pawli_fail(err, PAWL_E_INVALID, "there is no state '%s'; did you mean '%s'?", name,
+        return pawli_fail(err, PAWL_E_INVALID, "unknown state '%s'; did you mean '%s'?", name,
                           nearest.best);
     return pawli_fail(
         err, PAWL_E_INVALID,
-        "there is no state '%s'; the states are scheduled, ready, running, done, failed, "
+        "unknown state '%s'; the states are scheduled, ready, running, done, failed, "
         "expired, cancelled, and dead for failed and expired",
         name);
 }
@@ -104,7 +104,7 @@ pawl_status cli_id_find(pawl_store *store, const cli_id *id, pawl_messages **ret
                                  : pawl_outbox_find(store, id->message, ret_one, err);
 
     if (st == PAWL_E_NOT_FOUND)
-        return pawli_fail(err, st, "there is no message %s here (or no longer)", id->text);
+        return pawli_fail(err, st, "message %s does not exist (it may have been purged)", id->text);
     return st;
 }
 

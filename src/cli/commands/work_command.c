@@ -70,7 +70,7 @@ static void keep_run_output(pawl_task *task, const cli_child *child)
     const char *output = cli_child_output(child, &size);
 
     if (size > 0 && pawl_task_output(task, output, size, &err) != PAWL_OK)
-        cli_note("the output is not kept: %s", err.message);
+        cli_note("the output is not stored: %s", err.message);
 }
 
 /* Success counts also when it was told to end and finished its work first. */
@@ -128,7 +128,7 @@ static const char *result_text(const pawl_message_result *what, cli_color *ret_c
         return "done";
     case PAWL_RETRY:
         *ret_color = last ? CLI_RED : CLI_YELLOW;
-        return last ? "failed, no attempts left" : "will be tried again";
+        return last ? "failed, no attempts left" : "will be retried";
     case PAWL_FAIL:
         *ret_color = CLI_RED;
         return "failed";
@@ -137,14 +137,14 @@ static const char *result_text(const pawl_message_result *what, cli_color *ret_c
         return "released";
     default:
         *ret_color = CLI_MAGENTA;
-        return "result dropped";
+        return "result discarded";
     }
 }
 
 static char *result_reason(const pawl_message_result *what)
 {
     if (what->result == PAWL_LOST)
-        return cli_copy("the message is no longer ours, or the result could not be stored");
+        return cli_copy("the message has another owner now, or the result could not be stored");
     return what->error ? cli_text_clean(what->error, strlen(what->error), true) : NULL;
 }
 
@@ -173,7 +173,7 @@ void cli_report_store(void *context, const pawl_error *err)
 {
     (void)context;
     if (err)
-        cli_note("%s; trying again until it works", err->message);
+        cli_note("%s; retrying until it succeeds", err->message);
     else
-        cli_note("the database answers again");
+        cli_note("the database responds again");
 }

@@ -39,7 +39,7 @@ static const cli_setting database_rows[] = {
      .help = "SQLite: full: what was acknowledged survives a loss of power; normal: a crash of the "
              "process"},
     {ROW(database, deploy, "deploy", BOOL), OPTION(store, deploy_schema), .fallback = "on",
-     .help = "create pawl's tables, or bring them up to date, when starting"},
+     .help = "create pawl's tables, or upgrade them, when starting"},
 };
 
 static const cli_setting server_rows[] = {
@@ -243,7 +243,7 @@ const cli_section cli_sections[CLI_SECTION_COUNT] = {
                               SECTION(delivery, delivery_rows)},
     [CLI_SECTION_INBOX] = {"inbox", "Receiving: what is processed, and remembered.", NULL,
                            SECTION(inbox, inbox_rows)},
-    [CLI_SECTION_WORKER] = {"worker", "Housekeeping.", NULL, SECTION(worker, worker_rows)},
+    [CLI_SECTION_WORKER] = {"worker", "Maintenance.", NULL, SECTION(worker, worker_rows)},
     [CLI_SECTION_SERVICE] =
         {"service",
          "Another service, by the name it sends under and is sent to. [service *] "

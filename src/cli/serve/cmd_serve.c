@@ -83,7 +83,7 @@ static void reload_services(cli_serve *serve)
     services = read_services(serve, config);
     if (!services) {
         cli_serve_say(serve->config, PAWL_LOG_ERROR,
-                      "the configuration was not read anew: nothing has changed");
+                      "the configuration was not reloaded; nothing has changed");
         return;
     }
     pawl_receiver_set_services(serve->receiver, services);
@@ -91,7 +91,7 @@ static void reload_services(cli_serve *serve)
     pawl_services_unref(serve->services);
     serve->services = services;
     cli_serve_say(serve->config, PAWL_LOG_INFO,
-                  "%zu services and their secrets were read anew; other settings need a restart",
+                  "reloaded %zu services; other settings need a restart",
                   pawl_services_count(services));
 }
 
@@ -164,7 +164,7 @@ static void *stop_and_wait(void *context)
 static void cancel_running(cli_serve *serve)
 {
     cli_serve_say(serve->config, PAWL_LOG_WARNING,
-                  "in a hurry: what still runs is cancelled, and given back");
+                  "second signal: running handlers are cancelled and their messages released");
     pawl_receiver_cancel_handlers(serve->receiver);
     stop_services(serve); /* the second time skips the grace */
 }
@@ -200,7 +200,8 @@ static pawl_status shut_down(cli_serve *serve, pawl_error *err)
     stop_services(serve);
     problem = pthread_create(&thread, NULL, stop_and_wait, &end);
     if (problem != 0) {
-        cli_serve_say(serve->config, PAWL_LOG_WARNING, "no thread is left: nothing can hurry this");
+        cli_serve_say(serve->config, PAWL_LOG_WARNING,
+                      "cannot start a thread; a second signal has no effect");
         stop_and_wait(&end);
     } else {
         read_shutdown_signals(serve);
@@ -301,11 +302,11 @@ static pawl_status serve_until_signal(cli_serve *serve, pawl_error *err)
         while (next_serve_signal(serve) == SIGHUP)
             reload_services(serve);
         cli_serve_say(serve->config, PAWL_LOG_INFO,
-                      "stopping: what has begun is finished; a second signal hurries it");
+                      "shutting down: running work may finish; a second signal cancels it");
     }
     end = shut_down(serve, &end_err);
     if (st == PAWL_OK && end == PAWL_OK)
-        cli_serve_say(serve->config, PAWL_LOG_INFO, "stopped; nothing is held any more");
+        cli_serve_say(serve->config, PAWL_LOG_INFO, "stopped; all leases released");
     if (st == PAWL_OK && end != PAWL_OK)
         *err = end_err;
     close_serve(serve);
@@ -319,7 +320,7 @@ static pawl_status run_serve(const cli_args *args, pawl_error *err)
     pawl_status st;
 
     if (args->words.count > 0)
-        return pawli_fail(err, PAWL_E_INVALID, "serve takes no words; '%s' is one",
+        return pawli_fail(err, PAWL_E_INVALID, "serve takes no argument '%s'",
                           args->words.items[0]);
     cli_config_check(args->config);
     st = cli_config_refuse(args->config, err);
@@ -329,16 +330,17 @@ static pawl_status run_serve(const cli_args *args, pawl_error *err)
 const cli_verb cli_verb_serve = {
     .name = "serve",
     .usage = "",
-    .summary = "the daemon: send to other services, receive from them, keep house",
-    .about = "Sends the messages that have a destination to the services of the configuration, "
-             "signed. Takes messages of other services at POST /_rf/receive, lets each have its "
-             "effect once, and gives it to an application, to a command or to the outbox, as the "
-             "configuration says. Makes the runs of jobs that are due, and keeps house. GET "
-             "/health tells how it is. It needs nothing but a database, whose tables it creates; "
-             "without a service_id it receives and does not send. All settings: 'pawl config "
-             "reference' or docs/configuration.md; 'pawl config check' looks at them. SIGTERM and "
-             "SIGINT end it when what has begun is done; a second one cancels that, a third kills. "
-             "SIGHUP reads services and their secrets anew. It logs to stderr: docs/serve.md.",
+    .summary = "run the daemon: deliver, receive, run jobs and maintenance",
+    .about = "Delivers messages with a destination, signed, to the services in the "
+             "configuration. Receives messages from other services at POST /_rf/receive, "
+             "processes each once, and passes it to an application, a command or the outbox, "
+             "as configured. Creates the runs of due jobs and runs maintenance. GET /health "
+             "reports its health. It needs only a database, whose tables it creates; without "
+             "a service_id it receives but does not deliver. For all settings see 'pawl "
+             "config reference' or docs/configuration.md; 'pawl config check' validates them. "
+             "SIGTERM and SIGINT shut it down when running work has finished; a second signal "
+             "cancels that work, a third kills the process. SIGHUP reloads services and their "
+             "secrets. It logs to stderr (docs/serve.md).",
     .examples = "  pawl serve --db sqlite:app.db\n"
                 "  pawl serve --config pawl.ini --listen 127.0.0.1:7295\n"
                 "  pawl serve --db sqlite:app.db --service-id shop",

@@ -25,7 +25,7 @@ pawl_status cli_serve_worker(cli_serve *serve, pawl_error *err)
     options.concurrency = 1;
     options.grace_ms = server->grace_ms;
     serve->worker_thread =
-        (cli_service_thread){.name = "housekeeping", .run = run_worker, .serve = serve};
+        (cli_service_thread){.name = "maintenance", .run = run_worker, .serve = serve};
     return pawl_worker_new(serve->store, &options, &serve->worker, err);
 }
 
@@ -47,8 +47,7 @@ pawl_status cli_serve_delivery(cli_serve *serve, pawl_error *err)
     options.log = cli_serve_log(serve->config);
     if (!delivery->enabled) {
         cli_serve_say(serve->config, PAWL_LOG_INFO,
-                      "delivery is off, as [delivery] enabled says: messages with a destination "
-                      "wait");
+                      "delivery is off ([delivery] enabled): messages with a destination wait");
         return PAWL_OK;
     }
     if (!options.source) {
@@ -195,8 +194,9 @@ static pawl_status listen_on(cli_serve *serve, const cli_server_settings *server
 static void say_what_is_off(const cli_serve *serve)
 {
     if (!cli_config_next(serve->config, CLI_SECTION_RECEIVE, NULL))
-        cli_serve_say(serve->config, PAWL_LOG_INFO,
-                      "no message is taken: there is no [receive TOPIC] in the configuration");
+        cli_serve_say(
+            serve->config, PAWL_LOG_INFO,
+            "every message is rejected: there is no [receive TOPIC] in the configuration");
     for (size_t i = 0; i < pawl_services_count(serve->services); i++) {
         const pawl_service *service = pawl_services_at(serve->services, i);
         if (serve->delivery && pawl_service_url(service) &&
