@@ -94,7 +94,7 @@ static const struct {
     {"0 0 * JANUARY *", 7, "did you mean JAN?"},
     {"0 0 * * MOO", 9, "did you mean MON?"},
     {"0 0 * * XYZ", 9, "three letters, such as SUN"},
-    {"0 0 * * L", 9, "Write 5L"},
+    {"0 0 * * L", 9, "write 5L"},
     {"0 0 * * 5#6", 11, "first to fifth"},
     {"0 0 * * 5#", 11, "something is missing"},
     {"0 0 L-31 * *", 7, "31 days before its last"},
