@@ -122,7 +122,7 @@ typedef enum pawl_maintenance {
 } pawl_maintenance;
 
 /* "reap", "expire", ... Never NULL. */
-PAWL_API const char *pawl_maintenance_name(pawl_maintenance chore);
+PAWL_API const char *pawl_maintenance_name(pawl_maintenance maintenance);
 
 typedef struct pawl_worker_options {
     size_t size;       /* set by PAWL_WORKER_OPTIONS_INIT, never by hand */

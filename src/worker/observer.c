@@ -143,7 +143,7 @@ static void store_responded(pawl_worker *worker)
         return;
     if (pawli_breaker_succeeded(&health->breaker))
         pawli_log(&worker->log, PAWL_LOG_INFO, "worker",
-                  "store: circuit breaker closed, the database responds again");
+                  "circuit breaker closed, the database responds again");
     atomic_store(&health->state, health->breaker.state);
     set_error(worker, "");
     health->failing = false;
@@ -168,7 +168,7 @@ bool pawli_store_health_responded(pawl_worker *worker, pawl_status st, const paw
     health->failing = true;
     if (pawli_breaker_failed(&health->breaker, pawli_mono_now(), pawli_random_u64()))
         pawli_log(&worker->log, PAWL_LOG_WARNING, "worker",
-                  "store: circuit breaker opened after %d consecutive failures: %s",
+                  "circuit breaker opened after %d consecutive database failures: %s",
                   health->breaker.failures, err->message);
     else
         pawli_log(&worker->log, PAWL_LOG_DEBUG, "worker", "store call failed, retrying: %s",
