@@ -150,7 +150,7 @@ def test_everything_that_is_wrong_is_said_at_once(file):
     ("[log]\nlevel = loud\n", "must be debug, info, warning or error, not 'loud'"),
     ("[inbox]\nretention = 1h\n", "must be at least twice the retry_window"),
     ("[inbox]\nretention = 2h\nreplay_window = 61m\n", "must be at least twice the replay_window"),
-    ("[server]\ntrusted_proxies = 10.0.0.0/8, proxy\n", "not 'proxy'"),
+    ("[server]\ntrusted_proxies = 10.0.0.0/8, proxy\n", "invalid address or network 'proxy'"),
     ("[service a]\nurl = ftp://x\n", "must begin with http://"),
     ("[service *]\nurl = http://x\n", "[service *] is for destinations that are URLs"),
     ("[service a]\nretry_max = 1s\n", "must not be less than retry_base"),
