@@ -20,18 +20,18 @@ PAWL_BEGIN_DECLS
     X(E_MISUSE, 2, "call not allowed here", 0, 500, 70)                                            \
     X(E_NOMEM, 3, "out of memory", 1, 503, 71)                                                     \
     X(E_NOT_FOUND, 4, "not found", 0, 404, 66)                                                     \
-    X(E_CONFLICT, 5, "same id, other content", 0, 409, 65)                                         \
+    X(E_CONFLICT, 5, "same id, different content", 0, 409, 65)                                     \
     X(E_TOO_LARGE, 6, "too large", 0, 413, 65)                                                     \
-    X(E_EMPTY, 7, "nothing there", 0, 204, 1)                                                      \
+    X(E_EMPTY, 7, "nothing found", 0, 204, 1)                                                      \
     X(E_HELD, 8, "owned by another", 1, 409, 80)                                                   \
     X(E_LOST, 9, "no longer owned", 0, 409, 76)                                                    \
-    X(E_IN_DOUBT, 10, "commit sent, answer lost", 1, 503, 79)                                      \
+    X(E_IN_DOUBT, 10, "commit sent, reply lost", 1, 503, 79)                                       \
     X(E_BUSY, 11, "database busy", 1, 503, 75)                                                     \
     X(E_TIMEOUT, 12, "deadline passed", 1, 504, 75)                                                \
     X(E_INTERRUPTED, 13, "interrupted", 1, 503, 130)                                               \
     X(E_TX_RESTART, 14, "transaction must be started again", 1, 503, 75)                           \
     X(E_UNAVAILABLE, 15, "database not reachable", 1, 503, 69)                                     \
-    X(E_NO_SCHEMA, 16, "pawl's tables are not there", 0, 503, 78)                                  \
+    X(E_NO_SCHEMA, 16, "pawl schema is not installed", 0, 503, 78)                                 \
     X(E_INCOMPATIBLE, 17, "schema too new for this library", 0, 503, 78)                           \
     X(E_NOT_OURS, 18, "not a pawl database", 0, 503, 78)                                           \
     X(E_READ_ONLY, 19, "database is read-only", 0, 503, 77)                                        \

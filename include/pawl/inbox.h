@@ -85,14 +85,14 @@ typedef struct pawl_inbox_task pawl_inbox_task;
  * Ownership: *ret_task is the caller's (pawl_inbox_task_free), whatever the result; untouched on
  *            failure. `hash` (PAWL_HASH_SIZE bytes, or NULL: contents are not compared), `opts`
  *            (NULL: defaults) and the strings are copied. `store` must outlive it.
- * Threads:   any; an arrival is used by the thread that began it. Until it has ended, a plain call
- *            on the same SQLite file from that thread returns PAWL_E_MISUSE at once.
- * Blocks:    two or three round trips; in SQLite also until it gets the write lock, which it then
- *            keeps for PAWL_SQLITE_TX_MAX_MS at most (see pawl_tx_begin_for). Never waits for
- * another delivery of the same message: the result is then PAWL_INBOX_IN_PROGRESS. A suspect waits
- * up to suspect_wait_ms for another suspect of this process. Durable:   the attempt is counted. A
- * process that dies leaves nothing else; the message can be received again after at most 3 seconds.
- * Errors:    PAWL_E_INVALID, PAWL_E_MISUSE, PAWL_E_BUSY, PAWL_E_TIMEOUT, PAWL_E_INTERRUPTED,
+ * Threads:   any; an inbox task is used by the thread that began it. Until it has ended, a plain
+ * call on the same SQLite file from that thread returns PAWL_E_MISUSE at once. Blocks:    two or
+ * three round trips; in SQLite also until it gets the write lock, which it then keeps for
+ * PAWL_SQLITE_TX_MAX_MS at most (see pawl_tx_begin_for). Never waits for another delivery of the
+ * same message: the result is then PAWL_INBOX_IN_PROGRESS. A suspect waits up to suspect_wait_ms
+ * for another suspect of this process. Durable:   the attempt is counted. A process that dies
+ * leaves nothing else; the message can be received again after at most 3 seconds. Errors:
+ * PAWL_E_INVALID, PAWL_E_MISUSE, PAWL_E_BUSY, PAWL_E_TIMEOUT, PAWL_E_INTERRUPTED,
  *            PAWL_E_UNAVAILABLE, PAWL_E_NOMEM; PAWL_E_IN_DOUBT: an attempt may have been counted,
  *            call again.
  */
@@ -105,7 +105,7 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_inbox_begin(pawl_store *store, const c
  * Call-out mode: the same without a transaction. After PAWL_INBOX_NEW the caller owns the message
  * for lease_ms: call the application with pawl_inbox_task_key() and pawl_inbox_task_attempt(), call
  * pawl_inbox_task_renew() while that takes long, then pawl_inbox_task_done() or
- * pawl_inbox_task_fail(). Any thread may use the arrival, one at a time. When the lease has
+ * pawl_inbox_task_fail(). Any thread may use the task, one at a time. When the lease has
  * expired, the next delivery of the message takes it over.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_inbox_call(pawl_store *store, const char *source,
@@ -117,7 +117,7 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_inbox_call(pawl_store *store, const ch
  * Atomic mode in a transaction that the application opened and wrapped (tx.h): the record and the
  * rows exist if it commits and do not if it rolls back. A rollback also undoes the counting of the
  * attempt; pawl_inbox_task_fail() after the rollback counts it again. `tx` must outlive the use of
- * the arrival. PAWL_E_TX_RESTART: roll back and start again, in SQLite with BEGIN IMMEDIATE.
+ * the task. PAWL_E_TX_RESTART: roll back and start again, in SQLite with BEGIN IMMEDIATE.
  * PAWL_E_MISUSE for a transaction that pawl began.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_tx_inbox_begin(pawl_tx *tx, const char *source,
@@ -126,42 +126,42 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_tx_inbox_begin(pawl_tx *tx, const char
                                                          pawl_inbox_task **ret_task,
                                                          pawl_error *err);
 
-PAWL_API pawl_inbox_result pawl_inbox_task_result(const pawl_inbox_task *arrival);
+PAWL_API pawl_inbox_result pawl_inbox_task_result(const pawl_inbox_task *task);
 /*
  * The open transaction of pawl_inbox_begin(), which only _done, _fail or _free may end; otherwise
  * NULL.
  */
-PAWL_API pawl_tx *pawl_inbox_task_tx(const pawl_inbox_task *arrival);
+PAWL_API pawl_tx *pawl_inbox_task_tx(const pawl_inbox_task *task);
 /* 1 for the first attempt. For results other than PAWL_INBOX_NEW: the number of attempts made. */
-PAWL_API int pawl_inbox_task_attempt(const pawl_inbox_task *arrival);
+PAWL_API int pawl_inbox_task_attempt(const pawl_inbox_task *task);
 /*
  * The fencing token. It increases with every attempt: pass it to systems that must reject an
  * attempt that has been superseded. 0 unless PAWL_INBOX_NEW.
  */
-PAWL_API int64_t pawl_inbox_task_fence(const pawl_inbox_task *arrival);
+PAWL_API int64_t pawl_inbox_task_fence(const pawl_inbox_task *task);
 /*
  * The idempotency key "SOURCE:ID" (a ':' or '%' in the source as %3A, %25): the same for every
  * attempt of a message.
  */
-PAWL_API const char *pawl_inbox_task_key(const pawl_inbox_task *arrival);
+PAWL_API const char *pawl_inbox_task_key(const pawl_inbox_task *task);
 /*
  * PAWL_INBOX_DUPLICATE: the response that was passed to pawl_inbox_task_done(); NULL if that was
  * NULL.
  */
-PAWL_API const void *pawl_inbox_task_response(const pawl_inbox_task *arrival, size_t *ret_size);
+PAWL_API const void *pawl_inbox_task_response(const pawl_inbox_task *task, size_t *ret_size);
 /* PAWL_INBOX_IN_PROGRESS: the delay before the sender should retry, 1 to 2000. */
-PAWL_API int64_t pawl_inbox_task_retry_after_ms(const pawl_inbox_task *arrival);
+PAWL_API int64_t pawl_inbox_task_retry_after_ms(const pawl_inbox_task *task);
 /*
  * PAWL_INBOX_IN_PROGRESS: the message is a suspect and was not begun; no other process handles it.
  */
-PAWL_API bool pawl_inbox_task_suspect(const pawl_inbox_task *arrival);
+PAWL_API bool pawl_inbox_task_suspect(const pawl_inbox_task *task);
 /* The error of the last failed attempt; NULL: none failed, or no error text was given. */
-PAWL_API const char *pawl_inbox_task_error(const pawl_inbox_task *arrival);
+PAWL_API const char *pawl_inbox_task_error(const pawl_inbox_task *task);
 
 /**
  * Marks the message as processed. Atomic: commits the handler's rows and the record, both or
  * neither; wrapped: adds the record to the application's transaction, which the application
- * commits; call-out: commits the record. The arrival has then ended, whatever the result.
+ * commits; call-out: commits the record. The task has then ended, whatever the result.
  *
  * Ownership: `response` (NULL: none) is copied; duplicates get exactly the same bytes.
  * Threads:   as for the call that began it.
@@ -175,7 +175,7 @@ PAWL_API const char *pawl_inbox_task_error(const pawl_inbox_task *arrival);
  *            had failed), PAWL_E_MISUSE (it was not new, or has ended), PAWL_E_IN_DOUBT,
  *            PAWL_E_INTERRUPTED, PAWL_E_UNAVAILABLE, PAWL_E_SERIALIZATION.
  */
-PAWL_API PAWL_MUST_CHECK pawl_status pawl_inbox_task_done(pawl_inbox_task *arrival,
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_inbox_task_done(pawl_inbox_task *task,
                                                           const void *response, size_t size,
                                                           pawl_error *err);
 
@@ -186,10 +186,10 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_inbox_task_done(pawl_inbox_task *arriv
  * delivery has taken the message over. On any other failure the message can be received again when
  * the lease has expired.
  */
-PAWL_API PAWL_MUST_CHECK pawl_status pawl_inbox_task_fail(pawl_inbox_task *arrival,
-                                                          const char *error, pawl_error *err);
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_inbox_task_fail(pawl_inbox_task *task, const char *error,
+                                                          pawl_error *err);
 /* The same, but permanent: the message is dead and no delivery is processed again. */
-PAWL_API PAWL_MUST_CHECK pawl_status pawl_inbox_task_fail_permanently(pawl_inbox_task *arrival,
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_inbox_task_fail_permanently(pawl_inbox_task *task,
                                                                       const char *error,
                                                                       pawl_error *err);
 
@@ -197,14 +197,14 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_inbox_task_fail_permanently(pawl_inbox
  * Call-out: extends the lease to `lease_ms` from now. PAWL_E_LOST: another delivery now owns the
  * message; the result of this call will be rejected.
  */
-PAWL_API PAWL_MUST_CHECK pawl_status pawl_inbox_task_renew(pawl_inbox_task *arrival,
-                                                           int64_t lease_ms, pawl_error *err);
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_inbox_task_renew(pawl_inbox_task *task, int64_t lease_ms,
+                                                           pawl_error *err);
 
 /*
- * NULL is allowed. An atomic arrival that has not ended is rolled back, as with
+ * NULL is allowed. An atomic task that has not ended is rolled back, as with
  * pawl_inbox_task_fail(NULL); a call-out that has not ended stays leased until its lease expires.
  */
-PAWL_API void pawl_inbox_task_free(pawl_inbox_task *arrival);
+PAWL_API void pawl_inbox_task_free(pawl_inbox_task *task);
 
 /*
  * Call-out, used by the application that was called: finishes the message inside that application's

@@ -181,7 +181,7 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_schema_deploy(const char *url,
                                                         pawl_error *err);
 
 /*
- * PostgreSQL: creates the roles pawl_send_op, pawl_work and pawl_admin if they are missing, and
+ * PostgreSQL: creates the roles pawl_send, pawl_work and pawl_admin if they are missing, and
  * sets their privileges to exactly what they need, also where privileges were changed manually.
  * pawl_schema_deploy does the same when it installs the schema. The user must own the schema or be
  * a superuser, and needs CREATEROLE if a role is missing.

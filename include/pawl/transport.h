@@ -82,7 +82,7 @@ typedef struct pawl_transports_options {
     size_t size;                   /* set by PAWL_TRANSPORTS_OPTIONS_INIT, never by hand */
     const char *pipe_directory;    /* of pipe://NAME; NULL: see docs/wire.md */
     const char *user_agent;        /* NULL: "pawl/VERSION" */
-    int idle_connections;          /* per carrier, kept open for later sends: 1 .. 10000 */
+    int idle_connections;          /* per client, kept open for later sends: 1 .. 10000 */
     int connections_per_host_port; /* 0: no limit */
 } pawl_transports_options;
 #define PAWL_TRANSPORTS_OPTIONS_INIT                                                               \
@@ -90,7 +90,7 @@ typedef struct pawl_transports_options {
         sizeof(pawl_transports_options), NULL, NULL, 256, 0                                        \
     }
 
-/* *ret_transports is the caller's (pawl_transports_free, after its carriers). */
+/* *ret_transports is the caller's (pawl_transports_free, after its clients). */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_transports_new(const pawl_transports_options *opts,
                                                          pawl_transports **ret_transports,
                                                          pawl_error *err);
@@ -108,7 +108,7 @@ typedef void (*pawl_inproc_receiver)(void *context, const pawl_envelope *envelop
 /* Call it once, before the receiver returns. `outcome` and the data it points to are copied. */
 PAWL_API void pawl_reply_send(pawl_reply *reply, const pawl_send_report *outcome);
 /*
- * Call it before any carrier is opened (otherwise PAWL_E_MISUSE). PAWL_E_INVALID: the name is taken
+ * Call it before any client is opened (otherwise PAWL_E_MISUSE). PAWL_E_INVALID: the name is taken
  * or invalid, or `threads` is out of range. PAWL_E_NOMEM: the threads cannot be created.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_transports_add_inproc(pawl_transports *transports,
@@ -124,16 +124,16 @@ typedef struct pawl_transport_client pawl_transport_client;
 /* A send in flight. */
 typedef struct pawl_send_op pawl_send_op;
 
-/* *ret_carrier is the caller's (pawl_transport_client_close). `transports` must outlive it. */
+/* *ret_client is the caller's (pawl_transport_client_close). `transports` must outlive it. */
 PAWL_API PAWL_EXPERIMENTAL PAWL_MUST_CHECK pawl_status pawl_transport_client_open(
-    pawl_transports *transports, pawl_transport_client **ret_carrier, pawl_error *err);
+    pawl_transports *transports, pawl_transport_client **ret_client, pawl_error *err);
 
 /**
  * Starts a send.
  *
  * Ownership: the data that `request` points to must live until `end` is called. *ret_send (may be
- *            NULL) belongs to the carrier and is invalid once `end` returns.
- * Threads:   the carrier's. `end` is called inside pawl_transport_client_process() or
+ *            NULL) belongs to the client and is invalid once `end` returns.
+ * Threads:   the client's. `end` is called inside pawl_transport_client_process() or
  * pawl_transport_client_close(), exactly once, never inside this call; it may call this function
  * and pawl_transport_client_cancel(). Blocks:    no; names are resolved on one of the library's
  * threads. Durable:   nothing is written. Errors:    PAWL_E_INVALID: permanent (an invalid URL, an
@@ -142,24 +142,24 @@ PAWL_API PAWL_EXPERIMENTAL PAWL_MUST_CHECK pawl_status pawl_transport_client_ope
  * retry. On failure `end` is not called.
  */
 PAWL_API PAWL_EXPERIMENTAL PAWL_MUST_CHECK pawl_status pawl_transport_client_send(
-    pawl_transport_client *carrier, const pawl_send_request *request, pawl_send_end end,
+    pawl_transport_client *client, const pawl_send_request *request, pawl_send_end end,
     void *context, pawl_send_op **ret_send, pawl_error *err);
 /* Cancels a send: the next pawl_transport_client_process() ends it with PAWL_SEND_CANCELLED. */
-PAWL_API PAWL_EXPERIMENTAL void pawl_transport_client_cancel(pawl_transport_client *carrier,
+PAWL_API PAWL_EXPERIMENTAL void pawl_transport_client_cancel(pawl_transport_client *client,
                                                              pawl_send_op *send);
 /* For poll() or epoll: readable when pawl_transport_client_process() has work to do. It never
  * changes. */
-PAWL_API PAWL_EXPERIMENTAL int pawl_transport_client_fd(pawl_transport_client *carrier);
+PAWL_API PAWL_EXPERIMENTAL int pawl_transport_client_fd(pawl_transport_client *client);
 /* The maximum time to wait for that; -1: no limit; 0: do not wait. */
-PAWL_API PAWL_EXPERIMENTAL int64_t pawl_transport_client_timeout_ms(pawl_transport_client *carrier);
+PAWL_API PAWL_EXPERIMENTAL int64_t pawl_transport_client_timeout_ms(pawl_transport_client *client);
 /* Does all work that is possible without waiting. PAWL_E_NOMEM, PAWL_E_IO: call again soon. */
 PAWL_API PAWL_EXPERIMENTAL PAWL_MUST_CHECK pawl_status
-pawl_transport_client_process(pawl_transport_client *carrier, pawl_error *err);
+pawl_transport_client_process(pawl_transport_client *client, pawl_error *err);
 /* The number of sends in flight. */
 PAWL_API PAWL_EXPERIMENTAL size_t
-pawl_transport_client_in_flight(const pawl_transport_client *carrier);
+pawl_transport_client_in_flight(const pawl_transport_client *client);
 /* Ends all sends in flight with PAWL_SEND_CANCELLED. NULL is allowed. */
-PAWL_API PAWL_EXPERIMENTAL void pawl_transport_client_close(pawl_transport_client *carrier);
+PAWL_API PAWL_EXPERIMENTAL void pawl_transport_client_close(pawl_transport_client *client);
 
 PAWL_END_DECLS
 

@@ -117,7 +117,7 @@ typedef enum pawl_maintenance {
 #define PAWL_MAINTENANCE_MAX 16
 
 /* "reap", "expire", ... Never NULL. */
-PAWL_API const char *pawl_maintenance_name(pawl_maintenance chore);
+PAWL_API const char *pawl_maintenance_name(pawl_maintenance maintenance);
 
 typedef struct pawl_worker_options {
     size_t size;       /* set by PAWL_WORKER_OPTIONS_INIT, never by hand */

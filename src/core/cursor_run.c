@@ -134,10 +134,10 @@ pawl_status pawli_cursor_run(pawl_store *store, pawli_cursor *cursor, const pawl
     pawl_status st = pawli_db_check_process(store->db, err);
     bool again = true;
 
-    for (int tries = 0; st == PAWL_OK && again && tries < 2; tries++) {
-        pawli_cursor_begin(cursor, pawli_db_connections(store->db), pawli_mono_now(), tries > 0,
+    for (int attempt = 0; st == PAWL_OK && again && attempt < 2; attempt++) {
+        pawli_cursor_begin(cursor, pawli_db_connections(store->db), pawli_mono_now(), attempt > 0,
                            &run.scan);
-        run.notes = tries > 0 || run.scan.goes_back || run.scan.start_count == 0 ||
+        run.notes = attempt > 0 || run.scan.goes_back || run.scan.start_count == 0 ||
                     atomic_load(&cursor->since_note) >= LAG_MAX;
         st = cursor_run_run_from(store, &run, err);
         if (run.scan.epoch.xid != 0)

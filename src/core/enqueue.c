@@ -279,12 +279,12 @@ static pawl_status enqueue_run(struct sending *sending, pawl_error *err)
 
     if (sending->tx)
         return enqueue_run_once(sending, sending->fresh, err);
-    for (int tries = 0;; tries++) {
+    for (int attempt = 0;; attempt++) {
         st = enqueue_run_once(sending, sending->fresh && !in_doubt, err);
         in_doubt = in_doubt || st == PAWL_E_IN_DOUBT;
         if (st != PAWL_E_BUSY && !(in_doubt && (st == PAWL_E_IN_DOUBT || st == PAWL_E_UNAVAILABLE)))
             break;
-        int64_t pause_us = 1000 * pawl_backoff_delay_ms(&again_policy, tries, pawli_random_u64());
+        int64_t pause_us = 1000 * pawl_backoff_delay_ms(&again_policy, attempt, pawli_random_u64());
         if (pause_us >= pawli_mono_left(deadline))
             break;
         pawli_sleep_us(pause_us);

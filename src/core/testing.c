@@ -19,7 +19,7 @@
 
 #define SCHEMA_SIZE 41
 #define MEMORY_URL "sqlite::memory:"
-/* Generous, since setup must not fail in a test that uses a short timeout. */
+/* For removing the schema, whatever timeout the test uses for its store. */
 #define REMOVE_TIMEOUT_MS 30000
 #define ADVANCE_MAX_MS (INT64_C(100) * 366 * 24 * 3600 * 1000)
 

@@ -201,9 +201,9 @@ static int forward_go_on(void *context, curl_off_t a, curl_off_t b, curl_off_t c
     return pawl_receive_task_cancelled(((call *)context)->task);
 }
 
-static pawl_result forward_explain(pawl_receive_task *task, pawl_result verdict, const char *format,
+static pawl_result forward_explain(pawl_receive_task *task, pawl_result result, const char *format,
                                    ...) PAWL_PRINTF(3, 4);
-static pawl_result forward_explain(pawl_receive_task *task, pawl_result verdict, const char *format,
+static pawl_result forward_explain(pawl_receive_task *task, pawl_result result, const char *format,
                                    ...)
 {
     char text[256];
@@ -213,7 +213,7 @@ static pawl_result forward_explain(pawl_receive_task *task, pawl_result verdict,
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     pawl_receive_task_set_error(task, text);
-    return verdict;
+    return result;
 }
 
 /* Trims white space around JSON, so that it is passed on as JSON. */
@@ -323,16 +323,16 @@ static pawl_result forward(pawl_receive_task *task, void *context)
     call c = {.task = task, .most = task->receiver->options.max_response_bytes};
     struct curl_slist *headers = make_headers(task);
     CURL *curl = take_handle(context);
-    pawl_result verdict;
+    pawl_result result;
 
     if (curl && headers)
-        verdict = forward_perform(context, &c, curl, headers);
+        result = forward_perform(context, &c, curl, headers);
     else
-        verdict = forward_explain(task, PAWL_RETRY, "out of memory for the call");
+        result = forward_explain(task, PAWL_RETRY, "out of memory for the call");
     forward_give_back(context, curl);
     curl_slist_free_all(headers);
     pawli_buffer_done(&c.body);
-    return verdict;
+    return result;
 }
 
 /* ---- the application's URL ---- */

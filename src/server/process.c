@@ -121,7 +121,7 @@ static void respond_known(const pawl_inbox_task *inbox_task, pawli_answer *answe
 }
 
 static pawl_status process_arrive(pawl_receiver *receiver, const pawli_request *job,
-                                  pawl_inbox_task **ret_arrival, pawl_error *err)
+                                  pawl_inbox_task **ret_task, pawl_error *err)
 {
     const pawl_envelope *envelope = job->envelope;
     const pawli_route *route = job->route;
@@ -137,7 +137,7 @@ static pawl_status process_arrive(pawl_receiver *receiver, const pawli_request *
     options.keep_ms = receiver->options.keep_ms;
     options.suspect_wait_ms = job->is_next ? 0 : PAWL_SUSPECT_NOT_BEGUN;
     return begin(receiver->store, pawl_envelope_source(envelope), pawl_envelope_id(envelope),
-                 pawl_envelope_payload_hash(envelope), &options, ret_arrival, err);
+                 pawl_envelope_payload_hash(envelope), &options, ret_task, err);
 }
 
 /* ---- calling the handler, and turning its result into a response ---- */
@@ -147,7 +147,7 @@ static pawl_result call_handler(pawl_receive_task *task, const pawli_route *rout
     pawli_receive_renewer *renewer = &task->receiver->renewer;
     bool renewed = task->mode == PAWL_RECEIVE_CALL_OUT;
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_result verdict;
+    pawl_result result;
 
     if (pawli_receive_renewer_add(renewer, &task->call, renewed ? task->inbox_task : NULL,
                                   &(pawli_handler_call_times){task->began,
@@ -157,13 +157,13 @@ static pawl_result call_handler(pawl_receive_task *task, const pawli_route *rout
         pawl_receive_task_set_error(task, err.message);
         return PAWL_RETRY;
     }
-    verdict = route->handler(task, route->context);
+    result = route->handler(task, route->context);
     pawli_receive_renewer_remove(renewer, &task->call);
-    if (verdict == PAWL_DONE && task->too_large) {
+    if (result == PAWL_DONE && task->too_large) {
         pawl_receive_task_set_error(task, "the response is too large");
         return PAWL_RETRY;
     }
-    return verdict;
+    return result;
 }
 
 static pawl_status finish_done(pawl_receive_task *task, pawli_answer *answer, pawl_error *err)
@@ -181,16 +181,16 @@ static pawl_status finish_done(pawl_receive_task *task, pawli_answer *answer, pa
     return st;
 }
 
-static pawl_status finish_undone(pawl_receive_task *task, pawl_result verdict, pawli_answer *answer,
+static pawl_status finish_undone(pawl_receive_task *task, pawl_result result, pawli_answer *answer,
                                  pawl_error *err)
 {
     const char *error = task->error[0] ? task->error : NULL;
 
-    if (verdict == PAWL_FAIL) {
+    if (result == PAWL_FAIL) {
         pawli_response_reject(answer, 422, "%s", error ? error : "it was rejected");
         return pawl_inbox_task_fail_permanently(task->inbox_task, error, err);
     }
-    if (verdict == PAWL_RELEASE) {
+    if (result == PAWL_RELEASE) {
         pawli_response_reject(answer, 503, "%s", error ? error : "this process cannot handle it");
         answer->retry_after = 1;
     } else {
@@ -218,19 +218,19 @@ static void log_failure(const pawl_receive_task *task, const char *what, const c
 static void process_handle(pawl_receive_task *task, const pawli_route *route, pawli_answer *answer)
 {
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_result verdict = call_handler(task, route);
+    pawl_result result = call_handler(task, route);
     pawl_status st;
 
-    if (verdict != PAWL_DONE)
-        log_failure(task, verdict == PAWL_FAIL ? "was refused" : "was not processed",
+    if (result != PAWL_DONE)
+        log_failure(task, result == PAWL_FAIL ? "failed permanently" : "was not processed",
                     task->error[0] ? "see the inbox record for the reason" : "no reason given");
-    st = verdict == PAWL_DONE ? finish_done(task, answer, &err)
-                              : finish_undone(task, verdict, answer, &err);
+    st = result == PAWL_DONE ? finish_done(task, answer, &err)
+                             : finish_undone(task, result, answer, &err);
     if (st == PAWL_OK)
         return;
     log_failure(task, "has an unknown result", err.message);
     /* In doubt or lost: the next delivery of this message finds out what was committed. */
-    if (verdict == PAWL_DONE)
+    if (result == PAWL_DONE)
         respond_store_error(answer, st);
 }
 

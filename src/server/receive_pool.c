@@ -155,7 +155,7 @@ static void pool_leave(pawli_receive_pool *pool, pawli_request *job, pawli_route
         return;
     if (!answered)
         pool->work.reject(pool->work.context, job);
-    pool_finish(job); /* the job was freed */
+    pool_finish(job); /* the job must not be used after this */
     pthread_mutex_lock(&pool->lock);
     if (was_next)
         next_suspect(pool, mode);

@@ -249,7 +249,7 @@ static pawl_status delivery_note_status(pawl_delivery *delivery, pawl_status st,
         delivery->worked = true;
         if (pawli_breaker_succeeded(&delivery->health))
             pawli_log(&delivery->options.log, PAWL_LOG_INFO, "store",
-                      "circuit breaker closed: the database responds again");
+                      "circuit breaker closed, the database responds again");
         return PAWL_OK;
     }
     delivery->armed = delivery->drained = false;
@@ -315,10 +315,10 @@ static void delivery_keep_earlier(pawl_mono *at, pawl_mono other)
 static int64_t wait_ms(pawl_delivery *delivery, int64_t max_poll_ms)
 {
     pawl_mono now = pawli_mono_now(), at = pawli_mono_after(now, max_poll_ms * 1000);
-    int64_t carrier_ms = pawl_transport_client_timeout_ms(delivery->client);
+    int64_t client_ms = pawl_transport_client_timeout_ms(delivery->client);
 
-    if (carrier_ms >= 0)
-        delivery_keep_earlier(&at, pawli_mono_after(now, carrier_ms * 1000));
+    if (client_ms >= 0)
+        delivery_keep_earlier(&at, pawli_mono_after(now, client_ms * 1000));
     delivery_keep_earlier(&at, pawli_delivery_renew_at(delivery));
     if (delivery->health.failures > 0)
         delivery_keep_earlier(&at, delivery->health.retry_at);

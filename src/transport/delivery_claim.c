@@ -43,9 +43,10 @@ static pawl_status mark_page(pawl_delivery *delivery, const pawl_destinations *l
 static void forget_destinations(pawl_delivery *delivery)
 {
     pthread_mutex_lock(&delivery->lock);
-    size_t gone = pawli_destinations_forget(&delivery->destinations, pawli_mono_now(), FORGET_US);
+    size_t removed =
+        pawli_destinations_forget(&delivery->destinations, pawli_mono_now(), FORGET_US);
     pthread_mutex_unlock(&delivery->lock);
-    if (gone == 0)
+    if (removed == 0)
         return;
     delivery->left_out_count = 0;
     delivery->armed = false;

@@ -32,7 +32,7 @@ struct pawl_delivery {
     pawl_transport_client *client;
     pawl_waiter *waiter;
     int stop_fd;      /* readable when it should stop */
-    int events;       /* epoll: the carrier's descriptor and stop_fd */
+    int events;       /* epoll: the client's descriptor and stop_fd */
     atomic_int stops; /* calls of pawl_delivery_request_stop() */
     atomic_bool running;
     pawli_breaker_policy policy; /* of the destinations */
@@ -43,7 +43,7 @@ struct pawl_delivery {
                          lock */
     pawli_destinations destinations; /* changed under the lock, by the delivery's thread only */
 
-    pawli_send_pump pump; /* its lock guards the carrier and the sends in flight */
+    pawli_send_pump pump; /* its lock guards the client and the sends in flight */
     pawli_send_ops in_flight;
     pawli_send_ops completed; /* ended; results not stored yet */
     pawli_breaker health;     /* circuit breaker of the database */

@@ -132,11 +132,11 @@ static void end_pauses(pawli_destination *destination)
 
 bool pawli_destination_read_wake(pawli_destination *destination, int64_t woken)
 {
-    bool news = destination->woken >= 0 && woken > destination->woken;
+    bool is_new = destination->woken >= 0 && woken > destination->woken;
 
     if (woken > destination->woken)
         destination->woken = woken;
-    if (!news)
+    if (!is_new)
         return false;
     end_pauses(destination);
     return true;

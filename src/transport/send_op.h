@@ -68,7 +68,7 @@ bool pawli_send_op_begin(pawl_delivery *delivery, pawli_claim_batch *batch,
                          const pawl_message *message, pawl_mono claimed_at);
 /* It must not be in flight, nor in a list. */
 void pawli_send_op_free(pawli_send_op *op);
-/* Removes it from the list `landed` and frees it. */
+/* Removes it from the list `completed` and frees it. */
 void pawli_send_op_done(pawli_send_op *op);
 
 #endif

@@ -1,8 +1,8 @@
 /* src/transport/send_pump.h - enforcing send timeouts while a database call is slow.
  *
  * A delivery is one thread, so no send would end while that thread waits for the database. It
- * therefore lends the carrier and the sends for the duration of every database call; if a call
- * takes long, a second thread drives the carrier meanwhile.
+ * therefore lends the client and the sends for the duration of every database call; if a call
+ * takes long, a second thread drives the client meanwhile.
  */
 #ifndef PAWLI_SEND_PUMP_H
 #define PAWLI_SEND_PUMP_H
@@ -19,7 +19,7 @@ typedef struct pawli_send_pump {
     bool runs;            /* the thread was started; delivery's thread only */
     int wake_fd;          /* wakes the second thread */
     int completed_fd;     /* readable when it has ended sends */
-    pthread_mutex_t lock; /* its owner may use the carrier and the sends */
+    pthread_mutex_t lock; /* its owner may use the client and the sends */
     atomic_bool stop;
     atomic_bool ticks;          /* it checks periodically; otherwise it sleeps until it is woken */
     atomic_int_fast64_t called; /* when the current call began; 0: no call in progress */

@@ -44,16 +44,16 @@ void pawl_transport_client_close(pawl_transport_client *client)
     }
     if (client->epoll >= 0)
         close(client->epoll);
-    atomic_fetch_sub(&client->transports->carriers, 1);
+    atomic_fetch_sub(&client->transports->clients, 1);
     free(client);
 }
 
 pawl_status pawl_transport_client_open(pawl_transports *transports,
-                                       pawl_transport_client **ret_carrier, pawl_error *err)
+                                       pawl_transport_client **ret_client, pawl_error *err)
 {
     pawl_transport_client *client;
 
-    if (!transports || !ret_carrier)
+    if (!transports || !ret_client)
         return pawli_fail(err, PAWL_E_INVALID, "transports and ret_client must not be NULL");
     client = calloc(1, sizeof *client);
     if (!client)
@@ -66,8 +66,8 @@ pawl_status pawl_transport_client_open(pawl_transports *transports,
                                "no file descriptor is available for a transport client");
     }
     client->transports = transports;
-    atomic_fetch_add(&transports->carriers, 1);
-    *ret_carrier = client;
+    atomic_fetch_add(&transports->clients, 1);
+    *ret_client = client;
     return PAWL_OK;
 }
 

@@ -33,7 +33,7 @@ PAWLI_AUTO_DEFINE(pawl_transports, pawl_transports_free);
 
 static pawl_status not_any_more(const pawl_transports *transports, pawl_error *err)
 {
-    if (atomic_load(&transports->carriers) > 0)
+    if (atomic_load(&transports->clients) > 0)
         return pawli_fail(err, PAWL_E_MISUSE,
                           "the transports are in use: add transports before a client is opened");
     return PAWL_OK;

@@ -1,4 +1,4 @@
-/* src/transport/transports.h - the registry of transports, for carriers. */
+/* src/transport/transports.h - the registry of transports, for clients. */
 #ifndef PAWLI_TRANSPORTS_H
 #define PAWLI_TRANSPORTS_H
 
@@ -17,7 +17,7 @@ typedef struct pawli_known {
 struct pawl_transports {
     pawli_known *newest;
     pawli_inproc *inproc;
-    atomic_size_t carriers; /* while there are any, the registry does not change */
+    atomic_size_t clients; /* while there are any, the registry does not change */
 };
 
 /* PAWL_E_INVALID: not a URL, or an unknown scheme. */

@@ -75,10 +75,10 @@ static void claim_loop_decline(pawl_worker *worker, const pawl_messages *list, b
     }
 }
 
-pawl_status pawli_claim_loop_adopt(pawl_worker *worker, const pawli_claimed_list *arrival,
+pawl_status pawli_claim_loop_adopt(pawl_worker *worker, const pawli_claimed_list *claimed,
                                    size_t *ret_found, pawl_error *err)
 {
-    pawl_messages *list = arrival->take_list;
+    pawl_messages *list = claimed->take_list;
     size_t count = pawl_messages_count(list), fresh = 0;
     pawli_batch *batch = count > 0 ? calloc(1, sizeof *batch) : NULL;
 
@@ -87,7 +87,7 @@ pawl_status pawli_claim_loop_adopt(pawl_worker *worker, const pawli_claimed_list
         batch->tasks = calloc(count, sizeof *batch->tasks);
     if (!batch || !batch->tasks) {
         if (count > 0)
-            claim_loop_decline(worker, list, arrival->dead);
+            claim_loop_decline(worker, list, claimed->dead);
         free_unused(batch, list);
         if (count == 0)
             return PAWL_OK;
@@ -96,8 +96,8 @@ pawl_status pawli_claim_loop_adopt(pawl_worker *worker, const pawli_claimed_list
     for (size_t i = 0; i < count; i++) {
         const pawl_message *message = pawl_messages_at(list, i);
         pawl_receipt receipt = {pawl_message_work_id(message), pawl_message_fence(message)};
-        if (!arrival->resumed || !pawli_inflight_contains(&worker->inflight, receipt))
-            make_task(worker, batch, message, arrival->dead, &batch->tasks[fresh++]);
+        if (!claimed->resumed || !pawli_inflight_contains(&worker->inflight, receipt))
+            make_task(worker, batch, message, claimed->dead, &batch->tasks[fresh++]);
     }
     *ret_found = fresh;
     if (fresh == 0) {
@@ -106,11 +106,11 @@ pawl_status pawli_claim_loop_adopt(pawl_worker *worker, const pawli_claimed_list
     }
     batch->list = list;
     batch->users = fresh;
-    if (!arrival->dead) {
+    if (!claimed->dead) {
         pawli_worker_count(worker, &worker->stats.claimed, fresh);
         worker->claim_loop.taken += (int64_t)fresh;
     }
-    pawli_lease_measure(worker, batch->tasks, fresh, arrival->asked_at);
+    pawli_lease_measure(worker, batch->tasks, fresh, claimed->asked_at);
     pawli_inflight_add(&worker->inflight, batch, fresh);
     return PAWL_OK;
 }

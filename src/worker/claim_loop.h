@@ -45,7 +45,7 @@ void pawli_claim_loop_done(pawli_claim_loop *claim_loop);
  * Adopts the messages; takes ownership of the list also on failure, when the leases expire by
  * themselves. *ret_found: how many.
  */
-pawl_status pawli_claim_loop_adopt(pawl_worker *worker, const pawli_claimed_list *arrival,
+pawl_status pawli_claim_loop_adopt(pawl_worker *worker, const pawli_claimed_list *claimed,
                                    size_t *ret_found, pawl_error *err);
 /* Runs until shutdown begins, a limit of the options is reached, or a permanent error occurs. */
 pawl_status pawli_claim_loop_run(pawl_worker *worker, pawl_error *err);

@@ -136,7 +136,7 @@ static void store_responded(pawl_worker *worker)
         return;
     if (pawli_breaker_succeeded(&health->breaker))
         pawli_log(&worker->log, PAWL_LOG_INFO, "worker",
-                  "store: circuit breaker closed, the database responds again");
+                  "circuit breaker closed, the database responds again");
     atomic_store(&health->state, health->breaker.state);
     set_error(worker, "");
     health->failing = false;

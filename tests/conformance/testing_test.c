@@ -272,7 +272,7 @@ PAWL_TEST(the_clock_goes_forwards_and_only_where_there_is_one)
     assert_ok(pawl_store_now(pawl_testing_store(testing), &now, &err), &err);
     assert_int_equal(later.us, now.us);
     assert_int_equal(PAWL_E_INVALID, pawl_testing_set(testing, PAWL_TESTING_START, &err));
-    assert_says(&err, "forwards");
+    assert_says(&err, "forward");
     assert_int_equal(PAWL_E_INVALID, pawl_testing_advance(testing, -1, &err));
     assert_int_equal(PAWL_E_INVALID, pawl_testing_advance(testing, INT64_MAX, &err));
     assert_ok(pawl_store_now(pawl_testing_store(testing), &now, &err), &err);
@@ -315,7 +315,7 @@ PAWL_TEST(what_cannot_be_made_says_why_and_leaves_nothing)
         refuse("host=/nowhere/at/all dbname=x", NULL, PAWL_E_UNAVAILABLE, "");
         refuse("postgresql://host:notaport/x", NULL, PAWL_E_INVALID, "");
     } else {
-        refuse("sqlite:important.db", NULL, PAWL_E_INVALID, "file of its own");
+        refuse("sqlite:important.db", NULL, PAWL_E_INVALID, "its own file");
         use_directory("/nowhere/at/all");
         refuse(NULL, NULL, PAWL_E_IO, "TMPDIR");
         use_directory(own);

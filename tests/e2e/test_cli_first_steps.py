@@ -194,5 +194,5 @@ def test_changing_the_inbox_can_be_tried(serve, empty_db, action, would):
 def test_a_worker_warns_of_topics_that_it_does_not_take(db):
     db.send("other", "x")
     result = db.run("work", "--topic", "mine", "--until-empty", "--exec", "true")
-    assert "no handler is registered for topic 'other'" in result.stderr.decode()
+    assert "topic 'other': no handler is registered" in result.stderr.decode()
     assert "no handler" not in db.run("work", "--topic", "other", "--until-empty", "--exec", "true").stderr.decode()

@@ -98,7 +98,7 @@ def test_wake_tries_a_destination_now(shop, db):
     assert "next attempt" in db.text("show", sent)
     shop.start_bank()
     assert db.text("wake", "bank") == "bank: 1 message is due now\n"
-    daemon.hear("bank: woken by an operator, trying it now")
+    daemon.hear("bank: woken by an operator, sending again now")
     until(lambda: db.state(sent) == "done")
     assert db.json("wake", "bank", "nowhere") == [{"destination": "bank", "due": 0},
                                                   {"destination": "nowhere", "due": 0}]
@@ -114,5 +114,5 @@ def test_a_service_that_is_missing_in_the_map_does_not_kill_a_message(shop, db):
     assert "add it there" in db.show(missing)["last_error"]
     daemon.configure((shop.service() + QUICK).replace("[service bank]", "[service till]"))
     daemon.tell(signal.SIGHUP)
-    daemon.hear("till: the services were reloaded, trying it now")
+    daemon.hear("till: the services were reloaded, sending again now")
     until(lambda: db.state(missing) == "done")

@@ -196,7 +196,7 @@ PAWL_TEST(proxies_are_addresses)
     pawl_receiver_options options = PAWL_RECEIVER_OPTIONS_INIT;
 
     options.trusted_proxies = "10.0.0.1, proxy.example.org";
-    assert_invalid(f, &options, "not 'proxy.example.org'");
+    assert_invalid(f, &options, "invalid address or network 'proxy.example.org'");
 }
 
 /* A signature is good from one window before its time to one after it. */

@@ -304,7 +304,7 @@ PAWL_TEST(a_missing_handler_is_warned_of_once_in_a_while_and_the_message_put_off
     fixture_log_clear(f);
     worker_until_idle(worker);
     assert_string_equal("z", record.seen);
-    assert_true(fixture_logged(f, PAWL_LOG_WARNING, "no handler is registered for topic 'nobody'"));
+    assert_true(fixture_logged(f, PAWL_LOG_WARNING, "topic 'nobody': no handler is registered"));
     assert_int_equal(1, pawl_message_retries(queue_get(f, id)));
     assert_int_equal(2, worker_stats(worker).unhandled);
     fixture_log_clear(f);
@@ -332,7 +332,7 @@ PAWL_TEST(a_topic_without_a_handler_is_warned_of_by_default_and_left_to_other_wo
     queue_send(f, &remote);
     fixture_log_clear(f);
     worker_until_idle(worker);
-    assert_true(fixture_logged(f, PAWL_LOG_WARNING, "no handler is registered for topic 'nobody'"));
+    assert_true(fixture_logged(f, PAWL_LOG_WARNING, "topic 'nobody': no handler is registered"));
     assert_false(fixture_logged(f, PAWL_LOG_WARNING, "'delivered'"));
     assert_false(fixture_logged(f, PAWL_LOG_WARNING, "topic 't'"));
     assert_int_equal(PAWL_STATE_READY, fixture_state(f, id));

@@ -59,7 +59,7 @@ typedef struct pawl_transport {
 } pawl_transport;
 
 /*
- * Registers a transport with `transports`, before any carrier is opened with them (otherwise
+ * Registers a transport with `transports`, before any client is opened with them (otherwise
  * PAWL_E_MISUSE). A transport with the same scheme is replaced. PAWL_E_INVALID: another version, a
  * function missing, an invalid scheme. On failure `take_self` stays the caller's.
  */
