@@ -25,6 +25,9 @@ typedef enum pawl_type {
  * ready -> running -> done | failed. A running message becomes ready again if its attempt failed or
  * its lease expired. A ready or failed one may expire, a ready or running one may be cancelled. An
  * operator makes failed, expired and cancelled messages ready again; done is final.
+ *
+ * Scheduled is not stored: a ready message is shown as scheduled until the store's clock passes the
+ * time of its next attempt, also when it waits for a retry.
  */
 typedef enum pawl_state {
     PAWL_STATE_READY = 0,
@@ -32,11 +35,12 @@ typedef enum pawl_state {
     PAWL_STATE_DONE = 2,
     PAWL_STATE_FAILED = 3,
     PAWL_STATE_EXPIRED = 4,
-    PAWL_STATE_CANCELLED = 5
+    PAWL_STATE_CANCELLED = 5,
+    PAWL_STATE_SCHEDULED = 6 /* ready, but its next attempt is not due yet */
 } pawl_state;
-#define PAWL_STATE_COUNT 6
+#define PAWL_STATE_COUNT 7
 
-/* "signal", "command", "push_call", "response"; "ready", "running", ... Never NULL. */
+/* "signal", "command", "push_call", "response"; "scheduled", "ready", "running", ... Never NULL. */
 PAWL_API const char *pawl_type_name(pawl_type type);
 PAWL_API const char *pawl_state_name(pawl_state state);
 

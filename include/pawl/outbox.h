@@ -106,8 +106,8 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_outbox_list(pawl_store *store, const p
                                                       pawl_work_id *ret_next, pawl_error *err);
 
 /*
- * Cancels messages that are ready or in progress. A running handler is notified at its next lease
- * renewal, and its result is discarded. *ret_changed (may be NULL) is the number of messages
+ * Cancels messages that are scheduled, ready or running. A running handler is notified at its next
+ * lease renewal, and its result is discarded. *ret_changed (may be NULL) is the number of messages
  * cancelled; unknown and finished ids are skipped. `ids` NULL is PAWL_E_INVALID, count 0 is a
  * no-op.
  */
@@ -124,8 +124,8 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_outbox_retry(pawl_store *store, const 
                                                        pawl_error *err);
 
 /*
- * Deletes finished messages permanently, including the record of their ids. Messages that are ready
- * or in progress are skipped.
+ * Deletes finished messages permanently, including the record of their ids. Unfinished messages are
+ * skipped.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_outbox_purge(pawl_store *store, const pawl_work_id *ids,
                                                        size_t count, size_t *ret_changed,
@@ -152,7 +152,7 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_outbox_purge_matching(pawl_store *stor
 /* Counts of one topic. */
 typedef struct pawl_topic_stats {
     const char *topic; /* borrowed from the stats */
-    int64_t ready;     /* unfinished and not claimed, due or not */
+    int64_t ready;     /* ready or scheduled: counting stops early, so they are not told apart */
     int64_t running;
     bool depth_is_at_least; /* counting stopped: ready + running is 10,000 or more */
     int64_t depth_estimate; /* == ready + running unless depth_is_at_least */

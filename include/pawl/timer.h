@@ -6,9 +6,10 @@
  * keeps a heap in this process, for development and tests: all timers are lost with the process. A
  * custom strategy is a table of functions (pawl/sys/strategy.h).
  *
- * A timer's state is its message's: pending is PAWL_STATE_READY (PAWL_STATE_RUNNING while it is
- * claimed), delivered is PAWL_STATE_DONE, cancelled is PAWL_STATE_CANCELLED, failed is
- * PAWL_STATE_FAILED, or PAWL_STATE_EXPIRED when its time to live ended first.
+ * A timer's state is its message's: pending is PAWL_STATE_SCHEDULED, and PAWL_STATE_READY once it
+ * is due (PAWL_STATE_RUNNING while it is claimed), delivered is PAWL_STATE_DONE, cancelled is
+ * PAWL_STATE_CANCELLED, failed is PAWL_STATE_FAILED, or PAWL_STATE_EXPIRED when its time to live
+ * ended first.
  */
 #ifndef PAWL_TIMER_H
 #define PAWL_TIMER_H

@@ -182,8 +182,13 @@ UNION ALL
 SELECT @NOTE_RUNNING@, x.xid::text::bigint, NULL
 FROM pg_snapshot_xip(pg_current_snapshot()) AS x(xid) WHERE x.xid < my_xid
 
+-- part: state_word
+CASE state WHEN @STATE_SCHEDULED@ THEN 'scheduled' WHEN @STATE_READY@ THEN 'ready' WHEN @STATE_RUNNING@ THEN 'running'
+           WHEN @STATE_DONE@ THEN 'done' WHEN @STATE_FAILED@ THEN 'failed' WHEN @STATE_EXPIRED@ THEN 'expired'
+           WHEN @STATE_CANCELLED@ THEN 'cancelled' END AS status,
+
 -- part: list_head
-    states         bigint      DEFAULT 63,
+    states         bigint      DEFAULT 127,
     topic          text        DEFAULT NULL,
     correlation_id text        DEFAULT NULL,
     created_before timestamptz DEFAULT NULL,

@@ -1,8 +1,16 @@
 -- sql/sqlite/message.sql - messages one by one, in lists, and counted.
 
 -- part: state_now
--- A message is expired by the store's clock. The view has only the part of it that SQL can read.
-CASE WHEN m.state IN (@STATE_READY@, @STATE_FAILED@) AND m.expires_at <= :now THEN @STATE_EXPIRED@ ELSE m.state END
+-- A message is expired, and due, by the store's clock. The view has only the part of it that SQL can read.
+CASE WHEN m.state IN (@STATE_READY@, @STATE_SCHEDULED@, @STATE_FAILED@) AND m.expires_at <= :now THEN @STATE_EXPIRED@
+     WHEN m.state IN (@STATE_READY@, @STATE_SCHEDULED@)
+     THEN CASE WHEN m.next_attempt_at > :now THEN @STATE_SCHEDULED@ ELSE @STATE_READY@ END
+     ELSE m.state END
+
+-- part: state_word
+CASE state WHEN @STATE_SCHEDULED@ THEN 'scheduled' WHEN @STATE_READY@ THEN 'ready' WHEN @STATE_RUNNING@ THEN 'running'
+           WHEN @STATE_DONE@ THEN 'done' WHEN @STATE_FAILED@ THEN 'failed' WHEN @STATE_EXPIRED@ THEN 'expired'
+           WHEN @STATE_CANCELLED@ THEN 'cancelled' END AS status,
 
 -- part: message_columns
 SELECT m.id, m.message_id, m.topic, @payload@, m.type, m.destination, m.headers, m.correlation_id, m.priority,

@@ -18,6 +18,7 @@
 #define PAWLI_STATE_FAILED              3
 #define PAWLI_STATE_EXPIRED             4
 #define PAWLI_STATE_CANCELLED           5
+#define PAWLI_STATE_SCHEDULED           6 /* ready, not due yet: only shown, never in a table */
 #define PAWLI_STATES_FINISHED           "@STATE_DONE@, @STATE_FAILED@, @STATE_EXPIRED@, @STATE_CANCELLED@"
 #define PAWLI_STATES_DEAD               "@STATE_FAILED@, @STATE_EXPIRED@, @STATE_CANCELLED@"
 #define PAWLI_STATES_NOT_KEPT           "@STATE_DONE@, @STATE_CANCELLED@" /* forgotten after a time */

@@ -383,6 +383,7 @@ SAME(PAWLI_STATE_DONE, PAWL_STATE_DONE);
 SAME(PAWLI_STATE_FAILED, PAWL_STATE_FAILED);
 SAME(PAWLI_STATE_EXPIRED, PAWL_STATE_EXPIRED);
 SAME(PAWLI_STATE_CANCELLED, PAWL_STATE_CANCELLED);
+SAME(PAWLI_STATE_SCHEDULED, PAWL_STATE_SCHEDULED);
 SAME(PAWLI_STATE_READY, PAWL_RUN_READY);
 SAME(PAWLI_STATE_RUNNING, PAWL_RUN_RUNNING);
 SAME(PAWLI_STATE_DONE, PAWL_RUN_DONE);
@@ -410,8 +411,8 @@ SAME(PAWLI_INBOX_RESULT_DEAD, PAWL_INBOX_REJECTED);
 
 const char *pawl_state_name(pawl_state state)
 {
-    static const char *const names[PAWL_STATE_COUNT] = {"ready",  "running", "done",
-                                                        "failed", "expired", "cancelled"};
+    static const char *const names[PAWL_STATE_COUNT] = {
+        "ready", "running", "done", "failed", "expired", "cancelled", "scheduled"};
 
     return (unsigned)state < PAWL_STATE_COUNT ? names[state] : "unknown";
 }

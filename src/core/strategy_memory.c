@@ -177,9 +177,10 @@ static pawl_status memory_cancel(void *self, const pawl_uuid *ids, size_t count,
 
 /* ---- looking ---- */
 
-static pawl_status memory_append(pawl_messages *list, const pawli_timer *timer, bool with_payload,
-                                 pawl_error *err)
+static pawl_status memory_append(pawl_messages *list, const pawli_timer *timer, pawl_wall now,
+                                 bool with_payload, pawl_error *err)
 {
+    bool scheduled = timer->heap && timer->run_at.us > now.us;
     pawl_message_image image = PAWL_MESSAGE_IMAGE_INIT;
 
     image.content = &timer->message;
@@ -188,7 +189,7 @@ static pawl_status memory_append(pawl_messages *list, const pawli_timer *timer, 
     image.due_at = timer->due_at;
     image.next_attempt_at = timer->heap ? timer->run_at : PAWL_TIME_UNSET;
     image.finished_at = timer->finished_at;
-    image.state = timer->state;
+    image.state = scheduled ? PAWL_STATE_SCHEDULED : timer->state;
     image.without_payload = !with_payload;
     return pawl_messages_append(list, &image, err);
 }
@@ -197,13 +198,14 @@ static pawl_status memory_get(void *self, pawl_uuid id, pawl_messages **ret_one,
 {
     memory *m = self;
     PAWLI_AUTO(pawl_messages) list = NULL;
+    pawl_wall now = read_clock(m);
     pawl_status st = pawli_messages_new(&list, err);
 
     if (st != PAWL_OK)
         return st;
     pthread_mutex_lock(&m->lock);
     const pawli_timer *timer = pawli_timer_table_find(&m->table, id);
-    st = timer ? memory_append(list, timer, true, err)
+    st = timer ? memory_append(list, timer, now, true, err)
                : pawli_fail(err, PAWL_E_NOT_FOUND, "there is no such timer, or no longer");
     pthread_mutex_unlock(&m->lock);
     if (st == PAWL_OK)
@@ -252,7 +254,7 @@ static void memory_choose(const pawli_timer_heap *from, const pawl_timer_query *
 }
 
 /* Turn the heap into the list it stands for, its last being the first to come out of it. */
-static pawl_status list_best(pawli_timer_heap *best, const pawl_timer_query *query,
+static pawl_status list_best(pawli_timer_heap *best, const pawl_timer_query *query, pawl_wall now,
                              pawl_messages *list, pawl_timer_mark *ret_next, pawl_error *err)
 {
     size_t count = best->count;
@@ -265,7 +267,7 @@ static pawl_status list_best(pawli_timer_heap *best, const pawl_timer_query *que
         *ret_next = (pawl_timer_mark){last->run_at, last->work_id};
     }
     for (size_t i = 0; i < count && st == PAWL_OK; i++)
-        st = memory_append(list, best->items[i], query->with_payload, err);
+        st = memory_append(list, best->items[i], now, query->with_payload, err);
     return st;
 }
 
@@ -278,6 +280,7 @@ static pawl_status memory_pending(void *self, const pawl_timer_query *query,
     pawli_timer_heap best = {.before = pawli_timer_later, .loose = true};
     pawl_timer_mark next = {{0}, {0}};
     size_t most = (size_t)query->limit + 1;
+    pawl_wall now = read_clock(m);
     pawl_status st = pawli_messages_new(&list, err);
 
     if (st == PAWL_OK && !pawli_timer_heap_reserve(&best, most))
@@ -286,7 +289,7 @@ static pawl_status memory_pending(void *self, const pawl_timer_query *query,
         pthread_mutex_lock(&m->lock);
         memory_choose(&m->table.waiting, query, most, &best);
         memory_choose(&m->table.due, query, most, &best);
-        st = list_best(&best, query, list, &next, err);
+        st = list_best(&best, query, now, list, &next, err);
         pthread_mutex_unlock(&m->lock);
     }
     pawli_timer_heap_done(&best);
@@ -368,7 +371,7 @@ static pawl_status take_all(memory *m, size_t limit, pawli_timer **taken, pawl_m
         pawli_timer delivered = *taken[found++];
         delivered.state = PAWL_STATE_DONE;
         delivered.finished_at = now;
-        st = memory_append(list, &delivered, true, err);
+        st = memory_append(list, &delivered, now, true, err);
     }
     for (size_t i = 0; i < found; i++) {
         if (st == PAWL_OK)

@@ -42,9 +42,10 @@ static bool observer_fits(pawl_result result, pawl_state state)
     case PAWL_FAIL:
         return state == PAWL_STATE_FAILED;
     case PAWL_RETRY:
-        return state == PAWL_STATE_READY || state == PAWL_STATE_FAILED;
+        return state == PAWL_STATE_SCHEDULED || state == PAWL_STATE_READY ||
+               state == PAWL_STATE_FAILED;
     default:
-        return state == PAWL_STATE_READY;
+        return state == PAWL_STATE_SCHEDULED || state == PAWL_STATE_READY;
     }
 }
 

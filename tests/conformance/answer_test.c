@@ -57,7 +57,7 @@ PAWL_TEST(abandon_gives_a_message_back_and_counts_the_attempt)
                                       fixture_claim(f, queue_owner(1), MINUTE_MS, 1),
                                       "no connection", PAWL_DELAY_BY_POLICY));
     m = queue_get(f, id);
-    assert_int_equal(PAWL_STATE_READY, pawl_message_state(m));
+    assert_int_equal(PAWL_STATE_SCHEDULED, pawl_message_state(m));
     assert_int_equal(1, pawl_message_retries(m));
     assert_int_equal(2, pawl_message_attempt(m));
     assert_int_equal(0, pawl_message_fence(m));

@@ -18,7 +18,7 @@ static int64_t abandon_once(fixture *f, pawl_work_id id, int64_t delay_ms)
     m = queue_get(f, id);
     if (pawl_message_state(m) == PAWL_STATE_FAILED)
         return -1;
-    assert_int_equal(PAWL_STATE_READY, pawl_message_state(m));
+    assert_int_equal(PAWL_STATE_SCHEDULED, pawl_message_state(m));
     return pawl_message_next_attempt_at(m).us - now;
 }
 
@@ -299,7 +299,7 @@ PAWL_TEST(a_batch_of_first_and_last_attempts_goes_both_ways)
                                       fixture_claim(f, queue_owner(1), MINUTE_MS, 2), "both",
                                       PAWL_DELAY_BY_POLICY));
     assert_int_equal(PAWL_STATE_FAILED, fixture_state(f, ending));
-    assert_int_equal(PAWL_STATE_READY, fixture_state(f, staying));
+    assert_int_equal(PAWL_STATE_SCHEDULED, fixture_state(f, staying));
     queue_check(f);
 }
 

@@ -44,7 +44,7 @@ PAWL_TEST(a_deferred_message_keeps_its_attempts_and_has_an_error_and_a_time)
 
     assert_int_equal(1, defer(f, claim_one(f, "a"), "no connection", 90000));
     const pawl_message *m = queue_get(f, id);
-    assert_int_equal(PAWL_STATE_READY, pawl_message_state(m));
+    assert_int_equal(PAWL_STATE_SCHEDULED, pawl_message_state(m));
     assert_int_equal(0, pawl_message_retries(m));
     assert_int_equal(1, pawl_message_deferrals(m));
     assert_string_equal("no connection", pawl_message_last_error(m));

@@ -226,7 +226,7 @@ PAWL_TEST(retention_forgets_done_and_cancelled_and_keeps_the_dead)
     assert_int_equal(PAWL_STATE_FAILED, fixture_state(f, failed));
     assert_int_equal(PAWL_STATE_EXPIRED, fixture_state(f, expired));
     assert_int_equal(PAWL_STATE_RUNNING, fixture_state(f, held));
-    assert_int_equal(PAWL_STATE_READY, fixture_state(f, ready));
+    assert_int_equal(PAWL_STATE_SCHEDULED, fixture_state(f, ready));
     assert_int_equal(0, queue_prune(f, PAWL_RETENTION_MS));
     queue_check(f);
 }

@@ -90,6 +90,33 @@ PAWL_TEST(an_empty_store_lists_nothing)
     assert_int_equal(0, next.value);
 }
 
+PAWL_TEST(a_message_is_scheduled_until_it_is_due)
+{
+    fixture *f = fixture_open(NULL);
+    pawl_filter filter = PAWL_FILTER_INIT;
+    pawl_work_id later = queue_send_after(f, "t", "later", HOUR_MS);
+    pawl_work_id retried = fixture_send(f, "t", "retried");
+    pawl_error err = PAWL_ERROR_INIT;
+    size_t changed = 0;
+
+    queue_abandon(f, queue_owner(1), fixture_claim(f, queue_owner(1), MINUTE_MS, 1), "no", HOUR_MS);
+    filter.states = 1u << PAWL_STATE_SCHEDULED;
+    assert_string_equal("retried later", list_text(f, filter));
+    fixture_advance(f, HOUR_MS - 1);
+    assert_int_equal(PAWL_STATE_SCHEDULED, fixture_state(f, later));
+    assert_int_equal(PAWL_STATE_SCHEDULED, fixture_state(f, retried));
+    fixture_advance(f, 1);
+    assert_int_equal(PAWL_STATE_READY, fixture_state(f, later));
+    assert_int_equal(PAWL_STATE_READY, fixture_state(f, retried));
+    assert_string_equal("", list_text(f, filter));
+    filter.states = 1u << PAWL_STATE_READY;
+    assert_string_equal("retried later", list_text(f, filter));
+    queue_send_after(f, "t", "last", HOUR_MS);
+    filter.states = 1u << PAWL_STATE_SCHEDULED;
+    assert_ok(pawl_outbox_cancel_matching(fixture_store(f), &filter, &changed, &err), &err);
+    assert_int_equal(1, changed);
+}
+
 PAWL_TEST(every_state_can_be_listed)
 {
     fixture *f = fixture_open(NULL);
@@ -102,12 +129,15 @@ PAWL_TEST(every_state_can_be_listed)
     }
     filter.states = 1u << PAWL_STATE_READY | 1u << PAWL_STATE_RUNNING;
     assert_string_equal("running ready", list_text(f, filter));
+    filter.states |= 1u << PAWL_STATE_SCHEDULED;
+    assert_string_equal("scheduled running ready", list_text(f, filter));
     filter.states = 1u << PAWL_STATE_FAILED | 1u << PAWL_STATE_EXPIRED | 1u << PAWL_STATE_CANCELLED;
     assert_string_equal("cancelled expired failed", list_text(f, filter));
     filter.states = 1u << PAWL_STATE_READY | 1u << PAWL_STATE_FAILED;
     assert_string_equal("failed ready", list_text(f, filter));
     filter.states = 0;
-    assert_string_equal("cancelled expired failed done running ready", list_text(f, filter));
+    assert_string_equal("scheduled cancelled expired failed done running ready",
+                        list_text(f, filter));
 }
 
 PAWL_TEST(a_list_can_be_narrowed)

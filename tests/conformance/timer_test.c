@@ -37,7 +37,7 @@ TIMER_TEST(a_timer_is_delivered_when_its_time_has_come_and_not_before)
     assert_string_equal("soon", timers_deliver(t, 10));
     assert_string_equal("", timers_deliver(t, 10));
     assert_int_equal(PAWL_STATE_DONE, timers_state(t, soon.message_id));
-    assert_int_equal(PAWL_STATE_READY, timers_state(t, late.message_id));
+    assert_int_equal(PAWL_STATE_SCHEDULED, timers_state(t, late.message_id));
     timers_advance(t, MINUTE_MS);
     assert_string_equal("late", timers_deliver(t, 10));
     assert_int_equal(PAWL_STATE_DONE, timers_state(t, late.message_id));
@@ -70,7 +70,7 @@ TIMER_TEST(everything_of_the_message_comes_back)
     assert_string_equal("order-77", pawl_message_correlation_id(found));
     assert_int_equal(PAWL_TYPE_COMMAND, pawl_message_type(found));
     assert_int_equal(3, pawl_message_max_attempts(found));
-    assert_int_equal(PAWL_STATE_READY, pawl_message_state(found));
+    assert_int_equal(PAWL_STATE_SCHEDULED, pawl_message_state(found));
     assert_time(FIXTURE_START.us, pawl_message_created_at(found));
     assert_time(start_plus(HOUR_MS).us, pawl_message_due_at(found));
     assert_time(start_plus(HOUR_MS).us, pawl_message_next_attempt_at(found));

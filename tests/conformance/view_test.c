@@ -50,24 +50,27 @@ PAWL_TEST(the_outbox_view_follows_a_message_through_its_life)
     pawl_messages *list;
 
     fixture_send(f, "t", "x");
-    assert_int_equal(1, fixture_count(f, "SELECT count(*) FROM {outbox} WHERE status = 0 AND"
+    assert_int_equal(1, fixture_count(f, "SELECT count(*) FROM {outbox} WHERE status = 'ready' AND"
                                          " retry_count = 0 AND owner_token IS NULL AND"
                                          " locked_until IS NULL AND processed_at IS NULL AND"
                                          " {us:next_attempt_at} = {us:created_at}"));
     assert_int_equal(0, fixture_count(f, "SELECT is_processed FROM {outbox}"));
     list = fixture_claim(f, owner, MINUTE_MS, 1);
-    assert_int_equal(FIXTURE_START.us + 60 * 1000000,
-                     fixture_count(f, "SELECT {us:locked_until} FROM {outbox} WHERE status = 1 AND"
-                                      " owner_token IS NOT NULL"));
+    assert_int_equal(
+        FIXTURE_START.us + 60 * 1000000,
+        fixture_count(f, "SELECT {us:locked_until} FROM {outbox} WHERE status = 'running' AND"
+                         " owner_token IS NOT NULL"));
     queue_abandon(f, owner, list, "broken", 1000);
-    assert_int_equal(1, fixture_count(f, "SELECT count(*) FROM {outbox} WHERE status = 0 AND"
-                                         " retry_count = 1 AND last_error = 'broken' AND"
-                                         " owner_token IS NULL AND locked_until IS NULL"));
+    assert_int_equal(1,
+                     fixture_count(f, "SELECT count(*) FROM {outbox} WHERE status = 'scheduled' AND"
+                                      " retry_count = 1 AND last_error = 'broken' AND"
+                                      " owner_token IS NULL AND locked_until IS NULL"));
     assert_int_equal(FIXTURE_START.us + 1000000,
                      fixture_count(f, "SELECT {us:next_attempt_at} FROM {outbox}"));
     fixture_advance(f, 1000);
     queue_ack(f, owner, fixture_claim(f, owner, MINUTE_MS, 1));
-    assert_int_equal(1, fixture_count(f, "SELECT is_processed FROM {outbox} WHERE status = 2"));
+    assert_int_equal(1,
+                     fixture_count(f, "SELECT is_processed FROM {outbox} WHERE status = 'done'"));
     assert_int_equal(FIXTURE_START.us + 1000000,
                      fixture_count(f, "SELECT {us:processed_at} FROM {outbox} WHERE"
                                       " processed_by IS NOT NULL"));
@@ -92,12 +95,13 @@ PAWL_TEST(only_messages_sent_for_later_are_timers)
     fixture_send(f, "t", "now");
     queue_send_after(f, "t", "later", HOUR_MS);
     assert_int_equal(1, fixture_count(f, "SELECT count(*) FROM {timer}"));
-    assert_int_equal(FIXTURE_START.us + HOUR_MS * 1000,
-                     fixture_count(f, "SELECT {us:due_time} FROM {timer} WHERE status = 0"));
+    assert_int_equal(
+        FIXTURE_START.us + HOUR_MS * 1000,
+        fixture_count(f, "SELECT {us:due_time} FROM {timer} WHERE status = 'scheduled'"));
     fixture_advance(f, 2 * HOUR_MS);
     assert_int_equal(2,
                      queue_ack(f, queue_owner(1), fixture_claim(f, queue_owner(1), MINUTE_MS, 10)));
-    assert_int_equal(1, fixture_count(f, "SELECT count(*) FROM {timer} WHERE status = 2"));
+    assert_int_equal(1, fixture_count(f, "SELECT count(*) FROM {timer} WHERE status = 'done'"));
 }
 
 PAWL_TEST(a_redriven_message_that_failed_again_shows_its_new_time_to_live)

@@ -86,6 +86,8 @@ static void copy_message(crash_run *l, int number, const pawl_message *message, 
         .fence = pawl_message_fence(message),
         .lease_until_ms = pawl_message_lease_until(message).us / 1000,
     };
+    if (ret->state == PAWL_STATE_SCHEDULED) /* the model has states as they are stored */
+        ret->state = PAWL_STATE_READY;
     if (ret->state == PAWL_STATE_READY)
         ret->run_at_ms = pawl_message_next_attempt_at(message).us / 1000;
     l->ids[number] = pawl_message_work_id(message);

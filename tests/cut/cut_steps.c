@@ -45,7 +45,7 @@ static const scenario_step steps[] = {
      .operation = {OPERATION_RENEW, 1, 4, 2 * MINUTE_MS}, .again = true},
     {"ack", SCENARIO_WRITES, NULL, NULL, IS("1", "state = 2"), 1,
      .operation = {OPERATION_ACK, 1, 1, 0}},
-    {"abandon", SCENARIO_WRITES, NULL, NULL, IS("2", "state = 0 AND retries = 1"), 1,
+    {"abandon", SCENARIO_WRITES, NULL, NULL, IS("2", "state IN (0, 6) AND retries = 1"), 1,
      .operation = {OPERATION_ABANDON, 2, 1, 5000}},
     {"fail", SCENARIO_WRITES, NULL, NULL, IS("3", "state = 3"), 1,
      .operation = {OPERATION_FAIL, 3, 1, 0}},
@@ -69,14 +69,14 @@ static const scenario_step steps[] = {
      "SELECT count(*) FROM {lease} WHERE released_at IS NOT NULL", 1},
     {"reap", SCENARIO_WRITES, scenario_after_the_lease, NULL,
      COUNT_WHERE("(correlation_id = '6' AND state = 3) OR"
-                 " (correlation_id = '7' AND state = 0 AND retries = 1)"),
+                 " (correlation_id = '7' AND state IN (0, 6) AND retries = 1)"),
      2, .operation = {OPERATION_REAP, 0, 0, 0}},
     {"redrive", SCENARIO_WRITES, NULL, NULL, IS("3", "state = 0 AND retries = 0"), 1,
      .operation = {OPERATION_REDRIVE, 3, 1, 0}},
     {"list", SCENARIO_READS, NULL, cut_list, NULL, 0},
     {"stats", SCENARIO_READS, NULL, cut_stats, NULL, 0},
     {"schedule", SCENARIO_RESOLVES, NULL, cut_schedule,
-     IS("9", "state = 0 AND {us:next_attempt_at} = {us:created_at} + 86400000000"), 1},
+     IS("9", "state = 6 AND {us:next_attempt_at} = {us:created_at} + 86400000000"), 1},
     {"unschedule", SCENARIO_WRITES, NULL, cut_unschedule, IS("9", "state = 5"), 1},
     {"retain", SCENARIO_WRITES, after_an_hour, NULL,
      "SELECT 4 - count(*) FROM {body} WHERE correlation_id IN ('1', '4', '5', '9')", 4,
@@ -109,4 +109,4 @@ static const scenario_step steps[] = {
     {.name = NULL},
 };
 
-const scenario_list cut_scenario = {steps, "2:0/1 3:0/0 6:3/1 7:0/1 9:0/0"};
+const scenario_list cut_scenario = {steps, "2:0/1 3:0/0 6:3/1 7:0/1 9:6/0"};

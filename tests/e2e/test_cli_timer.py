@@ -23,11 +23,13 @@ def test_a_timer_is_scheduled_shown_and_handled_when_due(db):
     assert shown["message_id"] == timer["message_id"]
     assert (shown["topic"], shown["payload"], shown["priority"], shown["headers"],
             shown["correlation_id"], shown["state"]) == \
-        ("mail", "hello", 3, {"lang": "de"}, "order-77", "ready")
+        ("mail", "hello", 3, {"lang": "de"}, "order-77", "scheduled")
     past = add(db, "mail", "at once", "--at", "2020-01-01T09:00+01:00")
     assert past["due_at"] == "2020-01-01T08:00:00.000000Z"
     db.work("true")
-    assert db.state(timer["work_id"]) == "ready"
+    assert db.state(timer["work_id"]) == "scheduled"
+    assert [m["work_id"] for m in db.json("ls", "--state", "scheduled")] == [timer["work_id"]]
+    assert db.json("ls", "--state", "ready") == []
     assert db.state(past["work_id"]) == "done"
 
 
@@ -73,9 +75,9 @@ def test_only_what_nobody_has_begun_with_is_cancelled(db):
     done = db.send("t", "now")
     db.work("true")
     assert "would be cancelled" in db.text("timer", "cancel", timer["work_id"], "--dry-run")
-    assert db.state(timer["work_id"]) == "ready"
+    assert db.state(timer["work_id"]) == "scheduled"
     assert db.text("timer", "cancel", timer["message_id"], "--yes") == \
-        f"cancelled {timer['message_id']} (was ready)\n"
+        f"cancelled {timer['message_id']} (was scheduled)\n"
     assert db.state(timer["work_id"]) == "cancelled"
     assert "is cancelled" in db.run("timer", "cancel", timer["work_id"], "--yes",
                                     expect=1).stderr.decode()

@@ -154,13 +154,13 @@ static pawl_status unschedule_timer(scenario *s, size_t *ret_changed, pawl_error
 static const scenario_step timer_steps[] = {
     {"open", SCENARIO_READS, NULL, scenario_open, NULL, 0},
     {"schedule", SCENARIO_WRITES, NULL, schedule_timers,
-     COUNT_WHERE("state = 0 AND due_at > created_at"), 2},
+     COUNT_WHERE("state = 6 AND due_at > created_at"), 2},
     {"look at timers", SCENARIO_READS, NULL, read_timers, NULL, 0},
     {"unschedule", SCENARIO_WRITES, NULL, unschedule_timer, COUNT_WHERE("state = 5"), 1},
     {.name = NULL},
 };
 
-const scenario_list fault_timer = {timer_steps, "1:5/0 2:0/0"};
+const scenario_list fault_timer = {timer_steps, "1:5/0 2:6/0"};
 
 /* ---- jobs ---- */
 

@@ -303,7 +303,7 @@ static const scenario_step steps[] = {
     {"progress", SCENARIO_WRITES, NULL, report_progress, IS("2", "progress = 'half'"), 1},
     {"ack", SCENARIO_WRITES, NULL, NULL, IS("1", "state = 2"), 1,
      .operation = {OPERATION_ACK, 1, 1, 0}},
-    {"abandon", SCENARIO_WRITES, NULL, NULL, IS("2", "state = 0 AND retries = 1"), 1,
+    {"abandon", SCENARIO_WRITES, NULL, NULL, IS("2", "state IN (0, 6) AND retries = 1"), 1,
      .operation = {OPERATION_ABANDON, 2, 1, 5000}},
     {"fail", SCENARIO_WRITES, NULL, NULL, IS("3", "state = 3"), 1,
      .operation = {OPERATION_FAIL, 3, 1, 0}},
@@ -314,7 +314,7 @@ static const scenario_step steps[] = {
     {"claim again", SCENARIO_WRITES, NULL, scenario_claim_rest, COUNT_WHERE("state = 1"), 3},
     {"reap", SCENARIO_WRITES, scenario_after_the_lease, NULL,
      COUNT_WHERE("(correlation_id = '6' AND state = 3) OR"
-                 " (correlation_id IN ('4', '7') AND state = 0 AND retries = 1)"),
+                 " (correlation_id IN ('4', '7') AND state IN (0, 6) AND retries = 1)"),
      3, .operation = {OPERATION_REAP, 0, 0, 0}},
     {"expire", SCENARIO_WRITES, after_the_time_to_live, NULL,
      IS("4", "state = 4 AND finished_at IS NOT NULL"), 1, .operation = {OPERATION_EXPIRE, 0, 0, 0}},
@@ -337,4 +337,4 @@ static const scenario_step steps[] = {
     {.name = NULL},
 };
 
-const scenario_list fault_queue = {steps, "2:0/1 3:0/0 4:4/1 7:0/1 9:0/0"};
+const scenario_list fault_queue = {steps, "2:0/1 3:0/0 4:4/1 7:0/1 9:6/0"};

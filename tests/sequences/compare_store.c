@@ -167,10 +167,11 @@ static pawl_topic_stats expected_stats(const model *m, int topic)
 
         if (!x->present || x->sent.topic != topic)
             continue;
-        bool ready = model_shown_state(m, x) == PAWL_STATE_READY;
+        pawl_state shown = model_shown_state(m, x);
+        bool ready = shown == PAWL_STATE_READY || shown == PAWL_STATE_SCHEDULED;
         s.ready += ready;
         s.running += x->state == PAWL_STATE_RUNNING;
-        s.total_expired += model_shown_state(m, x) != x->state;
+        s.total_expired += shown == PAWL_STATE_EXPIRED && x->state != PAWL_STATE_EXPIRED;
         if (ready && x->run_at_us <= m->now_us &&
             (s.oldest_due_at.us == 0 || x->run_at_us < s.oldest_due_at.us))
             s.oldest_due_at.us = x->run_at_us;

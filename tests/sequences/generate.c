@@ -199,7 +199,7 @@ static void add_ids(generator *g, const model *m, step *s, unsigned states)
 static void add_filter(generator *g, const model *m, step *s)
 {
     if (chance(g, 70))
-        s->states = (unsigned)below(g, 64);
+        s->states = (unsigned)below(g, 1u << PAWL_STATE_COUNT);
     if (chance(g, 40))
         s->topic = (int)below(g, MODEL_TOPICS);
     if (chance(g, 30))

@@ -62,7 +62,11 @@ static bool is_overdue(const model *m, const model_message *x)
 
 pawl_state model_shown_state(const model *m, const model_message *x)
 {
-    return is_overdue(m, x) ? PAWL_STATE_EXPIRED : x->state;
+    if (is_overdue(m, x))
+        return PAWL_STATE_EXPIRED;
+    if (x->state == PAWL_STATE_READY && x->run_at_us > m->now_us)
+        return PAWL_STATE_SCHEDULED;
+    return x->state;
 }
 
 static void expire_one(model *m, model_message *x)

@@ -91,7 +91,7 @@ static unsigned states_for(const step *s)
 {
     switch (s->kind) {
     case STEP_CANCEL_MATCHING:
-        return STATE(READY) | STATE(RUNNING);
+        return STATE(SCHEDULED) | STATE(READY) | STATE(RUNNING);
     case STEP_REDRIVE_MATCHING:
         return DEAD;
     default:

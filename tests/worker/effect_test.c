@@ -96,7 +96,7 @@ PAWL_TEST(after_a_rollback_the_handlers_answer_counts)
 
     worker_step(worker);
     assert_int_equal(0, fixture_count(f, "SELECT count(*) FROM {orders}"));
-    assert_int_equal(PAWL_STATE_READY, fixture_state(f, id));
+    assert_int_equal(PAWL_STATE_SCHEDULED, fixture_state(f, id));
     assert_int_equal(1, worker_stats(worker).retried);
 }
 

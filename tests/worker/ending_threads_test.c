@@ -36,7 +36,7 @@ PAWL_TEST(a_worker_ends_when_nothing_is_due)
     run_to_the_end(worker);
     assert_int_equal(100, counter_get(&calls));
     assert_int_equal(100, worker_stats(worker).done);
-    assert_int_equal(PAWL_STATE_READY, fixture_state(f, later));
+    assert_int_equal(PAWL_STATE_SCHEDULED, fixture_state(f, later));
     worker_check_nothing_held(f);
 }
 

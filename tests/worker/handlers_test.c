@@ -230,7 +230,7 @@ PAWL_TEST(an_answer_that_is_no_verdict_counts_as_retry)
 
     worker_handle(worker, "t", nonsense, NULL);
     worker_until_idle(worker);
-    assert_int_equal(PAWL_STATE_READY, fixture_state(f, id));
+    assert_int_equal(PAWL_STATE_SCHEDULED, fixture_state(f, id));
     assert_non_null(strstr(pawl_message_last_error(queue_get(f, id)), "no verdict"));
 }
 

@@ -98,7 +98,7 @@ PAWL_TEST(an_error_text_that_is_refused_is_left_out)
     fixture_refuse(f, "queue", "UPDATE", "NEW.last_error = 'poison'");
     worker_handle(worker, "t", follow, &s);
     worker_until_idle(worker);
-    assert_int_equal(PAWL_STATE_READY, fixture_state(f, id));
+    assert_int_equal(PAWL_STATE_SCHEDULED, fixture_state(f, id));
     assert_int_equal(1, pawl_message_retries(queue_get(f, id)));
     assert_null(pawl_message_last_error(queue_get(f, id)));
     assert_int_equal(1, fixture_logged_times(f, "was refused by the database"));

@@ -21,7 +21,7 @@ static void assert_waits_for_the_cap(fixture *f, pawl_work_id id)
 {
     const pawl_message *m = queue_get(f, id);
 
-    assert_int_equal(PAWL_STATE_READY, pawl_message_state(m));
+    assert_int_equal(PAWL_STATE_SCHEDULED, pawl_message_state(m));
     assert_int_equal(31, pawl_message_retries(m));
     assert_time(fixture_now(f).us + DAY_MS * 1000, pawl_message_next_attempt_at(m));
 }

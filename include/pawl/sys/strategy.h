@@ -85,7 +85,7 @@ typedef struct pawl_message_image {
     pawl_wall due_at;
     pawl_wall next_attempt_at; /* PAWL_TIME_UNSET: it has finished */
     pawl_wall finished_at;
-    pawl_state state;
+    pawl_state state; /* as it is shown: PAWL_STATE_SCHEDULED until the next attempt is due */
     int retries;
     const char *last_error; /* may be NULL */
     bool without_payload;

@@ -7,10 +7,12 @@ BEGIN
                coalesce(q.expires_at, o.expires_at, b.expires_at) AS expires_at,
                b.max_attempts,
                coalesce(q.retries, o.retries) AS retries,
-               -- What is past its time to live reads as expired, also before maintenance has moved it.
+               -- What is past its time to live reads as expired, also before maintenance has moved it;
+               -- what is not due yet reads as scheduled.
                CASE WHEN q.fence <> 0 THEN @STATE_RUNNING@
                     WHEN q.expires_at <= (SELECT pawl.now()) THEN @STATE_EXPIRED@
                     WHEN o.state = @STATE_FAILED@ AND o.expires_at <= (SELECT pawl.now()) THEN @STATE_EXPIRED@
+                    WHEN q.run_at > (SELECT pawl.now()) THEN @STATE_SCHEDULED@
                     ELSE coalesce(o.state, @STATE_READY@) END::smallint AS state,
                coalesce(q.fence, 0) AS fence,
                CASE WHEN q.fence <> 0 THEN q.owner END AS owner,
@@ -30,7 +32,9 @@ BEGIN
 
     -- The outbox as its users know it.
     PERFORM pawl.replace_view('pawl.outbox', $view$
-        SELECT id, topic, payload, created_at, state AS status, lease_until AS locked_until,
+        SELECT id, topic, payload, created_at,
+               -- @include state_word
+               lease_until AS locked_until,
                owner AS owner_token, state = @STATE_DONE@ AS is_processed, finished_at AS processed_at,
                processed_by, retries AS retry_count, last_error, next_attempt_at, message_id,
                correlation_id, due_at AS due_time_utc, destination, type, headers, priority, expires_at
@@ -39,7 +43,8 @@ BEGIN
 
     -- A timer is a message that was sent for a time: for later, or for one that has passed, so due at once.
     PERFORM pawl.replace_view('pawl.timer', $view$
-        SELECT id, message_id, topic, payload, created_at, due_at AS due_time, state AS status,
+        SELECT id, message_id, topic, payload, created_at, due_at AS due_time,
+               -- @include state_word
                lease_until AS locked_until, owner AS owner_token, claimed_by, retries AS retry_count,
                last_error, finished_at AS processed_at, processed_by, correlation_id, destination,
                headers, priority

@@ -229,12 +229,14 @@ const cli_verb cli_verb_retry = {
     .run = run_retry,
 };
 
+#define UNFINISHED (1u << PAWL_STATE_SCHEDULED | 1u << PAWL_STATE_READY | 1u << PAWL_STATE_RUNNING)
+
 static const cli_change cancel_change = {
     .verb = "cancel",
     .title = "Cancel",
     .done = "cancelled",
-    .allowed = 1u << PAWL_STATE_READY | 1u << PAWL_STATE_RUNNING,
-    .usual = 1u << PAWL_STATE_READY | 1u << PAWL_STATE_RUNNING,
+    .allowed = UNFINISHED,
+    .usual = UNFINISHED,
     .by_id = pawl_outbox_cancel,
     .matching = pawl_outbox_cancel_matching,
 };
@@ -248,9 +250,10 @@ const cli_verb cli_verb_cancel = {
     .name = "cancel",
     .usage = "[ID...]",
     .summary = "end messages that are waiting or running",
-    .about = "Ends messages that are ready or in progress. A worker that has one learns of it when "
+    .about = "Ends messages that are scheduled, ready or running. A worker that has one learns of "
+             "it when "
              "it next renews its lease; its result is dropped. A filter that names no state means "
-             "both. Asks first, unless --yes is given.",
+             "all three. Asks first, unless --yes is given.",
     .examples = "  pawl cancel 12\n  pawl cancel --topic report --state ready --yes\n  pawl cancel "
                 "--correlation order-77 --dry-run",
     .options = cli_change_options,

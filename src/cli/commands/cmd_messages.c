@@ -71,7 +71,8 @@ static pawl_status run_ls(const cli_args *args, pawl_error *err)
 #define FIELD(field) offsetof(ls_settings, field)
 static const cli_option ls_options[] = {
     {"state", "STATES",
-     "only these states: ready, running, done, failed, expired, cancelled, or dead for failed "
+     "only these states: scheduled, ready, running, done, failed, expired, cancelled, or dead for "
+     "failed "
      "and expired; a comma list, or repeated",
      CLI_TEXTS, 's', FIELD(states), 0, 0},
     {"topic", "TOPIC", "only this topic", CLI_TEXT, 't', FIELD(topic), 0, 0},

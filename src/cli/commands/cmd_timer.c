@@ -204,8 +204,8 @@ static pawl_status cancel_timers(const cli_args *args, const timer_settings *own
         .verb = "timer cancel",
         .title = "Cancel",
         .done = "cancelled",
-        .allowed = 1u << PAWL_STATE_READY,
-        .usual = 1u << PAWL_STATE_READY,
+        .allowed = 1u << PAWL_STATE_SCHEDULED | 1u << PAWL_STATE_READY,
+        .usual = 1u << PAWL_STATE_SCHEDULED | 1u << PAWL_STATE_READY,
         .by_id = cancel_pending,
     };
     cli_change_settings chosen = own->change;

@@ -56,6 +56,7 @@ static void read_state(const void *record, pawl_wall now, cli_value *to)
         [PAWL_STATE_READY] = CLI_BLUE,      [PAWL_STATE_RUNNING] = CLI_YELLOW,
         [PAWL_STATE_DONE] = CLI_GREEN,      [PAWL_STATE_FAILED] = CLI_RED,
         [PAWL_STATE_EXPIRED] = CLI_MAGENTA, [PAWL_STATE_CANCELLED] = CLI_DIM,
+        [PAWL_STATE_SCHEDULED] = CLI_PLAIN,
     };
     pawl_state state = pawl_message_state(record);
 
@@ -113,9 +114,16 @@ static void read_count(const void *record, pawl_wall now, cli_value *to)
 
 CLI_FIELD_READ(pawl_message, read_run_id, cli_value_positive(to, pawl_message_run_id(it)));
 
+static bool waits_for_attempt(const pawl_message *message)
+{
+    pawl_state state = pawl_message_state(message);
+
+    return state == PAWL_STATE_SCHEDULED || state == PAWL_STATE_READY;
+}
+
 static void read_retry_at(const void *record, pawl_wall now, cli_value *to)
 {
-    bool waits = pawl_message_state(record) == PAWL_STATE_READY;
+    bool waits = waits_for_attempt(record);
 
     (void)now;
     if (waits && pawl_message_retries(record) + pawl_message_deferrals(record) > 0)
@@ -138,7 +146,7 @@ static void read_when(const void *record, pawl_wall now, cli_value *to)
     const char *word = "";
     pawl_wall time = pawl_message_finished_at(record);
 
-    if (pawl_message_state(record) == PAWL_STATE_READY) {
+    if (waits_for_attempt(record)) {
         word = pawl_message_retries(record) > 0 ? "next " : "due ";
         time = pawl_message_next_attempt_at(record);
     } else if (pawl_message_state(record) == PAWL_STATE_RUNNING) {

@@ -34,10 +34,11 @@ static pawl_status unknown_state(const char *name, pawl_error *err)
     if (nearest.best)
         return pawli_fail(err, PAWL_E_INVALID, "there is no state '%s'; did you mean '%s'?", name,
                           nearest.best);
-    return pawli_fail(err, PAWL_E_INVALID,
-                      "there is no state '%s'; the states are ready, running, done, failed, "
-                      "expired, cancelled, and dead for failed and expired",
-                      name);
+    return pawli_fail(
+        err, PAWL_E_INVALID,
+        "there is no state '%s'; the states are scheduled, ready, running, done, failed, "
+        "expired, cancelled, and dead for failed and expired",
+        name);
 }
 
 pawl_status cli_states_parse(const cli_texts *texts, unsigned *ret_states, pawl_error *err)

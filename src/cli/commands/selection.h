@@ -17,7 +17,7 @@ pawl_status cli_messages_walk(pawl_store *store, const pawl_filter *filter,
                               cli_message_visitor visit, void *context, pawl_error *err);
 
 /*
- * Parses "ready", "in-progress", ... and "dead" (failed, expired) to a bit set; comma lists,
+ * Parses "ready", "running", ... and "dead" (failed, expired) to a bit set; comma lists,
  * repeatable.
  */
 pawl_status cli_states_parse(const cli_texts *texts, unsigned *ret_states, pawl_error *err);
