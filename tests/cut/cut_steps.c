@@ -109,4 +109,4 @@ static const scenario_step steps[] = {
     {.name = NULL},
 };
 
-const scenario_list cut_scenario = {steps, "2:0/1 3:0/0 6:3/1 7:0/1 9:0/0"};
+const scenario_list cut_scenario = {steps, "2:0/1 3:0/0 6:3/1 7:0/1 9:6/0"};

@@ -142,7 +142,7 @@ static void format_count(cli_value *to, int64_t count, cli_color color_if_any)
 
 #define COUNT_CELL(name, member, color)                                                            \
     CLI_FIELD_READ(pawl_topic_stats, name, format_count(to, it->member, color))
-COUNT_CELL(read_in_progress, running, CLI_YELLOW);
+COUNT_CELL(read_running, running, CLI_YELLOW);
 COUNT_CELL(read_done, total_done, CLI_GREEN);
 COUNT_CELL(read_failed, total_failed, CLI_RED);
 COUNT_CELL(read_expired, total_expired, CLI_MAGENTA);
@@ -167,7 +167,7 @@ static const cli_field stats_fields[] = {
     {"ready", STATS(INT64, ready)},
     {NULL, .read = read_ready_cell, .column = {2, "READY", true}},
     {"running", STATS(INT64, running)},
-    {NULL, .read = read_in_progress, .column = {3, "IN PROGRESS", true}},
+    {NULL, .read = read_running, .column = {3, "RUNNING", true}},
     {"depth_is_at_least", STATS(BOOL, depth_is_at_least)},
     {"depth_estimate", STATS(INT64, depth_estimate)},
     {"oldest_due_at", STATS(TIME, oldest_due_at), .column = {4, "OLDEST DUE", false, "-"}},
