@@ -69,7 +69,7 @@ def test_what_was_sent_before_it_started_is_sent_and_a_failure_is_told(pair, db)
 
 def test_json_log_records_carry_the_values_of_their_message(pair, db):
     pair.start_bank("[receive *]\ncommand = exit 65\n", "127.0.0.1:0", "--log-format", "json")
-    sent = pair.send("{}", "--correlation-id", "c-1")
+    sent = pair.send()
     pair.start_shop(None, "", "--log-format", "json")
     pair.shop.hear("failed for good at attempt 1")
     assert pair.shop.end() == 0
