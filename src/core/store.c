@@ -332,8 +332,8 @@ pawl_status pawl_store_reset_clock(pawl_store *store, bool force, bool dry_run,
                           "to let the leases expire by the new clock",
                           (long long)reset.owned);
     if (reset.done)
-        pawli_log(&store->log, PAWL_LOG_WARNING, "store", "the store's clock was set back by %lld ms",
-                  (long long)reset.ahead_ms);
+        pawli_log(&store->log, PAWL_LOG_WARNING, "store",
+                  "the store's clock was set back by %lld ms", (long long)reset.ahead_ms);
     pawli_returned_copy(ret_reset, &reset, sizeof reset);
     return PAWL_OK;
 }

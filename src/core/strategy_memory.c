@@ -205,8 +205,9 @@ static pawl_status memory_get(void *self, pawl_uuid id, pawl_messages **ret_one,
         return st;
     pthread_mutex_lock(&m->lock);
     const pawli_timer *timer = pawli_timer_table_find(&m->table, id);
-    st = timer ? memory_append(list, timer, now, true, err)
-               : pawli_fail(err, PAWL_E_NOT_FOUND, "no such timer; its record may have been dropped");
+    st = timer
+             ? memory_append(list, timer, now, true, err)
+             : pawli_fail(err, PAWL_E_NOT_FOUND, "no such timer; its record may have been dropped");
     pthread_mutex_unlock(&m->lock);
     if (st == PAWL_OK)
         *ret_one = pawl_messages_take(&list);

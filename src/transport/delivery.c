@@ -259,8 +259,9 @@ static pawl_status delivery_note_status(pawl_delivery *delivery, pawl_status st,
         pawli_log_fields fields = {0};
         pawli_log_text(&fields, "store", pawl_store_engine(delivery->store));
         pawli_log_text(&fields, "error", why->message);
-        pawli_log_record(&delivery->options.log, PAWL_LOG_WARNING, "store", &fields,
-                         "circuit breaker opened, retrying: the database cannot be reached: {error}");
+        pawli_log_record(
+            &delivery->options.log, PAWL_LOG_WARNING, "store", &fields,
+            "circuit breaker opened, retrying: the database cannot be reached: {error}");
     }
     return PAWL_OK;
 }

@@ -56,9 +56,10 @@ static void results_drop(pawl_worker *worker, pawl_task *task)
     } else if (!task->disowned) { /* those were counted when they were released */
         pawli_log_fields fields = {0};
         result_log_fields(task, &fields);
-        pawli_log_record(&worker->log, PAWL_LOG_WARNING, "worker", &fields,
-                         "topic '{topic}': the result of message {message_id} was dropped: its lease "
-                         "was lost, or it was cancelled");
+        pawli_log_record(
+            &worker->log, PAWL_LOG_WARNING, "worker", &fields,
+            "topic '{topic}': the result of message {message_id} was dropped: its lease "
+            "was lost, or it was cancelled");
         pawli_worker_count(worker, &worker->stats.lost, 1);
     }
     pawli_inflight_remove_stored(&worker->inflight, task);
@@ -206,13 +207,15 @@ static void log_refusal(pawl_worker *worker, const pawl_task *task, bool stored,
     result_log_fields(task, &fields);
     pawli_log_text(&fields, "error", why);
     if (stored)
-        pawli_log_record(&worker->log, PAWL_LOG_WARNING, "worker", &fields,
-                         "topic '{topic}': the database rejected the error text or output of message "
-                         "{message_id}, which is discarded: {error}");
+        pawli_log_record(
+            &worker->log, PAWL_LOG_WARNING, "worker", &fields,
+            "topic '{topic}': the database rejected the error text or output of message "
+            "{message_id}, which is discarded: {error}");
     else
-        pawli_log_record(&worker->log, PAWL_LOG_ERROR, "worker", &fields,
-                         "topic '{topic}': the database rejected the result of message {message_id}, "
-                         "which is attempted again when its lease expires: {error}");
+        pawli_log_record(
+            &worker->log, PAWL_LOG_ERROR, "worker", &fields,
+            "topic '{topic}': the database rejected the result of message {message_id}, "
+            "which is attempted again when its lease expires: {error}");
 }
 
 /* The result is not stored and not retried: its lease is no longer renewed, and expires. */

@@ -34,11 +34,10 @@ static pawl_status unknown_state(const char *name, pawl_error *err)
     if (nearest.best)
         return pawli_fail(err, PAWL_E_INVALID, "unknown state '%s'; did you mean '%s'?", name,
                           nearest.best);
-    return pawli_fail(
-        err, PAWL_E_INVALID,
-        "unknown state '%s'; the states are scheduled, ready, running, done, failed, "
-        "expired, cancelled, and dead for failed and expired",
-        name);
+    return pawli_fail(err, PAWL_E_INVALID,
+                      "unknown state '%s'; the states are scheduled, ready, running, done, failed, "
+                      "expired, cancelled, and dead for failed and expired",
+                      name);
 }
 
 pawl_status cli_states_parse(const cli_texts *texts, unsigned *ret_states, pawl_error *err)
