@@ -9,7 +9,7 @@
 #include "config.h"
 #include "console.h"
 #include "fail.h"
-#include "memory.h"
+#include "alloc.h"
 #include "scope.h"
 #include "terminal_text.h"
 #include "units.h"

@@ -7,7 +7,7 @@
 #include <pawl/store.h>
 
 #include "args.h"
-#include "memory.h"
+#include "alloc.h"
 
 PAWLI_AUTO_DEFINE(pawl_store, pawl_store_close);
 PAWLI_AUTO_DEFINE(pawl_messages, pawl_messages_free);

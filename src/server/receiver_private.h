@@ -90,7 +90,7 @@ void pawli_process_reject(void *context, pawli_request *job);
 /* Counts a response to POST /_rf/receive. */
 void pawli_process_count(pawl_receiver *receiver, const pawli_answer *answer);
 
-/* ---- http.c: the requests of a listener ---- */
+/* ---- http_server.c: the requests of a listener ---- */
 
 /* Starts the listener's threads, which accept at once. */
 pawl_status pawli_http_start(pawli_listener *listener, pawl_error *err);

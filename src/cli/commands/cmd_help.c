@@ -7,7 +7,7 @@
 
 #include "cli.h"
 #include "console.h"
-#include "memory.h"
+#include "alloc.h"
 #include "fail.h"
 #include "scope.h"
 #include "terminal_text.h"

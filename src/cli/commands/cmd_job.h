@@ -9,7 +9,7 @@
 #include "compose.h"
 #include "fields.h"
 #include "console.h"
-#include "memory.h"
+#include "alloc.h"
 #include "table.h"
 
 PAWLI_AUTO_DEFINE(pawl_jobs, pawl_jobs_free);

@@ -8,7 +8,7 @@
 #include "console.h"
 #include "database.h"
 #include "fail.h"
-#include "memory.h"
+#include "alloc.h"
 #include "scope.h"
 
 static void report_schema_json(const char *action, const char *engine,

@@ -9,7 +9,7 @@
 #include "console.h"
 #include "database.h"
 #include "fail.h"
-#include "memory.h"
+#include "alloc.h"
 #include "scope.h"
 
 static void print_sent(const cli_args *args, const pawl_enqueued *stored)

@@ -11,7 +11,7 @@
 #include "database.h"
 #include "environment.h"
 #include "fail.h"
-#include "memory.h"
+#include "alloc.h"
 #include "scope.h"
 #include "units.h"
 #include "work_run.h"

@@ -10,7 +10,7 @@
 
 #include "args.h"
 #include "bounds.h"
-#include "memory.h"
+#include "alloc.h"
 #include "units.h"
 
 typedef struct cli_compose {

@@ -7,7 +7,7 @@
 #include "console.h"
 #include "database.h"
 #include "fail.h"
-#include "memory.h"
+#include "alloc.h"
 #include "scope.h"
 #include "selection.h"
 #include "terminal_text.h"

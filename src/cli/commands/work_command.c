@@ -8,7 +8,7 @@
 #include "child.h"
 #include "console.h"
 #include "environment.h"
-#include "memory.h"
+#include "alloc.h"
 #include "terminal_line.h"
 #include "terminal_text.h"
 #include "units.h"

@@ -10,7 +10,7 @@
 
 #include "console.h"
 #include "fail.h"
-#include "memory.h"
+#include "alloc.h"
 #include "terminal_line.h"
 #include "terminal_text.h"
 #include "units.h"

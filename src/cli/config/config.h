@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#include "memory.h"
+#include "alloc.h"
 #include "setting.h"
 
 typedef enum cli_origin_kind {

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "memory.h"
+#include "alloc.h"
 #include "scope.h"
 #include "setting.h"
 #include "units.h"

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "child.h"
-#include "memory.h"
+#include "alloc.h"
 #include "terminal_line.h"
 #include "terminal_text.h"
 #include "platform.h"

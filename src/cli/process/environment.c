@@ -9,7 +9,7 @@
 #include <jansson.h>
 
 #include "environment.h"
-#include "memory.h"
+#include "alloc.h"
 #include "scope.h"
 #include "setting.h"
 

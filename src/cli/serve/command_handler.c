@@ -5,7 +5,7 @@
 
 #include "child.h"
 #include "environment.h"
-#include "memory.h"
+#include "alloc.h"
 #include "serve.h"
 
 typedef struct command_handler {

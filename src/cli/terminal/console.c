@@ -13,7 +13,7 @@
 
 #include "console.h"
 #include "fail.h"
-#include "memory.h"
+#include "alloc.h"
 #include "scope.h"
 #include "terminal_line.h"
 #include "terminal_text.h"

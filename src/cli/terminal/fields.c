@@ -6,7 +6,7 @@
 
 #include "base64.h"
 #include "fields.h"
-#include "memory.h"
+#include "alloc.h"
 #include "terminal_text.h"
 #include "text.h"
 

@@ -9,7 +9,7 @@
 #include <pawl/export.h>
 
 #include "console.h"
-#include "memory.h"
+#include "alloc.h"
 
 typedef struct cli_column {
     const char *title;

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "console.h"
-#include "memory.h"
+#include "alloc.h"
 #include "scope.h"
 #include "terminal_line.h"
 #include "terminal_text.h"

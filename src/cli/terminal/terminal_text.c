@@ -4,7 +4,7 @@
 #include <string.h>
 #include <wchar.h>
 
-#include "memory.h"
+#include "alloc.h"
 #include "terminal_text.h"
 #include "text.h"
 

@@ -1,4 +1,4 @@
-/* src/cli/memory.c - memory for a short-lived program: running out ends it with exit code 71. */
+/* src/cli/alloc.c - memory for a short-lived program: running out ends it with exit code 71. */
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -6,7 +6,7 @@
 
 #include <pawl/error.h>
 
-#include "memory.h"
+#include "alloc.h"
 
 static void *checked_block(void *block)
 {

@@ -1,4 +1,4 @@
-/* src/server/http.c - the HTTP requests of a listener: passes them from libmicrohttpd to the
+/* src/server/http_server.c - the HTTP requests of a listener: passes them from libmicrohttpd to the
  * handler pool. */
 #include <errno.h>
 #include <fcntl.h>

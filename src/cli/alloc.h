@@ -1,7 +1,7 @@
-/* src/cli/memory.h - allocation for a short-lived program: running out of memory exits with
+/* src/cli/alloc.h - allocation for a short-lived program: running out of memory exits with
  * code 71. */
-#ifndef CLI_MEMORY_H
-#define CLI_MEMORY_H
+#ifndef CLI_ALLOC_H
+#define CLI_ALLOC_H
 
 #include <stddef.h>
 #include <stdlib.h>
