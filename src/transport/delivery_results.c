@@ -143,9 +143,10 @@ static void result_rejected(pawl_delivery *delivery, pawli_send_op *op, const pa
         op->stripped = true;
         return;
     }
-    log_result(delivery, op, PAWL_LOG_ERROR, why ? why->message : "-",
-               "message {message_id} to {destination}: its result was refused by the database; it "
-               "is sent again when its lease ends: {error}");
+    log_result(
+        delivery, op, PAWL_LOG_ERROR, why ? why->message : "-",
+        "message {message_id} to {destination}: the database rejected its result; the message "
+        "is sent again when its lease expires: {error}");
     pawli_send_op_done(op);
     delivery->moved++;
 }

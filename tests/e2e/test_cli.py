@@ -83,7 +83,7 @@ def test_what_is_unknown_gets_a_suggestion(args, nearest):
     (["ls", "--state", "happy"], "unknown state 'happy'"),
     (["ls", "12"], "'pawl show 12'"),
     (["show"], "show needs a work id or a message id"),
-    (["show", "1", "2"], "show needs one"),
+    (["show", "1", "2"], "show needs a work id"),
     (["show", "abc"], "'abc' is neither a work id (a number) nor a message id (a UUID)"),
     (["show", "0"], "'0' is neither"),
     (["show", "99999999999999999999"], "is neither"),

@@ -167,7 +167,7 @@ def test_removing_a_job_can_be_tried(db):
 def test_releasing_a_lease_can_be_tried(db):
     out = db.text("lock", "a", "--", PAWL, "--db", db.url, *db.schema_options, "lease", "release", "a", "--dry-run")
     assert "would be released from" in out
-    refused(db.raw("lease", "release", "a", "-n"), 76, "nobody holds the lease")
+    refused(db.raw("lease", "release", "a", "-n"), 76, "the lease has no owner")
     refused(db.raw("lease", "show", "a", "-n"), 64, "--dry-run is not for 'lease show'")
 
 

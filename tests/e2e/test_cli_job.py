@@ -255,19 +255,19 @@ def test_a_job_is_removed_with_its_history_after_a_question(db):
     code, shown = on_terminal(command, answer=b"n\n", cwd=db.folder)
     assert code == 1 and "Remove the job 'old' and its history (1 unfinished run)?" in shown
     assert names(db) == ["new", "old"]
-    refused(db.raw("job", "rm", "new", "odl", "--yes"), 66, "there is no job 'odl'; did you mean 'old'?")
+    refused(db.raw("job", "rm", "new", "odl", "--yes"), 66, "unknown job 'odl'; did you mean 'old'?")
     assert names(db) == ["new", "old"]
     code, shown = on_terminal(command, answer=b"y\n", cwd=db.folder)
     assert code == 0 and "old removed, 1 run cancelled" in shown
     assert db.state(work_id) == "cancelled"
     assert db.json("job", "rm", "new", "-y") == [{"job": "new", "cancelled": 0}]
-    refused(db.raw("job", "runs", "old"), 66, "there is no job 'old'; 'pawl job ls' lists them")
+    refused(db.raw("job", "runs", "old"), 66, "unknown job 'old'; 'pawl job ls' lists them")
 
 
 def test_an_unknown_job_gets_a_suggestion(db):
     add(db, "nightly", "@daily", "-t", "t")
     for action in ["show", "runs", "enable", "disable", "trigger"]:
-        refused(db.raw("job", action, "nigthly"), 66, "there is no job 'nigthly'; did you mean 'nightly'?")
+        refused(db.raw("job", action, "nigthly"), 66, "unknown job 'nigthly'; did you mean 'nightly'?")
         refused(db.raw("job", action), 64, f"pawl job {action} report")
 
 

@@ -58,7 +58,7 @@ def test_an_empty_database_has_no_topics(db):
 @pytest.mark.parametrize("args, said", [
     (["topic"], "pawl topic pause TOPIC"),
     (["topic", "pasue", "x"], "did you mean 'pause'"),
-    (["topic", "pause"], "which topic?"),
+    (["topic", "pause"], "no topic given"),
     (["topic", "ls", "x"], "takes no argument"),
     (["topic", "pause", ""], "1 to 255 characters"),
 ])

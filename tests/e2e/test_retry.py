@@ -102,7 +102,7 @@ def test_wake_tries_a_destination_now(shop, db):
     until(lambda: db.state(sent) == "done")
     assert db.json("wake", "bank", "nowhere") == [{"destination": "bank", "due": 0},
                                                   {"destination": "nowhere", "due": 0}]
-    refused(db.raw("wake"), 64, "wake needs a destination")
+    refused(db.raw("wake"), 64, "no destination given")
 
 
 def test_a_service_that_is_missing_in_the_map_does_not_kill_a_message(shop, db):

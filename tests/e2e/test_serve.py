@@ -136,7 +136,7 @@ def test_what_runs_is_finished_before_it_ends(serve, empty_db, gate):
     connection.request("POST", "/_rf/receive", envelope(SECRET), {"Content-Type": "application/json"})
     until((empty_db.folder / "begun").exists)
     daemon.tell(signal.SIGTERM)
-    daemon.hear("stopping")
+    daemon.hear("shutting down")
     gate.open()
     response = connection.getresponse()
     assert (response.status, json.loads(response.read())["payload"]) == (200, "late")

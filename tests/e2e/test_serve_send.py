@@ -174,7 +174,7 @@ def test_sigterm_waits_for_what_is_in_the_air(pair, db, gate):
     sent = pair.send()
     until((pair.bank_folder / "begun").exists)
     pair.shop.tell(signal.SIGTERM)
-    pair.shop.hear("stopping")
+    pair.shop.hear("shutting down")
     gate.open()
     assert pair.shop.wait() == 0
     assert db.state(sent) == "done"
@@ -189,7 +189,7 @@ def test_a_second_sigterm_hurries(pair, db, gate):
     until((pair.bank_folder / "begun").exists)
     for daemon in (pair.shop, pair.bank):
         daemon.tell(signal.SIGTERM)
-        daemon.hear("stopping")
+        daemon.hear("shutting down")
         daemon.tell(signal.SIGTERM)
         daemon.hear("second signal")
         assert daemon.wait() == 0

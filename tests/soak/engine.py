@@ -127,7 +127,7 @@ def value(text):
 class PostgresStore:
     engine = "postgres"
     states = 6
-    own_tables = ("topic_stats_delta", "sleeper", "lane_use", "mutex", "clock_watch")
+    own_tables = ("topic_stats_delta", "idle_worker", "lane_use", "mutex", "clock_watch")
 
     def __init__(self, folder, name):
         self.name = f"soak_{name}"

@@ -242,7 +242,7 @@ static pawl_result nonsense(pawl_task *task, void *context)
     return (pawl_result)77;
 }
 
-PAWL_TEST(an_answer_that_is_no_verdict_counts_as_retry)
+PAWL_TEST(an_invalid_result_counts_as_retry)
 {
     fixture *f = fixture_open(NULL);
     pawl_worker *worker = worker_open(f, NULL);
@@ -251,7 +251,7 @@ PAWL_TEST(an_answer_that_is_no_verdict_counts_as_retry)
     worker_handle(worker, "t", nonsense, NULL);
     worker_until_idle(worker);
     assert_int_equal(PAWL_STATE_SCHEDULED, fixture_state(f, id));
-    assert_non_null(strstr(pawl_message_last_error(queue_get(f, id)), "no verdict"));
+    assert_non_null(strstr(pawl_message_last_error(queue_get(f, id)), "invalid result"));
 }
 
 PAWL_TEST(answers_of_all_kinds_in_one_batch_reach_their_messages)
@@ -368,7 +368,7 @@ PAWL_TEST(calls_are_logged_as_info_and_failures_as_errors_without_the_payload)
     worker_until_idle(worker);
     assert_true(fixture_logged(f, PAWL_LOG_ERROR, id));
     assert_true(fixture_logged(f, PAWL_LOG_ERROR, "the printer is on fire"));
-    static const char failed[] = "the handler of topic 'bad' put off message";
+    static const char failed[] = "topic 'bad': attempt 1 of message";
     assert_true(fixture_logged_field(f, failed, "message_id", id));
     assert_true(fixture_logged_field(f, failed, "topic", "bad"));
     assert_true(fixture_logged_field(f, failed, "attempt", "#1"));
