@@ -1,6 +1,7 @@
 /* src/core/store.c - opens and deploys stores, grants roles, resets the store's clock. */
 #include <pawl/store.h>
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -383,6 +384,7 @@ pawl_status pawl_schema_grant(const char *url, const pawl_store_options *opts, c
     st = pawl_store_open(url, opts, &store, err);
     if (st != PAWL_OK)
         return st;
+    assert(store);
     if (pawli_db_driver(store->db)->single_writer)
         return pawli_fail(err, PAWL_E_UNSUPPORTED,
                           "SQLite has no roles: file permissions control access");

@@ -1,6 +1,7 @@
 /* src/core/timer_table.c - timers in memory, by id and by due time. */
 #include "timer_table.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -304,6 +305,7 @@ pawli_timer *pawli_timer_heap_pop(pawli_timer_heap *heap)
 
 void pawli_timer_heap_remove(pawli_timer *timer)
 {
+    assert(timer->heap);
     close_gap(timer->heap, timer->place);
     timer->heap = NULL;
 }
