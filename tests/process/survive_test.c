@@ -47,6 +47,7 @@ static void tally_add(tally *t, const processes *s, recovery r)
 
 static void tally_print(const tally *t, const char *what)
 {
+    long rounds = t->rounds > 0 ? (long)t->rounds : 1;
     const char *engine = getenv("PAWL_TEST_ENGINE");
 
     printf("# %s, %s: rounds %ld, messages %ld, lost 0, doubled 0; commits that came too late %ld, "
@@ -57,9 +58,9 @@ static void tally_print(const tally *t, const char *what)
     printf(
         "# %s, %s: handled again after %lld / %lld / %lld ms, all done after %lld / %lld / %lld ms "
         "(least, mean, most of %ld)\n",
-        engine, what, (long long)t->first.least_ms, (long long)(t->first.sum_ms / t->rounds),
+        engine, what, (long long)t->first.least_ms, (long long)(t->first.sum_ms / rounds),
         (long long)t->first.most_ms, (long long)t->all.least_ms,
-        (long long)(t->all.sum_ms / t->rounds), (long long)t->all.most_ms, t->rounds);
+        (long long)(t->all.sum_ms / rounds), (long long)t->all.most_ms, t->rounds);
 }
 
 /* Many rounds in `make proof`, one otherwise. */
