@@ -71,7 +71,7 @@ def test_json_log_records_carry_the_values_of_their_message(pair, db):
     pair.start_bank("[receive *]\ncommand = exit 65\n", "127.0.0.1:0", "--log-format", "json")
     sent = pair.send()
     pair.start_shop(None, "", "--log-format", "json")
-    pair.shop.hear("failed for good at attempt 1")
+    pair.shop.hear("failed permanently at attempt 1")
     assert pair.shop.end() == 0
     assert pair.bank.end() == 0
     records = [json.loads(line) for line in pair.shop.log.splitlines()]
@@ -90,7 +90,7 @@ def test_without_a_name_it_receives_and_says_why_it_does_not_send(daemons, db):
     daemon = daemons(db, "")
     daemon.hear("delivery is off")
     daemon.hear("--service-id")
-    daemon.hear("no message is taken")
+    daemon.hear("every message is rejected")
     assert "delivery" not in daemon.health()[1]
     db.send("order", "{}", "--destination", "bank")
     assert daemon.end() == 0
