@@ -75,13 +75,13 @@ def test_json_log_records_carry_the_values_of_their_message(pair, db):
     assert pair.shop.end() == 0
     assert pair.bank.end() == 0
     records = [json.loads(line) for line in pair.shop.log.splitlines()]
-    failed = next(record for record in records if "failed for good" in record["message"])
+    failed = next(record for record in records if "failed permanently" in record["message"])
     assert failed["message_id"] == db.show(sent)["message_id"]
     assert (failed["topic"], failed["destination"], failed["attempt"]) == ("order", "bank", 1)
     assert isinstance(failed["duration_ms"], int) and failed["duration_ms"] >= 0
     assert failed["error"].startswith("HTTP 422") and failed["message"].endswith(failed["error"])
     records = [json.loads(line) for line in pair.bank.log.splitlines()]
-    refused = next(record for record in records if "was refused (attempt 1)" in record["message"])
+    refused = next(record for record in records if "failed permanently (attempt 1)" in record["message"])
     assert (refused["message_id"], refused["source"], refused["attempt"]) == (failed["message_id"], "shop", 1)
     assert refused["error"]
 
