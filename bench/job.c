@@ -90,7 +90,8 @@ static void prepare(const job_hands *how, database *db, int64_t jobs, void **ret
 static void take_turns_looking(pawl_store *store, const job_hands *how, void *const hands[2],
                                int64_t jobs, int count, times *t)
 {
-    int64_t slot = wall_us_now() - 1000000; /* a job's slots only grow, and none is late */
+    int64_t occurrence =
+        wall_us_now() - 1000000; /* a job's occurrences only grow, and none is late */
 
     for (int i = -1; i < count; i++) { /* the first does not count */
         int64_t first = some_jobs(jobs, i + 1);
@@ -98,7 +99,7 @@ static void take_turns_looking(pawl_store *store, const job_hands *how, void *co
 
         for (int turn = 0; turn < 2; turn++) {
             int which = (i + turn) & 1;
-            how->make_due(hands[which], first, ++slot);
+            how->make_due(hands[which], first, ++occurrence);
             if (which == 0)
                 pawl_ms = look_by_pawl(store);
             else

@@ -12,7 +12,7 @@ typedef struct job_hands {
     void (*close)(void *hands);
     /* Jobs of which none is due for a long time. */
     void (*add)(void *hands, int64_t count);
-    /* JOB_DUE of them, from this id on, have a slot at this time. Not measured. */
+    /* JOB_DUE of them, from this id on, have an occurrence at this time. Not measured. */
     void (*make_due)(void *hands, int64_t first_id, int64_t at_us);
     /* Find them by the index, move them on, add a run and a message for each: one commit. */
     void (*look)(void *hands);

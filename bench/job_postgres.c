@@ -9,10 +9,10 @@
 
 static const char look_text[] =
     "WITH due AS MATERIALIZED (SELECT id, next_occurrence_at, payload, lease, heartbeat FROM job"
-    " WHERE look_at <= now() ORDER BY look_at LIMIT 100 FOR UPDATE SKIP LOCKED),"
+    " WHERE next_check_at <= now() ORDER BY next_check_at LIMIT 100 FOR UPDATE SKIP LOCKED),"
     " moved AS (UPDATE job j SET last_occurrence_at = due.next_occurrence_at, next_occurrence_at = "
     "now() + interval"
-    " '1 year', next_due_at = now() + interval '1 year', look_at = now() + interval '1 year',"
+    " '1 year', next_due_at = now() + interval '1 year', next_check_at = now() + interval '1 year',"
     " version = j.version + 1 FROM due WHERE j.id = due.id),"
     " made AS MATERIALIZED (SELECT due.*, nextval(pg_get_serial_sequence('body', 'id')) AS work_id,"
     " gen_random_uuid() AS message_id FROM due),"
@@ -66,7 +66,7 @@ static void add(void *context, int64_t count)
 
     snprintf(sql, sizeof sql,
              "INSERT INTO job (name, schedule, topic, payload, overlap, created_at, updated_at,"
-             " anchor, since, next_occurrence_at, next_due_at, look_at)"
+             " anchor, since, next_occurrence_at, next_due_at, next_check_at)"
              " SELECT 'job ' || n, '0 0 1 1 *', 'bench.0', repeat('x', %zu)::bytea, 'allow', now(),"
              " now(), now(), now(), at, at, at FROM (SELECT n, now() + interval '1 year' +"
              " n * interval '1 microsecond' AS at FROM generate_series(1, %lld) AS n) AS all_jobs",
@@ -81,11 +81,12 @@ static void make_due(void *context, int64_t first_id, int64_t at_us)
     hands *self = context;
     char sql[512];
 
-    snprintf(sql, sizeof sql,
-             "UPDATE job SET look_at = 'epoch', next_occurrence_at = t, next_due_at = t"
-             " FROM (SELECT timestamptz 'epoch' + %lld * interval '1 microsecond' AS t) AS slot"
-             " WHERE id >= %lld AND id < %lld",
-             (long long)at_us, (long long)first_id, (long long)first_id + JOB_DUE);
+    snprintf(
+        sql, sizeof sql,
+        "UPDATE job SET next_check_at = 'epoch', next_occurrence_at = t, next_due_at = t"
+        " FROM (SELECT timestamptz 'epoch' + %lld * interval '1 microsecond' AS t) AS occurrence"
+        " WHERE id >= %lld AND id < %lld",
+        (long long)at_us, (long long)first_id, (long long)first_id + JOB_DUE);
     pg_exec(self->connection, sql);
 }
 

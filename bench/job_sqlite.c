@@ -24,11 +24,11 @@ typedef enum statement {
 static const char *const texts[STATEMENTS] = {
     [BEGIN] = "BEGIN IMMEDIATE",
     [COMMIT] = "COMMIT",
-    [FIND] = "SELECT id, next_occurrence_at FROM pawl_job INDEXED BY pawl_job_look"
-             " WHERE look_at <= ?1 ORDER BY look_at LIMIT 100",
+    [FIND] = "SELECT id, next_occurrence_at FROM pawl_job INDEXED BY pawl_job_next_check"
+             " WHERE next_check_at <= ?1 ORDER BY next_check_at LIMIT 100",
     [MOVE] = "UPDATE pawl_job SET last_occurrence_at = next_occurrence_at, next_occurrence_at = "
              "?2, next_due_at = ?2,"
-             " look_at = ?2, version = version + 1 WHERE id = ?1",
+             " next_check_at = ?2, version = version + 1 WHERE id = ?1",
     [BODY] = "INSERT INTO pawl_body (message_id, topic, priority, type, created_at, due_at, "
              "max_attempts,"
              " lease, heartbeat, run_id, headers, payload)"
@@ -39,7 +39,7 @@ static const char *const texts[STATEMENTS] = {
     [RUN] =
         "INSERT INTO pawl_job_run (id, job_id, state, scheduled_at, last_occurrence_at, created_at,"
         " work_id, message_id) VALUES (?1, ?2, 0, ?3, ?3, ?4, ?5, ?6)",
-    [MAKE_DUE] = "UPDATE pawl_job SET look_at = 0, next_occurrence_at = ?2, next_due_at = ?2"
+    [MAKE_DUE] = "UPDATE pawl_job SET next_check_at = 0, next_occurrence_at = ?2, next_due_at = ?2"
                  " WHERE id >= ?1 AND id < ?1 + ?3",
 };
 
@@ -78,7 +78,7 @@ static void add(void *context, int64_t count)
         self->handle,
         "WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < ?1)"
         " INSERT INTO pawl_job (name, schedule, topic, payload, overlap, created_at, updated_at,"
-        " anchor, since, next_occurrence_at, next_due_at, look_at)"
+        " anchor, since, next_occurrence_at, next_due_at, next_check_at)"
         " SELECT printf('job %06d', n), '0 0 1 1 *', 'bench.0', ?2, 'allow', ?3, ?3, ?3, ?3,"
         " ?4 + n, ?4 + n, ?4 + n FROM n");
 
@@ -102,7 +102,7 @@ static void make_due(void *context, int64_t first_id, int64_t at_us)
 }
 
 /* A message and a run of it. */
-static void make_run(hands *self, sqlite3_int64 job, sqlite3_int64 slot, sqlite3_int64 now)
+static void make_run(hands *self, sqlite3_int64 job, sqlite3_int64 occurrence, sqlite3_int64 now)
 {
     sqlite3_stmt *body = self->statements[BODY], *queue = self->statements[QUEUE],
                  *run = self->statements[RUN];
@@ -113,7 +113,7 @@ static void make_run(hands *self, sqlite3_int64 job, sqlite3_int64 slot, sqlite3
     sqlite3_bind_blob(body, 1, message_id, sizeof message_id, SQLITE_STATIC);
     sqlite3_bind_text(body, 2, topic_name(0), -1, SQLITE_STATIC);
     sqlite3_bind_int64(body, 3, now);
-    sqlite3_bind_int64(body, 4, slot);
+    sqlite3_bind_int64(body, 4, occurrence);
     sqlite3_bind_int64(body, 5, run_id);
     sqlite3_bind_int64(body, 6, job);
     lite_run(body);
@@ -125,7 +125,7 @@ static void make_run(hands *self, sqlite3_int64 job, sqlite3_int64 slot, sqlite3
     lite_run(queue);
     sqlite3_bind_int64(run, 1, run_id);
     sqlite3_bind_int64(run, 2, job);
-    sqlite3_bind_int64(run, 3, slot);
+    sqlite3_bind_int64(run, 3, occurrence);
     sqlite3_bind_int64(run, 4, now);
     sqlite3_bind_int64(run, 5, work);
     sqlite3_bind_blob(run, 6, message_id, sizeof message_id, SQLITE_STATIC);
@@ -136,20 +136,20 @@ static void look(void *context)
 {
     hands *self = context;
     sqlite3_stmt *find = self->statements[FIND], *move = self->statements[MOVE];
-    sqlite3_int64 now = wall_us_now(), ids[AT_ONCE], slots[AT_ONCE];
+    sqlite3_int64 now = wall_us_now(), ids[AT_ONCE], occurrences[AT_ONCE];
     int count = 0;
 
     lite_run(self->statements[BEGIN]);
     sqlite3_bind_int64(find, 1, now);
     while (lite_next(find)) {
         ids[count] = sqlite3_column_int64(find, 0);
-        slots[count++] = sqlite3_column_int64(find, 1);
+        occurrences[count++] = sqlite3_column_int64(find, 1);
     }
     for (int i = 0; i < count; i++) {
         sqlite3_bind_int64(move, 1, ids[i]);
         sqlite3_bind_int64(move, 2, now + YEAR_US);
         lite_run(move);
-        make_run(self, ids[i], slots[i], now);
+        make_run(self, ids[i], occurrences[i], now);
     }
     lite_run(self->statements[COMMIT]);
     if (count != JOB_DUE)

@@ -49,14 +49,14 @@ static const char *const texts[STATEMENTS] = {
     [TAKE] = "UPDATE OR FAIL pawl_queue SET owner = ?2, lease_until = ?3, fence = ?4 WHERE id = ?1",
     [INSERT_CLAIM] = "INSERT OR FAIL INTO pawl_claim (fence, owner, owner_name, check_at, ids)"
                      " VALUES (?1, ?2, '" OWNER_NAME "', ?3, ?4)",
-    [COUNT_HELD] =
-        "UPDATE OR FAIL pawl_lane_stats SET held = held + ?2, turn = ?3 WHERE lane_id = ?1",
+    [COUNT_HELD] = "UPDATE OR FAIL pawl_lane_stats SET running = running + ?2, last_claim_fence = "
+                   "?3 WHERE lane_id = ?1",
     [SET_TIME] = "UPDATE pawl_meta SET latest_time = ?1 WHERE id = 1",
     [INSERT_OUTCOME] = "INSERT OR FAIL INTO pawl_outcome (id, state, finished_at, retries,"
                        " processed_by) VALUES (?1, 2, ?2, ?3, '" OWNER_NAME "')",
     [DELETE_QUEUE] = "DELETE FROM pawl_queue WHERE id = ?1 AND fence = ?2",
-    [COUNT_DONE] =
-        "UPDATE OR FAIL pawl_lane_stats SET held = held - ?2, done = done + ?2 WHERE lane_id = ?1",
+    [COUNT_DONE] = "UPDATE OR FAIL pawl_lane_stats SET running = running - ?2, done = done + ?2 "
+                   "WHERE lane_id = ?1",
 };
 
 typedef struct program {

@@ -1,7 +1,7 @@
 /* include/pawl/job.h - jobs: recurring work, defined by a schedule and the message it sends.
  *
  * A job is a row in the database: a name, a schedule (pawl/schedule.h), and the message to send.
- * Each time at which the schedule fires is an occurrence (a "slot" in the names below). A scheduler
+ * Each time at which the schedule fires is an occurrence. A scheduler
  * (every worker has one, see pawl/worker.h) finds the occurrences that are due and creates a run
  * for each: a message that is claimed, renewed, retried, cancelled and listed like any other. The
  * job's history (pawl/job_runs.h) records the run until it ends. A failed run does not change the

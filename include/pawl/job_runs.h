@@ -54,7 +54,7 @@ typedef struct pawl_run {
     pawl_run_reason reason;       /* of a skip */
     pawl_wall scheduled_at;       /* the occurrence, for a skip the first; or when triggered */
     pawl_wall last_occurrence_at; /* for a skip the last occurrence; otherwise the same */
-    int64_t slots;                /* number of occurrences: 1, for a skip possibly more */
+    int64_t occurrences;          /* number of occurrences: 1, for a skip possibly more */
     bool occurrences_is_at_least; /* there were more than PAWL_RUN_OCCURRENCES_MAX */
     pawl_work_id work_id;         /* of its message; 0 while it waits, and for a skip */
     pawl_uuid message_id;         /* all zero in the same cases */

@@ -39,9 +39,9 @@ SELECT * FROM pawl.job_due(max_rows => :limit);
 -- name: job_advance
 -- Apply the scheduler's decisions.
 SELECT * FROM pawl.job_advance(
-    steps => :step, job_ids => :job_id, seen => :seen, run_ids => :run_id, slots => :slot,
-    last_occurrences => :last_slot, dues => :due, looks => :look_at, sinces => :since, anchors => :anchor,
-    counts => :slots, more => :occurrences_more, in_line => :in_line, awaits => :awaits, problems => :problem,
+    steps => :step, job_ids => :job_id, seen => :seen, run_ids => :run_id, occurrences => :occurrence,
+    last_occurrences => :last_occurrence, dues => :due, next_checks => :next_check_at, sinces => :since, anchors => :anchor,
+    counts => :occurrences, more => :occurrences_more, in_line => :in_line, awaits => :awaits, problems => :problem,
     message_ids => :message_id, planned => :planned_at, rewinds => :rewinds);
 
 -- name: job_runs

@@ -315,7 +315,7 @@ enabled        boolean  DEFAULT true        -- of a new job; an existing job kee
 
 -- part: run_columns
 SELECT @row@.id, (SELECT j.name FROM pawl.job j WHERE j.id = @row@.job_id), @row@.triggered, @row@.state, @row@.reason,
-       @row@.scheduled_at, @row@.last_occurrence_at, @row@.slots, @row@.occurrences_more, @row@.work_id, @row@.message_id,
+       @row@.scheduled_at, @row@.last_occurrence_at, @row@.occurrences, @row@.occurrences_more, @row@.work_id, @row@.message_id,
        @row@.created_at, @row@.started_at, @row@.claimed_at, @row@.ended_at, @row@.claimed_by, @row@.attempts, @row@.error,
 
 -- part: held_of_claim

@@ -33,12 +33,12 @@ SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, N
 -- part: claim_row
 -- The claim row is written first and lists the messages; if nothing is due, nothing is written.
 -- @stop-unless-changed
-INSERT OR FAIL INTO pawl_claim (fence, owner, owner_name, check_at, runs, last_id, ids)
+INSERT OR FAIL INTO pawl_claim (fence, owner, owner_name, check_at, has_job_runs, last_id, ids)
 SELECT
 -- @include next_fence
-       , :owner, :owner_name, check_at, runs, last_id, ids
+       , :owner, :owner_name, check_at, has_job_runs, last_id, ids
 FROM (SELECT count(*) AS n, :now + min(min(coalesce(lease, :lease)), @LEASE_MAX@000) AS check_at,
-             max(run_id IS NOT NULL) AS runs, max(id) AS last_id, json_group_array(id) AS ids
+             max(run_id IS NOT NULL) AS has_job_runs, max(id) AS last_id, json_group_array(id) AS ids
 
 -- part: claim_end
 -- The claim row is written: draw its token, mark its messages as claimed, return them.
@@ -54,12 +54,12 @@ SET owner = :owner, lease_until = :now + min(coalesce(lease, :lease), @LEASE_MAX
 WHERE id IN (SELECT j.value FROM pawl_claim c CROSS JOIN json_each(c.ids) j
              WHERE c.fence = (SELECT fence FROM pawl_meta WHERE id = 1));
 
-INSERT INTO pawl_lane_stats (lane_id, priority, turn, used_at, held)
+INSERT INTO pawl_lane_stats (lane_id, priority, last_claim_fence, used_at, running)
 SELECT h.lane_id, 0, h.fence, :now, count(*)
 FROM pawl_owned h
 WHERE h.fence = (SELECT fence FROM pawl_meta WHERE id = 1)
 GROUP BY h.lane_id
-ON CONFLICT (lane_id) DO UPDATE SET turn = excluded.turn, used_at = excluded.used_at, held = held + excluded.held;
+ON CONFLICT (lane_id) DO UPDATE SET last_claim_fence = excluded.last_claim_fence, used_at = excluded.used_at, running = running + excluded.running;
 
 -- The columns of pawl_message, without a lookup of the outcome, which cannot exist. json_each returns the
 -- array's order, which is the claim's; sorting would copy the payloads.
@@ -76,12 +76,12 @@ WHERE c.fence = (SELECT fence FROM pawl_meta WHERE id = 1);
 
 -- Update the history of jobs if the claim has job runs.
 -- @stop-unless-changed
-UPDATE OR FAIL pawl_claim SET runs = 0 WHERE fence = (SELECT fence FROM pawl_meta WHERE id = 1) AND runs > 0;
+UPDATE OR FAIL pawl_claim SET has_job_runs = 0 WHERE fence = (SELECT fence FROM pawl_meta WHERE id = 1) AND has_job_runs > 0;
 
 UPDATE OR FAIL pawl_job_run
 SET state = @STATE_RUNNING@, started_at = coalesce(started_at, :now), claimed_at = :now, claimed_by = :owner_name,
     attempts = 1 + (SELECT retries FROM pawl_queue WHERE id = work_id),
-    news = news + (started_at IS NULL
+    pending_events = pending_events + (started_at IS NULL
                    AND EXISTS (SELECT 1 FROM pawl_job WHERE id = job_id AND awaited_run = pawl_job_run.id))
 WHERE id IN (SELECT q.run_id
              FROM pawl_claim c
@@ -96,7 +96,7 @@ WHERE id IN (SELECT q.run_id
 -- there are enough: lanes of higher priority first, then the one that has waited longest since its last claim.
 -- @include claim_row
       FROM (SELECT q.id, q.lease, q.run_id
-            FROM pawl_lane_stats t INDEXED BY pawl_lane_stats_turn
+            FROM pawl_lane_stats t INDEXED BY pawl_lane_stats_order
             CROSS JOIN pawl_queue q INDEXED BY pawl_queue_due
                     ON q.lane_id = t.lane_id AND q.fence = 0 AND q.run_at <= :now
             WHERE t.paused = 0 AND t.destination = ''
@@ -104,7 +104,7 @@ WHERE id IN (SELECT q.run_id
                    OR (SELECT topic FROM pawl_lane WHERE id = t.lane_id)
                       IN (SELECT value FROM json_each(:topics)))
               AND (q.expires_at IS NULL OR q.expires_at > :now)
-            ORDER BY t.priority DESC, t.turn
+            ORDER BY t.priority DESC, t.last_claim_fence
             LIMIT :limit))
 WHERE n > 0;
 
@@ -122,12 +122,12 @@ WHERE n > 0;
             CROSS JOIN json_each(
                 (SELECT json_group_array(id)
                  FROM (SELECT q.id
-                       FROM pawl_lane_stats t INDEXED BY pawl_lane_stats_turn
+                       FROM pawl_lane_stats t INDEXED BY pawl_lane_stats_order
                        CROSS JOIN pawl_queue q INDEXED BY pawl_queue_due
                                ON q.lane_id = t.lane_id AND q.fence = 0 AND q.run_at <= :now
                        WHERE t.paused = 0 AND t.destination = named.value
                          AND (q.expires_at IS NULL OR q.expires_at > :now)
-                       ORDER BY t.priority DESC, t.turn
+                       ORDER BY t.priority DESC, t.last_claim_fence
                        LIMIT :most))) j
             CROSS JOIN pawl_queue f ON f.id = j.value
             WHERE named.value > ''

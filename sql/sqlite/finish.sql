@@ -13,12 +13,12 @@ FROM pawli_rows(:rows) r CROSS JOIN pawl_queue q ON q.id = r.id
 WHERE q.fence = r.fence AND q.owner = :owner AND q.fence <> 0;
 
 -- @if-rows
-INSERT INTO pawl_lane_stats (lane_id, priority, held, done)
+INSERT INTO pawl_lane_stats (lane_id, priority, running, done)
 SELECT q.lane_id, 0, -count(*), count(*)
 FROM pawli_rows(:rows) r CROSS JOIN pawl_queue q ON q.id = r.id
 WHERE q.fence = r.fence AND q.owner = :owner AND q.fence <> 0
 GROUP BY q.lane_id
-ON CONFLICT (lane_id) DO UPDATE SET held = held + excluded.held, done = done + excluded.done;
+ON CONFLICT (lane_id) DO UPDATE SET running = running + excluded.running, done = done + excluded.done;
 
 -- @if-rows
 DELETE FROM pawl_queue
@@ -55,7 +55,7 @@ WHERE id = (SELECT run_id FROM pawl_queue WHERE id = :id AND fence = 0) AND stat
 
 -- part: given_back
 -- @each
-UPDATE OR FAIL pawl_lane_stats SET held = held - 1
+UPDATE OR FAIL pawl_lane_stats SET running = running - 1
 WHERE lane_id = (SELECT lane_id FROM pawl_queue WHERE id = :id) AND changes() = 1;
 -- @each
 SELECT changes();
@@ -136,7 +136,7 @@ SELECT q.id, @STATE_FAILED@, :now, q.retries + 1, c.owner_name, coalesce(:error,
 FROM pawl_queue q LEFT JOIN pawl_claim c ON c.fence = q.fence
 WHERE q.id = :id AND q.fence = :fence AND q.owner = :owner AND q.fence <> 0;
 -- @each
-UPDATE OR FAIL pawl_lane_stats SET held = held - 1, failed = failed + 1
+UPDATE OR FAIL pawl_lane_stats SET running = running - 1, failed = failed + 1
 WHERE lane_id = (SELECT lane_id FROM pawl_queue WHERE id = :id) AND changes() = 1;
 -- @each
 DELETE FROM pawl_queue WHERE id = :id AND changes() = 1;

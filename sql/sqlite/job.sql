@@ -2,7 +2,7 @@
 
 -- part: run_columns
 SELECT r.id, (SELECT name FROM pawl_job WHERE id = r.job_id), r.triggered, r.state, r.reason, r.scheduled_at,
-       r.last_occurrence_at, r.slots, r.occurrences_more, r.work_id, r.message_id, r.created_at, r.started_at,
+       r.last_occurrence_at, r.occurrences, r.occurrences_more, r.work_id, r.message_id, r.created_at, r.started_at,
        r.claimed_at, r.ended_at, r.claimed_by, r.attempts, r.error,
 
 -- part: job_message
@@ -77,7 +77,7 @@ SET schedule = excluded.schedule, zone = excluded.zone, topic = excluded.topic, 
     next_occurrence_at = CASE WHEN j.schedule = excluded.schedule AND j.zone = excluded.zone THEN next_occurrence_at END,
     next_due_at = CASE WHEN j.schedule = excluded.schedule AND j.zone = excluded.zone THEN next_due_at END,
     awaited_run = CASE WHEN j.schedule = excluded.schedule AND j.zone = excluded.zone THEN awaited_run END,
-    look_at = 0, sweep_due_at = min(sweep_due_at, excluded.sweep_due_at), version = version + 1, problem = NULL;
+    next_check_at = 0, sweep_due_at = min(sweep_due_at, excluded.sweep_due_at), version = version + 1, problem = NULL;
 
 UPDATE pawl_meta SET latest_time = :now WHERE id = 1;
 
@@ -104,7 +104,7 @@ SELECT 1, enabled <> :enabled FROM pawl_job WHERE name = :name;
 
 UPDATE OR FAIL pawl_job
 SET enabled = :enabled, since = :now, next_occurrence_at = NULL, next_due_at = NULL, awaited_run = NULL,
-    look_at = 0, updated_at = :now, version = version + 1, problem = NULL
+    next_check_at = 0, updated_at = :now, version = version + 1, problem = NULL
 WHERE name = :name AND enabled <> :enabled;
 
 -- name: job_trigger
@@ -142,7 +142,7 @@ SELECT @JOB_TRIGGER_WAITS@, last_insert_rowid(), @RUN_WAITING@;
 -- If the run waits, the scheduler must examine the job.
 UPDATE OR FAIL pawl_job
 SET version = version + 1, sweep_due_at = min(sweep_due_at, :now + 60000000),
-    look_at = CASE overlap WHEN 'queue' THEN 0 ELSE look_at END
+    next_check_at = CASE overlap WHEN 'queue' THEN 0 ELSE next_check_at END
 WHERE name = :name;
 
 -- @stop-unless-changed
@@ -201,27 +201,27 @@ SELECT 1, changes();
 -- that are due, that have pending events, or that were planned by a clock that was ahead; (2) those events.
 -- src/core/job_tick.c relies on the columns.
 SELECT @JOB_DUE_CLOCK@, NULL, NULL, NULL, :now,
-       (SELECT look_at FROM pawl_job INDEXED BY pawl_job_look
-        WHERE look_at > :now AND look_at < 9223372036854775807 ORDER BY look_at LIMIT 1);
+       (SELECT next_check_at FROM pawl_job INDEXED BY pawl_job_next_check
+        WHERE next_check_at > :now AND next_check_at < 9223372036854775807 ORDER BY next_check_at LIMIT 1);
 
 SELECT @JOB_DUE_JOB@, j.id, j.version, j.awaited_run, j.anchor, j.since, j.schedule, j.zone, j.enabled, j.misfire,
        j.misfire_cap, j.misfire_grace, j.overlap, j.jitter, j.next_occurrence_at, j.last_occurrence_at,
        EXISTS (SELECT 1 FROM pawl_job_run o INDEXED BY pawl_job_run_waiting
                WHERE o.job_id = j.id AND o.state = @RUN_WAITING@),
        r.id IS NOT NULL, coalesce(r.started_at, r.ended_at), j.planned_at
-FROM (SELECT * FROM (SELECT id FROM pawl_job INDEXED BY pawl_job_look
-                     WHERE look_at <= :now ORDER BY look_at LIMIT :limit)
+FROM (SELECT * FROM (SELECT id FROM pawl_job INDEXED BY pawl_job_next_check
+                     WHERE next_check_at <= :now ORDER BY next_check_at LIMIT :limit)
       UNION
       SELECT * FROM (SELECT job_id FROM pawl_job_run INDEXED BY pawl_job_run_pending_events
-                     WHERE news > 0 ORDER BY id LIMIT :limit)
+                     WHERE pending_events > 0 ORDER BY id LIMIT :limit)
       UNION
       SELECT * FROM (SELECT id FROM pawl_job INDEXED BY pawl_job_planned
                      WHERE planned_at > :now + 300000000 ORDER BY planned_at DESC LIMIT :limit)) due
 CROSS JOIN pawl_job j ON j.id = due.id
 LEFT JOIN pawl_job_run r ON r.id = j.awaited_run;
 
-SELECT @JOB_DUE_EVENT@, job_id, news, id FROM pawl_job_run INDEXED BY pawl_job_run_pending_events
-WHERE news > 0 ORDER BY id LIMIT :limit;
+SELECT @JOB_DUE_EVENT@, job_id, pending_events, id FROM pawl_job_run INDEXED BY pawl_job_run_pending_events
+WHERE pending_events > 0 ORDER BY id LIMIT :limit;
 
 -- name: job_advance
 -- Apply the scheduler's decisions: all steps of a job, or none if the job has changed since it was read or if
@@ -233,12 +233,12 @@ UPDATE pawl_meta SET latest_time = :now WHERE id = 1;
 
 -- @each
 UPDATE OR FAIL pawl_job
-SET next_occurrence_at = :slot, next_due_at = :due, look_at = coalesce(:look_at, 9223372036854775807),
-    last_occurrence_at = CASE WHEN :rewinds OR :last_slot > coalesce(last_occurrence_at, :last_slot - 1)
-                        THEN :last_slot ELSE last_occurrence_at END,
+SET next_occurrence_at = :occurrence, next_due_at = :due, next_check_at = coalesce(:next_check_at, 9223372036854775807),
+    last_occurrence_at = CASE WHEN :rewinds OR :last_occurrence > coalesce(last_occurrence_at, :last_occurrence - 1)
+                        THEN :last_occurrence ELSE last_occurrence_at END,
     planned_at = :planned_at, since = :since, anchor = :anchor, awaited_run = CASE WHEN :awaits THEN awaited_run END,
     created_at = coalesce(created_at, :now), updated_at = coalesce(updated_at, :now),
-    sweep_due_at = CASE WHEN :last_slot IS NULL AND NOT :rewinds THEN sweep_due_at ELSE min(sweep_due_at, :now + 60000000) END,
+    sweep_due_at = CASE WHEN :last_occurrence IS NULL AND NOT :rewinds THEN sweep_due_at ELSE min(sweep_due_at, :now + 60000000) END,
     problem = :problem, version = version + 1, tick = :tick
 WHERE :step = @JOB_STEP_MOVE@ AND id = :job_id AND version = :seen AND :planned_at <= :now;
 -- @each
@@ -250,8 +250,8 @@ WHERE :rewinds AND :step = @JOB_STEP_MOVE@ AND job_id = :job_id AND state = @RUN
   AND (SELECT tick FROM pawl_job WHERE id = :job_id) = :tick;
 
 -- @each
-UPDATE OR FAIL pawl_job_run SET news = 0
-WHERE :step = @JOB_STEP_EVENT@ AND id = :run_id AND news = :seen
+UPDATE OR FAIL pawl_job_run SET pending_events = 0
+WHERE :step = @JOB_STEP_EVENT@ AND id = :run_id AND pending_events = :seen
   AND (SELECT tick FROM pawl_job WHERE id = :job_id) = :tick;
 
 -- @each
@@ -261,11 +261,11 @@ WHERE :step IN (@JOB_STEP_PROMOTE@, @JOB_STEP_RUN@) AND id = :job_id AND tick = 
 
 -- Every run waits first.
 -- @each
-INSERT OR IGNORE INTO pawl_job_run (job_id, state, reason, scheduled_at, last_occurrence_at, slots, occurrences_more,
+INSERT OR IGNORE INTO pawl_job_run (job_id, state, reason, scheduled_at, last_occurrence_at, occurrences, occurrences_more,
                                     created_at)
 SELECT id, CASE WHEN runs THEN @RUN_WAITING@ ELSE @RUN_SKIPPED@ END,
        CASE WHEN runs THEN @RUN_NO_REASON@ WHEN :step = @JOB_STEP_SKIP@ THEN @RUN_MISFIRE@ ELSE @RUN_OVERLAP@ END,
-       :slot, coalesce(:last_slot, :slot), coalesce(:slots, 1), coalesce(:occurrences_more, 0), :now
+       :occurrence, coalesce(:last_occurrence, :occurrence), coalesce(:occurrences, 1), coalesce(:occurrences_more, 0), :now
 FROM (SELECT j.id,
              :step = @JOB_STEP_RUN@
              AND (j.overlap = 'allow'
@@ -286,13 +286,13 @@ WHERE id = last_insert_rowid() AND changes() = 1 AND :step IN (@JOB_STEP_SKIP@, 
 UPDATE OR FAIL pawl_job
 SET awaited_run = CASE WHEN r.state = @RUN_WAITING@ THEN r.id END,
     since = CASE WHEN r.state = @RUN_WAITING@ THEN since ELSE :now END,
-    look_at = CASE WHEN r.state = @RUN_WAITING@ THEN look_at ELSE 0 END
+    next_check_at = CASE WHEN r.state = @RUN_WAITING@ THEN next_check_at ELSE 0 END
 FROM (SELECT id, state FROM pawl_job_run WHERE id = last_insert_rowid() AND changes() = 1) r
 WHERE :step = @JOB_STEP_RUN@ AND :awaits AND pawl_job.id = :job_id;
 -- It has already run, before the clock was set back.
 -- @each
-UPDATE OR FAIL pawl_job SET since = :now, look_at = 0
-WHERE :step = @JOB_STEP_RUN@ AND :awaits AND id = :job_id AND tick = :tick AND awaited_run IS NULL AND look_at > 0;
+UPDATE OR FAIL pawl_job SET since = :now, next_check_at = 0
+WHERE :step = @JOB_STEP_RUN@ AND :awaits AND id = :job_id AND tick = :tick AND awaited_run IS NULL AND next_check_at > 0;
 
 -- @each
 -- @include job_message
@@ -348,14 +348,14 @@ SELECT 0, count(*) FROM (SELECT 1 FROM pawl_job INDEXED BY pawl_job_sweep
 
 DELETE FROM pawl_job_run
 WHERE id IN (SELECT past.id
-             FROM (SELECT r.id, r.state, r.news, r.scheduled_at, due.keep_runs,
+             FROM (SELECT r.id, r.state, r.pending_events, r.scheduled_at, due.keep_runs,
                           coalesce(r.ended_at, r.created_at) <= :now - min(due.keep_age, 3155760000000000) AS is_old,
                           row_number() OVER (PARTITION BY r.job_id, r.state = @RUN_SKIPPED@ ORDER BY r.id DESC) AS place
                    FROM (SELECT * FROM pawl_job INDEXED BY pawl_job_sweep
                          WHERE sweep_due_at < 9223372036854775807 AND sweep_due_at <= :now
                          ORDER BY sweep_due_at LIMIT :limit) due
                    CROSS JOIN pawl_job_run r INDEXED BY pawl_job_run_job ON r.job_id = due.id) past
-             WHERE past.state NOT IN (@RUN_STATES_UNFINISHED@) AND past.news = 0 AND past.scheduled_at <= :now
+             WHERE past.state NOT IN (@RUN_STATES_UNFINISHED@) AND past.pending_events = 0 AND past.scheduled_at <= :now
                AND (past.place > past.keep_runs OR past.is_old)
              LIMIT 10 * :limit);
 

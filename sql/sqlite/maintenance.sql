@@ -38,7 +38,7 @@ ORDER BY finished_at, id LIMIT :limit
 -- part: empty_lanes
 SELECT @columns@
 FROM pawl_lane_stats t CROSS JOIN pawl_lane l ON l.id = t.lane_id
-WHERE t.held = 0 AND t.used_at <= :now - 300000000
+WHERE t.running = 0 AND t.used_at <= :now - 300000000
   AND NOT EXISTS (SELECT 1 FROM pawl_queue q INDEXED BY pawl_queue_due
                   WHERE q.lane_id = t.lane_id AND q.fence = 0)
 ORDER BY t.lane_id LIMIT :limit
@@ -63,7 +63,7 @@ SELECT q.id, @STATE_FAILED@, :now, q.retries + 1, due.owner_name, 'the lease exp
 ;
 
 UPDATE OR FAIL pawl_lane_stats
-SET held = held - overdue.n, failed = failed + overdue.ended
+SET running = running - overdue.n, failed = failed + overdue.ended
 FROM (SELECT q.lane_id, count(*) AS n,
              sum(
              -- @include at_the_last_attempt
@@ -214,7 +214,7 @@ SELECT 0, changes();
 -- lane meanwhile. (An empty lane from which nothing was ever claimed is removed at once. After the clock was
 -- set back, lanes are removed when it has caught up.) The lanes' totals are added to the topic's.
 --
--- Claimed messages are counted in "held"; all others have an index entry.
+-- Claimed messages are counted in "running"; all others have an index entry.
 -- @stop-unless-changed
 INSERT INTO pawl_topic_stats (topic, done, failed, expired, cancelled, retried_by_user, changed_at)
 SELECT topic, sum(done), sum(failed), sum(expired), sum(cancelled), sum(retried_by_user), :now

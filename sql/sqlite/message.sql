@@ -114,7 +114,7 @@ WITH late AS MATERIALIZED (
           WHERE fence = 0 AND expires_at <= :now LIMIT :cap)
     GROUP BY lane_id),
 depth AS MATERIALIZED (
-    SELECT l.topic, t.held, t.done, t.failed, t.cancelled,
+    SELECT l.topic, t.running, t.done, t.failed, t.cancelled,
            t.expired + coalesce((SELECT n FROM late WHERE lane_id = l.id), 0) AS expired,
            coalesce((SELECT n FROM late WHERE lane_id = l.id), 0) AS late,
            (SELECT count(*) FROM (SELECT 1 FROM pawl_queue q INDEXED BY pawl_queue_due
@@ -132,12 +132,12 @@ depth AS MATERIALIZED (
                    CROSS JOIN pawl_body b ON b.id = o.id
                    WHERE o.state = @STATE_FAILED@ AND o.expires_at <= :now LIMIT :cap)),
 topic AS MATERIALIZED (
-    SELECT topic, sum(max(ready - late, 0)) AS ready, sum(held) AS held,
-           sum(max(ready - late, 0)) + sum(held) AS n,
+    SELECT topic, sum(max(ready - late, 0)) AS ready, sum(running) AS running,
+           sum(max(ready - late, 0)) + sum(running) AS n,
            max(ready) >= :cap AS at_least, min(oldest) AS oldest, sum(done) AS done,
            sum(failed) AS failed, sum(expired) AS expired, sum(cancelled) AS cancelled
     FROM depth GROUP BY topic)
-SELECT topic, ready, held, at_least,
+SELECT topic, ready, running, at_least,
        CASE WHEN at_least
             THEN max(n, ((SELECT max(id) FROM pawl_queue) - (SELECT min(id) FROM pawl_queue) + 1
                          - (SELECT coalesce(sum(n), 0) FROM topic WHERE NOT at_least))
@@ -162,7 +162,7 @@ INSERT OR FAIL INTO pawl_outcome (id, state, finished_at, retries, error, progre
 SELECT id, @STATE_CANCELLED@, :now, retries, last_error, progress FROM pawl_queue WHERE id = :id;
 -- @each
 UPDATE OR FAIL pawl_lane_stats
-SET held = held - (SELECT fence <> 0 FROM pawl_queue WHERE id = :id), cancelled = cancelled + 1
+SET running = running - (SELECT fence <> 0 FROM pawl_queue WHERE id = :id), cancelled = cancelled + 1
 WHERE lane_id = (SELECT lane_id FROM pawl_queue WHERE id = :id) AND changes() = 1;
 -- @each
 DELETE FROM pawl_queue WHERE id = :id AND changes() = 1;

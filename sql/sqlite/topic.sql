@@ -25,7 +25,7 @@ DELETE FROM pawl_topic WHERE name = :topic AND NOT dead;
 -- name: topics_due
 -- Topics with a due message for local handlers that are not paused, at most :limit.
 SELECT DISTINCT l.topic
-FROM pawl_lane_stats t INDEXED BY pawl_lane_stats_turn
+FROM pawl_lane_stats t INDEXED BY pawl_lane_stats_order
 CROSS JOIN pawl_lane l ON l.id = t.lane_id
 WHERE t.paused = 0 AND t.destination = ''
   AND EXISTS (SELECT 1 FROM pawl_queue q INDEXED BY pawl_queue_due

@@ -10,7 +10,7 @@ SELECT :now,
                     WHERE q.lane_id = t.lane_id AND q.fence = 0
                       AND (q.expires_at IS NULL OR q.expires_at > :now)
                     ORDER BY q.run_at LIMIT 1))
-        FROM pawl_lane_stats t INDEXED BY pawl_lane_stats_turn
+        FROM pawl_lane_stats t INDEXED BY pawl_lane_stats_order
         WHERE t.paused = 0
           AND t.destination IN (SELECT '' WHERE :destinations IS NULL
                                 UNION ALL
@@ -44,7 +44,7 @@ looked AS MATERIALIZED (
                    FROM pawl_lane l INDEXED BY pawl_lane_destination
                    CROSS JOIN pawl_lane_stats t ON t.lane_id = l.id
                    WHERE l.destination = seen.name AND l.destination > ''
-                     AND (t.held > 0
+                     AND (t.running > 0
                           OR EXISTS (SELECT 1 FROM pawl_queue q INDEXED BY pawl_queue_due
                                      WHERE q.lane_id = l.id AND q.fence = 0))) AS matches
     FROM seen WHERE name IS NOT NULL)

@@ -19,23 +19,23 @@
 
 /* ---- occurrences ---- */
 
-static bool next_of(const pawl_schedule *schedule, pawl_wall after, pawl_wall *ret_slot)
+static bool next_of(const pawl_schedule *schedule, pawl_wall after, pawl_wall *ret_occurrence)
 {
     pawl_occurrence fire;
 
     if (pawl_schedule_next(schedule, after, &fire, NULL) != PAWL_OK)
         return false;
-    *ret_slot = fire.at;
+    *ret_occurrence = fire.at;
     return true;
 }
 
-static bool previous_of(const pawl_schedule *schedule, pawl_wall before, pawl_wall *ret_slot)
+static bool previous_of(const pawl_schedule *schedule, pawl_wall before, pawl_wall *ret_occurrence)
 {
     pawl_occurrence fire;
 
     if (pawl_schedule_previous(schedule, before, &fire, NULL) != PAWL_OK)
         return false;
-    *ret_slot = fire.at;
+    *ret_occurrence = fire.at;
     return true;
 }
 
@@ -195,10 +195,10 @@ static void set_next(planning *p, pawl_wall after)
 {
     pawli_job_plan *plan = p->plan;
 
-    plan->next_occurrence_at = plan->next_due_at = plan->look_at = PAWL_TIME_UNSET;
+    plan->next_occurrence_at = plan->next_due_at = plan->next_check_at = PAWL_TIME_UNSET;
     if (!next_of(p->schedule, after, &plan->next_occurrence_at))
         return;
-    plan->next_due_at = plan->look_at = due_of(p, plan->next_occurrence_at);
+    plan->next_due_at = plan->next_check_at = due_of(p, plan->next_occurrence_at);
 }
 
 static pawl_wall job_plan_later(pawl_wall a, pawl_wall b)
@@ -221,7 +221,7 @@ static void take_occurrence_from_start(planning *p, pawl_wall occurrence)
     }
     job_plan_run(p, occurrence);
     plan->awaits = true;
-    plan->next_occurrence_at = plan->next_due_at = plan->look_at = PAWL_TIME_UNSET;
+    plan->next_occurrence_at = plan->next_due_at = plan->next_check_at = PAWL_TIME_UNSET;
 }
 
 /* True if the awaited run lets the schedule continue. */
@@ -253,7 +253,7 @@ static void plan_schedule(planning *p)
     if (plan->next_occurrence_at.us == 0 || plan->next_occurrence_at.us <= last.us)
         set_next(p, job_plan_later(plan->since, last));
     else
-        plan->next_due_at = plan->look_at = due_of(p, plan->next_occurrence_at);
+        plan->next_due_at = plan->next_check_at = due_of(p, plan->next_occurrence_at);
     if (plan->next_occurrence_at.us == 0 || plan->next_due_at.us > p->now.us)
         return;
     if (from_start) {
@@ -307,17 +307,18 @@ pawl_status pawli_job_plan_make(const pawli_job_facts *facts, pawl_wall now, paw
         return pawli_fail(err, st, "out of memory for a schedule");
     if (st != PAWL_OK) {
         pawli_utf8_clean(why.message, plan->problem, sizeof plan->problem);
-        plan->look_at = (pawl_wall){now.us + PAWLI_JOB_PROBLEM_AGAIN_US};
+        plan->next_check_at = (pawl_wall){now.us + PAWLI_JOB_PROBLEM_AGAIN_US};
     } else if (facts->enabled) {
         planning p = {facts, schedule, now, plan};
         plan_schedule(&p);
     }
-    if (facts->has_waiting && (plan->look_at.us == 0 || plan->look_at.us > now.us + LINE_AGAIN_US))
-        plan->look_at = (pawl_wall){now.us + LINE_AGAIN_US};
+    if (facts->has_waiting &&
+        (plan->next_check_at.us == 0 || plan->next_check_at.us > now.us + LINE_AGAIN_US))
+        plan->next_check_at = (pawl_wall){now.us + LINE_AGAIN_US};
     return PAWL_OK;
 }
 
-pawl_status pawli_job_next(const pawli_job_facts *facts, pawl_wall now, pawl_wall *ret_slot,
+pawl_status pawli_job_next(const pawli_job_facts *facts, pawl_wall now, pawl_wall *ret_occurrence,
                            pawl_wall *ret_due, pawl_error *err)
 {
     PAWLI_AUTO(pawl_schedule) schedule = NULL;
@@ -332,7 +333,7 @@ pawl_status pawli_job_next(const pawli_job_facts *facts, pawl_wall now, pawl_wal
     if (!facts->enabled || facts->awaits ||
         (occurrence.us == 0 && !next_of(schedule, job_plan_later(since, last), &occurrence)))
         occurrence = PAWL_TIME_UNSET;
-    *ret_slot = occurrence;
+    *ret_occurrence = occurrence;
     *ret_due = occurrence.us ? pawli_job_due(schedule, facts->id, occurrence, facts->jitter_us)
                              : PAWL_TIME_UNSET;
     return PAWL_OK;

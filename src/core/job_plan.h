@@ -55,7 +55,8 @@ typedef struct pawli_job_plan {
     pawl_wall since;
     pawl_wall next_occurrence_at; /* PAWL_TIME_UNSET: none */
     pawl_wall next_due_at;
-    pawl_wall look_at; /* when to examine the job next; PAWL_TIME_UNSET: when something changes */
+    pawl_wall
+        next_check_at; /* when to examine the job next; PAWL_TIME_UNSET: when something changes */
     pawl_wall last_occurrence_at; /* PAWL_TIME_UNSET: no occurrence was created */
     bool rewinds;                 /* the clock was set back: what was planned for later is void */
     bool still_awaits;
@@ -92,7 +93,7 @@ pawl_wall pawli_job_due(const pawl_schedule *schedule, int64_t job_id, pawl_wall
  * The next occurrence and when it is due, for display: as the scheduler would compute them.
  * PAWL_E_INVALID and others if it cannot.
  */
-pawl_status pawli_job_next(const pawli_job_facts *facts, pawl_wall now, pawl_wall *ret_slot,
+pawl_status pawli_job_next(const pawli_job_facts *facts, pawl_wall now, pawl_wall *ret_occurrence,
                            pawl_wall *ret_due, pawl_error *err);
 
 #endif

@@ -15,13 +15,13 @@ enum {
     JOB_ID,
     SEEN,
     RUN_ID,
-    SLOT,
-    LAST_SLOT,
+    OCCURRENCE,
+    LAST_OCCURRENCE,
     DUE,
-    LOOK_AT,
+    NEXT_CHECK_AT,
     SINCE,
     ANCHOR,
-    SLOTS,
+    OCCURRENCES,
     SLOTS_MORE,
     IN_LINE,
     AWAITS,
@@ -32,9 +32,9 @@ enum {
     COLUMNS
 };
 static const char *const names[COLUMNS] = {
-    "step",    "job_id",  "seen",    "run_id",     "slot",       "last_slot",
-    "due",     "look_at", "since",   "anchor",     "slots",      "occurrences_more",
-    "in_line", "awaits",  "problem", "message_id", "planned_at", "rewinds",
+    "step",    "job_id",        "seen",    "run_id",     "occurrence",  "last_occurrence",
+    "due",     "next_check_at", "since",   "anchor",     "occurrences", "occurrences_more",
+    "in_line", "awaits",        "problem", "message_id", "planned_at",  "rewinds",
 };
 static const pawli_type types[COLUMNS] = {
     PAWLI_INT,  PAWLI_INT,  PAWLI_INT,  PAWLI_INT,  PAWLI_TIME, PAWLI_TIME,
@@ -87,10 +87,10 @@ bool pawli_job_steps_move(pawli_job_steps *steps, int64_t job_id, int64_t versio
     if (!row)
         return false;
     row[SEEN] = pawli_int(version);
-    row[SLOT] = pawli_time(plan->next_occurrence_at);
-    row[LAST_SLOT] = pawli_time(plan->last_occurrence_at);
+    row[OCCURRENCE] = pawli_time(plan->next_occurrence_at);
+    row[LAST_OCCURRENCE] = pawli_time(plan->last_occurrence_at);
     row[DUE] = pawli_time(plan->next_due_at);
-    row[LOOK_AT] = pawli_time(plan->look_at);
+    row[NEXT_CHECK_AT] = pawli_time(plan->next_check_at);
     row[SINCE] = pawli_time(plan->since);
     row[ANCHOR] = pawli_time(plan->anchor);
     row[AWAITS] = pawli_bool(plan->still_awaits);
@@ -127,21 +127,21 @@ bool pawli_job_steps_skip(pawli_job_steps *steps, int64_t job_id, const pawli_jo
 
     if (!row)
         return false;
-    row[SLOT] = pawli_time(plan->skip_first);
-    row[LAST_SLOT] = pawli_time(plan->skip_last);
-    row[SLOTS] = pawli_int(plan->skip_count);
+    row[OCCURRENCE] = pawli_time(plan->skip_first);
+    row[LAST_OCCURRENCE] = pawli_time(plan->skip_last);
+    row[OCCURRENCES] = pawli_int(plan->skip_count);
     row[SLOTS_MORE] = pawli_bool(plan->skip_is_at_least);
     return true;
 }
 
-bool pawli_job_steps_run(pawli_job_steps *steps, int64_t job_id, pawl_wall slot,
+bool pawli_job_steps_run(pawli_job_steps *steps, int64_t job_id, pawl_wall occurrence,
                          const pawli_job_plan *plan)
 {
     pawli_value *row = job_steps_add(steps, PAWLI_JOB_STEP_RUN, job_id);
 
     if (!row)
         return false;
-    row[SLOT] = pawli_time(slot);
+    row[OCCURRENCE] = pawli_time(occurrence);
     row[IN_LINE] = pawli_bool(plan->in_line);
     row[AWAITS] = pawli_bool(plan->awaits);
     return add_message_id(steps, row);

@@ -34,7 +34,7 @@ bool pawli_job_steps_move(pawli_job_steps *steps, int64_t job_id, int64_t versio
 bool pawli_job_steps_heard(pawli_job_steps *steps, int64_t job_id, int64_t run_id, int64_t count);
 bool pawli_job_steps_promote(pawli_job_steps *steps, int64_t job_id);
 bool pawli_job_steps_skip(pawli_job_steps *steps, int64_t job_id, const pawli_job_plan *plan);
-bool pawli_job_steps_run(pawli_job_steps *steps, int64_t job_id, pawl_wall slot,
+bool pawli_job_steps_run(pawli_job_steps *steps, int64_t job_id, pawl_wall occurrence,
                          const pawli_job_plan *plan);
 
 /* The result. */

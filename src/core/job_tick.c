@@ -217,9 +217,9 @@ static pawl_status add_steps(pawli_job_steps *steps, const agenda *a, const due_
 static void note_plan(pawl_store *store, const due_job *job, const pawli_job_plan *plan,
                       pawl_job_tick_result *result)
 {
-    if (job_tick_sooner(plan->look_at, result->next))
-        result->next = plan->look_at;
-    result->more |= plan->look_at.us != 0 && plan->look_at.us <= result->now.us;
+    if (job_tick_sooner(plan->next_check_at, result->next))
+        result->next = plan->next_check_at;
+    result->more |= plan->next_check_at.us != 0 && plan->next_check_at.us <= result->now.us;
     if (plan->rewinds)
         pawli_log(&store->log, PAWL_LOG_WARNING, "job",
                   "job %lld: the clock was set back; its next occurrence is computed from now on",
@@ -268,7 +268,7 @@ static void plan_problem(const due_job *job, pawl_wall now, const char *why, paw
     plan->since = facts->since.us && !plan->rewinds ? facts->since : now;
     plan->next_occurrence_at = plan->rewinds ? PAWL_TIME_UNSET : facts->next_occurrence_at;
     plan->next_due_at = plan->last_occurrence_at = PAWL_TIME_UNSET;
-    plan->look_at = (pawl_wall){now.us + PAWLI_JOB_PROBLEM_AGAIN_US};
+    plan->next_check_at = (pawl_wall){now.us + PAWLI_JOB_PROBLEM_AGAIN_US};
     plan->still_awaits = facts->awaits;
     plan->promote = plan->skips = plan->awaits = false;
     plan->run_count = 0;

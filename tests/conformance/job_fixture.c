@@ -114,10 +114,10 @@ static const char *describe_run(const pawl_run *run)
     const char *what = run->state == PAWL_RUN_SKIPPED ? pawl_run_reason_name(run->reason)
                                                       : pawl_run_state_name(run->state);
 
-    if (run->slots == 1)
+    if (run->occurrences == 1)
         return test_note("%s%s@%d", run->triggered ? "t-" : "", what, seconds(run->scheduled_at));
     return test_note("%s@%d-%d*%d%s", what, seconds(run->scheduled_at),
-                     seconds(run->last_occurrence_at), (int)run->slots,
+                     seconds(run->last_occurrence_at), (int)run->occurrences,
                      run->occurrences_is_at_least ? "+" : "");
 }
 

@@ -25,8 +25,8 @@ pawl_runs *job_runs(fixture *f, const char *name);
 const pawl_run *job_last_run(fixture *f, const char *name);
 /*
  * The history as one text, oldest first, until the test ends. Each entry is the state's name and
- * the slot in seconds since the fixture's start: "done@60"; "t" in front: triggered; of a skip the
- * last slot and how many: "overlap@60", "misfire@60-300*5".
+ * the occurrence in seconds since the fixture's start: "done@60"; "t" in front: triggered; of a
+ * skip the last occurrence and how many: "overlap@60", "misfire@60-300*5".
  */
 const char *job_story(fixture *f, const char *name);
 

@@ -1,4 +1,4 @@
-/* tests/conformance/job_misfire_test.c - slots that nobody looked at in time. */
+/* tests/conformance/job_misfire_test.c - occurrences that nobody looked at in time. */
 #include "job_fixture.h"
 
 static void put_with(fixture *f, const char *schedule, pawl_misfire misfire, pawl_overlap overlap)
@@ -11,7 +11,7 @@ static void put_with(fixture *f, const char *schedule, pawl_misfire misfire, paw
     job_tick(f);
 }
 
-PAWL_TEST(within_the_grace_period_every_slot_runs)
+PAWL_TEST(within_the_grace_period_every_occurrence_runs)
 {
     fixture *f = fixture_open(NULL);
 
@@ -99,7 +99,7 @@ PAWL_TEST(a_year_of_seconds_is_no_more_work_than_a_minute)
     assert_string_equal("misfire@1-31535999*10000+ ready@31536000", job_story(f, "j"));
 }
 
-PAWL_TEST(many_slots_in_time_are_made_in_several_turns)
+PAWL_TEST(many_occurrences_in_time_are_made_in_several_turns)
 {
     fixture *f = fixture_open(NULL);
     pawl_job_definition job = job_define("j", "* * * * * *");
@@ -135,7 +135,7 @@ PAWL_TEST(a_clock_that_is_stepped_back_repeats_nothing)
                         job_story(f, "j"));
 }
 
-PAWL_TEST(jitter_is_the_same_for_everybody_and_stays_before_the_next_slot)
+PAWL_TEST(jitter_is_the_same_for_everybody_and_stays_before_the_next_occurrence)
 {
     fixture *f = fixture_open(NULL);
     pawl_job_definition job = job_define("j", "* * * * *");
@@ -146,14 +146,15 @@ PAWL_TEST(jitter_is_the_same_for_everybody_and_stays_before_the_next_slot)
     job_tick(f);
     for (int i = 1; i <= 20; i++) {
         const pawl_job *now = job_get(f, "j");
-        int64_t slot = FIXTURE_START.us + i * MINUTE_MS * 1000;
-        assert_time(slot, now->next_occurrence_at);
-        assert_true(now->next_due_at.us >= slot && now->next_due_at.us < slot + 60000000);
+        int64_t occurrence = FIXTURE_START.us + i * MINUTE_MS * 1000;
+        assert_time(occurrence, now->next_occurrence_at);
+        assert_true(now->next_due_at.us >= occurrence &&
+                    now->next_due_at.us < occurrence + 60000000);
         fixture_set(f, (pawl_wall){now->next_due_at.us - 1});
         assert_int_equal(0, job_tick(f).runs);
         fixture_set(f, now->next_due_at);
         assert_int_equal(1, job_tick_on(i % 2 ? fixture_another_store(f) : fixture_store(f)).runs);
-        assert_time(slot, job_last_run(f, "j")->scheduled_at);
+        assert_time(occurrence, job_last_run(f, "j")->scheduled_at);
     }
     const char *dues = fixture_text(f, "SELECT count(DISTINCT {us:created_at} %% 60000000) FROM "
                                        "{job_run}");

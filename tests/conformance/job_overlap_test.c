@@ -1,4 +1,5 @@
-/* tests/conformance/job_overlap_test.c - slots that come while a run has not ended; "from start".
+/* tests/conformance/job_overlap_test.c - occurrences that come while a run has not ended; "from
+ * start".
  */
 #include "job_fixture.h"
 

@@ -104,7 +104,7 @@ PAWL_TEST(a_bad_job_with_runs_in_line_is_not_tried_at_every_tick)
     allow_anything(f);
     fixture_exec(f, "UPDATE {job} SET ttl = %s",
                  fixture_is_postgres(f) ? "interval '300000 years'" : "9223372036854775807");
-    assert_int_equal(1, job_work(f)); /* which is news of a run */
+    assert_int_equal(1, job_work(f)); /* which is an event of a run */
     job_tick(f);
     assert_int_equal(1, problems(f));
     assert_int_equal(0, job_tick(f).looked);

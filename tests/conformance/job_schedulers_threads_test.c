@@ -3,7 +3,7 @@
  */
 #include "job_fixture.h"
 
-PAWL_TEST(two_that_take_turns_make_each_slot_once)
+PAWL_TEST(two_that_take_turns_make_each_occurrence_once)
 {
     fixture *f = fixture_open(NULL);
     pawl_store *stores[] = {fixture_store(f), fixture_another_store(f)};
@@ -53,8 +53,8 @@ static const char *tick_and_change(void *context, size_t index)
     return NULL;
 }
 
-/* At one moment, with the same slots due for all of them, again and again. */
-PAWL_TEST(four_at_the_same_moment_make_each_slot_once)
+/* At one moment, with the same occurrences due for all of them, again and again. */
+PAWL_TEST(four_at_the_same_moment_make_each_occurrence_once)
 {
     fixture *f = fixture_open(NULL);
     crowd c = {f,

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-PAWL_TEST(a_job_runs_when_its_slot_comes)
+PAWL_TEST(a_job_runs_when_its_occurrence_comes)
 {
     fixture *f = fixture_open(NULL);
 
@@ -67,7 +67,7 @@ PAWL_TEST(a_run_carries_the_jobs_message_and_what_it_is)
     assert_true(pawl_uuid_equal(pawl_message_id(message), run->message_id));
 }
 
-PAWL_TEST(put_keeps_the_next_slot_of_the_same_schedule_only)
+PAWL_TEST(put_keeps_the_next_occurrence_of_the_same_schedule_only)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
@@ -94,7 +94,7 @@ PAWL_TEST(put_keeps_the_next_slot_of_the_same_schedule_only)
     assert_int_equal(1, job_after(f, MINUTE_MS).runs);
 }
 
-PAWL_TEST(another_schedule_never_makes_a_slot_again)
+PAWL_TEST(another_schedule_never_makes_a_occurrence_again)
 {
     fixture *f = fixture_open(NULL);
 
@@ -105,7 +105,7 @@ PAWL_TEST(another_schedule_never_makes_a_slot_again)
     fixture_set(f, FIXTURE_START); /* SQLite never shows less than it has written */
     job_add(f, "j", "0 * * * *");
     job_tick(f);
-    /* Where the clock goes back, the job goes by it: the next slot is one that has run. */
+    /* Where the clock goes back, the job goes by it: the next occurrence is one that has run. */
     assert_time(FIXTURE_START.us + (fixture_is_postgres(f) ? 1 : 2) * HOUR_MS * 1000,
                 job_get(f, "j")->next_occurrence_at);
     fixture_set(f, (pawl_wall){FIXTURE_START.us + HOUR_MS * 1000});

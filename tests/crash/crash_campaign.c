@@ -19,7 +19,7 @@ const char *breakage_name(breakage b)
 
 void crash_campaign_clear(const char *directory, const char *name, char *ret_path, size_t size)
 {
-    static const char *const endings[] = {"", "-wal", "-shm", "-journal", "-turn"};
+    static const char *const endings[] = {"", "-wal", "-shm", "-journal", "-lock"};
 
     snprintf(ret_path, size, "%s/%s", directory, name);
     mkdir(ret_path, 0700);

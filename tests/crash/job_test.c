@@ -42,7 +42,7 @@ static bool prepare_jobs(const char *path)
 
 /* ---- steps ---- */
 
-/* "all" runs every slot, "one" skips while a run has not ended, "line" has one wait. */
+/* "all" runs every occurrence, "one" skips while a run has not ended, "line" has one wait. */
 static pawl_status put_job(pawl_store *store, const char *name, const char *schedule,
                            pawl_error *err)
 {
@@ -177,7 +177,7 @@ static bool describe_runs(pawl_store *store, const char *name, page *p)
         append_text(p, " %s%s/%s@%d-%d*%d,%d,%d", run->triggered ? "t-" : "",
                     pawl_run_state_name(run->state), pawl_run_reason_name(run->reason),
                     minute_of(run->scheduled_at), minute_of(run->last_occurrence_at),
-                    (int)run->slots, run->attempts, run->work_id.value != 0);
+                    (int)run->occurrences, run->attempts, run->work_id.value != 0);
     }
     pawl_runs_free(runs);
     return true;
@@ -324,7 +324,7 @@ static void lose_power(bool syncs_lie, long stride, crash_campaign_result *ret_r
                    stride, ret_result);
 }
 
-PAWL_TEST(a_slot_is_recorded_with_its_message_or_not_at_all)
+PAWL_TEST(an_occurrence_is_recorded_with_its_message_or_not_at_all)
 {
     crash_campaign_result result;
 

@@ -84,7 +84,7 @@ pawl_status cut_call_again(scenario *s, size_t *ret_changed, pawl_error *err)
 
 /* ---- jobs ---- */
 
-/* "each" runs every slot, "last" only the newest of those that are late. */
+/* "each" runs every occurrence, "last" only the newest of those that are late. */
 static pawl_status put_job(scenario *s, const char *name, pawl_overlap overlap, int64_t grace_ms,
                            size_t *ret_changed, pawl_error *err)
 {

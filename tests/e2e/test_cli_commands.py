@@ -106,7 +106,7 @@ def test_sqlite_files_are_for_their_owner_alone(tmp_path, umask):
     run("send", "t", "hello")
     run("work", "--until-empty", "--exec", "ls -l --time-style=+ app.db* > listed")
     lines = [line.split() for line in (tmp_path / "listed").read_text().splitlines()]
-    assert sorted(line[-1] for line in lines) == ["app.db", "app.db-shm", "app.db-turn", "app.db-wal"]
+    assert sorted(line[-1] for line in lines) == ["app.db", "app.db-lock", "app.db-shm", "app.db-wal"]
     assert {line[0] for line in lines} == {"-rw-------"}, lines
 
 
@@ -118,7 +118,7 @@ def test_the_mode_of_an_existing_sqlite_file_stays(tmp_path):
     for args in (["init"], ["send", "t", "hello"]):
         subprocess.run([PAWL, "--db", url, *args], env=environment(), check=True, timeout=60, capture_output=True)
     assert path.stat().st_mode & 0o777 == 0o664
-    assert (tmp_path / "app.db-turn").stat().st_mode & 0o777 == 0o660  # of those who may write the database
-    (tmp_path / "app.db-turn").chmod(0o640)
+    assert (tmp_path / "app.db-lock").stat().st_mode & 0o777 == 0o660  # of those who may write the database
+    (tmp_path / "app.db-lock").chmod(0o640)
     subprocess.run([PAWL, "--db", url, "send", "t"], env=environment(), check=True, timeout=60, capture_output=True)
-    assert (tmp_path / "app.db-turn").stat().st_mode & 0o777 == 0o640
+    assert (tmp_path / "app.db-lock").stat().st_mode & 0o777 == 0o640

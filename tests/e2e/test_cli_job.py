@@ -31,22 +31,22 @@ def test_a_schedule_is_explained_and_its_fires_are_shown():
 
 def test_ten_fires_after_now_are_the_default():
     document = fires("@daily")
-    assert len(document["fires"]) == 10
+    assert len(document["next_occurrences"]) == 10
     assert document["zone"] == "UTC"
-    assert all(fire["at"] > document["from"] for fire in document["fires"])
+    assert all(fire["at"] > document["from"] for fire in document["next_occurrences"])
 
 
 def test_what_clock_changes_move_skip_and_repeat_is_marked():
-    moved, plain = fires("30 2 * * *", "--tz", "Europe/Berlin", "--count", "2", "--from", "2026-03-28T12:00Z")["fires"]
+    moved, plain = fires("30 2 * * *", "--tz", "Europe/Berlin", "--count", "2", "--from", "2026-03-28T12:00Z")["next_occurrences"]
     assert moved == {"at": "2026-03-29T01:00:00.000000Z", "local": "2026-03-29T03:00:00+02:00",
                      "abbreviation": "CEST", "kind": "moved", "written": "2026-03-29T02:30:00", "skipped": 0}
     assert plain["kind"] == "plain"
-    once, = fires("30 2 * * *", "--tz", "Europe/Berlin", "--count", "1", "--from", "2026-10-24T12:00Z")["fires"]
+    once, = fires("30 2 * * *", "--tz", "Europe/Berlin", "--count", "1", "--from", "2026-10-24T12:00Z")["next_occurrences"]
     assert once["kind"] == "once"
     kinds = [fire["kind"] for fire in fires("*/30 2 * * *", "--tz", "Europe/Berlin", "--count", "4",
-                                            "--from", "2026-10-24T12:00Z")["fires"]]
+                                            "--from", "2026-10-24T12:00Z")["next_occurrences"]]
     assert kinds == ["plain", "plain", "again", "again"]
-    skipped, = fires("*/30 2 * * *", "--tz", "Europe/Berlin", "--count", "1", "--from", "2026-03-28T12:00Z")["fires"]
+    skipped, = fires("*/30 2 * * *", "--tz", "Europe/Berlin", "--count", "1", "--from", "2026-03-28T12:00Z")["next_occurrences"]
     assert skipped["skipped"] == 2
     text = run_pawl("job", "next", "0,30 2 * * *", "--tz", "Europe/Berlin", "--count", "1",
                     "--from", "2026-03-28T12:00Z").stdout.decode()
@@ -55,7 +55,7 @@ def test_what_clock_changes_move_skip_and_repeat_is_marked():
 
 def test_intervals_count_from_the_given_time():
     document = fires("every", "90m", "--count", "2", "--from", "2026-01-01T00:10Z")
-    assert [fire["local"] for fire in document["fires"]] == ["2026-01-01T01:40:00+00:00",
+    assert [fire["local"] for fire in document["next_occurrences"]] == ["2026-01-01T01:40:00+00:00",
                                                              "2026-01-01T03:10:00+00:00"]
     assert document["keeps_rhythm"] is True
 
@@ -112,7 +112,7 @@ def test_a_job_is_created_shown_and_changed(db):
                 "headers": {"lang": "de"}, "correlation_id": "c-1", "type": "command", "problem": None,
                 "enabled": True, "next_occurrence_at": before["next_occurrence_at"], "unfinished": 0, "runs": []}
     assert {key: job[key] for key in expected} == expected
-    assert [fire["at"] for fire in job["fires"]][0] == job["next_occurrence_at"] and len(job["fires"]) == 3
+    assert [fire["at"] for fire in job["next_occurrences"]][0] == job["next_occurrence_at"] and len(job["next_occurrences"]) == 3
     page = db.text("job", "show", "report")
     for words in ["at 06:30 on Monday to Friday, in Europe/Berlin", "the latest 7 run, oldest first",
                   "one occurrence is queued", "30s, renewed every 10s", "2m per attempt", "by a random time up to 5m",
@@ -153,7 +153,7 @@ def test_a_row_that_was_written_wrong_by_hand_says_its_problem(db):
         connection.execute("INSERT INTO pawl_job (name, schedule, topic) VALUES ('odd', '61 * * * *', 't')")
     connection.close()
     job, = db.json("job", "ls")
-    assert "minute must be 0 to 59" in job["problem"] and job["fires"] == [] and job["next_due_at"] is None
+    assert "minute must be 0 to 59" in job["problem"] and job["next_occurrences"] == [] and job["next_due_at"] is None
     assert job["problem"] in db.text("job", "ls")
     assert job["problem"] in db.text("job", "show", "odd")
 

@@ -36,7 +36,7 @@ def lease(db, name):
 
 def held(db, name):
     result = db.raw("--json", "lease", "show", name)
-    return result.returncode == 0 and json.loads(result.stdout)["held"]
+    return result.returncode == 0 and json.loads(result.stdout)["owned"]
 
 
 def pid_in(path):
@@ -47,7 +47,7 @@ def test_it_ends_with_the_commands_status(db):
     assert db.text("lock", "a", "--", "echo", "one  two") == "one  two\n"
     db.run("lock", "a", "--", "sh", "-c", "exit 7", expect=7)
     db.run("lock", "a", "--", "sh", "-c", "kill -TERM $$", expect=128 + signal.SIGTERM)
-    assert not lease(db, "a")["held"]
+    assert not lease(db, "a")["owned"]
 
 
 def test_the_command_learns_the_token(db):
@@ -62,7 +62,7 @@ def test_what_is_wrong_is_said_and_nothing_is_held(db):
     refused(db.raw("lock", "--", "true"), 64, "pawl lock NAME -- COMMAND")
     refused(db.raw("lock", "a", "--ttl", "1ms", "--", "true"), 64, "--ttl")
     refused(db.raw("lock", "a", "--", "/no/such/command"), 66, "cannot run")
-    assert not lease(db, "a")["held"]
+    assert not lease(db, "a")["owned"]
     refused(db.raw("lease", "show", "other"), 66, "no such lease")
     refused(db.raw("lease", "relese", "a"), 64, "did you mean 'release'?")
     refused(db.raw("lease", "release", "a"), 64, "--yes")
@@ -73,13 +73,13 @@ def test_two_take_turns(db, lock, gate):
     until(lambda: held(db, "a"))
     refused(db.raw("lock", "a", "--", "true"), HELD, "is held by first")
     second = lock("a", "--wait", "1m", "--", "echo", "second")
-    listed = db.json("lease", "ls", "--held")
+    listed = db.json("lease", "ls", "--owned")
     assert [one["owner_name"] for one in listed] == ["first"]
     gate.open()
     assert first.end()[0] == 0
     assert second.end()[:2] == (0, b"second\n")
     refused(db.raw("lease", "release", "a", "--yes"), LOST, "is not held")
-    assert "free" in db.text("lease", "ls") and db.json("lease", "ls", "--held") == []
+    assert "free" in db.text("lease", "ls") and db.json("lease", "ls", "--owned") == []
 
 
 def test_it_is_renewed_while_the_command_runs(db, lock, gate):

@@ -28,7 +28,7 @@ typedef struct broken_store {
 static const broken_store broken_stores[] = {
     {"a scheduler does not look whether the job has changed", SQLITE_NO_VERSION,
      POSTGRES_NO_VERSION},
-    {"the same, and a slot may be recorded twice",
+    {"the same, and an occurrence may be recorded twice",
      SQLITE_NO_VERSION "DROP INDEX {job_run_occurrence}",
      /* The statement needs the index: whoever is in the way leaves it. */
      POSTGRES_NO_VERSION
@@ -36,7 +36,7 @@ static const broken_store broken_stores[] = {
      " UPDATE {job_run} SET triggered = true WHERE job_id = NEW.job_id"
      " AND scheduled_at = NEW.scheduled_at AND NOT triggered; RETURN NEW; END $$;"
      "CREATE TRIGGER zz_leave BEFORE INSERT ON {job_run} FOR EACH ROW EXECUTE FUNCTION {leave}();"},
-    {"the last slot is not kept",
+    {"the last occurrence is not kept",
      SQLITE_TRIGGER("UPDATE OF last_occurrence_at ON {job} WHEN new.last_occurrence_at IS NOT NULL",
                     "UPDATE {job} SET last_occurrence_at = NULL WHERE id = new.id"),
      POSTGRES_TRIGGER("BEFORE UPDATE ON {job}", "NEW.last_occurrence_at := NULL; RETURN NEW;")},
@@ -46,15 +46,16 @@ static const broken_store broken_stores[] = {
      POSTGRES_TRIGGER("AFTER INSERT ON {job_run}",
                       "DELETE FROM {job_run} WHERE id = NEW.id AND state = 7; RETURN NULL;")},
     {"who waits in line does not start",
-     SQLITE_TRIGGER("UPDATE OF news ON {job_run} WHEN new.news > 0",
-                    "UPDATE {job_run} SET news = 0 WHERE id = new.id"),
-     POSTGRES_TRIGGER("BEFORE UPDATE ON {job_run}", "NEW.news := 0; RETURN NEW;")},
+     SQLITE_TRIGGER("UPDATE OF pending_events ON {job_run} WHEN new.pending_events > 0",
+                    "UPDATE {job_run} SET pending_events = 0 WHERE id = new.id"),
+     POSTGRES_TRIGGER("BEFORE UPDATE ON {job_run}", "NEW.pending_events := 0; RETURN NEW;")},
     {"a job is looked at too late",
-     SQLITE_TRIGGER("UPDATE OF look_at ON {job} WHEN new.look_at > 0"
-                    " AND new.look_at < 9000000000000000000",
-                    "UPDATE {job} SET look_at = look_at + 1 WHERE id = new.id"),
-     POSTGRES_TRIGGER("BEFORE UPDATE ON {job}",
-                      "NEW.look_at := NEW.look_at + interval '1 microsecond'; RETURN NEW;")},
+     SQLITE_TRIGGER("UPDATE OF next_check_at ON {job} WHEN new.next_check_at > 0"
+                    " AND new.next_check_at < 9000000000000000000",
+                    "UPDATE {job} SET next_check_at = next_check_at + 1 WHERE id = new.id"),
+     POSTGRES_TRIGGER(
+         "BEFORE UPDATE ON {job}",
+         "NEW.next_check_at := NEW.next_check_at + interval '1 microsecond'; RETURN NEW;")},
     /* SQLite's clock does not go back. */
     {"a job does not come back when the clock was set back", NULL,
      POSTGRES_TRIGGER("BEFORE UPDATE ON {job}", "NEW.planned_at := 'epoch'; RETURN NEW;")},

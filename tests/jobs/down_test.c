@@ -22,7 +22,7 @@ static void be_down(fixture *f, const pawl_job_definition *job)
     job_tick(f);
 }
 
-PAWL_TEST(after_a_week_down_the_newest_slot_runs_once)
+PAWL_TEST(after_a_week_down_the_newest_occurrence_runs_once)
 {
     fixture *f = fixture_open(NULL);
     pawl_job_definition job = hourly("once", PAWL_MISFIRE_ONCE, PAWL_OVERLAP_SKIP);
@@ -64,7 +64,7 @@ PAWL_TEST(after_a_week_down_all_run_beside_each_other_if_the_job_allows_it)
     assert_int_equal(0, job_tick(f).runs);
 }
 
-PAWL_TEST(after_a_week_down_late_slots_are_skipped_and_the_others_run)
+PAWL_TEST(after_a_week_down_late_occurrences_are_skipped_and_the_others_run)
 {
     fixture *f = fixture_open(NULL);
     pawl_job_definition job = hourly("skip", PAWL_MISFIRE_SKIP, PAWL_OVERLAP_ALLOW);
@@ -83,7 +83,7 @@ PAWL_TEST(after_a_week_down_a_job_of_every_second_is_not_counted_for_ever)
     const pawl_run *ran = pawl_runs_at(job_runs(f, "second"), 0);
     const pawl_run *skipped = pawl_runs_at(job_runs(f, "second"), 1);
     assert_time(fixture_now(f).us, ran->scheduled_at);
-    assert_int_equal(PAWL_RUN_OCCURRENCES_MAX, skipped->slots);
+    assert_int_equal(PAWL_RUN_OCCURRENCES_MAX, skipped->occurrences);
     assert_true(skipped->occurrences_is_at_least);
     assert_time(fixture_now(f).us - 1000000, skipped->last_occurrence_at);
 }
@@ -104,7 +104,7 @@ static void tick_too(void *context)
     assert_int_equal(1, job_tick_on(o->store).runs);
 }
 
-PAWL_TEST(who_read_before_another_wrote_makes_no_slot_again)
+PAWL_TEST(who_read_before_another_wrote_makes_no_occurrence_again)
 {
     fixture *f = fixture_open(NULL);
     other o = {f, fixture_another_store(f)};

@@ -6,38 +6,39 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* How many slots in time one look makes, and how far a skip counts. */
+/* How many occurrences in time one look makes, and how far a skip counts. */
 #define IN_TIME 100
 
 typedef struct pending {
-    pawl_wall *slots;
+    pawl_wall *occurrences;
     size_t count;
     size_t room;
 } pending;
 
-static void add_slot(pending *p, pawl_wall slot)
+static void add_occurrence(pending *p, pawl_wall occurrence)
 {
     if (p->count == p->room) {
         p->room = p->room ? p->room * 2 : 64;
-        pawl_wall *slots = calloc(p->room, sizeof *slots);
-        if (!slots)
+        pawl_wall *occurrences = calloc(p->room, sizeof *occurrences);
+        if (!occurrences)
             abort();
         for (size_t i = 0; i < p->count; i++)
-            slots[i] = p->slots[i];
-        free(p->slots);
-        p->slots = slots;
+            occurrences[i] = p->occurrences[i];
+        free(p->occurrences);
+        p->occurrences = occurrences;
     }
-    p->slots[p->count++] = slot;
+    p->occurrences[p->count++] = occurrence;
 }
 
 static void find_pending(const model_job *job, pawl_wall read, pending *p)
 {
-    pawl_wall slot;
+    pawl_wall occurrence;
 
-    if (!model_base(job, &slot))
+    if (!model_base(job, &occurrence))
         return;
-    while ((slot = model_next(job, slot)).us != 0 && model_due(job, slot).us <= read.us) {
-        add_slot(p, slot);
+    while ((occurrence = model_next(job, occurrence)).us != 0 &&
+           model_due(job, occurrence).us <= read.us) {
+        add_occurrence(p, occurrence);
         if (job->from_start)
             return;
     }
@@ -62,11 +63,12 @@ static void start_first(const model_job *job, expectation *o)
     o->promoted += first->promoted;
 }
 
-static expectation_entry *add_entry(expectation *o, pawl_wall first, pawl_wall last, int64_t slots)
+static expectation_entry *add_entry(expectation *o, pawl_wall first, pawl_wall last,
+                                    int64_t occurrences)
 {
     expectation_entry *entry = &o->entries[o->count++];
 
-    *entry = (expectation_entry){.first = first, .last = last, .slots = slots};
+    *entry = (expectation_entry){.first = first, .last = last, .occurrences = occurrences};
     o->last = last;
     return entry;
 }
@@ -77,19 +79,20 @@ static void misfire(const model_job *job, expectation *o, const pending *p, size
 
     if (count == 0)
         return;
-    entry = add_entry(o, p->slots[0], p->slots[count - 1],
+    entry = add_entry(o, p->occurrences[0], p->occurrences[count - 1],
                       count > PAWL_RUN_OCCURRENCES_MAX ? PAWL_RUN_OCCURRENCES_MAX : (int64_t)count);
     entry->reason = PAWL_RUN_MISFIRE;
-    entry->was_there = model_has(job, p->slots[0]);
+    entry->was_there = model_has(job, p->occurrences[0]);
 }
 
-static void expect_slot(const model_job *job, expectation *o, pawl_wall slot, bool in_line)
+static void expect_occurrence(const model_job *job, expectation *o, pawl_wall occurrence,
+                              bool in_line)
 {
-    expectation_entry *entry = add_entry(o, slot, slot, 1);
+    expectation_entry *entry = add_entry(o, occurrence, occurrence, 1);
 
     entry->runs = job->asked.overlap == PAWL_OVERLAP_ALLOW || o->open.count == 0 || in_line ||
                   (job->asked.overlap == PAWL_OVERLAP_QUEUE && model_runs_waiting(&o->open) == 0);
-    entry->was_there = model_has(job, slot);
+    entry->was_there = model_has(job, occurrence);
     if (entry->was_there)
         entry->runs = false;
     else if (entry->runs)
@@ -103,25 +106,25 @@ static void place_from(const model_job *job, expectation *o, const pending *p, s
                        size_t at_most, bool in_line)
 {
     for (size_t i = from; i < p->count && i < from + at_most; i++)
-        expect_slot(job, o, p->slots[i], in_line);
+        expect_occurrence(job, o, p->occurrences[i], in_line);
 }
 
-static bool is_late(const model_job *job, pawl_wall slot, pawl_wall read)
+static bool is_late(const model_job *job, pawl_wall occurrence, pawl_wall read)
 {
-    return read.us - model_due(job, slot).us > job->asked.misfire_grace_ms * 1000;
+    return read.us - model_due(job, occurrence).us > job->asked.misfire_grace_ms * 1000;
 }
 
 static void expect_due(const model_job *job, expectation *o, const pending *p, pawl_wall read)
 {
     size_t cap, late = 0;
 
-    if (!is_late(job, p->slots[0], read)) {
+    if (!is_late(job, p->occurrences[0], read)) {
         place_from(job, o, p, 0, IN_TIME, false);
         return;
     }
     switch (job->asked.misfire) {
     case PAWL_MISFIRE_SKIP:
-        while (late < p->count && is_late(job, p->slots[late], read))
+        while (late < p->count && is_late(job, p->occurrences[late], read))
             late++;
         misfire(job, o, p, late);
         place_from(job, o, p, late, IN_TIME, false);
@@ -138,12 +141,12 @@ static void expect_due(const model_job *job, expectation *o, const pending *p, p
 static void take_from_start(const model_job *job, expectation *o, const pending *p, pawl_wall read,
                             pawl_wall now)
 {
-    if (job->asked.misfire == PAWL_MISFIRE_SKIP && is_late(job, p->slots[0], read)) {
+    if (job->asked.misfire == PAWL_MISFIRE_SKIP && is_late(job, p->occurrences[0], read)) {
         misfire(job, o, p, 1);
         o->since = read;
         return;
     }
-    expect_slot(job, o, p->slots[0], false);
+    expect_occurrence(job, o, p->occurrences[0], false);
     o->awaits = o->entries[0].runs;
     if (!o->awaits)
         o->since = now;
@@ -168,7 +171,7 @@ void expectation_make(const model_job *job, pawl_wall read, pawl_wall now, expec
         take_from_start(job, o, &p, read, now);
     else if (p.count > 0)
         expect_due(job, o, &p, read);
-    free(p.slots);
+    free(p.occurrences);
 }
 
 bool expectation_is_empty(const expectation *o)
@@ -196,19 +199,19 @@ size_t expectation_to_record(const expectation *o)
 static bool is_same_entry(const expectation_entry *entry, const pawl_run *row)
 {
     return entry->first.us == row->scheduled_at.us &&
-           entry->last.us == row->last_occurrence_at.us && entry->slots == row->slots &&
+           entry->last.us == row->last_occurrence_at.us && entry->occurrences == row->occurrences &&
            entry->runs == (row->state != PAWL_RUN_SKIPPED) &&
            (entry->runs || entry->reason == row->reason);
 }
 
-/* The slots that an entry stands for, one by one. */
+/* The occurrences that an entry stands for, one by one. */
 static void record(model_job *job, const expectation_entry *entry)
 {
     if (!entry->was_there)
         model_recorded(job, entry->first, !entry->runs);
-    for (pawl_wall slot = entry->first; slot.us != 0 && slot.us <= entry->last.us;
-         slot = model_next(job, slot)) {
-        model_made(job, slot);
+    for (pawl_wall occurrence = entry->first; occurrence.us != 0 && occurrence.us <= entry->last.us;
+         occurrence = model_next(job, occurrence)) {
+        model_made(job, occurrence);
         if (job->from_start)
             return;
     }
@@ -229,7 +232,7 @@ static void name_runs(expectation *o, const model_job *job, const pawl_run *cons
         run->id = rows[i]->id;
         run->work_id = rows[i]->work_id.value;
         if (run->waits != (rows[i]->state == PAWL_RUN_WAITING))
-            finding_say(wrong, "%s: run %" PRId64 " of slot %" PRId64 " is %s, should %s",
+            finding_say(wrong, "%s: run %" PRId64 " of occurrence %" PRId64 " is %s, should %s",
                         job->name, run->id, rows[i]->scheduled_at.us,
                         pawl_run_state_name(rows[i]->state), run->waits ? "wait" : "not wait");
     }
@@ -243,9 +246,9 @@ static void compare_row(const expectation_entry *entry, const model_job *job, co
                     "%s: recorded %s %s %" PRId64 " to %" PRId64 " (%" PRId64
                     "), not %s %s %" PRId64 " to %" PRId64 " (%" PRId64 ")",
                     job->name, pawl_run_state_name(row->state), pawl_run_reason_name(row->reason),
-                    row->scheduled_at.us, row->last_occurrence_at.us, row->slots,
+                    row->scheduled_at.us, row->last_occurrence_at.us, row->occurrences,
                     entry->runs ? "a run" : "a skip", pawl_run_reason_name(entry->reason),
-                    entry->first.us, entry->last.us, entry->slots);
+                    entry->first.us, entry->last.us, entry->occurrences);
 }
 
 bool expectation_follow(expectation *o, model_job *job, const pawl_run *const *rows, size_t count,
@@ -254,7 +257,8 @@ bool expectation_follow(expectation *o, model_job *job, const pawl_run *const *r
     size_t place = 0;
 
     if (count != expectation_to_record(o))
-        finding_say(wrong, "%s: %zu entries were recorded, not %zu; the first is slot %" PRId64,
+        finding_say(wrong,
+                    "%s: %zu entries were recorded, not %zu; the first is occurrence %" PRId64,
                     job->name, count, expectation_to_record(o),
                     count > 0 ? rows[0]->scheduled_at.us : o->entries[0].first.us);
     for (size_t i = 0; i < count && !wrong->found; i++) {

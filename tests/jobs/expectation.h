@@ -12,7 +12,7 @@ typedef struct expectation_entry {
     pawl_run_reason reason; /* of a skip */
     pawl_wall first;
     pawl_wall last;
-    int64_t slots;
+    int64_t occurrences;
 } expectation_entry;
 
 typedef struct expectation {

@@ -1,4 +1,5 @@
-/* tests/jobs/job_model.c - jobs as they should be: their slots, their runs, what calls do to them.
+/* tests/jobs/job_model.c - jobs as they should be: their occurrences, their runs, what calls do to
+ * them.
  */
 #include "job_model.h"
 
@@ -69,7 +70,7 @@ void model_ended(model_job *job, int64_t run_id, pawl_wall now)
     job->open.count--;
 }
 
-/* ---- slots ---- */
+/* ---- occurrences ---- */
 
 pawl_wall model_next(const model_job *job, pawl_wall after)
 {
@@ -79,9 +80,9 @@ pawl_wall model_next(const model_job *job, pawl_wall after)
                                                                             : PAWL_TIME_UNSET;
 }
 
-pawl_wall model_due(const model_job *job, pawl_wall slot)
+pawl_wall model_due(const model_job *job, pawl_wall occurrence)
 {
-    return pawli_job_due(job->schedule, job->id, slot, job->asked.jitter_ms * 1000);
+    return pawli_job_due(job->schedule, job->id, occurrence, job->asked.jitter_ms * 1000);
 }
 
 static pawl_wall later(pawl_wall a, pawl_wall b)
@@ -97,7 +98,7 @@ bool model_base(const model_job *job, pawl_wall *ret_after)
     return true;
 }
 
-void model_made(model_job *job, pawl_wall slot)
+void model_made(model_job *job, pawl_wall occurrence)
 {
     if (job->made_count == job->made_room) {
         job->made_room = job->made_room ? job->made_room * 2 : 64;
@@ -105,19 +106,20 @@ void model_made(model_job *job, pawl_wall slot)
         if (!job->made)
             abort();
     }
-    job->made[job->made_count++] = slot;
+    job->made[job->made_count++] = occurrence;
 }
 
 void model_check_epoch(model_job *job, finding *wrong)
 {
-    pawl_wall slot = job->epoch;
+    pawl_wall occurrence = job->epoch;
 
-    /* The slots of "from start" depend on its runs: they are compared as they are made. */
+    /* The occurrences of "from start" depend on its runs: they are compared as they are made. */
     for (size_t i = 0; i < job->made_count && !job->from_start; i++) {
-        slot = model_next(job, slot);
-        if (job->made[i].us != slot.us)
-            finding_say(wrong, "%s: slot %zu since %" PRId64 " is %" PRId64 ", recorded %" PRId64,
-                        job->name, i, job->epoch.us, slot.us, job->made[i].us);
+        occurrence = model_next(job, occurrence);
+        if (job->made[i].us != occurrence.us)
+            finding_say(wrong,
+                        "%s: occurrence %zu since %" PRId64 " is %" PRId64 ", recorded %" PRId64,
+                        job->name, i, job->epoch.us, occurrence.us, job->made[i].us);
     }
     job->made_count = 0;
 }
@@ -133,7 +135,7 @@ static void begin_epoch(model_job *job, pawl_wall since, finding *wrong)
 
 /* ---- a clock that was set back ---- */
 
-void model_recorded(model_job *job, pawl_wall slot, bool skipped)
+void model_recorded(model_job *job, pawl_wall occurrence, bool skipped)
 {
     if (job->history_count == job->history_room) {
         job->history_room = job->history_room ? job->history_room * 2 : 64;
@@ -141,23 +143,23 @@ void model_recorded(model_job *job, pawl_wall slot, bool skipped)
         if (!job->history)
             abort();
     }
-    job->history[job->history_count++] = (model_entry){slot, skipped};
+    job->history[job->history_count++] = (model_entry){occurrence, skipped};
 }
 
-bool model_has(const model_job *job, pawl_wall slot)
+bool model_has(const model_job *job, pawl_wall occurrence)
 {
     for (size_t i = job->history_count; i-- > 0;)
-        if (job->history[i].slot.us == slot.us)
+        if (job->history[i].occurrence.us == occurrence.us)
             return true;
     return false;
 }
 
-void model_forget(model_job *job, pawl_wall slot)
+void model_forget(model_job *job, pawl_wall occurrence)
 {
     size_t kept = 0;
 
     for (size_t i = 0; i < job->history_count; i++)
-        if (job->history[i].slot.us != slot.us)
+        if (job->history[i].occurrence.us != occurrence.us)
             job->history[kept++] = job->history[i];
     job->history_count = kept;
 }
@@ -186,7 +188,7 @@ void model_rewind(model_job *job, pawl_wall read, pawl_wall now, finding *wrong)
     if (job->awaited_is_known) /* its place was taken by the time of the rewind */
         job->awaited = 0;
     for (size_t i = 0; i < job->history_count; i++)
-        if (!job->history[i].skipped || job->history[i].slot.us <= now.us)
+        if (!job->history[i].skipped || job->history[i].occurrence.us <= now.us)
             job->history[kept++] = job->history[i];
     job->history_count = kept;
     job->version++;

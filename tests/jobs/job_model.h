@@ -1,9 +1,9 @@
 /*
  * tests/jobs/job_model.h - what jobs should do, written down without looking at the SQL.
  *
- * It goes by pawl_schedule_next() alone, slot after slot from the moment a schedule began to count,
- * and by lists instead of indexes. expectation.h says what a scheduler may do with a job at a
- * moment.
+ * It goes by pawl_schedule_next() alone, occurrence after occurrence from the moment a schedule
+ * began to count, and by lists instead of indexes. expectation.h says what a scheduler may do with
+ * a job at a moment.
  */
 #ifndef PAWL_JOB_MODEL_H
 #define PAWL_JOB_MODEL_H
@@ -33,9 +33,9 @@ typedef struct model_runs {
     size_t room;
 } model_runs;
 
-/* An entry of the history, by its first slot. */
+/* An entry of the history, by its first occurrence. */
 typedef struct model_entry {
-    pawl_wall slot;
+    pawl_wall occurrence;
     bool skipped;
 } model_entry;
 
@@ -51,14 +51,15 @@ typedef struct model_job {
     pawl_job_definition asked;
     pawl_schedule *schedule;
     pawl_wall anchor;
-    pawl_wall since; /* slots are after this, and after the last */
+    pawl_wall since; /* occurrences are after this, and after the last */
     pawl_wall last;  /* or PAWL_TIME_UNSET */
     bool from_start;
     int64_t awaited; /* the run whose start is waited for; 0: none */
     pawl_wall awaited_since;
     bool awaited_is_known; /* the scheduler has planned by it */
     model_runs open;
-    /* Since the schedule began to count: the slots that were recorded, to be compared at its end.
+    /* Since the schedule began to count: the occurrences that were recorded, to be compared at its
+     * end.
      */
     pawl_wall epoch;
     pawl_wall *made;
@@ -89,28 +90,28 @@ bool model_trigger_is_busy(const model_job *job);
 bool model_claimed(model_job *job, int64_t run_id, int64_t work_id, pawl_wall now);
 void model_ended(model_job *job, int64_t run_id, pawl_wall now);
 
-/* The slot after `after`; PAWL_TIME_UNSET: none. And when its run is due. */
+/* The occurrence after `after`; PAWL_TIME_UNSET: none. And when its run is due. */
 pawl_wall model_next(const model_job *job, pawl_wall after);
-pawl_wall model_due(const model_job *job, pawl_wall slot);
+pawl_wall model_due(const model_job *job, pawl_wall occurrence);
 /* Slots are counted from here; false: none until a run has been claimed. */
 bool model_base(const model_job *job, pawl_wall *ret_after);
 
 /*
  * The clock was set back: by `read` the job was planned more than five minutes in the future. It
- * goes by the new clock: the next slot is the first after it; of the history what ran stays, and
- * what was skipped and is still to come does not. `now`: when that is written.
+ * goes by the new clock: the next occurrence is the first after it; of the history what ran stays,
+ * and what was skipped and is still to come does not. `now`: when that is written.
  */
 bool model_is_ahead(const model_job *job, pawl_wall planned, pawl_wall read);
 void model_rewind(model_job *job, pawl_wall read, pawl_wall now, finding *wrong);
 /* A look at `read` was written: a start that is later by its clock is taken for now. */
 void model_heard(model_job *job, pawl_wall read);
-void model_recorded(model_job *job, pawl_wall slot, bool skipped);
-bool model_has(const model_job *job, pawl_wall slot);
-void model_forget(model_job *job, pawl_wall slot);
+void model_recorded(model_job *job, pawl_wall occurrence, bool skipped);
+bool model_has(const model_job *job, pawl_wall occurrence);
+void model_forget(model_job *job, pawl_wall occurrence);
 
-/* A slot was made a run or skipped. */
-void model_made(model_job *job, pawl_wall slot);
-/* Since the epoch: every slot once, in order, up to the last that was made. */
+/* A occurrence was made a run or skipped. */
+void model_made(model_job *job, pawl_wall occurrence);
+/* Since the epoch: every occurrence once, in order, up to the last that was made. */
 void model_check_epoch(model_job *job, finding *wrong);
 
 #endif

@@ -1,4 +1,5 @@
-/* tests/jobs/month_test.c - a month with three schedulers: every slot is one run or one skip. */
+/* tests/jobs/month_test.c - a month with three schedulers: every occurrence is one run or one skip.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -24,7 +25,7 @@ static void check_coverage(const coverage *c, bool clock_goes_back)
     assert_int_equal(clock_goes_back, c->rewound > 0);
 }
 
-PAWL_TEST(a_month_with_three_schedulers_has_every_slot_once)
+PAWL_TEST(a_month_with_three_schedulers_has_every_occurrence_once)
 {
     bool postgres = test_on_postgres();
     long step_ms =
@@ -39,9 +40,9 @@ PAWL_TEST(a_month_with_three_schedulers_has_every_slot_once)
     campaign_expect_nothing(&all);
     printf("# %" PRIu64 " months: %" PRId64 " looks (%" PRId64 " paused, %" PRId64
            " failed, %" PRId64 " in doubt), %" PRId64 " schedulers killed; %" PRId64
-           " runs, %" PRId64 " slots skipped, 0 slots missing, 0 twice\n",
+           " runs, %" PRId64 " occurrences skipped, 0 occurrences missing, 0 twice\n",
            all.played, c->ticks, c->paused, c->failed, c->in_doubt, c->killed, c->runs,
-           c->slots_skipped);
+           c->occurrences_skipped);
     printf("# %" PRId64 " overlaps, %" PRId64 " misfires, %" PRId64 " waited in line, %" PRId64
            " triggered, %" PRId64 " changed, %" PRId64 " deleted; the clock went back %" PRId64
            " times, %" PRId64 " jobs with it\n",

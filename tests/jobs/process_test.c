@@ -144,7 +144,7 @@ static void simulation_round(simulation *p)
 }
 
 /* Each second one run, and each run one message. */
-static void check_slots(simulation *p, int64_t seconds)
+static void check_occurrences(simulation *p, int64_t seconds)
 {
     pawl_runs *runs = job_runs(p->f, "second");
     pawl_messages *list = queue_claim(p->f, queue_owner(1), MINUTE_MS, 10000, NULL);
@@ -159,7 +159,7 @@ static void check_slots(simulation *p, int64_t seconds)
     }
 }
 
-PAWL_TEST(schedulers_killed_and_stopped_make_each_slot_once)
+PAWL_TEST(schedulers_killed_and_stopped_make_each_occurrence_once)
 {
     simulation *p = calloc(1, sizeof *p);
     pawl_job_definition job = job_define("second", "every 1s");
@@ -180,12 +180,13 @@ PAWL_TEST(schedulers_killed_and_stopped_make_each_slot_once)
     for (long i = 0; i < rounds; i++)
         simulation_round(p);
     others_look(p, -1);
-    int64_t slots = (fixture_now(p->f).us - FIXTURE_START.us) / 1000000;
-    check_slots(p, slots);
+    int64_t occurrences = (fixture_now(p->f).us - FIXTURE_START.us) / 1000000;
+    check_occurrences(p, occurrences);
     long failed = 0;
     for (int i = 0; i < SCHEDULERS; i++)
         failed += p->schedulers[i].failed;
-    printf("# %ld rounds, %ld killed, %ld stopped (%ld while writing), %ld looks failed: %d slots, "
+    printf("# %ld rounds, %ld killed, %ld stopped (%ld while writing), %ld looks failed: %d "
+           "occurrences, "
            "0 missing, 0 twice\n",
-           rounds, p->killed, p->stopped, p->writing, failed, (int)slots);
+           rounds, p->killed, p->stopped, p->writing, failed, (int)occurrences);
 }

@@ -261,7 +261,7 @@ static pawl_wall some_month(uint64_t seed)
     return (pawl_wall){starts_s[seed % COUNT_OF(starts_s)] * 1000000};
 }
 
-/* The last slots, with everybody there. */
+/* The last occurrences, with everybody there. */
 static void finish_month(simulation *p)
 {
     fixture_set(p->f, (pawl_wall){simulation_now(p).us + 2 * HOUR_MS * 1000});

@@ -19,7 +19,7 @@
 
 typedef struct coverage {
     int64_t ticks, paused, overtaken, failed, in_doubt, killed, clock_back, rewound;
-    int64_t runs, misfires, overlaps, slots_skipped, waited, promoted, triggered, busy;
+    int64_t runs, misfires, overlaps, occurrences_skipped, waited, promoted, triggered, busy;
     int64_t puts, switches, deletes, ended, retried, reaped, cleaned;
 } coverage;
 

@@ -172,7 +172,7 @@ static void note_rows(simulation *p, const expectation *o, const pawl_run *const
         c->runs += o->entries[i].runs;
         c->misfires += o->entries[i].reason == PAWL_RUN_MISFIRE;
         c->overlaps += o->entries[i].reason == PAWL_RUN_OVERLAP;
-        c->slots_skipped += o->entries[i].runs ? 0 : o->entries[i].slots;
+        c->occurrences_skipped += o->entries[i].runs ? 0 : o->entries[i].occurrences;
     }
     c->promoted += (int64_t)o->promoted;
 }
@@ -187,7 +187,7 @@ static void compare_look(simulation *p, a_look *l, int which, const pawl_run *co
         p->covered.overtaken++;
         if (count > 0)
             finding_say(&p->wrong,
-                        "%s: a scheduler wrote slot %" PRId64 " though the job had changed",
+                        "%s: a scheduler wrote occurrence %" PRId64 " though the job had changed",
                         job->name, rows[0]->scheduled_at.us);
         return;
     }
@@ -204,7 +204,7 @@ static void compare_look(simulation *p, a_look *l, int which, const pawl_run *co
     if (count == 0 && !promoted && !(all_were_there && was_written(p, l, job)))
         return;
     if (l->o.promoted > 0 && !promoted)
-        finding_say(&p->wrong, "%s: slots were made, but who waits did not start", job->name);
+        finding_say(&p->wrong, "%s: occurrences were made, but who waits did not start", job->name);
     if (expectation_follow(&l->o, job, rows, count, &p->wrong))
         note_rows(p, &l->o, rows);
 }
@@ -312,10 +312,10 @@ static void check_job(simulation *p, model_job *job)
     if (model_base(job, &after))
         next = model_next(job, after);
     if (found->last_occurrence_at.us != job->last.us)
-        finding_say(&p->wrong, "%s: the last slot is %" PRId64 ", not %" PRId64, job->name,
+        finding_say(&p->wrong, "%s: the last occurrence is %" PRId64 ", not %" PRId64, job->name,
                     found->last_occurrence_at.us, job->last.us);
     else if (found->next_occurrence_at.us != next.us)
-        finding_say(&p->wrong, "%s: the next slot is %" PRId64 ", not %" PRId64, job->name,
+        finding_say(&p->wrong, "%s: the next occurrence is %" PRId64 ", not %" PRId64, job->name,
                     found->next_occurrence_at.us, next.us);
     else if (found->unfinished != (int)job->open.count)
         finding_say(&p->wrong, "%s: %d runs have not ended, not %zu", job->name, found->unfinished,
@@ -339,13 +339,13 @@ void simulation_tick_all(simulation *p, int scheduler)
         if (!job->exists)
             continue;
         if (p->latest.us > now.us && model_is_ahead(job, planned_at(p, job), now))
-            finding_say(&p->wrong, "%s: it does not come back, its last slot is %" PRId64,
+            finding_say(&p->wrong, "%s: it does not come back, its last occurrence is %" PRId64,
                         job->name, job->last.us);
         expectation_make(job, now, now, o);
         if (o->count > 0 || (o->promoted > 0 && !job->lax_line))
             finding_say(&p->wrong,
                         "%s (%s, misfire %s, overlap %s, keeps %d): at %" PRId64
-                        " %zu entries are missing, the first of slot %" PRId64
+                        " %zu entries are missing, the first of occurrence %" PRId64
                         "; %zu should have started",
                         job->name, job->asked.schedule, pawl_misfire_name(job->asked.misfire),
                         pawl_overlap_name(job->asked.overlap), job->asked.keep_runs, now.us,

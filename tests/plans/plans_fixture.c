@@ -72,7 +72,7 @@ static void fill_jobs(fixture *f, int64_t count)
 {
     fixture_exec(
         f,
-        "INSERT INTO {job} (name, schedule, topic, look_at, next_occurrence_at, created_at,"
+        "INSERT INTO {job} (name, schedule, topic, next_check_at, next_occurrence_at, created_at,"
         " since, anchor) SELECT 'idle ' || n, '@yearly', 'busy', {at:%lld}, {at:%lld},"
         " {at:%lld}, {at:%lld}, {at:%lld} FROM %s",
         (long long)(FIXTURE_START.us + 365 * DAY_MS * 1000),

@@ -76,7 +76,7 @@ static int64_t number_for(const plans_fixture *w, const char *statement, const c
         {"step", 4},
         {"seen", 1},
         {"run_id", 1},
-        {"slots", 1},
+        {"occurrences", 1},
         {"occurrences_more", 0},
         {"in_line", 1},
         {"awaits", 0},
@@ -91,7 +91,7 @@ static int64_t number_for(const plans_fixture *w, const char *statement, const c
         return w->fence;
     if (strcmp(name, "job_id") == 0)
         return w->job;
-    if (is(name, " slot last_slot due look_at since anchor planned_at "))
+    if (is(name, " occurrence last_occurrence due next_check_at since anchor planned_at "))
         return fixture_now(w->f).us;
     if (strcmp(name, "id") == 0)
         return is(statement, " retry purge dead_done dead_abandon dead_renew ") ? w->dead

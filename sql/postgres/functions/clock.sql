@@ -4,7 +4,7 @@
 -- is still due in a minute. The newest stored time tells how far the clock was ahead. docs/internals/clock.md.
 -- Returns 0, the offset, the number of held leases; then 1 if times were moved.
 CREATE OR REPLACE FUNCTION pawl.clock_reset(force boolean DEFAULT false, dry_run boolean DEFAULT false)
-RETURNS TABLE (what integer, ahead interval, held bigint)
+RETURNS TABLE (what integer, ahead interval, leased bigint)
 LANGUAGE plpgsql VOLATILE AS $$
 #variable_conflict use_column
 DECLARE
@@ -27,11 +27,11 @@ BEGIN
     lead := make_interval(secs => greatest(extract(epoch FROM newest - t), 0)::float8);
     what := 0;
     ahead := lead;
-    held := (SELECT count(*) FROM pawl.queue q WHERE q.fence <> 0 AND q.lease_until > t)
+    leased := (SELECT count(*) FROM pawl.queue q WHERE q.fence <> 0 AND q.lease_until > t)
             + (SELECT count(*) FROM pawl.lease l WHERE l.released_at IS NULL AND l.expires_at > t)
             + (SELECT count(*) FROM pawl.inbox_record i WHERE i.state = @INBOX_PROCESSING@ AND i.lease_until > t);
     RETURN NEXT;
-    IF clock_reset.dry_run OR lead <= interval '1 second' OR (held > 0 AND NOT clock_reset.force) THEN
+    IF clock_reset.dry_run OR lead <= interval '1 second' OR (leased > 0 AND NOT clock_reset.force) THEN
         RETURN;
     END IF;
 

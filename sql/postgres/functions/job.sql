@@ -5,7 +5,7 @@ CREATE OR REPLACE FUNCTION pawl.job_changed_by_user() RETURNS trigger
 LANGUAGE plpgsql AS $$
 BEGIN
     NEW.version := OLD.version + 1;
-    NEW.look_at := 'epoch';
+    NEW.next_check_at := 'epoch';
     NEW.problem := NULL;
     NEW.next_occurrence_at := NULL;
     NEW.next_due_at := NULL;
@@ -23,7 +23,7 @@ CREATE OR REPLACE FUNCTION pawl.job_corrected() RETURNS trigger
 LANGUAGE plpgsql AS $$
 BEGIN
     NEW.version := OLD.version + 1;
-    NEW.look_at := 'epoch';
+    NEW.next_check_at := 'epoch';
     NEW.problem := NULL;
     RETURN NEW;
 END
@@ -43,7 +43,7 @@ BEGIN
         UPDATE pawl.job_run r
         SET state = @STATE_RUNNING@, started_at = coalesce(r.started_at, t), claimed_at = t, attempts = NEW.retries + 1,
             claimed_by = (SELECT c.owner_name FROM pawl.claim c WHERE c.fence = NEW.fence),
-            news = r.news + (r.started_at IS NULL
+            pending_events = r.pending_events + (r.started_at IS NULL
                              AND EXISTS (SELECT FROM pawl.job j
                                          WHERE j.id = r.job_id AND j.awaited_run = r.id))::integer
         WHERE r.id = NEW.run_id;
@@ -67,7 +67,7 @@ BEGIN
     SET state = o.state, ended_at = o.finished_at, error = o.error, output = o.output,
         attempts = CASE o.state WHEN @STATE_DONE@ THEN OLD.retries + 1 WHEN @STATE_FAILED@ THEN o.retries
                                 ELSE OLD.retries + (OLD.fence <> 0)::integer END,
-        news = r.news + (EXISTS (SELECT FROM pawl.job j
+        pending_events = r.pending_events + (EXISTS (SELECT FROM pawl.job j
                                  WHERE j.id = r.job_id
                                    AND (j.awaited_run = r.id OR j.overlap = 'queue'
                                         OR (j.overlap = 'skip' AND j.misfire = 'all'))))::integer
@@ -164,7 +164,7 @@ BEGIN
                            THEN j.next_due_at END,
         awaited_run = CASE WHEN (j.schedule, j.zone) = (excluded.schedule, excluded.zone)
                            THEN j.awaited_run END,
-        look_at = 'epoch', sweep_due_at = least(j.sweep_due_at, excluded.sweep_due_at), version = j.version + 1,
+        next_check_at = 'epoch', sweep_due_at = least(j.sweep_due_at, excluded.sweep_due_at), version = j.version + 1,
         problem = NULL
     RETURNING j.version = 0 INTO created;
     RETURN created;
@@ -195,7 +195,7 @@ DECLARE
 BEGIN
     UPDATE pawl.job j
     SET enabled = job_switch.enabled, since = t, next_occurrence_at = NULL, next_due_at = NULL,
-        awaited_run = NULL, look_at = 'epoch', updated_at = t, version = j.version + 1, problem = NULL
+        awaited_run = NULL, next_check_at = 'epoch', updated_at = t, version = j.version + 1, problem = NULL
     WHERE j.name = job_switch.name AND j.enabled <> job_switch.enabled;
     changed := FOUND;
     is_there := changed OR EXISTS (SELECT FROM pawl.job j WHERE j.name = job_switch.name);
@@ -271,7 +271,7 @@ BEGIN
     VALUES (j.id, true, @RUN_WAITING@, t, t, t) RETURNING id INTO run_id;
     UPDATE pawl.job p
     SET version = p.version + 1, sweep_due_at = least(p.sweep_due_at, t + interval '60 seconds'),
-        look_at = CASE p.overlap WHEN 'queue' THEN 'epoch' ELSE p.look_at END
+        next_check_at = CASE p.overlap WHEN 'queue' THEN 'epoch' ELSE p.next_check_at END
     WHERE p.id = j.id;
     IF busy AND NOT forced AND j.overlap <> 'allow' THEN
         how := @JOB_TRIGGER_WAITS@;
@@ -387,7 +387,7 @@ $$;
 CREATE OR REPLACE FUNCTION pawl.job_run_list(
     job text, states bigint, before bigint, max_rows bigint, scan bigint, with_output boolean)
 RETURNS TABLE (id bigint, name text, triggered boolean, state smallint, reason smallint,
-               scheduled_at timestamptz, last_occurrence_at timestamptz, slots bigint, occurrences_more boolean,
+               scheduled_at timestamptz, last_occurrence_at timestamptz, occurrences bigint, occurrences_more boolean,
                work_id bigint, message_id uuid, created_at timestamptz, started_at timestamptz,
                claimed_at timestamptz, ended_at timestamptz, claimed_by text, attempts integer, error text,
                output bytea, matches boolean, bounded boolean)
@@ -422,7 +422,7 @@ $$;
 
 CREATE OR REPLACE FUNCTION pawl.job_run_get(id bigint)
 RETURNS TABLE (run_id bigint, name text, triggered boolean, state smallint, reason smallint,
-               scheduled_at timestamptz, last_occurrence_at timestamptz, slots bigint, occurrences_more boolean,
+               scheduled_at timestamptz, last_occurrence_at timestamptz, occurrences bigint, occurrences_more boolean,
                work_id bigint, message_id uuid, created_at timestamptz, started_at timestamptz,
                claimed_at timestamptz, ended_at timestamptz, claimed_by text, attempts integer, error text,
                output bytea)
@@ -459,17 +459,17 @@ DECLARE
 BEGIN
     kind := @JOB_DUE_CLOCK@;
     at := t;
-    next := (SELECT j.look_at FROM pawl.job j
-             WHERE j.look_at > t AND j.look_at < 'infinity' ORDER BY j.look_at LIMIT 1);
+    next := (SELECT j.next_check_at FROM pawl.job j
+             WHERE j.next_check_at > t AND j.next_check_at < 'infinity' ORDER BY j.next_check_at LIMIT 1);
     RETURN NEXT;
-    due := ARRAY(SELECT j.id FROM pawl.job j WHERE j.look_at <= t ORDER BY j.look_at LIMIT max_rows);
+    due := ARRAY(SELECT j.id FROM pawl.job j WHERE j.next_check_at <= t ORDER BY j.next_check_at LIMIT max_rows);
     due := due || ARRAY(SELECT j.id FROM pawl.job j WHERE j.planned_at > t + interval '5 minutes'
                         ORDER BY j.planned_at DESC LIMIT max_rows);
-    event_ids := ARRAY(SELECT r.id FROM pawl.job_run r WHERE r.news > 0 ORDER BY r.id LIMIT max_rows);
+    event_ids := ARRAY(SELECT r.id FROM pawl.job_run r WHERE r.pending_events > 0 ORDER BY r.id LIMIT max_rows);
     IF cardinality(event_ids) > 0 THEN
         -- The events first: an event that arrives after the jobs were read is left for the next call.
         RETURN QUERY
-            SELECT @JOB_DUE_EVENT@, r.job_id, r.news::bigint, r.id, NULL::timestamptz, NULL::timestamptz, NULL, NULL,
+            SELECT @JOB_DUE_EVENT@, r.job_id, r.pending_events::bigint, r.id, NULL::timestamptz, NULL::timestamptz, NULL, NULL,
                    NULL::boolean, NULL, NULL::integer, NULL::interval, NULL, NULL::interval,
                    NULL::timestamptz, NULL::timestamptz, NULL::boolean, NULL::boolean, NULL::timestamptz,
                    NULL::timestamptz
@@ -534,8 +534,8 @@ $$;
 -- waits or is skipped, as the job's overlap setting requires. Returns what was done: 0, job; 3 or 4, job, state
 -- of the run; 5, job, step: a message was enqueued.
 CREATE OR REPLACE FUNCTION pawl.job_advance(
-    steps bigint[], job_ids bigint[], seen bigint[], run_ids bigint[], slots timestamptz[],
-    last_occurrences timestamptz[], dues timestamptz[], looks timestamptz[], sinces timestamptz[],
+    steps bigint[], job_ids bigint[], seen bigint[], run_ids bigint[], occurrences timestamptz[],
+    last_occurrences timestamptz[], dues timestamptz[], next_checks timestamptz[], sinces timestamptz[],
     anchors timestamptz[], counts bigint[], more boolean[], in_line boolean[], awaits boolean[],
     problems text[], message_ids uuid[], planned timestamptz[], rewinds boolean[])
 RETURNS TABLE (what integer, job_id bigint, state integer)
@@ -559,7 +559,7 @@ BEGIN
             current := FOUND;
             CONTINUE WHEN NOT current;
             UPDATE pawl.job p
-            SET next_occurrence_at = slots[i], next_due_at = dues[i], look_at = coalesce(looks[i], 'infinity'),
+            SET next_occurrence_at = occurrences[i], next_due_at = dues[i], next_check_at = coalesce(next_checks[i], 'infinity'),
                 last_occurrence_at = CASE WHEN rewinds[i] THEN last_occurrences[i]
                                     ELSE greatest(p.last_occurrence_at, last_occurrences[i]) END,
                 planned_at = planned[i], since = sinces[i],
@@ -578,7 +578,7 @@ BEGIN
         ELSIF NOT current THEN
             CONTINUE;
         ELSIF steps[i] = @JOB_STEP_EVENT@ THEN
-            UPDATE pawl.job_run r SET news = 0 WHERE r.id = run_ids[i] AND r.news = seen[i];
+            UPDATE pawl.job_run r SET pending_events = 0 WHERE r.id = run_ids[i] AND r.pending_events = seen[i];
         ELSE
             IF steps[i] >= @JOB_STEP_SKIP@ THEN
                 -- Every run waits first.
@@ -591,12 +591,12 @@ BEGIN
                                   AND NOT EXISTS (SELECT FROM pawl.job_run o
                                                   WHERE o.job_id = j.id AND o.state = @RUN_WAITING@))) THEN @RUN_WAITING@
                     ELSE @RUN_SKIPPED@ END;
-                INSERT INTO pawl.job_run (job_id, state, reason, scheduled_at, last_occurrence_at, slots,
+                INSERT INTO pawl.job_run (job_id, state, reason, scheduled_at, last_occurrence_at, occurrences,
                                           occurrences_more, created_at)
                 VALUES (j.id, decided, CASE WHEN decided = @RUN_WAITING@ THEN @RUN_NO_REASON@
                                          WHEN steps[i] = @JOB_STEP_SKIP@ THEN @RUN_MISFIRE@
                                          ELSE @RUN_OVERLAP@ END,
-                        slots[i], coalesce(last_occurrences[i], slots[i]), coalesce(counts[i], 1),
+                        occurrences[i], coalesce(last_occurrences[i], occurrences[i]), coalesce(counts[i], 1),
                         coalesce(more[i], false), t)
                 ON CONFLICT (job_id, scheduled_at) WHERE NOT triggered DO NOTHING
                 RETURNING id INTO run;
@@ -608,12 +608,12 @@ BEGIN
                         UPDATE pawl.job p
                         SET awaited_run = CASE WHEN decided = @RUN_WAITING@ THEN run END,
                             since = CASE WHEN decided = @RUN_WAITING@ THEN p.since ELSE t END,
-                            look_at = CASE WHEN decided = @RUN_WAITING@ THEN p.look_at ELSE 'epoch' END
+                            next_check_at = CASE WHEN decided = @RUN_WAITING@ THEN p.next_check_at ELSE 'epoch' END
                         WHERE p.id = j.id;
                     END IF;
                 ELSIF steps[i] = @JOB_STEP_RUN@ AND awaits[i] THEN
                     -- It has already run, before the clock was set back.
-                    UPDATE pawl.job p SET since = t, look_at = 'epoch' WHERE p.id = j.id;
+                    UPDATE pawl.job p SET since = t, next_check_at = 'epoch' WHERE p.id = j.id;
                 END IF;
             END IF;
             IF steps[i] <> @JOB_STEP_SKIP@
@@ -659,10 +659,10 @@ BEGIN
         DELETE FROM pawl.job_run d
         WHERE d.id = ANY (ARRAY(
             SELECT h.id
-            FROM (SELECT r.id, r.state, r.news, r.scheduled_at, coalesce(r.ended_at, r.created_at) <= t - least(pawl.seconds(j.keep_age), interval '36500 days') AS is_old,
+            FROM (SELECT r.id, r.state, r.pending_events, r.scheduled_at, coalesce(r.ended_at, r.created_at) <= t - least(pawl.seconds(j.keep_age), interval '36500 days') AS is_old,
                          row_number() OVER (PARTITION BY r.state = @RUN_SKIPPED@ ORDER BY r.id DESC) AS place
                   FROM pawl.job_run r WHERE r.job_id = j.id) h
-            WHERE h.state NOT IN (@RUN_STATES_UNFINISHED@) AND h.news = 0 AND h.scheduled_at <= t AND (h.place > j.keep_runs OR h.is_old)
+            WHERE h.state NOT IN (@RUN_STATES_UNFINISHED@) AND h.pending_events = 0 AND h.scheduled_at <= t AND (h.place > j.keep_runs OR h.is_old)
             LIMIT 10 * max_rows));
         GET DIAGNOSTICS deleted = ROW_COUNT;
         removed := removed + deleted;

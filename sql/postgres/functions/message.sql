@@ -272,17 +272,17 @@ DECLARE
 BEGIN
     RETURN QUERY
         WITH depth AS MATERIALIZED (
-            SELECT l.topic, d.seen, d.seen - d.late AS n, d.held, d.late, d.oldest
+            SELECT l.topic, d.seen, d.seen - d.late AS n, d.running, d.late, d.oldest
             FROM pawl.lane l
             CROSS JOIN LATERAL (
-                SELECT count(*) AS seen, count(*) FILTER (WHERE r.fence <> 0) AS held,
+                SELECT count(*) AS seen, count(*) FILTER (WHERE r.fence <> 0) AS running,
                        count(*) FILTER (WHERE r.fence = 0 AND r.expires_at <= t) AS late,
                        min(r.run_at) FILTER (WHERE r.fence = 0 AND r.run_at <= t
                                                    AND (r.expires_at IS NULL OR r.expires_at > t)) AS oldest
                 FROM (SELECT q.fence, q.run_at, q.expires_at FROM pawl.queue q
                       WHERE q.lane_id = l.id ORDER BY q.run_at, q.id LIMIT cap) r) d),
         topics AS MATERIALIZED (
-            SELECT d.topic, sum(d.n)::bigint AS n, sum(d.held)::bigint AS held,
+            SELECT d.topic, sum(d.n)::bigint AS n, sum(d.running)::bigint AS running,
                    sum(d.late)::bigint AS late, max(d.seen) >= cap AS at_least, min(d.oldest) AS oldest
             FROM depth d GROUP BY d.topic),
         overdue AS ( -- failed messages past their time to live, which maintenance will expire
@@ -303,7 +303,7 @@ BEGIN
             FROM counts c GROUP BY c.topic),
         names AS (SELECT x.topic FROM topics x UNION SELECT x.topic FROM ended x
                   UNION SELECT x.topic FROM overdue x)
-        SELECT i.topic, coalesce(p.n - p.held, 0), coalesce(p.held, 0), coalesce(p.at_least, false),
+        SELECT i.topic, coalesce(p.n - p.running, 0), coalesce(p.running, 0), coalesce(p.at_least, false),
                coalesce(p.estimate, 0),
                coalesce(e.done, 0)::bigint, coalesce(e.failed, 0)::bigint,
                coalesce(e.expired, 0)::bigint + coalesce(p.late, 0) + coalesce(v.n, 0),

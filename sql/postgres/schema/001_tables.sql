@@ -343,13 +343,13 @@ CREATE TABLE pawl.job (
     last_occurrence_at   timestamptz,                         -- outlives the history; decreases only after a clock reset
     planned_at     timestamptz NOT NULL DEFAULT 'epoch',    -- the clock when the columns above were computed
     awaited_run    bigint,                              -- "from start": the run that must be claimed first
-    look_at        timestamptz NOT NULL DEFAULT 'epoch',    -- when the scheduler examines the job next
+    next_check_at        timestamptz NOT NULL DEFAULT 'epoch',    -- when the scheduler examines the job next
     sweep_due_at       timestamptz NOT NULL DEFAULT 'infinity', -- when the history must be checked for retention
     version        bigint      NOT NULL DEFAULT 0,      -- incremented with every change
     problem        text                                 -- why it cannot be scheduled
 );
 CREATE UNIQUE INDEX job_name ON pawl.job (name);
-CREATE INDEX job_look ON pawl.job (look_at);
+CREATE INDEX job_next_check ON pawl.job (next_check_at);
 CREATE INDEX job_planned ON pawl.job (planned_at);
 CREATE INDEX job_sweep ON pawl.job (sweep_due_at);
 
@@ -366,9 +366,9 @@ CREATE TABLE pawl.job_run (
     ended_at     timestamptz,
     work_id      bigint,
     message_id   uuid,
-    slots        bigint      NOT NULL DEFAULT 1 CHECK (slots > 0),
+    occurrences        bigint      NOT NULL DEFAULT 1 CHECK (occurrences > 0),
     attempts     integer     NOT NULL DEFAULT 0,
-    news         integer     NOT NULL DEFAULT 0,     -- pending events that the scheduler has not read yet
+    pending_events         integer     NOT NULL DEFAULT 0,     -- pending events that the scheduler has not read yet
     state        smallint    NOT NULL CHECK (state BETWEEN @STATE_READY@ AND @RUN_SKIPPED@), -- the message's; 6 waiting, 7 skipped
     reason       smallint    NOT NULL DEFAULT 0 CHECK (reason BETWEEN 0 AND 2), -- of a skip: 1 overlap, 2 misfire
     triggered    boolean     NOT NULL DEFAULT false,
@@ -383,7 +383,7 @@ CREATE INDEX job_run_open ON pawl.job_run (job_id, id) WHERE state IN (@RUN_STAT
 -- Finds waiting runs without reading all unfinished ones.
 CREATE INDEX job_run_waiting ON pawl.job_run (job_id, id) WHERE state = @RUN_WAITING@;
 CREATE INDEX job_run_begun ON pawl.job_run (job_id, started_at) WHERE started_at IS NOT NULL;
-CREATE INDEX job_run_pending_events ON pawl.job_run (id) WHERE news > 0;
+CREATE INDEX job_run_pending_events ON pawl.job_run (id) WHERE pending_events > 0;
 
 -- Idle workers, for wake-ups. docs/internals/wake-ups.md explains why no wake-up is lost.
 --

@@ -20,7 +20,7 @@ BEGIN
                             WHEN @RUN_WAITING@ THEN 'waiting' ELSE 'skipped' END AS status,
                r.claimed_by, r.claimed_at, greatest(r.attempts - 1, 0) AS retry_count,
                r.started_at AS start_time, r.ended_at AS end_time, r.output, r.error AS last_error,
-               r.triggered, r.slots, r.work_id, r.message_id
+               r.triggered, r.occurrences, r.work_id, r.message_id
         FROM pawl.job_run r LEFT JOIN pawl.job j ON j.id = r.job_id
     $view$);
 

@@ -62,9 +62,9 @@ CREATE TABLE pawl_lane_stats (
     lane_id   INTEGER PRIMARY KEY,
     priority  INTEGER NOT NULL,             -- the lane's
     destination TEXT  NOT NULL DEFAULT '',  -- the lane's
-    turn      INTEGER NOT NULL DEFAULT 0,   -- the fence of the last claim that took messages
+    last_claim_fence INTEGER NOT NULL DEFAULT 0,   -- the fence of the last claim that took messages
     used_at   INTEGER NOT NULL DEFAULT 0,   -- when that claim was
-    held      INTEGER NOT NULL DEFAULT 0,   -- messages claimed now
+    running   INTEGER NOT NULL DEFAULT 0,   -- messages claimed now
     done      INTEGER NOT NULL DEFAULT 0,   -- from here on totals since the lane was added
     failed    INTEGER NOT NULL DEFAULT 0,
     expired   INTEGER NOT NULL DEFAULT 0,
@@ -75,7 +75,7 @@ CREATE TABLE pawl_lane_stats (
 ) STRICT;
 
 -- The order in which claims scan the lanes. Paused lanes and other destinations are not in the scanned range.
-CREATE INDEX pawl_lane_stats_turn ON pawl_lane_stats (paused, destination, priority DESC, turn);
+CREATE INDEX pawl_lane_stats_order ON pawl_lane_stats (paused, destination, priority DESC, last_claim_fence);
 
 -- The counts of a topic's removed lanes. prune removes them when the topic has no lane and they have not
 -- changed for the retention period of finished messages.
@@ -145,7 +145,7 @@ CREATE TABLE pawl_claim (
     owner      BLOB    NOT NULL,
     owner_name TEXT    NOT NULL,
     check_at   INTEGER NOT NULL,
-    runs       INTEGER NOT NULL DEFAULT 0, -- whether the claim has job runs whose history is not updated yet
+    has_job_runs INTEGER NOT NULL DEFAULT 0, -- whether the claim has job runs whose history is not updated yet
     last_id    INTEGER NOT NULL DEFAULT 0, -- the highest of them, usually the last to end
     ids        TEXT    NOT NULL            -- a JSON array of work ids
 ) STRICT;
@@ -275,14 +275,14 @@ CREATE TABLE pawl_job (
     last_occurrence_at   INTEGER,                          -- outlives the history; decreases only after a clock reset
     planned_at     INTEGER NOT NULL DEFAULT 0,       -- the clock when the columns above were computed
     awaited_run    INTEGER,                          -- "from start": the run that must be claimed first
-    look_at        INTEGER NOT NULL DEFAULT 0,       -- when the scheduler examines the job next: 0 now, the highest number never
+    next_check_at        INTEGER NOT NULL DEFAULT 0,       -- when the scheduler examines the job next: 0 now, the highest number never
     sweep_due_at       INTEGER NOT NULL DEFAULT 9223372036854775807, -- when the history must be checked for retention
     version        INTEGER NOT NULL DEFAULT 0,       -- incremented with every change
     tick           INTEGER NOT NULL DEFAULT 0,       -- the transaction that made the last change, while it runs
     problem        TEXT                              -- why it cannot be scheduled
 ) STRICT;
 CREATE UNIQUE INDEX pawl_job_name ON pawl_job (name);
-CREATE INDEX pawl_job_look ON pawl_job (look_at);
+CREATE INDEX pawl_job_next_check ON pawl_job (next_check_at);
 CREATE INDEX pawl_job_planned ON pawl_job (planned_at);
 CREATE INDEX pawl_job_sweep ON pawl_job (sweep_due_at) WHERE sweep_due_at < 9223372036854775807;
 
@@ -296,7 +296,7 @@ CREATE TABLE pawl_job_run (
     reason       INTEGER NOT NULL DEFAULT 0 CHECK (reason BETWEEN 0 AND 2), -- of a skip: 1 overlap, 2 misfire
     scheduled_at INTEGER NOT NULL,                   -- the occurrence; of a skip the first one
     last_occurrence_at INTEGER NOT NULL,                   -- of a skip the last one
-    slots        INTEGER NOT NULL DEFAULT 1 CHECK (slots > 0),
+    occurrences        INTEGER NOT NULL DEFAULT 1 CHECK (occurrences > 0),
     occurrences_more   INTEGER NOT NULL DEFAULT 0 CHECK (occurrences_more IN (0, 1)), -- there were more occurrences than were counted
     work_id      INTEGER,
     message_id   BLOB,
@@ -307,7 +307,7 @@ CREATE TABLE pawl_job_run (
     ended_at     INTEGER,
     attempts     INTEGER NOT NULL DEFAULT 0,
     error        TEXT,
-    news         INTEGER NOT NULL DEFAULT 0,         -- pending events that the scheduler has not read yet
+    pending_events         INTEGER NOT NULL DEFAULT 0,         -- pending events that the scheduler has not read yet
     output       BLOB
 ) STRICT;
 CREATE UNIQUE INDEX pawl_job_run_occurrence ON pawl_job_run (job_id, scheduled_at) WHERE triggered = 0;
@@ -317,4 +317,4 @@ CREATE INDEX pawl_job_run_open ON pawl_job_run (job_id, id) WHERE state IN (@RUN
 -- Finds waiting runs without reading all unfinished ones.
 CREATE INDEX pawl_job_run_waiting ON pawl_job_run (job_id, id) WHERE state = @RUN_WAITING@;
 CREATE INDEX pawl_job_run_begun ON pawl_job_run (job_id, started_at) WHERE started_at IS NOT NULL;
-CREATE INDEX pawl_job_run_pending_events ON pawl_job_run (id) WHERE news > 0;
+CREATE INDEX pawl_job_run_pending_events ON pawl_job_run (id) WHERE pending_events > 0;

@@ -4,7 +4,7 @@ CREATE TRIGGER pawl_job_changed_by_user AFTER UPDATE OF schedule, zone, enabled,
 WHEN new.version = old.version
 BEGIN
     UPDATE pawl_job
-    SET version = version + 1, look_at = 0, problem = NULL, next_occurrence_at = NULL, next_due_at = NULL,
+    SET version = version + 1, next_check_at = 0, problem = NULL, next_occurrence_at = NULL, next_due_at = NULL,
         since = NULL, awaited_run = NULL,
         anchor = CASE WHEN old.schedule = new.schedule THEN anchor END
     WHERE id = new.id;
@@ -17,7 +17,7 @@ AFTER UPDATE OF name, topic, payload, type, destination, headers, correlation_id
                 retry_base, retry_max, retry_jitter, ttl, timeout, lease, heartbeat ON pawl_job
 WHEN new.version = old.version AND old.problem IS NOT NULL
 BEGIN
-    UPDATE pawl_job SET version = version + 1, look_at = 0, problem = NULL WHERE id = new.id;
+    UPDATE pawl_job SET version = version + 1, next_check_at = 0, problem = NULL WHERE id = new.id;
 END;
 
 -- The history follows the queue. The statements claim, abandon, release and reap record when a run is claimed;
@@ -32,7 +32,7 @@ BEGIN
     SET state = o.state, ended_at = o.finished_at, error = o.error, output = o.output,
         attempts = CASE o.state WHEN @STATE_DONE@ THEN old.retries + 1 WHEN @STATE_FAILED@ THEN o.retries
                                 ELSE old.retries + (old.fence <> 0) END,
-        news = news + EXISTS (SELECT 1 FROM pawl_job
+        pending_events = pending_events + EXISTS (SELECT 1 FROM pawl_job
                               WHERE id = job_id
                                 AND (awaited_run = old.run_id OR overlap = 'queue'
                                      OR (overlap = 'skip' AND misfire = 'all')))

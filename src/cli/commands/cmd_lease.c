@@ -19,7 +19,7 @@
 PAWLI_AUTO_DEFINE(pawl_leases, pawl_leases_free);
 
 typedef struct lease_settings {
-    bool held;
+    bool owned;
     int64_t limit;
     const char *after;
     int64_t fence;
@@ -86,7 +86,7 @@ CLI_FIELD_READ(pawl_lease, read_forced_fence,
 #define LEASE(kind, member) CLI_FIELD_##kind, offsetof(pawl_lease, member)
 static const cli_field lease_fields[] = {
     {"name", LEASE(TEXT, name), .details = {1, "name"}, .column = {1, "NAME"}},
-    {"held", LEASE(BOOL, owned)},
+    {"owned", LEASE(BOOL, owned)},
     {NULL, .read = read_lease_state, .details = {2, "state"}},
     {NULL, .read = read_lease_state_cell, .column = {2, "STATE"}},
     {"owner", .read = read_lease_owner, .details = {4, "owner"}},
@@ -116,7 +116,7 @@ static pawl_status list_leases(const cli_args *args, pawl_store *store, pawl_err
 
     filter.after = own->after;
     filter.limit = (int)own->limit;
-    filter.only_owned = own->held;
+    filter.only_owned = own->owned;
     pawl_status st = pawl_lease_list(store, &filter, &leases, err);
     if (st != PAWL_OK)
         return st;
@@ -125,7 +125,7 @@ static pawl_status list_leases(const cli_args *args, pawl_store *store, pawl_err
                       pawl_leases_now(leases));
     for (size_t i = 0; i < count; i++)
         cli_listing_add(&found, pawl_leases_at(leases, i), 0);
-    cli_listing_print(&found, own->held ? "No leases are owned." : "There are no leases.");
+    cli_listing_print(&found, own->owned ? "No leases are owned." : "There are no leases.");
     if (count == (size_t)own->limit && !args->common.json)
         cli_note("there may be more; go on with --after '%s'",
                  pawl_leases_at(leases, count - 1)->name);
@@ -275,7 +275,7 @@ static pawl_status run_lease(const cli_args *args, pawl_error *err)
 
 #define FIELD(field) offsetof(lease_settings, field)
 static const cli_option lease_options[] = {
-    {"held", NULL, "ls: only leases that have an owner now", CLI_FLAG, 0, FIELD(held), 0, 0},
+    {"owned", NULL, "ls: only leases that have an owner now", CLI_FLAG, 0, FIELD(owned), 0, 0},
     {"limit", "N", "ls: at most N (default: 100)", CLI_NUMBER, 0, FIELD(limit), 1, 10000},
     {"after", "NAME", "ls: names after this one (next page)", CLI_TEXT, 0, FIELD(after), 0, 0},
     {"fence", "TOKEN", "release: only from the owner of this token", CLI_NUMBER, 0, FIELD(fence), 1,
@@ -302,7 +302,7 @@ const cli_verb cli_verb_lease = {
     .about = "A lease is listed for a week after it has expired. 'release' ends a lease by "
              "force; its owner is told at its next renewal. The name and reason that were "
              "given are stored with the lease. Asks for confirmation unless --yes is given.",
-    .examples = "  pawl lease ls --held\n  pawl lease show nightly\n"
+    .examples = "  pawl lease ls --owned\n  pawl lease show nightly\n"
                 "  pawl lease release nightly --reason 'host is gone'",
     .options = lease_options,
     .option_count = PAWLI_COUNT(lease_options),

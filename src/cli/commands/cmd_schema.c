@@ -218,7 +218,7 @@ static void report_clock_reset(const cli_args *args, const pawl_clock_reset *res
         json_t *document = json_object();
         cli_json_text(document, "action", reset->done ? "reset-clock" : "none");
         cli_json_number(document, "ahead_ms", reset->ahead_ms);
-        cli_json_number(document, "held", reset->owned);
+        cli_json_number(document, "leased", reset->owned);
         cli_json_print(stdout, document);
     } else if (reset->done) {
         printf("Set the clock back by %lld seconds.\n", seconds);

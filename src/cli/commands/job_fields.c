@@ -141,10 +141,10 @@ static void set_json_fires(json_t *object, const void *record)
     size_t count = cli_job_next_fires(job, fires, FIRES, &schedule);
     json_t *array = json_array();
 
-    cli_json_text(object, "words", schedule ? pawl_schedule_describe(schedule) : NULL);
+    cli_json_text(object, "description", schedule ? pawl_schedule_describe(schedule) : NULL);
     for (size_t i = 0; i < count; i++)
         json_array_append_new(array, cli_job_fire_json(&fires[i]));
-    json_object_set_new(object, "fires", array);
+    json_object_set_new(object, "next_occurrences", array);
 }
 
 static void print_job_fires(const void *record, pawl_wall now)

@@ -99,18 +99,19 @@ static void add_fire_row(cli_table *table, const pawl_occurrence *fire)
     cli_table_cell(table, text[0] ? CLI_YELLOW : CLI_PLAIN, "%s", text);
 }
 
-/* A time after which the next fire is `slot` itself. */
-static bool just_before_slot(const pawl_schedule *schedule, pawl_wall slot, pawl_wall *ret_before)
+/* A time after which the next fire is `occurrence` itself. */
+static bool just_before_occurrence(const pawl_schedule *schedule, pawl_wall occurrence,
+                                   pawl_wall *ret_before)
 {
     pawl_error ignored = PAWL_ERROR_INIT;
     pawl_occurrence later;
 
-    ret_before->us = slot.us - 1;
+    ret_before->us = occurrence.us - 1;
     if (pawl_schedule_kind_of(schedule) != PAWL_SCHEDULE_FROM_START)
         return true;
-    if (pawl_schedule_next(schedule, slot, &later, &ignored) != PAWL_OK)
+    if (pawl_schedule_next(schedule, occurrence, &later, &ignored) != PAWL_OK)
         return false;
-    ret_before->us = slot.us - (later.at.us - slot.us);
+    ret_before->us = occurrence.us - (later.at.us - occurrence.us);
     return true;
 }
 
@@ -130,7 +131,7 @@ size_t cli_job_next_fires(const pawl_job *job, pawl_occurrence *ret_fires, size_
         return 0;
     }
     if (job->next_occurrence_at.us == PAWL_TIME_UNSET.us ||
-        !just_before_slot(*ret_schedule, job->next_occurrence_at, &after))
+        !just_before_occurrence(*ret_schedule, job->next_occurrence_at, &after))
         return 0;
     if (pawl_schedule_kind_of(*ret_schedule) == PAWL_SCHEDULE_FROM_START && count > 1)
         count = 1; /* the others depend on when it starts */
@@ -225,11 +226,11 @@ static pawl_status print_fires_json(const pawl_schedule *schedule, pawl_wall fro
 
     cli_json_text(object, "schedule", pawl_schedule_text(schedule));
     cli_json_text(object, "zone", pawl_schedule_zone(schedule));
-    cli_json_text(object, "words", pawl_schedule_describe(schedule));
+    cli_json_text(object, "description", pawl_schedule_describe(schedule));
     json_object_set_new(object, "keeps_rhythm", json_boolean(pawl_schedule_keeps_rhythm(schedule)));
     cli_json_text(object, "zone_data", version);
     cli_json_time(object, "from", from);
-    json_object_set_new(object, "fires", fires);
+    json_object_set_new(object, "next_occurrences", fires);
     if (st == PAWL_OK)
         cli_json_print(stdout, object);
     else

@@ -40,7 +40,8 @@ static const char *run_duration_text(const pawl_run *run, pawl_wall now,
     return cli_span_text(ms < CLI_MINUTE_MS ? ms : ms / CLI_SECOND_MS * CLI_SECOND_MS, ret_text);
 }
 
-/* Why it was skipped, and how many slots that were; otherwise its error, or that it was asked for.
+/* Why it was skipped, and how many occurrences that were; otherwise its error, or that it was asked
+ * for.
  */
 static const char *run_note(const pawl_run *run, char ret_text[NOTE_SIZE])
 {
@@ -52,9 +53,9 @@ static const char *run_note(const pawl_run *run, char ret_text[NOTE_SIZE])
     used = snprintf(ret_text, NOTE_SIZE, "%s",
                     run->reason == PAWL_RUN_OVERLAP ? "another run had not ended"
                                                     : "no scheduler was running in time");
-    if (run->slots > 1)
-        snprintf(ret_text + used, NOTE_SIZE - (size_t)used, "; %s%" PRId64 " slots, until %s",
-                 run->occurrences_is_at_least ? "at least " : "", run->slots,
+    if (run->occurrences > 1)
+        snprintf(ret_text + used, NOTE_SIZE - (size_t)used, "; %s%" PRId64 " occurrences, until %s",
+                 run->occurrences_is_at_least ? "at least " : "", run->occurrences,
                  cli_when_absolute(run->last_occurrence_at, until));
     return ret_text;
 }
@@ -113,12 +114,13 @@ static const cli_field run_fields[] = {
     {"job", RUN(TEXT, job)},
     {"state", .read = read_run_state, .details = {3, "state"}, .column = {3, "STATE"}},
     {"triggered", RUN(BOOL, triggered)},
-    {"scheduled_at", RUN(TIME, scheduled_at), .details = {2, "slot"}, .column = {2, "SLOT"}},
+    {"scheduled_at", RUN(TIME, scheduled_at), .details = {2, "scheduled"},
+     .column = {2, "SCHEDULED"}},
     {"last_occurrence_at", RUN(TIME, last_occurrence_at)},
     {"reason", .read = read_skip_reason},
     {NULL, .read = read_skip_note, .details = {4, "why"}},
     {NULL, .read = read_run_note, .column = {8, "NOTE"}},
-    {"slots", RUN(INT64, slots)},
+    {"occurrences", RUN(INT64, occurrences)},
     {"occurrences_is_at_least", RUN(BOOL, occurrences_is_at_least)},
     {"work_id", .read = read_run_work_id, .details = {5, "work id"}},
     {"message_id", .read = read_run_message_id},

@@ -90,7 +90,7 @@ static void check_claim(const sqlite_fixture *g, enum pawli_sql claim)
     sqlite3_stmt *plan = NULL;
     int at = 0;
     static const char *const expected[] = {
-        "SEARCH t USING COVERING INDEX pawl_lane_stats_turn (paused=? AND destination=?)",
+        "SEARCH t USING COVERING INDEX pawl_lane_stats_order (paused=? AND destination=?)",
         "SEARCH q USING INDEX pawl_queue_due (lane_id=? AND run_at<?)"};
     const char *insert = strstr(g->texts[claim].text, "INSERT OR FAIL INTO pawl_claim");
     const char *sql = test_note("EXPLAIN QUERY PLAN %s", insert);

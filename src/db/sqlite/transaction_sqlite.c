@@ -356,7 +356,7 @@ static void open_lock(pawli_sqlite *conn)
     conn->lock_fd = PAWLI_SQLITE_WRITE_LOCK_NONE;
     if (pawli_sqlite_in_memory(conn->settings))
         return;
-    pawli_buffer_format(&path, "%s-turn", conn->settings->target);
+    pawli_buffer_format(&path, "%s-lock", conn->settings->target);
     if (path.failed)
         return;
     conn->lock_fd = open(path.data, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
