@@ -381,7 +381,7 @@ const char *queue_check_note(fixture *f)
     /* SQLite counts what is held in the lane. */
     if (!fixture_is_postgres(f) &&
         fixture_count(
-            f, "SELECT count(*) FROM {lane_stats} t WHERE held <> (SELECT count(*) FROM {queue} q"
+            f, "SELECT count(*) FROM {lane_stats} t WHERE running <> (SELECT count(*) FROM {queue} q"
                " WHERE q.lane_id = t.lane_id AND q.fence <> 0)") != 0)
         return "the lanes count other messages as held than the queue";
     /* It has one writer at a time, so a claim's row always goes with the last message. */

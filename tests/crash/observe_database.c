@@ -40,7 +40,7 @@ static const struct rule {
      " + (SELECT count(*) FROM pawl_claim WHERE fence > m.fence)"
      " + (SELECT count(*) FROM pawl_lease WHERE fence > m.fence) FROM pawl_meta m"},
     {"lanes count other messages as held than the queue",
-     "SELECT count(*) FROM pawl_lane_stats t WHERE held <> (SELECT count(*) FROM pawl_queue q"
+     "SELECT count(*) FROM pawl_lane_stats t WHERE running <> (SELECT count(*) FROM pawl_queue q"
      " WHERE q.lane_id = t.lane_id AND q.fence <> 0)"},
 };
 

@@ -21,7 +21,7 @@ void scenario_clean(fixture *f)
     else
         fixture_exec(
             f, "UPDATE {meta} SET latest_time = 0, boot_id = ''; "
-               "DELETE FROM {topic_stats}; UPDATE {lane_stats} SET held = 0, paused = 0, dead = 0");
+               "DELETE FROM {topic_stats}; UPDATE {lane_stats} SET running = 0, paused = 0, dead = 0");
     fixture_set(f, FIXTURE_START);
 }
 
