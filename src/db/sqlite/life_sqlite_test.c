@@ -44,7 +44,7 @@ static void check_invariants(sqlite_fixture *g)
         "pawl_owned)",
         "SELECT count(*) FROM pawl_owned JOIN pawl_claim USING (fence) "
         "WHERE pawl_owned.owner <> pawl_claim.owner",
-        "SELECT count(*) FROM pawl_lane_stats t WHERE held <> "
+        "SELECT count(*) FROM pawl_lane_stats t WHERE running <> "
         "(SELECT count(*) FROM pawl_queue q WHERE q.lane_id = t.lane_id AND q.fence <> 0)",
     };
 
