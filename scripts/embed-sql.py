@@ -2,12 +2,13 @@
 """Compile sql/<engine>/ into C: the statements by name; the schema: migrations by number, and the functions
 and views that every deployment creates again; and what only pawl/testing.h installs.
 
-Usage: embed-sql.py names OUT.h DIR_A DIR_B      the enum of statement names; both engines must agree
-       embed-sql.py texts OUT.c BOUNDS.h CODES.h RELEASE DIR ENGINE PLACEHOLDER IS_PREFIX
+Usage: embed-sql.py names OUT.h COLUMNS.h DIR_A DIR_B      the enum of statement names; both engines must agree
+       embed-sql.py texts OUT.c BOUNDS.h CODES.h COLUMNS.h RELEASE DIR ENGINE PLACEHOLDER IS_PREFIX
 
 sql/<engine>/NOUN.sql has the statements of a noun, each after its head "-- name: NAME". What several
 texts share stands once, after "-- part: NAME", and is included by the line "-- @include NAME".
-@NAME@ in a text is replaced by the value of PAWLI_NAME in BOUNDS.h or CODES.h.
+@NAME@ in a text is replaced by the value of PAWLI_NAME in BOUNDS.h or CODES.h. Each list PAWLI_NAME_COLUMNS
+in COLUMNS.h is a part "name_columns", too: "SELECT" and its columns.
 """
 import hashlib
 import pathlib
@@ -43,6 +44,39 @@ def with_limits(limits, path, text):
             sys.exit(f"{path}: {match[0]} is neither in src/base/bounds.h nor in src/base/codes.h")
         return limits[match[1]]
     return re.sub(r"@([A-Z][A-Z_]*)@", value, text)
+
+
+class Columns:
+    """The part of a list of columns: "-- @include job_columns row=j payload=NULL problem=part:why" is
+    SELECT j.id AS id, ..., NULL AS payload, ..., and the part "why" before AS problem."""
+
+    def __init__(self, names):
+        self.names = names
+
+    def text(self, where, arguments):
+        row = arguments.pop("row", None)
+        unknown = set(arguments) - set(self.names)
+        if unknown:
+            sys.exit(f"{where}: there are no columns {sorted(unknown)}")
+
+        def column(name):
+            value = arguments.get(name, f"{row}.{name}" if row else name)
+            part = re.fullmatch(r"part:(\w+)", value)
+            return f"\n{INCLUDE}{part[1]}\nAS {name}" if part else f"{value} AS {name}"
+        return "SELECT " + ",\n       ".join(column(name) for name in self.names)
+
+
+def read_columns(path):
+    """({part: Columns} of the results, [names] of all row tables) in columns.h; the latter have types."""
+    text = pathlib.Path(path).read_text().replace("\\\n", "")
+    results, rows = {}, []
+    for name, items in re.findall(r"^#define PAWLI_(\w+_COLUMNS)\(X\)(.*)", text, re.M):
+        columns = re.findall(r"X\(\w+, (\w+)(, \w+)?\)", items)
+        if columns[0][1]:
+            rows += [column for column, _ in columns if column not in rows]
+        else:
+            results[name.lower()] = Columns([column for column, _ in columns])
+    return results, rows
 
 
 HEAD = re.compile(r"-- (name|part): ([a-z][a-z_]*)$")
@@ -82,7 +116,10 @@ def with_parts(parts, used, name, text):
     """
     A text, with each line "-- @include PART" replaced by that part, which may include others.
     "-- @include PART argument=value other='more words'": in the part, @argument@ is replaced by the value.
+    Such a line may end with a backslash and go on in the next comment line.
     """
+    text = re.sub(r" *\\\n *-- +", " ", text)
+
     def line_or_part(line):
         indent = line[:len(line) - len(line.lstrip())]
         if not line.startswith(indent + INCLUDE):
@@ -91,20 +128,26 @@ def with_parts(parts, used, name, text):
         if part not in parts:
             sys.exit(f"{name}: there is no '-- part: {part}'")
         used.add(part)
-        body = with_arguments(part, parts[part].rstrip("\n"), dict(pair.split("=", 1) for pair in arguments))
+        arguments = dict(pair.split("=", 1) for pair in arguments)
+        if isinstance(parts[part], Columns):
+            body = parts[part].text(name, arguments)
+        else:
+            body = with_arguments(part, parts[part].rstrip("\n"), arguments)
         return with_parts(parts, used, part, "\n".join(indent + line if line else line for line in body.split("\n")))
     return "\n".join(line_or_part(line) for line in text.split("\n"))
 
 
-def read_engine(directory):
+def read_engine(directory, columns):
     """([(name, text)] of the statements, sorted; the code: one text)."""
     texts, parts = read_pieces(directory)
+    written = set(parts)
+    parts = read_columns(columns)[0] | parts
     used = set()
     statements = [(name, with_parts(parts, used, name, text)) for name, text in sorted(texts.items())]
     code = "\n".join(with_parts(parts, used, path, path.read_text())
                      for pattern in CODE for path in sorted(directory.glob(pattern)))
-    if used != set(parts):
-        sys.exit(f"{directory}: nothing includes the part {', '.join(sorted(set(parts) - used))}")
+    if written - used:
+        sys.exit(f"{directory}: nothing includes the part {', '.join(sorted(written - used))}")
     return statements, code
 
 
@@ -119,8 +162,9 @@ def literal(text):
     return "\n".join(f'    "{line}\\n"' for line in lines if line or True)
 
 
-def write_names(out, first, second):
-    names, other = ([name for name, _ in read_engine(pathlib.Path(directory))[0]] for directory in (first, second))
+def write_names(out, columns, first, second):
+    names, other = ([name for name, _ in read_engine(pathlib.Path(directory), columns)[0]]
+                    for directory in (first, second))
     if names != other:
         odd = sorted(set(names) ^ set(other))
         sys.exit(f"{first} and {second} must have the same statements; only one has: {', '.join(odd)}")
@@ -130,10 +174,10 @@ def write_names(out, first, second):
                    f"enum pawli_sql {{\n{members}    PAWLI_SQL_COUNT\n}};\n\n#endif\n")
 
 
-def write_texts(out, bounds, codes, release, directory, engine, placeholder, is_prefix):
+def write_texts(out, bounds, codes, columns, release, directory, engine, placeholder, is_prefix):
     directory = pathlib.Path(directory)
     limits = read_numbers(bounds, codes)
-    statements, code = read_engine(directory)
+    statements, code = read_engine(directory, columns)
     parts = ["/* Generated by scripts/embed-sql.py from sql/. */\n", '#include "statements.h"\n\n']
     parts.append("static const pawli_sql_text statements[] = {\n")
     for name, text in statements:
@@ -152,14 +196,15 @@ def write_texts(out, bounds, codes, release, directory, engine, placeholder, is_
     parts.append("};\n\nstatic const pawli_sql_text testing[] = {\n")
     for path in sorted((directory / "testing").glob("*.sql")):
         parts.append(f'    {{"{path.stem}",\n{literal(path.read_text())}}},\n')
-    parts.append("    {NULL, NULL},\n};\n\n")
+    parts.append("    {NULL, NULL},\n};\n\nstatic const char *const row_columns[] = {")
+    parts += [f'"{name}", ' for name in read_columns(columns)[1]] + ["NULL};\n\n"]
     number = release_number(release)
     written = {"CODE_RELEASE": str(number), "CODE_DIGEST": ""}
     digest = hashlib.sha256(with_limits(limits | written, directory, code).encode()).hexdigest()
     code = with_limits(limits | written | {"CODE_DIGEST": digest}, directory, code)
     parts.append(f"const pawli_engine_sql pawli_sql_{engine} = {{\n"
                  f"    statements, migrations, sizeof migrations / sizeof migrations[0],\n"
-                 f'    "{placeholder}", {is_prefix}, testing, {number}, "{digest}",\n{literal(code)}\n}};\n')
+                 f'    "{placeholder}", {is_prefix}, row_columns, testing, {number}, "{digest}",\n{literal(code)}\n}};\n')
     out.write_text("".join(parts))
 
 

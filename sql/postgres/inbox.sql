@@ -1,11 +1,7 @@
 -- sql/postgres/inbox.sql - messages received from other services, processed once.
 
--- part: inbox_columns
-SELECT number, source, id, state, attempts, max_attempts, suspect, duplicates, fence, nullif(lease_until, 'epoch'),
-       first_seen, last_seen, processed_at, expires_at, hash, endpoint, error, response
-
 -- part: inbox_list
--- @include inbox_columns
+-- @include inbox_columns lease_until="nullif(lease_until, 'epoch')"
        , matches, bounded
 FROM pawl.inbox_list(
     states => :states, source => :source, before => :before, max_rows => :limit, scan => :scan,
@@ -55,7 +51,7 @@ SELECT * FROM pawl.inbox_seen(
 
 -- name: inbox_get
 -- One record by its key.
--- @include inbox_columns
+-- @include inbox_columns lease_until="nullif(lease_until, 'epoch')"
 FROM pawl.inbox_get(source => :source, id => :id);
 
 -- name: inbox_list_any

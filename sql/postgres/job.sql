@@ -13,11 +13,11 @@ SELECT pawl.job_put(
 
 -- name: job_get
 -- One job by its name: the clock, then the columns of job_status.
-SELECT pawl.now(), s.* FROM pawl.job_get(name => :name) s;
+SELECT pawl.now() AS at, s.* FROM pawl.job_get(name => :name) s;
 
 -- name: job_list
 -- Jobs by name: the clock, then the columns of job_status, without payloads.
-SELECT pawl.now(), s.* FROM pawl.job_list(after => :after, max_rows => :limit) s;
+SELECT pawl.now() AS at, s.* FROM pawl.job_list(after => :after, max_rows => :limit) s;
 
 -- name: job_switch
 -- Enable or disable a job. Returns whether the job exists and whether it changed.
@@ -52,7 +52,7 @@ SELECT * FROM pawl.job_run_list(
 
 -- name: job_run
 -- One run with its output.
-SELECT * FROM pawl.job_run_get(id => :id);
+SELECT r.run_id AS id, r.* FROM pawl.job_run_get(id => :id) r;
 
 -- name: job_clean
 -- Delete job history that is past its retention.

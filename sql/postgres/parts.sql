@@ -212,13 +212,14 @@ BEGIN
 END
 $$;
 
--- part: message_columns
-SELECT @row@.id, @row@.message_id, @row@.topic, @payload@, @row@.type, @row@.destination, @row@.headers,
-       @row@.correlation_id, @row@.priority, @row@.created_at, @row@.due_at, @row@.expires_at,
-       @row@.max_attempts, @row@.retries, @row@.state, @row@.fence, @row@.owner, @row@.claimed_by,
-       @row@.lease_until, @row@.next_attempt_at, @row@.finished_at, @row@.processed_by, @row@.last_error,
-       @row@.progress, @row@.timeout, @row@.heartbeat, @row@.run_id, @output@, @row@.deferrals,
-       @row@.retry_base, @row@.retry_max, @row@.retry_jitter, @row@.count_all
+-- part: state_of_view
+-- A message past its expiry reads as expired even before maintenance has moved it; one that is not due yet
+-- reads as scheduled.
+CASE WHEN q.fence <> 0 THEN @STATE_RUNNING@
+     WHEN q.expires_at <= (SELECT pawl.now()) THEN @STATE_EXPIRED@
+     WHEN o.state = @STATE_FAILED@ AND o.expires_at <= (SELECT pawl.now()) THEN @STATE_EXPIRED@
+     WHEN q.run_at > (SELECT pawl.now()) THEN @STATE_SCHEDULED@
+     ELSE coalesce(o.state, @STATE_READY@) END::smallint
 
 -- part: first_due
 SELECT min(d.run_at) INTO first_due
@@ -313,10 +314,12 @@ keep_runs      bigint   DEFAULT @KEEP_RUNS_DEFAULT@,
 keep_age       interval DEFAULT NULL,       -- NULL: unlimited
 enabled        boolean  DEFAULT true        -- of a new job; an existing job keeps its setting
 
--- part: run_columns
-SELECT @row@.id, (SELECT j.name FROM pawl.job j WHERE j.id = @row@.job_id), @row@.triggered, @row@.state, @row@.reason,
-       @row@.scheduled_at, @row@.last_occurrence_at, @row@.occurrences, @row@.occurrences_more, @row@.work_id, @row@.message_id,
-       @row@.created_at, @row@.started_at, @row@.claimed_at, @row@.ended_at, @row@.claimed_by, @row@.attempts, @row@.error,
+-- part: job_unfinished
+(SELECT count(*) FROM pawl.job_run o
+ WHERE o.job_id = j.id AND o.state IN (@RUN_STATES_UNFINISHED@))
+
+-- part: run_job
+(SELECT j.name FROM pawl.job j WHERE j.id = r.job_id)
 
 -- part: held_of_claim
 -- The messages that claim c still holds. The LIMIT keeps the planner from reading the whole queue.

@@ -25,9 +25,7 @@ WHERE id = 1
 -- then item 5 and the number.
 -- @include ack
 -- @if-rows
-SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
-       NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
-       NULL, @NOTE_ACKED@, changes(), NULL;
+SELECT @NOTE_ACKED@ AS item, changes() AS number;
 -- @include claims_ended
 
 -- part: claim_row
@@ -63,11 +61,10 @@ ON CONFLICT (lane_id) DO UPDATE SET last_claim_fence = excluded.last_claim_fence
 
 -- The columns of pawl_message, without a lookup of the outcome, which cannot exist. json_each returns the
 -- array's order, which is the claim's; sorting would copy the payloads.
-SELECT b.id, b.message_id, b.topic, b.payload, b.type, b.destination, b.headers, b.correlation_id,
-       b.priority, b.created_at, b.due_at, coalesce(q.expires_at, b.expires_at), b.max_attempts,
-       q.retries, @STATE_RUNNING@, c.fence, c.owner, c.owner_name, q.lease_until, q.run_at, NULL, NULL, q.last_error,
-       q.progress, b.timeout, b.heartbeat, b.run_id, NULL, q.deferrals, b.retry_base,
-       b.retry_max, b.retry_jitter, b.count_all
+-- @include message_columns row=b expires_at='coalesce(q.expires_at, b.expires_at)' retries=q.retries \
+--     state=@STATE_RUNNING@ fence=c.fence owner=c.owner claimed_by=c.owner_name lease_until=q.lease_until \
+--     next_attempt_at=q.run_at finished_at=NULL processed_by=NULL last_error=q.last_error progress=q.progress \
+--     output=NULL deferrals=q.deferrals
 FROM pawl_claim c
 CROSS JOIN json_each(c.ids) j
 CROSS JOIN pawl_queue q ON q.id = j.value

@@ -1,17 +1,13 @@
 -- sql/sqlite/inbox.sql - messages received from other services, processed once.
 
--- part: inbox_columns
-SELECT number, source, id, state, attempts, max_attempts, suspect, duplicates, fence, nullif(lease_until, 0),
-       first_seen, last_seen, processed_at, expires_at, hash, endpoint, error, @response@
-
 -- part: inbox_list_end
 -- The records of `seen`, without responses; whether each matches (the last scanned row is always returned, so
 -- that the next page can start there) and whether the scan ended at its limit.
 matching AS (
     SELECT r.*, ((1 << r.state) & :states) <> 0 AND (:source IS NULL OR r.source = :source) AS matches
     FROM seen CROSS JOIN pawl_inbox_record r ON r.number = seen.number)
--- @include inbox_columns response=NULL
-       , matches, (SELECT count(*) FROM seen) = :scan
+-- @include inbox_columns lease_until='nullif(lease_until, 0)' response=NULL
+       , matches AS matches, (SELECT count(*) FROM seen) = :scan AS bounded
 FROM matching
 WHERE matches OR number = (SELECT min(number) FROM seen)
 LIMIT :limit;
@@ -131,9 +127,8 @@ SELECT state, (hash <> :hash) IS TRUE FROM pawl_inbox_record INDEXED BY pawl_inb
 WHERE source = :source AND id = :id;
 
 -- name: inbox_get
--- One record by its key: number, source, id, state, attempts, max_attempts, suspect, duplicates, fence,
--- lease_until, first_seen, last_seen, processed_at, expires_at, hash, endpoint, error, response.
--- @include inbox_columns response=response
+-- One record by its key.
+-- @include inbox_columns lease_until='nullif(lease_until, 0)'
 FROM pawl_inbox_record INDEXED BY pawl_inbox_key
 WHERE source = :source AND id = :id;
 

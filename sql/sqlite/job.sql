@@ -1,9 +1,11 @@
 -- sql/sqlite/job.sql - scheduled jobs and their runs.
 
--- part: run_columns
-SELECT r.id, (SELECT name FROM pawl_job WHERE id = r.job_id), r.triggered, r.state, r.reason, r.scheduled_at,
-       r.last_occurrence_at, r.occurrences, r.occurrences_more, r.work_id, r.message_id, r.created_at, r.started_at,
-       r.claimed_at, r.ended_at, r.claimed_by, r.attempts, r.error,
+-- part: job_unfinished
+(SELECT count(*) FROM pawl_job_run o INDEXED BY pawl_job_run_open
+ WHERE o.job_id = j.id AND o.state IN (@RUN_STATES_UNFINISHED@))
+
+-- part: run_job
+(SELECT name FROM pawl_job WHERE id = r.job_id)
 
 -- part: job_message
 -- The message of run r of job j.
@@ -42,8 +44,8 @@ WHERE j.name = :name AND q.fence = 0
 matching AS (
     SELECT h.*, ((1 << h.state) & :states) <> 0 AS matches
     FROM seen CROSS JOIN pawl_job_run h ON h.id = seen.id)
--- @include run_columns
-       CASE WHEN :with_output THEN r.output END, matches, (SELECT count(*) FROM seen) = :scan
+-- @include run_columns row=r name=part:run_job output='CASE WHEN :with_output THEN r.output END'
+       , matches AS matches, (SELECT count(*) FROM seen) = :scan AS bounded
 FROM matching r
 
 -- name: job_put
@@ -83,14 +85,12 @@ UPDATE pawl_meta SET latest_time = :now WHERE id = 1;
 
 -- name: job_get
 -- One job by its name: the clock, then the columns of pawl_job_status.
-SELECT :now, s.* FROM pawl_job_status s WHERE s.name = :name;
+SELECT :now AS at, s.* FROM pawl_job_status s WHERE s.name = :name;
 
 -- name: job_list
 -- Jobs by name: the clock, then the columns of pawl_job_status, without payloads.
-SELECT :now, id, name, schedule, zone, topic, NULL, type, destination, headers, correlation_id, priority,
-       max_attempts, retry_base, retry_max, retry_jitter, misfire, misfire_cap, misfire_grace, overlap,
-       jitter, ttl, timeout, lease, heartbeat, keep_runs, keep_age, enabled, created_at, updated_at, anchor,
-       since, next_occurrence_at, last_occurrence_at, awaited_run, problem, unfinished, last_run_at, last_run_state
+-- @include job_columns payload=NULL
+       , :now AS at
 FROM pawl_job_status
 WHERE name > :after
 ORDER BY name LIMIT :limit;
@@ -334,8 +334,7 @@ LIMIT :limit;
 
 -- name: job_run
 -- One run with its output.
--- @include run_columns
-       r.output
+-- @include run_columns row=r name=part:run_job
 FROM pawl_job_run r WHERE r.id = :id;
 
 -- name: job_clean

@@ -6,7 +6,7 @@
 UPDATE OR FAIL pawl_lease SET renewed_at = :now, expires_at = max(expires_at, :now + :ttl)
 WHERE name = :name AND owner = :owner AND released_at IS NULL AND expires_at > :now;
 
-SELECT changes(), :now, l.* FROM pawl_lease l WHERE l.name = :name;
+SELECT changes() AS result, :now AS at, l.* FROM pawl_lease l WHERE l.name = :name;
 
 -- @stop-unless-changed
 INSERT INTO pawl_lease (name, owner, owner_name, fence, taken_at, renewed_at, expires_at)
@@ -26,21 +26,21 @@ SET fence = (SELECT fence FROM pawl_lease WHERE name = :name),
     latest_time = :now
 WHERE id = 1;
 
-SELECT @LEASE_RESULT_TAKEN@, :now, l.* FROM pawl_lease l WHERE l.name = :name;
+SELECT @LEASE_RESULT_TAKEN@ AS result, :now AS at, l.* FROM pawl_lease l WHERE l.name = :name;
 
 -- name: lease_renew
 -- Renew a lease. An expired lease is not renewed, even if no other owner has acquired it.
 UPDATE OR FAIL pawl_lease SET renewed_at = :now, expires_at = max(expires_at, :now + :ttl)
 WHERE name = :name AND owner = :owner AND fence = :fence AND released_at IS NULL AND expires_at > :now;
 
-SELECT changes(), :now, l.* FROM pawl_lease l WHERE l.name = :name;
+SELECT changes() AS result, :now AS at, l.* FROM pawl_lease l WHERE l.name = :name;
 
 -- name: lease_release
 -- Release a lease.
 UPDATE OR FAIL pawl_lease SET released_at = :now, expires_at = :now
 WHERE name = :name AND owner = :owner AND fence = :fence AND released_at IS NULL AND expires_at > :now;
 
-SELECT changes(), :now, l.* FROM pawl_lease l WHERE l.name = :name;
+SELECT changes() AS result, :now AS at, l.* FROM pawl_lease l WHERE l.name = :name;
 
 -- name: lease_force
 -- Take a lease from its holder, and record the operator and the reason.
@@ -49,15 +49,15 @@ SET released_at = :now, expires_at = :now, forced_at = :now, forced_by = :by, fo
     forced_fence = fence
 WHERE name = :name AND (:fence IS NULL OR fence = :fence) AND released_at IS NULL AND expires_at > :now;
 
-SELECT changes(), :now, l.* FROM pawl_lease l WHERE l.name = :name;
+SELECT changes() AS result, :now AS at, l.* FROM pawl_lease l WHERE l.name = :name;
 
 -- name: lease_get
 -- One lease by its name.
-SELECT 1, :now, l.* FROM pawl_lease l WHERE l.name = :name;
+SELECT 1 AS result, :now AS at, l.* FROM pawl_lease l WHERE l.name = :name;
 
 -- name: lease_list
 -- Leases by name.
-SELECT 1, :now, l.* FROM pawl_lease l
+SELECT 1 AS result, :now AS at, l.* FROM pawl_lease l
 WHERE l.name > :after AND (NOT :only_owned OR (l.released_at IS NULL AND l.expires_at > :now))
 ORDER BY l.name LIMIT :limit;
 

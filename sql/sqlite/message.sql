@@ -8,21 +8,23 @@ CASE WHEN m.state IN (@STATE_READY@, @STATE_SCHEDULED@, @STATE_FAILED@) AND m.ex
      THEN CASE WHEN m.next_attempt_at > :now THEN @STATE_SCHEDULED@ ELSE @STATE_READY@ END
      ELSE m.state END
 
+-- part: state_of_view
+-- A message past its expiry reads as expired even before maintenance has moved it; one that is not due yet
+-- reads as scheduled.
+CASE WHEN q.fence <> 0 THEN @STATE_RUNNING@
+     WHEN q.expires_at <= (SELECT now FROM pawl_clock) THEN @STATE_EXPIRED@
+     WHEN o.state = @STATE_FAILED@ AND o.expires_at <= (SELECT now FROM pawl_clock) THEN @STATE_EXPIRED@
+     WHEN q.run_at > (SELECT now FROM pawl_clock) THEN @STATE_SCHEDULED@
+     ELSE coalesce(o.state, @STATE_READY@) END
+
 -- part: state_word
 CASE state WHEN @STATE_SCHEDULED@ THEN 'scheduled' WHEN @STATE_READY@ THEN 'ready' WHEN @STATE_RUNNING@ THEN 'running'
            WHEN @STATE_DONE@ THEN 'done' WHEN @STATE_FAILED@ THEN 'failed' WHEN @STATE_EXPIRED@ THEN 'expired'
            WHEN @STATE_CANCELLED@ THEN 'cancelled' END AS status,
 
--- part: message_columns
-SELECT m.id, m.message_id, m.topic, @payload@, m.type, m.destination, m.headers, m.correlation_id, m.priority,
-       m.created_at, m.due_at, m.expires_at, m.max_attempts, m.retries,
-       -- @include state_now
-       , m.fence, m.owner, m.claimed_by, m.lease_until, m.next_attempt_at, m.finished_at, m.processed_by,
-       m.last_error, m.progress, m.timeout, m.heartbeat, m.run_id, @output@, m.deferrals, m.retry_base,
-       m.retry_max, m.retry_jitter, m.count_all
-
 -- part: listed_columns
--- @include message_columns payload='CASE WHEN :with_payload THEN m.payload END' output='CASE WHEN :with_payload THEN m.output END'
+-- @include message_columns row=m state=part:state_now payload='CASE WHEN :with_payload THEN m.payload END' \
+--     output='CASE WHEN :with_payload THEN m.output END'
 
 -- part: list_end
 -- The messages of `seen` with their states by the store's clock, whether each matches (the last scanned row is
@@ -37,7 +39,7 @@ matching AS (
            AND (:created_before IS NULL OR m.created_at < :created_before) AS matches
     FROM seen CROSS JOIN pawl_message m ON m.id = seen.id)
 -- @include listed_columns
-       , m.matches, (SELECT count(*) FROM seen) = :scan
+       , m.matches AS matches, (SELECT count(*) FROM seen) = :scan AS bounded
 FROM matching m
 WHERE m.matches OR m.id = (SELECT min(id) FROM seen)
 LIMIT :limit;
@@ -56,13 +58,13 @@ DELETE FROM pawl_queue WHERE id = :id AND changes() = 1;
 
 -- name: get
 -- One message by its work id.
--- @include message_columns payload=m.payload output=m.output
+-- @include message_columns row=m state=part:state_now
 FROM pawl_message m
 WHERE m.id = :id;
 
 -- name: find
 -- One message by its message id.
--- @include message_columns payload=m.payload output=m.output
+-- @include message_columns row=m state=part:state_now
 FROM pawl_message m
 WHERE m.id = (SELECT id FROM pawl_body INDEXED BY pawl_body_message WHERE message_id = :message_id);
 

@@ -45,7 +45,7 @@ seen AS MATERIALIZED (
 -- row is always returned, so that the next page can start there) and whether the scan ended at its limit.
 -- @include timer_walk
 -- @include listed_columns
-       , s.matches, (SELECT count(*) FROM seen) = :scan
+       , s.matches AS matches, (SELECT count(*) FROM seen) = :scan AS bounded
 FROM seen s CROSS JOIN pawl_message m ON m.id = s.id
 WHERE s.matches OR s.id = (SELECT id FROM seen ORDER BY run_at DESC, id DESC LIMIT 1)
 LIMIT :limit;

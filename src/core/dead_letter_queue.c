@@ -8,15 +8,6 @@
 #include "options.h"
 #include "store_private.h"
 
-static pawl_status dead_letter_add(void *context, const pawli_row *row, pawl_error *err)
-{
-    pawl_status st = pawli_messages_add(context, row, err);
-
-    if (st == PAWL_OK)
-        pawli_messages_dead_call(context, row);
-    return st;
-}
-
 pawl_status pawl_dead_claim(pawl_store *store, pawl_owner owner, int64_t lease_ms, int limit,
                             const pawl_claim_options *opts, pawl_messages **ret_list,
                             pawl_error *err)
@@ -47,7 +38,8 @@ pawl_status pawl_dead_claim(pawl_store *store, pawl_owner owner, int64_t lease_m
         .writes = true,
         .params = params,
         .param_count = PAWLI_COUNT(params),
-        .on_row = dead_letter_add,
+        .columns = &pawli_message_columns,
+        .on_row = pawli_messages_on_row,
         .on_start = pawli_messages_on_start,
         .context = list,
     };

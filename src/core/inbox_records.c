@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "batch_update.h"
+#include "columns.h"
 #include "fail.h"
 #include "inbox_private.h"
 #include "log.h"
@@ -18,29 +19,12 @@
 #define UNFINISHED (STATE(SEEN) | STATE(PROCESSING))
 #define ANY (UNFINISHED | STATE(DONE) | STATE(DEAD))
 
-/* The columns of inbox_get; a list has two more. */
-enum {
-    COLUMN_NUMBER,
-    COLUMN_SOURCE,
-    COLUMN_ID,
-    COLUMN_STATE,
-    COLUMN_ATTEMPTS,
-    COLUMN_MAX_ATTEMPTS,
-    COLUMN_SUSPECT,
-    COLUMN_DUPLICATES,
-    COLUMN_FENCE,
-    COLUMN_LEASE_UNTIL,
-    COLUMN_FIRST_SEEN,
-    COLUMN_LAST_SEEN,
-    COLUMN_PROCESSED_AT,
-    COLUMN_EXPIRES_AT,
-    COLUMN_HASH,
-    COLUMN_ENDPOINT,
-    COLUMN_ERROR,
-    COLUMN_RESPONSE,
-    COLUMN_MATCHES,
-    COLUMN_BOUNDED
-};
+#define X(upper, name) COLUMN_##upper,
+enum { PAWLI_INBOX_COLUMNS(X) PAWLI_EXTRA_COLUMNS(X) COLUMN_COUNT };
+#undef X
+static const char *const record_column_names[COLUMN_COUNT] = {
+    PAWLI_INBOX_COLUMNS(PAWLI_COLUMN_NAME) PAWLI_EXTRA_COLUMNS(PAWLI_COLUMN_NAME)};
+static const pawli_columns record_columns = {record_column_names, COLUMN_COUNT};
 
 struct pawl_inbox_records {
     pawl_inbox_record *items;
@@ -182,6 +166,7 @@ pawl_status pawl_inbox_get(pawl_store *store, const char *source, const char *id
         .sql = PAWLI_SQL_INBOX_GET,
         .params = params,
         .param_count = PAWLI_COUNT(params),
+        .columns = &record_columns,
         .on_row = records_add,
         .on_start = records_start,
         .context = one,
@@ -254,6 +239,7 @@ pawl_status pawl_inbox_list(pawl_store *store, const pawl_inbox_filter *given,
         .sql = records_choose_list(filter.states),
         .params = params,
         .param_count = PAWLI_COUNT(params),
+        .columns = &record_columns,
         .on_row = records_add_to_page,
         .on_start = records_start,
         .context = list,

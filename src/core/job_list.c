@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "arena.h"
+#include "columns.h"
 #include "fail.h"
 #include "job_plan.h"
 #include "job_private.h"
@@ -15,48 +16,13 @@
 #define LIMIT_DEFAULT 100
 #define LIMIT_MAX 10000
 
-/* The clock, then the columns of the view job_status. */
-enum {
-    AT,
-    ID,
-    NAME,
-    SCHEDULE,
-    ZONE,
-    TOPIC,
-    PAYLOAD,
-    TYPE,
-    DESTINATION,
-    HEADERS,
-    CORRELATION_ID,
-    PRIORITY,
-    MAX_ATTEMPTS,
-    RETRY_BASE,
-    RETRY_MAX,
-    RETRY_JITTER,
-    MISFIRE,
-    MISFIRE_CAP,
-    MISFIRE_GRACE,
-    OVERLAP,
-    JITTER,
-    TTL,
-    TIMEOUT,
-    LEASE,
-    HEARTBEAT,
-    KEEP_RUNS,
-    KEEP_AGE,
-    ENABLED,
-    CREATED_AT,
-    UPDATED_AT,
-    ANCHOR,
-    SINCE,
-    NEXT_OCCURRENCE_AT,
-    LAST_OCCURRENCE_AT,
-    AWAITED_RUN,
-    PROBLEM,
-    UNFINISHED,
-    LAST_RUN_AT,
-    LAST_RUN_STATE
-};
+/* The view's, and the clock. */
+#define X(upper, name) upper,
+enum { PAWLI_JOB_COLUMNS(X) AT, COLUMN_COUNT };
+#undef X
+static const char *const job_column_names[COLUMN_COUNT] = {
+    PAWLI_JOB_COLUMNS(PAWLI_COLUMN_NAME) "at"};
+static const pawli_columns job_columns = {job_column_names, COLUMN_COUNT};
 
 struct pawl_jobs {
     pawl_job *items;
@@ -245,6 +211,7 @@ static pawl_status read_jobs(pawl_store *store, enum pawli_sql sql, const pawli_
         .sql = sql,
         .params = params,
         .param_count = param_count,
+        .columns = &job_columns,
         .on_row = job_list_on_row,
         .on_start = job_list_on_start,
         .context = jobs,

@@ -6,6 +6,7 @@
 
 #include "arena.h"
 #include "batch_update.h"
+#include "columns.h"
 #include "fail.h"
 #include "job_private.h"
 #include "options.h"
@@ -18,30 +19,12 @@
 #define RUNS_PER_JOB 10 /* must match the SQL statement */
 #define ANY ((1u << PAWL_RUN_STATE_COUNT) - 1)
 
-/* The columns of job_run; a list has two more. */
-enum {
-    ID,
-    JOB,
-    TRIGGERED,
-    STATE,
-    REASON,
-    SCHEDULED_AT,
-    LAST_OCCURRENCE_AT,
-    OCCURRENCES,
-    SLOTS_MORE,
-    WORK_ID,
-    MESSAGE_ID,
-    CREATED_AT,
-    STARTED_AT,
-    CLAIMED_AT,
-    ENDED_AT,
-    CLAIMED_BY,
-    ATTEMPTS,
-    ERROR,
-    OUTPUT,
-    MATCHES,
-    BOUNDED
-};
+#define X(upper, name) upper,
+enum { PAWLI_RUN_COLUMNS(X) PAWLI_EXTRA_COLUMNS(X) COLUMN_COUNT };
+#undef X
+static const char *const run_column_names[COLUMN_COUNT] = {
+    PAWLI_RUN_COLUMNS(PAWLI_COLUMN_NAME) PAWLI_EXTRA_COLUMNS(PAWLI_COLUMN_NAME)};
+static const pawli_columns run_columns = {run_column_names, COLUMN_COUNT};
 
 struct pawl_runs {
     pawl_run *items;
@@ -124,7 +107,7 @@ static bool read_run(pawl_runs *runs, const pawli_row *row, pawl_run *run)
         .scheduled_at = pawli_row_time(row, SCHEDULED_AT),
         .last_occurrence_at = pawli_row_time(row, LAST_OCCURRENCE_AT),
         .occurrences = pawli_row_int(row, OCCURRENCES),
-        .occurrences_is_at_least = pawli_row_int(row, SLOTS_MORE) != 0,
+        .occurrences_is_at_least = pawli_row_int(row, OCCURRENCES_MORE) != 0,
         .work_id = {pawli_row_int(row, WORK_ID)},
         .created_at = pawli_row_time(row, CREATED_AT),
         .started_at = pawli_row_time(row, STARTED_AT),
@@ -193,6 +176,7 @@ pawl_status pawl_job_run(pawl_store *store, int64_t run_id, pawl_runs **ret_one,
         .sql = PAWLI_SQL_JOB_RUN,
         .params = params,
         .param_count = PAWLI_COUNT(params),
+        .columns = &run_columns,
         .on_row = runs_add,
         .on_start = runs_on_start,
         .context = one,
@@ -222,6 +206,7 @@ static pawl_status read_page(pawl_store *store, const char *job, const pawl_run_
         .sql = PAWLI_SQL_JOB_RUNS,
         .params = params,
         .param_count = PAWLI_COUNT(params),
+        .columns = &run_columns,
         .on_row = runs_add_to_page,
         .on_start = runs_on_start,
         .context = page,

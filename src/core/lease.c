@@ -27,6 +27,7 @@ static pawl_status lease_run(pawl_store *store, enum pawli_sql sql, const pawli_
         .urgent = sql == PAWLI_SQL_LEASE_RENEW, /* it may be about to expire */
         .params = params,
         .param_count = param_count,
+        .columns = &pawli_lease_columns,
         .on_row = pawli_leases_on_row,
         .on_start = pawli_leases_on_start,
         .context = answer,

@@ -6,6 +6,7 @@
 
 #include "batch_update.h"
 #include "claim_check.h"
+#include "columns.h"
 #include "fail.h"
 #include "bounds.h"
 #include "lease_private.h"
@@ -18,23 +19,12 @@
 #define LIMIT_MAX 10000
 #define ROWS_PER_CLEAN 1000
 
-/* The columns of every result, in the order of the table. */
-enum column {
-    RESULT,
-    AT,
-    NAME,
-    OWNER,
-    OWNER_NAME,
-    FENCE,
-    TAKEN_AT,
-    RENEWED_AT,
-    EXPIRES_AT,
-    RELEASED_AT,
-    FORCED_AT,
-    FORCED_BY,
-    FORCED_REASON,
-    FORCED_FENCE
-};
+#define X(upper, name) upper,
+enum { PAWLI_LEASE_COLUMNS(X) COLUMN_COUNT };
+#undef X
+static const char *const lease_column_names[COLUMN_COUNT] = {
+    PAWLI_LEASE_COLUMNS(PAWLI_COLUMN_NAME)};
+const pawli_columns pawli_lease_columns = {lease_column_names, COLUMN_COUNT};
 
 /* ---- the list ---- */
 
@@ -158,6 +148,7 @@ static pawl_status read_leases(pawl_store *store, enum pawli_sql sql, const pawl
         .sql = sql,
         .params = params,
         .param_count = param_count,
+        .columns = &pawli_lease_columns,
         .on_row = pawli_leases_on_row,
         .on_start = pawli_leases_on_start,
         .context = leases,
@@ -246,6 +237,7 @@ static pawl_status lease_list_force(pawl_store *store, const char *name,
         .writes = true,
         .params = params,
         .param_count = PAWLI_COUNT(params),
+        .columns = &pawli_lease_columns,
         .on_row = pawli_leases_on_row,
         .on_start = pawli_leases_on_start,
         .context = one,

@@ -19,7 +19,8 @@ struct pawl_leases {
     pawli_arena texts;
 };
 
-/* The op's callbacks; the context is a pawl_leases. */
+/* The op's columns and callbacks; the context is a pawl_leases. */
+extern const pawli_columns pawli_lease_columns;
 void pawli_leases_on_start(void *context);
 pawl_status pawli_leases_on_row(void *context, const pawli_row *row, pawl_error *err);
 

@@ -17,6 +17,12 @@
 
 /* ---- messages as read from the store ---- */
 
+static const char *const message_column_names[] = {PAWLI_MESSAGE_COLUMNS(PAWLI_COLUMN_NAME)
+                                                       PAWLI_EXTRA_COLUMNS(PAWLI_COLUMN_NAME)
+                                                           PAWLI_NOTE_COLUMNS(PAWLI_COLUMN_NAME)};
+const pawli_columns pawli_message_columns = {message_column_names,
+                                             PAWLI_COUNT(message_column_names)};
+
 struct pawl_message {
     pawl_work_id work_id;
     pawl_uuid id;
@@ -163,6 +169,7 @@ static void message_read_numbers(const pawli_row *row, pawl_message *message)
     message->timeout_ms = pawli_row_int(row, COLUMN_TIMEOUT) / 1000;
     message->heartbeat_ms = pawli_row_int(row, COLUMN_HEARTBEAT) / 1000;
     message->run_id = pawli_row_int(row, COLUMN_RUN_ID);
+    message->dead_call = (int)pawli_row_int(row, COLUMN_CALLS);
     message->created_at = pawli_row_time(row, COLUMN_CREATED_AT);
     message->due_at = pawli_row_time(row, COLUMN_DUE_AT);
     message->expires_at = pawli_row_time(row, COLUMN_EXPIRES_AT);
@@ -271,11 +278,6 @@ pawl_status pawl_messages_append(pawl_messages *list, const pawl_message_image *
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for a message");
     list->items[list->count++] = message;
     return PAWL_OK;
-}
-
-void pawli_messages_dead_call(pawl_messages *list, const pawli_row *row)
-{
-    list->items[list->count - 1].dead_call = (int)pawli_row_int(row, COLUMN_COUNT);
 }
 
 void pawli_messages_on_start(void *list)

@@ -11,17 +11,12 @@
 
 #define REMOTE_TTL_MS ((int64_t)PAWLI_TTL_REMOTE)
 
-const char *const pawli_message_spec_names[SPEC_COLUMNS] = {
-    "position", "message_id",     "topic",     "payload",    "type",      "destination",
-    "headers",  "correlation_id", "priority",  "due_at",     "delay",     "expires_at",
-    "ttl",      "max_attempts",   "lease",     "retry_base", "retry_max", "retry_jitter",
-    "timeout",  "heartbeat",      "count_all", "other_lane",
-};
-const pawli_type pawli_message_spec_types[SPEC_COLUMNS] = {
-    PAWLI_INT,  PAWLI_UUID, PAWLI_TEXT, PAWLI_BYTES, PAWLI_INT,  PAWLI_TEXT, PAWLI_TEXT, PAWLI_TEXT,
-    PAWLI_INT,  PAWLI_TIME, PAWLI_SPAN, PAWLI_TIME,  PAWLI_SPAN, PAWLI_INT,  PAWLI_SPAN, PAWLI_SPAN,
-    PAWLI_SPAN, PAWLI_SPAN, PAWLI_SPAN, PAWLI_SPAN,  PAWLI_BOOL, PAWLI_BOOL,
-};
+#define X(upper, name, type) #name,
+const char *const pawli_message_spec_names[SPEC_COLUMNS] = {PAWLI_SPEC_COLUMNS(X)};
+#undef X
+#define X(upper, name, type) PAWLI_##type,
+const pawli_type pawli_message_spec_types[SPEC_COLUMNS] = {PAWLI_SPEC_COLUMNS(X)};
+#undef X
 
 /* `least` to `most` characters of UTF-8. */
 static pawl_status check_text(const char *text, const char *what, size_t least, size_t most,
@@ -242,29 +237,30 @@ void pawli_message_spec_lay_out(const pawl_message_spec *message, size_t positio
 {
     bool remote = message->destination != NULL;
     bool own_backoff = has_backoff(&message->backoff);
-    pawli_value *at = values;
 
-    *at++ = pawli_int((int64_t)position);
-    *at++ = pawli_uuid(message->id.bytes);
-    *at++ = pawli_text(message->topic);
-    *at++ = pawli_bytes(message->payload, message->payload_size);
-    *at++ = pawli_int(message->type);
-    *at++ = pawli_text(message->destination);
-    *at++ = pawli_text(message->headers);
-    *at++ = pawli_text(message->correlation_id);
-    *at++ = pawli_int(message->priority);
-    *at++ = pawli_time(message->due_at);
-    *at++ = spec_span_or_null(message->delay_ms);
-    *at++ = pawli_time(message->expires_at);
-    *at++ = remote ? pawli_span_ms(REMOTE_TTL_MS) : pawli_null(PAWLI_SPAN);
-    *at++ = pawli_int(pawli_message_spec_attempts(message));
-    *at++ = spec_span_or_null(message->lease_ms);
-    *at++ = spec_span_or_null(message->backoff.base_ms);
-    *at++ = spec_span_or_null(message->backoff.max_ms);
-    *at++ = own_backoff ? pawli_jitter(&message->backoff) : pawli_null(PAWLI_SPAN);
-    *at++ = spec_span_or_null(message->timeout_ms);
-    *at++ = spec_span_or_null(message->heartbeat_ms);
-    *at++ = remote && message->count != PAWL_COUNT_DEFAULT ? pawli_bool(counts_all(message))
-                                                           : pawli_null(PAWLI_BOOL);
-    *at++ = pawli_bool(true); /* set until the rows are sorted */
+    values[SPEC_POSITION] = pawli_int((int64_t)position);
+    values[SPEC_MESSAGE_ID] = pawli_uuid(message->id.bytes);
+    values[SPEC_TOPIC] = pawli_text(message->topic);
+    values[SPEC_PAYLOAD] = pawli_bytes(message->payload, message->payload_size);
+    values[SPEC_TYPE] = pawli_int(message->type);
+    values[SPEC_DESTINATION] = pawli_text(message->destination);
+    values[SPEC_HEADERS] = pawli_text(message->headers);
+    values[SPEC_CORRELATION_ID] = pawli_text(message->correlation_id);
+    values[SPEC_PRIORITY] = pawli_int(message->priority);
+    values[SPEC_DUE_AT] = pawli_time(message->due_at);
+    values[SPEC_DELAY] = spec_span_or_null(message->delay_ms);
+    values[SPEC_EXPIRES_AT] = pawli_time(message->expires_at);
+    values[SPEC_TTL] = remote ? pawli_span_ms(REMOTE_TTL_MS) : pawli_null(PAWLI_SPAN);
+    values[SPEC_MAX_ATTEMPTS] = pawli_int(pawli_message_spec_attempts(message));
+    values[SPEC_LEASE] = spec_span_or_null(message->lease_ms);
+    values[SPEC_RETRY_BASE] = spec_span_or_null(message->backoff.base_ms);
+    values[SPEC_RETRY_MAX] = spec_span_or_null(message->backoff.max_ms);
+    values[SPEC_RETRY_JITTER] =
+        own_backoff ? pawli_jitter(&message->backoff) : pawli_null(PAWLI_SPAN);
+    values[SPEC_TIMEOUT] = spec_span_or_null(message->timeout_ms);
+    values[SPEC_HEARTBEAT] = spec_span_or_null(message->heartbeat_ms);
+    values[SPEC_COUNT_ALL] = remote && message->count != PAWL_COUNT_DEFAULT
+                                 ? pawli_bool(counts_all(message))
+                                 : pawli_null(PAWLI_BOOL);
+    values[SPEC_OTHER_LANE] = pawli_bool(true); /* set until the rows are sorted */
 }

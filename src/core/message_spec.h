@@ -6,9 +6,12 @@
 
 #include <pawl/message.h>
 
+#include "columns.h"
 #include "op.h"
 
-enum { SPEC_MESSAGE_ID = 1, SPEC_OTHER_LANE = 21, SPEC_COLUMNS };
+#define X(upper, name, type) SPEC_##upper,
+enum { PAWLI_SPEC_COLUMNS(X) SPEC_COLUMNS };
+#undef X
 extern const char *const pawli_message_spec_names[SPEC_COLUMNS];
 extern const pawli_type pawli_message_spec_types[SPEC_COLUMNS];
 

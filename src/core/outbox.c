@@ -36,6 +36,7 @@ static pawl_status read_one(pawl_store *store, enum pawli_sql sql, const pawli_p
         .sql = sql,
         .params = param,
         .param_count = 1,
+        .columns = &pawli_message_columns,
         .on_row = pawli_messages_on_row,
         .on_start = pawli_messages_on_start,
         .context = list,
@@ -114,8 +115,8 @@ static pawl_status page_row(void *context, const pawli_row *row, pawl_error *err
 {
     struct page *page = context;
     pawl_work_id id = {pawli_row_int(row, COLUMN_ID)};
-    bool matches = pawli_row_int(row, COLUMN_COUNT) != 0;
-    bool bound_reached = pawli_row_int(row, COLUMN_COUNT + 1) != 0;
+    bool matches = pawli_row_int(row, COLUMN_MATCHES) != 0;
+    bool bound_reached = pawli_row_int(row, COLUMN_BOUNDED) != 0;
     size_t count = pawl_messages_count(page->list);
 
     if (matches && count == page->limit) { /* one more row than requested: there is a next page */
@@ -156,6 +157,7 @@ pawl_status pawl_outbox_list(pawl_store *store, const pawl_filter *given, pawl_m
         .sql = outbox_choose_list(filter.states),
         .params = params,
         .param_count = PAWLI_COUNT(params),
+        .columns = &pawli_message_columns,
         .on_row = page_row,
         .on_start = page_start,
         .context = &page,

@@ -55,6 +55,7 @@ static pawl_status queue_claim(pawl_store *store, pawl_owner owner, const pawli_
         .params = params,
         .param_count = PAWLI_COUNT(params),
         .rows = acks,
+        .columns = &pawli_message_columns,
         .on_row = pawli_messages_on_row,
         .on_start = pawli_messages_on_start,
         .context = list,
@@ -71,7 +72,7 @@ static pawl_status queue_claim(pawl_store *store, pawl_owner owner, const pawli_
      * pawl_queue_wait(). */
     atomic_store(&store->sent_before_claim, pawli_wake_sent(pawli_db_wake(store->db)));
     pawl_status st =
-        pawli_cursor_run(store, cursor, &op, COLUMN_COUNT, queue_is_empty, &notes, err);
+        pawli_cursor_run(store, cursor, &op, COLUMN_NOTE_ITEM, queue_is_empty, &notes, err);
     if (st != PAWL_OK)
         return st;
     if (!remote)
@@ -188,6 +189,7 @@ pawl_status pawl_queue_owned(pawl_store *store, pawl_owner owner, pawl_messages 
         .sql = PAWLI_SQL_OWNED,
         .params = params,
         .param_count = PAWLI_COUNT(params),
+        .columns = &pawli_message_columns,
         .on_row = pawli_messages_on_row,
         .on_start = pawli_messages_on_start,
         .context = list,

@@ -86,7 +86,7 @@ static void scan_start(void *context)
 static pawl_status page_row(void *context, const pawli_row *row, pawl_error *err)
 {
     struct page_scan *page = context;
-    bool matches = pawli_row_int(row, COLUMN_COUNT) != 0;
+    bool matches = pawli_row_int(row, COLUMN_MATCHES) != 0;
 
     if (matches && pawl_messages_count(page->list) == page->limit) { /* one more than requested */
         page->full = page->last;
@@ -94,7 +94,7 @@ static pawl_status page_row(void *context, const pawli_row *row, pawl_error *err
     }
     page->last = (pawl_timer_mark){pawli_row_time(row, COLUMN_NEXT_ATTEMPT_AT),
                                    {pawli_row_int(row, COLUMN_ID)}};
-    page->bounded = pawli_row_int(row, COLUMN_COUNT + 1) != 0;
+    page->bounded = pawli_row_int(row, COLUMN_BOUNDED) != 0;
     return matches ? pawli_messages_add(page->list, row, err) : PAWL_OK;
 }
 
@@ -107,6 +107,7 @@ static pawl_status page_scan_once(pawl_store *store, const pawl_timer_query *que
         .sql = PAWLI_SQL_TIMER_PENDING,
         .params = params,
         .param_count = PAWLI_COUNT(params),
+        .columns = &pawli_message_columns,
         .on_row = page_row,
         .on_start = scan_start,
         .context = page,

@@ -73,8 +73,9 @@ typedef struct pawli_param {
 
 /*
  * A table of parameters. PostgreSQL gets each column as one array parameter of that name. SQLite
- * exposes it as the table pawli_rows(:rows), if the columns are among those named below, and runs
- * the statements marked "-- @each" once per row with the row's values.
+ * exposes it as the table pawli_rows(:rows), with the columns of src/core/columns.h, of which those
+ * that are not given are NULL, and runs the statements marked "-- @each" once per row with the
+ * row's values.
  */
 typedef struct pawli_rows {
     size_t row_count;
@@ -84,35 +85,22 @@ typedef struct pawli_rows {
     const pawli_value *values; /* row_count * column_count, row by row; types as the columns' */
 } pawli_rows;
 
-/* The columns of pawli_rows(:rows); columns that the given row table does not have are NULL. */
-#define PAWLI_ROW_COLUMNS(X)                                                                       \
-    X(id)                                                                                          \
-    X(fence)                                                                                       \
-    X(position)                                                                                    \
-    X(message_id)                                                                                  \
-    X(other_lane)                                                                                  \
-    X(topic)                                                                                       \
-    X(payload)                                                                                     \
-    X(type)                                                                                        \
-    X(destination)                                                                                 \
-    X(headers)                                                                                     \
-    X(correlation_id)                                                                              \
-    X(priority)                                                                                    \
-    X(due_at)                                                                                      \
-    X(delay)                                                                                       \
-    X(expires_at)                                                                                  \
-    X(ttl)                                                                                         \
-    X(max_attempts)                                                                                \
-    X(count_all)                                                                                   \
-    X(lease)                                                                                       \
-    X(retry_base)                                                                                  \
-    X(retry_max)                                                                                   \
-    X(retry_jitter)                                                                                \
-    X(timeout)                                                                                     \
-    X(heartbeat)                                                                                   \
-    X(output)
+/*
+ * The columns of a result that an op reads, by name. The lists are constants of the program: equal
+ * pointers are equal lists.
+ */
+typedef struct pawli_columns {
+    const char *const *names;
+    size_t count;
+} pawli_columns;
+#define PAWLI_COLUMN_NAME(upper, name) #name, /* for a list of columns, as in src/core/columns.h   \
+                                               */
 
-/* A result row, valid during the callback. Columns count from 0; reading a wrong type is a bug. */
+/*
+ * A result row, valid during the callback. A column is an index of the op's columns, and NULL if
+ * the result has none of that name; for an op without columns, it is the position in the result,
+ * from 0. Reading a wrong type is a bug.
+ */
 typedef struct pawli_row pawli_row;
 bool pawli_row_is_null(const pawli_row *row, int column);
 /* Any integer, boolean, or span in microseconds; NULL is 0. */
@@ -133,7 +121,8 @@ typedef struct pawli_op {
     bool urgent; /* runs before others when a long transaction has kept all waiting */
     const pawli_param *params;
     size_t param_count;
-    const pawli_rows *rows; /* NULL if the statement has no "-- @each" */
+    const pawli_rows *rows;       /* NULL if the statement has no "-- @each" */
+    const pawli_columns *columns; /* what on_row reads; NULL: it reads by position */
     /* Called for every result row; a status other than PAWL_OK undoes the op where that is still
      * possible (SQLite, or inside a transaction) and is returned. NULL: rows are ignored. */
     pawl_status (*on_row)(void *context, const pawli_row *row, pawl_error *err);

@@ -167,31 +167,6 @@ pawli_value pawli_null(pawli_type type)
     return (pawli_value){.type = type, .is_null = true};
 }
 
-bool pawli_row_is_null(const pawli_row *row, int column)
-{
-    return row->table->is_null(row, column);
-}
-
-int64_t pawli_row_int(const pawli_row *row, int column)
-{
-    return row->table->integer(row, column);
-}
-
-pawl_wall pawli_row_time(const pawli_row *row, int column)
-{
-    return row->table->time(row, column);
-}
-
-void pawli_row_uuid(const pawli_row *row, int column, uint8_t ret_bytes[16])
-{
-    row->table->uuid(row, column, ret_bytes);
-}
-
-const void *pawli_row_bytes(const pawli_row *row, int column, size_t *ret_size)
-{
-    return row->table->bytes(row, column, ret_size);
-}
-
 bool pawli_is_list(pawli_type type)
 {
     return type == PAWLI_TEXTS || type == PAWLI_INTS || type == PAWLI_TIMES;

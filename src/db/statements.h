@@ -27,7 +27,8 @@ typedef struct pawli_engine_sql {
      * "pawl" is a whole word. */
     const char *placeholder;
     int is_prefix;
-    const pawli_sql_text *testing; /* installed by pawl/testing.h; ends with a NULL name */
+    const char *const *row_columns; /* of all row tables (src/core/columns.h); ends with NULL */
+    const pawli_sql_text *testing;  /* installed by pawl/testing.h; ends with a NULL name */
     /* The functions, views and triggers: one script that creates them, or replaces those of an
      * older release. It writes the next two to the meta table. */
     int code_release;        /* of this library: 1.2.3 is 1002003 */

@@ -128,7 +128,8 @@ static pawli_sqlite_rows *one_row(const plans_fixture *w, const char *statement)
     *at++ = pawli_int(10);
     *at++ = pawli_bool(true);
     *at++ = pawli_null(PAWLI_TIME);
-    pawli_sqlite_rows_match(&rows, given.slots);
+    free(given.slots);
+    given.slots = pawli_sqlite_rows_match(&rows);
     return &given;
 }
 

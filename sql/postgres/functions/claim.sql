@@ -128,12 +128,12 @@ BEGIN
         SET owner = my_owner, lease_until = t + least(coalesce(q.lease, my_lease), longest), fence = token
         WHERE q.id = ANY (taken);
         RETURN QUERY
-            SELECT m.id, m.message_id, m.topic, m.payload, m.type, m.destination, m.headers,
-                   m.correlation_id, m.priority, m.created_at, m.due_at, coalesce(u.expires_at, m.expires_at), m.max_attempts,
-                   u.retries, @STATE_RUNNING@::smallint, token, my_owner, my_name, t + u.lease, u.run_at,
-                   NULL::timestamptz, NULL::text, u.last_error,
-                   u.progress, m.timeout, m.heartbeat, m.run_id, NULL::bytea, u.deferrals,
-                   m.retry_base, m.retry_max, m.retry_jitter, m.count_all,
+            -- @include message_columns row=m expires_at='coalesce(u.expires_at, m.expires_at)' retries=u.retries \
+            --     state=@STATE_RUNNING@::smallint fence=token owner=my_owner claimed_by=my_name \
+            --     lease_until='t + u.lease' next_attempt_at=u.run_at finished_at=NULL::timestamptz \
+            --     processed_by=NULL::text last_error=u.last_error progress=u.progress output=NULL::bytea \
+            --     deferrals=u.deferrals
+                   ,
                    NULL::smallint,
                    NULL::bigint, NULL::timestamptz
             FROM unnest(taken, tries, waits, times, leases, expiries, errors, reports)
@@ -207,7 +207,7 @@ BEGIN
     END IF;
     LOOP
         RETURN QUERY
-            -- @include message_columns row=c payload='c.payload' output='c.output'
+            -- @include message_columns row=c
             FROM pawl.claim_batch(claim.owner, claim.lease, claim.max_rows, claim.topics,
                                   claim.owner_name, claim.after_lane, NULL, NULL, NULL, NULL, false,
                                   claim.destinations, claim.limits) c;

@@ -370,12 +370,7 @@ AS $$
 #variable_conflict use_column
 BEGIN
     RETURN QUERY
-        SELECT s.id, s.name, s.schedule, s.zone, s.topic, NULL::bytea, s.type, s.destination, s.headers,
-               s.correlation_id, s.priority, s.max_attempts, s.retry_base, s.retry_max, s.retry_jitter,
-               s.misfire, s.misfire_cap, s.misfire_grace, s.overlap, s.jitter, s.ttl, s.timeout, s.lease,
-               s.heartbeat, s.keep_runs, s.keep_age, s.enabled, s.created_at, s.updated_at, s.anchor,
-               s.since, s.next_occurrence_at, s.last_occurrence_at, s.awaited_run, s.problem, s.unfinished,
-               s.last_run_at, s.last_run_state
+        -- @include job_columns row=s payload=NULL::bytea
         FROM pawl.job_status s
         WHERE s.name > job_list.after COLLATE "C"
         ORDER BY s.name LIMIT max_rows;
@@ -410,12 +405,12 @@ BEGIN
     full_scan := cardinality(seen) = scan;
     last := seen[cardinality(seen)];
     RETURN QUERY
-        -- @include run_columns row=m
-               CASE WHEN with_output THEN m.output END, m.fits, full_scan
-        FROM (SELECT r.*, ((1::bigint << r.state) & states) <> 0 AS fits
-              FROM pawl.job_run r WHERE r.id = ANY (seen)) m
-        WHERE m.fits OR m.id = last
-        ORDER BY m.id DESC
+        -- @include run_columns row=r name=part:run_job output='CASE WHEN with_output THEN r.output END'
+               , r.fits, full_scan
+        FROM (SELECT h.*, ((1::bigint << h.state) & states) <> 0 AS fits
+              FROM pawl.job_run h WHERE h.id = ANY (seen)) r
+        WHERE r.fits OR r.id = last
+        ORDER BY r.id DESC
         LIMIT max_rows;
 END
 $$;
@@ -432,8 +427,7 @@ AS $$
 #variable_conflict use_column
 BEGIN
     RETURN QUERY
-        -- @include run_columns row=r
-               r.output
+        -- @include run_columns row=r name=part:run_job
         FROM pawl.job_run r WHERE r.id = job_run_get.id;
 END
 $$;

@@ -163,7 +163,8 @@ LANGUAGE plpgsql VOLATILE AS $$
 #variable_conflict use_column
 BEGIN
     RETURN QUERY
-        -- @include message_columns row=m payload='CASE WHEN with_payload THEN m.payload END' output='CASE WHEN with_payload THEN m.output END'
+        -- @include message_columns row=m payload='CASE WHEN with_payload THEN m.payload END' \
+        --     output='CASE WHEN with_payload THEN m.output END'
                , m.matches, bounded
         FROM unnest(seen) WITH ORDINALITY AS s(id, place)
         CROSS JOIN LATERAL (

@@ -40,7 +40,7 @@ BEGIN
         counted AS MATERIALIZED (SELECT count(*) AS n FROM seen),
         placed AS MATERIALIZED (
             SELECT s.id, row_number() OVER (ORDER BY s.run_at, s.id) AS place FROM seen s)
-        -- @include message_columns row=m payload='CASE WHEN with_payload THEN m.payload END' output='m.output'
+        -- @include message_columns row=m payload='CASE WHEN with_payload THEN m.payload END'
                , m.matches,
                (SELECT c.n FROM counted c) = timer_pending.scan
         FROM placed p

@@ -147,12 +147,9 @@ BEGIN
     SET owner = dead_claim.owner, fence = token, calls = d.calls + 1, run_at = t + dead_claim.lease
     WHERE d.id = ANY (taken);
     RETURN QUERY
-        SELECT m.id, m.message_id, m.topic, m.payload, m.type, m.destination, m.headers,
-               m.correlation_id, m.priority, m.created_at, m.due_at, m.expires_at, m.max_attempts,
-               m.retries, m.state, d.fence, d.owner, NULL::text, d.run_at, NULL::timestamptz,
-               m.finished_at, m.processed_by, m.last_error, m.progress, m.timeout,
-               m.heartbeat, m.run_id, m.output, m.deferrals, m.retry_base, m.retry_max, m.retry_jitter,
-               m.count_all, d.calls
+        -- @include message_columns row=m fence=d.fence owner=d.owner claimed_by=NULL::text lease_until=d.run_at \
+        --     next_attempt_at=NULL::timestamptz
+               , d.calls
         FROM pawl.dead d
         CROSS JOIN LATERAL (SELECT v.* FROM pawl.message v WHERE v.id = d.id LIMIT 1) m
         WHERE d.id = ANY (taken)

@@ -24,16 +24,10 @@ BEGIN
         FROM pawl.job_run r LEFT JOIN pawl.job j ON j.id = r.job_id
     $view$);
 
-    -- Every job with all its properties. src/core/job_list.c relies on the column order.
+    -- Every job with all its properties.
     PERFORM pawl.replace_view('pawl.job_status', $view$
-        SELECT j.id, j.name, j.schedule, j.zone, j.topic, j.payload, j.type, j.destination, j.headers,
-               j.correlation_id, j.priority, j.max_attempts, j.retry_base, j.retry_max, j.retry_jitter, j.misfire,
-               j.misfire_cap, j.misfire_grace, j.overlap, j.jitter, j.ttl, j.timeout, j.lease, j.heartbeat,
-               j.keep_runs, j.keep_age, j.enabled, j.created_at, j.updated_at, j.anchor, j.since,
-               j.next_occurrence_at, j.last_occurrence_at, j.awaited_run, j.problem,
-               (SELECT count(*) FROM pawl.job_run o
-                WHERE o.job_id = j.id AND o.state IN (@RUN_STATES_UNFINISHED@)) AS unfinished,
-               r.started_at AS last_run_at, r.state AS last_run_state
+        -- @include job_columns row=j unfinished=part:job_unfinished last_run_at=r.started_at \
+        --     last_run_state=r.state
         FROM pawl.job j
         LEFT JOIN LATERAL (SELECT b.started_at, b.state FROM pawl.job_run b
                            WHERE b.job_id = j.id AND b.started_at IS NOT NULL

@@ -21,17 +21,11 @@ CREATE VIEW pawl_job_runs AS
            r.triggered, r.occurrences, r.work_id, r.message_id
     FROM pawl_job_run r LEFT JOIN pawl_job j ON j.id = r.job_id;
 
--- Every job with all its properties. src/core/job_list.c relies on the column order.
+-- Every job with all its properties.
 DROP VIEW IF EXISTS pawl_job_status;
 CREATE VIEW pawl_job_status AS
-    SELECT j.id, j.name, j.schedule, j.zone, j.topic, CAST(j.payload AS BLOB) AS payload, j.type,
-           j.destination, j.headers, j.correlation_id, j.priority, j.max_attempts, j.retry_base, j.retry_max,
-           j.retry_jitter, j.misfire, j.misfire_cap, j.misfire_grace, j.overlap, j.jitter, j.ttl, j.timeout,
-           j.lease, j.heartbeat, j.keep_runs, j.keep_age, j.enabled, j.created_at, j.updated_at, j.anchor,
-           j.since, j.next_occurrence_at, j.last_occurrence_at, j.awaited_run, j.problem,
-           (SELECT count(*) FROM pawl_job_run o INDEXED BY pawl_job_run_open
-            WHERE o.job_id = j.id AND o.state IN (@RUN_STATES_UNFINISHED@)) AS unfinished,
-           r.started_at AS last_run_at, r.state AS last_run_state
+    -- @include job_columns row=j payload='CAST(j.payload AS BLOB)' unfinished=part:job_unfinished \
+    --     last_run_at=r.started_at last_run_state=r.state
     FROM pawl_job j
     LEFT JOIN pawl_job_run r ON r.id = (SELECT b.id FROM pawl_job_run b INDEXED BY pawl_job_run_begun
                                         WHERE b.job_id = j.id AND b.started_at IS NOT NULL

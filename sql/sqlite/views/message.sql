@@ -7,31 +7,15 @@ CREATE VIEW pawl_owned AS
     CROSS JOIN json_each(c.ids) j
     CROSS JOIN pawl_queue q ON q.id = j.value AND q.fence = c.fence;
 
--- Every message with all its properties. src/core/message.c relies on the column order.
+-- Every message with all its properties.
 DROP VIEW IF EXISTS pawl_message;
 CREATE VIEW pawl_message AS
-    SELECT b.id, b.message_id, b.topic, b.payload, b.type, b.destination, b.headers,
-           b.correlation_id, b.priority, b.created_at, b.due_at,
-           coalesce(q.expires_at, o.expires_at, b.expires_at) AS expires_at,
-           b.max_attempts,
-           coalesce(q.retries, o.retries) AS retries,
-           -- A message past its expiry reads as expired even before maintenance has moved it; one that is
-           -- not due yet reads as scheduled.
-           CASE WHEN q.fence <> 0 THEN @STATE_RUNNING@
-                WHEN q.expires_at <= (SELECT now FROM pawl_clock) THEN @STATE_EXPIRED@
-                WHEN o.state = @STATE_FAILED@ AND o.expires_at <= (SELECT now FROM pawl_clock) THEN @STATE_EXPIRED@
-                WHEN q.run_at > (SELECT now FROM pawl_clock) THEN @STATE_SCHEDULED@
-                ELSE coalesce(o.state, @STATE_READY@) END AS state,
-           coalesce(q.fence, 0) AS fence,
-           CASE WHEN q.fence <> 0 THEN q.owner END AS owner,
-           c.owner_name AS claimed_by,
-           CASE WHEN q.fence <> 0 THEN q.lease_until END AS lease_until,
-           q.run_at AS next_attempt_at,
-           o.finished_at, o.processed_by,
-           coalesce(o.error, q.last_error) AS last_error,
-           coalesce(o.progress, q.progress) AS progress,
-           b.timeout, b.heartbeat, b.run_id, o.output, coalesce(q.deferrals, 0) AS deferrals,
-           b.retry_base, b.retry_max, b.retry_jitter, b.count_all
+    -- @include message_columns row=b expires_at='coalesce(q.expires_at, o.expires_at, b.expires_at)' \
+    --     retries='coalesce(q.retries, o.retries)' state=part:state_of_view fence='coalesce(q.fence, 0)' \
+    --     owner='CASE WHEN q.fence <> 0 THEN q.owner END' claimed_by=c.owner_name \
+    --     lease_until='CASE WHEN q.fence <> 0 THEN q.lease_until END' next_attempt_at=q.run_at \
+    --     finished_at=o.finished_at processed_by=o.processed_by last_error='coalesce(o.error, q.last_error)' \
+    --     progress='coalesce(o.progress, q.progress)' output=o.output deferrals='coalesce(q.deferrals, 0)'
     FROM pawl_body b
     LEFT JOIN pawl_queue q ON q.id = b.id
     LEFT JOIN pawl_outcome o ON o.id = b.id

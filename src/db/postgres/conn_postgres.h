@@ -17,6 +17,7 @@ typedef struct pawli_postgres_statement {
     char *text; /* NULL: not translated yet */
     bool used;
     bool prepared;
+    pawli_column_map map; /* of the op's columns */
     int count;
     struct {
         const char *start;

@@ -193,8 +193,10 @@ void pawli_postgres_close(pawli_conn *base)
         PQfinish(conn->pg);
     if (base->stop_fd >= 0)
         close(base->stop_fd);
-    for (int i = 0; i < PAWLI_SQL_COUNT; i++)
+    for (int i = 0; i < PAWLI_SQL_COUNT; i++) {
         free(conn->statements[i].text);
+        pawli_column_map_done(&conn->statements[i].map);
+    }
     pawli_buffer_done(&conn->values);
     free(conn);
 }

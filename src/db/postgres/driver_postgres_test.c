@@ -48,6 +48,77 @@ PAWL_TEST(a_message_lives_through_prepared_statements)
     live_once(g);
 }
 
+/* ---- columns by name ---- */
+
+static const char *const wanted_names[] = {"b", "missing", "a"};
+static const pawli_columns wanted = {wanted_names, 3};
+enum { B, MISSING, A };
+
+/* The sum shows which column had which value: a is 1, b is 2. */
+static pawl_status read_by_name(void *context, const pawli_row *row, pawl_error *err)
+{
+    int64_t *sum = context;
+    uint8_t id[16];
+    size_t size = 1;
+
+    (void)err;
+    *sum += 100 * pawli_row_int(row, A) + 10 * pawli_row_int(row, B);
+    if (!pawli_row_is_null(row, MISSING)) {
+        *sum += pawli_row_int(row, MISSING);
+        return PAWL_OK;
+    }
+    assert_int_equal(pawli_row_int(row, MISSING), 0);
+    assert_int_equal(pawli_row_time(row, MISSING).us, 0);
+    assert_null(pawli_row_bytes(row, MISSING, &size));
+    assert_int_equal(size, 0);
+    pawli_row_uuid(row, MISSING, id);
+    assert_int_equal(id[0], 0);
+    return PAWL_OK;
+}
+
+static int64_t sum_by_name(pawli_conn *conn, const pawli_columns *columns)
+{
+    pawl_error err = PAWL_ERROR_INIT;
+    int64_t sum = 0;
+    pawli_op op = {
+        .sql = PAWLI_SQL_GET, .columns = columns, .on_row = read_by_name, .context = &sum};
+
+    assert_ok(conn->driver->run(conn, &op, soon(), &err), &err);
+    return sum;
+}
+
+static void read_view(postgres_fixture *g, bool prepare)
+{
+    static const char *const other_names[] = {"a", "missing", "b"};
+    static const pawli_columns others = {other_names, 3};
+    pawli_conn *conn;
+
+    g->settings.prepare = prepare;
+    conn = connect_to(g);
+    ask(g->other, test_note("CREATE VIEW %s.v AS SELECT 1 AS a, 2 AS b", g->names));
+    assert_int_equal(120, sum_by_name(conn, &wanted));
+    assert_int_equal(120, sum_by_name(conn, &wanted));
+    assert_int_equal(210, sum_by_name(conn, &others));
+    ask(g->other,
+        test_note("DROP VIEW %s.v; CREATE VIEW %s.v AS SELECT 2 AS b, 1 AS a", g->names, g->names));
+    assert_int_equal(120, sum_by_name(conn, &wanted));
+    ask(g->other, test_note("DROP VIEW %s.v; CREATE VIEW %s.v AS SELECT 8 AS c, 1 AS a, 2 AS b, "
+                            "3 AS missing",
+                            g->names, g->names));
+    assert_int_equal(123, sum_by_name(conn, &wanted));
+    ask(g->other, test_note("DROP VIEW %s.v", g->names));
+}
+
+PAWL_TEST(columns_are_found_by_name_and_found_again_after_a_migration)
+{
+    postgres_fixture *g = postgres_fixture_new();
+
+    g->texts[PAWLI_SQL_GET].text = "SELECT * FROM pawl.v";
+    ask(g->other, test_note("CREATE SCHEMA %s", g->names));
+    read_view(g, false);
+    read_view(g, true);
+}
+
 /* ---- values ---- */
 
 #define LONG_AGO 1000000                /* one second after 1970 */

@@ -22,6 +22,7 @@ typedef struct postgres_fixture {
     pawli_db_settings settings;
     char names[40];
     char target[512];
+    pawli_sql_text texts[PAWLI_SQL_COUNT]; /* the real statements; a test may replace them */
     pawli_statements *statements;
     handle *other; /* a second session, to observe and interfere */
 } postgres_fixture;
@@ -75,11 +76,9 @@ static inline postgres_fixture *postgres_fixture_new(void)
     if (!g->other)
         test_fail("cannot connect: %s", message);
     ask(g->other, "SET client_min_messages = error");
-    assert_ok(pawli_statements_new(&pawli_sql_postgres, g->names, &g->statements, NULL), NULL);
-    g->settings = (pawli_db_settings){.driver = pawli_driver_postgres,
-                                      .target = g->target,
-                                      .names = g->names,
-                                      .statements = g->statements};
+    memcpy(g->texts, pawli_sql_postgres.statements, sizeof g->texts);
+    g->settings = (pawli_db_settings){
+        .driver = pawli_driver_postgres, .target = g->target, .names = g->names};
     return g;
 }
 
@@ -93,6 +92,12 @@ static inline pawli_conn *connect_to(postgres_fixture *g)
     pawl_error err = PAWL_ERROR_INIT;
     pawli_conn *conn = NULL;
 
+    if (!g->statements) {
+        pawli_engine_sql engine = pawli_sql_postgres;
+        engine.statements = g->texts;
+        assert_ok(pawli_statements_new(&engine, g->names, &g->statements, NULL), NULL);
+        g->settings.statements = g->statements;
+    }
     assert_ok(pawli_driver_postgres->open(&g->settings, false, soon(), &conn, &err), &err);
     test_defer(close_conn, conn);
     return conn;

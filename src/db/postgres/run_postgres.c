@@ -51,14 +51,22 @@ static pawl_status op_run_alone(pawli_postgres *conn, pawli_postgres_statement *
     return st;
 }
 
+static const char *postgres_column_name(const void *result, int column)
+{
+    return PQfname(result, column);
+}
+
 /*
  * Rows are passed to the callback when the response is complete. A callback that fails cannot
  * undo what is already committed; inside a transaction the savepoint is already released, too. So
  * if the callback of a writing op runs out of memory, the op is done and its result is lost.
  */
-static pawl_status op_pass_rows(const PGresult *result, const pawli_op *op, pawl_error *err)
+static pawl_status op_pass_rows(pawli_postgres_statement *statement, const PGresult *result,
+                                const pawli_op *op, pawl_error *err)
 {
-    pawli_postgres_row row = {.base = {&pawli_postgres_row_table}, .result = result};
+    (void)pawli_column_map_find(&statement->map, PQnfields(result), postgres_column_name, result);
+    pawli_postgres_row row = {.base = {&pawli_postgres_row_table, statement->map.places},
+                              .result = result};
 
     for (; op->on_row && row.index < PQntuples(result); row.index++) {
         pawl_status st = op->on_row(op->context, &row.base, err);
@@ -83,6 +91,8 @@ static pawl_status op_run(pawli_postgres *conn, const pawli_op *op, pawl_mono de
     if (st == PAWL_OK)
         st = pawli_postgres_translate(conn, op->sql, &statement, err);
     if (st == PAWL_OK)
+        st = pawli_column_map_prepare(&statement->map, op->columns, err);
+    if (st == PAWL_OK)
         st = pawli_postgres_encode(conn, statement, op, &params, err);
     if (st != PAWL_OK)
         return st;
@@ -91,7 +101,7 @@ static pawl_status op_run(pawli_postgres *conn, const pawli_op *op, pawl_mono de
                                        &result, err);
     else
         st = op_run_alone(conn, statement, &params, op, deadline, &result, err);
-    return st == PAWL_OK ? op_pass_rows(result, op, err) : st;
+    return st == PAWL_OK ? op_pass_rows(statement, result, op, err) : st;
 }
 
 pawl_status pawli_postgres_run(pawli_conn *base, const pawli_op *op, pawl_mono deadline,

@@ -40,9 +40,11 @@ static pawl_status store_names(pawli_sqlite_script *script, const pawli_op *op, 
     script->resolved = false;
     free(script->names);
     free(script->lists);
+    free(script->rows.slots);
+    script->rows.slots = pawli_sqlite_rows_match(op->rows);
     script->names = calloc(count + 1, sizeof *script->names);
     script->lists = calloc(op->param_count + 1, sizeof *script->lists);
-    if (!script->names || !script->lists)
+    if (!script->names || !script->lists || !script->rows.slots)
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory while preparing a statement");
     for (size_t i = 0; i < op->param_count; i++)
         script->names[i] = op->params[i].name;
@@ -50,7 +52,6 @@ static pawl_status store_names(pawli_sqlite_script *script, const pawli_op *op, 
         script->names[op->param_count + i] = op->rows->names[i];
     script->param_count = op->param_count;
     script->column_count = columns;
-    pawli_sqlite_rows_match(op->rows, script->rows.slots);
     return PAWL_OK;
 }
 
@@ -114,9 +115,13 @@ static pawl_status resolve_statement(const pawli_sqlite_script *script,
 
 pawl_status pawli_sqlite_resolve(pawli_sqlite_script *script, const pawli_op *op, pawl_error *err)
 {
-    if (same_names(script, op))
-        return PAWL_OK;
-    pawl_status st = store_names(script, op, err);
+    pawl_status st = PAWL_OK;
+
+    for (size_t i = 0; i < script->count && st == PAWL_OK; i++)
+        st = pawli_column_map_prepare(&script->statements[i].map, op->columns, err);
+    if (st != PAWL_OK || same_names(script, op))
+        return st;
+    st = store_names(script, op, err);
     for (size_t i = 0; i < script->count && st == PAWL_OK; i++) {
         if ((script->statements[i].each || script->statements[i].if_rows) && !op->rows)
             return pawli_fail(err, PAWL_E_STORE, "the statement '%s' was given no rows",

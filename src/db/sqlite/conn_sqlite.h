@@ -172,15 +172,14 @@ typedef struct pawli_sqlite_statement {
     pawli_sqlite_binding *bindings; /* those that are the same for every row come first */
     size_t constant_count;
     size_t binding_count;
+    pawli_column_map map; /* of the op's columns */
+    int prepared;         /* how often SQLite had prepared it again when the map was made */
 } pawli_sqlite_statement;
 
 /* rows_sqlite.c: the row table as pawli_rows(:rows). */
-#define X(name) +1
-enum { PAWLI_SQLITE_ROW_COLUMNS = 0 PAWLI_ROW_COLUMNS(X) };
-#undef X
 typedef struct pawli_sqlite_rows {
     const pawli_rows *rows;
-    int8_t slots[PAWLI_SQLITE_ROW_COLUMNS]; /* where a column is in the rows, or -1 */
+    int *slots; /* by column of pawli_rows: where it is in the rows, or -1 */
 } pawli_sqlite_rows;
 
 typedef struct pawli_sqlite_span {
@@ -219,9 +218,10 @@ int pawli_sqlite_bind_constants(const pawli_sqlite *conn, pawli_sqlite_script *s
                                 int64_t now);
 int pawli_sqlite_bind_row(const pawli_sqlite_statement *statement, const pawli_value *row);
 
-/* rows_sqlite.c: all except match return a SQLite result code. */
+/* rows_sqlite.c: register and bind return a SQLite result code. */
 int pawli_sqlite_rows_register(pawli_sqlite *conn);
-void pawli_sqlite_rows_match(const pawli_rows *rows, int8_t ret_slots[PAWLI_SQLITE_ROW_COLUMNS]);
+/* The slots of these rows, or NULL if memory ran out; the caller frees them. */
+int *pawli_sqlite_rows_match(const pawli_rows *rows);
 int pawli_sqlite_rows_bind(sqlite3_stmt *handle, int index, pawli_sqlite_rows *rows);
 
 /* bind_sqlite.c */

@@ -65,6 +65,72 @@ PAWL_TEST(each_group_runs_row_by_row_and_comments_do_not_confuse)
     assert_int_equal(a.first[0], 105);
 }
 
+/* ---- columns by name ---- */
+
+static const char *const wanted_names[] = {"b", "missing", "a"};
+static const pawli_columns wanted = {wanted_names, 3};
+enum { B, MISSING, A };
+
+/* The sum shows which column had which value: a is 1, b is 2. */
+static pawl_status read_by_name(void *context, const pawli_row *row, pawl_error *err)
+{
+    int64_t *sum = context;
+    uint8_t id[16];
+    size_t size = 1;
+
+    (void)err;
+    *sum += 100 * pawli_row_int(row, A) + 10 * pawli_row_int(row, B);
+    if (!pawli_row_is_null(row, MISSING)) {
+        *sum += pawli_row_int(row, MISSING);
+        return PAWL_OK;
+    }
+    assert_int_equal(pawli_row_int(row, MISSING), 0);
+    assert_int_equal(pawli_row_time(row, MISSING).us, 0);
+    assert_null(pawli_row_bytes(row, MISSING, &size));
+    assert_int_equal(size, 0);
+    pawli_row_uuid(row, MISSING, id);
+    assert_int_equal(id[0], 0);
+    return PAWL_OK;
+}
+
+static int64_t sum_by_name(sqlite_fixture *g, const pawli_columns *columns)
+{
+    pawl_error err = PAWL_ERROR_INIT;
+    int64_t sum = 0;
+    pawli_op op = {.sql = SCRIPT, .columns = columns, .on_row = read_by_name, .context = &sum};
+
+    assert_ok(run(g->conn, &op, &err), &err);
+    return sum;
+}
+
+PAWL_TEST(columns_are_found_by_name_in_every_statement_of_a_script)
+{
+    sqlite_fixture *g = sqlite_fixture_with(
+        "SELECT 1 AS a, 2 AS b; SELECT 7 AS c, 2 AS b, 8 AS d, 1 AS a, 9 AS a;", NULL);
+    static const char *const other_names[] = {"a", "missing", "b"};
+    static const pawli_columns others = {other_names, 3};
+
+    assert_int_equal(sum_by_name(g, &wanted), 240);
+    assert_int_equal(sum_by_name(g, &wanted), 240);
+    assert_int_equal(sum_by_name(g, &others), 420);
+    assert_int_equal(sum_by_name(g, NULL), 100 * 0 + 10 * 1 + 2 + 100 * 8 + 10 * 7 + 2);
+}
+
+PAWL_TEST(columns_are_found_again_after_a_migration)
+{
+    sqlite_fixture *g = sqlite_fixture_with("SELECT * FROM v", NULL);
+    sqlite3 *handle = sqlite_fixture_handle(g);
+
+    exec(handle, "CREATE VIEW v AS SELECT 1 AS a, 2 AS b");
+    assert_int_equal(sum_by_name(g, &wanted), 120);
+    exec(handle, "DROP VIEW v; CREATE VIEW v AS SELECT 2 AS b, 1 AS a");
+    assert_int_equal(sum_by_name(g, &wanted), 120);
+    exec(handle, "DROP VIEW v; CREATE VIEW v AS SELECT 8 AS c, 1 AS a, 2 AS b, 3 AS missing");
+    assert_int_equal(sum_by_name(g, &wanted), 123);
+}
+
+/* ---- scripts ---- */
+
 PAWL_TEST(a_script_stops_when_nothing_changed)
 {
     sqlite_fixture *g = sqlite_fixture_with("-- @stop-unless-changed\n"

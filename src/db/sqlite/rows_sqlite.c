@@ -10,21 +10,19 @@
 #include <string.h>
 
 #include "conn_sqlite.h"
+#include "statements.h"
 
 #define POINTER_TYPE "pawli_rows"
 
-enum {
-#define X(name) COLUMN_##name,
-    PAWLI_ROW_COLUMNS(X)
-#undef X
-        COLUMN_GIVEN /* hidden: the argument */
-};
+/* The columns of pawli_rows; the next one is hidden: the argument. */
+static int column_count(void)
+{
+    int count = 0;
 
-static const char *const column_names[] = {
-#define X(name) #name,
-    PAWLI_ROW_COLUMNS(X)
-#undef X
-};
+    while (pawli_sql_sqlite.row_columns[count])
+        count++;
+    return count;
+}
 
 typedef struct rows_cursor {
     sqlite3_vtab_cursor base;
@@ -35,13 +33,16 @@ typedef struct rows_cursor {
 static int rows_connect(sqlite3 *handle, void *context, int count, const char *const *arguments,
                         sqlite3_vtab **ret_table, char **ret_error)
 {
-    static const char declaration[] = "CREATE TABLE x("
-#define X(name) #name ","
-        PAWLI_ROW_COLUMNS(X)
-#undef X
-            "given HIDDEN)";
-    int code = sqlite3_declare_vtab(handle, declaration);
+    sqlite3_str *declaration = sqlite3_str_new(handle);
 
+    sqlite3_str_appendall(declaration, "CREATE TABLE x(");
+    for (const char *const *name = pawli_sql_sqlite.row_columns; *name; name++)
+        sqlite3_str_appendf(declaration, "%s,", *name);
+    sqlite3_str_appendall(declaration, "given HIDDEN)");
+    char *text = sqlite3_str_finish(declaration);
+    int code = text ? sqlite3_declare_vtab(handle, text) : SQLITE_NOMEM;
+
+    sqlite3_free(text);
     (void)context, (void)count, (void)arguments, (void)ret_error;
     if (code != SQLITE_OK)
         return code;
@@ -61,11 +62,13 @@ static int rows_disconnect(sqlite3_vtab *table)
 /* The only plan: the argument is given, and all rows are read in order. */
 static int rows_plan(sqlite3_vtab *table, sqlite3_index_info *plan)
 {
+    int given = column_count();
+
     (void)table;
     plan->estimatedCost = 100;
     plan->estimatedRows = 100;
     for (int i = 0; i < plan->nConstraint; i++) {
-        if (plan->aConstraint[i].iColumn != COLUMN_GIVEN)
+        if (plan->aConstraint[i].iColumn != given)
             continue;
         if (!plan->aConstraint[i].usable || plan->aConstraint[i].op != SQLITE_INDEX_CONSTRAINT_EQ)
             return SQLITE_CONSTRAINT;
@@ -158,7 +161,7 @@ static int rows_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int 
 {
     const rows_cursor *cursor = (rows_cursor *)base;
     const pawli_sqlite_rows *given = cursor->given;
-    int slot = column < PAWLI_SQLITE_ROW_COLUMNS ? given->slots[column] : -1;
+    int slot = given->slots[column];
 
     if (slot >= 0)
         rows_result(context,
@@ -197,15 +200,18 @@ int pawli_sqlite_rows_register(pawli_sqlite *conn)
     return sqlite3_create_module(conn->handle, "pawli_rows", &module, NULL);
 }
 
-void pawli_sqlite_rows_match(const pawli_rows *rows, int8_t ret_slots[PAWLI_SQLITE_ROW_COLUMNS])
+int *pawli_sqlite_rows_match(const pawli_rows *rows)
 {
-    for (size_t i = 0; i < PAWLI_SQLITE_ROW_COLUMNS; i++) {
-        ret_slots[i] = -1;
-        for (size_t k = 0; rows && k < rows->column_count; k++) {
-            if (strcmp(rows->names[k], column_names[i]) == 0)
-                ret_slots[i] = (int8_t)k;
-        }
+    int count = column_count();
+    int *slots = malloc(((size_t)count + 1) * sizeof *slots);
+
+    for (int i = 0; slots && i <= count; i++) { /* the last is the argument, which is never read */
+        slots[i] = -1;
+        for (size_t k = 0; i < count && rows && k < rows->column_count; k++)
+            if (strcmp(rows->names[k], pawli_sql_sqlite.row_columns[i]) == 0)
+                slots[i] = (int)k;
     }
+    return slots;
 }
 
 int pawli_sqlite_rows_bind(sqlite3_stmt *handle, int index, pawli_sqlite_rows *rows)

@@ -31,15 +31,39 @@ static pawl_status check_foreign_stop(const running *run, pawl_error *err)
     return PAWL_OK;
 }
 
-static pawl_status step_all(const running *run, sqlite3_stmt *handle, pawl_error *err)
+static const char *sqlite_column_name(const void *result, int column)
 {
-    bool out_of_memory = false;
-    pawli_sqlite_row row = {{&pawli_sqlite_row_table}, handle, &out_of_memory};
+    return sqlite3_column_name(*(sqlite3_stmt *const *)result, column);
+}
+
+/* Finds the op's columns in the result: once, unless SQLite has prepared the statement again. */
+static bool find_columns(pawli_sqlite_statement *statement)
+{
+    int prepared = 1 + sqlite3_stmt_status(statement->handle, SQLITE_STMTSTATUS_REPREPARE, 0);
+
+    if (statement->map.columns && (statement->map.width == 0 || prepared != statement->prepared)) {
+        if (!pawli_column_map_find(&statement->map, sqlite3_column_count(statement->handle),
+                                   sqlite_column_name, &statement->handle))
+            return false;
+        statement->prepared = prepared;
+    }
+    return true;
+}
+
+static pawl_status step_all(const running *run, pawli_sqlite_statement *statement, pawl_error *err)
+{
+    sqlite3_stmt *handle = statement->handle;
+    bool out_of_memory = false, found = false;
+    pawli_sqlite_row row = {
+        {&pawli_sqlite_row_table, statement->map.places}, handle, &out_of_memory};
     int code;
 
     while ((code = sqlite3_step(handle)) == SQLITE_ROW) {
         if (!run->op->on_row)
             continue;
+        found = found || find_columns(statement);
+        if (!found)
+            return op_failed(run, SQLITE_NOMEM, err);
         pawl_status st = run->op->on_row(run->op->context, &row.base, err);
         if (st != PAWL_OK)
             return st;
@@ -52,7 +76,7 @@ static pawl_status step_all(const running *run, sqlite3_stmt *handle, pawl_error
     return PAWL_OK;
 }
 
-static pawl_status run_one(const running *run, const pawli_sqlite_statement *statement,
+static pawl_status run_one(const running *run, pawli_sqlite_statement *statement,
                            const pawli_value *row, bool *ret_ended, pawl_error *err)
 {
     pawl_status st = check_foreign_stop(run, err);
@@ -64,7 +88,7 @@ static pawl_status run_one(const running *run, const pawli_sqlite_statement *sta
         code = pawli_sqlite_bind_row(statement, row);
     if (code != SQLITE_OK)
         return op_failed(run, code, err);
-    st = step_all(run, statement->handle, err);
+    st = step_all(run, statement, err);
     if (st == PAWL_OK && statement->stop_unless_changed)
         *ret_ended = sqlite3_changes64(run->conn->handle) == 0;
     return st;
@@ -106,7 +130,7 @@ static pawl_status op_run_script(running *run, pawl_error *err)
     pawl_status st = PAWL_OK;
 
     for (size_t i = 0; i < run->script->count && st == PAWL_OK && !ended;) {
-        const pawli_sqlite_statement *statement = &run->script->statements[i];
+        pawli_sqlite_statement *statement = &run->script->statements[i];
         if (statement->each) {
             st = op_run_group(run, i, &i, &ended, err);
         } else if (statement->if_rows && run->op->rows->row_count == 0) {

@@ -120,10 +120,12 @@ void pawli_sqlite_script_free(pawli_sqlite_script *script)
     for (size_t i = 0; i < script->count; i++) {
         sqlite3_finalize(script->statements[i].handle);
         free(script->statements[i].bindings);
+        pawli_column_map_done(&script->statements[i].map);
     }
     free(script->statements);
     free(script->names);
     free(script->lists);
+    free(script->rows.slots);
     free(script);
 }
 
