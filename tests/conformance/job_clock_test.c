@@ -101,6 +101,29 @@ PAWL_TEST(a_job_from_start_comes_back_though_that_occurrence_has_run)
     assert_true(pawl_runs_count(job_runs(f, "j")) >= 2);
 }
 
+/* The run ends by the corrected clock, so the scheduler plans the job again: its start is known. */
+PAWL_TEST(a_small_correction_leaves_the_occurrence_after_a_start_where_it_is)
+{
+    fixture *f = fixture_open(NULL);
+    pawl_job_definition job = job_define("j", "every 10m from start");
+
+    job.overlap = PAWL_OVERLAP_QUEUE; /* an end is news for the scheduler */
+    job_put(f, &job);
+    job_tick(f);
+    assert_int_equal(1, job_after(f, 10 * MINUTE_MS).runs);
+    fixture_advance(f, 4 * MINUTE_MS);
+    pawl_messages *list = job_claim(f);
+    job_tick(f);
+    int64_t next = FIXTURE_START.us + 24 * MINUTE_MS * 1000;
+    assert_time(next, job_get(f, "j")->next_due_at);
+    set_clock(f, 11 * MINUTE_MS);
+    assert_int_equal(1, queue_ack(f, queue_owner(1), list));
+    assert_int_equal(1, job_tick(f).looked);
+    assert_time(next, job_get(f, "j")->next_due_at);
+    fixture_set(f, (pawl_wall){next});
+    assert_int_equal(1, job_tick(f).runs);
+}
+
 /* Ahead by ten minutes, in which it ran three times; then right again.
  * SQLite's clock is set back by pawl_store_reset_clock() alone. */
 PAWL_TEST_ON(postgres, no_occurrence_runs_twice_when_the_clock_is_set_back)

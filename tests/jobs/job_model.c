@@ -171,7 +171,7 @@ bool model_is_ahead(const model_job *job, pawl_wall planned, pawl_wall read)
 
 void model_heard(model_job *job, pawl_wall read)
 {
-    if (!job->awaited || job->awaited_since.us <= read.us)
+    if (!job->awaited || job->awaited_is_known || job->awaited_since.us <= read.us)
         return;
     job->awaited = 0;
     job->since = read;
@@ -184,7 +184,6 @@ void model_rewind(model_job *job, pawl_wall read, pawl_wall now, finding *wrong)
     model_check_epoch(job, wrong);
     job->last = PAWL_TIME_UNSET;
     job->since = job->epoch = read;
-    model_heard(job, read);
     if (job->awaited_is_known) /* its place was taken by the time of the rewind */
         job->awaited = 0;
     for (size_t i = 0; i < job->history_count; i++)

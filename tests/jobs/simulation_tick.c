@@ -100,6 +100,7 @@ typedef struct a_look {
     pawl_wall read;
     pawl_wall now; /* when it was written */
     int64_t versions[SIMULATION_JOBS];
+    bool started[SIMULATION_JOBS];      /* the awaited run had started when the job was read */
     bool behind;                        /* the clock has shown more than it does now */
     pawl_wall planned[SIMULATION_JOBS]; /* if it has: when each job was planned */
     expectation o;
@@ -136,9 +137,9 @@ static void follow_clock(simulation *p, a_look *l, int which)
                         job->name, l->planned[which].us, l->read.us);
         model_rewind(job, l->read, l->now, &p->wrong);
         p->covered.rewound++;
-    } else {
-        model_heard(job, l->read);
     }
+    if (l->started[which])
+        model_heard(job, l->read);
 }
 
 /* Whether the first of those that were to start has started. */
@@ -194,7 +195,7 @@ static void compare_look(simulation *p, a_look *l, int which, const pawl_run *co
     follow_clock(p, l, which);
     for (size_t i = 0; job->forgets && i < count; i++)
         model_forget(job, rows[i]->scheduled_at); /* its entry was gone, or there was none */
-    if (job->awaited && job->awaited_since.us != 0 && was_written(p, l, job))
+    if (job->awaited && l->started[which] && was_written(p, l, job))
         job->awaited_is_known = true;
     expectation_make(job, l->read, l->now, &l->o);
     if (expectation_is_empty(&l->o) && count == 0)
@@ -263,8 +264,10 @@ static bool tick_scheduler(simulation *p, int scheduler, simulation_mode mode)
     if (!l)
         abort();
     l->read = simulation_now(p);
-    for (int i = 0; i < SIMULATION_JOBS; i++)
+    for (int i = 0; i < SIMULATION_JOBS; i++) {
         l->versions[i] = p->jobs[i].version;
+        l->started[i] = p->jobs[i].awaited != 0 && p->jobs[i].awaited_since.us != 0;
+    }
     l->behind = p->latest.us > l->read.us;
     for (int i = 0; l->behind && i < SIMULATION_JOBS; i++)
         l->planned[i] = planned_at(p, &p->jobs[i]);
