@@ -268,6 +268,17 @@ static enum MHD_Result http_serve(void *context, struct MHD_Connection *connecti
 
 /* ---- start and end of requests and connections ---- */
 
+/* libmicrohttpd itself rejects a head that does not fit into the connection's memory, and
+ * http_serve() is not called. Only the status of its response tells. */
+static void count_large_head(pawli_listener *listener, struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_HTTP_STATUS);
+
+    if (info && info->http_status == MHD_HTTP_REQUEST_HEADER_FIELDS_TOO_LARGE)
+        pawli_rejections_add(&listener->receiver->rejections, PAWLI_REJECTED_HEADERS);
+}
+
 static void http_completed(void *context, struct MHD_Connection *connection, void **slot,
                            enum MHD_RequestTerminationCode code)
 {
@@ -275,7 +286,7 @@ static void http_completed(void *context, struct MHD_Connection *connection, voi
     http_request *x = *slot;
 
     (void)code;
-    (void)connection;
+    count_large_head(listener, connection);
     if (!x)
         return;
     pawli_connection_move(&listener->connections, x->peer, PAWLI_IDLE);

@@ -22,6 +22,8 @@ static const struct {
          "set 'trusted_proxies')"},
     [PAWLI_REJECTED_MEMORY] = {"held_bytes", 429, "too many request bodies are being received",
                                "more bytes of request bodies than 'max_held' allows"},
+    [PAWLI_REJECTED_HEADERS] = {"headers", 431, "the head of the request is too large",
+                                "a request head larger than 'max_headers' allows"},
     [PAWLI_REJECTED_BODY] = {"body", 413, "the request is too large",
                              "a request body larger than 'max_body' allows"},
     [PAWLI_REJECTED_WAITING] = {"waiting", 429, "too many messages are queued",
@@ -106,6 +108,7 @@ static const char *reason_phrase(int status)
     return status == 408   ? "Request Timeout"
            : status == 413 ? "Content Too Large"
            : status == 429 ? "Too Many Requests"
+           : status == 431 ? "Request Header Fields Too Large"
                            : "Service Unavailable";
 }
 

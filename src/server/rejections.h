@@ -16,6 +16,7 @@ typedef enum pawli_rejection {
     PAWLI_REJECTED_CONNECTIONS,        /* 503: more connections than `connections` */
     PAWLI_REJECTED_CONNECTIONS_PER_IP, /* 429: the same for one address */
     PAWLI_REJECTED_MEMORY,             /* 429: the bodies of all requests together */
+    PAWLI_REJECTED_HEADERS,            /* 431: the head of one request is too large */
     PAWLI_REJECTED_BODY,               /* 413: one body is too large */
     PAWLI_REJECTED_WAITING,            /* 429: too many messages wait for a handler */
     PAWLI_REJECTED_TIMEOUT,            /* 408: a request that took too long to arrive */
@@ -40,7 +41,8 @@ int64_t pawli_rejections_count(pawli_rejections *rejections, pawli_rejection kin
 /* Logs what is due at `now`, one record per kind; no lock may be held. */
 void pawli_rejections_log(pawli_rejections *rejections, const pawl_log_sink *log, pawl_mono now);
 
-/* "connections", "connections_per_ip", "held_bytes", "body", "waiting", "timeout". */
+/* "connections", "connections_per_ip", "held_bytes", "headers", "body", "waiting",
+ * "timeout". */
 const char *pawli_rejection_name(pawli_rejection kind);
 /* The error text of the acknowledgement sent to the client, and the status. */
 const char *pawli_rejection_text(pawli_rejection kind);

@@ -1,9 +1,14 @@
 /* tests/receiver/limits_threads_test.c - what a client may take, and what it is told beyond that.
  */
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <openssl/x509.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "activity.h"
 #include "queue_fixture.h"
 #include "receiver_fixture.h"
 
@@ -19,14 +24,23 @@ static void assert_told(int status, const char *why, const reply *r)
     assert_string_equal("application/json", reply_header(r, "Content-Type"));
 }
 
-static void assert_refused_in_health(receiver_fixture *s, const char *kind, int at_least)
+/* How many of a kind health tells of. */
+static long refused_in_health(receiver_fixture *s, const char *kind)
 {
     const reply *r = get(s, "/health");
     const char *found = strstr(r->body, test_note("\"%s\":", kind));
 
-    if (!strstr(r->body, "\"refused\":{") || !found ||
-        strtol(found + strlen(kind) + 3, NULL, 10) < at_least)
-        test_fail("%s is not there %d times: %s", kind, at_least, r->body);
+    if (!strstr(r->body, "\"refused\":{") || !found)
+        test_fail("%s is not there: %s", kind, r->body);
+    return strtol(found + strlen(kind) + 3, NULL, 10);
+}
+
+static void assert_refused_in_health(receiver_fixture *s, const char *kind, int at_least)
+{
+    long count = refused_in_health(s, kind);
+
+    if (count < at_least)
+        test_fail("%s is there %ld times, not %d", kind, count, at_least);
 }
 
 /* ---- bodies ---- */
@@ -100,6 +114,35 @@ PAWL_TEST_ON(one_engine, a_body_that_is_too_large_is_counted)
     assert_refused_in_health(s, "body", 1);
 }
 
+/* Malformed, which libmicrohttpd rejects, too. */
+static int bad_head_status(receiver_fixture *s)
+{
+    int fd = client_connect(s);
+
+    client_say(fd, "GET /health HTTP/1.1\r\nHost: x\r\nno colon\r\n\r\n");
+    int status = client_read(fd)->status;
+    (void)client_read_all(fd);
+    return status;
+}
+
+/* libmicrohttpd rejects it before any handler is called. */
+PAWL_TEST_ON(one_engine, a_head_that_is_too_large_is_counted)
+{
+    pawl_receiver_options options = PAWL_RECEIVER_OPTIONS_INIT;
+    receiver_fixture *s;
+
+    options.max_header_bytes = 4096;
+    s = receiver_open_accepting(&options);
+    for (int i = 1; i <= 3; i++) {
+        int fd = client_connect(s);
+        client_say(fd, test_note("GET /health HTTP/1.1\r\nHost: x\r\nX: %08000d\r\n\r\n", i));
+        assert_int_equal(431, client_read(fd)->status);
+        until(refused_in_health(s, "headers") == i); /* counted when its connection is closed */
+    }
+    assert_int_equal(400, bad_head_status(s));
+    assert_int_equal(3, refused_in_health(s, "headers")); /* another error is not this limit */
+}
+
 /* ---- connections ---- */
 
 PAWL_TEST_ON(one_engine, too_many_connections_are_told_so)
@@ -148,6 +191,79 @@ PAWL_TEST_ON(one_engine, a_request_that_is_too_slow_is_told_so)
     client_say(fd, "GET /hea");
     assert_told(408, "did not arrive in time", client_read(fd));
     assert_refused_in_health(s, "timeout", 1);
+}
+
+/* A certificate and its key, as PEM files. */
+static void make_certificate(const char *cert_path, const char *key_path)
+{
+    EVP_PKEY *key = EVP_EC_gen("P-256");
+    X509 *cert = X509_new();
+    FILE *cert_file = fopen(cert_path, "we");
+    FILE *key_file = fopen(key_path, "we");
+
+    assert_true(key && cert && cert_file && key_file);
+    ASN1_INTEGER_set(X509_get_serialNumber(cert), 1);
+    X509_gmtime_adj(X509_getm_notBefore(cert), 0);
+    X509_gmtime_adj(X509_getm_notAfter(cert), 86400);
+    X509_NAME_add_entry_by_txt(X509_get_subject_name(cert), "CN", MBSTRING_ASC,
+                               (const unsigned char *)"localhost", -1, -1, 0);
+    X509_set_issuer_name(cert, X509_get_subject_name(cert));
+    X509_set_pubkey(cert, key);
+    assert_true(X509_sign(cert, key, EVP_sha256()) > 0);
+    assert_int_equal(1, PEM_write_X509(cert_file, cert));
+    assert_int_equal(1, PEM_write_PrivateKey(key_file, key, NULL, NULL, 0, NULL, NULL));
+    fclose(cert_file);
+    fclose(key_file);
+    X509_free(cert);
+    EVP_PKEY_free(key);
+}
+
+/* The port where the receiver, which is not started yet, speaks TLS. */
+static int listen_tls(receiver_fixture *s)
+{
+    const char *folder = test_directory();
+    const char *cert = test_note("%s/cert.pem", folder);
+    const char *key = test_note("%s/key.pem", folder);
+    pawl_error err = PAWL_ERROR_INIT;
+    int port = 0;
+
+    make_certificate(cert, key);
+    assert_ok(pawl_receiver_listen(s->receiver, "127.0.0.1:0", cert, key, &port, &err), &err);
+    return port;
+}
+
+/* The response would have to be encrypted by the thread that reads. */
+PAWL_TEST_ON(one_engine, tls_connections_that_are_cut_are_counted_and_get_no_answer)
+{
+    pawl_receiver_options options = PAWL_RECEIVER_OPTIONS_INIT;
+    receiver_fixture tls;
+    receiver_fixture *s;
+    int slow[3];
+
+    options.connections_per_ip = 2;
+    s = receiver_open(&options);
+    tls = *s;
+    tls.port = listen_tls(s);
+    receiver_start(s);
+    for (int i = 0; i < 3; i++)
+        slow[i] = client_connect_from(&tls, "127.0.0.2");
+    client_expect_end(await_answer(slow, 3));
+    assert_int_equal(1, refused_in_health(s, "connections_per_ip"));
+}
+
+PAWL_TEST_ON(one_engine, a_tls_handshake_that_is_too_slow_is_counted)
+{
+    pawl_receiver_options options = PAWL_RECEIVER_OPTIONS_INIT;
+    receiver_fixture tls;
+    receiver_fixture *s;
+
+    options.request_ms = 100;
+    s = receiver_open(&options);
+    tls = *s;
+    tls.port = listen_tls(s);
+    receiver_start(s);
+    client_expect_end(client_connect(&tls));
+    assert_int_equal(1, refused_in_health(s, "timeout"));
 }
 
 /* All clients of a reverse proxy have its address. */
