@@ -14,4 +14,4 @@ SELECT * FROM pawl.prune_batch(keep => :keep, max_rows => :limit);
 
 -- name: compact_stats
 -- Remove empty lanes and merge the deltas into the counts.
-SELECT * FROM pawl.compact_stats_batch(max_rows => :limit);
+SELECT c.changed, c.scanned, 0::bigint FROM pawl.compact_stats_batch(max_rows => :limit) c;

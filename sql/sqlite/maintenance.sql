@@ -37,11 +37,11 @@ ORDER BY finished_at, id LIMIT :limit
 
 -- part: empty_lanes
 SELECT @columns@
-FROM pawl_lane_stats t CROSS JOIN pawl_lane l ON l.id = t.lane_id
+FROM (SELECT * FROM pawl_lane_stats WHERE lane_id > :after_id ORDER BY lane_id LIMIT :limit) t
+CROSS JOIN pawl_lane l ON l.id = t.lane_id
 WHERE t.running = 0 AND t.used_at <= :now - 300000000
   AND NOT EXISTS (SELECT 1 FROM pawl_queue q INDEXED BY pawl_queue_due
                   WHERE q.lane_id = t.lane_id AND q.fence = 0)
-ORDER BY t.lane_id LIMIT :limit
 
 -- name: reap
 -- End expired leases, found through the claim rows whose check is due. Counts the attempt, so that a message
@@ -208,13 +208,17 @@ WHERE topic IN (SELECT topic FROM pawl_topic_stats o INDEXED BY pawl_topic_stats
 SELECT 0, changes();
 
 -- name: compact_stats
--- Remove lanes that are empty and from which nothing was claimed for five minutes, at most :limit of them, so
--- that the cost of claims depends on the waiting messages and not on all topics that ever existed. Finding them
--- costs as much as a claim that finds nothing. SQLite has one writer at a time, so no message can be added to a
--- lane meanwhile. (An empty lane from which nothing was ever claimed is removed at once. After the clock was
--- set back, lanes are removed when it has caught up.) The lanes' totals are added to the topic's.
+-- Remove lanes that are empty and from which nothing was claimed for five minutes, so that the cost of claims
+-- depends on the waiting messages and not on all topics that ever existed. Of the lanes after :after_id only
+-- :limit are read, however many have waiting messages: the next call continues there. SQLite has one writer at a
+-- time, so no message can be added to a lane meanwhile. (An empty lane from which nothing was ever claimed is
+-- removed at once. After the clock was set back, lanes are removed when it has caught up.) The lanes' totals are
+-- added to the topic's. Returns the number of lanes read, and the last of them.
 --
 -- Claimed messages are counted in "running"; all others have an index entry.
+SELECT 0, count(*), max(lane_id)
+FROM (SELECT lane_id FROM pawl_lane_stats WHERE lane_id > :after_id ORDER BY lane_id LIMIT :limit);
+
 -- @stop-unless-changed
 INSERT INTO pawl_topic_stats (topic, done, failed, expired, cancelled, retried_by_user, changed_at)
 SELECT topic, sum(done), sum(failed), sum(expired), sum(cancelled), sum(retried_by_user), :now
@@ -233,6 +237,6 @@ WHERE lane_id IN (
     -- @include empty_lanes columns=t.lane_id
     );
 
-SELECT 0, changes();
-
-DELETE FROM pawl_lane WHERE NOT EXISTS (SELECT 1 FROM pawl_lane_stats t WHERE t.lane_id = pawl_lane.id);
+DELETE FROM pawl_lane
+WHERE id IN (SELECT id FROM pawl_lane WHERE id > :after_id ORDER BY id LIMIT :limit)
+  AND NOT EXISTS (SELECT 1 FROM pawl_lane_stats t WHERE t.lane_id = pawl_lane.id);

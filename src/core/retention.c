@@ -117,11 +117,53 @@ pawl_status pawl_queue_prune(pawl_store *store, int64_t keep_ms, size_t *ret_cha
                        ret_changed, ret_scan, err);
 }
 
+/* What a call read, and the last lane of it (SQLite). */
+typedef struct compacted {
+    pawli_scanned scanned;
+    int64_t last_lane;
+} compacted;
+
+static void compact_stats_on_start(void *context)
+{
+    *(compacted *)context = (compacted){{0, 0}, 0};
+}
+
+static pawl_status compact_stats_on_row(void *context, const pawli_row *row, pawl_error *err)
+{
+    compacted *c = context;
+
+    c->last_lane = pawli_row_int(row, 2);
+    return pawli_scanned_on_row(&c->scanned, row, err);
+}
+
 pawl_status pawl_queue_compact_stats(pawl_store *store, size_t *ret_changed, pawl_scan *ret_scan,
                                      pawl_error *err)
 {
-    pawli_param params[] = {{"limit", pawli_int(ROWS_PER_FOLD)}};
+    compacted c = {{0, 0}, 0};
+    pawli_op op = {
+        .sql = PAWLI_SQL_COMPACT_STATS,
+        .writes = true,
+        .on_row = compact_stats_on_row,
+        .on_start = compact_stats_on_start,
+        .context = &c,
+    };
 
-    return run_scanned(store, PAWLI_SQL_COMPACT_STATS, params, PAWLI_COUNT(params), ROWS_PER_FOLD,
-                       ret_changed, ret_scan, err);
+    if (!store)
+        return pawli_fail(err, PAWL_E_INVALID, "the store must not be NULL");
+    pawli_param params[] = {
+        {"limit", pawli_int(ROWS_PER_FOLD)},
+        {"after_id", pawli_int(atomic_load(&store->compacted_lane))},
+    };
+    op.params = params;
+    op.param_count = PAWLI_COUNT(params);
+    pawl_status st = pawli_store_write(store, &op, err);
+    if (st != PAWL_OK)
+        return st;
+    bool more = c.scanned.rows >= ROWS_PER_FOLD;
+    atomic_store(&store->compacted_lane, more ? c.last_lane : 0);
+    if (ret_changed)
+        *ret_changed = c.scanned.changed;
+    if (ret_scan)
+        *ret_scan = (pawl_scan){c.scanned.rows, more};
+    return PAWL_OK;
 }

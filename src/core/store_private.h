@@ -22,6 +22,8 @@ struct pawl_store {
     atomic_bool warned_of_keep;
     uint64_t inbox_holder;     /* identifies this store among all that mark messages of the inbox */
     atomic_llong claimed_lane; /* the lane claimed last, for round-robin (PostgreSQL) */
+    atomic_llong
+        compacted_lane; /* the lane that compact_stats read last; 0: begin again (SQLite) */
     atomic_uint claims_since_reap;      /* counts claims with `reap` */
     _Atomic uint64_t sent_before_claim; /* the wake counter when the last claim began */
     pawli_cursor claim_cursor;

@@ -48,6 +48,30 @@ PAWL_TEST(topics_that_were_used_once_leave_no_lane)
     queue_check(f);
 }
 
+/* More than one call reads. PostgreSQL finds the idle ones by an index. */
+PAWL_TEST_ON(sqlite, empty_lanes_behind_many_that_wait_are_removed)
+{
+    static pawl_message_spec waiting[PAWL_BATCH_MAX];
+    fixture *f = fixture_open(NULL);
+    pawl_error err = PAWL_ERROR_INIT;
+    pawl_scan scan = {0, false};
+    int calls = 0;
+
+    for (int i = 0; i < PAWL_BATCH_MAX; i++) {
+        waiting[i] = queue_message(test_note("waits %d", i), "x");
+        waiting[i].delay_ms = DAY_MS;
+    }
+    assert_ok(pawl_outbox_enqueue_batch(fixture_store(f), waiting, PAWL_BATCH_MAX, NULL, &err),
+              &err);
+    use_many_once(f, false);
+    lanes_clean(f);
+    assert_int_equal(PAWL_BATCH_MAX, lane_count(f));
+    do
+        assert_ok(pawl_queue_compact_stats(fixture_store(f), NULL, &scan, &err), &err);
+    while (scan.more && ++calls < 10);
+    assert_false(scan.more);
+}
+
 PAWL_TEST(destinations_that_were_used_once_leave_no_lane)
 {
     fixture *f = fixture_open(NULL);

@@ -357,4 +357,35 @@ PAWL_TEST_ON(sqlite, no_statement_costs_more_with_a_hundred_thousand_unwanted_me
                       (long long)many[i], (long long)few[i], EXTRA);
     }
 }
+
+/* Each with a message that is not due yet, so that the lane stays. */
+static void add_waiting_lanes(const plans_fixture *w, int count)
+{
+    pawl_message_spec *messages = calloc((size_t)count, sizeof *messages);
+    pawl_error err = PAWL_ERROR_INIT;
+
+    assert_non_null(messages);
+    for (int i = 0; i < count; i++) {
+        messages[i] = queue_message(test_note("waiting %d", i), "x");
+        messages[i].delay_ms = DAY_MS;
+    }
+    assert_ok(pawl_outbox_enqueue_batch(fixture_store(w->f), messages, (size_t)count, NULL, &err),
+              &err);
+    free(messages);
+}
+
+PAWL_TEST_ON(sqlite, removing_lanes_reads_a_bounded_number_of_those_that_wait)
+{
+    plans_fixture few = open_world(), many = open_world();
+    const pawli_sql_text *sql = &pawli_sql_sqlite.statements[PAWLI_SQL_COMPACT_STATS];
+    int64_t few_steps = 0, many_steps = 0;
+
+    add_waiting_lanes(&few, 2 * PLANS_BATCH);
+    add_waiting_lanes(&many, 50 * PLANS_BATCH);
+    visit(&few, sql, count_steps, &few_steps);
+    visit(&many, sql, count_steps, &many_steps);
+    printf("# compact_stats: %lld steps, %lld with 25 times as many lanes\n", (long long)few_steps,
+           (long long)many_steps);
+    assert_in_range(many_steps, 1, few_steps + few_steps / 4);
+}
 #endif
