@@ -212,6 +212,13 @@ pawl_destinations_free(pawl_destinations *list); /* NULL is allowed */
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_wake(pawl_store *store, const char *destination,
                                                      size_t *ret_changed, pawl_error *err);
+/*
+ * The same for messages whose last error begins with `error_prefix`, which must not be empty. If no
+ * message has such an error, nothing is written and no other process is told.
+ */
+PAWL_API PAWL_EXPERIMENTAL PAWL_MUST_CHECK pawl_status
+pawl_queue_wake_by_error(pawl_store *store, const char *destination, const char *error_prefix,
+                         size_t *ret_changed, pawl_error *err);
 
 /*
  * Returns all messages that `owner` owns now, in full: for use after an in-doubt claim or a

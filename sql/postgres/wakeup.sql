@@ -10,7 +10,7 @@ SELECT * FROM pawl.destinations(after => :after, scan => :scan);
 
 -- name: wake
 -- Make the messages that wait for another attempt at a destination due now.
-SELECT pawl.wake_destination(destination => :destination, max_rows => :limit);
+SELECT pawl.wake_destination(destination => :destination, max_rows => :limit, error_prefix => :error_prefix);
 
 -- name: idle
 -- Register an idle worker, or with present = false only send its notification to itself.

@@ -57,9 +57,17 @@ ORDER BY name;
 
 -- name: wake
 -- Make messages that wait for another attempt at :destination due now, at most :limit. The lanes' new token
--- tells deliverers to retry now. Returns the number of messages that became due.
+-- tells deliverers to retry now. Returns the number of messages that became due. With :error_prefix: only
+-- messages whose last error begins with it; if there is none, nothing is changed.
+-- @stop-unless-changed
 -- @include draw_fence
-;
+  AND (:error_prefix IS NULL
+       OR EXISTS (SELECT 1
+                  FROM pawl_lane l INDEXED BY pawl_lane_destination
+                  CROSS JOIN pawl_queue q INDEXED BY pawl_queue_due
+                          ON q.lane_id = l.id AND q.fence = 0 AND q.run_at > :now
+                  WHERE l.destination = :destination AND l.destination > ''
+                    AND substr(q.last_error, 1, length(:error_prefix)) = :error_prefix));
 
 UPDATE OR FAIL pawl_lane SET woken = (SELECT fence FROM pawl_meta WHERE id = 1)
 WHERE destination = :destination AND destination > '';
@@ -70,6 +78,7 @@ WHERE id IN (SELECT q.id
              CROSS JOIN pawl_queue q INDEXED BY pawl_queue_due
                      ON q.lane_id = l.id AND q.fence = 0 AND q.run_at > :now
              WHERE l.destination = :destination AND l.destination > '' AND q.retries + q.deferrals > 0
+               AND (:error_prefix IS NULL OR substr(q.last_error, 1, length(:error_prefix)) = :error_prefix)
              LIMIT :limit);
 
 SELECT changes();

@@ -135,8 +135,8 @@ void pawl_destinations_free(pawl_destinations *list)
 
 /* Updates page by page: a single transaction over a million messages would block all other
  * writers. */
-pawl_status pawl_queue_wake(pawl_store *store, const char *destination, size_t *ret_changed,
-                            pawl_error *err)
+static pawl_status wake_pages(pawl_store *store, const char *destination, const char *error_prefix,
+                              size_t *ret_changed, pawl_error *err)
 {
     size_t total = 0, changed = 0;
     pawl_status st;
@@ -146,7 +146,8 @@ pawl_status pawl_queue_wake(pawl_store *store, const char *destination, size_t *
         return pawli_fail(err, PAWL_E_INVALID,
                           "store must not be NULL, and the destination must be a UTF-8 name");
     pawli_param params[] = {{"destination", pawli_text(destination)},
-                            {"limit", pawli_int(PAWL_BATCH_MAX)}};
+                            {"limit", pawli_int(PAWL_BATCH_MAX)},
+                            {"error_prefix", pawli_text(error_prefix)}};
     do {
         st = pawli_batch_update_found(store, PAWLI_SQL_WAKE, params, PAWLI_COUNT(params), &changed,
                                       err);
@@ -155,4 +156,19 @@ pawl_status pawl_queue_wake(pawl_store *store, const char *destination, size_t *
     if (st == PAWL_OK && ret_changed)
         *ret_changed = total;
     return st;
+}
+
+pawl_status pawl_queue_wake(pawl_store *store, const char *destination, size_t *ret_changed,
+                            pawl_error *err)
+{
+    return wake_pages(store, destination, NULL, ret_changed, err);
+}
+
+pawl_status pawl_queue_wake_by_error(pawl_store *store, const char *destination,
+                                     const char *error_prefix, size_t *ret_changed, pawl_error *err)
+{
+    if (!error_prefix || !*error_prefix ||
+        !pawli_utf8_check(error_prefix, strlen(error_prefix), NULL))
+        return pawli_fail(err, PAWL_E_INVALID, "error_prefix must be a UTF-8 text, and not empty");
+    return wake_pages(store, destination, error_prefix, ret_changed, err);
 }

@@ -32,6 +32,7 @@ static pawl_status mark_page(pawl_delivery *delivery, const pawl_destinations *l
         if (!destination)
             return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the destinations");
         destination->wanted = true;
+        destination->is_inherited |= !delivery->has_inherited;
         if (pawli_destination_read_wake(destination, pawl_destinations_woken(list, i)))
             pawli_destination_log(destination, &delivery->options.log,
                                   "{destination}: woken by an operator, sending again now");
@@ -80,12 +81,62 @@ static pawl_status find_destinations(pawl_delivery *delivery, pawl_error *err)
         delivery->destinations.items[i]->wanted = true;
     if (st == PAWL_OK) {
         delivery->destinations_at = pawli_mono_now();
+        delivery->has_inherited = true;
         forget_destinations(delivery);
     }
     return st;
 }
 
 /* ---- destinations that the service map prevented from sending ---- */
+
+/* A few at a time, so that nothing else waits for thousands of destinations. */
+#define INHERITED_PER_TURN 10
+
+/* Whether there may be such messages, as far as this process has not tried the destination in vain. */
+static bool destination_take_inherited(pawl_delivery *delivery, pawli_destination *destination)
+{
+    bool inherited = destination->is_inherited;
+
+    destination->is_inherited = false;
+    if (!inherited)
+        return false;
+    pthread_mutex_lock(&delivery->lock);
+    inherited = !destination->unsendable;
+    pthread_mutex_unlock(&delivery->lock);
+    return inherited;
+}
+
+/*
+ * What the configuration of an earlier process prevented is retried now, as after a reload: this one's
+ * may be corrected. Messages that wait for other reasons keep their time.
+ */
+static pawl_status wake_inherited(pawl_delivery *delivery, pawl_error *err)
+{
+    pawl_status st = PAWL_OK;
+    int calls = 0;
+
+    for (size_t i = 0; st == PAWL_OK && calls < INHERITED_PER_TURN &&
+                       i < delivery->destinations.count; i++) {
+        pawli_destination *destination = delivery->destinations.items[i];
+        size_t changed = 0;
+
+        if (!destination_take_inherited(delivery, destination))
+            continue;
+        calls++;
+        pawli_send_pump_lend(delivery);
+        st = pawl_queue_wake_by_error(delivery->store, destination->name, PAWLI_CONFIGURATION_ERROR,
+                                      &changed, err);
+        pawli_send_pump_reclaim(delivery);
+        destination->is_inherited = st != PAWL_OK;
+        if (changed == 0)
+            continue;
+        pawli_destination_wake(destination);
+        pawli_destination_log(destination, &delivery->options.log,
+                              "{destination}: an earlier configuration prevented messages, sending "
+                              "them again now");
+    }
+    return st;
+}
 
 static pawl_status wake_one(pawl_delivery *delivery, pawli_destination *destination,
                             pawl_error *err)
@@ -106,7 +157,7 @@ static pawl_status wake_one(pawl_delivery *delivery, pawli_destination *destinat
 /* All deferrals are stored before this, so that a wake finds them. */
 pawl_status pawli_delivery_wake_unsendable(pawl_delivery *delivery, pawl_error *err)
 {
-    pawl_status st = PAWL_OK;
+    pawl_status st = wake_inherited(delivery, err);
 
     pthread_mutex_lock(&delivery->lock);
     bool changed = delivery->map_changed;

@@ -24,6 +24,10 @@ PAWLI_AUTO_DEFINE(pawl_messages, pawl_messages_free);
 PAWLI_AUTO_DEFINE(pawl_services, pawl_services_unref);
 PAWLI_AUTO_DEFINE(pawl_tx, pawl_tx_free);
 
+/* The stored error of a message that this side's configuration prevented from being sent begins with
+ * this. */
+#define PAWLI_CONFIGURATION_ERROR "configuration: "
+
 struct pawl_delivery {
     pawl_store *store;
     pawl_delivery_options options; /* its strings are copies */
@@ -54,6 +58,7 @@ struct pawl_delivery {
     pawl_mono ask_until;      /* until then the claim may still commit */
     pawl_mono claimed_at;
     pawl_mono destinations_at; /* when the destinations were last read */
+    bool has_inherited; /* the destinations that were there at the start have been read */
     size_t turn;               /* rotates which destination comes first */
     bool drained;              /* the last claim found less than there was room for */
     bool armed;
@@ -79,7 +84,7 @@ pawli_destination *pawli_delivery_recipient(pawl_delivery *delivery, const char 
 pawl_status pawli_delivery_claim(pawl_delivery *delivery, bool may_arm, pawl_error *err);
 /* After a claim whose response was lost: adopts the messages it claimed. */
 pawl_status pawli_delivery_resume(pawl_delivery *delivery, pawl_error *err);
-/* After the map was replaced: retries now what the old one prevented. */
+/* At the start, and after the map was replaced: retries now what the old one prevented. */
 pawl_status pawli_delivery_wake_unsendable(pawl_delivery *delivery, pawl_error *err);
 bool pawli_delivery_in_doubt(const pawl_delivery *delivery);
 

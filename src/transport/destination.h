@@ -21,6 +21,7 @@ typedef struct pawli_destination {
     int64_t woken;         /* the last pawl_destinations_woken() seen; -1: none yet */
     bool wanted;           /* messages were waiting for it when last read */
     bool unsendable;       /* the current map prevented a send; guarded by the delivery's lock */
+    bool is_inherited;     /* messages may be deferred because of an earlier process's map */
     size_t users;          /* sends, including ended ones whose result is not stored */
     pawl_mono used_at;     /* when it was last in use; INT64_MIN: never */
     char name[];

@@ -165,13 +165,24 @@ static void send_op_count(pawli_send_op *op, bool duplicate)
     stats->failed += op->result == PAWL_FAIL;
 }
 
+/* Whoever runs next with another map must know what the map prevented. */
+static char *stored_error(const pawli_send_op *op, const char *error)
+{
+    char *text = NULL;
+
+    if (!error || !*error)
+        return NULL;
+    if (op->result != PAWL_DEFER || !op->unsendable)
+        return strdup(error);
+    return asprintf(&text, PAWLI_CONFIGURATION_ERROR "%s", error) < 0 ? NULL : text;
+}
+
 static void send_op_land(pawli_send_op *op, pawl_result result, const char *error, bool duplicate)
 {
     pawl_delivery *delivery = op->delivery;
 
     op->result = op->lost ? PAWL_LOST : result;
-    if (error && *error)
-        op->error = strdup(error);
+    op->error = stored_error(op, error);
     pthread_mutex_lock(&delivery->lock);
     op->destination->stats.in_flight--;
     op->destination->unsendable |= op->unsendable;

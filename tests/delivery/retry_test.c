@@ -263,6 +263,49 @@ PAWL_TEST(what_an_earlier_delivery_could_not_send_is_tried_when_the_map_changes)
     delivery_until(d, 1, PAWL_STATE_DONE);
 }
 
+PAWL_TEST(what_the_configuration_prevented_is_tried_at_the_next_start)
+{
+    delivery_fixture *d = delivery_open(NULL);
+    pawl_service_options one = PAWL_SERVICE_OPTIONS_INIT;
+    pawl_services *corrected = NULL, *old = d->services;
+    pawl_error err = PAWL_ERROR_INIT;
+
+    delivery_start(d);
+    pawl_work_id id = delivery_send(d, "till", "t", "1");
+    pawl_work_id later = delivery_send(d, "till", "t", "2");
+    (void)until_ended(d, later, 1);
+    assert_non_null(strstr(pawl_message_last_error(until_ended(d, id, 1)), "configuration: "));
+    pawl_work_id down = delivery_send(d, "dead", "t", "3");
+    (void)until_ended(d, down, 1);
+    pawl_delivery_free(d->delivery);
+    one.name = "till";
+    one.url = "inproc://moody";
+    assert_ok(pawl_services_new(&one, 1, NULL, &corrected, &err), &err);
+    d->services = corrected;
+    pawl_services_unref(old);
+    delivery_start(d);
+    delivery_until(d, 2, PAWL_STATE_DONE);
+    assert_true(log_capture_has(&d->log, PAWL_LOG_INFO, "till: an earlier configuration"));
+    /* What waits for another reason keeps its time. */
+    assert_int_equal(1, pawl_message_deferrals(queue_get(d->f, down)));
+    assert_int_equal(PAWL_STATE_SCHEDULED, fixture_state(d->f, down));
+}
+
+PAWL_TEST(what_the_configuration_still_prevents_is_tried_once_at_a_start)
+{
+    delivery_fixture *d = delivery_open(NULL);
+
+    delivery_start(d);
+    pawl_work_id id = delivery_send(d, "till", "t", "1");
+    (void)until_ended(d, id, 1);
+    pawl_delivery_free(d->delivery);
+    delivery_start(d);
+    (void)until_ended(d, id, 2);
+    delivery_turns(d, 20);
+    assert_int_equal(2, pawl_message_deferrals(queue_get(d->f, id)));
+    assert_int_equal(0, pawl_message_retries(queue_get(d->f, id)));
+}
+
 PAWL_TEST(a_destination_that_is_down_is_not_tried_because_the_map_changes)
 {
     delivery_fixture *d = patient();

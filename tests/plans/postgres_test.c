@@ -103,6 +103,7 @@ static const literal literals[] = {
     {"abandon", "delay", "NULL::interval"},
     {"defer", "delay", "NULL::interval"},
     {"wake", "destination", "'there'"},
+    {"wake", "error_prefix", "NULL::text"},
     {"timer_cancel", "message_id", "ARRAY['cccccccc-0000-4000-8000-000000000001'::uuid]"},
     {NULL, "destination", "NULL::text"},
     {NULL, "after_due", "NULL::timestamptz"},

@@ -176,7 +176,7 @@ static void bind(const plans_fixture *w, sqlite3_stmt *statement, const char *na
 {
     static const char nulls[] =
         " topics topic correlation_id created_before delay idle_worker destination destinations"
-        " after_due due_before headers problem ";
+        " after_due due_before headers problem error_prefix ";
     const char *parameter = sqlite3_bind_parameter_name(statement, index) + 1;
     pawl_owner owner = queue_owner(1);
 

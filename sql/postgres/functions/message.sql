@@ -74,8 +74,10 @@ END
 $$;
 
 -- Makes messages that wait for another attempt at a destination due now, max_rows at most. The lanes' new token
--- tells deliverers to retry now. Returns the number of messages that became due.
-CREATE OR REPLACE FUNCTION pawl.wake_destination(destination text, max_rows bigint DEFAULT 10000) RETURNS bigint
+-- tells deliverers to retry now. Returns the number of messages that became due. With error_prefix: only messages
+-- whose last error begins with it; if there is none among those that are due next, nothing is changed.
+CREATE OR REPLACE FUNCTION pawl.wake_destination(destination text, max_rows bigint DEFAULT 10000,
+                                                 error_prefix text DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 -- @include ordered_index_plan
 AS $$
@@ -87,6 +89,15 @@ DECLARE
     lanes   bigint[];
     waiting bigint[];
 BEGIN
+    IF error_prefix IS NOT NULL AND NOT EXISTS (
+        SELECT FROM pawl.lane l
+        CROSS JOIN LATERAL (SELECT q.last_error FROM pawl.queue q
+                            WHERE q.lane_id = l.id AND q.run_at > t AND q.fence = 0
+                            ORDER BY q.run_at, q.id LIMIT max_rows) r
+        WHERE l.destination = wake_destination.destination AND l.destination <> ''
+          AND starts_with(r.last_error, error_prefix)) THEN
+        RETURN 0;
+    END IF;
     lanes := ARRAY(
         SELECT l.id FROM pawl.lane l
         WHERE l.destination = wake_destination.destination AND l.destination <> ''
@@ -98,6 +109,7 @@ BEGIN
         CROSS JOIN LATERAL (
             SELECT q.id FROM pawl.queue q
             WHERE q.lane_id = lane.id AND q.run_at > t AND q.fence = 0 AND q.retries + q.deferrals > 0
+              AND (error_prefix IS NULL OR starts_with(q.last_error, error_prefix))
             ORDER BY q.run_at, q.id
             LIMIT max_rows
             FOR UPDATE SKIP LOCKED) r
