@@ -89,10 +89,27 @@ static pawl_status find_destinations(pawl_delivery *delivery, pawl_error *err)
 
 /* ---- destinations that the service map prevented from sending ---- */
 
+/*
+ * A wake is an operator's right, which the role of this process need not have. Its messages are
+ * then retried at their time.
+ */
+static pawl_status forgive_denied_wake(const pawl_delivery *delivery,
+                                       const pawli_destination *destination, pawl_status st)
+{
+    if (st != PAWL_E_DENIED)
+        return st;
+    pawli_destination_log(
+        destination, &delivery->options.log,
+        "{destination}: this database user may not wake it (role pawl_admin): messages "
+        "that the configuration prevented are retried at their time");
+    return PAWL_OK;
+}
+
 /* A few at a time, so that nothing else waits for thousands of destinations. */
 #define INHERITED_PER_TURN 10
 
-/* Whether there may be such messages, as far as this process has not tried the destination in vain. */
+/* Whether there may be such messages, as far as this process has not tried the destination in vain.
+ */
 static bool destination_take_inherited(pawl_delivery *delivery, pawli_destination *destination)
 {
     bool inherited = destination->is_inherited;
@@ -107,16 +124,16 @@ static bool destination_take_inherited(pawl_delivery *delivery, pawli_destinatio
 }
 
 /*
- * What the configuration of an earlier process prevented is retried now, as after a reload: this one's
- * may be corrected. Messages that wait for other reasons keep their time.
+ * What the configuration of an earlier process prevented is retried now, as after a reload: this
+ * one's may be corrected. Messages that wait for other reasons keep their time.
  */
 static pawl_status wake_inherited(pawl_delivery *delivery, pawl_error *err)
 {
     pawl_status st = PAWL_OK;
     int calls = 0;
 
-    for (size_t i = 0; st == PAWL_OK && calls < INHERITED_PER_TURN &&
-                       i < delivery->destinations.count; i++) {
+    for (size_t i = 0;
+         st == PAWL_OK && calls < INHERITED_PER_TURN && i < delivery->destinations.count; i++) {
         pawli_destination *destination = delivery->destinations.items[i];
         size_t changed = 0;
 
@@ -127,6 +144,7 @@ static pawl_status wake_inherited(pawl_delivery *delivery, pawl_error *err)
         st = pawl_queue_wake_by_error(delivery->store, destination->name, PAWLI_CONFIGURATION_ERROR,
                                       &changed, err);
         pawli_send_pump_reclaim(delivery);
+        st = forgive_denied_wake(delivery, destination, st);
         destination->is_inherited = st != PAWL_OK;
         if (changed == 0)
             continue;
@@ -146,6 +164,8 @@ static pawl_status wake_one(pawl_delivery *delivery, pawli_destination *destinat
     pawli_send_pump_lend(delivery);
     st = pawl_queue_wake(delivery->store, destination->name, NULL, err);
     pawli_send_pump_reclaim(delivery);
+    if (st == PAWL_E_DENIED)
+        return forgive_denied_wake(delivery, destination, st);
     if (st == PAWL_OK) {
         pawli_destination_wake(destination);
         pawli_destination_log(destination, &delivery->options.log,

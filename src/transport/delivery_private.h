@@ -24,8 +24,8 @@ PAWLI_AUTO_DEFINE(pawl_messages, pawl_messages_free);
 PAWLI_AUTO_DEFINE(pawl_services, pawl_services_unref);
 PAWLI_AUTO_DEFINE(pawl_tx, pawl_tx_free);
 
-/* The stored error of a message that this side's configuration prevented from being sent begins with
- * this. */
+/* The stored error of a message that this side's configuration prevented from being sent begins
+ * with this. */
 #define PAWLI_CONFIGURATION_ERROR "configuration: "
 
 struct pawl_delivery {
@@ -58,7 +58,7 @@ struct pawl_delivery {
     pawl_mono ask_until;      /* until then the claim may still commit */
     pawl_mono claimed_at;
     pawl_mono destinations_at; /* when the destinations were last read */
-    bool has_inherited; /* the destinations that were there at the start have been read */
+    bool has_inherited;        /* the destinations that were there at the start have been read */
     size_t turn;               /* rotates which destination comes first */
     bool drained;              /* the last claim found less than there was room for */
     bool armed;

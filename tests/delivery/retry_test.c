@@ -306,6 +306,38 @@ PAWL_TEST(what_the_configuration_still_prevents_is_tried_once_at_a_start)
     assert_int_equal(0, pawl_message_retries(queue_get(d->f, id)));
 }
 
+/* A wake is an operator's: the delivery goes on without it, at the start and when the map changes.
+ */
+PAWL_TEST_ON(postgres, a_delivery_that_may_not_wake_goes_on)
+{
+    delivery_fixture *d = delivery_open(NULL);
+    const char *guest = test_note("pawl_test_sender_%s", fixture_store_options(d->f)->schema);
+    pawl_store *store = NULL;
+    pawl_error err = PAWL_ERROR_INIT;
+
+    fixture_exec(d->f, "CREATE ROLE %s LOGIN", guest);
+    fixture_exec(d->f, "GRANT pawl_work TO %s", guest);
+    assert_ok(pawl_store_open(test_note("%s user=%s", fixture_url(d->f), guest),
+                              fixture_store_options(d->f), &store, &err),
+              &err);
+    pawl_work_id id = delivery_send(d, "till", "t", "1");
+    assert_ok(pawl_delivery_new(store, d->services, &d->options, &d->delivery, &err), &err);
+    (void)until_ended(d, id, 1);
+    pawl_delivery_free(d->delivery);
+    d->delivery = NULL;
+    assert_ok(pawl_delivery_new(store, d->services, &d->options, &d->delivery, &err), &err);
+    delivery_turns(d, 5);
+    assert_true(
+        log_capture_has(&d->log, PAWL_LOG_INFO, "till: this database user may not wake it"));
+    delivery_map(d, NULL);
+    delivery_send(d, "moody", "t", "2");
+    delivery_until(d, 1, PAWL_STATE_DONE);
+    pawl_delivery_free(d->delivery);
+    d->delivery = NULL;
+    pawl_store_close(store);
+    fixture_exec(d->f, "DROP ROLE %s", guest);
+}
+
 PAWL_TEST(a_destination_that_is_down_is_not_tried_because_the_map_changes)
 {
     delivery_fixture *d = patient();
