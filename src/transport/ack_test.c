@@ -88,7 +88,7 @@ PAWL_TEST(a_peer_may_write_it_in_its_own_way)
     assert_null(pawl_ack_error(ack));
 }
 
-PAWL_TEST(what_is_not_an_acknowledgement_is_refused)
+PAWL_TEST(an_invalid_acknowledgement_is_refused)
 {
     static const char *const texts[] = {"",
                                         "ok",

@@ -255,7 +255,8 @@ static pawl_status make_wants(pawl_delivery *delivery, claim_wants *wants, pawl_
     wants->count = 0;
     wants->limit = 0;
     for (size_t i = 0; i < count; i++) {
-        pawli_destination *destination = delivery->destinations.items[(i + delivery->turn) % count];
+        pawli_destination *destination =
+            delivery->destinations.items[(i + delivery->rotation) % count];
         size_t room = full ? 0 : pawli_destination_room(destination, services, now);
         if (room > 0 && destination->wanted)
             claim_add_want(delivery, wants, destination, room);
@@ -274,7 +275,7 @@ static pawl_status make_wants(pawl_delivery *delivery, claim_wants *wants, pawl_
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the destinations");
     delivery->armed &= left_out == delivery->left_out_count;
     delivery->left_out_count = left_out;
-    delivery->turn++;
+    delivery->rotation++;
     return PAWL_OK;
 }
 

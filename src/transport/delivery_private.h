@@ -59,7 +59,7 @@ struct pawl_delivery {
     pawl_mono claimed_at;
     pawl_mono destinations_at; /* when the destinations were last read */
     bool has_inherited;        /* the destinations that were there at the start have been read */
-    size_t turn;               /* rotates which destination comes first */
+    size_t rotation;           /* rotates which destination comes first */
     bool drained;              /* the last claim found less than there was room for */
     bool armed;
     pawl_mono armed_at;

@@ -240,7 +240,7 @@ static pawl_status result_respond(pawl_delivery *delivery, pawli_send_op *op, pa
     st = store_response(delivery, op, &response, err);
     pawli_send_pump_reclaim(delivery);
     if (pawli_store_error_is_refusal(st)) {
-        /* It cannot become a message. The request is done all the same. */
+        /* It cannot become a message. The request is done anyway. */
         log_result(delivery, op, PAWL_LOG_ERROR, err ? err->message : "-",
                    "the response to message {message_id} is discarded: {error}");
         free(op->payload);

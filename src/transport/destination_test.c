@@ -23,7 +23,7 @@ static pawli_destinations *some(int count)
     return &destinations;
 }
 
-PAWL_TEST(destinations_that_are_not_used_any_more_are_forgotten)
+PAWL_TEST(unused_destinations_are_removed)
 {
     pawli_destinations *destinations = some(MANY);
 
@@ -35,7 +35,7 @@ PAWL_TEST(destinations_that_are_not_used_any_more_are_forgotten)
     assert_non_null(pawli_destinations_get(destinations, "d0001", &pawli_breaker_usual));
 }
 
-PAWL_TEST(what_is_in_use_stays)
+PAWL_TEST(stores_in_use_are_kept)
 {
     pawli_destinations *destinations = some(6);
     pawl_mono now = {0};

@@ -169,7 +169,7 @@ PAWL_TEST(a_peer_may_write_it_in_its_own_way)
     assert_payload("\xfb\xf0", 2, envelope);
 }
 
-PAWL_TEST(what_is_not_an_envelope_is_refused)
+PAWL_TEST(an_invalid_envelope_is_refused)
 {
     static const char *const texts[] = {
         "", "[]", "null", "{}", "{" FIELDS ",\"payload\":1," HEADERS,

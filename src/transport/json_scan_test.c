@@ -11,7 +11,7 @@ static bool is_value(const char *text)
     return pawli_json_scan_is_value(text, strlen(text), 64);
 }
 
-PAWL_TEST(what_is_json)
+PAWL_TEST(valid_json_is_accepted)
 {
     static const char *const texts[] = {"null",
                                         "true",
@@ -40,7 +40,7 @@ PAWL_TEST(what_is_json)
             test_fail("refused: %s", texts[i]);
 }
 
-PAWL_TEST(what_is_not_json)
+PAWL_TEST(invalid_json_is_refused)
 {
     static const char *const texts[] = {"",
                                         " 1",

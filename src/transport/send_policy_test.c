@@ -54,7 +54,7 @@ PAWL_TEST(without_an_answer_it_counts_only_if_others_were_answered_meanwhile)
     assert_true(pawli_send_counts(&none, &alive));
 }
 
-PAWL_TEST(where_all_count_only_what_never_was_a_send_does_not)
+PAWL_TEST(with_count_every_send_only_sends_that_never_began_are_not_counted)
 {
     pawli_send_facts all = {.count = PAWL_COUNT_ALL};
     pawl_send_report outcome = PAWL_SEND_REPORT_INIT;

@@ -34,7 +34,7 @@ static pawl_services *map_of(const pawl_service_options *services, size_t count,
     return map;
 }
 
-PAWL_TEST(names_are_found_and_keep_what_was_said)
+PAWL_TEST(names_are_found_and_keep_their_settings)
 {
     static const char *const places[] = {"env:PAWL_TEST_A", "env:PAWL_TEST_B"};
     pawl_service_options all[] = {named("orders", "https://orders.example"),

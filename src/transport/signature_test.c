@@ -56,7 +56,7 @@ PAWL_TEST(known_signatures)
     }
 }
 
-PAWL_TEST(what_was_signed_is_accepted)
+PAWL_TEST(a_valid_signature_is_accepted)
 {
     const pawl_secrets *secrets = letter_secrets(LETTER_SECRET, NULL);
     pawl_error err = PAWL_ERROR_INIT;

@@ -35,7 +35,7 @@ PAWL_TEST(times_are_read)
     }
 }
 
-PAWL_TEST(what_is_no_time_is_refused)
+PAWL_TEST(an_invalid_time_is_refused)
 {
     static const char *const texts[] = {"",
                                         "2026-02-14",

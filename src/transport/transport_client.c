@@ -192,7 +192,7 @@ pawl_status pawl_transport_client_process(pawl_transport_client *client, pawl_er
     pawl_status first = PAWL_OK;
 
     for (const instance *at = client->instances; at; at = at->next) {
-        pawl_status st = at->known->transport->turn(at->inner, first == PAWL_OK ? err : NULL);
+        pawl_status st = at->known->transport->perform(at->inner, first == PAWL_OK ? err : NULL);
         if (first == PAWL_OK)
             first = st;
     }

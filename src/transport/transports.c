@@ -42,7 +42,7 @@ static pawl_status not_any_more(const pawl_transports *transports, pawl_error *e
 static bool transports_is_whole(const pawl_transport *transport)
 {
     return transport->scheme && transport->open && transport->send && transport->cancel &&
-           transport->fd && transport->timeout_ms && transport->turn && transport->close;
+           transport->fd && transport->timeout_ms && transport->perform && transport->close;
 }
 
 pawl_status pawl_transports_register(pawl_transports *transports, const pawl_transport *transport,

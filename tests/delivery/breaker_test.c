@@ -22,7 +22,7 @@ static int64_t attempts(delivery_fixture *d)
     return fixture_count(d->f, "SELECT cast(sum(retries) AS bigint) FROM {message}");
 }
 
-PAWL_TEST(a_dead_destination_is_left_alone_and_no_attempt_is_counted)
+PAWL_TEST(the_breaker_of_a_dead_destination_opens_and_no_attempt_is_counted)
 {
     delivery_fixture *d = delivery_open(NULL);
     pawl_service_options like = PAWL_SERVICE_OPTIONS_INIT;
@@ -38,8 +38,8 @@ PAWL_TEST(a_dead_destination_is_left_alone_and_no_attempt_is_counted)
     }
     delivery_until(d, 20, PAWL_STATE_DONE); /* the peer's */
     while (delivery_stats(d, "dead").breaker != PAWL_BREAKER_OPEN)
-        delivery_turns(d, 1);
-    delivery_turns(d, 10);
+        delivery_steps(d, 1);
+    delivery_steps(d, 10);
     assert_int_equal(3, sends(d));
     assert_int_equal(0, attempts(d));
     assert_int_equal(0, delivery_leased(d));
@@ -55,16 +55,16 @@ PAWL_TEST(a_dead_destination_is_left_alone_and_no_attempt_is_counted)
     queue_check(d->f);
 }
 
-PAWL_TEST(what_was_under_way_when_it_opened_does_not_keep_it_open_longer)
+PAWL_TEST(sends_in_flight_when_it_opened_do_not_extend_the_pause)
 {
     delivery_fixture *d = careful(2);
 
     atomic_store(&d->mood, MOOD_BAD);
     for (int i = 0; i < 16; i++)
         delivery_send(d, "moody", "t", "1");
-    delivery_settle(d);
+    delivery_run_until_idle(d);
     while (sends(d) < 16)
-        delivery_turns(d, 1);
+        delivery_steps(d, 1);
     assert_true(delivery_stats(d, "moody").retried >= 16);
     atomic_store(&d->mood, MOOD_GOOD);
     delivery_send(d, "moody", "t", "2"); /* the pause is the first, 30 ms, not the fourteenth */
@@ -78,9 +78,9 @@ PAWL_TEST(one_message_tries_whether_it_is_back)
 
     atomic_store(&d->mood, MOOD_BAD);
     delivery_send(d, "moody", "t", "1");
-    delivery_settle(d);
+    delivery_run_until_idle(d);
     while (delivery_stats(d, "moody").retried < 1)
-        delivery_turns(d, 1);
+        delivery_steps(d, 1);
     /* Open; or on a slow machine the pause is over already, and half open. */
     assert_int_not_equal(PAWL_BREAKER_CLOSED, delivery_stats(d, "moody").breaker);
     for (int i = 0; i < 10; i++)
@@ -91,7 +91,7 @@ PAWL_TEST(one_message_tries_whether_it_is_back)
         assert_ok(pawl_delivery_step(d->delivery, 20, NULL, &err), &err);
     }
     atomic_store(&d->mood, MOOD_GOOD);
-    delivery_settle(d);
+    delivery_run_until_idle(d);
     fixture_advance(d->f, MINUTE_MS); /* what was put off */
     delivery_until(d, 11, PAWL_STATE_DONE);
     assert_int_equal(PAWL_BREAKER_CLOSED, delivery_stats(d, "moody").breaker);

@@ -6,7 +6,7 @@
 
 #include <pawl/sys/transport.h>
 
-#define TURNS_MAX 2000
+#define STEPS_MAX 2000
 
 static void free_delivery(void *context)
 {
@@ -26,13 +26,13 @@ static void receive_moody(void *context, const pawl_envelope *envelope, pawl_rep
     pawl_send_report outcome = PAWL_SEND_REPORT_INIT;
     delivery_mood mood = atomic_load(&d->mood);
 
-    static const delivery_mood by_turns[] = {MOOD_GOOD, MOOD_BAD,  MOOD_BAD,
-                                             MOOD_GOOD, MOOD_BUSY, MOOD_GOOD};
+    static const delivery_mood alternating[] = {MOOD_GOOD, MOOD_BAD,  MOOD_BAD,
+                                                MOOD_GOOD, MOOD_BUSY, MOOD_GOOD};
 
     (void)envelope;
     int call = atomic_fetch_add(&d->moody_calls, 1);
     if (mood == MOOD_FLAPPING)
-        mood = by_turns[call % (int)COUNT_OF(by_turns)];
+        mood = alternating[call % (int)COUNT_OF(alternating)];
     if (mood == MOOD_STATUS) {
         char room[PAWL_SEND_ERROR_SIZE];
         pawl_ack *ack = NULL;
@@ -142,33 +142,33 @@ static void step_delivery(delivery_fixture *d, int64_t wait_ms)
 void delivery_until(delivery_fixture *d, int64_t count, pawl_state state)
 {
     for (int i = 0; delivery_count(d, state) < count; i++) {
-        if (i == TURNS_MAX)
+        if (i == STEPS_MAX)
             test_fail("only %lld messages are %s, not %lld", (long long)delivery_count(d, state),
                       pawl_state_name(state), (long long)count);
         step_delivery(d, 100);
     }
 }
 
-void delivery_settle(delivery_fixture *d)
+void delivery_run_until_idle(delivery_fixture *d)
 {
     step_delivery(d, 0);
     for (int i = 0; delivery_leased(d) > 0; i++) {
-        if (i == TURNS_MAX)
+        if (i == STEPS_MAX)
             test_fail("something is still in flight");
         step_delivery(d, 100);
     }
 }
 
-void delivery_until_held(delivery_fixture *d, int count)
+void delivery_until_blocked(delivery_fixture *d, int count)
 {
-    for (int i = 0; peer_held(d->peer) < count; i++) {
-        if (i == TURNS_MAX)
-            test_fail("the peer holds %d, not %d", peer_held(d->peer), count);
+    for (int i = 0; peer_blocked(d->peer) < count; i++) {
+        if (i == STEPS_MAX)
+            test_fail("the peer holds %d, not %d", peer_blocked(d->peer), count);
         step_delivery(d, 10);
     }
 }
 
-void delivery_turns(delivery_fixture *d, int turns)
+void delivery_steps(delivery_fixture *d, int turns)
 {
     while (turns-- > 0)
         step_delivery(d, 0);

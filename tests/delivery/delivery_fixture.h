@@ -56,11 +56,11 @@ pawl_work_id delivery_send(delivery_fixture *d, const char *destination, const c
 /* Turns until this many messages are in the state; fails after very many. */
 void delivery_until(delivery_fixture *d, int64_t count, pawl_state state);
 /* Turns until nothing is in flight, nor to be answered for. */
-void delivery_settle(delivery_fixture *d);
+void delivery_run_until_idle(delivery_fixture *d);
 /* Turns until the peer holds so many. */
-void delivery_until_held(delivery_fixture *d, int count);
+void delivery_until_blocked(delivery_fixture *d, int count);
 /* So many turns, without waiting. */
-void delivery_turns(delivery_fixture *d, int turns);
+void delivery_steps(delivery_fixture *d, int turns);
 int64_t delivery_count(delivery_fixture *d, pawl_state state);
 int64_t delivery_leased(delivery_fixture *d);
 pawl_destination_stats delivery_stats(delivery_fixture *d, const char *destination);

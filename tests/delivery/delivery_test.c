@@ -16,7 +16,7 @@ static int64_t wait_us(delivery_fixture *d, pawl_work_id id)
     return pawl_message_next_attempt_at(queue_get(d->f, id)).us - fixture_now(d->f).us;
 }
 
-PAWL_TEST(what_has_a_destination_is_sent_and_done)
+PAWL_TEST(a_message_with_a_destination_is_sent_and_done)
 {
     delivery_fixture *d = open_usual();
     pawl_work_id id = delivery_send(d, "peer", "ok", "\"hello\"");
@@ -48,14 +48,14 @@ PAWL_TEST(no_payload_is_ever_logged)
     for (size_t i = 0; i < COUNT_OF(topics); i++)
         delivery_send(d, "peer", topics[i], "\"x-marks-the-spot\"");
     delivery_send(d, "nowhere", "ok", "\"x-marks-the-spot\"");
-    delivery_settle(d);
-    delivery_turns(d, 3);
+    delivery_run_until_idle(d);
+    delivery_steps(d, 3);
     for (size_t i = 0; i < log_capture_count(&d->log); i++)
         assert_null(strstr(log_capture_at(&d->log, i), "x-marks"));
     assert_true(log_capture_count(&d->log) > 5);
 }
 
-PAWL_TEST(what_is_refused_fails_at_once)
+PAWL_TEST(a_refused_message_fails_at_once)
 {
     delivery_fixture *d = open_usual();
     pawl_work_id id = delivery_send(d, "peer", "refuse", "1");
@@ -66,7 +66,7 @@ PAWL_TEST(what_is_refused_fails_at_once)
     assert_true(log_capture_has(&d->log, PAWL_LOG_ERROR, "failed permanently at attempt 1"));
 }
 
-PAWL_TEST(where_all_count_it_is_sent_six_times_with_growing_pauses)
+PAWL_TEST(with_count_every_send_it_is_sent_six_times_with_growing_pauses)
 {
     static const int64_t seconds[] = {2, 4, 8, 16, 32};
     pawl_service_options all = PAWL_SERVICE_OPTIONS_INIT;
@@ -78,14 +78,14 @@ PAWL_TEST(where_all_count_it_is_sent_six_times_with_growing_pauses)
     delivery_start(d);
     pawl_work_id id = delivery_send(d, "peer", "error", "1");
     for (size_t i = 0; i < COUNT_OF(seconds); i++) {
-        delivery_settle(d);
+        delivery_run_until_idle(d);
         assert_int_equal(i + 1, pawl_message_retries(queue_get(d->f, id)));
         assert_in_range(wait_us(d, id), seconds[i] * 1000000, seconds[i] * 1000000 + 500000);
         fixture_advance(d->f, seconds[i] * 1000 + 501);
         /* The store's clock was moved by hand: nobody is woken by that. */
         while (pawl_message_retries(queue_get(d->f, id)) == (int)i + 1 &&
                pawl_message_state(queue_get(d->f, id)) != PAWL_STATE_FAILED)
-            delivery_turns(d, 1);
+            delivery_steps(d, 1);
     }
     delivery_until(d, 1, PAWL_STATE_FAILED);
     assert_int_equal(6, peer_requests(d->peer));
@@ -107,36 +107,36 @@ PAWL_TEST(a_service_has_a_policy_and_a_message_may_have_its_own)
     own.destination = "peer";
     own.backoff = (pawl_backoff){90, 90, 0};
     pawl_work_id mine = queue_send(d->f, &own).work_id, id = delivery_send(d, "peer", "error", "1");
-    delivery_settle(d);
+    delivery_run_until_idle(d);
     while (pawl_message_retries(queue_get(d->f, id)) == 0 ||
            pawl_message_retries(queue_get(d->f, mine)) == 0)
-        delivery_turns(d, 1);
+        delivery_steps(d, 1);
     assert_int_equal(700000, wait_us(d, id));
     assert_int_equal(90000, wait_us(d, mine));
     fixture_advance(d->f, 1000);
     delivery_until(d, 2, PAWL_STATE_FAILED); /* the service's two attempts */
 }
 
-PAWL_TEST(a_destination_that_is_too_busy_is_left_alone_as_long_as_it_wants)
+PAWL_TEST(retry_after_of_a_busy_destination_is_respected)
 {
     delivery_fixture *d = open_usual();
     pawl_work_id id = delivery_send(d, "peer", "busy", "1");
 
-    delivery_settle(d);
+    delivery_run_until_idle(d);
     while (pawl_message_deferrals(queue_get(d->f, id)) == 0)
-        delivery_turns(d, 1);
+        delivery_steps(d, 1);
     assert_int_equal(0, pawl_message_retries(queue_get(d->f, id)));
     assert_in_range(wait_us(d, id), 7000000, 7500000);
     delivery_send(d, "peer", "ok", "2");
     delivery_send(d, "other", "ok", "3");
     delivery_until(d, 1, PAWL_STATE_DONE); /* the other's */
-    delivery_turns(d, 5);
+    delivery_steps(d, 5);
     assert_int_equal(0, delivery_stats(d, "peer").sent);
     assert_int_equal(1, delivery_stats(d, "other").sent);
     assert_int_equal(PAWL_BREAKER_CLOSED, delivery_stats(d, "peer").breaker);
 }
 
-PAWL_TEST(what_our_own_configuration_prevents_is_deferred_and_names_the_key)
+PAWL_TEST(a_send_prevented_by_our_configuration_is_deferred_and_names_the_key)
 {
     pawl_service_options like = PAWL_SERVICE_OPTIONS_INIT;
     pawl_services *few = NULL;
@@ -166,7 +166,7 @@ PAWL_TEST(what_our_own_configuration_prevents_is_deferred_and_names_the_key)
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         while (pawl_message_deferrals(queue_get(d->f, ids[i])) == 0) {
             assert_int_equal(0, delivery_count(d, PAWL_STATE_FAILED));
-            delivery_turns(d, 1);
+            delivery_steps(d, 1);
         }
         const pawl_message *m = queue_get(d->f, ids[i]);
         if (!strstr(pawl_message_last_error(m), cases[i].key))
@@ -187,7 +187,7 @@ PAWL_TEST(a_message_with_a_url_that_is_none_fails_at_once)
     assert_non_null(strstr(pawl_message_last_error(queue_get(d->f, odd)), "gopher"));
 }
 
-PAWL_TEST(a_slow_destination_has_its_own_places_and_holds_up_nobody)
+PAWL_TEST(a_slow_destination_has_its_own_limit_and_delays_no_other)
 {
     delivery_fixture *d = open_usual();
 
@@ -196,7 +196,7 @@ PAWL_TEST(a_slow_destination_has_its_own_places_and_holds_up_nobody)
     for (int i = 0; i < 5; i++)
         delivery_send(d, "peer", "ok", "2");
     delivery_until(d, 5, PAWL_STATE_DONE);
-    delivery_until_held(d, 2);
+    delivery_until_blocked(d, 2);
     assert_int_equal(2, delivery_stats(d, "narrow").in_flight);
     assert_int_equal(2, delivery_leased(d)); /* the other three are not even claimed */
     peer_release(d->peer);
@@ -215,7 +215,7 @@ PAWL_TEST(the_delivery_as_a_whole_has_a_limit_too)
         delivery_send(d, "peer", "hold", "1");
         delivery_send(d, "other", "hold", "1");
     }
-    delivery_turns(d, 6);
+    delivery_steps(d, 6);
     assert_int_equal(3, delivery_leased(d));
     peer_release(d->peer);
     delivery_until(d, 8, PAWL_STATE_DONE);
@@ -228,7 +228,7 @@ PAWL_TEST(leases_are_renewed_while_a_send_lasts)
     d->options.lease_ms = 3000;
     delivery_start(d);
     pawl_work_id id = delivery_send(d, "peer", "hold", "1");
-    delivery_until_held(d, 1);
+    delivery_until_blocked(d, 1);
     int64_t until = pawl_message_lease_until(queue_get(d->f, id)).us;
     fixture_advance(d->f, 2000);
     while (pawl_message_lease_until(queue_get(d->f, id)).us == until) {
@@ -247,7 +247,7 @@ PAWL_TEST(a_message_that_is_cancelled_meanwhile_stays_so)
     d->options.lease_ms = 3000;
     delivery_start(d);
     pawl_work_id id = delivery_send(d, "peer", "hold", "1");
-    delivery_until_held(d, 1);
+    delivery_until_blocked(d, 1);
     assert_int_equal(1, queue_cancel(d->f, id));
     while (delivery_stats(d, "peer").in_flight > 0) { /* until the next renewal */
         pawl_error err = PAWL_ERROR_INIT;
@@ -290,7 +290,7 @@ PAWL_TEST(an_answer_becomes_a_response_with_the_end_of_the_request)
                         pawl_message_output(queue_get(d->f, other.work_id), NULL));
 }
 
-PAWL_TEST(a_new_map_holds_from_the_next_message_on)
+PAWL_TEST(a_new_service_map_applies_from_the_next_message)
 {
     pawl_service_options like = PAWL_SERVICE_OPTIONS_INIT;
     delivery_fixture *d = open_usual();
@@ -305,7 +305,7 @@ PAWL_TEST(a_new_map_holds_from_the_next_message_on)
     pawl_services_unref(few);
     pawl_work_id id = delivery_send(d, "peer", "ok", "2");
     while (pawl_message_deferrals(queue_get(d->f, id)) == 0)
-        delivery_turns(d, 1);
+        delivery_steps(d, 1);
     pawl_delivery_set_services(d->delivery, d->services);
     fixture_advance(d->f, 3000);
     delivery_until(d, 2, PAWL_STATE_DONE);
@@ -336,7 +336,7 @@ PAWL_TEST(a_server_that_becomes_read_only_is_waited_for)
     refuse_claims(d);
     delivery_send(d, "peer", "ok", "2");
     while (!log_capture_has(&d->log, PAWL_LOG_WARNING, "the server is a standby"))
-        delivery_turns(d, 1);
+        delivery_steps(d, 1);
     fixture_exec(d->f, fixture_is_postgres(d->f) ? "DROP TRIGGER standby ON {claim}"
                                                  : "DROP TRIGGER standby");
     delivery_until(d, 2, PAWL_STATE_DONE); /* the failover is over */

@@ -29,7 +29,7 @@ static const pawl_message *until_ended(delivery_fixture *d, pawl_work_id id, int
         if (waits_for_retry(m) ? pawl_message_retries(m) + pawl_message_deferrals(m) >= sends
                                : pawl_message_state(m) != PAWL_STATE_RUNNING)
             return m;
-        delivery_turns(d, 1);
+        delivery_steps(d, 1);
     }
 }
 
@@ -79,19 +79,19 @@ PAWL_TEST(a_service_that_is_down_for_ten_minutes_gets_its_message)
     while (fixture_now(d->f).us < FIXTURE_START.us + 600 * INT64_C(1000000)) {
         assert_true(waits_for_retry(until_ended(d, id, 1)));
         fixture_advance(d->f, 500);
-        delivery_turns(d, 1);
+        delivery_steps(d, 1);
     }
     assert_true(atomic_load(&d->moody_calls) > 6);
     atomic_store(&d->mood, MOOD_GOOD);
     while (fixture_state(d->f, id) != PAWL_STATE_DONE) {
-        delivery_turns(d, 1);
+        delivery_steps(d, 1);
         fixture_advance(d->f, 500);
     }
     assert_int_equal(0, pawl_message_retries(queue_get(d->f, id)));
     queue_check(d->f);
 }
 
-PAWL_TEST(what_is_never_delivered_expires_and_its_last_error_stays)
+PAWL_TEST(an_undelivered_message_expires_and_keeps_its_last_error)
 {
     delivery_fixture *d = delivery_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
@@ -127,7 +127,7 @@ static delivery_fixture *with_timeout(int64_t timeout_ms)
     return d;
 }
 
-PAWL_TEST(a_timeout_does_not_count_while_the_destination_answers_nobody)
+PAWL_TEST(a_timeout_does_not_count_while_the_destination_answers_no_message)
 {
     delivery_fixture *d = with_timeout(100);
     pawl_work_id id = delivery_send(d, "peer", "hold", "1");
@@ -142,7 +142,7 @@ PAWL_TEST(a_timeout_counts_if_the_destination_answered_another_meanwhile)
     delivery_fixture *d = with_timeout(1500);
     pawl_work_id id = delivery_send(d, "peer", "hold", "1");
 
-    delivery_until_held(d, 1);
+    delivery_until_blocked(d, 1);
     delivery_send(d, "peer", "ok", "2");
     delivery_until(d, 1, PAWL_STATE_DONE);
     const pawl_message *m = until_ended(d, id, 1);
@@ -171,7 +171,7 @@ PAWL_TEST(no_connection_does_not_count_unless_all_sends_do)
     assert_int_equal(0, pawl_message_retries(queue_get(d->f, id)));
 }
 
-PAWL_TEST(what_a_message_asks_for_replaces_what_the_service_counts)
+PAWL_TEST(a_messages_retry_policy_replaces_the_services)
 {
     delivery_fixture *d = delivery_open(NULL);
     pawl_service_options all = PAWL_SERVICE_OPTIONS_INIT;
@@ -228,7 +228,7 @@ static void use_map(delivery_fixture *d, const char *name, const char *url)
 }
 
 /* The store's clock stands, so that no deferred message becomes due by itself. */
-PAWL_TEST(what_the_map_prevented_is_tried_when_the_map_changes)
+PAWL_TEST(messages_deferred_by_the_map_are_retried_when_it_changes)
 {
     delivery_fixture *d = delivery_open(NULL);
 
@@ -244,20 +244,20 @@ PAWL_TEST(what_the_map_prevented_is_tried_when_the_map_changes)
     assert_false(log_capture_has(&d->log, PAWL_LOG_INFO, "till: woken by an operator"));
 }
 
-PAWL_TEST(what_an_earlier_delivery_could_not_send_is_tried_when_the_map_changes)
+PAWL_TEST(messages_of_an_earlier_delivery_are_retried_when_the_map_changes)
 {
     delivery_fixture *d = delivery_open(NULL);
     pawl_work_id id = delivery_send(d, "till", "t", "1");
 
     queue_claim_for(d->f, queue_owner(1), MINUTE_MS, 1, "till");
     const pawl_message *m = queue_get(d->f, id);
-    pawl_receipt held = {id, pawl_message_fence(m)};
+    pawl_receipt receipt = {id, pawl_message_fence(m)};
     pawl_error err = PAWL_ERROR_INIT;
-    assert_ok(pawl_queue_defer(fixture_store(d->f), queue_owner(1), &held, 1, "x", HOUR_MS, NULL,
+    assert_ok(pawl_queue_defer(fixture_store(d->f), queue_owner(1), &receipt, 1, "x", HOUR_MS, NULL,
                                NULL, &err),
               &err);
     delivery_start(d);
-    delivery_turns(d, 3);
+    delivery_steps(d, 3);
     assert_int_equal(1, pawl_message_deferrals(queue_get(d->f, id)));
     use_map(d, "till", "inproc://moody");
     delivery_until(d, 1, PAWL_STATE_DONE);
@@ -338,19 +338,19 @@ PAWL_TEST_ON(postgres, a_delivery_that_may_not_wake_goes_on)
     fixture_exec(d->f, "DROP ROLE %s", guest);
 }
 
-PAWL_TEST(a_destination_that_is_down_is_not_tried_because_the_map_changes)
+PAWL_TEST(a_destination_that_is_down_is_not_retried_because_the_map_changes)
 {
     delivery_fixture *d = patient();
     pawl_work_id id = delivery_send(d, "dead", "t", "1");
 
     (void)until_ended(d, id, 1);
     delivery_map(d, NULL);
-    delivery_turns(d, 5);
+    delivery_steps(d, 5);
     assert_int_equal(1, pawl_message_deferrals(queue_get(d->f, id)));
     assert_int_equal(PAWL_STATE_SCHEDULED, fixture_state(d->f, id));
 }
 
-PAWL_TEST(an_operator_can_have_a_destination_tried_now)
+PAWL_TEST(an_operator_can_retry_a_destination_now)
 {
     delivery_fixture *d = delivery_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;

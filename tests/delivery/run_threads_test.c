@@ -11,7 +11,7 @@ static void stop_delivery(delivery_fixture *d)
     queue_check(d->f);
 }
 
-PAWL_TEST(a_message_for_somebody_new_wakes_it)
+PAWL_TEST(a_message_for_a_new_destination_wakes_it)
 {
     delivery_fixture *d = delivery_open(&real);
     pawl_message_spec later = queue_message("ok", "later");
@@ -31,7 +31,7 @@ PAWL_TEST(a_message_for_somebody_new_wakes_it)
     stop_delivery(d);
 }
 
-PAWL_TEST(one_dead_and_one_slow_hold_up_nobody)
+PAWL_TEST(one_dead_and_one_slow_destination_delay_no_other)
 {
     static const char *const names[] = {"peer", "other", "moody", "narrow", "dead"};
     delivery_fixture *d = delivery_open(&real);
@@ -60,7 +60,7 @@ PAWL_TEST(stopped_under_load_it_leaves_nothing_leased_and_counts_nothing)
     delivery_run(d);
     for (int i = 0; i < 60; i++)
         delivery_send(d, i % 2 ? "peer" : "narrow", i % 2 ? "ok" : "hold", "x");
-    until(peer_held(d->peer) >= 1);
+    until(peer_blocked(d->peer) >= 1);
     stop_delivery(d); /* with sends that would never end */
     assert_true(fixture_count(d->f, "SELECT count(*) FROM {message} WHERE state IN (0, 6)") >= 30);
     assert_int_equal(0, fixture_count(d->f, "SELECT count(*) FROM {message} WHERE retries <> 0"));
@@ -78,7 +78,7 @@ PAWL_TEST(within_the_grace_sends_may_end)
     delivery_start(d);
     delivery_run(d);
     delivery_send(d, "peer", "hold", "x");
-    until(peer_held(d->peer) >= 1);
+    until(peer_blocked(d->peer) >= 1);
     pawl_delivery_request_stop(d->delivery);
     peer_release(d->peer);
     assert_ok(delivery_join(d), &d->err);
@@ -111,7 +111,7 @@ static void expect_behind_a_lock(int64_t timeout_ms, const char *text)
     delivery_start(d);
     delivery_run(d);
     delivery_send(d, "peer", "hold", "x");
-    until(peer_held(d->peer) >= 1);
+    until(peer_blocked(d->peer) >= 1);
     if (fixture_is_postgres(d->f)) {
         fixture_tx_exec(d->f, 0, "BEGIN");
         fixture_tx_exec(d->f, 0, "LOCK TABLE {queue} IN ACCESS EXCLUSIVE MODE");

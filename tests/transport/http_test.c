@@ -35,7 +35,7 @@ PAWL_TEST(every_status_has_its_meaning)
     assert_non_null(strstr(sender_ask(sender, NULL, "404")->error, "HTTP 404: because"));
 }
 
-PAWL_TEST(success_without_an_acknowledgement_is_tried_again)
+PAWL_TEST(success_without_an_acknowledgement_is_retried)
 {
     const pawl_send_report *outcome = sender_ask(sender_open(peer_start(), NULL), NULL, "nonsense");
 
@@ -52,7 +52,7 @@ PAWL_TEST(retry_after_may_be_a_date)
     assert_int_equal(0, outcome->retry_after_ms);
 }
 
-PAWL_TEST(an_answer_that_is_cut_off_is_tried_again)
+PAWL_TEST(a_truncated_response_is_retried)
 {
     sender_fixture *sender = sender_open(peer_start(), NULL);
 
@@ -100,7 +100,7 @@ PAWL_TEST(connections_are_kept_for_the_next_send)
     assert_int_equal(1, peer_connections(peer));
 }
 
-PAWL_TEST(nobody_listening_is_tried_again)
+PAWL_TEST(a_refused_connection_is_retried)
 {
     test_peer *peer = peer_start();
     sender_fixture *sender = sender_open(peer, NULL);
@@ -168,7 +168,7 @@ static void answer_names(void *nothing)
     pthread_mutex_unlock(&names_lock);
 }
 
-PAWL_TEST_ON(tcp, a_name_that_is_not_resolved_holds_nobody_up)
+PAWL_TEST_ON(tcp, a_name_that_does_not_resolve_delays_no_other_send)
 {
     test_peer *peer = peer_start();
     pawl_send_op *second = NULL;

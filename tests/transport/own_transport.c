@@ -66,7 +66,7 @@ static pawl_status send_letter(void *instance, const pawl_send_request *request,
     bag->letters = sent;
     bag->peer->requests++;
     if (strcmp(pawl_envelope_endpoint(sent->envelope), "hold") == 0)
-        peer_hold(bag->peer);
+        peer_block(bag->peer);
     wake(bag);
     *ret_send = sent;
     return PAWL_OK;
@@ -132,7 +132,7 @@ static bool end_one(own_bag *bag)
     return false;
 }
 
-static pawl_status turn(void *instance, pawl_error *err)
+static pawl_status perform(void *instance, pawl_error *err)
 {
     own_bag *bag = instance;
     uint64_t ignored;
@@ -170,6 +170,6 @@ const pawl_transport own_transport = {PAWL_TRANSPORT_VERSION,
                                       cancel_letter,
                                       fd_of,
                                       timeout_of,
-                                      turn,
+                                      perform,
                                       close_bag,
                                       NULL};

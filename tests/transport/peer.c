@@ -28,12 +28,12 @@ const behaviour *behaviour_of(const char *endpoint)
     return NULL;
 }
 
-void peer_hold(test_peer *peer)
+void peer_block(test_peer *peer)
 {
     uint64_t one = 1;
 
     pthread_mutex_lock(&peer->lock);
-    peer->held++;
+    peer->receipt++;
     pthread_mutex_unlock(&peer->lock);
     if (write(peer->event, &one, sizeof one) < 0)
         abort();
@@ -48,7 +48,7 @@ static void receive_inproc(void *context, const pawl_envelope *envelope, pawl_re
     pawl_send_report outcome = PAWL_SEND_REPORT_INIT;
 
     if (strcmp(how->endpoint, "hold") == 0)
-        peer_hold(peer);
+        peer_block(peer);
     pthread_mutex_lock(&peer->lock);
     peer->requests++;
     while (strcmp(how->endpoint, "hold") == 0 && !peer->released)
@@ -164,12 +164,12 @@ const char *peer_pipe_directory(const test_peer *peer)
     return peer->pipe_directory;
 }
 
-int peer_holds_at_most(const test_peer *peer)
+int peer_max_blocked(const test_peer *peer)
 {
     return strcmp(peer->kind, "inproc") == 0 ? INPROC_THREADS : 10000;
 }
 
-int peer_held_fd(const test_peer *peer)
+int peer_blocked_fd(const test_peer *peer)
 {
     return peer->event;
 }
@@ -182,9 +182,9 @@ static int locked(test_peer *peer, const int *number)
     return copy;
 }
 
-int peer_held(test_peer *peer)
+int peer_blocked(test_peer *peer)
 {
-    return locked(peer, &peer->held);
+    return locked(peer, &peer->receipt);
 }
 
 int peer_requests(test_peer *peer)

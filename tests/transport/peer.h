@@ -41,10 +41,10 @@ const char *peer_ca_file(const test_peer *peer);
 bool peer_is_http(const test_peer *peer);
 bool peer_is_tcp(const test_peer *peer);
 /* As many as it can hold at once. */
-int peer_holds_at_most(const test_peer *peer);
-int peer_held(test_peer *peer);
+int peer_max_blocked(const test_peer *peer);
+int peer_blocked(test_peer *peer);
 /* Readable when somebody is held. */
-int peer_held_fd(const test_peer *peer);
+int peer_blocked_fd(const test_peer *peer);
 /* Those that are held, and those that will be. */
 void peer_release(test_peer *peer);
 int peer_requests(test_peer *peer);

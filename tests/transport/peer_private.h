@@ -14,7 +14,7 @@ struct test_peer {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     bool released;
-    int held;
+    int receipt;
     int requests;
     int connections;
     int event;    /* written to when somebody is held */
@@ -34,7 +34,7 @@ typedef struct behaviour {
 const behaviour *behaviour_of(const char *endpoint);
 
 /* Lock not held: counts somebody who waits, and tells the test. */
-void peer_hold(test_peer *peer);
+void peer_block(test_peer *peer);
 
 void server_start(test_peer *peer);
 /* Those that are held may go on. */

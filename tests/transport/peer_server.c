@@ -23,7 +23,7 @@ typedef struct http_request {
 
 typedef struct http_server {
     struct MHD_Daemon *daemon;
-    http_request *held;
+    http_request *receipt;
 } http_server;
 
 /* ---- answers ---- */
@@ -131,7 +131,7 @@ static enum MHD_Result answer_as_http(struct MHD_Connection *connection, const c
 /* ---- requests ---- */
 
 /* Suspended until it is released; true: it waits. */
-static bool hold_request(test_peer *peer, http_request *request)
+static bool block_request(test_peer *peer, http_request *request)
 {
     http_server *server = peer->server;
     bool waits = false;
@@ -140,13 +140,13 @@ static bool hold_request(test_peer *peer, http_request *request)
     if (!peer->released) {
         waits = true;
         request->waits = true;
-        request->next = server->held;
-        server->held = request;
+        request->next = server->receipt;
+        server->receipt = request;
         MHD_suspend_connection(request->connection);
     }
     pthread_mutex_unlock(&peer->lock);
     if (waits)
-        peer_hold(peer);
+        peer_block(peer);
     return waits;
 }
 
@@ -160,7 +160,7 @@ static enum MHD_Result decide(test_peer *peer, http_request *request, const char
         return answer(request->connection, 400, response_of("", 0));
     const char *endpoint = pawl_envelope_endpoint(envelope);
     const behaviour *how = behaviour_of(endpoint);
-    if (strcmp(endpoint, "hold") == 0 && hold_request(peer, request))
+    if (strcmp(endpoint, "hold") == 0 && block_request(peer, request))
         result = MHD_YES;
     else if (how)
         result = answer_as_all(request->connection, how, envelope);
@@ -302,9 +302,9 @@ void server_release(test_peer *peer)
     http_server *server = peer->server;
 
     pthread_mutex_lock(&peer->lock);
-    while (server->held) {
-        http_request *request = server->held;
-        server->held = request->next;
+    while (server->receipt) {
+        http_request *request = server->receipt;
+        server->receipt = request->next;
         request->waits = false;
         MHD_resume_connection(request->connection);
     }

@@ -17,7 +17,7 @@ PAWL_TEST(an_acknowledged_send_brings_the_answer)
     assert_int_equal(0, pawl_transport_client_in_flight(sender->carrier));
 }
 
-PAWL_TEST(a_duplicate_is_told_apart)
+PAWL_TEST(a_duplicate_is_reported_as_one)
 {
     const pawl_send_report *outcome =
         sender_ask(sender_open(peer_start(), NULL), NULL, "duplicate");
@@ -36,7 +36,7 @@ PAWL_TEST(a_refusal_is_for_good_and_says_why)
     assert_true(outcome->reached);
 }
 
-PAWL_TEST(a_busy_receiver_says_when_to_come_again)
+PAWL_TEST(a_busy_receiver_sends_retry_after)
 {
     const pawl_send_report *outcome = sender_ask(sender_open(peer_start(), NULL), NULL, "busy");
 
@@ -45,7 +45,7 @@ PAWL_TEST(a_busy_receiver_says_when_to_come_again)
     assert_true(outcome->reached);
 }
 
-PAWL_TEST(a_failing_receiver_is_tried_again)
+PAWL_TEST(a_failing_receiver_is_retried)
 {
     const pawl_send_report *outcome = sender_ask(sender_open(peer_start(), NULL), NULL, "error");
 
@@ -54,7 +54,7 @@ PAWL_TEST(a_failing_receiver_is_tried_again)
     assert_non_null(strstr(outcome->error, "later"));
 }
 
-PAWL_TEST(a_receiver_that_does_not_answer_is_given_up)
+PAWL_TEST(a_receiver_that_does_not_answer_times_out)
 {
     test_peer *peer = peer_start();
     pawl_service_options service = sender_service(peer);
@@ -74,7 +74,7 @@ PAWL_TEST(one_send_may_have_less_time_than_the_service)
     assert_int_equal(PAWL_SEND_RETRY, sender_ask(sender, NULL, "hold")->sent);
     sender->timeout_ms = INT64_C(1000000000); /* never more than the service's */
     size_t patient = sender_send(sender, NULL, "hold", NULL);
-    sender_wait_held(sender, 1);
+    sender_wait_blocked(sender, 1);
     peer_release(sender->peer);
     assert_int_equal(PAWL_SEND_ACKNOWLEDGED, sender_wait(sender, patient)->sent);
 }

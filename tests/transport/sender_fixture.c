@@ -120,7 +120,7 @@ size_t sender_send(sender_fixture *sender, const char *url, const char *endpoint
     return number;
 }
 
-void sender_turn(sender_fixture *sender, int extra_fd)
+void sender_run_step(sender_fixture *sender, int extra_fd)
 {
     struct pollfd fds[2] = {{pawl_transport_client_fd(sender->carrier), POLLIN, 0},
                             {extra_fd, POLLIN, 0}};
@@ -137,15 +137,15 @@ void sender_turn(sender_fixture *sender, int extra_fd)
 const pawl_send_report *sender_wait(sender_fixture *sender, size_t number)
 {
     while (sender->ends[number].count == 0)
-        sender_turn(sender, -1);
+        sender_run_step(sender, -1);
     assert_int_equal(1, sender->ends[number].count);
     return &sender->ends[number].outcome;
 }
 
-void sender_wait_held(sender_fixture *sender, int count)
+void sender_wait_blocked(sender_fixture *sender, int count)
 {
-    while (peer_held(sender->peer) < count)
-        sender_turn(sender, peer_held_fd(sender->peer));
+    while (peer_blocked(sender->peer) < count)
+        sender_run_step(sender, peer_blocked_fd(sender->peer));
 }
 
 const pawl_send_report *sender_ask(sender_fixture *sender, const char *url, const char *endpoint)

@@ -33,12 +33,12 @@ void sender_close(sender_fixture *sender);
 /* Begin to send a message to `endpoint`; its number. */
 size_t sender_send(sender_fixture *sender, const char *url, const char *endpoint,
                    pawl_send_op **ret_send);
-/* One round: wait for the carrier, or `extra_fd` (-1: none), and give it its turn. */
-void sender_turn(sender_fixture *sender, int extra_fd);
+/* One step: waits for the client, or `extra_fd` (-1: none), and calls its perform(). */
+void sender_run_step(sender_fixture *sender, int extra_fd);
 /* Until `number` has ended. */
 const pawl_send_report *sender_wait(sender_fixture *sender, size_t number);
 /* Until so many are held by the peer. */
-void sender_wait_held(sender_fixture *sender, int count);
+void sender_wait_blocked(sender_fixture *sender, int count);
 /* Send and wait. */
 const pawl_send_report *sender_ask(sender_fixture *sender, const char *url, const char *endpoint);
 

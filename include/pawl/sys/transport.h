@@ -23,7 +23,7 @@ PAWL_BEGIN_DECLS
  * A transport. The table must outlive all its users; new members are only added at its end.
  *
  * An instance is used by one thread at a time and belongs to the caller that opened it: the caller
- * waits until fd() is readable or timeout_ms() has passed, and then calls turn(). None of these
+ * waits until fd() is readable or timeout_ms() has passed, and then calls perform(). None of these
  * functions blocks. Registrations with the same open() and self are one transport with several
  * schemes: one instance serves them all.
  */
@@ -34,7 +34,7 @@ typedef struct pawl_transport {
     pawl_status (*open)(void *self, void **ret_instance, pawl_error *err);
     /*
      * Starts a send and returns at once. On PAWL_OK, `end` is called exactly once with the result,
-     * by turn() or close(), never by send() itself. On failure it is not called, and the send is
+     * by perform() or close(), never by send() itself. On failure it is not called, and the send is
      * over: PAWL_E_INVALID is permanent, any other status means retry. `request` is borrowed during
      * the call; the data its fields point to lives until `end`. *ret_send is the argument for
      * cancel(), never NULL.
@@ -42,16 +42,16 @@ typedef struct pawl_transport {
     pawl_status (*send)(void *instance, const pawl_send_request *request, pawl_send_end end,
                         void *context, void **ret_send, pawl_error *err);
     /*
-     * Cancels a send in flight: the next turn() ends it with PAWL_SEND_CANCELLED. The receiver may
-     * have received it anyway.
+     * Cancels a send in flight: the next perform() ends it with PAWL_SEND_CANCELLED. The receiver
+     * may have received it anyway.
      */
     void (*cancel)(void *instance, void *send);
     /* One descriptor for poll(), constant for the life of the instance. */
     int (*fd)(void *instance);
-    /* When turn() must be called even if fd() is not readable; 0: now; -1: no limit. */
+    /* When perform() must be called even if fd() is not readable; 0: now; -1: no limit. */
     int64_t (*timeout_ms)(void *instance);
     /* Does all work that is possible without waiting, and ends the sends that have finished. */
-    pawl_status (*turn)(void *instance, pawl_error *err);
+    pawl_status (*perform)(void *instance, pawl_error *err);
     /* Ends every send in flight with PAWL_SEND_CANCELLED, and frees the instance. */
     void (*close)(void *instance);
     /* Called when the registry is freed, after all instances. May be NULL. */

@@ -214,7 +214,7 @@ static void cancel_http(void *instance, void *token)
     http->cancelled += !send->cancelled;
     send->cancelled = true;
     leave_list(send);
-    enter_list(send); /* to the front, where the next turn() starts */
+    enter_list(send); /* to the front, where the next perform() starts */
 }
 
 static int fd_http(void *instance)
@@ -231,7 +231,7 @@ static int64_t timeout_http(void *instance)
     return http->timer_set ? pawli_mono_left_ms(http->timer) : -1;
 }
 
-/* ---- one turn() ---- */
+/* ---- one perform() ---- */
 
 /* Starts over each time, because `end` may cancel other sends. */
 static void end_cancelled(pawli_http *http)

@@ -40,7 +40,7 @@ struct pawli_http {
     bool timer_set;
     pawl_mono timer; /* when libcurl must be called */
     pawli_http_send *sends;
-    int cancelled; /* sends that the next turn() must end */
+    int cancelled; /* sends that the next perform() must end */
     CURL *spare;   /* an easy handle for the next send; may be NULL */
 };
 

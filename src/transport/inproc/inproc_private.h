@@ -12,7 +12,7 @@
 typedef enum pawli_inproc_send_state {
     PAWLI_INPROC_SEND_WAITING, /* in its receiver's queue */
     PAWLI_INPROC_SEND_RUNNING, /* being processed by a receiver */
-    PAWLI_INPROC_SEND_DONE     /* the next turn() of its instance ends it */
+    PAWLI_INPROC_SEND_DONE     /* the next perform() of its instance ends it */
 } pawli_inproc_send_state;
 
 /*

@@ -1,4 +1,5 @@
-/* tests/delivery/refused_test.c - a result that the database refuses for good stops nothing else.
+/* tests/delivery/refused_result_test.c - a result that the database refuses for good stops nothing
+ * else.
  */
 #include "delivery_fixture.h"
 
@@ -71,7 +72,7 @@ PAWL_TEST(an_error_text_that_is_refused_is_left_out)
     pawl_work_id id = delivery_send(d, "peer", "error", "1");
 
     fixture_refuse(d->f, "queue", "UPDATE", "NEW.last_error IS NOT NULL");
-    delivery_settle(d);
+    delivery_run_until_idle(d);
     assert_int_equal(1, pawl_message_retries(queue_get(d->f, id)));
     assert_null(pawl_message_last_error(queue_get(d->f, id)));
     assert_int_equal(1, log_capture_times(&d->log, "the database rejected"));

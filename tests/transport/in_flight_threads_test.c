@@ -1,4 +1,5 @@
-/* tests/transport/flight_threads_test.c - many sends at once, cancelling, and ending in between. */
+/* tests/transport/in_flight_threads_test.c - many sends at once, cancelling, and ending in between.
+ */
 #include <poll.h>
 #include <string.h>
 
@@ -13,12 +14,12 @@ PAWL_TEST(two_hundred_are_in_flight_at_once)
     test_peer *peer = peer_start();
     sender_fixture *sender = sender_open(peer, NULL);
     int many = peer_ca_file(peer) ? MANY / 4 : MANY; /* handshakes take their time */
-    int held = peer_holds_at_most(peer) < many ? peer_holds_at_most(peer) : many;
+    int receipt = peer_max_blocked(peer) < many ? peer_max_blocked(peer) : many;
 
     for (int i = 0; i < many; i++)
         sender_send(sender, NULL, "hold", NULL);
     assert_int_equal(many, pawl_transport_client_in_flight(sender->carrier));
-    sender_wait_held(sender, held);
+    sender_wait_blocked(sender, receipt);
     for (int i = 0; i < many; i++)
         assert_int_equal(0, sender->ends[i].count);
     peer_release(peer);
@@ -28,39 +29,39 @@ PAWL_TEST(two_hundred_are_in_flight_at_once)
     assert_int_equal(many, peer_requests(peer));
 }
 
-PAWL_TEST(a_cancelled_send_ends_with_the_next_turn)
+PAWL_TEST(a_cancelled_send_completes_in_the_next_step)
 {
     test_peer *peer = peer_start();
     sender_fixture *sender = sender_open(peer, NULL);
     pawl_send_op *first = NULL, *second = NULL;
-    size_t held = sender_send(sender, NULL, "hold", &first);
+    size_t receipt = sender_send(sender, NULL, "hold", &first);
 
-    sender_wait_held(sender, 1);
+    sender_wait_blocked(sender, 1);
     size_t fresh = sender_send(sender, NULL, "hold", &second);
     size_t other = sender_send(sender, NULL, "hold", NULL);
     pawl_transport_client_cancel(sender->carrier, first);
     pawl_transport_client_cancel(sender->carrier, second);
     pawl_transport_client_cancel(sender->carrier, second);
-    assert_int_equal(0, sender->ends[held].count);
-    sender_turn(sender, -1);
-    assert_int_equal(1, sender->ends[held].count);
+    assert_int_equal(0, sender->ends[receipt].count);
+    sender_run_step(sender, -1);
+    assert_int_equal(1, sender->ends[receipt].count);
     assert_int_equal(1, sender->ends[fresh].count);
-    assert_int_equal(PAWL_SEND_CANCELLED, sender->ends[held].outcome.sent);
+    assert_int_equal(PAWL_SEND_CANCELLED, sender->ends[receipt].outcome.sent);
     assert_int_equal(PAWL_SEND_CANCELLED, sender->ends[fresh].outcome.sent);
-    assert_non_null(sender->ends[held].outcome.error);
+    assert_non_null(sender->ends[receipt].outcome.error);
     assert_int_equal(0, sender->ends[other].count);
     peer_release(peer);
     assert_int_equal(PAWL_SEND_ACKNOWLEDGED, sender_wait(sender, other)->sent);
 }
 
-PAWL_TEST(closing_ends_what_is_in_flight)
+PAWL_TEST(closing_ends_sends_in_flight)
 {
     test_peer *peer = peer_start();
     sender_fixture *sender = sender_open(peer, NULL);
 
     for (int i = 0; i < 20; i++)
         sender_send(sender, NULL, "hold", NULL);
-    sender_wait_held(sender, 1);
+    sender_wait_blocked(sender, 1);
     sender_close(sender);
     for (size_t i = 0; i < 20; i++) {
         assert_int_equal(1, sender->ends[i].count);
@@ -106,7 +107,7 @@ PAWL_TEST(the_end_of_one_may_begin_another)
     begin.sent = PAWL_SEND_RETRY;
     go_on(&chain, &begin);
     while (chain.ended < 10)
-        sender_turn(sender, -1);
+        sender_run_step(sender, -1);
     assert_int_equal(PAWL_SEND_CANCELLED, sender_wait(sender, to_cancel)->sent);
     assert_int_equal(0, pawl_transport_client_in_flight(sender->carrier));
 }
@@ -137,7 +138,7 @@ static const char *send_some(void *context, size_t index)
         struct pollfd fd = {pawl_transport_client_fd(carrier), POLLIN, 0};
         poll(&fd, 1, (int)pawl_transport_client_timeout_ms(carrier));
         if (pawl_transport_client_process(carrier, NULL) != PAWL_OK)
-            return "a turn failed";
+            return "a call of perform() failed";
     }
     pawl_transport_client_close(carrier);
     return acknowledged == EACH ? NULL : "not all were acknowledged";

@@ -1,5 +1,5 @@
-/* tests/delivery/fault_test.c - the Nth call of the database fails, its answer perhaps lost, or the
- * Nth allocation: all is sent in the end, and nothing stays leased.
+/* tests/delivery/delivery_fault_test.c - the Nth call of the database fails, its answer perhaps
+ * lost, or the Nth allocation: all is sent in the end, and nothing stays leased.
  */
 #include "delivery_fixture.h"
 
